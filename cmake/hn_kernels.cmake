@@ -1,3 +1,55 @@
-# Kernel families: one text compiled once per instruction-set level.
+# Kernel families. A text is compiled once per instruction-set level, with HN_LEVEL_<level> defined
+# and the flags of that level; a file named *_<level>.c is compiled for that level alone.
+# A new family, text or file is one line here.
+#
+#   hn_kernel_family(NAME TEXTS a.c of every level... FILES a_avx2 b_neon...)
+
+set(HN_KERNEL_TEXTS "")
+set(HN_KERNEL_FILES "")
+
+macro(hn_kernel_family name)
+  cmake_parse_arguments(family "" "" "TEXTS;FILES" ${ARGN})
+  foreach(file IN LISTS family_TEXTS)
+    list(APPEND HN_KERNEL_TEXTS ${name}/${file})
+  endforeach()
+  foreach(file IN LISTS family_FILES)
+    list(APPEND HN_KERNEL_FILES ${name}/${file})
+  endforeach()
+endmacro()
+
+# The families go here.
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  set(HN_KERNEL_LEVELS ref avx2 avx512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
+  set(HN_KERNEL_LEVELS ref neon)
+else()
+  set(HN_KERNEL_LEVELS ref)
+endif()
+set(HN_KERNEL_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
+set(HN_KERNEL_FLAGS_avx512 ${HN_KERNEL_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl
+  -mavx512vnni -mprefer-vector-width=512)
+
+# One object library a level: the same source may not have two sets of flags in one target.
 function(hn_kernel_objects out)
+  set(objects ${${out}})
+  foreach(level IN LISTS HN_KERNEL_LEVELS)
+    set(sources "")
+    foreach(file IN LISTS HN_KERNEL_TEXTS)
+      list(APPEND sources ${CMAKE_SOURCE_DIR}/src/kernels/${file}.c)
+    endforeach()
+    foreach(file IN LISTS HN_KERNEL_FILES)
+      if(file MATCHES "_${level}$")
+        list(APPEND sources ${CMAKE_SOURCE_DIR}/src/kernels/${file}.c)
+      endif()
+    endforeach()
+    if(sources)
+      add_library(hn_kernels_${level} OBJECT ${sources})
+      hn_compile_options(hn_kernels_${level})
+      target_compile_definitions(hn_kernels_${level} PRIVATE HN_LEVEL_${level}=1)
+      target_compile_options(hn_kernels_${level} PRIVATE -O3 ${HN_KERNEL_FLAGS_${level}})
+      list(APPEND objects $<TARGET_OBJECTS:hn_kernels_${level}>)
+    endif()
+  endforeach()
+  set(${out} ${objects} PARENT_SCOPE)
 endfunction()
