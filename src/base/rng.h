@@ -42,7 +42,7 @@ static inline hn_rng_key hn_rng_seed(uint64_t seed)
     return (hn_rng_key){ { (uint32_t)seed, (uint32_t)(seed >> 32) } };
 }
 
-/* The key of the sub-stream named `word`. Order matters: fold(fold(k, a), b) is not fold b, a. */
+/* The key of the sub-stream named `word`; folding a, then b, is not folding b, then a. */
 static inline hn_rng_key hn_rng_fold(hn_rng_key key, uint64_t word)
 {
     uint32_t out[4];
