@@ -1,0 +1,64 @@
+/* f32x16.h: the vocabulary that kernel texts are written in: sixteen f32 lanes, whatever holds
+ * them (one AVX-512 register, two AVX2, four NEON, an array in `ref`).
+ *
+ *   f32x16  f_*  floats            m16  m_*  one truth value a lane, from a comparison
+ *   i32x16  i_*  32-bit words      h16  h_*  sixteen 16-bit words, storage only
+ *   f64x16  d_*  doubles
+ *
+ * Every word means the same bits at every level: add, sub, mul, div and sqrt are IEEE; f_fma is
+ * one rounding and is the only fusion; f_max(a, b) is a > b ? a : b, so a NaN in `b` stays and
+ * one in `a` does not; i_* wrap; f_to_i wants a value that fits and rounds half to even. _n
+ * loads and stores touch the first n lanes only, 0 <= n <= 16; other lanes load as zero. */
+#ifndef HN_KERNELS_SIMD_F32X16_H
+#define HN_KERNELS_SIMD_F32X16_H
+
+#include "base/half.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HN_INLINE static inline __attribute__((always_inline, unused))
+
+#if defined(HN_LEVEL_avx512)
+#include "kernels/simd/f32x16_avx512.h"
+#elif defined(HN_LEVEL_avx2)
+#include "kernels/simd/f32x16_avx2.h"
+#elif defined(HN_LEVEL_neon)
+#include "kernels/simd/f32x16_neon.h"
+#else
+#include "kernels/simd/f32x16_ref.h"
+#endif
+
+/* What every level says in the same words. */
+
+HN_INLINE f32x16 f_zero(void) { return f_set1(0.0f); }
+
+HN_INLINE f32x16 f_neg(f32x16 x)
+{
+    return i_float(i_xor(f_bits(x), i_set1((int32_t)0x80000000u)));
+}
+
+HN_INLINE f32x16 f_abs(f32x16 x) { return i_float(i_and(f_bits(x), i_set1(0x7fffffff))); }
+
+HN_INLINE f32x16 f_copysign(f32x16 magnitude, f32x16 sign)
+{
+    const i32x16 bit = i_set1((int32_t)0x80000000u);
+    return i_float(i_or(f_bits(f_abs(magnitude)), i_and(f_bits(sign), bit)));
+}
+
+/* a * b + c with constants, as polynomials are written. */
+HN_INLINE f32x16 f_fma1(f32x16 a, f32x16 b, float c) { return f_fma(a, b, f_set1(c)); }
+
+/* bf16: widening is exact; narrowing rounds to nearest even and keeps a NaN quiet. */
+HN_INLINE f32x16 f_from_bf16(h16 h) { return i_float(i_shl(h_widen(h), 16)); }
+
+HN_INLINE h16 f_to_bf16(f32x16 x)
+{
+    const i32x16 bits = f_bits(x);
+    const i32x16 odd = i_and(i_shr(bits, 16), i_set1(1));
+    const i32x16 rounded = i_shr(i_add(bits, i_add(odd, i_set1(0x7fff))), 16);
+    const i32x16 quiet = i_or(i_shr(bits, 16), i_set1(0x40));
+    return h_narrow(i_select(f_eq(x, x), rounded, quiet));
+}
+
+#endif
