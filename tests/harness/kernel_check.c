@@ -36,7 +36,7 @@ static struct {
     int next_level; /* index of the level to add; -1 before `ref` */
     size_t length_at;
     const char *only;
-    char level[NAME_BYTES], runner[NAME_BYTES], note[96], place[256];
+    char level[NAME_BYTES], runner[NAME_BYTES], note[96], place[384];
     volatile sig_atomic_t in_slot;
 } run;
 

@@ -143,7 +143,7 @@ static void bad(const char *file, int line, const char *what)
 {
     if (kc.n_bad++ >= SHOWN_AT_MOST)
         return;
-    char place[256];
+    char place[384];
     kc_place(place, sizeof place);
     printf("%s:%d: %s: %s\n", file, line, place, what);
 }

@@ -1,0 +1,300 @@
+/* One word hands out the work: `n_unclaimed` counts down the chunks nobody has taken. A thread
+ * that takes one may read the job, for the run cannot end before that chunk is done; a thread
+ * that comes late finds zero and touches nothing. So the caller never waits for a worker that
+ * has not started, and a processor shared with others costs only the chunks it holds.
+ *
+ * Idle threads spin for a bounded time, as a decode step has hundreds of jobs a few
+ * microseconds apart, then sleep on a condition. A sleeper counts itself before it looks a last
+ * time, and the caller publishes before it counts sleepers (both sequentially consistent): one
+ * sees the other. */
+#include "base/pool.h"
+
+#include "base/clock.h"
+#include "base/fp_state.h"
+#include "base/rng.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+enum {
+    SPIN_NS = 20000,       /* then sleep */
+    PAUSES_PER_LOOK = 32,  /* at the clock */
+    CHUNKS_PER_THREAD = 4, /* so that an interrupted thread holds little */
+    LINE = 64
+};
+
+typedef struct worker {
+    hn_pool *pool;
+    pthread_t thread;
+    int index; /* from 1 */
+} worker;
+
+struct hn_pool {
+    /* The job; written between runs, read by those who hold a chunk. */
+    hn_pool_job *job;
+    void *context;
+    int64_t n_units, n_chunks, units_per_chunk;
+
+    /* Apart from each other and from the rest: each is a line that threads fight for. */
+    _Alignas(LINE) _Atomic int64_t n_unclaimed;
+    _Alignas(LINE) _Atomic int64_t n_unfinished;
+    _Alignas(LINE) _Atomic int n_sleeping;
+    _Atomic bool caller_sleeps, is_closing, is_running;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t work, done;
+    hn_heap *heap;
+    uint64_t shuffle_seed;
+    int n_threads, n_started;
+    worker *workers;
+};
+
+static inline void rest(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+/* A permutation of [0, n) without memory: a Feistel network over the next power of four, walked
+ * until it lands inside. */
+static int64_t shuffled(uint64_t seed, int64_t i, int64_t n)
+{
+    unsigned half_bits = 1;
+    while (half_bits < 31 && (INT64_C(1) << (2 * half_bits)) < n)
+        half_bits++;
+    const uint64_t mask = (UINT64_C(1) << half_bits) - 1;
+    const hn_rng_key key = hn_rng_seed(seed);
+    uint64_t x = (uint64_t)i;
+    do {
+        uint64_t left = x >> half_bits, right = x & mask;
+        for (uint64_t round = 0; round < 4; round++) {
+            const uint64_t mixed = left ^ (hn_rng_u32(key, right << 2 | round) & mask);
+            left = right;
+            right = mixed;
+        }
+        x = left << half_bits | right;
+    } while (x >= (uint64_t)n);
+    return (int64_t)x;
+}
+
+static void run_chunk(const hn_pool *pool, int64_t chunk, int thread)
+{
+    if (pool->shuffle_seed)
+        chunk = shuffled(pool->shuffle_seed, chunk, pool->n_chunks);
+    const int64_t begin = chunk * pool->units_per_chunk;
+    const int64_t left = pool->n_units - begin;
+    const int64_t n = left < pool->units_per_chunk ? left : pool->units_per_chunk;
+    pool->job(pool->context, begin, begin + n, thread);
+}
+
+/* Takes chunks until none is left. True if this thread finished the last one of the run. */
+static bool work_off(hn_pool *pool, int thread)
+{
+    int64_t n_done = 0;
+    int64_t unclaimed = atomic_load_explicit(&pool->n_unclaimed, memory_order_acquire);
+    while (unclaimed > 0) {
+        if (!atomic_compare_exchange_weak_explicit(&pool->n_unclaimed, &unclaimed,
+                                                   unclaimed - 1, memory_order_acq_rel,
+                                                   memory_order_acquire))
+            continue;
+        run_chunk(pool, pool->n_chunks - unclaimed, thread);
+        n_done++;
+        unclaimed = atomic_load_explicit(&pool->n_unclaimed, memory_order_acquire);
+    }
+    return n_done && atomic_fetch_sub(&pool->n_unfinished, n_done) == n_done;
+}
+
+static bool has_work(hn_pool *pool)
+{
+    return atomic_load(&pool->n_unclaimed) > 0 || atomic_load(&pool->is_closing);
+}
+
+static bool is_done(hn_pool *pool) { return atomic_load(&pool->n_unfinished) == 0; }
+
+/* Spins until `holds`, not for long. */
+static bool spin(hn_pool *pool, bool (*holds)(hn_pool *))
+{
+    const int64_t until = hn_clock_ns() + SPIN_NS;
+    do {
+        for (int i = 0; i < PAUSES_PER_LOOK; i++) {
+            if (holds(pool))
+                return true;
+            rest();
+        }
+    } while (hn_clock_ns() < until);
+    return holds(pool);
+}
+
+static void wait_for_work(hn_pool *pool)
+{
+    if (spin(pool, has_work))
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    atomic_fetch_add(&pool->n_sleeping, 1);
+    while (!has_work(pool))
+        pthread_cond_wait(&pool->work, &pool->mutex);
+    atomic_fetch_sub(&pool->n_sleeping, 1);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void wait_until_done(hn_pool *pool)
+{
+    if (spin(pool, is_done))
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    atomic_store(&pool->caller_sleeps, true);
+    while (!is_done(pool))
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    atomic_store(&pool->caller_sleeps, false);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void wake_workers(hn_pool *pool, int64_t n_wanted)
+{
+    const int n_sleeping = atomic_load(&pool->n_sleeping);
+    if (!n_sleeping)
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    if (n_wanted >= n_sleeping)
+        pthread_cond_broadcast(&pool->work);
+    else
+        for (int64_t i = 0; i < n_wanted; i++)
+            pthread_cond_signal(&pool->work);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void *worker_main(void *argument)
+{
+    const worker *self = argument;
+    hn_pool *pool = self->pool;
+    hn_fp_set();
+    while (!atomic_load(&pool->is_closing)) {
+        wait_for_work(pool);
+        if (work_off(pool, self->index) && atomic_load(&pool->caller_sleeps)) {
+            pthread_mutex_lock(&pool->mutex);
+            pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->mutex);
+        }
+    }
+    return NULL;
+}
+
+/* Workers take no signals: those are the host's affair. */
+static hn_status start_workers(hn_pool *pool)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failure = 0;
+    for (int i = 1; i < pool->n_threads && !failure; i++) {
+        worker *w = &pool->workers[i - 1];
+        *w = (worker){ .pool = pool, .index = i };
+        failure = pthread_create(&w->thread, NULL, worker_main, w);
+        pool->n_started += !failure;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    HN_REQUIRE(!failure, HN_ERR_MEMORY,
+               "thread pool: the system gave %d of %d threads (error %d)", pool->n_started + 1,
+               pool->n_threads, failure);
+    return HN_OK;
+}
+
+static int count_processors(void)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n < 1)
+        return 1;
+    return n < HN_POOL_MAX_THREADS ? (int)n : HN_POOL_MAX_THREADS;
+}
+
+hn_status hn_pool_new(hn_heap *heap, int n_threads, hn_pool **out)
+{
+    *out = NULL;
+    HN_REQUIRE(n_threads >= 0 && n_threads <= HN_POOL_MAX_THREADS, HN_ERR_ARGUMENT,
+               "thread pool: %d threads: expected 0 to %d", n_threads, HN_POOL_MAX_THREADS);
+    if (n_threads == 0)
+        n_threads = count_processors();
+    hn_pool *pool = hn_alloc(heap, HN_TAG_DEVICE, sizeof *pool);
+    if (!pool)
+        return HN_ERR_MEMORY;
+    pool->heap = heap;
+    pool->n_threads = n_threads;
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->workers = hn_alloc_array(heap, HN_TAG_DEVICE, (size_t)n_threads, sizeof(worker));
+    const hn_status status = pool->workers ? start_workers(pool) : HN_ERR_MEMORY;
+    if (status != HN_OK) {
+        hn_pool_free(pool);
+        return status;
+    }
+    *out = pool;
+    return HN_OK;
+}
+
+void hn_pool_free(hn_pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    atomic_store(&pool->is_closing, true);
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mutex);
+    for (int i = 0; i < pool->n_started; i++)
+        pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->mutex);
+    hn_free(pool->heap, pool->workers);
+    hn_free(pool->heap, pool);
+}
+
+int hn_pool_threads(const hn_pool *pool) { return pool->n_threads; }
+
+void hn_pool_set_shuffle(hn_pool *pool, uint64_t seed) { pool->shuffle_seed = seed; }
+
+static int64_t choose_chunk(const hn_pool *pool, int64_t n_units, int64_t min_units)
+{
+    if (pool->shuffle_seed)
+        return 1;
+    if (pool->n_threads == 1)
+        return n_units;
+    const int64_t n_parts = (int64_t)pool->n_threads * CHUNKS_PER_THREAD;
+    const int64_t even = n_units / n_parts + (n_units % n_parts != 0);
+    return even > min_units ? even : min_units;
+}
+
+void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn_pool_job *job,
+                 void *context)
+{
+    if (n_units <= 0)
+        return;
+    const bool was_running = atomic_exchange(&pool->is_running, true);
+    assert(!was_running);
+    (void)was_running;
+    const hn_fp_state before = hn_fp_set();
+    const int64_t per_chunk =
+        choose_chunk(pool, n_units, min_units_per_chunk > 1 ? min_units_per_chunk : 1);
+    pool->job = job;
+    pool->context = context;
+    pool->n_units = n_units;
+    pool->units_per_chunk = per_chunk;
+    pool->n_chunks = n_units / per_chunk + (n_units % per_chunk != 0);
+    if (pool->n_threads == 1 || pool->n_chunks == 1) {
+        for (int64_t chunk = 0; chunk < pool->n_chunks; chunk++)
+            run_chunk(pool, chunk, 0);
+    } else {
+        atomic_store(&pool->n_unfinished, pool->n_chunks);
+        atomic_store(&pool->n_unclaimed, pool->n_chunks);
+        wake_workers(pool, pool->n_chunks - 1);
+        if (!work_off(pool, 0))
+            wait_until_done(pool);
+    }
+    hn_fp_restore(before);
+    atomic_store(&pool->is_running, false);
+}

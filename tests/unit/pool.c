@@ -1,0 +1,187 @@
+/* The thread pool: every unit once, whatever the threads, chunks and order; nothing allocated
+ * by a run; the floating-point state of jobs and callers. Also run under ThreadSanitizer. */
+#include "base/pool.h"
+#include "base/fp_state.h"
+#include "base/rng.h"
+#include "tests/harness/check.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { MOST_UNITS = 5000, N_THREADS_MOST = 5 };
+
+typedef struct tally {
+    int count[MOST_UNITS]; /* not atomic: a unit run twice at once is a race to be found */
+    int64_t order[MOST_UNITS];
+    _Atomic int64_t n_ordered, shortest;
+    _Atomic int n_bad_threads, busy[N_THREADS_MOST];
+    int n_threads;
+    int64_t n_units;
+} tally;
+
+static void count_units(void *context, int64_t begin, int64_t end, int thread)
+{
+    tally *t = context;
+    const bool is_known = thread >= 0 && thread < t->n_threads;
+    if (!is_known || atomic_fetch_add(&t->busy[thread], 1) != 0)
+        atomic_fetch_add(&t->n_bad_threads, 1);
+    for (int64_t i = begin; i < end; i++) {
+        t->count[i]++;
+        t->order[atomic_fetch_add(&t->n_ordered, 1)] = i;
+    }
+    int64_t shortest = atomic_load(&t->shortest);
+    while (end < t->n_units && end - begin < shortest &&
+           !atomic_compare_exchange_weak(&t->shortest, &shortest, end - begin)) {
+    }
+    if (is_known)
+        atomic_fetch_sub(&t->busy[thread], 1);
+}
+
+static bool each_once(hn_pool *pool, tally *t, int64_t n_units, int64_t min_units)
+{
+    for (int64_t i = 0; i < n_units; i++)
+        t->count[i] = 0;
+    t->n_units = n_units;
+    t->n_threads = hn_pool_threads(pool);
+    atomic_store(&t->n_ordered, 0);
+    atomic_store(&t->shortest, INT64_MAX);
+    hn_pool_run(pool, n_units, min_units, count_units, t);
+    bool holds = atomic_load(&t->n_bad_threads) == 0;
+    for (int64_t i = 0; i < n_units; i++)
+        holds = holds && t->count[i] == 1;
+    return holds;
+}
+
+static void covers(hn_pool *pool, tally *t)
+{
+    static const int64_t sizes[] = { 0, 1, 2, 3, 7, 16, 17, 100, 1000, 4999 };
+    static const int64_t mins[] = { 0, 1, 2, 16, 5000, INT64_MAX };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t j = 0; j < sizeof mins / sizeof *mins; j++) {
+            CHECK_THAT(each_once(pool, t, sizes[i], mins[j]),
+                       "%lld units by %lld on %d threads", (long long)sizes[i],
+                       (long long)mins[j], hn_pool_threads(pool));
+            CHECK(atomic_load(&t->shortest) >= mins[j]);
+        }
+}
+
+static void shuffles(hn_pool *pool, tally *t)
+{
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        hn_pool_set_shuffle(pool, seed);
+        CHECK(each_once(pool, t, (int64_t)(seed * 37), 64));
+    }
+    if (hn_pool_threads(pool) == 1) {
+        int64_t first[200], n_same = 0, n_in_place = 0;
+        hn_pool_set_shuffle(pool, 1);
+        each_once(pool, t, 200, 1);
+        for (int i = 0; i < 200; i++) {
+            first[i] = t->order[i];
+            n_in_place += first[i] == i;
+        }
+        hn_pool_set_shuffle(pool, 2);
+        each_once(pool, t, 200, 1);
+        for (int i = 0; i < 200; i++)
+            n_same += first[i] == t->order[i];
+        CHECK_THAT(n_same < 20 && n_in_place < 20, "%lld units kept their place",
+                   (long long)n_same);
+    }
+    hn_pool_set_shuffle(pool, 0);
+}
+
+static void add_chunk(void *context, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    int64_t *cells = context;
+    for (int64_t i = begin; i < end; i++)
+        cells[i] += i;
+}
+
+/* Many tiny jobs in a row, some after a pause that puts the workers to sleep. */
+static void survives_many_jobs(hn_pool *pool)
+{
+    int64_t cells[64] = { 0 };
+    enum { N_JOBS = 5000 };
+    for (int job = 0; job < N_JOBS; job++) {
+        hn_pool_run(pool, 64, 1 + job % 9, add_chunk, cells);
+        if (job % 500 == 0)
+            nanosleep(&(struct timespec){ .tv_nsec = 300000 }, NULL);
+    }
+    bool holds = true;
+    for (int64_t i = 0; i < 64; i++)
+        holds = holds && cells[i] == i * N_JOBS;
+    CHECK(holds);
+}
+
+typedef struct states {
+    hn_fp_state seen[64];
+} states;
+
+static void note_state(void *context, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    states *s = context;
+    for (int64_t i = begin; i < end; i++) {
+        const hn_fp_state now = hn_fp_set();
+        s->seen[i] = now;
+        hn_fp_restore(now);
+    }
+}
+
+static void sets_and_restores_state(hn_pool *pool)
+{
+#if defined(__x86_64__)
+    const hn_fp_state flushing = 0x9fc0 | 0x2000; /* FTZ, DAZ, round down */
+#elif defined(__aarch64__)
+    const hn_fp_state flushing = (1u << 24) | (2u << 22);
+#else
+    const hn_fp_state flushing = 0;
+#endif
+    const hn_fp_state mine = hn_fp_set(), hone = hn_fp_set();
+    states s;
+    hn_fp_restore(flushing);
+    hn_pool_run(pool, 64, 1, note_state, &s);
+    const hn_fp_state after = hn_fp_set();
+    hn_fp_restore(mine);
+    CHECK_INT((int64_t)flushing, (int64_t)after);
+    bool holds = true;
+    for (int i = 0; i < 64; i++)
+        holds = holds && ((s.seen[i] ^ hone) & ~(hn_fp_state)0x3f) == 0; /* less sticky flags */
+    CHECK(holds);
+}
+
+int main(int argc, char **argv)
+{
+    check_open(argc, argv);
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    tally *t = calloc(1, sizeof *t);
+    for (int n_threads = 1; t && n_threads <= N_THREADS_MOST; n_threads++) {
+        hn_pool *pool = NULL;
+        CHECK_OK(hn_pool_new(&heap, n_threads, &pool));
+        CHECK_INT(n_threads, hn_pool_threads(pool));
+        const int64_t n_calls = atomic_load(&heap.n_calls);
+        covers(pool, t);
+        shuffles(pool, t);
+        survives_many_jobs(pool);
+        sets_and_restores_state(pool);
+        CHECK_INT(n_calls, atomic_load(&heap.n_calls));
+        hn_pool_free(pool);
+    }
+    free(t);
+
+    hn_pool *pool = NULL;
+    CHECK_OK(hn_pool_new(&heap, 0, &pool));
+    CHECK(hn_pool_threads(pool) >= 1);
+    hn_pool_free(pool);
+    CHECK_FAILS(hn_pool_new(&heap, -1, &pool), HN_ERR_ARGUMENT, "-1 threads");
+    CHECK_FAILS(hn_pool_new(&heap, 100000, &pool), HN_ERR_ARGUMENT, "100000 threads");
+    CHECK(pool == NULL);
+    for (int64_t n = 1; n <= 2; n++) {
+        atomic_store(&heap.fail_at, atomic_load(&heap.n_calls) + n);
+        CHECK_FAILS(hn_pool_new(&heap, 3, &pool), HN_ERR_MEMORY, "out of memory");
+    }
+    hn_pool_free(NULL);
+    CHECK_INT(0, atomic_load(&heap.live_blocks));
+    return check_close();
+}
