@@ -15,7 +15,7 @@ endfunction()
 
 # Files of each layer that no .def names; one noun each.
 set(HN_LAYERS base)
-set(HN_FILES_base status heap isa clock pool)
+set(HN_FILES_base status heap isa clock pool mathfn trig power)
 
 function(hn_layer_sources layer out)
   set(names ${HN_FILES_${layer}})
