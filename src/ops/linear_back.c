@@ -1,0 +1,64 @@
+/* linear_back: dx[T,K] = dy[T,N] * w[N,K], the gradient of linear's x: the same weights, also in
+ * blocks, read along their other side. */
+#include "ops/ops.h"
+
+static hn_status infer(const hn_call *call, hn_type *out)
+{
+    const hn_type *dy = &call->in[0]->type;
+    HN_TRY(hn_expect_float(call, 0));
+    HN_TRY(hn_expect_rank_between(call, 0, 1, HN_MAX_RANK));
+    HN_TRY(hn_expect_rank(call, 1, 2));
+    const hn_type *w = &call->in[1]->type;
+    if (!hn_is_float(w->dtype) && !hn_is_block(w->dtype))
+        return hn_expect_float(call, 1);
+    HN_TRY(hn_expect_dim(call, 1, 0, hn_last_dim(dy)));
+    int64_t dim[HN_MAX_RANK];
+    for (int i = 0; i < dy->rank; i++)
+        dim[i] = dy->dim[i];
+    dim[dy->rank - 1] = w->dim[1];
+    return hn_type_make(out, dy->dtype, dy->rank, dim);
+}
+
+static void forward(const hn_call *call)
+{
+    const hn_tensor *dy = call->in[0], *w = call->in[1], *dx = call->out[0];
+    const int64_t n = w->type.dim[0], k = w->type.dim[1], rows = hn_rows(&dy->type);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t i = 0; i < k; i++) {
+            double sum = 0;
+            for (int64_t col = 0; col < n; col++)
+                sum += hn_get(dy, row * n + col) * hn_get(w, col * k + i);
+            hn_set(dx, row * k + i, sum);
+        }
+}
+
+static double flops(const hn_call *call)
+{
+    const hn_type *w = &call->in[1]->type;
+    return 2.0 * (double)hn_rows(&call->in[0]->type) * (double)w->dim[0] * (double)w->dim[1];
+}
+
+static void backward(hn_grad *d)
+{
+    hn_graph *g = d->g;
+    if (d->wants[0])
+        d->din[0] = hn_linear(g, d->dout[0], d->in[1]);
+    if (d->wants[1])
+        d->din[1] = hn_outer(g, d->in[0], d->dout[0], NULL);
+}
+
+static const char *const cases[] = { "f32[1,1] f32[1,1]", "f32[5,17] f32[17,33]",
+                                     "f32[2,3,40] f32[40,32]", "bf16[4,32] bf16[32,64]",
+                                     "f32[3,5] q8_0[5,64]", "f32[3,20] q4_0[20,64]",
+                                     "f32[2,17] q4_k[17,256]", "f32[9,4] q6_k[4,256]", NULL };
+/* clang-format off */
+const hn_op hn_op_linear_back = {
+    .name = "linear_back", .summary = "dx[T,K] = dy[T,N] * w[N,K]", .inputs = "dy w",
+    .infer = infer, .forward = forward, .backward = backward, .flops = flops,
+    .cases = cases, .tolerance = 2e-6,
+};
+/* clang-format on */
+hn_node *hn_linear_back(hn_graph *g, hn_node *dy, hn_node *w)
+{
+    return HN_APPLY(g, &hn_op_linear_back, NULL, dy, w);
+}
