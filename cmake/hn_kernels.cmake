@@ -18,6 +18,8 @@ macro(hn_kernel_family name)
 endmacro()
 
 # The families go here.
+hn_kernel_family(gemm TEXTS gemm_text)
+hn_kernel_family(quantize TEXTS decode_text)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(HN_KERNEL_LEVELS ref avx2 avx512)

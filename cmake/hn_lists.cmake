@@ -14,8 +14,9 @@ function(hn_read_def file macro out)
 endfunction()
 
 # Files of each layer that no .def names; one noun each.
-set(HN_LAYERS base)
+set(HN_LAYERS base kernels)
 set(HN_FILES_base status heap isa clock pool mathfn trig power)
+set(HN_FILES_kernels gemm/gemm quantize/decode)
 
 function(hn_layer_sources layer out)
   set(names ${HN_FILES_${layer}})

@@ -1,0 +1,237 @@
+/* The driver above the micro-kernels: how a call is cut into units, and the two loop orders.
+ *
+ * Many rows (per unit of m_block x n_block):         Few rows:
+ *   for k by kc                                        for k by KF, pack the few rows of A
+ *     pack B[kc, n_block]            stays in L2         for n by nr
+ *     for m by mc: pack A[mc, kc]    mr rows in L1         for k by kc: pack B[kc, nr]  in L1,
+ *       for m by mr                                                     tile; used once, gone
+ *         for n by nr: tile
+ */
+#include "kernels/gemm/gemm.h"
+
+enum {
+    KF = 2048,   /* depth of A's panels in the streaming order */
+    WIDE = 1024, /* columns decoded at once when weights are contiguous along n */
+    DEEP = 32,
+};
+
+static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static inline int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
+
+const hn_gemm_kernels *hn_gemm_kernels_for(hn_isa isa)
+{
+    (void)isa;
+    HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_gemm_kernels_avx512;)
+        HN_ON_avx2(if (isa & HN_ISA(avx2)) return &hn_gemm_kernels_avx2;) HN_ON_neon(
+            if (isa & HN_ISA(neon)) return &hn_gemm_kernels_neon;) return &hn_gemm_kernels_ref;
+}
+
+/* Scratch: room | A panels | B panels | one tile of C. */
+typedef struct areas {
+    float *room, *a, *b, *tile;
+} areas;
+
+static int64_t a_floats(const hn_gemm_kernels *g)
+{
+    return most((int64_t)g->mc * g->kc, (int64_t)HN_GEMM_FEW * KF) + 64;
+}
+
+static int64_t b_floats(const hn_gemm_kernels *g)
+{
+    return most((int64_t)g->nc * g->kc, (int64_t)DEEP * WIDE) + 64;
+}
+
+size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *g)
+{
+    return sizeof(float) * (size_t)(HN_GEMM_ROOM + a_floats(g) + b_floats(g) + g->mr * g->nr);
+}
+
+static areas areas_of(const hn_gemm_kernels *g, void *scratch)
+{
+    areas s = { .room = scratch };
+    s.a = s.room + HN_GEMM_ROOM;
+    s.b = s.a + a_floats(g);
+    s.tile = s.b + b_floats(g);
+    return s;
+}
+
+void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
+                       const hn_gemm_args *args, int threads)
+{
+    *plan = (hn_gemm_plan){ .args = *args, .kernels = kernels };
+    if (args->c_col_stride != 4 && args->c_row_stride == 4) { /* C^T = B^T A^T */
+        hn_gemm_args *t = &plan->args;
+        t->m = args->n, t->n = args->m, t->a = args->b, t->b = args->a;
+        t->c_row_stride = args->c_col_stride, t->c_col_stride = 4;
+    }
+    const int64_t m = plan->args.m, n = plan->args.n, nr = kernels->nr;
+    const int64_t want = threads > 1 ? threads : 1;
+    plan->few = m <= HN_GEMM_FEW;
+    /* Columns first: a unit packs its part of B once, and A once for every unit of columns. */
+    int64_t n_units = cuts(n, kernels->nc);
+    if (threads > 1 && n_units % want && n_units < 8 * want)
+        n_units = least(cuts(n_units, want) * want, cuts(n, 128));
+    if (plan->few)
+        n_units = least(threads > 1 ? 8 * want : 1, cuts(n, 64));
+    plan->n_block = cuts(cuts(n, n_units), nr) * nr;
+    if (plan->n_block > 128) /* whole blocks of weights that run along n */
+        plan->n_block =
+            least(cuts(plan->n_block, 256) * 256, plan->few ? INT64_MAX : kernels->nc);
+    plan->n_units = cuts(n, plan->n_block);
+    int64_t m_units = 1;
+    if (!plan->few && threads > 1 && plan->n_units % want && plan->n_units < 4 * want)
+        m_units = least(cuts(4 * want, plan->n_units), cuts(m, 8 * kernels->mr));
+    plan->m_block = cuts(cuts(m, m_units), kernels->mr) * kernels->mr;
+    plan->m_units = cuts(m, plan->m_block);
+    plan->units = plan->m_units * plan->n_units;
+}
+
+/* One tile, straight to C or by way of scratch when C's columns are strided too. */
+static void put_tile(const hn_gemm_plan *plan, const areas *s, int64_t k, const float *a,
+                     const float *b, int64_t ldb, int64_t i, int64_t j, int rows, int cols,
+                     bool accumulate)
+{
+    const hn_gemm_args *x = &plan->args;
+    char *c = (char *)x->c + i * x->c_row_stride + j * x->c_col_stride;
+    if (x->c_col_stride == 4) {
+        plan->kernels->tile(k, a, b, ldb, (float *)(void *)c, x->c_row_stride / 4, rows, cols,
+                            accumulate);
+        return;
+    }
+    const int ld = plan->kernels->nr;
+    for (int r = 0; r < rows && accumulate; r++)
+        for (int q = 0; q < cols; q++)
+            s->tile[r * ld + q] =
+                *(const float *)(const void *)(c + r * x->c_row_stride + q * x->c_col_stride);
+    plan->kernels->tile(k, a, b, ldb, s->tile, ld, rows, cols, accumulate);
+    for (int r = 0; r < rows; r++)
+        for (int q = 0; q < cols; q++)
+            *(float *)(void *)(c + r * x->c_row_stride + q * x->c_col_stride) =
+                s->tile[r * ld + q];
+}
+
+static void run_many(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64_t i1,
+                     int64_t j0, int64_t j1)
+{
+    const hn_gemm_args *x = &plan->args;
+    const hn_gemm_kernels *g = plan->kernels;
+    const int64_t height =
+        cuts(i1 - i0, cuts(i1 - i0, g->mr)); /* of every panel but the last */
+    for (int64_t k = 0; k < x->k; k += g->kc) {
+        const int64_t depth = least(x->k - k, g->kc);
+        const bool accumulate = x->accumulate || k > 0;
+        g->pack(&x->b, j0, j1 - j0, k, depth, g->nr, s->b, s->room);
+        for (int64_t i = i0, rows; i < i1; i += rows) {
+            rows = least(i1 - i, height * (g->mc / g->mr));
+            rows = rows > height ? rows / height * height : rows;
+            g->pack(&x->a, i, rows, k, depth, least(rows, height), s->a, s->room);
+            for (int64_t p = 0; p < rows; p += height)
+                for (int64_t j = j0; j < j1; j += g->nr)
+                    put_tile(plan, s, depth, s->a + p * depth, s->b + (j - j0) * depth, g->nr,
+                             i + p, j, (int)least(rows, height), (int)least(g->nr, j1 - j),
+                             accumulate);
+        }
+    }
+}
+
+/* A[m, depth] as panels of at most mr rows, one after another. */
+static void few_tiles(const hn_gemm_plan *plan, const areas *s, int64_t k, int64_t depth,
+                      int64_t a_depth, int64_t a_from, const float *b, int64_t ldb, int64_t j,
+                      int64_t cols)
+{
+    const int64_t m = plan->args.m, panels = cuts(m, plan->kernels->mr);
+    const bool accumulate = plan->args.accumulate || k > 0;
+    for (int64_t p = 0, i = 0; p < panels; p++) {
+        const int64_t rows = (m - i + panels - p - 1) / (panels - p);
+        put_tile(plan, s, depth, s->a + i * a_depth + a_from * rows, b, ldb, i, j, (int)rows,
+                 (int)cols, accumulate);
+        i += rows;
+    }
+}
+
+static void pack_few(const hn_gemm_plan *plan, const areas *s, int64_t k, int64_t depth)
+{
+    const int64_t m = plan->args.m, panels = cuts(m, plan->kernels->mr);
+    for (int64_t p = 0, i = 0; p < panels; p++) {
+        const int64_t rows = (m - i + panels - p - 1) / (panels - p);
+        plan->kernels->pack(&plan->args.a, i, rows, k, depth, rows, s->a + i * depth, s->room);
+        i += rows;
+    }
+}
+
+static void run_few(const hn_gemm_plan *plan, const areas *s, int64_t j0, int64_t j1)
+{
+    const hn_gemm_args *x = &plan->args;
+    const hn_gemm_kernels *g = plan->kernels;
+    for (int64_t k0 = 0; k0 < x->k; k0 += KF) {
+        const int64_t deep = least(x->k - k0, KF);
+        pack_few(plan, s, k0, deep);
+        for (int64_t j = j0; j < j1; j += g->nr)
+            for (int64_t k = 0; k < deep; k += g->kc) {
+                const int64_t depth = least(deep - k, g->kc), cols = least(g->nr, j1 - j);
+                g->pack(&x->b, j, cols, k0 + k, depth, g->nr, s->b, s->room);
+                few_tiles(plan, s, k0 + k, depth, deep, k, s->b, g->nr, j, cols);
+            }
+    }
+}
+
+static bool is_along_n(const hn_gemm_operand *b)
+{
+    if (b->is_panel16)
+        return b->rows_are_k;
+    return hn_elem_block(b->type) > 1 ? b->outer_stride == 0
+                                      : b->outer_stride == hn_elem_bytes(b->type);
+}
+
+/* Few rows by weights that are contiguous along n: DEEP rows of weights at a time, read side by
+ * side, each one in order. */
+static void run_few_along_n(const hn_gemm_plan *plan, const areas *s, int64_t j0, int64_t j1)
+{
+    const hn_gemm_args *x = &plan->args;
+    const hn_gemm_kernels *g = plan->kernels;
+    const bool in_place =
+        x->b.type == HN_ELEM_f32 && !x->b.is_panel16 && x->b.k_stride % 4 == 0;
+    for (int64_t k0 = 0; k0 < x->k; k0 += KF) {
+        const int64_t deep = least(x->k - k0, KF);
+        pack_few(plan, s, k0, deep);
+        for (int64_t k = 0; k < deep; k += DEEP) {
+            const int64_t depth = least(deep - k, DEEP);
+            for (int64_t wide = j0; wide < j1; wide += WIDE) {
+                const int64_t n = least(j1 - wide, WIDE);
+                const float *b = s->b;
+                int64_t ldb = WIDE;
+                if (in_place) {
+                    b = (const float *)(const void *)((const char *)x->b.data +
+                                                      (k0 + k) * x->b.k_stride + 4 * wide);
+                    ldb = x->b.k_stride / 4;
+                } else {
+                    g->rows(&x->b, wide, n, k0 + k, depth, s->b, WIDE, s->room);
+                }
+                for (int64_t j = 0; j < n; j += g->nr)
+                    few_tiles(plan, s, k0 + k, depth, deep, k, b + j, ldb, wide + j,
+                              least(g->nr, n - j));
+            }
+        }
+    }
+}
+
+void hn_gemm_run(const hn_gemm_plan *plan, int64_t first, int64_t end, void *scratch)
+{
+    const areas s = areas_of(plan->kernels, scratch);
+    const hn_gemm_args *x = &plan->args;
+    for (int64_t unit = first; unit < end; unit++) {
+        const int64_t i0 = unit % plan->m_units * plan->m_block;
+        const int64_t j0 = unit / plan->m_units * plan->n_block;
+        const int64_t i1 = least(i0 + plan->m_block, x->m),
+                      j1 = least(j0 + plan->n_block, x->n);
+        if (!plan->few)
+            run_many(plan, &s, i0, i1, j0, j1);
+        else if (is_along_n(&x->b))
+            run_few_along_n(plan, &s, j0, j1);
+        else
+            run_few(plan, &s, j0, j1);
+    }
+}

@@ -1,0 +1,89 @@
+/* gemm.h: C[m,n] (=|+=) A[m,k] * B[k,n], for any strides and element types; C is f32.
+ *
+ * Every element of C is one chain, acc = fma(a[p], b[p], acc) for ascending p, from +0 or from
+ * what C holds. Blocks of k only store and reload the accumulator; m and n alone are split
+ * over units. So the bits depend on a row of A and a column of B, and on nothing else: not on
+ * the level, the unit grid, the threads, the layout of an operand, or the rows beside it.
+ *
+ * A call is planned from its sizes (no allocation, no data), then its units are run in any
+ * order by any threads, each thread with a scratch of its own. The same small rows of x that
+ * a decode step multiplies by a weight take another loop order of the same kernels: weights
+ * are then streamed once through the first-level cache. */
+#ifndef HN_KERNELS_GEMM_GEMM_H
+#define HN_KERNELS_GEMM_GEMM_H
+
+#include "kernels/quantize/decode.h"
+
+#include <stdbool.h>
+
+/* A matrix seen from the product: `outer` is m for A and n for B; k is the summed dimension.
+ * Strides are bytes. Of a block format, the dimension that runs along the blocks has stride 0
+ * and starts at a block; the other one's stride is the bytes of a row.
+ * A panel16 layout (decode.h) ignores both strides: `rows_are_k` tells which way it is seen and
+ * `row_elems` how long a row is. */
+typedef struct hn_gemm_operand {
+    const void *data;
+    int64_t outer_stride, k_stride;
+    hn_elem type;
+    bool is_panel16;
+    bool rows_are_k;   /* panel16 alone: its rows run along k (backward), not along outer */
+    int64_t row_elems; /* panel16 alone */
+} hn_gemm_operand;
+
+typedef struct hn_gemm_args {
+    int64_t m, n, k; /* >= 1 */
+    hn_gemm_operand a, b;
+    float *c;
+    int64_t c_row_stride, c_col_stride; /* bytes; fast when either is 4 */
+    bool accumulate;                    /* start from C, not from +0 */
+} hn_gemm_args;
+
+/* One level's micro-kernel with the sizes that its packing must agree with. */
+typedef struct hn_gemm_kernels {
+    /* c[rows,cols] from a[k][rows] and b[k * ldb + col]; rows <= mr, cols <= nr. */
+    void (*tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
+                 int rows, int cols, bool accumulate);
+    /* Panels of `width` outer elements, dst[panel][k][width], the last one padded with zeros.
+     * Writes up to 15 floats past the end. `room` holds HN_GEMM_ROOM floats. */
+    void (*pack)(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
+                 int64_t n_k, int64_t width, float *dst, float *room);
+    /* dst[k][n_outer], row stride ld: for operands contiguous along outer. */
+    void (*rows)(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
+                 int64_t n_k, float *dst, int64_t ld, float *room);
+    int mr, nr, kc, mc,
+        nc; /* mc is a multiple of mr; kc and nc are multiples of 256, the longest block */
+} hn_gemm_kernels;
+
+enum {
+    HN_GEMM_ROOM = 3 * 16 * 256, /* floats of room a packer needs */
+    HN_GEMM_FEW = 8,             /* rows up to which weights are streamed */
+};
+
+extern const hn_gemm_kernels hn_gemm_kernels_ref;
+HN_ON_avx2(extern const hn_gemm_kernels hn_gemm_kernels_avx2;
+           extern const hn_gemm_kernels hn_gemm_kernels_avx512;)
+    HN_ON_neon(extern const hn_gemm_kernels hn_gemm_kernels_neon;)
+
+        const hn_gemm_kernels *hn_gemm_kernels_for(hn_isa isa);
+
+/* How a call is cut. A value; it holds the arguments, turned so that C's rows are contiguous.
+ */
+typedef struct hn_gemm_plan {
+    hn_gemm_args args;
+    const hn_gemm_kernels *kernels;
+    int64_t m_block, n_block, m_units, n_units;
+    int64_t units; /* m_units * n_units */
+    bool few;      /* the streaming order */
+} hn_gemm_plan;
+
+/* Scratch of one thread for calls of at most these sizes. */
+size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *kernels);
+
+/* `threads` only chooses how fine the grid is. */
+void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
+                       const hn_gemm_args *args, int threads);
+
+/* Runs units [first, end). Scratch is aligned to 64 bytes. */
+void hn_gemm_run(const hn_gemm_plan *plan, int64_t first, int64_t end, void *scratch);
+
+#endif

@@ -1,0 +1,298 @@
+/* The micro-kernel and the packers of one level.
+ *
+ * The tile keeps MR x NR accumulators in registers: NV registers of columns, one broadcast of
+ * A at a time. Packing turns any operand into k-major panels of f32, decoding on the way. */
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/transpose.h"
+#include "kernels/simd/f32x16.h"
+
+#if defined(HN_LEVEL_avx512)
+enum { MR = 14, NV = 2, KC = 256, NC = 512 };
+#elif defined(HN_LEVEL_avx2) || defined(HN_LEVEL_neon)
+enum { MR = 6, NV = 1, KC = 256, NC = 512 };
+#else
+enum { MR = 4, NV = 1, KC = 256, NC = 512 };
+#endif
+enum { NR = 16 * NV, MC = 8 * MR, CHUNK = 256 };
+
+/* `rows` is a constant at every use, so that the accumulators are registers. */
+HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int64_t ldb,
+                       float *c, int64_t ldc, int cols, bool accumulate)
+{
+    f32x16 acc[MR][NV];
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < NV; v++) {
+            const int left = cols - 16 * v;
+            acc[i][v] = !accumulate  ? f_zero()
+                        : left >= 16 ? f_load(c + i * ldc + 16 * v)
+                                     : f_load_n(c + i * ldc + 16 * v, left < 0 ? 0 : left);
+        }
+    if (cols == NR) {
+        for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
+            f32x16 bv[NV];
+            for (int v = 0; v < NV; v++)
+                bv[v] = f_load(b + 16 * v);
+            for (int i = 0; i < rows; i++) {
+                const f32x16 av = f_set1(a[i]);
+                for (int v = 0; v < NV; v++)
+                    acc[i][v] = f_fma(av, bv[v], acc[i][v]);
+            }
+        }
+    } else {
+        for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
+            f32x16 bv[NV];
+            for (int v = 0; v < NV; v++) {
+                const int left = cols - 16 * v;
+                bv[v] = f_load_n(b + 16 * v, left < 0 ? 0 : left > 16 ? 16 : left);
+            }
+            for (int i = 0; i < rows; i++) {
+                const f32x16 av = f_set1(a[i]);
+                for (int v = 0; v < NV; v++)
+                    acc[i][v] = f_fma(av, bv[v], acc[i][v]);
+            }
+        }
+    }
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < NV; v++) {
+            const int left = cols - 16 * v;
+            if (left >= 16)
+                f_store(c + i * ldc + 16 * v, acc[i][v]);
+            else if (left > 0)
+                f_store_n(c + i * ldc + 16 * v, acc[i][v], left);
+        }
+}
+
+static void tile(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
+                 int rows, int cols, bool accumulate)
+{
+    switch (rows) {
+#define ROWS(n)                                                                                \
+    case n:                                                                                    \
+        tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate);                                    \
+        return;
+        ROWS(1)
+        ROWS(2) ROWS(3) ROWS(4)
+#if !defined(HN_LEVEL_ref)
+            ROWS(5) ROWS(6)
+#endif
+#if defined(HN_LEVEL_avx512)
+                ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+#endif
+#undef ROWS
+    }
+}
+
+static const hn_decode_kernels *decode(void) { return &HN_KERNEL_NAME(decode_kernels); }
+
+static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static bool is_block(const hn_gemm_operand *x) { return hn_elem_block(x->type) > 1; }
+
+static bool is_along_outer(const hn_gemm_operand *x)
+{
+    if (x->is_panel16)
+        return x->rows_are_k;
+    return is_block(x) ? x->outer_stride == 0 : x->outer_stride == hn_elem_bytes(x->type);
+}
+
+static bool is_along_k(const hn_gemm_operand *x)
+{
+    return is_block(x) ? x->k_stride == 0 : x->k_stride == hn_elem_bytes(x->type);
+}
+
+/* The panel of sixteen rows that holds `row`, from element `from` on. */
+static const char *panel_at(const hn_gemm_operand *x, int64_t row, int64_t from)
+{
+    return (const char *)x->data + 16 * ((row >> 4) * hn_elem_span(x->type, x->row_elems) +
+                                         hn_elem_span(x->type, from));
+}
+
+static float scalar_at(const hn_gemm_operand *x, int64_t outer, int64_t k)
+{
+    float y;
+    decode()->row[x->type](1, (const char *)x->data + outer * x->outer_stride + k * x->k_stride,
+                           &y);
+    return y;
+}
+
+/* Up to sixteen outer elements at dst[k * ld]; lanes beyond `rows` are zero. */
+
+static void pack_strided(const hn_gemm_operand *x, int64_t outer, int rows, int64_t k,
+                         int64_t n_k, float *dst, int64_t ld)
+{
+    for (int64_t p = 0; p < n_k; p++) {
+        float v[16] = { 0 };
+        for (int i = 0; i < rows; i++)
+            v[i] = scalar_at(x, outer + i, k + p);
+        f_store(dst + p * ld, f_load(v));
+    }
+}
+
+static void pack_along_k(const hn_gemm_operand *x, int64_t outer, int rows, int64_t k,
+                         int64_t n_k, float *dst, int64_t ld, float *room)
+{
+    const char *from = (const char *)x->data + outer * x->outer_stride;
+    if (x->type == HN_ELEM_f32) {
+        transpose_rows(from + 4 * k, x->outer_stride, rows, n_k, dst, ld);
+        return;
+    }
+    for (int64_t at = 0; at < n_k; at += CHUNK) {
+        const int64_t n = least(n_k - at, CHUNK);
+        for (int i = 0; i < rows; i++)
+            decode()->row[x->type](n,
+                                   from + i * x->outer_stride + hn_elem_span(x->type, k + at),
+                                   room + i * CHUNK);
+        for (int i = rows; i < 16; i++)
+            memset(room + i * CHUNK, 0, (size_t)n * sizeof *room);
+        transpose_rows16((const char *)room, CHUNK * sizeof *room, n, dst + at * ld, ld);
+    }
+}
+
+static void pack_panel16(const hn_gemm_operand *x, int64_t outer, int rows, int64_t k,
+                         int64_t n_k, float *dst, int64_t ld, float *room)
+{
+    if ((outer & 15) == 0 && rows == 16 && ld >= 16) {
+        decode()->panel[x->type](n_k, panel_at(x, outer, k), dst, ld);
+        return;
+    }
+    for (int64_t at = 0; at < n_k; at += CHUNK) { /* lanes of one or two panels */
+        const int64_t n = least(n_k - at, CHUNK);
+        for (int i = 0; i < rows;) {
+            const int lane = (int)((outer + i) & 15), lanes = (int)least(16 - lane, rows - i);
+            decode()->panel[x->type](n, panel_at(x, outer + i, k + at), room, 16);
+            for (int64_t p = 0; p < n; p++)
+                f_store_n(dst + (at + p) * ld + i, f_load_n(room + 16 * p + lane, lanes),
+                          lanes);
+            i += lanes;
+        }
+        for (int64_t p = 0; p < n; p++)
+            for (int64_t i = rows; i < least(ld, 16); i++)
+                dst[(at + p) * ld + i] = 0;
+    }
+}
+
+/* Rows of k, contiguous along outer, to y[p * ld + i]. */
+
+static void rows_of_panels(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
+                           int64_t n_k, float *y, int64_t ld, float *room)
+{
+    const int64_t block = hn_elem_block(x->type), begin = outer / block * block;
+    const int64_t end = least((outer + n_outer + block - 1) / block * block, x->row_elems);
+    for (int64_t p = 0; p < n_k;) {
+        const int lane = (int)((k + p) & 15), lanes = (int)least(16 - lane, n_k - p);
+        for (int64_t at = begin; at < end; at += CHUNK) {
+            const int64_t n = least(end - at, CHUNK);
+            decode()->panel[x->type](n, panel_at(x, k + p, at), room, 16);
+            float *turned = room + 16 * CHUNK; /* [row][CHUNK] */
+            for (int64_t i = 0; i < n; i += 16)
+                transpose_rows((const char *)(room + 16 * i), 16 * sizeof *room,
+                               (int)least(16, n - i), 16, turned + i, CHUNK);
+            const int64_t lo = at > outer ? at : outer, hi = least(at + n, outer + n_outer);
+            for (int r = 0; r < lanes && lo < hi; r++)
+                memcpy(y + (p + r) * ld + (lo - outer), turned + (lane + r) * CHUNK + (lo - at),
+                       (size_t)(hi - lo) * sizeof *y);
+        }
+        p += lanes;
+    }
+}
+
+static void rows(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
+                 int64_t n_k, float *dst, int64_t ld, float *room)
+{
+    if (x->is_panel16) {
+        rows_of_panels(x, outer, n_outer, k, n_k, dst, ld, room);
+        return;
+    }
+    const int64_t block = hn_elem_block(x->type), skip = outer % block;
+    for (int64_t p = 0; p < n_k; p++) {
+        const char *from = (const char *)x->data + (k + p) * x->k_stride;
+        float *to = dst + p * ld;
+        int64_t done = 0;
+        if (skip) { /* a block that begins before us */
+            done = least(block - skip, n_outer);
+            decode()->row[x->type](block, from + hn_elem_span(x->type, outer - skip), room);
+            memcpy(to, room + skip, (size_t)done * sizeof *to);
+        }
+        const int64_t whole = (n_outer - done) / block * block;
+        if (whole)
+            decode()->row[x->type](whole, from + hn_elem_span(x->type, outer + done),
+                                   to + done);
+        done += whole;
+        if (done < n_outer) {
+            decode()->row[x->type](block, from + hn_elem_span(x->type, outer + done), room);
+            memcpy(to + done, room, (size_t)(n_outer - done) * sizeof *to);
+        }
+    }
+}
+
+/* Eight rows of k over all panels, then the next eight: pages and sets are met in passing. */
+static void copy_f32_rows(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
+                          int64_t n_k, int64_t width, float *dst)
+{
+    const char *base = (const char *)x->data + 4 * outer + k * x->k_stride;
+    for (int64_t p0 = 0; p0 < n_k; p0 += 8)
+        for (int64_t o = 0; o < n_outer; o += width) {
+            const int64_t n = least(width, n_outer - o), end = least(p0 + 8, n_k);
+            for (int64_t p = p0; p < end; p++) {
+                const float *from = (const float *)(const void *)(base + p * x->k_stride) + o;
+                float *to = dst + o * n_k + p * width;
+                for (int64_t i = 0; i < width;
+                     i += 16) { /* a narrow one spills, then rewrites */
+                    const int64_t left = n - i;
+                    f_store_n(to + i,
+                              left >= 16 ? f_load(from + i)
+                              : left > 0 ? f_load_n(from + i, left)
+                                         : f_zero(),
+                              least(width - i, 16));
+                }
+            }
+        }
+}
+
+static void pack_along_outer(const hn_gemm_operand *x, int64_t outer, int64_t n_outer,
+                             int64_t k, int64_t n_k, int64_t width, float *dst, float *room)
+{
+    enum { STEP = 256, DEEP = 16 };
+    float *wide = room + 2 * 16 * CHUNK; /* [DEEP][STEP] */
+    for (int64_t o0 = 0; o0 < n_outer; o0 += STEP / width * width)
+        for (int64_t p0 = 0; p0 < n_k; p0 += DEEP) {
+            const int64_t n = least(n_outer - o0, STEP / width * width),
+                          deep = least(n_k - p0, DEEP);
+            rows(x, outer + o0, n, k + p0, deep, wide, STEP, room);
+            for (int64_t o = 0; o < n; o += width)
+                for (int64_t p = 0; p < deep; p++) {
+                    float *to = dst + (o0 + o) * n_k + (p0 + p) * width;
+                    const int64_t have = least(width, n - o);
+                    memcpy(to, wide + p * STEP + o, (size_t)have * sizeof *to);
+                    for (int64_t i = have; i < width; i++)
+                        to[i] = 0;
+                }
+        }
+}
+
+static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
+                 int64_t n_k, int64_t width, float *dst, float *room)
+{
+    if (is_along_outer(x)) {
+        if (x->type == HN_ELEM_f32 && !x->is_panel16)
+            copy_f32_rows(x, outer, n_outer, k, n_k, width, dst);
+        else
+            pack_along_outer(x, outer, n_outer, k, n_k, width, dst, room);
+        return;
+    }
+    for (int64_t o = 0; o < n_outer; o += width, dst += width * n_k)
+        for (int64_t sub = 0; sub < width; sub += 16) {
+            const int64_t left = n_outer - o - sub;
+            const int n = (int)least(left < 0 ? 0 : left, least(width - sub, 16));
+            if (x->is_panel16)
+                pack_panel16(x, outer + o + sub, n, k, n_k, dst + sub, width, room);
+            else if (is_along_k(x))
+                pack_along_k(x, outer + o + sub, n, k, n_k, dst + sub, width, room);
+            else
+                pack_strided(x, outer + o + sub, n, k, n_k, dst + sub, width);
+        }
+}
+
+const hn_gemm_kernels HN_KERNEL_NAME(gemm_kernels) = {
+    .tile = tile, .pack = pack, .rows = rows, .mr = MR, .nr = NR, .kc = KC, .mc = MC, .nc = NC
+};

@@ -1,0 +1,106 @@
+/* transpose.h: dst[k][row] = src[row][k] for up to sixteen rows and any number of k.
+ *
+ * Four k at a time, a 128-bit piece of each of four rows is put into the four quarters of a
+ * register on the way in (rows i, i+4, i+8, i+12), so that only the 4x4 transposes inside the
+ * quarters cost shuffles. */
+#ifndef HN_KERNELS_GEMM_TRANSPOSE_H
+#define HN_KERNELS_GEMM_TRANSPOSE_H
+
+#include "kernels/simd/f32x16.h"
+
+#include <string.h>
+
+#if defined(HN_LEVEL_avx512)
+HN_INLINE __m512 quarters(const char *p, int64_t stride)
+{
+    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps((const float *)(const void *)p));
+    v = _mm512_mask_broadcast_f32x4(
+        v, 0x00f0, _mm_loadu_ps((const float *)(const void *)(p + 4 * stride)));
+    v = _mm512_mask_broadcast_f32x4(
+        v, 0x0f00, _mm_loadu_ps((const float *)(const void *)(p + 8 * stride)));
+    return _mm512_mask_broadcast_f32x4(
+        v, 0xf000, _mm_loadu_ps((const float *)(const void *)(p + 12 * stride)));
+}
+
+HN_INLINE void transpose4(const char *src, int64_t stride, f32x16 out[4])
+{
+    const __m512 a = quarters(src, stride), b = quarters(src + stride, stride);
+    const __m512 c = quarters(src + 2 * stride, stride), d = quarters(src + 3 * stride, stride);
+    const __m512 ab = _mm512_unpacklo_ps(a, b), AB = _mm512_unpackhi_ps(a, b);
+    const __m512 cd = _mm512_unpacklo_ps(c, d), CD = _mm512_unpackhi_ps(c, d);
+    out[0] = _mm512_shuffle_ps(ab, cd, 0x44);
+    out[1] = _mm512_shuffle_ps(ab, cd, 0xee);
+    out[2] = _mm512_shuffle_ps(AB, CD, 0x44);
+    out[3] = _mm512_shuffle_ps(AB, CD, 0xee);
+}
+#elif defined(HN_LEVEL_avx2)
+HN_INLINE void transpose4x8(const char *p, int64_t stride, __m256 out[4])
+{
+    __m256 v[4];
+    for (int i = 0; i < 4; i++)
+        v[i] = _mm256_insertf128_ps(
+            _mm256_castps128_ps256(_mm_loadu_ps((const float *)(const void *)(p + i * stride))),
+            _mm_loadu_ps((const float *)(const void *)(p + (i + 4) * stride)), 1);
+    const __m256 ab = _mm256_unpacklo_ps(v[0], v[1]), AB = _mm256_unpackhi_ps(v[0], v[1]);
+    const __m256 cd = _mm256_unpacklo_ps(v[2], v[3]), CD = _mm256_unpackhi_ps(v[2], v[3]);
+    out[0] = _mm256_shuffle_ps(ab, cd, 0x44);
+    out[1] = _mm256_shuffle_ps(ab, cd, 0xee);
+    out[2] = _mm256_shuffle_ps(AB, CD, 0x44);
+    out[3] = _mm256_shuffle_ps(AB, CD, 0xee);
+}
+
+HN_INLINE void transpose4(const char *src, int64_t stride, f32x16 out[4])
+{
+    __m256 low[4], high[4];
+    transpose4x8(src, stride, low);
+    transpose4x8(src + 8 * stride, stride, high);
+    for (int i = 0; i < 4; i++)
+        out[i] = (f32x16){ low[i], high[i] };
+}
+#else
+HN_INLINE void transpose4(const char *src, int64_t stride, f32x16 out[4])
+{
+    float v[4][16];
+    for (int row = 0; row < 16; row++)
+        for (int i = 0; i < 4; i++)
+            memcpy(&v[i][row], src + row * stride + 4 * i, sizeof(float));
+    for (int i = 0; i < 4; i++)
+        out[i] = f_load(v[i]);
+}
+#endif
+
+/* Sixteen whole rows. Stores sixteen floats at dst + k * ld, ascending. */
+HN_INLINE void transpose_rows16(const char *src, int64_t stride, int64_t n_k, float *dst,
+                                int64_t ld)
+{
+    int64_t k = 0;
+    for (; k + 4 <= n_k; k += 4) {
+        f32x16 out[4];
+        transpose4(src + 4 * k, stride, out);
+        for (int i = 0; i < 4; i++)
+            f_store(dst + (k + i) * ld, out[i]);
+    }
+    for (; k < n_k; k++)
+        for (int row = 0; row < 16; row++)
+            memcpy(dst + k * ld + row, src + row * stride + 4 * k, sizeof *dst);
+}
+
+/* Fewer rows; the others are zero. Reads nothing of them. */
+HN_INLINE void transpose_rows(const char *src, int64_t stride, int rows, int64_t n_k,
+                              float *dst, int64_t ld)
+{
+    if (rows == 16) {
+        transpose_rows16(src, stride, n_k, dst, ld);
+        return;
+    }
+    for (int64_t k0 = 0; k0 < n_k; k0 += 16) {
+        float part[16][16] = { { 0 } };
+        const int64_t n = n_k - k0 < 16 ? n_k - k0 : 16;
+        for (int row = 0; row < rows; row++)
+            f_store(part[row],
+                    f_load_n((const float *)(const void *)(src + row * stride) + k0, n));
+        transpose_rows16((const char *)part, sizeof part[0], n, dst + k0 * ld, ld);
+    }
+}
+
+#endif

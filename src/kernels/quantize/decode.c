@@ -1,0 +1,76 @@
+/* Choosing a level, and the panel16 layout. A block is a run of fields; each field is so many
+ * units of one or two bytes (an f32 is one unit of four). */
+#include "kernels/quantize/decode.h"
+
+#include <string.h>
+
+typedef struct field {
+    int n, bytes; /* units, bytes of each */
+} field;
+
+/* clang-format off */
+static const field fields[HN_N_ELEMS][4] = {
+    [HN_ELEM_f32]  = { { 1, 4 } },
+    [HN_ELEM_f16]  = { { 1, 2 } },
+    [HN_ELEM_bf16] = { { 1, 2 } },
+    [HN_ELEM_q8_0] = { { 1, 2 }, { 32, 1 } },
+    [HN_ELEM_q4_0] = { { 1, 2 }, { 16, 1 } },
+    [HN_ELEM_q4_k] = { { 2, 2 }, { 140, 1 } },
+    [HN_ELEM_q6_k] = { { 208, 1 }, { 1, 2 } },
+};
+/* clang-format on */
+
+const hn_decode_kernels *hn_decode_kernels_for(hn_isa isa)
+{
+    (void)isa;
+    HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_decode_kernels_avx512;)
+        HN_ON_avx2(if (isa & HN_ISA(avx2)) return &hn_decode_kernels_avx2;) HN_ON_neon(
+            if (isa &
+                HN_ISA(neon)) return &hn_decode_kernels_neon;) return &hn_decode_kernels_ref;
+}
+
+size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems)
+{
+    return (size_t)((rows + 15) / 16 * 16 * hn_elem_span(type, row_elems));
+}
+
+void hn_panel16_pack(hn_elem type, int64_t rows, int64_t row_elems, const void *plain,
+                     int64_t row_stride, void *panels, int64_t first, int64_t end)
+{
+    const int64_t row_bytes = hn_elem_span(type, row_elems), block = hn_elem_bytes(type);
+    for (int64_t panel = first; panel < end; panel++)
+        for (int lane = 0; lane < 16; lane++) {
+            const int64_t row = 16 * panel + lane;
+            const char *from = (const char *)plain + row * row_stride;
+            char *to = (char *)panels + 16 * panel * row_bytes;
+            for (int64_t at = 0; at < row_bytes; at += block)
+                for (const field *f = fields[type]; f < fields[type] + 4 && f->n; f++)
+                    for (int i = 0; i < f->n; i++) {
+                        const size_t size = (size_t)f->bytes;
+                        if (row < rows) {
+                            memcpy(to + lane * f->bytes, from, size);
+                            from += size;
+                        } else {
+                            memset(to + lane * f->bytes, 0, size);
+                        }
+                        to += 16 * size;
+                    }
+        }
+}
+
+void hn_panel16_row(hn_elem type, int64_t row_elems, const void *panels, int64_t row,
+                    int64_t from, int64_t n, void *plain)
+{
+    const int64_t row_bytes = hn_elem_span(type, row_elems), block = hn_elem_bytes(type);
+    const int64_t n_bytes = hn_elem_span(type, n), lane = row & 15;
+    const char *x =
+        (const char *)panels + 16 * ((row >> 4) * row_bytes + hn_elem_span(type, from));
+    char *to = plain;
+    for (int64_t at = 0; at < n_bytes; at += block)
+        for (const field *f = fields[type]; f < fields[type] + 4 && f->n; f++)
+            for (int i = 0; i < f->n; i++) {
+                memcpy(to, x + lane * f->bytes, (size_t)f->bytes);
+                to += f->bytes;
+                x += 16 * f->bytes;
+            }
+}

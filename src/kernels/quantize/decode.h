@@ -1,0 +1,82 @@
+/* decode.h: stored weights to f32. Each value is its format's formula with the roundings in
+ * written order, so every level and both layouts give the same bits.
+ *
+ * Layouts of W[rows, row_elems]:
+ *   plain    row after row, as files store them;
+ *   panel16  sixteen rows interleaved unit by unit (a unit is a byte, or two for halves, or an
+ *            f32), so that one load brings the same unit of sixteen rows:
+ *
+ *                row 0   | u0 u1 u2 ...        panel  | u0 of rows 0..15 | u1 of rows 0..15 |
+ * ... row 1   | u0 u1 u2 ...   ->
+ *                  ...                         the last panel is filled up with zero bytes
+ */
+#ifndef HN_KERNELS_QUANTIZE_DECODE_H
+#define HN_KERNELS_QUANTIZE_DECODE_H
+
+#include "kernels/kernel.h"
+
+/*  name, elements a block, bytes a block, bytes of a unit (0: mixed, see decode.c) */
+#define HN_ELEM_LIST(X)                                                                        \
+    X(f32, 1, 4, 4)                                                                            \
+    X(f16, 1, 2, 2)                                                                            \
+    X(bf16, 1, 2, 2)                                                                           \
+    X(q8_0, 32, 34, 0)                                                                         \
+    X(q4_0, 32, 18, 0)                                                                         \
+    X(q4_k, 256, 144, 0)                                                                       \
+    X(q6_k, 256, 210, 0)
+
+typedef enum hn_elem {
+#define HN_ELEM_ENUM(name, elems, bytes, unit) HN_ELEM_##name,
+    HN_ELEM_LIST(HN_ELEM_ENUM)
+#undef HN_ELEM_ENUM
+        HN_N_ELEMS
+} hn_elem;
+
+static inline int64_t hn_elem_block(hn_elem type) /* elements */
+{
+#define HN_ELEM_CASE(name, elems, bytes, unit) elems,
+    static const int64_t block[] = { HN_ELEM_LIST(HN_ELEM_CASE) };
+#undef HN_ELEM_CASE
+    return block[type];
+}
+
+static inline int64_t hn_elem_bytes(hn_elem type) /* of a block */
+{
+#define HN_ELEM_CASE(name, elems, bytes, unit) bytes,
+    static const int64_t size[] = { HN_ELEM_LIST(HN_ELEM_CASE) };
+#undef HN_ELEM_CASE
+    return size[type];
+}
+
+/* Bytes of `n` elements in a row, n a multiple of the block. */
+static inline int64_t hn_elem_span(hn_elem type, int64_t n)
+{
+    return n / hn_elem_block(type) * hn_elem_bytes(type);
+}
+
+typedef struct hn_decode_kernels {
+    /* y[0..n) from whole blocks. */
+    void (*row[HN_N_ELEMS])(int64_t n, const void *x, float *y);
+    /* y[p * ld + lane] for p in [0,n): whole blocks of one panel, sixteen rows at once. */
+    void (*panel[HN_N_ELEMS])(int64_t n, const void *x, float *y, int64_t ld);
+} hn_decode_kernels;
+
+extern const hn_decode_kernels hn_decode_kernels_ref;
+HN_ON_avx2(extern const hn_decode_kernels hn_decode_kernels_avx2;
+           extern const hn_decode_kernels hn_decode_kernels_avx512;)
+    HN_ON_neon(extern const hn_decode_kernels hn_decode_kernels_neon;)
+
+        const hn_decode_kernels *hn_decode_kernels_for(hn_isa isa);
+
+/* Bytes of a panel16 copy: rows rounded up to sixteen. */
+size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems);
+
+/* Plain to panel16; row_stride in bytes; panels [first, end) of ceil(rows / 16). */
+void hn_panel16_pack(hn_elem type, int64_t rows, int64_t row_elems, const void *plain,
+                     int64_t row_stride, void *panels, int64_t first, int64_t end);
+
+/* One row back in the plain layout: for look-ups. Elements [from, from + n), whole blocks. */
+void hn_panel16_row(hn_elem type, int64_t row_elems, const void *panels, int64_t row,
+                    int64_t from, int64_t n, void *plain);
+
+#endif

@@ -1,0 +1,58 @@
+#include "tests/kernels/gemm_data.h"
+#include "tests/harness/kernel_check.h"
+
+#include <string.h>
+
+const char *gemm_elem_name(hn_elem type)
+{
+#define NAME(name, elems, bytes, unit) #name,
+    static const char *const names[] = { HN_ELEM_LIST(NAME) };
+#undef NAME
+    return names[type];
+}
+
+/* Random blocks with finite scales. */
+static uint8_t *blocks(hn_elem type, size_t n)
+{
+    const size_t size = (size_t)hn_elem_bytes(type);
+    uint8_t *x = kc_bytes(n * size);
+    const uint16_t *scale = kc_halves(2 * n);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *block = x + i * size;
+        memcpy(block + (type == HN_ELEM_q6_k ? 208 : 0), scale + 2 * i, 2);
+        if (type == HN_ELEM_q4_k)
+            memcpy(block + 2, scale + 2 * i + 1, 2);
+    }
+    return x;
+}
+
+float *gemm_weights(hn_gemm_operand *out, hn_elem type, int64_t rows, int64_t row, bool along_n,
+                    bool panel16)
+{
+    const size_t n = (size_t)(rows * row);
+    const int64_t row_bytes = hn_elem_span(type, row);
+    const void *data = type == HN_ELEM_f32    ? (const void *)kc_floats(n)
+                       : type == HN_ELEM_f16  ? (const void *)kc_halves(n)
+                       : type == HN_ELEM_bf16 ? (const void *)kc_brains(n)
+                                              : blocks(type, n / (size_t)hn_elem_block(type));
+    float *values = kc_blank(n);
+    for (int64_t r = 0; r < rows; r++)
+        hn_decode_kernels_ref.row[type](row, (const char *)data + r * row_bytes,
+                                        values + r * row);
+    const int64_t along = hn_elem_block(type) > 1 ? 0 : hn_elem_bytes(type);
+    *out = (hn_gemm_operand){
+        .data = data, .type = type, .outer_stride = row_bytes, .k_stride = along
+    };
+    if (along_n)
+        out->outer_stride = along, out->k_stride = row_bytes;
+    if (panel16) {
+        void *panels = kc_blank_bytes(hn_panel16_bytes(type, rows, row));
+        hn_panel16_pack(type, rows, row, data, row_bytes, panels, 0, (rows + 15) / 16);
+        *out = (hn_gemm_operand){ .data = panels,
+                                  .type = type,
+                                  .is_panel16 = true,
+                                  .rows_are_k = along_n,
+                                  .row_elems = row };
+    }
+    return values;
+}
