@@ -14,8 +14,10 @@ function(hn_read_def file macro out)
 endfunction()
 
 # Files of each layer that no .def names; one noun each.
-set(HN_LAYERS base kernels)
+set(HN_LAYERS base quant kernels)
 set(HN_FILES_base status heap isa clock pool mathfn trig power)
+hn_read_def(${CMAKE_SOURCE_DIR}/src/quant/formats.def HN_FORMAT HN_FORMATS)
+set(HN_FILES_quant format grid affine ${HN_FORMATS})
 set(HN_FILES_kernels gemm/gemm quantize/decode)
 
 function(hn_layer_sources layer out)

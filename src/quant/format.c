@@ -1,0 +1,60 @@
+#include "quant/format.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+const hn_format *const hn_formats[HN_N_FORMATS] = {
+#define HN_FORMAT(name) &hn_format_##name,
+#include "quant/formats.def"
+#undef HN_FORMAT
+};
+
+const hn_format *hn_format_named(const char *name)
+{
+    for (int i = 0; i < HN_N_FORMATS; i++)
+        if (!strcmp(hn_formats[i]->name, name))
+            return hn_formats[i];
+    return NULL;
+}
+
+const hn_format *hn_format_of_gguf(uint32_t gguf_id)
+{
+    for (int i = 0; i < HN_N_FORMATS; i++)
+        if (hn_formats[i]->gguf_id == gguf_id)
+            return hn_formats[i];
+    return NULL;
+}
+
+double hn_format_bits(const hn_format *format)
+{
+    return 8.0 * format->block_bytes / format->block_elements;
+}
+
+int64_t hn_format_bytes(const hn_format *format, int64_t n)
+{
+    return n / format->block_elements * format->block_bytes;
+}
+
+hn_status hn_format_encode(const hn_format *format, const float *x, int64_t n, void *blocks,
+                           const float *importance)
+{
+    HN_REQUIRE(n >= 0 && n % format->block_elements == 0, HN_ERR_SHAPE,
+               "%s: %" PRId64 " elements: expected a multiple of %d", format->name, n,
+               format->block_elements);
+    for (int64_t i = 0; i < n; i++) {
+        HN_REQUIRE(isfinite(x[i]), HN_ERR_NUMERIC,
+                   "%s: element %" PRId64 " is %g: expected a finite number", format->name, i,
+                   (double)x[i]);
+        HN_REQUIRE(fabsf(x[i]) <= format->largest, HN_ERR_NUMERIC,
+                   "%s: element %" PRId64 " is %g: expected at most %g in magnitude",
+                   format->name, i, (double)x[i], (double)format->largest);
+        HN_REQUIRE(!importance || (isfinite(importance[i]) && importance[i] >= 0),
+                   HN_ERR_NUMERIC,
+                   "%s: importance of element %" PRId64 " is %g: expected a finite number, not "
+                   "negative",
+                   format->name, i, (double)importance[i]);
+    }
+    format->encode(x, n, blocks, importance);
+    return HN_OK;
+}
