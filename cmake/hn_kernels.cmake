@@ -17,7 +17,7 @@ macro(hn_kernel_family name)
   endforeach()
 endmacro()
 
-# The families go here.
+hn_kernel_family(elemwise TEXTS elemwise elemwise_binary elemwise_grad)
 hn_kernel_family(gemm TEXTS gemm_text)
 hn_kernel_family(quantize TEXTS decode_text)
 

@@ -31,6 +31,33 @@
 
 /* What every level says in the same words. */
 
+/* 2^n for a whole -126 <= n <= 127; any bits for a NaN. */
+HN_INLINE f32x16 f_power_of_two(f32x16 n)
+{
+    /* n + 127 in the low bits of the sum, which the shift moves to the exponent's place. */
+    return i_float(i_shl(f_bits(f_add(n, f_set1(0x1.8p23f + 127.0f))), 23));
+}
+
+#if !defined(HN_LEVEL_avx512)
+/* Which of sixteen bytes are not zero. */
+HN_INLINE m16 m_load_bytes_n(const uint8_t *p, int64_t n)
+{
+    int32_t word[16] = { 0 };
+    for (int64_t l = 0; l < n; l++)
+        word[l] = p[l];
+    return i_gt(i_load(word), i_set1(0));
+}
+HN_INLINE m16 m_load_bytes(const uint8_t *p) { return m_load_bytes_n(p, 16); }
+
+/* x 2^n for a whole n, rounded once, for 1/2 <= |x| <= 2 and -160 <= n <= 128. */
+HN_INLINE f32x16 f_scale(f32x16 x, f32x16 n)
+{
+    const f32x16 shifter = f_set1(0x1.8p23f);
+    const f32x16 half = f_sub(f_fma(n, f_set1(0.5f), shifter), shifter);
+    return f_mul(f_mul(x, f_power_of_two(half)), f_power_of_two(f_sub(n, half)));
+}
+#endif
+
 HN_INLINE f32x16 f_zero(void) { return f_set1(0.0f); }
 
 HN_INLINE f32x16 f_neg(f32x16 x)

@@ -16,6 +16,17 @@ HN_INLINE m16 m_first(int64_t n) { return (m16)((1u << n) - 1u); }
 HN_INLINE m16 m_and(m16 a, m16 b) { return a & b; }
 HN_INLINE m16 m_or(m16 a, m16 b) { return a | b; }
 HN_INLINE m16 m_not(m16 a) { return (m16)~a; }
+/* Which of sixteen bytes are not zero. */
+HN_INLINE m16 m_load_bytes(const uint8_t *p)
+{
+    const __m128i bytes = _mm_loadu_si128((const void *)p);
+    return _mm_test_epi8_mask(bytes, bytes);
+}
+HN_INLINE m16 m_load_bytes_n(const uint8_t *p, int64_t n)
+{
+    const __m128i bytes = _mm_maskz_loadu_epi8(m_first(n), p);
+    return _mm_test_epi8_mask(bytes, bytes);
+}
 HN_INLINE bool m_any(m16 a) { return a != 0; }
 
 HN_INLINE f32x16 f_set1(float x) { return _mm512_set1_ps(x); }
@@ -48,6 +59,9 @@ HN_INLINE i32x16 f_bits(f32x16 x) { return _mm512_castps_si512(x); }
 HN_INLINE f32x16 i_float(i32x16 x) { return _mm512_castsi512_ps(x); }
 HN_INLINE i32x16 f_to_i(f32x16 x) { return _mm512_cvtps_epi32(x); }
 HN_INLINE f32x16 i_to_f(i32x16 x) { return _mm512_cvtepi32_ps(x); }
+
+/* x 2^n for a whole n, rounded once. */
+HN_INLINE f32x16 f_scale(f32x16 x, f32x16 n) { return _mm512_scalef_ps(x, n); }
 
 HN_INLINE i32x16 i_set1(int32_t x) { return _mm512_set1_epi32(x); }
 HN_INLINE i32x16 i_load(const int32_t *p) { return _mm512_loadu_si512(p); }
