@@ -29,7 +29,7 @@ typedef struct hn_leaf {
     int id, version;
     int device;              /* HN_ANY_DEVICE: decided when planned */
     struct hn_leaf *beside;  /* lives where that one lives; or NULL */
-    const void *data;        /* constants */
+    void *data;              /* constants */
     hn_node *node;           /* the present version */
 } hn_leaf;
 

@@ -91,6 +91,11 @@ struct hn_op {
         int out;
     } acc[HN_MAX_ACC];
 
+    /* Inputs in which the outputs are affine, one at a time or all of them jointly: such an op may
+     * follow a sum over tokens and run once, after the last micro-batch. */
+    unsigned affine_in;
+    bool is_jointly_affine;
+
     /* Work, for scheduling and rooflines: flops of a whole call, or per element of output 0. */
     double flops_per_element;
     double (*flops)(const hn_call *call);

@@ -64,12 +64,12 @@ bool hn_is_block(hn_dtype dtype)
 
 int64_t hn_dtype_block(hn_dtype dtype)
 {
-    return hn_is_block(dtype) ? (int64_t)hn_dtype_format(dtype)->block_size : 1;
+    return hn_is_block(dtype) ? (int64_t)hn_dtype_format(dtype)->block_elements : 1;
 }
 
 size_t hn_dtype_bytes(hn_dtype dtype)
 {
-    return hn_is_block(dtype) ? hn_dtype_format(dtype)->block_bytes : scalars[dtype].bytes;
+    return hn_is_block(dtype) ? (size_t)hn_dtype_format(dtype)->block_bytes : scalars[dtype].bytes;
 }
 
 hn_status hn_type_make(hn_type *out, hn_dtype dtype, int rank, const int64_t *dim)

@@ -22,6 +22,7 @@ static const char *const cases[] = { "f32[7]", "f32[3,5,2]", "f16[4,4]", "bf16[2
 /* clang-format off */
 const hn_op hn_op_contiguous = {
     .name = "contiguous", .summary = "y = x, in row-major order", .inputs = "x",
+    .affine_in = HN_IN(0),
     .infer = infer, .forward = forward, .backward = backward, .cases = cases,
 };
 /* clang-format on */

@@ -29,6 +29,7 @@ static const char *const cases[] = { "f32[1] f32[1]", "f32[3,5] f32[3,5]", "f32[
 /* clang-format off */
 const hn_op hn_op_mul = {
     .name = "mul", .summary = "y = a * b", .inputs = "a b",
+    .affine_in = HN_IN(0) | HN_IN(1),
     .infer = infer, .forward = forward, .backward = backward, .flops_per_element = 1,
     .may_overwrite = { HN_IN(0) | HN_IN(1) }, .cases = cases, .tolerance = 2e-7,
 };

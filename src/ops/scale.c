@@ -30,7 +30,8 @@ static const char *const cases[] = { "f32[1] a=2", "f32[3,5] a=-0.5 b=3", "f16[3
 /* clang-format off */
 const hn_op hn_op_scale = {
     .name = "scale", .summary = "y = a * x + b", .inputs = "x", .attrs = attrs,
-    .attrs_size = sizeof(scale), .infer = infer, .forward = forward, .backward = backward,
+    .attrs_size = sizeof(scale), .affine_in = HN_IN(0),
+    .infer = infer, .forward = forward, .backward = backward,
     .flops_per_element = 2, .may_overwrite = { HN_IN(0) }, .cases = cases, .tolerance = 2e-7,
 };
 /* clang-format on */

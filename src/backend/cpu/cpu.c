@@ -1,0 +1,217 @@
+/* Runs at once in submit: the pool is the queue. */
+#include "backend/cpu/cpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HN_BIND(op) extern const hn_cpu_binding hn_cpu_##op;
+#include "backend/cpu/bindings.def"
+#undef HN_BIND
+
+static const hn_cpu_binding *const bindings[] = {
+#define HN_BIND(op) &hn_cpu_##op,
+#include "backend/cpu/bindings.def"
+#undef HN_BIND
+    NULL,
+};
+
+const hn_cpu_binding *hn_cpu_binding_of(const hn_op *op)
+{
+    for (int i = 0; bindings[i]; i++)
+        if (bindings[i]->op == op)
+            return bindings[i];
+    return NULL;
+}
+
+static void close_device(hn_device *device)
+{
+    if (!device)
+        return;
+    hn_cpu *cpu = (hn_cpu *)(void *)device;
+    hn_pool_free(cpu->pool);
+    hn_free(device->heap, cpu);
+}
+
+static hn_status open_device(hn_device **out, hn_heap *heap, const hn_device_options *options);
+
+static hn_status buffer_new(hn_device *device, hn_tag tag, size_t bytes, hn_buffer *out)
+{
+    *out = (hn_buffer){ .device = device, .data = hn_alloc(device->heap, tag, bytes),
+                        .bytes = bytes };
+    if (out->data)
+        return HN_OK;
+    *out = (hn_buffer){ 0 };
+    return HN_ERR_MEMORY;
+}
+
+static void buffer_free(hn_buffer *buffer)
+{
+    hn_free(buffer->device->heap, buffer->data);
+    *buffer = (hn_buffer){ 0 };
+}
+
+static hn_status fill(hn_device *device, void *at, int byte, size_t bytes)
+{
+    (void)device;
+    memset(at, byte, bytes);
+    return HN_OK;
+}
+
+static hn_status transfer(hn_device *device, void *to, const void *from, size_t bytes)
+{
+    (void)device;
+    memmove(to, from, bytes);
+    return HN_OK;
+}
+
+static hn_status copy(hn_device *device, void *to, hn_device *source, const void *from,
+                      size_t bytes)
+{
+    (void)source;
+    return transfer(device, to, from, bytes);
+}
+
+static void supports(const hn_device *device, const hn_call *call, hn_support *out)
+{
+    const hn_cpu *cpu = (const hn_cpu *)(const void *)device;
+    const hn_cpu_binding *binding = hn_cpu_binding_of(call->op);
+    hn_support asked = { .has_kernel = true };
+    memcpy(asked.may_overwrite, call->op->may_overwrite, sizeof asked.may_overwrite);
+    if (binding && binding->supports(cpu, call, &asked)) {
+        asked.shared_scratch = hn_round_scratch(asked.shared_scratch);
+        asked.thread_scratch = hn_round_scratch(asked.thread_scratch);
+        *out = asked;
+        return;
+    }
+    *out = (hn_support){ 0 }; /* forward may read an input again after writing: no take-overs */
+}
+
+static const void *bind(hn_device *device, const hn_call *call)
+{
+    hn_support support;
+    supports(device, call, &support);
+    return support.has_kernel ? hn_cpu_binding_of(call->op) : NULL;
+}
+
+typedef struct phase_job {
+    const hn_cpu_binding *binding;
+    const hn_cpu_task *task;
+    int phase;
+} phase_job;
+
+static void run_units(void *context, int64_t begin, int64_t end, int thread)
+{
+    const phase_job *job = context;
+    job->binding->run(job->task, job->phase, begin, end, thread);
+}
+
+static void run_forward(void *context, int64_t begin, int64_t end, int thread)
+{
+    const hn_call *call = context;
+    (void)begin, (void)end, (void)thread;
+    call->op->forward(call);
+}
+
+/* A chunk should be worth the handing over: about this many bytes, or flops / 4. */
+static int64_t smallest_chunk(const hn_call *call, int64_t units)
+{
+    enum { WORTH = 32 * 1024 };
+    const double work = hn_call_bytes(call) + hn_call_flops(call) / 4;
+    const double per_unit = work / (double)units;
+    const double n = per_unit > 0 ? WORTH / per_unit : 1;
+    return n < 1 ? 1 : n > (double)units ? units : (int64_t)n;
+}
+
+static hn_status submit(hn_device *device, const hn_launch *launch)
+{
+    hn_cpu *cpu = (hn_cpu *)(void *)device;
+    if (!launch->binding) {
+        hn_call call = *launch->call;
+        hn_pool_run(cpu->pool, 1, 1, run_forward, &call);
+        return HN_OK;
+    }
+    const hn_cpu_binding *binding = launch->binding;
+    const hn_cpu_task task = { .cpu = cpu, .call = launch->call, .shared = launch->scratch,
+                               .threads = launch->scratch
+                                              ? (char *)launch->scratch + launch->shared_scratch
+                                              : NULL,
+                               .thread_bytes = launch->thread_scratch };
+    const int n_phases = binding->n_phases ? binding->n_phases : 1;
+    for (int phase = 0; phase < n_phases; phase++) {
+        phase_job job = { binding, &task, phase };
+        const int64_t units = binding->units(&task, phase);
+        if (units > 0)
+            hn_pool_run(cpu->pool, units, smallest_chunk(launch->call, units), run_units, &job);
+    }
+    return HN_OK;
+}
+
+static hn_status wait(hn_device *device)
+{
+    (void)device;
+    return HN_OK;
+}
+
+static void describe(const hn_device *device, char *text, size_t bytes)
+{
+    const hn_cpu *cpu = (const hn_cpu *)(const void *)device;
+    snprintf(text, bytes, "%d thread%s, kernels for %s", device->n_threads,
+             device->n_threads == 1 ? "" : "s", hn_isa_name(cpu->isa));
+}
+
+void hn_cpu_set_shuffle(hn_device *device, uint64_t seed)
+{
+    hn_pool_set_shuffle(((hn_cpu *)(void *)device)->pool, seed);
+}
+
+const hn_backend hn_backend_cpu = {
+    .name = "cpu",
+    .summary = "this processor",
+    .open = open_device,
+    .close = close_device,
+    .buffer_new = buffer_new,
+    .buffer_free = buffer_free,
+    .fill = fill,
+    .upload = transfer,
+    .download = transfer,
+    .copy = copy,
+    .supports = supports,
+    .bind = bind,
+    .submit = submit,
+    .wait = wait,
+    .describe = describe,
+};
+
+static hn_status open_device(hn_device **out, hn_heap *heap, const hn_device_options *options)
+{
+    *out = NULL;
+    hn_isa isa, asked;
+    HN_TRY(hn_isa_available(&isa));
+    if (options->isa) {
+        HN_TRY(hn_isa_parse(options->isa, &asked));
+        HN_REQUIRE((asked & isa) == asked, HN_ERR_UNSUPPORTED,
+                   "instruction-set level %s: this processor, or HN_ISA_MASK, allows %s",
+                   options->isa, hn_isa_name(isa));
+        isa = asked;
+    }
+    HN_REQUIRE(options->n_threads >= 0 && options->n_threads <= HN_POOL_MAX_THREADS,
+               HN_ERR_ARGUMENT, "%d threads: expected 1 to %d", options->n_threads,
+               HN_POOL_MAX_THREADS);
+    hn_cpu *cpu = hn_alloc(heap, HN_TAG_DEVICE, sizeof *cpu);
+    if (!cpu)
+        return HN_ERR_MEMORY;
+    cpu->device.backend = &hn_backend_cpu;
+    cpu->device.heap = heap;
+    cpu->isa = isa;
+    snprintf(cpu->device.name, sizeof cpu->device.name, "%s",
+             options->name ? options->name : "cpu");
+    const hn_status status = hn_pool_new(heap, options->n_threads, &cpu->pool);
+    if (status != HN_OK) {
+        hn_free(heap, cpu);
+        return status;
+    }
+    cpu->device.n_threads = hn_pool_threads(cpu->pool);
+    hn_cpu_families_init(&cpu->kernels, isa);
+    *out = &cpu->device;
+    return HN_OK;
+}

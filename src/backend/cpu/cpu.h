@@ -1,0 +1,57 @@
+/* cpu.h: the CPU device: a thread pool, kernels of one instruction-set level, and bindings that
+ * call kernels with the pointers of a call.
+ *
+ * A binding cuts its call into units; any units may run on any thread in any order, phase after
+ * phase, and the bits must not show it. An op without a binding runs its own forward: slowly, and
+ * in plain sight (hn_support.has_kernel). */
+#ifndef HN_BACKEND_CPU_CPU_H
+#define HN_BACKEND_CPU_CPU_H
+
+#include "backend/backend.h"
+#include "backend/cpu/families.h"
+#include "base/pool.h"
+#include "ops/ops.h"
+
+typedef struct hn_cpu {
+    hn_device device;
+    hn_isa isa;
+    hn_pool *pool;
+    hn_cpu_families kernels;
+} hn_cpu;
+
+/* One call while it runs. */
+typedef struct hn_cpu_task {
+    const hn_cpu *cpu;
+    const hn_call *call;
+    char *shared;  /* support->shared_scratch bytes */
+    char *threads; /* support->thread_scratch bytes for each thread */
+    size_t thread_bytes;
+} hn_cpu_task;
+
+typedef struct hn_cpu_binding {
+    const hn_op *op;
+    /* Whether there is a kernel for these types, and what it needs. `out` comes filled with the
+     * op's own contract, no scratch, and no demand for contiguous inputs. Must depend on types
+     * and shapes only, never on strides: layout must not change the bits. */
+    bool (*supports)(const hn_cpu *cpu, const hn_call *call, hn_support *out);
+    int n_phases; /* 0 means 1; there is a barrier between phases */
+    int64_t (*units)(const hn_cpu_task *task, int phase);
+    void (*run)(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread);
+} hn_cpu_binding;
+
+static inline void *hn_cpu_scratch(const hn_cpu_task *task, int thread)
+{
+    return task->threads + (size_t)thread * task->thread_bytes;
+}
+static inline size_t hn_round_scratch(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* The binding of an op, or NULL. */
+const hn_cpu_binding *hn_cpu_binding_of(const hn_op *op);
+
+/* For tests: every unit a chunk of its own, in shuffled order; 0 ends it. */
+void hn_cpu_set_shuffle(hn_device *device, uint64_t seed);
+
+#endif

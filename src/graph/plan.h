@@ -1,0 +1,106 @@
+/* plan.h: what runs, in which order, where, and in which memory: decided before anything is
+ * allocated. A plan refers to its graph and dies before it.
+ *
+ * A step is one op on values; a value lies in a root, which is either a leaf's storage or a range
+ * of a device's workspace. Several values share a root when one is a view of another or took its
+ * memory over. Sizes are upper bounds: extents may be smaller in a run. */
+#ifndef HN_GRAPH_PLAN_H
+#define HN_GRAPH_PLAN_H
+
+#include "graph/graph.h"
+
+enum { HN_MAX_DEVICES = 8, HN_NO_VALUE = -1, HN_PLAN_ALIGNMENT = 64 };
+
+typedef enum hn_plan_mode {
+    HN_PLAN_INPLACE,  /* memory is reused, outputs take inputs over: the default */
+    HN_PLAN_SEPARATE, /* every root has memory of its own */
+    HN_PLAN_REUSE,    /* memory is reused, nothing is taken over */
+    HN_PLAN_POISON,   /* as inplace; dead bytes are filled with NaN between steps */
+    HN_N_PLAN_MODES
+} hn_plan_mode;
+
+const char *hn_plan_mode_name(hn_plan_mode mode);
+hn_status hn_plan_mode_parse(const char *word, hn_plan_mode *out);
+
+/* What a device says of one call while planning. */
+typedef struct hn_support {
+    bool has_kernel;                    /* false: the op's own forward runs */
+    unsigned may_overwrite[HN_MAX_OUT]; /* narrows the op's contract */
+    unsigned contiguous;                /* inputs that must be contiguous */
+    size_t shared_scratch;              /* bytes for the whole call */
+    size_t thread_scratch;              /* bytes for each thread */
+} hn_support;
+
+/* A device, seen from planning. */
+typedef struct hn_target {
+    const void *device;
+    int n_threads;
+    void (*supports)(const void *device, const hn_call *call, hn_support *out);
+} hn_target;
+
+typedef struct hn_value {
+    hn_type type;
+    int root;
+    int64_t at; /* byte offset in the root */
+    int step;   /* that makes it, or HN_NO_VALUE for a leaf */
+} hn_value;
+
+typedef struct hn_root {
+    const hn_leaf *leaf; /* NULL: workspace */
+    int device;
+    size_t bytes, offset; /* in the device's workspace */
+    int first, last;      /* steps between which it is alive; last = n_steps: until the end */
+    bool is_scratch;
+} hn_root;
+
+typedef struct hn_step {
+    const hn_op *op;
+    const void *attrs;
+    const hn_apply *apply; /* NULL: a copy that the planner inserted */
+    int n_in, n_out, device;
+    int in[HN_MAX_IN], out[HN_MAX_OUT]; /* values, or HN_NO_VALUE */
+    int took[HN_MAX_OUT];               /* input whose memory the output took, or -1 */
+    int scratch;                        /* root, or -1 */
+    bool crosses;                       /* copies from another device */
+    hn_support support;
+} hn_step;
+
+typedef struct hn_plan_options {
+    hn_plan_mode mode;
+    /* Sums over tokens are finished: accumulators are read, not computed. */
+    bool sums_are_given;
+    const hn_op *copy; /* the op that copies: between devices, and to make inputs contiguous */
+} hn_plan_options;
+
+typedef struct hn_plan {
+    hn_heap *heap;
+    const hn_graph *g;
+    hn_plan_options options;
+    hn_target targets[HN_MAX_DEVICES];
+    int n_devices;
+    hn_step *steps;
+    hn_value *values;
+    hn_root *roots;
+    int n_steps, n_values, n_roots;
+    int steps_room, values_room, roots_room;
+    int *leaf_value;    /* by leaf id: its first value, or HN_NO_VALUE */
+    int *result;        /* value of each wanted node */
+    int n_results;
+    size_t workspace[HN_MAX_DEVICES]; /* bytes */
+} hn_plan;
+
+hn_status hn_plan_new(hn_plan **out, const hn_graph *g, int n_wanted, hn_node *const *wanted,
+                      int n_devices, const hn_target *devices, const hn_plan_options *options);
+void hn_plan_free(hn_plan *plan);
+
+/* The value that `value` is a view of, through any number of views; itself if it is none. */
+int hn_plan_source(const hn_plan *plan, int value);
+bool hn_step_is_view(const hn_step *step);
+
+/* ---- the stages, in their order; each in its own file ---- */
+
+hn_status hn_plan_lower(hn_plan *plan, int n_wanted, hn_node *const *wanted); /* steps, values */
+hn_status hn_plan_lifetimes(hn_plan *plan);                                   /* and take-overs */
+hn_status hn_plan_offsets(hn_plan *plan);                                     /* and workspace */
+
+#endif
