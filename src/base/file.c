@@ -1,0 +1,91 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static hn_status read_exactly(int file, const char *path, char *to, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n = read(file, to + done, bytes - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        HN_REQUIRE(n >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
+        HN_REQUIRE(n > 0, HN_ERR_IO, "%s: ends after %zu of %zu bytes", path, done, bytes);
+        done += (size_t)n;
+    }
+    return HN_OK;
+}
+
+static hn_status read_open(hn_heap *heap, int file, const char *path, size_t limit, void **out,
+                           size_t *bytes)
+{
+    struct stat about;
+    HN_REQUIRE(fstat(file, &about) == 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
+    HN_REQUIRE(S_ISREG(about.st_mode), HN_ERR_IO, "%s: not a regular file", path);
+    HN_REQUIRE(about.st_size >= 0 && (uintmax_t)about.st_size <= limit, HN_ERR_FORMAT,
+               "%s: %jd bytes: expected at most %zu", path, (intmax_t)about.st_size, limit);
+    const size_t size = (size_t)about.st_size;
+    char *data = size < SIZE_MAX ? hn_alloc(heap, HN_TAG_FILE, size + 1) : NULL;
+    if (!data)
+        return hn_fail_within(HN_ERR_MEMORY, "%s: ", path);
+    const hn_status status = read_exactly(file, path, data, size);
+    if (status != HN_OK) {
+        hn_free(heap, data);
+        return status;
+    }
+    *out = data;
+    *bytes = size;
+    return HN_OK;
+}
+
+hn_status hn_file_read(hn_heap *heap, const char *path, size_t limit, void **out, size_t *bytes)
+{
+    *out = NULL;
+    *bytes = 0;
+    /* A FIFO must not hold us up before it can be refused. */
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
+    const hn_status status = read_open(heap, file, path, limit, out, bytes);
+    close(file);
+    return status;
+}
+
+static bool write_exactly(int file, const char *from, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n = write(file, from + done, bytes - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+hn_status hn_file_write(const char *path, const hn_span *spans, int n_spans)
+{
+    char partial[4096];
+    const int length = snprintf(partial, sizeof partial, "%s.partial", path);
+    HN_REQUIRE(length > 0 && (size_t)length < sizeof partial, HN_ERR_ARGUMENT,
+               "file name of %zu bytes: expected fewer than %zu", strlen(path), sizeof partial);
+    const int file = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", partial, strerror(errno));
+    bool is_written = true;
+    for (int i = 0; i < n_spans && is_written; i++)
+        is_written = write_exactly(file, spans[i].data, spans[i].bytes);
+    is_written = is_written && fsync(file) == 0;
+    int error = is_written ? 0 : errno;
+    if (close(file) != 0 && !error)
+        error = errno;
+    if (!error && rename(partial, path) != 0)
+        error = errno;
+    if (error)
+        unlink(partial);
+    HN_REQUIRE(!error, HN_ERR_IO, "%s: %s", path, strerror(error));
+    return HN_OK;
+}

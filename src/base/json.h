@@ -1,0 +1,83 @@
+/* json.h: JSON (RFC 8259) to and from memory.
+ *
+ * Reading builds a tree; the text may be hostile: depth, escapes, UTF-8 and numbers are
+ * checked, and a message says at which byte. Integers that fit are exact. Of equal keys the
+ * first is found. Writing appends to a string; commas and escapes are its work. */
+#ifndef HN_BASE_JSON_H
+#define HN_BASE_JSON_H
+
+#include "base/str.h"
+
+enum { HN_JSON_MAX_DEPTH = 64 };
+
+typedef enum hn_json_kind {
+    HN_JSON_NULL,
+    HN_JSON_BOOL,
+    HN_JSON_INT,    /* written without fraction or exponent, and within int64 */
+    HN_JSON_DOUBLE, /* every other number */
+    HN_JSON_STRING,
+    HN_JSON_ARRAY,
+    HN_JSON_OBJECT
+} hn_json_kind;
+
+typedef struct hn_json_text hn_json_text; /* a whole text, read */
+
+typedef struct hn_json {
+    hn_json_kind kind;
+    int32_t key_bytes;
+    const char *key; /* of a member of an object, else NULL; ends in NUL */
+    union {
+        bool boolean;
+        int64_t integer;
+        double number;
+        struct {
+            const char *text; /* UTF-8, ends in NUL */
+            size_t bytes;     /* may hold further NULs */
+        } string;
+        struct {
+            const struct hn_json *first; /* NULL if empty */
+            size_t n;
+        } children;
+    } as;
+    const struct hn_json *next; /* in the same array or object */
+} hn_json;
+
+/* The root, which lives as long as *out. `name` begins messages: a file's, usually. */
+hn_status hn_json_read(hn_heap *heap, const char *name, const char *text, size_t bytes,
+                       hn_json_text **out);
+const hn_json *hn_json_root(const hn_json_text *text);
+void hn_json_free(hn_json_text *text); /* takes NULL */
+
+/* NULL if `value` is no object or has no such key; takes NULL. */
+const hn_json *hn_json_get(const hn_json *value, const char *key);
+/* NULL past the end, or if `value` is no array. */
+const hn_json *hn_json_at(const hn_json *value, size_t index);
+const char *hn_json_kind_text(hn_json_kind kind);
+
+/* Values of a kind, or HN_ERR_FORMAT with `what` in the message. A double may be written as
+ * int. */
+hn_status hn_json_want_int(const hn_json *value, const char *what, int64_t *out);
+hn_status hn_json_want_double(const hn_json *value, const char *what, double *out);
+hn_status hn_json_want_bool(const hn_json *value, const char *what, bool *out);
+hn_status hn_json_want_string(const hn_json *value, const char *what, const char **out);
+
+typedef struct hn_json_writer {
+    hn_str *to;
+    int depth;
+    uint64_t has_items; /* bit `depth`: a comma is due before the next */
+    bool after_key;
+} hn_json_writer;
+
+hn_json_writer hn_json_write_to(hn_str *to);
+void hn_json_begin_object(hn_json_writer *w);
+void hn_json_end_object(hn_json_writer *w);
+void hn_json_begin_array(hn_json_writer *w);
+void hn_json_end_array(hn_json_writer *w);
+void hn_json_key(hn_json_writer *w, const char *key);
+void hn_json_add_string(hn_json_writer *w, const char *text); /* invalid UTF-8 becomes U+FFFD */
+void hn_json_add_int(hn_json_writer *w, int64_t value);
+void hn_json_add_double(hn_json_writer *w, double value); /* reads back the same; else null */
+void hn_json_add_bool(hn_json_writer *w, bool value);
+void hn_json_add_null(hn_json_writer *w);
+
+#endif

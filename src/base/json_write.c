@@ -1,0 +1,120 @@
+#include "base/json.h"
+#include "base/utf8.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+hn_json_writer hn_json_write_to(hn_str *to) { return (hn_json_writer){ .to = to }; }
+
+static void before_value(hn_json_writer *w)
+{
+    const uint64_t bit = UINT64_C(1) << w->depth;
+    if (!w->after_key && (w->has_items & bit))
+        hn_str_add_char(w->to, ',');
+    w->has_items |= bit;
+    w->after_key = false;
+}
+
+static void begin(hn_json_writer *w, char c)
+{
+    before_value(w);
+    hn_str_add_char(w->to, c);
+    assert(w->depth + 1 < HN_JSON_MAX_DEPTH);
+    w->depth++;
+    w->has_items &= ~(UINT64_C(1) << w->depth);
+}
+
+static void end(hn_json_writer *w, char c)
+{
+    assert(w->depth > 0);
+    w->depth--;
+    hn_str_add_char(w->to, c);
+}
+
+void hn_json_begin_object(hn_json_writer *w) { begin(w, '{'); }
+
+void hn_json_end_object(hn_json_writer *w) { end(w, '}'); }
+
+void hn_json_begin_array(hn_json_writer *w) { begin(w, '['); }
+
+void hn_json_end_array(hn_json_writer *w) { end(w, ']'); }
+
+static void add_quoted(hn_str *to, const char *text)
+{
+    const size_t bytes = strlen(text);
+    hn_str_add_char(to, '"');
+    for (size_t i = 0; i < bytes;) {
+        const unsigned char c = (unsigned char)text[i];
+        const size_t n = hn_utf8_length(text + i, bytes - i);
+        if (c == '"' || c == '\\')
+            hn_str_print(to, "\\%c", c);
+        else if (c == '\n')
+            hn_str_add(to, "\\n");
+        else if (c < 0x20 || c == 0x7f)
+            hn_str_print(to, "\\u%04x", c);
+        else if (n)
+            hn_str_add_bytes(to, text + i, n);
+        else
+            hn_str_add(to, "\\ufffd");
+        i += n ? n : 1;
+    }
+    hn_str_add_char(to, '"');
+}
+
+void hn_json_key(hn_json_writer *w, const char *key)
+{
+    before_value(w);
+    add_quoted(w->to, key);
+    hn_str_add_char(w->to, ':');
+    w->after_key = true;
+}
+
+void hn_json_add_string(hn_json_writer *w, const char *text)
+{
+    before_value(w);
+    add_quoted(w->to, text);
+}
+
+void hn_json_add_int(hn_json_writer *w, int64_t value)
+{
+    before_value(w);
+    hn_str_print(w->to, "%" PRId64, value);
+}
+
+/* The fewest digits that read back. The host's locale may print another decimal point. */
+void hn_json_add_double(hn_json_writer *w, double value)
+{
+    if (!isfinite(value)) {
+        hn_json_add_null(w);
+        return;
+    }
+    char text[40];
+    for (int digits = 6; digits <= 17; digits += digits < 15 ? 9 : 1) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    for (char *c = text; *c; c++)
+        if (!strchr("0123456789+-e", *c))
+            *c = '.';
+    before_value(w);
+    hn_str_add(w->to, text);
+    if (!strpbrk(text, ".e"))
+        hn_str_add(w->to, ".0"); /* so that it is read as a double */
+}
+
+void hn_json_add_bool(hn_json_writer *w, bool value)
+{
+    before_value(w);
+    hn_str_add(w->to, value ? "true" : "false");
+}
+
+void hn_json_add_null(hn_json_writer *w)
+{
+    before_value(w);
+    hn_str_add(w->to, "null");
+}
