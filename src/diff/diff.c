@@ -86,6 +86,25 @@ static void find_leads(reverse *r)
 
 /* ---- sums over tokens ---- */
 
+static bool reads_batch(const hn_apply *a, int input)
+{
+    return a->in[input] && a->in[input]->is_per_batch && hn_op_reads(a->op, input);
+}
+
+/* Whether f(sum) = sum of f's parts: `a` is affine in everything that depends on the batch. */
+static bool may_follow_sum(const hn_apply *a)
+{
+    int n = 0;
+    for (int i = 0; i < a->n_in; i++) {
+        if (!reads_batch(a, i))
+            continue;
+        if (!(a->op->affine_in & HN_IN(i)) && a->op->view_of != HN_INPUT(i))
+            return false;
+        n++;
+    }
+    return n == 1 || (n > 1 && a->op->is_jointly_affine);
+}
+
 /* Lets the sum that `node` stands for continue from micro-batch to micro-batch. What follows the
  * sum and depends on no token (a reshape, a factor) then runs once, after the last one. */
 static hn_status bring_to_rest(reverse *r, hn_node *node, hn_leaf *beside, const char *what)
@@ -103,25 +122,14 @@ static hn_status bring_to_rest(reverse *r, hn_node *node, hn_leaf *beside, const
         leaf->leaf->beside = beside;
         return hn_graph_attach_acc(r->g, node, leaf);
     }
-    const bool follows = a && !a->op->updates[0] && (node->type.rank == 0 || a->n_in == 1 ||
-                                                     a->op->view_of || a->op->flops_per_element > 0);
-    int n_batch = 0;
-    for (int i = 0; follows && i < a->n_in; i++)
-        n_batch += a->in[i] && a->in[i]->is_per_batch && hn_op_reads(a->op, i);
-    const bool same_size = follows && hn_count(&node->type) >= 1 && n_batch >= 1;
-    for (int i = 0; same_size && i < a->n_in; i++)
-        if (a->in[i] && hn_op_reads(a->op, i)) {
-            if (a->in[i]->is_per_batch && hn_count(&a->in[i]->type) > hn_count(&node->type))
-                goto refused; /* a sum over tokens that cannot be continued */
+    HN_REQUIRE(a && may_follow_sum(a), HN_ERR_UNSUPPORTED,
+               "%s sums over the batch and cannot continue from one micro-batch to the next: "
+               "%s needs all sequences of a step at once",
+               hn_node_text(node, name), what);
+    for (int i = 0; i < a->n_in; i++)
+        if (reads_batch(a, i))
             HN_TRY(bring_to_rest(r, a->in[i], beside, what));
-        }
-    if (!node->is_per_batch)
-        return HN_OK;
-refused:
-    return hn_fail(HN_ERR_UNSUPPORTED,
-                   "%s sums over the batch and cannot continue from one micro-batch to the next: "
-                   "%s needs all sequences of a step at once",
-                   hn_node_text(node, name), what);
+    return HN_OK;
 }
 
 static hn_status contribute(reverse *r, hn_node *to, hn_node *gradient)
@@ -186,8 +194,12 @@ static hn_status go_back(reverse *r, hn_apply *a)
 {
     hn_node *dout[HN_MAX_OUT] = { NULL };
     bool any = false, leads = false;
+    hn_input_info outputs[HN_MAX_OUT];
+    hn_op_outputs(a->op, outputs);
     for (int o = 0; o < a->n_out; o++) {
         dout[o] = total(r, a->out[o]);
+        if (dout[o] && !outputs[o].has_gradient && r->leads[a->out[o]->id])
+            return refuse(r, a, "through its second output");
         any = any || dout[o];
         leads = leads || r->leads[a->out[o]->id];
     }

@@ -108,9 +108,9 @@ static hn_status infer_types(const hn_apply *a, hn_type out[HN_MAX_OUT])
 
 static hn_status fill(hn_graph *g, hn_apply *a, const void *attrs, int n_in, hn_node *const *in)
 {
-    char name[HN_MAX_OUT][24];
+    hn_input_info outputs[HN_MAX_OUT];
     a->n_in = hn_op_n_in(a->op);
-    a->n_out = hn_op_outputs(a->op, name);
+    a->n_out = hn_op_outputs(a->op, outputs);
     a->scope = g->scope;
     a->segment = g->segment;
     a->is_backward = g->is_backward;

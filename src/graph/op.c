@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-int hn_op_inputs(const hn_op *op, hn_input_info info[HN_MAX_IN])
+static int read_names(const char *text, int most, hn_input_info *info)
 {
     int n = 0;
-    for (const char *at = op->inputs; *at && n < HN_MAX_IN; n++) {
+    for (const char *at = text; *at && n < most; n++) {
         const size_t length = strcspn(at, " "), name = strcspn(at, " ?!~");
         info[n] = (hn_input_info){ .has_gradient = true };
         memcpy(info[n].name, at, name < sizeof info[n].name ? name : sizeof info[n].name - 1);
@@ -25,22 +25,20 @@ int hn_op_inputs(const hn_op *op, hn_input_info info[HN_MAX_IN])
     return n;
 }
 
+int hn_op_inputs(const hn_op *op, hn_input_info info[HN_MAX_IN])
+{
+    return read_names(op->inputs, HN_MAX_IN, info);
+}
+
+int hn_op_outputs(const hn_op *op, hn_input_info info[HN_MAX_OUT])
+{
+    return read_names(op->outputs ? op->outputs : "y", HN_MAX_OUT, info);
+}
+
 int hn_op_n_in(const hn_op *op)
 {
     hn_input_info info[HN_MAX_IN];
     return hn_op_inputs(op, info);
-}
-
-int hn_op_outputs(const hn_op *op, char name[HN_MAX_OUT][24])
-{
-    int n = 0;
-    for (const char *at = op->outputs ? op->outputs : "y"; *at && n < HN_MAX_OUT; n++) {
-        const size_t length = strcspn(at, " ");
-        memset(name[n], 0, sizeof name[n]);
-        memcpy(name[n], at, length < sizeof name[n] ? length : sizeof name[n] - 1);
-        at += length + strspn(at + length, " ");
-    }
-    return n;
 }
 
 bool hn_op_reads(const hn_op *op, int input)

@@ -50,7 +50,7 @@ struct hn_op {
     /* Names separated by blanks, each with marks after it: '?' optional; '!' never has a gradient
      * (integers, masks, states); '~' only its shape is read, so its data may be gone. */
     const char *inputs;
-    const char *outputs; /* NULL: "y" */
+    const char *outputs; /* NULL: "y"; '!' marks one through which no gradient flows */
     const hn_attr *attrs;
     size_t attrs_size;
 
@@ -137,7 +137,7 @@ typedef struct hn_input_info {
 } hn_input_info;
 
 int hn_op_inputs(const hn_op *op, hn_input_info info[HN_MAX_IN]);
-int hn_op_outputs(const hn_op *op, char name[HN_MAX_OUT][24]);
+int hn_op_outputs(const hn_op *op, hn_input_info info[HN_MAX_OUT]);
 int hn_op_n_in(const hn_op *op);
 bool hn_op_reads(const hn_op *op, int input); /* its data, not only its shape */
 /* The accumulator input of output `out`, or -1. */
