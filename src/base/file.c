@@ -73,6 +73,9 @@ hn_status hn_file_write(const char *path, const hn_span *spans, int n_spans)
     const int length = snprintf(partial, sizeof partial, "%s.partial", path);
     HN_REQUIRE(length > 0 && (size_t)length < sizeof partial, HN_ERR_ARGUMENT,
                "file name of %zu bytes: expected fewer than %zu", strlen(path), sizeof partial);
+    struct stat about;
+    HN_REQUIRE(stat(path, &about) != 0 || S_ISREG(about.st_mode), HN_ERR_IO,
+               "%s: not a regular file", path);
     const int file = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", partial, strerror(errno));
     bool is_written = true;

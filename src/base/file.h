@@ -15,7 +15,8 @@ typedef struct hn_span {
 } hn_span;
 
 /* Writes the spans one after the other to `path`.partial, makes them durable and renames, so
- * that `path` is the old file or the whole new one. */
+ * that `path` is the old file or the whole new one. Refuses to replace what is no regular file.
+ */
 hn_status hn_file_write(const char *path, const hn_span *spans, int n_spans);
 
 #endif
