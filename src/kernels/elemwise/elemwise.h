@@ -16,7 +16,7 @@
  *   pair       y[i] = act(gate[i]) up[i]
  *   map_grad   dx[i] = dy[i] f'(x[i]); tanh_grad and sigmoid_grad take y for x
  *   pair_grad  dgate[i] = (dy up) act'(gate), dup[i] = dy act(gate)
- *   dropout    element first + i of the stream `key` below `rate`: 0, else x / (1 - rate)
+ *   dropout    element first + i of the stream `key` below `rate`: 0 x, else x (1 / (1 - rate))
  */
 #ifndef HN_KERNELS_ELEMWISE_ELEMWISE_H
 #define HN_KERNELS_ELEMWISE_ELEMWISE_H

@@ -63,18 +63,20 @@ PAIR(swiglu_f32, silu)
 PAIR(geglu_f32, gelu)
 PAIR(geglu_erf_f32, gelu_erf)
 
-/* Random words come in sixty-fours that start at a multiple of four elements. */
 HN_KERNEL_FN(dropout_f32)
 {
-    const float scale = 1.0f / (1.0f - rate);
-    uint64_t counter = first >> 2;
-    for (int64_t i = -(int64_t)(first & 3); i < n; i += 64, counter += 16) {
-        uint32_t word[64];
-        philox64(key, counter, word);
-        const int64_t from = i < 0 ? 0 : i, to = i + 64 < n ? i + 64 : n;
-        for (int64_t j = from; j < to; j++) {
-            const float u = (float)(word[j - i] >> 8) * 0x1p-24f;
-            y[j] = u < rate ? 0.0f : x[j] * scale;
+    const f32x16 kept = f_set1(1.0f / (1.0f - rate)), rate_all = f_set1(rate);
+    for (int64_t i = 0; i < n; i += 64) {
+        f32x16 word[4];
+        words64(key, first + (uint64_t)i, word);
+        for (int q = 0; q < 4 && i + 16 * q < n; q++) {
+            const int64_t at = i + 16 * q, left = n - at;
+            const f32x16 u = f_mul(i_to_f(i_shr(f_bits(word[q]), 8)), f_set1(0x1p-24f));
+            const f32x16 factor = f_select(f_lt(u, rate_all), f_zero(), kept);
+            if (left < 16)
+                f_store_n(y + at, f_mul(f_load_n(x + at, left), factor), left);
+            else
+                f_store(y + at, f_mul(f_load(x + at), factor));
         }
     }
 }

@@ -76,6 +76,15 @@ HN_INLINE f32x16 f_copysign(f32x16 magnitude, f32x16 sign)
 /* a * b + c with constants, as polynomials are written. */
 HN_INLINE f32x16 f_fma1(f32x16 a, f32x16 b, float c) { return f_fma(a, b, f_set1(c)); }
 
+/* even[0], odd[0], even[1], ... to 32 floats. */
+HN_INLINE void f_store_pairs(float *p, f32x16 even, f32x16 odd)
+{
+    f32x16 low, high;
+    f_interleave(even, odd, &low, &high);
+    f_store(p, low);
+    f_store(p + 16, high);
+}
+
 /* bf16: widening is exact; narrowing rounds to nearest even and keeps a NaN quiet. */
 HN_INLINE f32x16 f_from_bf16(h16 h) { return i_float(i_shl(h_widen(h), 16)); }
 

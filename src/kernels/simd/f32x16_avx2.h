@@ -257,7 +257,7 @@ HN_INLINE void split8(__m256 x, __m256 y, __m256 *even, __m256 *odd)
     const __m256 e = _mm256_shuffle_ps(low, high, 0x88), o = _mm256_shuffle_ps(low, high, 0xdd);
     *even = e, *odd = o;
 }
-/* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats, and back. */
+/* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats; f_interleave is the way back. */
 HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
 {
     const f32x16 x = f_load(p), y = f_load(p + 16);
@@ -267,14 +267,14 @@ HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
     *even = (f32x16){ e[0], e[1] };
     *odd = (f32x16){ o[0], o[1] };
 }
-HN_INLINE void f_store_pairs(float *p, f32x16 even, f32x16 odd)
+HN_INLINE void f_interleave(f32x16 even, f32x16 odd, f32x16 *low, f32x16 *high)
 {
     const __m256 l0 = _mm256_unpacklo_ps(even.a, odd.a), h0 = _mm256_unpackhi_ps(even.a, odd.a);
     const __m256 l1 = _mm256_unpacklo_ps(even.b, odd.b), h1 = _mm256_unpackhi_ps(even.b, odd.b);
-    f_store(p, (f32x16){ _mm256_permute2f128_ps(l0, h0, 0x20),
-                         _mm256_permute2f128_ps(l0, h0, 0x31) });
-    f_store(p + 16, (f32x16){ _mm256_permute2f128_ps(l1, h1, 0x20),
-                              _mm256_permute2f128_ps(l1, h1, 0x31) });
+    *low =
+        (f32x16){ _mm256_permute2f128_ps(l0, h0, 0x20), _mm256_permute2f128_ps(l0, h0, 0x31) };
+    *high =
+        (f32x16){ _mm256_permute2f128_ps(l1, h1, 0x20), _mm256_permute2f128_ps(l1, h1, 0x31) };
 }
 
 #undef HN_ONE

@@ -162,7 +162,7 @@ HN_INLINE float f_largest(f32x16 x)
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
-/* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats, and back. */
+/* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats; f_interleave is the way back. */
 HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
 {
     const __m512i at =
@@ -171,13 +171,12 @@ HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
     *even = _mm512_permutex2var_ps(a, at, b);
     *odd = _mm512_permutex2var_ps(a, _mm512_add_epi32(at, _mm512_set1_epi32(1)), b);
 }
-HN_INLINE void f_store_pairs(float *p, f32x16 even, f32x16 odd)
+HN_INLINE void f_interleave(f32x16 even, f32x16 odd, f32x16 *low, f32x16 *high)
 {
     const __m512i at =
         _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-    f_store(p, _mm512_permutex2var_ps(even, at, odd));
-    f_store(p + 16,
-            _mm512_permutex2var_ps(even, _mm512_add_epi32(at, _mm512_set1_epi32(8)), odd));
+    *low = _mm512_permutex2var_ps(even, at, odd);
+    *high = _mm512_permutex2var_ps(even, _mm512_add_epi32(at, _mm512_set1_epi32(8)), odd);
 }
 
 #endif

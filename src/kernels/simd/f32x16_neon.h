@@ -148,7 +148,7 @@ HN_INLINE float f_largest(f32x16 x)
     return lane[0];
 }
 
-/* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats, and back. */
+/* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats; f_interleave is the way back. */
 HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
 {
     for (int q = 0; q < 4; q++) {
@@ -157,10 +157,13 @@ HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
         odd->v[q] = pair.val[1];
     }
 }
-HN_INLINE void f_store_pairs(float *p, f32x16 even, f32x16 odd)
+HN_INLINE void f_interleave(f32x16 even, f32x16 odd, f32x16 *low, f32x16 *high)
 {
-    for (int q = 0; q < 4; q++)
-        vst2q_f32(p + 8 * q, (float32x4x2_t){ { even.v[q], odd.v[q] } });
+    for (int q = 0; q < 4; q++) {
+        f32x16 *half = q < 2 ? low : high;
+        half->v[2 * q % 4] = vzip1q_f32(even.v[q], odd.v[q]);
+        half->v[2 * q % 4 + 1] = vzip2q_f32(even.v[q], odd.v[q]);
+    }
 }
 
 #undef HN_EACH

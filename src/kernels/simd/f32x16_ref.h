@@ -129,16 +129,18 @@ HN_INLINE float f_largest(f32x16 x)
     return x.v[0];
 }
 
-/* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats, and back. */
+/* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats; f_interleave is the way back. */
 HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
 {
     for (int l = 0; l < 16; l++)
         even->v[l] = p[2 * l], odd->v[l] = p[2 * l + 1];
 }
-HN_INLINE void f_store_pairs(float *p, f32x16 even, f32x16 odd)
+HN_INLINE void f_interleave(f32x16 even, f32x16 odd, f32x16 *low, f32x16 *high)
 {
-    for (int l = 0; l < 16; l++)
-        p[2 * l] = even.v[l], p[2 * l + 1] = odd.v[l];
+    for (int l = 0; l < 16; l++) {
+        f32x16 *half = l < 8 ? low : high;
+        half->v[2 * l % 16] = even.v[l], half->v[2 * l % 16 + 1] = odd.v[l];
+    }
 }
 
 #undef HN_EACH

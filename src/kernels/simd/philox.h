@@ -6,8 +6,8 @@
 #include "base/rng.h"
 #include "kernels/simd/f32x16.h"
 
-/* out[e] = hn_rng_u32(key, 4 * counter + e), 0 <= e < 64. */
-static inline void philox64(hn_rng_key key, uint64_t counter, uint32_t out[64])
+/* Element e of out, 0 <= e < 64, is hn_rng_u32(key, 4 * counter + e), as bits of a float. */
+HN_INLINE void philox64(hn_rng_key key, uint64_t counter, f32x16 out[4])
 {
     static const int32_t lane[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     const uint32_t low = (uint32_t)counter, high = (uint32_t)(counter >> 32);
@@ -29,14 +29,29 @@ static inline void philox64(hn_rng_key key, uint64_t counter, uint32_t out[64])
         k0 += 0x9e3779b9u;
         k1 += 0xbb67ae85u;
     }
-    int32_t word[4][16];
-    i_store(word[0], c0);
-    i_store(word[1], c1);
-    i_store(word[2], c2);
-    i_store(word[3], c3);
-    for (int c = 0; c < 16; c++)
-        for (int w = 0; w < 4; w++)
-            out[4 * c + w] = (uint32_t)word[w][c];
+    /* Interleaved twice, words 0 2 and 1 3 first, so that a counter's words lie in order. */
+    f32x16 even[2], odd[2];
+    f_interleave(i_float(c0), i_float(c2), &even[0], &even[1]);
+    f_interleave(i_float(c1), i_float(c3), &odd[0], &odd[1]);
+    f_interleave(even[0], odd[0], &out[0], &out[1]);
+    f_interleave(even[1], odd[1], &out[2], &out[3]);
+}
+
+/* Element e is hn_rng_u32(key, first + e). Twice the work where 4 does not divide `first`. */
+HN_INLINE void words64(hn_rng_key key, uint64_t first, f32x16 out[4])
+{
+    const uint64_t skip = first & 3;
+    philox64(key, first >> 2, out);
+    if (!skip)
+        return;
+    f32x16 next[4];
+    float lane[80];
+    philox64(key, (first >> 2) + 16, next);
+    for (int q = 0; q < 4; q++)
+        f_store(lane + 16 * q, out[q]);
+    f_store(lane + 64, next[0]);
+    for (int q = 0; q < 4; q++)
+        out[q] = f_load(lane + 16 * q + skip);
 }
 
 #endif

@@ -1,0 +1,52 @@
+/* row.h: sums over a row, in the one order that NUMERICS promises.
+ *
+ * Sixteen f32 lanes, lane l takes elements l, l + 16, ...; then 16 -> 8 -> 4 -> 2 -> 1. A row
+ * of more than 4,096 elements is cut in blocks of 4,096 from its start, whose sums are added in
+ * ascending order in double. A lane past the end adds +0, which changes no bit because a chain
+ * that starts at +0 is never -0. */
+#ifndef HN_KERNELS_SIMD_ROW_H
+#define HN_KERNELS_SIMD_ROW_H
+
+#include "kernels/simd/f32x16.h"
+
+enum { ROW_BLOCK = 4096 };
+
+/* Sums into `total` (a double lvalue) over i < n. `step` is an expression for the new value of
+ * the f32x16 `acc`; it loads with ROW_LOAD(p), which means elements i .. i + 15 of p, zero past
+ * n. */
+#define ROW_LOAD(p) (row_whole ? f_load((p) + i) : f_load_n((p) + i, row_end - i))
+#define ROW_SUM(total, n, step)                                                                \
+    do {                                                                                       \
+        (total) = 0;                                                                           \
+        for (int64_t row_at = 0; row_at < (n); row_at += ROW_BLOCK) {                          \
+            const int64_t row_end = row_at + ROW_BLOCK < (n) ? row_at + ROW_BLOCK : (n);       \
+            f32x16 acc = f_zero();                                                             \
+            int64_t i = row_at;                                                                \
+            for (; i + 16 <= row_end; i += 16) {                                               \
+                const bool row_whole = true;                                                   \
+                acc = (step);                                                                  \
+            }                                                                                  \
+            if (i < row_end) {                                                                 \
+                const bool row_whole = false;                                                  \
+                acc = (step);                                                                  \
+            }                                                                                  \
+            (total) += (double)f_sum(acc);                                                     \
+        }                                                                                      \
+    } while (0)
+
+/* y[i] = expr for i < n, in the same words. */
+#define ROW_MAP(y, n, expr)                                                                    \
+    do {                                                                                       \
+        const int64_t row_end = (n);                                                           \
+        int64_t i = 0;                                                                         \
+        for (; i + 16 <= row_end; i += 16) {                                                   \
+            const bool row_whole = true;                                                       \
+            f_store((y) + i, (expr));                                                          \
+        }                                                                                      \
+        if (i < row_end) {                                                                     \
+            const bool row_whole = false;                                                      \
+            f_store_n((y) + i, (expr), row_end - i);                                           \
+        }                                                                                      \
+    } while (0)
+
+#endif
