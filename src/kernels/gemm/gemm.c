@@ -162,14 +162,48 @@ static void pack_few(const hn_gemm_plan *plan, const areas *s, int64_t k, int64_
     }
 }
 
+/* Rows of weights in lanes, straight from memory: whole groups of sixteen from column j on.
+ * Returns the column it came to. */
+static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, int64_t deep,
+                         int64_t j, int64_t j1)
+{
+    const hn_gemm_args *x = &plan->args;
+    const hn_gemm_operand *b = &x->b;
+    const hn_gemv_kernels *lanes = plan->kernels->lanes;
+    const bool along_k =
+        hn_elem_block(b->type) > 1 ? b->k_stride == 0 : b->k_stride == hn_elem_bytes(b->type);
+    const bool plain = !b->is_panel16 && along_k && lanes->plain[b->type];
+    if ((!plain && !b->is_panel16) || x->c_col_stride != 4 || j % 16)
+        return j;
+    const int64_t m = x->m, height = HN_GEMV_ROWS;
+    const int64_t row_bytes = hn_elem_span(b->type, b->row_elems);
+    const int64_t end = j + (j1 - j) / 16 * 16;
+    for (int64_t groups; j < end; j += 16 * groups) {
+        groups = end - j >= 64 ? 4 : end - j >= 32 ? 2 : 1;
+        const char *w = (const char *)b->data + hn_elem_span(b->type, k0) * (plain ? 1 : 16) +
+                        (plain ? j * b->outer_stride : j * row_bytes);
+        for (int64_t i = 0; i < m; i += height)
+            (plain ? lanes->plain : lanes->panel)[b->type](
+                (int)least(m - i, height), (int)groups, deep, s->a + i * deep, w,
+                plain ? b->outer_stride : 16 * row_bytes,
+                (float *)(void *)((char *)x->c + i * x->c_row_stride + 4 * j),
+                x->c_row_stride / 4, x->accumulate || k0 > 0);
+    }
+    return j;
+}
+
 static void run_few(const hn_gemm_plan *plan, const areas *s, int64_t j0, int64_t j1)
 {
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_kernels *g = plan->kernels;
-    for (int64_t k0 = 0; k0 < x->k; k0 += KF) {
-        const int64_t deep = least(x->k - k0, KF);
-        pack_few(plan, s, k0, deep);
-        for (int64_t j = j0; j < j1; j += g->nr)
+    const int64_t most_deep = HN_GEMM_FEW * KF / x->m / 256 * 256;
+    for (int64_t k0 = 0; k0 < x->k; k0 += most_deep) {
+        const int64_t deep = least(x->k - k0, most_deep);
+        g->pack(&x->a, 0, x->m, k0, deep, x->m, s->a, s->room);
+        const int64_t from = run_lanes(plan, s, k0, deep, j0, j1);
+        if (from < j1)
+            pack_few(plan, s, k0, deep);
+        for (int64_t j = from; j < j1; j += g->nr)
             for (int64_t k = 0; k < deep; k += g->kc) {
                 const int64_t depth = least(deep - k, g->kc), cols = least(g->nr, j1 - j);
                 g->pack(&x->b, j, cols, k0 + k, depth, g->nr, s->b, s->room);

@@ -12,7 +12,7 @@
 #ifndef HN_KERNELS_GEMM_GEMM_H
 #define HN_KERNELS_GEMM_GEMM_H
 
-#include "kernels/quantize/decode.h"
+#include "kernels/gemv/gemv.h"
 
 #include <stdbool.h>
 
@@ -50,6 +50,7 @@ typedef struct hn_gemm_kernels {
     /* dst[k][n_outer], row stride ld: for operands contiguous along outer. */
     void (*rows)(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
                  int64_t n_k, float *dst, int64_t ld, float *room);
+    const hn_gemv_kernels *lanes; /* few rows by weights in lanes */
     int mr, nr, kc, mc,
         nc; /* mc is a multiple of mr; kc and nc are multiples of 256, the longest block */
 } hn_gemm_kernels;

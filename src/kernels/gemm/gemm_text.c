@@ -71,7 +71,8 @@ static void tile(int64_t k, const float *a, const float *b, int64_t ldb, float *
         tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate);                                    \
         return;
         ROWS(1)
-        ROWS(2) ROWS(3) ROWS(4)
+        ROWS(2)
+        ROWS(3) ROWS(4)
 #if !defined(HN_LEVEL_ref)
             ROWS(5) ROWS(6)
 #endif
@@ -293,6 +294,12 @@ static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
         }
 }
 
-const hn_gemm_kernels HN_KERNEL_NAME(gemm_kernels) = {
-    .tile = tile, .pack = pack, .rows = rows, .mr = MR, .nr = NR, .kc = KC, .mc = MC, .nc = NC
-};
+const hn_gemm_kernels HN_KERNEL_NAME(gemm_kernels) = { .lanes = &HN_KERNEL_NAME(gemv_kernels),
+                                                       .tile = tile,
+                                                       .pack = pack,
+                                                       .rows = rows,
+                                                       .mr = MR,
+                                                       .nr = NR,
+                                                       .kc = KC,
+                                                       .mc = MC,
+                                                       .nc = NC };

@@ -1,0 +1,42 @@
+/* gemv.h: sixteen or more outputs of y[rows,n] (=|+=) x[rows,k] * w[n,k] for one to eight rows.
+ *
+ * Output rows sit in lanes, so each output is still one chain over ascending k: the bits of
+ * gemm. Plain rows are transposed in registers on the way in; panel16 needs no shuffles.
+ *
+ * What bounds it, per 16 weights at AVX-512 (a Zen 4 core starts two 512-bit operations a
+ * cycle, of which one multiplies):
+ *
+ *     f32 plain      2 shuffles, 4 quarter loads, 1 fma      64 bytes
+ *     bf16 plain     1.5, 2, 1 shift or mask, 1 fma          32 bytes
+ *     q8_0 panel     widen, convert, mul, fma                17 bytes
+ *     q4_k panel     widen, half a shift, look-up, mul, sub, fma    9 bytes
+ *
+ * so f32 and bf16 wait for memory, and q4_k decodes about 4.5 weights a cycle and core. */
+#ifndef HN_KERNELS_GEMV_GEMV_H
+#define HN_KERNELS_GEMV_GEMV_H
+
+#include "kernels/quantize/decode.h"
+
+#include <stdbool.h>
+
+enum { HN_GEMV_ROWS = 8, HN_GEMV_GROUPS = 4 };
+
+/* y[row * ldy + 16 * group + lane] for `groups` (1, 2 or 4) times sixteen outputs.
+ *   x        [k][rows], packed
+ *   w        where the first output's weights begin; k is whole blocks
+ *   stride   bytes: plain, from an output row to the next; panel16, from a panel to the next */
+#define HN_PARAMS_gemv                                                                         \
+    int rows, int groups, int64_t k, const float *x, const void *w, int64_t stride, float *y,  \
+        int64_t ldy, bool accumulate
+
+typedef struct hn_gemv_kernels {
+    void (*plain[HN_N_ELEMS])(HN_PARAMS_gemv); /* NULL where there is none: gemm packs */
+    void (*panel[HN_N_ELEMS])(HN_PARAMS_gemv);
+} hn_gemv_kernels;
+
+extern const hn_gemv_kernels hn_gemv_kernels_ref;
+HN_ON_avx2(extern const hn_gemv_kernels hn_gemv_kernels_avx2;
+           extern const hn_gemv_kernels hn_gemv_kernels_avx512;)
+    HN_ON_neon(extern const hn_gemv_kernels hn_gemv_kernels_neon;)
+
+#endif

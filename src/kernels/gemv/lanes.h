@@ -1,0 +1,70 @@
+/* lanes.h: sixteen bytes to sixteen 32-bit lanes, and a table of sixteen floats. */
+#ifndef HN_KERNELS_GEMV_LANES_H
+#define HN_KERNELS_GEMV_LANES_H
+
+#include "kernels/simd/f32x16.h"
+
+#include <string.h>
+
+#if defined(HN_LEVEL_avx512)
+HN_INLINE i32x16 bytes_u8(const uint8_t *p)
+{
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)p));
+}
+HN_INLINE i32x16 bytes_i8(const uint8_t *p)
+{
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)p));
+}
+#elif defined(HN_LEVEL_avx2)
+HN_INLINE i32x16 bytes_u8(const uint8_t *p)
+{
+    const __m128i v = _mm_loadu_si128((const void *)p);
+    return (i32x16){ _mm256_cvtepu8_epi32(v), _mm256_cvtepu8_epi32(_mm_srli_si128(v, 8)) };
+}
+HN_INLINE i32x16 bytes_i8(const uint8_t *p)
+{
+    const __m128i v = _mm_loadu_si128((const void *)p);
+    return (i32x16){ _mm256_cvtepi8_epi32(v), _mm256_cvtepi8_epi32(_mm_srli_si128(v, 8)) };
+}
+#else
+HN_INLINE i32x16 bytes_u8(const uint8_t *p)
+{
+    int32_t wide[16];
+    for (int l = 0; l < 16; l++)
+        wide[l] = p[l];
+    return i_load(wide);
+}
+HN_INLINE i32x16 bytes_i8(const uint8_t *p)
+{
+    int32_t wide[16];
+    for (int l = 0; l < 16; l++)
+        wide[l] = (int8_t)p[l];
+    return i_load(wide);
+}
+#endif
+
+/* The low four bits of each lane, plus `from`, as a float. */
+#if defined(HN_LEVEL_avx512)
+HN_INLINE f32x16 nibble(i32x16 q, int from)
+{
+    const __m512 table =
+        _mm512_add_ps(_mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                      _mm512_set1_ps((float)from));
+    return _mm512_permutexvar_ps(q, table);
+}
+#else
+HN_INLINE f32x16 nibble(i32x16 q, int from)
+{
+    const i32x16 low = i_and(q, i_set1(15));
+    return i_to_f(from ? i_add(low, i_set1(from)) : low);
+}
+#endif
+
+HN_INLINE f32x16 halves_f16(const uint8_t *p)
+{
+    uint16_t h[16];
+    memcpy(h, p, sizeof h);
+    return f_from_f16(h_load(h));
+}
+
+#endif
