@@ -1,0 +1,51 @@
+#!/bin/sh
+# check-banned.sh [ROOT]: calls that hone's library may not make. User input cannot end the process,
+# overflow a buffer or depend on the locale. src/cli, which is the process, is not looked at.
+root=${1:-$(dirname "$0")/..}
+cd "$root" || exit 1
+find src include -type f \( -name '*.[ch]' -o -name '*.cu' \) 2>/dev/null | grep -v '^src/cli/' | sort |
+awk '
+BEGIN {
+    n = split("abort exit _exit quick_exit strcpy strcat sprintf vsprintf gets atoi atol atof strtok " \
+              "alloca rand srand random drand48 system popen setlocale", word, " ")
+    for (i = 1; i <= n; i++) banned[word[i]] = 1
+}
+# Without strings and comments, which may go on over lines.
+function code_of(line,    out, c, two, i) {
+    out = ""
+    for (i = 1; i <= length(line); i++) {
+        two = substr(line, i, 2)
+        c = substr(line, i, 1)
+        if (in_comment) {
+            if (two == "*/") { in_comment = 0; i++ }
+        } else if (quote != "") {
+            if (c == "\\") i++
+            else if (c == quote) quote = ""
+        } else if (two == "/*") { in_comment = 1; i++ }
+        else if (two == "//") break
+        else if (c == "\"" || c == "\047") quote = c
+        else out = out c
+    }
+    quote = ""
+    return out
+}
+{
+    file = $0
+    n_files++
+    at = in_comment = 0
+    while ((getline line < file) > 0) {
+        at++
+        code = code_of(line)
+        while (match(code, /[A-Za-z_][A-Za-z_0-9]* *\(/)) {
+            name = substr(code, RSTART, RLENGTH)
+            code = substr(code, RSTART + RLENGTH)
+            sub(/ *\($/, "", name)
+            if (name in banned) { print file ":" at ": " name "() is banned"; n_bad++ }
+        }
+    }
+    close(file)
+}
+END {
+    printf "%d passed, %d failed, 0 skipped\n", n_files - n_bad, n_bad
+    exit n_bad > 0 || n_files == 0
+}'

@@ -1,0 +1,86 @@
+#!/bin/sh
+# test-checks.sh: each check finds a violation planted in a small tree, and none in a clean one.
+tools=$(cd "$(dirname "$0")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+n_passed=0 n_failed=0
+
+clean() {
+    rm -rf "${tree:?}"/*
+    mkdir -p "$tree/src/base" "$tree/src/io" "$tree/src/cli" "$tree/include" "$tree/tests" "$tree/docs" \
+        "$tree/tools" "$tree/cmake" "$tree/build/CMakeFiles/hn_kernels_avx2.dir"
+    cp "$tools/../docs/layers.txt" "$tree/docs"
+    printf '#include "base/a.h"\n\n/* exit(1) and "abort(" in words */\nint hn_a(void)\n{\n    return 1;\n}\n' >"$tree/src/io/a.c"
+    printf 'int hn_a(void);\n' >"$tree/src/base/a.h"
+    printf 'int main(void)\n{\n    exit(1);\n}\n' >"$tree/src/cli/main.c"
+}
+
+# try WANTED NAME WORDS: the check's exit status, and words of what it prints
+try() {
+    if [ "$2" = symbols ]; then
+        (cd "$tree/build" && ar rcs libhone.a ./*.o)
+        out=$(CC=cc "$tools/check-symbols.sh" "$tree/build" 2>&1)
+    else
+        out=$("$tools/check-$2.sh" "$tree" 2>&1)
+    fi
+    got=$?
+    if [ "$got" = "$1" ] && echo "$out" | grep -qF -- "$3"; then
+        n_passed=$((n_passed + 1))
+    else
+        echo "check-$2: expected status $1 and \"$3\", found $got and:"
+        echo "$out"
+        n_failed=$((n_failed + 1))
+    fi
+}
+
+compile() { # SOURCE OBJECT
+    echo "$1" | cc -x c -c - -o "$tree/build/$2"
+}
+
+for check in layers sizes banned headers; do
+    clean
+    try 0 $check ' 0 failed'
+done
+
+clean
+printf '#include "io/a.h"\n' >>"$tree/src/base/a.h"
+try 1 layers 'src/base/a.h:2: base may not include io/a.h'
+clean
+mkdir "$tree/src/utils" && printf 'int x;\n' >"$tree/src/utils/x.c"
+try 1 layers 'utils is no layer'
+clean
+printf '#include "a.h"\n' >>"$tree/src/io/a.c"
+try 1 layers 'write the path from src/'
+
+clean
+{ printf 'int hn_long(void)\n{\n'; yes '    ;' | head -81; printf '}\n'; } >"$tree/src/io/long.c"
+try 1 sizes 'src/io/long.c:hn_long: 81 lines: expected at most 80'
+printf 'src/io/long.c:hn_long 90 a table\n' >"$tree/tools/sizes-allowed.txt"
+try 0 sizes ' 0 failed'
+yes '/* */' | head -601 >"$tree/src/io/a.c"
+try 1 sizes 'src/io/a.c: 601 lines'
+
+clean
+printf 'void f(char *p)\n{\n    /* a */ strcpy (p, "x");\n}\n' >"$tree/src/io/a.c"
+try 1 banned 'src/io/a.c:3: strcpy() is banned'
+clean
+printf 'int g(const char *p) { return p ? atoi(p) : 0; }\n' >"$tree/include/g.h"
+try 1 banned 'include/g.h:1: atoi() is banned'
+
+clean
+printf 'size_t hn_b(void);\n' >"$tree/src/base/b.h"
+try 1 headers 'src/base/b.h: does not compile alone'
+
+clean
+compile 'int hn_a; static int b; int *c(void); void hn_f(void) { b++; }' a.o
+try 0 symbols '2 passed, 0 failed'
+compile 'void helper(void) { }' b.o
+try 1 symbols 'helper: expected hn_...'
+rm "$tree/build/b.o" "$tree/build/libhone.a"
+compile 'void hn_sum_f32_avx2(void) { }' CMakeFiles/hn_kernels_avx2.dir/k.c.o
+try 0 symbols ' 0 failed'
+compile 'void hn_sum_f32_ref(void) { }' CMakeFiles/hn_kernels_avx2.dir/k.c.o
+try 1 symbols 'hn_sum_f32_ref: expected hn_..._avx2'
+
+echo "$n_passed passed, $n_failed failed, 0 skipped"
+[ $n_failed = 0 ] && [ $n_passed != 0 ]
