@@ -1,0 +1,67 @@
+/* Devices of one processor at several thread counts and instruction-set levels. */
+#include "prove/env.h"
+
+#include "base/clock.h"
+
+static hn_status open_cpu(hn_prove_env *env, int threads, const char *isa, hn_device **out)
+{
+    const hn_backend *cpu = hn_backend_find("cpu");
+    const hn_device_options options = { .n_threads = threads, .isa = isa };
+    return cpu->open(out, env->heap, &options);
+}
+
+static hn_status open_all(hn_prove_env *env, int max_threads)
+{
+    HN_TRY(open_cpu(env, 1, NULL, &env->one));
+    for (int i = 0; i < 2; i++)
+        HN_TRY(open_cpu(env, 1, NULL, &env->pair[i]));
+    for (int n = 2; n <= max_threads && env->n_threads < HN_MAX_VARIANTS; n++) {
+        HN_TRY(open_cpu(env, n, NULL, &env->threads[env->n_threads]));
+        env->n_threads++;
+    }
+    static const char *const levels[] = { "ref", "avx2", "neon" };
+    hn_isa host, level;
+    HN_TRY(hn_isa_available(&host));
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        HN_TRY(hn_isa_parse(levels[i], &level));
+        if ((level & host) != level || level == host)
+            continue;
+        HN_TRY(open_cpu(env, 1, levels[i], &env->levels[env->n_levels]));
+        env->n_levels++;
+    }
+    return HN_OK;
+}
+
+hn_status hn_prove_env_open(hn_prove_env *env, hn_heap *heap, hn_report *report, int max_threads)
+{
+    env->heap = heap;
+    env->report = report;
+    const hn_status status = open_all(env, max_threads);
+    if (status != HN_OK)
+        hn_prove_env_close(env);
+    return status;
+}
+
+static void close_one(hn_device **device)
+{
+    if (*device)
+        (*device)->backend->close(*device);
+    *device = NULL;
+}
+
+void hn_prove_env_close(hn_prove_env *env)
+{
+    close_one(&env->one);
+    close_one(&env->pair[0]);
+    close_one(&env->pair[1]);
+    for (int i = 0; i < HN_MAX_VARIANTS; i++) {
+        close_one(&env->threads[i]);
+        close_one(&env->levels[i]);
+    }
+    env->n_threads = env->n_levels = 0;
+}
+
+bool hn_prove_is_late(const hn_prove_env *env)
+{
+    return env->deadline_ns && hn_clock_ns() > env->deadline_ns;
+}

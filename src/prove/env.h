@@ -1,0 +1,32 @@
+/* env.h: the devices that a proof compares, opened once. */
+#ifndef HN_PROVE_ENV_H
+#define HN_PROVE_ENV_H
+
+#include "backend/backend.h"
+#include "prove/report.h"
+
+enum { HN_MAX_VARIANTS = 8 };
+
+typedef struct hn_prove_env {
+    hn_heap *heap;
+    hn_report *report;
+    uint64_t seed;
+    int64_t deadline_ns; /* 0: none */
+    hn_device *one;      /* the best level, one thread: what all is compared with */
+    hn_device *pair[2];  /* two devices side by side, the best level */
+    int n_threads;       /* devices with 2, 3 ... threads */
+    hn_device *threads[HN_MAX_VARIANTS];
+    int n_levels; /* devices at weaker levels */
+    hn_device *levels[HN_MAX_VARIANTS];
+    /* Reports progress; returns false to stop. */
+    bool (*progress)(void *context, double done, const char *what);
+    void *progress_context;
+} hn_prove_env;
+
+/* Opens up to `max_threads` threads (at least 2; also more than there are processors). */
+hn_status hn_prove_env_open(hn_prove_env *env, hn_heap *heap, hn_report *report, int max_threads);
+void hn_prove_env_close(hn_prove_env *env);
+
+bool hn_prove_is_late(const hn_prove_env *env);
+
+#endif

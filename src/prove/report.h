@@ -1,0 +1,38 @@
+/* report.h: what was checked, how badly it missed, and where. Rows are (subject, kind). */
+#ifndef HN_PROVE_REPORT_H
+#define HN_PROVE_REPORT_H
+
+#include "base/heap.h"
+#include "base/str.h"
+
+typedef struct hn_row {
+    char subject[48]; /* "rms_norm", "moe 8 layers" */
+    char kind[24];    /* "gradient", "plans" ... */
+    int64_t n, n_failed;
+    double worst, bound;
+    char where[200]; /* of the worst, or of the first failure */
+} hn_row;
+
+typedef struct hn_report {
+    hn_heap *heap;
+    hn_row *rows;
+    int n, room;
+    hn_status status; /* memory */
+} hn_report;
+
+void hn_report_init(hn_report *report, hn_heap *heap);
+void hn_report_free(hn_report *report);
+
+/* Notes one check: it fails when `error` is above `bound` or is not a number. */
+void hn_report_note(hn_report *report, const char *subject, const char *kind, double error,
+                    double bound, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+int64_t hn_report_checks(const hn_report *report);
+int64_t hn_report_failures(const hn_report *report);
+
+/* One line a kind, over all subjects; then one line a failed row. */
+void hn_report_table(const hn_report *report, hn_str *out);
+/* Every row, as JSON objects inside an array. */
+void hn_report_json(const hn_report *report, hn_str *out);
+
+#endif
