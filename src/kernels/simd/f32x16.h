@@ -17,7 +17,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Sixteen-element arrays inlined by force take a compiler minutes; `ref` may call. */
+#if defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2) || defined(HN_LEVEL_neon)
 #define HN_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define HN_INLINE static inline __attribute__((unused))
+#endif
 
 #if defined(HN_LEVEL_avx512)
 #include "kernels/simd/f32x16_avx512.h"
