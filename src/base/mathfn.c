@@ -54,7 +54,7 @@ static double cut_exp(double x, double low, int *n, double *rest)
     return r;
 }
 
-double hn_exp_sum(double x, double low)
+double hn_math_exp_sum(double x, double low)
 {
     if (x != x)
         return x;
@@ -69,9 +69,9 @@ double hn_exp_sum(double x, double low)
     return y * power_of_two(n / 2) * power_of_two(n - n / 2);
 }
 
-double hn_exp(double x) { return hn_exp_sum(x, 0); }
+double hn_math_exp(double x) { return hn_math_exp_sum(x, 0); }
 
-double hn_expm1(double x)
+double hn_math_expm1(double x)
 {
     if (x != x || fabs(x) < 0x1p-54)
         return x;
@@ -116,7 +116,7 @@ static double join_log(double f, int k, double rest)
     return k * 0x1.62e42feep-1 - ((half - (s * (half + r) + low)) - f);
 }
 
-double hn_log(double x)
+double hn_math_log(double x)
 {
     if (!(x > 0))
         return x == 0 ? -HUGE_VAL : (x - x) / 0.0;
@@ -129,7 +129,7 @@ double hn_log(double x)
     return join_log(f, k - lift, 0);
 }
 
-double hn_log1p(double x)
+double hn_math_log1p(double x)
 {
     if (x != x || fabs(x) < 0x1p-54 || x > 0x1.fffffffffffffp1023)
         return x;
@@ -144,14 +144,14 @@ double hn_log1p(double x)
     return join_log(f, k, lost / u);
 }
 
-double hn_tanh(double x)
+double hn_math_tanh(double x)
 {
     const double a = fabs(x);
     if (!(a >= 0x1p-27))
         return x;
     if (a > 22)
         return x > 0 ? 1 : -1;
-    const double t = hn_expm1(2 * a), y = a < 1 ? t / (t + 2) : 1 - 2 / (t + 2);
+    const double t = hn_math_expm1(2 * a), y = a < 1 ? t / (t + 2) : 1 - 2 / (t + 2);
     return x > 0 ? y : -y;
 }
 
@@ -174,7 +174,7 @@ static double erf_small(double x)
     return x + x * p;
 }
 
-double hn_erf(double x)
+double hn_math_erf(double x)
 {
     const double a = fabs(x);
     if (!(a >= 0.75))

@@ -4,21 +4,21 @@
  * Plain IEEE arithmetic, rounding to nearest: the same bits everywhere. Error below 1 ULP for
  * exp, expm1, log, log1p, sin, cos and pow; 2 ULP for tanh and erf (tests/unit/mathfn.c
  * measures). Infinities, NaN, zeros and denormals behave as C says. No flags are promised,
- * errno is not set. For f32: (float)hn_x((double)x) is within 0.5001 ULP. */
+ * errno is not set. For f32: (float)hn_math_x((double)x) is within 0.5001 ULP. */
 #ifndef HN_BASE_MATHFN_H
 #define HN_BASE_MATHFN_H
 
-double hn_exp(double x);
-double hn_expm1(double x);
-double hn_log(double x);
-double hn_log1p(double x);
-double hn_tanh(double x);
-double hn_erf(double x);
-double hn_pow(double x, double y);
-double hn_sin(double x);
-double hn_cos(double x);
+double hn_math_exp(double x);
+double hn_math_expm1(double x);
+double hn_math_log(double x);
+double hn_math_log1p(double x);
+double hn_math_tanh(double x);
+double hn_math_erf(double x);
+double hn_math_pow(double x, double y);
+double hn_math_sin(double x);
+double hn_math_cos(double x);
 
 /* exp(x + low), |low| far below |x|: for products that carry their rounding error. */
-double hn_exp_sum(double x, double low);
+double hn_math_exp_sum(double x, double low);
 
 #endif

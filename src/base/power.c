@@ -79,7 +79,7 @@ static double special_pow(double x, double y)
     return odd && copysign(1, x) < 0 ? -r : r;
 }
 
-double hn_pow(double x, double y)
+double hn_math_pow(double x, double y)
 {
     if (x == 1 || y == 0)
         return 1;
@@ -97,5 +97,5 @@ double hn_pow(double x, double y)
     if (fabs(y) < 0x1p-70 || l.high == 0)
         return sign;
     const hn_pair p = hn_two_product(l.high, y);
-    return sign * hn_exp_sum(p.high, p.low + l.low * y);
+    return sign * hn_math_exp_sum(p.high, p.low + l.low * y);
 }

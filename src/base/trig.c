@@ -109,7 +109,7 @@ static double turn(double x, int quadrants)
     return q & 2 ? -y : y;
 }
 
-double hn_sin(double x)
+double hn_math_sin(double x)
 {
     if (!(fabs(x) < HUGE_VAL))
         return x - x;
@@ -118,7 +118,7 @@ double hn_sin(double x)
     return turn(x, 0);
 }
 
-double hn_cos(double x)
+double hn_math_cos(double x)
 {
     if (!(fabs(x) < HUGE_VAL))
         return x - x;

@@ -197,7 +197,7 @@ HN_INLINE f32x16 f_pow(f32x16 x, f32x16 y)
     f_store(a, x);
     f_store(b, y);
     for (int l = 0; l < 16; l++)
-        a[l] = (float)hn_pow((double)a[l], (double)b[l]);
+        a[l] = (float)hn_math_pow((double)a[l], (double)b[l]);
     return f_load(a);
 }
 
@@ -210,8 +210,8 @@ HN_INLINE f32x16 f_each(f32x16 x, double (*function)(double))
     return f_load(a);
 }
 
-HN_INLINE f32x16 f_sin(f32x16 x) { return f_each(x, hn_sin); }
+HN_INLINE f32x16 f_sin(f32x16 x) { return f_each(x, hn_math_sin); }
 
-HN_INLINE f32x16 f_cos(f32x16 x) { return f_each(x, hn_cos); }
+HN_INLINE f32x16 f_cos(f32x16 x) { return f_each(x, hn_math_cos); }
 
 #endif

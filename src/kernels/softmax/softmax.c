@@ -75,7 +75,7 @@ HN_KERNEL_FN(softmax_f32)
     double sum = mask ? exponentials(n, x, scale, mask, top, y)
                       : exponentials(n, x, scale, NULL, top, y);
     if (sink)
-        sum += hn_exp((double)sink_value - (double)top);
+        sum += hn_math_exp((double)sink_value - (double)top);
     const f32x16 share = f_set1((float)(1 / sum));
     ROW_MAP(y, n, f_mul(ROW_LOAD(y), share));
 }
@@ -102,7 +102,7 @@ HN_KERNEL_FN(logsumexp_f32)
     const float top = largest(n, x, 1.0f, NULL);
     const double sum =
         top == -HUGE_VALF ? sum_of_nothing(n, x) : exponentials(n, x, 1.0f, NULL, top, NULL);
-    *y = sum == 0 ? top : (float)((double)top + hn_log(sum));
+    *y = sum == 0 ? top : (float)((double)top + hn_math_log(sum));
 }
 
 HN_KERNEL_FN(softmax_join_f32)
@@ -113,7 +113,7 @@ HN_KERNEL_FN(softmax_join_f32)
         *sum += sum_of_nothing(n, x);
         return;
     }
-    const double kept = *sum * hn_exp((double)before - (double)top);
+    const double kept = *sum * hn_math_exp((double)before - (double)top);
     *sum = kept + exponentials(n, x, 1.0f, NULL, top, NULL);
     *maximum = top;
 }
