@@ -80,9 +80,10 @@ HN_INLINE void transpose_rows16(const char *src, int64_t stride, int64_t n_k, fl
         for (int i = 0; i < 4; i++)
             f_store(dst + (k + i) * ld, out[i]);
     }
-    for (; k < n_k; k++)
+    src += 4 * k, dst += k * ld;
+    for (; k < n_k; k++, src += 4, dst += ld)
         for (int row = 0; row < 16; row++)
-            memcpy(dst + k * ld + row, src + row * stride + 4 * k, sizeof *dst);
+            memcpy(dst + row, src + row * stride, sizeof *dst);
 }
 
 /* Fewer rows; the others are zero. Reads nothing of them. */

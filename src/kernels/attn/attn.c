@@ -1,0 +1,58 @@
+/* Cutting attention into units, and what they need. */
+#include "kernels/attn/attn.h"
+
+enum { TILES_PER_THREAD = 2 };
+
+const hn_attn_kernels *hn_attn_kernels_for(hn_isa isa)
+{
+    (void)isa;
+    HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_attn_kernels_avx512;)
+        HN_ON_avx2(if (isa & HN_ISA(avx2)) return &hn_attn_kernels_avx2;) HN_ON_neon(
+            if (isa & HN_ISA(neon)) return &hn_attn_kernels_neon;) return &hn_attn_kernels_ref;
+}
+
+static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
+
+/* Few blocks and a long context: chunks are shared out, and folded in a second phase. */
+static bool splits(int64_t n_units, int64_t n_chunks, int threads)
+{
+    return threads > 1 && n_chunks > 1 && n_units < (int64_t)TILES_PER_THREAD * threads;
+}
+
+void hn_attn_plan_forward(hn_attn_plan *plan, const hn_attn_args *args, int threads)
+{
+    *plan = (hn_attn_plan){ .args = *args };
+    plan->n_blocks = cuts(args->n_q * (args->n_head / args->n_kv_head), HN_ATTN_ROWS);
+    plan->n_chunks = cuts(args->n_k, HN_ATTN_CHUNK);
+    const int64_t n_units = args->n_kv_head * plan->n_blocks;
+    plan->is_split = splits(n_units, plan->n_chunks, threads);
+    plan->units[0] = n_units * (plan->is_split ? plan->n_chunks : 1);
+    plan->units[1] = plan->is_split ? n_units : 0;
+}
+
+void hn_attn_plan_backward(hn_attn_plan *plan, const hn_attn_args *args, int threads)
+{
+    *plan = (hn_attn_plan){ .args = *args };
+    plan->n_blocks = cuts(args->n_q, HN_ATTN_ROWS);
+    plan->is_split = args->n_kv_head % threads && args->n_kv_head < 4 * (int64_t)threads;
+    plan->units[0] = plan->n_blocks;
+    plan->units[1] = args->n_kv_head * (plan->is_split ? cuts(args->n_k, HN_ATTN_TILE) : 1);
+    plan->units[2] = plan->is_split ? args->n_head * plan->n_blocks : 0;
+}
+
+size_t hn_attn_scratch_bytes(int64_t d, int64_t d_v)
+{
+    const int64_t wide = d > d_v ? d : d_v;
+    const int64_t forward = 2 * (64 * d + 64) + 64 * wide + 64 * 64 + 2 * 64 * d_v + 4 * 64;
+    const int64_t backward = 3 * 64 * d + 3 * 64 * d_v + 4 * 64 + 2 * 64 * 64;
+    return sizeof(float) * (size_t)(forward > backward ? forward : backward);
+}
+
+size_t hn_attn_shared_bytes(int64_t n_q, int64_t n_k, int64_t n_head, int64_t d_v, int threads)
+{
+    const int64_t n_chunks = cuts(n_k, HN_ATTN_CHUNK);
+    const int64_t blocks = (int64_t)TILES_PER_THREAD * threads;
+    const int64_t partials = n_chunks > 1 ? n_chunks * blocks * 64 * (d_v + 2) : 0;
+    const int64_t delta = n_q * n_head;
+    return sizeof(float) * (size_t)(partials > delta ? partials : delta);
+}

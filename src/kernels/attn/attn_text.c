@@ -1,0 +1,305 @@
+/* Attention forward at one level. A unit is a block of up to 64 rows (token, head of the group)
+ * of one kv head; rows of a block that belong to different sequences are done one run after
+ * another. */
+#include "kernels/attn/tile.h"
+#include "kernels/simd/math_f32.h"
+
+/* One block's running state and tile arrays, in a thread's scratch. */
+typedef struct block {
+    const hn_attn_args *x;
+    int64_t group;                /* kv head */
+    int64_t row0;                 /* of the flattened (token, head in group) */
+    int n;                        /* rows */
+    int64_t heads;                /* a group */
+    float *m, *l, *o;             /* the chunk's: [64], [64], [64][Dv] */
+    float *m_all, *l_all, *o_all; /* of the chunks so far */
+    float *q, *k, *plain, *s;     /* [D][64], [D][64], [64][max(D, Dv)], [64][64] */
+    float alpha[ROWS], sum[ROWS];
+    keys sees[ROWS];
+    range over[ROWS];
+} block;
+
+static int64_t token_of(const block *b, int64_t row) { return (b->row0 + row) / b->heads; }
+
+static int64_t head_of(const block *b, int64_t row)
+{
+    return b->group * b->heads + (b->row0 + row) % b->heads;
+}
+
+HN_INLINE f32x16 exp_below_zero(f32x16 x) { return f_exp_below(f_max(f_set1(-110.0f), x)); }
+
+static void lay_out(block *b, const hn_attn_args *x, float *scratch)
+{
+    const int64_t wide = x->d > x->d_v ? x->d : x->d_v;
+    b->x = x;
+    b->heads = x->n_head / x->n_kv_head;
+    b->q = scratch, scratch += x->d * 64 + 64;
+    b->k = scratch, scratch += x->d * 64 + 64;
+    b->plain = scratch, scratch += wide * 64;
+    b->s = scratch, scratch += 64 * 64;
+    b->o = scratch, scratch += 64 * x->d_v;
+    b->o_all = scratch, scratch += 64 * x->d_v;
+    b->m = scratch, scratch += 64;
+    b->l = scratch, scratch += 64;
+    b->m_all = scratch, scratch += 64;
+    b->l_all = scratch;
+}
+
+static void reset(float *m, float *l, float *o, int64_t d_v)
+{
+    for (int i = 0; i < ROWS; i++)
+        m[i] = -__builtin_inff(), l[i] = 0;
+    memset(o, 0, (size_t)(64 * d_v) * sizeof *o);
+}
+
+static void load_queries(block *b)
+{
+    const hn_attn_args *x = b->x;
+    for (int i = 0; i < b->n; i++) {
+        const float *from = row_at(&x->q, token_of(b, i), head_of(b, i));
+        for (int64_t p = 0; p < x->d; p++)
+            b->q[p * 64 + i] = from[p];
+        b->sees[i] = keys_of(x, token_of(b, i));
+    }
+}
+
+/* Scores to probabilities for rows [at, at + height), and their new m, l and alpha. */
+static void soften(block *b, int at, int height)
+{
+    const hn_attn_args *x = b->x;
+    const f32x16 scale = f_set1(x->scale), cap = f_set1(x->softcap),
+                 low = f_set1(-__builtin_inff());
+    float top[16], l[16];
+    for (int i = 0; i < 16; i++)
+        top[i] = i < height ? b->m[at + i] : 0.0f;
+    for (int r = 0; r < height; r++) {
+        const range over = b->over[at + r];
+        float *s = b->s + (at + r) * 64;
+        f32x16 best = low;
+        for (int v = 0; v < 64; v += 16) {
+            if (over.from >= v + 16 || over.to <= v)
+                continue;
+            f32x16 y = f_mul(f_load(s + v), scale);
+            if (x->softcap > 0)
+                y = f_mul(cap, f_tanh(f_div(y, cap)));
+            if (over.from > v)
+                y = f_select(m_first(over.from - v), low, y);
+            if (over.to < v + 16)
+                y = f_select(m_first(over.to - v), y, low);
+            f_store(s + v, y);
+            best = f_max(y, best);
+        }
+        const float largest = f_largest(best);
+        top[r] = largest > top[r] ? largest : top[r];
+    }
+    const f32x16 old = height == 16 ? f_load(b->m + at) : f_load_n(b->m + at, height);
+    f_store_n(b->alpha + at, exp_below_zero(f_sub(old, f_load(top))), height);
+    for (int r = 0; r < height; r++) {
+        const range over = b->over[at + r];
+        float *s = b->s + (at + r) * 64;
+        const f32x16 new_top = f_set1(top[r]);
+        f32x16 sum = f_zero();
+        for (int v = 0; v < 64; v += 16) {
+            if (over.from >= v + 16 || over.to <= v)
+                continue;
+            const f32x16 p = exp_below_zero(f_sub(f_load(s + v), new_top));
+            f_store(s + v, p);
+            sum = f_add(sum, p); /* exp of -inf is +0, which adds nothing */
+        }
+        l[r] = f_sum(sum);
+        if (over.from < over.to)
+            b->m[at + r] = top[r], b->l[at + r] = b->l[at + r] * b->alpha[at + r] + l[r];
+    }
+}
+
+static void scale_row(float *o, int64_t n, float by)
+{
+    const f32x16 a = f_set1(by);
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        f_store(o + i, f_mul(f_load(o + i), a));
+    if (i < n)
+        f_store_n(o + i, f_mul(f_load_n(o + i, n - i), a), n - i);
+}
+
+/* Rows [first, end) over the tile that begins at key `base`. */
+static void take_tile(block *b, int64_t base, int first, int end)
+{
+    const hn_attn_args *x = b->x;
+    range hull = { 64, 0 };
+    for (int i = first; i < end; i++) {
+        const int64_t from = b->sees[i].from - base, to = b->sees[i].to - base;
+        range *over = b->over + i;
+        over->from = from < 0 ? 0 : from > 64 ? 64 : (int)from;
+        over->to = to < 0 ? 0 : to > 64 ? 64 : (int)to;
+        if (over->from < over->to) {
+            hull.from = least_int(hull.from, over->from);
+            hull.to = most_int(hull.to, over->to);
+        }
+    }
+    if (hull.from >= hull.to)
+        return;
+    while (b->over[first].from >= b->over[first].to)
+        first++;
+    while (b->over[end - 1].from >= b->over[end - 1].to)
+        end--;
+    int64_t ldv;
+    (void)turn_tile(&x->k, x->kv_type, base, hull, b->group, x->d, b->k, b->plain, &ldv);
+    const float *v =
+        turn_tile(&x->v, x->kv_type, base, hull, b->group, x->d_v, NULL, b->plain, &ldv);
+    const int left = hull.from & ~15, cols = ((hull.to + 15) & ~15) - left;
+    for (int at = first, height; at < end; at += height) {
+        const int panels = (end - at + ATTN_MR - 1) / ATTN_MR;
+        height = (end - at + panels - 1) / panels;
+        product_by_k(height, x->d, b->q + at, b->k + left, 64, b->s + at * 64 + left, 64, cols,
+                     false);
+        soften(b, at, height);
+        for (int i = at; i < at + height; i++)
+            if (b->over[i].from < b->over[i].to)
+                scale_row(b->o + i * x->d_v, x->d_v, b->alpha[i]);
+        products_over(A_BY_ROW, b->over, at, at + height, b->s, v, ldv, b->o, x->d_v, x->d_v);
+    }
+}
+
+/* Two states into the first, row by row; an empty one has l = 0. */
+static void fold(int64_t d_v, float *m, float *l, float *o, float m2, float l2, const float *o2)
+{
+    if (l2 == 0)
+        return;
+    if (*l == 0) {
+        *m = m2, *l = l2;
+        memcpy(o, o2, (size_t)d_v * sizeof *o);
+        return;
+    }
+    const float top = m2 > *m ? m2 : *m;
+    const float a = lane0(exp_below_zero(f_set1(*m - top)));
+    const float a2 = lane0(exp_below_zero(f_set1(m2 - top)));
+    *m = top;
+    *l = *l * a + l2 * a2;
+    for (int64_t i = 0; i < d_v; i++)
+        o[i] = o[i] * a + o2[i] * a2;
+}
+
+/* Rows of one sequence through chunks [chunk, last]: the fold of all is in m_all, l_all, o_all.
+ */
+static void take_run(block *b, int first, int end, int64_t only_chunk)
+{
+    const hn_attn_args *x = b->x;
+    const int64_t begin = x->spans[token_of(b, first)].first;
+    enum { TILES = HN_ATTN_CHUNK / TILE };
+    int64_t low = INT64_MAX, high = 0;
+    for (int i = first; i < end; i++)
+        if (b->sees[i].from < b->sees[i].to) {
+            low = b->sees[i].from < low ? b->sees[i].from : low;
+            high = b->sees[i].to > high ? b->sees[i].to : high;
+        }
+    if (low >= high)
+        return;
+    int64_t tile = (low - begin) / TILE, last = (high - 1 - begin) / TILE;
+    if (only_chunk >= 0) {
+        tile = tile > only_chunk * TILES ? tile : only_chunk * TILES;
+        last = last < only_chunk * TILES + TILES - 1 ? last : only_chunk * TILES + TILES - 1;
+    }
+    while (tile <= last) {
+        const int64_t chunk = tile / TILES;
+        for (; tile <= last && tile / TILES == chunk; tile++)
+            take_tile(b, begin + tile * TILE, first, end);
+        if (only_chunk >= 0)
+            return;
+        for (int i = first; i < end; i++) {
+            fold(x->d_v, b->m_all + i, b->l_all + i, b->o_all + i * x->d_v, b->m[i], b->l[i],
+                 b->o + i * x->d_v);
+            b->m[i] = -__builtin_inff(), b->l[i] = 0;
+            memset(b->o + i * x->d_v, 0, (size_t)x->d_v * sizeof *b->o);
+        }
+    }
+}
+
+static void take_rows(block *b, int64_t only_chunk)
+{
+    reset(b->m, b->l, b->o, b->x->d_v);
+    reset(b->m_all, b->l_all, b->o_all, b->x->d_v);
+    load_queries(b);
+    for (int first = 0, end; first < b->n; first = end) {
+        const int32_t begin = b->x->spans[token_of(b, first)].first;
+        for (end = first + 1; end < b->n && b->x->spans[token_of(b, end)].first == begin; end++)
+            ;
+        take_run(b, first, end, only_chunk);
+    }
+}
+
+static void finish(const block *b)
+{
+    const hn_attn_args *x = b->x;
+    for (int i = 0; i < b->n; i++) {
+        const int64_t token = token_of(b, i), head = head_of(b, i);
+        float m = b->m_all[i], l = b->l_all[i], *from = b->o_all + i * x->d_v;
+        float *o = row_at(&x->o, token, head), *lse = row_at(&x->lse, token, head);
+        if (x->sinks) {
+            const float sink = x->sinks[head], top = sink > m ? sink : m;
+            const float a = l == 0 ? 0.0f : lane0(exp_below_zero(f_set1(m - top)));
+            l = l * a + lane0(exp_below_zero(f_set1(sink - top)));
+            m = top;
+            if (a != 1)
+                scale_row(from, x->d_v, a);
+        }
+        *lse = l == 0 ? -__builtin_inff() : m + lane0(f_log(f_set1(l)));
+        for (int64_t p = 0; p < x->d_v; p++)
+            o[p] = l == 0 ? 0.0f : from[p] / l;
+    }
+}
+
+/* What a chunk leaves for the fold: [64] m, [64] l, [64][Dv] o. */
+static float *partial(const hn_attn_plan *plan, float *shared, int64_t group, int64_t block_at,
+                      int64_t chunk)
+{
+    const int64_t size = 64 * (plan->args.d_v + 2);
+    return shared + ((group * plan->n_blocks + block_at) * plan->n_chunks + chunk) * size;
+}
+
+static void gather(const hn_attn_plan *plan, block *b, float *shared, int64_t block_at)
+{
+    const int64_t d_v = plan->args.d_v;
+    reset(b->m_all, b->l_all, b->o_all, d_v);
+    for (int64_t chunk = 0; chunk < plan->n_chunks; chunk++) {
+        const float *from = partial(plan, shared, b->group, block_at, chunk);
+        for (int i = 0; i < b->n; i++)
+            fold(d_v, b->m_all + i, b->l_all + i, b->o_all + i * d_v, from[i], from[64 + i],
+                 from + 128 + i * d_v);
+    }
+}
+
+static void forward(HN_PARAMS_attn)
+{
+    const hn_attn_args *x = &plan->args;
+    block b;
+    lay_out(&b, x, scratch);
+    for (int64_t unit = first; unit < end; unit++) {
+        const int64_t chunks = plan->is_split && phase == 0 ? plan->n_chunks : 1;
+        const int64_t chunk = unit % chunks, at = unit / chunks % plan->n_blocks;
+        const int64_t left = x->n_q * b.heads - at * ROWS;
+        b.group = unit / chunks / plan->n_blocks;
+        b.row0 = at * ROWS;
+        b.n = (int)(left < ROWS ? left : ROWS);
+        if (plan->is_split && phase == 1) {
+            gather(plan, &b, shared, at);
+            finish(&b);
+        } else if (plan->is_split) {
+            take_rows(&b, chunk);
+            float *to = partial(plan, shared, b.group, at, chunk);
+            memcpy(to, b.m, 64 * sizeof *to);
+            memcpy(to + 64, b.l, 64 * sizeof *to);
+            memcpy(to + 128, b.o, (size_t)(64 * x->d_v) * sizeof *to);
+        } else {
+            take_rows(&b, -1);
+            finish(&b);
+        }
+    }
+}
+
+/* In attn_grad_text.c, of the same level. */
+void HN_KERNEL_NAME(attn_backward)(HN_PARAMS_attn);
+
+const hn_attn_kernels HN_KERNEL_NAME(attn_kernels) = {
+    .forward = forward, .backward = HN_KERNEL_NAME(attn_backward)
+};
