@@ -14,7 +14,7 @@ function(hn_read_def file macro out)
 endfunction()
 
 # Files of each layer that no .def names; one noun each.
-set(HN_LAYERS base quant kernels graph ops diff backend prove io)
+set(HN_LAYERS base quant kernels graph ops diff backend io nn train prove)
 set(HN_FILES_base status heap isa clock pool mathfn trig power str file json json_get json_write)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/quant/formats.def HN_FORMAT HN_FORMATS)
 set(HN_FILES_quant format grid affine ${HN_FORMATS})
@@ -24,6 +24,8 @@ hn_read_def(${CMAKE_SOURCE_DIR}/src/ops/ops.def HN_OP HN_OPS)
 set(HN_FILES_ops registry ${HN_OPS})
 set(HN_FILES_io npy npy_header)
 set(HN_FILES_diff diff recompute)
+set(HN_FILES_train step)
+set(HN_FILES_cli main options op_arrays op_list)
 set(HN_FILES_prove case runner report env trial oracle check_op gradient bits)
 set(HN_FILES_backend backend storage program cpu/cpu)
 

@@ -45,7 +45,7 @@ static hn_status read_input(const char *word, const char *end, hn_case *c)
     }
     in->is_given = true;
     if (*word == '=') {
-        in->same_as = atoi(word + 1);
+        in->same_as = word[1] - '0';
         HN_REQUIRE(in->same_as >= 0 && in->same_as < c->n_in, HN_ERR_FORMAT,
                    "%s: '%s' names no earlier input", c->op->name, word);
         in->type = c->in[in->same_as].type;

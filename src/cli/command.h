@@ -1,0 +1,83 @@
+/* command.h: what a command is: an option table and a run. The table gives parsing, --help, and
+ * the list of commands. Results go to stdout; notices and progress to stderr. */
+#ifndef HN_CLI_COMMAND_H
+#define HN_CLI_COMMAND_H
+
+#include "base/heap.h"
+
+#include <stdio.h>
+
+enum { HN_MAX_LIST = 16 };
+/* The values of an option that may be repeated. */
+typedef struct hn_list {
+    int n;
+    const char *at[HN_MAX_LIST];
+} hn_list;
+
+typedef enum hn_option_kind {
+    HN_OPTION_KIND_END,
+    HN_OPTION_KIND_FLAG,   /* bool */
+    HN_OPTION_KIND_TEXT,   /* const char *; NULL unless given */
+    HN_OPTION_KIND_INT,    /* int64_t; `low` to `high` */
+    HN_OPTION_KIND_REAL,   /* double, not negative */
+    HN_OPTION_KIND_LIST    /* hn_list: may be repeated */
+} hn_option_kind;
+
+typedef struct hn_option {
+    hn_option_kind kind;
+    const char *name; /* without the dashes; '_' in the field is '-' here */
+    size_t at;
+    const char *value; /* what --help calls the value */
+    const char *help;
+    int64_t low, high;
+} hn_option;
+
+#define HN_FLAG(type, field, name, help)                                                       \
+    {                                                                                          \
+        HN_OPTION_KIND_FLAG, name, offsetof(type, field), NULL, help, 0, 0                     \
+    }
+#define HN_TEXT(type, field, name, value, help)                                                \
+    {                                                                                          \
+        HN_OPTION_KIND_TEXT, name, offsetof(type, field), value, help, 0, 0                    \
+    }
+#define HN_INT(type, field, name, value, low, high, help)                                      \
+    {                                                                                          \
+        HN_OPTION_KIND_INT, name, offsetof(type, field), value, help, low, high                \
+    }
+#define HN_REAL(type, field, name, value, help)                                                \
+    {                                                                                          \
+        HN_OPTION_KIND_REAL, name, offsetof(type, field), value, help, 0, 0                    \
+    }
+#define HN_LIST(type, field, name, value, help)                                                \
+    {                                                                                          \
+        HN_OPTION_KIND_LIST, name, offsetof(type, field), value, help, 0, 0                    \
+    }
+#define HN_OPTION_END                                                                          \
+    {                                                                                          \
+        HN_OPTION_KIND_END, NULL, 0, NULL, NULL, 0, 0                                          \
+    }
+
+enum { HN_MAX_ARGS_BYTES = 1024, HN_MAX_OPERANDS = 64 };
+
+typedef struct hn_command {
+    const char *name, *operands, *summary;
+    const char *details; /* more lines for --help, or NULL */
+    const hn_option *options;
+    const void *defaults; /* args_size bytes, or NULL: zeros */
+    size_t args_size;
+    int min_operands, max_operands;
+    hn_status (*run)(const void *args, int n_operands, char **operands, FILE *out);
+} hn_command;
+
+extern const hn_command *const hn_commands[];
+
+/* Parses everything after the command's name. HN_ERR_ARGUMENT means usage: exit status 2. With
+ * *wants_help, nothing else was looked at. */
+hn_status hn_options_parse(const hn_command *command, int argc, char **argv, void *args,
+                           int *n_operands, char **operands, bool *wants_help);
+void hn_options_help(const hn_command *command, FILE *out);
+
+/* Writes text to a file, whole or not at all (a temporary file, renamed). */
+hn_status hn_write_text(const char *path, const char *text);
+
+#endif

@@ -1,0 +1,132 @@
+/* Options may stand anywhere; `--` ends them; "--name value" and "--name=value" are the same. */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const hn_option *find(const hn_command *command, const char *name, size_t length)
+{
+    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++)
+        if (strlen(o->name) == length && !memcmp(o->name, name, length))
+            return o;
+    return NULL;
+}
+
+static hn_status read_int(const hn_option *o, const char *value, int64_t *out)
+{
+    char *end = NULL;
+    errno = 0;
+    const long long number = strtoll(value, &end, 10);
+    HN_REQUIRE(*value && !*end && !errno && number >= o->low && number <= o->high, HN_ERR_ARGUMENT,
+               "--%s %s: expected a whole number from %lld to %lld", o->name, value,
+               (long long)o->low, (long long)o->high);
+    *out = number;
+    return HN_OK;
+}
+
+static hn_status read_real(const hn_option *o, const char *value, double *out)
+{
+    char *end = NULL;
+    const double number = strtod(value, &end);
+    HN_REQUIRE(*value && !*end && isfinite(number) && number >= 0, HN_ERR_ARGUMENT,
+               "--%s %s: expected a number, not negative", o->name, value);
+    *out = number;
+    return HN_OK;
+}
+
+static hn_status store(const hn_option *o, const char *value, void *args)
+{
+    void *field = (char *)args + o->at;
+    switch (o->kind) {
+    case HN_OPTION_KIND_FLAG:
+        *(bool *)field = true;
+        return HN_OK;
+    case HN_OPTION_KIND_TEXT:
+        *(const char **)field = value;
+        return HN_OK;
+    case HN_OPTION_KIND_INT:
+        return read_int(o, value, field);
+    case HN_OPTION_KIND_REAL:
+        return read_real(o, value, field);
+    case HN_OPTION_KIND_LIST: {
+        hn_list *list = field;
+        HN_REQUIRE(list->n < HN_MAX_LIST, HN_ERR_ARGUMENT, "--%s: given more than %d times",
+                   o->name, HN_MAX_LIST);
+        list->at[list->n++] = value;
+        return HN_OK;
+    }
+    case HN_OPTION_KIND_END:
+        break;
+    }
+    return hn_fail(HN_ERR_ARGUMENT, "--%s: no such option", o->name);
+}
+
+static hn_status read_option(const hn_command *command, int argc, char **argv, int *i, void *args)
+{
+    const char *word = argv[*i] + 2;
+    const size_t length = strcspn(word, "=");
+    const hn_option *o = find(command, word, length);
+    HN_REQUIRE(o, HN_ERR_ARGUMENT, "unknown option --%.*s", (int)(length > 60 ? 60 : length), word);
+    const char *value = word[length] ? word + length + 1 : NULL;
+    if (o->kind == HN_OPTION_KIND_FLAG) {
+        HN_REQUIRE(!value, HN_ERR_ARGUMENT, "--%s takes no value", o->name);
+        return store(o, NULL, args);
+    }
+    if (!value) {
+        HN_REQUIRE(*i + 1 < argc, HN_ERR_ARGUMENT, "--%s: expected a value (%s)", o->name,
+                   o->value);
+        value = argv[++*i];
+    }
+    return store(o, value, args);
+}
+
+hn_status hn_options_parse(const hn_command *command, int argc, char **argv, void *args,
+                           int *n_operands, char **operands, bool *wants_help)
+{
+    *n_operands = 0;
+    *wants_help = false;
+    bool only_operands = false;
+    memset(args, 0, command->args_size);
+    if (command->defaults)
+        memcpy(args, command->defaults, command->args_size);
+    for (int i = 0; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            *wants_help = true;
+            return HN_OK;
+        }
+    for (int i = 0; i < argc; i++) {
+        if (!only_operands && !strcmp(argv[i], "--")) {
+            only_operands = true;
+        } else if (!only_operands && argv[i][0] == '-' && argv[i][1] == '-') {
+            HN_TRY(read_option(command, argc, argv, &i, args));
+        } else {
+            HN_REQUIRE(*n_operands < HN_MAX_OPERANDS, HN_ERR_ARGUMENT, "more than %d operands",
+                       HN_MAX_OPERANDS);
+            operands[(*n_operands)++] = argv[i];
+        }
+    }
+    HN_REQUIRE(*n_operands >= command->min_operands, HN_ERR_ARGUMENT, "expected %s",
+               command->operands);
+    HN_REQUIRE(*n_operands <= command->max_operands, HN_ERR_ARGUMENT, "'%s' is one operand too many",
+               operands[command->max_operands]);
+    return HN_OK;
+}
+
+void hn_options_help(const hn_command *command, FILE *out)
+{
+    fprintf(out, "usage: hone %s%s%s%s\n\n%s\n", command->name, command->options ? " [options]" : "",
+            *command->operands ? " " : "", command->operands, command->summary);
+    if (command->details)
+        fprintf(out, "\n%s", command->details);
+    if (command->options)
+        fputs("\noptions:\n", out);
+    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++) {
+        char head[64];
+        snprintf(head, sizeof head, "--%s%s%s", o->name, o->value ? " " : "",
+                 o->value ? o->value : "");
+        fprintf(out, "  %-28s %s%s\n", head, o->help,
+                o->kind == HN_OPTION_KIND_LIST ? " (may be repeated)" : "");
+    }
+}

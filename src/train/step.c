@@ -1,0 +1,273 @@
+/* The graph is built once: loss, gradients, norm, factor, updates, in this order. */
+#include "train/step.h"
+
+#include "base/rng.h"
+#include "diff/diff.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct hn_step {
+    hn_heap *heap;
+    hn_graph *g;
+    hn_node *loss;
+    int n_params;
+    hn_node **params, **grads, **updated;
+    hn_node *norm_sq, *hyper, *held_norm;
+    hn_device *devices[HN_MAX_DEVICES];
+    int n_devices;
+    hn_plan *plan[3];
+    hn_program *program[3];
+    hn_storage *storage;
+    float hyper_values[2];
+    double norm_value;
+    int64_t n_done;
+    bool is_open, is_checked;
+};
+
+enum { MICRO, CHECK, UPDATE };
+
+static hn_node *state_like(hn_graph *g, const hn_node *param, const char *what, hn_dtype dtype)
+{
+    char name[160];
+    snprintf(name, sizeof name, "%s.%s", param->leaf->name, what);
+    hn_node *state = hn_graph_leaf(g, HN_LEAF_STATE, name, dtype, param->type.rank, param->type.dim);
+    if (!hn_is_poison(g, state))
+        state->leaf->beside = param->leaf;
+    return state;
+}
+
+static float or_else(float value, float fallback)
+{
+    return value > 0 ? value : fallback;
+}
+
+/* One parameter's update, as an op on its own device. */
+static hn_node *update(hn_step *s, int p, hn_node *clip, const hn_step_options *o)
+{
+    hn_graph *g = s->g;
+    hn_node *w = s->params[p];
+    char attrs[320];
+    const hn_dtype moments = o->moments == HN_BF16 ? HN_BF16 : HN_F32;
+    const unsigned key = (unsigned)(hn_hash_text(w->leaf->name) & 0x7fffffff);
+    if (o->optimizer == HN_SGD) {
+        snprintf(attrs, sizeof attrs, "momentum=%.9g decay=%.9g gclip=%.9g", (double)o->momentum,
+                 (double)o->decay, (double)o->gclip);
+        hn_node *m = o->momentum > 0 ? state_like(g, w, "momentum", HN_F32) : NULL;
+        return hn_apply_named(g, "sgd", attrs, 5,
+                              (hn_node *[]){ w, s->grads[p], m, s->hyper, clip });
+    }
+    snprintf(attrs, sizeof attrs,
+             "beta1=%.9g beta2=%.9g eps=%.9g decay=%.9g gclip=%.9g stochastic=%d seed=%u key=%u",
+             (double)or_else(o->beta1, 0.9f), (double)or_else(o->beta2, 0.999f),
+             (double)or_else(o->eps, 1e-8f), (double)o->decay, (double)o->gclip, o->stochastic,
+             (unsigned)(o->seed & 0x7fffffff), key);
+    hn_node *m = state_like(g, w, "m", moments), *v = state_like(g, w, "v", moments);
+    hn_node *master = o->master && w->type.dtype != HN_F32 ? state_like(g, w, "master", HN_F32) : NULL;
+    return hn_apply_named(g, "adamw", attrs, 7,
+                          (hn_node *[]){ w, s->grads[p], m, v, s->hyper, clip, master });
+}
+
+static hn_status build(hn_step *s, const hn_step_options *o)
+{
+    hn_graph *g = s->g;
+    const hn_diff_options diff = { .recompute_every = o->recompute_every, .accumulate = true };
+    for (int p = 0; p < s->n_params; p++)
+        HN_REQUIRE(s->params[p]->leaf && s->params[p]->leaf->kind == HN_LEAF_WEIGHT &&
+                       !s->params[p]->by,
+                   HN_ERR_ARGUMENT, "parameter %d is no weight of the graph", p);
+    HN_TRY(hn_diff(g, s->loss, s->n_params, s->params, &diff, s->grads));
+    hn_graph_scope(g, "step");
+    s->hyper = hn_graph_leaf(g, HN_LEAF_STEP, "hyper", HN_F32, 1, (int64_t[]){ 2 });
+    s->held_norm = hn_graph_leaf(g, HN_LEAF_STEP, "norm_sq", HN_F64, 0, NULL);
+    for (int p = 0; p < s->n_params; p++)
+        s->norm_sq = hn_apply_named(g, "sum_sq", NULL, 2, (hn_node *[]){ s->grads[p], s->norm_sq });
+    hn_node *clip = NULL;
+    if (o->clip_norm > 0) {
+        char attrs[48];
+        snprintf(attrs, sizeof attrs, "max=%.9g", (double)o->clip_norm);
+        clip = hn_apply_named(g, "clip_factor", attrs, 1, &s->held_norm);
+    }
+    for (int p = 0; p < s->n_params; p++)
+        s->updated[p] = update(s, p, clip, o);
+    return hn_graph_finish(g);
+}
+
+static int running_sums(const hn_step *s, hn_node **out)
+{
+    int n = 0;
+    for (int i = 0; i < s->g->n_leaves; i++)
+        if (s->g->leaves[i]->kind == HN_LEAF_ACC)
+            out[n++] = s->g->leaves[i]->node;
+    return n;
+}
+
+static hn_status compile(hn_step *s, int which, int n_wanted, hn_node *const *wanted,
+                         const hn_step_options *o)
+{
+    hn_target targets[HN_MAX_DEVICES];
+    for (int d = 0; d < s->n_devices; d++)
+        targets[d] = hn_device_target(s->devices[d]);
+    const hn_plan_options options = { .mode = o->mode, .sums_are_given = which != MICRO,
+                                      .copy = &hn_op_contiguous };
+    HN_TRY(hn_plan_new(&s->plan[which], s->g, n_wanted, wanted, s->n_devices, targets, &options));
+    return hn_program_new(&s->program[which], s->plan[which], s->storage, s->n_devices, s->devices);
+}
+
+static hn_status compile_all(hn_step *s, const hn_step_options *o)
+{
+    hn_heap *heap = s->heap;
+    hn_node **sums = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)s->g->n_leaves + 1, sizeof *sums);
+    hn_node **checked = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)s->n_params + 2, sizeof *checked);
+    hn_status status = sums && checked ? HN_OK : HN_ERR_MEMORY;
+    if (status == HN_OK) {
+        checked[0] = s->loss;
+        checked[1] = s->norm_sq;
+        for (int p = 0; p < s->n_params; p++)
+            checked[2 + p] = s->grads[p];
+        status = compile(s, MICRO, running_sums(s, sums), sums, o);
+    }
+    if (status == HN_OK)
+        status = compile(s, CHECK, s->n_params + 2, checked, o);
+    if (status == HN_OK)
+        status = compile(s, UPDATE, s->n_params, s->updated, o);
+    hn_free(heap, sums);
+    hn_free(heap, checked);
+    return status;
+}
+
+static hn_status make_storage(hn_step *s)
+{
+    HN_TRY(hn_storage_new(&s->storage, s->g, s->n_devices, s->devices));
+    HN_TRY(hn_storage_bind(s->storage, s->hyper->leaf, s->hyper_values));
+    HN_TRY(hn_storage_bind(s->storage, s->held_norm->leaf, &s->norm_value));
+    for (int i = 0; i < s->g->n_leaves; i++)
+        if (s->g->leaves[i]->kind >= HN_LEAF_STATE)
+            HN_TRY(hn_storage_make(s->storage, s->g->leaves[i]));
+    return HN_OK;
+}
+
+hn_status hn_step_new(hn_step **out, hn_graph *g, hn_node *loss, int n_params,
+                      hn_node *const *params, int n_devices, hn_device *const *devices,
+                      const hn_step_options *options)
+{
+    *out = NULL;
+    HN_TRY(hn_graph_finish(g));
+    hn_step *s = hn_alloc(g->heap, HN_TAG_PLAN, sizeof *s);
+    if (!s)
+        return HN_ERR_MEMORY;
+    s->heap = g->heap;
+    s->g = g;
+    s->loss = loss;
+    s->n_params = n_params;
+    s->n_devices = n_devices;
+    memcpy(s->devices, devices, (size_t)n_devices * sizeof *devices);
+    const size_t n = (size_t)n_params + 1;
+    s->params = hn_alloc_array(g->heap, HN_TAG_PLAN, n, sizeof *s->params);
+    s->grads = hn_alloc_array(g->heap, HN_TAG_PLAN, n, sizeof *s->grads);
+    s->updated = hn_alloc_array(g->heap, HN_TAG_PLAN, n, sizeof *s->updated);
+    hn_status status = s->params && s->grads && s->updated ? HN_OK : HN_ERR_MEMORY;
+    if (status == HN_OK) {
+        memcpy(s->params, params, (size_t)n_params * sizeof *params);
+        status = build(s, options);
+    }
+    if (status == HN_OK)
+        status = make_storage(s);
+    if (status == HN_OK)
+        status = compile_all(s, options);
+    if (status != HN_OK) {
+        hn_step_free(s);
+        return status;
+    }
+    *out = s;
+    return HN_OK;
+}
+
+void hn_step_free(hn_step *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < 3; i++) {
+        hn_program_free(s->program[i]);
+        hn_plan_free(s->plan[i]);
+    }
+    hn_storage_free(s->storage);
+    hn_free(s->heap, s->params);
+    hn_free(s->heap, s->grads);
+    hn_free(s->heap, s->updated);
+    hn_free(s->heap, s);
+}
+
+hn_storage *hn_step_storage(hn_step *s)
+{
+    return s->storage;
+}
+
+const hn_plan *hn_step_plan(const hn_step *s)
+{
+    return s->plan[MICRO];
+}
+
+int64_t hn_step_count(const hn_step *s)
+{
+    return s->n_done;
+}
+
+hn_status hn_step_set_extent(hn_step *s, int extent, int64_t size)
+{
+    return hn_program_set_extent(s->program[MICRO], extent, size);
+}
+
+hn_status hn_step_begin(hn_step *s)
+{
+    s->is_open = true;
+    s->is_checked = false;
+    return hn_storage_zero_sums(s->storage);
+}
+
+hn_status hn_step_micro(hn_step *s, const hn_run_options *options)
+{
+    HN_REQUIRE(s->is_open, HN_ERR_ARGUMENT, "a micro-batch outside a step: begin one first");
+    const hn_status status = hn_program_run(s->program[MICRO], options);
+    if (status != HN_OK) /* the sums are spoiled: only a new step may use them */
+        s->is_open = false;
+    return status;
+}
+
+hn_status hn_step_check(hn_step *s, hn_step_result *out)
+{
+    HN_REQUIRE(s->is_open, HN_ERR_ARGUMENT, "no step to finish: begin one first");
+    HN_TRY(hn_program_run(s->program[CHECK], NULL));
+    hn_tensor loss, norm;
+    HN_TRY(hn_program_result(s->program[CHECK], 0, &loss));
+    HN_TRY(hn_program_result(s->program[CHECK], 1, &norm));
+    s->norm_value = hn_get(&norm, 0);
+    *out = (hn_step_result){ .loss = hn_get(&loss, 0), .grad_norm = sqrt(s->norm_value) };
+    s->is_checked = true;
+    if (isfinite(out->loss) && isfinite(out->grad_norm))
+        return HN_OK;
+    s->is_open = false;
+    return hn_fail(HN_ERR_NUMERIC, "step %lld: loss %g, gradient norm %g: nothing was updated",
+                   (long long)s->n_done + 1, out->loss, out->grad_norm);
+}
+
+hn_status hn_step_finish(hn_step *s, float learning_rate, hn_step_result *out)
+{
+    HN_REQUIRE(isfinite(learning_rate) && learning_rate >= 0, HN_ERR_ARGUMENT,
+               "learning rate %g: expected a finite number, not negative", (double)learning_rate);
+    HN_TRY(hn_step_check(s, out));
+    s->hyper_values[0] = learning_rate;
+    s->hyper_values[1] = (float)(s->n_done + 1);
+    s->is_open = false;
+    HN_TRY(hn_program_run(s->program[UPDATE], NULL));
+    s->n_done++;
+    return HN_OK;
+}
+
+hn_status hn_step_gradient(hn_step *s, int index, hn_tensor *out)
+{
+    HN_REQUIRE(index >= 0 && index < s->n_params && s->is_checked, HN_ERR_ARGUMENT,
+               "gradient %d: expected 0 to %d, after a check", index, s->n_params - 1);
+    return hn_program_result(s->program[CHECK], 2 + index, out);
+}
