@@ -1,5 +1,5 @@
 /* The graph is built once: loss, gradients, norm, factor, updates, in this order. */
-#include "train/step.h"
+#include "train/descent.h"
 
 #include "base/rng.h"
 #include "diff/diff.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct hn_step {
+struct hn_descent {
     hn_heap *heap;
     hn_graph *g;
     hn_node *loss;
@@ -44,7 +44,7 @@ static float or_else(float value, float fallback)
 }
 
 /* One parameter's update, as an op on its own device. */
-static hn_node *update(hn_step *s, int p, hn_node *clip, const hn_step_options *o)
+static hn_node *update(hn_descent *s, int p, hn_node *clip, const hn_descent_options *o)
 {
     hn_graph *g = s->g;
     hn_node *w = s->params[p];
@@ -69,7 +69,7 @@ static hn_node *update(hn_step *s, int p, hn_node *clip, const hn_step_options *
                           (hn_node *[]){ w, s->grads[p], m, v, s->hyper, clip, master });
 }
 
-static hn_status build(hn_step *s, const hn_step_options *o)
+static hn_status build(hn_descent *s, const hn_descent_options *o)
 {
     hn_graph *g = s->g;
     const hn_diff_options diff = { .recompute_every = o->recompute_every, .accumulate = true };
@@ -94,7 +94,7 @@ static hn_status build(hn_step *s, const hn_step_options *o)
     return hn_graph_finish(g);
 }
 
-static int running_sums(const hn_step *s, hn_node **out)
+static int running_sums(const hn_descent *s, hn_node **out)
 {
     int n = 0;
     for (int i = 0; i < s->g->n_leaves; i++)
@@ -103,8 +103,8 @@ static int running_sums(const hn_step *s, hn_node **out)
     return n;
 }
 
-static hn_status compile(hn_step *s, int which, int n_wanted, hn_node *const *wanted,
-                         const hn_step_options *o)
+static hn_status compile(hn_descent *s, int which, int n_wanted, hn_node *const *wanted,
+                         const hn_descent_options *o)
 {
     hn_target targets[HN_MAX_DEVICES];
     for (int d = 0; d < s->n_devices; d++)
@@ -115,7 +115,7 @@ static hn_status compile(hn_step *s, int which, int n_wanted, hn_node *const *wa
     return hn_program_new(&s->program[which], s->plan[which], s->storage, s->n_devices, s->devices);
 }
 
-static hn_status compile_all(hn_step *s, const hn_step_options *o)
+static hn_status compile_all(hn_descent *s, const hn_descent_options *o)
 {
     hn_heap *heap = s->heap;
     hn_node **sums = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)s->g->n_leaves + 1, sizeof *sums);
@@ -137,7 +137,7 @@ static hn_status compile_all(hn_step *s, const hn_step_options *o)
     return status;
 }
 
-static hn_status make_storage(hn_step *s)
+static hn_status make_storage(hn_descent *s)
 {
     HN_TRY(hn_storage_new(&s->storage, s->g, s->n_devices, s->devices));
     HN_TRY(hn_storage_bind(s->storage, s->hyper->leaf, s->hyper_values));
@@ -148,13 +148,13 @@ static hn_status make_storage(hn_step *s)
     return HN_OK;
 }
 
-hn_status hn_step_new(hn_step **out, hn_graph *g, hn_node *loss, int n_params,
+hn_status hn_descent_new(hn_descent **out, hn_graph *g, hn_node *loss, int n_params,
                       hn_node *const *params, int n_devices, hn_device *const *devices,
-                      const hn_step_options *options)
+                      const hn_descent_options *options)
 {
     *out = NULL;
     HN_TRY(hn_graph_finish(g));
-    hn_step *s = hn_alloc(g->heap, HN_TAG_PLAN, sizeof *s);
+    hn_descent *s = hn_alloc(g->heap, HN_TAG_PLAN, sizeof *s);
     if (!s)
         return HN_ERR_MEMORY;
     s->heap = g->heap;
@@ -177,14 +177,14 @@ hn_status hn_step_new(hn_step **out, hn_graph *g, hn_node *loss, int n_params,
     if (status == HN_OK)
         status = compile_all(s, options);
     if (status != HN_OK) {
-        hn_step_free(s);
+        hn_descent_free(s);
         return status;
     }
     *out = s;
     return HN_OK;
 }
 
-void hn_step_free(hn_step *s)
+void hn_descent_free(hn_descent *s)
 {
     if (!s)
         return;
@@ -199,34 +199,34 @@ void hn_step_free(hn_step *s)
     hn_free(s->heap, s);
 }
 
-hn_storage *hn_step_storage(hn_step *s)
+hn_storage *hn_descent_storage(hn_descent *s)
 {
     return s->storage;
 }
 
-const hn_plan *hn_step_plan(const hn_step *s)
+const hn_plan *hn_descent_plan(const hn_descent *s)
 {
     return s->plan[MICRO];
 }
 
-int64_t hn_step_count(const hn_step *s)
+int64_t hn_descent_count(const hn_descent *s)
 {
     return s->n_done;
 }
 
-hn_status hn_step_set_extent(hn_step *s, int extent, int64_t size)
+hn_status hn_descent_set_extent(hn_descent *s, int extent, int64_t size)
 {
     return hn_program_set_extent(s->program[MICRO], extent, size);
 }
 
-hn_status hn_step_begin(hn_step *s)
+hn_status hn_descent_begin(hn_descent *s)
 {
     s->is_open = true;
     s->is_checked = false;
     return hn_storage_zero_sums(s->storage);
 }
 
-hn_status hn_step_micro(hn_step *s, const hn_run_options *options)
+hn_status hn_descent_micro(hn_descent *s, const hn_run_options *options)
 {
     HN_REQUIRE(s->is_open, HN_ERR_ARGUMENT, "a micro-batch outside a step: begin one first");
     const hn_status status = hn_program_run(s->program[MICRO], options);
@@ -235,7 +235,7 @@ hn_status hn_step_micro(hn_step *s, const hn_run_options *options)
     return status;
 }
 
-hn_status hn_step_check(hn_step *s, hn_step_result *out)
+hn_status hn_descent_check(hn_descent *s, hn_descent_result *out)
 {
     HN_REQUIRE(s->is_open, HN_ERR_ARGUMENT, "no step to finish: begin one first");
     HN_TRY(hn_program_run(s->program[CHECK], NULL));
@@ -243,7 +243,7 @@ hn_status hn_step_check(hn_step *s, hn_step_result *out)
     HN_TRY(hn_program_result(s->program[CHECK], 0, &loss));
     HN_TRY(hn_program_result(s->program[CHECK], 1, &norm));
     s->norm_value = hn_get(&norm, 0);
-    *out = (hn_step_result){ .loss = hn_get(&loss, 0), .grad_norm = sqrt(s->norm_value) };
+    *out = (hn_descent_result){ .loss = hn_get(&loss, 0), .grad_norm = sqrt(s->norm_value) };
     s->is_checked = true;
     if (isfinite(out->loss) && isfinite(out->grad_norm))
         return HN_OK;
@@ -252,11 +252,11 @@ hn_status hn_step_check(hn_step *s, hn_step_result *out)
                    (long long)s->n_done + 1, out->loss, out->grad_norm);
 }
 
-hn_status hn_step_finish(hn_step *s, float learning_rate, hn_step_result *out)
+hn_status hn_descent_finish(hn_descent *s, float learning_rate, hn_descent_result *out)
 {
     HN_REQUIRE(isfinite(learning_rate) && learning_rate >= 0, HN_ERR_ARGUMENT,
                "learning rate %g: expected a finite number, not negative", (double)learning_rate);
-    HN_TRY(hn_step_check(s, out));
+    HN_TRY(hn_descent_check(s, out));
     s->hyper_values[0] = learning_rate;
     s->hyper_values[1] = (float)(s->n_done + 1);
     s->is_open = false;
@@ -265,7 +265,7 @@ hn_status hn_step_finish(hn_step *s, float learning_rate, hn_step_result *out)
     return HN_OK;
 }
 
-hn_status hn_step_gradient(hn_step *s, int index, hn_tensor *out)
+hn_status hn_descent_gradient(hn_descent *s, int index, hn_tensor *out)
 {
     HN_REQUIRE(index >= 0 && index < s->n_params && s->is_checked, HN_ERR_ARGUMENT,
                "gradient %d: expected 0 to %d, after a check", index, s->n_params - 1);
