@@ -21,50 +21,68 @@ enum { TILE = HN_ATTN_TILE, ROWS = HN_ATTN_ROWS };
 /* How A lies: A_BY_K a[p * 64 + i], A_BY_ROW a[i * 64 + p]. */
 typedef enum a_order { A_BY_K, A_BY_ROW } a_order;
 
-/* c[rows, cols] (=|+=) a[rows, k] * b[k, cols], cols <= 16 * NV; rows and order are constants.
- */
-HN_INLINE void product_of(const int rows, const a_order order, int64_t k, const float *a,
-                          const float *b, int64_t ldb, float *c, int64_t ldc, int64_t cols,
-                          bool more)
+#define UNROLLED _Pragma("GCC unroll 16")
+
+HN_INLINE f32x16 load_upto(const float *p, int64_t left)
 {
-    f32x16 acc[ATTN_MR][ATTN_NV];
-    const bool whole = cols == 16 * ATTN_NV;
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < ATTN_NV; v++) {
-            const int64_t left = cols - 16 * v;
-            acc[i][v] = !more        ? f_zero()
-                        : left >= 16 ? f_load(c + i * ldc + 16 * v)
-                                     : f_load_n(c + i * ldc + 16 * v, left < 0 ? 0 : left);
-        }
+    return left >= 16 ? f_load(p) : f_load_n(p, left < 0 ? 0 : left);
+}
+
+/* acc += a b over k; rows, order and whole are constants. */
+HN_INLINE void chains(const int rows, const a_order order, const bool whole, int64_t k,
+                      const float *a, const float *b, int64_t ldb, int64_t cols,
+                      f32x16 acc[ATTN_MR][ATTN_NV])
+{
     for (int64_t p = 0; p < k; p++, b += ldb) {
         f32x16 bv[ATTN_NV];
-        if (whole)
-            for (int v = 0; v < ATTN_NV; v++)
-                bv[v] = f_load(b + 16 * v);
-        else
-            for (int v = 0; v < ATTN_NV; v++) {
-                const int64_t left = cols - 16 * v;
-                bv[v] = f_load_n(b + 16 * v, left < 0 ? 0 : left > 16 ? 16 : left);
-            }
-        for (int i = 0; i < rows; i++) {
+        UNROLLED for (int v = 0; v < ATTN_NV; v++) bv[v] =
+            whole ? f_load(b + 16 * v) : load_upto(b + 16 * v, cols - 16 * v);
+        UNROLLED for (int i = 0; i < rows; i++)
+        {
             const f32x16 av = f_set1(order == A_BY_K ? a[p * 64 + i] : a[i * 64 + p]);
-            for (int v = 0; v < ATTN_NV; v++)
-                acc[i][v] = f_fma(av, bv[v], acc[i][v]);
+            UNROLLED for (int v = 0; v < ATTN_NV; v++) acc[i][v] = f_fma(av, bv[v], acc[i][v]);
         }
     }
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < ATTN_NV; v++) {
+}
+
+/* c[rows, cols] (=|+=) a[rows, k] * b[k, cols], cols <= 16 * NV. */
+HN_INLINE void product_of(const int rows, const a_order order, const bool whole, int64_t k,
+                          const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
+                          int64_t cols, bool more)
+{
+    f32x16 acc[ATTN_MR][ATTN_NV];
+    UNROLLED for (int i = 0; i < rows; i++)
+    {
+        UNROLLED for (int v = 0; v < ATTN_NV; v++) acc[i][v] = f_zero();
+    }
+    if (more) {
+        UNROLLED for (int i = 0; i < rows; i++)
+        {
+            UNROLLED for (int v = 0; v < ATTN_NV; v++) acc[i][v] =
+                whole ? f_load(c + i * ldc + 16 * v)
+                      : load_upto(c + i * ldc + 16 * v, cols - 16 * v);
+        }
+    }
+    chains(rows, order, whole, k, a, b, ldb, cols, acc);
+    UNROLLED for (int i = 0; i < rows; i++)
+    {
+        UNROLLED for (int v = 0; v < ATTN_NV; v++)
+        {
             const int64_t left = cols - 16 * v;
-            if (left >= 16)
+            if (whole || left >= 16)
                 f_store(c + i * ldc + 16 * v, acc[i][v]);
             else if (left > 0)
                 f_store_n(c + i * ldc + 16 * v, acc[i][v], left);
         }
+    }
 }
 
 #define PRODUCT_ROWS(n)                                                                        \
     case n:                                                                                    \
-        product_of(n, order, k, a, b, ldb, c, ldc, cols, more);                                \
+        if (cols == 16 * ATTN_NV)                                                              \
+            product_of(n, order, true, k, a, b, ldb, c, ldc, cols, more);                      \
+        else                                                                                   \
+            product_of(n, order, false, k, a, b, ldb, c, ldc, cols, more);                     \
         break;
 #define PRODUCT(name, how)                                                                     \
     static void name##_panel(int rows, int64_t k, const float *a, const float *b, int64_t ldb, \
@@ -86,8 +104,9 @@ HN_INLINE void product_of(const int rows, const a_order order, int64_t k, const 
 #if defined(HN_LEVEL_avx512)
 #define PRODUCT_MORE                                                                           \
     PRODUCT_ROWS(5)                                                                            \
-    PRODUCT_ROWS(6) PRODUCT_ROWS(7) PRODUCT_ROWS(8) PRODUCT_ROWS(9) PRODUCT_ROWS(10)           \
-        PRODUCT_ROWS(11) PRODUCT_ROWS(12) PRODUCT_ROWS(13) PRODUCT_ROWS(14)
+    PRODUCT_ROWS(6)                                                                            \
+    PRODUCT_ROWS(7) PRODUCT_ROWS(8) PRODUCT_ROWS(9) PRODUCT_ROWS(10) PRODUCT_ROWS(11)          \
+        PRODUCT_ROWS(12) PRODUCT_ROWS(13) PRODUCT_ROWS(14)
 #elif defined(HN_LEVEL_ref)
 #define PRODUCT_MORE
 #else
