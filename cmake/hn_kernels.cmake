@@ -27,6 +27,7 @@ hn_kernel_family(optim TEXTS optim)
 hn_kernel_family(gemm TEXTS gemm_text)
 hn_kernel_family(gemv TEXTS gemv_text)
 hn_kernel_family(attn TEXTS attn_text attn_grad_text)
+hn_kernel_family(xent TEXTS xent_text)
 hn_kernel_family(quantize TEXTS decode_text)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")

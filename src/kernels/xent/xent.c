@@ -1,0 +1,208 @@
+/* Tiles, blocks and phases of fused cross-entropy.
+ *
+ *   forward    0: (tile, block of rows) -> partial m, l; the label's logit      1: fold, per
+ * block backward   for each tile: 2i: ds of the tile, per block of rows 2i+1: dx per block of
+ * rows goes on; dw of the tile, whole chains */
+#include "kernels/xent/xent.h"
+
+typedef struct tile {
+    int64_t from, cols;
+} tile;
+
+static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+const hn_xent_kernels *hn_xent_kernels_for(hn_isa isa)
+{
+    (void)isa;
+    HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_xent_kernels_avx512;)
+        HN_ON_avx2(if (isa & HN_ISA(avx2)) return &hn_xent_kernels_avx2;) HN_ON_neon(
+            if (isa & HN_ISA(neon)) return &hn_xent_kernels_neon;) return &hn_xent_kernels_ref;
+}
+
+static tile tile_at(const hn_xent_plan *plan, int64_t i)
+{
+    const int64_t from = i * HN_XENT_TILE;
+    return (tile){ from, least(HN_XENT_TILE, plan->args.v - from) };
+}
+
+/* Rows [from, from + cols) of w, as an operand whose outer is the tile's column. */
+static hn_gemm_operand weights_of(const hn_gemm_operand *w, int64_t from)
+{
+    hn_gemm_operand part = *w;
+    const int64_t step = w->is_panel16 ? hn_elem_span(w->type, w->row_elems) : w->outer_stride;
+    part.data = (const char *)w->data + from * step;
+    return part;
+}
+
+static void multiply(const hn_xent_plan *plan, const hn_gemm_args *args, void *scratch)
+{
+    hn_gemm_plan gemm;
+    hn_gemm_plan_make(&gemm, plan->kernels->gemm, args, 1);
+    hn_gemm_run(&gemm, 0, gemm.units, scratch);
+}
+
+/* s[rows, cols] = x[row, rows] w[tile]^T, row stride HN_XENT_TILE. */
+static void logits(const hn_xent_plan *plan, tile t, int64_t row, int64_t rows, float *s,
+                   void *scratch)
+{
+    const hn_xent_args *x = &plan->args;
+    const hn_gemm_args args = {
+        .m = rows,
+        .n = t.cols,
+        .k = x->c,
+        .a = { .data = (const char *)x->x + row * x->x_stride,
+               .outer_stride = x->x_stride,
+               .k_stride = 4 },
+        .b = weights_of(&x->w, t.from),
+        .c = s,
+        .c_row_stride = 4 * HN_XENT_TILE,
+        .c_col_stride = 4,
+    };
+    multiply(plan, &args, scratch);
+}
+
+/* Shared, forward: picked [n] | m [tiles][n] | l [tiles][n]. Backward: ds [n][tile]. */
+static void forward_tile(const hn_xent_plan *plan, int64_t unit, void *scratch, float *shared)
+{
+    const hn_xent_args *x = &plan->args;
+    const int64_t i = unit / plan->n_blocks, row = unit % plan->n_blocks * HN_XENT_ROWS;
+    const int64_t rows = least(HN_XENT_ROWS, x->n - row);
+    const tile t = tile_at(plan, i);
+    float *s = scratch, *m = shared + x->n * (1 + i), *l = m + x->n * plan->n_tiles;
+    logits(plan, t, row, rows, s, s + HN_XENT_ROWS * HN_XENT_TILE);
+    plan->kernels->stats(rows, t.cols, s, x->scale, x->cap, x->label + row, (int32_t)t.from,
+                         m + row, l + row, shared + row);
+}
+
+static void forward_fold(const hn_xent_plan *plan, int64_t unit, float *shared)
+{
+    const hn_xent_args *x = &plan->args;
+    const int64_t row = unit * HN_XENT_ROWS, rows = least(HN_XENT_ROWS, x->n - row);
+    float *m = shared + x->n + row, *l = m + x->n * plan->n_tiles;
+    for (int64_t i = 1; i < plan->n_tiles; i++)
+        plan->kernels->fold(rows, m + i * x->n, l + i * x->n, m, l);
+    plan->kernels->loss(rows, m, l, shared + row, x->label + row,
+                        x->weight ? x->weight + row : NULL, x->lse + row, x->nll + row);
+}
+
+static void backward_tile(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scratch,
+                          float *shared)
+{
+    const hn_xent_args *x = &plan->args;
+    const int64_t row = unit * HN_XENT_ROWS, rows = least(HN_XENT_ROWS, x->n - row);
+    const tile t = tile_at(plan, i);
+    float *s = shared + row * HN_XENT_TILE;
+    logits(plan, t, row, rows, s, scratch);
+    plan->kernels->grad(rows, t.cols, s, x->scale, x->cap, x->label + row, (int32_t)t.from,
+                        x->lse + row, x->weight ? x->weight + row : NULL,
+                        x->grad ? x->grad + row : NULL);
+}
+
+static void add_dx(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scratch,
+                   const float *shared)
+{
+    const hn_xent_args *x = &plan->args;
+    const int64_t row = unit * HN_XENT_ROWS;
+    const tile t = tile_at(plan, i);
+    const hn_gemm_operand w = weights_of(&x->w, t.from);
+    const hn_gemm_args args = {
+        .m = least(HN_XENT_ROWS, x->n - row),
+        .n = x->c,
+        .k = t.cols,
+        .a = { .data = shared + row * HN_XENT_TILE,
+               .outer_stride = 4 * HN_XENT_TILE,
+               .k_stride = 4 },
+        .b = { .data = w.data,
+               .outer_stride = w.k_stride,
+               .k_stride = w.outer_stride,
+               .type = w.type,
+               .is_panel16 = w.is_panel16,
+               .rows_are_k = true,
+               .row_elems = w.row_elems },
+        .c = (float *)(void *)((char *)x->dx + row * x->dx_stride),
+        .c_row_stride = x->dx_stride,
+        .c_col_stride = 4,
+        .accumulate = i > 0,
+    };
+    multiply(plan, &args, scratch);
+}
+
+/* The tile's rows of dw, all tokens: a plan of its own, whose units are ours. */
+static void plan_dw(const hn_xent_plan *plan, int64_t i, const float *shared,
+                    hn_gemm_plan *gemm)
+{
+    const hn_xent_args *x = &plan->args;
+    const tile t = tile_at(plan, i);
+    const hn_gemm_args args = {
+        .m = t.cols,
+        .n = x->c,
+        .k = x->n,
+        .a = { .data = shared, .outer_stride = 4, .k_stride = 4 * HN_XENT_TILE },
+        .b = { .data = x->x, .outer_stride = 4, .k_stride = x->x_stride },
+        .c = (float *)(void *)((char *)x->dw + t.from * x->dw_stride),
+        .c_row_stride = x->dw_stride,
+        .c_col_stride = 4,
+        .accumulate = x->accumulate,
+    };
+    hn_gemm_plan_make(gemm, plan->kernels->gemm, &args, plan->threads);
+}
+
+void hn_xent_plan_make(hn_xent_plan *plan, const hn_xent_kernels *kernels,
+                       const hn_xent_args *args, bool backward, int threads)
+{
+    *plan = (hn_xent_plan){
+        .args = *args, .kernels = kernels, .threads = threads, .is_backward = backward
+    };
+    plan->n_tiles = cuts(args->v, HN_XENT_TILE);
+    plan->n_blocks = cuts(args->n, HN_XENT_ROWS);
+    plan->n_phases = backward ? 2 * plan->n_tiles : 2;
+}
+
+int64_t hn_xent_units(const hn_xent_plan *plan, int64_t phase)
+{
+    if (!plan->is_backward)
+        return phase == 0 ? plan->n_tiles * plan->n_blocks : plan->n_blocks;
+    if (phase % 2 == 0)
+        return plan->n_blocks;
+    int64_t units = plan->args.dx ? plan->n_blocks : 0;
+    if (plan->args.dw) {
+        hn_gemm_plan gemm;
+        plan_dw(plan, phase / 2, NULL, &gemm);
+        units += gemm.units;
+    }
+    return units;
+}
+
+void hn_xent_run(const hn_xent_plan *plan, int64_t phase, int64_t first, int64_t end,
+                 void *scratch, void *shared)
+{
+    const int64_t n_dx = plan->args.dx ? plan->n_blocks : 0;
+    for (int64_t unit = first; unit < end; unit++) {
+        if (!plan->is_backward && phase == 0) {
+            forward_tile(plan, unit, scratch, shared);
+        } else if (!plan->is_backward) {
+            forward_fold(plan, unit, shared);
+        } else if (phase % 2 == 0) {
+            backward_tile(plan, phase / 2, unit, scratch, shared);
+        } else if (unit < n_dx) {
+            add_dx(plan, phase / 2, unit, scratch, shared);
+        } else {
+            hn_gemm_plan gemm;
+            plan_dw(plan, phase / 2, shared, &gemm);
+            hn_gemm_run(&gemm, unit - n_dx, unit - n_dx + 1, scratch);
+        }
+    }
+}
+
+size_t hn_xent_scratch_bytes(const hn_xent_kernels *kernels)
+{
+    return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + hn_gemm_scratch_bytes(kernels->gemm);
+}
+
+size_t hn_xent_shared_bytes(int64_t n, int64_t v, bool backward)
+{
+    const int64_t floats = backward ? n * HN_XENT_TILE : n * (1 + 2 * cuts(v, HN_XENT_TILE));
+    return sizeof(float) * (size_t)floats;
+}
