@@ -77,7 +77,5 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
                            int *n_operands, char **operands, bool *wants_help);
 void hn_options_help(const hn_command *command, FILE *out);
 
-/* Writes text to a file, whole or not at all (a temporary file, renamed). */
-hn_status hn_write_text(const char *path, const char *text);
 
 #endif

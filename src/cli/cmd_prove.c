@@ -1,0 +1,92 @@
+/* hone prove: the certificate of this build on this machine. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "prove/prove.h"
+
+#include <string.h>
+
+typedef struct prove_args {
+    const char *ops, *json;
+    int64_t seed, threads;
+    double time_limit;
+} prove_args;
+
+static const hn_option options[] = {
+    HN_TEXT(prove_args, ops, "ops", "PATTERN", "only these ops, * and ? allowed, and no models"),
+    HN_INT(prove_args, seed, "seed", "N", 1, INT64_MAX, "of all data; default 1"),
+    HN_REAL(prove_args, time_limit, "time-limit", "SECONDS",
+            "how long random shapes may be added; default 240, 0: none"),
+    HN_INT(prove_args, threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1"),
+    HN_TEXT(prove_args, json, "json", "FILE", "write the certificate"),
+    HN_OPTION_END,
+};
+
+static hn_status write_certificate(const hn_report *report, const hn_prove_options *o,
+                                   double seconds, hn_heap *heap, const char *path)
+{
+    hn_str text = hn_str_on(heap);
+    hn_status status = hn_prove_certificate(report, o, seconds, &text);
+    const hn_span span = { text.text, text.length };
+    if (status == HN_OK)
+        status = hn_file_write(path, &span, 1);
+    hn_str_free(&text);
+    return status;
+}
+
+static hn_status print_report(const hn_report *report, double seconds, hn_heap *heap, FILE *out)
+{
+    hn_str table = hn_str_on(heap);
+    hn_report_table(report, &table);
+    const hn_status status = hn_str_status(&table);
+    fputs(table.text, out);
+    hn_str_free(&table);
+    fprintf(out, "%lld checks in %.1f s: %lld failed, 0 skipped\n",
+            (long long)hn_report_checks(report), seconds, (long long)hn_report_failures(report));
+    return status;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands, (void)operands;
+    const prove_args *args = parsed;
+    const hn_prove_options o = { .ops = args->ops, .seed = (uint64_t)args->seed,
+                                 .time_s = args->time_limit, .max_threads = (int)args->threads,
+                                 .progress = hn_progress };
+    hn_heap heap;
+    hn_report report;
+    hn_heap_init(&heap, NULL);
+    hn_report_init(&report, &heap);
+    const int64_t start = hn_clock_ns();
+    hn_progress_begin();
+    hn_status status = hn_prove(&heap, &o, &report);
+    hn_progress_end();
+    const double seconds = (double)(hn_clock_ns() - start) / 1e9;
+    if (status == HN_OK)
+        status = print_report(&report, seconds, &heap, out);
+    if (status == HN_OK && args->json)
+        status = write_certificate(&report, &o, seconds, &heap, args->json);
+    const int64_t failed = hn_report_failures(&report), made = hn_report_checks(&report);
+    hn_report_free(&report);
+    if (status == HN_OK && failed)
+        return hn_fail(HN_ERR_PROOF, "%lld of %lld checks failed", (long long)failed,
+                       (long long)made);
+    return status;
+}
+
+static const prove_args defaults = { .time_limit = 240, .seed = 1 };
+
+const hn_command hn_cmd_prove = {
+    .name = "prove",
+    .operands = "",
+    .summary = "prove every gradient of this build on this machine",
+    .details = "Backward against central differences in double precision; kernels against double\n"
+               "precision; and equal bits for every plan, alias, thread count, instruction-set\n"
+               "level, device split, recomputation and micro-batch cut. Exit status 1 if any\n"
+               "check fails.\n",
+    .options = options,
+    .defaults = &defaults,
+    .args_size = sizeof(prove_args),
+    .run = run,
+};

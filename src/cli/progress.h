@@ -1,0 +1,14 @@
+/* progress.h: a bar on stderr, drawn only on a terminal; Ctrl-C asks the work to stop. */
+#ifndef HN_CLI_PROGRESS_H
+#define HN_CLI_PROGRESS_H
+
+#include <stdbool.h>
+
+/* Begins watching for Ctrl-C. */
+void hn_progress_begin(void);
+/* Draws; false when the work should stop. `context` is not used. */
+bool hn_progress(void *context, double done, const char *what);
+/* Clears the bar's line. */
+void hn_progress_end(void);
+
+#endif

@@ -1,0 +1,131 @@
+/* First everything that is fixed, which always runs whole; then random shapes while time lasts. */
+#include "prove/prove.h"
+
+#include "base/clock.h"
+#include "ops/ops.h"
+#include "prove/check_model.h"
+#include "prove/check_op.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool matches(const char *pattern, const char *name)
+{
+    if (*pattern == '*')
+        return matches(pattern + 1, name) || (*name && matches(pattern, name + 1));
+    if (!*pattern || !*name)
+        return !*pattern && !*name;
+    return (*pattern == '?' || *pattern == *name) && matches(pattern + 1, name + 1);
+}
+
+static hn_status report_progress(const hn_prove_options *o, double done, const char *what)
+{
+    if (o->progress && !o->progress(o->progress_context, done, what))
+        return hn_fail(HN_ERR_CANCELLED, "stopped while proving %s", what);
+    return HN_OK;
+}
+
+static int count_ops(const char *pattern)
+{
+    int n = 0;
+    for (int i = 0; hn_ops[i]; i++)
+        n += !pattern || matches(pattern, hn_ops[i]->name);
+    return n;
+}
+
+static hn_status prove_ops(hn_prove_env *env, const hn_prove_options *o, double share)
+{
+    const int n = count_ops(o->ops);
+    HN_REQUIRE(n, HN_ERR_ARGUMENT, "no op matches '%.60s'", o->ops ? o->ops : "");
+    for (int i = 0, k = 0; hn_ops[i]; i++) {
+        if (o->ops && !matches(o->ops, hn_ops[i]->name))
+            continue;
+        HN_TRY(report_progress(o, share * k++ / n, hn_ops[i]->name));
+        HN_TRY(hn_check_op(env, hn_ops[i]));
+    }
+    return HN_OK;
+}
+
+static hn_status prove_models(hn_prove_env *env, const hn_prove_options *o, double from, double to)
+{
+    const int n = hn_model_spec_count();
+    hn_model_spec spec;
+    for (int i = 0; i < n; i++) {
+        hn_model_spec_at(i, env->seed, &spec);
+        HN_TRY(report_progress(o, from + (to - from) * i / n, spec.name));
+        HN_TRY(hn_check_model(env, &spec));
+    }
+    return HN_OK;
+}
+
+static hn_status prove_random(hn_prove_env *env, const hn_prove_options *o, int64_t start_ns)
+{
+    hn_model_spec spec;
+    for (int i = hn_model_spec_count(); !hn_prove_is_late(env); i++) {
+        const double done = (double)(hn_clock_ns() - start_ns) / (double)(env->deadline_ns - start_ns);
+        hn_model_spec_at(i, env->seed, &spec);
+        HN_TRY(report_progress(o, done < 0.9 ? 0.9 : done, spec.name));
+        HN_TRY(hn_check_model(env, &spec));
+    }
+    return HN_OK;
+}
+
+hn_status hn_prove(hn_heap *heap, const hn_prove_options *o, hn_report *report)
+{
+    hn_prove_env env = { .seed = o->seed ? o->seed : 1 };
+    const int64_t start = hn_clock_ns();
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const int threads = o->max_threads ? o->max_threads : (online > 6 ? 6 : (int)online) + 1;
+    /* The last shapes begun must end in time too: a fifth is kept for them. */
+    if (o->time_s > 0)
+        env.deadline_ns = start + (int64_t)(o->time_s * 0.8e9);
+    HN_TRY(hn_prove_env_open(&env, heap, report, threads < 2 ? 2 : threads));
+    hn_status status = prove_ops(&env, o, o->ops ? 1 : 0.4);
+    if (status == HN_OK && !o->ops)
+        status = prove_models(&env, o, 0.4, 0.9);
+    if (status == HN_OK && !o->ops && o->time_s > 0)
+        status = prove_random(&env, o, start);
+    hn_prove_env_close(&env);
+    if (status == HN_OK)
+        status = report_progress(o, 1, "done");
+    return status == HN_OK ? report->status : status;
+}
+
+void hn_processor_name(char *text, size_t bytes)
+{
+    snprintf(text, bytes, "unknown");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (!colon || strncmp(line, "model name", 10))
+            continue;
+        colon[strcspn(colon, "\n")] = 0;
+        snprintf(text, bytes, "%s", colon + 1 + strspn(colon + 1, " "));
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *o, double seconds,
+                               hn_str *out)
+{
+    char processor[160];
+    hn_isa isa;
+    HN_TRY(hn_isa_available(&isa));
+    hn_processor_name(processor, sizeof processor);
+    hn_str_print(out, "{\n  \"certificate\": \"hone prove\",\n  \"build\": \"%s, %s\",\n", HN_BUILD,
+                 __VERSION__);
+    hn_str_print(out, "  \"cpu\": \"%s\",\n  \"isa\": \"%s\",\n  \"seed\": %llu,\n", processor,
+                 hn_isa_name(isa), (unsigned long long)(o->seed ? o->seed : 1));
+    hn_str_print(out,
+                 "  \"seconds\": %.1f,\n  \"checks\": %lld,\n  \"failed\": %lld,\n"
+                 "  \"skipped\": 0,\n  \"rows\": ",
+                 seconds, (long long)hn_report_checks(report),
+                 (long long)hn_report_failures(report));
+    hn_report_json(report, out);
+    hn_str_add(out, "\n}\n");
+    return hn_str_status(out);
+}
