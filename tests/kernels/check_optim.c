@@ -10,7 +10,7 @@ static const hn_adamw_step step = { .scale = 0.5f,
                                     .rate = 0.01f,
                                     .root = 3.0f,
                                     .keep = 0.999f,
-                                    .key = { { { 1, 2 } }, { { 3, 4 } } } };
+                                    .key = { { 1, 2 } } };
 
 /* Second moments are never negative. */
 static float *positive(float *x, size_t n)

@@ -23,11 +23,13 @@ HN_KERNEL_FN(rms_norm_f32)
 HN_KERNEL_FN(rms_norm_grad_f32)
 {
     double squares, along;
-    ROW_SUM(squares, n, f_fma(ROW_LOAD(x), ROW_LOAD(x), acc));
+#define SQUARES f_fma(ROW_LOAD(x), ROW_LOAD(x), acc)
     if (gain)
-        ROW_SUM(along, n, f_fma(f_mul(ROW_LOAD(dy), ROW_LOAD(gain)), ROW_LOAD(x), acc));
+        ROW_SUM2(squares, along, n, SQUARES,
+                 f_fma(f_mul(ROW_LOAD(dy), ROW_LOAD(gain)), ROW_LOAD(x), acc2));
     else
-        ROW_SUM(along, n, f_fma(ROW_LOAD(dy), ROW_LOAD(x), acc));
+        ROW_SUM2(squares, along, n, SQUARES, f_fma(ROW_LOAD(dy), ROW_LOAD(x), acc2));
+#undef SQUARES
     const double r = 1 / sqrt(squares / (double)n + (double)eps);
     const f32x16 r_all = f_set1((float)r);
     const f32x16 back = f_set1((float)(-r * r * r * (along / (double)n)));
@@ -40,22 +42,24 @@ HN_KERNEL_FN(rms_norm_grad_f32)
         *stats = (float)r;
 }
 
-/* Columns outside, rows inside: an accumulator is loaded and stored once. */
+/* Eight rows at a time: few enough streams for a prefetcher, and `acc` passes an eighth as
+ * often. */
 HN_KERNEL_FN(rms_norm_gain_grad_f32)
 {
-    for (int64_t i = 0; i < n; i += 16) {
-        const bool row_whole = i + 16 <= n;
-        const int64_t row_end = n;
-        f32x16 sum = ROW_LOAD(acc);
-        for (int64_t row = 0; row < rows; row++) {
-            const f32x16 xhat = f_mul(ROW_LOAD(x + row * n), f_set1(stats[row]));
-            sum = f_fma(ROW_LOAD(dy + row * n), xhat, sum);
+    for (int64_t from = 0; from < rows; from += 8)
+        for (int64_t i = 0; i < n; i += 16) {
+            const bool row_whole = i + 16 <= n;
+            const int64_t row_end = n;
+            f32x16 sum = ROW_LOAD(acc);
+            for (int64_t row = from; row < rows && row < from + 8; row++) {
+                const f32x16 xhat = f_mul(ROW_LOAD(x + row * n), f_set1(stats[row]));
+                sum = f_fma(ROW_LOAD(dy + row * n), xhat, sum);
+            }
+            if (row_whole)
+                f_store(acc + i, sum);
+            else
+                f_store_n(acc + i, sum, n - i);
         }
-        if (row_whole)
-            f_store(acc + i, sum);
-        else
-            f_store_n(acc + i, sum, n - i);
-    }
 }
 
 /* (x - mean)^2 of elements that exist; a lane past the end must add zero. */
@@ -102,13 +106,12 @@ HN_KERNEL_FN(layer_norm_grad_f32)
     const double r = mean_and_scale(n, x, eps, &mean);
     const f32x16 mean_all = f_set1(mean), r_all = f_set1((float)r);
     double level, along;
-    if (gain) {
-        ROW_SUM(level, n, f_fma(ROW_LOAD(dy), ROW_LOAD(gain), acc));
-        ROW_SUM(along, n, f_fma(f_mul(ROW_LOAD(dy), ROW_LOAD(gain)), CENTERED(x), acc));
-    } else {
-        ROW_SUM(level, n, f_add(acc, ROW_LOAD(dy)));
-        ROW_SUM(along, n, f_fma(ROW_LOAD(dy), CENTERED(x), acc));
-    }
+    if (gain)
+        ROW_SUM2(level, along, n, f_fma(ROW_LOAD(dy), ROW_LOAD(gain), acc),
+                 f_fma(f_mul(ROW_LOAD(dy), ROW_LOAD(gain)), CENTERED(x), acc2));
+    else
+        ROW_SUM2(level, along, n, f_add(acc, ROW_LOAD(dy)),
+                 f_fma(ROW_LOAD(dy), CENTERED(x), acc2));
     const f32x16 level_all = f_set1((float)(level / (double)n));
     const f32x16 back = f_set1((float)(-r * r * r * (along / (double)n)));
 #define DX(u) f_fma(back, f_sub(ROW_LOAD(x), mean_all), f_mul(f_sub((u), level_all), r_all))
@@ -123,20 +126,21 @@ HN_KERNEL_FN(layer_norm_grad_f32)
 
 HN_KERNEL_FN(layer_norm_gain_grad_f32)
 {
-    for (int64_t i = 0; i < n; i += 16) {
-        const bool row_whole = i + 16 <= n;
-        const int64_t row_end = n;
-        f32x16 sum = ROW_LOAD(acc);
-        for (int64_t row = 0; row < rows; row++) {
-            const f32x16 mean = f_set1(stats[2 * row]), r = f_set1(stats[2 * row + 1]);
-            const f32x16 xhat = f_mul(f_sub(ROW_LOAD(x + row * n), mean), r);
-            sum = f_fma(ROW_LOAD(dy + row * n), xhat, sum);
+    for (int64_t from = 0; from < rows; from += 8)
+        for (int64_t i = 0; i < n; i += 16) {
+            const bool row_whole = i + 16 <= n;
+            const int64_t row_end = n;
+            f32x16 sum = ROW_LOAD(acc);
+            for (int64_t row = from; row < rows && row < from + 8; row++) {
+                const f32x16 mean = f_set1(stats[2 * row]), r = f_set1(stats[2 * row + 1]);
+                const f32x16 xhat = f_mul(f_sub(ROW_LOAD(x + row * n), mean), r);
+                sum = f_fma(ROW_LOAD(dy + row * n), xhat, sum);
+            }
+            if (row_whole)
+                f_store(acc + i, sum);
+            else
+                f_store_n(acc + i, sum, n - i);
         }
-        if (row_whole)
-            f_store(acc + i, sum);
-        else
-            f_store_n(acc + i, sum, n - i);
-    }
 }
 
 HN_KERNEL_FN(l2_norm_f32)
@@ -153,8 +157,8 @@ HN_KERNEL_FN(l2_norm_f32)
 HN_KERNEL_FN(l2_norm_grad_f32)
 {
     double squares, along;
-    ROW_SUM(squares, n, f_fma(ROW_LOAD(x), ROW_LOAD(x), acc));
-    ROW_SUM(along, n, f_fma(ROW_LOAD(dy), ROW_LOAD(x), acc));
+    ROW_SUM2(squares, along, n, f_fma(ROW_LOAD(x), ROW_LOAD(x), acc),
+             f_fma(ROW_LOAD(dy), ROW_LOAD(x), acc2));
     const double length = sqrt(squares), floor = (double)eps;
     const double r = 1 / (length > floor ? length : floor);
     const f32x16 r_all = f_set1((float)r);

@@ -86,24 +86,28 @@ HN_KERNEL_FN(adamw_f32_f32)
     }
 }
 
-/* random[0]: for the weight in the low and m in the high half; random[1]: for v in the low. */
 HN_INLINE i32x16 low_half(f32x16 random) { return i_and(f_bits(random), i_set1(0xffff)); }
 
 HN_INLINE i32x16 high_half(f32x16 random) { return i_shr(f_bits(random), 16); }
+
+/* An odd factor permutes the words, so that these sixteen bits are uniform too. */
+HN_INLINE i32x16 stirred(f32x16 random)
+{
+    return i_shr(i_mul(f_bits(random), i_set1((int32_t)0x9e3779b1u)), 16);
+}
 
 HN_KERNEL_FN(adamw_bf16_f32)
 {
     const hn_adamw_step step = *s;
     for (int64_t i = 0; i < n; i += 64) {
-        f32x16 word[4], v_word[4];
-        words64(step.key[0], first + (uint64_t)i, word);
-        words64(step.key[1], first + (uint64_t)i, v_word);
+        f32x16 word[4];
+        words64(step.key, first + (uint64_t)i, word);
         for (int q = 0; q < 4 && i + 16 * q < n; q++) {
             const span e = { i + 16 * q, n - (i + 16 * q) };
             const adam_state old = { load_brain(m, e), load_brain(v, e), load(w, e) };
             const adam_state now = adamw(&step, load(g, e), old);
             store_brain(m, round_stochastic(now.m, high_half(word[q])), e);
-            store_brain(v, round_stochastic(now.v, low_half(v_word[q])), e);
+            store_brain(v, round_stochastic(now.v, stirred(word[q])), e);
             store(w, now.w, e);
             if (working)
                 store_brain(working, f_to_bf16(now.w), e);
@@ -116,7 +120,7 @@ HN_KERNEL_FN(adamw_f32_bf16)
     const hn_adamw_step step = *s;
     for (int64_t i = 0; i < n; i += 64) {
         f32x16 word[4];
-        words64(step.key[0], first + (uint64_t)i, word);
+        words64(step.key, first + (uint64_t)i, word);
         for (int q = 0; q < 4 && i + 16 * q < n; q++) {
             const span e = { i + 16 * q, n - (i + 16 * q) };
             const adam_state old = { load(m, e), load(v, e), load_brain(w, e) };
@@ -132,15 +136,14 @@ HN_KERNEL_FN(adamw_bf16_bf16)
 {
     const hn_adamw_step step = *s;
     for (int64_t i = 0; i < n; i += 64) {
-        f32x16 word[4], v_word[4];
-        words64(step.key[0], first + (uint64_t)i, word);
-        words64(step.key[1], first + (uint64_t)i, v_word);
+        f32x16 word[4];
+        words64(step.key, first + (uint64_t)i, word);
         for (int q = 0; q < 4 && i + 16 * q < n; q++) {
             const span e = { i + 16 * q, n - (i + 16 * q) };
             const adam_state old = { load_brain(m, e), load_brain(v, e), load_brain(w, e) };
             const adam_state now = adamw(&step, load(g, e), old);
             store_brain(m, round_stochastic(now.m, high_half(word[q])), e);
-            store_brain(v, round_stochastic(now.v, low_half(v_word[q])), e);
+            store_brain(v, round_stochastic(now.v, stirred(word[q])), e);
             store_brain(w, round_stochastic(now.w, low_half(word[q])), e);
         }
     }

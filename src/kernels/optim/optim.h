@@ -13,9 +13,9 @@
  *
  * adamw_<moments>_<weights>: where f32, all is as written, and `working`, if it is not NULL,
  * gets w in bf16 to nearest even. Where bf16, the stored value is widened, and the new one
- * rounded stochastically: up with the probability of the part that is cut off. The bits:
- * `key[0]`'s element has the weight's in its low half and m's in its high half, `key[1]`'s low
- * half has v's. Moments or weights that are not finite stay so. */
+ * rounded stochastically: up with the probability of the part that is cut off. Of the
+ * element's word in the stream `key`, the low half rounds w, the high half m, and the high half
+ * of the word times 0x9e3779b1 rounds v. Moments or weights that are not finite stay so. */
 #ifndef HN_KERNELS_OPTIM_OPTIM_H
 #define HN_KERNELS_OPTIM_OPTIM_H
 
@@ -28,7 +28,7 @@ typedef struct hn_adamw_step {
     float one_minus_beta1, one_minus_beta2;
     float eps;
     float rate, root, keep; /* above */
-    hn_rng_key key[2];      /* folded with step and parameter */
+    hn_rng_key key;         /* folded with step and parameter */
 } hn_adamw_step;
 
 typedef struct hn_sgd_step {

@@ -107,31 +107,25 @@ HN_KERNEL_FN(sum_squares_f32)
     }
 }
 
-/* Columns outside, rows inside: an accumulator is loaded and stored once. */
+/* Eight rows at a time: few enough streams for a prefetcher, and `acc` passes an eighth as
+ * often. */
 HN_KERNEL_FN(sum_rows_f32)
 {
-    int64_t j = 0;
-    for (; j + 64 <= n; j += 64) {
-        f32x16 a = f_load(acc + j), b = f_load(acc + j + 16);
-        f32x16 c = f_load(acc + j + 32), d = f_load(acc + j + 48);
-        for (int64_t row = 0; row < rows; row++) {
-            const float *from = x + row * n + j;
-            a = f_add(a, f_load(from));
-            b = f_add(b, f_load(from + 16));
-            c = f_add(c, f_load(from + 32));
-            d = f_add(d, f_load(from + 48));
+    for (int64_t from = 0; from < rows; from += 8, x += 8 * n) {
+        const int64_t count = rows - from < 8 ? rows - from : 8;
+        int64_t j = 0;
+        for (; j + 16 <= n; j += 16) {
+            f32x16 sum = f_load(acc + j);
+            for (int64_t row = 0; row < count; row++)
+                sum = f_add(sum, f_load(x + row * n + j));
+            f_store(acc + j, sum);
         }
-        f_store(acc + j, a);
-        f_store(acc + j + 16, b);
-        f_store(acc + j + 32, c);
-        f_store(acc + j + 48, d);
-    }
-    for (; j < n; j += 16) {
-        const int64_t left = n - j < 16 ? n - j : 16;
-        f32x16 a = f_load_n(acc + j, left);
-        for (int64_t row = 0; row < rows; row++)
-            a = f_add(a, f_load_n(x + row * n + j, left));
-        f_store_n(acc + j, a, left);
+        if (j < n) {
+            f32x16 sum = f_load_n(acc + j, n - j);
+            for (int64_t row = 0; row < count; row++)
+                sum = f_add(sum, f_load_n(x + row * n + j, n - j));
+            f_store_n(acc + j, sum, n - j);
+        }
     }
 }
 

@@ -147,14 +147,20 @@ HN_INLINE i32x16 i_select(m16 m, i32x16 yes, i32x16 no)
 {
     return f_bits(f_select(m, i_float(yes), i_float(no)));
 }
-HN_INLINE __m256i mulhi8(__m256i x, __m256i y)
+HN_INLINE void mul_wide8(__m256i a, __m256i b, __m256i *high, __m256i *low)
 {
-    const __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(x, y), 32);
-    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), _mm256_srli_epi64(y, 32));
-    return _mm256_blend_epi32(even, odd, 0xaa);
+    const __m256i even = _mm256_mul_epu32(a, b);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), b);
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
 }
-/* The high 32 bits of the unsigned 64-bit products. */
-HN_TWO(i32x16, i_mulhi_u, i32x16, mulhi8)
+/* All 64 bits of the unsigned products with one factor in every lane. */
+HN_INLINE void i_mul_wide(i32x16 a, uint32_t b, i32x16 *high, i32x16 *low)
+{
+    const __m256i factor = _mm256_set1_epi64x(b);
+    mul_wide8(a.a, factor, &high->a, &low->a);
+    mul_wide8(a.b, factor, &high->b, &low->b);
+}
 
 HN_INLINE h16 h_load(const uint16_t *p)
 {

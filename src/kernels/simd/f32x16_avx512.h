@@ -89,12 +89,14 @@ HN_INLINE i32x16 i_select(m16 m, i32x16 yes, i32x16 no)
 {
     return _mm512_mask_blend_epi32(m, no, yes);
 }
-/* The high 32 bits of the unsigned 64-bit products. */
-HN_INLINE i32x16 i_mulhi_u(i32x16 a, i32x16 b)
+/* All 64 bits of the unsigned products with one factor in every lane. */
+HN_INLINE void i_mul_wide(i32x16 a, uint32_t b, i32x16 *high, i32x16 *low)
 {
-    const __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(a, b), 32);
-    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-    return _mm512_mask_blend_epi32(0xaaaa, even, odd);
+    const __m512i factor = _mm512_set1_epi64(b);
+    const __m512i even = _mm512_mul_epu32(a, factor);
+    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    *low = _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
 }
 
 HN_INLINE h16 h_load(const uint16_t *p) { return _mm256_loadu_si256((const void *)p); }

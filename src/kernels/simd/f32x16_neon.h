@@ -108,14 +108,16 @@ HN_EACH(m16, i_eq, (i32x16 a, i32x16 b), vceqq_u32(a.v[q], b.v[q]))
 HN_EACH(m16, i_gt, (i32x16 a, i32x16 b),
         vcgtq_s32(vreinterpretq_s32_u32(a.v[q]), vreinterpretq_s32_u32(b.v[q])))
 HN_EACH(i32x16, i_select, (m16 m, i32x16 yes, i32x16 no), vbslq_u32(m.v[q], yes.v[q], no.v[q]))
-HN_INLINE uint32x4_t mulhi4(uint32x4_t a, uint32x4_t b)
+/* All 64 bits of the unsigned products with one factor in every lane. */
+HN_INLINE void i_mul_wide(i32x16 a, uint32_t b, i32x16 *high, i32x16 *low)
 {
-    const uint64x2_t low = vmull_u32(vget_low_u32(a), vget_low_u32(b));
-    const uint64x2_t high = vmull_high_u32(a, b);
-    return vuzp2q_u32(vreinterpretq_u32_u64(low), vreinterpretq_u32_u64(high));
+    for (int q = 0; q < 4; q++) {
+        const uint32x4_t lower = vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(a.v[q]), b));
+        const uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_n_u32(a.v[q], b));
+        high->v[q] = vuzp2q_u32(lower, upper);
+        low->v[q] = vuzp1q_u32(lower, upper);
+    }
 }
-/* The high 32 bits of the unsigned 64-bit products. */
-HN_EACH(i32x16, i_mulhi_u, (i32x16 a, i32x16 b), mulhi4(a.v[q], b.v[q]))
 
 HN_MEMORY(h16, h, uint16_t, 4, vld1_u16, vst1_u16)
 HN_EACH(i32x16, h_widen, (h16 x), vmovl_u16(x.v[q]))

@@ -97,8 +97,14 @@ HN_EACH(i32x16, i_sar, (i32x16 a, int bits), (uint32_t)((int32_t)a.v[l] >> bits)
 HN_EACH(m16, i_eq, (i32x16 a, i32x16 b), a.v[l] == b.v[l])
 HN_EACH(m16, i_gt, (i32x16 a, i32x16 b), (int32_t)a.v[l] > (int32_t)b.v[l])
 HN_EACH(i32x16, i_select, (m16 m, i32x16 yes, i32x16 no), m.v[l] ? yes.v[l] : no.v[l])
-/* The high 32 bits of the unsigned 64-bit products. */
-HN_EACH(i32x16, i_mulhi_u, (i32x16 a, i32x16 b), (uint32_t)((uint64_t)a.v[l] * b.v[l] >> 32))
+/* All 64 bits of the unsigned products with one factor in every lane. */
+HN_INLINE void i_mul_wide(i32x16 a, uint32_t b, i32x16 *high, i32x16 *low)
+{
+    for (int l = 0; l < 16; l++) {
+        const uint64_t product = (uint64_t)a.v[l] * b;
+        high->v[l] = (uint32_t)(product >> 32), low->v[l] = (uint32_t)product;
+    }
+}
 
 HN_MEMORY(h16, h, uint16_t, uint16_t)
 HN_EACH(i32x16, h_widen, (h16 x), x.v[l])

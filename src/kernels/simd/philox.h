@@ -18,10 +18,10 @@ HN_INLINE void philox64(hn_rng_key key, uint64_t counter, f32x16 out[4])
     i32x16 c1 = i_select(wrapped, i_set1((int32_t)(high + 1)), i_set1((int32_t)high));
     i32x16 c2 = i_set1(0), c3 = i_set1(0);
     uint32_t k0 = key.word[0], k1 = key.word[1];
-    const i32x16 m0 = i_set1((int32_t)0xd2511f53u), m1 = i_set1((int32_t)0xcd9e8d57u);
     for (int round = 0; round < 10; round++) {
-        const i32x16 a_high = i_mulhi_u(c0, m0), a_low = i_mul(c0, m0);
-        const i32x16 b_high = i_mulhi_u(c2, m1), b_low = i_mul(c2, m1);
+        i32x16 a_high, a_low, b_high, b_low;
+        i_mul_wide(c0, 0xd2511f53u, &a_high, &a_low);
+        i_mul_wide(c2, 0xcd9e8d57u, &b_high, &b_low);
         c0 = i_xor(i_xor(b_high, c1), i_set1((int32_t)k0));
         c2 = i_xor(i_xor(a_high, c3), i_set1((int32_t)k1));
         c1 = b_low;

@@ -14,23 +14,30 @@ enum { ROW_BLOCK = 4096 };
 /* Sums into `total` (a double lvalue) over i < n. `step` is an expression for the new value of
  * the f32x16 `acc`; it loads with ROW_LOAD(p), which means elements i .. i + 15 of p, zero past
  * n. */
-#define ROW_LOAD(p) (row_whole ? f_load((p) + i) : f_load_n((p) + i, row_end - i))
-#define ROW_SUM(total, n, step)                                                                \
+#define ROW_LOAD(p)             (row_whole ? f_load((p) + i) : f_load_n((p) + i, row_end - i))
+#define ROW_SUM(total, n, step) ROW_SUM2(total, row_unused, n, step, acc2)
+/* Two sums in one pass; `step2` is the new value of `acc2`. */
+#define ROW_SUM2(total, total2, n, step, step2)                                                \
     do {                                                                                       \
-        (total) = 0;                                                                           \
+        double row_unused = 0;                                                                 \
+        (void)row_unused;                                                                      \
+        (total) = (total2) = 0;                                                                \
         for (int64_t row_at = 0; row_at < (n); row_at += ROW_BLOCK) {                          \
             const int64_t row_end = row_at + ROW_BLOCK < (n) ? row_at + ROW_BLOCK : (n);       \
-            f32x16 acc = f_zero();                                                             \
+            f32x16 acc = f_zero(), acc2 = f_zero();                                            \
             int64_t i = row_at;                                                                \
             for (; i + 16 <= row_end; i += 16) {                                               \
                 const bool row_whole = true;                                                   \
                 acc = (step);                                                                  \
+                acc2 = (step2);                                                                \
             }                                                                                  \
             if (i < row_end) {                                                                 \
                 const bool row_whole = false;                                                  \
                 acc = (step);                                                                  \
+                acc2 = (step2);                                                                \
             }                                                                                  \
             (total) += (double)f_sum(acc);                                                     \
+            (total2) += (double)f_sum(acc2);                                                   \
         }                                                                                      \
     } while (0)
 
