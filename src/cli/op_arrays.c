@@ -88,7 +88,7 @@ hn_status hn_op_array_read(hn_heap *heap, const char *argument, hn_npy *out)
 {
     char path[PATH_BYTES];
     hn_dtype dtype = HN_F32;
-    bool is_typed;
+    bool is_typed = false;
     HN_TRY(split(argument, path, &dtype, &is_typed));
     HN_TRY(hn_npy_read(heap, path, out));
     if (!is_typed)

@@ -1,0 +1,37 @@
+# For the passer-by: make, make demo, make test, make bench, make install. CMake does the work.
+BUILD ?= build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CMAKE_ARGS ?=
+
+.PHONY: all demo test bench install tools clean
+
+all: $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) --target hone_program -j $(JOBS)
+
+# Installs what is missing on Debian and Ubuntu, or says what to install.
+tools:
+	@tools/need.sh cmake:cmake ninja:ninja-build cc:build-essential
+
+$(BUILD)/CMakeCache.txt: | tools
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS) >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+
+demo: all
+	@$(BUILD)/hone demo
+
+test: | tools
+	@tools/need.sh ruby:ruby,ruby-fiddle
+	@$(MAKE) --no-print-directory $(BUILD)/CMakeCache.txt
+	@cmake --build $(BUILD) -j $(JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+bench: all
+	@$(BUILD)/hone bench kernels
+
+install: all
+	@cmake --build $(BUILD) -j $(JOBS)
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	@rm -rf $(BUILD)
