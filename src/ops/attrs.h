@@ -1,0 +1,80 @@
+/* attrs.h: the attributes of ops, for their own files and for the bindings of their kernels.
+ * The tables that name them and give defaults are in each op's file. */
+#ifndef HN_OPS_ATTRS_H
+#define HN_OPS_ATTRS_H
+
+#include "graph/op.h"
+
+typedef struct clamp_attrs {
+    float low, high;
+} clamp_attrs;
+
+typedef struct softcap_attrs {
+    float cap;
+} softcap_attrs;
+
+/* gelu, geglu: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), or with erf(x / sqrt 2). */
+typedef enum gelu_form { GELU_TANH, GELU_ERF } gelu_form;
+typedef struct gelu_attrs {
+    int form;
+} gelu_attrs;
+
+typedef struct cast_attrs {
+    int to; /* an hn_dtype */
+} cast_attrs;
+
+typedef struct transpose_attrs {
+    int64_t a, b;
+} transpose_attrs;
+
+/* Elements begin, begin + step ... before end; both count from the end where they are negative,
+ * and an end of 0 is the end. */
+typedef struct slice_attrs {
+    int64_t dim, begin, end, step;
+} slice_attrs;
+
+typedef struct slice_grad_attrs {
+    int64_t dim, begin, step;
+} slice_grad_attrs;
+
+typedef struct axis_attrs {
+    int64_t dim;
+} axis_attrs;
+
+typedef struct pad_attrs {
+    hn_ints before, after;
+    float value;
+} pad_attrs;
+
+typedef struct repeat_attrs {
+    hn_ints times;
+} repeat_attrs;
+
+/* Reductions over one dimension; `keep` leaves it there, with one element. */
+typedef struct reduction_attrs {
+    int64_t dim;
+    bool keep;
+} reduction_attrs;
+
+typedef struct cumsum_attrs {
+    int64_t dim;
+    bool reverse; /* from the last element down */
+} cumsum_attrs;
+
+typedef struct top_k_attrs {
+    int64_t k;
+} top_k_attrs;
+
+typedef struct norm_attrs {
+    float eps;
+} norm_attrs;
+
+typedef struct softmax_attrs {
+    float scale;
+} softmax_attrs;
+
+typedef struct matmul_attrs {
+    bool ta, tb; /* the last two dimensions of a, of b are transposed */
+} matmul_attrs;
+
+#endif

@@ -1,0 +1,27 @@
+/* sigmoid_grad: dx = dy y (1 - y), from the output of sigmoid. */
+#include "ops/map.h"
+
+static double value(const void *attributes, double y, double dy)
+{
+    (void)attributes;
+    return dy * y * (1 - y);
+}
+
+static void forward(const hn_call *call) { map_grads(call, value); }
+
+static const char *const cases[] = { "f32[1] f32[1]",           "f32[3,5] f32[3,5]",
+                                     "f32[2,3,17] f32[2,3,17]", "f16[33] f16[33]",
+                                     "bf16[7,9] bf16[7,9]",     NULL };
+/* clang-format off */
+const hn_op hn_op_sigmoid_grad = {
+    .name = "sigmoid_grad", .summary = "dx = dy y (1 - y)", .inputs = "y dy",
+    .outputs = "dx",
+    .infer = map_grad_infer, .forward = forward,
+    .no_gradient = "second derivatives are not provided", .flops_per_element = 2,
+    .may_overwrite = { HN_IN(0) | HN_IN(1) }, .cases = cases, .tolerance = 2e-6, .low = 0, .high = 1,
+};
+/* clang-format on */
+hn_node *hn_sigmoid_grad(hn_graph *g, hn_node *y, hn_node *dy)
+{
+    return HN_APPLY(g, &hn_op_sigmoid_grad, NULL, y, dy);
+}

@@ -1,0 +1,24 @@
+/* silu: y = x sigmoid(x). */
+#include "ops/activation.h"
+#include "ops/map.h"
+
+static double value(const void *attributes, double x)
+{
+    (void)attributes;
+    return silu_of(x);
+}
+
+static void forward(const hn_call *call) { map_values(call, value); }
+
+static void backward(hn_grad *d) { d->din[0] = hn_silu_grad(d->g, d->in[0], d->dout[0]); }
+
+static const char *const cases[] = { "f32[1]",  "f32[3,5]",  "f32[2,3,17]",
+                                     "f16[33]", "bf16[7,9]", NULL };
+/* clang-format off */
+const hn_op hn_op_silu = {
+    .name = "silu", .summary = "y = x sigmoid(x)", .inputs = "x",
+    .infer = map_infer, .forward = forward, .backward = backward, .flops_per_element = 5,
+    .may_overwrite = { HN_IN(0) }, .cases = cases, .tolerance = 1e-6,
+};
+/* clang-format on */
+hn_node *hn_silu(hn_graph *g, hn_node *x) { return HN_APPLY(g, &hn_op_silu, NULL, x); }
