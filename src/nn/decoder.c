@@ -198,9 +198,9 @@ void nn_decoder_build(nn_decoder *d, hn_graph *g, const nn_decoder_options *opti
         x = layer(&b, x, i);
     hn_graph_scope(g, "%s", "");
     d->hidden = norm(&b, x, "output_norm");
-    hn_node *head = d->o.is_tied ? embed : matrix(&b, "output", 0, d->o.vocab, d->o.width);
+    d->head = d->o.is_tied ? embed : matrix(&b, "output", 0, d->o.vocab, d->o.width);
     hn_node *ce = apply(&b, "cross_entropy", NULL, 5,
-                        (hn_node *[]){ d->hidden, head, d->labels, NULL, d->count });
+                        (hn_node *[]){ d->hidden, d->head, d->labels, NULL, d->count });
     d->nll = hn_output(ce, 2);
     add_loss(&b, ce, 1);
 }

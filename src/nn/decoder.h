@@ -33,7 +33,7 @@ typedef struct nn_decoder {
     hn_node *step;                                   /* i32 scalar */
     hn_node *count;     /* f32 scalar: supervised tokens of the whole step */
     hn_node *sequences; /* f32 scalar: sequences of the whole step */
-    hn_node *loss, *hidden, *nll;
+    hn_node *loss, *hidden, *head, *nll;
     int n_params;
     hn_node *params[NN_MAX_PARAMS]; /* what is trained */
 } nn_decoder;
