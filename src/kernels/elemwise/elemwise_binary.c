@@ -66,10 +66,10 @@ PAIR(geglu_erf_f32, gelu_erf)
 HN_KERNEL_FN(dropout_f32)
 {
     const f32x16 kept = f_set1(1.0f / (1.0f - rate)), rate_all = f_set1(rate);
-    for (int64_t i = 0; i < n; i += 64) {
-        f32x16 word[4];
-        words64(key, first + (uint64_t)i, word);
-        for (int q = 0; q < 4 && i + 16 * q < n; q++) {
+    for (int64_t i = 0; i < n; i += 128) {
+        f32x16 word[8];
+        words128(key, first + (uint64_t)i, word);
+        for (int q = 0; q < 8 && i + 16 * q < n; q++) {
             const int64_t at = i + 16 * q, left = n - at;
             const f32x16 u = f_mul(i_to_f(i_shr(f_bits(word[q]), 8)), f_set1(0x1p-24f));
             const f32x16 factor = f_select(f_lt(u, rate_all), f_zero(), kept);

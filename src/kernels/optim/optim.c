@@ -99,10 +99,10 @@ HN_INLINE i32x16 stirred(f32x16 random)
 HN_KERNEL_FN(adamw_bf16_f32)
 {
     const hn_adamw_step step = *s;
-    for (int64_t i = 0; i < n; i += 64) {
-        f32x16 word[4];
-        words64(step.key, first + (uint64_t)i, word);
-        for (int q = 0; q < 4 && i + 16 * q < n; q++) {
+    for (int64_t i = 0; i < n; i += 128) {
+        f32x16 word[8];
+        words128(step.key, first + (uint64_t)i, word);
+        for (int q = 0; q < 8 && i + 16 * q < n; q++) {
             const span e = { i + 16 * q, n - (i + 16 * q) };
             const adam_state old = { load_brain(m, e), load_brain(v, e), load(w, e) };
             const adam_state now = adamw(&step, load(g, e), old);
@@ -118,10 +118,10 @@ HN_KERNEL_FN(adamw_bf16_f32)
 HN_KERNEL_FN(adamw_f32_bf16)
 {
     const hn_adamw_step step = *s;
-    for (int64_t i = 0; i < n; i += 64) {
-        f32x16 word[4];
-        words64(step.key, first + (uint64_t)i, word);
-        for (int q = 0; q < 4 && i + 16 * q < n; q++) {
+    for (int64_t i = 0; i < n; i += 128) {
+        f32x16 word[8];
+        words128(step.key, first + (uint64_t)i, word);
+        for (int q = 0; q < 8 && i + 16 * q < n; q++) {
             const span e = { i + 16 * q, n - (i + 16 * q) };
             const adam_state old = { load(m, e), load(v, e), load_brain(w, e) };
             const adam_state now = adamw(&step, load(g, e), old);
@@ -135,10 +135,10 @@ HN_KERNEL_FN(adamw_f32_bf16)
 HN_KERNEL_FN(adamw_bf16_bf16)
 {
     const hn_adamw_step step = *s;
-    for (int64_t i = 0; i < n; i += 64) {
-        f32x16 word[4];
-        words64(step.key, first + (uint64_t)i, word);
-        for (int q = 0; q < 4 && i + 16 * q < n; q++) {
+    for (int64_t i = 0; i < n; i += 128) {
+        f32x16 word[8];
+        words128(step.key, first + (uint64_t)i, word);
+        for (int q = 0; q < 8 && i + 16 * q < n; q++) {
             const span e = { i + 16 * q, n - (i + 16 * q) };
             const adam_state old = { load_brain(m, e), load_brain(v, e), load_brain(w, e) };
             const adam_state now = adamw(&step, load(g, e), old);
