@@ -272,8 +272,12 @@ hn_status hn_program_run(hn_program *p, const hn_run_options *options)
     HN_TRY(resolve(p));
     if (p->plan->options.mode == HN_PLAN_POISON)
         HN_TRY(poison_all(p));
-    for (int s = 0; s < p->plan->n_steps; s++)
-        HN_TRY(run_step(p, s, options ? options : &none));
+    options = options ? options : &none;
+    for (int s = 0; s < p->plan->n_steps; s++) {
+        HN_TRY(run_step(p, s, options));
+        if (options->progress)
+            options->progress(options->progress_context, (s + 1.0) / p->plan->n_steps);
+    }
     for (int d = 0; d < p->n_devices; d++)
         HN_TRY(p->devices[d]->backend->wait(p->devices[d]));
     p->is_fresh = false;

@@ -15,6 +15,8 @@ typedef struct hn_run_options {
     /* Looks at every float output after its step, and stops at the first that is not finite,
      * naming it: for replaying a micro-batch that went wrong. */
     bool scan;
+    void (*progress)(void *context, double done); /* between steps, on this thread; or NULL */
+    void *progress_context;
     int64_t *step_ns;  /* n_steps entries: time of each step is added; or NULL */
 } hn_run_options;
 

@@ -19,7 +19,10 @@ static hn_status compare(hn_prove_env *env, const hn_trial *t, variant *v, const
     int which = 0;
     int64_t element = 0;
     const bool same = hn_same_results(base, &got, &which, &element);
-    hn_report_note(env->report, t->c->op->name, v->kind, same ? 0 : 1, 0,
+    if (same)
+        hn_report_note(env->report, t->c->op->name, v->kind, 0, 0, "%s: %s", t->c->text, v->what);
+    else
+    hn_report_note(env->report, t->c->op->name, v->kind, 1, 0,
                    "%s: %s: %s %d, element %lld: %.9g where a separate run gives %.9g", t->c->text,
                    v->what, which < first ? "output" : "gradient", which, (long long)element,
                    hn_get(&got.at[which], element), hn_get(&base->at[which], element));

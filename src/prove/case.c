@@ -23,6 +23,13 @@ static hn_status read_fill(const char *text, const char *end, hn_case_input *in)
             return HN_OK;
         }
     char *colon = NULL, *brace = NULL;
+    if (n > 6 && !memcmp(text, "{span:", 6)) {
+        in->fill = HN_FILL_SPAN;
+        in->high = strtod(text + 6, &brace);
+        HN_REQUIRE(*brace == '}' && brace + 1 == end && in->high >= 1, HN_ERR_FORMAT,
+                   "fill '%.*s': expected {span:keys}", (int)n, text);
+        return HN_OK;
+    }
     in->fill = HN_FILL_RANGE;
     in->low = *text == '{' ? strtod(text + 1, &colon) : 0;
     HN_REQUIRE(colon && *colon == ':', HN_ERR_FORMAT, "fill '%.*s': expected {low:high}", (int)n,
@@ -142,11 +149,30 @@ static void fill_perm(hn_rng_key key, const hn_tensor *out)
     }
 }
 
+/* Rows {first, self, end} among n_keys, the last one of them all. */
+static void fill_spans(hn_rng_key key, uint32_t n_keys, const hn_tensor *out)
+{
+    const int64_t rows = hn_rows(&out->type);
+    for (int64_t i = 0; i < rows && hn_last_dim(&out->type) == 3; i++) {
+        const uint64_t at = 3 * (uint64_t)i;
+        const uint32_t end = i + 1 < rows ? 1 + hn_rng_below(key, at, n_keys) : n_keys;
+        const uint32_t self = i + 1 < rows ? hn_rng_below(key, at + 1, end) : end - 1;
+        const uint32_t first = i + 1 < rows ? hn_rng_below(key, at + 2, self + 1) : 0;
+        hn_set_int(out, 3 * i, first);
+        hn_set_int(out, 3 * i + 1, self);
+        hn_set_int(out, 3 * i + 2, end);
+    }
+}
+
 static void fill_pattern(const hn_case_input *in, hn_rng_key key, const hn_tensor *out)
 {
     const int64_t n = hn_count(&out->type);
     if (in->fill == HN_FILL_PERM) {
         fill_perm(key, out);
+        return;
+    }
+    if (in->fill == HN_FILL_SPAN) {
+        fill_spans(key, (uint32_t)in->high, out);
         return;
     }
     int64_t segment = 0;

@@ -3,7 +3,8 @@
  *     f32[2,5,100] f32[100]{0.5:2} - i32[4]{0:8} =0 eps=1e-6
  *
  * One word an input: a type with an optional fill, `-` for one that is left out, `=0` for the very
- * same tensor as input 0; then attributes. Fills: {low:high}; {iota} {seg} {perm} {mask}. */
+ * same tensor as input 0; then attributes. Fills: {low:high}; {iota} {seg} {perm} {mask};
+ * {span:9} rows of first <= self < end <= 9. */
 #ifndef HN_PROVE_CASE_H
 #define HN_PROVE_CASE_H
 
@@ -16,7 +17,8 @@ typedef enum hn_fill {
     HN_FILL_IOTA,
     HN_FILL_SEG,
     HN_FILL_PERM,
-    HN_FILL_MASK
+    HN_FILL_MASK,
+    HN_FILL_SPAN /* high: the number of keys */
 } hn_fill;
 
 typedef struct hn_case_input {

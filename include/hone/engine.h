@@ -1,0 +1,56 @@
+/* engine.h: what everything else is made on: memory, devices, cancellation, progress.
+ *
+ * Engines share nothing: two in one process cannot disturb each other. Objects made on an engine
+ * must be freed before it. An engine's objects are used by one thread at a time, except
+ * hn_engine_cancel, which any thread may call. Nothing here aborts, exits or prints. */
+#ifndef HONE_ENGINE_H
+#define HONE_ENGINE_H
+
+#include "hone/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hn_engine hn_engine;
+
+/* All fields may be zero. */
+typedef struct hn_engine_options {
+    const char *devices;  /* "cpu", the default; "cpu,cpu" for two side by side */
+    const char *isa;      /* "ref", "avx2", "avx512", "neon"; default: the best there is */
+    size_t memory_limit;  /* bytes; beyond, allocations fail with HN_ERR_MEMORY; 0: none */
+    int32_t n_threads;    /* of each device; 0: one for each processor */
+    /* The host's allocator, both or neither; blocks must be aligned as asked. */
+    void *(*acquire)(void *context, size_t bytes, size_t alignment);
+    void (*release)(void *context, void *block, size_t bytes);
+    void *allocator_context;
+} hn_engine_options;
+
+HN_API hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options_or_null);
+HN_API void hn_engine_free(hn_engine *engine); /* takes NULL */
+
+/* Asks whatever runs on the engine to stop: it fails with HN_ERR_CANCELLED at the next step, and
+ * so does what is begun later, until hn_engine_resume. Updates of weights are never cut short. */
+HN_API void hn_engine_cancel(hn_engine *engine);
+HN_API void hn_engine_resume(hn_engine *engine);
+
+/* Called between steps of long runs with the share done, on the thread that runs. */
+typedef void hn_progress_fn(void *context, double done);
+HN_API void hn_engine_on_progress(hn_engine *engine, hn_progress_fn *call, void *context);
+
+/* Bytes on the heap now, at most so far, and allocations so far. Any may be NULL. */
+HN_API void hn_engine_memory(const hn_engine *engine, int64_t *live, int64_t *peak,
+                             int64_t *allocations);
+
+/* For tests of hosts: allocation number `nth` from now fails; 0 ends it. */
+HN_API void hn_engine_fail_allocation(hn_engine *engine, int64_t nth);
+
+HN_API const char *hn_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

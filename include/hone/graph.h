@@ -1,0 +1,56 @@
+/* graph.h: building computations. A builder owns its nodes; they die with it.
+ *
+ * Building is sticky: after a failure every function returns a node that may be passed on, does
+ * nothing, and hn_builder_status reports the first failure. */
+#ifndef HONE_GRAPH_H
+#define HONE_GRAPH_H
+
+#include "hone/engine.h"
+#include "hone/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hn_builder hn_builder;
+typedef struct hn_node hn_node;
+
+HN_API hn_status hn_builder_new(hn_builder **out, hn_engine *engine);
+HN_API void hn_builder_free(hn_builder *builder);
+HN_API hn_status hn_builder_status(hn_builder *builder);
+
+/* A size that may be smaller in a run: pass -1 - extent as a dimension of an input. */
+HN_API int32_t hn_builder_extent(hn_builder *builder, const char *name, int64_t max);
+
+/* kind: "input" (differs between micro-batches), "step" (the same for all of a step), "weight",
+ * "state". */
+HN_API hn_node *hn_builder_leaf(hn_builder *builder, const char *kind, const char *name,
+                                const char *type, int32_t rank, const int64_t *dim);
+/* Puts a leaf on device number `device` of the engine. */
+HN_API void hn_builder_place(hn_builder *builder, hn_node *leaf, int32_t device);
+HN_API hn_node *hn_builder_constant(hn_builder *builder, const char *type, int32_t rank,
+                                    const int64_t *dim, const void *data);
+
+/* Applies an op as `hone op --list` shows it: attributes "key=value ...", or NULL; optional inputs
+ * may be NULL. Returns output 0. */
+HN_API hn_node *hn_builder_op(hn_builder *builder, const char *op, const char *attributes,
+                              int32_t n_in, hn_node *const *in);
+HN_API hn_node *hn_builder_output(hn_node *node, int32_t index);
+
+/* Where in the model the next nodes are ("blk.3"), for messages and random numbers. */
+HN_API void hn_builder_scope(hn_builder *builder, const char *scope);
+/* Marks the end of a layer, for recomputation. */
+HN_API hn_node *hn_builder_boundary(hn_builder *builder, hn_node *node);
+
+/* d loss / d params[i]. recompute_every: keep every n-th layer boundary; 0 keeps all values. */
+HN_API hn_status hn_builder_gradients(hn_builder *builder, hn_node *loss, int32_t n,
+                                      hn_node *const *params, int32_t recompute_every,
+                                      hn_node **gradients);
+
+HN_API hn_status hn_node_shape(const hn_node *node, hn_shape *out);
+HN_API const char *hn_node_type(const hn_node *node); /* the element type's name */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

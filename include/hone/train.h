@@ -1,0 +1,54 @@
+/* train.h: optimiser steps of any number of micro-batches.
+ *
+ *     hn_trainer_begin; for each micro-batch: write its inputs, hn_trainer_micro; hn_trainer_finish
+ *
+ * The result has the same bits however the step's sequences are cut into micro-batches. Nothing is
+ * updated unless loss and gradient are finite. */
+#ifndef HONE_TRAIN_H
+#define HONE_TRAIN_H
+
+#include "hone/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hn_trainer hn_trainer;
+
+/* Zero is default. */
+typedef struct hn_trainer_options {
+    const char *optimizer; /* "adamw" (default) or "sgd" */
+    const char *moments;   /* "f32" (default) or "bf16" */
+    const char *plan;      /* as hn_exec_new */
+    float beta1, beta2, eps, momentum, decay;
+    float clip_norm, gclip; /* 0: off */
+    int32_t recompute_every;
+    int32_t stochastic, master; /* for bf16 weights: stochastic rounding, or an f32 master */
+    uint32_t seed;
+} hn_trainer_options;
+
+/* Takes the builder's graph as it is and extends it: nothing may be built on it afterwards. */
+HN_API hn_status hn_trainer_new(hn_trainer **out, hn_builder *builder, hn_node *loss, int32_t n,
+                                hn_node *const *params, const hn_trainer_options *options_or_null);
+HN_API void hn_trainer_free(hn_trainer *trainer);
+
+HN_API hn_status hn_trainer_write(hn_trainer *trainer, hn_node *leaf, const void *data,
+                                  size_t bytes);
+HN_API hn_status hn_trainer_read(hn_trainer *trainer, hn_node *leaf, void *to, size_t bytes);
+HN_API hn_status hn_trainer_extent(hn_trainer *trainer, int32_t extent, int64_t size);
+
+HN_API hn_status hn_trainer_begin(hn_trainer *trainer);
+/* If the outcome is not finite, hn_trainer_scan runs the same micro-batch and names the first bad
+ * tensor and op. */
+HN_API hn_status hn_trainer_micro(hn_trainer *trainer);
+HN_API hn_status hn_trainer_scan(hn_trainer *trainer);
+/* loss and grad_norm (before clipping) may be NULL. */
+HN_API hn_status hn_trainer_finish(hn_trainer *trainer, float learning_rate, double *loss,
+                                   double *grad_norm);
+/* The gradient of parameter `index`, f32, before finish: ends in HN_ERR_NUMERIC like finish. */
+HN_API hn_status hn_trainer_gradient(hn_trainer *trainer, int32_t index, float *to, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,170 @@
+/* Public building: names and texts in, nodes out; the graph is sticky on error by itself. */
+#include "diff/diff.h"
+#include "engine/engine.h"
+
+#include <string.h>
+
+hn_status hn_builder_new(hn_builder **out, hn_engine *engine)
+{
+    HN_REQUIRE(out && engine, HN_ERR_ARGUMENT, "hn_builder_new: NULL given");
+    *out = NULL;
+    hn_builder *b = hn_alloc(&engine->heap, HN_TAG_GRAPH, sizeof *b);
+    if (!b)
+        return HN_ERR_MEMORY;
+    b->engine = engine;
+    const hn_status status = hn_graph_new(&b->g, &engine->heap);
+    if (status != HN_OK) {
+        hn_free(&engine->heap, b);
+        return status;
+    }
+    *out = b;
+    return HN_OK;
+}
+
+void hn_builder_free(hn_builder *b)
+{
+    if (!b)
+        return;
+    hn_heap *heap = &b->engine->heap;
+    hn_graph_free(b->g);
+    hn_free(heap, b);
+}
+
+hn_status hn_builder_status(hn_builder *b)
+{
+    HN_REQUIRE(b, HN_ERR_ARGUMENT, "no builder given");
+    return hn_graph_finish(b->g);
+}
+
+int32_t hn_builder_extent(hn_builder *b, const char *name, int64_t max)
+{
+    return b ? hn_graph_extent(b->g, name ? name : "extent", max) : 0;
+}
+
+static hn_status leaf_kind(const char *word, hn_leaf_kind *out)
+{
+    static const struct {
+        const char *word;
+        hn_leaf_kind kind;
+    } kinds[] = { { "input", HN_LEAF_INPUT },
+                  { "step", HN_LEAF_STEP },
+                  { "weight", HN_LEAF_WEIGHT },
+                  { "state", HN_LEAF_STATE } };
+    for (size_t i = 0; word && i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(word, kinds[i].word)) {
+            *out = kinds[i].kind;
+            return HN_OK;
+        }
+    return hn_fail(HN_ERR_ARGUMENT, "leaf kind '%.40s': expected input, step, weight or state",
+                   word ? word : "NULL");
+}
+
+static hn_status check_building(const hn_builder *b)
+{
+    HN_REQUIRE(!b->is_taken, HN_ERR_ARGUMENT, "a trainer has taken this builder's graph");
+    return HN_OK;
+}
+
+hn_node *hn_builder_leaf(hn_builder *b, const char *kind, const char *name, const char *type,
+                         int32_t rank, const int64_t *dim)
+{
+    if (!b)
+        return NULL;
+    hn_leaf_kind leaf = HN_LEAF_INPUT;
+    hn_dtype dtype = HN_F32;
+    hn_status status = check_building(b);
+    if (status == HN_OK)
+        status = leaf_kind(kind, &leaf);
+    if (status == HN_OK)
+        status = type ? hn_dtype_parse(type, strlen(type), &dtype)
+                      : hn_fail(HN_ERR_ARGUMENT, "no element type given");
+    if (status == HN_OK && (rank < 0 || rank > HN_MAX_RANK || (rank && !dim)))
+        status = hn_fail(HN_ERR_SHAPE, "rank %d: expected 0 to %d, and dimensions", rank, HN_MAX_RANK);
+    if (status != HN_OK)
+        return hn_graph_failed(b->g, status);
+    return hn_graph_leaf(b->g, leaf, name ? name : "leaf", dtype, rank, dim);
+}
+
+void hn_builder_place(hn_builder *b, hn_node *leaf, int32_t device)
+{
+    if (!b || !leaf || hn_is_poison(b->g, leaf))
+        return;
+    if (!leaf->leaf || device < 0 || device >= b->engine->n_devices)
+        hn_graph_fail(b->g, HN_ERR_ARGUMENT, "device %d of %d, for %s", device,
+                      b->engine->n_devices, leaf->leaf ? leaf->leaf->name : "what is no leaf");
+    else
+        leaf->leaf->device = device;
+}
+
+hn_node *hn_builder_constant(hn_builder *b, const char *type, int32_t rank, const int64_t *dim,
+                             const void *data)
+{
+    if (!b)
+        return NULL;
+    hn_dtype dtype = HN_F32;
+    hn_type full = { 0 };
+    hn_status status = check_building(b);
+    if (status == HN_OK && (!type || !data || (rank && !dim)))
+        status = hn_fail(HN_ERR_ARGUMENT, "a constant needs a type, dimensions and data");
+    if (status == HN_OK)
+        status = hn_dtype_parse(type, strlen(type), &dtype);
+    if (status == HN_OK)
+        status = hn_type_make(&full, dtype, rank, dim);
+    if (status != HN_OK)
+        return hn_graph_failed(b->g, status);
+    return hn_graph_constant(b->g, "constant", &full, data);
+}
+
+hn_node *hn_builder_op(hn_builder *b, const char *op, const char *attributes, int32_t n_in,
+                       hn_node *const *in)
+{
+    if (!b)
+        return NULL;
+    hn_status status = check_building(b);
+    if (status == HN_OK && (!op || n_in < 0 || n_in > HN_MAX_IN || (n_in && !in)))
+        status = hn_fail(HN_ERR_ARGUMENT, "%.40s: %d inputs: expected 0 to %d", op ? op : "NULL",
+                         n_in, HN_MAX_IN);
+    if (status != HN_OK)
+        return hn_graph_failed(b->g, status);
+    return hn_apply_named(b->g, op, attributes, n_in, in);
+}
+
+hn_node *hn_builder_output(hn_node *node, int32_t index)
+{
+    return node && index >= 0 ? hn_output(node, index) : node;
+}
+
+void hn_builder_scope(hn_builder *b, const char *scope)
+{
+    if (b)
+        hn_graph_scope(b->g, "%s", scope ? scope : "");
+}
+
+hn_node *hn_builder_boundary(hn_builder *b, hn_node *node)
+{
+    return b && node ? hn_graph_boundary(b->g, node) : node;
+}
+
+hn_status hn_builder_gradients(hn_builder *b, hn_node *loss, int32_t n, hn_node *const *params,
+                               int32_t recompute_every, hn_node **gradients)
+{
+    HN_REQUIRE(b && loss && n > 0 && params && gradients && recompute_every >= 0, HN_ERR_ARGUMENT,
+               "hn_builder_gradients: NULL, or nothing to differentiate by");
+    HN_TRY(check_building(b));
+    const hn_diff_options options = { .recompute_every = recompute_every };
+    HN_TRY(hn_graph_finish(b->g));
+    return hn_diff(b->g, loss, n, params, &options, gradients);
+}
+
+hn_status hn_node_shape(const hn_node *node, hn_shape *out)
+{
+    HN_REQUIRE(node && out, HN_ERR_ARGUMENT, "no node given");
+    *out = (hn_shape){ .rank = node->type.rank };
+    memcpy(out->dim, node->type.dim, sizeof out->dim);
+    return HN_OK;
+}
+
+const char *hn_node_type(const hn_node *node)
+{
+    return node ? hn_dtype_name(node->type.dtype) : "";
+}

@@ -1,0 +1,132 @@
+/* The engine itself, and the copies in and out that its objects share. */
+#include "engine/engine.h"
+
+#include <string.h>
+
+const char *hn_version(void)
+{
+    return HN_BUILD;
+}
+
+hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
+{
+    static const hn_engine_options none = { 0 };
+    HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_engine_new: out is NULL");
+    *out = NULL;
+    if (!options)
+        options = &none;
+    HN_REQUIRE(!options->acquire == !options->release, HN_ERR_ARGUMENT,
+               "an allocator needs both acquire and release");
+    const hn_heap_hook hook = { options->acquire, options->release, options->allocator_context };
+    hn_heap heap;
+    hn_heap_init(&heap, &hook);
+    heap.limit_bytes = options->memory_limit;
+    /* The engine holds its heap, so it counts itself: it is moved in and out by value. */
+    hn_engine *e = hn_alloc(&heap, HN_TAG_DEVICE, sizeof *e);
+    if (!e)
+        return HN_ERR_MEMORY;
+    e->heap = heap;
+    const hn_device_options device = { .n_threads = options->n_threads, .isa = options->isa };
+    const hn_status status =
+        hn_devices_open(&e->heap, options->devices ? options->devices : "cpu", &device,
+                        &e->n_devices, e->devices);
+    if (status != HN_OK) {
+        hn_engine_free(e);
+        return status;
+    }
+    *out = e;
+    return HN_OK;
+}
+
+void hn_engine_free(hn_engine *e)
+{
+    if (!e)
+        return;
+    hn_devices_close(e->n_devices, e->devices);
+    hn_heap heap = e->heap;
+    hn_free(&heap, e);
+}
+
+void hn_engine_cancel(hn_engine *e)
+{
+    if (e)
+        atomic_store(&e->is_cancelled, true);
+}
+
+void hn_engine_resume(hn_engine *e)
+{
+    if (e)
+        atomic_store(&e->is_cancelled, false);
+}
+
+void hn_engine_on_progress(hn_engine *e, hn_progress_fn *call, void *context)
+{
+    if (!e)
+        return;
+    e->progress = call;
+    e->progress_context = context;
+}
+
+void hn_engine_memory(const hn_engine *e, int64_t *live, int64_t *peak, int64_t *allocations)
+{
+    if (live)
+        *live = e ? atomic_load(&e->heap.live_bytes) : 0;
+    if (peak)
+        *peak = e ? atomic_load(&e->heap.peak_bytes) : 0;
+    if (allocations)
+        *allocations = e ? atomic_load(&e->heap.n_calls) : 0;
+}
+
+void hn_engine_fail_allocation(hn_engine *e, int64_t nth)
+{
+    if (e)
+        atomic_store(&e->heap.fail_at, nth > 0 ? atomic_load(&e->heap.n_calls) + nth : 0);
+}
+
+hn_run_options hn_engine_run_options(hn_engine *e)
+{
+    return (hn_run_options){ .cancel = &e->is_cancelled, .progress = e->progress,
+                             .progress_context = e->progress_context };
+}
+
+static hn_status leaf_memory(const hn_storage *storage, const hn_node *node, size_t bytes,
+                             void **data)
+{
+    HN_REQUIRE(node && node->leaf, HN_ERR_ARGUMENT, "not a leaf of the graph");
+    *data = hn_storage_data(storage, node->leaf);
+    HN_REQUIRE(*data && node->leaf->kind != HN_LEAF_CONSTANT, HN_ERR_ARGUMENT,
+               "%s has no memory here", node->leaf->name);
+    const size_t most = hn_type_bytes(&node->leaf->type);
+    HN_REQUIRE(bytes <= most, HN_ERR_SHAPE, "%s: %zu bytes: expected at most %zu", node->leaf->name,
+               bytes, most);
+    return HN_OK;
+}
+
+hn_status hn_engine_write_leaf(hn_engine *e, hn_storage *storage, const hn_node *leaf,
+                               const void *data, size_t bytes)
+{
+    void *to;
+    HN_REQUIRE(data || !bytes, HN_ERR_ARGUMENT, "no data given");
+    HN_TRY(leaf_memory(storage, leaf, bytes, &to));
+    return e->devices[0]->backend->upload(e->devices[0], to, data, bytes);
+}
+
+hn_status hn_engine_read_leaf(hn_engine *e, hn_storage *storage, const hn_node *leaf, void *to,
+                              size_t bytes)
+{
+    void *from;
+    HN_REQUIRE(to || !bytes, HN_ERR_ARGUMENT, "no memory given");
+    HN_TRY(leaf_memory(storage, leaf, bytes, &from));
+    return e->devices[0]->backend->download(e->devices[0], to, from, bytes);
+}
+
+hn_status hn_engine_read_tensor(const hn_tensor *t, void *to, size_t bytes)
+{
+    hn_type packed = t->type;
+    hn_type_pack(&packed);
+    HN_REQUIRE(to && bytes == hn_type_bytes(&packed), HN_ERR_SHAPE,
+               "room for %zu bytes: expected %zu", bytes, hn_type_bytes(&packed));
+    const hn_tensor out = hn_tensor_at(&packed, to);
+    hn_tensor_copy(&out, t);
+    return HN_OK;
+}

@@ -1,0 +1,53 @@
+/* Element types by name, for hosts that have only floats. */
+#include "engine/engine.h"
+
+#include <string.h>
+
+static hn_status full_type(const char *type, const hn_shape *shape, hn_type *out)
+{
+    hn_dtype dtype = HN_F32;
+    HN_REQUIRE(type && shape, HN_ERR_ARGUMENT, "no type or shape given");
+    HN_TRY(hn_dtype_parse(type, strlen(type), &dtype));
+    return hn_type_make(out, dtype, shape->rank, shape->dim);
+}
+
+hn_status hn_tensor_bytes(const char *type, const hn_shape *shape, size_t *out)
+{
+    hn_type full;
+    HN_REQUIRE(out, HN_ERR_ARGUMENT, "no result given");
+    *out = 0;
+    HN_TRY(full_type(type, shape, &full));
+    *out = hn_type_bytes(&full);
+    return HN_OK;
+}
+
+hn_status hn_tensor_encode(const char *type, const hn_shape *shape, const float *from, void *to)
+{
+    hn_type full;
+    HN_REQUIRE(from && to, HN_ERR_ARGUMENT, "no memory given");
+    HN_TRY(full_type(type, shape, &full));
+    const hn_format *format = hn_dtype_format(full.dtype);
+    if (format) /* rows are whole blocks, so all rows are one run */
+        return hn_format_encode(format, from, hn_count(&full), to, NULL);
+    const hn_tensor out = hn_tensor_at(&full, to);
+    for (int64_t i = 0; i < hn_count(&full); i++)
+        hn_set(&out, i, (double)from[i]);
+    return HN_OK;
+}
+
+hn_status hn_tensor_decode(const char *type, const hn_shape *shape, const void *from, float *to)
+{
+    hn_type full;
+    HN_REQUIRE(from && to, HN_ERR_ARGUMENT, "no memory given");
+    HN_TRY(full_type(type, shape, &full));
+    const hn_format *format = hn_dtype_format(full.dtype);
+    if (format) {
+        format->decode(from, hn_count(&full), to);
+        return HN_OK;
+    }
+    hn_tensor in = hn_tensor_at(&full, NULL);
+    memcpy(&in.data, &from, sizeof from); /* read only */
+    for (int64_t i = 0; i < hn_count(&full); i++)
+        to[i] = (float)hn_get(&in, i);
+    return HN_OK;
+}

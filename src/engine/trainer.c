@@ -1,0 +1,137 @@
+/* The optimiser step, with memory for every leaf. */
+#include "engine/engine.h"
+#include "train/descent.h"
+
+#include <string.h>
+
+struct hn_trainer {
+    hn_engine *engine;
+    hn_descent *descent;
+};
+
+static hn_status read_options(const hn_trainer_options *o, hn_descent_options *out)
+{
+    *out = (hn_descent_options){ .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps,
+                                 .momentum = o->momentum, .decay = o->decay,
+                                 .clip_norm = o->clip_norm, .gclip = o->gclip,
+                                 .stochastic = o->stochastic != 0, .master = o->master != 0,
+                                 .seed = o->seed, .recompute_every = o->recompute_every };
+    if (o->plan)
+        HN_TRY(hn_plan_mode_parse(o->plan, &out->mode));
+    const char *optimizer = o->optimizer ? o->optimizer : "adamw";
+    const char *moments = o->moments ? o->moments : "f32";
+    HN_REQUIRE(!strcmp(optimizer, "adamw") || !strcmp(optimizer, "sgd"), HN_ERR_ARGUMENT,
+               "optimizer '%.40s': expected adamw or sgd", optimizer);
+    HN_REQUIRE(!strcmp(moments, "f32") || !strcmp(moments, "bf16"), HN_ERR_ARGUMENT,
+               "moments '%.40s': expected f32 or bf16", moments);
+    HN_REQUIRE(o->recompute_every >= 0, HN_ERR_ARGUMENT, "recompute_every is negative");
+    out->optimizer = strcmp(optimizer, "sgd") ? HN_ADAMW : HN_SGD;
+    out->moments = strcmp(moments, "bf16") ? HN_F32 : HN_BF16;
+    return HN_OK;
+}
+
+static hn_status make(hn_trainer *t, hn_builder *b, hn_node *loss, int32_t n,
+                      hn_node *const *params, const hn_trainer_options *options)
+{
+    hn_descent_options descent;
+    HN_TRY(read_options(options, &descent));
+    HN_TRY(hn_descent_new(&t->descent, b->g, loss, n, params, b->engine->n_devices,
+                          b->engine->devices, &descent));
+    hn_storage *storage = hn_descent_storage(t->descent);
+    for (int i = 0; i < b->g->n_leaves; i++)
+        HN_TRY(hn_storage_make(storage, b->g->leaves[i]));
+    return HN_OK;
+}
+
+hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t n,
+                         hn_node *const *params, const hn_trainer_options *options)
+{
+    static const hn_trainer_options none = { 0 };
+    HN_REQUIRE(out && b && loss && n > 0 && params, HN_ERR_ARGUMENT,
+               "hn_trainer_new: NULL, or nothing to train");
+    *out = NULL;
+    HN_REQUIRE(!b->is_taken, HN_ERR_ARGUMENT, "a trainer has taken this builder's graph already");
+    HN_TRY(hn_graph_finish(b->g));
+    hn_trainer *t = hn_alloc(&b->engine->heap, HN_TAG_PLAN, sizeof *t);
+    if (!t)
+        return HN_ERR_MEMORY;
+    t->engine = b->engine;
+    b->is_taken = true;
+    const hn_status status = make(t, b, loss, n, params, options ? options : &none);
+    if (status != HN_OK) {
+        hn_trainer_free(t);
+        return status;
+    }
+    *out = t;
+    return HN_OK;
+}
+
+void hn_trainer_free(hn_trainer *t)
+{
+    if (!t)
+        return;
+    hn_descent_free(t->descent);
+    hn_free(&t->engine->heap, t);
+}
+
+hn_status hn_trainer_write(hn_trainer *t, hn_node *leaf, const void *data, size_t bytes)
+{
+    HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    return hn_engine_write_leaf(t->engine, hn_descent_storage(t->descent), leaf, data, bytes);
+}
+
+hn_status hn_trainer_read(hn_trainer *t, hn_node *leaf, void *to, size_t bytes)
+{
+    HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    return hn_engine_read_leaf(t->engine, hn_descent_storage(t->descent), leaf, to, bytes);
+}
+
+hn_status hn_trainer_extent(hn_trainer *t, int32_t extent, int64_t size)
+{
+    HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    return hn_descent_set_extent(t->descent, extent, size);
+}
+
+hn_status hn_trainer_begin(hn_trainer *t)
+{
+    HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    return hn_descent_begin(t->descent);
+}
+
+hn_status hn_trainer_micro(hn_trainer *t)
+{
+    HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    const hn_run_options options = hn_engine_run_options(t->engine);
+    return hn_descent_micro(t->descent, &options);
+}
+
+hn_status hn_trainer_scan(hn_trainer *t)
+{
+    HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    hn_run_options options = hn_engine_run_options(t->engine);
+    options.scan = true;
+    HN_TRY(hn_descent_begin(t->descent));
+    return hn_descent_micro(t->descent, &options);
+}
+
+hn_status hn_trainer_finish(hn_trainer *t, float learning_rate, double *loss, double *grad_norm)
+{
+    HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    hn_descent_result result = { 0 };
+    const hn_status status = hn_descent_finish(t->descent, learning_rate, &result);
+    if (loss)
+        *loss = result.loss;
+    if (grad_norm)
+        *grad_norm = result.grad_norm;
+    return status;
+}
+
+hn_status hn_trainer_gradient(hn_trainer *t, int32_t index, float *to, size_t bytes)
+{
+    HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    hn_descent_result result;
+    HN_TRY(hn_descent_check(t->descent, &result));
+    hn_tensor gradient;
+    HN_TRY(hn_descent_gradient(t->descent, index, &gradient));
+    return hn_engine_read_tensor(&gradient, to, bytes);
+}
