@@ -23,6 +23,10 @@ typedef struct cast_attrs {
     int to; /* an hn_dtype */
 } cast_attrs;
 
+typedef struct shape_attrs {
+    hn_ints shape; /* 0 keeps the input's dimension, one -1 takes what is left */
+} shape_attrs;
+
 typedef struct transpose_attrs {
     int64_t a, b;
 } transpose_attrs;
