@@ -1,0 +1,110 @@
+/* Maps of one, two or three inputs, gated pairs, and their gradients. One line an op: which kernel,
+ * and what its attributes are to the kernel. */
+#include "backend/cpu/strips.h"
+#include "ops/attrs.h"
+
+#define KERNELS (task->cpu->kernels.elemwise)
+
+/* Binds an op whose strips are computed by the statement `body`. */
+#define HN_BIND_STRIPS(name, body)                                                             \
+    static void strip_##name(const hn_cpu_task *task, const hn_strip *s)                       \
+    {                                                                                          \
+        body;                                                                                  \
+    }                                                                                          \
+    static void run_##name(const hn_cpu_task *task, int phase, int64_t begin, int64_t end,     \
+                           int thread)                                                         \
+    {                                                                                          \
+        (void)phase;                                                                           \
+        hn_strips_run(task, begin, end, thread, strip_##name);                                 \
+    }                                                                                          \
+    const hn_cpu_binding hn_cpu_##name = { .op = &hn_op_##name, .supports = hn_strips_support, \
+                                           .units = hn_strips_units, .run = run_##name };
+
+/* Attributes of ops bound here are structs of floats, in the order that kernels want them. */
+#define HN_BIND_MAP(name)                                                                      \
+    HN_BIND_STRIPS(name, KERNELS.name##_f32(s->n, s->in[0], s->out[0], task->call->attrs))
+#define HN_BIND_BINARY(name)                                                                   \
+    HN_BIND_STRIPS(name, KERNELS.name##_f32(s->n, s->in[0], s->step[0], s->in[1], s->step[1],  \
+                                            s->out[0]))
+#define HN_BIND_GRAD(name)                                                                     \
+    HN_BIND_STRIPS(name, KERNELS.name##_f32(s->n, s->in[0], s->in[1], s->out[0],               \
+                                            task->call->attrs))
+
+HN_BIND_MAP(neg)
+HN_BIND_MAP(scale)
+HN_BIND_MAP(abs)
+HN_BIND_MAP(sqr)
+HN_BIND_MAP(sqrt)
+HN_BIND_MAP(rsqrt)
+HN_BIND_MAP(exp)
+HN_BIND_MAP(log)
+HN_BIND_MAP(clamp)
+HN_BIND_MAP(sigmoid)
+HN_BIND_MAP(tanh)
+HN_BIND_MAP(relu)
+HN_BIND_MAP(silu)
+HN_BIND_MAP(softplus)
+HN_BIND_MAP(softcap)
+
+HN_BIND_BINARY(add)
+HN_BIND_BINARY(sub)
+HN_BIND_BINARY(mul)
+HN_BIND_BINARY(div)
+HN_BIND_BINARY(pow)
+HN_BIND_BINARY(min)
+HN_BIND_BINARY(max)
+
+HN_BIND_GRAD(abs_grad)
+HN_BIND_GRAD(sigmoid_grad)
+HN_BIND_GRAD(tanh_grad)
+HN_BIND_GRAD(relu_grad)
+HN_BIND_GRAD(silu_grad)
+HN_BIND_GRAD(softplus_grad)
+HN_BIND_GRAD(softcap_grad)
+HN_BIND_GRAD(clamp_grad)
+
+HN_BIND_STRIPS(where, KERNELS.where_f32(s->n, s->in[0], s->step[0], s->in[1], s->step[1], s->in[2],
+                                        s->step[2], s->out[0]))
+HN_BIND_STRIPS(swiglu, KERNELS.swiglu_f32(s->n, s->in[0], s->in[1], s->out[0]))
+HN_BIND_STRIPS(swiglu_grad, KERNELS.swiglu_grad_f32(s->n, s->in[0], s->in[1], s->in[2], s->out[0],
+                                                    s->out[1]))
+
+static bool is_erf(const hn_cpu_task *task)
+{
+    return ((const gelu_attrs *)task->call->attrs)->form == GELU_ERF;
+}
+
+HN_BIND_STRIPS(gelu, (is_erf(task) ? KERNELS.gelu_erf_f32 : KERNELS.gelu_f32)(s->n, s->in[0],
+                                                                             s->out[0], NULL))
+HN_BIND_STRIPS(gelu_grad,
+               (is_erf(task) ? KERNELS.gelu_erf_grad_f32 : KERNELS.gelu_grad_f32)(
+                   s->n, s->in[0], s->in[1], s->out[0], NULL))
+HN_BIND_STRIPS(geglu, (is_erf(task) ? KERNELS.geglu_erf_f32 : KERNELS.geglu_f32)(
+                          s->n, s->in[0], s->in[1], s->out[0]))
+HN_BIND_STRIPS(geglu_grad,
+               (is_erf(task) ? KERNELS.geglu_erf_grad_f32 : KERNELS.geglu_grad_f32)(
+                   s->n, s->in[0], s->in[1], s->in[2], s->out[0], s->out[1]))
+
+/* ---- cast: any number type to any, through f32 where both are floats ---- */
+
+static bool cast_supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
+{
+    return hn_strips_support(cpu, call, out) && call->in[0]->type.dtype != HN_U8;
+}
+
+static void strip_cast(const hn_cpu_task *task, const hn_strip *s)
+{
+    (void)task;
+    const float *from = s->in[0];
+    for (int64_t i = 0; from != s->out[0] && i < s->n; i++)
+        s->out[0][i] = from[i];
+}
+
+static void run_cast(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread)
+{
+    (void)phase;
+    hn_strips_run(task, begin, end, thread, strip_cast);
+}
+
+const hn_cpu_binding hn_cpu_cast = { .op = &hn_op_cast, .supports = cast_supports,
+                                     .units = hn_strips_units, .run = run_cast };
