@@ -136,7 +136,7 @@ static hn_status submit(hn_device *device, const hn_launch *launch)
                                               ? (char *)launch->scratch + launch->shared_scratch
                                               : NULL,
                                .thread_bytes = launch->thread_scratch };
-    const int n_phases = binding->n_phases ? binding->n_phases : 1;
+    const int n_phases = binding->phases ? binding->phases(&task) : 1;
     for (int phase = 0; phase < n_phases; phase++) {
         phase_job job = { binding, &task, phase };
         const int64_t units = binding->units(&task, phase);

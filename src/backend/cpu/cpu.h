@@ -34,7 +34,7 @@ typedef struct hn_cpu_binding {
      * op's own contract, no scratch, and no demand for contiguous inputs. Must depend on types
      * and shapes only, never on strides: layout must not change the bits. */
     bool (*supports)(const hn_cpu *cpu, const hn_call *call, hn_support *out);
-    int n_phases; /* 0 means 1; there is a barrier between phases */
+    int (*phases)(const hn_cpu_task *task); /* NULL: one; there is a barrier between phases */
     int64_t (*units)(const hn_cpu_task *task, int phase);
     void (*run)(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread);
 } hn_cpu_binding;
