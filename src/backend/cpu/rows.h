@@ -1,0 +1,58 @@
+/* rows.h: ops that work on whole rows (the last dimension), one row a unit, widened to f32. */
+#ifndef HN_BACKEND_CPU_ROWS_H
+#define HN_BACKEND_CPU_ROWS_H
+
+#include "backend/cpu/strips.h"
+
+/* Whether all of these types have kernels: f32, f16, bf16. Absent tensors do. */
+static inline bool hn_rows_are_floats(const hn_tensor *const *t, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (t[i] && t[i]->type.dtype != HN_F32 && t[i]->type.dtype != HN_F16 &&
+            t[i]->type.dtype != HN_BF16)
+            return false;
+    return true;
+}
+
+static inline int64_t hn_row_length(const hn_call *call)
+{
+    return hn_last_dim(&call->in[0]->type);
+}
+
+static inline int64_t hn_row_units(const hn_cpu_task *task, int phase)
+{
+    (void)phase;
+    return hn_rows(&task->call->in[0]->type);
+}
+
+/* Row `row` of a contiguous tensor as f32: in place, or widened into `room`. */
+static inline const float *hn_row_in(const hn_cpu_task *task, const hn_tensor *t, int64_t row,
+                                     float *room)
+{
+    const int64_t n = hn_last_dim(&t->type);
+    const size_t bytes = hn_dtype_bytes(t->type.dtype);
+    return hn_strip_widen(task->cpu, t->type.dtype, (const char *)t->data + (size_t)(row * n) * bytes,
+                          n, room);
+}
+
+/* Where a kernel may write row `row` of an output as f32; hn_row_done rounds it if it is narrow. */
+static inline float *hn_row_out(const hn_tensor *t, int64_t row, float *room)
+{
+    return t && t->type.dtype == HN_F32 ? (float *)t->data + row * hn_last_dim(&t->type) : room;
+}
+
+static inline void hn_row_done(const hn_cpu_task *task, const hn_tensor *t, int64_t row,
+                               const float *from)
+{
+    const int64_t n = hn_last_dim(&t->type);
+    const size_t bytes = hn_dtype_bytes(t->type.dtype);
+    hn_strip_narrow(task->cpu, t->type.dtype, from, n, (char *)t->data + (size_t)(row * n) * bytes);
+}
+
+/* Scratch of `rows` rows of this call's length for each thread. */
+static inline size_t hn_row_scratch(const hn_call *call, int rows)
+{
+    return (size_t)(hn_row_length(call) * rows) * sizeof(float);
+}
+
+#endif
