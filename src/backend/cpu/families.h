@@ -11,6 +11,7 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/rope/rope.h"
 #include "kernels/softmax/softmax.h"
+#include "kernels/xent/xent.h"
 
 typedef struct hn_cpu_families {
     hn_elemwise_kernels elemwise;
@@ -21,6 +22,8 @@ typedef struct hn_cpu_families {
     hn_reduce_kernels reduce;
     hn_optim_kernels optim;
     const hn_gemm_kernels *gemm;
+    const hn_attn_kernels *attn;
+    const hn_xent_kernels *xent;
 } hn_cpu_families;
 
 static inline void hn_cpu_families_init(hn_cpu_families *k, hn_isa isa)
@@ -33,6 +36,8 @@ static inline void hn_cpu_families_init(hn_cpu_families *k, hn_isa isa)
     hn_reduce_kernels_init(&k->reduce, isa);
     hn_optim_kernels_init(&k->optim, isa);
     k->gemm = hn_gemm_kernels_for(isa);
+    k->attn = hn_attn_kernels_for(isa);
+    k->xent = hn_xent_kernels_for(isa);
 }
 
 #endif
