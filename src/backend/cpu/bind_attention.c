@@ -33,8 +33,10 @@ static size_t kernel_bytes(const hn_cpu *cpu, const hn_call *call)
 /* Gradients are f32 in the shape of their input, wherever they go. */
 static size_t unread_bytes(const hn_call *call, int out)
 {
-    if (!is_gradient(call) || out > DV || call->out[out])
+    if (call->out[out])
         return 0;
+    if (!is_gradient(call)) /* lse: the kernel writes it whether or not it is read */
+        return out == 1 ? (size_t)hn_count(&call->in[Q]->type) * sizeof(float) : 0;
     return hn_round_scratch((size_t)hn_count(&call->in[Q + out]->type) * sizeof(float));
 }
 
@@ -103,7 +105,11 @@ static void make_plan(const hn_cpu_task *task, hn_attn_plan *plan)
         return;
     }
     args.o = tensor_rows(call->out[0]);
-    args.lse = tensor_rows(call->out[1]);
+    args.lse = call->out[1]
+                   ? tensor_rows(call->out[1])
+                   : (hn_attn_rows){ task->shared + spans_bytes(call) +
+                                         kernel_bytes(task->cpu, call),
+                                     q->dim[1], 1 };
     hn_attn_plan_forward(plan, &args, task->cpu->device.n_threads);
 }
 
