@@ -172,7 +172,7 @@ static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, i
     const hn_gemv_kernels *lanes = plan->kernels->lanes;
     const bool along_k =
         hn_elem_block(b->type) > 1 ? b->k_stride == 0 : b->k_stride == hn_elem_bytes(b->type);
-    const bool plain = !b->is_panel16 && along_k && lanes->plain[b->type];
+    const bool plain = !b->is_panel16 && along_k;
     if ((!plain && !b->is_panel16) || x->c_col_stride != 4 || j % 16)
         return j;
     const int64_t m = x->m, height = HN_GEMV_ROWS;
@@ -187,7 +187,7 @@ static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, i
                 (int)least(m - i, height), (int)groups, deep, s->a + i * deep, w,
                 plain ? b->outer_stride : 16 * row_bytes,
                 (float *)(void *)((char *)x->c + i * x->c_row_stride + 4 * j),
-                x->c_row_stride / 4, x->accumulate || k0 > 0);
+                x->c_row_stride / 4, x->accumulate || k0 > 0, s->room);
     }
     return j;
 }

@@ -72,7 +72,8 @@ static void tile(int64_t k, const float *a, const float *b, int64_t ldb, float *
         return;
         ROWS(1)
         ROWS(2)
-        ROWS(3) ROWS(4)
+        ROWS(3)
+        ROWS(4)
 #if !defined(HN_LEVEL_ref)
             ROWS(5) ROWS(6)
 #endif

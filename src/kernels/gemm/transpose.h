@@ -33,6 +33,37 @@ HN_INLINE void transpose4(const char *src, int64_t stride, f32x16 out[4])
     out[2] = _mm512_shuffle_ps(AB, CD, 0x44);
     out[3] = _mm512_shuffle_ps(AB, CD, 0xee);
 }
+
+/* Sixteen by sixteen, all in registers: 64 shuffles. */
+HN_INLINE void transpose16(const char *src, int64_t stride, f32x16 out[16])
+{
+    __m512 r[16], t[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++)
+        r[i] = _mm512_loadu_ps((const float *)(const void *)(src + i * stride));
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i += 4) {
+        const __m512 ab = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        const __m512 AB = _mm512_unpackhi_ps(r[i], r[i + 1]);
+        const __m512 cd = _mm512_unpacklo_ps(r[i + 2], r[i + 3]);
+        const __m512 CD = _mm512_unpackhi_ps(r[i + 2], r[i + 3]);
+        t[i] = _mm512_shuffle_ps(ab, cd, 0x44); /* column 4q of rows i..i+3 in quarter q */
+        t[i + 1] = _mm512_shuffle_ps(ab, cd, 0xee);
+        t[i + 2] = _mm512_shuffle_ps(AB, CD, 0x44);
+        t[i + 3] = _mm512_shuffle_ps(AB, CD, 0xee);
+    }
+#pragma GCC unroll 16
+    for (int c = 0; c < 4; c++) {
+        const __m512 even = _mm512_shuffle_f32x4(t[c], t[4 + c], 0x88);
+        const __m512 odd = _mm512_shuffle_f32x4(t[c], t[4 + c], 0xdd);
+        const __m512 EVEN = _mm512_shuffle_f32x4(t[8 + c], t[12 + c], 0x88);
+        const __m512 ODD = _mm512_shuffle_f32x4(t[8 + c], t[12 + c], 0xdd);
+        out[c] = _mm512_shuffle_f32x4(even, EVEN, 0x88);
+        out[4 + c] = _mm512_shuffle_f32x4(odd, ODD, 0x88);
+        out[8 + c] = _mm512_shuffle_f32x4(even, EVEN, 0xdd);
+        out[12 + c] = _mm512_shuffle_f32x4(odd, ODD, 0xdd);
+    }
+}
 #elif defined(HN_LEVEL_avx2)
 HN_INLINE void transpose4x8(const char *p, int64_t stride, __m256 out[4])
 {
@@ -66,6 +97,19 @@ HN_INLINE void transpose4(const char *src, int64_t stride, f32x16 out[4])
             memcpy(&v[i][row], src + row * stride + 4 * i, sizeof(float));
     for (int i = 0; i < 4; i++)
         out[i] = f_load(v[i]);
+}
+#endif
+
+#if !defined(HN_LEVEL_avx512)
+/* A cache line of each row is taken whole: rows may all fall into one set of the first-level
+ * cache, and would not be there for a second piece. */
+HN_INLINE void transpose16(const char *src, int64_t stride, f32x16 out[16])
+{
+    float lines[16][16];
+    for (int row = 0; row < 16; row++)
+        f_store(lines[row], f_load((const float *)(const void *)(src + row * stride)));
+    for (int part = 0; part < 16; part += 4)
+        transpose4((const char *)(lines[0] + part), sizeof lines[0], out + part);
 }
 #endif
 

@@ -19,18 +19,19 @@
 
 #include <stdbool.h>
 
-enum { HN_GEMV_ROWS = 8, HN_GEMV_GROUPS = 4 };
+enum { HN_GEMV_ROWS = 8, HN_GEMV_GROUPS = 4, HN_GEMV_ROOM = 16 * 272 };
 
 /* y[row * ldy + 16 * group + lane] for `groups` (1, 2 or 4) times sixteen outputs.
  *   x        [k][rows], packed
  *   w        where the first output's weights begin; k is whole blocks
+ *   room     HN_GEMV_ROOM floats
  *   stride   bytes: plain, from an output row to the next; panel16, from a panel to the next */
 #define HN_PARAMS_gemv                                                                         \
     int rows, int groups, int64_t k, const float *x, const void *w, int64_t stride, float *y,  \
-        int64_t ldy, bool accumulate
+        int64_t ldy, bool accumulate, float *room
 
 typedef struct hn_gemv_kernels {
-    void (*plain[HN_N_ELEMS])(HN_PARAMS_gemv); /* NULL where there is none: gemm packs */
+    void (*plain[HN_N_ELEMS])(HN_PARAMS_gemv);
     void (*panel[HN_N_ELEMS])(HN_PARAMS_gemv);
 } hn_gemv_kernels;
 

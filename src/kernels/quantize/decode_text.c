@@ -1,16 +1,10 @@
-/* The decoders of decode.h. Plain loops of constant length: the compiler turns each into the
- * level's vectors, and no multiply-add is contracted, so every level rounds alike. */
+/* The decoders of decode.h. No multiply-add is contracted: every level rounds alike. */
 #include "kernels/quantize/decode.h"
+#include "kernels/quantize/lanes.h"
 
 #include "base/half.h"
 
 #include <string.h>
-
-#if defined(HN_LEVEL_avx2) || defined(HN_LEVEL_avx512)
-#include <immintrin.h>
-#elif defined(HN_LEVEL_neon)
-#include <arm_neon.h>
-#endif
 
 static inline float half_at(const uint8_t *x)
 {
@@ -23,23 +17,7 @@ static inline float half_at(const uint8_t *x)
 #endif
 }
 
-static inline void halves_at(const uint8_t *x, float y[16])
-{
-#if defined(HN_LEVEL_avx512)
-    _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)x)));
-#elif defined(HN_LEVEL_avx2)
-    for (int i = 0; i < 16; i += 8)
-        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(
-                                    (const __m128i *)(const void *)(x + 2 * i))));
-#elif defined(HN_LEVEL_neon)
-    for (int i = 0; i < 16; i += 4)
-        vst1q_f32(y + i,
-                  vcvt_f32_f16(vreinterpret_f16_u16(vreinterpret_u16_u8(vld1_u8(x + 2 * i)))));
-#else
-    for (int i = 0; i < 16; i++)
-        y[i] = half_at(x + 2 * i);
-#endif
-}
+static inline void halves_at(const uint8_t *x, float y[16]) { f_store(y, halves_f16(x)); }
 
 static void row_f32(int64_t n, const void *x, float *y) { memcpy(y, x, (size_t)n * sizeof *y); }
 
@@ -56,7 +34,10 @@ static void row_f16(int64_t n, const void *x, float *y)
 static void row_bf16(int64_t n, const void *x, float *y)
 {
     const uint8_t *bytes = x;
-    for (int64_t i = 0; i < n; i++) {
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        f_store(y + i, f_from_bf16(h_load((const uint16_t *)(const void *)(bytes + 2 * i))));
+    for (; i < n; i++) {
         uint16_t h;
         memcpy(&h, bytes + 2 * i, sizeof h);
         const uint32_t bits = (uint32_t)h << 16;
@@ -68,11 +49,9 @@ static void row_q8_0(int64_t n, const void *x, float *y)
 {
     const uint8_t *block = x;
     for (int64_t i = 0; i < n; i += 32, block += 34) {
-        const float d = half_at(block);
-        int8_t q[32];
-        memcpy(q, block + 2, sizeof q);
-        for (int j = 0; j < 32; j++)
-            y[i + j] = (float)q[j] * d;
+        const f32x16 d = f_set1(half_at(block));
+        f_store(y + i, f_mul(i_to_f(bytes_i8(block + 2)), d));
+        f_store(y + i + 16, f_mul(i_to_f(bytes_i8(block + 18)), d));
     }
 }
 
@@ -80,13 +59,10 @@ static void row_q4_0(int64_t n, const void *x, float *y)
 {
     const uint8_t *block = x;
     for (int64_t i = 0; i < n; i += 32, block += 18) {
-        const float d = half_at(block);
-        uint8_t q[16];
-        memcpy(q, block + 2, sizeof q);
-        for (int j = 0; j < 16; j++)
-            y[i + j] = (float)((q[j] & 15) - 8) * d;
-        for (int j = 0; j < 16; j++)
-            y[i + 16 + j] = (float)((q[j] >> 4) - 8) * d;
+        const f32x16 d = f_set1(half_at(block));
+        const i32x16 q = bytes_u8(block + 2);
+        f_store(y + i, f_mul(nibble(q, -8), d));
+        f_store(y + i + 16, f_mul(nibble(i_shr(q, 4), -8), d));
     }
 }
 
@@ -108,15 +84,16 @@ static void row_q4_k(int64_t n, const void *x, float *y)
         const float d = half_at(block), dmin = half_at(block + 2);
         const uint8_t *s = block + 4;
         for (int j = 0; j < 8; j += 2) {
-            const float d0 = d * (float)k_scale(s, j), m0 = dmin * (float)k_min(s, j);
-            const float d1 = d * (float)k_scale(s, j + 1), m1 = dmin * (float)k_min(s, j + 1);
-            uint8_t q[32];
-            memcpy(q, block + 16 + 16 * j, sizeof q);
+            const f32x16 d0 = f_set1(d * (float)k_scale(s, j));
+            const f32x16 m0 = f_set1(dmin * (float)k_min(s, j));
+            const f32x16 d1 = f_set1(d * (float)k_scale(s, j + 1));
+            const f32x16 m1 = f_set1(dmin * (float)k_min(s, j + 1));
             float *to = y + i + 32 * j;
-            for (int l = 0; l < 32; l++)
-                to[l] = d0 * (float)(q[l] & 15) - m0;
-            for (int l = 0; l < 32; l++)
-                to[32 + l] = d1 * (float)(q[l] >> 4) - m1;
+            for (int l = 0; l < 32; l += 16) {
+                const i32x16 q = bytes_u8(block + 16 + 16 * j + l);
+                f_store(to + l, f_sub(f_mul(d0, nibble(q, 0)), m0));
+                f_store(to + 32 + l, f_sub(f_mul(d1, nibble(i_shr(q, 4), 0)), m1));
+            }
         }
     }
 }
@@ -128,21 +105,17 @@ static void row_q6_k(int64_t n, const void *x, float *y)
         const float d = half_at(block + 208);
         for (int h = 0; h < 2; h++)
             for (int is = 0; is < 2; is++) {
-                uint8_t a[16], b[16], top[16];
-                memcpy(a, block + 64 * h + 16 * is, 16);
-                memcpy(b, block + 64 * h + 32 + 16 * is, 16);
-                memcpy(top, block + 128 + 32 * h + 16 * is, 16);
-                float *to = y + i + 128 * h + 16 * is, s[4];
+                const i32x16 a = bytes_u8(block + 64 * h + 16 * is);
+                const i32x16 b = bytes_u8(block + 64 * h + 32 + 16 * is);
+                const i32x16 top = bytes_u8(block + 128 + 32 * h + 16 * is);
+                float *to = y + i + 128 * h + 16 * is;
+                f32x16 scale[4];
                 for (int g = 0; g < 4; g++)
-                    s[g] = d * (float)(int8_t)block[192 + 8 * h + is + 2 * g];
-                for (int l = 0; l < 16; l++)
-                    to[l] = s[0] * (float)(((a[l] & 15) | (top[l] & 3) << 4) - 32);
-                for (int l = 0; l < 16; l++)
-                    to[32 + l] = s[1] * (float)(((b[l] & 15) | (top[l] >> 2 & 3) << 4) - 32);
-                for (int l = 0; l < 16; l++)
-                    to[64 + l] = s[2] * (float)(((a[l] >> 4) | (top[l] >> 4 & 3) << 4) - 32);
-                for (int l = 0; l < 16; l++)
-                    to[96 + l] = s[3] * (float)(((b[l] >> 4) | (top[l] >> 6) << 4) - 32);
+                    scale[g] = f_set1(d * (float)(int8_t)block[192 + 8 * h + is + 2 * g]);
+                f_store(to, f_mul(scale[0], six_bits(a, top, 0)));
+                f_store(to + 32, f_mul(scale[1], six_bits(b, top, 1)));
+                f_store(to + 64, f_mul(scale[2], six_bits(a, top, 2)));
+                f_store(to + 96, f_mul(scale[3], six_bits(b, top, 3)));
             }
     }
 }
@@ -172,15 +145,9 @@ static void panel_q8_0(int64_t n, const void *x, float *y, int64_t ld)
 {
     const uint8_t *block = x;
     for (int64_t p = 0; p < n; p += 32, block += 16 * 34) {
-        float d[16];
-        halves_at(block, d);
-        for (int j = 0; j < 32; j++) {
-            int8_t q[16];
-            memcpy(q, block + 32 + 16 * j, 16);
-            float *to = y + (p + j) * ld;
-            for (int l = 0; l < 16; l++)
-                to[l] = (float)q[l] * d[l];
-        }
+        const f32x16 d = halves_f16(block);
+        for (int j = 0; j < 32; j++)
+            f_store(y + (p + j) * ld, f_mul(i_to_f(bytes_i8(block + 32 + 16 * j)), d));
     }
 }
 
@@ -188,90 +155,53 @@ static void panel_q4_0(int64_t n, const void *x, float *y, int64_t ld)
 {
     const uint8_t *block = x;
     for (int64_t p = 0; p < n; p += 32, block += 16 * 18) {
-        float d[16];
-        halves_at(block, d);
+        const f32x16 d = halves_f16(block);
         for (int j = 0; j < 16; j++) {
-            uint8_t q[16];
-            memcpy(q, block + 32 + 16 * j, 16);
-            float *low = y + (p + j) * ld, *high = low + 16 * ld;
-            for (int l = 0; l < 16; l++)
-                low[l] = (float)((q[l] & 15) - 8) * d[l];
-            for (int l = 0; l < 16; l++)
-                high[l] = (float)((q[l] >> 4) - 8) * d[l];
+            const i32x16 q = bytes_u8(block + 32 + 16 * j);
+            f_store(y + (p + j) * ld, f_mul(nibble(q, -8), d));
+            f_store(y + (p + 16 + j) * ld, f_mul(nibble(i_shr(q, 4), -8), d));
         }
-    }
-}
-
-/* d * scale and dmin * minimum of sub-block j for sixteen rows; s is twelve bytes of each. */
-static inline void k_scales16(const uint8_t *s, int j, const float d[16], const float dmin[16],
-                              float scale[16], float least[16])
-{
-    uint8_t low[16], high[16], top[16];
-    memcpy(low, s + 16 * (j < 4 ? j : j + 4), 16);
-    memcpy(high, s + 16 * (j < 4 ? j + 4 : j), 16);
-    memcpy(top, s + 16 * (j < 4 ? j : j - 4), 16);
-    for (int l = 0; l < 16; l++) {
-        const int sc = j < 4 ? low[l] & 63 : (low[l] & 15) | (top[l] >> 6) << 4;
-        const int mn = j < 4 ? high[l] & 63 : (low[l] >> 4) | (high[l] >> 6) << 4;
-        scale[l] = d[l] * (float)sc;
-        least[l] = dmin[l] * (float)mn;
     }
 }
 
 static void panel_q4_k(int64_t n, const void *x, float *y, int64_t ld)
 {
     const uint8_t *block = x;
-    for (int64_t p = 0; p < n; p += 256, block += 16 * 144) {
-        float d[16], dmin[16], d0[16], d1[16], m0[16], m1[16];
-        halves_at(block, d);
-        halves_at(block + 32, dmin);
+    for (int64_t p = 0; p < n; p += 256, block += 16 * 144)
         for (int j = 0; j < 8; j += 2) {
-            k_scales16(block + 64, j, d, dmin, d0, m0);
-            k_scales16(block + 64, j + 1, d, dmin, d1, m1);
+            f32x16 d0, m0, d1, m1;
+            k_scales(block, j, &d0, &m0);
+            k_scales(block, j + 1, &d1, &m1);
             for (int i = 0; i < 32; i++) {
-                uint8_t q[16];
-                memcpy(q, block + 256 + 16 * (16 * j + i), 16);
-                float *low = y + (p + 32 * j + i) * ld, *high = low + 32 * ld;
-                for (int l = 0; l < 16; l++)
-                    low[l] = d0[l] * (float)(q[l] & 15) - m0[l];
-                for (int l = 0; l < 16; l++)
-                    high[l] = d1[l] * (float)(q[l] >> 4) - m1[l];
+                const i32x16 q = bytes_u8(block + 256 + 16 * (16 * j + i));
+                float *to = y + (p + 32 * j + i) * ld;
+                f_store(to, f_sub(f_mul(d0, nibble(q, 0)), m0));
+                f_store(to + 32 * ld, f_sub(f_mul(d1, nibble(i_shr(q, 4), 0)), m1));
             }
         }
-    }
 }
 
 static void panel_q6_k(int64_t n, const void *x, float *y, int64_t ld)
 {
     const uint8_t *block = x;
-    for (int64_t p = 0; p < n; p += 256, block += 16 * 210) {
-        float d[16], s[4][16];
-        halves_at(block + 16 * 208, d);
+    for (int64_t p = 0; p < n; p += 256, block += 16 * 210)
         for (int part = 0; part < 4; part++) { /* half and group of sixteen */
             const int h = part >> 1, is = part & 1;
+            const f32x16 d = halves_f16(block + 16 * 208);
+            f32x16 scale[4];
             for (int g = 0; g < 4; g++)
-                for (int l = 0; l < 16; l++)
-                    s[g][l] = d[l] * (float)(int8_t)block[16 * (192 + 8 * h + is + 2 * g) + l];
+                scale[g] = f_mul(d, i_to_f(bytes_i8(block + 16 * (192 + 8 * h + is + 2 * g))));
             for (int i = 0; i < 16; i++) {
-                uint8_t a[16], b[16], top[16];
-                memcpy(a, block + 16 * (64 * h + 16 * is + i), 16);
-                memcpy(b, block + 16 * (64 * h + 32 + 16 * is + i), 16);
-                memcpy(top, block + 16 * (128 + 32 * h + 16 * is + i), 16);
+                const i32x16 a = bytes_u8(block + 16 * (64 * h + 16 * is + i));
+                const i32x16 b = bytes_u8(block + 16 * (64 * h + 32 + 16 * is + i));
+                const i32x16 top = bytes_u8(block + 16 * (128 + 32 * h + 16 * is + i));
                 float *to = y + (p + 128 * h + 16 * is + i) * ld;
-                for (int l = 0; l < 16; l++)
-                    to[l] = s[0][l] * (float)(((a[l] & 15) | (top[l] & 3) << 4) - 32);
-                for (int l = 0; l < 16; l++)
-                    to[32 * ld + l] =
-                        s[1][l] * (float)(((b[l] & 15) | (top[l] >> 2 & 3) << 4) - 32);
-                for (int l = 0; l < 16; l++)
-                    to[64 * ld + l] =
-                        s[2][l] * (float)(((a[l] >> 4) | (top[l] >> 4 & 3) << 4) - 32);
-                for (int l = 0; l < 16; l++)
-                    to[96 * ld + l] =
-                        s[3][l] * (float)(((b[l] >> 4) | (top[l] >> 6) << 4) - 32);
+                f_store(to, f_mul(scale[0], six_bits(a, top, 0)));
+                f_store(to + 32 * ld, f_mul(scale[1], six_bits(b, top, 1)));
+                f_store(to + 64 * ld, f_mul(scale[2], six_bits(a, top, 2)));
+                f_store(to + 96 * ld, f_mul(scale[3], six_bits(b, top, 3)));
             }
         }
-    }
 }
 
 const hn_decode_kernels HN_KERNEL_NAME(decode_kernels) = {

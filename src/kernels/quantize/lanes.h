@@ -1,6 +1,6 @@
 /* lanes.h: sixteen bytes to sixteen 32-bit lanes, and a table of sixteen floats. */
-#ifndef HN_KERNELS_GEMV_LANES_H
-#define HN_KERNELS_GEMV_LANES_H
+#ifndef HN_KERNELS_QUANTIZE_LANES_H
+#define HN_KERNELS_QUANTIZE_LANES_H
 
 #include "kernels/simd/f32x16.h"
 
@@ -65,6 +65,36 @@ HN_INLINE f32x16 halves_f16(const uint8_t *p)
     uint16_t h[16];
     memcpy(h, p, sizeof h);
     return f_from_f16(h_load(h));
+}
+
+/* Six-bit scale and minimum of sub-block j, times d and dmin, for sixteen rows. */
+HN_INLINE void k_scales(const uint8_t *block, int j, f32x16 *scale, f32x16 *minimum)
+{
+    const uint8_t *s = block + 64;
+    const f32x16 d = halves_f16(block), dmin = halves_f16(block + 32);
+    i32x16 sc, mn;
+    if (j < 4) {
+        sc = i_and(bytes_u8(s + 16 * j), i_set1(63));
+        mn = i_and(bytes_u8(s + 16 * (j + 4)), i_set1(63));
+    } else {
+        const i32x16 both = bytes_u8(s + 16 * (j + 4));
+        sc = i_or(i_and(both, i_set1(15)), i_shl(i_shr(bytes_u8(s + 16 * (j - 4)), 6), 4));
+        mn = i_or(i_shr(both, 4), i_shl(i_shr(bytes_u8(s + 16 * j), 6), 4));
+    }
+    *scale = f_mul(d, i_to_f(sc));
+    *minimum = f_mul(dmin, i_to_f(mn));
+}
+
+/* A 6-bit value of Q6_K less 32: the low four bits of `low` (or its high four) and two of
+ * `top`. */
+HN_INLINE f32x16 six_bits(i32x16 low, i32x16 top, int quarter)
+{
+    const i32x16 four = quarter < 2 ? i_and(low, i_set1(15)) : i_shr(low, 4);
+    const i32x16 two = quarter == 0   ? top
+                       : quarter == 1 ? i_shr(top, 2)
+                       : quarter == 2 ? i_shr(top, 4)
+                                      : i_shr(top, 6);
+    return i_to_f(i_sub(i_or(four, i_shl(i_and(two, i_set1(3)), 4)), i_set1(32)));
 }
 
 #endif
