@@ -2,8 +2,6 @@
  * of each row; the sum, row after row; then dx, which may take the memory that the sum has read. */
 #include "backend/cpu/rows.h"
 
-#include <string.h>
-
 static float eps_of(const hn_cpu_task *task)
 {
     return *(const float *)task->call->attrs; /* the only attribute of every norm */
@@ -75,24 +73,20 @@ static int64_t grad_units(const hn_cpu_task *task, int phase)
 {
     if (phase != DX && !task->call->out[1])
         return 0;
-    return phase == SUM ? 1 : hn_row_units(task, phase);
+    return phase == SUM ? hn_column_units(hn_row_length(task->call)) : hn_row_units(task, phase);
 }
 
-static void sum_gains(const hn_cpu_task *task, float *room)
+/* Columns [at, at + n) of the sum: every column is a chain of its own. */
+static void sum_gains(const hn_cpu_task *task, int64_t at, int64_t n, float *room)
 {
     const hn_call *call = task->call;
-    const int64_t n = hn_row_length(call), rows = hn_rows(&call->in[X]->type);
+    const int64_t rows = hn_rows(&call->in[X]->type);
     const float *stats = (const float *)(void *)task->shared;
-    float *sum = call->out[1]->data;
-    const size_t bytes = (size_t)n * sizeof(float);
-    if (!call->in[ACC])
-        memset(sum, 0, bytes);
-    else if (call->in[ACC]->data != sum)
-        memcpy(sum, call->in[ACC]->data, bytes);
+    float *sum = hn_column_start(call->out[1], call->in[ACC], at, n);
     for (int64_t row = 0; row < rows; row++)
         task->cpu->kernels.norm.rms_norm_gain_grad_f32(
-            1, n, hn_row_in(task, call->in[X], row, room),
-            hn_row_in(task, call->in[DY], row, room + n), stats + row, sum);
+            1, n, hn_columns_in(task, call->in[X], row, at, n, room),
+            hn_columns_in(task, call->in[DY], row, at, n, room + n), stats + row, sum);
 }
 
 static void rms_norm_grad_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end,
@@ -103,7 +97,8 @@ static void rms_norm_grad_run(const hn_cpu_task *task, int phase, int64_t begin,
     float *room = hn_cpu_scratch(task, thread), *stats = (float *)(void *)task->shared;
     const hn_norm_kernels *k = &task->cpu->kernels.norm;
     if (phase == SUM) {
-        sum_gains(task, room);
+        for (int64_t at = begin * HN_COLUMNS; at < n && at < end * HN_COLUMNS; at += HN_COLUMNS)
+            sum_gains(task, at, n - at < HN_COLUMNS ? n - at : HN_COLUMNS, room);
         return;
     }
     for (int64_t row = begin; row < end; row++) {

@@ -4,6 +4,8 @@
 
 #include "backend/cpu/strips.h"
 
+#include <string.h>
+
 /* Whether all of these types have kernels: f32, f16, bf16. Absent tensors do. */
 static inline bool hn_rows_are_floats(const hn_tensor *const *t, int n)
 {
@@ -53,6 +55,36 @@ static inline void hn_row_done(const hn_cpu_task *task, const hn_tensor *t, int6
 static inline size_t hn_row_scratch(const hn_call *call, int rows)
 {
     return (size_t)(hn_row_length(call) * rows) * sizeof(float);
+}
+
+/* Sums over rows are cut into blocks of columns: every column is a chain of its own. */
+enum { HN_COLUMNS = 256 };
+
+static inline int64_t hn_column_units(int64_t n)
+{
+    return (n + HN_COLUMNS - 1) / HN_COLUMNS;
+}
+
+/* Columns [at, at + n) of row `row` as f32. */
+static inline const float *hn_columns_in(const hn_cpu_task *task, const hn_tensor *t, int64_t row,
+                                         int64_t at, int64_t n, float *room)
+{
+    const size_t bytes = hn_dtype_bytes(t->type.dtype);
+    const int64_t first = row * hn_last_dim(&t->type) + at;
+    return hn_strip_widen(task->cpu, t->type.dtype, (const char *)t->data + (size_t)first * bytes, n,
+                          room);
+}
+
+/* Columns [at, at + n) of a sum before its first row: zero, or where `acc` left off. */
+static inline float *hn_column_start(const hn_tensor *sum, const hn_tensor *acc, int64_t at,
+                                     int64_t n)
+{
+    float *to = (float *)sum->data + at;
+    if (!acc)
+        memset(to, 0, (size_t)n * sizeof(float));
+    else if (acc->data != sum->data)
+        memcpy(to, (const float *)acc->data + at, (size_t)n * sizeof(float));
+    return to;
 }
 
 #endif
