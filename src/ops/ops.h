@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+typedef struct hn_rope_spec hn_rope_spec; /* ops/rope_table.h */
+
 #define HN_OP(op, ...) extern const hn_op hn_op_##op;
 #include "ops/ops.def"
 #undef HN_OP
