@@ -1,0 +1,92 @@
+/* cross_entropy: the loss of next-token prediction, fused with the output projection so that logits
+ * never exist as a whole. Formulas: cross_entropy.h. Without `count` it is the sum over rows. Rows
+ * without a label have nll 0 and lse 0: nobody needs to compute them. */
+#include "ops/cross_entropy.h"
+#include "ops/ops.h"
+
+static const hn_attr attrs[] = HN_CROSS_ENTROPY_ATTRS;
+
+enum { X, W, LABELS, WEIGHTS, COUNT, ACC };
+enum { LOSS, LSE, NLL };
+
+static hn_status infer(const hn_call *call, hn_type *out)
+{
+    HN_TRY(hn_cross_entropy_expect(call));
+    if (call->in[ACC]) {
+        HN_TRY(hn_expect_dtype(call, ACC, HN_F32));
+        HN_TRY(hn_expect_rank(call, ACC, 0));
+    }
+    out[LOSS] = (hn_type){ .dtype = HN_F32 };
+    HN_TRY(hn_type_make(&out[LSE], HN_F32, 1, call->in[X]->type.dim));
+    return hn_type_make(&out[NLL], HN_F32, 1, call->in[X]->type.dim);
+}
+
+static void forward(const hn_call *call)
+{
+    const hn_cross_entropy_attrs *at = call->attrs;
+    const int64_t n_rows = call->in[X]->type.dim[0], n_words = call->in[W]->type.dim[0];
+    hn_loss_start(call, ACC);
+    for (int64_t t = 0; t < n_rows; t++) {
+        const int64_t label = hn_get_int(call->in[LABELS], t);
+        double most = -INFINITY, sum = 0, lse = 0, nll = 0, bend;
+        for (int64_t v = 0; label != at->ignore && v < n_words; v++) {
+            const double z = hn_cross_entropy_logit(call, t, v, &bend);
+            if (z > most) {
+                sum *= hn_math_exp(most - z);
+                most = z;
+            }
+            sum += hn_math_exp(z - most);
+        }
+        if (label != at->ignore) {
+            lse = most + hn_math_log(sum);
+            nll = lse - hn_cross_entropy_logit(call, t, label, &bend);
+            hn_loss_add(call, nll * hn_loss_factor(call, WEIGHTS, t, COUNT, 1));
+        }
+        if (call->out[LSE])
+            hn_set(call->out[LSE], t, lse);
+        if (call->out[NLL])
+            hn_set(call->out[NLL], t, nll);
+    }
+}
+
+static double flops(const hn_call *call)
+{
+    return 2.0 * (double)hn_count(&call->in[X]->type) * (double)call->in[W]->type.dim[0];
+}
+
+static void backward(hn_grad *d)
+{
+    if (d->wants[X] || d->wants[W]) {
+        hn_node *dx = HN_APPLY(d->g, &hn_op_cross_entropy_grad, d->attrs, d->in[X], d->in[W],
+                               d->in[LABELS], d->in[WEIGHTS], d->in[COUNT], d->out[LSE],
+                               d->dout[LOSS]);
+        d->din[X] = dx;
+        d->din[W] = hn_output(dx, 1);
+    }
+    if (d->wants[ACC])
+        d->din[ACC] = d->dout[LOSS];
+}
+
+static const char *const cases[] = {
+    "f32[1,1] f32[1,1] i32[1]{0:1}", "f32[5,7] f32[11,7] i32[5]{-1:11} - - - ignore=-1",
+    "f32[4,9] f32[6,9] i32[4]{0:6} f32[4] f32[]{3:5} f32[] softcap=3 logit_scale=0.5",
+    "f32[3,64] q4_0[20,64] i32[3]{-1:20} f32[3] i32[1]{2:9} f32[] ignore=-1",
+    "f32[2,256] q6_k[5,256] i32[2]{0:5} - i32[]{1:4} - logit_scale=0.125",
+    "bf16[4,32] bf16[19,32] i32[4]{0:19} - f32[1]{4:5} f32[] logit_scale=0.25", NULL };
+/* clang-format off */
+const hn_op hn_op_cross_entropy = {
+    .name = "cross_entropy",
+    .summary = "loss = acc + sum of weights * (lse(x w^T) - logit of the label) / count",
+    .inputs = "x w labels! weights?! count?! acc?", .outputs = "loss lse! nll!", .attrs = attrs,
+    .attrs_size = sizeof(hn_cross_entropy_attrs), .infer = infer, .forward = forward,
+    .backward = backward, .check = hn_cross_entropy_check, .flops = flops,
+    .acc = { { HN_INPUT(ACC), LOSS } }, .cases = cases, .tolerance = 4e-6,
+};
+/* clang-format on */
+hn_node *hn_cross_entropy(hn_graph *g, hn_node *x, hn_node *w, hn_node *labels, hn_node *weights,
+                          hn_node *count, hn_node *acc, int64_t ignore, float softcap,
+                          float logit_scale)
+{
+    const hn_cross_entropy_attrs own = { ignore, softcap, logit_scale };
+    return HN_APPLY(g, &hn_op_cross_entropy, &own, x, w, labels, weights, count, acc);
+}
