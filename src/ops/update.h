@@ -1,0 +1,87 @@
+/* update.h: what the optimisers' meaning and their kernels share: attributes, the factors of one
+ * step, and the keys of stochastic rounding. Inputs `hyper` = { learning rate, step from 1 } and
+ * `clip`, the factor of global clipping, belong to the step.
+ *
+ *     g' = g * clip, then clamped to -gclip .. gclip where gclip > 0
+ *     adamw   m += (1 - beta1) * (g' - m)          v += (1 - beta2) * (g'^2 - v)
+ *             w = w * keep - rate * m / (sqrt(v) * root + eps)
+ *             rate = lr / (1 - beta1^step), root = 1 / sqrt(1 - beta2^step), keep = 1 - lr * decay
+ *     sgd     u = momentum * m + g', kept as m     w = w * keep - lr * u
+ *             nesterov: momentum * u + g' in place of u
+ *
+ * Stochastic rounding adds sixteen random bits below the kept ones, then cuts. For element i of a
+ * parameter the weight takes the low half of key 0's word i, m the high half; v the low half of key
+ * 1's. */
+#ifndef HN_OPS_UPDATE_H
+#define HN_OPS_UPDATE_H
+
+#include "base/mathfn.h"
+#include "base/rng.h"
+#include "graph/op.h"
+
+#include <math.h>
+
+typedef struct hn_adamw_attrs {
+    float beta1, beta2, eps, decay, gclip;
+    bool stochastic;
+    int64_t seed, key;
+} hn_adamw_attrs;
+
+typedef struct hn_sgd_attrs {
+    float momentum;
+    bool nesterov;
+    float decay, gclip;
+} hn_sgd_attrs;
+
+typedef struct hn_update {
+    double clip, rate, root, keep;
+    hn_rng_key key[2];
+} hn_update;
+
+static inline hn_update hn_adamw_update(const hn_adamw_attrs *at, double lr, double step,
+                                        double clip)
+{
+    hn_update s = { .clip = clip,
+                    .rate = lr / (1 - hn_math_pow((double)at->beta1, step)),
+                    .root = 1 / sqrt(1 - hn_math_pow((double)at->beta2, step)),
+                    .keep = 1 - lr * (double)at->decay };
+    hn_rng_key key = hn_rng_fold(hn_rng_seed((uint64_t)at->seed), (uint64_t)step);
+    key = hn_rng_fold(key, (uint64_t)at->key);
+    for (unsigned i = 0; i < 2; i++)
+        s.key[i] = hn_rng_fold(key, i);
+    return s;
+}
+
+static inline double hn_update_gradient(double g, double clip, float gclip)
+{
+    const double most = (double)gclip, scaled = g * clip;
+    if (most > 0)
+        return scaled > most ? most : scaled < -most ? -most : scaled;
+    return scaled;
+}
+
+/* The types that both have: hyper, clip, g like the parameter w (input 0). */
+static inline hn_status hn_update_expect(const hn_call *call, int g, int hyper, int clip)
+{
+    HN_TRY(hn_expect_float(call, 0));
+    HN_TRY(hn_expect_float(call, g));
+    HN_TRY(hn_expect_same(call, g, 0));
+    HN_TRY(hn_expect_dtype(call, hyper, HN_F32));
+    HN_TRY(hn_expect_vector(call, hyper, 2));
+    if (call->in[clip]) {
+        HN_TRY(hn_expect_float(call, clip));
+        HN_TRY(hn_expect_scalar(call, clip));
+    }
+    return HN_OK;
+}
+
+static inline hn_status hn_update_check(const hn_call *call, int hyper)
+{
+    const double lr = hn_get(call->in[hyper], 0), step = hn_get(call->in[hyper], 1);
+    HN_REQUIRE(lr >= 0 && step >= 1, HN_ERR_ARGUMENT,
+               "%s: learning rate %g, step %g: expected a rate of 0 or more and steps from 1",
+               call->op->name, lr, step);
+    return HN_OK;
+}
+
+#endif
