@@ -6,6 +6,7 @@
 struct hn_oracle {
     hn_heap *heap;
     const hn_graph *g;
+    int n_applies, n_nodes; /* of the graph when this was made: it may have grown since */
     bool *needed;       /* by apply id */
     bool *present;      /* by node id: has memory */
     hn_tensor *value;   /* by node id */
@@ -35,7 +36,7 @@ static void mark(hn_oracle *o, int n_wanted, hn_node *const *wanted)
     for (int i = 0; i < n_wanted; i++)
         if (wanted[i]->by)
             o->needed[wanted[i]->by->id] = true;
-    for (int i = o->g->n_applies - 1; i >= 0; i--)
+    for (int i = o->n_applies - 1; i >= 0; i--)
         for (int j = 0; o->needed[i] && j < o->g->applies[i]->n_in; j++)
             if (o->g->applies[i]->in[j] && o->g->applies[i]->in[j]->by)
                 o->needed[o->g->applies[i]->in[j]->by->id] = true;
@@ -63,7 +64,7 @@ static hn_status make_nodes(hn_oracle *o, int n_wanted, hn_node *const *wanted)
         o->leaf_node[i] = -1;
     for (int i = 0; i < n_wanted; i++)
         HN_TRY(make_node(o, wanted[i]));
-    for (int i = 0; i < o->g->n_applies; i++) {
+    for (int i = 0; i < o->n_applies; i++) {
         const hn_apply *a = o->g->applies[i];
         if (!o->needed[i])
             continue;
@@ -84,6 +85,8 @@ hn_status hn_oracle_new(hn_oracle **out, const hn_graph *g, int n_wanted, hn_nod
         return HN_ERR_MEMORY;
     o->heap = g->heap;
     o->g = g;
+    o->n_applies = g->n_applies;
+    o->n_nodes = g->n_nodes;
     const size_t nodes = (size_t)g->n_nodes + 1;
     o->needed = hn_alloc_array(o->heap, HN_TAG_PROVE, (size_t)g->n_applies + 1, sizeof(bool));
     o->present = hn_alloc_array(o->heap, HN_TAG_PROVE, nodes, sizeof(bool));
@@ -104,7 +107,7 @@ void hn_oracle_free(hn_oracle *o)
 {
     if (!o)
         return;
-    for (int i = 0; o->present && o->value && i < o->g->n_nodes; i++)
+    for (int i = 0; o->present && o->value && i < o->n_nodes; i++)
         if (o->present[i])
             hn_free(o->heap, o->value[i].data);
     hn_free(o->heap, o->needed);
@@ -176,7 +179,7 @@ hn_status hn_oracle_run(hn_oracle *o, bool watch, bool *moved)
 {
     if (moved)
         *moved = false;
-    for (int i = 0; i < o->g->n_applies; i++)
+    for (int i = 0; i < o->n_applies; i++)
         if (o->needed[i])
             HN_TRY(evaluate(o, o->g->applies[i], watch, moved));
     return HN_OK;
