@@ -1,0 +1,76 @@
+/* Decoders at every level against the formats' own, in rows and in panels of sixteen, and the
+ * panel16 layout there and back. */
+#include "base/half.h"
+#include "kernels/quantize/decode.h"
+#include "quant/format.h"
+#include "tests/harness/kernel_check.h"
+#include "tests/kernels/gemm_data.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The definition: halves by base/half.h, blocks by their format. */
+static void define(hn_elem type, int64_t n, const void *x, float *y)
+{
+    const hn_format *format = hn_format_named(gemm_elem_name(type));
+    if (format) {
+        format->decode(x, n, y);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t half;
+        memcpy(&half, (const char *)x + 2 * i, 2);
+        y[i] = type == HN_ELEM_f16 ? hn_f16_to_f32(half) : hn_bf16_to_f32(half);
+        if (type == HN_ELEM_f32)
+            memcpy(y + i, (const char *)x + 4 * i, 4);
+    }
+}
+
+static void check_type(const hn_decode_kernels *ref, const hn_decode_kernels *opt, hn_elem type)
+{
+    char slot[32];
+    snprintf(slot, sizeof slot, "decode_%s", gemm_elem_name(type));
+    if (!kc_begin(slot, (kc_function)ref->row[type], (kc_function)opt->row[type]))
+        return;
+    static const int64_t rows_of[] = { 1, 16, 19, 40 };
+    for (int i = 0; i < 4; i++)
+        while (kc_next_flavour()) {
+            const int64_t rows = rows_of[i], block = hn_elem_block(type);
+            const int64_t n = block > 1 ? block * (1 + i) : 5 + 13 * i;
+            const int64_t row_bytes = hn_elem_span(type, n);
+            hn_gemm_operand w;
+            kc_note("%d rows of %d", (int)rows, (int)n);
+            (void)gemm_weights(&w, type, rows, n, false, false);
+            float *want = kc_blank((size_t)(rows * n)), *got = kc_blank((size_t)(rows * n));
+            for (int64_t r = 0; r < rows; r++) {
+                define(type, n, (const char *)w.data + r * row_bytes, want + r * n);
+                opt->row[type](n, (const char *)w.data + r * row_bytes, got + r * n);
+            }
+            kc_same_bits(want, got, (size_t)(rows * n));
+
+            char *panels = kc_blank_bytes(hn_panel16_bytes(type, rows, n));
+            char *back = kc_blank_bytes((size_t)row_bytes);
+            const int64_t n_panels = (rows + 15) / 16;
+            hn_panel16_pack(type, rows, n, w.data, row_bytes, panels, 0, n_panels);
+            float *lanes = kc_blank((size_t)(16 * n)), *turned = kc_blank((size_t)(rows * n));
+            for (int64_t r = 0; r < rows; r++) {
+                if (r % 16 == 0)
+                    opt->panel[type](n, panels + r * row_bytes, lanes, 16);
+                for (int64_t p = 0; p < n; p++)
+                    turned[r * n + p] = lanes[16 * p + r % 16];
+                hn_panel16_row(type, n, panels, r, 0, n, back);
+                kc_same_bytes((const char *)w.data + r * row_bytes, back, (size_t)row_bytes);
+            }
+            kc_same_bits(want, turned, (size_t)(rows * n));
+        }
+}
+
+int main(int argc, char **argv)
+{
+    kc_open(argc, argv);
+    const hn_decode_kernels *ref = hn_decode_kernels_for(HN_ISA(ref));
+    for (hn_isa isa = 0; kc_next_isa(&isa);)
+        for (hn_elem type = 0; type < HN_N_ELEMS; type++)
+            check_type(ref, hn_decode_kernels_for(isa), type);
+    return kc_close();
+}
