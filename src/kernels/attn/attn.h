@@ -19,7 +19,7 @@
  * keys gets o = 0 and lse = -inf (or its sink).
  *
  * Gradient: p = exp(s - lse), dp = chain over d of do * v, delta = sum of do * o by sixteen
- * lanes, ds = p * (dp - delta), with a cap ds *= 1 - (s / c)^2, then ds *= scale. dq is one
+ * lanes, ds = p * (dp - delta), with a cap ds *= 1 - t^2 (t the tanh), then ds *= scale. dq is one
  * chain over ascending keys; dk and dv are chains over ascending heads of the group, then
  * queries; dsink[h] goes on from what it holds: fma(-exp(sink - lse), delta, acc) over
  * ascending tokens.
