@@ -25,6 +25,12 @@ typedef struct reverse {
 
 /* ---- which nodes need a gradient ---- */
 
+/* Accumulators join the forward graph while the loss is brought to rest: nothing leads to them. */
+static bool leads_to(const reverse *r, const hn_node *node)
+{
+    return node->id < r->n_nodes && r->leads[node->id];
+}
+
 static bool passes(const hn_node *x, const hn_input_info *info)
 {
     return info->has_gradient && hn_is_float(x->type.dtype);
@@ -39,12 +45,12 @@ static void name_cut_off(const reverse *r, const hn_apply *apply, char *text, si
     if (!above)
         return;
     for (int i = 0; i < apply->n_in; i++)
-        if (apply->in[i])
+        if (apply->in[i] && apply->in[i]->id < r->n_nodes)
             above[apply->in[i]->id] = true;
     for (int i = apply->id - 1; i >= 0; i--)
         for (int o = 0; o < r->g->applies[i]->n_out; o++)
             for (int j = 0; above[r->g->applies[i]->out[o]->id] && j < r->g->applies[i]->n_in; j++)
-                if (r->g->applies[i]->in[j])
+                if (r->g->applies[i]->in[j] && r->g->applies[i]->in[j]->id < r->n_nodes)
                     above[r->g->applies[i]->in[j]->id] = true;
     for (int p = 0; p < r->n_params && used < bytes; p++)
         if (above[r->params[p]->id])
@@ -167,7 +173,7 @@ static void prepare(reverse *r, const hn_apply *a, hn_grad *d)
         if (!a->in[i])
             continue;
         d->in[i] = info[i].is_shape_only ? a->in[i] : hn_recompute_saved(&r->recompute, a->in[i]);
-        d->wants[i] = r->leads[a->in[i]->id] && passes(a->in[i], &info[i]);
+        d->wants[i] = leads_to(r, a->in[i]) && passes(a->in[i], &info[i]);
     }
     for (int o = 0; o < a->n_out; o++)
         d->out[o] = hn_recompute_saved(&r->recompute, a->out[o]);
@@ -179,7 +185,7 @@ static hn_status check_inputs_pass(const reverse *r, const hn_apply *a)
     hn_op_inputs(a->op, info);
     for (int i = 0; i < a->n_in; i++) {
         const hn_node *x = a->in[i];
-        if (!x || !r->leads[x->id] || info[i].is_shape_only || !hn_is_float(x->type.dtype))
+        if (!x || !leads_to(r, x) || info[i].is_shape_only || !hn_is_float(x->type.dtype))
             continue;
         if (!info[i].has_gradient) {
             char why[80];
