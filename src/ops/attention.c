@@ -58,7 +58,7 @@ static void forward(const hn_call *call)
                 .softcap = (double)at->softcap };
     for (x.row = 0; x.row < q->dim[0] * n_head; x.row++) {
         const int64_t t = x.row / n_head, head = x.row % n_head;
-        const hn_span span =
+        const hn_key_span span =
             hn_attention_span(call->in[SEGMENTS], t, q->dim[0], v->type.dim[0]);
         const double sink = sinks ? hn_get(sinks, head) : 0;
         hn_attention_keys(at, span, &x.from, &x.to);

@@ -129,7 +129,7 @@ static void forward(const hn_call *call)
     for (int64_t head = 0; head < n_head; head++) {
         x.group = head / (n_head / x.n_group);
         for (int64_t t = 0; t < n_q; t++) {
-            const hn_span span = hn_attention_span(in[SEGMENTS], t, n_q, in[K]->type.dim[0]);
+            const hn_key_span span = hn_attention_span(in[SEGMENTS], t, n_q, in[K]->type.dim[0]);
             hn_attention_keys(at, span, &x.from, &x.to);
             x.row = t * n_head + head;
             x.lse = hn_get(in[LSE], x.row);

@@ -87,12 +87,12 @@ hn_status hn_attention_check(const hn_call *call)
     return HN_OK;
 }
 
-hn_span hn_attention_span(const hn_tensor *segments, int64_t t, int64_t n_q, int64_t n_k)
+hn_key_span hn_attention_span(const hn_tensor *segments, int64_t t, int64_t n_q, int64_t n_k)
 {
     if (!segments)
-        return (hn_span){ 0, (int32_t)(t + n_k - n_q), (int32_t)n_k };
+        return (hn_key_span){ 0, (int32_t)(t + n_k - n_q), (int32_t)n_k };
     if (segments->type.rank == 2)
-        return (hn_span){ (int32_t)hn_get_int(segments, 3 * t),
+        return (hn_key_span){ (int32_t)hn_get_int(segments, 3 * t),
                           (int32_t)hn_get_int(segments, 3 * t + 1),
                           (int32_t)hn_get_int(segments, 3 * t + 2) };
     const int64_t id = hn_get_int(segments, t);
@@ -101,10 +101,10 @@ hn_span hn_attention_span(const hn_tensor *segments, int64_t t, int64_t n_q, int
         first--;
     while (end < n_k && hn_get_int(segments, end) == id)
         end++;
-    return (hn_span){ (int32_t)first, (int32_t)t, (int32_t)end };
+    return (hn_key_span){ (int32_t)first, (int32_t)t, (int32_t)end };
 }
 
-void hn_attention_spans(const hn_tensor *segments, int64_t n_q, int64_t n_k, hn_span *spans)
+void hn_attention_spans(const hn_tensor *segments, int64_t n_q, int64_t n_k, hn_key_span *spans)
 {
     for (int64_t t = 0; t < n_q; t++) {
         const bool is_inside = segments && segments->type.rank == 1 && t &&
@@ -115,7 +115,7 @@ void hn_attention_spans(const hn_tensor *segments, int64_t n_q, int64_t n_k, hn_
     }
 }
 
-void hn_attention_keys(const hn_attention_attrs *attrs, hn_span span, int64_t *from, int64_t *to)
+void hn_attention_keys(const hn_attention_attrs *attrs, hn_key_span span, int64_t *from, int64_t *to)
 {
     *from = span.first;
     *to = attrs->causal ? (int64_t)span.self + 1 : span.end;

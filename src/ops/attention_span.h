@@ -30,9 +30,9 @@ typedef struct hn_attention_attrs {
 enum { HN_ATTENTION_Q, HN_ATTENTION_K, HN_ATTENTION_V, HN_ATTENTION_SINKS,
        HN_ATTENTION_SEGMENTS };
 
-typedef struct hn_span {
+typedef struct hn_key_span {
     int32_t first, self, end;
-} hn_span;
+} hn_key_span;
 
 /* Types and attributes of those inputs. */
 hn_status hn_attention_expect(const hn_call *call);
@@ -44,11 +44,11 @@ hn_status hn_segments_check(const hn_call *call, int input);
 double hn_attention_scale(const hn_call *call);
 
 /* The span of query t; `segments` may be NULL. */
-hn_span hn_attention_span(const hn_tensor *segments, int64_t t, int64_t n_q, int64_t n_k);
+hn_key_span hn_attention_span(const hn_tensor *segments, int64_t t, int64_t n_q, int64_t n_k);
 /* All of them, in one pass over the ids. */
-void hn_attention_spans(const hn_tensor *segments, int64_t n_q, int64_t n_k, hn_span *spans);
+void hn_attention_spans(const hn_tensor *segments, int64_t n_q, int64_t n_k, hn_key_span *spans);
 
 /* The keys [*from, *to) of a span, never none. */
-void hn_attention_keys(const hn_attention_attrs *attrs, hn_span span, int64_t *from, int64_t *to);
+void hn_attention_keys(const hn_attention_attrs *attrs, hn_key_span span, int64_t *from, int64_t *to);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-_Static_assert(sizeof(hn_span) == sizeof(hn_attn_span), "spans are the same three numbers");
+_Static_assert(sizeof(hn_key_span) == sizeof(hn_attn_span), "spans are the same three numbers");
 
 enum { Q, K, V, SINKS, SEGMENTS, Y, LSE, DY, ACC };
 enum { DQ, DK, DV, DSINKS };
@@ -20,7 +20,7 @@ static bool is_gradient(const hn_call *call)
 
 static size_t spans_bytes(const hn_call *call)
 {
-    return hn_round_scratch((size_t)call->in[Q]->type.dim[0] * sizeof(hn_span));
+    return hn_round_scratch((size_t)call->in[Q]->type.dim[0] * sizeof(hn_key_span));
 }
 
 static size_t kernel_bytes(const hn_cpu *cpu, const hn_call *call)
@@ -132,7 +132,7 @@ static void start(const hn_cpu_task *task)
 {
     const hn_call *call = task->call;
     hn_attention_spans(call->in[SEGMENTS], call->in[Q]->type.dim[0], call->in[K]->type.dim[0],
-                       (hn_span *)(void *)task->shared);
+                       (hn_key_span *)(void *)task->shared);
     if (!is_gradient(call) || !call->out[DSINKS])
         return;
     const size_t bytes = hn_type_bytes(&call->out[DSINKS]->type);
