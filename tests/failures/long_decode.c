@@ -1,0 +1,209 @@
+/* One program for every length: 1,000 decode-like steps with a growing cache, then ragged
+ * micro-batches. One compile, no allocation while running, the bits of exact-size compiles, flat
+ * memory; in poison mode, so that the workspace that was planned is the workspace that is used. */
+#include "tests/failures/steps.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { CAPACITY = 1000, HEADS = 2, KV_HEADS = 1, DIM = 8, WIDTH = HEADS * DIM };
+
+typedef struct decoder {
+    hn_graph *g;
+    hn_node *x, *positions, *spans, *rows, *weights[4], *cache[2], *updated[2], *y;
+    int extent;
+} decoder;
+
+/* One attention block over a cache of `capacity` rows; `max` new tokens at a time. */
+static void build(decoder *d, int64_t capacity, int64_t max)
+{
+    hn_graph *g = d->g;
+    d->extent = hn_graph_extent(g, "tokens", max);
+    const int64_t t[2] = { hn_extent_dim(d->extent), WIDTH }, three[2] = { t[0], 3 };
+    const int64_t square[2] = { WIDTH, WIDTH }, narrow[2] = { KV_HEADS * DIM, WIDTH };
+    const int64_t kv[3] = { capacity, KV_HEADS, DIM };
+    d->x = hn_graph_leaf(g, HN_LEAF_INPUT, "x", HN_F32, 2, t);
+    d->positions = hn_graph_leaf(g, HN_LEAF_INPUT, "positions", HN_I32, 1, t);
+    d->rows = hn_graph_leaf(g, HN_LEAF_INPUT, "rows", HN_I32, 1, t);
+    d->spans = hn_graph_leaf(g, HN_LEAF_INPUT, "spans", HN_I32, 2, three);
+    for (int i = 0; i < 4; i++)
+        d->weights[i] = hn_graph_leaf(g, HN_LEAF_WEIGHT, "w", HN_F32, 2, i == 1 || i == 2 ? narrow : square);
+    hn_node *q = hn_reshape(g, hn_linear(g, d->x, d->weights[0]), (hn_ints){ 3, { -1, HEADS, DIM } });
+    q = hn_apply_named(g, "rope", NULL, 2, (hn_node *[]){ q, d->positions });
+    for (int i = 0; i < 2; i++) {
+        d->cache[i] = hn_graph_leaf(g, HN_LEAF_STATE, i ? "v" : "k", HN_F32, 3, kv);
+        hn_node *new = hn_linear(g, d->x, d->weights[1 + i]);
+        new = hn_reshape(g, new, (hn_ints){ 3, { -1, KV_HEADS, DIM } });
+        if (!i)
+            new = hn_apply_named(g, "rope", NULL, 2, (hn_node *[]){ new, d->positions });
+        d->updated[i] =
+            hn_apply_named(g, "set_rows", NULL, 3, (hn_node *[]){ d->cache[i], new, d->rows });
+    }
+    hn_node *o = hn_apply_named(g, "attention", NULL, 5,
+                                (hn_node *[]){ q, d->updated[0], d->updated[1], NULL, d->spans });
+    d->y = hn_linear(g, hn_reshape(g, o, (hn_ints){ 2, { -1, WIDTH } }), d->weights[3]);
+}
+
+typedef struct running {
+    decoder d;
+    hn_plan *plan;
+    hn_storage *storage;
+    hn_program *program;
+    float x[CAPACITY * WIDTH];
+    int32_t positions[CAPACITY], spans[CAPACITY * 3];
+} running;
+
+static bool start(bench *b, running *r, int64_t capacity, int64_t max)
+{
+    if (!CHECK_OK(hn_graph_new(&r->d.g, &b->heap)))
+        return false;
+    build(&r->d, capacity, max);
+    const hn_target target = hn_device_target(b->env.one);
+    const hn_plan_options options = { .mode = HN_PLAN_POISON, .copy = &hn_op_contiguous };
+    bool ok = CHECK_OK(hn_graph_finish(r->d.g)) &&
+              CHECK_OK(hn_plan_new(&r->plan, r->d.g, 1, &r->d.y, 1, &target, &options)) &&
+              CHECK_OK(hn_plan_verify(r->plan)) &&
+              CHECK_OK(hn_storage_new(&r->storage, r->d.g, 1, &b->env.one)) &&
+              CHECK_OK(hn_storage_make_all(r->storage));
+    for (int i = 0; ok && i < 4; i++) {
+        const hn_leaf *leaf = r->d.weights[i]->leaf;
+        const hn_tensor w = hn_tensor_at(&leaf->type, hn_storage_data(r->storage, leaf));
+        ok = CHECK_OK(hn_random_data(50 + (uint64_t)i, -0.5, 0.5, &b->heap, &w));
+    }
+    for (int i = 0; i < CAPACITY; i++) {
+        r->positions[i] = i;
+        r->spans[3 * i] = 0;
+        r->spans[3 * i + 1] = i;
+        r->spans[3 * i + 2] = i + 1;
+        for (int k = 0; k < WIDTH; k++)
+            r->x[i * WIDTH + k] = hn_rng_uniform(hn_rng_seed(9), (uint64_t)(i * WIDTH + k)) - 0.5f;
+    }
+    return ok && CHECK_OK(hn_program_new(&r->program, r->plan, r->storage, 1, &b->env.one));
+}
+
+static void stop(running *r)
+{
+    hn_program_free(r->program);
+    hn_storage_free(r->storage);
+    hn_plan_free(r->plan);
+    hn_graph_free(r->d.g);
+}
+
+/* Tokens [first, first + n) of the sequence; the results go to `out`. */
+static bool feed(running *r, int64_t first, int64_t n, float *out)
+{
+    hn_tensor y;
+    if (hn_storage_bind(r->storage, r->d.x->leaf, r->x + first * WIDTH) != HN_OK ||
+        hn_storage_bind(r->storage, r->d.positions->leaf, r->positions + first) != HN_OK ||
+        hn_storage_bind(r->storage, r->d.rows->leaf, r->positions + first) != HN_OK ||
+        hn_storage_bind(r->storage, r->d.spans->leaf, r->spans + 3 * first) != HN_OK ||
+        hn_program_set_extent(r->program, r->d.extent, n) != HN_OK ||
+        hn_program_run(r->program, NULL) != HN_OK ||
+        hn_program_result(r->program, 0, &y) != HN_OK)
+        return CHECK_THAT(false, "%s", hn_error_message());
+    memcpy(out + first * WIDTH, y.data, (size_t)(n * WIDTH) * sizeof(float));
+    return true;
+}
+
+static long resident_pages(void)
+{
+    long size = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%ld %ld", &size, &resident) != 2)
+        resident = 0;
+    if (file)
+        fclose(file);
+    return resident;
+}
+
+static void thousand_steps(bench *b)
+{
+    running *whole = hn_alloc(&b->heap, HN_TAG_PROVE, sizeof *whole);
+    running *steps = hn_alloc(&b->heap, HN_TAG_PROVE, sizeof *steps);
+    float *want = hn_alloc_array(&b->heap, HN_TAG_PROVE, CAPACITY * WIDTH, sizeof *want);
+    float *got = hn_alloc_array(&b->heap, HN_TAG_PROVE, CAPACITY * WIDTH, sizeof *got);
+    check_group("a thousand steps");
+    if (start(b, whole, CAPACITY, CAPACITY) && start(b, steps, CAPACITY, 7)) {
+        CHECK(feed(whole, 0, CAPACITY, want)); /* an exact-size compile of the whole sequence */
+        CHECK(feed(steps, 0, 1, got));
+        const int64_t allocations = atomic_load(&b->heap.n_calls);
+        long early = 0;
+        for (int64_t at = 1, n; at < CAPACITY; at += n) {
+            n = at % 11 == 0 ? 7 : 1; /* mostly one token, sometimes a few */
+            n = at + n > CAPACITY ? CAPACITY - at : n;
+            if (!feed(steps, at, n, got))
+                break;
+            if (at < 100)
+                early = resident_pages();
+        }
+        CHECK_INT(allocations, atomic_load(&b->heap.n_calls));
+        CHECK(memcmp(want, got, CAPACITY * WIDTH * sizeof(float)) == 0);
+        CHECK_THAT(resident_pages() - early < 64, "resident memory grew by %ld pages",
+                   resident_pages() - early);
+    }
+    stop(whole);
+    stop(steps);
+    hn_free(&b->heap, whole);
+    hn_free(&b->heap, steps);
+    hn_free(&b->heap, want);
+    hn_free(&b->heap, got);
+}
+
+/* Ragged micro-batches through one compile against a compile of exactly their size. */
+static void ragged_micro_batches(bench *b)
+{
+    static const int64_t lengths[] = { 5, 26, 1, 17, 26, 9 };
+    check_group("ragged micro-batches");
+    const hn_descent_options options = { .mode = HN_PLAN_POISON };
+    steps one;
+    if (steps_open(&one, b, &steps_experts, &options)) {
+        CHECK_OK(hn_descent_begin(one.descent));
+        CHECK_OK(steps_micro(&one, 0, 26, NULL));
+        const int64_t allocations = atomic_load(&b->heap.n_calls);
+        uint64_t digest[6];
+        for (int i = 0; i < 6; i++) {
+            for (int64_t t = 0; t < lengths[i]; t++)
+                one.batch.segments[t] = 0;
+            CHECK_OK(hn_descent_begin(one.descent));
+            CHECK_OK(steps_micro(&one, 0, lengths[i], NULL));
+            digest[i] = steps_digest(&one);
+        }
+        CHECK_INT(allocations, atomic_load(&b->heap.n_calls));
+        CHECK(digest[1] == digest[4] && digest[0] != digest[1]);
+        steps_close(&one);
+        for (int i = 0; i < 4; i++) {
+            hn_model_spec exact = steps_experts;
+            exact.n_sequences = 1;
+            exact.length[0] = lengths[i];
+            steps own;
+            if (!steps_open(&own, b, &exact, &options))
+                break;
+            hn_model_batch all;
+            CHECK_OK(hn_model_batch_new(&all, &steps_experts, &b->heap));
+            memcpy(own.batch.tokens, all.tokens, (size_t)lengths[i] * sizeof(int32_t));
+            memcpy(own.batch.labels, all.labels, (size_t)lengths[i] * sizeof(int32_t));
+            memcpy(own.batch.positions, all.positions, (size_t)lengths[i] * sizeof(int32_t));
+            own.batch.count = all.count;
+            own.batch.sequences = all.sequences;
+            CHECK_OK(hn_descent_begin(own.descent));
+            CHECK_OK(steps_micro(&own, 0, lengths[i], NULL));
+            CHECK_THAT(steps_digest(&own) == digest[i], "%lld tokens", (long long)lengths[i]);
+            hn_model_batch_free(&all, &b->heap);
+            steps_close(&own);
+        }
+        return;
+    }
+    steps_close(&one);
+}
+
+int main(int argc, char **argv)
+{
+    bench b;
+    check_open(argc, argv);
+    if (bench_open(&b)) {
+        thousand_steps(&b);
+        ragged_micro_batches(&b);
+        bench_close(&b);
+    }
+    return check_close();
+}
