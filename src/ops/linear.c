@@ -47,7 +47,7 @@ static void backward(hn_grad *d)
         d->din[1] = hn_outer(g, d->dout[0], d->in[0], NULL);
 }
 
-static const char *const cases[] = { "f32[1,1] f32[1,1]", "f32[5,33] f32[17,33]",
+static const char *const cases[] = { "f32[1,1] f32[1,1]", "f32[5,33] f32[17,33]", "f32[3,200] f32[200,200]",
                                      "f32[2,3,32] f32[40,32]", "f32[7] f32[3,7]",
                                      "bf16[4,64] bf16[32,64]", "f32[3,64] q8_0[5,64]",
                                      "f32[3,64] q4_0[20,64]", "f32[2,256] q4_k[17,256]",

@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 #include "prove/check_model.h"
 #include "prove/check_op.h"
+#include "prove/check_state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,6 +83,8 @@ hn_status hn_prove(hn_heap *heap, const hn_prove_options *o, hn_report *report)
         env.deadline_ns = start + (int64_t)(o->time_s * 0.8e9);
     HN_TRY(hn_prove_env_open(&env, heap, report, threads < 2 ? 2 : threads));
     hn_status status = prove_ops(&env, o, o->ops ? 1 : 0.4);
+    if (status == HN_OK && !o->ops)
+        status = hn_check_state(&env);
     if (status == HN_OK && !o->ops)
         status = prove_models(&env, o, 0.4, 0.9);
     if (status == HN_OK && !o->ops && o->time_s > 0)
