@@ -220,3 +220,49 @@ static void set_rows_run(const hn_cpu_task *task, int phase, int64_t begin, int6
 const hn_cpu_binding hn_cpu_set_rows = { .op = &hn_op_set_rows, .supports = set_rows_supports,
                                          .phases = two_phases, .units = set_rows_units,
                                          .run = set_rows_run };
+
+/* ---- take and its gradient: elements of a row by number, a row at a time ---- */
+
+static bool take_supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
+{
+    (void)cpu;
+    out->contiguous = HN_IN(X) | HN_IN(IDS);
+    out->thread_scratch = (size_t)hn_last_dim(&call->out[0]->type) * sizeof(float);
+    return hn_rows_are_floats(call->in, 1);
+}
+
+static int64_t take_units(const hn_cpu_task *task, int phase)
+{
+    (void)phase;
+    return hn_rows(&task->call->out[0]->type);
+}
+
+static void take_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread)
+{
+    const hn_tensor *x = task->call->in[X], *ids = task->call->in[IDS], *y = task->call->out[0];
+    const int64_t n = hn_last_dim(&x->type), k = hn_last_dim(&ids->type);
+    (void)phase, (void)thread;
+    for (int64_t i = begin * k; i < end * k; i++)
+        hn_set(y, i, hn_get(x, i / k * n + hn_get_int(ids, i)));
+}
+
+const hn_cpu_binding hn_cpu_take = { .op = &hn_op_take, .supports = take_supports,
+                                     .units = take_units, .run = take_run };
+
+static void take_grad_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end,
+                          int thread)
+{
+    const hn_tensor *dy = task->call->in[X], *ids = task->call->in[IDS], *dx = task->call->out[0];
+    const int64_t n = hn_last_dim(&dx->type), k = hn_last_dim(&ids->type);
+    (void)phase;
+    for (int64_t row = begin; row < end; row++) {
+        float *to = hn_row_out(dx, row, hn_cpu_scratch(task, thread));
+        memset(to, 0, (size_t)n * sizeof *to);
+        for (int64_t i = row * k; i < (row + 1) * k; i++)
+            to[hn_get_int(ids, i)] += (float)hn_get(dy, i);
+        hn_row_done(task, dx, row, to);
+    }
+}
+
+const hn_cpu_binding hn_cpu_take_grad = { .op = &hn_op_take_grad, .supports = take_supports,
+                                          .units = take_units, .run = take_grad_run };

@@ -169,3 +169,56 @@ static void repeat_run(const hn_cpu_task *task, int phase, int64_t begin, int64_
 
 const hn_cpu_binding hn_cpu_repeat = { .op = &hn_op_repeat, .supports = supports,
                                        .units = repeat_units, .run = repeat_run };
+
+/* ---- repeat_grad: the copies of a row, added in the order in which they lie ---- */
+
+static bool repeat_grad_supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
+{
+    (void)cpu;
+    out->contiguous = HN_IN(0);
+    out->thread_scratch = (size_t)hn_last_dim(&call->out[0]->type) * 2 * sizeof(float);
+    return hn_rows_are_floats(call->in, 1);
+}
+
+/* The element of dy where copy number `copy` of row `row` of dx begins. */
+static int64_t copy_begins(const hn_ints *times, const hn_type *dx, int64_t row, int64_t copy)
+{
+    const int last = dx->rank - 1;
+    int64_t at = copy % times->at[last] * dx->dim[last];
+    int64_t step = dx->dim[last] * times->at[last];
+    copy /= times->at[last];
+    for (int d = last - 1; d >= 0; d--) {
+        at += (copy % times->at[d] * dx->dim[d] + row % dx->dim[d]) * step;
+        step *= dx->dim[d] * times->at[d];
+        row /= dx->dim[d];
+        copy /= times->at[d];
+    }
+    return at;
+}
+
+static void repeat_grad_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end,
+                            int thread)
+{
+    const hn_call *call = task->call;
+    const hn_tensor *dy = call->in[0], *dx = call->out[0];
+    const hn_ints *times = &((const repeat_attrs *)call->attrs)->times;
+    const int64_t n = hn_last_dim(&dx->type);
+    const int64_t n_copies = hn_count(&dy->type) / hn_count(&dx->type);
+    float *room = hn_cpu_scratch(task, thread);
+    (void)phase;
+    for (int64_t row = begin; row < end; row++) {
+        float *sum = hn_row_out(dx, row, room + n);
+        memset(sum, 0, (size_t)n * sizeof *sum);
+        for (int64_t copy = 0; copy < n_copies; copy++) {
+            const int64_t at = dx->type.rank ? copy_begins(times, &dx->type, row, copy) : copy;
+            const char *from = (const char *)dy->data + (size_t)at * element_bytes(dy);
+            task->cpu->kernels.reduce.sum_rows_f32(
+                1, n, hn_strip_widen(task->cpu, dy->type.dtype, from, n, room), sum);
+        }
+        hn_row_done(task, dx, row, sum);
+    }
+}
+
+const hn_cpu_binding hn_cpu_repeat_grad = { .op = &hn_op_repeat_grad,
+                                            .supports = repeat_grad_supports,
+                                            .units = repeat_units, .run = repeat_grad_run };
