@@ -47,7 +47,7 @@ static void backward(hn_grad *d)
     d->din[BIAS] = hn_output(dx, 2);
 }
 
-static const char *const cases[] = { "f32[1,2]",
+static const char *const cases[] = { "f32[1,2] eps=0.1",
                                      "f32[2,5,100] f32[100] f32[100] eps=1e-6",
                                      "f32[2,8] f32[8] - eps=1",
                                      "f32[3,17] - f32[17]",

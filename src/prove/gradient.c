@@ -98,9 +98,9 @@ static hn_status check_precision(hn_prove_env *env, const hn_trial *t, const hn_
     for (int r = 0; r < t->n_wanted; r++) {
         const hn_tensor *want = hn_oracle_value(o, t->wanted[r]);
         const bool is_float = hn_is_float(want->type.dtype);
-        /* A gradient may be what is left where terms of order one cancel. */
-        const double scale = is_float ? largest(want) + (r < t->n_outputs ? 1e-30 : 0.01) : 1;
-        const double kernel = r < t->n_outputs ? own : 8 * own;
+        /* What is left where terms of order one cancel is measured against those terms. */
+        const double scale = is_float ? largest(want) + (r < t->n_outputs ? 1e-3 : 0.1) : 1;
+        const double kernel = r < t->n_outputs ? own : 8 * fmax(own, 1e-6);
         /* A gradient passes through several roundings to the narrow type. */
         const double narrow = factor * (r < t->n_outputs ? 1e-6 : 4e-6);
         const double bound = factor > 1 ? fmax(kernel, narrow) : kernel;
