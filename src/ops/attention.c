@@ -109,7 +109,8 @@ static const char *const cases[] = {
     "bf16[4,2,16] bf16[4,2,16] bf16[4,2,16]", NULL };
 /* clang-format off */
 const hn_op hn_op_attention = {
-    .name = "attention", .summary = "y = softmax(scale * q k^T) v over the keys that each query sees",
+    .name = "attention",
+    .summary = "y = softmax(scale * q k^T) v over the keys that each query sees",
     .inputs = "q k v sinks? segments?!", .outputs = "y lse!", .attrs = attrs,
     .attrs_size = sizeof(hn_attention_attrs), .infer = infer, .forward = forward,
     .backward = backward, .check = hn_attention_check, .flops = flops, .cases = cases,

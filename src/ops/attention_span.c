@@ -115,7 +115,8 @@ void hn_attention_spans(const hn_tensor *segments, int64_t n_q, int64_t n_k, hn_
     }
 }
 
-void hn_attention_keys(const hn_attention_attrs *attrs, hn_key_span span, int64_t *from, int64_t *to)
+void hn_attention_keys(const hn_attention_attrs *attrs, hn_key_span span, int64_t *from,
+                       int64_t *to)
 {
     *from = span.first;
     *to = attrs->causal ? (int64_t)span.self + 1 : span.end;

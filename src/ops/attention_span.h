@@ -49,6 +49,7 @@ hn_key_span hn_attention_span(const hn_tensor *segments, int64_t t, int64_t n_q,
 void hn_attention_spans(const hn_tensor *segments, int64_t n_q, int64_t n_k, hn_key_span *spans);
 
 /* The keys [*from, *to) of a span, never none. */
-void hn_attention_keys(const hn_attention_attrs *attrs, hn_key_span span, int64_t *from, int64_t *to);
+void hn_attention_keys(const hn_attention_attrs *attrs, hn_key_span span, int64_t *from,
+                       int64_t *to);
 
 #endif

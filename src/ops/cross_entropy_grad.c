@@ -1,5 +1,5 @@
-/* cross_entropy_grad: with dz[t,v] = (exp(z - lse) - [v == label]) * dloss * weights[t] / count, and
- * ds = dz times the slope of z by x . w:
+/* cross_entropy_grad: with dz[t,v] = (exp(z - lse) - [v == label]) * dloss * weights[t] / count,
+ * and ds = dz times the slope of z by x . w:
  *     dx[t] = sum over v of ds * w[v],   dw[v] = acc + sum over t, ascending, of ds * x[t].
  * Rows without a label have dx = 0 and no part in dw. */
 #include "ops/cross_entropy.h"
@@ -74,7 +74,8 @@ static const char *const cases[] = {
     "logit_scale=0.5",
     "f32[3,64] q4_0[20,64] i32[3]{-1:20} f32[3] i32[1]{2:9} f32[3]{9:12} f32[] f32[20,64] "
     "ignore=-1",
-    "bf16[4,32] bf16[19,32] i32[4]{0:19} - f32[1]{4:5} f32[4]{4:9} f32[] - logit_scale=0.25", NULL };
+    "bf16[4,32] bf16[19,32] i32[4]{0:19} - f32[1]{4:5} f32[4]{4:9} f32[] - logit_scale=0.25",
+    NULL };
 /* clang-format off */
 const hn_op hn_op_cross_entropy_grad = {
     .name = "cross_entropy_grad", .summary = "dx, dw of cross_entropy",

@@ -1,5 +1,5 @@
-/* kl: loss = acc + sum over rows of weights * KL / count, or / the number of rows here: distillation
- * from the logits of another model. Directions: kl.h. */
+/* kl: loss = acc + sum over rows of weights * KL / count, or / the number of rows here:
+ * distillation from the logits of another model. Directions: kl.h. */
 #include "ops/kl.h"
 #include "ops/ops.h"
 
@@ -45,11 +45,11 @@ static void backward(hn_grad *d)
         d->din[ACC] = d->dout[0];
 }
 
-static const char *const cases[] = { "f32[1,1] f32[1,1]", "f32[4,7] f32[4,7]",
-                                     "f32[5,33] f32[5,33] f32[5] f32[]{2:4} f32[] direction=reverse",
-                                     "f32[3,9] f32[3,9] f32[3] direction=reverse",
-                                     "f32[2,17] f32[2,17] - i32[1]{2:8} f32[]",
-                                     "bf16[3,40] bf16[3,40]", NULL };
+static const char *const cases[] = {
+    "f32[1,1] f32[1,1]", "f32[4,7] f32[4,7]",
+    "f32[5,33] f32[5,33] f32[5] f32[]{2:4} f32[] direction=reverse",
+    "f32[3,9] f32[3,9] f32[3] direction=reverse", "f32[2,17] f32[2,17] - i32[1]{2:8} f32[]",
+    "bf16[3,40] bf16[3,40]", NULL };
 /* clang-format off */
 const hn_op hn_op_kl = {
     .name = "kl", .summary = "loss = acc + sum over rows of weights * KL(target, x) / count",
