@@ -1,7 +1,7 @@
 /* attention: y[t,h] = sum over visible keys j of p_j * v[j,g], g = h / (H / G), where p is the
- * softmax of s_j = scale * q[t,h] . k[j,g], or softcap * tanh(s_j / softcap). A sink is one more
- * logit of a head: it takes its share of the sum and has no value. lse[t,h] is the log of the sum,
- * kept for the gradient. Visible keys: attention_span.h. */
+ * softmax of s_j = scale * q[t,h] . k[j,g], or softcap * tanh(s_j / softcap). A sink is one
+ * more logit of a head: it takes its share of the sum and has no value. lse[t,h] is the log of
+ * the sum, kept for the gradient. Visible keys: attention_span.h. */
 #include "ops/attention_span.h"
 #include "ops/ops.h"
 
@@ -54,7 +54,9 @@ static void forward(const hn_call *call)
     const hn_tensor *v = call->in[V], *sinks = call->in[SINKS];
     const hn_type *q = &call->in[Q]->type;
     const int64_t n_head = q->dim[1], d_v = v->type.dim[2];
-    query x = { .call = call, .n_group = v->type.dim[1], .scale = hn_attention_scale(call),
+    query x = { .call = call,
+                .n_group = v->type.dim[1],
+                .scale = hn_attention_scale(call),
                 .softcap = (double)at->softcap };
     for (x.row = 0; x.row < q->dim[0] * n_head; x.row++) {
         const int64_t t = x.row / n_head, head = x.row % n_head;
@@ -106,7 +108,9 @@ static const char *const cases[] = {
     "f32[3,4,4] f32[9,4,4] f32[9,4,4] f32[4] i32[3,3]{span:9} window=4",
     "f32[2,2,4] f32[6,1,4] f32[6,1,4] causal=0 window=2",
     "f32[3,2,66] f16[5,1,66] bf16[5,1,70] - i32[3,3]{span:5} causal=0",
-    "bf16[4,2,16] bf16[4,2,16] bf16[4,2,16]", NULL };
+    "bf16[4,2,16] bf16[4,2,16] bf16[4,2,16]",
+    NULL
+};
 /* clang-format off */
 const hn_op hn_op_attention = {
     .name = "attention",
@@ -118,7 +122,8 @@ const hn_op hn_op_attention = {
 };
 /* clang-format on */
 hn_node *hn_attention(hn_graph *g, hn_node *q, hn_node *k, hn_node *v, hn_node *sinks,
-                      hn_node *segments, bool causal, int64_t window, float scale, float softcap)
+                      hn_node *segments, bool causal, int64_t window, float scale,
+                      float softcap)
 {
     const hn_attention_attrs own = { causal, window, scale, softcap };
     return HN_APPLY(g, &hn_op_attention, &own, q, k, v, sinks, segments);

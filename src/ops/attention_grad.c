@@ -1,8 +1,8 @@
 /* attention_grad: with p = exp(s - lse) and delta = y . dy of a query and head:
  *     ds = scale * p * (dy . v - delta),  times 1 - (s / softcap)^2 under a cap,
- *     dq = sum over keys of ds * k,   dk = sum over heads of the group, then queries, of ds * q,
- *     dv = the same of p * dy,   dsinks = acc - sum over tokens of exp(sink - lse) * delta.
- * dk and dv are sums in f32 whatever type the keys are kept in. */
+ *     dq = sum over keys of ds * k,   dk = sum over heads of the group, then queries, of ds *
+ * q, dv = the same of p * dy,   dsinks = acc - sum over tokens of exp(sink - lse) * delta. dk
+ * and dv are sums in f32 whatever type the keys are kept in. */
 #include "ops/attention_span.h"
 #include "ops/ops.h"
 
@@ -87,8 +87,8 @@ static void add_to_query(const query *x)
 }
 
 /* y[at + i] += a * x[from + i], one link of each element's chain. */
-static void add_scaled(const hn_tensor *y, int64_t at, double a, const hn_tensor *x, int64_t from,
-                       int64_t n)
+static void add_scaled(const hn_tensor *y, int64_t at, double a, const hn_tensor *x,
+                       int64_t from, int64_t n)
 {
     for (int64_t i = 0; y && i < n; i++)
         hn_set(y, at + i, hn_get(y, at + i) + a * hn_get(x, from + i));
@@ -123,13 +123,16 @@ static void forward(const hn_call *call)
     const hn_tensor *dsinks = call->out[DSINKS];
     const int64_t n_q = in[Q]->type.dim[0], n_head = in[Q]->type.dim[1];
     const int64_t d_v = in[V]->type.dim[2];
-    query x = { .call = call, .n_group = in[K]->type.dim[1], .scale = hn_attention_scale(call),
+    query x = { .call = call,
+                .n_group = in[K]->type.dim[1],
+                .scale = hn_attention_scale(call),
                 .softcap = (double)at->softcap };
     clear(call);
     for (int64_t head = 0; head < n_head; head++) {
         x.group = head / (n_head / x.n_group);
         for (int64_t t = 0; t < n_q; t++) {
-            const hn_key_span span = hn_attention_span(in[SEGMENTS], t, n_q, in[K]->type.dim[0]);
+            const hn_key_span span =
+                hn_attention_span(in[SEGMENTS], t, n_q, in[K]->type.dim[0]);
             hn_attention_keys(at, span, &x.from, &x.to);
             x.row = t * n_head + head;
             x.lse = hn_get(in[LSE], x.row);
@@ -137,8 +140,9 @@ static void forward(const hn_call *call)
             add_to_query(&x);
             add_to_keys(&x);
             if (dsinks && in[SINKS])
-                hn_set(dsinks, head, hn_get(dsinks, head) -
-                       hn_math_exp(hn_get(in[SINKS], head) - x.lse) * x.delta);
+                hn_set(dsinks, head,
+                       hn_get(dsinks, head) -
+                           hn_math_exp(hn_get(in[SINKS], head) - x.lse) * x.delta);
         }
     }
 }
@@ -155,10 +159,13 @@ static const char *const cases[] = {
     "f32[1,1,1] f32[1,1,1] f32[1,1,1] - - f32[1,1,1] f32[1,1] f32[1,1,1]",
     "f32[5,4,8] f32[5,2,8] f32[5,2,6] f32[4] - f32[5,4,6] f32[5,4]{2:4} f32[5,4,6] f32[4] "
     "softcap=2",
-    "f32[7,2,4] f32[7,1,4] f32[7,1,4] - i32[7]{seg} f32[7,2,4] f32[7,2]{2:4} f32[7,2,4] window=3",
+    "f32[7,2,4] f32[7,1,4] f32[7,1,4] - i32[7]{seg} f32[7,2,4] f32[7,2]{2:4} f32[7,2,4] "
+    "window=3",
     "f32[3,2,66] f16[5,1,66] bf16[5,1,70] - i32[3,3]{span:5} f32[3,2,70] f32[3,2]{2:4} "
     "f32[3,2,70] causal=0",
-    "bf16[4,2,16] bf16[4,2,16] bf16[4,2,16] - - bf16[4,2,16] f32[4,2]{2:4} bf16[4,2,16]", NULL };
+    "bf16[4,2,16] bf16[4,2,16] bf16[4,2,16] - - bf16[4,2,16] f32[4,2]{2:4} bf16[4,2,16]",
+    NULL
+};
 /* clang-format off */
 const hn_op hn_op_attention_grad = {
     .name = "attention_grad", .summary = "dq, dk, dv, dsinks of attention",
@@ -169,8 +176,9 @@ const hn_op hn_op_attention_grad = {
 };
 /* clang-format on */
 hn_node *hn_attention_grad(hn_graph *g, hn_node *q, hn_node *k, hn_node *v, hn_node *sinks,
-                           hn_node *segments, hn_node *y, hn_node *lse, hn_node *dy, hn_node *acc,
-                           bool causal, int64_t window, float scale, float softcap)
+                           hn_node *segments, hn_node *y, hn_node *lse, hn_node *dy,
+                           hn_node *acc, bool causal, int64_t window, float scale,
+                           float softcap)
 {
     const hn_attention_attrs own = { causal, window, scale, softcap };
     return HN_APPLY(g, &hn_op_attention_grad, &own, q, k, v, sinks, segments, y, lse, dy, acc);

@@ -19,9 +19,10 @@ hn_status hn_attention_expect(const hn_call *call)
         return hn_refuse(call, "%lld query heads do not divide among %lld heads of keys",
                          (long long)q->dim[1], (long long)k->dim[1]);
     if (at->window < 0 || !(at->softcap >= 0) || !isfinite(at->scale) || !isfinite(at->softcap))
-        return hn_refuse(call, "window %lld, scale %g, softcap %g: expected finite numbers, and "
-                         "none below zero but the scale", (long long)at->window,
-                         (double)at->scale, (double)at->softcap);
+        return hn_refuse(call,
+                         "window %lld, scale %g, softcap %g: expected finite numbers, and "
+                         "none below zero but the scale",
+                         (long long)at->window, (double)at->scale, (double)at->softcap);
     if (call->in[HN_ATTENTION_SINKS]) {
         HN_TRY(hn_expect_float(call, HN_ATTENTION_SINKS));
         HN_TRY(hn_expect_vector(call, HN_ATTENTION_SINKS, q->dim[1]));
@@ -45,8 +46,7 @@ hn_status hn_attention_expect(const hn_call *call)
 double hn_attention_scale(const hn_call *call)
 {
     const float scale = ((const hn_attention_attrs *)call->attrs)->scale;
-    return scale != 0 ? (double)scale
-                      : 1 / sqrt((double)call->in[HN_ATTENTION_Q]->type.dim[2]);
+    return scale != 0 ? (double)scale : 1 / sqrt((double)call->in[HN_ATTENTION_Q]->type.dim[2]);
 }
 
 /* Ids that only rise, the usual ones, need one pass. */
@@ -62,8 +62,8 @@ hn_status hn_segments_check(const hn_call *call, int input)
         for (int64_t j = 0; id != hn_get_int(ids, i - 1) && j < i; j++)
             HN_REQUIRE(hn_get_int(ids, j) != id, HN_ERR_ARGUMENT,
                        "%s: segment %lld is at token %lld and again at token %lld: expected "
-                       "equal ids side by side", call->op->name, (long long)id, (long long)j,
-                       (long long)i);
+                       "equal ids side by side",
+                       call->op->name, (long long)id, (long long)j, (long long)i);
     }
     return HN_OK;
 }
@@ -77,12 +77,14 @@ hn_status hn_attention_check(const hn_call *call)
     if (segments->type.rank == 1)
         return hn_segments_check(call, HN_ATTENTION_SEGMENTS);
     for (int64_t t = 0; t < segments->type.dim[0]; t++) {
-        const int64_t first = hn_get_int(segments, 3 * t), self = hn_get_int(segments, 3 * t + 1);
+        const int64_t first = hn_get_int(segments, 3 * t),
+                      self = hn_get_int(segments, 3 * t + 1);
         const int64_t end = hn_get_int(segments, 3 * t + 2);
         HN_REQUIRE(0 <= first && first <= self && self < end && end <= n_k, HN_ERR_ARGUMENT,
                    "%s: the span of query %lld is first %lld, self %lld, end %lld: expected "
-                   "0 <= first <= self < end <= %lld", call->op->name, (long long)t,
-                   (long long)first, (long long)self, (long long)end, (long long)n_k);
+                   "0 <= first <= self < end <= %lld",
+                   call->op->name, (long long)t, (long long)first, (long long)self,
+                   (long long)end, (long long)n_k);
     }
     return HN_OK;
 }
@@ -93,8 +95,8 @@ hn_key_span hn_attention_span(const hn_tensor *segments, int64_t t, int64_t n_q,
         return (hn_key_span){ 0, (int32_t)(t + n_k - n_q), (int32_t)n_k };
     if (segments->type.rank == 2)
         return (hn_key_span){ (int32_t)hn_get_int(segments, 3 * t),
-                          (int32_t)hn_get_int(segments, 3 * t + 1),
-                          (int32_t)hn_get_int(segments, 3 * t + 2) };
+                              (int32_t)hn_get_int(segments, 3 * t + 1),
+                              (int32_t)hn_get_int(segments, 3 * t + 2) };
     const int64_t id = hn_get_int(segments, t);
     int64_t first = t, end = t + 1;
     while (first > 0 && hn_get_int(segments, first - 1) == id)

@@ -4,8 +4,8 @@
  *     i32 [n_q]    segment ids, n_q == n_k, equal ids contiguous: the query's own segment
  *     i32 [n_q,3]  {first, self, end}, rows of the key buffer, read at run time
  *
- * A query sees keys [first, self] when causal, else [first, end); with a window W only those with
- * |self - key| < W. Self is always among them. */
+ * A query sees keys [first, self] when causal, else [first, end); with a window W only those
+ * with |self - key| < W. Self is always among them. */
 #ifndef HN_OPS_ATTENTION_SPAN_H
 #define HN_OPS_ATTENTION_SPAN_H
 
@@ -21,14 +21,19 @@ typedef struct hn_attention_attrs {
 #define HN_ATTENTION_ATTRS                                                                     \
     {                                                                                          \
         HN_ATTR_BOOL(hn_attention_attrs, causal, "1"),                                         \
-        HN_ATTR_INT(hn_attention_attrs, window, "0"),                                          \
-        HN_ATTR_FLOAT(hn_attention_attrs, scale, "0"),                                         \
-        HN_ATTR_FLOAT(hn_attention_attrs, softcap, "0"), HN_ATTR_END                           \
+            HN_ATTR_INT(hn_attention_attrs, window, "0"),                                      \
+            HN_ATTR_FLOAT(hn_attention_attrs, scale, "0"),                                     \
+            HN_ATTR_FLOAT(hn_attention_attrs, softcap, "0"), HN_ATTR_END                       \
     }
 
 /* The inputs that attention and its gradient begin with. */
-enum { HN_ATTENTION_Q, HN_ATTENTION_K, HN_ATTENTION_V, HN_ATTENTION_SINKS,
-       HN_ATTENTION_SEGMENTS };
+enum {
+    HN_ATTENTION_Q,
+    HN_ATTENTION_K,
+    HN_ATTENTION_V,
+    HN_ATTENTION_SINKS,
+    HN_ATTENTION_SEGMENTS
+};
 
 typedef struct hn_key_span {
     int32_t first, self, end;
@@ -46,7 +51,8 @@ double hn_attention_scale(const hn_call *call);
 /* The span of query t; `segments` may be NULL. */
 hn_key_span hn_attention_span(const hn_tensor *segments, int64_t t, int64_t n_q, int64_t n_k);
 /* All of them, in one pass over the ids. */
-void hn_attention_spans(const hn_tensor *segments, int64_t n_q, int64_t n_k, hn_key_span *spans);
+void hn_attention_spans(const hn_tensor *segments, int64_t n_q, int64_t n_k,
+                        hn_key_span *spans);
 
 /* The keys [*from, *to) of a span, never none. */
 void hn_attention_keys(const hn_attention_attrs *attrs, hn_key_span span, int64_t *from,

@@ -2,9 +2,9 @@
  *
  *     balance = E * sum over e of f_e * P_e
  *
- * f_e is the share of the run's choices that went to expert e (a choice of -1 went to none), P_e the
- * mean over its tokens of the probability of e: softmax(logits), or sigmoid(logits) over their sum.
- * f has no slope; P has one. Even use gives 1. */
+ * f_e is the share of the run's choices that went to expert e (a choice of -1 went to none),
+ * P_e the mean over its tokens of the probability of e: softmax(logits), or sigmoid(logits)
+ * over their sum. f has no slope; P has one. Even use gives 1. */
 #ifndef HN_OPS_BALANCE_H
 #define HN_OPS_BALANCE_H
 
@@ -36,7 +36,8 @@ static inline hn_status hn_balance_expect(const hn_call *call)
 }
 
 /* E * f_e of tokens [from, to). */
-static inline void hn_balance_shares(const hn_call *call, int64_t from, int64_t to, double *share)
+static inline void hn_balance_shares(const hn_call *call, int64_t from, int64_t to,
+                                     double *share)
 {
     const hn_tensor *ids = call->in[HN_BALANCE_IDS];
     const int64_t n = call->in[HN_BALANCE_LOGITS]->type.dim[1], n_used = ids->type.dim[1];
@@ -76,7 +77,8 @@ static inline double hn_balance_of(const hn_call *call, int64_t from, int64_t to
 }
 
 /* dlogits of tokens [from, to), times `factor`. */
-static inline void hn_balance_slopes(const hn_call *call, int64_t from, int64_t to, double factor)
+static inline void hn_balance_slopes(const hn_call *call, int64_t from, int64_t to,
+                                     double factor)
 {
     const int score = ((const hn_balance_attrs *)call->attrs)->score;
     double share[HN_MAX_EXPERTS], sum;

@@ -1,5 +1,5 @@
-/* clip_factor: y = min(1, max / (sqrt(norm_sq) + 1e-6)), the factor that brings a gradient's global
- * norm down to `max`, as torch's clip_grad_norm_ has it. */
+/* clip_factor: y = min(1, max / (sqrt(norm_sq) + 1e-6)), the factor that brings a gradient's
+ * global norm down to `max`, as torch's clip_grad_norm_ has it. */
 #include "ops/ops.h"
 
 typedef struct clip_factor {
@@ -26,7 +26,8 @@ static void forward(const hn_call *call)
     hn_set(call->out[0], 0, factor > 1 ? 1 : factor);
 }
 
-static const char *const cases[] = { "f64[]{0.1:0.5}", "f64[]{3:9}", "f32[1]{3:9} max=0.5", NULL };
+static const char *const cases[] = { "f64[]{0.1:0.5}", "f64[]{3:9}", "f32[1]{3:9} max=0.5",
+                                     NULL };
 /* clang-format off */
 const hn_op hn_op_clip_factor = {
     .name = "clip_factor", .summary = "y = min(1, max / (sqrt(norm_sq) + 1e-6))",

@@ -1,4 +1,5 @@
-/* combine: y[t] = sum over u, ascending, of weights[t,u] * x[t,u]: a token's experts put together. */
+/* combine: y[t] = sum over u, ascending, of weights[t,u] * x[t,u]: a token's experts put
+ * together. */
 #include "ops/ops.h"
 
 enum { X, WEIGHTS };
@@ -29,10 +30,7 @@ static void forward(const hn_call *call)
         }
 }
 
-static double flops(const hn_call *call)
-{
-    return 2.0 * (double)hn_count(&call->in[X]->type);
-}
+static double flops(const hn_call *call) { return 2.0 * (double)hn_count(&call->in[X]->type); }
 
 static void backward(hn_grad *d)
 {

@@ -1,5 +1,5 @@
-/* combine_grad: dx[t,u] = weights[t,u] * dy[t],   dweights[t,u] = x[t,u] . dy[t]. A row of x is read
- * for its dot before dx is written over it. */
+/* combine_grad: dx[t,u] = weights[t,u] * dy[t],   dweights[t,u] = x[t,u] . dy[t]. A row of x is
+ * read for its dot before dx is written over it. */
 #include "ops/ops.h"
 
 enum { X, WEIGHTS, DY };

@@ -1,6 +1,6 @@
-/* cross_entropy: the loss of next-token prediction, fused with the output projection so that logits
- * never exist as a whole. Formulas: cross_entropy.h. Without `count` it is the sum over rows. Rows
- * without a label have nll 0 and lse 0: nobody needs to compute them. */
+/* cross_entropy: the loss of next-token prediction, fused with the output projection so that
+ * logits never exist as a whole. Formulas: cross_entropy.h. Without `count` it is the sum over
+ * rows. Rows without a label have nll 0 and lse 0: nobody needs to compute them. */
 #include "ops/cross_entropy.h"
 #include "ops/ops.h"
 
@@ -57,9 +57,9 @@ static double flops(const hn_call *call)
 static void backward(hn_grad *d)
 {
     if (d->wants[X] || d->wants[W]) {
-        hn_node *dx = HN_APPLY(d->g, &hn_op_cross_entropy_grad, d->attrs, d->in[X], d->in[W],
-                               d->in[LABELS], d->in[WEIGHTS], d->in[COUNT], d->out[LSE],
-                               d->dout[LOSS]);
+        hn_node *dx =
+            HN_APPLY(d->g, &hn_op_cross_entropy_grad, d->attrs, d->in[X], d->in[W],
+                     d->in[LABELS], d->in[WEIGHTS], d->in[COUNT], d->out[LSE], d->dout[LOSS]);
         d->din[X] = dx;
         d->din[W] = hn_output(dx, 1);
     }
@@ -68,11 +68,14 @@ static void backward(hn_grad *d)
 }
 
 static const char *const cases[] = {
-    "f32[1,1] f32[1,1] i32[1]{0:1}", "f32[5,7] f32[11,7] i32[5]{-1:11} - - - ignore=-1",
+    "f32[1,1] f32[1,1] i32[1]{0:1}",
+    "f32[5,7] f32[11,7] i32[5]{-1:11} - - - ignore=-1",
     "f32[4,9] f32[6,9] i32[4]{0:6} f32[4] f32[]{3:5} f32[] softcap=3 logit_scale=0.5",
     "f32[3,64] q4_0[20,64] i32[3]{-1:20} f32[3] i32[1]{2:9} f32[] ignore=-1",
     "f32[2,256] q6_k[5,256] i32[2]{0:5} - i32[]{1:4} - logit_scale=0.125",
-    "bf16[4,32] bf16[19,32] i32[4]{0:19} - f32[1]{4:5} f32[] logit_scale=0.25", NULL };
+    "bf16[4,32] bf16[19,32] i32[4]{0:19} - f32[1]{4:5} f32[] logit_scale=0.25",
+    NULL
+};
 /* clang-format off */
 const hn_op hn_op_cross_entropy = {
     .name = "cross_entropy",
@@ -83,9 +86,9 @@ const hn_op hn_op_cross_entropy = {
     .acc = { { HN_INPUT(ACC), LOSS } }, .cases = cases, .tolerance = 4e-6,
 };
 /* clang-format on */
-hn_node *hn_cross_entropy(hn_graph *g, hn_node *x, hn_node *w, hn_node *labels, hn_node *weights,
-                          hn_node *count, hn_node *acc, int64_t ignore, float softcap,
-                          float logit_scale)
+hn_node *hn_cross_entropy(hn_graph *g, hn_node *x, hn_node *w, hn_node *labels,
+                          hn_node *weights, hn_node *count, hn_node *acc, int64_t ignore,
+                          float softcap, float logit_scale)
 {
     const hn_cross_entropy_attrs own = { ignore, softcap, logit_scale };
     return HN_APPLY(g, &hn_op_cross_entropy, &own, x, w, labels, weights, count, acc);

@@ -20,8 +20,8 @@ typedef struct hn_cross_entropy_attrs {
 #define HN_CROSS_ENTROPY_ATTRS                                                                 \
     {                                                                                          \
         HN_ATTR_INT(hn_cross_entropy_attrs, ignore, "-100"),                                   \
-        HN_ATTR_FLOAT(hn_cross_entropy_attrs, softcap, "0"),                                   \
-        HN_ATTR_FLOAT(hn_cross_entropy_attrs, logit_scale, "1"), HN_ATTR_END                   \
+            HN_ATTR_FLOAT(hn_cross_entropy_attrs, softcap, "0"),                               \
+            HN_ATTR_FLOAT(hn_cross_entropy_attrs, logit_scale, "1"), HN_ATTR_END               \
     }
 
 enum { HN_XENT_X, HN_XENT_W, HN_XENT_LABELS, HN_XENT_WEIGHTS, HN_XENT_COUNT };
@@ -41,8 +41,10 @@ static inline hn_status hn_cross_entropy_expect(const hn_call *call)
     if (call->in[HN_XENT_COUNT])
         HN_TRY(hn_expect_scalar(call, HN_XENT_COUNT));
     if (!(at->softcap >= 0) || !isfinite(at->softcap) || !isfinite(at->logit_scale))
-        return hn_refuse(call, "softcap %g, logit_scale %g: expected finite numbers, and no cap "
-                         "below zero", (double)at->softcap, (double)at->logit_scale);
+        return hn_refuse(call,
+                         "softcap %g, logit_scale %g: expected finite numbers, and no cap "
+                         "below zero",
+                         (double)at->softcap, (double)at->logit_scale);
     return hn_loss_expect_weights(call, HN_XENT_WEIGHTS, x->dim[0]);
 }
 
@@ -62,7 +64,8 @@ static inline hn_status hn_cross_entropy_check(const hn_call *call)
 }
 
 /* z of one element; *bend is its slope by x . w. */
-static inline double hn_cross_entropy_logit(const hn_call *call, int64_t t, int64_t v, double *bend)
+static inline double hn_cross_entropy_logit(const hn_call *call, int64_t t, int64_t v,
+                                            double *bend)
 {
     const hn_cross_entropy_attrs *at = call->attrs;
     const hn_tensor *x = call->in[HN_XENT_X], *w = call->in[HN_XENT_W];

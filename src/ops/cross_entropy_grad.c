@@ -1,7 +1,7 @@
-/* cross_entropy_grad: with dz[t,v] = (exp(z - lse) - [v == label]) * dloss * weights[t] / count,
- * and ds = dz times the slope of z by x . w:
- *     dx[t] = sum over v of ds * w[v],   dw[v] = acc + sum over t, ascending, of ds * x[t].
- * Rows without a label have dx = 0 and no part in dw. */
+/* cross_entropy_grad: with dz[t,v] = (exp(z - lse) - [v == label]) * dloss * weights[t] /
+ * count, and ds = dz times the slope of z by x . w: dx[t] = sum over v of ds * w[v],   dw[v] =
+ * acc + sum over t, ascending, of ds * x[t]. Rows without a label have dx = 0 and no part in
+ * dw. */
 #include "ops/cross_entropy.h"
 #include "ops/ops.h"
 
@@ -36,7 +36,8 @@ static double slope(const hn_call *call, int64_t t, int64_t v, double factor)
 
 static void forward(const hn_call *call)
 {
-    const hn_tensor *x = call->in[X], *w = call->in[W], *acc = call->in[ACC], *dw = call->out[1];
+    const hn_tensor *x = call->in[X], *w = call->in[W], *acc = call->in[ACC],
+                    *dw = call->out[1];
     const int64_t ignore = ((const hn_cross_entropy_attrs *)call->attrs)->ignore;
     const int64_t c = x->type.dim[1], n_words = w->type.dim[0];
     for (int64_t i = 0; dw && i < hn_count(&dw->type); i++)
@@ -53,7 +54,8 @@ static void forward(const hn_call *call)
                 for (int64_t i = from; i < from + n; i++) {
                     sum[i - from] += ds * hn_get(w, v * c + i);
                     if (dw)
-                        hn_set(dw, v * c + i, hn_get(dw, v * c + i) + ds * hn_get(x, t * c + i));
+                        hn_set(dw, v * c + i,
+                               hn_get(dw, v * c + i) + ds * hn_get(x, t * c + i));
                 }
             }
             for (int64_t i = 0; i < n; i++)
@@ -75,7 +77,8 @@ static const char *const cases[] = {
     "f32[3,64] q4_0[20,64] i32[3]{-1:20} f32[3] i32[1]{2:9} f32[3]{9:12} f32[] f32[20,64] "
     "ignore=-1",
     "bf16[4,32] bf16[19,32] i32[4]{0:19} - f32[1]{4:5} f32[4]{4:9} f32[] - logit_scale=0.25",
-    NULL };
+    NULL
+};
 /* clang-format off */
 const hn_op hn_op_cross_entropy_grad = {
     .name = "cross_entropy_grad", .summary = "dx, dw of cross_entropy",
@@ -90,6 +93,6 @@ hn_node *hn_cross_entropy_grad(hn_graph *g, hn_node *x, hn_node *w, hn_node *lab
                                hn_node *acc, int64_t ignore, float softcap, float logit_scale)
 {
     const hn_cross_entropy_attrs own = { ignore, softcap, logit_scale };
-    return HN_APPLY(g, &hn_op_cross_entropy_grad, &own, x, w, labels, weights, count, lse, dloss,
-                    acc);
+    return HN_APPLY(g, &hn_op_cross_entropy_grad, &own, x, w, labels, weights, count, lse,
+                    dloss, acc);
 }

@@ -1,7 +1,7 @@
-/* dropout: y = x / (1 - p), or 0 with probability p. The random number of an element is a function
- * of seed, step, key and where the element is: sequence number and position of its token (`at`)
- * and channel, so no cut into batches changes it; without `at`, the element's index. The gradient
- * is dropout again, with the same key. */
+/* dropout: y = x / (1 - p), or 0 with probability p. The random number of an element is a
+ * function of seed, step, key and where the element is: sequence number and position of its
+ * token (`at`) and channel, so no cut into batches changes it; without `at`, the element's
+ * index. The gradient is dropout again, with the same key. */
 #include "ops/dropout_key.h"
 #include "ops/ops.h"
 
@@ -38,9 +38,9 @@ static void forward(const hn_call *call)
     const hn_rng_key all =
         hn_dropout_key(own, call->in[STEP] ? hn_get_int(call->in[STEP], 0) : 0);
     for (int64_t first = 0, t = 0; first < n; first += width, t++) {
-        const hn_rng_key key = at ? hn_dropout_token_key(all, hn_get_int(at, 2 * t),
-                                                         hn_get_int(at, 2 * t + 1))
-                                  : all;
+        const hn_rng_key key =
+            at ? hn_dropout_token_key(all, hn_get_int(at, 2 * t), hn_get_int(at, 2 * t + 1))
+               : all;
         for (int64_t i = 0; i < width; i++) {
             const bool is_kept = hn_rng_uniform(key, (uint64_t)i) >= own->p;
             hn_set(y, first + i, is_kept ? hn_get(x, first + i) / (1 - (double)own->p) : 0);
@@ -53,10 +53,13 @@ static void backward(hn_grad *d)
     d->din[X] = HN_APPLY(d->g, &hn_op_dropout, d->attrs, d->dout[0], d->in[AT], d->in[STEP]);
 }
 
-static const char *const cases[] = { "f32[1]", "f32[3,50] p=0.5 seed=7",
+static const char *const cases[] = { "f32[1]",
+                                     "f32[3,50] p=0.5 seed=7",
                                      "f32[4,33] i32[4,2]{0:9} i32[]{0:9} key=5",
-                                     "f32[3,2,9] i32[3,2]{0:9} - p=0.9", "f32[2,5] - i32[]{0:9}",
-                                     "bf16[5,64] i32[5,2]{iota} p=0", NULL };
+                                     "f32[3,2,9] i32[3,2]{0:9} - p=0.9",
+                                     "f32[2,5] - i32[]{0:9}",
+                                     "bf16[5,64] i32[5,2]{iota} p=0",
+                                     NULL };
 /* clang-format off */
 const hn_op hn_op_dropout = {
     .name = "dropout", .summary = "y = x / (1 - p), or 0 with probability p",

@@ -16,7 +16,8 @@ static inline hn_rng_key hn_dropout_key(const hn_dropout_attrs *at, int64_t step
     return hn_rng_fold(key, (uint64_t)at->key);
 }
 
-static inline hn_rng_key hn_dropout_token_key(hn_rng_key key, int64_t sequence, int64_t position)
+static inline hn_rng_key hn_dropout_token_key(hn_rng_key key, int64_t sequence,
+                                              int64_t position)
 {
     return hn_rng_fold(hn_rng_fold(key, (uint64_t)sequence), (uint64_t)position);
 }

@@ -1,5 +1,5 @@
-/* gather: rows of w by number: y[..., C] = w[ids[...], C]; also y[b, t] = w[b, ids[b, t]] where w
- * has rank 3. Rows in blocks come out as f32. Its gradient is scatter_add. */
+/* gather: rows of w by number: y[..., C] = w[ids[...], C]; also y[b, t] = w[b, ids[b, t]] where
+ * w has rank 3. Rows in blocks come out as f32. Its gradient is scatter_add. */
 #include "ops/ids.h"
 #include "ops/ops.h"
 
@@ -48,9 +48,9 @@ static void backward(hn_grad *d)
     d->din[W] = hn_scatter_add(d->g, d->dout[0], d->in[IDS], d->in[W], NULL);
 }
 
-static const char *const cases[] = { "f32[3,4] i32[]{0:3}", "f32[7,5] i32[11]{0:7}",
-                                     "f32[9,33] i32[2,3]{0:9}", "f32[2,6,5] i32[2,4]{0:6}",
-                                     "bf16[8,16] i32[5]{0:8}", "q4_0[6,64] i32[4]{0:6}",
+static const char *const cases[] = { "f32[3,4] i32[]{0:3}",       "f32[7,5] i32[11]{0:7}",
+                                     "f32[9,33] i32[2,3]{0:9}",   "f32[2,6,5] i32[2,4]{0:6}",
+                                     "bf16[8,16] i32[5]{0:8}",    "q4_0[6,64] i32[4]{0:6}",
                                      "q6_k[5,256] i32[2,2]{0:5}", NULL };
 /* clang-format off */
 const hn_op hn_op_gather = {

@@ -1,4 +1,5 @@
-/* ids.h: row numbers in integer inputs, refused by position and value before a kernel sees them. */
+/* ids.h: row numbers in integer inputs, refused by position and value before a kernel sees
+ * them. */
 #ifndef HN_OPS_IDS_H
 #define HN_OPS_IDS_H
 

@@ -13,10 +13,7 @@ static hn_status infer(const hn_call *call, hn_type *out)
     return hn_loss_infer(call, COUNT, ACC, out);
 }
 
-static hn_status check(const hn_call *call)
-{
-    return hn_loss_check_count(call, COUNT);
-}
+static hn_status check(const hn_call *call) { return hn_loss_check_count(call, COUNT); }
 
 static void forward(const hn_call *call)
 {
@@ -31,10 +28,7 @@ static void forward(const hn_call *call)
     }
 }
 
-static double flops(const hn_call *call)
-{
-    return 12.0 * (double)hn_count(&call->in[X]->type);
-}
+static double flops(const hn_call *call) { return 12.0 * (double)hn_count(&call->in[X]->type); }
 
 static void backward(hn_grad *d)
 {
@@ -46,10 +40,14 @@ static void backward(hn_grad *d)
 }
 
 static const char *const cases[] = {
-    "f32[1,1] f32[1,1]", "f32[4,7] f32[4,7]",
+    "f32[1,1] f32[1,1]",
+    "f32[4,7] f32[4,7]",
     "f32[5,33] f32[5,33] f32[5] f32[]{2:4} f32[] direction=reverse",
-    "f32[3,9] f32[3,9] f32[3] direction=reverse", "f32[2,17] f32[2,17] - i32[1]{2:8} f32[]",
-    "bf16[3,40] bf16[3,40]", NULL };
+    "f32[3,9] f32[3,9] f32[3] direction=reverse",
+    "f32[2,17] f32[2,17] - i32[1]{2:8} f32[]",
+    "bf16[3,40] bf16[3,40]",
+    NULL
+};
 /* clang-format off */
 const hn_op hn_op_kl = {
     .name = "kl", .summary = "loss = acc + sum over rows of weights * KL(target, x) / count",
@@ -61,5 +59,6 @@ const hn_op hn_op_kl = {
 hn_node *hn_kl(hn_graph *g, hn_node *x, hn_node *target, hn_node *weights, hn_node *count,
                hn_node *acc, int direction)
 {
-    return HN_APPLY(g, &hn_op_kl, &((hn_kl_attrs){ direction }), x, target, weights, count, acc);
+    return HN_APPLY(g, &hn_op_kl, &((hn_kl_attrs){ direction }), x, target, weights, count,
+                    acc);
 }

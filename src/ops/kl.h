@@ -1,6 +1,6 @@
-/* kl.h: what the divergence and its gradient share. With p = softmax(target), q = softmax(x) of a
- * row: forward is the sum of p * log(p / q), which covers the target; reverse the sum of
- * q * log(q / p), which seeks its modes. */
+/* kl.h: what the divergence and its gradient share. With p = softmax(target), q = softmax(x) of
+ * a row: forward is the sum of p * log(p / q), which covers the target; reverse the sum of q *
+ * log(q / p), which seeks its modes. */
 #ifndef HN_OPS_KL_H
 #define HN_OPS_KL_H
 

@@ -16,10 +16,7 @@ static hn_status infer(const hn_call *call, hn_type *out)
     return hn_infer_like(call, X, out);
 }
 
-static hn_status check(const hn_call *call)
-{
-    return hn_loss_check_count(call, COUNT);
-}
+static hn_status check(const hn_call *call) { return hn_loss_check_count(call, COUNT); }
 
 static void forward(const hn_call *call)
 {
@@ -30,8 +27,8 @@ static void forward(const hn_call *call)
         const double lse = hn_kl_log_sum(x, r * n, n);
         const double target_lse = hn_kl_log_sum(target, r * n, n);
         const double kl = is_reverse ? hn_kl_row(call, r, lse, target_lse) : 0;
-        const double factor = hn_get(call->in[DLOSS], 0) *
-                              hn_loss_factor(call, WEIGHTS, r, COUNT, (double)rows);
+        const double factor =
+            hn_get(call->in[DLOSS], 0) * hn_loss_factor(call, WEIGHTS, r, COUNT, (double)rows);
         for (int64_t i = r * n; i < (r + 1) * n; i++) {
             const double log_q = hn_get(x, i) - lse, log_p = hn_get(target, i) - target_lse;
             const double q = hn_math_exp(log_q);
@@ -46,7 +43,8 @@ static void forward(const hn_call *call)
 static const char *const cases[] = {
     "f32[1,1] f32[1,1] - - f32[]", "f32[4,7] f32[4,7] - - f32[]",
     "f32[5,33] f32[5,33] f32[5] f32[]{2:4} f32[] direction=reverse",
-    "bf16[3,40] bf16[3,40] f32[3] i32[]{2:8} f32[1] direction=reverse", NULL };
+    "bf16[3,40] bf16[3,40] f32[3] i32[]{2:8} f32[1] direction=reverse", NULL
+};
 /* clang-format off */
 const hn_op hn_op_kl_grad = {
     .name = "kl_grad", .summary = "dx of kl", .inputs = "x target! weights?! count?! dloss",

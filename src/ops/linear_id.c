@@ -1,5 +1,5 @@
-/* linear_id: y[t,u] = w[ids[t,u]] * x[t] (or x[t,u]): the product of a mixture of experts. An id
- * of -1 means no expert, and a row of zeros. w may be in blocks. */
+/* linear_id: y[t,u] = w[ids[t,u]] * x[t] (or x[t,u]): the product of a mixture of experts. An
+ * id of -1 means no expert, and a row of zeros. w may be in blocks. */
 #include "ops/ids.h"
 #include "ops/ops.h"
 
@@ -58,10 +58,13 @@ static void backward(hn_grad *d)
         d->din[W] = hn_outer_id(g, d->dout[0], d->in[X], d->in[IDS], d->in[W], NULL, 0);
 }
 
-static const char *const cases[] = {
-    "f32[1,1] f32[1,1,1] i32[1,1]{0:1}", "f32[5,7] f32[4,6,7] i32[5,2]{-1:4}",
-    "f32[5,2,7] f32[4,6,7] i32[5,2]{0:4}", "f32[3,64] q4_0[3,5,64] i32[3,2]{-1:3}",
-    "f32[2,256] q4_k[3,9,256] i32[2,2]{0:3}", "bf16[4,32] bf16[4,17,32] i32[4,3]{-1:4}", NULL };
+static const char *const cases[] = { "f32[1,1] f32[1,1,1] i32[1,1]{0:1}",
+                                     "f32[5,7] f32[4,6,7] i32[5,2]{-1:4}",
+                                     "f32[5,2,7] f32[4,6,7] i32[5,2]{0:4}",
+                                     "f32[3,64] q4_0[3,5,64] i32[3,2]{-1:3}",
+                                     "f32[2,256] q4_k[3,9,256] i32[2,2]{0:3}",
+                                     "bf16[4,32] bf16[4,17,32] i32[4,3]{-1:4}",
+                                     NULL };
 /* clang-format off */
 const hn_op hn_op_linear_id = {
     .name = "linear_id", .summary = "y[t,u] = w[ids[t,u]] * x[t], or x[t,u]", .inputs = "x w ids!",

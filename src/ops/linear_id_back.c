@@ -1,5 +1,6 @@
-/* linear_id_back: the gradient of linear_id's x: dx[t,u] = dy[t,u] * w[ids[t,u]]; for x[t,K], which
- * all choices of a token share, one chain over u and, in each, over the expert's outputs. */
+/* linear_id_back: the gradient of linear_id's x: dx[t,u] = dy[t,u] * w[ids[t,u]]; for x[t,K],
+ * which all choices of a token share, one chain over u and, in each, over the expert's outputs.
+ */
 #include "ops/ids.h"
 #include "ops/ops.h"
 
@@ -64,13 +65,13 @@ static void backward(hn_grad *d)
         d->din[W] = hn_outer_id(g, d->in[DY], d->dout[0], d->in[IDS], d->in[W], NULL, 0);
 }
 
-static const char *const cases[] = {
-    "f32[1,1,1] f32[1,1,1] i32[1,1]{0:1} f32[1,1]",
-    "f32[5,2,6] f32[4,6,7] i32[5,2]{-1:4} f32[5,7]",
-    "f32[5,2,6] f32[4,6,7] i32[5,2]{0:4} f32[5,2,7]",
-    "f32[3,2,5] q4_0[3,5,64] i32[3,2]{-1:3} f32[3,64]",
-    "f32[2,2,9] q4_k[3,9,256] i32[2,2]{0:3} f32[2,2,256]",
-    "bf16[4,3,17] bf16[4,17,32] i32[4,3]{-1:4} bf16[4,32]", NULL };
+static const char *const cases[] = { "f32[1,1,1] f32[1,1,1] i32[1,1]{0:1} f32[1,1]",
+                                     "f32[5,2,6] f32[4,6,7] i32[5,2]{-1:4} f32[5,7]",
+                                     "f32[5,2,6] f32[4,6,7] i32[5,2]{0:4} f32[5,2,7]",
+                                     "f32[3,2,5] q4_0[3,5,64] i32[3,2]{-1:3} f32[3,64]",
+                                     "f32[2,2,9] q4_k[3,9,256] i32[2,2]{0:3} f32[2,2,256]",
+                                     "bf16[4,3,17] bf16[4,17,32] i32[4,3]{-1:4} bf16[4,32]",
+                                     NULL };
 /* clang-format off */
 const hn_op hn_op_linear_id_back = {
     .name = "linear_id_back", .summary = "dx of linear_id", .inputs = "dy w ids! like~",

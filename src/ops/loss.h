@@ -13,7 +13,8 @@ static inline bool hn_has_input(const hn_call *call, int input)
     return input != HN_NO_INPUT && call->in[input];
 }
 
-/* The type of the loss. A mean over what is here cannot go on from another one: acc needs count. */
+/* The type of the loss. A mean over what is here cannot go on from another one: acc needs
+ * count. */
 static inline hn_status hn_loss_infer(const hn_call *call, int count, int acc, hn_type *out)
 {
     if (hn_has_input(call, count))
@@ -23,7 +24,7 @@ static inline hn_status hn_loss_infer(const hn_call *call, int count, int acc, h
         HN_TRY(hn_expect_rank(call, acc, 0));
         if (!hn_has_input(call, count))
             return hn_refuse(call, "a mean over these rows alone cannot continue a sum over "
-                             "micro-batches: give the count of the whole step");
+                                   "micro-batches: give the count of the whole step");
     }
     *out = (hn_type){ .dtype = HN_F32 };
     return HN_OK;
@@ -41,9 +42,10 @@ static inline hn_status hn_loss_expect_weights(const hn_call *call, int weights,
 static inline hn_status hn_loss_check_count(const hn_call *call, int count)
 {
     if (hn_has_input(call, count))
-        HN_REQUIRE(hn_get(call->in[count], 0) > 0, HN_ERR_ARGUMENT,
-                   "%s: count is %g: expected the number of supervised rows of the step, above 0",
-                   call->op->name, hn_get(call->in[count], 0));
+        HN_REQUIRE(
+            hn_get(call->in[count], 0) > 0, HN_ERR_ARGUMENT,
+            "%s: count is %g: expected the number of supervised rows of the step, above 0",
+            call->op->name, hn_get(call->in[count], 0));
     return HN_OK;
 }
 

@@ -1,5 +1,5 @@
-/* mse: loss = acc + sum over rows r of weights[r] * mean over the row of (x - target)^2, divided by
- * count, or by the number of rows here: then it is the mean over all elements. */
+/* mse: loss = acc + sum over rows r of weights[r] * mean over the row of (x - target)^2,
+ * divided by count, or by the number of rows here: then it is the mean over all elements. */
 #include "ops/loss.h"
 #include "ops/ops.h"
 
@@ -14,10 +14,7 @@ static hn_status infer(const hn_call *call, hn_type *out)
     return hn_loss_infer(call, COUNT, ACC, out);
 }
 
-static hn_status check(const hn_call *call)
-{
-    return hn_loss_check_count(call, COUNT);
-}
+static hn_status check(const hn_call *call) { return hn_loss_check_count(call, COUNT); }
 
 static void forward(const hn_call *call)
 {
@@ -35,10 +32,7 @@ static void forward(const hn_call *call)
     }
 }
 
-static double flops(const hn_call *call)
-{
-    return 3.0 * (double)hn_count(&call->in[X]->type);
-}
+static double flops(const hn_call *call) { return 3.0 * (double)hn_count(&call->in[X]->type); }
 
 static void backward(hn_grad *d)
 {
@@ -49,10 +43,13 @@ static void backward(hn_grad *d)
         d->din[ACC] = d->dout[0];
 }
 
-static const char *const cases[] = { "f32[1] f32[1]", "f32[4,7] f32[4,7]",
+static const char *const cases[] = { "f32[1] f32[1]",
+                                     "f32[4,7] f32[4,7]",
                                      "f32[2,3,33] f32[2,3,33] f32[6] i32[]{4:9} f32[]",
-                                     "f32[5,3] f32[5,3] f32[5]", "f32[9] f32[9] - f32[1]{2:3}",
-                                     "bf16[4,16] bf16[4,16]", NULL };
+                                     "f32[5,3] f32[5,3] f32[5]",
+                                     "f32[9] f32[9] - f32[1]{2:3}",
+                                     "bf16[4,16] bf16[4,16]",
+                                     NULL };
 /* clang-format off */
 const hn_op hn_op_mse = {
     .name = "mse",

@@ -1,7 +1,7 @@
-/* outer_id: y[e,N,K] = acc + the sum over choices ids[t,u] = e of dy[t,u]^T * x[t] (or x[t,u]), one
- * chain over tokens, then u, for every element: the gradient of linear_id's w, in f32. Experts that
- * no token reached are exactly zero, or acc. How many there are comes from `like`, else from
- * `experts`. */
+/* outer_id: y[e,N,K] = acc + the sum over choices ids[t,u] = e of dy[t,u]^T * x[t] (or x[t,u]),
+ * one chain over tokens, then u, for every element: the gradient of linear_id's w, in f32.
+ * Experts that no token reached are exactly zero, or acc. How many there are comes from `like`,
+ * else from `experts`. */
 #include "ops/ids.h"
 #include "ops/ops.h"
 
@@ -75,7 +75,8 @@ static void forward(const hn_call *call)
 
 static double flops(const hn_call *call)
 {
-    return 2.0 * (double)hn_count(&call->in[DY]->type) * (double)hn_last_dim(&call->in[X]->type);
+    return 2.0 * (double)hn_count(&call->in[DY]->type) *
+           (double)hn_last_dim(&call->in[X]->type);
 }
 
 static void backward(hn_grad *d)
@@ -94,7 +95,9 @@ static const char *const cases[] = {
     "f32[5,2,6] f32[5,7] i32[5,2]{-1:4} f32[4,6,7]",
     "f32[5,2,6] f32[5,2,7] i32[5,2]{0:4} - f32[6,6,7] experts=6",
     "f32[3,2,5] f32[3,64] i32[3,2]{-1:3} q4_0[3,5,64]",
-    "bf16[4,3,17] bf16[4,32] i32[4,3]{-1:4} bf16[4,17,32] f32[4,17,32]", NULL };
+    "bf16[4,3,17] bf16[4,32] i32[4,3]{-1:4} bf16[4,17,32] f32[4,17,32]",
+    NULL
+};
 /* clang-format off */
 const hn_op hn_op_outer_id = {
     .name = "outer_id", .summary = "y[e] = acc + the sum where ids[t,u] = e of dy[t,u]^T * x[t]",

@@ -1,10 +1,10 @@
 /* router: the k experts of each token and their weights, in descending order of score; of equal
- * scores the lower id comes first. Weights: router.h. `bias` takes part in the choice alone, and so
- * has no gradient by design: what moves it is a balance rule outside of the graph. With groups,
- * only experts of the k_group best groups may be chosen; a group's rank is the sum of its two best
- * biased scores. A token whose logits are not numbers gets ids of -1 and NaN. */
-#include "ops/ops.h"
+ * scores the lower id comes first. Weights: router.h. `bias` takes part in the choice alone,
+ * and so has no gradient by design: what moves it is a balance rule outside of the graph. With
+ * groups, only experts of the k_group best groups may be chosen; a group's rank is the sum of
+ * its two best biased scores. A token whose logits are not numbers gets ids of -1 and NaN. */
 #include "ops/router.h"
+#include "ops/ops.h"
 
 static const hn_attr attrs[] = HN_ROUTER_ATTRS;
 
@@ -70,7 +70,8 @@ static void choose(double *rank, int64_t n, int64_t k, int64_t *ids)
 static void forward(const hn_call *call)
 {
     const hn_router_attrs *at = call->attrs;
-    const hn_tensor *logits = call->in[LOGITS], *bias = call->in[BIAS], *scale = call->in[SCALE];
+    const hn_tensor *logits = call->in[LOGITS], *bias = call->in[BIAS],
+                    *scale = call->in[SCALE];
     const int64_t n = hn_last_dim(&logits->type);
     const bool by_logit = !bias && at->n_group == 1; /* the same order, without roundings */
     for (int64_t t = 0; t < logits->type.dim[0]; t++) {
@@ -109,10 +110,16 @@ static void backward(hn_grad *d)
 }
 
 static const char *const cases[] = {
-    "f32[1,1] k=1", "f32[5,8]", "f32[4,9] f32[9] f32[9] score=sigmoid k=3 renormalise=1 eps=1e-20",
+    "f32[1,1] k=1",
+    "f32[5,8]",
+    "f32[4,9] f32[9] f32[9] score=sigmoid k=3 renormalise=1 eps=1e-20",
     "f32[3,16] f32[16] - score=sigmoid n_group=4 k_group=2 k=4 renormalise=1 factor=2.5",
-    "f32[5,8] - f32[8] score=softmax_topk k=4", "f32[6,12] n_group=3 k_group=1 k=4 factor=2",
-    "f32[3,8] - f32[8] k=3 renormalise=1", "bf16[2,32] f32[32] score=softmax k=8", NULL };
+    "f32[5,8] - f32[8] score=softmax_topk k=4",
+    "f32[6,12] n_group=3 k_group=1 k=4 factor=2",
+    "f32[3,8] - f32[8] k=3 renormalise=1",
+    "bf16[2,32] f32[32] score=softmax k=8",
+    NULL
+};
 /* clang-format off */
 const hn_op hn_op_router = {
     .name = "router", .summary = "the k experts of each token, and their weights",

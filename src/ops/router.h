@@ -20,12 +20,12 @@ typedef struct hn_router_attrs {
 #define HN_ROUTER_ATTRS                                                                        \
     {                                                                                          \
         HN_ATTR_ENUM(hn_router_attrs, score, "softmax", "softmax|sigmoid|softmax_topk"),       \
-        HN_ATTR_INT(hn_router_attrs, k, "2"),                                                  \
-        HN_ATTR_BOOL(hn_router_attrs, renormalise, "0"),                                       \
-        HN_ATTR_INT(hn_router_attrs, n_group, "1"),                                            \
-        HN_ATTR_INT(hn_router_attrs, k_group, "1"),                                            \
-        HN_ATTR_FLOAT(hn_router_attrs, factor, "1"),                                           \
-        HN_ATTR_FLOAT(hn_router_attrs, eps, "0"), HN_ATTR_END                                  \
+            HN_ATTR_INT(hn_router_attrs, k, "2"),                                              \
+            HN_ATTR_BOOL(hn_router_attrs, renormalise, "0"),                                   \
+            HN_ATTR_INT(hn_router_attrs, n_group, "1"),                                        \
+            HN_ATTR_INT(hn_router_attrs, k_group, "1"),                                        \
+            HN_ATTR_FLOAT(hn_router_attrs, factor, "1"),                                       \
+            HN_ATTR_FLOAT(hn_router_attrs, eps, "0"), HN_ATTR_END                              \
     }
 
 /* Refuses attributes that do not fit the n_expert logits of input 0. */
@@ -40,7 +40,8 @@ static inline hn_status hn_router_expect(const hn_call *call)
                          (long long)at->k, (long long)n, HN_MAX_CHOICES, HN_MAX_EXPERTS);
     if (at->n_group < 1 || at->n_group > HN_MAX_EXPERT_GROUPS || n % at->n_group ||
         at->k_group < 1 || at->k_group > at->n_group || at->k > at->k_group * (n / at->n_group))
-        return hn_refuse(call, "%lld of %lld groups for %lld of %lld experts: expected groups of "
+        return hn_refuse(call,
+                         "%lld of %lld groups for %lld of %lld experts: expected groups of "
                          "equal size that hold as many",
                          (long long)at->k_group, (long long)at->n_group, (long long)at->k,
                          (long long)n);

@@ -1,6 +1,6 @@
-/* router_balance: the sum over sequences of their balance (balance.h), divided by count, the number
- * of sequences of the step, or by how many there are here. Sequence by sequence, because a balance
- * is not linear in its tokens: so no cut into micro-batches changes it. */
+/* router_balance: the sum over sequences of their balance (balance.h), divided by count, the
+ * number of sequences of the step, or by how many there are here. Sequence by sequence, because
+ * a balance is not linear in its tokens: so no cut into micro-batches changes it. */
 #include "ops/attention_span.h"
 #include "ops/balance.h"
 #include "ops/ids.h"
@@ -50,17 +50,21 @@ static double flops(const hn_call *call)
 static void backward(hn_grad *d)
 {
     if (d->wants[LOGITS])
-        d->din[LOGITS] =
-            hn_router_balance_grad(d->g, d->in[LOGITS], d->in[IDS], d->in[SEGMENTS], d->in[COUNT],
-                                   d->dout[0], ((const hn_balance_attrs *)d->attrs)->score);
+        d->din[LOGITS] = hn_router_balance_grad(d->g, d->in[LOGITS], d->in[IDS],
+                                                d->in[SEGMENTS], d->in[COUNT], d->dout[0],
+                                                ((const hn_balance_attrs *)d->attrs)->score);
     if (d->wants[ACC])
         d->din[ACC] = d->dout[0];
 }
 
 static const char *const cases[] = {
-    "f32[1,1] i32[1,1]{0:1}", "f32[7,5] i32[7,2]{0:5} i32[7]{seg}",
+    "f32[1,1] i32[1,1]{0:1}",
+    "f32[7,5] i32[7,2]{0:5} i32[7]{seg}",
     "f32[6,8] i32[6,3]{-1:8} i32[6]{seg} i32[]{3:9} f32[] score=sigmoid",
-    "f32[5,9] i32[5,2]{0:9} - f32[1]{2:4} f32[]", "bf16[4,16] i32[4,2]{0:16} score=sigmoid", NULL };
+    "f32[5,9] i32[5,2]{0:9} - f32[1]{2:4} f32[]",
+    "bf16[4,16] i32[4,2]{0:16} score=sigmoid",
+    NULL
+};
 /* clang-format off */
 const hn_op hn_op_router_balance = {
     .name = "router_balance",

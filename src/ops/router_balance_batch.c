@@ -1,5 +1,6 @@
-/* router_balance_batch: the balance (balance.h) of all tokens of the batch at once. It is not a sum
- * over sequences, so it has no `acc`: a step of several micro-batches is refused by name. */
+/* router_balance_batch: the balance (balance.h) of all tokens of the batch at once. It is not a
+ * sum over sequences, so it has no `acc`: a step of several micro-batches is refused by name.
+ */
 #include "ops/balance.h"
 #include "ops/ids.h"
 #include "ops/ops.h"
@@ -49,5 +50,6 @@ const hn_op hn_op_router_balance_batch = {
 /* clang-format on */
 hn_node *hn_router_balance_batch(hn_graph *g, hn_node *logits, hn_node *ids, int score)
 {
-    return HN_APPLY(g, &hn_op_router_balance_batch, &((hn_balance_attrs){ score }), logits, ids);
+    return HN_APPLY(g, &hn_op_router_balance_batch, &((hn_balance_attrs){ score }), logits,
+                    ids);
 }

@@ -36,8 +36,8 @@ const hn_op hn_op_router_balance_batch_grad = {
     .check = check, .flops_per_element = 12, .cases = cases, .tolerance = 4e-6,
 };
 /* clang-format on */
-hn_node *hn_router_balance_batch_grad(hn_graph *g, hn_node *logits, hn_node *ids, hn_node *dloss,
-                                      int score)
+hn_node *hn_router_balance_batch_grad(hn_graph *g, hn_node *logits, hn_node *ids,
+                                      hn_node *dloss, int score)
 {
     return HN_APPLY(g, &hn_op_router_balance_batch_grad, &((hn_balance_attrs){ score }), logits,
                     ids, dloss);

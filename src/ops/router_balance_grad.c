@@ -1,6 +1,6 @@
-/* router_balance_grad: with s_e = E * f_e of the token's sequence of T tokens and f = dloss / count:
- *     softmax: dlogits_e = f / T * p_e * (s_e - sum of s p);
- *     sigmoid: the same with p_e * (1 - p_e) / (sum of p) for p_e, and p over its sum inside. */
+/* router_balance_grad: with s_e = E * f_e of the token's sequence of T tokens and f = dloss /
+ * count: softmax: dlogits_e = f / T * p_e * (s_e - sum of s p); sigmoid: the same with p_e * (1
+ * - p_e) / (sum of p) for p_e, and p over its sum inside. */
 #include "ops/attention_span.h"
 #include "ops/balance.h"
 #include "ops/ids.h"
@@ -48,7 +48,8 @@ static void forward(const hn_call *call)
 static const char *const cases[] = {
     "f32[1,1] i32[1,1]{0:1} - - f32[]", "f32[7,5] i32[7,2]{0:5} i32[7]{seg} - f32[]",
     "f32[6,8] i32[6,3]{-1:8} i32[6]{seg} i32[]{3:9} f32[] score=sigmoid",
-    "bf16[4,16] i32[4,2]{0:16} - f32[]{2:3} f32[1] score=sigmoid", NULL };
+    "bf16[4,16] i32[4,2]{0:16} - f32[]{2:3} f32[1] score=sigmoid", NULL
+};
 /* clang-format off */
 const hn_op hn_op_router_balance_grad = {
     .name = "router_balance_grad", .summary = "dlogits of router_balance",

@@ -1,9 +1,9 @@
 /* router_grad: the gradient of the router's weights with the choice of experts held. With u_j =
  * dweights_j * factor * scale[id_j] and n, p as in router.h:
  *     dp_j = (u_j - sum of u n) / divisor, or u_j without renormalise;
- *     softmax: dlogits = p * (dp - sum of dp p), over all experts or the chosen ones (softmax_topk),
- *     sigmoid: dlogits = dp * p * (1 - p) at the chosen ones;
- *     dscale[e] = acc + sum over tokens of dweights_j * factor * n_j where id_j = e. */
+ *     softmax: dlogits = p * (dp - sum of dp p), over all experts or the chosen ones
+ * (softmax_topk), sigmoid: dlogits = dp * p * (1 - p) at the chosen ones; dscale[e] = acc + sum
+ * over tokens of dweights_j * factor * n_j where id_j = e. */
 #include "ops/ids.h"
 #include "ops/ops.h"
 #include "ops/router.h"
@@ -55,8 +55,8 @@ static void spread(const hn_call *call, const hn_router_row *x, const int64_t *i
     for (int64_t j = 0; j < at->k; j++) {
         if (ids[j] < 0)
             continue;
-        const double slope = at->score == HN_ROUTER_SIGMOID ? dp[j] * p[j] * (1 - p[j])
-                                                            : p[j] * (dp[j] - along);
+        const double slope =
+            at->score == HN_ROUTER_SIGMOID ? dp[j] * p[j] * (1 - p[j]) : p[j] * (dp[j] - along);
         hn_set(dlogits, x->first + ids[j], slope);
     }
 }
@@ -98,7 +98,9 @@ static const char *const cases[] = {
     "f32[3,9] f32[9] i32[3,3]{perm} f32[3,3] f32[9] k=3 renormalise=1",
     "f32[5,16] f32[16] i32[5,2]{perm} f32[5,2] f32[16] score=sigmoid factor=2.5 renormalise=1",
     "f32[2,9] - i32[2,4]{perm} f32[2,4] score=softmax_topk k=4",
-    "bf16[2,32] f32[32] i32[2,8]{perm} bf16[2,8] k=8", NULL };
+    "bf16[2,32] f32[32] i32[2,8]{perm} bf16[2,8] k=8",
+    NULL
+};
 /* clang-format off */
 const hn_op hn_op_router_grad = {
     .name = "router_grad", .summary = "dlogits, dscale of router",

@@ -23,10 +23,7 @@ typedef struct hn_router_row {
     double most, sum; /* of a softmax */
 } hn_router_row;
 
-static inline double hn_router_sigmoid(double x)
-{
-    return 1 / (1 + hn_math_exp(-x));
-}
+static inline double hn_router_sigmoid(double x) { return 1 / (1 + hn_math_exp(-x)); }
 
 static inline hn_router_row hn_router_row_of(const hn_tensor *logits, int64_t row, int score)
 {

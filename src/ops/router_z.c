@@ -1,5 +1,5 @@
-/* router_z: loss = acc + sum over rows of logsumexp(logits)^2 / count, or / the number of rows here:
- * keeps router logits small. */
+/* router_z: loss = acc + sum over rows of logsumexp(logits)^2 / count, or / the number of rows
+ * here: keeps router logits small. */
 #include "ops/loss.h"
 #include "ops/ops.h"
 #include "ops/router_score.h"
@@ -13,10 +13,7 @@ static hn_status infer(const hn_call *call, hn_type *out)
     return hn_loss_infer(call, COUNT, ACC, out);
 }
 
-static hn_status check(const hn_call *call)
-{
-    return hn_loss_check_count(call, COUNT);
-}
+static hn_status check(const hn_call *call) { return hn_loss_check_count(call, COUNT); }
 
 static void forward(const hn_call *call)
 {

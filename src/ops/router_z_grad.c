@@ -15,10 +15,7 @@ static hn_status infer(const hn_call *call, hn_type *out)
     return hn_infer_like(call, LOGITS, out);
 }
 
-static hn_status check(const hn_call *call)
-{
-    return hn_loss_check_count(call, COUNT);
-}
+static hn_status check(const hn_call *call) { return hn_loss_check_count(call, COUNT); }
 
 static void forward(const hn_call *call)
 {

@@ -1,5 +1,5 @@
-/* scatter: zeros of the shape of `like`, with row ids[i] = x[i]. Ids are distinct, so its gradient
- * is gather. */
+/* scatter: zeros of the shape of `like`, with row ids[i] = x[i]. Ids are distinct, so its
+ * gradient is gather. */
 #include "ops/ids.h"
 #include "ops/ops.h"
 
@@ -27,9 +27,11 @@ static hn_status check(const hn_call *call)
         ascends = hn_get_int(ids, i) > hn_get_int(ids, i - 1);
     for (int64_t i = 1; i < n && !ascends; i++)
         for (int64_t j = 0; j < i; j++)
-            HN_REQUIRE(hn_get_int(ids, i) != hn_get_int(ids, j), HN_ERR_ARGUMENT,
-                       "scatter: elements %lld and %lld of ids are both %lld: expected distinct "
-                       "rows", (long long)j, (long long)i, (long long)hn_get_int(ids, i));
+            HN_REQUIRE(
+                hn_get_int(ids, i) != hn_get_int(ids, j), HN_ERR_ARGUMENT,
+                "scatter: elements %lld and %lld of ids are both %lld: expected distinct "
+                "rows",
+                (long long)j, (long long)i, (long long)hn_get_int(ids, i));
     return HN_OK;
 }
 
@@ -44,10 +46,7 @@ static void forward(const hn_call *call)
             hn_set(y, hn_get_int(ids, i) * c + j, hn_get(x, i * c + j));
 }
 
-static void backward(hn_grad *d)
-{
-    d->din[X] = hn_gather(d->g, d->dout[0], d->in[IDS]);
-}
+static void backward(hn_grad *d) { d->din[X] = hn_gather(d->g, d->dout[0], d->in[IDS]); }
 
 static const char *const cases[] = { "f32[1,4] i32[1]{0:3} f32[3,4]",
                                      "f32[5,7] i32[5]{perm} f32[9,7]",

@@ -1,5 +1,6 @@
-/* scatter_add: y = acc; y[ids[i]] += x[i] in ascending order of i: the gradient of gather's w. One
- * chain over tokens for every row, in f32 whatever x is. Also y[b, ids[b, t]] += x[b, t]. */
+/* scatter_add: y = acc; y[ids[i]] += x[i] in ascending order of i: the gradient of gather's w.
+ * One chain over tokens for every row, in f32 whatever x is. Also y[b, ids[b, t]] += x[b, t].
+ */
 #include "ops/ids.h"
 #include "ops/ops.h"
 
@@ -48,10 +49,7 @@ static void forward(const hn_call *call)
     }
 }
 
-static double flops(const hn_call *call)
-{
-    return (double)hn_count(&call->in[X]->type);
-}
+static double flops(const hn_call *call) { return (double)hn_count(&call->in[X]->type); }
 
 static void backward(hn_grad *d)
 {
@@ -65,7 +63,8 @@ static const char *const cases[] = { "f32[4] i32[]{0:3} f32[3,4]",
                                      "f32[11,5] i32[11]{0:4} f32[4,5]",
                                      "f32[2,3,33] i32[2,3]{0:9} bf16[9,33] f32[9,33]",
                                      "f32[2,4,5] i32[2,4]{0:6} f32[2,6,5] f32[2,6,5]",
-                                     "bf16[5,16] i32[5]{0:3} f32[3,16]", NULL };
+                                     "bf16[5,16] i32[5]{0:3} f32[3,16]",
+                                     NULL };
 /* clang-format off */
 const hn_op hn_op_scatter_add = {
     .name = "scatter_add", .summary = "y = acc, rows ids plus x", .inputs = "x ids! like~ acc?",

@@ -1,6 +1,6 @@
 /* set_rows: a state with row ids[i] replaced by x[i], rounded to the state's type: how keys and
- * values enter their cache. A row is all that follows the first dimension; of equal ids the later
- * one stays. */
+ * values enter their cache. A row is all that follows the first dimension; of equal ids the
+ * later one stays. */
 #include "ops/ids.h"
 #include "ops/ops.h"
 

@@ -1,6 +1,6 @@
-/* sgd: one step of gradient descent in place, with momentum where a velocity m is given; formulas in
- * update.h. decay is decoupled, as in adamw: PyTorch's weight_decay, which enters the velocity, is
- * another thing. */
+/* sgd: one step of gradient descent in place, with momentum where a velocity m is given;
+ * formulas in update.h. decay is decoupled, as in adamw: PyTorch's weight_decay, which enters
+ * the velocity, is another thing. */
 #include "ops/ops.h"
 #include "ops/update.h"
 
@@ -27,10 +27,7 @@ static hn_status infer(const hn_call *call, hn_type *out)
     return HN_OK;
 }
 
-static hn_status check(const hn_call *call)
-{
-    return hn_update_check(call, HYPER);
-}
+static hn_status check(const hn_call *call) { return hn_update_check(call, HYPER); }
 
 static void forward(const hn_call *call)
 {
@@ -54,7 +51,8 @@ static const char *const cases[] = {
     "f32[1] f32[1] - f32[2]{1:3}",
     "f32[5,7] f32[5,7] f32[5,7] f32[2]{1:3} f32[]{0.2:0.9} momentum=0.9 decay=0.1",
     "f32[33] f32[33] f32[33] f32[2]{1:3} - momentum=0.5 nesterov=1 gclip=0.7",
-    "bf16[3,9] f32[3,9] - f32[2]{1:3}", NULL };
+    "bf16[3,9] f32[3,9] - f32[2]{1:3}", NULL
+};
 /* clang-format off */
 const hn_op hn_op_sgd = {
     .name = "sgd", .summary = "w, m one step of gradient descent later",

@@ -1,6 +1,6 @@
-/* sum_sq: y = acc + the sum of x^2, in double: blocks of 4096 elements from index 0, each in sixteen
- * lanes that fold by halves, block sums added ascending. Parameter by parameter through acc it is the
- * square of the global norm, whatever the cut of the work. */
+/* sum_sq: y = acc + the sum of x^2, in double: blocks of 4096 elements from index 0, each in
+ * sixteen lanes that fold by halves, block sums added ascending. Parameter by parameter through
+ * acc it is the square of the global norm, whatever the cut of the work. */
 #include "ops/ops.h"
 
 enum { X, ACC };
@@ -34,13 +34,10 @@ static void forward(const hn_call *call)
     hn_set(call->out[0], 0, sum);
 }
 
-static double flops(const hn_call *call)
-{
-    return 2.0 * (double)hn_count(&call->in[X]->type);
-}
+static double flops(const hn_call *call) { return 2.0 * (double)hn_count(&call->in[X]->type); }
 
-static const char *const cases[] = { "f32[1]", "f32[5,33] f64[]", "bf16[100]", "f32[4099] f64[]",
-                                     "f32[3,4096]", NULL };
+static const char *const cases[] = { "f32[1]",          "f32[5,33] f64[]", "bf16[100]",
+                                     "f32[4099] f64[]", "f32[3,4096]",     NULL };
 /* clang-format off */
 const hn_op hn_op_sum_sq = {
     .name = "sum_sq", .summary = "y = acc + sum of x^2, in double", .inputs = "x! acc?!",

@@ -115,7 +115,8 @@ static void compare(const reference *r, const char *kind, const line *own, const
                kind, own->index);
     void *data = hn_alloc(heap, HN_TAG_PROVE, hn_type_bytes(&type));
     want = hn_tensor_at(&type, data);
-    if (!data || !hn_same_shape(&own->type, &got->type) || !CHECK_OK(fill(&want, own->values))) {
+    if (!data || !hn_same_shape(&own->type, &got->type) ||
+        !CHECK_OK(fill(&want, own->values))) {
         hn_free(heap, data);
         return;
     }
@@ -131,8 +132,9 @@ static void compare(const reference *r, const char *kind, const line *own, const
         }
     }
     const double bound = hn_is_float(type.dtype) ? 16 * hn_op_find(r->op)->tolerance * most : 0;
-    CHECK_THAT(worst <= bound, "%s: %s %d, element %lld is %.9g, the reference %.9g (bound %.2g)",
-               r->name, kind, own->index, (long long)at, hn_get(got, at), hn_get(&want, at), bound);
+    CHECK_THAT(worst <= bound,
+               "%s: %s %d, element %lld is %.9g, the reference %.9g (bound %.2g)", r->name,
+               kind, own->index, (long long)at, hn_get(got, at), hn_get(&want, at), bound);
     hn_free(heap, data);
 }
 

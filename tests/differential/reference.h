@@ -7,8 +7,8 @@
  *     factor 0 f32[2] 1 2                      the loss is the sum of outputs times factors
  *     grad 1 f32[2,3] 1 2 3 4 5 6              the loss's slope by input 1
  *
- * Floats must agree within sixteen times the op's tolerance, relative to the largest magnitude of
- * the reference tensor; integers exactly. */
+ * Floats must agree within sixteen times the op's tolerance, relative to the largest magnitude
+ * of the reference tensor; integers exactly. */
 #ifndef TESTS_DIFFERENTIAL_REFERENCE_H
 #define TESTS_DIFFERENTIAL_REFERENCE_H
 
