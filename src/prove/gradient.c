@@ -99,7 +99,7 @@ static hn_status check_precision(hn_prove_env *env, const hn_trial *t, const hn_
         const hn_tensor *want = hn_oracle_value(o, t->wanted[r]);
         const bool is_float = hn_is_float(want->type.dtype);
         /* What is left where terms of order one cancel is measured against those terms. */
-        const double scale = is_float ? largest(want) + (r < t->n_outputs ? 1e-3 : 0.1) : 1;
+        const double scale = is_float ? largest(want) + (r < t->n_outputs ? 0.03 : 0.1) : 1;
         const double kernel = r < t->n_outputs ? own : 8 * fmax(own, 1e-6);
         /* A gradient passes through several roundings to the narrow type. */
         const double narrow = factor * (r < t->n_outputs ? 1e-6 : 4e-6);
