@@ -10,8 +10,8 @@
  *             nesterov: momentum * u + g' in place of u
  *
  * Stochastic rounding adds sixteen random bits below the kept ones, then cuts. For element i of a
- * parameter the weight takes the low half of key 0's word i, m the high half; v the low half of key
- * 1's. */
+ * parameter the weight takes the low half of the key's word i, m its high half, and v the high half
+ * of the word times 0x9e3779b1. */
 #ifndef HN_OPS_UPDATE_H
 #define HN_OPS_UPDATE_H
 
@@ -35,7 +35,7 @@ typedef struct hn_sgd_attrs {
 
 typedef struct hn_update {
     double clip, rate, root, keep;
-    hn_rng_key key[2];
+    hn_rng_key key;
 } hn_update;
 
 static inline hn_update hn_adamw_update(const hn_adamw_attrs *at, double lr, double step,
@@ -47,8 +47,7 @@ static inline hn_update hn_adamw_update(const hn_adamw_attrs *at, double lr, dou
                     .keep = 1 - lr * (double)at->decay };
     hn_rng_key key = hn_rng_fold(hn_rng_seed((uint64_t)at->seed), (uint64_t)step);
     key = hn_rng_fold(key, (uint64_t)at->key);
-    for (unsigned i = 0; i < 2; i++)
-        s.key[i] = hn_rng_fold(key, i);
+    s.key = hn_rng_fold(key, 0);
     return s;
 }
 

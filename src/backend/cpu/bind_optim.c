@@ -83,7 +83,7 @@ static hn_adamw_step adamw_step(const hn_call *call)
                             .one_minus_beta1 = (float)(1 - (double)at->beta1),
                             .one_minus_beta2 = (float)(1 - (double)at->beta2), .eps = at->eps,
                             .rate = (float)s.rate, .root = (float)s.root, .keep = (float)s.keep,
-                            .key = s.key[0] };
+                            .key = s.key };
 }
 
 static void adamw_strip(const hn_cpu_task *task, const hn_adamw_step *s, int64_t at, int64_t n,
