@@ -19,7 +19,7 @@ set(HN_FILES_base status heap isa clock pool mathfn trig power str file json jso
 hn_read_def(${CMAKE_SOURCE_DIR}/src/quant/formats.def HN_FORMAT HN_FORMATS)
 set(HN_FILES_quant format grid affine ${HN_FORMATS})
 set(HN_FILES_kernels gemm/gemm quantize/decode attn/attn xent/xent)
-set(HN_FILES_graph type tensor attr op graph apply plan plan_lower plan_lifetimes plan_offsets plan_print verify)
+set(HN_FILES_graph type layout tensor attr op graph apply plan plan_lower plan_lifetimes plan_offsets plan_print verify)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/ops/ops.def HN_OP HN_OPS)
 set(HN_FILES_ops registry rope_table attention_span ${HN_OPS})
 set(HN_FILES_io npy npy_header)

@@ -23,7 +23,8 @@ HN_API hn_status hn_builder_status(hn_builder *builder);
 HN_API int32_t hn_builder_extent(hn_builder *builder, const char *name, int64_t max);
 
 /* kind: "input" (differs between micro-batches), "step" (the same for all of a step), "weight",
- * "state". */
+ * "state". A frozen weight may have a packed layout, type "q4_k@panel16": it is written as plain
+ * rows, all at once, and takes no other memory. */
 HN_API hn_node *hn_builder_leaf(hn_builder *builder, const char *kind, const char *name,
                                 const char *type, int32_t rank, const int64_t *dim);
 /* Puts a leaf on device number `device` of the engine. */

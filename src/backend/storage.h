@@ -13,11 +13,13 @@ hn_status hn_storage_new(hn_storage **out, const hn_graph *g, int n_devices,
                          hn_device *const *devices);
 void hn_storage_free(hn_storage *storage);
 
-/* Binds the caller's memory, packed, of at least the leaf's bytes (or fewer, for smaller
- * extents). */
+/* Binds the caller's memory, contiguous and in the leaf's layout, of at least the leaf's bytes (or
+ * fewer, for smaller extents). */
 hn_status hn_storage_bind(hn_storage *storage, const hn_leaf *leaf, void *data);
 /* Makes memory, unless the leaf has some. */
 hn_status hn_storage_make(hn_storage *storage, const hn_leaf *leaf);
+/* Makes memory and fills it with the leaf's layout of plain rows, which nobody needs afterwards. */
+hn_status hn_storage_pack(hn_storage *storage, const hn_leaf *leaf, const void *plain);
 /* Makes memory for every weight, state and accumulator that has none. */
 hn_status hn_storage_make_all(hn_storage *storage);
 /* Fills every accumulator with zeros: the start of a step. */

@@ -1,6 +1,7 @@
 /* Public building: names and texts in, nodes out; the graph is sticky on error by itself. */
 #include "diff/diff.h"
 #include "engine/engine.h"
+#include "graph/layout.h"
 
 #include <string.h>
 
@@ -65,6 +66,14 @@ static hn_status check_building(const hn_builder *b)
     return HN_OK;
 }
 
+/* "q4_k" or "q4_k@panel16". */
+static hn_status leaf_type(const char *text, hn_dtype *dtype, hn_layout *layout)
+{
+    const char *at = strchr(text, '@');
+    HN_TRY(hn_dtype_parse(text, at ? (size_t)(at - text) : strlen(text), dtype));
+    return at ? hn_layout_parse(at + 1, layout) : HN_OK;
+}
+
 hn_node *hn_builder_leaf(hn_builder *b, const char *kind, const char *name, const char *type,
                          int32_t rank, const int64_t *dim)
 {
@@ -72,16 +81,21 @@ hn_node *hn_builder_leaf(hn_builder *b, const char *kind, const char *name, cons
         return NULL;
     hn_leaf_kind leaf = HN_LEAF_INPUT;
     hn_dtype dtype = HN_F32;
+    hn_layout layout = HN_LAYOUT_PLAIN;
     hn_status status = check_building(b);
     if (status == HN_OK)
         status = leaf_kind(kind, &leaf);
     if (status == HN_OK)
-        status = type ? hn_dtype_parse(type, strlen(type), &dtype)
+        status = type ? leaf_type(type, &dtype, &layout)
                       : hn_fail(HN_ERR_ARGUMENT, "no element type given");
+    if (status == HN_OK && layout != HN_LAYOUT_PLAIN && leaf != HN_LEAF_WEIGHT)
+        status = hn_fail(HN_ERR_ARGUMENT, "leaf type '%s': only weights are packed", type);
     if (status == HN_OK && (rank < 0 || rank > HN_MAX_RANK || (rank && !dim)))
         status = hn_fail(HN_ERR_SHAPE, "rank %d: expected 0 to %d, and dimensions", rank, HN_MAX_RANK);
     if (status != HN_OK)
         return hn_graph_failed(b->g, status);
+    if (layout != HN_LAYOUT_PLAIN)
+        return hn_graph_weight(b->g, name ? name : "leaf", dtype, layout, rank, dim);
     return hn_graph_leaf(b->g, leaf, name ? name : "leaf", dtype, rank, dim);
 }
 

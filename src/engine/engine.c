@@ -1,6 +1,8 @@
 /* The engine itself, and the copies in and out that its objects share. */
 #include "engine/engine.h"
 
+#include "graph/layout.h"
+
 #include <string.h>
 
 const char *hn_version(void)
@@ -96,9 +98,13 @@ static hn_status leaf_memory(const hn_storage *storage, const hn_node *node, siz
     *data = hn_storage_data(storage, node->leaf);
     HN_REQUIRE(*data && node->leaf->kind != HN_LEAF_CONSTANT, HN_ERR_ARGUMENT,
                "%s has no memory here", node->leaf->name);
-    const size_t most = hn_type_bytes(&node->leaf->type);
+    const hn_type plain = hn_type_plain(&node->leaf->type);
+    const size_t most = hn_type_bytes(&plain);
     HN_REQUIRE(bytes <= most, HN_ERR_SHAPE, "%s: %zu bytes: expected at most %zu", node->leaf->name,
                bytes, most);
+    HN_REQUIRE(node->leaf->type.layout == HN_LAYOUT_PLAIN || bytes == most, HN_ERR_SHAPE,
+               "%s: %zu bytes: a packed weight takes all of its %zu bytes of plain rows",
+               node->leaf->name, bytes, most);
     return HN_OK;
 }
 
@@ -108,6 +114,8 @@ hn_status hn_engine_write_leaf(hn_engine *e, hn_storage *storage, const hn_node 
     void *to;
     HN_REQUIRE(data || !bytes, HN_ERR_ARGUMENT, "no data given");
     HN_TRY(leaf_memory(storage, leaf, bytes, &to));
+    if (leaf->leaf->type.layout != HN_LAYOUT_PLAIN)
+        return hn_storage_pack(storage, leaf->leaf, data);
     return e->devices[0]->backend->upload(e->devices[0], to, data, bytes);
 }
 
@@ -117,13 +125,14 @@ hn_status hn_engine_read_leaf(hn_engine *e, hn_storage *storage, const hn_node *
     void *from;
     HN_REQUIRE(to || !bytes, HN_ERR_ARGUMENT, "no memory given");
     HN_TRY(leaf_memory(storage, leaf, bytes, &from));
+    HN_REQUIRE(leaf->leaf->type.layout == HN_LAYOUT_PLAIN, HN_ERR_UNSUPPORTED,
+               "%s is packed, and nothing changes it: keep what was written", leaf->leaf->name);
     return e->devices[0]->backend->download(e->devices[0], to, from, bytes);
 }
 
 hn_status hn_engine_read_tensor(const hn_tensor *t, void *to, size_t bytes)
 {
-    hn_type packed = t->type;
-    hn_type_pack(&packed);
+    const hn_type packed = hn_type_plain(&t->type);
     HN_REQUIRE(to && bytes == hn_type_bytes(&packed), HN_ERR_SHAPE,
                "room for %zu bytes: expected %zu", bytes, hn_type_bytes(&packed));
     const hn_tensor out = hn_tensor_at(&packed, to);

@@ -1,11 +1,16 @@
 /* Applying an op: what can be refused is refused here, while the graph is built. */
 #include "graph/apply.h"
 
+#include "graph/layout.h"
+
 #include <string.h>
 
 hn_status hn_call_infer(const hn_call *call, hn_type *out, int64_t *view_at)
 {
     HN_TRY(call->op->infer(call, out));
+    for (int o = 0; o < call->n_out; o++) /* types are often copied: layouts are not inherited */
+        if (out[o].layout != HN_LAYOUT_PLAIN)
+            out[o] = hn_type_plain(&out[o]);
     *view_at = call->op->view_of && call->op->view_at ? call->op->view_at(call) : 0;
     return HN_OK;
 }
@@ -62,6 +67,26 @@ static hn_status check_update(const hn_apply *a, int out)
     HN_REQUIRE(x == x->leaf->node, HN_ERR_ARGUMENT,
                "%s: input %d is a view of %s: expected the whole state", a->op->name, input,
                x->leaf->name);
+    return HN_OK;
+}
+
+/* Packed weights are frozen, and no view can show them. */
+static hn_status check_layouts(const hn_apply *a)
+{
+    char type[HN_TYPE_TEXT];
+    for (int i = 0; i < a->n_in; i++) {
+        const hn_node *x = a->in[i];
+        if (!x || x->type.layout == HN_LAYOUT_PLAIN)
+            continue;
+        bool is_state = false;
+        for (int o = 0; o < a->n_out; o++)
+            is_state = is_state || a->op->updates[o] == HN_INPUT(i) ||
+                       hn_op_acc_input(a->op, o) == i;
+        HN_REQUIRE(!is_state && a->op->view_of != HN_INPUT(i), HN_ERR_UNSUPPORTED,
+                   "%s: %s is %s: a packed weight %s", a->op->name, x->leaf->name,
+                   hn_type_text(&x->type, type),
+                   is_state ? "is frozen and cannot be updated" : "has no views");
+    }
     return HN_OK;
 }
 
@@ -126,7 +151,7 @@ static hn_status fill(hn_graph *g, hn_apply *a, const void *attrs, int n_in, hn_
     HN_TRY(check_versions(a));
     for (int o = 0; o < a->n_out; o++)
         HN_TRY(check_update(a, o));
-    return HN_OK;
+    return check_layouts(a);
 }
 
 hn_node *hn_graph_apply(hn_graph *g, const hn_op *op, const void *attrs, int n_in,

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "graph/apply.h"
+#include "graph/layout.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -191,6 +192,23 @@ hn_node *hn_graph_leaf(hn_graph *g, hn_leaf_kind kind, const char *name, hn_dtyp
                        .is_per_batch = kind == HN_LEAF_INPUT };
     leaf->node = node;
     g->leaves[g->n_leaves++] = leaf;
+    return node;
+}
+
+hn_node *hn_graph_weight(hn_graph *g, const char *name, hn_dtype dtype, hn_layout layout, int rank,
+                         const int64_t *dim)
+{
+    hn_node *node = hn_graph_leaf(g, HN_LEAF_WEIGHT, name, dtype, rank, dim);
+    if (hn_is_poison(g, node) || layout == HN_LAYOUT_PLAIN)
+        return node;
+    for (int i = 0; i < rank; i++)
+        if (node->leaf->extent[i])
+            return hn_graph_fail(g, HN_ERR_SHAPE, "%s: packed weights have fixed dimensions",
+                                 name);
+    const hn_status status = hn_type_set_layout(&node->leaf->type, layout);
+    if (status != HN_OK)
+        return hn_graph_failed(g, hn_fail_within(status, "%s: ", name));
+    node->type = node->leaf->type;
     return node;
 }
 

@@ -27,6 +27,7 @@ typedef struct hn_support {
     bool has_kernel;                    /* false: the op's own forward runs */
     unsigned may_overwrite[HN_MAX_OUT]; /* narrows the op's contract */
     unsigned contiguous;                /* inputs that must be contiguous */
+    unsigned packed;                    /* inputs that may have a packed layout */
     size_t shared_scratch;              /* bytes for the whole call */
     size_t thread_scratch;              /* bytes for each thread */
 } hn_support;

@@ -288,6 +288,24 @@ static hn_status output_value(lowering *l, const hn_apply *a, hn_step *step, int
     return tables_room(l);
 }
 
+/* A packed weight is read as it lies, where it lies, or not at all. */
+static hn_status check_packed(const lowering *l, const hn_apply *a, const hn_step *step)
+{
+    char name[HN_NODE_TEXT], type[HN_TYPE_TEXT];
+    for (int i = 0; i < a->n_in; i++) {
+        const hn_node *x = a->in[i];
+        if (!x || x->type.layout == HN_LAYOUT_PLAIN || !hn_op_reads(a->op, i))
+            continue;
+        HN_REQUIRE(step->support.packed & HN_IN(i), HN_ERR_UNSUPPORTED,
+                   "%s reads %s, %s: the device has no kernel for that layout",
+                   hn_apply_text(a, name), x->leaf->name, hn_type_text(&x->type, type));
+        HN_REQUIRE(device_of_leaf(l, x->leaf) == step->device, HN_ERR_UNSUPPORTED,
+                   "%s reads %s, %s, from another device: packed weights stay where they are",
+                   hn_apply_text(a, name), x->leaf->name, hn_type_text(&x->type, type));
+    }
+    return HN_OK;
+}
+
 static hn_status prepare_inputs(lowering *l, const hn_apply *a, hn_step *step)
 {
     hn_plan *plan = l->plan;
@@ -315,7 +333,7 @@ static hn_status prepare_inputs(lowering *l, const hn_apply *a, hn_step *step)
         in[i] = hn_tensor_at(&plan->values[step->in[i]].type, NULL);
     }
     ask(plan, step, in, out, &call); /* scratch may depend on the layout */
-    return HN_OK;
+    return check_packed(l, a, step);
 }
 
 static hn_status view_offset(const hn_plan *plan, const hn_apply *a, const hn_step *step,

@@ -9,7 +9,7 @@
 typedef struct hn_tensor {
     hn_type type;
     void *data;
-    bool is_packed; /* contiguous: element i lies at i */
+    bool is_packed; /* contiguous and plain: element i lies at i */
 } hn_tensor;
 
 hn_tensor hn_tensor_at(const hn_type *type, void *data);
@@ -41,7 +41,8 @@ static inline void hn_set(const hn_tensor *t, int64_t index, double value)
 int64_t hn_get_int(const hn_tensor *t, int64_t index);
 void hn_set_int(const hn_tensor *t, int64_t index, int64_t value);
 
-/* Copies elements in row-major order, converting as hn_get and hn_set do. Same count. */
+/* Copies elements in row-major order, converting as hn_get and hn_set do. Same count. Into a packed
+ * layout only from plain rows or the same layout of the same element type. */
 void hn_tensor_copy(const hn_tensor *to, const hn_tensor *from);
 
 #endif

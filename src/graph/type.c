@@ -1,6 +1,8 @@
 /* Shapes come from files and users: every product here is checked. */
 #include "graph/type.h"
 
+#include "graph/layout.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +109,12 @@ void hn_type_pack(hn_type *type)
     int64_t step = (int64_t)hn_dtype_bytes(type->dtype);
     for (int i = type->rank - 1; i >= 0; i--) {
         type->stride[i] = step;
-        step *= i == type->rank - 1 ? type->dim[i] / hn_dtype_block(type->dtype) : type->dim[i];
+        int64_t n = type->dim[i];
+        if (i == type->rank - 1)
+            n /= hn_dtype_block(type->dtype);
+        else if (i == type->rank - 2 && type->layout == HN_LAYOUT_PANEL16)
+            n = (n + 15) / 16 * 16;
+        step *= n;
     }
 }
 
@@ -134,11 +141,19 @@ int64_t hn_rows(const hn_type *type)
 
 size_t hn_type_bytes(const hn_type *type)
 {
+    if (type->layout != HN_LAYOUT_PLAIN) {
+        hn_type packed = *type;
+        hn_type_pack(&packed);
+        return (size_t)(packed.rank == 3 ? packed.dim[0] * packed.stride[0]
+                                         : (packed.dim[0] + 15) / 16 * 16 * packed.stride[0]);
+    }
     return (size_t)(hn_count(type) / hn_dtype_block(type->dtype)) * hn_dtype_bytes(type->dtype);
 }
 
 size_t hn_type_span(const hn_type *type)
 {
+    if (type->layout != HN_LAYOUT_PLAIN)
+        return hn_type_bytes(type);
     int64_t last = (int64_t)hn_dtype_bytes(type->dtype);
     const int64_t block = hn_dtype_block(type->dtype);
     for (int i = 0; i < type->rank; i++) {
@@ -189,7 +204,9 @@ int64_t hn_offset_of(const hn_type *type, int64_t index)
 
 const char *hn_type_text(const hn_type *type, char *text)
 {
-    int at = snprintf(text, HN_TYPE_TEXT, "%s[", hn_dtype_name(type->dtype));
+    const bool plain = type->layout == HN_LAYOUT_PLAIN;
+    int at = snprintf(text, HN_TYPE_TEXT, "%s%s%s[", hn_dtype_name(type->dtype), plain ? "" : "@",
+                      plain ? "" : hn_layout_name(type->layout));
     for (int i = 0; i < type->rank; i++)
         at += snprintf(text + at, (size_t)(HN_TYPE_TEXT - at), i ? ",%lld" : "%lld",
                        (long long)type->dim[i]);

@@ -37,11 +37,15 @@ typedef enum hn_dtype {
     HN_N_DTYPES
 } hn_dtype;
 
+/* How rows lie: one after the other or, of frozen weights, interleaved (layout.h). */
+typedef enum hn_layout { HN_LAYOUT_PLAIN, HN_LAYOUT_PANEL16, HN_N_LAYOUTS } hn_layout;
+
 typedef struct hn_type {
     hn_dtype dtype;
     int rank;
     int64_t dim[HN_MAX_RANK];
-    int64_t stride[HN_MAX_RANK]; /* bytes */
+    int64_t stride[HN_MAX_RANK]; /* bytes; panel16: from matrix to matrix, the rest is nominal */
+    hn_layout layout;
 } hn_type;
 
 const char *hn_dtype_name(hn_dtype dtype);
@@ -65,7 +69,7 @@ void hn_type_pack(hn_type *type);
 int64_t hn_count(const hn_type *type);
 int64_t hn_last_dim(const hn_type *type);              /* 1 for a scalar */
 int64_t hn_rows(const hn_type *type);                  /* count / last dimension */
-size_t hn_type_bytes(const hn_type *type);             /* of the elements, packed */
+size_t hn_type_bytes(const hn_type *type);             /* of the elements, packed; whole panels */
 size_t hn_type_span(const hn_type *type);              /* first byte to one past the last touched */
 bool hn_is_contiguous(const hn_type *type);
 bool hn_same_shape(const hn_type *a, const hn_type *b);
@@ -74,11 +78,11 @@ bool hn_has_rank(const hn_type *type, int rank);
 /* Byte offset of element `index`, counted in row-major order (of the block that holds it). */
 int64_t hn_offset_of(const hn_type *type, int64_t index);
 
-/* "f32[2,5,100]"; at most HN_TYPE_TEXT bytes. Returns `text`. */
+/* "f32[2,5,100]", "q8_0@panel16[64,64]"; at most HN_TYPE_TEXT bytes. Returns `text`. */
 enum { HN_TYPE_TEXT = 128 };
 const char *hn_type_text(const hn_type *type, char *text);
 
-/* Reads what hn_type_text writes; *end points past it. */
+/* Reads what hn_type_text writes of plain types; *end points past it. */
 hn_status hn_type_parse(const char *text, hn_type *out, const char **end);
 
 #endif

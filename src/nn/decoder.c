@@ -17,13 +17,13 @@ static const float norm_eps = 1e-5f;
 
 /* ---- weights ---- */
 
-static hn_node *leaf(builder *b, const char *name, hn_dtype dtype, bool is_trained, int rank,
-                     const int64_t *dim)
+static hn_node *leaf_in(builder *b, const char *name, hn_dtype dtype, hn_layout layout,
+                        bool is_trained, int rank, const int64_t *dim)
 {
     nn_decoder *d = b->d;
     char full[128];
     snprintf(full, sizeof full, "%s%s%s", b->g->scope, *b->g->scope ? "." : "", name);
-    hn_node *w = hn_graph_leaf(b->g, HN_LEAF_WEIGHT, full, dtype, rank, dim);
+    hn_node *w = hn_graph_weight(b->g, full, dtype, layout, rank, dim);
     if (hn_is_poison(b->g, w))
         return w;
     w->leaf->device = b->device;
@@ -32,13 +32,20 @@ static hn_node *leaf(builder *b, const char *name, hn_dtype dtype, bool is_train
     return w;
 }
 
+static hn_node *leaf(builder *b, const char *name, hn_dtype dtype, bool is_trained, int rank,
+                     const int64_t *dim)
+{
+    return leaf_in(b, name, dtype, HN_LAYOUT_PLAIN, is_trained, rank, dim);
+}
+
 /* A matrix of the base model, or one for each expert. */
 static hn_node *matrix(builder *b, const char *name, int64_t experts, int64_t n, int64_t k)
 {
     const bool frozen = b->d->o.lora_rank > 0;
     const int64_t dim[3] = { experts, n, k };
     const int skip = experts ? 0 : 1;
-    return leaf(b, name, frozen ? b->d->o.base : HN_F32, !frozen, 3 - skip, dim + skip);
+    return leaf_in(b, name, frozen ? b->d->o.base : HN_F32,
+                   frozen ? b->d->o.pack : HN_LAYOUT_PLAIN, !frozen, 3 - skip, dim + skip);
 }
 
 static hn_node *adapter(builder *b, const char *name, const char *part, int64_t experts, int64_t n,

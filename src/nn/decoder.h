@@ -16,6 +16,7 @@ typedef struct nn_decoder_options {
     int64_t max_tokens;        /* of a micro-batch, over all its sequences */
     int64_t lora_rank;         /* 0: all weights are trained; else adapters only */
     hn_dtype base;             /* type of the frozen weights under adapters */
+    hn_layout pack;            /* how the frozen weights lie */
     bool is_tied;              /* the head is the embedding */
     float balance, z_loss;     /* weights of the router's losses; 0: none */
     float dropout;             /* on the residual branches */
@@ -41,7 +42,7 @@ typedef struct nn_decoder {
 /* Builds the forward graph and the loss into `g`. Failure shows in hn_graph_finish. */
 void nn_decoder_build(nn_decoder *d, hn_graph *g, const nn_decoder_options *options);
 
-/* Values for a weight leaf, a function of its name and the seed: packed memory of its type. */
+/* Values for a weight leaf, a function of its name and the seed: plain rows of its type. */
 hn_status nn_decoder_init_weight(const hn_leaf *leaf, uint64_t seed, hn_heap *heap,
                                  const hn_tensor *out);
 

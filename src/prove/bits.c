@@ -1,4 +1,5 @@
 /* One separate run on one thread at the best level; every other way must give its bits. */
+#include "graph/layout.h"
 #include "prove/check_op.h"
 
 #include <stdio.h>
@@ -113,30 +114,108 @@ static hn_status check_alias(hn_prove_env *env, const hn_case *c, int i, hn_alia
     return status;
 }
 
+/* The case's call as a device sees it, without data. */
+typedef struct shown_call {
+    hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
+    hn_call call;
+} shown_call;
+
+static void show_call(const hn_trial *t, shown_call *s)
+{
+    const hn_apply *a = t->wanted[0]->by;
+    s->call = (hn_call){ .op = a->op, .attrs = a->attrs, .n_in = a->n_in, .n_out = a->n_out };
+    for (int i = 0; i < a->n_in; i++)
+        if (a->in[i]) {
+            s->in[i] = hn_tensor_at(&a->in[i]->type, NULL);
+            s->call.in[i] = &s->in[i];
+        }
+    for (int o = 0; o < a->n_out; o++) {
+        s->out[o] = hn_tensor_at(&a->out[o]->type, NULL);
+        s->call.out[o] = &s->out[o];
+    }
+}
+
 /* Which inputs op and kernel allow to be overwritten, for this case's types. */
 static unsigned allowed_aliases(const hn_prove_env *env, const hn_trial *t)
 {
     const hn_apply *a = t->wanted[0]->by;
-    hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
-    hn_call call = { .op = a->op, .attrs = a->attrs, .n_in = a->n_in, .n_out = a->n_out };
-    for (int i = 0; i < a->n_in; i++)
-        if (a->in[i]) {
-            in[i] = hn_tensor_at(&a->in[i]->type, NULL);
-            call.in[i] = &in[i];
-        }
     unsigned mask = 0;
-    for (int o = 0; o < a->n_out; o++) {
-        out[o] = hn_tensor_at(&a->out[o]->type, NULL);
-        call.out[o] = &out[o];
-    }
+    shown_call shown;
     hn_support support;
-    env->one->backend->supports(env->one, &call, &support);
+    show_call(t, &shown);
+    env->one->backend->supports(env->one, &shown.call, &support);
     for (int o = 0; o < a->n_out; o++)
         for (int i = 0; i < a->n_in; i++)
             if (a->in[i] && hn_same_shape(&a->in[i]->type, &a->out[o]->type) &&
                 hn_dtype_bytes(a->in[i]->type.dtype) == hn_dtype_bytes(a->out[o]->type.dtype))
                 mask |= a->op->may_overwrite[o] & support.may_overwrite[o] & HN_IN(i);
     return mask;
+}
+
+/* Inputs that a kernel takes in panels, for this case's types. */
+static unsigned packable(const hn_prove_env *env, const hn_trial *t)
+{
+    unsigned mask = 0;
+    shown_call shown;
+    for (int i = 0; i < t->c->n_in; i++) {
+        hn_support support;
+        show_call(t, &shown);
+        if (!shown.call.in[i] || t->c->op->view_of || t->c->in[i].same_as >= 0 ||
+            !hn_layout_takes(HN_LAYOUT_PANEL16, shown.in[i].type.dtype, shown.in[i].type.rank) ||
+            hn_type_set_layout(&shown.in[i].type, HN_LAYOUT_PANEL16) != HN_OK)
+            continue;
+        shown.in[i].is_packed = false;
+        env->one->backend->supports(env->one, &shown.call, &support);
+        if (support.has_kernel && support.packed & HN_IN(i))
+            mask |= HN_IN(i);
+    }
+    return mask;
+}
+
+/* Elements of a packed copy of input `i`, one by one. */
+static hn_status check_elements(hn_prove_env *env, const hn_trial *t, int i)
+{
+    const hn_tensor *plain = &t->values.at[t->leaf[i]->leaf->id];
+    hn_type type = plain->type;
+    HN_TRY(hn_type_set_layout(&type, HN_LAYOUT_PANEL16));
+    void *data = hn_alloc(env->heap, HN_TAG_PROVE, hn_type_bytes(&type));
+    if (!data)
+        return HN_ERR_MEMORY;
+    const hn_tensor packed = hn_tensor_at(&type, data);
+    hn_tensor_copy(&packed, plain);
+    int64_t at = 0;
+    while (at < hn_count(&type) && hn_get(&packed, at) == hn_get(plain, at))
+        at++;
+    const bool same = at == hn_count(&type);
+    hn_report_note(env->report, t->c->op->name, "layouts", !same, 0,
+                   "%s: element %lld of input %d, packed: %.9g", t->c->text, (long long)at, i,
+                   same ? 0 : hn_get(&packed, at));
+    hn_free(env->heap, data);
+    return HN_OK;
+}
+
+/* The bits of `base` with input `i` packed: on every level, on several threads, poisoned. */
+static hn_status check_layout(hn_prove_env *env, const hn_case *c, int i, const hn_results *base)
+{
+    hn_trial_options options = { .with_gradients = true };
+    char text[96], device[64];
+    options.wrap[i] = HN_WRAP_PACKED;
+    hn_trial t;
+    HN_TRY(hn_trial_new(&t, env->heap, c, env->seed, &options));
+    hn_status status = check_elements(env, &t, i);
+    for (int k = 0; k < 2 + env->n_levels && status == HN_OK; k++) {
+        hn_device **on = k == 0 ? &env->one : k == 1 ? env->threads : &env->levels[k - 2];
+        if (!*on)
+            continue;
+        (*on)->backend->describe(*on, device, sizeof device);
+        snprintf(text, sizeof text, "input %d in panels, %s", i, device);
+        variant v = { .kind = "layouts", .what = text,
+                      .setup = { .n_devices = 1, .devices = on, .mode = HN_PLAN_POISON,
+                                 .shuffle = k == 1 ? env->seed + 5 : 0 } };
+        status = compare(env, &t, &v, base, t.n_outputs);
+    }
+    hn_trial_free(&t);
+    return status;
 }
 
 /* Two inputs that are the very same tensor. */
@@ -189,7 +268,7 @@ hn_status hn_check_bits(hn_prove_env *env, const hn_case *c, hn_alias_tally *tal
         hn_trial_free(&t);
         return status;
     }
-    const unsigned allowed = allowed_aliases(env, &t);
+    const unsigned allowed = allowed_aliases(env, &t), packed = packable(env, &t);
     status = check_plans(env, &t, &base, "plans", "");
     if (status == HN_OK)
         status = check_devices(env, &t, &base);
@@ -199,6 +278,9 @@ hn_status hn_check_bits(hn_prove_env *env, const hn_case *c, hn_alias_tally *tal
     for (int i = 0; i < c->n_in && status == HN_OK; i++)
         if (allowed >> i & 1)
             status = check_alias(env, c, i, tally);
+    for (int i = 0; i < c->n_in && status == HN_OK; i++)
+        if (packed >> i & 1)
+            status = check_layout(env, c, i, &base);
     if (status == HN_OK)
         status = check_duplicates(env, c);
     hn_results_free(&base);

@@ -93,6 +93,18 @@ static hn_status check_cuts(hn_prove_env *env, const hn_model_spec *spec,
     return compare(env, spec, "micro-batches", "ragged, recomputed, poisoned", &ragged, base);
 }
 
+/* The bits of the same weights in plain rows. */
+static hn_status check_layouts(hn_prove_env *env, const hn_model_spec *spec,
+                               const hn_model_outcome *base)
+{
+    hn_model_spec plain = *spec;
+    const hn_model_way way = { .n_devices = 1, .devices = &env->one };
+    plain.o.pack = HN_LAYOUT_PLAIN;
+    return spec->o.pack == HN_LAYOUT_PLAIN
+               ? HN_OK
+               : compare(env, &plain, "layouts", "in plain rows", &way, base);
+}
+
 hn_status hn_check_model(hn_prove_env *env, const hn_model_spec *spec)
 {
     const hn_model_way way = { .n_devices = 1, .devices = &env->one, .mode = HN_PLAN_SEPARATE };
@@ -112,6 +124,8 @@ hn_status hn_check_model(hn_prove_env *env, const hn_model_spec *spec)
         status = check_recompute(env, spec, &base);
     if (status == HN_OK)
         status = check_cuts(env, spec, &base);
+    if (status == HN_OK)
+        status = check_layouts(env, spec, &base);
     hn_results_free(&base.values);
     return status;
 }

@@ -2,6 +2,7 @@
  * at once) against differences of the loss. Then the f32 gradient against the double one. */
 #include "base/rng.h"
 #include "diff/diff.h"
+#include "graph/layout.h"
 #include "prove/check_model.h"
 #include "prove/oracle.h"
 
@@ -33,10 +34,11 @@ static hn_status give_input(hn_oracle *o, hn_node *node, void *data)
 
 static hn_status give_weight(const model_proof *m, hn_oracle *o, const hn_leaf *leaf)
 {
-    void *data = hn_alloc(m->env->heap, HN_TAG_PROVE, hn_type_bytes(&leaf->type));
+    const hn_type type = hn_type_plain(&leaf->type);
+    void *data = hn_alloc(m->env->heap, HN_TAG_PROVE, hn_type_bytes(&type));
     if (!data)
         return HN_ERR_MEMORY;
-    const hn_tensor w = hn_tensor_at(&leaf->type, data);
+    const hn_tensor w = hn_tensor_at(&type, data);
     hn_status status = nn_decoder_init_weight(leaf, m->spec->seed, m->env->heap, &w);
     if (status == HN_OK)
         status = hn_oracle_give(o, leaf, &w);

@@ -3,6 +3,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "base/rng.h"
+#include "graph/layout.h"
 #include "train/descent.h"
 
 #include <stdio.h>
@@ -71,6 +72,21 @@ typedef struct model_run {
     hn_model_outcome *out;
 } model_run;
 
+/* A packed weight is filled from plain rows that are then gone. */
+static hn_status init_packed(model_run *r, hn_storage *storage, const hn_leaf *leaf)
+{
+    const hn_type type = hn_type_plain(&leaf->type);
+    void *data = hn_alloc(r->heap, HN_TAG_PROVE, hn_type_bytes(&type));
+    if (!data)
+        return HN_ERR_MEMORY;
+    const hn_tensor w = hn_tensor_at(&type, data);
+    hn_status status = nn_decoder_init_weight(leaf, r->spec->seed, r->heap, &w);
+    if (status == HN_OK)
+        status = hn_storage_pack(storage, leaf, data);
+    hn_free(r->heap, data);
+    return status;
+}
+
 static hn_status init_weights(model_run *r)
 {
     hn_storage *storage = hn_descent_storage(r->descent);
@@ -79,6 +95,10 @@ static hn_status init_weights(model_run *r)
         const hn_leaf *leaf = r->d->g->leaves[i];
         if (leaf->kind != HN_LEAF_WEIGHT)
             continue;
+        if (leaf->type.layout != HN_LAYOUT_PLAIN) {
+            HN_TRY(init_packed(r, storage, leaf));
+            continue;
+        }
         const hn_tensor w = hn_tensor_at(&leaf->type, hn_storage_data(storage, leaf));
         HN_TRY(nn_decoder_init_weight(leaf, r->spec->seed, r->heap, &w));
     }

@@ -22,6 +22,10 @@ static const hn_model_spec specs[] = {
     { .name = "adapters on q8_0", .n_sequences = 2, .length = { 33, 12 }, .seed = 5,
       .o = { .vocab = 64, .width = 32, .n_layer = 2, .n_head = 4, .n_kv_head = 2, .head_dim = 8,
              .ffn = 64, .lora_rank = 4, .base = HN_TYPE_q8_0, .dropout = 0.1f } },
+    { .name = "adapters on packed q8_0", .n_sequences = 2, .length = { 33, 12 }, .seed = 5,
+      .o = { .vocab = 67, .width = 32, .n_layer = 2, .n_head = 4, .n_kv_head = 2, .head_dim = 8,
+             .ffn = 64, .n_expert = 3, .n_used = 2, .lora_rank = 4, .base = HN_TYPE_q8_0,
+             .pack = HN_LAYOUT_PANEL16, .is_tied = true } },
     { .name = "adapters on q4_k experts", .n_sequences = 2, .length = { 9, 14 }, .seed = 6,
       .o = { .vocab = 48, .width = 256, .n_layer = 1, .n_head = 2, .n_kv_head = 1, .head_dim = 128,
              .ffn = 256, .n_expert = 4, .n_used = 2, .lora_rank = 2, .base = HN_TYPE_q4_k } },
@@ -81,6 +85,8 @@ static void random_spec(int index, uint64_t seed, hn_model_spec *s)
     }
     if (hn_rng_below(key, 12, 3) == 0)
         o->lora_rank = 1 + hn_rng_below(key, 13, 4);
+    if (o->lora_rank && hn_rng_below(key, 30, 2))
+        o->pack = HN_LAYOUT_PANEL16;
     if (hn_rng_below(key, 14, 3) == 0)
         o->dropout = 0.1f;
     s->n_sequences = 1 + (int)hn_rng_below(key, 15, 3);

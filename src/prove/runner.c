@@ -2,6 +2,7 @@
 #include "prove/runner.h"
 
 #include "backend/cpu/cpu.h"
+#include "graph/layout.h"
 #include "graph/verify.h"
 
 #include <math.h>
@@ -25,10 +26,11 @@ void hn_leaf_values_free(hn_leaf_values *values, hn_heap *heap)
 hn_tensor *hn_leaf_values_make(hn_leaf_values *values, hn_heap *heap, const hn_leaf *leaf)
 {
     hn_tensor *t = &values->at[leaf->id];
-    void *data = hn_alloc(heap, HN_TAG_PROVE, hn_type_bytes(&leaf->type));
+    const hn_type type = hn_type_plain(&leaf->type);
+    void *data = hn_alloc(heap, HN_TAG_PROVE, hn_type_bytes(&type));
     if (!data)
         return NULL;
-    *t = hn_tensor_at(&leaf->type, data);
+    *t = hn_tensor_at(&type, data);
     return t;
 }
 
@@ -49,7 +51,9 @@ static hn_status fill_storage(hn_storage *storage, const hn_graph *g, const hn_l
             continue;
         const hn_tensor *given = i < values->n && values->at[i].data ? &values->at[i] : NULL;
         HN_TRY(hn_storage_make(storage, leaf));
-        if (given)
+        if (given && leaf->type.layout != HN_LAYOUT_PLAIN)
+            HN_TRY(hn_storage_pack(storage, leaf, given->data));
+        else if (given)
             HN_TRY(devices[0]->backend->upload(devices[0], hn_storage_data(storage, leaf),
                                                given->data, hn_type_bytes(&leaf->type)));
     }
@@ -65,8 +69,7 @@ static hn_status copy_results(const hn_program *program, int n, hn_heap *heap, h
     for (int i = 0; i < n; i++) {
         hn_tensor got;
         HN_TRY(hn_program_result(program, i, &got));
-        hn_type packed = got.type;
-        hn_type_pack(&packed);
+        const hn_type packed = hn_type_plain(&got.type);
         void *data = hn_alloc(heap, HN_TAG_PROVE, hn_type_bytes(&packed));
         if (!data)
             return HN_ERR_MEMORY;

@@ -13,7 +13,7 @@ typedef struct hn_leaf_values {
 
 hn_status hn_leaf_values_new(hn_leaf_values *out, const hn_graph *g);
 void hn_leaf_values_free(hn_leaf_values *values, hn_heap *heap);
-/* Makes zeroed memory for a leaf and returns it, or NULL. */
+/* Makes zeroed memory for a leaf and returns it, or NULL: plain rows, which a run packs. */
 hn_tensor *hn_leaf_values_make(hn_leaf_values *values, hn_heap *heap, const hn_leaf *leaf);
 
 typedef struct hn_results {

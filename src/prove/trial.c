@@ -34,6 +34,11 @@ static hn_node *make_input(hn_trial *t, const hn_trial_options *options, int i)
                          !hn_is_block(in->type.dtype) && !is_updated(t->c->op, i);
     for (int d = 0; d < in->type.rank; d++)
         dim[d] = in->type.dim[strided ? in->type.rank - 1 - d : d];
+    if (options->wrap[i] == HN_WRAP_PACKED) {
+        t->leaf[i] = hn_graph_weight(g, info[i].name, in->type.dtype, HN_LAYOUT_PANEL16,
+                                     in->type.rank, dim);
+        return t->leaf[i];
+    }
     const hn_leaf_kind kind = is_updated(t->c->op, i) ? HN_LEAF_STATE : HN_LEAF_INPUT;
     t->leaf[i] = hn_graph_leaf(g, kind, info[i].name, in->type.dtype, in->type.rank, dim);
     if (hn_is_poison(g, t->leaf[i]))

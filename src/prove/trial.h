@@ -8,7 +8,8 @@
 typedef enum hn_wrap {
     HN_WRAP_NONE,   /* the op reads the leaf: its memory may not be taken */
     HN_WRAP_COPY,   /* the op is the only reader of a copy: its memory may be taken */
-    HN_WRAP_STRIDED /* the op reads a transposed view of a leaf */
+    HN_WRAP_STRIDED, /* the op reads a transposed view of a leaf */
+    HN_WRAP_PACKED   /* the op reads a weight in panels */
 } hn_wrap;
 
 typedef struct hn_trial_options {

@@ -198,6 +198,8 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     out->contiguous = HN_IN(0) | HN_IN(1) | HN_IN(2);
     if (is_outer(call))
         out->contiguous |= HN_IN(4);
+    else
+        out->packed = HN_IN(1);
     const int64_t k = hn_last_dim(&call->in[0]->type);
     const int64_t n = hn_last_dim(is_outer(call) ? &call->in[1]->type : &call->out[0]->type);
     out->shared_scratch = choices_bytes(call);

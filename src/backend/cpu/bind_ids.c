@@ -2,6 +2,7 @@
  * is a block of columns that takes all rows in ascending order. */
 #include "backend/cpu/rows.h"
 
+#include "graph/layout.h"
 #include "quant/format.h"
 
 enum { COLUMNS = 1024 }; /* of set_rows, a unit */
@@ -36,6 +37,9 @@ static bool gather_supports(const hn_cpu *cpu, const hn_call *call, hn_support *
     out->contiguous = HN_IN(IDS);
     if (!hn_is_contiguous(w))
         out->contiguous |= HN_IN(W);
+    out->packed = HN_IN(W);
+    if (w->layout != HN_LAYOUT_PLAIN) /* a row in blocks, on its way to f32 */
+        out->thread_scratch = row_bytes(w);
     return true;
 }
 
@@ -50,9 +54,14 @@ static void gather_run(const hn_cpu_task *task, int phase, int64_t begin, int64_
     const hn_tensor *w = task->call->in[W], *ids = task->call->in[IDS], *y = task->call->out[0];
     const size_t from_bytes = row_bytes(&w->type), to_bytes = row_bytes(&y->type);
     const hn_format *format = hn_dtype_format(w->type.dtype);
-    (void)phase, (void)thread;
+    const bool plain = w->type.layout == HN_LAYOUT_PLAIN;
+    (void)phase;
     for (int64_t i = begin; i < end; i++) {
-        const char *from = (const char *)w->data + (size_t)row_of(&w->type, ids, i) * from_bytes;
+        const int64_t row = row_of(&w->type, ids, i);
+        const char *from = plain ? (const char *)w->data + (size_t)row * from_bytes
+                                 : hn_cpu_scratch(task, thread);
+        if (!plain)
+            hn_layout_row(w, row, 0, hn_last_dim(&w->type), hn_cpu_scratch(task, thread));
         char *to = (char *)y->data + (size_t)i * to_bytes;
         if (format)
             format->decode(from, hn_last_dim(&w->type), (float *)(void *)to);

@@ -45,6 +45,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     if (call->in[X]->type.dtype != HN_F32 || !hn_cpu_elem(call->in[W]->type.dtype, &elem))
         return false;
     out->contiguous = ~(HN_IN(X) | HN_IN(W));
+    out->packed = HN_IN(W);
     for (int i = X; i <= W; i++)
         if (!hn_cpu_has_rows(&call->in[i]->type))
             out->contiguous |= HN_IN(i);

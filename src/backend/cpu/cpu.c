@@ -1,6 +1,8 @@
 /* Runs at once in submit: the pool is the queue. */
 #include "backend/cpu/cpu.h"
 
+#include "graph/layout.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +73,28 @@ static hn_status copy(hn_device *device, void *to, hn_device *source, const void
     return transfer(device, to, from, bytes);
 }
 
+typedef struct pack_job {
+    const hn_type *type;
+    const void *plain;
+    void *to;
+} pack_job;
+
+static void pack_panels(void *context, int64_t begin, int64_t end, int thread)
+{
+    const pack_job *job = context;
+    (void)thread;
+    hn_layout_pack(job->type, job->plain, job->to, begin, end);
+}
+
+static hn_status pack(hn_device *device, const hn_type *type, void *to, const void *plain)
+{
+    pack_job job = { type, plain, to };
+    if (type->layout == HN_LAYOUT_PLAIN)
+        return transfer(device, to, plain, hn_type_bytes(type));
+    hn_pool_run(((hn_cpu *)(void *)device)->pool, hn_layout_panels(type), 1, pack_panels, &job);
+    return HN_OK;
+}
+
 static void supports(const hn_device *device, const hn_call *call, hn_support *out)
 {
     const hn_cpu *cpu = (const hn_cpu *)(const void *)device;
@@ -83,7 +107,8 @@ static void supports(const hn_device *device, const hn_call *call, hn_support *o
         *out = asked;
         return;
     }
-    *out = (hn_support){ 0 }; /* forward may read an input again after writing: no take-overs */
+    /* forward may read an input again after writing: no take-overs; it reads every layout */
+    *out = (hn_support){ .packed = ~0u };
 }
 
 static const void *bind(hn_device *device, const hn_call *call)
@@ -174,6 +199,7 @@ const hn_backend hn_backend_cpu = {
     .fill = fill,
     .upload = transfer,
     .download = transfer,
+    .pack = pack,
     .copy = copy,
     .supports = supports,
     .bind = bind,

@@ -31,8 +31,9 @@ typedef struct hn_cpu_task {
 typedef struct hn_cpu_binding {
     const hn_op *op;
     /* Whether there is a kernel for these types, and what it needs. `out` comes filled with the
-     * op's own contract, no scratch, and no demand for contiguous inputs. Must depend on types
-     * and shapes only, never on strides: layout must not change the bits. */
+     * op's own contract, no scratch, no demand for contiguous inputs, and no input that may be
+     * packed. Must depend on types and shapes only, never on strides: layout must not change the
+     * bits. */
     bool (*supports)(const hn_cpu *cpu, const hn_call *call, hn_support *out);
     int (*phases)(const hn_cpu_task *task); /* NULL: one; there is a barrier between phases */
     int64_t (*units)(const hn_cpu_task *task, int phase);

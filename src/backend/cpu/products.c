@@ -3,22 +3,13 @@
 #include "backend/cpu/products.h"
 
 #include "backend/cpu/strips.h"
+#include "graph/layout.h"
 
 #include <string.h>
 
 bool hn_cpu_elem(hn_dtype dtype, hn_elem *out)
 {
-    static const char *const names[] = {
-#define HN_ELEM_NAME(name, elems, bytes, unit) #name,
-        HN_ELEM_LIST(HN_ELEM_NAME)
-#undef HN_ELEM_NAME
-    };
-    for (int i = 0; i < HN_N_ELEMS; i++)
-        if (!strcmp(names[i], hn_dtype_name(dtype))) {
-            *out = (hn_elem)i;
-            return true;
-        }
-    return false;
+    return hn_dtype_elem(dtype, out);
 }
 
 bool hn_cpu_has_rows(const hn_type *t)
@@ -37,9 +28,11 @@ static int64_t row_bytes(const hn_type *t)
     return hn_last_dim(t) / hn_dtype_block(t->dtype) * (int64_t)hn_dtype_bytes(t->dtype);
 }
 
-static hn_gemm_operand operand(const hn_tensor *t, int64_t outer, int64_t summed)
+static hn_gemm_operand operand(const hn_tensor *t, int64_t outer, int64_t summed, bool rows_are_k)
 {
-    hn_gemm_operand x = { .data = t->data, .outer_stride = outer, .k_stride = summed };
+    hn_gemm_operand x = { .data = t->data, .outer_stride = outer, .k_stride = summed,
+                          .is_panel16 = t->type.layout == HN_LAYOUT_PANEL16,
+                          .rows_are_k = rows_are_k, .row_elems = hn_last_dim(&t->type) };
     hn_cpu_elem(t->type.dtype, &x.type);
     return x;
 }
@@ -52,12 +45,12 @@ static int64_t along(const hn_type *t)
 
 hn_gemm_operand hn_cpu_rows_outer(const hn_tensor *t)
 {
-    return operand(t, row_bytes(&t->type), along(&t->type));
+    return operand(t, row_bytes(&t->type), along(&t->type), false);
 }
 
 hn_gemm_operand hn_cpu_rows_summed(const hn_tensor *t)
 {
-    return operand(t, along(&t->type), row_bytes(&t->type));
+    return operand(t, along(&t->type), row_bytes(&t->type), true);
 }
 
 size_t hn_cpu_product_shared(const hn_type *out)
