@@ -27,7 +27,7 @@ set(HN_FILES_diff diff recompute)
 set(HN_FILES_train descent)
 set(HN_FILES_nn decoder)
 set(HN_FILES_engine engine builder exec trainer tensor)
-set(HN_FILES_cli main options progress op_arrays op_list memorise)
+set(HN_FILES_cli main options progress op_arrays op_list memorise bench_race bench_peer bench_matmul bench_attention bench_rows bench_loss bench_step)
 set(HN_FILES_prove case runner report env trial oracle check_op gradient bits model_run model_gradient model_specs check_model check_state prove)
 set(HN_FILES_backend backend storage program cpu/cpu cpu/strips cpu/products cpu/bind_elemwise cpu/bind_linear cpu/bind_norm cpu/bind_attention cpu/bind_move cpu/bind_experts cpu/bind_xent cpu/bind_softmax cpu/bind_optim cpu/bind_matmul cpu/bind_rope cpu/bind_reduce cpu/bind_ids cpu/bind_place cpu/bind_combine cpu/bind_tokens)
 

@@ -1,0 +1,112 @@
+/* Cross-entropy over a large vocabulary as a planned call: its time, and its memory, which must
+ * stay near what nobody can avoid: the weights, the gradient of the input and one tile. */
+#include "cli/bench.h"
+
+#include "backend/program.h"
+#include "diff/diff.h"
+
+enum { TOKENS = 1024, WORDS = 262144, TILE = 512 };
+
+typedef struct loss {
+    hn_graph *g;
+    hn_node *x, *w, *labels, *wanted[2];
+    hn_plan *plan;
+    hn_storage *storage;
+    hn_program *program;
+    hn_status status; /* of runs */
+} loss;
+
+static void run(hn_bench *b, void *what)
+{
+    loss *l = what;
+    (void)b;
+    if (l->status == HN_OK)
+        l->status = hn_program_run(l->program, NULL);
+}
+
+static hn_status build(hn_bench *b, loss *l, int64_t width, hn_device *device)
+{
+    const int64_t x_dim[] = { TOKENS, width }, w_dim[] = { WORDS, width }, n_labels = TOKENS;
+    HN_TRY(hn_graph_new(&l->g, b->heap));
+    l->x = hn_graph_leaf(l->g, HN_LEAF_INPUT, "x", HN_F32, 2, x_dim);
+    l->w = hn_graph_leaf(l->g, HN_LEAF_WEIGHT, "w", HN_F32, 2, w_dim);
+    l->labels = hn_graph_leaf(l->g, HN_LEAF_INPUT, "labels", HN_I32, 1, &n_labels);
+    l->wanted[0] = hn_cross_entropy(l->g, l->x, l->w, l->labels, NULL, NULL, NULL, -100, 0, 1);
+    HN_TRY(hn_graph_finish(l->g));
+    const hn_diff_options diff = { 0 };
+    HN_TRY(hn_diff(l->g, l->wanted[0], 1, &l->x, &diff, &l->wanted[1]));
+    HN_TRY(hn_graph_finish(l->g));
+    const hn_target target = hn_device_target(device);
+    const hn_plan_options options = { .copy = &hn_op_contiguous };
+    return hn_plan_new(&l->plan, l->g, 2, l->wanted, 1, &target, &options);
+}
+
+static hn_status bind(hn_bench *b, loss *l, int64_t width, hn_device *device, int32_t *labels)
+{
+    float *x = b->from, *w = b->to; /* large enough for a width of 64: the rest is made */
+    HN_TRY(hn_storage_new(&l->storage, l->g, 1, &device));
+    HN_TRY(hn_storage_bind(l->storage, l->x->leaf, x));
+    HN_TRY(hn_storage_bind(l->storage, l->labels->leaf, labels));
+    if (WORDS * width <= HN_BENCH_STREAM)
+        HN_TRY(hn_storage_bind(l->storage, l->w->leaf, w));
+    HN_TRY(hn_storage_make_all(l->storage));
+    float *weights = hn_storage_data(l->storage, l->w->leaf);
+    for (int64_t i = 0; i < WORDS * width; i++)
+        weights[i] = (float)(i * 7919 % 2003) * 0.0005f - 0.5f;
+    for (int i = 0; i < TOKENS; i++)
+        labels[i] = i * 251 % WORDS;
+    return hn_program_new(&l->program, l->plan, l->storage, 1, &device);
+}
+
+static hn_status race(hn_bench *b, loss *l, int64_t width)
+{
+    /* forward 2; backward 2 for the scores again and 2 for dx */
+    hn_racer racers[] = { hn_bench_fma(b),
+                          { .run = run, .what = l, .work = 6.0 * TOKENS * WORDS * (double)width } };
+    hn_bench_race(b, 2, racers);
+    HN_TRY(l->status);
+    const double weights = 4.0 * WORDS * (double)width;
+    const double least = weights + 4.0 * TOKENS * (double)width + 4.0 * TOKENS * TILE;
+    const double planned = weights + (double)l->plan->workspace[0];
+    char what[64];
+    snprintf(what, sizeof what, "width %d: %.2f s, %.1f MiB, %.2f of the least", (int)width,
+             racers[1].best, planned / 1048576, planned / least);
+    hn_bench_line(b, "xent", what, "GFLOP/s", 2, racers);
+    HN_REQUIRE(planned <= 1.2 * least, HN_ERR_MEMORY,
+               "cross-entropy is planned to take %.1f MiB: expected at most %.1f",
+               planned / 1048576, 1.2 * least / 1048576);
+    return HN_OK;
+}
+
+static hn_status bench_width(hn_bench *b, int64_t width, hn_device *device)
+{
+    loss l = { .status = HN_OK };
+    int32_t *labels = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, TOKENS, sizeof *labels);
+    hn_status status = labels ? build(b, &l, width, device) : HN_ERR_MEMORY;
+    if (status == HN_OK)
+        status = bind(b, &l, width, device, labels);
+    if (status == HN_OK)
+        status = race(b, &l, width);
+    hn_program_free(l.program);
+    hn_storage_free(l.storage);
+    hn_plan_free(l.plan);
+    hn_graph_free(l.g);
+    hn_free(b->heap, labels);
+    return status;
+}
+
+hn_status hn_bench_loss(hn_bench *b)
+{
+    hn_device *device[HN_MAX_DEVICES];
+    int n;
+    const hn_device_options open = { .n_threads = b->n_threads, .isa = hn_isa_name(b->isa) };
+    HN_TRY(hn_devices_open(b->heap, "cpu", &open, &n, device));
+    const int again = b->again;
+    b->again = b->again > 2 ? 2 : b->again; /* seconds each */
+    hn_status status = HN_OK;
+    for (int64_t width = 64; width <= (b->is_quick ? 64 : 128) && status == HN_OK; width *= 2)
+        status = bench_width(b, width, device[0]);
+    b->again = again;
+    hn_devices_close(n, device);
+    return status;
+}

@@ -1,0 +1,172 @@
+/* Kernels whose limit is memory, on arrays past every cache, beside a plain copy loop. What counts
+ * is the bytes that a kernel has to read and write. */
+#include "cli/bench.h"
+
+#include <string.h>
+
+enum { N = HN_BENCH_STREAM / 2, ROW = 4096 };
+
+typedef struct arrays {
+    float *a, *b, *c, *d, *e;
+} arrays;
+
+#define EACH_ROW(call)                                                                         \
+    for (int64_t at = 0; at < N; at += ROW)                                                    \
+    (call)
+#define MAP(name)                                                                              \
+    static void run_##name(hn_bench *b, void *of)                                              \
+    {                                                                                          \
+        const arrays *x = of;                                                                  \
+        b->kernels.elemwise.name##_f32(N, x->a, x->b, NULL);                                   \
+    }
+MAP(neg)
+MAP(exp)
+MAP(silu)
+MAP(gelu)
+MAP(gelu_erf)
+
+static void run_memcpy(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    (void)b;
+    memcpy(x->b, x->a, sizeof(float) * N);
+}
+
+static void run_add(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    b->kernels.elemwise.add_f32(N, x->a, 1, x->b, 1, x->c);
+}
+
+static void run_swiglu(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    b->kernels.elemwise.swiglu_f32(N, x->a, x->b, x->c);
+}
+
+static void run_swiglu_grad(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    b->kernels.elemwise.swiglu_grad_f32(N, x->a, x->b, x->c, x->d, x->e);
+}
+
+static void run_rms_norm(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    EACH_ROW(b->kernels.norm.rms_norm_f32(ROW, x->a + at, x->c, 1e-5f, x->b + at, NULL));
+}
+
+static void run_rms_norm_grad(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    EACH_ROW(b->kernels.norm.rms_norm_grad_f32(ROW, x->a + at, x->c, 1e-5f, x->b + at, x->d + at,
+                                               NULL));
+}
+
+static void run_layer_norm(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    EACH_ROW(b->kernels.norm.layer_norm_f32(ROW, x->a + at, x->c, x->d, 1e-5f, x->b + at, NULL));
+}
+
+static void run_softmax(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    EACH_ROW(b->kernels.softmax.softmax_f32(ROW, x->a + at, 1, NULL, NULL, x->b + at));
+}
+
+static void run_softmax_grad(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    EACH_ROW(b->kernels.softmax.softmax_grad_f32(ROW, x->a + at, x->b + at, 1, x->c + at));
+}
+
+static void run_rope_halves(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    EACH_ROW(b->kernels.rope.rope_halves_f32(32, 128, 0, 128, x->c, x->d, 1, x->a + at, x->b + at));
+}
+
+static void run_rope_pairs(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    EACH_ROW(b->kernels.rope.rope_pairs_f32(32, 128, 0, 128, x->c, x->d, 1, x->a + at, x->b + at));
+}
+
+static void run_sum_rows(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    b->kernels.reduce.sum_rows_f32(N / ROW, ROW, x->a, x->b);
+}
+
+static hn_adamw_step adamw_step(void)
+{
+    return (hn_adamw_step){ .scale = 1, .one_minus_beta1 = 0.1f, .one_minus_beta2 = 0.001f,
+                            .eps = 1e-8f, .rate = 1e-3f, .root = 1, .keep = 1,
+                            .key = hn_rng_seed(1) };
+}
+
+static void run_adamw(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    const hn_adamw_step step = adamw_step();
+    b->kernels.optim.adamw_f32_f32(N, 0, &step, x->a, x->d, x->e, x->b, NULL);
+}
+
+static void run_adamw_bf16(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    const hn_adamw_step step = adamw_step();
+    b->kernels.optim.adamw_bf16_bf16(N, 0, &step, x->a, (uint16_t *)(void *)x->d,
+                                     (uint16_t *)(void *)x->e, (uint16_t *)(void *)x->c);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(hn_bench *b, void *of);
+    int bytes; /* read and written for each element */
+    bool in_quick, starts_at_zero;
+} rows[] = {
+    { "memcpy", run_memcpy, 8, true },
+    { "add", run_add, 12, true },
+    { "neg", run_neg, 8, false },
+    { "exp", run_exp, 8, true },
+    { "silu", run_silu, 8, true },
+    { "gelu", run_gelu, 8, false },
+    { "gelu_erf", run_gelu_erf, 8, false },
+    { "swiglu", run_swiglu, 12, false },
+    { "swiglu_grad", run_swiglu_grad, 20, false },
+    { "rms_norm", run_rms_norm, 8, true },
+    { "rms_norm_grad", run_rms_norm_grad, 12, false },
+    { "layer_norm", run_layer_norm, 8, false },
+    { "softmax", run_softmax, 8, true },
+    { "softmax_grad", run_softmax_grad, 12, false },
+    { "rope_halves", run_rope_halves, 8, true },
+    { "rope_pairs", run_rope_pairs, 8, false },
+    { "sum_rows", run_sum_rows, 4, false },
+    { "adamw, f32 moments and weights", run_adamw, 28, true, true },
+    { "adamw, bf16 moments and weights", run_adamw_bf16, 16, false, true },
+};
+
+hn_status hn_bench_rows(hn_bench *b)
+{
+    if (b->n_threads > 1) /* a kernel is one thread's */
+        return HN_OK;
+    float *a = hn_bench_floats(b, N), *d = hn_bench_floats(b, N), *e = hn_bench_floats(b, N);
+    arrays x = { .a = a, .b = b->from, .c = b->from + N, .d = d, .e = e };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && a && d && e; i++) {
+        if (b->is_quick && !rows[i].in_quick)
+            continue;
+        if (rows[i].starts_at_zero)
+            for (int k = 0; k < 3; k++)
+                memset((float *[]){ x.c, x.d, x.e }[k], 0, sizeof(float) * N);
+        hn_racer racers[] = { hn_bench_copy(b),
+                              { .run = rows[i].run, .what = &x, .work = (double)rows[i].bytes * N } };
+        hn_bench_race(b, 2, racers);
+        hn_bench_line(b, "rows", rows[i].name, "GB/s", 2, racers);
+    }
+    hn_free(b->heap, a);
+    hn_free(b->heap, d);
+    hn_free(b->heap, e);
+    return a && d && e ? HN_OK : HN_ERR_MEMORY;
+}

@@ -1,0 +1,141 @@
+/* hone bench: kernels as shares of what the machine can do, and beside other libraries. */
+#include "base/file.h"
+#include "cli/bench.h"
+#include "cli/command.h"
+
+#include <string.h>
+
+typedef struct bench_args {
+    int64_t threads;
+    const char *only, *json;
+    hn_list blas;
+    bool quick;
+} bench_args;
+
+static const hn_option options[] = {
+    HN_INT(bench_args, threads, "threads", "N", 1, 64, "measure 1 and N; default: processors"),
+    HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
+    HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
+    HN_TEXT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
+    HN_LIST(bench_args, blas, "blas", "LIB.so", "OpenBLAS or BLIS beside ours; may be repeated"),
+    HN_OPTION_END,
+};
+
+static const struct {
+    const char *name;
+    hn_status (*run)(hn_bench *b);
+    bool at_every_level; /* else at the strongest alone */
+} parts[] = {
+    { "gemm", hn_bench_matmul, true },   { "attention", hn_bench_attention, true },
+    { "gemv", hn_bench_gemv, false },    { "rows", hn_bench_rows, true },
+    { "xent", hn_bench_loss, false },    { "step", hn_bench_step, false },
+};
+enum { N_PARTS = sizeof parts / sizeof *parts };
+
+static void print_limits(hn_bench *b)
+{
+    hn_racer racers[] = { hn_bench_fma(b), hn_bench_read(b), hn_bench_copy(b) };
+    hn_bench_race(b, 3, racers);
+    fprintf(b->out, "%s, threads %d: peak %.1f GFLOP/s, read %.1f GB/s, copy %.1f GB/s\n",
+            hn_isa_name(b->isa), b->n_threads, hn_racer_rate(&racers[0]),
+            hn_racer_rate(&racers[1]), hn_racer_rate(&racers[2]));
+}
+
+/* Every part at one level and number of threads. */
+static hn_status run_parts(hn_bench *b, hn_isa isa, int n_threads, const char *only)
+{
+    b->isa = isa;
+    b->n_threads = n_threads;
+    hn_cpu_families_init(&b->kernels, isa);
+    hn_peak_kernels_init(&b->peak, isa);
+    HN_TRY(hn_pool_new(b->heap, n_threads, &b->pool));
+    print_limits(b);
+    hn_status status = HN_OK;
+    for (int i = 0; i < N_PARTS && status == HN_OK; i++)
+        if ((!only || !strcmp(only, parts[i].name)) && (parts[i].at_every_level || isa == b->best))
+            status = parts[i].run(b);
+    hn_pool_free(b->pool);
+    b->pool = NULL;
+    return status;
+}
+
+static hn_status run_all(hn_bench *b, int n_threads, const char *only)
+{
+    fputs("The share is of the fma peak (products, attention, xent, step), of reading (gemv) or of "
+          "copying (rows),\neach measured in turn with the line itself.\n\n"
+          "part      level  threads   what                                rate     share\n",
+          b->out);
+    HN_TRY(run_parts(b, b->best, 1, only));
+    if (n_threads > 1)
+        HN_TRY(run_parts(b, b->best, n_threads, only));
+    HN_ON_avx2(if (b->best & HN_ISA(avx512)) HN_TRY(
+                   run_parts(b, b->best & ~HN_ISA(avx512), 1, only));)
+    return HN_OK;
+}
+
+static hn_status prepare(hn_bench *b, const bench_args *args, int n_threads)
+{
+    HN_TRY(hn_isa_available(&b->best));
+    for (int i = 0; i < args->blas.n; i++, b->n_peers++) {
+        HN_REQUIRE(i < HN_BENCH_PEERS, HN_ERR_ARGUMENT, "%d libraries: expected at most %d",
+                   args->blas.n, HN_BENCH_PEERS);
+        HN_TRY(hn_bench_peer_open(args->blas.at[i], b->best, &b->peers[i]));
+    }
+    /* the largest of any level and part */
+    const hn_xent_kernels *const xent = hn_xent_kernels_for(b->best);
+    b->scratch_bytes = (hn_xent_scratch_bytes(xent) * 2 + 4095) / 4096 * 4096;
+    b->scratch = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, (size_t)n_threads, b->scratch_bytes);
+    b->shared = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, HN_BENCH_SHARED, sizeof(float));
+    b->from = hn_bench_floats(b, HN_BENCH_STREAM);
+    b->to = hn_bench_floats(b, HN_BENCH_STREAM);
+    return b->scratch && b->shared && b->from && b->to ? HN_OK : HN_ERR_MEMORY;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands;
+    const bench_args *args = parsed;
+    bool is_known = !args->only;
+    for (int i = 0; i < N_PARTS; i++)
+        is_known = is_known || !strcmp(args->only, parts[i].name);
+    HN_REQUIRE(is_known, HN_ERR_ARGUMENT, "--only %.40s: expected a part", args->only);
+    HN_REQUIRE(!strcmp(operands[0], "kernels"), HN_ERR_ARGUMENT, "'%.40s': expected kernels",
+               operands[0]);
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    hn_pool *pool;
+    HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
+    const int n_threads = hn_pool_threads(pool);
+    hn_pool_free(pool);
+    hn_str text = hn_str_on(&heap);
+    hn_json_writer json = hn_json_write_to(&text);
+    hn_bench b = { .heap = &heap, .out = out, .json = args->json ? &json : NULL,
+                   .is_quick = args->quick, .again = args->quick ? 3 : 5 };
+    hn_json_begin_array(&json);
+    hn_status status = prepare(&b, args, n_threads);
+    if (status == HN_OK)
+        status = run_all(&b, n_threads, args->only);
+    hn_json_end_array(&json);
+    if (status == HN_OK)
+        status = hn_str_status(&text);
+    const hn_span span = { text.text, text.length };
+    if (status == HN_OK && args->json)
+        status = hn_file_write(args->json, &span, 1);
+    hn_str_free(&text);
+    hn_free(&heap, b.to), hn_free(&heap, b.from);
+    hn_free(&heap, b.shared), hn_free(&heap, b.scratch);
+    return status;
+}
+
+const hn_command hn_cmd_bench = {
+    .name = "bench",
+    .operands = "kernels",
+    .summary = "measure kernels against what this machine can do",
+    .details = "HN_ISA_MASK lowers the level. Rates vary with whoever else uses the machine: only the\n"
+               "shares within one line mean something.",
+    .options = options,
+    .args_size = sizeof(bench_args),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,61 @@
+/* Loops that do nothing but compute, load or copy. */
+#include "kernels/peak/peak.h"
+
+#include "kernels/simd/f32x16.h"
+
+/* As many chains as registers hold beside two operands, and more than hide an fma's latency. */
+#if defined(HN_LEVEL_avx512)
+enum { CHAINS = 12 };
+#else
+enum { CHAINS = 6 };
+#endif
+
+HN_KERNEL_FN(peak_fma)
+{
+    const f32x16 a = f_load(x), b = f_mul(a, a);
+    f32x16 sum = a;
+    for (int from = 0; from < HN_PEAK_CHAINS; from += CHAINS) {
+        f32x16 acc[CHAINS]; /* start apart, so that no two are known to be equal */
+        _Pragma("GCC unroll 16") for (int c = 0; c < CHAINS; c++) acc[c] =
+            f_mul(sum, f_set1((float)(c + 1)));
+        for (int64_t i = 0; i < n; i++) {
+            _Pragma("GCC unroll 16") for (int c = 0; c < CHAINS; c++) acc[c] =
+                f_fma(a, b, acc[c]);
+        }
+        _Pragma("GCC unroll 16") for (int c = 0; c < CHAINS; c++) sum = f_add(sum, acc[c]);
+    }
+    f_store(x, sum);
+}
+
+/* Several streams at once: one alone waits at the end of every page. */
+HN_KERNEL_FN(peak_read)
+{
+    const int64_t part = n / HN_PEAK_STREAMS;
+    f32x16 most[HN_PEAK_STREAMS];
+    for (int s = 0; s < HN_PEAK_STREAMS; s++)
+        most[s] = f_load(x + s * part);
+    for (int64_t i = 0; i < part; i += 16)
+        _Pragma("GCC unroll 8") for (int s = 0; s < HN_PEAK_STREAMS; s++) most[s] =
+            f_max(f_load(x + s * part + i), most[s]);
+    for (int s = 1; s < HN_PEAK_STREAMS; s++)
+        most[0] = f_max(most[s], most[0]);
+    f_store(y, most[0]);
+}
+
+HN_KERNEL_FN(peak_copy)
+{
+    const int64_t part = n / HN_PEAK_STREAMS;
+    for (int64_t i = 0; i < part; i += 16)
+        _Pragma("GCC unroll 8") for (int s = 0; s < HN_PEAK_STREAMS; s++)
+            f_store(y + s * part + i, f_load(x + s * part + i));
+}
+
+#if defined(HN_LEVEL_ref)
+void hn_peak_kernels_init(hn_peak_kernels *k, hn_isa isa)
+{
+    (void)isa; /* where there is only `ref` */
+#define HN_KERNEL(level, slot) HN_KERNEL_BIND_##level(k, isa, slot)
+#include "kernels/peak/peak.def"
+#undef HN_KERNEL
+}
+#endif
