@@ -15,9 +15,10 @@ static int64_t size_of(const hn_call *call, int input)
 static hn_status infer(const hn_call *call, hn_type *out)
 {
     const int64_t dim = ((const axis_attrs *)call->attrs)->dim;
-    for (int i = X; i <= BEFORE; i++)
+    for (int i = LIKE; i <= BEFORE; i++)
         if (call->in[i])
-            HN_TRY(axis_check(call, i, dim));
+            HN_TRY(hn_expect_rank(call, i, call->in[X]->type.rank));
+    HN_TRY(axis_check(call, X, dim));
     HN_TRY(axis_refuse_blocks(call, X));
     const int64_t before = call->in[BEFORE] ? size_of(call, BEFORE) : 0;
     const int64_t n = size_of(call, LIKE), all = size_of(call, X);
