@@ -43,6 +43,12 @@ set(HN_KERNEL_FLAGS_avx512 ${HN_KERNEL_FLAGS_avx2} -mavx512f -mavx512bw -mavx512
   -mavx512vnni -mprefer-vector-width=512)
 
 # One object library a level: the same source may not have two sets of flags in one target.
+# Sanitizers make every load a branch: at -O3 the compiler then takes minutes over a kernel.
+set(HN_KERNEL_OPTIMISE -O3)
+if(HN_SANITIZE)
+  set(HN_KERNEL_OPTIMISE -O1)
+endif()
+
 function(hn_kernel_objects out)
   set(objects ${${out}})
   foreach(level IN LISTS HN_KERNEL_LEVELS)
@@ -59,7 +65,7 @@ function(hn_kernel_objects out)
       add_library(hn_kernels_${level} OBJECT ${sources})
       hn_compile_options(hn_kernels_${level})
       target_compile_definitions(hn_kernels_${level} PRIVATE HN_LEVEL_${level}=1)
-      target_compile_options(hn_kernels_${level} PRIVATE $<IF:$<BOOL:${HN_SANITIZE}>,-O1,-O3> ${HN_KERNEL_FLAGS_${level}})
+      target_compile_options(hn_kernels_${level} PRIVATE ${HN_KERNEL_OPTIMISE} ${HN_KERNEL_FLAGS_${level}})
       list(APPEND objects $<TARGET_OBJECTS:hn_kernels_${level}>)
     endif()
   endforeach()
