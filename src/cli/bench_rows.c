@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { N = HN_BENCH_STREAM / 2, ROW = 4096 };
+enum { N = HN_BENCH_STREAM / 2, ROW = 4096, SHORT_ROW = 1024 };
 
 typedef struct arrays {
     float *a, *b, *c, *d, *e;
@@ -56,6 +56,13 @@ static void run_rms_norm(hn_bench *b, void *of)
     EACH_ROW(b->kernels.norm.rms_norm_f32(ROW, x->a + at, x->c, 1e-5f, x->b + at, NULL));
 }
 
+static void run_short_rms_norm(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    for (int64_t at = 0; at < N; at += SHORT_ROW)
+        b->kernels.norm.rms_norm_f32(SHORT_ROW, x->a + at, x->c, 1e-5f, x->b + at, NULL);
+}
+
 static void run_rms_norm_grad(hn_bench *b, void *of)
 {
     const arrays *x = of;
@@ -73,6 +80,13 @@ static void run_softmax(hn_bench *b, void *of)
 {
     const arrays *x = of;
     EACH_ROW(b->kernels.softmax.softmax_f32(ROW, x->a + at, 1, NULL, NULL, x->b + at));
+}
+
+static void run_short_softmax(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    for (int64_t at = 0; at < N; at += SHORT_ROW)
+        b->kernels.softmax.softmax_f32(SHORT_ROW, x->a + at, 1, NULL, NULL, x->b + at);
 }
 
 static void run_softmax_grad(hn_bench *b, void *of)
@@ -136,10 +150,12 @@ static const struct {
     { "gelu_erf", run_gelu_erf, 8, false },
     { "swiglu", run_swiglu, 12, false },
     { "swiglu_grad", run_swiglu_grad, 20, false },
-    { "rms_norm", run_rms_norm, 8, true },
+    { "rms_norm, rows of 1024", run_short_rms_norm, 8, true },
+    { "rms_norm, rows of 4096", run_rms_norm, 8, true },
     { "rms_norm_grad", run_rms_norm_grad, 12, false },
     { "layer_norm", run_layer_norm, 8, false },
-    { "softmax", run_softmax, 8, true },
+    { "softmax, rows of 1024", run_short_softmax, 8, true },
+    { "softmax, rows of 4096", run_softmax, 8, true },
     { "softmax_grad", run_softmax_grad, 12, false },
     { "rope_halves", run_rope_halves, 8, true },
     { "rope_pairs", run_rope_pairs, 8, false },

@@ -63,7 +63,7 @@ static hn_status run_all(hn_bench *b, int n_threads, const char *only)
 {
     fputs("The share is of the fma peak (products, attention, xent, step), of reading (gemv) or of "
           "copying (rows),\neach measured in turn with the line itself.\n\n"
-          "part      level  threads   what                                rate     share\n",
+          "part      level  threads, what                                      rate       share\n",
           b->out);
     HN_TRY(run_parts(b, b->best, 1, only));
     if (n_threads > 1)
@@ -110,7 +110,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_str text = hn_str_on(&heap);
     hn_json_writer json = hn_json_write_to(&text);
     hn_bench b = { .heap = &heap, .out = out, .json = args->json ? &json : NULL,
-                   .is_quick = args->quick, .again = args->quick ? 3 : 5 };
+                   .is_quick = args->quick, .again = args->quick ? 3 : 4 };
     hn_json_begin_array(&json);
     hn_status status = prepare(&b, args, n_threads);
     if (status == HN_OK)
