@@ -44,15 +44,15 @@ static void backward(hn_grad *d)
 {
     hn_graph *g = d->g;
     if (d->wants[DY])
-        d->din[DY] = hn_linear(g, d->in[X], d->dout[0]);
+        d->din[DY] = hn_reshape_like(g, hn_linear(g, d->in[X], d->dout[0]), d->in[DY]);
     if (d->wants[X])
-        d->din[X] = hn_linear_back(g, d->in[DY], d->dout[0]);
+        d->din[X] = hn_reshape_like(g, hn_linear_back(g, d->in[DY], d->dout[0]), d->in[X]);
     if (d->wants[ACC])
         d->din[ACC] = d->dout[0];
 }
 
 static const char *const cases[] = { "f32[1,1] f32[1,1]", "f32[5,17] f32[5,33]",
-                                     "f32[2,3,4] f32[2,3,8] f32[4,8]", "bf16[4,32] bf16[4,64]",
+                                     "f32[2,3,4] f32[2,3,8] f32[4,8]", "f32[2,3,4] f32[6,5]", "bf16[4,32] bf16[4,64]",
                                      NULL };
 /* clang-format off */
 const hn_op hn_op_outer = {
