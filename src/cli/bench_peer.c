@@ -23,7 +23,7 @@ hn_status hn_bench_peer_open(const char *path, hn_isa isa, hn_peer *out)
                setenv("BLIS_ARCH_TYPE", "haswell", 0);)
     (void)isa;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    HN_REQUIRE(library, HN_ERR_IO, "%s: %s", path, dlerror());
+    HN_REQUIRE(library, HN_ERR_IO, "%s", dlerror());
     HN_REQUIRE(find(library, "cblas_sgemm", &out->sgemm), HN_ERR_UNSUPPORTED,
                "%s: has no cblas_sgemm", path);
     if (!find(library, "openblas_set_num_threads", &out->set_threads))

@@ -17,7 +17,7 @@ static const hn_option options[] = {
     HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
     HN_TEXT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
-    HN_LIST(bench_args, blas, "blas", "LIB.so", "OpenBLAS or BLIS beside ours; may be repeated"),
+    HN_LIST(bench_args, blas, "blas", "LIB.so", "OpenBLAS or BLIS beside ours"),
     HN_OPTION_END,
 };
 
