@@ -119,19 +119,19 @@ static long resident_pages(void)
 static void thousand_steps(bench *b)
 {
     running *whole = hn_alloc(&b->heap, HN_TAG_PROVE, sizeof *whole);
-    running *steps = hn_alloc(&b->heap, HN_TAG_PROVE, sizeof *steps);
+    running *single = hn_alloc(&b->heap, HN_TAG_PROVE, sizeof *single);
     float *want = hn_alloc_array(&b->heap, HN_TAG_PROVE, CAPACITY * WIDTH, sizeof *want);
     float *got = hn_alloc_array(&b->heap, HN_TAG_PROVE, CAPACITY * WIDTH, sizeof *got);
     check_group("a thousand steps");
-    if (start(b, whole, CAPACITY, CAPACITY) && start(b, steps, CAPACITY, 7)) {
+    if (start(b, whole, CAPACITY, CAPACITY) && start(b, single, CAPACITY, 7)) {
         CHECK(feed(whole, 0, CAPACITY, want)); /* an exact-size compile of the whole sequence */
-        CHECK(feed(steps, 0, 1, got));
+        CHECK(feed(single, 0, 1, got));
         const int64_t allocations = atomic_load(&b->heap.n_calls);
         long early = 0;
         for (int64_t at = 1, n; at < CAPACITY; at += n) {
             n = at % 11 == 0 ? 7 : 1; /* mostly one token, sometimes a few */
             n = at + n > CAPACITY ? CAPACITY - at : n;
-            if (!feed(steps, at, n, got))
+            if (!feed(single, at, n, got))
                 break;
             if (at < 100)
                 early = resident_pages();
@@ -142,9 +142,9 @@ static void thousand_steps(bench *b)
                    resident_pages() - early);
     }
     stop(whole);
-    stop(steps);
+    stop(single);
     hn_free(&b->heap, whole);
-    hn_free(&b->heap, steps);
+    hn_free(&b->heap, single);
     hn_free(&b->heap, want);
     hn_free(&b->heap, got);
 }
