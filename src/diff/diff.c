@@ -111,6 +111,15 @@ static bool may_follow_sum(const hn_apply *a)
     return n == 1 || (n > 1 && a->op->is_jointly_affine);
 }
 
+/* A loss is summed where the weight lies that its op reads. */
+static hn_leaf *weight_of(const hn_apply *a)
+{
+    for (int i = 0; i < a->n_in; i++)
+        if (a->in[i] && a->in[i]->leaf && a->in[i]->leaf->kind == HN_LEAF_WEIGHT)
+            return a->in[i]->leaf;
+    return NULL;
+}
+
 /* Lets the sum that `node` stands for continue from micro-batch to micro-batch. What follows the
  * sum and depends on no token (a reshape, a factor) then runs once, after the last one. */
 static hn_status bring_to_rest(reverse *r, hn_node *node, hn_leaf *beside, const char *what)
@@ -125,7 +134,7 @@ static hn_status bring_to_rest(reverse *r, hn_node *node, hn_leaf *beside, const
         hn_node *leaf = hn_graph_leaf(r->g, HN_LEAF_ACC, text, HN_F32, node->type.rank,
                                       node->type.dim);
         HN_TRY(hn_graph_finish(r->g));
-        leaf->leaf->beside = beside;
+        leaf->leaf->beside = beside ? beside : weight_of(a);
         return hn_graph_attach_acc(r->g, node, leaf);
     }
     HN_REQUIRE(a && may_follow_sum(a), HN_ERR_UNSUPPORTED,

@@ -163,7 +163,7 @@ static void check_precision(const model_proof *m, const hn_model_outcome *f32)
     for (int r = 0; r <= m->d->n_params; r++) {
         const hn_tensor *want = hn_oracle_value(m->full, m->wanted[r]);
         const hn_tensor *got = &f32->values.at[r];
-        const double scale = largest(want) + (r ? 1e-3 * whole : 0) + 1e-30;
+        const double scale = largest(want) + (r ? 1e-2 * whole : 0) + 1e-30;
         double worst = 0;
         int64_t at = 0;
         for (int64_t i = 0; i < hn_count(&want->type); i++) {
