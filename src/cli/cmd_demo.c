@@ -76,7 +76,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_progress_begin();
     hn_status status = HN_OK;
     if (!args->no_proof) {
-        fputs("proving every op and twelve transformers ...\n", out);
+        fputs("proving every op, then whole transformers ...\n", out);
         fflush(out);
         status = prove(args, &heap, &certificate);
     }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_STEPS = 600, VOCAB = 128 };
+enum { MOST_STEPS = 2000, VOCAB = 128 };
 
 static const double known_by_heart = 0.02; /* loss below which every byte is all but certain */
 
