@@ -36,12 +36,12 @@ static hn_status prove(const demo_args *args, hn_heap *heap, hn_str *certificate
     if (status == HN_OK) {
         hn_report_table(&report, certificate);
         const double seconds = (double)(hn_clock_ns() - start) / 1e9;
-        hn_str_print(certificate, "%lld checks in %.1f s: %lld failed, 0 skipped\n",
+        hn_str_print(certificate, "%lld checks in %.1f s: %lld failed, %lld skipped\n",
                      (long long)hn_report_checks(&report), seconds,
-                     (long long)hn_report_failures(&report));
-        if (hn_report_failures(&report))
-            status = hn_fail(HN_ERR_PROOF, "%lld checks failed: `hone prove` says which",
-                             (long long)hn_report_failures(&report));
+                     (long long)hn_report_failures(&report), (long long)report.n_skipped);
+        if (hn_report_failures(&report) || report.n_skipped)
+            status = hn_fail(HN_ERR_PROOF, "%lld checks failed or were skipped: `hone prove` says which",
+                             (long long)(hn_report_failures(&report) + report.n_skipped));
     }
     hn_report_free(&report);
     return status;

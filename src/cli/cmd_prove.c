@@ -42,8 +42,9 @@ static hn_status print_report(const hn_report *report, double seconds, hn_heap *
     const hn_status status = hn_str_status(&table);
     fputs(table.text, out);
     hn_str_free(&table);
-    fprintf(out, "%lld checks in %.1f s: %lld failed, 0 skipped\n",
-            (long long)hn_report_checks(report), seconds, (long long)hn_report_failures(report));
+    fprintf(out, "%lld checks in %.1f s: %lld failed, %lld skipped\n",
+            (long long)hn_report_checks(report), seconds, (long long)hn_report_failures(report),
+            (long long)report->n_skipped);
     return status;
 }
 
@@ -68,7 +69,11 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     if (status == HN_OK && args->json)
         status = write_certificate(&report, &o, seconds, &heap, args->json);
     const int64_t failed = hn_report_failures(&report), made = hn_report_checks(&report);
+    const int64_t skipped = report.n_skipped;
     hn_report_free(&report);
+    if (status == HN_OK && skipped)
+        return hn_fail(HN_ERR_PROOF, "%lld checks were due and could not be made",
+                       (long long)skipped);
     if (status == HN_OK && failed)
         return hn_fail(HN_ERR_PROOF, "%lld of %lld checks failed", (long long)failed,
                        (long long)made);

@@ -82,6 +82,8 @@ static hn_status check_variant(hn_prove_env *env, const hn_case *c, const hn_tri
     hn_status status = HN_OK;
     if (t.n_wanted == base->n)
         status = compare(env, &t, v, base, t.n_outputs);
+    else
+        hn_report_skip(env->report, c->op->name, "another number of results when wrapped");
     hn_trial_free(&t);
     return status;
 }
@@ -229,8 +231,10 @@ static hn_status check_duplicates(hn_prove_env *env, const hn_case *c)
         hn_trial_options options = { .wrap = { HN_WRAP_COPY } };
         options.same_as[i] = 1;
         hn_trial t;
-        if (hn_trial_new(&t, env->heap, c, env->seed, &options) != HN_OK)
-            continue; /* states, say, cannot be duplicated */
+        if (hn_trial_new(&t, env->heap, c, env->seed, &options) != HN_OK) {
+            hn_report_skip(env->report, c->op->name, hn_error_message());
+            continue;
+        }
         hn_results base;
         hn_status status = base_run(env, &t, &base);
         if (status == HN_OK)

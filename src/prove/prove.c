@@ -125,9 +125,9 @@ hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *
                  hn_isa_name(isa), (unsigned long long)(o->seed ? o->seed : 1));
     hn_str_print(out,
                  "  \"seconds\": %.1f,\n  \"checks\": %lld,\n  \"failed\": %lld,\n"
-                 "  \"skipped\": 0,\n  \"rows\": ",
+                 "  \"skipped\": %lld,\n  \"rows\": ",
                  seconds, (long long)hn_report_checks(report),
-                 (long long)hn_report_failures(report));
+                 (long long)hn_report_failures(report), (long long)report->n_skipped);
     hn_report_json(report, out);
     hn_str_add(out, "\n}\n");
     return hn_str_status(out);

@@ -62,6 +62,12 @@ void hn_report_note(hn_report *report, const char *subject, const char *kind, do
     }
 }
 
+void hn_report_skip(hn_report *report, const char *subject, const char *why)
+{
+    if (report->n_skipped++ == 0)
+        snprintf(report->skipped, sizeof report->skipped, "%s: %s", subject, why);
+}
+
 int64_t hn_report_checks(const hn_report *report)
 {
     int64_t n = 0;
@@ -107,6 +113,8 @@ void hn_report_table(const hn_report *r, hn_str *out)
         hn_str_print(out, "%-14s %9lld %7lld  %-10.3g  %s: %s\n", worst->kind, (long long)n,
                      (long long)failed, worst->worst, worst->subject, worst->where);
     }
+    if (r->n_skipped)
+        hn_str_print(out, "SKIPPED %lld, first %s\n", (long long)r->n_skipped, r->skipped);
     for (int i = 0; i < r->n; i++)
         if (r->rows[i].n_failed)
             hn_str_print(out, "FAILED %s, %s: %lld of %lld; %.3g where at most %.3g is allowed: %s\n",

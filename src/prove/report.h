@@ -17,7 +17,9 @@ typedef struct hn_report {
     hn_heap *heap;
     hn_row *rows;
     int n, room;
-    hn_status status; /* memory */
+    int64_t n_skipped; /* checks that were due and could not be made: must be 0 */
+    char skipped[200]; /* the first of them */
+    hn_status status;  /* memory */
 } hn_report;
 
 void hn_report_init(hn_report *report, hn_heap *heap);
@@ -26,6 +28,9 @@ void hn_report_free(hn_report *report);
 /* Notes one check: it fails when `error` is above `bound` or is not a number. */
 void hn_report_note(hn_report *report, const char *subject, const char *kind, double error,
                     double bound, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* Counts a check that was due and could not be made, and why. */
+void hn_report_skip(hn_report *report, const char *subject, const char *why);
 
 int64_t hn_report_checks(const hn_report *report);
 int64_t hn_report_failures(const hn_report *report);
