@@ -15,9 +15,9 @@ endfunction()
 
 # Files of each layer that no .def names; one noun each.
 set(HN_LAYERS base quant kernels graph ops diff backend io nn train engine prove)
-set(HN_FILES_base status heap isa clock pool mathfn trig power str file json json_get json_write)
+set(HN_FILES_base status heap isa clock pool mathfn trig power str file map_file out_file meta meta_measure json json_get json_write)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/quant/formats.def HN_FORMAT HN_FORMATS)
-set(HN_FILES_quant format grid affine ${HN_FORMATS})
+set(HN_FILES_quant format gguf_type grid affine ${HN_FORMATS})
 set(HN_FILES_kernels gemm/gemm quantize/decode attn/attn xent/xent)
 set(HN_FILES_graph type layout tensor attr op graph apply plan plan_lower plan_lifetimes plan_offsets plan_print verify)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/ops/ops.def HN_OP HN_OPS)

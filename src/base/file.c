@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include "base/out_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -54,41 +56,14 @@ hn_status hn_file_read(hn_heap *heap, const char *path, size_t limit, void **out
     return status;
 }
 
-static bool write_exactly(int file, const char *from, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t n = write(file, from + done, bytes - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
-
 hn_status hn_file_write(const char *path, const hn_span *spans, int n_spans)
 {
-    char partial[4096];
-    const int length = snprintf(partial, sizeof partial, "%s.partial", path);
-    HN_REQUIRE(length > 0 && (size_t)length < sizeof partial, HN_ERR_ARGUMENT,
-               "file name of %zu bytes: expected fewer than %zu", strlen(path), sizeof partial);
-    struct stat about;
-    HN_REQUIRE(stat(path, &about) != 0 || S_ISREG(about.st_mode), HN_ERR_IO,
-               "%s: not a regular file", path);
-    const int file = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", partial, strerror(errno));
-    bool is_written = true;
-    for (int i = 0; i < n_spans && is_written; i++)
-        is_written = write_exactly(file, spans[i].data, spans[i].bytes);
-    is_written = is_written && fsync(file) == 0;
-    int error = is_written ? 0 : errno;
-    if (close(file) != 0 && !error)
-        error = errno;
-    if (!error && rename(partial, path) != 0)
-        error = errno;
-    if (error)
-        unlink(partial);
-    HN_REQUIRE(!error, HN_ERR_IO, "%s: %s", path, strerror(error));
-    return HN_OK;
+    hn_out_file out;
+    hn_status status = hn_out_file_open(&out, path);
+    for (int i = 0; i < n_spans && status == HN_OK; i++)
+        status = hn_out_file_write(&out, spans[i].data, spans[i].bytes);
+    if (status == HN_OK)
+        return hn_out_file_commit(&out);
+    hn_out_file_abandon(&out);
+    return status;
 }

@@ -39,6 +39,7 @@ typedef struct hn_meta_value {
     uint64_t n;         /* items; 1 if no array */
     const uint8_t *data;
     size_t bytes;
+    uint64_t hash; /* of the key */
 } hn_meta_value;
 
 typedef struct hn_meta {
@@ -99,8 +100,11 @@ hn_status hn_meta_set_strings(hn_meta *meta, const char *key, const hn_span *ite
 hn_status hn_meta_set_copy(hn_meta *meta, const hn_meta_value *value); /* under its key */
 void hn_meta_remove(hn_meta *meta, const char *key);
 
-/* For readers: `data` is borrowed, and hostile until this says HN_OK: the number of items must
- * fill it exactly where types have a size, strings must lie within. *used: the bytes taken. */
+/* For readers. `value->data` begins the value, `room` bytes lie before the end of the file, and
+ * nothing is trusted: *used is what key, type and n say it takes, if that is there. */
+hn_status hn_meta_measure(const hn_meta *meta, const hn_meta_value *value, size_t room,
+                          size_t *used);
+/* Measures, and adds the value where it lies; HN_ERR_FORMAT if the table has the key. */
 hn_status hn_meta_add_borrowed(hn_meta *meta, const hn_meta_value *value, size_t room,
                                size_t *used);
 
