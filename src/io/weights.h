@@ -5,6 +5,7 @@
 #ifndef HN_IO_WEIGHTS_H
 #define HN_IO_WEIGHTS_H
 
+#include "base/heap.h"
 #include "graph/type.h"
 
 typedef struct hn_weight_entry {
