@@ -1,3 +1,5 @@
+/* fallocate is Linux's: POSIX's own would write every block where it is not supported. */
+#define _GNU_SOURCE
 #include "base/out_file.h"
 
 #include <errno.h>
@@ -62,11 +64,13 @@ hn_status hn_out_file_reserve(const hn_out_file *out, uint64_t bytes)
 {
     HN_REQUIRE(bytes <= INT64_MAX, HN_ERR_ARGUMENT, "%s: %llu bytes: too large", out->path,
                (unsigned long long)bytes);
-    const int error = bytes ? posix_fallocate(out->file, 0, (off_t)bytes) : 0;
-    /* Where the file system has no way to reserve, writing will tell. */
-    HN_REQUIRE(!error || error == EOPNOTSUPP || error == EINVAL, HN_ERR_IO,
-               "%s: making room for %llu bytes: %s", out->path, (unsigned long long)bytes,
-               strerror(error));
+    const int failed = bytes ? fallocate(out->file, 0, 0, (off_t)bytes) : 0;
+    const int error = failed ? errno : 0;
+    /* Where the file system has no way to reserve, only the size is set; writing will tell. */
+    if (error == EOPNOTSUPP && ftruncate(out->file, (off_t)bytes) == 0)
+        return HN_OK;
+    HN_REQUIRE(!error, HN_ERR_IO, "%s: making room for %llu bytes: %s", out->path,
+               (unsigned long long)bytes, strerror(error));
     return HN_OK;
 }
 

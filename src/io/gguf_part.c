@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/utf8.h"
+#include "io/encoding.h"
 #include "quant/gguf_type.h"
 
 #include <string.h>
@@ -150,23 +151,6 @@ static hn_status read_keys(cursor *c, hn_gguf_part *part, uint64_t n_keys)
     return HN_OK;
 }
 
-/* HN_N_DTYPES of what hone cannot compute with. */
-static hn_dtype dtype_of(uint32_t id)
-{
-    static const struct {
-        uint32_t id;
-        hn_dtype dtype;
-    } scalars[] = { { 0, HN_F32 },  { 1, HN_F16 },  { 30, HN_BF16 },
-                    { 28, HN_F64 }, { 26, HN_I32 }, { 27, HN_I64 } };
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-        if (scalars[i].id == id)
-            return scalars[i].dtype;
-    for (int i = 0; i < HN_N_FORMATS; i++)
-        if (hn_formats[i]->gguf_id == id)
-            return (hn_dtype)(HN_FIRST_FORMAT + i);
-    return HN_N_DTYPES;
-}
-
 /* Bytes come from the block sizes alone, so that what cannot be computed with can be listed. */
 static hn_status measure_tensor(const cursor *c, hn_weight_entry *t, uint32_t id)
 {
@@ -188,7 +172,7 @@ static hn_status measure_tensor(const cursor *c, hn_weight_entry *t, uint32_t id
     HN_REQUIRE(fits, HN_ERR_FORMAT, "%s: tensor %s: its dimensions overflow", c->file, t->name);
     t->bytes = (uint64_t)bytes;
     t->type.dtype = HN_N_DTYPES;
-    const hn_dtype dtype = dtype_of(id);
+    const hn_dtype dtype = hn_dtype_of_gguf(id);
     if (dtype == HN_N_DTYPES)
         return HN_OK;
     const hn_type shape = t->type;

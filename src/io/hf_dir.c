@@ -1,0 +1,201 @@
+#include "io/hf_dir.h"
+
+#include "base/file.h"
+#include "base/str.h"
+#include "io/safetensors.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_TEXT = 256 << 20, MAX_SHARDS = 4096 };
+
+bool hn_is_dir(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static hn_status path_of(const hn_hf_dir *dir, const char *name, char **out)
+{
+    hn_str path = hn_str_on(dir->heap);
+    hn_str_print(&path, "%s/%s", dir->path, name);
+    const hn_status status = hn_str_status(&path);
+    *out = status == HN_OK ? hn_strdup(dir->heap, HN_TAG_FILE, path.text) : NULL;
+    hn_str_free(&path);
+    return *out ? HN_OK : HN_ERR_MEMORY;
+}
+
+hn_status hn_hf_dir_read(const hn_hf_dir *dir, const char *name, size_t limit, void **out,
+                         size_t *bytes)
+{
+    struct stat about;
+    char *path;
+    *out = NULL;
+    *bytes = 0;
+    HN_TRY(path_of(dir, name, &path));
+    hn_status status = HN_OK;
+    if (stat(path, &about) == 0)
+        status = hn_file_read(dir->heap, path, limit, out, bytes);
+    hn_free(dir->heap, path);
+    return status;
+}
+
+/* *out is NULL if the file is not there. */
+static hn_status read_json(const hn_hf_dir *dir, const char *name, hn_json_text **out)
+{
+    void *text;
+    size_t bytes;
+    char *path;
+    HN_TRY(hn_hf_dir_read(dir, name, MAX_TEXT, &text, &bytes));
+    if (!text)
+        return HN_OK;
+    hn_status status = path_of(dir, name, &path);
+    if (status == HN_OK)
+        status = hn_json_read(dir->heap, path, text, bytes, out);
+    hn_free(dir->heap, path);
+    hn_free(dir->heap, text);
+    return status;
+}
+
+static hn_status open_shard(hn_hf_dir *dir, const char *name)
+{
+    char *path;
+    HN_REQUIRE(!strchr(name, '/') && strcmp(name, "..") != 0, HN_ERR_FORMAT,
+               "%s: shard %s lies outside of the directory", dir->path, name);
+    HN_TRY(path_of(dir, name, &path));
+    hn_safetensors *part = hn_alloc(dir->heap, HN_TAG_FILE, sizeof *part);
+    hn_status status = part ? HN_OK : HN_ERR_MEMORY;
+    if (part) {
+        dir->parts[dir->n_parts++] = part;
+        status = hn_safetensors_open(dir->heap, path, part);
+    }
+    hn_free(dir->heap, path);
+    return status;
+}
+
+static int find_shard(const hn_hf_dir *dir, const char *name)
+{
+    for (int i = 0; i < dir->n_parts; i++) {
+        const char *slash = strrchr(dir->parts[i]->path, '/');
+        if (!strcmp(slash ? slash + 1 : dir->parts[i]->path, name))
+            return i;
+    }
+    return -1;
+}
+
+/* Opens every shard that the index names, and holds the index to what they hold. */
+static hn_status open_indexed(hn_hf_dir *dir, const hn_json *index)
+{
+    const hn_json *map = hn_json_get(index, "weight_map");
+    HN_REQUIRE(map && map->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
+               "%s/model.safetensors.index.json: expected an object weight_map", dir->path);
+    for (const hn_json *v = map->as.children.first; v; v = v->next) {
+        const char *shard;
+        HN_TRY(hn_json_want_string(v, v->key, &shard));
+        if (find_shard(dir, shard) >= 0)
+            continue;
+        HN_REQUIRE(dir->n_parts < MAX_SHARDS, HN_ERR_FORMAT, "%s: more than %d shards",
+                   dir->path, MAX_SHARDS);
+        HN_TRY(open_shard(dir, shard));
+    }
+    return HN_OK;
+}
+
+static hn_status check_index(const hn_hf_dir *dir, const hn_json *index)
+{
+    const hn_json *map = hn_json_get(index, "weight_map");
+    for (const hn_json *v = map->as.children.first; v; v = v->next) {
+        const hn_weight_entry *entry = hn_weights_find(&dir->weights, v->key);
+        HN_REQUIRE(entry && entry->part == find_shard(dir, v->as.string.text), HN_ERR_FORMAT,
+                   "%s: tensor %s: not in %s, where the index says it is", dir->path, v->key,
+                   v->as.string.text);
+    }
+    return HN_OK;
+}
+
+static hn_status gather(hn_hf_dir *dir)
+{
+    hn_weights *all = &dir->weights;
+    for (int i = 0; i < dir->n_parts; i++)
+        all->n += dir->parts[i]->n_tensors;
+    all->entries = hn_alloc_array(dir->heap, HN_TAG_FILE, all->n, sizeof *all->entries);
+    if (!all->entries)
+        return HN_ERR_MEMORY;
+    hn_weight_entry *to = all->entries;
+    for (int i = 0; i < dir->n_parts; i++)
+        for (size_t t = 0; t < dir->parts[i]->n_tensors; t++) {
+            *to = dir->parts[i]->tensors[t];
+            to++->part = i;
+        }
+    return hn_weights_index(dir->heap, all);
+}
+
+static hn_status open_weights(hn_hf_dir *dir)
+{
+    hn_json_text *index = NULL;
+    dir->parts = hn_alloc_array(dir->heap, HN_TAG_FILE, MAX_SHARDS, sizeof *dir->parts);
+    if (!dir->parts)
+        return HN_ERR_MEMORY;
+    HN_TRY(read_json(dir, "model.safetensors.index.json", &index));
+    hn_status status = index ? open_indexed(dir, hn_json_root(index))
+                             : open_shard(dir, "model.safetensors");
+    if (status == HN_OK)
+        status = gather(dir);
+    if (status == HN_OK && index)
+        status = check_index(dir, hn_json_root(index));
+    hn_json_free(index);
+    return status;
+}
+
+static hn_status read_all(hn_hf_dir *dir, int what)
+{
+    HN_TRY(read_json(dir, "config.json", &dir->config));
+    HN_REQUIRE(dir->config, HN_ERR_FORMAT,
+               "%s: no config.json: expected a model directory of Hugging Face", dir->path);
+    HN_REQUIRE(hn_json_root(dir->config)->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
+               "%s/config.json: expected an object", dir->path);
+    HN_TRY(read_json(dir, "generation_config.json", &dir->generation));
+    HN_TRY(read_json(dir, "tokenizer_config.json", &dir->tokenizer_config));
+    HN_TRY(read_json(dir, "special_tokens_map.json", &dir->special_tokens));
+    if (what & HN_HF_TEXT)
+        HN_TRY(read_json(dir, "tokenizer.json", &dir->tokenizer));
+    return what & HN_HF_WEIGHTS ? open_weights(dir) : HN_OK;
+}
+
+hn_status hn_hf_dir_open(hn_heap *heap, const char *path, int what, hn_hf_dir **out)
+{
+    *out = NULL;
+    hn_hf_dir *dir = hn_alloc(heap, HN_TAG_FILE, sizeof *dir);
+    if (!dir)
+        return HN_ERR_MEMORY;
+    dir->heap = heap;
+    dir->path = hn_strdup(heap, HN_TAG_FILE, path);
+    dir->weights.name = dir->path;
+    const hn_status status = dir->path ? read_all(dir, what) : HN_ERR_MEMORY;
+    if (status != HN_OK) {
+        hn_hf_dir_close(dir);
+        return status;
+    }
+    *out = dir;
+    return HN_OK;
+}
+
+void hn_hf_dir_close(hn_hf_dir *dir)
+{
+    if (!dir)
+        return;
+    for (int i = 0; i < dir->n_parts; i++) {
+        hn_safetensors_close(dir->parts[i]);
+        hn_free(dir->heap, dir->parts[i]);
+    }
+    hn_free(dir->heap, dir->parts);
+    hn_free(dir->heap, dir->weights.entries);
+    hn_free(dir->heap, dir->weights.index);
+    hn_json_free(dir->config);
+    hn_json_free(dir->generation);
+    hn_json_free(dir->tokenizer_config);
+    hn_json_free(dir->special_tokens);
+    hn_json_free(dir->tokenizer);
+    hn_free(dir->heap, dir->path);
+    hn_free(dir->heap, dir);
+}
