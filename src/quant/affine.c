@@ -1,77 +1,125 @@
 /* As in grid.c, with two unknowns: for fixed q, step and offset solve a linear system of two
- * equations; for fixed step and offset the nearest q is best. Each candidate spreads the range
- * of the group over 15, 14, 13 .. or a little more than 15 steps, then alternates the two. An
- * offset may not be negative: where the solution's is, the best step for offset 0 is taken. */
+ * equations; for fixed step and offset the nearest q is best. An offset that may not be
+ * negative is 0 where the solution's is, with the best step for that. */
 #include "quant/affine.h"
 
-#include <math.h>
-#include <stddef.h>
+#include "base/half.h"
 
-double hn_affine_round(hn_affine map, const float *x, const float *weight, uint8_t *q)
+#include <math.h>
+#include <string.h>
+
+void hn_affine_nearest(float top, int n, const float *restrict x, hn_affine map,
+                       float *restrict q)
 {
-    double error = 0;
-    for (int i = 0; i < HN_AFFINE_GROUP; i++) {
-        q[i] =
-            (uint8_t)hn_grid_point((hn_grid){ 0, HN_AFFINE_TOP }, x[i] + map.offset, map.step);
-        const double off = (double)x[i] - (double)(map.step * (float)q[i] - map.offset);
-        error += weight ? (double)weight[i] * off * off : off * off;
-    }
-    return error;
+    const float inverse = hn_inverse(map.step), offset = map.offset;
+    for (int i = 0; i < n; i++)
+        q[i] = hn_nearest(hn_within((x[i] + offset) * inverse, 0, top));
 }
 
-/* x = step q - offset, offset >= 0, in the sense of least squares. */
-static hn_affine solve(const float *x, const float *weight, const uint8_t *q)
+void hn_affine_sum(int n, const float *wx, const float *weight, const float *q,
+                   hn_affine_sums *sums)
 {
-    double w = 0, wq = 0, wqq = 0, wx = 0, wxq = 0;
-    for (int i = 0; i < HN_AFFINE_GROUP; i++) {
-        const double each = weight ? (double)weight[i] : 1;
-        w += each;
-        wq += each * q[i];
-        wqq += each * (q[i] * q[i]);
-        wx += each * (double)x[i];
-        wxq += each * (double)x[i] * q[i];
-    }
-    const double det = w * wqq - wq * wq;
-    if (det > w * wqq * 1e-9) {
-        const double step = (w * wxq - wq * wx) / det, offset = (wq * wxq - wqq * wx) / det;
-        if (step > 0 && offset >= 0)
+    hn_four w[2] = { { 0 }, { 0 } }, ww[2] = { { 0 }, { 0 } }, xw[2] = { { 0 }, { 0 } };
+    for (int i = 0; i < n; i += HN_LANES)
+        for (int half = 0; half < 2; half++) {
+            const int at = i + 4 * half;
+            const hn_four point = hn_four_at(q + at), wq = hn_four_at(weight + at) * point;
+            w[half] += wq;
+            ww[half] += wq * point;
+            xw[half] += hn_four_at(wx + at) * point;
+        }
+    sums->q = hn_fold(w[0], w[1]);
+    sums->qq = hn_fold(ww[0], ww[1]);
+    sums->xq = hn_fold(xw[0], xw[1]);
+}
+
+hn_affine_sums hn_affine_constants(const hn_samples *samples, int from, int n)
+{
+    hn_four w[2] = { { 0 }, { 0 } }, x[2] = { { 0 }, { 0 } };
+    for (int i = from; i < from + n; i += HN_LANES)
+        for (int half = 0; half < 2; half++) {
+            w[half] += hn_four_at(samples->weight + i + 4 * half);
+            x[half] += hn_four_at(samples->wx + i + 4 * half);
+        }
+    return (hn_affine_sums){ .w = hn_fold(w[0], w[1]), .x = hn_fold(x[0], x[1]) };
+}
+
+hn_affine hn_affine_solve(const hn_affine_sums *s, bool is_signed)
+{
+    const double det = s->w * s->qq - s->q * s->q;
+    if (det > s->w * s->qq * 1e-6) {
+        const double step = (s->w * s->xq - s->q * s->x) / det;
+        const double offset = (s->q * s->xq - s->qq * s->x) / det;
+        if (step > 0 && (is_signed || offset >= 0))
             return (hn_affine){ (float)step, (float)offset };
     }
-    const double step = wqq > 0 ? wxq / wqq : 0;
+    if (is_signed)
+        return (hn_affine){ 0, s->w > 0 ? (float)(-s->x / s->w) : 0 };
+    const double step = s->qq > 0 ? s->xq / s->qq : 0;
     return (hn_affine){ step > 0 ? (float)step : 0, 0 };
 }
 
-typedef struct best {
-    hn_affine map;
-    double error;
-} best;
-
-static void try_map(const float *x, const float *weight, hn_affine map, best *found)
+hn_affine hn_affine_fit(const hn_affine_grid *grid, const hn_samples *samples, int from, int n)
 {
-    uint8_t q[HN_AFFINE_GROUP];
-    for (int turn = 0; turn < 3; turn++) {
-        const double error = hn_affine_round(map, x, weight, q);
-        if (error < found->error)
-            *found = (best){ map, error };
-        const hn_affine refined = solve(x, weight, q);
-        if (error == 0 || (refined.step == map.step && refined.offset == map.offset))
-            return;
-        map = refined;
+    const float *x = samples->x + from, *wx = samples->wx + from;
+    const float *weight = samples->weight + from;
+    float q[HN_SAMPLES], low, high;
+    hn_range(n, x, &low, &high);
+    low = low > 0 && !grid->is_signed ? 0 : low;
+    hn_affine found = { 0, -low };
+    if (high <= low) /* all equal, not positive */
+        return found;
+    hn_affine_sums sums = hn_affine_constants(samples, from, n);
+    double least = INFINITY;
+    for (int s = 0; s < grid->n_spans; s++) {
+        hn_affine_nearest(grid->top, n, x, (hn_affine){ (high - low) / grid->spans[s], -low },
+                          q);
+        hn_affine_sum(n, wx, weight, q, &sums);
+        const hn_affine map = hn_affine_solve(&sums, grid->is_signed);
+        const double error = hn_affine_error(&sums, (double)map.step, (double)map.offset);
+        if (error < least) {
+            least = error;
+            found = map;
+        }
     }
+    for (int turn = 0; turn < 3; turn++) {
+        hn_affine_nearest(grid->top, n, x, found, q);
+        hn_affine_sum(n, wx, weight, q, &sums);
+        const hn_affine map = hn_affine_solve(&sums, grid->is_signed);
+        const double error = hn_affine_error(&sums, (double)map.step, (double)map.offset);
+        if (!(error < least))
+            break;
+        least = error;
+        found = map;
+    }
+    return found;
 }
 
-hn_affine hn_affine_fit(const float *x, const float *weight)
+void hn_affine_fit_f16(const hn_affine_grid *grid, const hn_samples *samples, int n,
+                       hn_affine_f16 *out)
 {
-    float low = 0, high = x[0]; /* low: at most 0, as the offset is not negative */
-    for (int i = 0; i < HN_AFFINE_GROUP; i++) {
-        low = x[i] < low ? x[i] : low;
-        high = x[i] > high ? x[i] : high;
+    hn_affine_sums sums = hn_affine_constants(samples, 0, n);
+    hn_affine map = hn_affine_fit(grid, samples, 0, n);
+    double least = INFINITY;
+    for (int turn = 0; turn < 2; turn++) {
+        float q[HN_SAMPLES];
+        const uint16_t d = hn_f16_within(map.step * samples->unit);
+        const uint16_t m = hn_f16_within(-map.offset * samples->unit);
+        const hn_affine rounded = { hn_f16_to_f32(d) / samples->unit,
+                                    -hn_f16_to_f32(m) / samples->unit };
+        hn_affine_nearest(grid->top, n, samples->x, rounded, q);
+        hn_affine_sum(n, samples->wx, samples->weight, q, &sums);
+        const double error =
+            hn_affine_error(&sums, (double)rounded.step, (double)rounded.offset);
+        if (error >= least)
+            break;
+        least = error;
+        out->d = d;
+        out->m = m;
+        memcpy(out->q, q, (size_t)n * sizeof *q);
+        /* the step that suits the minimum as it is */
+        const double step =
+            sums.qq > 0 ? (sums.xq + (double)rounded.offset * sums.q) / sums.qq : 0;
+        map = (hn_affine){ step > 0 ? (float)step : 0, rounded.offset };
     }
-    best found = { { 0, -low }, INFINITY };
-    if (high <= low) /* all equal, not positive */
-        return found.map;
-    static const float spans[] = { 15, 14, 13, 15.5f, 16.5f, 12 };
-    for (size_t s = 0; s < sizeof spans / sizeof *spans && found.error > 0; s++)
-        try_map(x, weight, (hn_affine){ (high - low) / spans[s], -low }, &found);
-    return found.map;
 }

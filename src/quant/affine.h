@@ -1,21 +1,60 @@
-/* affine.h: rounding a group of 32 numbers to step * q - offset, q in 0 .. 15, offset >= 0:
- * what formats with a minimum do, and the search for the two. */
+/* affine.h: rounding numbers to step * q - offset, q a whole number from 0 to `top`: what
+ * formats with a minimum do, and the search for the two. */
 #ifndef HN_QUANT_AFFINE_H
 #define HN_QUANT_AFFINE_H
 
 #include "quant/grid.h"
 
-enum { HN_AFFINE_GROUP = 32, HN_AFFINE_TOP = 15 };
+#include <stdbool.h>
 
 typedef struct hn_affine {
-    float step, offset; /* neither is negative */
+    float step, offset; /* step is not negative */
 } hn_affine;
 
-/* Rounds x into q; returns the squared error, weighted if weight is not NULL. */
-double hn_affine_round(hn_affine map, const float *x, const float *weight, uint8_t *q);
+/* How a format searches. */
+typedef struct hn_affine_grid {
+    float top;
+    bool is_signed; /* the offset may be negative */
+    int n_spans;    /* over how many steps the range of a group is spread */
+    const float *spans;
+} hn_affine_grid;
 
-/* Step and offset of least squared error among several candidates and their least-squares
- * refinements. */
-hn_affine hn_affine_fit(const float *x, const float *weight);
+/* Sums over a group: of weight and weight x, which q has no part in, and of weight q,
+ * weight q^2, weight x q. */
+typedef struct hn_affine_sums {
+    double w, x, q, qq, xq;
+} hn_affine_sums;
+
+void hn_affine_nearest(float top, int n, const float *x, hn_affine map, float *q);
+
+/* Fills in q, qq and xq. */
+void hn_affine_sum(int n, const float *wx, const float *weight, const float *q,
+                   hn_affine_sums *sums);
+
+/* w and x of samples [from, from + n), the rest 0. */
+hn_affine_sums hn_affine_constants(const hn_samples *samples, int from, int n);
+
+/* The squared error of a map with these sums, less that of zeros. */
+static inline double hn_affine_error(const hn_affine_sums *s, double step, double offset)
+{
+    return step * (step * s->qq - 2 * s->xq) + offset * (offset * s->w + 2 * s->x) -
+           2 * step * offset * s->q;
+}
+
+/* Step and offset of least squared error for these sums. */
+hn_affine hn_affine_solve(const hn_affine_sums *s, bool is_signed);
+
+/* Step and offset of least squared error among the grid's spans and their refinements, for
+ * samples [from, from + n). */
+hn_affine hn_affine_fit(const hn_affine_grid *grid, const hn_samples *samples, int from, int n);
+
+/* A whole block with both in f16: y = d q + m. */
+typedef struct hn_affine_f16 {
+    uint16_t d, m;
+    float q[HN_SAMPLES];
+} hn_affine_f16;
+
+void hn_affine_fit_f16(const hn_affine_grid *grid, const hn_samples *samples, int n,
+                       hn_affine_f16 *out);
 
 #endif

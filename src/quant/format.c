@@ -1,7 +1,9 @@
 #include "quant/format.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 const hn_format *const hn_formats[HN_N_FORMATS] = {
@@ -36,12 +38,19 @@ int64_t hn_format_bytes(const hn_format *format, int64_t n)
     return n / format->block_elements * format->block_bytes;
 }
 
-hn_status hn_format_encode(const hn_format *format, const float *x, int64_t n, void *blocks,
-                           const float *importance)
+/* Whether all of x are in [low, high]; NaN is not. */
+static bool all_within(const float *x, int64_t n, float low, float high)
 {
-    HN_REQUIRE(n >= 0 && n % format->block_elements == 0, HN_ERR_SHAPE,
-               "%s: %" PRId64 " elements: expected a multiple of %d", format->name, n,
-               format->block_elements);
+    int n_out = 0;
+    for (int64_t i = 0; i < n; i++)
+        n_out |= !(x[i] >= low && x[i] <= high);
+    return !n_out;
+}
+
+/* The first that is at fault. */
+static hn_status refuse(const hn_format *format, const float *x, int64_t n,
+                        const float *importance)
+{
     for (int64_t i = 0; i < n; i++) {
         HN_REQUIRE(isfinite(x[i]), HN_ERR_NUMERIC,
                    "%s: element %" PRId64 " is %g: expected a finite number", format->name, i,
@@ -55,6 +64,18 @@ hn_status hn_format_encode(const hn_format *format, const float *x, int64_t n, v
                    "negative",
                    format->name, i, (double)importance[i]);
     }
+    return HN_OK;
+}
+
+hn_status hn_format_encode(const hn_format *format, const float *x, int64_t n, void *blocks,
+                           const float *importance)
+{
+    HN_REQUIRE(n >= 0 && n % format->block_elements == 0, HN_ERR_SHAPE,
+               "%s: %" PRId64 " elements: expected a multiple of %d", format->name, n,
+               format->block_elements);
+    if (!all_within(x, n, -format->largest, format->largest) ||
+        (importance && !all_within(importance, n, 0, FLT_MAX)))
+        return refuse(format, x, n, importance);
     format->encode(x, n, blocks, importance);
     return HN_OK;
 }

@@ -27,6 +27,11 @@ typedef struct hn_format {
     /* The same, where x is finite and within `largest`. weight: how much each element's squared
      * error counts, finite and not negative; NULL: all alike. Call hn_format_encode instead. */
     void (*encode)(const float *x, int64_t n, void *blocks, const float *weight);
+
+    /* Makes weights of blocks full of random bytes: overwrites scales and what else not every
+     * bit pattern will do for, out of the random bits there. All values become finite, with a
+     * mean near zero and a standard deviation near `deviation` over many blocks. */
+    void (*temper)(void *blocks, int64_t n, float deviation);
 } hn_format;
 
 enum {

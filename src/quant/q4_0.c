@@ -5,8 +5,7 @@
 #include "base/bytes.h"
 #include "base/half.h"
 #include "quant/grid.h"
-
-#include <math.h>
+#include "quant/temper.h"
 
 enum { BLOCK = 32 };
 
@@ -17,7 +16,9 @@ typedef struct block {
 
 _Static_assert(sizeof(block) == 18, "as in GGUF");
 
-static const hn_grid grid = { -8, 7 };
+/* The largest, with its sign, at either end or a little inside or outside. */
+static const float spans[] = { -8, -7.5f, -8.6f, 7, 6, -7, 7.6f, -6, 5, -5, 4 };
+static const hn_grid grid = { -8, 7, NULL, sizeof spans / sizeof *spans, spans };
 
 static void decode(const void *blocks, int64_t n, float *out)
 {
@@ -31,31 +32,14 @@ static void decode(const void *blocks, int64_t n, float *out)
     }
 }
 
-/* The largest element, with its sign, at -8: no clipping, and the scale that others use. */
-static float plain_scale(const float *x)
-{
-    float largest = 0;
-    for (int j = 0; j < BLOCK; j++)
-        if (fabsf(x[j]) > fabsf(largest))
-            largest = x[j];
-    return largest / -8;
-}
-
 static void encode_block(const float *x, const float *weight, block *out)
 {
-    int8_t q[BLOCK], searched_q[BLOCK];
-    uint16_t d = hn_f32_to_f16(plain_scale(x));
-    const uint16_t searched = hn_f32_to_f16(hn_grid_fit(grid, BLOCK, x, weight));
-    double least = hn_grid_round(grid, BLOCK, x, weight, hn_f16_to_f32(d), q);
-    const float fitted = hn_f16_to_f32(searched);
-    if (isfinite(fitted) && hn_grid_round(grid, BLOCK, x, weight, fitted, searched_q) < least) {
-        d = searched;
-        for (int j = 0; j < BLOCK; j++)
-            q[j] = searched_q[j];
-    }
-    hn_store_16(out->d, d);
+    hn_samples samples;
+    float q[BLOCK];
+    hn_samples_take(&samples, BLOCK, x, weight);
+    hn_store_16(out->d, hn_grid_fit_f16(&grid, &samples, BLOCK, q));
     for (int j = 0; j < BLOCK / 2; j++)
-        out->q[j] = (uint8_t)((q[j] + 8) | (q[j + BLOCK / 2] + 8) << 4);
+        out->q[j] = (uint8_t)(((int)q[j] + 8) | ((int)q[j + BLOCK / 2] + 8) << 4);
 }
 
 static void encode(const float *x, int64_t n, void *blocks, const float *weight)
@@ -63,6 +47,13 @@ static void encode(const float *x, int64_t n, void *blocks, const float *weight)
     block *b = blocks;
     for (int64_t i = 0; i < n / BLOCK; i++)
         encode_block(x + i * BLOCK, weight ? weight + i * BLOCK : NULL, &b[i]);
+}
+
+static void temper(void *blocks, int64_t n, float deviation)
+{
+    block *b = blocks;
+    for (int64_t i = 0; i < n / BLOCK; i++)
+        hn_temper_f16(b[i].d, deviation / 4.637f);
 }
 
 const hn_format hn_format_q4_0 = {
@@ -75,4 +66,5 @@ const hn_format hn_format_q4_0 = {
     .error_floor = 8 * 0x1p-24,
     .decode = decode,
     .encode = encode,
+    .temper = temper,
 };

@@ -8,10 +8,9 @@
 
 #include "base/bytes.h"
 #include "base/half.h"
-#include "quant/grid.h"
+#include "quant/nested.h"
+#include "quant/temper.h"
 
-#include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum { BLOCK = 256, GROUP = 16, N_GROUPS = BLOCK / GROUP };
@@ -25,16 +24,10 @@ typedef struct block {
 
 _Static_assert(sizeof(block) == 210, "as in GGUF");
 
-static const hn_grid grid = { -32, 31 };
-static const hn_grid scale_grid = { -128, 127 };
-
-/* A block before its bits are packed. */
-typedef struct draft {
-    uint16_t d;
-    int8_t scale[N_GROUPS];
-    int8_t q[BLOCK];
-    double error;
-} draft;
+static const float spans[] = { -32, 31, -31, 30, -30, 29, -29, -32.6f, 28, -28 };
+static const hn_nested_grid shape = {
+    { -32, 31, NULL, sizeof spans / sizeof *spans, spans }, GROUP, -128, 127
+};
 
 static void decode(const void *blocks, int64_t n, float *out)
 {
@@ -51,82 +44,18 @@ static void decode(const void *blocks, int64_t n, float *out)
     }
 }
 
-static void pack(const draft *from, block *out)
+static void encode_block(const float *x, const float *weight, block *out)
 {
+    hn_nested fit;
+    hn_nested_fit(&shape, x, weight, &fit);
     memset(out, 0, sizeof *out);
-    hn_store_16(out->d, from->d);
-    memcpy(out->scale, from->scale, sizeof out->scale);
+    hn_store_16(out->d, fit.d);
+    memcpy(out->scale, fit.scale, sizeof out->scale);
     for (int j = 0; j < BLOCK; j++) {
-        const int half = j / 128, part = j % 128 / 32, l = j % 32, q = from->q[j] + 32;
+        const int half = j / 128, part = j % 128 / 32, l = j % 32, q = (int)fit.q[j] + 32;
         out->low[64 * half + 32 * (part % 2) + l] |= (uint8_t)((q & 15) << (part / 2 * 4));
         out->high[32 * half + l] |= (uint8_t)(q >> 4 << (2 * part));
     }
-}
-
-/* Given d, each group's 8-bit scale: the nearest to what it wanted, or a neighbour. */
-static draft choose_scales(const float *x, const float *weight, const float *wanted, uint16_t d)
-{
-    draft made = { .d = d };
-    const float size = hn_f16_to_f32(d);
-    for (int g = 0; g < N_GROUPS; g++) {
-        const int centre = hn_grid_point(scale_grid, wanted[g], size);
-        const float *w = weight ? weight + g * GROUP : NULL;
-        double least = INFINITY;
-        for (int step = 0; step < 3; step++) {
-            const int scale = centre + (step == 2 ? -1 : step);
-            int8_t q[GROUP];
-            if (scale < scale_grid.low || scale > scale_grid.high)
-                continue;
-            const double error =
-                hn_grid_round(grid, GROUP, x + g * GROUP, w, size * (float)scale, q);
-            if (error >= least)
-                continue;
-            least = error;
-            made.scale[g] = (int8_t)scale;
-            memcpy(made.q + g * GROUP, q, sizeof q);
-        }
-        made.error += least;
-    }
-    return made;
-}
-
-/* The d of least squared error for the draft's scales and points, or 0. */
-static float refine(const float *x, const float *weight, const draft *from)
-{
-    double xp = 0, pp = 0;
-    for (int j = 0; j < BLOCK; j++) {
-        const double w = weight ? (double)weight[j] : 1;
-        const double point = from->scale[j / GROUP] * from->q[j];
-        xp += w * (double)x[j] * point;
-        pp += w * point * point;
-    }
-    return pp > 0 ? (float)(xp / pp) : 0;
-}
-
-static void encode_block(const float *x, const float *weight, block *out)
-{
-    float wanted[N_GROUPS], largest = 0;
-    for (int g = 0; g < N_GROUPS; g++) {
-        wanted[g] = hn_grid_fit(grid, GROUP, x + g * GROUP, weight ? weight + g * GROUP : NULL);
-        if (fabsf(wanted[g]) > fabsf(largest))
-            largest = wanted[g];
-    }
-    draft best = { .error = INFINITY };
-    static const float spans[] = { -128, 127 };
-    for (int s = 0; s < 2 && best.error > 0; s++) {
-        uint16_t d = hn_f32_to_f16(largest / spans[s]);
-        for (int turn = 0; turn < 3; turn++) {
-            const draft made = choose_scales(x, weight, wanted, d);
-            const bool is_better = made.error < best.error;
-            if (is_better)
-                best = made;
-            const uint16_t refined = hn_f32_to_f16(refine(x, weight, &made));
-            if (!is_better || made.error == 0 || refined == d || !(refined & 0x7fff))
-                break;
-            d = refined;
-        }
-    }
-    pack(&best, out);
 }
 
 static void encode(const float *x, int64_t n, void *blocks, const float *weight)
@@ -134,6 +63,17 @@ static void encode(const float *x, int64_t n, void *blocks, const float *weight)
     block *b = blocks;
     for (int64_t i = 0; i < n / BLOCK; i++)
         encode_block(x + i * BLOCK, weight ? weight + i * BLOCK : NULL, &b[i]);
+}
+
+/* Scales of 64 .. 127 and -128 .. -65: the second bit unlike the first. */
+static void temper(void *blocks, int64_t n, float deviation)
+{
+    block *b = blocks;
+    for (int64_t i = 0; i < n / BLOCK; i++) {
+        for (int g = 0; g < N_GROUPS; g++)
+            b[i].scale[g] = (int8_t)((b[i].scale[g] & ~64) | (~b[i].scale[g] >> 1 & 64));
+        hn_temper_f16(b[i].d, deviation / (18.48f * 97.8f));
+    }
 }
 
 const hn_format hn_format_q6_k = {
@@ -146,4 +86,5 @@ const hn_format hn_format_q6_k = {
     .error_floor = 32 * 128 * 0x1p-24,
     .decode = decode,
     .encode = encode,
+    .temper = temper,
 };

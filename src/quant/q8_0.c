@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/half.h"
 #include "quant/grid.h"
+#include "quant/temper.h"
 
 #include <math.h>
 
@@ -16,7 +17,8 @@ typedef struct block {
 
 _Static_assert(sizeof(block) == 34, "as in GGUF");
 
-static const hn_grid grid = { -127, 127 };
+static const float spans[] = { 127 };
+static const hn_grid grid = { -127, 127, NULL, 1, spans };
 
 static void decode(const void *blocks, int64_t n, float *out)
 {
@@ -28,28 +30,17 @@ static void decode(const void *blocks, int64_t n, float *out)
     }
 }
 
-/* 255 levels leave little to search for: the largest element sits at 127, and the f16
- * neighbours of that scale are tried. */
+/* 255 levels leave little to search for: the largest sits at 127, and the scale is refined. */
 static void encode_block(const float *x, const float *weight, block *out)
 {
-    float largest = 0;
+    hn_samples samples;
+    float q[BLOCK], largest = 0;
+    hn_samples_take(&samples, BLOCK, x, weight);
     for (int j = 0; j < BLOCK; j++)
-        largest = fabsf(x[j]) > largest ? fabsf(x[j]) : largest;
-    const uint16_t centre = hn_f32_to_f16(largest / 127);
-    double least = INFINITY;
-    static const int steps[] = { 0, 1, -1, -2 };
-    for (int s = 0; s < 4; s++) {
-        const uint16_t d = (uint16_t)(centre + steps[s]);
-        if (s && (centre < 2 || d >= 0x7c00))
-            continue;
-        block tried;
-        hn_store_16(tried.d, d);
-        const double error = hn_grid_round(grid, BLOCK, x, weight, hn_f16_to_f32(d), tried.q);
-        if (error < least) {
-            least = error;
-            *out = tried;
-        }
-    }
+        largest = fabsf(samples.x[j]) > largest ? fabsf(samples.x[j]) : largest;
+    hn_store_16(out->d, hn_grid_round_f16(&grid, &samples, BLOCK, largest / 127, q));
+    for (int j = 0; j < BLOCK; j++)
+        out->q[j] = (int8_t)q[j];
 }
 
 static void encode(const float *x, int64_t n, void *blocks, const float *weight)
@@ -57,6 +48,13 @@ static void encode(const float *x, int64_t n, void *blocks, const float *weight)
     block *b = blocks;
     for (int64_t i = 0; i < n / BLOCK; i++)
         encode_block(x + i * BLOCK, weight ? weight + i * BLOCK : NULL, &b[i]);
+}
+
+static void temper(void *blocks, int64_t n, float deviation)
+{
+    block *b = blocks;
+    for (int64_t i = 0; i < n / BLOCK; i++)
+        hn_temper_f16(b[i].d, deviation / 73.9f);
 }
 
 const hn_format hn_format_q8_0 = {
@@ -69,4 +67,5 @@ const hn_format hn_format_q8_0 = {
     .error_floor = 256 * 0x1p-24,
     .decode = decode,
     .encode = encode,
+    .temper = temper,
 };

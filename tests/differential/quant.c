@@ -1,5 +1,5 @@
-/* Decoding against the Python package `gguf`, bit for bit: random blocks and blocks whose
- * scales are zero, denormal, the largest, infinite and NaN. */
+/* Decoding against the Python package `gguf` and ggml, bit for bit: random blocks and blocks
+ * whose scales are zero, denormal, the largest, infinite and NaN. */
 #include "base/bytes.h"
 #include "base/half.h"
 #include "quant/format.h"
