@@ -1,0 +1,166 @@
+/* gemma3n: gemma3 with plain gains, four streams that predict and correct each other (AltUp), a
+ * low-rank side branch (Laurel), per-layer embeddings and shared keys. */
+#include "models/models.h"
+
+#include "base/mathfn.h"
+
+#include <math.h>
+
+static const char *const classes[] = { "Gemma3nForConditionalGeneration", "Gemma3nForCausalLM",
+                                       NULL };
+
+/* clang-format off */
+static const hn_weight_spec weights[] = {
+    { "token_embd.weight",           "@embed_tokens.weight",                "V,C",   HN_W_PAD,      HN_ALWAYS },
+    { "output_norm.weight",          "@norm.weight",                        "C",     0,             HN_ALWAYS },
+    { "per_layer_token_embd.weight", "@embed_tokens_per_layer.weight",      "V,L*P", HN_W_PAD,      HN_IF_PLE },
+    { "per_layer_model_proj.weight", "@per_layer_model_projection.weight",  "L*P,C", 0,             HN_IF_PLE },
+    { "per_layer_proj_norm.weight",  "@per_layer_projection_norm.weight",   "P",     0,             HN_IF_PLE },
+    { "altup_proj.weight",           "@altup_projections.#.weight",         "3,C,C", HN_W_STACK,    HN_ALWAYS },
+    { "altup_unembd_proj.weight",    "@altup_unembed_projections.#.weight", "3,C,C", HN_W_STACK,    HN_ALWAYS },
+    { ".attn_norm.weight",           ".input_layernorm.weight",             "C",     0, HN_ALWAYS },
+    { ".attn_q.weight",              ".self_attn.q_proj.weight",            "H*D,C", 0, HN_ALWAYS },
+    { ".attn_k.weight",              ".self_attn.k_proj.weight",            "G*D,C", 0, HN_ALWAYS },
+    { ".attn_v.weight",              ".self_attn.v_proj.weight",            "G*U,C", 0, HN_ALWAYS },
+    { ".attn_q_norm.weight",         ".self_attn.q_norm.weight",            "D",     0, HN_ALWAYS },
+    { ".attn_k_norm.weight",         ".self_attn.k_norm.weight",            "D",     0, HN_ALWAYS },
+    { ".attn_output.weight",         ".self_attn.o_proj.weight",            "C,H*U", 0, HN_ALWAYS },
+    { ".post_attention_norm.weight", ".post_attention_layernorm.weight",    "C",     0, HN_ALWAYS },
+    { ".ffn_norm.weight",            ".pre_feedforward_layernorm.weight",   "C",     0, HN_ALWAYS },
+    HN_ROWS_MLP(HN_ALWAYS),
+    { ".post_ffw_norm.weight",       ".post_feedforward_layernorm.weight",  "C",     0, HN_ALWAYS },
+    { ".inp_gate.weight",            ".per_layer_input_gate.weight",        "P,C",   0, HN_IF_PLE },
+    { ".proj.weight",                ".per_layer_projection.weight",        "C,P",   0, HN_IF_PLE },
+    { ".post_norm.weight",           ".post_per_layer_input_norm.weight",   "C",     0, HN_IF_PLE },
+    { ".altup_correct_coef.weight",  ".altup.correction_coefs.weight",      "A,A",   HN_W_F32, HN_ALWAYS },
+    { ".altup_correct_scale.weight", ".altup.correct_output_scale",         "C",     0, HN_ALWAYS },
+    { ".altup_predict_coef.weight",  ".altup.prediction_coefs.weight",      "A*A,A", HN_W_F32, HN_ALWAYS },
+    { ".altup_router.weight",        ".altup.modality_router.weight",       "A,C",   0, HN_ALWAYS },
+    { ".altup_router_norm.weight",   ".altup.router_norm.weight",           "C",     0, HN_ALWAYS },
+    { ".laurel_l.weight",            ".laurel.linear_left.weight",          "Z,C",   0, HN_ALWAYS },
+    { ".laurel_r.weight",            ".laurel.linear_right.weight",         "C,Z",   0, HN_ALWAYS },
+    { ".laurel_post_norm.weight",    ".laurel.post_laurel_norm.weight",     "C",     0, HN_ALWAYS },
+    { 0 },
+};
+/* clang-format on */
+
+/* The standard normal's quantile, by bisection of its distribution: exact to a double's last
+ * bits, and read once a layer. Rounded to f32, as the converter's torch computes it. */
+static double normal_quantile(double p)
+{
+    double low = -40, high = 40;
+    for (int i = 0; i < 200; i++) {
+        const double middle = 0.5 * (low + high);
+        if (0.5 * (1 + hn_math_erf(middle * 0.70710678118654752440)) < p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+static hn_status read_sparsity(const hn_json *config, hn_hparams *hp)
+{
+    const hn_json *list = hn_config_find(config, "activation_sparsity_pattern");
+    HN_REQUIRE(list && list->kind == HN_JSON_ARRAY &&
+                   (int64_t)list->as.children.n == hp->n_layer,
+               HN_ERR_FORMAT, "config.json: activation_sparsity_pattern: expected one a layer");
+    int i = 0;
+    for (const hn_json *v = list->as.children.first; v; v = v->next, i++) {
+        double share;
+        HN_TRY(hn_json_want_double(v, "activation_sparsity_pattern", &share));
+        HN_REQUIRE(share >= 0 && share < 1, HN_ERR_FORMAT,
+                   "config.json: activation_sparsity_pattern: %g: expected [0, 1)", share);
+        hp->sparsity[i] = share > 0 ? normal_quantile((double)(float)share) : -HUGE_VAL;
+    }
+    hp->n_sparsity = i;
+    return HN_OK;
+}
+
+static hn_status read_config(const hn_json *config, hn_hparams *hp)
+{
+    HN_REQUIRE(hp->has[HN_HP_ffn], HN_ERR_FORMAT, "config.json: intermediate_size is missing");
+    HN_TRY(hn_config_int(config, "head_dim", 256, &hp->head_dim));
+    HN_HP_SET(hp, head_dim, hp->head_dim);
+    HN_HP_SET(hp, value_dim, hp->head_dim);
+    HN_TRY(hn_config_int(config, "sliding_window", 512, &hp->window));
+    HN_HP_SET(hp, window, hp->window);
+    HN_TRY(hn_config_num(config, "rms_norm_eps", 1e-6, &hp->rms_eps));
+    HN_HP_SET(hp, rms_eps, hp->rms_eps);
+    if (!hp->has[HN_HP_rope_base])
+        HN_HP_SET(hp, rope_base, 1e6);
+    HN_TRY(hn_config_int(config, "altup_active_idx", 0, &hp->altup_active));
+    HN_TRY(hn_config_int(config, "altup_num_inputs", 4, &hp->altup_inputs));
+    HN_HP_SET(hp, altup_active, hp->altup_active);
+    HN_HP_SET(hp, altup_inputs, hp->altup_inputs);
+    HN_REQUIRE(hp->altup_inputs == 4, HN_ERR_UNSUPPORTED,
+               "config.json: altup_num_inputs is %lld: expected 4", (long long)hp->altup_inputs);
+    HN_TRY(hn_config_int(config, "hidden_size_per_layer_input", 256, &hp->ple_width));
+    HN_TRY(hn_config_int(config, "num_kv_shared_layers", 15, &hp->n_shared_kv));
+    HN_TRY(hn_config_int(config, "laurel_rank", 64, &hp->laurel_rank));
+    HN_HP_SET(hp, ple_width, hp->ple_width);
+    HN_HP_SET(hp, n_shared_kv, hp->n_shared_kv);
+    const hn_json *cap = hn_config_find(config, "final_logit_softcapping");
+    if (cap) {
+        HN_TRY(hn_config_num(config, "final_logit_softcapping", 30, &hp->final_softcap));
+        HN_HP_SET(hp, final_softcap, hp->final_softcap);
+    }
+    HN_REQUIRE(hp->has_pattern, HN_ERR_FORMAT, "config.json: layer_types is missing");
+    hp->is_tied = true;
+    return read_sparsity(config, hp);
+}
+
+static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
+{
+    uint8_t pattern[HN_MAX_LAYERS];
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        pattern[i] = hp->is_sliding[i];
+    const hn_meta_value value = { .key = "gemma3n.attention.sliding_window_pattern",
+                                  .type = HN_META_BOOL, .is_array = true,
+                                  .n = (uint64_t)hp->n_layer, .data = pattern,
+                                  .bytes = (size_t)hp->n_layer };
+    HN_TRY(hn_meta_set_copy(meta, &value));
+    return hn_meta_set_doubles(meta, "gemma3n.activation_sparsity_scale", HN_META_F32,
+                               hp->sparsity, (size_t)hp->n_layer);
+}
+
+static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+{
+    const hn_meta_value *scale;
+    HN_TRY(hn_meta_array(meta, "gemma3n.activation_sparsity_scale", HN_META_F32, &scale));
+    HN_REQUIRE(scale && scale->n >= (uint64_t)hp->n_layer, HN_ERR_FORMAT,
+               "%s: key gemma3n.activation_sparsity_scale: expected one a layer", meta->name);
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        hp->sparsity[i] = hn_meta_item_double(scale, (uint64_t)i);
+    hp->n_sparsity = (int)hp->n_layer;
+    hp->laurel_rank = 64;
+    return HN_OK;
+}
+
+static hn_status defaults(hn_hparams *hp)
+{
+    HN_HP_SET(hp, rms_eps, 1e-6);
+    HN_HP_SET(hp, rope_base, 1e6);
+    HN_HP_SET(hp, window, hp->has[HN_HP_window] ? hp->window : 512);
+    HN_HP_SET(hp, altup_active, 0);
+    HN_HP_SET(hp, altup_inputs, 4);
+    if (!hp->has[HN_HP_ple_width])
+        HN_HP_SET(hp, ple_width, 256);
+    HN_HP_SET(hp, n_shared_kv, hp->n_shared_kv);
+    HN_HP_SET(hp, final_softcap, 30);
+    hp->laurel_rank = 64;
+    hp->is_tied = true;
+    for (int64_t i = 0; i < hp->n_layer; i++) {
+        hp->is_sliding[i] = (i + 1) % 5 != 0;
+        hp->sparsity[i] = i < 10 ? 1.6448535919189453 : -HUGE_VAL; /* as a share of 0.95, or 0 */
+    }
+    hp->has_pattern = true;
+    hp->n_sparsity = (int)hp->n_layer;
+    return HN_OK;
+}
+
+const hn_arch hn_arch_gemma3n = {
+    .name = "gemma3n", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
+    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults,
+};

@@ -1,0 +1,154 @@
+/* gemma4: gemma3's frame with plain gains, full layers of wider heads whose values may be their
+ * raw keys, layers that share the keys of others, per-layer embeddings, and experts beside the
+ * dense branch. */
+#include "models/models.h"
+
+static const char *const classes[] = { "Gemma4ForConditionalGeneration", "Gemma4ForCausalLM",
+                                       NULL };
+
+/* clang-format off */
+static const hn_weight_spec weights[] = {
+    { "token_embd.weight",           "@embed_tokens.weight",               "V,C",     HN_W_PAD, HN_ALWAYS },
+    { "output_norm.weight",          "@norm.weight",                       "C",       0, HN_ALWAYS },
+    { "rope_freqs.weight",           NULL,                                 "R", HN_W_CONSTANT | HN_W_F32, HN_ALWAYS },
+    { "per_layer_token_embd.weight", "@embed_tokens_per_layer.weight",     "V,L*P",   HN_W_PAD, HN_IF_PLE },
+    { "per_layer_model_proj.weight", "@per_layer_model_projection.weight", "L*P,C",   0, HN_IF_PLE },
+    { "per_layer_proj_norm.weight",  "@per_layer_projection_norm.weight",  "P",       0, HN_IF_PLE },
+    { ".attn_norm.weight",           ".input_layernorm.weight",            "C",       0, HN_ALWAYS },
+    { ".attn_q.weight",              ".self_attn.q_proj.weight",           "H*D,C",   0, HN_ALWAYS },
+    { ".attn_k.weight",              ".self_attn.k_proj.weight",           "G*D,C",   0, HN_ALWAYS },
+    { ".attn_v.weight",              ".self_attn.v_proj.weight",           "G*U,C",   0, HN_IF_OWN_V },
+    { ".attn_q_norm.weight",         ".self_attn.q_norm.weight",           "D",       0, HN_ALWAYS },
+    { ".attn_k_norm.weight",         ".self_attn.k_norm.weight",           "D",       0, HN_ALWAYS },
+    { ".attn_output.weight",         ".self_attn.o_proj.weight",           "C,H*U",   0, HN_ALWAYS },
+    { ".post_attention_norm.weight", ".post_attention_layernorm.weight",   "C",       0, HN_ALWAYS },
+    { ".ffn_norm.weight",            ".pre_feedforward_layernorm.weight",  "C",       0, HN_ALWAYS },
+    HN_ROWS_MLP(HN_ALWAYS),
+    { ".post_ffw_norm.weight",       ".post_feedforward_layernorm.weight", "C",       0, HN_ALWAYS },
+    { ".layer_output_scale.weight",  ".layer_scalar",                      "1",       0, HN_ALWAYS },
+    { ".inp_gate.weight",            ".per_layer_input_gate.weight",       "P,C",     0, HN_IF_PLE },
+    { ".proj.weight",                ".per_layer_projection.weight",       "C,P",     0, HN_IF_PLE },
+    { ".post_norm.weight",           ".post_per_layer_input_norm.weight",  "C",       0, HN_IF_PLE },
+    { ".ffn_gate_inp.weight",        ".router.proj.weight",                "E,C",     HN_W_F32, HN_IF_MOE },
+    { ".ffn_gate_inp.scale",         ".router.scale",                      "C",       0, HN_IF_MOE },
+    { ".ffn_gate_up_exps.weight",    ".experts.gate_up_proj",              "E,2*X,C", 0, HN_IF_MOE },
+    { ".ffn_down_exps.weight",       ".experts.down_proj",                 "E,C,X",   0, HN_IF_MOE },
+    { ".ffn_down_exps.scale",        ".router.per_expert_scale",           "E",       0, HN_IF_MOE },
+    { ".post_ffw_norm_1.weight",     ".post_feedforward_layernorm_1.weight", "C",     0, HN_IF_MOE },
+    { ".pre_ffw_norm_2.weight",      ".pre_feedforward_layernorm_2.weight",  "C",     0, HN_IF_MOE },
+    { ".post_ffw_norm_2.weight",     ".post_feedforward_layernorm_2.weight", "C",     0, HN_IF_MOE },
+    { 0 },
+};
+/* clang-format on */
+
+/* The last layer is always a full one. */
+static void set_pattern(hn_hparams *hp, int64_t period)
+{
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        hp->is_sliding[i] = (i + 1) % period != 0 && i + 1 != hp->n_layer;
+    hp->has_pattern = true;
+}
+
+static hn_status read_heads(const hn_json *config, hn_hparams *hp)
+{
+    int64_t full_dim, full_kv;
+    HN_TRY(hn_config_int(config, "head_dim", 256, &hp->head_dim_swa));
+    HN_TRY(hn_config_int(config, "global_head_dim", 512, &full_dim));
+    HN_HP_SET(hp, head_dim_swa, hp->head_dim_swa);
+    HN_HP_SET(hp, value_dim_swa, hp->head_dim_swa);
+    HN_HP_SET(hp, head_dim, full_dim);
+    HN_HP_SET(hp, value_dim, full_dim);
+    HN_HP_SET(hp, rope_dim, full_dim);
+    HN_HP_SET(hp, rope_dim_swa, hp->head_dim_swa);
+    HN_TRY(hn_config_int(config, "num_global_key_value_heads", 0, &full_kv));
+    for (int64_t i = 0; full_kv && i < hp->n_layer; i++)
+        if (!hp->is_sliding[i])
+            hp->n_kv_head[i] = full_kv;
+    return HN_OK;
+}
+
+static hn_status read_config(const hn_json *config, hn_hparams *hp)
+{
+    bool is_wide, shares_values, has_experts;
+    if (!hp->has_pattern)
+        set_pattern(hp, 6);
+    HN_TRY(read_heads(config, hp));
+    HN_TRY(hn_config_int(config, "num_kv_shared_layers", 0, &hp->n_shared_kv));
+    HN_HP_SET(hp, n_shared_kv, hp->n_shared_kv);
+    HN_REQUIRE(hp->n_shared_kv >= 0 && hp->n_shared_kv < hp->n_layer, HN_ERR_FORMAT,
+               "config.json: num_kv_shared_layers is %lld of %lld layers",
+               (long long)hp->n_shared_kv, (long long)hp->n_layer);
+    HN_TRY(hn_config_int(config, "hidden_size_per_layer_input", 256, &hp->ple_width));
+    HN_HP_SET(hp, ple_width, hp->ple_width);
+    HN_TRY(hn_config_int(config, "sliding_window", 512, &hp->window));
+    HN_HP_SET(hp, window, hp->window);
+    HN_TRY(hn_config_flag(config, "use_double_wide_mlp", false, &is_wide));
+    for (int64_t i = hp->n_layer - hp->n_shared_kv; is_wide && i < hp->n_layer; i++)
+        hp->ffn[i] *= 2;
+    HN_TRY(hn_config_flag(config, "attention_k_eq_v", false, &shares_values));
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        hp->is_key_value[i] = shares_values && !hp->is_sliding[i];
+    HN_TRY(hn_config_flag(config, "enable_moe_block", hp->n_expert > 0, &has_experts));
+    HN_TRY(hn_config_int(config, "expert_intermediate_size|moe_intermediate_size", 0,
+                         &hp->expert_ffn));
+    hp->has[HN_HP_expert_ffn] = hp->expert_ffn > 0;
+    if (!has_experts)
+        hp->n_expert = 0, hp->has[HN_HP_n_expert] = false;
+    HN_TRY(hn_config_num(config, "final_logit_softcapping", 30, &hp->final_softcap));
+    HN_HP_SET(hp, final_softcap, hp->final_softcap);
+    HN_REQUIRE(hp->rope_scaling == HN_ROPE_PROPORTIONAL || hp->rope_scaling == HN_ROPE_NONE,
+               HN_ERR_UNSUPPORTED, "config.json: gemma4 with another rope_type than proportional");
+    hp->rope_scaling = HN_ROPE_PROPORTIONAL;
+    hp->is_tied = true;
+    return HN_OK;
+}
+
+static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
+{
+    uint8_t pattern[HN_MAX_LAYERS];
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        pattern[i] = hp->is_sliding[i];
+    const hn_meta_value value = { .key = "gemma4.attention.sliding_window_pattern",
+                                  .type = HN_META_BOOL, .is_array = true,
+                                  .n = (uint64_t)hp->n_layer, .data = pattern,
+                                  .bytes = (size_t)hp->n_layer };
+    return hn_meta_set_copy(meta, &value);
+}
+
+static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+{
+    (void)meta;
+    hp->rope_scaling = HN_ROPE_PROPORTIONAL;
+    if (!hp->has_pattern)
+        set_pattern(hp, 6);
+    return HN_OK;
+}
+
+static hn_status defaults(hn_hparams *hp)
+{
+    HN_HP_SET(hp, rms_eps, 1e-6);
+    HN_HP_SET(hp, rope_base, 1e6);
+    HN_HP_SET(hp, rope_base_swa, 10000);
+    HN_HP_SET(hp, window, hp->has[HN_HP_window] ? hp->window : 512);
+    HN_HP_SET(hp, final_softcap, 30);
+    HN_HP_SET(hp, value_dim, hp->head_dim);
+    HN_HP_SET(hp, rope_dim, hp->head_dim);
+    if (!hp->has[HN_HP_head_dim_swa])
+        HN_HP_SET(hp, head_dim_swa, hp->head_dim / 2);
+    HN_HP_SET(hp, value_dim_swa, hp->head_dim_swa);
+    HN_HP_SET(hp, rope_dim_swa, hp->head_dim_swa);
+    HN_HP_SET(hp, n_shared_kv, hp->n_shared_kv);
+    HN_HP_SET(hp, ple_width, hp->ple_width);
+    hp->rope_scaling = HN_ROPE_PROPORTIONAL;
+    hp->rope_partial = 0.25;
+    hp->is_tied = true;
+    if (!hp->has_pattern)
+        set_pattern(hp, 6);
+    return HN_OK;
+}
+
+const hn_arch hn_arch_gemma4 = {
+    .name = "gemma4", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
+    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults,
+};

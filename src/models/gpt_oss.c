@@ -1,0 +1,77 @@
+/* gpt-oss: biases and sinks in attention, a window in every second layer, yarn, and experts with
+ * biases and a clamped gate. Its files interleave gate and up. */
+#include "models/models.h"
+
+static const char *const classes[] = { "GptOssForCausalLM", NULL };
+
+/* clang-format off */
+static const hn_weight_spec weights[] = {
+    HN_ROWS_EMBEDDING,
+    HN_ROWS_ATTENTION(0),
+    HN_ROWS_ATTENTION_BIAS(0, HN_ALWAYS),
+    { ".attn_output.bias",          ".self_attn.o_proj.bias",           "C",     0,        HN_ALWAYS },
+    { ".attn_sinks.weight",         ".self_attn.sinks",                 "H",     HN_W_F32, HN_ALWAYS },
+    { ".post_attention_norm.weight", ".post_attention_layernorm.weight", "C",    0,        HN_ALWAYS },
+    { ".ffn_gate_inp.weight",       ".mlp.router.weight",               "E,C",   HN_W_F32, HN_ALWAYS },
+    { ".ffn_gate_inp.bias",         ".mlp.router.bias",                 "E",     0,        HN_ALWAYS },
+    { ".ffn_gate_exps.weight",      ".mlp.experts.gate_up_proj",        "E,X,C", HN_W_TRANSPOSE | HN_W_EVEN, HN_ALWAYS },
+    { ".ffn_gate_exps.weight",      ".mlp.experts.gate_up_proj_blocks", "E,X,C", HN_W_MXFP4 | HN_W_EVEN, HN_ALWAYS },
+    { ".ffn_up_exps.weight",        ".mlp.experts.gate_up_proj",        "E,X,C", HN_W_TRANSPOSE | HN_W_ODD, HN_ALWAYS },
+    { ".ffn_up_exps.weight",        ".mlp.experts.gate_up_proj_blocks", "E,X,C", HN_W_MXFP4 | HN_W_ODD, HN_ALWAYS },
+    { ".ffn_down_exps.weight",      ".mlp.experts.down_proj",           "E,C,X", HN_W_TRANSPOSE, HN_ALWAYS },
+    { ".ffn_down_exps.weight",      ".mlp.experts.down_proj_blocks",    "E,C,X", HN_W_MXFP4, HN_ALWAYS },
+    { ".ffn_gate_exps.bias",        ".mlp.experts.gate_up_proj_bias",   "E,X",   HN_W_EVEN, HN_ALWAYS },
+    { ".ffn_up_exps.bias",          ".mlp.experts.gate_up_proj_bias",   "E,X",   HN_W_ODD, HN_ALWAYS },
+    { ".ffn_down_exps.bias",        ".mlp.experts.down_proj_bias",      "E,C",   0, HN_ALWAYS },
+    { 0 },
+};
+/* clang-format on */
+
+static void set_pattern(hn_hparams *hp)
+{
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        hp->is_sliding[i] = i % 2 == 0;
+    hp->has_pattern = true;
+}
+
+static hn_status read_config(const hn_json *config, hn_hparams *hp)
+{
+    HN_TRY(hn_config_int(config, "sliding_window", 128, &hp->window));
+    HN_HP_SET(hp, window, hp->window);
+    HN_HP_SET(hp, expert_ffn, hp->ffn[0]);
+    if (hp->rope_scaling == HN_ROPE_YARN)
+        HN_HP_SET(hp, rope_orig_ctx, hp->rope_orig_ctx);
+    if (!hp->has_pattern)
+        set_pattern(hp);
+    return HN_OK;
+}
+
+static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+{
+    (void)meta;
+    set_pattern(hp);
+    return HN_OK;
+}
+
+static hn_status defaults(hn_hparams *hp)
+{
+    HN_HP_SET(hp, rms_eps, 1e-5);
+    HN_HP_SET(hp, rope_base, 150000);
+    HN_HP_SET(hp, window, hp->has[HN_HP_window] ? hp->window : 128);
+    HN_HP_SET(hp, rope_factor, 32);
+    HN_HP_SET(hp, rope_orig_ctx, 4096);
+    HN_HP_SET(hp, yarn_beta_fast, 32);
+    HN_HP_SET(hp, yarn_beta_slow, 1);
+    hp->rope_scaling = HN_ROPE_YARN;
+    hp->rope_is_stated = true;
+    if (!hp->has[HN_HP_expert_ffn])
+        HN_HP_SET(hp, expert_ffn, hp->ffn[0]);
+    set_pattern(hp);
+    return HN_OK;
+}
+
+const hn_arch hn_arch_gpt_oss = {
+    .name = "gpt-oss", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
+    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .read_meta = read_meta, .defaults = defaults,
+};

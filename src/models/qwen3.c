@@ -1,0 +1,44 @@
+/* qwen3: llama with an RMS norm on every query and key head before rope. */
+#include "models/models.h"
+
+static const char *const classes[] = { "Qwen3ForCausalLM", NULL };
+
+/* clang-format off */
+static const hn_weight_spec weights[] = {
+    HN_ROWS_EMBEDDING,
+    HN_ROWS_ATTENTION(0),
+    HN_ROWS_ATTENTION_BIAS(0, HN_IF_FOUND),
+    { ".attn_output.bias",   ".self_attn.o_proj.bias",           "C", 0, HN_IF_FOUND },
+    { ".attn_q_norm.weight", ".self_attn.q_norm.weight",         "D", 0, HN_ALWAYS },
+    { ".attn_k_norm.weight", ".self_attn.k_norm.weight",         "D", 0, HN_ALWAYS },
+    { ".ffn_norm.weight",    ".post_attention_layernorm.weight", "C", 0, HN_ALWAYS },
+    HN_ROWS_MLP(HN_ALWAYS),
+    { 0 },
+};
+/* clang-format on */
+
+static hn_status read_config(const hn_json *config, hn_hparams *hp)
+{
+    bool slides;
+    HN_TRY(hn_config_flag(config, "use_sliding_window", false, &slides));
+    HN_REQUIRE(!slides, HN_ERR_UNSUPPORTED,
+               "config.json: use_sliding_window: not supported for qwen3");
+    if (!hp->has[HN_HP_head_dim]) {
+        HN_HP_SET(hp, head_dim, 128);
+        HN_HP_SET(hp, value_dim, 128);
+    }
+    return HN_OK;
+}
+
+static hn_status defaults(hn_hparams *hp)
+{
+    HN_HP_SET(hp, rms_eps, 1e-6);
+    HN_HP_SET(hp, rope_base, 1e6);
+    return HN_OK;
+}
+
+const hn_arch hn_arch_qwen3 = {
+    .name = "qwen3", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
+    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .defaults = defaults,
+};

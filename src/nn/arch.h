@@ -1,0 +1,95 @@
+/* arch.h: an architecture: what its files call its tensors and numbers, and how they lie there.
+ *
+ * A table of weights serves both kinds of file. hone's own order of a tensor's rows is Hugging
+ * Face's; where GGUF differs (rows of q and k permuted by head, norms with their one added,
+ * experts stacked, fused matrices cut apart) a line says so, and reading, converting and random
+ * models all follow it. */
+#ifndef HN_NN_ARCH_H
+#define HN_NN_ARCH_H
+
+#include "io/weights.h"
+#include "nn/hparams.h"
+
+/* What GGUF's tensor is, made from Hugging Face's. */
+enum {
+    HN_W_PERMUTE = 1 << 0,   /* rows 2i+j of each head are the source's j*(D/2)+i */
+    HN_W_PLUS_ONE = 1 << 1,  /* norms stored as gain - 1 */
+    HN_W_TRANSPOSE = 1 << 2, /* of the last two dimensions, before what follows */
+    HN_W_FIRST = 1 << 3,     /* first half of the rows (of a bias: of the elements) */
+    HN_W_SECOND = 1 << 4,
+    HN_W_EVEN = 1 << 5, /* rows 0, 2, 4, ... */
+    HN_W_ODD = 1 << 6,
+    HN_W_STACK = 1 << 7,    /* one source an expert: '#' in its name is the number */
+    HN_W_CONSTANT = 1 << 8, /* computed from the numbers (rope_constants.h) */
+    HN_W_MXFP4 = 1 << 9,    /* pairs of *_blocks and *_scales, repacked */
+    HN_W_NOPE_T = 1 << 10,  /* deepseek: each head's first rows, transposed */
+    HN_W_VALUE = 1 << 11,   /* deepseek: each head's other rows */
+    HN_W_PAD = 1 << 12,     /* rows beyond the source's are zero; beyond the vocabulary, cut */
+    HN_W_F32 = 1 << 13      /* never narrower */
+};
+
+/* When a model has the tensor. */
+typedef enum hn_when {
+    HN_ALWAYS,
+    HN_IF_FOUND, /* optional; random models go without */
+    HN_IF_UNTIED,
+    HN_IF_DENSE,   /* layers without experts */
+    HN_IF_MOE,     /* layers with experts */
+    HN_IF_SHARED,  /* layers with shared experts */
+    HN_IF_EXPERTS, /* any layer of a model with experts, besides the dense part */
+    HN_IF_PLE,     /* per-layer embeddings */
+    HN_IF_OWN_V,   /* layers whose values are not their keys */
+    HN_IF_Q_RANK,
+    HN_IF_NO_Q_RANK,
+    HN_IF_DIVISORS, /* rope frequencies with divisors */
+    HN_IF_LONGROPE
+} hn_when;
+
+typedef struct hn_weight_spec {
+    const char *gguf;  /* ".x" is "blk.<layer>.x" */
+    const char *hf;    /* ".x" is "<prefix>layers.<layer>.x", "@x" is "<prefix>x"; NULL: none */
+    const char *shape; /* Hugging Face's order, of the result: "H*D,C"; letters in arch.c */
+    unsigned how;
+    hn_when when;
+} hn_weight_spec;
+
+typedef struct hn_arch {
+    const char *name;               /* general.architecture */
+    const char *const *classes;     /* "architectures" of config.json, ended by NULL */
+    const char *const *prefixes;    /* of names in safetensors, tried in order, ended by NULL */
+    const char *layers;             /* "layers.", or what the prefix is followed by */
+    const char *const *ignored;     /* tensors known and not needed: '*' matches anything */
+    const hn_weight_spec *weights;  /* ended by a NULL name; of equal GGUF names the first whose
+                                       source is there serves */
+
+    /* After the common values were read: what this architecture adds, defaults and refuses. */
+    hn_status (*read_config)(const hn_json *config, hn_hparams *hp);
+    hn_status (*read_meta)(const hn_meta *meta, hn_hparams *hp);   /* NULL: nothing to add */
+    hn_status (*write_meta)(const hn_hparams *hp, hn_meta *meta);  /* NULL: nothing to add */
+    hn_status (*defaults)(hn_hparams *hp); /* for random models: a small but real shape */
+} hn_arch;
+
+enum { HN_TENSOR_NAME = 160 };
+
+typedef struct hn_arch_tensor {
+    const hn_weight_spec *spec;
+    int layer; /* -1: none */
+    char gguf[HN_TENSOR_NAME];
+    int rank;
+    int64_t dim[HN_MAX_RANK];
+} hn_arch_tensor;
+
+/* All tensors that a model of these numbers has or, HN_IF_FOUND, may have. hn_free the array. */
+hn_status hn_arch_tensors(const hn_arch *arch, const hn_hparams *hp, hn_heap *heap,
+                          hn_arch_tensor **out, size_t *n);
+
+/* The name of the source in safetensors, for layer and expert. */
+void hn_arch_hf_name(const hn_arch *arch, const char *prefix, const hn_weight_spec *spec,
+                     int layer, int expert, char *out);
+
+/* Head widths differ between the layers of some models. */
+int64_t hn_layer_head_dim(const hn_hparams *hp, int layer);
+int64_t hn_layer_value_dim(const hn_hparams *hp, int layer);
+bool hn_layer_is_moe(const hn_hparams *hp, int layer);
+
+#endif
