@@ -50,7 +50,9 @@ static void backward(hn_grad *d)
 static const char *const cases[] = { "f32[1,1] f32[1,1]", "f32[5,17] f32[17,33]",
                                      "f32[2,3,40] f32[40,32]", "bf16[4,32] bf16[32,64]",
                                      "f32[3,5] q8_0[5,64]", "f32[3,20] q4_0[20,64]",
-                                     "f32[2,17] q4_k[17,256]", "f32[9,4] q6_k[4,256]", NULL };
+                                     "f32[2,17] q4_k[17,256]", "f32[9,4] q6_k[4,256]",
+                                     "f32[3,5] q5_k[5,256]", "f32[2,20] mxfp4[20,64]",
+                                     "f32[2,17] iq4_xs[17,256]", NULL };
 /* clang-format off */
 const hn_op hn_op_linear_back = {
     .name = "linear_back", .summary = "dx[T,K] = dy[T,N] * w[N,K]", .inputs = "dy w",

@@ -11,17 +11,50 @@ const char *gemm_elem_name(hn_elem type)
     return names[type];
 }
 
+/* Where a block has its f16, from byte `first` on. */
+typedef struct halves {
+    int first, n;
+} halves;
+
+static halves halves_of(hn_elem type)
+{
+    switch (type) {
+    case HN_ELEM_q4_k:
+    case HN_ELEM_q5_k:
+    case HN_ELEM_q4_1:
+    case HN_ELEM_q5_1:
+        return (halves){ 0, 2 };
+    case HN_ELEM_q2_k:
+        return (halves){ 80, 2 };
+    case HN_ELEM_q3_k:
+        return (halves){ 108, 1 };
+    case HN_ELEM_q6_k:
+        return (halves){ 208, 1 };
+    case HN_ELEM_tq1_0:
+        return (halves){ 52, 1 };
+    case HN_ELEM_tq2_0:
+        return (halves){ 64, 1 };
+    case HN_ELEM_mxfp4:
+    case HN_ELEM_nvfp4:
+        return (halves){ 0, 0 };
+    default:
+        return (halves){ 0, 1 };
+    }
+}
+
 /* Random blocks with finite scales. */
 static uint8_t *blocks(hn_elem type, size_t n)
 {
     const size_t size = (size_t)hn_elem_bytes(type);
     uint8_t *x = kc_bytes(n * size);
     const uint16_t *scale = kc_halves(2 * n);
+    const halves at = halves_of(type);
     for (size_t i = 0; i < n; i++) {
         uint8_t *block = x + i * size;
-        memcpy(block + (type == HN_ELEM_q6_k ? 208 : 0), scale + 2 * i, 2);
-        if (type == HN_ELEM_q4_k)
-            memcpy(block + 2, scale + 2 * i + 1, 2);
+        for (int h = 0; h < at.n; h++)
+            memcpy(block + at.first + 2 * h, scale + 2 * i + (size_t)h, 2);
+        if (type == HN_ELEM_mxfp4) /* 2^-28 to 2^3 */
+            block[0] = (uint8_t)(100 + block[0] % 32);
     }
     return x;
 }

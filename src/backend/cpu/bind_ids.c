@@ -3,7 +3,6 @@
 #include "backend/cpu/rows.h"
 
 #include "graph/layout.h"
-#include "quant/format.h"
 
 enum { COLUMNS = 1024 }; /* of set_rows, a unit */
 
@@ -53,7 +52,8 @@ static void gather_run(const hn_cpu_task *task, int phase, int64_t begin, int64_
 {
     const hn_tensor *w = task->call->in[W], *ids = task->call->in[IDS], *y = task->call->out[0];
     const size_t from_bytes = row_bytes(&w->type), to_bytes = row_bytes(&y->type);
-    const hn_format *format = hn_dtype_format(w->type.dtype);
+    hn_elem elem = HN_ELEM_f32;
+    const bool is_decoded = hn_is_block(w->type.dtype) && hn_dtype_elem(w->type.dtype, &elem);
     const bool plain = w->type.layout == HN_LAYOUT_PLAIN;
     (void)phase;
     for (int64_t i = begin; i < end; i++) {
@@ -63,8 +63,9 @@ static void gather_run(const hn_cpu_task *task, int phase, int64_t begin, int64_
         if (!plain)
             hn_layout_row(w, row, 0, hn_last_dim(&w->type), hn_cpu_scratch(task, thread));
         char *to = (char *)y->data + (size_t)i * to_bytes;
-        if (format)
-            format->decode(from, hn_last_dim(&w->type), (float *)(void *)to);
+        if (is_decoded)
+            task->cpu->kernels.decode->row[elem](hn_last_dim(&w->type), from,
+                                                 (float *)(void *)to);
         else
             memcpy(to, from, to_bytes);
     }

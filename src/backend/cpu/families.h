@@ -8,6 +8,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/norm/norm.h"
 #include "kernels/optim/optim.h"
+#include "kernels/quantize/decode.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/rope/rope.h"
 #include "kernels/softmax/softmax.h"
@@ -21,6 +22,7 @@ typedef struct hn_cpu_families {
     hn_rope_kernels rope;
     hn_reduce_kernels reduce;
     hn_optim_kernels optim;
+    const hn_decode_kernels *decode;
     const hn_gemm_kernels *gemm;
     const hn_attn_kernels *attn;
     const hn_xent_kernels *xent;
@@ -35,6 +37,7 @@ static inline void hn_cpu_families_init(hn_cpu_families *k, hn_isa isa)
     hn_rope_kernels_init(&k->rope, isa);
     hn_reduce_kernels_init(&k->reduce, isa);
     hn_optim_kernels_init(&k->optim, isa);
+    k->decode = hn_decode_kernels_for(isa);
     k->gemm = hn_gemm_kernels_for(isa);
     k->attn = hn_attn_kernels_for(isa);
     k->xent = hn_xent_kernels_for(isa);

@@ -307,6 +307,40 @@ BLOCKS(q4_0)
 BLOCKS(q4_k)
 BLOCKS(q6_k)
 
+/* Formats without a walk of their own: a panel is decoded 256 weights at a time into `room`,
+ * which is then a panel of f32. */
+static void panel_blocks(hn_elem type, HN_PARAMS_gemv)
+{
+    enum { CHUNK = 256 };
+    for (; groups > 0; groups--, w = (const char *)w + stride, y += 16)
+        for (int64_t p = 0; p < k; p += CHUNK) {
+            const int64_t n = k - p < CHUNK ? k - p : CHUNK;
+            HN_KERNEL_NAME(decode_kernels)
+                .panel[type](n, (const char *)w + 16 * hn_elem_span(type, p), room, 16);
+            do_panel_f32(rows, 1, n, x + p * rows, room, 0, y, ldy, accumulate || p > 0, NULL);
+        }
+}
+#define DECODED(name)                                                                          \
+    BLOCKS(name)                                                                               \
+    static void do_panel_##name(HN_PARAMS_gemv)                                                \
+    {                                                                                          \
+        panel_blocks(HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room); \
+    }
+DECODED(q4_1)
+DECODED(q5_0)
+DECODED(q5_1)
+DECODED(q2_k)
+DECODED(q3_k)
+DECODED(q5_k)
+DECODED(iq4_nl)
+DECODED(iq4_xs)
+DECODED(mxfp4)
+DECODED(nvfp4)
+DECODED(tq1_0)
+DECODED(tq2_0)
+DECODED(q1_0)
+DECODED(q2_0)
+
 const hn_gemv_kernels HN_KERNEL_NAME(gemv_kernels) = {
 #define HN_ELEM_SLOT(name, elems, bytes, unit)                                                 \
     .plain[HN_ELEM_##name] = do_plain_##name, .panel[HN_ELEM_##name] = do_panel_##name,

@@ -17,6 +17,20 @@ static const field fields[HN_N_ELEMS][4] = {
     [HN_ELEM_q4_0] = { { 1, 2 }, { 16, 1 } },
     [HN_ELEM_q4_k] = { { 2, 2 }, { 140, 1 } },
     [HN_ELEM_q6_k] = { { 208, 1 }, { 1, 2 } },
+    [HN_ELEM_q4_1] = { { 2, 2 }, { 16, 1 } },
+    [HN_ELEM_q5_0] = { { 1, 2 }, { 20, 1 } },
+    [HN_ELEM_q5_1] = { { 2, 2 }, { 20, 1 } },
+    [HN_ELEM_q2_k] = { { 80, 1 }, { 2, 2 } },
+    [HN_ELEM_q3_k] = { { 108, 1 }, { 1, 2 } },
+    [HN_ELEM_q5_k] = { { 2, 2 }, { 172, 1 } },
+    [HN_ELEM_iq4_nl] = { { 1, 2 }, { 16, 1 } },
+    [HN_ELEM_iq4_xs] = { { 1, 2 }, { 134, 1 } },
+    [HN_ELEM_mxfp4] = { { 17, 1 } },
+    [HN_ELEM_nvfp4] = { { 36, 1 } },
+    [HN_ELEM_tq1_0] = { { 52, 1 }, { 1, 2 } },
+    [HN_ELEM_tq2_0] = { { 64, 1 }, { 1, 2 } },
+    [HN_ELEM_q1_0] = { { 1, 2 }, { 16, 1 } },
+    [HN_ELEM_q2_0] = { { 1, 2 }, { 16, 1 } },
 };
 /* clang-format on */
 

@@ -3,6 +3,7 @@
 #define HN_KERNELS_QUANTIZE_LANES_H
 
 #include "kernels/simd/f32x16.h"
+#include "quant/points.h"
 
 #include <string.h>
 
@@ -95,6 +96,69 @@ HN_INLINE f32x16 six_bits(i32x16 low, i32x16 top, int quarter)
                        : quarter == 2 ? i_shr(top, 4)
                                       : i_shr(top, 6);
     return i_to_f(i_sub(i_or(four, i_shl(i_and(two, i_set1(3)), 4)), i_set1(32)));
+}
+
+/* Bits 2 at and 2 at + 1 of each lane, at 0 .. 3. */
+HN_INLINE i32x16 two_bits(i32x16 q, int at)
+{
+    const i32x16 shifted = at == 0   ? q
+                           : at == 1 ? i_shr(q, 2)
+                           : at == 2 ? i_shr(q, 4)
+                                     : i_shr(q, 6);
+    return i_and(shifted, i_set1(3));
+}
+
+/* Bit `at` of each lane, at 0 .. 7. */
+HN_INLINE i32x16 bit_of(i32x16 q, int at)
+{
+    const i32x16 pair = two_bits(q, at / 2);
+    return at % 2 ? i_shr(pair, 1) : i_and(pair, i_set1(1));
+}
+
+/* A value of Q3_K: two bits, less 4 where the third is not set. */
+HN_INLINE f32x16 three_bits(i32x16 low, i32x16 third)
+{
+    return i_to_f(i_sub(i_or(low, i_shl(third, 2)), i_set1(4)));
+}
+
+/* Sixteen points, and those that the lanes of q (0 .. 15) pick. */
+static const float iq4_points[16] = HN_POINTS_IQ4, fp4_points[16] = HN_POINTS_FP4;
+
+#if defined(HN_LEVEL_avx512)
+typedef f32x16 points_table;
+HN_INLINE points_table points_load(const float points[16]) { return f_load(points); }
+HN_INLINE f32x16 points_at(const points_table *table, i32x16 q)
+{
+    return _mm512_permutexvar_ps(q, *table);
+}
+#else
+typedef const float *points_table;
+HN_INLINE points_table points_load(const float points[16]) { return points; }
+HN_INLINE f32x16 points_at(const points_table *table, i32x16 q)
+{
+    int32_t at[16];
+    float picked[16];
+    i_store(at, q);
+    for (int l = 0; l < 16; l++)
+        picked[l] = (*table)[at[l]];
+    return f_load(picked);
+}
+#endif
+
+/* 2^(e - 128): half of what E8M0 means; the first two are denormal. */
+HN_INLINE float e8m0_half(uint8_t e)
+{
+    return hn_f32_from_bits(e < 2 ? 0x00200000u << e : (uint32_t)(e - 1) << 23);
+}
+
+/* Half of what an E4M3 without a sign means; its NaN is zero. */
+HN_INLINE float ue4m3_half(uint8_t code)
+{
+    const int exponent = code >> 3 & 15, mantissa = code & 7;
+    if (code == 0x7f)
+        return 0;
+    return exponent ? (float)(8 + mantissa) * (float)(1u << exponent) * 0x1p-11f
+                    : (float)mantissa * 0x1p-10f;
 }
 
 #endif
