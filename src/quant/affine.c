@@ -8,29 +8,50 @@
 #include <math.h>
 #include <string.h>
 
-void hn_affine_nearest(float top, int n, const float *restrict x, hn_affine map,
-                       float *restrict q)
+static inline hn_four points_at(float top, const float *x, float offset, float inverse)
 {
-    const float inverse = hn_inverse(map.step), offset = map.offset;
-    for (int i = 0; i < n; i++)
-        q[i] = hn_nearest(hn_within((x[i] + offset) * inverse, 0, top));
+    return hn_four_nearest(hn_four_within(hn_four_at(x) + offset, inverse, 0, top));
 }
 
-void hn_affine_sum(int n, const float *wx, const float *weight, const float *q,
-                   hn_affine_sums *sums)
+void hn_affine_nearest(float top, const hn_samples *samples, int from, int n, hn_affine map,
+                       float *q)
 {
+    const float inverse = hn_inverse(map.step);
+    for (int i = 0; i < n; i += 4) {
+        const hn_four four = points_at(top, samples->x + from + i, map.offset, inverse);
+        memcpy(q + i, &four, sizeof four);
+    }
+}
+
+/* With a constant for n the loop is straight. */
+static inline __attribute__((always_inline)) void sum_points(float top,
+                                                             const hn_samples *samples,
+                                                             int from, int n, hn_affine map,
+                                                             hn_affine_sums *sums)
+{
+    const float inverse = hn_inverse(map.step);
     hn_four w[2] = { { 0 }, { 0 } }, ww[2] = { { 0 }, { 0 } }, xw[2] = { { 0 }, { 0 } };
-    for (int i = 0; i < n; i += HN_LANES)
+    for (int i = from; i < from + n; i += HN_LANES)
         for (int half = 0; half < 2; half++) {
             const int at = i + 4 * half;
-            const hn_four point = hn_four_at(q + at), wq = hn_four_at(weight + at) * point;
+            const hn_four point = points_at(top, samples->x + at, map.offset, inverse);
+            const hn_four wq = hn_four_at(samples->weight + at) * point;
             w[half] += wq;
             ww[half] += wq * point;
-            xw[half] += hn_four_at(wx + at) * point;
+            xw[half] += hn_four_at(samples->wx + at) * point;
         }
     sums->q = hn_fold(w[0], w[1]);
     sums->qq = hn_fold(ww[0], ww[1]);
     sums->xq = hn_fold(xw[0], xw[1]);
+}
+
+void hn_affine_sum(float top, const hn_samples *samples, int from, int n, hn_affine map,
+                   hn_affine_sums *sums)
+{
+    if (n == 16)
+        sum_points(top, samples, from, 16, map, sums);
+    else
+        sum_points(top, samples, from, 32, map, sums);
 }
 
 hn_affine_sums hn_affine_constants(const hn_samples *samples, int from, int n)
@@ -61,10 +82,8 @@ hn_affine hn_affine_solve(const hn_affine_sums *s, bool is_signed)
 
 hn_affine hn_affine_fit(const hn_affine_grid *grid, const hn_samples *samples, int from, int n)
 {
-    const float *x = samples->x + from, *wx = samples->wx + from;
-    const float *weight = samples->weight + from;
-    float q[HN_SAMPLES], low, high;
-    hn_range(n, x, &low, &high);
+    float low, high;
+    hn_range(n, samples->x + from, &low, &high);
     low = low > 0 && !grid->is_signed ? 0 : low;
     hn_affine found = { 0, -low };
     if (high <= low) /* all equal, not positive */
@@ -72,9 +91,8 @@ hn_affine hn_affine_fit(const hn_affine_grid *grid, const hn_samples *samples, i
     hn_affine_sums sums = hn_affine_constants(samples, from, n);
     double least = INFINITY;
     for (int s = 0; s < grid->n_spans; s++) {
-        hn_affine_nearest(grid->top, n, x, (hn_affine){ (high - low) / grid->spans[s], -low },
-                          q);
-        hn_affine_sum(n, wx, weight, q, &sums);
+        hn_affine_sum(grid->top, samples, from, n,
+                      (hn_affine){ (high - low) / grid->spans[s], -low }, &sums);
         const hn_affine map = hn_affine_solve(&sums, grid->is_signed);
         const double error = hn_affine_error(&sums, (double)map.step, (double)map.offset);
         if (error < least) {
@@ -83,8 +101,7 @@ hn_affine hn_affine_fit(const hn_affine_grid *grid, const hn_samples *samples, i
         }
     }
     for (int turn = 0; turn < 3; turn++) {
-        hn_affine_nearest(grid->top, n, x, found, q);
-        hn_affine_sum(n, wx, weight, q, &sums);
+        hn_affine_sum(grid->top, samples, from, n, found, &sums);
         const hn_affine map = hn_affine_solve(&sums, grid->is_signed);
         const double error = hn_affine_error(&sums, (double)map.step, (double)map.offset);
         if (!(error < least))
@@ -100,15 +117,14 @@ void hn_affine_fit_f16(const hn_affine_grid *grid, const hn_samples *samples, in
 {
     hn_affine_sums sums = hn_affine_constants(samples, 0, n);
     hn_affine map = hn_affine_fit(grid, samples, 0, n);
+    hn_affine best = { 0, 0 };
     double least = INFINITY;
     for (int turn = 0; turn < 2; turn++) {
-        float q[HN_SAMPLES];
         const uint16_t d = hn_f16_within(map.step * samples->unit);
         const uint16_t m = hn_f16_within(-map.offset * samples->unit);
         const hn_affine rounded = { hn_f16_to_f32(d) / samples->unit,
                                     -hn_f16_to_f32(m) / samples->unit };
-        hn_affine_nearest(grid->top, n, samples->x, rounded, q);
-        hn_affine_sum(n, samples->wx, samples->weight, q, &sums);
+        hn_affine_sum(grid->top, samples, 0, n, rounded, &sums);
         const double error =
             hn_affine_error(&sums, (double)rounded.step, (double)rounded.offset);
         if (error >= least)
@@ -116,10 +132,11 @@ void hn_affine_fit_f16(const hn_affine_grid *grid, const hn_samples *samples, in
         least = error;
         out->d = d;
         out->m = m;
-        memcpy(out->q, q, (size_t)n * sizeof *q);
+        best = rounded;
         /* the step that suits the minimum as it is */
         const double step =
             sums.qq > 0 ? (sums.xq + (double)rounded.offset * sums.q) / sums.qq : 0;
         map = (hn_affine){ step > 0 ? (float)step : 0, rounded.offset };
     }
+    hn_affine_nearest(grid->top, samples, 0, n, best, out->q);
 }

@@ -25,10 +25,12 @@ typedef struct hn_affine_sums {
     double w, x, q, qq, xq;
 } hn_affine_sums;
 
-void hn_affine_nearest(float top, int n, const float *x, hn_affine map, float *q);
+/* The q nearest for samples [from, from + n). */
+void hn_affine_nearest(float top, const hn_samples *samples, int from, int n, hn_affine map,
+                       float *q);
 
-/* Fills in q, qq and xq. */
-void hn_affine_sum(int n, const float *wx, const float *weight, const float *q,
+/* Fills in q, qq and xq for those; n is 16 or 32. */
+void hn_affine_sum(float top, const hn_samples *samples, int from, int n, hn_affine map,
                    hn_affine_sums *sums);
 
 /* w and x of samples [from, from + n), the rest 0. */

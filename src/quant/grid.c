@@ -7,32 +7,55 @@
 #include "base/half.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-void hn_grid_nearest(const hn_grid *grid, int n, const float *restrict x, float inverse,
-                     float *restrict q)
+static inline hn_four points_at(const hn_grid *grid, bool is_table, const float *x,
+                                float inverse)
 {
-    const float low = grid->low, high = grid->high;
-    if (grid->cells) {
-        for (int i = 0; i < n; i++)
-            q[i] = grid->cells[(int)(hn_within(x[i] * inverse, low, high) * 2 + 256)];
-        return;
-    }
-    for (int i = 0; i < n; i++)
-        q[i] = hn_nearest(hn_within(x[i] * inverse, low, high));
+    hn_four v = hn_four_within(hn_four_at(x), inverse, grid->low, grid->high);
+    if (!is_table)
+        return hn_four_nearest(v);
+    v = v * 2 + 256;
+    return (hn_four){ grid->cells[(int)v[0]], grid->cells[(int)v[1]], grid->cells[(int)v[2]],
+                      grid->cells[(int)v[3]] };
 }
 
-hn_grid_sums hn_grid_sum(int n, const float *wx, const float *weight, const float *q)
+void hn_grid_nearest(const hn_grid *grid, const hn_samples *samples, int from, int n,
+                     float inverse, float *q)
+{
+    for (int i = 0; i < n; i += 4) {
+        const hn_four four = points_at(grid, grid->cells, samples->x + from + i, inverse);
+        memcpy(q + i, &four, sizeof four);
+    }
+}
+
+/* With constants for n and is_table the loop is straight. */
+static inline __attribute__((always_inline)) hn_grid_sums
+sum_points(const hn_grid *grid, bool is_table, const hn_samples *samples, int from, int n,
+           float inverse)
 {
     hn_four xq[2] = { { 0 }, { 0 } }, qq[2] = { { 0 }, { 0 } };
-    for (int i = 0; i < n; i += HN_LANES)
+    for (int i = from; i < from + n; i += HN_LANES)
         for (int half = 0; half < 2; half++) {
             const int at = i + 4 * half;
-            const hn_four point = hn_four_at(q + at);
-            xq[half] += hn_four_at(wx + at) * point;
-            qq[half] += hn_four_at(weight + at) * (point * point);
+            const hn_four point = points_at(grid, is_table, samples->x + at, inverse);
+            xq[half] += hn_four_at(samples->wx + at) * point;
+            qq[half] += hn_four_at(samples->weight + at) * (point * point);
         }
     return (hn_grid_sums){ hn_fold(xq[0], xq[1]), hn_fold(qq[0], qq[1]) };
+}
+
+hn_grid_sums hn_grid_sum(const hn_grid *grid, const hn_samples *samples, int from, int n,
+                         float inverse)
+{
+    if (grid->cells)
+        return sum_points(grid, true, samples, from, n, inverse);
+    if (n == 16)
+        return sum_points(grid, false, samples, from, 16, inverse);
+    if (n == 32)
+        return sum_points(grid, false, samples, from, 32, inverse);
+    return sum_points(grid, false, samples, from, n, inverse);
 }
 
 /* With its sign; of two alike the negative one. */
@@ -43,38 +66,33 @@ static float largest_of(const float *x, int n)
     return -low >= high ? low : high;
 }
 
-/* What a scale saves of the squared error of zeros; 0 where all points are zero. */
-static double saving(hn_grid_sums sums)
+/* What the best scale saves of the squared error of zeros is xq^2 / qq: whether that is more.
+ */
+static inline bool is_better(hn_grid_sums a, hn_grid_sums b)
 {
-    return sums.qq > 0 ? sums.xq * sums.xq / sums.qq : 0;
+    return a.xq * a.xq * b.qq > b.xq * b.xq * a.qq;
 }
 
 float hn_grid_fit(const hn_grid *grid, const hn_samples *samples, int from, int n)
 {
-    const float *x = samples->x + from, *wx = samples->wx + from;
-    const float *weight = samples->weight + from;
-    const float largest = largest_of(x, n);
-    float q[HN_SAMPLES], scale = 0;
-    double most = 0;
+    const float largest = largest_of(samples->x + from, n);
     if (largest == 0)
         return 0;
+    const float inverse = 1 / largest;
+    hn_grid_sums best = { 0, 1 };
     for (int s = 0; s < grid->n_spans; s++) {
-        hn_grid_nearest(grid, n, x, grid->spans[s] / largest, q);
-        const hn_grid_sums sums = hn_grid_sum(n, wx, weight, q);
-        if (saving(sums) > most) {
-            most = saving(sums);
-            scale = (float)(sums.xq / sums.qq);
-        }
+        const hn_grid_sums sums = hn_grid_sum(grid, samples, from, n, grid->spans[s] * inverse);
+        if (is_better(sums, best))
+            best = sums;
     }
-    for (int turn = 0; turn < 2; turn++) {
-        hn_grid_nearest(grid, n, x, hn_inverse(scale), q);
-        const hn_grid_sums sums = hn_grid_sum(n, wx, weight, q);
-        if (!(saving(sums) > most))
+    for (int turn = 0; turn < 2 && best.xq != 0; turn++) {
+        const hn_grid_sums sums =
+            hn_grid_sum(grid, samples, from, n, hn_inverse((float)(best.xq / best.qq)));
+        if (!is_better(sums, best))
             break;
-        most = saving(sums);
-        scale = (float)(sums.xq / sums.qq);
+        best = sums;
     }
-    return scale;
+    return (float)(best.xq / best.qq);
 }
 
 uint16_t hn_f16_within(float x)
@@ -87,31 +105,24 @@ uint16_t hn_f16_within(float x)
 typedef struct best {
     uint16_t d;
     double error;
-    float *q;
 } best;
 
 /* Tries the f16 d; returns the best scale for the points that it gives. */
 static float try_f16(const hn_grid *grid, const hn_samples *samples, int n, uint16_t d,
                      best *found)
 {
-    float q[HN_SAMPLES];
     const float scale = hn_f16_to_f32(d) / samples->unit;
-    hn_grid_nearest(grid, n, samples->x, hn_inverse(scale), q);
-    const hn_grid_sums sums = hn_grid_sum(n, samples->wx, samples->weight, q);
+    const hn_grid_sums sums = hn_grid_sum(grid, samples, 0, n, hn_inverse(scale));
     const double error = hn_grid_error(sums, (double)scale);
-    if (error < found->error) {
-        found->error = error;
-        found->d = d;
-        memcpy(found->q, q, (size_t)n * sizeof *q);
-    }
+    if (error < found->error)
+        *found = (best){ d, error };
     return sums.qq > 0 ? (float)(sums.xq / sums.qq) : scale;
 }
 
 uint16_t hn_grid_round_f16(const hn_grid *grid, const hn_samples *samples, int n, float scale,
                            float *q)
 {
-    best found = { .error = 0, .q = q };
-    hn_grid_nearest(grid, n, samples->x, 0, q); /* zeros, which anything must better */
+    best found = { 0 }; /* a scale of zero, which anything must better */
     uint16_t d = hn_f16_within(scale * samples->unit);
     for (int turn = 0; turn < 2; turn++) {
         const float refined = try_f16(grid, samples, n, d, &found);
@@ -126,6 +137,7 @@ uint16_t hn_grid_round_f16(const hn_grid *grid, const hn_samples *samples, int n
             break;
         d = next;
     }
+    hn_grid_nearest(grid, samples, 0, n, hn_inverse(hn_f16_to_f32(found.d) / samples->unit), q);
     return found.d;
 }
 

@@ -46,10 +46,14 @@ static inline float hn_inverse(float scale)
     return inverse < 3e38f && inverse > -3e38f ? inverse : 0;
 }
 
-/* q = the grid's points nearest to x * inverse. n is a multiple of HN_LANES. */
-void hn_grid_nearest(const hn_grid *grid, int n, const float *x, float inverse, float *q);
+/* q = the grid's points nearest to x * inverse, for samples [from, from + n). n is a multiple
+ * of HN_LANES. */
+void hn_grid_nearest(const hn_grid *grid, const hn_samples *samples, int from, int n,
+                     float inverse, float *q);
 
-hn_grid_sums hn_grid_sum(int n, const float *wx, const float *weight, const float *q);
+/* The sums for those points. */
+hn_grid_sums hn_grid_sum(const hn_grid *grid, const hn_samples *samples, int from, int n,
+                         float inverse);
 
 /* The squared error of scale * q less that of zeros. */
 static inline double hn_grid_error(hn_grid_sums sums, double scale)

@@ -49,17 +49,17 @@ static void encode_block(const hn_points *table, const hn_samples *samples, bloc
     for (int e = centre - 1; e <= centre + 1; e++) {
         const int within = e < 0 ? 0 : e > LARGEST_EXPONENT ? LARGEST_EXPONENT : e;
         const float scale = scale_of(within) / samples->unit;
-        hn_grid_nearest(&grid, BLOCK, samples->x, hn_inverse(scale), q);
-        const double error =
-            hn_grid_error(hn_grid_sum(BLOCK, samples->wx, samples->weight, q), (double)scale);
+        const double error = hn_grid_error(
+            hn_grid_sum(&grid, samples, 0, BLOCK, hn_inverse(scale)), (double)scale);
         if (error >= least)
             continue;
         least = error;
         out->e = (uint8_t)within;
-        for (int j = 0; j < BLOCK / 2; j++)
-            out->q[j] = (uint8_t)(hn_point_code(table, q[j]) |
-                                  hn_point_code(table, q[j + BLOCK / 2]) << 4);
     }
+    hn_grid_nearest(&grid, samples, 0, BLOCK, hn_inverse(scale_of(out->e) / samples->unit), q);
+    for (int j = 0; j < BLOCK / 2; j++)
+        out->q[j] =
+            (uint8_t)(hn_point_code(table, q[j]) | hn_point_code(table, q[j + BLOCK / 2]) << 4);
 }
 
 static void encode(const float *x, int64_t n, void *blocks, const float *weight)

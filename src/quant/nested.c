@@ -20,9 +20,7 @@ typedef struct trial {
 static double group_error(const hn_nested_grid *shape, const hn_samples *samples, int from,
                           float scale, hn_grid_sums *sums)
 {
-    float q[HN_NESTED_BLOCK];
-    hn_grid_nearest(&shape->grid, shape->group, samples->x + from, hn_inverse(scale), q);
-    *sums = hn_grid_sum(shape->group, samples->wx + from, samples->weight + from, q);
+    *sums = hn_grid_sum(&shape->grid, samples, from, shape->group, hn_inverse(scale));
     return hn_grid_error(*sums, (double)scale);
 }
 
@@ -63,7 +61,7 @@ static void draft(const hn_nested_grid *shape, const hn_samples *samples, const 
         const int at = g * shape->group;
         out->scale[g] = (int8_t)from->scale[g];
         out->min[g] = 0;
-        hn_grid_nearest(&shape->grid, shape->group, samples->x + at,
+        hn_grid_nearest(&shape->grid, samples, at, shape->group,
                         hn_inverse(unit * from->scale[g]), out->q + at);
     }
 }

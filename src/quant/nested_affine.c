@@ -22,12 +22,9 @@ typedef struct group {
 
 static double error_of(const group *at, float scale, float min, hn_affine_sums *sums)
 {
-    float q[HN_NESTED_BLOCK];
     const hn_affine map = { at->unit * scale, at->min_unit * min };
-    const int n = at->shape->group;
-    hn_affine_nearest(at->shape->grid.top, n, at->samples->x + at->from, map, q);
     *sums = *at->constants;
-    hn_affine_sum(n, at->samples->wx + at->from, at->samples->weight + at->from, q, sums);
+    hn_affine_sum(at->shape->grid.top, at->samples, at->from, at->shape->group, map, sums);
     return hn_affine_error(sums, (double)map.step, (double)map.offset);
 }
 
@@ -100,7 +97,7 @@ static void draft(const hn_nested_affine *shape, const hn_samples *samples, cons
         const hn_affine map = { unit * from->scale[g], min_unit * from->min[g] };
         out->scale[g] = (int8_t)from->scale[g];
         out->min[g] = (int8_t)from->min[g];
-        hn_affine_nearest(shape->grid.top, shape->group, samples->x + at, map, out->q + at);
+        hn_affine_nearest(shape->grid.top, samples, at, shape->group, map, out->q + at);
     }
 }
 

@@ -67,17 +67,18 @@ static void encode_group(const hn_points *table, const hn_samples *samples, int 
         if (code < 0 || code > LARGEST_CODE)
             continue;
         const float scale = scale_of((uint8_t)code) / samples->unit;
-        hn_grid_nearest(&grid, GROUP, samples->x + from, hn_inverse(scale), q);
         const double error = hn_grid_error(
-            hn_grid_sum(GROUP, samples->wx + from, samples->weight + from, q), (double)scale);
+            hn_grid_sum(&grid, samples, from, GROUP, hn_inverse(scale)), (double)scale);
         if (error >= least)
             continue;
         least = error;
         out->scale[g] = (uint8_t)code;
-        for (int j = 0; j < GROUP / 2; j++)
-            out->q[g * 8 + j] =
-                (uint8_t)(hn_point_code(table, q[j]) | hn_point_code(table, q[j + 8]) << 4);
     }
+    hn_grid_nearest(&grid, samples, from, GROUP,
+                    hn_inverse(scale_of(out->scale[g]) / samples->unit), q);
+    for (int j = 0; j < GROUP / 2; j++)
+        out->q[g * 8 + j] =
+            (uint8_t)(hn_point_code(table, q[j]) | hn_point_code(table, q[j + 8]) << 4);
 }
 
 static void encode(const float *x, int64_t n, void *blocks, const float *weight)

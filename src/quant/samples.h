@@ -21,6 +21,24 @@ static inline hn_four hn_four_at(const float *x)
     return four;
 }
 
+/* Each times `inverse`, kept within [low, high]. */
+static inline hn_four hn_four_within(hn_four v, float inverse, float low, float high)
+{
+    v *= inverse;
+    for (int l = 0; l < 4; l++) {
+        const float above = v[l] > low ? v[l] : low;
+        v[l] = above < high ? above : high;
+    }
+    return v;
+}
+
+/* Each to the nearest whole number, as hn_nearest in grid.h. */
+static inline hn_four hn_four_nearest(hn_four v)
+{
+    const hn_four shifted = v + 12582912.0f;
+    return shifted - 12582912.0f;
+}
+
 static inline double hn_fold(hn_four a, hn_four b)
 {
     a += b;
@@ -47,8 +65,10 @@ static inline void hn_range(int n, const float *x, float *low, float *high)
 }
 
 typedef struct hn_samples {
-    float unit; /* the block's numbers are unit * x */
-    float x[HN_SAMPLES], weight[HN_SAMPLES], wx[HN_SAMPLES]; /* wx = weight * x */
+    _Alignas(16) float x[HN_SAMPLES];
+    _Alignas(16) float weight[HN_SAMPLES];
+    _Alignas(16) float wx[HN_SAMPLES]; /* weight * x */
+    float unit;                        /* the block's numbers are unit * x */
 } hn_samples;
 
 /* n is a multiple of HN_LANES; weight may be NULL: ones. Weights that are all zero count as
