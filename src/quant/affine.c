@@ -89,7 +89,7 @@ hn_affine hn_affine_fit(const hn_affine_grid *grid, const hn_samples *samples, i
     if (high <= low) /* all equal, not positive */
         return found;
     hn_affine_sums sums = hn_affine_constants(samples, from, n);
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (int s = 0; s < grid->n_spans; s++) {
         hn_affine_sum(grid->top, samples, from, n,
                       (hn_affine){ (high - low) / grid->spans[s], -low }, &sums);
@@ -118,7 +118,7 @@ void hn_affine_fit_f16(const hn_affine_grid *grid, const hn_samples *samples, in
     hn_affine_sums sums = hn_affine_constants(samples, 0, n);
     hn_affine map = hn_affine_fit(grid, samples, 0, n);
     hn_affine best = { 0, 0 };
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (int turn = 0; turn < 2; turn++) {
         const uint16_t d = hn_f16_within(map.step * samples->unit);
         const uint16_t m = hn_f16_within(-map.offset * samples->unit);

@@ -45,7 +45,7 @@ static void encode_block(const hn_points *table, const hn_samples *samples, bloc
     const hn_grid grid = { -12, 12, table->cells, 0, NULL };
     const int centre = (int)(hn_f32_bits(samples->unit) >> 23) + 1 - 3;
     float q[BLOCK];
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (int e = centre - 1; e <= centre + 1; e++) {
         const int within = e < 0 ? 0 : e > LARGEST_EXPONENT ? LARGEST_EXPONENT : e;
         const float scale = scale_of(within) / samples->unit;

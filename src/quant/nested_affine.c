@@ -40,7 +40,7 @@ static void choose_group(const group *at, hn_affine wanted, int g, trial *made)
     const float most = at->shape->most;
     const float scale_at = hn_nearest(hn_within(wanted.step * hn_inverse(at->unit), 0, most));
     hn_affine_sums chosen = *at->constants;
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (int s = 0; s < 3; s++) {
         const float scale = beside(scale_at, s);
         if (scale < 0 || scale > most)
@@ -116,7 +116,7 @@ void hn_nested_affine_fit(const hn_nested_affine *shape, const float *x, const f
     }
     uint16_t d = hn_f16_within(most.step / shape->most * samples.unit);
     uint16_t dmin = hn_f16_within(most.offset / shape->most * samples.unit);
-    trial best = { .error = INFINITY };
+    trial best = { .error = (double)INFINITY };
     for (int turn = 0; turn < 4; turn++) {
         trial made = { .d = d, .dmin = dmin };
         for (int g = 0; g * shape->group < HN_NESTED_BLOCK; g++) {

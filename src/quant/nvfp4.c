@@ -62,7 +62,7 @@ static void encode_group(const hn_points *table, const hn_samples *samples, int 
     const float wanted = fabsf(hn_grid_fit(&grid, samples, from, GROUP)) * samples->unit;
     const int centre = code_below(wanted);
     float q[GROUP];
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (int code = centre - 1; code <= centre + 2; code++) {
         if (code < 0 || code > LARGEST_CODE)
             continue;
