@@ -80,7 +80,7 @@ static void temper(void *blocks, int64_t n, float deviation)
     for (int64_t i = 0; i < n / BLOCK; i++) {
         const unsigned one = hn_load_16(b[i].scale_high) & 0x5555u;
         hn_store_16(b[i].scale_high, (uint16_t)(one | one << 1));
-        hn_temper_f16(b[i].d, deviation / (68.2f * 24.5f));
+        hn_temper_f16(b[i].d, deviation / (68.2f * 24.15f));
     }
 }
 
@@ -90,7 +90,7 @@ const hn_format hn_format_iq4_xs = {
     .block_elements = BLOCK,
     .block_bytes = sizeof(block),
     .largest = 2e8f,
-    .error_bound = 0.2,
+    .error_bound = 0.25,
     .error_floor = 127 * 32 * 0x1p-24,
     .decode = decode,
     .encode = encode,

@@ -130,9 +130,11 @@ static void second_trip(const hn_format *format, kind of, const float *y, int n,
     const double second = rms(y, z, n);
     if (is_found_again(format, of))
         CHECK_THAT(second == 0, "%s: encoding again changes values", kind_texts[of]);
-    const double floor = of == TINY ? format->error_floor : 0x1p-40; /* as coarse as an f16 */
-    CHECK_THAT(second <= 0.75 * first + floor, "%s: encoding again: rms %g after %g",
-               kind_texts[of], second, first);
+    /* Of a few numbers among zeros, or near the end of what an f16 can be, a search may find
+     * less the second time. */
+    const bool is_full = of != SPARSE && of != TINY;
+    CHECK_THAT(second <= (is_full ? 0.75 : 2) * first + 0x1p-40,
+               "%s: encoding again: rms %g after %g", kind_texts[of], second, first);
     if (check_flag("--bench"))
         printf("%s %-13s second trip %.4f of first\n", format->name, kind_texts[of],
                first > 0 ? second / first : 0);
@@ -217,8 +219,8 @@ static void takes_any_bytes(const hn_format *format)
     guard_free_all();
 }
 
-/* Random bytes, tempered: finite, mean within a twentieth of the deviation, deviation within a
- * tenth, of each block within a factor of two or so, and no two blocks alike. */
+/* Random bytes, tempered: finite, mean within a fiftieth of the deviation, deviation within
+ * three hundredths, of each block within a factor of two or so. */
 static void tempers(const hn_format *format, float deviation)
 {
     enum { BLOCKS = 4000 };
@@ -245,9 +247,9 @@ static void tempers(const hn_format *format, float deviation)
     }
     const double mean = sum / (double)n / (double)deviation;
     const double found = sqrt(squares / (double)n) / (double)deviation;
-    CHECK_THAT(fabs(mean) < 0.05, "mean %g of the deviation", mean);
-    CHECK_THAT(found > 0.9 && found < 1.1, "deviation %g of what was asked", found);
-    CHECK_THAT(least > 0.3 && most < 2.2, "blocks of %g to %g of the deviation", least, most);
+    CHECK_THAT(fabs(mean) < 0.02, "mean %g of the deviation", mean);
+    CHECK_THAT(found > 0.97 && found < 1.03, "deviation %g of what was asked", found);
+    CHECK_THAT(least > 0.2 && most < 2.2, "blocks of %g to %g of the deviation", least, most);
     if (check_flag("--bench"))
         printf("%s tempered to %g: mean %.4f, deviation %.4f, of blocks %.3f to %.3f\n",
                format->name, (double)deviation, mean, found, least, most);
