@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MAX_ELIFS = 500 };
+
 hn_status hn_tpl_wrong(const hn_tpl_parser *p, int line, const char *format, ...)
 {
     char what[600];
@@ -135,7 +137,10 @@ static hn_status parse_if(hn_tpl_parser *p, hn_tpl_node **out)
     const bool was_optional = p->is_optional;
     p->is_optional = true;
     HN_TRY(hn_tpl_node_new(p, HN_TPL_IF, p->at[-1].line, out));
-    for (hn_tpl_node *node = *out;;) {
+    hn_tpl_node *node = *out;
+    for (int n = 0;; n++) {
+        if (n > MAX_ELIFS)
+            return hn_tpl_wrong(p, p->at->line, "more than %d elif in a row", MAX_ELIFS);
         HN_TRY(hn_tpl_parse_tuple(p, false, NULL, &node->a));
         HN_TRY(parse_block(p, ends, &node->kids));
         if (ended_with(p, "elif")) {

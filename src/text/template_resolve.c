@@ -19,7 +19,11 @@ typedef struct symbols {
 typedef struct resolver {
     hn_template *t;
     hn_status status;
+    int depth;
 } resolver;
+
+/* Operators in a row lean left, so an expression may be deeper than what the parser went through. */
+enum { MAX_DEPTH = 1000 };
 
 static symbol *find(const symbols *s, const char *name)
 {
@@ -79,8 +83,14 @@ static void declare(resolver *x, symbols *s, const char *name)
 /* Every name that an expression reads. */
 static void read_names(resolver *x, symbols *s, const hn_tpl_node *node)
 {
-    if (!node)
+    if (!node || x->status != HN_OK)
         return;
+    if (x->depth >= MAX_DEPTH) {
+        x->status = hn_fail(HN_ERR_FORMAT, "%s:%d: an expression nested deeper than %d", x->t->name,
+                            node->line, MAX_DEPTH);
+        return;
+    }
+    x->depth++;
     if (node->kind == HN_TPL_VARIABLE || node->kind == HN_TPL_NS_ATTR)
         load(x, s, node->name);
     read_names(x, s, node->a);
@@ -91,6 +101,7 @@ static void read_names(resolver *x, symbols *s, const hn_tpl_node *node)
         read_names(x, s, kid);
     for (const hn_tpl_node *kid = node->more; kid; kid = kid->next)
         read_names(x, s, kid);
+    x->depth--;
 }
 
 static void set_target(resolver *x, symbols *s, const hn_tpl_node *target, bool is_param)
