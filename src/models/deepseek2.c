@@ -84,11 +84,8 @@ static hn_status read_config(const hn_json *config, hn_hparams *hp)
     hp->has[HN_HP_expert_norm] = hp->expert_norm;
     if (!hp->has[HN_HP_rms_eps])
         HN_HP_SET(hp, rms_eps, 1e-6);
-    if (hp->rope_scaling == HN_ROPE_YARN) {
-        HN_HP_SET(hp, rope_orig_ctx, hp->rope_orig_ctx);
-        if (hp->rope_mscale != 0)
-            HN_HP_SET(hp, yarn_log_mul, 0.1 * hp->rope_mscale);
-    }
+    if (hp->rope_mscale != 0)
+        HN_HP_SET(hp, yarn_log_mul, 0.1 * hp->rope_mscale);
     return HN_OK;
 }
 

@@ -20,10 +20,10 @@ static const hn_weight_spec weights[] = {
     { "altup_unembd_proj.weight",    "@altup_unembed_projections.#.weight", "3,C,C", HN_W_STACK,    HN_ALWAYS },
     { ".attn_norm.weight",           ".input_layernorm.weight",             "C",     0, HN_ALWAYS },
     { ".attn_q.weight",              ".self_attn.q_proj.weight",            "H*D,C", 0, HN_ALWAYS },
-    { ".attn_k.weight",              ".self_attn.k_proj.weight",            "G*D,C", 0, HN_ALWAYS },
-    { ".attn_v.weight",              ".self_attn.v_proj.weight",            "G*U,C", 0, HN_ALWAYS },
+    { ".attn_k.weight",              ".self_attn.k_proj.weight",            "G*D,C", 0, HN_IF_OWN_K },
+    { ".attn_v.weight",              ".self_attn.v_proj.weight",            "G*U,C", 0, HN_IF_OWN_K },
     { ".attn_q_norm.weight",         ".self_attn.q_norm.weight",            "D",     0, HN_ALWAYS },
-    { ".attn_k_norm.weight",         ".self_attn.k_norm.weight",            "D",     0, HN_ALWAYS },
+    { ".attn_k_norm.weight",         ".self_attn.k_norm.weight",            "D",     0, HN_IF_OWN_K },
     { ".attn_output.weight",         ".self_attn.o_proj.weight",            "C,H*U", 0, HN_ALWAYS },
     { ".post_attention_norm.weight", ".post_attention_layernorm.weight",    "C",     0, HN_ALWAYS },
     { ".ffn_norm.weight",            ".pre_feedforward_layernorm.weight",   "C",     0, HN_ALWAYS },
@@ -44,19 +44,20 @@ static const hn_weight_spec weights[] = {
 };
 /* clang-format on */
 
-/* The standard normal's quantile, by bisection of its distribution: exact to a double's last
- * bits, and read once a layer. Rounded to f32, as the converter's torch computes it. */
-static double normal_quantile(double p)
+/* The standard normal's quantile as torch computes it: the inverse error function of 2p - 1 times
+ * the root of two, each step rounded to f32. Inverted by bisection: it is read once a layer. */
+static float normal_quantile(float p)
 {
-    double low = -40, high = 40;
-    for (int i = 0; i < 200; i++) {
+    const double target = (double)(2.0f * p - 1.0f);
+    double low = -6, high = 6;
+    for (int i = 0; i < 100; i++) {
         const double middle = 0.5 * (low + high);
-        if (0.5 * (1 + hn_math_erf(middle * 0.70710678118654752440)) < p)
+        if (hn_math_erf(middle) < target)
             low = middle;
         else
             high = middle;
     }
-    return 0.5 * (low + high);
+    return (float)low * 1.41421356f;
 }
 
 static hn_status read_sparsity(const hn_json *config, hn_hparams *hp)
@@ -71,7 +72,7 @@ static hn_status read_sparsity(const hn_json *config, hn_hparams *hp)
         HN_TRY(hn_json_want_double(v, "activation_sparsity_pattern", &share));
         HN_REQUIRE(share >= 0 && share < 1, HN_ERR_FORMAT,
                    "config.json: activation_sparsity_pattern: %g: expected [0, 1)", share);
-        hp->sparsity[i] = share > 0 ? normal_quantile((double)(float)share) : -HUGE_VAL;
+        hp->sparsity[i] = share > 0 ? (double)normal_quantile((float)share) : -HUGE_VAL;
     }
     hp->n_sparsity = i;
     return HN_OK;

@@ -3,6 +3,9 @@
  * dense branch. */
 #include "models/models.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static const char *const classes[] = { "Gemma4ForConditionalGeneration", "Gemma4ForCausalLM",
                                        NULL };
 
@@ -16,10 +19,10 @@ static const hn_weight_spec weights[] = {
     { "per_layer_proj_norm.weight",  "@per_layer_projection_norm.weight",  "P",       0, HN_IF_PLE },
     { ".attn_norm.weight",           ".input_layernorm.weight",            "C",       0, HN_ALWAYS },
     { ".attn_q.weight",              ".self_attn.q_proj.weight",           "H*D,C",   0, HN_ALWAYS },
-    { ".attn_k.weight",              ".self_attn.k_proj.weight",           "G*D,C",   0, HN_ALWAYS },
+    { ".attn_k.weight",              ".self_attn.k_proj.weight",           "G*D,C",   0, HN_IF_OWN_K },
     { ".attn_v.weight",              ".self_attn.v_proj.weight",           "G*U,C",   0, HN_IF_OWN_V },
     { ".attn_q_norm.weight",         ".self_attn.q_norm.weight",           "D",       0, HN_ALWAYS },
-    { ".attn_k_norm.weight",         ".self_attn.k_norm.weight",           "D",       0, HN_ALWAYS },
+    { ".attn_k_norm.weight",         ".self_attn.k_norm.weight",           "D",       0, HN_IF_OWN_K },
     { ".attn_output.weight",         ".self_attn.o_proj.weight",           "C,H*U",   0, HN_ALWAYS },
     { ".post_attention_norm.weight", ".post_attention_layernorm.weight",   "C",       0, HN_ALWAYS },
     { ".ffn_norm.weight",            ".pre_feedforward_layernorm.weight",  "C",       0, HN_ALWAYS },
@@ -49,21 +52,53 @@ static void set_pattern(hn_hparams *hp, int64_t period)
     hp->has_pattern = true;
 }
 
+/* What one layer has its own way: { "5": { "head_dim": 512, "num_key_value_heads": 2 } }. GGUF
+ * knows one head width for all full layers. */
+static hn_status read_layer(const hn_json *layer, hn_hparams *hp, int64_t *full_dim)
+{
+    char *end;
+    const long i = strtol(layer->key, &end, 10);
+    HN_REQUIRE(!*end && end != layer->key && i >= 0 && i < hp->n_layer, HN_ERR_FORMAT,
+               "config.json: per_layer_config: %s is no layer", layer->key);
+    for (const hn_json *v = layer->as.children.first; v; v = v->next) {
+        int64_t value;
+        HN_TRY(hn_json_want_int(v, v->key, &value));
+        const bool is_dim = !strcmp(v->key, "head_dim");
+        HN_REQUIRE(is_dim || !strcmp(v->key, "num_key_value_heads"), HN_ERR_UNSUPPORTED,
+                   "config.json: per_layer_config: %s is not supported", v->key);
+        HN_REQUIRE(!is_dim || (!hp->is_sliding[i] && (!*full_dim || *full_dim == value)),
+                   HN_ERR_UNSUPPORTED,
+                   "config.json: per_layer_config: layer %ld: only full layers may have another "
+                   "head_dim, and all the same", i);
+        if (is_dim)
+            *full_dim = value;
+        else
+            hp->n_kv_head[i] = value;
+    }
+    return HN_OK;
+}
+
 static hn_status read_heads(const hn_json *config, hn_hparams *hp)
 {
     int64_t full_dim, full_kv;
     HN_TRY(hn_config_int(config, "head_dim", 256, &hp->head_dim_swa));
-    HN_TRY(hn_config_int(config, "global_head_dim", 512, &full_dim));
+    HN_TRY(hn_config_int(config, "global_head_dim", 0, &full_dim));
+    HN_TRY(hn_config_int(config, "num_global_key_value_heads", 0, &full_kv));
+    for (int64_t i = 0; full_kv && i < hp->n_layer; i++)
+        if (!hp->is_sliding[i])
+            hp->n_kv_head[i] = full_kv;
+    const hn_json *own = hn_config_find(config, "per_layer_config");
+    if (own)
+        for (const hn_json *v = own->as.children.first; v; v = v->next)
+            HN_TRY(read_layer(v, hp, &full_dim));
+    if (!full_dim)
+        full_dim = own ? hp->head_dim_swa : 512;
     HN_HP_SET(hp, head_dim_swa, hp->head_dim_swa);
     HN_HP_SET(hp, value_dim_swa, hp->head_dim_swa);
     HN_HP_SET(hp, head_dim, full_dim);
     HN_HP_SET(hp, value_dim, full_dim);
     HN_HP_SET(hp, rope_dim, full_dim);
     HN_HP_SET(hp, rope_dim_swa, hp->head_dim_swa);
-    HN_TRY(hn_config_int(config, "num_global_key_value_heads", 0, &full_kv));
-    for (int64_t i = 0; full_kv && i < hp->n_layer; i++)
-        if (!hp->is_sliding[i])
-            hp->n_kv_head[i] = full_kv;
     return HN_OK;
 }
 

@@ -20,8 +20,8 @@ static const hn_weight_spec weights[] = {
     { ".ffn_up_exps.weight",        ".mlp.experts.gate_up_proj_blocks", "E,X,C", HN_W_MXFP4 | HN_W_ODD, HN_ALWAYS },
     { ".ffn_down_exps.weight",      ".mlp.experts.down_proj",           "E,C,X", HN_W_TRANSPOSE, HN_ALWAYS },
     { ".ffn_down_exps.weight",      ".mlp.experts.down_proj_blocks",    "E,C,X", HN_W_MXFP4, HN_ALWAYS },
-    { ".ffn_gate_exps.bias",        ".mlp.experts.gate_up_proj_bias",   "E,X",   HN_W_EVEN, HN_ALWAYS },
-    { ".ffn_up_exps.bias",          ".mlp.experts.gate_up_proj_bias",   "E,X",   HN_W_ODD, HN_ALWAYS },
+    { ".ffn_gate_exps.bias",        ".mlp.experts.gate_up_proj_bias",   "E,X",   HN_W_VECTORS | HN_W_EVEN, HN_ALWAYS },
+    { ".ffn_up_exps.bias",          ".mlp.experts.gate_up_proj_bias",   "E,X",   HN_W_VECTORS | HN_W_ODD, HN_ALWAYS },
     { ".ffn_down_exps.bias",        ".mlp.experts.down_proj_bias",      "E,C",   0, HN_ALWAYS },
     { 0 },
 };
@@ -39,8 +39,6 @@ static hn_status read_config(const hn_json *config, hn_hparams *hp)
     HN_TRY(hn_config_int(config, "sliding_window", 128, &hp->window));
     HN_HP_SET(hp, window, hp->window);
     HN_HP_SET(hp, expert_ffn, hp->ffn[0]);
-    if (hp->rope_scaling == HN_ROPE_YARN)
-        HN_HP_SET(hp, rope_orig_ctx, hp->rope_orig_ctx);
     if (!hp->has_pattern)
         set_pattern(hp);
     return HN_OK;

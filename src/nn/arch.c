@@ -94,6 +94,7 @@ static bool applies(const hn_weight_spec *spec, const hn_hparams *hp, int layer)
     case HN_IF_SHARED: return hn_layer_is_moe(hp, layer) && hp->shared_ffn > 0;
     case HN_IF_EXPERTS: return hp->n_expert > 0;
     case HN_IF_PLE: return hp->ple_width > 0;
+    case HN_IF_OWN_K: return true;
     case HN_IF_OWN_V: return layer < 0 || !hp->is_key_value[layer];
     case HN_IF_Q_RANK: return hp->q_rank > 0;
     case HN_IF_NO_Q_RANK: return hp->q_rank == 0;
@@ -129,8 +130,12 @@ hn_status hn_arch_tensors(const hn_arch *arch, const hn_hparams *hp, hn_heap *he
     for (int layer = -1; layer < hp->n_layer && status == HN_OK; layer++)
         for (size_t i = 0; i < rows && status == HN_OK; i++) {
             const hn_weight_spec *spec = &arch->weights[i];
-            if ((spec->gguf[0] == '.') == (layer >= 0) && applies(spec, hp, layer))
-                status = add(spec, hp, layer, &(*out)[(*n)++]);
+            if ((spec->gguf[0] == '.') != (layer >= 0) || !applies(spec, hp, layer))
+                continue;
+            const hn_status added = add(spec, hp, layer, &(*out)[*n]);
+            *n += added == HN_OK;
+            if (spec->when != HN_IF_FOUND) /* what may be missing may lack its numbers too */
+                status = added;
         }
     if (status == HN_OK)
         return HN_OK;
@@ -138,6 +143,14 @@ hn_status hn_arch_tensors(const hn_arch *arch, const hn_hparams *hp, hn_heap *he
     *out = NULL;
     *n = 0;
     return hn_fail_within(status, "%s: ", arch->name);
+}
+
+bool hn_arch_needs(const hn_arch_tensor *tensor, const hn_hparams *hp)
+{
+    const hn_when when = tensor->spec->when;
+    if (when == HN_IF_OWN_K || when == HN_IF_OWN_V)
+        return tensor->layer < hp->n_layer - hp->n_shared_kv;
+    return when != HN_IF_FOUND;
 }
 
 void hn_arch_hf_name(const hn_arch *arch, const char *prefix, const hn_weight_spec *spec,

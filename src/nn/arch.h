@@ -25,7 +25,8 @@ enum {
     HN_W_NOPE_T = 1 << 10,  /* deepseek: each head's first rows, transposed */
     HN_W_VALUE = 1 << 11,   /* deepseek: each head's other rows */
     HN_W_PAD = 1 << 12,     /* rows beyond the source's are zero; beyond the vocabulary, cut */
-    HN_W_F32 = 1 << 13      /* never narrower */
+    HN_W_F32 = 1 << 13,     /* never narrower */
+    HN_W_VECTORS = 1 << 14  /* rows are vectors apart: halves are of their elements */
 };
 
 /* When a model has the tensor. */
@@ -38,7 +39,8 @@ typedef enum hn_when {
     HN_IF_SHARED,  /* layers with shared experts */
     HN_IF_EXPERTS, /* any layer of a model with experts, besides the dense part */
     HN_IF_PLE,     /* per-layer embeddings */
-    HN_IF_OWN_V,   /* layers whose values are not their keys */
+    HN_IF_OWN_K,   /* optional in layers that use the keys of others */
+    HN_IF_OWN_V,   /* the same, and absent where values are the keys */
     HN_IF_Q_RANK,
     HN_IF_NO_Q_RANK,
     HN_IF_DIVISORS, /* rope frequencies with divisors */
@@ -82,6 +84,9 @@ typedef struct hn_arch_tensor {
 /* All tensors that a model of these numbers has or, HN_IF_FOUND, may have. hn_free the array. */
 hn_status hn_arch_tensors(const hn_arch *arch, const hn_hparams *hp, hn_heap *heap,
                           hn_arch_tensor **out, size_t *n);
+
+/* Whether a model without it is incomplete. */
+bool hn_arch_needs(const hn_arch_tensor *tensor, const hn_hparams *hp);
 
 /* The name of the source in safetensors, for layer and expert. */
 void hn_arch_hf_name(const hn_arch *arch, const char *prefix, const hn_weight_spec *spec,

@@ -31,11 +31,6 @@ static int64_t *int_of(hn_hparams *hp, int i)
     return (int64_t *)(void *)((char *)hp + rows[i].at);
 }
 
-static const int64_t *ints_of(const hn_hparams *hp, int i)
-{
-    return (const int64_t *)(const void *)((const char *)hp + rows[i].at);
-}
-
 static double *num_of(hn_hparams *hp, int i)
 {
     return (double *)(void *)((char *)hp + rows[i].at);
@@ -130,6 +125,7 @@ static hn_status read_config_row(const hn_json *found, hn_hparams *hp, int i)
     HN_REQUIRE(found->kind == HN_JSON_ARRAY && (int64_t)found->as.children.n == hp->n_layer,
                HN_ERR_FORMAT, "%s: expected an integer or one for each of %lld layers", what,
                (long long)hp->n_layer);
+    hp->is_listed[i] = true;
     for (int64_t k = 0; k < hp->n_layer; k++)
         HN_TRY(hn_json_want_int(hn_json_at(found, (size_t)k), what, &int_of(hp, i)[k]));
     return HN_OK;
@@ -202,10 +198,10 @@ static hn_status read_scaling(const hn_json *rope, const char *word, hn_hparams 
     hp->rope_scaling = known[i].scaling;
     hp->rope_is_stated = known[i].is_stated;
     HN_TRY(read_num(rope, "factor", hp, HN_HP_rope_factor));
-    if (hp->rope_scaling != HN_ROPE_LINEAR && hp->rope_scaling != HN_ROPE_YARN &&
-        hp->rope_scaling != HN_ROPE_LLAMA3)
-        hp->has[HN_HP_rope_factor] = false;
+    hp->has[HN_HP_rope_factor] = /* llama3's is in the divisors */
+        hp->rope_scaling == HN_ROPE_LINEAR || hp->rope_scaling == HN_ROPE_YARN;
     if (hp->rope_scaling == HN_ROPE_YARN) {
+        hp->has[HN_HP_rope_orig_ctx] = hp->rope_orig_ctx > 0;
         HN_TRY(read_num(rope, "extrapolation_factor", hp, HN_HP_yarn_ext_factor));
         HN_TRY(read_num(rope, "attention_factor|attn_factor", hp, HN_HP_yarn_attn_factor));
         HN_TRY(read_num(rope, "beta_fast", hp, HN_HP_yarn_beta_fast));
@@ -374,14 +370,15 @@ static bool is_uniform(const int64_t *values, int64_t n)
 
 static hn_status write_row(const hn_hparams *hp, int i, const char *key, hn_meta *meta)
 {
-    const int64_t *ints = ints_of(hp, i);
+    const void *at = (const char *)hp + rows[i].at;
+    const int64_t *ints = at;
     switch (rows[i].kind) {
-    case KIND_NUM: return hn_meta_set_double(meta, key, HN_META_F32, *num_of((hn_hparams *)(uintptr_t)hp, i));
-    case KIND_FLAG: return hn_meta_set_bool(meta, key, *flag_of((hn_hparams *)(uintptr_t)hp, i));
+    case KIND_NUM: return hn_meta_set_double(meta, key, HN_META_F32, *(const double *)at);
+    case KIND_FLAG: return hn_meta_set_bool(meta, key, *(const bool *)at);
     case KIND_INT: return hn_meta_set_int(meta, key, HN_META_U32, *ints);
     case KIND_LAYERED: break;
     }
-    if (is_uniform(ints, hp->n_layer))
+    if (is_uniform(ints, hp->n_layer) && !hp->is_listed[i])
         return hn_meta_set_int(meta, key, HN_META_U32, *ints);
     return hn_meta_set_ints(meta, key, HN_META_I32, ints, (size_t)hp->n_layer);
 }

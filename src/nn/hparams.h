@@ -43,6 +43,7 @@ typedef struct hn_hparams {
 #undef FLAG
 #undef LAYERED
     bool has[HN_N_HP];
+    bool is_listed[HN_N_HP]; /* LAYERED: stated layer by layer, even if all are equal */
     int64_t n_vocab; /* rows of the embedding */
     bool is_tied;    /* no head of its own; read from GGUF: whether output.weight is missing */
     bool has_pattern;                /* is_sliding is stated */

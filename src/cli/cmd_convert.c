@@ -1,0 +1,46 @@
+/* hone convert: a Hugging Face directory as a GGUF file. */
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "convert/convert.h"
+
+typedef struct convert_args {
+    const char *type, *name;
+    int64_t threads;
+} convert_args;
+
+static const hn_option options[] = {
+    HN_TEXT(convert_args, type, "type", "TYPE", "of the weights; default: as they are"),
+    HN_TEXT(convert_args, name, "name", "TEXT", "general.name; default: the directory's"),
+    HN_INT(convert_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_OPTION_END,
+};
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands, (void)out;
+    const convert_args *args = parsed;
+    hn_convert_options o = { .name = args->name };
+    if (args->type)
+        HN_TRY(hn_recipe_named(args->type, &o.recipe));
+    hn_heap heap;
+    hn_pool *pool;
+    hn_heap_init(&heap, NULL);
+    HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
+    hn_watch watch = { .progress = hn_progress };
+    hn_progress_begin();
+    const hn_status status = hn_convert(&heap, pool, operands[0], operands[1], &o, &watch);
+    hn_progress_end();
+    hn_pool_free(pool);
+    return status;
+}
+
+const hn_command hn_cmd_convert = {
+    .name = "convert",
+    .operands = "DIR OUT.gguf",
+    .summary = "write a Hugging Face model directory as a GGUF file",
+    .options = options,
+    .args_size = sizeof(convert_args),
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run,
+};

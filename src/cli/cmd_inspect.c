@@ -1,0 +1,472 @@
+/* hone inspect: what a model file holds, without reading its weights. */
+#include "base/str.h"
+#include "cli/command.h"
+#include "io/gguf.h"
+#include "io/hf_dir.h"
+#include "models/models.h"
+
+#include <string.h>
+
+typedef struct inspect_args {
+    bool json, tensors, keys;
+} inspect_args;
+
+static const hn_option options[] = {
+    HN_FLAG(inspect_args, json, "json", "for programs"),
+    HN_FLAG(inspect_args, tensors, "tensors", "list every tensor"),
+    HN_FLAG(inspect_args, keys, "keys", "list every key of the metadata"),
+    HN_OPTION_END,
+};
+
+/* What weights are for, in the order in which they are told. */
+enum { EMBEDDING, ATTENTION, FEED_FORWARD, EXPERTS, NORMS, HEAD, REST, N_USES };
+static const char *const use_names[N_USES] = { "embedding", "attention", "feed-forward",
+                                               "experts",   "norms",     "head", "other" };
+
+typedef struct usage {
+    const char *encoding;
+    uint64_t tensors, parameters, bytes;
+} usage;
+
+enum { MAX_ENCODINGS = 64 };
+
+typedef struct model {
+    const char *path, *kind;
+    const hn_arch *arch; /* NULL: not known to hone, or none stated */
+    char arch_name[64];
+    hn_hparams *hp; /* NULL where arch is */
+    const hn_meta *meta; /* NULL of a directory */
+    const hn_weights *weights;
+    int parts;
+    uint64_t parameters, active, bytes;
+    usage by_use[N_USES], by_type[MAX_ENCODINGS];
+    int n_types;
+    uint64_t kv_per_token; /* bytes of f16 keys and values a token, beyond any window */
+} model;
+
+static int use_of(const char *name)
+{
+    static const struct {
+        const char *part;
+        int use;
+    } parts[] = { { "_exps.", EXPERTS },     { "experts", EXPERTS },   { "ffn_gate_inp", EXPERTS },
+                  { "norm", NORMS },         { "token_embd", EMBEDDING }, { "embed", EMBEDDING },
+                  { "position_embd", EMBEDDING }, { "attn", ATTENTION }, { "attention", ATTENTION },
+                  { "ffn", FEED_FORWARD },   { "mlp", FEED_FORWARD },  { "lm_head", HEAD } };
+    if (!strncmp(name, "output.", 7))
+        return HEAD;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i].part))
+            return parts[i].use;
+    return REST;
+}
+
+static void add_usage(usage *to, uint64_t parameters, uint64_t bytes)
+{
+    to->tensors++;
+    to->parameters += parameters;
+    to->bytes += bytes;
+}
+
+static hn_status count_weights(model *m)
+{
+    for (size_t i = 0; i < m->weights->n; i++) {
+        const hn_weight_entry *e = &m->weights->entries[i];
+        uint64_t count = 1;
+        for (int d = 0; d < e->type.rank; d++)
+            count *= (uint64_t)e->type.dim[d];
+        const int use = use_of(e->name);
+        int t = 0;
+        while (t < m->n_types && strcmp(m->by_type[t].encoding, e->encoding) != 0)
+            t++;
+        HN_REQUIRE(t < MAX_ENCODINGS, HN_ERR_FORMAT, "%s: more than %d types", m->path,
+                   MAX_ENCODINGS);
+        if (t == m->n_types)
+            m->by_type[m->n_types++].encoding = e->encoding;
+        add_usage(&m->by_type[t], count, e->bytes);
+        add_usage(&m->by_use[use], count, e->bytes);
+        m->parameters += count;
+        m->bytes += e->bytes;
+        const bool is_routed = use == EXPERTS && !strstr(e->name, "ffn_gate_inp") &&
+                               !strstr(e->name, "gate.weight") && m->hp && m->hp->n_expert > 0;
+        m->active += is_routed ? count / (uint64_t)m->hp->n_expert * (uint64_t)m->hp->n_used
+                               : count;
+    }
+    return HN_OK;
+}
+
+static void measure_kv(model *m)
+{
+    const int64_t own = m->hp->n_layer - m->hp->n_shared_kv;
+    for (int i = 0; i < own; i++)
+        m->kv_per_token += 2 * (uint64_t)m->hp->n_kv_head[i] *
+                           (uint64_t)(hn_layer_head_dim(m->hp, i) + hn_layer_value_dim(m->hp, i));
+}
+
+static void print_bytes(FILE *out, uint64_t bytes)
+{
+    const char *units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    double value = (double)bytes;
+    int i = 0;
+    while (value >= 1024 && i < 4) {
+        value /= 1024;
+        i++;
+    }
+    fprintf(out, i ? "%.2f %s" : "%.0f %s", value, units[i]);
+}
+
+static void print_count(FILE *out, uint64_t n)
+{
+    if (n >= 1000000000)
+        fprintf(out, "%.2f B", (double)n / 1e9);
+    else if (n >= 1000000)
+        fprintf(out, "%.2f M", (double)n / 1e6);
+    else
+        fprintf(out, "%llu", (unsigned long long)n);
+}
+
+static void print_usages(FILE *out, const char *title, const usage *u, int n,
+                         const char *const *names)
+{
+    fprintf(out, "%-13s %8s %15s %12s %8s\n", title, "tensors", "parameters", "bytes", "bits");
+    for (int i = 0; i < n; i++) {
+        if (!u[i].tensors)
+            continue;
+        fprintf(out, "  %-11s %8llu %15llu ", names ? names[i] : u[i].encoding,
+                (unsigned long long)u[i].tensors, (unsigned long long)u[i].parameters);
+        fprintf(out, "%12llu %8.3f\n", (unsigned long long)u[i].bytes,
+                8 * (double)u[i].bytes / (double)u[i].parameters);
+    }
+}
+
+static void print_shape(FILE *out, const hn_hparams *hp)
+{
+    fprintf(out, "shape         %lld layers, width %lld, %lld heads over %lld key heads of %lld, "
+                 "feed-forward %lld\n",
+            (long long)hp->n_layer, (long long)hp->width, (long long)hp->n_head[0],
+            (long long)hp->n_kv_head[0], (long long)hp->head_dim, (long long)hp->ffn[0]);
+    if (hp->n_expert)
+        fprintf(out, "experts       %lld, of which %lld serve a token, feed-forward %lld\n",
+                (long long)hp->n_expert, (long long)hp->n_used, (long long)hp->expert_ffn);
+    fprintf(out, "context       %lld tokens", (long long)hp->n_ctx);
+    if (hp->window)
+        fprintf(out, ", window %lld", (long long)hp->window);
+    fprintf(out, "\nvocabulary    %lld%s\n", (long long)hp->n_vocab,
+            hp->is_tied ? ", the head is the embedding" : "");
+}
+
+static void print_span(FILE *out, const char *label, const hn_meta *meta, const char *key)
+{
+    hn_span text;
+    if (hn_meta_string(meta, key, &text) == HN_OK && text.data)
+        fprintf(out, "%-13s %.*s\n", label, (int)text.bytes, (const char *)text.data);
+}
+
+static void print_text(const model *m, FILE *out)
+{
+    fprintf(out, "%-13s %s", "file", m->path);
+    if (m->parts > 1)
+        fprintf(out, " and its %d parts", m->parts);
+    fprintf(out, "\n%-13s %s\n%-13s %s%s\n", "format", m->kind, "architecture", m->arch_name,
+            m->arch ? "" : " (not supported)");
+    if (m->meta)
+        print_span(out, "name", m->meta, "general.name");
+    if (m->hp)
+        print_shape(out, m->hp);
+    fprintf(out, "%-13s ", "parameters");
+    print_count(out, m->parameters);
+    if (m->active != m->parameters) {
+        fputs(", of which a token uses ", out);
+        print_count(out, m->active);
+    }
+    fprintf(out, "\n%-13s ", "weights");
+    print_bytes(out, m->bytes);
+    if (m->kv_per_token) {
+        fputs("\ncache         ", out);
+        print_bytes(out, m->kv_per_token);
+        fputs(" a token in f16", out);
+    }
+    fputs("\n", out);
+    if (m->meta) {
+        print_span(out, "tokenizer", m->meta, "tokenizer.ggml.model");
+        print_span(out, "splitter", m->meta, "tokenizer.ggml.pre");
+        hn_span text;
+        if (hn_meta_string(m->meta, "tokenizer.chat_template", &text) == HN_OK)
+            fprintf(out, "%-13s %s", "template", text.data ? "" : "none\n");
+        if (text.data)
+            fprintf(out, "%zu bytes\n", text.bytes);
+    }
+    fputs("\n", out);
+    print_usages(out, "use", m->by_use, N_USES, use_names);
+    fputs("\n", out);
+    print_usages(out, "type", m->by_type, m->n_types, NULL);
+}
+
+static void print_tensors(const model *m, FILE *out)
+{
+    fputs("\n", out);
+    for (size_t i = 0; i < m->weights->n; i++) {
+        const hn_weight_entry *e = &m->weights->entries[i];
+        fprintf(out, "%-48s %-8s [", e->name, e->encoding);
+        for (int d = 0; d < e->type.rank; d++)
+            fprintf(out, "%s%lld", d ? "," : "", (long long)e->type.dim[d]);
+        fprintf(out, "] %llu\n", (unsigned long long)e->bytes);
+    }
+}
+
+static void print_value(const hn_meta_value *v, FILE *out)
+{
+    enum { SHOWN = 8, WIDTH = 60 };
+    size_t cursor = 0;
+    for (uint64_t i = 0; i < v->n && i < SHOWN; i++) {
+        fputs(i ? ", " : "", out);
+        if (v->type == HN_META_STRING) {
+            const hn_span s = hn_meta_next_string(v, &cursor);
+            fputc('"', out);
+            for (size_t k = 0; k < s.bytes && k < WIDTH; k++) {
+                const unsigned char c = ((const unsigned char *)s.data)[k];
+                if (c < 32 || c == 127)
+                    fprintf(out, "\\x%02x", c);
+                else
+                    fputc(c, out);
+            }
+            fputs(s.bytes > WIDTH ? "...\"" : "\"", out);
+        } else if (v->type == HN_META_F32 || v->type == HN_META_F64) {
+            fprintf(out, "%.9g", hn_meta_item_double(v, i));
+        } else if (v->type == HN_META_BOOL) {
+            fputs(v->data[i] ? "true" : "false", out);
+        } else {
+            fprintf(out, "%lld", (long long)hn_meta_item_int(v, i));
+        }
+    }
+    if (v->n > SHOWN)
+        fputs(", ...", out);
+}
+
+static void print_keys(const hn_meta *meta, FILE *out)
+{
+    fputs("\n", out);
+    for (size_t i = 0; i < meta->n; i++) {
+        const hn_meta_value *v = &meta->values[i];
+        fprintf(out, "%-44s %s", v->key, hn_meta_type_name(v->type));
+        if (v->is_array)
+            fprintf(out, "[%llu]", (unsigned long long)v->n);
+        fputs(" ", out);
+        print_value(v, out);
+        fputs("\n", out);
+    }
+}
+
+static void json_usages(hn_json_writer *json, const char *key, const usage *u, int n,
+                        const char *const *names)
+{
+    hn_json_key(json, key);
+    hn_json_begin_object(json);
+    for (int i = 0; i < n; i++) {
+        if (!u[i].tensors)
+            continue;
+        hn_json_key(json, names ? names[i] : u[i].encoding);
+        hn_json_begin_object(json);
+        hn_json_key(json, "tensors");
+        hn_json_add_int(json, (int64_t)u[i].tensors);
+        hn_json_key(json, "parameters");
+        hn_json_add_int(json, (int64_t)u[i].parameters);
+        hn_json_key(json, "bytes");
+        hn_json_add_int(json, (int64_t)u[i].bytes);
+        hn_json_end_object(json);
+    }
+    hn_json_end_object(json);
+}
+
+static void json_int(hn_json_writer *json, const char *key, int64_t value)
+{
+    hn_json_key(json, key);
+    hn_json_add_int(json, value);
+}
+
+static void json_text(hn_json_writer *json, const char *name, const hn_meta *meta,
+                      const char *key)
+{
+    char *text = NULL;
+    hn_json_key(json, name);
+    if (meta && hn_meta_text(meta, key, &text) == HN_OK && text)
+        hn_json_add_string(json, text);
+    else
+        hn_json_add_null(json);
+    if (text)
+        hn_free(meta->heap, text);
+}
+
+static void json_shape(hn_json_writer *json, const hn_hparams *hp)
+{
+    hn_json_key(json, "shape");
+    hn_json_begin_object(json);
+    json_int(json, "layers", hp->n_layer);
+    json_int(json, "width", hp->width);
+    json_int(json, "heads", hp->n_head[0]);
+    json_int(json, "kv_heads", hp->n_kv_head[0]);
+    json_int(json, "head_dim", hp->head_dim);
+    json_int(json, "ffn", hp->ffn[0]);
+    json_int(json, "experts", hp->n_expert);
+    json_int(json, "experts_used", hp->n_used);
+    json_int(json, "context", hp->n_ctx);
+    json_int(json, "vocabulary", hp->n_vocab);
+    hn_json_key(json, "tied");
+    hn_json_add_bool(json, hp->is_tied);
+    hn_json_end_object(json);
+}
+
+static void json_tensors(hn_json_writer *json, const hn_weights *weights)
+{
+    hn_json_key(json, "tensors");
+    hn_json_begin_array(json);
+    for (size_t i = 0; i < weights->n; i++) {
+        const hn_weight_entry *e = &weights->entries[i];
+        hn_json_begin_object(json);
+        hn_json_key(json, "name");
+        hn_json_add_string(json, e->name);
+        hn_json_key(json, "type");
+        hn_json_add_string(json, e->encoding);
+        hn_json_key(json, "shape");
+        hn_json_begin_array(json);
+        for (int d = 0; d < e->type.rank; d++)
+            hn_json_add_int(json, e->type.dim[d]);
+        hn_json_end_array(json);
+        json_int(json, "bytes", (int64_t)e->bytes);
+        hn_json_end_object(json);
+    }
+    hn_json_end_array(json);
+}
+
+static hn_status print_json(const model *m, bool tensors, hn_heap *heap, FILE *out)
+{
+    hn_str text = hn_str_on(heap);
+    hn_json_writer json = hn_json_write_to(&text);
+    hn_json_begin_object(&json);
+    hn_json_key(&json, "file");
+    hn_json_add_string(&json, m->path);
+    hn_json_key(&json, "format");
+    hn_json_add_string(&json, m->kind);
+    hn_json_key(&json, "architecture");
+    hn_json_add_string(&json, m->arch_name);
+    hn_json_key(&json, "supported");
+    hn_json_add_bool(&json, m->arch != NULL);
+    json_text(&json, "name", m->meta, "general.name");
+    json_int(&json, "parts", m->parts);
+    json_int(&json, "parameters", (int64_t)m->parameters);
+    json_int(&json, "active_parameters", (int64_t)m->active);
+    json_int(&json, "weight_bytes", (int64_t)m->bytes);
+    json_int(&json, "kv_bytes_per_token", (int64_t)m->kv_per_token);
+    if (m->hp)
+        json_shape(&json, m->hp);
+    json_text(&json, "tokenizer", m->meta, "tokenizer.ggml.model");
+    json_text(&json, "splitter", m->meta, "tokenizer.ggml.pre");
+    json_text(&json, "chat_template", m->meta, "tokenizer.chat_template");
+    json_usages(&json, "by_use", m->by_use, N_USES, use_names);
+    json_usages(&json, "by_type", m->by_type, m->n_types, NULL);
+    if (tensors)
+        json_tensors(&json, m->weights);
+    hn_json_end_object(&json);
+    const hn_status status = hn_str_status(&text);
+    if (status == HN_OK)
+        fprintf(out, "%s\n", text.text);
+    hn_str_free(&text);
+    return status;
+}
+
+static hn_status print(model *m, const inspect_args *args, hn_heap *heap, FILE *out)
+{
+    HN_TRY(count_weights(m));
+    if (m->hp)
+        measure_kv(m);
+    if (args->json)
+        return print_json(m, args->tensors, heap, out);
+    print_text(m, out);
+    if (args->keys && m->meta)
+        print_keys(m->meta, out);
+    if (args->tensors)
+        print_tensors(m, out);
+    return HN_OK;
+}
+
+static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap, FILE *out)
+{
+    hn_gguf *file;
+    hn_span name;
+    HN_TRY(hn_gguf_open(heap, m->path, &file));
+    m->meta = hn_gguf_meta(file);
+    m->weights = hn_gguf_weights(file);
+    m->parts = hn_gguf_parts(file);
+    m->kind = hn_gguf_version(file) == 2 ? "GGUF 2" : "GGUF 3";
+    hn_status status = hn_meta_string(m->meta, "general.architecture", &name);
+    if (status == HN_OK && name.data)
+        memcpy(m->arch_name, name.data,
+               name.bytes < sizeof m->arch_name ? name.bytes : sizeof m->arch_name - 1);
+    /* What hone cannot run can still be looked at. */
+    if (status == HN_OK && hn_arch_named(m->arch_name, &m->arch) == HN_OK) {
+        m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
+        status = m->hp ? hn_arch_read_meta(m->arch, m->meta, m->weights, m->hp) : HN_ERR_MEMORY;
+        if (status == HN_ERR_FORMAT && !m->weights->n) { /* a vocabulary alone has no shape */
+            hn_free(heap, m->hp);
+            m->hp = NULL;
+            status = HN_OK;
+        }
+    }
+    if (status == HN_OK)
+        status = print(m, args, heap, out);
+    hn_gguf_close(file);
+    return status;
+}
+
+static hn_status inspect_dir(model *m, const inspect_args *args, hn_heap *heap, FILE *out)
+{
+    hn_hf_dir *dir;
+    HN_TRY(hn_hf_dir_open(heap, m->path, HN_HF_WEIGHTS, &dir));
+    const hn_json *config = hn_json_root(dir->config);
+    m->kind = "safetensors";
+    m->weights = &dir->weights;
+    m->parts = dir->n_parts;
+    const hn_json *class = hn_json_at(hn_json_get(config, "architectures"), 0);
+    const char *text = "";
+    hn_status status = HN_OK;
+    if (class)
+        status = hn_json_want_string(class, "architectures", &text);
+    snprintf(m->arch_name, sizeof m->arch_name, "%s", text);
+    if (status == HN_OK && hn_arch_of_config(config, &m->arch) == HN_OK) {
+        m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
+        status = m->hp ? hn_arch_read_config(m->arch, config, m->hp) : HN_ERR_MEMORY;
+        snprintf(m->arch_name, sizeof m->arch_name, "%s", m->arch->name);
+    }
+    if (status == HN_OK)
+        status = print(m, args, heap, out);
+    hn_hf_dir_close(dir);
+    return status;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands;
+    const inspect_args *args = parsed;
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    model *m = hn_alloc(&heap, HN_TAG_FILE, sizeof *m);
+    if (!m)
+        return HN_ERR_MEMORY;
+    m->path = operands[0];
+    const hn_status status = hn_is_dir(operands[0]) ? inspect_dir(m, args, &heap, out)
+                                                    : inspect_gguf(m, args, &heap, out);
+    hn_free(&heap, m->hp);
+    hn_free(&heap, m);
+    return status;
+}
+
+const hn_command hn_cmd_inspect = {
+    .name = "inspect",
+    .operands = "MODEL",
+    .summary = "what a model file or directory holds",
+    .options = options,
+    .args_size = sizeof(inspect_args),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,65 @@
+/* hone quantize: a GGUF file with its weights in fewer bits. */
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "convert/quantize.h"
+
+typedef struct quantize_args {
+    const char *imatrix;
+    hn_list keep;
+    int64_t threads;
+    bool requantize;
+} quantize_args;
+
+static const hn_option options[] = {
+    HN_TEXT(quantize_args, imatrix, "imatrix", "FILE", "weigh errors by the activations there"),
+    HN_LIST(quantize_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
+    HN_FLAG(quantize_args, requantize, "requantize", "allow weights that were quantised before"),
+    HN_INT(quantize_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_OPTION_END,
+};
+
+static hn_status quantize(const quantize_args *args, char **operands, hn_heap *heap,
+                          hn_importance *importance)
+{
+    hn_keep keep[HN_MAX_LIST];
+    hn_pool *pool;
+    hn_quantize_options o = { .importance = importance, .keep = keep, .n_keep = args->keep.n,
+                              .may_requantize = args->requantize };
+    HN_TRY(hn_recipe_named(operands[2], &o.recipe));
+    for (int i = 0; i < args->keep.n; i++)
+        HN_TRY(hn_keep_parse(args->keep.at[i], &keep[i]));
+    HN_TRY(hn_pool_new(heap, (int)args->threads, &pool));
+    hn_watch watch = { .progress = hn_progress };
+    hn_progress_begin();
+    const hn_status status = hn_quantize(heap, pool, operands[0], operands[1], &o, &watch);
+    hn_progress_end();
+    hn_pool_free(pool);
+    return status;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands, (void)out;
+    const quantize_args *args = parsed;
+    hn_heap heap;
+    hn_importance *importance = NULL;
+    hn_heap_init(&heap, NULL);
+    if (args->imatrix)
+        HN_TRY(hn_importance_open(&heap, args->imatrix, &importance));
+    const hn_status status = quantize(args, operands, &heap, importance);
+    hn_importance_close(importance);
+    return status;
+}
+
+const hn_command hn_cmd_quantize = {
+    .name = "quantize",
+    .operands = "IN.gguf OUT.gguf TYPE",
+    .summary = "encode a model's weights in fewer bits",
+    .details = "TYPE: f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q2_k_s q3_k_s q3_k_m q3_k_l "
+               "q4_k_s\n  q4_k_m q5_k_s q5_k_m q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4\n",
+    .options = options,
+    .args_size = sizeof(quantize_args),
+    .min_operands = 3,
+    .max_operands = 3,
+    .run = run,
+};

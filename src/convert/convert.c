@@ -1,0 +1,257 @@
+#include "convert/convert.h"
+
+#include "convert/general_keys.h"
+#include "convert/pad_vocab.h"
+#include "convert/source.h"
+#include "convert/tokenizer_keys.h"
+#include "models/models.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct conversion {
+    hn_heap *heap;
+    hn_pool *pool;
+    const hn_convert_options *options;
+    hn_watch *watch;
+    hn_hf_dir *dir;
+    const hn_arch *arch;
+    const char *prefix;
+    hn_hparams *hp;
+    hn_arch_tensor *wanted;
+    size_t n;
+    bool *is_there;
+    hn_source *sources;       /* of those that are there */
+    hn_weight_entry *entries; /* what the file will hold: n_there of them */
+    size_t *source_of;
+    size_t n_there;
+    hn_meta meta;
+} conversion;
+
+static hn_status find_prefix(conversion *c)
+{
+    const hn_weight_spec *first = c->arch->weights; /* every table begins with the embedding */
+    for (int i = 0; c->arch->prefixes[i]; i++) {
+        char name[HN_TENSOR_NAME];
+        hn_arch_hf_name(c->arch, c->arch->prefixes[i], first, 0, 0, name);
+        if (hn_weights_find(&c->dir->weights, name)) {
+            c->prefix = c->arch->prefixes[i];
+            return HN_OK;
+        }
+    }
+    return hn_fail(HN_ERR_FORMAT, "%s: tensor %s%s is missing", c->dir->path,
+                   c->arch->prefixes[0], first->hf + 1);
+}
+
+static bool is_taken(const conversion *c, size_t i)
+{
+    for (size_t k = i; k > 0 && c->wanted[k - 1].layer == c->wanted[i].layer; k--)
+        if (c->is_there[k - 1] && !strcmp(c->wanted[k - 1].gguf, c->wanted[i].gguf))
+            return true;
+    return false;
+}
+
+/* Of rows with the same GGUF name the first whose source is there serves; none may be left
+ * without, save what is optional. */
+static hn_status find_sources(conversion *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const hn_arch_tensor *want = &c->wanted[i];
+        if (is_taken(c, i))
+            continue;
+        HN_TRY(hn_source_open(c->heap, c->arch, c->prefix, c->hp, want, &c->dir->weights,
+                              &c->sources[i], &c->is_there[i]));
+        bool has_other = false;
+        for (size_t k = i + 1; k < c->n && c->wanted[k].layer == want->layer; k++)
+            has_other = has_other || !strcmp(c->wanted[k].gguf, want->gguf);
+        if (c->is_there[i] || has_other || !hn_arch_needs(want, c->hp))
+            continue;
+        char name[HN_TENSOR_NAME] = "";
+        hn_arch_hf_name(c->arch, c->prefix, want->spec, want->layer, 0, name);
+        return hn_fail(HN_ERR_FORMAT, "%s: tensor %s is missing", c->dir->path, name);
+    }
+    return HN_OK;
+}
+
+static bool is_known_as_needless(const conversion *c, const char *name)
+{
+    for (int i = 0; c->arch->ignored[i]; i++)
+        if (hn_pattern_matches(c->arch->ignored[i], name))
+            return true;
+    char head[HN_TENSOR_NAME];
+    snprintf(head, sizeof head, "%slm_head.weight", c->prefix);
+    return c->hp->is_tied && (!strcmp(name, "lm_head.weight") || !strcmp(name, head));
+}
+
+/* Layers beyond the last are for predicting several tokens: known, and left out. */
+static bool is_beyond(const conversion *c, const char *name)
+{
+    char start[HN_TENSOR_NAME];
+    snprintf(start, sizeof start, "%s%s", c->prefix, c->arch->layers);
+    const size_t n = strlen(start);
+    int layer;
+    return !strncmp(name, start, n) && sscanf(name + n, "%d.", &layer) == 1 &&
+           layer >= c->hp->n_layer;
+}
+
+static hn_status check_all_used(const conversion *c)
+{
+    const hn_weights *all = &c->dir->weights;
+    bool *is_used = hn_alloc_array(c->heap, HN_TAG_FILE, all->n, sizeof *is_used);
+    if (!is_used)
+        return HN_ERR_MEMORY;
+    for (size_t i = 0; i < c->n; i++)
+        for (int p = 0; c->is_there[i] && p < c->sources[i].n_parts; p++)
+            is_used[c->sources[i].parts[p] - all->entries] = true;
+    const char *unused = NULL;
+    for (size_t i = 0; i < all->n && !unused; i++)
+        if (!is_used[i] && !is_known_as_needless(c, all->entries[i].name) &&
+            !is_beyond(c, all->entries[i].name))
+            unused = all->entries[i].name;
+    hn_free(c->heap, is_used);
+    HN_REQUIRE(!unused, HN_ERR_UNSUPPORTED, "%s: tensor %s: %s has no place for it",
+               c->dir->path, unused, c->arch->name);
+    return HN_OK;
+}
+
+/* The type of most weights: that of the embedding. */
+static hn_status choose_recipe(const conversion *c, const hn_recipe **out)
+{
+    if (c->options->recipe) {
+        *out = c->options->recipe;
+        return HN_OK;
+    }
+    return hn_recipe_named(hn_dtype_name(hn_source_dtype(&c->sources[0])), out);
+}
+
+static hn_dtype choose_type(const conversion *c, const hn_recipe *recipe, size_t i,
+                            const hn_type *shape)
+{
+    const hn_arch_tensor *want = &c->wanted[i];
+    if (hn_source_dtype(&c->sources[i]) == HN_TYPE_mxfp4)
+        return HN_TYPE_mxfp4; /* as it is: nothing is lost */
+    if (want->spec->how & HN_W_F32)
+        return HN_F32;
+    const hn_recipe_model model = { .hp = c->hp, .has_output = !c->hp->is_tied };
+    if (hn_is_block(hn_recipe_dtype(recipe)))
+        return hn_recipe_choose(recipe, &model, want->gguf, shape, HN_F32);
+    const bool is_matrix = shape->rank >= 2 && hn_pattern_matches("*.weight", want->gguf) &&
+                           !hn_pattern_matches("*_norm.weight", want->gguf);
+    return is_matrix ? hn_recipe_dtype(recipe) : HN_F32;
+}
+
+static hn_status plan_entries(conversion *c, const hn_recipe *recipe)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        if (!c->is_there[i])
+            continue;
+        hn_type shape;
+        HN_TRY(hn_type_make(&shape, HN_F32, c->wanted[i].rank, c->wanted[i].dim));
+        hn_weight_entry *e = &c->entries[c->n_there];
+        e->name = c->wanted[i].gguf;
+        HN_TRY(hn_type_make(&e->type, choose_type(c, recipe, i, &shape), shape.rank, shape.dim));
+        c->source_of[c->n_there++] = i;
+        c->watch->total_bytes += hn_type_bytes(&e->type);
+    }
+    return HN_OK;
+}
+
+static hn_status write_keys(conversion *c, const hn_recipe *recipe)
+{
+    char label[32];
+    hn_size_label(c->wanted, c->is_there, c->n, c->hp->n_expert, label);
+    HN_TRY(hn_arch_write_meta(c->arch, c->hp, &c->meta));
+    HN_TRY(hn_general_keys(c->dir, c->options->name, label, hn_recipe_file_type(recipe),
+                           &c->meta));
+    HN_TRY(hn_tokenizer_keys(c->dir, &c->meta));
+    return hn_pad_vocab(&c->meta, c->hp->n_vocab);
+}
+
+typedef struct row_source {
+    const hn_source *source;
+    hn_dtype dtype; /* of the result */
+} row_source;
+
+static const uint8_t *take_row(const void *context, int64_t row, float *out, uint8_t *bytes)
+{
+    const row_source *from = context;
+    if (hn_source_dtype(from->source) == HN_TYPE_mxfp4) {
+        hn_source_mxfp4(from->source, row, bytes);
+        return bytes;
+    }
+    if (hn_source_dtype(from->source) == from->dtype) {
+        const uint8_t *ready = hn_source_bytes(from->source, row);
+        if (ready)
+            return ready;
+    }
+    hn_source_row(from->source, row, out);
+    return NULL;
+}
+
+static hn_status write_tensors(conversion *c, hn_weights_writer *writer)
+{
+    for (size_t t = 0; t < c->n_there; t++) {
+        const hn_source *source = &c->sources[c->source_of[t]];
+        const row_source from = { source, c->entries[t].type.dtype };
+        const hn_row_job job = {
+            .name = c->entries[t].name, .dtype = from.dtype, .rows = source->rows,
+            .row_elements = source->row_elements, .row = take_row, .context = &from,
+        };
+        HN_TRY(hn_encode_rows(&job, c->heap, c->pool, writer, t, c->watch));
+    }
+    return HN_OK;
+}
+
+static hn_status allocate(conversion *c)
+{
+    c->is_there = hn_alloc_array(c->heap, HN_TAG_FILE, c->n, sizeof *c->is_there);
+    c->sources = hn_alloc_array(c->heap, HN_TAG_FILE, c->n, sizeof *c->sources);
+    c->entries = hn_alloc_array(c->heap, HN_TAG_FILE, c->n, sizeof *c->entries);
+    c->source_of = hn_alloc_array(c->heap, HN_TAG_FILE, c->n, sizeof *c->source_of);
+    return c->is_there && c->sources && c->entries && c->source_of ? HN_OK : HN_ERR_MEMORY;
+}
+
+static hn_status convert(conversion *c, const char *dir, const char *out)
+{
+    const hn_recipe *recipe;
+    hn_weights_writer *writer;
+    HN_TRY(hn_hf_dir_open(c->heap, dir, HN_HF_TEXT | HN_HF_WEIGHTS, &c->dir));
+    const hn_json *config = hn_json_root(c->dir->config);
+    HN_TRY(hn_arch_of_config(config, &c->arch));
+    HN_TRY(hn_arch_read_config(c->arch, config, c->hp));
+    HN_TRY(find_prefix(c));
+    HN_TRY(hn_arch_tensors(c->arch, c->hp, c->heap, &c->wanted, &c->n));
+    HN_TRY(allocate(c));
+    HN_TRY(find_sources(c));
+    HN_TRY(check_all_used(c));
+    HN_TRY(choose_recipe(c, &recipe));
+    HN_TRY(plan_entries(c, recipe));
+    HN_TRY(write_keys(c, recipe));
+    HN_TRY(hn_gguf_create(c->heap, out, &c->meta, c->entries, c->n_there, &writer));
+    const hn_status status = write_tensors(c, writer);
+    if (status == HN_OK)
+        return hn_weights_writer_finish(writer);
+    hn_weights_writer_abandon(writer);
+    return status;
+}
+
+hn_status hn_convert(hn_heap *heap, hn_pool *pool, const char *dir, const char *out,
+                     const hn_convert_options *options, hn_watch *watch)
+{
+    conversion c = { .heap = heap, .pool = pool, .options = options, .watch = watch,
+                     .meta = hn_meta_on(heap, out) };
+    c.hp = hn_alloc(heap, HN_TAG_FILE, sizeof *c.hp);
+    const hn_status status = c.hp ? convert(&c, dir, out) : HN_ERR_MEMORY;
+    for (size_t i = 0; c.sources && i < c.n; i++)
+        if (c.is_there[i])
+            hn_source_close(&c.sources[i]);
+    hn_free(heap, c.sources);
+    hn_free(heap, c.is_there);
+    hn_free(heap, c.entries);
+    hn_free(heap, c.source_of);
+    hn_free(heap, c.wanted);
+    hn_free(heap, c.hp);
+    hn_meta_free(&c.meta);
+    hn_hf_dir_close(c.dir);
+    return status;
+}

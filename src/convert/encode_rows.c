@@ -1,0 +1,144 @@
+#include "convert/encode_rows.h"
+
+#include "base/bytes.h"
+#include "base/half.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { BATCH_BYTES = 8 << 20 };
+
+typedef struct batch {
+    const hn_row_job *job;
+    int64_t first;
+    size_t row_bytes;
+    uint8_t *bytes;
+    float *scratch;           /* a row a thread */
+    _Atomic int64_t bad_row;  /* the first that cannot be encoded, or INT64_MAX */
+} batch;
+
+hn_status hn_watch_tell(hn_watch *watch, uint64_t more_bytes, const char *what)
+{
+    watch->done_bytes += more_bytes;
+    const double done =
+        watch->total_bytes ? (double)watch->done_bytes / (double)watch->total_bytes : 1;
+    if (watch->progress && !watch->progress(watch->context, done, what))
+        return hn_fail(HN_ERR_CANCELLED, "%s: interrupted", what);
+    return HN_OK;
+}
+
+/* The first element that a scalar type cannot hold, or n: what is not finite, and what f16 would
+ * make infinite. */
+static int64_t find_bad(const hn_row_job *job, const float *x)
+{
+    const float largest = job->dtype == HN_F16 ? 65519.0f : 3.4028235e38f;
+    int64_t i = 0;
+    while (i < job->row_elements && x[i] >= -largest && x[i] <= largest)
+        i++;
+    return i;
+}
+
+static bool encode(const hn_row_job *job, const float *x, const float *importance, uint8_t *out)
+{
+    const int64_t n = job->row_elements;
+    if (!hn_is_block(job->dtype) && find_bad(job, x) < n)
+        return false;
+    switch (job->dtype) {
+    case HN_F32:
+        for (int64_t i = 0; i < n; i++)
+            hn_store_32(out + 4 * i, hn_f32_bits(x[i]));
+        return true;
+    case HN_F16:
+        for (int64_t i = 0; i < n; i++)
+            hn_store_16(out + 2 * i, hn_f32_to_f16(x[i]));
+        return true;
+    case HN_BF16:
+        for (int64_t i = 0; i < n; i++)
+            hn_store_16(out + 2 * i, hn_f32_to_bf16(x[i]));
+        return true;
+    default:
+        return hn_format_encode(hn_dtype_format(job->dtype), x, n, out, importance) == HN_OK;
+    }
+}
+
+static const float *importance_of(const hn_row_job *job, int64_t row)
+{
+    return job->importance
+               ? job->importance + row / job->rows_per_importance * job->row_elements
+               : NULL;
+}
+
+static void encode_some(void *context, int64_t begin, int64_t end, int thread)
+{
+    batch *b = context;
+    const hn_row_job *job = b->job;
+    float *x = b->scratch + (size_t)thread * (size_t)job->row_elements;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t row = b->first + i;
+        uint8_t *out = b->bytes + (size_t)i * b->row_bytes;
+        const uint8_t *ready = job->row(job->context, row, x, out);
+        if (ready && ready != out)
+            memcpy(out, ready, b->row_bytes);
+        if (ready || encode(job, x, importance_of(job, row), out))
+            continue;
+        int64_t worst = b->bad_row;
+        while (row < worst && !atomic_compare_exchange_weak(&b->bad_row, &worst, row))
+            continue;
+    }
+}
+
+/* Encodes it again, on this thread, for the words. */
+static hn_status explain(batch *b)
+{
+    const hn_row_job *job = b->job;
+    const int64_t row = b->bad_row;
+    job->row(job->context, row, b->scratch, b->bytes);
+    if (!hn_is_block(job->dtype)) {
+        const int64_t bad = find_bad(job, b->scratch);
+        return hn_fail(HN_ERR_NUMERIC, "tensor %s, row %lld, element %lld: %s cannot hold %g",
+                       job->name, (long long)row, (long long)bad, hn_dtype_name(job->dtype),
+                       (double)b->scratch[bad]);
+    }
+    const hn_status status =
+        hn_format_encode(hn_dtype_format(job->dtype), b->scratch, job->row_elements, b->bytes,
+                         importance_of(job, row));
+    return hn_fail_within(status, "tensor %s, row %lld: ", job->name, (long long)row);
+}
+
+static hn_status run_batches(batch *b, int64_t batch_rows, hn_pool *pool,
+                             hn_weights_writer *writer, size_t tensor, hn_watch *watch)
+{
+    const hn_row_job *job = b->job;
+    for (b->first = 0; b->first < job->rows; b->first += batch_rows) {
+        const int64_t left = job->rows - b->first, n = left < batch_rows ? left : batch_rows;
+        b->bad_row = INT64_MAX;
+        hn_pool_run(pool, n, 1 + 16384 / (job->row_elements + 1), encode_some, b);
+        if (b->bad_row != INT64_MAX)
+            return explain(b);
+        const size_t bytes = (size_t)n * b->row_bytes;
+        HN_TRY(hn_weights_writer_put(writer, tensor, (uint64_t)b->first * b->row_bytes, b->bytes,
+                                     bytes));
+        HN_TRY(hn_watch_tell(watch, bytes, job->name));
+    }
+    return HN_OK;
+}
+
+hn_status hn_encode_rows(const hn_row_job *job, hn_heap *heap, hn_pool *pool,
+                         hn_weights_writer *writer, size_t tensor, hn_watch *watch)
+{
+    batch b = { .job = job };
+    b.row_bytes = (size_t)(job->row_elements / hn_dtype_block(job->dtype)) *
+                  hn_dtype_bytes(job->dtype);
+    int64_t batch_rows = BATCH_BYTES / (int64_t)b.row_bytes;
+    batch_rows = batch_rows < 1 ? 1 : batch_rows > job->rows ? job->rows : batch_rows;
+    b.bytes = hn_alloc_array(heap, HN_TAG_FILE, (size_t)batch_rows, b.row_bytes);
+    b.scratch = hn_alloc_array(heap, HN_TAG_FILE,
+                               (size_t)hn_pool_threads(pool) * (size_t)job->row_elements,
+                               sizeof *b.scratch);
+    const hn_status status = b.bytes && b.scratch
+                                 ? run_batches(&b, batch_rows, pool, writer, tensor, watch)
+                                 : HN_ERR_MEMORY;
+    hn_free(heap, b.bytes);
+    hn_free(heap, b.scratch);
+    return status;
+}

@@ -1,0 +1,266 @@
+#include "convert/random_model.h"
+
+#include "base/bytes.h"
+#include "base/half.h"
+#include "base/rng.h"
+#include "convert/byte_tokenizer.h"
+#include "models/models.h"
+#include "nn/rope_constants.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 4 << 20 };
+
+/* Sixteen random bits a weight would do; what is cheap is 64 at a time, a function of where they
+ * lie: a counter stirred by Stafford's variant 13 of the MurmurHash finalizer. */
+static uint64_t stir(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static void fill_random(uint64_t key, uint64_t at, uint8_t *out, size_t bytes)
+{
+    size_t i = 0;
+    for (; i + 8 <= bytes; i += 8)
+        hn_store_64(out + i, stir(key + (at + i) / 8 * UINT64_C(0x9e3779b97f4a7c15)));
+    if (i < bytes) {
+        uint8_t last[8];
+        hn_store_64(last, stir(key + (at + i) / 8 * UINT64_C(0x9e3779b97f4a7c15)));
+        memcpy(out + i, last, bytes - i);
+    }
+}
+
+/* What a tensor's values are like: uniform about `center`. */
+typedef struct spread {
+    float center, half_width;
+} spread;
+
+/* Gains near one, biases near zero, matrices that keep the size of what they multiply. */
+static spread spread_of(const hn_arch_tensor *t)
+{
+    static const char *const gains[] = { "*_norm.weight", "*_norm_?.weight", "*norm*.weight",
+                                         "*.layer_output_scale.weight", "*.scale",
+                                         "*altup_correct_scale.weight" };
+    for (size_t i = 0; i < sizeof gains / sizeof *gains; i++)
+        if (hn_pattern_matches(gains[i], t->gguf))
+            return (spread){ 1.0f, 0.1f };
+    const double inputs = (double)t->dim[t->rank - 1];
+    const double deviation = t->rank == 1 ? 0.02 : 1 / sqrt(inputs);
+    return (spread){ 0.0f, (float)(sqrt(3.0) * deviation) };
+}
+
+typedef struct work {
+    const hn_arch_tensor *tensor;
+    const hn_hparams *hp;
+    hn_dtype dtype;
+    spread spread;
+    uint64_t key, bytes, piece_bytes;
+    hn_weights_writer *writer;
+    size_t index;
+    uint8_t *buffers; /* one a thread */
+    int64_t first;
+    _Atomic bool has_failed;
+} work;
+
+static void shape_floats(const work *w, uint8_t *bytes, size_t n)
+{
+    const float step = w->spread.half_width * 0x1p-31f;
+    for (size_t i = 0; i < n; i += 4) {
+        const float x = w->spread.center + (float)(int32_t)hn_load_32(bytes + i) * step;
+        hn_store_32(bytes + i, hn_f32_bits(x));
+    }
+}
+
+static void shape_halves(const work *w, uint8_t *bytes, size_t n)
+{
+    const float step = w->spread.half_width * 0x1p-15f;
+    for (size_t i = 0; i < n; i += 2) {
+        const float x = w->spread.center + (float)(int16_t)hn_load_16(bytes + i) * step;
+        hn_store_16(bytes + i, w->dtype == HN_F16 ? hn_f32_to_f16(x) : hn_f32_to_bf16(x));
+    }
+}
+
+static void make_piece(const work *w, int64_t piece, uint8_t *out, size_t *bytes)
+{
+    const uint64_t at = (uint64_t)piece * w->piece_bytes;
+    *bytes = (size_t)(w->bytes - at < w->piece_bytes ? w->bytes - at : w->piece_bytes);
+    fill_random(w->key, at, out, *bytes);
+    if (w->dtype == HN_F32) {
+        shape_floats(w, out, *bytes);
+    } else if (!hn_is_block(w->dtype)) {
+        shape_halves(w, out, *bytes);
+    } else {
+        const hn_format *format = hn_dtype_format(w->dtype);
+        const int64_t n = (int64_t)*bytes / format->block_bytes * format->block_elements;
+        format->temper(out, n, w->spread.half_width / 1.7320508f);
+    }
+}
+
+static void write_pieces(void *context, int64_t begin, int64_t end, int thread)
+{
+    work *w = context;
+    uint8_t *buffer = w->buffers + (size_t)thread * PIECE_BYTES;
+    for (int64_t i = begin; i < end && !w->has_failed; i++) {
+        const int64_t piece = w->first + i;
+        size_t bytes;
+        make_piece(w, piece, buffer, &bytes);
+        if (hn_weights_writer_put(w->writer, w->index, (uint64_t)piece * w->piece_bytes, buffer,
+                                  bytes) != HN_OK)
+            w->has_failed = true;
+    }
+}
+
+/* The words belong to the thread that failed; trying again here brings them to this one. */
+static hn_status explain(work *w)
+{
+    uint8_t byte = 0;
+    HN_TRY(hn_weights_writer_put(w->writer, w->index, 0, &byte, 1));
+    return hn_fail(HN_ERR_IO, "tensor %s: writing failed", w->tensor->gguf);
+}
+
+static hn_status write_constant(const work *w, hn_heap *heap)
+{
+    const int64_t n = w->tensor->dim[0];
+    double *values = hn_alloc_array(heap, HN_TAG_FILE, (size_t)n, sizeof *values);
+    hn_status status =
+        values ? hn_rope_constant(w->hp, w->tensor->gguf, n, values) : HN_ERR_MEMORY;
+    for (int64_t i = 0; i < n && status == HN_OK; i++) {
+        uint8_t bytes[4];
+        hn_store_32(bytes, hn_f32_bits((float)values[i]));
+        status = hn_weights_writer_put(w->writer, w->index, (uint64_t)i * 4, bytes, 4);
+    }
+    hn_free(heap, values);
+    return status;
+}
+
+static hn_status write_tensor(work *w, hn_heap *heap, hn_pool *pool, hn_watch *watch)
+{
+    if (w->tensor->spec->how & HN_W_CONSTANT) {
+        HN_TRY(write_constant(w, heap));
+        return hn_watch_tell(watch, w->bytes, w->tensor->gguf);
+    }
+    const uint64_t unit = hn_dtype_bytes(w->dtype) * 8; /* whole blocks, whole words */
+    w->piece_bytes = PIECE_BYTES / unit * unit;
+    const int64_t pieces = (int64_t)((w->bytes + w->piece_bytes - 1) / w->piece_bytes);
+    const int64_t at_once = 8 * hn_pool_threads(pool);
+    for (w->first = 0; w->first < pieces; w->first += at_once) {
+        const int64_t n = pieces - w->first < at_once ? pieces - w->first : at_once;
+        hn_pool_run(pool, n, 1, write_pieces, w);
+        if (w->has_failed)
+            return explain(w);
+        const uint64_t done = (uint64_t)(w->first + n) * w->piece_bytes;
+        const uint64_t before = (uint64_t)w->first * w->piece_bytes;
+        HN_TRY(hn_watch_tell(watch, (done < w->bytes ? done : w->bytes) - before,
+                             w->tensor->gguf));
+    }
+    return HN_OK;
+}
+
+typedef struct plan {
+    hn_arch_tensor *tensors;
+    size_t n;
+    hn_weight_entry *entries;
+    size_t *tensor_of;
+    size_t n_entries;
+} plan;
+
+/* Optional tensors are left out, and of alternatives the first stands for all. */
+static bool is_made(const plan *p, size_t i)
+{
+    if (p->tensors[i].spec->when == HN_IF_FOUND)
+        return false;
+    for (size_t k = p->n_entries;
+         k > 0 && p->tensors[p->tensor_of[k - 1]].layer == p->tensors[i].layer; k--)
+        if (!strcmp(p->entries[k - 1].name, p->tensors[i].gguf))
+            return false;
+    return true;
+}
+
+static hn_status plan_entries(plan *p, const hn_random_options *o, hn_watch *watch)
+{
+    const hn_recipe_model model = { .hp = o->hp, .has_output = !o->hp->is_tied,
+                                    .n_keep = o->n_keep, .keep = o->keep };
+    for (size_t i = 0; i < p->n; i++) {
+        if (!is_made(p, i))
+            continue;
+        hn_type shape;
+        HN_TRY(hn_type_make(&shape, HN_F32, p->tensors[i].rank, p->tensors[i].dim));
+        hn_weight_entry *e = &p->entries[p->n_entries];
+        const bool stays = p->tensors[i].spec->how & HN_W_F32;
+        e->name = p->tensors[i].gguf;
+        HN_TRY(hn_type_make(&e->type,
+                            stays ? HN_F32
+                                  : hn_recipe_choose(o->recipe, &model, e->name, &shape, HN_F32),
+                            shape.rank, shape.dim));
+        p->tensor_of[p->n_entries++] = i;
+        watch->total_bytes += hn_type_bytes(&e->type);
+    }
+    return HN_OK;
+}
+
+static hn_status write_keys(const hn_random_options *o, hn_meta *meta)
+{
+    HN_TRY(hn_arch_write_meta(o->arch, o->hp, meta));
+    HN_TRY(hn_meta_set_text(meta, "general.type", "model"));
+    HN_TRY(hn_meta_set_text(meta, "general.name", o->name));
+    HN_TRY(hn_meta_set_int(meta, "general.quantization_version", HN_META_U32, 2));
+    HN_TRY(hn_meta_set_int(meta, "general.file_type", HN_META_U32,
+                           hn_recipe_file_type(o->recipe)));
+    return hn_byte_tokenizer(meta, o->hp->n_vocab);
+}
+
+static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *heap,
+                           hn_pool *pool, hn_weights_writer *writer, hn_watch *watch)
+{
+    work w = { .hp = o->hp, .writer = writer };
+    w.buffers = hn_alloc_array(heap, HN_TAG_FILE, (size_t)hn_pool_threads(pool), PIECE_BYTES);
+    hn_status status = w.buffers ? HN_OK : HN_ERR_MEMORY;
+    for (size_t i = 0; i < p->n_entries && status == HN_OK; i++) {
+        w.tensor = &p->tensors[p->tensor_of[i]];
+        w.dtype = p->entries[i].type.dtype;
+        w.spread = spread_of(w.tensor);
+        w.key = stir(o->seed ^ hn_hash_text(w.tensor->gguf));
+        w.bytes = hn_weights_writer_bytes(writer, i);
+        w.index = i;
+        status = write_tensor(&w, heap, pool, watch);
+    }
+    hn_free(heap, w.buffers);
+    return status;
+}
+
+static hn_status make(plan *p, hn_meta *meta, hn_pool *pool, const char *out,
+                      const hn_random_options *o, hn_watch *watch)
+{
+    hn_heap *heap = meta->heap;
+    hn_weights_writer *writer;
+    HN_TRY(hn_arch_tensors(o->arch, o->hp, heap, &p->tensors, &p->n));
+    p->entries = hn_alloc_array(heap, HN_TAG_FILE, p->n, sizeof *p->entries);
+    p->tensor_of = hn_alloc_array(heap, HN_TAG_FILE, p->n, sizeof *p->tensor_of);
+    if (!p->entries || !p->tensor_of)
+        return HN_ERR_MEMORY;
+    HN_TRY(plan_entries(p, o, watch));
+    HN_TRY(write_keys(o, meta));
+    HN_TRY(hn_gguf_create(heap, out, meta, p->entries, p->n_entries, &writer));
+    const hn_status status = write_all(p, o, heap, pool, writer, watch);
+    if (status == HN_OK)
+        return hn_weights_writer_finish(writer);
+    hn_weights_writer_abandon(writer);
+    return status;
+}
+
+hn_status hn_random_model(hn_heap *heap, hn_pool *pool, const char *out,
+                          const hn_random_options *options, hn_watch *watch)
+{
+    plan p = { 0 };
+    hn_meta meta = hn_meta_on(heap, out);
+    const hn_status status = make(&p, &meta, pool, out, options, watch);
+    hn_free(heap, p.tensors);
+    hn_free(heap, p.entries);
+    hn_free(heap, p.tensor_of);
+    hn_meta_free(&meta);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* random_model.h: a model of any architecture and size with random weights, written straight to
+ * its file: it may be larger than memory. The same seed gives the same bytes on any number of
+ * threads. */
+#ifndef HN_CONVERT_RANDOM_MODEL_H
+#define HN_CONVERT_RANDOM_MODEL_H
+
+#include "convert/encode_rows.h"
+#include "convert/recipe.h"
+#include "nn/arch.h"
+
+typedef struct hn_random_options {
+    const hn_arch *arch;
+    const hn_recipe *recipe;
+    const hn_hparams *hp; /* complete: see hn_arch.defaults */
+    uint64_t seed;
+    const char *name; /* general.name */
+    int n_keep;
+    const hn_keep *keep;
+} hn_random_options;
+
+/* Its tokenizer has a token for every byte, three that begin and end turns, and unused ones. */
+hn_status hn_random_model(hn_heap *heap, hn_pool *pool, const char *out,
+                          const hn_random_options *options, hn_watch *watch);
+
+#endif

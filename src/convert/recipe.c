@@ -1,0 +1,251 @@
+#include "convert/recipe.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* What a tensor is to a mix. */
+typedef enum role { VALUES, KEYS, ATTN_OUT, DOWN, EMBEDDING, OTHER } role;
+
+/* When a rule holds. */
+typedef enum moment {
+    ALWAYS,
+    MORE_BITS,     /* the first and last eighth of the layers, and every third between */
+    FIRST_2,
+    FIRST_4,
+    FIRST_8TH,
+    FIRST_16TH,
+    SHARED_4,      /* four or more query heads a key head */
+    BLIND_8TH,     /* the first eighth, without importance */
+    WEIGHTED_8TH,  /* the first eighth, with importance */
+    EIGHT_EXPERTS
+} moment;
+
+typedef struct rule {
+    role role;
+    moment when;
+    hn_dtype dtype;
+} rule;
+
+enum { MAX_RULES = 6 };
+
+struct hn_recipe {
+    const char *name;
+    int file_type;
+    hn_dtype dtype;
+    rule rules[MAX_RULES]; /* the first that holds decides; dtype 0 (f32) ends them */
+};
+
+#define T(name) HN_TYPE_##name
+/* clang-format off */
+static const hn_recipe recipes[] = {
+    { "F32",    0,  HN_F32,    { { 0 } } },
+    { "F16",    1,  HN_F16,    { { 0 } } },
+    { "BF16",   32, HN_BF16,   { { 0 } } },
+    { "Q8_0",   7,  T(q8_0),   { { 0 } } },
+    { "Q4_0",   2,  T(q4_0),   { { DOWN, WEIGHTED_8TH, T(q4_1) } } },
+    { "Q4_1",   3,  T(q4_1),   { { 0 } } },
+    { "Q5_0",   8,  T(q5_0),   { { DOWN, WEIGHTED_8TH, T(q5_1) } } },
+    { "Q5_1",   9,  T(q5_1),   { { 0 } } },
+    { "Q2_K",   10, T(q2_k),   { { VALUES, SHARED_4, T(q4_k) }, { VALUES, ALWAYS, T(q3_k) }, { DOWN, ALWAYS, T(q3_k) },
+                                 { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) }, { ATTN_OUT, ALWAYS, T(q3_k) } } },
+    { "Q2_K_S", 21, T(q2_k),   { { VALUES, SHARED_4, T(q4_k) }, { DOWN, FIRST_8TH, T(q4_k) } } },
+    { "Q3_K_S", 11, T(q3_k),   { { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "Q3_K_M", 12, T(q3_k),   { { VALUES, FIRST_2, T(q5_k) }, { VALUES, ALWAYS, T(q4_k) }, { DOWN, FIRST_16TH, T(q5_k) },
+                                 { DOWN, ALWAYS, T(q4_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) }, { ATTN_OUT, ALWAYS, T(q4_k) } } },
+    { "Q3_K_L", 13, T(q3_k),   { { VALUES, ALWAYS, T(q5_k) }, { DOWN, ALWAYS, T(q5_k) }, { ATTN_OUT, ALWAYS, T(q5_k) } } },
+    { "Q4_K_S", 14, T(q4_k),   { { VALUES, FIRST_4, T(q5_k) }, { DOWN, FIRST_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "Q4_K_M", 15, T(q4_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "Q5_K_S", 16, T(q5_k),   { { 0 } } },
+    { "Q5_K_M", 17, T(q5_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) } } },
+    { "Q6_K",   18, T(q6_k),   { { 0 } } },
+    { "IQ4_NL", 25, T(iq4_nl), { { VALUES, SHARED_4, T(q5_k) }, { DOWN, BLIND_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "IQ4_XS", 30, T(iq4_xs), { { VALUES, SHARED_4, T(q5_k) }, { DOWN, BLIND_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "TQ1_0",  36, T(tq1_0),  { { EMBEDDING, ALWAYS, T(q4_k) } } },
+    { "TQ2_0",  37, T(tq2_0),  { { EMBEDDING, ALWAYS, T(q4_k) } } },
+    { "MXFP4",  38, T(mxfp4),  { { 0 } } },
+    { "NVFP4",  39, T(nvfp4),  { { 0 } } },
+    /* names for the usual mix of a kind */
+    { "Q3_K",   12, T(q3_k),   { { VALUES, FIRST_2, T(q5_k) }, { VALUES, ALWAYS, T(q4_k) }, { DOWN, FIRST_16TH, T(q5_k) },
+                                 { DOWN, ALWAYS, T(q4_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) }, { ATTN_OUT, ALWAYS, T(q4_k) } } },
+    { "Q4_K",   15, T(q4_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "Q5_K",   17, T(q5_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) } } },
+};
+/* clang-format on */
+enum { N_RECIPES = sizeof recipes / sizeof *recipes };
+
+const char *hn_recipe_names(void)
+{
+    return "f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q2_k_s q3_k_s q3_k_m q3_k_l q4_k_s q4_k_m "
+           "q5_k_s q5_k_m q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4";
+}
+
+hn_status hn_recipe_named(const char *name, const hn_recipe **out)
+{
+    for (int i = 0; i < N_RECIPES; i++)
+        if (!strcasecmp(recipes[i].name, name)) {
+            *out = &recipes[i];
+            return HN_OK;
+        }
+    *out = NULL;
+    return hn_fail(HN_ERR_ARGUMENT, "type %.64s is not known: expected one of %s", name,
+                   hn_recipe_names());
+}
+
+const char *hn_recipe_name(const hn_recipe *recipe)
+{
+    return recipe->name;
+}
+
+hn_dtype hn_recipe_dtype(const hn_recipe *recipe)
+{
+    return recipe->dtype;
+}
+
+int hn_recipe_file_type(const hn_recipe *recipe)
+{
+    return recipe->file_type;
+}
+
+bool hn_pattern_matches(const char *pattern, const char *text)
+{
+    const char *star = NULL, *resume = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            resume = text;
+        } else if (*pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) { /* the last star takes one more */
+            pattern = star + 1;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
+hn_status hn_keep_parse(const char *text, hn_keep *out)
+{
+    const char *equals = strrchr(text, '=');
+    HN_REQUIRE(equals && equals != text, HN_ERR_ARGUMENT,
+               "%s: expected PATTERN=TYPE, as in \"*.attn_v.weight=q8_0\"", text);
+    const size_t n = (size_t)(equals - text);
+    HN_REQUIRE(n < sizeof out->pattern, HN_ERR_ARGUMENT, "%s: the pattern is too long", text);
+    memcpy(out->pattern, text, n);
+    out->pattern[n] = '\0';
+    char lower[16];
+    snprintf(lower, sizeof lower, "%s", equals + 1);
+    for (char *c = lower; *c; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
+    return hn_dtype_parse(lower, strlen(lower), &out->dtype);
+}
+
+/* Tensors that stay as they are: small, and much hangs on them. */
+static bool may_change(const char *name, const hn_type *shape)
+{
+    static const char *const kept[] = { "*_norm.weight",        "*ffn_gate_inp.weight",
+                                        "*altup*",              "*laurel*",
+                                        "*per_layer_model_proj*", "position_embd.weight",
+                                        "token_types.weight" };
+    if (shape->rank < 2 || !hn_pattern_matches("*weight", name))
+        return false;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (hn_pattern_matches(kept[i], name))
+            return false;
+    return true;
+}
+
+static role role_of(const char *name)
+{
+    static const struct {
+        const char *pattern;
+        role role;
+    } known[] = { { "*attn_qkv.weight", VALUES },        { "*attn_kv_b.weight", VALUES },
+                  { "*attn_v.weight", VALUES },          { "*attn_k.weight", KEYS },
+                  { "*attn_output.weight", ATTN_OUT },   { "*ffn_down*", DOWN },
+                  { "token_embd.weight", EMBEDDING },    { "per_layer_token_embd.weight", EMBEDDING } };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (hn_pattern_matches(known[i].pattern, name))
+            return known[i].role;
+    return OTHER;
+}
+
+static bool holds(moment when, const hn_recipe_model *model, int64_t layer)
+{
+    const int64_t n = model->hp->n_layer, eighth = n / 8;
+    switch (when) {
+    case ALWAYS: return true;
+    case MORE_BITS: return layer < eighth || layer >= 7 * n / 8 || (layer - eighth) % 3 == 2;
+    case FIRST_2: return layer < 2;
+    case FIRST_4: return layer < 4;
+    case FIRST_8TH: return layer < eighth;
+    case FIRST_16TH: return layer < n / 16;
+    case SHARED_4: return model->hp->n_head[0] / model->hp->n_kv_head[0] >= 4;
+    case BLIND_8TH: return layer < eighth && !model->has_importance;
+    case WEIGHTED_8TH: return layer < eighth && model->has_importance;
+    case EIGHT_EXPERTS: return model->hp->n_expert == 8;
+    }
+    return false;
+}
+
+/* Rows that blocks of 256 do not divide take the nearest type of blocks of 32; the rest, f16. */
+static hn_dtype fall_back(hn_dtype dtype, int64_t row)
+{
+    static const struct {
+        hn_dtype from, to;
+    } smaller[] = { { T(iq4_xs), T(iq4_nl) }, { T(q2_k), T(q4_0) },  { T(q3_k), T(q4_0) },
+                    { T(tq1_0), T(q4_0) },    { T(tq2_0), T(q4_0) }, { T(q4_k), T(q5_0) },
+                    { T(q5_k), T(q5_1) },     { T(q6_k), T(q8_0) } };
+    if (row % hn_dtype_block(dtype) == 0)
+        return dtype;
+    for (size_t i = 0; i < sizeof smaller / sizeof *smaller; i++)
+        if (smaller[i].from == dtype && row % hn_dtype_block(smaller[i].to) == 0)
+            return smaller[i].to;
+    return HN_F16;
+}
+
+static hn_dtype mixed(const hn_recipe *recipe, const hn_recipe_model *model, const char *name,
+                      const hn_type *shape)
+{
+    const role part = role_of(name);
+    const bool is_head = !strcmp(name, "output.weight") ||
+                         (!model->has_output && !strcmp(name, "token_embd.weight"));
+    hn_dtype dtype = recipe->dtype;
+    if (is_head) {
+        const bool divides = hn_last_dim(shape) % hn_dtype_block(dtype) == 0;
+        return dtype == T(q8_0) || dtype == T(mxfp4) || !divides ? T(q8_0) : T(q6_k);
+    }
+    if (dtype == T(mxfp4)) /* for experts; the rest of such models is kept at 8 bits */
+        return shape->rank == 3 ? T(mxfp4) : T(q8_0);
+    int layer = 0;
+    sscanf(name, "blk.%d.", &layer);
+    for (int i = 0; i < MAX_RULES && recipe->rules[i].dtype; i++)
+        if (recipe->rules[i].role == part && holds(recipe->rules[i].when, model, layer)) {
+            dtype = recipe->rules[i].dtype;
+            break;
+        }
+    const bool is_70b = model->hp->n_layer == 80 && model->hp->n_head[0] != model->hp->n_kv_head[0];
+    if (part == VALUES && is_70b && (dtype == T(q3_k) || dtype == T(q4_k)))
+        dtype = T(q5_k);
+    if ((part == VALUES || part == KEYS) && model->hp->n_expert == 8)
+        dtype = T(q8_0);
+    return dtype;
+}
+
+hn_dtype hn_recipe_choose(const hn_recipe *recipe, const hn_recipe_model *model,
+                          const char *name, const hn_type *shape, hn_dtype current)
+{
+    if (!may_change(name, shape))
+        return current;
+    for (int i = 0; i < model->n_keep; i++)
+        if (hn_pattern_matches(model->keep[i].pattern, name))
+            return fall_back(model->keep[i].dtype, hn_last_dim(shape));
+    if (!hn_is_block(recipe->dtype))
+        return recipe->dtype;
+    return fall_back(mixed(recipe, model, name, shape), hn_last_dim(shape));
+}

@@ -1,0 +1,45 @@
+/* recipe.h: which type each tensor of a model gets: "Q4_K_M" and the like, and exceptions.
+ *
+ * The mixes are those that llama.cpp's users know: the same tensors get more bits, so that sizes
+ * and names mean what they mean elsewhere. */
+#ifndef HN_CONVERT_RECIPE_H
+#define HN_CONVERT_RECIPE_H
+
+#include "io/weights.h"
+#include "nn/hparams.h"
+
+typedef struct hn_recipe hn_recipe;
+
+/* By name in any case: f32 f16 bf16, a block format, or a mix. HN_ERR_ARGUMENT lists them. */
+hn_status hn_recipe_named(const char *name, const hn_recipe **out);
+const char *hn_recipe_name(const hn_recipe *recipe);
+hn_dtype hn_recipe_dtype(const hn_recipe *recipe); /* of most weights */
+int hn_recipe_file_type(const hn_recipe *recipe); /* general.file_type; -1 if GGUF has none */
+
+/* One of `names` a line of help. */
+const char *hn_recipe_names(void);
+
+/* "PATTERN=TYPE": tensors whose name the pattern matches ('*': anything) get the type. */
+typedef struct hn_keep {
+    char pattern[128];
+    hn_dtype dtype;
+} hn_keep;
+
+hn_status hn_keep_parse(const char *text, hn_keep *out);
+
+typedef struct hn_recipe_model {
+    const hn_hparams *hp;
+    bool has_output; /* a head of its own */
+    bool has_importance;
+    int n_keep;
+    const hn_keep *keep;
+} hn_recipe_model;
+
+/* The type for a tensor called so, of this shape, now of type `current`: norms, routers and
+ * vectors stay as they are. Rows that blocks do not divide get the next type whose do. */
+hn_dtype hn_recipe_choose(const hn_recipe *recipe, const hn_recipe_model *model,
+                          const char *name, const hn_type *shape, hn_dtype current);
+
+bool hn_pattern_matches(const char *pattern, const char *text);
+
+#endif
