@@ -118,6 +118,47 @@ static void is_bounded(void)
     CHECK(t == NULL);
 }
 
+/* `piece` n times between the ends. */
+static hn_status parse_long(const char *begin, const char *piece, int n, const char *end)
+{
+    hn_template *t = NULL;
+    hn_str source = hn_str_on(&heap);
+    hn_str_add(&source, begin);
+    for (int i = 0; i < n; i++)
+        hn_str_add(&source, piece);
+    hn_str_add(&source, end);
+    const hn_status status = hn_template_parse(&heap, "t", source.text, source.length, &t);
+    hn_str_free(&source);
+    hn_template_free(t);
+    return status;
+}
+
+static void long_templates(void)
+{
+    CHECK_FAILS(parse_long("{{ 1", "+1", 400, " }}"), HN_ERR_FORMAT, "more than 200 operators");
+    CHECK_FAILS(parse_long("{{ x", ".a", 400, " }}"), HN_ERR_FORMAT, "more than 200 operators");
+    CHECK_FAILS(parse_long("{% if 1 %}", "{% elif 1 %}", 9999, "{% endif %}"), HN_ERR_FORMAT, "more than 500 elif");
+    CHECK_FAILS(parse_long("", "{% if 1 %}", 9999, ""), HN_ERR_FORMAT, "nested deeper than 200");
+    CHECK_FAILS(parse_long("{% for a in b %}", "{% for a in b %}", 9999, ""), HN_ERR_FORMAT, "nested deeper than 200");
+    CHECK_FAILS(parse_long("{{ ", "-", 9999, "1 }}"), HN_ERR_FORMAT, "nested deeper than 200");
+    CHECK_FAILS(parse_long("{{ ", "not ", 9999, "1 }}"), HN_ERR_FORMAT, "nested deeper than 200");
+    CHECK_FAILS(parse_long("{{ ", "1 if 1 else ", 9999, "1 }}"), HN_ERR_FORMAT, "nested deeper than 200");
+    CHECK_FAILS(parse_long("", "                ", 300000, ""), HN_ERR_FORMAT, "expected at most 4194304");
+    CHECK_OK(parse_long("{{ 1", " ~ 1", 9999, " }}"));
+    CHECK_OK(parse_long("", "{{ a }}{% if b %}{% set c = 1 %}{% endif %}", 20000, ""));
+    hn_str row = hn_str_on(&heap), source = hn_str_on(&heap);
+    for (int i = 0; i < 150; i++)
+        hn_str_add(&row, "+1");
+    hn_str_add(&row, ")");
+    hn_str_add(&source, "{{ ");
+    for (int i = 0; i < 90; i++)
+        hn_str_add(&source, "(");
+    hn_str_add(&source, "1");
+    CHECK_FAILS(parse_long(source.text, row.text, 90, " }}"), HN_ERR_FORMAT, "nested deeper than 1000");
+    hn_str_free(&row);
+    hn_str_free(&source);
+}
+
 static void generation_spans(void)
 {
     static const char source[] = "a{% generation %}b\xc3\xa9{% endgeneration %}c{% generation %}d{% endgeneration %}",
@@ -172,6 +213,7 @@ int main(int argc, char **argv)
     hn_heap_init(&heap, NULL);
     refuses();
     is_bounded();
+    long_templates();
     generation_spans();
     memory_may_fail();
     hn_template_free(NULL);
