@@ -115,6 +115,14 @@ HN_INLINE i32x16 bit_of(i32x16 q, int at)
     return at % 2 ? i_shr(pair, 1) : i_and(pair, i_set1(1));
 }
 
+/* Which of the low sixteen bits are set, a lane each. */
+HN_INLINE m16 bits_set(uint32_t bits)
+{
+    static const int32_t at[16] = { 1,   2,   4,    8,    16,   32,   64,    128,
+                                    256, 512, 1024, 2048, 4096, 8192, 16384, 32768 };
+    return i_gt(i_and(i_set1((int32_t)(bits & 0xffff)), i_load(at)), i_set1(0));
+}
+
 /* A value of Q3_K: two bits, less 4 where the third is not set. */
 HN_INLINE f32x16 three_bits(i32x16 low, i32x16 third)
 {
@@ -130,6 +138,20 @@ HN_INLINE points_table points_load(const float points[16]) { return f_load(point
 HN_INLINE f32x16 points_at(const points_table *table, i32x16 q)
 {
     return _mm512_permutexvar_ps(q, *table);
+}
+#elif defined(HN_LEVEL_avx2)
+typedef f32x16 points_table;
+HN_INLINE points_table points_load(const float points[16]) { return f_load(points); }
+HN_INLINE __m256 eight_points(const points_table *table, __m256i q)
+{
+    const __m256 first = _mm256_permutevar8x32_ps(table->a, q);
+    const __m256 second = _mm256_permutevar8x32_ps(table->b, q);
+    /* bit 3 chooses: as a sign, which is what a blend looks at */
+    return _mm256_blendv_ps(first, second, _mm256_castsi256_ps(_mm256_slli_epi32(q, 28)));
+}
+HN_INLINE f32x16 points_at(const points_table *table, i32x16 q)
+{
+    return (f32x16){ eight_points(table, q.a), eight_points(table, q.b) };
 }
 #else
 typedef const float *points_table;

@@ -134,15 +134,10 @@ static void row_q4_1(int64_t n, const void *x, float *y)
     }
 }
 
-/* The fifth bits of 32 elements at `high`, their low four at `low`, to whole numbers. */
-HN_INLINE void five_bits(const uint8_t *high, const uint8_t *low, int32_t q[32])
+/* Sixteen whole numbers of four low bits each, with their fifth. */
+HN_INLINE i32x16 five_bits(i32x16 low, uint32_t fifth)
 {
-    uint32_t bits;
-    memcpy(&bits, high, sizeof bits);
-    for (int j = 0; j < 16; j++) {
-        q[j] = (low[j] & 15) | (int32_t)(bits >> j & 1) << 4;
-        q[j + 16] = low[j] >> 4 | (int32_t)(bits >> (j + 16) & 1) << 4;
-    }
+    return i_or(low, i_select(bits_set(fifth), i_set1(16), i_set1(0)));
 }
 
 static void row_q5_0(int64_t n, const void *x, float *y)
@@ -150,10 +145,11 @@ static void row_q5_0(int64_t n, const void *x, float *y)
     const uint8_t *block = x;
     for (int64_t i = 0; i < n; i += 32, block += 22) {
         const f32x16 d = f_set1(half_at(block));
-        int32_t q[32];
-        five_bits(block + 2, block + 6, q);
-        for (int j = 0; j < 32; j += 16)
-            f_store(y + i + j, f_mul(d, i_to_f(i_sub(i_load(q + j), i_set1(16)))));
+        const i32x16 q = bytes_u8(block + 6), low = i_and(q, i_set1(15)), less = i_set1(16);
+        uint32_t high;
+        memcpy(&high, block + 2, sizeof high);
+        f_store(y + i, f_mul(d, i_to_f(i_sub(five_bits(low, high), less))));
+        f_store(y + i + 16, f_mul(d, i_to_f(i_sub(five_bits(i_shr(q, 4), high >> 16), less))));
     }
 }
 
@@ -162,10 +158,11 @@ static void row_q5_1(int64_t n, const void *x, float *y)
     const uint8_t *block = x;
     for (int64_t i = 0; i < n; i += 32, block += 24) {
         const f32x16 d = f_set1(half_at(block)), m = f_set1(half_at(block + 2));
-        int32_t q[32];
-        five_bits(block + 4, block + 8, q);
-        for (int j = 0; j < 32; j += 16)
-            f_store(y + i + j, f_add(f_mul(d, i_to_f(i_load(q + j))), m));
+        const i32x16 q = bytes_u8(block + 8), low = i_and(q, i_set1(15));
+        uint32_t high;
+        memcpy(&high, block + 4, sizeof high);
+        f_store(y + i, f_add(f_mul(d, i_to_f(five_bits(low, high))), m));
+        f_store(y + i + 16, f_add(f_mul(d, i_to_f(five_bits(i_shr(q, 4), high >> 16))), m));
     }
 }
 
@@ -264,13 +261,19 @@ static void row_mxfp4(int64_t n, const void *x, float *y)
 static void row_nvfp4(int64_t n, const void *x, float *y)
 {
     const uint8_t *block = x;
+    const points_table table = points_load(fp4_points);
     for (int64_t i = 0; i < n; i += 64, block += 36)
-        for (int g = 0; g < 4; g++) {
-            const float scale = ue4m3_half(block[g]);
-            for (int j = 0; j < 8; j++) {
-                const int q = block[4 + 8 * g + j];
-                y[i + 16 * g + j] = scale * fp4_points[q & 15];
-                y[i + 16 * g + j + 8] = scale * fp4_points[q >> 4];
+        for (int g = 0; g < 4; g += 2) { /* bytes of two groups, eight each */
+            const i32x16 q = bytes_u8(block + 4 + 8 * g);
+            float low[16], high[16], *to = y + i + 16 * g;
+            f_store(low, points_at(&table, i_and(q, i_set1(15))));
+            f_store(high, points_at(&table, i_shr(q, 4)));
+            for (int half = 0; half < 2; half++, to += 16) {
+                const float scale = ue4m3_half(block[g + half]);
+                for (int j = 0; j < 8; j++) {
+                    to[j] = scale * low[8 * half + j];
+                    to[j + 8] = scale * high[8 * half + j];
+                }
             }
         }
 }
@@ -311,9 +314,12 @@ static void row_q1_0(int64_t n, const void *x, float *y)
 {
     const uint8_t *block = x;
     for (int64_t i = 0; i < n; i += 128, block += 18) {
-        const float d = half_at(block);
-        for (int j = 0; j < 128; j++)
-            y[i + j] = block[2 + j / 8] >> (j % 8) & 1 ? d : -d;
+        const f32x16 d = f_set1(half_at(block)), minus = f_neg(d);
+        for (int j = 0; j < 128; j += 16) {
+            uint16_t bits;
+            memcpy(&bits, block + 2 + j / 8, sizeof bits);
+            f_store(y + i + j, i_float(i_select(bits_set(bits), f_bits(d), f_bits(minus))));
+        }
     }
 }
 
@@ -321,9 +327,15 @@ static void row_q2_0(int64_t n, const void *x, float *y)
 {
     const uint8_t *block = x;
     for (int64_t i = 0; i < n; i += 64, block += 18) {
-        const float d = half_at(block);
-        for (int j = 0; j < 64; j++)
-            y[i + j] = (float)((block[2 + j / 4] >> (j % 4 * 2) & 3) - 1) * d;
+        const f32x16 d = f_set1(half_at(block));
+        for (int j = 0; j < 64; j += 16) {
+            uint32_t four;
+            int32_t q[16];
+            memcpy(&four, block + 2 + j / 4, sizeof four);
+            for (int l = 0; l < 16; l++)
+                q[l] = (int32_t)(four >> (2 * l) & 3) - 1;
+            f_store(y + i + j, f_mul(i_to_f(i_load(q)), d));
+        }
     }
 }
 
