@@ -20,7 +20,8 @@ typedef struct render_args {
 static const hn_option options[] = {
     HN_TEXT(render_args, tools, "tools", "T.json", "functions that the model may call"),
     HN_TEXT(render_args, documents, "documents", "D.json", "documents to answer from"),
-    HN_FLAG(render_args, no_generation_prompt, "no-generation-prompt", "end after the last message"),
+    HN_FLAG(render_args, no_generation_prompt, "no-generation-prompt",
+            "end after the last message"),
     HN_LIST(render_args, set, "set", "KEY=JSON", "a variable, as enable_thinking=false"),
     HN_TEXT(render_args, template, "template", "FILE", "this template instead of the model's"),
     HN_TEXT(render_args, name, "name", "NAME", "the model's template of this name"),
@@ -138,8 +139,8 @@ static hn_status read_set(session *s, const hn_list *set)
 {
     for (int i = 0; i < set->n; i++) {
         const char *equals = strchr(set->at[i], '=');
-        HN_REQUIRE(equals && equals > set->at[i], HN_ERR_ARGUMENT, "--set %s: expected KEY=JSON",
-                   set->at[i]);
+        HN_REQUIRE(equals && equals > set->at[i], HN_ERR_ARGUMENT,
+                   "--set %s: expected KEY=JSON", set->at[i]);
         const size_t n = (size_t)(equals - set->at[i]);
         s->names[i] = hn_alloc(s->heap, HN_TAG_TEXT, n + 1);
         if (!s->names[i])
@@ -165,7 +166,8 @@ static hn_status render(session *s, const render_args *args, char **operands, FI
 {
     hn_chat_request request = { .no_generation_prompt = args->no_generation_prompt,
                                 .template_name = args->template ? args->template : args->name,
-                                .vars = s->vars, .n_vars = (size_t)args->set.n };
+                                .vars = s->vars,
+                                .n_vars = (size_t)args->set.n };
     HN_TRY(hn_chat_format_new(s->heap, operands[0], &s->chat));
     HN_TRY(read_model(s, operands[0]));
     if (args->template)
@@ -176,7 +178,8 @@ static hn_status render(session *s, const render_args *args, char **operands, FI
     HN_TRY(read_set(s, &args->set));
     hn_str text = hn_str_on(s->heap);
     hn_template_spans spans = { 0 };
-    const hn_status status = hn_chat_render(s->chat, &request, &text, args->spans ? &spans : NULL);
+    const hn_status status =
+        hn_chat_render(s->chat, &request, &text, args->spans ? &spans : NULL);
     for (size_t i = 0; status == HN_OK && i < spans.n; i++)
         fprintf(out, "%zu %zu\n", spans.at[i].begin, spans.at[i].end);
     if (status == HN_OK && !args->spans)
@@ -205,8 +208,9 @@ const hn_command hn_cmd_render = {
     .name = "render",
     .operands = "MODEL MESSAGES.json",
     .summary = "write a conversation as the model's chat template does",
-    .details = "MODEL is a GGUF file or a Hugging Face directory. MESSAGES.json holds an array of\n"
-               "messages, or an object with `messages` and perhaps `tools`.\n",
+    .details =
+        "MODEL is a GGUF file or a Hugging Face directory. MESSAGES.json holds an array of\n"
+        "messages, or an object with `messages` and perhaps `tools`.\n",
     .options = options,
     .args_size = sizeof(render_args),
     .min_operands = 2,

@@ -99,7 +99,8 @@ hn_status hn_chat_format_add(hn_chat_format *chat, const char *name, const char 
     const int old = find_template(chat, name);
     if (old < 0 && chat->n_templates == MOST_TEMPLATES) {
         clear(chat->heap, &made);
-        return hn_fail(HN_ERR_FORMAT, "%s: more than %d chat templates", chat->name, MOST_TEMPLATES);
+        return hn_fail(HN_ERR_FORMAT, "%s: more than %d chat templates", chat->name,
+                       MOST_TEMPLATES);
     }
     if (old >= 0)
         clear(chat->heap, &chat->templates[old]);
@@ -155,8 +156,8 @@ static hn_status choose(const hn_chat_format *chat, const char *name_or_null, bo
         if (i < 0)
             i = find_template(chat, "default");
         HN_REQUIRE(i >= 0, HN_ERR_ARGUMENT,
-                   "%s has several chat templates and no default: name one, as '%s'", chat->name,
-                   chat->templates[0].name);
+                   "%s has several chat templates and no default: name one, as '%s'",
+                   chat->name, chat->templates[0].name);
     }
     const named_template *t = &chat->templates[i];
     HN_REQUIRE(t->template, t->status, "%s", t->failure ? t->failure : "a chat template");
@@ -206,7 +207,8 @@ static void append_keyed(copier *c, hn_json *parent, hn_json **last, const char 
 static void copy_message(copier *c, hn_json *to, const hn_json *message)
 {
     hn_json *last = NULL;
-    const hn_json *reasoning = reasoning_of(message), *thinking = hn_json_get(message, "thinking");
+    const hn_json *reasoning = reasoning_of(message),
+                  *thinking = hn_json_get(message, "thinking");
     bool has_content = false;
     to->as.children.first = NULL;
     to->as.children.n = 0;
@@ -237,7 +239,8 @@ static hn_status copy_messages(hn_heap *heap, const hn_json *messages, hn_json *
                "messages: an empty conversation: expected at least one message");
     for (const hn_json *m = messages->as.children.first; m; m = m->next) {
         HN_REQUIRE(m->kind == HN_JSON_OBJECT, HN_ERR_ARGUMENT,
-                   "messages: expected objects with a role, found %s", hn_json_kind_text(m->kind));
+                   "messages: expected objects with a role, found %s",
+                   hn_json_kind_text(m->kind));
         n += m->as.children.n + 3;
     }
     *out = hn_alloc_array(heap, HN_TAG_TEXT, n, sizeof **out);
@@ -255,11 +258,11 @@ static hn_status check_list(const char *what, const hn_json *list)
 {
     if (!list || list->kind == HN_JSON_NULL)
         return HN_OK;
-    HN_REQUIRE(list->kind == HN_JSON_ARRAY, HN_ERR_ARGUMENT, "%s: expected an array, found %s", what,
-               hn_json_kind_text(list->kind));
+    HN_REQUIRE(list->kind == HN_JSON_ARRAY, HN_ERR_ARGUMENT, "%s: expected an array, found %s",
+               what, hn_json_kind_text(list->kind));
     for (const hn_json *v = list->as.children.first; v; v = v->next)
-        HN_REQUIRE(v->kind == HN_JSON_OBJECT, HN_ERR_ARGUMENT, "%s: expected objects, found %s", what,
-                   hn_json_kind_text(v->kind));
+        HN_REQUIRE(v->kind == HN_JSON_OBJECT, HN_ERR_ARGUMENT, "%s: expected objects, found %s",
+                   what, hn_json_kind_text(v->kind));
     return HN_OK;
 }
 
@@ -284,15 +287,19 @@ static hn_status read_inputs(const hn_chat_request *request, inputs *in)
 static hn_status render_with(const hn_chat_format *chat, const hn_chat_request *request,
                              const inputs *in, hn_str *out, hn_template_spans *spans)
 {
-    static const char *const fixed[] = { "messages", "tools", "documents", "add_generation_prompt" };
-    const hn_json prompt = { .kind = HN_JSON_BOOL, .as.boolean = !request->no_generation_prompt };
+    static const char *const fixed[] = { "messages", "tools", "documents",
+                                         "add_generation_prompt" };
+    const hn_json prompt = { .kind = HN_JSON_BOOL,
+                             .as.boolean = !request->no_generation_prompt };
     const hn_json *const values[] = { in->messages, in->tools ? in->tools : &nothing,
                                       in->documents ? in->documents : &nothing, &prompt };
     hn_template_var vars[MOST_TOKENS + MOST_VARS + 4];
     size_t n = 0;
     const hn_template *t = NULL;
-    HN_TRY(choose(chat, request->template_name, in->tools && in->tools->kind != HN_JSON_NULL, &t));
-    HN_REQUIRE(request->n_vars <= MOST_VARS, HN_ERR_ARGUMENT, "more than %d variables", MOST_VARS);
+    HN_TRY(
+        choose(chat, request->template_name, in->tools && in->tools->kind != HN_JSON_NULL, &t));
+    HN_REQUIRE(request->n_vars <= MOST_VARS, HN_ERR_ARGUMENT, "more than %d variables",
+               MOST_VARS);
     for (int i = 0; i < chat->n_tokens; i++)
         vars[n++] = (hn_template_var){ chat->tokens[i].name, NULL, chat->tokens[i].text };
     for (size_t i = 0; i < request->n_vars; i++) {
@@ -307,8 +314,8 @@ static hn_status render_with(const hn_chat_format *chat, const hn_chat_request *
     return hn_template_render(t, &input, out, spans);
 }
 
-hn_status hn_chat_render(const hn_chat_format *chat, const hn_chat_request *request, hn_str *out,
-                         hn_template_spans *spans_or_null)
+hn_status hn_chat_render(const hn_chat_format *chat, const hn_chat_request *request,
+                         hn_str *out, hn_template_spans *spans_or_null)
 {
     inputs in;
     hn_json *messages = NULL;

@@ -14,8 +14,8 @@ typedef struct hn_chat_format hn_chat_format;
 hn_status hn_chat_format_new(hn_heap *heap, const char *name, hn_chat_format **out);
 void hn_chat_format_free(hn_chat_format *chat); /* takes NULL */
 
-/* Adds a template, or replaces the one of this name: "default", "tool_use", "rag". One that cannot
- * be read fails when it is used. */
+/* Adds a template, or replaces the one of this name: "default", "tool_use", "rag". One that
+ * cannot be read fails when it is used. */
 hn_status hn_chat_format_add(hn_chat_format *chat, const char *name, const char *source,
                              size_t bytes);
 /* bos_token, eos_token, ... */
@@ -35,13 +35,13 @@ typedef struct hn_chat_request {
     const hn_json *messages; /* an array, or an object with `messages` and perhaps `tools` */
     const hn_json *tools, *documents; /* NULL: none, or those of the object */
     bool no_generation_prompt;
-    const char *template_name;       /* NULL: tool_use where there are tools, else default */
-    const hn_template_var *vars;     /* enable_thinking and the like */
+    const char *template_name;   /* NULL: tool_use where there are tools, else default */
+    const hn_template_var *vars; /* enable_thinking and the like */
     size_t n_vars;
     hn_template_options options;
 } hn_chat_request;
 
-hn_status hn_chat_render(const hn_chat_format *chat, const hn_chat_request *request, hn_str *out,
-                         hn_template_spans *spans_or_null);
+hn_status hn_chat_render(const hn_chat_format *chat, const hn_chat_request *request,
+                         hn_str *out, hn_template_spans *spans_or_null);
 
 #endif

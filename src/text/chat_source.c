@@ -57,7 +57,8 @@ static hn_status add_named(hn_chat_format *chat, const hn_json *list)
 {
     for (const hn_json *v = list->as.children.first; v; v = v->next) {
         const hn_json *name = hn_json_get(v, "name"), *source = hn_json_get(v, "template");
-        HN_REQUIRE(name && name->kind == HN_JSON_STRING && source && source->kind == HN_JSON_STRING,
+        HN_REQUIRE(name && name->kind == HN_JSON_STRING && source &&
+                       source->kind == HN_JSON_STRING,
                    HN_ERR_FORMAT, "chat_template: expected objects with a name and a template");
         if (!hn_chat_format_has(chat, name->as.string.text))
             HN_TRY(hn_chat_format_add(chat, name->as.string.text, source->as.string.text,

@@ -200,8 +200,9 @@ hn_status hn_template_render(const hn_template *t, const hn_template_input *inpu
                              hn_template_spans *spans_or_null)
 {
     hn_str text = hn_str_on(t->heap);
-    hn_tpl_run r = { .t = t, .options = with_defaults(&input->options), .out = &text,
-                     .spans = spans_or_null };
+    hn_tpl_run r = {
+        .t = t, .options = with_defaults(&input->options), .out = &text, .spans = spans_or_null
+    };
     r.arena = (hn_tpl_arena){ .heap = t->heap, .limit = r.options.max_memory };
     if (spans_or_null)
         spans_or_null->n = 0;

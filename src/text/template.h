@@ -1,10 +1,11 @@
 /* template.h: chat templates: the Jinja that models carry, rendered as Transformers renders it.
  *
- * The language is that of jinja2's ImmutableSandboxedEnvironment with trim_blocks, lstrip_blocks,
- * loop controls and {% generation %}; docs/templates.md says what is left out. Templates are
- * hostile input: depth, steps, memory and output are bounded, and nothing can be reached but the
- * variables given. A template is read once and rendered often, from any thread. Messages name
- * the template, the line and the cause: "chat template:12: 'messges' is undefined". */
+ * The language is that of jinja2's ImmutableSandboxedEnvironment with trim_blocks,
+ * lstrip_blocks, loop controls and {% generation %}; docs/templates.md says what is left out.
+ * Templates are hostile input: depth, steps, memory and output are bounded, and nothing can be
+ * reached but the variables given. A template is read once and rendered often, from any thread.
+ * Messages name the template, the line and the cause: "chat template:12: 'messges' is
+ * undefined". */
 #ifndef HN_TEXT_TEMPLATE_H
 #define HN_TEXT_TEMPLATE_H
 

@@ -12,7 +12,8 @@ static hn_status unsafe(hn_tpl_run *r, const hn_tval *of, const char *name, hn_t
 {
     hn_str text = hn_str_on(r->t->heap);
     hn_tval hint;
-    hn_str_print(&text, "access to attribute '%s' of '%s' object is unsafe.", name, hn_tv_type(of));
+    hn_str_print(&text, "access to attribute '%s' of '%s' object is unsafe.", name,
+                 hn_tv_type(of));
     hn_status status = hn_tv_from_str(r, &text, &hint);
     hn_str_free(&text);
     HN_TRY(status);
@@ -31,14 +32,16 @@ static bool is_one_of(const char *name, const char *const *names)
 static bool is_internal(const hn_tval *of, const char *name)
 {
     static const char *const all[] = {
-        "__class__", "__delattr__", "__dir__", "__doc__", "__eq__", "__format__", "__ge__",
-        "__getattribute__", "__getstate__", "__gt__", "__hash__", "__init__",
-        "__init_subclass__", "__le__", "__lt__", "__ne__", "__new__", "__reduce__",
-        "__reduce_ex__", "__repr__", "__setattr__", "__sizeof__", "__str__", "__subclasshook__", NULL
+        "__class__",   "__delattr__", "__dir__",           "__doc__",          "__eq__",
+        "__format__",  "__ge__",      "__getattribute__",  "__getstate__",     "__gt__",
+        "__hash__",    "__init__",    "__init_subclass__", "__le__",           "__lt__",
+        "__ne__",      "__new__",     "__reduce__",        "__reduce_ex__",    "__repr__",
+        "__setattr__", "__sizeof__",  "__str__",           "__subclasshook__", NULL
     };
-    static const char *const of_function[] = { "__call__", "__name__", "__qualname__", "__module__",
-                                               "__self__", "__globals__", "__code__",
-                                               "__closure__", "__dict__", NULL };
+    static const char *const of_function[] = { "__call__",   "__name__",    "__qualname__",
+                                               "__module__", "__self__",    "__globals__",
+                                               "__code__",   "__closure__", "__dict__",
+                                               NULL };
     static const char *const of_container[] = { "__len__", "__iter__", "__getitem__",
                                                 "__contains__", NULL };
     static const char *const of_object[] = { "__dict__", "__module__", "__weakref__", NULL };
@@ -58,9 +61,10 @@ static bool is_internal(const hn_tval *of, const char *name)
 
 static bool is_mutator(const hn_tval *of, const char *name)
 {
-    static const char *const of_list[] = { "append", "clear", "pop", "reverse", "insert",
-                                           "sort", "extend", "remove", NULL };
-    static const char *const of_dict[] = { "clear", "pop", "popitem", "setdefault", "update", NULL };
+    static const char *const of_list[] = { "append", "clear",  "pop",    "reverse", "insert",
+                                           "sort",   "extend", "remove", NULL };
+    static const char *const of_dict[] = { "clear",      "pop",    "popitem",
+                                           "setdefault", "update", NULL };
     return (of->kind == HN_TV_LIST && is_one_of(name, of_list)) ||
            (of->kind == HN_TV_DICT && is_one_of(name, of_dict));
 }
@@ -174,7 +178,9 @@ static hn_status item_of_text(hn_tpl_text text, int64_t i, hn_tval *out)
         return HN_OK;
     const size_t at = hn_tv_text_offset(text, i);
     if (at < text.bytes)
-        *out = hn_tv_text(text.text + at, hn_tv_text_offset((hn_tpl_text){ text.text + at, text.bytes - at }, 1));
+        *out =
+            hn_tv_text(text.text + at,
+                       hn_tv_text_offset((hn_tpl_text){ text.text + at, text.bytes - at }, 1));
     return HN_OK;
 }
 
@@ -241,7 +247,8 @@ hn_status hn_tpl_get_item(hn_tpl_run *r, const hn_tval *of, const hn_tval *key, 
 }
 
 /* Python's slice.indices, and how many items that is. */
-static hn_status slice_indices(const hn_tval bounds[3], int64_t length, int64_t at[3], int64_t *n)
+static hn_status slice_indices(const hn_tval bounds[3], int64_t length, int64_t at[3],
+                               int64_t *n)
 {
     for (int i = 0; i < 3; i++)
         HN_REQUIRE(bounds[i].kind == HN_TV_NONE || hn_tv_is_integer(&bounds[i]), HN_ERR_FORMAT,
@@ -304,7 +311,8 @@ static hn_status slice_text(hn_tpl_run *r, const hn_tval *of, const int64_t at[3
     return HN_OK;
 }
 
-hn_status hn_tpl_get_slice(hn_tpl_run *r, const hn_tval *of, const hn_tval bounds[3], hn_tval *out)
+hn_status hn_tpl_get_slice(hn_tpl_run *r, const hn_tval *of, const hn_tval bounds[3],
+                           hn_tval *out)
 {
     int64_t length = 0, at[3], n = 0;
     if (of->kind == HN_TV_UNDEFINED)
@@ -324,8 +332,8 @@ hn_status hn_tpl_get_slice(hn_tpl_run *r, const hn_tval *of, const hn_tval bound
         hn_tpl_range *range = hn_tpl_new(r, sizeof *range);
         if (!range)
             return HN_ERR_MEMORY;
-        *range = (hn_tpl_range){ from->start + at[0] * from->step, from->start + at[1] * from->step,
-                                 from->step * at[2], n };
+        *range = (hn_tpl_range){ from->start + at[0] * from->step,
+                                 from->start + at[1] * from->step, from->step * at[2], n };
         *out = (hn_tval){ .kind = HN_TV_RANGE, .as.range = range };
         return HN_OK;
     }
@@ -355,8 +363,9 @@ hn_status hn_tpl_get_path(hn_tpl_run *r, const hn_tval *of, const hn_tval *path,
             is_number = is_number && c >= '0' && c <= '9' && number < INT64_MAX / 10 - 10;
             number = is_number ? number * 10 + (c - '0') : 0;
         }
-        const hn_tval key = is_number && end > begin ? hn_tv_int(number)
-                                                     : hn_tv_text(text.text + begin, end - begin);
+        const hn_tval key = is_number && end > begin
+                                ? hn_tv_int(number)
+                                : hn_tv_text(text.text + begin, end - begin);
         HN_TRY(hn_tpl_get_item(r, &item, &key, out));
         item = *out;
     }

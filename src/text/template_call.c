@@ -30,8 +30,8 @@ static hn_status bind_arguments(const hn_tpl_fn *fn, hn_tpl_call *c)
     const char *p = fn->params;
     const bool by_place_only = *p == '/';
     p += by_place_only;
-    HN_REQUIRE(!by_place_only || !c->n_keywords, HN_ERR_FORMAT, "%s() takes no keyword arguments",
-               fn->name);
+    HN_REQUIRE(!by_place_only || !c->n_keywords, HN_ERR_FORMAT,
+               "%s() takes no keyword arguments", fn->name);
     for (; *(p = next_param(p, &length, &is_optional)); p += length + is_optional, n_params++) {
         hn_tval *slot = &c->slots[n_params];
         *slot = n_params < c->n_args ? c->args[n_params] : (hn_tval){ 0 };
@@ -39,18 +39,20 @@ static hn_status bind_arguments(const hn_tpl_fn *fn, hn_tpl_call *c)
             if (strlen(c->keywords[i].name) != length || memcmp(c->keywords[i].name, p, length))
                 continue;
             HN_REQUIRE(n_params >= c->n_args, HN_ERR_FORMAT,
-                       "%s() got multiple values for argument '%s'", fn->name, c->keywords[i].name);
+                       "%s() got multiple values for argument '%s'", fn->name,
+                       c->keywords[i].name);
             *slot = c->keywords[i].value;
             n_used++;
         }
         HN_REQUIRE(is_optional || slot->kind != HN_TV_MISSING, HN_ERR_FORMAT,
-                   "%s() missing 1 required positional argument: '%.*s'", fn->name, (int)length, p);
+                   "%s() missing 1 required positional argument: '%.*s'", fn->name, (int)length,
+                   p);
     }
     HN_REQUIRE(c->n_args <= n_params, HN_ERR_FORMAT,
                "%s() takes at most %zu argument(s) but %zu were given", fn->name, n_params,
                c->n_args);
-    HN_REQUIRE(n_used == c->n_keywords, HN_ERR_FORMAT, "%s() got an unexpected keyword argument",
-               fn->name);
+    HN_REQUIRE(n_used == c->n_keywords, HN_ERR_FORMAT,
+               "%s() got an unexpected keyword argument", fn->name);
     for (; n_params < HN_TPL_MAX_PARAMS; n_params++)
         c->slots[n_params] = (hn_tval){ 0 };
     return HN_OK;
@@ -106,22 +108,25 @@ hn_status hn_tpl_want_int(const hn_tpl_call *c, int slot, int64_t otherwise, int
     return HN_OK;
 }
 
-hn_status hn_tpl_want_text(const hn_tpl_call *c, int slot, const char *otherwise, hn_tpl_text *out)
+hn_status hn_tpl_want_text(const hn_tpl_call *c, int slot, const char *otherwise,
+                           hn_tpl_text *out)
 {
     const hn_tval *v = &c->slots[slot];
     *out = (hn_tpl_text){ otherwise, otherwise ? strlen(otherwise) : 0 };
     if (v->kind == HN_TV_MISSING)
         return HN_OK;
-    HN_REQUIRE(v->kind == HN_TV_TEXT, HN_ERR_FORMAT, "%s() argument must be str, not %s", c->name,
-               hn_tv_type(v));
+    HN_REQUIRE(v->kind == HN_TV_TEXT, HN_ERR_FORMAT, "%s() argument must be str, not %s",
+               c->name, hn_tv_type(v));
     *out = v->as.text;
     return HN_OK;
 }
 
-hn_status hn_tpl_want_bool(hn_tpl_run *r, const hn_tpl_call *c, int slot, bool otherwise, bool *out)
+hn_status hn_tpl_want_bool(hn_tpl_run *r, const hn_tpl_call *c, int slot, bool otherwise,
+                           bool *out)
 {
     *out = otherwise;
-    return c->slots[slot].kind == HN_TV_MISSING ? HN_OK : hn_tv_is_true(r, &c->slots[slot], out);
+    return c->slots[slot].kind == HN_TV_MISSING ? HN_OK
+                                                : hn_tv_is_true(r, &c->slots[slot], out);
 }
 
 static hn_status global_range(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
@@ -135,11 +140,12 @@ static hn_status global_range(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     const int64_t start = one ? 0 : first, stop = one ? first : second;
     int64_t n = 0;
     if (step > 0 ? start < stop : start > stop) {
-        const uint64_t span = step > 0 ? (uint64_t)stop - (uint64_t)start
-                                       : (uint64_t)start - (uint64_t)stop;
+        const uint64_t span =
+            step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
         const uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
         HN_REQUIRE((span - 1) / by < MAX_RANGE, HN_ERR_FORMAT,
-                   "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", MAX_RANGE);
+                   "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).",
+                   MAX_RANGE);
         n = (int64_t)((span - 1) / by) + 1;
     }
     hn_tpl_range *range = hn_tpl_new(r, sizeof *range);
@@ -153,8 +159,8 @@ static hn_status global_range(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 static hn_status global_dict(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     hn_tval made;
-    HN_REQUIRE(c->n_args <= 1, HN_ERR_FORMAT, "%s expected at most 1 argument, got %zu", c->name,
-               c->n_args);
+    HN_REQUIRE(c->n_args <= 1, HN_ERR_FORMAT, "%s expected at most 1 argument, got %zu",
+               c->name, c->n_args);
     HN_TRY(hn_tv_dict_new(r, &made));
     if (c->n_args)
         HN_TRY(hn_tv_dict_merge(r, made.as.dict, &c->args[0]));
@@ -171,11 +177,12 @@ static hn_status global_namespace(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     HN_TRY(global_dict(r, c, out));
     for (size_t i = 0; i < out->as.dict->n; i++) {
         const hn_tval *key = &out->as.dict->keys[i];
-        HN_REQUIRE(key->kind != HN_TV_TEXT || !key->as.text.bytes || key->as.text.text[0] != '_',
-                   HN_ERR_FORMAT,
-                   "Chat templates cannot store underscore-prefixed attributes on a namespace, "
-                   "but got '%.*s'. Please rename the attribute.",
-                   (int)(key->as.text.bytes < 100 ? key->as.text.bytes : 100), key->as.text.text);
+        HN_REQUIRE(
+            key->kind != HN_TV_TEXT || !key->as.text.bytes || key->as.text.text[0] != '_',
+            HN_ERR_FORMAT,
+            "Chat templates cannot store underscore-prefixed attributes on a namespace, "
+            "but got '%.*s'. Please rename the attribute.",
+            (int)(key->as.text.bytes < 100 ? key->as.text.bytes : 100), key->as.text.text);
     }
     out->kind = HN_TV_NAMESPACE;
     return HN_OK;
@@ -231,7 +238,8 @@ static hn_status global_strftime(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 static hn_status global_lipsum(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     (void)r, (void)out;
-    return hn_fail(HN_ERR_UNSUPPORTED, "%s() gives random text: not for chat templates", c->name);
+    return hn_fail(HN_ERR_UNSUPPORTED, "%s() gives random text: not for chat templates",
+                   c->name);
 }
 
 static const hn_tpl_fn globals[] = {

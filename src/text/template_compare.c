@@ -86,7 +86,10 @@ hn_status hn_tv_is_true(hn_tpl_run *r, const hn_tval *v, bool *out)
     return HN_OK;
 }
 
-static bool is_number(const hn_tval *v) { return hn_tv_is_integer(v) || v->kind == HN_TV_FLOAT; }
+static bool is_number(const hn_tval *v)
+{
+    return hn_tv_is_integer(v) || v->kind == HN_TV_FLOAT;
+}
 
 /* An integer against a double, exactly. */
 static int order_mixed(int64_t i, double d)
@@ -118,7 +121,8 @@ static int order_numbers(const hn_tval *a, const hn_tval *b)
     return x < y ? -1 : x > y;
 }
 
-static hn_status equal_lists(hn_tpl_run *r, const hn_tpl_list *a, const hn_tpl_list *b, bool *out)
+static hn_status equal_lists(hn_tpl_run *r, const hn_tpl_list *a, const hn_tpl_list *b,
+                             bool *out)
 {
     *out = a->n == b->n;
     HN_TRY(hn_tpl_enter(r));
@@ -130,7 +134,8 @@ static hn_status equal_lists(hn_tpl_run *r, const hn_tpl_list *a, const hn_tpl_l
     return HN_OK;
 }
 
-static hn_status equal_dicts(hn_tpl_run *r, const hn_tpl_dict *a, const hn_tpl_dict *b, bool *out)
+static hn_status equal_dicts(hn_tpl_run *r, const hn_tpl_dict *a, const hn_tpl_dict *b,
+                             bool *out)
 {
     *out = a->n == b->n;
     HN_TRY(hn_tpl_enter(r));
@@ -148,10 +153,12 @@ static hn_status equal_dicts(hn_tpl_run *r, const hn_tpl_dict *a, const hn_tpl_d
 
 static bool equal_ranges(const hn_tpl_range *a, const hn_tpl_range *b)
 {
-    return a->n == b->n && (a->n == 0 || (a->start == b->start && (a->n == 1 || a->step == b->step)));
+    return a->n == b->n &&
+           (a->n == 0 || (a->start == b->start && (a->n == 1 || a->step == b->step)));
 }
 
-static hn_status equal_views(hn_tpl_run *r, const hn_tpl_view *a, const hn_tpl_view *b, bool *out)
+static hn_status equal_views(hn_tpl_run *r, const hn_tpl_view *a, const hn_tpl_view *b,
+                             bool *out)
 {
     *out = a == b;
     if (a->which != b->which || a->which == 'v')
@@ -235,7 +242,8 @@ static hn_status order_lists(hn_tpl_run *r, const hn_tval *a, const hn_tval *b, 
     return HN_OK;
 }
 
-hn_status hn_tv_order(hn_tpl_run *r, const hn_tval *a, const hn_tval *b, const char *op, int *out)
+hn_status hn_tv_order(hn_tpl_run *r, const hn_tval *a, const hn_tval *b, const char *op,
+                      int *out)
 {
     *out = 0;
     if (is_number(a) && is_number(b)) {
@@ -262,7 +270,8 @@ static hn_status text_contains(hn_tpl_run *r, const hn_tval *in, const hn_tval *
     const hn_tpl_text hay = in->as.text, needle = what->as.text;
     *out = needle.bytes == 0;
     for (size_t i = 0; !*out && i + needle.bytes <= hay.bytes; i++)
-        *out = hay.text[i] == needle.text[0] && !memcmp(hay.text + i, needle.text, needle.bytes);
+        *out =
+            hay.text[i] == needle.text[0] && !memcmp(hay.text + i, needle.text, needle.bytes);
     return hn_tpl_charge(r, hay.bytes);
 }
 

@@ -11,7 +11,10 @@ hn_status hn_tpl_step(hn_tpl_run *r, int64_t n)
     return HN_OK;
 }
 
-hn_status hn_tpl_charge(hn_tpl_run *r, size_t bytes) { return hn_tpl_step(r, (int64_t)(bytes / 64)); }
+hn_status hn_tpl_charge(hn_tpl_run *r, size_t bytes)
+{
+    return hn_tpl_step(r, (int64_t)(bytes / 64));
+}
 
 /* A failure leaves the depth as it is: nothing runs after it, save where it is caught, which
  * restores the depth. */
@@ -151,8 +154,8 @@ static hn_status eval_arguments(hn_tpl_run *r, const hn_tpl_node *node, hn_tpl_c
     return eval_keywords(r, node, c);
 }
 
-hn_status hn_tpl_call_node(hn_tpl_run *r, const hn_tpl_node *node, const hn_tval *caller_or_null,
-                           hn_tval *out)
+hn_status hn_tpl_call_node(hn_tpl_run *r, const hn_tpl_node *node,
+                           const hn_tval *caller_or_null, hn_tval *out)
 {
     hn_tval callee;
     hn_tpl_call call = { .name = node->a->name };
@@ -171,7 +174,8 @@ hn_status hn_tpl_call_node(hn_tpl_run *r, const hn_tpl_node *node, const hn_tval
     return hn_tpl_call_value(r, &callee, &call, out);
 }
 
-/* Of a filter block or set block the value is what was captured: *out, where node->a is NULL. */
+/* Of a filter block or set block the value is what was captured: *out, where node->a is NULL.
+ */
 static hn_status eval_filter(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *out)
 {
     hn_tpl_call call = { .self = *out, .name = node->name };
@@ -200,8 +204,16 @@ static hn_status compare(hn_tpl_run *r, char op, const hn_tval *a, const hn_tval
         *out = !*out;
         return HN_OK;
     default:
-        HN_TRY(hn_tv_order(r, a, b, op == '<' ? "<" : op == '>' ? ">" : op == 'l' ? "<=" : ">=", &order));
-        *out = op == '<' ? order == -1 : op == '>' ? order == 1 : op == 'l' ? order <= 0 : (order == 0 || order == 1);
+        HN_TRY(hn_tv_order(r, a, b,
+                           op == '<'   ? "<"
+                           : op == '>' ? ">"
+                           : op == 'l' ? "<="
+                                       : ">=",
+                           &order));
+        *out = op == '<'   ? order == -1
+               : op == '>' ? order == 1
+               : op == 'l' ? order <= 0
+                           : (order == 0 || order == 1);
         return HN_OK;
     }
 }
@@ -231,7 +243,8 @@ static hn_status eval_concat(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *ou
         if (status == HN_OK)
             status = hn_tv_write(r, &item, &text);
         if (status == HN_OK && text.length > r->options.max_memory)
-            status = hn_fail(HN_ERR_MEMORY, "text of more than %zu bytes", r->options.max_memory);
+            status =
+                hn_fail(HN_ERR_MEMORY, "text of more than %zu bytes", r->options.max_memory);
     }
     if (status == HN_OK)
         status = hn_tv_from_str(r, &text, out);
@@ -249,8 +262,9 @@ static hn_status eval_if_else(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *o
         return hn_tpl_eval(r, node->b, out);
     if (node->c)
         return hn_tpl_eval(r, node->c, out);
-    return hn_tv_undefined(r, "the inline if-expression evaluated to false and no else section was defined.",
-                           NULL, NULL, out);
+    return hn_tv_undefined(
+        r, "the inline if-expression evaluated to false and no else section was defined.", NULL,
+        NULL, out);
 }
 
 static hn_status eval_and_or(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *out)

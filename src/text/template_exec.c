@@ -1,7 +1,8 @@
 /* Statements, scopes and macros.
  *
  * A scope is a list of names, and scopes are searched outwards. Loops, macros, blocks that
- * capture and `with` have their own; `if` has none. A macro sees the scope where it was made. */
+ * capture and `with` have their own; `if` has none. A macro sees the scope where it was made.
+ */
 #include "text/template_fn.h"
 
 #include <string.h>
@@ -68,7 +69,9 @@ hn_status hn_tpl_set(hn_tpl_run *r, hn_tpl_scope *scope, const char *name, const
 
 static hn_status find_namespace(hn_tpl_run *r, const hn_tpl_node *target, hn_tval *out)
 {
-    const hn_tpl_node name = { .kind = HN_TPL_VARIABLE, .name = target->name, .line = target->line };
+    const hn_tpl_node name = { .kind = HN_TPL_VARIABLE,
+                               .name = target->name,
+                               .line = target->line };
     HN_TRY(hn_tpl_eval(r, &name, out));
     HN_REQUIRE(out->kind == HN_TV_NAMESPACE, HN_ERR_FORMAT,
                "cannot assign attribute on non-namespace object");
@@ -95,7 +98,8 @@ hn_status hn_tpl_assign(hn_tpl_run *r, const hn_tpl_node *target, const hn_tval 
         HN_TRY(find_namespace(r, target, &ns));
         HN_REQUIRE(target->name2[0] != '_', HN_ERR_FORMAT,
                    "Chat templates cannot store underscore-prefixed attributes on a namespace, "
-                   "but got '%s'. Please rename the attribute.", target->name2);
+                   "but got '%s'. Please rename the attribute.",
+                   target->name2);
         const hn_tval key = hn_tv_text(target->name2, strlen(target->name2));
         return hn_tv_dict_set(r, ns.as.dict, &key, value);
     }
@@ -105,11 +109,13 @@ hn_status hn_tpl_assign(hn_tpl_run *r, const hn_tpl_node *target, const hn_tval 
         n++;
     hn_tpl_iter it;
     if (hn_tv_iter(r, value, &it) != HN_OK)
-        return hn_fail(HN_ERR_FORMAT, "cannot unpack non-iterable %s object", hn_tv_type(value));
+        return hn_fail(HN_ERR_FORMAT, "cannot unpack non-iterable %s object",
+                       hn_tv_type(value));
     HN_TRY(hn_tv_collect(r, value, &items));
     HN_REQUIRE(items.as.list->n >= n, HN_ERR_FORMAT,
                "not enough values to unpack (expected %zu, got %zu)", n, items.as.list->n);
-    HN_REQUIRE(items.as.list->n == n, HN_ERR_FORMAT, "too many values to unpack (expected %zu)", n);
+    HN_REQUIRE(items.as.list->n == n, HN_ERR_FORMAT, "too many values to unpack (expected %zu)",
+               n);
     size_t i = 0;
     for (const hn_tpl_node *kid = target->kids; kid; kid = kid->next)
         HN_TRY(hn_tpl_assign(r, kid, &items.as.list->at[i++]));
@@ -210,11 +216,12 @@ static hn_status bind_specials(hn_tpl_run *r, const hn_tpl_node *node, const hn_
     for (size_t i = n_params; i < c->n_args; i++)
         HN_TRY(hn_tv_list_add(r, varargs.as.list, &c->args[i]));
     HN_REQUIRE(node->uses_varargs || c->n_args <= n_params, HN_ERR_FORMAT,
-               "macro '%s' takes not more than %zu argument(s)", node->name ? node->name : "None",
-               n_params);
+               "macro '%s' takes not more than %zu argument(s)",
+               node->name ? node->name : "None", n_params);
     static const char *const names[] = { "caller", "kwargs", "varargs" };
     const hn_tval *const values[] = { &caller, &kwargs, &varargs };
-    const bool uses[] = { node->uses_caller && !has_caller, node->uses_kwargs, node->uses_varargs };
+    const bool uses[] = { node->uses_caller && !has_caller, node->uses_kwargs,
+                          node->uses_varargs };
     for (int i = 0; i < 3; i++) {
         const char *name = hn_tpl_interned(r->t, (hn_tpl_text){ names[i], strlen(names[i]) });
         if (uses[i] && name)

@@ -96,7 +96,9 @@ static bool read_int(hn_tpl_text text, int base, int64_t *out)
             was_digit = false;
             continue;
         }
-        const int digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? (c | 0x20) - 'a' + 10 : 99;
+        const int digit = c >= '0' && c <= '9'                     ? c - '0'
+                          : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? (c | 0x20) - 'a' + 10
+                                                                   : 99;
         if (digit >= base)
             return false;
         was_digit = true;
@@ -202,7 +204,8 @@ static hn_status filter_abs(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
         *out = hn_tv_float(fabs(v->as.number));
         return HN_OK;
     }
-    HN_REQUIRE(hn_tv_is_integer(v), HN_ERR_FORMAT, "bad operand type for abs(): '%s'", hn_tv_type(v));
+    HN_REQUIRE(hn_tv_is_integer(v), HN_ERR_FORMAT, "bad operand type for abs(): '%s'",
+               hn_tv_type(v));
     *out = hn_tv_int(hn_tv_integer(v));
     return hn_tv_integer(v) < 0 ? hn_tpl_negate(r, v, out) : HN_OK;
 }
@@ -287,7 +290,8 @@ static hn_status filter_round(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 static hn_status filter_filesizeformat(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     static const char *const units[2][8] = { { "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB" },
-                                             { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB" } };
+                                             { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB",
+                                               "YiB" } };
     bool binary = false;
     hn_tpl_call number = { .self = c->self };
     hn_tval bytes;

@@ -111,13 +111,14 @@ hn_status hn_tpl_capture_end(hn_tpl_run *r, hn_tpl_capture *c, hn_status status,
 
 hn_status hn_tpl_scope_new(hn_tpl_run *r, hn_tpl_scope *around, const char **unset,
                            hn_tpl_scope **out);
-hn_status hn_tpl_set(hn_tpl_run *r, hn_tpl_scope *scope, const char *name, const hn_tval *value);
+hn_status hn_tpl_set(hn_tpl_run *r, hn_tpl_scope *scope, const char *name,
+                     const hn_tval *value);
 hn_status hn_tpl_assign(hn_tpl_run *r, const hn_tpl_node *target, const hn_tval *value);
 
 hn_status hn_tpl_call_value(hn_tpl_run *r, const hn_tval *callee, hn_tpl_call *c, hn_tval *out);
 /* A call as written; a call block adds `caller`. */
-hn_status hn_tpl_call_node(hn_tpl_run *r, const hn_tpl_node *node, const hn_tval *caller_or_null,
-                           hn_tval *out);
+hn_status hn_tpl_call_node(hn_tpl_run *r, const hn_tpl_node *node,
+                           const hn_tval *caller_or_null, hn_tval *out);
 hn_status hn_tpl_call_fn(hn_tpl_run *r, const hn_tpl_fn *fn, hn_tpl_call *c, hn_tval *out);
 hn_status hn_tpl_call_macro(hn_tpl_run *r, const hn_tpl_macro *m, const hn_tpl_call *c,
                             hn_tval *out);
@@ -125,14 +126,17 @@ hn_status hn_tpl_call_macro(hn_tpl_run *r, const hn_tpl_macro *m, const hn_tpl_c
 /* Lookups. a.b tries attributes first, a['b'] items first. */
 hn_status hn_tpl_get_attr(hn_tpl_run *r, const hn_tval *of, const char *name, hn_tval *out);
 hn_status hn_tpl_get_item(hn_tpl_run *r, const hn_tval *of, const hn_tval *key, hn_tval *out);
-hn_status hn_tpl_get_slice(hn_tpl_run *r, const hn_tval *of, const hn_tval bounds[3], hn_tval *out);
+hn_status hn_tpl_get_slice(hn_tpl_run *r, const hn_tval *of, const hn_tval bounds[3],
+                           hn_tval *out);
 /* Of the filters that take attribute="a.b.0": MISSING is the item itself. */
 hn_status hn_tpl_get_path(hn_tpl_run *r, const hn_tval *of, const hn_tval *path, hn_tval *out);
 
 /* Operators: + - * / f(loor) % p(ower). */
-hn_status hn_tpl_binary(hn_tpl_run *r, char op, const hn_tval *a, const hn_tval *b, hn_tval *out);
+hn_status hn_tpl_binary(hn_tpl_run *r, char op, const hn_tval *a, const hn_tval *b,
+                        hn_tval *out);
 hn_status hn_tpl_negate(hn_tpl_run *r, const hn_tval *v, hn_tval *out);
-hn_status hn_tpl_percent(hn_tpl_run *r, const hn_tval *format, const hn_tval *args, hn_tval *out);
+hn_status hn_tpl_percent(hn_tpl_run *r, const hn_tval *format, const hn_tval *args,
+                         hn_tval *out);
 hn_status hn_tpl_str_format(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out);
 /* What stands after ':' in {} and is the whole of format(). */
 hn_status hn_tpl_format_spec(hn_tpl_run *r, const hn_tval *v, hn_tpl_text spec, hn_str *to);
@@ -155,7 +159,9 @@ hn_status hn_tpl_defer(hn_tpl_run *r, hn_tpl_generator *g, int depth, hn_status 
 
 /* Arguments as a C type, or HN_ERR_FORMAT. MISSING gives `otherwise`. */
 hn_status hn_tpl_want_int(const hn_tpl_call *c, int slot, int64_t otherwise, int64_t *out);
-hn_status hn_tpl_want_text(const hn_tpl_call *c, int slot, const char *otherwise, hn_tpl_text *out);
-hn_status hn_tpl_want_bool(hn_tpl_run *r, const hn_tpl_call *c, int slot, bool otherwise, bool *out);
+hn_status hn_tpl_want_text(const hn_tpl_call *c, int slot, const char *otherwise,
+                           hn_tpl_text *out);
+hn_status hn_tpl_want_bool(hn_tpl_run *r, const hn_tpl_call *c, int slot, bool otherwise,
+                           bool *out);
 
 #endif

@@ -12,7 +12,7 @@
 typedef struct formatter {
     hn_tpl_run *r;
     hn_str to;
-    const hn_tval *args;   /* one value, or a tuple's */
+    const hn_tval *args; /* one value, or a tuple's */
     size_t n_args, next;
     const hn_tval *mapping; /* NULL if the values are no dict */
     bool is_markup;
@@ -58,8 +58,8 @@ static hn_status star_or_number(formatter *f, hn_tpl_text text, size_t *i, int64
 static hn_status percent_text(formatter *f, const hn_tval *v, hn_tpl_spec *spec)
 {
     hn_str one = hn_str_on(f->r->t->heap), escaped = hn_str_on(f->r->t->heap);
-    hn_status status = spec->type == 's' ? hn_tv_write(f->r, v, &one)
-                                         : hn_tv_write_repr(f->r, v, &one);
+    hn_status status =
+        spec->type == 's' ? hn_tv_write(f->r, v, &one) : hn_tv_write_repr(f->r, v, &one);
     hn_str *text = &one;
     if (status == HN_OK && f->is_markup && !v->is_markup) {
         hn_tv_escape(&escaped, (hn_tpl_text){ one.text, one.length });
@@ -67,7 +67,8 @@ static hn_status percent_text(formatter *f, const hn_tval *v, hn_tpl_spec *spec)
     }
     spec->zero = false;
     if (status == HN_OK)
-        hn_tpl_pad_text((hn_tpl_text){ text->text, text->length }, spec, spec->dash ? '<' : '>', &f->to);
+        hn_tpl_pad_text((hn_tpl_text){ text->text, text->length }, spec, spec->dash ? '<' : '>',
+                        &f->to);
     hn_str_free(&one);
     hn_str_free(&escaped);
     return status;
@@ -102,7 +103,10 @@ static hn_status percent_number(formatter *f, const hn_tval *v, hn_tpl_spec *spe
         is_negative = i < 0;
         hn_tpl_digits_of_int(i, spec, &body);
         if (spec->alternate)
-            prefix = spec->type == 'x' ? "0x" : spec->type == 'X' ? "0X" : spec->type == 'o' ? "0o" : "";
+            prefix = spec->type == 'x'   ? "0x"
+                     : spec->type == 'X' ? "0X"
+                     : spec->type == 'o' ? "0o"
+                                         : "";
         if (spec->precision > (int64_t)body.length && spec->precision < 1000) {
             hn_str longer = hn_str_on(f->r->t->heap);
             for (int64_t k = (int64_t)body.length; k < spec->precision; k++)
@@ -113,7 +117,8 @@ static hn_status percent_number(formatter *f, const hn_tval *v, hn_tpl_spec *spe
         }
     }
     if (status == HN_OK)
-        hn_tpl_pad_number(is_negative, prefix, (hn_tpl_text){ body.text, body.length }, spec, &f->to);
+        hn_tpl_pad_number(is_negative, prefix, (hn_tpl_text){ body.text, body.length }, spec,
+                          &f->to);
     hn_str_free(&body);
     return status;
 }
@@ -124,8 +129,8 @@ static hn_status percent_char(formatter *f, const hn_tval *v, hn_tpl_spec *spec)
     hn_tpl_text text = { bytes, 0 };
     if (hn_tv_is_integer(v)) {
         const int64_t code = hn_tv_integer(v);
-        HN_REQUIRE(code >= 0 && code < 0x110000 && (code < 0xd800 || code > 0xdfff), HN_ERR_FORMAT,
-                   "%%c arg not in range(0x110000)");
+        HN_REQUIRE(code >= 0 && code < 0x110000 && (code < 0xd800 || code > 0xdfff),
+                   HN_ERR_FORMAT, "%%c arg not in range(0x110000)");
         text.bytes = hn_utf8_put((uint32_t)code, bytes);
     } else {
         HN_REQUIRE(v->kind == HN_TV_TEXT && hn_tv_text_length(v->as.text) == 1, HN_ERR_FORMAT,
@@ -214,9 +219,13 @@ static hn_status percent_all(formatter *f, hn_tpl_text text, const hn_tval *args
     return HN_OK;
 }
 
-hn_status hn_tpl_percent(hn_tpl_run *r, const hn_tval *format, const hn_tval *args, hn_tval *out)
+hn_status hn_tpl_percent(hn_tpl_run *r, const hn_tval *format, const hn_tval *args,
+                         hn_tval *out)
 {
-    formatter f = { .r = r, .to = hn_str_on(r->t->heap), .args = args, .n_args = 1,
+    formatter f = { .r = r,
+                    .to = hn_str_on(r->t->heap),
+                    .args = args,
+                    .n_args = 1,
                     .is_markup = format->is_markup };
     if (args->kind == HN_TV_TUPLE) {
         f.args = args->as.list->at;
@@ -277,13 +286,15 @@ static hn_status read_spec(hn_tpl_text text, hn_tpl_spec *s)
     return HN_OK;
 }
 
-static hn_status format_number(hn_tpl_run *r, const hn_tval *v, const hn_tpl_spec *spec, hn_str *to)
+static hn_status format_number(hn_tpl_run *r, const hn_tval *v, const hn_tpl_spec *spec,
+                               hn_str *to)
 {
     hn_str body = hn_str_on(r->t->heap);
     hn_status status = HN_OK;
     bool is_negative = false;
     const char *prefix = "";
-    const bool is_float = v->kind == HN_TV_FLOAT || (spec->type && strchr("eEfFgG%", spec->type));
+    const bool is_float =
+        v->kind == HN_TV_FLOAT || (spec->type && strchr("eEfFgG%", spec->type));
     if (spec->type && !strchr(is_float ? "eEfFgG%n" : "bcdoxXn", spec->type))
         return hn_fail(HN_ERR_FORMAT, "Unknown format code '%c' for object of type '%s'",
                        spec->type, hn_tv_type(v));
@@ -307,7 +318,8 @@ static hn_status format_number(hn_tpl_run *r, const hn_tval *v, const hn_tpl_spe
     }
     HN_REQUIRE(!spec->group || !spec->zero, HN_ERR_UNSUPPORTED, "groups with leading zeros");
     if (status == HN_OK)
-        hn_tpl_pad_number(is_negative, prefix, (hn_tpl_text){ body.text, body.length }, spec, to);
+        hn_tpl_pad_number(is_negative, prefix, (hn_tpl_text){ body.text, body.length }, spec,
+                          to);
     hn_str_free(&body);
     return status;
 }
@@ -361,23 +373,28 @@ static hn_status field_value(fields *s, hn_tpl_text name, hn_tval *out)
         if (end == 0)
             index = (int64_t)s->f->next++;
         HN_REQUIRE(index < (int64_t)s->c->n_args, HN_ERR_FORMAT,
-                   "Replacement index %" PRId64 " out of range for positional args tuple", index);
+                   "Replacement index %" PRId64 " out of range for positional args tuple",
+                   index);
         *out = s->c->args[index];
     } else {
         const hn_tpl_keyword *found = NULL;
         for (size_t k = 0; k < s->c->n_keywords; k++)
-            if (strlen(s->c->keywords[k].name) == end && !memcmp(s->c->keywords[k].name, first.text, end))
+            if (strlen(s->c->keywords[k].name) == end &&
+                !memcmp(s->c->keywords[k].name, first.text, end))
                 found = &s->c->keywords[k];
-        HN_REQUIRE(found, HN_ERR_FORMAT, "KeyError: '%.*s'", (int)(end < 100 ? end : 100), first.text);
+        HN_REQUIRE(found, HN_ERR_FORMAT, "KeyError: '%.*s'", (int)(end < 100 ? end : 100),
+                   first.text);
         *out = found->value;
     }
     for (i = end; i < name.bytes; i = end) {
         const bool is_item = name.text[i] == '[';
-        for (end = ++i; end < name.bytes && (is_item ? name.text[end] != ']'
-                                                     : name.text[end] != '.' && name.text[end] != '[');)
+        for (end = ++i;
+             end < name.bytes && (is_item ? name.text[end] != ']'
+                                          : name.text[end] != '.' && name.text[end] != '[');)
             end++;
         size_t k = i;
-        const bool by_index = is_item && eat_number((hn_tpl_text){ name.text, end }, &k, &index) && k == end;
+        const bool by_index =
+            is_item && eat_number((hn_tpl_text){ name.text, end }, &k, &index) && k == end;
         hn_tval key, of = *out;
         HN_TRY(hn_tv_copy_text(r, name.text + i, end - i, &key));
         if (by_index)
@@ -423,7 +440,8 @@ static hn_status put_field(fields *s, hn_tpl_text field, hn_str *to)
     hn_str spec = hn_str_on(r->t->heap);
     hn_status status = HN_OK;
     if (colon < field.bytes)
-        status = fill_fields(s, (hn_tpl_text){ field.text + colon + 1, field.bytes - colon - 1 }, &spec);
+        status = fill_fields(
+            s, (hn_tpl_text){ field.text + colon + 1, field.bytes - colon - 1 }, &spec);
     if (status == HN_OK)
         status = hn_tpl_format_spec(r, &value, (hn_tpl_text){ spec.text, spec.length }, to);
     hn_str_free(&spec);

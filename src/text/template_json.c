@@ -28,7 +28,8 @@ static void dump_text(dumper *d, hn_tpl_text text)
         else if (code < 0x20 || (d->ascii && code > 0x7e && code < 0x10000))
             hn_str_print(d->to, "\\u%04" PRIx32, code);
         else if (d->ascii && code >= 0x10000)
-            hn_str_print(d->to, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd800 + ((code - 0x10000) >> 10),
+            hn_str_print(d->to, "\\u%04" PRIx32 "\\u%04" PRIx32,
+                         0xd800 + ((code - 0x10000) >> 10),
                          0xdc00 + ((code - 0x10000) & 0x3ff));
         else
             hn_str_add_bytes(d->to, text.text + i, n);
@@ -82,7 +83,8 @@ static hn_status dump_key(dumper *d, const hn_tval *key)
         return HN_OK;
     }
     HN_REQUIRE(key->kind == HN_TV_NONE || key->kind == HN_TV_FLOAT || hn_tv_is_integer(key),
-               HN_ERR_FORMAT, "keys must be str, int, float, bool or None, not %s", hn_tv_type(key));
+               HN_ERR_FORMAT, "keys must be str, int, float, bool or None, not %s",
+               hn_tv_type(key));
     hn_str_add_char(d->to, '"');
     HN_TRY(dump(d, key, 0));
     hn_str_add_char(d->to, '"');
@@ -156,7 +158,8 @@ static hn_status dump_any(dumper *d, const hn_tval *v, int depth)
     case HN_TV_DICT:
         return dump_dict(d, v->as.dict, depth);
     default:
-        return hn_fail(HN_ERR_FORMAT, "Object of type %s is not JSON serializable", hn_tv_type(v));
+        return hn_fail(HN_ERR_FORMAT, "Object of type %s is not JSON serializable",
+                       hn_tv_type(v));
     }
 }
 
@@ -193,8 +196,8 @@ static hn_status read_indent(dumper *d, const hn_tval *given)
         d->indent = given->as.text;
         return HN_OK;
     }
-    HN_REQUIRE(hn_tv_is_integer(given), HN_ERR_FORMAT, "tojson: indent: expected a number, not %s",
-               hn_tv_type(given));
+    HN_REQUIRE(hn_tv_is_integer(given), HN_ERR_FORMAT,
+               "tojson: indent: expected a number, not %s", hn_tv_type(given));
     const int64_t n = hn_tv_integer(given) < 0 ? 0 : hn_tv_integer(given);
     HN_REQUIRE(n <= 1024, HN_ERR_FORMAT, "tojson: indent of more than 1024");
     char *spaces = hn_tpl_new(d->r, (size_t)n + 1);

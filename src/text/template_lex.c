@@ -1,4 +1,5 @@
-/* The lexer. What surprises: a '-' or '+' right after any opening is whitespace control, even of
+/* The lexer. What surprises: a '-' or '+' right after any opening is whitespace control, even
+ * of
  * {{, and whether a line's indentation is cut depends on what the token before ended with. */
 #include "text/template_tree.h"
 #include "text/template_unicode.h"
@@ -75,7 +76,8 @@ static size_t cut_space(const lexer *x, size_t begin, size_t end)
     return end;
 }
 
-/* The end of a closing `word` at `at`, with its '-' or '+' and the space it takes; 0 if none. */
+/* The end of a closing `word` at `at`, with its '-' or '+' and the space it takes; 0 if none.
+ */
 static size_t closing(const lexer *x, size_t at, const char *word, bool trims)
 {
     const bool dash = at < x->bytes && x->s[at] == '-', plus = at < x->bytes && x->s[at] == '+';
@@ -152,7 +154,8 @@ static size_t digits(const lexer *x, size_t at, const char *set)
 {
     size_t end = at;
     while (at < x->bytes && x->s[at] && (strchr(set, x->s[at]) || x->s[at] == '_')) {
-        if (x->s[at] == '_' && (at + 1 >= x->bytes || !x->s[at + 1] || !strchr(set, x->s[at + 1])))
+        if (x->s[at] == '_' &&
+            (at + 1 >= x->bytes || !x->s[at + 1] || !strchr(set, x->s[at + 1])))
             break;
         end = ++at;
     }
@@ -215,7 +218,9 @@ static hn_status read_integer(lexer *x)
         char letter;
         int base;
         const char *set;
-    } bases[] = { { 'b', 2, "01" }, { 'o', 8, "01234567" }, { 'x', 16, "0123456789abcdefABCDEF" } };
+    } bases[] = { { 'b', 2, "01" },
+                  { 'o', 8, "01234567" },
+                  { 'x', 16, "0123456789abcdefABCDEF" } };
     if (x->s[x->at] == '0' && x->at + 2 < x->bytes)
         for (int i = 0; i < 3; i++) {
             const size_t end = digits(x, x->at + 2, bases[i].set);
@@ -331,8 +336,8 @@ static hn_status read_operator(lexer *x)
     }
     size_t n = 0;
     hn_tpl_code_at(x->s + x->at, &n);
-    return hn_fail(HN_ERR_FORMAT, "%s:%d: unexpected char '%.*s'", x->t->name, line_at(x, x->at),
-                   (int)n, x->s + x->at);
+    return hn_fail(HN_ERR_FORMAT, "%s:%d: unexpected char '%.*s'", x->t->name,
+                   line_at(x, x->at), (int)n, x->s + x->at);
 }
 
 static size_t name_end(const lexer *x, size_t at)
@@ -386,12 +391,17 @@ static hn_status read_tag(lexer *x, bool is_print)
 
 hn_status hn_tpl_lex(hn_template *t, hn_tpl_text source, hn_tpl_tokens *out)
 {
-    lexer x = { .t = t, .s = source.text, .bytes = source.bytes, .line = 1, .out = out,
+    lexer x = { .t = t,
+                .s = source.text,
+                .bytes = source.bytes,
+                .line = 1,
+                .out = out,
                 .line_starting = true };
     while (x.at < x.bytes) {
         size_t at = x.at;
-        while (at < x.bytes && !(x.s[at] == '{' && (starts(&x, at, "{{") || starts(&x, at, "{%") ||
-                                                    starts(&x, at, "{#"))))
+        while (at < x.bytes &&
+               !(x.s[at] == '{' &&
+                 (starts(&x, at, "{{") || starts(&x, at, "{%") || starts(&x, at, "{#"))))
             at++;
         if (at == x.bytes) {
             HN_TRY(add(&x, HN_TPL_DATA, x.at, at));

@@ -28,10 +28,10 @@ hn_status hn_tpl_defer(hn_tpl_run *r, hn_tpl_generator *g, int depth, hn_status 
 }
 
 typedef struct picker {
-    hn_tval path;           /* of an attribute; MISSING: the item itself */
-    const hn_tpl_fn *fn;    /* a filter or test; NULL: the item as it is */
+    hn_tval path;        /* of an attribute; MISSING: the item itself */
+    const hn_tpl_fn *fn; /* a filter or test; NULL: the item as it is */
     hn_tpl_call call;
-    hn_tval otherwise;      /* for undefined attributes, or MISSING */
+    hn_tval otherwise; /* for undefined attributes, or MISSING */
     bool selects, rejects;
 } picker;
 
@@ -74,11 +74,14 @@ static hn_status find_named(hn_tpl_run *r, hn_tpl_call *c, size_t at, bool is_fi
     HN_REQUIRE(c->args[at].kind == HN_TV_TEXT, HN_ERR_FORMAT, "No %s named by a %s.",
                is_filter ? "filter" : "test", hn_tv_type(&c->args[at]));
     HN_TRY(hn_tv_copy_text(r, c->args[at].as.text.text, c->args[at].as.text.bytes, &name));
-    p->fn = is_filter ? hn_tpl_filter_find(name.as.text.text) : hn_tpl_test_find(name.as.text.text);
+    p->fn =
+        is_filter ? hn_tpl_filter_find(name.as.text.text) : hn_tpl_test_find(name.as.text.text);
     HN_REQUIRE(p->fn, HN_ERR_FORMAT, "No %s named '%.80s'.", is_filter ? "filter" : "test",
                name.as.text.text);
-    p->call = (hn_tpl_call){ .args = c->args + at + 1, .n_args = c->n_args - at - 1,
-                             .keywords = c->keywords, .n_keywords = c->n_keywords };
+    p->call = (hn_tpl_call){ .args = c->args + at + 1,
+                             .n_args = c->n_args - at - 1,
+                             .keywords = c->keywords,
+                             .n_keywords = c->n_keywords };
     return HN_OK;
 }
 
@@ -168,7 +171,8 @@ static hn_status filter_first(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     bool done = false;
     HN_TRY(hn_tv_iter(r, &c->self, &it));
     HN_TRY(hn_tv_next(r, &it, out, &done));
-    return done ? hn_tv_undefined(r, "No first item, sequence was empty.", NULL, NULL, out) : HN_OK;
+    return done ? hn_tv_undefined(r, "No first item, sequence was empty.", NULL, NULL, out)
+                : HN_OK;
 }
 
 static hn_status reversible(const hn_tpl_call *c)
@@ -230,8 +234,8 @@ static hn_status join_items(hn_tpl_run *r, hn_tpl_call *c, hn_str *to)
             hn_str_add_bytes(to, separator.as.text.text, separator.as.text.bytes);
         HN_TRY(hn_tpl_get_path(r, &item, &c->slots[1], &value));
         HN_TRY(hn_tv_write(r, &value, to));
-        HN_REQUIRE(to->length <= r->options.max_memory, HN_ERR_MEMORY, "text of more than %zu bytes",
-                   r->options.max_memory);
+        HN_REQUIRE(to->length <= r->options.max_memory, HN_ERR_MEMORY,
+                   "text of more than %zu bytes", r->options.max_memory);
     }
 }
 

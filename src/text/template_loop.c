@@ -141,7 +141,8 @@ static hn_status iterate(hn_tpl_run *r, hn_tpl_loop *loop, hn_tpl_scope *scope, 
     return HN_OK;
 }
 
-/* jinja2's else runs whenever no iteration ran to its end, so also after a break in the first. */
+/* jinja2's else runs whenever no iteration ran to its end, so also after a break in the first.
+ */
 static hn_status run_loop(hn_tpl_run *r, const hn_tpl_node *node, hn_tpl_scope *around,
                           const hn_tval *items, int64_t depth0)
 {
@@ -149,8 +150,12 @@ static hn_status run_loop(hn_tpl_run *r, const hn_tpl_node *node, hn_tpl_scope *
     hn_tpl_scope *scope = NULL, *before = r->scope;
     if (!loop)
         return HN_ERR_MEMORY;
-    *loop = (hn_tpl_loop){ .node = node, .around = around, .is_filtered = node->c != NULL,
-                           .length = -1, .index0 = -1, .depth0 = depth0 };
+    *loop = (hn_tpl_loop){ .node = node,
+                           .around = around,
+                           .is_filtered = node->c != NULL,
+                           .length = -1,
+                           .index0 = -1,
+                           .depth0 = depth0 };
     HN_TRY(hn_tv_iter(r, items, &loop->items));
     HN_TRY(hn_tpl_scope_new(r, around, NULL, &scope));
     r->scope = around;
@@ -189,7 +194,8 @@ hn_status hn_tpl_loop_again(hn_tpl_run *r, const hn_tpl_loop *loop, const hn_tva
 {
     HN_REQUIRE(loop->node->flag, HN_ERR_FORMAT,
                "The loop must have the 'recursive' marker to be called recursively.");
-    const hn_tpl_loop inner = { .node = loop->node, .around = loop->around,
+    const hn_tpl_loop inner = { .node = loop->node,
+                                .around = loop->around,
                                 .depth0 = loop->depth0 + 1 };
     HN_TRY(hn_tpl_enter(r));
     HN_TRY(run_captured(r, &inner, items, out));

@@ -60,12 +60,9 @@ static hn_status dict_fromkeys(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 }
 
 static const hn_tpl_fn of_dict[] = {
-    { "keys", "/", dict_keys },
-    { "values", "/", dict_values },
-    { "items", "/", dict_items },
-    { "get", "/key default=", dict_get },
-    { "copy", "/", dict_copy },
-    { "fromkeys", "/iterable value=", dict_fromkeys },
+    { "keys", "/", dict_keys },   { "values", "/", dict_values },
+    { "items", "/", dict_items }, { "get", "/key default=", dict_get },
+    { "copy", "/", dict_copy },   { "fromkeys", "/iterable value=", dict_fromkeys },
     { NULL, NULL, NULL },
 };
 
@@ -208,21 +205,27 @@ static hn_status same(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 static hn_status refused(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     (void)r, (void)out;
-    return hn_fail(HN_ERR_UNSUPPORTED, "%s.%s() is not for chat templates", hn_tv_type(&c->self),
-                   c->name);
+    return hn_fail(HN_ERR_UNSUPPORTED, "%s.%s() is not for chat templates",
+                   hn_tv_type(&c->self), c->name);
 }
 
 static const hn_tpl_fn of_int[] = {
-    { "bit_length", "/", int_bit_length }, { "conjugate", "/", same },
-    { "bit_count", "*", refused },         { "to_bytes", "*", refused },
-    { "from_bytes", "*", refused },        { "as_integer_ratio", "*", refused },
+    { "bit_length", "/", int_bit_length },
+    { "conjugate", "/", same },
+    { "bit_count", "*", refused },
+    { "to_bytes", "*", refused },
+    { "from_bytes", "*", refused },
+    { "as_integer_ratio", "*", refused },
     { NULL, NULL, NULL },
 };
 
 static const hn_tpl_fn of_float[] = {
-    { "is_integer", "/", float_is_integer }, { "conjugate", "/", same },
-    { "hex", "*", refused },                 { "fromhex", "*", refused },
-    { "as_integer_ratio", "*", refused },    { NULL, NULL, NULL },
+    { "is_integer", "/", float_is_integer },
+    { "conjugate", "/", same },
+    { "hex", "*", refused },
+    { "fromhex", "*", refused },
+    { "as_integer_ratio", "*", refused },
+    { NULL, NULL, NULL },
 };
 
 const hn_tpl_fn *hn_tpl_method_find(const hn_tval *of, const char *name)

@@ -55,7 +55,8 @@ hn_status hn_tpl_digits_of_double(double v, const hn_tpl_spec *spec, hn_str *to)
     char text[MAX_DOUBLE_TEXT];
     const bool upper = spec->type == 'E' || spec->type == 'F' || spec->type == 'G';
     double d = fabs(v);
-    HN_REQUIRE(spec->precision <= 300, HN_ERR_UNSUPPORTED, "a precision of more than 300 digits");
+    HN_REQUIRE(spec->precision <= 300, HN_ERR_UNSUPPORTED,
+               "a precision of more than 300 digits");
     if (!isfinite(d)) {
         hn_str_add(to, isnan(d) ? (upper ? "NAN" : "nan") : upper ? "INF" : "inf");
         if (spec->type == '%')
@@ -109,7 +110,10 @@ static void fill(const hn_tpl_spec *spec, int64_t n, const char *otherwise, hn_s
 void hn_tpl_pad_number(bool is_negative, const char *prefix, hn_tpl_text body,
                        const hn_tpl_spec *spec, hn_str *to)
 {
-    const char *sign = is_negative ? "-" : spec->sign == '+' ? "+" : spec->sign == ' ' ? " " : "";
+    const char *sign = is_negative         ? "-"
+                       : spec->sign == '+' ? "+"
+                       : spec->sign == ' ' ? " "
+                                           : "";
     const int64_t pad = spec->width - (int64_t)(strlen(sign) + strlen(prefix) + body.bytes);
     const char align = spec->align ? spec->align : spec->zero ? '=' : '>';
     const char *with = spec->zero && !spec->fill_bytes ? "0" : " ";

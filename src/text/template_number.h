@@ -10,7 +10,7 @@ typedef struct hn_tpl_spec {
     char align;     /* < > = ^ or 0 */
     char sign;      /* + - space */
     bool alternate, zero, dash;
-    char group; /* , _ or 0 */
+    char group;               /* , _ or 0 */
     int64_t width, precision; /* -1: none */
     char type;                /* 0: none */
 } hn_tpl_spec;

@@ -4,17 +4,17 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_number(const hn_tval *v) { return hn_tv_is_integer(v) || v->kind == HN_TV_FLOAT; }
+static bool is_number(const hn_tval *v)
+{
+    return hn_tv_is_integer(v) || v->kind == HN_TV_FLOAT;
+}
 
 static double to_double(const hn_tval *v)
 {
     return v->kind == HN_TV_FLOAT ? v->as.number : (double)hn_tv_integer(v);
 }
 
-static hn_status too_large(void)
-{
-    return hn_fail(HN_ERR_FORMAT, "an integer beyond 64 bits");
-}
+static hn_status too_large(void) { return hn_fail(HN_ERR_FORMAT, "an integer beyond 64 bits"); }
 
 static hn_status by_zero(const char *what)
 {
@@ -125,7 +125,8 @@ static hn_status on_doubles(char op, double a, double b, hn_tval *out)
         if (a == 0 && b < 0)
             return hn_fail(HN_ERR_FORMAT, "0.0 cannot be raised to a negative power");
         if (a < 0 && isfinite(a) && isfinite(b) && b != floor(b))
-            return hn_fail(HN_ERR_UNSUPPORTED, "a negative number to a fraction: complex numbers");
+            return hn_fail(HN_ERR_UNSUPPORTED,
+                           "a negative number to a fraction: complex numbers");
         c = pow(a, b);
         if (isinf(c) && isfinite(a) && isfinite(b))
             return hn_fail(HN_ERR_FORMAT, "(34, 'Numerical result out of range')");
@@ -178,8 +179,8 @@ static hn_status repeat(hn_tpl_run *r, const hn_tval *what, int64_t times, hn_tv
         return HN_OK;
     }
     const hn_tpl_text text = what->as.text;
-    HN_REQUIRE(!text.bytes || (uint64_t)times <= r->options.max_memory / text.bytes, HN_ERR_MEMORY,
-               "text of more than %zu bytes", r->options.max_memory);
+    HN_REQUIRE(!text.bytes || (uint64_t)times <= r->options.max_memory / text.bytes,
+               HN_ERR_MEMORY, "text of more than %zu bytes", r->options.max_memory);
     const size_t bytes = (size_t)times * text.bytes;
     char *copy = hn_tpl_new(r, bytes + 1);
     if (!copy)
@@ -191,7 +192,10 @@ static hn_status repeat(hn_tpl_run *r, const hn_tval *what, int64_t times, hn_tv
     return hn_tpl_charge(r, bytes);
 }
 
-static bool is_repeated(const hn_tval *v) { return v->kind == HN_TV_TEXT || hn_tv_is_sequence(v); }
+static bool is_repeated(const hn_tval *v)
+{
+    return v->kind == HN_TV_TEXT || hn_tv_is_sequence(v);
+}
 
 static hn_status unsupported(char op, const hn_tval *a, const hn_tval *b)
 {
@@ -205,7 +209,8 @@ static hn_status unsupported(char op, const hn_tval *a, const hn_tval *b)
                    hn_tv_type(a), hn_tv_type(b));
 }
 
-hn_status hn_tpl_binary(hn_tpl_run *r, char op, const hn_tval *a, const hn_tval *b, hn_tval *out)
+hn_status hn_tpl_binary(hn_tpl_run *r, char op, const hn_tval *a, const hn_tval *b,
+                        hn_tval *out)
 {
     if (op == '%' && a->kind == HN_TV_TEXT)
         return hn_tpl_percent(r, a, b, out);
@@ -222,10 +227,11 @@ hn_status hn_tpl_binary(hn_tpl_run *r, char op, const hn_tval *a, const hn_tval 
     if (op == '*' && is_repeated(b) && hn_tv_is_integer(a))
         return repeat(r, b, hn_tv_integer(a), out);
     if (op == '+' && a->kind == HN_TV_TEXT && b->kind != HN_TV_UNDEFINED && !a->is_markup)
-        return hn_fail(HN_ERR_FORMAT, "can only concatenate str (not \"%s\") to str", hn_tv_type(b));
+        return hn_fail(HN_ERR_FORMAT, "can only concatenate str (not \"%s\") to str",
+                       hn_tv_type(b));
     if (op == '+' && hn_tv_is_sequence(a) && b->kind != HN_TV_UNDEFINED)
-        return hn_fail(HN_ERR_FORMAT, "can only concatenate %s (not \"%s\") to %s", hn_tv_type(a),
-                       hn_tv_type(b), hn_tv_type(a));
+        return hn_fail(HN_ERR_FORMAT, "can only concatenate %s (not \"%s\") to %s",
+                       hn_tv_type(a), hn_tv_type(b), hn_tv_type(a));
     return unsupported(op, a, b);
 }
 

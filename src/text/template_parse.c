@@ -171,7 +171,8 @@ static hn_status parse_signature(hn_tpl_parser *p, hn_tpl_node **out)
             HN_TRY(hn_tpl_parse_expression(p, true, &(*to)->a));
             has_defaults = true;
         } else if (has_defaults) {
-            return hn_tpl_wrong(p, p->at->line, "non-default argument follows default argument");
+            return hn_tpl_wrong(p, p->at->line,
+                                "non-default argument follows default argument");
         }
     }
     return hn_tpl_expect(p, HN_TPL_OP, ")");
@@ -288,8 +289,8 @@ static hn_status parse_jump(hn_tpl_parser *p, hn_tpl_node **out)
 /* An unknown tag, where `ends` was looked for. */
 static hn_status unknown_tag(const hn_tpl_parser *p, const char *const *ends)
 {
-    static const char *const refused[] = { "include", "import", "from", "extends", "block",
-                                           "autoescape" };
+    static const char *const refused[] = { "include", "import", "from",
+                                           "extends", "block",  "autoescape" };
     const hn_tpl_text name = p->at->text;
     const int bytes = (int)(name.bytes < 80 ? name.bytes : 80);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -297,10 +298,13 @@ static hn_status unknown_tag(const hn_tpl_parser *p, const char *const *ends)
             return hn_fail(HN_ERR_UNSUPPORTED, "%s:%d: {%% %s %%} is not for chat templates",
                            p->t->name, p->at->line, refused[i]);
     if (!ends)
-        return hn_tpl_wrong(p, p->at->line, "Encountered unknown tag '%.*s'.", bytes, name.text);
-    return hn_tpl_wrong(p, p->at->line, "Encountered unknown tag '%.*s'. Jinja was looking for "
-                        "the following tags: '%s'%s%s%s.", bytes, name.text, ends[0],
-                        ends[1] ? " or '" : "", ends[1] ? ends[1] : "", ends[1] ? "'" : "");
+        return hn_tpl_wrong(p, p->at->line, "Encountered unknown tag '%.*s'.", bytes,
+                            name.text);
+    return hn_tpl_wrong(p, p->at->line,
+                        "Encountered unknown tag '%.*s'. Jinja was looking for "
+                        "the following tags: '%s'%s%s%s.",
+                        bytes, name.text, ends[0], ends[1] ? " or '" : "",
+                        ends[1] ? ends[1] : "", ends[1] ? "'" : "");
 }
 
 static hn_status parse_statement(hn_tpl_parser *p, const char *const *ends, hn_tpl_node **out)
@@ -335,8 +339,8 @@ static bool at_end_tag(hn_tpl_parser *p, const char *const *ends)
     return false;
 }
 
-/* A body, up to a tag in `ends` (its name is taken; what follows is the caller's) or, with NULL,
- * to the end. */
+/* A body, up to a tag in `ends` (its name is taken; what follows is the caller's) or, with
+ * NULL, to the end. */
 static hn_status parse_until(hn_tpl_parser *p, const char *const *ends, hn_tpl_node **out)
 {
     for (hn_tpl_node **to = out;;) {
@@ -358,9 +362,10 @@ static hn_status parse_until(hn_tpl_parser *p, const char *const *ends, hn_tpl_n
         } else if (!ends) {
             return hn_tpl_expect(p, HN_TPL_END, NULL);
         } else {
-            return hn_tpl_wrong(p, token->line, "Unexpected end of template. Jinja was looking "
-                                "for the following tags: '%s'%s%s%s.", ends[0],
-                                ends[1] ? " or '" : "", ends[1] ? ends[1] : "",
+            return hn_tpl_wrong(p, token->line,
+                                "Unexpected end of template. Jinja was looking "
+                                "for the following tags: '%s'%s%s%s.",
+                                ends[0], ends[1] ? " or '" : "", ends[1] ? ends[1] : "",
                                 ends[1] ? "'" : "");
         }
     }

@@ -4,8 +4,14 @@
 
 #include <string.h>
 
-static bool is_op(const hn_tpl_parser *p, const char *op) { return hn_tpl_is(p, HN_TPL_OP, op); }
-static bool accept_op(hn_tpl_parser *p, const char *op) { return hn_tpl_accept(p, HN_TPL_OP, op); }
+static bool is_op(const hn_tpl_parser *p, const char *op)
+{
+    return hn_tpl_is(p, HN_TPL_OP, op);
+}
+static bool accept_op(hn_tpl_parser *p, const char *op)
+{
+    return hn_tpl_accept(p, HN_TPL_OP, op);
+}
 
 static hn_status parse_unary(hn_tpl_parser *p, bool with_filter, hn_tpl_node **out)
 {

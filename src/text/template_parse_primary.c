@@ -3,8 +3,14 @@
 
 #include <string.h>
 
-static bool is_op(const hn_tpl_parser *p, const char *op) { return hn_tpl_is(p, HN_TPL_OP, op); }
-static bool accept_op(hn_tpl_parser *p, const char *op) { return hn_tpl_accept(p, HN_TPL_OP, op); }
+static bool is_op(const hn_tpl_parser *p, const char *op)
+{
+    return hn_tpl_is(p, HN_TPL_OP, op);
+}
+static bool accept_op(hn_tpl_parser *p, const char *op)
+{
+    return hn_tpl_accept(p, HN_TPL_OP, op);
+}
 
 hn_status hn_tpl_deeper(hn_tpl_parser *p)
 {
@@ -42,7 +48,8 @@ hn_status hn_tpl_wrap(hn_tpl_parser *p, hn_tpl_node_kind kind, char op, hn_tpl_n
 hn_status hn_tpl_chain(hn_tpl_parser *p, int *n)
 {
     if (++*n > HN_TPL_MAX_NESTING)
-        return hn_tpl_wrong(p, p->at->line, "more than %d operators in a row", HN_TPL_MAX_NESTING);
+        return hn_tpl_wrong(p, p->at->line, "more than %d operators in a row",
+                            HN_TPL_MAX_NESTING);
     return HN_OK;
 }
 
@@ -77,15 +84,15 @@ static hn_status parse_dict(hn_tpl_parser *p, hn_tpl_node **out)
 
 static bool at_tuple_end(const hn_tpl_parser *p, const char *end_or_null)
 {
-    return p->at->kind == HN_TPL_PRINT_END || p->at->kind == HN_TPL_BLOCK_END || is_op(p, ")") ||
-           (end_or_null && hn_tpl_is(p, HN_TPL_NAME, end_or_null));
+    return p->at->kind == HN_TPL_PRINT_END || p->at->kind == HN_TPL_BLOCK_END ||
+           is_op(p, ")") || (end_or_null && hn_tpl_is(p, HN_TPL_NAME, end_or_null));
 }
 
 typedef hn_status (*item_parser)(hn_tpl_parser *p, bool flag, hn_tpl_node **out);
 
 /* Items with commas between: a tuple if there is a comma, or `()`. */
-static hn_status parse_items(hn_tpl_parser *p, item_parser item, bool flag, const char *end_or_null,
-                             hn_tpl_node **out)
+static hn_status parse_items(hn_tpl_parser *p, item_parser item, bool flag,
+                             const char *end_or_null, hn_tpl_node **out)
 {
     hn_tpl_node *first = NULL;
     bool is_tuple = false;
@@ -219,7 +226,8 @@ hn_status hn_tpl_parse_primary(hn_tpl_parser *p, hn_tpl_node **out)
     if (token->kind == HN_TPL_INT || token->kind == HN_TPL_FLOAT) {
         p->at++;
         HN_TRY(hn_tpl_node_new(
-            p, token->kind == HN_TPL_INT ? HN_TPL_CONST_INT : HN_TPL_CONST_FLOAT, token->line, out));
+            p, token->kind == HN_TPL_INT ? HN_TPL_CONST_INT : HN_TPL_CONST_FLOAT, token->line,
+            out));
         (*out)->integer = token->integer;
         (*out)->number = token->number;
         return HN_OK;
@@ -342,7 +350,8 @@ hn_status hn_tpl_parse_postfix(hn_tpl_parser *p, hn_tpl_node **node)
         const int line = p->at->line;
         HN_TRY(hn_tpl_chain(p, &n));
         if (accept_op(p, ".")) {
-            HN_TRY(hn_tpl_wrap(p, p->at->kind == HN_TPL_INT ? HN_TPL_ITEM : HN_TPL_ATTR, 0, node));
+            HN_TRY(
+                hn_tpl_wrap(p, p->at->kind == HN_TPL_INT ? HN_TPL_ITEM : HN_TPL_ATTR, 0, node));
             (*node)->line = line;
             if (p->at->kind == HN_TPL_INT)
                 HN_TRY(hn_tpl_parse_primary(p, &(*node)->b));
@@ -376,22 +385,24 @@ static hn_status parse_dotted(hn_tpl_parser *p, const char **out)
 
 static hn_status find_function(hn_tpl_parser *p, hn_tpl_node *node, bool is_filter)
 {
-    const hn_tpl_fn *fn = is_filter ? hn_tpl_filter_find(node->name) : hn_tpl_test_find(node->name);
+    const hn_tpl_fn *fn =
+        is_filter ? hn_tpl_filter_find(node->name) : hn_tpl_test_find(node->name);
     node->function = fn;
     if (!fn && !p->is_optional && !p->unknown)
         p->unknown = node;
     return HN_OK;
 }
 
-/* Under `if`, unknown filters and tests are errors only when reached; that a value stands before
- * an `if` is known when it was read. So the first unknown one waits for the end of the outermost
- * expression. */
+/* Under `if`, unknown filters and tests are errors only when reached; that a value stands
+ * before an `if` is known when it was read. So the first unknown one waits for the end of the
+ * outermost expression. */
 hn_status hn_tpl_refuse_unknown(const hn_tpl_parser *p)
 {
     if (!p->unknown || p->n_expressions)
         return HN_OK;
     return hn_tpl_wrong(p, p->unknown->line, "No %s named '%s'.",
-                        p->unknown->kind == HN_TPL_FILTER ? "filter" : "test", p->unknown->name);
+                        p->unknown->kind == HN_TPL_FILTER ? "filter" : "test",
+                        p->unknown->name);
 }
 
 hn_status hn_tpl_parse_filters(hn_tpl_parser *p, bool starts_with_name, hn_tpl_node *value,

@@ -82,14 +82,17 @@ static void write_text_repr(hn_tpl_text text, hn_str *to)
         else if (hn_tpl_is_in(HN_TPL_PRINTABLE, code))
             hn_str_add_bytes(to, text.text + i, n);
         else
-            hn_str_print(to, code < 0x100 ? "\\x%02" PRIx32 : code < 0x10000 ? "\\u%04" PRIx32 : "\\U%08" PRIx32,
+            hn_str_print(to,
+                         code < 0x100     ? "\\x%02" PRIx32
+                         : code < 0x10000 ? "\\u%04" PRIx32
+                                          : "\\U%08" PRIx32,
                          code);
     }
     hn_str_add_char(to, quote);
 }
 
-static hn_status write_items(hn_tpl_run *r, const hn_tval *v, const char *open, const char *close,
-                             hn_str *to)
+static hn_status write_items(hn_tpl_run *r, const hn_tval *v, const char *open,
+                             const char *close, hn_str *to)
 {
     hn_tpl_iter it;
     HN_TRY(hn_tpl_enter(r));
@@ -104,8 +107,8 @@ static hn_status write_items(hn_tpl_run *r, const hn_tval *v, const char *open, 
         if (i)
             hn_str_add(to, ", ");
         HN_TRY(hn_tv_write_repr(r, &item, to));
-        HN_REQUIRE(to->length <= r->options.max_memory, HN_ERR_MEMORY, "text of more than %zu bytes",
-                   r->options.max_memory);
+        HN_REQUIRE(to->length <= r->options.max_memory, HN_ERR_MEMORY,
+                   "text of more than %zu bytes", r->options.max_memory);
     }
     if (v->kind == HN_TV_TUPLE && v->as.list->n == 1)
         hn_str_add_char(to, ',');
@@ -125,8 +128,8 @@ static hn_status write_dict(hn_tpl_run *r, const hn_tpl_dict *d, hn_str *to)
         hn_str_add(to, ": ");
         HN_TRY(hn_tv_write_repr(r, &d->values[i], to));
         HN_TRY(hn_tpl_step(r, 1));
-        HN_REQUIRE(to->length <= r->options.max_memory, HN_ERR_MEMORY, "text of more than %zu bytes",
-                   r->options.max_memory);
+        HN_REQUIRE(to->length <= r->options.max_memory, HN_ERR_MEMORY,
+                   "text of more than %zu bytes", r->options.max_memory);
     }
     hn_str_add_char(to, '}');
     hn_tpl_leave(r);
@@ -205,7 +208,8 @@ hn_status hn_tv_write(hn_tpl_run *r, const hn_tval *v, hn_str *to)
         hn_str_add_char(to, '>');
         return HN_OK;
     case HN_TV_MACRO:
-        hn_str_print(to, v->as.macro->name ? "<Macro '%s'>" : "<Macro anonymous>", v->as.macro->name);
+        hn_str_print(to, v->as.macro->name ? "<Macro '%s'>" : "<Macro anonymous>",
+                     v->as.macro->name);
         return HN_OK;
     case HN_TV_LOOP:
         return write_loop(r, v, to);

@@ -1,6 +1,6 @@
-/* Where names live, as jinja2 decides it before anything runs: a name that a scope sets, and did
- * not read before, is undefined there until it is set, even if the world outside has one. Under
- * `if` that is not certain, so the world outside shows through. */
+/* Where names live, as jinja2 decides it before anything runs: a name that a scope sets, and
+ * did not read before, is undefined there until it is set, even if the world outside has one.
+ * Under `if` that is not certain, so the world outside shows through. */
 #include "text/template_tree.h"
 
 #include <string.h>
@@ -22,7 +22,8 @@ typedef struct resolver {
     int depth;
 } resolver;
 
-/* Operators in a row lean left, so an expression may be deeper than what the parser went through. */
+/* Operators in a row lean left, so an expression may be deeper than what the parser went
+ * through. */
 enum { MAX_DEPTH = 1000 };
 
 static symbol *find(const symbols *s, const char *name)
@@ -86,8 +87,8 @@ static void read_names(resolver *x, symbols *s, const hn_tpl_node *node)
     if (!node || x->status != HN_OK)
         return;
     if (x->depth >= MAX_DEPTH) {
-        x->status = hn_fail(HN_ERR_FORMAT, "%s:%d: an expression nested deeper than %d", x->t->name,
-                            node->line, MAX_DEPTH);
+        x->status = hn_fail(HN_ERR_FORMAT, "%s:%d: an expression nested deeper than %d",
+                            x->t->name, node->line, MAX_DEPTH);
         return;
     }
     x->depth++;
@@ -215,7 +216,8 @@ static void resolve_function(resolver *x, symbols *s, hn_tpl_node *node)
     const bool uses[] = { node->uses_caller, node->uses_kwargs, node->uses_varargs };
     symbols inner = { .around = s };
     for (int i = 0; i < 3; i++) {
-        const char *name = hn_tpl_interned(x->t, (hn_tpl_text){ specials[i], strlen(specials[i]) });
+        const char *name =
+            hn_tpl_interned(x->t, (hn_tpl_text){ specials[i], strlen(specials[i]) });
         if (name && uses[i])
             declare(x, &inner, name);
     }

@@ -1,5 +1,5 @@
-/* Ordering: merge sort, which is stable, on keys made before. Texts compare in lower case unless
- * case_sensitive. */
+/* Ordering: merge sort, which is stable, on keys made before. Texts compare in lower case
+ * unless case_sensitive. */
 #include "text/template_sort.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@ static hn_status fold(hn_tpl_run *r, bool case_sensitive, hn_tval *key)
     return hn_tpl_method_find(key, "lower")->call(r, &call, key);
 }
 
-static hn_status key_of(hn_tpl_run *r, const hn_tval *item, const hn_tval *path, bool case_sensitive,
-                        hn_tval *out)
+static hn_status key_of(hn_tpl_run *r, const hn_tval *item, const hn_tval *path,
+                        bool case_sensitive, hn_tval *out)
 {
     HN_TRY(hn_tpl_get_path(r, item, path, out));
     return fold(r, case_sensitive, out);
@@ -48,7 +48,8 @@ static hn_status keys_of(hn_tpl_run *r, const hn_tval *item, const hn_tval *path
 }
 
 /* Whether b must stand before a. */
-static hn_status is_after(hn_tpl_run *r, const keyed *a, const keyed *b, bool reverse, bool *out)
+static hn_status is_after(hn_tpl_run *r, const keyed *a, const keyed *b, bool reverse,
+                          bool *out)
 {
     int order = 0;
     HN_TRY(hn_tpl_step(r, 1));
@@ -134,8 +135,8 @@ hn_status hn_tpl_filter_dictsort(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
                "You can only sort by either \"key\" or \"value\"");
     if (c->self.kind == HN_TV_UNDEFINED)
         return hn_tv_undefined_error(&c->self);
-    HN_REQUIRE(c->self.kind == HN_TV_DICT, HN_ERR_FORMAT, "'%s' object has no attribute 'items'",
-               hn_tv_type(&c->self));
+    HN_REQUIRE(c->self.kind == HN_TV_DICT, HN_ERR_FORMAT,
+               "'%s' object has no attribute 'items'", hn_tv_type(&c->self));
     const hn_tpl_dict *d = c->self.as.dict;
     keyed *at = hn_tpl_new(r, (d->n + 1) * sizeof *at);
     if (!at)

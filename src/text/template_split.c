@@ -28,7 +28,8 @@ static hn_status strip(hn_tpl_run *r, hn_tpl_call *c, int sides, hn_tval *out)
     const hn_tpl_text text = c->self.as.text;
     const hn_tval *chars = &c->slots[0];
     size_t begin = 0, end = text.bytes, n = 0;
-    HN_REQUIRE(chars->kind == HN_TV_MISSING || chars->kind == HN_TV_NONE || chars->kind == HN_TV_TEXT,
+    HN_REQUIRE(chars->kind == HN_TV_MISSING || chars->kind == HN_TV_NONE ||
+                   chars->kind == HN_TV_TEXT,
                HN_ERR_FORMAT, "%s arg must be None or str", c->name);
     for (; (sides & 1) && begin < end; begin += n)
         if (!is_among(hn_tpl_code_at(text.text + begin, &n), chars))
@@ -56,7 +57,8 @@ static hn_status str_rstrip(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     return strip(r, c, 2, out);
 }
 
-static hn_status add_part(hn_tpl_run *r, const hn_tpl_call *c, size_t begin, size_t end, hn_tval *out)
+static hn_status add_part(hn_tpl_run *r, const hn_tpl_call *c, size_t begin, size_t end,
+                          hn_tval *out)
 {
     const hn_tval one = part(c, begin, end);
     return hn_tv_list_add(r, out->as.list, &one);
@@ -80,7 +82,8 @@ static hn_status split_space(hn_tpl_run *r, hn_tpl_call *c, int64_t most, hn_tva
             continue;
         }
         size_t end = at;
-        while (end < text.bytes && !hn_tpl_is_in(HN_TPL_SPACE, hn_tpl_code_at(text.text + end, &n)))
+        while (end < text.bytes &&
+               !hn_tpl_is_in(HN_TPL_SPACE, hn_tpl_code_at(text.text + end, &n)))
             end += n;
         if (most-- == 0) /* the rest, with the space at its end */
             end = text.bytes;
@@ -315,7 +318,8 @@ static hn_status str_istitle(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     bool any = false, in_word = false, holds = true;
     for (size_t i = 0, n = 0; holds && i < text.bytes; i += n) {
         const uint32_t code = hn_tpl_code_at(text.text + i, &n);
-        const bool starts = hn_tpl_is_in(HN_TPL_UPPER, code) || hn_tpl_is_in(HN_TPL_TITLE, code);
+        const bool starts =
+            hn_tpl_is_in(HN_TPL_UPPER, code) || hn_tpl_is_in(HN_TPL_TITLE, code);
         const bool goes_on = hn_tpl_is_in(HN_TPL_LOWER, code);
         holds = !(starts && in_word) && !(goes_on && !in_word);
         in_word = starts || goes_on;

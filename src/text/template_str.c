@@ -1,4 +1,5 @@
-/* str's methods that change a text or ask about it; those that split are in template_split.c. */
+/* str's methods that change a text or ask about it; those that split are in template_split.c.
+ */
 #include "text/template_fn.h"
 #include "text/template_unicode.h"
 
@@ -60,8 +61,8 @@ static void put_case(hn_str *to, hn_tpl_case which, hn_tpl_text text, size_t at,
         put_code(to, codes[i]);
 }
 
-static hn_status change(hn_tpl_run *r, const hn_tpl_call *c, hn_tpl_case first, hn_tpl_case rest,
-                        hn_tval *out)
+static hn_status change(hn_tpl_run *r, const hn_tpl_call *c, hn_tpl_case first,
+                        hn_tpl_case rest, hn_tval *out)
 {
     hn_str to = hn_str_on(r->t->heap);
     const hn_tpl_text text = c->self.as.text;
@@ -119,7 +120,8 @@ static hn_status str_swapcase(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 }
 
 /* str[a:b] of what find and startswith look at, as byte offsets. */
-static hn_status bounds(const hn_tpl_call *c, int slot, size_t *begin, size_t *end, bool *is_empty)
+static hn_status bounds(const hn_tpl_call *c, int slot, size_t *begin, size_t *end,
+                        bool *is_empty)
 {
     const hn_tpl_text text = c->self.as.text;
     int64_t at[2] = { 0, INT64_MAX };
@@ -134,7 +136,8 @@ static hn_status bounds(const hn_tpl_call *c, int slot, size_t *begin, size_t *e
     }
     *begin = hn_tv_text_offset(text, at[0]);
     *end = hn_tv_text_offset(text, at[1]);
-    *is_empty = at[0] > at[1] || (at[0] && *begin == text.bytes && at[0] > hn_tv_text_length(text));
+    *is_empty =
+        at[0] > at[1] || (at[0] && *begin == text.bytes && at[0] > hn_tv_text_length(text));
     return HN_OK;
 }
 
@@ -145,7 +148,8 @@ static size_t find(hn_tpl_text text, hn_tpl_text what, size_t begin, size_t end,
     for (size_t i = begin; i + what.bytes <= end && i <= end; i++) {
         if (((unsigned char)text.text[i] & 0xc0) == 0x80 && i < text.bytes)
             continue;
-        if (what.bytes && (text.text[i] != what.text[0] || memcmp(text.text + i, what.text, what.bytes)))
+        if (what.bytes &&
+            (text.text[i] != what.text[0] || memcmp(text.text + i, what.text, what.bytes)))
             continue;
         found = i;
         if (!last)
@@ -163,7 +167,8 @@ static hn_status find_any(hn_tpl_run *r, hn_tpl_call *c, bool last, hn_tval *out
     HN_TRY(bounds(c, 1, &begin, &end, &is_empty));
     HN_TRY(hn_tpl_charge(r, c->self.as.text.bytes));
     const size_t at = is_empty ? SIZE_MAX : find(c->self.as.text, what, begin, end, last);
-    *out = hn_tv_int(at == SIZE_MAX ? -1 : hn_tv_text_length((hn_tpl_text){ c->self.as.text.text, at }));
+    *out = hn_tv_int(
+        at == SIZE_MAX ? -1 : hn_tv_text_length((hn_tpl_text){ c->self.as.text.text, at }));
     return HN_OK;
 }
 
@@ -205,7 +210,9 @@ static hn_status str_count(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     HN_TRY(hn_tpl_charge(r, c->self.as.text.bytes));
     const hn_tpl_text text = c->self.as.text;
     if (!what.bytes && !is_empty)
-        n = hn_tv_text_length((hn_tpl_text){ text.text + begin, end > begin ? end - begin : 0 }) + 1;
+        n = hn_tv_text_length(
+                (hn_tpl_text){ text.text + begin, end > begin ? end - begin : 0 }) +
+            1;
     while (what.bytes && !is_empty) {
         const size_t at = find(text, what, begin, end, false);
         if (at == SIZE_MAX)
@@ -228,10 +235,12 @@ static hn_status matches_end(hn_tpl_call *c, bool at_end, hn_tval *out)
     for (size_t i = 0; i < (is_tuple ? what->as.list->n : 1); i++) {
         const hn_tval *one = is_tuple ? &what->as.list->at[i] : what;
         HN_REQUIRE(one->kind == HN_TV_TEXT, HN_ERR_FORMAT,
-                   "%s first arg must be str or a tuple of str, not %s", c->name, hn_tv_type(one));
+                   "%s first arg must be str or a tuple of str, not %s", c->name,
+                   hn_tv_type(one));
         const hn_tpl_text word = one->as.text;
         const bool fits = !is_empty && end >= begin && word.bytes <= end - begin;
-        holds |= fits && !memcmp(text.text + (at_end ? end - word.bytes : begin), word.text, word.bytes);
+        holds |= fits && !memcmp(text.text + (at_end ? end - word.bytes : begin), word.text,
+                                 word.bytes);
     }
     *out = hn_tv_bool(holds);
     return HN_OK;
@@ -274,7 +283,8 @@ static hn_status str_replace(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
             continue;
         if (at == text.bytes)
             break;
-        const size_t one = hn_tv_text_offset((hn_tpl_text){ text.text + at, text.bytes - at }, 1);
+        const size_t one =
+            hn_tv_text_offset((hn_tpl_text){ text.text + at, text.bytes - at }, 1);
         hn_str_add_bytes(&to, text.text + at, one);
         at += one;
     }
@@ -355,7 +365,8 @@ static hn_status str_expandtabs(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
             continue;
         }
         hn_str_add_char(&to, one);
-        column = one == '\n' || one == '\r' ? 0 : column + (((unsigned char)one & 0xc0) != 0x80);
+        column =
+            one == '\n' || one == '\r' ? 0 : column + (((unsigned char)one & 0xc0) != 0x80);
     }
     return finish(r, &to, &c->self, out);
 }
@@ -369,8 +380,8 @@ static hn_status str_join(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     for (size_t i = 0; i < list->n; i++) {
         if (list->at[i].kind != HN_TV_TEXT) {
             hn_str_free(&to);
-            return hn_fail(HN_ERR_FORMAT, "sequence item %zu: expected str instance, %s found", i,
-                           hn_tv_type(&list->at[i]));
+            return hn_fail(HN_ERR_FORMAT, "sequence item %zu: expected str instance, %s found",
+                           i, hn_tv_type(&list->at[i]));
         }
         if (i)
             hn_str_add_bytes(&to, c->self.as.text.text, c->self.as.text.bytes);

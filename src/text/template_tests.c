@@ -58,11 +58,12 @@ IS(mapping, v->kind == HN_TV_DICT)
 IS(escaped, v->kind == HN_TV_TEXT && v->is_markup)
 IS(callable, v->kind == HN_TV_FUNCTION || v->kind == HN_TV_MACRO || v->kind == HN_TV_LOOP ||
                  v->kind == HN_TV_JOINER || v->kind == HN_TV_UNDEFINED)
-IS(sequence, v->kind == HN_TV_TEXT || v->kind == HN_TV_UNDEFINED || hn_tv_is_sequence(v) || v->kind == HN_TV_DICT ||
-                 v->kind == HN_TV_RANGE)
+IS(sequence, v->kind == HN_TV_TEXT || v->kind == HN_TV_UNDEFINED || hn_tv_is_sequence(v) ||
+                 v->kind == HN_TV_DICT || v->kind == HN_TV_RANGE)
 IS(iterable, v->kind == HN_TV_TEXT || hn_tv_is_sequence(v) || v->kind == HN_TV_DICT ||
-                 v->kind == HN_TV_RANGE || v->kind == HN_TV_VIEW || v->kind == HN_TV_GENERATOR ||
-                 v->kind == HN_TV_UNDEFINED || v->kind == HN_TV_LOOP)
+                 v->kind == HN_TV_RANGE || v->kind == HN_TV_VIEW ||
+                 v->kind == HN_TV_GENERATOR || v->kind == HN_TV_UNDEFINED ||
+                 v->kind == HN_TV_LOOP)
 
 static hn_status named(hn_tpl_run *r, const hn_tpl_call *c, bool filters, hn_tval *out)
 {
@@ -164,26 +165,46 @@ static hn_status is_at_least(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 }
 
 static const hn_tpl_fn tests[] = {
-    { "defined", "", is_defined },       { "undefined", "", is_undefined },
-    { "none", "", is_none },             { "boolean", "", is_boolean },
-    { "true", "", is_true },             { "false", "", is_false },
-    { "integer", "", is_integer },       { "float", "", is_float },
-    { "number", "", is_number },         { "string", "", is_string },
-    { "mapping", "", is_mapping },       { "sequence", "", is_sequence },
-    { "iterable", "", is_iterable },     { "callable", "", is_callable },
-    { "escaped", "", is_escaped },       { "odd", "", is_odd },
-    { "even", "", is_even },             { "divisibleby", "num", is_divisible },
-    { "filter", "", is_filter },         { "test", "", is_test },
-    { "lower", "", is_lower },           { "upper", "", is_upper },
-    { "sameas", "other", is_same },      { "in", "seq", is_in },
-    { "==", "/b", equals },              { "eq", "/b", equals },
-    { "equalto", "/b", equals },         { "!=", "/b", differs },
-    { "ne", "/b", differs },             { "<", "/b", is_less },
-    { "lt", "/b", is_less },             { "lessthan", "/b", is_less },
-    { "<=", "/b", is_at_most },          { "le", "/b", is_at_most },
-    { ">", "/b", is_greater },           { "gt", "/b", is_greater },
-    { "greaterthan", "/b", is_greater }, { ">=", "/b", is_at_least },
-    { "ge", "/b", is_at_least },         { NULL, NULL, NULL },
+    { "defined", "", is_defined },
+    { "undefined", "", is_undefined },
+    { "none", "", is_none },
+    { "boolean", "", is_boolean },
+    { "true", "", is_true },
+    { "false", "", is_false },
+    { "integer", "", is_integer },
+    { "float", "", is_float },
+    { "number", "", is_number },
+    { "string", "", is_string },
+    { "mapping", "", is_mapping },
+    { "sequence", "", is_sequence },
+    { "iterable", "", is_iterable },
+    { "callable", "", is_callable },
+    { "escaped", "", is_escaped },
+    { "odd", "", is_odd },
+    { "even", "", is_even },
+    { "divisibleby", "num", is_divisible },
+    { "filter", "", is_filter },
+    { "test", "", is_test },
+    { "lower", "", is_lower },
+    { "upper", "", is_upper },
+    { "sameas", "other", is_same },
+    { "in", "seq", is_in },
+    { "==", "/b", equals },
+    { "eq", "/b", equals },
+    { "equalto", "/b", equals },
+    { "!=", "/b", differs },
+    { "ne", "/b", differs },
+    { "<", "/b", is_less },
+    { "lt", "/b", is_less },
+    { "lessthan", "/b", is_less },
+    { "<=", "/b", is_at_most },
+    { "le", "/b", is_at_most },
+    { ">", "/b", is_greater },
+    { "gt", "/b", is_greater },
+    { "greaterthan", "/b", is_greater },
+    { ">=", "/b", is_at_least },
+    { "ge", "/b", is_at_least },
+    { NULL, NULL, NULL },
 };
 
 const hn_tpl_fn *hn_tpl_test_find(const char *name) { return hn_tpl_fn_find(tests, name); }

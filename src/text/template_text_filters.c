@@ -50,16 +50,23 @@ static hn_status filter_title(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     for (size_t begin = 0, end = 0; status == HN_OK && begin < t.bytes; begin = end) {
         size_t n = 0;
         const uint32_t code = hn_tpl_code_at(t.text + begin, &n);
-        const bool divides = hn_tpl_is_in(HN_TPL_SPACE, code) || (code < 128 && code && strchr("-({[<", (int)code));
+        const bool divides = hn_tpl_is_in(HN_TPL_SPACE, code) ||
+                             (code < 128 && code && strchr("-({[<", (int)code));
         end = begin + n;
-        while (!divides && !starts && end < t.bytes) { /* the rest of a word at once: final sigma */
+        while (!divides && !starts &&
+               end < t.bytes) { /* the rest of a word at once: final sigma */
             const uint32_t next = hn_tpl_code_at(t.text + end, &n);
-            if (hn_tpl_is_in(HN_TPL_SPACE, next) || (next < 128 && next && strchr("-({[<", (int)next)))
+            if (hn_tpl_is_in(HN_TPL_SPACE, next) ||
+                (next < 128 && next && strchr("-({[<", (int)next)))
                 break;
             end += n;
         }
         hn_tpl_call call = { .self = hn_tv_text(t.text + begin, end - begin) };
-        status = method(r, &call, starts && !divides ? "upper" : divides ? "strip" : "lower", &one);
+        status = method(r, &call,
+                        starts && !divides ? "upper"
+                        : divides          ? "strip"
+                                           : "lower",
+                        &one);
         if (divides)
             one = call.self;
         if (status == HN_OK)
@@ -158,8 +165,8 @@ static hn_status filter_truncate(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     if (c->slots[3].kind != HN_TV_NONE)
         HN_TRY(hn_tpl_want_int(c, 3, 5, &leeway));
     const int64_t n_end = hn_tv_text_length(end);
-    HN_REQUIRE(length >= n_end, HN_ERR_FORMAT, "expected length >= %lld, got %lld", (long long)n_end,
-               (long long)length);
+    HN_REQUIRE(length >= n_end, HN_ERR_FORMAT, "expected length >= %lld, got %lld",
+               (long long)n_end, (long long)length);
     HN_REQUIRE(leeway >= 0, HN_ERR_FORMAT, "expected leeway >= 0, got %lld", (long long)leeway);
     HN_TRY(hn_tv_length(r, &c->self, &n));
     *out = c->self;
@@ -174,7 +181,8 @@ static hn_status filter_truncate(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
             text.bytes = i - 1;
             break;
         }
-    const hn_tval kept = hn_tv_text(text.text, text.bytes), tail = hn_tv_text(end.text, end.bytes);
+    const hn_tval kept = hn_tv_text(text.text, text.bytes),
+                  tail = hn_tv_text(end.text, end.bytes);
     return hn_tpl_binary(r, '+', &kept, &tail, out);
 }
 
@@ -200,8 +208,9 @@ static hn_status quote(hn_tpl_run *r, const hn_tval *v, bool in_query, hn_str *t
     HN_TRY(hn_tv_to_text(r, v, &text));
     for (size_t i = 0; i < text.as.text.bytes; i++) {
         const char c = text.as.text.text[i];
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                           (c && strchr("_.-~", c)) || (c == '/' && !in_query);
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           (c >= '0' && c <= '9') || (c && strchr("_.-~", c)) ||
+                           (c == '/' && !in_query);
         if (plain)
             hn_str_add_char(to, c);
         else if (c == ' ' && in_query)
@@ -243,14 +252,16 @@ static hn_status filter_urlencode(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     hn_str to = hn_str_on(r->t->heap);
     hn_tpl_iter it;
     const bool is_single = c->self.kind == HN_TV_TEXT || hn_tv_iter(r, &c->self, &it) != HN_OK;
-    hn_status status = is_single ? quote(r, &c->self, false, &to) : quote_pairs(r, &c->self, &to);
+    hn_status status =
+        is_single ? quote(r, &c->self, false, &to) : quote_pairs(r, &c->self, &to);
     if (status == HN_OK)
         status = hn_tv_from_str(r, &to, out);
     hn_str_free(&to);
     return status;
 }
 
-static hn_status put_attribute(hn_tpl_run *r, const hn_tval *key, const hn_tval *value, hn_str *to)
+static hn_status put_attribute(hn_tpl_run *r, const hn_tval *key, const hn_tval *value,
+                               hn_str *to)
 {
     hn_tval text;
     HN_REQUIRE(key->kind == HN_TV_TEXT, HN_ERR_FORMAT, "xmlattr: expected str keys, not %s",
@@ -275,8 +286,8 @@ static hn_status filter_xmlattr(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     bool autospace = true;
     HN_TRY(hn_tpl_want_bool(r, c, 0, true, &autospace));
-    HN_REQUIRE(c->self.kind == HN_TV_DICT, HN_ERR_FORMAT, "'%s' object has no attribute 'items'",
-               hn_tv_type(&c->self));
+    HN_REQUIRE(c->self.kind == HN_TV_DICT, HN_ERR_FORMAT,
+               "'%s' object has no attribute 'items'", hn_tv_type(&c->self));
     hn_str to = hn_str_on(r->t->heap);
     hn_status status = HN_OK;
     const hn_tpl_dict *d = c->self.as.dict;

@@ -6,9 +6,9 @@
 
 static const char *const days[] = { "Sunday",   "Monday", "Tuesday", "Wednesday",
                                     "Thursday", "Friday", "Saturday" };
-static const char *const months[] = { "January", "February", "March",     "April",
-                                      "May",     "June",     "July",      "August",
-                                      "September", "October", "November", "December" };
+static const char *const months[] = { "January",   "February", "March",    "April",
+                                      "May",       "June",     "July",     "August",
+                                      "September", "October",  "November", "December" };
 
 static int iso_weeks_before(const struct tm *t, int *year)
 {
@@ -42,17 +42,26 @@ static bool find_number(char code, const struct tm *t, number *out)
     const int week = iso_weeks_before(t, &iso_year), monday = (t->tm_wday + 6) % 7;
     const int year = t->tm_year + 1900, hour = t->tm_hour % 12 ? t->tm_hour % 12 : 12;
     const number all[] = {
-        { 'd', t->tm_mday, 2, '0' },  { 'e', t->tm_mday, 2, ' ' },
-        { 'm', t->tm_mon + 1, 2, '0' }, { 'y', year % 100, 2, '0' },
-        { 'Y', year, 1, '0' },        { 'C', year / 100, 2, '0' },
-        { 'H', t->tm_hour, 2, '0' },  { 'I', hour, 2, '0' },
-        { 'k', t->tm_hour, 2, ' ' },  { 'l', hour, 2, ' ' },
-        { 'M', t->tm_min, 2, '0' },   { 'S', t->tm_sec, 2, '0' },
-        { 'f', 0, 6, '0' },           { 'j', t->tm_yday + 1, 3, '0' },
-        { 'u', monday + 1, 1, '0' },  { 'w', t->tm_wday, 1, '0' },
+        { 'd', t->tm_mday, 2, '0' },
+        { 'e', t->tm_mday, 2, ' ' },
+        { 'm', t->tm_mon + 1, 2, '0' },
+        { 'y', year % 100, 2, '0' },
+        { 'Y', year, 1, '0' },
+        { 'C', year / 100, 2, '0' },
+        { 'H', t->tm_hour, 2, '0' },
+        { 'I', hour, 2, '0' },
+        { 'k', t->tm_hour, 2, ' ' },
+        { 'l', hour, 2, ' ' },
+        { 'M', t->tm_min, 2, '0' },
+        { 'S', t->tm_sec, 2, '0' },
+        { 'f', 0, 6, '0' },
+        { 'j', t->tm_yday + 1, 3, '0' },
+        { 'u', monday + 1, 1, '0' },
+        { 'w', t->tm_wday, 1, '0' },
         { 'U', (t->tm_yday + 7 - t->tm_wday) / 7, 2, '0' },
         { 'W', (t->tm_yday + 7 - monday) / 7, 2, '0' },
-        { 'V', week, 2, '0' },        { 'G', iso_year, 1, '0' },
+        { 'V', week, 2, '0' },
+        { 'G', iso_year, 1, '0' },
         { 'g', iso_year % 100, 2, '0' },
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -113,7 +122,8 @@ static const char *find_format(char code)
 }
 
 /* %code, or %-code, which does not pad. */
-static hn_status put_date(hn_tpl_run *r, char code, bool short_form, const struct tm *t, hn_str *to)
+static hn_status put_date(hn_tpl_run *r, char code, bool short_form, const struct tm *t,
+                          hn_str *to)
 {
     number n;
     const char *words = find_words(code, t), *format = find_format(code);
@@ -123,7 +133,8 @@ static hn_status put_date(hn_tpl_run *r, char code, bool short_form, const struc
         hn_str_print(to, "%.*s", code && strchr("abh", code) ? 3 : 9, words);
         return HN_OK;
     }
-    HN_REQUIRE(find_number(code, t, &n), HN_ERR_UNSUPPORTED, "strftime_now: the directive %%%c", code);
+    HN_REQUIRE(find_number(code, t, &n), HN_ERR_UNSUPPORTED, "strftime_now: the directive %%%c",
+               code);
     hn_str_print(to, n.pad == '0' ? "%0*d" : "%*d", short_form ? 1 : n.width, n.value);
     return HN_OK;
 }

@@ -95,7 +95,7 @@ typedef struct hn_tpl_node {
     hn_tpl_node_kind kind;
     int line;
     char op;
-    bool flag; /* a loop is recursive, a bool is true */
+    bool flag;                                   /* a loop is recursive, a bool is true */
     bool uses_caller, uses_kwargs, uses_varargs; /* of a macro's body */
     const char *name, *name2;                    /* interned: equal names are one pointer */
     hn_tpl_text text;
@@ -143,11 +143,11 @@ typedef struct hn_tpl_parser {
     hn_template *t;
     const hn_tpl_token *at;
     int depth;
-    int n_loops;      /* around, in this function: break may stand here */
-    int n_fors;       /* around, anywhere: `loop` is not to be assigned */
-    bool is_optional; /* under an if: unknown filters are errors only when reached */
-    int n_expressions;                /* around */
-    const hn_tpl_node *unknown;       /* the first filter or test that nobody knows */
+    int n_loops;                /* around, in this function: break may stand here */
+    int n_fors;                 /* around, anywhere: `loop` is not to be assigned */
+    bool is_optional;           /* under an if: unknown filters are errors only when reached */
+    int n_expressions;          /* around */
+    const hn_tpl_node *unknown; /* the first filter or test that nobody knows */
     hn_tpl_macro_use use;
 } hn_tpl_parser;
 
@@ -171,7 +171,8 @@ hn_status hn_tpl_parse_filters(hn_tpl_parser *p, bool starts_with_name, hn_tpl_n
 hn_status hn_tpl_parse_target(hn_tpl_parser *p, const char *end_or_null, bool with_namespace,
                               hn_tpl_node **out);
 
-/* Parts of them: a left operand that becomes the first of a new node; what follows a primary. */
+/* Parts of them: a left operand that becomes the first of a new node; what follows a primary.
+ */
 hn_status hn_tpl_wrap(hn_tpl_parser *p, hn_tpl_node_kind kind, char op, hn_tpl_node **node);
 hn_status hn_tpl_parse_postfix(hn_tpl_parser *p, hn_tpl_node **node);
 hn_status hn_tpl_parse_call(hn_tpl_parser *p, hn_tpl_node **node);

@@ -12,11 +12,16 @@ typedef struct class_table {
         runs, sizeof runs / sizeof *runs                                                       \
     }
 static const class_table classes[HN_TPL_N_CLASSES] = {
-    [HN_TPL_ALPHA] = TABLE(alpha_runs),         [HN_TPL_ALNUM] = TABLE(alnum_runs),
-    [HN_TPL_DIGIT] = TABLE(digit_runs),         [HN_TPL_DECIMAL] = TABLE(decimal_runs),
-    [HN_TPL_NUMERIC] = TABLE(numeric_runs),     [HN_TPL_SPACE] = TABLE(space_runs),
-    [HN_TPL_PRINTABLE] = TABLE(printable_runs), [HN_TPL_LOWER] = TABLE(lower_runs),
-    [HN_TPL_UPPER] = TABLE(upper_runs),         [HN_TPL_TITLE] = TABLE(title_runs),
+    [HN_TPL_ALPHA] = TABLE(alpha_runs),
+    [HN_TPL_ALNUM] = TABLE(alnum_runs),
+    [HN_TPL_DIGIT] = TABLE(digit_runs),
+    [HN_TPL_DECIMAL] = TABLE(decimal_runs),
+    [HN_TPL_NUMERIC] = TABLE(numeric_runs),
+    [HN_TPL_SPACE] = TABLE(space_runs),
+    [HN_TPL_PRINTABLE] = TABLE(printable_runs),
+    [HN_TPL_LOWER] = TABLE(lower_runs),
+    [HN_TPL_UPPER] = TABLE(upper_runs),
+    [HN_TPL_TITLE] = TABLE(title_runs),
     [HN_TPL_CASE_IGNORABLE] = TABLE(ignorable_runs),
 };
 

@@ -21,7 +21,12 @@ typedef enum hn_tpl_class {
     HN_TPL_N_CLASSES
 } hn_tpl_class;
 
-typedef enum hn_tpl_case { HN_TPL_TO_LOWER, HN_TPL_TO_UPPER, HN_TPL_TO_TITLE, HN_TPL_TO_FOLD } hn_tpl_case;
+typedef enum hn_tpl_case {
+    HN_TPL_TO_LOWER,
+    HN_TPL_TO_UPPER,
+    HN_TPL_TO_TITLE,
+    HN_TPL_TO_FOLD
+} hn_tpl_case;
 
 bool hn_tpl_is_in(hn_tpl_class set, uint32_t code);
 /* Up to three code points; returns how many. */

@@ -208,7 +208,8 @@ static hn_status grow_dict(hn_tpl_run *r, hn_tpl_dict *d)
     return HN_OK;
 }
 
-hn_status hn_tv_dict_set(hn_tpl_run *r, hn_tpl_dict *d, const hn_tval *key, const hn_tval *value)
+hn_status hn_tv_dict_set(hn_tpl_run *r, hn_tpl_dict *d, const hn_tval *key,
+                         const hn_tval *value)
 {
     uint64_t hash = 0;
     size_t at = 0;

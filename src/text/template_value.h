@@ -84,7 +84,7 @@ typedef struct hn_tpl_generator {
 } hn_tpl_generator;
 
 typedef struct hn_tpl_undefined {
-    const char *hint; /* the whole message, or NULL */
+    const char *hint;  /* the whole message, or NULL */
     const char *owner; /* type of what lacks it, or NULL: a variable */
     hn_tval name;
 } hn_tpl_undefined;
@@ -131,7 +131,8 @@ const char *hn_tv_type(const hn_tval *v);
 hn_status hn_tv_is_true(hn_tpl_run *r, const hn_tval *v, bool *out);
 hn_status hn_tv_equal(hn_tpl_run *r, const hn_tval *a, const hn_tval *b, bool *out);
 /* -1, 0, 1, or 2: a NaN. `op` is for the message. */
-hn_status hn_tv_order(hn_tpl_run *r, const hn_tval *a, const hn_tval *b, const char *op, int *out);
+hn_status hn_tv_order(hn_tpl_run *r, const hn_tval *a, const hn_tval *b, const char *op,
+                      int *out);
 hn_status hn_tv_contains(hn_tpl_run *r, const hn_tval *in, const hn_tval *what, bool *out);
 hn_status hn_tv_length(hn_tpl_run *r, const hn_tval *v, int64_t *out);
 /* The failure that using this undefined is. */
@@ -147,9 +148,11 @@ hn_status hn_tv_list_new(hn_tpl_run *r, hn_tv_kind kind, hn_tval *out);
 hn_status hn_tv_list_add(hn_tpl_run *r, hn_tpl_list *list, const hn_tval *item);
 hn_status hn_tv_pair(hn_tpl_run *r, const hn_tval *a, const hn_tval *b, hn_tval *out);
 hn_status hn_tv_dict_new(hn_tpl_run *r, hn_tval *out);
-hn_status hn_tv_dict_set(hn_tpl_run *r, hn_tpl_dict *d, const hn_tval *key, const hn_tval *value);
+hn_status hn_tv_dict_set(hn_tpl_run *r, hn_tpl_dict *d, const hn_tval *key,
+                         const hn_tval *value);
 /* NULL if there is none. */
-hn_status hn_tv_dict_get(hn_tpl_run *r, const hn_tpl_dict *d, const hn_tval *key, hn_tval **out);
+hn_status hn_tv_dict_get(hn_tpl_run *r, const hn_tpl_dict *d, const hn_tval *key,
+                         hn_tval **out);
 hn_status hn_tv_hash(hn_tpl_run *r, const hn_tval *v, uint64_t *out);
 /* Every pair of a dict's items, or of what dict() takes. */
 hn_status hn_tv_dict_merge(hn_tpl_run *r, hn_tpl_dict *d, const hn_tval *from);

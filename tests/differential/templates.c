@@ -1,11 +1,12 @@
 /* Templates against Transformers, byte for byte: real ones on conversations, our own that try
  * every feature, and random ones. tools/reference/templates*.py made the references.
  *
- * Templates whose licence keeps them out of this tree are read from the folder HN_TEMPLATES, which
- * has real/NAME.jinja and chats.json as templates/ here has; without it they are skipped. */
+ * Templates whose licence keeps them out of this tree are read from the folder HN_TEMPLATES,
+ * which has real/NAME.jinja and chats.json as templates/ here has; without it they are skipped.
+ */
 #include "base/file.h"
-#include "text/chat.h"
 #include "tests/harness/check.h"
+#include "text/chat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static hn_json_text *read_json(const char *folder, const char *name)
     return text;
 }
 
-/* What came out is what Python gave, or both failed; the words of raise_exception are the same. */
+/* What came out is what Python gave, or both failed; the words of raise_exception are the same.
+ */
 static bool agrees(const hn_json *want, hn_status status, const hn_str *got)
 {
     const hn_json *out = hn_json_get(want, "out"), *error = hn_json_get(want, "error");
@@ -37,7 +39,8 @@ static bool agrees(const hn_json *want, hn_status status, const hn_str *got)
                               !memcmp(out->as.string.text, got->text, got->length),
                           "expected \"%s\", found \"%s\"", out->as.string.text, got->text);
     const hn_json *kind = hn_json_get(want, "kind");
-    CHECK_THAT(status != HN_OK, "expected \"%s\", found \"%s\"", error->as.string.text, got->text);
+    CHECK_THAT(status != HN_OK, "expected \"%s\", found \"%s\"", error->as.string.text,
+               got->text);
     if (!kind || strcmp(kind->as.string.text, "TemplateError"))
         return true;
     return CHECK_INT(HN_ERR_ARGUMENT, status) &&
@@ -48,10 +51,12 @@ static bool agrees(const hn_json *want, hn_status status, const hn_str *got)
 
 static void render_chat(hn_chat_format *chat, const hn_json *given, const hn_json *want)
 {
-    static const char *const fixed[] = { "messages", "tools", "documents", "add_generation_prompt" };
+    static const char *const fixed[] = { "messages", "tools", "documents",
+                                         "add_generation_prompt" };
     hn_template_var vars[16];
     const hn_json *prompt = hn_json_get(given, "add_generation_prompt");
-    hn_chat_request request = { .messages = given, .vars = vars,
+    hn_chat_request request = { .messages = given,
+                                .vars = vars,
                                 .no_generation_prompt = prompt && !prompt->as.boolean,
                                 .options.clock = &clock_at };
     for (const hn_json *v = given->as.children.first; v; v = v->next) {
@@ -68,8 +73,10 @@ static void render_chat(hn_chat_format *chat, const hn_json *given, const hn_jso
 
 static hn_chat_format *open_chat(const char *folder, const char *name)
 {
-    static const char *const tokens[][2] = { { "bos_token", "<s>" }, { "eos_token", "</s>" },
-                                             { "unk_token", "<unk>" }, { "pad_token", "<pad>" } };
+    static const char *const tokens[][2] = { { "bos_token", "<s>" },
+                                             { "eos_token", "</s>" },
+                                             { "unk_token", "<unk>" },
+                                             { "pad_token", "<pad>" } };
     char path[1024];
     void *data = NULL;
     size_t bytes = 0;
@@ -81,7 +88,8 @@ static hn_chat_format *open_chat(const char *folder, const char *name)
     CHECK_OK(hn_chat_format_add(chat, "default", data, bytes));
     hn_free(&heap, data);
     for (int i = 0; i < 4; i++)
-        CHECK_OK(hn_chat_format_set_token(chat, tokens[i][0], tokens[i][1], strlen(tokens[i][1])));
+        CHECK_OK(
+            hn_chat_format_set_token(chat, tokens[i][0], tokens[i][1], strlen(tokens[i][1])));
     return chat;
 }
 
@@ -91,7 +99,8 @@ static void real_templates(const char *folder)
     if (!text)
         return;
     const hn_json *chats = hn_json_get(hn_json_root(text), "chats");
-    for (const hn_json *t = hn_json_get(hn_json_root(text), "results")->as.children.first; t; t = t->next) {
+    for (const hn_json *t = hn_json_get(hn_json_root(text), "results")->as.children.first; t;
+         t = t->next) {
         hn_chat_format *chat = open_chat(folder, t->key);
         for (const hn_json *want = t->as.children.first; chat && want; want = want->next) {
             char group[200];
@@ -138,7 +147,8 @@ static void own_templates(const char *folder)
     if (!text)
         return;
     const hn_json *root = hn_json_root(text);
-    for (const hn_json *want = hn_json_get(root, "results")->as.children.first; want; want = want->next) {
+    for (const hn_json *want = hn_json_get(root, "results")->as.children.first; want;
+         want = want->next) {
         char path[1024];
         void *data = NULL;
         size_t bytes = 0;
@@ -160,14 +170,16 @@ static void random_templates(const char *folder)
     const hn_json *root = hn_json_root(text);
     for (const hn_json *c = hn_json_get(root, "cases")->as.children.first; c; c = c->next) {
         const hn_json *source = hn_json_get(c, "t");
-        render_alone(source->as.string.text, source->as.string.bytes, hn_json_get(root, "variables"), c);
+        render_alone(source->as.string.text, source->as.string.bytes,
+                     hn_json_get(root, "variables"), c);
     }
     hn_json_free(text);
 }
 
 int main(int argc, char **argv)
 {
-    const char *folder = HN_SOURCE_DIR "/tests/differential/templates", *more = getenv("HN_TEMPLATES");
+    const char *folder = HN_SOURCE_DIR "/tests/differential/templates",
+               *more = getenv("HN_TEMPLATES");
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     real_templates(folder);

@@ -1,16 +1,19 @@
 /* Any bytes as a template: refused with a message, or rendered within its bounds to UTF-8;
  * nothing leaks. */
-#include "base/utf8.h"
 #include "text/template.h"
+#include "base/utf8.h"
 #include "tests/fuzz/target.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char variables[] =
-    "{\"messages\": [{\"role\": \"user\", \"content\": \"Gr\\u00fc\\u00dfe {x} %s\"}, {\"role\": \"assistant\", \"content\": null, "
-    "\"tool_calls\": [{\"function\": {\"name\": \"f\", \"arguments\": {\"a\": [1, 2.5, true]}}}]}], \"tools\": [{\"type\": \"function\"}], "
-    "\"l\": [3, 1, 2], \"m\": [\"b\", \"A\"], \"d\": {\"x\": 1, \"items\": 3}, \"s\": \"Hello World\", \"n\": 5, \"f\": 2.5, "
+    "{\"messages\": [{\"role\": \"user\", \"content\": \"Gr\\u00fc\\u00dfe {x} %s\"}, "
+    "{\"role\": \"assistant\", \"content\": null, "
+    "\"tool_calls\": [{\"function\": {\"name\": \"f\", \"arguments\": {\"a\": [1, 2.5, "
+    "true]}}}]}], \"tools\": [{\"type\": \"function\"}], "
+    "\"l\": [3, 1, 2], \"m\": [\"b\", \"A\"], \"d\": {\"x\": 1, \"items\": 3}, \"s\": \"Hello "
+    "World\", \"n\": 5, \"f\": 2.5, "
     "\"r\": [{\"a\": 1, \"b\": \"x\"}, {\"a\": 2}], \"nest\": [[1, 2], [3], []]}";
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -23,7 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     hn_template *t = NULL;
     hn_template_var vars[16];
     hn_template_input input = { .vars = vars,
-                                .options = { .clock = &clock, .max_bytes = 1 << 20, .max_memory = 1 << 24, .max_steps = 200000 } };
+                                .options = { .clock = &clock,
+                                             .max_bytes = 1 << 20,
+                                             .max_memory = 1 << 24,
+                                             .max_steps = 200000 } };
     if (hn_json_read(&heap, "variables", variables, sizeof variables - 1, &text) != HN_OK)
         abort();
     for (const hn_json *v = hn_json_root(text)->as.children.first; v; v = v->next)

@@ -21,8 +21,8 @@ static void shows(const hn_chat_format *chat, const hn_chat_request *request, co
     hn_str_free(&out);
 }
 
-static void refuses(const hn_chat_format *chat, const hn_chat_request *request, hn_status status,
-                    const char *words)
+static void refuses(const hn_chat_format *chat, const hn_chat_request *request,
+                    hn_status status, const char *words)
 {
     hn_str out = hn_str_on(&heap);
     CHECK_FAILS(hn_chat_render(chat, request, &out, NULL), status, words);
@@ -33,18 +33,24 @@ static void prepares_messages(void)
 {
     hn_chat_format *chat = NULL;
     hn_json_text *text = NULL;
-    static const char source[] = "{{ messages }}{{ tools }}{{ documents }}{{ add_generation_prompt }}{{ extra }}";
+    static const char source[] =
+        "{{ messages }}{{ tools }}{{ documents }}{{ add_generation_prompt }}{{ extra }}";
     CHECK_OK(hn_chat_format_new(&heap, "model", &chat));
-    hn_chat_request r = { .messages = parse(&text, "[{\"role\": \"user\", \"content\": null, \"a\": 1}]") };
+    hn_chat_request r = { .messages = parse(
+                              &text, "[{\"role\": \"user\", \"content\": null, \"a\": 1}]") };
     refuses(chat, &r, HN_ERR_FORMAT, "model has no chat template");
     CHECK_OK(hn_chat_format_add(chat, "default", source, sizeof source - 1));
     shows(chat, &r, "[{'role': 'user', 'a': 1}]NoneNoneTrue");
-    r.messages = parse(&text, "[{\"role\": \"x\", \"reasoning\": \"r\"}, {\"thinking\": \"t\", \"k\": 1}, {\"reasoning_content\": \"c\", \"thinking\": null}]");
+    r.messages = parse(&text, "[{\"role\": \"x\", \"reasoning\": \"r\"}, {\"thinking\": \"t\", "
+                              "\"k\": 1}, {\"reasoning_content\": \"c\", \"thinking\": null}]");
     r.no_generation_prompt = true;
-    shows(chat, &r,
-          "[{'thinking': 'r', 'role': 'x', 'reasoning': 'r', 'reasoning_content': 'r'}, {'thinking': 't', 'k': 1, "
-          "'reasoning_content': 't'}, {'thinking': 'c', 'reasoning_content': 'c'}]NoneNoneFalse");
-    r.messages = parse(&text, "{\"messages\": [{}], \"tools\": [], \"documents\": [{\"d\": 1}]}");
+    shows(
+        chat, &r,
+        "[{'thinking': 'r', 'role': 'x', 'reasoning': 'r', 'reasoning_content': 'r'}, "
+        "{'thinking': 't', 'k': 1, "
+        "'reasoning_content': 't'}, {'thinking': 'c', 'reasoning_content': 'c'}]NoneNoneFalse");
+    r.messages =
+        parse(&text, "{\"messages\": [{}], \"tools\": [], \"documents\": [{\"d\": 1}]}");
     shows(chat, &r, "[{}][][{'d': 1}]False");
     const hn_template_var extra = { "extra", NULL, "more" }, fixed = { "tools", NULL, "x" };
     r.vars = &extra;
@@ -71,13 +77,16 @@ static void chooses(void)
     hn_json_text *text = NULL, *config = NULL;
     CHECK_OK(hn_chat_format_new(&heap, "m", &chat));
     CHECK_OK(hn_chat_format_add_json(
-        chat, parse(&config, "{\"bos_token\": {\"content\": \"<b>\"}, \"eos_token\": \"<e>\", \"pad_token\": null, \"chat_template\": ["
-                             "{\"name\": \"tool_use\", \"template\": \"T{{ bos_token }}\"}, {\"name\": \"rag\", \"template\": \"{% if %}\"}]}")));
+        chat, parse(&config, "{\"bos_token\": {\"content\": \"<b>\"}, \"eos_token\": \"<e>\", "
+                             "\"pad_token\": null, \"chat_template\": ["
+                             "{\"name\": \"tool_use\", \"template\": \"T{{ bos_token }}\"}, "
+                             "{\"name\": \"rag\", \"template\": \"{% if %}\"}]}")));
     hn_chat_request r = { .messages = parse(&text, "[{}]") };
     refuses(chat, &r, HN_ERR_ARGUMENT, "several chat templates and no default");
     static const char source[] = "D{{ eos_token }}{{ pad_token is defined }}";
     CHECK_OK(hn_chat_format_add(chat, "default", source, sizeof source - 1));
-    CHECK_OK(hn_chat_format_add_json(chat, parse(&config, "{\"chat_template\": \"second\", \"eos_token\": \"other\"}")));
+    CHECK_OK(hn_chat_format_add_json(
+        chat, parse(&config, "{\"chat_template\": \"second\", \"eos_token\": \"other\"}")));
     shows(chat, &r, "D<e>False");
     r.messages = parse(&text, "{\"messages\": [{}], \"tools\": [{}]}");
     shows(chat, &r, "T<b>");
@@ -90,8 +99,8 @@ static void chooses(void)
     CHECK_TEXT("<b>", hn_chat_format_token(chat, "bos_token"));
     CHECK(!hn_chat_format_token(chat, "pad_token") && hn_chat_format_has(chat, "rag"));
     CHECK_OK(hn_chat_format_add_json(chat, NULL));
-    CHECK_FAILS(hn_chat_format_add_json(chat, parse(&config, "{\"chat_template\": [1]}")), HN_ERR_FORMAT,
-                "expected objects with a name and a template");
+    CHECK_FAILS(hn_chat_format_add_json(chat, parse(&config, "{\"chat_template\": [1]}")),
+                HN_ERR_FORMAT, "expected objects with a name and a template");
     hn_json_free(text);
     hn_json_free(config);
     hn_chat_format_free(chat);
@@ -103,7 +112,8 @@ static void reads_meta(void)
     hn_chat_format *chat = NULL;
     hn_json_text *text = NULL;
     const hn_span tokens[] = { { "<s>", 3 }, { "</s>", 4 }, { "x", 1 } };
-    CHECK_OK(hn_meta_set_text(&meta, "tokenizer.chat_template", "{{ bos_token }}{{ eos_token }}{{ unk_token is defined }}"));
+    CHECK_OK(hn_meta_set_text(&meta, "tokenizer.chat_template",
+                              "{{ bos_token }}{{ eos_token }}{{ unk_token is defined }}"));
     CHECK_OK(hn_meta_set_text(&meta, "tokenizer.chat_template.tool_use", "tools"));
     CHECK_OK(hn_meta_set_strings(&meta, "tokenizer.ggml.tokens", tokens, 3));
     CHECK_OK(hn_meta_set_int(&meta, "tokenizer.ggml.bos_token_id", HN_META_U32, 0));

@@ -181,7 +181,7 @@ def template():
     return "".join(data() + statement(R.randint(1, 3), False) + data() for _ in range(R.randint(1, 3)))
 
 
-ADDRESS = re.compile(r"0x[0-9a-f]{6,}|generator object|safe_range|TemplateDict|^<class|<function|Markup\(|built-in|_iterator")
+ADDRESS = re.compile(r"(?i)0x[0-9a-f]{6,}|generator object|safe_range|TemplateDict|^<class|<function|Markup\(|built-in|_iterator")
 
 
 def cases(count, seed):
