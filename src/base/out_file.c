@@ -1,12 +1,12 @@
-/* fallocate is Linux's: POSIX's own would write every block where it is not supported. */
-#define _GNU_SOURCE
 #include "base/out_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 hn_status hn_out_file_open(hn_out_file *out, const char *path)
@@ -64,13 +64,14 @@ hn_status hn_out_file_reserve(const hn_out_file *out, uint64_t bytes)
 {
     HN_REQUIRE(bytes <= INT64_MAX, HN_ERR_ARGUMENT, "%s: %llu bytes: too large", out->path,
                (unsigned long long)bytes);
-    const int failed = bytes ? fallocate(out->file, 0, 0, (off_t)bytes) : 0;
-    const int error = failed ? errno : 0;
-    /* Where the file system has no way to reserve, only the size is set; writing will tell. */
-    if (error == EOPNOTSUPP && ftruncate(out->file, (off_t)bytes) == 0)
-        return HN_OK;
-    HN_REQUIRE(!error, HN_ERR_IO, "%s: making room for %llu bytes: %s", out->path,
-               (unsigned long long)bytes, strerror(error));
+    struct statvfs disk;
+    const bool is_known = fstatvfs(out->file, &disk) == 0;
+    const uint64_t room = is_known ? (uint64_t)disk.f_bavail * disk.f_frsize : UINT64_MAX;
+    HN_REQUIRE(bytes <= room, HN_ERR_IO, "%s: needs %llu bytes: the disk has room for %llu",
+               out->path, (unsigned long long)bytes, (unsigned long long)room);
+    /* Only the size is set: blocks reserved ahead are written at half the speed. */
+    HN_REQUIRE(ftruncate(out->file, (off_t)bytes) == 0, HN_ERR_IO, "%s: %llu bytes: %s",
+               out->path, (unsigned long long)bytes, strerror(errno));
     return HN_OK;
 }
 

@@ -22,7 +22,8 @@ hn_status hn_out_file_write(hn_out_file *out, const void *data, size_t bytes);
 hn_status hn_out_file_write_at(const hn_out_file *out, uint64_t at, const void *data,
                                size_t bytes);
 
-/* Makes room of this size at once, so that a full disk is refused before hours of work. */
+/* Sets the file's size, and refuses at once what the disk has no room for: not after hours of
+ * work. */
 hn_status hn_out_file_reserve(const hn_out_file *out, uint64_t bytes);
 
 /* Either way nothing named .partial is left, and `out` is closed. */

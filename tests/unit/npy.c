@@ -165,7 +165,7 @@ static void refuses_without_space(const char *path)
     setrlimit(RLIMIT_FSIZE, &tight);
     const hn_status status = hn_npy_write(path, &a);
     setrlimit(RLIMIT_FSIZE, &before);
-    CHECK_FAILS(status, HN_ERR_IO, "a.npy: File too large");
+    CHECK_FAILS(status, HN_ERR_IO, "File too large");
     CHECK_OK(hn_npy_read(&heap, path, &b));
     CHECK_INT(HN_F32, b.dtype);
     hn_npy_free(&b);
