@@ -117,37 +117,68 @@ static void put_lower(uint32_t code, uint32_t from, hn_passage *out)
         hn_passage_put_char(out, code, from);
 }
 
-/* The steps that look at one character at a time. */
-static void each_char(const hn_norm_step *s, const hn_passage *in, hn_passage *out)
+/* The next place at or after `at` whose character is in the set. */
+static const uint8_t *find_member(const hn_charset *set, const uint8_t *at, const uint8_t *end)
+{
+    uint32_t code;
+    for (size_t n; at < end; at += n) {
+        n = hn_char_at(at, end, &code);
+        if (hn_charset_has(set, code))
+            break;
+    }
+    return at;
+}
+
+/* The steps that change the members of a set and copy all else. */
+static void each_member(const hn_norm_step *s, const hn_passage *in, hn_passage *out)
 {
     const uint8_t *end = in->bytes + in->n;
-    size_t n;
-    for (const uint8_t *at = in->bytes; at < end; at += n) {
+    for (const uint8_t *at = in->bytes; at < end;) {
+        const uint8_t *found = find_member(s->set, at, end);
+        hn_passage_copy(out, in, (size_t)(at - in->bytes), (size_t)(found - at));
+        if (found == end)
+            break;
         uint32_t code;
-        n = hn_char_at(at, end, &code);
-        const size_t place = (size_t)(at - in->bytes);
+        const size_t n = hn_char_at(found, end, &code), place = (size_t)(found - in->bytes);
         const uint32_t from = hn_passage_from(in, place);
-        if (s->kind == HN_NORM_BYTE_CHARS) {
-            for (size_t i = 0; i < n; i++)
-                hn_passage_put_char(out, hn_byte_char(at[i]), hn_passage_from(in, place + i));
-        } else if (s->kind == HN_NORM_LOWER) {
-            if (*at < 0x80)
-                hn_passage_put(out, &(uint8_t){ *at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at },
-                               1, from);
-            else if (code == HN_BAD_CHAR)
-                hn_passage_copy(out, in, place, n);
-            else
-                put_lower(code, from, out);
-        } else if (!hn_charset_has(s->set, code)) {
-            hn_passage_copy(out, in, place, n);
-        } else if (s->kind == HN_NORM_BLANK) {
+        if (s->kind != HN_NORM_REMOVE)
             hn_passage_put(out, " ", 1, from);
-        } else if (s->kind == HN_NORM_ISOLATE) {
-            hn_passage_put(out, " ", 1, from);
+        if (s->kind == HN_NORM_ISOLATE) {
             hn_passage_copy(out, in, place, n);
             hn_passage_put(out, " ", 1, from);
         }
+        at = found + n;
     }
+}
+
+/* ASCII keeps its place: it is copied in runs and then changed. */
+static void lower(const hn_passage *in, hn_passage *out)
+{
+    const uint8_t *end = in->bytes + in->n;
+    for (const uint8_t *at = in->bytes, *next; at < end; at = next) {
+        for (next = at; next < end && *next < 0x80; next++) {
+        }
+        const size_t begin = out->n;
+        hn_passage_copy(out, in, (size_t)(at - in->bytes), (size_t)(next - at));
+        for (size_t i = begin; i < out->n; i++)
+            if (out->bytes[i] >= 'A' && out->bytes[i] <= 'Z')
+                out->bytes[i] |= 0x20;
+        if (next == end)
+            break;
+        uint32_t code;
+        const size_t n = hn_char_at(next, end, &code), place = (size_t)(next - in->bytes);
+        if (code == HN_BAD_CHAR || (code >= 0x2e80 && code < 0xa000)) /* no cases */
+            hn_passage_copy(out, in, place, n);
+        else
+            put_lower(code, hn_passage_from(in, place), out);
+        next += n;
+    }
+}
+
+static void to_byte_chars(const hn_passage *in, hn_passage *out)
+{
+    for (size_t i = 0; i < in->n; i++)
+        hn_passage_put_char(out, hn_byte_char(in->bytes[i]), hn_passage_from(in, i));
 }
 
 static void strip(const hn_norm_step *s, const hn_passage *in, hn_passage *out)
@@ -231,8 +262,14 @@ static hn_status run_step(const hn_norm_step *s, hn_regex_stack *stack, const hn
     case HN_NORM_COLLAPSE:
         collapse(in, out);
         break;
+    case HN_NORM_LOWER:
+        lower(in, out);
+        break;
+    case HN_NORM_BYTE_CHARS:
+        to_byte_chars(in, out);
+        break;
     default:
-        each_char(s, in, out);
+        each_member(s, in, out);
     }
     return out->status;
 }

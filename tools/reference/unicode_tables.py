@@ -63,9 +63,8 @@ def sweep_sets():
     pieces = {p for p, _ in words.pre_tokenize_str("".join("a" + c + " " for c in ALL))}
     sets["rust_word"] = {c for c in ALL if "a" + c in pieces}
     sets["rust_space"] = {c for c in ALL if "a" + c not in pieces and c not in pieces}
-    clean = normalizers.BertNormalizer(True, False, False, False).normalize_str(TEXT)
-    white = sets["white"] | set("\t\n\r")
-    sets["bert_removed"] = set(ALL) - set(clean) - white
+    clean = normalizers.BertNormalizer(True, False, False, False)
+    sets["bert_removed"] = {c for c in ALL if clean.normalize_str(c) == ""}
     sets["accent"] = set(ALL) - set(normalizers.StripAccents().normalize_str(TEXT))
     return sets
 
