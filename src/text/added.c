@@ -23,41 +23,53 @@ static const hn_added *longest(const hn_tokenizer *tok, const hn_trie *trie, con
     return best;
 }
 
-bool hn_added_next(const hn_tokenizer *tok, const hn_trie *trie, const uint8_t *text,
-                   size_t bytes, size_t from, bool parse_special, hn_added_match *out)
+/* No word character may touch it. */
+static bool stands_alone(const hn_tokenizer *tok, const uint8_t *text, const uint8_t *end,
+                         const hn_added_match *m)
 {
-    const uint8_t *end = text + bytes;
+    if (m->begin &&
+        is_word_at(tok, text + m->begin - hn_char_before(text, text + m->begin), end))
+        return false;
+    return text + m->end == end || !is_word_at(tok, text + m->end, end);
+}
+
+static void take_blanks(const hn_tokenizer *tok, const hn_added *added, hn_span span,
+                        size_t taken, hn_added_match *m)
+{
+    const uint8_t *text = span.data, *end = text + span.bytes;
     uint32_t code;
-    for (size_t at = from; trie->n_nodes && at < bytes; at++) {
-        if (!trie->root[text[at]])
-            continue;
+    while (added->strips_left && m->begin > taken) {
+        const size_t n = hn_char_before(text + taken, text + m->begin);
+        hn_char_at(text + m->begin - n, end, &code);
+        if (!hn_charset_has(tok->white, code))
+            break;
+        m->begin -= n;
+    }
+    while (added->strips_right && m->end < span.bytes) {
+        const size_t n = hn_char_at(text + m->end, end, &code);
+        if (!hn_charset_has(tok->white, code))
+            break;
+        m->end += n;
+    }
+}
+
+hn_added_match hn_added_next(const hn_tokenizer *tok, const hn_trie *trie, hn_span span,
+                             size_t from, size_t taken, bool parse_special)
+{
+    const uint8_t *text = span.data, *end = text + span.bytes;
+    for (size_t at = from; trie->n_nodes && at < span.bytes; at++) {
         size_t n = 0;
-        const hn_added *found = longest(tok, trie, text + at, end, parse_special, &n);
+        const hn_added *found =
+            trie->root[text[at]] ? longest(tok, trie, text + at, end, parse_special, &n) : NULL;
         if (!found)
             continue;
-        *out = (hn_added_match){ at, at + n, found->id };
-        if (found->single_word) {
-            const bool after_word =
-                at && is_word_at(tok, text + at - hn_char_before(text, text + at), end);
-            if (after_word || (out->end < bytes && is_word_at(tok, text + out->end, end))) {
-                at = out->end - 1;
-                continue;
-            }
+        hn_added_match m = { at, at + n, at + n, found->id };
+        if (found->single_word && !stands_alone(tok, text, end, &m)) {
+            at = m.end - 1;
+            continue;
         }
-        while (found->strips_left && out->begin > from) {
-            n = hn_char_before(text + from, text + out->begin);
-            hn_char_at(text + out->begin - n, end, &code);
-            if (!hn_charset_has(tok->white, code))
-                break;
-            out->begin -= n;
-        }
-        while (found->strips_right && out->end < bytes) {
-            n = hn_char_at(text + out->end, end, &code);
-            if (!hn_charset_has(tok->white, code))
-                break;
-            out->end += n;
-        }
-        return true;
+        take_blanks(tok, found, span, taken, &m);
+        return m;
     }
-    return false;
+    return (hn_added_match){ span.bytes, span.bytes, span.bytes, -1 };
 }

@@ -6,12 +6,13 @@
 
 typedef struct hn_added_match {
     size_t begin, end; /* with the blanks that the token takes along */
+    size_t after; /* where the next may begin: blanks may be taken twice, as in `tokenizers` */
     int32_t id;
 } hn_added_match;
 
 /* The next match in text[from, bytes): of those that begin first the longest. Blanks before
- * `from` belong to what came before. False if there is none. */
-bool hn_added_next(const hn_tokenizer *tok, const hn_trie *trie, const uint8_t *text,
-                   size_t bytes, size_t from, bool parse_special, hn_added_match *out);
+ * `taken` belong to what came before. If there is none it is empty, at `bytes`, with id -1. */
+hn_added_match hn_added_next(const hn_tokenizer *tok, const hn_trie *trie, hn_span text,
+                             size_t from, size_t taken, bool parse_special);
 
 #endif

@@ -73,14 +73,15 @@ static hn_status encode_normalized(const hn_tokenizer *tok, const hn_encode_opti
     e->text = (hn_passage){ 0 };
     hn_status status = HN_OK;
     const uint32_t at = e->at, last = e->end;
-    for (size_t from = 0; from < whole.n && status == HN_OK;) {
-        hn_added_match m = { whole.n, whole.n, -1 };
-        hn_added_next(tok, &tok->added_normalized, whole.bytes, whole.n, from, o->parse_special,
-                      &m);
+    const hn_span all = { whole.bytes, whole.n };
+    for (size_t from = 0, next = 0; (from < whole.n || next < whole.n) && status == HN_OK;) {
+        const hn_added_match m =
+            hn_added_next(tok, &tok->added_normalized, all, next, from, o->parse_special);
         const uint32_t begin = m.begin < whole.n ? hn_passage_from(&whole, m.begin) : last;
         const uint32_t end = m.end < whole.n ? hn_passage_from(&whole, m.end) : last;
         hn_passage_clear(&e->text, e->heap, whole.maps);
-        hn_passage_copy(&e->text, &whole, from, m.begin - from);
+        if (m.begin > from)
+            hn_passage_copy(&e->text, &whole, from, m.begin - from);
         e->at = from ? UINT32_MAX : at;
         e->end = whole.maps ? begin : last;
         status = e->text.status;
@@ -89,6 +90,7 @@ static hn_status encode_normalized(const hn_tokenizer *tok, const hn_encode_opti
         if (status == HN_OK && m.id >= 0)
             status = put(out, m.id, begin, end, o->wants_offsets);
         from = m.end;
+        next = m.after;
     }
     hn_passage_free(&whole);
     return status;
@@ -125,14 +127,17 @@ static hn_status encode_text(const hn_tokenizer *tok, const uint8_t *text, size_
         o->add_eos == HN_BY_MODEL ? tok->adds_suffix : o->add_eos == HN_YES;
     for (size_t i = 0; adds_prefix && i < tok->n_prefix; i++)
         HN_TRY(put(out, tok->prefix[i], 0, 0, offsets));
-    for (size_t at = 0; at < bytes;) {
-        hn_added_match m = { bytes, bytes, -1 };
-        hn_added_next(tok, &tok->added_raw, text, bytes, at, o->parse_special, &m);
-        HN_TRY(
-            encode_stretch(tok, text, (hn_piece){ (uint32_t)at, (uint32_t)m.begin }, o, out));
+    const hn_span all = { text, bytes };
+    for (size_t at = 0, next = 0; at < bytes || next < bytes;) {
+        const hn_added_match m =
+            hn_added_next(tok, &tok->added_raw, all, next, at, o->parse_special);
+        if (m.begin > at)
+            HN_TRY(encode_stretch(tok, text, (hn_piece){ (uint32_t)at, (uint32_t)m.begin }, o,
+                                  out));
         if (m.id >= 0)
             HN_TRY(put(out, m.id, m.begin, m.end, offsets));
         at = m.end;
+        next = m.after;
     }
     for (size_t i = 0; adds_suffix && i < tok->n_suffix; i++)
         HN_TRY(put(out, tok->suffix[i], bytes, bytes, offsets));

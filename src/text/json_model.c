@@ -1,6 +1,8 @@
 /* json_model: the vocabulary and the merges of tokenizer.json. */
 #include "text/json_parts.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct entry {
@@ -252,6 +254,37 @@ static hn_status read_bpe(hn_json_loader *l, const hn_json *model)
     return read_merges(l);
 }
 
+/* The number that `tokenizers` reads: it takes the digits as an integer and divides by a power
+ * of ten, which rounds twice where there are more than 15. Cuts whose scores are equal on paper
+ * are told apart by that. `score` was written in as few digits as tell it apart. */
+static double twice_rounded(double score)
+{
+    char text[40];
+    int digits = 15;
+    for (; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*e", digits - 1, score);
+        if (strtod(text, NULL) == score)
+            break;
+    }
+    if (digits == 15 || digits == 18)
+        return score; /* fits a double's 53 bits: rounded once */
+    uint64_t significand = 0;
+    const char *at = text;
+    for (; *at && *at != 'e'; at++)
+        if (*at >= '0' && *at <= '9')
+            significand = 10 * significand + (uint64_t)(*at - '0');
+    int exponent = (int)strtol(at + 1, NULL, 10) - (digits - 1);
+    for (; significand % 10 == 0; exponent++)
+        significand /= 10;
+    if (exponent >= 0 || exponent < -22)
+        return score;
+    double power = 1; /* exact up to 10^22 */
+    for (; exponent < 0; exponent++)
+        power *= 10;
+    const double magnitude = (double)significand / power;
+    return score < 0 ? -magnitude : magnitude;
+}
+
 static hn_status read_unigram(hn_json_loader *l, const hn_json *model)
 {
     hn_tokenizer *tok = l->tok;
@@ -262,9 +295,11 @@ static hn_status read_unigram(hn_json_loader *l, const hn_json *model)
     if (!tok->vocab.score)
         return HN_ERR_MEMORY;
     int32_t id = 0;
-    for (const hn_json *i = items_of(model, "vocab"); i; i = i->next)
-        HN_TRY(hn_json_want_double(hn_json_at(i, 1), "model.vocab: score",
-                                   &tok->vocab.score[id++]));
+    for (const hn_json *i = items_of(model, "vocab"); i; i = i->next, id++) {
+        double score;
+        HN_TRY(hn_json_want_double(hn_json_at(i, 1), "model.vocab: score", &score));
+        tok->vocab.score[id] = twice_rounded(score);
+    }
     tok->n_scored = id;
     const hn_json *unknown = hn_json_get(model, "unk_id");
     if (unknown && unknown->kind == HN_JSON_INT) {

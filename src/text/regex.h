@@ -13,6 +13,7 @@
 #include "base/heap.h"
 
 typedef struct hn_regex hn_regex;
+struct hn_ranges; /* text/charset.h */
 
 /* HN_ERR_FORMAT for what is malformed, HN_ERR_UNSUPPORTED for what Oniguruma has and hone not.
  */
