@@ -2,7 +2,7 @@
 
 #include "convert/general_keys.h"
 #include "convert/pad_vocab.h"
-#include "convert/source.h"
+#include "nn/source.h"
 #include "convert/tokenizer_keys.h"
 #include "models/models.h"
 
@@ -28,21 +28,6 @@ typedef struct conversion {
     hn_meta meta;
 } conversion;
 
-static hn_status find_prefix(conversion *c)
-{
-    const hn_weight_spec *first = c->arch->weights; /* every table begins with the embedding */
-    for (int i = 0; c->arch->prefixes[i]; i++) {
-        char name[HN_TENSOR_NAME];
-        hn_arch_hf_name(c->arch, c->arch->prefixes[i], first, 0, 0, name);
-        if (hn_weights_find(&c->dir->weights, name)) {
-            c->prefix = c->arch->prefixes[i];
-            return HN_OK;
-        }
-    }
-    return hn_fail(HN_ERR_FORMAT, "%s: tensor %s%s is missing", c->dir->path,
-                   c->arch->prefixes[0], first->hf + 1);
-}
-
 static bool is_taken(const conversion *c, size_t i)
 {
     for (size_t k = i; k > 0 && c->wanted[k - 1].layer == c->wanted[i].layer; k--)
@@ -55,12 +40,12 @@ static bool is_taken(const conversion *c, size_t i)
  * without, save what is optional. */
 static hn_status find_sources(conversion *c)
 {
+    const hn_source_dir from = { c->arch, c->hp, &c->dir->weights, c->prefix, true };
     for (size_t i = 0; i < c->n; i++) {
         const hn_arch_tensor *want = &c->wanted[i];
         if (is_taken(c, i))
             continue;
-        HN_TRY(hn_source_open(c->heap, c->arch, c->prefix, c->hp, want, &c->dir->weights,
-                              &c->sources[i], &c->is_there[i]));
+        HN_TRY(hn_source_open(c->heap, &from, want, &c->sources[i], &c->is_there[i]));
         bool has_other = false;
         for (size_t k = i + 1; k < c->n && c->wanted[k].layer == want->layer; k++)
             has_other = has_other || !strcmp(c->wanted[k].gguf, want->gguf);
@@ -219,7 +204,7 @@ static hn_status convert(conversion *c, const char *dir, const char *out)
     const hn_json *config = hn_json_root(c->dir->config);
     HN_TRY(hn_arch_of_config(config, &c->arch));
     HN_TRY(hn_arch_read_config(c->arch, config, c->hp));
-    HN_TRY(find_prefix(c));
+    HN_TRY(hn_arch_find_prefix(c->arch, &c->dir->weights, &c->prefix));
     HN_TRY(hn_arch_tensors(c->arch, c->hp, c->heap, &c->wanted, &c->n));
     HN_TRY(allocate(c));
     HN_TRY(find_sources(c));

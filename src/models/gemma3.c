@@ -1,6 +1,9 @@
 /* gemma3: gemma2 with normed queries and keys, no caps, and five sliding layers to a full one,
  * each kind with its own rope. */
 #include "models/models.h"
+#include "nn/blocks.h"
+
+#include <math.h>
 
 static const char *const classes[] = { "Gemma3ForCausalLM", "Gemma3ForConditionalGeneration",
                                        NULL };
@@ -111,8 +114,29 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
+static hn_node *build(nn_build *b)
+{
+    hn_graph *g = b->g;
+    const hn_hparams *hp = b->hp;
+    hn_node *x = hn_scale(g, nn_embed(b), (float)sqrt((double)hp->width), 0);
+    for (b->layer = 0; b->layer < hp->n_layer; b->layer++) {
+        const nn_attention_options attention = {
+            .norms_heads = true,
+            .window = hp->is_sliding[b->layer] ? hp->window : 0,
+            .scale = (float)(1 / sqrt(hp->attn_scalar)),
+        };
+        hn_node *h = nn_attention(b, nn_rms_norm(b, x, ".attn_norm.weight"), &attention);
+        x = hn_add(g, x, nn_rms_norm(b, h, ".post_attention_norm.weight"));
+        h = nn_geglu(b, nn_rms_norm(b, x, ".ffn_norm.weight"));
+        x = hn_add(g, x, nn_rms_norm(b, h, ".post_ffw_norm.weight"));
+        x = hn_graph_boundary(g, x);
+    }
+    x = nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
+    return hp->final_softcap > 0 ? hn_softcap(g, x, (float)hp->final_softcap) : x;
+}
+
 const hn_arch hn_arch_gemma3 = {
     .name = "gemma3", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
-    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults,
+    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build,
 };

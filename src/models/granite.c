@@ -1,5 +1,6 @@
 /* granite: llama with four multipliers: embedding, attention, residual, logits. */
 #include "models/granite.h"
+#include "nn/blocks.h"
 
 #include <stddef.h>
 
@@ -58,8 +59,30 @@ hn_status hn_granite_defaults(hn_hparams *hp)
     return HN_OK;
 }
 
+/* The multipliers: of the embedding, of the scores, of each branch, and under the logits. */
+static hn_node *build(nn_build *b)
+{
+    hn_graph *g = b->g;
+    const hn_hparams *hp = b->hp;
+    const float residual = (float)hp->residual_scale;
+    hn_node *x = hn_scale(g, nn_embed(b), (float)hp->embd_scale, 0);
+    hn_node *divisors = nn_weight_of(b, "rope_freqs.weight");
+    for (b->layer = 0; b->layer < hp->n_layer; b->layer++) {
+        const nn_attention_options attention = { .scale = (float)hp->attn_scale,
+                                                 .divisors = divisors };
+        hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
+        x = hn_add(g, x, hn_scale(g, nn_attention(b, h, &attention), residual, 0));
+        h = nn_rms_norm(b, x, ".ffn_norm.weight");
+        x = hn_add(g, x, hn_scale(g, nn_swiglu(b, h), residual, 0));
+        x = hn_graph_boundary(g, x);
+    }
+    x = nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
+    return hn_div(g, x, hn_graph_scalar(g, (float)hp->logit_scale));
+}
+
 const hn_arch hn_arch_granite = {
     .name = "granite", .classes = classes, .prefixes = hn_decoder_prefixes,
     .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights,
     .read_config = read_config, .defaults = hn_granite_defaults,
+    .build = build,
 };

@@ -1,5 +1,6 @@
 /* qwen2 and 2.5: llama with biases on q, k and v. */
 #include "models/models.h"
+#include "nn/blocks.h"
 
 static const char *const classes[] = { "Qwen2ForCausalLM", NULL };
 
@@ -31,8 +32,23 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
+static hn_node *build(nn_build *b)
+{
+    hn_graph *g = b->g;
+    hn_node *x = nn_embed(b);
+    for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
+        const nn_attention_options attention = { 0 };
+        hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
+        x = hn_add(g, x, nn_attention(b, h, &attention));
+        h = nn_rms_norm(b, x, ".ffn_norm.weight");
+        x = hn_add(g, x, nn_swiglu(b, h));
+        x = hn_graph_boundary(g, x);
+    }
+    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
+}
+
 const hn_arch hn_arch_qwen2 = {
     .name = "qwen2", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
-    .defaults = defaults,
+    .defaults = defaults, .build = build,
 };

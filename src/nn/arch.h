@@ -55,6 +55,9 @@ typedef struct hn_weight_spec {
     hn_when when;
 } hn_weight_spec;
 
+struct hn_node;
+struct nn_build;
+
 typedef struct hn_arch {
     const char *name;               /* general.architecture */
     const char *const *classes;     /* "architectures" of config.json, ended by NULL */
@@ -69,6 +72,10 @@ typedef struct hn_arch {
     hn_status (*read_meta)(const hn_meta *meta, hn_hparams *hp);   /* NULL: nothing to add */
     hn_status (*write_meta)(const hn_hparams *hp, hn_meta *meta);  /* NULL: nothing to add */
     hn_status (*defaults)(hn_hparams *hp); /* for random models: a small but real shape */
+
+    /* The graph from tokens to logits [T, V]; NULL: files of it are read and written, but it
+     * cannot be run yet. */
+    struct hn_node *(*build)(struct nn_build *b);
 } hn_arch;
 
 enum { HN_TENSOR_NAME = 160 };

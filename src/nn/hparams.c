@@ -296,10 +296,12 @@ static hn_status read_meta_row(const hn_meta *meta, const char *key, hn_hparams 
     return HN_OK;
 }
 
+/* What rope.scaling.type may say; NULL: it has no word of its own there. */
 static const char *const scaling_words[] = { [HN_ROPE_NONE] = "none",
                                              [HN_ROPE_LINEAR] = "linear",
                                              [HN_ROPE_YARN] = "yarn",
-                                             [HN_ROPE_LONGROPE] = "longrope" };
+                                             [HN_ROPE_LONGROPE] = "longrope",
+                                             [HN_ROPE_PROPORTIONAL] = NULL };
 
 static hn_status read_meta_scaling(const hn_meta *meta, const char *arch, hn_hparams *hp)
 {
@@ -310,8 +312,8 @@ static hn_status read_meta_scaling(const hn_meta *meta, const char *arch, hn_hpa
     if (!word.data)
         return HN_OK;
     hp->rope_is_stated = true;
-    for (int i = 0; i <= HN_ROPE_LONGROPE; i++)
-        if (strlen(scaling_words[i]) == word.bytes &&
+    for (int i = 0; i <= HN_ROPE_PROPORTIONAL; i++)
+        if (scaling_words[i] && strlen(scaling_words[i]) == word.bytes &&
             !memcmp(scaling_words[i], word.data, word.bytes)) {
             hp->rope_scaling = (hn_rope_scaling)i;
             return HN_OK;

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/meta.h"
+#include "ops/rope_table.h"
 
 enum { HN_MAX_LAYERS = 512, HN_MAX_ROPE_FACTORS = 512 };
 
@@ -22,15 +23,6 @@ typedef enum hn_hp {
 #undef LAYERED
     HN_N_HP
 } hn_hp;
-
-typedef enum hn_rope_scaling {
-    HN_ROPE_NONE,   /* not stated, or "none" or "default" */
-    HN_ROPE_LINEAR, /* names as in GGUF: rope.scaling.type */
-    HN_ROPE_YARN,
-    HN_ROPE_LONGROPE,
-    HN_ROPE_LLAMA3,      /* in GGUF: divisors in rope_freqs.weight */
-    HN_ROPE_PROPORTIONAL /* likewise */
-} hn_rope_scaling;
 
 typedef struct hn_hparams {
 #define INT(field, gguf, config) int64_t field;
@@ -49,7 +41,7 @@ typedef struct hn_hparams {
     bool has_pattern;                /* is_sliding is stated */
     bool is_sliding[HN_MAX_LAYERS];  /* layers that see only `window` tokens */
     bool is_key_value[HN_MAX_LAYERS]; /* gemma4: layers whose values are their raw keys */
-    hn_rope_scaling rope_scaling;
+    hn_rope_scaling rope_scaling; /* llama3, proportional: GGUF holds divisors */
     double rope_low_freq, rope_high_freq, rope_partial, rope_mscale;
     double attn_scalar; /* gemma: scores are divided by its root; 0: by that of the head width */
     bool rope_is_stated; /* rope.scaling.type is to be written, also if none */

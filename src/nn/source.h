@@ -3,8 +3,8 @@
  * Every way in which the two differ (rows permuted, halves, stacked experts, transposed, padded)
  * comes down to where a row begins in which file tensor and how far apart its elements lie, so
  * that nothing is copied or held. */
-#ifndef HN_CONVERT_SOURCE_H
-#define HN_CONVERT_SOURCE_H
+#ifndef HN_NN_SOURCE_H
+#define HN_NN_SOURCE_H
 
 #include "nn/arch.h"
 
@@ -12,17 +12,30 @@ typedef struct hn_source {
     hn_heap *heap;
     const hn_hparams *hp;
     hn_arch_tensor want;
+    unsigned how; /* of want.spec, less what is not for this order */
     const hn_weight_entry **parts; /* one, or one an expert; MXFP4: blocks and scales */
     int n_parts;
     int64_t rows, row_elements; /* of the result */
     double *constant;           /* HN_W_CONSTANT: all of it */
 } hn_source;
 
+/* Where to look. */
+typedef struct hn_source_dir {
+    const hn_arch *arch;
+    const hn_hparams *hp;
+    const hn_weights *weights;
+    const char *prefix;    /* of names: hn_arch_find_prefix */
+    bool is_for_gguf;      /* rows in GGUF's order; else in hone's, which is Hugging Face's */
+} hn_source_dir;
+
+/* The prefix with which the directory has the embedding. */
+hn_status hn_arch_find_prefix(const hn_arch *arch, const hn_weights *weights,
+                              const char **prefix);
+
 /* *is_found: whether the directory has what the tensor is made of; then shapes have been checked.
  * Nothing to close if it has not. */
-hn_status hn_source_open(hn_heap *heap, const hn_arch *arch, const char *prefix,
-                         const hn_hparams *hp, const hn_arch_tensor *want,
-                         const hn_weights *weights, hn_source *out, bool *is_found);
+hn_status hn_source_open(hn_heap *heap, const hn_source_dir *dir, const hn_arch_tensor *want,
+                         hn_source *out, bool *is_found);
 void hn_source_close(hn_source *source);
 
 /* What the values are in the file: f32, bf16 or f16; HN_TYPE_mxfp4 of MXFP4 pairs. */

@@ -1,4 +1,4 @@
-#include "convert/source.h"
+#include "nn/source.h"
 
 #include "base/bytes.h"
 #include "base/half.h"
@@ -15,13 +15,13 @@ typedef struct line {
 
 static bool is_vector(const hn_source *s)
 {
-    return s->want.rank == 1 || s->want.spec->how & HN_W_VECTORS;
+    return s->want.rank == 1 || s->how & HN_W_VECTORS;
 }
 
 /* The dimensions that a part must have for the result's. */
 static int part_dims(const hn_source *s, int64_t dim[HN_MAX_RANK])
 {
-    const unsigned how = s->want.spec->how;
+    const unsigned how = s->how;
     const int64_t *d = s->want.dim;
     const int skip = how & HN_W_STACK ? 1 : 0;
     int rank = s->want.rank - skip;
@@ -52,7 +52,7 @@ static hn_status check_part(const hn_source *s, const hn_weight_entry *part)
     const int rank = part_dims(s, dim);
     bool fits = part->type.rank == rank;
     for (int i = 0; i < rank && fits; i++)
-        fits = part->type.dim[i] == dim[i] || (i == 0 && s->want.spec->how & HN_W_PAD);
+        fits = part->type.dim[i] == dim[i] || (i == 0 && s->how & HN_W_PAD);
     char expected[160] = "", found[160] = "";
     for (int i = 0, n = 0; i < rank; i++)
         n += snprintf(expected + n, sizeof expected - (size_t)n, "%s%lld", i ? "," : "",
@@ -64,7 +64,7 @@ static hn_status check_part(const hn_source *s, const hn_weight_entry *part)
                found);
     const bool is_float = part->type.dtype == HN_F32 || part->type.dtype == HN_F16 ||
                           part->type.dtype == HN_BF16;
-    HN_REQUIRE(is_float || (s->want.spec->how & HN_W_MXFP4 && part->type.dtype == HN_U8),
+    HN_REQUIRE(is_float || (s->how & HN_W_MXFP4 && part->type.dtype == HN_U8),
                HN_ERR_UNSUPPORTED, "tensor %s: type %s is not supported", part->name,
                part->encoding);
     return HN_OK;
@@ -85,37 +85,52 @@ static hn_status open_scales(hn_source *s, const hn_weights *weights, const char
     return HN_OK;
 }
 
-static hn_status open_parts(hn_source *s, const hn_arch *arch, const char *prefix,
-                            const hn_weights *weights, bool *is_found)
+static hn_status open_parts(hn_source *s, const hn_source_dir *dir, bool *is_found)
 {
     const hn_weight_spec *spec = s->want.spec;
-    const int n = spec->how & HN_W_STACK ? (int)s->want.dim[0] : 1;
+    const int n = s->how & HN_W_STACK ? (int)s->want.dim[0] : 1;
     char name[HN_TENSOR_NAME];
-    hn_arch_hf_name(arch, prefix, spec, s->want.layer, 0, name);
-    *is_found = hn_weights_find(weights, name) != NULL;
+    hn_arch_hf_name(dir->arch, dir->prefix, spec, s->want.layer, 0, name);
+    *is_found = hn_weights_find(dir->weights, name) != NULL;
     if (!*is_found)
         return HN_OK;
     s->parts = hn_alloc_array(s->heap, HN_TAG_FILE, (size_t)n + 1, sizeof *s->parts);
     if (!s->parts)
         return HN_ERR_MEMORY;
     for (int i = 0; i < n; i++) {
-        hn_arch_hf_name(arch, prefix, spec, s->want.layer, i, name);
-        HN_TRY(hn_weights_want(weights, name, &s->parts[i]));
+        hn_arch_hf_name(dir->arch, dir->prefix, spec, s->want.layer, i, name);
+        HN_TRY(hn_weights_want(dir->weights, name, &s->parts[i]));
         HN_TRY(check_part(s, s->parts[i]));
         HN_REQUIRE(s->parts[i]->type.dtype == s->parts[0]->type.dtype, HN_ERR_UNSUPPORTED,
                    "tensor %s: is %s, %s is %s", name, s->parts[i]->encoding, s->parts[0]->name,
                    s->parts[0]->encoding);
         s->n_parts = i + 1;
     }
-    return spec->how & HN_W_MXFP4 ? open_scales(s, weights, s->parts[0]->name) : HN_OK;
+    return s->how & HN_W_MXFP4 ? open_scales(s, dir->weights, s->parts[0]->name) : HN_OK;
 }
 
-hn_status hn_source_open(hn_heap *heap, const hn_arch *arch, const char *prefix,
-                         const hn_hparams *hp, const hn_arch_tensor *want,
-                         const hn_weights *weights, hn_source *out, bool *is_found)
+hn_status hn_arch_find_prefix(const hn_arch *arch, const hn_weights *weights,
+                              const char **prefix)
 {
-    hn_source s = { .heap = heap, .hp = hp, .want = *want, .rows = 1 };
-    const unsigned how = want->spec->how;
+    const hn_weight_spec *first = arch->weights; /* every table begins with the embedding */
+    for (int i = 0; arch->prefixes[i]; i++) {
+        char name[HN_TENSOR_NAME];
+        hn_arch_hf_name(arch, arch->prefixes[i], first, 0, 0, name);
+        if (hn_weights_find(weights, name)) {
+            *prefix = arch->prefixes[i];
+            return HN_OK;
+        }
+    }
+    return hn_fail(HN_ERR_FORMAT, "%s: tensor %s%s is missing", weights->name, arch->prefixes[0],
+                   first->hf + 1);
+}
+
+hn_status hn_source_open(hn_heap *heap, const hn_source_dir *dir, const hn_arch_tensor *want,
+                         hn_source *out, bool *is_found)
+{
+    hn_source s = { .heap = heap, .hp = dir->hp, .want = *want, .rows = 1 };
+    const unsigned how = s.how =
+        want->spec->how & ~(unsigned)(dir->is_for_gguf ? 0 : HN_W_PERMUTE);
     *is_found = false;
     for (int i = 0; i + 1 < want->rank; i++)
         s.rows *= want->dim[i];
@@ -127,11 +142,11 @@ hn_status hn_source_open(hn_heap *heap, const hn_arch *arch, const char *prefix,
     hn_status status = HN_OK;
     if (how & HN_W_CONSTANT) {
         s.constant = hn_alloc_array(heap, HN_TAG_FILE, (size_t)s.row_elements, sizeof(double));
-        status = s.constant ? hn_rope_constant(hp, want->gguf, s.row_elements, s.constant)
+        status = s.constant ? hn_rope_constant(dir->hp, want->gguf, s.row_elements, s.constant)
                             : HN_ERR_MEMORY;
         *is_found = true;
     } else if (want->spec->hf) {
-        status = open_parts(&s, arch, prefix, weights, is_found);
+        status = open_parts(&s, dir, is_found);
     }
     if (status != HN_OK || !*is_found)
         hn_source_close(&s);
@@ -151,13 +166,13 @@ hn_dtype hn_source_dtype(const hn_source *s)
 {
     if (s->constant)
         return HN_F32;
-    return s->want.spec->how & HN_W_MXFP4 ? HN_TYPE_mxfp4 : s->parts[0]->type.dtype;
+    return s->how & HN_W_MXFP4 ? HN_TYPE_mxfp4 : s->parts[0]->type.dtype;
 }
 
 /* The row within its matrix, in the source's order and numbering. */
 static int64_t source_row(const hn_source *s, int64_t i, int64_t n)
 {
-    const unsigned how = s->want.spec->how;
+    const unsigned how = s->how;
     if (how & HN_W_PERMUTE) {
         const int64_t width = hn_layer_head_dim(s->hp, s->want.layer);
         const int64_t within = i % width;
@@ -171,7 +186,7 @@ static line find_mla(const hn_source *s, int64_t row)
     const int64_t *d = s->want.dim;
     const int64_t nope = s->hp->head_dim_mla - s->hp->rope_dim;
     const int64_t head = nope + s->hp->value_dim_mla, head_at = row / d[1], within = row % d[1];
-    if (s->want.spec->how & HN_W_VALUE)
+    if (s->how & HN_W_VALUE)
         return (line){ 0, (head_at * head + nope + within) * s->hp->kv_rank, 1 };
     return (line){ 0, head_at * head * s->hp->kv_rank + within, s->hp->kv_rank };
 }
@@ -179,7 +194,7 @@ static line find_mla(const hn_source *s, int64_t row)
 /* Rows of vectors, as experts' biases: halves are of the elements. */
 static line find_vector(const hn_source *s, int64_t row)
 {
-    const unsigned how = s->want.spec->how;
+    const unsigned how = s->how;
     const int64_t n = s->row_elements;
     const bool is_half = how & (HN_W_FIRST | HN_W_SECOND), is_spread = how & (HN_W_EVEN | HN_W_ODD);
     const int64_t length = is_half || is_spread ? 2 * n : n;
@@ -189,7 +204,7 @@ static line find_vector(const hn_source *s, int64_t row)
 
 static line find_line(const hn_source *s, int64_t row)
 {
-    const unsigned how = s->want.spec->how;
+    const unsigned how = s->how;
     if (how & (HN_W_NOPE_T | HN_W_VALUE))
         return find_mla(s, row);
     if (s->want.rank == 1 && how & HN_W_PERMUTE)
@@ -240,14 +255,14 @@ void hn_source_row(const hn_source *s, int64_t row, float *out)
         memset(out, 0, (size_t)n * sizeof *out);
     else
         read_f32(s->parts[at.part], &at, n, out);
-    if (s->want.spec->how & HN_W_PLUS_ONE)
+    if (s->how & HN_W_PLUS_ONE)
         for (int64_t i = 0; i < n; i++)
             out[i] += 1;
 }
 
 const uint8_t *hn_source_bytes(const hn_source *s, int64_t row)
 {
-    if (s->constant || s->want.spec->how & (HN_W_PLUS_ONE | HN_W_MXFP4))
+    if (s->constant || s->how & (HN_W_PLUS_ONE | HN_W_MXFP4))
         return NULL;
     const line at = find_line(s, row);
     if (at.part < 0 || at.stride != 1)
@@ -270,7 +285,7 @@ static void reorder(const uint8_t *pairs, uint8_t *halves)
 void hn_source_mxfp4(const hn_source *s, int64_t row, uint8_t *blocks)
 {
     const int64_t n = s->want.dim[s->want.rank - 2], groups = s->row_elements / 32;
-    const bool is_half = s->want.spec->how & (HN_W_EVEN | HN_W_ODD);
+    const bool is_half = s->how & (HN_W_EVEN | HN_W_ODD);
     const int64_t source_rows = is_half ? 2 * n : n;
     const int64_t at = row / n * source_rows + source_row(s, row % n, n);
     const uint8_t *pairs = s->parts[0]->data + at * groups * 16;

@@ -1,0 +1,298 @@
+#include "models/model.h"
+
+#include "base/rng.h"
+#include "nn/source.h"
+
+#include <string.h>
+
+struct hn_model {
+    hn_heap *heap;
+    char *path;
+    const hn_arch *arch;
+    const char *prefix;
+    hn_hparams *hp;
+    hn_gguf *gguf;
+    hn_hf_dir *dir;
+    hn_arch_tensor *tensors;
+    size_t n_tensors;
+    nn_weight *weights;
+    void **owned; /* of weights[i]: what close frees, or NULL */
+    size_t n;
+    uint32_t *index; /* by hash of the name: 1 + weight */
+    size_t index_size;
+};
+
+static hn_status add_to_index(hn_model *m)
+{
+    m->index_size = 64;
+    while (m->index_size < 2 * m->n)
+        m->index_size *= 2;
+    m->index = hn_alloc_array(m->heap, HN_TAG_FILE, m->index_size, sizeof *m->index);
+    if (!m->index)
+        return HN_ERR_MEMORY;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t at = hn_hash_text(m->weights[i].name) & (m->index_size - 1);
+        while (m->index[at])
+            at = (at + 1) & (m->index_size - 1);
+        m->index[at] = (uint32_t)i + 1;
+    }
+    return HN_OK;
+}
+
+const nn_weight *hn_model_find(const void *model, const char *gguf_name)
+{
+    const hn_model *m = model;
+    size_t at = hn_hash_text(gguf_name) & (m->index_size - 1);
+    for (; m->index[at]; at = (at + 1) & (m->index_size - 1))
+        if (!strcmp(m->weights[m->index[at] - 1].name, gguf_name))
+            return &m->weights[m->index[at] - 1];
+    return NULL;
+}
+
+static bool has_weight(const hn_model *m, const char *name)
+{
+    for (size_t i = m->n; i > 0; i--)
+        if (!strcmp(m->weights[i - 1].name, name))
+            return true;
+    return false;
+}
+
+/* Whether a later row of the table may still give this tensor. */
+static bool has_alternative(const hn_model *m, size_t i)
+{
+    for (size_t k = i + 1; k < m->n_tensors && m->tensors[k].layer == m->tensors[i].layer; k++)
+        if (!strcmp(m->tensors[k].gguf, m->tensors[i].gguf))
+            return true;
+    return false;
+}
+
+/* GGUF: every tensor where it lies. */
+
+static hn_status take_entry(hn_model *m, const hn_arch_tensor *want)
+{
+    const hn_weight_entry *e;
+    HN_TRY(hn_weights_want(hn_gguf_weights(m->gguf), want->gguf, &e));
+    bool fits = e->type.rank == want->rank;
+    for (int i = 0; fits && i < want->rank; i++)
+        fits = e->type.dim[i] == want->dim[i];
+    char found[HN_TYPE_TEXT], expected[HN_TYPE_TEXT];
+    hn_type shape = e->type;
+    shape.rank = want->rank;
+    memcpy(shape.dim, want->dim, sizeof shape.dim);
+    HN_REQUIRE(fits, HN_ERR_FORMAT, "%s: tensor %s: expected %s, found %s", m->path, want->gguf,
+               hn_type_text(&shape, expected), hn_type_text(&e->type, found));
+    m->weights[m->n++] = (nn_weight){ .name = want->gguf, .type = e->type, .data = e->data,
+                                      .is_permuted = want->spec->how & HN_W_PERMUTE &&
+                                                     want->rank > 1 };
+    return HN_OK;
+}
+
+static hn_status take_gguf(hn_model *m)
+{
+    const hn_weights *all = hn_gguf_weights(m->gguf);
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        const hn_arch_tensor *want = &m->tensors[i];
+        if (hn_weights_find(all, want->gguf)) {
+            if (!has_weight(m, want->gguf))
+                HN_TRY(take_entry(m, want));
+            continue;
+        }
+        HN_REQUIRE(!hn_arch_needs(want, m->hp), HN_ERR_FORMAT, "%s: tensor %s is missing",
+                   m->path, want->gguf);
+    }
+    return HN_OK;
+}
+
+static hn_status check_no_extra(const hn_model *m)
+{
+    const hn_weights *all = hn_gguf_weights(m->gguf);
+    for (size_t i = 0; i < all->n; i++)
+        HN_REQUIRE(hn_model_find(m, all->entries[i].name), HN_ERR_UNSUPPORTED,
+                   "%s: tensor %s: %s has no place for it", m->path, all->entries[i].name,
+                   m->arch->name);
+    return HN_OK;
+}
+
+/* A directory: in place where the file has hone's order, else put together. */
+
+static hn_dtype kept_type(const hn_source *source)
+{
+    const hn_dtype dtype = hn_source_dtype(source);
+    const bool is_vector = source->want.rank == 1;
+    return is_vector || source->want.spec->how & (HN_W_F32 | HN_W_PLUS_ONE) ? HN_F32 : dtype;
+}
+
+static hn_status copy_rows(hn_model *m, hn_source *source, nn_weight *w, void **owned)
+{
+    const size_t row_bytes = hn_dtype_bytes(w->type.dtype) *
+                             (size_t)(source->row_elements / hn_dtype_block(w->type.dtype));
+    uint8_t *data = hn_alloc_array(m->heap, HN_TAG_WEIGHT, (size_t)source->rows, row_bytes);
+    float *row = hn_alloc_array(m->heap, HN_TAG_FILE, (size_t)source->row_elements, sizeof *row);
+    *owned = data;
+    for (int64_t i = 0; data && row && i < source->rows; i++) {
+        uint8_t *to = data + (size_t)i * row_bytes;
+        const uint8_t *ready = w->type.dtype == hn_source_dtype(source)
+                                   ? hn_source_bytes(source, i)
+                                   : NULL;
+        if (w->type.dtype == HN_TYPE_mxfp4) {
+            hn_source_mxfp4(source, i, to);
+        } else if (ready) {
+            memcpy(to, ready, row_bytes);
+        } else {
+            hn_source_row(source, i, row);
+            const hn_tensor t = hn_tensor_at(&w->type, data);
+            for (int64_t k = 0; k < source->row_elements; k++)
+                hn_set(&t, i * source->row_elements + k, (double)row[k]);
+        }
+    }
+    w->data = data;
+    const bool ok = data && row;
+    hn_free(m->heap, row);
+    return ok ? HN_OK : HN_ERR_MEMORY;
+}
+
+static hn_status take_source(hn_model *m, size_t i, bool *is_found)
+{
+    hn_source source;
+    const hn_source_dir from = { m->arch, m->hp, &m->dir->weights, m->prefix, false };
+    HN_TRY(hn_source_open(m->heap, &from, &m->tensors[i], &source, is_found));
+    if (!*is_found)
+        return HN_OK;
+    nn_weight *w = &m->weights[m->n];
+    *w = (nn_weight){ .name = m->tensors[i].gguf };
+    hn_status status = hn_type_make(&w->type, kept_type(&source), m->tensors[i].rank,
+                                    m->tensors[i].dim);
+    const unsigned moved = ~(unsigned)(HN_W_PERMUTE | HN_W_F32 | HN_W_PAD);
+    const bool is_whole = source.n_parts == 1 && !(source.want.spec->how & moved) &&
+                          w->type.dtype == hn_source_dtype(&source) &&
+                          source.parts[0]->bytes == hn_type_bytes(&w->type);
+    if (status == HN_OK && is_whole)
+        w->data = source.parts[0]->data;
+    else if (status == HN_OK)
+        status = copy_rows(m, &source, w, &m->owned[m->n]);
+    m->n++;
+    hn_source_close(&source);
+    return status;
+}
+
+static hn_status take_dir(hn_model *m)
+{
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        bool is_found;
+        if (has_weight(m, m->tensors[i].gguf))
+            continue;
+        HN_TRY(take_source(m, i, &is_found));
+        HN_REQUIRE(is_found || has_alternative(m, i) || !hn_arch_needs(&m->tensors[i], m->hp),
+                   HN_ERR_FORMAT, "%s: the tensor that is %s in GGUF is missing", m->path,
+                   m->tensors[i].gguf);
+    }
+    return HN_OK;
+}
+
+static hn_status read_file(hn_model *m)
+{
+    HN_TRY(hn_gguf_open(m->heap, m->path, &m->gguf));
+    const hn_meta *meta = hn_gguf_meta(m->gguf);
+    char *name;
+    HN_TRY(hn_meta_text(meta, "general.architecture", &name));
+    HN_REQUIRE(name, HN_ERR_FORMAT, "%s: key general.architecture is missing", m->path);
+    const hn_status status = hn_arch_named(name, &m->arch);
+    hn_free(m->heap, name);
+    HN_TRY(status);
+    return hn_arch_read_meta(m->arch, meta, hn_gguf_weights(m->gguf), m->hp);
+}
+
+static hn_status read_dir(hn_model *m)
+{
+    HN_TRY(hn_hf_dir_open(m->heap, m->path, HN_HF_TEXT | HN_HF_WEIGHTS, &m->dir));
+    const hn_json *config = hn_json_root(m->dir->config);
+    HN_TRY(hn_arch_of_config(config, &m->arch));
+    HN_TRY(hn_arch_read_config(m->arch, config, m->hp));
+    return hn_arch_find_prefix(m->arch, &m->dir->weights, &m->prefix);
+}
+
+static hn_status open(hn_model *m)
+{
+    const bool is_dir = hn_is_dir(m->path);
+    HN_TRY(is_dir ? read_dir(m) : read_file(m));
+    HN_TRY(hn_arch_tensors(m->arch, m->hp, m->heap, &m->tensors, &m->n_tensors));
+    m->weights = hn_alloc_array(m->heap, HN_TAG_FILE, m->n_tensors, sizeof *m->weights);
+    m->owned = hn_alloc_array(m->heap, HN_TAG_FILE, m->n_tensors, sizeof *m->owned);
+    if (!m->weights || !m->owned)
+        return HN_ERR_MEMORY;
+    HN_TRY(is_dir ? take_dir(m) : take_gguf(m));
+    HN_TRY(add_to_index(m));
+    return is_dir ? HN_OK : check_no_extra(m);
+}
+
+hn_status hn_model_open(hn_heap *heap, const char *path, hn_model **out)
+{
+    *out = NULL;
+    hn_model *m = hn_alloc(heap, HN_TAG_FILE, sizeof *m);
+    if (!m)
+        return HN_ERR_MEMORY;
+    m->heap = heap;
+    m->path = hn_strdup(heap, HN_TAG_FILE, path);
+    m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
+    const hn_status status = m->path && m->hp ? open(m) : HN_ERR_MEMORY;
+    if (status != HN_OK) {
+        hn_model_close(m);
+        return status;
+    }
+    *out = m;
+    return HN_OK;
+}
+
+void hn_model_close(hn_model *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; m->owned && i < m->n; i++)
+        hn_free(m->heap, m->owned[i]);
+    hn_free(m->heap, m->owned);
+    hn_free(m->heap, m->weights);
+    hn_free(m->heap, m->index);
+    hn_free(m->heap, m->tensors);
+    hn_free(m->heap, m->hp);
+    hn_gguf_close(m->gguf);
+    hn_hf_dir_close(m->dir);
+    hn_free(m->heap, m->path);
+    hn_free(m->heap, m);
+}
+
+const hn_arch *hn_model_arch(const hn_model *m)
+{
+    return m->arch;
+}
+
+const hn_hparams *hn_model_hparams(const hn_model *m)
+{
+    return m->hp;
+}
+
+const char *hn_model_path(const hn_model *m)
+{
+    return m->path;
+}
+
+hn_gguf *hn_model_gguf(const hn_model *m)
+{
+    return m->gguf;
+}
+
+hn_hf_dir *hn_model_hf_dir(const hn_model *m)
+{
+    return m->dir;
+}
+
+hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g, int64_t max_tokens)
+{
+    *b = (nn_build){ .model = m, .find = hn_model_find };
+    nn_build_begin(b, g, m->hp, max_tokens);
+    if (!m->arch->build)
+        return hn_graph_fail(g, HN_ERR_UNSUPPORTED,
+                             "%s: architecture %s cannot be run yet: its files can be read, "
+                             "converted and quantised",
+                             m->path, m->arch->name);
+    return m->arch->build(b);
+}

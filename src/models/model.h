@@ -1,0 +1,33 @@
+/* model.h: an opened model: its numbers and its weights in canonical order, from a GGUF file or a
+ * Hugging Face directory.
+ *
+ * Weights stay where they are mapped. Of a directory, what hone's order needs together (experts
+ * one file tensor each, gains stored less one, halves of fused matrices) is put together in
+ * memory; vectors become f32, as a converted file would have them. */
+#ifndef HN_MODELS_MODEL_H
+#define HN_MODELS_MODEL_H
+
+#include "io/gguf.h"
+#include "io/hf_dir.h"
+#include "models/models.h"
+#include "nn/build.h"
+
+typedef struct hn_model hn_model;
+
+/* HN_ERR_FORMAT names what is missing, has another shape, or has no place in the architecture. */
+hn_status hn_model_open(hn_heap *heap, const char *path, hn_model **out);
+void hn_model_close(hn_model *model); /* takes NULL */
+
+const hn_arch *hn_model_arch(const hn_model *model);
+const hn_hparams *hn_model_hparams(const hn_model *model);
+const char *hn_model_path(const hn_model *model);
+hn_gguf *hn_model_gguf(const hn_model *model);      /* NULL of a directory */
+hn_hf_dir *hn_model_hf_dir(const hn_model *model);  /* NULL of a file */
+
+/* By GGUF name; NULL if the model has none. `model` is an hn_model: for nn_build.find. */
+const nn_weight *hn_model_find(const void *model, const char *gguf_name);
+
+/* Builds its graph for at most max_tokens at a time; the logits, or a failure of the graph. */
+hn_node *hn_model_build(const hn_model *model, nn_build *b, hn_graph *g, int64_t max_tokens);
+
+#endif

@@ -1,0 +1,35 @@
+/* blocks.h: what decoders are made of. Names of weights are those of build.h. */
+#ifndef HN_NN_BLOCKS_H
+#define HN_NN_BLOCKS_H
+
+#include "nn/build.h"
+
+/* Rows of the embedding for the tokens. */
+hn_node *nn_embed(nn_build *b);
+
+typedef struct nn_attention_options {
+    bool norms_heads;   /* RMS norms .attn_q_norm and .attn_k_norm on every head */
+    bool has_no_rope;   /* this layer's positions do not turn */
+    int64_t window;     /* 0: none */
+    float scale;        /* 0: 1 / sqrt(head width) */
+    float softcap;      /* 0: none */
+    hn_node *divisors;  /* of rope's frequencies, or NULL */
+} nn_attention_options;
+
+/* .attn_q, .attn_k, .attn_v, rope, attention, .attn_output. */
+hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *options);
+
+/* Rope of the present layer, as the model's numbers say. */
+hn_rope_spec nn_rope_spec(const nn_build *b);
+
+/* .ffn_down(silu(.ffn_gate x) * .ffn_up x), or with tanh-GELU. */
+hn_node *nn_swiglu(nn_build *b, hn_node *x);
+hn_node *nn_geglu(nn_build *b, hn_node *x);
+
+/* Softmax over all experts, the best, renormalised or not; SwiGLU in each; weighted sum. */
+hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises);
+
+/* The output matrix, or the embedding where they are one. */
+hn_node *nn_head(nn_build *b, hn_node *x);
+
+#endif

@@ -1,0 +1,125 @@
+#include "nn/build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp, int64_t max_tokens)
+{
+    b->g = g;
+    b->hp = hp;
+    b->layer = -1;
+    b->tokens_extent = hn_graph_extent(g, "tokens", max_tokens);
+    const int64_t t = hn_extent_dim(b->tokens_extent);
+    b->tokens = hn_graph_leaf(g, HN_LEAF_INPUT, "tokens", HN_I32, 1, &t);
+    b->positions = hn_graph_leaf(g, HN_LEAF_INPUT, "positions", HN_I32, 1, &t);
+    b->segments = hn_graph_leaf(g, HN_LEAF_INPUT, "segments", HN_I32, 1, &t);
+}
+
+const char *nn_name(nn_build *b, const char *name, const char *suffix)
+{
+    char full[160];
+    if (name[0] == '.')
+        snprintf(full, sizeof full, "blk.%d%s%s", b->layer, name, suffix);
+    else
+        snprintf(full, sizeof full, "%s%s", name, suffix);
+    return hn_graph_text(b->g, full);
+}
+
+/* Room for one more, in memory of the graph: what was there is left to it. */
+static void *grow(nn_build *b, void *items, int n, int *room, size_t size)
+{
+    if (n < *room)
+        return items;
+    const int grown = *room ? 2 * *room : 64;
+    void *bigger = hn_graph_alloc(b->g, (size_t)grown * size);
+    if (bigger && n)
+        memcpy(bigger, items, (size_t)n * size);
+    *room = bigger ? grown : *room;
+    return bigger;
+}
+
+static hn_node *bind(nn_build *b, const nn_weight *w)
+{
+    for (int i = 0; i < b->n_bound; i++)
+        if (b->bound[i].weight == w)
+            return b->bound[i].leaf;
+    nn_bound *bound = grow(b, b->bound, b->n_bound, &b->bound_room, sizeof *bound);
+    if (!bound)
+        return &b->g->poison;
+    b->bound = bound;
+    hn_node *leaf = hn_graph_weight(b->g, w->name, w->type.dtype, HN_LAYOUT_PLAIN, w->type.rank,
+                                    w->type.dim);
+    b->bound[b->n_bound++] = (nn_bound){ w, leaf };
+    return leaf;
+}
+
+static const nn_weight *find(nn_build *b, const char *name, const char *suffix)
+{
+    const char *full = nn_name(b, name, suffix);
+    return full ? b->find(b->model, full) : NULL;
+}
+
+hn_node *nn_weight_of(nn_build *b, const char *name)
+{
+    const nn_weight *w = find(b, name, "");
+    return w ? bind(b, w) : NULL;
+}
+
+hn_node *nn_want(nn_build *b, const char *name)
+{
+    hn_node *w = nn_weight_of(b, name);
+    return w ? w
+             : hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing", nn_name(b, name, ""));
+}
+
+static void note_use(nn_build *b, const nn_weight *w, hn_node *x, hn_node *ids)
+{
+    nn_use *uses = grow(b, b->uses, b->n_uses, &b->uses_room, sizeof *uses);
+    if (!uses)
+        return;
+    b->uses = uses;
+    b->uses[b->n_uses++] = (nn_use){ w, x, ids };
+}
+
+/* Outputs in file order to canonical order: of each head, pairs to halves. */
+static hn_node *unpermute(nn_build *b, hn_node *y, int64_t rows, int64_t head_dim)
+{
+    hn_graph *g = b->g;
+    y = hn_reshape(g, y, (hn_ints){ 4, { -1, rows / head_dim, head_dim / 2, 2 } });
+    y = hn_contiguous(g, hn_transpose(g, y, 2, 3));
+    return hn_reshape(g, y, (hn_ints){ 2, { -1, rows } });
+}
+
+hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
+{
+    const nn_weight *w = find(b, name, ".weight"), *bias = find(b, name, ".bias");
+    if (!w)
+        return hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing",
+                             nn_name(b, name, ".weight"));
+    note_use(b, w, x, NULL);
+    hn_node *y = hn_linear(b->g, x, bind(b, w));
+    if (bias)
+        y = hn_add(b->g, y, bind(b, bias));
+    if (!w->is_permuted)
+        return y;
+    const int64_t dim = b->hp->has[HN_HP_head_dim_swa] && b->hp->is_sliding[b->layer]
+                            ? b->hp->head_dim_swa
+                            : b->hp->head_dim;
+    return unpermute(b, y, w->type.dim[0], dim);
+}
+
+hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)
+{
+    const nn_weight *w = find(b, name, ".weight"), *bias = find(b, name, ".bias");
+    if (!w)
+        return hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing",
+                             nn_name(b, name, ".weight"));
+    note_use(b, w, x, ids);
+    hn_node *y = hn_linear_id(b->g, x, bind(b, w), ids);
+    return bias ? hn_add(b->g, y, hn_gather(b->g, bind(b, bias), ids)) : y;
+}
+
+hn_node *nn_rms_norm(nn_build *b, hn_node *x, const char *name)
+{
+    return hn_rms_norm(b->g, x, nn_want(b, name), (float)b->hp->rms_eps);
+}
