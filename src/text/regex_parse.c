@@ -190,15 +190,16 @@ static hn_status read_quantifier(hn_regex_reader *r, int *out)
     bool is_interval = false;
     if (r->at == r->end)
         return HN_OK;
-    if (*r->at == '+')
+    const uint8_t sign = *r->at;
+    if (sign == '+')
         low = 1;
-    else if (*r->at == '?')
+    else if (sign == '?')
         high = 1;
-    else if (*r->at == '{')
+    else if (sign == '{')
         is_interval = read_interval(r, &low, &high);
-    else if (*r->at != '*')
+    else if (sign != '*')
         return HN_OK;
-    if (*r->at == '{' && !is_interval)
+    if (sign == '{' && !is_interval)
         return HN_OK;
     r->at += !is_interval;
     hn_regex_node node = { .kind = HN_RE_REPEAT, .first = *out, .low = low, .high = high };
