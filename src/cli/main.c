@@ -2,6 +2,7 @@
  * for wrong usage. */
 #include "cli/command.h"
 
+#include <signal.h>
 #include <string.h>
 
 #define HN_COMMAND(name) extern const hn_command hn_cmd_##name;
@@ -61,6 +62,7 @@ static int run(const hn_command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error like others */
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;

@@ -63,7 +63,7 @@ typedef struct work {
     size_t index;
     uint8_t *buffers; /* one a thread */
     int64_t first;
-    _Atomic bool has_failed;
+    _Atomic int64_t failed; /* a piece that could not be written, or -1 */
 } work;
 
 static void shape_floats(const work *w, uint8_t *bytes, size_t n)
@@ -104,21 +104,23 @@ static void write_pieces(void *context, int64_t begin, int64_t end, int thread)
 {
     work *w = context;
     uint8_t *buffer = w->buffers + (size_t)thread * PIECE_BYTES;
-    for (int64_t i = begin; i < end && !w->has_failed; i++) {
+    for (int64_t i = begin; i < end && w->failed < 0; i++) {
         const int64_t piece = w->first + i;
         size_t bytes;
         make_piece(w, piece, buffer, &bytes);
         if (hn_weights_writer_put(w->writer, w->index, (uint64_t)piece * w->piece_bytes, buffer,
                                   bytes) != HN_OK)
-            w->has_failed = true;
+            w->failed = piece;
     }
 }
 
-/* The words belong to the thread that failed; trying again here brings them to this one. */
+/* The words belong to the thread that failed; trying again brings them to this one. */
 static hn_status explain(work *w)
 {
-    uint8_t byte = 0;
-    HN_TRY(hn_weights_writer_put(w->writer, w->index, 0, &byte, 1));
+    size_t bytes;
+    make_piece(w, w->failed, w->buffers, &bytes);
+    HN_TRY(hn_weights_writer_put(w->writer, w->index, (uint64_t)w->failed * w->piece_bytes,
+                                 w->buffers, bytes));
     return hn_fail(HN_ERR_IO, "tensor %s: writing failed", w->tensor->gguf);
 }
 
@@ -146,11 +148,12 @@ static hn_status write_tensor(work *w, hn_heap *heap, hn_pool *pool, hn_watch *w
     const uint64_t unit = hn_dtype_bytes(w->dtype) * 8; /* whole blocks, whole words */
     w->piece_bytes = PIECE_BYTES / unit * unit;
     const int64_t pieces = (int64_t)((w->bytes + w->piece_bytes - 1) / w->piece_bytes);
+    w->failed = -1;
     const int64_t at_once = 8 * hn_pool_threads(pool);
     for (w->first = 0; w->first < pieces; w->first += at_once) {
         const int64_t n = pieces - w->first < at_once ? pieces - w->first : at_once;
         hn_pool_run(pool, n, 1, write_pieces, w);
-        if (w->has_failed)
+        if (w->failed >= 0)
             return explain(w);
         const uint64_t done = (uint64_t)(w->first + n) * w->piece_bytes;
         const uint64_t before = (uint64_t)w->first * w->piece_bytes;

@@ -214,7 +214,7 @@ static hn_dtype mixed(const hn_recipe *recipe, const hn_recipe_model *model, con
 {
     const role part = role_of(name);
     const bool is_head = !strcmp(name, "output.weight") ||
-                         (!model->has_output && !strcmp(name, "token_embd.weight"));
+                         (!model->has_output && part == EMBEDDING);
     hn_dtype dtype = recipe->dtype;
     if (is_head) {
         const bool divides = hn_last_dim(shape) % hn_dtype_block(dtype) == 0;

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-enum { MAX_KEYS = 1 << 14, MAX_KEY_BYTES = 65535, MAX_NAME_BYTES = 1023, MAX_GGUF_RANK = 4 };
+enum { MAX_KEYS = 1 << 14, MAX_TENSORS = 1 << 20 };
+enum { MAX_KEY_BYTES = 65535, MAX_NAME_BYTES = 1023, MAX_GGUF_RANK = 4 };
 
 typedef struct cursor {
     const char *file; /* begins messages */
@@ -101,7 +102,7 @@ static hn_status read_header(cursor *c, hn_gguf_part *part, uint64_t *n_tensors,
         return refuse_magic(c);
     c->at = 4;
     HN_TRY(take_u32(c, "the header", &version));
-    HN_REQUIRE((version & 0xffff) != 0, HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(!version || (version & 0xffff) != 0, HN_ERR_UNSUPPORTED,
                "%s: a big-endian GGUF file; only little-endian ones are read", c->file);
     HN_REQUIRE(version == 2 || version == 3, HN_ERR_UNSUPPORTED,
                "%s: GGUF version %u: expected 2 or 3", c->file, version);
@@ -110,6 +111,8 @@ static hn_status read_header(cursor *c, hn_gguf_part *part, uint64_t *n_tensors,
     HN_TRY(take_u64(c, "the header", n_keys));
     HN_REQUIRE(*n_keys <= MAX_KEYS, HN_ERR_FORMAT, "%s: %llu keys: expected at most %d", c->file,
                (unsigned long long)*n_keys, MAX_KEYS);
+    HN_REQUIRE(*n_tensors <= MAX_TENSORS, HN_ERR_FORMAT, "%s: %llu tensors: expected at most %d",
+               c->file, (unsigned long long)*n_tensors, MAX_TENSORS);
     /* A tensor info takes at least 33 bytes: a name of one, one dimension. */
     HN_REQUIRE(*n_tensors <= (c->end - c->at) / 33, HN_ERR_FORMAT,
                "%s: cut off, or damaged: %llu tensors do not fit a file of %zu bytes", c->file,
@@ -238,8 +241,6 @@ static hn_status read_tensors(cursor *c, hn_gguf_part *part, size_t n, uint64_t 
  * missing; nothing may follow it. */
 static hn_status place_tensors(const cursor *c, hn_gguf_part *part, uint64_t alignment)
 {
-    if (!part->n_tensors)
-        return HN_OK;
     uint64_t at = round_up(c->at, alignment);
     for (size_t i = 0; i < part->n_tensors; i++) {
         hn_weight_entry *t = &part->tensors[i];
@@ -249,9 +250,9 @@ static hn_status place_tensors(const cursor *c, hn_gguf_part *part, uint64_t ali
         t->data = c->data + at;
         at = round_up(at + t->bytes, alignment);
     }
-    HN_REQUIRE(c->end <= at, HN_ERR_FORMAT, "%s: %llu bytes are left over after tensor %s",
-               c->file, (unsigned long long)(c->end - at),
-               part->tensors[part->n_tensors - 1].name);
+    HN_REQUIRE(c->end <= at, HN_ERR_FORMAT, "%s: %llu bytes are left over after %s%s", c->file,
+               (unsigned long long)(c->end - at), part->n_tensors ? "tensor " : "the keys",
+               part->n_tensors ? part->tensors[part->n_tensors - 1].name : "");
     return HN_OK;
 }
 

@@ -105,6 +105,9 @@ static hn_status write_header(hn_str *to, const char *path, const hn_meta *meta,
     for (size_t i = 0; i < n; i++) {
         places[i].at = at;
         HN_TRY(add_info(to, path, &entries[i], &places[i]));
+        HN_REQUIRE(places[i].bytes < INT64_MAX / 2 && at < INT64_MAX / 2, HN_ERR_SHAPE,
+                   "%s: tensor %s: the file would be larger than any can be", path,
+                   entries[i].name);
         at = round_up(at + places[i].bytes, (uint64_t)alignment);
     }
     while (to->length % (size_t)alignment && to->status == HN_OK)

@@ -7,13 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_HEADER = 100 << 20 };
+enum { MAX_HEADER = 100 << 20, MAX_KEYS = 1 << 14 };
 
 static hn_status read_metadata(hn_safetensors *file, const hn_json *values)
 {
     HN_REQUIRE(values->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
                "%s: __metadata__: expected an object, found %s", file->path,
                hn_json_kind_text(values->kind));
+    HN_REQUIRE(values->as.children.n <= MAX_KEYS, HN_ERR_FORMAT,
+               "%s: __metadata__: %zu keys: expected at most %d", file->path,
+               values->as.children.n, MAX_KEYS);
     for (const hn_json *v = values->as.children.first; v; v = v->next) {
         HN_REQUIRE(v->kind == HN_JSON_STRING, HN_ERR_FORMAT,
                    "%s: __metadata__: key %s: expected a string, found %s", file->path, v->key,
@@ -59,8 +62,8 @@ static hn_status read_shape(const hn_safetensors *file, const hn_json *json, hn_
                shape->as.children.n, HN_MAX_RANK);
     int64_t bytes = element_bytes;
     for (const hn_json *d = shape->as.children.first; d; d = d->next) {
-        HN_REQUIRE(d->kind == HN_JSON_INT && d->as.integer >= 1, HN_ERR_FORMAT,
-                   "%s: tensor %s: dimension %d: expected a positive integer", file->path,
+        HN_REQUIRE(d->kind == HN_JSON_INT && d->as.integer >= 0, HN_ERR_FORMAT,
+                   "%s: tensor %s: dimension %d: expected an integer from 0 on", file->path,
                    t->name, t->type.rank + 1);
         t->type.dim[t->type.rank++] = d->as.integer;
         HN_REQUIRE(!__builtin_mul_overflow(bytes, d->as.integer, &bytes), HN_ERR_FORMAT,
@@ -87,7 +90,9 @@ static hn_status read_tensor(hn_safetensors *file, const hn_json *json, hn_weigh
     const hn_type shape = t->type;
     t->type.dtype = HN_N_DTYPES;
     const hn_dtype known = hn_dtype_of_safetensors(dtype);
-    return known == HN_N_DTYPES ? HN_OK : hn_type_make(&t->type, known, shape.rank, shape.dim);
+    if (known == HN_N_DTYPES || !t->bytes) /* what is empty can be listed, and that is all */
+        return HN_OK;
+    return hn_type_make(&t->type, known, shape.rank, shape.dim);
 }
 
 static hn_status read_tensors(hn_safetensors *file, const hn_json *root, const uint8_t *data,
@@ -117,11 +122,21 @@ static hn_status read_tensors(hn_safetensors *file, const hn_json *root, const u
     return HN_OK;
 }
 
+/* Of equal places the empty ones come first. */
 static int by_place(const void *a, const void *b)
 {
-    const uint8_t *const x = ((const hn_weight_entry *)a)->data;
-    const uint8_t *const y = ((const hn_weight_entry *)b)->data;
-    return (x > y) - (x < y);
+    const hn_weight_entry *const x = a, *const y = b;
+    if (x->data != y->data)
+        return x->data > y->data ? 1 : -1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static hn_status check_names(const hn_safetensors *file)
+{
+    hn_weights all = { .name = file->path, .entries = file->tensors, .n = file->n_tensors };
+    const hn_status status = hn_weights_index(file->heap, &all);
+    hn_free(file->heap, all.index);
+    return status;
 }
 
 static hn_status check_cover(const hn_safetensors *file, const uint8_t *data, uint64_t bytes)
@@ -160,6 +175,7 @@ static hn_status read_header(hn_safetensors *file, const uint8_t *data, size_t b
     const uint8_t *const section = data + 8 + length;
     const uint64_t rest = bytes - 8 - length;
     HN_TRY(read_tensors(file, hn_json_root(*text), section, rest));
+    HN_TRY(check_names(file));
     if (file->n_tensors)
         qsort(file->tensors, file->n_tensors, sizeof *file->tensors, by_place);
     return check_cover(file, section, rest);

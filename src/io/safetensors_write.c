@@ -21,13 +21,26 @@ static hn_status add_metadata(hn_json_writer *json, const char *path, const hn_m
     return HN_OK;
 }
 
+/* What a file called it, if that is the same thing (BOOL and U8 are one type here); or NULL. */
+static const char *type_name(const hn_weight_entry *e)
+{
+    const char *known;
+    int bytes;
+    if (e->encoding && hn_dtype_of_safetensors(e->encoding) == e->type.dtype &&
+        hn_safetensors_type(e->encoding, &known, &bytes) == HN_OK)
+        return known;
+    return e->type.dtype < HN_N_DTYPES ? hn_safetensors_name_of(e->type.dtype) : NULL;
+}
+
 static hn_status add_tensor(hn_json_writer *json, const char *path, const hn_weight_entry *e,
                             hn_file_place *place)
 {
-    const char *name = e->type.dtype < HN_N_DTYPES ? hn_safetensors_name_of(e->type.dtype) : NULL;
+    const char *name = type_name(e);
     HN_REQUIRE(name, HN_ERR_UNSUPPORTED, "%s: tensor %s: safetensors has no type for %s", path,
                e->name, e->type.dtype < HN_N_DTYPES ? hn_dtype_name(e->type.dtype) : e->encoding);
-    place->bytes = hn_type_bytes(&e->type);
+    place->bytes = e->type.dtype < HN_N_DTYPES ? hn_type_bytes(&e->type) : e->bytes;
+    HN_REQUIRE(place->bytes < INT64_MAX / 2 && place->at < INT64_MAX / 2, HN_ERR_SHAPE,
+               "%s: tensor %s: the file would be larger than any can be", path, e->name);
     hn_json_key(json, e->name);
     hn_json_begin_object(json);
     hn_json_key(json, "dtype");

@@ -56,26 +56,28 @@ static int64_t symbol(char letter, const hn_hparams *hp, int layer)
 static hn_status read_shape(const hn_weight_spec *spec, const hn_hparams *hp, hn_arch_tensor *t)
 {
     int64_t product = 1, sum = 0;
+    bool fits = true;
     for (const char *at = spec->shape;; at++) {
         if (*at >= '0' && *at <= '9') {
             int64_t n = 0;
             for (; *at >= '0' && *at <= '9'; at++)
                 n = 10 * n + (*at - '0');
-            product *= n;
+            fits = fits && !__builtin_mul_overflow(product, n, &product);
             at--;
-        } else if (*at == '+') {
-            sum += product;
+        } else if (*at == '+' || *at == ',' || !*at) {
+            fits = fits && !__builtin_add_overflow(sum, product, &sum);
             product = 1;
-        } else if (*at == ',' || !*at) {
-            t->dim[t->rank++] = sum + product;
+            if (*at == '+')
+                continue;
+            t->dim[t->rank++] = sum;
             sum = 0;
-            product = 1;
             if (!*at)
                 break;
-        } else if (*at != '*' &&
-                   __builtin_mul_overflow(product, symbol(*at, hp, t->layer), &product))
-            return hn_fail(HN_ERR_FORMAT, "tensor %s: its dimensions overflow", t->gguf);
+        } else if (*at != '*') {
+            fits = fits && !__builtin_mul_overflow(product, symbol(*at, hp, t->layer), &product);
+        }
     }
+    HN_REQUIRE(fits, HN_ERR_FORMAT, "tensor %s: its dimensions overflow", t->gguf);
     for (int i = 0; i < t->rank; i++)
         HN_REQUIRE(t->dim[i] > 0, HN_ERR_FORMAT,
                    "tensor %s: dimension %d (%s) is %lld: a number of the model is missing",

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_EXPERTS = 1 << 16 };
+
 typedef enum kind { KIND_INT, KIND_NUM, KIND_FLAG, KIND_LAYERED } kind;
 
 static const struct {
@@ -55,6 +57,30 @@ static hn_status check_layers(const char *name, int64_t n)
     return HN_OK;
 }
 
+/* Files hold what they like: beyond this nothing is a model, and products of two fit. */
+static hn_status check_int(const char *name, const char *key, int64_t n)
+{
+    HN_REQUIRE(n >= 0 && n <= INT32_MAX, HN_ERR_FORMAT, "%s: %s is %lld: expected 0 to %d", name,
+               key, (long long)n, INT32_MAX);
+    return HN_OK;
+}
+
+/* What architectures divide by before anything else. */
+static hn_status check_heads(const char *name, const hn_hparams *hp)
+{
+    HN_REQUIRE(hp->width > 0, HN_ERR_FORMAT, "%s: the width is missing or 0", name);
+    for (int64_t i = 0; i < hp->n_layer; i++) {
+        HN_REQUIRE(hp->n_head[i] > 0, HN_ERR_FORMAT, "%s: layer %lld has no heads", name,
+                   (long long)i);
+        HN_REQUIRE(!hp->has[HN_HP_n_kv_head] || hp->n_kv_head[i] > 0, HN_ERR_FORMAT,
+                   "%s: layer %lld has no key heads", name, (long long)i);
+    }
+    HN_REQUIRE(hp->n_expert <= MAX_EXPERTS && hp->n_shared_kv <= hp->n_layer, HN_ERR_FORMAT,
+               "%s: %lld experts, %lld layers with the keys of others: too many", name,
+               (long long)hp->n_expert, (long long)hp->n_shared_kv);
+    return HN_OK;
+}
+
 /* config.json. */
 
 static const hn_json *find_in(const hn_json *object, const char *names)
@@ -91,7 +117,10 @@ hn_status hn_config_int(const hn_json *config, const char *names, int64_t otherw
 {
     const hn_json *found = hn_config_find(config, names);
     *out = otherwise;
-    return found ? within_config(hn_json_want_int(found, found->key, out), names) : HN_OK;
+    if (!found)
+        return HN_OK;
+    HN_TRY(within_config(hn_json_want_int(found, found->key, out), names));
+    return check_int("config.json", names, *out);
 }
 
 hn_status hn_config_num(const hn_json *config, const char *names, double otherwise, double *out)
@@ -115,19 +144,24 @@ static hn_status read_config_row(const hn_json *found, hn_hparams *hp, int i)
     switch (rows[i].kind) {
     case KIND_NUM: return hn_json_want_double(found, what, num_of(hp, i));
     case KIND_FLAG: return hn_json_want_bool(found, what, flag_of(hp, i));
-    case KIND_INT: return hn_json_want_int(found, what, int_of(hp, i));
+    case KIND_INT:
+        HN_TRY(hn_json_want_int(found, what, int_of(hp, i)));
+        return check_int("the shape", what, *int_of(hp, i));
     case KIND_LAYERED: break;
     }
     if (found->kind == HN_JSON_INT) {
         hn_hparams_fill(hp, (hn_hp)i, found->as.integer);
-        return HN_OK;
+        return check_int("the shape", what, found->as.integer);
     }
     HN_REQUIRE(found->kind == HN_JSON_ARRAY && (int64_t)found->as.children.n == hp->n_layer,
                HN_ERR_FORMAT, "%s: expected an integer or one for each of %lld layers", what,
                (long long)hp->n_layer);
     hp->is_listed[i] = true;
-    for (int64_t k = 0; k < hp->n_layer; k++)
-        HN_TRY(hn_json_want_int(hn_json_at(found, (size_t)k), what, &int_of(hp, i)[k]));
+    int64_t *to = int_of(hp, i);
+    for (const hn_json *item = found->as.children.first; item; item = item->next, to++) {
+        HN_TRY(hn_json_want_int(item, what, to));
+        HN_TRY(check_int("the shape", what, *to));
+    }
     return HN_OK;
 }
 
@@ -238,11 +272,14 @@ static hn_status read_rope(const hn_json *config, hn_hparams *hp)
     hp->rope_partial = 1;
     if (partial)
         HN_TRY(hn_json_want_double(partial, "partial_rotary_factor", &hp->rope_partial));
+    HN_REQUIRE(hp->rope_partial > 0 && hp->rope_partial <= 1, HN_ERR_FORMAT,
+               "partial_rotary_factor is %g: expected a share of 1", hp->rope_partial);
     const hn_json *orig = rope ? find_in(rope, "original_max_position_embeddings") : NULL;
     if (!orig)
         orig = hn_config_find(config, "original_max_position_embeddings");
     if (orig)
         HN_TRY(hn_json_want_int(orig, "original_max_position_embeddings", &hp->rope_orig_ctx));
+    HN_TRY(check_int("the shape", "original_max_position_embeddings", hp->rope_orig_ctx));
     const hn_json *type = rope ? find_in(rope, "rope_type|type") : NULL;
     const char *word;
     if (!type)
@@ -261,6 +298,7 @@ hn_status hn_hparams_read_config(const hn_json *config, hn_hparams *out)
         if (found)
             HN_TRY(within_config(read_config_row(found, out, i), rows[i].config));
     }
+    HN_TRY(check_heads("config.json", out));
     HN_TRY(within_config(read_layer_types(config, out), "layer_types"));
     HN_TRY(within_config(read_rope(config, out), "rope_parameters"));
     HN_TRY(hn_config_int(config, "vocab_size", 0, &out->n_vocab));
@@ -278,21 +316,25 @@ static hn_status read_meta_row(const hn_meta *meta, const char *key, hn_hparams 
     switch (rows[i].kind) {
     case KIND_NUM: return hn_meta_double(meta, key, 0, num_of(hp, i));
     case KIND_FLAG: return hn_meta_bool(meta, key, false, flag_of(hp, i));
-    case KIND_INT: return hn_meta_int(meta, key, 0, int_of(hp, i));
+    case KIND_INT:
+        HN_TRY(hn_meta_int(meta, key, 0, int_of(hp, i)));
+        return check_int(meta->name, key, *int_of(hp, i));
     case KIND_LAYERED: break;
     }
     if (!value->is_array) {
         int64_t n;
         HN_TRY(hn_meta_int(meta, key, 0, &n));
         hn_hparams_fill(hp, (hn_hp)i, n);
-        return HN_OK;
+        return check_int(meta->name, key, n);
     }
     HN_REQUIRE(value->n >= (uint64_t)hp->n_layer && hn_meta_type_bytes(value->type) &&
                    value->type != HN_META_BOOL,
                HN_ERR_FORMAT, "%s: key %s: expected an integer or one for each of %lld layers",
                meta->name, key, (long long)hp->n_layer);
-    for (int64_t k = 0; k < hp->n_layer; k++)
+    for (int64_t k = 0; k < hp->n_layer; k++) {
         int_of(hp, i)[k] = hn_meta_item_int(value, (uint64_t)k);
+        HN_TRY(check_int(meta->name, key, int_of(hp, i)[k]));
+    }
     return HN_OK;
 }
 
@@ -357,6 +399,7 @@ hn_status hn_hparams_read_meta(const hn_meta *meta, const char *arch, hn_hparams
         snprintf(key, sizeof key, "%s.%s", arch, rows[i].gguf);
         HN_TRY(read_meta_row(meta, key, out, i));
     }
+    HN_TRY(check_heads(meta->name, out));
     out->rope_partial = 1;
     HN_TRY(read_meta_pattern(meta, arch, out));
     return read_meta_scaling(meta, arch, out);
