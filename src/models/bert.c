@@ -43,8 +43,9 @@ static hn_status read_config(const hn_json *config, hn_hparams *hp)
     return HN_OK;
 }
 
-static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
+    (void)all;
     hp->is_tied = true;
     return hn_meta_int(meta, "tokenizer.ggml.token_type_count", 2, &hp->n_token_type);
 }

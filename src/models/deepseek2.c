@@ -89,8 +89,9 @@ static hn_status read_config(const hn_json *config, hn_hparams *hp)
     return HN_OK;
 }
 
-static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
+    (void)all;
     HN_REQUIRE(hp->has[HN_HP_kv_rank] && hp->has[HN_HP_head_dim_mla], HN_ERR_UNSUPPORTED,
                "%s: a deepseek2 file of the old layout, without attention.key_length_mla",
                meta->name);

@@ -87,8 +87,9 @@ static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
                             (size_t)hp->n_layer);
 }
 
-static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
+    (void)all;
     const double usual = hp->n_layer == 62 ? (double)(hp->width / hp->n_head[0])
                                            : (double)hp->head_dim;
     const hn_meta_value *pattern;

@@ -125,8 +125,9 @@ static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
                                hp->sparsity, (size_t)hp->n_layer);
 }
 
-static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
+    (void)all;
     const hn_meta_value *scale;
     HN_TRY(hn_meta_array(meta, "gemma3n.activation_sparsity_scale", HN_META_F32, &scale));
     HN_REQUIRE(scale && scale->n >= (uint64_t)hp->n_layer, HN_ERR_FORMAT,

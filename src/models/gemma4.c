@@ -2,7 +2,10 @@
  * raw keys, layers that share the keys of others, per-layer embeddings, and experts beside the
  * dense branch. */
 #include "models/models.h"
+#include "nn/blocks.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,9 +153,14 @@ static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
     return hn_meta_set_copy(meta, &value);
 }
 
-static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
     (void)meta;
+    for (int i = 0; i < hp->n_layer; i++) { /* no key says it, only what is not there */
+        char name[64];
+        snprintf(name, sizeof name, "blk.%d.attn_v.weight", i);
+        hp->is_key_value[i] = !hn_weights_find(all, name);
+    }
     hp->rope_scaling = HN_ROPE_PROPORTIONAL;
     if (!hp->has_pattern)
         set_pattern(hp, 6);
@@ -182,8 +190,144 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
+/* The layer whose keys and values this one uses: its own, or the last of its kind that has any. */
+static int source_layer(const hn_hparams *hp, int layer)
+{
+    const int own = (int)(hp->n_layer - hp->n_shared_kv);
+    int source = layer;
+    for (int i = layer >= own ? own - 1 : -1; i >= 0; i--)
+        if (hp->is_sliding[i] == hp->is_sliding[layer]) {
+            source = i;
+            break;
+        }
+    return source;
+}
+
+/* Of a full layer the first pairs turn, as many as rope_freqs.weight leaves undivided. */
+static hn_rope_spec rope_spec(nn_build *b)
+{
+    hn_rope_spec spec = nn_rope_spec(b);
+    const nn_weight *divisors = b->find(b->model, "rope_freqs.weight");
+    if (b->hp->is_sliding[b->layer] || !divisors)
+        return spec;
+    const hn_tensor t = hn_tensor_at(&divisors->type, (void *)(uintptr_t)divisors->data);
+    int64_t turning = 0;
+    while (turning < divisors->type.dim[0] && hn_get(&t, turning) == 1.0)
+        turning++;
+    spec.scaling = HN_ROPE_PROPORTIONAL;
+    spec.n_rot = 2 * turning;
+    return spec;
+}
+
+typedef struct keys {
+    hn_node *k, *v;
+} keys;
+
+static keys make_keys(nn_build *b, hn_node *x)
+{
+    hn_graph *g = b->g;
+    const hn_ints heads = { 3, { -1, b->hp->n_kv_head[b->layer], hn_layer_head_dim(b->hp, b->layer) } };
+    const hn_rope_spec spec = rope_spec(b);
+    hn_node *raw = hn_reshape(g, nn_linear(b, x, ".attn_k"), heads);
+    const bool has_v = b->find(b->model, nn_name(b, ".attn_v.weight", "")) != NULL;
+    hn_node *v = has_v ? hn_reshape(g, nn_linear(b, x, ".attn_v"), heads) : raw;
+    hn_node *k = nn_rms_norm(b, raw, ".attn_k_norm.weight");
+    return (keys){ hn_rope(g, k, b->positions, NULL, &spec),
+                   hn_rms_norm(g, v, NULL, (float)b->hp->rms_eps) };
+}
+
+static hn_node *attention(nn_build *b, hn_node *x, keys *made)
+{
+    hn_graph *g = b->g;
+    const int64_t heads = b->hp->n_head[b->layer], width = hn_layer_head_dim(b->hp, b->layer);
+    const int source = source_layer(b->hp, b->layer);
+    const hn_rope_spec spec = rope_spec(b);
+    if (source == b->layer)
+        made[b->layer] = make_keys(b, x);
+    hn_node *q = hn_reshape(g, nn_linear(b, x, ".attn_q"), (hn_ints){ 3, { -1, heads, width } });
+    q = hn_rope(g, nn_rms_norm(b, q, ".attn_q_norm.weight"), b->positions, NULL, &spec);
+    hn_node *y = hn_attention(g, q, made[source].k, made[source].v, NULL, b->segments, true,
+                              b->hp->is_sliding[b->layer] ? b->hp->window : 0, 1.0f, 0);
+    y = hn_reshape(g, y, (hn_ints){ 2, { -1, heads * width } });
+    return nn_linear(b, y, ".attn_output");
+}
+
+/* The experts run beside the dense branch, on the residual r before any norm of that branch. */
+static hn_node *experts(nn_build *b, hn_node *r)
+{
+    hn_graph *g = b->g;
+    const hn_hparams *hp = b->hp;
+    hn_node *u = hn_rms_norm(g, r, NULL, (float)hp->rms_eps);
+    u = hn_mul(g, u, nn_want(b, ".ffn_gate_inp.scale"));
+    u = hn_scale(g, u, (float)(1 / sqrt((double)hp->width)), 0);
+    hn_node *logits = nn_linear(b, u, ".ffn_gate_inp");
+    hn_node *chosen = hn_router(g, logits, NULL, nn_want(b, ".ffn_down_exps.scale"), 0, hp->n_used,
+                                 true, 1, 1, 1, 0);
+    hn_node *ids = hn_output(chosen, 1);
+    hn_node *x = nn_rms_norm(b, r, ".pre_ffw_norm_2.weight");
+    hn_node *both = nn_linear_id(b, x, ".ffn_gate_up_exps", ids);
+    const int64_t n = hp->expert_ffn;
+    hn_node *gate = hn_contiguous(g, hn_slice(g, both, 2, 0, n, 1));
+    hn_node *up = hn_contiguous(g, hn_slice(g, both, 2, n, 2 * n, 1));
+    hn_node *y = nn_linear_id(b, hn_geglu(g, gate, up, 0), ".ffn_down_exps", ids);
+    return nn_rms_norm(b, hn_combine(g, y, chosen), ".post_ffw_norm_2.weight");
+}
+
+static hn_node *feed_forward(nn_build *b, hn_node *r)
+{
+    hn_node *y = nn_geglu(b, nn_rms_norm(b, r, ".ffn_norm.weight"));
+    if (b->hp->n_expert)
+        y = hn_add(b->g, nn_rms_norm(b, y, ".post_ffw_norm_1.weight"), experts(b, r));
+    return hn_add(b->g, r, nn_rms_norm(b, y, ".post_ffw_norm.weight"));
+}
+
+/* [T, L, P]: of every layer a look-up of the token and a projection of its embedding. */
+static hn_node *per_layer_inputs(nn_build *b, hn_node *x)
+{
+    hn_graph *g = b->g;
+    const hn_hparams *hp = b->hp;
+    const hn_ints shape = { 3, { -1, hp->n_layer, hp->ple_width } };
+    hn_node *looked = hn_gather(g, nn_want(b, "per_layer_token_embd.weight"), b->tokens);
+    if (looked->type.dtype != HN_F32)
+        looked = hn_cast(g, looked, HN_F32);
+    looked = hn_scale(g, looked, (float)sqrt((double)hp->ple_width), 0);
+    hn_node *own = nn_linear(b, x, "per_layer_model_proj");
+    own = hn_scale(g, own, (float)(1 / sqrt((double)hp->width)), 0);
+    own = nn_rms_norm(b, hn_reshape(g, own, shape), "per_layer_proj_norm.weight");
+    return hn_scale(g, hn_add(g, own, hn_reshape(g, looked, shape)), (float)sqrt(0.5), 0);
+}
+
+static hn_node *add_per_layer(nn_build *b, hn_node *x, hn_node *inputs)
+{
+    hn_graph *g = b->g;
+    hn_node *own = hn_contiguous(g, hn_slice(g, inputs, 1, b->layer, b->layer + 1, 1));
+    own = hn_reshape(g, own, (hn_ints){ 2, { -1, b->hp->ple_width } });
+    hn_node *y = hn_mul(g, hn_gelu(g, nn_linear(b, x, ".inp_gate"), 0), own);
+    return hn_add(g, x, nn_rms_norm(b, nn_linear(b, y, ".proj"), ".post_norm.weight"));
+}
+
+static hn_node *build(nn_build *b)
+{
+    hn_graph *g = b->g;
+    const hn_hparams *hp = b->hp;
+    keys *made = hn_graph_alloc(g, (size_t)hp->n_layer * sizeof *made);
+    hn_node *x = hn_scale(g, nn_embed(b), (float)sqrt((double)hp->width), 0);
+    hn_node *inputs = hp->ple_width ? per_layer_inputs(b, x) : NULL;
+    for (b->layer = 0; made && b->layer < hp->n_layer; b->layer++) {
+        hn_node *h = attention(b, nn_rms_norm(b, x, ".attn_norm.weight"), made);
+        x = hn_add(g, x, nn_rms_norm(b, h, ".post_attention_norm.weight"));
+        x = feed_forward(b, x);
+        if (inputs)
+            x = add_per_layer(b, x, inputs);
+        x = hn_mul(g, x, nn_want(b, ".layer_output_scale.weight"));
+        x = hn_graph_boundary(g, x);
+    }
+    x = nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
+    return hp->final_softcap > 0 ? hn_softcap(g, x, (float)hp->final_softcap) : x;
+}
+
 const hn_arch hn_arch_gemma4 = {
     .name = "gemma4", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
-    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults,
+    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build,
 };

@@ -1,6 +1,9 @@
 /* gpt-oss: biases and sinks in attention, a window in every second layer, yarn, and experts with
  * biases and a clamped gate. Its files interleave gate and up. */
 #include "models/models.h"
+#include "nn/blocks.h"
+
+#include <float.h>
 
 static const char *const classes[] = { "GptOssForCausalLM", NULL };
 
@@ -39,14 +42,16 @@ static hn_status read_config(const hn_json *config, hn_hparams *hp)
     HN_TRY(hn_config_int(config, "sliding_window", 128, &hp->window));
     HN_HP_SET(hp, window, hp->window);
     HN_HP_SET(hp, expert_ffn, hp->ffn[0]);
+    hp->rope_fractional = true;
     if (!hp->has_pattern)
         set_pattern(hp);
     return HN_OK;
 }
 
-static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
-    (void)meta;
+    (void)meta, (void)all;
+    hp->rope_fractional = true;
     set_pattern(hp);
     return HN_OK;
 }
@@ -68,8 +73,44 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
+/* (up + 1) * gate * sigmoid(1.702 gate), both kept from growing. */
+static hn_node *gated(hn_graph *g, hn_node *gate, hn_node *up)
+{
+    gate = hn_clamp(g, gate, -FLT_MAX, 7);
+    up = hn_clamp(g, up, -7, 7);
+    hn_node *open = hn_mul(g, gate, hn_sigmoid(g, hn_scale(g, gate, 1.702f, 0)));
+    return hn_mul(g, hn_scale(g, up, 1, 1), open);
+}
+
+static hn_node *experts(nn_build *b, hn_node *x)
+{
+    enum { SOFTMAX_TOPK = 2 };
+    hn_node *logits = nn_linear(b, x, ".ffn_gate_inp");
+    hn_node *chosen = hn_router(b->g, logits, NULL, NULL, SOFTMAX_TOPK, b->hp->n_used, false, 1, 1,
+                                 1, 0);
+    hn_node *ids = hn_output(chosen, 1);
+    hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", ids);
+    hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", ids);
+    return hn_combine(b->g, nn_linear_id(b, gated(b->g, gate, up), ".ffn_down_exps", ids), chosen);
+}
+
+static hn_node *build(nn_build *b)
+{
+    hn_graph *g = b->g;
+    const hn_hparams *hp = b->hp;
+    hn_node *x = nn_embed(b);
+    for (b->layer = 0; b->layer < hp->n_layer; b->layer++) {
+        const nn_attention_options attention = { .window = hp->is_sliding[b->layer] ? hp->window
+                                                                                    : 0 };
+        x = hn_add(g, x, nn_attention(b, nn_rms_norm(b, x, ".attn_norm.weight"), &attention));
+        x = hn_add(g, x, experts(b, nn_rms_norm(b, x, ".post_attention_norm.weight")));
+        x = hn_graph_boundary(g, x);
+    }
+    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
+}
+
 const hn_arch hn_arch_gpt_oss = {
     .name = "gpt-oss", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
-    .read_meta = read_meta, .defaults = defaults,
+    .read_meta = read_meta, .defaults = defaults, .build = build,
 };

@@ -34,9 +34,9 @@ static hn_status read_config(const hn_json *config, hn_hparams *hp)
     return HN_OK;
 }
 
-static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
-    (void)meta;
+    (void)meta, (void)all;
     if (!hp->has[HN_HP_expert_ffn])
         hp->expert_ffn = hp->ffn[0];
     return HN_OK;

@@ -43,8 +43,9 @@ static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
                       : HN_OK;
 }
 
-static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
+    (void)all;
     if (!hp->has[HN_HP_expert_ffn])
         hp->expert_ffn = hp->ffn[0];
     return hn_meta_int(meta, "hone.llama.sliding_window", 0, &hp->window);

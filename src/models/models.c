@@ -91,7 +91,7 @@ hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_w
     if (divisors)
         out->rope_scaling = HN_ROPE_LLAMA3;
     if (arch->read_meta)
-        HN_TRY(arch->read_meta(meta, out));
+        HN_TRY(arch->read_meta(meta, weights, out));
     return settle(arch, out);
 }
 

@@ -43,8 +43,9 @@ static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
                            : hn_meta_set_bool(meta, "hone.qwen3moe.expert_weights_norm", false);
 }
 
-static hn_status read_meta(const hn_meta *meta, hn_hparams *hp)
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
+    (void)all;
     return hn_meta_bool(meta, "hone.qwen3moe.expert_weights_norm", true, &hp->expert_norm);
 }
 

@@ -69,7 +69,8 @@ typedef struct hn_arch {
 
     /* After the common values were read: what this architecture adds, defaults and refuses. */
     hn_status (*read_config)(const hn_json *config, hn_hparams *hp);
-    hn_status (*read_meta)(const hn_meta *meta, hn_hparams *hp);   /* NULL: nothing to add */
+    hn_status (*read_meta)(const hn_meta *meta, const hn_weights *all,
+                           hn_hparams *hp);                    /* NULL: nothing to add */
     hn_status (*write_meta)(const hn_hparams *hp, hn_meta *meta);  /* NULL: nothing to add */
     hn_status (*defaults)(hn_hparams *hp); /* for random models: a small but real shape */
 

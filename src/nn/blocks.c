@@ -29,6 +29,7 @@ hn_rope_spec nn_rope_spec(const nn_build *b)
         s.beta_fast = (float)hp->yarn_beta_fast;
         s.beta_slow = (float)hp->yarn_beta_slow;
         s.attn_factor = (float)hp->yarn_attn_factor;
+        s.fractional = hp->rope_fractional;
     }
     return s;
 }

@@ -114,6 +114,33 @@ static void check_family(family *f)
     hn_free(&heap, file);
 }
 
+/* The GGUF keys say the same as tokenizer.json, or name what they cannot say. */
+static void check_export(family *f)
+{
+    static const char *const unsaid[] = { "falcon", "t5",    "bert-cased",
+                                          "added",  "words", "gemma4" };
+    bool is_unsaid = false;
+    for (size_t i = 0; i < sizeof unsaid / sizeof *unsaid; i++)
+        is_unsaid |= strcmp(unsaid[i], f->name) == 0;
+    hn_meta meta = hn_meta_on(&heap, f->name);
+    hn_tokenizer *again = NULL, *first = f->tok;
+    const hn_status status = hn_tokenizer_to_meta(f->tok, &meta);
+    CHECK_THAT(status == (is_unsaid ? HN_ERR_UNSUPPORTED : HN_OK), "to GGUF: %s",
+               status == HN_OK ? "no refusal" : hn_error_message());
+    if (status == HN_OK && CHECK_OK(hn_tokenizer_from_meta(&heap, &meta, &again))) {
+        for (uint64_t i = 0; i < 1000; i++) {
+            random_text(f->alphabet, 20000 + i, &f->text);
+            const uint64_t want = add(f, 0, f->text.text, f->text.length);
+            f->tok = again;
+            const uint64_t got = add(f, 0, f->text.text, f->text.length);
+            f->tok = first;
+            CHECK_THAT(want == got, "through GGUF, random text %d differs", (int)(20000 + i));
+        }
+    }
+    hn_tokenizer_free(again);
+    hn_meta_free(&meta);
+}
+
 static void print(family *f, uint64_t number)
 {
     const hn_encode_options o = { .add_bos = HN_NO, .add_eos = HN_NO, .parse_special = true };
@@ -149,7 +176,7 @@ int main(int argc, char **argv)
         if (number)
             print(&f, strtoull(number, NULL, 10));
         else
-            check_family(&f);
+            check_family(&f), check_export(&f);
         hn_encoding_free(&f.encoding);
         hn_str_free(&f.text);
         hn_tokenizer_free(f.tok);

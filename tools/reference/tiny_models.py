@@ -149,6 +149,8 @@ def scatter(model, seed):
                 value = 1 + 0.2 * noise
                 if type(model).__name__.startswith(("Gemma2", "Gemma3For")):
                     value = 0.2 * noise
+                elif "q_norm" in name and type(model).__name__.startswith(("Gemma3n", "Gemma4")):
+                    value = value * p.shape[-1] ** -0.5  # scores are not scaled there
             else:
                 value = 0.3 * noise
             p.copy_(value)

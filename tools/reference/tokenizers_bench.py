@@ -2,6 +2,7 @@
 """Speed of `tokenizers` on one thread, and the text to compare on.
 
     tokenizers_bench.py --text OUT                 10 MB: prose, code and many scripts
+    tokenizers_bench.py --json MODEL.gguf OUT.json  a vocabulary in GGUF as tokenizer.json
     tokenizers_bench.py TEXT TOKENIZER.json        MB/s, fed in lines of 4 kB as a server would,
                                                    and whole
 """
@@ -42,7 +43,58 @@ def make(path):
         file.write("".join(out).encode()[:10_000_000].decode("utf-8", "ignore").encode())
 
 
+def read_gguf(path):
+    import gguf
+    out = {}
+    for key, field in gguf.GGUFReader(path).fields.items():
+        if key.startswith("tokenizer.ggml."):
+            out[key[15:]] = field.contents()
+    return out
+
+
+def merges_of(meta):
+    """What a table of scores merges, best first."""
+    if "merges" in meta:
+        return [m.split(" ", 1) for m in meta["merges"]]
+    pieces = {t for t, k in zip(meta["tokens"], meta["token_type"]) if k == 1}
+    score = dict(zip(meta["tokens"], meta["scores"]))
+    made = sorted((t for t in pieces if len(t) > 1), key=lambda t: -score[t])
+    return [[t[:i], t[i:]] for t in made for i in range(1, len(t)) if t[:i] in pieces and t[i:] in pieces]
+
+
+def to_json(path, out):
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
+    import tokenizers_reference as reference
+    meta = read_gguf(path)
+    vocab = {t: i for i, t in enumerate(meta["tokens"])}
+    if meta["model"] == "bert":
+        marked = {(t[1:] if t[0] == "▁" else t if t[0] == "[" else "##" + t): i for t, i in vocab.items()}
+        tok = Tokenizer(models.WordPiece(marked, unk_token="[UNK]"))
+        tok.normalizer, tok.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+        tok.decoder = decoders.WordPiece()
+        tok.save(out)
+        return
+    merges = [tuple(m) for m in merges_of(meta)]
+    if meta["model"] == "gpt2":
+        tok = Tokenizer(models.BPE(vocab, merges, ignore_merges=meta["pre"] == "llama-bpe"))
+        pattern = {"llama-bpe": "llama3", "qwen2": "qwen2"}.get(meta["pre"])
+        steps = [pre_tokenizers.Split(Regex(p), "isolated") for p in reference.PATTERNS[pattern]] if pattern else []
+        tok.pre_tokenizer = pre_tokenizers.Sequence(steps + [pre_tokenizers.ByteLevel(False, use_regex=not pattern)])
+        tok.decoder = decoders.ByteLevel()
+    else:
+        tok = Tokenizer(models.BPE(vocab, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+        replace = normalizers.Replace(" ", "▁")
+        is_llama = meta["model"] == "llama"
+        tok.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), replace]) if is_llama else replace
+        tok.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    tok.add_special_tokens([AddedToken(t, normalized=False) for t, k in zip(meta["tokens"], meta["token_type"]) if k == 3])
+    tok.save(out)
+
+
 def main():
+    if sys.argv[1] == "--json":
+        to_json(*sys.argv[2:])
+        return
     if sys.argv[1] == "--text":
         make(sys.argv[2])
         return
