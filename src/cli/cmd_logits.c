@@ -150,6 +150,7 @@ const hn_command hn_cmd_logits = {
     .operands = "MODEL",
     .summary = "a model's logits for every token of a sequence, as a numpy file",
     .options = options,
+    .letters = "p:prompt",
     .args_size = sizeof(logits_args),
     .min_operands = 1,
     .max_operands = 1,

@@ -63,6 +63,7 @@ typedef struct hn_command {
     const char *name, *operands, *summary;
     const char *details; /* more lines for --help, or NULL */
     const hn_option *options;
+    const char *letters; /* "p:prompt n:count": -p is --prompt; or NULL */
     const void *defaults; /* args_size bytes, or NULL: zeros */
     size_t args_size;
     int min_operands, max_operands;

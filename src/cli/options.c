@@ -63,11 +63,29 @@ static hn_status store(const hn_option *o, const char *value, void *args)
     return hn_fail(HN_ERR_ARGUMENT, "--%s: no such option", o->name);
 }
 
+/* What -x stands for; NULL if nothing. */
+static const hn_option *find_letter(const hn_command *command, const char *word)
+{
+    if (word[0] != '-' || !word[1] || word[2])
+        return NULL;
+    for (const char *at = command->letters; at && *at; at += strspn(at, " ")) {
+        const size_t n = strcspn(at, " ");
+        if (at[0] == word[1])
+            return find(command, at + 2, n - 2);
+        at += n;
+    }
+    return NULL;
+}
+
 static hn_status read_option(const hn_command *command, int argc, char **argv, int *i, void *args)
 {
     const char *word = argv[*i] + 2;
-    const size_t length = strcspn(word, "=");
-    const hn_option *o = find(command, word, length);
+    size_t length = strcspn(word, "=");
+    const hn_option *o = find_letter(command, argv[*i]);
+    if (o)
+        length = 0;
+    else
+        o = find(command, word, length);
     HN_REQUIRE(o, HN_ERR_ARGUMENT, "unknown option --%.*s", (int)(length > 60 ? 60 : length), word);
     const char *value = word[length] ? word + length + 1 : NULL;
     if (o->kind == HN_OPTION_KIND_FLAG) {
@@ -99,7 +117,8 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
     for (int i = 0; i < argc; i++) {
         if (!only_operands && !strcmp(argv[i], "--")) {
             only_operands = true;
-        } else if (!only_operands && argv[i][0] == '-' && argv[i][1] == '-') {
+        } else if (!only_operands && ((argv[i][0] == '-' && argv[i][1] == '-') ||
+                                      find_letter(command, argv[i]))) {
             HN_TRY(read_option(command, argc, argv, &i, args));
         } else {
             HN_REQUIRE(*n_operands < HN_MAX_OPERANDS, HN_ERR_ARGUMENT, "more than %d operands",
@@ -123,8 +142,12 @@ void hn_options_help(const hn_command *command, FILE *out)
     if (command->options)
         fputs("\noptions:\n", out);
     for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++) {
-        char head[64];
-        snprintf(head, sizeof head, "--%s%s%s", o->name, o->value ? " " : "",
+        char head[64], letter[8] = "";
+        for (const char *at = command->letters; at && (at = strchr(at, ':')); at++)
+            if (strcspn(at + 1, " ") == strlen(o->name) &&
+                !strncmp(at + 1, o->name, strlen(o->name)))
+                snprintf(letter, sizeof letter, "-%c, ", at[-1]);
+        snprintf(head, sizeof head, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
                  o->value ? o->value : "");
         fprintf(out, "  %-28s %s%s\n", head, o->help,
                 o->kind == HN_OPTION_KIND_LIST ? " (may be repeated)" : "");

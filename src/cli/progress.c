@@ -19,6 +19,11 @@ void hn_progress_begin(void)
     signal(SIGINT, on_interrupt);
 }
 
+bool hn_progress_goes_on(void)
+{
+    return !is_asked_to_stop;
+}
+
 bool hn_progress(void *context, double done, const char *what)
 {
     enum { WIDTH = 30 };

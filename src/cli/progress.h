@@ -8,6 +8,8 @@
 void hn_progress_begin(void);
 /* Draws; false when the work should stop. `context` is not used. */
 bool hn_progress(void *context, double done, const char *what);
+/* The same without drawing. */
+bool hn_progress_goes_on(void);
 /* Clears the bar's line. */
 void hn_progress_end(void);
 

@@ -68,7 +68,8 @@ static hn_status make(hn_forward *f, const hn_forward_options *o)
     for (int64_t i = 0; i < o->max_tokens; i++)
         f->positions[i] = (int32_t)i;
     HN_TRY(hn_graph_new(&f->g, f->heap));
-    hn_node *logits = hn_model_build(f->model, &f->build, f->g, o->max_tokens);
+    hn_node *logits = hn_model_build(f->model, &f->build, f->g,
+                                     &(nn_build_options){ .max_tokens = o->max_tokens });
     HN_TRY(hn_graph_finish(f->g));
     HN_TRY(list_wanted(f, logits));
     hn_plan_options planned = { .copy = &hn_op_contiguous };

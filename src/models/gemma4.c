@@ -219,11 +219,7 @@ static hn_rope_spec rope_spec(nn_build *b)
     return spec;
 }
 
-typedef struct keys {
-    hn_node *k, *v;
-} keys;
-
-static keys make_keys(nn_build *b, hn_node *x)
+static nn_keys make_keys(nn_build *b, hn_node *x)
 {
     hn_graph *g = b->g;
     const hn_ints heads = { 3, { -1, b->hp->n_kv_head[b->layer], hn_layer_head_dim(b->hp, b->layer) } };
@@ -232,11 +228,11 @@ static keys make_keys(nn_build *b, hn_node *x)
     const bool has_v = b->find(b->model, nn_name(b, ".attn_v.weight", "")) != NULL;
     hn_node *v = has_v ? hn_reshape(g, nn_linear(b, x, ".attn_v"), heads) : raw;
     hn_node *k = nn_rms_norm(b, raw, ".attn_k_norm.weight");
-    return (keys){ hn_rope(g, k, b->positions, NULL, &spec),
-                   hn_rms_norm(g, v, NULL, (float)b->hp->rms_eps) };
+    return nn_remember(b, (nn_keys){ hn_rope(g, k, b->positions, NULL, &spec),
+                                     hn_rms_norm(g, v, NULL, (float)b->hp->rms_eps) });
 }
 
-static hn_node *attention(nn_build *b, hn_node *x, keys *made)
+static hn_node *attention(nn_build *b, hn_node *x, nn_keys *made)
 {
     hn_graph *g = b->g;
     const int64_t heads = b->hp->n_head[b->layer], width = hn_layer_head_dim(b->hp, b->layer);
@@ -310,7 +306,7 @@ static hn_node *build(nn_build *b)
 {
     hn_graph *g = b->g;
     const hn_hparams *hp = b->hp;
-    keys *made = hn_graph_alloc(g, (size_t)hp->n_layer * sizeof *made);
+    nn_keys *made = hn_graph_alloc(g, (size_t)hp->n_layer * sizeof *made);
     hn_node *x = hn_scale(g, nn_embed(b), (float)sqrt((double)hp->width), 0);
     hn_node *inputs = hp->ple_width ? per_layer_inputs(b, x) : NULL;
     for (b->layer = 0; made && b->layer < hp->n_layer; b->layer++) {

@@ -285,10 +285,11 @@ hn_hf_dir *hn_model_hf_dir(const hn_model *m)
     return m->dir;
 }
 
-hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g, int64_t max_tokens)
+hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,
+                        const nn_build_options *options)
 {
     *b = (nn_build){ .model = m, .find = hn_model_find };
-    nn_build_begin(b, g, m->hp, max_tokens);
+    nn_build_begin(b, g, m->hp, options);
     if (!m->arch->build)
         return hn_graph_fail(g, HN_ERR_UNSUPPORTED,
                              "%s: architecture %s cannot be run yet: its files can be read, "

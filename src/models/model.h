@@ -27,7 +27,8 @@ hn_hf_dir *hn_model_hf_dir(const hn_model *model);  /* NULL of a file */
 /* By GGUF name; NULL if the model has none. `model` is an hn_model: for nn_build.find. */
 const nn_weight *hn_model_find(const void *model, const char *gguf_name);
 
-/* Builds its graph for at most max_tokens at a time; the logits, or a failure of the graph. */
-hn_node *hn_model_build(const hn_model *model, nn_build *b, hn_graph *g, int64_t max_tokens);
+/* Builds its graph; the logits, or a failure of the graph. */
+hn_node *hn_model_build(const hn_model *model, nn_build *b, hn_graph *g,
+                        const nn_build_options *options);
 
 #endif

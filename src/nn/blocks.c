@@ -58,7 +58,8 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
         k = hn_rope(g, k, b->positions, o->divisors, &spec);
     }
     hn_node *sinks = nn_weight_of(b, ".attn_sinks.weight");
-    hn_node *y = hn_attention(g, q, k, v, sinks, b->segments, true, o->window, o->scale,
+    const nn_keys seen = nn_remember(b, (nn_keys){ k, v });
+    hn_node *y = hn_attention(g, q, seen.k, seen.v, sinks, b->segments, true, o->window, o->scale,
                               o->softcap);
     y = hn_reshape(g, y, (hn_ints){ 2, { -1, heads * value } });
     return nn_linear(b, y, ".attn_output");
@@ -94,6 +95,7 @@ hn_node *nn_head(nn_build *b, hn_node *x)
 {
     const int layer = b->layer;
     b->layer = -1;
+    x = nn_pick_rows(b, x);
     hn_node *y = nn_linear(b, x, b->find(b->model, "output.weight") ? "output" : "token_embd");
     b->layer = layer;
     return y;

@@ -3,16 +3,47 @@
 #include <stdio.h>
 #include <string.h>
 
-void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp, int64_t max_tokens)
+void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
+                    const nn_build_options *options)
 {
     b->g = g;
     b->hp = hp;
+    b->o = *options;
     b->layer = -1;
-    b->tokens_extent = hn_graph_extent(g, "tokens", max_tokens);
-    const int64_t t = hn_extent_dim(b->tokens_extent);
-    b->tokens = hn_graph_leaf(g, HN_LEAF_INPUT, "tokens", HN_I32, 1, &t);
-    b->positions = hn_graph_leaf(g, HN_LEAF_INPUT, "positions", HN_I32, 1, &t);
-    b->segments = hn_graph_leaf(g, HN_LEAF_INPUT, "segments", HN_I32, 1, &t);
+    b->tokens_extent = hn_graph_extent(g, "tokens", options->max_tokens);
+    const int64_t t[2] = { hn_extent_dim(b->tokens_extent), 3 };
+    const bool has_cache = options->capacity > 0;
+    b->tokens = hn_graph_leaf(g, HN_LEAF_INPUT, "tokens", HN_I32, 1, t);
+    b->positions = hn_graph_leaf(g, HN_LEAF_INPUT, "positions", HN_I32, 1, t);
+    b->segments = hn_graph_leaf(g, HN_LEAF_INPUT, "segments", HN_I32, has_cache ? 2 : 1, t);
+    if (has_cache)
+        b->slots = hn_graph_leaf(g, HN_LEAF_INPUT, "slots", HN_I32, 1, t);
+    if (!options->max_rows)
+        return;
+    b->rows_extent = hn_graph_extent(g, "rows", options->max_rows);
+    const int64_t r = hn_extent_dim(b->rows_extent);
+    b->rows = hn_graph_leaf(g, HN_LEAF_INPUT, "rows", HN_I32, 1, &r);
+}
+
+static hn_node *remember(nn_build *b, const char *name, hn_node *made)
+{
+    const int64_t dim[3] = { b->o.capacity, made->type.dim[1], made->type.dim[2] };
+    if (hn_is_poison(b->g, made))
+        return made;
+    hn_node *state = hn_graph_leaf(b->g, HN_LEAF_STATE, nn_name(b, name, ""), b->o.cache, 3, dim);
+    return hn_set_rows(b->g, state, made, b->slots);
+}
+
+nn_keys nn_remember(nn_build *b, nn_keys made)
+{
+    if (!b->o.capacity)
+        return made;
+    return (nn_keys){ remember(b, ".cache_k", made.k), remember(b, ".cache_v", made.v) };
+}
+
+hn_node *nn_pick_rows(nn_build *b, hn_node *x)
+{
+    return b->rows ? hn_gather(b->g, x, b->rows) : x;
 }
 
 const char *nn_name(nn_build *b, const char *name, const char *suffix)

@@ -27,6 +27,17 @@ typedef struct nn_bound {
     hn_node *leaf;
 } nn_bound;
 
+typedef struct nn_build_options {
+    int64_t max_tokens; /* at a time */
+    int64_t max_rows;   /* of logits; 0: of all tokens */
+    int64_t capacity;   /* rows of the cache of keys and values; 0: none, whole sequences */
+    hn_dtype cache;     /* its type */
+} nn_build_options;
+
+typedef struct nn_keys {
+    hn_node *k, *v;
+} nn_keys;
+
 typedef struct nn_build {
     hn_graph *g;
     const hn_hparams *hp;
@@ -34,15 +45,27 @@ typedef struct nn_build {
     const nn_weight *(*find)(const void *model, const char *gguf_name); /* NULL: it has none */
     int layer;
     int tokens_extent;
-    hn_node *tokens, *positions, *segments; /* i32 [T] */
+    hn_node *tokens, *positions; /* i32 [T] */
+    hn_node *segments;           /* i32 [T], or with a cache i32 [T,3]: hn_attention_span */
+    hn_node *slots;              /* with a cache, i32 [T]: the row of each token's keys */
+    hn_node *rows;               /* i32 [R]: tokens whose logits are wanted; NULL: all */
+    int rows_extent;
+    nn_build_options o;
     nn_bound *bound;
     int n_bound, bound_room;
     nn_use *uses;
     int n_uses, uses_room;
 } nn_build;
 
-/* Sets up the inputs for at most max_tokens at a time. */
-void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp, int64_t max_tokens);
+/* Sets up the inputs. */
+void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
+                    const nn_build_options *options);
+
+/* The keys and values that attention sees: these, or the cache with these put in. */
+nn_keys nn_remember(nn_build *b, nn_keys made);
+
+/* Rows of x whose logits are wanted. */
+hn_node *nn_pick_rows(nn_build *b, hn_node *x);
 
 /* NULL if the model has none. */
 hn_node *nn_weight_of(nn_build *b, const char *name);

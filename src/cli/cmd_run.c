@@ -1,0 +1,213 @@
+/* hone run: goes on with a text. What it writes goes to stdout as it comes, the rest to stderr. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/open_tokenizer.h"
+#include "cli/progress.h"
+#include "infer/sampler.h"
+#include "infer/session.h"
+
+#include <string.h>
+
+typedef struct run_args {
+    const char *prompt, *file, *cache;
+    int64_t count, context, seed, top_k, last_n, threads;
+    double temperature, top_p, min_p, repetition, frequency, presence;
+    bool ids, special, quiet, ignore_end;
+} run_args;
+
+static const hn_option options[] = {
+    HN_TEXT(run_args, prompt, "prompt", "TEXT", "what to go on with"),
+    HN_TEXT(run_args, file, "file", "FILE", "the same, from a file"),
+    HN_INT(run_args, count, "count", "N", 1, INT32_MAX, "tokens at most; default 256"),
+    HN_INT(run_args, context, "context", "N", 1, INT32_MAX, "longest sequence; default 4096"),
+    HN_TEXT(run_args, cache, "cache", "TYPE", "of keys and values: f32 (the default), f16, bf16"),
+    HN_REAL(run_args, temperature, "temperature", "X", "default 0.8; 0 takes the likeliest"),
+    HN_INT(run_args, top_k, "top-k", "N", 0, INT32_MAX, "default 40; 0: all"),
+    HN_REAL(run_args, top_p, "top-p", "X", "default 0.95"),
+    HN_REAL(run_args, min_p, "min-p", "X", "default 0.05"),
+    HN_REAL(run_args, repetition, "repetition", "X", "divides what was said; default 1"),
+    HN_REAL(run_args, frequency, "frequency", "X", "taken off for each time; default 0"),
+    HN_REAL(run_args, presence, "presence", "X", "taken off once; default 0"),
+    HN_INT(run_args, last_n, "last", "N", 0, INT32_MAX, "how far back these look; default 64"),
+    HN_INT(run_args, seed, "seed", "N", 0, INT64_MAX, "default 0"),
+    HN_INT(run_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_FLAG(run_args, special, "special", "read <|special|> tokens in the prompt as such"),
+    HN_FLAG(run_args, ids, "ids", "print ids, not text"),
+    HN_FLAG(run_args, ignore_end, "ignore-end", "go on after the model's own end"),
+    HN_FLAG(run_args, quiet, "quiet", "no figures on stderr"),
+    HN_OPTION_END,
+};
+
+static const run_args defaults = { .count = 256, .temperature = 0.8, .top_k = 40, .top_p = 0.95,
+                                   .min_p = 0.05, .repetition = 1, .last_n = 64 };
+
+enum { MOST_BYTES = 1 << 28 };
+
+typedef struct state {
+    const run_args *args;
+    hn_heap *heap;
+    hn_tokenizer *tok;
+    hn_model *model;
+    hn_session *session;
+    hn_sampler *sampler;
+    int32_t *tokens;
+    int64_t n, n_prompt;
+    FILE *out;
+} state;
+
+static hn_status encode(state *s, const char *text, size_t bytes)
+{
+    hn_encoding encoding = { 0 };
+    const hn_encode_options o = { .add_eos = HN_NO, .parse_special = s->args->special };
+    hn_status status = hn_tokenizer_encode(s->tok, text, bytes, &o, &encoding);
+    if (status == HN_OK && !encoding.n)
+        status = hn_fail(HN_ERR_ARGUMENT, "the prompt has no tokens");
+    if (status == HN_OK) {
+        const size_t room = encoding.n + (size_t)s->args->count;
+        s->tokens = hn_alloc_array(s->heap, HN_TAG_TEXT, room, sizeof *s->tokens);
+        status = s->tokens ? HN_OK : HN_ERR_MEMORY;
+    }
+    if (status == HN_OK)
+        memcpy(s->tokens, encoding.ids, encoding.n * sizeof *s->tokens);
+    s->n = s->n_prompt = (int64_t)encoding.n;
+    hn_encoding_free(&encoding);
+    return status;
+}
+
+static hn_status read_prompt(state *s)
+{
+    HN_REQUIRE(!s->args->prompt != !s->args->file, HN_ERR_ARGUMENT,
+               "expected --prompt or --file, and not both");
+    if (s->args->prompt)
+        return encode(s, s->args->prompt, strlen(s->args->prompt));
+    void *text;
+    size_t bytes;
+    HN_TRY(hn_file_read(s->heap, s->args->file, MOST_BYTES, &text, &bytes));
+    const hn_status status = encode(s, text, bytes);
+    hn_free(s->heap, text);
+    return status;
+}
+
+static hn_status print_token(state *s, hn_decoder *decoder, hn_str *text)
+{
+    if (s->args->ids) {
+        fprintf(s->out, s->n > s->n_prompt + 1 ? " %d" : "%d", s->tokens[s->n - 1]);
+        return HN_OK;
+    }
+    hn_str_clear(text);
+    HN_TRY(hn_decoder_add(decoder, s->tokens[s->n - 1], text));
+    fwrite(text->text, 1, text->length, s->out);
+    fflush(s->out);
+    return HN_OK;
+}
+
+static hn_status next(state *s, bool *is_done)
+{
+    int32_t token;
+    HN_TRY(hn_session_sync(s->session, s->tokens, s->n, NULL));
+    HN_TRY(hn_sampler_next(s->sampler, hn_session_logits(s->session), s->tokens, s->n, &token));
+    *is_done = !s->args->ignore_end && hn_tokenizer_ends(s->tok, token);
+    if (!*is_done)
+        s->tokens[s->n++] = token;
+    return HN_OK;
+}
+
+/* Until the model ends, the count is reached, the context is full, or Ctrl-C. */
+static hn_status generate(state *s)
+{
+    hn_decoder decoder = hn_decoder_on(s->tok, true);
+    hn_str text = hn_str_on(s->heap);
+    hn_status status = HN_OK;
+    bool is_done = false;
+    hn_progress_begin();
+    for (int64_t i = 0; i < s->n_prompt && status == HN_OK; i++) /* what came before */
+        status = hn_decoder_add(&decoder, s->tokens[i], &text);
+    int64_t since = hn_clock_ns(), first = 0;
+    while (status == HN_OK && !is_done && s->n < s->n_prompt + s->args->count &&
+           s->n < hn_session_context(s->session) && hn_progress_goes_on()) {
+        status = next(s, &is_done);
+        if (!first) {
+            first = hn_clock_ns() - since;
+            since += first;
+        }
+        if (status == HN_OK && !is_done)
+            status = print_token(s, &decoder, &text);
+    }
+    hn_str_clear(&text);
+    if (status == HN_OK && !s->args->ids)
+        status = hn_decoder_finish(&decoder, &text);
+    fwrite(text.text, 1, text.length, s->out);
+    fputc('\n', s->out);
+    hn_str_free(&text);
+    hn_progress_end();
+    const double later = (double)(hn_clock_ns() - since) * 1e-9;
+    if (status == HN_OK && !s->args->quiet)
+        fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s\n",
+                (long long)s->n_prompt, (double)s->n_prompt / ((double)first * 1e-9),
+                (long long)(s->n - s->n_prompt),
+                later > 0 ? (double)(s->n - s->n_prompt - 1) / later : 0);
+    return status;
+}
+
+static hn_status make_sampler(state *s)
+{
+    const run_args *a = s->args;
+    const hn_sampler_options o = {
+        .temperature = (float)a->temperature, .top_k = (int32_t)a->top_k, .top_p = (float)a->top_p,
+        .min_p = (float)a->min_p, .repetition = (float)a->repetition,
+        .frequency = (float)a->frequency, .presence = (float)a->presence,
+        .last_n = (int32_t)a->last_n, .seed = (uint64_t)a->seed,
+    };
+    return hn_sampler_new(&s->sampler, s->heap, (int32_t)hn_model_hparams(s->model)->n_vocab, &o);
+}
+
+static hn_status run_model(state *s, const char *path)
+{
+    hn_device *devices[HN_MAX_DEVICES];
+    int n_devices;
+    hn_session_options o = { .n_ctx = s->args->context };
+    const hn_device_options open = { .n_threads = (int)s->args->threads };
+    if (s->args->cache)
+        HN_TRY(hn_dtype_parse(s->args->cache, strlen(s->args->cache), &o.cache));
+    HN_REQUIRE(o.cache == HN_F32 || o.cache == HN_F16 || o.cache == HN_BF16, HN_ERR_UNSUPPORTED,
+               "--cache %s: expected f32, f16 or bf16", s->args->cache);
+    HN_TRY(hn_open_tokenizer(s->heap, path, &s->tok));
+    HN_TRY(read_prompt(s));
+    HN_TRY(hn_model_open(s->heap, path, &s->model));
+    HN_TRY(make_sampler(s));
+    HN_TRY(hn_devices_open(s->heap, "cpu", &open, &n_devices, devices));
+    hn_status status = hn_session_new(&s->session, s->heap, s->model, devices[0], &o);
+    if (status == HN_OK)
+        status = generate(s);
+    hn_session_free(s->session);
+    hn_devices_close(n_devices, devices);
+    return status;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands;
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    state s = { .args = parsed, .heap = &heap, .out = out };
+    const hn_status status = run_model(&s, operands[0]);
+    hn_sampler_free(s.sampler);
+    hn_model_close(s.model);
+    hn_tokenizer_free(s.tok);
+    hn_free(&heap, s.tokens);
+    return status;
+}
+
+const hn_command hn_cmd_run = {
+    .name = "run",
+    .operands = "MODEL",
+    .summary = "go on with a text",
+    .options = options,
+    .letters = "p:prompt f:file n:count",
+    .defaults = &defaults,
+    .args_size = sizeof(run_args),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,167 @@
+#include "infer/sampler.h"
+
+#include "base/mathfn.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct choice {
+    float logit;
+    int32_t token;
+} choice;
+
+struct hn_sampler {
+    hn_heap *heap;
+    hn_sampler_options o;
+    int32_t n_vocab;
+    choice *choices;
+    double *odds;    /* of the sorted choices */
+    int32_t *counts; /* how often a token was said; zero between calls */
+    uint64_t n_drawn;
+};
+
+static hn_status check(const hn_sampler_options *o, int32_t n_vocab)
+{
+    HN_REQUIRE(o->temperature >= 0 && o->temperature <= 100, HN_ERR_ARGUMENT,
+               "temperature %g: expected 0 to 100", (double)o->temperature);
+    HN_REQUIRE(o->top_p >= 0 && o->top_p <= 1, HN_ERR_ARGUMENT, "top_p %g: expected 0 to 1",
+               (double)o->top_p);
+    HN_REQUIRE(o->min_p >= 0 && o->min_p <= 1, HN_ERR_ARGUMENT, "min_p %g: expected 0 to 1",
+               (double)o->min_p);
+    HN_REQUIRE(o->top_k >= 0 && o->last_n >= 0, HN_ERR_ARGUMENT, "top_k or last_n is negative");
+    HN_REQUIRE(o->repetition >= 0 && o->repetition <= 100, HN_ERR_ARGUMENT,
+               "repetition %g: expected 0 to 100", (double)o->repetition);
+    for (int32_t i = 0; i < o->n_bias; i++)
+        HN_REQUIRE(o->bias[i].token >= 0 && o->bias[i].token < n_vocab &&
+                       !isnan(o->bias[i].bias),
+                   HN_ERR_ARGUMENT, "logit bias of token %d: the vocabulary has %d",
+                   o->bias[i].token, n_vocab);
+    return HN_OK;
+}
+
+hn_status hn_sampler_new(hn_sampler **out, hn_heap *heap, int32_t n_vocab,
+                         const hn_sampler_options *options)
+{
+    *out = NULL;
+    HN_TRY(check(options, n_vocab));
+    hn_sampler *s = hn_alloc(heap, HN_TAG_STATE, sizeof *s);
+    if (!s)
+        return HN_ERR_MEMORY;
+    *s = (hn_sampler){ .heap = heap, .o = *options, .n_vocab = n_vocab };
+    s->choices = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->choices);
+    s->odds = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->odds);
+    s->counts = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->counts);
+    if (!s->choices || !s->odds || !s->counts) {
+        hn_sampler_free(s);
+        return HN_ERR_MEMORY;
+    }
+    *out = s;
+    return HN_OK;
+}
+
+void hn_sampler_free(hn_sampler *s)
+{
+    if (!s)
+        return;
+    hn_free(s->heap, s->choices);
+    hn_free(s->heap, s->odds);
+    hn_free(s->heap, s->counts);
+    hn_free(s->heap, s);
+}
+
+static float penalised(const hn_sampler_options *o, float logit, int32_t count)
+{
+    if (o->repetition > 0)
+        logit = logit > 0 ? logit / o->repetition : logit * o->repetition;
+    return logit - o->frequency * (float)count - o->presence;
+}
+
+/* Penalties fall on each token that was said, once, however often it was. */
+static void penalise(hn_sampler *s, const int32_t *tokens, int64_t n)
+{
+    const hn_sampler_options *o = &s->o;
+    const bool has_repetition = o->repetition > 0 && o->repetition != 1;
+    if (!has_repetition && o->frequency == 0 && o->presence == 0)
+        return;
+    const int64_t from = o->last_n && n > o->last_n ? n - o->last_n : 0;
+    for (int64_t i = from; i < n; i++)
+        s->counts[tokens[i]]++;
+    for (int64_t i = from; i < n; i++) {
+        const int32_t t = tokens[i];
+        if (s->counts[t])
+            s->choices[t].logit = penalised(o, s->choices[t].logit, s->counts[t]);
+        s->counts[t] = 0;
+    }
+}
+
+/* The likelier first; of equals the lower number. */
+static int by_logit(const void *a, const void *b)
+{
+    const choice *x = a, *y = b;
+    if (x->logit != y->logit)
+        return x->logit < y->logit ? 1 : -1;
+    return (x->token > y->token) - (x->token < y->token);
+}
+
+/* How many of the sorted choices stay, and in `odds` what each weighs. */
+static int32_t narrow(hn_sampler *s)
+{
+    const hn_sampler_options *o = &s->o;
+    const int32_t k = o->top_k && o->top_k < s->n_vocab ? o->top_k : s->n_vocab;
+    const double best = (double)s->choices[0].logit;
+    int32_t n = 0;
+    double sum = 0, so_far = 0;
+    for (; n < k && s->choices[n].logit > -INFINITY; n++)
+        sum += s->odds[n] = hn_math_exp((double)s->choices[n].logit - best);
+    for (int32_t i = 0; i < n && o->top_p > 0 && o->top_p < 1; i++) {
+        so_far += s->odds[i];
+        if (so_far >= (double)o->top_p * sum)
+            n = i + 1;
+    }
+    while (n > 1 && s->odds[n - 1] < (double)o->min_p)
+        n--;
+    return n;
+}
+
+static int32_t draw(hn_sampler *s, int32_t n)
+{
+    const double best = (double)s->choices[0].logit, heat = (double)s->o.temperature;
+    double sum = 0;
+    for (int32_t i = 0; i < n; i++)
+        sum += s->odds[i] = hn_math_exp(((double)s->choices[i].logit - best) / heat);
+    const double at = sum * (double)hn_rng_uniform(hn_rng_seed(s->o.seed), s->n_drawn++);
+    double so_far = 0;
+    for (int32_t i = 0; i < n; i++) {
+        so_far += s->odds[i];
+        if (at < so_far)
+            return s->choices[i].token;
+    }
+    return s->choices[n - 1].token;
+}
+
+hn_status hn_sampler_next(hn_sampler *s, const float *logits, const int32_t *tokens, int64_t n,
+                          int32_t *out)
+{
+    for (int32_t i = 0; i < s->n_vocab; i++) {
+        HN_REQUIRE(!isnan(logits[i]), HN_ERR_NUMERIC, "the logit of token %d is not a number", i);
+        s->choices[i] = (choice){ logits[i], i };
+    }
+    for (int32_t i = 0; i < s->o.n_bias; i++)
+        s->choices[s->o.bias[i].token].logit += s->o.bias[i].bias;
+    penalise(s, tokens, n);
+    if (s->o.temperature == 0) {
+        int32_t best = 0;
+        for (int32_t i = 1; i < s->n_vocab; i++)
+            if (s->choices[i].logit > s->choices[best].logit)
+                best = i;
+        HN_REQUIRE(s->choices[best].logit > -INFINITY, HN_ERR_NUMERIC, "no token is left");
+        *out = best;
+        return HN_OK;
+    }
+    qsort(s->choices, (size_t)s->n_vocab, sizeof *s->choices, by_logit);
+    HN_REQUIRE(s->choices[0].logit > -INFINITY && s->choices[0].logit < INFINITY,
+               HN_ERR_NUMERIC, "no token is left, or one is infinitely likely");
+    *out = draw(s, narrow(s));
+    return HN_OK;
+}

@@ -1,0 +1,40 @@
+/* sampler.h: which token comes next, given the logits.
+ *
+ * In this order: bias, penalties on what was said before, the k most likely, those that make up
+ * top_p, those of at least min_p of the likeliest, temperature, and a draw that is a function of
+ * the seed and of how many were drawn: the same seed, the same text, on any number of threads. */
+#ifndef HN_INFER_SAMPLER_H
+#define HN_INFER_SAMPLER_H
+
+#include "base/heap.h"
+
+typedef struct hn_logit_bias {
+    int32_t token;
+    float bias; /* added to its logit; -INFINITY: never */
+} hn_logit_bias;
+
+typedef struct hn_sampler_options {
+    float temperature;       /* 0: the likeliest, always */
+    int32_t top_k;           /* 0: all */
+    float top_p, min_p;      /* 0: off; top_p 1: off */
+    float repetition;        /* divides logits of tokens said before, multiplies negative ones;
+                                0 or 1: off */
+    float frequency, presence; /* subtracted for each time, or once, a token was said */
+    int32_t last_n;          /* how far back penalties look; 0: everything */
+    uint64_t seed;
+    int32_t n_bias;
+    const hn_logit_bias *bias; /* must outlive the sampler */
+} hn_sampler_options;
+
+typedef struct hn_sampler hn_sampler;
+
+/* HN_ERR_ARGUMENT names an option out of its range. */
+hn_status hn_sampler_new(hn_sampler **out, hn_heap *heap, int32_t n_vocab,
+                         const hn_sampler_options *options);
+void hn_sampler_free(hn_sampler *sampler); /* takes NULL */
+
+/* The token after these n. HN_ERR_NUMERIC if no logit is a number, or none is left. */
+hn_status hn_sampler_next(hn_sampler *sampler, const float *logits, const int32_t *tokens,
+                          int64_t n, int32_t *out);
+
+#endif

@@ -1,0 +1,39 @@
+/* session.h: a sequence that grows, and what the model says comes next.
+ *
+ * Hand over the whole sequence each time: the longest part that it has in common with the last
+ * one is kept, only the rest is computed. The logits have the bits that running the sequence at
+ * once would give, however it was cut. After hn_session_new nothing is allocated. */
+#ifndef HN_INFER_SESSION_H
+#define HN_INFER_SESSION_H
+
+#include "backend/program.h"
+#include "models/model.h"
+
+typedef struct hn_session hn_session;
+
+typedef struct hn_session_options {
+    int64_t n_ctx;     /* longest sequence; 0: 4096, or the model's context if that is less */
+    int64_t max_batch; /* tokens computed at a time; 0: 512 */
+    hn_dtype cache;    /* of keys and values: HN_F32 (0), HN_F16, HN_BF16 */
+} hn_session_options;
+
+/* The model and the device must outlive it. */
+hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
+                         hn_device *device, const hn_session_options *options);
+void hn_session_free(hn_session *session); /* takes NULL */
+
+/* Brings the session to this sequence. HN_ERR_ARGUMENT if it is empty, longer than n_ctx, or has
+ * a token that the vocabulary has not; then the session is as before. When it is cancelled, what
+ * was computed is kept. */
+hn_status hn_session_sync(hn_session *session, const int32_t *tokens, int64_t n,
+                          const hn_run_options *options);
+
+/* [vocabulary] f32, for the token after the last; until the next sync. NULL before the first. */
+const float *hn_session_logits(const hn_session *session);
+
+int64_t hn_session_length(const hn_session *session); /* tokens whose keys are held */
+int64_t hn_session_context(const hn_session *session);
+size_t hn_session_cache_bytes(const hn_session *session);
+size_t hn_session_workspace(const hn_session *session);
+
+#endif
