@@ -227,7 +227,7 @@ hn_status hn_convert(hn_heap *heap, hn_pool *pool, const char *dir, const char *
                      .meta = hn_meta_on(heap, out) };
     c.hp = hn_alloc(heap, HN_TAG_FILE, sizeof *c.hp);
     const hn_status status = c.hp ? convert(&c, dir, out) : HN_ERR_MEMORY;
-    for (size_t i = 0; c.sources && i < c.n; i++)
+    for (size_t i = 0; c.sources && c.is_there && i < c.n; i++)
         if (c.is_there[i])
             hn_source_close(&c.sources[i]);
     hn_free(heap, c.sources);

@@ -37,7 +37,8 @@ static hn_status read_offsets(const hn_safetensors *file, const hn_json *json,
                HN_ERR_FORMAT, "%s: tensor %s: data_offsets: expected two integers", file->path,
                t->name);
     for (size_t i = 0; i < 2; i++)
-        HN_TRY(hn_json_want_int(hn_json_at(offsets, i), "data_offsets", &at[i]));
+        if (hn_json_want_int(hn_json_at(offsets, i), "data_offsets", &at[i]) != HN_OK)
+            return hn_fail_within(HN_ERR_FORMAT, "%s: tensor %s: ", file->path, t->name);
     HN_REQUIRE(at[0] >= 0 && at[0] <= at[1], HN_ERR_FORMAT,
                "%s: tensor %s: data_offsets [%lld, %lld]", file->path, t->name,
                (long long)at[0], (long long)at[1]);
@@ -82,8 +83,10 @@ static hn_status read_tensor(hn_safetensors *file, const hn_json *json, hn_weigh
     HN_REQUIRE(json->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
                "%s: tensor %s: expected an object, found %s", file->path, t->name,
                hn_json_kind_text(json->kind));
-    HN_TRY(hn_json_want_string(hn_json_get(json, "dtype"), "dtype", &dtype));
-    HN_TRY(hn_safetensors_type(dtype, &t->encoding, &element_bytes));
+    if (hn_json_want_string(hn_json_get(json, "dtype"), "dtype", &dtype) != HN_OK)
+        return hn_fail_within(HN_ERR_FORMAT, "%s: tensor %s: ", file->path, t->name);
+    if (hn_safetensors_type(dtype, &t->encoding, &element_bytes) != HN_OK)
+        return hn_fail_within(HN_ERR_UNSUPPORTED, "%s: tensor %s: ", file->path, t->name);
     HN_TRY(read_shape(file, json, t, element_bytes));
     HN_TRY(read_offsets(file, json, t, data_bytes, &begin));
     t->data = data + begin;
@@ -92,7 +95,9 @@ static hn_status read_tensor(hn_safetensors *file, const hn_json *json, hn_weigh
     const hn_dtype known = hn_dtype_of_safetensors(dtype);
     if (known == HN_N_DTYPES || !t->bytes) /* what is empty can be listed, and that is all */
         return HN_OK;
-    return hn_type_make(&t->type, known, shape.rank, shape.dim);
+    if (hn_type_make(&t->type, known, shape.rank, shape.dim) != HN_OK)
+        return hn_fail_within(HN_ERR_FORMAT, "%s: tensor %s: ", file->path, t->name);
+    return HN_OK;
 }
 
 static hn_status read_tensors(hn_safetensors *file, const hn_json *root, const uint8_t *data,
@@ -114,10 +119,7 @@ static hn_status read_tensors(hn_safetensors *file, const hn_json *root, const u
         if (!t->name)
             return HN_ERR_MEMORY;
         file->n_tensors++;
-        const hn_status status = read_tensor(file, v, t, data, data_bytes);
-        if (status != HN_OK && !strstr(hn_error_message(), t->name))
-            return hn_fail_within(status, "%s: tensor %s: ", file->path, t->name);
-        HN_TRY(status);
+        HN_TRY(read_tensor(file, v, t, data, data_bytes));
     }
     return HN_OK;
 }
@@ -164,7 +166,7 @@ static hn_status read_header(hn_safetensors *file, const uint8_t *data, size_t b
     HN_REQUIRE(length >= 2 && length <= MAX_HEADER, HN_ERR_FORMAT,
                "%s: not a safetensors file: a header of %llu bytes", file->path,
                (unsigned long long)length);
-    HN_REQUIRE(data[8 < bytes ? 8 : 0] == '{', HN_ERR_FORMAT,
+    HN_REQUIRE(bytes == 8 || data[8] == '{', HN_ERR_FORMAT,
                "%s: not a safetensors file: its header is no JSON object", file->path);
     HN_REQUIRE(length <= bytes - 8, HN_ERR_FORMAT,
                "%s: cut off: the header ends %llu bytes past the end of the file", file->path,

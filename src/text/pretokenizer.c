@@ -119,41 +119,43 @@ hn_status hn_pretokenizer_add(hn_tokenizer *tok, const char *file, const char *n
     return HN_OK;
 }
 
-static bool is_pattern(hn_heap *heap, const char *known, const hn_regex *regex)
+static hn_status compare(hn_heap *heap, const char *known, const hn_regex *regex, bool *is_same)
 {
-    hn_regex *compiled = NULL;
-    const bool is_same = hn_regex_new(heap, known, strlen(known), &compiled) == HN_OK &&
-                         hn_regex_equal(compiled, regex);
+    hn_regex *compiled;
+    HN_TRY(hn_regex_new(heap, known, strlen(known), &compiled));
+    *is_same = hn_regex_equal(compiled, regex);
     hn_regex_free(compiled);
-    return is_same;
+    return HN_OK;
 }
 
 /* Two families with the same patterns differ in flags; the first counts. */
-const char *hn_pretokenizer_name(const hn_splitter *splitter)
+hn_status hn_pretokenizer_name(const hn_splitter *splitter, const char **out)
 {
     static const char *const preferred[] = {
         "gpt-2",        "llama-bpe",      "qwen2",       "qwen35",    "starcoder", "falcon",
         "deepseek-llm", "deepseek-coder", "deepseek-v3", "tekken",    "gpt-4o",    "bloom",
         "viking",       "superbpe",       "bailingmoe",  "seed-coder"
     };
+    *out = NULL;
     for (size_t i = 0; i < splitter->n; i++) {
         const hn_split_step *s = &splitter->steps[i];
         const bool keeps_all =
             s->behavior == HN_SPLIT_ISOLATED || (s->behavior == HN_SPLIT_REMOVED && s->inverts);
         if (s->kind != HN_SPLIT_REGEX || !keeps_all)
-            return NULL;
+            return HN_OK;
     }
     for (size_t i = 0; i < HN_COUNT(preferred); i++) {
         const pretokenizer *p = find(preferred[i], strlen(preferred[i]));
         size_t n = 0;
         while (n < MAX_PATTERNS && p->patterns[n])
             n++;
-        size_t k = 0;
-        while (n == splitter->n && k < n &&
-               is_pattern(splitter->heap, p->patterns[k], splitter->steps[k].regex))
-            k++;
-        if (k == n)
-            return preferred[i];
+        bool is_same = n == splitter->n;
+        for (size_t k = 0; is_same && k < n; k++)
+            HN_TRY(compare(splitter->heap, p->patterns[k], splitter->steps[k].regex, &is_same));
+        if (is_same) {
+            *out = preferred[i];
+            return HN_OK;
+        }
     }
-    return NULL;
+    return HN_OK;
 }

@@ -24,7 +24,7 @@ static hn_status set_pre(hn_json_loader *l)
     hn_tokenizer *tok = l->tok;
     const char *name = NULL;
     if (tok->kind == HN_MODEL_BYTES)
-        name = hn_pretokenizer_name(&tok->splitter);
+        HN_TRY(hn_pretokenizer_name(&tok->splitter, &name));
     if (name && !strcmp(name, "llama-bpe") && !tok->ignores_merges)
         name = "smaug-bpe";
     tok->pre_name = hn_strdup(tok->heap, HN_TAG_TEXT,

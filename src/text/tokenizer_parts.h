@@ -114,8 +114,8 @@ hn_status hn_tokenizer_settle(hn_tokenizer *tok);
 /* The steps of a pre-tokeniser by the name it has in GGUF files. */
 hn_status hn_pretokenizer_add(hn_tokenizer *tok, const char *file, const char *name,
                               size_t bytes);
-/* The GGUF name of these steps, or NULL. */
-const char *hn_pretokenizer_name(const hn_splitter *splitter);
+/* The GGUF name of these steps; *out is NULL if there is none. */
+hn_status hn_pretokenizer_name(const hn_splitter *splitter, const char **out);
 /* Marks the tokens that end a generation. */
 void hn_tokenizer_find_ends(hn_tokenizer *tok);
 
