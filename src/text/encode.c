@@ -155,8 +155,8 @@ static hn_status prepare(const hn_tokenizer *tok, hn_encoding *out)
         out->encoder->heap = tok->heap;
     }
     struct hn_encoder *e = out->encoder;
-    if (e->serial != tok->serial && e->slots) {
-        memset(e->slots, 0, HN_REMEMBERED_SLOTS * sizeof *e->slots);
+    if (e->serial != tok->serial && e->size) {
+        memset(e->slots, 0, e->size * sizeof *e->slots);
         e->n_slots = e->n_texts = e->n_ids = 0;
     }
     e->serial = tok->serial;

@@ -246,43 +246,51 @@ static hn_status encode_new(const hn_tokenizer *tok, hn_piece piece, bool offset
     }
 }
 
-enum { MOST_TEXTS = 1 << 20, MOST_IDS = 1 << 18 };
-
-static hn_status make_memory(struct hn_encoder *e)
+/* Empty room for so many pieces, instead of what there was. */
+static hn_status make_memory(struct hn_encoder *e, uint32_t size)
 {
-    if (e->slots)
-        return HN_OK;
-    hn_remembered *slots =
-        hn_alloc_array(e->heap, HN_TAG_TEXT, HN_REMEMBERED_SLOTS, sizeof *slots);
-    e->texts = hn_alloc(e->heap, HN_TAG_TEXT, MOST_TEXTS);
-    e->ids = hn_alloc_array(e->heap, HN_TAG_TEXT, MOST_IDS, sizeof *e->ids);
-    if (slots && e->texts && e->ids) {
-        e->slots = slots;
-        return HN_OK;
-    }
-    hn_free(e->heap, slots);
+    hn_free(e->heap, e->slots);
     hn_free(e->heap, e->texts);
     hn_free(e->heap, e->ids);
-    e->texts = NULL;
-    e->ids = NULL;
-    return HN_ERR_MEMORY;
+    e->slots = hn_alloc_array(e->heap, HN_TAG_TEXT, size, sizeof *e->slots);
+    e->texts = hn_alloc_array(e->heap, HN_TAG_TEXT, size, 16);
+    e->ids = hn_alloc_array(e->heap, HN_TAG_TEXT, (size_t)size * 4, sizeof *e->ids);
+    e->n_texts = e->n_ids = e->n_slots = 0;
+    e->size = e->slots && e->texts && e->ids ? size : 0;
+    return e->size ? HN_OK : HN_ERR_MEMORY;
 }
 
-static void remember(struct hn_encoder *e, hn_remembered *slot, uint64_t hash,
-                     const uint8_t *text, size_t bytes, const int32_t *ids, size_t n_ids)
+/* A short text takes little memory; a long one lets it grow, and at last begin anew. */
+static hn_status make_place(struct hn_encoder *e, size_t bytes, size_t n_ids)
 {
-    if (e->n_texts + bytes > MOST_TEXTS || e->n_ids + n_ids > MOST_IDS ||
-        e->n_slots > HN_REMEMBERED_SLOTS / 2) {
-        memset(e->slots, 0, HN_REMEMBERED_SLOTS * sizeof *e->slots);
-        e->n_texts = e->n_ids = e->n_slots = 0;
-        slot = &e->slots[hash & (HN_REMEMBERED_SLOTS - 1)];
-    }
-    *slot = (hn_remembered){ hash, e->n_texts, e->n_ids, (uint16_t)bytes, (uint16_t)n_ids };
+    if (e->n_texts + bytes <= 16 * (size_t)e->size && e->n_ids + n_ids <= 4 * (size_t)e->size &&
+        e->n_slots < e->size / 2)
+        return HN_OK;
+    if (e->size < HN_REMEMBERED_MOST)
+        return make_memory(e, e->size ? 4 * e->size : HN_REMEMBERED_LEAST);
+    memset(e->slots, 0, e->size * sizeof *e->slots);
+    e->n_texts = e->n_ids = e->n_slots = 0;
+    return HN_OK;
+}
+
+static hn_status remember(struct hn_encoder *e, uint64_t hash, const uint8_t *text,
+                          size_t bytes, const int32_t *ids, size_t n_ids)
+{
+    HN_TRY(make_place(e, bytes, n_ids));
+    if (n_ids > 4 * (size_t)e->size)
+        return HN_OK;
+    uint64_t at = hash & (e->size - 1);
+    while (e->slots[at].bytes)
+        at = (at + 1) & (e->size - 1);
+    e->slots[at] =
+        (hn_remembered){ hash, e->n_texts, e->n_ids, (uint16_t)bytes, (uint16_t)n_ids };
     memcpy(e->texts + e->n_texts, text, bytes);
-    memcpy(e->ids + e->n_ids, ids, n_ids * sizeof *ids);
+    if (n_ids)
+        memcpy(e->ids + e->n_ids, ids, n_ids * sizeof *ids);
     e->n_texts += (uint32_t)bytes;
     e->n_ids += (uint32_t)n_ids;
     e->n_slots++;
+    return HN_OK;
 }
 
 hn_status hn_model_encode(const hn_tokenizer *tok, hn_piece piece, bool offsets,
@@ -293,10 +301,8 @@ hn_status hn_model_encode(const hn_tokenizer *tok, hn_piece piece, bool offsets,
     const size_t bytes = piece.end - piece.begin;
     if (offsets || bytes > HN_REMEMBERED_BYTES)
         return encode_new(tok, piece, offsets, out);
-    HN_TRY(make_memory(e));
-    const uint64_t hash = hn_text_hash(text, bytes);
-    uint64_t at = hash & (HN_REMEMBERED_SLOTS - 1);
-    for (; e->slots[at].bytes; at = (at + 1) & (HN_REMEMBERED_SLOTS - 1)) {
+    const uint64_t hash = hn_text_hash(text, bytes), mask = (uint64_t)e->size - 1;
+    for (uint64_t at = hash & mask; e->size && e->slots[at].bytes; at = (at + 1) & mask) {
         const hn_remembered *slot = &e->slots[at];
         if (slot->hash != hash || slot->bytes != bytes ||
             memcmp(e->texts + slot->text_at, text, bytes) != 0)
@@ -307,6 +313,5 @@ hn_status hn_model_encode(const hn_tokenizer *tok, hn_piece piece, bool offsets,
     }
     const size_t n_before = out->n;
     HN_TRY(encode_new(tok, piece, false, out));
-    remember(e, &e->slots[at], hash, text, bytes, out->ids + n_before, out->n - n_before);
-    return HN_OK;
+    return remember(e, hash, text, bytes, out->ids + n_before, out->n - n_before);
 }

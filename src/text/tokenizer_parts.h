@@ -79,7 +79,7 @@ typedef struct hn_remembered {
     uint16_t bytes, n_ids; /* bytes == 0: free */
 } hn_remembered;
 
-enum { HN_REMEMBERED_SLOTS = 1 << 16, HN_REMEMBERED_BYTES = 64 };
+enum { HN_REMEMBERED_LEAST = 1 << 6, HN_REMEMBERED_MOST = 1 << 16, HN_REMEMBERED_BYTES = 64 };
 
 struct hn_encoder {
     hn_heap *heap;
@@ -94,7 +94,7 @@ struct hn_encoder {
     hn_remembered *slots;
     uint8_t *texts;
     int32_t *ids;
-    uint32_t n_slots, n_texts, n_ids;
+    uint32_t size, n_slots, n_texts, n_ids; /* size: slots; 16 bytes of text and 4 ids for each */
     uint32_t at, end; /* of the fragment, in the caller's text */
 };
 

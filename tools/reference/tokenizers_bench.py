@@ -68,7 +68,7 @@ def to_json(path, out):
     meta = read_gguf(path)
     vocab = {t: i for i, t in enumerate(meta["tokens"])}
     if meta["model"] == "bert":
-        marked = {(t[1:] if t[0] == "▁" else t if t[0] == "[" else "##" + t): i for t, i in vocab.items()}
+        marked = {(t[1:] if t[0] == "▁" else t if t[0] == "[" and t[-1] == "]" else "##" + t): i for t, i in vocab.items()}
         tok = Tokenizer(models.WordPiece(marked, unk_token="[UNK]"))
         tok.normalizer, tok.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
         tok.decoder = decoders.WordPiece()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes tests/differential/tokenizers: small tokenizers of each family, trained here, and what
-`tokenizers` (see requirements.txt) makes of 10,000 random texts, of every character and of the
+`tokenizers` (see requirements-tokenizers.txt) makes of 10,000 random texts, of every character and of the
 texts below with each of them.
 
     tokenizers_reference.py [FAMILY...]       writes FAMILY.json and FAMILY.ref
