@@ -15,6 +15,13 @@
 #define FOLDER HN_SOURCE_DIR "/tests/differential/tokenizers/"
 enum { BLOCK = 100, SWEEP = 4096 };
 
+/* Sanitized programs are some ten times slower: they see one block of characters in sixteen. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SWEEP_EVERY = 16 };
+#else
+enum { SWEEP_EVERY = 1 };
+#endif
+
 static hn_heap heap;
 static const char *const families[] = {
     "gpt2",           "llama3",      "qwen2",  "qwen35", "starcoder",  "falcon", "deepseek-llm",
@@ -108,6 +115,8 @@ static void check_family(family *f)
             CHECK_THAT(false, "%s: cannot be read", path);
             break;
         }
+        if (strcmp(what, "sweep") == 0 && block % SWEEP_EVERY)
+            continue;
         const uint64_t got = hash_of(f, what, block);
         CHECK_THAT(got == want, "%s block %d differs", what, block);
     }
@@ -181,6 +190,8 @@ int main(int argc, char **argv)
         hn_str_free(&f.text);
         hn_tokenizer_free(f.tok);
     }
+    if (SWEEP_EVERY > 1)
+        check_skip("sweep", "15 of 16 blocks of characters: the program is sanitized");
     hn_json_free(explicit);
     hn_free(&heap, file);
     text_alphabet_free(&heap, alphabet);
