@@ -1,0 +1,142 @@
+/* hone perplexity: how well a model foretells a text, and how far it is from another run. */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mathfn.h"
+#include "cli/command.h"
+#include "cli/open_tokenizer.h"
+#include "cli/progress.h"
+#include "infer/perplexity.h"
+
+typedef struct perplexity_args {
+    const char *save, *against;
+    int64_t chunk, chunks, threads;
+    bool json;
+} perplexity_args;
+
+static const hn_option options[] = {
+    HN_INT(perplexity_args, chunk, "chunk", "N", 4, 1048576, "tokens run together; default 512"),
+    HN_INT(perplexity_args, chunks, "chunks", "N", 1, INT32_MAX, "at most so many; default: all"),
+    HN_TEXT(perplexity_args, save, "save", "FILE", "write the logits there (safetensors)"),
+    HN_TEXT(perplexity_args, against, "against", "FILE", "compare with logits so saved"),
+    HN_INT(perplexity_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_FLAG(perplexity_args, json, "json", "for programs"),
+    HN_OPTION_END,
+};
+
+static const perplexity_args defaults = { .chunk = 512 };
+
+enum { MOST_BYTES = 1 << 30 };
+
+static void add(hn_json_writer *json, const char *key, double value)
+{
+    hn_json_key(json, key);
+    hn_json_add_double(json, value);
+}
+
+static hn_status print_json(const hn_perplexity *p, hn_heap *heap, FILE *out)
+{
+    hn_str text = hn_str_on(heap);
+    hn_json_writer json = hn_json_write_to(&text);
+    hn_json_begin_object(&json);
+    hn_json_key(&json, "tokens");
+    hn_json_add_int(&json, p->loss.n);
+    add(&json, "loss", p->loss.mean);
+    add(&json, "loss_error", p->loss.error);
+    add(&json, "perplexity", hn_math_exp(p->loss.mean));
+    if (p->divergence.n) {
+        add(&json, "kl", p->divergence.mean);
+        add(&json, "kl_error", p->divergence.error);
+        add(&json, "agreement", p->agreement.mean);
+        add(&json, "agreement_error", p->agreement.error);
+    }
+    hn_json_end_object(&json);
+    const hn_status status = hn_str_status(&text);
+    if (status == HN_OK)
+        fprintf(out, "%s\n", text.text);
+    hn_str_free(&text);
+    return status;
+}
+
+static void print_text(const hn_perplexity *p, FILE *out)
+{
+    const double value = hn_math_exp(p->loss.mean);
+    fprintf(out, "perplexity %.6g +- %.2g (loss %.6f +- %.6f nats, %lld tokens)\n", value,
+            value * p->loss.error, p->loss.mean, p->loss.error, (long long)p->loss.n);
+    if (p->divergence.n)
+        fprintf(out, "KL %.4g +- %.2g nats, the likeliest agrees in %.3f +- %.3f %%\n",
+                p->divergence.mean, p->divergence.error, 100 * p->agreement.mean,
+                100 * p->agreement.error);
+}
+
+static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_model *model,
+                           const hn_tokenizer *tok, const hn_encoding *text, FILE *out)
+{
+    hn_device *devices[HN_MAX_DEVICES];
+    int n_devices;
+    hn_perplexity result;
+    const hn_device_options open = { .n_threads = (int)args->threads };
+    const hn_perplexity_options o = {
+        .chunk = args->chunk,
+        .max_chunks = args->chunks,
+        .bos = hn_tokenizer_adds_bos(tok) ? hn_tokenizer_special(tok, HN_SPECIAL_BOS) : -1,
+        .save = args->save,
+        .against = args->against,
+        .progress = hn_progress,
+    };
+    HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
+    hn_progress_begin();
+    hn_status status =
+        hn_perplexity_run(heap, model, devices[0], text->ids, text->n, &o, &result);
+    hn_progress_end();
+    hn_devices_close(n_devices, devices);
+    if (status == HN_OK && args->json)
+        status = print_json(&result, heap, out);
+    else if (status == HN_OK)
+        print_text(&result, out);
+    return status;
+}
+
+static hn_status run_text(const perplexity_args *args, hn_heap *heap, char **operands,
+                          const hn_tokenizer *tok, FILE *out)
+{
+    void *text;
+    size_t bytes;
+    hn_model *model = NULL;
+    hn_encoding encoding = { 0 };
+    const hn_encode_options plain = { .add_bos = HN_NO, .add_eos = HN_NO };
+    HN_TRY(hn_file_read(heap, operands[1], MOST_BYTES, &text, &bytes));
+    hn_status status = hn_tokenizer_encode(tok, text, bytes, &plain, &encoding);
+    hn_free(heap, text);
+    if (status == HN_OK)
+        status = hn_model_open(heap, operands[0], &model);
+    if (status == HN_OK)
+        status = run_model(args, heap, model, tok, &encoding, out);
+    hn_model_close(model);
+    hn_encoding_free(&encoding);
+    return status;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands;
+    hn_heap heap;
+    hn_tokenizer *tok;
+    hn_heap_init(&heap, NULL);
+    HN_TRY(hn_open_tokenizer(&heap, operands[0], &tok));
+    const hn_status status = run_text(parsed, &heap, operands, tok, out);
+    hn_tokenizer_free(tok);
+    return status;
+}
+
+const hn_command hn_cmd_perplexity = {
+    .name = "perplexity",
+    .operands = "MODEL TEXT_FILE",
+    .summary = "how well a model foretells a text",
+    .details = "Each chunk is run apart; its second half is judged.\n",
+    .options = options,
+    .defaults = &defaults,
+    .args_size = sizeof(perplexity_args),
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run,
+};
