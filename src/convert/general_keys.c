@@ -84,19 +84,19 @@ static void make_title(char *word, size_t n)
 }
 
 /* The last part of the path as a title: "qwen3-0.6b" is "Qwen3 0.6b". */
-static hn_status add_name(const hn_hf_dir *dir, const char *name, hn_meta *meta)
+hn_status hn_name_key(const char *path, const char *name, hn_meta *meta)
 {
     if (name)
         return hn_meta_set_text(meta, "general.name", name);
-    size_t end = strlen(dir->path);
-    while (end > 1 && dir->path[end - 1] == '/')
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
         end--;
     size_t begin = end;
-    while (begin > 0 && dir->path[begin - 1] != '/')
+    while (begin > 0 && path[begin - 1] != '/')
         begin--;
     char title[256];
     size_t n = end - begin < sizeof title ? end - begin : sizeof title - 1;
-    memcpy(title, dir->path + begin, n);
+    memcpy(title, path + begin, n);
     title[n] = '\0';
     for (size_t i = 0; i < n; i++)
         if (title[i] == '-')
@@ -114,7 +114,7 @@ hn_status hn_general_keys(const hn_hf_dir *dir, const char *name, const char *si
                           int file_type, hn_meta *meta)
 {
     HN_TRY(hn_meta_set_text(meta, "general.type", "model"));
-    HN_TRY(add_name(dir, name, meta));
+    HN_TRY(hn_name_key(dir->path, name, meta));
     HN_TRY(hn_meta_set_text(meta, "general.size_label", size_label));
     HN_TRY(hn_meta_set_int(meta, "general.quantization_version", HN_META_U32, 2));
     if (file_type >= 0)

@@ -1,0 +1,53 @@
+/* hone import: a PEFT adapter as a LoRA in GGUF. */
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "convert/adapter_import.h"
+
+#include <string.h>
+
+typedef struct import_args {
+    const char *base, *type, *name;
+    int64_t threads;
+} import_args;
+
+static const hn_option options[] = {
+    HN_TEXT(import_args, base, "base", "MODEL", "a GGUF file or directory that it is for"),
+    HN_TEXT(import_args, type, "type", "TYPE", "f32, f16 or bf16; default f32"),
+    HN_TEXT(import_args, name, "name", "TEXT", "general.name; default: the directory's"),
+    HN_INT(import_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_OPTION_END,
+};
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands, (void)out;
+    const import_args *args = parsed;
+    hn_adapter_import_options o = { .base = args->base, .dtype = HN_F32, .name = args->name };
+    HN_REQUIRE(args->base, HN_ERR_ARGUMENT, "expected --base MODEL: what the adapter is for");
+    if (args->type)
+        HN_TRY(hn_dtype_parse(args->type, strlen(args->type), &o.dtype));
+    HN_REQUIRE(o.dtype == HN_F32 || o.dtype == HN_F16 || o.dtype == HN_BF16, HN_ERR_ARGUMENT,
+               "--type %s: expected f32, f16 or bf16", args->type);
+    hn_heap heap;
+    hn_pool *pool;
+    hn_heap_init(&heap, NULL);
+    HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
+    hn_watch watch = { .progress = hn_progress };
+    hn_progress_begin();
+    const hn_status status =
+        hn_adapter_import(&heap, pool, operands[0], operands[1], &o, &watch);
+    hn_progress_end();
+    hn_pool_free(pool);
+    return status;
+}
+
+const hn_command hn_cmd_import = {
+    .name = "import",
+    .operands = "PEFT_DIR OUT.gguf",
+    .summary = "write a PEFT adapter as a LoRA in GGUF",
+    .options = options,
+    .args_size = sizeof(import_args),
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run,
+};

@@ -1,0 +1,200 @@
+#include "convert/adapter_config.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_CONFIG = 16 << 20 };
+
+#define TOKENS "adapter.alora.invocation_tokens"
+
+static bool is_nothing(const hn_json *v)
+{
+    if (!v || v->kind == HN_JSON_NULL)
+        return true;
+    if (v->kind == HN_JSON_ARRAY || v->kind == HN_JSON_OBJECT)
+        return v->as.children.n == 0;
+    return v->kind == HN_JSON_BOOL && !v->as.boolean;
+}
+
+/* What a LoRA GGUF has no word for. */
+static hn_status check_absent(const hn_json *root)
+{
+    static const char *const keys[] = { "use_dora",         "modules_to_save",
+                                        "lora_bias",        "layer_replication",
+                                        "use_qalora",       "trainable_token_indices",
+                                        "target_parameters", "use_bdlora" };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        HN_REQUIRE(is_nothing(hn_json_get(root, keys[i])), HN_ERR_UNSUPPORTED,
+                   "%s: a GGUF adapter cannot say it", keys[i]);
+    const hn_json *bias = hn_json_get(root, "bias");
+    HN_REQUIRE(is_nothing(bias) ||
+                   (bias->kind == HN_JSON_STRING && !strcmp(bias->as.string.text, "none")),
+               HN_ERR_UNSUPPORTED, "bias: a GGUF adapter has none: expected \"none\"");
+    return HN_OK;
+}
+
+/* These begin by changing the base itself: on the base as it was, the adapter is wrong. */
+static hn_status check_start(const hn_json *root)
+{
+    static const char *const kinds[] = { "pissa", "olora", "corda", "loftq", "lora_ga" };
+    const hn_json *init = hn_json_get(root, "init_lora_weights");
+    for (size_t i = 0; init && init->kind == HN_JSON_STRING && i < sizeof kinds / sizeof *kinds; i++)
+        HN_REQUIRE(strncmp(init->as.string.text, kinds[i], strlen(kinds[i])) != 0,
+                   HN_ERR_UNSUPPORTED,
+                   "init_lora_weights: %s trains over a changed base; save it converted to LoRA",
+                   init->as.string.text);
+    return HN_OK;
+}
+
+static hn_status check_alphas(const hn_json *root, double alpha)
+{
+    const hn_json *pattern = hn_json_get(root, "alpha_pattern");
+    for (const hn_json *v = is_nothing(pattern) ? NULL : pattern->as.children.first; v; v = v->next) {
+        double other;
+        HN_TRY(hn_json_want_double(v, "alpha_pattern", &other));
+        HN_REQUIRE(other == alpha, HN_ERR_UNSUPPORTED,
+                   "alpha_pattern: %s is %g, lora_alpha %g: a GGUF adapter has one alpha", v->key,
+                   other, alpha);
+    }
+    return HN_OK;
+}
+
+static hn_status read_tokens(hn_heap *heap, const hn_json *root, hn_meta *meta)
+{
+    const hn_json *list = hn_json_get(root, "alora_invocation_tokens");
+    if (is_nothing(list))
+        return HN_OK;
+    HN_REQUIRE(list->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
+               "alora_invocation_tokens: expected an array");
+    int64_t *ids = hn_alloc_array(heap, HN_TAG_FILE, list->as.children.n, sizeof *ids);
+    hn_status status = ids ? HN_OK : HN_ERR_MEMORY;
+    size_t n = 0;
+    for (const hn_json *v = list->as.children.first; v && status == HN_OK; v = v->next)
+        status = hn_json_want_int(v, "alora_invocation_tokens", &ids[n++]);
+    if (status == HN_OK)
+        status = hn_meta_set_ints(meta, TOKENS, HN_META_U32, ids, n);
+    hn_free(heap, ids);
+    return status;
+}
+
+static hn_status read_root(hn_heap *heap, const hn_json *root, hn_adapter_config *out,
+                           hn_meta *meta)
+{
+    const char *type;
+    HN_REQUIRE(root->kind == HN_JSON_OBJECT, HN_ERR_FORMAT, "expected an object");
+    HN_TRY(hn_json_want_string(hn_json_get(root, "peft_type"), "peft_type", &type));
+    HN_REQUIRE(!strcmp(type, "LORA"), HN_ERR_UNSUPPORTED, "peft_type: %s: expected LORA", type);
+    HN_TRY(hn_json_want_double(hn_json_get(root, "lora_alpha"), "lora_alpha", &out->alpha));
+    HN_REQUIRE(out->alpha != 0 && isfinite(out->alpha), HN_ERR_UNSUPPORTED,
+               "lora_alpha is %g: the adapter does nothing", out->alpha);
+    HN_TRY(check_absent(root));
+    HN_TRY(check_start(root));
+    HN_TRY(check_alphas(root, out->alpha));
+    const hn_json *root_scale = hn_json_get(root, "use_rslora");
+    out->has_root = false;
+    if (root_scale && root_scale->kind != HN_JSON_NULL)
+        HN_TRY(hn_json_want_bool(root_scale, "use_rslora", &out->has_root));
+    return read_tokens(heap, root, meta);
+}
+
+hn_status hn_adapter_config_read(hn_heap *heap, const char *path, hn_adapter_config *out,
+                                 hn_meta *meta)
+{
+    void *bytes;
+    size_t n;
+    hn_json_text *text = NULL;
+    HN_TRY(hn_file_read(heap, path, MAX_CONFIG, &bytes, &n));
+    hn_status status = hn_json_read(heap, path, bytes, n, &text);
+    hn_free(heap, bytes);
+    HN_TRY(status);
+    status = read_root(heap, hn_json_root(text), out, meta);
+    hn_json_free(text);
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", path);
+}
+
+static void add_number(hn_json_writer *json, double value)
+{
+    if (value == floor(value) && fabs(value) < 0x1p53)
+        hn_json_add_int(json, (int64_t)value);
+    else
+        hn_json_add_double(json, value);
+}
+
+/* Modules whose number is not the first one's. */
+static void add_pattern(hn_json_writer *json, const char *key,
+                        const hn_adapter_module_rank *modules, size_t n)
+{
+    hn_json_key(json, key);
+    hn_json_begin_object(json);
+    for (size_t i = 0; i < n; i++) {
+        if (modules[i].rank == modules[0].rank)
+            continue;
+        hn_json_key(json, modules[i].module);
+        hn_json_add_int(json, modules[i].rank);
+    }
+    hn_json_end_object(json);
+}
+
+static hn_status add_tokens(hn_json_writer *json, const hn_meta *meta)
+{
+    const hn_meta_value *tokens;
+    HN_TRY(hn_meta_array(meta, TOKENS, HN_META_U32, &tokens));
+    if (!tokens || !tokens->n)
+        return HN_OK;
+    hn_json_key(json, "alora_invocation_tokens");
+    hn_json_begin_array(json);
+    for (uint64_t i = 0; i < tokens->n; i++)
+        hn_json_add_int(json, hn_meta_item_int(tokens, i));
+    hn_json_end_array(json);
+    return HN_OK;
+}
+
+static void add_words(hn_json_writer *json)
+{
+    static const char *const words[][2] = { { "peft_type", "LORA" },
+                                            { "task_type", "CAUSAL_LM" },
+                                            { "bias", "none" } };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        hn_json_key(json, words[i][0]);
+        hn_json_add_string(json, words[i][1]);
+    }
+    hn_json_key(json, "base_model_name_or_path");
+    hn_json_add_null(json);
+    hn_json_key(json, "inference_mode");
+    hn_json_add_bool(json, true);
+    hn_json_key(json, "lora_dropout");
+    hn_json_add_double(json, 0.0);
+}
+
+hn_status hn_adapter_config_write(hn_heap *heap, const char *path, double alpha,
+                                  const hn_meta *meta, const hn_adapter_module_rank *modules,
+                                  size_t n)
+{
+    hn_str text = hn_str_on(heap);
+    hn_json_writer json = hn_json_write_to(&text);
+    hn_json_begin_object(&json);
+    add_words(&json);
+    hn_json_key(&json, "r");
+    hn_json_add_int(&json, modules[0].rank);
+    hn_json_key(&json, "lora_alpha");
+    add_number(&json, alpha != 0 ? alpha : (double)modules[0].rank);
+    add_pattern(&json, "rank_pattern", modules, n);
+    add_pattern(&json, "alpha_pattern", modules, alpha != 0 ? 0 : n);
+    hn_json_key(&json, "target_modules");
+    hn_json_begin_array(&json);
+    for (size_t i = 0; i < n; i++)
+        hn_json_add_string(&json, modules[i].module);
+    hn_json_end_array(&json);
+    hn_status status = add_tokens(&json, meta);
+    hn_json_end_object(&json);
+    hn_str_add(&text, "\n");
+    if (status == HN_OK)
+        status = hn_str_status(&text);
+    const hn_span span = { text.text, text.length };
+    if (status == HN_OK)
+        status = hn_file_write(path, &span, 1);
+    hn_str_free(&text);
+    return status;
+}
