@@ -389,6 +389,14 @@ static hn_status print(model *m, const inspect_args *args, hn_heap *heap, FILE *
     return HN_OK;
 }
 
+/* A vocabulary alone, or an adapter. */
+static bool has_no_shape(const model *m)
+{
+    hn_span type;
+    return !m->weights->n || (hn_meta_string(m->meta, "general.type", &type) == HN_OK &&
+                              type.bytes == 7 && !memcmp(type.data, "adapter", 7));
+}
+
 static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap, FILE *out)
 {
     hn_gguf *file;
@@ -406,7 +414,7 @@ static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap,
     if (status == HN_OK && hn_arch_named(m->arch_name, &m->arch) == HN_OK) {
         m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
         status = m->hp ? hn_arch_read_meta(m->arch, m->meta, m->weights, m->hp) : HN_ERR_MEMORY;
-        if (status == HN_ERR_FORMAT && !m->weights->n) { /* a vocabulary alone has no shape */
+        if (status == HN_ERR_FORMAT && has_no_shape(m)) {
             hn_free(heap, m->hp);
             m->hp = NULL;
             status = HN_OK;

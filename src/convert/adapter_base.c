@@ -51,11 +51,11 @@ static hn_status read_dir(hn_adapter_base *base)
     hn_hf_dir_close(dir);
     HN_TRY(status);
     base->prefix = base->arch->prefixes[0];
-    if (hn_hf_dir_open(base->heap, base->path, HN_HF_WEIGHTS, &dir) == HN_OK) {
+    status = hn_hf_dir_open(base->heap, base->path, HN_HF_WEIGHTS, &dir);
+    if (status == HN_OK)
         find_prefix(base, &dir->weights);
-        hn_hf_dir_close(dir);
-    }
-    return HN_OK;
+    hn_hf_dir_close(dir);
+    return status == HN_ERR_MEMORY ? status : HN_OK; /* without weights, the usual prefix */
 }
 
 hn_status hn_adapter_base_open(hn_heap *heap, const char *path, hn_adapter_base *out)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PEFT_PREFIX "base_model.model."
 
@@ -243,15 +244,19 @@ static hn_status write_weights(export *ex, const char *path)
 
 static hn_status write_dir(export *ex)
 {
-    char path[4096];
-    HN_REQUIRE(strlen(ex->dir) + 40 < sizeof path, HN_ERR_ARGUMENT, "%s: too long a name", ex->dir);
+    char weights[4096], config[4096];
+    HN_REQUIRE(strlen(ex->dir) + 40 < sizeof weights, HN_ERR_ARGUMENT, "%s: too long a name",
+               ex->dir);
     HN_REQUIRE(mkdir(ex->dir, 0777) == 0 || errno == EEXIST, HN_ERR_IO, "%s: %s", ex->dir,
                strerror(errno));
-    snprintf(path, sizeof path, "%s/adapter_model.safetensors", ex->dir);
-    HN_TRY(write_weights(ex, path));
-    snprintf(path, sizeof path, "%s/adapter_config.json", ex->dir);
-    return hn_adapter_config_write(ex->heap, path, ex->alpha, hn_gguf_meta(ex->file), ex->modules,
-                                   ex->n / 2);
+    snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", ex->dir);
+    snprintf(config, sizeof config, "%s/adapter_config.json", ex->dir);
+    HN_TRY(write_weights(ex, weights));
+    const hn_status status = hn_adapter_config_write(
+        ex->heap, config, ex->alpha, hn_gguf_meta(ex->file), ex->modules, ex->n / 2);
+    if (status != HN_OK)
+        unlink(weights); /* half an adapter is none */
+    return status;
 }
 
 hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,

@@ -25,6 +25,7 @@ typedef struct conversion {
     hn_weight_entry *entries; /* what the file will hold: n_there of them */
     size_t *source_of;
     size_t n_there;
+    bool has_values[HN_MAX_LAYERS];
     hn_meta meta;
 } conversion;
 
@@ -117,7 +118,8 @@ static hn_dtype choose_type(const conversion *c, const hn_recipe *recipe, size_t
         return HN_TYPE_mxfp4; /* as it is: nothing is lost */
     if (want->spec->how & HN_W_F32)
         return HN_F32;
-    const hn_recipe_model model = { .hp = c->hp, .has_output = !c->hp->is_tied };
+    const hn_recipe_model model = { .hp = c->hp, .has_output = !c->hp->is_tied,
+                                    .has_values = c->has_values };
     if (hn_is_block(hn_recipe_dtype(recipe)))
         return hn_recipe_choose(recipe, &model, want->gguf, shape, HN_F32);
     const bool is_matrix = shape->rank >= 2 && hn_pattern_matches("*.weight", want->gguf) &&
@@ -127,6 +129,9 @@ static hn_dtype choose_type(const conversion *c, const hn_recipe *recipe, size_t
 
 static hn_status plan_entries(conversion *c, const hn_recipe *recipe)
 {
+    for (size_t i = 0; i < c->n; i++)
+        if (c->is_there[i])
+            hn_recipe_mark_values(c->wanted[i].gguf, c->has_values);
     for (size_t i = 0; i < c->n; i++) {
         if (!c->is_there[i])
             continue;

@@ -46,8 +46,12 @@ static hn_status choose_type(const quantization *q, const hn_recipe_model *model
 static hn_status plan(quantization *q)
 {
     const hn_weights *all = hn_gguf_weights(q->in);
+    bool has_values[HN_MAX_LAYERS] = { false };
+    for (size_t i = 0; i < all->n; i++)
+        hn_recipe_mark_values(all->entries[i].name, has_values);
     const hn_recipe_model model = {
         .hp = q->hp,
+        .has_values = has_values,
         .has_output = hn_weights_find(all, "output.weight") != NULL,
         .has_importance = q->options->importance != NULL,
         .n_keep = q->options->n_keep,

@@ -185,7 +185,12 @@ static bool is_made(const plan *p, size_t i)
 
 static hn_status plan_entries(plan *p, const hn_random_options *o, hn_watch *watch)
 {
+    bool has_values[HN_MAX_LAYERS] = { false };
+    for (size_t i = 0; i < p->n; i++)
+        if (p->tensors[i].spec->when != HN_IF_FOUND)
+            hn_recipe_mark_values(p->tensors[i].gguf, has_values);
     const hn_recipe_model model = { .hp = o->hp, .has_output = !o->hp->is_tied,
+                                    .has_values = has_values,
                                     .n_keep = o->n_keep, .keep = o->keep };
     for (size_t i = 0; i < p->n; i++) {
         if (!is_made(p, i))

@@ -53,7 +53,8 @@ static const hn_recipe recipes[] = {
     { "Q3_K_S", 11, T(q3_k),   { { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
     { "Q3_K_M", 12, T(q3_k),   { { VALUES, FIRST_2, T(q5_k) }, { VALUES, ALWAYS, T(q4_k) }, { DOWN, FIRST_16TH, T(q5_k) },
                                  { DOWN, ALWAYS, T(q4_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) }, { ATTN_OUT, ALWAYS, T(q4_k) } } },
-    { "Q3_K_L", 13, T(q3_k),   { { VALUES, ALWAYS, T(q5_k) }, { DOWN, ALWAYS, T(q5_k) }, { ATTN_OUT, ALWAYS, T(q5_k) } } },
+    { "Q3_K_L", 13, T(q3_k),   { { VALUES, ALWAYS, T(q5_k) }, { DOWN, ALWAYS, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q3_k) },
+                                 { ATTN_OUT, ALWAYS, T(q5_k) } } },
     { "Q4_K_S", 14, T(q4_k),   { { VALUES, FIRST_4, T(q5_k) }, { DOWN, FIRST_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
     { "Q4_K_M", 15, T(q4_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
     { "Q5_K_S", 16, T(q5_k),   { { 0 } } },
@@ -175,9 +176,26 @@ static role role_of(const char *name)
     return OTHER;
 }
 
-static bool holds(moment when, const hn_recipe_model *model, int64_t layer)
+/* Values are counted by the tensors that there are, not by layers. */
+static void place_of(const hn_recipe_model *model, role part, int64_t *layer, int64_t *n)
 {
-    const int64_t n = model->hp->n_layer, eighth = n / 8;
+    *n = model->hp->n_layer;
+    if (part != VALUES || !model->has_values)
+        return;
+    int64_t before = 0, all = 0;
+    for (int64_t i = 0; i < *n; i++) {
+        before += i < *layer && model->has_values[i];
+        all += model->has_values[i];
+    }
+    *layer = before;
+    *n = all;
+}
+
+static bool holds(moment when, const hn_recipe_model *model, role part, int64_t layer)
+{
+    int64_t n;
+    place_of(model, part, &layer, &n);
+    const int64_t eighth = n / 8;
     switch (when) {
     case ALWAYS: return true;
     case MORE_BITS: return layer < eighth || layer >= 7 * n / 8 || (layer - eighth) % 3 == 2;
@@ -225,7 +243,7 @@ static hn_dtype mixed(const hn_recipe *recipe, const hn_recipe_model *model, con
     int layer = 0;
     sscanf(name, "blk.%d.", &layer);
     for (int i = 0; i < MAX_RULES && recipe->rules[i].dtype; i++)
-        if (recipe->rules[i].role == part && holds(recipe->rules[i].when, model, layer)) {
+        if (recipe->rules[i].role == part && holds(recipe->rules[i].when, model, part, layer)) {
             dtype = recipe->rules[i].dtype;
             break;
         }
@@ -235,6 +253,14 @@ static hn_dtype mixed(const hn_recipe *recipe, const hn_recipe_model *model, con
     if ((part == VALUES || part == KEYS) && model->hp->n_expert == 8)
         dtype = T(q8_0);
     return dtype;
+}
+
+void hn_recipe_mark_values(const char *name, bool has_values[HN_MAX_LAYERS])
+{
+    int layer;
+    if (role_of(name) == VALUES && sscanf(name, "blk.%d.", &layer) == 1 && layer >= 0 &&
+        layer < HN_MAX_LAYERS)
+        has_values[layer] = true;
 }
 
 hn_dtype hn_recipe_choose(const hn_recipe *recipe, const hn_recipe_model *model,

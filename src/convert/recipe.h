@@ -31,9 +31,13 @@ typedef struct hn_recipe_model {
     const hn_hparams *hp;
     bool has_output; /* a head of its own */
     bool has_importance;
+    const bool *has_values; /* which layers have values of their own; NULL: all */
     int n_keep;
     const hn_keep *keep;
 } hn_recipe_model;
+
+/* Marks the layer of a tensor called so, if it is one of values: for has_values. */
+void hn_recipe_mark_values(const char *name, bool has_values[HN_MAX_LAYERS]);
 
 /* The type for a tensor called so, of this shape, now of type `current`: norms, routers and
  * vectors stay as they are. Rows that blocks do not divide get the next type whose do. */

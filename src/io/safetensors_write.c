@@ -10,6 +10,7 @@ static hn_status add_metadata(hn_json_writer *json, const char *path, const hn_m
     for (size_t i = 0; i < meta->n; i++) {
         char *text;
         const hn_status status = hn_meta_text(meta, meta->values[i].key, &text);
+        HN_TRY(status == HN_ERR_MEMORY ? status : HN_OK);
         if (status != HN_OK)
             return hn_fail_within(HN_ERR_UNSUPPORTED, "%s: safetensors holds strings only: ",
                                   path);

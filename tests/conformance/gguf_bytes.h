@@ -4,7 +4,7 @@
 
 #include "io/gguf_part.h"
 
-enum { GGUF_BYTES_ROOM = 1 << 16 };
+enum { GGUF_BYTES_ROOM = 1 << 22 };
 
 typedef struct gguf_bytes {
     uint8_t data[GGUF_BYTES_ROOM];

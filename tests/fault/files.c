@@ -1,6 +1,8 @@
 /* What goes wrong around a file: every allocation refused in turn, a disk that is full, a place
  * that cannot be written, and work that is interrupted. Each is a status and a sentence, and
  * neither the file nor its .partial is left. */
+#include "convert/adapter_export.h"
+#include "convert/adapter_import.h"
 #include "convert/convert.h"
 #include "convert/quantize.h"
 #include "convert/random_model.h"
@@ -18,7 +20,7 @@
 
 static const char llama[] = HN_SOURCE_DIR "/tests/differential/models/llama";
 static char dir[] = "/tmp/hone-fault-XXXXXX";
-static char out[300], partial[320], model[300];
+static char out[300], partial[320], model[300], adapter[300], peft[300];
 static hn_heap pool_heap;
 static hn_pool *pool;
 
@@ -81,13 +83,35 @@ static hn_status make_random(hn_heap *heap, const char *to, hn_watch *watch)
     return hn_random_model(heap, pool, to, &o, watch);
 }
 
+static hn_status import_adapter(hn_heap *heap, const char *to, hn_watch *watch)
+{
+    const hn_adapter_import_options options = { .base = llama, .dtype = HN_F32 };
+    return hn_adapter_import(heap, pool, HN_SOURCE_DIR "/tests/differential/adapters/llama", to,
+                             &options, watch);
+}
+
+static hn_status export_adapter(hn_heap *heap, const char *to, hn_watch *watch)
+{
+    char config[340], weights[340];
+    snprintf(config, sizeof config, "%s/peft/adapter_config.json", dir);
+    snprintf(weights, sizeof weights, "%s/peft/adapter_model.safetensors", dir);
+    (void)to;
+    const hn_status status = hn_adapter_export(heap, pool, adapter, llama, peft, watch);
+    CHECK_THAT(exists(config) == (status == HN_OK) && exists(weights) == (status == HN_OK),
+               "half an adapter is left");
+    unlink(config);
+    unlink(weights);
+    return status;
+}
+
 static const struct {
     const char *name;
     action *run;
     bool writes;
 } actions[] = { { "open gguf", open_gguf, false },   { "open directory", open_dir, false },
                 { "convert", convert, true },        { "quantize", quantize, true },
-                { "random model", make_random, true } };
+                { "random model", make_random, true },
+                { "import", import_adapter, true },  { "export", export_adapter, false } };
 enum { N_ACTIONS = sizeof actions / sizeof *actions };
 
 static void nothing_left(void)
@@ -199,7 +223,10 @@ int main(int argc, char **argv)
         snprintf(out, sizeof out, "%s/out.gguf", dir);
         snprintf(partial, sizeof partial, "%s.partial", out);
         snprintf(model, sizeof model, "%s/model.gguf", dir);
+        snprintf(adapter, sizeof adapter, "%s/adapter.gguf", dir);
+        snprintf(peft, sizeof peft, "%s/peft", dir);
         CHECK_OK(make_random(&heap, model, &watch));
+        CHECK_OK(import_adapter(&heap, adapter, &watch));
         for (int i = 0; i < N_ACTIONS; i++) {
             check_group(actions[i].name);
             check_memory(actions[i].run);
@@ -212,6 +239,8 @@ int main(int argc, char **argv)
     }
     hn_pool_free(pool);
     unlink(model);
+    unlink(adapter);
+    rmdir(peft);
     CHECK(rmdir(dir) == 0);
     return check_close();
 }

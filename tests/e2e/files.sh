@@ -1,0 +1,105 @@
+#!/bin/sh
+# files.sh BUILD SOURCE: model files from the command line: made, looked at, converted, quantised,
+# refused; the same bytes whatever the number of threads.
+set -u
+build=$1 source=$2
+hone=$build/hone
+models=$source/tests/differential/models
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+n=0
+fail() { echo "FAILED: $*"; exit 1; }
+run() { # run COMMAND...: succeeds
+    "$@" >out 2>err || { cat out err; fail "$*: status $?"; }
+    n=$((n + 1))
+}
+refuses() { # refuses STATUS WORDS COMMAND...
+    status=$1 words=$2
+    shift 2
+    "$@" >out 2>err
+    got=$?
+    [ "$got" -eq "$status" ] || { cat out err; fail "$*: status $got, expected $status"; }
+    grep -q -- "$words" err || { cat err; fail "$*: the message lacks '$words'"; }
+    n=$((n + 1))
+}
+same() { cmp -s "$1" "$2" || fail "$3"; n=$((n + 1)); }
+other() { cmp -s "$1" "$2" && fail "$3"; n=$((n + 1)); }
+shape="layers=1 width=256 ffn=512 heads=4 kv_heads=2 vocab=320"
+
+# The same seed, the same bytes.
+types="f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k_m q4_k_m q5_k_m q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4"
+for type in $types; do
+    run "$hone" new qwen3 one.gguf $shape --type "$type" --threads 1
+    for threads in 2 3 8; do
+        run "$hone" new qwen3 more.gguf $shape --type "$type" --threads $threads
+        same one.gguf more.gguf "$type: $threads threads, other bytes"
+    done
+    run "$hone" new qwen3 more.gguf $shape --type "$type" --seed 1
+    other one.gguf more.gguf "$type: another seed, the same bytes"
+    run "$hone" inspect one.gguf
+done
+for arch in llama qwen2 qwen3moe gemma2 gemma3 gemma3n gemma4 gpt-oss gpt2 phi3 olmoe smollm3 granite granitemoe \
+    bert; do
+    run "$hone" new $arch one.gguf $shape --threads 1
+    run "$hone" new $arch more.gguf $shape --threads 3
+    same one.gguf more.gguf "$arch: 3 threads, other bytes"
+    run "$hone" inspect one.gguf --json --tensors
+done
+
+# Converting and quantising, too.
+for type in bf16 q4_k_m; do
+    run "$hone" convert "$models/llama" one.gguf --type $type --threads 1
+    run "$hone" convert "$models/llama" more.gguf --type $type --threads 3
+    same one.gguf more.gguf "convert to $type: 3 threads, other bytes"
+done
+run "$hone" new llama base.gguf $shape --type bf16
+run "$hone" quantize base.gguf one.gguf q4_k_m --threads 1
+run "$hone" quantize base.gguf more.gguf q4_k_m --threads 3
+same one.gguf more.gguf "quantize: 3 threads, other bytes"
+refuses 1 "loses twice" "$hone" quantize one.gguf more.gguf q2_k
+run "$hone" quantize one.gguf more.gguf q2_k --requantize
+refuses 2 "is not known" "$hone" quantize base.gguf more.gguf q4_9
+
+# A file in place of the one it is made from.
+cp base.gguf self.gguf
+run "$hone" quantize self.gguf self.gguf q8_0
+run "$hone" quantize base.gguf one.gguf q8_0
+same one.gguf self.gguf "quantize in place: other bytes"
+
+# Adapters.
+for model in llama qwen3 gemma3 llama-tied; do
+    run "$hone" import "$source/tests/differential/adapters/$model" a.gguf --base "$models/$model" --name A
+    run "$hone" export a.gguf --peft peft --base "$models/$model"
+    run "$hone" import peft b.gguf --base "$models/$model" --name A
+    same a.gguf b.gguf "$model: an adapter exported and imported has other bytes"
+    run "$hone" inspect a.gguf
+done
+run "$hone" convert "$models/llama" base.gguf
+run "$hone" import "$source/tests/differential/adapters/llama" a.gguf --base base.gguf --name A
+run "$hone" import "$source/tests/differential/adapters/llama" b.gguf --base "$models/llama" --name A
+same a.gguf b.gguf "an adapter for a GGUF base has other bytes"
+refuses 2 "expected --base" "$hone" import peft a.gguf
+refuses 1 "has no place for it" "$hone" import "$source/tests/differential/adapters/llama" no.gguf --base "$models/gpt2"
+refuses 1 "general.type" "$hone" export base.gguf --peft no --base "$models/llama"
+
+# What is no model, and what is only half of one.
+head -c 3000 base.gguf >half.gguf
+refuses 1 "half.gguf: cut off" "$hone" inspect half.gguf
+head -c 200000 base.gguf >half.gguf
+echo '<!DOCTYPE html>' >page.gguf
+refuses 1 "page.gguf: expected a GGUF file, found an HTML page" "$hone" inspect page.gguf
+refuses 1 "none.gguf: No such file" "$hone" inspect none.gguf
+refuses 1 "no config.json" "$hone" inspect "$dir"
+refuses 1 "/nowhere/x.gguf" "$hone" new llama /nowhere/x.gguf $shape
+refuses 2 "heads over" "$hone" new llama no.gguf $shape heads=3
+(
+    ulimit -f 100
+    refuses 1 "no.gguf" "$hone" new llama no.gguf $shape
+    [ ! -e no.gguf ] && [ ! -e no.gguf.partial ] || fail "a file is left"
+) || exit 1
+[ ! -e no.gguf ] || fail "no.gguf is there"
+
+run "$build/tests/conformance/gguf_large" --hone "$hone"
+cat out
+echo "$n passed, 0 failed, 0 skipped"
