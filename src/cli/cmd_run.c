@@ -2,35 +2,29 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/open_tokenizer.h"
-#include "cli/progress.h"
-#include "infer/sampler.h"
+#include "cli/sampling_options.h"
+#include "cli/terminal.h"
 #include "infer/session.h"
 
 #include <string.h>
+#include <unistd.h>
 
 typedef struct run_args {
     const char *prompt, *file, *cache;
-    int64_t count, context, seed, top_k, last_n, threads;
-    double temperature, top_p, min_p, repetition, frequency, presence;
+    int64_t count, context, threads;
     bool ids, special, quiet, ignore_end;
+    hn_sampling_args sampling;
 } run_args;
 
 static const hn_option options[] = {
     HN_TEXT(run_args, prompt, "prompt", "TEXT", "what to go on with"),
-    HN_TEXT(run_args, file, "file", "FILE", "the same, from a file"),
+    HN_TEXT(run_args, file, "file", "FILE", "the same, from a file; -: from standard input"),
     HN_INT(run_args, count, "count", "N", 1, INT32_MAX, "tokens at most; default 256"),
     HN_INT(run_args, context, "context", "N", 1, INT32_MAX, "longest sequence; default 4096"),
     HN_TEXT(run_args, cache, "cache", "TYPE", "of keys and values: f32 (the default), f16, bf16"),
-    HN_REAL(run_args, temperature, "temperature", "X", "default 0.8; 0 takes the likeliest"),
-    HN_INT(run_args, top_k, "top-k", "N", 0, INT32_MAX, "default 40; 0: all"),
-    HN_REAL(run_args, top_p, "top-p", "X", "default 0.95"),
-    HN_REAL(run_args, min_p, "min-p", "X", "default 0.05"),
-    HN_REAL(run_args, repetition, "repetition", "X", "divides what was said; default 1"),
-    HN_REAL(run_args, frequency, "frequency", "X", "taken off for each time; default 0"),
-    HN_REAL(run_args, presence, "presence", "X", "taken off once; default 0"),
-    HN_INT(run_args, last_n, "last", "N", 0, INT32_MAX, "how far back these look; default 64"),
-    HN_INT(run_args, seed, "seed", "N", 0, INT64_MAX, "default 0"),
+    HN_SAMPLING_OPTIONS(run_args),
     HN_INT(run_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(run_args, special, "special", "read <|special|> tokens in the prompt as such"),
     HN_FLAG(run_args, ids, "ids", "print ids, not text"),
@@ -39,8 +33,7 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-static const run_args defaults = { .count = 256, .temperature = 0.8, .top_k = 40, .top_p = 0.95,
-                                   .min_p = 0.05, .repetition = 1, .last_n = 64 };
+static const run_args defaults = { .count = 256, .sampling = HN_SAMPLING_DEFAULTS };
 
 enum { MOST_BYTES = 1 << 28 };
 
@@ -51,9 +44,10 @@ typedef struct state {
     hn_model *model;
     hn_session *session;
     hn_sampler *sampler;
+    hn_logit_bias bias[HN_MAX_LIST];
     int32_t *tokens;
     int64_t n, n_prompt;
-    FILE *out;
+    hn_terminal terminal;
 } state;
 
 static hn_status encode(state *s, const char *text, size_t bytes)
@@ -75,15 +69,37 @@ static hn_status encode(state *s, const char *text, size_t bytes)
     return status;
 }
 
+static hn_status read_stdin(state *s)
+{
+    char part[4096];
+    hn_str text = hn_str_on(s->heap);
+    for (size_t n; (n = fread(part, 1, sizeof part, stdin)) > 0 && text.length <= MOST_BYTES;)
+        hn_str_add_bytes(&text, part, n);
+    hn_status status = hn_str_status(&text);
+    if (status == HN_OK && ferror(stdin))
+        status = hn_fail(HN_ERR_IO, "standard input: cannot be read");
+    if (status == HN_OK && text.length > MOST_BYTES)
+        status = hn_fail(HN_ERR_FORMAT, "standard input: more than %d bytes", MOST_BYTES);
+    if (status == HN_OK)
+        status = encode(s, text.text, text.length);
+    hn_str_free(&text);
+    return status;
+}
+
 static hn_status read_prompt(state *s)
 {
-    HN_REQUIRE(!s->args->prompt != !s->args->file, HN_ERR_ARGUMENT,
+    const char *file = s->args->file;
+    if (!s->args->prompt && !file && !isatty(STDIN_FILENO))
+        file = "-";
+    HN_REQUIRE(!s->args->prompt != !file, HN_ERR_ARGUMENT,
                "expected --prompt or --file, and not both");
     if (s->args->prompt)
         return encode(s, s->args->prompt, strlen(s->args->prompt));
+    if (!strcmp(file, "-"))
+        return read_stdin(s);
     void *text;
     size_t bytes;
-    HN_TRY(hn_file_read(s->heap, s->args->file, MOST_BYTES, &text, &bytes));
+    HN_TRY(hn_file_read(s->heap, file, MOST_BYTES, &text, &bytes));
     const hn_status status = encode(s, text, bytes);
     hn_free(s->heap, text);
     return status;
@@ -91,21 +107,20 @@ static hn_status read_prompt(state *s)
 
 static hn_status print_token(state *s, hn_decoder *decoder, hn_str *text)
 {
-    if (s->args->ids) {
-        fprintf(s->out, s->n > s->n_prompt + 1 ? " %d" : "%d", s->tokens[s->n - 1]);
-        return HN_OK;
-    }
     hn_str_clear(text);
-    HN_TRY(hn_decoder_add(decoder, s->tokens[s->n - 1], text));
-    fwrite(text->text, 1, text->length, s->out);
-    fflush(s->out);
+    if (s->args->ids)
+        hn_str_print(text, s->n > s->n_prompt + 1 ? " %d" : "%d", s->tokens[s->n - 1]);
+    else
+        HN_TRY(hn_decoder_add(decoder, s->tokens[s->n - 1], text));
+    hn_terminal_write(&s->terminal, text->text, text->length);
     return HN_OK;
 }
 
 static hn_status next(state *s, bool *is_done)
 {
     int32_t token;
-    HN_TRY(hn_session_sync(s->session, s->tokens, s->n, NULL));
+    const hn_run_options run = { .cancel = hn_interrupt_flag() };
+    HN_TRY(hn_session_sync(s->session, s->tokens, s->n, &run));
     HN_TRY(hn_sampler_next(s->sampler, hn_session_logits(s->session), s->tokens, s->n, &token));
     *is_done = !s->args->ignore_end && hn_tokenizer_ends(s->tok, token);
     if (!*is_done)
@@ -120,12 +135,12 @@ static hn_status generate(state *s)
     hn_str text = hn_str_on(s->heap);
     hn_status status = HN_OK;
     bool is_done = false;
-    hn_progress_begin();
+    hn_interrupt_begin(true);
     for (int64_t i = 0; i < s->n_prompt && status == HN_OK; i++) /* what came before */
         status = hn_decoder_add(&decoder, s->tokens[i], &text);
     int64_t since = hn_clock_ns(), first = 0;
     while (status == HN_OK && !is_done && s->n < s->n_prompt + s->args->count &&
-           s->n < hn_session_context(s->session) && hn_progress_goes_on()) {
+           s->n < hn_session_context(s->session) && !hn_interrupt_is_asked()) {
         status = next(s, &is_done);
         if (!first) {
             first = hn_clock_ns() - since;
@@ -137,10 +152,12 @@ static hn_status generate(state *s)
     hn_str_clear(&text);
     if (status == HN_OK && !s->args->ids)
         status = hn_decoder_finish(&decoder, &text);
-    fwrite(text.text, 1, text.length, s->out);
-    fputc('\n', s->out);
+    hn_str_add_char(&text, '\n');
+    hn_terminal_write(&s->terminal, text.text, text.length);
     hn_str_free(&text);
-    hn_progress_end();
+    if (hn_interrupt_is_asked() && (status == HN_OK || status == HN_ERR_CANCELLED))
+        status = hn_fail(HN_ERR_CANCELLED, "interrupted");
+    hn_interrupt_end();
     const double later = (double)(hn_clock_ns() - since) * 1e-9;
     if (status == HN_OK && !s->args->quiet)
         fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s\n",
@@ -152,14 +169,10 @@ static hn_status generate(state *s)
 
 static hn_status make_sampler(state *s)
 {
-    const run_args *a = s->args;
-    const hn_sampler_options o = {
-        .temperature = (float)a->temperature, .top_k = (int32_t)a->top_k, .top_p = (float)a->top_p,
-        .min_p = (float)a->min_p, .repetition = (float)a->repetition,
-        .frequency = (float)a->frequency, .presence = (float)a->presence,
-        .last_n = (int32_t)a->last_n, .seed = (uint64_t)a->seed,
-    };
-    return hn_sampler_new(&s->sampler, s->heap, (int32_t)hn_model_hparams(s->model)->n_vocab, &o);
+    hn_sampler_options o;
+    HN_TRY(hn_sampling_read(&s->args->sampling, s->bias, &o));
+    return hn_sampler_new(&s->sampler, s->heap, (int32_t)hn_model_hparams(s->model)->n_vocab,
+                          &o);
 }
 
 static hn_status run_model(state *s, const char *path)
@@ -190,7 +203,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     (void)n_operands;
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    state s = { .args = parsed, .heap = &heap, .out = out };
+    state s = { .args = parsed, .heap = &heap, .terminal = hn_terminal_on(out) };
     const hn_status status = run_model(&s, operands[0]);
     hn_sampler_free(s.sampler);
     hn_model_close(s.model);

@@ -1,0 +1,30 @@
+/* open_chat.h: what a chat template is rendered with: the model's format, and the JSON that a
+ * command line names. */
+#ifndef HN_CLI_OPEN_CHAT_H
+#define HN_CLI_OPEN_CHAT_H
+
+#include "cli/command.h"
+#include "text/chat.h"
+
+/* What was read, and lives until it is closed. Zeroed, with a heap, it is empty. */
+typedef struct hn_chat_input {
+    hn_heap *heap;
+    hn_chat_format *chat;
+    hn_json_text *texts[HN_MAX_LIST + 8];
+    int n_texts;
+    hn_template_var vars[HN_MAX_LIST]; /* of --set */
+    char *names[HN_MAX_LIST];
+    int n_vars;
+} hn_chat_input;
+
+/* The templates and special tokens of a GGUF file or a Hugging Face directory. */
+hn_status hn_chat_input_open(hn_chat_input *in, const char *model);
+/* A template of one's own, which gets the file's name; NULL: none. */
+hn_status hn_chat_input_template(hn_chat_input *in, const char *path_or_null);
+/* A JSON file; without one *out is NULL. */
+hn_status hn_chat_input_json(hn_chat_input *in, const char *path_or_null, const hn_json **out);
+/* KEY=JSON, for variables. */
+hn_status hn_chat_input_set(hn_chat_input *in, const hn_list *set);
+void hn_chat_input_close(hn_chat_input *in);
+
+#endif

@@ -1,0 +1,67 @@
+/* conversation.h: messages to a prompt, by the model's own template, and the answer as it comes.
+ *
+ * Each turn hands the whole conversation to the session, which computes what it has not seen.
+ * Nothing is ever left out of it: when the context is full, the question is refused. */
+#ifndef HN_INFER_CONVERSATION_H
+#define HN_INFER_CONVERSATION_H
+
+#include "infer/sampler.h"
+#include "infer/session.h"
+#include "infer/thought.h"
+#include "text/chat.h"
+#include "text/tokenizer.h"
+
+typedef struct hn_conversation hn_conversation;
+
+/* What it is made with, which must outlive it. No other sequence may be run in the session. */
+typedef struct hn_conversation_parts {
+    const hn_tokenizer *tok;
+    const hn_chat_format *chat;
+    hn_session *session;
+    hn_sampler *sampler;
+} hn_conversation_parts;
+
+typedef struct hn_conversation_options {
+    const hn_json *tools;        /* functions that the model may call, or NULL */
+    const char *template_name;   /* as in hn_chat_request */
+    const hn_template_var *vars; /* enable_thinking and the like */
+    size_t n_vars;
+    int64_t max_answer; /* tokens; 0: as many as the context takes */
+} hn_conversation_options;
+
+hn_status hn_conversation_new(hn_conversation **out, hn_heap *heap,
+                              const hn_conversation_parts *parts,
+                              const hn_conversation_options *options);
+void hn_conversation_free(hn_conversation *conversation); /* takes NULL */
+
+/* What comes before all messages; NULL: nothing. */
+hn_status hn_conversation_set_system(hn_conversation *conversation, const char *text_or_null);
+/* Forgets the messages, not the system's. */
+void hn_conversation_reset(hn_conversation *conversation);
+
+typedef enum hn_turn_end {
+    HN_TURN_DONE,      /* the model ended it */
+    HN_TURN_COUNTED,   /* max_answer was reached */
+    HN_TURN_FULL,      /* the context was */
+    HN_TURN_CANCELLED
+} hn_turn_end;
+
+typedef struct hn_turn {
+    int64_t n_prompt, n_reused, n_answer; /* tokens; n_reused of n_prompt were known */
+    int64_t prompt_ns, answer_ns;
+    hn_turn_end end;
+    bool does_not_fit; /* the reason of a failure: the prompt leaves no room in the context */
+} hn_turn;
+
+/* Adds a message of the user and the model's answer, which `ear` hears as it comes; `run` may
+ * cancel. What was answered until then is kept; if nothing was, or on failure, the question is
+ * taken back. HN_ERR_ARGUMENT if the prompt does not fit or begins with two BOS. */
+hn_status hn_conversation_ask(hn_conversation *conversation, const char *text,
+                              const hn_run_options *run, const hn_ear *ear, hn_turn *turn);
+
+/* Adds the messages as a JSON array: role, content, and reasoning_content where there was. */
+hn_status hn_conversation_write(const hn_conversation *conversation, hn_str *out);
+/* The ids of the last prompt and its answer. */
+const int32_t *hn_conversation_tokens(const hn_conversation *conversation, int64_t *n);
+
+#endif
