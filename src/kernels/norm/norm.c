@@ -8,13 +8,13 @@
 HN_KERNEL_FN(rms_norm_f32)
 {
     double sum;
-    ROW_SUM(sum, n, f_fma(ROW_LOAD(x), ROW_LOAD(x), acc));
+    ROW_SUM(sum, n, (row_fetch(y, i), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc)));
     const float r = (float)(1 / sqrt(sum / (double)n + (double)eps));
     const f32x16 r_all = f_set1(r);
     if (gain)
-        ROW_MAP(y, n, f_mul(f_mul(ROW_LOAD(x), r_all), ROW_LOAD(gain)));
+        ROW_MAP(y, n, (row_fetch(x, i + n), f_mul(f_mul(ROW_LOAD(x), r_all), ROW_LOAD(gain))));
     else
-        ROW_MAP(y, n, f_mul(ROW_LOAD(x), r_all));
+        ROW_MAP(y, n, (row_fetch(x, i + n), f_mul(ROW_LOAD(x), r_all)));
     if (stats)
         *stats = r;
 }
@@ -23,7 +23,7 @@ HN_KERNEL_FN(rms_norm_f32)
 HN_KERNEL_FN(rms_norm_grad_f32)
 {
     double squares, along;
-#define SQUARES f_fma(ROW_LOAD(x), ROW_LOAD(x), acc)
+#define SQUARES (row_fetch(dx, i), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc))
     if (gain)
         ROW_SUM2(squares, along, n, SQUARES,
                  f_fma(f_mul(ROW_LOAD(dy), ROW_LOAD(gain)), ROW_LOAD(x), acc2));
@@ -33,11 +33,13 @@ HN_KERNEL_FN(rms_norm_grad_f32)
     const double r = 1 / sqrt(squares / (double)n + (double)eps);
     const f32x16 r_all = f_set1((float)r);
     const f32x16 back = f_set1((float)(-r * r * r * (along / (double)n)));
+#define DX(u)                                                                                  \
+    (row_fetch(x, i + n), row_fetch(dy, i + n), f_fma(back, ROW_LOAD(x), f_mul((u), r_all)))
     if (gain)
-        ROW_MAP(dx, n,
-                f_fma(back, ROW_LOAD(x), f_mul(f_mul(ROW_LOAD(dy), ROW_LOAD(gain)), r_all)));
+        ROW_MAP(dx, n, DX(f_mul(ROW_LOAD(dy), ROW_LOAD(gain))));
     else
-        ROW_MAP(dx, n, f_fma(back, ROW_LOAD(x), f_mul(ROW_LOAD(dy), r_all)));
+        ROW_MAP(dx, n, DX(ROW_LOAD(dy)));
+#undef DX
     if (stats)
         *stats = (float)r;
 }
@@ -70,22 +72,25 @@ HN_INLINE f32x16 row_masked(f32x16 v, bool is_whole, int64_t left)
     return is_whole ? v : f_select(m_first(left), v, f_zero());
 }
 
-static double mean_and_scale(int64_t n, const float *x, float eps, float *mean)
+/* Asks for `to`, the output, on the way, and for the first third of the row to come. */
+static double mean_and_scale(int64_t n, const float *x, float eps, const float *to, float *mean)
 {
     double sum, squares;
-    ROW_SUM(sum, n, f_add(acc, ROW_LOAD(x)));
+    ROW_SUM(sum, n, (row_fetch(to, i * 2 / 3), f_add(acc, ROW_LOAD(x))));
     *mean = (float)(sum / (double)n);
     const f32x16 mean_all = f_set1(*mean);
-    ROW_SUM(squares, n, f_fma(CENTERED(x), CENTERED(x), acc));
+    ROW_SUM(squares, n,
+            (row_fetch(to, (2 * n + i) / 3), row_fetch(x, n + i / 3),
+             f_fma(CENTERED(x), CENTERED(x), acc)));
     return 1 / sqrt(squares / (double)n + (double)eps);
 }
 
 HN_KERNEL_FN(layer_norm_f32)
 {
     float mean;
-    const float r = (float)mean_and_scale(n, x, eps, &mean);
+    const float r = (float)mean_and_scale(n, x, eps, y, &mean);
     const f32x16 mean_all = f_set1(mean), r_all = f_set1(r);
-#define XHAT f_mul(f_sub(ROW_LOAD(x), mean_all), r_all)
+#define XHAT (row_fetch(x, n + (n + 2 * i) / 3), f_mul(f_sub(ROW_LOAD(x), mean_all), r_all))
     if (gain && bias)
         ROW_MAP(y, n, f_fma(XHAT, ROW_LOAD(gain), ROW_LOAD(bias)));
     else if (gain)
@@ -103,7 +108,7 @@ HN_KERNEL_FN(layer_norm_f32)
 HN_KERNEL_FN(layer_norm_grad_f32)
 {
     float mean;
-    const double r = mean_and_scale(n, x, eps, &mean);
+    const double r = mean_and_scale(n, x, eps, dx, &mean);
     const f32x16 mean_all = f_set1(mean), r_all = f_set1((float)r);
     double level, along;
     if (gain)
@@ -114,7 +119,9 @@ HN_KERNEL_FN(layer_norm_grad_f32)
                  f_fma(ROW_LOAD(dy), CENTERED(x), acc2));
     const f32x16 level_all = f_set1((float)(level / (double)n));
     const f32x16 back = f_set1((float)(-r * r * r * (along / (double)n)));
-#define DX(u) f_fma(back, f_sub(ROW_LOAD(x), mean_all), f_mul(f_sub((u), level_all), r_all))
+#define DX(u)                                                                                  \
+    (row_fetch(x, n + (n + 2 * i) / 3), row_fetch(dy, i + n),                                  \
+     f_fma(back, f_sub(ROW_LOAD(x), mean_all), f_mul(f_sub((u), level_all), r_all)))
     if (gain)
         ROW_MAP(dx, n, DX(f_mul(ROW_LOAD(dy), ROW_LOAD(gain))));
     else
@@ -146,10 +153,10 @@ HN_KERNEL_FN(layer_norm_gain_grad_f32)
 HN_KERNEL_FN(l2_norm_f32)
 {
     double squares;
-    ROW_SUM(squares, n, f_fma(ROW_LOAD(x), ROW_LOAD(x), acc));
+    ROW_SUM(squares, n, (row_fetch(y, i), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc)));
     const double length = sqrt(squares), floor = (double)eps;
     const f32x16 r = f_set1((float)(1 / (length > floor ? length : floor)));
-    ROW_MAP(y, n, f_mul(ROW_LOAD(x), r));
+    ROW_MAP(y, n, (row_fetch(x, i + n), f_mul(ROW_LOAD(x), r)));
 }
 
 /* dx = r dy - x r^3 sum(x dy); below eps the divisor is constant and the second term is not
@@ -157,13 +164,15 @@ HN_KERNEL_FN(l2_norm_f32)
 HN_KERNEL_FN(l2_norm_grad_f32)
 {
     double squares, along;
-    ROW_SUM2(squares, along, n, f_fma(ROW_LOAD(x), ROW_LOAD(x), acc),
+    ROW_SUM2(squares, along, n, (row_fetch(dx, i), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc)),
              f_fma(ROW_LOAD(dy), ROW_LOAD(x), acc2));
     const double length = sqrt(squares), floor = (double)eps;
     const double r = 1 / (length > floor ? length : floor);
     const f32x16 r_all = f_set1((float)r);
     const f32x16 back = f_set1(length > floor ? (float)(-r * r * r * along) : 0.0f);
-    ROW_MAP(dx, n, f_fma(back, ROW_LOAD(x), f_mul(ROW_LOAD(dy), r_all)));
+    ROW_MAP(dx, n,
+            (row_fetch(x, i + n), row_fetch(dy, i + n),
+             f_fma(back, ROW_LOAD(x), f_mul(ROW_LOAD(dy), r_all))));
 }
 
 #if defined(HN_LEVEL_ref)

@@ -11,6 +11,15 @@
 
 enum { ROW_BLOCK = 4096 };
 
+/* Asks the second-level cache for the line of p[i], which may be past the end of everything. A
+ * pass that only reads asks for what the next one writes, one that writes for the row to come:
+ * else memory waits while a row that is already here is computed. The first level has no room.
+ */
+HN_INLINE void row_fetch(const float *p, int64_t i)
+{
+    __builtin_prefetch((const void *)((uintptr_t)p + sizeof *p * (uintptr_t)i), 0, 2);
+}
+
 /* Sums into `total` (a double lvalue) over i < n. `step` is an expression for the new value of
  * the f32x16 `acc`; it loads with ROW_LOAD(p), which means elements i .. i + 15 of p, zero past
  * n. */

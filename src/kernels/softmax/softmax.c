@@ -15,13 +15,18 @@ HN_INLINE f32x16 scaled(f32x16 x, f32x16 scale, const float *mask, int64_t i, in
 
 HN_INLINE f32x16 exp_of_negative(f32x16 x) { return f_exp_below(f_max(f_set1(-110.0f), x)); }
 
-static float largest(int64_t n, const float *x, float scale, const float *mask)
+/* Asks for `to`, where it is not NULL. */
+HN_INLINE float largest(int64_t n, const float *x, float scale, const float *mask,
+                        const float *to)
 {
     const f32x16 scale_all = f_set1(scale), lowest = f_set1(-HUGE_VALF);
     f32x16 top = lowest;
     int64_t i = 0;
-    for (; i + 16 <= n; i += 16)
+    for (; i + 16 <= n; i += 16) {
+        if (to)
+            row_fetch(to, i);
         top = f_max(scaled(f_load(x + i), scale_all, mask, i, 16), top);
+    }
     if (i < n) {
         const f32x16 z = scaled(f_load_n(x + i, n - i), scale_all, mask, i, n - i);
         top = f_max(f_select(m_first(n - i), z, lowest), top);
@@ -40,6 +45,7 @@ HN_INLINE double exponentials(int64_t n, const float *x, float scale, const floa
         f32x16 acc = f_zero();
         int64_t i = at;
         for (; i + 16 <= end; i += 16) {
+            row_fetch(x, i + n);
             const f32x16 z = scaled(f_load(x + i), scale_all, mask, i, 16);
             const f32x16 e = exp_of_negative(f_sub(z, top_all));
             acc = f_add(acc, e);
@@ -62,7 +68,7 @@ HN_INLINE double exponentials(int64_t n, const float *x, float scale, const floa
 HN_KERNEL_FN(softmax_f32)
 {
     const float sink_value = sink ? *sink : -HUGE_VALF; /* y may be its storage */
-    float top = largest(n, x, scale, mask);
+    float top = largest(n, x, scale, mask, y);
     if (sink_value > top)
         top = sink_value;
     if (top == -HUGE_VALF) { /* zeros, but a NaN must not be hidden */
@@ -83,9 +89,11 @@ HN_KERNEL_FN(softmax_f32)
 HN_KERNEL_FN(softmax_grad_f32)
 {
     double along;
-    ROW_SUM(along, n, f_fma(ROW_LOAD(y), ROW_LOAD(dy), acc));
+    ROW_SUM(along, n, (row_fetch(dx, i), f_fma(ROW_LOAD(y), ROW_LOAD(dy), acc)));
     const f32x16 along_all = f_set1((float)along), scale_all = f_set1(scale);
-    ROW_MAP(dx, n, f_mul(f_mul(ROW_LOAD(y), scale_all), f_sub(ROW_LOAD(dy), along_all)));
+    ROW_MAP(dx, n,
+            (row_fetch(y, i + n), row_fetch(dy, i + n),
+             f_mul(f_mul(ROW_LOAD(y), scale_all), f_sub(ROW_LOAD(dy), along_all))));
 }
 
 /* The sum of exp(x - top) where nothing is above top == -inf: 0, or NaN if there is one. */
@@ -99,7 +107,7 @@ static double sum_of_nothing(int64_t n, const float *x)
 
 HN_KERNEL_FN(logsumexp_f32)
 {
-    const float top = largest(n, x, 1.0f, NULL);
+    const float top = largest(n, x, 1.0f, NULL, NULL);
     const double sum =
         top == -HUGE_VALF ? sum_of_nothing(n, x) : exponentials(n, x, 1.0f, NULL, top, NULL);
     *y = sum == 0 ? top : (float)((double)top + hn_math_log(sum));
@@ -107,7 +115,7 @@ HN_KERNEL_FN(logsumexp_f32)
 
 HN_KERNEL_FN(softmax_join_f32)
 {
-    const float tile = largest(n, x, 1.0f, NULL), before = *maximum;
+    const float tile = largest(n, x, 1.0f, NULL, NULL), before = *maximum;
     const float top = before > tile ? before : tile;
     if (top == -HUGE_VALF) {
         *sum += sum_of_nothing(n, x);
