@@ -107,6 +107,12 @@ static void run_rope_pairs(hn_bench *b, void *of)
     EACH_ROW(b->kernels.rope.rope_pairs_f32(32, 128, 0, 128, x->c, x->d, 1, x->a + at, x->b + at));
 }
 
+static void run_dropout(hn_bench *b, void *of)
+{
+    const arrays *x = of;
+    b->kernels.elemwise.dropout_f32(N, x->a, x->b, 0.1f, hn_rng_seed(1), 0);
+}
+
 static void run_sum_rows(hn_bench *b, void *of)
 {
     const arrays *x = of;
@@ -148,6 +154,7 @@ static const struct {
     { "silu", run_silu, 8, true },
     { "gelu", run_gelu, 8, false },
     { "gelu_erf", run_gelu_erf, 8, false },
+    { "dropout", run_dropout, 8, false },
     { "swiglu", run_swiglu, 12, false },
     { "swiglu_grad", run_swiglu_grad, 20, false },
     { "rms_norm, rows of 1024", run_short_rms_norm, 8, true },

@@ -3,6 +3,8 @@
 #include "kernels/elemwise/elemwise.h"
 #include "kernels/simd/philox.h"
 
+#include <math.h>
+
 /* A broadcast value is read before the first store, because y may be its storage. */
 #define BINARY(slot, expr)                                                                     \
     HN_KERNEL_FN(slot)                                                                         \
@@ -65,14 +67,16 @@ PAIR(geglu_erf_f32, gelu_erf)
 
 HN_KERNEL_FN(dropout_f32)
 {
-    const f32x16 kept = f_set1(1.0f / (1.0f - rate)), rate_all = f_set1(rate);
+    /* A word's upper 24 bits, as a fraction, are below `rate` where they are below this. */
+    const i32x16 bound = i_set1((int32_t)ceilf(rate * 0x1p24f));
+    const f32x16 kept = f_set1(1.0f / (1.0f - rate));
     for (int64_t i = 0; i < n; i += 128) {
         f32x16 word[8];
         words128(key, first + (uint64_t)i, word);
         for (int q = 0; q < 8 && i + 16 * q < n; q++) {
             const int64_t at = i + 16 * q, left = n - at;
-            const f32x16 u = f_mul(i_to_f(i_shr(f_bits(word[q]), 8)), f_set1(0x1p-24f));
-            const f32x16 factor = f_select(f_lt(u, rate_all), f_zero(), kept);
+            const m16 is_dropped = i_gt(bound, i_shr(f_bits(word[q]), 8));
+            const f32x16 factor = f_select(is_dropped, f_zero(), kept);
             if (left < 16)
                 f_store_n(y + at, f_mul(f_load_n(x + at, left), factor), left);
             else

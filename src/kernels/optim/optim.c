@@ -41,6 +41,8 @@ HN_INLINE h16 round_stochastic(f32x16 x, i32x16 random)
 {
     const i32x16 bits = f_bits(x), exponent = i_set1(0x7f800000);
     const m16 special = i_eq(i_and(bits, exponent), exponent);
+    if (!m_any(special))
+        return h_narrow(i_shr(i_add(bits, random), 16));
     const i32x16 moved = i_add(bits, i_select(special, i_set1(0), random));
     const i32x16 quiet = i_or(bits, i_set1(0x400000));
     return h_narrow(i_shr(i_select(f_eq(x, x), moved, quiet), 16));

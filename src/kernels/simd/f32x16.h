@@ -43,6 +43,8 @@ HN_INLINE f32x16 f_power_of_two(f32x16 n)
     return i_float(i_shl(f_bits(f_add(n, f_set1(0x1.8p23f + 127.0f))), 23));
 }
 
+HN_INLINE f32x16 f_abs(f32x16 x) { return i_float(i_and(f_bits(x), i_set1(0x7fffffff))); }
+
 #if !defined(HN_LEVEL_avx512)
 /* Which of sixteen bytes are not zero. */
 HN_INLINE m16 m_load_bytes_n(const uint8_t *p, int64_t n)
@@ -57,6 +59,9 @@ HN_INLINE m16 m_load_bytes(const uint8_t *p) { return m_load_bytes_n(p, 16); }
 /* x 2^n for a whole n, rounded once, for 1/2 <= |x| <= 2 and -160 <= n <= 128. */
 HN_INLINE f32x16 f_scale(f32x16 x, f32x16 n)
 {
+    /* Between normal numbers it is an addition to the exponent. */
+    if (!m_any(m_not(f_le(f_abs(n), f_set1(125.0f)))))
+        return i_float(i_add(f_bits(x), i_shl(f_to_i(n), 23)));
     const f32x16 shifter = f_set1(0x1.8p23f);
     const f32x16 half = f_sub(f_fma(n, f_set1(0.5f), shifter), shifter);
     return f_mul(f_mul(x, f_power_of_two(half)), f_power_of_two(f_sub(n, half)));
@@ -69,8 +74,6 @@ HN_INLINE f32x16 f_neg(f32x16 x)
 {
     return i_float(i_xor(f_bits(x), i_set1((int32_t)0x80000000u)));
 }
-
-HN_INLINE f32x16 f_abs(f32x16 x) { return i_float(i_and(f_bits(x), i_set1(0x7fffffff))); }
 
 HN_INLINE f32x16 f_copysign(f32x16 magnitude, f32x16 sign)
 {

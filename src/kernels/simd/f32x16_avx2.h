@@ -147,19 +147,28 @@ HN_INLINE i32x16 i_select(m16 m, i32x16 yes, i32x16 no)
 {
     return f_bits(f_select(m, i_float(yes), i_float(no)));
 }
-HN_INLINE void mul_wide8(__m256i a, __m256i b, __m256i *high, __m256i *low)
+/* Lanes in pairs, a number in the even one of each: the whole products with one factor; what
+ * the odd ones hold; four even (odd) lanes of each 128 bits, two of a, then two of b. */
+HN_INLINE i32x16 i_mul_even(i32x16 x, uint32_t y)
 {
-    const __m256i even = _mm256_mul_epu32(a, b);
-    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), b);
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-    *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+    const __m256i factor = _mm256_set1_epi64x(y);
+    return (i32x16){ _mm256_mul_epu32(x.a, factor), _mm256_mul_epu32(x.b, factor) };
 }
-/* All 64 bits of the unsigned products with one factor in every lane. */
-HN_INLINE void i_mul_wide(i32x16 a, uint32_t b, i32x16 *high, i32x16 *low)
+HN_INLINE i32x16 i_odd(i32x16 x)
 {
-    const __m256i factor = _mm256_set1_epi64x(b);
-    mul_wide8(a.a, factor, &high->a, &low->a);
-    mul_wide8(a.b, factor, &high->b, &low->b);
+    return (i32x16){ _mm256_srli_epi64(x.a, 32), _mm256_srli_epi64(x.b, 32) };
+}
+HN_INLINE i32x16 i_pick_even(i32x16 x, i32x16 y)
+{
+    const f32x16 f = i_float(x), g = i_float(y);
+    return f_bits(
+        (f32x16){ _mm256_shuffle_ps(f.a, g.a, 0x88), _mm256_shuffle_ps(f.b, g.b, 0x88) });
+}
+HN_INLINE i32x16 i_pick_odd(i32x16 x, i32x16 y)
+{
+    const f32x16 f = i_float(x), g = i_float(y);
+    return f_bits(
+        (f32x16){ _mm256_shuffle_ps(f.a, g.a, 0xdd), _mm256_shuffle_ps(f.b, g.b, 0xdd) });
 }
 
 HN_INLINE h16 h_load(const uint16_t *p)

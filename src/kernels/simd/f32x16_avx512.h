@@ -89,14 +89,20 @@ HN_INLINE i32x16 i_select(m16 m, i32x16 yes, i32x16 no)
 {
     return _mm512_mask_blend_epi32(m, no, yes);
 }
-/* All 64 bits of the unsigned products with one factor in every lane. */
-HN_INLINE void i_mul_wide(i32x16 a, uint32_t b, i32x16 *high, i32x16 *low)
+/* Lanes in pairs, a number in the even one of each: the whole products with one factor; what
+ * the odd ones hold; four even (odd) lanes of each 128 bits, two of a, then two of b. */
+HN_INLINE i32x16 i_mul_even(i32x16 a, uint32_t b)
 {
-    const __m512i factor = _mm512_set1_epi64(b);
-    const __m512i even = _mm512_mul_epu32(a, factor);
-    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
-    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-    *low = _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+    return _mm512_mul_epu32(a, _mm512_set1_epi64(b));
+}
+HN_INLINE i32x16 i_odd(i32x16 a) { return _mm512_srli_epi64(a, 32); }
+HN_INLINE i32x16 i_pick_even(i32x16 a, i32x16 b)
+{
+    return f_bits(_mm512_shuffle_ps(i_float(a), i_float(b), 0x88));
+}
+HN_INLINE i32x16 i_pick_odd(i32x16 a, i32x16 b)
+{
+    return f_bits(_mm512_shuffle_ps(i_float(a), i_float(b), 0xdd));
 }
 
 HN_INLINE h16 h_load(const uint16_t *p) { return _mm256_loadu_si256((const void *)p); }

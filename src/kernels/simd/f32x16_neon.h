@@ -108,16 +108,20 @@ HN_EACH(m16, i_eq, (i32x16 a, i32x16 b), vceqq_u32(a.v[q], b.v[q]))
 HN_EACH(m16, i_gt, (i32x16 a, i32x16 b),
         vcgtq_s32(vreinterpretq_s32_u32(a.v[q]), vreinterpretq_s32_u32(b.v[q])))
 HN_EACH(i32x16, i_select, (m16 m, i32x16 yes, i32x16 no), vbslq_u32(m.v[q], yes.v[q], no.v[q]))
-/* All 64 bits of the unsigned products with one factor in every lane. */
-HN_INLINE void i_mul_wide(i32x16 a, uint32_t b, i32x16 *high, i32x16 *low)
+/* Lanes in pairs, a number in the even one of each: the whole products with one factor; what
+ * the odd ones hold; four even (odd) lanes of each 128 bits, two of a, then two of b. */
+HN_INLINE i32x16 i_mul_even(i32x16 a, uint32_t b)
 {
     for (int q = 0; q < 4; q++) {
-        const uint32x4_t lower = vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(a.v[q]), b));
-        const uint32x4_t upper = vreinterpretq_u32_u64(vmull_high_n_u32(a.v[q], b));
-        high->v[q] = vuzp2q_u32(lower, upper);
-        low->v[q] = vuzp1q_u32(lower, upper);
+        const uint32x2_t even = vmovn_u64(vreinterpretq_u64_u32(a.v[q]));
+        a.v[q] = vreinterpretq_u32_u64(vmull_n_u32(even, b));
     }
+    return a;
 }
+HN_EACH(i32x16, i_odd, (i32x16 x),
+        vreinterpretq_u32_u64(vshrq_n_u64(vreinterpretq_u64_u32(x.v[q]), 32)))
+HN_EACH(i32x16, i_pick_even, (i32x16 x, i32x16 y), vuzp1q_u32(x.v[q], y.v[q]))
+HN_EACH(i32x16, i_pick_odd, (i32x16 x, i32x16 y), vuzp2q_u32(x.v[q], y.v[q]))
 
 HN_MEMORY(h16, h, uint16_t, 4, vld1_u16, vst1_u16)
 HN_EACH(i32x16, h_widen, (h16 x), vmovl_u16(x.v[q]))

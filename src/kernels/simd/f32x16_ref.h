@@ -97,14 +97,21 @@ HN_EACH(i32x16, i_sar, (i32x16 a, int bits), (uint32_t)((int32_t)a.v[l] >> bits)
 HN_EACH(m16, i_eq, (i32x16 a, i32x16 b), a.v[l] == b.v[l])
 HN_EACH(m16, i_gt, (i32x16 a, i32x16 b), (int32_t)a.v[l] > (int32_t)b.v[l])
 HN_EACH(i32x16, i_select, (m16 m, i32x16 yes, i32x16 no), m.v[l] ? yes.v[l] : no.v[l])
-/* All 64 bits of the unsigned products with one factor in every lane. */
-HN_INLINE void i_mul_wide(i32x16 a, uint32_t b, i32x16 *high, i32x16 *low)
+/* Lanes in pairs, a number in the even one of each: the whole products with one factor; what
+ * the odd ones hold; four even (odd) lanes of each 128 bits, two of a, then two of b. */
+HN_INLINE i32x16 i_mul_even(i32x16 a, uint32_t b)
 {
-    for (int l = 0; l < 16; l++) {
+    for (int l = 0; l < 16; l += 2) {
         const uint64_t product = (uint64_t)a.v[l] * b;
-        high->v[l] = (uint32_t)(product >> 32), low->v[l] = (uint32_t)product;
+        a.v[l] = (uint32_t)product, a.v[l + 1] = (uint32_t)(product >> 32);
     }
+    return a;
 }
+HN_EACH(i32x16, i_odd, (i32x16 x), l % 2 ? 0 : x.v[l + 1])
+HN_EACH(i32x16, i_pick_even, (i32x16 x, i32x16 y),
+        l % 4 < 2 ? x.v[l / 4 * 4 + l % 4 * 2] : y.v[l / 4 * 4 + l % 4 * 2 - 4])
+HN_EACH(i32x16, i_pick_odd, (i32x16 x, i32x16 y),
+        l % 4 < 2 ? x.v[l / 4 * 4 + l % 4 * 2 + 1] : y.v[l / 4 * 4 + l % 4 * 2 - 3])
 
 HN_MEMORY(h16, h, uint16_t, uint16_t)
 HN_EACH(i32x16, h_widen, (h16 x), x.v[l])

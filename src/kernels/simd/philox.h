@@ -1,5 +1,6 @@
-/* philox.h: the random words of base/rng.h, a hundred and twenty-eight at a time. Lanes hold
- * sixteen counters, each of which gives four consecutive elements. */
+/* philox.h: the random words of base/rng.h, a hundred and twenty-eight at a time. A counter's
+ * words stay in the even lanes, where a product leaves the next one: its low half in place, its
+ * high half a shift away. What gathers in the odd lanes is never read. */
 #ifndef HN_KERNELS_SIMD_PHILOX_H
 #define HN_KERNELS_SIMD_PHILOX_H
 
@@ -10,10 +11,10 @@ typedef struct philox {
     i32x16 c0, c1, c2, c3;
 } philox;
 
-/* Sixteen counters from `counter`. */
+/* Eight counters from `counter`, in the order that philox_store wants. */
 HN_INLINE philox philox_start(uint64_t counter)
 {
-    static const int32_t lane[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    static const int32_t lane[16] = { 0, 0, 4, 4, 1, 1, 5, 5, 2, 2, 6, 6, 3, 3, 7, 7 };
     const uint32_t low = (uint32_t)counter, high = (uint32_t)(counter >> 32);
     const i32x16 sign = i_set1((int32_t)0x80000000u), first = i_set1((int32_t)low);
     const i32x16 c0 = i_add(first, i_load(lane));
@@ -25,38 +26,34 @@ HN_INLINE philox philox_start(uint64_t counter)
 
 HN_INLINE philox philox_round(philox p, i32x16 k0, i32x16 k1)
 {
-    i32x16 a_high, a_low, b_high, b_low;
-    i_mul_wide(p.c0, 0xd2511f53u, &a_high, &a_low);
-    i_mul_wide(p.c2, 0xcd9e8d57u, &b_high, &b_low);
-    return (philox){ i_xor(i_xor(b_high, p.c1), k0), b_low, i_xor(i_xor(a_high, p.c3), k1),
-                     a_low };
+    const i32x16 a = i_mul_even(p.c0, 0xd2511f53u), b = i_mul_even(p.c2, 0xcd9e8d57u);
+    return (philox){ i_xor(i_xor(i_odd(b), p.c1), k0), b, i_xor(i_xor(i_odd(a), p.c3), k1), a };
 }
 
-/* Interleaved twice, words 0 2 and 1 3 first, so that a counter's words lie in order. */
-HN_INLINE void philox_store(philox p, f32x16 out[4])
+HN_INLINE void philox_store(philox p, f32x16 out[2])
 {
-    f32x16 even[2], odd[2];
-    f_interleave(i_float(p.c0), i_float(p.c2), &even[0], &even[1]);
-    f_interleave(i_float(p.c1), i_float(p.c3), &odd[0], &odd[1]);
-    f_interleave(even[0], odd[0], &out[0], &out[1]);
-    f_interleave(even[1], odd[1], &out[2], &out[3]);
+    const i32x16 first = i_pick_even(p.c0, p.c1), last = i_pick_even(p.c2, p.c3);
+    out[0] = i_float(i_pick_even(first, last));
+    out[1] = i_float(i_pick_odd(first, last));
 }
 
 /* Element e of out, 0 <= e < 128, is hn_rng_u32(key, 4 * counter + e), as bits of a float. Two
  * chains of rounds, because one waits for its products most of the time. */
 HN_INLINE void philox128(hn_rng_key key, uint64_t counter, f32x16 out[8])
 {
-    philox a = philox_start(counter), b = philox_start(counter + 16);
-    uint32_t k0 = key.word[0], k1 = key.word[1];
-    for (int round = 0; round < 10; round++) {
-        const i32x16 x = i_set1((int32_t)k0), y = i_set1((int32_t)k1);
-        a = philox_round(a, x, y);
-        b = philox_round(b, x, y);
-        k0 += 0x9e3779b9u;
-        k1 += 0xbb67ae85u;
+    for (int half = 0; half < 2; half++, counter += 16, out += 4) {
+        philox a = philox_start(counter), b = philox_start(counter + 8);
+        uint32_t k0 = key.word[0], k1 = key.word[1];
+        for (int round = 0; round < 10; round++) {
+            const i32x16 x = i_set1((int32_t)k0), y = i_set1((int32_t)k1);
+            a = philox_round(a, x, y);
+            b = philox_round(b, x, y);
+            k0 += 0x9e3779b9u;
+            k1 += 0xbb67ae85u;
+        }
+        philox_store(a, out);
+        philox_store(b, out + 2);
     }
-    philox_store(a, out);
-    philox_store(b, out + 4);
 }
 
 /* Element e is hn_rng_u32(key, first + e). Twice the work where 4 does not divide `first`. */
