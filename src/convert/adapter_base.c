@@ -109,14 +109,15 @@ hn_status hn_adapter_check_shapes(const hn_arch_tensor *tensor, bool is_embeddin
     const int64_t out = tensor->dim[tensor->rank - 2], in = tensor->dim[tensor->rank - 1];
     const int64_t a_size = is_embedding ? out : in, b_size = is_embedding ? in : out;
     const hn_type *x = &a->type, *y = &b->type;
-    HN_REQUIRE(x->rank == 2 && y->rank == 2, HN_ERR_SHAPE, "%s and %s: expected matrices", a->name,
-               b->name);
-    HN_REQUIRE(x->dim[1] == a_size && y->dim[0] == b_size && x->dim[0] == y->dim[1], HN_ERR_SHAPE,
-               "%s: [%lld,%lld] and [%lld,%lld]: expected [rank,%lld] and [%lld,rank], as %s is "
-               "[%lld,%lld]",
-               a->name, (long long)x->dim[0], (long long)x->dim[1], (long long)y->dim[0],
-               (long long)y->dim[1], (long long)a_size, (long long)b_size, tensor->gguf,
-               (long long)out, (long long)in);
+    HN_REQUIRE(x->rank == 2 && y->rank == 2, HN_ERR_SHAPE, "%s and %s: expected matrices",
+               a->name, b->name);
+    HN_REQUIRE(
+        x->dim[1] == a_size && y->dim[0] == b_size && x->dim[0] == y->dim[1], HN_ERR_SHAPE,
+        "%s: [%lld,%lld] and [%lld,%lld]: expected [rank,%lld] and [%lld,rank], as %s is "
+        "[%lld,%lld]",
+        a->name, (long long)x->dim[0], (long long)x->dim[1], (long long)y->dim[0],
+        (long long)y->dim[1], (long long)a_size, (long long)b_size, tensor->gguf,
+        (long long)out, (long long)in);
     return HN_OK;
 }
 
@@ -131,7 +132,8 @@ void hn_adapter_module(const hn_adapter_base *base, const char *prefix,
 }
 
 /* Rotated pairs lie side by side in GGUF, and half a head apart in Hugging Face's files. */
-int64_t hn_adapter_row_of_gguf(const hn_adapter_base *base, const hn_arch_tensor *tensor, int64_t i)
+int64_t hn_adapter_row_of_gguf(const hn_adapter_base *base, const hn_arch_tensor *tensor,
+                               int64_t i)
 {
     if (!(tensor->spec->how & HN_W_PERMUTE))
         return i;
@@ -139,7 +141,8 @@ int64_t hn_adapter_row_of_gguf(const hn_adapter_base *base, const hn_arch_tensor
     return i - within + within % 2 * (width / 2) + within / 2;
 }
 
-int64_t hn_adapter_row_of_hf(const hn_adapter_base *base, const hn_arch_tensor *tensor, int64_t i)
+int64_t hn_adapter_row_of_hf(const hn_adapter_base *base, const hn_arch_tensor *tensor,
+                             int64_t i)
 {
     if (!(tensor->spec->how & HN_W_PERMUTE))
         return i;

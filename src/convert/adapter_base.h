@@ -1,5 +1,5 @@
-/* adapter_base.h: the model that an adapter is for: its architecture, numbers and names. None of
- * its weights is read. */
+/* adapter_base.h: the model that an adapter is for: its architecture, numbers and names. None
+ * of its weights is read. */
 #ifndef HN_CONVERT_ADAPTER_BASE_H
 #define HN_CONVERT_ADAPTER_BASE_H
 
@@ -20,13 +20,13 @@ typedef struct hn_adapter_base {
 hn_status hn_adapter_base_open(hn_heap *heap, const char *path, hn_adapter_base *out);
 void hn_adapter_base_close(hn_adapter_base *base);
 
-/* An adapter is a pair of matrices: of a tensor that is cut out of another, or transposed by head,
- * none can be told. */
+/* An adapter is a pair of matrices: of a tensor that is cut out of another, or transposed by
+ * head, none can be told. */
 hn_status hn_adapter_check_kind(const hn_adapter_base *base, const hn_arch_tensor *tensor,
                                 const char *module);
 
-/* Both halves of a pair must fit the tensor; an embedding's first half is [rank, words]. Sizes are
- * of one expert. */
+/* Both halves of a pair must fit the tensor; an embedding's first half is [rank, words]. Sizes
+ * are of one expert. */
 hn_status hn_adapter_check_shapes(const hn_arch_tensor *tensor, bool is_embedding,
                                   const hn_weight_entry *a, const hn_weight_entry *b);
 
@@ -40,7 +40,8 @@ void hn_adapter_module(const hn_adapter_base *base, const char *prefix,
 /* Of the rows of B: where GGUF's row i lies in Hugging Face's order, and the reverse. */
 int64_t hn_adapter_row_of_gguf(const hn_adapter_base *base, const hn_arch_tensor *tensor,
                                int64_t i);
-int64_t hn_adapter_row_of_hf(const hn_adapter_base *base, const hn_arch_tensor *tensor, int64_t i);
+int64_t hn_adapter_row_of_hf(const hn_adapter_base *base, const hn_arch_tensor *tensor,
+                             int64_t i);
 
 /* Element i of f32, f16 or bf16 data. */
 float hn_adapter_element(const hn_weight_entry *entry, int64_t i);

@@ -21,9 +21,9 @@ static bool is_nothing(const hn_json *v)
 /* What a LoRA GGUF has no word for. */
 static hn_status check_absent(const hn_json *root)
 {
-    static const char *const keys[] = { "use_dora",         "modules_to_save",
-                                        "lora_bias",        "layer_replication",
-                                        "use_qalora",       "trainable_token_indices",
+    static const char *const keys[] = { "use_dora",          "modules_to_save",
+                                        "lora_bias",         "layer_replication",
+                                        "use_qalora",        "trainable_token_indices",
                                         "target_parameters", "use_bdlora" };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         HN_REQUIRE(is_nothing(hn_json_get(root, keys[i])), HN_ERR_UNSUPPORTED,
@@ -40,23 +40,25 @@ static hn_status check_start(const hn_json *root)
 {
     static const char *const kinds[] = { "pissa", "olora", "corda", "loftq", "lora_ga" };
     const hn_json *init = hn_json_get(root, "init_lora_weights");
-    for (size_t i = 0; init && init->kind == HN_JSON_STRING && i < sizeof kinds / sizeof *kinds; i++)
-        HN_REQUIRE(strncmp(init->as.string.text, kinds[i], strlen(kinds[i])) != 0,
-                   HN_ERR_UNSUPPORTED,
-                   "init_lora_weights: %s trains over a changed base; save it converted to LoRA",
-                   init->as.string.text);
+    for (size_t i = 0; init && init->kind == HN_JSON_STRING && i < sizeof kinds / sizeof *kinds;
+         i++)
+        HN_REQUIRE(
+            strncmp(init->as.string.text, kinds[i], strlen(kinds[i])) != 0, HN_ERR_UNSUPPORTED,
+            "init_lora_weights: %s trains over a changed base; save it converted to LoRA",
+            init->as.string.text);
     return HN_OK;
 }
 
 static hn_status check_alphas(const hn_json *root, double alpha)
 {
     const hn_json *pattern = hn_json_get(root, "alpha_pattern");
-    for (const hn_json *v = is_nothing(pattern) ? NULL : pattern->as.children.first; v; v = v->next) {
+    for (const hn_json *v = is_nothing(pattern) ? NULL : pattern->as.children.first; v;
+         v = v->next) {
         double other;
         HN_TRY(hn_json_want_double(v, "alpha_pattern", &other));
         HN_REQUIRE(other == alpha, HN_ERR_UNSUPPORTED,
-                   "alpha_pattern: %s is %g, lora_alpha %g: a GGUF adapter has one alpha", v->key,
-                   other, alpha);
+                   "alpha_pattern: %s is %g, lora_alpha %g: a GGUF adapter has one alpha",
+                   v->key, other, alpha);
     }
     return HN_OK;
 }

@@ -1,5 +1,5 @@
-/* adapter_config.h: adapter_config.json, as far as a pair of matrices goes: what it says beyond that
- * is refused by name. */
+/* adapter_config.h: adapter_config.json, as far as a pair of matrices goes: what it says beyond
+ * that is refused by name. */
 #ifndef HN_CONVERT_ADAPTER_CONFIG_H
 #define HN_CONVERT_ADAPTER_CONFIG_H
 

@@ -25,7 +25,8 @@ typedef struct half {
     char name[NAME_ROOM], module[HN_TENSOR_NAME];
 } half;
 
-typedef struct export {
+typedef struct export
+{
     hn_heap *heap;
     hn_pool *pool;
     const char *dir;
@@ -37,7 +38,8 @@ typedef struct export {
     size_t n;
     hn_weight_entry *entries;
     hn_adapter_module_rank *modules;
-} export;
+}
+export;
 
 static hn_status check_word(const hn_meta *meta, const char *key, const char *want)
 {
@@ -61,14 +63,16 @@ static hn_status check_keys(export *ex)
     return HN_OK;
 }
 
-static const hn_weight_entry *find_half(const export *ex, const hn_arch_tensor *tensor, char which)
+static const hn_weight_entry *find_half(const export *ex, const hn_arch_tensor *tensor,
+                                        char which)
 {
     char name[HN_TENSOR_NAME + 8];
     snprintf(name, sizeof name, "%s.lora_%c", tensor->gguf, which);
     return hn_weights_find(hn_gguf_weights(ex->file), name);
 }
 
-/* Some tensors have several sources, as experts apart and fused: the first names the modules. */
+/* Some tensors have several sources, as experts apart and fused: the first names the modules.
+ */
 static bool is_first(const export *ex, size_t i)
 {
     const hn_arch_tensor *all = ex->base.tensors;
@@ -82,7 +86,8 @@ static hn_status check_pair(const export *ex, const hn_arch_tensor *t, const hn_
                             const hn_weight_entry *b)
 {
     const char *file = hn_gguf_weights(ex->file)->name;
-    const bool is_stacked = t->spec->how & HN_W_STACK, is_embedding = hn_adapter_is_embedding(t);
+    const bool is_stacked = t->spec->how & HN_W_STACK,
+               is_embedding = hn_adapter_is_embedding(t);
     HN_REQUIRE(a && b, HN_ERR_FORMAT, "%s: tensor %s.lora_%c is missing", file, t->gguf,
                a ? 'b' : 'a');
     const hn_weight_entry *both[] = { a, b };
@@ -94,8 +99,8 @@ static hn_status check_pair(const export *ex, const hn_arch_tensor *t, const hn_
                    both[i]->name, both[i]->encoding);
         HN_REQUIRE(both[i]->type.rank == (is_stacked ? 3 : 2) &&
                        (!is_stacked || both[i]->type.dim[0] == t->dim[0]),
-                   HN_ERR_SHAPE, "%s: tensor %s: its shape does not fit %s", file, both[i]->name,
-                   t->gguf);
+                   HN_ERR_SHAPE, "%s: tensor %s: its shape does not fit %s", file,
+                   both[i]->name, t->gguf);
     }
     hn_weight_entry x = *a, y = *b; /* of one expert, and PEFT's way round */
     memmove(x.type.dim, a->type.dim + is_stacked, 2 * sizeof *x.type.dim);
@@ -109,14 +114,20 @@ static hn_status check_pair(const export *ex, const hn_arch_tensor *t, const hn_
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: tensor ", file);
 }
 
-static void add_half(export *ex, const hn_arch_tensor *t, const hn_weight_entry *from, int expert,
-                     bool is_b)
+static void add_half(export *ex, const hn_arch_tensor *t, const hn_weight_entry *from,
+                     int expert, bool is_b)
 {
     half *h = &ex->halves[ex->n++];
     const bool is_embedding = hn_adapter_is_embedding(t);
     const int64_t *dim = from->type.dim + from->type.rank - 2;
-    *h = (half){ .base = &ex->base, .tensor = t, .from = from, .expert = expert, .is_b = is_b,
-                 .is_embedding = is_embedding, .rows = dim[0], .columns = dim[1] };
+    *h = (half){ .base = &ex->base,
+                 .tensor = t,
+                 .from = from,
+                 .expert = expert,
+                 .is_b = is_b,
+                 .is_embedding = is_embedding,
+                 .rows = dim[0],
+                 .columns = dim[1] };
     if (is_embedding && !is_b) {
         h->rows = dim[1];
         h->columns = dim[0];
@@ -217,9 +228,11 @@ static const uint8_t *take_row(const void *context, int64_t row, float *out, uin
 static hn_status write_tensors(export *ex, hn_weights_writer *writer)
 {
     for (size_t i = 0; i < ex->n; i++) {
-        const hn_row_job job = { .name = ex->halves[i].name, .dtype = ex->entries[i].type.dtype,
+        const hn_row_job job = { .name = ex->halves[i].name,
+                                 .dtype = ex->entries[i].type.dtype,
                                  .rows = ex->halves[i].rows,
-                                 .row_elements = ex->halves[i].columns, .row = take_row,
+                                 .row_elements = ex->halves[i].columns,
+                                 .row = take_row,
                                  .context = &ex->halves[i] };
         HN_TRY(hn_encode_rows(&job, ex->heap, ex->pool, writer, i, ex->watch));
     }

@@ -75,7 +75,8 @@ static hn_status take_pair(import *in, const char *prefix, const hn_arch_tensor 
     pair *p = &in->pairs[in->n_pairs];
     hn_adapter_module(&in->base, prefix, tensor, 0, module);
     HN_TRY(hn_adapter_check_kind(&in->base, tensor, module));
-    *p = (pair){ .tensor = tensor, .experts = hn_adapter_experts(tensor),
+    *p = (pair){ .tensor = tensor,
+                 .experts = hn_adapter_experts(tensor),
                  .is_embedding = is_embedding };
     p->a = hn_alloc_array(in->heap, HN_TAG_FILE, 2 * (size_t)p->experts, sizeof *p->a);
     if (!p->a)
@@ -92,9 +93,10 @@ static hn_status take_pair(import *in, const char *prefix, const hn_arch_tensor 
                    (long long)p->a[0]->type.dim[0]);
     }
     p->rank = p->a[0]->type.dim[0];
-    HN_REQUIRE(!in->config.has_root || p->rank == in->pairs[0].rank, HN_ERR_UNSUPPORTED,
-               "tensor %s: rank %lld beside %lld under use_rslora: a GGUF adapter has one alpha",
-               p->a[0]->name, (long long)p->rank, (long long)in->pairs[0].rank);
+    HN_REQUIRE(
+        !in->config.has_root || p->rank == in->pairs[0].rank, HN_ERR_UNSUPPORTED,
+        "tensor %s: rank %lld beside %lld under use_rslora: a GGUF adapter has one alpha",
+        p->a[0]->name, (long long)p->rank, (long long)in->pairs[0].rank);
     return HN_OK;
 }
 
@@ -131,8 +133,8 @@ static hn_status find_pairs(import *in)
     }
     for (size_t i = 0; i < in->weights.n; i++)
         HN_REQUIRE(in->is_used[i], HN_ERR_UNSUPPORTED,
-                   "tensor %s: an adapter of %s has no place for it", in->weights.entries[i].name,
-                   in->base.arch->name);
+                   "tensor %s: an adapter of %s has no place for it",
+                   in->weights.entries[i].name, in->base.arch->name);
     HN_REQUIRE(in->n_pairs, HN_ERR_FORMAT, "no tensors");
     return HN_OK;
 }
@@ -140,7 +142,7 @@ static hn_status find_pairs(import *in)
 static hn_status plan_half(import *in, pair *p, bool is_b)
 {
     hn_weight_entry *e = &in->entries[2 * (size_t)(p - in->pairs) + is_b];
-    const int64_t rows = is_b             ? p->b[0]->type.dim[0]
+    const int64_t rows = is_b              ? p->b[0]->type.dim[0]
                          : p->is_embedding ? p->a[0]->type.dim[1]
                                            : p->rank;
     const int64_t columns = is_b || p->is_embedding ? p->rank : p->a[0]->type.dim[1];
@@ -193,11 +195,17 @@ static hn_status write_tensors(import *in, hn_weights_writer *writer)
 {
     for (size_t i = 0; i < 2 * in->n_pairs; i++) {
         const hn_type *type = &in->entries[i].type;
-        const half h = { .base = &in->base, .pair = &in->pairs[i / 2], .is_b = i % 2,
-                         .rows = type->dim[type->rank - 2], .columns = hn_last_dim(type) };
-        const hn_row_job job = { .name = in->entries[i].name, .dtype = type->dtype,
-                                 .rows = hn_rows(type), .row_elements = h.columns,
-                                 .row = take_row, .context = &h };
+        const half h = { .base = &in->base,
+                         .pair = &in->pairs[i / 2],
+                         .is_b = i % 2,
+                         .rows = type->dim[type->rank - 2],
+                         .columns = hn_last_dim(type) };
+        const hn_row_job job = { .name = in->entries[i].name,
+                                 .dtype = type->dtype,
+                                 .rows = hn_rows(type),
+                                 .row_elements = h.columns,
+                                 .row = take_row,
+                                 .context = &h };
         HN_TRY(hn_encode_rows(&job, in->heap, in->pool, writer, i, in->watch));
     }
     return HN_OK;
@@ -212,7 +220,8 @@ static hn_status open_adapter(import *in)
     HN_TRY(hn_adapter_config_read(in->heap, path, &in->config, &in->meta));
     snprintf(path, sizeof path, "%s/adapter_model.safetensors", in->dir);
     HN_TRY(hn_safetensors_open(in->heap, path, &in->file));
-    in->weights = (hn_weights){ .name = in->file.path, .entries = in->file.tensors,
+    in->weights = (hn_weights){ .name = in->file.path,
+                                .entries = in->file.tensors,
                                 .n = in->file.n_tensors };
     HN_TRY(hn_weights_index(in->heap, &in->weights));
     in->is_used = hn_alloc_array(in->heap, HN_TAG_FILE, in->weights.n, sizeof *in->is_used);
@@ -245,8 +254,7 @@ static hn_status write_file(import *in, const char *out)
 hn_status hn_adapter_import(hn_heap *heap, hn_pool *pool, const char *dir, const char *out,
                             const hn_adapter_import_options *options, hn_watch *watch)
 {
-    import in = { .heap = heap, .pool = pool, .dir = dir, .options = options, .watch = watch,
-                  .meta = hn_meta_on(heap, out) };
+import in = {.heap = heap, .pool = pool, .dir = dir, .options = options, .watch = watch, .meta = hn_meta_on(heap, out) };
     hn_status status = hn_adapter_base_open(heap, options->base, &in.base);
     if (status == HN_OK)
         status = open_adapter(&in);

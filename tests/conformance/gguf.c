@@ -1,5 +1,5 @@
-/* GGUF's layout, clause by clause, from bytes put together here: what is right is read to the last
- * byte, what is wrong is refused by name, and what is cut off says so. */
+/* GGUF's layout, clause by clause, from bytes put together here: what is right is read to the
+ * last byte, what is wrong is refused by name, and what is cut off says so. */
 #include "tests/conformance/gguf_bytes.h"
 #include "tests/harness/check.h"
 
@@ -122,7 +122,8 @@ static void check_scalars(void)
         CHECK(hn_meta_bool(&part.meta, "b", false, &flag) == HN_OK && flag);
         CHECK(hn_meta_string(&part.meta, "s", &text) == HN_OK && text.bytes == 5);
         CHECK_FAILS(hn_meta_int(&part.meta, "big", 0, &whole), HN_ERR_FORMAT, "key big");
-        CHECK_FAILS(hn_meta_int(&part.meta, "b", 0, &whole), HN_ERR_FORMAT, "expected an integer");
+        CHECK_FAILS(hn_meta_int(&part.meta, "b", 0, &whole), HN_ERR_FORMAT,
+                    "expected an integer");
         CHECK_FAILS(hn_meta_want_int(&part.meta, "none", &whole), HN_ERR_FORMAT,
                     "key none is missing");
     }

@@ -14,8 +14,9 @@ typedef struct gguf_bytes {
 void gguf_put(gguf_bytes *b, uint64_t value, int bytes); /* little endian */
 void gguf_text(gguf_bytes *b, const char *text);         /* length and bytes */
 void gguf_begin(gguf_bytes *b, uint32_t version, uint64_t n_tensors, uint64_t n_keys);
-void gguf_key(gguf_bytes *b, const char *key, hn_meta_type type);                /* value follows */
-void gguf_array(gguf_bytes *b, const char *key, hn_meta_type type, uint64_t n); /* items follow */
+void gguf_key(gguf_bytes *b, const char *key, hn_meta_type type); /* value follows */
+void gguf_array(gguf_bytes *b, const char *key, hn_meta_type type,
+                uint64_t n); /* items follow */
 void gguf_int(gguf_bytes *b, const char *key, hn_meta_type type, uint64_t value);
 /* One dimension of `n`, or n x m. */
 void gguf_tensor(gguf_bytes *b, const char *name, uint64_t n, uint64_t m, uint32_t type,

@@ -32,7 +32,8 @@ static bool exists(const char *path)
     return stat(path, &about) == 0;
 }
 
-/* A file of `n` tensors named from `first` on: f32, q8_0, q4_k and a type that is only listed. */
+/* A file of `n` tensors named from `first` on: f32, q8_0, q4_k and a type that is only listed.
+ */
 static void write_file(const char *path, const hn_meta *meta, int first, int n)
 {
     static const char *const encodings[] = { "F32", "Q8_0", "Q4_K", "IQ2_XXS" };
@@ -51,7 +52,8 @@ static void write_file(const char *path, const hn_meta *meta, int first, int n)
         if (dtypes[i % 4] < HN_N_DTYPES)
             CHECK_OK(hn_type_make(&entries[i].type, dtypes[i % 4], 2, dim));
         else
-            entries[i].type = (hn_type){ .dtype = HN_N_DTYPES, .rank = 2, .dim = { dim[0], 256 } };
+            entries[i].type =
+                (hn_type){ .dtype = HN_N_DTYPES, .rank = 2, .dim = { dim[0], 256 } };
     }
     if (!CHECK_OK(hn_gguf_create(&heap, path, meta, entries, (size_t)n, &writer)))
         return;
@@ -149,8 +151,12 @@ static void set_values(hn_meta *meta)
     static const int64_t ints[] = { 1, 0, 100 };
     static const double numbers[] = { 0.5, -1e10 };
     static const hn_span texts[] = { { "a", 1 }, { "", 0 }, { "b\0c", 3 } };
-    const hn_meta_value flags = { .key = "flags", .type = HN_META_BOOL, .is_array = true, .n = 2,
-                                  .data = (const uint8_t *)"\1\0", .bytes = 2 };
+    const hn_meta_value flags = { .key = "flags",
+                                  .type = HN_META_BOOL,
+                                  .is_array = true,
+                                  .n = 2,
+                                  .data = (const uint8_t *)"\1\0",
+                                  .bytes = 2 };
     CHECK_OK(hn_meta_set_text(meta, "general.architecture", "llama"));
     for (hn_meta_type t = 0; t < HN_N_META_TYPES; t++) {
         char key[32];
@@ -166,7 +172,8 @@ static void set_values(hn_meta *meta)
     CHECK_OK(hn_meta_set_bool(meta, "flag", true));
     CHECK_OK(hn_meta_set_copy(meta, &flags));
     CHECK_OK(hn_meta_set_strings(meta, "texts", texts, 3));
-    CHECK_FAILS(hn_meta_set_int(meta, "x", HN_META_U8, 256), HN_ERR_ARGUMENT, "does not fit u8");
+    CHECK_FAILS(hn_meta_set_int(meta, "x", HN_META_U8, 256), HN_ERR_ARGUMENT,
+                "does not fit u8");
 }
 
 static void check_writer(void)
@@ -194,8 +201,10 @@ static void check_writer(void)
     e.name = "t";
     CHECK_OK(hn_type_make(&e.type, HN_F32, 1, dim));
     if (CHECK_OK(hn_gguf_create(&heap, path_of("no.gguf"), &meta, &e, 1, &writer))) {
-        CHECK_FAILS(hn_weights_writer_put(writer, 0, 100, "abcdefghijklmnopqrstuvwxyzabcdefghijkl"
-                                          "mnopqrstuvwxyzabcdefghi", 61),
+        CHECK_FAILS(hn_weights_writer_put(writer, 0, 100,
+                                          "abcdefghijklmnopqrstuvwxyzabcdefghijkl"
+                                          "mnopqrstuvwxyzabcdefghi",
+                                          61),
                     HN_ERR_ARGUMENT, "bytes beyond its end");
         CHECK_FAILS(hn_weights_writer_finish(writer), HN_ERR_ARGUMENT, "0 of 160 bytes");
     }
@@ -218,8 +227,8 @@ static bool survives(const uint8_t *file, size_t n, size_t n_tensors)
         uint64_t sum = 0;
         for (size_t i = 0; i < part.n_tensors; i++) {
             const hn_weight_entry *t = &part.tensors[i];
-            CHECK_THAT(t->data >= end && t->data + t->bytes <= exact + n, "tensor %s lies outside",
-                       t->name);
+            CHECK_THAT(t->data >= end && t->data + t->bytes <= exact + n,
+                       "tensor %s lies outside", t->name);
             end = t->data + t->bytes;
             for (uint64_t k = 0; k < t->bytes; k++)
                 sum += t->data[k];

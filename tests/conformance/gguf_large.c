@@ -1,9 +1,10 @@
-/* A model of 20 GB, of which only the header is on the disk: opening it takes less than 0.1 s of
- * processor time, `hone inspect` 0.2 s, and neither more than 50 MB.
+/* A model of 20 GB, of which only the header is on the disk: opening it takes less than 0.1 s
+ * of processor time, `hone inspect` 0.2 s, and neither more than 50 MB.
  *
  *     gguf_large [--hone PROGRAM]
  *
- * Processor time and the system's own count of memory do not depend on how busy a machine is. */
+ * Processor time and the system's own count of memory do not depend on how busy a machine is.
+ */
 #include "io/gguf.h"
 #include "tests/conformance/gguf_bytes.h"
 #include "tests/harness/check.h"
@@ -132,7 +133,8 @@ static void measure(const char *what, const char *hone, const char *path, double
         check_skip(what, "sanitizers take time and memory of their own");
         return;
     }
-    CHECK_THAT(seconds < limit, "%s took %.3f s: expected less than %.1f", what, seconds, limit);
+    CHECK_THAT(seconds < limit, "%s took %.3f s: expected less than %.1f", what, seconds,
+               limit);
     CHECK_THAT(used.ru_maxrss < 50 * 1024, "%s took %ld KB: expected less than 50 MB", what,
                used.ru_maxrss);
 }

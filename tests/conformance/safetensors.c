@@ -1,10 +1,10 @@
 /* safetensors, clause by clause: single files from headers written here, sharded directories,
  * writing what was read, and damaged copies. */
+#include "io/safetensors.h"
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/rng.h"
 #include "io/hf_dir.h"
-#include "io/safetensors.h"
 #include "io/weights_writer.h"
 #include "tests/harness/check.h"
 
@@ -35,7 +35,8 @@ static void make(const char *header, size_t data)
 static void refused(hn_status code, const char *words)
 {
     hn_safetensors file = { 0 };
-    CHECK_FAILS(hn_safetensors_parse(&heap, "x.safetensors", bytes, n_bytes, &file), code, words);
+    CHECK_FAILS(hn_safetensors_parse(&heap, "x.safetensors", bytes, n_bytes, &file), code,
+                words);
     CHECK_THAT(strstr(hn_error_message(), "x.safetensors") != NULL, "no file in: %s",
                hn_error_message());
     hn_safetensors_close(&file);
@@ -79,7 +80,8 @@ static void check_good(void)
 static void check_bad(void)
 {
 #define T(name, dtype, shape, begin, end)                                                      \
-    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" #begin "," #end "]}"
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" #begin      \
+    "," #end "]}"
     static const struct {
         const char *header, *words;
         size_t data;
@@ -91,11 +93,13 @@ static void check_bad(void)
           "tensor b: begins at byte 12 of the data: expected 8", 20, HN_ERR_FORMAT },
         { "{" T("a", "F32", "[2]", 4, 12) "}", "expected 0", 12, HN_ERR_FORMAT },
         { "{" T("a", "F32", "[2]", 0, 8) "}", "3 bytes are left over", 11, HN_ERR_FORMAT },
-        { "{" T("a", "F32", "[2]", 0, 8) "}", "cut off: tensor a: 3 bytes past", 5, HN_ERR_FORMAT },
-        { "{" T("a", "F32", "[3]", 0, 8) "}", "tensor a: 8 bytes: its type and shape need 12", 8,
+        { "{" T("a", "F32", "[2]", 0, 8) "}", "cut off: tensor a: 3 bytes past", 5,
           HN_ERR_FORMAT },
+        { "{" T("a", "F32", "[3]", 0, 8) "}", "tensor a: 8 bytes: its type and shape need 12",
+          8, HN_ERR_FORMAT },
         { "{" T("a", "F16", "[2]", 0, 8) "}", "its type and shape need 4", 8, HN_ERR_FORMAT },
-        { "{" T("a", "F32", "[2]", 8, 0) "}", "tensor a: data_offsets [8, 0]", 8, HN_ERR_FORMAT },
+        { "{" T("a", "F32", "[2]", 8, 0) "}", "tensor a: data_offsets [8, 0]", 8,
+          HN_ERR_FORMAT },
         { "{" T("a", "F32", "[2]", -1, 7) "}", "tensor a: data_offsets", 8, HN_ERR_FORMAT },
         { "{" T("a", "F32", "[-2]", 0, 8) "}", "tensor a: dimension 1", 8, HN_ERR_FORMAT },
         { "{" T("a", "F32", "[1.5]", 0, 8) "}", "tensor a: dimension 1", 8, HN_ERR_FORMAT },
@@ -105,10 +109,12 @@ static void check_bad(void)
           HN_ERR_UNSUPPORTED },
         { "{" T("a", "Q4", "[2]", 0, 8) "}", "tensor a: element type Q4 is not known", 8,
           HN_ERR_UNSUPPORTED },
-        { "{" T("a", "U8", "[1]", 0, 1) "," T("a", "U8", "[1]", 1, 2) "}", "tensor a comes twice", 2,
+        { "{" T("a", "U8", "[1]", 0, 1) "," T("a", "U8", "[1]", 1, 2) "}",
+          "tensor a comes twice", 2, HN_ERR_FORMAT },
+        { "{\"a\":{\"dtype\":\"U8\",\"shape\":[1]}}", "tensor a: data_offsets", 1,
           HN_ERR_FORMAT },
-        { "{\"a\":{\"dtype\":\"U8\",\"shape\":[1]}}", "tensor a: data_offsets", 1, HN_ERR_FORMAT },
-        { "{\"a\":{\"shape\":[1],\"data_offsets\":[0,1]}}", "tensor a: dtype", 1, HN_ERR_FORMAT },
+        { "{\"a\":{\"shape\":[1],\"data_offsets\":[0,1]}}", "tensor a: dtype", 1,
+          HN_ERR_FORMAT },
         { "{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,1]}}", "tensor a: expected a shape", 1,
           HN_ERR_FORMAT },
         { "{\"a\":[]}", "tensor a: expected an object", 0, HN_ERR_FORMAT },
@@ -203,7 +209,8 @@ static void check_dirs(void)
     write_text("model.safetensors.index.json",
                "{\"weight_map\":{\"a\":\"m-1.safetensors\",\"b\":\"m-3.safetensors\"}}");
     dir_fails(HN_ERR_IO, "m-3.safetensors: No such file");
-    write_text("model.safetensors.index.json", "{\"weight_map\":{\"a\":\"../m-1.safetensors\"}}");
+    write_text("model.safetensors.index.json",
+               "{\"weight_map\":{\"a\":\"../m-1.safetensors\"}}");
     dir_fails(HN_ERR_FORMAT, "lies outside of the directory");
     write_text("model.safetensors.index.json", "{\"weight_map\":{\"a\":1}}");
     dir_fails(HN_ERR_FORMAT, "a: expected a string");

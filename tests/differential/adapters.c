@@ -1,6 +1,6 @@
-/* PEFT adapters against llama.cpp's converter: every tensor and key, of adapters over four of the
- * models; what is exported again is the same adapter; rsLoRA, stacked experts, and what cannot be
- * said. adapters.json and adapters/ were made by tools/reference/peft_adapters.py. */
+/* PEFT adapters against llama.cpp's converter: every tensor and key, of adapters over four of
+ * the models; what is exported again is the same adapter; rsLoRA, stacked experts, and what
+ * cannot be said. adapters.json and adapters/ were made by tools/reference/peft_adapters.py. */
 #include "convert/adapter_export.h"
 #include "convert/adapter_import.h"
 
@@ -212,12 +212,13 @@ static void check_root(void)
         CHECK_OK(hn_meta_double(hn_gguf_meta(file), "adapter.lora.alpha", 0, &alpha));
         CHECK(alpha == 12); /* 6 sqrt(4), over 4 as by GGUF: 6 / sqrt(4) */
         CHECK_TEXT("BF16", hn_gguf_weights(file)->entries[0].encoding);
-        CHECK_OK(hn_meta_array(hn_gguf_meta(file), "adapter.alora.invocation_tokens", HN_META_U32,
-                               &tokens));
+        CHECK_OK(hn_meta_array(hn_gguf_meta(file), "adapter.alora.invocation_tokens",
+                               HN_META_U32, &tokens));
         CHECK(tokens && tokens->n == 2 && hn_meta_item_int(tokens, 1) == 6);
         hn_gguf_close(file);
     }
-    make_adapter("{\"peft_type\":\"LORA\",\"r\":4,\"lora_alpha\":6,\"use_rslora\":true}", pair, 4);
+    make_adapter("{\"peft_type\":\"LORA\",\"r\":4,\"lora_alpha\":6,\"use_rslora\":true}", pair,
+                 4);
     CHECK_FAILS(import_as(path_of("made"), base, HN_F32, path_of("r.gguf")), HN_ERR_UNSUPPORTED,
                 "k_proj.lora_A.weight: rank 2 beside 4 under use_rslora");
 }
@@ -232,9 +233,10 @@ static void check_experts(void)
     const char *base = HERE "/models/mixtral";
     check_group("experts");
     for (int i = 0; i < 8; i++) {
-        snprintf(names[i], sizeof names[i],
-                 "base_model.model.model.layers.1.block_sparse_moe.experts.%d.w2.lora_%c.weight",
-                 i / 2, "AB"[i % 2]);
+        snprintf(
+            names[i], sizeof names[i],
+            "base_model.model.model.layers.1.block_sparse_moe.experts.%d.w2.lora_%c.weight",
+            i / 2, "AB"[i % 2]);
         tensors[i] = (made_tensor){ names[i], { i % 2 ? 32 : 3, i % 2 ? 3 : 48 } };
     }
     make_adapter("{\"peft_type\":\"LORA\",\"lora_alpha\":3}", tensors, 8);
@@ -266,7 +268,8 @@ static void refused(const char *config, const made_tensor *tensors, size_t n, hn
                 code, words);
     CHECK_THAT(strstr(hn_error_message(), "/made/") != NULL, "no file in: %s",
                hn_error_message());
-    CHECK(access(path_of("no.gguf"), F_OK) != 0 && access(path_of("no.gguf.partial"), F_OK) != 0);
+    CHECK(access(path_of("no.gguf"), F_OK) != 0 &&
+          access(path_of("no.gguf.partial"), F_OK) != 0);
 }
 
 #define CONFIG(more) "{\"peft_type\":\"LORA\",\"r\":4,\"lora_alpha\":8" more "}"
@@ -299,11 +302,12 @@ static void check_refused(void)
     refused(CONFIG(""), wrong, 2, HN_ERR_SHAPE, "[4,32] and [16,4]: expected [rank,32]");
     wrong[1] = (made_tensor){ Q "lora_B.weight", { 32, 3 } };
     refused(CONFIG(""), wrong, 2, HN_ERR_SHAPE, "[4,32] and [32,3]");
-    static const char *const odd[] = { Q "lora_magnitude_vector.weight",
-                                       "base_model.model.model.layers.9.self_attn.q_proj.lora_A.weight",
-                                       "base_model.model.model.layers.0.self_attn.z_proj.lora_A.weight",
-                                       "base_model.model.lm_head.weight",
-                                       "model.layers.0.self_attn.q_proj.lora_A.weight" };
+    static const char *const odd[] = {
+        Q "lora_magnitude_vector.weight",
+        "base_model.model.model.layers.9.self_attn.q_proj.lora_A.weight",
+        "base_model.model.model.layers.0.self_attn.z_proj.lora_A.weight",
+        "base_model.model.lm_head.weight", "model.layers.0.self_attn.q_proj.lora_A.weight"
+    };
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         const made_tensor three[] = { pair[0], pair[1], { odd[i], { 4, 32 } } };
         refused(CONFIG(""), three, 3, HN_ERR_UNSUPPORTED, odd[i]);
@@ -317,8 +321,8 @@ static void check_refused(void)
     CHECK_FAILS(hn_adapter_export(&heap, pool, path_of("a.gguf"), HERE "/models/llama-tied",
                                   path_of("peft"), &watch),
                 HN_ERR_SHAPE, "blk.0.attn_q.weight.lora_a");
-    CHECK_FAILS(import_as(path_of("made"), path_of("none"), HN_F32, path_of("no.gguf")), HN_ERR_IO,
-                "none: No such file");
+    CHECK_FAILS(import_as(path_of("made"), path_of("none"), HN_F32, path_of("no.gguf")),
+                HN_ERR_IO, "none: No such file");
 }
 
 int main(int argc, char **argv)

@@ -108,10 +108,10 @@ static const struct {
     const char *name;
     action *run;
     bool writes;
-} actions[] = { { "open gguf", open_gguf, false },   { "open directory", open_dir, false },
-                { "convert", convert, true },        { "quantize", quantize, true },
-                { "random model", make_random, true },
-                { "import", import_adapter, true },  { "export", export_adapter, false } };
+} actions[] = { { "open gguf", open_gguf, false },     { "open directory", open_dir, false },
+                { "convert", convert, true },          { "quantize", quantize, true },
+                { "random model", make_random, true }, { "import", import_adapter, true },
+                { "export", export_adapter, false } };
 enum { N_ACTIONS = sizeof actions / sizeof *actions };
 
 static void nothing_left(void)

@@ -1,5 +1,5 @@
-/* Any bytes as a GGUF file: refused with a message, or every key and every tensor's bytes can be
- * read to their end; nothing leaks, and memory stays in proportion to the file. */
+/* Any bytes as a GGUF file: refused with a message, or every key and every tensor's bytes can
+ * be read to their end; nothing leaks, and memory stays in proportion to the file. */
 #include "io/gguf_part.h"
 #include "tests/fuzz/target.h"
 
@@ -35,10 +35,9 @@ static void read_value(const hn_meta *meta, const hn_meta_value *v)
     }
     if (v->type == HN_META_STRING && at != v->bytes)
         abort();
-    const bool is_number =
-        hn_meta_int(meta, v->key, 0, &integer) == HN_OK ||
-        hn_meta_double(meta, v->key, 0, &number) == HN_OK ||
-        hn_meta_bool(meta, v->key, false, &flag) == HN_OK;
+    const bool is_number = hn_meta_int(meta, v->key, 0, &integer) == HN_OK ||
+                           hn_meta_double(meta, v->key, 0, &number) == HN_OK ||
+                           hn_meta_bool(meta, v->key, false, &flag) == HN_OK;
     if (is_number == (hn_meta_string(meta, v->key, &span) == HN_OK) && !v->is_array &&
         v->type != HN_META_U64)
         abort(); /* a single value is a number or a string */

@@ -1,6 +1,6 @@
-/* Any bytes as the metadata of a model, under each architecture's name: refused with a message, or
- * numbers from which every tensor's shape and the cache's size follow without overflow. The same
- * bytes serve as config.json where they are JSON. */
+/* Any bytes as the metadata of a model, under each architecture's name: refused with a message,
+ * or numbers from which every tensor's shape and the cache's size follow without overflow. The
+ * same bytes serve as config.json where they are JSON. */
 #include "io/gguf_part.h"
 #include "models/models.h"
 #include "tests/fuzz/target.h"

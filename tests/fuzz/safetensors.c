@@ -1,5 +1,6 @@
-/* Any bytes as a safetensors file: refused with a message, or its tensors cover the data without
- * gap or overlap and can be read; nothing leaks, and memory stays in proportion to the file. */
+/* Any bytes as a safetensors file: refused with a message, or its tensors cover the data
+ * without gap or overlap and can be read; nothing leaks, and memory stays in proportion to the
+ * file. */
 #include "io/safetensors.h"
 #include "tests/fuzz/target.h"
 

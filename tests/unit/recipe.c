@@ -1,5 +1,5 @@
-/* Which type a mix gives each tensor: as llama.cpp's own quantizer chooses, for models of eleven
- * shapes. recipe.json was made by tools/reference/recipe_types.py. */
+/* Which type a mix gives each tensor: as llama.cpp's own quantizer chooses, for models of
+ * eleven shapes. recipe.json was made by tools/reference/recipe_types.py. */
 #include "convert/recipe.h"
 
 #include "base/file.h"
@@ -35,8 +35,8 @@ static const char *type_at(const char *runs, int64_t at, char *out)
     return NULL;
 }
 
-static void check_tensor(const hn_recipe *recipe, const hn_recipe_model *model,
-                         const char *key, const char *runs)
+static void check_tensor(const hn_recipe *recipe, const hn_recipe_model *model, const char *key,
+                         const char *runs)
 {
     int64_t dim[HN_MAX_RANK];
     hn_type type;
@@ -53,13 +53,13 @@ static void check_tensor(const hn_recipe *recipe, const hn_recipe_model *model,
         if (*want == '-')
             continue;
         if (hash)
-            snprintf(name, sizeof name, "%.*s%lld%.*s", (int)(hash - key), key, (long long)layer,
-                     (int)(bar - hash - 1), hash + 1);
+            snprintf(name, sizeof name, "%.*s%lld%.*s", (int)(hash - key), key,
+                     (long long)layer, (int)(bar - hash - 1), hash + 1);
         else
             snprintf(name, sizeof name, "%.*s", (int)(bar - key), key);
         const hn_dtype got = hn_recipe_choose(recipe, model, name, &type, HN_F32);
-        CHECK_THAT(!strcasecmp(want, hn_dtype_name(got)), "%s: expected %s, found %s", name, want,
-                   hn_dtype_name(got));
+        CHECK_THAT(!strcasecmp(want, hn_dtype_name(got)), "%s: expected %s, found %s", name,
+                   want, hn_dtype_name(got));
     }
 }
 
@@ -85,7 +85,8 @@ static void check_model(const hn_json *want)
         snprintf(group, sizeof group, "%s %s", want->key, t->key);
         check_group(group);
         char *plus = strchr(name, '+');
-        const hn_recipe_model model = { .hp = &hp, .has_importance = plus != NULL,
+        const hn_recipe_model model = { .hp = &hp,
+                                        .has_importance = plus != NULL,
                                         .has_output = hn_json_get(want, "output")->as.boolean,
                                         .has_values = *values ? has_values : NULL };
         if (plus)
@@ -99,7 +100,8 @@ static void check_model(const hn_json *want)
 
 static void check_words(void)
 {
-    static const hn_keep keep[] = { { "blk.1*.attn_v.weight", HN_TYPE_q8_0 }, { "*", HN_BF16 } };
+    static const hn_keep keep[] = { { "blk.1*.attn_v.weight", HN_TYPE_q8_0 },
+                                    { "*", HN_BF16 } };
     const hn_recipe *recipe;
     hn_keep parsed;
     hn_hparams *hp = hn_alloc(&heap, HN_TAG_FILE, sizeof *hp);
@@ -114,7 +116,8 @@ static void check_words(void)
     CHECK_OK(hn_type_make(&vector, HN_F32, 1, dim));
     CHECK_OK(hn_recipe_named("q4_K_m", &recipe));
     CHECK_INT(15, hn_recipe_file_type(recipe));
-    CHECK_INT(HN_TYPE_q8_0, hn_recipe_choose(recipe, &model, "blk.10.attn_v.weight", &type, HN_F32));
+    CHECK_INT(HN_TYPE_q8_0,
+              hn_recipe_choose(recipe, &model, "blk.10.attn_v.weight", &type, HN_F32));
     CHECK_INT(HN_BF16, hn_recipe_choose(recipe, &model, "blk.2.attn_v.weight", &type, HN_F32));
     CHECK_INT(HN_F32, hn_recipe_choose(recipe, &model, "blk.2.attn_v.bias", &vector, HN_F32));
     CHECK_INT(HN_F32, hn_recipe_choose(recipe, &model, "x_norm.weight", &type, HN_F32));
