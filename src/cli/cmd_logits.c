@@ -115,6 +115,9 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
     int n_devices;
     const hn_device_options open = { .n_threads = (int)args->threads };
     const hn_forward_options o = { .max_tokens = (int64_t)s->n, .plan = args->plan };
+    HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
+               "%s only embeds texts: it has no logits; see hone embed",
+               hn_model_arch(model)->name);
     HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
     hn_status status = hn_forward_new(&forward, heap, model, devices[0], &o);
     if (status == HN_OK)

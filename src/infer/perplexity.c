@@ -157,6 +157,8 @@ static hn_status open_other(judge *j)
 static hn_status run(judge *j, const hn_model *model, hn_device *device, size_t n)
 {
     const hn_forward_options o = { .max_tokens = j->o->chunk };
+    HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
+               "%s only embeds texts: it foretells nothing", hn_model_arch(model)->name);
     j->n_chunks = (int64_t)n / j->o->chunk;
     HN_REQUIRE(j->n_chunks > 0, HN_ERR_ARGUMENT, "the text has %zu tokens: a chunk takes %lld", n,
                (long long)j->o->chunk);

@@ -51,6 +51,9 @@ static hn_status compile(hn_session *s, hn_dtype cache)
 
 static hn_status make(hn_session *s, const hn_session_options *o)
 {
+    HN_REQUIRE(!hn_model_arch(s->model)->embeds_only, HN_ERR_UNSUPPORTED,
+               "%s only embeds texts: there is nothing to generate from",
+               hn_model_arch(s->model)->name);
     const int64_t most = hn_model_hparams(s->model)->n_ctx;
     s->n_ctx = o->n_ctx ? o->n_ctx : most > 0 && most < 4096 ? most : 4096;
     s->max_batch = o->max_batch ? o->max_batch : 512;

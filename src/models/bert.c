@@ -1,6 +1,9 @@
 /* bert: post-norm, both directions, learned positions and segments; it embeds, and is not
  * trained. */
 #include "models/models.h"
+#include "nn/blocks.h"
+
+#include <string.h>
 
 static const char *const classes[] = { "BertModel", "BertForMaskedLM", NULL };
 static const char *const prefixes[] = { "", "bert.", NULL };
@@ -35,6 +38,16 @@ static const hn_weight_spec weights[] = {
 
 static hn_status read_config(const hn_json *config, hn_hparams *hp)
 {
+    const hn_json *act = hn_config_find(config, "hidden_act");
+    const hn_json *kind = hn_config_find(config, "position_embedding_type");
+    const char *word = "gelu", *positions = "absolute";
+    if (act)
+        HN_TRY(hn_json_want_string(act, "hidden_act", &word));
+    if (kind)
+        HN_TRY(hn_json_want_string(kind, "position_embedding_type", &positions));
+    HN_REQUIRE(!strcmp(word, "gelu") && !strcmp(positions, "absolute"), HN_ERR_UNSUPPORTED,
+               "config.json: hidden_act %s, position_embedding_type %s: expected gelu, absolute",
+               word, positions);
     HN_TRY(hn_config_int(config, "type_vocab_size", 2, &hp->n_token_type));
     HN_HP_SET(hp, is_causal, false);
     if (!hp->has[HN_HP_norm_eps])
@@ -67,8 +80,45 @@ static hn_status defaults(hn_hparams *hp)
     return HN_OK;
 }
 
+static hn_node *layer_norm(nn_build *b, hn_node *x, const char *name)
+{
+    return hn_layer_norm(b->g, x, nn_want(b, nn_name(b, name, ".weight")),
+                         nn_want(b, nn_name(b, name, ".bias")), (float)b->hp->norm_eps);
+}
+
+static hn_node *attention(nn_build *b, hn_node *x)
+{
+    hn_graph *g = b->g;
+    const int64_t heads = b->hp->n_head[b->layer], width = b->hp->width / heads;
+    const hn_ints split = { 3, { -1, heads, width } };
+    hn_node *q = hn_reshape(g, nn_linear(b, x, ".attn_q"), split);
+    hn_node *k = hn_reshape(g, nn_linear(b, x, ".attn_k"), split);
+    hn_node *v = hn_reshape(g, nn_linear(b, x, ".attn_v"), split);
+    hn_node *y = hn_attention(g, q, k, v, NULL, b->segments, false, 0, 0, 0);
+    return nn_linear(b, hn_reshape(g, y, (hn_ints){ 2, { -1, b->hp->width } }), ".attn_output");
+}
+
+/* Hidden states [T, C]: what is embedded, and no logits. All tokens are of the first segment. */
+static hn_node *build(nn_build *b)
+{
+    enum { GELU_WITH_ERF = 1 };
+    hn_graph *g = b->g;
+    hn_node *kinds = nn_want(b, "token_types.weight");
+    hn_node *first = hn_reshape(g, hn_contiguous(g, hn_slice(g, kinds, 0, 0, 1, 1)),
+                                (hn_ints){ 1, { b->hp->width } });
+    hn_node *x = hn_add(g, nn_embed(b), first);
+    x = hn_add(g, x, hn_gather(g, nn_want(b, "position_embd.weight"), b->positions));
+    x = layer_norm(b, x, "token_embd_norm");
+    for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
+        x = layer_norm(b, hn_add(g, attention(b, x), x), ".attn_output_norm");
+        hn_node *h = hn_gelu(g, nn_linear(b, x, ".ffn_up"), GELU_WITH_ERF);
+        x = layer_norm(b, hn_add(g, nn_linear(b, h, ".ffn_down"), x), ".layer_output_norm");
+    }
+    return x;
+}
+
 const hn_arch hn_arch_bert = {
     .name = "bert", .classes = classes, .prefixes = prefixes, .layers = "encoder.layer.",
     .ignored = ignored, .weights = weights, .read_config = read_config, .read_meta = read_meta,
-    .write_meta = write_meta, .defaults = defaults,
+    .write_meta = write_meta, .defaults = defaults, .build = build, .embeds_only = true,
 };

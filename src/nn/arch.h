@@ -77,6 +77,7 @@ typedef struct hn_arch {
     /* The graph from tokens to logits [T, V]; NULL: files of it are read and written, but it
      * cannot be run yet. */
     struct hn_node *(*build)(struct nn_build *b);
+    bool embeds_only; /* build gives hidden states [T, C]: there is nothing to generate from */
 } hn_arch;
 
 enum { HN_TENSOR_NAME = 160 };

@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     static const char *const names[] = {
         "llama",    "llama-tied", "mistral",  "mixtral",    "qwen2",        "qwen3",   "qwen3moe",
         "gemma2",   "gemma3",     "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss", "smollm3",
-        "granite",
+        "granite",  "bert", /* of which the last hidden states */
     };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
