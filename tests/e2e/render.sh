@@ -62,8 +62,8 @@ text() { string "$1"; number 8; string "$2"; }
     text tokenizer.chat_template '{{ bos_token }}|{{ messages[0].content }}'
     string tokenizer.ggml.tokens; number 9; number 8; number 2; number 0; string '<x>'; string '<bos>'
     string tokenizer.ggml.bos_token_id; number 4; number 1
-    printf '\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
 } >model.gguf
+truncate -s %32 model.gguf # the data section, which is empty, begins at a multiple of 32
 is "a GGUF file" '<bos>| Hi é' "$hone" render model.gguf m.json
 
 printf 'a\n{{ messges.x }}' >bad.jinja
