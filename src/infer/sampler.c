@@ -104,11 +104,37 @@ static int by_logit(const void *a, const void *b)
     return (x->token > y->token) - (x->token < y->token);
 }
 
+/* Choices [0, n) are a heap with the least likely on top, but perhaps for the one at i. */
+static void sift(choice *heap, int32_t n, int32_t i)
+{
+    for (int32_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && by_logit(&heap[child], &heap[child + 1]) < 0)
+            child++;
+        if (by_logit(&heap[i], &heap[child]) >= 0)
+            return;
+        const choice swapped = heap[i];
+        heap[i] = heap[child];
+        heap[child] = swapped;
+    }
+}
+
+/* The k likeliest to the front, sorted: as a sort of all would, in a fraction of its time. */
+static void sort(choice *choices, int32_t n, int32_t k)
+{
+    for (int32_t i = k / 2; k < n && i-- > 0;)
+        sift(choices, k, i);
+    for (int32_t i = k; i < n; i++)
+        if (by_logit(&choices[i], &choices[0]) < 0) {
+            choices[0] = choices[i];
+            sift(choices, k, 0);
+        }
+    qsort(choices, (size_t)k, sizeof *choices, by_logit);
+}
+
 /* How many of the sorted choices stay, and in `odds` what each weighs. */
-static int32_t narrow(hn_sampler *s)
+static int32_t narrow(hn_sampler *s, int32_t k)
 {
     const hn_sampler_options *o = &s->o;
-    const int32_t k = o->top_k && o->top_k < s->n_vocab ? o->top_k : s->n_vocab;
     const double best = (double)s->choices[0].logit;
     int32_t n = 0;
     double sum = 0, so_far = 0;
@@ -159,9 +185,10 @@ hn_status hn_sampler_next(hn_sampler *s, const float *logits, const int32_t *tok
         *out = best;
         return HN_OK;
     }
-    qsort(s->choices, (size_t)s->n_vocab, sizeof *s->choices, by_logit);
+    const int32_t k = s->o.top_k && s->o.top_k < s->n_vocab ? s->o.top_k : s->n_vocab;
+    sort(s->choices, s->n_vocab, k);
     HN_REQUIRE(s->choices[0].logit > -INFINITY && s->choices[0].logit < INFINITY,
                HN_ERR_NUMERIC, "no token is left, or one is infinitely likely");
-    *out = draw(s, narrow(s));
+    *out = draw(s, narrow(s, k));
     return HN_OK;
 }
