@@ -128,9 +128,21 @@ static hn_status next(state *s, bool *is_done)
     return HN_OK;
 }
 
+static void report(const state *s, int64_t first_ns, int64_t later_ns)
+{
+    const int64_t n = s->n - s->n_prompt;
+    const double first = (double)first_ns * 1e-9, later = (double)later_ns * 1e-9;
+    fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s\n", (long long)s->n_prompt,
+            first > 0 ? (double)s->n_prompt / first : 0, (long long)n,
+            n > 1 && later > 0 ? (double)(n - 1) / later : 0);
+}
+
 /* Until the model ends, the count is reached, the context is full, or Ctrl-C. */
 static hn_status generate(state *s)
 {
+    HN_REQUIRE(s->n_prompt < hn_session_context(s->session), HN_ERR_ARGUMENT,
+               "the prompt has %lld tokens: a context of %lld leaves no room to go on",
+               (long long)s->n_prompt, (long long)hn_session_context(s->session));
     hn_decoder decoder = hn_decoder_on(s->tok, true);
     hn_str text = hn_str_on(s->heap);
     hn_status status = HN_OK;
@@ -158,12 +170,8 @@ static hn_status generate(state *s)
     if (hn_interrupt_is_asked() && (status == HN_OK || status == HN_ERR_CANCELLED))
         status = hn_fail(HN_ERR_CANCELLED, "interrupted");
     hn_interrupt_end();
-    const double later = (double)(hn_clock_ns() - since) * 1e-9;
     if (status == HN_OK && !s->args->quiet)
-        fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s\n",
-                (long long)s->n_prompt, (double)s->n_prompt / ((double)first * 1e-9),
-                (long long)(s->n - s->n_prompt),
-                later > 0 ? (double)(s->n - s->n_prompt - 1) / later : 0);
+        report(s, first, hn_clock_ns() - since);
     return status;
 }
 
