@@ -24,7 +24,8 @@ static const hn_option options[] = {
     HN_TEXT(chat_args, system, "system", "TEXT", "what comes before the conversation"),
     HN_TEXT(chat_args, tools, "tools", "T.json", "functions that the model may call"),
     HN_TEXT(chat_args, template, "template", "FILE", "this template instead of the model's"),
-    HN_LIST(chat_args, set, "set", "KEY=JSON", "a template's variable, as enable_thinking=false"),
+    HN_LIST(chat_args, set, "set", "KEY=JSON",
+            "a template's variable, as enable_thinking=false"),
     HN_FLAG(chat_args, hide_thinking, "hide-thinking", "show answers only"),
     HN_INT(chat_args, count, "count", "N", 1, INT32_MAX, "tokens of an answer, at most"),
     HN_INT(chat_args, context, "context", "N", 1, INT32_MAX, "longest sequence; default 4096"),
@@ -88,11 +89,12 @@ static void report(const chat *c, const hn_turn *t)
     if (t->end == HN_TURN_COUNTED)
         fprintf(stderr, "(cut after --count %lld)\n", (long long)c->args->count);
     if (c->args->verbose)
-        fprintf(stderr,
-                "prompt: %lld tokens, %lld reused, %lld computed, %.1f/s; answer: %lld, %.1f/s\n",
-                (long long)t->n_prompt, (long long)t->n_reused, (long long)computed,
-                prompt > 0 ? (double)computed / prompt : 0, (long long)t->n_answer,
-                answer > 0 && t->n_answer > 1 ? (double)(t->n_answer - 1) / answer : 0);
+        fprintf(
+            stderr,
+            "prompt: %lld tokens, %lld reused, %lld computed, %.1f/s; answer: %lld, %.1f/s\n",
+            (long long)t->n_prompt, (long long)t->n_reused, (long long)computed,
+            prompt > 0 ? (double)computed / prompt : 0, (long long)t->n_answer,
+            answer > 0 && t->n_answer > 1 ? (double)(t->n_answer - 1) / answer : 0);
 }
 
 static const char way_out[] = "/reset begins anew, --context makes room";
@@ -109,9 +111,11 @@ static hn_status ask(chat *c, const char *text)
     if (c->has_spoken || status == HN_OK)
         hn_terminal_finish(&c->terminal);
     if (status != HN_OK && turn.does_not_fit)
-        return hn_fail(status, "the conversation takes %lld tokens, and the context is full at "
-                       "%lld: %s", (long long)turn.n_prompt,
-                       (long long)hn_session_context(c->session), way_out);
+        return hn_fail(status,
+                       "the conversation takes %lld tokens, and the context is full at "
+                       "%lld: %s",
+                       (long long)turn.n_prompt, (long long)hn_session_context(c->session),
+                       way_out);
     HN_TRY(status);
     report(c, &turn);
     HN_REQUIRE(turn.end != HN_TURN_FULL, HN_ERR_ARGUMENT,
@@ -172,7 +176,8 @@ static hn_status say(chat *c, const char *text, bool is_block, bool *leaves)
     return text[1] == '/' ? ask(c, text + 1) : obey(c, text, leaves);
 }
 
-/* In front of a person a mistake is told and the conversation goes on; a script ends with it. */
+/* In front of a person a mistake is told and the conversation goes on; a script ends with it.
+ */
 static hn_status talk(chat *c)
 {
     hn_str text = hn_str_on(c->heap);
@@ -241,8 +246,8 @@ static hn_status run_model(chat *c, const char *path)
     HN_TRY(hn_sampling_read(&c->args->sampling, c->bias, &sampling));
     if (c->args->cache)
         HN_TRY(hn_dtype_parse(c->args->cache, strlen(c->args->cache), &o.cache));
-    HN_REQUIRE(o.cache == HN_F32 || o.cache == HN_F16 || o.cache == HN_BF16,
-               HN_ERR_UNSUPPORTED, "--cache %s: expected f32, f16 or bf16", c->args->cache);
+    HN_REQUIRE(o.cache == HN_F32 || o.cache == HN_F16 || o.cache == HN_BF16, HN_ERR_UNSUPPORTED,
+               "--cache %s: expected f32, f16 or bf16", c->args->cache);
     HN_TRY(open_texts(c, path));
     HN_TRY(hn_model_open(c->heap, path, &c->model));
     const int32_t n_vocab = (int32_t)hn_model_hparams(c->model)->n_vocab;
@@ -263,7 +268,9 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     (void)n_operands;
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    chat c = { .args = parsed, .heap = &heap, .input = { .heap = &heap },
+    chat c = { .args = parsed,
+               .heap = &heap,
+               .input = { .heap = &heap },
                .terminal = hn_terminal_on(out) };
     const hn_status status = run_model(&c, operands[0]);
     hn_sampler_free(c.sampler);
@@ -277,8 +284,9 @@ const hn_command hn_cmd_chat = {
     .name = "chat",
     .operands = "MODEL",
     .summary = "talk with a model",
-    .details = "MODEL is a GGUF file or a Hugging Face directory with a chat template. Inside,\n"
-               "/help tells what can be typed.\n",
+    .details =
+        "MODEL is a GGUF file or a Hugging Face directory with a chat template. Inside,\n"
+        "/help tells what can be typed.\n",
     .options = options,
     .letters = "n:count",
     .defaults = &defaults,

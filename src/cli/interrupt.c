@@ -22,17 +22,8 @@ void hn_interrupt_begin(bool again_ends)
     sigaction(SIGINT, &action, NULL);
 }
 
-void hn_interrupt_end(void)
-{
-    signal(SIGINT, SIG_DFL);
-}
+void hn_interrupt_end(void) { signal(SIGINT, SIG_DFL); }
 
-const atomic_bool *hn_interrupt_flag(void)
-{
-    return &is_asked;
-}
+const atomic_bool *hn_interrupt_flag(void) { return &is_asked; }
 
-bool hn_interrupt_is_asked(void)
-{
-    return atomic_load(&is_asked);
-}
+bool hn_interrupt_is_asked(void) { return atomic_load(&is_asked); }

@@ -10,11 +10,11 @@ enum { MOST_LINES = 500, MOST_SEQUENCE = 32 };
 static hn_key control_key(unsigned char c)
 {
     static const hn_key keys[32] = {
-        [1] = HN_KEY_HOME,       [2] = HN_KEY_LEFT,      [3] = HN_KEY_INTERRUPT,
-        [4] = HN_KEY_EXIT,       [5] = HN_KEY_END,       [6] = HN_KEY_RIGHT,
-        [8] = HN_KEY_BACKSPACE,  [9] = HN_KEY_TEXT,      [10] = HN_KEY_ENTER,
-        [11] = HN_KEY_CUT_AFTER, [12] = HN_KEY_CLEAR,    [13] = HN_KEY_ENTER,
-        [14] = HN_KEY_DOWN,      [16] = HN_KEY_UP,       [21] = HN_KEY_CUT_BEFORE,
+        [1] = HN_KEY_HOME,       [2] = HN_KEY_LEFT,   [3] = HN_KEY_INTERRUPT,
+        [4] = HN_KEY_EXIT,       [5] = HN_KEY_END,    [6] = HN_KEY_RIGHT,
+        [8] = HN_KEY_BACKSPACE,  [9] = HN_KEY_TEXT,   [10] = HN_KEY_ENTER,
+        [11] = HN_KEY_CUT_AFTER, [12] = HN_KEY_CLEAR, [13] = HN_KEY_ENTER,
+        [14] = HN_KEY_DOWN,      [16] = HN_KEY_UP,    [21] = HN_KEY_CUT_BEFORE,
         [23] = HN_KEY_CUT_WORD,
     };
     return keys[c];
@@ -43,7 +43,7 @@ static hn_key sequence_key(const char *parameters, char final)
         return HN_KEY_NONE;
     }
     const bool is_one = parameters[0] && (!parameters[1] || parameters[1] == ';');
-    return !is_one                                           ? HN_KEY_NONE
+    return !is_one                                        ? HN_KEY_NONE
            : parameters[0] == '1' || parameters[0] == '7' ? HN_KEY_HOME
            : parameters[0] == '4' || parameters[0] == '8' ? HN_KEY_END
            : parameters[0] == '3'                         ? HN_KEY_DELETE

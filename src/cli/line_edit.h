@@ -1,5 +1,6 @@
-/* line_edit.h: a line being typed: its keys, its text, the lines before it. It knows no terminal:
- * bytes come in, what to draw goes out. line_input.h is the one that reads and draws. */
+/* line_edit.h: a line being typed: its keys, its text, the lines before it. It knows no
+ * terminal: bytes come in, what to draw goes out. line_input.h is the one that reads and draws.
+ */
 #ifndef HN_CLI_LINE_EDIT_H
 #define HN_CLI_LINE_EDIT_H
 

@@ -127,7 +127,8 @@ static hn_status read_keys(hn_line_input *in, const char *prompt, hn_str *out,
         draw(in, prompt, out);
         *event = press(in);
     }
-    put(*event == HN_LINE_INTERRUPTED ? "^C\r\n" : "\r\n", *event == HN_LINE_INTERRUPTED ? 4 : 2);
+    put(*event == HN_LINE_INTERRUPTED ? "^C\r\n" : "\r\n",
+        *event == HN_LINE_INTERRUPTED ? 4 : 2);
     hn_str_clear(out);
     HN_TRY(hn_line_edit_text(in->edit, &text, &bytes, &cursor));
     hn_str_add_bytes(out, text, bytes);
@@ -143,7 +144,8 @@ static hn_status read_plain(hn_line_input *in, hn_str *out, hn_line_event *event
             const ssize_t n = read(STDIN_FILENO, in->bytes, sizeof in->bytes);
             if (n < 0 && errno == EINTR)
                 *event = HN_LINE_INTERRUPTED;
-            HN_REQUIRE(n >= 0 || errno == EINTR, HN_ERR_IO, "standard input: %s", strerror(errno));
+            HN_REQUIRE(n >= 0 || errno == EINTR, HN_ERR_IO, "standard input: %s",
+                       strerror(errno));
             if (n <= 0)
                 return HN_OK;
             in->n_bytes = (size_t)n;

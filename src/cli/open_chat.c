@@ -30,7 +30,8 @@ hn_status hn_chat_input_json(hn_chat_input *in, const char *path, const hn_json 
     return status;
 }
 
-static hn_status add_file(hn_chat_input *in, const hn_hf_dir *dir, const char *file, const char *name)
+static hn_status add_file(hn_chat_input *in, const hn_hf_dir *dir, const char *file,
+                          const char *name)
 {
     void *data = NULL;
     size_t bytes = 0;

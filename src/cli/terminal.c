@@ -6,12 +6,12 @@
 
 hn_terminal hn_terminal_on(FILE *out)
 {
-    return (hn_terminal){ .out = out, .is_terminal = isatty(fileno(out)) == 1,
-                          .ends_line = true };
+    return (
+        hn_terminal){ .out = out, .is_terminal = isatty(fileno(out)) == 1, .ends_line = true };
 }
 
-/* Bytes of a control character at `text`, 0 if it is none: C0 but for tab and line end, DEL, and
- * C1, which some terminals obey in UTF-8 too. */
+/* Bytes of a control character at `text`, 0 if it is none: C0 but for tab and line end, DEL,
+ * and C1, which some terminals obey in UTF-8 too. */
 static size_t control(const char *text, size_t bytes)
 {
     const unsigned char *s = (const unsigned char *)text;

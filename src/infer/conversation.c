@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef struct message {
-    const char *role; /* a literal */
+    const char *role;         /* a literal */
     char *content, *thinking; /* thinking: NULL if there was none */
 } message;
 
@@ -82,8 +82,7 @@ static hn_status add_message(hn_conversation *c, const char *role, const char *c
 {
     if (c->n_messages == c->room) {
         const size_t room = c->room ? 2 * c->room : 16;
-        message *more =
-            hn_realloc_array(c->heap, HN_TAG_TEXT, c->messages, room, sizeof *more);
+        message *more = hn_realloc_array(c->heap, HN_TAG_TEXT, c->messages, room, sizeof *more);
         if (!more)
             return HN_ERR_MEMORY;
         c->messages = more;
@@ -131,24 +130,14 @@ const int32_t *hn_conversation_tokens(const hn_conversation *c, int64_t *n)
     return c->tokens;
 }
 
-static hn_status render(const hn_conversation *c, hn_str *out)
+static hn_status render(const hn_conversation *c, const hn_json *messages, hn_str *out)
 {
-    hn_str text = hn_str_on(c->heap);
-    hn_json_text *json = NULL;
-    hn_status status = hn_conversation_write(c, &text);
-    if (status == HN_OK)
-        status = hn_json_read(c->heap, "the conversation", text.text, text.length, &json);
-    hn_str_free(&text);
-    if (status != HN_OK)
-        return status;
-    const hn_chat_request request = { .messages = hn_json_root(json),
+    const hn_chat_request request = { .messages = messages,
                                       .tools = c->options.tools,
                                       .template_name = c->options.template_name,
                                       .vars = c->options.vars,
                                       .n_vars = c->options.n_vars };
-    status = hn_chat_render(c->parts.chat, &request, out, NULL);
-    hn_json_free(json);
-    return status;
+    return hn_chat_render(c->parts.chat, &request, out, NULL);
 }
 
 /* Most templates write BOS, and a tokenizer that adds one by itself must not add another. */
@@ -291,25 +280,64 @@ static hn_status keep(answer *a)
                        thinking->length ? thinking->text : NULL);
 }
 
-static hn_status run_turn(hn_conversation *c, const hn_run_options *run, const hn_ear *ear,
-                          hn_turn *turn)
+/* Where the prompt ends, the answer begins: in a thought or not. */
+static hn_status begin_answer(hn_conversation *c, const hn_json *messages, answer *a,
+                              hn_turn *turn)
 {
     hn_str prompt = hn_str_on(c->heap);
+    hn_status status = render(c, messages, &prompt);
+    if (status == HN_OK)
+        status = prepare(c, &prompt, turn);
+    a->thought = hn_thought_after(prompt.text, prompt.length);
+    hn_str_free(&prompt);
+    return status;
+}
+
+static answer answer_of(hn_conversation *c, const hn_ear *ear)
+{
     answer a = { .c = c, .ear = ear, .decoder = hn_decoder_on(c->parts.tok, true) };
     a.piece = a.said[0] = a.said[1] = hn_str_on(c->heap);
     a.decoder.has_begun = true; /* the prompt came before */
-    hn_status status = render(c, &prompt);
+    return a;
+}
+
+static void free_answer(answer *a)
+{
+    hn_str_free(&a->piece);
+    hn_str_free(&a->said[0]);
+    hn_str_free(&a->said[1]);
+}
+
+hn_status hn_conversation_answer(hn_conversation *c, const hn_json *messages,
+                                 const hn_run_options *run, const hn_ear *ear, hn_turn *turn)
+{
+    answer a = answer_of(c, ear);
+    *turn = (hn_turn){ 0 };
+    hn_status status = begin_answer(c, messages, &a, turn);
     if (status == HN_OK)
-        status = prepare(c, &prompt, turn);
-    a.thought = hn_thought_after(prompt.text, prompt.length);
-    hn_str_free(&prompt);
+        status = generate(&a, run, turn);
+    free_answer(&a);
+    return status;
+}
+
+static hn_status answer_own(hn_conversation *c, const hn_run_options *run, const hn_ear *ear,
+                            hn_turn *turn)
+{
+    hn_str text = hn_str_on(c->heap);
+    hn_json_text *json = NULL;
+    answer a = answer_of(c, ear);
+    hn_status status = hn_conversation_write(c, &text);
+    if (status == HN_OK)
+        status = hn_json_read(c->heap, "the conversation", text.text, text.length, &json);
+    hn_str_free(&text);
+    if (status == HN_OK)
+        status = begin_answer(c, hn_json_root(json), &a, turn);
+    hn_json_free(json);
     if (status == HN_OK)
         status = generate(&a, run, turn);
     if (status == HN_OK && (turn->n_answer || turn->end != HN_TURN_CANCELLED))
         status = keep(&a);
-    hn_str_free(&a.piece);
-    hn_str_free(&a.said[0]);
-    hn_str_free(&a.said[1]);
+    free_answer(&a);
     return status;
 }
 
@@ -319,7 +347,7 @@ hn_status hn_conversation_ask(hn_conversation *c, const char *text, const hn_run
     *turn = (hn_turn){ 0 };
     HN_TRY(add_message(c, "user", text, NULL));
     const size_t asked = c->n_messages;
-    const hn_status status = run_turn(c, run, ear, turn);
+    const hn_status status = answer_own(c, run, ear, turn);
     if (c->n_messages == asked) /* no answer */
         drop_last(c);
     return status;

@@ -1,4 +1,5 @@
-/* conversation.h: messages to a prompt, by the model's own template, and the answer as it comes.
+/* conversation.h: messages to a prompt, by the model's own template, and the answer as it
+ * comes.
  *
  * Each turn hands the whole conversation to the session, which computes what it has not seen.
  * Nothing is ever left out of it: when the context is full, the question is refused. */
@@ -40,9 +41,9 @@ hn_status hn_conversation_set_system(hn_conversation *conversation, const char *
 void hn_conversation_reset(hn_conversation *conversation);
 
 typedef enum hn_turn_end {
-    HN_TURN_DONE,      /* the model ended it */
-    HN_TURN_COUNTED,   /* max_answer was reached */
-    HN_TURN_FULL,      /* the context was */
+    HN_TURN_DONE,    /* the model ended it */
+    HN_TURN_COUNTED, /* max_answer was reached */
+    HN_TURN_FULL,    /* the context was */
     HN_TURN_CANCELLED
 } hn_turn_end;
 
@@ -58,6 +59,11 @@ typedef struct hn_turn {
  * taken back. HN_ERR_ARGUMENT if the prompt does not fit or begins with two BOS. */
 hn_status hn_conversation_ask(hn_conversation *conversation, const char *text,
                               const hn_run_options *run, const hn_ear *ear, hn_turn *turn);
+
+/* The same for messages from elsewhere, as hn_chat_request takes them: one's own are neither
+ * read nor changed. What `ear` hears may hold NULs. */
+hn_status hn_conversation_answer(hn_conversation *conversation, const hn_json *messages,
+                                 const hn_run_options *run, const hn_ear *ear, hn_turn *turn);
 
 /* Adds the messages as a JSON array: role, content, and reasoning_content where there was. */
 hn_status hn_conversation_write(const hn_conversation *conversation, hn_str *out);

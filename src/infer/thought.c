@@ -4,10 +4,7 @@
 
 static const char open_mark[] = "<think>", close_mark[] = "</think>";
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
+static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 hn_thought hn_thought_after(const char *prompt, size_t bytes)
 {
@@ -66,7 +63,8 @@ static bool begins_header(const char *piece, size_t bytes)
 bool hn_thought_mark(hn_thought *t, const char *piece, size_t bytes, const hn_ear *ear)
 {
     const bool opens = is_piece(piece, bytes, open_mark);
-    const bool closes = is_piece(piece, bytes, close_mark) || is_piece(piece, bytes, "<channel|>");
+    const bool closes =
+        is_piece(piece, bytes, close_mark) || is_piece(piece, bytes, "<channel|>");
     if (begins_header(piece, bytes)) {
         hn_thought_finish(t, ear);
         t->is_header = true;

@@ -1,7 +1,8 @@
 /* thought.h: what a model thinks, told apart from what it answers, while it comes.
  *
  * Three ways are known: <think> ... </think>, as tokens or as text; gemma4's channels,
- * <|channel>thought ... <channel|>; and gpt-oss's, <|channel|>analysis<|message|> ... <|end|>. */
+ * <|channel>thought ... <channel|>; and gpt-oss's, <|channel|>analysis<|message|> ... <|end|>.
+ */
 #ifndef HN_INFER_THOUGHT_H
 #define HN_INFER_THOUGHT_H
 

@@ -1,6 +1,6 @@
 /* A conversation: the prompt is the template's, with one BOS; a turn computes what is new; what
- * cannot go on is refused and leaves the conversation as it was. And thoughts told from answers,
- * however the text is cut. */
+ * cannot go on is refused and leaves the conversation as it was. And thoughts told from
+ * answers, however the text is cut. */
 #include "infer/conversation.h"
 
 #include "convert/byte_tokenizer.h"
@@ -169,6 +169,62 @@ static void check_cancel(void)
     end(&s);
 }
 
+static void keep_text(void *context, hn_voice voice, const char *text, size_t bytes)
+{
+    (void)voice;
+    hn_str_add_bytes(context, text, bytes);
+}
+
+/* Messages from elsewhere get the answer that the same conversation would. */
+static void check_answer(void)
+{
+    static const char source[] = "[{\"role\": \"user\", \"content\": \"hi\"}]";
+    subject s;
+    hn_turn turn;
+    hn_json_text *json = NULL;
+    hn_str first = hn_str_on(&heap), second = hn_str_on(&heap);
+    const hn_ear to_first = { keep_text, &first }, to_second = { keep_text, &second };
+    check_group("answer");
+    if (begin(&s, chatml, false, 8))
+        CHECK_OK(hn_conversation_ask(s.conversation, "hi", NULL, &to_first, &turn));
+    end(&s);
+    if (begin(&s, chatml, false, 8) &&
+        CHECK_OK(hn_json_read(&heap, "messages", source, sizeof source - 1, &json))) {
+        CHECK_OK(hn_conversation_answer(s.conversation, hn_json_root(json), NULL, &to_second,
+                                        &turn));
+        check_json(&s, "[]");
+    }
+    end(&s);
+    CHECK_INT(8, (int64_t)first.length);
+    CHECK_TEXT(first.text, second.text);
+    hn_json_free(json);
+    hn_str_free(&first);
+    hn_str_free(&second);
+}
+
+/* Whichever allocation fails, the question is taken back and can be asked again. */
+static void check_memory(void)
+{
+    subject s;
+    hn_turn turn;
+    hn_status status = HN_ERR_MEMORY;
+    int n = 0;
+    check_group("memory");
+    if (begin(&s, chatml, false, 2)) {
+        for (; status != HN_OK && n < 5000; n++) {
+            atomic_store(&heap.fail_at, atomic_load(&heap.n_calls) + n + 1);
+            status = ask(&s, "hi", &turn);
+            atomic_store(&heap.fail_at, 0);
+            if (status != HN_OK) {
+                CHECK_INT(HN_ERR_MEMORY, status);
+                check_json(&s, "[]");
+            }
+        }
+        CHECK_THAT(status == HN_OK && n > 10, "%d allocations", n);
+    }
+    end(&s);
+}
+
 static void check_bos(const char *template, bool adds_bos, int want)
 {
     static const int32_t bos = 258;
@@ -251,8 +307,10 @@ static void check_thoughts(void)
         { "", "<thin air", "", "<thin air" },
         { "", "<<think>x", "", "<<think>x" },
         { "", "^<|channel>^thought\nhm^<channel|>^Yes", "hm", "Yes" },
-        { "", "^<|channel|>^analysis^<|message|>^hm^<|end|>^^<|start|>^assistant^<|channel|>^final"
-              "^<|message|>^Yes", "hm", "Yes" },
+        { "",
+          "^<|channel|>^analysis^<|message|>^hm^<|end|>^^<|start|>^assistant^<|channel|>^final"
+          "^<|message|>^Yes",
+          "hm", "Yes" },
         { "", "^<|channel|>^commentary to=f^<|message|>^{}", "", "{}" },
     };
     check_group("thoughts");
@@ -270,6 +328,8 @@ int main(int argc, char **argv)
     check_reuse();
     check_context();
     check_cancel();
+    check_answer();
+    check_memory();
     check_group("bos");
     check_bos(chatml, false, 0);
     check_bos(chatml, true, 1);

@@ -9,6 +9,7 @@
 
 static hn_heap heap;
 
+/* clang-format off */
 static const struct {
     const char *bytes;
     hn_key key;
@@ -30,6 +31,7 @@ static const struct {
     { "\033[?1;2c", HN_KEY_NONE }, { "\033x", HN_KEY_NONE },     { "\x80", HN_KEY_NONE },
     { "\xff", HN_KEY_NONE },       { "\x1a", HN_KEY_NONE },
 };
+/* clang-format on */
 
 static void reads(const char *bytes, size_t n, size_t want, hn_key key)
 {
@@ -91,7 +93,9 @@ static void check_edits(void)
     } cases[] = {
         { "abc", "abc" },
         { "ac\033[Db", "abc" },
-        { "bc\x01" "a", "abc" },
+        { "bc\x01"
+          "a",
+          "abc" },
         { "bc\033[Ha\033[Fd", "abcd" },
         { "abc\x7f\x7f", "a" },
         { "abc\x01\033[3~", "bc" },
@@ -102,7 +106,7 @@ static void check_edits(void)
         { "one two\033b\x15", "two" },
         { "one two\x01\033f!", "one! two" },
         { "\xe6\xbc\xa2\xe5\xad\x97\033[D\x7f", "\xe5\xad\x97" },
-        { "e\xcc\x81x\033[D\x7f", "x" },           /* a mark goes with its letter */
+        { "e\xcc\x81x\033[D\x7f", "x" }, /* a mark goes with its letter */
         { "a\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb\x7f", "a" }, /* joined */
         { "\x7f\033[3~\033[D\033[C\x17\x0b\x15", "" },
     };
@@ -186,8 +190,9 @@ static void check_drawing(void)
 /* Whatever is typed, the line is whole characters and the cursor stands at one. */
 static void check_noise(void)
 {
-    static const char pool[] = "ab \t\x01\x02\x05\x06\x08\x0b\x0e\x10\x15\x17\x7f\033[[ABCDHF~;135O"
-                               "\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80\xcc\x81\xe2\x80\x8d\xff\x80";
+    static const char pool[] =
+        "ab \t\x01\x02\x05\x06\x08\x0b\x0e\x10\x15\x17\x7f\033[[ABCDHF~;135O"
+        "\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x98\x80\xcc\x81\xe2\x80\x8d\xff\x80";
     const hn_rng_key seed = hn_rng_seed(check_seed());
     hn_line_edit *edit;
     uint64_t n_drawn = 0;
