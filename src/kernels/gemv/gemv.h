@@ -9,7 +9,9 @@
  *     f32 plain      2 shuffles, 4 quarter loads, 1 fma      64 bytes
  *     bf16 plain     1.5, 2, 1 shift or mask, 1 fma          32 bytes
  *     q8_0 panel     widen, convert, mul, fma                17 bytes
+ *     q8_0 plain     1 quarter load, 0.5 shuffles, 1 shift, convert, mul, fma   17 bytes
  *     q4_k panel     widen, half a shift, look-up, mul, sub, fma    9 bytes
+ *     q4_k plain     0.5 quarter loads, 0.25 shuffles, mask, convert, 2 fma     9 bytes
  *
  * so f32 and bf16 wait for memory, and q4_k decodes about 4.5 weights a cycle and core. */
 #ifndef HN_KERNELS_GEMV_GEMV_H

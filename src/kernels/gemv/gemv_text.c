@@ -100,6 +100,132 @@ HN_INLINE f32x16 high_f16(i32x16 pair) { return f_from_f16(h_narrow(i_shr(pair, 
 PLAIN_HALVES(bf16, low_bf16, high_bf16, hn_bf16_to_f32)
 PLAIN_HALVES(f16, low_f16, high_f16, hn_f16_to_f32)
 
+/* An f16 of each of sixteen rows. */
+HN_INLINE f32x16 column_f16(const uint8_t *w, int64_t stride)
+{
+    uint64_t four[4];
+    for (int q = 0; q < 4; q++) {
+        uint16_t h[4];
+        for (int l = 0; l < 4; l++)
+            memcpy(h + l, w + (4 * q + l) * stride, sizeof *h);
+        four[q] = h[0] | (uint64_t)h[1] << 16 | (uint64_t)h[2] << 32 | (uint64_t)h[3] << 48;
+    }
+    return halves_f16((const uint8_t *)four);
+}
+
+/* Four bytes of sixteen rows in the lanes: byte b, signed, times 2^24. What is decoded from
+ * bits further up is scaled by a power of two too much, and its scale by as much too little: no
+ * bit of the product changes, and no shift brings the bits down. */
+HN_INLINE f32x16 top_byte(i32x16 v, const int b)
+{
+#if defined(HN_LEVEL_avx512)
+    if (b == 1 || b == 2) {
+        const int at = b - 3; /* of byte 3 */
+        return i_to_f(_mm512_shuffle_epi8(
+            v, _mm512_set4_epi32((15 + at) << 24 | 0x808080, (11 + at) << 24 | 0x808080,
+                                 (7 + at) << 24 | 0x808080, (3 + at) << 24 | 0x808080)));
+    }
+#endif
+    const i32x16 moved = b == 0   ? i_shl(v, 24)
+                         : b == 1 ? i_shl(v, 16)
+                         : b == 2 ? i_shl(v, 8)
+                                  : v;
+    return i_to_f(b ? i_and(moved, i_set1((int32_t)0xff000000u)) : moved);
+}
+
+HN_INLINE void plain_q8_0(WALK_PARAMS)
+{
+    (void)room, (void)groups;
+    for (int64_t p = 0; p < k; p += 32, w += 34) {
+        const f32x16 d = f_mul(column_f16(w, stride), f_set1(0x1p-24f));
+        fetch_lines(w, stride);
+        for (int part = 0; part < 32; part += 16) {
+            f32x16 v[4];
+            transpose4((const char *)w + 2 + part, stride, v);
+            ALL for (int i = 0; i < 16; i++)
+                TAKE(f_mul(top_byte(f_bits(v[i / 4]), i % 4), d), 0, p + part + i);
+        }
+    }
+}
+
+/* For counts that are no constants to the compiler. */
+HN_INLINE i32x16 shifted_down(i32x16 v, int bits)
+{
+#if defined(HN_LEVEL_avx512)
+    return _mm512_srlv_epi32(v, i_set1(bits));
+#else
+    return i_shr(v, bits);
+#endif
+}
+
+/* Scale and minimum of sub-block j of sixteen rows, from their twelve packed bytes. */
+HN_INLINE void plain_k_scales(const i32x16 s[3], int j, i32x16 *scale, i32x16 *minimum)
+{
+    const int at = 8 * (j & 3);
+    if (j < 4) {
+        *scale = i_and(shifted_down(s[0], at), i_set1(63));
+        *minimum = i_and(shifted_down(s[1], at), i_set1(63));
+        return;
+    }
+    const i32x16 low = i_set1(15), two = i_set1(48);
+    *scale = i_or(i_and(shifted_down(s[2], at), low), i_and(shifted_down(s[0], at + 2), two));
+    *minimum =
+        i_or(i_and(shifted_down(s[2], at + 4), low), i_and(shifted_down(s[1], at + 2), two));
+}
+
+/* d q - m of nibble n (0 .. 7, a constant) of each lane; scale[n / 2] is d 2^-4n, or d for the
+ * last nibble, which alone is shifted down: as the top one it would be negative. d q has 21
+ * bits and is exact, so that the fma rounds where the subtraction does. */
+HN_INLINE f32x16 nibble_times(i32x16 v, const int n, const f32x16 scale[4], f32x16 less)
+{
+    const i32x16 q = n == 7 ? i_shr(v, 28) : i_and(v, i_set1(15 << (n == 7 ? 0 : 4 * n)));
+    return f_fma(scale[n / 2], i_to_f(q), less);
+}
+
+/* 32 weights whose nibbles lie in v: the low ones of each byte, or the high ones. */
+HN_INLINE void take_nibbles(const int rows, const float *x, f32x16 (*acc)[HN_GEMV_ROWS],
+                            const i32x16 v[8], const bool high, const f32x16 d_less[2])
+{
+    const f32x16 d = d_less[0];
+    const float by = high ? 0x1p-4f : 1.0f;
+    const f32x16 scale[4] = { f_mul(d, f_set1(by)), f_mul(d, f_set1(by * 0x1p-8f)),
+                              f_mul(d, f_set1(by * 0x1p-16f)),
+                              high ? d : f_mul(d, f_set1(0x1p-24f)) };
+    ALL for (int i = 0; i < 8; i++)
+    {
+        ALL for (int c = 0; c < 4; c++)
+            TAKE(nibble_times(v[i], 2 * c + high, scale, d_less[1]), 0, 4 * i + c);
+    }
+}
+
+HN_INLINE void plain_q4_k(WALK_PARAMS)
+{
+    (void)room, (void)groups;
+    for (int64_t p = 0; p < k; p += 256, w += 144) {
+        const f32x16 d = column_f16(w, stride), dmin = column_f16(w + 2, stride);
+        f32x16 packed[4];
+        transpose4((const char *)w + 4, stride, packed);
+        const i32x16 s[3] = { f_bits(packed[0]), f_bits(packed[1]), f_bits(packed[2]) };
+        for (int j = 0; j < 8; j += 2, x += 64 * rows) {
+            const uint8_t *q = w + 16 + 16 * j;
+            f32x16 bytes[8];
+            i32x16 v[8], scale[2], minimum[2];
+            fetch_lines(q, stride);
+            transpose4((const char *)q, stride, bytes);
+            transpose4((const char *)q + 16, stride, bytes + 4);
+            ALL for (int i = 0; i < 8; i++) v[i] = f_bits(bytes[i]);
+            for (int h = 0; h < 2; h++)
+                plain_k_scales(s, j + h, scale + h, minimum + h);
+            const f32x16 low[2] = { f_mul(d, i_to_f(scale[0])),
+                                    f_neg(f_mul(dmin, i_to_f(minimum[0]))) };
+            const f32x16 high[2] = { f_mul(d, i_to_f(scale[1])),
+                                     f_neg(f_mul(dmin, i_to_f(minimum[1]))) };
+            take_nibbles(rows, x, acc, v, false, low);
+            take_nibbles(rows, x + 32 * rows, acc, v, true, high);
+        }
+    }
+}
+
 HN_INLINE void panel_f32(WALK_PARAMS)
 {
     (void)room;
@@ -274,6 +400,8 @@ HN_INLINE void panel_q6_k(WALK_PARAMS)
 KERNEL(plain_f32, 16 * stride, false)
 KERNEL(plain_bf16, 16 * stride, false)
 KERNEL(plain_f16, 16 * stride, false)
+KERNEL(plain_q8_0, 16 * stride, false)
+KERNEL(plain_q4_k, 16 * stride, false)
 KERNEL(panel_f32, stride, true)
 KERNEL(panel_bf16, stride, true)
 KERNEL(panel_f16, stride, true)
@@ -302,9 +430,7 @@ static void plain_blocks(hn_elem type, HN_PARAMS_gemv)
     {                                                                                          \
         plain_blocks(HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room); \
     }
-BLOCKS(q8_0)
 BLOCKS(q4_0)
-BLOCKS(q4_k)
 BLOCKS(q6_k)
 
 /* Formats without a walk of their own: a panel is decoded 256 weights at a time into `room`,
