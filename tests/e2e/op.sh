@@ -48,6 +48,17 @@ is "max of one" 'y f32\[1\]: 1$' "$hone" op max --in a.npy
 is "a file written is a file read" 'y f32\[1,4\]: 0.73105' "$hone" op abs --in y.npy
 is "every op is listed" 'rms_norm ' "$hone" op --list
 "$hone" op --list --json >list.json && grep -q '"name": "outer_id"' list.json || fail "the JSON list"
+# A type is a word of its own: f16 beside bf16, q1_0 beside tq1_0.
+grep '"name": "linear",' list.json | grep -q '"types": "[^"]*\bq1_0\b' || fail "linear covers q1_0"
+grep '"name": "cast",' list.json | grep -q '"types": "\([^"]* \)\?f16[" ]' || fail "cast covers f16"
+# A backend is named where it answers that it has a kernel, for the types that it says.
+"$hone" devices --ops --device cpu >devices.txt || fail "devices --ops"
+for op in $(awk 'NR > 2 && $2 == "-" { print $1 }' devices.txt); do
+    grep "\"name\": \"$op\"," list.json | grep -q '"backends": \[\], "kernels": {}' || fail "$op has no kernel on the cpu"
+done
+for op in linear rms_norm adamw; do
+    grep "\"name\": \"$op\"," list.json | grep -q '"kernels": {[^}]*"cpu": "[a-z]*[0-9]* *f32' || fail "$op has kernels"
+done
 refuses 2 "unknown op" "$hone" op rmsnorm --in a.npy
 refuses 2 "unknown attribute" "$hone" op rms_norm epsilon=1 --in a.npy
 refuses 2 "expected a number" "$hone" op rms_norm eps=nan --in a.npy
