@@ -21,10 +21,23 @@ static const hn_option options[] = {
 };
 
 /* Which of an op's cases have a kernel: types of the first input, as words. */
+/* Whether a list of words with commas between holds this one: f16 is not in "bf16". */
+static bool has_word(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = list; *at; at += strspn(at, ",")) {
+        const size_t n = strcspn(at, ",");
+        if (n == length && !memcmp(at, word, n))
+            return true;
+        at += n;
+    }
+    return false;
+}
+
 static hn_status print_op(hn_heap *heap, const hn_device *device, const hn_op *op, FILE *out)
 {
     (void)heap;
-    char with[128] = "", without[128] = "";
+    char with[512] = "", without[512] = "";
     for (int i = 0; op->cases && op->cases[i]; i++) {
         hn_case c;
         hn_tensor in[HN_MAX_IN], result[HN_MAX_OUT];
@@ -51,7 +64,9 @@ static hn_status print_op(hn_heap *heap, const hn_device *device, const hn_op *o
         char *list = support.has_kernel ? with : without;
         const int weight = c.n_in > 1 && c.in[1].is_given && hn_is_block(c.in[1].type.dtype);
         const char *type = hn_dtype_name(c.in[weight].type.dtype);
-        if (!strstr(list, type) && strlen(list) + strlen(type) + 2 < sizeof with) {
+        if (!has_word(list, type)) {
+            HN_REQUIRE(strlen(list) + strlen(type) + 2 < sizeof with, HN_ERR_UNSUPPORTED,
+                       "%s: more types than a line has room for", op->name);
             strcat(list, *list ? "," : "");
             strcat(list, type);
         }
