@@ -20,7 +20,6 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-/* Which of an op's cases have a kernel: types of the first input, as words. */
 /* Whether a list of words with commas between holds this one: f16 is not in "bf16". */
 static bool has_word(const char *list, const char *word)
 {
@@ -34,6 +33,7 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
+/* Which of an op's cases have a kernel: types of the first input, as words. */
 static hn_status print_op(hn_heap *heap, const hn_device *device, const hn_op *op, FILE *out)
 {
     (void)heap;
