@@ -70,6 +70,7 @@ static hn_status refuse(const hn_format *format, const float *x, int64_t n,
 hn_status hn_format_encode(const hn_format *format, const float *x, int64_t n, void *blocks,
                            const float *importance)
 {
+    HN_REQUIRE(format->encode, HN_ERR_UNSUPPORTED, "%s is read, but not written", format->name);
     HN_REQUIRE(n >= 0 && n % format->block_elements == 0, HN_ERR_SHAPE,
                "%s: %" PRId64 " elements: expected a multiple of %d", format->name, n,
                format->block_elements);

@@ -25,7 +25,8 @@ typedef struct hn_format {
     void (*decode)(const void *blocks, int64_t n, float *out);
 
     /* The same, where x is finite and within `largest`. weight: how much each element's squared
-     * error counts, finite and not negative; NULL: all alike. Call hn_format_encode instead. */
+     * error counts, finite and not negative; NULL: all alike. Call hn_format_encode instead. NULL
+     * of a format that is only read. */
     void (*encode)(const float *x, int64_t n, void *blocks, const float *weight);
 
     /* Makes weights of blocks full of random bytes: overwrites scales and what else not every
@@ -58,7 +59,8 @@ int64_t hn_format_bytes(const hn_format *format, int64_t n);
 
 /* Refuses, with the element's number and before writing anything: what is not finite or beyond
  * `largest` (HN_ERR_NUMERIC), an importance that is not finite or negative (HN_ERR_NUMERIC),
- * and a length that is no multiple of the block (HN_ERR_SHAPE). */
+ * a length that is no multiple of the block (HN_ERR_SHAPE), and a format that is only read
+ * (HN_ERR_UNSUPPORTED). */
 hn_status hn_format_encode(const hn_format *format, const float *x, int64_t n, void *blocks,
                            const float *importance_or_null);
 
