@@ -110,7 +110,7 @@ static hn_status print_token(state *s, hn_decoder *decoder, hn_str *text)
     hn_str_clear(text);
     if (s->args->ids)
         hn_str_print(text, s->n > s->n_prompt + 1 ? " %d" : "%d", s->tokens[s->n - 1]);
-    else
+    else if (s->tokens[s->n - 1] < hn_tokenizer_size(s->tok)) /* vocabularies are padded */
         HN_TRY(hn_decoder_add(decoder, s->tokens[s->n - 1], text));
     hn_terminal_write(&s->terminal, text->text, text->length);
     return HN_OK;

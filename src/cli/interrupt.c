@@ -13,10 +13,10 @@ static void on_interrupt(int number)
 
 void hn_interrupt_begin(bool again_ends)
 {
-    /* Without SA_RESTART, so that a read that waits returns. */
-    struct sigaction action = { .sa_handler = on_interrupt };
+    /* SA_RESTART: a write that is interrupted would lose what it was to write. */
+    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = SA_RESTART };
     if (again_ends)
-        action.sa_flags = (int)SA_RESETHAND;
+        action.sa_flags = (int)(SA_RESTART | SA_RESETHAND);
     sigemptyset(&action.sa_mask);
     atomic_store(&is_asked, false);
     sigaction(SIGINT, &action, NULL);

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Watches from here to the end: Ctrl-C sets the flag, and interrupts a read that waits. Where
- * `again_ends`, another one before the work has stopped ends the program as usual. */
+/* Watches from here to the end: Ctrl-C sets the flag. Where `again_ends`, another one before the
+ * work has stopped ends the program as usual. */
 void hn_interrupt_begin(bool again_ends);
 void hn_interrupt_end(void);
 

@@ -207,6 +207,8 @@ static hn_status say_token(answer *a, int32_t id)
 {
     const hn_ear ear = { hear, a };
     const hn_tokenizer *tok = a->c->parts.tok;
+    if (id >= hn_tokenizer_size(tok)) /* vocabularies are padded: it has no text */
+        return HN_OK;
     const hn_token_kind kind = hn_tokenizer_token_kind(tok, id);
     const hn_span piece = hn_tokenizer_piece(tok, id);
     if ((kind == HN_TOKEN_CONTROL || kind == HN_TOKEN_USER_DEFINED) &&

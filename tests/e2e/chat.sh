@@ -106,6 +106,9 @@ cp -r "$source/tests/differential/models/llama" hf
 printf '{{ bos_token }}{{ messages[0].content }}' >hf/chat_template.jinja
 chat 'one\n' hf --count 1 --verbose
 has "a directory" 'prompt: [0-9]* tokens' err
+chat 'one\n' hf --count 5 --logit-bias 330=1000
+succeeds "a padded vocabulary"
+is "ids beyond the tokenizer's" "" "$(cat out)"
 
 if ruby -e 'require "pty"' 2>/dev/null; then
     ruby "$source/tests/e2e/chat_terminal.rb" "$hone" m.gguf >terminal 2>&1 || { cat terminal; fail "the terminal"; }

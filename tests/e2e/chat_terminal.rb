@@ -51,7 +51,7 @@ class Talk
 
   def ended?
     Timeout.timeout(30) { Process.wait(@pid) }
-    check("the status", $?.success?, $?)
+    check("the status", $?.success?, [$?, @seen + @master.read_nonblock(4096, exception: false).to_s])
     check("the terminal's state", `stty -g < #{@slave.path}` == @before)
   end
 end

@@ -78,6 +78,11 @@ gets text "$hone" run new.gguf -p 'Once upon' -n 24 --quiet --ignore-end
 [ "$(wc -c <text)" -gt 24 ] || fail "no text: $(cat text)"
 passes
 
+# Ids beyond the tokenizer's, of a vocabulary that is padded, have no text.
+gets text "$hone" run $models/llama -p x -n 5 --quiet --logit-bias 330=1000
+[ "$(cat text)" = "" ] || fail "a padded vocabulary: $(cat text)"
+passes
+
 # Where it ends. 257 is <|im_end|>.
 gets a "$hone" run new.gguf -p x -n 5 --ids --quiet --logit-bias 257=1000
 [ "$(cat a)" = "" ] || fail "it goes on after its end: $(cat a)"
