@@ -28,7 +28,7 @@ set(HN_FILES_io npy npy_header encoding weights weights_writer gguf gguf_part gg
 set(HN_FILES_diff diff recompute)
 set(HN_FILES_train descent)
 set(HN_FILES_nn decoder hparams arch rope_constants source build blocks)
-set(HN_FILES_convert recipe encode_rows importance general_keys pad_vocab tokenizer_keys byte_tokenizer convert quantize random_model adapter_base adapter_config adapter_import adapter_export)
+set(HN_FILES_convert recipe encode_rows importance general_keys model_name pad_vocab tokenizer_keys byte_tokenizer convert quantize random_model adapter_base adapter_config adapter_import adapter_export)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/models/models.def HN_MODEL HN_MODELS)
 set(HN_FILES_infer forward imatrix session sampler perplexity thought conversation)
 set(HN_FILES_models models model ${HN_MODELS})

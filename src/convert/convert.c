@@ -148,10 +148,10 @@ static hn_status plan_entries(conversion *c, const hn_recipe *recipe)
 
 static hn_status write_keys(conversion *c, const hn_recipe *recipe)
 {
-    char label[32];
-    hn_size_label(c->wanted, c->is_there, c->n, c->hp->n_expert, label);
+    const hn_model_size size =
+        hn_model_size_of(c->wanted, c->is_there, c->n, c->hp->n_expert);
     HN_TRY(hn_arch_write_meta(c->arch, c->hp, &c->meta));
-    HN_TRY(hn_general_keys(c->dir, c->options->name, label, hn_recipe_file_type(recipe),
+    HN_TRY(hn_general_keys(c->dir, c->options->name, &size, hn_recipe_file_type(recipe),
                            &c->meta));
     HN_TRY(hn_tokenizer_keys(c->dir, &c->meta));
     return hn_pad_vocab(&c->meta, c->hp->n_vocab);

@@ -1,5 +1,7 @@
 #include "convert/general_keys.h"
 
+#include "convert/model_name.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +19,8 @@ static void round_count(double count, char *out, size_t room)
              letters[i]);
 }
 
-void hn_size_label(const hn_arch_tensor *tensors, const bool *is_there, size_t n,
-                   int64_t n_expert, char *out)
+hn_model_size hn_model_size_of(const hn_arch_tensor *tensors, const bool *is_there, size_t n,
+                               int64_t n_expert)
 {
     double all = 0, one_each = 0; /* as if there were one expert */
     for (size_t i = 0; i < n; i++) {
@@ -30,12 +32,14 @@ void hn_size_label(const hn_arch_tensor *tensors, const bool *is_there, size_t n
         all += size;
         one_each += is_expert && n_expert ? floor(size / (double)n_expert) : size;
     }
+    hn_model_size size = { .parameters = all };
     char count[24];
     round_count(n_expert ? one_each : all, count, sizeof count);
     if (n_expert)
-        snprintf(out, 32, "%lldx%s", (long long)n_expert, count);
+        snprintf(size.label, sizeof size.label, "%lldx%s", (long long)n_expert, count);
     else
-        snprintf(out, 32, "%s", count);
+        snprintf(size.label, sizeof size.label, "%s", count);
+    return size;
 }
 
 /* What the model's makers suggest for sampling. */
@@ -110,12 +114,36 @@ hn_status hn_name_key(const char *path, const char *name, hn_meta *meta)
     return hn_meta_set_string(meta, "general.name", (hn_span){ title, n });
 }
 
-hn_status hn_general_keys(const hn_hf_dir *dir, const char *name, const char *size_label,
+static hn_status add_text(hn_meta *meta, const char *key, const char *text)
+{
+    return text[0] ? hn_meta_set_text(meta, key, text) : HN_OK;
+}
+
+/* What the directory's name says, and the size it says before the one that was counted. */
+static hn_status add_parts(const hn_hf_dir *dir, const hn_model_size *size, hn_meta *meta)
+{
+    hn_model_name parts;
+    char name[HN_NAME_TEXT];
+    size_t end = strlen(dir->path);
+    while (end > 1 && dir->path[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && dir->path[begin - 1] != '/')
+        begin--;
+    snprintf(name, sizeof name, "%.*s", (int)(end - begin), dir->path + begin);
+    hn_model_name_read(name, size->parameters, &parts);
+    HN_TRY(add_text(meta, "general.basename", parts.basename));
+    HN_TRY(add_text(meta, "general.finetune", parts.finetune));
+    HN_TRY(add_text(meta, "general.version", parts.version));
+    return hn_meta_set_text(meta, "general.size_label", parts.size[0] ? parts.size : size->label);
+}
+
+hn_status hn_general_keys(const hn_hf_dir *dir, const char *name, const hn_model_size *size,
                           int file_type, hn_meta *meta)
 {
     HN_TRY(hn_meta_set_text(meta, "general.type", "model"));
     HN_TRY(hn_name_key(dir->path, name, meta));
-    HN_TRY(hn_meta_set_text(meta, "general.size_label", size_label));
+    HN_TRY(add_parts(dir, size, meta));
     HN_TRY(hn_meta_set_int(meta, "general.quantization_version", HN_META_U32, 2));
     if (file_type >= 0)
         HN_TRY(hn_meta_set_int(meta, "general.file_type", HN_META_U32, file_type));

@@ -24,10 +24,6 @@ import torch  # noqa: E402
 torch.set_num_threads(1)
 
 
-# Guessed by the converter from the directory's name; hone does not guess.
-GUESSED = {"general.basename", "general.version", "general.finetune", "general.organization"}
-
-
 def plain(value, kind):
     """Floats as the eight digits of their bits: infinities are no JSON."""
     if isinstance(value, list):
@@ -58,8 +54,6 @@ def dump(path):
                            hashlib.sha256(t.data.tobytes()).hexdigest()]
     for key, field in reader.fields.items():
         if key.startswith(("GGUF.", "tokenizer.")):
-            continue
-        if key in GUESSED:
             continue
         kinds = [t.name for t in field.types]
         keys[key] = [kinds, plain(field.contents(), kinds[-1])]
