@@ -4,7 +4,6 @@
 #include "io/gguf.h"
 #include "io/hf_dir.h"
 
-#include <dirent.h>
 #include <string.h>
 
 enum { MOST_BYTES = 1 << 26 };
@@ -43,24 +42,15 @@ static hn_status add_file(hn_chat_input *in, const hn_hf_dir *dir, const char *f
     return status;
 }
 
-/* additional_chat_templates/NAME.jinja */
-static hn_status add_additional(hn_chat_input *in, const hn_hf_dir *dir, const char *path)
+typedef struct additional {
+    hn_chat_input *in;
+    const hn_hf_dir *dir;
+} additional;
+
+static hn_status add_additional(void *context, const char *file, const char *name)
 {
-    char folder[2048], file[512], name[256];
-    snprintf(folder, sizeof folder, "%s/additional_chat_templates", path);
-    DIR *open = opendir(folder);
-    hn_status status = HN_OK;
-    for (const struct dirent *entry; open && status == HN_OK && (entry = readdir(open));) {
-        const size_t n = strlen(entry->d_name);
-        if (n < 7 || n >= sizeof name || strcmp(entry->d_name + n - 6, ".jinja"))
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)(n - 6), entry->d_name);
-        snprintf(file, sizeof file, "additional_chat_templates/%s", entry->d_name);
-        status = add_file(in, dir, file, name);
-    }
-    if (open)
-        closedir(open);
-    return status;
+    const additional *to = context;
+    return add_file(to->in, to->dir, file, name);
 }
 
 static hn_status add_processor(hn_chat_input *in, const hn_hf_dir *dir)
@@ -82,7 +72,8 @@ static hn_status read_dir(hn_chat_input *in, const char *path)
     HN_TRY(hn_hf_dir_open(in->heap, path, 0, &dir));
     hn_status status = add_file(in, dir, "chat_template.jinja", "default");
     if (status == HN_OK)
-        status = add_additional(in, dir, path);
+        status = hn_hf_dir_each(dir, "additional_chat_templates", ".jinja", add_additional,
+                                &(additional){ in, dir });
     if (status == HN_OK && dir->tokenizer_config)
         status = hn_chat_format_add_json(in->chat, hn_json_root(dir->tokenizer_config));
     if (status == HN_OK && dir->special_tokens)

@@ -4,10 +4,12 @@
 #include "base/str.h"
 #include "io/safetensors.h"
 
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_TEXT = 256 << 20, MAX_SHARDS = 4096 };
+enum { MAX_TEXT = 256 << 20, MAX_SHARDS = 4096, MAX_LISTED = 64 };
 
 bool hn_is_dir(const char *path)
 {
@@ -36,6 +38,62 @@ hn_status hn_hf_dir_read(const hn_hf_dir *dir, const char *name, size_t limit, v
     hn_status status = HN_OK;
     if (stat(path, &about) == 0)
         status = hn_file_read(dir->heap, path, limit, out, bytes);
+    hn_free(dir->heap, path);
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static hn_status list_folder(const hn_hf_dir *dir, DIR *open, const char *ending, char **names,
+                             size_t *n)
+{
+    const size_t tail = strlen(ending);
+    for (const struct dirent *entry; (entry = readdir(open));) {
+        const size_t length = strlen(entry->d_name);
+        if (length <= tail || strcmp(entry->d_name + length - tail, ending) != 0)
+            continue;
+        HN_REQUIRE(*n < MAX_LISTED, HN_ERR_UNSUPPORTED, "%s: more than %d files *%s in a folder",
+                   dir->path, MAX_LISTED, ending);
+        names[*n] = hn_strdup(dir->heap, HN_TAG_FILE, entry->d_name);
+        if (!names[*n])
+            return HN_ERR_MEMORY;
+        ++*n;
+    }
+    if (*n)
+        qsort(names, *n, sizeof *names, by_name);
+    return HN_OK;
+}
+
+static hn_status visit_one(const hn_hf_dir *dir, const char *folder, char *name, size_t tail,
+                           hn_hf_dir_visit *visit, void *context)
+{
+    hn_str file = hn_str_on(dir->heap);
+    hn_str_print(&file, "%s/%s", folder, name);
+    hn_status status = hn_str_status(&file);
+    name[strlen(name) - tail] = '\0';
+    if (status == HN_OK)
+        status = visit(context, file.text, name);
+    hn_str_free(&file);
+    return status;
+}
+
+hn_status hn_hf_dir_each(const hn_hf_dir *dir, const char *folder, const char *ending,
+                         hn_hf_dir_visit *visit, void *context)
+{
+    char *path, *names[MAX_LISTED];
+    size_t n = 0;
+    HN_TRY(path_of(dir, folder, &path));
+    DIR *open = opendir(path);
+    hn_status status = open ? list_folder(dir, open, ending, names, &n) : HN_OK;
+    for (size_t i = 0; i < n && status == HN_OK; i++)
+        status = visit_one(dir, folder, names[i], strlen(ending), visit, context);
+    for (size_t i = 0; i < n; i++)
+        hn_free(dir->heap, names[i]);
+    if (open)
+        closedir(open);
     hn_free(dir->heap, path);
     return status;
 }

@@ -32,6 +32,12 @@ void hn_hf_dir_close(hn_hf_dir *dir); /* takes NULL */
 hn_status hn_hf_dir_read(const hn_hf_dir *dir, const char *name, size_t limit, void **out,
                          size_t *bytes);
 
+/* The names of the files in a folder of it that end so, in order of their bytes: `visit` gets
+ * "folder/name" and the name without its ending. A folder that is not there has none. */
+typedef hn_status hn_hf_dir_visit(void *context, const char *file, const char *name);
+hn_status hn_hf_dir_each(const hn_hf_dir *dir, const char *folder, const char *ending,
+                         hn_hf_dir_visit *visit, void *context);
+
 /* Whether `path` is a directory. */
 bool hn_is_dir(const char *path);
 

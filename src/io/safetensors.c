@@ -27,7 +27,7 @@ static hn_status read_metadata(hn_safetensors *file, const hn_json *values)
     return HN_OK;
 }
 
-/* Offsets [begin, end) of the data section; `data` is set to begin for now, from NULL. */
+/* Where the tensor begins in the data section; its end must be where its size says. */
 static hn_status read_offsets(const hn_safetensors *file, const hn_json *json,
                               hn_weight_entry *t, uint64_t data_bytes, uint64_t *begin)
 {

@@ -66,6 +66,19 @@ text() { string "$1"; number 8; string "$2"; }
 truncate -s %32 model.gguf # the data section, which is empty, begins at a multiple of 32
 is "a GGUF file" '<bos>| Hi é' "$hone" render model.gguf m.json
 
+# Wherever a directory keeps its templates, converting it keeps them.
+cp -r "$2/tests/differential/models/qwen3" whole
+mkdir whole/additional_chat_templates
+printf 'J{{ messages[0].content }}' >whole/chat_template.jinja
+printf 'T' >whole/additional_chat_templates/rag.jinja
+"$hone" convert whole whole.gguf || fail "convert"
+is "a converted template" 'JHi é' "$hone" render whole.gguf m.json
+is "a converted further template" 'T' "$hone" render whole.gguf m.json --name rag
+rm -r whole/additional_chat_templates whole/chat_template.jinja
+echo '{"chat_template": "P{{ messages[0].content }}"}' >whole/chat_template.json
+"$hone" convert whole whole.gguf || fail "convert"
+is "a converted processor's template" 'PHi é' "$hone" render whole.gguf m.json
+
 printf 'a\n{{ messges.x }}' >bad.jinja
 printf '{{ raise_exception("only users may speak") }}' >raise.jinja
 refuses 1 "bad.jinja:2: 'messges' is undefined" "$hone" render hf m.json --template bad.jinja
