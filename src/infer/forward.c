@@ -1,18 +1,13 @@
 #include "infer/forward.h"
 
-#include "graph/verify.h"
+#include "infer/compiled.h"
 
 #include <string.h>
 
 struct hn_forward {
     hn_heap *heap;
     const hn_model *model;
-    hn_device *device;
-    hn_graph *g;
-    nn_build build;
-    hn_plan *plan;
-    hn_storage *storage;
-    hn_program *program;
+    hn_compiled c;
     int32_t *tokens, *positions, *segments;
     int64_t max_tokens;
     hn_node **wanted; /* logits, then x and ids of each use, once each */
@@ -31,32 +26,28 @@ static int want(hn_forward *f, hn_node *node)
 
 static hn_status list_wanted(hn_forward *f, hn_node *logits)
 {
-    const size_t room = 1 + 2 * (size_t)f->build.n_uses;
+    const size_t room = 1 + 2 * (size_t)f->c.build.n_uses;
     f->wanted = hn_alloc_array(f->heap, HN_TAG_GRAPH, room, sizeof *f->wanted);
     if (!f->wanted)
         return HN_ERR_MEMORY;
     want(f, logits);
-    for (int i = 0; f->wants_uses && i < f->build.n_uses; i++) {
-        want(f, f->build.uses[i].x);
-        if (f->build.uses[i].ids)
-            want(f, f->build.uses[i].ids);
+    for (int i = 0; f->wants_uses && i < f->c.build.n_uses; i++) {
+        want(f, f->c.build.uses[i].x);
+        if (f->c.build.uses[i].ids)
+            want(f, f->c.build.uses[i].ids);
     }
     return HN_OK;
 }
 
-static hn_status bind_all(hn_forward *f)
+static hn_status bind_inputs(hn_forward *f)
 {
-    HN_TRY(hn_storage_new(&f->storage, f->g, 1, &f->device));
-    for (int i = 0; i < f->build.n_bound; i++)
-        /* Mapped weights are only read: their leaves are never updated. */
-        HN_TRY(hn_storage_bind(f->storage, f->build.bound[i].leaf->leaf,
-                               (void *)(uintptr_t)f->build.bound[i].weight->data));
-    HN_TRY(hn_storage_bind(f->storage, f->build.tokens->leaf, f->tokens));
-    HN_TRY(hn_storage_bind(f->storage, f->build.positions->leaf, f->positions));
-    return hn_storage_bind(f->storage, f->build.segments->leaf, f->segments);
+    const nn_build *b = &f->c.build;
+    HN_TRY(hn_storage_bind(f->c.storage, b->tokens->leaf, f->tokens));
+    HN_TRY(hn_storage_bind(f->c.storage, b->positions->leaf, f->positions));
+    return hn_storage_bind(f->c.storage, b->segments->leaf, f->segments);
 }
 
-static hn_status make(hn_forward *f, const hn_forward_options *o)
+static hn_status make(hn_forward *f, hn_device *device, const hn_forward_options *o)
 {
     HN_REQUIRE(o->max_tokens > 0 && o->max_tokens <= INT32_MAX, HN_ERR_ARGUMENT,
                "%lld tokens at a time", (long long)o->max_tokens);
@@ -67,19 +58,12 @@ static hn_status make(hn_forward *f, const hn_forward_options *o)
         return HN_ERR_MEMORY;
     for (int64_t i = 0; i < o->max_tokens; i++)
         f->positions[i] = (int32_t)i;
-    HN_TRY(hn_graph_new(&f->g, f->heap));
-    hn_node *logits = hn_model_build(f->model, &f->build, f->g,
-                                     &(nn_build_options){ .max_tokens = o->max_tokens });
-    HN_TRY(hn_graph_finish(f->g));
-    HN_TRY(list_wanted(f, logits));
-    hn_plan_options planned = { .copy = &hn_op_contiguous };
-    if (o->plan)
-        HN_TRY(hn_plan_mode_parse(o->plan, &planned.mode));
-    const hn_target target = hn_device_target(f->device);
-    HN_TRY(hn_plan_new(&f->plan, f->g, f->n_wanted, f->wanted, 1, &target, &planned));
-    HN_TRY(hn_plan_verify(f->plan));
-    HN_TRY(bind_all(f));
-    return hn_program_new(&f->program, f->plan, f->storage, 1, &f->device);
+    const nn_build_options built = { .max_tokens = o->max_tokens };
+    HN_TRY(hn_compiled_build(&f->c, f->heap, f->model, device, &built));
+    HN_TRY(list_wanted(f, f->c.result));
+    HN_TRY(hn_compiled_plan(&f->c, f->n_wanted, f->wanted, o->plan));
+    HN_TRY(bind_inputs(f));
+    return hn_compiled_finish(&f->c);
 }
 
 hn_status hn_forward_new(hn_forward **out, hn_heap *heap, const hn_model *model,
@@ -91,10 +75,9 @@ hn_status hn_forward_new(hn_forward **out, hn_heap *heap, const hn_model *model,
         return HN_ERR_MEMORY;
     f->heap = heap;
     f->model = model;
-    f->device = device;
     f->max_tokens = options->max_tokens;
     f->wants_uses = options->wants_uses;
-    const hn_status status = make(f, options);
+    const hn_status status = make(f, device, options);
     if (status != HN_OK) {
         hn_forward_free(f);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
@@ -107,10 +90,7 @@ void hn_forward_free(hn_forward *f)
 {
     if (!f)
         return;
-    hn_program_free(f->program);
-    hn_storage_free(f->storage);
-    hn_plan_free(f->plan);
-    hn_graph_free(f->g);
+    hn_compiled_free(&f->c);
     hn_free(f->heap, f->wanted);
     hn_free(f->heap, f->tokens);
     hn_free(f->heap, f->positions);
@@ -129,32 +109,32 @@ hn_status hn_forward_run(hn_forward *f, const int32_t *tokens, int64_t n,
                    "token %lld is %d: the vocabulary has %lld", (long long)i, tokens[i],
                    (long long)vocab);
     memcpy(f->tokens, tokens, (size_t)n * sizeof *tokens);
-    HN_TRY(hn_program_set_extent(f->program, f->build.tokens_extent, n));
-    return hn_program_run(f->program, options);
+    HN_TRY(hn_program_set_extent(f->c.program, f->c.build.tokens_extent, n));
+    return hn_program_run(f->c.program, options);
 }
 
 hn_status hn_forward_logits(const hn_forward *f, hn_tensor *out)
 {
-    return hn_program_result(f->program, 0, out);
+    return hn_program_result(f->c.program, 0, out);
 }
 
 int hn_forward_uses(const hn_forward *f)
 {
-    return f->wants_uses ? f->build.n_uses : 0;
+    return f->wants_uses ? f->c.build.n_uses : 0;
 }
 
 static hn_status result_of(const hn_forward *f, const hn_node *node, hn_tensor *out)
 {
     for (int i = 0; i < f->n_wanted; i++)
         if (f->wanted[i] == node)
-            return hn_program_result(f->program, i, out);
+            return hn_program_result(f->c.program, i, out);
     return hn_fail(HN_ERR_ARGUMENT, "a value that was not asked for");
 }
 
 hn_status hn_forward_use(const hn_forward *f, int i, const nn_weight **weight, hn_tensor *x,
                          hn_tensor *ids)
 {
-    const nn_use *use = &f->build.uses[i];
+    const nn_use *use = &f->c.build.uses[i];
     *weight = use->weight;
     *ids = (hn_tensor){ 0 };
     HN_TRY(result_of(f, use->x, x));
@@ -163,5 +143,5 @@ hn_status hn_forward_use(const hn_forward *f, int i, const nn_weight **weight, h
 
 size_t hn_forward_workspace(const hn_forward *f)
 {
-    return f->plan->workspace[0];
+    return f->c.plan->workspace[0];
 }

@@ -1,18 +1,13 @@
 #include "infer/session.h"
 
-#include "graph/verify.h"
+#include "infer/compiled.h"
 
 #include <string.h>
 
 struct hn_session {
     hn_heap *heap;
     const hn_model *model;
-    hn_device *device;
-    hn_graph *g;
-    nn_build build;
-    hn_plan *plan;
-    hn_storage *storage;
-    hn_program *program;
+    hn_compiled c;
     int64_t n_ctx, max_batch, length;
     int32_t *held; /* the tokens whose keys are in the cache */
     int32_t *tokens, *positions, *spans, row;
@@ -21,35 +16,24 @@ struct hn_session {
 
 static hn_status bind_inputs(hn_session *s)
 {
-    HN_TRY(hn_storage_bind(s->storage, s->build.tokens->leaf, s->tokens));
-    HN_TRY(hn_storage_bind(s->storage, s->build.positions->leaf, s->positions));
-    HN_TRY(hn_storage_bind(s->storage, s->build.slots->leaf, s->positions));
-    HN_TRY(hn_storage_bind(s->storage, s->build.segments->leaf, s->spans));
-    return hn_storage_bind(s->storage, s->build.rows->leaf, &s->row);
+    HN_TRY(hn_storage_bind(s->c.storage, s->c.build.tokens->leaf, s->tokens));
+    HN_TRY(hn_storage_bind(s->c.storage, s->c.build.positions->leaf, s->positions));
+    HN_TRY(hn_storage_bind(s->c.storage, s->c.build.slots->leaf, s->positions));
+    HN_TRY(hn_storage_bind(s->c.storage, s->c.build.segments->leaf, s->spans));
+    return hn_storage_bind(s->c.storage, s->c.build.rows->leaf, &s->row);
 }
 
-static hn_status compile(hn_session *s, hn_dtype cache)
+static hn_status compile(hn_session *s, hn_device *device, hn_dtype cache)
 {
     const nn_build_options o = { .max_tokens = s->max_batch, .max_rows = 1, .capacity = s->n_ctx,
                                  .cache = cache };
-    HN_TRY(hn_graph_new(&s->g, s->heap));
-    hn_node *logits = hn_model_build(s->model, &s->build, s->g, &o);
-    HN_TRY(hn_graph_finish(s->g));
-    const hn_plan_options planned = { .copy = &hn_op_contiguous };
-    const hn_target target = hn_device_target(s->device);
-    HN_TRY(hn_plan_new(&s->plan, s->g, 1, &logits, 1, &target, &planned));
-    HN_TRY(hn_plan_verify(s->plan));
-    HN_TRY(hn_storage_new(&s->storage, s->g, 1, &s->device));
-    for (int i = 0; i < s->build.n_bound; i++)
-        /* Mapped weights are only read: their leaves are never updated. */
-        HN_TRY(hn_storage_bind(s->storage, s->build.bound[i].leaf->leaf,
-                               (void *)(uintptr_t)s->build.bound[i].weight->data));
+    HN_TRY(hn_compiled_build(&s->c, s->heap, s->model, device, &o));
+    HN_TRY(hn_compiled_plan(&s->c, 1, &s->c.result, NULL));
     HN_TRY(bind_inputs(s));
-    HN_TRY(hn_storage_make_all(s->storage)); /* the cache */
-    return hn_program_new(&s->program, s->plan, s->storage, 1, &s->device);
+    return hn_compiled_finish(&s->c); /* the cache among what it makes */
 }
 
-static hn_status make(hn_session *s, const hn_session_options *o)
+static hn_status make(hn_session *s, hn_device *device, const hn_session_options *o)
 {
     HN_REQUIRE(!hn_model_arch(s->model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: there is nothing to generate from",
@@ -69,7 +53,7 @@ static hn_status make(hn_session *s, const hn_session_options *o)
     s->spans = hn_alloc_array(s->heap, HN_TAG_STATE, 3 * n, sizeof *s->spans);
     if (!s->held || !s->tokens || !s->positions || !s->spans)
         return HN_ERR_MEMORY;
-    return compile(s, o->cache);
+    return compile(s, device, o->cache);
 }
 
 hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
@@ -81,8 +65,7 @@ hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
         return HN_ERR_MEMORY;
     s->heap = heap;
     s->model = model;
-    s->device = device;
-    const hn_status status = make(s, options);
+    const hn_status status = make(s, device, options);
     if (status != HN_OK) {
         hn_session_free(s);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
@@ -95,10 +78,7 @@ void hn_session_free(hn_session *s)
 {
     if (!s)
         return;
-    hn_program_free(s->program);
-    hn_storage_free(s->storage);
-    hn_plan_free(s->plan);
-    hn_graph_free(s->g);
+    hn_compiled_free(&s->c);
     hn_free(s->heap, s->held);
     hn_free(s->heap, s->tokens);
     hn_free(s->heap, s->positions);
@@ -119,9 +99,9 @@ static hn_status run_batch(hn_session *s, const int32_t *tokens, int64_t n,
         s->spans[3 * i + 2] = at + 1;
     }
     s->row = (int32_t)n - 1;
-    HN_TRY(hn_program_set_extent(s->program, s->build.tokens_extent, n));
-    HN_TRY(hn_program_set_extent(s->program, s->build.rows_extent, 1));
-    HN_TRY(hn_program_run(s->program, options));
+    HN_TRY(hn_program_set_extent(s->c.program, s->c.build.tokens_extent, n));
+    HN_TRY(hn_program_set_extent(s->c.program, s->c.build.rows_extent, 1));
+    HN_TRY(hn_program_run(s->c.program, options));
     memcpy(s->held + s->length, tokens + s->length, (size_t)n * sizeof *tokens);
     s->length += n;
     return HN_OK;
@@ -150,7 +130,7 @@ hn_status hn_session_sync(hn_session *s, const int32_t *tokens, int64_t n,
         HN_TRY(run_batch(s, tokens, left < s->max_batch ? left : s->max_batch, options));
     }
     hn_tensor logits;
-    HN_TRY(hn_program_result(s->program, 0, &logits));
+    HN_TRY(hn_program_result(s->c.program, 0, &logits));
     s->logits = logits.data;
     return HN_OK;
 }
@@ -173,13 +153,13 @@ int64_t hn_session_context(const hn_session *s)
 size_t hn_session_cache_bytes(const hn_session *s)
 {
     size_t bytes = 0;
-    for (int i = 0; i < s->g->n_leaves; i++)
-        if (s->g->leaves[i]->kind == HN_LEAF_STATE)
-            bytes += hn_type_bytes(&s->g->leaves[i]->type);
+    for (int i = 0; i < s->c.g->n_leaves; i++)
+        if (s->c.g->leaves[i]->kind == HN_LEAF_STATE)
+            bytes += hn_type_bytes(&s->c.g->leaves[i]->type);
     return bytes;
 }
 
 size_t hn_session_workspace(const hn_session *s)
 {
-    return s->plan->workspace[0];
+    return s->c.plan->workspace[0];
 }

@@ -72,12 +72,12 @@ mkdir whole/additional_chat_templates
 printf 'J{{ messages[0].content }}' >whole/chat_template.jinja
 printf 'T' >whole/additional_chat_templates/rag.jinja
 "$hone" convert whole whole.gguf || fail "convert"
-is "a converted template" 'JHi é' "$hone" render whole.gguf m.json
+is "a converted template" 'J Hi é' "$hone" render whole.gguf m.json
 is "a converted further template" 'T' "$hone" render whole.gguf m.json --name rag
 rm -r whole/additional_chat_templates whole/chat_template.jinja
 echo '{"chat_template": "P{{ messages[0].content }}"}' >whole/chat_template.json
 "$hone" convert whole whole.gguf || fail "convert"
-is "a converted processor's template" 'PHi é' "$hone" render whole.gguf m.json
+is "a converted processor's template" 'P Hi é' "$hone" render whole.gguf m.json
 
 printf 'a\n{{ messges.x }}' >bad.jinja
 printf '{{ raise_exception("only users may speak") }}' >raise.jinja

@@ -1,0 +1,44 @@
+#include "infer/compiled.h"
+
+#include "graph/verify.h"
+
+hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model,
+                            hn_device *device, const nn_build_options *options)
+{
+    c->device = device;
+    HN_TRY(hn_graph_new(&c->g, heap));
+    c->result = hn_model_build(model, &c->build, c->g, options);
+    return hn_graph_finish(c->g);
+}
+
+hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
+                           const char *mode)
+{
+    hn_plan_options options = { .copy = &hn_op_contiguous };
+    if (mode)
+        HN_TRY(hn_plan_mode_parse(mode, &options.mode));
+    const hn_target target = hn_device_target(c->device);
+    HN_TRY(hn_plan_new(&c->plan, c->g, n_wanted, wanted, 1, &target, &options));
+    HN_TRY(hn_plan_verify(c->plan));
+    HN_TRY(hn_storage_new(&c->storage, c->g, 1, &c->device));
+    for (int i = 0; i < c->build.n_bound; i++)
+        /* Mapped weights are only read: their leaves are never updated. */
+        HN_TRY(hn_storage_bind(c->storage, c->build.bound[i].leaf->leaf,
+                               (void *)(uintptr_t)c->build.bound[i].weight->data));
+    return HN_OK;
+}
+
+hn_status hn_compiled_finish(hn_compiled *c)
+{
+    HN_TRY(hn_storage_make_all(c->storage));
+    return hn_program_new(&c->program, c->plan, c->storage, 1, &c->device);
+}
+
+void hn_compiled_free(hn_compiled *c)
+{
+    hn_program_free(c->program);
+    hn_storage_free(c->storage);
+    hn_plan_free(c->plan);
+    hn_graph_free(c->g);
+    *c = (hn_compiled){ 0 };
+}

@@ -1,0 +1,29 @@
+/* compiled.h: a model's graph, planned, with its weights where they are mapped and its program
+ * ready to run: what a whole sequence and a session stand on. */
+#ifndef HN_INFER_COMPILED_H
+#define HN_INFER_COMPILED_H
+
+#include "backend/program.h"
+#include "models/model.h"
+
+typedef struct hn_compiled {
+    hn_device *device;
+    hn_graph *g;
+    nn_build build;
+    hn_node *result; /* logits, or hidden states */
+    hn_plan *plan;
+    hn_storage *storage; /* bind the inputs before hn_compiled_finish */
+    hn_program *program;
+} hn_compiled;
+
+/* Two steps, so that what else is wanted can be chosen from the graph between them. What failed
+ * is left for hn_compiled_free. */
+hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model,
+                            hn_device *device, const nn_build_options *options);
+hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
+                           const char *mode_or_null);
+/* Makes memory for what is not bound yet, and the program. */
+hn_status hn_compiled_finish(hn_compiled *c);
+void hn_compiled_free(hn_compiled *c); /* takes a zeroed one */
+
+#endif
