@@ -1,5 +1,7 @@
 #include "nn/build.h"
 
+#include "ops/attrs.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -112,13 +114,19 @@ static void note_use(nn_build *b, const nn_weight *w, hn_node *x, hn_node *ids)
     b->uses[b->n_uses++] = (nn_use){ w, x, ids };
 }
 
-/* Outputs in file order to canonical order: of each head, pairs to halves. */
-static hn_node *unpermute(nn_build *b, hn_node *y, int64_t rows, int64_t head_dim)
+static int64_t head_dim(const nn_build *b)
+{
+    const hn_hparams *hp = b->hp;
+    return hp->has[HN_HP_head_dim_swa] && hp->is_sliding[b->layer] ? hp->head_dim_swa
+                                                                    : hp->head_dim;
+}
+
+/* A bias whose elements lie in pairs, in order. */
+static hn_node *unpair(nn_build *b, hn_node *bias, int64_t dim)
 {
     hn_graph *g = b->g;
-    y = hn_reshape(g, y, (hn_ints){ 4, { -1, rows / head_dim, head_dim / 2, 2 } });
-    y = hn_contiguous(g, hn_transpose(g, y, 2, 3));
-    return hn_reshape(g, y, (hn_ints){ 2, { -1, rows } });
+    bias = hn_reshape(g, bias, (hn_ints){ 3, { -1, dim / 2, 2 } });
+    return hn_reshape(g, hn_transpose(g, bias, 1, 2), (hn_ints){ 1, { -1 } });
 }
 
 hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
@@ -128,15 +136,12 @@ hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
         return hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing",
                              nn_name(b, name, ".weight"));
     note_use(b, w, x, NULL);
-    hn_node *y = hn_linear(b->g, x, bind(b, w));
-    if (bias)
-        y = hn_add(b->g, y, bind(b, bias));
-    if (!w->is_permuted)
+    const linear_attrs rows = { w->is_permuted ? head_dim(b) : 0 };
+    hn_node *y = HN_APPLY(b->g, &hn_op_linear, &rows, x, bind(b, w));
+    if (!bias)
         return y;
-    const int64_t dim = b->hp->has[HN_HP_head_dim_swa] && b->hp->is_sliding[b->layer]
-                            ? b->hp->head_dim_swa
-                            : b->hp->head_dim;
-    return unpermute(b, y, w->type.dim[0], dim);
+    hn_node *added = bind(b, bias);
+    return hn_add(b->g, y, rows.pairs ? unpair(b, added, rows.pairs) : added);
 }
 
 hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)

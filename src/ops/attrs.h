@@ -77,6 +77,12 @@ typedef struct softmax_attrs {
     float scale;
 } softmax_attrs;
 
+/* linear, linear_back: 0, or the head size D of a w whose rows lie in pairs: of each head, row
+ * j + half * D/2 of the product is row 2j + half of the file. Sums go in the product's order. */
+typedef struct linear_attrs {
+    int64_t pairs;
+} linear_attrs;
+
 typedef struct matmul_attrs {
     bool ta, tb; /* the last two dimensions of a, of b are transposed */
 } matmul_attrs;

@@ -1,6 +1,8 @@
 /* linear, linear_back, outer: one product each; weights are decoded while they are packed. */
 #include "backend/cpu/products.h"
 
+#include "ops/attrs.h"
+
 static bool is_float_type(hn_dtype dtype)
 {
     return dtype == HN_F32 || dtype == HN_F16 || dtype == HN_BF16;
@@ -41,6 +43,7 @@ static hn_cpu_product product(const hn_call *call)
     p.args = (hn_gemm_args){ .m = hn_rows(&a->type), .n = b->type.dim[back ? 1 : 0],
                              .k = hn_last_dim(&a->type), .a = hn_cpu_rows_outer(a),
                              .b = back ? hn_cpu_rows_summed(b) : hn_cpu_rows_outer(b) };
+    p.args.b.pairs = ((const linear_attrs *)call->attrs)->pairs;
     return p;
 }
 

@@ -177,15 +177,19 @@ static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, i
         return j;
     const int64_t m = x->m, height = HN_GEMV_ROWS;
     const int64_t row_bytes = hn_elem_span(b->type, b->row_elems);
+    const int64_t half = b->pairs / 2, step = half ? 2 * b->outer_stride : b->outer_stride;
+    if (half % 16 || (half && !plain))
+        return j;
     const int64_t end = j + (j1 - j) / 16 * 16;
     for (int64_t groups; j < end; j += 16 * groups) {
-        groups = end - j >= 64 ? 4 : end - j >= 32 ? 2 : 1;
-        const char *w = (const char *)b->data + hn_elem_span(b->type, k0) * (plain ? 1 : 16) +
-                        (plain ? j * b->outer_stride : j * row_bytes);
+        const int64_t left = half ? least(end - j, half - j % half) : end - j;
+        groups = left >= 64 ? 4 : left >= 32 ? 2 : 1;
+        const char *w = hn_elem_span(b->type, k0) * (plain ? 1 : 16) +
+                        (const char *)b->data + (plain ? hn_gemm_row(b->pairs, j) * b->outer_stride : j * row_bytes);
         for (int64_t i = 0; i < m; i += height)
             (plain ? lanes->plain : lanes->panel)[b->type](
                 (int)least(m - i, height), (int)groups, deep, s->a + i * deep, w,
-                plain ? b->outer_stride : 16 * row_bytes,
+                plain ? step : 16 * row_bytes,
                 (float *)(void *)((char *)x->c + i * x->c_row_stride + 4 * j),
                 x->c_row_stride / 4, x->accumulate || k0 > 0, s->room);
     }
@@ -227,7 +231,7 @@ static void run_few_along_n(const hn_gemm_plan *plan, const areas *s, int64_t j0
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_kernels *g = plan->kernels;
     const bool in_place =
-        x->b.type == HN_ELEM_f32 && !x->b.is_panel16 && x->b.k_stride % 4 == 0;
+        x->b.type == HN_ELEM_f32 && !x->b.is_panel16 && !x->b.pairs && x->b.k_stride % 4 == 0;
     for (int64_t k0 = 0; k0 < x->k; k0 += KF) {
         const int64_t deep = least(x->k - k0, KF);
         pack_few(plan, s, k0, deep);

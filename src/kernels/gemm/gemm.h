@@ -12,6 +12,7 @@
 #ifndef HN_KERNELS_GEMM_GEMM_H
 #define HN_KERNELS_GEMM_GEMM_H
 
+#include "kernels/gemm/rows.h"
 #include "kernels/gemv/gemv.h"
 
 #include <stdbool.h>
@@ -20,14 +21,16 @@
  * Strides are bytes. Of a block format, the dimension that runs along the blocks has stride 0
  * and starts at a block; the other one's stride is the bytes of a row.
  * A panel16 layout (decode.h) ignores both strides: `rows_are_k` tells which way it is seen and
- * `row_elems` how long a row is. */
+ * `row_elems` how long a row is. Rows may lie in pairs (rows.h): slow of panels, which whoever packs
+ * them can put in order. */
 typedef struct hn_gemm_operand {
     const void *data;
     int64_t outer_stride, k_stride;
     hn_elem type;
     bool is_panel16;
-    bool rows_are_k;   /* panel16 alone: its rows run along k (backward), not along outer */
+    bool rows_are_k;   /* its rows run along k (backward), not along outer: panel16 and pairs */
     int64_t row_elems; /* panel16 alone */
+    int64_t pairs;
 } hn_gemm_operand;
 
 typedef struct hn_gemm_args {

@@ -117,8 +117,21 @@ static float scalar_at(const hn_gemm_operand *x, int64_t outer, int64_t k)
     return y;
 }
 
-/* Up to sixteen outer elements at dst[k * ld]; lanes beyond `rows` are zero. */
+/* Elements [from, from + n) of a row, whole blocks of at most CHUNK, wherever the row lies. */
+static void row_of(const hn_gemm_operand *x, int64_t stride, int64_t row, int64_t from, int64_t n,
+                   float *y)
+{
+    uint8_t plain[CHUNK * sizeof(float)];
+    const int64_t lies = hn_gemm_row(x->pairs, row);
+    if (x->is_panel16) {
+        hn_panel16_row(x->type, x->row_elems, x->data, lies, from, n, plain);
+        decode()->row[x->type](n, plain, y);
+        return;
+    }
+    decode()->row[x->type](n, (const char *)x->data + lies * stride + hn_elem_span(x->type, from), y);
+}
 
+/* Up to sixteen outer elements at dst[k * ld]; lanes beyond `rows` are zero. */
 static void pack_strided(const hn_gemm_operand *x, int64_t outer, int rows, int64_t k,
                          int64_t n_k, float *dst, int64_t ld)
 {
@@ -133,17 +146,14 @@ static void pack_strided(const hn_gemm_operand *x, int64_t outer, int rows, int6
 static void pack_along_k(const hn_gemm_operand *x, int64_t outer, int rows, int64_t k,
                          int64_t n_k, float *dst, int64_t ld, float *room)
 {
-    const char *from = (const char *)x->data + outer * x->outer_stride;
-    if (x->type == HN_ELEM_f32) {
-        transpose_rows(from + 4 * k, x->outer_stride, rows, n_k, dst, ld);
+    if (x->type == HN_ELEM_f32 && !x->pairs) {
+        transpose_rows((const char *)x->data + outer * x->outer_stride + 4 * k, x->outer_stride, rows, n_k, dst, ld);
         return;
     }
     for (int64_t at = 0; at < n_k; at += CHUNK) {
         const int64_t n = least(n_k - at, CHUNK);
         for (int i = 0; i < rows; i++)
-            decode()->row[x->type](n,
-                                   from + i * x->outer_stride + hn_elem_span(x->type, k + at),
-                                   room + i * CHUNK);
+            row_of(x, x->outer_stride, outer + i, k + at, n, room + i * CHUNK);
         for (int i = rows; i < 16; i++)
             memset(room + i * CHUNK, 0, (size_t)n * sizeof *room);
         transpose_rows16((const char *)room, CHUNK * sizeof *room, n, dst + at * ld, ld);
@@ -201,27 +211,25 @@ static void rows_of_panels(const hn_gemm_operand *x, int64_t outer, int64_t n_ou
 static void rows(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
                  int64_t n_k, float *dst, int64_t ld, float *room)
 {
-    if (x->is_panel16) {
+    if (x->is_panel16 && !x->pairs) {
         rows_of_panels(x, outer, n_outer, k, n_k, dst, ld, room);
         return;
     }
     const int64_t block = hn_elem_block(x->type), skip = outer % block;
     for (int64_t p = 0; p < n_k; p++) {
-        const char *from = (const char *)x->data + (k + p) * x->k_stride;
         float *to = dst + p * ld;
         int64_t done = 0;
         if (skip) { /* a block that begins before us */
             done = least(block - skip, n_outer);
-            decode()->row[x->type](block, from + hn_elem_span(x->type, outer - skip), room);
+            row_of(x, x->k_stride, k + p, outer - skip, block, room);
             memcpy(to, room + skip, (size_t)done * sizeof *to);
         }
-        const int64_t whole = (n_outer - done) / block * block;
-        if (whole)
-            decode()->row[x->type](whole, from + hn_elem_span(x->type, outer + done),
-                                   to + done);
-        done += whole;
+        for (int64_t n; done + block <= n_outer; done += n) {
+            n = least((n_outer - done) / block * block, CHUNK);
+            row_of(x, x->k_stride, k + p, outer + done, n, to + done);
+        }
         if (done < n_outer) {
-            decode()->row[x->type](block, from + hn_elem_span(x->type, outer + done), room);
+            row_of(x, x->k_stride, k + p, outer + done, block, room);
             memcpy(to + done, room, (size_t)(n_outer - done) * sizeof *to);
         }
     }
@@ -276,7 +284,7 @@ static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
                  int64_t n_k, int64_t width, float *dst, float *room)
 {
     if (is_along_outer(x)) {
-        if (x->type == HN_ELEM_f32 && !x->is_panel16)
+        if (x->type == HN_ELEM_f32 && !x->is_panel16 && !x->pairs)
             copy_f32_rows(x, outer, n_outer, k, n_k, width, dst);
         else
             pack_along_outer(x, outer, n_outer, k, n_k, width, dst, room);
@@ -286,9 +294,9 @@ static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
         for (int64_t sub = 0; sub < width; sub += 16) {
             const int64_t left = n_outer - o - sub;
             const int n = (int)least(left < 0 ? 0 : left, least(width - sub, 16));
-            if (x->is_panel16)
+            if (x->is_panel16 && !x->pairs)
                 pack_panel16(x, outer + o + sub, n, k, n_k, dst + sub, width, room);
-            else if (is_along_k(x))
+            else if (x->is_panel16 || is_along_k(x))
                 pack_along_k(x, outer + o + sub, n, k, n_k, dst + sub, width, room);
             else
                 pack_strided(x, outer + o + sub, n, k, n_k, dst + sub, width);
