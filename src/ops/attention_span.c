@@ -70,12 +70,16 @@ hn_status hn_segments_check(const hn_call *call, int input)
 
 hn_status hn_attention_check(const hn_call *call)
 {
-    const hn_tensor *segments = call->in[HN_ATTENTION_SEGMENTS];
-    const int64_t n_k = call->in[HN_ATTENTION_K]->type.dim[0];
+    return hn_spans_check(call, HN_ATTENTION_SEGMENTS, call->in[HN_ATTENTION_K]->type.dim[0]);
+}
+
+hn_status hn_spans_check(const hn_call *call, int input, int64_t n_k)
+{
+    const hn_tensor *segments = call->in[input];
     if (!segments)
         return HN_OK;
     if (segments->type.rank == 1)
-        return hn_segments_check(call, HN_ATTENTION_SEGMENTS);
+        return hn_segments_check(call, input);
     for (int64_t t = 0; t < segments->type.dim[0]; t++) {
         const int64_t first = hn_get_int(segments, 3 * t),
                       self = hn_get_int(segments, 3 * t + 1);

@@ -43,6 +43,8 @@ typedef struct hn_key_span {
 hn_status hn_attention_expect(const hn_call *call);
 /* Spans and contiguity of ids: the `check` of both ops. */
 hn_status hn_attention_check(const hn_call *call);
+/* The same of an input of any op over n_k keys; NULL is right. */
+hn_status hn_spans_check(const hn_call *call, int input, int64_t n_k);
 /* Equal ids of a rank 1 input are contiguous. */
 hn_status hn_segments_check(const hn_call *call, int input);
 

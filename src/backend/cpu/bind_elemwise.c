@@ -108,3 +108,31 @@ static void run_cast(const hn_cpu_task *task, int phase, int64_t begin, int64_t 
 
 const hn_cpu_binding hn_cpu_cast = { .op = &hn_op_cast, .supports = cast_supports,
                                      .units = hn_strips_units, .run = run_cast };
+
+/* ---- round_to: down to the narrow type and up again, through a piece of the stack ---- */
+
+static void strip_round_to(const hn_cpu_task *task, const hn_strip *s)
+{
+    enum { PIECE = 256 };
+    uint16_t narrow[PIECE];
+    const hn_dtype to = (hn_dtype)((const cast_attrs *)task->call->attrs)->to;
+    const float *from = s->in[0];
+    if (to == HN_F32) {
+        strip_cast(task, s);
+        return;
+    }
+    for (int64_t i = 0; i < s->n; i += PIECE) {
+        const int64_t n = s->n - i < PIECE ? s->n - i : PIECE;
+        hn_strip_narrow(task->cpu, to, from + i, n, narrow);
+        hn_strip_widen(task->cpu, to, narrow, n, s->out[0] + i);
+    }
+}
+
+static void run_round_to(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread)
+{
+    (void)phase;
+    hn_strips_run(task, begin, end, thread, strip_round_to);
+}
+
+const hn_cpu_binding hn_cpu_round_to = { .op = &hn_op_round_to, .supports = cast_supports,
+                                         .units = hn_strips_units, .run = run_round_to };
