@@ -132,8 +132,7 @@ static hn_node *build(nn_build *b)
         x = hn_add(g, x, nn_rms_norm(b, h, ".post_ffw_norm.weight"));
         x = hn_graph_boundary(g, x);
     }
-    x = nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
-    return hp->final_softcap > 0 ? hn_softcap(g, x, (float)hp->final_softcap) : x;
+    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), (float)hp->final_softcap, 0);
 }
 
 const hn_arch hn_arch_gemma3 = {

@@ -260,6 +260,7 @@ static hn_node *experts(nn_build *b, hn_node *r)
     hn_node *chosen = hn_router(g, logits, NULL, nn_want(b, ".ffn_down_exps.scale"), 0, hp->n_used,
                                  true, 1, 1, 1, 0);
     hn_node *ids = hn_output(chosen, 1);
+    nn_note_route(b, logits, ids);
     hn_node *x = nn_rms_norm(b, r, ".pre_ffw_norm_2.weight");
     hn_node *both = nn_linear_id(b, x, ".ffn_gate_up_exps", ids);
     const int64_t n = hp->expert_ffn;
@@ -318,8 +319,7 @@ static hn_node *build(nn_build *b)
         x = hn_mul(g, x, nn_want(b, ".layer_output_scale.weight"));
         x = hn_graph_boundary(g, x);
     }
-    x = nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
-    return hp->final_softcap > 0 ? hn_softcap(g, x, (float)hp->final_softcap) : x;
+    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), (float)hp->final_softcap, 0);
 }
 
 const hn_arch hn_arch_gemma4 = {

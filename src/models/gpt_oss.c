@@ -89,6 +89,7 @@ static hn_node *experts(nn_build *b, hn_node *x)
     hn_node *chosen = hn_router(b->g, logits, NULL, NULL, SOFTMAX_TOPK, b->hp->n_used, false, 1, 1,
                                  1, 0);
     hn_node *ids = hn_output(chosen, 1);
+    nn_note_route(b, logits, ids);
     hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", ids);
     hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", ids);
     return hn_combine(b->g, nn_linear_id(b, gated(b->g, gate, up), ".ffn_down_exps", ids), chosen);
@@ -106,7 +107,7 @@ static hn_node *build(nn_build *b)
         x = hn_add(g, x, experts(b, nn_rms_norm(b, x, ".post_attention_norm.weight")));
         x = hn_graph_boundary(g, x);
     }
-    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
+    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, 0);
 }
 
 const hn_arch hn_arch_gpt_oss = {

@@ -76,8 +76,7 @@ static hn_node *build(nn_build *b)
         x = hn_add(g, x, hn_scale(g, nn_swiglu(b, h), residual, 0));
         x = hn_graph_boundary(g, x);
     }
-    x = nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
-    return hn_div(g, x, hn_graph_scalar(g, (float)hp->logit_scale));
+    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, (float)hp->logit_scale);
 }
 
 const hn_arch hn_arch_granite = {

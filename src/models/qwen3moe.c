@@ -69,7 +69,7 @@ static hn_node *build(nn_build *b)
         x = hn_add(g, x, nn_experts(b, h, b->hp->expert_norm));
         x = hn_graph_boundary(g, x);
     }
-    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"));
+    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, 0);
 }
 
 const hn_arch hn_arch_qwen3moe = {

@@ -6,8 +6,10 @@
 
 hn_node *nn_embed(nn_build *b)
 {
+    const nn_weight *w = b->find(b->model, "token_embd.weight");
     hn_node *x = hn_gather(b->g, nn_want(b, "token_embd.weight"), b->tokens);
-    return x->type.dtype == HN_F32 ? x : hn_cast(b->g, x, HN_F32);
+    x = x->type.dtype == HN_F32 ? x : hn_cast(b->g, x, HN_F32);
+    return w ? nn_adapt_rows(b, x, w, b->tokens) : x;
 }
 
 hn_rope_spec nn_rope_spec(const nn_build *b)
@@ -85,18 +87,30 @@ hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises)
     hn_node *logits = nn_linear(b, x, ".ffn_gate_inp");
     hn_node *weights = hn_router(g, logits, NULL, NULL, 0, b->hp->n_used, renormalises, 1, 1, 1, 0);
     hn_node *ids = hn_output(weights, 1);
+    nn_note_route(b, logits, ids);
     hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", ids);
     hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", ids);
     hn_node *y = nn_linear_id(b, hn_swiglu(g, gate, up), ".ffn_down_exps", ids);
     return hn_combine(g, y, weights);
 }
 
-hn_node *nn_head(nn_build *b, hn_node *x)
+/* An adapter of the embedding is not one of the head, even where both are one matrix. */
+hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
 {
-    const int layer = b->layer;
-    b->layer = -1;
+    hn_graph *g = b->g;
+    const nn_weight *own = b->find(b->model, "output.weight");
+    const nn_weight *w = own ? own : b->find(b->model, "token_embd.weight");
     x = nn_pick_rows(b, x);
-    hn_node *y = nn_linear(b, x, b->find(b->model, "output.weight") ? "output" : "token_embd");
-    b->layer = layer;
-    return y;
+    b->head = (nn_head_parts){ x, w, softcap, divisor };
+    if (b->o.keeps_head)
+        return x;
+    if (!w)
+        return hn_graph_fail(g, HN_ERR_FORMAT, "tensor token_embd.weight is missing");
+    nn_note_use(b, w, x, NULL);
+    hn_node *y = hn_linear(g, x, nn_leaf(b, w));
+    if (own)
+        y = nn_adapt(b, y, x, own, NULL);
+    if (divisor > 0)
+        y = hn_div(g, y, hn_graph_scalar(g, divisor));
+    return softcap > 0 ? hn_softcap(g, y, softcap) : y;
 }

@@ -29,7 +29,8 @@ hn_node *nn_geglu(nn_build *b, hn_node *x);
 /* Softmax over all experts, the best, renormalised or not; SwiGLU in each; weighted sum. */
 hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises);
 
-/* The output matrix, or the embedding where they are one. */
-hn_node *nn_head(nn_build *b, hn_node *x);
+/* softcap(x w^T / divisor), each unless 0; w the output matrix, or the embedding where they are
+ * one. */
+hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor);
 
 #endif

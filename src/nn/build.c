@@ -20,6 +20,11 @@ void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
     b->segments = hn_graph_leaf(g, HN_LEAF_INPUT, "segments", HN_I32, has_cache ? 2 : 1, t);
     if (has_cache)
         b->slots = hn_graph_leaf(g, HN_LEAF_INPUT, "slots", HN_I32, 1, t);
+    if (options->has_dropout) {
+        const int64_t place[2] = { t[0], 2 };
+        b->places = hn_graph_leaf(g, HN_LEAF_INPUT, "places", HN_I32, 2, place);
+        b->step = hn_graph_leaf(g, HN_LEAF_STEP, "step", HN_I32, 0, NULL);
+    }
     if (!options->max_rows)
         return;
     b->rows_extent = hn_graph_extent(g, "rows", options->max_rows);
@@ -71,7 +76,7 @@ static void *grow(nn_build *b, void *items, int n, int *room, size_t size)
     return bigger;
 }
 
-static hn_node *bind(nn_build *b, const nn_weight *w)
+hn_node *nn_leaf(nn_build *b, const nn_weight *w)
 {
     for (int i = 0; i < b->n_bound; i++)
         if (b->bound[i].weight == w)
@@ -95,7 +100,7 @@ static const nn_weight *find(nn_build *b, const char *name, const char *suffix)
 hn_node *nn_weight_of(nn_build *b, const char *name)
 {
     const nn_weight *w = find(b, name, "");
-    return w ? bind(b, w) : NULL;
+    return w ? nn_leaf(b, w) : NULL;
 }
 
 hn_node *nn_want(nn_build *b, const char *name)
@@ -105,7 +110,7 @@ hn_node *nn_want(nn_build *b, const char *name)
              : hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing", nn_name(b, name, ""));
 }
 
-static void note_use(nn_build *b, const nn_weight *w, hn_node *x, hn_node *ids)
+void nn_note_use(nn_build *b, const nn_weight *w, hn_node *x, hn_node *ids)
 {
     nn_use *uses = grow(b, b->uses, b->n_uses, &b->uses_room, sizeof *uses);
     if (!uses)
@@ -121,12 +126,26 @@ static int64_t head_dim(const nn_build *b)
                                                                     : hp->head_dim;
 }
 
-/* A bias whose elements lie in pairs, in order. */
-static hn_node *unpair(nn_build *b, hn_node *bias, int64_t dim)
+hn_node *nn_in_order(nn_build *b, hn_node *rows)
 {
     hn_graph *g = b->g;
-    bias = hn_reshape(g, bias, (hn_ints){ 3, { -1, dim / 2, 2 } });
-    return hn_reshape(g, hn_transpose(g, bias, 1, 2), (hn_ints){ 1, { -1 } });
+    const int64_t dim = head_dim(b);
+    if (rows->type.rank == 1) {
+        rows = hn_reshape(g, rows, (hn_ints){ 3, { -1, dim / 2, 2 } });
+        return hn_reshape(g, hn_transpose(g, rows, 1, 2), (hn_ints){ 1, { -1 } });
+    }
+    const int64_t k = hn_last_dim(&rows->type);
+    rows = hn_reshape(g, rows, (hn_ints){ 4, { -1, dim / 2, 2, k } });
+    return hn_reshape(g, hn_transpose(g, rows, 1, 2), (hn_ints){ 2, { -1, k } });
+}
+
+void nn_note_route(nn_build *b, hn_node *logits, hn_node *ids)
+{
+    nn_route *routes = grow(b, b->routes, b->n_routes, &b->routes_room, sizeof *routes);
+    if (!routes)
+        return;
+    b->routes = routes;
+    b->routes[b->n_routes++] = (nn_route){ b->layer, logits, ids };
 }
 
 hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
@@ -135,13 +154,14 @@ hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
     if (!w)
         return hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing",
                              nn_name(b, name, ".weight"));
-    note_use(b, w, x, NULL);
+    nn_note_use(b, w, x, NULL);
     const linear_attrs rows = { w->is_permuted ? head_dim(b) : 0 };
-    hn_node *y = HN_APPLY(b->g, &hn_op_linear, &rows, x, bind(b, w));
+    hn_node *y = HN_APPLY(b->g, &hn_op_linear, &rows, x, nn_leaf(b, w));
+    y = nn_adapt(b, y, x, w, NULL);
     if (!bias)
         return y;
-    hn_node *added = bind(b, bias);
-    return hn_add(b->g, y, rows.pairs ? unpair(b, added, rows.pairs) : added);
+    hn_node *added = nn_leaf(b, bias);
+    return hn_add(b->g, y, w->is_permuted ? nn_in_order(b, added) : added);
 }
 
 hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)
@@ -150,9 +170,9 @@ hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)
     if (!w)
         return hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing",
                              nn_name(b, name, ".weight"));
-    note_use(b, w, x, ids);
-    hn_node *y = hn_linear_id(b->g, x, bind(b, w), ids);
-    return bias ? hn_add(b->g, y, hn_gather(b->g, bind(b, bias), ids)) : y;
+    nn_note_use(b, w, x, ids);
+    hn_node *y = nn_adapt(b, hn_linear_id(b->g, x, nn_leaf(b, w), ids), x, w, ids);
+    return bias ? hn_add(b->g, y, hn_gather(b->g, nn_leaf(b, bias), ids)) : y;
 }
 
 hn_node *nn_rms_norm(nn_build *b, hn_node *x, const char *name)

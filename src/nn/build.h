@@ -6,6 +6,7 @@
 #ifndef HN_NN_BUILD_H
 #define HN_NN_BUILD_H
 
+#include "nn/adapter.h"
 #include "nn/hparams.h"
 #include "ops/ops.h"
 
@@ -22,6 +23,20 @@ typedef struct nn_use {
     hn_node *x, *ids; /* ids: NULL where there are no experts */
 } nn_use;
 
+/* A router: what it made of each token, and whom it chose. */
+typedef struct nn_route {
+    int layer;
+    hn_node *logits, *ids; /* [T,E], i32 [T,U] */
+} nn_route;
+
+/* Where the logits come from, for a loss that never makes them as a whole:
+ * z = softcap(x w^T / divisor). */
+typedef struct nn_head_parts {
+    hn_node *x; /* of the rows wanted */
+    const nn_weight *w;
+    float softcap, divisor; /* 0: none */
+} nn_head_parts;
+
 typedef struct nn_bound {
     const nn_weight *weight;
     hn_node *leaf;
@@ -32,6 +47,10 @@ typedef struct nn_build_options {
     int64_t max_rows;   /* of logits; 0: of all tokens */
     int64_t capacity;   /* rows of the cache of keys and values; 0: none, whole sequences */
     hn_dtype cache;     /* its type */
+    const nn_adapter *adapters; /* applied in this order */
+    int n_adapters;
+    bool keeps_head;   /* the result is what goes into the head: see nn_build.head */
+    bool has_dropout;  /* adapters may drop out: `places` and `step` are inputs */
 } nn_build_options;
 
 typedef struct nn_keys {
@@ -50,11 +69,16 @@ typedef struct nn_build {
     hn_node *slots;              /* with a cache, i32 [T]: the row of each token's keys */
     hn_node *rows;               /* i32 [R]: tokens whose logits are wanted; NULL: all */
     int rows_extent;
+    hn_node *places;             /* i32 [T,2]: number of the sequence in its step, position */
+    hn_node *step;               /* i32 scalar */
+    nn_head_parts head;
     nn_build_options o;
     nn_bound *bound;
     int n_bound, bound_room;
     nn_use *uses;
     int n_uses, uses_room;
+    nn_route *routes;
+    int n_routes, routes_room;
 } nn_build;
 
 /* Sets up the inputs. */
@@ -71,6 +95,15 @@ hn_node *nn_pick_rows(nn_build *b, hn_node *x);
 hn_node *nn_weight_of(nn_build *b, const char *name);
 /* A failure of the graph if it has none. */
 hn_node *nn_want(nn_build *b, const char *name);
+
+/* The leaf of a weight, the same however often it is asked for. */
+hn_node *nn_leaf(nn_build *b, const nn_weight *w);
+/* A matrix or bias whose rows lie in pairs of the present layer's heads, in canonical order. */
+hn_node *nn_in_order(nn_build *b, hn_node *rows);
+/* Takes down that x goes into a product with w. */
+void nn_note_use(nn_build *b, const nn_weight *w, hn_node *x, hn_node *ids);
+/* Takes a router down. */
+void nn_note_route(nn_build *b, hn_node *logits, hn_node *ids);
 
 /* x times the matrix `name`.weight, plus `name`.bias where there is one; rows in canonical
  * order. */

@@ -1,0 +1,76 @@
+#include "nn/adapter.h"
+
+#include "base/rng.h"
+#include "nn/build.h"
+
+#include <stdio.h>
+
+static hn_node *drop(nn_build *b, hn_node *x, const nn_weight *w, const nn_lora *lora)
+{
+    if (!(lora->dropout > 0) || !b->places)
+        return x;
+    char attrs[96];
+    snprintf(attrs, sizeof attrs, "p=%.9g seed=%lld key=%u", (double)lora->dropout,
+             (long long)lora->seed, (unsigned)(hn_hash_text(w->name) & 0x7fffffff));
+    return hn_apply_named(b->g, "dropout", attrs, 3, (hn_node *[]){ x, b->places, b->step });
+}
+
+/* m / n: see adapter.h. It depends on no token. */
+static hn_node *magnitudes(nn_build *b, const nn_weight *w, const nn_lora *lora)
+{
+    hn_graph *g = b->g;
+    hn_node *base = nn_leaf(b, w);
+    hn_node *wide = base->type.dtype == HN_F32 ? base : hn_cast(g, base, HN_F32);
+    if (w->is_permuted)
+        wide = nn_in_order(b, wide);
+    hn_node *change = hn_matmul(g, nn_leaf(b, lora->b), nn_leaf(b, lora->a), false, false);
+    hn_node *sum = hn_add(g, wide, hn_scale(g, change, lora->scale, 0));
+    hn_node *norms = hn_sqrt(g, hn_sum(g, hn_sqr(g, sum), NULL, 1, false));
+    return hn_div(g, nn_leaf(b, lora->magnitude), hn_stop_gradient(g, norms));
+}
+
+static hn_node *adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, const nn_lora *lora,
+                      hn_node *ids)
+{
+    hn_graph *g = b->g;
+    x = drop(b, x, w, lora);
+    hn_node *low = ids ? hn_linear_id(g, x, nn_leaf(b, lora->a), ids)
+                       : hn_linear(g, x, nn_leaf(b, lora->a));
+    low = hn_scale(g, low, lora->scale, 0);
+    y = hn_add(g, y, ids ? hn_linear_id(g, low, nn_leaf(b, lora->b), ids)
+                         : hn_linear(g, low, nn_leaf(b, lora->b)));
+    return lora->magnitude ? hn_mul(g, y, magnitudes(b, w, lora)) : y;
+}
+
+hn_node *nn_adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, hn_node *ids)
+{
+    for (int i = 0; i < b->o.n_adapters; i++) {
+        const nn_adapter *all = &b->o.adapters[i];
+        const nn_lora *lora = all->find(all->self, w);
+        if (lora)
+            y = adapt(b, y, x, w, lora, ids);
+    }
+    return y;
+}
+
+hn_node *nn_adapt_rows(nn_build *b, hn_node *y, const nn_weight *w, hn_node *ids)
+{
+    hn_graph *g = b->g;
+    for (int i = 0; i < b->o.n_adapters; i++) {
+        const nn_adapter *all = &b->o.adapters[i];
+        const nn_lora *lora = all->find(all->self, w);
+        if (!lora)
+            continue;
+        hn_node *low = hn_scale(g, hn_gather(g, nn_leaf(b, lora->a), ids), lora->scale, 0);
+        y = hn_add(g, y, hn_linear(g, low, nn_leaf(b, lora->b)));
+    }
+    return y;
+}
+
+bool nn_is_adapted(const nn_build *b, const nn_weight *w)
+{
+    for (int i = 0; i < b->o.n_adapters; i++)
+        if (b->o.adapters[i].find(b->o.adapters[i].self, w))
+            return true;
+    return false;
+}

@@ -1,0 +1,39 @@
+/* adapter.h: what is added to a model's products without touching its weights.
+ *
+ *     lora        y = W x + scale * B (A drop(x))
+ *     magnitude   y = m / n * (W x + scale * B A drop(x)), n the norms of the rows of
+ *                 W + scale B A, which no gradient passes (DoRA)
+ *
+ * Of an embedding A has a row for every word and B A is looked up. Rows of B are in canonical
+ * order. */
+#ifndef HN_NN_ADAPTER_H
+#define HN_NN_ADAPTER_H
+
+#include "ops/ops.h"
+
+struct nn_build;
+struct nn_weight;
+
+typedef struct nn_lora {
+    const struct nn_weight *a;         /* [r,K], of experts [E,r,K]; of an embedding [V,r] */
+    const struct nn_weight *b;         /* [N,r], of experts [E,N,r] */
+    const struct nn_weight *magnitude; /* [N], or NULL */
+    float scale, dropout;
+    int64_t seed; /* of dropout */
+} nn_lora;
+
+typedef struct nn_adapter {
+    const void *self;
+    const nn_lora *(*find)(const void *self, const struct nn_weight *base); /* NULL: none */
+} nn_adapter;
+
+/* y = x W^T as every adapter has it; `ids` for experts, or NULL. */
+hn_node *nn_adapt(struct nn_build *b, hn_node *y, hn_node *x, const struct nn_weight *w,
+                  hn_node *ids);
+/* The same of rows looked up in an embedding. */
+hn_node *nn_adapt_rows(struct nn_build *b, hn_node *y, const struct nn_weight *w, hn_node *ids);
+
+/* Whether any adapter has something for the weight. */
+bool nn_is_adapted(const struct nn_build *b, const struct nn_weight *w);
+
+#endif
