@@ -249,6 +249,8 @@ static hn_status write_chars(const hn_tokenizer *tok, hn_meta *meta)
 static hn_status write_unigram(const hn_tokenizer *tok, hn_meta *meta)
 {
     bool collapses = tok->removes_extra_spaces;
+    HN_REQUIRE(!tok->has_byte_fallback, HN_ERR_UNSUPPORTED,
+               "model: GGUF's unigram has no tokens for the bytes of what is unknown");
     for (size_t i = 0; i < tok->normalizer.n; i++) {
         const hn_norm_step *s = &tok->normalizer.steps[i];
         if (s->kind == HN_NORM_CHARSMAP) {

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_KINDS = 6, MOST_ROWS = 128, MOST_CODES = 16 };
-static const char *const kind_names[N_KINDS] = { "white",  "text", "digit",
-                                                 "script", "mark", "emoji" };
-enum { WHITE, TEXT, DIGIT, SCRIPT, MARK, EMOJI };
+enum { N_KINDS = 7, MOST_ROWS = 128, MOST_CODES = 16 };
+static const char *const kind_names[N_KINDS] = { "white", "text",  "digit",  "script",
+                                                 "mark",  "emoji", "cluster" };
+enum { WHITE, TEXT, DIGIT, SCRIPT, MARK, EMOJI, CLUSTER };
 
 struct text_alphabet {
     struct {
@@ -147,6 +147,18 @@ void random_text(const text_alphabet *alphabet, uint64_t number, hn_str *out)
     hn_str_clear(out);
     for (uint32_t n = 1 + below(&state, 12); n; n--)
         add_fragment(alphabet, &state, out);
+}
+
+void cluster_text(const text_alphabet *alphabet, uint64_t number, hn_str *out)
+{
+    uint64_t state = number * 0x2545f4914f6cdd1du + 2;
+    const uint32_t n_rows = (uint32_t)alphabet->kinds[CLUSTER].n, own = below(&state, n_rows);
+    hn_str_clear(out);
+    for (uint32_t n = 1 + below(&state, 16); n; n--) {
+        const uint32_t row = below(&state, 8) == 0 ? below(&state, n_rows) : own;
+        const uint32_t n_codes = (uint32_t)alphabet->kinds[CLUSTER].n_codes[row];
+        put(out, alphabet->kinds[CLUSTER].codes[row][below(&state, n_codes)]);
+    }
 }
 
 void sweep_text(uint32_t code, hn_str *out)

@@ -13,6 +13,8 @@ void text_alphabet_free(hn_heap *heap, text_alphabet *alphabet);
 
 /* Text `number`, in UTF-8, instead of what `out` held. */
 void random_text(const text_alphabet *alphabet, uint64_t number, hn_str *out);
+/* One whose characters join or not: marks, joiners, controls, syllables, conjuncts. */
+void cluster_text(const text_alphabet *alphabet, uint64_t number, hn_str *out);
 /* The text by which a character is judged. */
 void sweep_text(uint32_t code, hn_str *out);
 

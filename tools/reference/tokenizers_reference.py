@@ -6,6 +6,7 @@ texts below with each of them.
     tokenizers_reference.py [FAMILY...]       writes FAMILY.json and FAMILY.ref
     tokenizers_reference.py --print FAMILY N  prints text N and its tokens, to look into a difference
 """
+import io
 import json
 import os
 import sys
@@ -14,6 +15,7 @@ from tokenizers import (AddedToken, Regex, Tokenizer, decoders, models, normaliz
                         processors, trainers)
 
 import tokenizers_text as texts
+from charsmap import charsmap
 
 N_RANDOM, BLOCK, SWEEP = 10000, 100, 4096
 GPT2_TAIL = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -108,6 +110,66 @@ def unigram(byte_fallback=False):
     return tok
 
 
+def nmt_nfkc():
+    """sentencepiece's own map, out of a model that it makes: normalizer_spec.precompiled_charsmap."""
+    import sentencepiece
+
+    def fields(message):
+        """Number -> bytes, of a protobuf message's fields; numbers themselves are passed over."""
+        out, at = {}, 0
+
+        def number():
+            nonlocal at
+            value, shift = 0, 0
+            while True:
+                byte = message[at]
+                at, value, shift = at + 1, value | (byte & 127) << shift, shift + 7
+                if byte < 128:
+                    return value
+
+        while at < len(message):
+            key = number()
+            if key & 7 == 0:
+                number()
+            else:
+                size = number() if key & 7 == 2 else {1: 8, 5: 4}[key & 7]
+                out[key >> 3], at = message[at:at + size], at + size
+        return out
+
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([ENGLISH.replace("\n", " ")] * 20), model_writer=out, vocab_size=300, hard_vocab_limit=False,
+        normalization_rule_name="nmt_nfkc", minloglevel=2)
+    return fields(fields(out.getvalue())[3])[2]
+
+
+def precompiled(rules):
+    """Every byte has a token, so that every character left shows."""
+    pieces = [("<unk>", 0.0)] + [(f"<0x{b:02X}>", -10.0) for b in range(256)]
+    pieces += [(p, -3.0 - 0.01 * i) for i, p in enumerate(("\u2581", "a", "b", "e", "\u2581a", "fi", "1", "ab", "\u00e9", "\u30ac"))]
+    tok = Tokenizer(models.Unigram(pieces, 0, True))
+    tok.normalizer = normalizers.Sequence([normalizers.Precompiled(rules), normalizers.Replace(Regex(" {2,}"), " ")])
+    tok.pre_tokenizer = pre_tokenizers.Metaspace("\u2581", "always")
+    tok.decoder = decoders.Metaspace("\u2581", "always")
+    return tok
+
+
+BLANKS = "\t\n\v\f\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+ODD = {"a": "xy", "ab": "no shorter", "b\u0301": "longer", "\r": "cr", "\u0340": "<", "\u00a9": "(c)", "\u1161": "V", "\u11a8": "T",
+       "\u0915": "k", "\u094d": "", "\u200d": "-", "\u0600": "#", "\u1100": "L", "\uac00": "ga", "\u0301": "'", "\U0001f468": "man",
+       "\U000110bd": "@", "\u0e33": "am", "\u00ad": "", "e\u0301": "\u00e9", "\u0995\u09cd": "K", **{c: " " for c in BLANKS}}
+
+
+def precompiled_odd():
+    """A map made to show how clusters are cut, in a tokenizer that GGUF has words for."""
+    chars = sorted((set("".join(ODD.values())) | {chr(c) for row in texts.ALPHABET["cluster"] for c in row} | set("b12\u2581")) - set(BLANKS + "\r "))
+    tok = Tokenizer(models.Unigram([("<unk>", 0.0)] + [(c, -3.0 - 0.01 * i) for i, c in enumerate(chars)], 0, False))
+    tok.normalizer = normalizers.Precompiled(charsmap(ODD))
+    tok.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace("\u2581", "always")])
+    tok.decoder = decoders.Metaspace("\u2581", "always")
+    return tok
+
+
 def bert(lower):
     tok = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tok.normalizer = normalizers.BertNormalizer(lowercase=lower)
@@ -172,6 +234,8 @@ FAMILIES = {
     "bert-cased": lambda: bert(False),
     "added": added,
     "words": words,
+    "precompiled": lambda: precompiled(nmt_nfkc()),
+    "precompiled-odd": precompiled_odd,
 }
 
 
@@ -208,6 +272,9 @@ def write(family):
             file.write(f"explicit {i} {texts.fnv(ids):016x}\n")
         for i, h in enumerate(hashes(tok, list(range(N_RANDOM)), texts.random_text, BLOCK)):
             file.write(f"random {i} {h:016x}\n")
+        if family.startswith("precompiled"):
+            for i, h in enumerate(hashes(tok, list(range(N_RANDOM)), texts.cluster_text, BLOCK)):
+                file.write(f"cluster {i} {h:016x}\n")
         for i, h in enumerate(hashes(tok, chars, texts.sweep_text, SWEEP)):
             file.write(f"sweep {i} {h:016x}\n")
     print(family, tok.get_vocab_size(), os.path.getsize(path + ".json"), flush=True)

@@ -93,6 +93,17 @@ def sweep_text(code):
     return f"a{c}b {c}1{c}2 {c}{c}\n"
 
 
+def cluster_text(number):
+    """What belongs together and what does not, in any order, most of it of one row."""
+    r = Random(number * 0x2545F4914F6CDD1D + 2)
+    rows, out = ALPHABET["cluster"], []
+    own = r.below(len(rows))
+    for _ in range(1 + r.below(16)):
+        row = rows[r.below(len(rows)) if r.below(8) == 0 else own]
+        out.append(chr(row[r.below(len(row))]))
+    return "".join(out)
+
+
 def fnv(ids, state=0xCBF29CE484222325):
     for i in list(ids) + [0xFFFFFFFF]:
         for byte in i.to_bytes(4, "little"):
