@@ -1,5 +1,6 @@
 #include "convert/convert.h"
 
+#include "base/pattern.h"
 #include "convert/general_keys.h"
 #include "convert/pad_vocab.h"
 #include "nn/source.h"

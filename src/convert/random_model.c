@@ -1,5 +1,6 @@
 #include "convert/random_model.h"
 
+#include "base/pattern.h"
 #include "base/bytes.h"
 #include "base/half.h"
 #include "base/rng.h"

@@ -1,5 +1,7 @@
 #include "convert/recipe.h"
 
+#include "base/pattern.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -106,28 +108,6 @@ hn_dtype hn_recipe_dtype(const hn_recipe *recipe)
 int hn_recipe_file_type(const hn_recipe *recipe)
 {
     return recipe->file_type;
-}
-
-bool hn_pattern_matches(const char *pattern, const char *text)
-{
-    const char *star = NULL, *resume = NULL;
-    while (*text) {
-        if (*pattern == '*') {
-            star = pattern++;
-            resume = text;
-        } else if (*pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star) { /* the last star takes one more */
-            pattern = star + 1;
-            text = ++resume;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return !*pattern;
 }
 
 hn_status hn_keep_parse(const char *text, hn_keep *out)

@@ -44,6 +44,4 @@ void hn_recipe_mark_values(const char *name, bool has_values[HN_MAX_LAYERS]);
 hn_dtype hn_recipe_choose(const hn_recipe *recipe, const hn_recipe_model *model,
                           const char *name, const hn_type *shape, hn_dtype current);
 
-bool hn_pattern_matches(const char *pattern, const char *text);
-
 #endif

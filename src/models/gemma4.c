@@ -207,7 +207,7 @@ static int source_layer(const hn_hparams *hp, int layer)
 static hn_rope_spec rope_spec(nn_build *b)
 {
     hn_rope_spec spec = nn_rope_spec(b);
-    const nn_weight *divisors = b->find(b->model, "rope_freqs.weight");
+    const nn_weight *divisors = nn_find(b, "rope_freqs.weight");
     if (b->hp->is_sliding[b->layer] || !divisors)
         return spec;
     const hn_tensor t = hn_tensor_at(&divisors->type, (void *)(uintptr_t)divisors->data);
@@ -225,7 +225,7 @@ static nn_keys make_keys(nn_build *b, hn_node *x)
     const hn_ints heads = { 3, { -1, b->hp->n_kv_head[b->layer], hn_layer_head_dim(b->hp, b->layer) } };
     const hn_rope_spec spec = rope_spec(b);
     hn_node *raw = hn_reshape(g, nn_linear(b, x, ".attn_k"), heads);
-    const bool has_v = b->find(b->model, nn_name(b, ".attn_v.weight", "")) != NULL;
+    const bool has_v = nn_find(b, nn_name(b, ".attn_v.weight", "")) != NULL;
     hn_node *v = has_v ? hn_reshape(g, nn_linear(b, x, ".attn_v"), heads) : raw;
     hn_node *k = nn_rms_norm(b, raw, ".attn_k_norm.weight");
     return nn_remember(b, (nn_keys){ hn_rope(g, k, b->positions, NULL, &spec),

@@ -288,7 +288,7 @@ hn_hf_dir *hn_model_hf_dir(const hn_model *m)
 hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,
                         const nn_build_options *options)
 {
-    *b = (nn_build){ .model = m, .find = hn_model_find };
+    *b = (nn_build){ .model = { m, hn_model_find } };
     nn_build_begin(b, g, m->hp, options);
     if (!m->arch->build)
         return hn_graph_fail(g, HN_ERR_UNSUPPORTED,

@@ -24,7 +24,7 @@ const char *hn_model_path(const hn_model *model);
 hn_gguf *hn_model_gguf(const hn_model *model);      /* NULL of a directory */
 hn_hf_dir *hn_model_hf_dir(const hn_model *model);  /* NULL of a file */
 
-/* By GGUF name; NULL if the model has none. `model` is an hn_model: for nn_build.find. */
+/* By GGUF name; NULL if the model has none. `model` is an hn_model: for nn_weights.find. */
 const nn_weight *hn_model_find(const void *model, const char *gguf_name);
 
 /* Builds its graph; the logits, or a failure of the graph. */

@@ -6,7 +6,7 @@
 
 hn_node *nn_embed(nn_build *b)
 {
-    const nn_weight *w = b->find(b->model, "token_embd.weight");
+    const nn_weight *w = nn_find(b, "token_embd.weight");
     hn_node *x = hn_gather(b->g, nn_want(b, "token_embd.weight"), b->tokens);
     x = x->type.dtype == HN_F32 ? x : hn_cast(b->g, x, HN_F32);
     return w ? nn_adapt_rows(b, x, w, b->tokens) : x;
@@ -98,8 +98,8 @@ hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises)
 hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
 {
     hn_graph *g = b->g;
-    const nn_weight *own = b->find(b->model, "output.weight");
-    const nn_weight *w = own ? own : b->find(b->model, "token_embd.weight");
+    const nn_weight *own = nn_find(b, "output.weight");
+    const nn_weight *w = own ? own : nn_find(b, "token_embd.weight");
     x = nn_pick_rows(b, x);
     b->head = (nn_head_parts){ x, w, softcap, divisor };
     if (b->o.keeps_head)

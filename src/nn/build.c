@@ -91,10 +91,17 @@ hn_node *nn_leaf(nn_build *b, const nn_weight *w)
     return leaf;
 }
 
+const nn_weight *nn_find(const nn_build *b, const char *name)
+{
+    const nn_weights *instead = &b->o.instead;
+    const nn_weight *w = instead->find ? instead->find(instead->self, name) : NULL;
+    return w ? w : b->model.find(b->model.self, name);
+}
+
 static const nn_weight *find(nn_build *b, const char *name, const char *suffix)
 {
     const char *full = nn_name(b, name, suffix);
-    return full ? b->find(b->model, full) : NULL;
+    return full ? nn_find(b, full) : NULL;
 }
 
 hn_node *nn_weight_of(nn_build *b, const char *name)

@@ -23,6 +23,12 @@ typedef struct nn_use {
     hn_node *x, *ids; /* ids: NULL where there are no experts */
 } nn_use;
 
+/* Weights by GGUF name; NULL: it has none. */
+typedef struct nn_weights {
+    const void *self;
+    const nn_weight *(*find)(const void *self, const char *gguf_name);
+} nn_weights;
+
 /* A router: what it made of each token, and whom it chose. */
 typedef struct nn_route {
     int layer;
@@ -47,6 +53,7 @@ typedef struct nn_build_options {
     int64_t max_rows;   /* of logits; 0: of all tokens */
     int64_t capacity;   /* rows of the cache of keys and values; 0: none, whole sequences */
     hn_dtype cache;     /* its type */
+    nn_weights instead;         /* weights that stand in for the model's of the same names */
     const nn_adapter *adapters; /* applied in this order */
     int n_adapters;
     bool keeps_head;   /* the result is what goes into the head: see nn_build.head */
@@ -60,8 +67,7 @@ typedef struct nn_keys {
 typedef struct nn_build {
     hn_graph *g;
     const hn_hparams *hp;
-    const void *model;
-    const nn_weight *(*find)(const void *model, const char *gguf_name); /* NULL: it has none */
+    nn_weights model;
     int layer;
     int tokens_extent;
     hn_node *tokens, *positions; /* i32 [T] */
@@ -90,6 +96,9 @@ nn_keys nn_remember(nn_build *b, nn_keys made);
 
 /* Rows of x whose logits are wanted. */
 hn_node *nn_pick_rows(nn_build *b, hn_node *x);
+
+/* By its full name; NULL if the model has none. */
+const nn_weight *nn_find(const nn_build *b, const char *gguf_name);
 
 /* NULL if the model has none. */
 hn_node *nn_weight_of(nn_build *b, const char *name);
