@@ -1,5 +1,7 @@
 #include "base/pattern.h"
 
+#include <stddef.h>
+
 bool hn_pattern_matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *resume = NULL;
