@@ -1,5 +1,6 @@
 /* Which type a mix gives each tensor: as llama.cpp's own quantizer chooses, for models of
  * eleven shapes. recipe.json was made by tools/reference/recipe_types.py. */
+#include "base/pattern.h"
 #include "convert/recipe.h"
 
 #include "base/file.h"
