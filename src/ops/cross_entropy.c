@@ -54,17 +54,25 @@ static double flops(const hn_call *call)
     return 2.0 * (double)hn_count(&call->in[X]->type) * (double)call->in[W]->type.dim[0];
 }
 
+/* Through the loss, and through the rows' own nll, whose gradients are then weights of rows. */
 static void backward(hn_grad *d)
 {
-    if (d->wants[X] || d->wants[W]) {
-        hn_node *dx =
-            HN_APPLY(d->g, &hn_op_cross_entropy_grad, d->attrs, d->in[X], d->in[W],
-                     d->in[LABELS], d->in[WEIGHTS], d->in[COUNT], d->out[LSE], d->dout[LOSS]);
-        d->din[X] = dx;
-        d->din[W] = hn_output(dx, 1);
-    }
+    hn_graph *g = d->g;
     if (d->wants[ACC])
-        d->din[ACC] = d->dout[LOSS];
+        d->din[ACC] = d->dout[LOSS] ? d->dout[LOSS] : hn_graph_scalar(g, 0);
+    if (!d->wants[X] && !d->wants[W])
+        return;
+    hn_node *dx = NULL, *rows = NULL;
+    if (d->dout[LOSS])
+        dx = HN_APPLY(g, &hn_op_cross_entropy_grad, d->attrs, d->in[X], d->in[W], d->in[LABELS],
+                      d->in[WEIGHTS], d->in[COUNT], d->out[LSE], d->dout[LOSS]);
+    if (d->dout[NLL])
+        rows = HN_APPLY(g, &hn_op_cross_entropy_grad, d->attrs, d->in[X], d->in[W],
+                        d->in[LABELS], d->dout[NLL], NULL, d->out[LSE], hn_graph_scalar(g, 1));
+    for (int i = X; i <= W; i++) {
+        hn_node *one = dx ? hn_output(dx, i) : NULL, *other = rows ? hn_output(rows, i) : NULL;
+        d->din[i] = one && other ? hn_add(g, one, other) : one ? one : other;
+    }
 }
 
 static const char *const cases[] = {
@@ -80,7 +88,7 @@ static const char *const cases[] = {
 const hn_op hn_op_cross_entropy = {
     .name = "cross_entropy",
     .summary = "loss = acc + sum of weights * (lse(x w^T) - logit of the label) / count",
-    .inputs = "x w labels! weights?! count?! acc?", .outputs = "loss lse! nll!", .attrs = attrs,
+    .inputs = "x w labels! weights?! count?! acc?", .outputs = "loss lse! nll", .attrs = attrs,
     .attrs_size = sizeof(hn_cross_entropy_attrs), .infer = infer, .forward = forward,
     .backward = backward, .check = hn_cross_entropy_check, .flops = flops,
     .acc = { { HN_INPUT(ACC), LOSS } }, .cases = cases, .tolerance = 4e-6,
