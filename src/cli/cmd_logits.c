@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct logits_args {
-    const char *tokens, *tokens_file, *prompt, *out, *plan;
+    const char *tokens, *tokens_file, *prompt, *out, *plan, *numerics;
     int64_t threads;
 } logits_args;
 
@@ -20,6 +20,8 @@ static const hn_option options[] = {
     HN_TEXT(logits_args, prompt, "prompt", "TEXT", "a text, as the model tokenises it"),
     HN_TEXT(logits_args, out, "out", "L.npy", "f32 [tokens, vocabulary]; required"),
     HN_TEXT(logits_args, plan, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
+    HN_TEXT(logits_args, numerics, "numerics", "MODE",
+            "f32 (the default), or bf16: rounded where Transformers rounds"),
     HN_INT(logits_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_OPTION_END,
 };
@@ -114,7 +116,8 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
     hn_forward *forward = NULL;
     int n_devices;
     const hn_device_options open = { .n_threads = (int)args->threads };
-    const hn_forward_options o = { .max_tokens = (int64_t)s->n, .plan = args->plan };
+    hn_forward_options o = { .max_tokens = (int64_t)s->n, .plan = args->plan };
+    HN_TRY(hn_numerics_parse(args->numerics, &o.numerics));
     HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it has no logits; see hone embed",
                hn_model_arch(model)->name);
@@ -124,6 +127,8 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
         status = hn_forward_run(forward, s->ids, (int64_t)s->n, NULL);
     if (status == HN_OK)
         status = write_logits(forward, args->out);
+    if (status == HN_OK)
+        fprintf(stderr, "%zu tokens in %s to %s\n", s->n, hn_numerics_name(o.numerics), args->out);
     hn_forward_free(forward);
     hn_devices_close(n_devices, devices);
     return status;

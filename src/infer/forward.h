@@ -11,6 +11,7 @@ typedef struct hn_forward hn_forward;
 typedef struct hn_forward_options {
     int64_t max_tokens;
     bool wants_uses;   /* also what goes into every matrix: hn_forward_use */
+    hn_numerics numerics;
     const char *plan;  /* separate, reuse, inplace (NULL), poison */
 } hn_forward_options;
 

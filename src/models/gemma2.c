@@ -86,26 +86,26 @@ static hn_status defaults(hn_hparams *hp)
 
 static hn_node *build(nn_build *b)
 {
-    hn_graph *g = b->g;
     const hn_hparams *hp = b->hp;
-    hn_node *x = hn_scale(g, nn_embed(b), (float)sqrt((double)hp->width), 0);
+    hn_node *x = nn_scale(b, nn_embed(b), nn_constant(b, sqrt((double)hp->width)));
     for (b->layer = 0; b->layer < hp->n_layer; b->layer++) {
+        x = nn_layer_begin(b, x);
         const nn_attention_options attention = {
             .window = hp->is_sliding[b->layer] ? hp->window : 0,
             .scale = (float)(1 / sqrt(hp->attn_scalar)),
             .softcap = (float)hp->attn_softcap,
         };
-        hn_node *h = nn_attention(b, nn_rms_norm(b, x, ".attn_norm.weight"), &attention);
-        x = hn_add(g, x, nn_rms_norm(b, h, ".post_attention_norm.weight"));
-        h = nn_geglu(b, nn_rms_norm(b, x, ".ffn_norm.weight"));
-        x = hn_add(g, x, nn_rms_norm(b, h, ".post_ffw_norm.weight"));
-        x = hn_graph_boundary(g, x);
+        hn_node *h = nn_attention(b, nn_rms_norm_once(b, x, ".attn_norm.weight"), &attention);
+        x = nn_add(b, x, nn_rms_norm_once(b, h, ".post_attention_norm.weight"));
+        h = nn_geglu(b, nn_rms_norm_once(b, x, ".ffn_norm.weight"));
+        x = nn_add(b, x, nn_rms_norm_once(b, h, ".post_ffw_norm.weight"));
+        x = nn_layer_end(b, x);
     }
-    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), (float)hp->final_softcap, 0);
+    return nn_head(b, nn_rms_norm_once(b, x, "output_norm.weight"), (float)hp->final_softcap, 0);
 }
 
 const hn_arch hn_arch_gemma2 = {
     .name = "gemma2", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
-    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build,
+    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build, .has_bf16 = true,
 };

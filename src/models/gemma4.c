@@ -227,9 +227,8 @@ static nn_keys make_keys(nn_build *b, hn_node *x)
     hn_node *raw = hn_reshape(g, nn_linear(b, x, ".attn_k"), heads);
     const bool has_v = nn_find(b, nn_name(b, ".attn_v.weight", "")) != NULL;
     hn_node *v = has_v ? hn_reshape(g, nn_linear(b, x, ".attn_v"), heads) : raw;
-    hn_node *k = nn_rms_norm(b, raw, ".attn_k_norm.weight");
-    return nn_remember(b, (nn_keys){ hn_rope(g, k, b->positions, NULL, &spec),
-                                     hn_rms_norm(g, v, NULL, (float)b->hp->rms_eps) });
+    hn_node *k = nn_rms_norm_once(b, raw, ".attn_k_norm.weight");
+    return nn_remember(b, (nn_keys){ nn_rope(b, k, NULL, &spec), nn_rms_norm_once(b, v, NULL) });
 }
 
 static hn_node *attention(nn_build *b, hn_node *x, nn_keys *made)
@@ -241,9 +240,10 @@ static hn_node *attention(nn_build *b, hn_node *x, nn_keys *made)
     if (source == b->layer)
         made[b->layer] = make_keys(b, x);
     hn_node *q = hn_reshape(g, nn_linear(b, x, ".attn_q"), (hn_ints){ 3, { -1, heads, width } });
-    q = hn_rope(g, nn_rms_norm(b, q, ".attn_q_norm.weight"), b->positions, NULL, &spec);
-    hn_node *y = hn_attention(g, q, made[source].k, made[source].v, NULL, b->segments, true,
-                              b->hp->is_sliding[b->layer] ? b->hp->window : 0, 1.0f, 0);
+    q = nn_rope(b, nn_rms_norm_once(b, q, ".attn_q_norm.weight"), NULL, &spec);
+    const nn_score_options scores = { .window = b->hp->is_sliding[b->layer] ? b->hp->window : 0,
+                                      .scale = 1 };
+    hn_node *y = nn_attend(b, q, made[source], &scores);
     y = hn_reshape(g, y, (hn_ints){ 2, { -1, heads * width } });
     return nn_linear(b, y, ".attn_output");
 }
@@ -253,29 +253,26 @@ static hn_node *experts(nn_build *b, hn_node *r)
 {
     hn_graph *g = b->g;
     const hn_hparams *hp = b->hp;
-    hn_node *u = hn_rms_norm(g, r, NULL, (float)hp->rms_eps);
-    u = hn_mul(g, u, nn_want(b, ".ffn_gate_inp.scale"));
-    u = hn_scale(g, u, (float)(1 / sqrt((double)hp->width)), 0);
-    hn_node *logits = nn_linear(b, u, ".ffn_gate_inp");
-    hn_node *chosen = hn_router(g, logits, NULL, nn_want(b, ".ffn_down_exps.scale"), 0, hp->n_used,
-                                 true, 1, 1, 1, 0);
-    hn_node *ids = hn_output(chosen, 1);
-    nn_note_route(b, logits, ids);
-    hn_node *x = nn_rms_norm(b, r, ".pre_ffw_norm_2.weight");
-    hn_node *both = nn_linear_id(b, x, ".ffn_gate_up_exps", ids);
+    hn_node *u = nn_mul(b, nn_rms_norm_once(b, r, NULL), nn_want(b, ".ffn_gate_inp.scale"));
+    u = nn_scale(b, u, (float)(1 / sqrt((double)hp->width)));
+    const nn_choose_options route = { .expert_scale = nn_want(b, ".ffn_down_exps.scale"),
+                                     .renormalises = true };
+    const nn_chosen chosen = nn_choose(b, nn_linear(b, u, ".ffn_gate_inp"), &route);
+    hn_node *x = nn_rms_norm_once(b, r, ".pre_ffw_norm_2.weight");
+    hn_node *both = nn_linear_id(b, x, ".ffn_gate_up_exps", chosen.ids);
     const int64_t n = hp->expert_ffn;
     hn_node *gate = hn_contiguous(g, hn_slice(g, both, 2, 0, n, 1));
     hn_node *up = hn_contiguous(g, hn_slice(g, both, 2, n, 2 * n, 1));
-    hn_node *y = nn_linear_id(b, hn_geglu(g, gate, up, 0), ".ffn_down_exps", ids);
-    return nn_rms_norm(b, hn_combine(g, y, chosen), ".post_ffw_norm_2.weight");
+    hn_node *y = nn_linear_id(b, nn_gate_gelu(b, gate, up), ".ffn_down_exps", chosen.ids);
+    return nn_rms_norm_once(b, nn_combine(b, y, chosen), ".post_ffw_norm_2.weight");
 }
 
 static hn_node *feed_forward(nn_build *b, hn_node *r)
 {
-    hn_node *y = nn_geglu(b, nn_rms_norm(b, r, ".ffn_norm.weight"));
+    hn_node *y = nn_geglu(b, nn_rms_norm_once(b, r, ".ffn_norm.weight"));
     if (b->hp->n_expert)
-        y = hn_add(b->g, nn_rms_norm(b, y, ".post_ffw_norm_1.weight"), experts(b, r));
-    return hn_add(b->g, r, nn_rms_norm(b, y, ".post_ffw_norm.weight"));
+        y = nn_add(b, nn_rms_norm_once(b, y, ".post_ffw_norm_1.weight"), experts(b, r));
+    return nn_add(b, r, nn_rms_norm_once(b, y, ".post_ffw_norm.weight"));
 }
 
 /* [T, L, P]: of every layer a look-up of the token and a projection of its embedding. */
@@ -287,11 +284,11 @@ static hn_node *per_layer_inputs(nn_build *b, hn_node *x)
     hn_node *looked = hn_gather(g, nn_want(b, "per_layer_token_embd.weight"), b->tokens);
     if (looked->type.dtype != HN_F32)
         looked = hn_cast(g, looked, HN_F32);
-    looked = hn_scale(g, looked, (float)sqrt((double)hp->ple_width), 0);
+    looked = nn_scale(b, looked, nn_constant(b, sqrt((double)hp->ple_width)));
     hn_node *own = nn_linear(b, x, "per_layer_model_proj");
-    own = hn_scale(g, own, (float)(1 / sqrt((double)hp->width)), 0);
-    own = nn_rms_norm(b, hn_reshape(g, own, shape), "per_layer_proj_norm.weight");
-    return hn_scale(g, hn_add(g, own, hn_reshape(g, looked, shape)), (float)sqrt(0.5), 0);
+    own = nn_scale(b, own, (float)(1 / sqrt((double)hp->width)));
+    own = nn_rms_norm_once(b, hn_reshape(g, own, shape), "per_layer_proj_norm.weight");
+    return nn_scale(b, nn_add(b, own, hn_reshape(g, looked, shape)), (float)sqrt(0.5));
 }
 
 static hn_node *add_per_layer(nn_build *b, hn_node *x, hn_node *inputs)
@@ -299,8 +296,9 @@ static hn_node *add_per_layer(nn_build *b, hn_node *x, hn_node *inputs)
     hn_graph *g = b->g;
     hn_node *own = hn_contiguous(g, hn_slice(g, inputs, 1, b->layer, b->layer + 1, 1));
     own = hn_reshape(g, own, (hn_ints){ 2, { -1, b->hp->ple_width } });
-    hn_node *y = hn_mul(g, hn_gelu(g, nn_linear(b, x, ".inp_gate"), 0), own);
-    return hn_add(g, x, nn_rms_norm(b, nn_linear(b, y, ".proj"), ".post_norm.weight"));
+    own = nn_layer_own(b, own);
+    hn_node *y = nn_mul(b, nn_gelu(b, nn_linear(b, x, ".inp_gate")), own);
+    return nn_add(b, x, nn_rms_norm_once(b, nn_linear(b, y, ".proj"), ".post_norm.weight"));
 }
 
 static hn_node *build(nn_build *b)
@@ -308,22 +306,23 @@ static hn_node *build(nn_build *b)
     hn_graph *g = b->g;
     const hn_hparams *hp = b->hp;
     nn_keys *made = hn_graph_alloc(g, (size_t)hp->n_layer * sizeof *made);
-    hn_node *x = hn_scale(g, nn_embed(b), (float)sqrt((double)hp->width), 0);
+    hn_node *x = nn_scale(b, nn_embed(b), nn_constant(b, sqrt((double)hp->width)));
     hn_node *inputs = hp->ple_width ? per_layer_inputs(b, x) : NULL;
     for (b->layer = 0; made && b->layer < hp->n_layer; b->layer++) {
-        hn_node *h = attention(b, nn_rms_norm(b, x, ".attn_norm.weight"), made);
-        x = hn_add(g, x, nn_rms_norm(b, h, ".post_attention_norm.weight"));
+        x = nn_layer_begin(b, x);
+        hn_node *h = attention(b, nn_rms_norm_once(b, x, ".attn_norm.weight"), made);
+        x = nn_add(b, x, nn_rms_norm_once(b, h, ".post_attention_norm.weight"));
         x = feed_forward(b, x);
         if (inputs)
             x = add_per_layer(b, x, inputs);
-        x = hn_mul(g, x, nn_want(b, ".layer_output_scale.weight"));
-        x = hn_graph_boundary(g, x);
+        x = nn_mul(b, x, nn_want(b, ".layer_output_scale.weight"));
+        x = nn_layer_end(b, x);
     }
-    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), (float)hp->final_softcap, 0);
+    return nn_head(b, nn_rms_norm_once(b, x, "output_norm.weight"), (float)hp->final_softcap, 0);
 }
 
 const hn_arch hn_arch_gemma4 = {
     .name = "gemma4", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
-    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build,
+    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build, .has_bf16 = true,
 };

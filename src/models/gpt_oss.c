@@ -74,44 +74,43 @@ static hn_status defaults(hn_hparams *hp)
 }
 
 /* (up + 1) * gate * sigmoid(1.702 gate), both kept from growing. */
-static hn_node *gated(hn_graph *g, hn_node *gate, hn_node *up)
+static hn_node *gated(nn_build *b, hn_node *gate, hn_node *up)
 {
+    hn_graph *g = b->g;
     gate = hn_clamp(g, gate, -FLT_MAX, 7);
     up = hn_clamp(g, up, -7, 7);
-    hn_node *open = hn_mul(g, gate, hn_sigmoid(g, hn_scale(g, gate, 1.702f, 0)));
-    return hn_mul(g, hn_scale(g, up, 1, 1), open);
+    hn_node *open = nn_round(b, hn_sigmoid(g, nn_scale(b, gate, 1.702f)));
+    return nn_mul(b, nn_round(b, hn_scale(g, up, 1, 1)), nn_mul(b, gate, open));
 }
 
 static hn_node *experts(nn_build *b, hn_node *x)
 {
     enum { SOFTMAX_TOPK = 2 };
-    hn_node *logits = nn_linear(b, x, ".ffn_gate_inp");
-    hn_node *chosen = hn_router(b->g, logits, NULL, NULL, SOFTMAX_TOPK, b->hp->n_used, false, 1, 1,
-                                 1, 0);
-    hn_node *ids = hn_output(chosen, 1);
-    nn_note_route(b, logits, ids);
-    hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", ids);
-    hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", ids);
-    return hn_combine(b->g, nn_linear_id(b, gated(b->g, gate, up), ".ffn_down_exps", ids), chosen);
+    const nn_choose_options route = { .score = SOFTMAX_TOPK, .rounds_weights = true };
+    const nn_chosen chosen = nn_choose(b, nn_linear(b, x, ".ffn_gate_inp"), &route);
+    hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", chosen.ids);
+    hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", chosen.ids);
+    hn_node *y = nn_linear_id(b, gated(b, gate, up), ".ffn_down_exps", chosen.ids);
+    return nn_combine(b, y, chosen);
 }
 
 static hn_node *build(nn_build *b)
 {
-    hn_graph *g = b->g;
     const hn_hparams *hp = b->hp;
     hn_node *x = nn_embed(b);
     for (b->layer = 0; b->layer < hp->n_layer; b->layer++) {
+        x = nn_layer_begin(b, x);
         const nn_attention_options attention = { .window = hp->is_sliding[b->layer] ? hp->window
                                                                                     : 0 };
-        x = hn_add(g, x, nn_attention(b, nn_rms_norm(b, x, ".attn_norm.weight"), &attention));
-        x = hn_add(g, x, experts(b, nn_rms_norm(b, x, ".post_attention_norm.weight")));
-        x = hn_graph_boundary(g, x);
+        x = nn_add(b, x, nn_attention(b, nn_rms_norm_once(b, x, ".attn_norm.weight"), &attention));
+        x = nn_add(b, x, experts(b, nn_rms_norm_once(b, x, ".post_attention_norm.weight")));
+        x = nn_layer_end(b, x);
     }
-    return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, 0);
+    return nn_head(b, nn_rms_norm_once(b, x, "output_norm.weight"), 0, 0);
 }
 
 const hn_arch hn_arch_gpt_oss = {
     .name = "gpt-oss", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
-    .read_meta = read_meta, .defaults = defaults, .build = build,
+    .read_meta = read_meta, .defaults = defaults, .build = build, .has_bf16 = true,
 };

@@ -62,19 +62,19 @@ hn_status hn_granite_defaults(hn_hparams *hp)
 /* The multipliers: of the embedding, of the scores, of each branch, and under the logits. */
 static hn_node *build(nn_build *b)
 {
-    hn_graph *g = b->g;
     const hn_hparams *hp = b->hp;
     const float residual = (float)hp->residual_scale;
-    hn_node *x = hn_scale(g, nn_embed(b), (float)hp->embd_scale, 0);
+    hn_node *x = nn_scale(b, nn_embed(b), (float)hp->embd_scale);
     hn_node *divisors = nn_weight_of(b, "rope_freqs.weight");
     for (b->layer = 0; b->layer < hp->n_layer; b->layer++) {
         const nn_attention_options attention = { .scale = (float)hp->attn_scale,
                                                  .divisors = divisors };
+        x = nn_layer_begin(b, x);
         hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
-        x = hn_add(g, x, hn_scale(g, nn_attention(b, h, &attention), residual, 0));
+        x = nn_add(b, x, nn_scale(b, nn_attention(b, h, &attention), residual));
         h = nn_rms_norm(b, x, ".ffn_norm.weight");
-        x = hn_add(g, x, hn_scale(g, nn_swiglu(b, h), residual, 0));
-        x = hn_graph_boundary(g, x);
+        x = nn_add(b, x, nn_scale(b, nn_swiglu(b, h), residual));
+        x = nn_layer_end(b, x);
     }
     return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, (float)hp->logit_scale);
 }
@@ -83,5 +83,5 @@ const hn_arch hn_arch_granite = {
     .name = "granite", .classes = classes, .prefixes = hn_decoder_prefixes,
     .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights,
     .read_config = read_config, .defaults = hn_granite_defaults,
-    .build = build,
+    .build = build, .has_bf16 = true,
 };

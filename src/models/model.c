@@ -82,6 +82,8 @@ static hn_status take_entry(hn_model *m, const hn_arch_tensor *want)
     HN_REQUIRE(fits, HN_ERR_FORMAT, "%s: tensor %s: expected %s, found %s", m->path, want->gguf,
                hn_type_text(&shape, expected), hn_type_text(&e->type, found));
     m->weights[m->n++] = (nn_weight){ .name = want->gguf, .type = e->type, .data = e->data,
+                                      .is_shifted = want->spec->how & HN_W_PLUS_ONE,
+                                      .is_rounded = !(want->spec->how & HN_W_CONSTANT),
                                       .is_permuted = want->spec->how & HN_W_PERMUTE &&
                                                      want->rank > 1 };
     return HN_OK;
@@ -159,7 +161,9 @@ static hn_status take_source(hn_model *m, size_t i, bool *is_found)
     if (!*is_found)
         return HN_OK;
     nn_weight *w = &m->weights[m->n];
-    *w = (nn_weight){ .name = m->tensors[i].gguf };
+    *w = (nn_weight){ .name = m->tensors[i].gguf,
+                      .is_shifted = m->tensors[i].spec->how & HN_W_PLUS_ONE,
+                      .is_rounded = !(m->tensors[i].spec->how & HN_W_CONSTANT) };
     hn_status status = hn_type_make(&w->type, kept_type(&source), m->tensors[i].rank,
                                     m->tensors[i].dim);
     const unsigned moved = ~(unsigned)(HN_W_PERMUTE | HN_W_F32 | HN_W_PAD);
@@ -295,5 +299,9 @@ hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,
                              "%s: architecture %s cannot be run yet: its files can be read, "
                              "converted and quantised",
                              m->path, m->arch->name);
+    if (options->numerics == HN_NUMERICS_BF16 && !m->arch->has_bf16)
+        return hn_graph_fail(g, HN_ERR_UNSUPPORTED,
+                             "%s: architecture %s has no bf16 mode: it runs in f32", m->path,
+                             m->arch->name);
     return m->arch->build(b);
 }

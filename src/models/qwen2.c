@@ -34,15 +34,15 @@ static hn_status defaults(hn_hparams *hp)
 
 static hn_node *build(nn_build *b)
 {
-    hn_graph *g = b->g;
     hn_node *x = nn_embed(b);
     for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
         const nn_attention_options attention = { 0 };
+        x = nn_layer_begin(b, x);
         hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
-        x = hn_add(g, x, nn_attention(b, h, &attention));
+        x = nn_add(b, x, nn_attention(b, h, &attention));
         h = nn_rms_norm(b, x, ".ffn_norm.weight");
-        x = hn_add(g, x, nn_swiglu(b, h));
-        x = hn_graph_boundary(g, x);
+        x = nn_add(b, x, nn_swiglu(b, h));
+        x = nn_layer_end(b, x);
     }
     return nn_head(b, nn_rms_norm(b, x, "output_norm.weight"), 0, 0);
 }
@@ -50,5 +50,5 @@ static hn_node *build(nn_build *b)
 const hn_arch hn_arch_qwen2 = {
     .name = "qwen2", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
-    .defaults = defaults, .build = build,
+    .defaults = defaults, .build = build, .has_bf16 = true,
 };

@@ -77,6 +77,7 @@ typedef struct hn_arch {
     /* The graph from tokens to logits [T, V]; NULL: files of it are read and written, but it
      * cannot be run yet. */
     struct hn_node *(*build)(struct nn_build *b);
+    bool has_bf16;    /* build goes through the verbs of nn/rounding.h alone */
     bool embeds_only; /* build gives hidden states [T, C]: there is nothing to generate from */
 } hn_arch;
 

@@ -51,47 +51,59 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
     hn_node *k = split_heads(b, nn_linear(b, x, ".attn_k"), groups, width);
     hn_node *v = split_heads(b, nn_linear(b, x, ".attn_v"), groups, value);
     if (o->norms_heads) {
-        q = nn_rms_norm(b, q, ".attn_q_norm.weight");
-        k = nn_rms_norm(b, k, ".attn_k_norm.weight");
+        hn_node *(*norm)(nn_build *, hn_node *, const char *) =
+            o->rounds_norms_once ? nn_rms_norm_once : nn_rms_norm;
+        q = norm(b, q, ".attn_q_norm.weight");
+        k = norm(b, k, ".attn_k_norm.weight");
     }
     if (!o->has_no_rope) {
         const hn_rope_spec spec = nn_rope_spec(b);
-        q = hn_rope(g, q, b->positions, o->divisors, &spec);
-        k = hn_rope(g, k, b->positions, o->divisors, &spec);
+        q = nn_rope(b, q, o->divisors, &spec);
+        k = nn_rope(b, k, o->divisors, &spec);
     }
-    hn_node *sinks = nn_weight_of(b, ".attn_sinks.weight");
-    const nn_keys seen = nn_remember(b, (nn_keys){ k, v });
-    hn_node *y = hn_attention(g, q, seen.k, seen.v, sinks, b->segments, true, o->window, o->scale,
-                              o->softcap);
+    const nn_score_options scores = { .window = o->window, .scale = o->scale,
+                                      .softcap = o->softcap,
+                                      .sinks = nn_weight_of(b, ".attn_sinks.weight") };
+    hn_node *y = nn_attend(b, q, nn_remember(b, (nn_keys){ k, v }), &scores);
     y = hn_reshape(g, y, (hn_ints){ 2, { -1, heads * value } });
     return nn_linear(b, y, ".attn_output");
+}
+
+hn_node *nn_gate_silu(nn_build *b, hn_node *gate, hn_node *up)
+{
+    return b->o.numerics == HN_NUMERICS_F32 ? hn_swiglu(b->g, gate, up)
+                                            : nn_mul(b, nn_silu(b, gate), up);
+}
+
+hn_node *nn_gate_gelu(nn_build *b, hn_node *gate, hn_node *up)
+{
+    return b->o.numerics == HN_NUMERICS_F32 ? hn_geglu(b->g, gate, up, 0)
+                                            : nn_mul(b, nn_gelu(b, gate), up);
 }
 
 hn_node *nn_swiglu(nn_build *b, hn_node *x)
 {
     hn_node *gate = nn_linear(b, x, ".ffn_gate");
     hn_node *up = nn_linear(b, x, ".ffn_up");
-    return nn_linear(b, hn_swiglu(b->g, gate, up), ".ffn_down");
+    return nn_linear(b, nn_gate_silu(b, gate, up), ".ffn_down");
 }
 
 hn_node *nn_geglu(nn_build *b, hn_node *x)
 {
     hn_node *gate = nn_linear(b, x, ".ffn_gate");
     hn_node *up = nn_linear(b, x, ".ffn_up");
-    return nn_linear(b, hn_geglu(b->g, gate, up, 0), ".ffn_down");
+    return nn_linear(b, nn_gate_gelu(b, gate, up), ".ffn_down");
 }
 
-hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises)
+hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises, bool rounds_weights)
 {
-    hn_graph *g = b->g;
-    hn_node *logits = nn_linear(b, x, ".ffn_gate_inp");
-    hn_node *weights = hn_router(g, logits, NULL, NULL, 0, b->hp->n_used, renormalises, 1, 1, 1, 0);
-    hn_node *ids = hn_output(weights, 1);
-    nn_note_route(b, logits, ids);
-    hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", ids);
-    hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", ids);
-    hn_node *y = nn_linear_id(b, hn_swiglu(g, gate, up), ".ffn_down_exps", ids);
-    return hn_combine(g, y, weights);
+    const nn_choose_options options = { .renormalises = renormalises,
+                                       .rounds_weights = rounds_weights };
+    const nn_chosen chosen = nn_choose(b, nn_linear(b, x, ".ffn_gate_inp"), &options);
+    hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", chosen.ids);
+    hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", chosen.ids);
+    hn_node *y = nn_linear_id(b, nn_gate_silu(b, gate, up), ".ffn_down_exps", chosen.ids);
+    return nn_combine(b, y, chosen);
 }
 
 /* An adapter of the embedding is not one of the head, even where both are one matrix. */
@@ -110,7 +122,8 @@ hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
     hn_node *y = hn_linear(g, x, nn_leaf(b, w));
     if (own)
         y = nn_adapt(b, y, x, own, NULL);
+    y = nn_round(b, y);
     if (divisor > 0)
-        y = hn_div(g, y, hn_graph_scalar(g, divisor));
-    return softcap > 0 ? hn_softcap(g, y, softcap) : y;
+        y = nn_round(b, hn_div(g, y, hn_graph_scalar(g, divisor)));
+    return softcap > 0 ? nn_softcap(b, y, softcap) : y;
 }

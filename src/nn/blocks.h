@@ -2,13 +2,14 @@
 #ifndef HN_NN_BLOCKS_H
 #define HN_NN_BLOCKS_H
 
-#include "nn/build.h"
+#include "nn/rounding.h"
 
 /* Rows of the embedding for the tokens. */
 hn_node *nn_embed(nn_build *b);
 
 typedef struct nn_attention_options {
     bool norms_heads;   /* RMS norms .attn_q_norm and .attn_k_norm on every head */
+    bool rounds_norms_once; /* of these: nn_rms_norm_once */
     bool has_no_rope;   /* this layer's positions do not turn */
     int64_t window;     /* 0: none */
     float scale;        /* 0: 1 / sqrt(head width) */
@@ -22,12 +23,17 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *optio
 /* Rope of the present layer, as the model's numbers say. */
 hn_rope_spec nn_rope_spec(const nn_build *b);
 
+/* silu(gate) * up, or with tanh-GELU: the activation is rounded, and the product. */
+hn_node *nn_gate_silu(nn_build *b, hn_node *gate, hn_node *up);
+hn_node *nn_gate_gelu(nn_build *b, hn_node *gate, hn_node *up);
+
 /* .ffn_down(silu(.ffn_gate x) * .ffn_up x), or with tanh-GELU. */
 hn_node *nn_swiglu(nn_build *b, hn_node *x);
 hn_node *nn_geglu(nn_build *b, hn_node *x);
 
-/* Softmax over all experts, the best, renormalised or not; SwiGLU in each; weighted sum. */
-hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises);
+/* Softmax over all experts, the best, renormalised or not, their weights rounded or not; SwiGLU in
+ * each; weighted sum. */
+hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises, bool rounds_weights);
 
 /* softcap(x w^T / divisor), each unless 0; w the output matrix, or the embedding where they are
  * one. */

@@ -1,5 +1,8 @@
 #include "nn/build.h"
 
+#include "base/half.h"
+#include "nn/rounding.h"
+
 #include "ops/attrs.h"
 
 #include <stdio.h>
@@ -12,6 +15,7 @@ void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
     b->hp = hp;
     b->o = *options;
     b->layer = -1;
+    b->layers = hn_graph_alloc(g, (size_t)(hp->n_layer + 1) * sizeof *b->layers);
     b->tokens_extent = hn_graph_extent(g, "tokens", options->max_tokens);
     const int64_t t[2] = { hn_extent_dim(b->tokens_extent), 3 };
     const bool has_cache = options->capacity > 0;
@@ -30,6 +34,45 @@ void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
     b->rows_extent = hn_graph_extent(g, "rows", options->max_rows);
     const int64_t r = hn_extent_dim(b->rows_extent);
     b->rows = hn_graph_leaf(g, HN_LEAF_INPUT, "rows", HN_I32, 1, &r);
+}
+
+static hn_node *given(nn_build *b, const char *name, int64_t width)
+{
+    const int64_t dim[2] = { hn_extent_dim(b->tokens_extent), width };
+    return hn_graph_leaf(b->g, HN_LEAF_INPUT, nn_name(b, name, ""), HN_F32, 2, dim);
+}
+
+hn_node *nn_layer_begin(nn_build *b, hn_node *x)
+{
+    if (!b->layers)
+        return x;
+    nn_layer *layer = &b->layers[b->layer];
+    layer->in = x;
+    if (b->o.feeds_layers)
+        layer->given = given(b, ".in", b->hp->width);
+    return layer->given ? layer->given : x;
+}
+
+hn_node *nn_layer_end(nn_build *b, hn_node *x)
+{
+    x = hn_graph_boundary(b->g, x);
+    if (!b->layers)
+        return x;
+    b->layers[b->layer].out = x;
+    if (!b->o.feeds_layers || b->layer + 1 < b->hp->n_layer)
+        return x;
+    return b->layers[b->layer + 1].given = given(b, "head.in", b->hp->width);
+}
+
+hn_node *nn_layer_own(nn_build *b, hn_node *x)
+{
+    if (!b->layers || hn_is_poison(b->g, x))
+        return x;
+    nn_layer *layer = &b->layers[b->layer];
+    layer->own_in = x;
+    if (b->o.feeds_layers)
+        layer->own_given = given(b, ".own_in", x->type.dim[1]);
+    return layer->own_given ? layer->own_given : x;
 }
 
 static hn_node *remember(nn_build *b, const char *name, hn_node *made)
@@ -76,19 +119,48 @@ static void *grow(nn_build *b, void *items, int n, int *room, size_t size)
     return bigger;
 }
 
+/* Whether bf16 holds every value, less `shift`, so that the sum comes out the same. */
+static bool fits_bf16(const nn_weight *w, float shift)
+{
+    const hn_tensor t = hn_tensor_at(&w->type, (void *)(uintptr_t)w->data);
+    const int64_t n = hn_count(&w->type);
+    for (int64_t i = 0; i < n; i++) {
+        const float value = (float)hn_get(&t, i);
+        if (hn_bf16_to_f32(hn_f32_to_bf16(value - shift)) + shift != value)
+            return false;
+    }
+    return true;
+}
+
+/* The reference in bf16 rounds plain weights as it loads them. Block formats stay as stored. */
+static hn_node *value_of(nn_build *b, const nn_weight *w, hn_node *leaf)
+{
+    hn_graph *g = b->g;
+    const hn_dtype dtype = w->type.dtype;
+    const float shift = w->is_shifted ? 1 : 0;
+    if (b->o.numerics == HN_NUMERICS_F32 || !w->is_rounded ||
+        (dtype != HN_F32 && dtype != HN_F16) || fits_bf16(w, shift))
+        return leaf;
+    hn_node *x = hn_cast(g, leaf, HN_F32);
+    if (!w->is_shifted)
+        return nn_round(b, x);
+    return hn_scale(g, nn_round(b, hn_scale(g, x, 1, -1)), 1, 1);
+}
+
 hn_node *nn_leaf(nn_build *b, const nn_weight *w)
 {
     for (int i = 0; i < b->n_bound; i++)
         if (b->bound[i].weight == w)
-            return b->bound[i].leaf;
+            return b->bound[i].value;
     nn_bound *bound = grow(b, b->bound, b->n_bound, &b->bound_room, sizeof *bound);
     if (!bound)
         return &b->g->poison;
     b->bound = bound;
     hn_node *leaf = hn_graph_weight(b->g, w->name, w->type.dtype, HN_LAYOUT_PLAIN, w->type.rank,
                                     w->type.dim);
-    b->bound[b->n_bound++] = (nn_bound){ w, leaf };
-    return leaf;
+    hn_node *value = value_of(b, w, leaf);
+    b->bound[b->n_bound++] = (nn_bound){ w, leaf, value };
+    return value;
 }
 
 const nn_weight *nn_find(const nn_build *b, const char *name)
@@ -166,9 +238,9 @@ hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
     hn_node *y = HN_APPLY(b->g, &hn_op_linear, &rows, x, nn_leaf(b, w));
     y = nn_adapt(b, y, x, w, NULL);
     if (!bias)
-        return y;
-    hn_node *added = nn_leaf(b, bias);
-    return hn_add(b->g, y, w->is_permuted ? nn_in_order(b, added) : added);
+        return nn_round(b, y);
+    hn_node *added = nn_leaf(b, bias); /* to the sum in f32: PyTorch's addmm rounds once */
+    return nn_add(b, y, w->is_permuted ? nn_in_order(b, added) : added);
 }
 
 hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)
@@ -178,11 +250,6 @@ hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)
         return hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing",
                              nn_name(b, name, ".weight"));
     nn_note_use(b, w, x, ids);
-    hn_node *y = nn_adapt(b, hn_linear_id(b->g, x, nn_leaf(b, w), ids), x, w, ids);
-    return bias ? hn_add(b->g, y, hn_gather(b->g, nn_leaf(b, bias), ids)) : y;
-}
-
-hn_node *nn_rms_norm(nn_build *b, hn_node *x, const char *name)
-{
-    return hn_rms_norm(b->g, x, nn_want(b, name), (float)b->hp->rms_eps);
+    hn_node *y = nn_round(b, nn_adapt(b, hn_linear_id(b->g, x, nn_leaf(b, w), ids), x, w, ids));
+    return bias ? nn_add(b, y, hn_gather(b->g, nn_leaf(b, bias), ids)) : y;
 }

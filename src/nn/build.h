@@ -8,12 +8,15 @@
 
 #include "nn/adapter.h"
 #include "nn/hparams.h"
+#include "nn/numerics.h"
 #include "ops/ops.h"
 
 typedef struct nn_weight {
     const char *name; /* GGUF's */
     hn_type type;
     const void *data;
+    bool is_shifted;  /* a gain, held plus one: the reference's is one less */
+    bool is_rounded;  /* in bf16 mode, unless it is stored in blocks */
     bool is_permuted; /* rows 2i+j of each head are canonical rows j*(D/2)+i */
 } nn_weight;
 
@@ -46,6 +49,7 @@ typedef struct nn_head_parts {
 typedef struct nn_bound {
     const nn_weight *weight;
     hn_node *leaf;
+    hn_node *value; /* what is computed with: the leaf, or the leaf rounded */
 } nn_bound;
 
 typedef struct nn_build_options {
@@ -58,7 +62,16 @@ typedef struct nn_build_options {
     int n_adapters;
     bool keeps_head;   /* the result is what goes into the head: see nn_build.head */
     bool has_dropout;  /* adapters may drop out: `places` and `step` are inputs */
+    hn_numerics numerics;
+    bool feeds_layers;  /* every layer's input, and the head's, is an input of the graph */
 } nn_build_options;
+
+/* What is known of a layer: nodes [T, ..], NULL where it has none. */
+typedef struct nn_layer {
+    hn_node *in, *out;
+    hn_node *own_in;            /* per-layer input */
+    hn_node *given, *own_given; /* leaves that take the place of in and own_in */
+} nn_layer;
 
 typedef struct nn_keys {
     hn_node *k, *v;
@@ -78,6 +91,7 @@ typedef struct nn_build {
     hn_node *places;             /* i32 [T,2]: number of the sequence in its step, position */
     hn_node *step;               /* i32 scalar */
     nn_head_parts head;
+    nn_layer *layers; /* [n_layer + 1]; the last is the head: final norm and output */
     nn_build_options o;
     nn_bound *bound;
     int n_bound, bound_room;
@@ -90,6 +104,13 @@ typedef struct nn_build {
 /* Sets up the inputs. */
 void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
                     const nn_build_options *options);
+
+/* The ends of the present layer: what x is to the layer, and to what follows it. With
+ * feeds_layers they are the graph's inputs instead. A gradient may recompute what lies between. */
+hn_node *nn_layer_begin(nn_build *b, hn_node *x);
+hn_node *nn_layer_end(nn_build *b, hn_node *x);
+/* The same of an input that only this layer has. */
+hn_node *nn_layer_own(nn_build *b, hn_node *x);
 
 /* The keys and values that attention sees: these, or the cache with these put in. */
 nn_keys nn_remember(nn_build *b, nn_keys made);
@@ -119,8 +140,6 @@ void nn_note_route(nn_build *b, hn_node *logits, hn_node *ids);
 hn_node *nn_linear(nn_build *b, hn_node *x, const char *name);
 /* The same of each token's experts; their biases too. */
 hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids);
-
-hn_node *nn_rms_norm(nn_build *b, hn_node *x, const char *name);
 
 /* "name.suffix" in memory of the graph. */
 const char *nn_name(nn_build *b, const char *name, const char *suffix);

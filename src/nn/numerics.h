@@ -1,0 +1,17 @@
+/* numerics.h: the arithmetic of a run. It is printed and recorded with every result. */
+#ifndef HN_NN_NUMERICS_H
+#define HN_NN_NUMERICS_H
+
+#include "base/status.h"
+
+typedef enum hn_numerics {
+    HN_NUMERICS_F32, /* activations are f32: the one true answer */
+    HN_NUMERICS_BF16 /* rounded to bf16 exactly where Transformers' eager bf16 models round */
+} hn_numerics;
+
+const char *hn_numerics_name(hn_numerics numerics);
+
+/* NULL is f32. HN_ERR_ARGUMENT names what is expected. */
+hn_status hn_numerics_parse(const char *word, hn_numerics *out);
+
+#endif

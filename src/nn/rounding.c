@@ -1,0 +1,166 @@
+#include "nn/rounding.h"
+
+#include "base/half.h"
+
+#include <math.h>
+
+static bool is_bf16(const nn_build *b) { return b->o.numerics == HN_NUMERICS_BF16; }
+
+hn_node *nn_round(nn_build *b, hn_node *x)
+{
+    return is_bf16(b) ? hn_round_to(b->g, x, HN_BF16) : x;
+}
+
+float nn_constant(const nn_build *b, double value)
+{
+    return is_bf16(b) ? hn_bf16_to_f32(hn_f32_to_bf16((float)value)) : (float)value;
+}
+
+hn_node *nn_add(nn_build *b, hn_node *x, hn_node *y) { return nn_round(b, hn_add(b->g, x, y)); }
+
+hn_node *nn_mul(nn_build *b, hn_node *x, hn_node *y) { return nn_round(b, hn_mul(b->g, x, y)); }
+
+hn_node *nn_scale(nn_build *b, hn_node *x, float a) { return nn_round(b, hn_scale(b->g, x, a, 0)); }
+
+hn_node *nn_gelu(nn_build *b, hn_node *x) { return nn_round(b, hn_gelu(b->g, x, 0)); }
+
+hn_node *nn_silu(nn_build *b, hn_node *x) { return nn_round(b, hn_silu(b->g, x)); }
+
+hn_node *nn_softcap(nn_build *b, hn_node *x, float cap)
+{
+    if (!is_bf16(b))
+        return hn_softcap(b->g, x, cap);
+    x = nn_round(b, hn_div(b->g, x, hn_graph_scalar(b->g, cap)));
+    return nn_scale(b, nn_round(b, hn_tanh(b->g, x)), cap);
+}
+
+hn_node *nn_rms_norm(nn_build *b, hn_node *x, const char *name)
+{
+    const float eps = (float)b->hp->rms_eps;
+    hn_node *gain = nn_want(b, name);
+    if (!is_bf16(b))
+        return hn_rms_norm(b->g, x, gain, eps);
+    return nn_mul(b, nn_round(b, hn_rms_norm(b->g, x, NULL, eps)), gain);
+}
+
+hn_node *nn_rms_norm_once(nn_build *b, hn_node *x, const char *name)
+{
+    hn_node *gain = name ? nn_want(b, name) : NULL;
+    return nn_round(b, hn_rms_norm(b->g, x, gain, (float)b->hp->rms_eps));
+}
+
+/* ---- rope ---- */
+
+static hn_node *columns(nn_build *b, hn_node *x, int64_t begin, int64_t end)
+{
+    return hn_contiguous(b->g, hn_slice(b->g, x, 2, begin, end, 1));
+}
+
+/* [T, 1, width]: the cosines of each token's angles, then the sines: what rope makes of pairs
+ * (1, 0). */
+static hn_node *rope_table(nn_build *b, int64_t width, hn_node *divisors,
+                           const hn_rope_spec *spec)
+{
+    hn_graph *g = b->g;
+    hn_node *one = hn_scale(g, hn_cast(g, b->positions, HN_F32), 0, 1);
+    one = hn_reshape(g, one, (hn_ints){ 3, { -1, 1, 1 } });
+    hn_node *ones = hn_repeat(g, one, (hn_ints){ 3, { 1, 1, width / 2 } });
+    hn_node *pairs = hn_concat(g, ones, hn_scale(g, ones, 0, 0), 2);
+    return nn_round(b, hn_rope(g, pairs, b->positions, divisors, spec));
+}
+
+hn_node *nn_rope(nn_build *b, hn_node *x, hn_node *divisors, const hn_rope_spec *spec)
+{
+    hn_graph *g = b->g;
+    if (!is_bf16(b) || hn_is_poison(g, x))
+        return hn_rope(g, x, b->positions, divisors, spec);
+    const int64_t head = x->type.dim[2], width = hn_rope_width(spec, head), half = width / 2;
+    hn_node *table = rope_table(b, width, divisors, spec);
+    hn_node *cosine = columns(b, table, 0, half), *sine = columns(b, table, half, width);
+    hn_node *first = columns(b, x, 0, half), *second = columns(b, x, half, width);
+    hn_node *turned = nn_round(b, hn_sub(g, nn_mul(b, first, cosine), nn_mul(b, second, sine)));
+    hn_node *other = nn_add(b, nn_mul(b, second, cosine), nn_mul(b, first, sine));
+    hn_node *y = hn_concat(g, turned, other, 2);
+    return width < head ? hn_concat(g, y, columns(b, x, width, head), 2) : y;
+}
+
+/* ---- attention ---- */
+
+/* [T, H, D] as [H, T, D], or back. */
+static hn_node *swap_heads(nn_build *b, hn_node *x)
+{
+    return hn_contiguous(b->g, hn_transpose(b->g, x, 0, 1));
+}
+
+/* Of scores [H, T, N], -inf where a token does not see a key. A sink is one more score of a head,
+ * and the reference subtracts the largest of all before the softmax, in bf16. */
+static hn_node *with_sinks(nn_build *b, hn_node *scores, hn_node *mask, hn_node *sinks)
+{
+    hn_graph *g = b->g;
+    const hn_ints rows = { 3, { -1, 1, 1 } };
+    scores = hn_add(g, scores, mask);
+    hn_node *sink = hn_reshape(g, sinks, rows);
+    hn_node *most = hn_max(g, hn_reduce_max(g, scores, 2, true), sink);
+    hn_node *left = nn_round(b, hn_sub(g, sink, most)); /* [H, T, 1] */
+    hn_node *place = hn_reshape(g, left, (hn_ints){ 2, { 0, -1 } });
+    return hn_softmax(g, nn_round(b, hn_sub(g, scores, most)), NULL, place, 1);
+}
+
+hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options *o)
+{
+    hn_graph *g = b->g;
+    if (!is_bf16(b) || hn_is_poison(g, q))
+        return hn_attention(g, q, keys.k, keys.v, o->sinks, b->segments, true, o->window, o->scale,
+                            o->softcap);
+    const float scale = o->scale != 0 ? o->scale : (float)(1 / sqrt((double)q->type.dim[2]));
+    hn_node *mask = hn_attention_mask(g, q, keys.k, b->segments, true, o->window);
+    hn_node *k = swap_heads(b, hn_cast(g, keys.k, HN_F32));
+    hn_node *v = swap_heads(b, hn_cast(g, keys.v, HN_F32));
+    hn_node *scores = nn_round(b, hn_matmul(g, swap_heads(b, q), k, false, true));
+    scores = nn_scale(b, scores, scale);
+    if (o->softcap > 0)
+        scores = nn_softcap(b, scores, o->softcap);
+    hn_node *p = o->sinks ? with_sinks(b, scores, mask, o->sinks)
+                          : hn_softmax(g, scores, mask, NULL, 1);
+    return swap_heads(b, nn_round(b, hn_matmul(g, nn_round(b, p), v, false, false)));
+}
+
+/* ---- experts ---- */
+
+nn_chosen nn_choose(nn_build *b, hn_node *logits, const nn_choose_options *o)
+{
+    hn_graph *g = b->g;
+    const int64_t n_used = b->hp->n_used;
+    hn_node *weights = hn_router(g, logits, NULL, o->expert_scale, o->score, n_used,
+                                 o->renormalises, 1, 1, 1, 0);
+    nn_chosen chosen = { weights, hn_output(weights, 1) };
+    if (is_bf16(b)) {
+        hn_node *ids = hn_cast(g, chosen.ids, HN_F32);
+        hn_node *order = hn_top_k(g, hn_neg(g, ids), n_used);
+        chosen.weights = hn_take(g, weights, order);
+        chosen.ids = hn_cast(g, hn_take(g, ids, order), HN_I32);
+        if (o->rounds_weights)
+            chosen.weights = nn_round(b, chosen.weights);
+    }
+    nn_note_route(b, logits, chosen.ids);
+    return chosen;
+}
+
+static hn_node *slot(nn_build *b, hn_node *x, int64_t i)
+{
+    hn_node *one = hn_contiguous(b->g, hn_slice(b->g, x, 1, i, i + 1, 1));
+    return hn_reshape(b->g, one, (hn_ints){ 2, { -1, x->type.dim[2] } });
+}
+
+hn_node *nn_combine(nn_build *b, hn_node *x, nn_chosen chosen)
+{
+    hn_graph *g = b->g;
+    if (!is_bf16(b) || hn_is_poison(g, x))
+        return hn_combine(g, x, chosen.weights);
+    const hn_ints shape = { 3, { -1, b->hp->n_used, 1 } };
+    hn_node *weighted = nn_mul(b, x, hn_reshape(g, chosen.weights, shape));
+    hn_node *sum = slot(b, weighted, 0);
+    for (int64_t i = 1; i < b->hp->n_used; i++)
+        sum = nn_add(b, sum, slot(b, weighted, i));
+    return sum;
+}

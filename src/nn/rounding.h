@@ -1,0 +1,66 @@
+/* rounding.h: operations that round as the reference does.
+ *
+ * Models are built of these verbs. In f32 mode each is the op of its name. In bf16 mode each gives
+ * what Transformers' eager model gives in bfloat16 on a CPU: computed in f32, and rounded to bf16
+ * where PyTorch stores a tensor. So a rounding point is declared by the verb that is used, in the
+ * model's file, and nowhere else. Values stay f32 in memory; a gradient passes through a rounding
+ * unchanged. Attention is composed of primitives there, and its scores are materialised: tokens
+ * times keys, of all heads of a layer. */
+#ifndef HN_NN_ROUNDING_H
+#define HN_NN_ROUNDING_H
+
+#include "nn/build.h"
+
+hn_node *nn_round(nn_build *b, hn_node *x);
+
+/* A constant that the reference holds in a tensor of the activations' type. Plain numbers of its
+ * code are not rounded: they go to nn_scale as they are. */
+float nn_constant(const nn_build *b, double value);
+
+/* One rounding each, of the result. */
+hn_node *nn_add(nn_build *b, hn_node *x, hn_node *y);
+hn_node *nn_mul(nn_build *b, hn_node *x, hn_node *y);
+hn_node *nn_scale(nn_build *b, hn_node *x, float a);
+hn_node *nn_gelu(nn_build *b, hn_node *x);
+hn_node *nn_silu(nn_build *b, hn_node *x);
+/* Three: divided, tanh, multiplied. */
+hn_node *nn_softcap(nn_build *b, hn_node *x, float cap);
+
+/* LlamaRMSNorm: rounded before the gain and after. */
+hn_node *nn_rms_norm(nn_build *b, hn_node *x, const char *name);
+/* Gemma's and gpt-oss's: rounded after the gain alone. NULL: no gain. */
+hn_node *nn_rms_norm_once(nn_build *b, hn_node *x, const char *name_or_null);
+
+/* Cosines and sines are rounded, so are both products and their sum. `x` [T, H, D]. */
+hn_node *nn_rope(nn_build *b, hn_node *x, hn_node *divisors, const hn_rope_spec *spec);
+
+typedef struct nn_score_options {
+    int64_t window; /* 0: none */
+    float scale;    /* 0: 1 / sqrt(D) */
+    float softcap;  /* 0: none */
+    hn_node *sinks; /* or NULL */
+} nn_score_options;
+
+/* [T, H, D] over the keys that each token sees: scores, scaled, capped, their softmax, and the
+ * sum of values are rounded. With sinks the largest is subtracted first, and rounded. */
+hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options *options);
+
+/* The experts of each token. In bf16 mode slots ascend by expert, as the eager loop adds. */
+typedef struct nn_chosen {
+    hn_node *weights, *ids; /* f32, i32 [T, used] */
+} nn_chosen;
+
+typedef struct nn_choose_options {
+    hn_node *expert_scale; /* multiplies the weights, or NULL */
+    int score;             /* hn_router_score */
+    bool renormalises;
+    bool rounds_weights;   /* the reference stores them as activations, not as f32 */
+} nn_choose_options;
+
+/* Probabilities are f32 of rounded logits [T, E]. */
+nn_chosen nn_choose(nn_build *b, hn_node *logits, const nn_choose_options *options);
+
+/* y[t] = the sum of its slots' x[t, u], weighted: each product and each sum is rounded. */
+hn_node *nn_combine(nn_build *b, hn_node *x, nn_chosen chosen);
+
+#endif

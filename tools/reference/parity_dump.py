@@ -1,0 +1,151 @@
+"""What a Transformers model computes, layer by layer, for `hone parity`.
+
+    python tools/reference/parity_dump.py MODEL_DIR OUT.safetensors [--dtype f32|bf16]
+        [--tokens 1,2,3 | --count N]
+
+Any causal model that Transformers loads; of a tokenizer nothing is needed: without --tokens, token i
+of N is 3 + (i * i * 7 + i * 13) mod (vocabulary - 3). Eager attention, the eager expert loop, one
+thread, no cache. Tensors, in the model's own type:
+
+    tokens i32 [T]; hidden.I [T, C], what goes into layer I, and hidden.L, what leaves the last;
+    per_layer.I [T, P], where layers have inputs of their own (gemma4);
+    router.I f32 [T, E], the probabilities of layer I's experts; logits [T, V].
+
+The metadata records versions and settings, and how far from these logits the same model comes
+with torch's other matrix products (oneDNN off): a measure of what the type itself leaves open.
+"""
+import argparse
+import json
+import os
+
+import numpy as np
+import torch
+import transformers
+from safetensors.torch import save_file
+
+torch.set_num_threads(1)
+
+
+def formula(vocab, n):
+    return [3 + (i * i * 7 + i * 13) % (vocab - 3) for i in range(n)]
+
+
+def load(path, dtype):
+    model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=dtype,
+                                                              attn_implementation="eager")
+    if hasattr(model, "set_experts_implementation") and model._can_set_experts_implementation():
+        model.set_experts_implementation("eager")
+    return model.eval()
+
+
+def decoder_layers(model):
+    for module in model.modules():
+        layers = getattr(module, "layers", None)
+        if isinstance(layers, torch.nn.ModuleList) and len(layers) == getattr(
+                model.config.get_text_config(), "num_hidden_layers"):
+            return layers
+    raise SystemExit("no decoder layers found")
+
+
+def probabilities(name, out):
+    """What a router module returned, as probabilities over all experts."""
+    first = out[0].float()
+    return first if name.startswith("Gemma4") else torch.softmax(first, dim=-1)
+
+
+def watch(layers, into):
+    def before(i):
+        def hook(module, args, kwargs):
+            hidden = args[0] if args else kwargs["hidden_states"]
+            into["hidden.%d" % i] = hidden[0].clone()
+            own = kwargs.get("per_layer_input", args[1] if len(args) > 1 else None)
+            if type(module).__name__.startswith("Gemma4") and own is not None:
+                into["per_layer.%d" % i] = own[0].clone()
+        return hook
+
+    def after(i):
+        def hook(module, args, out):
+            out = out[0] if isinstance(out, tuple) else out
+            into["out.%d" % i] = out[0].clone()
+        return hook
+
+    def routed(i):
+        def hook(module, args, out):
+            into["router.%d" % i] = probabilities(type(module).__name__, out).clone()
+        return hook
+
+    handles = []
+    for i, layer in enumerate(layers):
+        handles.append(layer.register_forward_pre_hook(before(i), with_kwargs=True))
+        handles.append(layer.register_forward_hook(after(i)))
+        for module in layer.modules():
+            if type(module).__name__.endswith("Router"):
+                handles.append(module.register_forward_hook(routed(i)))
+    return handles
+
+
+def run(model, ids):
+    with torch.no_grad():
+        return model(torch.tensor([ids]), use_cache=False).logits[0].clone()
+
+
+def distance(want, got):
+    w, g = want.double(), got.double()
+    p, q = torch.log_softmax(w, -1), torch.log_softmax(g, -1)
+    return {"nmse": float(((g - w) ** 2).sum() / (w ** 2).sum()),
+            "max": float((g - w).abs().max()),
+            "kl": float((p.exp() * (p - q)).sum(-1).mean()),
+            "top1": float((w.argmax(-1) == g.argmax(-1)).double().mean())}
+
+
+def least_margin(found, k):
+    least = 1.0
+    for name, p in found.items():
+        if name.startswith("router."):
+            top = p.topk(k + 1, dim=-1).values
+            least = min(least, float((top[:, k - 1] - top[:, k]).min()))
+    return least
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model")
+    parser.add_argument("out")
+    parser.add_argument("--dtype", choices=["f32", "bf16"], default="f32")
+    parser.add_argument("--tokens")
+    parser.add_argument("--count", type=int, default=40)
+    args = parser.parse_args()
+    model = load(args.model, torch.float32 if args.dtype == "f32" else torch.bfloat16)
+    config = model.config.get_text_config()
+    ids = [int(t) for t in args.tokens.split(",")] if args.tokens else formula(config.vocab_size,
+                                                                               args.count)
+    found = {}
+    layers = decoder_layers(model)
+    handles = watch(layers, found)
+    logits = run(model, ids)
+    for handle in handles:
+        handle.remove()
+    for i in range(len(layers)):
+        out = found.pop("out.%d" % i)
+        after = found.setdefault("hidden.%d" % (i + 1), out)
+        assert torch.equal(out, after), "layer %d's output is not layer %d's input" % (i, i + 1)
+    with torch.backends.mkldnn.flags(enabled=False):
+        other = distance(logits, run(model, ids))
+    found["logits"] = logits
+    found["tokens"] = torch.tensor(ids, dtype=torch.int32)
+    used = getattr(config, "num_experts_per_tok", None) or getattr(config, "top_k_experts", None)
+    meta = {"class": type(model).__name__, "dtype": args.dtype, "torch": torch.__version__,
+            "transformers": transformers.__version__, "attention": config._attn_implementation,
+            "experts": str(getattr(config, "_experts_implementation", None)), "threads": "1",
+            "backend": "oneDNN", "cpu": torch.backends.cpu.get_cpu_capability(),
+            "other.backend": "oneDNN off"}
+    meta.update({"other." + key: repr(value) for key, value in other.items()})
+    if used and any(name.startswith("router.") for name in found):
+        meta["router.least_margin"] = repr(least_margin(found, used))
+    save_file({k: v.contiguous() for k, v in found.items()}, args.out, metadata=meta)
+    print(os.path.basename(args.model), args.dtype, tuple(logits.shape),
+          json.dumps({k: v for k, v in meta.items() if "." in k or k == "experts"}))
+
+
+if __name__ == "__main__":
+    main()
