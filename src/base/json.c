@@ -31,6 +31,7 @@ struct hn_json_text {
 typedef struct reader {
     hn_json_text *out;
     const char *name, *text;
+    const hn_json_place *from; /* NULL: places are counted in bytes */
     size_t bytes, at, string_at;
     size_t parent;
     int depth;
@@ -38,17 +39,40 @@ typedef struct reader {
     size_t key_bytes;
 } reader;
 
+/* What begins a message: the name and the place. */
+typedef struct where {
+    char text[64];
+} where;
+
+static where place_of(const reader *r, size_t at)
+{
+    where out;
+    if (!r->from) {
+        snprintf(out.text, sizeof out.text, "byte %zu", at);
+        return out;
+    }
+    size_t line = r->from->line, column = r->from->column + at;
+    for (size_t i = 0; i < at && i < r->bytes; i++)
+        if (r->text[i] == '\n') {
+            line++;
+            column = at - i;
+        }
+    snprintf(out.text, sizeof out.text, "line %zu, column %zu", line, column);
+    return out;
+}
+
 static hn_status malformed(const reader *r, const char *expected)
 {
+    const where place = place_of(r, r->at);
     if (r->at >= r->bytes)
-        return hn_fail(HN_ERR_FORMAT, "%s: byte %zu: expected %s, found the end", r->name,
-                       r->at, expected);
+        return hn_fail(HN_ERR_FORMAT, "%s: %s: expected %s, found the end", r->name, place.text,
+                       expected);
     const unsigned char c = (unsigned char)r->text[r->at];
     if (c > 0x20 && c < 0x7f)
-        return hn_fail(HN_ERR_FORMAT, "%s: byte %zu: expected %s, found '%c'", r->name, r->at,
+        return hn_fail(HN_ERR_FORMAT, "%s: %s: expected %s, found '%c'", r->name, place.text,
                        expected, c);
-    return hn_fail(HN_ERR_FORMAT, "%s: byte %zu: expected %s, found byte 0x%02x", r->name,
-                   r->at, expected, c);
+    return hn_fail(HN_ERR_FORMAT, "%s: %s: expected %s, found byte 0x%02x", r->name, place.text,
+                   expected, c);
 }
 
 static int peek(const reader *r)
@@ -202,12 +226,12 @@ static hn_status read_number(reader *r, hn_json *value)
     }
     const size_t n = r->at - start;
     HN_REQUIRE(n <= NUMBER_BYTES, HN_ERR_FORMAT,
-               "%s: byte %zu: a number of %zu characters: expected at most %d", r->name, start,
-               n, NUMBER_BYTES);
+               "%s: %s: a number of %zu characters: expected at most %d", r->name,
+               place_of(r, start).text, n, NUMBER_BYTES);
     value->kind = HN_JSON_DOUBLE;
     value->as.number = to_double(r->text + start, n);
-    HN_REQUIRE(isfinite(value->as.number), HN_ERR_FORMAT, "%s: byte %zu: number out of range",
-               r->name, start);
+    HN_REQUIRE(isfinite(value->as.number), HN_ERR_FORMAT, "%s: %s: number out of range",
+               r->name, place_of(r, start).text);
     if (!is_whole || (value->as.number == 0 && r->text[start] == '-'))
         return HN_OK; /* -0 stays a double */
     char copy[NUMBER_BYTES + 1];
@@ -326,8 +350,8 @@ static hn_status close_or_continue(reader *r, bool *again)
 static hn_status open_container(reader *r, size_t index, bool is_object, bool *is_empty)
 {
     r->at++;
-    HN_REQUIRE(r->depth < HN_JSON_MAX_DEPTH, HN_ERR_FORMAT,
-               "%s: byte %zu: nested deeper than %d", r->name, r->at - 1, HN_JSON_MAX_DEPTH);
+    HN_REQUIRE(r->depth < HN_JSON_MAX_DEPTH, HN_ERR_FORMAT, "%s: %s: nested deeper than %d",
+               r->name, place_of(r, r->at - 1).text, HN_JSON_MAX_DEPTH);
     r->out->values[index].kind = is_object ? HN_JSON_OBJECT : HN_JSON_ARRAY;
     skip_space(r);
     *is_empty = accept(r, is_object ? '}' : ']');
@@ -375,13 +399,21 @@ static void link_values(hn_json_text *out)
 hn_status hn_json_read(hn_heap *heap, const char *name, const char *text, size_t bytes,
                        hn_json_text **out)
 {
+    return hn_json_read_at(heap, name, NULL, text, bytes, out);
+}
+
+hn_status hn_json_read_at(hn_heap *heap, const char *name, const hn_json_place *from,
+                          const char *text, size_t bytes, hn_json_text **out)
+{
     *out = NULL;
     hn_json_text *made = hn_alloc(heap, HN_TAG_TEXT, sizeof *made);
     if (!made)
         return HN_ERR_MEMORY;
     made->heap = heap;
     made->strings = bytes < SIZE_MAX ? hn_alloc(heap, HN_TAG_TEXT, bytes + 1) : NULL;
-    reader r = { .out = made, .name = name, .text = text, .bytes = bytes, .parent = NONE };
+    reader r = {
+        .out = made, .name = name, .from = from, .text = text, .bytes = bytes, .parent = NONE
+    };
     const hn_status status = made->strings ? read_all(&r) : HN_ERR_MEMORY;
     if (status != HN_OK) {
         hn_json_free(made);

@@ -45,6 +45,13 @@ typedef struct hn_json {
 /* The root, which lives as long as *out. `name` begins messages: a file's, usually. */
 hn_status hn_json_read(hn_heap *heap, const char *name, const char *text, size_t bytes,
                        hn_json_text **out);
+/* The same for a piece of a file: a message says "line 7, column 3", counted in bytes from
+ * where the piece begins. */
+typedef struct hn_json_place {
+    size_t line, column; /* both from 1 */
+} hn_json_place;
+hn_status hn_json_read_at(hn_heap *heap, const char *name, const hn_json_place *from,
+                          const char *text, size_t bytes, hn_json_text **out);
 const hn_json *hn_json_root(const hn_json_text *text);
 void hn_json_free(hn_json_text *text); /* takes NULL */
 

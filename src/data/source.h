@@ -1,0 +1,50 @@
+/* source.h: one file of examples: mapped, its format told by its content, and an index of where
+ * each example lies. Nothing of it is parsed before it is asked for, so files may be larger
+ * than memory: 12 bytes of index an example.
+ *
+ * A file whose first character is '{' holds an example a line (JSONL), '[' an array of them;
+ * anything else is text, a document wherever blank lines leave one. */
+#ifndef HN_DATA_SOURCE_H
+#define HN_DATA_SOURCE_H
+
+#include "base/file.h"
+#include "base/map_file.h"
+#include "data/format.h"
+
+typedef enum hn_data_source_layout {
+    HN_LAYOUT_LINES, /* of JSON */
+    HN_LAYOUT_ARRAY,
+    HN_LAYOUT_PARAGRAPHS
+} hn_data_source_layout;
+
+typedef struct hn_data_source {
+    hn_heap *heap;
+    char *path;
+    hn_map_file map;
+    hn_data_source_layout layout;
+    hn_data_format format;
+    bool is_forced;  /* the format was given: no other key is looked at */
+    uint64_t *begin; /* bytes of the file */
+    uint32_t *bytes;
+    size_t n, room;
+    uint8_t digest[32]; /* SHA-256 of the file */
+} hn_data_source;
+
+typedef struct hn_data_source_options {
+    const char *format; /* of hn_data_format_name, or "paragraphs"; NULL: by content */
+} hn_data_source_options;
+
+/* One pass over the file. HN_ERR_FORMAT if there is no example in it. */
+hn_status hn_data_source_open(hn_data_source *out, hn_heap *heap, const char *path,
+                              const hn_data_source_options *options);
+void hn_data_source_close(hn_data_source *source); /* takes a zeroed one */
+
+hn_span hn_data_source_bytes(const hn_data_source *source, size_t i);
+/* The line on which it begins, from 1; counted when it is asked for. */
+size_t hn_data_source_line(const hn_data_source *source, size_t i);
+
+/* The parsed example i, of this source's format: anything else is HN_ERR_FORMAT that names
+ * file, line, expected and found. Not for paragraphs. */
+hn_status hn_data_source_read(const hn_data_source *source, size_t i, hn_json_text **out);
+
+#endif
