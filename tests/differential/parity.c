@@ -1,0 +1,194 @@
+/* Models against Transformers layer by layer, in f32 and in bf16: every tiny model that can be
+ * run, against dumps that tools/reference/parity_dump.py made of it. In bf16 also: the same bits
+ * from GGUF files made of the directory; weights that bf16 does not hold are rounded as they would
+ * be by converting them; and a value that is off by a bf16 step is found, in its layer. */
+#include "infer/parity.h"
+
+#include "convert/convert.h"
+#include "infer/forward.h"
+#include "io/safetensors.h"
+#include "tests/harness/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static hn_heap heap;
+static hn_pool *pool;
+static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
+
+static void paths(const char *name, const char *mode, char dir[512], char dump[512])
+{
+    snprintf(dir, 512, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
+    snprintf(dump, 512, "%s/tests/differential/parity/%s-%s.safetensors", HN_SOURCE_DIR, name,
+             mode);
+}
+
+static void check_run(const hn_model *model, hn_reference *ref, const char *mode)
+{
+    hn_parity p;
+    if (!CHECK_OK(hn_parity_run(&p, &heap, model, devices[0], ref)))
+        return;
+    CHECK_OK(hn_parity_judge(&p));
+    CHECK_INT(ref->numerics == HN_NUMERICS_BF16, !strcmp(mode, "bf16"));
+    for (int64_t i = 1; ref->numerics == HN_NUMERICS_BF16 && i < p.n_layer + 2; i++)
+        CHECK(p.parts[i].rounded > 1e-6); /* f32 in its place would not do */
+    hn_parity_free(&p);
+}
+
+/* One element moved: the layer that gives it is named, and no other. */
+static void check_planted(const hn_model *model, hn_reference *ref, int64_t layer)
+{
+    hn_parity p;
+    float *value = &ref->hidden[layer + 1][3 * ref->width + 5];
+    const float old = *value;
+    const float by = ref->numerics == HN_NUMERICS_BF16 ? 0.5f : 1e-3f;
+    *value = old + by;
+    if (CHECK_OK(hn_parity_run(&p, &heap, model, devices[0], ref))) {
+        CHECK_INT(p.first_beyond, layer + 1);
+        CHECK_INT(hn_parity_judge(&p), HN_ERR_PROOF);
+        hn_parity_free(&p);
+    }
+    *value = old;
+}
+
+static void check_model(const char *name, const char *mode)
+{
+    char dir[512], dump[512], group[64];
+    hn_model *model;
+    hn_reference ref;
+    paths(name, mode, dir, dump);
+    snprintf(group, sizeof group, "%s %s", name, mode);
+    check_group(group);
+    if (!CHECK_OK(hn_model_open(&heap, dir, &model)))
+        return;
+    if (CHECK_OK(hn_reference_read(&ref, &heap, dump, hn_model_hparams(model)))) {
+        check_run(model, &ref, mode);
+        check_planted(model, &ref, 0);
+        check_planted(model, &ref, ref.n_layer - 1);
+    }
+    hn_reference_free(&ref);
+    hn_model_close(model);
+}
+
+/* ---- the same bits from files ---- */
+
+enum { N_TOKENS = 40 };
+
+static float *logits_of(const char *path, int64_t *n)
+{
+    hn_model *model;
+    hn_forward *forward;
+    hn_tensor t;
+    int32_t tokens[N_TOKENS];
+    float *copy = NULL;
+    const hn_forward_options o = { .max_tokens = N_TOKENS, .numerics = HN_NUMERICS_BF16 };
+    *n = 0;
+    if (!CHECK_OK(hn_model_open(&heap, path, &model)))
+        return NULL;
+    const int64_t vocab = hn_model_hparams(model)->n_vocab;
+    for (int64_t i = 0; i < N_TOKENS; i++)
+        tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
+    if (CHECK_OK(hn_forward_new(&forward, &heap, model, devices[0], &o))) {
+        if (CHECK_OK(hn_forward_run(forward, tokens, N_TOKENS, NULL)) &&
+            CHECK_OK(hn_forward_logits(forward, &t))) {
+            *n = hn_count(&t.type);
+            copy = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)*n, sizeof *copy);
+            memcpy(copy, t.data, (size_t)*n * sizeof *copy);
+        }
+        hn_forward_free(forward);
+    }
+    hn_model_close(model);
+    return copy;
+}
+
+static void check_same(const char *a, const char *b)
+{
+    int64_t n, m;
+    float *want = logits_of(a, &n), *got = logits_of(b, &m);
+    CHECK_THAT(want && got && n == m && !memcmp(want, got, (size_t)n * sizeof *got),
+               "%s gives other bits than %s", b, a);
+    hn_free(&heap, want);
+    hn_free(&heap, got);
+}
+
+static void convert(const char *from, const char *type, char out[64])
+{
+    hn_convert_options options = { 0 };
+    hn_watch watch = { 0 };
+    strcpy(out, "/tmp/hone-parity-XXXXXX");
+    const int file = mkstemp(out);
+    if (CHECK(file >= 0))
+        close(file);
+    if (CHECK_OK(hn_recipe_named(type, &options.recipe)))
+        CHECK_OK(hn_convert(&heap, pool, from, out, &options, &watch));
+}
+
+static void check_files(const char *name)
+{
+    char dir[512], dump[512], file[64];
+    paths(name, "bf16", dir, dump);
+    check_group(name);
+    convert(dir, "f32", file);
+    check_same(dir, file);
+    unlink(file);
+    convert(dir, "bf16", file);
+    check_same(dir, file);
+    unlink(file);
+}
+
+static void check_refusals(void)
+{
+    char dir[512], dump[512];
+    hn_model *model;
+    hn_reference ref;
+    check_group("what is no reference");
+    paths("llama", "f32", dir, dump);
+    if (!CHECK_OK(hn_model_open(&heap, dir, &model)))
+        return;
+    CHECK_INT(hn_reference_read(&ref, &heap, "/nowhere/x.safetensors", hn_model_hparams(model)),
+              HN_ERR_IO);
+    hn_reference_free(&ref);
+    CHECK_INT(hn_reference_read(&ref, &heap,
+                                HN_SOURCE_DIR "/tests/differential/models/llama/model.safetensors",
+                                hn_model_hparams(model)), HN_ERR_FORMAT);
+    hn_reference_free(&ref);
+    paths("gemma2", "f32", dir, dump); /* a layer more */
+    CHECK_INT(hn_reference_read(&ref, &heap, dump, hn_model_hparams(model)), HN_ERR_FORMAT);
+    CHECK(strstr(hn_error_message(), "hidden.3") != NULL);
+    hn_reference_free(&ref);
+    hn_model_close(model);
+    paths("bert", "bf16", dir, dump);
+    if (!CHECK_OK(hn_model_open(&heap, dir, &model)))
+        return;
+    hn_forward *forward;
+    const hn_forward_options o = { .max_tokens = 4, .numerics = HN_NUMERICS_BF16 };
+    CHECK_INT(hn_forward_new(&forward, &heap, model, devices[0], &o), HN_ERR_UNSUPPORTED);
+    hn_model_close(model);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const names[] = {
+        "llama",  "llama-tied", "mistral",    "mixtral",      "qwen2",   "qwen3",   "qwen3moe", "gemma2",
+        "gemma3", "gemma4-e",   "gemma4-moe", "gemma4-dense", "gpt-oss", "smollm3", "granite",
+    };
+    check_open(argc, argv);
+    hn_heap_init(&heap, NULL);
+    const hn_device_options open = { .n_threads = 2 };
+    if (CHECK_OK(hn_pool_new(&heap, 2, &pool)) &&
+        CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            check_model(names[i], "f32");
+            check_model(names[i], "bf16");
+            check_files(names[i]);
+        }
+        check_refusals();
+        hn_devices_close(n_devices, devices);
+    }
+    hn_pool_free(pool);
+    CHECK_INT(0, heap.live_blocks);
+    return check_close();
+}
