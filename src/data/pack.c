@@ -37,6 +37,8 @@ static hn_status make_room(hn_pack *p, size_t n)
     return HN_OK;
 }
 
+hn_status hn_pack_reserve(hn_pack *p, size_t tokens) { return make_room(p, tokens); }
+
 hn_status hn_pack_add(hn_pack *p, const hn_sample *s)
 {
     HN_REQUIRE(s->n <= INT32_MAX - p->n, HN_ERR_SHAPE,

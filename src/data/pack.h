@@ -21,6 +21,8 @@ typedef struct hn_pack {
 hn_pack hn_pack_on(hn_heap *heap); /* allocates nothing */
 void hn_pack_free(hn_pack *pack);
 void hn_pack_clear(hn_pack *pack); /* keeps its room */
+/* Room for so many tokens, which never moves while there are no more. */
+hn_status hn_pack_reserve(hn_pack *pack, size_t tokens);
 
 hn_status hn_pack_add(hn_pack *pack, const hn_sample *sample);
 /* Both sequences of a pair, chosen first. */

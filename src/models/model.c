@@ -289,6 +289,12 @@ hn_hf_dir *hn_model_hf_dir(const hn_model *m)
     return m->dir;
 }
 
+const hn_arch_tensor *hn_model_tensors(const hn_model *m, size_t *n)
+{
+    *n = m->n_tensors;
+    return m->tensors;
+}
+
 hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,
                         const nn_build_options *options)
 {

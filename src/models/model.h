@@ -24,6 +24,9 @@ const char *hn_model_path(const hn_model *model);
 hn_gguf *hn_model_gguf(const hn_model *model);      /* NULL of a directory */
 hn_hf_dir *hn_model_hf_dir(const hn_model *model);  /* NULL of a file */
 
+/* Every tensor that a model of its architecture and numbers may have. */
+const hn_arch_tensor *hn_model_tensors(const hn_model *model, size_t *n);
+
 /* By GGUF name; NULL if the model has none. `model` is an hn_model: for nn_weights.find. */
 const nn_weight *hn_model_find(const void *model, const char *gguf_name);
 

@@ -8,14 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
-                    const nn_build_options *options)
+static void make_inputs(nn_build *b)
 {
-    b->g = g;
-    b->hp = hp;
-    b->o = *options;
-    b->layer = -1;
-    b->layers = hn_graph_alloc(g, (size_t)(hp->n_layer + 1) * sizeof *b->layers);
+    hn_graph *g = b->g;
+    const nn_build_options *options = &b->o;
     b->tokens_extent = hn_graph_extent(g, "tokens", options->max_tokens);
     const int64_t t[2] = { hn_extent_dim(b->tokens_extent), 3 };
     const bool has_cache = options->capacity > 0;
@@ -24,11 +20,6 @@ void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
     b->segments = hn_graph_leaf(g, HN_LEAF_INPUT, "segments", HN_I32, has_cache ? 2 : 1, t);
     if (has_cache)
         b->slots = hn_graph_leaf(g, HN_LEAF_INPUT, "slots", HN_I32, 1, t);
-    if (options->has_dropout) {
-        const int64_t place[2] = { t[0], 2 };
-        b->places = hn_graph_leaf(g, HN_LEAF_INPUT, "places", HN_I32, 2, place);
-        b->step = hn_graph_leaf(g, HN_LEAF_STEP, "step", HN_I32, 0, NULL);
-    }
     if (!options->max_rows)
         return;
     b->rows_extent = hn_graph_extent(g, "rows", options->max_rows);
@@ -36,6 +27,41 @@ void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
     b->rows = hn_graph_leaf(g, HN_LEAF_INPUT, "rows", HN_I32, 1, &r);
 }
 
+static void share_inputs(nn_build *b, const nn_build *from)
+{
+    b->tokens_extent = from->tokens_extent;
+    b->tokens = from->tokens;
+    b->positions = from->positions;
+    b->segments = from->segments;
+    b->slots = from->slots;
+    b->rows_extent = from->rows_extent;
+    b->rows = from->rows;
+    b->bound = hn_graph_alloc(b->g, ((size_t)from->n_bound + 1) * sizeof *b->bound);
+    if (!b->bound)
+        return;
+    memcpy(b->bound, from->bound, (size_t)from->n_bound * sizeof *b->bound);
+    b->n_bound = from->n_bound;
+    b->bound_room = from->n_bound + 1;
+}
+
+void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
+                    const nn_build_options *options)
+{
+    b->g = g;
+    b->hp = hp;
+    b->o = *options;
+    b->layer = -1;
+    b->layers = hn_graph_alloc(g, (size_t)(hp->n_layer + 1) * sizeof *b->layers);
+    if (options->inputs_of)
+        share_inputs(b, options->inputs_of);
+    else
+        make_inputs(b);
+    if (options->has_dropout) {
+        const int64_t place[2] = { hn_extent_dim(b->tokens_extent), 2 };
+        b->places = hn_graph_leaf(g, HN_LEAF_INPUT, "places", HN_I32, 2, place);
+        b->step = hn_graph_leaf(g, HN_LEAF_STEP, "step", HN_I32, 0, NULL);
+    }
+}
 static hn_node *given(nn_build *b, const char *name, int64_t width)
 {
     const int64_t dim[2] = { hn_extent_dim(b->tokens_extent), width };

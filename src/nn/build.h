@@ -63,6 +63,7 @@ typedef struct nn_build_options {
     bool keeps_head;   /* the result is what goes into the head: see nn_build.head */
     bool has_dropout;  /* adapters may drop out: `places` and `step` are inputs */
     hn_numerics numerics;
+    const struct nn_build *inputs_of; /* another build in this graph: its inputs and leaves serve */
     bool feeds_layers;  /* every layer's input, and the head's, is an input of the graph */
 } nn_build_options;
 

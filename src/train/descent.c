@@ -214,6 +214,11 @@ int64_t hn_descent_count(const hn_descent *s)
     return s->n_done;
 }
 
+void hn_descent_set_count(hn_descent *s, int64_t count)
+{
+    s->n_done = count;
+}
+
 hn_status hn_descent_set_extent(hn_descent *s, int extent, int64_t size)
 {
     return hn_program_set_extent(s->program[MICRO], extent, size);

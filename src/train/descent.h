@@ -60,5 +60,7 @@ hn_status hn_descent_check(hn_descent *step, hn_descent_result *out);
 /* The gradient of parameter `index` as f32 after hn_descent_check or before the next begin. */
 hn_status hn_descent_gradient(hn_descent *step, int index, hn_tensor *out);
 int64_t hn_descent_count(const hn_descent *step); /* updates done */
+/* Of a run that goes on: its states are the caller's to restore. */
+void hn_descent_set_count(hn_descent *step, int64_t count);
 
 #endif

@@ -1,0 +1,297 @@
+#include "train/learner.h"
+
+#include <stdio.h>
+
+struct hn_learner {
+    hn_heap *heap;
+    const hn_model *model;
+    const hn_tuning *tuning;
+    hn_graph *g;
+    hn_objective objective;
+    hn_descent *descent;
+    hn_micro micro;
+    float count, n_sequences, n_tokens;
+    int32_t step;
+};
+
+/* ---- making ---- */
+
+static hn_status find_params(hn_learner *l, hn_node **params)
+{
+    nn_build *b = &l->objective.policy;
+    for (int i = 0; i < l->tuning->n_tensors; i++) {
+        const nn_weight *w = &l->tuning->tensors[i].weight;
+        params[i] = NULL;
+        for (int k = 0; k < b->n_bound; k++)
+            if (b->bound[k].weight == w)
+                params[i] = b->bound[k].leaf;
+        HN_REQUIRE(params[i], HN_ERR_ARGUMENT, "the model's graph never reads %s", w->name);
+    }
+    return HN_OK;
+}
+
+static hn_status bind_weights(hn_storage *storage, const nn_build *b)
+{
+    for (int i = 0; i < b->n_bound; i++) /* mapped ones are only read: no leaf of them is updated */
+        HN_TRY(hn_storage_bind(storage, b->bound[i].leaf->leaf,
+                               (void *)(uintptr_t)b->bound[i].weight->data));
+    return HN_OK;
+}
+
+static hn_status bind_if(hn_storage *storage, const hn_node *node, void *data)
+{
+    return node ? hn_storage_bind(storage, node->leaf, data) : HN_OK;
+}
+
+static hn_status bind_inputs(hn_learner *l)
+{
+    hn_storage *s = hn_descent_storage(l->descent);
+    const hn_objective *o = &l->objective;
+    const nn_build *b = &o->policy;
+    hn_micro *m = &l->micro;
+    HN_TRY(hn_storage_bind(s, b->tokens->leaf, m->pack.ids));
+    HN_TRY(hn_storage_bind(s, b->positions->leaf, m->pack.positions));
+    HN_TRY(hn_storage_bind(s, b->segments->leaf, m->pack.segments));
+    HN_TRY(hn_storage_bind(s, b->rows->leaf, m->rows));
+    HN_TRY(bind_if(s, b->places, m->places));
+    HN_TRY(bind_if(s, b->step, &l->step));
+    HN_TRY(hn_storage_bind(s, o->labels->leaf, m->labels));
+    HN_TRY(hn_storage_bind(s, o->weights->leaf, m->weights));
+    HN_TRY(bind_if(s, o->pair_of, m->pair_of));
+    HN_TRY(bind_if(s, o->sign, m->sign));
+    HN_TRY(bind_if(s, o->no_pairs, m->no_pairs));
+    HN_TRY(hn_storage_bind(s, o->count->leaf, &l->count));
+    HN_TRY(hn_storage_bind(s, o->n_sequences->leaf, &l->n_sequences));
+    return hn_storage_bind(s, o->n_tokens->leaf, &l->n_tokens);
+}
+
+static hn_status make(hn_learner *l, hn_device *device, const hn_learner_options *options)
+{
+    hn_objective_options o = options->objective;
+    o.max_rows = o.max_rows > 0 ? o.max_rows : o.max_tokens;
+    o.max_pairs = o.max_pairs > 0 ? o.max_pairs : o.max_tokens / 2;
+    HN_REQUIRE(l->tuning->n_tensors > 0, HN_ERR_ARGUMENT, "nothing is to be trained");
+    HN_TRY(hn_graph_new(&l->g, l->heap));
+    HN_TRY(hn_objective_build(&l->objective, l->g, l->model, l->tuning, &o));
+    hn_node **params = hn_alloc_array(l->heap, HN_TAG_GRAPH, (size_t)l->tuning->n_tensors,
+                                      sizeof *params);
+    if (!params)
+        return HN_ERR_MEMORY;
+    hn_status status = find_params(l, params);
+    if (status == HN_OK)
+        status = hn_descent_new(&l->descent, l->g, l->objective.loss, l->tuning->n_tensors, params,
+                                1, &device, &options->descent);
+    hn_free(l->heap, params);
+    HN_TRY(status);
+    HN_TRY(hn_micro_new(&l->micro, l->heap, o.max_tokens, o.max_rows, o.max_pairs));
+    hn_storage *storage = hn_descent_storage(l->descent);
+    HN_TRY(bind_weights(storage, &l->objective.policy));
+    if (o.goal != HN_GOAL_SFT)
+        HN_TRY(bind_weights(storage, &l->objective.base));
+    return bind_inputs(l);
+}
+
+hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
+                         const hn_tuning *tuning, hn_device *device,
+                         const hn_learner_options *options)
+{
+    *out = NULL;
+    hn_learner *l = hn_alloc(heap, HN_TAG_PLAN, sizeof *l);
+    if (!l)
+        return HN_ERR_MEMORY;
+    l->heap = heap;
+    l->model = model;
+    l->tuning = tuning;
+    const hn_status status = make(l, device, options);
+    if (status != HN_OK) {
+        hn_learner_free(l);
+        return hn_fail_within(status, "%s: ", hn_model_path(model));
+    }
+    *out = l;
+    return HN_OK;
+}
+
+void hn_learner_free(hn_learner *l)
+{
+    if (!l)
+        return;
+    hn_descent_free(l->descent);
+    hn_graph_free(l->g);
+    hn_micro_free(&l->micro);
+    hn_free(l->heap, l);
+}
+
+hn_learner_bytes hn_learner_memory(const hn_learner *l)
+{
+    hn_learner_bytes bytes = { .workspace = hn_descent_plan(l->descent)->workspace[0] };
+    for (int i = 0; i < l->g->n_leaves; i++) {
+        const hn_leaf *leaf = l->g->leaves[i];
+        if (leaf->kind == HN_LEAF_ACC)
+            bytes.sums += hn_type_bytes(&leaf->type);
+        else if (leaf->kind == HN_LEAF_STATE)
+            bytes.moments += hn_type_bytes(&leaf->type);
+        else if (leaf->kind == HN_LEAF_INPUT)
+            bytes.inputs += hn_type_bytes(&leaf->type);
+    }
+    bytes.parameters = (size_t)l->tuning->n_params * sizeof(float);
+    return bytes;
+}
+
+/* ---- a step ---- */
+
+static hn_status check_batch(const hn_learner *l, const hn_batch *batch)
+{
+    const int64_t vocab = hn_model_hparams(l->model)->n_vocab;
+    const bool pairs = l->objective.o.goal == HN_GOAL_DPO;
+    HN_REQUIRE(batch->n_examples > 0, HN_ERR_ARGUMENT, "a step without examples");
+    HN_REQUIRE(batch->parts == (pairs ? 2 : 1), HN_ERR_ARGUMENT,
+               "examples of %zu sequences: %s", batch->parts,
+               pairs ? "preferences are between two" : "pairs are for dpo");
+    HN_REQUIRE(batch->weight > 0, HN_ERR_ARGUMENT, "a step without a supervised token");
+    for (size_t i = 0; i < batch->n_tokens; i++)
+        HN_REQUIRE(batch->ids[i] >= 0 && batch->ids[i] < vocab, HN_ERR_ARGUMENT,
+                   "token %d: the vocabulary has %lld", batch->ids[i], (long long)vocab);
+    return HN_OK;
+}
+
+static hn_status run_micro(hn_learner *l, const hn_batch *batch, size_t from, size_t to,
+                           const hn_run_options *options)
+{
+    HN_TRY(hn_micro_fill(&l->micro, batch, from, to));
+    const hn_objective *o = &l->objective;
+    HN_TRY(hn_descent_set_extent(l->descent, o->policy.tokens_extent, (int64_t)l->micro.pack.n));
+    HN_TRY(hn_descent_set_extent(l->descent, o->policy.rows_extent, l->micro.n_rows));
+    if (o->o.goal == HN_GOAL_DPO)
+        HN_TRY(hn_descent_set_extent(l->descent, o->pairs_extent, l->micro.n_pairs));
+    return hn_descent_micro(l->descent, options);
+}
+
+static hn_status run_all(hn_learner *l, const hn_batch *batch, const hn_run_options *options,
+                         int *n_micro)
+{
+    *n_micro = 0;
+    for (size_t from = 0, to; from < batch->n_examples; from = to) {
+        HN_TRY(hn_pack_run(batch->tokens, batch->n_examples, from, (size_t)l->micro.max_tokens,
+                           &to));
+        if (l->objective.o.goal == HN_GOAL_DPO && to - from > (size_t)l->micro.max_pairs)
+            to = from + (size_t)l->micro.max_pairs;
+        HN_REQUIRE(!l->objective.o.balances_batch || (!from && to == batch->n_examples),
+                   HN_ERR_ARGUMENT,
+                   "the balance of a whole batch needs it in one micro-batch: its %zu tokens are "
+                   "more than %lld", batch->n_tokens, (long long)l->micro.max_tokens);
+        HN_TRY(run_micro(l, batch, from, to, options));
+        ++*n_micro;
+    }
+    return HN_OK;
+}
+
+static hn_status accumulate(hn_learner *l, const hn_batch *batch, int64_t step,
+                            const hn_run_options *options, int *n_micro)
+{
+    HN_TRY(check_batch(l, batch));
+    l->count = l->objective.o.goal == HN_GOAL_DPO ? (float)batch->n_examples : (float)batch->weight;
+    l->n_sequences = (float)batch->n_sequences;
+    l->n_tokens = (float)batch->n_tokens;
+    l->step = (int32_t)(step & 0x7fffffff);
+    HN_TRY(hn_descent_begin(l->descent));
+    return run_all(l, batch, options, n_micro);
+}
+
+/* After a check that failed: the same again, looking at every value. Its failure names the first
+ * bad one; if it finds none, the first failure stands. */
+static hn_status explain(hn_learner *l, const hn_batch *batch, hn_status failed)
+{
+    int n;
+    char first[240], found[240];
+    snprintf(first, sizeof first, "%s", hn_error_message());
+    hn_status status = hn_descent_begin(l->descent);
+    const hn_run_options scan = { .scan = true };
+    if (status == HN_OK)
+        status = run_all(l, batch, &scan, &n);
+    if (status == HN_OK)
+        return hn_fail(failed, "%s", first);
+    snprintf(found, sizeof found, "%s", hn_error_message());
+    return hn_fail(failed, "%s; the first that is not finite: %s", first, found);
+}
+
+hn_status hn_learner_look(hn_learner *l, const hn_batch *batch, int64_t step,
+                          const hn_run_options *options, hn_learned *out)
+{
+    hn_descent_result result;
+    HN_TRY(accumulate(l, batch, step, options, &out->n_micro));
+    const hn_status status = hn_descent_check(l->descent, &result);
+    if (status == HN_ERR_NUMERIC)
+        return explain(l, batch, status);
+    out->loss = result.loss;
+    out->grad_norm = result.grad_norm;
+    return status;
+}
+
+hn_status hn_learner_step(hn_learner *l, const hn_batch *batch, int64_t step, float rate,
+                          const hn_run_options *options, hn_learned *out)
+{
+    hn_descent_result result;
+    HN_TRY(accumulate(l, batch, step, options, &out->n_micro));
+    const hn_status status = hn_descent_finish(l->descent, rate, &result);
+    if (status == HN_ERR_NUMERIC)
+        return explain(l, batch, status);
+    out->loss = result.loss;
+    out->grad_norm = result.grad_norm;
+    return status;
+}
+
+/* ---- what can be read ---- */
+
+hn_status hn_learner_gradient(hn_learner *l, int i, hn_tensor *out)
+{
+    return hn_descent_gradient(l->descent, i, out);
+}
+
+const float *hn_learner_load(const hn_learner *l, int i, int *layer, int64_t *n_experts)
+{
+    const nn_build *b = &l->objective.policy;
+    if (i >= b->n_routes)
+        return NULL;
+    const hn_leaf *leaf = l->objective.loads[i]->by->in[3]->leaf;
+    *layer = b->routes[i].layer;
+    *n_experts = leaf->type.dim[0];
+    return hn_storage_data(hn_descent_storage(l->descent), leaf);
+}
+
+void *hn_learner_state(const hn_learner *l, int i, const char **name, hn_type *type)
+{
+    for (int k = 0; k < l->g->n_leaves; k++) {
+        const hn_leaf *leaf = l->g->leaves[k];
+        if (leaf->kind != HN_LEAF_STATE || i-- > 0)
+            continue;
+        *name = leaf->name;
+        *type = leaf->type;
+        return hn_storage_data(hn_descent_storage(l->descent), leaf);
+    }
+    return NULL;
+}
+
+int64_t hn_learner_count(const hn_learner *l)
+{
+    return hn_descent_count(l->descent);
+}
+
+void hn_learner_set_count(hn_learner *l, int64_t count)
+{
+    hn_descent_set_count(l->descent, count);
+}
+
+const hn_tuning *hn_learner_tuning(const hn_learner *l)
+{
+    return l->tuning;
+}
+
+const hn_objective *hn_learner_objective(const hn_learner *l)
+{
+    return &l->objective;
+}
+
+hn_descent *hn_learner_descent(hn_learner *l)
+{
+    return l->descent;
+}

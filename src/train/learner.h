@@ -1,0 +1,59 @@
+/* learner.h: a model, what is trained of it and a loss, compiled: it takes steps, or shows their
+ * gradients.
+ *
+ * Memory is fixed when it is made: hn_learner_bytes says how much. A step is the same to the bit
+ * however its batch is cut into micro-batches. */
+#ifndef HN_TRAIN_LEARNER_H
+#define HN_TRAIN_LEARNER_H
+
+#include "train/batch.h"
+#include "train/descent.h"
+#include "train/objective.h"
+
+typedef struct hn_learner_options {
+    hn_objective_options objective; /* max_tokens: of a micro-batch */
+    hn_descent_options descent;
+} hn_learner_options;
+
+typedef struct hn_learner hn_learner;
+
+/* Model, tuning and device must outlive it. */
+hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
+                         const hn_tuning *tuning, hn_device *device,
+                         const hn_learner_options *options);
+void hn_learner_free(hn_learner *learner); /* takes NULL */
+
+typedef struct hn_learner_bytes {
+    size_t workspace, sums, moments, parameters, inputs;
+} hn_learner_bytes;
+hn_learner_bytes hn_learner_memory(const hn_learner *learner);
+
+typedef struct hn_learned {
+    double loss, grad_norm;
+    int n_micro;
+} hn_learned;
+
+/* Forward and backward over a batch: gradients and loss; nothing is updated. `step`, from 0, is
+ * what dropout's random numbers depend on. */
+hn_status hn_learner_look(hn_learner *learner, const hn_batch *batch, int64_t step,
+                          const hn_run_options *options, hn_learned *out);
+/* The same, then an update. HN_ERR_NUMERIC names the first tensor that is not finite; nothing was
+ * updated then. */
+hn_status hn_learner_step(hn_learner *learner, const hn_batch *batch, int64_t step, float rate,
+                          const hn_run_options *options, hn_learned *out);
+
+/* After either: the gradient of tuning->tensors[i], f32. */
+hn_status hn_learner_gradient(hn_learner *learner, int i, hn_tensor *out);
+/* Tokens that each expert of route i got; NULL if i is past the last. */
+const float *hn_learner_load(const hn_learner *learner, int i, int *layer, int64_t *n_experts);
+
+/* The optimiser's states, for checkpoints: a name and memory for each; NULL past the last. */
+void *hn_learner_state(const hn_learner *learner, int i, const char **name, hn_type *type);
+int64_t hn_learner_count(const hn_learner *learner); /* updates done */
+void hn_learner_set_count(hn_learner *learner, int64_t count);
+
+const hn_tuning *hn_learner_tuning(const hn_learner *learner);
+const hn_objective *hn_learner_objective(const hn_learner *learner);
+hn_descent *hn_learner_descent(hn_learner *learner);
+
+#endif

@@ -1,0 +1,189 @@
+#include "train/objective.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static hn_node *logits_of(nn_build *b)
+{
+    const nn_head_parts *head = &b->head;
+    hn_graph *g = b->g;
+    if (!head->w)
+        return hn_graph_fail(g, HN_ERR_UNSUPPORTED, "the model has no head: nothing to train");
+    hn_node *z = hn_linear(g, head->x, nn_leaf(b, head->w));
+    if (!strcmp(head->w->name, "output.weight"))
+        z = nn_adapt(b, z, head->x, head->w, NULL);
+    if (head->divisor > 0)
+        z = hn_div(g, z, hn_graph_scalar(g, head->divisor));
+    return head->softcap > 0 ? hn_softcap(g, z, head->softcap) : z;
+}
+
+static bool adapts_head(const nn_build *b)
+{
+    return b->head.w && !strcmp(b->head.w->name, "output.weight") && nn_is_adapted(b, b->head.w);
+}
+
+/* Sum of weights * nll / count, and each row's nll: from the head's parts where nothing changes
+ * them, so that the logits never exist; else from the logits. */
+static hn_node *nll_loss(hn_objective *o, nn_build *b, hn_node **nll)
+{
+    hn_graph *g = o->g;
+    const nn_head_parts *head = &b->head;
+    if (!o->o.wants_logits && !adapts_head(b) && head->w) {
+        hn_node *loss = hn_cross_entropy(g, head->x, nn_leaf(b, head->w), o->labels, o->weights,
+                                         o->count, NULL, -100, head->softcap,
+                                         head->divisor > 0 ? 1 / head->divisor : 1);
+        *nll = hn_output(loss, 2);
+        return loss;
+    }
+    hn_node *z = logits_of(b);
+    o->logits = z;
+    hn_node *column = hn_reshape(g, o->labels, (hn_ints){ 2, { -1, 1 } });
+    hn_node *said = hn_reshape(g, hn_take(g, z, column), (hn_ints){ 1, { -1 } });
+    *nll = hn_sub(g, hn_logsumexp(g, z, -1, false), said);
+    hn_node *sum = hn_sum(g, hn_mul(g, *nll, o->weights), NULL, 0, false);
+    return hn_div(g, sum, o->count);
+}
+
+static hn_node *dpo_loss(hn_objective *o)
+{
+    hn_graph *g = o->g;
+    hn_node *base = NULL;
+    const float beta = o->o.beta > 0 ? o->o.beta : 0.1f;
+    nll_loss(o, &o->policy, &o->nll);
+    nll_loss(o, &o->base, &base);
+    hn_node *gain = hn_mul(g, hn_sub(g, base, o->nll), o->sign);
+    hn_node *column = hn_reshape(g, gain, (hn_ints){ 2, { -1, 1 } });
+    o->margins = hn_scatter_add(g, column, o->pair_of, o->no_pairs, NULL);
+    hn_node *each = hn_softplus(g, hn_scale(g, o->margins, -beta, 0));
+    hn_node *sum = hn_sum(g, hn_reshape(g, each, (hn_ints){ 1, { -1 } }), NULL, 0, false);
+    return hn_div(g, sum, o->count);
+}
+
+static hn_node *kl_loss(hn_objective *o)
+{
+    enum { REVERSE = 1 };
+    hn_graph *g = o->g;
+    const bool wanted = o->o.wants_logits;
+    o->o.wants_logits = true; /* both are compared word by word */
+    hn_node *loss = nll_loss(o, &o->policy, &o->nll);
+    o->o.wants_logits = wanted;
+    hn_node *kl = hn_kl(g, o->logits, logits_of(&o->base), o->weights, o->count, NULL, REVERSE);
+    return hn_add(g, loss, hn_scale(g, kl, o->o.kl_weight, 0));
+}
+
+/* ---- routers ---- */
+
+/* Of all layers' tokens at once. The sum around it lets micro-batches continue it, of which a
+ * trainer allows one. */
+static hn_node *batch_balance(hn_objective *o)
+{
+    hn_graph *g = o->g;
+    const nn_build *b = &o->policy;
+    hn_node *logits = b->routes[0].logits, *ids = b->routes[0].ids;
+    for (int i = 1; i < b->n_routes; i++) {
+        logits = hn_concat(g, logits, b->routes[i].logits, 0);
+        ids = hn_concat(g, ids, b->routes[i].ids, 0);
+    }
+    hn_node *balance = hn_router_balance_batch(g, logits, ids, 0);
+    return hn_sum(g, hn_reshape(g, balance, (hn_ints){ 1, { 1 } }), NULL, 0, false);
+}
+
+static hn_node *route_losses(hn_objective *o, hn_node *loss)
+{
+    hn_graph *g = o->g;
+    const nn_build *b = &o->policy;
+    const float share = b->n_routes ? 1 / (float)b->n_routes : 0;
+    if (o->o.balance > 0 && o->o.balances_batch)
+        loss = hn_add(g, loss, hn_scale(g, batch_balance(o), o->o.balance, 0));
+    for (int i = 0; i < b->n_routes; i++) {
+        const nn_route *r = &b->routes[i];
+        if (o->o.balance > 0 && !o->o.balances_batch) {
+            hn_node *balance = hn_router_balance(g, r->logits, r->ids, b->segments, o->n_sequences,
+                                                 NULL, 0);
+            loss = hn_add(g, loss, hn_scale(g, balance, o->o.balance * share, 0));
+        }
+        if (o->o.z > 0)
+            loss = hn_add(g, loss, hn_scale(g, hn_router_z(g, r->logits, o->n_tokens, NULL),
+                                            o->o.z * share, 0));
+    }
+    return loss;
+}
+
+/* How many tokens each expert got: a sum over the step's micro-batches. */
+static hn_status count_loads(hn_objective *o)
+{
+    hn_graph *g = o->g;
+    const nn_build *b = &o->policy;
+    o->loads = hn_graph_alloc(g, ((size_t)b->n_routes + 1) * sizeof *o->loads);
+    for (int i = 0; i < b->n_routes && o->loads; i++) {
+        const nn_route *r = &b->routes[i];
+        const int64_t shape[2] = { hn_last_dim(&r->logits->type), 1 };
+        char name[48];
+        snprintf(name, sizeof name, "blk.%d.load", r->layer);
+        hn_node *acc = hn_graph_leaf(g, HN_LEAF_ACC, hn_graph_text(g, name), HN_F32, 2, shape);
+        hn_node *ones = hn_scale(g, hn_output(r->ids, 0), 0, 1); /* the weights', one each */
+        hn_node *column = hn_reshape(g, ones, (hn_ints){ 2, { -1, 1 } });
+        hn_node *who = hn_reshape(g, r->ids, (hn_ints){ 1, { -1 } });
+        o->loads[i] = hn_scatter_add(g, column, who, acc, acc);
+    }
+    return hn_graph_finish(g);
+}
+
+/* ---- the whole ---- */
+
+static void make_inputs(hn_objective *o)
+{
+    hn_graph *g = o->g;
+    const int64_t rows = hn_extent_dim(o->policy.rows_extent);
+    o->labels = hn_graph_leaf(g, HN_LEAF_INPUT, "labels", HN_I32, 1, &rows);
+    o->weights = hn_graph_leaf(g, HN_LEAF_INPUT, "weights", HN_F32, 1, &rows);
+    o->count = hn_graph_leaf(g, HN_LEAF_STEP, "count", HN_F32, 0, NULL);
+    o->n_sequences = hn_graph_leaf(g, HN_LEAF_STEP, "n_sequences", HN_F32, 0, NULL);
+    o->n_tokens = hn_graph_leaf(g, HN_LEAF_STEP, "n_tokens", HN_F32, 0, NULL);
+    if (o->o.goal != HN_GOAL_DPO)
+        return;
+    o->pairs_extent = hn_graph_extent(g, "pairs", o->o.max_pairs);
+    const int64_t pairs[2] = { hn_extent_dim(o->pairs_extent), 1 };
+    o->pair_of = hn_graph_leaf(g, HN_LEAF_INPUT, "pair_of", HN_I32, 1, &rows);
+    o->sign = hn_graph_leaf(g, HN_LEAF_INPUT, "sign", HN_F32, 1, &rows);
+    o->no_pairs = hn_graph_leaf(g, HN_LEAF_INPUT, "no_pairs", HN_F32, 2, pairs);
+}
+
+static hn_status check(const hn_objective *o, const hn_model *model)
+{
+    const hn_arch *arch = hn_model_arch(model);
+    HN_REQUIRE(!arch->embeds_only, HN_ERR_UNSUPPORTED,
+               "%s: %s only embeds: it predicts no tokens that it could be trained on",
+               hn_model_path(model), arch->name);
+    HN_REQUIRE(hn_objective_has_routers(o) || !(o->o.balance > 0 || o->o.z > 0), HN_ERR_ARGUMENT,
+               "%s has no experts: neither balance nor z can be trained", hn_model_path(model));
+    return HN_OK;
+}
+
+hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model,
+                             const hn_tuning *tuning, const hn_objective_options *options)
+{
+    *o = (hn_objective){ .o = *options, .g = g };
+    nn_build_options built = { .max_tokens = options->max_tokens, .max_rows = options->max_rows,
+                               .keeps_head = true };
+    if (options->goal != HN_GOAL_SFT) { /* first, so that recomputation never reaches into it */
+        hn_model_build(model, &o->base, g, &built);
+        built.inputs_of = &o->base;
+    }
+    if (tuning)
+        hn_tuning_apply(tuning, &built);
+    hn_model_build(model, &o->policy, g, &built);
+    HN_TRY(hn_graph_finish(g));
+    HN_TRY(check(o, model));
+    make_inputs(o);
+    o->loss = options->goal == HN_GOAL_DPO  ? dpo_loss(o)
+              : options->goal == HN_GOAL_KL ? kl_loss(o)
+                                            : nll_loss(o, &o->policy, &o->nll);
+    o->loss = route_losses(o, o->loss);
+    return count_loads(o);
+}
+
+bool hn_objective_has_routers(const hn_objective *o)
+{
+    return o->policy.n_routes > 0;
+}
