@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "io/gguf.h"
-#include "io/hf_dir.h"
+#include "io/hf_templates.h"
 
 #include <string.h>
 
@@ -29,57 +29,27 @@ hn_status hn_chat_input_json(hn_chat_input *in, const char *path, const hn_json 
     return status;
 }
 
-static hn_status add_file(hn_chat_input *in, const hn_hf_dir *dir, const char *file,
-                          const char *name)
+static hn_status add_templates(hn_chat_input *in, const hn_hf_dir *dir)
 {
-    void *data = NULL;
-    size_t bytes = 0;
-    HN_TRY(hn_hf_dir_read(dir, file, MOST_BYTES, &data, &bytes));
-    if (!data)
-        return HN_OK;
-    const hn_status status = hn_chat_format_add(in->chat, name, data, bytes);
-    hn_free(in->heap, data);
+    hn_hf_templates list;
+    HN_TRY(hn_hf_templates_read(dir, HN_HF_TRANSFORMERS, &list));
+    hn_status status = HN_OK;
+    for (size_t i = 0; i < list.n && status == HN_OK; i++)
+        status =
+            hn_chat_format_add(in->chat, list.at[i].name, list.at[i].source, list.at[i].bytes);
+    hn_hf_templates_free(&list);
     return status;
-}
-
-typedef struct additional {
-    hn_chat_input *in;
-    const hn_hf_dir *dir;
-} additional;
-
-static hn_status add_additional(void *context, const char *file, const char *name)
-{
-    const additional *to = context;
-    return add_file(to->in, to->dir, file, name);
-}
-
-static hn_status add_processor(hn_chat_input *in, const hn_hf_dir *dir)
-{
-    void *data = NULL;
-    size_t bytes = 0;
-    const hn_json *root = NULL;
-    HN_TRY(hn_hf_dir_read(dir, "chat_template.json", MOST_BYTES, &data, &bytes));
-    if (!data)
-        return HN_OK;
-    hn_status status = read_json(in, "chat_template.json", data, bytes, &root);
-    hn_free(in->heap, data);
-    return status == HN_OK ? hn_chat_format_add_json(in->chat, root) : status;
 }
 
 static hn_status read_dir(hn_chat_input *in, const char *path)
 {
     hn_hf_dir *dir = NULL;
     HN_TRY(hn_hf_dir_open(in->heap, path, 0, &dir));
-    hn_status status = add_file(in, dir, "chat_template.jinja", "default");
-    if (status == HN_OK)
-        status = hn_hf_dir_each(dir, "additional_chat_templates", ".jinja", add_additional,
-                                &(additional){ in, dir });
+    hn_status status = add_templates(in, dir);
     if (status == HN_OK && dir->tokenizer_config)
-        status = hn_chat_format_add_json(in->chat, hn_json_root(dir->tokenizer_config));
+        status = hn_chat_format_add_tokens(in->chat, hn_json_root(dir->tokenizer_config));
     if (status == HN_OK && dir->special_tokens)
-        status = hn_chat_format_add_json(in->chat, hn_json_root(dir->special_tokens));
-    if (status == HN_OK)
-        status = add_processor(in, dir);
+        status = hn_chat_format_add_tokens(in->chat, hn_json_root(dir->special_tokens));
     hn_hf_dir_close(dir);
     return status;
 }

@@ -25,11 +25,12 @@ bool hn_chat_format_has(const hn_chat_format *chat, const char *name);
 /* NULL if it is not set. */
 const char *hn_chat_format_token(const hn_chat_format *chat, const char *name);
 
-/* What a GGUF file says: tokenizer.chat_template[.NAME] and the tokens at their ids. */
+/* What a GGUF file says: hone.chat_template[.NAME], or if it has none of these
+ * tokenizer.chat_template[.NAME], and the tokens at their ids. */
 hn_status hn_chat_format_add_meta(hn_chat_format *chat, const hn_meta *meta);
-/* What tokenizer_config.json, special_tokens_map.json or chat_template.json says; takes NULL.
- * What is there already stays. */
-hn_status hn_chat_format_add_json(hn_chat_format *chat, const hn_json *config);
+/* The special tokens of tokenizer_config.json or special_tokens_map.json; takes NULL. What is
+ * there already stays. */
+hn_status hn_chat_format_add_tokens(hn_chat_format *chat, const hn_json *config);
 
 typedef struct hn_chat_request {
     const hn_json *messages; /* an array, or an object with `messages` and perhaps `tools` */

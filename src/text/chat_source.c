@@ -3,18 +3,25 @@
 
 #include <string.h>
 
-static const char prefix[] = "tokenizer.chat_template";
+/* What is left of a key after the prefix, if that is nothing or begins with a point:
+ * tokenizer.chat_templates, which lists the names, is no template. */
+static const char *after(const char *prefix, const char *key)
+{
+    const size_t n = strlen(prefix);
+    return !strncmp(key, prefix, n) && (!key[n] || key[n] == '.') ? key + n : NULL;
+}
 
-/* tokenizer.chat_template is the default; tokenizer.chat_template.NAME the others. */
+/* PREFIX is the default; PREFIX.NAME the others. */
 static hn_status add_templates(hn_chat_format *chat, const hn_meta *meta)
 {
+    const char *prefix = "tokenizer.chat_template";
+    for (size_t i = 0; i < meta->n; i++)
+        if (after("hone.chat_template", meta->values[i].key))
+            prefix = "hone.chat_template"; /* where llama.cpp would take others: all are here */
     for (size_t i = 0; i < meta->n; i++) {
-        const char *key = meta->values[i].key;
-        if (strncmp(key, prefix, sizeof prefix - 1))
+        const char *key = meta->values[i].key, *rest = after(prefix, key);
+        if (!rest)
             continue;
-        const char *rest = key + sizeof prefix - 1;
-        if (*rest && *rest != '.')
-            continue; /* tokenizer.chat_templates lists the names */
         hn_span text;
         HN_TRY(hn_meta_string(meta, key, &text));
         HN_TRY(hn_chat_format_add(chat, *rest ? rest + 1 : "default", text.data, text.bytes));
@@ -53,28 +60,8 @@ hn_status hn_chat_format_add_meta(hn_chat_format *chat, const hn_meta *meta)
     return HN_OK;
 }
 
-static hn_status add_named(hn_chat_format *chat, const hn_json *list)
+hn_status hn_chat_format_add_tokens(hn_chat_format *chat, const hn_json *config)
 {
-    for (const hn_json *v = list->as.children.first; v; v = v->next) {
-        const hn_json *name = hn_json_get(v, "name"), *source = hn_json_get(v, "template");
-        HN_REQUIRE(name && name->kind == HN_JSON_STRING && source &&
-                       source->kind == HN_JSON_STRING,
-                   HN_ERR_FORMAT, "chat_template: expected objects with a name and a template");
-        if (!hn_chat_format_has(chat, name->as.string.text))
-            HN_TRY(hn_chat_format_add(chat, name->as.string.text, source->as.string.text,
-                                      source->as.string.bytes));
-    }
-    return HN_OK;
-}
-
-hn_status hn_chat_format_add_json(hn_chat_format *chat, const hn_json *config)
-{
-    const hn_json *template = hn_json_get(config, "chat_template");
-    if (template && template->kind == HN_JSON_ARRAY)
-        HN_TRY(add_named(chat, template));
-    if (template && template->kind == HN_JSON_STRING && !hn_chat_format_has(chat, "default"))
-        HN_TRY(hn_chat_format_add(chat, "default", template->as.string.text,
-                                  template->as.string.bytes));
     for (int i = 0; i < N_IDS; i++) {
         const hn_json *token = hn_json_get(config, ids[i].name);
         if (token && token->kind == HN_JSON_OBJECT)

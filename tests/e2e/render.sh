@@ -24,6 +24,9 @@ refuses() { # refuses STATUS WORDS COMMAND...
     grep -q -- "$words" err || { cat err; fail "$*: the message lacks '$words'"; }
     n=$((n + 1))
 }
+keys() { # the keys of templates, sorted
+    "$hone" inspect "$1" --keys | grep -a chat_template | tr -s ' ' | sed 's/^ *//' | sort
+}
 mkdir -p hf/additional_chat_templates
 echo '{"model_type": "llama"}' >hf/config.json
 echo '{"bos_token": {"content": "<s>"}, "eos_token": "</s>", "chat_template": "config"}' >hf/tokenizer_config.json
@@ -50,6 +53,8 @@ is "by name" '<s>[user]Hi é</s>[assistant]' "$hone" render hf both.json --name 
 printf '{{ messages | length }}' >own.jinja
 is "another template" '1' "$hone" render hf m.json --template own.jinja
 rm hf/chat_template.jinja
+refuses 2 "several chat templates and no default" "$hone" render hf m.json # files replace the configuration's
+rm hf/additional_chat_templates/tool_use.jinja
 is "the configuration's" 'config' "$hone" render hf m.json
 
 # GGUF version 3, no tensors: strings are a length of 8 bytes and the text
@@ -74,6 +79,19 @@ printf 'T' >whole/additional_chat_templates/rag.jinja
 "$hone" convert whole whole.gguf || fail "convert"
 is "a converted template" 'J Hi é' "$hone" render whole.gguf m.json
 is "a converted further template" 'T' "$hone" render whole.gguf m.json --name rag
+if grep -q hone.chat_template whole.gguf; then fail "hone's own keys without a need"; fi
+# llama.cpp takes the configuration's: both are written, and hone reads its own.
+echo '{"chat_template": [{"name": "default", "template": "C"}, {"name": "no-file", "template": "N"}]}' >whole/tokenizer_config.json
+"$hone" convert whole whole.gguf || fail "convert"
+is "Transformers' choice" 'J Hi é' "$hone" render whole.gguf m.json
+is "its further template" 'T' "$hone" render whole.gguf m.json --name rag
+refuses 2 "no chat template named 'no-file'" "$hone" render whole.gguf m.json --name no-file
+is "both sets of keys" 'hone.chat_template string "J{{ messages[0].content }}"
+hone.chat_template.rag string "T"
+tokenizer.chat_template string "C"
+tokenizer.chat_template.no_file string "N"
+tokenizer.chat_templates string[1] "no_file"
+' keys whole.gguf
 rm -r whole/additional_chat_templates whole/chat_template.jinja
 echo '{"chat_template": "P{{ messages[0].content }}"}' >whole/chat_template.json
 "$hone" convert whole whole.gguf || fail "convert"

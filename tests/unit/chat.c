@@ -76,17 +76,16 @@ static void chooses(void)
     hn_chat_format *chat = NULL;
     hn_json_text *text = NULL, *config = NULL;
     CHECK_OK(hn_chat_format_new(&heap, "m", &chat));
-    CHECK_OK(hn_chat_format_add_json(
+    CHECK_OK(hn_chat_format_add_tokens(
         chat, parse(&config, "{\"bos_token\": {\"content\": \"<b>\"}, \"eos_token\": \"<e>\", "
-                             "\"pad_token\": null, \"chat_template\": ["
-                             "{\"name\": \"tool_use\", \"template\": \"T{{ bos_token }}\"}, "
-                             "{\"name\": \"rag\", \"template\": \"{% if %}\"}]}")));
+                             "\"pad_token\": null}")));
+    CHECK_OK(hn_chat_format_add(chat, "tool_use", "T{{ bos_token }}", 16));
+    CHECK_OK(hn_chat_format_add(chat, "rag", "{% if %}", 8));
     hn_chat_request r = { .messages = parse(&text, "[{}]") };
     refuses(chat, &r, HN_ERR_ARGUMENT, "several chat templates and no default");
     static const char source[] = "D{{ eos_token }}{{ pad_token is defined }}";
     CHECK_OK(hn_chat_format_add(chat, "default", source, sizeof source - 1));
-    CHECK_OK(hn_chat_format_add_json(
-        chat, parse(&config, "{\"chat_template\": \"second\", \"eos_token\": \"other\"}")));
+    CHECK_OK(hn_chat_format_add_tokens(chat, parse(&config, "{\"eos_token\": \"other\"}")));
     shows(chat, &r, "D<e>False");
     r.messages = parse(&text, "{\"messages\": [{}], \"tools\": [{}]}");
     shows(chat, &r, "T<b>");
@@ -98,9 +97,7 @@ static void chooses(void)
     refuses(chat, &r, HN_ERR_ARGUMENT, "no chat template named 'none'");
     CHECK_TEXT("<b>", hn_chat_format_token(chat, "bos_token"));
     CHECK(!hn_chat_format_token(chat, "pad_token") && hn_chat_format_has(chat, "rag"));
-    CHECK_OK(hn_chat_format_add_json(chat, NULL));
-    CHECK_FAILS(hn_chat_format_add_json(chat, parse(&config, "{\"chat_template\": [1]}")),
-                HN_ERR_FORMAT, "expected objects with a name and a template");
+    CHECK_OK(hn_chat_format_add_tokens(chat, NULL));
     hn_json_free(text);
     hn_json_free(config);
     hn_chat_format_free(chat);
@@ -125,6 +122,13 @@ static void reads_meta(void)
     shows(chat, &r, "<s></s>False");
     r.messages = parse(&text, "{\"messages\": [{}], \"tools\": [{}]}");
     shows(chat, &r, "tools");
+    hn_chat_format_free(chat);
+    /* hone's own keys are all that counts where there are any. */
+    CHECK_OK(hn_meta_set_text(&meta, "hone.chat_template", "own"));
+    CHECK_OK(hn_chat_format_new(&heap, "file", &chat));
+    CHECK_OK(hn_chat_format_add_meta(chat, &meta));
+    shows(chat, &r, "own");
+    CHECK(!hn_chat_format_has(chat, "tool_use"));
     hn_json_free(text);
     hn_chat_format_free(chat);
     hn_meta_free(&meta);
