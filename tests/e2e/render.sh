@@ -93,6 +93,7 @@ tokenizer.chat_template.no_file string "N"
 tokenizer.chat_templates string[1] "no_file"
 ' keys whole.gguf
 rm -r whole/additional_chat_templates whole/chat_template.jinja
+cp "$2/tests/differential/models/qwen3/tokenizer_config.json" whole
 echo '{"chat_template": "P{{ messages[0].content }}"}' >whole/chat_template.json
 "$hone" convert whole whole.gguf || fail "convert"
 is "a converted processor's template" 'P Hi é' "$hone" render whole.gguf m.json
