@@ -7,6 +7,7 @@
 #include "convert/convert.h"
 #include "infer/forward.h"
 #include "io/safetensors.h"
+#include "io/weights_writer.h"
 #include "tests/harness/check.h"
 
 #include <stdio.h>
@@ -139,6 +140,82 @@ static void check_files(const char *name)
     unlink(file);
 }
 
+/* ---- weights that bf16 does not hold ---- */
+
+/* The model's directory again, every weight a little off: as f32, or that rounded to bf16. */
+static hn_status write_weights(const char *name, hn_dtype dtype, const char *out)
+{
+    char path[600];
+    hn_safetensors from = { 0 };
+    hn_weights_writer *writer = NULL;
+    snprintf(path, sizeof path, "%s/tests/differential/models/%s/model.safetensors", HN_SOURCE_DIR,
+             name);
+    HN_TRY(hn_safetensors_open(&heap, path, &from));
+    const size_t n = from.n_tensors;
+    hn_weight_entry *entries = hn_alloc_array(&heap, HN_TAG_FILE, n, sizeof *entries);
+    hn_tensor *values = hn_alloc_array(&heap, HN_TAG_FILE, n, sizeof *values);
+    hn_status status = entries && values ? HN_OK : HN_ERR_MEMORY;
+    for (size_t i = 0; i < n && status == HN_OK; i++) {
+        const hn_tensor x = hn_tensor_at(&from.tensors[i].type,
+                                         (void *)(uintptr_t)from.tensors[i].data);
+        entries[i].name = from.tensors[i].name;
+        status = hn_type_make(&entries[i].type, dtype, x.type.rank, x.type.dim);
+        void *data = hn_alloc(&heap, HN_TAG_FILE, hn_type_bytes(&entries[i].type));
+        values[i] = hn_tensor_at(&entries[i].type, data);
+        for (int64_t k = 0; data && k < hn_count(&x.type); k++)
+            hn_set(&values[i], k, hn_get_slow(&x, k) * (1 + (double)(k * 37 % 101 - 50) * 0x1p-14));
+    }
+    snprintf(path, sizeof path, "%s/model.safetensors", out);
+    if (status == HN_OK)
+        status = hn_safetensors_create(&heap, path, NULL, entries, n, &writer);
+    for (size_t i = 0; i < n && status == HN_OK; i++)
+        status = hn_weights_writer_put(writer, i, 0, values[i].data,
+                                       hn_type_bytes(&entries[i].type));
+    if (status == HN_OK)
+        status = hn_weights_writer_finish(writer);
+    else
+        hn_weights_writer_abandon(writer);
+    for (size_t i = 0; i < n; i++)
+        hn_free(&heap, values ? values[i].data : NULL);
+    hn_free(&heap, values);
+    hn_free(&heap, entries);
+    hn_safetensors_close(&from);
+    return status;
+}
+
+static bool make_dir(const char *name, hn_dtype dtype, char out[64])
+{
+    char from[600], to[600];
+    strcpy(out, "/tmp/hone-parity-XXXXXX");
+    if (!CHECK(mkdtemp(out) != NULL))
+        return false;
+    snprintf(from, sizeof from, "%s/tests/differential/models/%s/config.json", HN_SOURCE_DIR, name);
+    snprintf(to, sizeof to, "%s/config.json", out);
+    return CHECK_INT(symlink(from, to), 0) && CHECK_OK(write_weights(name, dtype, out));
+}
+
+static void remove_dir(const char *dir)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    unlink(path);
+    rmdir(dir);
+}
+
+/* Transformers rounds f32 weights to bf16 as it loads them, gains before one is added. */
+static void check_rounded_weights(const char *name)
+{
+    char wide[64], narrow[64];
+    check_group(name);
+    if (make_dir(name, HN_F32, wide) && make_dir(name, HN_BF16, narrow)) {
+        check_same(wide, narrow);
+        remove_dir(narrow);
+    }
+    remove_dir(wide);
+}
+
 static void check_refusals(void)
 {
     char dir[512], dump[512];
@@ -184,6 +261,7 @@ int main(int argc, char **argv)
             check_model(names[i], "f32");
             check_model(names[i], "bf16");
             check_files(names[i]);
+            check_rounded_weights(names[i]);
         }
         check_refusals();
         hn_devices_close(n_devices, devices);
