@@ -126,9 +126,9 @@ static void check_model(const char *name)
 int main(int argc, char **argv)
 {
     static const char *const names[] = {
-        "llama",    "llama-tied", "mistral",  "mixtral",    "qwen2",        "qwen3",   "qwen3moe",
-        "gemma2",   "gemma3",     "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss", "smollm3",
-        "granite",  "bert", /* of which the last hidden states */
+        "llama", "llama-tied", "mistral", "mixtral", "mixtral-top4", "qwen2",
+        "qwen3", "qwen3moe", "gemma2", "gemma3", "gemma4-e", "gemma4-moe",
+        "gemma4-dense", "gpt-oss", "smollm3", "granite", "bert", /* of which the last hidden states */
     };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);

@@ -64,6 +64,12 @@ MODELS = {
     "mixtral": lambda: (T.MixtralForCausalLM, T.MixtralConfig(**base(
         num_local_experts=4, num_experts_per_tok=2, sliding_window=None,
         rope_parameters=rope(1e6), tie_word_embeddings=False))),
+    # four experts a token: the order in which they are added shows; a rope frequency that llama3
+    # mixes
+    "mixtral-top4": lambda: (T.MixtralForCausalLM, T.MixtralConfig(**base(
+        vocab_size=267, hidden_size=24, head_dim=16, num_attention_heads=2, num_key_value_heads=1,
+        intermediate_size=16, num_local_experts=8, num_experts_per_tok=4, sliding_window=None,
+        rope_parameters=LLAMA3 | {"rope_theta": 1000.0}, tie_word_embeddings=True))),
     "qwen2": lambda: (T.Qwen2ForCausalLM, T.Qwen2Config(**base(
         rope_parameters=rope(1e6), tie_word_embeddings=True))),
     "qwen3": lambda: (T.Qwen3ForCausalLM, T.Qwen3Config(**base(
