@@ -61,8 +61,8 @@ typedef struct hn_dataset {
     bool has_pairs;
 } hn_dataset;
 
-/* The paths are copied; tokenizer, chat format and variables must outlive it. HN_ERR_FORMAT if
- * pairs and single examples are mixed. */
+/* The paths are copied; tokenizer, chat format (on the same heap) and variables must outlive
+ * it. HN_ERR_FORMAT if pairs and single examples are mixed. */
 hn_status hn_dataset_open(hn_dataset **out, hn_heap *heap, const hn_dataset_options *options);
 void hn_dataset_close(hn_dataset *dataset); /* takes NULL */
 

@@ -103,7 +103,7 @@ typedef struct hn_example {
     hn_stretches stretches, messages;
 } hn_example;
 
-hn_example hn_example_on(hn_heap *heap); /* allocates nothing */
+hn_example hn_example_on(hn_heap *heap); /* the chat format's; allocates nothing */
 void hn_example_free(hn_example *example);
 
 /* Tokens of the record that `example` holds. On failure the caller says which example it was. A
