@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct chat_args {
-    const char *system, *tools, *template, *cache;
+    const char *system, *tools, *template, *cache, *numerics;
     int64_t count, context, threads;
     bool hide_thinking, verbose;
     hn_list set;
@@ -31,6 +31,7 @@ static const hn_option options[] = {
     HN_INT(chat_args, context, "context", "N", 1, INT32_MAX, "longest sequence; default 4096"),
     HN_TEXT(chat_args, cache, "cache", "TYPE",
             "of keys and values: f32 (the default), f16, bf16"),
+    HN_TEXT(chat_args, numerics, "numerics", "MODE", "f32 (the default) or bf16"),
     HN_SAMPLING_OPTIONS(chat_args),
     HN_INT(chat_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(chat_args, verbose, "verbose", "figures of each turn on stderr"),
@@ -244,6 +245,7 @@ static hn_status run_model(chat *c, const char *path)
     hn_session_options o = { .n_ctx = c->args->context };
     const hn_device_options open = { .n_threads = (int)c->args->threads };
     HN_TRY(hn_sampling_read(&c->args->sampling, c->bias, &sampling));
+    HN_TRY(hn_numerics_parse(c->args->numerics, &o.numerics));
     if (c->args->cache)
         HN_TRY(hn_dtype_parse(c->args->cache, strlen(c->args->cache), &o.cache));
     HN_REQUIRE(o.cache == HN_F32 || o.cache == HN_F16 || o.cache == HN_BF16, HN_ERR_UNSUPPORTED,

@@ -8,7 +8,7 @@
 #include "infer/perplexity.h"
 
 typedef struct perplexity_args {
-    const char *save, *against;
+    const char *save, *against, *numerics;
     int64_t chunk, chunks, threads;
     bool json;
 } perplexity_args;
@@ -19,6 +19,7 @@ static const hn_option options[] = {
     HN_TEXT(perplexity_args, save, "save", "FILE", "write the logits there (safetensors)"),
     HN_TEXT(perplexity_args, against, "against", "FILE", "compare with logits so saved"),
     HN_INT(perplexity_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_TEXT(perplexity_args, numerics, "numerics", "MODE", "f32 (the default) or bf16"),
     HN_FLAG(perplexity_args, json, "json", "for programs"),
     HN_OPTION_END,
 };
@@ -33,11 +34,14 @@ static void add(hn_json_writer *json, const char *key, double value)
     hn_json_add_double(json, value);
 }
 
-static hn_status print_json(const hn_perplexity *p, hn_heap *heap, FILE *out)
+static hn_status print_json(const hn_perplexity *p, hn_numerics numerics, hn_heap *heap,
+                            FILE *out)
 {
     hn_str text = hn_str_on(heap);
     hn_json_writer json = hn_json_write_to(&text);
     hn_json_begin_object(&json);
+    hn_json_key(&json, "numerics");
+    hn_json_add_string(&json, hn_numerics_name(numerics));
     hn_json_key(&json, "tokens");
     hn_json_add_int(&json, p->loss.n);
     add(&json, "loss", p->loss.mean);
@@ -57,11 +61,12 @@ static hn_status print_json(const hn_perplexity *p, hn_heap *heap, FILE *out)
     return status;
 }
 
-static void print_text(const hn_perplexity *p, FILE *out)
+static void print_text(const hn_perplexity *p, hn_numerics numerics, FILE *out)
 {
     const double value = hn_math_exp(p->loss.mean);
-    fprintf(out, "perplexity %.6g +- %.2g (loss %.6f +- %.6f nats, %lld tokens)\n", value,
-            value * p->loss.error, p->loss.mean, p->loss.error, (long long)p->loss.n);
+    fprintf(out, "perplexity %.6g +- %.2g (loss %.6f +- %.6f nats, %lld tokens in %s)\n", value,
+            value * p->loss.error, p->loss.mean, p->loss.error, (long long)p->loss.n,
+            hn_numerics_name(numerics));
     if (p->divergence.n)
         fprintf(out, "KL %.4g +- %.2g nats, the likeliest agrees in %.3f +- %.3f %%\n",
                 p->divergence.mean, p->divergence.error, 100 * p->agreement.mean,
@@ -75,7 +80,7 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
     int n_devices;
     hn_perplexity result;
     const hn_device_options open = { .n_threads = (int)args->threads };
-    const hn_perplexity_options o = {
+    hn_perplexity_options o = {
         .chunk = args->chunk,
         .max_chunks = args->chunks,
         .bos = hn_tokenizer_adds_bos(tok) ? hn_tokenizer_special(tok, HN_SPECIAL_BOS) : -1,
@@ -83,6 +88,7 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
         .against = args->against,
         .progress = hn_progress,
     };
+    HN_TRY(hn_numerics_parse(args->numerics, &o.numerics));
     HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
     hn_progress_begin();
     hn_status status =
@@ -90,9 +96,9 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
     hn_progress_end();
     hn_devices_close(n_devices, devices);
     if (status == HN_OK && args->json)
-        status = print_json(&result, heap, out);
+        status = print_json(&result, o.numerics, heap, out);
     else if (status == HN_OK)
-        print_text(&result, out);
+        print_text(&result, o.numerics, out);
     return status;
 }
 

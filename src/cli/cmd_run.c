@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 typedef struct run_args {
-    const char *prompt, *file, *cache;
+    const char *prompt, *file, *cache, *numerics;
     int64_t count, context, threads;
     bool ids, special, quiet, ignore_end;
     hn_sampling_args sampling;
@@ -24,6 +24,7 @@ static const hn_option options[] = {
     HN_INT(run_args, count, "count", "N", 1, INT32_MAX, "tokens at most; default 256"),
     HN_INT(run_args, context, "context", "N", 1, INT32_MAX, "longest sequence; default 4096"),
     HN_TEXT(run_args, cache, "cache", "TYPE", "of keys and values: f32 (the default), f16, bf16"),
+    HN_TEXT(run_args, numerics, "numerics", "MODE", "f32 (the default) or bf16"),
     HN_SAMPLING_OPTIONS(run_args),
     HN_INT(run_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(run_args, special, "special", "read <|special|> tokens in the prompt as such"),
@@ -132,9 +133,10 @@ static void report(const state *s, int64_t first_ns, int64_t later_ns)
 {
     const int64_t n = s->n - s->n_prompt;
     const double first = (double)first_ns * 1e-9, later = (double)later_ns * 1e-9;
-    fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s\n", (long long)s->n_prompt,
+    fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s; %s\n", (long long)s->n_prompt,
             first > 0 ? (double)s->n_prompt / first : 0, (long long)n,
-            n > 1 && later > 0 ? (double)(n - 1) / later : 0);
+            n > 1 && later > 0 ? (double)(n - 1) / later : 0,
+            s->args->numerics ? s->args->numerics : hn_numerics_name(HN_NUMERICS_F32));
 }
 
 /* Until the model ends, the count is reached, the context is full, or Ctrl-C. */
@@ -189,6 +191,7 @@ static hn_status run_model(state *s, const char *path)
     int n_devices;
     hn_session_options o = { .n_ctx = s->args->context };
     const hn_device_options open = { .n_threads = (int)s->args->threads };
+    HN_TRY(hn_numerics_parse(s->args->numerics, &o.numerics));
     if (s->args->cache)
         HN_TRY(hn_dtype_parse(s->args->cache, strlen(s->args->cache), &o.cache));
     HN_REQUIRE(o.cache == HN_F32 || o.cache == HN_F16 || o.cache == HN_BF16, HN_ERR_UNSUPPORTED,

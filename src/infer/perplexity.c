@@ -122,7 +122,12 @@ static hn_status open_writer(judge *j)
     hn_weight_entry entries[2] = { { .name = "logits" }, { .name = "tokens" } };
     HN_TRY(hn_type_make(&entries[0].type, HN_F32, 2, dim));
     HN_TRY(hn_type_make(&entries[1].type, HN_I32, 1, text));
-    HN_TRY(hn_safetensors_create(j->heap, j->o->save, NULL, entries, 2, &j->writer));
+    hn_meta meta = hn_meta_on(j->heap, j->o->save);
+    hn_status status = hn_meta_set_text(&meta, "numerics", hn_numerics_name(j->o->numerics));
+    if (status == HN_OK)
+        status = hn_safetensors_create(j->heap, j->o->save, &meta, entries, 2, &j->writer);
+    hn_meta_free(&meta);
+    HN_TRY(status);
     return hn_weights_writer_put(j->writer, 1, 0, j->tokens, (size_t)text[0] * sizeof(int32_t));
 }
 
@@ -156,7 +161,7 @@ static hn_status open_other(judge *j)
 
 static hn_status run(judge *j, const hn_model *model, hn_device *device, size_t n)
 {
-    const hn_forward_options o = { .max_tokens = j->o->chunk };
+    const hn_forward_options o = { .max_tokens = j->o->chunk, .numerics = j->o->numerics };
     HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it foretells nothing", hn_model_arch(model)->name);
     j->n_chunks = (int64_t)n / j->o->chunk;

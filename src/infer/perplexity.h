@@ -11,6 +11,7 @@ typedef struct hn_perplexity_options {
     int64_t chunk;
     int64_t max_chunks;  /* 0: all that are full */
     int32_t bos;         /* begins each chunk in place of its first token; -1: none */
+    hn_numerics numerics;
     const char *save;    /* writes the logits there: safetensors; or NULL */
     const char *against; /* compares with logits so saved; or NULL */
     bool (*progress)(void *context, double done, const char *what); /* or NULL */

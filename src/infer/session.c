@@ -23,10 +23,13 @@ static hn_status bind_inputs(hn_session *s)
     return hn_storage_bind(s->c.storage, s->c.build.rows->leaf, &s->row);
 }
 
-static hn_status compile(hn_session *s, hn_device *device, hn_dtype cache)
+static hn_status compile(hn_session *s, hn_device *device, const hn_session_options *options)
 {
+    const bool is_bf16 = options->numerics == HN_NUMERICS_BF16;
     const nn_build_options o = { .max_tokens = s->max_batch, .max_rows = 1, .capacity = s->n_ctx,
-                                 .cache = cache };
+                                 .cache = is_bf16 && options->cache == HN_F32 ? HN_BF16
+                                                                              : options->cache,
+                                 .numerics = options->numerics };
     HN_TRY(hn_compiled_build(&s->c, s->heap, s->model, device, &o));
     HN_TRY(hn_compiled_plan(&s->c, 1, &s->c.result, NULL));
     HN_TRY(bind_inputs(s));
@@ -53,7 +56,7 @@ static hn_status make(hn_session *s, hn_device *device, const hn_session_options
     s->spans = hn_alloc_array(s->heap, HN_TAG_STATE, 3 * n, sizeof *s->spans);
     if (!s->held || !s->tokens || !s->positions || !s->spans)
         return HN_ERR_MEMORY;
-    return compile(s, device, o->cache);
+    return compile(s, device, o);
 }
 
 hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,

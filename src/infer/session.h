@@ -15,6 +15,7 @@ typedef struct hn_session_options {
     int64_t n_ctx;     /* longest sequence; 0: 4096, or the model's context if that is less */
     int64_t max_batch; /* tokens computed at a time; 0: 512 */
     hn_dtype cache;    /* of keys and values: HN_F32 (0), HN_F16, HN_BF16 */
+    hn_numerics numerics; /* in bf16, HN_F32 is HN_BF16, which holds as much there */
 } hn_session_options;
 
 /* The model and the device must outlive it. */

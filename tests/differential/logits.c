@@ -28,6 +28,7 @@ typedef struct setting {
     int threads;
     const char *plan;
     int64_t room; /* tokens the program is compiled for */
+    hn_numerics numerics;
 } setting;
 
 /* The logits, copied; NULL after a failed check. */
@@ -41,7 +42,8 @@ static float *run(const char *path, const setting *s, int64_t *n)
     int32_t tokens[N_TOKENS];
     float *copy = NULL;
     const hn_device_options open = { .n_threads = s->threads };
-    const hn_forward_options o = { .max_tokens = s->room, .plan = s->plan };
+    const hn_forward_options o = { .max_tokens = s->room, .plan = s->plan,
+                                   .numerics = s->numerics };
     if (!CHECK_OK(hn_model_open(&heap, path, &model)))
         return NULL;
     make_tokens(hn_model_hparams(model)->n_vocab, tokens);
@@ -103,6 +105,21 @@ static void check_converted(const char *dir, const char *type, const float *want
     unlink(out);
 }
 
+/* Roundings are no excuse: bf16 mode has one answer too. */
+static void check_bf16(const char *dir)
+{
+    static const setting settings[] = {
+        { 2, NULL, N_TOKENS, HN_NUMERICS_BF16 }, { 3, "separate", N_TOKENS, HN_NUMERICS_BF16 },
+        { 1, "poison", N_TOKENS, HN_NUMERICS_BF16 }, { 2, NULL, 100, HN_NUMERICS_BF16 },
+    };
+    const setting one = { 1, NULL, N_TOKENS, HN_NUMERICS_BF16 };
+    int64_t n = 0;
+    float *want = run(dir, &one, &n);
+    for (size_t i = 0; want && i < sizeof settings / sizeof *settings; i++)
+        check_same("another setting, in bf16", want, n, dir, &settings[i]);
+    hn_free(&heap, want);
+}
+
 static void check_model(const char *name)
 {
     static const setting settings[] = { { 2, NULL, N_TOKENS }, { 3, "separate", N_TOKENS },
@@ -121,6 +138,8 @@ static void check_model(const char *name)
     check_converted(dir, "f32", want, n);
     check_converted(dir, "bf16", want, n);
     hn_free(&heap, want);
+    if (strcmp(name, "bert")) /* which has no bf16 mode */
+        check_bf16(dir);
 }
 
 int main(int argc, char **argv)

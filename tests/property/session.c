@@ -1,6 +1,7 @@
 /* One answer: the logits after a sequence are the same bits whether it was run at once, in
  * single tokens, in ragged pieces, after another sequence that it shares a beginning with, or
- * with another number of threads; and, for f32 keys, those of the whole-sequence program. No
+ * with another number of threads; and, for f32 keys, those of the whole-sequence program; in
+ * bf16 mode too. No
  * allocation while it runs. */
 #include "infer/session.h"
 
@@ -34,11 +35,11 @@ static void check_same(const char *what, const float *want, const float *got, in
 }
 
 /* The last row of the whole-sequence program. */
-static void check_forward(const subject *s, const float *got)
+static void check_forward(const subject *s, hn_numerics numerics, const float *got)
 {
     hn_forward *forward;
     hn_tensor t;
-    const hn_forward_options o = { .max_tokens = N_TOKENS };
+    const hn_forward_options o = { .max_tokens = N_TOKENS, .numerics = numerics };
     if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, s->devices[0], &o)))
         return;
     if (CHECK_OK(hn_forward_run(forward, s->tokens, N_TOKENS, NULL)) &&
@@ -83,12 +84,13 @@ static void check_refusals(const subject *s, hn_session *session)
     CHECK_FAILS(hn_session_sync(session, bad, 1 << 20, NULL), HN_ERR_ARGUMENT, "takes 1 to");
 }
 
-static void check_cache(const subject *s, hn_dtype cache)
+static void check_cache(const subject *s, hn_dtype cache, hn_numerics numerics)
 {
     float *want = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)s->vocab, sizeof *want);
     hn_session *once, *session;
-    const hn_session_options at_once = { .n_ctx = 64, .cache = cache };
-    const hn_session_options small = { .n_ctx = 48, .max_batch = 9, .cache = cache };
+    const hn_session_options at_once = { .n_ctx = 64, .cache = cache, .numerics = numerics };
+    const hn_session_options small = { .n_ctx = 48, .max_batch = 9, .cache = cache,
+                                       .numerics = numerics };
     if (CHECK_OK(hn_session_new(&once, &heap, s->model, s->devices[0], &at_once))) {
         if (feed(once, s->tokens, N_TOKENS))
             memcpy(want, hn_session_logits(once), (size_t)s->vocab * sizeof *want);
@@ -100,7 +102,7 @@ static void check_cache(const subject *s, hn_dtype cache)
         hn_session_free(session);
     }
     if (cache == HN_F32)
-        check_forward(s, want);
+        check_forward(s, numerics, want);
     hn_free(&heap, want);
 }
 
@@ -121,9 +123,10 @@ static void check_model(const char *name)
         if (CHECK_OK(hn_devices_open(&heap, "cpu", &three, &n, second))) {
             s.devices[0] = first[0];
             s.devices[1] = second[0];
-            check_cache(&s, HN_F32);
-            check_cache(&s, HN_F16);
-            check_cache(&s, HN_BF16);
+            check_cache(&s, HN_F32, HN_NUMERICS_F32);
+            check_cache(&s, HN_F16, HN_NUMERICS_F32);
+            check_cache(&s, HN_BF16, HN_NUMERICS_F32);
+            check_cache(&s, HN_F32, HN_NUMERICS_BF16);
             hn_devices_close(1, second);
         }
         hn_devices_close(1, first);
