@@ -15,7 +15,7 @@ endfunction()
 
 # Files of each layer that no .def names; one noun each.
 set(HN_LAYERS base quant kernels graph ops diff backend io text data nn models convert infer train engine prove)
-set(HN_FILES_base status heap pattern isa clock pool mathfn trig power str file map_file out_file meta meta_measure sha256 json json_get json_write)
+set(HN_FILES_base status heap pattern isa clock pool mathfn trig power str file map_file out_file meta meta_measure sha256 json json_get json_write yaml yaml_scan yaml_kind)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/quant/formats.def HN_FORMAT HN_FORMATS)
 set(HN_FILES_quant format gguf_type samples grid points affine nested nested_affine ${HN_FORMATS})
 set(HN_FILES_kernels gemm/gemm quantize/decode attn/attn xent/xent)
@@ -29,7 +29,7 @@ set(HN_FILES_io npy npy_header encoding weights weights_writer gguf gguf_part gg
 set(HN_FILES_diff diff recompute)
 set(HN_FILES_train descent target tuning objective batch learner)
 set(HN_FILES_nn decoder hparams arch rope_constants source numerics build adapter rounding blocks)
-set(HN_FILES_convert recipe encode_rows importance general_keys model_name pad_vocab tokenizer_keys byte_tokenizer convert quantize random_model adapter_base adapter_config adapter_import adapter_export)
+set(HN_FILES_convert recipe encode_rows importance general_keys model_name model_id model_card pad_vocab tokenizer_keys byte_tokenizer convert quantize random_model adapter_base adapter_config adapter_import adapter_export)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/models/models.def HN_MODEL HN_MODELS)
 set(HN_FILES_infer compiled reference parity forward imatrix session sampler perplexity thought conversation)
 set(HN_FILES_models models model ${HN_MODELS})

@@ -1,6 +1,7 @@
 #include "convert/general_keys.h"
 
-#include "convert/model_name.h"
+#include "convert/model_card.h"
+#include "convert/model_id.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +16,11 @@ static void round_count(double count, char *out, size_t room)
     while (i < 3 && count <= scales[i])
         i++;
     const double scaled = count / scales[i];
-    snprintf(out, room, "%.*f%c", rint(scaled) >= 10 ? 0 : rint(scaled) >= 1 ? 1 : 2, scaled,
-             letters[i]);
+    snprintf(out, room, "%.*f%c",
+             rint(scaled) >= 10  ? 0
+             : rint(scaled) >= 1 ? 1
+                                 : 2,
+             scaled, letters[i]);
 }
 
 hn_model_size hn_model_size_of(const hn_arch_tensor *tensors, const bool *is_there, size_t n,
@@ -66,84 +70,137 @@ static hn_status add_sampling(const hn_json *generation, hn_meta *meta)
     return HN_OK;
 }
 
-static bool is_letter(char c)
+/* The last part of a path, without slashes at its end. */
+static hn_span last_part(const char *path)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
-}
-
-/* Words that begin with a digit, or are "v1.2", stay; others get capitals after what is no
- * letter, if they have none yet. */
-static void make_title(char *word, size_t n)
-{
-    bool has_capital = false;
-    const bool is_version = n > 1 && word[0] == 'v' && word[1] >= '0' && word[1] <= '9' &&
-                            strspn(word + 1, "0123456789.") >= n - 1;
-    for (size_t i = 0; i < n; i++)
-        has_capital = has_capital || (word[i] >= 'A' && word[i] <= 'Z');
-    if (has_capital || is_version || (word[0] >= '0' && word[0] <= '9'))
-        return;
-    for (size_t i = 0; i < n; i++)
-        if (word[i] >= 'a' && word[i] <= 'z' && (i == 0 || !is_letter(word[i - 1])))
-            word[i] = (char)(word[i] - 32);
-}
-
-/* The last part of the path as a title: "qwen3-0.6b" is "Qwen3 0.6b". */
-hn_status hn_name_key(const char *path, const char *name, hn_meta *meta)
-{
-    if (name)
-        return hn_meta_set_text(meta, "general.name", name);
     size_t end = strlen(path);
     while (end > 1 && path[end - 1] == '/')
         end--;
     size_t begin = end;
     while (begin > 0 && path[begin - 1] != '/')
         begin--;
-    char title[256];
-    size_t n = end - begin < sizeof title ? end - begin : sizeof title - 1;
-    memcpy(title, path + begin, n);
-    title[n] = '\0';
-    for (size_t i = 0; i < n; i++)
-        if (title[i] == '-')
-            title[i] = ' ';
-    for (size_t i = 0; i < n;) {
-        const size_t length = strcspn(title + i, " ");
-        if (length)
-            make_title(title + i, length);
-        i += length + 1;
-    }
-    return hn_meta_set_string(meta, "general.name", (hn_span){ title, n });
+    return (hn_span){ path + begin, end - begin };
+}
+
+hn_status hn_name_key(const char *path, const char *name, hn_meta *meta)
+{
+    if (name)
+        return hn_meta_set_text(meta, "general.name", name);
+    const hn_span part = last_part(path);
+    char *title = hn_model_title(meta->heap, part.data, part.bytes);
+    if (!title)
+        return HN_ERR_MEMORY;
+    const hn_status status = hn_meta_set_text(meta, "general.name", title);
+    hn_free(meta->heap, title);
+    return status;
+}
+
+/* What a model is called. Who says it first is believed: the model card, then the name that the
+ * configuration gives, then the directory's. NULL: nobody said. */
+typedef struct model_title {
+    const char *name, *organization, *basename, *finetune, *version, *size;
+} model_title;
+
+static hn_status read_card(const hn_hf_dir *dir, const hn_yaml *card, model_title *out)
+{
+    const struct {
+        const char *keys[4], **to;
+    } parts[] = {
+        { { "name", "model_name" }, &out->name },
+        { { "organization", "model_organization" }, &out->organization },
+        { { "basename", "model_basename", "model_type" }, &out->basename },
+        { { "finetune", "model_finetune" }, &out->finetune },
+        { { "version", "model_version" }, &out->version },
+        { { "size_label", "model_size_label" }, &out->size },
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        HN_TRY(hn_model_card_text(dir, card, parts[i].keys, parts[i].to));
+    return HN_OK;
+}
+
+static void fill(const char **to, const char *text)
+{
+    if (!*to)
+        *to = text;
+}
+
+static const char *said(const char *text) { return text[0] ? text : NULL; }
+
+static void fill_from(const hn_model_id *id, model_title *title)
+{
+    fill(&title->name, id->title);
+    fill(&title->organization, id->organization);
+    fill(&title->basename, said(id->name.basename));
+    fill(&title->finetune, said(id->name.finetune));
+    fill(&title->version, said(id->name.version));
+    fill(&title->size, said(id->name.size));
+}
+
+/* A name that is no path: at most one slash. */
+static const char *config_name(const hn_hf_dir *dir)
+{
+    const hn_json *value = hn_json_get(hn_json_root(dir->config), "_name_or_path");
+    if (!value || value->kind != HN_JSON_STRING)
+        return NULL;
+    const char *slash = strchr(value->as.string.text, '/');
+    return slash && strchr(slash + 1, '/') ? NULL : value->as.string.text;
 }
 
 static hn_status add_text(hn_meta *meta, const char *key, const char *text)
 {
-    return text[0] ? hn_meta_set_text(meta, key, text) : HN_OK;
+    return text && text[0] ? hn_meta_set_text(meta, key, text) : HN_OK;
 }
 
-/* What the directory's name says, and the size it says before the one that was counted. */
-static hn_status add_parts(const hn_hf_dir *dir, const hn_model_size *size, hn_meta *meta)
+static hn_status add_title(const model_title *title, hn_meta *meta)
 {
-    hn_model_name parts;
-    char name[HN_NAME_TEXT];
-    size_t end = strlen(dir->path);
-    while (end > 1 && dir->path[end - 1] == '/')
-        end--;
-    size_t begin = end;
-    while (begin > 0 && dir->path[begin - 1] != '/')
-        begin--;
-    snprintf(name, sizeof name, "%.*s", (int)(end - begin), dir->path + begin);
-    hn_model_name_read(name, size->parameters, &parts);
-    HN_TRY(add_text(meta, "general.basename", parts.basename));
-    HN_TRY(add_text(meta, "general.finetune", parts.finetune));
-    HN_TRY(add_text(meta, "general.version", parts.version));
-    return hn_meta_set_text(meta, "general.size_label", parts.size[0] ? parts.size : size->label);
+    HN_TRY(add_text(meta, "general.name", title->name));
+    HN_TRY(add_text(meta, "general.organization", title->organization));
+    HN_TRY(add_text(meta, "general.basename", title->basename));
+    HN_TRY(add_text(meta, "general.finetune", title->finetune));
+    HN_TRY(add_text(meta, "general.version", title->version));
+    return add_text(meta, "general.size_label", title->size);
+}
+
+/* The name asked for, and what card, configuration and directory call it. */
+static hn_status add_names(const hn_hf_dir *dir, const char *name, const hn_yaml *card,
+                           const hn_model_size *size, hn_meta *meta)
+{
+    const char *given = config_name(dir);
+    const hn_span part = last_part(dir->path);
+    hn_model_id by_config = { 0 }, by_path = { 0 };
+    model_title title = { .name = name };
+    char folder[HN_NAME_TEXT];
+    snprintf(folder, sizeof folder, "%.*s", (int)part.bytes, (const char *)part.data);
+    hn_status status = read_card(dir, card, &title);
+    if (name)
+        title.name = name;
+    if (status == HN_OK && given)
+        status = hn_model_id_read(meta->heap, given, size->parameters, &by_config);
+    if (status == HN_OK)
+        status = hn_model_id_read(meta->heap, folder, size->parameters, &by_path);
+    if (status == HN_OK) {
+        if (given)
+            fill_from(&by_config, &title);
+        fill_from(&by_path, &title);
+        fill(&title.size, size->label);
+        status = add_title(&title, meta);
+    }
+    hn_model_id_free(&by_config);
+    hn_model_id_free(&by_path);
+    return status;
 }
 
 hn_status hn_general_keys(const hn_hf_dir *dir, const char *name, const hn_model_size *size,
                           int file_type, hn_meta *meta)
 {
+    hn_yaml_text card;
     HN_TRY(hn_meta_set_text(meta, "general.type", "model"));
-    HN_TRY(hn_name_key(dir->path, name, meta));
-    HN_TRY(add_parts(dir, size, meta));
+    HN_TRY(hn_model_card_read(dir, &card));
+    hn_status status = add_names(dir, name, card.root, size, meta);
+    if (status == HN_OK)
+        status = hn_model_card_keys(dir, card.root, size->parameters, meta);
+    hn_yaml_free(&card);
+    HN_TRY(status);
     HN_TRY(hn_meta_set_int(meta, "general.quantization_version", HN_META_U32, 2));
     if (file_type >= 0)
         HN_TRY(hn_meta_set_int(meta, "general.file_type", HN_META_U32, file_type));

@@ -1,0 +1,303 @@
+#include "convert/model_card.h"
+
+#include "base/str.h"
+#include "convert/model_id.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_CARD = 16 << 20, MAX_ITEMS = 1024 };
+
+/* The next line without its end; false after the last. */
+static bool next_line(const char **at, const char *end, hn_span *line)
+{
+    const char *begin = *at;
+    if (begin == end)
+        return false;
+    while (*at < end && **at != '\n' && **at != '\r')
+        ++*at;
+    *line = (hn_span){ begin, (size_t)(*at - begin) };
+    if (*at < end)
+        *at += end - *at > 1 && (*at)[0] == '\r' && (*at)[1] == '\n' ? 2 : 1;
+    return true;
+}
+
+static bool is_rule(hn_span line) { return line.bytes == 3 && !memcmp(line.data, "---", 3); }
+
+/* A tab is two blanks, and "- no" at the end of a line is Norwegian. */
+static void add_line(hn_str *yaml, hn_span line)
+{
+    const char *text = line.data;
+    size_t n = line.bytes;
+    const bool is_norway = n >= 4 && !memcmp(text + n - 4, "- no", 4);
+    n -= is_norway ? 2 : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\t')
+            hn_str_add(yaml, "  ");
+        else
+            hn_str_add_char(yaml, text[i]);
+    }
+    hn_str_add(yaml, is_norway ? "\"no\"\n" : "\n");
+}
+
+static hn_status parse(const hn_hf_dir *dir, const char *text, size_t bytes, hn_yaml_text *out)
+{
+    const char *at = text, *end = text + bytes;
+    char name[512];
+    hn_span line;
+    if (!next_line(&at, end, &line) || !is_rule(line))
+        return HN_OK;
+    hn_str yaml = hn_str_on(dir->heap);
+    while (next_line(&at, end, &line) && !is_rule(line))
+        add_line(&yaml, line);
+    snprintf(name, sizeof name, "%s/README.md", dir->path);
+    hn_status status = hn_str_status(&yaml);
+    if (status == HN_OK)
+        status = hn_yaml_read(dir->heap, name, 2, yaml.text, yaml.length, out);
+    hn_str_free(&yaml);
+    if (status == HN_OK && out->root->kind != HN_YAML_MAP)
+        hn_yaml_free(out);
+    return status;
+}
+
+hn_status hn_model_card_read(const hn_hf_dir *dir, hn_yaml_text *out)
+{
+    void *text;
+    size_t bytes;
+    *out = (hn_yaml_text){ .heap = dir->heap };
+    HN_TRY(hn_hf_dir_read(dir, "README.md", MAX_CARD, &text, &bytes));
+    if (!text)
+        return HN_OK;
+    const hn_status status = parse(dir, text, bytes, out);
+    hn_free(dir->heap, text);
+    return status;
+}
+
+/* What Python takes for nothing, and the converter therefore does not write. */
+static bool is_nothing(const hn_yaml *value)
+{
+    static const char *const words[] = { "no",    "No",  "NO",  "false", "False",
+                                         "FALSE", "off", "Off", "OFF" };
+    if (value->kind == HN_YAML_OTHER && !value->text[strspn(value->text, "+-0._")])
+        return true;
+    for (size_t i = 0; value->kind == HN_YAML_OTHER && i < sizeof words / sizeof *words; i++)
+        if (!strcmp(value->text, words[i]))
+            return true;
+    return (value->kind == HN_YAML_LIST || value->kind == HN_YAML_MAP) && !value->first;
+}
+
+static hn_status want_text(const hn_hf_dir *dir, const char *key, const hn_yaml *value,
+                           const char **out)
+{
+    if (is_nothing(value)) {
+        *out = "";
+        return HN_OK;
+    }
+    HN_REQUIRE(value->kind == HN_YAML_TEXT, HN_ERR_FORMAT,
+               "%s/README.md:%d: %s: expected a text, found %s%s", dir->path, value->line, key,
+               value->kind == HN_YAML_OTHER  ? "the number, date or truth value "
+               : value->kind == HN_YAML_NULL ? "nothing"
+               : value->kind == HN_YAML_LIST ? "a list"
+                                             : "a mapping",
+               value->kind == HN_YAML_OTHER ? value->text : "");
+    *out = value->text;
+    return HN_OK;
+}
+
+hn_status hn_model_card_text(const hn_hf_dir *dir, const hn_yaml *card, const char *const *keys,
+                             const char **out)
+{
+    for (; *keys; keys++) {
+        const hn_yaml *value = hn_yaml_get(card, *keys);
+        if (value && value->kind != HN_YAML_NULL)
+            return want_text(dir, *keys, value, out);
+    }
+    return HN_OK;
+}
+
+/* Empty texts are not written. */
+static hn_status set_text(hn_meta *meta, const char *key, const char *text)
+{
+    return text[0] ? hn_meta_set_text(meta, key, text) : HN_OK;
+}
+
+static hn_status add_licence(const hn_hf_dir *dir, const hn_yaml *card, hn_meta *meta)
+{
+    const hn_yaml *value = hn_yaml_get(card, "license");
+    const char *text = "";
+    if (!value || value->kind == HN_YAML_NULL)
+        return HN_OK;
+    if (value->kind != HN_YAML_LIST) {
+        HN_TRY(want_text(dir, "license", value, &text));
+        return set_text(meta, "general.license", text);
+    }
+    hn_str all = hn_str_on(dir->heap);
+    hn_status status = HN_OK;
+    for (const hn_yaml *v = value->first; v && status == HN_OK; v = v->next) {
+        status = want_text(dir, "license", v, &text);
+        hn_str_print(&all, "%s%s", v == value->first ? "" : ",", text);
+    }
+    if (status == HN_OK)
+        status = hn_str_status(&all);
+    if (status == HN_OK)
+        status = set_text(meta, "general.license", all.text);
+    hn_str_free(&all);
+    return status;
+}
+
+/* The texts under two keys, one after the other. */
+static hn_status add_words(const hn_hf_dir *dir, const hn_yaml *card, const char *const keys[2],
+                           const char *to, hn_meta *meta)
+{
+    hn_span words[MAX_ITEMS];
+    size_t n = 0;
+    for (int k = 0; k < 2; k++) {
+        const hn_yaml *value = hn_yaml_get(card, keys[k]);
+        if (!value || (value->kind != HN_YAML_TEXT && value->kind != HN_YAML_LIST))
+            continue;
+        const bool is_list = value->kind == HN_YAML_LIST;
+        for (const hn_yaml *v = is_list ? value->first : value; v;
+             v = is_list ? v->next : NULL) {
+            HN_REQUIRE(
+                v->kind == HN_YAML_TEXT, HN_ERR_FORMAT,
+                "%s/README.md:%d: %s: expected texts, in quotes where YAML takes them for "
+                "something else",
+                dir->path, v->line, keys[k]);
+            HN_REQUIRE(n < MAX_ITEMS, HN_ERR_UNSUPPORTED, "%s/README.md:%d: %s: more than %d",
+                       dir->path, v->line, keys[k], MAX_ITEMS);
+            words[n++] = (hn_span){ v->text, strlen(v->text) };
+        }
+    }
+    return n ? hn_meta_set_strings(meta, to, words, n) : HN_OK;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+/* ORG/NAME of https://huggingface.co/ORG/NAME; NULL for other addresses. */
+static const char *hub_id(const char *url)
+{
+    const char *at = begins(url, "https://")  ? url + 8
+                     : begins(url, "http://") ? url + 7
+                                              : NULL;
+    if (!at || !begins(at, "huggingface.co/"))
+        return NULL;
+    at += strlen("huggingface.co/");
+    const char *slash = strchr(at, '/');
+    return slash && slash > at && slash[1] && !strchr(slash + 1, '/') ? at : NULL;
+}
+
+static hn_status set_part(hn_meta *meta, const char *prefix, const char *part, const char *text)
+{
+    char key[96];
+    snprintf(key, sizeof key, "%s.%s", prefix, part);
+    return set_text(meta, key, text);
+}
+
+static hn_status add_id(const char *id, bool is_url, const char *prefix, double parameters,
+                        hn_meta *meta)
+{
+    hn_model_id parts;
+    hn_status status = hn_model_id_read(meta->heap, id, parameters, &parts);
+    if (status == HN_OK)
+        status = set_part(meta, prefix, "name", parts.title);
+    if (status == HN_OK && parts.organization)
+        status = set_part(meta, prefix, "organization", parts.organization);
+    if (status == HN_OK)
+        status = set_part(meta, prefix, "version", parts.name.version);
+    if (status == HN_OK && !is_url && parts.organization) {
+        hn_str url = hn_str_on(meta->heap);
+        hn_str_print(&url, "https://huggingface.co/%s", id);
+        status = hn_str_status(&url);
+        if (status == HN_OK)
+            status = set_part(meta, prefix, "repo_url", url.text);
+        hn_str_free(&url);
+    }
+    hn_model_id_free(&parts);
+    return status;
+}
+
+/* One base model or data set: an id of the hub, an address, or a mapping that says all itself.
+ */
+static hn_status add_origin(const hn_hf_dir *dir, const hn_yaml *value, const char *prefix,
+                            double parameters, hn_meta *meta)
+{
+    static const char *const parts[] = { "name",         "author",      "version",
+                                         "organization", "description", "url",
+                                         "doi",          "uuid",        "repo_url" };
+    if (value->kind == HN_YAML_TEXT) {
+        const bool is_url = begins(value->text, "http://") || begins(value->text, "https://") ||
+                            begins(value->text, "ssh://");
+        const char *id = is_url ? hub_id(value->text) : value->text;
+        if (is_url)
+            HN_TRY(set_part(meta, prefix, "repo_url", value->text));
+        return id ? add_id(id, is_url, prefix, parameters, meta) : HN_OK;
+    }
+    for (size_t i = 0; value->kind == HN_YAML_MAP && i < sizeof parts / sizeof *parts; i++) {
+        const hn_yaml *part = hn_yaml_get(value, parts[i]);
+        const char *text;
+        if (!part || part->kind == HN_YAML_NULL)
+            continue;
+        HN_TRY(want_text(dir, parts[i], part, &text));
+        HN_TRY(set_part(meta, prefix, parts[i], text));
+    }
+    return HN_OK;
+}
+
+/* The first of the keys that is there counts, even if it has no value. */
+static hn_status add_origins(const hn_hf_dir *dir, const hn_yaml *card,
+                             const char *const keys[3], const char *to, double parameters,
+                             hn_meta *meta)
+{
+    const hn_yaml *value = NULL;
+    char key[80];
+    int64_t n = 0;
+    for (int k = 0; k < 3 && !value; k++)
+        value = hn_yaml_get(card, keys[k]);
+    if (!value)
+        return HN_OK;
+    const bool is_list = value->kind == HN_YAML_LIST;
+    const hn_yaml *v = is_list ? value->first : value->kind == HN_YAML_TEXT ? value : NULL;
+    for (; v; v = is_list ? v->next : NULL, n++) {
+        HN_REQUIRE(n < MAX_ITEMS, HN_ERR_UNSUPPORTED, "%s/README.md:%d: %s: more than %d",
+                   dir->path, v->line, to, MAX_ITEMS);
+        snprintf(key, sizeof key, "%s.%d", to, (int)n);
+        HN_TRY(add_origin(dir, v, key, parameters, meta));
+    }
+    snprintf(key, sizeof key, "%s.count", to);
+    return hn_meta_set_int(meta, key, HN_META_U32, n);
+}
+
+hn_status hn_model_card_keys(const hn_hf_dir *dir, const hn_yaml *card, double parameters,
+                             hn_meta *meta)
+{
+    static const struct {
+        const char *key, *names[4];
+    } texts[] = {
+        { "general.author", { "author", "model_author", "model_creator" } },
+        { "general.description", { "description", "model_description" } },
+        { "general.source.url", { "url", "model_url" } },
+        { "general.source.doi", { "doi", "model_doi" } },
+        { "general.source.uuid", { "uuid", "model_uuid" } },
+        { "general.source.repo_url", { "repo_url", "model_repo_url" } },
+        { "general.license.name", { "license_name" } },
+        { "general.license.link", { "license_link" } },
+    };
+    static const char *const tags[] = { "tags", "pipeline_tag" },
+                             *const languages[] = { "languages", "language" },
+                             *const bases[] = { "base_model", "base_models",
+                                                "base_model_sources" },
+                             *const sets[] = { "datasets", "dataset", "dataset_sources" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = "";
+        HN_TRY(hn_model_card_text(dir, card, texts[i].names, &text));
+        HN_TRY(set_text(meta, texts[i].key, text));
+    }
+    HN_TRY(add_licence(dir, card, meta));
+    HN_TRY(add_words(dir, card, tags, "general.tags", meta));
+    HN_TRY(add_words(dir, card, languages, "general.languages", meta));
+    HN_TRY(add_origins(dir, card, bases, "general.base_model", parameters, meta));
+    return add_origins(dir, card, sets, "general.dataset", parameters, meta);
+}
