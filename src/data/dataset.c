@@ -14,6 +14,9 @@ static hn_status open_file(hn_dataset *d, const hn_data_file *file)
     HN_REQUIRE(file->weight >= 0 && file->weight <= 1e6, HN_ERR_ARGUMENT,
                "%s: weight: expected a number from 0 to a million, found %g", file->path,
                file->weight);
+    HN_REQUIRE(!file->is_held || file->weight <= 0, HN_ERR_ARGUMENT,
+               "%s: expected no weight, since it is held out and not trained, found %g",
+               file->path, file->weight);
     HN_TRY(hn_data_source_open(&to->source, d->heap, file->path, &options));
     d->n_files++;
     to->weight = file->weight > 0 ? file->weight : 1;

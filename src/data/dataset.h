@@ -15,7 +15,7 @@ typedef struct hn_data_file {
     const char *format; /* NULL: by content; else as hn_data_source_options has it */
     double weight;      /* how often an epoch has each of its examples; 0 means 1. Of a fraction
                          * each epoch has others */
-    bool is_held;       /* for evaluation alone */
+    bool is_held;       /* for evaluation alone; then without a weight */
 } hn_data_file;
 
 typedef struct hn_dataset_options {

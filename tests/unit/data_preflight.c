@@ -80,6 +80,9 @@ static void finds_shared(void)
     const hn_dataset_options mixed = { .files = files, .n_files = 2, .rule.tok = bench.tok };
     CHECK_FAILS(hn_dataset_open(&d, &bench.heap, &mixed), HN_ERR_FORMAT,
                 "expected single examples, as in");
+    const hn_data_file weighed = { .path = held, .is_held = true, .weight = 2 };
+    const hn_dataset_options one = { .files = &weighed, .n_files = 1, .rule.tok = bench.tok };
+    CHECK_FAILS(hn_dataset_open(&d, &bench.heap, &one), HN_ERR_ARGUMENT, "expected no weight");
     unlink(train);
     unlink(held);
 }
