@@ -84,8 +84,7 @@ static hn_status take_entry(hn_model *m, const hn_arch_tensor *want)
     m->weights[m->n++] = (nn_weight){ .name = want->gguf, .type = e->type, .data = e->data,
                                       .is_shifted = want->spec->how & HN_W_PLUS_ONE,
                                       .is_rounded = !(want->spec->how & HN_W_CONSTANT),
-                                      .is_permuted = want->spec->how & HN_W_PERMUTE &&
-                                                     want->rank > 1 };
+                                      .is_permuted = (want->spec->how & HN_W_PERMUTE) != 0 };
     return HN_OK;
 }
 

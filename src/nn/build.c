@@ -266,7 +266,7 @@ hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
     if (!bias)
         return nn_round(b, y);
     hn_node *added = nn_leaf(b, bias); /* to the sum in f32: PyTorch's addmm rounds once */
-    return nn_add(b, y, w->is_permuted ? nn_in_order(b, added) : added);
+    return nn_add(b, y, bias->is_permuted ? nn_in_order(b, added) : added);
 }
 
 hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)

@@ -17,7 +17,7 @@ typedef struct nn_weight {
     const void *data;
     bool is_shifted;  /* a gain, held plus one: the reference's is one less */
     bool is_rounded;  /* in bf16 mode, unless it is stored in blocks */
-    bool is_permuted; /* rows 2i+j of each head are canonical rows j*(D/2)+i */
+    bool is_permuted; /* rows (of a bias: elements) 2i+j of each head are canonical j*(D/2)+i */
 } nn_weight;
 
 /* A product: the rows of `x` (of slot u of token t: ids[t,u]) went through the weight. */

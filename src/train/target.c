@@ -68,7 +68,7 @@ bool hn_tune_target_matches(const hn_tune_target *target, const hn_tune_name *na
     char own[160], hf[192];
     short_name(name->gguf, own);
     if (!strcmp(target->what, "all"))
-        return target->settings.how == HN_TUNE_FULL || (name->is_product && strcmp(own, "output"));
+        return target->settings.how >= HN_TUNE_FULL || (name->is_product && strcmp(own, "output"));
     if (hn_tune_target_is_group(target))
         return is_member(target->what, name, own);
     char whole[192];
@@ -101,8 +101,8 @@ static hn_status read_option(hn_tune_target *t, const char *item, const char *op
 {
     double value;
     hn_tune_settings *s = &t->settings;
-    static const char *const ways[] = { "lora", "dora", "full" };
-    for (int i = 0; i < 3; i++)
+    static const char *const ways[] = { "lora", "dora", "full", "frozen" };
+    for (int i = 0; i < 4; i++)
         if (!strcmp(option, ways[i])) {
             s->how = (hn_tune_how)i;
             t->says_how = true;
@@ -127,7 +127,7 @@ static hn_status read_option(hn_tune_target *t, const char *item, const char *op
                    item, s->dropout);
         return HN_OK;
     }
-    return hn_fail(HN_ERR_ARGUMENT, "target '%s': option '%s': expected lora, dora, full, rs, "
+    return hn_fail(HN_ERR_ARGUMENT, "target '%s': option '%s': expected lora, dora, full, frozen, rs, "
                                     "r=RANK, alpha=ALPHA or dropout=P", item, option);
 }
 

@@ -6,7 +6,7 @@
  *     groups    attn mlp experts router embed head norm all
  *     names     as GGUF has them, with or without "blk.N." and ".weight", or the last parts of
  *               Hugging Face's ("q_proj", "self_attn.q_proj"); '*' stands for anything
- *     options   lora dora full r=RANK alpha=ALPHA rs (alpha / sqrt(r)) dropout=P
+ *     options   lora dora full frozen r=RANK alpha=ALPHA rs (alpha / sqrt(r)) dropout=P
  *
  * `all` is every matrix that goes into a product but the head; `all:full` every tensor. */
 #ifndef HN_TRAIN_TARGET_H
@@ -14,7 +14,7 @@
 
 #include "base/heap.h"
 
-typedef enum hn_tune_how { HN_TUNE_LORA, HN_TUNE_DORA, HN_TUNE_FULL } hn_tune_how;
+typedef enum hn_tune_how { HN_TUNE_LORA, HN_TUNE_DORA, HN_TUNE_FULL, HN_TUNE_FROZEN } hn_tune_how;
 
 typedef struct hn_tune_settings {
     hn_tune_how how;

@@ -48,6 +48,8 @@ static bool is_product(const matching *m, const nn_weight *w)
 static hn_status check_how(const nn_weight *w, const hn_tune_target *target, bool is_matrix)
 {
     const hn_tune_settings *s = &target->settings;
+    if (s->how == HN_TUNE_FROZEN)
+        return HN_OK;
     if (s->how == HN_TUNE_FULL) {
         HN_REQUIRE(!hn_is_block(w->type.dtype), HN_ERR_UNSUPPORTED,
                    "target '%s': %s is %s: a weight in blocks cannot be trained in full; use a "
@@ -177,7 +179,7 @@ static hn_status match(matching *m)
             continue;
         t->n_base += active(t, w);
         HN_TRY(choose(m, &all[i], w, &target));
-        if (!target)
+        if (!target || target->settings.how == HN_TUNE_FROZEN)
             continue;
         t->n_matched += active(t, w);
         t->tuned[t->n_tuned] = (hn_tuned){ .base = w, .settings = target->settings,
