@@ -58,7 +58,8 @@ static hn_status make(hn_forward *f, hn_device *device, const hn_forward_options
         return HN_ERR_MEMORY;
     for (int64_t i = 0; i < o->max_tokens; i++)
         f->positions[i] = (int32_t)i;
-    const nn_build_options built = { .max_tokens = o->max_tokens, .numerics = o->numerics };
+    nn_build_options built = { .max_tokens = o->max_tokens, .numerics = o->numerics };
+    hn_adapters_apply(o->adapters, &built);
     HN_TRY(hn_compiled_build(&f->c, f->heap, f->model, device, &built));
     HN_TRY(list_wanted(f, f->c.result));
     HN_TRY(hn_compiled_plan(&f->c, f->n_wanted, f->wanted, o->plan));

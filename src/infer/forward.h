@@ -4,6 +4,7 @@
 #define HN_INFER_FORWARD_H
 
 #include "backend/program.h"
+#include "infer/adapter.h"
 #include "models/model.h"
 
 typedef struct hn_forward hn_forward;
@@ -12,6 +13,7 @@ typedef struct hn_forward_options {
     int64_t max_tokens;
     bool wants_uses;   /* also what goes into every matrix: hn_forward_use */
     hn_numerics numerics;
+    const hn_adapters *adapters; /* NULL: none */
     const char *plan;  /* separate, reuse, inplace (NULL), poison */
 } hn_forward_options;
 

@@ -26,10 +26,11 @@ static hn_status bind_inputs(hn_session *s)
 static hn_status compile(hn_session *s, hn_device *device, const hn_session_options *options)
 {
     const bool is_bf16 = options->numerics == HN_NUMERICS_BF16;
-    const nn_build_options o = { .max_tokens = s->max_batch, .max_rows = 1, .capacity = s->n_ctx,
+    nn_build_options o = { .max_tokens = s->max_batch, .max_rows = 1, .capacity = s->n_ctx,
                                  .cache = is_bf16 && options->cache == HN_F32 ? HN_BF16
                                                                               : options->cache,
                                  .numerics = options->numerics };
+    hn_adapters_apply(options->adapters, &o);
     HN_TRY(hn_compiled_build(&s->c, s->heap, s->model, device, &o));
     HN_TRY(hn_compiled_plan(&s->c, 1, &s->c.result, NULL));
     HN_TRY(bind_inputs(s));

@@ -7,6 +7,7 @@
 #define HN_INFER_SESSION_H
 
 #include "backend/program.h"
+#include "infer/adapter.h"
 #include "models/model.h"
 
 typedef struct hn_session hn_session;
@@ -16,6 +17,7 @@ typedef struct hn_session_options {
     int64_t max_batch; /* tokens computed at a time; 0: 512 */
     hn_dtype cache;    /* of keys and values: HN_F32 (0), HN_F16, HN_BF16 */
     hn_numerics numerics; /* in bf16, HN_F32 is HN_BF16, which holds as much there */
+    const hn_adapters *adapters; /* NULL: none; they must outlive it */
 } hn_session_options;
 
 /* The model and the device must outlive it. */
