@@ -111,9 +111,10 @@ void hn_example_free(hn_example *example);
 hn_status hn_example_make(hn_example *example, const hn_example_rule *rule);
 
 /* Where the supervised stretches of a rendered conversation lie, and (with wants_roles) its
- * messages; for hn_example_make. */
+ * messages; for hn_example_make. Adds to the text the empty thought that a prompt to answer
+ * ends in, where the last turn is without it. */
 hn_status hn_stretches_find(hn_example *example, const hn_example_rule *rule,
-                            const hn_record_part *part, const hn_str *text);
+                            const hn_record_part *part, hn_str *text);
 hn_status hn_stretches_add(hn_heap *heap, hn_stretches *to, hn_stretch stretch);
 
 #endif

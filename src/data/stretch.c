@@ -30,7 +30,7 @@ typedef struct finder {
     hn_example *example;
     const hn_example_rule *rule;
     const hn_record_part *part;
-    const hn_str *text;
+    hn_str *text;
     size_t n_messages, last_assistant; /* its index; SIZE_MAX: none */
 } finder;
 
@@ -128,6 +128,61 @@ static hn_status refuse(const char *what, size_t i, size_t differs)
                    i + 1, what, differs);
 }
 
+/* Where an empty thought begins that the prompt to answer ends in: models that may think are
+ * asked so not to. `bytes` if there is none. */
+static const char *const thought_marks[][2] = { { "<think>", "</think>" },
+                                                { "<|channel>thought", "<channel|>" } };
+enum { N_MARKS = sizeof thought_marks / sizeof *thought_marks };
+
+static size_t find_empty_thought(const char *prompt, size_t bytes)
+{
+    for (int i = 0; i < N_MARKS; i++) {
+        size_t at = bytes;
+        bool is_here = true;
+        for (int k = 1; k >= 0 && is_here; k--) {
+            const size_t n = strlen(thought_marks[i][k]);
+            while (at && strchr(" \n", prompt[at - 1]))
+                at--;
+            is_here = at >= n && !memcmp(prompt + at - n, thought_marks[i][k], n);
+            at -= is_here ? n : 0;
+        }
+        if (is_here)
+            return at;
+    }
+    return bytes;
+}
+
+/* Whether the template writes a thought of its own, or the end of one, here. */
+static bool begins_thought(const char *text)
+{
+    text += strspn(text, " \n");
+    for (int i = 0; i < N_MARKS; i++)
+        for (int k = 0; k < 2; k++)
+            if (!strncmp(text, thought_marks[i][k], strlen(thought_marks[i][k])))
+                return true;
+    return false;
+}
+
+/* The last turn, where the prompt to answer (just rendered) has an empty thought that finished
+ * turns are without: the model will have it before it when it answers, so it gets it here. */
+static hn_status insert_thought(finder *f, size_t differs, size_t *begin)
+{
+    const hn_str *prompt = &f->example->rendered;
+    const size_t at = find_empty_thought(prompt->text, prompt->length), old = f->text->length;
+    const size_t n = prompt->length - at;
+    if (!n || at > differs || begins_thought(f->text->text + at))
+        return HN_OK;
+    hn_str_add_bytes(f->text, prompt->text + at, n);
+    HN_TRY(hn_str_status(f->text));
+    memmove(f->text->text + at + n, f->text->text + at, old - at);
+    memcpy(f->text->text + at, prompt->text + at, n);
+    hn_stretches *messages = &f->example->messages;
+    for (size_t k = 0; k < messages->n; k++)
+        messages->at[k].end += messages->at[k].end > at ? n : 0;
+    *begin = prompt->length;
+    return HN_OK;
+}
+
 /* Message i of the assistant, in a template that marks nothing. */
 static hn_status find_turn(finder *f, size_t i, float weight)
 {
@@ -136,12 +191,16 @@ static hn_status find_turn(finder *f, size_t i, float weight)
                "chat template: message 1: expected {%% generation %%} blocks, or a message "
                "before the assistant's first, found neither");
     HN_TRY(render_first(f, i, true, &begin, &differs));
+    const bool is_last = i + 1 == f->n_messages;
+    if (begin == SIZE_MAX && is_last)
+        HN_TRY(insert_thought(f, differs, &begin));
     if (begin == SIZE_MAX)
         return refuse("the messages before it, with the prompt to answer,", i, differs);
-    HN_TRY(render_first(f, i + 1, false, &end, &differs));
+    if (is_last)
+        end = f->text->length;
+    else
+        HN_TRY(render_first(f, i + 1, false, &end, &differs));
     const bool is_open = end == SIZE_MAX; /* then there is a message after it */
-    if (is_open && i + 1 == f->n_messages)
-        return refuse("the whole conversation, rendered again,", i, differs);
     if (is_open)
         HN_TRY(find_content(f, i + 1, &end));
     const hn_stretch stretch = { .begin = begin,
@@ -238,7 +297,7 @@ static hn_status find_messages(finder *f)
 }
 
 hn_status hn_stretches_find(hn_example *example, const hn_example_rule *rule,
-                            const hn_record_part *part, const hn_str *text)
+                            const hn_record_part *part, hn_str *text)
 {
     finder f = {
         .example = example, .rule = rule, .part = part, .text = text, .last_assistant = SIZE_MAX

@@ -67,6 +67,22 @@ static void follows_templates(void)
         "{% if loop.last and m.role == 'assistant' %}<think></think>{% endif %}"
         "{{ m.content }}{% if m.role == 'user' %}<|im_end|>{% endif %}\n{% endfor %}" PROMPT);
     refuses(TWO, NULL, "message 2: expected an end token after the assistant's turn");
+    /* asked with an empty thought, the last turn is trained with it; earlier ones cannot be */
+    data_bench_template(&bench,
+                        "{% for m in messages %}" HEAD "{{ m.content }}<|im_end|>\n"
+                        "{% endfor %}" PROMPT
+                        "{% if add_generation_prompt %}<think>\n\n</think>\n\n{% endif %}");
+    shows(CHAT(MU("q") "," MA("<a")), NULL,
+          U("q") "<|im_start|>assistant\n<think>\n\n</think>\n\n{+<a<|im_end|>+}\n");
+    shows(TWO, &last,
+          U("q") Q("a")
+              U("r") "<|im_start|>assistant\n<think>\n\n</think>\n\n{+b<|im_end|>+}\n");
+    refuses(TWO, NULL, "message 2: expected the messages before it, with the prompt to answer");
+    refuses(CHAT(MU("q") "," MA("a") "," MU("r")), NULL, "message 2: expected the messages");
+    data_bench_template(&bench, "{% for m in messages %}" HEAD "{{ m.content }}<|im_end|>\n"
+                                "{% endfor %}" PROMPT
+                                "{% if add_generation_prompt %}<think>\n{% endif %}");
+    refuses(CHAT(MU("q") "," MA("a")), NULL, "message 2: expected the messages before it");
     data_bench_template(&bench, "{{ messages | length }}{% for m in messages %}" HEAD
                                 "{{ m.content }}<|im_end|>\n{% endfor %}" PROMPT);
     refuses(TWO, NULL, "line 1: chat template: message 2: expected the messages before it");
