@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE 1 /* madvise: posix_madvise's DONTNEED does nothing in glibc */
 #include "base/map_file.h"
 
 #include <errno.h>
@@ -33,6 +34,18 @@ hn_status hn_map_file_open(hn_map_file *out, const char *path)
     const hn_status status = map_open(out, file, path);
     close(file);
     return status;
+}
+
+/* Systems map several pages around one that is touched: a window of that size goes. */
+void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes)
+{
+    enum { WINDOW = 1 << 16 };
+    if (at >= map->bytes || bytes > map->bytes - at)
+        return;
+    const size_t begin = at / WINDOW * WINDOW;
+    const size_t end = at + bytes + WINDOW - 1 - (at + bytes + WINDOW - 1) % WINDOW;
+    const size_t last = end < map->bytes ? end : map->bytes;
+    madvise((void *)(uintptr_t)(map->data + begin), last - begin, MADV_DONTNEED);
 }
 
 void hn_map_file_close(hn_map_file *map)

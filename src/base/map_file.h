@@ -16,6 +16,9 @@ typedef struct hn_map_file {
 } hn_map_file;
 
 hn_status hn_map_file_open(hn_map_file *out, const char *path);
+/* Pages around these bytes leave this process's memory until they are touched again: for who
+ * reads a file larger than memory, once. Safe while others read. */
+void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes);
 void hn_map_file_close(hn_map_file *map); /* and zeroes it; takes a zeroed one */
 
 #endif

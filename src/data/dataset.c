@@ -115,6 +115,7 @@ hn_status hn_dataset_read(const hn_dataset *d, uint64_t i, hn_example *out)
     if (status == HN_OK)
         status = hn_example_make(out, &d->rule);
     hn_json_free(json);
+    hn_data_source_release(source, at);
     return status == HN_OK || status == HN_ERR_MEMORY ? status
                                                       : hn_dataset_fail_at(d, i, status);
 }

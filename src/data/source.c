@@ -171,6 +171,7 @@ static hn_status scan(hn_data_source *out, size_t from)
         HN_TRY(out->layout == HN_LAYOUT_LINES   ? scan_lines(&s, at)
                : out->layout == HN_LAYOUT_ARRAY ? scan_array(&s, at)
                                                 : scan_paragraphs(&s, at));
+        hn_map_file_release(&out->map, at - n, n);
     }
     hn_sha256_end(&sha, out->digest);
     HN_TRY(finish(&s));
@@ -265,7 +266,13 @@ static hn_json_place place_of(const hn_data_source *s, size_t i)
         place.line++;
     }
     place.column = (size_t)s->begin[i] - at + 1;
+    hn_map_file_release(&s->map, 0, (size_t)s->begin[i]);
     return place;
+}
+
+void hn_data_source_release(const hn_data_source *s, size_t i)
+{
+    hn_map_file_release(&s->map, (size_t)s->begin[i], s->bytes[i]);
 }
 
 size_t hn_data_source_line(const hn_data_source *s, size_t i) { return place_of(s, i).line; }

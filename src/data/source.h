@@ -40,6 +40,8 @@ hn_status hn_data_source_open(hn_data_source *out, hn_heap *heap, const char *pa
 void hn_data_source_close(hn_data_source *source); /* takes a zeroed one */
 
 hn_span hn_data_source_bytes(const hn_data_source *source, size_t i);
+/* Lets go of the pages around it: what was read of a file does not stay in memory. */
+void hn_data_source_release(const hn_data_source *source, size_t i);
 /* The line on which it begins, from 1; counted when it is asked for. */
 size_t hn_data_source_line(const hn_data_source *source, size_t i);
 

@@ -125,6 +125,53 @@ static void takes_digests(void)
     hn_dataset_close(d);
 }
 
+/* Bytes of files in this process's memory; -1 where the system does not say. */
+static long mapped_bytes(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[200];
+    long kilobytes = -1;
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, "RssFile:", 8))
+            kilobytes = strtol(line + 8, NULL, 10);
+    if (file)
+        fclose(file);
+    return kilobytes < 0 ? -1 : kilobytes * 1024;
+}
+
+/* A file that was read does not stay in memory. */
+static void lets_go(void)
+{
+    enum { N = 24000, BYTES = 1000 };
+    char path[128];
+    hn_dataset *d = NULL;
+    hn_example e = hn_example_on(&bench.heap);
+    check_group("memory");
+    snprintf(path, sizeof path, "%s/large.jsonl", bench.dir);
+    FILE *file = fopen(path, "wb");
+    for (int i = 0; file && i < N; i++)
+        fprintf(file, "{\"text\":\"%0*d\"}\n", BYTES, i);
+    CHECK(file && !fclose(file));
+    const long before = mapped_bytes();
+    const hn_data_file large = { .path = path };
+    const hn_dataset_options o = { .files = &large, .n_files = 1, .rule.tok = bench.tok };
+    if (before < 0) {
+        check_skip("memory of a mapped file", "the system does not tell");
+    } else if (CHECK_OK(hn_dataset_open(&d, &bench.heap, &o))) {
+        CHECK_INT(N, (int64_t)d->n);
+        CHECK_THAT(mapped_bytes() - before < 4 << 20, "%ld bytes after the index",
+                   mapped_bytes() - before);
+        for (uint64_t i = 0; i < d->n; i += 20)
+            if (!CHECK_OK(hn_dataset_read(d, i, &e)))
+                break;
+        CHECK_THAT(mapped_bytes() - before < 4 << 20, "%ld bytes after reading",
+                   mapped_bytes() - before);
+    }
+    hn_example_free(&e);
+    hn_dataset_close(d);
+    unlink(path);
+}
+
 static bool stop(void *context, uint64_t done, uint64_t n)
 {
     (void)context;
@@ -155,6 +202,7 @@ int main(int argc, char **argv)
     splits();
     takes_digests();
     can_be_stopped();
+    lets_go();
     data_bench_close(&bench);
     return check_close();
 }
