@@ -201,7 +201,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&heap, NULL);
     hn_data_input in = { .heap = &heap };
     hn_status status =
-        hn_data_input_open(&in, &args->data, operands[0], operands + 1, n_operands - 1, true);
+        hn_data_input_open(&in, &args->data, operands[0], (const char *const *)(operands + 1),
+                           n_operands - 1, true);
     if (status == HN_OK)
         status = show_examples(&in, args, out);
     if (status == HN_OK)

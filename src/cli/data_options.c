@@ -32,7 +32,7 @@ static hn_status read_rule(hn_data_input *in, const hn_data_args *args, hn_examp
 }
 
 hn_status hn_data_input_open(hn_data_input *in, const hn_data_args *args, const char *model,
-                             char **files, int n_files, bool wants_roles)
+                             const char *const *files, int n_files, bool wants_roles)
 {
     hn_data_file all[HN_MAX_DATA_FILES] = { 0 };
     hn_dataset_options options = { .files = all,

@@ -52,7 +52,7 @@ typedef struct hn_data_input {
 } hn_data_input;
 
 hn_status hn_data_input_open(hn_data_input *in, const hn_data_args *args, const char *model,
-                             char **files, int n_files, bool wants_roles);
+                             const char *const *files, int n_files, bool wants_roles);
 void hn_data_input_close(hn_data_input *in);
 
 /* The pass over all examples, with a bar on stderr. */
