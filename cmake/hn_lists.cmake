@@ -27,7 +27,7 @@ list(APPEND HN_FILES_text template template_lex template_parse template_parse_ex
 set(HN_FILES_data format tree source message record stretch example order dataset duplicates preflight steps pack)
 set(HN_FILES_io npy npy_header encoding weights weights_writer gguf gguf_part gguf_write safetensors safetensors_write hf_dir hf_templates)
 set(HN_FILES_diff diff recompute)
-set(HN_FILES_train descent target tuning objective batch learner)
+set(HN_FILES_train descent target tuning objective batch learner schedule checkpoint adapter_write evaluator config)
 set(HN_FILES_nn decoder hparams arch rope_constants source numerics build adapter rounding blocks)
 set(HN_FILES_convert recipe encode_rows importance general_keys model_name model_id model_card pad_vocab tokenizer_keys byte_tokenizer convert quantize random_model adapter_base adapter_config adapter_import adapter_export)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/models/models.def HN_MODEL HN_MODELS)

@@ -172,6 +172,10 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
     }
     if (tuning)
         hn_tuning_apply(tuning, &built);
+    else
+        hn_adapters_apply(options->adapters, &built);
+    if (options->is_evaluation)
+        built.has_dropout = false;
     hn_model_build(model, &o->policy, g, &built);
     HN_TRY(hn_graph_finish(g));
     HN_TRY(check(o, model));
@@ -180,7 +184,7 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
               : options->goal == HN_GOAL_KL ? kl_loss(o)
                                             : nll_loss(o, &o->policy, &o->nll);
     o->loss = route_losses(o, o->loss);
-    return count_loads(o);
+    return options->is_evaluation ? hn_graph_finish(g) : count_loads(o);
 }
 
 bool hn_objective_has_routers(const hn_objective *o)

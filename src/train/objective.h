@@ -12,6 +12,7 @@
 #ifndef HN_TRAIN_OBJECTIVE_H
 #define HN_TRAIN_OBJECTIVE_H
 
+#include "infer/adapter.h"
 #include "train/tuning.h"
 
 typedef enum hn_goal { HN_GOAL_SFT, HN_GOAL_KL, HN_GOAL_DPO } hn_goal;
@@ -23,6 +24,8 @@ typedef struct hn_objective_options {
     float balance, z; /* factors of the routers' losses; 0: none */
     bool balances_batch; /* as Transformers does: over all tokens and layers at once */
     bool wants_logits;   /* for evaluation: the rows' logits are made as a whole */
+    bool is_evaluation;  /* nothing drops out, no loads are counted */
+    const hn_adapters *adapters; /* where there is no tuning; or NULL */
     int64_t max_tokens, max_rows, max_pairs;
 } hn_objective_options;
 

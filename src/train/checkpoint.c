@@ -1,0 +1,250 @@
+#include "train/checkpoint.h"
+
+#include "base/sha256.h"
+#include "io/safetensors.h"
+#include "io/weights_writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Trained tensors, then states: name, type and where they lie. */
+typedef struct part {
+    const char *name;
+    hn_type type;
+    void *data;
+} part;
+
+static part part_at(const hn_learner *l, int i)
+{
+    const hn_tuning *t = hn_learner_tuning(l);
+    part p = { 0 };
+    if (i < t->n_tensors)
+        return (part){ t->tensors[i].name, t->tensors[i].weight.type, hn_tuning_data(t, i) };
+    p.data = hn_learner_state(l, i - t->n_tensors, &p.name, &p.type);
+    return p;
+}
+
+static int count_parts(const hn_learner *l)
+{
+    int n = 0;
+    while (part_at(l, n).data)
+        n++;
+    return n;
+}
+
+static void digest_part(hn_sha256 *sha, const char *name, const void *data, size_t bytes)
+{
+    hn_sha256_add(sha, name, strlen(name) + 1);
+    hn_sha256_add(sha, data, bytes);
+}
+
+/* ---- keys ---- */
+
+/* X(key, field of hn_run_state): whole numbers, then doubles as they are, bit for bit. */
+#define WHOLE_LIST(X)                                                                          \
+    X("step", step) X("examples", examples) X("tokens", tokens) X("supervised", supervised)     \
+    X("best_step", best_step) X("n_worse", n_worse)
+#define DOUBLE_LIST(X) X("best_loss", best_loss) X("last_loss", last_loss)
+#define DIGEST_LIST(X) X("config", config) X("data", data) X("base", base)
+
+static hn_status set_whole(hn_meta *meta, const char *key, int64_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    return hn_meta_set_text(meta, key, text);
+}
+
+static hn_status set_double(hn_meta *meta, const char *key, double value)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%a", value);
+    return hn_meta_set_text(meta, key, text);
+}
+
+static hn_status write_keys(const hn_learner *l, const hn_run_state *s, const char *digest,
+                            hn_meta *meta)
+{
+    HN_TRY(hn_meta_set_text(meta, "kind", "hone checkpoint 1"));
+    HN_TRY(hn_meta_set_text(meta, "digest", digest));
+    HN_TRY(set_whole(meta, "updates", hn_learner_count(l)));
+#define SET(key, field) HN_TRY(set_whole(meta, key, s->field));
+    WHOLE_LIST(SET)
+#undef SET
+#define SET(key, field) HN_TRY(set_double(meta, key, s->field));
+    DOUBLE_LIST(SET)
+#undef SET
+#define SET(key, field) HN_TRY(hn_meta_set_text(meta, key, s->field));
+    DIGEST_LIST(SET)
+#undef SET
+    return HN_OK;
+}
+
+static hn_status get_text(const hn_meta *meta, const char *key, char *out, size_t room)
+{
+    hn_span span;
+    HN_TRY(hn_meta_want_string(meta, key, &span));
+    HN_REQUIRE(span.bytes < room, HN_ERR_FORMAT, "key %s is too long", key);
+    memcpy(out, span.data, span.bytes);
+    out[span.bytes] = 0;
+    return HN_OK;
+}
+
+static hn_status get_whole(const hn_meta *meta, const char *key, int64_t *out)
+{
+    char text[40], *end;
+    HN_TRY(get_text(meta, key, text, sizeof text));
+    *out = strtoll(text, &end, 10);
+    HN_REQUIRE(end != text && !*end, HN_ERR_FORMAT, "key %s: '%s' is no whole number", key, text);
+    return HN_OK;
+}
+
+static hn_status get_double(const hn_meta *meta, const char *key, double *out)
+{
+    char text[48], *end;
+    HN_TRY(get_text(meta, key, text, sizeof text));
+    *out = strtod(text, &end);
+    HN_REQUIRE(end != text && !*end, HN_ERR_FORMAT, "key %s: '%s' is no number", key, text);
+    return HN_OK;
+}
+
+static hn_status read_keys(const hn_meta *meta, hn_run_state *s, int64_t *updates, char *digest)
+{
+    char kind[40];
+    HN_TRY(get_text(meta, "kind", kind, sizeof kind));
+    HN_REQUIRE(!strcmp(kind, "hone checkpoint 1"), HN_ERR_FORMAT,
+               "'%s': expected a hone checkpoint 1", kind);
+    HN_TRY(get_text(meta, "digest", digest, 65));
+    HN_TRY(get_whole(meta, "updates", updates));
+#define GET(key, field) HN_TRY(get_whole(meta, key, &s->field));
+    WHOLE_LIST(GET)
+#undef GET
+#define GET(key, field) HN_TRY(get_double(meta, key, &s->field));
+    DOUBLE_LIST(GET)
+#undef GET
+#define GET(key, field) HN_TRY(get_text(meta, key, s->field, sizeof s->field));
+    DIGEST_LIST(GET)
+#undef GET
+    return HN_OK;
+}
+
+/* ---- files ---- */
+
+static void digest_learner(const hn_learner *l, int n, const hn_run_state *s, char text[65])
+{
+    hn_sha256 sha;
+    uint8_t digest[32];
+    hn_sha256_begin(&sha);
+    hn_sha256_add(&sha, &s->step, sizeof s->step);
+    for (int i = 0; i < n; i++) {
+        const part p = part_at(l, i);
+        digest_part(&sha, p.name, p.data, hn_type_bytes(&p.type));
+    }
+    hn_sha256_end(&sha, digest);
+    hn_sha256_text(digest, text);
+}
+
+hn_status hn_checkpoint_write(const hn_learner *l, const hn_run_state *state, const char *path)
+{
+    const hn_tuning *t = hn_learner_tuning(l);
+    const int n = count_parts(l);
+    char digest[65];
+    hn_weights_writer *writer = NULL;
+    hn_meta meta = hn_meta_on(t->heap, path);
+    hn_weight_entry *entries = hn_alloc_array(t->heap, HN_TAG_FILE, (size_t)n, sizeof *entries);
+    hn_status status = entries ? HN_OK : HN_ERR_MEMORY;
+    for (int i = 0; i < n && status == HN_OK; i++) {
+        const part p = part_at(l, i);
+        entries[i] = (hn_weight_entry){ .name = p.name, .type = p.type };
+    }
+    if (status == HN_OK) {
+        digest_learner(l, n, state, digest);
+        status = write_keys(l, state, digest, &meta);
+    }
+    if (status == HN_OK)
+        status = hn_safetensors_create(t->heap, path, &meta, entries, (size_t)n, &writer);
+    for (int i = 0; i < n && status == HN_OK; i++) {
+        const part p = part_at(l, i);
+        status = hn_weights_writer_put(writer, (size_t)i, 0, p.data, hn_type_bytes(&p.type));
+    }
+    if (status == HN_OK)
+        status = hn_weights_writer_finish(writer);
+    else
+        hn_weights_writer_abandon(writer);
+    hn_free(t->heap, entries);
+    hn_meta_free(&meta);
+    return status;
+}
+
+static const hn_weight_entry *find(const hn_safetensors *file, const char *name)
+{
+    for (size_t i = 0; i < file->n_tensors; i++)
+        if (!strcmp(file->tensors[i].name, name))
+            return &file->tensors[i];
+    return NULL;
+}
+
+/* Nothing of the learner is touched before all of the file was found right. */
+static hn_status check_parts(const hn_learner *l, const hn_safetensors *file, int n,
+                             const hn_run_state *s, const char *digest)
+{
+    hn_sha256 sha;
+    uint8_t found[32];
+    char text[65];
+    HN_REQUIRE(file->n_tensors == (size_t)n, HN_ERR_FORMAT, "%zu tensors: this run has %d",
+               file->n_tensors, n);
+    hn_sha256_begin(&sha);
+    hn_sha256_add(&sha, &s->step, sizeof s->step);
+    for (int i = 0; i < n; i++) {
+        const part p = part_at(l, i);
+        const hn_weight_entry *e = find(file, p.name);
+        HN_REQUIRE(e, HN_ERR_FORMAT, "tensor %s is missing", p.name);
+        HN_REQUIRE(e->type.dtype == p.type.dtype && hn_same_shape(&e->type, &p.type), HN_ERR_SHAPE,
+                   "tensor %s has another type or shape than in this run", p.name);
+        digest_part(&sha, p.name, e->data, hn_type_bytes(&p.type));
+    }
+    hn_sha256_end(&sha, found);
+    hn_sha256_text(found, text);
+    HN_REQUIRE(!strcmp(text, digest), HN_ERR_FORMAT,
+               "its tensors are %.16s..., it says %.16s...: the file was altered", text, digest);
+    return HN_OK;
+}
+
+static hn_status check_same(const char *what, const char *found, const char *expected)
+{
+    HN_REQUIRE(!strcmp(found, expected), HN_ERR_ARGUMENT,
+               "made with another %s: %.16s..., now %.16s...", what, found, expected);
+    return HN_OK;
+}
+
+static hn_status read_file(hn_learner *l, const hn_safetensors *file, const hn_run_state *expected,
+                           hn_run_state *out)
+{
+    char digest[65];
+    int64_t updates;
+    const int n = count_parts(l);
+    HN_TRY(read_keys(&file->meta, out, &updates, digest));
+    HN_TRY(check_same("base", out->base, expected->base));
+    HN_TRY(check_same("configuration", out->config, expected->config));
+    HN_TRY(check_same("data file", out->data, expected->data));
+    HN_TRY(check_parts(l, file, n, out, digest));
+    for (int i = 0; i < n; i++) {
+        const part p = part_at(l, i);
+        memcpy(p.data, find(file, p.name)->data, hn_type_bytes(&p.type));
+    }
+    hn_learner_set_count(l, updates);
+    return HN_OK;
+}
+
+hn_status hn_checkpoint_read(hn_learner *l, const char *path, const hn_run_state *expected,
+                             hn_run_state *out)
+{
+    hn_safetensors file;
+    hn_status status = hn_safetensors_open(hn_learner_tuning(l)->heap, path, &file);
+    if (status == HN_OK)
+        status = read_file(l, &file, expected, out);
+    hn_safetensors_close(&file);
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "checkpoint %s: ", path);
+}

@@ -1,0 +1,127 @@
+#include "train/config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+hn_train_config hn_train_config_default(void)
+{
+    return (hn_train_config){
+#define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help) .field = otherwise,
+#include "train/config.def"
+#undef HN_TRAIN
+    };
+}
+
+void hn_train_config_text(const hn_train_config *c, hn_str *out)
+{
+#define HN_PRINT_TEXT(name, x) hn_str_print(out, "%s = %s\n", name, (x) ? (x) : "");
+#define HN_PRINT_INT(name, x)  hn_str_print(out, "%s = %lld\n", name, (long long)(x));
+#define HN_PRINT_REAL(name, x) hn_str_print(out, "%s = %.17g\n", name, (x));
+#define HN_PRINT_FLAG(name, x) hn_str_print(out, "%s = %s\n", name, (x) ? "true" : "false");
+#define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help)                \
+    if (counts)                                                                                \
+        HN_PRINT_##kind(option, c->field)
+#include "train/config.def"
+#undef HN_TRAIN
+}
+
+static hn_status choose(const char *option, const char *value, const char *const *names, int *out)
+{
+    for (*out = 0; names[*out]; ++*out)
+        if (!strcmp(value, names[*out]))
+            return HN_OK;
+    return hn_fail(HN_ERR_ARGUMENT, "--%s %s: expected %s%s%s%s%s", option, value, names[0],
+                   names[2] ? ", " : " or ", names[1], names[2] ? " or " : "",
+                   names[2] ? names[2] : "");
+}
+
+static hn_status at_most(const char *option, double value, double most)
+{
+    HN_REQUIRE(value <= most, HN_ERR_ARGUMENT, "--%s %g: expected at most %g", option, value, most);
+    return HN_OK;
+}
+
+hn_status hn_train_config_check(const hn_train_config *c)
+{
+    hn_learner_options o;
+    hn_schedule s;
+    size_t bytes;
+    HN_TRY(hn_train_config_learner(c, &o));
+    HN_TRY(hn_train_config_schedule(c, 1000, &s));
+    if (c->memory)
+        HN_TRY(hn_memory_parse(c->memory, &bytes));
+    HN_TRY(at_most("dropout", c->dropout, 0.999));
+    HN_TRY(at_most("beta1", c->beta1, 0.999999));
+    HN_TRY(at_most("beta2", c->beta2, 0.9999999));
+    HN_TRY(at_most("least-rate", c->least_rate, 1));
+    HN_REQUIRE(c->steps > 0 || c->epochs > 0, HN_ERR_ARGUMENT,
+               "--epochs 0 without --steps: there is no end");
+    HN_REQUIRE(c->momentum <= 0 || o.descent.optimizer == HN_SGD, HN_ERR_ARGUMENT,
+               "--momentum is of sgd: the optimizer is %s", c->optimizer);
+    HN_REQUIRE(!c->patience || c->eval_every, HN_ERR_ARGUMENT,
+               "--patience %lld: expected --eval-every with it", (long long)c->patience);
+    return HN_OK;
+}
+
+hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *out)
+{
+    static const char *const goals[] = { "sft", "kl", "dpo", NULL };
+    static const char *const optimizers[] = { "adamw", "sgd", NULL };
+    static const char *const types[] = { "f32", "bf16", NULL };
+    static const char *const spans[] = { "sequence", "batch", NULL };
+    int goal, optimizer, moments, over;
+    *out = (hn_learner_options){ 0 };
+    HN_TRY(choose("goal", c->goal, goals, &goal));
+    HN_TRY(choose("optimizer", c->optimizer, optimizers, &optimizer));
+    HN_TRY(choose("moments", c->moments, types, &moments));
+    HN_TRY(choose("balance", c->balance_over, spans, &over));
+    out->objective = (hn_objective_options){
+        .goal = (hn_goal)goal, .beta = (float)c->beta, .kl_weight = (float)c->kl_weight,
+        .balance = (float)c->balance, .z = (float)c->z, .balances_batch = over == 1,
+    };
+    out->descent = (hn_descent_options){
+        .optimizer = (hn_optimizer)optimizer, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,
+        .eps = (float)c->eps, .momentum = (float)c->momentum, .decay = (float)c->decay,
+        .clip_norm = (float)c->clip, .gclip = (float)c->gclip,
+        .moments = moments ? HN_BF16 : HN_F32, .seed = (uint32_t)c->seed,
+    };
+    return hn_plan_mode_parse(c->plan, &out->descent.mode);
+}
+
+hn_tune_settings hn_train_config_tuning(const hn_train_config *c)
+{
+    return (hn_tune_settings){ .how = HN_TUNE_LORA, .rank = c->rank, .alpha = c->alpha,
+                               .is_rooted = c->rooted, .dropout = c->dropout };
+}
+
+static int64_t steps_of(double value, int64_t all)
+{
+    return value < 1 ? (int64_t)floor(value * (double)all + 0.5) : (int64_t)value;
+}
+
+hn_status hn_train_config_schedule(const hn_train_config *c, int64_t steps, hn_schedule *out)
+{
+    *out = (hn_schedule){ .rate = c->rate, .least = c->least_rate, .steps = steps,
+                          .warm = steps_of(c->warmup, steps),
+                          .decay = steps_of(c->decay_steps, steps) };
+    return hn_schedule_parse(c->schedule, &out->kind);
+}
+
+hn_status hn_memory_parse(const char *text, size_t *out)
+{
+    char *end;
+    double value = strtod(text, &end);
+    static const char units[] = "kmgt";
+    const char *unit = *end ? strchr(units, *end | 32) : NULL;
+    bool is_right = end != text && isfinite(value) && value > 0;
+    if (*end) {
+        is_right = is_right && unit && (!end[1] || !strcmp(end + 1, "B") || !strcmp(end + 1, "iB"));
+        for (const char *u = units; unit && u <= unit; u++)
+            value *= 1024;
+    }
+    HN_REQUIRE(is_right && value < 0x1p60, HN_ERR_ARGUMENT,
+               "memory '%s': expected a size as 8G or 512M", text);
+    *out = (size_t)value;
+    return HN_OK;
+}

@@ -1,0 +1,37 @@
+/* config.h: what a run is told (config.def). Two configurations give the same adapter if their
+ * texts are the same. */
+#ifndef HN_TRAIN_CONFIG_H
+#define HN_TRAIN_CONFIG_H
+
+#include "base/str.h"
+#include "train/learner.h"
+#include "train/schedule.h"
+
+typedef struct hn_train_config {
+#define HN_FIELD_TEXT(field) const char *field;
+#define HN_FIELD_INT(field)  int64_t field;
+#define HN_FIELD_REAL(field) double field;
+#define HN_FIELD_FLAG(field) bool field;
+#define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help) HN_FIELD_##kind(field)
+#include "train/config.def"
+#undef HN_TRAIN
+} hn_train_config;
+
+hn_train_config hn_train_config_default(void);
+
+/* Refuses what no run can mean, by option. */
+hn_status hn_train_config_check(const hn_train_config *config);
+
+/* A line "option = value" for each that changes the result. */
+void hn_train_config_text(const hn_train_config *config, hn_str *out);
+
+/* What it says, for those who compute. max_tokens and recompute_every are left to the caller. */
+hn_status hn_train_config_learner(const hn_train_config *config, hn_learner_options *out);
+hn_tune_settings hn_train_config_tuning(const hn_train_config *config);
+/* `steps`: of the whole run. */
+hn_status hn_train_config_schedule(const hn_train_config *config, int64_t steps, hn_schedule *out);
+
+/* "8G", "512M", "1.5g": bytes. */
+hn_status hn_memory_parse(const char *text, size_t *out);
+
+#endif

@@ -1,0 +1,205 @@
+#include "train/evaluator.h"
+
+#include <string.h>
+
+enum { LOGITS_BYTES = 64 << 20 }; /* of the rows at a time */
+
+struct hn_evaluator {
+    hn_heap *heap;
+    hn_graph *g;
+    hn_objective objective;
+    hn_plan *plan;
+    hn_storage *storage;
+    hn_program *program;
+    hn_micro micro;
+    int64_t rows; /* at a time */
+    float one;
+    int32_t step;
+    bool is_pairs;
+};
+
+static hn_status bind(hn_evaluator *e, const hn_node *node, void *data)
+{
+    return node ? hn_storage_bind(e->storage, node->leaf, data) : HN_OK;
+}
+
+/* Rows [from, ...) of the micro-batch. */
+static hn_status bind_rows(hn_evaluator *e, int64_t from)
+{
+    const hn_objective *o = &e->objective;
+    hn_micro *m = &e->micro;
+    HN_TRY(bind(e, o->policy.rows, m->rows + from));
+    HN_TRY(bind(e, o->labels, m->labels + from));
+    HN_TRY(bind(e, o->weights, m->weights + from));
+    HN_TRY(bind(e, o->pair_of, m->pair_of + from));
+    return bind(e, o->sign, m->sign + from);
+}
+
+static hn_status bind_all(hn_evaluator *e)
+{
+    const nn_build *builds[] = { &e->objective.policy, &e->objective.base };
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < builds[k]->n_bound; i++)
+            HN_TRY(bind(e, builds[k]->bound[i].leaf,
+                        (void *)(uintptr_t)builds[k]->bound[i].weight->data));
+    const nn_build *b = &e->objective.policy;
+    HN_TRY(bind(e, b->tokens, e->micro.pack.ids));
+    HN_TRY(bind(e, b->positions, e->micro.pack.positions));
+    HN_TRY(bind(e, b->segments, e->micro.pack.segments));
+    HN_TRY(bind(e, b->places, e->micro.places));
+    HN_TRY(bind(e, b->step, &e->step));
+    HN_TRY(bind(e, e->objective.no_pairs, e->micro.no_pairs));
+    HN_TRY(bind(e, e->objective.count, &e->one));
+    HN_TRY(bind(e, e->objective.n_sequences, &e->one));
+    HN_TRY(bind(e, e->objective.n_tokens, &e->one));
+    return bind_rows(e, 0);
+}
+
+static hn_status make(hn_evaluator *e, const hn_model *model, const hn_tuning *tuning,
+                      const hn_adapters *adapters, hn_device *device,
+                      const hn_objective_options *options)
+{
+    hn_objective_options o = *options;
+    o.balance = o.z = 0;
+    o.is_evaluation = true;
+    o.adapters = adapters;
+    e->is_pairs = o.goal == HN_GOAL_DPO;
+    const int64_t vocab = hn_model_hparams(model)->n_vocab;
+    const int64_t fit = LOGITS_BYTES / (4 * (vocab > 0 ? vocab : 1));
+    e->rows = e->is_pairs || fit > o.max_tokens ? o.max_tokens : fit > 1 ? fit : 1;
+    o.wants_logits = !e->is_pairs;
+    o.max_rows = e->rows;
+    o.max_pairs = o.max_tokens / 2;
+    e->one = 1;
+    HN_TRY(hn_graph_new(&e->g, e->heap));
+    HN_TRY(hn_objective_build(&e->objective, e->g, model, tuning, &o));
+    hn_node *wanted[2] = { e->objective.loss,
+                           e->is_pairs ? e->objective.margins
+                                       : hn_argmax(e->g, e->objective.logits, -1, false) };
+    HN_TRY(hn_graph_finish(e->g));
+    const hn_plan_options plain = { .copy = &hn_op_contiguous };
+    const hn_target target = hn_device_target(device);
+    HN_TRY(hn_plan_new(&e->plan, e->g, 2, wanted, 1, &target, &plain));
+    HN_TRY(hn_storage_new(&e->storage, e->g, 1, &device));
+    HN_TRY(hn_micro_new(&e->micro, e->heap, o.max_tokens, o.max_tokens, o.max_pairs));
+    HN_TRY(bind_all(e));
+    HN_TRY(hn_storage_make_all(e->storage));
+    return hn_program_new(&e->program, e->plan, e->storage, 1, &device);
+}
+
+hn_status hn_evaluator_new(hn_evaluator **out, hn_heap *heap, const hn_model *model,
+                           const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
+                           const hn_objective_options *options)
+{
+    *out = NULL;
+    hn_evaluator *e = hn_alloc(heap, HN_TAG_PLAN, sizeof *e);
+    if (!e)
+        return HN_ERR_MEMORY;
+    e->heap = heap;
+    const hn_status status = make(e, model, tuning, adapters, device, options);
+    if (status != HN_OK) {
+        hn_evaluator_free(e);
+        return hn_fail_within(status, "%s: ", hn_model_path(model));
+    }
+    *out = e;
+    return HN_OK;
+}
+
+void hn_evaluator_free(hn_evaluator *e)
+{
+    if (!e)
+        return;
+    hn_program_free(e->program);
+    hn_storage_free(e->storage);
+    hn_plan_free(e->plan);
+    hn_graph_free(e->g);
+    hn_micro_free(&e->micro);
+    hn_free(e->heap, e);
+}
+
+/* Of the rows from `from` on that the program has just run. */
+static hn_status take(const hn_evaluator *e, int64_t from, int64_t n, hn_evaluation *sums)
+{
+    hn_tensor loss, judged;
+    HN_TRY(hn_program_result(e->program, 0, &loss));
+    HN_TRY(hn_program_result(e->program, 1, &judged));
+    sums->loss += hn_get(&loss, 0);
+    if (e->is_pairs) {
+        for (int64_t i = 0; i < e->micro.n_pairs; i++)
+            sums->accuracy += hn_get(&judged, i) > 0;
+        sums->n += e->micro.n_pairs;
+        sums->weight += (double)e->micro.n_pairs;
+        return HN_OK;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (!(e->micro.weights[from + i] > 0))
+            continue;
+        sums->accuracy += hn_get_int(&judged, i) == e->micro.labels[from + i];
+        sums->weight += (double)e->micro.weights[from + i];
+        sums->n++;
+    }
+    return HN_OK;
+}
+
+hn_status hn_evaluator_add(hn_evaluator *e, const hn_batch *batch, const hn_run_options *options,
+                           hn_evaluation *sums)
+{
+    const hn_objective *o = &e->objective;
+    for (size_t from = 0, to; from < batch->n_examples; from = to) {
+        HN_TRY(hn_pack_run(batch->tokens, batch->n_examples, from, (size_t)e->micro.max_tokens,
+                           &to));
+        if (e->is_pairs && to - from > (size_t)e->micro.max_pairs)
+            to = from + (size_t)e->micro.max_pairs;
+        HN_TRY(hn_micro_fill(&e->micro, batch, from, to));
+        HN_TRY(hn_program_set_extent(e->program, o->policy.tokens_extent,
+                                     (int64_t)e->micro.pack.n));
+        if (e->is_pairs)
+            HN_TRY(hn_program_set_extent(e->program, o->pairs_extent, e->micro.n_pairs));
+        for (int64_t row = 0, n; row < e->micro.n_rows; row += n) {
+            n = e->micro.n_rows - row < e->rows ? e->micro.n_rows - row : e->rows;
+            HN_TRY(bind_rows(e, row));
+            HN_TRY(hn_program_set_extent(e->program, o->policy.rows_extent, n));
+            HN_TRY(hn_program_run(e->program, options));
+            HN_TRY(take(e, row, n, sums));
+        }
+    }
+    return HN_OK;
+}
+
+void hn_evaluation_finish(hn_evaluation *sums)
+{
+    sums->loss = sums->weight > 0 ? sums->loss / sums->weight : 0;
+    sums->accuracy = sums->n > 0 ? sums->accuracy / (double)sums->n : 0;
+}
+
+static hn_status run_held(hn_evaluator *e, const hn_dataset *dataset, uint64_t most,
+                          const hn_run_options *options, hn_example *example, hn_batch *batch,
+                          hn_evaluation *out)
+{
+    const uint64_t n = most && most < dataset->n_held ? most : dataset->n_held;
+    for (uint64_t i = 0; i < n; i++) {
+        hn_batch_clear(batch);
+        HN_TRY(hn_dataset_read(dataset, dataset->held[i], example));
+        HN_TRY(hn_batch_add(batch, example));
+        HN_TRY(hn_evaluator_add(e, batch, options, out));
+    }
+    hn_evaluation_finish(out);
+    return HN_OK;
+}
+
+hn_status hn_evaluator_run(hn_evaluator *e, const hn_dataset *dataset, uint64_t most,
+                           const hn_run_options *options, hn_evaluation *out)
+{
+    hn_example example = hn_example_on(e->heap);
+    hn_batch batch = hn_batch_on(e->heap);
+    *out = (hn_evaluation){ 0 };
+    const hn_status status = run_held(e, dataset, most, options, &example, &batch, out);
+    hn_batch_free(&batch);
+    hn_example_free(&example);
+    return status;
+}
+
+size_t hn_evaluator_workspace(const hn_evaluator *e)
+{
+    return e->plan->workspace[0];
+}

@@ -1,0 +1,37 @@
+/* evaluator.h: what a model says of held-out examples: the loss it is trained with (without its
+ * routers'), and how often its likeliest token is the right one; of pairs, how often the chosen
+ * answer is preferred. */
+#ifndef HN_TRAIN_EVALUATOR_H
+#define HN_TRAIN_EVALUATOR_H
+
+#include "backend/program.h"
+#include "train/batch.h"
+#include "train/objective.h"
+
+typedef struct hn_evaluator hn_evaluator;
+
+typedef struct hn_evaluation {
+    double loss, accuracy;
+    double weight; /* supervised tokens, weighed; of pairs, pairs */
+    int64_t n;     /* tokens, or pairs, that accuracy is of */
+} hn_evaluation;
+
+/* `options`: as the training's; `tuning` or NULL; `adapters`, when there is no tuning, or NULL.
+ * All must outlive it. */
+hn_status hn_evaluator_new(hn_evaluator **out, hn_heap *heap, const hn_model *model,
+                           const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
+                           const hn_objective_options *options);
+void hn_evaluator_free(hn_evaluator *evaluator); /* takes NULL */
+
+/* Adds a batch's to `sums`, which begins zeroed: loss and accuracy are sums until the end. */
+hn_status hn_evaluator_add(hn_evaluator *evaluator, const hn_batch *batch,
+                           const hn_run_options *options, hn_evaluation *sums);
+void hn_evaluation_finish(hn_evaluation *sums); /* makes means of them */
+
+/* All held-out examples of a dataset, or the first `most`; 0: all. */
+hn_status hn_evaluator_run(hn_evaluator *evaluator, const hn_dataset *dataset, uint64_t most,
+                           const hn_run_options *options, hn_evaluation *out);
+
+size_t hn_evaluator_workspace(const hn_evaluator *evaluator);
+
+#endif
