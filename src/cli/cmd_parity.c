@@ -34,7 +34,14 @@ static void add_distance(hn_json_writer *json, const char *key, const hn_logit_d
     hn_json_end_object(json);
 }
 
-static void add_part(hn_json_writer *json, const hn_parity *p, int64_t i)
+/* The reference's own distance from one library's products to another's. */
+static const double *own_of(const hn_parity *p, const hn_reference *ref, int64_t part)
+{
+    const bool has_own = p->numerics == HN_NUMERICS_BF16 && ref->other_layers && part > 0;
+    return has_own ? &ref->other_layers[part - 1] : NULL;
+}
+
+static void add_part(hn_json_writer *json, const hn_parity *p, const hn_reference *ref, int64_t i)
 {
     const hn_parity_part *part = &p->parts[i];
     char room[32];
@@ -45,6 +52,8 @@ static void add_part(hn_json_writer *json, const hn_parity *p, int64_t i)
     add(json, "largest", part->largest);
     if (p->numerics == HN_NUMERICS_BF16) {
         add(json, "f32_rounded_nmse", part->rounded);
+        if (own_of(p, ref, i))
+            add(json, "reference_own_nmse", *own_of(p, ref, i));
         hn_json_key(json, "tokens_left_out");
         hn_json_add_int(json, part->n_close);
     }
@@ -70,7 +79,7 @@ static hn_status print_json(const hn_parity *p, const hn_reference *ref, hn_heap
     hn_json_key(&json, "parts");
     hn_json_begin_array(&json);
     for (int64_t i = 0; i < p->n_layer + 2; i++)
-        add_part(&json, p, i);
+        add_part(&json, p, ref, i);
     hn_json_end_array(&json);
     add_distance(&json, "logits", &p->logits);
     if (ref->has_other)
@@ -94,13 +103,17 @@ static void print_text(const hn_parity *p, const hn_reference *ref, FILE *out)
     const bool is_bf16 = p->numerics == HN_NUMERICS_BF16;
     fprintf(out, "%lld tokens in %s against %s\n", (long long)ref->n_tokens,
             hn_numerics_name(p->numerics), ref->about);
-    fprintf(out, "%-10s %10s %10s %s%10s\n", "", "NMSE", "largest", is_bf16 ? "   rounded " : "",
-            "bound");
+    fprintf(out, "%-10s %10s %10s %s%10s\n", "", "NMSE", "largest",
+            is_bf16 ? "       own    rounded " : "", "bound");
     for (int64_t i = 0; i < p->n_layer + 2; i++) {
         const hn_parity_part *part = &p->parts[i];
         char room[32];
         fprintf(out, "%-10s %10.3g %10.3g ", hn_parity_part_name(p, i, room), part->nmse,
                 part->largest);
+        if (is_bf16 && own_of(p, ref, i))
+            fprintf(out, "%10.3g ", *own_of(p, ref, i));
+        else if (is_bf16)
+            fprintf(out, "%10s ", "-");
         if (is_bf16)
             fprintf(out, "%10.3g ", part->rounded);
         fprintf(out, "%10.3g%s", part->bound, part->is_beyond ? "  BEYOND" : "");
@@ -114,7 +127,8 @@ static void print_text(const hn_parity *p, const hn_reference *ref, FILE *out)
     if (is_bf16 && ref->has_other)
         print_distance("the reference's own", &ref->other, out);
     if (is_bf16 && ref->has_other)
-        fprintf(out, "(the last: two runs of the reference, one with %s)\n", ref->other_name);
+        fprintf(out, "(own: between two runs of the reference, one with %s products)\n",
+                ref->other_name);
 }
 
 static hn_status compare(const parity_args *args, hn_heap *heap, const hn_model *model,

@@ -313,7 +313,7 @@ static hn_status make(judge *j)
     if (!j->positions || !j->segments || !j->is_close || !j->out->parts)
         return HN_ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
-        j->positions[i] = (int32_t)i;
+        j->positions[i] = (int32_t)(j->ref->position + (int64_t)i);
     return judge_all(j);
 }
 

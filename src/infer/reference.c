@@ -112,9 +112,21 @@ static hn_status read_number(const reader *r, const char *key, double *out, bool
     return HN_OK;
 }
 
+static hn_status read_position(reader *r)
+{
+    double position = 0;
+    bool is_found = true;
+    HN_TRY(read_number(r, "tokens.position", &position, &is_found));
+    HN_REQUIRE(position >= 0 && position <= (double)(1 << 30), HN_ERR_FORMAT,
+               "%s: metadata tokens.position is %g", r->path, position);
+    r->out->position = (int64_t)position;
+    return HN_OK;
+}
+
 static hn_status read_about(reader *r)
 {
-    static const char *const keys[] = { "class", "transformers", "torch", "attention", "experts" };
+    static const char *const keys[] = { "class", "transformers", "torch", "attention", "experts",
+                                        "products" };
     hn_str about = hn_str_on(r->out->heap);
     hn_status status = HN_OK;
     for (size_t i = 0; i < sizeof keys / sizeof *keys && status == HN_OK; i++) {
@@ -147,6 +159,7 @@ static hn_status read_meta(reader *r)
                "writes", r->path);
     out->numerics = is_bf16 ? HN_NUMERICS_BF16 : HN_NUMERICS_F32;
     HN_TRY(read_about(r));
+    HN_TRY(read_position(r));
     HN_TRY(hn_meta_text(&r->file.meta, "other.backend", &out->other_name));
     out->has_other = out->other_name != NULL;
     HN_TRY(read_number(r, "other.nmse", &out->other.nmse, &out->has_other));
@@ -155,12 +168,40 @@ static hn_status read_meta(reader *r)
     return read_number(r, "other.top1", &out->other.agreement, &out->has_other);
 }
 
+/* Numbers with blanks between, as many as there are layers and the head. */
+static hn_status read_other_layers(reader *r)
+{
+    hn_reference *out = r->out;
+    const int64_t n = out->n_layer + 1;
+    char *text;
+    HN_TRY(hn_meta_text(&r->file.meta, "other.layers", &text));
+    if (!text)
+        return HN_OK;
+    out->other_layers = hn_alloc_array(out->heap, HN_TAG_STATE, (size_t)n,
+                                       sizeof *out->other_layers);
+    const char *at = text;
+    int64_t i = 0;
+    for (char *end; out->other_layers && i < n; i++, at = end) {
+        out->other_layers[i] = strtod(at, &end);
+        if (end == at)
+            break;
+    }
+    const bool is_whole = i == n && !*at;
+    hn_free(out->heap, text);
+    if (!out->other_layers)
+        return HN_ERR_MEMORY;
+    HN_REQUIRE(is_whole, HN_ERR_FORMAT, "%s: metadata other.layers: expected %lld numbers", r->path,
+               (long long)n);
+    return HN_OK;
+}
+
 static hn_status read_all(reader *r)
 {
     HN_TRY(hn_safetensors_open(r->out->heap, r->path, &r->file));
     HN_TRY(read_meta(r));
     HN_TRY(read_tokens(r));
-    return read_layers(r);
+    HN_TRY(read_layers(r));
+    return read_other_layers(r);
 }
 
 hn_status hn_reference_read(hn_reference *out, hn_heap *heap, const char *path,
@@ -190,5 +231,6 @@ void hn_reference_free(hn_reference *r)
     hn_free(r->heap, r->logits);
     hn_free(r->heap, r->about);
     hn_free(r->heap, r->other_name);
+    hn_free(r->heap, r->other_layers);
     *r = (hn_reference){ 0 };
 }

@@ -22,6 +22,7 @@ typedef struct hn_reference {
     int64_t own_width;    /* of inputs that only one layer has; 0: none */
     int64_t n_expert;
     int32_t *tokens;      /* [T] */
+    int64_t position;     /* of the first */
     float **hidden;       /* [n_layer + 1][T, width]: what goes into each layer, then the head */
     float **own;          /* [n_layer][T, own_width], each NULL where it has none */
     float **router;       /* [n_layer][T, n_expert] probabilities, each NULL where it has none */
@@ -29,6 +30,8 @@ typedef struct hn_reference {
     bool has_other;       /* the same model with another library's products */
     char *other_name;
     hn_logit_distance other;
+    double *other_layers; /* [n_layer + 1] NMSE of each layer, and the head, fed with this run's
+                             input; NULL if unknown */
 } hn_reference;
 
 /* HN_ERR_FORMAT names what is missing or is not of this model. Free it in any case. */

@@ -150,6 +150,16 @@ static bool fits_bf16(const nn_weight *w, float shift)
 {
     const hn_tensor t = hn_tensor_at(&w->type, (void *)(uintptr_t)w->data);
     const int64_t n = hn_count(&w->type);
+    if (w->type.dtype == HN_F32 && shift == 0) { /* whole matrices */
+        const uint8_t *at = w->data;
+        uint32_t lost = 0;
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t bits;
+            memcpy(&bits, at + 4 * i, sizeof bits);
+            lost |= bits & 0xffffu;
+        }
+        return !lost;
+    }
     for (int64_t i = 0; i < n; i++) {
         const float value = (float)hn_get(&t, i);
         if (hn_bf16_to_f32(hn_f32_to_bf16(value - shift)) + shift != value)

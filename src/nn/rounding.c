@@ -62,11 +62,13 @@ static hn_node *rope_table(nn_build *b, int64_t width, hn_node *divisors,
                            const hn_rope_spec *spec)
 {
     hn_graph *g = b->g;
+    hn_rope_spec narrow = *spec;
+    narrow.narrow_angle = true;
     hn_node *one = hn_scale(g, hn_cast(g, b->positions, HN_F32), 0, 1);
     one = hn_reshape(g, one, (hn_ints){ 3, { -1, 1, 1 } });
     hn_node *ones = hn_repeat(g, one, (hn_ints){ 3, { 1, 1, width / 2 } });
     hn_node *pairs = hn_concat(g, ones, hn_scale(g, ones, 0, 0), 2);
-    return nn_round(b, hn_rope(g, pairs, b->positions, divisors, spec));
+    return nn_round(b, hn_rope(g, pairs, b->positions, divisors, &narrow));
 }
 
 hn_node *nn_rope(nn_build *b, hn_node *x, hn_node *divisors, const hn_rope_spec *spec)

@@ -21,6 +21,7 @@ static const hn_attr attrs[] = {
     HN_ATTR_FLOAT(hn_rope_spec, beta_slow, "1"),
     HN_ATTR_FLOAT(hn_rope_spec, attn_factor, "0"),
     HN_ATTR_BOOL(hn_rope_spec, fractional, "0"),
+    HN_ATTR_BOOL(hn_rope_spec, narrow_angle, "0"),
     HN_ATTR_BOOL(hn_rope_spec, inverse, "0"),
     HN_ATTR_END,
 };
@@ -128,6 +129,7 @@ static const char *const cases[] = {
     "f32[3,2,16] i32[3]{0:9999} f32[6]{1:9} scaling=longrope n_rot=12 factor=32 original=4096",
     "f32[3,2,32] i32[3]{0:9999} scaling=proportional n_rot=8 base=1000000 factor=2",
     "bf16[4,2,32] i32[4]{0:99} f32[16]{1:9}",
+    "f32[3,2,32] i32[3]{0:99999} narrow_angle=1",
     NULL,
 };
 /* clang-format off */

@@ -110,7 +110,8 @@ void hn_rope_angles(const hn_rope_spec *s, int64_t n_pairs, const float *inv_fre
 {
     const double size = magnitude(s);
     for (int64_t i = 0; i < n_pairs; i++) {
-        const double angle = (double)position * (double)inv_freq[i];
+        const double exact = (double)position * (double)inv_freq[i];
+        const double angle = s->narrow_angle ? (double)((float)position * inv_freq[i]) : exact;
         cosines[i] = (float)(hn_math_cos(angle) * size);
         sines[i] = (float)(hn_math_sin(angle) * size);
     }

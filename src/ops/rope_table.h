@@ -3,6 +3,7 @@
  * Inverse frequencies are computed in f32, in the order of operations of the reference
  * (Transformers), because models were trained with those roundings. The angle of a position is
  * exact in double; its cosine and sine are rounded to f32 once, so far positions stay accurate.
+ * A mode that follows the reference to the last bit rounds the angle too: narrow_angle.
  */
 #ifndef HN_OPS_ROPE_TABLE_H
 #define HN_OPS_ROPE_TABLE_H
@@ -43,6 +44,7 @@ struct hn_rope_spec {
     float beta_fast, beta_slow; /* yarn [32, 1] */
     float attn_factor;          /* multiplies cosines and sines [what the scaling says] */
     bool fractional;            /* yarn: the ramp's ends are not rounded to whole pairs */
+    bool narrow_angle;          /* position times frequency is rounded to f32 */
     bool inverse;               /* turns back: the gradient */
 };
 

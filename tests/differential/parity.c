@@ -55,6 +55,38 @@ static void check_planted(const hn_model *model, hn_reference *ref, int64_t laye
     *value = old;
 }
 
+/* The reference's experts of a token are others; then all are as good as tied. */
+static void check_experts(const hn_model *model, hn_reference *ref)
+{
+    hn_parity p;
+    const int64_t last = ref->n_layer - 1;
+    float *router = ref->router[last];
+    int64_t best = 0;
+    if (!router)
+        return;
+    for (int64_t e = 1; e < ref->n_expert; e++)
+        if (router[e] > router[best])
+            best = e;
+    const float old = router[best];
+    router[best] = 0;
+    if (ref->numerics == HN_NUMERICS_F32 &&
+        CHECK_OK(hn_parity_run(&p, &heap, model, devices[0], ref))) {
+        CHECK_INT(p.first_beyond, last + 1);
+        CHECK_INT(p.parts[last + 1].n_other, 1);
+        CHECK_FAILS(hn_parity_judge(&p), HN_ERR_PROOF, "1 tokens go to other experts");
+        hn_parity_free(&p);
+    }
+    router[best] = old;
+    for (int64_t i = 0; i < ref->n_tokens * ref->n_expert; i++)
+        router[i] = 0.25f;
+    if (ref->numerics == HN_NUMERICS_BF16 &&
+        CHECK_OK(hn_parity_run(&p, &heap, model, devices[0], ref))) {
+        CHECK_INT(p.parts[last + 1].n_close, ref->n_tokens);
+        CHECK_FAILS(hn_parity_judge(&p), HN_ERR_PROOF, "as good as tied");
+        hn_parity_free(&p);
+    }
+}
+
 static void check_model(const char *name, const char *mode)
 {
     char dir[512], dump[512], group[64];
@@ -69,6 +101,7 @@ static void check_model(const char *name, const char *mode)
         check_run(model, &ref, mode);
         check_planted(model, &ref, 0);
         check_planted(model, &ref, ref.n_layer - 1);
+        check_experts(model, &ref);
     }
     hn_reference_free(&ref);
     hn_model_close(model);

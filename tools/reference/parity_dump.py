@@ -1,25 +1,26 @@
 """What a Transformers model computes, layer by layer, for `hone parity`.
 
     python tools/reference/parity_dump.py MODEL_DIR OUT.safetensors [--dtype f32|bf16]
-        [--tokens 1,2,3 | --count N [--seed S]]
+        [--tokens 1,2,3 | --count N [--seed S]] [--position P] [--products onednn|native]
 
 Any causal model that Transformers loads; of a tokenizer nothing is needed: without --tokens, token i
 of N is 3 + (i * i * 7 + i * 13 + i * S) mod (vocabulary - 3). In f32, S is raised until the last
-chosen expert of every token is likelier than the next by more than 1e-4. Eager attention, the eager expert loop, one
-thread, no cache. Tensors, in the model's own type:
+chosen expert of every token is likelier than the next by more than 1e-4, at most 50 times. The
+first token is at position P. Eager attention, the eager expert loop, one thread, no cache. Tensors,
+in the model's own type:
 
     tokens i32 [T]; hidden.I [T, C], what goes into layer I, and hidden.L, what leaves the last;
     per_layer.I [T, P], where layers have inputs of their own (gemma4);
     router.I f32 [T, E], the probabilities of layer I's experts; logits [T, V].
 
-The metadata records versions and settings, and how far from these logits the same model comes
-with torch's other matrix products (oneDNN off): a measure of what the type itself leaves open.
+The metadata records versions and settings, and how far the same model comes with torch's other
+matrix products (oneDNN off, or on): its logits end to end, and each layer fed with this run's
+input. That is what the type itself leaves open.
 """
 import argparse
 import json
 import os
 
-import numpy as np
 import torch
 import transformers
 from safetensors.torch import save_file
@@ -85,15 +86,50 @@ def watch(layers, into):
     return handles
 
 
-def run(model, ids):
+def feed(layers, found):
+    """Makes every layer start from what was found, and the head too."""
+    def before(i):
+        def hook(module, args, kwargs):
+            hidden = found["hidden.%d" % i][None]
+            if args:
+                return (hidden,) + args[1:], kwargs
+            return args, kwargs | {"hidden_states": hidden}
+        return hook
+
+    def last(module, args, out):
+        hidden = found["hidden.%d" % len(layers)][None]
+        return (hidden,) + out[1:] if isinstance(out, tuple) else hidden
+
+    return [layer.register_forward_pre_hook(before(i), with_kwargs=True)
+            for i, layer in enumerate(layers)] + [layers[-1].register_forward_hook(last)]
+
+
+def nmse(want, got):
+    w, g = want.double(), got.double()
+    return float(((g - w) ** 2).sum() / (w ** 2).sum())
+
+
+def other_layers(model, layers, found, logits, ids, first):
+    """The NMSE of each layer and of the head, each from this run's input."""
+    own = {}
+    handles = watch(layers, own) + feed(layers, found)
+    fed = run(model, ids, first)
+    for handle in handles:
+        handle.remove()
+    return [nmse(found["hidden.%d" % (i + 1)], own["out.%d" % i]) for i in range(len(layers))] + [
+        nmse(logits, fed)]
+
+
+def run(model, ids, first):
+    places = torch.arange(first, first + len(ids))[None]
     with torch.no_grad():
-        return model(torch.tensor([ids]), use_cache=False).logits[0].clone()
+        return model(torch.tensor([ids]), position_ids=places, use_cache=False).logits[0].clone()
 
 
 def distance(want, got):
     w, g = want.double(), got.double()
     p, q = torch.log_softmax(w, -1), torch.log_softmax(g, -1)
-    return {"nmse": float(((g - w) ** 2).sum() / (w ** 2).sum()),
+    return {"nmse": nmse(want, got),
             "max": float((g - w).abs().max()),
             "kl": float((p.exp() * (p - q)).sum(-1).mean()),
             "top1": float((w.argmax(-1) == g.argmax(-1)).double().mean())}
@@ -116,17 +152,20 @@ def main():
     parser.add_argument("--tokens")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--position", type=int, default=0)
+    parser.add_argument("--products", choices=["onednn", "native"], default="onednn")
     args = parser.parse_args()
     model = load(args.model, torch.float32 if args.dtype == "f32" else torch.bfloat16)
     config = model.config.get_text_config()
     layers = decoder_layers(model)
     used = getattr(config, "num_experts_per_tok", None) or getattr(config, "top_k_experts", None)
-    while True:
+    torch.backends.mkldnn.enabled = args.products == "onednn"
+    for _ in range(50):
         ids = [int(t) for t in args.tokens.split(",")] if args.tokens else formula(
             config.vocab_size, args.count, args.seed)
         found = {}
         handles = watch(layers, found)
-        logits = run(model, ids)
+        logits = run(model, ids, args.position)
         for handle in handles:
             handle.remove()
         if args.tokens or args.dtype == "bf16" or not used or least_margin(found, used) > 1e-4:
@@ -136,15 +175,17 @@ def main():
         out = found.pop("out.%d" % i)
         after = found.setdefault("hidden.%d" % (i + 1), out)
         assert torch.equal(out, after), "layer %d's output is not layer %d's input" % (i, i + 1)
-    with torch.backends.mkldnn.flags(enabled=False):
-        other = distance(logits, run(model, ids))
+    torch.backends.mkldnn.enabled = args.products != "onednn"
+    other = distance(logits, run(model, ids, args.position))
+    fed = other_layers(model, layers, found, logits, ids, args.position)
     found["logits"] = logits
     found["tokens"] = torch.tensor(ids, dtype=torch.int32)
     meta = {"class": type(model).__name__, "dtype": args.dtype, "torch": torch.__version__,
             "transformers": transformers.__version__, "attention": config._attn_implementation,
-            "experts": str(getattr(config, "_experts_implementation", None)), "threads": "1", "tokens.seed": str(args.seed),
-            "backend": "oneDNN", "cpu": torch.backends.cpu.get_cpu_capability(),
-            "other.backend": "oneDNN off"}
+            "experts": str(getattr(config, "_experts_implementation", None)), "threads": "1", "tokens.seed": str(args.seed), "tokens.position": str(args.position),
+            "products": args.products, "cpu": torch.backends.cpu.get_cpu_capability(),
+            "other.backend": "native" if args.products == "onednn" else "onednn",
+            "other.layers": " ".join(map(repr, fed))}
     meta.update({"other." + key: repr(value) for key, value in other.items()})
     if used and any(name.startswith("router.") for name in found):
         meta["router.least_margin"] = repr(least_margin(found, used))
