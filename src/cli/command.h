@@ -57,13 +57,14 @@ typedef struct hn_option {
         HN_OPTION_KIND_END, NULL, 0, NULL, NULL, 0, 0                                          \
     }
 
-enum { HN_MAX_ARGS_BYTES = 1024, HN_MAX_OPERANDS = 64 };
+enum { HN_MAX_ARGS_BYTES = 2048, HN_MAX_OPERANDS = 64 };
 
 typedef struct hn_command {
     const char *name, *operands, *summary;
     const char *details; /* more lines for --help, or NULL */
     const hn_option *options;
     const char *letters; /* "p:prompt n:count": -p is --prompt; or NULL */
+    const char *run_file_operand; /* an operand *.toml is a run file, this its key for the operand */
     const void *defaults; /* args_size bytes, or NULL: zeros */
     size_t args_size;
     int min_operands, max_operands;

@@ -5,6 +5,9 @@
 #include "cli/progress.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static hn_status read_rule(hn_data_input *in, const hn_data_args *args, hn_example_rule *rule)
 {
@@ -31,6 +34,29 @@ static hn_status read_rule(hn_data_input *in, const hn_data_args *args, hn_examp
     return HN_OK;
 }
 
+/* "FILE:2.5": a file and how often an epoch has it; a file that is called so is one. */
+static hn_status read_file_option(hn_data_input *in, const char *text, hn_data_file *out)
+{
+    const char *colon = strrchr(text, (int)':');
+    char *end;
+    out->path = text;
+    if (!colon || access(text, F_OK) == 0)
+        return HN_OK;
+    const double weight = strtod(colon + 1, &end);
+    if (end == colon + 1 || *end)
+        return HN_OK; /* opening it will say what is wrong */
+    HN_REQUIRE(weight > 0 && weight <= 1000, HN_ERR_ARGUMENT,
+               "%s: a weight of %g: expected more than 0 and at most 1000", text, weight);
+    const size_t i = (size_t)in->n_paths, n = (size_t)(colon - text);
+    in->paths[i] = hn_alloc(in->heap, HN_TAG_TEXT, n + 1);
+    if (!in->paths[i])
+        return HN_ERR_MEMORY;
+    memcpy(in->paths[i], text, n);
+    out->path = in->paths[in->n_paths++];
+    out->weight = weight;
+    return HN_OK;
+}
+
 hn_status hn_data_input_open(hn_data_input *in, const hn_data_args *args, const char *model,
                              const char *const *files, int n_files, bool wants_roles)
 {
@@ -49,8 +75,10 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_args *args, const 
     HN_REQUIRE(n_files + args->held.n <= HN_MAX_DATA_FILES, HN_ERR_ARGUMENT,
                "data files: expected at most %d, found %d", HN_MAX_DATA_FILES,
                n_files + args->held.n);
-    for (int i = 0; i < n_files; i++)
-        all[options.n_files++] = (hn_data_file){ .path = files[i], .format = args->format };
+    for (int i = 0; i < n_files; i++) {
+        all[options.n_files] = (hn_data_file){ .format = args->format };
+        HN_TRY(read_file_option(in, files[i], &all[options.n_files++]));
+    }
     for (int i = 0; i < args->held.n; i++)
         all[options.n_files++] =
             (hn_data_file){ .path = args->held.at[i], .format = args->format, .is_held = true };
@@ -61,6 +89,8 @@ void hn_data_input_close(hn_data_input *in)
 {
     hn_dataset_close(in->dataset);
     hn_tokenizer_free(in->tok);
+    for (int i = 0; i < in->n_paths; i++)
+        hn_free(in->heap, in->paths[i]);
     if (in->chat.heap)
         hn_chat_input_close(&in->chat);
 }

@@ -49,6 +49,8 @@ typedef struct hn_data_input {
     hn_chat_input chat;
     hn_tokenizer *tok;
     hn_dataset *dataset;
+    char *paths[HN_MAX_DATA_FILES]; /* of files that were given a weight */
+    int n_paths;
 } hn_data_input;
 
 hn_status hn_data_input_open(hn_data_input *in, const hn_data_args *args, const char *model,

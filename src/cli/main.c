@@ -1,8 +1,10 @@
 /* hone: finds the command, turns its status into one line and an exit status: 0, 1 for failure, 2
  * for wrong usage. */
 #include "cli/command.h"
+#include "cli/run_file.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HN_COMMAND(name) extern const hn_command hn_cmd_##name;
@@ -36,7 +38,7 @@ static const hn_command *find(const char *name)
     return NULL;
 }
 
-static int run(const hn_command *command, int argc, char **argv)
+static int run_words(const hn_command *command, int argc, char **argv)
 {
     _Alignas(16) char args[HN_MAX_ARGS_BYTES];
     char *operands[HN_MAX_OPERANDS];
@@ -58,6 +60,47 @@ static int run(const hn_command *command, int argc, char **argv)
         return 0;
     fprintf(stderr, "hone %s: %s\n", command->name, hn_error_message());
     return status == HN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* The words of a run file in place of its name, before the others: those win. */
+static hn_status expand(const hn_command *command, hn_run_file *file, hn_heap *heap, int *argc,
+                        char **argv, char **room)
+{
+    *file = (hn_run_file){ .heap = heap };
+    int at = -1, n = 0;
+    for (int i = 0; command->run_file_operand && i < *argc && at < 0; i++) {
+        const size_t length = strlen(argv[i]);
+        if (argv[i][0] != '-' && length > 5 && !strcmp(argv[i] + length - 5, ".toml"))
+            at = i;
+    }
+    if (at >= 0) {
+        HN_REQUIRE(*argc < HN_MAX_OPERANDS, HN_ERR_ARGUMENT, "too many words");
+        HN_TRY(hn_run_file_read(file, heap, argv[at], command->run_file_operand));
+    }
+    for (int i = 0; i < file->n; i++)
+        room[n++] = file->words[i];
+    for (int i = 0; i < *argc; i++)
+        if (i != at)
+            room[n++] = argv[i];
+    *argc = n;
+    return HN_OK;
+}
+
+static int run(const hn_command *command, int argc, char **argv)
+{
+    hn_heap heap;
+    hn_run_file file;
+    char **words = calloc((size_t)argc + HN_MAX_RUN_FILE_WORDS + 1, sizeof *words);
+    hn_heap_init(&heap, NULL);
+    int status = EXIT_USAGE;
+    if (!words || expand(command, &file, &heap, &argc, argv, words) != HN_OK)
+        fprintf(stderr, "hone %s: %s\n", command->name, words ? hn_error_message() : "no memory");
+    else
+        status = run_words(command, argc, words);
+    if (words)
+        hn_run_file_close(&file);
+    free(words);
+    return status;
 }
 
 int main(int argc, char **argv)

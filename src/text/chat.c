@@ -2,6 +2,8 @@
  * and reasoning, which has three names, is given under the two that templates read. */
 #include "text/chat.h"
 
+#include "base/sha256.h"
+
 #include <string.h>
 
 enum { MOST_TEMPLATES = 32, MOST_TOKENS = 16, MOST_VARS = 64 };
@@ -11,6 +13,7 @@ typedef struct named_template {
     hn_template *template; /* NULL: it could not be read, for this reason: */
     char *failure;
     hn_status status;
+    uint8_t digest[32]; /* of its text */
 } named_template;
 
 typedef struct named_token {
@@ -77,6 +80,25 @@ bool hn_chat_format_has(const hn_chat_format *chat, const char *name)
     return find_template(chat, name) >= 0;
 }
 
+bool hn_chat_format_digest(const hn_chat_format *chat, const char *name, char text[65])
+{
+    const int i = find_template(chat, name ? name : "default");
+    text[0] = 0;
+    if (i < 0)
+        return false;
+    hn_sha256 sha;
+    uint8_t digest[32];
+    hn_sha256_begin(&sha);
+    hn_sha256_add(&sha, chat->templates[i].digest, sizeof chat->templates[i].digest);
+    for (int k = 0; k < chat->n_tokens; k++) {
+        hn_sha256_add(&sha, chat->tokens[k].name, strlen(chat->tokens[k].name) + 1);
+        hn_sha256_add(&sha, chat->tokens[k].text, strlen(chat->tokens[k].text) + 1);
+    }
+    hn_sha256_end(&sha, digest);
+    hn_sha256_text(digest, text);
+    return true;
+}
+
 hn_status hn_chat_format_add(hn_chat_format *chat, const char *name, const char *source,
                              size_t bytes)
 {
@@ -94,6 +116,10 @@ hn_status hn_chat_format_add(hn_chat_format *chat, const char *name, const char 
         clear(chat->heap, &made);
         return HN_ERR_MEMORY;
     }
+    hn_sha256 sha;
+    hn_sha256_begin(&sha);
+    hn_sha256_add(&sha, source, bytes);
+    hn_sha256_end(&sha, made.digest);
     if (made.status != HN_OK)
         made.failure = hn_strdup(chat->heap, HN_TAG_TEXT, hn_error_message());
     const int old = find_template(chat, name);

@@ -101,6 +101,10 @@ typedef enum hn_special {
 int32_t hn_tokenizer_special(const hn_tokenizer *tok,
                              hn_special which); /* -1 if there is none */
 
+/* SHA-256 of its pieces, their kinds and its special tokens, and of the ids of a text that tries
+ * its rules: the same for equal tokenizers, whatever files they come from. */
+hn_status hn_tokenizer_digest(const hn_tokenizer *tok, char text[65]);
+
 /* Whether a model that gives this id is done. */
 bool hn_tokenizer_ends(const hn_tokenizer *tok, int32_t id);
 /* Whether a text gets something before it, or after it, unless told otherwise. */

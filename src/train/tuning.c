@@ -20,6 +20,20 @@ double hn_tune_scale(const hn_tune_settings *s)
 
 /* ---- which weights ---- */
 
+const char *hn_default_targets(const hn_model *model)
+{
+    char name[48];
+    const int64_t n_layer = hn_model_hparams(model)->n_layer;
+    bool has_mlp = false, has_experts = false;
+    for (int i = 0; i < n_layer; i++) {
+        snprintf(name, sizeof name, "blk.%d.ffn_up.weight", i);
+        has_mlp = has_mlp || hn_model_find(model, name);
+        snprintf(name, sizeof name, "blk.%d.ffn_down_exps.weight", i);
+        has_experts = has_experts || hn_model_find(model, name);
+    }
+    return has_mlp && has_experts ? "attn,mlp,experts" : has_experts ? "attn,experts" : "attn,mlp";
+}
+
 typedef struct matching {
     hn_tuning *t;
     const hn_tune_targets *targets;

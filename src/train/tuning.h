@@ -40,6 +40,9 @@ typedef struct hn_tuning {
     nn_adapter adapter;      /* for nn_build_options */
 } hn_tuning;
 
+/* "attn,mlp,experts", without what the model has not. */
+const char *hn_default_targets(const hn_model *model);
+
 /* Refuses, by name: a target that matches nothing, or nothing that the model's graph reaches; a
  * rank for a vector; full tuning of blocks. */
 hn_status hn_tuning_new(hn_heap *heap, const hn_model *model, const hn_tune_targets *targets,

@@ -1,0 +1,198 @@
+/* hone train: from a model and examples to an adapter, or to a model where whole tensors were
+ * trained. */
+#include "base/clock.h"
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "cli/train_options.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct train_args {
+    hn_train_config config;
+    hn_data_args data;
+    hn_list files;
+    const char *out;
+    bool resume, dry_run;
+} train_args;
+
+static const hn_option options[] = {
+    HN_LIST(train_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
+    HN_TEXT(train_args, out, "out", "DIR", "the run's folder"),
+    HN_FLAG(train_args, resume, "resume", "go on with the run in DIR"),
+    HN_FLAG(train_args, dry_run, "dry-run", "say what would be done, and train nothing"),
+#define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help)                \
+    HN_TRAIN_OPTION_##kind(train_args, config.field, option, value, low, high, help)
+#include "train/config.def"
+#undef HN_TRAIN
+    HN_DATA_OPTIONS(train_args, data),
+    HN_OPTION_END,
+};
+
+static const train_args defaults = { .config = {
+#define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help) .field = otherwise,
+#include "train/config.def"
+#undef HN_TRAIN
+} };
+
+static void print_targets(const hn_tuning *t, FILE *out)
+{
+    static const char *const ways[] = { "lora", "dora", "full" };
+    int64_t rank = -1;
+    int n[3] = { 0 };
+    for (int i = 0; i < t->n_tuned; i++) {
+        n[t->tuned[i].settings.how]++;
+        rank = t->tuned[i].settings.how != HN_TUNE_FULL ? t->tuned[i].settings.rank : rank;
+    }
+    fprintf(out, "trained: %lld numbers in %d tensors, for", (long long)t->n_params, t->n_tensors);
+    for (int i = 0; i < 3; i++)
+        if (n[i])
+            fprintf(out, " %d weights (%s)", n[i], ways[i]);
+    fprintf(out, " that hold %.1f %% of the active parameters\n",
+            100 * (double)t->n_matched / (double)t->n_base);
+}
+
+static void print_plan(const hn_train_run *run, const train_args *args, FILE *out)
+{
+    const hn_train_plan p = hn_train_run_plan(run);
+    print_targets(hn_train_run_tuning(run), out);
+    fprintf(out, "%lld steps, rate %g (%s), %s in f32, seed %lld\n", (long long)p.n_steps,
+            args->config.rate, args->config.schedule, args->config.optimizer,
+            (long long)args->config.seed);
+    fprintf(out, "micro-batches of %lld tokens at most, ", (long long)p.micro_tokens);
+    if (p.recompute)
+        fprintf(out, "every %lld. layer kept and the rest recomputed\n", (long long)p.recompute);
+    else
+        fprintf(out, "nothing recomputed\n");
+    fprintf(out, "memory %.2f GiB: weights %.2f, workspace %.2f, trained with gradients and moments "
+                 "%.2f, evaluation %.2f\n",
+            (double)p.total_bytes / 0x1p30, (double)p.weights_bytes / 0x1p30,
+            (double)p.bytes.workspace / 0x1p30,
+            (double)(p.bytes.parameters + p.bytes.sums + p.bytes.moments) / 0x1p30,
+            (double)p.evaluation_bytes / 0x1p30);
+}
+
+/* ---- while it runs ---- */
+
+typedef struct display {
+    bool is_terminal;
+    double seconds; /* of steps since the start, and how many */
+    int64_t steps, tokens;
+    size_t most_bytes;
+} display;
+
+static void show_time(double seconds, char text[32])
+{
+    const long s = (long)(seconds + 0.5);
+    if (s < 3600)
+        snprintf(text, 32, "%ld:%02ld", s / 60, s % 60);
+    else
+        snprintf(text, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+}
+
+static void on_step(void *context, const hn_step_report *r)
+{
+    display *d = context;
+    char rest[32], bar[25];
+    d->seconds += r->seconds;
+    d->tokens += r->tokens;
+    d->steps++;
+    d->most_bytes = r->resident_bytes > d->most_bytes ? r->resident_bytes : d->most_bytes;
+    const bool is_line = !d->is_terminal;
+    if (is_line && r->step % (r->n_steps / 20 > 0 ? r->n_steps / 20 : 1) && r->step != r->n_steps)
+        return;
+    show_time(d->seconds / (double)d->steps * (double)(r->n_steps - r->step), rest);
+    const int full = (int)(24 * r->step / r->n_steps);
+    memset(bar, ' ', 24);
+    memset(bar, '#', (size_t)full);
+    bar[24] = 0;
+    fprintf(stderr, "%s[%s] %lld/%lld  loss %.4f  |g| %.3g  %.0f tokens/s  %s left  %.2f GiB%s",
+            is_line ? "" : "\r", bar, (long long)r->step, (long long)r->n_steps, r->loss,
+            r->grad_norm, (double)d->tokens / d->seconds, rest,
+            (double)r->resident_bytes / 0x1p30, is_line ? "\n" : "\033[K");
+}
+
+static void on_evaluated(void *context, int64_t step, const hn_evaluation *e, bool is_best)
+{
+    const display *d = context;
+    fprintf(stderr, "%sstep %lld: held-out loss %.4f, perplexity %.4g, %.1f %% right of %lld%s\n",
+            d->is_terminal ? "\r\033[K" : "", (long long)step, e->loss, exp(e->loss),
+            100 * e->accuracy, (long long)e->n, is_best ? ", the best so far" : "");
+}
+
+static hn_status train(const train_args *args, hn_train_run *run, FILE *out)
+{
+    display d = { .is_terminal = isatty(STDERR_FILENO) == 1 };
+    char path[4096], digest[65];
+    hn_interrupt_begin(true);
+    const hn_train_watch watch = { .context = &d, .step = on_step, .evaluated = on_evaluated,
+                                   .cancel = hn_interrupt_flag() };
+    hn_status status = hn_train_run_go(run, &watch);
+    if (d.is_terminal)
+        fputs("\r\033[K", stderr);
+    hn_interrupt_end();
+    if (status == HN_ERR_CANCELLED)
+        return hn_fail_within(status, "hone train ... --out %s --resume goes on with it: ", args->out);
+    if (status == HN_OK)
+        status = hn_train_run_finish(run, path, digest);
+    if (status != HN_OK)
+        return status;
+    if (d.seconds > 0)
+        fprintf(out, "%lld steps in %.1f s, %.0f tokens/s, at most %.2f GiB\n", (long long)d.steps,
+                d.seconds, (double)d.tokens / d.seconds, (double)d.most_bytes / 0x1p30);
+    fprintf(out, "%s\nsha256 %s\n", path, digest);
+    return HN_OK;
+}
+
+static hn_status run_input(const train_args *args, hn_train_input *in, FILE *out)
+{
+    hn_train_run *run;
+    const hn_train_subject subject = hn_train_input_subject(in, &args->config, args->out);
+    HN_TRY(hn_train_run_new(&run, in->heap, &subject));
+    print_plan(run, args, out);
+    fflush(out);
+    hn_status status = HN_OK;
+    if (args->resume && !args->dry_run)
+        status = hn_train_run_resume(run);
+    if (status == HN_OK && args->resume && !args->dry_run)
+        fprintf(out, "going on after step %lld\n", (long long)hn_train_run_state(run)->step);
+    if (status == HN_OK && !args->dry_run)
+        status = train(args, run, out);
+    hn_train_run_free(run);
+    return status;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands;
+    const train_args *args = parsed;
+    hn_heap heap;
+    HN_REQUIRE(args->out || args->dry_run, HN_ERR_ARGUMENT, "expected --out DIR");
+    hn_heap_init(&heap, NULL);
+    hn_train_input in = { .heap = &heap };
+    hn_status status = hn_train_config_check(&args->config);
+    if (status == HN_OK)
+        status = hn_train_input_open(&in, operands[0], &args->data, &args->files,
+                                     (int)args->config.threads, out);
+    if (status == HN_OK)
+        status = run_input(args, &in, out);
+    hn_train_input_close(&in);
+    return status;
+}
+
+const hn_command hn_cmd_train = {
+    .name = "train",
+    .operands = "MODEL | run.toml",
+    .summary = "fine-tune a model: low-rank, or whole tensors",
+    .details = "A file run.toml holds the same options: model = \"m.gguf\", data = [\"a.jsonl\"], "
+               "rank = 8.\nOptions on the command line come after it.\n",
+    .options = options,
+    .letters = "o:out",
+    .run_file_operand = "model",
+    .defaults = &defaults,
+    .args_size = sizeof(train_args),
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,180 @@
+#include "cli/run_file.h"
+
+#include "base/file.h"
+#include "base/str.h"
+
+#include <string.h>
+
+typedef struct reader {
+    hn_run_file *out;
+    const char *path, *operand;
+    const char *at, *end;
+    int line;
+} reader;
+
+static hn_status refuse(const reader *r, const char *expected)
+{
+    const char found[2] = { r->at < r->end ? *r->at : 0, 0 };
+    return hn_fail(HN_ERR_FORMAT, "%s: line %d: expected %s, found %s%s%s", r->path, r->line, expected,
+                   r->at >= r->end ? "the end" : *r->at == '\n' ? "the end of the line" : "'",
+                   r->at < r->end && *r->at != '\n' ? found : "",
+                   r->at < r->end && *r->at != '\n' ? "'" : "");
+}
+
+static void skip_blanks(reader *r, bool lines)
+{
+    for (; r->at < r->end; r->at++) {
+        if (*r->at == '#')
+            while (r->at + 1 < r->end && r->at[1] != '\n')
+                r->at++;
+        else if (*r->at == '\n' && lines)
+            r->line++;
+        else if (*r->at != ' ' && *r->at != '\t' && *r->at != '\r')
+            return;
+    }
+}
+
+static bool is_bare(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '+';
+}
+
+static hn_status add_word(reader *r, hn_str *word)
+{
+    HN_TRY(hn_str_status(word));
+    HN_REQUIRE(r->out->n < HN_MAX_RUN_FILE_WORDS, HN_ERR_FORMAT, "%s: line %d: more than %d words",
+               r->path, r->line, HN_MAX_RUN_FILE_WORDS);
+    char *copy = hn_strdup(r->out->heap, HN_TAG_TEXT, word->text);
+    if (!copy)
+        return HN_ERR_MEMORY;
+    r->out->words[r->out->n++] = copy;
+    return HN_OK;
+}
+
+static hn_status read_escape(reader *r, hn_str *out)
+{
+    static const char from[] = "btnfr\"\\", to[] = "\b\t\n\f\r\"\\";
+    const char *which = ++r->at < r->end ? strchr(from, *r->at) : NULL;
+    if (!which || !*r->at)
+        return refuse(r, "one of \\b \\t \\n \\f \\r \\\" \\\\");
+    hn_str_add_char(out, to[which - from]);
+    return HN_OK;
+}
+
+static hn_status read_string(reader *r, hn_str *out)
+{
+    const char quote = *r->at;
+    for (r->at++; r->at < r->end && *r->at != quote; r->at++) {
+        if (*r->at == '\n' || !*r->at)
+            return refuse(r, "the string's end");
+        if (*r->at == '\\' && quote == '"')
+            HN_TRY(read_escape(r, out));
+        else
+            hn_str_add_char(out, *r->at);
+    }
+    if (r->at >= r->end)
+        return refuse(r, "the string's end");
+    r->at++;
+    return HN_OK;
+}
+
+/* A value as a command line would have it; booleans apart. */
+static hn_status read_value(reader *r, hn_str *out, bool *is_true, bool *is_false)
+{
+    *is_true = *is_false = false;
+    hn_str_clear(out);
+    if (r->at < r->end && (*r->at == '"' || *r->at == '\''))
+        return read_string(r, out);
+    while (r->at < r->end && is_bare(*r->at)) {
+        if (*r->at != '_') /* 1_000 */
+            hn_str_add_char(out, *r->at);
+        r->at++;
+    }
+    if (!out->length)
+        return refuse(r, "a string, a number, true, false or an array");
+    *is_true = !strcmp(out->text, "true");
+    *is_false = !strcmp(out->text, "false");
+    const char first = out->text[0];
+    HN_REQUIRE(*is_true || *is_false || (first >= '0' && first <= '9') || first == '-' ||
+                   first == '+' || first == '.', HN_ERR_FORMAT,
+               "%s: line %d: '%s': expected a string in quotes, a number, true or false", r->path,
+               r->line, out->text);
+    return HN_OK;
+}
+
+static hn_status add_option(reader *r, hn_str *key, hn_str *value)
+{
+    bool is_true, is_false;
+    HN_TRY(read_value(r, value, &is_true, &is_false));
+    if (!strcmp(key->text + 2, r->operand))
+        return add_word(r, value);
+    if (is_false)
+        return HN_OK;
+    HN_TRY(add_word(r, key));
+    return is_true ? HN_OK : add_word(r, value);
+}
+
+static hn_status read_array(reader *r, hn_str *key, hn_str *value)
+{
+    r->at++;
+    for (;;) {
+        skip_blanks(r, true);
+        if (r->at < r->end && *r->at == ']') {
+            r->at++;
+            return HN_OK;
+        }
+        HN_TRY(add_option(r, key, value));
+        skip_blanks(r, true);
+        if (r->at < r->end && *r->at == ',')
+            r->at++;
+        else if (r->at >= r->end || *r->at != ']')
+            return refuse(r, "',' or ']'");
+    }
+}
+
+static hn_status read_line(reader *r, hn_str *key, hn_str *value)
+{
+    hn_str_clear(key);
+    hn_str_add(key, "--");
+    if (*r->at == '[')
+        return hn_fail(HN_ERR_FORMAT, "%s: line %d: tables: expected options alone", r->path, r->line);
+    while (r->at < r->end && is_bare(*r->at) && *r->at != '.' && *r->at != '+') {
+        hn_str_add_char(key, *r->at == '_' ? '-' : *r->at);
+        r->at++;
+    }
+    if (key->length == 2)
+        return refuse(r, "an option's name");
+    skip_blanks(r, false);
+    if (r->at >= r->end || *r->at != '=')
+        return refuse(r, "'='");
+    r->at++;
+    skip_blanks(r, false);
+    HN_TRY(r->at < r->end && *r->at == '[' ? read_array(r, key, value) : add_option(r, key, value));
+    skip_blanks(r, false);
+    return r->at >= r->end || *r->at == '\n' ? HN_OK : refuse(r, "the end of the line");
+}
+
+hn_status hn_run_file_read(hn_run_file *out, hn_heap *heap, const char *path, const char *operand)
+{
+    *out = (hn_run_file){ .heap = heap };
+    void *text;
+    size_t bytes;
+    HN_TRY(hn_file_read(heap, path, 1 << 20, &text, &bytes));
+    reader r = { out, path, operand, text, (const char *)text + bytes, 1 };
+    hn_str key = hn_str_on(heap), value = hn_str_on(heap);
+    hn_status status = HN_OK;
+    for (skip_blanks(&r, true); r.at < r.end && status == HN_OK; skip_blanks(&r, true))
+        status = read_line(&r, &key, &value);
+    hn_str_free(&key);
+    hn_str_free(&value);
+    hn_free(heap, text);
+    return status;
+}
+
+void hn_run_file_close(hn_run_file *file)
+{
+    for (int i = 0; i < file->n; i++)
+        hn_free(file->heap, file->words[i]);
+    *file = (hn_run_file){ 0 };
+}

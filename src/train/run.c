@@ -1,0 +1,321 @@
+#include "train/run_parts.h"
+
+#include "base/clock.h"
+#include "base/sha256.h"
+#include "models/fingerprint.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- planning ---- */
+
+static void digest_text(const char *text, size_t bytes, char out[65])
+{
+    hn_sha256 sha;
+    uint8_t digest[32];
+    hn_sha256_begin(&sha);
+    hn_sha256_add(&sha, text, bytes);
+    hn_sha256_end(&sha, digest);
+    hn_sha256_text(digest, out);
+}
+
+static hn_status digest_inputs(hn_train_run *r)
+{
+    hn_str text = hn_str_on(r->heap);
+    uint8_t base[32];
+    hn_train_config_text(&r->config, &text);
+    hn_status status = hn_str_status(&text);
+    digest_text(text.text, text.length, r->state.config);
+    hn_str_clear(&text);
+    const hn_dataset *d = r->on.dataset;
+    for (int i = 0; i < d->n_files; i++) {
+        char file[65];
+        hn_sha256_text(d->files[i].source.digest, file);
+        hn_str_print(&text, "%s %.17g %d\n", file, d->files[i].weight, d->files[i].is_held);
+    }
+    hn_str_print(&text, "%s\n%s\n%s\n", r->on.data_text, r->on.tokenizer, r->on.template);
+    if (status == HN_OK)
+        status = hn_str_status(&text);
+    digest_text(text.text, text.length, r->state.data);
+    hn_str_free(&text);
+    hn_model_fingerprint(r->on.model, base);
+    hn_sha256_text(base, r->state.base);
+    return status;
+}
+
+static hn_status plan_steps(hn_train_run *r)
+{
+    const hn_train_config *c = &r->config;
+    const hn_steps_options o = { .seed = (uint64_t)c->seed,
+                                 .batch = c->batch_tokens ? 0 : (uint32_t)c->batch,
+                                 .step_tokens = (uint64_t)c->batch_tokens,
+                                 .window = (uint32_t)c->window,
+                                 .epochs = c->steps ? 0 : c->epochs,
+                                 .in_order = c->in_order };
+    uint64_t n = 0;
+    HN_TRY(hn_steps_init(&r->steps, r->heap, r->on.dataset, &o));
+    if (!c->steps)
+        HN_TRY(hn_steps_count(&r->steps, &n));
+    r->n_steps = c->steps ? c->steps : (int64_t)n;
+    HN_REQUIRE(r->n_steps > 0, HN_ERR_ARGUMENT, "not a single step: %g epochs of %llu examples",
+               c->epochs, (unsigned long long)r->steps.epoch_size);
+    r->plan.n_steps = r->n_steps;
+    return hn_train_config_schedule(c, r->n_steps, &r->schedule);
+}
+
+static hn_status plan_tuning(hn_train_run *r)
+{
+    const hn_tune_settings otherwise = hn_train_config_tuning(&r->config);
+    hn_tune_targets targets;
+    HN_TRY(hn_tune_targets_parse(r->heap, r->config.targets, &otherwise, &targets));
+    const hn_status status = hn_tuning_new(r->heap, r->on.model, &targets, (uint64_t)r->config.seed,
+                                           &r->tuning);
+    hn_tune_targets_free(r->heap, &targets);
+    return status;
+}
+
+static hn_status make(hn_train_run *r)
+{
+    HN_TRY(hn_train_config_check(&r->config));
+    HN_REQUIRE(r->on.dataset->has_pairs == !strcmp(r->config.goal, "dpo"), HN_ERR_ARGUMENT,
+               "--goal %s: the data has %s", r->config.goal,
+               r->on.dataset->has_pairs ? "pairs, which are for dpo" : "no pairs");
+    HN_TRY(plan_tuning(r));
+    HN_TRY(plan_steps(r));
+    HN_TRY(digest_inputs(r));
+    return hn_run_fit(r);
+}
+
+hn_status hn_train_run_new(hn_train_run **out, hn_heap *heap, const hn_train_subject *subject)
+{
+    *out = NULL;
+    hn_train_run *r = hn_alloc(heap, HN_TAG_PLAN, sizeof *r);
+    if (!r)
+        return HN_ERR_MEMORY;
+    r->heap = heap;
+    r->on = *subject;
+    r->config = *subject->config;
+    if (!r->config.targets)
+        r->config.targets = hn_default_targets(subject->model);
+    r->batch = hn_batch_on(heap);
+    r->example = hn_example_on(heap);
+    r->state.best_loss = INFINITY;
+    r->state.best_step = -1;
+    const hn_status status = make(r);
+    if (status != HN_OK) {
+        hn_train_run_free(r);
+        return status;
+    }
+    *out = r;
+    return HN_OK;
+}
+
+void hn_train_run_free(hn_train_run *r)
+{
+    if (!r)
+        return;
+    hn_metrics_close(&r->metrics);
+    hn_learner_free(r->learner);
+    hn_evaluator_free(r->evaluator);
+    hn_tuning_free(r->tuning);
+    hn_batch_free(&r->batch);
+    hn_example_free(&r->example);
+    hn_data_step_free(r->heap, &r->data_step);
+    hn_free(r->heap, r);
+}
+
+hn_train_plan hn_train_run_plan(const hn_train_run *r)
+{
+    return r->plan;
+}
+
+const hn_tuning *hn_train_run_tuning(const hn_train_run *r)
+{
+    return r->tuning;
+}
+
+hn_learner *hn_train_run_learner(hn_train_run *r)
+{
+    return r->learner;
+}
+
+const hn_run_state *hn_train_run_state(const hn_train_run *r)
+{
+    return &r->state;
+}
+
+/* ---- going on ---- */
+
+hn_status hn_train_run_resume(hn_train_run *r)
+{
+    int64_t *steps = NULL;
+    size_t n = 0;
+    char path[HN_RUN_PATH];
+    HN_TRY(hn_run_checkpoints(r, &steps, &n));
+    const int64_t newest = n ? steps[n - 1] : -1;
+    hn_free(r->heap, steps);
+    HN_REQUIRE(newest >= 0, HN_ERR_IO, "%s: no checkpoint to go on from", r->on.dir);
+    const hn_run_state expected = r->state;
+    hn_run_state found = { 0 };
+    hn_run_checkpoint_path(r, newest, path);
+    HN_TRY(hn_checkpoint_read(r->learner, path, &expected, &found));
+    HN_REQUIRE(found.step <= r->n_steps, HN_ERR_FORMAT, "checkpoint %s: step %lld of %lld", path,
+               (long long)found.step, (long long)r->n_steps);
+    r->state = found;
+    r->is_resumed = true;
+    return HN_OK;
+}
+
+/* ---- a step ---- */
+
+static int64_t save_interval(const hn_train_run *r)
+{
+    return r->config.save_every ? r->config.save_every : r->n_steps / 10 > 0 ? r->n_steps / 10 : 1;
+}
+
+static hn_status run_step(hn_train_run *r, const hn_train_watch *watch)
+{
+    const int64_t begun = hn_clock_ns();
+    hn_learned learned;
+    HN_TRY(hn_steps_at(&r->steps, (uint64_t)r->state.step, &r->data_step));
+    HN_REQUIRE(r->data_step.n, HN_ERR_ARGUMENT, "step %lld has no examples",
+               (long long)r->state.step + 1);
+    HN_TRY(hn_batch_read(&r->batch, r->on.dataset, &r->data_step, &r->example));
+    const float rate = hn_schedule_rate(&r->schedule, r->state.step);
+    HN_TRY(hn_learner_step(r->learner, &r->batch, r->state.step, rate, NULL, &learned));
+    HN_TRY(hn_run_check_moved(r));
+    r->state.step++;
+    r->state.examples += (int64_t)r->batch.n_examples;
+    r->state.tokens += (int64_t)r->batch.n_tokens;
+    r->state.supervised += (int64_t)r->batch.n_supervised;
+    r->state.last_loss = learned.loss;
+    const hn_step_report report = {
+        .step = r->state.step, .n_steps = r->n_steps, .loss = learned.loss,
+        .grad_norm = learned.grad_norm, .rate = (double)rate, .epoch = r->data_step.epoch,
+        .tokens = (int64_t)r->batch.n_tokens, .supervised = (int64_t)r->batch.n_supervised,
+        .n_micro = learned.n_micro, .seconds = (double)(hn_clock_ns() - begun) * 1e-9,
+        .resident_bytes = hn_resident_bytes(),
+    };
+    HN_TRY(hn_metrics_step(&r->metrics, &report));
+    if (watch->step)
+        watch->step(watch->context, &report);
+    return HN_OK;
+}
+
+static hn_status save(hn_train_run *r, const hn_train_watch *watch, bool is_best)
+{
+    char path[HN_RUN_PATH];
+    int64_t *steps = NULL;
+    size_t n = 0;
+    if (is_best) {
+        hn_run_path(r, "best.ckpt", path);
+        return hn_checkpoint_write(r->learner, &r->state, path);
+    }
+    hn_run_checkpoint_path(r, r->state.step, path);
+    HN_TRY(hn_checkpoint_write(r->learner, &r->state, path));
+    if (watch->saved)
+        watch->saved(watch->context, path);
+    HN_TRY(hn_run_checkpoints(r, &steps, &n));
+    for (size_t i = 0; n > (size_t)r->config.keep && i < n - (size_t)r->config.keep; i++) {
+        hn_run_checkpoint_path(r, steps[i], path);
+        unlink(path); /* one too many is no failure */
+    }
+    hn_free(r->heap, steps);
+    return HN_OK;
+}
+
+static hn_status evaluate(hn_train_run *r, const hn_train_watch *watch, bool *stops)
+{
+    hn_evaluation result;
+    HN_TRY(hn_train_run_evaluate(r, NULL, &result));
+    HN_REQUIRE(isfinite(result.loss), HN_ERR_NUMERIC, "step %lld: the loss on held-out data is %g",
+               (long long)r->state.step, result.loss);
+    const bool is_best = result.loss < r->state.best_loss;
+    r->state.n_worse = is_best ? 0 : r->state.n_worse + 1;
+    if (is_best) {
+        r->state.best_loss = result.loss;
+        r->state.best_step = r->state.step;
+        if (r->config.patience)
+            HN_TRY(save(r, watch, true));
+    }
+    HN_TRY(hn_metrics_evaluation(&r->metrics, r->state.step, &result));
+    if (watch->evaluated)
+        watch->evaluated(watch->context, r->state.step, &result, is_best);
+    *stops = r->config.patience && r->state.n_worse >= r->config.patience;
+    return HN_OK;
+}
+
+hn_status hn_train_run_evaluate(hn_train_run *r, const hn_run_options *options, hn_evaluation *out)
+{
+    HN_REQUIRE(r->evaluator, HN_ERR_ARGUMENT, "no examples are held out");
+    return hn_evaluator_run(r->evaluator, r->on.dataset, 0, options, out);
+}
+
+/* ---- all of them ---- */
+
+static hn_status prepare_folder(hn_train_run *r)
+{
+    char path[HN_RUN_PATH];
+    int64_t *steps = NULL;
+    size_t n = 0;
+    HN_REQUIRE(mkdir(r->on.dir, 0777) == 0 || errno == EEXIST, HN_ERR_IO, "%s: %s", r->on.dir,
+               strerror(errno));
+    if (!r->is_resumed) {
+        HN_TRY(hn_run_checkpoints(r, &steps, &n));
+        hn_free(r->heap, steps);
+        HN_REQUIRE(!n, HN_ERR_ARGUMENT,
+                   "%s: a run is there already: --resume goes on with it, another folder begins "
+                   "anew", r->on.dir);
+    }
+    hn_run_path(r, "metrics.jsonl", path);
+    return hn_metrics_open(&r->metrics, r->heap, path, r->state.step);
+}
+
+static bool is_cancelled(const hn_train_watch *watch)
+{
+    return watch->cancel && atomic_load(watch->cancel);
+}
+
+static hn_status go(hn_train_run *r, const hn_train_watch *watch)
+{
+    bool stops = r->config.patience && r->state.n_worse >= r->config.patience;
+    int64_t saved = r->is_resumed ? r->state.step : -1;
+    while (r->state.step < r->n_steps && !stops && !is_cancelled(watch)) {
+        HN_TRY(run_step(r, watch));
+        const bool is_last = r->state.step == r->n_steps;
+        const bool is_due = r->state.step % save_interval(r) == 0;
+        if (r->evaluator && (is_last || (r->config.eval_every &&
+                                         r->state.step % r->config.eval_every == 0)))
+            HN_TRY(evaluate(r, watch, &stops));
+        if (is_due || is_last || stops)
+            HN_TRY(hn_metrics_experts(&r->metrics, r->state.step, r->learner));
+        if (is_due || is_last || stops || is_cancelled(watch)) {
+            HN_TRY(save(r, watch, false));
+            saved = r->state.step;
+        }
+    }
+    if (r->state.step < r->n_steps && !stops) {
+        if (saved != r->state.step)
+            HN_TRY(save(r, watch, false));
+        return hn_fail(HN_ERR_CANCELLED, "stopped after step %lld of %lld: the run is saved in %s",
+                       (long long)r->state.step, (long long)r->n_steps, r->on.dir);
+    }
+    return HN_OK;
+}
+
+hn_status hn_train_run_go(hn_train_run *r, const hn_train_watch *watch)
+{
+    static const hn_train_watch nobody = { 0 };
+    HN_TRY(prepare_folder(r));
+    HN_TRY(go(r, watch ? watch : &nobody));
+    if (!r->config.patience || r->state.best_step < 0 || r->state.best_step == r->state.step)
+        return HN_OK;
+    char path[HN_RUN_PATH];
+    const hn_run_state expected = r->state;
+    hn_run_path(r, "best.ckpt", path);
+    return hn_checkpoint_read(r->learner, path, &expected, &r->state);
+}

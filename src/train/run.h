@@ -1,0 +1,69 @@
+/* run.h: a training run from its first step to its result, in a folder of its own:
+ *
+ *     metrics.jsonl          a line a step
+ *     step-00000100.ckpt     checkpoints; best.ckpt, of the best evaluation
+ *     adapter.gguf           or model.gguf, where whole tensors were trained
+ *
+ * Killed at any instant and resumed, it ends with the same bits. What determines the result is
+ * held in digests, and a run goes on only with the same. */
+#ifndef HN_TRAIN_RUN_H
+#define HN_TRAIN_RUN_H
+
+#include "train/checkpoint.h"
+#include "train/config.h"
+#include "train/metrics.h"
+
+typedef struct hn_train_run hn_train_run;
+
+/* What the run is on. All of it must outlive the run. */
+typedef struct hn_train_subject {
+    const hn_model *model;
+    const hn_dataset *dataset; /* scanned, and not refused */
+    hn_device *device;
+    const char *dir;
+    const hn_train_config *config;
+    const char *data_text;  /* how examples become tokens, in words: part of the data's digest */
+    char tokenizer[65], template[65]; /* SHA-256; "" if there is no template */
+} hn_train_subject;
+
+/* Told from the thread that trains. */
+typedef struct hn_train_watch {
+    void *context;
+    void (*step)(void *context, const hn_step_report *report);
+    void (*evaluated)(void *context, int64_t step, const hn_evaluation *result, bool is_best);
+    void (*saved)(void *context, const char *path);
+    const atomic_bool *cancel; /* the step is finished, the run is saved: HN_ERR_CANCELLED */
+} hn_train_watch;
+
+/* Plans it: nothing is written. */
+hn_status hn_train_run_new(hn_train_run **out, hn_heap *heap, const hn_train_subject *subject);
+void hn_train_run_free(hn_train_run *run); /* takes NULL */
+
+typedef struct hn_train_plan {
+    int64_t n_steps, micro_tokens, recompute;
+    hn_learner_bytes bytes;
+    size_t evaluation_bytes, weights_bytes; /* of the model's that are read */
+    size_t total_bytes;                     /* of all that will be resident */
+    double flops;                           /* of a step, about */
+} hn_train_plan;
+hn_train_plan hn_train_run_plan(const hn_train_run *run);
+const hn_tuning *hn_train_run_tuning(const hn_train_run *run);
+hn_learner *hn_train_run_learner(hn_train_run *run);
+const hn_run_state *hn_train_run_state(const hn_train_run *run);
+
+/* Takes up the newest checkpoint that is whole; HN_ERR_IO if the folder has none. One that was
+ * altered, or made of something else, is refused by name. */
+hn_status hn_train_run_resume(hn_train_run *run);
+
+/* To the end. A folder that has a run in it already is refused, unless it was resumed. */
+hn_status hn_train_run_go(hn_train_run *run, const hn_train_watch *watch);
+
+/* Of what held-out data there is; HN_ERR_ARGUMENT if there is none. */
+hn_status hn_train_run_evaluate(hn_train_run *run, const hn_run_options *options,
+                                hn_evaluation *out);
+
+/* After the last step: writes what was trained; *digest is the file's SHA-256. `file`: the base as
+ * a GGUF file, for whole models. */
+hn_status hn_train_run_finish(hn_train_run *run, char path[4096], char digest[65]);
+
+#endif

@@ -1,0 +1,43 @@
+/* run_parts.h: a run's inside, for the files that make it up: run.c (its steps), run_fit.c (its
+ * memory), run_result.c (what it leaves). */
+#ifndef HN_TRAIN_RUN_PARTS_H
+#define HN_TRAIN_RUN_PARTS_H
+
+#include "train/run.h"
+
+enum { HN_RUN_PATH = 4096 };
+
+struct hn_train_run {
+    hn_heap *heap;
+    hn_train_subject on;
+    hn_train_config config;
+    hn_tuning *tuning;
+    hn_learner *learner;
+    hn_evaluator *evaluator; /* NULL: nothing is held out */
+    hn_steps steps;
+    int64_t n_steps;
+    hn_schedule schedule;
+    hn_train_plan plan;
+    hn_run_state state;
+    hn_metrics metrics;
+    hn_batch batch;
+    hn_example example;
+    hn_data_step data_step;
+    bool is_resumed;
+    bool has_moved; /* every trained tensor was seen to have a gradient */
+};
+
+/* run_fit.c: the learner and the evaluator, of a size that the memory allows. */
+hn_status hn_run_fit(hn_train_run *run);
+
+/* run_result.c */
+void hn_run_path(const hn_train_run *run, const char *name, char path[HN_RUN_PATH]);
+void hn_run_checkpoint_path(const hn_train_run *run, int64_t step, char path[HN_RUN_PATH]);
+/* Steps of the checkpoints in the folder, in ascending order; hn_free. */
+hn_status hn_run_checkpoints(const hn_train_run *run, int64_t **steps, size_t *n);
+
+/* No trained tensor may have a gradient that is exactly zero, but those that are expected to: A
+ * where B is zero, what belongs to experts that no token reached. `first`: of a run. */
+hn_status hn_run_check_moved(hn_train_run *run);
+
+#endif

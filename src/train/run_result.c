@@ -1,0 +1,218 @@
+/* What a run leaves: its files, and the contract that an adapter is. */
+#include "train/run_parts.h"
+
+#include "base/sha256.h"
+#include "infer/adapter_test.h"
+#include "train/adapter_write.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void hn_run_path(const hn_train_run *r, const char *name, char path[HN_RUN_PATH])
+{
+    snprintf(path, HN_RUN_PATH, "%s/%s", r->on.dir, name);
+}
+
+void hn_run_checkpoint_path(const hn_train_run *r, int64_t step, char path[HN_RUN_PATH])
+{
+    char name[64];
+    snprintf(name, sizeof name, "step-%08lld.ckpt", (long long)step);
+    hn_run_path(r, name, path);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+hn_status hn_run_checkpoints(const hn_train_run *r, int64_t **out, size_t *n)
+{
+    size_t room = 0;
+    *out = NULL;
+    *n = 0;
+    DIR *dir = opendir(r->on.dir);
+    if (!dir)
+        return HN_OK; /* no folder, no checkpoints */
+    hn_status status = HN_OK;
+    for (const struct dirent *e; status == HN_OK && (e = readdir(dir)) != NULL;) {
+        long long step;
+        int used = 0;
+        if (sscanf(e->d_name, "step-%lld.ckpt%n", &step, &used) != 1 || !used || e->d_name[used])
+            continue;
+        if (*n == room) {
+            int64_t *more = hn_realloc_array(r->heap, HN_TAG_TEXT, *out, room + 16, sizeof *more);
+            status = more ? HN_OK : HN_ERR_MEMORY;
+            *out = more ? more : *out;
+            room += 16;
+        }
+        if (status == HN_OK)
+            (*out)[(*n)++] = step;
+    }
+    closedir(dir);
+    if (status != HN_OK) {
+        hn_free(r->heap, *out);
+        *out = NULL;
+        *n = 0;
+        return status;
+    }
+    if (*n)
+        qsort(*out, *n, sizeof **out, ascending);
+    return HN_OK;
+}
+
+/* ---- what learned ---- */
+
+static bool is_zero(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] > 0 || x[i] < 0)
+            return false;
+    return true;
+}
+
+/* Whether tokens reached any expert of the layer that the tensor belongs to; true of others. */
+static bool was_reached(hn_train_run *r, const hn_tunable *t)
+{
+    int layer, of = -1;
+    int64_t n;
+    const float *load;
+    if (t->weight.type.rank != 3 || sscanf(t->name, "blk.%d.", &of) != 1)
+        return true;
+    for (int i = 0; (load = hn_learner_load(r->learner, i, &layer, &n)) != NULL; i++)
+        if (layer == of)
+            return !is_zero(load, n);
+    return true;
+}
+
+/* B is zero at first, and of an embedding A: it stands between the other one and the loss until
+ * a step with a rate has moved it. */
+static bool may_wait(const hn_train_run *r, const hn_tunable *t)
+{
+    const bool is_embedding = r->tuning->tuned[t->of].is_embedding;
+    const int64_t moved = r->schedule.warm > 0 ? 2 : 1; /* a warm-up begins with a rate of zero */
+    return t->part == (is_embedding ? HN_TUNE_B : HN_TUNE_A) && r->state.step < moved;
+}
+
+/* Looked at in the first step, and until what waits has had its turn. */
+hn_status hn_run_check_moved(hn_train_run *r)
+{
+    hn_str silent = hn_str_on(r->heap);
+    int n = 0;
+    bool any_waits = false;
+    if (r->has_moved)
+        return HN_OK;
+    hn_status status = HN_OK;
+    for (int i = 0; i < r->tuning->n_tensors && status == HN_OK; i++) {
+        hn_tensor g;
+        const hn_tunable *t = &r->tuning->tensors[i];
+        status = hn_learner_gradient(r->learner, i, &g);
+        if (status != HN_OK || !is_zero(g.data, hn_count(&g.type)))
+            continue;
+        if (may_wait(r, t)) {
+            any_waits = true;
+        } else if (was_reached(r, t)) {
+            if (n++ < 4)
+                hn_str_print(&silent, "%s%s", n > 1 ? ", " : "", t->name);
+        }
+    }
+    r->has_moved = !any_waits;
+    if (status == HN_OK)
+        status = hn_str_status(&silent);
+    if (status == HN_OK && n)
+        status = hn_fail(HN_ERR_NUMERIC,
+                         "step %lld: the gradient of %d of %d trained tensors is exactly zero (%s%s): "
+                         "they learn nothing", (long long)r->state.step + 1, n,
+                         r->tuning->n_tensors, silent.text, n > 4 ? ", ..." : "");
+    hn_str_free(&silent);
+    return status;
+}
+
+/* ---- the contract ---- */
+
+static hn_status describe(const hn_train_run *r, hn_meta *keys)
+{
+    hn_str text = hn_str_on(r->heap);
+    hn_train_config_text(&r->config, &text);
+    hn_status status = hn_str_status(&text);
+    if (status == HN_OK)
+        status = hn_meta_set_text(keys, "hone.train.config", text.text);
+    hn_str_free(&text);
+    HN_TRY(status);
+    HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_BASE, r->state.base));
+    HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_NUMERICS, "f32"));
+    HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TOKENIZER, r->on.tokenizer));
+    if (r->on.template[0])
+        HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TEMPLATE, r->on.template));
+    HN_TRY(hn_meta_set_text(keys, "hone.train.data.sha256", r->state.data));
+    HN_TRY(hn_meta_set_text(keys, "hone.train.data.policy", r->on.data_text));
+    HN_TRY(hn_meta_set_int(keys, "hone.train.steps", HN_META_U64, r->state.step));
+    HN_TRY(hn_meta_set_int(keys, "hone.train.examples", HN_META_U64, r->state.examples));
+    HN_TRY(hn_meta_set_int(keys, "hone.train.tokens", HN_META_U64, r->state.tokens));
+    HN_TRY(hn_meta_set_int(keys, "hone.train.supervised_tokens", HN_META_U64, r->state.supervised));
+    HN_TRY(hn_meta_set_double(keys, "hone.train.last_loss", HN_META_F64, r->state.last_loss));
+    if (r->state.best_step >= 0)
+        HN_TRY(hn_meta_set_double(keys, "hone.train.held_loss", HN_META_F64, r->state.best_loss));
+    return HN_OK;
+}
+
+/* Tokens that the self-test runs: how the first trained example begins. */
+static hn_status test_tokens(hn_train_run *r, hn_encoding_view *out)
+{
+    enum { MOST = 32 };
+    HN_TRY(hn_steps_at(&r->steps, 0, &r->data_step));
+    HN_TRY(hn_batch_read(&r->batch, r->on.dataset, &r->data_step, &r->example));
+    const hn_sample s = hn_batch_sequence(&r->batch, 0);
+    *out = (hn_encoding_view){ s.ids, s.n < MOST ? s.n : MOST };
+    return HN_OK;
+}
+
+static hn_status hash_file(hn_heap *heap, const char *path, char text[65])
+{
+    enum { PIECE = 1 << 16 };
+    hn_sha256 sha;
+    uint8_t digest[32], *piece = hn_alloc(heap, HN_TAG_FILE, PIECE);
+    FILE *file = piece ? fopen(path, "rb") : NULL;
+    if (!file) {
+        hn_free(heap, piece);
+        return piece ? hn_fail(HN_ERR_IO, "%s: %s", path, strerror(errno)) : HN_ERR_MEMORY;
+    }
+    hn_sha256_begin(&sha);
+    for (size_t n; (n = fread(piece, 1, PIECE, file)) > 0;)
+        hn_sha256_add(&sha, piece, n);
+    const bool failed = ferror(file) != 0;
+    fclose(file);
+    hn_free(heap, piece);
+    HN_REQUIRE(!failed, HN_ERR_IO, "%s: it cannot be read", path);
+    hn_sha256_end(&sha, digest);
+    hn_sha256_text(digest, text);
+    return HN_OK;
+}
+
+static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_PATH])
+{
+    hn_encoding_view tokens;
+    hn_run_path(r, "adapter.gguf", path);
+    HN_TRY(hn_adapter_write(r->tuning, path, keys));
+    HN_TRY(test_tokens(r, &tokens)); /* of what the file says, not of what we hold */
+    HN_TRY(hn_adapter_test_make(r->heap, r->on.model, r->on.device, path, tokens.ids,
+                                (int64_t)tokens.n, keys));
+    return hn_adapter_write(r->tuning, path, keys);
+}
+
+hn_status hn_train_run_finish(hn_train_run *r, char path[HN_RUN_PATH], char digest[65])
+{
+    hn_meta keys = hn_meta_on(r->heap, "the result");
+    hn_status status = describe(r, &keys);
+    if (status == HN_OK && hn_tuning_is_full(r->tuning)) {
+        hn_run_path(r, "model.gguf", path);
+        status = hn_tuned_model_write(r->tuning, hn_model_gguf(r->on.model), path, &keys);
+    } else if (status == HN_OK) {
+        status = write_adapter(r, &keys, path);
+    }
+    hn_meta_free(&keys);
+    return status == HN_OK ? hash_file(r->heap, path, digest) : status;
+}
