@@ -1,13 +1,14 @@
 /* cross_entropy: the loss of next-token prediction, fused with the output projection so that
  * logits never exist as a whole. Formulas: cross_entropy.h. Without `count` it is the sum over
- * rows. Rows without a label have nll 0 and lse 0: nobody needs to compute them. */
+ * rows. Rows without a label have nll 0 and lse 0: nobody needs to compute them. dx, the gradient
+ * of the loss for x, can be had with it: logits are then made once. */
 #include "ops/cross_entropy.h"
 #include "ops/ops.h"
 
 static const hn_attr attrs[] = HN_CROSS_ENTROPY_ATTRS;
 
 enum { X, W, LABELS, WEIGHTS, COUNT, ACC };
-enum { LOSS, LSE, NLL };
+enum { LOSS, LSE, NLL, DX };
 
 static hn_status infer(const hn_call *call, hn_type *out)
 {
@@ -18,7 +19,33 @@ static hn_status infer(const hn_call *call, hn_type *out)
     }
     out[LOSS] = (hn_type){ .dtype = HN_F32 };
     HN_TRY(hn_type_make(&out[LSE], HN_F32, 1, call->in[X]->type.dim));
-    return hn_type_make(&out[NLL], HN_F32, 1, call->in[X]->type.dim);
+    HN_TRY(hn_type_make(&out[NLL], HN_F32, 1, call->in[X]->type.dim));
+    return hn_type_make(&out[DX], HN_F32, 2, call->in[X]->type.dim);
+}
+
+/* dx[t] = sum over v of (exp(z - lse) - [v == label]) * bend * weights[t] / count * w[v]; 0 without
+ * a label. */
+static void put_slopes(const hn_call *call, int64_t t, int64_t label, double lse)
+{
+    const hn_tensor *w = call->in[W];
+    const int64_t n_words = w->type.dim[0], c = w->type.dim[1];
+    const double factor = hn_loss_factor(call, WEIGHTS, t, COUNT, 1);
+    const bool is_label = label != ((const hn_cross_entropy_attrs *)call->attrs)->ignore;
+    double sum[256];
+    for (int64_t from = 0; from < c; from += 256) {
+        const int64_t n = c - from < 256 ? c - from : 256;
+        for (int64_t i = 0; i < n; i++)
+            sum[i] = 0;
+        for (int64_t v = 0; is_label && v < n_words; v++) {
+            double bend;
+            const double z = hn_cross_entropy_logit(call, t, v, &bend);
+            const double ds = (hn_math_exp(z - lse) - (v == label)) * factor * bend;
+            for (int64_t i = 0; i < n; i++)
+                sum[i] += ds * hn_get(w, v * c + from + i);
+        }
+        for (int64_t i = 0; i < n; i++)
+            hn_set(call->out[DX], t * c + from + i, sum[i]);
+    }
 }
 
 static void forward(const hn_call *call)
@@ -44,6 +71,8 @@ static void forward(const hn_call *call)
         }
         if (call->out[LSE])
             hn_set(call->out[LSE], t, lse);
+        if (call->out[DX])
+            put_slopes(call, t, label, lse);
         if (call->out[NLL])
             hn_set(call->out[NLL], t, nll);
     }
@@ -63,13 +92,17 @@ static void backward(hn_grad *d)
     if (!d->wants[X] && !d->wants[W])
         return;
     hn_node *dx = NULL, *rows = NULL;
-    if (d->dout[LOSS])
+    if (d->dout[LOSS] && !d->wants[W]) /* made with the loss: no product twice */
+        dx = hn_mul(g, d->out[DX], d->dout[LOSS]);
+    else if (d->dout[LOSS])
         dx = HN_APPLY(g, &hn_op_cross_entropy_grad, d->attrs, d->in[X], d->in[W], d->in[LABELS],
                       d->in[WEIGHTS], d->in[COUNT], d->out[LSE], d->dout[LOSS]);
     if (d->dout[NLL])
         rows = HN_APPLY(g, &hn_op_cross_entropy_grad, d->attrs, d->in[X], d->in[W],
                         d->in[LABELS], d->dout[NLL], NULL, d->out[LSE], hn_graph_scalar(g, 1));
     for (int i = X; i <= W; i++) {
+        if (!d->wants[i])
+            continue;
         hn_node *one = dx ? hn_output(dx, i) : NULL, *other = rows ? hn_output(rows, i) : NULL;
         d->din[i] = one && other ? hn_add(g, one, other) : one ? one : other;
     }
@@ -88,7 +121,7 @@ static const char *const cases[] = {
 const hn_op hn_op_cross_entropy = {
     .name = "cross_entropy",
     .summary = "loss = acc + sum of weights * (lse(x w^T) - logit of the label) / count",
-    .inputs = "x w labels! weights?! count?! acc?", .outputs = "loss lse! nll", .attrs = attrs,
+    .inputs = "x w labels! weights?! count?! acc?", .outputs = "loss lse! nll dx!", .attrs = attrs,
     .attrs_size = sizeof(hn_cross_entropy_attrs), .infer = infer, .forward = forward,
     .backward = backward, .check = hn_cross_entropy_check, .flops = flops,
     .acc = { { HN_INPUT(ACC), LOSS } }, .cases = cases, .tolerance = 4e-6,

@@ -1,5 +1,6 @@
 /* Fused cross-entropy at every level: the bits of `ref`, doubles within a bound, any threads
- * and order of units, rows alone, and tokens in two parts with dw going on. */
+ * and order of units, rows alone, tokens in two parts with dw going on,
+ * and the loss and dx at once. */
 #include "kernels/xent/xent.h"
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/gemm_data.h"
@@ -28,13 +29,17 @@ static const problem problems[] = {
 };
 enum { N_PROBLEMS = sizeof problems / sizeof problems[0] };
 
-static void run(const hn_xent_kernels *kernels, const hn_xent_args *x, bool backward,
-                int threads)
+typedef enum pass { FORWARD, BACKWARD, BOTH } pass; /* both: the loss and dx at once */
+
+static void run(const hn_xent_kernels *kernels, const hn_xent_args *args, pass what, int threads)
 {
     hn_xent_plan plan;
-    hn_xent_plan_make(&plan, kernels, x, backward, threads);
+    hn_xent_args own = *args;
+    const hn_xent_args *x = &own;
+    own.dx = what == FORWARD ? NULL : args->dx;
+    hn_xent_plan_make(&plan, kernels, x, what == BACKWARD, threads);
     void *scratch = kc_blank_bytes(hn_xent_scratch_bytes(kernels));
-    void *shared = kc_blank_bytes(hn_xent_shared_bytes(x->n, x->v, backward));
+    void *shared = kc_blank_bytes(hn_xent_shared_bytes(x->n, x->v, what == BACKWARD, what == BOTH));
     for (int64_t phase = 0; phase < plan.n_phases; phase++) {
         const int64_t n = hn_xent_units(&plan, phase), step = n > 1 ? 1 + kc_random() % n : 1;
         for (int64_t start = step; start-- > 0;)
@@ -134,8 +139,8 @@ static void check_parts(const hn_xent_kernels *kernels, const hn_xent_args *all,
         x.x += from * x.c, x.label += from, x.weight += from, x.grad += from;
         x.nll += from, x.lse += from, x.dx += from * x.c;
         x.accumulate = part == 1;
-        run(kernels, &x, false, 1 + part);
-        run(kernels, &x, true, 3);
+        run(kernels, &x, FORWARD, 1 + part);
+        run(kernels, &x, BACKWARD, 3);
     }
     same(all, &got);
 }
@@ -151,14 +156,19 @@ static void check_problem(const hn_xent_kernels *ref, const hn_xent_kernels *opt
         return;
     hn_xent_args want, got;
     const float *w = make(&want, p);
-    run(ref, &want, false, 1);
-    run(ref, &want, true, 1);
+    run(ref, &want, FORWARD, 1);
+    run(ref, &want, BACKWARD, 1);
     KC_CHECK(error(&want, w) < 2e-5);
     got = want;
     blank(&got);
     got.lse = kc_blank((size_t)p->n);
-    run(opt, &got, false, 4);
-    run(opt, &got, true, 4);
+    run(opt, &got, FORWARD, 4);
+    run(opt, &got, BACKWARD, 4);
+    same(&want, &got);
+    got.dx = kc_blank((size_t)(p->n * p->c));
+    got.nll = kc_blank((size_t)p->n);
+    got.lse = kc_blank((size_t)p->n);
+    run(opt, &got, BOTH, 3);
     same(&want, &got);
     check_parts(opt, &want, 1);
     check_parts(opt, &want, p->n / 2);

@@ -1,7 +1,7 @@
 /* Cross-entropy and its gradient. Phase 0 reads labels and factors, the kernels' own phases follow,
  * and the loss is one chain at the end.
  *
- *     shared:  | the kernels' | labels | factors (gradient), or nll, lse that nobody reads |
+ *     shared:  | the kernels' | labels | factors (of gradients) | nll, lse that nobody reads |
  */
 #include "backend/cpu/products.h"
 #include "ops/cross_entropy.h"
@@ -9,12 +9,17 @@
 #include <string.h>
 
 enum { X = HN_XENT_X, W, LABELS, WEIGHTS, COUNT, ACC, LSE_IN = ACC, DLOSS, ACC_DW };
-enum { LOSS, LSE, NLL };
+enum { LOSS, LSE, NLL, DX };
 enum { START, COPY_ACC }; /* of the gradient: the kernels' phases follow */
 
 static bool is_gradient(const hn_call *call)
 {
     return call->op == &hn_op_cross_entropy_grad;
+}
+
+static bool makes_dx(const hn_call *call)
+{
+    return !is_gradient(call) && call->out[DX];
 }
 
 /* Rows and words of this run, which may be fewer than what was planned for. */
@@ -29,12 +34,13 @@ static room room_of(const hn_call *call, char *shared)
 {
     const int64_t n = call->in[X]->type.dim[0], v = call->in[W]->type.dim[0];
     const size_t of_rows = hn_round_scratch((size_t)n * sizeof(float));
-    const size_t kernel = hn_round_scratch(hn_xent_shared_bytes(n, v, is_gradient(call)));
+    const size_t kernel = hn_round_scratch(hn_xent_shared_bytes(n, v, is_gradient(call), makes_dx(call)));
     room r = { .kernel = (float *)(void *)shared, .label = (int32_t *)(void *)(shared + kernel) };
-    float *const rest = (float *)(void *)(shared + kernel + of_rows);
-    r.factor = r.nll = rest;
-    r.lse = (float *)(void *)((char *)rest + of_rows);
-    r.bytes = kernel + of_rows * (is_gradient(call) ? 2 : 3);
+    char *const rest = shared + kernel + of_rows;
+    r.factor = (float *)(void *)rest;
+    r.nll = (float *)(void *)(rest + of_rows);
+    r.lse = (float *)(void *)(rest + 2 * of_rows);
+    r.bytes = kernel + of_rows * (is_gradient(call) ? 2 : 4);
     return r;
 }
 
@@ -75,6 +81,9 @@ static void make_plan(const hn_cpu_task *task, hn_xent_plan *plan)
     } else {
         args.lse = call->out[LSE] ? call->out[LSE]->data : r.lse;
         args.nll = call->out[NLL] ? call->out[NLL]->data : r.nll;
+        args.grad = r.factor;
+        args.dx = makes_dx(call) ? call->out[DX]->data : NULL;
+        args.dx_stride = row;
     }
     hn_xent_plan_make(plan, task->cpu->kernels.xent, &args, is_gradient(call),
                       task->cpu->device.n_threads);
@@ -88,9 +97,8 @@ static void start(const hn_cpu_task *task)
     for (int64_t t = 0; t < call->in[X]->type.dim[0]; t++) {
         const int64_t label = hn_get_int(call->in[LABELS], t);
         r.label[t] = label == ignore ? -1 : (int32_t)label;
-        if (is_gradient(call))
-            r.factor[t] = (float)(hn_get(call->in[DLOSS], 0) *
-                                  hn_loss_factor(call, WEIGHTS, t, COUNT, 1));
+        const double dloss = is_gradient(call) ? hn_get(call->in[DLOSS], 0) : 1;
+        r.factor[t] = (float)(dloss * hn_loss_factor(call, WEIGHTS, t, COUNT, 1));
     }
 }
 

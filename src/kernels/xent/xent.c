@@ -1,13 +1,18 @@
 /* Tiles, blocks and phases of fused cross-entropy.
  *
- *   forward    0: (tile, block of rows) -> partial m, l; the label's logit      1: fold, per
- * block backward   for each tile: 2i: ds of the tile, per block of rows 2i+1: dx per block of
- * rows goes on; dw of the tile, whole chains */
+ *   forward    0: (tile, block of rows) -> partial m, l; the label's logit
+ *              1: fold, per block
+ *   backward   for each tile  2i: ds of the tile, per block of rows
+ *                             2i+1: dx per block of rows goes on; dw of the tile, whole chains
+ *   both       for each block of rows  4i: logits of every tile, kept; partial m, l
+ *                                      4i+1: fold     4i+2: ds of every tile     4i+3: dx */
 #include "kernels/xent/xent.h"
 
 typedef struct tile {
     int64_t from, cols;
 } tile;
+
+enum { KEPT_BYTES = 128 << 20, COLUMNS = 256 }; /* of a block's logits; of dx in a unit */
 
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
@@ -76,15 +81,20 @@ static void forward_tile(const hn_xent_plan *plan, int64_t unit, void *scratch, 
                          m + row, l + row, shared + row);
 }
 
-static void forward_fold(const hn_xent_plan *plan, int64_t unit, float *shared)
+static void fold_rows(const hn_xent_plan *plan, int64_t row, int64_t rows, float *shared)
 {
     const hn_xent_args *x = &plan->args;
-    const int64_t row = unit * HN_XENT_ROWS, rows = least(HN_XENT_ROWS, x->n - row);
     float *m = shared + x->n + row, *l = m + x->n * plan->n_tiles;
     for (int64_t i = 1; i < plan->n_tiles; i++)
         plan->kernels->fold(rows, m + i * x->n, l + i * x->n, m, l);
     plan->kernels->loss(rows, m, l, shared + row, x->label + row,
                         x->weight ? x->weight + row : NULL, x->lse + row, x->nll + row);
+}
+
+static void forward_fold(const hn_xent_plan *plan, int64_t unit, float *shared)
+{
+    const int64_t row = unit * HN_XENT_ROWS;
+    fold_rows(plan, row, least(HN_XENT_ROWS, plan->args.n - row), shared);
 }
 
 static void backward_tile(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scratch,
@@ -149,6 +159,102 @@ static void plan_dw(const hn_xent_plan *plan, int64_t i, const float *shared,
     hn_gemm_plan_make(gemm, plan->kernels->gemm, &args, plan->threads);
 }
 
+/* ---- both at once ---- */
+
+static int64_t rows_kept(int64_t v)
+{
+    const int64_t fit = KEPT_BYTES / (4 * cuts(v, HN_XENT_TILE) * HN_XENT_TILE) / 16 * 16;
+    return fit < 16 ? 16 : least(fit, HN_XENT_ROWS);
+}
+
+/* Shared: as forward, then the logits of a block, [tile][rows][HN_XENT_TILE]. */
+static float *kept_tile(const hn_xent_plan *plan, float *shared, int64_t i)
+{
+    return shared + plan->args.n * (1 + 2 * plan->n_tiles) + i * plan->rows * HN_XENT_TILE;
+}
+
+static void both_logits(const hn_xent_plan *plan, int64_t row, int64_t i, void *scratch,
+                        float *shared)
+{
+    const hn_xent_args *x = &plan->args;
+    const int64_t rows = least(plan->rows, x->n - row);
+    const tile t = tile_at(plan, i);
+    float *s = kept_tile(plan, shared, i);
+    float *m = shared + x->n * (1 + i), *l = m + x->n * plan->n_tiles;
+    logits(plan, t, row, rows, s, scratch);
+    plan->kernels->stats(rows, t.cols, s, x->scale, x->cap, x->label + row, (int32_t)t.from,
+                         m + row, l + row, shared + row);
+}
+
+static void both_slopes(const hn_xent_plan *plan, int64_t row, int64_t i, float *shared)
+{
+    const hn_xent_args *x = &plan->args;
+    const tile t = tile_at(plan, i);
+    plan->kernels->grad(least(plan->rows, x->n - row), t.cols, kept_tile(plan, shared, i), x->scale,
+                        x->cap, x->label + row, (int32_t)t.from, x->lse + row,
+                        x->weight ? x->weight + row : NULL, x->grad ? x->grad + row : NULL);
+}
+
+/* Some columns of dx, half of the block's rows: one chain over all tiles. */
+static void both_dx(const hn_xent_plan *plan, int64_t block, int64_t unit, void *scratch,
+                    float *shared)
+{
+    const hn_xent_args *x = &plan->args;
+    const int64_t half = cuts(plan->rows, 2), top = block + unit % 2 * half;
+    const int64_t end = least(block + (unit % 2 ? plan->rows : half), x->n);
+    const int64_t from = unit / 2 * COLUMNS, cols = least(COLUMNS, x->c - from);
+    for (int64_t i = 0; i < plan->n_tiles && top < end; i++) {
+        const tile t = tile_at(plan, i);
+        const hn_gemm_operand w = weights_of(&x->w, t.from);
+        const hn_gemm_args args = {
+            .m = end - top,
+            .n = cols,
+            .k = t.cols,
+            .a = { .data = kept_tile(plan, shared, i) + (top - block) * HN_XENT_TILE,
+                   .outer_stride = 4 * HN_XENT_TILE,
+                   .k_stride = 4 },
+            .b = { .data = (const char *)w.data +
+                           hn_elem_span(w.type, from) * (w.is_panel16 ? 16 : 1),
+                   .outer_stride = w.k_stride,
+                   .k_stride = w.outer_stride,
+                   .type = w.type,
+                   .is_panel16 = w.is_panel16,
+                   .rows_are_k = true,
+                   .row_elems = w.row_elems },
+            .c = (float *)(void *)((char *)x->dx + top * x->dx_stride) + from,
+            .c_row_stride = x->dx_stride,
+            .c_col_stride = 4,
+            .accumulate = i > 0,
+        };
+        multiply(plan, &args, scratch);
+    }
+}
+
+static int64_t both_units(const hn_xent_plan *plan, int64_t phase)
+{
+    const int64_t units[] = { plan->n_tiles, 1, plan->n_tiles, 2 * cuts(plan->args.c, COLUMNS) };
+    return units[phase % 4];
+}
+
+static void run_both(const hn_xent_plan *plan, int64_t phase, int64_t unit, void *scratch,
+                     float *shared)
+{
+    const int64_t row = phase / 4 * plan->rows;
+    switch (phase % 4) {
+    case 0:
+        both_logits(plan, row, unit, scratch, shared);
+        break;
+    case 1:
+        fold_rows(plan, row, least(plan->rows, plan->args.n - row), shared);
+        break;
+    case 2:
+        both_slopes(plan, row, unit, shared);
+        break;
+    default:
+        both_dx(plan, row, unit, scratch, shared);
+    }
+}
+
 void hn_xent_plan_make(hn_xent_plan *plan, const hn_xent_kernels *kernels,
                        const hn_xent_args *args, bool backward, int threads)
 {
@@ -156,12 +262,16 @@ void hn_xent_plan_make(hn_xent_plan *plan, const hn_xent_kernels *kernels,
         .args = *args, .kernels = kernels, .threads = threads, .is_backward = backward
     };
     plan->n_tiles = cuts(args->v, HN_XENT_TILE);
-    plan->n_blocks = cuts(args->n, HN_XENT_ROWS);
-    plan->n_phases = backward ? 2 * plan->n_tiles : 2;
+    plan->is_both = !backward && args->dx;
+    plan->rows = plan->is_both ? rows_kept(args->v) : HN_XENT_ROWS;
+    plan->n_blocks = cuts(args->n, plan->rows);
+    plan->n_phases = backward ? 2 * plan->n_tiles : plan->is_both ? 4 * plan->n_blocks : 2;
 }
 
 int64_t hn_xent_units(const hn_xent_plan *plan, int64_t phase)
 {
+    if (plan->is_both)
+        return both_units(plan, phase);
     if (!plan->is_backward)
         return phase == 0 ? plan->n_tiles * plan->n_blocks : plan->n_blocks;
     if (phase % 2 == 0)
@@ -180,7 +290,9 @@ void hn_xent_run(const hn_xent_plan *plan, int64_t phase, int64_t first, int64_t
 {
     const int64_t n_dx = plan->args.dx ? plan->n_blocks : 0;
     for (int64_t unit = first; unit < end; unit++) {
-        if (!plan->is_backward && phase == 0) {
+        if (plan->is_both) {
+            run_both(plan, phase, unit, scratch, shared);
+        } else if (!plan->is_backward && phase == 0) {
             forward_tile(plan, unit, scratch, shared);
         } else if (!plan->is_backward) {
             forward_fold(plan, unit, shared);
@@ -201,8 +313,11 @@ size_t hn_xent_scratch_bytes(const hn_xent_kernels *kernels)
     return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + hn_gemm_scratch_bytes(kernels->gemm);
 }
 
-size_t hn_xent_shared_bytes(int64_t n, int64_t v, bool backward)
+size_t hn_xent_shared_bytes(int64_t n, int64_t v, bool backward, bool both)
 {
-    const int64_t floats = backward ? n * HN_XENT_TILE : n * (1 + 2 * cuts(v, HN_XENT_TILE));
+    const int64_t tiles = cuts(v, HN_XENT_TILE);
+    int64_t floats = backward ? n * HN_XENT_TILE : n * (1 + 2 * tiles);
+    if (both)
+        floats += rows_kept(v) * tiles * HN_XENT_TILE;
     return sizeof(float) * (size_t)floats;
 }

@@ -14,6 +14,9 @@
  * ascending v; dw one chain over ascending tokens, from +0 or from what it holds. One tile of
  * ds, [T,512], is all that is stored.
  *
+ * Forward with dx: both at once, a block of rows after the other, whose logits are then kept as a
+ * whole, tile after tile, so that no product is made twice. The same bits.
+ *
  * Phases follow one another with a barrier between; units of a phase run in any order. */
 #ifndef HN_KERNELS_XENT_XENT_H
 #define HN_KERNELS_XENT_XENT_H
@@ -60,7 +63,7 @@ typedef struct hn_xent_args {
     float scale, cap;    /* cap 0: none */
     float *nll, *lse;    /* [n]; backward reads lse */
     const float *grad;   /* [n] of nll, or NULL: 1 */
-    float *dx;           /* [n, c] or NULL */
+    float *dx;           /* [n, c] or NULL; of forward too */
     int64_t dx_stride;
     float *dw; /* [v, c] or NULL */
     int64_t dw_stride;
@@ -71,7 +74,8 @@ typedef struct hn_xent_plan {
     hn_xent_args args;
     const hn_xent_kernels *kernels;
     int threads;
-    bool is_backward;
+    bool is_backward, is_both;
+    int64_t rows; /* of a block */
     int64_t n_tiles, n_blocks, n_phases;
 } hn_xent_plan;
 
@@ -83,6 +87,6 @@ void hn_xent_run(const hn_xent_plan *plan, int64_t phase, int64_t first, int64_t
 
 /* Of each thread; and of all threads, for at most n tokens. Aligned to 64 bytes. */
 size_t hn_xent_scratch_bytes(const hn_xent_kernels *kernels);
-size_t hn_xent_shared_bytes(int64_t n, int64_t v, bool backward);
+size_t hn_xent_shared_bytes(int64_t n, int64_t v, bool backward, bool forward_with_dx);
 
 #endif
