@@ -3,13 +3,15 @@
 #include "cli/progress.h"
 #include "convert/byte_tokenizer.h"
 #include "convert/random_model.h"
+#include "convert/tokenizer_keys.h"
+#include "io/gguf.h"
 #include "models/models.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct new_args {
-    const char *type;
+    const char *type, *tokenizer;
     hn_list keep;
     int64_t seed, threads;
 } new_args;
@@ -17,6 +19,8 @@ typedef struct new_args {
 static const hn_option options[] = {
     HN_TEXT(new_args, type, "type", "TYPE", "of the weights, as for quantize; default f32"),
     HN_LIST(new_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
+    HN_TEXT(new_args, tokenizer, "tokenizer", "FILE",
+            "take the tokenizer and chat template of this GGUF file or Hugging Face directory"),
     HN_INT(new_args, seed, "seed", "N", 0, INT64_MAX, "default 0"),
     HN_INT(new_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_OPTION_END,
@@ -139,6 +143,38 @@ static hn_status make(const new_args *args, hn_random_options *o, hn_heap *heap,
     return status;
 }
 
+/* tokenizer.*, of whatever holds them. */
+static hn_status read_tokenizer(hn_heap *heap, const char *path, hn_meta *meta)
+{
+    if (hn_is_dir(path)) {
+        hn_hf_dir *dir;
+        HN_TRY(hn_hf_dir_open(heap, path, HN_HF_TEXT, &dir));
+        const hn_status status = hn_tokenizer_keys(dir, meta);
+        hn_hf_dir_close(dir);
+        return status;
+    }
+    hn_gguf *gguf;
+    HN_TRY(hn_gguf_open(heap, path, &gguf));
+    const hn_meta *all = hn_gguf_meta(gguf);
+    hn_status status = HN_OK;
+    for (size_t i = 0; i < all->n && status == HN_OK; i++)
+        if (!strncmp(all->values[i].key, "tokenizer.", strlen("tokenizer.")))
+            status = hn_meta_set_copy(meta, &all->values[i]);
+    hn_gguf_close(gguf);
+    HN_REQUIRE(status != HN_OK || meta->n, HN_ERR_FORMAT, "%s: it has no keys tokenizer.*", path);
+    return status;
+}
+
+/* The vocabulary is the tokenizer's unless it was set. */
+static hn_status take_tokenizer(hn_hparams *hp, const hn_meta *meta)
+{
+    const hn_meta_value *tokens;
+    HN_TRY(hn_meta_array(meta, "tokenizer.ggml.tokens", HN_META_STRING, &tokens));
+    if (tokens)
+        hp->n_vocab = (int64_t)tokens->n;
+    return HN_OK;
+}
+
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)out;
@@ -152,7 +188,14 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     if (!hp)
         return HN_ERR_MEMORY;
     begin(hp);
+    hn_meta tokenizer = hn_meta_on(&heap, args->tokenizer);
     hn_status status = HN_OK;
+    if (args->tokenizer) {
+        o.tokenizer = &tokenizer;
+        status = read_tokenizer(&heap, args->tokenizer, &tokenizer);
+        if (status == HN_OK)
+            status = take_tokenizer(hp, &tokenizer);
+    }
     for (int i = 2; i < n_operands && status == HN_OK; i++)
         status = set(hp, operands[i]);
     if (status == HN_OK)
@@ -160,6 +203,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     o.hp = hp;
     if (status == HN_OK)
         status = make(args, &o, &heap, operands);
+    hn_meta_free(&tokenizer);
     hn_free(&heap, hp);
     return status;
 }

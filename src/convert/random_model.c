@@ -5,6 +5,7 @@
 #include "base/half.h"
 #include "base/rng.h"
 #include "convert/byte_tokenizer.h"
+#include "convert/pad_vocab.h"
 #include "models/models.h"
 #include "nn/rope_constants.h"
 
@@ -219,7 +220,11 @@ static hn_status write_keys(const hn_random_options *o, hn_meta *meta)
     HN_TRY(hn_meta_set_int(meta, "general.quantization_version", HN_META_U32, 2));
     HN_TRY(hn_meta_set_int(meta, "general.file_type", HN_META_U32,
                            hn_recipe_file_type(o->recipe)));
-    return hn_byte_tokenizer(meta, o->hp->n_vocab);
+    if (!o->tokenizer)
+        return hn_byte_tokenizer(meta, o->hp->n_vocab);
+    for (size_t i = 0; i < o->tokenizer->n; i++)
+        HN_TRY(hn_meta_set_copy(meta, &o->tokenizer->values[i]));
+    return hn_pad_vocab(meta, o->hp->n_vocab);
 }
 
 static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *heap,

@@ -16,9 +16,11 @@ typedef struct hn_random_options {
     const char *name; /* general.name */
     int n_keep;
     const hn_keep *keep;
+    const hn_meta *tokenizer; /* keys to take over; NULL: see below */
 } hn_random_options;
 
-/* Its tokenizer has a token for every byte, three that begin and end turns, and unused ones. */
+/* Without `tokenizer`, it has a token for every byte, three that begin and end turns, and unused
+ * ones. */
 hn_status hn_random_model(hn_heap *heap, hn_pool *pool, const char *out,
                           const hn_random_options *options, hn_watch *watch);
 
