@@ -3,6 +3,7 @@
 #include "base/sha256.h"
 #include "cli/open_tokenizer.h"
 #include "cli/progress.h"
+#include "convert/adapter_base.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -57,6 +58,23 @@ static hn_status read_file_option(hn_data_input *in, const char *text, hn_data_f
     return HN_OK;
 }
 
+/* Ids may be of rows that no token has: models are padded. */
+static hn_status count_ids(hn_data_input *in, const char *model)
+{
+    hn_adapter_base base;
+    bool has_ids = false;
+    for (int i = 0; i < in->dataset->n_files; i++)
+        has_ids = has_ids || (in->dataset->files[i].source.layout != HN_LAYOUT_PARAGRAPHS &&
+                              in->dataset->files[i].source.format == HN_DATA_TOKENS);
+    if (!has_ids)
+        return HN_OK;
+    const hn_status status = hn_adapter_base_open(in->heap, model, &base);
+    if (status == HN_OK)
+        in->dataset->rule.n_ids = base.hp->n_vocab;
+    hn_adapter_base_close(&base);
+    return status;
+}
+
 hn_status hn_data_input_open(hn_data_input *in, const hn_data_args *args, const char *model,
                              const char *const *files, int n_files, bool wants_roles)
 {
@@ -82,7 +100,8 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_args *args, const 
     for (int i = 0; i < args->held.n; i++)
         all[options.n_files++] =
             (hn_data_file){ .path = args->held.at[i], .format = args->format, .is_held = true };
-    return hn_dataset_open(&in->dataset, in->heap, &options);
+    HN_TRY(hn_dataset_open(&in->dataset, in->heap, &options));
+    return count_ids(in, model);
 }
 
 void hn_data_input_close(hn_data_input *in)

@@ -19,7 +19,7 @@ typedef struct hn_data_args {
 #define HN_DATA_OPTIONS(type, field)                                                           \
     HN_TEXT(type, field.format, "format", "NAME",                                              \
             "messages, prompt-completion, alpaca, sharegpt, text, preference, "                \
-            "preferred-output, paragraphs (by content)"),                                      \
+            "preferred-output, tokens, paragraphs (by content)"),                                      \
         HN_TEXT(type, field.loss, "loss", "WHICH",                                             \
                 "assistant, last, all or weights "                                             \
                 "(assistant)"),                                                                \

@@ -295,6 +295,39 @@ static hn_status make_text(hn_example *e, const hn_example_rule *rule,
     return HN_OK;
 }
 
+/* Tokens as they are: BOS and ends too are as they were given. */
+static hn_status make_tokens(hn_example *e, const hn_example_rule *rule,
+                             const hn_record_part *part, hn_sample *s)
+{
+    const int32_t bos = hn_tokenizer_special(rule->tok, HN_SPECIAL_BOS);
+    const int64_t n_ids = rule->n_ids ? rule->n_ids : hn_tokenizer_size(rule->tok);
+    const hn_json *weight = part->id_weights ? part->id_weights->as.children.first : NULL;
+    HN_REQUIRE(rule->loss != HN_LOSS_WEIGHTS || weight, HN_ERR_ARGUMENT,
+               "--loss weights: expected weights beside ids, found none");
+    HN_TRY(make_room(e->heap, s, part->ids->as.children.n));
+    for (const hn_json *v = part->ids->as.children.first; v; v = v->next) {
+        int64_t id;
+        double x = 1;
+        HN_TRY(hn_json_want_int(v, "ids", &id));
+        HN_REQUIRE(id >= 0 && id < n_ids, HN_ERR_FORMAT, "ids: token %lld: the vocabulary has %lld",
+                   (long long)id, (long long)n_ids);
+        if (weight) {
+            HN_TRY(hn_json_want_double(weight, "weights", &x));
+            HN_REQUIRE(x >= 0 && x <= 1e30, HN_ERR_FORMAT,
+                       "weights: expected finite ones, not negative, found %g", x);
+            weight = weight->next;
+        }
+        s->ids[s->n] = (int32_t)id;
+        s->weights[s->n] = rule->loss == HN_LOSS_ALL ? 1.0f : (float)x;
+        s->roles[s->n] = HN_ROLE_TEXT;
+        s->begin[s->n] = s->end[s->n] = 0;
+        s->n++;
+    }
+    s->n_turns = 1;
+    s->has_double_bos = bos >= 0 && s->n > 1 && s->ids[0] == bos && s->ids[1] == bos;
+    return HN_OK;
+}
+
 static void keep_end(hn_sample *s, size_t n, bool keeps_first)
 {
     const size_t at = keeps_first ? 1 : 0, from = s->n - (n - at);
@@ -328,7 +361,9 @@ static hn_status make_sample(hn_example *e, const hn_example_rule *rule, int i)
     hn_str_clear(&s->text);
     s->n = s->n_supervised = s->n_cut = s->n_straddling = s->n_turns = s->n_unended = 0;
     s->has_double_bos = s->lacks_bos = s->is_too_long = false;
-    HN_TRY(part->messages ? make_chat(e, rule, part, s) : make_text(e, rule, part, s));
+    HN_TRY(part->ids        ? make_tokens(e, rule, part, s)
+           : part->messages ? make_chat(e, rule, part, s)
+                            : make_text(e, rule, part, s));
     cut(s, rule);
     if (s->n)
         s->weights[0] = 0; /* nothing comes before it to foretell it by */

@@ -51,6 +51,8 @@ typedef struct hn_example_rule {
     const hn_template_var *vars;
     size_t n_vars;
     hn_loss_on loss;
+    int64_t n_ids;     /* that the model has rows for, which may be more than the tokenizer's; 0: the
+                        * tokenizer's */
     size_t max_length; /* tokens; 0: no limit */
     hn_cut cut;
     bool plain;       /* leaves the template aside: prompts and completions are texts */

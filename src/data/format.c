@@ -25,7 +25,7 @@ hn_status hn_data_format_parse(const char *name, hn_data_format *out)
         }
     return hn_fail(HN_ERR_ARGUMENT,
                    "data format: expected messages, prompt-completion, alpaca, sharegpt, text, "
-                   "preference or preferred-output, found '%s'",
+                   "preference, preferred-output or tokens, found '%s'",
                    name);
 }
 
@@ -53,6 +53,8 @@ bool hn_data_format_fits(const hn_json *e, hn_data_format format)
         return has(e, "chosen") && has(e, "rejected");
     case HN_DATA_PREFERRED:
         return has(e, "input") && has(e, "preferred_output") && has(e, "non_preferred_output");
+    case HN_DATA_TOKENS:
+        return has(e, "ids");
     case HN_N_DATA_FORMATS:
         break;
     }
@@ -89,8 +91,8 @@ hn_status hn_data_format_of(const hn_json *example, hn_data_format *out)
     list_keys(example, keys, sizeof keys);
     HN_REQUIRE(n, HN_ERR_FORMAT,
                "expected an example with messages, prompt and completion, instruction and "
-               "output, conversations, text, chosen and rejected, or input and "
-               "preferred_output; found the keys: %s",
+               "output, conversations, text, chosen and rejected, input and preferred_output, or "
+               "ids; found the keys: %s",
                keys[0] ? keys : "none");
     HN_REQUIRE(n == 1, HN_ERR_FORMAT,
                "the keys (%s) are of %s (%s) and of %s (%s): expected one format; --format "

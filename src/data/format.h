@@ -12,7 +12,8 @@
     X(SHAREGPT, "sharegpt", "conversations")                                                   \
     X(TEXT, "text", "text")                                                                    \
     X(PREFERENCE, "preference", "chosen and rejected")                                         \
-    X(PREFERRED, "preferred-output", "input, preferred_output and non_preferred_output")
+    X(PREFERRED, "preferred-output", "input, preferred_output and non_preferred_output")       \
+    X(TOKENS, "tokens", "ids")
 
 typedef enum hn_data_format {
 #define HN_DATA_FORMAT_ENUM(upper, name, keys) HN_DATA_##upper,

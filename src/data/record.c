@@ -335,6 +335,25 @@ static hn_status read_preferred(hn_record *record, const hn_json *example,
     return set_lists(record, &record->part[1], messages, r, options);
 }
 
+static hn_status read_tokens(hn_record *record, const hn_json *example)
+{
+    const hn_json *ids = hn_json_get(example, "ids"), *weights = hn_json_get(example, "weights");
+    hn_record_part *part = &record->part[0];
+    HN_REQUIRE(ids->kind == HN_JSON_ARRAY && ids->as.children.n, HN_ERR_FORMAT,
+               "ids: expected an array of tokens, found %s",
+               ids->kind == HN_JSON_ARRAY ? "an empty one" : hn_json_kind_text(ids->kind));
+    part->ids = ids;
+    if (!weights || weights->kind == HN_JSON_NULL)
+        return HN_OK;
+    HN_REQUIRE(weights->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "weights: expected an array, found %s",
+               hn_json_kind_text(weights->kind));
+    HN_REQUIRE(weights->as.children.n == ids->as.children.n, HN_ERR_FORMAT,
+               "weights: expected one for each of %zu ids, found %zu", ids->as.children.n,
+               weights->as.children.n);
+    part->id_weights = weights;
+    return HN_OK;
+}
+
 static hn_status read_any(hn_record *record, const hn_json *example, hn_data_format format,
                           const hn_record_options *options)
 {
@@ -353,6 +372,8 @@ static hn_status read_any(hn_record *record, const hn_json *example, hn_data_for
         return read_preference(record, example, options);
     case HN_DATA_PREFERRED:
         return read_preferred(record, example, options);
+    case HN_DATA_TOKENS:
+        return read_tokens(record, example);
     case HN_N_DATA_FORMATS:
         break;
     }

@@ -1,5 +1,5 @@
-/* record.h: an example of any format as one of two things: messages, or a text of a prompt and
- * what follows it. A preference pair is two of them that begin alike.
+/* record.h: an example of any format as one of three things: messages, a text of a prompt and
+ * what follows it, or tokens. A preference pair is two of them that begin alike.
  *
  * Reading translates: roles of ShareGPT, sections of Alpaca, parts of content (joined texts;
  * images are refused by name), tool calls written as text. `weight` is taken out of messages,
@@ -16,6 +16,8 @@ typedef struct hn_record_part {
     const hn_json *tools;       /* or NULL */
     size_t n_prompt;            /* messages that are given, never trained */
     hn_span prompt, completion; /* of a text; prompt may be empty */
+    const hn_json *ids;         /* tokens as they are, an array; NULL: none of these */
+    const hn_json *id_weights;  /* of each; NULL: none were given */
 } hn_record_part;
 
 typedef struct hn_record {

@@ -70,6 +70,25 @@ static void reads_texts(void)
     data_bench_refuses(&bench, "{\"messages\":[]}", &plain, "expected a chat template");
 }
 
+static void reads_tokens(void)
+{
+    const hn_dataset_options all = { .rule.loss = HN_LOSS_ALL };
+    const hn_dataset_options weighed = { .rule.loss = HN_LOSS_WEIGHTS };
+    check_group("tokens");
+    shows("{\"ids\":[97,98,257]}", "a{+b<|im_end|>+}");
+    shows("{\"ids\":[97,98,99,100],\"weights\":[1,0,0.5,0]}", "ab{+c+}d");
+    data_bench_shows(&bench, "{\"ids\":[97,98],\"weights\":[0,0]}", &all, 0, 0, "a{+b+}");
+    refuses("{\"ids\":[]}", "found an empty one");
+    refuses("{\"ids\":7}", "expected an array of tokens, found a");
+    refuses("{\"ids\":[97,-1]}", "token -1: the vocabulary has");
+    refuses("{\"ids\":[97,100000]}", "token 100000: the vocabulary has");
+    refuses("{\"ids\":[97,98.5]}", "ids");
+    refuses("{\"ids\":[97,98],\"weights\":[1]}", "one for each of 2 ids, found 1");
+    refuses("{\"ids\":[97,98],\"weights\":[0,-1]}", "not negative, found -1");
+    refuses("{\"ids\":[97,98],\"weights\":[0,\"1\"]}", "weights");
+    data_bench_refuses(&bench, "{\"ids\":[97,98]}", &weighed, "expected weights beside ids");
+}
+
 static void pair(const char *text, const char *chosen, const char *rejected)
 {
     data_bench_shows(&bench, text, NULL, 0, 0, chosen);
@@ -185,6 +204,7 @@ int main(int argc, char **argv)
     data_bench_open(&bench);
     reads_conversations();
     reads_texts();
+    reads_tokens();
     reads_pairs();
     reads_tools();
     names_mistakes();
