@@ -35,6 +35,7 @@ typedef struct hn_heap_hook {
     void *(*acquire)(void *context, size_t bytes, size_t alignment);
     void (*release)(void *context, void *block, size_t bytes);
     void *context;
+    bool is_zeroed; /* what `acquire` gives is zero already */
 } hn_heap_hook;
 
 typedef struct hn_heap {

@@ -8,7 +8,7 @@ struct hn_forward {
     hn_heap *heap;
     const hn_model *model;
     hn_compiled c;
-    int32_t *tokens, *positions, *segments;
+    int32_t *tokens, *positions, *segments; /* segments: with a cache, spans */
     int64_t max_tokens;
     hn_node **wanted; /* logits, then x and ids of each use, once each */
     int n_wanted;
@@ -44,6 +44,8 @@ static hn_status bind_inputs(hn_forward *f)
     const nn_build *b = &f->c.build;
     HN_TRY(hn_storage_bind(f->c.storage, b->tokens->leaf, f->tokens));
     HN_TRY(hn_storage_bind(f->c.storage, b->positions->leaf, f->positions));
+    if (b->slots)
+        HN_TRY(hn_storage_bind(f->c.storage, b->slots->leaf, f->positions));
     return hn_storage_bind(f->c.storage, b->segments->leaf, f->segments);
 }
 
@@ -53,12 +55,19 @@ static hn_status make(hn_forward *f, hn_device *device, const hn_forward_options
                "%lld tokens at a time", (long long)o->max_tokens);
     f->tokens = hn_alloc_array(f->heap, HN_TAG_STATE, (size_t)o->max_tokens, sizeof(int32_t));
     f->positions = hn_alloc_array(f->heap, HN_TAG_STATE, (size_t)o->max_tokens, sizeof(int32_t));
-    f->segments = hn_alloc_array(f->heap, HN_TAG_STATE, (size_t)o->max_tokens, sizeof(int32_t));
+    f->segments = hn_alloc_array(f->heap, HN_TAG_STATE, 3 * (size_t)o->max_tokens, sizeof(int32_t));
     if (!f->tokens || !f->positions || !f->segments)
         return HN_ERR_MEMORY;
     for (int64_t i = 0; i < o->max_tokens; i++)
         f->positions[i] = (int32_t)i;
+    const bool is_bf16 = o->numerics == HN_NUMERICS_BF16; /* keys and values are bf16 as it is */
     nn_build_options built = { .max_tokens = o->max_tokens, .numerics = o->numerics };
+    if (o->cache != HN_F32 && !(is_bf16 && o->cache == HN_BF16)) {
+        built.capacity = o->max_tokens;
+        built.cache = o->cache;
+        for (int64_t i = 0; i < o->max_tokens; i++)
+            f->segments[3 * i + 1] = (int32_t)i, f->segments[3 * i + 2] = (int32_t)i + 1;
+    }
     hn_adapters_apply(o->adapters, &built);
     HN_TRY(hn_compiled_build(&f->c, f->heap, f->model, device, &built));
     HN_TRY(list_wanted(f, f->c.result));

@@ -13,6 +13,7 @@ typedef struct hn_forward_options {
     int64_t max_tokens;
     bool wants_uses;   /* also what goes into every matrix: hn_forward_use */
     hn_numerics numerics;
+    hn_dtype cache;    /* keys and values rounded as a session's cache of this type; HN_F32: not */
     const hn_adapters *adapters; /* NULL: none */
     const char *plan;  /* separate, reuse, inplace (NULL), poison */
 } hn_forward_options;

@@ -1,47 +1,60 @@
-#include "infer/session.h"
-
-#include "infer/compiled.h"
+#include "infer/session_state.h"
 
 #include <string.h>
 
-struct hn_session {
-    hn_heap *heap;
-    const hn_model *model;
-    hn_compiled c;
-    int64_t n_ctx, max_batch, length;
-    int32_t *held; /* the tokens whose keys are in the cache */
-    int32_t *tokens, *positions, *spans, row;
-    const float *logits;
-};
+enum { TILE = 64 }; /* keys that attention takes together: they must not wrap around */
 
 static hn_status bind_inputs(hn_session *s)
 {
-    HN_TRY(hn_storage_bind(s->c.storage, s->c.build.tokens->leaf, s->tokens));
-    HN_TRY(hn_storage_bind(s->c.storage, s->c.build.positions->leaf, s->positions));
-    HN_TRY(hn_storage_bind(s->c.storage, s->c.build.slots->leaf, s->positions));
-    HN_TRY(hn_storage_bind(s->c.storage, s->c.build.segments->leaf, s->spans));
-    return hn_storage_bind(s->c.storage, s->c.build.rows->leaf, &s->row);
+    const nn_build *b = &s->c.build;
+    HN_TRY(hn_storage_bind(s->c.storage, b->tokens->leaf, s->tokens));
+    HN_TRY(hn_storage_bind(s->c.storage, b->positions->leaf, s->positions));
+    HN_TRY(hn_storage_bind(s->c.storage, b->slots->leaf, s->positions));
+    if (b->ring_slots)
+        HN_TRY(hn_storage_bind(s->c.storage, b->ring_slots->leaf, s->ring_slots));
+    HN_TRY(hn_storage_bind(s->c.storage, b->segments->leaf, s->spans));
+    return hn_storage_bind(s->c.storage, b->rows->leaf, &s->row);
 }
 
-static hn_status compile(hn_session *s, hn_device *device, const hn_session_options *options)
+/* Rows that hold a window and a batch: what a batch writes is read by its own first token too. */
+static int64_t ring_rows(const hn_session *s, const hn_session_options *o)
 {
-    const bool is_bf16 = options->numerics == HN_NUMERICS_BF16;
+    const int64_t window = hn_model_hparams(s->model)->window;
+    if (window <= 0 || o->keeps_all || s->numerics == HN_NUMERICS_BF16)
+        return 0;
+    const int64_t rows = (window + s->max_batch + TILE - 1) / TILE * TILE;
+    return rows < s->n_ctx ? rows : 0;
+}
+
+static hn_status plan(hn_session *s, hn_device *device)
+{
     nn_build_options o = { .max_tokens = s->max_batch, .max_rows = 1, .capacity = s->n_ctx,
-                                 .cache = is_bf16 && options->cache == HN_F32 ? HN_BF16
-                                                                              : options->cache,
-                                 .numerics = options->numerics };
-    hn_adapters_apply(options->adapters, &o);
+                           .cache = s->cache, .ring = s->ring, .numerics = s->numerics };
+    hn_adapters_apply(s->adapters, &o);
     HN_TRY(hn_compiled_build(&s->c, s->heap, s->model, device, &o));
+    if (!s->c.build.has_ring)
+        s->ring = 0;
     HN_TRY(hn_compiled_plan(&s->c, 1, &s->c.result, NULL));
-    HN_TRY(bind_inputs(s));
-    return hn_compiled_finish(&s->c); /* the cache among what it makes */
+    return bind_inputs(s);
 }
 
-static hn_status make(hn_session *s, hn_device *device, const hn_session_options *o)
+static hn_status check_cache(hn_dtype dtype)
 {
+    static const hn_dtype fit[] = { HN_F32, HN_F16, HN_BF16, HN_TYPE_q8_0, HN_TYPE_q4_0 };
+    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
+        if (dtype == fit[i])
+            return HN_OK;
+    return hn_fail(HN_ERR_UNSUPPORTED, "a cache of %s: expected f32, f16, bf16, q8_0 or q4_0",
+                   hn_dtype_name(dtype));
+}
+
+static hn_status take_options(hn_session *s, const hn_session_options *o)
+{
+    const bool is_bf16 = o->numerics == HN_NUMERICS_BF16;
     HN_REQUIRE(!hn_model_arch(s->model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: there is nothing to generate from",
                hn_model_arch(s->model)->name);
+    HN_TRY(check_cache(o->cache));
     const int64_t most = hn_model_hparams(s->model)->n_ctx;
     s->n_ctx = o->n_ctx ? o->n_ctx : most > 0 && most < 4096 ? most : 4096;
     s->max_batch = o->max_batch ? o->max_batch : 512;
@@ -50,32 +63,68 @@ static hn_status make(hn_session *s, hn_device *device, const hn_session_options
     HN_REQUIRE(s->n_ctx > 0 && s->n_ctx <= INT32_MAX && (most <= 0 || s->n_ctx <= most),
                HN_ERR_ARGUMENT, "a context of %lld tokens: the model was made for %lld",
                (long long)s->n_ctx, (long long)most);
+    s->numerics = o->numerics;
+    s->cache = is_bf16 && o->cache == HN_F32 ? HN_BF16 : o->cache;
+    s->adapters = o->adapters;
+    s->ring = ring_rows(s, o);
+    return HN_OK;
+}
+
+/* Everything but the memory of cache and workspace. */
+static hn_status prepare(hn_session *s, hn_device *device, const hn_session_options *o)
+{
+    HN_TRY(take_options(s, o));
     const size_t n = (size_t)s->max_batch;
     s->held = hn_alloc_array(s->heap, HN_TAG_STATE, (size_t)s->n_ctx, sizeof *s->held);
     s->tokens = hn_alloc_array(s->heap, HN_TAG_STATE, n, sizeof *s->tokens);
     s->positions = hn_alloc_array(s->heap, HN_TAG_STATE, n, sizeof *s->positions);
+    s->ring_slots = hn_alloc_array(s->heap, HN_TAG_STATE, n, sizeof *s->ring_slots);
     s->spans = hn_alloc_array(s->heap, HN_TAG_STATE, 3 * n, sizeof *s->spans);
-    if (!s->held || !s->tokens || !s->positions || !s->spans)
+    if (!s->held || !s->tokens || !s->positions || !s->ring_slots || !s->spans)
         return HN_ERR_MEMORY;
-    return compile(s, device, o);
+    return plan(s, device);
+}
+
+static hn_status start(hn_session **out, hn_heap *heap, const hn_model *model, hn_device *device,
+                       const hn_session_options *options)
+{
+    *out = hn_alloc(heap, HN_TAG_STATE, sizeof **out);
+    if (!*out)
+        return HN_ERR_MEMORY;
+    (*out)->heap = heap;
+    (*out)->model = model;
+    return prepare(*out, device, options);
 }
 
 hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
                          hn_device *device, const hn_session_options *options)
 {
+    hn_session *s;
     *out = NULL;
-    hn_session *s = hn_alloc(heap, HN_TAG_STATE, sizeof *s);
-    if (!s)
-        return HN_ERR_MEMORY;
-    s->heap = heap;
-    s->model = model;
-    const hn_status status = make(s, device, options);
+    hn_status status = start(&s, heap, model, device, options);
+    if (status == HN_OK)
+        status = hn_compiled_finish(&s->c); /* the cache among what it makes */
     if (status != HN_OK) {
         hn_session_free(s);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
     }
     *out = s;
     return HN_OK;
+}
+
+hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_device *device,
+                             const hn_session_options *options, hn_session_sizes *out)
+{
+    hn_session *s;
+    const int64_t before = heap->live_bytes;
+    const hn_status status = start(&s, heap, model, device, options);
+    *out = (hn_session_sizes){ 0 };
+    if (status == HN_OK)
+        *out = (hn_session_sizes){ .n_ctx = s->n_ctx, .cache = hn_session_cache_bytes(s),
+                                   .workspace = hn_session_workspace(s),
+                                   .other = (size_t)(heap->live_bytes - before) };
+    hn_session_free(s);
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", hn_model_path(model));
 }
 
 void hn_session_free(hn_session *s)
@@ -86,6 +135,7 @@ void hn_session_free(hn_session *s)
     hn_free(s->heap, s->held);
     hn_free(s->heap, s->tokens);
     hn_free(s->heap, s->positions);
+    hn_free(s->heap, s->ring_slots);
     hn_free(s->heap, s->spans);
     hn_free(s->heap, s);
 }
@@ -98,17 +148,29 @@ static hn_status run_batch(hn_session *s, const int32_t *tokens, int64_t n,
         const int32_t at = (int32_t)(s->length + i);
         s->tokens[i] = tokens[at];
         s->positions[i] = at;
+        s->ring_slots[i] = s->ring ? (int32_t)(at % s->ring) : at;
         s->spans[3 * i] = 0;
         s->spans[3 * i + 1] = at;
         s->spans[3 * i + 2] = at + 1;
     }
     s->row = (int32_t)n - 1;
+    if (s->ring && s->length + n - s->ring > s->first) /* gone, even if this is cancelled */
+        s->first = s->length + n - s->ring;
     HN_TRY(hn_program_set_extent(s->c.program, s->c.build.tokens_extent, n));
     HN_TRY(hn_program_set_extent(s->c.program, s->c.build.rows_extent, 1));
     HN_TRY(hn_program_run(s->c.program, options));
     memcpy(s->held + s->length, tokens + s->length, (size_t)n * sizeof *tokens);
     s->length += n;
     return HN_OK;
+}
+
+/* How much of a common beginning serves: all of it, or nothing where the window before what
+ * follows was overwritten: it cannot be had without what came before it. */
+static int64_t usable(const hn_session *s, int64_t common)
+{
+    const int64_t window = hn_model_hparams(s->model)->window;
+    const int64_t from = common - window + 1 > 0 ? common - window + 1 : 0;
+    return s->first <= from ? common : 0;
 }
 
 hn_status hn_session_sync(hn_session *s, const int32_t *tokens, int64_t n,
@@ -127,7 +189,9 @@ hn_status hn_session_sync(hn_session *s, const int32_t *tokens, int64_t n,
         common++;
     if (common == n) /* its last token's logits are wanted, so that one is run again */
         common = n - 1;
-    s->length = common;
+    s->length = usable(s, common);
+    if (!s->length)
+        s->first = 0;
     s->logits = NULL;
     while (s->length < n) {
         const int64_t left = n - s->length;
@@ -158,7 +222,7 @@ size_t hn_session_cache_bytes(const hn_session *s)
 {
     size_t bytes = 0;
     for (int i = 0; i < s->c.g->n_leaves; i++)
-        if (s->c.g->leaves[i]->kind == HN_LEAF_STATE)
+        if (hn_session_caches(s->c.g->leaves[i]))
             bytes += hn_type_bytes(&s->c.g->leaves[i]->type);
     return bytes;
 }

@@ -2,7 +2,11 @@
  *
  * Hand over the whole sequence each time: the longest part that it has in common with the last
  * one is kept, only the rest is computed. The logits have the bits that running the sequence at
- * once would give, however it was cut. After hn_session_new nothing is allocated. */
+ * once would give, however it was cut. After hn_session_new nothing is allocated.
+ *
+ * Layers that see only a window of tokens keep only that window and one batch: older keys are
+ * overwritten. Where a new sequence parts from the old one so early that its window is gone,
+ * it is computed from its beginning. In bf16 every layer keeps everything. */
 #ifndef HN_INFER_SESSION_H
 #define HN_INFER_SESSION_H
 
@@ -15,15 +19,26 @@ typedef struct hn_session hn_session;
 typedef struct hn_session_options {
     int64_t n_ctx;     /* longest sequence; 0: 4096, or the model's context if that is less */
     int64_t max_batch; /* tokens computed at a time; 0: 512 */
-    hn_dtype cache;    /* of keys and values: HN_F32 (0), HN_F16, HN_BF16 */
+    hn_dtype cache;    /* of keys and values: HN_F32 (0), f16, bf16, q8_0, q4_0 */
+    bool keeps_all;    /* layers with a window keep everything too */
     hn_numerics numerics; /* in bf16, HN_F32 is HN_BF16, which holds as much there */
     const hn_adapters *adapters; /* NULL: none; they must outlive it */
 } hn_session_options;
 
-/* The model and the device must outlive it. */
+/* The model and the device must outlive it. HN_ERR_UNSUPPORTED: a type that caches have not;
+ * HN_ERR_SHAPE: keys that its blocks do not divide. */
 hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
                          hn_device *device, const hn_session_options *options);
 void hn_session_free(hn_session *session); /* takes NULL */
+
+/* What a session would take, beside the weights: planned, not allocated. */
+typedef struct hn_session_sizes {
+    int64_t n_ctx;
+    size_t cache, workspace;
+    size_t other; /* graph, plan, lists of tokens */
+} hn_session_sizes;
+hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_device *device,
+                             const hn_session_options *options, hn_session_sizes *out);
 
 /* Brings the session to this sequence. HN_ERR_ARGUMENT if it is empty, longer than n_ctx, or has
  * a token that the vocabulary has not; then the session is as before. When it is cancelled, what
@@ -38,5 +53,12 @@ int64_t hn_session_length(const hn_session *session); /* tokens whose keys are h
 int64_t hn_session_context(const hn_session *session);
 size_t hn_session_cache_bytes(const hn_session *session);
 size_t hn_session_workspace(const hn_session *session);
+
+/* Writes tokens, keys and values to a GGUF file: whole, or not at all. */
+hn_status hn_session_save(const hn_session *session, const char *path);
+/* Takes them back, into a session of any context and batch that holds them. HN_ERR_FORMAT if the
+ * file is damaged or was made with another model, adapter, numerics or type of cache; then the
+ * session is as before. */
+hn_status hn_session_restore(hn_session *session, const char *path);
 
 #endif

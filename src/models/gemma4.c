@@ -219,6 +219,11 @@ static hn_rope_spec rope_spec(nn_build *b)
     return spec;
 }
 
+static int64_t window_of(const nn_build *b)
+{
+    return b->hp->is_sliding[b->layer] ? b->hp->window : 0;
+}
+
 static nn_keys make_keys(nn_build *b, hn_node *x)
 {
     hn_graph *g = b->g;
@@ -228,7 +233,8 @@ static nn_keys make_keys(nn_build *b, hn_node *x)
     const bool has_v = nn_find(b, nn_name(b, ".attn_v.weight", "")) != NULL;
     hn_node *v = has_v ? hn_reshape(g, nn_linear(b, x, ".attn_v"), heads) : raw;
     hn_node *k = nn_rms_norm_once(b, raw, ".attn_k_norm.weight");
-    return nn_remember(b, (nn_keys){ nn_rope(b, k, NULL, &spec), nn_rms_norm_once(b, v, NULL) });
+    const nn_keys made = { nn_rope(b, k, NULL, &spec), nn_rms_norm_once(b, v, NULL), false };
+    return nn_remember(b, made, window_of(b));
 }
 
 static hn_node *attention(nn_build *b, hn_node *x, nn_keys *made)
@@ -241,8 +247,7 @@ static hn_node *attention(nn_build *b, hn_node *x, nn_keys *made)
         made[b->layer] = make_keys(b, x);
     hn_node *q = hn_reshape(g, nn_linear(b, x, ".attn_q"), (hn_ints){ 3, { -1, heads, width } });
     q = nn_rope(b, nn_rms_norm_once(b, q, ".attn_q_norm.weight"), NULL, &spec);
-    const nn_score_options scores = { .window = b->hp->is_sliding[b->layer] ? b->hp->window : 0,
-                                      .scale = 1 };
+    const nn_score_options scores = { .window = window_of(b), .scale = 1 };
     hn_node *y = nn_attend(b, q, made[source], &scores);
     y = hn_reshape(g, y, (hn_ints){ 2, { -1, heads * width } });
     return nn_linear(b, y, ".attn_output");

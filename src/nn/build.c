@@ -20,6 +20,8 @@ static void make_inputs(nn_build *b)
     b->segments = hn_graph_leaf(g, HN_LEAF_INPUT, "segments", HN_I32, has_cache ? 2 : 1, t);
     if (has_cache)
         b->slots = hn_graph_leaf(g, HN_LEAF_INPUT, "slots", HN_I32, 1, t);
+    if (has_cache && options->ring)
+        b->ring_slots = hn_graph_leaf(g, HN_LEAF_INPUT, "ring_slots", HN_I32, 1, t);
     if (!options->max_rows)
         return;
     b->rows_extent = hn_graph_extent(g, "rows", options->max_rows);
@@ -34,6 +36,7 @@ static void share_inputs(nn_build *b, const nn_build *from)
     b->positions = from->positions;
     b->segments = from->segments;
     b->slots = from->slots;
+    b->ring_slots = from->ring_slots;
     b->rows_extent = from->rows_extent;
     b->rows = from->rows;
     b->bound = hn_graph_alloc(b->g, ((size_t)from->n_bound + 1) * sizeof *b->bound);
@@ -101,20 +104,24 @@ hn_node *nn_layer_own(nn_build *b, hn_node *x)
     return layer->own_given ? layer->own_given : x;
 }
 
-static hn_node *remember(nn_build *b, const char *name, hn_node *made)
+static hn_node *remember(nn_build *b, const char *name, hn_node *made, bool is_ring)
 {
-    const int64_t dim[3] = { b->o.capacity, made->type.dim[1], made->type.dim[2] };
     if (hn_is_poison(b->g, made))
         return made;
+    const int64_t dim[3] = { is_ring ? b->o.ring : b->o.capacity, made->type.dim[1],
+                             made->type.dim[2] };
     hn_node *state = hn_graph_leaf(b->g, HN_LEAF_STATE, nn_name(b, name, ""), b->o.cache, 3, dim);
-    return hn_set_rows(b->g, state, made, b->slots);
+    return hn_set_rows(b->g, state, made, is_ring ? b->ring_slots : b->slots);
 }
 
-nn_keys nn_remember(nn_build *b, nn_keys made)
+nn_keys nn_remember(nn_build *b, nn_keys made, int64_t window)
 {
     if (!b->o.capacity)
         return made;
-    return (nn_keys){ remember(b, ".cache_k", made.k), remember(b, ".cache_v", made.v) };
+    const bool is_ring = window > 0 && b->o.ring > 0;
+    b->has_ring = b->has_ring || is_ring;
+    const char *k = window > 0 ? ".window_k" : ".cache_k", *v = window > 0 ? ".window_v" : ".cache_v";
+    return (nn_keys){ remember(b, k, made.k, is_ring), remember(b, v, made.v, is_ring), is_ring };
 }
 
 hn_node *nn_pick_rows(nn_build *b, hn_node *x)

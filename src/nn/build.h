@@ -57,6 +57,7 @@ typedef struct nn_build_options {
     int64_t max_rows;   /* of logits; 0: of all tokens */
     int64_t capacity;   /* rows of the cache of keys and values; 0: none, whole sequences */
     hn_dtype cache;     /* its type */
+    int64_t ring;       /* rows of it in layers with a window, whose keys wrap around; 0: capacity */
     nn_weights instead;         /* weights that stand in for the model's of the same names */
     const nn_adapter *adapters; /* applied in this order */
     int n_adapters;
@@ -76,6 +77,7 @@ typedef struct nn_layer {
 
 typedef struct nn_keys {
     hn_node *k, *v;
+    bool is_ring; /* key j lies in row j % rows */
 } nn_keys;
 
 typedef struct nn_build {
@@ -87,6 +89,8 @@ typedef struct nn_build {
     hn_node *tokens, *positions; /* i32 [T] */
     hn_node *segments;           /* i32 [T], or with a cache i32 [T,3]: hn_attention_span */
     hn_node *slots;              /* with a cache, i32 [T]: the row of each token's keys */
+    bool has_ring;               /* a layer has asked for it */
+    hn_node *ring_slots;         /* with a ring, i32 [T]: the same there */
     hn_node *rows;               /* i32 [R]: tokens whose logits are wanted; NULL: all */
     int rows_extent;
     hn_node *places;             /* i32 [T,2]: number of the sequence in its step, position */
@@ -113,8 +117,9 @@ hn_node *nn_layer_end(nn_build *b, hn_node *x);
 /* The same of an input that only this layer has. */
 hn_node *nn_layer_own(nn_build *b, hn_node *x);
 
-/* The keys and values that attention sees: these, or the cache with these put in. */
-nn_keys nn_remember(nn_build *b, nn_keys made);
+/* The keys and values that attention with this window (0: none) sees: these, or the cache with
+ * these put in: states .cache_k and .cache_v, with a window .window_k and .window_v. */
+nn_keys nn_remember(nn_build *b, nn_keys made, int64_t window);
 
 /* Rows of x whose logits are wanted. */
 hn_node *nn_pick_rows(nn_build *b, hn_node *x);

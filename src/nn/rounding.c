@@ -111,6 +111,9 @@ static hn_node *with_sinks(nn_build *b, hn_node *scores, hn_node *mask, hn_node 
 hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options *o)
 {
     hn_graph *g = b->g;
+    if (keys.is_ring)
+        return hn_attention_ring(g, q, keys.k, keys.v, o->sinks, b->segments, o->window, o->scale,
+                                 o->softcap);
     if (!is_bf16(b) || hn_is_poison(g, q))
         return hn_attention(g, q, keys.k, keys.v, o->sinks, b->segments, true, o->window, o->scale,
                             o->softcap);

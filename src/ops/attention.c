@@ -23,13 +23,19 @@ static hn_status infer(const hn_call *call, hn_type *out)
 typedef struct query {
     const hn_call *call;
     int64_t row, n_group, group, from, to;
+    int64_t ring; /* rows that keys wrap around, or 0 */
     double scale, softcap;
 } query;
+
+static int64_t row_of(const query *x, int64_t key)
+{
+    return (x->ring ? key % x->ring : key) * x->n_group + x->group;
+}
 
 static double score(const query *x, int64_t key)
 {
     const hn_tensor *q = x->call->in[Q], *k = x->call->in[K];
-    const int64_t d = q->type.dim[2], at = (key * x->n_group + x->group) * d;
+    const int64_t d = q->type.dim[2], at = row_of(x, key) * d;
     double s = 0;
     for (int64_t i = 0; i < d; i++)
         s += hn_get(q, x->row * d + i) * hn_get(k, at + i);
@@ -48,7 +54,7 @@ static double log_sum(const query *x, const double *sink)
     return most + hn_math_log(sum);
 }
 
-static void forward(const hn_call *call)
+void hn_attention_forward(const hn_call *call)
 {
     const hn_attention_attrs *at = call->attrs;
     const hn_tensor *v = call->in[V], *sinks = call->in[SINKS];
@@ -56,6 +62,7 @@ static void forward(const hn_call *call)
     const int64_t n_head = q->dim[1], d_v = v->type.dim[2];
     query x = { .call = call,
                 .n_group = v->type.dim[1],
+                .ring = call->op == &hn_op_attention_ring ? v->type.dim[0] : 0,
                 .scale = hn_attention_scale(call),
                 .softcap = (double)at->softcap };
     for (x.row = 0; x.row < q->dim[0] * n_head; x.row++) {
@@ -74,7 +81,7 @@ static void forward(const hn_call *call)
             for (int64_t j = x.from; j < x.to; j++) {
                 const double p = hn_math_exp(score(&x, j) - lse);
                 for (int64_t i = 0; i < n; i++)
-                    sum[i] += p * hn_get(v, (j * x.n_group + x.group) * d_v + c + i);
+                    sum[i] += p * hn_get(v, row_of(&x, j) * d_v + c + i);
             }
             for (int64_t i = 0; i < n; i++)
                 hn_set(call->out[0], x.row * d_v + c + i, sum[i]);
@@ -83,7 +90,7 @@ static void forward(const hn_call *call)
 }
 
 /* Of all keys, or half of them when causal: what spans hide is known only while running. */
-static double flops(const hn_call *call)
+double hn_attention_flops(const hn_call *call)
 {
     const hn_type *q = &call->in[Q]->type, *v = &call->in[V]->type;
     const double pairs = (double)q->dim[0] * (double)q->dim[1] * (double)v->dim[0];
@@ -109,6 +116,8 @@ static const char *const cases[] = {
     "f32[2,2,4] f32[6,1,4] f32[6,1,4] causal=0 window=2",
     "f32[3,2,66] f16[5,1,66] bf16[5,1,70] - i32[3,3]{span:5} causal=0",
     "bf16[4,2,16] bf16[4,2,16] bf16[4,2,16]",
+    "f32[3,4,32] q8_0[70,2,32] q8_0[70,2,64] - i32[3,3]{span:70}",
+    "f32[2,4,64] q4_0[9,4,64] q4_0[9,4,32] f32[4] i32[2,3]{span:9} window=4",
     NULL
 };
 /* clang-format off */
@@ -116,8 +125,8 @@ const hn_op hn_op_attention = {
     .name = "attention",
     .summary = "y = softmax(scale * q k^T) v over the keys that each query sees",
     .inputs = "q k v sinks? segments?!", .outputs = "y lse!", .attrs = attrs,
-    .attrs_size = sizeof(hn_attention_attrs), .infer = infer, .forward = forward,
-    .backward = backward, .check = hn_attention_check, .flops = flops, .cases = cases,
+    .attrs_size = sizeof(hn_attention_attrs), .infer = infer, .forward = hn_attention_forward,
+    .backward = backward, .check = hn_attention_check, .flops = hn_attention_flops, .cases = cases,
     .tolerance = 4e-6,
 };
 /* clang-format on */

@@ -8,7 +8,8 @@ hn_status hn_attention_expect(const hn_call *call)
 {
     const hn_attention_attrs *at = call->attrs;
     for (int i = HN_ATTENTION_Q; i <= HN_ATTENTION_V; i++) {
-        HN_TRY(hn_expect_float(call, i));
+        if (i == HN_ATTENTION_Q || !hn_is_block(call->in[i]->type.dtype)) /* a cache may be in blocks */
+            HN_TRY(hn_expect_float(call, i));
         HN_TRY(hn_expect_rank(call, i, 3));
     }
     const hn_type *q = &call->in[HN_ATTENTION_Q]->type, *k = &call->in[HN_ATTENTION_K]->type;

@@ -41,6 +41,9 @@ typedef struct hn_key_span {
 
 /* Types and attributes of those inputs. */
 hn_status hn_attention_expect(const hn_call *call);
+/* The forward of attention and attention_ring. */
+void hn_attention_forward(const hn_call *call);
+double hn_attention_flops(const hn_call *call);
 /* Spans and contiguity of ids: the `check` of both ops. */
 hn_status hn_attention_check(const hn_call *call);
 /* The same of an input of any op over n_k keys; NULL is right. */

@@ -23,11 +23,11 @@ static hn_status read_fill(const char *text, const char *end, hn_case_input *in)
             return HN_OK;
         }
     char *colon = NULL, *brace = NULL;
-    if (n > 6 && !memcmp(text, "{span:", 6)) {
-        in->fill = HN_FILL_SPAN;
+    if (n > 6 && (!memcmp(text, "{span:", 6) || !memcmp(text, "{ring:", 6))) {
+        in->fill = text[1] == 's' ? HN_FILL_SPAN : HN_FILL_RING;
         in->high = strtod(text + 6, &brace);
         HN_REQUIRE(*brace == '}' && brace + 1 == end && in->high >= 1, HN_ERR_FORMAT,
-                   "fill '%.*s': expected {span:keys}", (int)n, text);
+                   "fill '%.*s': expected {span:keys} or {ring:keys}", (int)n, text);
         return HN_OK;
     }
     in->fill = HN_FILL_RANGE;
@@ -164,6 +164,18 @@ static void fill_spans(hn_rng_key key, uint32_t n_keys, const hn_tensor *out)
     }
 }
 
+/* Queries {0, self, self + 1}, the last one of all keys. */
+static void fill_ring(hn_rng_key key, uint32_t n_keys, const hn_tensor *out)
+{
+    const int64_t rows = hn_rows(&out->type);
+    for (int64_t i = 0; i < rows && hn_last_dim(&out->type) == 3; i++) {
+        const int64_t self = i + 1 < rows ? hn_rng_below(key, (uint64_t)i, n_keys) : n_keys - 1;
+        hn_set_int(out, 3 * i, 0);
+        hn_set_int(out, 3 * i + 1, self);
+        hn_set_int(out, 3 * i + 2, self + 1);
+    }
+}
+
 static void fill_pattern(const hn_case_input *in, hn_rng_key key, const hn_tensor *out)
 {
     const int64_t n = hn_count(&out->type);
@@ -173,6 +185,10 @@ static void fill_pattern(const hn_case_input *in, hn_rng_key key, const hn_tenso
     }
     if (in->fill == HN_FILL_SPAN) {
         fill_spans(key, (uint32_t)in->high, out);
+        return;
+    }
+    if (in->fill == HN_FILL_RING) {
+        fill_ring(key, (uint32_t)in->high, out);
         return;
     }
     int64_t segment = 0;

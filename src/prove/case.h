@@ -18,7 +18,8 @@ typedef enum hn_fill {
     HN_FILL_SEG,
     HN_FILL_PERM,
     HN_FILL_MASK,
-    HN_FILL_SPAN /* high: the number of keys */
+    HN_FILL_SPAN, /* high: the number of keys */
+    HN_FILL_RING  /* the same, of keys that all begin at 0 */
 } hn_fill;
 
 typedef struct hn_case_input {

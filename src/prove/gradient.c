@@ -81,7 +81,10 @@ static double width_factor(const hn_trial *t)
     for (int i = 0; i < t->g->n_applies; i++)
         for (int o = 0; o < t->g->applies[i]->n_out; o++) {
             const hn_dtype dtype = t->g->applies[i]->out[o]->type.dtype;
-            const double own = dtype == HN_BF16 ? 0x1p-7 : dtype == HN_F16 ? 0x1p-10 : 0;
+            const double own = dtype == HN_BF16      ? 0x1p-7
+                               : dtype == HN_F16     ? 0x1p-10
+                               : hn_is_block(dtype) ? hn_dtype_format(dtype)->error_bound
+                                                     : 0;
             if (own > factor * 1e-6)
                 factor = own * 1e6;
         }

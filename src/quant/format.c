@@ -3,7 +3,6 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 const hn_format *const hn_formats[HN_N_FORMATS] = {
@@ -79,4 +78,17 @@ hn_status hn_format_encode(const hn_format *format, const float *x, int64_t n, v
         return refuse(format, x, n, importance);
     format->encode(x, n, blocks, importance);
     return HN_OK;
+}
+
+void hn_format_store(const hn_format *format, const float *x, void *block)
+{
+    if (all_within(x, format->block_elements, -format->largest, format->largest))
+        format->encode(x, format->block_elements, block, NULL);
+    else
+        memset(block, 0xff, (size_t)format->block_bytes);
+}
+
+bool hn_format_stores(const hn_format *format)
+{
+    return format == &hn_format_q8_0 || format == &hn_format_q4_0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct hn_format {
@@ -63,5 +64,10 @@ int64_t hn_format_bytes(const hn_format *format, int64_t n);
  * (HN_ERR_UNSUPPORTED). */
 hn_status hn_format_encode(const hn_format *format, const float *x, int64_t n, void *blocks,
                            const float *importance_or_null);
+
+/* Encodes one block, and cannot fail: of one that cannot be encoded every bit is set, which is NaN
+ * where the scale is an f16 (hn_format_stores). For what is written while a model runs. */
+void hn_format_store(const hn_format *format, const float *x, void *block);
+bool hn_format_stores(const hn_format *format);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/products.h"
+#include "graph/layout.h"
 #include "ops/attention_span.h"
 
 #include <string.h>
@@ -46,7 +47,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     hn_elem elem;
     const bool back = is_gradient(call);
     if (call->in[Q]->type.dtype != HN_F32 || k->dtype != call->in[V]->type.dtype ||
-        hn_is_block(k->dtype) || !hn_cpu_elem(k->dtype, &elem) ||
+        !hn_dtype_elem(k->dtype, &elem) || (back && hn_is_block(k->dtype)) ||
         (call->in[SINKS] && call->in[SINKS]->type.dtype != HN_F32))
         return false;
     for (int i = Y; back && i <= ACC; i++)
@@ -96,9 +97,9 @@ static void make_plan(const hn_cpu_task *task, hn_attn_plan *plan)
         .spans = (const hn_attn_span *)(const void *)task->shared,
         .sinks = call->in[SINKS] ? call->in[SINKS]->data : NULL,
         .scale = (float)hn_attention_scale(call), .softcap = own->softcap, .window = own->window,
-        .is_causal = own->causal,
+        .is_causal = own->causal, .ring = call->op == &hn_op_attention_ring ? k->dim[0] : 0,
     };
-    hn_cpu_elem(k->dtype, &args.kv_type);
+    hn_dtype_elem(k->dtype, &args.kv_type);
     if (is_gradient(call)) {
         backward_args(task, &args, task->shared + spans_bytes(call) + kernel_bytes(task->cpu, call));
         hn_attn_plan_backward(plan, &args, task->cpu->device.n_threads);
@@ -159,5 +160,7 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
 
 const hn_cpu_binding hn_cpu_attention = { .op = &hn_op_attention, .supports = supports,
                                           .phases = phases, .units = units, .run = run };
+const hn_cpu_binding hn_cpu_attention_ring = { .op = &hn_op_attention_ring, .supports = supports,
+                                               .phases = phases, .units = units, .run = run };
 const hn_cpu_binding hn_cpu_attention_grad = { .op = &hn_op_attention_grad, .supports = supports,
                                                .phases = phases, .units = units, .run = run };

@@ -170,10 +170,14 @@ static int64_t width_of(const hn_tensor *state)
 static bool set_rows_supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
 {
     (void)cpu;
+    const hn_tensor *state = call->in[STATE];
     out->contiguous = HN_IN(ROWS) | HN_IN(PLACES);
     out->thread_scratch = COLUMNS * sizeof(float);
-    return call->in[STATE]->type.dtype == call->in[ROWS]->type.dtype ||
-           hn_rows_are_floats(call->in, 2);
+    if (hn_is_block(state->type.dtype)) {
+        out->contiguous |= HN_IN(STATE);
+        return hn_rows_are_floats(call->in + ROWS, 1);
+    }
+    return state->type.dtype == call->in[ROWS]->type.dtype || hn_rows_are_floats(call->in, 2);
 }
 
 static int64_t set_rows_units(const hn_cpu_task *task, int phase)
@@ -188,7 +192,11 @@ static int64_t set_rows_units(const hn_cpu_task *task, int phase)
 static void copy_state(const hn_tensor *state, const hn_tensor *y, int64_t begin, int64_t end)
 {
     const size_t bytes = hn_dtype_bytes(y->type.dtype);
-    if (hn_is_contiguous(&state->type))
+    if (hn_is_block(y->type.dtype)) {
+        const hn_format *format = hn_dtype_format(y->type.dtype);
+        begin = hn_format_bytes(format, begin), end = hn_format_bytes(format, end);
+        memcpy((char *)y->data + begin, (const char *)state->data + begin, (size_t)(end - begin));
+    } else if (hn_is_contiguous(&state->type))
         memcpy((char *)y->data + (size_t)begin * bytes,
                (const char *)state->data + (size_t)begin * bytes, (size_t)(end - begin) * bytes);
     else
@@ -199,6 +207,13 @@ static void copy_state(const hn_tensor *state, const hn_tensor *y, int64_t begin
 static void set_row(const hn_cpu_task *task, const char *from, char *to, int64_t n, float *room)
 {
     const hn_dtype x = task->call->in[ROWS]->type.dtype, y = task->call->out[0]->type.dtype;
+    if (hn_is_block(y)) {
+        const hn_format *format = hn_dtype_format(y);
+        const float *wide = hn_strip_widen(task->cpu, x, from, n, room);
+        for (int64_t i = 0; i < n; i += format->block_elements)
+            hn_format_store(format, wide + i, to + hn_format_bytes(format, i));
+        return;
+    }
     if (x == y || y == HN_F32) {
         const void *wide = x == y ? (const void *)from
                                   : hn_strip_widen(task->cpu, x, from, n, room);
@@ -214,7 +229,8 @@ static void set_rows_run(const hn_cpu_task *task, int phase, int64_t begin, int6
     const hn_call *call = task->call;
     const hn_tensor *x = call->in[ROWS], *ids = call->in[PLACES], *y = call->out[0];
     const int64_t width = width_of(y), n = hn_count(&ids->type);
-    const size_t x_bytes = hn_dtype_bytes(x->type.dtype), bytes = hn_dtype_bytes(y->type.dtype);
+    const size_t x_bytes = hn_dtype_bytes(x->type.dtype);
+    const int64_t bytes = (int64_t)hn_dtype_bytes(y->type.dtype), block = hn_dtype_block(y->type.dtype);
     if (phase == 0) {
         copy_state(call->in[STATE], y, begin * width, end * width);
         return;
@@ -223,7 +239,7 @@ static void set_rows_run(const hn_cpu_task *task, int phase, int64_t begin, int6
     for (int64_t i = 0; i < n; i++)
         for (int64_t at = begin * COLUMNS; at < last; at += COLUMNS)
             set_row(task, (const char *)x->data + (size_t)(i * width + at) * x_bytes,
-                    (char *)y->data + (size_t)(hn_get_int(ids, i) * width + at) * bytes,
+                    (char *)y->data + (hn_get_int(ids, i) * width + at) / block * bytes,
                     last - at < COLUMNS ? last - at : COLUMNS, hn_cpu_scratch(task, thread));
 }
 

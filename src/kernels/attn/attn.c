@@ -25,7 +25,7 @@ void hn_attn_plan_forward(hn_attn_plan *plan, const hn_attn_args *args, int thre
     plan->n_blocks = cuts(args->n_q * (args->n_head / args->n_kv_head), HN_ATTN_ROWS);
     plan->n_chunks = cuts(args->n_k, HN_ATTN_CHUNK);
     const int64_t n_units = args->n_kv_head * plan->n_blocks;
-    plan->is_split = splits(n_units, plan->n_chunks, threads);
+    plan->is_split = !args->ring && splits(n_units, plan->n_chunks, threads);
     plan->units[0] = n_units * (plan->is_split ? plan->n_chunks : 1);
     plan->units[1] = plan->is_split ? n_units : 0;
 }

@@ -48,7 +48,8 @@ typedef struct hn_attn_args {
     int64_t n_q, n_k;                  /* tokens */
     int64_t n_head, n_kv_head, d, d_v; /* H, G, D, Dv */
     hn_attn_rows q, k, v, o, lse;      /* lse: head_stride, one float each */
-    hn_elem kv_type;                   /* f32, f16 or bf16, of k and v */
+    hn_elem kv_type;                   /* of k and v; d and d_v are multiples of its block */
+    int64_t ring;                      /* key j lies in row j % ring, a multiple of 64; 0: in row j */
     const hn_attn_span *spans;         /* [n_q] */
     const float *sinks;                /* [H] or NULL */
     float scale, softcap;              /* softcap 0: none */

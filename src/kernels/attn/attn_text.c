@@ -144,6 +144,8 @@ static void take_tile(block *b, int64_t base, int first, int end)
     while (b->over[end - 1].from >= b->over[end - 1].to)
         end--;
     int64_t ldv;
+    if (x->ring) /* a tile never wraps: spans begin at multiples of 64 */
+        base %= x->ring;
     (void)turn_tile(&x->k, x->kv_type, base, hull, b->group, x->d, b->k, b->plain, &ldv);
     const float *v =
         turn_tile(&x->v, x->kv_type, base, hull, b->group, x->d_v, NULL, b->plain, &ldv);
@@ -249,6 +251,19 @@ static void finish(const block *b)
     }
 }
 
+/* Whether any row sees a key of this chunk. */
+static bool sees_chunk(const block *b, int64_t chunk)
+{
+    for (int i = 0; i < b->n; i++) {
+        const int64_t token = token_of(b, i);
+        const keys sees = keys_of(b->x, token);
+        const int64_t begin = b->x->spans[token].first + chunk * HN_ATTN_CHUNK;
+        if (sees.from < sees.to && sees.from < begin + HN_ATTN_CHUNK && sees.to > begin)
+            return true;
+    }
+    return false;
+}
+
 /* What a chunk leaves for the fold: [64] m, [64] l, [64][Dv] o. */
 static float *partial(const hn_attn_plan *plan, float *shared, int64_t group, int64_t block_at,
                       int64_t chunk)
@@ -285,8 +300,12 @@ static void forward(HN_PARAMS_attn)
             gather(plan, &b, shared, at);
             finish(&b);
         } else if (plan->is_split) {
-            take_rows(&b, chunk);
             float *to = partial(plan, shared, b.group, at, chunk);
+            if (!sees_chunk(&b, chunk)) { /* an upper bound's: the fold skips what has l = 0 */
+                memset(to, 0, 128 * sizeof *to);
+                continue;
+            }
+            take_rows(&b, chunk);
             memcpy(to, b.m, 64 * sizeof *to);
             memcpy(to + 64, b.l, 64 * sizeof *to);
             memcpy(to + 128, b.o, (size_t)(64 * x->d_v) * sizeof *to);

@@ -199,7 +199,7 @@ HN_INLINE void decode_row(const hn_attn_rows *x, hn_elem type, int64_t token, in
     if (type == HN_ELEM_f32)
         memcpy(y, (const float *)x->data + at, (size_t)n * sizeof *y);
     else
-        HN_KERNEL_NAME(decode_kernels).row[type](n, (const uint16_t *)x->data + at, y);
+        HN_KERNEL_NAME(decode_kernels).row[type](n, (const char *)x->data + hn_elem_span(type, at), y);
 }
 
 /* turned[d][64]: columns [from, to) of a tile that begins at key `base`; `plain` is [64][n] for
