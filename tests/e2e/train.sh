@@ -1,0 +1,84 @@
+#!/bin/sh
+# train.sh BUILD SOURCE: `hone train` as a user meets it, and everything that it refuses, by name.
+. "$2/tests/failures/cli.sh"
+dense d.gguf
+chats 20 c.jsonl
+train() { "$hone" train d.gguf --data c.jsonl "$@" --batch 4 --rank 4; }
+status() { # STATUS: of the last refusal
+    is "the status" "$1" "$got"
+}
+
+# One command, and everything else by default: printed.
+shows '^sha256 [0-9a-f]{64}$' train --out r --steps 4
+shows '^4 steps, rate 0.0002 \(cosine\), adamw in f32, seed 1$' train --out dry --steps 4 --dry-run
+[ ! -e dry ] || fail "--dry-run wrote something"
+shows '^trained: [0-9]+ numbers in 28 tensors, for 14 weights \(lora\)' train --dry-run --steps 4
+shows '^memory [0-9.]+ GiB: weights' train --dry-run --steps 4
+is "a line a step" 4 "$(grep -c '"loss":' r/metrics.jsonl)"
+
+# run.toml holds the same options, and gives the same bits.
+cat >run.toml <<'D'
+model = "d.gguf"       # what is trained
+data = ["c.jsonl"]
+out = "toml"
+steps = 4
+batch = 4
+rank = 4
+D
+quietly train --out again --steps 4
+want=$(digest)
+quietly "$hone" train run.toml
+is "run.toml" "$want" "$(digest)"
+
+# Refusals.
+echo 'stepz = 4' >>run.toml
+refuses 'run.toml.*stepz|stepz' "$hone" train run.toml
+status 2
+refuses 'unknown option --nonsense' train --out x --nonsense
+refuses "target 'atn' matches no tensor" train --out x --targets atn
+refuses 'blk.0.attn_q.weight is q8_0: a weight in blocks cannot be trained in full' sh -c \
+    '"$1" quantize d.gguf q.gguf q8_0 && "$1" train q.gguf --data c.jsonl --out x --targets attn_q:full' sh "$hone"
+refuses 'line 1: expected supervised tokens, found none' sh -c \
+    'echo "{\"ids\":[1,2],\"weights\":[0,0]}" >none.jsonl; "$1" train d.gguf --data none.jsonl --out x' sh "$hone"
+refuses 'nosuch.jsonl' "$hone" train d.gguf --data nosuch.jsonl --out x
+refuses 'expected --data FILE' "$hone" train d.gguf --out x
+refuses 'GiB are needed' train --out x --memory 1M
+refuses 'not finite' train --out nan --rate 1e9 --targets all:full --optimizer sgd --clip 0 --warmup 0 --schedule constant --steps 30
+refuses 'a run is there already' train --out r
+refuses 'no checkpoint to go on from' train --out nothing --resume
+refuses '--patience 2: expected --eval-every' train --out x --patience 2
+refuses 'the data has no pairs' train --out x --goal dpo
+[ ! -e x ] || fail "a refused run left a folder"
+
+# Another base, another configuration, other data: a checkpoint goes on with its own only.
+quietly train --out run --steps 8 --save-every 2
+refuses 'config' train --out run --steps 8 --resume --rate 1e-3
+cp c.jsonl kept.jsonl
+sed 's/question 3/question x/' kept.jsonl >c.jsonl
+refuses 'data' train --out run --steps 8 --resume
+cp kept.jsonl c.jsonl
+quietly "$hone" new llama other.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 --seed 9
+refuses 'base' "$hone" train other.gguf --data c.jsonl --out run --steps 8 --resume --batch 4 --rank 4
+
+# A disk that fills up at a checkpoint: said, nothing half-written, and the last one still stands.
+(
+    trap '' XFSZ
+    ulimit -f 20
+    "$hone" train d.gguf --data c.jsonl --out full --steps 4 --save-every 1 --rank 64 >out 2>err
+    echo $? >code
+)
+[ "$(cat code)" -ne 0 ] && [ "$(cat code)" -lt 128 ] || { cat err; fail "a full disk: status $(cat code)"; }
+grep -Eq 'step-00000001.ckpt.*(large|space|written)' err || { cat err; fail "a full disk is not named"; }
+ls full/*.partial full/*.ckpt >/dev/null 2>&1 && fail "half a checkpoint was left"
+n=$((n + 1))
+
+# Ctrl-C finishes the step, saves, and says how to go on.
+"$hone" train d.gguf --data c.jsonl --out stop --steps 100000 --save-every 100000 --batch 4 --rank 4 >out 2>err &
+pid=$!
+sleep 0.7
+kill -INT $pid
+wait $pid
+[ $? -ne 0 ] || fail "an interrupted run says that it is done"
+grep -q -- '--resume goes on with it' err || { cat err; fail "how to go on is not said"; }
+is "it is saved" 1 "$(ls stop/step-*.ckpt | wc -l)"
+passed
