@@ -3,23 +3,30 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/prove_model.h"
 #include "prove/prove.h"
 
 #include <string.h>
 
 typedef struct prove_args {
     const char *ops, *json;
-    int64_t seed, threads;
     double time_limit;
+    hn_prove_model_args model;
 } prove_args;
 
 static const hn_option options[] = {
     HN_TEXT(prove_args, ops, "ops", "PATTERN", "only these ops, * and ? allowed, and no models"),
-    HN_INT(prove_args, seed, "seed", "N", 1, INT64_MAX, "of all data; default 1"),
+    HN_INT(prove_args, model.seed, "seed", "N", 1, INT64_MAX, "of all data; default 1"),
     HN_REAL(prove_args, time_limit, "time-limit", "SECONDS",
             "how long random shapes may be added; default 240, 0: none"),
-    HN_INT(prove_args, threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1"),
+    HN_INT(prove_args, model.threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1"),
     HN_TEXT(prove_args, json, "json", "FILE", "write the certificate"),
+    HN_LIST(prove_args, model.files, "data", "FILE", "of a model: examples; may be given again"),
+    HN_TEXT(prove_args, model.targets, "targets", "LIST", "of a model: what is trained, as hone train has it (all)"),
+    HN_INT(prove_args, model.rank, "rank", "R", 1, 65536, "of low-rank changes (8)"),
+    HN_INT(prove_args, model.directions, "directions", "N", 2, 1000, "of each tensor (3)"),
+    HN_FLAG(prove_args, model.full, "full", "every layer, not one of every kind"),
+    HN_DATA_OPTIONS(prove_args, model.data),
     HN_OPTION_END,
 };
 
@@ -50,19 +57,25 @@ static hn_status print_report(const hn_report *report, double seconds, hn_heap *
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)n_operands, (void)operands;
     const prove_args *args = parsed;
-    const hn_prove_options o = { .ops = args->ops, .seed = (uint64_t)args->seed,
-                                 .time_s = args->time_limit, .max_threads = (int)args->threads,
-                                 .progress = hn_progress };
+    hn_prove_options o = { .ops = args->ops, .seed = (uint64_t)args->model.seed,
+                           .time_s = args->time_limit, .max_threads = (int)args->model.threads,
+                           .progress = hn_progress };
     hn_heap heap;
     hn_report report;
     hn_heap_init(&heap, NULL);
     hn_report_init(&report, &heap);
+    HN_REQUIRE(!n_operands || !args->ops, HN_ERR_ARGUMENT, "--ops is of the build, not of a model");
+    hn_str subject = hn_str_on(&heap);
     const int64_t start = hn_clock_ns();
     hn_progress_begin();
-    hn_status status = hn_prove(&heap, &o, &report);
+    hn_status status = n_operands ? hn_prove_model(&args->model, &heap, operands[0], &report, &subject)
+                                  : hn_prove(&heap, &o, &report);
     hn_progress_end();
+    if (n_operands) {
+        fprintf(out, "%s\n", subject.text);
+        o.subject = subject.text;
+    }
     const double seconds = (double)(hn_clock_ns() - start) / 1e9;
     if (status == HN_OK)
         status = print_report(&report, seconds, &heap, out);
@@ -71,6 +84,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const int64_t failed = hn_report_failures(&report), made = hn_report_checks(&report);
     const int64_t skipped = report.n_skipped;
     hn_report_free(&report);
+    hn_str_free(&subject);
     if (status == HN_OK && skipped)
         return hn_fail(HN_ERR_PROOF, "%lld checks were due and could not be made",
                        (long long)skipped);
@@ -80,18 +94,23 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     return status;
 }
 
-static const prove_args defaults = { .time_limit = 240, .seed = 1 };
+static const prove_args defaults = { .time_limit = 240,
+                                     .model = { .seed = 1, .rank = 8, .directions = 3 } };
 
 const hn_command hn_cmd_prove = {
     .name = "prove",
-    .operands = "",
-    .summary = "prove every gradient of this build on this machine",
-    .details = "Backward against central differences in double precision; kernels against double\n"
+    .operands = "[MODEL]",
+    .summary = "prove every gradient of this build on this machine, or of a model",
+    .details = "Of a model, with --data: derivatives along directions of every trained tensor against\n"
+               "differences of the loss, and equal bits for every plan, recomputation, micro-batch\n"
+               "cut and thread count; on one layer of every kind unless --full.\n\n"
+               "Without a model: backward against central differences in double precision; kernels against double\n"
                "precision; and equal bits for every plan, alias, thread count, instruction-set\n"
                "level, device split, recomputation and micro-batch cut. Exit status 1 if any\n"
                "check fails.\n",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(prove_args),
+    .max_operands = 1,
     .run = run,
 };

@@ -120,10 +120,21 @@ static hn_status take_whole(hn_adapter *a, const hn_arch_tensor *tensor, const n
     return copy_matrix(a, e, pairs, &a->wholes[a->n_wholes++]);
 }
 
+/* Some tensors have several sources, and so several lines in the architecture's table. */
+static bool is_taken(const hn_adapter *a, const nn_weight *base)
+{
+    for (int i = 0; i < a->n_pairs; i++)
+        if (a->pairs[i].base == base)
+            return true;
+    for (int i = 0; i < a->n_wholes; i++)
+        if (!strcmp(a->wholes[i]->name, base->name))
+            return true;
+    return false;
+}
+
 static hn_status take_all(hn_adapter *a)
 {
     size_t n;
-    const nn_weight *last = NULL;
     const hn_arch_tensor *tensors = hn_model_tensors(a->model, &n);
     a->is_used = hn_alloc_array(a->heap, HN_TAG_FILE, a->all->n + 1, sizeof *a->is_used);
     a->pairs = hn_alloc_array(a->heap, HN_TAG_FILE, n, sizeof *a->pairs);
@@ -133,9 +144,8 @@ static hn_status take_all(hn_adapter *a)
         return HN_ERR_MEMORY;
     for (size_t i = 0; i < n; i++) {
         const nn_weight *base = hn_model_find(a->model, tensors[i].gguf);
-        if (!base || base == last)
+        if (!base || is_taken(a, base))
             continue;
-        last = base;
         HN_TRY(take_pair(a, &tensors[i], base));
         HN_TRY(take_whole(a, &tensors[i], base));
     }

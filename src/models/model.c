@@ -1,28 +1,11 @@
-#include "models/model.h"
+#include "models/model_parts.h"
 
 #include "base/rng.h"
 #include "nn/source.h"
 
 #include <string.h>
 
-struct hn_model {
-    hn_heap *heap;
-    char *path;
-    const hn_arch *arch;
-    const char *prefix;
-    hn_hparams *hp;
-    hn_gguf *gguf;
-    hn_hf_dir *dir;
-    hn_arch_tensor *tensors;
-    size_t n_tensors;
-    nn_weight *weights;
-    void **owned; /* of weights[i]: what close frees, or NULL */
-    size_t n;
-    uint32_t *index; /* by hash of the name: 1 + weight */
-    size_t index_size;
-};
-
-static hn_status add_to_index(hn_model *m)
+hn_status hn_model_index(hn_model *m)
 {
     m->index_size = 64;
     while (m->index_size < 2 * m->n)
@@ -224,7 +207,7 @@ static hn_status open(hn_model *m)
     if (!m->weights || !m->owned)
         return HN_ERR_MEMORY;
     HN_TRY(is_dir ? take_dir(m) : take_gguf(m));
-    HN_TRY(add_to_index(m));
+    HN_TRY(hn_model_index(m));
     return is_dir ? HN_OK : check_no_extra(m);
 }
 

@@ -30,6 +30,11 @@ const hn_arch_tensor *hn_model_tensors(const hn_model *model, size_t *n);
 /* By GGUF name; NULL if the model has none. `model` is an hn_model: for nn_weights.find. */
 const nn_weight *hn_model_find(const void *model, const char *gguf_name);
 
+/* A model of some of its layers, in ascending order, over the same weights; *out is closed before
+ * `model`. Those whose keys others use must be among them. Refuses models with per-layer
+ * embeddings, whose rows are of all layers at once. */
+hn_status hn_model_slice(const hn_model *model, int n, const int *layers, hn_model **out);
+
 /* Builds its graph; the logits, or a failure of the graph. */
 hn_node *hn_model_build(const hn_model *model, nn_build *b, hn_graph *g,
                         const nn_build_options *options);

@@ -119,7 +119,9 @@ hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *
     hn_isa isa;
     HN_TRY(hn_isa_available(&isa));
     hn_processor_name(processor, sizeof processor);
-    hn_str_print(out, "{\n  \"certificate\": \"hone prove\",\n  \"build\": \"%s, %s\",\n", HN_BUILD,
+    hn_str_add(out, "{\n  \"certificate\": \"hone prove\",\n  \"subject\": ");
+    hn_report_text(o->subject ? o->subject : "this build", out);
+    hn_str_print(out, ",\n  \"build\": \"%s, %s\",\n", HN_BUILD,
                  __VERSION__);
     hn_str_print(out, "  \"cpu\": \"%s\",\n  \"isa\": \"%s\",\n  \"seed\": %llu,\n", processor,
                  hn_isa_name(isa), (unsigned long long)(o->seed ? o->seed : 1));

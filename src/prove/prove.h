@@ -11,6 +11,7 @@ typedef struct hn_prove_options {
     int max_threads;    /* thread counts 1..n are compared; 0: one more than there are processors */
     bool (*progress)(void *context, double done, const char *what); /* false stops */
     void *progress_context;
+    const char *subject; /* what the certificate is of, in words; NULL: the build */
 } hn_prove_options;
 
 /* Fills the report. HN_OK also when checks failed: ask hn_report_failures. */

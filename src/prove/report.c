@@ -123,7 +123,7 @@ void hn_report_table(const hn_report *r, hn_str *out)
                          r->rows[i].where);
 }
 
-static void add_json_text(hn_str *out, const char *text)
+void hn_report_text(const char *text, hn_str *out)
 {
     hn_str_add_char(out, '"');
     for (; *text; text++) {
@@ -140,9 +140,9 @@ void hn_report_json(const hn_report *r, hn_str *out)
     for (int i = 0; i < r->n; i++) {
         const hn_row *row = &r->rows[i];
         hn_str_print(out, "%s\n    {\"subject\": ", i ? "," : "");
-        add_json_text(out, row->subject);
+        hn_report_text(row->subject, out);
         hn_str_add(out, ", \"check\": ");
-        add_json_text(out, row->kind);
+        hn_report_text(row->kind, out);
         hn_str_print(out, ", \"made\": %lld, \"failed\": %lld, ", (long long)row->n,
                      (long long)row->n_failed);
         if (isfinite(row->worst))
@@ -150,7 +150,7 @@ void hn_report_json(const hn_report *r, hn_str *out)
         else
             hn_str_print(out, "\"worst\": null, \"bound\": %.9g, ", row->bound);
         hn_str_add(out, "\"where\": ");
-        add_json_text(out, row->where);
+        hn_report_text(row->where, out);
         hn_str_add(out, "}");
     }
     hn_str_add(out, "\n  ]");

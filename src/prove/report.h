@@ -37,6 +37,8 @@ int64_t hn_report_failures(const hn_report *report);
 
 /* One line a kind, over all subjects; then one line a failed row. */
 void hn_report_table(const hn_report *report, hn_str *out);
+/* A JSON string. */
+void hn_report_text(const char *text, hn_str *out);
 /* Every row, as JSON objects inside an array. */
 void hn_report_json(const hn_report *report, hn_str *out);
 

@@ -1,0 +1,87 @@
+#include "cli/prove_model.h"
+
+#include "base/sha256.h"
+#include "cli/progress.h"
+#include "prove/model_proof.h"
+
+/* The first examples as the data has them: more tokens than a proof will take. */
+static hn_status read_batch(const hn_train_input *in, hn_batch *out)
+{
+    hn_example example = hn_example_on(in->heap);
+    hn_status status = HN_OK;
+    const hn_dataset *d = in->data.dataset;
+    for (uint64_t i = 0; i < d->n && out->n_tokens < 256 && status == HN_OK; i++) {
+        if (d->fates[i] != HN_FATE_TRAINED)
+            continue;
+        status = hn_dataset_read(d, i, &example);
+        if (status == HN_OK)
+            status = hn_batch_add(out, &example);
+    }
+    hn_example_free(&example);
+    return status;
+}
+
+static void describe(const hn_train_input *in, const hn_str *slice, hn_str *subject)
+{
+    const hn_dataset *d = in->data.dataset;
+    hn_str_print(subject, "%s: %s; data", hn_model_path(in->model), slice->text);
+    for (int i = 0; i < d->n_files; i++) {
+        char digest[65];
+        hn_sha256_text(d->files[i].source.digest, digest);
+        hn_str_print(subject, " %s (%.16s...)", d->files[i].source.path, digest);
+    }
+}
+
+/* Devices of 1 to `threads` threads; the first has as many as there are processors. */
+static hn_status open_devices(hn_heap *heap, int threads, int *n, hn_device **devices)
+{
+    for (int i = 0; i <= threads && *n < HN_MAX_DEVICES; i++) {
+        hn_device *one[HN_MAX_DEVICES];
+        int opened;
+        const hn_device_options o = { .n_threads = i };
+        HN_TRY(hn_devices_open(heap, "cpu", &o, &opened, one));
+        devices[(*n)++] = one[0];
+    }
+    return HN_OK;
+}
+
+static hn_status prove(const hn_prove_model_args *args, hn_train_input *in, hn_report *report,
+                       hn_str *subject)
+{
+    hn_device *devices[HN_MAX_DEVICES];
+    hn_batch batch = hn_batch_on(in->heap);
+    hn_str slice = hn_str_on(in->heap);
+    hn_tune_targets targets = { 0 };
+    const hn_tune_settings plain = { .how = HN_TUNE_LORA, .rank = args->rank };
+    hn_model_proof_options o = { .seed = (uint64_t)args->seed, .directions = (int)args->directions,
+                                 .full = args->full, .heap = in->heap, .devices = devices,
+                                 .progress = hn_progress };
+    hn_status status = read_batch(in, &batch);
+    if (status == HN_OK && args->targets) {
+        status = hn_tune_targets_parse(in->heap, args->targets, &plain, &targets);
+        o.targets = &targets;
+    }
+    if (status == HN_OK)
+        status = open_devices(in->heap, args->threads ? (int)args->threads : 3, &o.n_devices, devices);
+    hn_progress_begin();
+    if (status == HN_OK)
+        status = hn_model_prove(in->model, &batch, &o, report, &slice);
+    hn_progress_end();
+    describe(in, &slice, subject);
+    hn_devices_close(o.n_devices, devices);
+    hn_tune_targets_free(in->heap, &targets);
+    hn_str_free(&slice);
+    hn_batch_free(&batch);
+    return status == HN_OK ? hn_str_status(subject) : status;
+}
+
+hn_status hn_prove_model(const hn_prove_model_args *args, hn_heap *heap, const char *model,
+                         hn_report *report, hn_str *subject)
+{
+    hn_train_input in = { .heap = heap };
+    hn_status status = hn_train_input_open(&in, model, &args->data, &args->files, 1, NULL);
+    if (status == HN_OK)
+        status = prove(args, &in, report, subject);
+    hn_train_input_close(&in);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* model_parts.h: a model's inside, for model.c, which opens it, and slice.c, which takes parts. */
+#ifndef HN_MODELS_MODEL_PARTS_H
+#define HN_MODELS_MODEL_PARTS_H
+
+#include "models/model.h"
+
+struct hn_model {
+    hn_heap *heap;
+    char *path;
+    const hn_arch *arch;
+    const char *prefix;
+    hn_hparams *hp;
+    hn_gguf *gguf;
+    hn_hf_dir *dir;
+    hn_arch_tensor *tensors;
+    size_t n_tensors;
+    nn_weight *weights;
+    void **owned; /* of weights[i]: what close frees, or NULL */
+    size_t n;
+    uint32_t *index; /* by hash of the name: 1 + weight */
+    size_t index_size;
+};
+
+/* Makes the index of the weights that there are. */
+hn_status hn_model_index(hn_model *model);
+
+#endif

@@ -1,0 +1,444 @@
+#include "prove/model_proof.h"
+
+#include "base/rng.h"
+#include "prove/model_slice.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_TOKENS = 64 };
+
+typedef struct proof {
+    const hn_model_proof_options *o;
+    const hn_model *whole;
+    hn_model *slice; /* NULL: the whole one */
+    const hn_model *model;
+    hn_tuning *tuning;
+    hn_learner *learner;
+    hn_report *report;
+    hn_batch batch; /* of at most MOST_TOKENS tokens */
+    float **gradient; /* copies, by tensor */
+    double loss;
+    /* the forward alone */
+    hn_graph *g;
+    hn_objective objective;
+    hn_plan *plan;
+    hn_storage *storage;
+    hn_program *program;
+    hn_node **wanted; /* the rows' losses, then whom each router chose */
+    int n_wanted;
+    uint64_t routes;  /* of the tensors as they are: a number for all choices */
+    hn_micro micro;
+    float count, n_sequences, n_tokens;
+    int32_t step;
+} proof;
+
+/* ---- what it works on ---- */
+
+static hn_status cut_batch(proof *p, const hn_batch *all)
+{
+    for (size_t i = 0; i < all->n_sequences && p->batch.n_tokens < MOST_TOKENS; i++) {
+        hn_sample s = hn_batch_sequence(all, i);
+        const size_t room = MOST_TOKENS - p->batch.n_tokens;
+        if (s.n > room && p->batch.n_supervised)
+            break;
+        if (s.n > room) { /* what is supervised comes at the end, as a rule */
+            s.ids += s.n - room;
+            s.weights += s.n - room;
+            s.n = room;
+        }
+        HN_TRY(hn_batch_add_sample(&p->batch, &s));
+    }
+    HN_REQUIRE(p->batch.n_supervised, HN_ERR_ARGUMENT,
+               "no supervised token among the last %d of the first example", MOST_TOKENS);
+    return HN_OK;
+}
+
+static hn_status take_slice(proof *p, hn_str *left_out)
+{
+    int layers[HN_MAX_LAYERS], n;
+    p->model = p->whole;
+    if (p->o->full || hn_model_hparams(p->whole)->ple_width) {
+        hn_str_print(left_out, "all %lld layers", (long long)hn_model_hparams(p->whole)->n_layer);
+        return hn_str_status(left_out);
+    }
+    HN_TRY(hn_slice_layers(p->o->heap, p->whole, layers, &n));
+    HN_TRY(hn_model_slice(p->whole, n, layers, &p->slice));
+    hn_slice_describe(p->whole, layers, n, left_out);
+    p->model = p->slice;
+    return hn_str_status(left_out);
+}
+
+/* B is zero in a new adapter, and A without a gradient: here both are random. */
+static void stir(proof *p)
+{
+    for (int i = 0; i < p->tuning->n_tensors; i++) {
+        const hn_tunable *t = &p->tuning->tensors[i];
+        const bool is_embedding = p->tuning->tuned[t->of].is_embedding;
+        if (t->part != (is_embedding ? HN_TUNE_A : HN_TUNE_B))
+            continue;
+        const hn_rng_key key = hn_rng_fold(hn_rng_seed(p->o->seed + 99), hn_hash_text(t->name));
+        float *x = hn_tuning_data(p->tuning, i);
+        for (int64_t e = 0; e < hn_count(&t->weight.type); e++)
+            x[e] = (hn_rng_uniform(key, (uint64_t)e) - 0.5f) * 0.05f;
+    }
+}
+
+static hn_status make_tuning(proof *p)
+{
+    if (p->o->targets)
+        HN_TRY(hn_tuning_new(p->o->heap, p->model, p->o->targets, p->o->seed, &p->tuning));
+    else {
+        hn_tune_targets all;
+        const hn_tune_settings plain = { .how = HN_TUNE_LORA, .rank = 8 };
+        HN_TRY(hn_tune_targets_parse(p->o->heap, "all", &plain, &all));
+        const hn_status status = hn_tuning_new(p->o->heap, p->model, &all, p->o->seed, &p->tuning);
+        hn_tune_targets_free(p->o->heap, &all);
+        HN_TRY(status);
+    }
+    stir(p);
+    return HN_OK;
+}
+
+static hn_learner_options learner_options(const proof *p)
+{
+    hn_learner_options o = { .objective = p->o->objective };
+    o.objective.max_tokens = (int64_t)p->batch.n_tokens;
+    return o;
+}
+
+static hn_status take_gradient(proof *p)
+{
+    const hn_learner_options o = learner_options(p);
+    hn_learned learned;
+    HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, p->o->devices[0], &o));
+    HN_TRY(hn_learner_look(p->learner, &p->batch, 0, NULL, &learned));
+    p->loss = learned.loss;
+    p->gradient = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
+                                 sizeof *p->gradient);
+    if (!p->gradient)
+        return HN_ERR_MEMORY;
+    for (int i = 0; i < p->tuning->n_tensors; i++) {
+        hn_tensor g;
+        HN_TRY(hn_learner_gradient(p->learner, i, &g));
+        p->gradient[i] = hn_alloc(p->o->heap, HN_TAG_PROVE, hn_type_bytes(&g.type));
+        if (!p->gradient[i])
+            return HN_ERR_MEMORY;
+        memcpy(p->gradient[i], g.data, hn_type_bytes(&g.type));
+    }
+    return HN_OK;
+}
+
+/* ---- the loss alone ---- */
+
+static hn_status bind(proof *p, const hn_node *node, void *data)
+{
+    return node ? hn_storage_bind(p->storage, node->leaf, data) : HN_OK;
+}
+
+static hn_status bind_inputs(proof *p)
+{
+    const nn_build *b = &p->objective.policy;
+    for (int i = 0; i < b->n_bound; i++)
+        HN_TRY(bind(p, b->bound[i].leaf, (void *)(uintptr_t)b->bound[i].weight->data));
+    HN_TRY(bind(p, b->tokens, p->micro.pack.ids));
+    HN_TRY(bind(p, b->positions, p->micro.pack.positions));
+    HN_TRY(bind(p, b->segments, p->micro.pack.segments));
+    HN_TRY(bind(p, b->rows, p->micro.rows));
+    HN_TRY(bind(p, b->places, p->micro.places));
+    HN_TRY(bind(p, b->step, &p->step));
+    HN_TRY(bind(p, p->objective.labels, p->micro.labels));
+    HN_TRY(bind(p, p->objective.weights, p->micro.weights));
+    HN_TRY(bind(p, p->objective.count, &p->count));
+    HN_TRY(bind(p, p->objective.n_sequences, &p->n_sequences));
+    return bind(p, p->objective.n_tokens, &p->n_tokens);
+}
+
+static hn_status compile_forward(proof *p)
+{
+    hn_objective_options o = learner_options(p).objective;
+    const int64_t n = (int64_t)p->batch.n_tokens;
+    o.max_rows = n;
+    HN_TRY(hn_graph_new(&p->g, p->o->heap));
+    HN_TRY(hn_objective_build(&p->objective, p->g, p->model, p->tuning, &o));
+    const hn_plan_options plain = { .copy = &hn_op_contiguous };
+    const hn_target target = hn_device_target(p->o->devices[0]);
+    const nn_build *b = &p->objective.policy;
+    p->wanted = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)b->n_routes + 1, sizeof *p->wanted);
+    if (!p->wanted)
+        return HN_ERR_MEMORY;
+    p->wanted[p->n_wanted++] = p->objective.nll;
+    for (int i = 0; i < b->n_routes; i++)
+        p->wanted[p->n_wanted++] = b->routes[i].ids;
+    HN_TRY(hn_plan_new(&p->plan, p->g, p->n_wanted, p->wanted, 1, &target, &plain));
+    HN_TRY(hn_storage_new(&p->storage, p->g, 1, p->o->devices));
+    HN_TRY(hn_micro_new(&p->micro, p->o->heap, n, n, 1));
+    HN_TRY(hn_micro_fill(&p->micro, &p->batch, 0, p->batch.n_examples));
+    p->count = (float)p->batch.weight;
+    p->n_sequences = (float)p->batch.n_sequences;
+    p->n_tokens = (float)n;
+    HN_TRY(bind_inputs(p));
+    HN_TRY(hn_storage_make_all(p->storage));
+    HN_TRY(hn_program_new(&p->program, p->plan, p->storage, 1, p->o->devices));
+    HN_TRY(hn_program_set_extent(p->program, p->objective.policy.tokens_extent, n));
+    return hn_program_set_extent(p->program, p->objective.policy.rows_extent, p->micro.n_rows);
+}
+
+/* The sum over rows in double: f32 would round away what differences are made of. *routes: where a
+ * token goes to another expert, the loss has a step. */
+static hn_status forward(proof *p, double *loss, uint64_t *routes)
+{
+    hn_tensor nll;
+    *loss = 0;
+    *routes = 0;
+    HN_TRY(hn_program_run(p->program, NULL));
+    HN_TRY(hn_program_result(p->program, 0, &nll));
+    for (int64_t i = 0; i < p->micro.n_rows; i++)
+        *loss += (double)p->micro.weights[i] * hn_get(&nll, i);
+    *loss /= p->batch.weight;
+    for (int k = 1; k < p->n_wanted; k++) {
+        hn_tensor ids;
+        HN_TRY(hn_program_result(p->program, k, &ids));
+        for (int64_t i = 0; i < hn_count(&ids.type); i++)
+            *routes = *routes * UINT64_C(0x100000001b3) + (uint64_t)hn_get_int(&ids, i) + 1;
+    }
+    return HN_OK;
+}
+
+/* ---- differences ---- */
+
+/* Direction k of tensor i: 0 the gradient's own, 1 the same with every element weighed at random,
+ * then random signs, which also see where the gradient is zero. Its norm is 1. */
+static void make_direction(const proof *p, int i, int k, float *d)
+{
+    const int64_t n = hn_count(&p->tuning->tensors[i].weight.type);
+    const float *g = p->gradient[i];
+    double norm = 0;
+    const hn_rng_key key = hn_rng_fold(hn_rng_seed(p->o->seed + (uint64_t)k),
+                                       hn_hash_text(p->tuning->tensors[i].name));
+    for (int64_t e = 0; e < n; e++) {
+        d[e] = k > 1 ? (hn_rng_u32(key, (uint64_t)e) & 1 ? 1.0f : -1.0f)
+                     : g[e] * (k ? hn_rng_uniform(key, (uint64_t)e) : 1.0f);
+        norm += (double)d[e] * (double)d[e];
+    }
+    const double scale = norm > 0 ? 1 / sqrt(norm) : 0;
+    for (int64_t e = 0; e < n; e++)
+        d[e] = (float)((double)d[e] * scale);
+}
+
+/* (f(x + h d) - f(x - h d)) / 2h; x is as it was afterwards. */
+static hn_status difference(proof *p, int i, const float *d, const float *x0, double h,
+                            double *slope, bool *crosses)
+{
+    float *x = hn_tuning_data(p->tuning, i);
+    const int64_t n = hn_count(&p->tuning->tensors[i].weight.type);
+    double f[2];
+    *crosses = false;
+    for (int side = 0; side < 2; side++) {
+        uint64_t routes;
+        for (int64_t e = 0; e < n; e++)
+            x[e] = (float)((double)x0[e] + (side ? -h : h) * (double)d[e]);
+        HN_TRY(forward(p, &f[side], &routes));
+        *crosses = *crosses || routes != p->routes;
+    }
+    memcpy(x, x0, (size_t)n * sizeof *x);
+    *slope = (f[0] - f[1]) / (2 * h);
+    return HN_OK;
+}
+
+typedef struct answer {
+    double slope;
+    double spread; /* of the two best steps' answers, and what f32 adds to a loss over the step */
+} answer;
+
+/* Halves the step until answers agree, or noise begins; steps that send a token to another expert
+ * do not count. The answer is extrapolated from the best pair. Where the error is that of the
+ * cubic, answers come four times nearer with every halving: what agrees by chance does not. */
+static hn_status measure(proof *p, int i, const float *d, const float *x0, answer *out)
+{
+    enum { HALVINGS = 16 };
+    double norm = 0, last = 0, before = (double)INFINITY;
+    int n_answers = 0;
+    const int64_t n = hn_count(&p->tuning->tensors[i].weight.type);
+    for (int64_t e = 0; e < n; e++)
+        norm += (double)x0[e] * (double)x0[e];
+    double h = 0.2 * sqrt(norm) + 2e-3;
+    *out = (answer){ 0, INFINITY };
+    for (int k = 0; k < HALVINGS; k++) {
+        double slope;
+        bool crosses;
+        h /= 2;
+        HN_TRY(difference(p, i, d, x0, h, &slope, &crosses));
+        if (crosses)
+            continue;
+        const double noise = 3e-7 * fabs(p->loss) / h, apart = fabs(slope - last);
+        const double spread = (apart > before / 4 ? apart : before / 4) + noise;
+        if (n_answers > 1 && spread < out->spread)
+            *out = (answer){ slope + (slope - last) / 3, spread }; /* the cubic's share goes */
+        if (n_answers > 1 && (spread <= 4e-4 * fabs(slope) || noise > before))
+            break;
+        before = n_answers ? apart : (double)INFINITY;
+        last = slope;
+        n_answers++;
+    }
+    return HN_OK;
+}
+
+enum { TOLERANCE_PER_MILLE = 1 };
+
+static hn_status check_tensor(proof *p, int i, float *d, float *x0)
+{
+    const hn_tunable *t = &p->tuning->tensors[i];
+    const int64_t n = hn_count(&t->weight.type);
+    const int directions = p->o->directions > 0 ? p->o->directions : 3;
+    double norm = 0;
+    for (int64_t e = 0; e < n; e++)
+        norm += (double)p->gradient[i][e] * (double)p->gradient[i][e];
+    hn_report_note(p->report, t->name, "gradient", norm > 0 ? 0 : INFINITY, 1,
+                   norm > 0 ? "none is zero" : "it is exactly zero");
+    memcpy(x0, hn_tuning_data(p->tuning, i), (size_t)n * sizeof *x0);
+    static const char *const kinds[] = { "along", "weighed", "signs" };
+    for (int k = 0; k < directions && norm > 0; k++) {
+        answer found;
+        double expected = 0;
+        make_direction(p, i, k, d);
+        for (int64_t e = 0; e < n; e++)
+            expected += (double)d[e] * (double)p->gradient[i][e];
+        HN_TRY(measure(p, i, d, x0, &found));
+        if (!isfinite(found.spread)) {
+            hn_report_skip(p->report, t->name, "every step sends a token to another expert");
+            continue;
+        }
+        const double allowed = TOLERANCE_PER_MILLE * 5e-4 * (fabs(expected) + fabs(found.slope)) +
+                               2 * found.spread;
+        hn_report_note(p->report, t->name, kinds[k < 2 ? k : 2],
+                       fabs(found.slope - expected) / allowed, 1,
+                       "%.6g, differences give %.6g +- %.1g", expected, found.slope, found.spread);
+    }
+    return HN_OK;
+}
+
+static hn_status check_derivatives(proof *p)
+{
+    int64_t most = 1;
+    for (int i = 0; i < p->tuning->n_tensors; i++) {
+        const int64_t n = hn_count(&p->tuning->tensors[i].weight.type);
+        most = n > most ? n : most;
+    }
+    float *d = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)most, sizeof *d);
+    float *x0 = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)most, sizeof *x0);
+    double loss;
+    hn_status status = d && x0 ? compile_forward(p) : HN_ERR_MEMORY;
+    if (status == HN_OK)
+        status = forward(p, &loss, &p->routes);
+    for (int i = 0; i < p->tuning->n_tensors && status == HN_OK; i++) {
+        status = check_tensor(p, i, d, x0);
+        if (status == HN_OK && p->o->progress &&
+            !p->o->progress(p->o->progress_context, (double)(i + 1) / p->tuning->n_tensors,
+                            "differences"))
+            status = hn_fail(HN_ERR_CANCELLED, "stopped");
+    }
+    hn_free(p->o->heap, d);
+    hn_free(p->o->heap, x0);
+    return status;
+}
+
+/* ---- bits ---- */
+
+typedef struct variant {
+    const char *kind, *what;
+    hn_plan_mode mode;
+    int recompute, device;
+    bool cuts; /* micro-batches of one example */
+} variant;
+
+static hn_status compare(proof *p, const variant *v)
+{
+    hn_learner_options o = learner_options(p);
+    hn_learner *other;
+    hn_learned learned;
+    o.descent.mode = v->mode;
+    o.descent.recompute_every = v->recompute;
+    for (size_t i = 0; v->cuts && i < p->batch.n_examples; i++)
+        if (!i || p->batch.tokens[i] > (uint32_t)o.objective.max_tokens)
+            o.objective.max_tokens = p->batch.tokens[i];
+    HN_TRY(hn_learner_new(&other, p->o->heap, p->model, p->tuning, p->o->devices[v->device], &o));
+    hn_status status = hn_learner_look(other, &p->batch, 0, NULL, &learned);
+    if (status == HN_OK)
+        hn_report_note(p->report, "loss", v->kind, memcmp(&learned.loss, &p->loss, 8) ? INFINITY : 0,
+                       0, "%s", v->what);
+    for (int i = 0; i < p->tuning->n_tensors && status == HN_OK; i++) {
+        const hn_tunable *t = &p->tuning->tensors[i];
+        hn_tensor g;
+        status = hn_learner_gradient(other, i, &g);
+        if (status == HN_OK)
+            hn_report_note(p->report, t->name, v->kind,
+                           memcmp(g.data, p->gradient[i], hn_type_bytes(&g.type)) ? INFINITY : 0, 0,
+                           "%s", v->what);
+    }
+    hn_learner_free(other);
+    return status;
+}
+
+static hn_status check_bits(proof *p)
+{
+    static const variant variants[] = {
+        { "plans", "every value apart", HN_PLAN_SEPARATE, 0, 0, false },
+        { "plans", "reuse", HN_PLAN_REUSE, 0, 0, false },
+        { "plans", "poisoned", HN_PLAN_POISON, 0, 0, false },
+        { "recompute", "every layer", HN_PLAN_INPLACE, 1, 0, false },
+        { "recompute", "every second", HN_PLAN_INPLACE, 2, 0, false },
+        { "micro-batches", "one example each", HN_PLAN_INPLACE, 0, 0, true },
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+        HN_TRY(compare(p, &variants[i]));
+    for (int k = 1; k < p->o->n_devices; k++) {
+        char what[96];
+        p->o->devices[k]->backend->describe(p->o->devices[k], what, sizeof what);
+        const variant v = { "threads", what, HN_PLAN_INPLACE, 0, k, false };
+        HN_TRY(compare(p, &v));
+    }
+    return HN_OK;
+}
+
+/* ---- all of it ---- */
+
+static void release(proof *p)
+{
+    for (int i = 0; p->gradient && i < p->tuning->n_tensors; i++)
+        hn_free(p->o->heap, p->gradient[i]);
+    hn_free(p->o->heap, p->gradient);
+    hn_free(p->o->heap, p->wanted);
+    hn_program_free(p->program);
+    hn_storage_free(p->storage);
+    hn_plan_free(p->plan);
+    hn_graph_free(p->g);
+    hn_micro_free(&p->micro);
+    hn_learner_free(p->learner);
+    hn_tuning_free(p->tuning);
+    hn_model_close(p->slice);
+    hn_batch_free(&p->batch);
+}
+
+hn_status hn_model_prove(const hn_model *model, const hn_batch *batch,
+                         const hn_model_proof_options *options, hn_report *report, hn_str *left_out)
+{
+    proof p = { .o = options, .whole = model, .report = report,
+                .batch = hn_batch_on(options->heap) };
+    hn_status status = options->objective.goal == HN_GOAL_SFT
+                           ? cut_batch(&p, batch)
+                           : hn_fail(HN_ERR_UNSUPPORTED, "proofs are of sft's loss");
+    if (status == HN_OK)
+        status = take_slice(&p, left_out);
+    if (status == HN_OK)
+        status = make_tuning(&p);
+    if (status == HN_OK)
+        status = take_gradient(&p);
+    if (status == HN_OK)
+        status = check_bits(&p);
+    if (status == HN_OK)
+        status = check_derivatives(&p);
+    release(&p);
+    return status;
+}

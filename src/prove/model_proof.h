@@ -1,0 +1,34 @@
+/* model_proof.h: the certificate for one model, its data and this machine.
+ *
+ * Of every trained tensor, derivatives along directions are compared with differences of the loss:
+ * along the gradient, the gradient weighed at random, and random signs. Losses are sums of rows' losses in double, of
+ * f32 forwards, so steps are chosen by how the difference answers, and the bound is what the
+ * answers' own spread allows. Then the bits: every plan, recomputation, micro-batch cut and thread
+ * count must give the same gradient.
+ *
+ * By default on a slice of the model: embedding, head, the first, the last and one layer of every
+ * kind, at full width. */
+#ifndef HN_PROVE_MODEL_PROOF_H
+#define HN_PROVE_MODEL_PROOF_H
+
+#include "prove/report.h"
+#include "train/learner.h"
+
+typedef struct hn_model_proof_options {
+    const hn_tune_targets *targets; /* NULL: every matrix, low-rank */
+    hn_objective_options objective; /* goal and factors; sizes are chosen */
+    uint64_t seed;
+    int directions; /* of each tensor; 0 means 3 */
+    bool full;      /* all layers */
+    hn_heap *heap;
+    hn_device *const *devices; /* the first does the work; bits are compared on all */
+    int n_devices;
+    bool (*progress)(void *context, double done, const char *what); /* false stops */
+    void *progress_context;
+} hn_model_proof_options;
+
+/* `batch`: examples of the run's data. *left_out says, for people, what was not looked at. */
+hn_status hn_model_prove(const hn_model *model, const hn_batch *batch,
+                         const hn_model_proof_options *options, hn_report *report, hn_str *left_out);
+
+#endif
