@@ -39,17 +39,13 @@ static hn_status add_example(hn_bpe_trainer *trainer, const hn_data_source *sour
         const hn_span text = hn_data_source_bytes(source, i);
         return hn_bpe_trainer_add(trainer, text.data, text.bytes);
     }
-    const hn_record_options plain = { .plain = true };
+    const hn_record_options plain = { .plain = true }; /* refuses messages */
     hn_json_text *json;
     HN_TRY(hn_data_source_read(source, i, &json));
     hn_status status = hn_record_read(record, hn_json_root(json), source->format, &plain);
     for (int p = 0; p < record->n_parts && status == HN_OK; p++) {
         const hn_record_part *part = &record->part[p];
-        if (part->messages)
-            status = hn_fail(HN_ERR_UNSUPPORTED, "%s: expected texts, found messages",
-                             source->path);
-        if (status == HN_OK)
-            status = hn_bpe_trainer_add(trainer, part->prompt.data, part->prompt.bytes);
+        status = hn_bpe_trainer_add(trainer, part->prompt.data, part->prompt.bytes);
         if (status == HN_OK)
             status = hn_bpe_trainer_add(trainer, part->completion.data, part->completion.bytes);
     }
