@@ -295,7 +295,7 @@ def main():
             file = dict(lora)
             record["lora_loss"], changes = lora_gradients(model, weights, lora, targets, batch)
             for n, t in changes.items():
-                file["grad." + n] = t.float()
+                file["grad." + n] = t
             record["lora_losses"], record["lora_norms"] = steps(
                 model, leaves_of(lora), lambda t: changed(weights, t, targets), batch, LORA_RATE)
         # The checkpoint's own tensors: Transformers stacks experts on reading, we unstack here.
@@ -303,6 +303,7 @@ def main():
         save_file({n: of_stored(n, gradients).float() for n in stored},
                   os.path.join(out, "model.safetensors"), {"format": "pt"})
         shutil.copy(os.path.join(path, "config.json"), out)
+        file = {n: t.float() for n, t in file.items()}
         file["ids"] = torch.cat([i for i, _ in batch]).int()
         file["weights"] = torch.cat([w for _, w in batch]).float()
         file["begin"] = torch.tensor([0] + [sum(LENGTHS[:i + 1]) for i in range(len(LENGTHS))]).int()
@@ -313,4 +314,5 @@ def main():
               record["float32_distance"], "away")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Losses and low-rank gradients of preferences (DPO) and of staying near the base (KL), in float64.
+
+    python tools/reference/preferences.py MODELS_DIR OUT_DIR [name ...]
+
+OUT_DIR/NAME.safetensors: pairs of sequences (ids, weights, begin: chosen, rejected, chosen, ...),
+A and B, and under dpo. and kl. the gradients of
+
+    dpo   mean over pairs of -log sigmoid(BETA * ((c - c0) - (r - r0))), sums of log-probabilities
+          of supervised tokens, of the model with the changes and of the base
+    kl    sum of weight * (nll + KL_WEIGHT * KL(changed, base)) / sum of weights, of the chosen ones
+
+with the losses in __metadata__.
+"""
+import os
+import sys
+
+import torch
+from safetensors.torch import save_file
+from torch.func import functional_call
+
+import gradients as g
+
+BETA, KL_WEIGHT = 0.3, 0.5
+
+
+def draw(vocab):
+    rng = torch.Generator().manual_seed(11)
+    sequences = []
+    for lengths in ((5, 7, 4), (3, 6, 9), (8, 5, 5)):
+        prompt, chosen, rejected = (torch.randint(3, vocab, (n,), generator=rng) for n in lengths)
+        for answer in (chosen, rejected):
+            sequences.append((torch.cat([prompt, answer]),
+                              torch.cat([torch.zeros(len(prompt)), torch.ones(len(answer))]).double()))
+    return sequences
+
+
+def log_probabilities(model, weights, ids):
+    logits = functional_call(model, weights, (ids[None],), {"use_cache": False}).logits[0]
+    return torch.log_softmax(logits, -1)
+
+
+def said(logs, ids, w):
+    return (logs[:-1].gather(1, ids[1:, None])[:, 0] * w[1:]).sum()
+
+
+def dpo(model, changed, base, batch):
+    loss = 0
+    for i in range(0, len(batch), 2):
+        margin = 0
+        for sign, (ids, w) in ((1, batch[i]), (-1, batch[i + 1])):
+            gain = said(log_probabilities(model, changed, ids), ids, w)
+            gain = gain - said(log_probabilities(model, base, ids), ids, w).detach()
+            margin = margin + sign * gain
+        loss = loss - torch.nn.functional.logsigmoid(BETA * margin)
+    return loss / (len(batch) // 2)
+
+
+def kl(model, changed, base, batch):
+    loss = total = 0
+    for ids, w in batch[::2]:
+        q = log_probabilities(model, changed, ids)
+        p = log_probabilities(model, base, ids).detach()
+        loss = loss - said(q, ids, w) + KL_WEIGHT * (((q.exp() * (q - p)).sum(-1))[:-1] * w[1:]).sum()
+        total = total + w[1:].sum()
+    return loss / total
+
+
+def main():
+    for name in sys.argv[3:] or ["llama", "qwen3moe", "gemma4-moe"]:
+        model = g.load(os.path.join(sys.argv[1], name), torch.float64)
+        base = g.weights_of(model)
+        text = model.config.get_text_config()
+        targets = [t for i in range(text.num_hidden_layers) for t in g.TARGETS[name](i)]
+        batch = draw(text.vocab_size)
+        lora = g.make_lora(base, targets)
+        out, losses = dict(lora), {}
+        with g.Double():
+            for kind, loss_of in (("dpo", dpo), ("kl", kl)):
+                own = g.leaves_of(lora)
+                loss = loss_of(model, g.changed(base, own, targets), base, batch)
+                loss.backward()
+                losses[kind] = repr(loss.item())
+                for n, t in own.items():
+                    out[f"{kind}.{n}"] = (t.grad if t.grad is not None else torch.zeros_like(t))
+        out = {n: t.float() for n, t in out.items()}
+        out["ids"] = torch.cat([i for i, _ in batch]).int()
+        out["weights"] = torch.cat([w for _, w in batch]).float()
+        out["begin"] = torch.tensor([0] + [sum(len(i) for i, _ in batch[:k + 1]) for k in range(len(batch))]).int()
+        os.makedirs(sys.argv[2], exist_ok=True)
+        save_file(out, os.path.join(sys.argv[2], name + ".safetensors"), losses)
+        print(name, losses)
+
+
+main()
