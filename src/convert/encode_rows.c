@@ -29,21 +29,20 @@ hn_status hn_watch_tell(hn_watch *watch, uint64_t more_bytes, const char *what)
 
 /* The first element that a scalar type cannot hold, or n: what is not finite, and what f16 would
  * make infinite. */
-static int64_t find_bad(const hn_row_job *job, const float *x)
+static int64_t find_bad(hn_dtype dtype, const float *x, int64_t n)
 {
-    const float largest = job->dtype == HN_F16 ? 65519.0f : 3.4028235e38f;
+    const float largest = dtype == HN_F16 ? 65519.0f : 3.4028235e38f;
     int64_t i = 0;
-    while (i < job->row_elements && x[i] >= -largest && x[i] <= largest)
+    while (i < n && x[i] >= -largest && x[i] <= largest)
         i++;
     return i;
 }
 
-static bool encode(const hn_row_job *job, const float *x, const float *importance, uint8_t *out)
+bool hn_row_encode(hn_dtype dtype, const float *x, int64_t n, const float *importance, uint8_t *out)
 {
-    const int64_t n = job->row_elements;
-    if (!hn_is_block(job->dtype) && find_bad(job, x) < n)
+    if (!hn_is_block(dtype) && find_bad(dtype, x, n) < n)
         return false;
-    switch (job->dtype) {
+    switch (dtype) {
     case HN_F32:
         for (int64_t i = 0; i < n; i++)
             hn_store_32(out + 4 * i, hn_f32_bits(x[i]));
@@ -57,8 +56,20 @@ static bool encode(const hn_row_job *job, const float *x, const float *importanc
             hn_store_16(out + 2 * i, hn_f32_to_bf16(x[i]));
         return true;
     default:
-        return hn_format_encode(hn_dtype_format(job->dtype), x, n, out, importance) == HN_OK;
+        return hn_format_encode(hn_dtype_format(dtype), x, n, out, importance) == HN_OK;
     }
+}
+
+void hn_row_decode(hn_dtype dtype, const uint8_t *bytes, int64_t n, float *out)
+{
+    if (hn_is_block(dtype)) {
+        hn_dtype_format(dtype)->decode(bytes, n, out);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        out[i] = dtype == HN_F32   ? hn_f32_from_bits(hn_load_32(bytes + 4 * i))
+                 : dtype == HN_F16 ? hn_f16_to_f32(hn_load_16(bytes + 2 * i))
+                                   : hn_bf16_to_f32(hn_load_16(bytes + 2 * i));
 }
 
 static const float *importance_of(const hn_row_job *job, int64_t row)
@@ -79,7 +90,7 @@ static void encode_some(void *context, int64_t begin, int64_t end, int thread)
         const uint8_t *ready = job->row(job->context, row, x, out);
         if (ready && ready != out)
             memcpy(out, ready, b->row_bytes);
-        if (ready || encode(job, x, importance_of(job, row), out))
+        if (ready || hn_row_encode(job->dtype, x, job->row_elements, importance_of(job, row), out))
             continue;
         int64_t worst = b->bad_row;
         while (row < worst && !atomic_compare_exchange_weak(&b->bad_row, &worst, row))
@@ -94,7 +105,7 @@ static hn_status explain(batch *b)
     const int64_t row = b->bad_row;
     job->row(job->context, row, b->scratch, b->bytes);
     if (!hn_is_block(job->dtype)) {
-        const int64_t bad = find_bad(job, b->scratch);
+        const int64_t bad = find_bad(job->dtype, b->scratch, job->row_elements);
         return hn_fail(HN_ERR_NUMERIC, "tensor %s, row %lld, element %lld: %s cannot hold %g",
                        job->name, (long long)row, (long long)bad, hn_dtype_name(job->dtype),
                        (double)b->scratch[bad]);

@@ -28,6 +28,11 @@ typedef struct hn_row_job {
     const void *context;
 } hn_row_job;
 
+/* One row. False if the type cannot hold it. `importance` of block formats, or NULL. */
+bool hn_row_encode(hn_dtype dtype, const float *x, int64_t n, const float *importance, uint8_t *out);
+/* Back: of f32, f16, bf16 and block formats. */
+void hn_row_decode(hn_dtype dtype, const uint8_t *bytes, int64_t n, float *out);
+
 /* HN_ERR_NUMERIC names tensor, row and what is wrong. HN_ERR_CANCELLED. */
 hn_status hn_encode_rows(const hn_row_job *job, hn_heap *heap, hn_pool *pool,
                          hn_weights_writer *writer, size_t tensor, hn_watch *watch);

@@ -1,7 +1,5 @@
 #include "convert/quantize.h"
 
-#include "base/bytes.h"
-#include "base/half.h"
 #include "io/gguf.h"
 #include "models/models.h"
 
@@ -81,14 +79,7 @@ static const uint8_t *take_row(const void *context, int64_t row, float *out, uin
     (void)bytes;
     if (s->is_copied)
         return data;
-    if (hn_is_block(s->from->type.dtype)) {
-        hn_dtype_format(s->from->type.dtype)->decode(data, n, out);
-        return NULL;
-    }
-    for (int64_t i = 0; i < n; i++)
-        out[i] = s->from->type.dtype == HN_F32   ? hn_f32_from_bits(hn_load_32(data + 4 * i))
-                 : s->from->type.dtype == HN_F16 ? hn_f16_to_f32(hn_load_16(data + 2 * i))
-                                                 : hn_bf16_to_f32(hn_load_16(data + 2 * i));
+    hn_row_decode(s->from->type.dtype, data, n, out);
     return NULL;
 }
 

@@ -192,7 +192,7 @@ static bool holds(moment when, const hn_recipe_model *model, role part, int64_t 
 }
 
 /* Rows that blocks of 256 do not divide take the nearest type of blocks of 32; the rest, f16. */
-static hn_dtype fall_back(hn_dtype dtype, int64_t row)
+hn_dtype hn_recipe_fit(hn_dtype dtype, int64_t row)
 {
     static const struct {
         hn_dtype from, to;
@@ -250,8 +250,8 @@ hn_dtype hn_recipe_choose(const hn_recipe *recipe, const hn_recipe_model *model,
         return current;
     for (int i = 0; i < model->n_keep; i++)
         if (hn_pattern_matches(model->keep[i].pattern, name))
-            return fall_back(model->keep[i].dtype, hn_last_dim(shape));
+            return hn_recipe_fit(model->keep[i].dtype, hn_last_dim(shape));
     if (!hn_is_block(recipe->dtype))
         return recipe->dtype;
-    return fall_back(mixed(recipe, model, name, shape), hn_last_dim(shape));
+    return hn_recipe_fit(mixed(recipe, model, name, shape), hn_last_dim(shape));
 }

@@ -39,6 +39,9 @@ typedef struct hn_recipe_model {
 /* Marks the layer of a tensor called so, if it is one of values: for has_values. */
 void hn_recipe_mark_values(const char *name, bool has_values[HN_MAX_LAYERS]);
 
+/* The type for rows of this length: blocks that do not divide them give way. */
+hn_dtype hn_recipe_fit(hn_dtype dtype, int64_t row);
+
 /* The type for a tensor called so, of this shape, now of type `current`: norms, routers and
  * vectors stay as they are. Rows that blocks do not divide get the next type whose do. */
 hn_dtype hn_recipe_choose(const hn_recipe *recipe, const hn_recipe_model *model,

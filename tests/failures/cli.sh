@@ -8,7 +8,9 @@ cd "$dir" || exit 1
 n=0
 fail() { echo "FAILED: $*"; exit 1; }
 quietly() { # COMMAND...: it works
-    "$@" >out 2>err || { cat out err; fail "$*: status $?"; }
+    "$@" >out 2>err
+    got=$?
+    [ "$got" -eq 0 ] || { cat out err; fail "$*: status $got"; }
     n=$((n + 1))
 }
 shows() { # PATTERN COMMAND...: it works, and a line of its output matches
