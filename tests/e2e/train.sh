@@ -30,6 +30,15 @@ want=$(digest)
 quietly "$hone" train run.toml
 is "run.toml" "$want" "$(digest)"
 
+# hone eval says of the adapter what the run said at its end, of the same held-out examples.
+quietly train --out held --steps 6 --held-fraction 0.3
+told=$(sed -n 's/.*"held_loss":\([0-9.]*\).*/\1/p' held/metrics.jsonl | tail -1)
+quietly "$hone" eval d.gguf held/adapter.gguf --data c.jsonl --held-fraction 0.3 --json
+found=$(tr '{' '\n' <out | sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' | tail -1)
+holds "the same loss" "($found - $told) ^ 2 < 1e-12 && $found > 1"
+shows '^held/adapter.gguf +[0-9.]+ +[0-9.]+ +[0-9.]+ % ' "$hone" eval d.gguf held/adapter.gguf r/adapter.gguf --data c.jsonl
+is "side by side" 4 "$(wc -l <out)"
+
 # Refusals.
 echo 'stepz = 4' >>run.toml
 refuses 'run.toml.*stepz|stepz' "$hone" train run.toml

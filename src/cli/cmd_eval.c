@@ -1,0 +1,222 @@
+/* hone eval: loss, perplexity and accuracy of a model, and of it with each of some adapters. */
+#include "base/json.h"
+#include "base/mathfn.h"
+#include "cli/progress.h"
+#include "cli/train_options.h"
+#include "infer/adapter_test.h"
+
+#include <string.h>
+
+typedef struct eval_args {
+    hn_data_args data;
+    hn_list files;
+    double beta;
+    int64_t most, threads;
+    bool force, json;
+} eval_args;
+
+static const hn_option options[] = {
+    HN_LIST(eval_args, files, "data", "FILE", "examples; may be given again"),
+    HN_INT(eval_args, most, "examples", "N", 0, INT32_MAX, "the first N only (0: all)"),
+    HN_REAL(eval_args, beta, "beta", "B", "of pairs: what dpo was trained with (0.1)"),
+    HN_INT(eval_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
+    HN_FLAG(eval_args, force, "force", "take an adapter of another base, template or outcome"),
+    HN_FLAG(eval_args, json, "json", "for programs"),
+    HN_DATA_OPTIONS(eval_args, data),
+    HN_OPTION_END,
+};
+
+static const eval_args defaults = { .beta = 0.1 };
+
+typedef struct judged {
+    const char *name; /* the adapter's file, or NULL: the base */
+    hn_evaluation result;
+} judged;
+
+/* ---- adapters ---- */
+
+/* Named as --force takes it, or refused. */
+static hn_status differs(const eval_args *args, const char *path, const char *what)
+{
+    HN_REQUIRE(args->force, HN_ERR_ARGUMENT, "adapter %s: %s: --force takes it all the same", path,
+               what);
+    fprintf(stderr, "--force: adapter %s: %s\n", path, what);
+    return HN_OK;
+}
+
+static hn_status check_digest(const eval_args *args, const hn_adapter *a, const char *path,
+                              const char *key, const char *found)
+{
+    hn_span want;
+    char text[200];
+    HN_TRY(hn_meta_string(hn_adapter_meta(a), key, &want));
+    if (!want.data || !found[0] ||
+        (want.bytes == strlen(found) && !memcmp(want.data, found, want.bytes)))
+        return HN_OK;
+    snprintf(text, sizeof text, "%s is %.16s..., and here it is %.16s...", key,
+             want.bytes >= 16 ? (const char *)want.data : "short", found);
+    return differs(args, path, text);
+}
+
+static hn_status open_adapter(const eval_args *args, const hn_train_input *in, const char *path,
+                              hn_adapters *out)
+{
+    char overridden[HN_ADAPTER_TEXT] = "";
+    hn_adapter *adapter;
+    hn_adapter_test test;
+    const hn_adapter_options o = { .is_forced = args->force, .overridden = overridden };
+    HN_TRY(hn_adapter_open(&adapter, in->heap, in->model, path, &o));
+    HN_TRY(hn_adapters_add(out, adapter));
+    if (overridden[0])
+        HN_TRY(differs(args, path, overridden));
+    HN_TRY(check_digest(args, adapter, path, HN_ADAPTER_TOKENIZER, in->tokenizer));
+    HN_TRY(check_digest(args, adapter, path, HN_ADAPTER_TEMPLATE, in->template));
+    const hn_status status = hn_adapter_test_run(in->heap, in->model, in->devices[0], adapter,
+                                                 HN_NUMERICS_F32, &test);
+    if (status == HN_ERR_FORMAT && args->force)
+        return differs(args, path, hn_error_message());
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "adapter %s: ", path);
+}
+
+/* ---- judging ---- */
+
+static hn_status judge_examples(const eval_args *args, const hn_train_input *in,
+                                hn_evaluator *evaluator, hn_batch *batch, hn_evaluation *out)
+{
+    const hn_dataset *d = in->data.dataset;
+    hn_example example = hn_example_on(in->heap);
+    hn_status status = HN_OK;
+    const hn_fate wanted = d->n_held ? HN_FATE_HELD : HN_FATE_TRAINED;
+    int64_t n = 0;
+    for (uint64_t i = 0; i < d->n && status == HN_OK && (!args->most || n < args->most); i++) {
+        if (d->fates[i] != wanted)
+            continue;
+        n++;
+        hn_batch_clear(batch);
+        status = hn_dataset_read(d, i, &example);
+        if (status == HN_OK)
+            status = hn_batch_add(batch, &example);
+        if (status == HN_OK)
+            status = hn_evaluator_add(evaluator, batch, NULL, out);
+        if (status == HN_OK && !hn_progress(NULL, (double)(i + 1) / (double)d->n, "judging"))
+            status = hn_fail(HN_ERR_CANCELLED, "interrupted");
+    }
+    hn_example_free(&example);
+    return status;
+}
+
+static int64_t longest(const hn_dataset *d)
+{
+    int64_t most = 1;
+    for (uint64_t i = 0; i < d->n; i++)
+        most = d->tokens[i] > most ? d->tokens[i] : most;
+    return most;
+}
+
+static hn_status judge(const eval_args *args, const hn_train_input *in, const char *path, judged *out)
+{
+    hn_adapters adapters = { 0 };
+    hn_evaluator *evaluator = NULL;
+    hn_batch batch = hn_batch_on(in->heap);
+    const hn_objective_options o = {
+        .goal = in->data.dataset->has_pairs ? HN_GOAL_DPO : HN_GOAL_SFT,
+        .beta = (float)args->beta, .max_tokens = longest(in->data.dataset)
+    };
+    *out = (judged){ .name = path };
+    hn_status status = path ? open_adapter(args, in, path, &adapters) : HN_OK;
+    if (status == HN_OK)
+        status = hn_evaluator_new(&evaluator, in->heap, in->model, NULL, path ? &adapters : NULL,
+                                  in->devices[0], &o);
+    hn_progress_begin();
+    if (status == HN_OK)
+        status = judge_examples(args, in, evaluator, &batch, &out->result);
+    hn_progress_end();
+    hn_evaluation_finish(&out->result);
+    hn_batch_free(&batch);
+    hn_evaluator_free(evaluator);
+    hn_adapters_close(&adapters);
+    return status;
+}
+
+/* ---- showing ---- */
+
+static void print_table(const judged *all, int n, bool is_pairs, FILE *out)
+{
+    fprintf(out, "%-32s %10s %12s %10s %10s\n", "", "loss", is_pairs ? "" : "perplexity",
+            is_pairs ? "preferred" : "right", is_pairs ? "pairs" : "tokens");
+    for (int i = 0; i < n; i++) {
+        const hn_evaluation *e = &all[i].result;
+        char perplexity[32] = "";
+        if (!is_pairs)
+            snprintf(perplexity, sizeof perplexity, "%.6g", hn_math_exp(e->loss));
+        fprintf(out, "%-32s %10.5f %12s %8.2f %% %10lld\n", all[i].name ? all[i].name : "base",
+                e->loss, perplexity, 100 * e->accuracy, (long long)e->n);
+    }
+}
+
+static hn_status print_json(const judged *all, int n, bool is_pairs, hn_heap *heap, FILE *out)
+{
+    hn_str text = hn_str_on(heap);
+    hn_json_writer json = hn_json_write_to(&text);
+    hn_json_begin_array(&json);
+    for (int i = 0; i < n; i++) {
+        const hn_evaluation *e = &all[i].result;
+        hn_json_begin_object(&json);
+        hn_json_key(&json, "adapter");
+        if (all[i].name)
+            hn_json_add_string(&json, all[i].name);
+        else
+            hn_json_add_null(&json);
+        hn_json_key(&json, "loss");
+        hn_json_add_double(&json, e->loss);
+        if (!is_pairs) {
+            hn_json_key(&json, "perplexity");
+            hn_json_add_double(&json, hn_math_exp(e->loss));
+        }
+        hn_json_key(&json, is_pairs ? "preferred" : "accuracy");
+        hn_json_add_double(&json, e->accuracy);
+        hn_json_key(&json, is_pairs ? "pairs" : "tokens");
+        hn_json_add_int(&json, e->n);
+        hn_json_end_object(&json);
+    }
+    hn_json_end_array(&json);
+    const hn_status status = hn_str_status(&text);
+    if (status == HN_OK)
+        fprintf(out, "%s\n", text.text);
+    hn_str_free(&text);
+    return status;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    const eval_args *args = parsed;
+    hn_heap heap;
+    judged all[HN_MAX_OPERANDS];
+    hn_heap_init(&heap, NULL);
+    hn_train_input in = { .heap = &heap };
+    hn_status status = hn_train_input_open(&in, operands[0], &args->data, &args->files,
+                                           (int)args->threads, NULL);
+    for (int i = 0; i < n_operands && status == HN_OK; i++)
+        status = judge(args, &in, i ? operands[i] : NULL, &all[i]);
+    const bool is_pairs = status == HN_OK && in.data.dataset->has_pairs;
+    if (status == HN_OK && args->json)
+        status = print_json(all, n_operands, is_pairs, &heap, out);
+    else if (status == HN_OK)
+        print_table(all, n_operands, is_pairs, out);
+    hn_train_input_close(&in);
+    return status;
+}
+
+const hn_command hn_cmd_eval = {
+    .name = "eval",
+    .operands = "MODEL [ADAPTER.gguf ...]",
+    .summary = "judge a model, and each of its adapters, on examples",
+    .details = "All examples are judged, or only those held out where --held or --held-fraction says so.\n"
+               "Numbers are of supervised tokens; of pairs, how often the chosen answer is preferred.\n",
+    .options = options,
+    .defaults = &defaults,
+    .args_size = sizeof(eval_args),
+    .min_operands = 1,
+    .max_operands = HN_MAX_OPERANDS,
+    .run = run,
+};
