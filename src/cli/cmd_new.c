@@ -14,6 +14,7 @@ typedef struct new_args {
     const char *type, *tokenizer;
     hn_list keep;
     int64_t seed, threads;
+    bool copies;
 } new_args;
 
 static const hn_option options[] = {
@@ -21,6 +22,8 @@ static const hn_option options[] = {
     HN_LIST(new_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
     HN_TEXT(new_args, tokenizer, "tokenizer", "FILE",
             "take the tokenizer and chat template of this GGUF file or Hugging Face directory"),
+    HN_FLAG(new_args, copies, "copies",
+            "begin with attention that copies what it looks at: for training"),
     HN_INT(new_args, seed, "seed", "N", 0, INT64_MAX, "default 0"),
     HN_INT(new_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_OPTION_END,
@@ -181,7 +184,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const new_args *args = parsed;
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    hn_random_options o = { .seed = (uint64_t)args->seed, .name = "random" };
+    hn_random_options o = { .seed = (uint64_t)args->seed, .name = "random",
+                            .copies = args->copies };
     HN_TRY(hn_arch_named(operands[0], &o.arch));
     HN_TRY(hn_recipe_named(args->type ? args->type : "f32", &o.recipe));
     hn_hparams *hp = hn_alloc(&heap, HN_TAG_FILE, sizeof *hp);

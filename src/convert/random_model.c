@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { PIECE_BYTES = 4 << 20 };
@@ -61,6 +62,9 @@ typedef struct work {
     hn_dtype dtype;
     spread spread;
     uint64_t key, bytes, piece_bytes;
+    bool copies; /* it is the transpose of values, made of this key and spread: */
+    uint64_t values_key;
+    spread values;
     hn_weights_writer *writer;
     size_t index;
     uint8_t *buffers; /* one a thread */
@@ -74,6 +78,28 @@ static void shape_floats(const work *w, uint8_t *bytes, size_t n)
     for (size_t i = 0; i < n; i += 4) {
         const float x = w->spread.center + (float)(int32_t)hn_load_32(bytes + i) * step;
         hn_store_32(bytes + i, hn_f32_bits(x));
+    }
+}
+
+/* Element `at` of what shape_floats makes of a tensor. */
+static float float_at(uint64_t key, spread s, uint64_t at)
+{
+    const uint64_t word = stir(key + at / 2 * UINT64_C(0x9e3779b97f4a7c15));
+    const int32_t x = (int32_t)(uint32_t)(word >> at % 2 * 32);
+    return s.center + (float)x * (s.half_width * 0x1p-31f);
+}
+
+/* attn_output [C, H*D] as the transpose of attn_v [G*D, C], whose heads serve several each. */
+static void shape_copies(const work *w, uint64_t first, uint8_t *out, size_t bytes)
+{
+    const uint64_t columns = (uint64_t)w->tensor->dim[1], C = (uint64_t)w->tensor->dim[0];
+    const uint64_t D = columns / (uint64_t)w->hp->n_head[w->tensor->layer];
+    const uint64_t shared =
+        (uint64_t)(w->hp->n_head[w->tensor->layer] / w->hp->n_kv_head[w->tensor->layer]);
+    for (size_t i = 0; i < bytes / 4; i++) {
+        const uint64_t row = (first + i) / columns, column = (first + i) % columns;
+        const uint64_t value_row = column / D / shared * D + column % D;
+        hn_store_32(out + 4 * i, hn_f32_bits(float_at(w->values_key, w->values, value_row * C + row)));
     }
 }
 
@@ -91,7 +117,9 @@ static void make_piece(const work *w, int64_t piece, uint8_t *out, size_t *bytes
     const uint64_t at = (uint64_t)piece * w->piece_bytes;
     *bytes = (size_t)(w->bytes - at < w->piece_bytes ? w->bytes - at : w->piece_bytes);
     fill_random(w->key, at, out, *bytes);
-    if (w->dtype == HN_F32) {
+    if (w->copies) {
+        shape_copies(w, at / 4, out, *bytes);
+    } else if (w->dtype == HN_F32) {
         shape_floats(w, out, *bytes);
     } else if (!hn_is_block(w->dtype)) {
         shape_halves(w, out, *bytes);
@@ -227,6 +255,25 @@ static hn_status write_keys(const hn_random_options *o, hn_meta *meta)
     return hn_pad_vocab(meta, o->hp->n_vocab);
 }
 
+/* The layer's attn_v. */
+static hn_status find_values(const plan *p, const hn_random_options *o, work *w)
+{
+    char name[HN_TENSOR_NAME];
+    snprintf(name, sizeof name, "blk.%d.attn_v.weight", w->tensor->layer);
+    for (size_t i = 0; i < p->n_entries; i++) {
+        const hn_arch_tensor *t = &p->tensors[p->tensor_of[i]];
+        if (strcmp(t->gguf, name) != 0)
+            continue;
+        HN_REQUIRE(w->dtype == HN_F32 && t->dim[1] == w->tensor->dim[0], HN_ERR_UNSUPPORTED,
+                   "tensor %s: copies are made of f32 matrices", w->tensor->gguf);
+        w->values = spread_of(t);
+        w->values_key = stir(o->seed ^ hn_hash_text(t->gguf));
+        return HN_OK;
+    }
+    return hn_fail(HN_ERR_UNSUPPORTED, "tensor %s: there is no %s to copy with", w->tensor->gguf,
+                   name);
+}
+
 static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *heap,
                            hn_pool *pool, hn_weights_writer *writer, hn_watch *watch)
 {
@@ -238,6 +285,11 @@ static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *h
         w.dtype = p->entries[i].type.dtype;
         w.spread = spread_of(w.tensor);
         w.key = stir(o->seed ^ hn_hash_text(w.tensor->gguf));
+        w.copies = o->copies && hn_pattern_matches("blk.*.attn_output.weight", w.tensor->gguf);
+        if (w.copies && status == HN_OK)
+            status = find_values(p, o, &w);
+        if (status != HN_OK)
+            break;
         w.bytes = hn_weights_writer_bytes(writer, i);
         w.index = i;
         status = write_tensor(&w, heap, pool, watch);

@@ -17,6 +17,9 @@ typedef struct hn_random_options {
     int n_keep;
     const hn_keep *keep;
     const hn_meta *tokenizer; /* keys to take over; NULL: see below */
+    /* attn_output begins as the transpose of attn_v: heads then begin by copying what they look
+     * at, and learning where to look pays from the first step. For f32. */
+    bool copies;
 } hn_random_options;
 
 /* Without `tokenizer`, it has a token for every byte, three that begin and end turns, and unused
