@@ -1,6 +1,8 @@
-/* hone bench: kernels as shares of what the machine can do, and beside other libraries. */
+/* hone bench: models in tokens a second; kernels as shares of what the machine can do, and beside
+ * other libraries. */
 #include "base/file.h"
 #include "cli/bench.h"
+#include "cli/bench_model.h"
 #include "cli/command.h"
 
 #include <string.h>
@@ -10,16 +12,24 @@ typedef struct bench_args {
     const char *only, *json;
     hn_list blas;
     bool quick;
+    hn_bench_model_args model; /* but its threads */
 } bench_args;
 
 static const hn_option options[] = {
-    HN_INT(bench_args, threads, "threads", "N", 1, 64, "measure 1 and N; default: processors"),
+    HN_INT(bench_args, threads, "threads", "N", 1, 64, "of kernels: 1 and N; default: processors"),
+    HN_TEXT(bench_args, model.prompt, "prompt", "N,N", "of a model: lengths of prompts; default 512"),
+    HN_INT(bench_args, model.generate, "generate", "N", 1, 1048576, "then tokens; default 64"),
+    HN_INT(bench_args, model.repeat, "repeat", "N", 1, 99, "of which the median counts; default 3"),
+    HN_TEXT(bench_args, model.cache, "cache", "TYPE", "as for run"),
+    HN_TEXT(bench_args, model.numerics, "numerics", "MODE", "f32 (the default) or bf16"),
     HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
     HN_TEXT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
     HN_LIST(bench_args, blas, "blas", "LIB.so", "OpenBLAS or BLIS beside ours"),
     HN_OPTION_END,
 };
+
+static const bench_args defaults = { .model = { .generate = 64, .repeat = 3 } };
 
 static const struct {
     const char *name;
@@ -91,49 +101,58 @@ static hn_status prepare(hn_bench *b, const bench_args *args, int n_threads)
     return b->scratch && b->shared && b->from && b->to ? HN_OK : HN_ERR_MEMORY;
 }
 
-static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+static hn_status bench_kernels(const bench_args *args, hn_heap *heap, hn_json_writer *json, FILE *out)
 {
-    (void)n_operands;
-    const bench_args *args = parsed;
     bool is_known = !args->only;
     for (int i = 0; i < N_PARTS; i++)
         is_known = is_known || !strcmp(args->only, parts[i].name);
     HN_REQUIRE(is_known, HN_ERR_ARGUMENT, "--only %.40s: expected a part", args->only);
-    HN_REQUIRE(!strcmp(operands[0], "kernels"), HN_ERR_ARGUMENT, "'%.40s': expected kernels",
-               operands[0]);
-    hn_heap heap;
-    hn_heap_init(&heap, NULL);
     hn_pool *pool;
-    HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
+    HN_TRY(hn_pool_new(heap, (int)args->threads, &pool));
     const int n_threads = hn_pool_threads(pool);
     hn_pool_free(pool);
-    hn_str text = hn_str_on(&heap);
-    hn_json_writer json = hn_json_write_to(&text);
-    hn_bench b = { .heap = &heap, .out = out, .json = args->json ? &json : NULL,
-                   .is_quick = args->quick, .again = args->quick ? 3 : 4 };
-    hn_json_begin_array(&json);
+    hn_bench b = { .heap = heap, .out = out, .json = json, .is_quick = args->quick,
+                   .again = args->quick ? 3 : 4 };
     hn_status status = prepare(&b, args, n_threads);
     if (status == HN_OK)
         status = run_all(&b, n_threads, args->only);
-    hn_json_end_array(&json);
+    hn_free(heap, b.to), hn_free(heap, b.from);
+    hn_free(heap, b.shared), hn_free(heap, b.scratch);
+    return status;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)n_operands;
+    const bench_args *args = parsed;
+    hn_bench_model_args model = args->model;
+    model.threads = args->threads;
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    hn_str text = hn_str_on(&heap);
+    hn_json_writer writer = hn_json_write_to(&text), *json = args->json ? &writer : NULL;
+    hn_json_begin_array(&writer);
+    hn_status status = !strcmp(operands[0], "kernels")
+                           ? bench_kernels(args, &heap, json, out)
+                           : hn_bench_model(&heap, operands[0], &model, json, out);
+    hn_json_end_array(&writer);
     if (status == HN_OK)
         status = hn_str_status(&text);
     const hn_span span = { text.text, text.length };
     if (status == HN_OK && args->json)
         status = hn_file_write(args->json, &span, 1);
     hn_str_free(&text);
-    hn_free(&heap, b.to), hn_free(&heap, b.from);
-    hn_free(&heap, b.shared), hn_free(&heap, b.scratch);
     return status;
 }
 
 const hn_command hn_cmd_bench = {
     .name = "bench",
-    .operands = "kernels",
-    .summary = "measure kernels against what this machine can do",
+    .operands = "MODEL | kernels",
+    .summary = "measure a model, or kernels against what this machine can do",
     .details = "HN_ISA_MASK lowers the level. Rates vary with whoever else uses the machine: only the\n"
                "shares within one line mean something.",
     .options = options,
+    .defaults = &defaults,
     .args_size = sizeof(bench_args),
     .min_operands = 1,
     .max_operands = 1,

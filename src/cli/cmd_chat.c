@@ -4,19 +4,23 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/line_input.h"
+#include "cli/lora_options.h"
 #include "cli/open_chat.h"
 #include "cli/open_tokenizer.h"
 #include "cli/sampling_options.h"
+#include "cli/session_options.h"
 #include "cli/terminal.h"
 #include "infer/conversation.h"
 
 #include <string.h>
 
 typedef struct chat_args {
-    const char *system, *tools, *template, *cache, *numerics;
-    int64_t count, context, threads;
+    const char *system, *tools, *template;
+    int64_t count, threads;
     bool hide_thinking, verbose;
     hn_list set;
+    hn_session_args session;
+    hn_lora_args lora;
     hn_sampling_args sampling;
 } chat_args;
 
@@ -28,10 +32,8 @@ static const hn_option options[] = {
             "a template's variable, as enable_thinking=false"),
     HN_FLAG(chat_args, hide_thinking, "hide-thinking", "show answers only"),
     HN_INT(chat_args, count, "count", "N", 1, INT32_MAX, "tokens of an answer, at most"),
-    HN_INT(chat_args, context, "context", "N", 1, INT32_MAX, "longest sequence; default 4096"),
-    HN_TEXT(chat_args, cache, "cache", "TYPE",
-            "of keys and values: f32 (the default), f16, bf16"),
-    HN_TEXT(chat_args, numerics, "numerics", "MODE", "f32 (the default) or bf16"),
+    HN_SESSION_OPTIONS(chat_args),
+    HN_LORA_OPTIONS(chat_args),
     HN_SAMPLING_OPTIONS(chat_args),
     HN_INT(chat_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(chat_args, verbose, "verbose", "figures of each turn on stderr"),
@@ -54,6 +56,9 @@ typedef struct chat {
     hn_heap *heap;
     hn_tokenizer *tok;
     hn_model *model;
+    hn_adapters adapters;
+    hn_device *devices[HN_MAX_DEVICES];
+    int n_devices;
     hn_session *session;
     hn_sampler *sampler;
     hn_logit_bias bias[HN_MAX_LIST];
@@ -239,30 +244,24 @@ static hn_status open_texts(chat *c, const char *path)
 
 static hn_status run_model(chat *c, const char *path)
 {
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
     hn_sampler_options sampling;
-    hn_session_options o = { .n_ctx = c->args->context };
+    hn_session_options o;
     const hn_device_options open = { .n_threads = (int)c->args->threads };
     HN_TRY(hn_sampling_read(&c->args->sampling, c->bias, &sampling));
-    HN_TRY(hn_numerics_parse(c->args->numerics, &o.numerics));
-    if (c->args->cache)
-        HN_TRY(hn_dtype_parse(c->args->cache, strlen(c->args->cache), &o.cache));
-    HN_REQUIRE(o.cache == HN_F32 || o.cache == HN_F16 || o.cache == HN_BF16, HN_ERR_UNSUPPORTED,
-               "--cache %s: expected f32, f16 or bf16", c->args->cache);
+    HN_TRY(hn_session_args_read(&c->args->session, &o));
     HN_TRY(open_texts(c, path));
     HN_TRY(hn_model_open(c->heap, path, &c->model));
+    HN_TRY(hn_check_vocabulary(c->tok, c->model));
     const int32_t n_vocab = (int32_t)hn_model_hparams(c->model)->n_vocab;
     HN_TRY(hn_sampler_new(&c->sampler, c->heap, n_vocab, &sampling));
-    HN_TRY(hn_devices_open(c->heap, "cpu", &open, &n_devices, devices));
-    hn_status status = hn_session_new(&c->session, c->heap, c->model, devices[0], &o);
-    if (status == HN_OK)
-        status = converse(c);
+    HN_TRY(hn_devices_open(c->heap, "cpu", &open, &c->n_devices, c->devices));
+    HN_TRY(hn_lora_open(&c->args->lora, c->heap, c->model, c->devices[0], o.numerics, &c->adapters));
+    o.adapters = &c->adapters;
+    HN_TRY(hn_session_new(&c->session, c->heap, c->model, c->devices[0], &o));
+    HN_TRY(hn_session_args_restore(&c->args->session, c->session));
+    const hn_status status = converse(c);
     hn_line_input_close(&c->lines);
-    hn_conversation_free(c->conversation);
-    hn_session_free(c->session);
-    hn_devices_close(n_devices, devices);
-    return status;
+    return status == HN_OK ? hn_session_args_save(&c->args->session, c->session) : status;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
@@ -275,6 +274,10 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
                .input = { .heap = &heap },
                .terminal = hn_terminal_on(out) };
     const hn_status status = run_model(&c, operands[0]);
+    hn_conversation_free(c.conversation);
+    hn_session_free(c.session);
+    hn_adapters_close(&c.adapters);
+    hn_devices_close(c.n_devices, c.devices);
     hn_sampler_free(c.sampler);
     hn_model_close(c.model);
     hn_chat_input_close(&c.input);

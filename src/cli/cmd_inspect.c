@@ -1,6 +1,8 @@
 /* hone inspect: what a model file holds, without reading its weights. */
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/memory.h"
+#include "cli/session_options.h"
 #include "io/gguf.h"
 #include "io/hf_dir.h"
 #include "models/models.h"
@@ -8,13 +10,20 @@
 #include <string.h>
 
 typedef struct inspect_args {
-    bool json, tensors, keys;
+    bool json, tensors, keys, keeps_all;
+    int64_t context, threads;
+    const char *cache;
 } inspect_args;
 
 static const hn_option options[] = {
     HN_FLAG(inspect_args, json, "json", "for programs"),
     HN_FLAG(inspect_args, tensors, "tensors", "list every tensor"),
     HN_FLAG(inspect_args, keys, "keys", "list every key of the metadata"),
+    HN_INT(inspect_args, context, "context", "N", 1, INT32_MAX,
+           "also what running takes, with a context of N tokens"),
+    HN_TEXT(inspect_args, cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_FLAG(inspect_args, keeps_all, "keep-all", "as for run"),
+    HN_INT(inspect_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_OPTION_END,
 };
 
@@ -42,6 +51,7 @@ typedef struct model {
     usage by_use[N_USES], by_type[MAX_ENCODINGS];
     int n_types;
     uint64_t kv_per_token; /* bytes of f16 keys and values a token, beyond any window */
+    hn_memory memory; /* of a session; n_ctx 0: not asked for */
 } model;
 
 static int use_of(const char *name)
@@ -162,6 +172,22 @@ static void print_span(FILE *out, const char *label, const hn_meta *meta, const 
         fprintf(out, "%-13s %.*s\n", label, (int)text.bytes, (const char *)text.data);
 }
 
+static void print_memory(const hn_memory *memory, FILE *out)
+{
+    const struct {
+        const char *what;
+        uint64_t bytes;
+    } parts[] = { { " = weights ", memory->file }, { " + cache ", memory->cache },
+                  { " + workspace ", memory->workspace }, { " + other ", memory->other } };
+    fputs("running       ", out);
+    print_bytes(out, hn_memory_total(memory));
+    for (int i = 0; i < 4; i++) {
+        fputs(parts[i].what, out);
+        print_bytes(out, parts[i].bytes);
+    }
+    fprintf(out, ", for %lld tokens\n", (long long)memory->n_ctx);
+}
+
 static void print_text(const model *m, FILE *out)
 {
     fprintf(out, "%-13s %s", "file", m->path);
@@ -187,6 +213,8 @@ static void print_text(const model *m, FILE *out)
         fputs(" a token in f16", out);
     }
     fputs("\n", out);
+    if (m->memory.n_ctx)
+        print_memory(&m->memory, out);
     if (m->meta) {
         print_span(out, "tokenizer", m->meta, "tokenizer.ggml.model");
         print_span(out, "splitter", m->meta, "tokenizer.ggml.pre");
@@ -316,6 +344,19 @@ static void json_shape(hn_json_writer *json, const hn_hparams *hp)
     hn_json_end_object(json);
 }
 
+static void json_memory(hn_json_writer *json, const hn_memory *memory)
+{
+    hn_json_key(json, "running");
+    hn_json_begin_object(json);
+    json_int(json, "context", memory->n_ctx);
+    json_int(json, "weights", (int64_t)memory->file);
+    json_int(json, "cache", (int64_t)memory->cache);
+    json_int(json, "workspace", (int64_t)memory->workspace);
+    json_int(json, "other", (int64_t)memory->other);
+    json_int(json, "total", (int64_t)hn_memory_total(memory));
+    hn_json_end_object(json);
+}
+
 static void json_tensors(hn_json_writer *json, const hn_weights *weights)
 {
     hn_json_key(json, "tensors");
@@ -357,6 +398,8 @@ static hn_status print_json(const model *m, bool tensors, hn_heap *heap, FILE *o
     json_int(&json, "active_parameters", (int64_t)m->active);
     json_int(&json, "weight_bytes", (int64_t)m->bytes);
     json_int(&json, "kv_bytes_per_token", (int64_t)m->kv_per_token);
+    if (m->memory.n_ctx)
+        json_memory(&json, &m->memory);
     if (m->hp)
         json_shape(&json, m->hp);
     json_text(&json, "tokenizer", m->meta, "tokenizer.ggml.model");
@@ -451,6 +494,15 @@ static hn_status inspect_dir(model *m, const inspect_args *args, hn_heap *heap, 
     return status;
 }
 
+static hn_status foretell(const inspect_args *args, const char *path, hn_memory *out)
+{
+    hn_session_options o = { .n_ctx = args->context, .keeps_all = args->keeps_all };
+    if (!args->context)
+        return HN_OK;
+    HN_TRY(hn_cache_parse(args->cache, &o.cache));
+    return hn_memory_foretell(path, &o, (int)args->threads, out);
+}
+
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands;
@@ -461,8 +513,10 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     if (!m)
         return HN_ERR_MEMORY;
     m->path = operands[0];
-    const hn_status status = hn_is_dir(operands[0]) ? inspect_dir(m, args, &heap, out)
-                                                    : inspect_gguf(m, args, &heap, out);
+    hn_status status = foretell(args, operands[0], &m->memory);
+    if (status == HN_OK)
+        status = hn_is_dir(operands[0]) ? inspect_dir(m, args, &heap, out)
+                                        : inspect_gguf(m, args, &heap, out);
     hn_free(&heap, m->hp);
     hn_free(&heap, m);
     return status;

@@ -1,8 +1,10 @@
 /* hone logits: what a model gives for each next token of a sequence. */
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/lora_options.h"
 #include "cli/open_tokenizer.h"
 #include "cli/progress.h"
+#include "cli/session_options.h"
 #include "infer/forward.h"
 #include "io/npy.h"
 
@@ -10,8 +12,9 @@
 #include <string.h>
 
 typedef struct logits_args {
-    const char *tokens, *tokens_file, *prompt, *out, *plan, *numerics;
+    const char *tokens, *tokens_file, *prompt, *out, *plan, *numerics, *cache;
     int64_t threads;
+    hn_lora_args lora;
 } logits_args;
 
 static const hn_option options[] = {
@@ -22,6 +25,8 @@ static const hn_option options[] = {
     HN_TEXT(logits_args, plan, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
     HN_TEXT(logits_args, numerics, "numerics", "MODE",
             "f32 (the default), or bf16: rounded where Transformers rounds"),
+    HN_TEXT(logits_args, cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_LORA_OPTIONS(logits_args),
     HN_INT(logits_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_OPTION_END,
 };
@@ -114,15 +119,20 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
 {
     hn_device *devices[HN_MAX_DEVICES];
     hn_forward *forward = NULL;
+    hn_adapters adapters = { 0 };
     int n_devices;
     const hn_device_options open = { .n_threads = (int)args->threads };
-    hn_forward_options o = { .max_tokens = (int64_t)s->n, .plan = args->plan };
+    hn_forward_options o = { .max_tokens = (int64_t)s->n, .plan = args->plan,
+                             .adapters = &adapters };
     HN_TRY(hn_numerics_parse(args->numerics, &o.numerics));
+    HN_TRY(hn_cache_parse(args->cache, &o.cache));
     HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it has no logits; see hone embed",
                hn_model_arch(model)->name);
     HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
-    hn_status status = hn_forward_new(&forward, heap, model, devices[0], &o);
+    hn_status status = hn_lora_open(&args->lora, heap, model, devices[0], o.numerics, &adapters);
+    if (status == HN_OK)
+        status = hn_forward_new(&forward, heap, model, devices[0], &o);
     if (status == HN_OK)
         status = hn_forward_run(forward, s->ids, (int64_t)s->n, NULL);
     if (status == HN_OK)
@@ -130,6 +140,7 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
     if (status == HN_OK)
         fprintf(stderr, "%zu tokens in %s to %s\n", s->n, hn_numerics_name(o.numerics), args->out);
     hn_forward_free(forward);
+    hn_adapters_close(&adapters);
     hn_devices_close(n_devices, devices);
     return status;
 }

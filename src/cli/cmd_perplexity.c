@@ -3,14 +3,17 @@
 #include "base/json.h"
 #include "base/mathfn.h"
 #include "cli/command.h"
+#include "cli/lora_options.h"
 #include "cli/open_tokenizer.h"
 #include "cli/progress.h"
+#include "cli/session_options.h"
 #include "infer/perplexity.h"
 
 typedef struct perplexity_args {
-    const char *save, *against, *numerics;
+    const char *save, *against, *numerics, *cache;
     int64_t chunk, chunks, threads;
     bool json;
+    hn_lora_args lora;
 } perplexity_args;
 
 static const hn_option options[] = {
@@ -20,6 +23,8 @@ static const hn_option options[] = {
     HN_TEXT(perplexity_args, against, "against", "FILE", "compare with logits so saved"),
     HN_INT(perplexity_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_TEXT(perplexity_args, numerics, "numerics", "MODE", "f32 (the default) or bf16"),
+    HN_TEXT(perplexity_args, cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_LORA_OPTIONS(perplexity_args),
     HN_FLAG(perplexity_args, json, "json", "for programs"),
     HN_OPTION_END,
 };
@@ -79,6 +84,7 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices;
     hn_perplexity result;
+    hn_adapters adapters = { 0 };
     const hn_device_options open = { .n_threads = (int)args->threads };
     hn_perplexity_options o = {
         .chunk = args->chunk,
@@ -86,14 +92,18 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
         .bos = hn_tokenizer_adds_bos(tok) ? hn_tokenizer_special(tok, HN_SPECIAL_BOS) : -1,
         .save = args->save,
         .against = args->against,
+        .adapters = &adapters,
         .progress = hn_progress,
     };
     HN_TRY(hn_numerics_parse(args->numerics, &o.numerics));
+    HN_TRY(hn_cache_parse(args->cache, &o.cache));
     HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
+    hn_status status = hn_lora_open(&args->lora, heap, model, devices[0], o.numerics, &adapters);
     hn_progress_begin();
-    hn_status status =
-        hn_perplexity_run(heap, model, devices[0], text->ids, text->n, &o, &result);
+    if (status == HN_OK)
+        status = hn_perplexity_run(heap, model, devices[0], text->ids, text->n, &o, &result);
     hn_progress_end();
+    hn_adapters_close(&adapters);
     hn_devices_close(n_devices, devices);
     if (status == HN_OK && args->json)
         status = print_json(&result, o.numerics, heap, out);
@@ -115,6 +125,8 @@ static hn_status run_text(const perplexity_args *args, hn_heap *heap, char **ope
     hn_free(heap, text);
     if (status == HN_OK)
         status = hn_model_open(heap, operands[0], &model);
+    if (status == HN_OK)
+        status = hn_check_vocabulary(tok, model);
     if (status == HN_OK)
         status = run_model(args, heap, model, tok, &encoding, out);
     hn_model_close(model);

@@ -3,18 +3,22 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/lora_options.h"
+#include "cli/memory.h"
 #include "cli/open_tokenizer.h"
 #include "cli/sampling_options.h"
+#include "cli/session_options.h"
 #include "cli/terminal.h"
-#include "infer/session.h"
 
 #include <string.h>
 #include <unistd.h>
 
 typedef struct run_args {
-    const char *prompt, *file, *cache, *numerics;
-    int64_t count, context, threads;
-    bool ids, special, quiet, ignore_end;
+    const char *prompt, *file;
+    int64_t count, threads;
+    bool ids, special, quiet, ignore_end, memory;
+    hn_session_args session;
+    hn_lora_args lora;
     hn_sampling_args sampling;
 } run_args;
 
@@ -22,15 +26,15 @@ static const hn_option options[] = {
     HN_TEXT(run_args, prompt, "prompt", "TEXT", "what to go on with"),
     HN_TEXT(run_args, file, "file", "FILE", "the same, from a file; -: from standard input"),
     HN_INT(run_args, count, "count", "N", 1, INT32_MAX, "tokens at most; default 256"),
-    HN_INT(run_args, context, "context", "N", 1, INT32_MAX, "longest sequence; default 4096"),
-    HN_TEXT(run_args, cache, "cache", "TYPE", "of keys and values: f32 (the default), f16, bf16"),
-    HN_TEXT(run_args, numerics, "numerics", "MODE", "f32 (the default) or bf16"),
+    HN_SESSION_OPTIONS(run_args),
+    HN_LORA_OPTIONS(run_args),
     HN_SAMPLING_OPTIONS(run_args),
     HN_INT(run_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(run_args, special, "special", "read <|special|> tokens in the prompt as such"),
     HN_FLAG(run_args, ids, "ids", "print ids, not text"),
     HN_FLAG(run_args, ignore_end, "ignore-end", "go on after the model's own end"),
     HN_FLAG(run_args, quiet, "quiet", "no figures on stderr"),
+    HN_FLAG(run_args, memory, "memory", "what the process used, on stderr"),
     HN_OPTION_END,
 };
 
@@ -43,6 +47,9 @@ typedef struct state {
     hn_heap *heap;
     hn_tokenizer *tok;
     hn_model *model;
+    hn_adapters adapters;
+    hn_device *devices[HN_MAX_DEVICES];
+    int n_devices;
     hn_session *session;
     hn_sampler *sampler;
     hn_logit_bias bias[HN_MAX_LIST];
@@ -136,7 +143,7 @@ static void report(const state *s, int64_t first_ns, int64_t later_ns)
     fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s; %s\n", (long long)s->n_prompt,
             first > 0 ? (double)s->n_prompt / first : 0, (long long)n,
             n > 1 && later > 0 ? (double)(n - 1) / later : 0,
-            s->args->numerics ? s->args->numerics : hn_numerics_name(HN_NUMERICS_F32));
+            s->args->session.numerics ? s->args->session.numerics : hn_numerics_name(HN_NUMERICS_F32));
 }
 
 /* Until the model ends, the count is reached, the context is full, or Ctrl-C. */
@@ -185,28 +192,29 @@ static hn_status make_sampler(state *s)
                           &o);
 }
 
+static hn_status go_on(state *s, const hn_session_options *o)
+{
+    HN_TRY(hn_session_new(&s->session, s->heap, s->model, s->devices[0], o));
+    HN_TRY(hn_session_args_restore(&s->args->session, s->session));
+    HN_TRY(generate(s));
+    HN_TRY(hn_session_args_save(&s->args->session, s->session));
+    return s->args->memory ? hn_memory_print_used(stderr) : HN_OK;
+}
+
 static hn_status run_model(state *s, const char *path)
 {
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
-    hn_session_options o = { .n_ctx = s->args->context };
+    hn_session_options o;
     const hn_device_options open = { .n_threads = (int)s->args->threads };
-    HN_TRY(hn_numerics_parse(s->args->numerics, &o.numerics));
-    if (s->args->cache)
-        HN_TRY(hn_dtype_parse(s->args->cache, strlen(s->args->cache), &o.cache));
-    HN_REQUIRE(o.cache == HN_F32 || o.cache == HN_F16 || o.cache == HN_BF16, HN_ERR_UNSUPPORTED,
-               "--cache %s: expected f32, f16 or bf16", s->args->cache);
+    HN_TRY(hn_session_args_read(&s->args->session, &o));
     HN_TRY(hn_open_tokenizer(s->heap, path, &s->tok));
     HN_TRY(read_prompt(s));
     HN_TRY(hn_model_open(s->heap, path, &s->model));
+    HN_TRY(hn_check_vocabulary(s->tok, s->model));
     HN_TRY(make_sampler(s));
-    HN_TRY(hn_devices_open(s->heap, "cpu", &open, &n_devices, devices));
-    hn_status status = hn_session_new(&s->session, s->heap, s->model, devices[0], &o);
-    if (status == HN_OK)
-        status = generate(s);
-    hn_session_free(s->session);
-    hn_devices_close(n_devices, devices);
-    return status;
+    HN_TRY(hn_devices_open(s->heap, "cpu", &open, &s->n_devices, s->devices));
+    HN_TRY(hn_lora_open(&s->args->lora, s->heap, s->model, s->devices[0], o.numerics, &s->adapters));
+    o.adapters = &s->adapters;
+    return go_on(s, &o);
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
@@ -216,6 +224,9 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&heap, NULL);
     state s = { .args = parsed, .heap = &heap, .terminal = hn_terminal_on(out) };
     const hn_status status = run_model(&s, operands[0]);
+    hn_session_free(s.session);
+    hn_adapters_close(&s.adapters);
+    hn_devices_close(s.n_devices, s.devices);
     hn_sampler_free(s.sampler);
     hn_model_close(s.model);
     hn_tokenizer_free(s.tok);

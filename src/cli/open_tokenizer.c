@@ -32,3 +32,12 @@ hn_status hn_open_tokenizer(hn_heap *heap, const char *path, hn_tokenizer **out)
     hn_gguf_close(gguf);
     return status;
 }
+
+hn_status hn_check_vocabulary(const hn_tokenizer *tok, const hn_model *model)
+{
+    const int64_t rows = hn_model_hparams(model)->n_vocab;
+    HN_REQUIRE(hn_tokenizer_size(tok) <= rows, HN_ERR_FORMAT,
+               "%s: the tokenizer has %lld tokens: the model's vocabulary has %lld",
+               hn_model_path(model), (long long)hn_tokenizer_size(tok), (long long)rows);
+    return HN_OK;
+}

@@ -161,7 +161,8 @@ static hn_status open_other(judge *j)
 
 static hn_status run(judge *j, const hn_model *model, hn_device *device, size_t n)
 {
-    const hn_forward_options o = { .max_tokens = j->o->chunk, .numerics = j->o->numerics };
+    const hn_forward_options o = { .max_tokens = j->o->chunk, .numerics = j->o->numerics,
+                                   .cache = j->o->cache, .adapters = j->o->adapters };
     HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it foretells nothing", hn_model_arch(model)->name);
     j->n_chunks = (int64_t)n / j->o->chunk;

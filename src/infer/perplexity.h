@@ -12,6 +12,8 @@ typedef struct hn_perplexity_options {
     int64_t max_chunks;  /* 0: all that are full */
     int32_t bos;         /* begins each chunk in place of its first token; -1: none */
     hn_numerics numerics;
+    hn_dtype cache;      /* of keys and values, as a session's; HN_F32 */
+    const hn_adapters *adapters; /* NULL: none */
     const char *save;    /* writes the logits there: safetensors; or NULL */
     const char *against; /* compares with logits so saved; or NULL */
     bool (*progress)(void *context, double done, const char *what); /* or NULL */

@@ -221,9 +221,10 @@ hn_status hn_model_open(hn_heap *heap, const char *path, hn_model **out)
     m->path = hn_strdup(heap, HN_TAG_FILE, path);
     m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
     const hn_status status = m->path && m->hp ? open(m) : HN_ERR_MEMORY;
-    if (status != HN_OK) {
+    if (status != HN_OK) { /* what config.json says is told without the directory */
+        const bool is_named = strstr(hn_error_message(), path) != NULL;
         hn_model_close(m);
-        return status;
+        return is_named ? status : hn_fail_within(status, "%s: ", path);
     }
     *out = m;
     return HN_OK;

@@ -138,7 +138,7 @@ refuses 2 "logit-bias 5" "$hone" run new.gguf -p x --logit-bias 5
 refuses 2 "logit-bias 5=x" "$hone" run new.gguf -p x --logit-bias 5=x
 refuses 2 "logit bias of token 512" "$hone" run new.gguf -p x --logit-bias 512=1
 refuses 2 "top_p" "$hone" run new.gguf -p x --top-p 1.5
-refuses 1 "expected f32, f16 or bf16" "$hone" run new.gguf -p x --cache i32
+refuses 2 "expected f32, f16, bf16, q8_0 or q4_0" "$hone" run new.gguf -p x --cache i32
 refuses 1 "missing.gguf" "$hone" run missing.gguf -p x
 refuses 1 "bert" "$hone" run $models/bert -p x
 LC_ALL=C sed 's/qwen3/qwxn3/' new.gguf >bad.gguf

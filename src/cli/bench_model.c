@@ -1,0 +1,153 @@
+/* Tokens are numbers, not text, and what comes next is not drawn: every repeat does the same work,
+ * after one that is not counted, which brings the weights into memory. */
+#include "cli/bench_model.h"
+
+#include "base/clock.h"
+#include "cli/session_options.h"
+
+#include <stdlib.h>
+
+enum { MOST_LENGTHS = 16, MOST_REPEATS = 99 };
+
+typedef struct bench {
+    const hn_bench_model_args *args;
+    hn_session *session;
+    int32_t *tokens;
+    int64_t vocab;
+    double prompt[MOST_REPEATS], generate[MOST_REPEATS]; /* seconds */
+} bench;
+
+static hn_status read_lengths(const char *text, int64_t *out, int *n)
+{
+    *n = 0;
+    for (const char *at = text;; at++) {
+        char *end;
+        const long long length = strtoll(at, &end, 10);
+        HN_REQUIRE(end != at && (!*end || *end == ',') && length > 0 && length <= INT32_MAX / 2 &&
+                       *n < MOST_LENGTHS,
+                   HN_ERR_ARGUMENT, "--prompt %.60s: expected up to %d lengths separated by commas",
+                   text, MOST_LENGTHS);
+        out[(*n)++] = length;
+        at = end;
+        if (!*at)
+            return HN_OK;
+    }
+}
+
+/* Sequences of two rounds have not even their first token in common. */
+static void fill(const bench *b, int64_t n, int64_t round)
+{
+    for (int64_t i = 0; i < n; i++)
+        b->tokens[i] = (int32_t)((i * 7919 + round + 1) % b->vocab);
+}
+
+static double seconds_since(int64_t start)
+{
+    return (double)(hn_clock_ns() - start) * 1e-9;
+}
+
+static hn_status run_once(bench *b, int64_t length, int64_t round, double *prompt, double *generate)
+{
+    fill(b, length + b->args->generate, round);
+    int64_t start = hn_clock_ns();
+    HN_TRY(hn_session_sync(b->session, b->tokens, length, NULL));
+    *prompt = seconds_since(start);
+    start = hn_clock_ns();
+    for (int64_t i = 1; i <= b->args->generate; i++)
+        HN_TRY(hn_session_sync(b->session, b->tokens, length + i, NULL));
+    *generate = seconds_since(start);
+    return HN_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int64_t n)
+{
+    qsort(x, (size_t)n, sizeof *x, compare);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+static void put(hn_json_writer *json, const char *key, double value)
+{
+    hn_json_key(json, key);
+    hn_json_add_double(json, value);
+}
+
+static hn_status measure(bench *b, int64_t length, hn_json_writer *json, FILE *out)
+{
+    double first, second;
+    const int64_t n = b->args->repeat;
+    HN_TRY(run_once(b, length < 8 ? length : 8, MOST_REPEATS, &first, &second));
+    for (int64_t i = 0; i < n; i++)
+        HN_TRY(run_once(b, length, i, &b->prompt[i], &b->generate[i]));
+    const double prompt = (double)length / median(b->prompt, n);
+    const double generate = (double)b->args->generate / median(b->generate, n);
+    fprintf(out, "%8lld %14.2f %8lld %14.2f\n", (long long)length, prompt,
+            (long long)b->args->generate, generate);
+    if (!json)
+        return HN_OK;
+    hn_json_begin_object(json);
+    put(json, "prompt", (double)length);
+    put(json, "prompt_tokens_per_second", prompt);
+    put(json, "generate", (double)b->args->generate);
+    put(json, "generate_tokens_per_second", generate);
+    put(json, "repeats", (double)n);
+    hn_json_end_object(json);
+    return HN_OK;
+}
+
+static hn_status run_lengths(bench *b, hn_heap *heap, const hn_model *model, hn_device *device,
+                             hn_json_writer *json, FILE *out)
+{
+    int64_t lengths[MOST_LENGTHS], most = 0;
+    int n;
+    hn_session_options o = { 0 };
+    HN_TRY(hn_numerics_parse(b->args->numerics, &o.numerics));
+    HN_TRY(hn_cache_parse(b->args->cache, &o.cache));
+    HN_TRY(read_lengths(b->args->prompt ? b->args->prompt : "512", lengths, &n));
+    for (int i = 0; i < n; i++)
+        most = lengths[i] > most ? lengths[i] : most;
+    o.n_ctx = most + b->args->generate;
+    HN_TRY(hn_session_new(&b->session, heap, model, device, &o));
+    b->vocab = hn_model_hparams(model)->n_vocab;
+    b->tokens = hn_alloc_array(heap, HN_TAG_TEXT, (size_t)o.n_ctx, sizeof *b->tokens);
+    hn_status status = b->tokens ? HN_OK : HN_ERR_MEMORY;
+    fprintf(out, "%8s %14s %8s %14s   median of %lld, %s\n", "prompt", "tokens/s", "then",
+            "tokens/s", (long long)b->args->repeat, hn_numerics_name(o.numerics));
+    for (int i = 0; i < n && status == HN_OK; i++)
+        status = measure(b, lengths[i], json, out);
+    return status;
+}
+
+hn_status hn_bench_model(hn_heap *heap, const char *path, const hn_bench_model_args *args,
+                         hn_json_writer *json, FILE *out)
+{
+    hn_device *devices[HN_MAX_DEVICES];
+    hn_model *model;
+    int n_devices;
+    char text[96];
+    bench *b = hn_alloc(heap, HN_TAG_TEXT, sizeof *b);
+    const hn_device_options open = { .n_threads = (int)args->threads };
+    if (!b)
+        return HN_ERR_MEMORY;
+    b->args = args;
+    hn_status status = hn_model_open(heap, path, &model);
+    if (status == HN_OK) {
+        status = hn_devices_open(heap, "cpu", &open, &n_devices, devices);
+        if (status == HN_OK) {
+            devices[0]->backend->describe(devices[0], text, sizeof text);
+            fprintf(out, "%s: %s\n", path, text);
+            status = run_lengths(b, heap, model, devices[0], json, out);
+            hn_session_free(b->session);
+            hn_devices_close(n_devices, devices);
+        }
+        hn_model_close(model);
+    }
+    hn_free(heap, b->tokens);
+    hn_free(heap, b);
+    return status;
+}

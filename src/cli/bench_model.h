@@ -1,0 +1,19 @@
+/* bench_model.h: how fast a model reads a prompt and goes on after it. */
+#ifndef HN_CLI_BENCH_MODEL_H
+#define HN_CLI_BENCH_MODEL_H
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "infer/session.h"
+
+typedef struct hn_bench_model_args {
+    const char *prompt; /* "N,N": lengths; NULL: 512 */
+    const char *cache, *numerics;
+    int64_t generate, repeat, threads;
+} hn_bench_model_args;
+
+/* One line a length, and one object a length into `json` if it is there. */
+hn_status hn_bench_model(hn_heap *heap, const char *model, const hn_bench_model_args *args,
+                         hn_json_writer *json, FILE *out);
+
+#endif

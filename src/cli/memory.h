@@ -1,0 +1,29 @@
+/* memory.h: what a model takes while it runs: foretold before, and measured after. */
+#ifndef HN_CLI_MEMORY_H
+#define HN_CLI_MEMORY_H
+
+#include "infer/session.h"
+
+#include <stdio.h>
+
+typedef struct hn_memory {
+    int64_t n_ctx;
+    uint64_t file;      /* weights, where they are mapped */
+    uint64_t cache, workspace;
+    uint64_t other;     /* tokenizer, names, graph, plan, the program itself */
+} hn_memory;
+
+static inline uint64_t hn_memory_total(const hn_memory *m)
+{
+    return m->file + m->cache + m->workspace + m->other;
+}
+
+/* Opens the model and plans a session; allocates neither cache nor workspace. `threads`: 0: one a
+ * processor. */
+hn_status hn_memory_foretell(const char *model, const hn_session_options *options, int threads,
+                             hn_memory *out);
+
+/* The process's own, by the system's account, as one line. HN_ERR_UNSUPPORTED where it keeps none. */
+hn_status hn_memory_print_used(FILE *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* session_options.h: the options of every command that runs a growing sequence, in one table. */
+#ifndef HN_CLI_SESSION_OPTIONS_H
+#define HN_CLI_SESSION_OPTIONS_H
+
+#include "cli/command.h"
+#include "infer/session.h"
+
+typedef struct hn_session_args {
+    const char *cache, *numerics, *file;
+    int64_t context;
+    bool keeps_all;
+} hn_session_args;
+
+#define HN_CACHE_HELP "of keys and values: f32 (the default), f16, bf16, q8_0, q4_0"
+
+/* Of a command whose args have a field `session`. */
+#define HN_SESSION_OPTIONS(type)                                                               \
+    HN_INT(type, session.context, "context", "N", 1, INT32_MAX,                                \
+           "longest sequence; default 4096"),                                                  \
+        HN_TEXT(type, session.cache, "cache", "TYPE", HN_CACHE_HELP),                          \
+        HN_FLAG(type, session.keeps_all, "keep-all",                                           \
+                "keys beyond their windows too: going back is cheap"),                         \
+        HN_TEXT(type, session.file, "session", "FILE",                                         \
+                "take keys from there if it exists, and leave them there"),                    \
+        HN_TEXT(type, session.numerics, "numerics", "MODE", "f32 (the default) or bf16")
+
+/* NULL: f32. */
+hn_status hn_cache_parse(const char *word_or_null, hn_dtype *out);
+
+/* Without adapters. */
+hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *out);
+
+/* Before and after; neither does anything without a file. What does not fit is refused: nothing
+ * is overwritten then. */
+hn_status hn_session_args_restore(const hn_session_args *args, hn_session *session);
+hn_status hn_session_args_save(const hn_session_args *args, const hn_session *session);
+
+#endif
