@@ -24,7 +24,7 @@ static hn_status check_absent(const hn_json *root)
     static const char *const keys[] = { "use_dora",          "modules_to_save",
                                         "lora_bias",         "layer_replication",
                                         "use_qalora",        "trainable_token_indices",
-                                        "target_parameters", "use_bdlora" };
+                                        "use_bdlora" };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         HN_REQUIRE(is_nothing(hn_json_get(root, keys[i])), HN_ERR_UNSUPPORTED,
                    "%s: a GGUF adapter cannot say it", keys[i]);
@@ -124,19 +124,51 @@ static void add_number(hn_json_writer *json, double value)
         hn_json_add_double(json, value);
 }
 
-/* Modules whose number is not the first one's. */
-static void add_pattern(hn_json_writer *json, const char *key,
-                        const hn_adapter_module_rank *modules, size_t n)
+/* The rank of the first that has one. */
+static int64_t first_rank(const hn_adapter_told *told)
+{
+    for (size_t i = 0; i < told->n; i++)
+        if (told->targets[i].rank)
+            return told->targets[i].rank;
+    return 1;
+}
+
+/* Targets whose rank is not the first one's. */
+static void add_pattern(hn_json_writer *json, const char *key, const hn_adapter_told *told, size_t n)
 {
     hn_json_key(json, key);
     hn_json_begin_object(json);
     for (size_t i = 0; i < n; i++) {
-        if (modules[i].rank == modules[0].rank)
+        const hn_adapter_target *t = &told->targets[i];
+        if (!t->rank || t->rank == first_rank(told))
             continue;
-        hn_json_key(json, modules[i].module);
-        hn_json_add_int(json, modules[i].rank);
+        hn_json_key(json, t->name);
+        hn_json_add_int(json, t->rank);
     }
     hn_json_end_object(json);
+}
+
+static void add_targets(hn_json_writer *json, const hn_adapter_told *told)
+{
+    static const char *const keys[HN_N_PEFT_KINDS] = { "target_modules", "target_parameters",
+                                                       "modules_to_save" };
+    for (int kind = 0; kind < HN_N_PEFT_KINDS; kind++) {
+        size_t n = 0;
+        for (size_t i = 0; i < told->n; i++)
+            n += (int)told->targets[i].kind == kind;
+        if (!n && kind != HN_PEFT_MODULE)
+            continue;
+        hn_json_key(json, keys[kind]);
+        hn_json_begin_array(json);
+        for (size_t i = 0; i < told->n; i++)
+            if ((int)told->targets[i].kind == kind)
+                hn_json_add_string(json, told->targets[i].name);
+        hn_json_end_array(json);
+    }
+    if (told->is_dora) {
+        hn_json_key(json, "use_dora");
+        hn_json_add_bool(json, true);
+    }
 }
 
 static hn_status add_tokens(hn_json_writer *json, const hn_meta *meta)
@@ -170,25 +202,20 @@ static void add_words(hn_json_writer *json)
     hn_json_add_double(json, 0.0);
 }
 
-hn_status hn_adapter_config_write(hn_heap *heap, const char *path, double alpha,
-                                  const hn_meta *meta, const hn_adapter_module_rank *modules,
-                                  size_t n)
+hn_status hn_adapter_config_write(hn_heap *heap, const char *path, const hn_meta *meta,
+                                  const hn_adapter_told *told)
 {
     hn_str text = hn_str_on(heap);
     hn_json_writer json = hn_json_write_to(&text);
     hn_json_begin_object(&json);
     add_words(&json);
     hn_json_key(&json, "r");
-    hn_json_add_int(&json, modules[0].rank);
+    hn_json_add_int(&json, first_rank(told));
     hn_json_key(&json, "lora_alpha");
-    add_number(&json, alpha != 0 ? alpha : (double)modules[0].rank);
-    add_pattern(&json, "rank_pattern", modules, n);
-    add_pattern(&json, "alpha_pattern", modules, alpha != 0 ? 0 : n);
-    hn_json_key(&json, "target_modules");
-    hn_json_begin_array(&json);
-    for (size_t i = 0; i < n; i++)
-        hn_json_add_string(&json, modules[i].module);
-    hn_json_end_array(&json);
+    add_number(&json, told->alpha != 0 ? told->alpha : (double)first_rank(told));
+    add_pattern(&json, "rank_pattern", told, told->n);
+    add_pattern(&json, "alpha_pattern", told, told->alpha != 0 ? 0 : told->n);
+    add_targets(&json, told);
     hn_status status = add_tokens(&json, meta);
     hn_json_end_object(&json);
     hn_str_add(&text, "\n");

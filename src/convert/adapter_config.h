@@ -15,14 +15,28 @@ typedef struct hn_adapter_config {
 hn_status hn_adapter_config_read(hn_heap *heap, const char *path, hn_adapter_config *out,
                                  hn_meta *meta);
 
-typedef struct hn_adapter_module_rank {
-    const char *module;
-    int64_t rank;
-} hn_adapter_module_rank;
+typedef enum hn_peft_kind {
+    HN_PEFT_MODULE,    /* target_modules */
+    HN_PEFT_PARAMETER, /* target_parameters */
+    HN_PEFT_SAVED,     /* modules_to_save */
+    HN_N_PEFT_KINDS
+} hn_peft_kind;
 
-/* For an adapter whose scale is alpha / rank, or 1 of alpha 0; modules are named in full. */
-hn_status hn_adapter_config_write(hn_heap *heap, const char *path, double alpha,
-                                  const hn_meta *meta, const hn_adapter_module_rank *modules,
-                                  size_t n);
+/* What an adapter changes, named in full. */
+typedef struct hn_adapter_target {
+    const char *name;
+    hn_peft_kind kind;
+    int64_t rank; /* 0 of what is saved whole */
+} hn_adapter_target;
+
+typedef struct hn_adapter_told {
+    double alpha; /* the scale is alpha / rank, or 1 of alpha 0 */
+    bool is_dora;
+    const hn_adapter_target *targets;
+    size_t n;
+} hn_adapter_told;
+
+hn_status hn_adapter_config_write(hn_heap *heap, const char *path, const hn_meta *meta,
+                                  const hn_adapter_told *told);
 
 #endif

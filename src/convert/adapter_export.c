@@ -2,6 +2,7 @@
 
 #include "convert/adapter_base.h"
 #include "convert/adapter_config.h"
+#include "convert/adapter_fused.h"
 #include "io/gguf.h"
 
 #include <errno.h>
@@ -15,14 +16,20 @@
 
 enum { NAME_ROOM = HN_TENSOR_NAME + 64 };
 
-/* One matrix of one module. */
+typedef enum half_kind { A, B, FUSED_A, FUSED_B, MAGNITUDE, WHOLE } half_kind;
+
+/* One tensor that is written. */
 typedef struct half {
     const hn_adapter_base *base;
     const hn_arch_tensor *tensor;
     const hn_weight_entry *from;
-    int64_t expert, rows, columns; /* as PEFT has them */
-    bool is_b, is_embedding;
-    char name[NAME_ROOM], module[HN_TENSOR_NAME];
+    int64_t expert, rows, columns; /* as PEFT has them; of vectors one row */
+    half_kind kind;
+    bool is_embedding;
+    const hn_weight_entry *part[2]; /* FUSED: gate and up, or one; NULL: not adapted */
+    int64_t rank[2], above;         /* FUSED: of each, and rows of B that are the first one's */
+    bool has_alpha;
+    char name[NAME_ROOM];
 } half;
 
 typedef struct export
@@ -37,7 +44,11 @@ typedef struct export
     half *halves; /* A and B of each module, one after the other */
     size_t n;
     hn_weight_entry *entries;
-    hn_adapter_module_rank *modules;
+    hn_adapter_target *targets;
+    char (*names)[2 * HN_TENSOR_NAME]; /* theirs */
+    size_t n_targets;
+    bool is_dora, is_apart;
+    bool is_rounded; /* a factor that is no power of two: its bits will not come back */
 }
 export;
 
@@ -54,8 +65,11 @@ static hn_status check_word(const hn_meta *meta, const char *key, const char *wa
 static hn_status check_keys(export *ex)
 {
     const hn_meta *meta = hn_gguf_meta(ex->file);
+    hn_span type;
     HN_TRY(check_word(meta, "general.type", "adapter"));
-    HN_TRY(check_word(meta, "adapter.type", "lora"));
+    HN_TRY(hn_meta_want_string(meta, "adapter.type", &type));
+    if (type.bytes != 4 || memcmp(type.data, "hone", 4) != 0)
+        HN_TRY(check_word(meta, "adapter.type", "lora"));
     HN_TRY(check_word(meta, "general.architecture", ex->base.arch->name));
     HN_TRY(hn_meta_want_double(meta, "adapter.lora.alpha", &ex->alpha));
     HN_REQUIRE(isfinite(ex->alpha), HN_ERR_FORMAT, "%s: key adapter.lora.alpha is not finite",
@@ -63,11 +77,12 @@ static hn_status check_keys(export *ex)
     return HN_OK;
 }
 
-static const hn_weight_entry *find_half(const export *ex, const hn_arch_tensor *tensor,
-                                        char which)
+/* ---- what there is of a tensor ---- */
+
+static const hn_weight_entry *find(const export *ex, const char *gguf, const char *suffix)
 {
-    char name[HN_TENSOR_NAME + 8];
-    snprintf(name, sizeof name, "%s.lora_%c", tensor->gguf, which);
+    char name[HN_TENSOR_NAME + 24];
+    snprintf(name, sizeof name, "%s%s", gguf, suffix);
     return hn_weights_find(hn_gguf_weights(ex->file), name);
 }
 
@@ -82,21 +97,32 @@ static bool is_first(const export *ex, size_t i)
     return true;
 }
 
+static hn_status refuse(const export *ex, const char *name, const char *why)
+{
+    return hn_fail(HN_ERR_UNSUPPORTED, "%s: tensor %s: %s; hone merge writes it into the model",
+                   hn_gguf_weights(ex->file)->name, name, why);
+}
+
+static hn_status check_type(const export *ex, const hn_weight_entry *e)
+{
+    HN_REQUIRE(e->type.dtype < HN_N_DTYPES &&
+                   (hn_is_block(e->type.dtype) || e->type.dtype == HN_F32 ||
+                    e->type.dtype == HN_F16 || e->type.dtype == HN_BF16),
+               HN_ERR_UNSUPPORTED, "%s: tensor %s: type %s is not supported",
+               hn_gguf_weights(ex->file)->name, e->name, e->encoding);
+    return HN_OK;
+}
+
 static hn_status check_pair(const export *ex, const hn_arch_tensor *t, const hn_weight_entry *a,
                             const hn_weight_entry *b)
 {
     const char *file = hn_gguf_weights(ex->file)->name;
-    const bool is_stacked = t->spec->how & HN_W_STACK,
-               is_embedding = hn_adapter_is_embedding(t);
+    const bool is_stacked = t->rank == 3, is_embedding = hn_adapter_is_embedding(t);
     HN_REQUIRE(a && b, HN_ERR_FORMAT, "%s: tensor %s.lora_%c is missing", file, t->gguf,
                a ? 'b' : 'a');
     const hn_weight_entry *both[] = { a, b };
     for (int i = 0; i < 2; i++) {
-        HN_REQUIRE(both[i]->type.dtype < HN_N_DTYPES &&
-                       (hn_is_block(both[i]->type.dtype) || both[i]->type.dtype == HN_F32 ||
-                        both[i]->type.dtype == HN_F16 || both[i]->type.dtype == HN_BF16),
-                   HN_ERR_UNSUPPORTED, "%s: tensor %s: type %s is not supported", file,
-                   both[i]->name, both[i]->encoding);
+        HN_TRY(check_type(ex, both[i]));
         HN_REQUIRE(both[i]->type.rank == (is_stacked ? 3 : 2) &&
                        (!is_stacked || both[i]->type.dim[0] == t->dim[0]),
                    HN_ERR_SHAPE, "%s: tensor %s: its shape does not fit %s", file,
@@ -114,62 +140,199 @@ static hn_status check_pair(const export *ex, const hn_arch_tensor *t, const hn_
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: tensor ", file);
 }
 
-static void add_half(export *ex, const hn_arch_tensor *t, const hn_weight_entry *from,
-                     int expert, bool is_b)
+/* ---- what is written of it ---- */
+
+static half *add_half(export *ex, const hn_arch_tensor *t, half_kind kind, int64_t rows,
+                      int64_t columns)
 {
     half *h = &ex->halves[ex->n++];
+    *h = (half){ .base = &ex->base, .tensor = t, .kind = kind, .rows = rows, .columns = columns,
+                 .has_alpha = ex->alpha != 0 };
+    return h;
+}
+
+static void add_target(export *ex, hn_peft_kind kind, int64_t rank, const char *name)
+{
+    const size_t i = ex->n_targets++;
+    snprintf(ex->names[i], sizeof ex->names[i], "%s", name);
+    ex->targets[i] = (hn_adapter_target){ ex->names[i], kind, rank };
+}
+
+static void add_module(export *ex, const hn_arch_tensor *t, const hn_weight_entry *a,
+                       const hn_weight_entry *b, int expert)
+{
+    char module[HN_TENSOR_NAME], parameter[HN_TENSOR_NAME + 8];
     const bool is_embedding = hn_adapter_is_embedding(t);
-    const int64_t *dim = from->type.dim + from->type.rank - 2;
-    *h = (half){ .base = &ex->base,
-                 .tensor = t,
-                 .from = from,
-                 .expert = expert,
-                 .is_b = is_b,
-                 .is_embedding = is_embedding,
-                 .rows = dim[0],
-                 .columns = dim[1] };
-    if (is_embedding && !is_b) {
-        h->rows = dim[1];
-        h->columns = dim[0];
+    const bool is_router = strstr(t->gguf, "ffn_gate_inp.weight") != NULL;
+    const int64_t rank = hn_last_dim(&b->type);
+    hn_adapter_module(&ex->base, ex->base.prefix, t, expert, module);
+    for (int k = 0; k < 2; k++) {
+        const hn_weight_entry *e = k ? b : a;
+        const int64_t *dim = e->type.dim + e->type.rank - 2;
+        const bool is_turned = is_embedding && !k;
+        half *h = add_half(ex, t, k ? B : A, dim[is_turned], dim[!is_turned]);
+        h->from = e;
+        h->expert = expert;
+        h->is_embedding = is_embedding;
+        snprintf(h->name, sizeof h->name, PEFT_PREFIX "%s%s%c%s", module,
+                 is_embedding ? ".lora_embedding_" : ".lora_", k ? 'B' : 'A',
+                 is_embedding ? "" : ".weight");
     }
-    hn_adapter_module(&ex->base, ex->base.prefix, t, expert, h->module);
-    snprintf(h->name, sizeof h->name, PEFT_PREFIX "%s%s%c%s", h->module,
-             is_embedding ? ".lora_embedding_" : ".lora_", is_b ? 'B' : 'A',
-             is_embedding ? "" : ".weight");
+    /* Routers are bare parameters in Transformers 5, and modules before: this fits both. */
+    snprintf(parameter, sizeof parameter, "%s.weight", module);
+    add_target(ex, is_router ? HN_PEFT_PARAMETER : HN_PEFT_MODULE, rank, is_router ? parameter : module);
+    const hn_weight_entry *m = find(ex, t->gguf, ".lora_magnitude");
+    if (!m)
+        return;
+    half *h = add_half(ex, t, MAGNITUDE, 1, hn_last_dim(&m->type));
+    h->from = m;
+    snprintf(h->name, sizeof h->name, PEFT_PREFIX "%s.lora_magnitude_vector", module);
+}
+
+/* Both halves of a parameter of all experts. */
+static hn_status add_fused(export *ex, const hn_adapter_fused *f)
+{
+    char name[2 * HN_TENSOR_NAME];
+    const hn_weight_entry *a[2] = { NULL }, *b[2] = { NULL };
+    int64_t rank[2] = { 0 }, rows = 0, above = 0, rank_all = 0;
+    bool is_inner = false;
+    for (int k = 0; k < 2 && f->parts[k]; k++) {
+        const hn_arch_tensor *t = f->parts[k];
+        a[k] = find(ex, t->gguf, ".lora_a");
+        b[k] = find(ex, t->gguf, ".lora_b");
+        if (a[k] || b[k])
+            HN_TRY(check_pair(ex, t, a[k], b[k]));
+        rank[k] = b[k] ? hn_last_dim(&b[k]->type) : 0;
+        rank_all += rank[k];
+        rows += t->dim[1];
+        above = k ? above : t->dim[1];
+    }
+    if (!ex->halves)
+        return HN_OK;
+    /* PEFT wraps a module once a parameter: what comes first lies inside. */
+    for (size_t i = 0; i < ex->base.n && strcmp(f->parameter, "down_proj"); i++) {
+        hn_adapter_fused other;
+        const hn_arch_tensor *t = &ex->base.tensors[i];
+        is_inner = is_inner || (find(ex, t->gguf, ".lora_a") &&
+                                hn_adapter_fused_of(&ex->base, ex->base.prefix, t, &other) &&
+                                !strcmp(other.module, f->module) &&
+                                strcmp(other.parameter, f->parameter));
+    }
+    const int64_t experts = f->parts[0]->dim[0];
+    for (int k = 0; k < 2; k++) {
+        half *h = add_half(ex, f->parts[0], k ? FUSED_B : FUSED_A, k ? rows : experts * rank_all,
+                           k ? experts * rank_all : f->parts[0]->dim[2]);
+        memcpy(h->part, k ? b : a, sizeof h->part);
+        memcpy(h->rank, rank, sizeof h->rank);
+        h->above = above;
+        h->from = h->part[0] ? h->part[0] : h->part[1];
+        snprintf(h->name, sizeof h->name, PEFT_PREFIX "%s%s.lora_%c.weight", f->module,
+                 is_inner ? ".base_layer" : "", k ? 'B' : 'A');
+    }
+    for (int k = 0; k < 2 && ex->alpha != 0; k++)
+        ex->is_rounded = ex->is_rounded || (rank[k] && rank_all != rank[k] && rank_all != 2 * rank[k]);
+    hn_adapter_fused_target(f, name);
+    add_target(ex, HN_PEFT_PARAMETER, rank_all, name);
+    return HN_OK;
+}
+
+static hn_status add_whole(export *ex, const hn_arch_tensor *t, const hn_weight_entry *e)
+{
+    const unsigned known = HN_W_PERMUTE | HN_W_F32 | HN_W_PLUS_ONE;
+    const size_t n = t->spec->hf ? strlen(t->spec->hf) : 0;
+    char module[HN_TENSOR_NAME];
+    HN_TRY(check_type(ex, e));
+    if (n < 7 || strcmp(t->spec->hf + n - 7, ".weight") || t->spec->how & ~known || t->rank > 2)
+        return refuse(ex, e->name, "PEFT saves modules whole, and this is part of one");
+    if (hn_adapter_is_embedding(t) && ex->base.hp->is_tied)
+        return refuse(ex, e->name, "it is the head too, and PEFT would part them");
+    HN_REQUIRE(e->type.rank == t->rank && !memcmp(e->type.dim, t->dim, (size_t)t->rank * sizeof *t->dim),
+               HN_ERR_SHAPE, "%s: tensor %s: its shape does not fit %s",
+               hn_gguf_weights(ex->file)->name, e->name, t->gguf);
+    if (!ex->halves)
+        return HN_OK;
+    hn_adapter_module(&ex->base, ex->base.prefix, t, 0, module);
+    half *h = add_half(ex, t, WHOLE, t->rank > 1 ? t->dim[0] : 1, t->dim[t->rank - 1]);
+    h->from = e;
+    snprintf(h->name, sizeof h->name, PEFT_PREFIX "%s.weight", module);
+    add_target(ex, HN_PEFT_SAVED, 0, module);
+    return HN_OK;
+}
+
+/* ---- all of it ---- */
+
+/* PEFT has DoRA for all modules or for none. */
+static hn_status check_dora(export *ex, const hn_arch_tensor *t, bool is_parameter)
+{
+    const bool has = find(ex, t->gguf, ".lora_magnitude") != NULL;
+    if (has && is_parameter)
+        return refuse(ex, t->gguf, "PEFT has no DoRA of a parameter");
+    if (ex->is_dora != has && ex->halves)
+        return refuse(ex, t->gguf, "PEFT has DoRA for all or for none, and here only some have "
+                                   "lora_magnitude");
+    ex->is_dora = ex->is_dora || has;
+    return HN_OK;
+}
+
+static hn_status walk_tensor(export *ex, size_t i, size_t *n_halves, size_t *n_found)
+{
+    hn_adapter_fused fused;
+    const hn_arch_tensor *t = &ex->base.tensors[i];
+    const hn_weight_entry *a = find(ex, t->gguf, ".lora_a"), *b = find(ex, t->gguf, ".lora_b");
+    const hn_weight_entry *whole = find(ex, t->gguf, "");
+    if (!is_first(ex, i) || (!a && !b && !whole))
+        return HN_OK;
+    HN_REQUIRE(t->spec->hf, HN_ERR_UNSUPPORTED, "tensor %s is in no other file", t->gguf);
+    if (whole) {
+        HN_TRY(add_whole(ex, t, whole));
+        *n_halves += 1;
+        *n_found += 1;
+    }
+    if (!a && !b)
+        return HN_OK;
+    const bool is_fused = !ex->is_apart && t->rank == 3 &&
+                          hn_adapter_fused_of(&ex->base, ex->base.prefix, t, &fused);
+    const bool is_parameter = is_fused || strstr(t->gguf, "ffn_gate_inp.weight");
+    HN_TRY(check_dora(ex, t, is_parameter));
+    *n_found += find(ex, t->gguf, ".lora_magnitude") ? 3 : 2;
+    if (is_fused) {
+        /* the second part comes with the first, if that has a pair */
+        const bool is_second = fused.parts[1] && !strcmp(fused.parts[1]->gguf, t->gguf) &&
+                               find(ex, fused.parts[0]->gguf, ".lora_a");
+        *n_halves += is_second ? 0 : 2;
+        return is_second ? HN_OK : add_fused(ex, &fused);
+    }
+    /* a router's last source is the name that it has beside fused experts */
+    for (size_t k = i; k < ex->base.n && is_parameter && !ex->is_apart; k++)
+        t = strcmp(ex->base.tensors[k].gguf, t->gguf) ? t : &ex->base.tensors[k];
+    HN_TRY(hn_adapter_check_kind(&ex->base, t, t->gguf));
+    HN_TRY(check_pair(ex, t, a, b));
+    const int64_t experts = hn_adapter_experts(t);
+    for (int e = 0; ex->halves && e < experts; e++)
+        add_module(ex, t, a, b, e);
+    *n_halves += 3 * (size_t)experts;
+    return HN_OK;
 }
 
 /* With NULL halves only counts. */
-static hn_status walk_pairs(export *ex, size_t *n_halves, size_t *n_found)
+static hn_status walk(export *ex, size_t *n_halves, size_t *n_found)
 {
     *n_halves = *n_found = 0;
-    for (size_t i = 0; i < ex->base.n; i++) {
-        const hn_arch_tensor *t = &ex->base.tensors[i];
-        const hn_weight_entry *a = find_half(ex, t, 'a'), *b = find_half(ex, t, 'b');
-        if ((!a && !b) || !is_first(ex, i))
-            continue;
-        HN_REQUIRE(t->spec->hf, HN_ERR_UNSUPPORTED, "tensor %s is in no other file", t->gguf);
-        HN_TRY(hn_adapter_check_kind(&ex->base, t, t->gguf));
-        HN_TRY(check_pair(ex, t, a, b));
-        const int64_t experts = hn_adapter_experts(t);
-        for (int e = 0; ex->halves && e < experts; e++) {
-            add_half(ex, t, a, e, false);
-            add_half(ex, t, b, e, true);
-        }
-        *n_halves += 2 * (size_t)experts;
-        *n_found += 2;
-    }
+    for (size_t i = 0; i < ex->base.n; i++)
+        HN_TRY(walk_tensor(ex, i, n_halves, n_found));
     return HN_OK;
 }
 
 static hn_status check_all_used(const export *ex, size_t n_found)
 {
+    static const char *const suffixes[] = { "", ".lora_a", ".lora_b", ".lora_magnitude" };
     const hn_weights *all = hn_gguf_weights(ex->file);
     if (n_found == all->n)
         return all->n ? HN_OK : hn_fail(HN_ERR_FORMAT, "%s: no tensors", all->name);
     for (size_t i = 0; i < all->n; i++) {
         bool is_known = false;
-        for (size_t k = 0; k < ex->n && !is_known; k++)
-            is_known = ex->halves[k].from == &all->entries[i];
+        for (size_t k = 0; k < 4 * ex->base.n && !is_known; k++)
+            is_known = find(ex, ex->base.tensors[k / 4].gguf, suffixes[k % 4]) == &all->entries[i];
         HN_REQUIRE(is_known, HN_ERR_UNSUPPORTED, "%s: tensor %s: %s has no place for it",
                    all->name, all->entries[i].name, ex->base.arch->name);
     }
@@ -179,49 +342,94 @@ static hn_status check_all_used(const export *ex, size_t n_found)
 static hn_status plan(export *ex)
 {
     size_t n_halves, n_found;
-    HN_TRY(walk_pairs(ex, &n_halves, &n_found));
+    HN_TRY(walk(ex, &n_halves, &n_found));
     ex->halves = hn_alloc_array(ex->heap, HN_TAG_FILE, n_halves, sizeof *ex->halves);
     ex->entries = hn_alloc_array(ex->heap, HN_TAG_FILE, n_halves, sizeof *ex->entries);
-    ex->modules = hn_alloc_array(ex->heap, HN_TAG_FILE, n_halves, sizeof *ex->modules);
-    if (!ex->halves || !ex->entries || !ex->modules)
+    ex->targets = hn_alloc_array(ex->heap, HN_TAG_FILE, n_halves, sizeof *ex->targets);
+    ex->names = hn_alloc_array(ex->heap, HN_TAG_FILE, n_halves, sizeof *ex->names);
+    if (!ex->halves || !ex->entries || !ex->targets || !ex->names)
         return HN_ERR_MEMORY;
-    HN_TRY(walk_pairs(ex, &n_halves, &n_found));
+    HN_TRY(walk(ex, &n_halves, &n_found));
     HN_TRY(check_all_used(ex, n_found));
+    HN_REQUIRE(ex->n, HN_ERR_FORMAT, "%s: no tensors", hn_gguf_weights(ex->file)->name);
     for (size_t i = 0; i < ex->n; i++) {
         const half *h = &ex->halves[i];
         const hn_dtype from = h->from->type.dtype;
+        const bool is_vector = h->kind == MAGNITUDE || (h->kind == WHOLE && h->tensor->rank == 1);
         const int64_t dim[] = { h->rows, h->columns };
         ex->entries[i].name = h->name;
-        HN_TRY(hn_type_make(&ex->entries[i].type, hn_is_block(from) ? HN_F32 : from, 2, dim));
+        HN_TRY(hn_type_make(&ex->entries[i].type, hn_is_block(from) ? HN_F32 : from,
+                            is_vector ? 1 : 2, dim + is_vector));
         ex->watch->total_bytes += hn_type_bytes(&ex->entries[i].type);
-        if (!h->is_b)
-            ex->modules[i / 2] = (hn_adapter_module_rank){ h->module, h->rows };
     }
     return HN_OK;
 }
 
+/* ---- rows ---- */
+
+static float element_of(const hn_weight_entry *e, int64_t i)
+{
+    if (!hn_is_block(e->type.dtype))
+        return hn_adapter_element(e, i);
+    /* Block by block is slow, and an adapter in blocks is rare and small. */
+    const hn_format *format = hn_dtype_format(e->type.dtype);
+    float values[256];
+    format->decode(e->data + i / format->block_elements * format->block_bytes, format->block_elements,
+                   values);
+    return values[i % format->block_elements];
+}
+
 static float element(const half *h, int64_t row, int64_t column)
 {
-    const hn_type *type = &h->from->type;
-    const int64_t n = hn_last_dim(type);
-    if (!hn_is_block(type->dtype))
-        return hn_adapter_element(h->from, row * n + column);
-    /* Block by block is slow, and an adapter in blocks is rare and small. */
-    const hn_format *format = hn_dtype_format(type->dtype);
-    const int64_t block = (row * n + column) / format->block_elements;
-    float values[256];
-    format->decode(h->from->data + block * format->block_bytes, format->block_elements, values);
-    return values[(row * n + column) % format->block_elements];
+    return element_of(h->from, row * hn_last_dim(&h->from->type) + column);
+}
+
+/* Row e * R + j of A: row j of the parts of expert e, one after the other. */
+static void fused_a(const half *h, int64_t row, float *out)
+{
+    const int64_t all = h->rank[0] + h->rank[1], e = row / all, j = row % all;
+    const int p = j >= h->rank[0];
+    const int64_t at = e * h->rank[p] + (p ? j - h->rank[0] : j);
+    for (int64_t k = 0; k < h->columns; k++)
+        out[k] = element_of(h->part[p], at * h->columns + k);
+}
+
+/* Row of B; column j * E + e. B makes up for the larger rank, which alpha is divided by. */
+static void fused_b(const half *h, int64_t row, float *out)
+{
+    const int64_t all = h->rank[0] + h->rank[1], experts = h->columns / all;
+    const int p = row >= h->above;
+    const int64_t n = p ? h->rows - h->above : h->above, at = p ? row - h->above : row;
+    memset(out, 0, (size_t)h->columns * sizeof *out);
+    if (!h->part[p])
+        return;
+    const float factor = h->has_alpha ? (float)((double)all / (double)h->rank[p]) : 1;
+    for (int64_t e = 0; e < experts; e++)
+        for (int64_t j = 0; j < h->rank[p]; j++)
+            out[((p ? h->rank[0] : 0) + j) * experts + e] =
+                factor * element_of(h->part[p], (e * n + at) * h->rank[p] + j);
 }
 
 static const uint8_t *take_row(const void *context, int64_t row, float *out, uint8_t *bytes)
 {
     const half *h = context;
-    const bool is_turned = h->is_embedding && !h->is_b; /* a row a word there */
-    const int64_t i = h->is_b ? hn_adapter_row_of_hf(h->base, h->tensor, row) : row;
+    const bool is_turned = h->is_embedding && h->kind == A; /* a row a word there */
+    const bool is_vector = h->kind == MAGNITUDE || (h->kind == WHOLE && h->tensor->rank == 1);
+    const float less = h->kind == WHOLE && h->tensor->spec->how & HN_W_PLUS_ONE ? 1 : 0;
+    int64_t i = row;
     (void)bytes;
+    if (h->kind == FUSED_A)
+        fused_a(h, row, out);
+    if (h->kind == FUSED_B)
+        fused_b(h, row, out);
+    if (h->kind == FUSED_A || h->kind == FUSED_B)
+        return NULL;
+    if (!is_vector && (h->kind == B || h->kind == WHOLE))
+        i = hn_adapter_row_of_hf(h->base, h->tensor, row);
     for (int64_t k = 0; k < h->columns; k++)
-        out[k] = is_turned ? element(h, k, row) : element(h, h->expert * h->rows + i, k);
+        out[k] = is_vector   ? element(h, 0, hn_adapter_row_of_hf(h->base, h->tensor, k)) - less
+                 : is_turned ? element(h, k, row)
+                             : element(h, h->expert * h->rows + i, k) - less;
     return NULL;
 }
 
@@ -255,27 +463,50 @@ static hn_status write_weights(export *ex, const char *path)
     return status;
 }
 
+/* What hone says of its adapters and PEFT has no words for, its self-test above all. */
+static hn_status write_probe(export *ex, const char *path)
+{
+    const hn_meta *all = hn_gguf_meta(ex->file);
+    hn_weights_writer *writer = NULL;
+    hn_meta meta = hn_meta_on(ex->heap, path);
+    hn_status status = HN_OK;
+    for (size_t i = 0; i < all->n && status == HN_OK; i++)
+        if (!strncmp(all->values[i].key, "hone.", 5) &&
+            !(ex->is_rounded && !strncmp(all->values[i].key, "hone.adapter.test.", 18)))
+            status = hn_meta_set_copy(&meta, &all->values[i]);
+    if (status == HN_OK && meta.n)
+        status = hn_gguf_create(ex->heap, path, &meta, NULL, 0, &writer);
+    hn_meta_free(&meta);
+    return status == HN_OK && writer ? hn_weights_writer_finish(writer) : status;
+}
+
 static hn_status write_dir(export *ex)
 {
-    char weights[4096], config[4096];
+    char weights[4096], config[4096], probe[4096];
     HN_REQUIRE(strlen(ex->dir) + 40 < sizeof weights, HN_ERR_ARGUMENT, "%s: too long a name",
                ex->dir);
     HN_REQUIRE(mkdir(ex->dir, 0777) == 0 || errno == EEXIST, HN_ERR_IO, "%s: %s", ex->dir,
                strerror(errno));
     snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", ex->dir);
     snprintf(config, sizeof config, "%s/adapter_config.json", ex->dir);
-    HN_TRY(write_weights(ex, weights));
-    const hn_status status = hn_adapter_config_write(
-        ex->heap, config, ex->alpha, hn_gguf_meta(ex->file), ex->modules, ex->n / 2);
-    if (status != HN_OK)
-        unlink(weights); /* half an adapter is none */
+    snprintf(probe, sizeof probe, "%s/" HN_ADAPTER_PROBE, ex->dir);
+    HN_TRY(write_probe(ex, probe));
+    hn_status status = write_weights(ex, weights);
+    const hn_adapter_told told = { .alpha = ex->alpha, .is_dora = ex->is_dora,
+                                   .targets = ex->targets, .n = ex->n_targets };
+    if (status == HN_OK)
+        status = hn_adapter_config_write(ex->heap, config, hn_gguf_meta(ex->file), &told);
+    if (status != HN_OK) { /* half an adapter is none */
+        unlink(weights);
+        unlink(probe);
+    }
     return status;
 }
 
 hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
-                            const char *dir, hn_watch *watch)
+                            const char *dir, bool is_apart, hn_watch *watch)
 {
-    export ex = { .heap = heap, .pool = pool, .dir = dir, .watch = watch };
+    export ex = { .heap = heap, .pool = pool, .dir = dir, .watch = watch, .is_apart = is_apart };
     hn_status status = hn_adapter_base_open(heap, base, &ex.base);
     if (status == HN_OK)
         status = hn_gguf_open(heap, adapter, &ex.file);
@@ -287,7 +518,8 @@ hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, c
         status = write_dir(&ex);
     hn_free(heap, ex.halves);
     hn_free(heap, ex.entries);
-    hn_free(heap, ex.modules);
+    hn_free(heap, ex.targets);
+    hn_free(heap, ex.names);
     hn_gguf_close(ex.file);
     hn_adapter_base_close(&ex.base);
     return status;

@@ -2,12 +2,16 @@
 
 #include "convert/adapter_base.h"
 #include "convert/adapter_config.h"
+#include "convert/adapter_export.h"
+#include "convert/adapter_fused.h"
 #include "convert/general_keys.h"
+#include "infer/adapter_test.h"
 #include "io/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PEFT_PREFIX "base_model.model."
 
@@ -19,6 +23,10 @@ typedef struct pair {
     const hn_weight_entry **a, **b; /* `experts` each */
     int64_t experts, rank;
     bool is_embedding;
+    const hn_weight_entry *fused[2]; /* both matrices of a parameter of all experts, or NULL */
+    int64_t *components;             /* of these, the ones of this tensor: `rank` of `all` */
+    int64_t all, above;              /* above: rows of B that are another tensor's */
+    float factor;                    /* of B */
     char names[2][HN_TENSOR_NAME + 8]; /* in GGUF */
 } pair;
 
@@ -100,6 +108,80 @@ static hn_status take_pair(import *in, const char *prefix, const hn_arch_tensor 
     return HN_OK;
 }
 
+/* ---- experts in one parameter ---- */
+
+/* PEFT wraps a module once a parameter, so what is called .lora_A may be another parameter's: the
+ * shapes tell. */
+static bool find_fused(import *in, const hn_adapter_fused *f, const hn_weight_entry *out[2])
+{
+    static const char *const inner[] = { "", ".base_layer" };
+    const int64_t experts = f->parts[0]->dim[0], width = f->parts[0]->dim[2];
+    const int64_t rows = f->parts[0]->dim[1] + (f->parts[1] ? f->parts[1]->dim[1] : 0);
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 2; k++) {
+            char name[NAME_ROOM];
+            snprintf(name, sizeof name, PEFT_PREFIX "%s%s.lora_%c.weight", f->module, inner[i],
+                     k ? 'B' : 'A');
+            out[k] = hn_weights_find(&in->weights, name);
+        }
+        const hn_type *a = out[0] ? &out[0]->type : NULL, *b = out[1] ? &out[1]->type : NULL;
+        if (a && b && a->rank == 2 && b->rank == 2 && a->dim[1] == width && b->dim[0] == rows &&
+            a->dim[0] == b->dim[1] && a->dim[0] % experts == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Those whose columns of B are not all zero in this tensor's rows: fused ones lie in blocks. */
+static hn_status choose_components(import *in, pair *p)
+{
+    const hn_weight_entry *b = p->fused[1];
+    p->components = hn_alloc_array(in->heap, HN_TAG_FILE, (size_t)p->all, sizeof *p->components);
+    if (!p->components)
+        return HN_ERR_MEMORY;
+    for (int64_t j = 0; j < p->all; j++) {
+        bool is_used = false;
+        for (int64_t row = 0; row < p->tensor->dim[1] && !is_used; row++)
+            for (int64_t e = 0; e < p->experts && !is_used; e++) {
+                const float x = hn_adapter_element(
+                    b, (p->above + row) * p->all * p->experts + j * p->experts + e);
+                is_used = x < 0 || x > 0 || x != x;
+            }
+        if (is_used)
+            p->components[p->rank++] = j;
+    }
+    return HN_OK;
+}
+
+static hn_status take_fused(import *in, const char *prefix, const hn_arch_tensor *tensor, bool *took)
+{
+    hn_adapter_fused f;
+    pair *p = &in->pairs[in->n_pairs];
+    *p = (pair){ .tensor = tensor, .experts = tensor->dim[0] };
+    *took = hn_adapter_fused_of(&in->base, prefix, tensor, &f) && find_fused(in, &f, p->fused);
+    if (!*took)
+        return HN_OK;
+    for (int k = 0; k < 2; k++) {
+        const hn_dtype dtype = p->fused[k]->type.dtype;
+        HN_REQUIRE(dtype == HN_F32 || dtype == HN_F16 || dtype == HN_BF16, HN_ERR_UNSUPPORTED,
+                   "tensor %s: type %s is not supported", p->fused[k]->name, p->fused[k]->encoding);
+        in->is_used[p->fused[k] - in->weights.entries] = true;
+    }
+    p->all = p->fused[0]->type.dim[0] / p->experts;
+    const bool is_second = f.parts[1] && !strcmp(f.parts[1]->gguf, tensor->gguf);
+    p->above = is_second ? f.parts[0]->dim[1] : 0;
+    in->n_pairs++;
+    HN_TRY(choose_components(in, p));
+    if (!p->rank) { /* the other tensor's alone */
+        hn_free(in->heap, p->components);
+        in->n_pairs--;
+        return HN_OK;
+    }
+    const double share = (double)p->rank / (double)p->all;
+    p->factor = (float)(in->config.has_root ? sqrt(share) : share);
+    return HN_OK;
+}
+
 /* Of stacked experts any one shows that there is a pair; then all must be there. */
 static bool has_any(import *in, const char *prefix, const hn_arch_tensor *tensor,
                     const char *ending)
@@ -115,7 +197,12 @@ static hn_status find_pairs(import *in)
     for (size_t i = 0; i < in->base.n; i++) {
         const hn_arch_tensor *t = &in->base.tensors[i];
         const size_t n = t->spec->hf ? strlen(t->spec->hf) : 0;
-        if (n <= 7 || strcmp(t->spec->hf + n - 7, ".weight") != 0)
+        bool took = false; /* from another of its sources */
+        for (size_t k = 0; k < in->n_pairs && !took; k++)
+            took = !strcmp(in->pairs[k].tensor->gguf, t->gguf);
+        for (int k = 0; t->rank == 3 && t->spec->hf && in->base.arch->prefixes[k] && !took; k++)
+            HN_TRY(take_fused(in, in->base.arch->prefixes[k], t, &took));
+        if (took || n <= 7 || strcmp(t->spec->hf + n - 7, ".weight") != 0)
             continue;
         for (int k = 0; in->base.arch->prefixes[k]; k++) {
             const char *prefix = in->base.arch->prefixes[k];
@@ -142,12 +229,11 @@ static hn_status find_pairs(import *in)
 static hn_status plan_half(import *in, pair *p, bool is_b)
 {
     hn_weight_entry *e = &in->entries[2 * (size_t)(p - in->pairs) + is_b];
-    const int64_t rows = is_b              ? p->b[0]->type.dim[0]
-                         : p->is_embedding ? p->a[0]->type.dim[1]
-                                           : p->rank;
-    const int64_t columns = is_b || p->is_embedding ? p->rank : p->a[0]->type.dim[1];
+    const int64_t n = p->tensor->dim[p->tensor->rank - 2], k = p->tensor->dim[p->tensor->rank - 1];
+    const int64_t rows = is_b ? (p->is_embedding ? k : n) : p->is_embedding ? n : p->rank;
+    const int64_t columns = is_b || p->is_embedding ? p->rank : k;
     const int64_t stacked[] = { p->experts, rows, columns };
-    const bool is_stacked = p->tensor->spec->how & HN_W_STACK;
+    const bool is_stacked = p->tensor->rank == 3;
     snprintf(p->names[is_b], sizeof p->names[is_b], "%s.lora_%c", p->tensor->gguf,
              is_b ? 'b' : 'a');
     e->name = p->names[is_b];
@@ -180,9 +266,23 @@ static const uint8_t *take_row(const void *context, int64_t row, float *out, uin
 {
     const half *h = context;
     const pair *p = h->pair;
+    const int64_t expert = row / h->rows;
+    (void)bytes;
+    if (p->fused[0] && !h->is_b) {
+        const int64_t at = expert * p->all + p->components[row % h->rows];
+        for (int64_t k = 0; k < h->columns; k++)
+            out[k] = hn_adapter_element(p->fused[0], at * h->columns + k);
+        return NULL;
+    }
+    if (p->fused[0]) {
+        const int64_t at = (p->above + row % h->rows) * p->all * p->experts;
+        for (int64_t k = 0; k < h->columns; k++)
+            out[k] = p->factor * hn_adapter_element(p->fused[1],
+                                                    at + p->components[k] * p->experts + expert);
+        return NULL;
+    }
     const hn_weight_entry *from = (h->is_b ? p->b : p->a)[row / h->rows];
     int64_t i = row % h->rows;
-    (void)bytes;
     if (h->is_b)
         i = hn_adapter_row_of_gguf(h->base, p->tensor, i);
     const bool is_turned = !h->is_b && p->is_embedding; /* a row a word */
@@ -232,6 +332,65 @@ static hn_status open_adapter(import *in)
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", in->weights.name);
 }
 
+/* ---- what hone said of it when it was exported ---- */
+
+static hn_status read_probe(import *in)
+{
+    char path[4096];
+    hn_gguf *file;
+    snprintf(path, sizeof path, "%s/" HN_ADAPTER_PROBE, in->dir);
+    if (access(path, F_OK) != 0)
+        return HN_OK; /* another's adapter */
+    HN_TRY(hn_gguf_open(in->heap, path, &file));
+    const hn_meta *meta = hn_gguf_meta(file);
+    hn_status status = HN_OK;
+    for (size_t i = 0; i < meta->n && status == HN_OK; i++)
+        if (!strncmp(meta->values[i].key, "hone.", 5))
+            status = hn_meta_set_copy(&in->meta, &meta->values[i]);
+    hn_gguf_close(file);
+    return status;
+}
+
+static hn_status try_model(import *in, const hn_model *model, const char *path)
+{
+    char other[HN_ADAPTER_TEXT] = "";
+    hn_device *devices[HN_MAX_DEVICES];
+    int n_devices;
+    hn_adapter *adapter;
+    hn_adapter_test test;
+    const hn_device_options open = { .n_threads = hn_pool_threads(in->pool) };
+    const hn_adapter_options o = { .is_forced = true, .overridden = other };
+    HN_TRY(hn_adapter_open(&adapter, in->heap, model, path, &o));
+    hn_status status = HN_OK;
+    if (!other[0]) { /* on another base than it was trained on it says nothing */
+        status = hn_devices_open(in->heap, "cpu", &open, &n_devices, devices);
+        if (status == HN_OK) {
+            status = hn_adapter_test_run(in->heap, model, devices[0], adapter, HN_NUMERICS_F32, &test);
+            hn_devices_close(n_devices, devices);
+        }
+    }
+    hn_adapter_close(adapter);
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", in->dir);
+}
+
+/* Shapes do not tell a matrix from its transpose, or A from B: the file's self-test does. */
+static hn_status probe(import *in, const char *out)
+{
+    char path[4096];
+    hn_model *model;
+    if (!hn_meta_find(&in->meta, HN_ADAPTER_TEST_IDS))
+        return HN_OK;
+    snprintf(path, sizeof path, "%s.partial", out);
+    const hn_status status = hn_model_open(in->heap, in->options->base, &model);
+    if (status == HN_ERR_MEMORY || status == HN_OK) {
+        HN_TRY(status);
+        const hn_status found = try_model(in, model, path);
+        hn_model_close(model);
+        return found;
+    }
+    return HN_OK; /* a base without weights: whoever loads the file tries it */
+}
+
 static hn_status write_file(import *in, const char *out)
 {
     hn_weights_writer *writer;
@@ -243,8 +402,11 @@ static hn_status write_file(import *in, const char *out)
         HN_TRY(plan_half(in, &in->pairs[i], true));
     }
     HN_TRY(write_keys(in));
+    HN_TRY(read_probe(in));
     HN_TRY(hn_gguf_create(in->heap, out, &in->meta, in->entries, 2 * in->n_pairs, &writer));
-    const hn_status status = write_tensors(in, writer);
+    hn_status status = write_tensors(in, writer);
+    if (status == HN_OK)
+        status = probe(in, out);
     if (status == HN_OK)
         return hn_weights_writer_finish(writer);
     hn_weights_writer_abandon(writer);
@@ -260,8 +422,10 @@ import in = {.heap = heap, .pool = pool, .dir = dir, .options = options, .watch 
         status = open_adapter(&in);
     if (status == HN_OK)
         status = write_file(&in, out);
-    for (size_t i = 0; i < in.n_pairs; i++)
+    for (size_t i = 0; i < in.n_pairs; i++) {
         hn_free(heap, in.pairs[i].a);
+        hn_free(heap, in.pairs[i].components);
+    }
     hn_free(heap, in.pairs);
     hn_free(heap, in.entries);
     hn_free(heap, in.is_used);
