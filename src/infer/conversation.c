@@ -168,14 +168,9 @@ static hn_status prepare(hn_conversation *c, const hn_str *prompt, hn_turn *turn
     HN_REQUIRE(!turn->does_not_fit, HN_ERR_ARGUMENT,
                "the conversation takes %lld tokens: the context is full at %lld", (long long)n,
                (long long)c->n_ctx);
-    const int64_t held = hn_session_length(c->parts.session);
-    int64_t common = 0;
-    while (common < held && common < c->n && common < n - 1 &&
-           c->tokens[common] == c->encoding.ids[common])
-        common++;
     memcpy(c->tokens, c->encoding.ids, (size_t)n * sizeof *c->tokens);
     c->n = turn->n_prompt = n;
-    turn->n_reused = common;
+    turn->n_reused = hn_session_known(c->parts.session, c->tokens, n);
     return HN_OK;
 }
 

@@ -173,6 +173,16 @@ static int64_t usable(const hn_session *s, int64_t common)
     return s->first <= from ? common : 0;
 }
 
+int64_t hn_session_known(const hn_session *s, const int32_t *tokens, int64_t n)
+{
+    int64_t common = 0;
+    while (common < s->length && common < n && s->held[common] == tokens[common])
+        common++;
+    if (common == n && n) /* its last token's logits are wanted, so that one is run again */
+        common = n - 1;
+    return usable(s, common);
+}
+
 hn_status hn_session_sync(hn_session *s, const int32_t *tokens, int64_t n,
                           const hn_run_options *options)
 {
@@ -184,12 +194,7 @@ hn_status hn_session_sync(hn_session *s, const int32_t *tokens, int64_t n,
         HN_REQUIRE(tokens[i] >= 0 && tokens[i] < vocab, HN_ERR_ARGUMENT,
                    "token %lld is %d: the vocabulary has %lld", (long long)i, tokens[i],
                    (long long)vocab);
-    int64_t common = 0;
-    while (common < s->length && common < n && s->held[common] == tokens[common])
-        common++;
-    if (common == n) /* its last token's logits are wanted, so that one is run again */
-        common = n - 1;
-    s->length = usable(s, common);
+    s->length = hn_session_known(s, tokens, n);
     if (!s->length)
         s->first = 0;
     s->logits = NULL;

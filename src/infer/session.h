@@ -46,6 +46,9 @@ hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_device *de
 hn_status hn_session_sync(hn_session *session, const int32_t *tokens, int64_t n,
                           const hn_run_options *options);
 
+/* How many of these tokens would not be computed again. */
+int64_t hn_session_known(const hn_session *session, const int32_t *tokens, int64_t n);
+
 /* [vocabulary] f32, for the token after the last; until the next sync. NULL before the first. */
 const float *hn_session_logits(const hn_session *session);
 

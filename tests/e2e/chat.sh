@@ -48,6 +48,15 @@ is "the conversation" '[{"role":"user","content":"one"},{"role":"assistant","con
 has "the first turn" 'prompt: 22 tokens, 0 reused, 22 computed' err
 has "the second turn" 'prompt: 49 tokens, 24 reused, 25 computed' err
 has "the third turn" 'prompt: 78 tokens, 51 reused, 27 computed' err
+
+# Keys of another day: the same answers, and little to compute.
+chat 'one\ntwo\n' m.gguf $a --session keys.hone
+succeeds "leaving a session"
+chat 'one\ntwo\n' m.gguf $a --session keys.hone --verbose
+succeeds "with a session"
+is "answers with a session" "aaa aaa" "$(tr '\n' ' ' <out | sed 's/ $//')"
+has "the first turn with a session" 'prompt: 22 tokens, 2[0-9] reused, [12] computed' err
+refuses 1 'a cache of f32: expected f16' 'one\n' m.gguf $a --session keys.hone --cache f16
 quiet "$hone" render m.gguf c.json
 cp made rendered
 quiet "$hone" tokenize m.gguf --file rendered --special --ids

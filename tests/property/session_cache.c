@@ -34,20 +34,28 @@ static void check_same(const char *what, int64_t at, const float *want, const fl
                (long long)at);
 }
 
-/* What every session is compared with. */
+/* What every session is compared with; then the same in other memory. */
 static bool run_whole(subject *s)
 {
-    hn_forward *forward;
-    hn_tensor t;
-    const hn_forward_options o = { .max_tokens = N, .cache = s->cache };
-    if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, s->one, &o)))
-        return false;
-    const bool fine = CHECK_OK(hn_forward_run(forward, s->tokens, N, NULL)) &&
-                      CHECK_OK(hn_forward_logits(forward, &t));
-    for (int i = 0; i < N_PLACES && fine; i++)
-        memcpy(s->want[i], (const float *)t.data + (places[i] - 1) * s->vocab,
-               (size_t)s->vocab * sizeof(float));
-    hn_forward_free(forward);
+    static const char *const plans[] = { "inplace", "separate", "reuse", "poison" };
+    bool fine = true;
+    for (int k = 0; k < 4 && fine; k++) {
+        hn_forward *forward;
+        hn_tensor t;
+        const hn_forward_options o = { .max_tokens = N, .cache = s->cache, .plan = plans[k] };
+        if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, k % 2 ? s->three : s->one, &o)))
+            return false;
+        fine = CHECK_OK(hn_forward_run(forward, s->tokens, N, NULL)) &&
+               CHECK_OK(hn_forward_logits(forward, &t));
+        for (int i = 0; i < N_PLACES && fine; i++) {
+            const float *got = (const float *)t.data + (places[i] - 1) * s->vocab;
+            if (k)
+                check_same(plans[k], places[i], s->want[i], got, s->vocab);
+            else
+                memcpy(s->want[i], got, (size_t)s->vocab * sizeof *got);
+        }
+        hn_forward_free(forward);
+    }
     return fine;
 }
 
@@ -191,6 +199,27 @@ static void check_sizes(const subject *s, bool all_slide)
     }
 }
 
+/* What going back costs is known before. */
+static void check_known(const subject *s)
+{
+    hn_session *session;
+    int32_t other[N];
+    const bool slides = hn_model_hparams(s->model)->window > 0;
+    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, s->one,
+                                 &(hn_session_options){ .n_ctx = 256, .max_batch = 9 })))
+        return;
+    CHECK_INT(0, hn_session_known(session, s->tokens, N));
+    if (CHECK_OK(hn_session_sync(session, s->tokens, N, NULL))) {
+        CHECK_INT(N - 1, hn_session_known(session, s->tokens, N));
+        CHECK_INT(N - 6, hn_session_known(session, s->tokens, N - 5));
+        memcpy(other, s->tokens, sizeof other);
+        other[20] = s->tokens[20] == 5 ? 6 : 5;
+        CHECK_INT(slides ? 0 : 20, hn_session_known(session, other, N));
+        CHECK_INT(0, hn_session_known(session, other, 0));
+    }
+    hn_session_free(session);
+}
+
 /* Two sequences in one run: neither sees the other. */
 static void check_neighbours(const subject *s)
 {
@@ -262,6 +291,7 @@ static void with_devices(subject *s, void (*check)(subject *s, bool flag), bool 
 static void check_plain(subject *s, bool all_slide)
 {
     check_sizes(s, all_slide);
+    check_known(s);
     check_neighbours(s);
     check_cache(s, HN_F32);
     check_cache(s, HN_F16);
