@@ -4,6 +4,9 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/train_options.h"
+#include "train/adapter_write.h"
+#include "train/report.h"
+#include "train/samples.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,12 +18,15 @@ typedef struct train_args {
     hn_list files;
     const char *out;
     bool resume, dry_run;
+    int64_t samples;
 } train_args;
 
 static const hn_option options[] = {
     HN_LIST(train_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
     HN_TEXT(train_args, out, "out", "DIR", "the run's folder"),
     HN_FLAG(train_args, resume, "resume", "go on with the run in DIR"),
+    HN_INT(train_args, samples, "samples", "N", 0, 64,
+           "answers before and after, for the report (3)"),
     HN_FLAG(train_args, dry_run, "dry-run", "say what would be done, and train nothing"),
 #define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help)                \
     HN_TRAIN_OPTION_##kind(train_args, config.field, option, value, low, high, help)
@@ -34,7 +40,7 @@ static const train_args defaults = { .config = {
 #define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help) .field = otherwise,
 #include "train/config.def"
 #undef HN_TRAIN
-} };
+}, .samples = 3 };
 
 static void print_targets(const hn_tuning *t, FILE *out)
 {
@@ -145,6 +151,21 @@ static hn_status train(const train_args *args, hn_train_run *run, FILE *out)
     return HN_OK;
 }
 
+/* The page that shows the run; the learner's memory has been given back. */
+static hn_status leave_report(const train_args *args, const hn_train_input *in, bool is_model,
+                              FILE *out)
+{
+    char result[4096], path[4096];
+    snprintf(result, sizeof result, "%s/%s", args->out, is_model ? "model.gguf" : "adapter.gguf");
+    const hn_samples_options o = { .model = in->model, .dataset = in->data.dataset,
+                                   .device = in->devices[0], .dir = args->out, .result = result,
+                                   .is_model = is_model, .n = (int)args->samples, .most_tokens = 48 };
+    HN_TRY(hn_samples_write(in->heap, &o));
+    HN_TRY(hn_run_report_write(in->heap, args->out, path));
+    fprintf(out, "%s\n", path);
+    return HN_OK;
+}
+
 static hn_status run_input(const train_args *args, hn_train_input *in, FILE *out)
 {
     hn_train_run *run;
@@ -159,8 +180,9 @@ static hn_status run_input(const train_args *args, hn_train_input *in, FILE *out
         fprintf(out, "going on after step %lld\n", (long long)hn_train_run_state(run)->step);
     if (status == HN_OK && !args->dry_run)
         status = train(args, run, out);
+    const bool is_model = hn_tuning_is_full(hn_train_run_tuning(run));
     hn_train_run_free(run);
-    return status;
+    return status == HN_OK && !args->dry_run ? leave_report(args, in, is_model, out) : status;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)

@@ -6,25 +6,26 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENOUGH_TOKENS = 512, MOST_TOKENS = 8192, PROGRAM_BYTES = 6 << 20 };
+enum { ENOUGH_TOKENS = 512, MOST_TOKENS = 8192, LOOKED_AT = 2000, PROGRAM_BYTES = 6 << 20 };
 
-/* Of one example, trained or held out; and about how many a step has. */
-static void measure_examples(const hn_train_run *r, int64_t *longest, int64_t *step)
+/* Tokens of one example, trained or held out; and of the largest step, of as many as a look at them
+ * is quick. A larger one that comes later is cut into micro-batches. */
+static hn_status measure_examples(hn_train_run *r, int64_t *longest, int64_t *step)
 {
     const hn_dataset *d = r->on.dataset;
-    uint64_t sum = 0, n = 0;
     *longest = 1;
-    for (uint64_t i = 0; i < d->n; i++) {
-        if (d->fates[i] != HN_FATE_TRAINED && d->fates[i] != HN_FATE_HELD)
-            continue;
-        *longest = d->tokens[i] > *longest ? d->tokens[i] : *longest;
-        sum += d->tokens[i];
-        n++;
+    for (uint64_t i = 0; i < d->n; i++)
+        if ((d->fates[i] == HN_FATE_TRAINED || d->fates[i] == HN_FATE_HELD) && d->tokens[i] > *longest)
+            *longest = d->tokens[i];
+    *step = *longest;
+    for (int64_t k = 0; k < r->n_steps && k < LOOKED_AT; k++) {
+        int64_t sum = 0;
+        HN_TRY(hn_steps_at(&r->steps, (uint64_t)k, &r->data_step));
+        for (size_t i = 0; i < r->data_step.n; i++)
+            sum += d->tokens[r->data_step.examples[i]];
+        *step = sum > *step ? sum : *step;
     }
-    const double mean = n ? (double)sum / (double)n : 1;
-    const double wanted = r->config.batch_tokens ? (double)r->config.batch_tokens
-                                                 : mean * (double)r->config.batch * 1.25;
-    *step = (int64_t)wanted > *longest ? (int64_t)wanted : *longest;
+    return HN_OK;
 }
 
 static size_t weights_bytes(const hn_train_run *r)
@@ -104,7 +105,7 @@ hn_status hn_run_fit(hn_train_run *r)
 {
     int64_t longest, step;
     size_t limit;
-    measure_examples(r, &longest, &step);
+    HN_TRY(measure_examples(r, &longest, &step));
     HN_TRY(budget(r, &limit));
     const int64_t n_layer = hn_model_hparams(r->on.model)->n_layer;
     const int64_t every[] = { 0, n_layer / 4 > 2 ? n_layer / 4 : 2, 2, 1 };

@@ -1,0 +1,22 @@
+/* samples.h: what a model says before and after it was trained: the likeliest continuation of a few
+ * prompts, held-out ones where there are any. Written to samples.json of a run's folder. */
+#ifndef HN_TRAIN_SAMPLES_H
+#define HN_TRAIN_SAMPLES_H
+
+#include "backend/program.h"
+#include "data/dataset.h"
+#include "models/model.h"
+
+typedef struct hn_samples_options {
+    const hn_model *model;      /* the base */
+    const hn_dataset *dataset;  /* scanned */
+    hn_device *device;
+    const char *dir;            /* of the run */
+    const char *result;         /* its adapter, or the whole model */
+    bool is_model;              /* which of both */
+    int n, most_tokens;         /* prompts; tokens of each answer */
+} hn_samples_options;
+
+hn_status hn_samples_write(hn_heap *heap, const hn_samples_options *options);
+
+#endif
