@@ -54,7 +54,8 @@ struct hn_backend {
     hn_status (*upload)(hn_device *device, void *to, const void *from, size_t bytes);
     hn_status (*download)(hn_device *device, void *to, const void *from, size_t bytes);
     /* Plain rows, in memory of the caller's, into the layout of `type`; done when it returns. */
-    hn_status (*pack)(hn_device *device, const hn_type *type, void *to, const void *plain);
+    hn_status (*pack)(hn_device *device, const hn_type *type, void *to, const void *plain,
+                      int64_t pairs);
     /* From another device's memory; `from` is ready when its device was waited for. */
     hn_status (*copy)(hn_device *device, void *to, hn_device *source, const void *from,
                       size_t bytes);

@@ -89,13 +89,13 @@ hn_status hn_storage_make(hn_storage *s, const hn_leaf *leaf)
     return HN_OK;
 }
 
-hn_status hn_storage_pack(hn_storage *s, const hn_leaf *leaf, const void *plain)
+hn_status hn_storage_pack(hn_storage *s, const hn_leaf *leaf, const void *plain, int64_t pairs)
 {
     HN_TRY(hn_storage_make(s, leaf));
     HN_REQUIRE(plain && s->own[leaf->id].device, HN_ERR_ARGUMENT,
                "%s: no rows given, or it is bound to memory of the caller's", leaf->name);
     hn_device *device = s->own[leaf->id].device;
-    return device->backend->pack(device, &leaf->type, s->data[leaf->id], plain);
+    return device->backend->pack(device, &leaf->type, s->data[leaf->id], plain, pairs);
 }
 
 hn_status hn_storage_make_all(hn_storage *s)

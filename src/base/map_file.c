@@ -48,6 +48,14 @@ void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes)
     madvise((void *)(uintptr_t)(map->data + begin), last - begin, MADV_DONTNEED);
 }
 
+void hn_map_release(const void *data, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)data;
+    const uintptr_t begin = (at + page - 1) / page * page, end = (at + bytes) / page * page;
+    if (end > begin)
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 void hn_map_file_close(hn_map_file *map)
 {
     if (map->data)

@@ -8,6 +8,7 @@
 
 typedef struct hn_bench_model_args {
     const char *prompt; /* "N,N": lengths; NULL: 512 */
+    bool mapped;
     const char *cache, *numerics;
     int64_t generate, repeat, threads;
 } hn_bench_model_args;

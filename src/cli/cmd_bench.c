@@ -21,6 +21,7 @@ static const hn_option options[] = {
     HN_INT(bench_args, model.generate, "generate", "N", 1, 1048576, "then tokens; default 64"),
     HN_INT(bench_args, model.repeat, "repeat", "N", 1, 99, "of which the median counts; default 3"),
     HN_TEXT(bench_args, model.cache, "cache", "TYPE", "as for run"),
+    HN_FLAG(bench_args, model.mapped, "mapped", "weights where the file is mapped, not in panels"),
     HN_TEXT(bench_args, model.numerics, "numerics", "MODE", "f32 (the default) or bf16"),
     HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),

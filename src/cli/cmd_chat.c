@@ -257,6 +257,7 @@ static hn_status run_model(chat *c, const char *path)
     HN_TRY(hn_devices_open(c->heap, "cpu", &open, &c->n_devices, c->devices));
     HN_TRY(hn_lora_open(&c->args->lora, c->heap, c->model, c->devices[0], o.numerics, &c->adapters));
     o.adapters = &c->adapters;
+    o.packs = hn_session_args_pack(&c->args->session, c->model, INT64_MAX);
     HN_TRY(hn_session_new(&c->session, c->heap, c->model, c->devices[0], &o));
     HN_TRY(hn_session_args_restore(&c->args->session, c->session));
     const hn_status status = converse(c);

@@ -214,6 +214,7 @@ static hn_status run_model(state *s, const char *path)
     HN_TRY(hn_devices_open(s->heap, "cpu", &open, &s->n_devices, s->devices));
     HN_TRY(hn_lora_open(&s->args->lora, s->heap, s->model, s->devices[0], o.numerics, &s->adapters));
     o.adapters = &s->adapters;
+    o.packs = hn_session_args_pack(&s->args->session, s->model, s->args->count);
     return go_on(s, &o);
 }
 

@@ -22,6 +22,20 @@ hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *
     return hn_cache_parse(args->cache, &out->cache);
 }
 
+bool hn_session_args_pack(const hn_session_args *args, const hn_model *model, int64_t tokens)
+{
+    enum { WORTH_IT = 32 };
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t bytes = 0, n;
+    const hn_arch_tensor *all = hn_model_tensors(model, &n);
+    for (size_t i = 0; i < n; i++) {
+        const nn_weight *w = hn_model_find(model, all[i].gguf);
+        bytes += w ? hn_type_bytes(&w->type) : 0;
+    }
+    return !args->mapped && tokens >= WORTH_IT && pages > 0 &&
+           bytes < (size_t)pages / 2 * (size_t)page;
+}
+
 hn_status hn_session_args_restore(const hn_session_args *args, hn_session *session)
 {
     const bool is_there = args->file && access(args->file, F_OK) == 0;

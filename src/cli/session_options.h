@@ -8,7 +8,7 @@
 typedef struct hn_session_args {
     const char *cache, *numerics, *file;
     int64_t context;
-    bool keeps_all;
+    bool keeps_all, mapped;
 } hn_session_args;
 
 #define HN_CACHE_HELP "of keys and values: f32 (the default), f16, bf16, q8_0, q4_0"
@@ -20,6 +20,8 @@ typedef struct hn_session_args {
         HN_TEXT(type, session.cache, "cache", "TYPE", HN_CACHE_HELP),                          \
         HN_FLAG(type, session.keeps_all, "keep-all",                                           \
                 "keys beyond their windows too: going back is cheap"),                         \
+        HN_FLAG(type, session.mapped, "mapped",                                                \
+                "read weights where the file is mapped: starts sooner, generates slower"),     \
         HN_TEXT(type, session.file, "session", "FILE",                                         \
                 "take keys from there if it exists, and leave them there"),                    \
         HN_TEXT(type, session.numerics, "numerics", "MODE", "f32 (the default) or bf16")
@@ -29,6 +31,10 @@ hn_status hn_cache_parse(const char *word_or_null, hn_dtype *out);
 
 /* Without adapters. */
 hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *out);
+
+/* Whether weights should be copied into panels: not where that was ruled out, for few tokens, or
+ * where the copies would take more than half of the machine's memory. */
+bool hn_session_args_pack(const hn_session_args *args, const hn_model *model, int64_t tokens);
 
 /* Before and after; neither does anything without a file. What does not fit is refused: nothing
  * is overwritten then. */

@@ -85,8 +85,8 @@ int64_t hn_layout_panels(const hn_type *type)
     return hn_rows(type) / matrix_rows(type) * matrix_panels(type);
 }
 
-void hn_layout_pack(const hn_type *type, const void *plain, void *packed, int64_t first,
-                    int64_t end)
+void hn_layout_pack(const hn_type *type, const void *plain, int64_t pairs, void *packed,
+                    int64_t first, int64_t end)
 {
     hn_elem elem = HN_ELEM_f32;
     hn_dtype_elem(type->dtype, &elem);
@@ -94,7 +94,7 @@ void hn_layout_pack(const hn_type *type, const void *plain, void *packed, int64_
     for (int64_t at = first; at < end; at++) {
         const int64_t matrix = at / panels, panel = at % panels;
         hn_panel16_pack(elem, rows, hn_last_dim(type),
-                        (const char *)plain + matrix * rows * bytes, bytes,
+                        (const char *)plain + matrix * rows * bytes, bytes, pairs,
                         (char *)packed + matrix * panels * PANEL * bytes, panel, panel + 1);
     }
 }

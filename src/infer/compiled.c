@@ -6,6 +6,7 @@ hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model
                             hn_device *device, const nn_build_options *options)
 {
     c->device = device;
+    c->model = model;
     HN_TRY(hn_graph_new(&c->g, heap));
     c->result = hn_model_build(model, &c->build, c->g, options);
     return hn_graph_finish(c->g);
@@ -22,14 +23,28 @@ hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
     HN_TRY(hn_plan_verify(c->plan));
     HN_TRY(hn_storage_new(&c->storage, c->g, 1, &c->device));
     for (int i = 0; i < c->build.n_bound; i++)
-        /* Mapped weights are only read: their leaves are never updated. */
-        HN_TRY(hn_storage_bind(c->storage, c->build.bound[i].leaf->leaf,
-                               (void *)(uintptr_t)c->build.bound[i].weight->data));
+        if (!c->build.bound[i].is_packed) /* mapped, and only read: no leaf of them is updated */
+            HN_TRY(hn_storage_bind(c->storage, c->build.bound[i].leaf->leaf,
+                                   (void *)(uintptr_t)c->build.bound[i].weight->data));
+    return HN_OK;
+}
+
+/* What was packed is not read where it was mapped again: its pages may leave. */
+static hn_status pack_weights(hn_compiled *c)
+{
+    for (int i = 0; i < c->build.n_bound; i++) {
+        const nn_bound *b = &c->build.bound[i];
+        if (!b->is_packed)
+            continue;
+        HN_TRY(hn_storage_pack(c->storage, b->leaf->leaf, b->weight->data, b->pairs));
+        hn_model_release(c->model, b->weight->data, hn_type_bytes(&b->weight->type));
+    }
     return HN_OK;
 }
 
 hn_status hn_compiled_finish(hn_compiled *c)
 {
+    HN_TRY(pack_weights(c));
     HN_TRY(hn_storage_make_all(c->storage));
     return hn_program_new(&c->program, c->plan, c->storage, 1, &c->device);
 }

@@ -8,6 +8,7 @@
 
 typedef struct hn_compiled {
     hn_device *device;
+    const hn_model *model;
     hn_graph *g;
     nn_build build;
     hn_node *result; /* logits, or hidden states */

@@ -29,7 +29,8 @@ static int64_t ring_rows(const hn_session *s, const hn_session_options *o)
 static hn_status plan(hn_session *s, hn_device *device)
 {
     nn_build_options o = { .max_tokens = s->max_batch, .max_rows = 1, .capacity = s->n_ctx,
-                           .cache = s->cache, .ring = s->ring, .numerics = s->numerics };
+                           .cache = s->cache, .ring = s->ring, .numerics = s->numerics,
+                           .packs = s->packs };
     hn_adapters_apply(s->adapters, &o);
     HN_TRY(hn_compiled_build(&s->c, s->heap, s->model, device, &o));
     if (!s->c.build.has_ring)
@@ -66,6 +67,7 @@ static hn_status take_options(hn_session *s, const hn_session_options *o)
     s->numerics = o->numerics;
     s->cache = is_bf16 && o->cache == HN_F32 ? HN_BF16 : o->cache;
     s->adapters = o->adapters;
+    s->packs = o->packs;
     s->ring = ring_rows(s, o);
     return HN_OK;
 }

@@ -20,6 +20,8 @@ typedef struct hn_session_options {
     int64_t n_ctx;     /* longest sequence; 0: 4096, or the model's context if that is less */
     int64_t max_batch; /* tokens computed at a time; 0: 512 */
     hn_dtype cache;    /* of keys and values: HN_F32 (0), f16, bf16, q8_0, q4_0 */
+    bool packs;        /* weights are copied into panels, which generation reads faster; the same
+                        * bits. Their mapped pages leave memory */
     bool keeps_all;    /* layers with a window keep everything too */
     hn_numerics numerics; /* in bf16, HN_F32 is HN_BF16, which holds as much there */
     const hn_adapters *adapters; /* NULL: none; they must outlive it */

@@ -10,6 +10,7 @@ struct hn_session {
     const hn_model *model;
     const hn_adapters *adapters; /* or NULL */
     hn_numerics numerics;
+    bool packs;
     hn_dtype cache;
     hn_compiled c;
     int64_t n_ctx, max_batch;

@@ -1,5 +1,6 @@
 #include "models/model_parts.h"
 
+#include "base/map_file.h"
 #include "base/rng.h"
 #include "nn/source.h"
 
@@ -276,6 +277,14 @@ const hn_arch_tensor *hn_model_tensors(const hn_model *m, size_t *n)
 {
     *n = m->n_tensors;
     return m->tensors;
+}
+
+void hn_model_release(const hn_model *m, const void *data, size_t bytes)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->owned[i] == data)
+            return; /* ours, not a file's */
+    hn_map_release(data, bytes);
 }
 
 hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,

@@ -35,6 +35,10 @@ const nn_weight *hn_model_find(const void *model, const char *gguf_name);
  * embeddings, whose rows are of all layers at once. */
 hn_status hn_model_slice(const hn_model *model, int n, const int *layers, hn_model **out);
 
+/* Says that these bytes of its weights will hardly be read again: mapped pages leave memory, and
+ * come back if they are. */
+void hn_model_release(const hn_model *model, const void *data, size_t bytes);
+
 /* Builds its graph; the logits, or a failure of the graph. */
 hn_node *hn_model_build(const hn_model *model, nn_build *b, hn_graph *g,
                         const nn_build_options *options);

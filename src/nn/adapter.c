@@ -67,6 +67,16 @@ hn_node *nn_adapt_rows(nn_build *b, hn_node *y, const nn_weight *w, hn_node *ids
     return y;
 }
 
+bool nn_is_adapted_whole(const nn_build *b, const nn_weight *w)
+{
+    for (int i = 0; i < b->o.n_adapters; i++) {
+        const nn_lora *lora = b->o.adapters[i].find(b->o.adapters[i].self, w);
+        if (lora && lora->magnitude)
+            return true;
+    }
+    return false;
+}
+
 bool nn_is_adapted(const nn_build *b, const nn_weight *w)
 {
     for (int i = 0; i < b->o.n_adapters; i++)

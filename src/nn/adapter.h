@@ -33,6 +33,8 @@ hn_node *nn_adapt(struct nn_build *b, hn_node *y, hn_node *x, const struct nn_we
 /* The same of rows looked up in an embedding. */
 hn_node *nn_adapt_rows(struct nn_build *b, hn_node *y, const struct nn_weight *w, hn_node *ids);
 
+/* Whether an adapter's magnitude needs the weight's own elements. */
+bool nn_is_adapted_whole(const struct nn_build *b, const struct nn_weight *w);
 /* Whether any adapter has something for the weight. */
 bool nn_is_adapted(const struct nn_build *b, const struct nn_weight *w);
 

@@ -3,6 +3,7 @@
 #include "base/half.h"
 #include "nn/rounding.h"
 
+#include "graph/layout.h"
 #include "ops/attrs.h"
 
 #include <stdio.h>
@@ -190,6 +191,29 @@ static hn_node *value_of(nn_build *b, const nn_weight *w, hn_node *leaf)
     return hn_scale(g, nn_round(b, hn_scale(g, x, 1, -1)), 1, 1);
 }
 
+static int64_t head_dim(const nn_build *b)
+{
+    const hn_hparams *hp = b->hp;
+    return hp->has[HN_HP_head_dim_swa] && hp->is_sliding[b->layer] ? hp->head_dim_swa
+                                                                    : hp->head_dim;
+}
+
+/* Panels suit what products read again and again: not tables of which a few rows are looked up, and
+ * not what is computed with before a product reads it. */
+static bool is_packed(const nn_build *b, const nn_weight *w)
+{
+    const hn_dtype dtype = w->type.dtype;
+    if (!b->o.packs || w->type.rank < 2 || w->type.rank > 3 || nn_is_adapted_whole(b, w) ||
+        !hn_layout_takes(HN_LAYOUT_PANEL16, dtype, w->type.rank))
+        return false;
+    if (b->o.numerics != HN_NUMERICS_F32 && (dtype == HN_F32 || dtype == HN_F16))
+        return false; /* they are rounded first */
+    if (!strcmp(w->name, "token_embd.weight"))
+        return !nn_find(b, "output.weight");
+    const char *end = strstr(w->name, "_embd.weight");
+    return !end && strstr(w->name, ".weight");
+}
+
 hn_node *nn_leaf(nn_build *b, const nn_weight *w)
 {
     for (int i = 0; i < b->n_bound; i++)
@@ -199,10 +223,13 @@ hn_node *nn_leaf(nn_build *b, const nn_weight *w)
     if (!bound)
         return &b->g->poison;
     b->bound = bound;
-    hn_node *leaf = hn_graph_weight(b->g, w->name, w->type.dtype, HN_LAYOUT_PLAIN, w->type.rank,
+    const bool packed = is_packed(b, w);
+    hn_node *leaf = hn_graph_weight(b->g, w->name, w->type.dtype,
+                                    packed ? HN_LAYOUT_PANEL16 : HN_LAYOUT_PLAIN, w->type.rank,
                                     w->type.dim);
-    hn_node *value = value_of(b, w, leaf);
-    b->bound[b->n_bound++] = (nn_bound){ w, leaf, value };
+    hn_node *value = packed ? leaf : value_of(b, w, leaf);
+    b->bound[b->n_bound++] = (nn_bound){ w, leaf, value, packed,
+                                         packed && w->is_permuted ? head_dim(b) : 0 };
     return value;
 }
 
@@ -241,13 +268,6 @@ void nn_note_use(nn_build *b, const nn_weight *w, hn_node *x, hn_node *ids)
     b->uses[b->n_uses++] = (nn_use){ w, x, ids };
 }
 
-static int64_t head_dim(const nn_build *b)
-{
-    const hn_hparams *hp = b->hp;
-    return hp->has[HN_HP_head_dim_swa] && hp->is_sliding[b->layer] ? hp->head_dim_swa
-                                                                    : hp->head_dim;
-}
-
 hn_node *nn_in_order(nn_build *b, hn_node *rows)
 {
     hn_graph *g = b->g;
@@ -277,7 +297,7 @@ hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
         return hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing",
                              nn_name(b, name, ".weight"));
     nn_note_use(b, w, x, NULL);
-    const linear_attrs rows = { w->is_permuted ? head_dim(b) : 0 };
+    const linear_attrs rows = { w->is_permuted && !is_packed(b, w) ? head_dim(b) : 0 };
     hn_node *y = HN_APPLY(b->g, &hn_op_linear, &rows, x, nn_leaf(b, w));
     y = nn_adapt(b, y, x, w, NULL);
     if (!bias)

@@ -50,6 +50,8 @@ typedef struct nn_bound {
     const nn_weight *weight;
     hn_node *leaf;
     hn_node *value; /* what is computed with: the leaf, or the leaf rounded */
+    bool is_packed; /* the leaf's memory is to be made of the weight's rows */
+    int64_t pairs;  /* these lie by head in pairs, and are put in order then */
 } nn_bound;
 
 typedef struct nn_build_options {
@@ -61,6 +63,7 @@ typedef struct nn_build_options {
     nn_weights instead;         /* weights that stand in for the model's of the same names */
     const nn_adapter *adapters; /* applied in this order */
     int n_adapters;
+    bool packs;        /* matrices of products are leaves in panels: see nn_bound.is_packed */
     bool keeps_head;   /* the result is what goes into the head: see nn_build.head */
     bool has_dropout;  /* adapters may drop out: `places` and `step` are inputs */
     hn_numerics numerics;

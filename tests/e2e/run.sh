@@ -163,4 +163,14 @@ for command in "logits new.gguf --tokens-file ids.npy --out x.out" "perplexity n
     ls x.* >/dev/null 2>&1 && fail "$command leaves $(ls x.*)"
     passes
 done
+
+# Weights in panels and weights where they are mapped say the same: rows in pairs, blocks, experts.
+for type in f32 f16 bf16 q8_0; do
+    for model in llama llama-tied mixtral; do
+        gets out "$hone" convert "$models/$model" panels.gguf --type $type
+        gets packed "$hone" run panels.gguf -p "a text" -n 48 --temperature 0
+        gets mapped "$hone" run panels.gguf -p "a text" -n 48 --temperature 0 --mapped
+        same "panels of $model in $type" packed mapped
+    done
+done
 echo "$n passed, 0 failed, 0 skipped"

@@ -51,7 +51,7 @@ static void check_type(const hn_decode_kernels *ref, const hn_decode_kernels *op
             char *panels = kc_blank_bytes(hn_panel16_bytes(type, rows, n));
             char *back = kc_blank_bytes((size_t)row_bytes);
             const int64_t n_panels = (rows + 15) / 16;
-            hn_panel16_pack(type, rows, n, w.data, row_bytes, panels, 0, n_panels);
+            hn_panel16_pack(type, rows, n, w.data, row_bytes, 0, panels, 0, n_panels);
             float *lanes = kc_blank((size_t)(16 * n)), *turned = kc_blank((size_t)(rows * n));
             for (int64_t r = 0; r < rows; r++) {
                 if (r % 16 == 0)

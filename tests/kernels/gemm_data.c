@@ -80,7 +80,7 @@ float *gemm_weights(hn_gemm_operand *out, hn_elem type, int64_t rows, int64_t ro
         out->outer_stride = along, out->k_stride = row_bytes;
     if (panel16) {
         void *panels = kc_blank_bytes(hn_panel16_bytes(type, rows, row));
-        hn_panel16_pack(type, rows, row, data, row_bytes, panels, 0, (rows + 15) / 16);
+        hn_panel16_pack(type, rows, row, data, row_bytes, 0, panels, 0, (rows + 15) / 16);
         *out = (hn_gemm_operand){ .data = panels,
                                   .type = type,
                                   .is_panel16 = true,

@@ -90,7 +90,7 @@ static void check_cache(const subject *s, hn_dtype cache, hn_numerics numerics)
     hn_session *once, *session;
     const hn_session_options at_once = { .n_ctx = 64, .cache = cache, .numerics = numerics };
     const hn_session_options small = { .n_ctx = 48, .max_batch = 9, .cache = cache,
-                                       .numerics = numerics };
+                                       .numerics = numerics, .packs = true };
     if (CHECK_OK(hn_session_new(&once, &heap, s->model, s->devices[0], &at_once))) {
         if (feed(once, s->tokens, N_TOKENS))
             memcpy(want, hn_session_logits(once), (size_t)s->vocab * sizeof *want);

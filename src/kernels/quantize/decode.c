@@ -2,6 +2,8 @@
  * units of one or two bytes (an f32 is one unit of four). */
 #include "kernels/quantize/decode.h"
 
+#include "kernels/gemm/rows.h"
+
 #include <string.h>
 
 typedef struct field {
@@ -48,28 +50,54 @@ size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems)
     return (size_t)((rows + 15) / 16 * 16 * hn_elem_span(type, row_elems));
 }
 
-void hn_panel16_pack(hn_elem type, int64_t rows, int64_t row_elems, const void *plain,
-                     int64_t row_stride, void *panels, int64_t first, int64_t end)
+/* Zeros in the lanes from `lane` on. */
+static void clear_lanes(hn_elem type, int lane, int64_t row_bytes, char *to)
 {
-    const int64_t row_bytes = hn_elem_span(type, row_elems), block = hn_elem_bytes(type);
-    for (int64_t panel = first; panel < end; panel++)
-        for (int lane = 0; lane < 16; lane++) {
-            const int64_t row = 16 * panel + lane;
-            const char *from = (const char *)plain + row * row_stride;
-            char *to = (char *)panels + 16 * panel * row_bytes;
-            for (int64_t at = 0; at < row_bytes; at += block)
-                for (const field *f = fields[type]; f < fields[type] + 4 && f->n; f++)
-                    for (int i = 0; i < f->n; i++) {
-                        const size_t size = (size_t)f->bytes;
-                        if (row < rows) {
-                            memcpy(to + lane * f->bytes, from, size);
-                            from += size;
-                        } else {
-                            memset(to + lane * f->bytes, 0, size);
-                        }
-                        to += 16 * size;
-                    }
+    for (int64_t at = 0; at < row_bytes;)
+        for (const field *f = fields[type]; f < fields[type] + 4 && f->n; f++)
+            for (int i = 0; i < f->n; i++, at += f->bytes, to += 16 * f->bytes)
+                memset(to + lane * f->bytes, 0, (size_t)((16 - lane) * f->bytes));
+}
+
+/* One unit of each of sixteen rows, side by side. */
+static void put_units(char *to, const char *const from[16], int64_t at, int size)
+{
+    for (int lane = 0; lane < 16; lane++)
+        switch (size) { /* constants, so that no call is made */
+        case 1:
+            to[lane] = from[lane][at];
+            break;
+        case 2:
+            memcpy(to + 2 * lane, from[lane] + at, 2);
+            break;
+        default:
+            memcpy(to + 4 * lane, from[lane] + at, 4);
         }
+}
+
+static void pack_panel(hn_elem type, const char *const from[16], int64_t row_bytes, char *to)
+{
+    for (int64_t at = 0; at < row_bytes;)
+        for (const field *f = fields[type]; f < fields[type] + 4 && f->n; f++)
+            for (int i = 0; i < f->n; i++, at += f->bytes, to += 16 * f->bytes)
+                put_units(to, from, at, f->bytes);
+}
+
+void hn_panel16_pack(hn_elem type, int64_t rows, int64_t row_elems, const void *plain,
+                     int64_t row_stride, int64_t pairs, void *panels, int64_t first, int64_t end)
+{
+    const int64_t row_bytes = hn_elem_span(type, row_elems);
+    for (int64_t panel = first; panel < end; panel++) {
+        const char *from[16];
+        char *to = (char *)panels + 16 * panel * row_bytes;
+        const int64_t left = rows - 16 * panel;
+        for (int64_t lane = 0; lane < 16; lane++) /* rows that are not there: the first, then zeros */
+            from[lane] = (const char *)plain +
+                         hn_gemm_row(pairs, 16 * panel + (lane < left ? lane : 0)) * row_stride;
+        pack_panel(type, from, row_bytes, to);
+        if (left < 16)
+            clear_lanes(type, (int)left, row_bytes, to);
+    }
 }
 
 void hn_panel16_row(hn_elem type, int64_t row_elems, const void *panels, int64_t row,

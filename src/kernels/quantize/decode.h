@@ -85,9 +85,10 @@ HN_ON_avx2(extern const hn_decode_kernels hn_decode_kernels_avx2;
 /* Bytes of a panel16 copy: rows rounded up to sixteen. */
 size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems);
 
-/* Plain to panel16; row_stride in bytes; panels [first, end) of ceil(rows / 16). */
+/* Plain to panel16; row_stride in bytes; panels [first, end) of ceil(rows / 16). Rows that lie in
+ * `pairs` (gemm/rows.h; 0: they do not) are put in order. */
 void hn_panel16_pack(hn_elem type, int64_t rows, int64_t row_elems, const void *plain,
-                     int64_t row_stride, void *panels, int64_t first, int64_t end);
+                     int64_t row_stride, int64_t pairs, void *panels, int64_t first, int64_t end);
 
 /* One row back in the plain layout: for look-ups. Elements [from, from + n), whole blocks. */
 void hn_panel16_row(hn_elem type, int64_t row_elems, const void *panels, int64_t row,
