@@ -15,7 +15,7 @@ holds "the adapter changes the loss" "${losses% * } / 2 > $(echo $losses | cut -
 judged() { "$hone" eval "$1" "$2" --data c.jsonl; }
 edit() { # FROM TO, of the same length
     [ ${#1} -eq ${#2} ] || fail "$1, $2"
-    LC_ALL=C sed "s/$1/$2/" $a >changed.gguf
+    LC_ALL=C sed "s/$1/$2/g" $a >changed.gguf
     cmp -s $a changed.gguf && fail "$1 is not there"
     is "nothing moved" "$(wc -c <$a)" "$(wc -c <changed.gguf)"
 }
@@ -23,6 +23,8 @@ edit blk.1.attn_q.weight.lora_a blk.1.attn_x.weight.lora_a
 refuses 'attn_q.weight.lora_a is missing|attn_x.weight.lora_a: the model .* has no place' judged d.gguf changed.gguf
 edit blk.1.attn_q.weight.lora_b blk.7.attn_q.weight.lora_b
 refuses 'is missing|has no place' judged d.gguf changed.gguf
+edit blk.1.attn_q.weight.lora_ blk.7.attn_q.weight.lora_
+refuses 'blk.7.attn_q.weight.lora_[ab]: the model .* has no place for it' judged d.gguf changed.gguf
 refuses 'trained on another base' judged other.gguf $a
 refuses 'trained on another base' judged q8.gguf $a
 shows 'force: adapter .*the base: trained on' "$hone" eval other.gguf $a --data c.jsonl --force
