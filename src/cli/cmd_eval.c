@@ -1,9 +1,9 @@
 /* hone eval: loss, perplexity and accuracy of a model, and of it with each of some adapters. */
 #include "base/json.h"
 #include "base/mathfn.h"
+#include "cli/lora_options.h"
 #include "cli/progress.h"
 #include "cli/train_options.h"
-#include "infer/adapter_test.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const hn_option options[] = {
     HN_INT(eval_args, most, "examples", "N", 0, INT32_MAX, "the first N only (0: all)"),
     HN_REAL(eval_args, beta, "beta", "B", "of pairs: what dpo was trained with (0.1)"),
     HN_INT(eval_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
-    HN_FLAG(eval_args, force, "force", "take an adapter of another base, template or outcome"),
+    HN_FLAG(eval_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_FLAG(eval_args, json, "json", "for programs"),
     HN_DATA_OPTIONS(eval_args, data),
     HN_OPTION_END,
@@ -35,47 +35,29 @@ typedef struct judged {
 
 /* ---- adapters ---- */
 
-/* Named as --force takes it, or refused. */
-static hn_status differs(const eval_args *args, const char *path, const char *what)
-{
-    HN_REQUIRE(args->force, HN_ERR_ARGUMENT, "adapter %s: %s: --force takes it all the same", path,
-               what);
-    fprintf(stderr, "--force: adapter %s: %s\n", path, what);
-    return HN_OK;
-}
-
 static hn_status check_digest(const eval_args *args, const hn_adapter *a, const char *path,
                               const char *key, const char *found)
 {
     hn_span want;
-    char text[200];
     HN_TRY(hn_meta_string(hn_adapter_meta(a), key, &want));
     if (!want.data || !found[0] ||
         (want.bytes == strlen(found) && !memcmp(want.data, found, want.bytes)))
         return HN_OK;
-    snprintf(text, sizeof text, "%s is %.16s..., and here it is %.16s...", key,
-             want.bytes >= 16 ? (const char *)want.data : "short", found);
-    return differs(args, path, text);
+    const char *was = want.bytes >= 16 ? want.data : "another";
+    HN_REQUIRE(args->force, HN_ERR_ARGUMENT,
+               "adapter %s: %s is %.16s..., and here it is %.16s...: --force takes it all the same", path,
+               key, was, found);
+    fprintf(stderr, "adapter %s: forced: %s is %.16s..., and here it is %.16s...\n", path, key, was, found);
+    return HN_OK;
 }
 
 static hn_status open_adapter(const eval_args *args, const hn_train_input *in, const char *path,
                               hn_adapters *out)
 {
-    char overridden[HN_ADAPTER_TEXT] = "";
-    hn_adapter *adapter;
-    hn_adapter_test test;
-    const hn_adapter_options o = { .is_forced = args->force, .overridden = overridden };
-    HN_TRY(hn_adapter_open(&adapter, in->heap, in->model, path, &o));
-    HN_TRY(hn_adapters_add(out, adapter));
-    if (overridden[0])
-        HN_TRY(differs(args, path, overridden));
-    HN_TRY(check_digest(args, adapter, path, HN_ADAPTER_TOKENIZER, in->tokenizer));
-    HN_TRY(check_digest(args, adapter, path, HN_ADAPTER_TEMPLATE, in->template));
-    const hn_status status = hn_adapter_test_run(in->heap, in->model, in->devices[0], adapter,
-                                                 HN_NUMERICS_F32, &test);
-    if (status == HN_ERR_FORMAT && args->force)
-        return differs(args, path, hn_error_message());
-    return status == HN_OK ? HN_OK : hn_fail_within(status, "adapter %s: ", path);
+    const hn_lora_args one = { .files = { .n = 1, .at = { path } }, .force = args->force };
+    HN_TRY(hn_lora_open(&one, in->heap, in->model, in->devices[0], HN_NUMERICS_F32, out));
+    HN_TRY(check_digest(args, out->at[0], path, HN_ADAPTER_TOKENIZER, in->tokenizer));
+    return check_digest(args, out->at[0], path, HN_ADAPTER_TEMPLATE, in->template);
 }
 
 /* ---- judging ---- */

@@ -27,15 +27,15 @@ edit blk.1.attn_q.weight.lora_ blk.7.attn_q.weight.lora_
 refuses 'blk.7.attn_q.weight.lora_[ab]: the model .* has no place for it' judged d.gguf changed.gguf
 refuses 'trained on another base' judged other.gguf $a
 refuses 'trained on another base' judged q8.gguf $a
-shows 'force: adapter .*the base: trained on' "$hone" eval other.gguf $a --data c.jsonl --force
+shows 'adapter .*: forced: the base: trained on' "$hone" eval other.gguf $a --data c.jsonl --force
 refuses 'hone.adapter.template.sha256' "$hone" eval d.gguf $a --data c.jsonl --template "$2/tests/differential/templates/real/qwen2_5.jinja"
+shows 'forced: hone.adapter.template.sha256' "$hone" eval d.gguf $a --data c.jsonl --force --template "$2/tests/differential/templates/real/qwen2_5.jinja"
 # One bit of one weight: the self-test's digest.
 size=$(wc -c <$a)
 cp $a changed.gguf
 printf '\077' | dd of=changed.gguf bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
 cmp -s $a changed.gguf && printf '\100' | dd of=changed.gguf bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
 refuses 'its self-test gives other logits than it recorded' judged d.gguf changed.gguf
-shows 'force: .*self-test' "$hone" eval d.gguf changed.gguf --data c.jsonl --force
 head -c $((size - 64)) $a >changed.gguf
 refuses 'changed.gguf' judged d.gguf changed.gguf
 passed
