@@ -5,12 +5,12 @@
 #include "cli/interrupt.h"
 #include "cli/line_input.h"
 #include "cli/lora_options.h"
-#include "cli/open_chat.h"
-#include "cli/open_tokenizer.h"
 #include "cli/sampling_options.h"
 #include "cli/session_options.h"
 #include "cli/terminal.h"
 #include "infer/conversation.h"
+#include "models/open_chat.h"
+#include "models/open_tokenizer.h"
 
 #include <string.h>
 
@@ -234,7 +234,7 @@ static hn_status open_texts(chat *c, const char *path)
     HN_TRY(hn_open_tokenizer(c->heap, path, &c->tok));
     HN_TRY(hn_chat_input_open(&c->input, path));
     HN_TRY(hn_chat_input_template(&c->input, c->args->template));
-    HN_TRY(hn_chat_input_set(&c->input, &c->args->set));
+    HN_TRY(hn_chat_input_set(&c->input, c->args->set.at, c->args->set.n));
     const char *name = c->args->template ? c->args->template : "default";
     HN_REQUIRE(hn_chat_format_has(c->input.chat, name) ||
                    hn_chat_format_has(c->input.chat, "tool_use"),

@@ -1,8 +1,8 @@
 /* hone embed: texts as vectors. */
 #include "cli/command.h"
-#include "cli/open_tokenizer.h"
 #include "infer/forward.h"
 #include "io/npy.h"
+#include "models/open_tokenizer.h"
 
 #include <math.h>
 #include <string.h>

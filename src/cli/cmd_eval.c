@@ -176,7 +176,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     judged all[HN_MAX_OPERANDS];
     hn_heap_init(&heap, NULL);
     hn_train_input in = { .heap = &heap };
-    hn_status status = hn_train_input_open(&in, operands[0], &args->data, &args->files,
+    hn_status status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
                                            (int)args->threads, NULL);
     for (int i = 0; i < n_operands && status == HN_OK; i++)
         status = judge(args, &in, i ? operands[i] : NULL, &all[i]);

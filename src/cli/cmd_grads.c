@@ -266,7 +266,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&heap, NULL);
     hn_train_input in = { .heap = &heap };
     grads g = { .args = args, .in = &in, .batch = hn_batch_on(&heap) };
-    hn_status status = hn_train_input_open(&in, operands[0], &args->data, &args->files,
+    hn_status status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
                                            (int)args->config.threads, NULL);
     if (status == HN_OK)
         status = open_tuning(&g);

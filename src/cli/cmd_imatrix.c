@@ -1,9 +1,9 @@
 /* hone imatrix: how much each input of each matrix of a model matters, for `quantize`. */
 #include "base/file.h"
 #include "cli/command.h"
-#include "cli/open_tokenizer.h"
 #include "cli/progress.h"
 #include "infer/imatrix.h"
+#include "models/open_tokenizer.h"
 
 #include <string.h>
 

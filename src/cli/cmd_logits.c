@@ -2,11 +2,11 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/lora_options.h"
-#include "cli/open_tokenizer.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
 #include "infer/forward.h"
 #include "io/npy.h"
+#include "models/open_tokenizer.h"
 
 #include <stdlib.h>
 #include <string.h>

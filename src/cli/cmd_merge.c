@@ -2,10 +2,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/command.h"
-#include "cli/open_tokenizer.h"
 #include "cli/progress.h"
 #include "convert/merge.h"
 #include "convert/recipe.h"
+#include "models/open_tokenizer.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #include "base/mathfn.h"
 #include "cli/command.h"
 #include "cli/lora_options.h"
-#include "cli/open_tokenizer.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
 #include "infer/perplexity.h"
+#include "models/open_tokenizer.h"
 
 typedef struct perplexity_args {
     const char *save, *against, *numerics, *cache;

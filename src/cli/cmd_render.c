@@ -1,5 +1,6 @@
 /* hone render: a conversation as the text that a model is given, by its chat template. */
-#include "cli/open_chat.h"
+#include "cli/command.h"
+#include "models/open_chat.h"
 
 #include <stdio.h>
 
@@ -32,7 +33,7 @@ static hn_status render(hn_chat_input *in, const render_args *args, char **opera
     HN_TRY(hn_chat_input_json(in, operands[1], &request.messages));
     HN_TRY(hn_chat_input_json(in, args->tools, &request.tools));
     HN_TRY(hn_chat_input_json(in, args->documents, &request.documents));
-    HN_TRY(hn_chat_input_set(in, &args->set));
+    HN_TRY(hn_chat_input_set(in, args->set.at, args->set.n));
     hn_str text = hn_str_on(in->heap);
     hn_template_spans spans = { 0 };
     const hn_status status =

@@ -5,10 +5,10 @@
 #include "cli/interrupt.h"
 #include "cli/lora_options.h"
 #include "cli/memory.h"
-#include "cli/open_tokenizer.h"
 #include "cli/sampling_options.h"
 #include "cli/session_options.h"
 #include "cli/terminal.h"
+#include "models/open_tokenizer.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -200,8 +200,9 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     hn_data_input in = { .heap = &heap };
+    const hn_data_choice choice = hn_data_args_choice(&args->data);
     hn_status status =
-        hn_data_input_open(&in, &args->data, operands[0], (const char *const *)(operands + 1),
+        hn_data_input_open(&in, &choice, operands[0], (const char *const *)(operands + 1),
                            n_operands - 1, true);
     if (status == HN_OK)
         status = show_examples(&in, args, out);

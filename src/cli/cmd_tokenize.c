@@ -2,7 +2,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "cli/command.h"
-#include "cli/open_tokenizer.h"
+#include "models/open_tokenizer.h"
 
 #include <string.h>
 

@@ -1,117 +1,18 @@
 #include "cli/data_options.h"
 
 #include "base/sha256.h"
-#include "cli/open_tokenizer.h"
 #include "cli/progress.h"
-#include "convert/adapter_base.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-static hn_status read_rule(hn_data_input *in, const hn_data_args *args, hn_example_rule *rule)
+hn_data_choice hn_data_args_choice(const hn_data_args *args)
 {
-    const char *name = args->template ? args->template : args->name;
-    const hn_chat_format *chat = in->chat.chat;
-    const bool has_template =
-        name || hn_chat_format_has(chat, "default") || hn_chat_format_has(chat, "tool_use");
-    *rule = (hn_example_rule){ .tok = in->tok,
-                               .chat = has_template ? chat : NULL,
-                               .template_name = name,
-                               .vars = in->chat.vars,
-                               .n_vars = (size_t)args->set.n,
-                               .max_length = (size_t)args->max_length,
-                               .plain = args->plain };
-    if (args->loss)
-        HN_TRY(hn_loss_on_parse(args->loss, &rule->loss));
-    if (args->too_long)
-        HN_TRY(hn_cut_parse(args->too_long, &rule->cut));
-    HN_REQUIRE(!args->too_long || args->max_length, HN_ERR_ARGUMENT,
-               "--too-long %s: expected --max-length with it, found none", args->too_long);
-    HN_REQUIRE(!args->plain || !name, HN_ERR_ARGUMENT,
-               "--plain: expected no template, found --template%s %s",
-               args->template ? "" : "-name", name);
-    return HN_OK;
-}
-
-/* "FILE:2.5": a file and how often an epoch has it; a file that is called so is one. */
-static hn_status read_file_option(hn_data_input *in, const char *text, hn_data_file *out)
-{
-    const char *colon = strrchr(text, (int)':');
-    char *end;
-    out->path = text;
-    if (!colon || access(text, F_OK) == 0)
-        return HN_OK;
-    const double weight = strtod(colon + 1, &end);
-    if (end == colon + 1 || *end)
-        return HN_OK; /* opening it will say what is wrong */
-    HN_REQUIRE(weight > 0 && weight <= 1000, HN_ERR_ARGUMENT,
-               "%s: a weight of %g: expected more than 0 and at most 1000", text, weight);
-    const size_t i = (size_t)in->n_paths, n = (size_t)(colon - text);
-    in->paths[i] = hn_alloc(in->heap, HN_TAG_TEXT, n + 1);
-    if (!in->paths[i])
-        return HN_ERR_MEMORY;
-    memcpy(in->paths[i], text, n);
-    out->path = in->paths[in->n_paths++];
-    out->weight = weight;
-    return HN_OK;
-}
-
-/* Ids may be of rows that no token has: models are padded. */
-static hn_status count_ids(hn_data_input *in, const char *model)
-{
-    hn_adapter_base base;
-    bool has_ids = false;
-    for (int i = 0; i < in->dataset->n_files; i++)
-        has_ids = has_ids || (in->dataset->files[i].source.layout != HN_LAYOUT_PARAGRAPHS &&
-                              in->dataset->files[i].source.format == HN_DATA_TOKENS);
-    if (!has_ids)
-        return HN_OK;
-    const hn_status status = hn_adapter_base_open(in->heap, model, &base);
-    if (status == HN_OK)
-        in->dataset->rule.n_ids = base.hp->n_vocab;
-    hn_adapter_base_close(&base);
-    return status;
-}
-
-hn_status hn_data_input_open(hn_data_input *in, const hn_data_args *args, const char *model,
-                             const char *const *files, int n_files, bool wants_roles)
-{
-    hn_data_file all[HN_MAX_DATA_FILES] = { 0 };
-    hn_dataset_options options = { .files = all,
-                                   .drop_empty = args->drop_empty,
-                                   .allow_unended = args->allow_unended,
-                                   .held_fraction = args->held_fraction };
-    in->chat.heap = in->heap;
-    HN_TRY(hn_open_tokenizer(in->heap, model, &in->tok));
-    HN_TRY(hn_chat_input_open(&in->chat, model));
-    HN_TRY(hn_chat_input_template(&in->chat, args->template));
-    HN_TRY(hn_chat_input_set(&in->chat, &args->set));
-    HN_TRY(read_rule(in, args, &options.rule));
-    options.rule.wants_roles = wants_roles;
-    HN_REQUIRE(n_files + args->held.n <= HN_MAX_DATA_FILES, HN_ERR_ARGUMENT,
-               "data files: expected at most %d, found %d", HN_MAX_DATA_FILES,
-               n_files + args->held.n);
-    for (int i = 0; i < n_files; i++) {
-        all[options.n_files] = (hn_data_file){ .format = args->format };
-        HN_TRY(read_file_option(in, files[i], &all[options.n_files++]));
-    }
-    for (int i = 0; i < args->held.n; i++)
-        all[options.n_files++] =
-            (hn_data_file){ .path = args->held.at[i], .format = args->format, .is_held = true };
-    HN_TRY(hn_dataset_open(&in->dataset, in->heap, &options));
-    return count_ids(in, model);
-}
-
-void hn_data_input_close(hn_data_input *in)
-{
-    hn_dataset_close(in->dataset);
-    hn_tokenizer_free(in->tok);
-    for (int i = 0; i < in->n_paths; i++)
-        hn_free(in->heap, in->paths[i]);
-    if (in->chat.heap)
-        hn_chat_input_close(&in->chat);
+    hn_data_choice choice = args->choice;
+    choice.held = args->held.at;
+    choice.n_held = args->held.n;
+    choice.set = args->set.at;
+    choice.n_set = args->set.n;
+    return choice;
 }
 
 static bool watch(void *context, uint64_t done, uint64_t all)

@@ -1,6 +1,6 @@
 #include "cli/memory.h"
 
-#include "cli/open_tokenizer.h"
+#include "models/open_tokenizer.h"
 
 #include <string.h>
 

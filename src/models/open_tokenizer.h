@@ -1,6 +1,6 @@
 /* open_tokenizer.h: the tokenizer of a model on disk, whatever holds it. */
-#ifndef HN_CLI_OPEN_TOKENIZER_H
-#define HN_CLI_OPEN_TOKENIZER_H
+#ifndef HN_MODELS_OPEN_TOKENIZER_H
+#define HN_MODELS_OPEN_TOKENIZER_H
 
 #include "models/model.h"
 #include "text/tokenizer.h"

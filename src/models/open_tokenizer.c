@@ -1,5 +1,5 @@
 /* open_tokenizer: a directory is Hugging Face's, a file is GGUF. */
-#include "cli/open_tokenizer.h"
+#include "models/open_tokenizer.h"
 
 #include "io/gguf.h"
 #include "io/hf_dir.h"

@@ -1,19 +1,20 @@
-/* open_chat.h: what a chat template is rendered with: the model's format, and the JSON that a
- * command line names. */
-#ifndef HN_CLI_OPEN_CHAT_H
-#define HN_CLI_OPEN_CHAT_H
+/* open_chat.h: what a chat template is rendered with: the model's format, a template of one's own,
+ * and JSON. */
+#ifndef HN_MODELS_OPEN_CHAT_H
+#define HN_MODELS_OPEN_CHAT_H
 
-#include "cli/command.h"
 #include "text/chat.h"
+
+enum { HN_MAX_CHAT_VARS = 16 };
 
 /* What was read, and lives until it is closed. Zeroed, with a heap, it is empty. */
 typedef struct hn_chat_input {
     hn_heap *heap;
     hn_chat_format *chat;
-    hn_json_text *texts[HN_MAX_LIST + 8];
+    hn_json_text *texts[HN_MAX_CHAT_VARS + 8];
     int n_texts;
-    hn_template_var vars[HN_MAX_LIST]; /* of --set */
-    char *names[HN_MAX_LIST];
+    hn_template_var vars[HN_MAX_CHAT_VARS]; /* of hn_chat_input_set */
+    char *names[HN_MAX_CHAT_VARS];
     int n_vars;
 } hn_chat_input;
 
@@ -23,8 +24,8 @@ hn_status hn_chat_input_open(hn_chat_input *in, const char *model);
 hn_status hn_chat_input_template(hn_chat_input *in, const char *path_or_null);
 /* A JSON file; without one *out is NULL. */
 hn_status hn_chat_input_json(hn_chat_input *in, const char *path_or_null, const hn_json **out);
-/* KEY=JSON, for variables. */
-hn_status hn_chat_input_set(hn_chat_input *in, const hn_list *set);
+/* Each is KEY=JSON, for a variable. */
+hn_status hn_chat_input_set(hn_chat_input *in, const char *const *set, int n);
 void hn_chat_input_close(hn_chat_input *in);
 
 #endif

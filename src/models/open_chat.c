@@ -1,4 +1,4 @@
-#include "cli/open_chat.h"
+#include "models/open_chat.h"
 
 #include "base/file.h"
 #include "io/gguf.h"
@@ -66,20 +66,22 @@ hn_status hn_chat_input_open(hn_chat_input *in, const char *path)
     return status;
 }
 
-hn_status hn_chat_input_set(hn_chat_input *in, const hn_list *set)
+hn_status hn_chat_input_set(hn_chat_input *in, const char *const *set, int n_set)
 {
-    for (int i = 0; i < set->n; i++) {
-        const char *equals = strchr(set->at[i], '=');
-        HN_REQUIRE(equals && equals > set->at[i], HN_ERR_ARGUMENT,
-                   "--set %s: expected KEY=JSON", set->at[i]);
-        const size_t n = (size_t)(equals - set->at[i]);
+    HN_REQUIRE(n_set >= 0 && n_set <= HN_MAX_CHAT_VARS, HN_ERR_ARGUMENT,
+               "variables of the template: expected at most %d, found %d", HN_MAX_CHAT_VARS, n_set);
+    for (int i = 0; i < n_set; i++) {
+        const char *equals = strchr(set[i], '=');
+        HN_REQUIRE(equals && equals > set[i], HN_ERR_ARGUMENT, "--set %s: expected KEY=JSON",
+                   set[i]);
+        const size_t n = (size_t)(equals - set[i]);
         in->names[i] = hn_alloc(in->heap, HN_TAG_TEXT, n + 1);
         if (!in->names[i])
             return HN_ERR_MEMORY;
-        memcpy(in->names[i], set->at[i], n);
+        memcpy(in->names[i], set[i], n);
         in->vars[i].name = in->names[i];
         in->n_vars = i + 1;
-        HN_TRY(read_json(in, set->at[i], equals + 1, strlen(equals + 1), &in->vars[i].json));
+        HN_TRY(read_json(in, set[i], equals + 1, strlen(equals + 1), &in->vars[i].json));
     }
     return HN_OK;
 }
@@ -101,6 +103,6 @@ void hn_chat_input_close(hn_chat_input *in)
     hn_chat_format_free(in->chat);
     for (int i = 0; i < in->n_texts; i++)
         hn_json_free(in->texts[i]);
-    for (int i = 0; i < HN_MAX_LIST; i++)
+    for (int i = 0; i < HN_MAX_CHAT_VARS; i++)
         hn_free(in->heap, in->names[i]);
 }

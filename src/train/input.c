@@ -1,0 +1,60 @@
+#include "train/input.h"
+
+#include "models/open_tokenizer.h"
+
+#include <string.h>
+
+static hn_status describe_data(hn_train_input *in, const hn_data_choice *choice)
+{
+    hn_str *text = &in->data_text;
+    const char *which = choice->template ? choice->template : choice->name;
+    hn_str_print(text, "loss = %s\nmax-length = %lld\ntoo-long = %s\nplain = %d\n",
+                 choice->loss ? choice->loss : "assistant", (long long)choice->max_length,
+                 choice->too_long ? choice->too_long : "error", choice->plain);
+    hn_str_print(text, "drop-empty = %d\nallow-unended = %d\nheld-fraction = %.17g\n",
+                 choice->drop_empty, choice->allow_unended, choice->held_fraction);
+    for (int i = 0; i < choice->n_set; i++)
+        hn_str_print(text, "set %s\n", choice->set[i]);
+    HN_TRY(hn_tokenizer_digest(in->data.tok, in->tokenizer));
+    if (!choice->plain)
+        hn_chat_format_digest(in->data.chat.chat, which, in->template);
+    return hn_str_status(text);
+}
+
+hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_data_choice *choice,
+                              const char *const *files, int n_files, const hn_train_look *look)
+{
+    static const hn_train_look nobody = { 0 };
+    look = look ? look : &nobody;
+    HN_REQUIRE(n_files > 0, HN_ERR_ARGUMENT, "expected --data FILE");
+    in->data.heap = in->heap;
+    in->data_text = hn_str_on(in->heap);
+    HN_TRY(hn_data_input_open(&in->data, choice, model, files, n_files, false));
+    HN_TRY(hn_preflight_run(in->data.dataset, &in->preflight, look->watch, look->context));
+    if (look->found)
+        look->found(look->context, &in->preflight, in->data.dataset);
+    HN_TRY(hn_preflight_verdict(&in->preflight, in->data.dataset));
+    HN_TRY(describe_data(in, choice));
+    HN_TRY(hn_model_open(in->heap, model, &in->model));
+    return hn_check_vocabulary(in->data.tok, in->model);
+}
+
+void hn_train_input_close(hn_train_input *in)
+{
+    hn_devices_close(in->n_devices, in->devices);
+    hn_model_close(in->model);
+    hn_data_input_close(&in->data);
+    if (in->data_text.heap)
+        hn_str_free(&in->data_text);
+}
+
+hn_train_subject hn_train_input_subject(const hn_train_input *in, const hn_train_config *config,
+                                        const char *dir)
+{
+    hn_train_subject s = { .model = in->model, .dataset = in->data.dataset,
+                           .device = in->devices[0], .dir = dir, .config = config,
+                           .data_text = in->data_text.text };
+    memcpy(s.tokenizer, in->tokenizer, sizeof s.tokenizer);
+    memcpy(s.template, in->template, sizeof s.template);
+    return s;
+}

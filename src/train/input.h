@@ -1,0 +1,39 @@
+/* input.h: what a run stands on, opened: model, tokenizer, data, and the digests of how examples
+ * become tokens. */
+#ifndef HN_TRAIN_INPUT_H
+#define HN_TRAIN_INPUT_H
+
+#include "train/data_input.h"
+#include "train/run.h"
+
+/* Zeroed with a heap it is empty. */
+typedef struct hn_train_input {
+    hn_heap *heap;
+    hn_model *model;
+    hn_data_input data;
+    hn_preflight preflight;
+    hn_device *devices[HN_MAX_DEVICES]; /* the caller's; the first n_devices are closed with it */
+    int n_devices;
+    hn_str data_text; /* how examples become tokens */
+    char tokenizer[65], template[65];
+} hn_train_input;
+
+/* Told while the data is looked through, and of what was found before it is judged. */
+typedef struct hn_train_look {
+    void *context;
+    hn_preflight_watch *watch;
+    void (*found)(void *context, const hn_preflight *report, const hn_dataset *dataset);
+} hn_train_look;
+
+/* Opens everything but devices and looks through the data. Data that may not be trained is refused.
+ * Close it also after a failure. */
+hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_data_choice *choice,
+                              const char *const *files, int n_files,
+                              const hn_train_look *look_or_null);
+void hn_train_input_close(hn_train_input *in);
+
+/* A run's on the first device. */
+hn_train_subject hn_train_input_subject(const hn_train_input *in, const hn_train_config *config,
+                                        const char *dir);
+
+#endif
