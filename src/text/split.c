@@ -163,8 +163,10 @@ hn_status hn_splitter_run(const hn_splitter *splitter, hn_split_space *space, hn
 {
     hn_pieces_clear(&space->pieces, text->heap);
     hn_pieces_add(&space->pieces, 0, text->n);
-    for (size_t i = 0; i < splitter->n; i++)
+    for (size_t i = 0; i < splitter->n; i++) {
+        HN_TRY(space->pieces.status); /* before a step takes these for its scratch, and clears it */
         HN_TRY(run_step(&splitter->steps[i], space, text, is_start));
+    }
     return space->pieces.status;
 }
 
