@@ -3,6 +3,7 @@
 #define HONE_HONE_H
 
 #include "hone/engine.h"
+#include "hone/finetune.h"
 #include "hone/graph.h"
 #include "hone/run.h"
 #include "hone/status.h"

@@ -1,5 +1,6 @@
 #include "train/config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,62 @@ void hn_train_config_text(const hn_train_config *c, hn_str *out)
         HN_PRINT_##kind(option, c->field)
 #include "train/config.def"
 #undef HN_TRAIN
+}
+
+/* ---- by name ---- */
+
+static hn_status set_text(const char *name, const char *value, const char **out)
+{
+    HN_REQUIRE(value, HN_ERR_ARGUMENT, "--%s: expected a value", name);
+    *out = value;
+    return HN_OK;
+}
+
+static hn_status set_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out)
+{
+    char *end = NULL;
+    HN_REQUIRE(value, HN_ERR_ARGUMENT, "--%s: expected a value", name);
+    errno = 0;
+    const long long number = strtoll(value, &end, 10);
+    HN_REQUIRE(*value && !*end && !errno && number >= low && number <= high, HN_ERR_ARGUMENT,
+               "--%s %s: expected a whole number from %lld to %lld", name, value, (long long)low,
+               (long long)high);
+    *out = number;
+    return HN_OK;
+}
+
+static hn_status set_real(const char *name, const char *value, double *out)
+{
+    char *end = NULL;
+    HN_REQUIRE(value, HN_ERR_ARGUMENT, "--%s: expected a value", name);
+    const double number = strtod(value, &end);
+    HN_REQUIRE(*value && !*end && isfinite(number) && number >= 0, HN_ERR_ARGUMENT,
+               "--%s %s: expected a number, not negative", name, value);
+    *out = number;
+    return HN_OK;
+}
+
+static hn_status set_flag(const char *name, const char *value, bool *out)
+{
+    const bool is_true = !value || !strcmp(value, "true");
+    HN_REQUIRE(is_true || !strcmp(value, "false"), HN_ERR_ARGUMENT,
+               "--%s %s: expected true or false", name, value);
+    *out = is_true;
+    return HN_OK;
+}
+
+hn_status hn_train_config_set(hn_train_config *c, const char *name, const char *value)
+{
+#define HN_SET_TEXT(field, option, low, high) set_text(option, value, &c->field)
+#define HN_SET_INT(field, option, low, high)  set_int(option, value, low, high, &c->field)
+#define HN_SET_REAL(field, option, low, high) set_real(option, value, &c->field)
+#define HN_SET_FLAG(field, option, low, high) set_flag(option, value, &c->field)
+#define HN_TRAIN(kind, field, option, word, otherwise, low, high, counts, help)                 \
+    if (!strcmp(name, option))                                                                 \
+        return HN_SET_##kind(field, option, low, high);
+#include "train/config.def"
+#undef HN_TRAIN
+    return hn_fail(HN_ERR_ARGUMENT, "unknown option --%s", name);
 }
 
 static hn_status choose(const char *option, const char *value, const char *const *names, int *out)

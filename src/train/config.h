@@ -19,6 +19,10 @@ typedef struct hn_train_config {
 
 hn_train_config hn_train_config_default(void);
 
+/* Sets one option by its name in config.def; `value` is kept, not copied. A flag takes true, false or,
+ * for true, NULL. An option that there is none of, or a value that it cannot have, is refused. */
+hn_status hn_train_config_set(hn_train_config *config, const char *name, const char *value);
+
 /* Refuses what no run can mean, by option. */
 hn_status hn_train_config_check(const hn_train_config *config);
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# install.sh BUILD SOURCE: installs into a fresh prefix, then builds the example against it with
-# pkg-config and with find_package, and runs it; the shared library shows only hn_ names.
+# install.sh BUILD SOURCE: installs into a fresh prefix, then builds the examples against it with
+# pkg-config, one also with find_package, and runs them; the shared library shows only hn_ names.
 set -eu
 build=$1 source=$2
 prefix=$(mktemp -d)
@@ -15,6 +15,16 @@ else
 fi
 ${CC:-cc} "$source/examples/gradient.c" $flags -Wl,-rpath,"$(dirname "$pc")" -o "$prefix/shared"
 "$prefix/shared"
+${CC:-cc} "$source/examples/finetune.c" $flags -Wl,-rpath,"$(dirname "$pc")" -o "$prefix/finetune"
+(
+    cd "$prefix"
+    bin/hone new llama m.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 >/dev/null
+    for i in 1 2 3 4 5 6 7 8; do echo "{\"text\":\"example $i is $((i * 7 % 23))\"}"; done >d.jsonl
+    ./finetune m.gguf d.jsonl run steps=4 rank=4 batch=2 >out
+    bin/hone train m.gguf --data d.jsonl --out cli --steps 4 --rank 4 --batch 2 --samples 0 >cli.out 2>/dev/null
+    grep '^step 4 of 4: loss' out
+    [ "$(grep ^sha256 out)" = "$(grep ^sha256 cli.out)" ] || { echo "the library's adapter is not hone train's"; exit 1; }
+)
 mkdir "$prefix/package"
 cat >"$prefix/package/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.18)

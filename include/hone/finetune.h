@@ -1,0 +1,106 @@
+/* finetune.h: fine-tuning of a model file: what `hone train` does, in the caller's process.
+ *
+ *     hn_finetune_spec spec = { .model = "m.gguf", .data = files, .n_data = 1, .out = "run" };
+ *     hn_finetune(engine, &spec, &result);
+ *
+ * The result is a function of model, data, settings and seed: the file has the SHA-256 that
+ * `hone train` gives with the same options. docs/training.md and docs/data.md say what they mean.
+ *
+ * hn_engine_cancel, from any thread or from a callback, lets the step finish; the run is saved, and
+ * hn_finetune ends in HN_ERR_CANCELLED. After hn_engine_resume, the same spec with `resume` goes on to
+ * the same bits; so it does after the process was killed. hn_engine_on_progress is told the share
+ * of steps done. A failure leaves no half a file, and every checkpoint as it was. */
+#ifndef HONE_FINETUNE_H
+#define HONE_FINETUNE_H
+
+#include "hone/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A step that was done. */
+typedef struct hn_finetune_step {
+    int64_t step, n_steps; /* steps done, of how many */
+    double loss, grad_norm, rate, epoch;
+    int64_t tokens, supervised; /* of this step */
+    double seconds;             /* it took */
+    size_t resident_bytes;      /* of the process now; 0 where it cannot be known */
+} hn_finetune_step;
+
+/* Of all held-out examples. */
+typedef struct hn_finetune_evaluation {
+    int64_t step;
+    double loss, accuracy;
+    int64_t n;       /* supervised tokens, or pairs, that accuracy is of */
+    int32_t is_best; /* so far */
+} hn_finetune_evaluation;
+
+/* Zero is default. Read, not kept: it may go when the call has returned. */
+typedef struct hn_finetune_spec {
+    const char *model;       /* a GGUF file or a Hugging Face directory */
+    const char *const *data; /* files of examples; PATH:2.5 is seen 2.5 times an epoch */
+    int32_t n_data;
+    const char *out; /* the run's folder; made if it is not there */
+
+    /* "rank=8", "targets=attn,experts:r=4", "in-order": the options of `hone train --help` from
+     * "targets" on. Not "threads": these are the engine's. */
+    const char *const *settings;
+    int32_t n_settings;
+
+    /* How examples become tokens. */
+    const char *format;        /* NULL: by content */
+    const char *loss;          /* "assistant" (default), "last", "all" or "weights" */
+    const char *too_long;      /* "error" (default), "keep-start" or "keep-end" */
+    const char *template_file; /* a chat template instead of the model's */
+    const char *template_name; /* or the model's of this name */
+    int64_t max_length;        /* tokens of a sequence at most; 0: no limit */
+    const char *const *variables; /* of the template, KEY=JSON; at most 16 */
+    int32_t n_variables;
+    int32_t plain;         /* no template: prompts and completions are texts */
+    int32_t drop_empty;    /* leaves out examples without supervised tokens, instead of refusing */
+    int32_t allow_unended; /* trains turns that no end token ends, instead of refusing */
+
+    /* What is evaluated on, and not trained. */
+    const char *const *held;
+    int32_t n_held;
+    double held_fraction;
+
+    int32_t resume; /* goes on with the run in `out` */
+
+    /* Called on the thread that trains; any may be NULL. `path`: of a checkpoint. */
+    void *context;
+    void (*on_step)(void *context, const hn_finetune_step *step);
+    void (*on_evaluation)(void *context, const hn_finetune_evaluation *evaluation);
+    void (*on_saved)(void *context, const char *path);
+} hn_finetune_spec;
+
+typedef struct hn_finetune_result {
+    char path[4096];  /* adapter.gguf in `out`; model.gguf where whole tensors alone were trained */
+    char sha256[65];  /* of that file */
+    int64_t n_steps;  /* of the whole run */
+    double last_loss; /* of the last step */
+} hn_finetune_result;
+
+/* Trains to the end and writes what was trained. *result is zero unless it returns HN_OK. */
+HN_API hn_status hn_finetune(hn_engine *engine, const hn_finetune_spec *spec,
+                             hn_finetune_result *result);
+
+/* What a run would take. */
+typedef struct hn_finetune_estimate {
+    int64_t n_steps, n_examples;          /* steps; examples to train */
+    int64_t n_trained, n_tensors;         /* numbers that are trained, in how many tensors */
+    int64_t micro_tokens, recompute;      /* chosen to fit the memory; these change no bit */
+    size_t total_bytes;                   /* of all that will be resident */
+    size_t weights_bytes, workspace_bytes, trained_bytes, evaluation_bytes; /* parts of it */
+} hn_finetune_estimate;
+
+/* Opens and checks all that hn_finetune would, and writes nothing; `out` and `resume` are not
+ * looked at. */
+HN_API hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spec,
+                                  hn_finetune_estimate *estimate);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,292 @@
+/* Fine-tuning through the public functions alone: what hone train does, to the same bits, with
+ * callbacks, cancelled from one and taken up again; and every refusal, of an allocation as of a
+ * spec, is a status and a sentence. */
+#include "hone/hone.h"
+#include "tests/harness/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_STEPS = 6 };
+
+static char dir[256];
+static const char *data[1];
+static char model[300], data_path[300];
+static const char *const settings[] = { "steps=6",      "batch=4",     "rank=4", "eval-every=3",
+                                        "save-every=4", "rate=0.001" };
+static const char options[] = "--steps 6 --batch 4 --rank 4 --eval-every 3 --save-every 4 "
+                              "--rate 0.001 --held-fraction 0.3 --loss all --plain "
+                              "--max-length 400 --samples 0";
+
+static const char *in_dir(const char *name)
+{
+    static char paths[4][300];
+    static int next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", dir, name);
+    return path;
+}
+
+static bool sh(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static bool sh(const char *format, ...)
+{
+    char text[4096];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    return CHECK_THAT(system(text) == 0, "%s", text);
+}
+
+static bool exists(const char *name)
+{
+    return access(in_dir(name), F_OK) == 0;
+}
+
+/* ---- what is heard ---- */
+
+typedef struct heard {
+    hn_engine *engine;
+    int steps, evaluations, saved;
+    int64_t cancels_at; /* the step; 0: never */
+    int64_t last, n_steps;
+    double loss, done;
+} heard;
+
+static void on_step(void *context, const hn_finetune_step *s)
+{
+    heard *h = context;
+    h->steps++;
+    CHECK_INT(h->last + 1, s->step);
+    CHECK(s->loss > 0 && s->grad_norm > 0 && s->tokens > 0 && s->supervised > 0 && s->seconds > 0);
+    h->last = s->step;
+    h->n_steps = s->n_steps;
+    h->loss = s->loss;
+    if (s->step == h->cancels_at)
+        hn_engine_cancel(h->engine);
+}
+
+static void on_evaluation(void *context, const hn_finetune_evaluation *e)
+{
+    heard *h = context;
+    h->evaluations++;
+    CHECK(e->loss > 0 && e->n > 0 && e->accuracy >= 0 && e->accuracy <= 1);
+    CHECK_INT(h->last, e->step);
+}
+
+static void on_saved(void *context, const char *path)
+{
+    heard *h = context;
+    h->saved++;
+    CHECK(strstr(path, ".ckpt") && access(path, F_OK) == 0);
+}
+
+static void on_progress(void *context, double done)
+{
+    heard *h = context;
+    CHECK(done > h->done && done <= 1);
+    h->done = done;
+}
+
+static hn_finetune_spec spec_of(const char *out, heard *h)
+{
+    return (hn_finetune_spec){
+        .model = model, .data = data, .n_data = 1, .out = out, .settings = settings,
+        .n_settings = sizeof settings / sizeof *settings, .loss = "all", .plain = 1,
+        .max_length = 400, .held_fraction = 0.3, .context = h, .on_step = on_step,
+        .on_evaluation = on_evaluation, .on_saved = on_saved,
+    };
+}
+
+/* ---- the same bits as the program ---- */
+
+static void read_digest(const char *name, char digest[65])
+{
+    FILE *file = fopen(in_dir(name), "r");
+    digest[0] = 0;
+    if (CHECK(file != NULL)) {
+        CHECK(fscanf(file, "%64s", digest) == 1);
+        fclose(file);
+    }
+}
+
+static void check_whole(hn_engine *engine, const char *digest)
+{
+    heard h = { .engine = engine };
+    hn_finetune_result result;
+    const hn_finetune_spec spec = spec_of(in_dir("whole"), &h);
+    check_group("whole");
+    hn_engine_on_progress(engine, on_progress, &h);
+    if (CHECK_OK(hn_finetune(engine, &spec, &result))) {
+        CHECK_TEXT(digest, result.sha256);
+        CHECK(strstr(result.path, "whole/adapter.gguf") && exists("whole/adapter.gguf"));
+        CHECK_INT(N_STEPS, result.n_steps);
+        CHECK(result.last_loss >= h.loss && result.last_loss <= h.loss);
+    }
+    CHECK_INT(N_STEPS, h.steps);
+    CHECK_INT(2, h.evaluations);
+    CHECK_INT(2, h.saved); /* after 4 and 6 */
+    CHECK(h.done >= 1);
+    hn_engine_on_progress(engine, NULL, NULL);
+}
+
+static void check_cancelled(hn_engine *engine, const char *digest)
+{
+    heard h = { .engine = engine, .cancels_at = 3 };
+    hn_finetune_result result;
+    hn_finetune_spec spec = spec_of(in_dir("parts"), &h);
+    check_group("cancelled");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_CANCELLED, "stopped after step 3 of 6");
+    CHECK(!result.path[0] && !result.sha256[0]);
+    CHECK_INT(3, h.steps);
+    CHECK(exists("parts/step-00000003.ckpt") && !exists("parts/adapter.gguf"));
+    h.cancels_at = 0;
+    spec.resume = 1;
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_CANCELLED, "");
+    CHECK_INT(3, h.steps); /* until it is told to go on */
+    hn_engine_resume(engine);
+    spec.resume = 0;
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "a run is there already");
+    spec.resume = 1;
+    if (CHECK_OK(hn_finetune(engine, &spec, &result)))
+        CHECK_TEXT(digest, result.sha256);
+    CHECK_INT(N_STEPS, h.steps); /* only those that were left */
+}
+
+/* ---- what is refused ---- */
+
+static void refuse_setting(hn_engine *engine, const char *setting, const char *words)
+{
+    hn_finetune_estimate e;
+    heard h = { .engine = engine };
+    hn_finetune_spec spec = spec_of(NULL, &h);
+    spec.settings = &setting;
+    spec.n_settings = 1;
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, words);
+}
+
+static void check_refusals(hn_engine *engine)
+{
+    heard h = { .engine = engine };
+    hn_finetune_result result;
+    hn_finetune_estimate e;
+    hn_finetune_spec spec = spec_of(NULL, &h);
+    check_group("refusals");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "hn_finetune_spec.out");
+    CHECK_FAILS(hn_finetune(engine, NULL, &result), HN_ERR_ARGUMENT, "found NULL");
+    CHECK_FAILS(hn_finetune(engine, &spec, NULL), HN_ERR_ARGUMENT, "found NULL");
+    refuse_setting(engine, "rnak=8", "unknown option --rnak");
+    refuse_setting(engine, "rank=8x", "--rank 8x: expected a whole number from 1 to 65536");
+    refuse_setting(engine, "rank=0", "--rank 0: expected a whole number");
+    refuse_setting(engine, "rank", "--rank: expected a value");
+    refuse_setting(engine, "rate=-1", "--rate -1: expected a number, not negative");
+    refuse_setting(engine, "rslora=maybe", "--rslora maybe: expected true or false");
+    refuse_setting(engine, "goal=sgt", "--goal sgt: expected sft, kl or dpo");
+    refuse_setting(engine, "threads=4", "n_threads");
+    spec.n_data = 0;
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "hn_finetune_spec.data");
+    spec = spec_of(NULL, &h);
+    spec.loss = "some";
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "some");
+    spec = spec_of(NULL, &h);
+    spec.held_fraction = 2;
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "held");
+    spec = spec_of(NULL, &h);
+    spec.model = in_dir("nothing.gguf");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_IO, "nothing.gguf");
+    CHECK_INT(0, h.steps);
+}
+
+static void check_plan(hn_engine *engine)
+{
+    hn_finetune_estimate e;
+    heard h = { .engine = engine };
+    const hn_finetune_spec spec = spec_of(in_dir("dry"), &h);
+    check_group("plan");
+    if (!CHECK_OK(hn_finetune_plan(engine, &spec, &e)))
+        return;
+    CHECK_INT(N_STEPS, e.n_steps);
+    CHECK(e.n_examples > 0 && e.n_examples < 20);
+    CHECK_INT(28, e.n_tensors);
+    CHECK(e.n_trained > 0 && e.micro_tokens > 0 && e.evaluation_bytes > 0);
+    CHECK(e.total_bytes > e.weights_bytes + e.workspace_bytes + e.trained_bytes);
+    CHECK(!exists("dry"));
+}
+
+/* ---- every allocation refused ---- */
+
+static void check_allocations(const char *digest)
+{
+    int64_t n_refused = 0;
+    bool is_through = false;
+    check_group("allocations");
+    for (int64_t nth = 1; !is_through; nth++) {
+        hn_engine *engine;
+        hn_finetune_result result;
+        int64_t before, live, first, calls;
+        if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 1 })))
+            return;
+        hn_engine_memory(engine, &before, NULL, &first);
+        heard h = { .engine = engine };
+        const hn_finetune_spec spec = spec_of(in_dir("refused"), &h);
+        sh("rm -rf %s", spec.out);
+        hn_engine_fail_allocation(engine, nth);
+        const hn_status status = hn_finetune(engine, &spec, &result);
+        hn_engine_memory(engine, &live, NULL, &calls);
+        CHECK_THAT(live == before, "allocation %lld refused: %lld bytes left", (long long)nth,
+                   (long long)(live - before));
+        is_through = calls < first + nth; /* all was given */
+        if (is_through)
+            CHECK(CHECK_OK(status) && CHECK_TEXT(digest, result.sha256));
+        else
+            CHECK_THAT(status == HN_ERR_MEMORY && strstr(hn_error_message(), "out of memory"),
+                       "allocation %lld refused: status %d: %s", (long long)nth, (int)status,
+                       hn_error_message());
+        n_refused += !is_through;
+        char command[400];
+        snprintf(command, sizeof command, "! ls %.250s/*.partial 2>/dev/null", spec.out);
+        CHECK_INT(0, system(command));
+        hn_engine_free(engine);
+    }
+    CHECK(n_refused > 40);
+    printf("%lld allocations refused\n", (long long)n_refused);
+}
+
+int main(int argc, char **argv)
+{
+    hn_engine *engine;
+    char digest[65];
+    check_open(argc, argv);
+    const char *hone = check_option("--hone"), *temp = getenv("TMPDIR");
+    if (!CHECK_THAT(hone != NULL, "expected --hone PROGRAM"))
+        return check_close();
+    snprintf(dir, sizeof dir, "%.180s/hone-finetune-%d", temp ? temp : "/tmp", (int)getpid());
+    snprintf(model, sizeof model, "%s/m.gguf", dir);
+    snprintf(data_path, sizeof data_path, "%s/d.jsonl", dir);
+    data[0] = data_path;
+    sh("mkdir %s && '%s' new llama %s layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 >/dev/null",
+       dir, hone, model);
+    sh("i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo \"{\\\"prompt\\\":\\\"question $i\\\",\\\"completion\\\":"
+       "\\\" answer $i is $((i * 7 %% 23))\\\"}\"; done >%s", data_path);
+    sh("cd %s && '%s' train m.gguf --data d.jsonl --out cli %s >out 2>err || { cat err; exit 1; }; "
+       "sed -n 's/^sha256 //p' out >digest", dir, hone, options);
+    read_digest("digest", digest);
+    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 2 }))) {
+        int64_t before, live;
+        hn_engine_memory(engine, &before, NULL, NULL);
+        check_plan(engine);
+        check_refusals(engine);
+        check_whole(engine, digest);
+        check_cancelled(engine, digest);
+        hn_engine_memory(engine, &live, NULL, NULL);
+        CHECK_INT(before, live);
+        hn_engine_free(engine);
+        check_allocations(digest);
+    }
+    check_group(NULL);
+    sh("rm -rf %s", dir);
+    return check_close();
+}
