@@ -40,7 +40,7 @@ void hn_tree_clear(hn_tree *tree)
 
 hn_status hn_tree_status(const hn_tree *tree)
 {
-    return tree->status == HN_OK ? HN_OK : hn_fail(tree->status, "no memory for an example");
+    return tree->status == HN_OK ? HN_OK : hn_fail(tree->status, "out of memory: the values of an example");
 }
 
 /* Blocks stay where they are, so links hold. */
