@@ -1,10 +1,10 @@
-# For the passer-by: make, make demo, make test, make bench, make install. CMake does the work.
+# For the passer-by: make, make demo, make test, make model, make bench, make install. CMake does the work.
 BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CMAKE_ARGS ?=
 
-.PHONY: all demo test bench install tools clean
+.PHONY: all demo model test bench install tools clean
 
 all: $(BUILD)/CMakeCache.txt
 	@cmake --build $(BUILD) --target hone_program -j $(JOBS)
@@ -19,6 +19,12 @@ $(BUILD)/CMakeCache.txt: | tools
 
 demo: all
 	@$(BUILD)/hone demo
+
+# The embedded model, trained again from nothing: the same bits, or it fails. Goes on where it was
+# interrupted.
+model: all
+	@recipes/tiny/make.sh $(abspath $(BUILD)/hone) $(abspath $(BUILD)/model) $(if $(wildcard $(BUILD)/model/run/*.ckpt),--resume)
+	@cmp $(BUILD)/model/hone-tiny.gguf assets/hone-tiny.gguf && echo "assets/hone-tiny.gguf has the same bits"
 
 test: | tools
 	@tools/need.sh ruby:ruby,ruby-fiddle

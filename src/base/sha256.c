@@ -1,6 +1,9 @@
 #include "base/sha256.h"
 
 #include <string.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 
 static uint32_t turn(uint32_t x, int n)
 {
@@ -97,4 +100,21 @@ void hn_sha256_text(const uint8_t digest[32], char text[65])
         text[2 * i + 1] = digits[digest[i] & 15];
     }
     text[64] = '\0';
+}
+
+hn_status hn_sha256_file(const char *path, char text[65])
+{
+    uint8_t piece[4096], digest[32];
+    hn_sha256 sha;
+    FILE *file = fopen(path, "rb");
+    HN_REQUIRE(file, HN_ERR_IO, "%s: %s", path, strerror(errno));
+    hn_sha256_begin(&sha);
+    for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;)
+        hn_sha256_add(&sha, piece, n);
+    const bool failed = ferror(file) != 0;
+    fclose(file);
+    HN_REQUIRE(!failed, HN_ERR_IO, "%s: it cannot be read", path);
+    hn_sha256_end(&sha, digest);
+    hn_sha256_text(digest, text);
+    return HN_OK;
 }

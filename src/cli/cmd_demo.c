@@ -1,104 +1,155 @@
-/* hone demo: proves the engine, then trains a small mixture-of-experts transformer until it has
- * memorised a text, and lets it recite. */
+/* hone demo: the whole of it on the model that is built in: what it answers, the proof of its
+ * gradients, a fine-tune on its packed weights, what it answers then, a merge that says what it
+ * lost, and the adapter's hash, which is the same everywhere. Every step is a command that can be
+ * given by hand. */
 #include "base/clock.h"
+#include "base/sha256.h"
+#include "cli/answers.h"
 #include "cli/command.h"
-#include "cli/memorise.h"
-#include "cli/progress.h"
-#include "prove/prove.h"
+#include "cli/embedded.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What is trained below, on every machine, with any number of threads. It changes with the embedded
+ * model, the questions and the options. */
+static const char adapter_sha256[] =
+    "d151c16b90d8fb7a5847352145d07c5a6773f266bd80455421377a087c8bf56a";
 
 typedef struct demo_args {
-    int64_t seed, threads;
-    bool no_proof;
+    const char *out;
 } demo_args;
 
 static const hn_option options[] = {
-    HN_INT(demo_args, seed, "seed", "N", 1, INT32_MAX, "default 1"),
-    HN_INT(demo_args, threads, "threads", "N", 1, 256, "default: one for each processor"),
-    HN_FLAG(demo_args, no_proof, "no-proof", "train at once"),
+    HN_TEXT(demo_args, out, "out", "DIR", "keep everything there"),
     HN_OPTION_END,
 };
 
-static const char text[] =
-    "A gradient is a promise about what happens if you take one small step. Most engines ask you "
-    "to trust it. This one was checked against differences in double precision, under every plan "
-    "of memory, every number of threads and every instruction set, before the first step was taken.";
+enum { MOST_WORDS = 40, MOST_RIGHT_BEFORE = 10, LEAST_RIGHT_AFTER = 90 };
 
-static hn_status prove(const demo_args *args, hn_heap *heap, hn_str *certificate)
+static const hn_command *find(const char *name)
 {
-    const hn_prove_options o = { .seed = (uint64_t)args->seed, .progress = hn_progress };
-    hn_report report;
-    hn_report_init(&report, heap);
-    const int64_t start = hn_clock_ns();
-    hn_status status = hn_prove(heap, &o, &report);
-    hn_progress_end();
-    if (status == HN_OK) {
-        hn_report_table(&report, certificate);
-        const double seconds = (double)(hn_clock_ns() - start) / 1e9;
-        hn_str_print(certificate, "%lld checks in %.1f s: %lld failed, %lld skipped\n",
-                     (long long)hn_report_checks(&report), seconds,
-                     (long long)hn_report_failures(&report), (long long)report.n_skipped);
-        if (hn_report_failures(&report) || report.n_skipped)
-            status = hn_fail(HN_ERR_PROOF, "%lld checks failed or were skipped: `hone prove` says which",
-                             (long long)(hn_report_failures(&report) + report.n_skipped));
-    }
-    hn_report_free(&report);
-    return status;
+    for (int i = 0; hn_commands[i]; i++)
+        if (!strcmp(hn_commands[i]->name, name))
+            return hn_commands[i];
+    return NULL;
 }
 
-static hn_status train(const demo_args *args, hn_heap *heap, FILE *out)
+/* Runs a command of hone's, as its line would be typed. */
+static hn_status type(const char *line, FILE *out)
 {
-    hn_device *device;
-    const hn_device_options open = { .n_threads = (int)args->threads };
-    HN_TRY(hn_backend_find("cpu")->open(&device, heap, &open));
-    hn_memorised result;
-    hn_status status = hn_memorise(heap, device, text, (uint64_t)args->seed, hn_progress, &result);
-    hn_progress_end();
-    device->backend->close(device);
-    HN_TRY(status);
-    fprintf(out, "trained %d steps in %.1f s: loss %.4f -> %.4f\n", result.n_steps, result.seconds,
-            result.first_loss, result.last_loss);
-    fprintf(out, "given    \"%.*s\"\nrecites  \"%s\"\n", HN_MEMORISE_PROMPT, text, result.recited);
-    if (strcmp(result.recited, text + HN_MEMORISE_PROMPT))
-        status = hn_fail(HN_ERR_PROOF, "what it recites is not the text");
-    hn_free(heap, result.recited);
-    return status;
+    _Alignas(16) char args[HN_MAX_ARGS_BYTES];
+    char text[512], *words[MOST_WORDS], *operands[HN_MAX_OPERANDS];
+    int n = 0, n_operands;
+    bool wants_help;
+    fprintf(out, "\n$ hone %s\n", line);
+    fflush(out);
+    snprintf(text, sizeof text, "%s", line);
+    for (char *at = text; at && n < MOST_WORDS;) {
+        words[n++] = at;
+        at = strchr(at, ' ');
+        if (at)
+            *at++ = 0;
+    }
+    const hn_command *command = find(words[0]);
+    HN_REQUIRE(command, HN_ERR_ARGUMENT, "no command %s", words[0]);
+    HN_TRY(hn_options_parse(command, n - 1, words + 1, args, &n_operands, operands, &wants_help));
+    return command->run(args, n_operands, operands, out);
+}
+
+/* ---- the folder ---- */
+
+/* The files of a folder, and it. */
+static void remove_folder(const char *path)
+{
+    char name[4400];
+    DIR *dir = opendir(path);
+    for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        unlink(name); /* folders stay */
+    }
+    if (dir)
+        closedir(dir);
+    rmdir(path);
+}
+
+static hn_status enter(const demo_args *args, char folder[4096])
+{
+    const char *tmp = getenv("TMPDIR");
+    if (args->out) {
+        snprintf(folder, 4096, "%s", args->out);
+        HN_REQUIRE(mkdir(folder, 0777) == 0, HN_ERR_IO, "%s: %s", folder, strerror(errno));
+    } else {
+        snprintf(folder, 4096, "%s/hone-demo-XXXXXX", tmp ? tmp : "/tmp");
+        HN_REQUIRE(mkdtemp(folder), HN_ERR_IO, "%s: %s", folder, strerror(errno));
+    }
+    HN_REQUIRE(chdir(folder) == 0, HN_ERR_IO, "%s: %s", folder, strerror(errno));
+    return HN_OK;
+}
+
+/* ---- the steps ---- */
+
+static hn_status ask(hn_heap *heap, const char *adapter, FILE *out, hn_answers *answers)
+{
+    fprintf(out, "\nheld-out questions, asked of %s:\n", adapter ? "model and adapter" : "the model");
+    fflush(out);
+    return hn_answers_count(heap, "tiny.gguf", adapter, "held.jsonl", 4, out, answers);
+}
+
+static hn_status show(hn_heap *heap, FILE *out)
+{
+    hn_answers before, after;
+    char digest[65];
+    HN_TRY(type("tiny tiny.gguf", out));
+    HN_TRY(type("story --chats --seed 11 --count 4000 --out chats.jsonl", out));
+    HN_TRY(type("story --chats --seed 12 --count 100 --out held.jsonl", out));
+    HN_TRY(ask(heap, NULL, out, &before));
+    HN_TRY(type("prove tiny.gguf --data chats.jsonl --json certificate.json", out));
+    HN_TRY(type("train tiny.gguf --data chats.jsonl --held held.jsonl --targets all --rank 16 --batch 16 "
+                "--rate 3e-3 --schedule linear --out run", out));
+    HN_TRY(ask(heap, "run/adapter.gguf", out, &after));
+    HN_TRY(type("merge tiny.gguf run/adapter.gguf --out merged.gguf", out));
+    HN_TRY(hn_sha256_file("run/adapter.gguf", digest));
+    fprintf(out, "\n%d of %d right before, %d after\nadapter %s\n", before.n_right, before.n,
+            after.n_right, digest);
+    HN_REQUIRE(before.n_right <= MOST_RIGHT_BEFORE && after.n_right >= LEAST_RIGHT_AFTER,
+               HN_ERR_PROOF, "%d right before and %d after: expected at most %d and at least %d",
+               before.n_right, after.n_right, MOST_RIGHT_BEFORE, LEAST_RIGHT_AFTER);
+    HN_REQUIRE(!strcmp(digest, adapter_sha256), HN_ERR_PROOF, "expected adapter %s: not one answer",
+               adapter_sha256);
+    fputs("the one that every machine and every number of threads gives\n", out);
+    return HN_OK;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands, (void)operands;
     const demo_args *args = parsed;
+    char folder[4096];
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    hn_str certificate = hn_str_on(&heap);
-    hn_progress_begin();
-    hn_status status = HN_OK;
-    if (!args->no_proof) {
-        fputs("proving every op, then whole transformers ...\n", out);
-        fflush(out);
-        status = prove(args, &heap, &certificate);
+    const int64_t start = hn_clock_ns();
+    HN_TRY(enter(args, folder));
+    const hn_status status = show(&heap, out);
+    if (status == HN_OK)
+        fprintf(out, "%.0f s%s%s\n", (double)(hn_clock_ns() - start) * 1e-9,
+                args->out ? ", all of it in " : "", args->out ? folder : "");
+    if (!args->out) {
+        remove_folder("run");
+        remove_folder(folder);
     }
-    if (status == HN_OK) {
-        fputs("training a mixture of 4 experts, 2 layers, until it knows a text by heart ...\n", out);
-        fflush(out);
-        status = train(args, &heap, out);
-    }
-    if (certificate.length)
-        fprintf(out, "\ncertificate\n%s", certificate.text);
-    hn_str_free(&certificate);
     return status;
 }
-
-static const demo_args defaults = { .seed = 1 };
 
 const hn_command hn_cmd_demo = {
     .name = "demo",
     .operands = "",
-    .summary = "prove the engine, then train a small mixture of experts before your eyes",
+    .summary = "prove and fine-tune the model that is built in, and show it",
     .options = options,
-    .defaults = &defaults,
     .args_size = sizeof(demo_args),
     .run = run,
 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct new_args {
-    const char *type, *tokenizer;
+    const char *type, *tokenizer, *name;
     hn_list keep;
     int64_t seed, threads;
     bool copies;
@@ -20,6 +20,7 @@ typedef struct new_args {
 static const hn_option options[] = {
     HN_TEXT(new_args, type, "type", "TYPE", "of the weights, as for quantize; default f32"),
     HN_LIST(new_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
+    HN_TEXT(new_args, name, "name", "TEXT", "general.name (random)"),
     HN_TEXT(new_args, tokenizer, "tokenizer", "FILE",
             "take the tokenizer and chat template of this GGUF file or Hugging Face directory"),
     HN_FLAG(new_args, copies, "copies",
@@ -184,7 +185,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const new_args *args = parsed;
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    hn_random_options o = { .seed = (uint64_t)args->seed, .name = "random",
+    hn_random_options o = { .seed = (uint64_t)args->seed, .name = args->name ? args->name : "random",
                             .copies = args->copies };
     HN_TRY(hn_arch_named(operands[0], &o.arch));
     HN_TRY(hn_recipe_named(args->type ? args->type : "f32", &o.recipe));

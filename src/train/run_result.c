@@ -170,28 +170,6 @@ static hn_status test_tokens(hn_train_run *r, hn_encoding_view *out)
     return HN_OK;
 }
 
-static hn_status hash_file(hn_heap *heap, const char *path, char text[65])
-{
-    enum { PIECE = 1 << 16 };
-    hn_sha256 sha;
-    uint8_t digest[32], *piece = hn_alloc(heap, HN_TAG_FILE, PIECE);
-    FILE *file = piece ? fopen(path, "rb") : NULL;
-    if (!file) {
-        hn_free(heap, piece);
-        return piece ? hn_fail(HN_ERR_IO, "%s: %s", path, strerror(errno)) : HN_ERR_MEMORY;
-    }
-    hn_sha256_begin(&sha);
-    for (size_t n; (n = fread(piece, 1, PIECE, file)) > 0;)
-        hn_sha256_add(&sha, piece, n);
-    const bool failed = ferror(file) != 0;
-    fclose(file);
-    hn_free(heap, piece);
-    HN_REQUIRE(!failed, HN_ERR_IO, "%s: it cannot be read", path);
-    hn_sha256_end(&sha, digest);
-    hn_sha256_text(digest, text);
-    return HN_OK;
-}
-
 static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_PATH])
 {
     hn_encoding_view tokens;
@@ -214,5 +192,5 @@ hn_status hn_train_run_finish(hn_train_run *r, char path[HN_RUN_PATH], char dige
         status = write_adapter(r, &keys, path);
     }
     hn_meta_free(&keys);
-    return status == HN_OK ? hash_file(r->heap, path, digest) : status;
+    return status == HN_OK ? hn_sha256_file(path, digest) : status;
 }

@@ -1,0 +1,26 @@
+/* hone tiny: the model that is built into the program, as a file. */
+#include "cli/command.h"
+#include "cli/embedded.h"
+
+static const hn_option options[] = { HN_OPTION_END };
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    (void)parsed, (void)n_operands;
+    HN_TRY(hn_embedded_write(operands[0]));
+    fprintf(out, "%s: %zu bytes\n", operands[0], hn_embedded_model().bytes);
+    return HN_OK;
+}
+
+const hn_command hn_cmd_tiny = {
+    .name = "tiny",
+    .operands = "OUT.gguf",
+    .summary = "write the model that is built into the program to a file",
+    .details = "It tells stories of the kind of `hone story`, from which it was trained by hone itself:\n"
+               "docs/story.md.\n",
+    .options = options,
+    .args_size = 1,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

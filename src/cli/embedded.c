@@ -1,0 +1,40 @@
+/* embedded: the assembler takes the file in (HN_EMBEDDED_FILE, from CMake): a C array of this size
+ * would take the compiler longer than the rest of the program. */
+#include "cli/embedded.h"
+
+#include "base/out_file.h"
+
+#ifdef __APPLE__
+#define SECTION ".const\n"
+#define NAME(symbol) "_" symbol
+#define BACK ".text\n"
+#else
+#define SECTION ".pushsection .rodata\n"
+#define NAME(symbol) symbol
+#define BACK ".popsection\n"
+#endif
+
+__asm__(SECTION ".balign 64\n"
+        ".globl " NAME("hn_embedded_begin") "\n" NAME("hn_embedded_begin") ":\n"
+        ".incbin \"" HN_EMBEDDED_FILE "\"\n"
+        ".globl " NAME("hn_embedded_end") "\n" NAME("hn_embedded_end") ":\n"
+        ".byte 0\n" BACK);
+
+extern const unsigned char hn_embedded_begin[], hn_embedded_end[];
+
+hn_span hn_embedded_model(void)
+{
+    return (hn_span){ hn_embedded_begin, (size_t)(hn_embedded_end - hn_embedded_begin) };
+}
+
+hn_status hn_embedded_write(const char *path)
+{
+    const hn_span model = hn_embedded_model();
+    hn_out_file file;
+    HN_TRY(hn_out_file_open(&file, path));
+    const hn_status status = hn_out_file_write(&file, model.data, model.bytes);
+    if (status == HN_OK)
+        return hn_out_file_commit(&file);
+    hn_out_file_abandon(&file);
+    return status;
+}
