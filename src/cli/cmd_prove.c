@@ -24,7 +24,7 @@ static const hn_option options[] = {
     HN_LIST(prove_args, model.files, "data", "FILE", "of a model: examples; may be given again"),
     HN_TEXT(prove_args, model.targets, "targets", "LIST", "of a model: what is trained, as hone train has it (all)"),
     HN_INT(prove_args, model.rank, "rank", "R", 1, 65536, "of low-rank changes (8)"),
-    HN_INT(prove_args, model.directions, "directions", "N", 2, 1000, "of each tensor (3)"),
+    HN_INT(prove_args, model.directions, "directions", "N", 2, 1000, "of each tensor (2)"),
     HN_FLAG(prove_args, model.full, "full", "every layer, not one of every kind"),
     HN_DATA_OPTIONS(prove_args, model.data),
     HN_OPTION_END,
@@ -95,7 +95,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 }
 
 static const prove_args defaults = { .time_limit = 240,
-                                     .model = { .seed = 1, .rank = 8, .directions = 3 } };
+                                     .model = { .seed = 1, .rank = 8, .directions = 2 } };
 
 const hn_command hn_cmd_prove = {
     .name = "prove",

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_TOKENS = 64 };
+enum { MOST_TOKENS = 64, MOST_ROWS = 8 }; /* of which so many count: the head is dear */
 
 typedef struct proof {
     const hn_model_proof_options *o;
@@ -50,6 +50,12 @@ static hn_status cut_batch(proof *p, const hn_batch *all)
         }
         HN_TRY(hn_batch_add_sample(&p->batch, &s));
     }
+    for (size_t t = p->batch.n_tokens, n = 0; t-- > 0;)
+        if (p->batch.weights[t] > 0 && ++n > MOST_ROWS) { /* the last ones have seen most */
+            p->batch.weight -= (double)p->batch.weights[t];
+            p->batch.weights[t] = 0;
+            p->batch.n_supervised--;
+        }
     HN_REQUIRE(p->batch.n_supervised, HN_ERR_ARGUMENT,
                "no supervised token among the last %d of the first example", MOST_TOKENS);
     return HN_OK;
@@ -208,8 +214,8 @@ static hn_status forward(proof *p, double *loss, uint64_t *routes)
 
 /* ---- differences ---- */
 
-/* Direction k of tensor i: 0 the gradient's own, 1 the same with every element weighed at random,
- * then random signs, which also see where the gradient is zero. Its norm is 1. */
+/* Direction k of tensor i: 0 the gradient's own, 1 random signs, which also see where the gradient is
+ * zero, then the gradient with every element weighed at random. Its norm is 1. */
 static void make_direction(const proof *p, int i, int k, float *d)
 {
     const int64_t n = hn_count(&p->tuning->tensors[i].weight.type);
@@ -218,8 +224,8 @@ static void make_direction(const proof *p, int i, int k, float *d)
     const hn_rng_key key = hn_rng_fold(hn_rng_seed(p->o->seed + (uint64_t)k),
                                        hn_hash_text(p->tuning->tensors[i].name));
     for (int64_t e = 0; e < n; e++) {
-        d[e] = k > 1 ? (hn_rng_u32(key, (uint64_t)e) & 1 ? 1.0f : -1.0f)
-                     : g[e] * (k ? hn_rng_uniform(key, (uint64_t)e) : 1.0f);
+        d[e] = k == 1 ? (hn_rng_u32(key, (uint64_t)e) & 1 ? 1.0f : -1.0f)
+                      : g[e] * (k ? hn_rng_uniform(key, (uint64_t)e) : 1.0f);
         norm += (double)d[e] * (double)d[e];
     }
     const double scale = norm > 0 ? 1 / sqrt(norm) : 0;
@@ -263,7 +269,7 @@ static hn_status measure(proof *p, int i, const float *d, const float *x0, answe
     const int64_t n = hn_count(&p->tuning->tensors[i].weight.type);
     for (int64_t e = 0; e < n; e++)
         norm += (double)x0[e] * (double)x0[e];
-    double h = 0.2 * sqrt(norm) + 2e-3;
+    double h = 0.1 * sqrt(norm) + 1e-3;
     *out = (answer){ 0, INFINITY };
     for (int k = 0; k < HALVINGS; k++) {
         double slope;
@@ -276,7 +282,7 @@ static hn_status measure(proof *p, int i, const float *d, const float *x0, answe
         const double spread = (apart > before / 4 ? apart : before / 4) + noise;
         if (n_answers > 1 && spread < out->spread)
             *out = (answer){ slope + (slope - last) / 3, spread }; /* the cubic's share goes */
-        if (n_answers > 1 && (spread <= 4e-4 * fabs(slope) || noise > before))
+        if (n_answers > 1 && (spread <= 1e-3 * fabs(slope) || noise > before))
             break;
         before = n_answers ? apart : (double)INFINITY;
         last = slope;
@@ -291,14 +297,14 @@ static hn_status check_tensor(proof *p, int i, float *d, float *x0)
 {
     const hn_tunable *t = &p->tuning->tensors[i];
     const int64_t n = hn_count(&t->weight.type);
-    const int directions = p->o->directions > 0 ? p->o->directions : 3;
+    const int directions = p->o->directions > 0 ? p->o->directions : 2;
     double norm = 0;
     for (int64_t e = 0; e < n; e++)
         norm += (double)p->gradient[i][e] * (double)p->gradient[i][e];
     hn_report_note(p->report, t->name, "gradient", norm > 0 ? 0 : INFINITY, 1,
                    norm > 0 ? "none is zero" : "it is exactly zero");
     memcpy(x0, hn_tuning_data(p->tuning, i), (size_t)n * sizeof *x0);
-    static const char *const kinds[] = { "along", "weighed", "signs" };
+    static const char *const kinds[] = { "along", "signs", "weighed" };
     for (int k = 0; k < directions && norm > 0; k++) {
         answer found;
         double expected = 0;

@@ -18,7 +18,7 @@ typedef struct hn_model_proof_options {
     const hn_tune_targets *targets; /* NULL: every matrix, low-rank */
     hn_objective_options objective; /* goal and factors; sizes are chosen */
     uint64_t seed;
-    int directions; /* of each tensor; 0 means 3 */
+    int directions; /* of each tensor; 0 means 2 */
     bool full;      /* all layers */
     hn_heap *heap;
     hn_device *const *devices; /* the first does the work; bits are compared on all */
