@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "prove/model_slice.h"
+#include "train/feed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,8 +31,7 @@ typedef struct proof {
     int n_wanted;
     uint64_t routes;  /* of the tensors as they are: a number for all choices */
     hn_micro micro;
-    float count, n_sequences, n_tokens;
-    int32_t step;
+    hn_step_numbers numbers;
 } proof;
 
 /* ---- what it works on ---- */
@@ -138,29 +138,6 @@ static hn_status take_gradient(proof *p)
 
 /* ---- the loss alone ---- */
 
-static hn_status bind(proof *p, const hn_node *node, void *data)
-{
-    return node ? hn_storage_bind(p->storage, node->leaf, data) : HN_OK;
-}
-
-static hn_status bind_inputs(proof *p)
-{
-    const nn_build *b = &p->objective.policy;
-    for (int i = 0; i < b->n_bound; i++)
-        HN_TRY(bind(p, b->bound[i].leaf, (void *)(uintptr_t)b->bound[i].weight->data));
-    HN_TRY(bind(p, b->tokens, p->micro.pack.ids));
-    HN_TRY(bind(p, b->positions, p->micro.pack.positions));
-    HN_TRY(bind(p, b->segments, p->micro.pack.segments));
-    HN_TRY(bind(p, b->rows, p->micro.rows));
-    HN_TRY(bind(p, b->places, p->micro.places));
-    HN_TRY(bind(p, b->step, &p->step));
-    HN_TRY(bind(p, p->objective.labels, p->micro.labels));
-    HN_TRY(bind(p, p->objective.weights, p->micro.weights));
-    HN_TRY(bind(p, p->objective.count, &p->count));
-    HN_TRY(bind(p, p->objective.n_sequences, &p->n_sequences));
-    return bind(p, p->objective.n_tokens, &p->n_tokens);
-}
-
 static hn_status compile_forward(proof *p)
 {
     hn_objective_options o = learner_options(p).objective;
@@ -181,10 +158,10 @@ static hn_status compile_forward(proof *p)
     HN_TRY(hn_storage_new(&p->storage, p->g, 1, p->o->devices));
     HN_TRY(hn_micro_new(&p->micro, p->o->heap, n, n, 1));
     HN_TRY(hn_micro_fill(&p->micro, &p->batch, 0, p->batch.n_examples));
-    p->count = (float)p->batch.weight;
-    p->n_sequences = (float)p->batch.n_sequences;
-    p->n_tokens = (float)n;
-    HN_TRY(bind_inputs(p));
+    p->numbers = (hn_step_numbers){ .count = (float)p->batch.weight,
+                                    .n_sequences = (float)p->batch.n_sequences,
+                                    .n_tokens = (float)n };
+    HN_TRY(hn_feed_bind(p->storage, &p->objective, &p->micro, &p->numbers));
     HN_TRY(hn_storage_make_all(p->storage));
     HN_TRY(hn_program_new(&p->program, p->plan, p->storage, 1, p->o->devices));
     HN_TRY(hn_program_set_extent(p->program, p->objective.policy.tokens_extent, n));

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "train/feed.h"
+
 enum { LOGITS_BYTES = 64 << 20 }; /* of the rows at a time */
 
 struct hn_evaluator {
@@ -13,47 +15,9 @@ struct hn_evaluator {
     hn_program *program;
     hn_micro micro;
     int64_t rows; /* at a time */
-    float one;
-    int32_t step;
+    hn_step_numbers ones; /* sums are wanted, undivided */
     bool is_pairs;
 };
-
-static hn_status bind(hn_evaluator *e, const hn_node *node, void *data)
-{
-    return node ? hn_storage_bind(e->storage, node->leaf, data) : HN_OK;
-}
-
-/* Rows [from, ...) of the micro-batch. */
-static hn_status bind_rows(hn_evaluator *e, int64_t from)
-{
-    const hn_objective *o = &e->objective;
-    hn_micro *m = &e->micro;
-    HN_TRY(bind(e, o->policy.rows, m->rows + from));
-    HN_TRY(bind(e, o->labels, m->labels + from));
-    HN_TRY(bind(e, o->weights, m->weights + from));
-    HN_TRY(bind(e, o->pair_of, m->pair_of + from));
-    return bind(e, o->sign, m->sign + from);
-}
-
-static hn_status bind_all(hn_evaluator *e)
-{
-    const nn_build *builds[] = { &e->objective.policy, &e->objective.base };
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < builds[k]->n_bound; i++)
-            HN_TRY(bind(e, builds[k]->bound[i].leaf,
-                        (void *)(uintptr_t)builds[k]->bound[i].weight->data));
-    const nn_build *b = &e->objective.policy;
-    HN_TRY(bind(e, b->tokens, e->micro.pack.ids));
-    HN_TRY(bind(e, b->positions, e->micro.pack.positions));
-    HN_TRY(bind(e, b->segments, e->micro.pack.segments));
-    HN_TRY(bind(e, b->places, e->micro.places));
-    HN_TRY(bind(e, b->step, &e->step));
-    HN_TRY(bind(e, e->objective.no_pairs, e->micro.no_pairs));
-    HN_TRY(bind(e, e->objective.count, &e->one));
-    HN_TRY(bind(e, e->objective.n_sequences, &e->one));
-    HN_TRY(bind(e, e->objective.n_tokens, &e->one));
-    return bind_rows(e, 0);
-}
 
 static hn_status make(hn_evaluator *e, const hn_model *model, const hn_tuning *tuning,
                       const hn_adapters *adapters, hn_device *device,
@@ -70,7 +34,7 @@ static hn_status make(hn_evaluator *e, const hn_model *model, const hn_tuning *t
     o.wants_logits = !e->is_pairs;
     o.max_rows = e->rows;
     o.max_pairs = o.max_tokens / 2;
-    e->one = 1;
+    e->ones = (hn_step_numbers){ .count = 1, .n_sequences = 1, .n_tokens = 1 };
     HN_TRY(hn_graph_new(&e->g, e->heap));
     HN_TRY(hn_objective_build(&e->objective, e->g, model, tuning, &o));
     hn_node *wanted[2] = { e->objective.loss,
@@ -82,7 +46,7 @@ static hn_status make(hn_evaluator *e, const hn_model *model, const hn_tuning *t
     HN_TRY(hn_plan_new(&e->plan, e->g, 2, wanted, 1, &target, &plain));
     HN_TRY(hn_storage_new(&e->storage, e->g, 1, &device));
     HN_TRY(hn_micro_new(&e->micro, e->heap, o.max_tokens, o.max_tokens, o.max_pairs));
-    HN_TRY(bind_all(e));
+    HN_TRY(hn_feed_bind(e->storage, &e->objective, &e->micro, &e->ones));
     HN_TRY(hn_storage_make_all(e->storage));
     return hn_program_new(&e->program, e->plan, e->storage, 1, &device);
 }
@@ -157,7 +121,7 @@ hn_status hn_evaluator_add(hn_evaluator *e, const hn_batch *batch, const hn_run_
             HN_TRY(hn_program_set_extent(e->program, o->pairs_extent, e->micro.n_pairs));
         for (int64_t row = 0, n; row < e->micro.n_rows; row += n) {
             n = e->micro.n_rows - row < e->rows ? e->micro.n_rows - row : e->rows;
-            HN_TRY(bind_rows(e, row));
+            HN_TRY(hn_feed_bind_rows(e->storage, o, &e->micro, row));
             HN_TRY(hn_program_set_extent(e->program, o->policy.rows_extent, n));
             HN_TRY(hn_program_run(e->program, options));
             HN_TRY(take(e, row, n, sums));

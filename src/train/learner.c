@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "train/feed.h"
+
 struct hn_learner {
     hn_heap *heap;
     const hn_model *model;
@@ -10,8 +12,7 @@ struct hn_learner {
     hn_objective objective;
     hn_descent *descent;
     hn_micro micro;
-    float count, n_sequences, n_tokens;
-    int32_t step;
+    hn_step_numbers numbers;
 };
 
 /* ---- making ---- */
@@ -28,41 +29,6 @@ static hn_status find_params(hn_learner *l, hn_node **params)
         HN_REQUIRE(params[i], HN_ERR_ARGUMENT, "the model's graph never reads %s", w->name);
     }
     return HN_OK;
-}
-
-static hn_status bind_weights(hn_storage *storage, const nn_build *b)
-{
-    for (int i = 0; i < b->n_bound; i++) /* mapped ones are only read: no leaf of them is updated */
-        HN_TRY(hn_storage_bind(storage, b->bound[i].leaf->leaf,
-                               (void *)(uintptr_t)b->bound[i].weight->data));
-    return HN_OK;
-}
-
-static hn_status bind_if(hn_storage *storage, const hn_node *node, void *data)
-{
-    return node ? hn_storage_bind(storage, node->leaf, data) : HN_OK;
-}
-
-static hn_status bind_inputs(hn_learner *l)
-{
-    hn_storage *s = hn_descent_storage(l->descent);
-    const hn_objective *o = &l->objective;
-    const nn_build *b = &o->policy;
-    hn_micro *m = &l->micro;
-    HN_TRY(hn_storage_bind(s, b->tokens->leaf, m->pack.ids));
-    HN_TRY(hn_storage_bind(s, b->positions->leaf, m->pack.positions));
-    HN_TRY(hn_storage_bind(s, b->segments->leaf, m->pack.segments));
-    HN_TRY(hn_storage_bind(s, b->rows->leaf, m->rows));
-    HN_TRY(bind_if(s, b->places, m->places));
-    HN_TRY(bind_if(s, b->step, &l->step));
-    HN_TRY(hn_storage_bind(s, o->labels->leaf, m->labels));
-    HN_TRY(hn_storage_bind(s, o->weights->leaf, m->weights));
-    HN_TRY(bind_if(s, o->pair_of, m->pair_of));
-    HN_TRY(bind_if(s, o->sign, m->sign));
-    HN_TRY(bind_if(s, o->no_pairs, m->no_pairs));
-    HN_TRY(hn_storage_bind(s, o->count->leaf, &l->count));
-    HN_TRY(hn_storage_bind(s, o->n_sequences->leaf, &l->n_sequences));
-    return hn_storage_bind(s, o->n_tokens->leaf, &l->n_tokens);
 }
 
 static hn_status make(hn_learner *l, hn_device *device, const hn_learner_options *options)
@@ -84,11 +50,7 @@ static hn_status make(hn_learner *l, hn_device *device, const hn_learner_options
     hn_free(l->heap, params);
     HN_TRY(status);
     HN_TRY(hn_micro_new(&l->micro, l->heap, o.max_tokens, o.max_rows, o.max_pairs));
-    hn_storage *storage = hn_descent_storage(l->descent);
-    HN_TRY(bind_weights(storage, &l->objective.policy));
-    if (o.goal != HN_GOAL_SFT)
-        HN_TRY(bind_weights(storage, &l->objective.base));
-    return bind_inputs(l);
+    return hn_feed_bind(hn_descent_storage(l->descent), &l->objective, &l->micro, &l->numbers);
 }
 
 hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
@@ -189,10 +151,13 @@ static hn_status accumulate(hn_learner *l, const hn_batch *batch, int64_t step,
                             const hn_run_options *options, int *n_micro)
 {
     HN_TRY(check_batch(l, batch));
-    l->count = l->objective.o.goal == HN_GOAL_DPO ? (float)batch->n_examples : (float)batch->weight;
-    l->n_sequences = (float)batch->n_sequences;
-    l->n_tokens = (float)batch->n_tokens;
-    l->step = (int32_t)(step & 0x7fffffff);
+    const bool pairs = l->objective.o.goal == HN_GOAL_DPO;
+    l->numbers = (hn_step_numbers){
+        .count = pairs ? (float)batch->n_examples : (float)batch->weight,
+        .n_sequences = (float)batch->n_sequences,
+        .n_tokens = (float)batch->n_tokens,
+        .step = (int32_t)(step & 0x7fffffff),
+    };
     HN_TRY(hn_descent_begin(l->descent));
     return run_all(l, batch, options, n_micro);
 }
