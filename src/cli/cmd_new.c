@@ -130,6 +130,22 @@ static hn_status complete(const hn_arch *arch, hn_hparams *hp)
     return HN_OK;
 }
 
+/* What was set is what the model has: set again, it changes nothing. Keys that an architecture derives
+ * from others, or has no place for, and keys that are given twice, are refused so. */
+static hn_status check_kept(const hn_hparams *hp, const char *arch, int n, char **settings)
+{
+    for (int i = 0; i < n; i++) {
+        hn_hparams again = *hp;
+        if (!strncmp(settings[i], "k_eq_v=", 7)) /* asked of all layers, had by those that can */
+            continue;
+        HN_TRY(set(&again, settings[i]));
+        HN_REQUIRE(!memcmp(&again, hp, sizeof again), HN_ERR_ARGUMENT,
+                   "%s: %s takes this from other keys, has no place for it, or it is given twice",
+                   settings[i], arch);
+    }
+    return HN_OK;
+}
+
 static hn_status make(const new_args *args, hn_random_options *o, hn_heap *heap, char **operands)
 {
     hn_pool *pool;
@@ -205,6 +221,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         status = set(hp, operands[i]);
     if (status == HN_OK)
         status = complete(o.arch, hp);
+    if (status == HN_OK)
+        status = check_kept(hp, o.arch->name, n_operands - 2, operands + 2);
     o.hp = hp;
     if (status == HN_OK)
         status = make(args, &o, &heap, operands);

@@ -71,9 +71,9 @@ static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, norm_eps, 1e-12);
-    HN_HP_SET(hp, is_causal, false);
-    HN_HP_SET(hp, pooling, 1);
+    HN_HP_DEFAULT(hp, norm_eps, 1e-12);
+    HN_HP_DEFAULT(hp, is_causal, false);
+    HN_HP_DEFAULT(hp, pooling, 1);
     hp->n_token_type = 2;
     hp->has[HN_HP_head_dim] = hp->has[HN_HP_value_dim] = hp->has[HN_HP_n_kv_head] = false;
     hp->is_tied = true;

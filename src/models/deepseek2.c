@@ -101,17 +101,13 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-6);
-    HN_HP_SET(hp, rope_base, 10000);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-6);
+    HN_HP_DEFAULT(hp, rope_base, 10000);
     HN_HP_SET(hp, vocab_size, hp->n_vocab);
-    if (!hp->has[HN_HP_kv_rank])
-        HN_HP_SET(hp, kv_rank, 512);
-    if (!hp->has[HN_HP_head_dim_mla])
-        HN_HP_SET(hp, head_dim_mla, 192);
-    if (!hp->has[HN_HP_value_dim_mla])
-        HN_HP_SET(hp, value_dim_mla, 128);
-    if (!hp->has[HN_HP_rope_dim])
-        HN_HP_SET(hp, rope_dim, 64);
+    HN_HP_DEFAULT(hp, kv_rank, 512);
+    HN_HP_DEFAULT(hp, head_dim_mla, 192);
+    HN_HP_DEFAULT(hp, value_dim_mla, 128);
+    HN_HP_DEFAULT(hp, rope_dim, 64);
     HN_HP_SET(hp, head_dim, hp->kv_rank + hp->rope_dim);
     HN_HP_SET(hp, value_dim, hp->kv_rank);
     HN_HP_SET(hp, n_dense_first, hp->n_dense_first);

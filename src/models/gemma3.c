@@ -105,10 +105,10 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-6);
-    HN_HP_SET(hp, rope_base, 1e6);
-    HN_HP_SET(hp, rope_base_swa, 10000);
-    HN_HP_SET(hp, window, hp->has[HN_HP_window] ? hp->window : 1024);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-6);
+    HN_HP_DEFAULT(hp, rope_base, 1e6);
+    HN_HP_DEFAULT(hp, rope_base_swa, 10000);
+    HN_HP_DEFAULT(hp, window, 1024);
     hp->attn_scalar = (double)hp->head_dim;
     hp->is_tied = true;
     set_pattern(hp, 6);

@@ -141,15 +141,14 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-6);
-    HN_HP_SET(hp, rope_base, 1e6);
-    HN_HP_SET(hp, window, hp->has[HN_HP_window] ? hp->window : 512);
-    HN_HP_SET(hp, altup_active, 0);
-    HN_HP_SET(hp, altup_inputs, 4);
-    if (!hp->has[HN_HP_ple_width])
-        HN_HP_SET(hp, ple_width, 256);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-6);
+    HN_HP_DEFAULT(hp, rope_base, 1e6);
+    HN_HP_DEFAULT(hp, window, 512);
+    HN_HP_DEFAULT(hp, altup_active, 0);
+    HN_HP_DEFAULT(hp, altup_inputs, 4);
+    HN_HP_DEFAULT(hp, ple_width, 256);
     HN_HP_SET(hp, n_shared_kv, hp->n_shared_kv);
-    HN_HP_SET(hp, final_softcap, 30);
+    HN_HP_DEFAULT(hp, final_softcap, 30);
     hp->laurel_rank = 64;
     hp->is_tied = true;
     for (int64_t i = 0; i < hp->n_layer; i++) {

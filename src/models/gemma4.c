@@ -169,15 +169,14 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-6);
-    HN_HP_SET(hp, rope_base, 1e6);
-    HN_HP_SET(hp, rope_base_swa, 10000);
-    HN_HP_SET(hp, window, hp->has[HN_HP_window] ? hp->window : 512);
-    HN_HP_SET(hp, final_softcap, 30);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-6);
+    HN_HP_DEFAULT(hp, rope_base, 1e6);
+    HN_HP_DEFAULT(hp, rope_base_swa, 10000);
+    HN_HP_DEFAULT(hp, window, 512);
+    HN_HP_DEFAULT(hp, final_softcap, 30);
     HN_HP_SET(hp, value_dim, hp->head_dim);
     HN_HP_SET(hp, rope_dim, hp->head_dim);
-    if (!hp->has[HN_HP_head_dim_swa])
-        HN_HP_SET(hp, head_dim_swa, hp->head_dim / 2);
+    HN_HP_DEFAULT(hp, head_dim_swa, hp->head_dim / 2);
     HN_HP_SET(hp, value_dim_swa, hp->head_dim_swa);
     HN_HP_SET(hp, rope_dim_swa, hp->head_dim_swa);
     HN_HP_SET(hp, n_shared_kv, hp->n_shared_kv);

@@ -48,7 +48,7 @@ static hn_status read_config(const hn_json *config, hn_hparams *hp)
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, norm_eps, 1e-5);
+    HN_HP_DEFAULT(hp, norm_eps, 1e-5);
     if (!hp->has[HN_HP_ffn])
         hn_hparams_fill(hp, HN_HP_ffn, 4 * hp->width);
     hp->has[HN_HP_head_dim] = hp->has[HN_HP_value_dim] = hp->has[HN_HP_n_kv_head] = false;

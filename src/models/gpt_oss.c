@@ -58,17 +58,16 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-5);
-    HN_HP_SET(hp, rope_base, 150000);
-    HN_HP_SET(hp, window, hp->has[HN_HP_window] ? hp->window : 128);
-    HN_HP_SET(hp, rope_factor, 32);
-    HN_HP_SET(hp, rope_orig_ctx, 4096);
-    HN_HP_SET(hp, yarn_beta_fast, 32);
-    HN_HP_SET(hp, yarn_beta_slow, 1);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-5);
+    HN_HP_DEFAULT(hp, rope_base, 150000);
+    HN_HP_DEFAULT(hp, window, 128);
+    HN_HP_DEFAULT(hp, rope_factor, 32);
+    HN_HP_DEFAULT(hp, rope_orig_ctx, 4096);
+    HN_HP_DEFAULT(hp, yarn_beta_fast, 32);
+    HN_HP_DEFAULT(hp, yarn_beta_slow, 1);
     hp->rope_scaling = HN_ROPE_YARN;
     hp->rope_is_stated = true;
-    if (!hp->has[HN_HP_expert_ffn])
-        HN_HP_SET(hp, expert_ffn, hp->ffn[0]);
+    HN_HP_DEFAULT(hp, expert_ffn, hp->ffn[0]);
     set_pattern(hp);
     return HN_OK;
 }

@@ -49,13 +49,13 @@ hn_status hn_granite_multipliers(const hn_json *config, hn_hparams *hp)
 
 hn_status hn_granite_defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-5);
-    HN_HP_SET(hp, rope_base, 10000);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-5);
+    HN_HP_DEFAULT(hp, rope_base, 10000);
     HN_HP_SET(hp, vocab_size, hp->n_vocab);
-    HN_HP_SET(hp, attn_scale, 1.0 / (double)hp->head_dim);
-    HN_HP_SET(hp, embd_scale, 12);
-    HN_HP_SET(hp, residual_scale, 0.22);
-    HN_HP_SET(hp, logit_scale, 8);
+    HN_HP_DEFAULT(hp, attn_scale, 1.0 / (double)hp->head_dim);
+    HN_HP_DEFAULT(hp, embd_scale, 12);
+    HN_HP_DEFAULT(hp, residual_scale, 0.22);
+    HN_HP_DEFAULT(hp, logit_scale, 8);
     return HN_OK;
 }
 

@@ -39,8 +39,8 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-5);
-    HN_HP_SET(hp, rope_base, 10000);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-5);
+    HN_HP_DEFAULT(hp, rope_base, 10000);
     hp->expert_ffn = hp->ffn[0];
     hp->has[HN_HP_expert_ffn] = false;
     return HN_OK;

@@ -41,8 +41,8 @@ static hn_status read_config(const hn_json *config, hn_hparams *hp)
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-5);
-    HN_HP_SET(hp, rope_base, 10000);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-5);
+    HN_HP_DEFAULT(hp, rope_base, 10000);
     HN_HP_SET(hp, rope_dim, hp->head_dim);
     HN_HP_SET(hp, rope_orig_ctx, hp->n_ctx);
     hp->has[HN_HP_head_dim] = hp->has[HN_HP_value_dim] = false;

@@ -51,8 +51,8 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-6);
-    HN_HP_SET(hp, rope_base, 1e6);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-6);
+    HN_HP_DEFAULT(hp, rope_base, 1e6);
     hp->expert_norm = true;
     return HN_OK;
 }

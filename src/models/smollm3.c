@@ -36,8 +36,8 @@ static hn_status read_config(const hn_json *config, hn_hparams *hp)
 
 static hn_status defaults(hn_hparams *hp)
 {
-    HN_HP_SET(hp, rms_eps, 1e-6);
-    HN_HP_SET(hp, rope_base, 5e6);
+    HN_HP_DEFAULT(hp, rms_eps, 1e-6);
+    HN_HP_DEFAULT(hp, rope_base, 5e6);
     HN_HP_SET(hp, vocab_size, hp->n_vocab);
     return HN_OK;
 }

@@ -72,6 +72,9 @@ hn_status hn_hparams_set(hn_hparams *hp, const char *key, const char *value);
 
 /* Sets a field and that it is stated. */
 #define HN_HP_SET(hp, field, value) ((hp)->field = (value), (void)((hp)->has[HN_HP_##field] = true))
+/* Unless it is stated. */
+#define HN_HP_DEFAULT(hp, field, value) \
+    ((hp)->has[HN_HP_##field] ? (void)0 : HN_HP_SET(hp, field, value))
 /* Of a LAYERED one, for all layers. */
 void hn_hparams_fill(hn_hparams *hp, hn_hp which, int64_t value);
 

@@ -25,7 +25,8 @@ refuses() { # refuses STATUS WORDS COMMAND...
 }
 same() { cmp -s "$1" "$2" || fail "$3"; n=$((n + 1)); }
 other() { cmp -s "$1" "$2" && fail "$3"; n=$((n + 1)); }
-shape="layers=1 width=256 ffn=512 heads=4 kv_heads=2 vocab=320"
+equal="layers=1 width=256 ffn=512 heads=4 vocab=320" # as many key heads, where the architecture says so
+shape="$equal kv_heads=2"
 
 # The same seed, the same bytes.
 types="f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k_m q4_k_m q5_k_m q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4"
@@ -41,11 +42,22 @@ for type in $types; do
 done
 for arch in llama qwen2 qwen3moe gemma2 gemma3 gemma3n gemma4 gpt-oss gpt2 phi3 olmoe smollm3 granite granitemoe \
     bert; do
-    run "$hone" new $arch one.gguf $shape --threads 1
-    run "$hone" new $arch more.gguf $shape --threads 3
+    keys=$shape
+    case $arch in gpt2 | bert) keys=$equal ;; esac
+    run "$hone" new $arch one.gguf $keys --threads 1
+    run "$hone" new $arch more.gguf $keys --threads 3
     same one.gguf more.gguf "$arch: 3 threads, other bytes"
     run "$hone" inspect one.gguf --json --tensors
 done
+
+# What is set is what the model has.
+for arch in llama qwen3moe gemma2 gemma3 gemma4 gpt-oss granite; do
+    run "$hone" new $arch one.gguf $shape
+    run "$hone" new $arch more.gguf $shape rope.freq_base=500 attention.layer_norm_rms_epsilon=0.001
+    other one.gguf more.gguf "$arch: keys that change nothing"
+done
+refuses 2 "given twice" "$hone" new llama one.gguf width=64 width=128
+refuses 2 "takes this from other keys" "$hone" new gpt2 one.gguf $shape
 
 # Converting and quantising, too.
 for type in bf16 q4_k_m; do
