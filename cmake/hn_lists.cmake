@@ -30,7 +30,7 @@ set(HN_FILES_io npy npy_header encoding weights weights_writer gguf gguf_part gg
 set(HN_FILES_diff diff recompute)
 set(HN_FILES_train descent target tuning objective batch feed learner schedule checkpoint adapter_write evaluator config metrics samples report report_read report_page data_input input run run_fit run_result)
 set(HN_FILES_nn decoder hparams arch rope_constants source numerics build adapter rounding blocks)
-set(HN_FILES_convert recipe encode_rows importance general_keys model_name model_id model_card pad_vocab tokenizer_keys byte_tokenizer convert quantize random_model adapter_base adapter_config adapter_import adapter_fused adapter_export adapter_plain merge merge_rows)
+set(HN_FILES_convert recipe encode_rows importance general_keys model_name model_id model_card pad_vocab tokenizer_keys byte_tokenizer convert quantize random_model adapter_base adapter_config adapter_import adapter_extra adapter_fused adapter_kept adapter_export adapter_plain merge merge_rows)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/models/models.def HN_MODEL HN_MODELS)
 set(HN_FILES_infer divergence adapter adapter_test compiled reference parity forward imatrix session session_file sampler perplexity thought conversation)
 set(HN_FILES_models models model slice fingerprint open_tokenizer open_chat ${HN_MODELS})

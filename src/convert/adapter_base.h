@@ -5,6 +5,9 @@
 
 #include "nn/arch.h"
 
+#define HN_PEFT_PREFIX "base_model.model." /* of every name in PEFT's files */
+enum { HN_PEFT_NAME = HN_TENSOR_NAME + 64 };
+
 typedef struct hn_adapter_base {
     hn_heap *heap;
     const char *path; /* borrowed */

@@ -18,13 +18,11 @@ static bool is_nothing(const hn_json *v)
     return v->kind == HN_JSON_BOOL && !v->as.boolean;
 }
 
-/* What a LoRA GGUF has no word for. */
+/* What no adapter in a GGUF has a word for. */
 static hn_status check_absent(const hn_json *root)
 {
-    static const char *const keys[] = { "use_dora",          "modules_to_save",
-                                        "lora_bias",         "layer_replication",
-                                        "use_qalora",        "trainable_token_indices",
-                                        "use_bdlora" };
+    static const char *const keys[] = { "lora_bias", "layer_replication", "use_qalora",
+                                        "trainable_token_indices", "use_bdlora" };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         HN_REQUIRE(is_nothing(hn_json_get(root, keys[i])), HN_ERR_UNSUPPORTED,
                    "%s: a GGUF adapter cannot say it", keys[i]);
@@ -63,6 +61,13 @@ static hn_status check_alphas(const hn_json *root, double alpha)
     return HN_OK;
 }
 
+static hn_status read_switch(const hn_json *root, const char *key, bool *out)
+{
+    const hn_json *v = hn_json_get(root, key);
+    *out = false;
+    return v && v->kind != HN_JSON_NULL ? hn_json_want_bool(v, key, out) : HN_OK;
+}
+
 static hn_status read_tokens(hn_heap *heap, const hn_json *root, hn_meta *meta)
 {
     const hn_json *list = hn_json_get(root, "alora_invocation_tokens");
@@ -94,10 +99,9 @@ static hn_status read_root(hn_heap *heap, const hn_json *root, hn_adapter_config
     HN_TRY(check_absent(root));
     HN_TRY(check_start(root));
     HN_TRY(check_alphas(root, out->alpha));
-    const hn_json *root_scale = hn_json_get(root, "use_rslora");
-    out->has_root = false;
-    if (root_scale && root_scale->kind != HN_JSON_NULL)
-        HN_TRY(hn_json_want_bool(root_scale, "use_rslora", &out->has_root));
+    HN_TRY(read_switch(root, "use_rslora", &out->has_root));
+    HN_TRY(read_switch(root, "use_dora", &out->is_dora));
+    out->saves_modules = !is_nothing(hn_json_get(root, "modules_to_save"));
     return read_tokens(heap, root, meta);
 }
 

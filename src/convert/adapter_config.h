@@ -1,5 +1,5 @@
-/* adapter_config.h: adapter_config.json, as far as a pair of matrices goes: what it says beyond
- * that is refused by name. */
+/* adapter_config.h: adapter_config.json, as far as pairs of matrices, DoRA and whole modules go:
+ * what it says beyond that is refused by name. */
 #ifndef HN_CONVERT_ADAPTER_CONFIG_H
 #define HN_CONVERT_ADAPTER_CONFIG_H
 
@@ -9,6 +9,7 @@
 typedef struct hn_adapter_config {
     double alpha;
     bool has_root; /* rsLoRA: the scale is alpha / sqrt(rank) */
+    bool is_dora, saves_modules;
 } hn_adapter_config;
 
 /* Writes adapter.alora.invocation_tokens too, where there are any. */

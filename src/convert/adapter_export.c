@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PEFT_PREFIX "base_model.model."
 
 enum { NAME_ROOM = HN_TENSOR_NAME + 64 };
 
@@ -48,7 +47,7 @@ typedef struct export
     char (*names)[2 * HN_TENSOR_NAME]; /* theirs */
     size_t n_targets;
     bool is_dora, is_apart;
-    bool is_rounded; /* a factor that is no power of two: its bits will not come back */
+    bool is_rounded; /* a factor that is no power of two, a norm less one: bits will not come back */
 }
 export;
 
@@ -174,7 +173,7 @@ static void add_module(export *ex, const hn_arch_tensor *t, const hn_weight_entr
         h->from = e;
         h->expert = expert;
         h->is_embedding = is_embedding;
-        snprintf(h->name, sizeof h->name, PEFT_PREFIX "%s%s%c%s", module,
+        snprintf(h->name, sizeof h->name, HN_PEFT_PREFIX "%s%s%c%s", module,
                  is_embedding ? ".lora_embedding_" : ".lora_", k ? 'B' : 'A',
                  is_embedding ? "" : ".weight");
     }
@@ -186,7 +185,7 @@ static void add_module(export *ex, const hn_arch_tensor *t, const hn_weight_entr
         return;
     half *h = add_half(ex, t, MAGNITUDE, 1, hn_last_dim(&m->type));
     h->from = m;
-    snprintf(h->name, sizeof h->name, PEFT_PREFIX "%s.lora_magnitude_vector", module);
+    snprintf(h->name, sizeof h->name, HN_PEFT_PREFIX "%s.lora_magnitude_vector", module);
 }
 
 /* Both halves of a parameter of all experts. */
@@ -226,7 +225,7 @@ static hn_status add_fused(export *ex, const hn_adapter_fused *f)
         memcpy(h->rank, rank, sizeof h->rank);
         h->above = above;
         h->from = h->part[0] ? h->part[0] : h->part[1];
-        snprintf(h->name, sizeof h->name, PEFT_PREFIX "%s%s.lora_%c.weight", f->module,
+        snprintf(h->name, sizeof h->name, HN_PEFT_PREFIX "%s%s.lora_%c.weight", f->module,
                  is_inner ? ".base_layer" : "", k ? 'B' : 'A');
     }
     for (int k = 0; k < 2 && ex->alpha != 0; k++)
@@ -236,9 +235,33 @@ static hn_status add_fused(export *ex, const hn_adapter_fused *f)
     return HN_OK;
 }
 
+static float element_of(const hn_weight_entry *e, int64_t i)
+{
+    if (!hn_is_block(e->type.dtype))
+        return hn_adapter_element(e, i);
+    /* Block by block is slow, and an adapter in blocks is rare and small. */
+    const hn_format *format = hn_dtype_format(e->type.dtype);
+    float values[256];
+    format->decode(e->data + i / format->block_elements * format->block_bytes, format->block_elements,
+                   values);
+    return values[i % format->block_elements];
+}
+
+/* Of norms that are stored with one more than PEFT has: whether less one and more one is the same. */
+static bool comes_back(const hn_weight_entry *e)
+{
+    for (int64_t i = 0; i < hn_count(&e->type); i++) {
+        const float less = element_of(e, i) - 1.0f;
+        const float again = less + 1.0f;
+        if (again < element_of(e, i) || again > element_of(e, i))
+            return false;
+    }
+    return true;
+}
+
 static hn_status add_whole(export *ex, const hn_arch_tensor *t, const hn_weight_entry *e)
 {
-    const unsigned known = HN_W_PERMUTE | HN_W_F32 | HN_W_PLUS_ONE;
+    const unsigned known = HN_W_PERMUTE | HN_W_F32 | HN_W_PLUS_ONE | HN_W_PAD;
     const size_t n = t->spec->hf ? strlen(t->spec->hf) : 0;
     char module[HN_TENSOR_NAME];
     HN_TRY(check_type(ex, e));
@@ -254,7 +277,8 @@ static hn_status add_whole(export *ex, const hn_arch_tensor *t, const hn_weight_
     hn_adapter_module(&ex->base, ex->base.prefix, t, 0, module);
     half *h = add_half(ex, t, WHOLE, t->rank > 1 ? t->dim[0] : 1, t->dim[t->rank - 1]);
     h->from = e;
-    snprintf(h->name, sizeof h->name, PEFT_PREFIX "%s.weight", module);
+    ex->is_rounded = ex->is_rounded || (t->spec->how & HN_W_PLUS_ONE && !comes_back(e));
+    snprintf(h->name, sizeof h->name, HN_PEFT_PREFIX "%s.weight", module);
     add_target(ex, HN_PEFT_SAVED, 0, module);
     return HN_OK;
 }
@@ -366,18 +390,6 @@ static hn_status plan(export *ex)
 }
 
 /* ---- rows ---- */
-
-static float element_of(const hn_weight_entry *e, int64_t i)
-{
-    if (!hn_is_block(e->type.dtype))
-        return hn_adapter_element(e, i);
-    /* Block by block is slow, and an adapter in blocks is rare and small. */
-    const hn_format *format = hn_dtype_format(e->type.dtype);
-    float values[256];
-    format->decode(e->data + i / format->block_elements * format->block_bytes, format->block_elements,
-                   values);
-    return values[i % format->block_elements];
-}
 
 static float element(const half *h, int64_t row, int64_t column)
 {

@@ -3,7 +3,9 @@
 #include "convert/adapter_base.h"
 #include "convert/adapter_config.h"
 #include "convert/adapter_export.h"
+#include "convert/adapter_extra.h"
 #include "convert/adapter_fused.h"
+#include "convert/adapter_kept.h"
 #include "convert/general_keys.h"
 #include "infer/adapter_test.h"
 #include "io/safetensors.h"
@@ -12,10 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#define PEFT_PREFIX "base_model.model."
-
-enum { NAME_ROOM = HN_TENSOR_NAME + 64 };
 
 /* Both matrices of a tensor, one pair an expert. */
 typedef struct pair {
@@ -43,7 +41,9 @@ typedef struct import {
     bool *is_used;
     pair *pairs;
     size_t n_pairs;
-    hn_weight_entry *entries; /* two a pair */
+    hn_adapter_extra *extras;
+    size_t n_extras;
+    hn_weight_entry *entries; /* two a pair, then the extras */
     hn_meta meta;
 } import;
 
@@ -51,9 +51,9 @@ static const hn_weight_entry *find_half(import *in, const char *prefix,
                                         const hn_arch_tensor *tensor, int expert,
                                         const char *ending)
 {
-    char module[HN_TENSOR_NAME], name[NAME_ROOM];
+    char module[HN_TENSOR_NAME], name[HN_PEFT_NAME];
     hn_adapter_module(&in->base, prefix, tensor, expert, module);
-    snprintf(name, sizeof name, PEFT_PREFIX "%s%s", module, ending);
+    snprintf(name, sizeof name, HN_PEFT_PREFIX "%s%s", module, ending);
     return hn_weights_find(&in->weights, name);
 }
 
@@ -66,7 +66,7 @@ static hn_status take_half(import *in, const char *prefix, const pair *p, int ex
     if (!*out) {
         char module[HN_TENSOR_NAME];
         hn_adapter_module(&in->base, prefix, p->tensor, expert, module);
-        return hn_fail(HN_ERR_FORMAT, "tensor " PEFT_PREFIX "%s%s is missing", module, ending);
+        return hn_fail(HN_ERR_FORMAT, "tensor " HN_PEFT_PREFIX "%s%s is missing", module, ending);
     }
     HN_REQUIRE((*out)->type.dtype == HN_F32 || (*out)->type.dtype == HN_F16 ||
                    (*out)->type.dtype == HN_BF16,
@@ -74,6 +74,14 @@ static hn_status take_half(import *in, const char *prefix, const pair *p, int ex
                (*out)->encoding);
     in->is_used[*out - in->weights.entries] = true;
     return HN_OK;
+}
+
+static void take_extra(import *in, const hn_adapter_extra *x)
+{
+    if (!x->from)
+        return;
+    in->is_used[x->from - in->weights.entries] = true;
+    in->extras[in->n_extras++] = *x;
 }
 
 static hn_status take_pair(import *in, const char *prefix, const hn_arch_tensor *tensor,
@@ -105,6 +113,9 @@ static hn_status take_pair(import *in, const char *prefix, const hn_arch_tensor 
         !in->config.has_root || p->rank == in->pairs[0].rank, HN_ERR_UNSUPPORTED,
         "tensor %s: rank %lld beside %lld under use_rslora: a GGUF adapter has one alpha",
         p->a[0]->name, (long long)p->rank, (long long)in->pairs[0].rank);
+    hn_adapter_extra magnitude;
+    HN_TRY(hn_adapter_extra_magnitude(&in->base, &in->weights, &in->config, prefix, tensor, &magnitude));
+    take_extra(in, &magnitude);
     return HN_OK;
 }
 
@@ -119,8 +130,8 @@ static bool find_fused(import *in, const hn_adapter_fused *f, const hn_weight_en
     const int64_t rows = f->parts[0]->dim[1] + (f->parts[1] ? f->parts[1]->dim[1] : 0);
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 2; k++) {
-            char name[NAME_ROOM];
-            snprintf(name, sizeof name, PEFT_PREFIX "%s%s.lora_%c.weight", f->module, inner[i],
+            char name[HN_PEFT_NAME];
+            snprintf(name, sizeof name, HN_PEFT_PREFIX "%s%s.lora_%c.weight", f->module, inner[i],
                      k ? 'B' : 'A');
             out[k] = hn_weights_find(&in->weights, name);
         }
@@ -171,6 +182,8 @@ static hn_status take_fused(import *in, const char *prefix, const hn_arch_tensor
     const bool is_second = f.parts[1] && !strcmp(f.parts[1]->gguf, tensor->gguf);
     p->above = is_second ? f.parts[0]->dim[1] : 0;
     in->n_pairs++;
+    HN_REQUIRE(!in->config.is_dora, HN_ERR_UNSUPPORTED, "%s: DoRA of a parameter is not supported",
+               f.module);
     HN_TRY(choose_components(in, p));
     if (!p->rank) { /* the other tensor's alone */
         hn_free(in->heap, p->components);
@@ -218,11 +231,34 @@ static hn_status find_pairs(import *in)
             }
         }
     }
+    return HN_OK;
+}
+
+static hn_status find_wholes(import *in)
+{
+    for (size_t i = 0; i < in->base.n; i++) {
+        hn_adapter_extra whole;
+        bool took = false; /* from another of its sources */
+        for (size_t k = 0; k < in->n_extras && !took; k++)
+            took = !strcmp(in->extras[k].name, in->base.tensors[i].gguf);
+        if (took)
+            continue;
+        HN_TRY(hn_adapter_extra_whole(&in->base, &in->weights, &in->config, &in->base.tensors[i], &whole));
+        take_extra(in, &whole);
+    }
+    return HN_OK;
+}
+
+static hn_status find_all(import *in)
+{
+    HN_TRY(find_pairs(in));
+    HN_TRY(find_wholes(in));
+    HN_TRY(hn_adapter_check_kept(&in->base, &in->weights, in->is_used));
     for (size_t i = 0; i < in->weights.n; i++)
         HN_REQUIRE(in->is_used[i], HN_ERR_UNSUPPORTED,
                    "tensor %s: an adapter of %s has no place for it",
                    in->weights.entries[i].name, in->base.arch->name);
-    HN_REQUIRE(in->n_pairs, HN_ERR_FORMAT, "no tensors");
+    HN_REQUIRE(in->n_pairs + in->n_extras, HN_ERR_FORMAT, "no tensors");
     return HN_OK;
 }
 
@@ -243,13 +279,22 @@ static hn_status plan_half(import *in, pair *p, bool is_b)
     return HN_OK;
 }
 
+static hn_status plan_extra(import *in, size_t i)
+{
+    hn_weight_entry *e = &in->entries[2 * in->n_pairs + i];
+    e->name = in->extras[i].name;
+    HN_TRY(hn_adapter_extra_type(&in->extras[i], in->options->dtype, &e->type));
+    in->watch->total_bytes += hn_type_bytes(&e->type);
+    return HN_OK;
+}
+
 static hn_status write_keys(import *in)
 {
-    const double rank = (double)in->pairs[0].rank;
+    const double rank = in->n_pairs ? (double)in->pairs[0].rank : 1;
     const double alpha = in->config.has_root ? in->config.alpha * sqrt(rank) : in->config.alpha;
     HN_TRY(hn_meta_set_text(&in->meta, "general.architecture", in->base.arch->name));
     HN_TRY(hn_meta_set_text(&in->meta, "general.type", "adapter"));
-    HN_TRY(hn_meta_set_text(&in->meta, "adapter.type", "lora"));
+    HN_TRY(hn_meta_set_text(&in->meta, "adapter.type", in->n_extras ? "hone" : "lora"));
     HN_TRY(hn_name_key(in->dir, in->options->name, &in->meta));
     HN_TRY(hn_meta_set_double(&in->meta, "adapter.lora.alpha", HN_META_F32, alpha));
     return hn_meta_set_int(&in->meta, "general.quantization_version", HN_META_U32, 2);
@@ -308,6 +353,17 @@ static hn_status write_tensors(import *in, hn_weights_writer *writer)
                                  .context = &h };
         HN_TRY(hn_encode_rows(&job, in->heap, in->pool, writer, i, in->watch));
     }
+    for (size_t i = 0; i < in->n_extras; i++) {
+        const size_t at = 2 * in->n_pairs + i;
+        const hn_type *type = &in->entries[at].type;
+        const hn_row_job job = { .name = in->entries[at].name,
+                                 .dtype = type->dtype,
+                                 .rows = hn_rows(type),
+                                 .row_elements = hn_last_dim(type),
+                                 .row = hn_adapter_extra_row,
+                                 .context = &in->extras[i] };
+        HN_TRY(hn_encode_rows(&job, in->heap, in->pool, writer, at, in->watch));
+    }
     return HN_OK;
 }
 
@@ -326,9 +382,10 @@ static hn_status open_adapter(import *in)
     HN_TRY(hn_weights_index(in->heap, &in->weights));
     in->is_used = hn_alloc_array(in->heap, HN_TAG_FILE, in->weights.n, sizeof *in->is_used);
     in->pairs = hn_alloc_array(in->heap, HN_TAG_FILE, in->base.n, sizeof *in->pairs);
-    if (!in->is_used || !in->pairs)
+    in->extras = hn_alloc_array(in->heap, HN_TAG_FILE, 2 * in->base.n, sizeof *in->extras);
+    if (!in->is_used || !in->pairs || !in->extras)
         return HN_ERR_MEMORY;
-    const hn_status status = find_pairs(in);
+    const hn_status status = find_all(in);
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", in->weights.name);
 }
 
@@ -394,16 +451,19 @@ static hn_status probe(import *in, const char *out)
 static hn_status write_file(import *in, const char *out)
 {
     hn_weights_writer *writer;
-    in->entries = hn_alloc_array(in->heap, HN_TAG_FILE, 2 * in->n_pairs, sizeof *in->entries);
+    const size_t n = 2 * in->n_pairs + in->n_extras;
+    in->entries = hn_alloc_array(in->heap, HN_TAG_FILE, n, sizeof *in->entries);
     if (!in->entries)
         return HN_ERR_MEMORY;
     for (size_t i = 0; i < in->n_pairs; i++) {
         HN_TRY(plan_half(in, &in->pairs[i], false));
         HN_TRY(plan_half(in, &in->pairs[i], true));
     }
+    for (size_t i = 0; i < in->n_extras; i++)
+        HN_TRY(plan_extra(in, i));
     HN_TRY(write_keys(in));
     HN_TRY(read_probe(in));
-    HN_TRY(hn_gguf_create(in->heap, out, &in->meta, in->entries, 2 * in->n_pairs, &writer));
+    HN_TRY(hn_gguf_create(in->heap, out, &in->meta, in->entries, n, &writer));
     hn_status status = write_tensors(in, writer);
     if (status == HN_OK)
         status = probe(in, out);
@@ -427,6 +487,7 @@ import in = {.heap = heap, .pool = pool, .dir = dir, .options = options, .watch 
         hn_free(heap, in.pairs[i].components);
     }
     hn_free(heap, in.pairs);
+    hn_free(heap, in.extras);
     hn_free(heap, in.entries);
     hn_free(heap, in.is_used);
     hn_free(heap, in.weights.index);

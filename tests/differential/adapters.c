@@ -279,8 +279,6 @@ static void check_refused(void)
     static const struct {
         const char *config, *words;
     } configs[] = {
-        { CONFIG(",\"use_dora\":true"), "use_dora" },
-        { CONFIG(",\"modules_to_save\":[\"lm_head\"]"), "modules_to_save" },
         { CONFIG(",\"bias\":\"all\""), "bias" },
         { CONFIG(",\"lora_bias\":true"), "lora_bias" },
         { CONFIG(",\"layer_replication\":[[0,2]]"), "layer_replication" },
@@ -294,6 +292,7 @@ static void check_refused(void)
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
         refused(configs[i].config, pair, 4, HN_ERR_UNSUPPORTED, configs[i].words);
     refused("{\"peft_type\":\"LORA\"}", pair, 4, HN_ERR_FORMAT, "lora_alpha");
+    refused(CONFIG(",\"use_dora\":true"), pair, 4, HN_ERR_FORMAT, "lora_magnitude_vector is missing");
     refused(CONFIG(""), pair, 3, HN_ERR_FORMAT, "k_proj.lora_B.weight is missing");
     refused(CONFIG(""), pair, 0, HN_ERR_FORMAT, "no tensors");
     made_tensor wrong[2] = { pair[0], pair[1] };
@@ -302,15 +301,22 @@ static void check_refused(void)
     wrong[1] = (made_tensor){ Q "lora_B.weight", { 32, 3 } };
     refused(CONFIG(""), wrong, 2, HN_ERR_SHAPE, "[4,32] and [32,3]");
     static const char *const odd[] = {
-        Q "lora_magnitude_vector.weight",
         "base_model.model.model.layers.9.self_attn.q_proj.lora_A.weight",
         "base_model.model.model.layers.0.self_attn.z_proj.lora_A.weight",
-        "base_model.model.lm_head.weight", "model.layers.0.self_attn.q_proj.lora_A.weight"
+        "model.layers.0.self_attn.q_proj.lora_A.weight"
     };
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         const made_tensor three[] = { pair[0], pair[1], { odd[i], { 4, 32 } } };
         refused(CONFIG(""), three, 3, HN_ERR_UNSUPPORTED, odd[i]);
     }
+    const made_tensor magnitude[] = { pair[0], pair[1], { Q "lora_magnitude_vector", { 4, 32 } } };
+    refused(CONFIG(""), magnitude, 3, HN_ERR_FORMAT, "use_dora is not set");
+    refused(CONFIG(",\"use_dora\":true"), magnitude, 3, HN_ERR_SHAPE, "has 128 elements: expected 32");
+    const made_tensor whole[] = { pair[0], pair[1], { "base_model.model.lm_head.weight", { 4, 32 } } };
+    refused(CONFIG(""), whole, 3, HN_ERR_FORMAT, "modules_to_save is not set");
+    refused(CONFIG(",\"modules_to_save\":[\"lm_head\"]"), whole, 3, HN_ERR_SHAPE, "its shape does not fit output");
+    const made_tensor kept[] = { pair[0], pair[1], { "base_model.model.lm_head.base_layer.weight", { 331, 32 } } };
+    refused(CONFIG(""), kept, 3, HN_ERR_UNSUPPORTED, "is not output.weight of");
     hn_watch watch = { 0 };
     make_adapter(CONFIG(""), pair, 4);
     CHECK_OK(import_as(path_of("made"), HERE "/models/llama", HN_F32, path_of("a.gguf")));
