@@ -50,8 +50,8 @@ static double file_alpha(const hn_tuning *t)
     return 0;
 }
 
-/* A tensor as the file has it: rows in GGUF's order, B times `factor`. */
-static hn_status put(const hn_tuning *t, int i, float factor, hn_weights_writer *writer, size_t at)
+/* A tensor as a file has it: rows in GGUF's order, B times `factor`. To be freed. */
+static hn_status in_file_order(const hn_tuning *t, int i, float factor, float **file)
 {
     const hn_tunable *x = &t->tensors[i];
     const nn_weight *w = &x->weight;
@@ -61,20 +61,26 @@ static hn_status put(const hn_tuning *t, int i, float factor, hn_weights_writer 
      * lie as it has them. */
     const bool turns = x->part != HN_TUNE_A && !w->is_permuted;
     const int64_t pairs = turns ? pairs_of(t, t->tuned[x->of].base->name) : 0;
-    float *out = hn_alloc_array(t->heap, HN_TAG_FILE, (size_t)n, sizeof *out);
+    float *out = *file = hn_alloc_array(t->heap, HN_TAG_FILE, (size_t)n, sizeof *out);
     if (!out)
         return HN_ERR_MEMORY;
-    hn_status status = HN_OK;
-    for (int64_t e = 0; e < n && status == HN_OK; e++) {
-        if (!isfinite(from[e]))
-            status = hn_fail(HN_ERR_NUMERIC, "%s: element %lld is %g: nothing was written", x->name,
-                             (long long)e, (double)from[e]);
+    for (int64_t e = 0; e < n; e++) {
+        HN_REQUIRE(isfinite(from[e]), HN_ERR_NUMERIC, "%s: element %lld is %g: nothing was written",
+                   x->name, (long long)e, (double)from[e]);
         out[hn_gemm_row(pairs, e / k) * k + e % k] = factor < 1 || factor > 1 ? from[e] * factor
                                                                                : from[e];
     }
+    return HN_OK;
+}
+
+static hn_status put(const hn_tuning *t, int i, float factor, hn_weights_writer *writer, size_t at)
+{
+    float *values;
+    hn_status status = in_file_order(t, i, factor, &values);
     if (status == HN_OK)
-        status = hn_weights_writer_put(writer, at, 0, out, (size_t)n * sizeof *out);
-    hn_free(t->heap, out);
+        status = hn_weights_writer_put(writer, at, 0, values,
+                                       (size_t)hn_count(&t->tensors[i].weight.type) * sizeof *values);
+    hn_free(t->heap, values);
     return status;
 }
 
@@ -128,23 +134,19 @@ hn_status hn_adapter_write(const hn_tuning *t, const char *path, const hn_meta *
 static hn_status put_whole(const hn_tuning *t, int i, hn_dtype dtype, hn_weights_writer *writer,
                            size_t at)
 {
-    const nn_weight *w = &t->tensors[i].weight;
     hn_type type;
-    HN_TRY(hn_type_as(&type, &w->type, dtype));
+    float *values;
+    HN_TRY(hn_type_as(&type, &t->tensors[i].weight.type, dtype));
     void *bytes = hn_alloc(t->heap, HN_TAG_FILE, hn_type_bytes(&type));
     if (!bytes)
         return HN_ERR_MEMORY;
-    const float *from = hn_tuning_data(t, i);
     const hn_tensor to = hn_tensor_at(&type, bytes);
-    hn_status status = HN_OK;
-    for (int64_t e = 0; e < hn_count(&type) && status == HN_OK; e++) {
-        if (!isfinite(from[e]))
-            status = hn_fail(HN_ERR_NUMERIC, "%s: element %lld is %g: nothing was written", w->name,
-                             (long long)e, (double)from[e]);
-        hn_set(&to, e, (double)from[e]);
-    }
+    hn_status status = in_file_order(t, i, 1, &values);
+    for (int64_t e = 0; e < hn_count(&type) && status == HN_OK; e++)
+        hn_set(&to, e, (double)values[e]);
     if (status == HN_OK)
         status = hn_weights_writer_put(writer, at, 0, bytes, hn_type_bytes(&type));
+    hn_free(t->heap, values);
     hn_free(t->heap, bytes);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "train/run_parts.h"
 
 #include "base/sha256.h"
+#include "convert/convert.h"
 #include "infer/adapter_test.h"
 #include "train/adapter_write.h"
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void hn_run_path(const hn_train_run *r, const char *name, char path[HN_RUN_PATH])
 {
@@ -181,16 +183,42 @@ static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_
     return hn_adapter_write(r->tuning, path, keys);
 }
 
+/* A directory's keys and names in GGUF are those of the file that it converts to, which is made beside
+ * the result and goes again. */
+static hn_status write_model_of_dir(hn_train_run *r, const hn_meta *keys, const char *path)
+{
+    static const hn_convert_options as_it_is = { 0 };
+    char base[HN_RUN_PATH];
+    hn_watch watch = { 0 };
+    hn_pool *pool;
+    hn_gguf *file = NULL;
+    hn_run_path(r, "base.gguf", base);
+    HN_TRY(hn_pool_new(r->heap, 0, &pool));
+    hn_status status = hn_convert(r->heap, pool, hn_model_path(r->on.model), base, &as_it_is, &watch);
+    hn_pool_free(pool);
+    HN_TRY(status);
+    status = hn_gguf_open(r->heap, base, &file);
+    if (status == HN_OK)
+        status = hn_tuned_model_write(r->tuning, file, path, keys);
+    hn_gguf_close(file);
+    unlink(base);
+    return status;
+}
+
+static hn_status write_model(hn_train_run *r, const hn_meta *keys, char path[HN_RUN_PATH])
+{
+    const hn_gguf *file = hn_model_gguf(r->on.model);
+    hn_run_path(r, "model.gguf", path);
+    return file ? hn_tuned_model_write(r->tuning, file, path, keys) : write_model_of_dir(r, keys, path);
+}
+
 hn_status hn_train_run_finish(hn_train_run *r, char path[HN_RUN_PATH], char digest[65])
 {
     hn_meta keys = hn_meta_on(r->heap, "the result");
     hn_status status = describe(r, &keys);
-    if (status == HN_OK && hn_tuning_is_full(r->tuning)) {
-        hn_run_path(r, "model.gguf", path);
-        status = hn_tuned_model_write(r->tuning, hn_model_gguf(r->on.model), path, &keys);
-    } else if (status == HN_OK) {
-        status = write_adapter(r, &keys, path);
-    }
+    if (status == HN_OK)
+        status = hn_tuning_is_full(r->tuning) ? write_model(r, &keys, path)
+                                              : write_adapter(r, &keys, path);
     hn_meta_free(&keys);
     return status == HN_OK ? hn_sha256_file(path, digest) : status;
 }

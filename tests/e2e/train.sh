@@ -59,6 +59,23 @@ refuses '--patience 2: expected --eval-every' train --out x --patience 2
 refuses 'the data has no pairs' train --out x --goal dpo
 [ ! -e x ] || fail "a refused run left a folder"
 
+# Whole tensors of a Hugging Face directory: a model in GGUF, whose rows lie otherwise in a llama's
+# attention; the one that the converted file's training gives.
+ids='{"ids":[1,5,9,17,30,2,40,41,8]}'
+for i in 1 2 3 4; do echo "$ids"; ids="{\"ids\":[7,$i,11,3,$((i * 9)),20]}"; done >ids.jsonl
+for name in llama gemma3 mixtral; do
+    rm -rf whole whole2
+    quietly "$hone" convert "$2/tests/differential/models/$name" w.gguf
+    for base in "$2/tests/differential/models/$name" w.gguf; do
+        quietly "$hone" train "$base" --data ids.jsonl --out whole --steps 6 --batch 4 --rate 1e-2 --targets all:full
+        quietly "$hone" logits whole/model.gguf --tokens 1,5,9,17,30 --out $name.npy
+        [ ! -e whole/base.gguf ] || fail "$name: base.gguf was left"
+        [ -e whole2 ] || { mv whole whole2 && mv $name.npy dir.npy; }
+    done
+    cmp -s dir.npy $name.npy || fail "$name: another model of the directory than of its GGUF"
+    n=$((n + 1))
+done
+
 # Another base, another configuration, other data: a checkpoint goes on with its own only.
 quietly train --out run --steps 8 --save-every 2
 refuses 'config' train --out run --steps 8 --resume --rate 1e-3
