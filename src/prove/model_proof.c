@@ -1,6 +1,7 @@
 #include "prove/model_proof.h"
 
 #include "base/rng.h"
+#include "prove/held_norms.h"
 #include "prove/model_slice.h"
 #include "train/feed.h"
 
@@ -32,6 +33,7 @@ typedef struct proof {
     uint64_t routes;  /* of the tensors as they are: a number for all choices */
     hn_micro micro;
     hn_step_numbers numbers;
+    hn_held_norms held;
 } proof;
 
 /* ---- what it works on ---- */
@@ -222,6 +224,7 @@ static hn_status difference(proof *p, int i, const float *d, const float *x0, do
         uint64_t routes;
         for (int64_t e = 0; e < n; e++)
             x[e] = (float)((double)x0[e] + (side ? -h : h) * (double)d[e]);
+        hn_held_norms_follow(&p->held);
         HN_TRY(forward(p, &f[side], &routes));
         *crosses = *crosses || routes != p->routes;
     }
@@ -316,7 +319,10 @@ static hn_status check_derivatives(proof *p)
     if (status == HN_OK)
         status = forward(p, &loss, &p->routes);
     for (int i = 0; i < p->tuning->n_tensors && status == HN_OK; i++) {
-        status = check_tensor(p, i, d, x0);
+        status = hn_held_norms_begin(&p->held, p->tuning, i);
+        if (status == HN_OK)
+            status = check_tensor(p, i, d, x0);
+        hn_held_norms_end(&p->held);
         if (status == HN_OK && p->o->progress &&
             !p->o->progress(p->o->progress_context, (double)(i + 1) / p->tuning->n_tensors,
                             "differences"))

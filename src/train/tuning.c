@@ -235,21 +235,33 @@ static int64_t head_size(const hn_tuning *t, const nn_weight *w)
     return hn_layer_head_dim(hn_model_hparams(t->model), layer);
 }
 
-static void fill_magnitudes(const hn_tuning *t, const nn_weight *w, float *m)
+void hn_tuned_row(const hn_tuning *t, const hn_tuned *tuned, int64_t row, float *out)
 {
+    const nn_weight *w = tuned->base;
     const hn_tensor base = hn_tensor_at(&w->type, (void *)(uintptr_t)w->data);
-    const int64_t n = w->type.dim[0], k = w->type.dim[1], pairs = head_size(t, w);
-    for (int64_t row = 0; row < n; row++) {
-        double sum = 0;
-        for (int64_t i = 0; i < k; i++) {
-            const double v = hn_get(&base, hn_gemm_row(pairs, row) * k + i);
-            sum += v * v;
-        }
-        m[row] = (float)sqrt(sum);
-    }
+    const int64_t k = hn_last_dim(&w->type), from = hn_gemm_row(head_size(t, w), row) * k;
+    for (int64_t i = 0; i < k; i++)
+        out[i] = (float)hn_get(&base, from + i);
 }
 
-static void fill(hn_tuning *t, int i, uint64_t seed)
+static hn_status fill_magnitudes(const hn_tuning *t, const hn_tuned *tuned, float *m)
+{
+    const int64_t n = tuned->base->type.dim[0], k = tuned->base->type.dim[1];
+    float *values = hn_alloc_array(t->heap, HN_TAG_STATE, (size_t)k, sizeof *values);
+    if (!values)
+        return HN_ERR_MEMORY;
+    for (int64_t row = 0; row < n; row++) {
+        double sum = 0;
+        hn_tuned_row(t, tuned, row, values);
+        for (int64_t i = 0; i < k; i++)
+            sum += (double)values[i] * (double)values[i];
+        m[row] = (float)sqrt(sum);
+    }
+    hn_free(t->heap, values);
+    return HN_OK;
+}
+
+static hn_status fill(hn_tuning *t, int i, uint64_t seed)
 {
     hn_tunable *tensor = &t->tensors[i];
     const hn_tuned *tuned = &t->tuned[tensor->of];
@@ -261,12 +273,13 @@ static void fill(hn_tuning *t, int i, uint64_t seed)
     else if (tensor->part == HN_TUNE_B && tuned->is_embedding)
         fill_normal(key, n, x);
     else if (tensor->part == HN_TUNE_MAGNITUDE)
-        fill_magnitudes(t, tuned->base, x);
+        return fill_magnitudes(t, tuned, x);
     else if (tensor->part == HN_TUNE_WEIGHT) {
         const hn_tensor from = hn_tensor_at(&tuned->base->type, (void *)(uintptr_t)tuned->base->data);
         const hn_tensor to = hn_tensor_at(&tensor->weight.type, x);
         hn_tensor_copy(&to, &from);
     }
+    return HN_OK;
 }
 
 static void link_pairs(hn_tuning *t, uint64_t seed)
@@ -355,7 +368,7 @@ static hn_status make(hn_tuning *t, const hn_tune_targets *targets, uint64_t see
     HN_TRY(status);
     link_pairs(t, seed);
     for (int i = 0; i < t->n_tensors; i++)
-        fill(t, i, seed);
+        HN_TRY(fill(t, i, seed));
     t->adapter = (nn_adapter){ t, find_lora };
     return HN_OK;
 }

@@ -55,6 +55,8 @@ void hn_tuning_apply(const hn_tuning *tuning, nn_build_options *options);
 /* By name; -1 if there is none. */
 int hn_tuning_find(const hn_tuning *tuning, const char *name);
 float *hn_tuning_data(const hn_tuning *tuning, int i);
+/* A row of the weight that is changed, decoded, in order. */
+void hn_tuned_row(const hn_tuning *tuning, const hn_tuned *tuned, int64_t row, float *out);
 const hn_tuned *hn_tuning_of(const hn_tuning *tuning, const char *weight);
 bool hn_tuning_has_dropout(const hn_tuning *tuning);
 

@@ -26,6 +26,14 @@ for model in llama llama-tied mistral mixtral mixtral-top4 qwen2 qwen3 qwen3moe 
     grep -q ' 0 failed, 0 skipped$' "$dir/out" || fail "$model: $(tail -n 1 "$dir/out")"
     n=$((n + 2))
 done
+# The certificate of other ways to train: DoRA, whose norms count as constants, and whole tensors.
+for model in llama mixtral gemma4-e gpt-oss; do
+    for targets in attn:dora,norm:full all:full; do
+        "$hone" prove "$models/$model" --data "$dir/data.jsonl" --plain --targets $targets >"$dir/out" 2>&1 ||
+            { grep FAILED "$dir/out"; fail "$model, $targets: its certificate"; }
+        n=$((n + 1))
+    done
+done
 "$hone" train "$models/bert" --data "$dir/data.jsonl" --plain --out "$dir/bert" >"$dir/out" 2>&1 && fail "bert was trained"
 grep -q 'embeds' "$dir/out" || { cat "$dir/out"; fail "bert: refused, but not by name"; }
 "$hone" train "$models/gpt2" --data "$dir/data.jsonl" --plain --out "$dir/gpt2" >"$dir/out" 2>&1 && fail "gpt2 was trained"
