@@ -1,9 +1,8 @@
 /* Options may stand anywhere; `--` ends them; "--name value" and "--name=value" are the same. */
 #include "cli/command.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
+#include "base/option_value.h"
+
 #include <string.h>
 
 static const hn_option *find(const hn_command *command, const char *name, size_t length)
@@ -12,28 +11,6 @@ static const hn_option *find(const hn_command *command, const char *name, size_t
         if (strlen(o->name) == length && !memcmp(o->name, name, length))
             return o;
     return NULL;
-}
-
-static hn_status read_int(const hn_option *o, const char *value, int64_t *out)
-{
-    char *end = NULL;
-    errno = 0;
-    const long long number = strtoll(value, &end, 10);
-    HN_REQUIRE(*value && !*end && !errno && number >= o->low && number <= o->high, HN_ERR_ARGUMENT,
-               "--%s %s: expected a whole number from %lld to %lld", o->name, value,
-               (long long)o->low, (long long)o->high);
-    *out = number;
-    return HN_OK;
-}
-
-static hn_status read_real(const hn_option *o, const char *value, double *out)
-{
-    char *end = NULL;
-    const double number = strtod(value, &end);
-    HN_REQUIRE(*value && !*end && isfinite(number) && number >= 0, HN_ERR_ARGUMENT,
-               "--%s %s: expected a number, not negative", o->name, value);
-    *out = number;
-    return HN_OK;
 }
 
 static hn_status store(const hn_option *o, const char *value, void *args)
@@ -47,9 +24,9 @@ static hn_status store(const hn_option *o, const char *value, void *args)
         *(const char **)field = value;
         return HN_OK;
     case HN_OPTION_KIND_INT:
-        return read_int(o, value, field);
+        return hn_option_int(o->name, value, o->low, o->high, field);
     case HN_OPTION_KIND_REAL:
-        return read_real(o, value, field);
+        return hn_option_real(o->name, value, field);
     case HN_OPTION_KIND_LIST: {
         hn_list *list = field;
         HN_REQUIRE(list->n < HN_MAX_LIST, HN_ERR_ARGUMENT, "--%s: given more than %d times",

@@ -1,6 +1,7 @@
 #include "train/config.h"
 
-#include <errno.h>
+#include "base/option_value.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,26 +39,14 @@ static hn_status set_text(const char *name, const char *value, const char **out)
 
 static hn_status set_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out)
 {
-    char *end = NULL;
     HN_REQUIRE(value, HN_ERR_ARGUMENT, "--%s: expected a value", name);
-    errno = 0;
-    const long long number = strtoll(value, &end, 10);
-    HN_REQUIRE(*value && !*end && !errno && number >= low && number <= high, HN_ERR_ARGUMENT,
-               "--%s %s: expected a whole number from %lld to %lld", name, value, (long long)low,
-               (long long)high);
-    *out = number;
-    return HN_OK;
+    return hn_option_int(name, value, low, high, out);
 }
 
 static hn_status set_real(const char *name, const char *value, double *out)
 {
-    char *end = NULL;
     HN_REQUIRE(value, HN_ERR_ARGUMENT, "--%s: expected a value", name);
-    const double number = strtod(value, &end);
-    HN_REQUIRE(*value && !*end && isfinite(number) && number >= 0, HN_ERR_ARGUMENT,
-               "--%s %s: expected a number, not negative", name, value);
-    *out = number;
-    return HN_OK;
+    return hn_option_real(name, value, out);
 }
 
 static hn_status set_flag(const char *name, const char *value, bool *out)

@@ -1,0 +1,13 @@
+/* option_value.h: what a user gave an option, read: on the command line and in a run.toml alike. */
+#ifndef HN_BASE_OPTION_VALUE_H
+#define HN_BASE_OPTION_VALUE_H
+
+#include "base/status.h"
+
+#include <stdint.h>
+
+/* HN_ERR_ARGUMENT names the option, what was expected and what was found. */
+hn_status hn_option_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out);
+hn_status hn_option_real(const char *name, const char *value, double *out); /* not negative */
+
+#endif
