@@ -4,6 +4,8 @@
 #include "convert/general_keys.h"
 
 #include "base/file.h"
+#include "base/str.h"
+#include "base/yaml.h"
 #include "tests/harness/check.h"
 
 #include <stdio.h>
@@ -113,6 +115,52 @@ static void check_row(const hn_json *row)
     hn_meta_free(&meta);
 }
 
+static void refuse_text(const char *yaml, const char *words)
+{
+    hn_yaml_text text;
+    CHECK_FAILS(hn_yaml_read(&heap, "card", 2, yaml, strlen(yaml), &text), HN_ERR_FORMAT,
+                words);
+    CHECK(!text.root && !text.nodes);
+}
+
+/* Few lines that stand for gigabytes, and levels that would fill the stack. */
+static void check_bounds(void)
+{
+    hn_str text = hn_str_on(&heap);
+    const int64_t before = heap.live_bytes;
+    hn_str_add(&text, "a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    for (int i = 1; i < 10; i++) {
+        hn_str_print(&text, "a%d: &a%d [", i, i);
+        for (int k = 0; k < 9; k++)
+            hn_str_print(&text, "*a%d, ", i - 1);
+        hn_str_add(&text, "]\n");
+    }
+    refuse_text(text.text, "card:7: aliases that repeat too much");
+    hn_str_clear(&text);
+    hn_str_add(&text, "a0: &a0 {x: 1}\n");
+    for (int i = 1; i < 40; i++)
+        hn_str_print(&text, "a%d: &a%d\n  <<: [*a%d, *a%d]\n", i, i, i - 1, i - 1);
+    refuse_text(text.text, "aliases that repeat too much");
+    hn_str_clear(&text);
+    for (int i = 0; i < 30; i++) /* each within what it merges, which has no items yet */
+        hn_str_print(&text, "&b%d {k: ", i);
+    hn_str_add(&text, "x");
+    for (int i = 29; i > 0; i--)
+        hn_str_print(&text, ", <<: [*b%d, *b%d]}", i - 1, i - 1);
+    hn_str_add(&text, "}");
+    refuse_text(text.text, "merge keys that repeat too much");
+    hn_str_clear(&text);
+    for (int i = 0; i <= HN_YAML_MAX_DEPTH; i++)
+        hn_str_add_char(&text, '[');
+    refuse_text(text.text, "too many levels");
+    hn_str_clear(&text);
+    for (int i = 0; i <= HN_YAML_MAX_DEPTH; i++)
+        hn_str_add(&text, "- ");
+    refuse_text(text.text, "too many levels");
+    hn_str_free(&text);
+    CHECK_INT(before, heap.live_bytes);
+}
+
 /* Each allocation refused once: a status, and nothing left behind. */
 static void check_refusals(const hn_json *row)
 {
@@ -153,6 +201,7 @@ int main(int argc, char **argv)
             if (hn_json_get(hn_json_at(hn_json_root(json), i), "keys") && i % 8 == 5)
                 check_refusals(hn_json_at(hn_json_root(json), i));
     }
+    check_bounds();
     unlink(config), unlink(readme), rmdir(path), rmdir(folder);
     hn_json_free(json);
     hn_free(&heap, text);
