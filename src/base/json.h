@@ -86,5 +86,7 @@ void hn_json_add_int(hn_json_writer *w, int64_t value);
 void hn_json_add_double(hn_json_writer *w, double value); /* reads back the same; else null */
 void hn_json_add_bool(hn_json_writer *w, bool value);
 void hn_json_add_null(hn_json_writer *w);
+/* A value read; arrays and objects as null. */
+void hn_json_add_scalar(hn_json_writer *w, const hn_json *value);
 
 #endif

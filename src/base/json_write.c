@@ -43,9 +43,8 @@ void hn_json_begin_array(hn_json_writer *w) { begin(w, '['); }
 
 void hn_json_end_array(hn_json_writer *w) { end(w, ']'); }
 
-static void add_quoted(hn_str *to, const char *text)
+static void add_quoted(hn_str *to, const char *text, size_t bytes)
 {
-    const size_t bytes = strlen(text);
     hn_str_add_char(to, '"');
     for (size_t i = 0; i < bytes;) {
         const unsigned char c = (unsigned char)text[i];
@@ -68,7 +67,7 @@ static void add_quoted(hn_str *to, const char *text)
 void hn_json_key(hn_json_writer *w, const char *key)
 {
     before_value(w);
-    add_quoted(w->to, key);
+    add_quoted(w->to, key, strlen(key));
     hn_str_add_char(w->to, ':');
     w->after_key = true;
 }
@@ -76,7 +75,7 @@ void hn_json_key(hn_json_writer *w, const char *key)
 void hn_json_add_string(hn_json_writer *w, const char *text)
 {
     before_value(w);
-    add_quoted(w->to, text);
+    add_quoted(w->to, text, strlen(text));
 }
 
 void hn_json_add_int(hn_json_writer *w, int64_t value)
@@ -117,4 +116,25 @@ void hn_json_add_null(hn_json_writer *w)
 {
     before_value(w);
     hn_str_add(w->to, "null");
+}
+
+void hn_json_add_scalar(hn_json_writer *w, const hn_json *value)
+{
+    switch (value->kind) {
+    case HN_JSON_BOOL:
+        hn_json_add_bool(w, value->as.boolean);
+        return;
+    case HN_JSON_INT:
+        hn_json_add_int(w, value->as.integer);
+        return;
+    case HN_JSON_DOUBLE:
+        hn_json_add_double(w, value->as.number);
+        return;
+    case HN_JSON_STRING:
+        before_value(w);
+        add_quoted(w->to, value->as.string.text, value->as.string.bytes);
+        return;
+    default:
+        hn_json_add_null(w);
+    }
 }

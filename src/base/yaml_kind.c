@@ -1,6 +1,6 @@
 /* yaml_kind: which plain scalars are no texts, by the patterns of YAML 1.1 as PyYAML has them.
  */
-#include "base/yaml.h"
+#include "base/yaml_make.h"
 
 #include <string.h>
 
@@ -110,16 +110,32 @@ static bool is_date(const char *text)
     return at && !*at;
 }
 
-hn_yaml_kind hn_yaml_kind_of(const char *text)
+static hn_yaml_tag tag_of(const char *text)
 {
     static const char *const nulls[] = { "", "~", "null", "Null", "NULL", NULL };
     static const char *const truths[] = { "yes",   "Yes",   "YES",  "no",   "No",
                                           "NO",    "true",  "True", "TRUE", "false",
                                           "False", "FALSE", "on",   "On",   "ON",
-                                          "off",   "Off",   "OFF",  "=",    NULL };
-    if (is_one_of(text, nulls))
-        return HN_YAML_NULL;
-    return is_one_of(text, truths) || is_integer(text) || is_float(text) || is_date(text)
-               ? HN_YAML_OTHER
-               : HN_YAML_TEXT;
+                                          "off",   "Off",   "OFF",  NULL };
+    return is_one_of(text, nulls)    ? HN_YAML_TAG_NULL
+           : is_one_of(text, truths) ? HN_YAML_TAG_BOOL
+           : is_float(text)          ? HN_YAML_TAG_FLOAT
+           : is_integer(text)        ? HN_YAML_TAG_INT
+           : is_date(text)           ? HN_YAML_TAG_TIMESTAMP
+           : !strcmp(text, "<<")     ? HN_YAML_TAG_MERGE
+           : !strcmp(text, "=")      ? HN_YAML_TAG_VALUE
+                                     : HN_YAML_TAG_STR;
+}
+
+/* Python's `$` matches before a last line break too, which a text behind "!" may have. */
+hn_yaml_tag hn_yaml_resolve(char *text, size_t bytes)
+{
+    if (memchr(text, 0, bytes))
+        return HN_YAML_TAG_STR;
+    if (bytes < 2 || text[bytes - 1] != '\n')
+        return tag_of(text);
+    text[bytes - 1] = '\0';
+    const hn_yaml_tag tag = tag_of(text);
+    text[bytes - 1] = '\n';
+    return tag;
 }

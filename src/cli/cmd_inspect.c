@@ -3,8 +3,8 @@
 #include "cli/command.h"
 #include "cli/memory.h"
 #include "cli/session_options.h"
+#include "cli/template_note.h"
 #include "io/gguf.h"
-#include "io/hf_dir.h"
 #include "models/models.h"
 
 #include <string.h>
@@ -45,6 +45,8 @@ typedef struct model {
     char arch_name[64];
     hn_hparams *hp; /* NULL where arch is */
     const hn_meta *meta; /* NULL of a directory */
+    const hn_hf_dir *dir; /* NULL of a file */
+    hn_template_note chat;
     const hn_weights *weights;
     int parts;
     uint64_t parameters, active, bytes;
@@ -172,6 +174,16 @@ static void print_span(FILE *out, const char *label, const hn_meta *meta, const 
         fprintf(out, "%-13s %.*s\n", label, (int)text.bytes, (const char *)text.data);
 }
 
+/* "Qwen2Tokenizer"; NULL if a directory does not say. */
+static const char *tokenizer_class(const hn_hf_dir *dir)
+{
+    const hn_json *class =
+        dir->tokenizer_config
+            ? hn_json_get(hn_json_root(dir->tokenizer_config), "tokenizer_class")
+            : NULL;
+    return class && class->kind == HN_JSON_STRING ? class->as.string.text : NULL;
+}
+
 static void print_memory(const hn_memory *memory, FILE *out)
 {
     const struct {
@@ -218,12 +230,11 @@ static void print_text(const model *m, FILE *out)
     if (m->meta) {
         print_span(out, "tokenizer", m->meta, "tokenizer.ggml.model");
         print_span(out, "splitter", m->meta, "tokenizer.ggml.pre");
-        hn_span text;
-        if (hn_meta_string(m->meta, "tokenizer.chat_template", &text) == HN_OK)
-            fprintf(out, "%-13s %s", "template", text.data ? "" : "none\n");
-        if (text.data)
-            fprintf(out, "%zu bytes\n", text.bytes);
+    } else {
+        const char *class = tokenizer_class(m->dir);
+        fprintf(out, "%-13s %s\n", "tokenizer", class ? class : "of no class");
     }
+    hn_template_note_print(&m->chat, out);
     fputs("\n", out);
     print_usages(out, "use", m->by_use, N_USES, use_names);
     fputs("\n", out);
@@ -325,6 +336,19 @@ static void json_text(hn_json_writer *json, const char *name, const hn_meta *met
         hn_free(meta->heap, text);
 }
 
+static void json_texts(hn_json_writer *json, const model *m)
+{
+    if (m->meta) {
+        json_text(json, "tokenizer", m->meta, "tokenizer.ggml.model");
+    } else {
+        const char *class = tokenizer_class(m->dir);
+        hn_json_key(json, "tokenizer");
+        class ? hn_json_add_string(json, class) : hn_json_add_null(json);
+    }
+    json_text(json, "splitter", m->meta, "tokenizer.ggml.pre");
+    hn_template_note_json(&m->chat, json);
+}
+
 static void json_shape(hn_json_writer *json, const hn_hparams *hp)
 {
     hn_json_key(json, "shape");
@@ -402,9 +426,7 @@ static hn_status print_json(const model *m, bool tensors, hn_heap *heap, FILE *o
         json_memory(&json, &m->memory);
     if (m->hp)
         json_shape(&json, m->hp);
-    json_text(&json, "tokenizer", m->meta, "tokenizer.ggml.model");
-    json_text(&json, "splitter", m->meta, "tokenizer.ggml.pre");
-    json_text(&json, "chat_template", m->meta, "tokenizer.chat_template");
+    json_texts(&json, m);
     json_usages(&json, "by_use", m->by_use, N_USES, use_names);
     json_usages(&json, "by_type", m->by_type, m->n_types, NULL);
     if (tensors)
@@ -422,9 +444,14 @@ static hn_status print(model *m, const inspect_args *args, hn_heap *heap, FILE *
     HN_TRY(count_weights(m));
     if (m->hp)
         measure_kv(m);
-    if (args->json)
-        return print_json(m, args->tensors, heap, out);
+    HN_TRY(hn_template_note_read(heap, m->meta, m->dir, &m->chat));
+    if (args->json) {
+        const hn_status status = print_json(m, args->tensors, heap, out);
+        hn_template_note_free(&m->chat);
+        return status;
+    }
     print_text(m, out);
+    hn_template_note_free(&m->chat);
     if (args->keys && m->meta)
         print_keys(m->meta, out);
     if (args->tensors)
@@ -475,6 +502,7 @@ static hn_status inspect_dir(model *m, const inspect_args *args, hn_heap *heap, 
     HN_TRY(hn_hf_dir_open(heap, m->path, HN_HF_WEIGHTS, &dir));
     const hn_json *config = hn_json_root(dir->config);
     m->kind = "safetensors";
+    m->dir = dir;
     m->weights = &dir->weights;
     m->parts = dir->n_parts;
     const hn_json *class = hn_json_at(hn_json_get(config, "architectures"), 0);

@@ -1,6 +1,7 @@
 #include "convert/model_card.h"
 
 #include "base/str.h"
+#include "base/utf8.h"
 #include "convert/model_id.h"
 
 #include <stdio.h>
@@ -8,17 +9,31 @@
 
 enum { MAX_CARD = 16 << 20, MAX_ITEMS = 1024 };
 
+/* Bytes of the line break at `at`, by Python's str.splitlines; 0 if there is none. */
+static size_t line_break(const char *at, const char *end)
+{
+    const size_t room = (size_t)(end - at);
+    if (at[0] == '\r' && room > 1 && at[1] == '\n')
+        return 2;
+    if ((at[0] >= '\n' && at[0] <= '\r') || (at[0] >= 0x1c && at[0] <= 0x1e))
+        return 1;
+    if (room > 1 && !memcmp(at, "\xc2\x85", 2))
+        return 2;
+    return room > 2 && (!memcmp(at, "\xe2\x80\xa8", 3) || !memcmp(at, "\xe2\x80\xa9", 3)) ? 3
+                                                                                          : 0;
+}
+
 /* The next line without its end; false after the last. */
 static bool next_line(const char **at, const char *end, hn_span *line)
 {
     const char *begin = *at;
     if (begin == end)
         return false;
-    while (*at < end && **at != '\n' && **at != '\r')
+    while (*at < end && !line_break(*at, end))
         ++*at;
     *line = (hn_span){ begin, (size_t)(*at - begin) };
     if (*at < end)
-        *at += end - *at > 1 && (*at)[0] == '\r' && (*at)[1] == '\n' ? 2 : 1;
+        *at += line_break(*at, end);
     return true;
 }
 
@@ -40,8 +55,10 @@ static void add_line(hn_str *yaml, hn_span line)
     hn_str_add(yaml, is_norway ? "\"no\"\n" : "\n");
 }
 
-static hn_status parse(const hn_hf_dir *dir, const char *text, size_t bytes, hn_yaml_text *out)
+hn_status hn_model_card_parse(const hn_hf_dir *dir, const char *text, size_t bytes,
+                              hn_yaml_text *out)
 {
+    *out = (hn_yaml_text){ .heap = dir->heap };
     const char *at = text, *end = text + bytes;
     char name[512];
     hn_span line;
@@ -68,40 +85,47 @@ hn_status hn_model_card_read(const hn_hf_dir *dir, hn_yaml_text *out)
     HN_TRY(hn_hf_dir_read(dir, "README.md", MAX_CARD, &text, &bytes));
     if (!text)
         return HN_OK;
-    const hn_status status = parse(dir, text, bytes, out);
+    const hn_status status = hn_model_card_parse(dir, text, bytes, out);
     hn_free(dir->heap, text);
     return status;
 }
 
-/* What Python takes for nothing, and the converter therefore does not write. */
-static bool is_nothing(const hn_yaml *value)
+static hn_status no_text(const hn_hf_dir *dir, const char *key, const hn_yaml *value)
 {
-    static const char *const words[] = { "no",    "No",  "NO",  "false", "False",
-                                         "FALSE", "off", "Off", "OFF" };
-    if (value->kind == HN_YAML_OTHER && !value->text[strspn(value->text, "+-0._")])
-        return true;
-    for (size_t i = 0; value->kind == HN_YAML_OTHER && i < sizeof words / sizeof *words; i++)
-        if (!strcmp(value->text, words[i]))
-            return true;
-    return (value->kind == HN_YAML_LIST || value->kind == HN_YAML_MAP) && !value->first;
+    static const char *const kinds[] = {
+        [HN_YAML_NULL] = "nothing",          [HN_YAML_TEXT] = "a NUL, or half a character",
+        [HN_YAML_BOOL] = "the truth value ", [HN_YAML_INT] = "the number ",
+        [HN_YAML_FLOAT] = "the number ",     [HN_YAML_LIST] = "a list",
+        [HN_YAML_MAP] = "a mapping",         [HN_YAML_OTHER] = "a date, bytes, a set or a pair",
+    };
+    const bool is_plain = value->kind == HN_YAML_BOOL || value->kind == HN_YAML_INT ||
+                          value->kind == HN_YAML_FLOAT;
+    return hn_fail(HN_ERR_FORMAT, "%s/README.md:%d: %s: expected a text, found %s%s", dir->path,
+                   value->line, key, kinds[value->kind],
+                   is_plain && value->text ? value->text : "");
 }
 
+/* A text that GGUF can hold. */
+static bool is_text(const hn_yaml *value)
+{
+    if (value->kind != HN_YAML_TEXT || memchr(value->text, 0, value->bytes))
+        return false;
+    for (size_t at = 0, n; at < value->bytes; at += n)
+        if (!(n = hn_utf8_length(value->text + at, value->bytes - at)))
+            return false;
+    return true;
+}
+
+/* What Python takes for false the converter does not write. */
 static hn_status want_text(const hn_hf_dir *dir, const char *key, const hn_yaml *value,
                            const char **out)
 {
-    if (is_nothing(value)) {
+    if (value->kind != HN_YAML_NULL && hn_yaml_is_false(value)) {
         *out = "";
         return HN_OK;
     }
-    HN_REQUIRE(value->kind == HN_YAML_TEXT, HN_ERR_FORMAT,
-               "%s/README.md:%d: %s: expected a text, found %s%s", dir->path, value->line, key,
-               value->kind == HN_YAML_OTHER  ? "the number, date or truth value "
-               : value->kind == HN_YAML_NULL ? "nothing"
-               : value->kind == HN_YAML_LIST ? "a list"
-                                             : "a mapping",
-               value->kind == HN_YAML_OTHER ? value->text : "");
     *out = value->text;
-    return HN_OK;
+    return is_text(value) ? HN_OK : no_text(dir, key, value);
 }
 
 hn_status hn_model_card_text(const hn_hf_dir *dir, const hn_yaml *card, const char *const *keys,
@@ -133,9 +157,11 @@ static hn_status add_licence(const hn_hf_dir *dir, const hn_yaml *card, hn_meta 
     }
     hn_str all = hn_str_on(dir->heap);
     hn_status status = HN_OK;
-    for (const hn_yaml *v = value->first; v && status == HN_OK; v = v->next) {
-        status = want_text(dir, "license", v, &text);
-        hn_str_print(&all, "%s%s", v == value->first ? "" : ",", text);
+    for (size_t i = 0; i < value->n && status == HN_OK; i++) {
+        const hn_yaml *item = value->items[i].value;
+        status = is_text(item) ? HN_OK : no_text(dir, "license", item);
+        if (status == HN_OK)
+            hn_str_print(&all, "%s%s", i ? "," : "", item->text);
     }
     if (status == HN_OK)
         status = hn_str_status(&all);
@@ -145,30 +171,87 @@ static hn_status add_licence(const hn_hf_dir *dir, const hn_yaml *card, hn_meta 
     return status;
 }
 
-/* The texts under two keys, one after the other. */
+/* Words that are no texts: numbers or truth values of one kind are written as such. */
+static hn_status set_numbers(const hn_hf_dir *dir, const char *key, const hn_yaml *const *items,
+                             size_t n, const char *to, hn_meta *meta)
+{
+    const hn_yaml_kind kind = items[0]->kind;
+    for (size_t i = 0; i < n; i++) {
+        const bool fits = kind == HN_YAML_BOOL || kind == HN_YAML_FLOAT ||
+                          (items[i]->integer >= INT32_MIN && items[i]->integer <= INT32_MAX);
+        HN_REQUIRE(items[i]->kind == kind && kind >= HN_YAML_BOOL && kind <= HN_YAML_FLOAT &&
+                       fits,
+                   HN_ERR_FORMAT,
+                   "%s/README.md:%d: %s: expected texts, in quotes where YAML takes them for "
+                   "something else",
+                   dir->path, items[i]->line, key);
+    }
+    int64_t *integers = hn_alloc_array(dir->heap, HN_TAG_TEXT, n, sizeof *integers);
+    double *numbers = hn_alloc_array(dir->heap, HN_TAG_TEXT, n, sizeof *numbers);
+    uint8_t *truths = hn_alloc(dir->heap, HN_TAG_TEXT, n);
+    hn_status status = integers && numbers && truths ? HN_OK : HN_ERR_MEMORY;
+    for (size_t i = 0; i < n && status == HN_OK; i++) {
+        integers[i] = items[i]->integer;
+        numbers[i] = items[i]->number;
+        truths[i] = items[i]->integer != 0;
+    }
+    if (status == HN_OK && kind == HN_YAML_FLOAT)
+        status = hn_meta_set_doubles(meta, to, HN_META_F32, numbers, n);
+    else if (status == HN_OK && kind == HN_YAML_INT)
+        status = hn_meta_set_ints(meta, to, HN_META_I32, integers, n);
+    else if (status == HN_OK)
+        status = hn_meta_set_copy(meta, &(hn_meta_value){ .key = to,
+                                                          .type = HN_META_BOOL,
+                                                          .is_array = true,
+                                                          .n = n,
+                                                          .data = truths,
+                                                          .bytes = n });
+    hn_free(dir->heap, integers);
+    hn_free(dir->heap, numbers);
+    hn_free(dir->heap, truths);
+    return status;
+}
+
+static hn_status set_words(const hn_hf_dir *dir, const char *key, const hn_yaml *const *items,
+                           size_t n, const char *to, hn_meta *meta)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_text(items[i]))
+            return set_numbers(dir, key, items, n, to, meta);
+    hn_span *words = hn_alloc_array(dir->heap, HN_TAG_TEXT, n, sizeof *words);
+    if (!words)
+        return HN_ERR_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        words[i] = (hn_span){ items[i]->text, items[i]->bytes };
+    const hn_status status = hn_meta_set_strings(meta, to, words, n);
+    hn_free(dir->heap, words);
+    return status;
+}
+
+/* The words under two keys, one after the other. */
 static hn_status add_words(const hn_hf_dir *dir, const hn_yaml *card, const char *const keys[2],
                            const char *to, hn_meta *meta)
 {
-    hn_span words[MAX_ITEMS];
-    size_t n = 0;
+    const hn_yaml *values[2];
+    size_t counts[2], n = 0;
     for (int k = 0; k < 2; k++) {
-        const hn_yaml *value = hn_yaml_get(card, keys[k]);
-        if (!value || (value->kind != HN_YAML_TEXT && value->kind != HN_YAML_LIST))
-            continue;
-        const bool is_list = value->kind == HN_YAML_LIST;
-        for (const hn_yaml *v = is_list ? value->first : value; v;
-             v = is_list ? v->next : NULL) {
-            HN_REQUIRE(
-                v->kind == HN_YAML_TEXT, HN_ERR_FORMAT,
-                "%s/README.md:%d: %s: expected texts, in quotes where YAML takes them for "
-                "something else",
-                dir->path, v->line, keys[k]);
-            HN_REQUIRE(n < MAX_ITEMS, HN_ERR_UNSUPPORTED, "%s/README.md:%d: %s: more than %d",
-                       dir->path, v->line, keys[k], MAX_ITEMS);
-            words[n++] = (hn_span){ v->text, strlen(v->text) };
-        }
+        values[k] = hn_yaml_get(card, keys[k]);
+        const bool is_list = values[k] && values[k]->kind == HN_YAML_LIST;
+        counts[k] = is_list ? values[k]->n : values[k] && values[k]->kind == HN_YAML_TEXT;
     }
-    return n ? hn_meta_set_strings(meta, to, words, n) : HN_OK;
+    if (!counts[0] && !counts[1])
+        return HN_OK;
+    const hn_yaml **items =
+        hn_alloc_array(dir->heap, HN_TAG_TEXT, counts[0] + counts[1], sizeof *items);
+    if (!items)
+        return HN_ERR_MEMORY;
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < counts[k]; i++)
+            items[n++] =
+                values[k]->kind == HN_YAML_LIST ? values[k]->items[i].value : values[k];
+    const hn_status status = set_words(dir, keys[0], items, n, to, meta);
+    hn_free(dir->heap, items);
+    return status;
 }
 
 static bool begins(const char *text, const char *with)
@@ -228,6 +311,8 @@ static hn_status add_origin(const hn_hf_dir *dir, const hn_yaml *value, const ch
                                          "organization", "description", "url",
                                          "doi",          "uuid",        "repo_url" };
     if (value->kind == HN_YAML_TEXT) {
+        if (!is_text(value))
+            return no_text(dir, prefix, value);
         const bool is_url = begins(value->text, "http://") || begins(value->text, "https://") ||
                             begins(value->text, "ssh://");
         const char *id = is_url ? hub_id(value->text) : value->text;
@@ -253,21 +338,20 @@ static hn_status add_origins(const hn_hf_dir *dir, const hn_yaml *card,
 {
     const hn_yaml *value = NULL;
     char key[80];
-    int64_t n = 0;
     for (int k = 0; k < 3 && !value; k++)
         value = hn_yaml_get(card, keys[k]);
     if (!value)
         return HN_OK;
     const bool is_list = value->kind == HN_YAML_LIST;
-    const hn_yaml *v = is_list ? value->first : value->kind == HN_YAML_TEXT ? value : NULL;
-    for (; v; v = is_list ? v->next : NULL, n++) {
-        HN_REQUIRE(n < MAX_ITEMS, HN_ERR_UNSUPPORTED, "%s/README.md:%d: %s: more than %d",
-                   dir->path, v->line, to, MAX_ITEMS);
-        snprintf(key, sizeof key, "%s.%d", to, (int)n);
-        HN_TRY(add_origin(dir, v, key, parameters, meta));
+    const size_t n = is_list ? value->n : value->kind == HN_YAML_TEXT;
+    HN_REQUIRE(n <= MAX_ITEMS, HN_ERR_UNSUPPORTED, "%s/README.md:%d: %s: more than %d",
+               dir->path, value->line, to, MAX_ITEMS);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(key, sizeof key, "%s.%d", to, (int)i);
+        HN_TRY(add_origin(dir, is_list ? value->items[i].value : value, key, parameters, meta));
     }
     snprintf(key, sizeof key, "%s.count", to);
-    return hn_meta_set_int(meta, key, HN_META_U32, n);
+    return hn_meta_set_int(meta, key, HN_META_U32, (int64_t)n);
 }
 
 hn_status hn_model_card_keys(const hn_hf_dir *dir, const hn_yaml *card, double parameters,

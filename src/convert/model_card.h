@@ -11,6 +11,10 @@
  * cannot be read is refused: HN_ERR_FORMAT, with the line. */
 hn_status hn_model_card_read(const hn_hf_dir *dir, hn_yaml_text *out);
 
+/* The same of the text of a README.md. */
+hn_status hn_model_card_parse(const hn_hf_dir *dir, const char *text, size_t bytes,
+                              hn_yaml_text *out);
+
 /* The first of these keys with a value, NULL at the end of them; *out stays if there is none.
  * What is no text is refused, by line. */
 hn_status hn_model_card_text(const hn_hf_dir *dir, const hn_yaml *card, const char *const *keys,

@@ -18,7 +18,7 @@ hn_status hn_model_id_read(hn_heap *heap, const char *id, double parameters, hn_
 void hn_model_id_free(hn_model_id *id);
 
 /* "qwen3-0.6b" is "Qwen3 0.6b": words get capitals, save those that have some, begin with a
- * digit or are a version. Letters beyond ASCII stay. hn_free it; NULL: no memory. */
+ * digit or are a version, as Python's str.title gives them. hn_free it; NULL: no memory. */
 char *hn_model_title(hn_heap *heap, const char *text, size_t bytes);
 
 #endif

@@ -1,35 +1,29 @@
 #include "convert/model_name.h"
 
+#include "base/utf8.h"
+#include "text/template_unicode.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { MAX_PARTS = 32, PART_TEXT = 64 };
+enum { MAX_PARTS = HN_NAME_TEXT / 2, MORE_ROOM = 2 }; /* a size may get a point */
 
 /* What a part may be; several at a time. */
 enum { BASENAME = 1, SIZE = 2, FINETUNE = 4, VERSION = 8, TYPE = 16 };
 
 typedef struct part {
-    char text[PART_TEXT];
+    char *text; /* of its length and MORE_ROOM */
     unsigned is;
 } part;
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-static char lower(char c)
-{
-    return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
-}
+static char lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
 
-static bool is_letter(char c)
-{
-    return lower(c) >= 'a' && lower(c) <= 'z';
-}
+static bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 
 static bool is_word(const char *text, const char *const *words)
 {
@@ -46,6 +40,15 @@ static const char *skip_digits(const char *at)
     return at;
 }
 
+/* Digits of any script, as Python's \d. */
+static const char *skip_decimals(const char *at)
+{
+    for (size_t n; (n = hn_utf8_length(at, strlen(at))); at += n)
+        if (!hn_tpl_is_in(HN_TPL_DECIMAL, hn_tpl_code_at(at, &n)))
+            break;
+    return at;
+}
+
 /* "v1.2", "iter3", "2.5" */
 static bool is_version(const char *text)
 {
@@ -55,7 +58,7 @@ static bool is_version(const char *text)
     else if (!strncasecmp(at, "iter", 4))
         at += 4;
     for (;; at++) {
-        const char *end = skip_digits(at);
+        const char *end = skip_decimals(at);
         if (end == at)
             return false;
         if (!*end)
@@ -69,14 +72,15 @@ static bool is_version(const char *text)
 /* "Q4_K_M", "IQ2_XS", "F16", "bf16" */
 static bool is_type(const char *text)
 {
-    static const char *const floats[] = { "f16", "f32", "fp16", "fp32", "bf16", "bf32", "bfp16",
-                                          "bfp32", NULL };
+    static const char *const floats[] = { "f16",  "f32",   "fp16",  "fp32", "bf16",
+                                          "bf32", "bfp16", "bfp32", NULL };
     const char *at = text + (lower(text[0]) == 'i');
     if (is_word(text, floats))
         return true;
     if (lower(at[0]) != 'q' || !is_digit(at[1]))
         return false;
-    for (at += 2; at[0] == '_' && (is_letter(at[1]) || is_digit(at[1]) || at[1] == '_'); at += 2)
+    for (at += 2; at[0] == '_' && (is_letter(at[1]) || is_digit(at[1]) || at[1] == '_');
+         at += 2)
         continue;
     return !*at;
 }
@@ -84,7 +88,9 @@ static bool is_type(const char *text)
 /* "7B", "8x7B", "A3B", "0.6B", "7b1", "small" */
 static bool is_size(const char *text)
 {
-    static const char *const words[] = { "small", "mini", "medium", "large", "xl", "xxl", NULL };
+    static const char *const words[] = {
+        "small", "mini", "medium", "large", "xl", "xxl", NULL
+    };
     const char *at = text, *end = skip_digits(text);
     if (is_word(text, words))
         return true;
@@ -124,12 +130,10 @@ static void read_size(part *p, double parameters)
             p->text[i] = '.';
     if (is_digit(p->text[n - 1])) { /* bloom's 7b1 is 7.1B */
         const char letter = p->text[n - 2], digit = p->text[n - 1];
-        if (n + 1 < PART_TEXT) {
-            p->text[n - 2] = '.';
-            p->text[n - 1] = digit;
-            p->text[n++] = letter;
-            p->text[n] = '\0';
-        }
+        p->text[n - 2] = '.';
+        p->text[n - 1] = digit;
+        p->text[n++] = letter;
+        p->text[n] = '\0';
     }
     if (n > 1 && is_digit(p->text[n - 2]) && strchr("kmbt", p->text[n - 1]))
         p->text[n - 1] = (char)(p->text[n - 1] - 32);
@@ -168,13 +172,20 @@ static void drop_words(part *parts, int n)
             parts[i].is &= ~(unsigned)SIZE;
 }
 
+/* Whether a word begins with a letter of any script. */
+static bool starts_with_letter(const char *text)
+{
+    size_t n = hn_utf8_length(text, strlen(text));
+    return n && hn_tpl_is_in(HN_TPL_ALPHA, hn_tpl_code_at(text, &n));
+}
+
 /* The name proper is at the start; versions at its end are none of it. */
 static void find_basename(part *parts, int n)
 {
     bool at_start = true;
     for (int i = 0; i < n; i++) {
         part *p = &parts[i];
-        if (at_start && ((!p->is && is_letter(p->text[0])) || p->is & VERSION)) {
+        if (at_start && ((!p->is && starts_with_letter(p->text)) || p->is & VERSION)) {
             p->is |= BASENAME;
             continue;
         }
@@ -201,23 +212,26 @@ static void join(const part *parts, int n, unsigned is, unsigned is_not, char *o
     for (int i = 0; i < n; i++)
         if (parts[i].is & is && !(parts[i].is & is_not) &&
             !(is == SIZE && came_before(parts, i, SIZE)))
-            used += (size_t)snprintf(out + used, HN_NAME_TEXT - used, "%s%s", used ? "-" : "",
+            used += (size_t)snprintf(out + used, HN_NAME_ROOM - used, "%s%s", used ? "-" : "",
                                      parts[i].text);
 }
 
 void hn_model_name_read(const char *name, double parameters, hn_model_name *out)
 {
-    part parts[MAX_PARTS] = { 0 };
+    part parts[MAX_PARTS];
+    char texts[HN_NAME_TEXT + MAX_PARTS * (MORE_ROOM + 1)], *to = texts;
     int n = 0;
     *out = (hn_model_name){ 0 };
     if (strchr(name, ' ') || strlen(name) >= HN_NAME_TEXT)
         return; /* a sentence, not a name */
     for (const char *at = name; *at; at += strspn(at, "-")) {
         const size_t length = strcspn(at, "-");
-        if (length && (n == MAX_PARTS || length >= PART_TEXT))
-            return;
-        if (length)
-            memcpy(parts[n++].text, at, length);
+        if (length) {
+            memcpy(to, at, length);
+            to[length] = '\0';
+            parts[n++] = (part){ .text = to };
+            to += length + 1 + MORE_ROOM;
+        }
         at += length;
     }
     for (int i = 0; i < n; i++)

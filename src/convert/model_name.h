@@ -6,14 +6,15 @@
 
 #include "base/meta.h"
 
-enum { HN_NAME_TEXT = 256 };
+enum { HN_NAME_TEXT = 256, HN_NAME_ROOM = 2 * HN_NAME_TEXT };
 
 typedef struct hn_model_name {
-    char basename[HN_NAME_TEXT], finetune[HN_NAME_TEXT], version[HN_NAME_TEXT],
-        size[HN_NAME_TEXT]; /* "": it says none */
+    char basename[HN_NAME_ROOM], finetune[HN_NAME_ROOM], version[HN_NAME_ROOM],
+        size[HN_NAME_ROOM]; /* "": it says none */
 } hn_model_name;
 
-/* `parameters`: of the whole model; a size that is far from it is taken for a context length. */
+/* A name of HN_NAME_TEXT bytes or more says nothing.
+ * `parameters`: of the whole model; a size that is far from it is taken for a context length. */
 void hn_model_name_read(const char *name, double parameters, hn_model_name *out);
 
 #endif

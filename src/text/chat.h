@@ -31,6 +31,8 @@ const char *hn_chat_format_token(const hn_chat_format *chat, const char *name);
 /* What a GGUF file says: hone.chat_template[.NAME], or if it has none of these
  * tokenizer.chat_template[.NAME], and the tokens at their ids. */
 hn_status hn_chat_format_add_meta(hn_chat_format *chat, const hn_meta *meta);
+/* The one of these two that counts; with ".NAME" it is another template than the default. */
+const char *hn_chat_template_key(const hn_meta *meta);
 /* The special tokens of tokenizer_config.json or special_tokens_map.json; takes NULL. What is
  * there already stays. */
 hn_status hn_chat_format_add_tokens(hn_chat_format *chat, const hn_json *config);

@@ -11,13 +11,18 @@ static const char *after(const char *prefix, const char *key)
     return !strncmp(key, prefix, n) && (!key[n] || key[n] == '.') ? key + n : NULL;
 }
 
+const char *hn_chat_template_key(const hn_meta *meta)
+{
+    for (size_t i = 0; i < meta->n; i++)
+        if (after("hone.chat_template", meta->values[i].key))
+            return "hone.chat_template"; /* where llama.cpp would take others: all are here */
+    return "tokenizer.chat_template";
+}
+
 /* PREFIX is the default; PREFIX.NAME the others. */
 static hn_status add_templates(hn_chat_format *chat, const hn_meta *meta)
 {
-    const char *prefix = "tokenizer.chat_template";
-    for (size_t i = 0; i < meta->n; i++)
-        if (after("hone.chat_template", meta->values[i].key))
-            prefix = "hone.chat_template"; /* where llama.cpp would take others: all are here */
+    const char *prefix = hn_chat_template_key(meta);
     for (size_t i = 0; i < meta->n; i++) {
         const char *key = meta->values[i].key, *rest = after(prefix, key);
         if (!rest)

@@ -10,6 +10,7 @@ typedef struct hn_json_loader {
     const hn_json *root, *config, *generation;
     bool prepends_mark; /* the normaliser or pre-tokeniser does */
     bool has_byte_level;
+    hn_span charsmap; /* of Precompiled where it has none itself */
 } hn_json_loader;
 
 /* "" if the key is missing or no string. */
@@ -23,5 +24,8 @@ hn_status hn_json_read_normalizer(hn_json_loader *l, const hn_json *step, bool i
 hn_status hn_json_read_split(hn_json_loader *l, const hn_json *step, bool is_last);
 hn_status hn_json_read_decoder(hn_json_loader *l, const hn_json *step);
 hn_status hn_json_read_around(hn_json_loader *l);
+
+/* The text of hone.tokenizer.steps, into tok->steps; none if GGUF cannot hold the maps. */
+hn_status hn_unigram_steps_keep(hn_json_loader *l);
 
 #endif

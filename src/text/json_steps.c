@@ -54,9 +54,19 @@ static int sextet(char c)
     return at ? (int)(at - digits) : -1;
 }
 
+static hn_status add_charsmap(hn_json_loader *l, const char *map, size_t bytes)
+{
+    hn_status status = bytes ? hn_charsmap_check(map, bytes) : HN_OK;
+    if (status == HN_OK && bytes)
+        status = hn_normalizer_add_text(&l->tok->normalizer, HN_NORM_CHARSMAP, map, bytes);
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: normalizer: ", l->file);
+}
+
 static hn_status read_charsmap(hn_json_loader *l, const hn_json *step)
 {
     const hn_json *text = hn_json_get(step, "precompiled_charsmap");
+    if (l->charsmap.data && text && text->kind == HN_JSON_NULL)
+        return add_charsmap(l, l->charsmap.data, l->charsmap.bytes);
     HN_REQUIRE(text && text->kind == HN_JSON_STRING, HN_ERR_FORMAT,
                "%s: normalizer Precompiled: precompiled_charsmap is missing", l->file);
     const size_t n = text->as.string.bytes;
@@ -78,14 +88,9 @@ static hn_status read_charsmap(hn_json_loader *l, const hn_json *step)
             bits &= (1u << n_bits) - 1;
         }
     }
-    hn_status status = HN_OK;
-    if (bytes) {
-        status = hn_charsmap_check(map, bytes);
-        if (status == HN_OK)
-            status = hn_normalizer_add_text(&l->tok->normalizer, HN_NORM_CHARSMAP, map, bytes);
-    }
+    const hn_status status = add_charsmap(l, map, bytes);
     hn_free(l->tok->heap, map);
-    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: normalizer: ", l->file);
+    return status;
 }
 
 /* {"String": "x"} or {"Regex": "x"}. */

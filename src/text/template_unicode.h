@@ -1,4 +1,5 @@
-/* template_unicode.h: code points as Python's str methods see them. Private to template*.c. */
+/* template_unicode.h: code points as Python's str methods see them. For template*.c, and for names of
+ * models, which llama.cpp's converter reads with these. */
 #ifndef HN_TEXT_TEMPLATE_UNICODE_H
 #define HN_TEXT_TEMPLATE_UNICODE_H
 

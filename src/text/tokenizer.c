@@ -40,9 +40,9 @@ void hn_tokenizer_free(hn_tokenizer *tok)
     hn_trie_free(&tok->added_normalized);
     hn_charset_free(heap, tok->white);
     hn_charset_free(heap, tok->word_chars);
-    void *const blocks[] = { tok->pre_name,    tok->rank,   tok->word_begin,
-                             tok->word_inside, tok->added,  tok->ends,
-                             tok->prefix,      tok->suffix, tok->added_of };
+    void *const blocks[] = { tok->pre_name,    tok->steps,   tok->rank, tok->word_begin,
+                             tok->word_inside, tok->added,   tok->ends, tok->prefix,
+                             tok->suffix,      tok->added_of };
     for (size_t i = 0; i < HN_COUNT(blocks); i++)
         hn_free(heap, blocks[i]);
     hn_free(heap, tok);

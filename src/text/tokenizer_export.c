@@ -246,29 +246,33 @@ static hn_status write_chars(const hn_tokenizer *tok, hn_meta *meta)
     return status == HN_OK ? hn_meta_set_bool(meta, KEY "add_space_prefix", is_llama) : status;
 }
 
+static hn_status write_charsmap(const hn_tokenizer *tok, const hn_norm_step *step,
+                                hn_meta *meta)
+{
+    int64_t *bytes = hn_alloc_array(tok->heap, HN_TAG_TEXT, step->bytes, sizeof *bytes);
+    for (size_t k = 0; bytes && k < step->bytes; k++)
+        bytes[k] = (uint8_t)step->text[k];
+    const hn_status status = bytes ? hn_meta_set_ints(meta, KEY "precompiled_charsmap",
+                                                      HN_META_U8, bytes, step->bytes)
+                                   : HN_ERR_MEMORY;
+    hn_free(tok->heap, bytes);
+    return status;
+}
+
+/* The map and what blanks become have words in GGUF; hone's own key has all steps. */
 static hn_status write_unigram(const hn_tokenizer *tok, hn_meta *meta)
 {
     bool collapses = tok->removes_extra_spaces;
-    HN_REQUIRE(!tok->has_byte_fallback, HN_ERR_UNSUPPORTED,
-               "model: GGUF's unigram has no tokens for the bytes of what is unknown");
-    for (size_t i = 0; i < tok->normalizer.n; i++) {
-        const hn_norm_step *s = &tok->normalizer.steps[i];
-        if (s->kind == HN_NORM_CHARSMAP) {
-            int64_t *bytes = hn_alloc_array(tok->heap, HN_TAG_TEXT, s->bytes, sizeof *bytes);
-            for (size_t k = 0; bytes && k < s->bytes; k++)
-                bytes[k] = (uint8_t)s->text[k];
-            const hn_status status = bytes ? hn_meta_set_ints(meta, KEY "precompiled_charsmap",
-                                                              HN_META_U8, bytes, s->bytes)
-                                           : HN_ERR_MEMORY;
-            hn_free(tok->heap, bytes);
-            HN_TRY(status);
-        } else if (tok->from_json) {
-            return no_normalizer();
-        }
-    }
+    HN_REQUIRE(tok->steps || !tok->from_json, HN_ERR_UNSUPPORTED,
+               "normalizer: two maps of characters, or too much, for GGUF and hone's own key");
+    for (size_t i = 0; i < tok->normalizer.n; i++)
+        if (tok->normalizer.steps[i].kind == HN_NORM_CHARSMAP)
+            HN_TRY(write_charsmap(tok, &tok->normalizer.steps[i], meta));
     for (size_t i = 0; i < tok->splitter.n && tok->from_json; i++)
         collapses |= tok->splitter.steps[i].behavior == HN_SPLIT_REMOVED &&
                      tok->splitter.steps[i].kind == HN_SPLIT_REGEX;
+    if (tok->steps)
+        HN_TRY(hn_meta_set_text(meta, "hone.tokenizer.steps", tok->steps));
     HN_TRY(hn_meta_set_bool(meta, KEY "add_space_prefix", tok->adds_space_prefix));
     HN_TRY(hn_meta_set_bool(meta, KEY "remove_extra_whitespaces", collapses));
     HN_TRY(hn_meta_set_text(meta, KEY "pre", "default"));

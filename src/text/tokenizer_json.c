@@ -46,6 +46,8 @@ static hn_status load(hn_json_loader *l)
     HN_TRY(hn_json_read_model(l));
     HN_TRY(hn_json_read_normalizer(l, normalizer, true));
     HN_TRY(hn_json_read_split(l, pre, true));
+    if (l->tok->kind == HN_MODEL_UNIGRAM)
+        HN_TRY(hn_unigram_steps_keep(l));
     set_names(l);
     HN_TRY(set_pre(l));
     return hn_json_read_around(l);

@@ -267,9 +267,18 @@ static hn_status read_unigram(loader *l)
         const hn_status status = hn_charsmap_check((const char *)map->data, map->bytes);
         if (status != HN_OK)
             return hn_fail_within(status, "%s: " KEY, l->file);
+    }
+    /* hone's own key, for what the format cannot say. */
+    hn_span steps;
+    HN_TRY(hn_meta_string(l->meta, "hone.tokenizer.steps", &steps));
+    if (steps.data) {
+        const hn_span charsmap = { map ? map->data : NULL, map ? map->bytes : 0 };
+        const hn_status status = hn_unigram_steps_read(tok, steps, charsmap);
+        return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", l->file);
+    }
+    if (map && map->n)
         HN_TRY(hn_normalizer_add_text(&tok->normalizer, HN_NORM_CHARSMAP,
                                       (const char *)map->data, map->bytes));
-    }
     if (tok->removes_extra_spaces)
         HN_TRY(hn_normalizer_add(&tok->normalizer, (hn_norm_step){ .kind = HN_NORM_COLLAPSE }));
     if (tok->adds_space_prefix)

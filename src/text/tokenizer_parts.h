@@ -69,6 +69,7 @@ struct hn_tokenizer {
     /* for export */
     bool adds_space_prefix, removes_extra_spaces, has_scores;
     bool from_json;
+    char *steps; /* UNIGRAM: of hone.tokenizer.steps; NULL: what GGUF says is all */
     int32_t n_scored; /* UNIGRAM from tokenizer.json: ids below are of the model */
 };
 
@@ -116,6 +117,8 @@ hn_status hn_pretokenizer_add(hn_tokenizer *tok, const char *file, const char *n
                               size_t bytes);
 /* The GGUF name of these steps; *out is NULL if there is none. */
 hn_status hn_pretokenizer_name(const hn_splitter *splitter, const char **out);
+/* The steps of a unigram as hone.tokenizer.steps has them, with the map of GGUF's own key. */
+hn_status hn_unigram_steps_read(hn_tokenizer *tok, hn_span text, hn_span charsmap);
 /* Marks the tokens that end a generation. */
 void hn_tokenizer_find_ends(hn_tokenizer *tok);
 

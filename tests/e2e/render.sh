@@ -25,7 +25,7 @@ refuses() { # refuses STATUS WORDS COMMAND...
     n=$((n + 1))
 }
 keys() { # the keys of templates, sorted
-    "$hone" inspect "$1" --keys | grep -a chat_template | tr -s ' ' | sed 's/^ *//' | sort
+    "$hone" inspect "$1" --keys | grep -a "^ *[a-z]*\.chat_template" | tr -s ' ' | sed 's/^ *//' | sort
 }
 mkdir -p hf/additional_chat_templates
 echo '{"model_type": "llama"}' >hf/config.json
@@ -92,6 +92,19 @@ tokenizer.chat_template string "C"
 tokenizer.chat_template.no_file string "N"
 tokenizer.chat_templates string[1] "no_file"
 ' keys whole.gguf
+shows() { # shows WORDS COMMAND...: a line of the output
+    words=$1
+    shift
+    "$@" >out 2>err || { cat err; fail "$*: status $?"; }
+    grep -q -- "$words" out || { cat out; fail "$*: lacks '$words'"; }
+    n=$((n + 1))
+}
+shows '^template *26 bytes, and rag, of hone.chat_template; of tokenizer.chat_template, which llama.cpp uses, 1$' \
+    "$hone" inspect whole.gguf
+shows '"chat_template":"J{{ messages\[0\].content }}","chat_template_key":"hone.chat_template"' "$hone" inspect whole.gguf --json
+shows '^template *41 bytes$' "$hone" inspect model.gguf
+shows '"chat_template_key":"tokenizer.chat_template"' "$hone" inspect model.gguf --json
+shows '^template *26 bytes, and rag$' "$hone" inspect whole
 rm -r whole/additional_chat_templates whole/chat_template.jinja
 cp "$2/tests/differential/models/qwen3/tokenizer_config.json" whole
 echo '{"chat_template": "P{{ messages[0].content }}"}' >whole/chat_template.json

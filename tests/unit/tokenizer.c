@@ -150,6 +150,39 @@ static void refuses_meta(void)
     hn_meta_free(&meta);
 }
 
+/* The steps of a unigram, which come as JSON within a GGUF file. */
+static void refuses_steps(void)
+{
+    static const struct {
+        const char *steps, *words;
+        hn_status code;
+    } cases[] = {
+        { "", "expected a value", HN_ERR_FORMAT },
+        { "[]", "hone.tokenizer.steps: expected an object", HN_ERR_FORMAT },
+        { "{}", "scored", HN_ERR_FORMAT },
+        { "{\"scored\":5}", "scored: 5 of 4 tokens", HN_ERR_FORMAT },
+        { "{\"scored\":-1}", "scored: -1 of 4 tokens", HN_ERR_FORMAT },
+        { "{\"scored\":4}", "decoder is missing", HN_ERR_UNSUPPORTED },
+        { "{\"scored\":4,\"normalizer\":{\"type\":\"Rot13\"}}", "normalizer: 'Rot13'",
+          HN_ERR_UNSUPPORTED },
+        { "{\"scored\":4,\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":"
+          "null}}",
+          "precompiled_charsmap is missing", HN_ERR_FORMAT },
+        { "{\"scored\":4,\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}}", "'UnicodeScripts'",
+          HN_ERR_UNSUPPORTED },
+    };
+    static const double scores[] = { -1, -2, -3, 0 };
+    hn_meta meta = hn_meta_on(&heap, "m");
+    fill_meta(&meta);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_OK(hn_meta_set_text(&meta, "tokenizer.ggml.model", "t5"));
+        CHECK_OK(hn_meta_set_doubles(&meta, "tokenizer.ggml.scores", HN_META_F32, scores, 4));
+        CHECK_OK(hn_meta_set_text(&meta, "hone.tokenizer.steps", cases[i].steps));
+        refuse_meta(&meta, cases[i].code, cases[i].words);
+    }
+    hn_meta_free(&meta);
+}
+
 static void expect(const hn_tokenizer *tok, const char *text, const hn_encode_options *o,
                    const char *ids)
 {
@@ -280,6 +313,7 @@ int main(int argc, char **argv)
     hn_heap_init(&heap, NULL);
     refuses_json();
     refuses_meta();
+    refuses_steps();
     merges_left();
     runs_are_linear();
     exports();

@@ -22,10 +22,13 @@ def written(writer):
     for key, value in writer.kv_data[0].items():
         if key != "general.architecture":
             out[key] = value.value
-            is_list = value.type == GGUFValueType.ARRAY
-            texts = value.value if is_list else [value.value]
-            if not all(isinstance(t, str) or value.type == GGUFValueType.UINT32 for t in texts):
+            if value.type == GGUFValueType.ARRAY:
+                writer._pack_val(value.value, value.type, add_vtype=True)
+                if not isinstance(value.value[0], (str, bool, int, float)):
+                    raise TypeError(f"{key}: {value.value!r} is no list of texts or numbers")
+            elif not isinstance(value.value, str) and value.type != GGUFValueType.UINT32:
                 raise TypeError(f"{key}: {value.value!r} is no text")
+            "".join([value.value] if isinstance(value.value, str) else []).encode()
     return out
 
 
@@ -91,7 +94,32 @@ CARDS = [
     front("tags:\n- a: b\n  c: d\n- e"), front("tags:\n- a\nkey"), front("x: [a, [b, {c: [d]}]]\nlicense: 'm i t'"), front("license: a #b # c\ntags: '#x'"),
     front("license: \"a\n\n  b\\\n  c\"\ntags: 'd\n\n\n  e '"), front("a: >+\n\n  x\n\nlicense: mit"), front("a: >\n\n\n   x\n   - y\n\n   z\n     w\n\n   v\nlicense: mit"),
 ]
-NAMES = ["", "Qwen/Qwen3-4B-Instruct-2507", "model", "./x", "/root/a/b", "my-org/my-model", "a b"]
+# What YAML has beside plain lists and mappings, as PyYAML's safe_load takes it.
+MORE = [
+    "license: &l mit\nlicense_name: *l\ntags: [*l, &t x, *t]\nlanguage: *t", "license: *l\nname: &l mit", "license: &l mit\nname: &l x", "tags: &a [x, *a]", "base_model: &a {name: x, url: *a}",
+    "x: &base {license: mit, tags: [a]}\n<<: *base\nlicense: bsd", "<<: [{license: mit}, {license: bsd, name: n}]\ntags: a", "<<: {license: mit}", "base_model:\n- &b {name: x, author: me}\n- {<<: *b, name: y}\n- <<: *b\n  version: v2",
+    "<<: a", "<<: [a]", "license: <<", "x: &a {b: {<<: *a}, c: d}\nlicense: mit", "license: =", "=: x\nlicense: {=: mit}", "license: !!str {=: mit}",
+    "license: !!str 3.0\nname: !!str no\nversion: ! '1'\nauthor: ! x", "license: !!str", "license: !!str ''", "license: !!int 'x'", "license: !!null mit\nlicense_name: !!null", "tags: !!seq [a]\nbase_model: !!seq [!!map {name: x}]", "tags: !!str [a]", "license: !!map x",
+    "license: !x mit", "license: !!python/name:os.system", "license: !<tag:yaml.org,2002:str> 3", "license: !!%73tr 3", "x: !!bool 'yes'\ny: !!bool x", "x: !!float 3\ny: !!float x", "x: !!timestamp 2001-1-1\nlicense: mit", "x: 2001-02-30", "x: 2001-02-28T25:00:00", "x: 0b_", "x: !!binary a", "x: !!binary aGk=\nlicense: mit", "license: !!binary ''",
+    "base_model: !!omap [name: x]", "tags: !!set {a, b}", "base_model: [!!set {name}]", "license: !!omap []", "license: !!set {}", "tags: !!pairs [a: b]", "!!map\nlicense: mit", "!!set {license}", "!!omap [license: mit]",
+    "? license\n: mit\n? tags\n: - a\n  - b\n? name", "? [a]\n: b", "? {a: b}", "tags: {? a, ? b}\nlicense: mit", "base_model: [{? name : x, ? url}]", "? |\n  license\n: mit\n? >-\n  name\n: x",
+    "license: mit\n...", "license: mit\n...\n...\n# end", "...\nlicense: mit", "license: mit\n... \nname: x", "license: mit\n--- \nname: x", "--- \nlicense: mit", "--- # first\nlicense: mit\n...", "--- {license: mit}", "--- !!map\nlicense: mit", "--- license: mit", "--- |\n x",
+    "%YAML 1.1\n--- \nlicense: mit", "%YAML 1.2\n--- \nlicense: mit", "%YAML 2.0\n--- \nlicense: mit", "%TAG !e! tag:yaml.org,2002:\n--- \nlicense: !e!str 3", "%TAG ! tag:yaml.org,2002:\n--- \nlicense: !str 3", "license: !e!str 3", "%FOO bar\n--- \nlicense: mit", "%YAML 1.1\n%YAML 1.1\n--- \na: b",
+    "tags: [a: b, c]", "base_model: [name: x, 'url': y, ? author : z, : w]", "base_model: [name: x]", "tags: [[a: b]]", "datasets: [name: 'D', {name: e, url: u}]", "base_model: [\"name\":x, {name}]", "a: [b: c: d]", "a: {b: c: d}",
+    "tags: [1, 2, -3]", "tags: [1, a]", "tags: [1, 2.5]", "tags: [1.5, 2.5e+3]", "tags: [yes, no]", "tags: [2147483647, -2147483648]", "tags: [2147483648]", "tags: [2001-01-01]", "tags: [0x1F, 0b11, 017, 1:30, 1_000]\npipeline_tag: [7]", "tags: [~]", "tags: [[]]", "language: [1.0]", "license: [mit, no]", "license: [mit, ~]", "license: [mit, '']", "license: [no]", "license: []",
+    "license: &a", "license: &a !!str\nname: !!str &b\ntags: [*a, x]", "license: *a x", "license: &a *b", "&a license: mit\nname: *a", "&a license: mit\n*a : bsd", "*a: x", "license: & mit", "license: &a/b mit", "license: & a",
+    "license: \"\\ud83d\\ude00\"", "x: \"\\ud83d\"\nlicense: mit", "x: \"\\0\"\nlicense: mit", "license: \"\\U00110000\"", "license: \"\\U0001F600\\x41\\_\\N\"", "\ufefflicense: mit", "license: a\u2028name: b", "license: a\u0085name: b", "license: a\x0cname: b\x1ctags: [c]", "license: a\x1fb", "license: \ufffe",
+    "- &a x\n- *a", "license: mit\nx: " + "[" * 50 + "]" * 50, "tags:\n- !!str 1\n- !!str yes\n- ! 2", "name: \u00e9l\u00e8ve", "name: {}\nmodel_name: x", "x: ]", "x: [}", "license: mit,\nx: {a, b}}",
+    "name: {a: &x b}\nlicense: *x", "license: &x !!str &y z", "license: !!str !!int 3", "license: \"a\" \"b\"", "'license': \"mit\"\n? \"name\"\n: 'n'", "license: |+2\n   x\n\n\nname: y", "license: |0\n x", "license: >2-\n    a\n   b\n", "a: 'x\n---\n y'", "a: x\n--- y",
+]
+CARDS += [front(text) for text in MORE]
+UNICODE = [
+    "\u00e9cole/\u00e9l\u00e8ve-7B-v2", "\u00c9cole/mod\u00e8le-7B", "\u901a\u4e49/\u5343\u95ee-7B-chat", "stra\u00dfe/\u00dftest-\u01c6x-\ufb01ne", "\u0436\u0438\u0432\u043e\u0439/\u043c\u0438\u0440-3B-instruct", "\u03a3\u03af\u03c3\u03c5\u03c6\u03bf\u03c2/\u03c3\u03af\u03c3\u03c5\u03c6\u03bf\u03c2",
+    "o'neil/it's-a.b_c\u00aad", "\u0149a/\u1e9b-7B", "x/\u0660abc-v\u0661", "a/b\u00a0c-\u3000d", "\u10d0\u10d1/\u10d2-1B", "\U00010428/\U00010429x-7B", "x/\u2160-\u2170a", "a/" + "-".join(f"{i}2345b{i % 10}" for i in range(30)), "a/" + "x" * 70 + "-7B-" + "y" * 70, "a/" + "-".join("b" * 1 for _ in range(40)) + "-7B",
+    "x/\u01c5a-\u1f88b", "x/\u02b0a-\u00b5m", "x/\u4e2d7b-\u4e2d", "\u4e2d\u6587",
+]
+CARDS += [front(json.dumps({"base_model": [name]}, ensure_ascii=False)) for name in UNICODE]
+NAMES = ["", "Qwen/Qwen3-4B-Instruct-2507", "model", "./x", "/root/a/b", "my-org/my-model", "a b", "\u00e9cole/\u00e9l\u00e8ve-7B", "\u5343\u95ee-7B-chat"]
 
 
 def main():

@@ -21,6 +21,9 @@ NAMES = [
     ("Yi-1.5-9B-32K", 9e9), ("iter12-test", 1e6), ("a--b-", 1e6), ("7B-first", 7e9), ("x-large-v2", 1e8),
     ("x-large-1.5B", 1.5e9), ("Foo-F16", 1e9), ("Foo-q4_K_M", 1e9), ("Foo-7B-7B", 7e9),
     ("Foo-lora-vision", 1e9), ("Foo-1_3B", 1.3e9), ("smollm3", 3e9), ("CodeLlama-13b-Python-hf", 13e9),
+    ("千问-7B-chat", 7e9), ("élève-v٣-7B", 7e9), ("x" * 70 + "-7B-" + "y" * 70, 7e9), ("-".join("abcdefgh" * 5) + "-7B", 7e9),
+    # sizes that get a point each, to more bytes than the name has
+    ("a-" + "-".join(f"{i}2345b{i % 10}" for i in range(10, 38)), 7e9),
 ]
 print("/* NAME(name, parameters, basename, finetune, version, size), made by model_names.py. */")
 for name, n in NAMES:
