@@ -10,16 +10,45 @@
 
 #include <string.h>
 
+#if defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2)
+HN_INLINE void transpose4x8(const char *p, int64_t stride, __m256 out[4])
+{
+    __m256 v[4];
+    for (int i = 0; i < 4; i++)
+        v[i] = _mm256_insertf128_ps(
+            _mm256_castps128_ps256(_mm_loadu_ps((const float *)(const void *)(p + i * stride))),
+            _mm_loadu_ps((const float *)(const void *)(p + (i + 4) * stride)), 1);
+    const __m256 ab = _mm256_unpacklo_ps(v[0], v[1]), AB = _mm256_unpackhi_ps(v[0], v[1]);
+    const __m256 cd = _mm256_unpacklo_ps(v[2], v[3]), CD = _mm256_unpackhi_ps(v[2], v[3]);
+    out[0] = _mm256_shuffle_ps(ab, cd, 0x44);
+    out[1] = _mm256_shuffle_ps(ab, cd, 0xee);
+    out[2] = _mm256_shuffle_ps(AB, CD, 0x44);
+    out[3] = _mm256_shuffle_ps(AB, CD, 0xee);
+}
+
+/* To memory the halves need not be joined. */
+HN_INLINE void transpose4_to(const char *src, int64_t stride, float *dst)
+{
+    for (int half = 0; half < 16; half += 8) {
+        __m256 out[4];
+        transpose4x8(src + half * stride, stride, out);
+        for (int i = 0; i < 4; i++)
+            _mm256_storeu_ps(dst + 16 * i + half, out[i]);
+    }
+}
+#endif
+
 #if defined(HN_LEVEL_avx512)
+/* Two rows join on the way in, then the four: merging each piece into a whole register takes
+ * half as long again. */
 HN_INLINE __m512 quarters(const char *p, int64_t stride)
 {
-    __m512 v = _mm512_castps128_ps512(_mm_loadu_ps((const float *)(const void *)p));
-    v = _mm512_mask_broadcast_f32x4(
-        v, 0x00f0, _mm_loadu_ps((const float *)(const void *)(p + 4 * stride)));
-    v = _mm512_mask_broadcast_f32x4(
-        v, 0x0f00, _mm_loadu_ps((const float *)(const void *)(p + 8 * stride)));
-    return _mm512_mask_broadcast_f32x4(
-        v, 0xf000, _mm_loadu_ps((const float *)(const void *)(p + 12 * stride)));
+    __m256 half[2];
+    for (int h = 0; h < 2; h++, p += 8 * stride)
+        half[h] = _mm256_insertf128_ps(
+            _mm256_castps128_ps256(_mm_loadu_ps((const float *)(const void *)p)),
+            _mm_loadu_ps((const float *)(const void *)(p + 4 * stride)), 1);
+    return _mm512_insertf32x8(_mm512_castps256_ps512(half[0]), half[1], 1);
 }
 
 HN_INLINE void transpose4(const char *src, int64_t stride, f32x16 out[4])
@@ -65,21 +94,6 @@ HN_INLINE void transpose16(const char *src, int64_t stride, f32x16 out[16])
     }
 }
 #elif defined(HN_LEVEL_avx2)
-HN_INLINE void transpose4x8(const char *p, int64_t stride, __m256 out[4])
-{
-    __m256 v[4];
-    for (int i = 0; i < 4; i++)
-        v[i] = _mm256_insertf128_ps(
-            _mm256_castps128_ps256(_mm_loadu_ps((const float *)(const void *)(p + i * stride))),
-            _mm_loadu_ps((const float *)(const void *)(p + (i + 4) * stride)), 1);
-    const __m256 ab = _mm256_unpacklo_ps(v[0], v[1]), AB = _mm256_unpackhi_ps(v[0], v[1]);
-    const __m256 cd = _mm256_unpacklo_ps(v[2], v[3]), CD = _mm256_unpackhi_ps(v[2], v[3]);
-    out[0] = _mm256_shuffle_ps(ab, cd, 0x44);
-    out[1] = _mm256_shuffle_ps(ab, cd, 0xee);
-    out[2] = _mm256_shuffle_ps(AB, CD, 0x44);
-    out[3] = _mm256_shuffle_ps(AB, CD, 0xee);
-}
-
 HN_INLINE void transpose4(const char *src, int64_t stride, f32x16 out[4])
 {
     __m256 low[4], high[4];
@@ -97,6 +111,14 @@ HN_INLINE void transpose4(const char *src, int64_t stride, f32x16 out[4])
             memcpy(&v[i][row], src + row * stride + 4 * i, sizeof(float));
     for (int i = 0; i < 4; i++)
         out[i] = f_load(v[i]);
+}
+
+HN_INLINE void transpose4_to(const char *src, int64_t stride, float *dst)
+{
+    f32x16 out[4];
+    transpose4(src, stride, out);
+    for (int i = 0; i < 4; i++)
+        f_store(dst + 16 * i, out[i]);
 }
 #endif
 

@@ -34,11 +34,24 @@ HN_INLINE f32x16 column(const uint8_t *w, int64_t stride, int64_t p)
     return f_load(v);
 }
 
-/* Lines some way ahead: as many streams as rows are more than the hardware follows. */
+/* Lines a little way ahead, for the second-level cache: as many streams as rows are more than
+ * the hardware follows, and the first level may have one set for all of them. */
 HN_INLINE void fetch_lines(const uint8_t *w, int64_t stride)
 {
     for (int row = 0; row < 16; row++)
-        __builtin_prefetch(w + row * stride + 512);
+        __builtin_prefetch(w + row * stride + 256, 0, 2);
+}
+
+/* `bytes` of plain rows as a panel of words in `room`: four bytes of sixteen rows side by side. */
+enum { GROUP_WORDS = 68, GROUP_FLOATS = 16 * GROUP_WORDS };
+_Static_assert(HN_GEMV_GROUPS * GROUP_FLOATS <= HN_GEMV_ROOM, "the panels fit");
+
+HN_INLINE void turn(const int groups, const uint8_t *w, int64_t stride, const int bytes,
+                    float *room)
+{
+    for (int g = 0; g < groups; g++, w += 16 * stride, room += GROUP_FLOATS)
+        for (int at = 0; at < bytes; at += 16)
+            transpose4_to((const char *)w + at, stride, room + 4 * at);
 }
 
 HN_INLINE void plain_f32(WALK_PARAMS)
@@ -92,11 +105,6 @@ HN_INLINE f32x16 high_bf16(i32x16 pair)
 {
     return i_float(i_and(pair, i_set1((int32_t)0xffff0000u)));
 }
-HN_INLINE f32x16 low_f16(i32x16 pair)
-{
-    return f_from_f16(h_narrow(i_and(pair, i_set1(0xffff))));
-}
-HN_INLINE f32x16 high_f16(i32x16 pair) { return f_from_f16(h_narrow(i_shr(pair, 16))); }
 PLAIN_HALVES(bf16, low_bf16, high_bf16, hn_bf16_to_f32)
 PLAIN_HALVES(f16, low_f16, high_f16, hn_f16_to_f32)
 
@@ -133,44 +141,74 @@ HN_INLINE f32x16 top_byte(i32x16 v, const int b)
     return i_to_f(b ? i_and(moved, i_set1((int32_t)0xff000000u)) : moved);
 }
 
+/* Eighth `part` of asking the second-level cache for the bytes after those: while a chunk is
+ * computed, so that memory does not wait. LEAD bytes more, for the last ones to arrive in time. */
+HN_INLINE void fetch_next(const int groups, const uint8_t *w, int64_t stride, const int bytes,
+                          int part)
+{
+    enum { LEAD = 256 };
+    w += 2 * part * stride + bytes + LEAD;
+    for (int g = 0; g < groups; g++, w += 16 * stride)
+        for (int at = 0; at < bytes; at += 64) {
+            __builtin_prefetch(w + at, 0, 2);
+            __builtin_prefetch(w + stride + at, 0, 2);
+        }
+}
+
+/* Block 0 or 1 (`odd`, a constant) of two of Q8_0, 17 words: 2, 32, 2 and 32 bytes. */
+HN_INLINE void take_q8_0(const int rows, const int groups, const float *x, const float *pair,
+                         const bool odd, f32x16 (*acc)[HN_GEMV_ROWS])
+{
+    const f32x16 by = f_set1(0x1p-24f);
+    f32x16 d[HN_GEMV_GROUPS];
+    ALL for (int g = 0; g < groups; g++)
+    {
+        const i32x16 both = words(pair + GROUP_FLOATS * g, odd ? 8 : 0);
+        d[g] = f_mul(odd ? high_f16(both) : low_f16(both), by);
+    }
+    for (int half = 0; half < 2; half++, pair += 64, x += 16 * rows)
+        ALL for (int i = 0; i < 16; i++)
+        {
+            const int at = (odd ? 36 : 2) + i;
+            ALL for (int g = 0; g < groups; g++)
+            {
+                const i32x16 v = words(pair + GROUP_FLOATS * g, at / 4);
+                TAKE(f_mul(top_byte(v, at % 4), d[g]), g, i);
+            }
+        }
+}
+
+/* Up to seven blocks of Q8_0: nothing past them is read. */
+HN_INLINE void turn_end_q8_0(const int groups, const uint8_t *w, int64_t stride, int blocks,
+                             float *room)
+{
+    enum { BYTES = 240 };
+    for (int g = 0; g < groups; g++, room += GROUP_FLOATS) {
+        uint8_t end[16][BYTES] = { { 0 } };
+        for (int row = 0; row < 16; row++, w += stride)
+            memcpy(end[row], w, (size_t)(34 * blocks));
+        turn(1, end[0], BYTES, BYTES, room);
+    }
+}
+
 HN_INLINE void plain_q8_0(WALK_PARAMS)
 {
-    (void)room, (void)groups;
-    for (int64_t p = 0; p < k; p += 32, w += 34) {
-        const f32x16 d = f_mul(column_f16(w, stride), f_set1(0x1p-24f));
-        fetch_lines(w, stride);
-        for (int part = 0; part < 32; part += 16) {
-            f32x16 v[4];
-            transpose4((const char *)w + 2 + part, stride, v);
-            ALL for (int i = 0; i < 16; i++)
-                TAKE(f_mul(top_byte(f_bits(v[i / 4]), i % 4), d), 0, p + part + i);
+    enum { BYTES = 272 };
+    for (; k > 0; k -= 256, w += BYTES) {
+        const int blocks = k < 256 ? (int)k / 32 : 8;
+        if (blocks == 8)
+            turn(groups, w, stride, BYTES, room);
+        else
+            turn_end_q8_0(groups, w, stride, blocks, room);
+        for (int block = 0; block < blocks; block++, x += 32 * rows) {
+            const float *const pair = room + 16 * 17 * (block / 2);
+            fetch_next(groups, w, stride, BYTES, block);
+            if (block % 2)
+                take_q8_0(rows, groups, x, pair, true, acc);
+            else
+                take_q8_0(rows, groups, x, pair, false, acc);
         }
     }
-}
-
-/* For counts that are no constants to the compiler. */
-HN_INLINE i32x16 shifted_down(i32x16 v, int bits)
-{
-#if defined(HN_LEVEL_avx512)
-    return _mm512_srlv_epi32(v, i_set1(bits));
-#else
-    return i_shr(v, bits);
-#endif
-}
-
-/* Scale and minimum of sub-block j of sixteen rows, from their twelve packed bytes. */
-HN_INLINE void plain_k_scales(const i32x16 s[3], int j, i32x16 *scale, i32x16 *minimum)
-{
-    const int at = 8 * (j & 3);
-    if (j < 4) {
-        *scale = i_and(shifted_down(s[0], at), i_set1(63));
-        *minimum = i_and(shifted_down(s[1], at), i_set1(63));
-        return;
-    }
-    const i32x16 low = i_set1(15), two = i_set1(48);
-    *scale = i_or(i_and(shifted_down(s[2], at), low), i_and(shifted_down(s[0], at + 2), two));
-    *minimum =
-        i_or(i_and(shifted_down(s[2], at + 4), low), i_and(shifted_down(s[1], at + 2), two));
 }
 
 /* d q - m of nibble n (0 .. 7, a constant) of each lane; scale[n / 2] is d 2^-4n, or d for the
@@ -182,47 +220,53 @@ HN_INLINE f32x16 nibble_times(i32x16 v, const int n, const f32x16 scale[4], f32x
     return f_fma(scale[n / 2], i_to_f(q), less);
 }
 
-/* 32 weights whose nibbles lie in v: the low ones of each byte, or the high ones. */
-HN_INLINE void take_nibbles(const int rows, const float *x, f32x16 (*acc)[HN_GEMV_ROWS],
-                            const i32x16 v[8], const bool high, const f32x16 d_less[2])
+/* Sub-block j of a block of Q4_K in words: the low nibbles of 32 bytes, or the high ones. */
+HN_INLINE void take_nibbles(const int rows, const int groups, const float *x,
+                            const void *panel, int64_t stride, int j, const bool high,
+                            f32x16 (*acc)[HN_GEMV_ROWS])
 {
-    const f32x16 d = d_less[0];
     const float by = high ? 0x1p-4f : 1.0f;
-    const f32x16 scale[4] = { f_mul(d, f_set1(by)), f_mul(d, f_set1(by * 0x1p-8f)),
-                              f_mul(d, f_set1(by * 0x1p-16f)),
-                              high ? d : f_mul(d, f_set1(0x1p-24f)) };
-    ALL for (int i = 0; i < 8; i++)
+    const uint8_t *const block = panel;
+    f32x16 scale[HN_GEMV_GROUPS][4], less[HN_GEMV_GROUPS];
+    ALL for (int g = 0; g < groups; g++)
     {
-        ALL for (int c = 0; c < 4; c++)
-            TAKE(nibble_times(v[i], 2 * c + high, scale, d_less[1]), 0, 4 * i + c);
+        const uint8_t *const head = block + g * stride;
+        const i32x16 both = words(head, 0);
+        i32x16 of_d, of_dmin;
+        k_scales_of_words(head + 64, j, &of_d, &of_dmin);
+        const f32x16 d = f_mul(low_f16(both), i_to_f(of_d));
+        less[g] = f_neg(f_mul(high_f16(both), i_to_f(of_dmin)));
+        ALL for (int c = 0; c < 4; c++) scale[g][c] =
+            f_mul(d, f_set1(high && c == 3 ? 1.0f : by / (float)(1 << 8 * c)));
     }
+    for (int i = 0; i < 8; i++)
+        ALL for (int c = 0; c < 4; c++)
+            ALL for (int g = 0; g < groups; g++)
+            {
+                const i32x16 v = words(block + g * stride, 4 + j / 2 * 8 + i);
+                TAKE(nibble_times(v, 2 * c + high, scale[g], less[g]), g, 4 * i + c);
+            }
+}
+
+/* `next`, if there is one: plain rows to ask for. */
+HN_INLINE void take_q4_k(const int rows, const int groups, const float *x, const void *block,
+                         int64_t block_stride, const uint8_t *next, int64_t stride,
+                         f32x16 (*acc)[HN_GEMV_ROWS])
+{
+    for (int j = 0; j < 8; j += 2)
+        ALL for (int high = 0; high < 2; high++, x += 32 * rows)
+        {
+            if (next)
+                fetch_next(groups, next, stride, 144, j + high);
+            take_nibbles(rows, groups, x, block, block_stride, j + high, high, acc);
+        }
 }
 
 HN_INLINE void plain_q4_k(WALK_PARAMS)
 {
-    (void)room, (void)groups;
     for (int64_t p = 0; p < k; p += 256, w += 144) {
-        const f32x16 d = column_f16(w, stride), dmin = column_f16(w + 2, stride);
-        f32x16 packed[4];
-        transpose4((const char *)w + 4, stride, packed);
-        const i32x16 s[3] = { f_bits(packed[0]), f_bits(packed[1]), f_bits(packed[2]) };
-        for (int j = 0; j < 8; j += 2, x += 64 * rows) {
-            const uint8_t *q = w + 16 + 16 * j;
-            f32x16 bytes[8];
-            i32x16 v[8], scale[2], minimum[2];
-            fetch_lines(q, stride);
-            transpose4((const char *)q, stride, bytes);
-            transpose4((const char *)q + 16, stride, bytes + 4);
-            ALL for (int i = 0; i < 8; i++) v[i] = f_bits(bytes[i]);
-            for (int h = 0; h < 2; h++)
-                plain_k_scales(s, j + h, scale + h, minimum + h);
-            const f32x16 low[2] = { f_mul(d, i_to_f(scale[0])),
-                                    f_neg(f_mul(dmin, i_to_f(minimum[0]))) };
-            const f32x16 high[2] = { f_mul(d, i_to_f(scale[1])),
-                                     f_neg(f_mul(dmin, i_to_f(minimum[1]))) };
-            take_nibbles(rows, x, acc, v, false, low);
-            take_nibbles(rows, x + 32 * rows, acc, v, true, high);
-        }
+        turn(groups, w, stride, 144, room);
+        take_q4_k(rows, groups, x + p * rows, room, 4 * GROUP_FLOATS, w, stride, acc);
     }
 }
 
@@ -289,26 +333,7 @@ HN_INLINE void panel_q4_k(WALK_PARAMS)
 {
     (void)room;
     for (int64_t p = 0; p < k; p += 256, w += 16 * 144)
-        for (int j = 0; j < 8; j++) {
-            f32x16 d[HN_GEMV_GROUPS], m[HN_GEMV_GROUPS];
-            ALL for (int g = 0; g < groups; g++) k_scales(w + g * stride, j, d + g, m + g);
-            const uint8_t *q = w + 256 + 16 * 32 * (j / 2);
-            if (j & 1) {
-                for (int i = 0; i < 32; i++)
-                    ALL for (int g = 0; g < groups; g++)
-                    {
-                        const i32x16 b = i_shr(bytes_u8(q + g * stride + 16 * i), 4);
-                        TAKE(f_sub(f_mul(d[g], nibble(b, 0)), m[g]), g, p + 32 * j + i);
-                    }
-            } else {
-                for (int i = 0; i < 32; i++)
-                    ALL for (int g = 0; g < groups; g++)
-                    {
-                        const i32x16 b = bytes_u8(q + g * stride + 16 * i);
-                        TAKE(f_sub(f_mul(d[g], nibble(b, 0)), m[g]), g, p + 32 * j + i);
-                    }
-            }
-        }
+        take_q4_k(rows, groups, x + p * rows, w, stride, NULL, 0, acc);
 }
 
 /* Sixteen values of a Q6_K block: half h, quarter of it (a constant), group `is`. */
@@ -358,8 +383,9 @@ HN_INLINE void panel_q6_k(WALK_PARAMS)
             f_store(y + r * ldy + 16 * g, acc[g][r]);                                          \
     }
 
-/* `span` is the bytes from one group to the next. Panels are taken several at a time where
- * there are few rows, to hide the latency of the chains; transposes hide it themselves. */
+/* `span` is the bytes from one group to the next. Where there are few rows, panels and blocks are
+ * taken several groups at a time (`pairs`; `at_one`: how many by one row), to hide the latency of
+ * the chains; the transposes of f32 and of halves hide it themselves. */
 #define ONE_OR_TWO(walk, n_rows, span, pairs)                                                  \
     case n_rows:                                                                               \
         if (pairs && groups >= 2) {                                                            \
@@ -373,20 +399,19 @@ HN_INLINE void panel_q6_k(WALK_PARAMS)
     case n_rows:                                                                               \
         AROUND(walk, n_rows, 1) break;
 #if defined(HN_LEVEL_ref)
-#define KERNEL(walk, span, pairs)                                                              \
+#define KERNEL(walk, span, pairs, at_one)                                                              \
     static void do_##walk(HN_PARAMS_gemv)                                                      \
     {                                                                                          \
         for (; groups > 0; groups--, w = (const char *)w + (span), y += 16)                    \
             AROUND(walk, rows, 1)                                                              \
     }
 #else
-#define KERNEL(walk, span, pairs)                                                              \
+#define KERNEL(walk, span, pairs, at_one)                                                      \
     static void do_##walk(HN_PARAMS_gemv)                                                      \
     {                                                                                          \
-        if (pairs && rows == 1 && groups == 4) {                                               \
-            AROUND(walk, 1, 4)                                                                 \
-            return;                                                                            \
-        }                                                                                      \
+        for (; (at_one) > 1 && rows == 1 && groups >= (at_one);                                \
+             groups -= (at_one), w = (const char *)w + (at_one) * (span), y += 16 * (at_one))  \
+            AROUND(walk, 1, at_one)                                                            \
         for (; groups > 0; groups--, w = (const char *)w + (span), y += 16)                    \
             switch (rows) {                                                                    \
                 ONE(walk, 1)                                                                   \
@@ -397,18 +422,18 @@ HN_INLINE void panel_q6_k(WALK_PARAMS)
             }                                                                                  \
     }
 #endif
-KERNEL(plain_f32, 16 * stride, false)
-KERNEL(plain_bf16, 16 * stride, false)
-KERNEL(plain_f16, 16 * stride, false)
-KERNEL(plain_q8_0, 16 * stride, false)
-KERNEL(plain_q4_k, 16 * stride, false)
-KERNEL(panel_f32, stride, true)
-KERNEL(panel_bf16, stride, true)
-KERNEL(panel_f16, stride, true)
-KERNEL(panel_q8_0, stride, true)
-KERNEL(panel_q4_0, stride, true)
-KERNEL(panel_q4_k, stride, true)
-KERNEL(panel_q6_k, stride, true)
+KERNEL(plain_f32, 16 * stride, false, 1)
+KERNEL(plain_bf16, 16 * stride, false, 1)
+KERNEL(plain_f16, 16 * stride, false, 1)
+KERNEL(plain_q8_0, 16 * stride, false, 4)
+KERNEL(plain_q4_k, 16 * stride, false, 4)
+KERNEL(panel_f32, stride, true, 4)
+KERNEL(panel_bf16, stride, true, 4)
+KERNEL(panel_f16, stride, true, 4)
+KERNEL(panel_q8_0, stride, true, 4)
+KERNEL(panel_q4_0, stride, true, 4)
+KERNEL(panel_q4_k, stride, true, 4)
+KERNEL(panel_q6_k, stride, true, 4)
 
 /* Block formats: 256 weights of sixteen rows at a time to f32 in `room`, and on as f32. */
 static void plain_blocks(hn_elem type, HN_PARAMS_gemv)

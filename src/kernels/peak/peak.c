@@ -30,15 +30,16 @@ HN_KERNEL_FN(peak_fma)
 /* Several streams at once: one alone waits at the end of every page. */
 HN_KERNEL_FN(peak_read)
 {
-    const int64_t part = n / HN_PEAK_STREAMS;
-    f32x16 most[HN_PEAK_STREAMS];
-    for (int s = 0; s < HN_PEAK_STREAMS; s++)
-        most[s] = f_load(x + s * part);
+    enum { CHAINS_OF_MAX = 4 };
+    const int64_t part = n / HN_PEAK_READ_STREAMS;
+    f32x16 most[CHAINS_OF_MAX];
+    for (int c = 0; c < CHAINS_OF_MAX; c++)
+        most[c] = f_load(x);
     for (int64_t i = 0; i < part; i += 16)
-        _Pragma("GCC unroll 8") for (int s = 0; s < HN_PEAK_STREAMS; s++) most[s] =
-            f_max(f_load(x + s * part + i), most[s]);
-    for (int s = 1; s < HN_PEAK_STREAMS; s++)
-        most[0] = f_max(most[s], most[0]);
+        _Pragma("GCC unroll 16") for (int s = 0; s < HN_PEAK_READ_STREAMS; s++)
+            most[s % CHAINS_OF_MAX] = f_max(f_load(x + s * part + i), most[s % CHAINS_OF_MAX]);
+    for (int c = 1; c < CHAINS_OF_MAX; c++)
+        most[0] = f_max(most[c], most[0]);
     f_store(y, most[0]);
 }
 

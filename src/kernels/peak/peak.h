@@ -4,13 +4,13 @@
  *   peak_read   loads n floats; y gets sixteen that depend on all of them
  *   peak_copy   y[i] = x[i] by plain loads and stores
  *
- * Both walk HN_PEAK_STREAMS parts side by side; n is a multiple of 16 * HN_PEAK_STREAMS. */
+ * They walk so many parts side by side as are fastest; n is a multiple of sixteen times that. */
 #ifndef HN_KERNELS_PEAK_PEAK_H
 #define HN_KERNELS_PEAK_PEAK_H
 
 #include "kernels/kernel.h"
 
-enum { HN_PEAK_CHAINS = 12, HN_PEAK_STREAMS = 2 };
+enum { HN_PEAK_CHAINS = 12, HN_PEAK_STREAMS = 2, HN_PEAK_READ_STREAMS = 16 };
 
 #define HN_PARAMS_peak_fma  int64_t n, float *x
 #define HN_PARAMS_peak_read int64_t n, const float *x, float *y

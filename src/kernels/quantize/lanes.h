@@ -86,6 +86,36 @@ HN_INLINE void k_scales(const uint8_t *block, int j, f32x16 *scale, f32x16 *mini
     *minimum = f_mul(dmin, i_to_f(mn));
 }
 
+/* Word `at` (four bytes) of each of sixteen rows, where words lie side by side, and the halves of
+ * such words as floats. */
+HN_INLINE i32x16 words(const void *panel, int64_t at)
+{
+    int32_t lane[16];
+    memcpy(lane, (const uint8_t *)panel + 64 * at, sizeof lane);
+    return i_load(lane);
+}
+HN_INLINE f32x16 low_f16(i32x16 pair)
+{
+    return f_from_f16(h_narrow(i_and(pair, i_set1(0xffff))));
+}
+HN_INLINE f32x16 high_f16(i32x16 pair) { return f_from_f16(h_narrow(i_shr(pair, 16))); }
+
+/* Scale and minimum of sub-block j from words: `packed` are three of them. A load from byte j of
+ * them on has that byte lowest in each lane. */
+HN_INLINE void k_scales_of_words(const uint8_t *packed, int j, i32x16 *scale, i32x16 *minimum)
+{
+#define FROM(byte) words(packed + 64 * ((byte) / 4) + (byte) % 4, 0)
+    if (j < 4) {
+        *scale = i_and(FROM(j), i_set1(63));
+        *minimum = i_and(FROM(j + 4), i_set1(63));
+        return;
+    }
+    const i32x16 both = FROM(j + 4), low = i_set1(15), two = i_set1(48);
+    *scale = i_or(i_and(both, low), i_and(i_shr(FROM(j - 4), 2), two));
+    *minimum = i_or(i_and(i_shr(both, 4), low), i_and(i_shr(FROM(j), 2), two));
+#undef FROM
+}
+
 /* A 6-bit value of Q6_K less 32: the low four bits of `low` (or its high four) and two of
  * `top`. */
 HN_INLINE f32x16 six_bits(i32x16 low, i32x16 top, int quarter)

@@ -47,21 +47,32 @@ static void panel_q4_0(int64_t n, const void *x, float *y, int64_t ld)
     }
 }
 
+/* In words of four bytes. */
 static void panel_q4_k(int64_t n, const void *x, float *y, int64_t ld)
 {
     const uint8_t *block = x;
-    for (int64_t p = 0; p < n; p += 256, block += 16 * 144)
+    for (int64_t p = 0; p < n; p += 256, block += 16 * 144) {
+        const i32x16 both = words(block, 0);
+        const f32x16 d = low_f16(both), dmin = high_f16(both);
         for (int j = 0; j < 8; j += 2) {
-            f32x16 d0, m0, d1, m1;
-            k_scales(block, j, &d0, &m0);
-            k_scales(block, j + 1, &d1, &m1);
-            for (int i = 0; i < 32; i++) {
-                const i32x16 q = bytes_u8(block + 256 + 16 * (16 * j + i));
-                float *to = y + (p + 32 * j + i) * ld;
-                f_store(to, f_sub(f_mul(d0, nibble(q, 0)), m0));
-                f_store(to + 32 * ld, f_sub(f_mul(d1, nibble(i_shr(q, 4), 0)), m1));
+            f32x16 scale[2], less[2];
+            for (int h = 0; h < 2; h++) {
+                i32x16 of_d, of_dmin;
+                k_scales_of_words(block + 64, j + h, &of_d, &of_dmin);
+                scale[h] = f_mul(d, i_to_f(of_d));
+                less[h] = f_mul(dmin, i_to_f(of_dmin));
+            }
+            for (int i = 0; i < 8; i++) {
+                i32x16 q = words(block, 4 + 4 * j + i);
+                float *to = y + (p + 32 * j + 4 * i) * ld;
+                for (int c = 0; c < 4; c++, to += ld, q = i_shr(q, 8)) {
+                    f_store(to, f_sub(f_mul(scale[0], nibble(q, 0)), less[0]));
+                    f_store(to + 32 * ld,
+                            f_sub(f_mul(scale[1], nibble(i_shr(q, 4), 0)), less[1]));
+                }
             }
         }
+    }
 }
 
 static void panel_q6_k(int64_t n, const void *x, float *y, int64_t ld)

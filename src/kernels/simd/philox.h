@@ -37,23 +37,25 @@ HN_INLINE void philox_store(philox p, f32x16 out[2])
     out[1] = i_float(i_pick_odd(first, last));
 }
 
-/* Element e of out, 0 <= e < 128, is hn_rng_u32(key, 4 * counter + e), as bits of a float. Two
- * chains of rounds, because one waits for its products most of the time. */
+/* Element e of out, 0 <= e < 128, is hn_rng_u32(key, 4 * counter + e), as bits of a float. Four
+ * chains of rounds, because one waits for its products most of the time; the round's keys are
+ * counted in registers, where they are needed. */
 HN_INLINE void philox128(hn_rng_key key, uint64_t counter, f32x16 out[8])
 {
-    for (int half = 0; half < 2; half++, counter += 16, out += 4) {
-        philox a = philox_start(counter), b = philox_start(counter + 8);
-        uint32_t k0 = key.word[0], k1 = key.word[1];
-        for (int round = 0; round < 10; round++) {
-            const i32x16 x = i_set1((int32_t)k0), y = i_set1((int32_t)k1);
-            a = philox_round(a, x, y);
-            b = philox_round(b, x, y);
-            k0 += 0x9e3779b9u;
-            k1 += 0xbb67ae85u;
-        }
-        philox_store(a, out);
-        philox_store(b, out + 2);
+    enum { CHAINS = 4 };
+    const i32x16 step0 = i_set1((int32_t)0x9e3779b9u), step1 = i_set1((int32_t)0xbb67ae85u);
+    i32x16 k0 = i_set1((int32_t)key.word[0]), k1 = i_set1((int32_t)key.word[1]);
+    philox p[CHAINS];
+    for (int c = 0; c < CHAINS; c++)
+        p[c] = philox_start(counter + 8 * (uint64_t)c);
+    _Pragma("GCC unroll 10") for (int round = 0; round < 10; round++)
+    {
+        _Pragma("GCC unroll 4") for (int c = 0; c < CHAINS; c++) p[c] = philox_round(p[c], k0, k1);
+        k0 = i_add(k0, step0);
+        k1 = i_add(k1, step1);
     }
+    for (int c = 0; c < CHAINS; c++)
+        philox_store(p[c], out + 2 * c);
 }
 
 /* Element e is hn_rng_u32(key, first + e). Twice the work where 4 does not divide `first`. */
