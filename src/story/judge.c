@@ -494,17 +494,31 @@ static const struct {
 
 /* ---- stories ---- */
 
-/* "give N1 N0 o1": N0 is whom the story is about. */
+/* "give N1 N0 o1": N0 is whom the story is about. "at J1 p1": J1 is whose job that is. */
+static bool read_argument(hn_judge *j, int letter, int number, hn_fill *out)
+{
+    if (letter != 'J') {
+        *out = number ? j->sentence.fills[letter][number] : j->people[0].name;
+        return true;
+    }
+    const hn_fill *job = &j->sentence.fills['j'][number];
+    for (int i = 0; i < j->n_people; i++)
+        if (same(&j->people[i].job, job)) {
+            *out = j->people[i].name;
+            return true;
+        }
+    return refuse(j, "nobody is the %.*s", WORD(*job));
+}
+
 static bool read_claim(hn_judge *j, const char *claim, size_t bytes)
 {
     args a = { 0 };
     const size_t verb = strcspn(claim, " ,");
     const char *end = claim + bytes;
     int n = 0;
-    for (const char *p = claim + verb; p + 2 < end && n < MAX_ARGS; p += 3) {
-        const int letter = p[1], number = p[2] - '0';
-        a.at[n++] = number ? j->sentence.fills[letter][number] : j->people[0].name;
-    }
+    for (const char *p = claim + verb; p + 2 < end && n < MAX_ARGS; p += 3)
+        if (!read_argument(j, p[1], p[2] - '0', &a.at[n++]))
+            return false;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strlen(verbs[i].verb) == verb && !memcmp(verbs[i].verb, claim, verb))
             return verbs[i].claim(j, &a);

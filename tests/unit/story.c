@@ -171,12 +171,12 @@ static void check_one_derivation(const hn_grammar *grammar, int n)
 
 static const char sound[] =
     "One sunny morning, Gwen the thatcher was at the aquarium. She was polite and imaginative. "
-    "Gwen had a red ladder. Gwen wished for a broad envelope. Her tutor Felix the baker was at "
-    "the clinic and had a broad envelope. Leaving the aquarium, Gwen staggered slowly to the "
-    "clinic. She ate a raisin on the way. There she met Felix the baker. Gwen offered Felix the "
+    "Gwen had a red ladder. The thatcher wished for a broad envelope. Her tutor Felix the baker was at "
+    "the clinic and had a broad envelope. Leaving the aquarium, the thatcher staggered slowly to the "
+    "clinic. She ate a raisin on the way. There she met Felix the baker. Gwen offered the baker the "
     "red ladder for the broad envelope. So Gwen gave Felix the red ladder, and Felix gave Gwen "
-    "the broad envelope. How merry Gwen was! Then Gwen left the clinic and travelled back to the "
-    "aquarium. Who had the red ladder now? Felix had it. Where was Felix now? At the clinic. So "
+    "the broad envelope. How merry Gwen was! Then the thatcher left the clinic and travelled back to the "
+    "aquarium. Who had the red ladder now? Felix had it. Where was the baker now? At the clinic. So "
     "Gwen kept the broad envelope, and Felix kept the red ladder, and it was still sunny.";
 
 /* The n-th `from` becomes `to`; then the judge says `words`. */
@@ -184,7 +184,9 @@ static const struct {
     const char *from, *to, *words;
     int nth;
 } planted[] = {
-    { "Gwen wished", "Rita wished", "nobody has introduced Rita", 1 },
+    { "So Gwen gave", "So Rita gave", "nobody has introduced Rita", 1 },
+    { "The thatcher wished", "The poet wished", "nobody is the poet", 1 },
+    { "offered the baker", "offered the thatcher", "Gwen is at the clinic and Gwen at the clinic", 1 },
     { "She was", "He was", "'He' is not Gwen", 1 },
     { "Her tutor", "His tutor", "'His' is not Gwen", 1 },
     { "Leaving the aquarium", "Leaving the mill", "Gwen is at the aquarium, not at the mill", 1 },
@@ -211,8 +213,8 @@ static const struct {
     { "Gwen had a red ladder. ", "", "there is no red ladder", 1 },
     { "Felix kept the red", "Gwen kept the red", "Felix has the red ladder, not Gwen", 1 },
     { "One sunny", "Gwen had a red hat. One sunny", "the story has not begun", 1 },
-    { "still sunny.", "still sunny. Gwen felt merry.", "the story has ended", 1 },
-    { "Gwen had a red ladder. Gwen", "Gwen had a red ladder. Gwen had a red ladder. Gwen",
+    { "still sunny.", "still sunny. How merry Gwen was!", "the story has ended", 1 },
+    { "Gwen had a red ladder. The", "Gwen had a red ladder. Gwen had a red ladder. The",
       "not Gwen's to have", 1 },
 };
 
