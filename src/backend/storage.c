@@ -1,4 +1,5 @@
-/* One entry a leaf. A leaf lives on its own device, or beside the leaf that it belongs to. */
+/* One entry a leaf. A leaf lives on its own device, or beside the leaf that it belongs to. Weights that
+ * are made together lie in one block of their device: huge pages do not end with a tensor. */
 #include "backend/storage.h"
 
 struct hn_storage {
@@ -8,7 +9,8 @@ struct hn_storage {
     int n_devices;
     int n; /* leaves when made: later ones have no memory here */
     void **data;
-    hn_buffer *own;
+    hn_buffer *own; /* without bytes: a part of its device's block */
+    hn_buffer blocks[HN_MAX_DEVICES];
     uint64_t generation;
 };
 
@@ -43,8 +45,11 @@ void hn_storage_free(hn_storage *s)
     if (!s)
         return;
     for (int i = 0; s->own && i < s->n; i++)
-        if (s->own[i].device)
+        if (s->own[i].bytes)
             s->own[i].device->backend->buffer_free(&s->own[i]);
+    for (int i = 0; i < s->n_devices; i++)
+        if (s->blocks[i].bytes)
+            s->devices[i]->backend->buffer_free(&s->blocks[i]);
     hn_free(s->heap, s->own);
     hn_free(s->heap, s->data);
     hn_free(s->heap, s);
@@ -98,8 +103,39 @@ hn_status hn_storage_pack(hn_storage *s, const hn_leaf *leaf, const void *plain,
     return device->backend->pack(device, &leaf->type, s->data[leaf->id], plain, pairs);
 }
 
+/* The weights that `device` has yet to make: their places in `block`, or only its size. */
+static size_t place_weights(hn_storage *s, hn_device *device, char *block)
+{
+    size_t at = 0;
+    for (int i = 0; i < s->n; i++) {
+        const hn_leaf *leaf = s->g->leaves[i];
+        if (leaf->kind != HN_LEAF_WEIGHT || s->data[i] || device_of(s, leaf) != device)
+            continue;
+        if (block) {
+            s->data[i] = block + at;
+            s->own[i] = (hn_buffer){ .device = device, .data = s->data[i] };
+        }
+        at += (hn_type_bytes(&leaf->type) + 63) / 64 * 64;
+    }
+    return at;
+}
+
+static hn_status make_weights(hn_storage *s, int device)
+{
+    hn_device *on = s->devices[device];
+    const size_t bytes = s->blocks[device].bytes ? 0 : place_weights(s, on, NULL);
+    if (!bytes)
+        return HN_OK;
+    HN_TRY(on->backend->buffer_new(on, HN_TAG_WEIGHT, bytes, &s->blocks[device]));
+    place_weights(s, on, s->blocks[device].data);
+    s->generation++;
+    return HN_OK;
+}
+
 hn_status hn_storage_make_all(hn_storage *s)
 {
+    for (int i = 0; i < s->n_devices; i++)
+        HN_TRY(make_weights(s, i));
     for (int i = 0; i < s->n; i++)
         if (s->g->leaves[i]->kind >= HN_LEAF_WEIGHT)
             HN_TRY(hn_storage_make(s, s->g->leaves[i]));

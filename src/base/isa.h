@@ -9,7 +9,8 @@
 #define HN_ISA_LIST(X)                                                                         \
     X(avx2, 1)   /* x86-64-v3: AVX2, FMA, F16C, BMI2 */                                        \
     X(avx512, 2) /* F, BW, DQ, VL, VNNI, with all of avx2 */                                   \
-    X(neon, 4)   /* AArch64 baseline */
+    X(avx512bf16, 4) /* BF16 with all of avx512, where that is faster: on AMD's */             \
+    X(neon, 8)   /* AArch64 baseline */
 
 typedef unsigned hn_isa;
 
@@ -18,7 +19,7 @@ enum {
 #define HN_ISA_ENUM(name, bit) HN_ISA_##name = bit,
     HN_ISA_LIST(HN_ISA_ENUM)
 #undef HN_ISA_ENUM
-        HN_ISA_ALL = 7
+        HN_ISA_ALL = 15
 };
 #define HN_ISA(level) ((hn_isa)HN_ISA_##level)
 
@@ -26,22 +27,25 @@ enum {
 #if defined(__x86_64__)
 #define HN_ON_avx2(...) __VA_ARGS__
 #define HN_ON_avx512(...) __VA_ARGS__
+#define HN_ON_avx512bf16(...) __VA_ARGS__
 #define HN_ON_neon(...)
 #elif defined(__aarch64__)
 #define HN_ON_avx2(...)
 #define HN_ON_avx512(...)
+#define HN_ON_avx512bf16(...)
 #define HN_ON_neon(...) __VA_ARGS__
 #else
 #define HN_ON_avx2(...)
 #define HN_ON_avx512(...)
+#define HN_ON_avx512bf16(...)
 #define HN_ON_neon(...)
 #endif
 
 /* What this processor and operating system can run. */
 hn_isa hn_isa_host(void);
 
-/* The host's levels, lowered by HN_ISA_MASK ("ref", "avx2", "avx512", "neon": that level and those
- * below it). An unknown word is an error, never ignored. */
+/* The host's levels, lowered by HN_ISA_MASK ("ref", "avx2", "avx512", "avx512bf16",
+ * "neon": that level and those below it). An unknown word is an error, never ignored. */
 hn_status hn_isa_available(hn_isa *out);
 
 /* "avx2" -> that level and all below it; fails if the word is unknown. */

@@ -80,7 +80,7 @@ static hn_status run_all(hn_bench *b, int n_threads, const char *only)
     if (n_threads > 1)
         HN_TRY(run_parts(b, b->best, n_threads, only));
     HN_ON_avx2(if (b->best & HN_ISA(avx512)) HN_TRY(
-                   run_parts(b, b->best & ~HN_ISA(avx512), 1, only));)
+                   run_parts(b, HN_ISA(avx2), 1, only));)
     return HN_OK;
 }
 

@@ -44,8 +44,9 @@ static hn_status pack_weights(hn_compiled *c)
 
 hn_status hn_compiled_finish(hn_compiled *c)
 {
-    HN_TRY(pack_weights(c));
+    /* All memory first: weights then lie in one block. */
     HN_TRY(hn_storage_make_all(c->storage));
+    HN_TRY(pack_weights(c));
     return hn_program_new(&c->program, c->plan, c->storage, 1, &c->device);
 }
 

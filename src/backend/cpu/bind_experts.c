@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 64 }; /* rows multiplied at a time */
+enum { BLOCK = 128 }; /* rows multiplied at a time, by weights that are packed again for each */
 enum { IDS = 2 };    /* of all three ops */
 
 typedef struct choices {

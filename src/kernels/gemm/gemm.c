@@ -6,8 +6,12 @@
  *     for m by mc: pack A[mc, kc]    mr rows in L1         for k by kc: pack B[kc, nr]  in L1,
  *       for m by mr                                                     tile; used once, gone
  *         for n by nr: tile
- */
+ *
+ * Many rows whose elements are all bf16 take dots (dots.h) in the first order, as long as they may. */
 #include "kernels/gemm/gemm.h"
+
+#include <limits.h>
+#include <string.h>
 
 enum {
     KF = 2048,   /* depth of A's panels in the streaming order */
@@ -24,14 +28,16 @@ static inline int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / st
 const hn_gemm_kernels *hn_gemm_kernels_for(hn_isa isa)
 {
     (void)isa;
-    HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_gemm_kernels_avx512;)
+    HN_ON_avx512bf16(if (isa & HN_ISA(avx512bf16) && hn_gemm_dots_avx512bf16.is_chain())
+                     return &hn_gemm_kernels_dots_avx512;)
+        HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_gemm_kernels_avx512;)
         HN_ON_avx2(if (isa & HN_ISA(avx2)) return &hn_gemm_kernels_avx2;) HN_ON_neon(
             if (isa & HN_ISA(neon)) return &hn_gemm_kernels_neon;) return &hn_gemm_kernels_ref;
 }
 
-/* Scratch: room | A panels | B panels | one tile of C. */
+/* Scratch: room | A panels | B panels | one tile of C | a panel to be joined into pairs. */
 typedef struct areas {
-    float *room, *a, *b, *tile;
+    float *room, *a, *b, *tile, *panel;
 } areas;
 
 static int64_t a_floats(const hn_gemm_kernels *g)
@@ -46,7 +52,9 @@ static int64_t b_floats(const hn_gemm_kernels *g)
 
 size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *g)
 {
-    return sizeof(float) * (size_t)(HN_GEMM_ROOM + a_floats(g) + b_floats(g) + g->mr * g->nr);
+    const int64_t panel = g->dots ? (int64_t)g->nr * g->kc + 64 : 0;
+    return sizeof(float) *
+           (size_t)(HN_GEMM_ROOM + a_floats(g) + b_floats(g) + g->mr * g->nr + panel);
 }
 
 static areas areas_of(const hn_gemm_kernels *g, void *scratch)
@@ -55,7 +63,13 @@ static areas areas_of(const hn_gemm_kernels *g, void *scratch)
     s.a = s.room + HN_GEMM_ROOM;
     s.b = s.a + a_floats(g);
     s.tile = s.b + b_floats(g);
+    s.panel = s.tile + g->mr * g->nr;
     return s;
+}
+
+static bool may_hold_bf16(const hn_gemm_operand *x)
+{
+    return x->type == HN_ELEM_bf16 || x->type == HN_ELEM_f32;
 }
 
 void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
@@ -70,6 +84,8 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     const int64_t m = plan->args.m, n = plan->args.n, nr = kernels->nr;
     const int64_t want = threads > 1 ? threads : 1;
     plan->few = m <= HN_GEMM_FEW;
+    plan->may_dot = kernels->dots && !plan->few && !args->accumulate &&
+                    may_hold_bf16(&plan->args.a) && may_hold_bf16(&plan->args.b);
     /* Columns first: a unit packs its part of B once, and A once for every unit of columns. */
     int64_t n_units = cuts(n, kernels->nc);
     if (threads > 1 && n_units % want && n_units < 8 * want)
@@ -90,51 +106,129 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
 }
 
 /* One tile, straight to C or by way of scratch when C's columns are strided too. */
-static void put_tile(const hn_gemm_plan *plan, const areas *s, int64_t k, const float *a,
-                     const float *b, int64_t ldb, int64_t i, int64_t j, int rows, int cols,
-                     bool accumulate)
+static void put_tile(const hn_gemm_plan *plan, const areas *s, bool dots, int64_t k,
+                     const float *a, const float *b, int64_t ldb, int64_t i, int64_t j, int rows,
+                     int cols, bool accumulate)
 {
     const hn_gemm_args *x = &plan->args;
+    const hn_gemm_kernels *g = plan->kernels;
     char *c = (char *)x->c + i * x->c_row_stride + j * x->c_col_stride;
-    if (x->c_col_stride == 4) {
-        plan->kernels->tile(k, a, b, ldb, (float *)(void *)c, x->c_row_stride / 4, rows, cols,
-                            accumulate);
-        return;
-    }
-    const int ld = plan->kernels->nr;
-    for (int r = 0; r < rows && accumulate; r++)
+    const bool direct = x->c_col_stride == 4;
+    float *to = direct ? (float *)(void *)c : s->tile;
+    const int64_t ld = direct ? x->c_row_stride / 4 : g->nr;
+    for (int r = 0; r < rows && accumulate && !direct; r++)
         for (int q = 0; q < cols; q++)
-            s->tile[r * ld + q] =
+            to[r * ld + q] =
                 *(const float *)(const void *)(c + r * x->c_row_stride + q * x->c_col_stride);
-    plan->kernels->tile(k, a, b, ldb, s->tile, ld, rows, cols, accumulate);
-    for (int r = 0; r < rows; r++)
+    (dots ? g->dots->tile : g->tile)(k, a, b, ldb, to, ld, rows, cols, accumulate);
+    for (int r = 0; r < rows && !direct; r++)
         for (int q = 0; q < cols; q++)
-            *(float *)(void *)(c + r * x->c_row_stride + q * x->c_col_stride) =
-                s->tile[r * ld + q];
+            *(float *)(void *)(c + r * x->c_row_stride + q * x->c_col_stride) = to[r * ld + q];
 }
 
+/* Panels whose rows are pairs of k: twice the depth in as much memory. The lowest exponent. */
+static int pack_pairs(const hn_gemm_plan *plan, const areas *s, const hn_gemm_operand *x,
+                      int64_t outer, int64_t n_outer, int64_t k, int64_t depth, int64_t width,
+                      float *dst)
+{
+    const hn_gemm_kernels *g = plan->kernels;
+    int lowest = INT_MAX;
+    if (g->dots->pack(x, outer, n_outer, k, depth, width, dst, &lowest))
+        return lowest;
+    for (int64_t o = 0; o < n_outer; o += width)
+        for (int64_t at = 0; at < depth; at += g->kc) {
+            const int64_t deep = least(depth - at, g->kc);
+            g->pack(x, outer + o, least(width, n_outer - o), k + at, deep, width, s->panel, s->room);
+            const int exponent = g->dots->join(deep, width, s->panel, dst);
+            lowest = exponent < lowest ? exponent : lowest;
+            dst += (deep + 1) / 2 * width;
+        }
+    return lowest;
+}
+
+/* Whether it is worth to look at all elements: those of the first row, or some of them. */
+static bool looks_like_bf16(const hn_gemm_operand *x, int64_t outer, int64_t n_k)
+{
+    const char *row = (const char *)x->data + outer * x->outer_stride;
+    uint32_t bits, all = 0;
+    for (int64_t k = 0; k < least(n_k, 64) && x->type == HN_ELEM_f32; k++) {
+        memcpy(&bits, row + k * x->k_stride, sizeof bits);
+        all |= bits;
+    }
+    return !(all & 0xffff);
+}
+
+/* Panels of A by panels of B, both `depth` of k in as many rows of f32, or in half as many of pairs. */
+static void put_tiles(const hn_gemm_plan *plan, const areas *s, bool dots, int64_t depth, int64_t i,
+                      int64_t rows, int64_t height, int64_t j0, int64_t j1, bool accumulate)
+{
+    const int64_t nr = plan->kernels->nr, deep = dots ? (depth + 1) / 2 : depth;
+    for (int64_t p = 0; p < rows; p += height)
+        for (int64_t j = j0; j < j1; j += nr)
+            put_tile(plan, s, dots, deep, s->a + p * deep, s->b + (j - j0) * deep, nr, i + p, j,
+                     (int)least(rows - p, height), (int)least(nr, j1 - j), accumulate);
+}
+
+/* Rows that are packed together: whole panels, all of one height but the last. */
+static int64_t rows_at(const hn_gemm_kernels *g, int64_t height, int64_t left)
+{
+    const int64_t rows = least(left, height * (g->mc / g->mr));
+    return rows > height ? rows / height * height : rows;
+}
+
+static void run_fmas(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64_t i1, int64_t j0,
+                     int64_t j1, int64_t k0, int64_t k1)
+{
+    const hn_gemm_args *x = &plan->args;
+    const hn_gemm_kernels *g = plan->kernels;
+    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, g->mr));
+    for (int64_t k = k0; k < k1; k += g->kc) {
+        const int64_t depth = least(k1 - k, g->kc);
+        g->pack(&x->b, j0, j1 - j0, k, depth, g->nr, s->b, s->room);
+        for (int64_t i = i0, rows; i < i1; i += rows) {
+            rows = rows_at(g, height, i1 - i);
+            g->pack(&x->a, i, rows, k, depth, least(rows, height), s->a, s->room);
+            put_tiles(plan, s, false, depth, i, rows, least(rows, height), j0, j1,
+                      x->accumulate || k > 0);
+        }
+    }
+}
+
+/* One depth of k by dots. Returns the row that it came to, where elements are no bf16 or too small. */
+static int64_t run_dots(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64_t i1, int64_t j0,
+                        int64_t j1, int64_t k, int64_t depth)
+{
+    const hn_gemm_args *x = &plan->args;
+    const hn_gemm_kernels *g = plan->kernels;
+    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, g->mr));
+    const int of_b = pack_pairs(plan, s, &x->b, j0, j1 - j0, k, depth, g->nr, s->b);
+    int64_t i = i0;
+    for (int64_t rows; i < i1; i += rows) {
+        rows = rows_at(g, height, i1 - i);
+        if (pack_pairs(plan, s, &x->a, i, rows, k, depth, least(rows, height), s->a) + of_b <
+            HN_GEMM_DOTS_LEAST)
+            break;
+        put_tiles(plan, s, true, depth, i, rows, least(rows, height), j0, j1, k > 0);
+    }
+    return i;
+}
+
+/* Once dots have failed for some row, sums may have become too small for them: it is fmas from
+ * there on. */
 static void run_many(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64_t i1,
                      int64_t j0, int64_t j1)
 {
     const hn_gemm_args *x = &plan->args;
-    const hn_gemm_kernels *g = plan->kernels;
-    const int64_t height =
-        cuts(i1 - i0, cuts(i1 - i0, g->mr)); /* of every panel but the last */
-    for (int64_t k = 0; k < x->k; k += g->kc) {
-        const int64_t depth = least(x->k - k, g->kc);
-        const bool accumulate = x->accumulate || k > 0;
-        g->pack(&x->b, j0, j1 - j0, k, depth, g->nr, s->b, s->room);
-        for (int64_t i = i0, rows; i < i1; i += rows) {
-            rows = least(i1 - i, height * (g->mc / g->mr));
-            rows = rows > height ? rows / height * height : rows;
-            g->pack(&x->a, i, rows, k, depth, least(rows, height), s->a, s->room);
-            for (int64_t p = 0; p < rows; p += height)
-                for (int64_t j = j0; j < j1; j += g->nr)
-                    put_tile(plan, s, depth, s->a + p * depth, s->b + (j - j0) * depth, g->nr,
-                             i + p, j, (int)least(rows, height), (int)least(g->nr, j1 - j),
-                             accumulate);
-        }
+    bool dots = plan->may_dot && looks_like_bf16(&x->a, i0, x->k) && looks_like_bf16(&x->b, j0, x->k);
+    int64_t k = 0;
+    for (int64_t depth; dots && k < x->k; k += depth) {
+        depth = least(x->k - k, 2 * (int64_t)plan->kernels->kc);
+        const int64_t row = run_dots(plan, s, i0, i1, j0, j1, k, depth);
+        dots = row == i1;
+        if (!dots)
+            run_fmas(plan, s, row, i1, j0, j1, k, k + depth);
     }
+    run_fmas(plan, s, i0, i1, j0, j1, k, x->k);
 }
 
 /* A[m, depth] as panels of at most mr rows, one after another. */
@@ -146,7 +240,7 @@ static void few_tiles(const hn_gemm_plan *plan, const areas *s, int64_t k, int64
     const bool accumulate = plan->args.accumulate || k > 0;
     for (int64_t p = 0, i = 0; p < panels; p++) {
         const int64_t rows = (m - i + panels - p - 1) / (panels - p);
-        put_tile(plan, s, depth, s->a + i * a_depth + a_from * rows, b, ldb, i, j, (int)rows,
+        put_tile(plan, s, false, depth, s->a + i * a_depth + a_from * rows, b, ldb, i, j, (int)rows,
                  (int)cols, accumulate);
         i += rows;
     }

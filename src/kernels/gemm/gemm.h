@@ -12,6 +12,7 @@
 #ifndef HN_KERNELS_GEMM_GEMM_H
 #define HN_KERNELS_GEMM_GEMM_H
 
+#include "kernels/gemm/dots.h"
 #include "kernels/gemm/rows.h"
 #include "kernels/gemv/gemv.h"
 
@@ -54,6 +55,7 @@ typedef struct hn_gemm_kernels {
     void (*rows)(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
                  int64_t n_k, float *dst, int64_t ld, float *room);
     const hn_gemv_kernels *lanes; /* few rows by weights in lanes */
+    const hn_gemm_dots *dots;     /* operands whose elements are all bf16; NULL: as any others */
     int mr, nr, kc, mc,
         nc; /* mc is a multiple of mr; kc and nc are multiples of 256, the longest block */
 } hn_gemm_kernels;
@@ -65,7 +67,8 @@ enum {
 
 extern const hn_gemm_kernels hn_gemm_kernels_ref;
 HN_ON_avx2(extern const hn_gemm_kernels hn_gemm_kernels_avx2;
-           extern const hn_gemm_kernels hn_gemm_kernels_avx512;)
+           extern const hn_gemm_kernels hn_gemm_kernels_avx512;
+           extern const hn_gemm_kernels hn_gemm_kernels_dots_avx512;)
     HN_ON_neon(extern const hn_gemm_kernels hn_gemm_kernels_neon;)
 
         const hn_gemm_kernels *hn_gemm_kernels_for(hn_isa isa);
@@ -78,6 +81,7 @@ typedef struct hn_gemm_plan {
     int64_t m_block, n_block, m_units, n_units;
     int64_t units; /* m_units * n_units */
     bool few;      /* the streaming order */
+    bool may_dot;  /* dots (dots.h), if the elements turn out to be bf16 */
 } hn_gemm_plan;
 
 /* Scratch of one thread for calls of at most these sizes. */

@@ -1,88 +1,10 @@
-/* The micro-kernel and the packers of one level.
- *
- * The tile keeps MR x NR accumulators in registers: NV registers of columns, one broadcast of
- * A at a time. Packing turns any operand into k-major panels of f32, decoding on the way. */
+/* The packers of one level: any operand becomes k-major panels of f32, decoded on the way. */
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/tile.h"
 #include "kernels/gemm/transpose.h"
 #include "kernels/simd/f32x16.h"
 
-#if defined(HN_LEVEL_avx512)
-enum { MR = 14, NV = 2, KC = 256, NC = 512 };
-#elif defined(HN_LEVEL_avx2) || defined(HN_LEVEL_neon)
-enum { MR = 6, NV = 1, KC = 256, NC = 512 };
-#else
-enum { MR = 4, NV = 1, KC = 256, NC = 512 };
-#endif
-enum { NR = 16 * NV, MC = 8 * MR, CHUNK = 256 };
-
-/* `rows` is a constant at every use, so that the accumulators are registers. */
-HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int64_t ldb,
-                       float *c, int64_t ldc, int cols, bool accumulate)
-{
-    f32x16 acc[MR][NV];
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < NV; v++) {
-            const int left = cols - 16 * v;
-            acc[i][v] = !accumulate  ? f_zero()
-                        : left >= 16 ? f_load(c + i * ldc + 16 * v)
-                                     : f_load_n(c + i * ldc + 16 * v, left < 0 ? 0 : left);
-        }
-    if (cols == NR) {
-        for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
-            f32x16 bv[NV];
-            for (int v = 0; v < NV; v++)
-                bv[v] = f_load(b + 16 * v);
-            for (int i = 0; i < rows; i++) {
-                const f32x16 av = f_set1(a[i]);
-                for (int v = 0; v < NV; v++)
-                    acc[i][v] = f_fma(av, bv[v], acc[i][v]);
-            }
-        }
-    } else {
-        for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
-            f32x16 bv[NV];
-            for (int v = 0; v < NV; v++) {
-                const int left = cols - 16 * v;
-                bv[v] = f_load_n(b + 16 * v, left < 0 ? 0 : left > 16 ? 16 : left);
-            }
-            for (int i = 0; i < rows; i++) {
-                const f32x16 av = f_set1(a[i]);
-                for (int v = 0; v < NV; v++)
-                    acc[i][v] = f_fma(av, bv[v], acc[i][v]);
-            }
-        }
-    }
-    for (int i = 0; i < rows; i++)
-        for (int v = 0; v < NV; v++) {
-            const int left = cols - 16 * v;
-            if (left >= 16)
-                f_store(c + i * ldc + 16 * v, acc[i][v]);
-            else if (left > 0)
-                f_store_n(c + i * ldc + 16 * v, acc[i][v], left);
-        }
-}
-
-static void tile(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                 int rows, int cols, bool accumulate)
-{
-    switch (rows) {
-#define ROWS(n)                                                                                \
-    case n:                                                                                    \
-        tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate);                                    \
-        return;
-        ROWS(1)
-        ROWS(2)
-        ROWS(3)
-        ROWS(4)
-#if !defined(HN_LEVEL_ref)
-            ROWS(5) ROWS(6)
-#endif
-#if defined(HN_LEVEL_avx512)
-                ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
-#endif
-#undef ROWS
-    }
-}
+enum { CHUNK = 256 };
 
 static const hn_decode_kernels *decode(void) { return &HN_KERNEL_NAME(decode_kernels); }
 
@@ -303,12 +225,11 @@ static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
         }
 }
 
-const hn_gemm_kernels HN_KERNEL_NAME(gemm_kernels) = { .lanes = &HN_KERNEL_NAME(gemv_kernels),
-                                                       .tile = tile,
-                                                       .pack = pack,
-                                                       .rows = rows,
-                                                       .mr = MR,
-                                                       .nr = NR,
-                                                       .kc = KC,
-                                                       .mc = MC,
-                                                       .nc = NC };
+#define KERNELS                                                                                \
+    .lanes = &HN_KERNEL_NAME(gemv_kernels), .tile = tile, .pack = pack, .rows = rows, .mr = MR,    \
+    .nr = NR, .kc = KC, .mc = MC, .nc = NC
+
+const hn_gemm_kernels HN_KERNEL_NAME(gemm_kernels) = { KERNELS };
+#if defined(HN_LEVEL_avx512)
+const hn_gemm_kernels hn_gemm_kernels_dots_avx512 = { KERNELS, .dots = &hn_gemm_dots_avx512bf16 };
+#endif

@@ -1,0 +1,160 @@
+/* Two steps of a chain an instruction. The high half of a word is the first of them. */
+#define HN_LEVEL_avx512 1 /* whose vocabulary this is written in */
+#include "kernels/gemm/gemm.h"
+
+#include <immintrin.h>
+
+#define HN_GEMM_STEP(a, b, acc) _mm512_dpbf16_ps(acc, (__m512bh)(a), (__m512bh)(b))
+#include "kernels/gemm/tile.h"
+#include "kernels/gemm/transpose.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- what is known of the elements that went by ---- */
+
+typedef struct seen {
+    i32x16 low_bits; /* of words of f32; the low half counts */
+    i32x16 least;    /* of halves: twice the magnitude less one, in which zero is the largest */
+} seen;
+
+static inline seen nothing_seen(void) { return (seen){ i_set1(0), i_set1(-1) }; }
+
+static inline i32x16 see(seen *s, i32x16 pairs)
+{
+    const __m512i twice = _mm512_add_epi16(pairs, pairs);
+    s->least = _mm512_min_epu16(s->least, _mm512_sub_epi16(twice, _mm512_set1_epi16(1)));
+    return pairs;
+}
+
+static int lowest_seen(const seen *s)
+{
+    if (_mm512_reduce_or_epi32(s->low_bits) & 0xffff)
+        return HN_GEMM_NO_DOTS;
+    const i32x16 halves = _mm512_min_epu32(i_and(s->least, i_set1(0xffff)), i_shr(s->least, 16));
+    const int exponent = (int)((_mm512_reduce_min_epu32(halves) + 1) >> 8);
+    return exponent ? exponent : HN_GEMM_NO_DOTS;
+}
+
+static int join(int64_t k, int64_t width, const float *x, float *dst)
+{
+    const i32x16 high = i_set1((int32_t)0xffff0000u);
+    seen s = nothing_seen();
+    for (int64_t p = 0; p < k; p += 2, x += 2 * width, dst += width)
+        for (int64_t i = 0; i < width; i += 16) {
+            const m16 lanes = width - i < 16 ? m_first(width - i) : 0xffff;
+            const i32x16 first = _mm512_maskz_loadu_epi32(lanes, x + i);
+            const i32x16 second =
+                p + 1 < k ? _mm512_maskz_loadu_epi32(lanes, x + width + i) : i_set1(0);
+            s.low_bits = i_or(s.low_bits, i_or(first, second));
+            const i32x16 pairs = see(&s, i_or(i_and(first, high), i_shr(second, 16)));
+            _mm512_mask_storeu_epi32(dst + i, lanes, pairs);
+        }
+    return lowest_seen(&s);
+}
+
+/* ---- packing ---- */
+
+static inline i32x16 lane_times(int32_t factor, int32_t plus)
+{
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return i_add(i_mul(lane, i_set1(factor)), i_set1(plus));
+}
+
+/* `rows` of a panel of sixteen, [k][16]. */
+static void pack_panel(const uint16_t *x, int rows, int64_t n_k, float *dst, int64_t width, seen *s)
+{
+    const i32x16 turn = lane_times(0x10001, 16); /* the first of two rows goes up */
+    for (int64_t p = 0; p < n_k; p += 2, x += 32, dst += width) {
+        const i32x16 two = _mm512_maskz_loadu_epi16(p + 1 < n_k ? ~0u : 0xffffu, x);
+        const i32x16 pairs = _mm512_permutexvar_epi16(turn, two);
+        _mm512_storeu_si512(dst, see(s, _mm512_maskz_mov_epi32(m_first(rows), pairs)));
+    }
+}
+
+/* Up to 32 elements of a row. */
+static inline i32x16 row_of_f32(const float *x, int64_t n, seen *s)
+{
+    const i32x16 order = lane_times(0x40004, 0x10003); /* high halves; the first of two goes up */
+    const i32x16 a = _mm512_maskz_loadu_epi32(n < 16 ? m_first(n) : 0xffff, x);
+    const i32x16 b = n > 16 ? _mm512_maskz_loadu_epi32(m_first(n - 16), x + 16) : i_set1(0);
+    s->low_bits = i_or(s->low_bits, i_or(a, b));
+    return _mm512_permutex2var_epi16(a, order, b);
+}
+
+static inline i32x16 row_of_bf16(const uint16_t *x, int64_t n)
+{
+    return _mm512_rol_epi32(_mm512_maskz_loadu_epi16(n < 32 ? (1u << n) - 1 : ~0u, x), 16);
+}
+
+/* Up to sixteen rows along k, into `lanes` lanes. */
+static void pack_rows(const char *x, int64_t stride, hn_elem type, int rows, int64_t n_k, float *dst,
+                      int64_t width, m16 lanes, seen *s)
+{
+    float part[16][16] = { { 0 } };
+    for (int64_t p = 0; p < n_k; p += 32) {
+        const int64_t n = n_k - p < 32 ? n_k - p : 32;
+        f32x16 turned[16];
+        for (int row = 0; row < rows; row++) {
+            const void *at = x + row * stride + p * hn_elem_bytes(type);
+            i_store((int32_t *)(void *)part[row],
+                    see(s, type == HN_ELEM_f32 ? row_of_f32(at, n, s) : row_of_bf16(at, n)));
+        }
+        transpose16((const char *)part, sizeof part[0], turned);
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; i++)
+            if (2 * i < n)
+                _mm512_mask_storeu_ps(dst + (p / 2 + i) * width, lanes, turned[i]);
+    }
+}
+
+static bool pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k, int64_t n_k,
+                 int64_t width, float *dst, int *lowest)
+{
+    const bool in_panels = x->is_panel16 && !x->rows_are_k && x->type == HN_ELEM_bf16 &&
+                           outer % 16 == 0 && width % 16 == 0;
+    const bool along_k = !x->is_panel16 && x->k_stride == hn_elem_bytes(x->type);
+    if (x->pairs || !(in_panels || along_k))
+        return false;
+    seen s = nothing_seen();
+    for (int64_t o = 0; o < n_outer; o += width, dst += (n_k + 1) / 2 * width)
+        for (int64_t i = 0; i < width; i += 16) {
+            const int64_t left = n_outer - o - i, row = outer + o + i;
+            const int room = width - i < 16 ? (int)(width - i) : 16;
+            const int rows = left < 0 ? 0 : left < room ? (int)left : room;
+            if (in_panels && rows)
+                pack_panel((const uint16_t *)x->data + 16 * (row / 16 * x->row_elems + k), rows, n_k,
+                           dst + i, width, &s);
+            else
+                pack_rows((const char *)x->data + row * x->outer_stride + k * x->k_stride,
+                          x->outer_stride, x->type, rows, n_k, dst + i, width,
+                          m_first(room), &s);
+        }
+    *lowest = lowest_seen(&s);
+    return true;
+}
+
+/* Sums that come out otherwise if the pairs are added first, in the other order, or rounded once. */
+static bool is_chain(void)
+{
+    static const float cases[][5] = { /* a b a b, and the sum to go on from */
+        { 1, 0x1p24f, 1, 1, 1 },          { 1, 1, 1, 0x1p24f, 1 },
+        { 1, 0x1p24f, -1, 0x1p24f, 1 },   { 1, 0x1p-24f, 1, 0x1p-24f, 1 },
+        { 1, 0x1p-24f, 1, 0x1p-40f, 1 },  { 1.9921875f, 1.9921875f, 1.5f, 0x1p-20f, 0x1.2p-19f },
+        { 0x1p100f, 0x1p100f, -1, 1, 1 }, { 0x1p127f, 1, 0x1p127f, 1, -0x1p127f },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const float *v = cases[i], want = fmaf(v[2], v[3], fmaf(v[0], v[1], v[4]));
+        uint32_t bits[4];
+        memcpy(bits, v, sizeof bits);
+        const i32x16 a = i_set1((int32_t)(bits[0] | bits[2] >> 16));
+        const i32x16 b = i_set1((int32_t)(bits[1] | bits[3] >> 16));
+        const float got = _mm512_cvtss_f32(HN_GEMM_STEP(i_float(a), i_float(b), f_set1(v[4])));
+        if (memcmp(&want, &got, sizeof got) != 0)
+            return false;
+    }
+    return true;
+}
+
+const hn_gemm_dots hn_gemm_dots_avx512bf16 = { .tile = tile, .pack = pack, .join = join,
+                                               .is_chain = is_chain };
