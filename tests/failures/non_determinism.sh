@@ -18,7 +18,7 @@ for model in moe.gguf q8.gguf; do
     want='' set=''
     same "again" --threads 2
     for threads in 1 2 3 8; do same "$threads threads" --threads $threads; done
-    for level in ref avx2 avx512 neon; do
+    for level in ref avx2 avx512 avx512bf16 neon; do
         set="HN_ISA_MASK=$level"
         "$hone" devices >/dev/null 2>&1 && same "$level" --threads 2
     done

@@ -20,7 +20,7 @@ static char file[128];
 
 typedef struct subject {
     hn_model *model;
-    hn_device *one, *three, *levels[4];
+    hn_device *one, *three, *levels[5];
     int n_levels;
     int64_t vocab;
     int32_t tokens[N];
@@ -266,7 +266,7 @@ static hn_device *open_device(int n_threads, const char *isa)
 
 static void with_devices(subject *s, void (*check)(subject *s, bool flag), bool flag)
 {
-    static const char *const levels[] = { "ref", "avx2", "avx512", "neon" };
+    static const char *const levels[] = { "ref", "avx2", "avx512", "avx512bf16", "neon" };
     s->vocab = hn_model_hparams(s->model)->n_vocab;
     for (int64_t i = 0; i < N; i++)
         s->tokens[i] = (int32_t)(3 + (i * i * 11 + i * 5) % (s->vocab - 3));
@@ -274,7 +274,7 @@ static void with_devices(subject *s, void (*check)(subject *s, bool flag), bool 
         s->want[i] = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)s->vocab, sizeof(float));
     s->one = open_device(1, NULL);
     s->three = open_device(3, NULL);
-    for (int i = 0; i < 4; i++) /* those that this processor has */
+    for (int i = 0; i < 5; i++) /* those that this processor has */
         if ((s->levels[s->n_levels] = open_device(1, levels[i])))
             s->n_levels++;
     if (CHECK(s->one && s->three && s->n_levels >= 1))
