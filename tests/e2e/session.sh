@@ -54,8 +54,9 @@ refuses 1 "cache_k" "$hone" run $models/llama -p x --cache q8_0
 
 # In bf16 too, the logits of a long prompt are the same at every level, and by all of them.
 for arch in llama qwen3moe gemma3; do
-    gets /dev/null "$hone" new $arch b.gguf --type bf16 layers=2 width=96 heads=4 kv_heads=2 head_dim=32 ffn=160 \
-        experts=4 used=2 expert_ffn=96
+    experts=
+    [ $arch = qwen3moe ] && experts='experts=4 used=2 expert_ffn=96'
+    gets /dev/null "$hone" new $arch b.gguf --type bf16 layers=2 width=96 heads=4 kv_heads=2 head_dim=32 ffn=160 $experts
     gets /dev/null "$hone" logits b.gguf -p "$a100" --numerics bf16 --threads 2 --out all.npy
     for level in ref avx2 avx512 avx512bf16 neon; do
         HN_ISA_MASK=$level "$hone" logits b.gguf -p "$a100" --numerics bf16 --threads 1 --out one.npy \
