@@ -300,6 +300,7 @@ static hn_status format_number(hn_tpl_run *r, const hn_tval *v, const hn_tpl_spe
                        spec->type, hn_tv_type(v));
     HN_REQUIRE(spec->type != 'n' && spec->type != 'c', HN_ERR_UNSUPPORTED, "the format code %c",
                spec->type);
+    HN_REQUIRE(!spec->group || !spec->zero, HN_ERR_UNSUPPORTED, "groups with leading zeros");
     if (is_float) {
         const double d = v->kind == HN_TV_FLOAT ? v->as.number : (double)hn_tv_integer(v);
         is_negative = signbit(d) && !isnan(d);
@@ -316,7 +317,6 @@ static hn_status format_number(hn_tpl_run *r, const hn_tval *v, const hn_tpl_spe
                      : spec->type == 'b' ? "0b"
                                          : "";
     }
-    HN_REQUIRE(!spec->group || !spec->zero, HN_ERR_UNSUPPORTED, "groups with leading zeros");
     if (status == HN_OK)
         hn_tpl_pad_number(is_negative, prefix, (hn_tpl_text){ body.text, body.length }, spec,
                           to);
