@@ -20,7 +20,7 @@ static hn_status bind_inputs(hn_session *s)
 static int64_t ring_rows(const hn_session *s, const hn_session_options *o)
 {
     const int64_t window = hn_model_hparams(s->model)->window;
-    if (window <= 0 || o->keeps_all || s->numerics == HN_NUMERICS_BF16)
+    if (window <= 0 || o->keeps_all)
         return 0;
     const int64_t rows = (window + s->max_batch + TILE - 1) / TILE * TILE;
     return rows < s->n_ctx ? rows : 0;

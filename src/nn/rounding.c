@@ -20,7 +20,10 @@ hn_node *nn_add(nn_build *b, hn_node *x, hn_node *y) { return nn_round(b, hn_add
 
 hn_node *nn_mul(nn_build *b, hn_node *x, hn_node *y) { return nn_round(b, hn_mul(b->g, x, y)); }
 
-hn_node *nn_scale(nn_build *b, hn_node *x, float a) { return nn_round(b, hn_scale(b->g, x, a, 0)); }
+hn_node *nn_scale(nn_build *b, hn_node *x, float a)
+{
+    return nn_round(b, hn_scale(b->g, x, a, 0));
+}
 
 hn_node *nn_gelu(nn_build *b, hn_node *x) { return nn_round(b, hn_gelu(b->g, x, 0)); }
 
@@ -94,8 +97,8 @@ static hn_node *swap_heads(nn_build *b, hn_node *x)
     return hn_contiguous(b->g, hn_transpose(b->g, x, 0, 1));
 }
 
-/* Of scores [H, T, N], -inf where a token does not see a key. A sink is one more score of a head,
- * and the reference subtracts the largest of all before the softmax, in bf16. */
+/* Of scores [H, T, N], -inf where a token does not see a key. A sink is one more score of a
+ * head, and the reference subtracts the largest of all before the softmax, in bf16. */
 static hn_node *with_sinks(nn_build *b, hn_node *scores, hn_node *mask, hn_node *sinks)
 {
     hn_graph *g = b->g;
@@ -111,12 +114,17 @@ static hn_node *with_sinks(nn_build *b, hn_node *scores, hn_node *mask, hn_node 
 hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options *o)
 {
     hn_graph *g = b->g;
+    const bool remembers = b->o.capacity > 0;
+    if (is_bf16(b) &&
+        remembers) /* the same bits as below, but nothing is kept for a gradient */
+        return hn_attention_eager(g, q, keys.k, keys.v, o->sinks, b->segments, keys.is_ring,
+                                  o->window, o->scale, o->softcap);
     if (keys.is_ring)
-        return hn_attention_ring(g, q, keys.k, keys.v, o->sinks, b->segments, o->window, o->scale,
-                                 o->softcap);
+        return hn_attention_ring(g, q, keys.k, keys.v, o->sinks, b->segments, o->window,
+                                 o->scale, o->softcap);
     if (!is_bf16(b) || hn_is_poison(g, q))
-        return hn_attention(g, q, keys.k, keys.v, o->sinks, b->segments, true, o->window, o->scale,
-                            o->softcap);
+        return hn_attention(g, q, keys.k, keys.v, o->sinks, b->segments, true, o->window,
+                            o->scale, o->softcap);
     const float scale = o->scale != 0 ? o->scale : (float)(1 / sqrt((double)q->type.dim[2]));
     hn_node *mask = hn_attention_mask(g, q, keys.k, b->segments, true, o->window);
     hn_node *k = swap_heads(b, hn_cast(g, keys.k, HN_F32));
@@ -125,8 +133,8 @@ hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options
     scores = nn_scale(b, scores, scale);
     if (o->softcap > 0)
         scores = nn_softcap(b, scores, o->softcap);
-    hn_node *p = o->sinks ? with_sinks(b, scores, mask, o->sinks)
-                          : hn_softmax(g, scores, mask, NULL, 1);
+    hn_node *p =
+        o->sinks ? with_sinks(b, scores, mask, o->sinks) : hn_softmax(g, scores, mask, NULL, 1);
     return swap_heads(b, nn_round(b, hn_matmul(g, nn_round(b, p), v, false, false)));
 }
 

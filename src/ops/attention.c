@@ -62,7 +62,7 @@ void hn_attention_forward(const hn_call *call)
     const int64_t n_head = q->dim[1], d_v = v->type.dim[2];
     query x = { .call = call,
                 .n_group = v->type.dim[1],
-                .ring = call->op == &hn_op_attention_ring ? v->type.dim[0] : 0,
+                .ring = hn_attention_ring_rows(call),
                 .scale = hn_attention_scale(call),
                 .softcap = (double)at->softcap };
     for (x.row = 0; x.row < q->dim[0] * n_head; x.row++) {
@@ -73,7 +73,7 @@ void hn_attention_forward(const hn_call *call)
         hn_attention_keys(at, span, &x.from, &x.to);
         x.group = head / (n_head / x.n_group);
         const double lse = log_sum(&x, sinks ? &sink : NULL);
-        if (call->out[1])
+        if (call->op->outputs && call->out[1])
             hn_set(call->out[1], x.row, lse);
         for (int64_t c = 0; c < d_v; c += CHANNELS) {
             const int64_t n = d_v - c < CHANNELS ? d_v - c : CHANNELS;
@@ -134,6 +134,6 @@ hn_node *hn_attention(hn_graph *g, hn_node *q, hn_node *k, hn_node *v, hn_node *
                       hn_node *segments, bool causal, int64_t window, float scale,
                       float softcap)
 {
-    const hn_attention_attrs own = { causal, window, scale, softcap };
+    const hn_attention_attrs own = { causal, window, scale, softcap, false };
     return HN_APPLY(g, &hn_op_attention, &own, q, k, v, sinks, segments);
 }

@@ -16,6 +16,7 @@ typedef struct hn_attention_attrs {
     int64_t window; /* 0: none */
     float scale;    /* 0: 1 / sqrt(D) */
     float softcap;  /* 0: none */
+    bool ring;      /* of attention_eager alone: key j lies in row j % N */
 } hn_attention_attrs;
 
 #define HN_ATTENTION_ATTRS                                                                     \
@@ -41,7 +42,13 @@ typedef struct hn_key_span {
 
 /* Types and attributes of those inputs. */
 hn_status hn_attention_expect(const hn_call *call);
-/* The forward of attention and attention_ring. */
+/* What keys that wrap around ask besides: spans, a causal window that fits, rows that tiles of
+ * keys divide; and of spans, that they begin with a tile. */
+hn_status hn_attention_ring_expect(const hn_call *call);
+hn_status hn_attention_ring_check(const hn_call *call);
+/* Rows that the call's keys wrap around; 0: they do not. */
+int64_t hn_attention_ring_rows(const hn_call *call);
+/* The forward of attention, attention_ring and, of doubles, attention_eager. */
 void hn_attention_forward(const hn_call *call);
 double hn_attention_flops(const hn_call *call);
 /* Spans and contiguity of ids: the `check` of both ops. */

@@ -14,10 +14,7 @@ _Static_assert(sizeof(hn_key_span) == sizeof(hn_attn_span), "spans are the same 
 enum { Q, K, V, SINKS, SEGMENTS, Y, LSE, DY, ACC };
 enum { DQ, DK, DV, DSINKS };
 
-static bool is_gradient(const hn_call *call)
-{
-    return call->op == &hn_op_attention_grad;
-}
+static bool is_gradient(const hn_call *call) { return call->op == &hn_op_attention_grad; }
 
 static size_t spans_bytes(const hn_call *call)
 {
@@ -56,14 +53,16 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     out->contiguous = ~0u; /* heads may lie apart; what is not needed is not asked for */
     out->shared_scratch = spans_bytes(call) + kernel_bytes(cpu, call) + unread_bytes(call, DQ) +
                           unread_bytes(call, DK) + unread_bytes(call, DV);
-    out->thread_scratch = hn_attn_scratch_bytes(call->in[Q]->type.dim[2], call->in[V]->type.dim[2]);
+    out->thread_scratch =
+        hn_attn_scratch_bytes(call->in[Q]->type.dim[2], call->in[V]->type.dim[2]);
     return true;
 }
 
 static hn_attn_rows rows_of(const hn_type *t, void *data)
 {
     const int64_t width = t->rank > 2 ? t->dim[2] : 1;
-    return (hn_attn_rows){ .data = data, .token_stride = t->dim[1] * width, .head_stride = width };
+    return (
+        hn_attn_rows){ .data = data, .token_stride = t->dim[1] * width, .head_stride = width };
 }
 
 static hn_attn_rows tensor_rows(const hn_tensor *t)
@@ -85,32 +84,50 @@ static void backward_args(const hn_cpu_task *task, hn_attn_args *args, char *unr
     args->dsinks = call->in[SINKS] && call->out[DSINKS] ? call->out[DSINKS]->data : NULL;
 }
 
-static void make_plan(const hn_cpu_task *task, hn_attn_plan *plan)
+static hn_attn_args forward_args(const hn_cpu_task *task)
 {
     const hn_call *call = task->call;
     const hn_attention_attrs *own = call->attrs;
     const hn_type *q = &call->in[Q]->type, *k = &call->in[K]->type, *v = &call->in[V]->type;
     hn_attn_args args = {
-        .n_q = q->dim[0], .n_k = k->dim[0], .n_head = q->dim[1], .n_kv_head = k->dim[1],
-        .d = q->dim[2], .d_v = v->dim[2], .q = tensor_rows(call->in[Q]),
-        .k = tensor_rows(call->in[K]), .v = tensor_rows(call->in[V]),
+        .n_q = q->dim[0],
+        .n_k = k->dim[0],
+        .n_head = q->dim[1],
+        .n_kv_head = k->dim[1],
+        .d = q->dim[2],
+        .d_v = v->dim[2],
+        .q = tensor_rows(call->in[Q]),
+        .k = tensor_rows(call->in[K]),
+        .v = tensor_rows(call->in[V]),
         .spans = (const hn_attn_span *)(const void *)task->shared,
         .sinks = call->in[SINKS] ? call->in[SINKS]->data : NULL,
-        .scale = (float)hn_attention_scale(call), .softcap = own->softcap, .window = own->window,
-        .is_causal = own->causal, .ring = call->op == &hn_op_attention_ring ? k->dim[0] : 0,
+        .scale = (float)hn_attention_scale(call),
+        .softcap = own->softcap,
+        .window = own->window,
+        .is_causal = own->causal,
+        .ring = hn_attention_ring_rows(call),
     };
     hn_dtype_elem(k->dtype, &args.kv_type);
+    return args;
+}
+
+static void make_plan(const hn_cpu_task *task, hn_attn_plan *plan)
+{
+    const hn_call *call = task->call;
+    const hn_type *q = &call->in[Q]->type;
+    hn_attn_args args = forward_args(task);
     if (is_gradient(call)) {
-        backward_args(task, &args, task->shared + spans_bytes(call) + kernel_bytes(task->cpu, call));
+        backward_args(task, &args,
+                      task->shared + spans_bytes(call) + kernel_bytes(task->cpu, call));
         hn_attn_plan_backward(plan, &args, task->cpu->device.n_threads);
         return;
     }
     args.o = tensor_rows(call->out[0]);
-    args.lse = call->out[1]
-                   ? tensor_rows(call->out[1])
-                   : (hn_attn_rows){ task->shared + spans_bytes(call) +
-                                         kernel_bytes(task->cpu, call),
-                                     q->dim[1], 1 };
+    args.lse =
+        call->out[1]
+            ? tensor_rows(call->out[1])
+            : (hn_attn_rows){ task->shared + spans_bytes(call) + kernel_bytes(task->cpu, call),
+                              q->dim[1], 1 };
     hn_attn_plan_forward(plan, &args, task->cpu->device.n_threads);
 }
 
@@ -153,14 +170,63 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
     }
     make_plan(task, &plan);
     const hn_attn_kernels *k = task->cpu->kernels.attn;
-    void *scratch = hn_cpu_scratch(task, thread), *shared = task->shared + spans_bytes(task->call);
+    void *scratch = hn_cpu_scratch(task, thread),
+         *shared = task->shared + spans_bytes(task->call);
     (is_gradient(task->call) ? k->backward : k->forward)(&plan, phase - 1, begin, end, scratch,
                                                          shared);
 }
 
-const hn_cpu_binding hn_cpu_attention = { .op = &hn_op_attention, .supports = supports,
-                                          .phases = phases, .units = units, .run = run };
-const hn_cpu_binding hn_cpu_attention_ring = { .op = &hn_op_attention_ring, .supports = supports,
-                                               .phases = phases, .units = units, .run = run };
-const hn_cpu_binding hn_cpu_attention_grad = { .op = &hn_op_attention_grad, .supports = supports,
-                                               .phases = phases, .units = units, .run = run };
+/* ---- eager: spans, then blocks of rows ---- */
+
+static bool supports_eager(const hn_cpu *cpu, const hn_call *call, hn_support *out)
+{
+    const hn_type *k = &call->in[K]->type, *v = &call->in[V]->type;
+    if (!supports(cpu, call, out))
+        return false;
+    out->shared_scratch = spans_bytes(call);
+    out->thread_scratch = hn_attn_eager_scratch_bytes(k->dim[2], v->dim[2], k->dim[0],
+                                                      hn_attention_ring_rows(call) > 0);
+    return true;
+}
+
+static int phases_eager(const hn_cpu_task *task)
+{
+    (void)task;
+    return 2;
+}
+
+static int64_t units_eager(const hn_cpu_task *task, int phase)
+{
+    const hn_attn_args args = forward_args(task);
+    return phase == 0 ? 1 : hn_attn_eager_units(&args);
+}
+
+static void run_eager(const hn_cpu_task *task, int phase, int64_t begin, int64_t end,
+                      int thread)
+{
+    hn_attn_args args = forward_args(task);
+    args.o = tensor_rows(task->call->out[0]);
+    if (phase == 0)
+        start(task);
+    else
+        task->cpu->kernels.attn->eager(&args, begin, end, hn_cpu_scratch(task, thread));
+}
+
+const hn_cpu_binding hn_cpu_attention_eager = { .op = &hn_op_attention_eager,
+                                                .supports = supports_eager,
+                                                .phases = phases_eager,
+                                                .units = units_eager,
+                                                .run = run_eager };
+const hn_cpu_binding hn_cpu_attention = {
+    .op = &hn_op_attention, .supports = supports, .phases = phases, .units = units, .run = run
+};
+const hn_cpu_binding hn_cpu_attention_ring = { .op = &hn_op_attention_ring,
+                                               .supports = supports,
+                                               .phases = phases,
+                                               .units = units,
+                                               .run = run };
+const hn_cpu_binding hn_cpu_attention_grad = { .op = &hn_op_attention_grad,
+                                               .supports = supports,
+                                               .phases = phases,
+                                               .units = units,
+                                               .run = run };

@@ -48,6 +48,23 @@ size_t hn_attn_scratch_bytes(int64_t d, int64_t d_v)
     return sizeof(float) * (size_t)(forward > backward ? forward : backward);
 }
 
+int64_t hn_attn_eager_units(const hn_attn_args *args)
+{
+    return args->n_kv_head * cuts(args->n_q * (args->n_head / args->n_kv_head), HN_ATTN_EAGER_ROWS);
+}
+
+int64_t hn_attn_eager_width(int64_t n_k, bool is_ring)
+{
+    return (is_ring ? 4096 : 0) + cuts(n_k, HN_ATTN_TILE) * HN_ATTN_TILE + HN_ATTN_TILE;
+}
+
+size_t hn_attn_eager_scratch_bytes(int64_t d, int64_t d_v, int64_t n_k, bool is_ring)
+{
+    const int64_t wide = d > d_v ? d : d_v;
+    const int64_t row = 64 + d_v + hn_attn_eager_width(n_k, is_ring);
+    return sizeof(float) * (size_t)(2 * (64 * d + 64) + 64 * wide + HN_ATTN_EAGER_ROWS * row);
+}
+
 size_t hn_attn_shared_bytes(int64_t n_q, int64_t n_k, int64_t n_head, int64_t d_v, int threads)
 {
     const int64_t n_chunks = cuts(n_k, HN_ATTN_CHUNK);

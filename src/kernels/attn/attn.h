@@ -34,6 +34,7 @@
 #include <stdbool.h>
 
 enum { HN_ATTN_TILE = 64, HN_ATTN_CHUNK = 2048, HN_ATTN_ROWS = 64, HN_ATTN_PHASES = 3 };
+enum { HN_ATTN_EAGER_ROWS = 32 }; /* of a unit of `eager` */
 
 typedef struct hn_attn_span {
     int32_t first, self, end; /* rows of k; self is the query's own key */
@@ -72,6 +73,8 @@ typedef struct hn_attn_plan {
 typedef struct hn_attn_kernels {
     void (*forward)(HN_PARAMS_attn);
     void (*backward)(HN_PARAMS_attn);
+    /* The forward as eager bf16 models compute it, rounded at each step: eager_text.c. */
+    void (*eager)(const hn_attn_args *x, int64_t first, int64_t end, void *scratch);
 } hn_attn_kernels;
 
 extern const hn_attn_kernels hn_attn_kernels_ref;
@@ -87,6 +90,10 @@ void hn_attn_plan_backward(hn_attn_plan *plan, const hn_attn_args *args, int thr
 /* Scratch of each thread, both directions; and what all threads share, for calls of at most
  * these sizes with at most so many threads. Aligned to 64 bytes. */
 size_t hn_attn_scratch_bytes(int64_t d, int64_t d_v);
+int64_t hn_attn_eager_units(const hn_attn_args *args);
+/* Scores of a row that it has room for: with a ring they begin at a multiple of 4,096 keys. */
+int64_t hn_attn_eager_width(int64_t n_k, bool is_ring);
+size_t hn_attn_eager_scratch_bytes(int64_t d, int64_t d_v, int64_t n_k, bool is_ring);
 size_t hn_attn_shared_bytes(int64_t n_q, int64_t n_k, int64_t n_head, int64_t d_v, int threads);
 
 #endif

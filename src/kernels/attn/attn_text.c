@@ -316,9 +316,11 @@ static void forward(HN_PARAMS_attn)
     }
 }
 
-/* In attn_grad_text.c, of the same level. */
+/* In attn_grad_text.c and eager_text.c, of the same level. */
 void HN_KERNEL_NAME(attn_backward)(HN_PARAMS_attn);
+void HN_KERNEL_NAME(attn_eager)(const hn_attn_args *x, int64_t first, int64_t end, void *scratch);
 
 const hn_attn_kernels HN_KERNEL_NAME(attn_kernels) = {
-    .forward = forward, .backward = HN_KERNEL_NAME(attn_backward)
+    .forward = forward, .backward = HN_KERNEL_NAME(attn_backward),
+    .eager = HN_KERNEL_NAME(attn_eager)
 };
