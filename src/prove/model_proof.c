@@ -19,7 +19,7 @@ typedef struct proof {
     hn_tuning *tuning;
     hn_learner *learner;
     hn_report *report;
-    hn_batch batch; /* of at most MOST_TOKENS tokens */
+    hn_batch batch;   /* of at most MOST_TOKENS tokens */
     float **gradient; /* copies, by tensor */
     double loss;
     /* the forward alone */
@@ -30,7 +30,7 @@ typedef struct proof {
     hn_program *program;
     hn_node **wanted; /* the rows' losses, then whom each router chose */
     int n_wanted;
-    uint64_t routes;  /* of the tensors as they are: a number for all choices */
+    uint64_t routes; /* of the tensors as they are: a number for all choices */
     hn_micro micro;
     hn_step_numbers numbers;
     hn_held_norms held;
@@ -68,7 +68,8 @@ static hn_status take_slice(proof *p, hn_str *left_out)
     int layers[HN_MAX_LAYERS], n;
     p->model = p->whole;
     if (p->o->full || hn_model_hparams(p->whole)->ple_width) {
-        hn_str_print(left_out, "all %lld layers", (long long)hn_model_hparams(p->whole)->n_layer);
+        hn_str_print(left_out, "all %lld layers",
+                     (long long)hn_model_hparams(p->whole)->n_layer);
         return hn_str_status(left_out);
     }
     HN_TRY(hn_slice_layers(p->o->heap, p->whole, layers, &n));
@@ -78,19 +79,24 @@ static hn_status take_slice(proof *p, hn_str *left_out)
     return hn_str_status(left_out);
 }
 
-/* B is zero in a new adapter, and A without a gradient: here both are random. */
-static void stir(proof *p)
+/* B is zero in a new adapter, and A without a gradient: here both are random, in many ways.
+ * False where nothing is low-rank. */
+static bool stir(proof *p, int way)
 {
+    bool stirs = false;
     for (int i = 0; i < p->tuning->n_tensors; i++) {
         const hn_tunable *t = &p->tuning->tensors[i];
         const bool is_embedding = p->tuning->tuned[t->of].is_embedding;
         if (t->part != (is_embedding ? HN_TUNE_A : HN_TUNE_B))
             continue;
-        const hn_rng_key key = hn_rng_fold(hn_rng_seed(p->o->seed + 99), hn_hash_text(t->name));
+        const hn_rng_key key =
+            hn_rng_fold(hn_rng_seed(p->o->seed + 99 + (uint64_t)way), hn_hash_text(t->name));
         float *x = hn_tuning_data(p->tuning, i);
         for (int64_t e = 0; e < hn_count(&t->weight.type); e++)
             x[e] = (hn_rng_uniform(key, (uint64_t)e) - 0.5f) * 0.05f;
+        stirs = true;
     }
+    return stirs;
 }
 
 static hn_status make_tuning(proof *p)
@@ -101,11 +107,12 @@ static hn_status make_tuning(proof *p)
         hn_tune_targets all;
         const hn_tune_settings plain = { .how = HN_TUNE_LORA, .rank = 8 };
         HN_TRY(hn_tune_targets_parse(p->o->heap, "all", &plain, &all));
-        const hn_status status = hn_tuning_new(p->o->heap, p->model, &all, p->o->seed, &p->tuning);
+        const hn_status status =
+            hn_tuning_new(p->o->heap, p->model, &all, p->o->seed, &p->tuning);
         hn_tune_targets_free(p->o->heap, &all);
         HN_TRY(status);
     }
-    stir(p);
+    (void)stir(p, 0);
     return HN_OK;
 }
 
@@ -150,7 +157,8 @@ static hn_status compile_forward(proof *p)
     const hn_plan_options plain = { .copy = &hn_op_contiguous };
     const hn_target target = hn_device_target(p->o->devices[0]);
     const nn_build *b = &p->objective.policy;
-    p->wanted = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)b->n_routes + 1, sizeof *p->wanted);
+    p->wanted =
+        hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)b->n_routes + 1, sizeof *p->wanted);
     if (!p->wanted)
         return HN_ERR_MEMORY;
     p->wanted[p->n_wanted++] = p->objective.nll;
@@ -170,8 +178,8 @@ static hn_status compile_forward(proof *p)
     return hn_program_set_extent(p->program, p->objective.policy.rows_extent, p->micro.n_rows);
 }
 
-/* The sum over rows in double: f32 would round away what differences are made of. *routes: where a
- * token goes to another expert, the loss has a step. */
+/* The sum over rows in double: f32 would round away what differences are made of. *routes:
+ * where a token goes to another expert, the loss has a step. */
 static hn_status forward(proof *p, double *loss, uint64_t *routes)
 {
     hn_tensor nll;
@@ -191,10 +199,91 @@ static hn_status forward(proof *p, double *loss, uint64_t *routes)
     return HN_OK;
 }
 
+/* ---- where differences are taken ---- */
+
+/* Every tensor of the adapter moved at random by so large a part of itself. */
+static void nudge(proof *p, double part, int side)
+{
+    for (int i = 0; i < p->tuning->n_tensors; i++) {
+        const hn_tunable *t = &p->tuning->tensors[i];
+        const hn_rng_key key = hn_rng_fold(hn_rng_seed(p->o->seed + 98), hn_hash_text(t->name));
+        float *x = hn_tuning_data(p->tuning, i);
+        for (int64_t e = 0; e < hn_count(&t->weight.type); e++)
+            x[e] *=
+                1 + (float)part *
+                        ((hn_rng_u32(key, (uint64_t)e) & 1) == (uint32_t)side ? 1.0f : -1.0f);
+    }
+}
+
+static hn_status keep_tensors(proof *p, float **kept, bool puts_back)
+{
+    for (int i = 0; i < p->tuning->n_tensors; i++) {
+        const size_t bytes = hn_type_bytes(&p->tuning->tensors[i].weight.type);
+        if (puts_back)
+            memcpy(hn_tuning_data(p->tuning, i), kept[i], bytes);
+        else if (!kept[i] && !(kept[i] = hn_alloc(p->o->heap, HN_TAG_PROVE, bytes)))
+            return HN_ERR_MEMORY;
+        else
+            memcpy(kept[i], hn_tuning_data(p->tuning, i), bytes);
+    }
+    return HN_OK;
+}
+
+/* The largest part, of a few, by which all may move with every token staying with its experts.
+ */
+static hn_status find_room(proof *p, float **kept, double *room)
+{
+    static const double parts[] = { 1e-2, 3e-3, 1e-3, 3e-4, 1e-4 };
+    double loss;
+    *room = 0;
+    HN_TRY(forward(p, &loss, &p->routes));
+    HN_TRY(keep_tensors(p, kept, false));
+    for (size_t k = 0; k < sizeof parts / sizeof *parts && *room == 0; k++) {
+        bool stays = true;
+        for (int side = 0; side < 2 && stays; side++) {
+            uint64_t routes;
+            nudge(p, parts[k], side);
+            const hn_status status = forward(p, &loss, &routes);
+            HN_TRY(keep_tensors(p, kept, true));
+            HN_TRY(status);
+            stays = routes == p->routes;
+        }
+        *room = stays ? parts[k] : 0;
+    }
+    return HN_OK;
+}
+
+/* Where a token is about to go to another expert, the loss has a step, and differences say
+ * nothing. Of a few random adapters the one furthest from any. */
+static hn_status settle(proof *p)
+{
+    enum { WAYS = 12 };
+    const bool has_routers = p->n_wanted > 1;
+    double loss, best = -1, room = 0, enough = 3e-3;
+    int chosen = 0;
+    if (has_routers && stir(p, 0)) {
+        float **kept = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
+                                      sizeof *kept);
+        hn_status status = kept ? HN_OK : HN_ERR_MEMORY;
+        for (int way = 0; way < WAYS && status == HN_OK && best < enough; way++) {
+            (void)stir(p, way);
+            status = find_room(p, kept, &room);
+            if (room > best)
+                best = room, chosen = way;
+        }
+        for (int i = 0; kept && i < p->tuning->n_tensors; i++)
+            hn_free(p->o->heap, kept[i]);
+        hn_free(p->o->heap, kept);
+        HN_TRY(status);
+        (void)stir(p, chosen);
+    }
+    return forward(p, &loss, &p->routes);
+}
+
 /* ---- differences ---- */
 
-/* Direction k of tensor i: 0 the gradient's own, 1 random signs, which also see where the gradient is
- * zero, then the gradient with every element weighed at random. Its norm is 1. */
+/* Direction k of tensor i: 0 the gradient's own, 1 random signs, which also see where the
+ * gradient is zero, then the gradient with every element weighed at random. Its norm is 1. */
 static void make_direction(const proof *p, int i, int k, float *d)
 {
     const int64_t n = hn_count(&p->tuning->tensors[i].weight.type);
@@ -235,12 +324,14 @@ static hn_status difference(proof *p, int i, const float *d, const float *x0, do
 
 typedef struct answer {
     double slope;
-    double spread; /* of the two best steps' answers, and what f32 adds to a loss over the step */
+    double
+        spread; /* of the two best steps' answers, and what f32 adds to a loss over the step */
 } answer;
 
-/* Halves the step until answers agree, or noise begins; steps that send a token to another expert
- * do not count. The answer is extrapolated from the best pair. Where the error is that of the
- * cubic, answers come four times nearer with every halving: what agrees by chance does not. */
+/* Halves the step until answers agree, or noise begins; steps that send a token to another
+ * expert do not count. The answer is extrapolated from the best pair. Where the error is that
+ * of the cubic, answers come four times nearer with every halving: what agrees by chance does
+ * not. */
 static hn_status measure(proof *p, int i, const float *d, const float *x0, answer *out)
 {
     enum { HALVINGS = 16 };
@@ -296,11 +387,12 @@ static hn_status check_tensor(proof *p, int i, float *d, float *x0)
             hn_report_skip(p->report, t->name, "every step sends a token to another expert");
             continue;
         }
-        const double allowed = TOLERANCE_PER_MILLE * 5e-4 * (fabs(expected) + fabs(found.slope)) +
-                               2 * found.spread;
-        hn_report_note(p->report, t->name, kinds[k < 2 ? k : 2],
-                       fabs(found.slope - expected) / allowed, 1,
-                       "%.6g, differences give %.6g +- %.1g", expected, found.slope, found.spread);
+        const double allowed =
+            TOLERANCE_PER_MILLE * 5e-4 * (fabs(expected) + fabs(found.slope)) +
+            2 * found.spread;
+        hn_report_note(
+            p->report, t->name, kinds[k < 2 ? k : 2], fabs(found.slope - expected) / allowed, 1,
+            "%.6g, differences give %.6g +- %.1g", expected, found.slope, found.spread);
     }
     return HN_OK;
 }
@@ -314,10 +406,7 @@ static hn_status check_derivatives(proof *p)
     }
     float *d = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)most, sizeof *d);
     float *x0 = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)most, sizeof *x0);
-    double loss;
-    hn_status status = d && x0 ? compile_forward(p) : HN_ERR_MEMORY;
-    if (status == HN_OK)
-        status = forward(p, &loss, &p->routes);
+    hn_status status = d && x0 ? HN_OK : HN_ERR_MEMORY;
     for (int i = 0; i < p->tuning->n_tensors && status == HN_OK; i++) {
         status = hn_held_norms_begin(&p->held, p->tuning, i);
         if (status == HN_OK)
@@ -352,19 +441,21 @@ static hn_status compare(proof *p, const variant *v)
     for (size_t i = 0; v->cuts && i < p->batch.n_examples; i++)
         if (!i || p->batch.tokens[i] > (uint32_t)o.objective.max_tokens)
             o.objective.max_tokens = p->batch.tokens[i];
-    HN_TRY(hn_learner_new(&other, p->o->heap, p->model, p->tuning, p->o->devices[v->device], &o));
+    HN_TRY(
+        hn_learner_new(&other, p->o->heap, p->model, p->tuning, p->o->devices[v->device], &o));
     hn_status status = hn_learner_look(other, &p->batch, 0, NULL, &learned);
     if (status == HN_OK)
-        hn_report_note(p->report, "loss", v->kind, memcmp(&learned.loss, &p->loss, 8) ? INFINITY : 0,
-                       0, "%s", v->what);
+        hn_report_note(p->report, "loss", v->kind,
+                       memcmp(&learned.loss, &p->loss, 8) ? INFINITY : 0, 0, "%s", v->what);
     for (int i = 0; i < p->tuning->n_tensors && status == HN_OK; i++) {
         const hn_tunable *t = &p->tuning->tensors[i];
         hn_tensor g;
         status = hn_learner_gradient(other, i, &g);
         if (status == HN_OK)
             hn_report_note(p->report, t->name, v->kind,
-                           memcmp(g.data, p->gradient[i], hn_type_bytes(&g.type)) ? INFINITY : 0, 0,
-                           "%s", v->what);
+                           memcmp(g.data, p->gradient[i], hn_type_bytes(&g.type)) ? INFINITY
+                                                                                  : 0,
+                           0, "%s", v->what);
     }
     hn_learner_free(other);
     return status;
@@ -411,10 +502,12 @@ static void release(proof *p)
 }
 
 hn_status hn_model_prove(const hn_model *model, const hn_batch *batch,
-                         const hn_model_proof_options *options, hn_report *report, hn_str *left_out)
+                         const hn_model_proof_options *options, hn_report *report,
+                         hn_str *left_out)
 {
-    proof p = { .o = options, .whole = model, .report = report,
-                .batch = hn_batch_on(options->heap) };
+    proof p = {
+        .o = options, .whole = model, .report = report, .batch = hn_batch_on(options->heap)
+    };
     hn_status status = options->objective.goal == HN_GOAL_SFT
                            ? cut_batch(&p, batch)
                            : hn_fail(HN_ERR_UNSUPPORTED, "proofs are of sft's loss");
@@ -422,6 +515,10 @@ hn_status hn_model_prove(const hn_model *model, const hn_batch *batch,
         status = take_slice(&p, left_out);
     if (status == HN_OK)
         status = make_tuning(&p);
+    if (status == HN_OK)
+        status = compile_forward(&p);
+    if (status == HN_OK)
+        status = settle(&p);
     if (status == HN_OK)
         status = take_gradient(&p);
     if (status == HN_OK)
