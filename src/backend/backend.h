@@ -7,6 +7,7 @@
 #define HN_BACKEND_BACKEND_H
 
 #include "base/isa.h"
+#include "graph/layout.h"
 #include "graph/plan.h"
 
 typedef struct hn_backend hn_backend;
@@ -54,8 +55,7 @@ struct hn_backend {
     hn_status (*upload)(hn_device *device, void *to, const void *from, size_t bytes);
     hn_status (*download)(hn_device *device, void *to, const void *from, size_t bytes);
     /* Plain rows, in memory of the caller's, into the layout of `type`; done when it returns. */
-    hn_status (*pack)(hn_device *device, const hn_type *type, void *to, const void *plain,
-                      int64_t pairs);
+    hn_status (*pack)(hn_device *device, const hn_type *type, void *to, const hn_plain_rows *from);
     /* From another device's memory; `from` is ready when its device was waited for. */
     hn_status (*copy)(hn_device *device, void *to, hn_device *source, const void *from,
                       size_t bytes);

@@ -94,13 +94,13 @@ hn_status hn_storage_make(hn_storage *s, const hn_leaf *leaf)
     return HN_OK;
 }
 
-hn_status hn_storage_pack(hn_storage *s, const hn_leaf *leaf, const void *plain, int64_t pairs)
+hn_status hn_storage_pack(hn_storage *s, const hn_leaf *leaf, const hn_plain_rows *from)
 {
     HN_TRY(hn_storage_make(s, leaf));
-    HN_REQUIRE(plain && s->own[leaf->id].device, HN_ERR_ARGUMENT,
+    HN_REQUIRE(from->data && s->own[leaf->id].device, HN_ERR_ARGUMENT,
                "%s: no rows given, or it is bound to memory of the caller's", leaf->name);
     hn_device *device = s->own[leaf->id].device;
-    return device->backend->pack(device, &leaf->type, s->data[leaf->id], plain, pairs);
+    return device->backend->pack(device, &leaf->type, s->data[leaf->id], from);
 }
 
 /* The weights that `device` has yet to make: their places in `block`, or only its size. */

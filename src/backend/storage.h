@@ -18,10 +18,8 @@ void hn_storage_free(hn_storage *storage);
 hn_status hn_storage_bind(hn_storage *storage, const hn_leaf *leaf, void *data);
 /* Makes memory, unless the leaf has some. */
 hn_status hn_storage_make(hn_storage *storage, const hn_leaf *leaf);
-/* Makes memory and fills it with the leaf's layout of plain rows, which nobody needs afterwards.
- * Rows that lie in `pairs` (kernels/gemm/rows.h; 0: they do not) are put in order. */
-hn_status hn_storage_pack(hn_storage *storage, const hn_leaf *leaf, const void *plain,
-                          int64_t pairs);
+/* Makes memory and fills it with the leaf's layout of plain rows, which nobody needs afterwards. */
+hn_status hn_storage_pack(hn_storage *storage, const hn_leaf *leaf, const hn_plain_rows *from);
 /* Makes memory for every weight, state and accumulator that has none. */
 hn_status hn_storage_make_all(hn_storage *storage);
 /* Fills every accumulator with zeros: the start of a step. */

@@ -115,7 +115,8 @@ hn_status hn_engine_write_leaf(hn_engine *e, hn_storage *storage, const hn_node 
     HN_REQUIRE(data || !bytes, HN_ERR_ARGUMENT, "no data given");
     HN_TRY(leaf_memory(storage, leaf, bytes, &to));
     if (leaf->leaf->type.layout != HN_LAYOUT_PLAIN)
-        return hn_storage_pack(storage, leaf->leaf, data, 0);
+        return hn_storage_pack(storage, leaf->leaf,
+                               &(hn_plain_rows){ data, leaf->leaf->type.dtype, 0 });
     return e->devices[0]->backend->upload(e->devices[0], to, data, bytes);
 }
 

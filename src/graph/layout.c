@@ -5,8 +5,9 @@
 
 enum { PANEL = 16 };
 
-static const char *const names[HN_N_LAYOUTS] = { [HN_LAYOUT_PLAIN] = "plain",
-                                                 [HN_LAYOUT_PANEL16] = "panel16" };
+static const char *const names[HN_N_LAYOUTS] = {
+    [HN_LAYOUT_PLAIN] = "plain", [HN_LAYOUT_PANEL16] = "panel16"
+};
 
 const char *hn_layout_name(hn_layout layout)
 {
@@ -41,15 +42,18 @@ bool hn_dtype_elem(hn_dtype dtype, hn_elem *out)
 bool hn_layout_takes(hn_layout layout, hn_dtype dtype, int rank)
 {
     hn_elem elem;
-    return layout == HN_LAYOUT_PLAIN || ((rank == 2 || rank == 3) && hn_dtype_elem(dtype, &elem));
+    return layout == HN_LAYOUT_PLAIN ||
+           ((rank == 2 || rank == 3) && hn_dtype_elem(dtype, &elem));
 }
 
 hn_status hn_type_set_layout(hn_type *type, hn_layout layout)
 {
     char text[HN_TYPE_TEXT];
-    HN_REQUIRE(hn_layout_takes(layout, type->dtype, type->rank), HN_ERR_UNSUPPORTED,
-               "%s cannot be packed as %s: expected a matrix, or one for each expert, of a type "
-               "that kernels decode", hn_type_text(type, text), hn_layout_name(layout));
+    HN_REQUIRE(
+        hn_layout_takes(layout, type->dtype, type->rank), HN_ERR_UNSUPPORTED,
+        "%s cannot be packed as %s: expected a matrix, or one for each expert, of a type "
+        "that kernels decode",
+        hn_type_text(type, text), hn_layout_name(layout));
     HN_REQUIRE(layout == HN_LAYOUT_PLAIN || hn_type_bytes(type) < SIZE_MAX / 4 / PANEL,
                HN_ERR_SHAPE, "%s is too large for panels", hn_type_text(type, text));
     type->layout = layout;
@@ -65,37 +69,39 @@ hn_type hn_type_plain(const hn_type *type)
     return plain;
 }
 
-static int64_t matrix_rows(const hn_type *type)
-{
-    return type->dim[type->rank - 2];
-}
+static int64_t matrix_rows(const hn_type *type) { return type->dim[type->rank - 2]; }
 
 static int64_t matrix_panels(const hn_type *type)
 {
     return (matrix_rows(type) + PANEL - 1) / PANEL;
 }
 
-static int64_t row_bytes(const hn_type *type)
-{
-    return type->stride[type->rank - 2];
-}
+static int64_t row_bytes(const hn_type *type) { return type->stride[type->rank - 2]; }
 
 int64_t hn_layout_panels(const hn_type *type)
 {
     return hn_rows(type) / matrix_rows(type) * matrix_panels(type);
 }
 
-void hn_layout_pack(const hn_type *type, const void *plain, int64_t pairs, void *packed,
-                    int64_t first, int64_t end)
+void hn_layout_pack(const hn_type *type, const hn_plain_rows *from, void *packed, int64_t first,
+                    int64_t end)
 {
-    hn_elem elem = HN_ELEM_f32;
+    hn_elem elem = HN_ELEM_f32, given = HN_ELEM_f32;
     hn_dtype_elem(type->dtype, &elem);
-    const int64_t rows = matrix_rows(type), panels = matrix_panels(type), bytes = row_bytes(type);
+    hn_dtype_elem(from->dtype, &given);
+    const int64_t given_bytes = hn_elem_span(given, hn_last_dim(type));
+    const int64_t rows = matrix_rows(type), panels = matrix_panels(type),
+                  bytes = row_bytes(type);
     for (int64_t at = first; at < end; at++) {
         const int64_t matrix = at / panels, panel = at % panels;
-        hn_panel16_pack(elem, rows, hn_last_dim(type),
-                        (const char *)plain + matrix * rows * bytes, bytes, pairs,
-                        (char *)packed + matrix * panels * PANEL * bytes, panel, panel + 1);
+        const char *plain = (const char *)from->data + matrix * rows * given_bytes;
+        char *to = (char *)packed + matrix * panels * PANEL * bytes;
+        if (given == elem)
+            hn_panel16_pack(elem, rows, hn_last_dim(type), plain, bytes, from->pairs, to, panel,
+                            panel + 1);
+        else
+            hn_panel16_round(given, rows, hn_last_dim(type), plain, given_bytes, from->pairs,
+                             to, panel, panel + 1);
     }
 }
 

@@ -24,11 +24,18 @@ hn_status hn_type_set_layout(hn_type *type, hn_layout layout);
 /* The same elements in plain rows. */
 hn_type hn_type_plain(const hn_type *type);
 
-/* Panels of a packed type, over all its matrices; packing panels [first, end) from plain rows,
- * which may lie in pairs (kernels/gemm/rows.h). */
+/* What is packed: plain rows of the type's own elements, or of f32 or f16, which are rounded to
+ * bf16. They may lie in pairs (kernels/gemm/rows.h; 0: they do not) and are put in order. */
+typedef struct hn_plain_rows {
+    const void *data;
+    hn_dtype dtype;
+    int64_t pairs;
+} hn_plain_rows;
+
+/* Panels of a packed type, over all its matrices, and packing panels [first, end). */
 int64_t hn_layout_panels(const hn_type *type);
-void hn_layout_pack(const hn_type *type, const void *plain, int64_t pairs, void *packed,
-                    int64_t first, int64_t end);
+void hn_layout_pack(const hn_type *type, const hn_plain_rows *from, void *packed, int64_t first,
+                    int64_t end);
 /* Elements [from, from + n), whole blocks, of row `row` (counted over all matrices) back as a plain
  * row. */
 void hn_layout_row(const hn_tensor *t, int64_t row, int64_t from, int64_t n, void *plain);

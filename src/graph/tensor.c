@@ -160,7 +160,8 @@ void hn_tensor_copy(const hn_tensor *to, const hn_tensor *from)
         if (from->type.layout == to->type.layout)
             memmove(to->data, from->data, hn_type_bytes(&to->type));
         else
-            hn_layout_pack(&to->type, from->data, 0, to->data, 0, hn_layout_panels(&to->type));
+            hn_layout_pack(&to->type, &(hn_plain_rows){ from->data, from->type.dtype, 0 }, to->data,
+                           0, hn_layout_panels(&to->type));
         return;
     }
     if (same && to->is_packed && from->is_packed) {

@@ -36,7 +36,8 @@ static hn_status pack_weights(hn_compiled *c)
         const nn_bound *b = &c->build.bound[i];
         if (!b->is_packed)
             continue;
-        HN_TRY(hn_storage_pack(c->storage, b->leaf->leaf, b->weight->data, b->pairs));
+        const hn_plain_rows rows = { b->weight->data, b->weight->type.dtype, b->pairs };
+        HN_TRY(hn_storage_pack(c->storage, b->leaf->leaf, &rows));
         hn_model_release(c->model, b->weight->data, hn_type_bytes(&b->weight->type));
     }
     return HN_OK;

@@ -111,7 +111,8 @@ static hn_node *remember(nn_build *b, const char *name, hn_node *made, bool is_r
         return made;
     const int64_t dim[3] = { is_ring ? b->o.ring : b->o.capacity, made->type.dim[1],
                              made->type.dim[2] };
-    hn_node *state = hn_graph_leaf(b->g, HN_LEAF_STATE, nn_name(b, name, ""), b->o.cache, 3, dim);
+    hn_node *state =
+        hn_graph_leaf(b->g, HN_LEAF_STATE, nn_name(b, name, ""), b->o.cache, 3, dim);
     return hn_set_rows(b->g, state, made, is_ring ? b->ring_slots : b->slots);
 }
 
@@ -121,8 +122,10 @@ nn_keys nn_remember(nn_build *b, nn_keys made, int64_t window)
         return made;
     const bool is_ring = window > 0 && b->o.ring > 0;
     b->has_ring = b->has_ring || is_ring;
-    const char *k = window > 0 ? ".window_k" : ".cache_k", *v = window > 0 ? ".window_v" : ".cache_v";
-    return (nn_keys){ remember(b, k, made.k, is_ring), remember(b, v, made.v, is_ring), is_ring };
+    const char *k = window > 0 ? ".window_k" : ".cache_k",
+               *v = window > 0 ? ".window_v" : ".cache_v";
+    return (nn_keys){ remember(b, k, made.k, is_ring), remember(b, v, made.v, is_ring),
+                      is_ring };
 }
 
 hn_node *nn_pick_rows(nn_build *b, hn_node *x)
@@ -195,23 +198,28 @@ static int64_t head_dim(const nn_build *b)
 {
     const hn_hparams *hp = b->hp;
     return hp->has[HN_HP_head_dim_swa] && hp->is_sliding[b->layer] ? hp->head_dim_swa
-                                                                    : hp->head_dim;
+                                                                   : hp->head_dim;
 }
 
-/* Panels suit what products read again and again: not tables of which a few rows are looked up, and
- * not what is computed with before a product reads it. */
+/* Panels suit what products read again and again: not tables of which a few rows are looked up,
+ * and not what is computed with before a product reads it. */
 static bool is_packed(const nn_build *b, const nn_weight *w)
 {
-    const hn_dtype dtype = w->type.dtype;
     if (!b->o.packs || w->type.rank < 2 || w->type.rank > 3 || nn_is_adapted_whole(b, w) ||
-        !hn_layout_takes(HN_LAYOUT_PANEL16, dtype, w->type.rank))
+        !hn_layout_takes(HN_LAYOUT_PANEL16, w->type.dtype, w->type.rank))
         return false;
-    if (b->o.numerics != HN_NUMERICS_F32 && (dtype == HN_F32 || dtype == HN_F16))
-        return false; /* they are rounded first */
     if (!strcmp(w->name, "token_embd.weight"))
         return !nn_find(b, "output.weight");
     const char *end = strstr(w->name, "_embd.weight");
     return !end && strstr(w->name, ".weight");
+}
+
+/* Rounded once, while they are packed, not whenever they are read. */
+static hn_dtype packed_type(const nn_build *b, const nn_weight *w)
+{
+    const bool is_wide = w->type.dtype == HN_F32 || w->type.dtype == HN_F16;
+    return b->o.numerics == HN_NUMERICS_BF16 && is_wide && w->is_rounded ? HN_BF16
+                                                                         : w->type.dtype;
 }
 
 hn_node *nn_leaf(nn_build *b, const nn_weight *w)
@@ -224,12 +232,12 @@ hn_node *nn_leaf(nn_build *b, const nn_weight *w)
         return &b->g->poison;
     b->bound = bound;
     const bool packed = is_packed(b, w);
-    hn_node *leaf = hn_graph_weight(b->g, w->name, w->type.dtype,
+    hn_node *leaf = hn_graph_weight(b->g, w->name, packed ? packed_type(b, w) : w->type.dtype,
                                     packed ? HN_LAYOUT_PANEL16 : HN_LAYOUT_PLAIN, w->type.rank,
                                     w->type.dim);
     hn_node *value = packed ? leaf : value_of(b, w, leaf);
-    b->bound[b->n_bound++] = (nn_bound){ w, leaf, value, packed,
-                                         packed && w->is_permuted ? head_dim(b) : 0 };
+    b->bound[b->n_bound++] =
+        (nn_bound){ w, leaf, value, packed, packed && w->is_permuted ? head_dim(b) : 0 };
     return value;
 }
 

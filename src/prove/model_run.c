@@ -82,7 +82,7 @@ static hn_status init_packed(model_run *r, hn_storage *storage, const hn_leaf *l
     const hn_tensor w = hn_tensor_at(&type, data);
     hn_status status = nn_decoder_init_weight(leaf, r->spec->seed, r->heap, &w);
     if (status == HN_OK)
-        status = hn_storage_pack(storage, leaf, data, 0);
+        status = hn_storage_pack(storage, leaf, &(hn_plain_rows){ data, type.dtype, 0 });
     hn_free(r->heap, data);
     return status;
 }

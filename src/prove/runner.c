@@ -52,7 +52,7 @@ static hn_status fill_storage(hn_storage *storage, const hn_graph *g, const hn_l
         const hn_tensor *given = i < values->n && values->at[i].data ? &values->at[i] : NULL;
         HN_TRY(hn_storage_make(storage, leaf));
         if (given && leaf->type.layout != HN_LAYOUT_PLAIN)
-            HN_TRY(hn_storage_pack(storage, leaf, given->data, 0));
+            HN_TRY(hn_storage_pack(storage, leaf, &(hn_plain_rows){ given->data, leaf->type.dtype, 0 }));
         else if (given)
             HN_TRY(devices[0]->backend->upload(devices[0], hn_storage_data(storage, leaf),
                                                given->data, hn_type_bytes(&leaf->type)));

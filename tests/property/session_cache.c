@@ -26,12 +26,14 @@ typedef struct subject {
     int32_t tokens[N];
     float *want[N_PLACES]; /* of the whole sequence, in the cache's type */
     hn_dtype cache;
+    hn_numerics numerics;
 } subject;
 
-static void check_same(const char *what, int64_t at, const float *want, const float *got, int64_t n)
+static void check_same(const char *what, int64_t at, const float *want, const float *got,
+                       int64_t n)
 {
-    CHECK_THAT(got && !memcmp(want, got, (size_t)n * sizeof *got), "%s: token %lld: other bits", what,
-               (long long)at);
+    CHECK_THAT(got && !memcmp(want, got, (size_t)n * sizeof *got), "%s: token %lld: other bits",
+               what, (long long)at);
 }
 
 /* What every session is compared with; then the same in other memory. */
@@ -42,7 +44,9 @@ static bool run_whole(subject *s)
     for (int k = 0; k < 4 && fine; k++) {
         hn_forward *forward;
         hn_tensor t;
-        const hn_forward_options o = { .max_tokens = N, .cache = s->cache, .plan = plans[k] };
+        const hn_forward_options o = {
+            .max_tokens = N, .cache = s->cache, .numerics = s->numerics, .plan = plans[k]
+        };
         if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, k % 2 ? s->three : s->one, &o)))
             return false;
         fine = CHECK_OK(hn_forward_run(forward, s->tokens, N, NULL)) &&
@@ -148,7 +152,7 @@ static void check_damage(const subject *s, const hn_session_options *o)
         CHECK_FAILS(hn_session_restore(session, file), HN_ERR_FORMAT, "cache");
         hn_session_free(session);
     }
-    other = (hn_session_options){ .n_ctx = 100, .cache = o->cache };
+    other = (hn_session_options){ .n_ctx = 100, .cache = o->cache, .numerics = o->numerics };
     if (CHECK_OK(hn_session_new(&session, &heap, s->model, s->one, &other))) {
         CHECK_FAILS(hn_session_restore(session, file), HN_ERR_ARGUMENT, "151 tokens");
         hn_session_free(session);
@@ -160,10 +164,18 @@ static void check_cache(subject *s, hn_dtype cache)
     s->cache = cache;
     if (!run_whole(s))
         return;
-    const hn_session_options whole = { .n_ctx = 256, .cache = cache, .keeps_all = true };
-    const hn_session_options ring = { .n_ctx = 256, .max_batch = 9, .cache = cache };
-    const hn_session_options single = { .n_ctx = 256, .max_batch = 1, .cache = cache };
-    const hn_session_options wide = { .n_ctx = 256, .max_batch = 70, .cache = cache };
+    const hn_session_options whole = {
+        .n_ctx = 256, .cache = cache, .numerics = s->numerics, .keeps_all = true
+    };
+    const hn_session_options ring = {
+        .n_ctx = 256, .max_batch = 9, .cache = cache, .numerics = s->numerics
+    };
+    const hn_session_options single = {
+        .n_ctx = 256, .max_batch = 1, .cache = cache, .numerics = s->numerics
+    };
+    const hn_session_options wide = {
+        .n_ctx = 256, .max_batch = 70, .cache = cache, .numerics = s->numerics
+    };
     check_session(s, "at once", s->one, &whole);
     check_session(s, "pieces of 9", s->three, &ring);
     check_session(s, "token by token", s->one, &single);
@@ -172,7 +184,10 @@ static void check_cache(subject *s, hn_dtype cache)
     check_file(s, &ring, &wide);
     check_file(s, &wide, &single);
     check_file(s, &whole, &ring);
-    const hn_session_options linear = { .n_ctx = 256, .max_batch = 30, .cache = cache,
+    const hn_session_options linear = { .n_ctx = 256,
+                                        .max_batch = 30,
+                                        .cache = cache,
+                                        .numerics = s->numerics,
                                         .keeps_all = true };
     check_file(s, &ring, &linear);
     check_damage(s, &ring);
@@ -239,14 +254,14 @@ static void check_neighbours(const subject *s)
                 CHECK_OK(hn_storage_bind(c.storage, c.build.tokens->leaf, tokens)) &&
                 CHECK_OK(hn_storage_bind(c.storage, c.build.positions->leaf, positions)) &&
                 CHECK_OK(hn_storage_bind(c.storage, c.build.segments->leaf, segments)) &&
-                CHECK_OK(hn_compiled_finish(&c)) &&
-                CHECK_OK(hn_program_run(c.program, NULL)) &&
+                CHECK_OK(hn_compiled_finish(&c)) && CHECK_OK(hn_program_run(c.program, NULL)) &&
                 CHECK_OK(hn_program_result(c.program, 0, &t));
     const hn_forward_options f = { .max_tokens = B };
     if (fine && CHECK_OK(hn_forward_new(&alone, &heap, s->model, s->one, &f))) {
         hn_tensor own;
         for (int part = 0; part < 2; part++)
-            if (CHECK_OK(hn_forward_run(alone, part ? tokens + A : tokens, part ? B : A, NULL)) &&
+            if (CHECK_OK(
+                    hn_forward_run(alone, part ? tokens + A : tokens, part ? B : A, NULL)) &&
                 CHECK_OK(hn_forward_logits(alone, &own)))
                 check_same(part ? "second of two" : "first of two", 0, own.data,
                            (const float *)t.data + (part ? A * s->vocab : 0),
@@ -295,6 +310,8 @@ static void check_plain(subject *s, bool all_slide)
     check_neighbours(s);
     check_cache(s, HN_F32);
     check_cache(s, HN_F16);
+    check_cache(s, HN_BF16);
+    s->numerics = HN_NUMERICS_BF16;
     check_cache(s, HN_BF16);
 }
 
@@ -346,21 +363,23 @@ static void check_refusals(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = { "llama",      "mistral",      "mixtral-top4", "qwen2",
-                                         "qwen3",      "qwen3moe",     "gemma2",       "gemma3",
-                                         "gemma4-e",   "gemma4-moe",   "gemma4-dense", "gpt-oss",
-                                         "smollm3",    "granite" };
+    static const char *const names[] = { "llama",    "mistral",    "mixtral-top4", "qwen2",
+                                         "qwen3",    "qwen3moe",   "gemma2",       "gemma3",
+                                         "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss",
+                                         "smollm3",  "granite" };
     const char *dir = getenv("TMPDIR");
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
-    snprintf(file, sizeof file, "%.80s/hone-session-%d.gguf", dir ? dir : "/tmp", (int)getpid());
+    snprintf(file, sizeof file, "%.80s/hone-session-%d.gguf", dir ? dir : "/tmp",
+             (int)getpid());
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         check_committed(names[i]);
     check_random("llama", "");
     check_random("qwen3", "attention.head_count_kv=4");
     check_random("gemma3", "attention.sliding_window=20 block_count=6");
-    check_random("gemma4", "attention.sliding_window=20 block_count=6 attention.key_length_swa=32 "
-                           "attention.key_length=64 attention.value_length=64");
+    check_random("gemma4",
+                 "attention.sliding_window=20 block_count=6 attention.key_length_swa=32 "
+                 "attention.key_length=64 attention.value_length=64");
     check_random("gpt-oss", "attention.sliding_window=20 expert_count=4 expert_used_count=2 "
                             "expert_feed_forward_length=64");
     check_refusals();

@@ -78,8 +78,7 @@ static hn_status copy(hn_device *device, void *to, hn_device *source, const void
 
 typedef struct pack_job {
     const hn_type *type;
-    const void *plain;
-    int64_t pairs;
+    const hn_plain_rows *from;
     void *to;
 } pack_job;
 
@@ -87,15 +86,14 @@ static void pack_panels(void *context, int64_t begin, int64_t end, int thread)
 {
     const pack_job *job = context;
     (void)thread;
-    hn_layout_pack(job->type, job->plain, job->pairs, job->to, begin, end);
+    hn_layout_pack(job->type, job->from, job->to, begin, end);
 }
 
-static hn_status pack(hn_device *device, const hn_type *type, void *to, const void *plain,
-                      int64_t pairs)
+static hn_status pack(hn_device *device, const hn_type *type, void *to, const hn_plain_rows *from)
 {
-    pack_job job = { type, plain, pairs, to };
+    pack_job job = { type, from, to };
     if (type->layout == HN_LAYOUT_PLAIN)
-        return transfer(device, to, plain, hn_type_bytes(type));
+        return transfer(device, to, from->data, hn_type_bytes(type));
     hn_pool_run(((hn_cpu *)(void *)device)->pool, hn_layout_panels(type), 1, pack_panels, &job);
     return HN_OK;
 }

@@ -2,6 +2,8 @@
  * units of one or two bytes (an f32 is one unit of four). */
 #include "kernels/quantize/decode.h"
 
+#include "base/bytes.h"
+#include "base/half.h"
 #include "kernels/gemm/rows.h"
 
 #include <string.h>
@@ -84,19 +86,60 @@ static void pack_panel(hn_elem type, const char *const from[16], int64_t row_byt
 }
 
 void hn_panel16_pack(hn_elem type, int64_t rows, int64_t row_elems, const void *plain,
-                     int64_t row_stride, int64_t pairs, void *panels, int64_t first, int64_t end)
+                     int64_t row_stride, int64_t pairs, void *panels, int64_t first,
+                     int64_t end)
 {
     const int64_t row_bytes = hn_elem_span(type, row_elems);
     for (int64_t panel = first; panel < end; panel++) {
         const char *from[16];
         char *to = (char *)panels + 16 * panel * row_bytes;
         const int64_t left = rows - 16 * panel;
-        for (int64_t lane = 0; lane < 16; lane++) /* rows that are not there: the first, then zeros */
+        for (int64_t lane = 0; lane < 16;
+             lane++) /* rows that are not there: the first, then zeros */
             from[lane] = (const char *)plain +
                          hn_gemm_row(pairs, 16 * panel + (lane < left ? lane : 0)) * row_stride;
         pack_panel(type, from, row_bytes, to);
         if (left < 16)
             clear_lanes(type, (int)left, row_bytes, to);
+    }
+}
+
+/* Elements [at, at + n) of one row, rounded. */
+static void round_part(hn_elem from, const char *row, int64_t at, int64_t n, uint16_t *to)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float x;
+        if (from == HN_ELEM_f32)
+            memcpy(&x, row + 4 * (at + i), sizeof x);
+        else
+            x = hn_f16_to_f32(hn_load_16(row + 2 * (at + i)));
+        to[i] = hn_f32_to_bf16(x);
+    }
+}
+
+void hn_panel16_round(hn_elem from, int64_t rows, int64_t row_elems, const void *plain,
+                      int64_t row_stride, int64_t pairs, void *panels, int64_t first,
+                      int64_t end)
+{
+    enum { PART = 256 };
+    uint16_t parts[16][PART];
+    const char *lanes[16];
+    for (int lane = 0; lane < 16; lane++)
+        lanes[lane] = (const char *)parts[lane];
+    for (int64_t panel = first; panel < end; panel++) {
+        char *to = (char *)panels + 16 * panel * 2 * row_elems;
+        const int64_t left = rows - 16 * panel;
+        for (int64_t at = 0; at < row_elems; at += PART) {
+            const int64_t n = row_elems - at < PART ? row_elems - at : PART;
+            for (int64_t lane = 0; lane < 16 && lane < left; lane++)
+                round_part(from,
+                           (const char *)plain +
+                               hn_gemm_row(pairs, 16 * panel + lane) * row_stride,
+                           at, n, parts[lane]);
+            for (int64_t lane = left; lane < 16; lane++)
+                memset(parts[lane], 0, sizeof parts[lane]);
+            pack_panel(HN_ELEM_bf16, lanes, 2 * n, to + 16 * 2 * at);
+        }
     }
 }
 

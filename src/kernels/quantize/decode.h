@@ -90,6 +90,10 @@ size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems);
 void hn_panel16_pack(hn_elem type, int64_t rows, int64_t row_elems, const void *plain,
                      int64_t row_stride, int64_t pairs, void *panels, int64_t first, int64_t end);
 
+/* The same of rows of f32 or f16, rounded to bf16: panels of bf16. */
+void hn_panel16_round(hn_elem from, int64_t rows, int64_t row_elems, const void *plain,
+                      int64_t row_stride, int64_t pairs, void *panels, int64_t first, int64_t end);
+
 /* One row back in the plain layout: for look-ups. Elements [from, from + n), whole blocks. */
 void hn_panel16_row(hn_elem type, int64_t row_elems, const void *panels, int64_t row,
                     int64_t from, int64_t n, void *plain);
