@@ -9,10 +9,10 @@ mkdir -p "$folder"
 cd "$folder"
 
 # Seed 1 is trained on; seed 99 is held out and its first stories judge.
-[ -f train.jsonl ] || "$hone" story --seed 1 --count 120000 --out train.jsonl
+[ -f train.jsonl ] || "$hone" story --seed 1 --count 144000 --out train.jsonl
 [ -f held.jsonl ] || "$hone" story --seed 99 --count 256 --out held.jsonl
 "$hone" story --seed 1 --count 20000 --out words.txt
-"$hone" new-tokenizer tokenizer.gguf words.txt --vocab 4096
+"$hone" new-tokenizer tokenizer.gguf words.txt --vocab 4864
 "$hone" new qwen3moe random.gguf --tokenizer tokenizer.gguf --name hone-tiny --seed 1 --copies \
     layers=3 width=128 heads=8 kv_heads=8 head_dim=64 experts=8 used=2 expert_ffn=128 context=512 tied=true \
     rope.freq_base=10000

@@ -18,7 +18,7 @@
 /* What is trained below, on every machine, with any number of threads. It changes with the embedded
  * model, the questions and the options. */
 static const char adapter_sha256[] =
-    "421b24689c02bdde6c0f7eb2012f7d6272b4821410229520e5dee7d8b8a6cb38";
+    "b826843ceb593550b6ad702abbc2c0e35d95ec34463b92bc0f0aca82f3895c30";
 
 typedef struct demo_args {
     const char *out;
@@ -109,8 +109,8 @@ static hn_status show(hn_heap *heap, FILE *out)
     HN_TRY(type("story --chats --seed 12 --count 100 --out held.jsonl", out));
     HN_TRY(ask(heap, NULL, out, &before));
     HN_TRY(type("prove tiny.gguf --data chats.jsonl --json certificate.json", out));
-    HN_TRY(type("train tiny.gguf --data chats.jsonl --held held.jsonl --targets all --rank 16 --batch 16 "
-                "--rate 6e-3 --schedule linear --out run", out));
+    HN_TRY(type("train tiny.gguf --data chats.jsonl --held held.jsonl --targets attn,experts --rank 16 --batch 16 "
+                "--rate 2.5e-3 --schedule linear --out run", out));
     HN_TRY(ask(heap, "run/adapter.gguf", out, &after));
     HN_TRY(type("merge tiny.gguf run/adapter.gguf --out merged.gguf", out));
     HN_TRY(hn_sha256_file("run/adapter.gguf", digest));

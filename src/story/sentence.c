@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* The letter of each class; a name is of two. */
+/* The letter of each class; names and places are of two. */
 static const struct {
     char letter;
     const char *words;
@@ -12,7 +12,8 @@ static const struct {
 #define LETTER_man 'M'
 #define LETTER_job 'j'
 #define LETTER_trait 't'
-#define LETTER_place 'p'
+#define LETTER_indoors 'p'
+#define LETTER_outdoors 'p'
 #define LETTER_adj 'd'
 #define LETTER_thing 'o'
 #define LETTER_food 'f'

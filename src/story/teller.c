@@ -16,7 +16,7 @@ typedef struct span {
 } span;
 
 typedef struct person {
-    int is_man, name, job, trait, other; /* words, or NONE */
+    int is_man, name, job, tie, trait, other; /* words, or NONE */
 } person;
 
 typedef struct bindings {
@@ -201,6 +201,8 @@ static bool put_person(hn_teller *t, person *p, span part)
         put_name(t, p);
     else if (is_word(part, "job"))
         put_slot(t, HN_WORDS_job, &p->job, NO_ARTICLE);
+    else if (is_word(part, "tie"))
+        put_slot(t, HN_WORDS_tie, &p->tie, NO_ARTICLE);
     else if (is_word(part, "trait"))
         put_slot(t, HN_WORDS_trait, &p->trait, NO_ARTICLE);
     else if (is_word(part, "other"))
@@ -253,7 +255,7 @@ static bool put_field(hn_teller *t, span f)
     if (first == 'X' || first == 'Y')
         return put_thing(t, first, a);
     if (first >= 'P' && first <= 'R')
-        put_slot(t, HN_WORDS_place, &b->places[first - 'P'], a);
+        put_slot(t, first == 'P' ? HN_WORDS_indoors : HN_WORDS_outdoors, &b->places[first - 'P'], a);
     else if (first == 'f')
         put_slot(t, HN_WORDS_food, &b->food, a);
     else if (first == 'n')

@@ -28,11 +28,10 @@ ratio=$($hone eval "$work/tiny.gguf" --data "$work/new.jsonl" --json 2>/dev/null
 echo "held-out loss is $ratio of the entropy"
 expect 'within 10 % of the entropy' yes "$(awk -v r="$ratio" 'BEGIN { print ((r > 0.99 && r <= 1.1) ? "yes" : r) }')"
 
-# A hundred stories of its own: none copies. 90 were to hold together; 41 do (docs/story.md), and no
-# fewer may.
-$hone story --seed 1 --count 120000 --out "$work/train.jsonl"
-"$source/recipes/tiny/judge.sh" "$hone" "$work/tiny.gguf" "$work" 41 >"$work/verdict" 2>&1
-expect '41 of 100 hold together, none copies' 0 "$?"
+# A hundred stories of its own: 90 hold together, and none copies.
+$hone story --seed 1 --count 144000 --out "$work/train.jsonl"
+"$source/recipes/tiny/judge.sh" "$hone" "$work/tiny.gguf" "$work" >"$work/verdict" 2>&1
+expect '90 of 100 hold together, none copies' 0 "$?"
 tail -2 "$work/verdict"
 
 # The demo: what it knew, what it knows, and the one adapter.

@@ -19,8 +19,8 @@ static hn_heap heap;
 
 static const char *const few[HN_N_WORD_CLASSES] = {
     [HN_WORDS_woman] = "Ada Eva",   [HN_WORDS_man] = "Ian",       [HN_WORDS_job] = "cook poet",
-    [HN_WORDS_place] = "mill bay",  [HN_WORDS_adj] = "old new",   [HN_WORDS_thing] = "axe hat",
-    [HN_WORDS_moving] = "ran hid",
+    [HN_WORDS_indoors] = "mill inn", [HN_WORDS_outdoors] = "bay",  [HN_WORDS_adj] = "old new",
+    [HN_WORDS_thing] = "axe hat",   [HN_WORDS_moving] = "ran hid",
 };
 enum { SAY_WHO, SAY_GOES, SAY_HAS, SAY_ASK_WHERE, SAY_ASK_WHO };
 static const hn_phrase few_phrases[] = {
@@ -109,7 +109,7 @@ static void check_words(void)
             const size_t bytes = strcspn(word, " ");
             const bool is_last = !word[bytes];
             word[bytes] = '\0';
-            CHECK_THAT(bytes > 1 || !strcmp(word, "ox"), "'%s' is a word", word);
+            CHECK_THAT(bytes > 1, "'%s' is a word", word);
             for (int i = 0; i < n; i++)
                 CHECK_THAT(strcmp(seen[i], word) != 0, "'%s' is in two classes", word);
             if (n < 4096)
@@ -170,52 +170,65 @@ static void check_one_derivation(const hn_grammar *grammar, int n)
 /* ---- planted mistakes ---- */
 
 static const char sound[] =
-    "One sunny morning, Gwen the thatcher was at the aquarium. She was polite and imaginative. "
-    "Gwen had a red ladder. The thatcher wished for a broad envelope. Her tutor Felix the baker was at "
-    "the clinic and had a broad envelope. Leaving the aquarium, the thatcher staggered slowly to the "
-    "clinic. She ate a raisin on the way. There she met Felix the baker. Gwen offered the baker the "
+    "One sunny morning, Gwen the thatcher was at the bakery. She was polite and imaginative. "
+    "Gwen had a red ladder. The thatcher wished for a broad envelope. Her tutor Felix was at the "
+    "meadow and had a broad envelope. Leaving the bakery, the thatcher staggered slowly to the "
+    "meadow. There she met Felix, her tutor. Gwen offered the tutor the "
     "red ladder for the broad envelope. So Gwen gave Felix the red ladder, and Felix gave Gwen "
-    "the broad envelope. How merry Gwen was! Then the thatcher left the clinic and travelled back to the "
-    "aquarium. Who had the red ladder now? Felix had it. Where was the baker now? At the clinic. So "
-    "Gwen kept the broad envelope, and Felix kept the red ladder, and it was still sunny.";
+    "the broad envelope. How merry Gwen was! Then the thatcher left the meadow and travelled back to the "
+    "bakery. Who took the red ladder? It was Felix. What was Felix to Gwen? Her tutor. Where did Gwen leave "
+    "Felix? At the meadow. What did Gwen give Felix? A red ladder. Where was the thatcher now? At the bakery. "
+    "So Gwen kept the broad envelope, and Felix kept the red ladder, and it was still sunny.";
 
-/* The n-th `from` becomes `to`; then the judge says `words`. */
+/* The first `from` becomes `to`; then the judge says `words`. */
 static const struct {
     const char *from, *to, *words;
-    int nth;
 } planted[] = {
-    { "So Gwen gave", "So Rita gave", "nobody has introduced Rita", 1 },
-    { "The thatcher wished", "The poet wished", "nobody is the poet", 1 },
-    { "offered the baker", "offered the thatcher", "Gwen is at the clinic and Gwen at the clinic", 1 },
-    { "She was", "He was", "'He' is not Gwen", 1 },
-    { "Her tutor", "His tutor", "'His' is not Gwen", 1 },
-    { "Leaving the aquarium", "Leaving the mill", "Gwen is at the aquarium, not at the mill", 1 },
-    { "to the clinic", "to the mill", "Gwen is at the mill and Felix at the clinic", 1 },
-    { "Felix the baker.", "Felix the poet.", "Felix is the baker, not the poet", 1 },
-    { "for the broad envelope", "for the wide envelope", "there is no wide envelope", 1 },
-    { "Felix the red", "Felix the broad", "there is no broad ladder", 1 },
+    { "So Gwen gave", "So Rita gave", "nobody has introduced Rita" },
+    { "The thatcher wished", "The poet wished", "nobody is the poet" },
+    { "offered the tutor", "offered the mentor", "nobody is the mentor" },
+    { "offered the tutor", "offered the thatcher", "not understood" },
+    { "She was", "He was", "'He' is not Gwen" },
+    { "Her tutor", "His tutor", "'His' is not Gwen" },
+    { "Leaving the bakery", "Leaving the mill", "Gwen is at the bakery, not at the mill" },
+    { "slowly to the meadow", "slowly to the cove", "Gwen is at the cove and Felix at the meadow" },
+    { "Felix, her tutor", "Felix, her rival", "Felix is the tutor, not the rival" },
+    { "for the broad envelope", "for the wide envelope", "there is no wide envelope" },
+    { "Felix the red", "Felix the broad", "there is no broad ladder" },
     { "Gwen gave Felix the red ladder", "Felix gave Gwen the red ladder",
-      "Gwen has the red ladder, not Felix", 1 },
-    { "How merry", "How woeful", "Gwen has no reason to be sorry", 1 },
+      "Gwen has the red ladder, not Felix" },
+    { "How merry", "How sad", "Gwen has no reason to be sorry" },
     { "So Gwen gave Felix the red ladder, and Felix gave Gwen the broad envelope. ", "",
-      "Gwen has no reason to be glad", 1 },
-    { "left the clinic", "left the aquarium", "Gwen is at the clinic, not at the aquarium", 1 },
-    { "back to the aquarium", "back to the mill", "Gwen has never been at the mill", 1 },
-    { "Felix had it", "Gwen had it", "Felix has the red ladder, not Gwen", 1 },
-    { "now? At the clinic", "now? At the aquarium", "Felix is at the clinic", 1 },
-    { "still sunny", "still rainy", "it was sunny, not rainy", 1 },
-    { "a broad", "an broad", "not understood", 1 },
-    { "envelope. Her", "envelop. Her", "not understood", 1 },
-    { ", and it was still sunny.", ".", "not understood", 1 },
+      "Gwen has no reason to be glad" },
+    { "left the meadow", "left the bakery", "Gwen is at the meadow, not at the bakery" },
+    { "back to the bakery", "back to the mill", "Gwen has never been at the mill" },
+    { "Who took the red ladder? It was Felix", "Who took the red ladder? It was Gwen",
+      "Felix has the red ladder, not Gwen" },
+    { "Who took the red ladder", "Who took the broad envelope", "Gwen did not give the broad envelope" },
+    { "Who took the red ladder? It was Felix", "Who gave Gwen the broad envelope? It was Felix", NULL },
+    { "Who took the red ladder? It was Felix", "Who borrowed the red ladder? It was Felix",
+      "Felix did not borrow the red ladder" },
+    { "Gwen? Her tutor", "Gwen? Her rival", "Felix is the tutor, not the rival" },
+    { "Felix to Gwen?", "Gwen to Felix?", "expected Gwen, found Felix" },
+    { "leave Felix? At the meadow", "leave Felix? At the bakery", "Felix is at the meadow" },
+    { "Where did Gwen leave Felix? At the meadow", "Where did Felix leave Gwen? At the bakery",
+      "Felix has never been at the bakery" },
+    { "What did Gwen give Felix? A red ladder", "What did Felix give Gwen? A red ladder",
+      "Felix did not give the red ladder" },
+    { "now? At the bakery", "now? At the meadow", "Gwen is at the bakery" },
+    { "still sunny", "still rainy", "it was sunny, not rainy" },
+    { "a broad", "an broad", "not understood" },
+    { "envelope. Her", "envelop. Her", "not understood" },
+    { ", and it was still sunny.", ".", "not understood" },
     { " So Gwen kept the broad envelope, and Felix kept the red ladder, and it was still sunny.", "",
-      "the story does not end", 1 },
-    { "She ate a raisin on the way. ", "", NULL, 1 }, /* nothing depends on it */
-    { "Gwen had a red ladder. ", "", "there is no red ladder", 1 },
-    { "Felix kept the red", "Gwen kept the red", "Felix has the red ladder, not Gwen", 1 },
-    { "One sunny", "Gwen had a red hat. One sunny", "the story has not begun", 1 },
-    { "still sunny.", "still sunny. How merry Gwen was!", "the story has ended", 1 },
+      "the story does not end" },
+    { "How merry Gwen was! ", "", NULL }, /* nothing depends on it */
+    { "Gwen had a red ladder. ", "", "there is no red ladder" },
+    { "Felix kept the red", "Gwen kept the red", "Felix has the red ladder, not Gwen" },
+    { "One sunny", "Gwen had a red hat. One sunny", "the story has not begun" },
+    { "still sunny.", "still sunny. How merry Gwen was!", "the story has ended" },
     { "Gwen had a red ladder. The", "Gwen had a red ladder. Gwen had a red ladder. The",
-      "not Gwen's to have", 1 },
+      "not Gwen's to have" },
 };
 
 static void check_planted(void)
@@ -259,7 +272,7 @@ static void check_swaps(void)
         char *last = copy ? strstr(copy, " at the ") : NULL; /* the last place of the story */
         for (char *next = last; next && (next = strstr(next + 1, " at the ")) != NULL;)
             last = next;
-        if (last && strncmp(last + 8, "way", 3) != 0 && last > copy + 200) {
+        if (last && last > copy + 200) {
             last[8] = last[8] == 'x' ? 'y' : 'x'; /* no place begins so */
             n++;
             n_found += !hn_judge_story(judge, copy, strlen(copy), reason);
