@@ -114,9 +114,9 @@ static hn_node *with_sinks(nn_build *b, hn_node *scores, hn_node *mask, hn_node 
 hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options *o)
 {
     hn_graph *g = b->g;
-    const bool remembers = b->o.capacity > 0;
+    const bool may_be_differentiated = b->o.feeds_layers;
     if (is_bf16(b) &&
-        remembers) /* the same bits as below, but nothing is kept for a gradient */
+        !may_be_differentiated) /* the same bits as below; nothing kept for a gradient */
         return hn_attention_eager(g, q, keys.k, keys.v, o->sinks, b->segments, keys.is_ring,
                                   o->window, o->scale, o->softcap);
     if (keys.is_ring)

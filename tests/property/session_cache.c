@@ -243,7 +243,7 @@ static void check_neighbours(const subject *s)
     hn_forward *alone;
     hn_tensor t;
     static int32_t tokens[A + B], positions[A + B], segments[A + B];
-    const nn_build_options o = { .max_tokens = A + B };
+    const nn_build_options o = { .max_tokens = A + B, .numerics = s->numerics };
     for (int i = 0; i < A + B; i++) {
         tokens[i] = s->tokens[i < A ? i + 70 : i - A];
         positions[i] = i < A ? i : i - A;
@@ -256,7 +256,7 @@ static void check_neighbours(const subject *s)
                 CHECK_OK(hn_storage_bind(c.storage, c.build.segments->leaf, segments)) &&
                 CHECK_OK(hn_compiled_finish(&c)) && CHECK_OK(hn_program_run(c.program, NULL)) &&
                 CHECK_OK(hn_program_result(c.program, 0, &t));
-    const hn_forward_options f = { .max_tokens = B };
+    const hn_forward_options f = { .max_tokens = B, .numerics = s->numerics };
     if (fine && CHECK_OK(hn_forward_new(&alone, &heap, s->model, s->one, &f))) {
         hn_tensor own;
         for (int part = 0; part < 2; part++)
@@ -312,6 +312,7 @@ static void check_plain(subject *s, bool all_slide)
     check_cache(s, HN_F16);
     check_cache(s, HN_BF16);
     s->numerics = HN_NUMERICS_BF16;
+    check_neighbours(s);
     check_cache(s, HN_BF16);
 }
 
