@@ -114,9 +114,8 @@ static hn_node *with_sinks(nn_build *b, hn_node *scores, hn_node *mask, hn_node 
 hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options *o)
 {
     hn_graph *g = b->g;
-    const bool may_be_differentiated = b->o.feeds_layers;
-    if (is_bf16(b) &&
-        !may_be_differentiated) /* the same bits as below; nothing kept for a gradient */
+    /* Layers that are fed may be differentiated: they keep the steps, which give the same bits. */
+    if (is_bf16(b) && !b->o.feeds_layers)
         return hn_attention_eager(g, q, keys.k, keys.v, o->sinks, b->segments, keys.is_ring,
                                   o->window, o->scale, o->softcap);
     if (keys.is_ring)

@@ -324,8 +324,7 @@ static hn_status difference(proof *p, int i, const float *d, const float *x0, do
 
 typedef struct answer {
     double slope;
-    double
-        spread; /* of the two best steps' answers, and what f32 adds to a loss over the step */
+    double spread; /* of the two best steps' answers, and what f32 adds over the step */
 } answer;
 
 /* Halves the step until answers agree, or noise begins; steps that send a token to another

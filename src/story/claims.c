@@ -197,22 +197,23 @@ static bool claim_same(hn_judge *j, const hn_claim_args *a)
                            HN_WORD(a->at[0]));
 }
 
+static bool is_called(hn_judge *j, const hn_story_person *p, const hn_fill *is, const hn_fill *said)
+{
+    return hn_fill_same(is, said) ||
+           hn_judge_refuse(j, "%.*s is the %.*s, not the %.*s", HN_WORD(p->name), HN_WORD(*is),
+                           HN_WORD(*said));
+}
+
 static bool claim_is(hn_judge *j, const hn_claim_args *a)
 {
     const hn_story_person *p = person_named(j, &a->at[0]);
-    if (!p || hn_fill_same(&p->job, &a->at[1]))
-        return p != NULL;
-    return hn_judge_refuse(j, "%.*s is the %.*s, not the %.*s", HN_WORD(p->name),
-                           HN_WORD(p->job), HN_WORD(a->at[1]));
+    return p && is_called(j, p, &p->job, &a->at[1]);
 }
 
 static bool claim_tied(hn_judge *j, const hn_claim_args *a)
 {
     const hn_story_person *p = person_named(j, &a->at[0]);
-    if (!p || hn_fill_same(&p->tie, &a->at[1]))
-        return p != NULL;
-    return hn_judge_refuse(j, "%.*s is the %.*s, not the %.*s", HN_WORD(p->name),
-                           HN_WORD(p->tie), HN_WORD(a->at[1]));
+    return p && is_called(j, p, &p->tie, &a->at[1]);
 }
 
 static bool claim_he(hn_judge *j, const hn_claim_args *a)

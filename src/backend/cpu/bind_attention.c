@@ -61,8 +61,8 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
 static hn_attn_rows rows_of(const hn_type *t, void *data)
 {
     const int64_t width = t->rank > 2 ? t->dim[2] : 1;
-    return (
-        hn_attn_rows){ .data = data, .token_stride = t->dim[1] * width, .head_stride = width };
+    const int64_t token_stride = t->dim[1] * width;
+    return (hn_attn_rows){ data, token_stride, width };
 }
 
 static hn_attn_rows tensor_rows(const hn_tensor *t)

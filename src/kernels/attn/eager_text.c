@@ -13,8 +13,8 @@ enum { BLOCK = HN_ATTN_EAGER_ROWS };
 typedef struct eager_block {
     const hn_attn_args *x;
     int64_t group, row0, heads, width; /* width: scores of a row */
-    float *q, *k, *plain, *p, *o,
-        *s; /* [D][64], [D][64], [64][max(D, Dv)], [BLOCK][64], [BLOCK][Dv] */
+    float *q, *k, *plain; /* [D][64], [D][64], [64][max(D, Dv)] */
+    float *p, *o, *s;     /* [BLOCK][64], [BLOCK][Dv], [BLOCK][width] */
     keys sees[BLOCK];
 } eager_block;
 
@@ -144,8 +144,7 @@ static void value_tile(eager_block *b, int first, int end, int64_t base, range h
 /* Keys that rows of one sequence see. */
 typedef struct seen {
     int64_t low, high; /* none where low >= high */
-    int64_t
-        origin; /* sums of a row are cut every ROW_BLOCK keys: blocks unseen by all add zero */
+    int64_t origin;    /* a row's sums are cut every ROW_BLOCK keys: a block unseen adds zero */
 } seen;
 
 static seen seen_with(const eager_block *b, seen s, int row)

@@ -94,8 +94,7 @@ void hn_panel16_pack(hn_elem type, int64_t rows, int64_t row_elems, const void *
         const char *from[16];
         char *to = (char *)panels + 16 * panel * row_bytes;
         const int64_t left = rows - 16 * panel;
-        for (int64_t lane = 0; lane < 16;
-             lane++) /* rows that are not there: the first, then zeros */
+        for (int64_t lane = 0; lane < 16; lane++) /* of rows not there: the first, then zeros */
             from[lane] = (const char *)plain +
                          hn_gemm_row(pairs, 16 * panel + (lane < left ? lane : 0)) * row_stride;
         pack_panel(type, from, row_bytes, to);
