@@ -22,7 +22,7 @@ static const hn_option options[] = {
     HN_INT(bench_args, model.repeat, "repeat", "N", 1, 99, "of which the median counts; default 3"),
     HN_TEXT(bench_args, model.cache, "cache", "TYPE", "as for run"),
     HN_FLAG(bench_args, model.mapped, "mapped", "weights where the file is mapped, not in panels"),
-    HN_TEXT(bench_args, model.numerics, "numerics", "MODE", "f32 (the default) or bf16"),
+    HN_TEXT(bench_args, model.numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
     HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
     HN_TEXT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
@@ -93,8 +93,8 @@ static hn_status prepare(hn_bench *b, const bench_args *args, int n_threads)
         HN_TRY(hn_bench_peer_open(args->blas.at[i], b->best, &b->peers[i]));
     }
     /* the largest of any level and part */
-    const hn_xent_kernels *const xent = hn_xent_kernels_for(b->best);
-    b->scratch_bytes = (hn_xent_scratch_bytes(xent) * 2 + 4095) / 4096 * 4096;
+    const hn_gemm_kernels *const gemm = hn_gemm_kernels_for(b->best);
+    b->scratch_bytes = (hn_xent_scratch_bytes(gemm) * 2 + 4095) / 4096 * 4096;
     b->scratch = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, (size_t)n_threads, b->scratch_bytes);
     b->shared = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, HN_BENCH_SHARED, sizeof(float));
     b->from = hn_bench_floats(b, HN_BENCH_STREAM);

@@ -12,6 +12,7 @@ typedef struct eval_args {
     hn_list files;
     double beta;
     int64_t most, threads;
+    const char *numerics;
     bool force, json;
 } eval_args;
 
@@ -20,6 +21,7 @@ static const hn_option options[] = {
     HN_INT(eval_args, most, "examples", "N", 0, INT32_MAX, "the first N only (0: all)"),
     HN_REAL(eval_args, beta, "beta", "B", "of pairs: what dpo was trained with (0.1)"),
     HN_INT(eval_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
+    HN_TEXT(eval_args, numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
     HN_FLAG(eval_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_FLAG(eval_args, json, "json", "for programs"),
     HN_DATA_OPTIONS(eval_args, data),
@@ -52,10 +54,10 @@ static hn_status check_digest(const eval_args *args, const hn_adapter *a, const 
 }
 
 static hn_status open_adapter(const eval_args *args, const hn_train_input *in, const char *path,
-                              hn_adapters *out)
+                              hn_numerics numerics, hn_adapters *out)
 {
     const hn_lora_args one = { .files = { .n = 1, .at = { path } }, .force = args->force };
-    HN_TRY(hn_lora_open(&one, in->heap, in->model, in->devices[0], HN_NUMERICS_F32, out));
+    HN_TRY(hn_lora_open(&one, in->heap, in->model, in->devices[0], numerics, out));
     HN_TRY(check_digest(args, out->at[0], path, HN_ADAPTER_TOKENIZER, in->tokenizer));
     return check_digest(args, out->at[0], path, HN_ADAPTER_TEMPLATE, in->template);
 }
@@ -100,12 +102,14 @@ static hn_status judge(const eval_args *args, const hn_train_input *in, const ch
     hn_adapters adapters = { 0 };
     hn_evaluator *evaluator = NULL;
     hn_batch batch = hn_batch_on(in->heap);
-    const hn_objective_options o = {
+    hn_objective_options o = {
         .goal = in->data.dataset->has_pairs ? HN_GOAL_DPO : HN_GOAL_SFT,
         .beta = (float)args->beta, .max_tokens = longest(in->data.dataset)
     };
     *out = (judged){ .name = path };
-    hn_status status = path ? open_adapter(args, in, path, &adapters) : HN_OK;
+    hn_status status = hn_numerics_parse(args->numerics, &o.numerics);
+    if (status == HN_OK && path)
+        status = open_adapter(args, in, path, o.numerics, &adapters);
     if (status == HN_OK)
         status = hn_evaluator_new(&evaluator, in->heap, in->model, NULL, path ? &adapters : NULL,
                                   in->devices[0], &o);

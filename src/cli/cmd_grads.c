@@ -212,7 +212,7 @@ static hn_status describe(const grads *g, hn_meta *keys)
     hn_model_fingerprint(g->in->model, digest);
     hn_sha256_text(digest, text);
     HN_TRY(hn_meta_set_text(keys, "base.sha256", text));
-    return hn_meta_set_text(keys, "numerics", "f32");
+    return hn_meta_set_text(keys, "numerics", g->args->config.numerics);
 }
 
 static hn_status put(grads *g, int i, hn_weights_writer *writer)

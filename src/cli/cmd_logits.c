@@ -24,7 +24,7 @@ static const hn_option options[] = {
     HN_TEXT(logits_args, out, "out", "L.npy", "f32 [tokens, vocabulary]; required"),
     HN_TEXT(logits_args, plan, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
     HN_TEXT(logits_args, numerics, "numerics", "MODE",
-            "f32 (the default), or bf16: rounded where Transformers rounds"),
+            "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so"),
     HN_TEXT(logits_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_LORA_OPTIONS(logits_args),
     HN_INT(logits_args, threads, "threads", "N", 1, 256, "default: one a processor"),

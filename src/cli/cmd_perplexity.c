@@ -22,7 +22,7 @@ static const hn_option options[] = {
     HN_TEXT(perplexity_args, save, "save", "FILE", "write the logits there (safetensors)"),
     HN_TEXT(perplexity_args, against, "against", "FILE", "compare with logits so saved"),
     HN_INT(perplexity_args, threads, "threads", "N", 1, 256, "default: one a processor"),
-    HN_TEXT(perplexity_args, numerics, "numerics", "MODE", "f32 (the default) or bf16"),
+    HN_TEXT(perplexity_args, numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
     HN_TEXT(perplexity_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_LORA_OPTIONS(perplexity_args),
     HN_FLAG(perplexity_args, json, "json", "for programs"),

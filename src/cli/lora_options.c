@@ -37,6 +37,10 @@ static hn_status try_adapter(hn_heap *heap, const hn_model *model, hn_device *de
     HN_TRY(hn_adapter_open(&adapter, heap, model, path, NULL));
     const hn_status status = hn_adapter_test_run(heap, model, device, adapter, numerics, &test);
     hn_adapter_close(adapter);
+    if (status == HN_OK && test.has_run && test.recorded != numerics)
+        fprintf(stderr, "adapter %s: of %s numerics, run in %s: KL %.3g of its last logits, budget %.3g\n",
+                path, hn_numerics_name(test.recorded), hn_numerics_name(numerics), test.kl,
+                test.budget);
     return status == HN_OK ? HN_OK : hn_fail_within(status, "adapter %s: ", path);
 }
 

@@ -56,7 +56,9 @@ static hn_status prove(const hn_prove_model_args *args, hn_train_input *in, hn_r
     hn_model_proof_options o = { .seed = (uint64_t)args->seed, .directions = (int)args->directions,
                                  .full = args->full, .heap = in->heap, .devices = devices,
                                  .progress = hn_progress };
-    hn_status status = read_batch(in, &batch);
+    hn_status status = hn_numerics_parse(args->numerics, &o.objective.numerics);
+    if (status == HN_OK)
+        status = read_batch(in, &batch);
     if (status == HN_OK && args->targets) {
         status = hn_tune_targets_parse(in->heap, args->targets, &plain, &targets);
         o.targets = &targets;

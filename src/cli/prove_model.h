@@ -8,7 +8,7 @@
 typedef struct hn_prove_model_args {
     hn_data_args data;
     hn_list files;
-    const char *targets;
+    const char *targets, *numerics;
     int64_t rank, directions, threads, seed;
     bool full;
 } hn_prove_model_args;

@@ -24,7 +24,7 @@ typedef struct hn_session_args {
                 "read weights where the file is mapped: starts sooner, generates slower"),     \
         HN_TEXT(type, session.file, "session", "FILE",                                         \
                 "take keys from there if it exists, and leave them there"),                    \
-        HN_TEXT(type, session.numerics, "numerics", "MODE", "f32 (the default) or bf16")
+        HN_TEXT(type, session.numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed")
 
 /* NULL: f32. */
 hn_status hn_cache_parse(const char *word_or_null, hn_dtype *out);

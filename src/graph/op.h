@@ -104,6 +104,7 @@ struct hn_op {
      * of float inputs (both zero: about [-2, 2]); positions where the slope jumps. */
     const char *const *cases;
     double tolerance;
+    double (*rounding)(const void *attrs); /* what f32 loses on purpose, and double does not; or NULL */
     double low, high;
     int (*kinks)(const void *attrs, double at[4]); /* of any float input's value; returns how many */
     bool kink_where_equal;                         /* min, max: also where the first two agree */

@@ -56,7 +56,8 @@ static hn_status set_keys(hn_heap *heap, const int32_t *tokens, int64_t n, const
 }
 
 hn_status hn_adapter_test_make(hn_heap *heap, const hn_model *model, hn_device *device,
-                               const char *path, const int32_t *tokens, int64_t n, hn_meta *keys)
+                               const char *path, const int32_t *tokens, int64_t n,
+                               hn_numerics numerics, hn_meta *keys)
 {
     hn_adapters all = { 0 };
     hn_adapter *adapter;
@@ -65,7 +66,7 @@ hn_status hn_adapter_test_make(hn_heap *heap, const hn_model *model, hn_device *
     HN_TRY(hn_adapter_open(&adapter, heap, model, path, NULL));
     hn_status status = hn_adapters_add(&all, adapter);
     if (status == HN_OK)
-        status = last_logits(&forward, heap, model, device, &all, HN_NUMERICS_F32, tokens, n, &logits);
+        status = last_logits(&forward, heap, model, device, &all, numerics, tokens, n, &logits);
     if (status == HN_OK)
         status = set_keys(heap, tokens, n, logits, hn_model_hparams(model)->n_vocab, keys);
     hn_forward_free(forward);
@@ -99,11 +100,11 @@ static hn_status judge(const hn_meta *meta, const float *logits, int64_t n, hn_n
 {
     const hn_meta_value *recorded;
     hn_span want;
-    double budget;
     char found[65];
+    const bool is_exact = numerics == out->recorded;
     HN_TRY(hn_meta_array(meta, HN_ADAPTER_TEST_LOGITS, HN_META_F32, &recorded));
     HN_TRY(hn_meta_want_string(meta, HN_ADAPTER_TEST_SHA, &want));
-    HN_TRY(hn_meta_double(meta, HN_ADAPTER_BUDGET, 0.01, &budget));
+    HN_TRY(hn_meta_double(meta, HN_ADAPTER_BUDGET, 0.01, &out->budget));
     HN_REQUIRE(recorded && recorded->n == (uint64_t)n, HN_ERR_FORMAT,
                "its self-test has logits of another vocabulary");
     digest_logits(logits, n, found);
@@ -111,12 +112,23 @@ static hn_status judge(const hn_meta *meta, const float *logits, int64_t n, hn_n
     if (want.bytes == 64 && !memcmp(want.data, found, 64))
         return HN_OK;
     out->kl = divergence(recorded, logits, n);
-    HN_REQUIRE(numerics != HN_NUMERICS_F32 && out->kl <= budget, HN_ERR_FORMAT,
-               "its self-test gives other logits than it recorded (KL %.3g, %s): the adapter or "
+    HN_REQUIRE(!is_exact && out->kl <= out->budget, HN_ERR_FORMAT,
+               "its self-test gives other logits than it recorded (KL %.3g, %s%s): the adapter or "
                "its base was altered", out->kl,
-               numerics == HN_NUMERICS_F32 ? "in f32, where the bits must agree"
-                                           : "more than its budget");
+               is_exact ? hn_numerics_name(numerics) : "more than its budget",
+               is_exact ? ", in which the bits must agree" : "");
     return HN_OK;
+}
+
+/* Adapters of before there was a choice do not say: f32. */
+static hn_status recorded_numerics(const hn_meta *meta, hn_numerics *out)
+{
+    hn_span found;
+    char word[16] = "";
+    HN_TRY(hn_meta_string(meta, HN_ADAPTER_NUMERICS, &found));
+    if (found.data && found.bytes < sizeof word)
+        memcpy(word, found.data, found.bytes);
+    return hn_numerics_parse(found.data ? word : NULL, out);
 }
 
 hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_device *device,
@@ -131,6 +143,7 @@ hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_device *d
     HN_TRY(hn_meta_array(meta, HN_ADAPTER_TEST_IDS, HN_META_I32, &ids));
     if (!ids)
         return HN_OK;
+    HN_TRY(recorded_numerics(meta, &out->recorded));
     HN_REQUIRE(ids->n > 0 && ids->n <= 4096, HN_ERR_FORMAT, "its self-test has %llu tokens",
                (unsigned long long)ids->n);
     int32_t *tokens = hn_alloc_array(heap, HN_TAG_TEXT, (size_t)ids->n, sizeof *tokens);

@@ -1,6 +1,6 @@
 /* adapter_test.h: what an adapter says of itself, tried: a few tokens and the logits that base and
- * adapter gave for the last of them, in f32 on the CPU. There they must be the same to the bit;
- * in other numerics their divergence is measured against the adapter's budget. */
+ * adapter gave for the last of them, in the recorded numerics on the CPU. There they must be the
+ * same to the bit; in other numerics their divergence is measured against the adapter's budget. */
 #ifndef HN_INFER_ADAPTER_TEST_H
 #define HN_INFER_ADAPTER_TEST_H
 
@@ -13,11 +13,13 @@ typedef struct hn_encoding_view {
 
 /* Opens the adapter at `path`, runs it over the tokens and adds the test's keys. */
 hn_status hn_adapter_test_make(hn_heap *heap, const hn_model *model, hn_device *device,
-                               const char *path, const int32_t *tokens, int64_t n, hn_meta *keys);
+                               const char *path, const int32_t *tokens, int64_t n,
+                               hn_numerics numerics, hn_meta *keys);
 
 typedef struct hn_adapter_test {
     bool has_run; /* an adapter of others has no test */
-    double kl;    /* of the recorded logits and these; 0 where bits are asked and hold */
+    hn_numerics recorded;
+    double kl, budget; /* of the recorded logits and these; 0 where bits are asked and hold */
 } hn_adapter_test;
 
 /* HN_ERR_FORMAT if the outcome is another one, beyond the budget. */

@@ -71,14 +71,14 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
 
 hn_node *nn_gate_silu(nn_build *b, hn_node *gate, hn_node *up)
 {
-    return b->o.numerics == HN_NUMERICS_F32 ? hn_swiglu(b->g, gate, up)
-                                            : nn_mul(b, nn_silu(b, gate), up);
+    return b->o.numerics != HN_NUMERICS_BF16 ? hn_swiglu(b->g, gate, up)
+                                             : nn_mul(b, nn_silu(b, gate), up);
 }
 
 hn_node *nn_gate_gelu(nn_build *b, hn_node *gate, hn_node *up)
 {
-    return b->o.numerics == HN_NUMERICS_F32 ? hn_geglu(b->g, gate, up, 0)
-                                            : nn_mul(b, nn_gelu(b, gate), up);
+    return b->o.numerics != HN_NUMERICS_BF16 ? hn_geglu(b->g, gate, up, 0)
+                                             : nn_mul(b, nn_gelu(b, gate), up);
 }
 
 hn_node *nn_swiglu(nn_build *b, hn_node *x)
@@ -113,6 +113,8 @@ hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
     const nn_weight *own = nn_find(b, "output.weight");
     const nn_weight *w = own ? own : nn_find(b, "token_embd.weight");
     x = nn_pick_rows(b, x);
+    if (w)
+        x = nn_product_in(b, x, w);
     b->head = (nn_head_parts){ x, w, softcap, divisor };
     if (b->o.keeps_head)
         return x;
@@ -122,7 +124,7 @@ hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
     hn_node *y = hn_linear(g, x, nn_leaf(b, w));
     if (own)
         y = nn_adapt(b, y, x, own, NULL);
-    y = nn_round(b, y);
+    y = nn_round(b, nn_product_out(b, y, w));
     if (divisor > 0)
         y = nn_round(b, hn_div(g, y, hn_graph_scalar(g, divisor)));
     return softcap > 0 ? nn_softcap(b, y, softcap) : y;

@@ -185,7 +185,7 @@ static hn_node *value_of(nn_build *b, const nn_weight *w, hn_node *leaf)
     hn_graph *g = b->g;
     const hn_dtype dtype = w->type.dtype;
     const float shift = w->is_shifted ? 1 : 0;
-    if (b->o.numerics == HN_NUMERICS_F32 || !w->is_rounded ||
+    if (b->o.numerics != HN_NUMERICS_BF16 || !w->is_rounded ||
         (dtype != HN_F32 && dtype != HN_F16) || fits_bf16(w, shift))
         return leaf;
     hn_node *x = hn_cast(g, leaf, HN_F32);
@@ -304,10 +304,11 @@ hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
     if (!w)
         return hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing",
                              nn_name(b, name, ".weight"));
+    x = nn_product_in(b, x, w);
     nn_note_use(b, w, x, NULL);
     const linear_attrs rows = { w->is_permuted && !is_packed(b, w) ? head_dim(b) : 0 };
     hn_node *y = HN_APPLY(b->g, &hn_op_linear, &rows, x, nn_leaf(b, w));
-    y = nn_adapt(b, y, x, w, NULL);
+    y = nn_product_out(b, nn_adapt(b, y, x, w, NULL), w);
     if (!bias)
         return nn_round(b, y);
     hn_node *added = nn_leaf(b, bias); /* to the sum in f32: PyTorch's addmm rounds once */
@@ -320,7 +321,9 @@ hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)
     if (!w)
         return hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing",
                              nn_name(b, name, ".weight"));
+    x = nn_product_in(b, x, w);
     nn_note_use(b, w, x, ids);
-    hn_node *y = nn_round(b, nn_adapt(b, hn_linear_id(b->g, x, nn_leaf(b, w), ids), x, w, ids));
+    hn_node *y = nn_adapt(b, hn_linear_id(b->g, x, nn_leaf(b, w), ids), x, w, ids);
+    y = nn_round(b, nn_product_out(b, y, w));
     return bias ? nn_add(b, y, hn_gather(b->g, nn_leaf(b, bias), ids)) : y;
 }

@@ -2,15 +2,19 @@
 
 #include <string.h>
 
-const char *hn_numerics_name(hn_numerics numerics)
-{
-    return numerics == HN_NUMERICS_BF16 ? "bf16" : "f32";
-}
+static const char *const names[] = { "f32", "bf16", "mixed" };
+
+const char *hn_numerics_name(hn_numerics numerics) { return names[numerics]; }
 
 hn_status hn_numerics_parse(const char *word, hn_numerics *out)
 {
-    *out = word && !strcmp(word, "bf16") ? HN_NUMERICS_BF16 : HN_NUMERICS_F32;
-    HN_REQUIRE(!word || !strcmp(word, hn_numerics_name(*out)), HN_ERR_ARGUMENT,
-               "--numerics %s: expected f32 or bf16", word);
-    return HN_OK;
+    *out = HN_NUMERICS_F32;
+    if (!word)
+        return HN_OK;
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (!strcmp(word, names[i])) {
+            *out = (hn_numerics)i;
+            return HN_OK;
+        }
+    return hn_fail(HN_ERR_ARGUMENT, "numerics '%s': expected f32, bf16 or mixed", word);
 }

@@ -5,8 +5,9 @@
 #include "base/status.h"
 
 typedef enum hn_numerics {
-    HN_NUMERICS_F32, /* activations are f32: the one true answer */
-    HN_NUMERICS_BF16 /* rounded to bf16 exactly where Transformers' eager bf16 models round */
+    HN_NUMERICS_F32,  /* activations are f32: the one true answer */
+    HN_NUMERICS_BF16, /* rounded to bf16 exactly where Transformers' eager bf16 models round */
+    HN_NUMERICS_MIXED /* f32, but both sides of every product by a matrix in BF16 are bf16 */
 } hn_numerics;
 
 const char *hn_numerics_name(hn_numerics numerics);

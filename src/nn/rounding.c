@@ -11,6 +11,29 @@ hn_node *nn_round(nn_build *b, hn_node *x)
     return is_bf16(b) ? hn_round_to(b->g, x, HN_BF16) : x;
 }
 
+bool nn_is_narrow(const nn_build *b, const nn_weight *w)
+{
+    return b->o.numerics == HN_NUMERICS_MIXED && w->type.dtype == HN_BF16;
+}
+
+/* Queries, keys and values are made of the same x: it is rounded once. */
+hn_node *nn_product_in(nn_build *b, hn_node *x, const nn_weight *w)
+{
+    if (!nn_is_narrow(b, w))
+        return x;
+    b->has_narrow = true;
+    if (b->wide != x) {
+        b->wide = x;
+        b->narrow = hn_round_to(b->g, x, HN_BF16);
+    }
+    return b->narrow;
+}
+
+hn_node *nn_product_out(nn_build *b, hn_node *y, const nn_weight *w)
+{
+    return nn_is_narrow(b, w) ? hn_round_back(b->g, y, HN_BF16) : y;
+}
+
 float nn_constant(const nn_build *b, double value)
 {
     return is_bf16(b) ? hn_bf16_to_f32(hn_f32_to_bf16((float)value)) : (float)value;

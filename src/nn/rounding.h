@@ -17,6 +17,12 @@ hn_node *nn_round(nn_build *b, hn_node *x);
  * code are not rounded: they go to nn_scale as they are. */
 float nn_constant(const nn_build *b, double value);
 
+/* In mixed mode both sides of a product by a matrix that is stored in BF16 are bf16, here and in
+ * the gradient: what goes in is rounded, and so is the gradient of what comes out. All else is f32. */
+bool nn_is_narrow(const nn_build *b, const nn_weight *w);
+hn_node *nn_product_in(nn_build *b, hn_node *x, const nn_weight *w);
+hn_node *nn_product_out(nn_build *b, hn_node *y, const nn_weight *w);
+
 /* One rounding each, of the result. */
 hn_node *nn_add(nn_build *b, hn_node *x, hn_node *y);
 hn_node *nn_mul(nn_build *b, hn_node *x, hn_node *y);

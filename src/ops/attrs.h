@@ -23,6 +23,13 @@ typedef struct cast_attrs {
     int to; /* an hn_dtype */
 } cast_attrs;
 
+/* What is lost on the way to that type, relative. */
+static inline double cast_rounding(const void *attrs)
+{
+    const hn_dtype to = (hn_dtype)((const cast_attrs *)attrs)->to;
+    return to == HN_BF16 ? 0x1p-8 : to == HN_F16 ? 0x1p-11 : 0;
+}
+
 typedef struct shape_attrs {
     hn_ints shape; /* 0 keeps the input's dimension, one -1 takes what is left */
 } shape_attrs;

@@ -115,6 +115,7 @@ static const char *const cases[] = {
     "f32[3,64] q4_0[20,64] i32[3]{-1:20} f32[3] i32[1]{2:9} f32[] ignore=-1",
     "f32[2,256] q6_k[5,256] i32[2]{0:5} - i32[]{1:4} - logit_scale=0.125",
     "bf16[4,32] bf16[19,32] i32[4]{0:19} - f32[1]{4:5} f32[] logit_scale=0.25",
+    "f32[20,32] bf16[600,32] i32[20]{-1:600} f32[20] f32[]{3:5} - ignore=-1 narrow=1",
     NULL
 };
 /* clang-format off */
@@ -125,12 +126,13 @@ const hn_op hn_op_cross_entropy = {
     .attrs_size = sizeof(hn_cross_entropy_attrs), .infer = infer, .forward = forward,
     .backward = backward, .check = hn_cross_entropy_check, .flops = flops,
     .acc = { { HN_INPUT(ACC), LOSS } }, .cases = cases, .tolerance = 4e-6,
+    .rounding = hn_cross_entropy_rounding,
 };
 /* clang-format on */
 hn_node *hn_cross_entropy(hn_graph *g, hn_node *x, hn_node *w, hn_node *labels,
                           hn_node *weights, hn_node *count, hn_node *acc, int64_t ignore,
                           float softcap, float logit_scale)
 {
-    const hn_cross_entropy_attrs own = { ignore, softcap, logit_scale };
+    const hn_cross_entropy_attrs own = { ignore, softcap, logit_scale, false };
     return HN_APPLY(g, &hn_op_cross_entropy, &own, x, w, labels, weights, count, acc);
 }

@@ -15,14 +15,21 @@ typedef struct hn_cross_entropy_attrs {
     int64_t ignore;
     float softcap; /* 0: none */
     float logit_scale;
+    bool narrow; /* slopes of logits are rounded to bf16; in double nothing is */
 } hn_cross_entropy_attrs;
 
 #define HN_CROSS_ENTROPY_ATTRS                                                                 \
     {                                                                                          \
         HN_ATTR_INT(hn_cross_entropy_attrs, ignore, "-100"),                                   \
             HN_ATTR_FLOAT(hn_cross_entropy_attrs, softcap, "0"),                               \
-            HN_ATTR_FLOAT(hn_cross_entropy_attrs, logit_scale, "1"), HN_ATTR_END               \
+            HN_ATTR_FLOAT(hn_cross_entropy_attrs, logit_scale, "1"),                           \
+            HN_ATTR_BOOL(hn_cross_entropy_attrs, narrow, "0"), HN_ATTR_END                     \
     }
+
+static inline double hn_cross_entropy_rounding(const void *attrs)
+{
+    return ((const hn_cross_entropy_attrs *)attrs)->narrow ? 0x1p-8 : 0;
+}
 
 enum { HN_XENT_X, HN_XENT_W, HN_XENT_LABELS, HN_XENT_WEIGHTS, HN_XENT_COUNT };
 

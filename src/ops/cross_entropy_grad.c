@@ -77,6 +77,8 @@ static const char *const cases[] = {
     "f32[3,64] q4_0[20,64] i32[3]{-1:20} f32[3] i32[1]{2:9} f32[3]{9:12} f32[] f32[20,64] "
     "ignore=-1",
     "bf16[4,32] bf16[19,32] i32[4]{0:19} - f32[1]{4:5} f32[4]{4:9} f32[] - logit_scale=0.25",
+    "f32[20,32] bf16[600,32] i32[20]{-1:600} f32[20] f32[]{3:5} f32[20]{6:9} f32[] f32[600,32] "
+    "ignore=-1 softcap=3 narrow=1",
     NULL
 };
 /* clang-format off */
@@ -86,13 +88,14 @@ const hn_op hn_op_cross_entropy_grad = {
     .attrs_size = sizeof(hn_cross_entropy_attrs), .infer = infer, .forward = forward,
     .no_gradient = "second derivatives are not provided", .check = hn_cross_entropy_check,
     .flops = flops, .acc = { { HN_INPUT(ACC), 1 } }, .cases = cases, .tolerance = 8e-6,
+    .rounding = hn_cross_entropy_rounding,
 };
 /* clang-format on */
 hn_node *hn_cross_entropy_grad(hn_graph *g, hn_node *x, hn_node *w, hn_node *labels,
                                hn_node *weights, hn_node *count, hn_node *lse, hn_node *dloss,
                                hn_node *acc, int64_t ignore, float softcap, float logit_scale)
 {
-    const hn_cross_entropy_attrs own = { ignore, softcap, logit_scale };
+    const hn_cross_entropy_attrs own = { ignore, softcap, logit_scale, false };
     return HN_APPLY(g, &hn_op_cross_entropy_grad, &own, x, w, labels, weights, count, lse,
                     dloss, acc);
 }

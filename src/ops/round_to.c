@@ -37,7 +37,7 @@ const hn_op hn_op_round_to = {
     .name = "round_to", .summary = "y = x rounded to a narrower type, in x's own", .inputs = "x",
     .attrs = attrs, .attrs_size = sizeof(cast_attrs), .infer = infer, .forward = forward,
     .backward = backward, .flops_per_element = 1, .may_overwrite = { HN_IN(0) }, .cases = cases,
-    .tolerance = 0x1p-8,
+    .rounding = cast_rounding,
 };
 /* clang-format on */
 hn_node *hn_round_to(hn_graph *g, hn_node *x, hn_dtype to)

@@ -78,9 +78,12 @@ static hn_status check_input(hn_prove_env *env, const hn_trial *t, hn_oracle *fo
 static double width_factor(const hn_trial *t)
 {
     double factor = 1; /* what narrower types round away, over f32's bound */
-    for (int i = 0; i < t->g->n_applies; i++)
-        for (int o = 0; o < t->g->applies[i]->n_out; o++) {
-            const hn_dtype dtype = t->g->applies[i]->out[o]->type.dtype;
+    for (int i = 0; i < t->g->n_applies; i++) {
+        const hn_apply *a = t->g->applies[i];
+        if (a->op->rounding)
+            factor = fmax(factor, a->op->rounding(a->attrs) * 1e6);
+        for (int o = 0; o < a->n_out; o++) {
+            const hn_dtype dtype = a->out[o]->type.dtype;
             const double own = dtype == HN_BF16      ? 0x1p-7
                                : dtype == HN_F16     ? 0x1p-10
                                : hn_is_block(dtype) ? hn_dtype_format(dtype)->error_bound
@@ -88,6 +91,7 @@ static double width_factor(const hn_trial *t)
             if (own > factor * 1e-6)
                 factor = own * 1e6;
         }
+    }
     return factor;
 }
 

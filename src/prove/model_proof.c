@@ -22,6 +22,7 @@ typedef struct proof {
     hn_batch batch;   /* of at most MOST_TOKENS tokens */
     float **gradient; /* copies, by tensor */
     double loss;
+    hn_numerics numerics; /* of what is looked at now */
     /* the forward alone */
     hn_graph *g;
     hn_objective objective;
@@ -119,8 +120,16 @@ static hn_status make_tuning(proof *p)
 static hn_learner_options learner_options(const proof *p)
 {
     hn_learner_options o = { .objective = p->o->objective };
+    o.objective.numerics = p->numerics;
     o.objective.max_tokens = (int64_t)p->batch.n_tokens;
     return o;
+}
+
+static void free_gradient(const proof *p, float **gradient)
+{
+    for (int i = 0; gradient && i < p->tuning->n_tensors; i++)
+        hn_free(p->o->heap, gradient[i]);
+    hn_free(p->o->heap, gradient);
 }
 
 static hn_status take_gradient(proof *p)
@@ -130,18 +139,22 @@ static hn_status take_gradient(proof *p)
     HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, p->o->devices[0], &o));
     HN_TRY(hn_learner_look(p->learner, &p->batch, 0, NULL, &learned));
     p->loss = learned.loss;
-    p->gradient = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
-                                 sizeof *p->gradient);
+    if (!p->gradient)
+        p->gradient = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
+                                     sizeof *p->gradient);
     if (!p->gradient)
         return HN_ERR_MEMORY;
     for (int i = 0; i < p->tuning->n_tensors; i++) {
         hn_tensor g;
         HN_TRY(hn_learner_gradient(p->learner, i, &g));
-        p->gradient[i] = hn_alloc(p->o->heap, HN_TAG_PROVE, hn_type_bytes(&g.type));
+        if (!p->gradient[i])
+            p->gradient[i] = hn_alloc(p->o->heap, HN_TAG_PROVE, hn_type_bytes(&g.type));
         if (!p->gradient[i])
             return HN_ERR_MEMORY;
         memcpy(p->gradient[i], g.data, hn_type_bytes(&g.type));
     }
+    hn_learner_free(p->learner);
+    p->learner = NULL;
     return HN_OK;
 }
 
@@ -421,6 +434,38 @@ static hn_status check_derivatives(proof *p)
     return status;
 }
 
+/* ---- numerics that round ---- */
+
+enum { NEAR_PER_CENT = 5 };
+
+/* The norm of what sets the gradient apart from f32's, over f32's: a rounding to bf16 moves a number by
+ * a 512th at most, and a product's by less. */
+static hn_status check_distance(proof *p)
+{
+    float **exact = p->gradient;
+    const double loss = p->loss;
+    p->gradient = NULL;
+    p->numerics = p->o->objective.numerics;
+    hn_status status = take_gradient(p);
+    if (status == HN_OK)
+        hn_report_note(p->report, "loss", "distance", fabs(p->loss - loss) / fabs(loss),
+                       NEAR_PER_CENT * 1e-2, "%.6g in %s, %.6g in f32", p->loss,
+                       hn_numerics_name(p->numerics), loss);
+    for (int i = 0; i < p->tuning->n_tensors && status == HN_OK; i++) {
+        const hn_tunable *t = &p->tuning->tensors[i];
+        double apart = 0, norm = 0;
+        for (int64_t e = 0; e < hn_count(&t->weight.type); e++) {
+            const double x = (double)exact[i][e], d = (double)p->gradient[i][e] - x;
+            apart += d * d;
+            norm += x * x;
+        }
+        hn_report_note(p->report, t->name, "distance", apart > 0 ? sqrt(apart / norm) : 0,
+                       NEAR_PER_CENT * 1e-2, "from the gradient in f32");
+    }
+    free_gradient(p, exact);
+    return status;
+}
+
 /* ---- bits ---- */
 
 typedef struct variant {
@@ -485,9 +530,7 @@ static hn_status check_bits(proof *p)
 
 static void release(proof *p)
 {
-    for (int i = 0; p->gradient && i < p->tuning->n_tensors; i++)
-        hn_free(p->o->heap, p->gradient[i]);
-    hn_free(p->o->heap, p->gradient);
+    free_gradient(p, p->gradient);
     hn_free(p->o->heap, p->wanted);
     hn_program_free(p->program);
     hn_storage_free(p->storage);
@@ -521,9 +564,11 @@ hn_status hn_model_prove(const hn_model *model, const hn_batch *batch,
     if (status == HN_OK)
         status = take_gradient(&p);
     if (status == HN_OK)
-        status = check_bits(&p);
-    if (status == HN_OK)
         status = check_derivatives(&p);
+    if (status == HN_OK && options->objective.numerics != HN_NUMERICS_F32)
+        status = check_distance(&p);
+    if (status == HN_OK)
+        status = check_bits(&p);
     release(&p);
     return status;
 }

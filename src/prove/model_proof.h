@@ -6,6 +6,9 @@
  * answers' own spread allows. Then the bits: every plan, recomputation, micro-batch cut and thread
  * count must give the same gradient.
  *
+ * Numerics that round make steps of the loss, of which differences say nothing. There the derivatives are
+ * those of f32, the gradient must be near that one, and the bits are its own.
+ *
  * By default on a slice of the model: embedding, head, the first, the last and one layer of every
  * kind, at full width. */
 #ifndef HN_PROVE_MODEL_PROOF_H
@@ -16,7 +19,7 @@
 
 typedef struct hn_model_proof_options {
     const hn_tune_targets *targets; /* NULL: every matrix, low-rank */
-    hn_objective_options objective; /* goal and factors; sizes are chosen */
+    hn_objective_options objective; /* goal, factors and numerics; sizes are chosen */
     uint64_t seed;
     int directions; /* of each tensor; 0 means 2 */
     bool full;      /* all layers */

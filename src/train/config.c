@@ -21,8 +21,12 @@ void hn_train_config_text(const hn_train_config *c, hn_str *out)
 #define HN_PRINT_INT(name, x)  hn_str_print(out, "%s = %lld\n", name, (long long)(x));
 #define HN_PRINT_REAL(name, x) hn_str_print(out, "%s = %.17g\n", name, (x));
 #define HN_PRINT_FLAG(name, x) hn_str_print(out, "%s = %s\n", name, (x) ? "true" : "false");
+#define HN_DIFFERS_TEXT(x, usual) strcmp((x) ? (x) : "", (usual) ? (usual) : "") != 0
+#define HN_DIFFERS_INT(x, usual)  ((x) != (usual))
+#define HN_DIFFERS_REAL(x, usual) ((x) < (usual) || (x) > (usual))
+#define HN_DIFFERS_FLAG(x, usual) ((x) != (usual))
 #define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help)                \
-    if (counts)                                                                                \
+    if (counts == 1 || (counts == 2 && HN_DIFFERS_##kind(c->field, otherwise)))                 \
         HN_PRINT_##kind(option, c->field)
 #include "train/config.def"
 #undef HN_TRAIN
@@ -116,15 +120,18 @@ hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *
     static const char *const optimizers[] = { "adamw", "sgd", NULL };
     static const char *const types[] = { "f32", "bf16", NULL };
     static const char *const spans[] = { "sequence", "batch", NULL };
-    int goal, optimizer, moments, over;
+    static const char *const numerics[] = { "f32", "mixed", NULL };
+    int goal, optimizer, moments, over, mixed;
     *out = (hn_learner_options){ 0 };
     HN_TRY(choose("goal", c->goal, goals, &goal));
     HN_TRY(choose("optimizer", c->optimizer, optimizers, &optimizer));
     HN_TRY(choose("moments", c->moments, types, &moments));
+    HN_TRY(choose("numerics", c->numerics, numerics, &mixed));
     HN_TRY(choose("balance", c->balance_over, spans, &over));
     out->objective = (hn_objective_options){
         .goal = (hn_goal)goal, .beta = (float)c->beta, .kl_weight = (float)c->kl_weight,
         .balance = (float)c->balance, .z = (float)c->z, .balances_batch = over == 1,
+        .numerics = mixed ? HN_NUMERICS_MIXED : HN_NUMERICS_F32,
     };
     out->descent = (hn_descent_options){
         .optimizer = (hn_optimizer)optimizer, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,

@@ -1,5 +1,8 @@
 #include "train/objective.h"
 
+#include "nn/rounding.h"
+#include "ops/cross_entropy.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +15,7 @@ static hn_node *logits_of(nn_build *b)
     hn_node *z = hn_linear(g, head->x, nn_leaf(b, head->w));
     if (!strcmp(head->w->name, "output.weight"))
         z = nn_adapt(b, z, head->x, head->w, NULL);
+    z = nn_product_out(b, z, head->w);
     if (head->divisor > 0)
         z = hn_div(g, z, hn_graph_scalar(g, head->divisor));
     return head->softcap > 0 ? hn_softcap(g, z, head->softcap) : z;
@@ -29,9 +33,12 @@ static hn_node *nll_loss(hn_objective *o, nn_build *b, hn_node **nll)
     hn_graph *g = o->g;
     const nn_head_parts *head = &b->head;
     if (!o->o.wants_logits && !adapts_head(b) && head->w) {
-        hn_node *loss = hn_cross_entropy(g, head->x, nn_leaf(b, head->w), o->labels, o->weights,
-                                         o->count, NULL, -100, head->softcap,
-                                         head->divisor > 0 ? 1 / head->divisor : 1);
+        const hn_cross_entropy_attrs how = { .ignore = -100, .softcap = head->softcap,
+                                             .logit_scale =
+                                                 head->divisor > 0 ? 1 / head->divisor : 1,
+                                             .narrow = nn_is_narrow(b, head->w) };
+        hn_node *loss = HN_APPLY(g, &hn_op_cross_entropy, &how, head->x, nn_leaf(b, head->w),
+                                 o->labels, o->weights, o->count, NULL);
         *nll = hn_output(loss, 2);
         return loss;
     }
@@ -165,7 +172,7 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
 {
     *o = (hn_objective){ .o = *options, .g = g };
     nn_build_options built = { .max_tokens = options->max_tokens, .max_rows = options->max_rows,
-                               .keeps_head = true };
+                               .keeps_head = true, .numerics = options->numerics };
     if (options->goal != HN_GOAL_SFT) { /* first, so that recomputation never reaches into it */
         hn_model_build(model, &o->base, g, &built);
         built.inputs_of = &o->base;

@@ -25,6 +25,7 @@ typedef struct hn_objective_options {
     bool balances_batch; /* as Transformers does: over all tokens and layers at once */
     bool wants_logits;   /* for evaluation: the rows' logits are made as a whole */
     bool is_evaluation;  /* nothing drops out, no loads are counted */
+    hn_numerics numerics;
     const hn_adapters *adapters; /* where there is no tuning; or NULL */
     int64_t max_tokens, max_rows, max_pairs;
 } hn_objective_options;

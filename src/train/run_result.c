@@ -145,7 +145,7 @@ static hn_status describe(const hn_train_run *r, hn_meta *keys)
     hn_str_free(&text);
     HN_TRY(status);
     HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_BASE, r->state.base));
-    HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_NUMERICS, "f32"));
+    HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_NUMERICS, r->config.numerics));
     HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TOKENIZER, r->on.tokenizer));
     if (r->on.template[0])
         HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TEMPLATE, r->on.template));
@@ -179,7 +179,8 @@ static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_
     HN_TRY(hn_adapter_write(r->tuning, path, keys));
     HN_TRY(test_tokens(r, &tokens)); /* of what the file says, not of what we hold */
     HN_TRY(hn_adapter_test_make(r->heap, r->on.model, r->on.device, path, tokens.ids,
-                                (int64_t)tokens.n, keys));
+                                (int64_t)tokens.n,
+                                hn_learner_objective(r->learner)->o.numerics, keys));
     return hn_adapter_write(r->tuning, path, keys);
 }
 

@@ -115,7 +115,7 @@ static hn_status answer_all(sampling *s, const hn_model *model, const hn_adapter
     hn_session *session;
     const int64_t n_ctx = s->longest + s->o->most_tokens;
     const hn_session_options o = { .n_ctx = n_ctx, .max_batch = n_ctx < 256 ? n_ctx : 256,
-                                   .adapters = adapters };
+                                   .adapters = adapters, .numerics = s->o->numerics };
     HN_TRY(hn_session_new(&session, s->heap, model, s->o->device, &o));
     hn_status status = HN_OK;
     for (int i = 0; i < s->n && status == HN_OK; i++)

@@ -14,6 +14,7 @@ typedef struct hn_samples_options {
     const char *dir;            /* of the run */
     const char *result;         /* its adapter, or the whole model */
     bool is_model;              /* which of both */
+    hn_numerics numerics;
     int n, most_tokens;         /* prompts; tokens of each answer */
 } hn_samples_options;
 

@@ -39,6 +39,28 @@ holds "the same loss" "($found - $told) ^ 2 < 1e-12 && $found > 1"
 shows '^held/adapter.gguf +[0-9.]+ +[0-9.]+ +[0-9.]+ % ' "$hone" eval d.gguf held/adapter.gguf r/adapter.gguf --data c.jsonl
 is "side by side" 4 "$(wc -l <out)"
 
+# Mixed numerics: of a BF16 base alone; the adapter says so, is tried in them to the bit, and measured in
+# others, by run, logits, eval and prove.
+quietly "$hone" quantize d.gguf b.gguf bf16
+quietly "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --save-every 3 --numerics mixed --rate 1e-2
+made=$(digest)
+shows 'hone.adapter.numerics.*mixed' "$hone" inspect mixed/adapter.gguf --keys
+quietly "$hone" logits b.gguf --tokens 5,6,7,8,9 --numerics mixed --lora mixed/adapter.gguf --out mixed.npy
+grep -q KL err && fail "bits were asked, and a KL is told"
+shows 'of mixed numerics, run in f32: KL [0-9.e-]+ of its last logits, budget 0.01' \
+    "$hone" logits b.gguf --tokens 5,6,7,8,9 --lora mixed/adapter.gguf --out wide.npy
+cmp -s mixed.npy wide.npy && fail "mixed numerics give the logits of f32"
+shows '0 failed, 0 skipped' "$hone" prove b.gguf --data c.jsonl --numerics mixed
+shows '^distance ' "$hone" prove b.gguf --data c.jsonl --numerics mixed
+shows '^mixed/adapter.gguf' "$hone" eval b.gguf mixed/adapter.gguf --data c.jsonl --numerics mixed
+grep -q KL err && fail "bits were asked, and a KL is told"
+rm mixed/step-00000006.ckpt mixed/adapter.gguf
+refuses 'config' "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --rate 1e-2 --resume
+quietly "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --save-every 3 --numerics mixed --rate 1e-2 --resume
+is "mixed, resumed" "$made" "$(digest)"
+refuses 'd.gguf: mixed numerics multiply in bf16 by matrices that are stored in BF16, and there is none' train --out x --numerics mixed
+refuses '--numerics bf16: expected f32 or mixed' train --out x --numerics bf16
+
 # Refusals.
 echo 'stepz = 4' >>run.toml
 refuses 'run.toml.*stepz|stepz' "$hone" train run.toml

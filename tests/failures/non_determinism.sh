@@ -1,21 +1,23 @@
 #!/bin/sh
 # NON-DETERMINISM: the same seed, another adapter. Here its hash is the same for every number of
-# threads, instruction set, memory plan, cut into micro-batches and recomputation.
+# threads, instruction set, memory plan, cut into micro-batches and recomputation, in either numerics.
 . "$2/tests/failures/cli.sh"
 mixture moe.gguf
 quietly "$hone" quantize moe.gguf q8.gguf q8_0
+quietly "$hone" quantize moe.gguf b16.gguf bf16
 chats 24 c.jsonl
 same() { # WHAT OPTIONS...: under $set, of $model
     what=$1
     shift
     rm -rf r
     quietly env $set "$hone" train $model --data c.jsonl --out r --steps 5 --batch 8 --rank 4 --dropout 0.1 \
-        --targets attn,experts,router --rate 1e-2 "$@"
+        --targets attn,experts,router --rate 1e-2 --numerics $numerics "$@"
     [ -n "$want" ] || want=$(digest)
     is "$what" "$want" "$(digest)"
 }
-for model in moe.gguf q8.gguf; do
-    want='' set=''
+for model in moe.gguf q8.gguf b16.gguf; do
+    want='' set='' numerics=f32
+    [ $model = b16.gguf ] && numerics=mixed
     same "again" --threads 2
     for threads in 1 2 3 8; do same "$threads threads" --threads $threads; done
     for level in ref avx2 avx512 avx512bf16 neon; do
@@ -31,4 +33,7 @@ done
 want1=$want want=
 same "another seed" --seed 7
 [ "$want" != "$want1" ] || fail "the seed changes nothing"
+want= numerics=f32
+same "other numerics"
+[ "$want" != "$want1" ] || fail "the numerics change nothing"
 passed

@@ -56,7 +56,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
         if (!hn_cpu_has_rows(&call->in[i]->type))
             out->contiguous |= HN_IN(i);
     out->shared_scratch = room_of(call, nowhere).bytes;
-    out->thread_scratch = hn_xent_scratch_bytes(cpu->kernels.xent);
+    out->thread_scratch = hn_xent_scratch_bytes(cpu->kernels.gemm);
     return true;
 }
 
@@ -68,7 +68,7 @@ static void make_plan(const hn_cpu_task *task, hn_xent_plan *plan)
     const room r = room_of(call, task->shared);
     hn_xent_args args = { .n = x->type.dim[0], .c = x->type.dim[1], .v = w->type.dim[0],
                           .x = x->data, .w = hn_cpu_rows_outer(w), .label = r.label,
-                          .scale = own->logit_scale, .cap = own->softcap };
+                          .scale = own->logit_scale, .cap = own->softcap, .narrow = own->narrow };
     const int64_t row = args.c * (int64_t)sizeof(float);
     args.x_stride = hn_cpu_rows_outer(x).outer_stride;
     if (is_gradient(call)) {
@@ -85,8 +85,8 @@ static void make_plan(const hn_cpu_task *task, hn_xent_plan *plan)
         args.dx = makes_dx(call) ? call->out[DX]->data : NULL;
         args.dx_stride = row;
     }
-    hn_xent_plan_make(plan, task->cpu->kernels.xent, &args, is_gradient(call),
-                      task->cpu->device.n_threads);
+    hn_xent_plan_make(plan, task->cpu->kernels.xent, task->cpu->kernels.gemm, &args,
+                      is_gradient(call), task->cpu->device.n_threads);
 }
 
 static void start(const hn_cpu_task *task)

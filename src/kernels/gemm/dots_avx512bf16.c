@@ -108,15 +108,54 @@ static void pack_rows(const char *x, int64_t stride, hn_elem type, int rows, int
     }
 }
 
+/* Sixteen elements of two rows that run along lanes, the first of which goes up. */
+static inline i32x16 pair_of_rows(const uint16_t *first, const uint16_t *second, int64_t n, seen *s)
+{
+    const __mmask16 lanes = n < 16 ? m_first(n) : 0xffff;
+    const i32x16 up = i_shl(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, first)), 16);
+    const i32x16 low = _mm512_cvtepu16_epi32(
+        _mm256_maskz_loadu_epi16(second ? lanes : 0, second ? second : first));
+    return see(s, i_or(up, low));
+}
+
+/* Rows along lanes are read whole, side by side, each in order. */
+static void pack_along_lanes(const char *x, int64_t stride, int64_t n_outer, int64_t n_k, int64_t width,
+                             float *dst, seen *s)
+{
+    const int64_t panel = (n_k + 1) / 2 * width;
+    for (int64_t p = 0; p < n_k; p += 2, x += 2 * stride, dst += width) {
+        const uint16_t *first = (const void *)x;
+        const uint16_t *second = p + 1 < n_k ? (const void *)(x + stride) : NULL;
+        for (int64_t o = 0; o < n_outer; o += width)
+            for (int64_t i = o; i < o + width; i += 16) {
+                const int64_t left = n_outer - i;
+                const i32x16 pairs = left <= 0 ? i_set1(0)
+                                               : pair_of_rows(first + i, second ? second + i : NULL,
+                                                              left, s);
+                _mm512_mask_storeu_epi32(dst + o / width * panel + (i - o),
+                                         width - (i - o) < 16 ? m_first(width - (i - o)) : 0xffff,
+                                         pairs);
+            }
+    }
+}
+
 static bool pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k, int64_t n_k,
                  int64_t width, float *dst, int *lowest)
 {
     const bool in_panels = x->is_panel16 && !x->rows_are_k && x->type == HN_ELEM_bf16 &&
                            outer % 16 == 0 && width % 16 == 0;
     const bool along_k = !x->is_panel16 && x->k_stride == hn_elem_bytes(x->type);
-    if (x->pairs || !(in_panels || along_k))
+    const bool along_lanes =
+        !x->is_panel16 && x->type == HN_ELEM_bf16 && x->outer_stride == 2 && !along_k;
+    if (x->pairs || !(in_panels || along_k || along_lanes))
         return false;
     seen s = nothing_seen();
+    if (along_lanes) {
+        pack_along_lanes((const char *)x->data + outer * 2 + k * x->k_stride, x->k_stride, n_outer,
+                         n_k, width, dst, &s);
+        *lowest = lowest_seen(&s);
+        return true;
+    }
     for (int64_t o = 0; o < n_outer; o += width, dst += (n_k + 1) / 2 * width)
         for (int64_t i = 0; i < width; i += 16) {
             const int64_t left = n_outer - o - i, row = outer + o + i;

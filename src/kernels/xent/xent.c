@@ -12,7 +12,7 @@ typedef struct tile {
     int64_t from, cols;
 } tile;
 
-enum { KEPT_BYTES = 128 << 20, COLUMNS = 256 }; /* of a block's logits; of dx in a unit */
+enum { KEPT_BYTES = 128 << 20 }; /* of a block's logits */
 
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
@@ -44,13 +44,13 @@ static hn_gemm_operand weights_of(const hn_gemm_operand *w, int64_t from)
 static void multiply(const hn_xent_plan *plan, const hn_gemm_args *args, void *scratch)
 {
     hn_gemm_plan gemm;
-    hn_gemm_plan_make(&gemm, plan->kernels->gemm, args, 1);
+    hn_gemm_plan_make(&gemm, plan->gemm, args, 1);
     hn_gemm_run(&gemm, 0, gemm.units, scratch);
 }
 
-/* s[rows, cols] = x[row, rows] w[tile]^T, row stride HN_XENT_TILE. */
+/* s[rows, cols] = x[row, rows] w[tile]^T, rows `stride` apart. */
 static void logits(const hn_xent_plan *plan, tile t, int64_t row, int64_t rows, float *s,
-                   void *scratch)
+                   int64_t stride, void *scratch)
 {
     const hn_xent_args *x = &plan->args;
     const hn_gemm_args args = {
@@ -62,7 +62,7 @@ static void logits(const hn_xent_plan *plan, tile t, int64_t row, int64_t rows, 
                .k_stride = 4 },
         .b = weights_of(&x->w, t.from),
         .c = s,
-        .c_row_stride = 4 * HN_XENT_TILE,
+        .c_row_stride = 4 * stride,
         .c_col_stride = 4,
     };
     multiply(plan, &args, scratch);
@@ -76,8 +76,8 @@ static void forward_tile(const hn_xent_plan *plan, int64_t unit, void *scratch, 
     const int64_t rows = least(HN_XENT_ROWS, x->n - row);
     const tile t = tile_at(plan, i);
     float *s = scratch, *m = shared + x->n * (1 + i), *l = m + x->n * plan->n_tiles;
-    logits(plan, t, row, rows, s, s + HN_XENT_ROWS * HN_XENT_TILE);
-    plan->kernels->stats(rows, t.cols, s, x->scale, x->cap, x->label + row, (int32_t)t.from,
+    logits(plan, t, row, rows, s, HN_XENT_TILE, s + HN_XENT_ROWS * HN_XENT_TILE);
+    plan->kernels->stats(rows, t.cols, s, HN_XENT_TILE, x->scale, x->cap, x->label + row, (int32_t)t.from,
                          m + row, l + row, shared + row);
 }
 
@@ -104,10 +104,20 @@ static void backward_tile(const hn_xent_plan *plan, int64_t i, int64_t unit, voi
     const int64_t row = unit * HN_XENT_ROWS, rows = least(HN_XENT_ROWS, x->n - row);
     const tile t = tile_at(plan, i);
     float *s = shared + row * HN_XENT_TILE;
-    logits(plan, t, row, rows, s, scratch);
-    plan->kernels->grad(rows, t.cols, s, x->scale, x->cap, x->label + row, (int32_t)t.from,
+    logits(plan, t, row, rows, s, HN_XENT_TILE, scratch);
+    plan->kernels->grad(rows, t.cols, s, HN_XENT_TILE, x->scale, x->cap, x->narrow, x->label + row, (int32_t)t.from,
                         x->lse + row, x->weight ? x->weight + row : NULL,
                         x->grad ? x->grad + row : NULL);
+}
+
+/* Rows [from, from + cols) of w, as an operand whose k is the row. */
+static hn_gemm_operand weights_summed(const hn_gemm_operand *w, int64_t from)
+{
+    hn_gemm_operand part = weights_of(w, from);
+    part.outer_stride = w->k_stride;
+    part.k_stride = w->outer_stride;
+    part.rows_are_k = true;
+    return part;
 }
 
 static void add_dx(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scratch,
@@ -116,7 +126,6 @@ static void add_dx(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scra
     const hn_xent_args *x = &plan->args;
     const int64_t row = unit * HN_XENT_ROWS;
     const tile t = tile_at(plan, i);
-    const hn_gemm_operand w = weights_of(&x->w, t.from);
     const hn_gemm_args args = {
         .m = least(HN_XENT_ROWS, x->n - row),
         .n = x->c,
@@ -124,13 +133,7 @@ static void add_dx(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scra
         .a = { .data = shared + row * HN_XENT_TILE,
                .outer_stride = 4 * HN_XENT_TILE,
                .k_stride = 4 },
-        .b = { .data = w.data,
-               .outer_stride = w.k_stride,
-               .k_stride = w.outer_stride,
-               .type = w.type,
-               .is_panel16 = w.is_panel16,
-               .rows_are_k = true,
-               .row_elems = w.row_elems },
+        .b = weights_summed(&x->w, t.from),
         .c = (float *)(void *)((char *)x->dx + row * x->dx_stride),
         .c_row_stride = x->dx_stride,
         .c_col_stride = 4,
@@ -156,7 +159,7 @@ static void plan_dw(const hn_xent_plan *plan, int64_t i, const float *shared,
         .c_col_stride = 4,
         .accumulate = x->accumulate,
     };
-    hn_gemm_plan_make(gemm, plan->kernels->gemm, &args, plan->threads);
+    hn_gemm_plan_make(gemm, plan->gemm, &args, plan->threads);
 }
 
 /* ---- both at once ---- */
@@ -167,79 +170,69 @@ static int64_t rows_kept(int64_t v)
     return fit < 16 ? 16 : least(fit, HN_XENT_ROWS);
 }
 
-/* Shared: as forward, then the logits of a block, [tile][rows][HN_XENT_TILE]. */
-static float *kept_tile(const hn_xent_plan *plan, float *shared, int64_t i)
+/* Shared: as forward, then the logits of a block, [rows][whole tiles]. */
+static int64_t kept_stride(const hn_xent_plan *plan) { return plan->n_tiles * HN_XENT_TILE; }
+
+static float *kept(const hn_xent_plan *plan, float *shared, int64_t column)
 {
-    return shared + plan->args.n * (1 + 2 * plan->n_tiles) + i * plan->rows * HN_XENT_TILE;
+    return shared + plan->args.n * (1 + 2 * plan->n_tiles) + column;
 }
 
 static void both_logits(const hn_xent_plan *plan, int64_t row, int64_t i, void *scratch,
                         float *shared)
 {
     const hn_xent_args *x = &plan->args;
-    const int64_t rows = least(plan->rows, x->n - row);
+    const int64_t rows = least(plan->rows, x->n - row), stride = kept_stride(plan);
     const tile t = tile_at(plan, i);
-    float *s = kept_tile(plan, shared, i);
+    float *s = kept(plan, shared, t.from);
     float *m = shared + x->n * (1 + i), *l = m + x->n * plan->n_tiles;
-    logits(plan, t, row, rows, s, scratch);
-    plan->kernels->stats(rows, t.cols, s, x->scale, x->cap, x->label + row, (int32_t)t.from,
-                         m + row, l + row, shared + row);
+    logits(plan, t, row, rows, s, stride, scratch);
+    plan->kernels->stats(rows, t.cols, s, stride, x->scale, x->cap, x->label + row,
+                         (int32_t)t.from, m + row, l + row, shared + row);
 }
 
 static void both_slopes(const hn_xent_plan *plan, int64_t row, int64_t i, float *shared)
 {
     const hn_xent_args *x = &plan->args;
     const tile t = tile_at(plan, i);
-    plan->kernels->grad(least(plan->rows, x->n - row), t.cols, kept_tile(plan, shared, i), x->scale,
-                        x->cap, x->label + row, (int32_t)t.from, x->lse + row,
-                        x->weight ? x->weight + row : NULL, x->grad ? x->grad + row : NULL);
+    plan->kernels->grad(least(plan->rows, x->n - row), t.cols, kept(plan, shared, t.from),
+                        kept_stride(plan), x->scale, x->cap, x->narrow, x->label + row,
+                        (int32_t)t.from, x->lse + row, x->weight ? x->weight + row : NULL,
+                        x->grad ? x->grad + row : NULL);
 }
 
-/* Some columns of dx, half of the block's rows: one chain over all tiles. */
-static void both_dx(const hn_xent_plan *plan, int64_t block, int64_t unit, void *scratch,
-                    float *shared)
+/* The block's rows of dx, whole chains: a plan of its own, whose units are ours. */
+static void plan_dx(const hn_xent_plan *plan, int64_t row, float *shared, hn_gemm_plan *gemm)
 {
     const hn_xent_args *x = &plan->args;
-    const int64_t half = cuts(plan->rows, 2), top = block + unit % 2 * half;
-    const int64_t end = least(block + (unit % 2 ? plan->rows : half), x->n);
-    const int64_t from = unit / 2 * COLUMNS, cols = least(COLUMNS, x->c - from);
-    for (int64_t i = 0; i < plan->n_tiles && top < end; i++) {
-        const tile t = tile_at(plan, i);
-        const hn_gemm_operand w = weights_of(&x->w, t.from);
-        const hn_gemm_args args = {
-            .m = end - top,
-            .n = cols,
-            .k = t.cols,
-            .a = { .data = kept_tile(plan, shared, i) + (top - block) * HN_XENT_TILE,
-                   .outer_stride = 4 * HN_XENT_TILE,
-                   .k_stride = 4 },
-            .b = { .data = (const char *)w.data +
-                           hn_elem_span(w.type, from) * (w.is_panel16 ? 16 : 1),
-                   .outer_stride = w.k_stride,
-                   .k_stride = w.outer_stride,
-                   .type = w.type,
-                   .is_panel16 = w.is_panel16,
-                   .rows_are_k = true,
-                   .row_elems = w.row_elems },
-            .c = (float *)(void *)((char *)x->dx + top * x->dx_stride) + from,
-            .c_row_stride = x->dx_stride,
-            .c_col_stride = 4,
-            .accumulate = i > 0,
-        };
-        multiply(plan, &args, scratch);
-    }
+    const hn_gemm_args args = {
+        .m = least(plan->rows, x->n - row),
+        .n = x->c,
+        .k = x->v,
+        .a = { .data = kept(plan, shared, 0), .outer_stride = 4 * kept_stride(plan),
+               .k_stride = 4 },
+        .b = weights_summed(&x->w, 0),
+        .c = (float *)(void *)((char *)x->dx + row * x->dx_stride),
+        .c_row_stride = x->dx_stride,
+        .c_col_stride = 4,
+    };
+    hn_gemm_plan_make(gemm, plan->gemm, &args, plan->threads);
 }
 
 static int64_t both_units(const hn_xent_plan *plan, int64_t phase)
 {
-    const int64_t units[] = { plan->n_tiles, 1, plan->n_tiles, 2 * cuts(plan->args.c, COLUMNS) };
-    return units[phase % 4];
+    hn_gemm_plan gemm;
+    if (phase % 4 != 3)
+        return phase % 4 == 1 ? 1 : plan->n_tiles;
+    plan_dx(plan, phase / 4 * plan->rows, NULL, &gemm);
+    return gemm.units;
 }
 
 static void run_both(const hn_xent_plan *plan, int64_t phase, int64_t unit, void *scratch,
                      float *shared)
 {
     const int64_t row = phase / 4 * plan->rows;
+    hn_gemm_plan gemm;
     switch (phase % 4) {
     case 0:
         both_logits(plan, row, unit, scratch, shared);
@@ -251,15 +244,17 @@ static void run_both(const hn_xent_plan *plan, int64_t phase, int64_t unit, void
         both_slopes(plan, row, unit, shared);
         break;
     default:
-        both_dx(plan, row, unit, scratch, shared);
+        plan_dx(plan, row, shared, &gemm);
+        hn_gemm_run(&gemm, unit, unit + 1, scratch);
     }
 }
 
 void hn_xent_plan_make(hn_xent_plan *plan, const hn_xent_kernels *kernels,
-                       const hn_xent_args *args, bool backward, int threads)
+                       const hn_gemm_kernels *gemm, const hn_xent_args *args, bool backward,
+                       int threads)
 {
     *plan = (hn_xent_plan){
-        .args = *args, .kernels = kernels, .threads = threads, .is_backward = backward
+        .args = *args, .kernels = kernels, .gemm = gemm, .threads = threads, .is_backward = backward
     };
     plan->n_tiles = cuts(args->v, HN_XENT_TILE);
     plan->is_both = !backward && args->dx;
@@ -308,9 +303,9 @@ void hn_xent_run(const hn_xent_plan *plan, int64_t phase, int64_t first, int64_t
     }
 }
 
-size_t hn_xent_scratch_bytes(const hn_xent_kernels *kernels)
+size_t hn_xent_scratch_bytes(const hn_gemm_kernels *gemm)
 {
-    return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + hn_gemm_scratch_bytes(kernels->gemm);
+    return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + hn_gemm_scratch_bytes(gemm);
 }
 
 size_t hn_xent_shared_bytes(int64_t n, int64_t v, bool backward, bool both)

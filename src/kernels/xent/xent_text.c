@@ -24,7 +24,7 @@ HN_INLINE f32x16 logit(f32x16 s, float scale, float cap, f32x16 *tanh)
 static void stats(HN_PARAMS_xent_stats)
 {
     const f32x16 low = f_set1(-__builtin_inff());
-    for (int64_t r = 0; r < rows; r++, s += HN_XENT_TILE) {
+    for (int64_t r = 0; r < rows; r++, s += stride) {
         f32x16 best = low, sum = f_zero(), t = low;
         float z[HN_XENT_TILE];
         for (int64_t i = 0; i < cols; i += 16) {
@@ -73,7 +73,7 @@ static void loss(HN_PARAMS_xent_loss)
 
 static void grad_of_tile(HN_PARAMS_xent_grad)
 {
-    for (int64_t r = 0; r < rows; r++, s += HN_XENT_TILE) {
+    for (int64_t r = 0; r < rows; r++, s += stride) {
         if (label[r] < 0) {
             memset(s, 0, (size_t)cols * sizeof *s);
             continue;
@@ -84,6 +84,8 @@ static void grad_of_tile(HN_PARAMS_xent_grad)
             f32x16 t = f_zero();
             f32x16 p =
                 f_exp(f_sub(logit(load_upto(s + i, cols - i), scale, cap, &t), f_set1(lse[r])));
+            if (narrow)
+                p = f_select(f_lt(p, f_set1(0x1p-60f)), f_zero(), p);
             if (hit >= i && hit < i + 16) {
                 float lanes[16];
                 f_store(lanes, p);
@@ -93,7 +95,10 @@ static void grad_of_tile(HN_PARAMS_xent_grad)
             f32x16 d = f_mul(p, f_set1(g));
             if (cap > 0)
                 d = f_mul(d, f_sub(f_set1(1.0f), f_mul(t, t)));
-            f_store_n(s + i, f_mul(d, f_set1(scale)), cols - i < 16 ? cols - i : 16);
+            d = f_mul(d, f_set1(scale));
+            if (narrow)
+                d = f_from_bf16(f_to_bf16(d));
+            f_store_n(s + i, d, cols - i < 16 ? cols - i : 16);
         }
     }
 }
@@ -103,5 +108,4 @@ const hn_xent_kernels HN_KERNEL_NAME(xent_kernels) = {
     .fold = fold,
     .loss = loss,
     .grad = grad_of_tile,
-    .gemm = &HN_KERNEL_NAME(gemm_kernels),
 };
