@@ -3,9 +3,9 @@
     python tools/reference/peft_speed.py HONE FOLDER [CASE ...]
 
 The shape of Qwen2 0.5B with a head of its own, 4 x 512 random tokens, rank 16 on every linear layer of the
-blocks, two threads, nothing recomputed, PyTorch's SDPA. Cases: f32 and bf16 (of the weights), all tokens
-supervised, and quarter: f32, the last quarter of each sequence. Six steps each, the first left out: median
-seconds, and their ratio. hone's share of the FMA peak counts 4 operations a weight and token (forward, and
+blocks, two threads, nothing recomputed, PyTorch's SDPA. Cases: f32 and bf16 (of the weights; hone's numerics are
+mixed then, PEFT's model is bf16), all tokens supervised, and quarter: f32, the last quarter of each sequence. Six steps
+each, the first left out: median seconds, and their ratio. hone's share of the FMA peak counts 4 operations a weight and token (forward, and
 the gradient of what goes in; frozen weights have none), 2 more for those of pairs, and the attention's; the head
 only where tokens count.
 """
@@ -47,7 +47,8 @@ def hone_seconds(case, ids):
             f.write(json.dumps({"ids": row, "weights": counts}) + "\n")
     subprocess.run(["rm", "-rf", out])
     run("train", model, "--data", data, "--out", out, "--steps", str(STEPS), "--batch", str(BATCH), "--rank",
-        str(RANK), "--targets", "attn,mlp", "--recompute", "0", "--threads", "2", "--warmup", "0", "--samples", "0")
+        str(RANK), "--targets", "attn,mlp", "--recompute", "0", "--threads", "2", "--warmup", "0", "--samples", "0",
+        "--numerics", "mixed" if case == "bf16" else "f32")
     with open(os.path.join(out, "metrics.jsonl")) as f:
         lines = [json.loads(line) for line in f]
     return [line["seconds"] for line in lines if "seconds" in line and "loss" in line][1:]
