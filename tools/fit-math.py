@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the polynomial coefficients of src/kernels/simd/math_f32.h and src/base/mathfn_tables.h.
+"""Prints the polynomial coefficients of src/kernels/simd/math_f32.h and normal.h, and of src/base/mathfn_tables.h.
 
 Each polynomial is a weighted least-squares fit at Chebyshev-spaced points, in 60 digits, which is
 within a factor of two of minimax. Coefficients are rounded one by one, lowest power first, and
@@ -88,6 +88,23 @@ def float_fits():
         name="f32 erf: 1 - exp(-(x + p(x)))")
 
 
+def normal_table():
+    """Phi(t) - 1/2 around 3/16 k: a column of five coefficients for each k; the last is one half."""
+    width = mpf(3) / 16
+    columns = []
+    for k in range(31):
+        center = width * k
+        columns.append(fit(lambda u: erf((center + u) / sqrt(mpf(2))) / 2, lambda u: mpf(1), -width / 2, width / 2, 4,
+                           f32, name="f32 Phi - 1/2 around %s" % mp.nstr(center, 6)))
+    columns[0] = [c if i % 2 else mpf(0) for i, c in enumerate(columns[0])]
+    columns.append([mpf("0.5")] + [mpf(0)] * 4)
+    for row in range(5):
+        print("    {")
+        for k in range(0, 32, 4):
+            print("        " + ", ".join(as_text(columns[k + i][row], f32) for i in range(4)) + ",")
+        print("    },")
+
+
 def double_fits():
     half = ln2 / 2 * mpf("1.01")
     fit(lambda r: (expm1(r) - r) / r**2, lambda r: r**2 / expm1(r), -half, half, 11, f64,
@@ -122,4 +139,5 @@ def double_fits():
 
 
 float_fits()
+normal_table()
 double_fits()

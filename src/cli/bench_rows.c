@@ -53,27 +53,27 @@ static void run_swiglu_grad(hn_bench *b, void *of)
 static void run_rms_norm(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    EACH_ROW(b->kernels.norm.rms_norm_f32(ROW, x->a + at, x->c, 1e-5f, x->b + at, NULL));
+    EACH_ROW(b->kernels.norm.rms_norm_f32(ROW, x->a + at, x->c, 1e-5f, x->b + at, NULL, true));
 }
 
 static void run_short_rms_norm(hn_bench *b, void *of)
 {
     const arrays *x = of;
     for (int64_t at = 0; at < N; at += SHORT_ROW)
-        b->kernels.norm.rms_norm_f32(SHORT_ROW, x->a + at, x->c, 1e-5f, x->b + at, NULL);
+        b->kernels.norm.rms_norm_f32(SHORT_ROW, x->a + at, x->c, 1e-5f, x->b + at, NULL, true);
 }
 
 static void run_rms_norm_grad(hn_bench *b, void *of)
 {
     const arrays *x = of;
     EACH_ROW(b->kernels.norm.rms_norm_grad_f32(ROW, x->a + at, x->c, 1e-5f, x->b + at, x->d + at,
-                                               NULL));
+                                               NULL, true));
 }
 
 static void run_layer_norm(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    EACH_ROW(b->kernels.norm.layer_norm_f32(ROW, x->a + at, x->c, x->d, 1e-5f, x->b + at, NULL));
+    EACH_ROW(b->kernels.norm.layer_norm_f32(ROW, x->a + at, x->c, x->d, 1e-5f, x->b + at, NULL, true));
 }
 
 static void run_softmax(hn_bench *b, void *of)
@@ -92,7 +92,7 @@ static void run_short_softmax(hn_bench *b, void *of)
 static void run_softmax_grad(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    EACH_ROW(b->kernels.softmax.softmax_grad_f32(ROW, x->a + at, x->b + at, 1, x->c + at));
+    EACH_ROW(b->kernels.softmax.softmax_grad_f32(ROW, x->a + at, x->b + at, 1, x->c + at, true));
 }
 
 static void run_rope_halves(hn_bench *b, void *of)

@@ -14,6 +14,7 @@
 
 #include "base/isa.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,14 @@
 #define HN_KERNEL_NAME(slot)          HN_KERNEL_EXPAND(slot, HN_LEVEL)
 /* The head of a definition in a text: HN_KERNEL_FN(exp_f32) { ... } */
 #define HN_KERNEL_FN(slot) void HN_KERNEL_NAME(slot)(HN_PARAMS_##slot)
+
+/* After outputs that were written past the caches, before another thread is told that they are there. */
+static inline void hn_streams_end(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
 
 /* One member of a family's struct. */
 #define HN_KERNEL_MEMBER(slot) void (*slot)(HN_PARAMS_##slot);

@@ -1,11 +1,12 @@
-/* rounding.h: operations that round as the reference does.
+/* rounding.h: operations that round as the mode of a run asks.
  *
- * Models are built of these verbs. In f32 mode each is the op of its name. In bf16 mode each gives
+ * Models are built of these verbs. In f32 mode each is the op of its name, in mixed mode too but for
+ * nn_product_in and nn_product_out. In bf16 mode each gives
  * what Transformers' eager model gives in bfloat16 on a CPU: computed in f32, and rounded to bf16
  * where PyTorch stores a tensor. So a rounding point is declared by the verb that is used, in the
  * model's file, and nowhere else. Values stay f32 in memory; a gradient passes through a rounding
- * unchanged. Attention is composed of primitives there, and its scores are materialised: tokens
- * times keys, of all heads of a layer. */
+ * unchanged. Attention that is differentiated is composed of primitives there, and its scores are
+ * materialised: tokens times keys, of all heads of a layer. */
 #ifndef HN_NN_ROUNDING_H
 #define HN_NN_ROUNDING_H
 
@@ -18,7 +19,8 @@ hn_node *nn_round(nn_build *b, hn_node *x);
 float nn_constant(const nn_build *b, double value);
 
 /* In mixed mode both sides of a product by a matrix that is stored in BF16 are bf16, here and in
- * the gradient: what goes in is rounded, and so is the gradient of what comes out. All else is f32. */
+ * the gradient: what goes in is rounded, and so is the gradient of what comes out. All else is f32. nn_linear
+ * and nn_linear_id do it; heads, which are products of their own, ask for it. */
 bool nn_is_narrow(const nn_build *b, const nn_weight *w);
 hn_node *nn_product_in(nn_build *b, hn_node *x, const nn_weight *w);
 hn_node *nn_product_out(nn_build *b, hn_node *y, const nn_weight *w);

@@ -78,7 +78,7 @@ static void forward(const hn_call *call)
         v += (1 - (double)at->beta2) * (g * g - v);
         const double move = m / (sqrt(v) * s.root + (double)at->eps);
         const double now = hn_get(w, i) * s.keep - s.rate * move;
-        const uint32_t random = hn_rng_u32(s.key, (uint64_t)i);
+        const uint32_t random = hn_rng_mass_u32(s.key, (uint64_t)i);
         if (call->out[NEW_M])
             set_by_chance(call->out[NEW_M], i, m, random >> 16);
         if (call->out[NEW_V])

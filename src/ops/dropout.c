@@ -42,7 +42,7 @@ static void forward(const hn_call *call)
             at ? hn_dropout_token_key(all, hn_get_int(at, 2 * t), hn_get_int(at, 2 * t + 1))
                : all;
         for (int64_t i = 0; i < width; i++) {
-            const bool is_kept = hn_rng_uniform(key, (uint64_t)i) >= own->p;
+            const bool is_kept = hn_rng_mass_uniform(key, (uint64_t)i) >= own->p;
             hn_set(y, first + i, is_kept ? hn_get(x, first + i) / (1 - (double)own->p) : 0);
         }
     }

@@ -88,6 +88,7 @@ uint32_t kc_random(void);
 
 /* Outputs: a pattern that is no NaN and that no kernel writes. */
 float *kc_blank(size_t n);
+float *kc_lines(size_t n); /* whole lines: aligned to 64 bytes; what stands behind is not guarded to the byte */
 void *kc_blank_bytes(size_t bytes);
 
 /* Equal bits, where one NaN equals any other. A failure names kernel, level, length, flavour,

@@ -134,6 +134,12 @@ float *kc_blank(size_t n)
     return x;
 }
 
+float *kc_lines(size_t n)
+{
+    char *room = kc_blank_bytes(n * sizeof(float) + 63);
+    return (float *)(void *)(room + (64 - (uintptr_t)room % 64) % 64);
+}
+
 void *kc_blank_bytes(size_t bytes)
 {
     return bytes ? memset(guard_new(bytes), 0x5b, bytes) : guard_new(0);

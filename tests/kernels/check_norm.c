@@ -10,15 +10,20 @@ static void check_rms_norm(const hn_norm_kernels *ref, const hn_norm_kernels *op
         float *x = kc_floats(n), *want = kc_blank(n), *got = kc_blank(n);
         float *want_r = kc_blank(1), *r = kc_blank(1);
         const float *gain = kc_floats(n);
-        ref->rms_norm_f32((int64_t)n, x, NULL, 1e-5f, want, want_r);
-        opt->rms_norm_f32((int64_t)n, x, NULL, 1e-5f, got, r);
+        ref->rms_norm_f32((int64_t)n, x, NULL, 1e-5f, want, want_r, false);
+        opt->rms_norm_f32((int64_t)n, x, NULL, 1e-5f, got, r, false);
         kc_same_bits(want, got, n);
         kc_same_bits(want_r, r, 1);
-        ref->rms_norm_f32((int64_t)n, x, gain, 1e-5f, want, NULL);
-        opt->rms_norm_f32((int64_t)n, x, gain, 1e-5f, got, NULL);
+        ref->rms_norm_f32((int64_t)n, x, gain, 1e-5f, want, NULL, false);
+        opt->rms_norm_f32((int64_t)n, x, gain, 1e-5f, got, NULL, false);
         kc_same_bits(want, got, n);
-        KC_BENCH(opt->rms_norm_f32((int64_t)n, x, gain, 1e-5f, got, NULL));
-        opt->rms_norm_f32((int64_t)n, x, gain, 1e-5f, x, NULL);
+        if (n % 16 == 0) {
+            got = kc_lines(n);
+            opt->rms_norm_f32((int64_t)n, x, gain, 1e-5f, got, NULL, true);
+            kc_same_bits(want, got, n);
+        }
+        KC_BENCH(opt->rms_norm_f32((int64_t)n, x, gain, 1e-5f, got, NULL, false));
+        opt->rms_norm_f32((int64_t)n, x, gain, 1e-5f, x, NULL, false);
         kc_same_bits(want, x, n);
     }
 }
@@ -33,13 +38,18 @@ static void check_layer_norm(const hn_norm_kernels *ref, const hn_norm_kernels *
         const float *gain = kc_floats(n), *bias = kc_floats(n);
         for (int which = 0; which < 4; which++) {
             const float *g = which & 1 ? gain : NULL, *b = which & 2 ? bias : NULL;
-            ref->layer_norm_f32((int64_t)n, x, g, b, 1e-5f, want, want_stats);
-            opt->layer_norm_f32((int64_t)n, x, g, b, 1e-5f, got, stats);
+            ref->layer_norm_f32((int64_t)n, x, g, b, 1e-5f, want, want_stats, false);
+            opt->layer_norm_f32((int64_t)n, x, g, b, 1e-5f, got, stats, false);
             kc_same_bits(want, got, n);
             kc_same_bits(want_stats, stats, 2);
+            if (n % 16 == 0) {
+                got = kc_lines(n);
+                opt->layer_norm_f32((int64_t)n, x, g, b, 1e-5f, got, NULL, true);
+                kc_same_bits(want, got, n);
+            }
         }
-        KC_BENCH(opt->layer_norm_f32((int64_t)n, x, gain, bias, 1e-5f, got, NULL));
-        opt->layer_norm_f32((int64_t)n, x, gain, bias, 1e-5f, x, NULL);
+        KC_BENCH(opt->layer_norm_f32((int64_t)n, x, gain, bias, 1e-5f, got, NULL, false));
+        opt->layer_norm_f32((int64_t)n, x, gain, bias, 1e-5f, x, NULL, false);
         kc_same_bits(want, x, n);
     }
 }
@@ -53,18 +63,23 @@ static void check_grad(const char *name, void (*ref)(HN_PARAMS_rms_norm_grad_f32
         float *x = kc_floats(n), *dy = kc_floats(n), *want = kc_blank(n), *got = kc_blank(n);
         float *want_stats = kc_blank(n_stats), *stats = kc_blank(n_stats);
         const float *gain = kc_floats(n);
-        ref((int64_t)n, x, NULL, 1e-5f, dy, want, want_stats);
-        opt((int64_t)n, x, NULL, 1e-5f, dy, got, stats);
+        ref((int64_t)n, x, NULL, 1e-5f, dy, want, want_stats, false);
+        opt((int64_t)n, x, NULL, 1e-5f, dy, got, stats, false);
         kc_same_bits(want, got, n);
         kc_same_bits(want_stats, stats, n_stats);
-        ref((int64_t)n, x, gain, 1e-5f, dy, want, NULL);
-        opt((int64_t)n, x, gain, 1e-5f, dy, got, NULL);
+        ref((int64_t)n, x, gain, 1e-5f, dy, want, NULL, false);
+        opt((int64_t)n, x, gain, 1e-5f, dy, got, NULL, false);
         kc_same_bits(want, got, n);
-        KC_BENCH(opt((int64_t)n, x, gain, 1e-5f, dy, got, NULL));
+        if (n % 16 == 0) {
+            got = kc_lines(n);
+            opt((int64_t)n, x, gain, 1e-5f, dy, got, NULL, true);
+            kc_same_bits(want, got, n);
+        }
+        KC_BENCH(opt((int64_t)n, x, gain, 1e-5f, dy, got, NULL, false));
         float *second = kc_copy(dy, n * sizeof *dy);
-        opt((int64_t)n, x, gain, 1e-5f, second, second, NULL);
+        opt((int64_t)n, x, gain, 1e-5f, second, second, NULL, false);
         kc_same_bits(want, second, n);
-        opt((int64_t)n, x, gain, 1e-5f, dy, x, NULL);
+        opt((int64_t)n, x, gain, 1e-5f, dy, x, NULL, false);
         kc_same_bits(want, x, n);
     }
 }

@@ -38,10 +38,12 @@ static void rms_norm_run(const hn_cpu_task *task, int phase, int64_t begin, int6
     (void)phase;
     for (int64_t row = begin; row < end; row++) {
         float *y = hn_row_out(call->out[0], row, room + n);
-        task->cpu->kernels.norm.rms_norm_f32(n, hn_row_in(task, call->in[0], row, room),
-                                             vector(call, 1), eps_of(task), y, NULL);
+        const float *x = hn_row_in(task, call->in[0], row, room);
+        task->cpu->kernels.norm.rms_norm_f32(n, x, vector(call, 1), eps_of(task), y, NULL,
+                                             hn_row_streams(call, x, y));
         hn_row_done(task, call->out[0], row, y);
     }
+    hn_streams_end();
 }
 
 const hn_cpu_binding hn_cpu_rms_norm = { .op = &hn_op_rms_norm, .supports = rms_norm_supports,
@@ -71,9 +73,11 @@ static void layer_norm_run(const hn_cpu_task *task, int phase, int64_t begin, in
             task->cpu->kernels.norm.l2_norm_f32(n, x, eps_of(task), y);
         else
             task->cpu->kernels.norm.layer_norm_f32(n, x, vector(call, 1), vector(call, 2),
-                                                   eps_of(task), y, NULL);
+                                                   eps_of(task), y, NULL,
+                                                   hn_row_streams(call, x, y));
         hn_row_done(task, call->out[0], row, y);
     }
+    hn_streams_end();
 }
 
 const hn_cpu_binding hn_cpu_layer_norm = { .op = &hn_op_layer_norm,
@@ -181,9 +185,9 @@ static void row_stats(const hn_cpu_task *task, const float *x, float *room, floa
     const int64_t n = hn_row_length(task->call);
     const hn_norm_kernels *k = &task->cpu->kernels.norm;
     if (n_stats(task->call) == 2)
-        k->layer_norm_f32(n, x, NULL, NULL, eps_of(task), room, stats);
+        k->layer_norm_f32(n, x, NULL, NULL, eps_of(task), room, stats, false);
     else
-        k->rms_norm_f32(n, x, NULL, eps_of(task), room, stats);
+        k->rms_norm_f32(n, x, NULL, eps_of(task), room, stats, false);
 }
 
 static void grad_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread)
@@ -206,9 +210,11 @@ static void grad_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t 
         float *dx = hn_row_out(call->out[0], row, room + 2 * n);
         const float *dy = hn_row_in(task, call->in[DY], row, room + n);
         (n_stats(call) == 2 ? k->layer_norm_grad_f32 : k->rms_norm_grad_f32)(
-            n, x, vector(call, GAIN), eps_of(task), dy, dx, NULL);
+            n, x, vector(call, GAIN), eps_of(task), dy, dx, NULL,
+            hn_row_streams(call, x, dx) && dx != dy);
         hn_row_done(task, call->out[0], row, dx);
     }
+    hn_streams_end();
 }
 
 #define HN_BIND_NORM_GRAD(name)                                                                \

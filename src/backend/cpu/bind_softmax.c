@@ -123,9 +123,11 @@ static void grad_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t 
             sum += (double)y[i] * (double)dy[i];
         if (call->out[1])
             hn_set(call->out[1], row, call->in[SHARE] ? -hn_get(call->in[SHARE], row) * sum : 0);
-        task->cpu->kernels.softmax.softmax_grad_f32(n, y, dy, scale_of(call), dx);
+        task->cpu->kernels.softmax.softmax_grad_f32(n, y, dy, scale_of(call), dx,
+                                                    hn_row_streams(call, y, dx) && dx != dy);
         hn_row_done(task, call->out[0], row, dx);
     }
+    hn_streams_end();
 }
 
 const hn_cpu_binding hn_cpu_softmax_grad = { .op = &hn_op_softmax_grad,

@@ -4,6 +4,7 @@
 #define HN_KERNELS_ELEMWISE_ACTIVATION_H
 
 #include "kernels/simd/math_f32.h"
+#include "kernels/simd/normal.h"
 
 #define GELU_LINEAR 0x1.988454p0f  /* 2 sqrt(2 / pi) */
 #define GELU_CUBIC  0x1.2444f2p-4f /* 0.044715 of that */
@@ -17,11 +18,7 @@ HN_INLINE f32x16 gelu(f32x16 x)
     return f_sigmoid_times(f_mul(x, slope), x);
 }
 
-HN_INLINE f32x16 gelu_erf(f32x16 x)
-{
-    const f32x16 half = f_mul(x, f_set1(0.5f));
-    return f_fma(half, f_erf(f_mul(x, f_set1(0x1.6a09e6p-1f))), half);
-}
+HN_INLINE f32x16 gelu_erf(f32x16 x) { return f_mul(x, f_normal_cdf(x)); }
 
 /* s + x s (1 - s) */
 HN_INLINE f32x16 silu_slope(f32x16 x, f32x16 *value)
@@ -46,8 +43,7 @@ HN_INLINE f32x16 gelu_slope(f32x16 x, f32x16 *value)
 /* (1 + erf(x / sqrt 2)) / 2 + x e^(-x^2 / 2) / sqrt(2 pi) */
 HN_INLINE f32x16 gelu_erf_slope(f32x16 x, f32x16 *value)
 {
-    const f32x16 half = f_set1(0.5f);
-    const f32x16 cdf = f_fma(half, f_erf(f_mul(x, f_set1(0x1.6a09e6p-1f))), half);
+    const f32x16 cdf = f_normal_cdf(x);
     const f32x16 z = f_max(f_set1(-110.0f), f_mul(f_mul(x, x), f_set1(-0.5f)));
     const f32x16 density = f_mul(f_exp_below(z), f_set1(0x1.988454p-2f));
     *value = f_mul(x, cdf);

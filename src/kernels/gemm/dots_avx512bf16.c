@@ -76,6 +76,8 @@ static void pack_panel(const uint16_t *x, int rows, int64_t n_k, float *dst, int
 static inline i32x16 row_of_f32(const float *x, int64_t n, seen *s)
 {
     const i32x16 order = lane_times(0x40004, 0x10003); /* high halves; the first of two goes up */
+    __builtin_prefetch(x + 64); /* sixteen rows are more streams than are followed */
+    __builtin_prefetch(x + 80);
     const i32x16 a = _mm512_maskz_loadu_epi32(n < 16 ? m_first(n) : 0xffff, x);
     const i32x16 b = n > 16 ? _mm512_maskz_loadu_epi32(m_first(n - 16), x + 16) : i_set1(0);
     s->low_bits = i_or(s->low_bits, i_or(a, b));

@@ -42,6 +42,12 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
                     acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
             }
         }
+    } else if (NV > 1 && cols <= 16) { /* a low rank, as a rule: nothing for the other registers */
+        for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
+            const f32x16 bv = cols == 16 ? f_load(b) : f_load_n(b, cols);
+            for (int i = 0; i < rows; i++)
+                acc[i][0] = HN_GEMM_STEP(f_set1(a[i]), bv, acc[i][0]);
+        }
     } else {
         for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
             f32x16 bv[NV];

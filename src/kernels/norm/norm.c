@@ -8,13 +8,18 @@
 HN_KERNEL_FN(rms_norm_f32)
 {
     double sum;
-    ROW_SUM(sum, n, (row_fetch(y, i), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc)));
+    /* While sums are made memory brings y, or half of the row to come; then the rest of that. */
+    const float *to = streams ? x + n : y;
+    const int shift = streams ? 1 : 0;
+    const int64_t rest = streams ? n + n / 2 : n;
+    ROW_SUM(sum, n, (row_fetch(to, i >> shift), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc)));
     const float r = (float)(1 / sqrt(sum / (double)n + (double)eps));
     const f32x16 r_all = f_set1(r);
     if (gain)
-        ROW_MAP(y, n, (row_fetch(x, i + n), f_mul(f_mul(ROW_LOAD(x), r_all), ROW_LOAD(gain))));
+        ROW_MAP_OUT(y, n, streams,
+                    (row_fetch(x, rest + (i >> shift)), f_mul(f_mul(ROW_LOAD(x), r_all), ROW_LOAD(gain))));
     else
-        ROW_MAP(y, n, (row_fetch(x, i + n), f_mul(ROW_LOAD(x), r_all)));
+        ROW_MAP_OUT(y, n, streams, (row_fetch(x, rest + (i >> shift)), f_mul(ROW_LOAD(x), r_all)));
     if (stats)
         *stats = r;
 }
@@ -23,7 +28,11 @@ HN_KERNEL_FN(rms_norm_f32)
 HN_KERNEL_FN(rms_norm_grad_f32)
 {
     double squares, along;
-#define SQUARES (row_fetch(dx, i), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc))
+    const float *to = streams ? x + n : dx, *too = streams ? dy + n : dx; /* as in rms_norm */
+    const int shift = streams ? 1 : 0;
+    const int64_t rest = streams ? n + n / 2 : n;
+#define SQUARES                                                                                \
+    (row_fetch(to, i >> shift), row_fetch(too, i >> shift), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc))
     if (gain)
         ROW_SUM2(squares, along, n, SQUARES,
                  f_fma(f_mul(ROW_LOAD(dy), ROW_LOAD(gain)), ROW_LOAD(x), acc2));
@@ -34,11 +43,12 @@ HN_KERNEL_FN(rms_norm_grad_f32)
     const f32x16 r_all = f_set1((float)r);
     const f32x16 back = f_set1((float)(-r * r * r * (along / (double)n)));
 #define DX(u)                                                                                  \
-    (row_fetch(x, i + n), row_fetch(dy, i + n), f_fma(back, ROW_LOAD(x), f_mul((u), r_all)))
+    (row_fetch(x, rest + (i >> shift)), row_fetch(dy, rest + (i >> shift)),                    \
+     f_fma(back, ROW_LOAD(x), f_mul((u), r_all)))
     if (gain)
-        ROW_MAP(dx, n, DX(f_mul(ROW_LOAD(dy), ROW_LOAD(gain))));
+        ROW_MAP_OUT(dx, n, streams, DX(f_mul(ROW_LOAD(dy), ROW_LOAD(gain))));
     else
-        ROW_MAP(dx, n, DX(ROW_LOAD(dy)));
+        ROW_MAP_OUT(dx, n, streams, DX(ROW_LOAD(dy)));
 #undef DX
     if (stats)
         *stats = (float)r;
@@ -72,33 +82,40 @@ HN_INLINE f32x16 row_masked(f32x16 v, bool is_whole, int64_t left)
     return is_whole ? v : f_select(m_first(left), v, f_zero());
 }
 
-/* Asks for `to`, the output, on the way, and for the first third of the row to come. */
+/* Asks for the output, where it is `to`, on the way, and for the first third of the row to come; without one
+ * for two thirds. */
 static double mean_and_scale(int64_t n, const float *x, float eps, const float *to, float *mean)
 {
     double sum, squares;
-    ROW_SUM(sum, n, (row_fetch(to, i * 2 / 3), f_add(acc, ROW_LOAD(x))));
+    if (!to)
+        ROW_SUM(sum, n, (row_fetch(x, n + (n + i) / 2), f_add(acc, ROW_LOAD(x))));
+    else
+        ROW_SUM(sum, n, (row_fetch(to, i * 2 / 3), f_add(acc, ROW_LOAD(x))));
     *mean = (float)(sum / (double)n);
     const f32x16 mean_all = f_set1(*mean);
-    ROW_SUM(squares, n,
-            (row_fetch(to, (2 * n + i) / 3), row_fetch(x, n + i / 3),
-             f_fma(CENTERED(x), CENTERED(x), acc)));
+    if (!to)
+        ROW_SUM(squares, n, (row_fetch(x, n + i / 2), f_fma(CENTERED(x), CENTERED(x), acc)));
+    else
+        ROW_SUM(squares, n,
+                (row_fetch(to, (2 * n + i) / 3), row_fetch(x, n + i / 3),
+                 f_fma(CENTERED(x), CENTERED(x), acc)));
     return 1 / sqrt(squares / (double)n + (double)eps);
 }
 
 HN_KERNEL_FN(layer_norm_f32)
 {
     float mean;
-    const float r = (float)mean_and_scale(n, x, eps, y, &mean);
+    const float r = (float)mean_and_scale(n, x, eps, streams ? NULL : y, &mean);
     const f32x16 mean_all = f_set1(mean), r_all = f_set1(r);
 #define XHAT (row_fetch(x, n + (n + 2 * i) / 3), f_mul(f_sub(ROW_LOAD(x), mean_all), r_all))
     if (gain && bias)
-        ROW_MAP(y, n, f_fma(XHAT, ROW_LOAD(gain), ROW_LOAD(bias)));
+        ROW_MAP_OUT(y, n, streams, f_fma(XHAT, ROW_LOAD(gain), ROW_LOAD(bias)));
     else if (gain)
-        ROW_MAP(y, n, f_mul(XHAT, ROW_LOAD(gain)));
+        ROW_MAP_OUT(y, n, streams, f_mul(XHAT, ROW_LOAD(gain)));
     else if (bias)
-        ROW_MAP(y, n, f_add(XHAT, ROW_LOAD(bias)));
+        ROW_MAP_OUT(y, n, streams, f_add(XHAT, ROW_LOAD(bias)));
     else
-        ROW_MAP(y, n, XHAT);
+        ROW_MAP_OUT(y, n, streams, XHAT);
 #undef XHAT
     if (stats)
         stats[0] = mean, stats[1] = r;
@@ -108,7 +125,7 @@ HN_KERNEL_FN(layer_norm_f32)
 HN_KERNEL_FN(layer_norm_grad_f32)
 {
     float mean;
-    const double r = mean_and_scale(n, x, eps, dx, &mean);
+    const double r = mean_and_scale(n, x, eps, streams ? NULL : dx, &mean);
     const f32x16 mean_all = f_set1(mean), r_all = f_set1((float)r);
     double level, along;
     if (gain)
@@ -123,9 +140,9 @@ HN_KERNEL_FN(layer_norm_grad_f32)
     (row_fetch(x, n + (n + 2 * i) / 3), row_fetch(dy, i + n),                                  \
      f_fma(back, f_sub(ROW_LOAD(x), mean_all), f_mul(f_sub((u), level_all), r_all)))
     if (gain)
-        ROW_MAP(dx, n, DX(f_mul(ROW_LOAD(dy), ROW_LOAD(gain))));
+        ROW_MAP_OUT(dx, n, streams, DX(f_mul(ROW_LOAD(dy), ROW_LOAD(gain))));
     else
-        ROW_MAP(dx, n, DX(ROW_LOAD(dy)));
+        ROW_MAP_OUT(dx, n, streams, DX(ROW_LOAD(dy)));
 #undef DX
     if (stats)
         stats[0] = mean, stats[1] = (float)r;

@@ -10,6 +10,8 @@
  * `gain` and `bias` may be NULL: one and zero. `stats`, where it is not NULL, gets what the
  * gradients of gain need: r, or m and r.
  *
+ * `streams`: the output is no input, of whole lines of 64 aligned bytes, and not read before the caches forget it.
+ *
  * _grad writes dx alone. _gain_grad adds rows to acc[n], one fma per row in ascending order:
  * acc = f(dy, xhat, acc), so a cut of the rows in several calls changes no bit. */
 #ifndef HN_KERNELS_NORM_NORM_H
@@ -18,18 +20,18 @@
 #include "kernels/kernel.h"
 
 #define HN_PARAMS_rms_norm_f32                                                                 \
-    int64_t n, const float *x, const float *gain, float eps, float *y, float *stats
+    int64_t n, const float *x, const float *gain, float eps, float *y, float *stats, bool streams
 #define HN_PARAMS_rms_norm_grad_f32                                                            \
     int64_t n, const float *x, const float *gain, float eps, const float *dy, float *dx,       \
-        float *stats
+        float *stats, bool streams
 #define HN_PARAMS_rms_norm_gain_grad_f32                                                       \
     int64_t rows, int64_t n, const float *x, const float *dy, const float *stats, float *acc
 #define HN_PARAMS_layer_norm_f32                                                               \
     int64_t n, const float *x, const float *gain, const float *bias, float eps, float *y,      \
-        float *stats
+        float *stats, bool streams
 #define HN_PARAMS_layer_norm_grad_f32                                                          \
     int64_t n, const float *x, const float *gain, float eps, const float *dy, float *dx,       \
-        float *stats
+        float *stats, bool streams
 #define HN_PARAMS_layer_norm_gain_grad_f32                                                     \
     int64_t rows, int64_t n, const float *x, const float *dy, const float *stats, float *acc
 #define HN_PARAMS_l2_norm_f32 int64_t n, const float *x, float eps, float *y

@@ -8,7 +8,9 @@
  * Every word means the same bits at every level: add, sub, mul, div and sqrt are IEEE; f_fma is
  * one rounding and is the only fusion; f_max(a, b) is a > b ? a : b, so a NaN in `b` stays and
  * one in `a` does not; i_* wrap; f_to_i wants a value that fits and rounds half to even. _n
- * loads and stores touch the first n lanes only, 0 <= n <= 16; other lanes load as zero. */
+ * loads and stores touch the first n lanes only, 0 <= n <= 16; other lanes load as zero. f_stream stores
+ * 64 aligned bytes past the caches where there is a way (hn_streams_end, kernels/kernel.h); f_look gives
+ * table[index mod 32] of every lane. */
 #ifndef HN_KERNELS_SIMD_F32X16_H
 #define HN_KERNELS_SIMD_F32X16_H
 
@@ -35,6 +37,20 @@
 #endif
 
 /* What every level says in the same words. */
+
+#if !defined(HN_LEVEL_avx512) && !defined(HN_LEVEL_avx2)
+HN_INLINE void f_stream(float *p, f32x16 x) { f_store(p, x); }
+
+HN_INLINE f32x16 f_look(const float table[32], i32x16 index)
+{
+    int32_t at[16];
+    float found[16];
+    i_store(at, index);
+    for (int l = 0; l < 16; l++)
+        found[l] = table[at[l] & 31];
+    return f_load(found);
+}
+#endif
 
 /* 2^n for a whole -126 <= n <= 127; any bits for a NaN. */
 HN_INLINE f32x16 f_power_of_two(f32x16 n)

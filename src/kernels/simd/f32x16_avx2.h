@@ -62,6 +62,28 @@ HN_INLINE f32x16 f_load_n(const float *p, int64_t n)
     return (f32x16){ _mm256_maskload_ps(p, lanes_below(n, 0)),
                      _mm256_maskload_ps(p + 8, lanes_below(n, 8)) };
 }
+HN_INLINE void f_stream(float *p, f32x16 x)
+{
+    _mm256_stream_ps(p, x.a);
+    _mm256_stream_ps(p + 8, x.b);
+}
+/* Four tables of eight; two bits of the index, moved into the sign, choose among them. */
+HN_INLINE __m256 look8(const float *table, __m256i index)
+{
+    const __m256 bit3 = _mm256_castsi256_ps(_mm256_slli_epi32(index, 28));
+    const __m256 bit4 = _mm256_castsi256_ps(_mm256_slli_epi32(index, 27));
+    const __m256 low = _mm256_blendv_ps(_mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index),
+                                        _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), index),
+                                        bit3);
+    const __m256 high = _mm256_blendv_ps(
+        _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 16), index),
+        _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 24), index), bit3);
+    return _mm256_blendv_ps(low, high, bit4);
+}
+HN_INLINE f32x16 f_look(const float table[32], i32x16 index)
+{
+    return (f32x16){ look8(table, index.a), look8(table, index.b) };
+}
 HN_INLINE void f_store(float *p, f32x16 x)
 {
     _mm256_storeu_ps(p, x.a);

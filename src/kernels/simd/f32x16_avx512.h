@@ -36,6 +36,11 @@ HN_INLINE f32x16 f_load_n(const float *p, int64_t n)
     return _mm512_maskz_loadu_ps(m_first(n), p);
 }
 HN_INLINE void f_store(float *p, f32x16 x) { _mm512_storeu_ps(p, x); }
+HN_INLINE void f_stream(float *p, f32x16 x) { _mm512_stream_ps(p, x); }
+HN_INLINE f32x16 f_look(const float table[32], i32x16 index)
+{
+    return _mm512_permutex2var_ps(f_load(table), index, f_load(table + 16));
+}
 HN_INLINE void f_store_n(float *p, f32x16 x, int64_t n)
 {
     _mm512_mask_storeu_ps(p, m_first(n), x);

@@ -37,7 +37,7 @@ HN_INLINE void philox_store(philox p, f32x16 out[2])
     out[1] = i_float(i_pick_odd(first, last));
 }
 
-/* Element e of out, 0 <= e < 128, is hn_rng_u32(key, 4 * counter + e), as bits of a float. Four
+/* Element e of out, 0 <= e < 128, is hn_rng_mass_u32(key, 4 * counter + e), as bits of a float. Four
  * chains of rounds, because one waits for its products most of the time; the round's keys are
  * counted in registers, where they are needed. */
 HN_INLINE void philox128(hn_rng_key key, uint64_t counter, f32x16 out[8])
@@ -48,7 +48,7 @@ HN_INLINE void philox128(hn_rng_key key, uint64_t counter, f32x16 out[8])
     philox p[CHAINS];
     for (int c = 0; c < CHAINS; c++)
         p[c] = philox_start(counter + 8 * (uint64_t)c);
-    _Pragma("GCC unroll 10") for (int round = 0; round < 10; round++)
+    _Pragma("GCC unroll 7") for (int round = 0; round < HN_RNG_MASS_ROUNDS; round++)
     {
         _Pragma("GCC unroll 4") for (int c = 0; c < CHAINS; c++) p[c] = philox_round(p[c], k0, k1);
         k0 = i_add(k0, step0);
@@ -58,7 +58,7 @@ HN_INLINE void philox128(hn_rng_key key, uint64_t counter, f32x16 out[8])
         philox_store(p[c], out + 2 * c);
 }
 
-/* Element e is hn_rng_u32(key, first + e). Twice the work where 4 does not divide `first`. */
+/* Element e is hn_rng_mass_u32(key, first + e). Twice the work where 4 does not divide `first`. */
 HN_INLINE void words128(hn_rng_key key, uint64_t first, f32x16 out[8])
 {
     const uint64_t skip = first & 3;

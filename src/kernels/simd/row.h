@@ -65,4 +65,17 @@ HN_INLINE void row_fetch(const float *p, int64_t i)
         }                                                                                      \
     } while (0)
 
+/* The same; `streams`: y is of lines that nobody will read soon, whole and aligned ones. */
+#define ROW_MAP_OUT(y, n, streams, expr)                                                       \
+    do {                                                                                       \
+        if (streams) {                                                                         \
+            const bool row_whole = true;                                                       \
+            const int64_t row_end = (n);                                                       \
+            for (int64_t i = 0; i < row_end; i += 16)                                          \
+                f_stream((y) + i, (expr));                                                     \
+        } else {                                                                               \
+            ROW_MAP(y, n, expr);                                                               \
+        }                                                                                      \
+    } while (0)
+
 #endif

@@ -15,7 +15,7 @@ HN_INLINE f32x16 scaled(f32x16 x, f32x16 scale, const float *mask, int64_t i, in
 
 HN_INLINE f32x16 exp_of_negative(f32x16 x) { return f_exp_below(f_max(f_set1(-110.0f), x)); }
 
-/* Asks for `to`, where it is not NULL. */
+/* Asks for the first third of `to`, where it is not NULL. */
 HN_INLINE float largest(int64_t n, const float *x, float scale, const float *mask,
                         const float *to)
 {
@@ -24,7 +24,7 @@ HN_INLINE float largest(int64_t n, const float *x, float scale, const float *mas
     int64_t i = 0;
     for (; i + 16 <= n; i += 16) {
         if (to)
-            row_fetch(to, i);
+            row_fetch(to, i / 3);
         top = f_max(scaled(f_load(x + i), scale_all, mask, i, 16), top);
     }
     if (i < n) {
@@ -34,7 +34,8 @@ HN_INLINE float largest(int64_t n, const float *x, float scale, const float *mas
     return f_largest(top);
 }
 
-/* y = exp(z - top), and the sum of y. y == NULL: the sum alone. */
+/* y = exp(z - top), and the sum of y. y == NULL: the sum alone. Asks for the rest of y and most of the row to
+ * come: memory has as much to do in each pass as it takes. */
 HN_INLINE double exponentials(int64_t n, const float *x, float scale, const float *mask,
                               float top, float *y)
 {
@@ -45,7 +46,9 @@ HN_INLINE double exponentials(int64_t n, const float *x, float scale, const floa
         f32x16 acc = f_zero();
         int64_t i = at;
         for (; i + 16 <= end; i += 16) {
-            row_fetch(x, i + n);
+            if (y)
+                row_fetch(y, (n + 2 * i) / 3);
+            row_fetch(x, n + (y ? 2 * i / 3 : i));
             const f32x16 z = scaled(f_load(x + i), scale_all, mask, i, 16);
             const f32x16 e = exp_of_negative(f_sub(z, top_all));
             acc = f_add(acc, e);
@@ -83,17 +86,23 @@ HN_KERNEL_FN(softmax_f32)
     if (sink)
         sum += hn_math_exp((double)sink_value - (double)top);
     const f32x16 share = f_set1((float)(1 / sum));
-    ROW_MAP(y, n, f_mul(ROW_LOAD(y), share));
+    ROW_MAP(y, n, (row_fetch(x, n + (2 * n + i) / 3), f_mul(ROW_LOAD(y), share)));
 }
 
 HN_KERNEL_FN(softmax_grad_f32)
 {
     double along;
-    ROW_SUM(along, n, (row_fetch(dx, i), f_fma(ROW_LOAD(y), ROW_LOAD(dy), acc)));
+    /* While the sum is made memory brings dx, or half of the rows to come; then the rest of those. */
+    const float *to = streams ? y + n : dx, *too = streams ? dy + n : dx;
+    const int shift = streams ? 1 : 0;
+    const int64_t rest = streams ? n + n / 2 : n;
+    ROW_SUM(along, n,
+            (row_fetch(to, i >> shift), row_fetch(too, i >> shift),
+             f_fma(ROW_LOAD(y), ROW_LOAD(dy), acc)));
     const f32x16 along_all = f_set1((float)along), scale_all = f_set1(scale);
-    ROW_MAP(dx, n,
-            (row_fetch(y, i + n), row_fetch(dy, i + n),
-             f_mul(f_mul(ROW_LOAD(y), scale_all), f_sub(ROW_LOAD(dy), along_all))));
+    ROW_MAP_OUT(dx, n, streams,
+                (row_fetch(y, rest + (i >> shift)), row_fetch(dy, rest + (i >> shift)),
+                 f_mul(f_mul(ROW_LOAD(y), scale_all), f_sub(ROW_LOAD(dy), along_all))));
 }
 
 /* The sum of exp(x - top) where nothing is above top == -inf: 0, or NaN if there is one. */

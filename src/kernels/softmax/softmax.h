@@ -5,7 +5,7 @@
  * A row of -inf alone gives zeros, and -inf as its logsumexp.
  *
  *   softmax        y = exp(z - max) (1 / sum)
- *   softmax_grad   dx = (y scale) (dy - sum(y dy)), with or without a sink
+ *   softmax_grad   dx = (y scale) (dy - sum(y dy)), with or without a sink; `streams` as in norm.h
  *   logsumexp      *y = max + log(sum exp(x - max))
  *   softmax_join   folds a tile of logits into a running maximum and sum of exp(x - maximum);
  *                  they start at -inf and 0; the result depends on where the tiles are cut
@@ -19,7 +19,7 @@
 #define HN_PARAMS_softmax_f32                                                                  \
     int64_t n, const float *x, float scale, const float *mask, const float *sink, float *y
 #define HN_PARAMS_softmax_grad_f32                                                             \
-    int64_t n, const float *y, const float *dy, float scale, float *dx
+    int64_t n, const float *y, const float *dy, float scale, float *dx, bool streams
 #define HN_PARAMS_logsumexp_f32    int64_t n, const float *x, float *y
 #define HN_PARAMS_softmax_join_f32 int64_t n, const float *x, float *maximum, double *sum
 #define HN_PARAMS_softmax_tile_grad_f32                                                        \
