@@ -29,6 +29,8 @@ static const problem problems[] = {
     { "narrow", 40, 33, 700, HN_ELEM_bf16, false, 0, true },
     { "narrow capped", 230, 64, 1100, HN_ELEM_bf16, false, 2, true },
     { "narrow blocks", 33, 64, 600, HN_ELEM_q8_0, false, 0, true },
+    { "many words", 33, 8, 66000, HN_ELEM_f32, false, 0 },  /* too many to keep: made again */
+    { "narrow words", 37, 8, 66000, HN_ELEM_bf16, false, 0, true },
     { "q8_0", 33, 64, 600, HN_ELEM_q8_0, false, 0 },
     { "q4_k panel", 20, 256, 530, HN_ELEM_q4_k, true, 0 },
 };
@@ -54,7 +56,8 @@ static void run(level kernels, const hn_xent_args *args, pass what, int threads)
     own.dx = what == FORWARD ? NULL : args->dx;
     hn_xent_plan_make(&plan, kernels.xent, kernels.gemm, x, what == BACKWARD, threads);
     void *scratch = kc_blank_bytes(hn_xent_scratch_bytes(kernels.gemm));
-    void *shared = kc_blank_bytes(hn_xent_shared_bytes(x->n, x->v, what == BACKWARD, what == BOTH));
+    void *shared = kc_blank_bytes(hn_xent_shared_bytes(x->n, x->v, hn_elem_span(x->w.type, x->c), what == BACKWARD,
+                                                       what == BOTH));
     for (int64_t phase = 0; phase < plan.n_phases; phase++) {
         const int64_t n = hn_xent_units(&plan, phase), step = n > 1 ? 1 + kc_random() % n : 1;
         for (int64_t start = step; start-- > 0;)

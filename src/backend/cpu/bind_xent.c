@@ -34,7 +34,10 @@ static room room_of(const hn_call *call, char *shared)
 {
     const int64_t n = call->in[X]->type.dim[0], v = call->in[W]->type.dim[0];
     const size_t of_rows = hn_round_scratch((size_t)n * sizeof(float));
-    const size_t kernel = hn_round_scratch(hn_xent_shared_bytes(n, v, is_gradient(call), makes_dx(call)));
+    const hn_type *w = &call->in[W]->type;
+    const int64_t row_bytes = (int64_t)(hn_type_bytes(w) / (size_t)(v > 0 ? v : 1));
+    const size_t kernel = hn_round_scratch(
+        hn_xent_shared_bytes(n, v, row_bytes, is_gradient(call), makes_dx(call)));
     room r = { .kernel = (float *)(void *)shared, .label = (int32_t *)(void *)(shared + kernel) };
     char *const rest = shared + kernel + of_rows;
     r.factor = (float *)(void *)rest;

@@ -98,9 +98,12 @@ static void pack_rows(const char *x, int64_t stride, hn_elem type, int rows, int
         const int64_t n = n_k - p < 32 ? n_k - p : 32;
         f32x16 turned[16];
         for (int row = 0; row < rows; row++) {
-            const void *at = x + row * stride + p * hn_elem_bytes(type);
+            const char *at = x + row * stride + p * hn_elem_bytes(type);
+            if (type == HN_ELEM_bf16) /* short rows: those that come sixteen later */
+                __builtin_prefetch(at + 16 * stride);
             i_store((int32_t *)(void *)part[row],
-                    see(s, type == HN_ELEM_f32 ? row_of_f32(at, n, s) : row_of_bf16(at, n)));
+                    see(s, type == HN_ELEM_f32 ? row_of_f32((const void *)at, n, s)
+                                              : row_of_bf16((const void *)at, n)));
         }
         transpose16((const char *)part, sizeof part[0], turned);
 #pragma GCC unroll 16
@@ -124,6 +127,7 @@ static inline i32x16 pair_of_rows(const uint16_t *first, const uint16_t *second,
 static void pack_along_lanes(const char *x, int64_t stride, int64_t n_outer, int64_t n_k, int64_t width,
                              float *dst, seen *s)
 {
+    enum { AHEAD = 8 }; /* rows: pieces of them are too short to be followed */
     const int64_t panel = (n_k + 1) / 2 * width;
     for (int64_t p = 0; p < n_k; p += 2, x += 2 * stride, dst += width) {
         const uint16_t *first = (const void *)x;
@@ -131,6 +135,10 @@ static void pack_along_lanes(const char *x, int64_t stride, int64_t n_outer, int
         for (int64_t o = 0; o < n_outer; o += width)
             for (int64_t i = o; i < o + width; i += 16) {
                 const int64_t left = n_outer - i;
+                if (i % 32 == 0) {
+                    __builtin_prefetch((const char *)(first + i) + AHEAD * stride);
+                    __builtin_prefetch((const char *)(first + i) + (AHEAD + 1) * stride);
+                }
                 const i32x16 pairs = left <= 0 ? i_set1(0)
                                                : pair_of_rows(first + i, second ? second + i : NULL,
                                                               left, s);

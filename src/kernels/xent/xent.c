@@ -5,14 +5,16 @@
  *   backward   for each tile  2i: ds of the tile, per block of rows
  *                             2i+1: dx per block of rows goes on; dw of the tile, whole chains
  *   both       for each block of rows  4i: logits of every tile, kept; partial m, l
- *                                      4i+1: fold     4i+2: ds of every tile     4i+3: dx */
+ *                                      4i+1: fold     4i+2: ds of every tile     4i+3: dx
+ *              or, where too few rows could be kept: forward, then backward */
 #include "kernels/xent/xent.h"
 
 typedef struct tile {
     int64_t from, cols;
 } tile;
 
-enum { KEPT_BYTES = 128 << 20 }; /* of a block's logits */
+/* Of a block's logits: what nobody minds, or little beside the weights, of which every block reads all. */
+enum { KEPT_BYTES = 8 << 20, MOST_KEPT_BYTES = 128 << 20, KEPT_PER_CENT = 18, LEAST_KEPT = 32 };
 
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
@@ -162,23 +164,28 @@ static void plan_dw(const hn_xent_plan *plan, int64_t i, const float *shared,
     hn_gemm_plan_make(gemm, plan->gemm, &args, plan->threads);
 }
 
-/* ---- both at once ---- */
+/* ---- both at once, a block's logits kept ---- */
 
-static int64_t rows_kept(int64_t v)
+/* 0: too few to be worth it. */
+static int64_t rows_kept(int64_t v, int64_t row_bytes)
 {
-    const int64_t fit = KEPT_BYTES / (4 * cuts(v, HN_XENT_TILE) * HN_XENT_TILE) / 16 * 16;
-    return fit < 16 ? 16 : least(fit, HN_XENT_ROWS);
+    const int64_t beside = least(MOST_KEPT_BYTES, v * row_bytes * KEPT_PER_CENT / 100);
+    const int64_t room = beside > KEPT_BYTES ? beside : KEPT_BYTES;
+    const int64_t fit = room / (4 * cuts(v, HN_XENT_TILE) * HN_XENT_TILE) / 16 * 16;
+    return fit < LEAST_KEPT ? 0 : least(fit, HN_XENT_ROWS);
 }
+
+static int64_t forward_floats(int64_t n, int64_t v) { return n * (1 + 2 * cuts(v, HN_XENT_TILE)); }
 
 /* Shared: as forward, then the logits of a block, [rows][whole tiles]. */
 static int64_t kept_stride(const hn_xent_plan *plan) { return plan->n_tiles * HN_XENT_TILE; }
 
 static float *kept(const hn_xent_plan *plan, float *shared, int64_t column)
 {
-    return shared + plan->args.n * (1 + 2 * plan->n_tiles) + column;
+    return shared + forward_floats(plan->args.n, plan->args.v) + column;
 }
 
-static void both_logits(const hn_xent_plan *plan, int64_t row, int64_t i, void *scratch,
+static void kept_logits(const hn_xent_plan *plan, int64_t row, int64_t i, void *scratch,
                         float *shared)
 {
     const hn_xent_args *x = &plan->args;
@@ -191,7 +198,7 @@ static void both_logits(const hn_xent_plan *plan, int64_t row, int64_t i, void *
                          (int32_t)t.from, m + row, l + row, shared + row);
 }
 
-static void both_slopes(const hn_xent_plan *plan, int64_t row, int64_t i, float *shared)
+static void kept_slopes(const hn_xent_plan *plan, int64_t row, int64_t i, float *shared)
 {
     const hn_xent_args *x = &plan->args;
     const tile t = tile_at(plan, i);
@@ -219,7 +226,7 @@ static void plan_dx(const hn_xent_plan *plan, int64_t row, float *shared, hn_gem
     hn_gemm_plan_make(gemm, plan->gemm, &args, plan->threads);
 }
 
-static int64_t both_units(const hn_xent_plan *plan, int64_t phase)
+static int64_t kept_units(const hn_xent_plan *plan, int64_t phase)
 {
     hn_gemm_plan gemm;
     if (phase % 4 != 3)
@@ -228,20 +235,20 @@ static int64_t both_units(const hn_xent_plan *plan, int64_t phase)
     return gemm.units;
 }
 
-static void run_both(const hn_xent_plan *plan, int64_t phase, int64_t unit, void *scratch,
+static void run_kept(const hn_xent_plan *plan, int64_t phase, int64_t unit, void *scratch,
                      float *shared)
 {
     const int64_t row = phase / 4 * plan->rows;
     hn_gemm_plan gemm;
     switch (phase % 4) {
     case 0:
-        both_logits(plan, row, unit, scratch, shared);
+        kept_logits(plan, row, unit, scratch, shared);
         break;
     case 1:
         fold_rows(plan, row, least(plan->rows, plan->args.n - row), shared);
         break;
     case 2:
-        both_slopes(plan, row, unit, shared);
+        kept_slopes(plan, row, unit, shared);
         break;
     default:
         plan_dx(plan, row, shared, &gemm);
@@ -256,51 +263,71 @@ void hn_xent_plan_make(hn_xent_plan *plan, const hn_xent_kernels *kernels,
     *plan = (hn_xent_plan){
         .args = *args, .kernels = kernels, .gemm = gemm, .threads = threads, .is_backward = backward
     };
+    const int64_t row_bytes = hn_elem_span(args->w.type, args->c);
+    const int64_t kept_rows = !backward && args->dx ? rows_kept(args->v, row_bytes) : 0;
     plan->n_tiles = cuts(args->v, HN_XENT_TILE);
-    plan->is_both = !backward && args->dx;
-    plan->rows = plan->is_both ? rows_kept(args->v) : HN_XENT_ROWS;
+    plan->keeps = kept_rows > 0;
+    plan->goes_back = !backward && args->dx && !plan->keeps;
+    plan->rows = plan->keeps ? kept_rows : HN_XENT_ROWS;
     plan->n_blocks = cuts(args->n, plan->rows);
-    plan->n_phases = backward ? 2 * plan->n_tiles : plan->is_both ? 4 * plan->n_blocks : 2;
+    plan->n_phases = backward ? 2 * plan->n_tiles : plan->keeps ? 4 * plan->n_blocks : 2;
+    if (plan->goes_back)
+        plan->n_phases += 2 * plan->n_tiles;
+}
+
+/* Which phase of the backward this is; negative: one of the forward. */
+static int64_t phase_back(const hn_xent_plan *plan, int64_t phase)
+{
+    return plan->is_backward ? phase : phase - 2;
 }
 
 int64_t hn_xent_units(const hn_xent_plan *plan, int64_t phase)
 {
-    if (plan->is_both)
-        return both_units(plan, phase);
-    if (!plan->is_backward)
+    if (plan->keeps)
+        return kept_units(plan, phase);
+    const int64_t back = phase_back(plan, phase);
+    if (back < 0)
         return phase == 0 ? plan->n_tiles * plan->n_blocks : plan->n_blocks;
-    if (phase % 2 == 0)
+    if (back % 2 == 0)
         return plan->n_blocks;
     int64_t units = plan->args.dx ? plan->n_blocks : 0;
     if (plan->args.dw) {
         hn_gemm_plan gemm;
-        plan_dw(plan, phase / 2, NULL, &gemm);
+        plan_dw(plan, back / 2, NULL, &gemm);
         units += gemm.units;
     }
     return units;
 }
 
+static void run_back(const hn_xent_plan *plan, int64_t phase, int64_t unit, void *scratch,
+                     float *shared)
+{
+    const int64_t n_dx = plan->args.dx ? plan->n_blocks : 0;
+    if (phase % 2 == 0) {
+        backward_tile(plan, phase / 2, unit, scratch, shared);
+    } else if (unit < n_dx) {
+        add_dx(plan, phase / 2, unit, scratch, shared);
+    } else {
+        hn_gemm_plan gemm;
+        plan_dw(plan, phase / 2, shared, &gemm);
+        hn_gemm_run(&gemm, unit - n_dx, unit - n_dx + 1, scratch);
+    }
+}
+
 void hn_xent_run(const hn_xent_plan *plan, int64_t phase, int64_t first, int64_t end,
                  void *scratch, void *shared)
 {
-    const int64_t n_dx = plan->args.dx ? plan->n_blocks : 0;
-    for (int64_t unit = first; unit < end; unit++) {
-        if (plan->is_both) {
-            run_both(plan, phase, unit, scratch, shared);
-        } else if (!plan->is_backward && phase == 0) {
+    const int64_t back = phase_back(plan, phase);
+    float *slopes = (float *)shared + (plan->goes_back ? forward_floats(plan->args.n, plan->args.v) : 0);
+    for (int64_t unit = first; unit < end; unit++)
+        if (plan->keeps)
+            run_kept(plan, phase, unit, scratch, shared);
+        else if (back >= 0)
+            run_back(plan, back, unit, scratch, slopes);
+        else if (phase == 0)
             forward_tile(plan, unit, scratch, shared);
-        } else if (!plan->is_backward) {
+        else
             forward_fold(plan, unit, shared);
-        } else if (phase % 2 == 0) {
-            backward_tile(plan, phase / 2, unit, scratch, shared);
-        } else if (unit < n_dx) {
-            add_dx(plan, phase / 2, unit, scratch, shared);
-        } else {
-            hn_gemm_plan gemm;
-            plan_dw(plan, phase / 2, shared, &gemm);
-            hn_gemm_run(&gemm, unit - n_dx, unit - n_dx + 1, scratch);
-        }
-    }
 }
 
 size_t hn_xent_scratch_bytes(const hn_gemm_kernels *gemm)
@@ -308,11 +335,12 @@ size_t hn_xent_scratch_bytes(const hn_gemm_kernels *gemm)
     return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + hn_gemm_scratch_bytes(gemm);
 }
 
-size_t hn_xent_shared_bytes(int64_t n, int64_t v, bool backward, bool both)
+size_t hn_xent_shared_bytes(int64_t n, int64_t v, int64_t row_bytes, bool backward, bool both)
 {
-    const int64_t tiles = cuts(v, HN_XENT_TILE);
-    int64_t floats = backward ? n * HN_XENT_TILE : n * (1 + 2 * tiles);
-    if (both)
-        floats += rows_kept(v) * tiles * HN_XENT_TILE;
+    const int64_t kept_rows = both ? rows_kept(v, row_bytes) : 0;
+    int64_t floats = backward ? 0 : forward_floats(n, v);
+    if (backward || (both && !kept_rows))
+        floats += n * HN_XENT_TILE;
+    floats += kept_rows * cuts(v, HN_XENT_TILE) * HN_XENT_TILE;
     return sizeof(float) * (size_t)floats;
 }

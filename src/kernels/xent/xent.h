@@ -16,7 +16,7 @@
  * is none: next to rounding it is nothing, and products of bf16 (dots.h) want no number so small.
  *
  * Forward with dx: both at once, a block of rows after the other, whose logits are then kept as a
- * whole, so that no product is made twice. The same bits.
+ * whole, so that no product is made twice, where that takes little beside the weights. The same bits.
  *
  * Phases follow one another with a barrier between; units of a phase run in any order. */
 #ifndef HN_KERNELS_XENT_XENT_H
@@ -77,7 +77,8 @@ typedef struct hn_xent_plan {
     const hn_xent_kernels *kernels;
     const hn_gemm_kernels *gemm;
     int threads;
-    bool is_backward, is_both;
+    bool is_backward;
+    bool keeps, goes_back; /* how forward with dx is done: see xent.c */
     int64_t rows; /* of a block */
     int64_t n_tiles, n_blocks, n_phases;
 } hn_xent_plan;
@@ -89,8 +90,8 @@ int64_t hn_xent_units(const hn_xent_plan *plan, int64_t phase);
 void hn_xent_run(const hn_xent_plan *plan, int64_t phase, int64_t first, int64_t end,
                  void *scratch, void *shared);
 
-/* Of each thread; and of all threads, for at most n tokens. Aligned to 64 bytes. */
+/* Of each thread; and of all threads, for at most n tokens; a row of w has so many bytes. Aligned to 64. */
 size_t hn_xent_scratch_bytes(const hn_gemm_kernels *gemm);
-size_t hn_xent_shared_bytes(int64_t n, int64_t v, bool backward, bool forward_with_dx);
+size_t hn_xent_shared_bytes(int64_t n, int64_t v, int64_t row_bytes, bool backward, bool forward_with_dx);
 
 #endif
