@@ -67,6 +67,14 @@ static areas areas_of(const hn_gemm_kernels *g, void *scratch)
     return s;
 }
 
+static bool is_along_n(const hn_gemm_operand *b)
+{
+    if (b->is_panel16)
+        return b->rows_are_k;
+    return hn_elem_block(b->type) > 1 ? b->outer_stride == 0
+                                      : b->outer_stride == hn_elem_bytes(b->type);
+}
+
 static bool may_hold_bf16(const hn_gemm_operand *x)
 {
     return x->type == HN_ELEM_bf16 || x->type == HN_ELEM_f32;
@@ -93,7 +101,9 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     if (plan->few)
         n_units = least(threads > 1 ? 8 * want : 1, cuts(n, 64));
     plan->n_block = cuts(cuts(n, n_units), nr) * nr;
-    if (plan->n_block > 128) /* whole blocks of weights that run along n */
+    const hn_gemm_operand *b = &plan->args.b;
+    const bool in_blocks = hn_elem_block(b->type) > 1 && is_along_n(b);
+    if (plan->n_block > 128 && (plan->few || in_blocks)) /* whole ones; else units of one size */
         plan->n_block =
             least(cuts(plan->n_block, 256) * 256, plan->few ? INT64_MAX : kernels->nc);
     plan->n_units = cuts(n, plan->n_block);
@@ -308,14 +318,6 @@ static void run_few(const hn_gemm_plan *plan, const areas *s, int64_t j0, int64_
                 few_tiles(plan, s, k0 + k, depth, deep, k, s->b, g->nr, j, cols);
             }
     }
-}
-
-static bool is_along_n(const hn_gemm_operand *b)
-{
-    if (b->is_panel16)
-        return b->rows_are_k;
-    return hn_elem_block(b->type) > 1 ? b->outer_stride == 0
-                                      : b->outer_stride == hn_elem_bytes(b->type);
 }
 
 /* Few rows by weights that are contiguous along n: DEEP rows of weights at a time, read side by
