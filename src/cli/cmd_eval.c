@@ -21,7 +21,7 @@ static const hn_option options[] = {
     HN_INT(eval_args, most, "examples", "N", 0, INT32_MAX, "the first N only (0: all)"),
     HN_REAL(eval_args, beta, "beta", "B", "of pairs: what dpo was trained with (0.1)"),
     HN_INT(eval_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
-    HN_TEXT(eval_args, numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
+    HN_TEXT(eval_args, numerics, "numerics", "MODE", "f32 (the default) or mixed"),
     HN_FLAG(eval_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_FLAG(eval_args, json, "json", "for programs"),
     HN_DATA_OPTIONS(eval_args, data),
@@ -97,19 +97,19 @@ static int64_t longest(const hn_dataset *d)
     return most;
 }
 
-static hn_status judge(const eval_args *args, const hn_train_input *in, const char *path, judged *out)
+static hn_status judge(const eval_args *args, const hn_train_input *in, hn_numerics numerics,
+                       const char *path, judged *out)
 {
     hn_adapters adapters = { 0 };
     hn_evaluator *evaluator = NULL;
     hn_batch batch = hn_batch_on(in->heap);
-    hn_objective_options o = {
+    const hn_objective_options o = {
         .goal = in->data.dataset->has_pairs ? HN_GOAL_DPO : HN_GOAL_SFT,
-        .beta = (float)args->beta, .max_tokens = longest(in->data.dataset)
+        .beta = (float)args->beta, .max_tokens = longest(in->data.dataset),
+        .numerics = numerics
     };
     *out = (judged){ .name = path };
-    hn_status status = hn_numerics_parse(args->numerics, &o.numerics);
-    if (status == HN_OK && path)
-        status = open_adapter(args, in, path, o.numerics, &adapters);
+    hn_status status = path ? open_adapter(args, in, path, numerics, &adapters) : HN_OK;
     if (status == HN_OK)
         status = hn_evaluator_new(&evaluator, in->heap, in->model, NULL, path ? &adapters : NULL,
                                   in->devices[0], &o);
@@ -126,9 +126,9 @@ static hn_status judge(const eval_args *args, const hn_train_input *in, const ch
 
 /* ---- showing ---- */
 
-static void print_table(const judged *all, int n, bool is_pairs, FILE *out)
+static void print_table(const judged *all, int n, hn_numerics numerics, bool is_pairs, FILE *out)
 {
-    fprintf(out, "%-32s %10s %12s %10s %10s\n", "", "loss", is_pairs ? "" : "perplexity",
+    fprintf(out, "%-32s %10s %12s %10s %10s\n", hn_numerics_name(numerics), "loss", is_pairs ? "" : "perplexity",
             is_pairs ? "preferred" : "right", is_pairs ? "pairs" : "tokens");
     for (int i = 0; i < n; i++) {
         const hn_evaluation *e = &all[i].result;
@@ -140,7 +140,8 @@ static void print_table(const judged *all, int n, bool is_pairs, FILE *out)
     }
 }
 
-static hn_status print_json(const judged *all, int n, bool is_pairs, hn_heap *heap, FILE *out)
+static hn_status print_json(const judged *all, int n, hn_numerics numerics, bool is_pairs, hn_heap *heap,
+                            FILE *out)
 {
     hn_str text = hn_str_on(heap);
     hn_json_writer json = hn_json_write_to(&text);
@@ -153,6 +154,8 @@ static hn_status print_json(const judged *all, int n, bool is_pairs, hn_heap *he
             hn_json_add_string(&json, all[i].name);
         else
             hn_json_add_null(&json);
+        hn_json_key(&json, "numerics");
+        hn_json_add_string(&json, hn_numerics_name(numerics));
         hn_json_key(&json, "loss");
         hn_json_add_double(&json, e->loss);
         if (!is_pairs) {
@@ -180,15 +183,18 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     judged all[HN_MAX_OPERANDS];
     hn_heap_init(&heap, NULL);
     hn_train_input in = { .heap = &heap };
-    hn_status status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
-                                           (int)args->threads, NULL);
+    hn_numerics numerics;
+    hn_status status = hn_numerics_parse(args->numerics, &numerics);
+    if (status == HN_OK)
+        status = hn_train_args_open(&in, operands[0], &args->data, &args->files, (int)args->threads,
+                                    NULL);
     for (int i = 0; i < n_operands && status == HN_OK; i++)
-        status = judge(args, &in, i ? operands[i] : NULL, &all[i]);
+        status = judge(args, &in, numerics, i ? operands[i] : NULL, &all[i]);
     const bool is_pairs = status == HN_OK && in.data.dataset->has_pairs;
     if (status == HN_OK && args->json)
-        status = print_json(all, n_operands, is_pairs, &heap, out);
+        status = print_json(all, n_operands, numerics, is_pairs, &heap, out);
     else if (status == HN_OK)
-        print_table(all, n_operands, is_pairs, out);
+        print_table(all, n_operands, numerics, is_pairs, out);
     hn_train_input_close(&in);
     return status;
 }

@@ -415,6 +415,7 @@ static hn_status try_model(import *in, const hn_model *model, const char *path)
     int n_devices;
     hn_adapter *adapter;
     hn_adapter_test test;
+    hn_numerics numerics;
     const hn_device_options open = { .n_threads = hn_pool_threads(in->pool) };
     const hn_adapter_options o = { .is_forced = true, .overridden = other };
     HN_TRY(hn_adapter_open(&adapter, in->heap, model, path, &o));
@@ -422,7 +423,9 @@ static hn_status try_model(import *in, const hn_model *model, const char *path)
     if (!other[0]) { /* on another base than it was trained on it says nothing */
         status = hn_devices_open(in->heap, "cpu", &open, &n_devices, devices);
         if (status == HN_OK) {
-            status = hn_adapter_test_run(in->heap, model, devices[0], adapter, HN_NUMERICS_F32, &test);
+            status = hn_adapter_numerics(adapter, &numerics);
+            if (status == HN_OK)
+                status = hn_adapter_test_run(in->heap, model, devices[0], adapter, numerics, &test);
             hn_devices_close(n_devices, devices);
         }
     }

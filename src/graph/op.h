@@ -100,11 +100,11 @@ struct hn_op {
     double flops_per_element;
     double (*flops)(const hn_call *call);
 
-    /* Checks: "f32[2,5,100] f32[100] eps=1e-6" (see prove/cases.h); relative bound in f32; range
-     * of float inputs (both zero: about [-2, 2]); positions where the slope jumps. */
+    /* Checks: "f32[2,5,100] f32[100] eps=1e-6" (see prove/cases.h); relative bound in f32; what
+     * attributes ask f32 to round away, and double does not (NULL: nothing); range of float inputs (both zero: about [-2, 2]); positions where the slope jumps. */
     const char *const *cases;
     double tolerance;
-    double (*rounding)(const void *attrs); /* what f32 loses on purpose, and double does not; or NULL */
+    double (*rounding)(const void *attrs);
     double low, high;
     int (*kinks)(const void *attrs, double at[4]); /* of any float input's value; returns how many */
     bool kink_where_equal;                         /* min, max: also where the first two agree */

@@ -304,7 +304,7 @@ hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,
     hn_node *y = m->arch->build(b);
     if (options->numerics == HN_NUMERICS_MIXED && !b->has_narrow && !hn_is_poison(g, y))
         return hn_graph_fail(g, HN_ERR_UNSUPPORTED,
-                             "%s: mixed numerics multiply in bf16 by matrices that are stored in BF16, and "
-                             "there is none: use f32, or convert with --type bf16 first", m->path);
+                             "mixed numerics multiply in bf16 by matrices that are, and remain, stored in "
+                             "BF16: there is none here, or all are trained in full");
     return y;
 }

@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "nn/build.h"
+#include "nn/rounding.h"
 
 #include <stdio.h>
 
@@ -39,18 +40,23 @@ static hn_node *adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, c
     low = hn_scale(g, low, lora->scale, 0);
     y = hn_add(g, y, ids ? hn_linear_id(g, low, nn_leaf(b, lora->b), ids)
                          : hn_linear(g, low, nn_leaf(b, lora->b)));
-    return lora->magnitude ? hn_mul(g, y, magnitudes(b, w, lora)) : y;
+    if (!lora->magnitude)
+        return y;
+    return hn_mul(g, nn_product_out(b, y, w), magnitudes(b, w, lora));
 }
 
 hn_node *nn_adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, hn_node *ids)
 {
+    bool is_scaled = false; /* then the product's gradient is rounded below the magnitude */
     for (int i = 0; i < b->o.n_adapters; i++) {
         const nn_adapter *all = &b->o.adapters[i];
         const nn_lora *lora = all->find(all->self, w);
-        if (lora)
-            y = adapt(b, y, x, w, lora, ids);
+        if (!lora)
+            continue;
+        y = adapt(b, y, x, w, lora, ids);
+        is_scaled = is_scaled || lora->magnitude;
     }
-    return y;
+    return is_scaled ? y : nn_product_out(b, y, w);
 }
 
 hn_node *nn_adapt_rows(nn_build *b, hn_node *y, const nn_weight *w, hn_node *ids)

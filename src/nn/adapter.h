@@ -27,7 +27,8 @@ typedef struct nn_adapter {
     const nn_lora *(*find)(const void *self, const struct nn_weight *base); /* NULL: none */
 } nn_adapter;
 
-/* y = x W^T as every adapter has it; `ids` for experts, or NULL. */
+/* y = x W^T as every adapter has it, its gradient rounded where the product is narrow (nn/rounding.h);
+ * `ids` for experts, or NULL. */
 hn_node *nn_adapt(struct nn_build *b, hn_node *y, hn_node *x, const struct nn_weight *w,
                   hn_node *ids);
 /* The same of rows looked up in an embedding. */

@@ -122,9 +122,7 @@ hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
         return hn_graph_fail(g, HN_ERR_FORMAT, "tensor token_embd.weight is missing");
     nn_note_use(b, w, x, NULL);
     hn_node *y = hn_linear(g, x, nn_leaf(b, w));
-    if (own)
-        y = nn_adapt(b, y, x, own, NULL);
-    y = nn_round(b, nn_product_out(b, y, w));
+    y = nn_round(b, own ? nn_adapt(b, y, x, own, NULL) : nn_product_out(b, y, w));
     if (divisor > 0)
         y = nn_round(b, hn_div(g, y, hn_graph_scalar(g, divisor)));
     return softcap > 0 ? nn_softcap(b, y, softcap) : y;

@@ -308,7 +308,7 @@ hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
     nn_note_use(b, w, x, NULL);
     const linear_attrs rows = { w->is_permuted && !is_packed(b, w) ? head_dim(b) : 0 };
     hn_node *y = HN_APPLY(b->g, &hn_op_linear, &rows, x, nn_leaf(b, w));
-    y = nn_product_out(b, nn_adapt(b, y, x, w, NULL), w);
+    y = nn_adapt(b, y, x, w, NULL);
     if (!bias)
         return nn_round(b, y);
     hn_node *added = nn_leaf(b, bias); /* to the sum in f32: PyTorch's addmm rounds once */
@@ -324,6 +324,6 @@ hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)
     x = nn_product_in(b, x, w);
     nn_note_use(b, w, x, ids);
     hn_node *y = nn_adapt(b, hn_linear_id(b->g, x, nn_leaf(b, w), ids), x, w, ids);
-    y = nn_round(b, nn_product_out(b, y, w));
+    y = nn_round(b, y);
     return bias ? nn_add(b, y, hn_gather(b->g, nn_leaf(b, bias), ids)) : y;
 }

@@ -20,7 +20,7 @@ float nn_constant(const nn_build *b, double value);
 
 /* In mixed mode both sides of a product by a matrix that is stored in BF16 are bf16, here and in
  * the gradient: what goes in is rounded, and so is the gradient of what comes out. All else is f32. nn_linear
- * and nn_linear_id do it; heads, which are products of their own, ask for it. */
+ * and nn_linear_id do the first, nn_adapt the second; heads, which are products of their own, ask. */
 bool nn_is_narrow(const nn_build *b, const nn_weight *w);
 hn_node *nn_product_in(nn_build *b, hn_node *x, const nn_weight *w);
 hn_node *nn_product_out(nn_build *b, hn_node *y, const nn_weight *w);

@@ -436,10 +436,23 @@ static hn_status check_derivatives(proof *p)
 
 /* ---- numerics that round ---- */
 
+/* Refuses what the model cannot have, before the work is done. */
+static hn_status check_numerics(proof *p)
+{
+    p->numerics = p->o->objective.numerics;
+    const hn_learner_options o = learner_options(p);
+    const hn_status status =
+        hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, p->o->devices[0], &o);
+    hn_learner_free(p->learner);
+    p->learner = NULL;
+    p->numerics = HN_NUMERICS_F32;
+    return status;
+}
+
 enum { NEAR_PER_CENT = 5 };
 
 /* The norm of what sets the gradient apart from f32's, over f32's: a rounding to bf16 moves a number by
- * a 512th at most, and a product's by less. */
+ * a 256th at most, and a product's by less. */
 static hn_status check_distance(proof *p)
 {
     float **exact = p->gradient;
@@ -557,6 +570,8 @@ hn_status hn_model_prove(const hn_model *model, const hn_batch *batch,
         status = take_slice(&p, left_out);
     if (status == HN_OK)
         status = make_tuning(&p);
+    if (status == HN_OK && options->objective.numerics != HN_NUMERICS_F32)
+        status = check_numerics(&p);
     if (status == HN_OK)
         status = compile_forward(&p);
     if (status == HN_OK)

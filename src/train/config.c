@@ -1,6 +1,7 @@
 #include "train/config.h"
 
 #include "base/option_value.h"
+#include "base/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +31,9 @@ void hn_train_config_text(const hn_train_config *c, hn_str *out)
         HN_PRINT_##kind(option, c->field)
 #include "train/config.def"
 #undef HN_TRAIN
+    const bool drops = c->dropout > 0 || (c->targets && strstr(c->targets, "dropout"));
+    if (drops || !strcmp(c->moments, "bf16")) /* which were drawn otherwise once */
+        hn_str_print(out, "random = philox4x32-%d\n", HN_RNG_MASS_ROUNDS);
 }
 
 /* ---- by name ---- */

@@ -13,9 +13,8 @@ static hn_node *logits_of(nn_build *b)
     if (!head->w)
         return hn_graph_fail(g, HN_ERR_UNSUPPORTED, "the model has no head: nothing to train");
     hn_node *z = hn_linear(g, head->x, nn_leaf(b, head->w));
-    if (!strcmp(head->w->name, "output.weight"))
-        z = nn_adapt(b, z, head->x, head->w, NULL);
-    z = nn_product_out(b, z, head->w);
+    const bool is_own = !strcmp(head->w->name, "output.weight");
+    z = is_own ? nn_adapt(b, z, head->x, head->w, NULL) : nn_product_out(b, z, head->w);
     if (head->divisor > 0)
         z = hn_div(g, z, hn_graph_scalar(g, head->divisor));
     return head->softcap > 0 ? hn_softcap(g, z, head->softcap) : z;
@@ -171,6 +170,8 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
                              const hn_tuning *tuning, const hn_objective_options *options)
 {
     *o = (hn_objective){ .o = *options, .g = g };
+    HN_REQUIRE(options->numerics != HN_NUMERICS_BF16, HN_ERR_UNSUPPORTED,
+               "numerics 'bf16': losses are of f32 or mixed numerics (perplexity has bf16)");
     nn_build_options built = { .max_tokens = options->max_tokens, .max_rows = options->max_rows,
                                .keeps_head = true, .numerics = options->numerics };
     if (options->goal != HN_GOAL_SFT) { /* first, so that recomputation never reaches into it */

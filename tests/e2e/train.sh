@@ -58,7 +58,11 @@ rm mixed/step-00000006.ckpt mixed/adapter.gguf
 refuses 'config' "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --rate 1e-2 --resume
 quietly "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --save-every 3 --numerics mixed --rate 1e-2 --resume
 is "mixed, resumed" "$made" "$(digest)"
-refuses 'd.gguf: mixed numerics multiply in bf16 by matrices that are stored in BF16, and there is none' train --out x --numerics mixed
+refuses 'd.gguf: mixed numerics multiply in bf16 by matrices that are, and remain, stored in BF16: there is none' train --out x --numerics mixed
+refuses 'b.gguf: .*or all are trained in full' "$hone" train b.gguf --data c.jsonl --out x --numerics mixed --targets all:full
+quietly "$hone" prove b.gguf --data c.jsonl --numerics mixed --targets attn:dora
+refuses "numerics 'bf16': losses are of f32 or mixed numerics" "$hone" eval b.gguf --data c.jsonl --numerics bf16
+refuses "numerics 'bf16': losses are of f32 or mixed numerics" "$hone" prove b.gguf --data c.jsonl --numerics bf16
 refuses '--numerics bf16: expected f32 or mixed' train --out x --numerics bf16
 
 # Refusals.

@@ -179,7 +179,8 @@ static void check_problem(level ref, level opt, const problem *p)
     const float *w = make(&want, p);
     run(ref, &want, FORWARD, 1);
     run(ref, &want, BACKWARD, 1);
-    KC_CHECK(error(&want, w) < (p->narrow ? 4e-3 : 2e-5));
+    const double apart = error(&want, w);
+    KC_CHECK(apart < (p->narrow ? 4e-3 : 2e-5) && (!p->narrow || apart > 1e-4)); /* slopes are rounded */
     got = want;
     blank(&got);
     got.lse = kc_blank((size_t)p->n);

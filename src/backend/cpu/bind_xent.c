@@ -34,8 +34,9 @@ static room room_of(const hn_call *call, char *shared)
 {
     const int64_t n = call->in[X]->type.dim[0], v = call->in[W]->type.dim[0];
     const size_t of_rows = hn_round_scratch((size_t)n * sizeof(float));
-    const hn_type *w = &call->in[W]->type;
-    const int64_t row_bytes = (int64_t)(hn_type_bytes(w) / (size_t)(v > 0 ? v : 1));
+    hn_elem elem = HN_ELEM_f32; /* one that has no kernels is refused */
+    (void)hn_cpu_elem(call->in[W]->type.dtype, &elem);
+    const int64_t row_bytes = hn_elem_span(elem, call->in[W]->type.dim[1]);
     const size_t kernel = hn_round_scratch(
         hn_xent_shared_bytes(n, v, row_bytes, is_gradient(call), makes_dx(call)));
     room r = { .kernel = (float *)(void *)shared, .label = (int32_t *)(void *)(shared + kernel) };
