@@ -92,6 +92,44 @@ static void check_type(hn_dtype type, hn_numerics numerics)
     hn_leaf_values_free(&values, &b.heap);
 }
 
+/* ---- the same through nn_linear, with adapters: one rounding each way, below a magnitude ---- */
+
+enum { RANK = 4 };
+static nn_weight base = { .name = "a.weight" }, low = { .name = "low" }, high = { .name = "high" },
+                 sizes = { .name = "sizes" };
+static nn_lora change = { .a = &low, .b = &high, .scale = 1 };
+
+static const nn_weight *find_weight(const void *self, const char *name)
+{
+    (void)self;
+    return strcmp(name, base.name) ? NULL : &base;
+}
+
+static const nn_lora *find_change(const void *self, const nn_weight *w)
+{
+    return self && w == &base ? self : NULL;
+}
+
+static void check_linear(const char *what, const nn_lora *lora, hn_numerics numerics, int want)
+{
+    hn_graph *g = bench_graph(&b);
+    const nn_adapter adapter = { lora, find_change };
+    nn_build n = { .g = g, .model = { NULL, find_weight },
+                   .o = { .numerics = numerics, .adapters = &adapter, .n_adapters = 1 } };
+    CHECK_OK(hn_type_make(&base.type, HN_BF16, 2, (int64_t[]){ OUT, IN }));
+    CHECK_OK(hn_type_make(&low.type, HN_F32, 2, (int64_t[]){ RANK, IN }));
+    CHECK_OK(hn_type_make(&high.type, HN_F32, 2, (int64_t[]){ OUT, RANK }));
+    CHECK_OK(hn_type_make(&sizes.type, HN_F32, 1, (int64_t[]){ OUT }));
+    nn_linear(&n, bench_leaf(&b, HN_LEAF_INPUT, "x", 2, TOKENS, IN, 0), "a");
+    if (!CHECK_OK(hn_graph_finish(g)))
+        return;
+    CHECK_THAT(count(g, &hn_op_round_to) == want && count(g, &hn_op_round_back) == want,
+               "%s: %d and %d roundings", what, count(g, &hn_op_round_to), count(g, &hn_op_round_back));
+    const hn_apply *last = g->applies[g->n_applies - 1];
+    CHECK_THAT(!want || last->op == (lora && lora->magnitude ? &hn_op_mul : &hn_op_round_back),
+               "%s: it ends with %s", what, last->op->name);
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
@@ -100,6 +138,11 @@ int main(int argc, char **argv)
         check_type(HN_F32, HN_NUMERICS_MIXED);
         check_type(HN_F16, HN_NUMERICS_MIXED);
         check_type(HN_BF16, HN_NUMERICS_F32);
+        check_linear("alone", NULL, HN_NUMERICS_MIXED, 1);
+        check_linear("low-rank", &change, HN_NUMERICS_MIXED, 1);
+        check_linear("low-rank in f32", &change, HN_NUMERICS_F32, 0);
+        change.magnitude = &sizes;
+        check_linear("with a magnitude", &change, HN_NUMERICS_MIXED, 1);
         bench_close(&b);
     }
     return check_close();
