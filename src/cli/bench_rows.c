@@ -7,17 +7,18 @@
 enum { N = HN_BENCH_STREAM / 2, ROW = 4096, SHORT_ROW = 1024 };
 
 typedef struct arrays {
+    int64_t n; /* of each */
     float *a, *b, *c, *d, *e;
 } arrays;
 
 #define EACH_ROW(call)                                                                         \
-    for (int64_t at = 0; at < N; at += ROW)                                                    \
+    for (int64_t at = 0; at < x->n; at += ROW)                                                    \
     (call)
 #define MAP(name)                                                                              \
     static void run_##name(hn_bench *b, void *of)                                              \
     {                                                                                          \
         const arrays *x = of;                                                                  \
-        b->kernels.elemwise.name##_f32(N, x->a, x->b, NULL);                                   \
+        b->kernels.elemwise.name##_f32(x->n, x->a, x->b, NULL);                                   \
     }
 MAP(neg)
 MAP(exp)
@@ -29,25 +30,25 @@ static void run_memcpy(hn_bench *b, void *of)
 {
     const arrays *x = of;
     (void)b;
-    memcpy(x->b, x->a, sizeof(float) * N);
+    memcpy(x->b, x->a, sizeof(float) * (size_t)x->n);
 }
 
 static void run_add(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    b->kernels.elemwise.add_f32(N, x->a, 1, x->b, 1, x->c);
+    b->kernels.elemwise.add_f32(x->n, x->a, 1, x->b, 1, x->c);
 }
 
 static void run_swiglu(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    b->kernels.elemwise.swiglu_f32(N, x->a, x->b, x->c);
+    b->kernels.elemwise.swiglu_f32(x->n, x->a, x->b, x->c);
 }
 
 static void run_swiglu_grad(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    b->kernels.elemwise.swiglu_grad_f32(N, x->a, x->b, x->c, x->d, x->e);
+    b->kernels.elemwise.swiglu_grad_f32(x->n, x->a, x->b, x->c, x->d, x->e);
 }
 
 static void run_rms_norm(hn_bench *b, void *of)
@@ -59,7 +60,7 @@ static void run_rms_norm(hn_bench *b, void *of)
 static void run_short_rms_norm(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    for (int64_t at = 0; at < N; at += SHORT_ROW)
+    for (int64_t at = 0; at < x->n; at += SHORT_ROW)
         b->kernels.norm.rms_norm_f32(SHORT_ROW, x->a + at, x->c, 1e-5f, x->b + at, NULL, true);
 }
 
@@ -85,7 +86,7 @@ static void run_softmax(hn_bench *b, void *of)
 static void run_short_softmax(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    for (int64_t at = 0; at < N; at += SHORT_ROW)
+    for (int64_t at = 0; at < x->n; at += SHORT_ROW)
         b->kernels.softmax.softmax_f32(SHORT_ROW, x->a + at, 1, NULL, NULL, x->b + at);
 }
 
@@ -110,13 +111,13 @@ static void run_rope_pairs(hn_bench *b, void *of)
 static void run_dropout(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    b->kernels.elemwise.dropout_f32(N, x->a, x->b, 0.1f, hn_rng_seed(1), 0);
+    b->kernels.elemwise.dropout_f32(x->n, x->a, x->b, 0.1f, hn_rng_seed(1), 0);
 }
 
 static void run_sum_rows(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    b->kernels.reduce.sum_rows_f32(N / ROW, ROW, x->a, x->b);
+    b->kernels.reduce.sum_rows_f32(x->n / ROW, ROW, x->a, x->b);
 }
 
 static hn_adamw_step adamw_step(void)
@@ -130,14 +131,14 @@ static void run_adamw(hn_bench *b, void *of)
 {
     const arrays *x = of;
     const hn_adamw_step step = adamw_step();
-    b->kernels.optim.adamw_f32_f32(N, 0, &step, x->a, x->d, x->e, x->b, NULL);
+    b->kernels.optim.adamw_f32_f32(x->n, 0, &step, x->a, x->d, x->e, x->b, NULL);
 }
 
 static void run_adamw_bf16(hn_bench *b, void *of)
 {
     const arrays *x = of;
     const hn_adamw_step step = adamw_step();
-    b->kernels.optim.adamw_bf16_bf16(N, 0, &step, x->a, (uint16_t *)(void *)x->d,
+    b->kernels.optim.adamw_bf16_bf16(x->n, 0, &step, x->a, (uint16_t *)(void *)x->d,
                                      (uint16_t *)(void *)x->e, (uint16_t *)(void *)x->c);
 }
 
@@ -171,20 +172,43 @@ static const struct {
     { "adamw, bf16 moments and weights", run_adamw_bf16, 16, false, true },
 };
 
+/* ---- a share of the arrays for each thread ---- */
+
+typedef struct shared {
+    hn_bench *b;
+    arrays all;
+    void (*run)(hn_bench *b, void *of);
+} shared;
+
+static void run_share(void *context, int64_t begin, int64_t end, int thread)
+{
+    shared *of = context;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t n = of->all.n / of->b->n_threads / ROW * ROW, at = i * n;
+        arrays own = { n, of->all.a + at, of->all.b + at, of->all.c + at, of->all.d + at, of->all.e + at };
+        of->run(of->b, &own);
+    }
+}
+
+static void run_shares(hn_bench *b, void *of)
+{
+    hn_bench_units(b, b->n_threads, run_share, of);
+}
+
 hn_status hn_bench_rows(hn_bench *b)
 {
-    if (b->n_threads > 1) /* a kernel is one thread's */
-        return HN_OK;
     float *a = hn_bench_floats(b, N), *d = hn_bench_floats(b, N), *e = hn_bench_floats(b, N);
-    arrays x = { .a = a, .b = b->from, .c = b->from + N, .d = d, .e = e };
+    arrays x = { .n = N, .a = a, .b = b->from, .c = b->from + N, .d = d, .e = e };
     for (size_t i = 0; i < sizeof rows / sizeof *rows && a && d && e; i++) {
         if (b->is_quick && !rows[i].in_quick)
             continue;
         if (rows[i].starts_at_zero)
             for (int k = 0; k < 3; k++)
                 memset((float *[]){ x.c, x.d, x.e }[k], 0, sizeof(float) * N);
+        shared own = { b, x, rows[i].run };
         hn_racer racers[] = { hn_bench_copy(b),
-                              { .run = rows[i].run, .what = &x, .work = (double)rows[i].bytes * N } };
+                              { .run = run_shares, .what = &own, .work = (double)rows[i].bytes * N } };
         hn_bench_race(b, 2, racers);
         hn_bench_line(b, "rows", rows[i].name, "GB/s", 2, racers);
     }

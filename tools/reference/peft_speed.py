@@ -11,6 +11,7 @@ only where tokens count.
 """
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -80,6 +81,12 @@ def peft_seconds(case, ids):
     return seconds[1:]
 
 
+def fma_peak():
+    """GFLOP/s of two threads in registers, as hone measures it."""
+    table = run("bench", "kernels", "--only", "step", "--quick", "--threads", "2")
+    return max(float(x) for x in re.findall(r"threads 2: peak ([\d.]+) GFLOP/s", table))
+
+
 def operations(case):
     kv = WIDTH * KV_HEADS // HEADS
     block = WIDTH * (2 * WIDTH + 2 * kv + 3 * FFN)
@@ -93,9 +100,10 @@ def operations(case):
 
 os.makedirs(FOLDER, exist_ok=True)
 ids = torch.randint(3, 150000, (BATCH, LENGTH), generator=torch.Generator().manual_seed(1))
+peak = fma_peak()
 for case in CASES:
     ours, theirs = hone_seconds(case, ids), peft_seconds(case, ids)
     a, b = statistics.median(ours), statistics.median(theirs)
     print(f"{case}: hone {a:.2f} s, PEFT {b:.2f} s, {b / a:.2f} x; "
-          f"{operations(case) / a / 1e9:.0f} GFLOP/s; all {[round(x, 2) for x in ours]} {[round(x, 2) for x in theirs]}",
+          f"{operations(case) / a / 1e9:.0f} GFLOP/s, {operations(case) / a / 1e7 / peak:.0f} % of the FMA peak; all {[round(x, 2) for x in ours]} {[round(x, 2) for x in theirs]}",
           flush=True)
