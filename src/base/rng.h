@@ -1,7 +1,7 @@
 /* rng.h: random numbers that are a function of where they are used, not of when.
  *
- * Philox4x32 of ten rounds, of seven for masses (Salmon et al., 2011): a key and a 128-bit counter give four words. A key is
- * made from a seed, then narrowed by the words that name a stream:
+ * Philox4x32 of ten rounds, of seven for masses (Salmon et al., 2011): a key and a 128-bit counter
+ * give four words. A key is made from a seed, then narrowed by the words that name a stream:
  *
  *     hn_rng_key key = hn_rng_seed(seed);
  *     key = hn_rng_fold(key, step);

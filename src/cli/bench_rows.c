@@ -12,13 +12,13 @@ typedef struct arrays {
 } arrays;
 
 #define EACH_ROW(call)                                                                         \
-    for (int64_t at = 0; at < x->n; at += ROW)                                                    \
+    for (int64_t at = 0; at < x->n; at += ROW)                                                 \
     (call)
 #define MAP(name)                                                                              \
     static void run_##name(hn_bench *b, void *of)                                              \
     {                                                                                          \
         const arrays *x = of;                                                                  \
-        b->kernels.elemwise.name##_f32(x->n, x->a, x->b, NULL);                                   \
+        b->kernels.elemwise.name##_f32(x->n, x->a, x->b, NULL);                                \
     }
 MAP(neg)
 MAP(exp)
@@ -74,7 +74,8 @@ static void run_rms_norm_grad(hn_bench *b, void *of)
 static void run_layer_norm(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    EACH_ROW(b->kernels.norm.layer_norm_f32(ROW, x->a + at, x->c, x->d, 1e-5f, x->b + at, NULL, true));
+    EACH_ROW(b->kernels.norm.layer_norm_f32(ROW, x->a + at, x->c, x->d, 1e-5f, x->b + at, NULL,
+                                            true));
 }
 
 static void run_softmax(hn_bench *b, void *of)
@@ -186,7 +187,8 @@ static void run_share(void *context, int64_t begin, int64_t end, int thread)
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         const int64_t n = of->all.n / of->b->n_threads / ROW * ROW, at = i * n;
-        arrays own = { n, of->all.a + at, of->all.b + at, of->all.c + at, of->all.d + at, of->all.e + at };
+        arrays own = { n, of->all.a + at, of->all.b + at, of->all.c + at, of->all.d + at,
+                       of->all.e + at };
         of->run(of->b, &own);
     }
 }

@@ -101,7 +101,8 @@ struct hn_op {
     double (*flops)(const hn_call *call);
 
     /* Checks: "f32[2,5,100] f32[100] eps=1e-6" (see prove/cases.h); relative bound in f32; what
-     * attributes ask f32 to round away, and double does not (NULL: nothing); range of float inputs (both zero: about [-2, 2]); positions where the slope jumps. */
+     * attributes ask f32 to round away, and double does not (NULL: nothing); range of float
+     * inputs (both zero: about [-2, 2]); positions where the slope jumps. */
     const char *const *cases;
     double tolerance;
     double (*rounding)(const void *attrs);

@@ -7,8 +7,8 @@
  *     HN_KERNEL(text, rms_norm_f32)        hn_rms_norm_f32_ref, _avx2, _avx512, _neon
  *     HN_KERNEL(avx2, gemv_q4k_f32)        hn_gemv_q4k_f32_avx2 alone
  *
- * Kernels return nothing and cannot fail; n >= 1; no alignment is asked; nothing is read or
- * written past the last element. */
+ * Kernels return nothing and cannot fail; n >= 1; no alignment is asked, but of
+ * an output that streams (norm.h); nothing is read or written past the last element. */
 #ifndef HN_KERNELS_KERNEL_H
 #define HN_KERNELS_KERNEL_H
 

@@ -139,16 +139,14 @@ static hn_status take_gradient(proof *p)
     HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, p->o->devices[0], &o));
     HN_TRY(hn_learner_look(p->learner, &p->batch, 0, NULL, &learned));
     p->loss = learned.loss;
-    if (!p->gradient)
-        p->gradient = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
-                                     sizeof *p->gradient);
+    p->gradient = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
+                                 sizeof *p->gradient);
     if (!p->gradient)
         return HN_ERR_MEMORY;
     for (int i = 0; i < p->tuning->n_tensors; i++) {
         hn_tensor g;
         HN_TRY(hn_learner_gradient(p->learner, i, &g));
-        if (!p->gradient[i])
-            p->gradient[i] = hn_alloc(p->o->heap, HN_TAG_PROVE, hn_type_bytes(&g.type));
+        p->gradient[i] = hn_alloc(p->o->heap, HN_TAG_PROVE, hn_type_bytes(&g.type));
         if (!p->gradient[i])
             return HN_ERR_MEMORY;
         memcpy(p->gradient[i], g.data, hn_type_bytes(&g.type));

@@ -8,18 +8,15 @@
 HN_KERNEL_FN(rms_norm_f32)
 {
     double sum;
-    /* While sums are made memory brings y, or half of the row to come; then the rest of that. */
-    const float *to = streams ? x + n : y;
-    const int shift = streams ? 1 : 0;
-    const int64_t rest = streams ? n + n / 2 : n;
-    ROW_SUM(sum, n, (row_fetch(to, i >> shift), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc)));
+    const row_ahead a = row_ahead_of(n, streams);
+    ROW_SUM(sum, n, (row_fetch_first(a, x, y, i), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc)));
     const float r = (float)(1 / sqrt(sum / (double)n + (double)eps));
     const f32x16 r_all = f_set1(r);
     if (gain)
         ROW_MAP_OUT(y, n, streams,
-                    (row_fetch(x, rest + (i >> shift)), f_mul(f_mul(ROW_LOAD(x), r_all), ROW_LOAD(gain))));
+                    (row_fetch_rest(a, x, i), f_mul(f_mul(ROW_LOAD(x), r_all), ROW_LOAD(gain))));
     else
-        ROW_MAP_OUT(y, n, streams, (row_fetch(x, rest + (i >> shift)), f_mul(ROW_LOAD(x), r_all)));
+        ROW_MAP_OUT(y, n, streams, (row_fetch_rest(a, x, i), f_mul(ROW_LOAD(x), r_all)));
     if (stats)
         *stats = r;
 }
@@ -28,11 +25,10 @@ HN_KERNEL_FN(rms_norm_f32)
 HN_KERNEL_FN(rms_norm_grad_f32)
 {
     double squares, along;
-    const float *to = streams ? x + n : dx, *too = streams ? dy + n : dx; /* as in rms_norm */
-    const int shift = streams ? 1 : 0;
-    const int64_t rest = streams ? n + n / 2 : n;
+    const row_ahead a = row_ahead_of(n, streams);
 #define SQUARES                                                                                \
-    (row_fetch(to, i >> shift), row_fetch(too, i >> shift), f_fma(ROW_LOAD(x), ROW_LOAD(x), acc))
+    (row_fetch_first(a, x, dx, i), row_fetch_first(a, dy, dx, i),                              \
+     f_fma(ROW_LOAD(x), ROW_LOAD(x), acc))
     if (gain)
         ROW_SUM2(squares, along, n, SQUARES,
                  f_fma(f_mul(ROW_LOAD(dy), ROW_LOAD(gain)), ROW_LOAD(x), acc2));
@@ -43,7 +39,7 @@ HN_KERNEL_FN(rms_norm_grad_f32)
     const f32x16 r_all = f_set1((float)r);
     const f32x16 back = f_set1((float)(-r * r * r * (along / (double)n)));
 #define DX(u)                                                                                  \
-    (row_fetch(x, rest + (i >> shift)), row_fetch(dy, rest + (i >> shift)),                    \
+    (row_fetch_rest(a, x, i), row_fetch_rest(a, dy, i),                                        \
      f_fma(back, ROW_LOAD(x), f_mul((u), r_all)))
     if (gain)
         ROW_MAP_OUT(dx, n, streams, DX(f_mul(ROW_LOAD(dy), ROW_LOAD(gain))));
@@ -82,8 +78,8 @@ HN_INLINE f32x16 row_masked(f32x16 v, bool is_whole, int64_t left)
     return is_whole ? v : f_select(m_first(left), v, f_zero());
 }
 
-/* Asks for the output, where it is `to`, on the way, and for the first third of the row to come; without one
- * for two thirds. */
+/* Asks for the output, where it is `to`, on the way, and for the first third of the row to come; where
+ * there is none for all of that row. */
 static double mean_and_scale(int64_t n, const float *x, float eps, const float *to, float *mean)
 {
     double sum, squares;

@@ -20,6 +20,28 @@ HN_INLINE void row_fetch(const float *p, int64_t i)
     __builtin_prefetch((const void *)((uintptr_t)p + sizeof *p * (uintptr_t)i), 0, 2);
 }
 
+/* What two passes over a row ask for, the first of which sums and the second writes y: y, then the row to
+ * come; if y goes past the caches, one half of that row each. */
+typedef struct row_ahead {
+    int shift;
+    int64_t next, rest;
+} row_ahead;
+
+HN_INLINE row_ahead row_ahead_of(int64_t n, bool streams)
+{
+    return streams ? (row_ahead){ 1, n, n + n / 2 } : (row_ahead){ 0, n, n };
+}
+
+HN_INLINE void row_fetch_first(row_ahead a, const float *x, const float *y, int64_t i)
+{
+    row_fetch(a.shift ? x + a.next : y, i >> a.shift);
+}
+
+HN_INLINE void row_fetch_rest(row_ahead a, const float *x, int64_t i)
+{
+    row_fetch(x, a.rest + (i >> a.shift));
+}
+
 /* Sums into `total` (a double lvalue) over i < n. `step` is an expression for the new value of
  * the f32x16 `acc`; it loads with ROW_LOAD(p), which means elements i .. i + 15 of p, zero past
  * n. */

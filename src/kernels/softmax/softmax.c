@@ -92,16 +92,13 @@ HN_KERNEL_FN(softmax_f32)
 HN_KERNEL_FN(softmax_grad_f32)
 {
     double along;
-    /* While the sum is made memory brings dx, or half of the rows to come; then the rest of those. */
-    const float *to = streams ? y + n : dx, *too = streams ? dy + n : dx;
-    const int shift = streams ? 1 : 0;
-    const int64_t rest = streams ? n + n / 2 : n;
+    const row_ahead a = row_ahead_of(n, streams);
     ROW_SUM(along, n,
-            (row_fetch(to, i >> shift), row_fetch(too, i >> shift),
+            (row_fetch_first(a, y, dx, i), row_fetch_first(a, dy, dx, i),
              f_fma(ROW_LOAD(y), ROW_LOAD(dy), acc)));
     const f32x16 along_all = f_set1((float)along), scale_all = f_set1(scale);
     ROW_MAP_OUT(dx, n, streams,
-                (row_fetch(y, rest + (i >> shift)), row_fetch(dy, rest + (i >> shift)),
+                (row_fetch_rest(a, y, i), row_fetch_rest(a, dy, i),
                  f_mul(f_mul(ROW_LOAD(y), scale_all), f_sub(ROW_LOAD(dy), along_all))));
 }
 

@@ -79,8 +79,8 @@ static void forward_tile(const hn_xent_plan *plan, int64_t unit, void *scratch, 
     const tile t = tile_at(plan, i);
     float *s = scratch, *m = shared + x->n * (1 + i), *l = m + x->n * plan->n_tiles;
     logits(plan, t, row, rows, s, HN_XENT_TILE, s + HN_XENT_ROWS * HN_XENT_TILE);
-    plan->kernels->stats(rows, t.cols, s, HN_XENT_TILE, x->scale, x->cap, x->label + row, (int32_t)t.from,
-                         m + row, l + row, shared + row);
+    plan->kernels->stats(rows, t.cols, s, HN_XENT_TILE, x->scale, x->cap, x->label + row,
+                         (int32_t)t.from, m + row, l + row, shared + row);
 }
 
 static void fold_rows(const hn_xent_plan *plan, int64_t row, int64_t rows, float *shared)
@@ -107,8 +107,8 @@ static void backward_tile(const hn_xent_plan *plan, int64_t i, int64_t unit, voi
     const tile t = tile_at(plan, i);
     float *s = shared + row * HN_XENT_TILE;
     logits(plan, t, row, rows, s, HN_XENT_TILE, scratch);
-    plan->kernels->grad(rows, t.cols, s, HN_XENT_TILE, x->scale, x->cap, x->narrow, x->label + row, (int32_t)t.from,
-                        x->lse + row, x->weight ? x->weight + row : NULL,
+    plan->kernels->grad(rows, t.cols, s, HN_XENT_TILE, x->scale, x->cap, x->narrow,
+                        x->label + row, (int32_t)t.from, x->lse + row, x->weight ? x->weight + row : NULL,
                         x->grad ? x->grad + row : NULL);
 }
 
@@ -216,7 +216,7 @@ static void plan_dx(const hn_xent_plan *plan, int64_t row, float *shared, hn_gem
         .m = least(plan->rows, x->n - row),
         .n = x->c,
         .k = x->v,
-        .a = { .data = kept(plan, shared, 0), .outer_stride = 4 * kept_stride(plan),
+        .a = { .data = shared ? kept(plan, shared, 0) : NULL, .outer_stride = 4 * kept_stride(plan),
                .k_stride = 4 },
         .b = weights_summed(&x->w, 0),
         .c = (float *)(void *)((char *)x->dx + row * x->dx_stride),
