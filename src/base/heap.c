@@ -1,6 +1,8 @@
 /* Each block has a 64-byte header before it, so that freeing needs no size and alignment holds. */
 #include "base/heap.h"
 
+#include "base/map_file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +90,7 @@ void *hn_alloc(hn_heap *heap, hn_tag tag, size_t bytes)
         return NULL;
     }
     void *block = (char *)base + ALIGNMENT;
+    hn_map_want_huge(base, bytes);
     if (!heap->hook.is_zeroed)
         memset(block, 0, bytes);
     *header_of(block) = (header){ .bytes = bytes, .tag = tag };

@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-enum { N = HN_BENCH_STREAM / 2, ROW = 4096, SHORT_ROW = 1024 };
+enum { N = HN_BENCH_STREAM, ROW = 4096, SHORT_ROW = 1024 };
 
 typedef struct arrays {
     int64_t n; /* of each */
     float *a, *b, *c, *d, *e;
+    float *room; /* a row for the thread */
 } arrays;
 
 #define EACH_ROW(call)                                                                         \
@@ -81,14 +82,13 @@ static void run_layer_norm(hn_bench *b, void *of)
 static void run_softmax(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    EACH_ROW(b->kernels.softmax.softmax_f32(ROW, x->a + at, 1, NULL, NULL, x->b + at));
+    b->kernels.softmax.softmax_rows_f32(x->n / ROW, ROW, x->a, 1, x->b, x->room);
 }
 
 static void run_short_softmax(hn_bench *b, void *of)
 {
     const arrays *x = of;
-    for (int64_t at = 0; at < x->n; at += SHORT_ROW)
-        b->kernels.softmax.softmax_f32(SHORT_ROW, x->a + at, 1, NULL, NULL, x->b + at);
+    b->kernels.softmax.softmax_rows_f32(x->n / SHORT_ROW, SHORT_ROW, x->a, 1, x->b, x->room);
 }
 
 static void run_softmax_grad(hn_bench *b, void *of)
@@ -184,11 +184,10 @@ typedef struct shared {
 static void run_share(void *context, int64_t begin, int64_t end, int thread)
 {
     shared *of = context;
-    (void)thread;
     for (int64_t i = begin; i < end; i++) {
         const int64_t n = of->all.n / of->b->n_threads / ROW * ROW, at = i * n;
         arrays own = { n, of->all.a + at, of->all.b + at, of->all.c + at, of->all.d + at,
-                       of->all.e + at };
+                       of->all.e + at, hn_bench_scratch(of->b, thread) };
         of->run(of->b, &own);
     }
 }
@@ -201,7 +200,7 @@ static void run_shares(hn_bench *b, void *of)
 hn_status hn_bench_rows(hn_bench *b)
 {
     float *a = hn_bench_floats(b, N), *d = hn_bench_floats(b, N), *e = hn_bench_floats(b, N);
-    arrays x = { .n = N, .a = a, .b = b->from, .c = b->from + N, .d = d, .e = e };
+    arrays x = { .n = N, .a = a, .b = b->from, .c = b->to, .d = d, .e = e };
     for (size_t i = 0; i < sizeof rows / sizeof *rows && a && d && e; i++) {
         if (b->is_quick && !rows[i].in_quick)
             continue;

@@ -32,6 +32,30 @@ static void check_softmax(const hn_softmax_kernels *ref, const hn_softmax_kernel
     }
 }
 
+/* Five rows, one of which is -inf alone and stands between two that wait for each other. */
+static void check_softmax_rows(const hn_softmax_kernels *ref, const hn_softmax_kernels *opt)
+{
+    enum { ROWS = 5 };
+    if (!KC_BEGIN(ref, opt, softmax_rows_f32))
+        return;
+    for (size_t n; kc_next_length(&n);) {
+        if (n % 16 || !n)
+            continue;
+        float *x = kc_floats(ROWS * n), *want = kc_blank(ROWS * n), *room = kc_blank(n);
+        float *got = kc_lines(ROWS * n);
+        KC_BENCH(opt->softmax_rows_f32(ROWS, (int64_t)n, x, 0.7f, got, room));
+        for (int empty = -1; empty < ROWS; empty++) {
+            got = kc_lines(ROWS * n);
+            for (size_t i = 0; empty >= 0 && i < n; i++)
+                x[(size_t)empty * n + i] = -HUGE_VALF;
+            for (size_t row = 0; row < ROWS; row++)
+                ref->softmax_f32((int64_t)n, x + row * n, 0.7f, NULL, NULL, want + row * n);
+            opt->softmax_rows_f32(ROWS, (int64_t)n, x, 0.7f, got, room);
+            kc_same_bits(want, got, ROWS * n);
+        }
+    }
+}
+
 static void check_softmax_grad(const hn_softmax_kernels *ref, const hn_softmax_kernels *opt)
 {
     if (!KC_BEGIN(ref, opt, softmax_grad_f32))
@@ -114,6 +138,7 @@ int main(int argc, char **argv)
     for (hn_isa isa = 0; kc_next_isa(&isa);) {
         hn_softmax_kernels_init(&opt, isa);
         check_softmax(&ref, &opt);
+        check_softmax_rows(&ref, &opt);
         check_softmax_grad(&ref, &opt);
         check_logsumexp(&ref, &opt);
         check_join(&ref, &opt);

@@ -1,7 +1,6 @@
 /* Runs at once in submit: the pool is the queue. */
 #include "backend/cpu/cpu.h"
 
-#include "base/map_file.h"
 #include "graph/layout.h"
 
 #include <stdio.h>
@@ -41,8 +40,6 @@ static hn_status buffer_new(hn_device *device, hn_tag tag, size_t bytes, hn_buff
 {
     *out = (hn_buffer){ .device = device, .data = hn_alloc(device->heap, tag, bytes),
                         .bytes = bytes };
-    if (out->data && tag == HN_TAG_WEIGHT)
-        hn_map_want_huge(out->data, bytes);
     if (out->data)
         return HN_OK;
     *out = (hn_buffer){ 0 };

@@ -89,6 +89,66 @@ HN_KERNEL_FN(softmax_f32)
     ROW_MAP(y, n, (row_fetch(x, n + (2 * n + i) / 3), f_mul(ROW_LOAD(y), share)));
 }
 
+/* Three rows are on their way at once, so that memory is asked evenly: the exponentials of one are taken where
+ * those of the row before were kept, which leave for the output, and the row after comes for its maximum, if
+ * `is_short` in the same pass: longer ones have no room together. Returns the sum. */
+HN_INLINE double exchange(int64_t n, const float *x, float scale, float top, float *room,
+                          f32x16 share, float *before, const float *next, float *next_top,
+                          const bool is_short)
+{
+    const f32x16 scale_all = f_set1(scale), top_all = f_set1(top);
+    f32x16 most = f_set1(-HUGE_VALF);
+    double sum = 0;
+    for (int64_t at = 0; at < n; at += ROW_BLOCK) {
+        const int64_t end = at + ROW_BLOCK < n ? at + ROW_BLOCK : n;
+        f32x16 acc = f_zero();
+        for (int64_t i = at; i < end; i += 16) {
+            const f32x16 z = f_mul(f_load(x + i), scale_all);
+            const f32x16 e = exp_of_negative(f_sub(z, top_all));
+            acc = f_add(acc, e);
+            if (is_short)
+                most = f_max(f_mul(f_load(next + i), scale_all), most);
+            else
+                row_fetch(next, i);
+            if (before)
+                f_stream(before + i, f_mul(f_load(room + i), share));
+            f_store(room + i, e);
+        }
+        sum += (double)f_sum(acc);
+    }
+    *next_top = is_short ? f_largest(most) : largest(n, next, scale, NULL, NULL);
+    return sum;
+}
+
+HN_INLINE void rows_in_flight(int64_t rows, int64_t n, const float *x, float scale, float *y,
+                              float *room, const bool is_short)
+{
+    float top = largest(n, x, scale, NULL, NULL), next_top = 0;
+    f32x16 share = f_zero();
+    float *before = NULL;
+    for (int64_t row = 0; row < rows; row++, x += n, y += n, top = next_top) {
+        const float *next = row + 1 < rows ? x + n : x;
+        const double sum =
+            before ? exchange(n, x, scale, top, room, share, before, next, &next_top, is_short)
+                   : exchange(n, x, scale, top, room, share, NULL, next, &next_top, is_short);
+        share = f_set1((float)(1 / sum));
+        before = top == -HUGE_VALF ? NULL : y;
+        if (!before)
+            HN_KERNEL_NAME(softmax_f32)(n, x, scale, NULL, NULL, y);
+    }
+    if (before)
+        ROW_MAP_OUT(before, n, true, f_mul(ROW_LOAD(room), share));
+}
+
+HN_KERNEL_FN(softmax_rows_f32)
+{
+    enum { SHORT = 1536 };
+    if (n <= SHORT)
+        rows_in_flight(rows, n, x, scale, y, room, true);
+    else
+        rows_in_flight(rows, n, x, scale, y, room, false);
+}
+
 HN_KERNEL_FN(softmax_grad_f32)
 {
     double along;

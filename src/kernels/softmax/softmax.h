@@ -5,6 +5,8 @@
  * A row of -inf alone gives zeros, and -inf as its logsumexp.
  *
  *   softmax        y = exp(z - max) (1 / sum)
+ *   softmax_rows   the same of rows that lie one after the other, n a multiple of 16; y, other memory than x and of
+ *                  whole lines, is stored past the caches; `room`: n floats
  *   softmax_grad   dx = (y scale) (dy - sum(y dy)), with or without a sink; `streams` as in norm.h
  *   logsumexp      *y = max + log(sum exp(x - max))
  *   softmax_join   folds a tile of logits into a running maximum and sum of exp(x - maximum);
@@ -18,6 +20,8 @@
 
 #define HN_PARAMS_softmax_f32                                                                  \
     int64_t n, const float *x, float scale, const float *mask, const float *sink, float *y
+#define HN_PARAMS_softmax_rows_f32                                                             \
+    int64_t rows, int64_t n, const float *x, float scale, float *y, float *room
 #define HN_PARAMS_softmax_grad_f32                                                             \
     int64_t n, const float *y, const float *dy, float scale, float *dx, bool streams
 #define HN_PARAMS_logsumexp_f32    int64_t n, const float *x, float *y
