@@ -4,16 +4,17 @@
  * gemm. Plain rows are transposed in registers on the way in; panel16 needs no shuffles.
  *
  * What bounds it, per 16 weights at AVX-512 (a Zen 4 core starts two 512-bit operations a
- * cycle, of which one multiplies):
+ * cycle, of which one multiplies; a broadcast that is no operand of a product is one of them, and
+ * one of three inputs holds up products, whichever pipe takes it):
  *
  *     f32 plain      4 shuffles, 1 fma                                   64 bytes
  *     bf16 plain     2 shuffles, 1 shift or mask, 1 fma                  32 bytes
- *     q8_0 panel     widen, convert, mul, fma                            17 bytes
- *     q8_0 plain     1 of a turn, 1 shift, convert, mul, fma             17 bytes
+ *     q8_0 panel     1/4 xor, mask, convert, 2 fma                       17 bytes
+ *     q8_0 plain     the same and 1 of a turn                            17 bytes
  *     q4_k panel     mask, convert, 2 fma, 0.4 for the scales             9 bytes
  *     q4_k plain     the same and half of a turn                          9 bytes
  *
- * so f32 and bf16 wait for memory, and q4_k decodes at most 7 weights a cycle and core. Scalar
+ * so f32, bf16 and q8_0 wait for memory, and q4_k decodes at most 7 weights a cycle and core. Scalar
  * work counts too: gathering sixteen scales one by one cost as much as all of the above. */
 #ifndef HN_KERNELS_GEMV_GEMV_H
 #define HN_KERNELS_GEMV_GEMV_H

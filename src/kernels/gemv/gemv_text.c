@@ -6,6 +6,8 @@
 #include "kernels/quantize/lanes.h"
 #include "kernels/simd/f32x16.h"
 
+#include <math.h>
+
 /* Groups, rows and lanes of a transpose index registers: their loops must go. */
 #if defined(HN_LEVEL_ref)
 #define ALL
@@ -21,7 +23,7 @@
 HN_INLINE void take(f32x16 v, int g, int64_t p, const int rows, const float *x,
                     f32x16 (*acc)[HN_GEMV_ROWS])
 {
-    ALL for (int r = 0; r < rows; r++) acc[g][r] = f_fma(v, f_set1(x[p * rows + r]), acc[g][r]);
+    ALL for (int r = 0; r < rows; r++) acc[g][r] = f_fma_by(v, x + p * rows + r, acc[g][r]);
 }
 #define TAKE(v, g, p) take(v, g, p, rows, x, acc)
 
@@ -155,27 +157,75 @@ HN_INLINE void fetch_next(const int groups, const uint8_t *w, int64_t stride, co
         }
 }
 
-/* Block 0 or 1 (`odd`, a constant) of two of Q8_0, 17 words: 2, 32, 2 and 32 bytes. */
-HN_INLINE void take_q8_0(const int rows, const int groups, const float *x, const float *pair,
-                         const bool odd, f32x16 (*acc)[HN_GEMV_ROWS])
+/* What turns byte b of a word of Q8_0 into its weight q d, without a shift: with their signs flipped the lower
+ * three are q + 128 times 2^8b, and what 128 d are too much is taken off in the rounding of the product, which
+ * has nothing to round. Only of positive finite d: of others the zeros would have another sign, or be none. */
+typedef struct q8_scale {
+    f32x16 step[4], less;
+} q8_scale;
+
+HN_INLINE q8_scale q8_scale_of(f32x16 d)
 {
-    const f32x16 by = f_set1(0x1p-24f);
+    return (q8_scale){ { d, f_mul(d, f_set1(0x1p-8f)), f_mul(d, f_set1(0x1p-16f)),
+                         f_mul(d, f_set1(0x1p-24f)) },
+                       f_mul(d, f_set1(-128.0f)) };
+}
+
+HN_INLINE bool q8_is_tame(const int groups, const f32x16 *d)
+{
+    m16 tame = f_lt(f_zero(), d[0]);
+    for (int g = 0; g < groups; g++)
+        tame = m_and(tame, m_and(f_lt(f_zero(), d[g]), f_lt(d[g], f_set1(HUGE_VALF))));
+    return !m_any(m_not(tame));
+}
+
+HN_INLINE f32x16 q8_times(i32x16 v, const int b, const q8_scale *s, const bool is_tame)
+{
+    if (!is_tame)
+        return f_mul(top_byte(v, b), s->step[3]);
+    const i32x16 flipped = i_xor(v, i_set1(0x808080));
+    const f32x16 q = i_to_f(i_and(flipped, i_set1((int32_t)(0xffu << 8 * b))));
+    return b == 3 ? f_mul(q, s->step[3]) : f_fma(q, s->step[b], s->less);
+}
+
+/* 32 weights from byte `first` (a constant) of words on. */
+HN_INLINE void take_bytes(const int rows, const int groups, const float *x, const void *from,
+                          int64_t stride, const int first, const q8_scale *scale,
+                          const bool is_tame, f32x16 (*acc)[HN_GEMV_ROWS])
+{
+    const uint8_t *w = from;
+    for (int half = 0; half < 2; half++, w += 4 * 64, x += 16 * rows)
+        ALL for (int i = 0; i < 16; i++)
+            ALL for (int g = 0; g < groups; g++)
+            {
+                const i32x16 v = words(w + g * stride, (first + i) / 4);
+                TAKE(q8_times(v, (first + i) % 4, &scale[g], is_tame), g, i);
+            }
+}
+
+HN_INLINE void take_q8_0(const int rows, const int groups, const float *x, const void *from,
+                         int64_t stride, const int first, const f32x16 *d,
+                         f32x16 (*acc)[HN_GEMV_ROWS])
+{
+    q8_scale scale[HN_GEMV_GROUPS];
+    ALL for (int g = 0; g < groups; g++) scale[g] = q8_scale_of(d[g]);
+    if (q8_is_tame(groups, d))
+        take_bytes(rows, groups, x, from, stride, first, scale, true, acc);
+    else
+        take_bytes(rows, groups, x, from, stride, first, scale, false, acc);
+}
+
+/* Block 0 or 1 (`odd`, a constant) of two of Q8_0, 17 words: 2, 32, 2 and 32 bytes. */
+HN_INLINE void take_half_q8_0(const int rows, const int groups, const float *x, const float *pair,
+                              const bool odd, f32x16 (*acc)[HN_GEMV_ROWS])
+{
     f32x16 d[HN_GEMV_GROUPS];
     ALL for (int g = 0; g < groups; g++)
     {
         const i32x16 both = words(pair + GROUP_FLOATS * g, odd ? 8 : 0);
-        d[g] = f_mul(odd ? high_f16(both) : low_f16(both), by);
+        d[g] = odd ? high_f16(both) : low_f16(both);
     }
-    for (int half = 0; half < 2; half++, pair += 64, x += 16 * rows)
-        ALL for (int i = 0; i < 16; i++)
-        {
-            const int at = (odd ? 36 : 2) + i;
-            ALL for (int g = 0; g < groups; g++)
-            {
-                const i32x16 v = words(pair + GROUP_FLOATS * g, at / 4);
-                TAKE(f_mul(top_byte(v, at % 4), d[g]), g, i);
-            }
-        }
+    take_q8_0(rows, groups, x, pair, 4 * GROUP_FLOATS, odd ? 36 : 2, d, acc);
 }
 
 /* Up to seven blocks of Q8_0: nothing past them is read. */
@@ -204,9 +254,9 @@ HN_INLINE void plain_q8_0(WALK_PARAMS)
             const float *const pair = room + 16 * 17 * (block / 2);
             fetch_next(groups, w, stride, BYTES, block);
             if (block % 2)
-                take_q8_0(rows, groups, x, pair, true, acc);
+                take_half_q8_0(rows, groups, x, pair, true, acc);
             else
-                take_q8_0(rows, groups, x, pair, false, acc);
+                take_half_q8_0(rows, groups, x, pair, false, acc);
         }
     }
 }
@@ -302,9 +352,7 @@ HN_INLINE void panel_q8_0(WALK_PARAMS)
     for (int64_t p = 0; p < k; p += 32, w += 16 * 34) {
         f32x16 d[HN_GEMV_GROUPS];
         ALL for (int g = 0; g < groups; g++) d[g] = halves_f16(w + g * stride);
-        for (int j = 0; j < 32; j++)
-            ALL for (int g = 0; g < groups; g++)
-                TAKE(f_mul(i_to_f(bytes_i8(w + g * stride + 32 + 16 * j)), d[g]), g, p + j);
+        take_q8_0(rows, groups, x + p * rows, w + 32, stride, 0, d, acc);
     }
 }
 

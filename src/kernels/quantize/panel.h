@@ -24,13 +24,20 @@ static void panel_bf16(int64_t n, const void *x, float *y, int64_t ld)
         row_bf16(16, (const uint8_t *)x + 32 * p, y + p * ld);
 }
 
+/* In words of four bytes. */
 static void panel_q8_0(int64_t n, const void *x, float *y, int64_t ld)
 {
     const uint8_t *block = x;
     for (int64_t p = 0; p < n; p += 32, block += 16 * 34) {
         const f32x16 d = halves_f16(block);
-        for (int j = 0; j < 32; j++)
-            f_store(y + (p + j) * ld, f_mul(i_to_f(bytes_i8(block + 32 + 16 * j)), d));
+        for (int j = 0; j < 8; j++) {
+            const i32x16 q = words(block + 32, j);
+            float *to = y + (p + 4 * j) * ld;
+            f_store(to, f_mul(i_to_f(i_sar(i_shl(q, 24), 24)), d));
+            f_store(to + ld, f_mul(i_to_f(i_sar(i_shl(q, 16), 24)), d));
+            f_store(to + 2 * ld, f_mul(i_to_f(i_sar(i_shl(q, 8), 24)), d));
+            f_store(to + 3 * ld, f_mul(i_to_f(i_sar(q, 24)), d));
+        }
     }
 }
 

@@ -72,6 +72,8 @@ HN_INLINE m16 m_load_bytes_n(const uint8_t *p, int64_t n)
 }
 HN_INLINE m16 m_load_bytes(const uint8_t *p) { return m_load_bytes_n(p, 16); }
 
+HN_INLINE f32x16 f_fma_by(f32x16 a, const float *x, f32x16 c) { return f_fma(a, f_set1(*x), c); }
+
 /* x 2^n for a whole n, rounded once, for 1/2 <= |x| <= 2 and -160 <= n <= 128. */
 HN_INLINE f32x16 f_scale(f32x16 x, f32x16 n)
 {

@@ -50,6 +50,13 @@ HN_INLINE f32x16 f_sub(f32x16 a, f32x16 b) { return _mm512_sub_ps(a, b); }
 HN_INLINE f32x16 f_mul(f32x16 a, f32x16 b) { return _mm512_mul_ps(a, b); }
 HN_INLINE f32x16 f_div(f32x16 a, f32x16 b) { return _mm512_div_ps(a, b); }
 HN_INLINE f32x16 f_fma(f32x16 a, f32x16 b, f32x16 c) { return _mm512_fmadd_ps(a, b, c); }
+/* a x[0] + c. The product takes x from memory for all lanes in passing; a broadcast of its own, which is what
+ * comes of f_set1 if several products want it, takes a pipe from them. */
+HN_INLINE f32x16 f_fma_by(f32x16 a, const float *x, f32x16 c)
+{
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(c) : "v"(a), "m"(*x));
+    return c;
+}
 HN_INLINE f32x16 f_sqrt(f32x16 a) { return _mm512_sqrt_ps(a); }
 HN_INLINE f32x16 f_max(f32x16 a, f32x16 b) { return _mm512_max_ps(a, b); }
 HN_INLINE f32x16 f_min(f32x16 a, f32x16 b) { return _mm512_min_ps(a, b); }
