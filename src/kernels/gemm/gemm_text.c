@@ -157,28 +157,33 @@ static void rows(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
     }
 }
 
+/* One row of k of one panel, n of its width there. `spills`: what the last store writes past it is written
+ * again, with what belongs there, so that it may be whole. */
+HN_INLINE void copy_f32_row(const float *from, int64_t n, int64_t width, bool spills, float *to)
+{
+    for (int64_t i = 0; i < width; i += 16) {
+        const int64_t left = n - i;
+        const f32x16 v = left >= 16 ? f_load(from + i)
+                         : left > 0 ? f_load_n(from + i, left)
+                                    : f_zero();
+        if (spills || width - i >= 16)
+            f_store(to + i, v);
+        else
+            f_store_n(to + i, v, width - i);
+    }
+}
+
 /* Eight rows of k over all panels, then the next eight: pages and sets are met in passing. */
 static void copy_f32_rows(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
                           int64_t n_k, int64_t width, float *dst)
 {
     const char *base = (const char *)x->data + 4 * outer + k * x->k_stride;
+    const int64_t last = n_k - (16 + width - 1) / width; /* its row may spill */
     for (int64_t p0 = 0; p0 < n_k; p0 += 8)
-        for (int64_t o = 0; o < n_outer; o += width) {
-            const int64_t n = least(width, n_outer - o), end = least(p0 + 8, n_k);
-            for (int64_t p = p0; p < end; p++) {
-                const float *from = (const float *)(const void *)(base + p * x->k_stride) + o;
-                float *to = dst + o * n_k + p * width;
-                for (int64_t i = 0; i < width;
-                     i += 16) { /* a narrow one spills, then rewrites */
-                    const int64_t left = n - i;
-                    f_store_n(to + i,
-                              left >= 16 ? f_load(from + i)
-                              : left > 0 ? f_load_n(from + i, left)
-                                         : f_zero(),
-                              least(width - i, 16));
-                }
-            }
-        }
+        for (int64_t o = 0; o < n_outer; o += width)
+            for (int64_t p = p0; p < least(p0 + 8, n_k); p++)
+                copy_f32_row((const float *)(const void *)(base + p * x->k_stride) + o,
+                             least(width, n_outer - o), width, p <= last, dst + o * n_k + p * width);
 }
 
 static void pack_along_outer(const hn_gemm_operand *x, int64_t outer, int64_t n_outer,
