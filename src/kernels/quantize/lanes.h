@@ -61,12 +61,27 @@ HN_INLINE f32x16 nibble(i32x16 q, int from)
 }
 #endif
 
-HN_INLINE f32x16 halves_f16(const uint8_t *p)
+/* Words and halves wherever they lie. Where loads mind neither type nor alignment there is no copy: one by
+ * pieces of sixteen bytes would be waited for by each load of 32. */
+#if defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2)
+HN_INLINE i32x16 i_load_bytes(const void *p) { return i_load(p); }
+HN_INLINE h16 h_load_bytes(const void *p) { return h_load(p); }
+#else
+HN_INLINE i32x16 i_load_bytes(const void *p)
+{
+    int32_t lane[16];
+    memcpy(lane, p, sizeof lane);
+    return i_load(lane);
+}
+HN_INLINE h16 h_load_bytes(const void *p)
 {
     uint16_t h[16];
     memcpy(h, p, sizeof h);
-    return f_from_f16(h_load(h));
+    return h_load(h);
 }
+#endif
+
+HN_INLINE f32x16 halves_f16(const uint8_t *p) { return f_from_f16(h_load_bytes(p)); }
 
 /* Six-bit scale and minimum of sub-block j, times d and dmin, for sixteen rows. */
 HN_INLINE void k_scales(const uint8_t *block, int j, f32x16 *scale, f32x16 *minimum)
@@ -90,9 +105,7 @@ HN_INLINE void k_scales(const uint8_t *block, int j, f32x16 *scale, f32x16 *mini
  * such words as floats. */
 HN_INLINE i32x16 words(const void *panel, int64_t at)
 {
-    int32_t lane[16];
-    memcpy(lane, (const uint8_t *)panel + 64 * at, sizeof lane);
-    return i_load(lane);
+    return i_load_bytes((const uint8_t *)panel + 64 * at);
 }
 HN_INLINE f32x16 low_f16(i32x16 pair)
 {
