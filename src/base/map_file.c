@@ -56,18 +56,6 @@ void hn_map_release(const void *data, size_t bytes)
         madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-void hn_map_want_huge(void *data, size_t bytes)
-{
-#if defined(MADV_HUGEPAGE)
-    const uintptr_t huge = (uintptr_t)1 << 21, at = (uintptr_t)data;
-    const uintptr_t begin = (at + huge - 1) / huge * huge, end = (at + bytes) / huge * huge;
-    if (end > begin)
-        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-#else
-    (void)data, (void)bytes;
-#endif
-}
-
 void hn_map_file_close(hn_map_file *map)
 {
     if (map->data)

@@ -21,9 +21,6 @@ hn_status hn_map_file_open(hn_map_file *out, const char *path);
 void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes);
 /* Whole pages of mapped memory leave, those at both ends stay. */
 void hn_map_release(const void *data, size_t bytes);
-/* Of memory that is still to be touched: where whole huge pages fit, the system may give them, and who
- * reads all of it then waits less for addresses. */
-void hn_map_want_huge(void *data, size_t bytes);
 void hn_map_file_close(hn_map_file *map); /* and zeroes it; takes a zeroed one */
 
 #endif

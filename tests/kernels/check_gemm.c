@@ -186,42 +186,58 @@ static void check_halves(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
     kc_same_bits(whole, halves, (size_t)(m * n));
 }
 
-/* Scales of Q8_0 that no encoder writes but a file may hold, in every third row, whose weights are zeros, below
- * zero, or any: sums from -0 on by an x above zero keep a sign that tells how each weight was decoded. */
-static void check_wild_scales(const hn_gemm_kernels *ref, const hn_gemm_kernels *g, bool panel16)
+/* The weights of one block of 32: any, zeros, or below zero. */
+enum { ANY, ZEROS, NEGATIVE, N_KINDS };
+
+static void fill_block(hn_elem type, uint16_t d, int kind, char *block)
 {
-    enum { N = 96, K = 96, BLOCKS = N * K / 32, BLOCK_BYTES = 34 };
+    const int n = (int)hn_elem_bytes(type);
+    memcpy(block, &d, sizeof d);
+    for (int i = 2; i < n; i++) {
+        const char any = (char)kc_random();
+        const bool is_fifth = type == HN_ELEM_q5_0 && i < 6; /* set: from zero up */
+        if (kind == ZEROS)
+            block[i] = is_fifth ? -1 : 0;
+        else if (kind == NEGATIVE)
+            block[i] = is_fifth ? 0 : type == HN_ELEM_q5_0 ? any : (char)(-1 - (any & 63));
+        else
+            block[i] = any;
+    }
+}
+
+/* Scales that no encoder writes but a file may hold, in every third row: sums from -0 on by an x above zero keep
+ * a sign that tells how each weight was decoded. */
+static void check_wild_scales(const hn_gemm_kernels *ref, const hn_gemm_kernels *g, hn_elem type,
+                              bool panel16)
+{
+    enum { N = 96, K = 96, BLOCKS = N * K / 32 };
     static const uint16_t scales[] = { 0x0000, 0x8000, 0xa400, 0x7c00, 0xfc00, 0x7e00, 0x0001, 0x8001, 0x7bff };
-    if (!kc_begin(panel16 ? "gemm_wild_q8_0_panel16" : "gemm_wild_q8_0", (kc_function)ref->tile,
-                  (kc_function)g->tile))
+    const int64_t bytes = hn_elem_bytes(type), row_bytes = K / 32 * bytes;
+    char slot[64];
+    snprintf(slot, sizeof slot, "gemm_wild_%s%s", gemm_elem_name(type), panel16 ? "_panel16" : "");
+    if (!kc_begin(slot, (kc_function)ref->tile, (kc_function)g->tile))
         return;
     for (int wild = 0; wild < (int)(sizeof scales / sizeof *scales); wild++) {
         const shape s = { 1, N, K };
-        char *plain = kc_blank_bytes(BLOCKS * BLOCK_BYTES);
+        char *plain = kc_blank_bytes((size_t)(BLOCKS * bytes)), *panels = kc_blank_bytes((size_t)(BLOCKS * bytes));
         for (int block = 0; block < BLOCKS; block++) {
-            const int row = block / (K / 32), is_wild = row % 3 == 0, kind = row / 3 % 3;
-            const uint16_t d = is_wild ? scales[wild] : 0x2c00;
-            memcpy(plain + block * BLOCK_BYTES, &d, sizeof d);
-            for (int i = 0; i < 32; i++) {
-                const char q = (char)kc_random();
-                plain[block * BLOCK_BYTES + 2 + i] =
-                    !is_wild || kind == 0 ? q : kind == 1 ? 0 : (char)(-1 - (q & 63));
-            }
+            const int row = block / (K / 32), is_wild = row % 3 == 0;
+            fill_block(type, is_wild ? scales[wild] : 0x2c00, is_wild ? row / 3 % N_KINDS : ANY,
+                       plain + block * bytes);
         }
         float *values = kc_blank(N * K), *x = kc_blank(K), *want = kc_blank(N), *got = kc_blank(N);
-        hn_decode_kernels_ref.row[HN_ELEM_q8_0](N * K, plain, values);
+        hn_decode_kernels_ref.row[type](N * K, plain, values);
         for (int i = 0; i < K; i++)
             x[i] = 1e-44f;
         for (int i = 0; i < N; i++)
             want[i] = got[i] = -0.0f;
         chain(&s, x, values, want, true);
-        char *panels = kc_blank_bytes(BLOCKS * BLOCK_BYTES);
-        hn_panel16_pack(HN_ELEM_q8_0, N, K, plain, K / 32 * BLOCK_BYTES, 0, panels, 0, N / 16);
+        hn_panel16_pack(type, N, K, plain, row_bytes, 0, panels, 0, N / 16);
         const hn_gemm_args args = {
             .m = 1, .n = N, .k = K, .accumulate = true,
             .a = { .data = x, .outer_stride = 4 * K, .k_stride = 4 },
-            .b = { .data = panel16 ? panels : plain, .type = HN_ELEM_q8_0, .is_panel16 = panel16,
-                   .row_elems = K, .outer_stride = K / 32 * BLOCK_BYTES },
+            .b = { .data = panel16 ? panels : plain, .type = type, .is_panel16 = panel16, .row_elems = K,
+                   .outer_stride = row_bytes },
             .c = got, .c_row_stride = 4 * N, .c_col_stride = 4,
         };
         run_shuffled(g, &args, 1);
@@ -240,8 +256,10 @@ int main(int argc, char **argv)
                 check_operand(ref, g, type, how & 1, how >> 1);
         check_strides(ref, g);
         check_halves(ref, g);
-        check_wild_scales(ref, g, false);
-        check_wild_scales(ref, g, true);
+        for (int panel16 = 0; panel16 < 2; panel16++) {
+            check_wild_scales(ref, g, HN_ELEM_q8_0, panel16);
+            check_wild_scales(ref, g, HN_ELEM_q5_0, panel16);
+        }
     }
     return kc_close();
 }

@@ -11,6 +11,7 @@
  *     bf16 plain     2 shuffles, 1 shift or mask, 1 fma                  32 bytes
  *     q8_0 panel     1/4 xor, mask, convert, 2 fma                       17 bytes
  *     q8_0 plain     the same and 1 of a turn                            17 bytes
+ *     q5_0 panel     mask, convert, 2 fma, 3 for the fifth bit           11 bytes
  *     q4_k panel     mask, convert, 2 fma, 0.4 for the scales             9 bytes
  *     q4_k plain     the same and half of a turn                          9 bytes
  *

@@ -171,7 +171,7 @@ HN_INLINE q8_scale q8_scale_of(f32x16 d)
                        f_mul(d, f_set1(-128.0f)) };
 }
 
-HN_INLINE bool q8_is_tame(const int groups, const f32x16 *d)
+HN_INLINE bool are_tame(const int groups, const f32x16 *d)
 {
     m16 tame = f_lt(f_zero(), d[0]);
     for (int g = 0; g < groups; g++)
@@ -209,7 +209,7 @@ HN_INLINE void take_q8_0(const int rows, const int groups, const float *x, const
 {
     q8_scale scale[HN_GEMV_GROUPS];
     ALL for (int g = 0; g < groups; g++) scale[g] = q8_scale_of(d[g]);
-    if (q8_is_tame(groups, d))
+    if (are_tame(groups, d))
         take_bytes(rows, groups, x, from, stride, first, scale, true, acc);
     else
         take_bytes(rows, groups, x, from, stride, first, scale, false, acc);
@@ -384,6 +384,56 @@ HN_INLINE void panel_q4_k(WALK_PARAMS)
         take_q4_k(rows, groups, x + p * rows, w, stride, NULL, 0, acc);
 }
 
+/* Q5_0: d (q - 16) of nibble n and a fifth bit, exact either way. As of Q8_0, only positive finite d may be taken
+ * into the product that decodes. */
+HN_INLINE f32x16 q5_times(i32x16 v, const int n, m16 is_small, const f32x16 scale[4], f32x16 d,
+                          f32x16 less, const bool is_tame)
+{
+    if (is_tame)
+        return nibble_times(v, n, scale, f_select(is_small, less, f_zero()));
+    const f32x16 unit[4] = { f_set1(n % 2 ? 0x1p-4f : 1.0f), f_set1(n % 2 ? 0x1p-12f : 0x1p-8f),
+                             f_set1(n % 2 ? 0x1p-20f : 0x1p-16f), f_set1(n % 2 ? 1.0f : 0x1p-24f) };
+    return f_mul(d, nibble_times(v, n, unit, f_select(is_small, f_set1(-16.0f), f_zero())));
+}
+
+/* Sixteen of a block: the low nibbles of its words, or the high ones. */
+HN_INLINE void take_q5_0(const int rows, const int groups, const float *x, const uint8_t *from,
+                         int64_t stride, const bool high, const f32x16 *d, const bool is_tame,
+                         f32x16 (*acc)[HN_GEMV_ROWS])
+{
+    f32x16 scale[HN_GEMV_GROUPS][4], less[HN_GEMV_GROUPS];
+    ALL for (int g = 0; g < groups; g++)
+    {
+        less[g] = f_mul(d[g], f_set1(-16.0f));
+        ALL for (int c = 0; c < 4; c++) scale[g][c] = f_mul(
+            d[g], f_set1(high ? (c == 3 ? 1.0f : 0x1p-4f / (float)(1 << 8 * c)) : 1.0f / (float)(1 << 8 * c)));
+    }
+    ALL for (int i = 0; i < 16; i++)
+        ALL for (int g = 0; g < groups; g++)
+        {
+            const i32x16 fifth = i_set1((int32_t)(1u << (high ? 16 + i : i)));
+            const m16 is_small = i_eq(i_and(words(from + g * stride, 0), fifth), i_set1(0));
+            const i32x16 v = words(from + g * stride, 1 + i / 4);
+            TAKE(q5_times(v, 2 * (i % 4) + high, is_small, scale[g], d[g], less[g], is_tame), g, i);
+        }
+}
+
+HN_INLINE void some_q5_0(WALK_PARAMS)
+{
+    (void)room;
+    for (int64_t p = 0; p < k; p += 32, w += 16 * 22, x += 32 * rows) {
+        f32x16 d[HN_GEMV_GROUPS];
+        ALL for (int g = 0; g < groups; g++) d[g] = halves_f16(w + g * stride);
+        if (are_tame(groups, d)) {
+            take_q5_0(rows, groups, x, w + 32, stride, false, d, true, acc);
+            take_q5_0(rows, groups, x + 16 * rows, w + 32, stride, true, d, true, acc);
+        } else {
+            take_q5_0(rows, groups, x, w + 32, stride, false, d, false, acc);
+            take_q5_0(rows, groups, x + 16 * rows, w + 32, stride, true, d, false, acc);
+        }
+    }
+}
+
 /* Sixteen values of a Q6_K block: half h, quarter of it (a constant), group `is`. */
 HN_INLINE void q6_k_part(WALK_PARAMS, int64_t p, int h, const int quarter, int is)
 {
@@ -481,6 +531,7 @@ KERNEL(panel_f16, stride, true, 4)
 KERNEL(panel_q8_0, stride, true, 4)
 KERNEL(panel_q4_0, stride, true, 4)
 KERNEL(panel_q4_k, stride, true, 4)
+KERNEL(some_q5_0, stride, false, 2)
 KERNEL(panel_q6_k, stride, true, 4)
 
 /* Block formats: 256 weights of sixteen rows at a time to f32 in `room`, and on as f32. */
@@ -504,6 +555,7 @@ static void plain_blocks(hn_elem type, HN_PARAMS_gemv)
         plain_blocks(HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room); \
     }
 BLOCKS(q4_0)
+BLOCKS(q5_0)
 BLOCKS(q6_k)
 
 /* Formats without a walk of their own: a panel is decoded 256 weights at a time into `room`,
@@ -526,7 +578,16 @@ static void panel_blocks(hn_elem type, HN_PARAMS_gemv)
         panel_blocks(HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room); \
     }
 DECODED(q4_1)
-DECODED(q5_0)
+static void do_panel_q5_0(HN_PARAMS_gemv)
+{
+#if defined(HN_LEVEL_avx2) /* sixteen registers hold no more rows */
+    if (rows > 1) {
+        panel_blocks(HN_ELEM_q5_0, rows, groups, k, x, w, stride, y, ldy, accumulate, room);
+        return;
+    }
+#endif
+    do_some_q5_0(rows, groups, k, x, w, stride, y, ldy, accumulate, room);
+}
 DECODED(q5_1)
 DECODED(q2_k)
 DECODED(q3_k)

@@ -4,7 +4,7 @@
  * Layouts of W[rows, row_elems]:
  *   plain    row after row, as files store them;
  *   panel16  sixteen rows interleaved unit by unit (a unit is a byte, or two for halves, or
- *            four: an f32, all of q4_k, the weights of q8_0), so that one load brings the same unit of sixteen rows:
+ *            four: an f32, all of q4_k, the weights of q8_0 and q5_0), so that one load brings the same unit of sixteen rows:
  *
  *                row 0   | u0 u1 u2 ...        panel  | u0 of rows 0..15 | u1 of rows 0..15 |
  * ... row 1   | u0 u1 u2 ...   ->

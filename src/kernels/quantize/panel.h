@@ -128,18 +128,24 @@ HN_INLINE void panel_five_bits(const uint8_t *high, const uint8_t *low, int j, i
     q[1] = i_or(i_shr(both, 4), i_shl(second, 4));
 }
 
+/* In words of four bytes, the first of which is the fifth bits. */
 static void panel_q5_0(int64_t n, const void *x, float *y, int64_t ld)
 {
     const uint8_t *block = x;
     for (int64_t p = 0; p < n; p += 32, block += 16 * 22) {
         const f32x16 d = halves_f16(block);
-        for (int j = 0; j < 16; j++) {
-            i32x16 q[2];
-            panel_five_bits(block + 16 * 2, block + 16 * 6, j, q);
-            for (int half = 0; half < 2; half++)
-                f_store(y + (p + j + 16 * half) * ld,
-                        f_mul(d, i_to_f(i_sub(q[half], i_set1(16)))));
-        }
+        i32x16 high = words(block + 32, 0);
+        for (int half = 0; half < 2; half++)
+            for (int j = 0; j < 4; j++) {
+                i32x16 low = words(block + 32, 1 + j);
+                low = half ? i_shr(low, 4) : low;
+                float *to = y + (p + 16 * half + 4 * j) * ld;
+                for (int c = 0; c < 4; c++, to += ld, low = i_shr(low, 8), high = i_shr(high, 1)) {
+                    const i32x16 fifth = i_shl(i_and(high, i_set1(1)), 4);
+                    const i32x16 q = i_or(i_and(low, i_set1(15)), fifth);
+                    f_store(to, f_mul(d, i_to_f(i_sub(q, i_set1(16)))));
+                }
+            }
     }
 }
 
