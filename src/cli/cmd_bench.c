@@ -38,7 +38,7 @@ static const struct {
     bool at_every_level; /* else at the strongest alone */
 } parts[] = {
     { "gemm", hn_bench_matmul, true },   { "attention", hn_bench_attention, true },
-    { "gemv", hn_bench_gemv, false },    { "rows", hn_bench_rows, true },
+    { "gemv", hn_bench_gemv, true },     { "rows", hn_bench_rows, true },
     { "xent", hn_bench_loss, false },    { "step", hn_bench_step, false },
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };

@@ -3,10 +3,9 @@
  * that the accumulators are registers. */
 #include "kernels/gemm/transpose.h"
 #include "kernels/gemv/gemv.h"
+#include "kernels/gemv/weights.h"
 #include "kernels/quantize/lanes.h"
 #include "kernels/simd/f32x16.h"
-
-#include <math.h>
 
 /* Groups, rows and lanes of a transpose index registers: their loops must go. */
 #if defined(HN_LEVEL_ref)
@@ -123,26 +122,6 @@ HN_INLINE f32x16 column_f16(const uint8_t *w, int64_t stride)
     return halves_f16((const uint8_t *)four);
 }
 
-/* Four bytes of sixteen rows in the lanes: byte b, signed, times 2^24. What is decoded from
- * bits further up is scaled by a power of two too much, and its scale by as much too little: no
- * bit of the product changes, and no shift brings the bits down. */
-HN_INLINE f32x16 top_byte(i32x16 v, const int b)
-{
-#if defined(HN_LEVEL_avx512)
-    if (b == 1 || b == 2) {
-        const int at = b - 3; /* of byte 3 */
-        return i_to_f(_mm512_shuffle_epi8(
-            v, _mm512_set4_epi32((15 + at) << 24 | 0x808080, (11 + at) << 24 | 0x808080,
-                                 (7 + at) << 24 | 0x808080, (3 + at) << 24 | 0x808080)));
-    }
-#endif
-    const i32x16 moved = b == 0   ? i_shl(v, 24)
-                         : b == 1 ? i_shl(v, 16)
-                         : b == 2 ? i_shl(v, 8)
-                                  : v;
-    return i_to_f(b ? i_and(moved, i_set1((int32_t)0xff000000u)) : moved);
-}
-
 /* Eighth `part` of asking the second-level cache for the bytes after those: while a chunk is
  * computed, so that memory does not wait. LEAD bytes more, for the last ones to arrive in time. */
 HN_INLINE void fetch_next(const int groups, const uint8_t *w, int64_t stride, const int bytes,
@@ -155,37 +134,6 @@ HN_INLINE void fetch_next(const int groups, const uint8_t *w, int64_t stride, co
             __builtin_prefetch(w + at, 0, 2);
             __builtin_prefetch(w + stride + at, 0, 2);
         }
-}
-
-/* What turns byte b of a word of Q8_0 into its weight q d, without a shift: with their signs flipped the lower
- * three are q + 128 times 2^8b, and what 128 d are too much is taken off in the rounding of the product, which
- * has nothing to round. Only of positive finite d: of others the zeros would have another sign, or be none. */
-typedef struct q8_scale {
-    f32x16 step[4], less;
-} q8_scale;
-
-HN_INLINE q8_scale q8_scale_of(f32x16 d)
-{
-    return (q8_scale){ { d, f_mul(d, f_set1(0x1p-8f)), f_mul(d, f_set1(0x1p-16f)),
-                         f_mul(d, f_set1(0x1p-24f)) },
-                       f_mul(d, f_set1(-128.0f)) };
-}
-
-HN_INLINE bool are_tame(const int groups, const f32x16 *d)
-{
-    m16 tame = f_lt(f_zero(), d[0]);
-    for (int g = 0; g < groups; g++)
-        tame = m_and(tame, m_and(f_lt(f_zero(), d[g]), f_lt(d[g], f_set1(HUGE_VALF))));
-    return !m_any(m_not(tame));
-}
-
-HN_INLINE f32x16 q8_times(i32x16 v, const int b, const q8_scale *s, const bool is_tame)
-{
-    if (!is_tame)
-        return f_mul(top_byte(v, b), s->step[3]);
-    const i32x16 flipped = i_xor(v, i_set1(0x808080));
-    const f32x16 q = i_to_f(i_and(flipped, i_set1((int32_t)(0xffu << 8 * b))));
-    return b == 3 ? f_mul(q, s->step[3]) : f_fma(q, s->step[b], s->less);
 }
 
 /* 32 weights from byte `first` (a constant) of words on. */
@@ -259,15 +207,6 @@ HN_INLINE void plain_q8_0(WALK_PARAMS)
                 take_half_q8_0(rows, groups, x, pair, false, acc);
         }
     }
-}
-
-/* d q - m of nibble n (0 .. 7, a constant) of each lane; scale[n / 2] is d 2^-4n, or d for the
- * last nibble, which alone is shifted down: as the top one it would be negative. d q has 21
- * bits and is exact, so that the fma rounds where the subtraction does. */
-HN_INLINE f32x16 nibble_times(i32x16 v, const int n, const f32x16 scale[4], f32x16 less)
-{
-    const i32x16 q = n == 7 ? i_shr(v, 28) : i_and(v, i_set1(15 << (n == 7 ? 0 : 4 * n)));
-    return f_fma(scale[n / 2], i_to_f(q), less);
 }
 
 /* Sub-block j of a block of Q4_K in words: the low nibbles of 32 bytes, or the high ones. */
@@ -382,18 +321,6 @@ HN_INLINE void panel_q4_k(WALK_PARAMS)
     (void)room;
     for (int64_t p = 0; p < k; p += 256, w += 16 * 144)
         take_q4_k(rows, groups, x + p * rows, w, stride, NULL, 0, acc);
-}
-
-/* Q5_0: d (q - 16) of nibble n and a fifth bit, exact either way. As of Q8_0, only positive finite d may be taken
- * into the product that decodes. */
-HN_INLINE f32x16 q5_times(i32x16 v, const int n, m16 is_small, const f32x16 scale[4], f32x16 d,
-                          f32x16 less, const bool is_tame)
-{
-    if (is_tame)
-        return nibble_times(v, n, scale, f_select(is_small, less, f_zero()));
-    const f32x16 unit[4] = { f_set1(n % 2 ? 0x1p-4f : 1.0f), f_set1(n % 2 ? 0x1p-12f : 0x1p-8f),
-                             f_set1(n % 2 ? 0x1p-20f : 0x1p-16f), f_set1(n % 2 ? 1.0f : 0x1p-24f) };
-    return f_mul(d, nibble_times(v, n, unit, f_select(is_small, f_set1(-16.0f), f_zero())));
 }
 
 /* Sixteen of a block: the low nibbles of its words, or the high ones. */
