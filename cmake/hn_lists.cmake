@@ -32,7 +32,7 @@ set(HN_FILES_train descent target tuning objective batch feed learner schedule c
 set(HN_FILES_nn decoder hparams arch rope_constants source numerics build adapter rounding blocks)
 set(HN_FILES_convert recipe encode_rows importance general_keys model_name model_id model_card pad_vocab tokenizer_keys byte_tokenizer convert quantize random_model adapter_base adapter_config adapter_import adapter_extra adapter_fused adapter_kept adapter_export adapter_plain merge merge_rows)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/models/models.def HN_MODEL HN_MODELS)
-set(HN_FILES_infer divergence adapter adapter_test compiled reference parity forward imatrix session session_file sampler perplexity thought conversation)
+set(HN_FILES_infer divergence adapter adapter_read adapter_test compiled reference parity forward imatrix session session_file sampler perplexity thought conversation)
 set(HN_FILES_models models model slice fingerprint open_tokenizer open_chat ${HN_MODELS})
 set(HN_FILES_engine engine builder exec trainer tensor finetune)
 set(HN_FILES_cli main options embedded story_check run_file train_options prove_model data_options progress interrupt terminal line_edit line_input sampling_options session_options lora_options memory template_note op_arrays op_list answers bench_model bench_race bench_peer bench_matmul bench_attention bench_rows bench_loss bench_step)

@@ -32,7 +32,8 @@ static hn_status open_asker(asker *a, const char *model, const char *adapter, co
     HN_TRY(hn_chat_input_open(&a->chat, model));
     HN_TRY(hn_devices_open(a->heap, "cpu", &(hn_device_options){ 0 }, &a->n_devices, a->devices));
     if (adapter) {
-        HN_TRY(hn_adapter_open(&one, a->heap, a->model, adapter, NULL));
+        const hn_adapter_use use = { .model = a->model, .device = a->devices[0] };
+        HN_TRY(hn_adapter_open(&one, a->heap, adapter, &use, NULL));
         HN_TRY(hn_adapters_add(&a->adapters, one));
     }
     const hn_session_options session = { .adapters = &a->adapters, .packs = true };

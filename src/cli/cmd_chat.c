@@ -255,7 +255,11 @@ static hn_status run_model(chat *c, const char *path)
     const int32_t n_vocab = (int32_t)hn_model_hparams(c->model)->n_vocab;
     HN_TRY(hn_sampler_new(&c->sampler, c->heap, n_vocab, &sampling));
     HN_TRY(hn_devices_open(c->heap, "cpu", &open, &c->n_devices, c->devices));
-    HN_TRY(hn_lora_open(&c->args->lora, c->heap, c->model, c->devices[0], o.numerics, &c->adapters));
+    char template[65];
+    hn_chat_format_digest(c->input.chat, c->args->template, template);
+    const hn_adapter_use use = { .model = c->model, .device = c->devices[0],
+                                 .numerics = o.numerics, .template = template };
+    HN_TRY(hn_lora_open(&c->args->lora, c->heap, &use, &c->adapters));
     o.adapters = &c->adapters;
     o.packs = hn_session_args_pack(&c->args->session, c->model, INT64_MAX);
     HN_TRY(hn_session_new(&c->session, c->heap, c->model, c->devices[0], &o));

@@ -37,29 +37,14 @@ typedef struct judged {
 
 /* ---- adapters ---- */
 
-static hn_status check_digest(const eval_args *args, const hn_adapter *a, const char *path,
-                              const char *key, const char *found)
-{
-    hn_span want;
-    HN_TRY(hn_meta_string(hn_adapter_meta(a), key, &want));
-    if (!want.data || !found[0] ||
-        (want.bytes == strlen(found) && !memcmp(want.data, found, want.bytes)))
-        return HN_OK;
-    const char *was = want.bytes >= 16 ? want.data : "another";
-    HN_REQUIRE(args->force, HN_ERR_ARGUMENT,
-               "adapter %s: %s is %.16s..., and here it is %.16s...: --force takes it all the same", path,
-               key, was, found);
-    fprintf(stderr, "adapter %s: forced: %s is %.16s..., and here it is %.16s...\n", path, key, was, found);
-    return HN_OK;
-}
-
 static hn_status open_adapter(const eval_args *args, const hn_train_input *in, const char *path,
                               hn_numerics numerics, hn_adapters *out)
 {
     const hn_lora_args one = { .files = { .n = 1, .at = { path } }, .force = args->force };
-    HN_TRY(hn_lora_open(&one, in->heap, in->model, in->devices[0], numerics, out));
-    HN_TRY(check_digest(args, out->at[0], path, HN_ADAPTER_TOKENIZER, in->tokenizer));
-    return check_digest(args, out->at[0], path, HN_ADAPTER_TEMPLATE, in->template);
+    const hn_adapter_use use = { .model = in->model, .device = in->devices[0], .numerics = numerics,
+                                 .tokenizer = in->tokenizer, .template = in->template,
+                                 .renders_nothing = !in->template[0] };
+    return hn_lora_open(&one, in->heap, &use, out);
 }
 
 /* ---- judging ---- */

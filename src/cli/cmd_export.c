@@ -27,16 +27,16 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_REQUIRE(!args->peft != !args->gguf, HN_ERR_ARGUMENT,
                "expected one of --peft DIR and --gguf FILE: where to write");
     hn_heap_init(&heap, NULL);
-    if (args->gguf) {
-        HN_REQUIRE(!args->base && !args->apart, HN_ERR_ARGUMENT, "--base and --apart are for --peft");
-        return hn_adapter_export_gguf(&heap, operands[0], args->gguf);
-    }
-    HN_REQUIRE(args->base, HN_ERR_ARGUMENT, "expected --base MODEL: what the adapter is for");
+    HN_REQUIRE(!args->gguf || !args->apart, HN_ERR_ARGUMENT, "--apart is for --peft");
+    HN_REQUIRE(args->gguf || args->base, HN_ERR_ARGUMENT,
+               "expected --base MODEL: what the adapter is for");
     HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status =
-        hn_adapter_export(&heap, pool, operands[0], args->base, args->peft, args->apart, &watch);
+        args->gguf ? hn_adapter_export_gguf(&heap, pool, operands[0], args->base, args->gguf)
+                   : hn_adapter_export(&heap, pool, operands[0], args->base, args->peft, args->apart,
+                                       &watch);
     hn_progress_end();
     hn_pool_free(pool);
     return status;

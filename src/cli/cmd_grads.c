@@ -126,7 +126,11 @@ static hn_status open_tuning(grads *g)
     hn_tune_targets targets;
     hn_status status = HN_OK;
     if (g->args->from) {
-        status = hn_adapter_open(&g->from, heap, g->in->model, g->args->from, NULL);
+        const hn_adapter_use use = { .model = g->in->model, .device = g->in->devices[0],
+                                     .as_trained = true, .tokenizer = g->in->tokenizer,
+                                     .template = g->in->template,
+                                     .renders_nothing = !g->in->template[0] };
+        status = hn_adapter_open(&g->from, heap, g->args->from, &use, NULL);
         if (status == HN_OK)
             status = targets_of(g->from, &text);
     } else {

@@ -130,7 +130,8 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
                "%s only embeds texts: it has no logits; see hone embed",
                hn_model_arch(model)->name);
     HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
-    hn_status status = hn_lora_open(&args->lora, heap, model, devices[0], o.numerics, &adapters);
+    const hn_adapter_use use = { .model = model, .device = devices[0], .numerics = o.numerics };
+    hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
     if (status == HN_OK)
         status = hn_forward_new(&forward, heap, model, devices[0], &o);
     if (status == HN_OK)

@@ -158,13 +158,15 @@ typedef struct merge_input {
 static hn_status open_input(hn_heap *heap, const merge_args *args, char **operands, merge_input *in)
 {
     hn_adapter *adapter;
+    hn_adapter_trial told;
     const hn_device_options open = { .n_threads = (int)args->threads };
     HN_TRY(hn_model_open(heap, operands[0], &in->model));
-    HN_TRY(hn_adapter_open(&adapter, heap, in->model, operands[1], NULL));
+    HN_TRY(hn_devices_open(heap, "cpu", &open, &in->n_devices, in->devices));
+    const hn_adapter_use use = { .model = in->model, .device = in->devices[0], .as_trained = true };
+    HN_TRY(hn_adapter_open(&adapter, heap, operands[1], &use, &told));
     HN_TRY(hn_adapters_add(&in->adapters, adapter));
     HN_TRY(read_held(heap, operands[0], args->held, &in->held));
-    HN_TRY(hn_pool_new(heap, (int)args->threads, &in->pool));
-    return hn_devices_open(heap, "cpu", &open, &in->n_devices, in->devices);
+    return hn_pool_new(heap, (int)args->threads, &in->pool);
 }
 
 static hn_status read_type(const merge_args *args, hn_merge_options *o)

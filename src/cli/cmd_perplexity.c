@@ -98,7 +98,8 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
     HN_TRY(hn_numerics_parse(args->numerics, &o.numerics));
     HN_TRY(hn_cache_parse(args->cache, &o.cache));
     HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
-    hn_status status = hn_lora_open(&args->lora, heap, model, devices[0], o.numerics, &adapters);
+    const hn_adapter_use use = { .model = model, .device = devices[0], .numerics = o.numerics };
+    hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
     hn_progress_begin();
     if (status == HN_OK)
         status = hn_perplexity_run(heap, model, devices[0], text->ids, text->n, &o, &result);

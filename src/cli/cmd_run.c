@@ -212,7 +212,9 @@ static hn_status run_model(state *s, const char *path)
     HN_TRY(hn_check_vocabulary(s->tok, s->model));
     HN_TRY(make_sampler(s));
     HN_TRY(hn_devices_open(s->heap, "cpu", &open, &s->n_devices, s->devices));
-    HN_TRY(hn_lora_open(&s->args->lora, s->heap, s->model, s->devices[0], o.numerics, &s->adapters));
+    const hn_adapter_use use = { .model = s->model, .device = s->devices[0],
+                                 .numerics = o.numerics };
+    HN_TRY(hn_lora_open(&s->args->lora, s->heap, &use, &s->adapters));
     o.adapters = &s->adapters;
     o.packs = hn_session_args_pack(&s->args->session, s->model, s->args->count);
     return go_on(s, &o);

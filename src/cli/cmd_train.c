@@ -159,7 +159,8 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
     snprintf(result, sizeof result, "%s/%s", args->out, is_model ? "model.gguf" : "adapter.gguf");
     hn_samples_options o = { .model = in->model, .dataset = in->data.dataset,
                              .device = in->devices[0], .dir = args->out, .result = result,
-                             .is_model = is_model, .n = (int)args->samples, .most_tokens = 48 };
+                             .is_model = is_model, .n = (int)args->samples, .most_tokens = 48,
+                             .tokenizer = in->tokenizer, .template = in->template };
     HN_TRY(hn_numerics_parse(args->config.numerics, &o.numerics));
     HN_TRY(hn_samples_write(in->heap, &o));
     HN_TRY(hn_run_report_write(in->heap, args->out, path));

@@ -3,7 +3,7 @@
 #include "convert/adapter_base.h"
 #include "convert/adapter_config.h"
 #include "convert/adapter_fused.h"
-#include "io/gguf.h"
+#include "infer/adapter.h"
 
 #include <errno.h>
 #include <math.h>
@@ -475,7 +475,8 @@ static hn_status write_weights(export *ex, const char *path)
     return status;
 }
 
-/* What hone says of its adapters and PEFT has no words for, its self-test above all. */
+/* What hone says of its adapters and PEFT has no words for, its self-test above all. Of numbers that
+ * had to be rounded it holds no longer, nor does the rest of the contract. */
 static hn_status write_probe(export *ex, const char *path)
 {
     const hn_meta *all = hn_gguf_meta(ex->file);
@@ -483,8 +484,7 @@ static hn_status write_probe(export *ex, const char *path)
     hn_meta meta = hn_meta_on(ex->heap, path);
     hn_status status = HN_OK;
     for (size_t i = 0; i < all->n && status == HN_OK; i++)
-        if (!strncmp(all->values[i].key, "hone.", 5) &&
-            !(ex->is_rounded && !strncmp(all->values[i].key, "hone.adapter.test.", 18)))
+        if (!ex->is_rounded && !strncmp(all->values[i].key, "hone.", 5))
             status = hn_meta_set_copy(&meta, &all->values[i]);
     if (status == HN_OK && meta.n)
         status = hn_gguf_create(ex->heap, path, &meta, NULL, 0, &writer);
@@ -521,7 +521,7 @@ hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, c
     export ex = { .heap = heap, .pool = pool, .dir = dir, .watch = watch, .is_apart = is_apart };
     hn_status status = hn_adapter_base_open(heap, base, &ex.base);
     if (status == HN_OK)
-        status = hn_gguf_open(heap, adapter, &ex.file);
+        status = hn_adapter_file_open(&ex.file, heap, adapter, base, hn_pool_threads(pool));
     if (status == HN_OK)
         status = check_keys(&ex);
     if (status == HN_OK)

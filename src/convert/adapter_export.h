@@ -17,7 +17,8 @@
 hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
                             const char *dir, bool is_apart, hn_watch *watch);
 
-/* Copies an adapter that is of llama.cpp's kind. */
-hn_status hn_adapter_export_gguf(hn_heap *heap, const char *adapter, const char *out);
+/* Copies an adapter that is of llama.cpp's kind. `base`: NULL of one that hone did not train. */
+hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapter,
+                                 const char *base_or_null, const char *out);
 
 #endif

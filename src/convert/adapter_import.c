@@ -7,7 +7,7 @@
 #include "convert/adapter_fused.h"
 #include "convert/adapter_kept.h"
 #include "convert/general_keys.h"
-#include "infer/adapter_test.h"
+#include "infer/adapter.h"
 #include "io/safetensors.h"
 
 #include <math.h>
@@ -410,26 +410,17 @@ static hn_status read_probe(import *in)
 
 static hn_status try_model(import *in, const hn_model *model, const char *path)
 {
-    char other[HN_ADAPTER_TEXT] = "";
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices;
-    hn_adapter *adapter;
-    hn_adapter_test test;
-    hn_numerics numerics;
+    hn_adapter *adapter = NULL;
     const hn_device_options open = { .n_threads = hn_pool_threads(in->pool) };
-    const hn_adapter_options o = { .is_forced = true, .overridden = other };
-    HN_TRY(hn_adapter_open(&adapter, in->heap, model, path, &o));
-    hn_status status = HN_OK;
-    if (!other[0]) { /* on another base than it was trained on it says nothing */
-        status = hn_devices_open(in->heap, "cpu", &open, &n_devices, devices);
-        if (status == HN_OK) {
-            status = hn_adapter_numerics(adapter, &numerics);
-            if (status == HN_OK)
-                status = hn_adapter_test_run(in->heap, model, devices[0], adapter, numerics, &test);
-            hn_devices_close(n_devices, devices);
-        }
-    }
+    HN_TRY(hn_devices_open(in->heap, "cpu", &open, &n_devices, devices));
+    /* On another base than it was trained on it says nothing; whoever loads it is told. */
+    const hn_adapter_use use = { .model = model, .device = devices[0], .as_trained = true,
+                                 .is_forced = true };
+    const hn_status status = hn_adapter_open(&adapter, in->heap, path, &use, NULL);
     hn_adapter_close(adapter);
+    hn_devices_close(n_devices, devices);
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", in->dir);
 }
 

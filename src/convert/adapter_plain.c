@@ -1,7 +1,7 @@
 /* Adapters for llama.cpp: pairs of matrices, and nothing else. */
 #include "convert/adapter_export.h"
 
-#include "io/gguf.h"
+#include "infer/adapter.h"
 
 #include <string.h>
 
@@ -48,10 +48,11 @@ static hn_status copy(hn_heap *heap, const hn_gguf *file, const char *out)
     return status;
 }
 
-hn_status hn_adapter_export_gguf(hn_heap *heap, const char *adapter, const char *out)
+hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
+                                 const char *out)
 {
     hn_gguf *file;
-    HN_TRY(hn_gguf_open(heap, adapter, &file));
+    HN_TRY(hn_adapter_file_open(&file, heap, adapter, base, hn_pool_threads(pool)));
     hn_status status = check(file);
     if (status == HN_OK)
         status = copy(heap, file, out);

@@ -1,271 +1,196 @@
-#include "infer/adapter.h"
+/* The one way in: an adapter is what it says, on this base, with this tokenizer and template, and
+ * its self-test gives what it gave; or it is none. */
+#include "infer/adapter_parts.h"
 
 #include "base/sha256.h"
-#include "kernels/gemm/rows.h"
 #include "models/fingerprint.h"
+#include "models/open_chat.h"
+#include "models/open_tokenizer.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-struct hn_adapter {
-    hn_heap *heap;
-    const hn_model *model;
-    hn_gguf *file;
-    const hn_weights *all;
-    hn_adapter_pair *pairs;
-    nn_weight *matrices; /* f32, in canonical order: a, b and magnitude of each pair, then wholes */
-    const nn_weight **wholes;
-    bool *is_used; /* by tensor of the file */
-    int n_pairs, n_matrices, n_wholes;
-    double alpha, scale;
-    bool is_own; /* hone's kind */
-};
-
-/* ---- tensors ---- */
-
-static const hn_weight_entry *take_entry(hn_adapter *a, const char *base, const char *suffix)
-{
-    char name[HN_TENSOR_NAME + 24];
-    snprintf(name, sizeof name, "%s%s", base, suffix);
-    const hn_weight_entry *e = hn_weights_find(a->all, name);
-    if (e)
-        a->is_used[e - a->all->entries] = true;
-    return e;
-}
-
-/* A copy in f32; `pairs`: rows lie by head in adjacent pairs. */
-static hn_status copy_matrix(hn_adapter *a, const hn_weight_entry *e, int64_t pairs,
-                             const nn_weight **out)
-{
-    nn_weight *w = &a->matrices[a->n_matrices];
-    HN_REQUIRE(e->type.dtype < HN_N_DTYPES && (hn_is_float(e->type.dtype) || hn_is_block(e->type.dtype)),
-               HN_ERR_UNSUPPORTED, "tensor %s: type %s", e->name, e->encoding);
-    w->name = e->name;
-    HN_TRY(hn_type_as(&w->type, &e->type, HN_F32));
-    float *to = hn_alloc(a->heap, HN_TAG_WEIGHT, hn_type_bytes(&w->type));
-    if (!to)
-        return HN_ERR_MEMORY;
-    w->data = to;
-    a->n_matrices++;
-    const hn_tensor from = hn_tensor_at(&e->type, (void *)(uintptr_t)e->data);
-    const int64_t k = w->type.rank > 1 ? hn_last_dim(&w->type) : 1;
-    for (int64_t i = 0; i < hn_count(&w->type); i++) {
-        to[i] = (float)hn_get(&from, hn_gemm_row(pairs, i / k) * k + i % k);
-        HN_REQUIRE(isfinite(to[i]), HN_ERR_NUMERIC, "tensor %s: element %lld is %g", e->name,
-                   (long long)i, (double)to[i]);
-    }
-    *out = w;
-    return HN_OK;
-}
-
-static hn_status check_shapes(const hn_adapter_pair *p, const hn_weight_entry *a,
-                              const hn_weight_entry *b)
-{
-    const hn_type *w = &p->base->type, *ta = &a->type, *tb = &b->type;
-    char found[2][HN_TYPE_TEXT], base[HN_TYPE_TEXT];
-    const int top = w->rank - 2;
-    const int64_t n = w->dim[top], k = w->dim[top + 1];
-    bool fits = w->rank >= 2 && ta->rank == w->rank && tb->rank == w->rank;
-    if (fits && p->is_embedding)
-        fits = ta->dim[0] == n && tb->dim[0] == k && ta->dim[1] == tb->dim[1];
-    else if (fits)
-        fits = ta->dim[top + 1] == k && tb->dim[top] == n && ta->dim[top] == tb->dim[top + 1] &&
-               (top == 0 || (ta->dim[0] == w->dim[0] && tb->dim[0] == w->dim[0]));
-    HN_REQUIRE(fits, HN_ERR_SHAPE, "%s is %s: its lora_a %s and lora_b %s do not fit",
-               p->base->name, hn_type_text(w, base), hn_type_text(ta, found[0]),
-               hn_type_text(tb, found[1]));
-    return HN_OK;
-}
-
-static hn_status take_pair(hn_adapter *a, const hn_arch_tensor *tensor, const nn_weight *base)
-{
-    const hn_weight_entry *ea = take_entry(a, base->name, ".lora_a");
-    const hn_weight_entry *eb = take_entry(a, base->name, ".lora_b");
-    const hn_weight_entry *em = take_entry(a, base->name, ".lora_magnitude");
-    if (!ea && !eb && !em)
-        return HN_OK;
-    HN_REQUIRE(ea && eb, HN_ERR_FORMAT, "tensor %s.lora_%c is missing", base->name, ea ? 'b' : 'a');
-    HN_REQUIRE(!em || a->is_own, HN_ERR_FORMAT, "tensor %s: not of an adapter of type lora",
-               em ? em->name : "");
-    hn_adapter_pair *p = &a->pairs[a->n_pairs];
-    *p = (hn_adapter_pair){ .base = base, .is_embedding = !strcmp(base->name, "token_embd.weight") };
-    HN_TRY(check_shapes(p, ea, eb));
-    const int64_t rank = hn_last_dim(&eb->type);
-    const int64_t pairs = tensor->spec->how & HN_W_PERMUTE
-                              ? hn_layer_head_dim(hn_model_hparams(a->model), tensor->layer) : 0;
-    HN_TRY(copy_matrix(a, ea, 0, &p->lora.a));
-    HN_TRY(copy_matrix(a, eb, pairs, &p->lora.b));
-    if (em) {
-        HN_REQUIRE(em->type.rank == 1 && base->type.rank == 2 && em->type.dim[0] == base->type.dim[0],
-                   HN_ERR_SHAPE, "tensor %s: expected %lld elements", em->name,
-                   (long long)base->type.dim[0]);
-        HN_TRY(copy_matrix(a, em, pairs, &p->lora.magnitude));
-    }
-    p->lora.scale = (float)(a->scale * (a->alpha > 0 ? a->alpha / (double)rank : 1));
-    a->n_pairs++;
-    return HN_OK;
-}
-
-static hn_status take_whole(hn_adapter *a, const hn_arch_tensor *tensor, const nn_weight *base)
-{
-    const hn_weight_entry *e = take_entry(a, base->name, "");
-    if (!e)
-        return HN_OK;
-    HN_REQUIRE(a->is_own, HN_ERR_FORMAT, "tensor %s: not of an adapter of type lora", e->name);
-    HN_REQUIRE(hn_same_shape(&e->type, &base->type), HN_ERR_SHAPE,
-               "tensor %s has another shape than the model's", e->name);
-    const int64_t pairs = tensor->spec->how & HN_W_PERMUTE
-                              ? hn_layer_head_dim(hn_model_hparams(a->model), tensor->layer) : 0;
-    return copy_matrix(a, e, pairs, &a->wholes[a->n_wholes++]);
-}
-
-/* Some tensors have several sources, and so several lines in the architecture's table. */
-static bool is_taken(const hn_adapter *a, const nn_weight *base)
-{
-    for (int i = 0; i < a->n_pairs; i++)
-        if (a->pairs[i].base == base)
-            return true;
-    for (int i = 0; i < a->n_wholes; i++)
-        if (!strcmp(a->wholes[i]->name, base->name))
-            return true;
-    return false;
-}
-
-static hn_status take_all(hn_adapter *a)
-{
-    size_t n;
-    const hn_arch_tensor *tensors = hn_model_tensors(a->model, &n);
-    a->is_used = hn_alloc_array(a->heap, HN_TAG_FILE, a->all->n + 1, sizeof *a->is_used);
-    a->pairs = hn_alloc_array(a->heap, HN_TAG_FILE, n, sizeof *a->pairs);
-    a->matrices = hn_alloc_array(a->heap, HN_TAG_FILE, a->all->n + 1, sizeof *a->matrices);
-    a->wholes = hn_alloc_array(a->heap, HN_TAG_FILE, n, sizeof *a->wholes);
-    if (!a->is_used || !a->pairs || !a->matrices || !a->wholes)
-        return HN_ERR_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        const nn_weight *base = hn_model_find(a->model, tensors[i].gguf);
-        if (!base || is_taken(a, base))
-            continue;
-        HN_TRY(take_pair(a, &tensors[i], base));
-        HN_TRY(take_whole(a, &tensors[i], base));
-    }
-    for (size_t i = 0; i < a->all->n; i++)
-        HN_REQUIRE(a->is_used[i], HN_ERR_FORMAT, "tensor %s: the model %s has no place for it",
-                   a->all->entries[i].name, hn_model_path(a->model));
-    HN_REQUIRE(a->n_pairs + a->n_wholes > 0, HN_ERR_FORMAT, "no tensors");
-    return HN_OK;
-}
-
-/* ---- keys ---- */
+/* ---- the contract ---- */
 
 static bool is_text(hn_span span, const char *text)
 {
     return span.data && span.bytes == strlen(text) && !memcmp(span.data, text, span.bytes);
 }
 
-static hn_status check_keys(hn_adapter *a)
+/* Whatever hone trained says so; others' adapters say nothing of how they were made. */
+static bool has_contract(const hn_meta *meta)
 {
-    const hn_meta *meta = hn_gguf_meta(a->file);
-    hn_span type, kind, arch;
-    HN_TRY(hn_meta_want_string(meta, "general.type", &type));
-    HN_REQUIRE(is_text(type, "adapter"), HN_ERR_FORMAT, "no adapter: general.type is %.*s",
-               (int)(type.bytes < 40 ? type.bytes : 40), (const char *)type.data);
-    HN_TRY(hn_meta_want_string(meta, HN_ADAPTER_TYPE, &kind));
-    a->is_own = is_text(kind, "hone");
-    HN_REQUIRE(a->is_own || is_text(kind, "lora"), HN_ERR_UNSUPPORTED,
-               HN_ADAPTER_TYPE " is %.*s: expected lora or hone",
-               (int)(kind.bytes < 40 ? kind.bytes : 40), (const char *)kind.data);
-    HN_TRY(hn_meta_want_string(meta, "general.architecture", &arch));
-    HN_REQUIRE(is_text(arch, hn_model_arch(a->model)->name), HN_ERR_FORMAT,
-               "for %.*s: the model is %s", (int)(arch.bytes < 40 ? arch.bytes : 40),
-               (const char *)arch.data, hn_model_arch(a->model)->name);
-    HN_TRY(hn_meta_double(meta, HN_ADAPTER_ALPHA, 0, &a->alpha));
-    HN_REQUIRE(isfinite(a->alpha) && a->alpha >= 0, HN_ERR_FORMAT, HN_ADAPTER_ALPHA " is %g",
-               a->alpha);
+    for (size_t i = 0; i < meta->n; i++)
+        if (!strncmp(meta->values[i].key, "hone.", 5))
+            return true;
+    return false;
+}
+
+/* What must be there is there: a contract that lost a part is no contract. */
+static hn_status check_whole(const hn_meta *meta)
+{
+    static const char *const texts[] = { HN_ADAPTER_BASE, HN_ADAPTER_TOKENIZER, HN_ADAPTER_TEST_SHA };
+    const hn_meta_value *value;
+    hn_span text;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        HN_TRY(hn_meta_want_string(meta, texts[i], &text));
+        HN_REQUIRE(text.bytes == 64, HN_ERR_FORMAT, "key %s: expected 64 hexadecimal digits, found "
+                   "%zu bytes", texts[i], text.bytes);
+    }
+    HN_TRY(hn_meta_array(meta, HN_ADAPTER_TEST_IDS, HN_META_I32, &value));
+    HN_REQUIRE(value, HN_ERR_FORMAT, "key " HN_ADAPTER_TEST_IDS " is missing: the self-test that hone "
+                                     "writes into every adapter was taken out");
+    HN_TRY(hn_meta_array(meta, HN_ADAPTER_TEST_LOGITS, HN_META_F32, &value));
+    HN_REQUIRE(value, HN_ERR_FORMAT, "key " HN_ADAPTER_TEST_LOGITS " is missing: the self-test that "
+                                     "hone writes into every adapter was taken out");
     return HN_OK;
 }
 
-static hn_status check_base(hn_adapter *a, const hn_adapter_options *o)
+static hn_status check_digest(const hn_adapter *a, const hn_adapter_use *use, const char *key,
+                              const char *what, const char *found, hn_adapter_trial *told)
+{
+    hn_span want;
+    HN_TRY(hn_meta_string(hn_gguf_meta(a->file), key, &want));
+    if (!want.data || is_text(want, found))
+        return HN_OK;
+    HN_REQUIRE(use->is_forced, HN_ERR_ARGUMENT,
+               "trained with another %s: %s is %.*s..., and here it is %.16s...: --force takes it all "
+               "the same", what, key, want.bytes < 16 ? (int)want.bytes : 16, (const char *)want.data,
+               found[0] ? found : "none");
+    const size_t used = strlen(told->overridden);
+    snprintf(told->overridden + used, sizeof told->overridden - used, "%s%s is %.*s..., and here it is "
+             "%.16s...", used ? "; " : "", key, want.bytes < 16 ? (int)want.bytes : 16,
+             (const char *)want.data, found[0] ? found : "none");
+    return HN_OK;
+}
+
+static hn_status check_base(const hn_adapter *a, const hn_adapter_use *use, bool *is_other,
+                            hn_adapter_trial *told)
 {
     hn_span want;
     uint8_t digest[32];
     char text[65];
-    HN_TRY(hn_meta_string(hn_gguf_meta(a->file), HN_ADAPTER_BASE, &want));
-    if (!want.data)
-        return HN_OK; /* others' adapters say nothing of their base */
+    HN_TRY(hn_meta_want_string(hn_gguf_meta(a->file), HN_ADAPTER_BASE, &want));
     hn_model_fingerprint(a->model, digest);
     hn_sha256_text(digest, text);
-    if (is_text(want, text))
+    *is_other = !is_text(want, text);
+    if (!*is_other)
         return HN_OK;
-    if (o->is_forced && o->overridden) {
-        snprintf(o->overridden, HN_ADAPTER_TEXT, "the base: trained on %.16s..., this is %.16s...",
-                 (const char *)want.data, text);
-        return HN_OK;
+    HN_REQUIRE(use->is_forced, HN_ERR_ARGUMENT,
+               "trained on another base: %.16s..., and %s is %.16s... (types of weights count)",
+               (const char *)want.data, hn_model_path(a->model), text);
+    snprintf(told->overridden, sizeof told->overridden, "the base: trained on %.16s..., this is %.16s...",
+             (const char *)want.data, text);
+    return HN_OK;
+}
+
+static hn_status check_tokenizer(const hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial *told)
+{
+    char own[65] = "";
+    if (!use->tokenizer) {
+        hn_tokenizer *tok;
+        HN_TRY(hn_open_tokenizer(a->heap, hn_model_path(a->model), &tok));
+        const hn_status status = hn_tokenizer_digest(tok, own);
+        hn_tokenizer_free(tok);
+        HN_TRY(status);
     }
-    return hn_fail(HN_ERR_ARGUMENT,
-                   "trained on another base: %.16s..., and %s is %.16s... (types of weights count)",
-                   (const char *)want.data, hn_model_path(a->model), text);
+    return check_digest(a, use, HN_ADAPTER_TOKENIZER, "tokenizer", use->tokenizer ? use->tokenizer : own,
+                        told);
 }
 
-static hn_status open(hn_adapter *a, const char *path, const hn_adapter_options *options)
+static hn_status check_template(const hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial *told)
 {
-    HN_TRY(hn_gguf_open(a->heap, path, &a->file));
-    a->all = hn_gguf_weights(a->file);
-    a->scale = options->scale > 0 || options->scale < 0 ? options->scale : 1;
-    hn_status status = check_keys(a);
-    if (status == HN_OK)
-        status = check_base(a, options);
-    if (status == HN_OK)
-        status = take_all(a);
-    return status == HN_OK ? HN_OK : hn_fail_within(status, "adapter %s: ", path);
+    char own[65] = "";
+    if (use->renders_nothing || !hn_meta_find(hn_gguf_meta(a->file), HN_ADAPTER_TEMPLATE))
+        return HN_OK;
+    if (!use->template) {
+        hn_chat_input in = { .heap = a->heap };
+        const hn_status status = hn_chat_input_open(&in, hn_model_path(a->model));
+        if (status == HN_OK)
+            hn_chat_format_digest(in.chat, NULL, own);
+        hn_chat_input_close(&in);
+        HN_TRY(status);
+    }
+    return check_digest(a, use, HN_ADAPTER_TEMPLATE, "chat template", use->template ? use->template : own,
+                        told);
 }
 
-hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const hn_model *model, const char *path,
-                          const hn_adapter_options *options)
+static hn_status hold(hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial *told)
 {
-    static const hn_adapter_options plain = { 0 };
+    const hn_meta *meta = hn_gguf_meta(a->file);
+    bool is_other;
+    if (!has_contract(meta))
+        return HN_OK;
+    HN_TRY(check_whole(meta));
+    HN_TRY(check_base(a, use, &is_other, told));
+    HN_TRY(check_tokenizer(a, use, told));
+    HN_TRY(check_template(a, use, told));
+    if (is_other)
+        return HN_OK; /* over another base there is nothing to compare */
+    return hn_adapter_test_run(a->heap, a->model, use->device, a,
+                               use->as_trained ? NULL : &use->numerics, told);
+}
+
+hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
+                          const hn_adapter_use *use, hn_adapter_trial *told_or_null)
+{
+    hn_adapter_trial own;
+    hn_adapter_trial *told = told_or_null ? told_or_null : &own;
+    hn_adapter *a;
     *out = NULL;
-    hn_adapter *a = hn_alloc(heap, HN_TAG_FILE, sizeof *a);
-    if (!a)
-        return HN_ERR_MEMORY;
-    a->heap = heap;
-    a->model = model;
-    const hn_status status = open(a, path, options ? options : &plain);
+    *told = (hn_adapter_trial){ 0 };
+    hn_status status = hn_adapter_read(&a, heap, use->model, path);
+    if (status == HN_OK)
+        status = hold(a, use, told);
     if (status != HN_OK) {
         hn_adapter_close(a);
-        return status;
+        return strstr(hn_error_message(), path) ? status : hn_fail_within(status, "adapter %s: ", path);
     }
+    if (use->scale > 0 || use->scale < 0)
+        hn_adapter_rescale(a, use->scale);
     *out = a;
     return HN_OK;
 }
 
-void hn_adapter_close(hn_adapter *a)
+/* ---- a file, for those who copy it ---- */
+
+static hn_status try_file(hn_heap *heap, const char *path, const char *base, int n_threads)
 {
-    if (!a)
-        return;
-    for (int i = 0; i < a->n_matrices; i++)
-        hn_free(a->heap, (void *)(uintptr_t)a->matrices[i].data);
-    hn_free(a->heap, a->matrices);
-    hn_free(a->heap, a->pairs);
-    hn_free(a->heap, a->wholes);
-    hn_free(a->heap, a->is_used);
-    hn_gguf_close(a->file);
-    hn_free(a->heap, a);
+    const hn_device_options open = { .n_threads = n_threads };
+    hn_device *devices[HN_MAX_DEVICES];
+    int n_devices = 0;
+    hn_adapter *adapter = NULL;
+    hn_model *model;
+    HN_TRY(hn_model_open(heap, base, &model));
+    hn_status status = hn_devices_open(heap, "cpu", &open, &n_devices, devices);
+    if (status == HN_OK) {
+        const hn_adapter_use use = { .model = model, .device = devices[0], .as_trained = true,
+                                     .renders_nothing = true };
+        status = hn_adapter_open(&adapter, heap, path, &use, NULL);
+    }
+    hn_adapter_close(adapter);
+    hn_devices_close(n_devices, devices);
+    hn_model_close(model);
+    return status;
 }
 
-const hn_meta *hn_adapter_meta(const hn_adapter *a)
+hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path, const char *base,
+                               int n_threads)
 {
-    return hn_gguf_meta(a->file);
-}
-
-const hn_adapter_pair *hn_adapter_pair_at(const hn_adapter *a, int i)
-{
-    return i < a->n_pairs ? &a->pairs[i] : NULL;
-}
-
-const nn_weight *hn_adapter_whole_at(const hn_adapter *a, int i)
-{
-    return i < a->n_wholes ? a->wholes[i] : NULL;
+    hn_gguf *file;
+    *out = NULL;
+    HN_TRY(hn_gguf_open(heap, path, &file));
+    hn_status status = HN_OK;
+    if (has_contract(hn_gguf_meta(file)))
+        status = base ? try_file(heap, path, base, n_threads)
+                      : hn_fail(HN_ERR_ARGUMENT, "adapter %s: expected --base MODEL: hone holds it to "
+                                "its self-test there", path);
+    if (status != HN_OK) {
+        hn_gguf_close(file);
+        return status;
+    }
+    *out = file;
+    return HN_OK;
 }
 
 /* ---- several ---- */

@@ -4,10 +4,12 @@
  * A GGUF adapter of llama.cpp's kind (adapter.type "lora") is a pair of matrices a tensor. hone's
  * own kind ("hone") also holds magnitudes (DoRA) and whole tensors, which stand in for the
  * model's. Every tensor must have its place, and both of a pair must be there. An adapter that
- * hone trained says what it was trained on: another base is refused. */
+ * hone trained says what it was trained on, and what it gave for a few tokens; hn_adapter_open holds
+ * it to that, and nothing else makes an hn_adapter. */
 #ifndef HN_INFER_ADAPTER_H
 #define HN_INFER_ADAPTER_H
 
+#include "backend/backend.h"
 #include "io/gguf.h"
 #include "models/model.h"
 
@@ -24,19 +26,41 @@
 
 typedef struct hn_adapter hn_adapter;
 
-typedef struct hn_adapter_options {
-    double scale;      /* of everything low-rank; 0 means 1 */
-    bool is_forced;    /* a wrong base is named in `overridden`, and taken */
-    char *overridden;  /* HN_ADAPTER_TEXT bytes, or NULL */
-} hn_adapter_options;
-enum { HN_ADAPTER_TEXT = 256 };
+/* What it is held to. */
+typedef struct hn_adapter_use {
+    const hn_model *model;     /* must outlive it */
+    hn_device *device;         /* its self-test runs there */
+    hn_numerics numerics;      /* of the run that it is for; */
+    bool as_trained;           /* or those that it was trained in */
+    const char *tokenizer;     /* SHA-256 of the one in use; NULL: the model's own */
+    const char *template;      /* the same of the chat template */
+    bool renders_nothing;      /* no template is in use: texts are taken as they are */
+    double scale;              /* of everything low-rank; 0 means 1 */
+    bool is_forced;            /* another base, tokenizer or template is told, and taken */
+} hn_adapter_use;
 
-/* The model must outlive it. */
-hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const hn_model *model, const char *path,
-                          const hn_adapter_options *options);
+/* What the opening found. */
+typedef struct hn_adapter_trial {
+    char overridden[512]; /* what was forced, in words; or "" */
+    bool was_tried;       /* an adapter of others has no test, one of another base nothing to compare */
+    hn_numerics recorded;
+    double kl; /* of the recorded logits from those of the run; 0 where bits are asked and hold */
+    double budget; /* at most that */
+} hn_adapter_trial;
+
+/* The only way to one: its keys, base, tokenizer, template and self-test hold, or it is refused. */
+hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
+                          const hn_adapter_use *use, hn_adapter_trial *told_or_null);
+/* The file of one, for those who copy its tensors: what has a contract is held to it on `base`, and
+ * what has none needs no base. Closed with hn_gguf_close. */
+hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path,
+                               const char *base_or_null, int n_threads);
 void hn_adapter_close(hn_adapter *adapter); /* takes NULL */
 
 const hn_meta *hn_adapter_meta(const hn_adapter *adapter);
+const hn_weights *hn_adapter_tensors(const hn_adapter *adapter); /* as the file has them */
+/* What it was trained in; those of before there was a choice do not say: f32. */
+hn_status hn_adapter_numerics(const hn_adapter *adapter, hn_numerics *out);
 
 /* One low-rank change, for whoever merges. */
 typedef struct hn_adapter_pair {

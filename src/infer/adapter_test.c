@@ -2,6 +2,8 @@
 
 #include "base/mathfn.h"
 #include "base/sha256.h"
+#include "infer/adapter_parts.h"
+#include "infer/forward.h"
 
 #include <string.h>
 
@@ -63,7 +65,7 @@ hn_status hn_adapter_test_make(hn_heap *heap, const hn_model *model, hn_device *
     hn_adapter *adapter;
     hn_forward *forward = NULL;
     const float *logits = NULL;
-    HN_TRY(hn_adapter_open(&adapter, heap, model, path, NULL));
+    HN_TRY(hn_adapter_read(&adapter, heap, model, path));
     hn_status status = hn_adapters_add(&all, adapter);
     if (status == HN_OK)
         status = last_logits(&forward, heap, model, device, &all, numerics, tokens, n, &logits);
@@ -96,7 +98,7 @@ static double divergence(const hn_meta_value *recorded, const float *found, int6
 }
 
 static hn_status judge(const hn_meta *meta, const float *logits, int64_t n, hn_numerics numerics,
-                       hn_adapter_test *out)
+                       hn_adapter_trial *out)
 {
     const hn_meta_value *recorded;
     hn_span want;
@@ -108,7 +110,7 @@ static hn_status judge(const hn_meta *meta, const float *logits, int64_t n, hn_n
     HN_REQUIRE(recorded && recorded->n == (uint64_t)n, HN_ERR_FORMAT,
                "its self-test has logits of another vocabulary");
     digest_logits(logits, n, found);
-    out->has_run = true;
+    out->was_tried = true;
     if (want.bytes == 64 && !memcmp(want.data, found, 64))
         return HN_OK;
     out->kl = divergence(recorded, logits, n);
@@ -122,7 +124,6 @@ static hn_status judge(const hn_meta *meta, const float *logits, int64_t n, hn_n
     return HN_OK;
 }
 
-/* Adapters of before there was a choice do not say: f32. */
 hn_status hn_adapter_numerics(const hn_adapter *adapter, hn_numerics *out)
 {
     hn_span found;
@@ -135,7 +136,7 @@ hn_status hn_adapter_numerics(const hn_adapter *adapter, hn_numerics *out)
 
 static hn_status run_in(hn_heap *heap, const hn_model *model, hn_device *device,
                         const hn_adapters *all, hn_numerics numerics, const int32_t *tokens, int64_t n,
-                        hn_adapter_test *out)
+                        hn_adapter_trial *out)
 {
     hn_forward *forward = NULL;
     const float *logits = NULL;
@@ -148,27 +149,29 @@ static hn_status run_in(hn_heap *heap, const hn_model *model, hn_device *device,
 }
 
 hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_device *device,
-                              hn_adapter *adapter, hn_numerics numerics, hn_adapter_test *out)
+                              hn_adapter *adapter, const hn_numerics *numerics, hn_adapter_trial *out)
 {
+    const int64_t vocab = hn_model_hparams(model)->n_vocab;
     const hn_meta_value *ids;
     hn_adapters all = { 0 };
-    *out = (hn_adapter_test){ 0 };
     HN_TRY(hn_meta_array(hn_adapter_meta(adapter), HN_ADAPTER_TEST_IDS, HN_META_I32, &ids));
-    if (!ids)
-        return HN_OK;
     HN_TRY(hn_adapter_numerics(adapter, &out->recorded));
-    HN_REQUIRE(ids->n > 0 && ids->n <= 4096, HN_ERR_FORMAT, "its self-test has %llu tokens",
-               (unsigned long long)ids->n);
+    HN_REQUIRE(ids && ids->n > 0 && ids->n <= 4096, HN_ERR_FORMAT, "its self-test has %llu tokens",
+               ids ? (unsigned long long)ids->n : 0ull);
     int32_t *tokens = hn_alloc_array(heap, HN_TAG_TEXT, (size_t)ids->n, sizeof *tokens);
     if (!tokens)
         return HN_ERR_MEMORY;
-    for (uint64_t i = 0; i < ids->n; i++)
-        tokens[i] = (int32_t)hn_meta_item_int(ids, i);
     hn_status status = hn_adapters_add(&all, adapter);
+    for (uint64_t i = 0; i < ids->n && status == HN_OK; i++) {
+        tokens[i] = (int32_t)hn_meta_item_int(ids, i);
+        if (tokens[i] < 0 || tokens[i] >= vocab)
+            status = hn_fail(HN_ERR_FORMAT, "its self-test has token %d: the vocabulary has %lld",
+                             (int)tokens[i], (long long)vocab);
+    }
     if (status == HN_OK)
         status = run_in(heap, model, device, &all, out->recorded, tokens, (int64_t)ids->n, out);
-    if (status == HN_OK && numerics != out->recorded)
-        status = run_in(heap, model, device, &all, numerics, tokens, (int64_t)ids->n, out);
+    if (status == HN_OK && numerics && *numerics != out->recorded)
+        status = run_in(heap, model, device, &all, *numerics, tokens, (int64_t)ids->n, out);
     hn_free(heap, tokens);
     return status;
 }

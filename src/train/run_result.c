@@ -175,12 +175,17 @@ static hn_status test_tokens(hn_train_run *r, hn_encoding_view *out)
 static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_PATH])
 {
     hn_encoding_view tokens;
-    hn_run_path(r, "adapter.gguf", path);
+    /* The test is of what a file says, not of what we hold; without one it is no adapter. */
+    hn_run_path(r, "untried.gguf", path);
     HN_TRY(hn_adapter_write(r->tuning, path, keys));
-    HN_TRY(test_tokens(r, &tokens)); /* of what the file says, not of what we hold */
-    HN_TRY(hn_adapter_test_make(r->heap, r->on.model, r->on.device, path, tokens.ids,
-                                (int64_t)tokens.n,
-                                hn_learner_objective(r->learner)->o.numerics, keys));
+    hn_status status = test_tokens(r, &tokens);
+    if (status == HN_OK)
+        status = hn_adapter_test_make(r->heap, r->on.model, r->on.device, path, tokens.ids,
+                                      (int64_t)tokens.n,
+                                      hn_learner_objective(r->learner)->o.numerics, keys);
+    unlink(path);
+    HN_TRY(status);
+    hn_run_path(r, "adapter.gguf", path);
     return hn_adapter_write(r->tuning, path, keys);
 }
 

@@ -135,7 +135,11 @@ static hn_status answer_after(sampling *s)
         hn_model_close(model);
         return status;
     }
-    HN_TRY(hn_adapter_open(&adapter, s->heap, s->o->model, s->o->result, NULL));
+    const hn_adapter_use use = { .model = s->o->model, .device = s->o->device,
+                                 .numerics = s->o->numerics, .tokenizer = s->o->tokenizer,
+                                 .template = s->o->template,
+                                 .renders_nothing = !s->o->template[0] };
+    HN_TRY(hn_adapter_open(&adapter, s->heap, s->o->result, &use, NULL));
     hn_status status = hn_adapters_add(&adapters, adapter);
     if (status == HN_OK)
         status = answer_all(s, s->o->model, &adapters, s->answers[1]);

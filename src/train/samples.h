@@ -15,6 +15,7 @@ typedef struct hn_samples_options {
     const char *result;         /* its adapter, or the whole model */
     bool is_model;              /* which of both */
     hn_numerics numerics;
+    const char *tokenizer, *template; /* SHA-256s that the result is held to; "": none is used */
     int n, most_tokens;         /* prompts; tokens of each answer */
 } hn_samples_options;
 

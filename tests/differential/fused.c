@@ -78,7 +78,8 @@ static void check_model(const char *name, hn_device *device)
     if (!expected || !CHECK_OK(hn_adapter_import(&heap, pool, peft, out, &o, &watch)) ||
         !CHECK_OK(hn_model_open(&heap, base, &model)))
         return;
-    if (CHECK_OK(hn_adapter_open(&adapter, &heap, model, out, NULL)) &&
+    const hn_adapter_use use = { .model = model, .device = device };
+    if (CHECK_OK(hn_adapter_open(&adapter, &heap, out, &use, NULL)) &&
         CHECK_OK(hn_adapters_add(&adapters, adapter))) {
         const double with = distance(model, &adapters, device, hn_json_root(expected));
         const double without = distance(model, NULL, device, hn_json_root(expected));

@@ -69,14 +69,14 @@ size=$(wc -c <$file)
 cmp -s swapped $file && fail "nothing was swapped"
 cp swapped $file
 rm -f no.gguf
-refuses 'peft: its self-test gives other logits than it recorded' "$hone" import peft no.gguf --base moe.gguf
+refuses 'peft: .*its self-test gives other logits than it recorded' "$hone" import peft no.gguf --base moe.gguf
 [ ! -e no.gguf ] && [ ! -e no.gguf.partial ] || fail "a rejected adapter was written"
 
 # What the other side cannot say is refused by name.
 rm -rf r peft
 quietly "$hone" train moe.gguf --data ids.jsonl --out r --steps 2 --batch 4 --rank 2 --targets attn:dora,norm:full
 refuses 'lora_magnitude: a GGUF adapter of llama.cpp has pairs of matrices only; hone merge|norm.weight: a GGUF adapter of llama.cpp' \
-    "$hone" export r/adapter.gguf --gguf x.gguf
+    "$hone" export r/adapter.gguf --gguf x.gguf --base moe.gguf
 quietly "$hone" export r/adapter.gguf --peft peft --base moe.gguf
 grep -q '"use_dora":true' peft/adapter_config.json && grep -q '"modules_to_save":\["model' peft/adapter_config.json ||
     fail "DoRA and whole tensors are not told"
@@ -85,8 +85,9 @@ quietly "$hone" train moe.gguf --data ids.jsonl --out r --steps 2 --batch 4 --ra
 refuses 'PEFT has DoRA for all or for none.*hone merge' "$hone" export r/adapter.gguf --peft peft2 --base moe.gguf
 rm -rf r
 quietly "$hone" train moe.gguf --data ids.jsonl --out r --steps 2 --batch 4 --rank 2 --targets attn
-quietly "$hone" export r/adapter.gguf --gguf x.gguf
+quietly "$hone" export r/adapter.gguf --gguf x.gguf --base moe.gguf
 quietly "$hone" eval moe.gguf r/adapter.gguf x.gguf --data ids.jsonl --json
 set -- $(losses)
 is "the same" "$2" "$3"
+refuses "expected --base MODEL" "$hone" export r/adapter.gguf --gguf y.gguf
 passed

@@ -1,0 +1,32 @@
+/* adapter_parts.h: an adapter's inside, for the files that open one: adapter_read.c (its tensors),
+ * adapter_test.c (its self-test), adapter.c (its contract). What these read raw is no adapter to
+ * anybody else. */
+#ifndef HN_INFER_ADAPTER_PARTS_H
+#define HN_INFER_ADAPTER_PARTS_H
+
+#include "infer/adapter.h"
+
+struct hn_adapter {
+    hn_heap *heap;
+    const hn_model *model;
+    hn_gguf *file;
+    const hn_weights *all;
+    hn_adapter_pair *pairs;
+    nn_weight *matrices; /* f32, in canonical order: a, b and magnitude of each pair, then wholes */
+    const nn_weight **wholes;
+    bool *is_used; /* by tensor of the file */
+    int n_pairs, n_matrices, n_wholes;
+    double alpha;
+    bool is_own; /* hone's kind */
+};
+
+/* Untried, and unscaled. */
+hn_status hn_adapter_read(hn_adapter **out, hn_heap *heap, const hn_model *model, const char *path);
+void hn_adapter_rescale(hn_adapter *adapter, double scale);
+
+/* Runs the self-test, unscaled, in the recorded numerics and, where they differ, in `numerics`. */
+hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_device *device,
+                              hn_adapter *adapter, const hn_numerics *numerics_or_null,
+                              hn_adapter_trial *told);
+
+#endif
