@@ -19,7 +19,7 @@ set(HN_FILES_base status heap pattern isa clock pool mathfn trig power str file 
 hn_read_def(${CMAKE_SOURCE_DIR}/src/quant/formats.def HN_FORMAT HN_FORMATS)
 set(HN_FILES_quant format gguf_type samples grid points affine nested nested_affine ${HN_FORMATS})
 set(HN_FILES_kernels gemm/gemm quantize/decode attn/attn xent/xent)
-set(HN_FILES_graph type layout tensor attr op graph apply plan plan_lower plan_lifetimes plan_offsets plan_print verify)
+set(HN_FILES_graph type layout tensor attr op graph apply plan plan_lower plan_lifetimes plan_offsets plan_print verify verify_steps)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/ops/ops.def HN_OP HN_OPS)
 set(HN_FILES_ops registry rope_table attention_span ${HN_OPS})
 set(HN_FILES_text charset unicode grapheme regex_class regex_parse regex_compile regex_match vocab trie merge passage normal_form normalize charsmap split model added tokenizer encode decode pretokenizer special tokenizer_digest tokenizer_meta json_steps json_model json_around tokenizer_json tokenizer_export unigram_steps bpe_train)
@@ -37,7 +37,7 @@ set(HN_FILES_models models model slice fingerprint open_tokenizer open_chat ${HN
 set(HN_FILES_engine engine builder exec trainer tensor finetune)
 set(HN_FILES_cli main options embedded story_check run_file train_options prove_model data_options progress interrupt terminal line_edit line_input sampling_options session_options lora_options memory template_note op_arrays op_list answers bench_model bench_race bench_peer bench_matmul bench_attention bench_rows bench_loss bench_step)
 set(HN_FILES_prove case runner report env trial oracle check_op gradient bits model_run model_gradient model_specs check_model check_state model_slice model_proof prove held_norms)
-set(HN_FILES_backend backend storage program cpu/cpu cpu/strips cpu/products cpu/bind_elemwise cpu/bind_linear cpu/bind_norm cpu/bind_attention cpu/bind_move cpu/bind_experts cpu/bind_xent cpu/bind_softmax cpu/bind_optim cpu/bind_matmul cpu/bind_rope cpu/bind_reduce cpu/bind_ids cpu/bind_place cpu/bind_combine cpu/bind_tokens)
+set(HN_FILES_backend backend storage program executable cpu/cpu cpu/strips cpu/products cpu/bind_elemwise cpu/bind_linear cpu/bind_norm cpu/bind_attention cpu/bind_move cpu/bind_experts cpu/bind_xent cpu/bind_softmax cpu/bind_optim cpu/bind_matmul cpu/bind_rope cpu/bind_reduce cpu/bind_ids cpu/bind_place cpu/bind_combine cpu/bind_tokens)
 
 function(hn_layer_sources layer out)
   set(names ${HN_FILES_${layer}})

@@ -57,9 +57,10 @@ static void link_calls(hn_program *p)
     }
 }
 
-hn_status hn_program_new(hn_program **out, const hn_plan *plan, hn_storage *storage, int n_devices,
-                         hn_device *const *devices)
+hn_status hn_program_new(hn_program **out, const hn_verified_plan *verified, hn_storage *storage,
+                         int n_devices, hn_device *const *devices)
 {
+    const hn_plan *plan = hn_verified_plan_look(verified);
     *out = NULL;
     HN_REQUIRE(n_devices == plan->n_devices, HN_ERR_ARGUMENT,
                "%d devices given: the plan was made for %d", n_devices, plan->n_devices);
@@ -100,6 +101,7 @@ void hn_program_free(hn_program *p)
 
 hn_status hn_program_set_extent(hn_program *p, int extent, int64_t size)
 {
+    HN_REQUIRE(p, HN_ERR_ARGUMENT, "a program that was planned and not made");
     const hn_graph *g = p->plan->g;
     HN_REQUIRE(extent >= 0 && extent < g->n_extents, HN_ERR_ARGUMENT, "unknown extent %d", extent);
     HN_REQUIRE(size >= 1 && size <= g->extents[extent].max, HN_ERR_ARGUMENT,
@@ -269,6 +271,7 @@ static hn_status run_step(hn_program *p, int s, const hn_run_options *options)
 hn_status hn_program_run(hn_program *p, const hn_run_options *options)
 {
     static const hn_run_options none = { 0 };
+    HN_REQUIRE(p, HN_ERR_ARGUMENT, "a program that was planned and not made");
     HN_TRY(resolve(p));
     if (p->plan->options.mode == HN_PLAN_POISON)
         HN_TRY(poison_all(p));
@@ -286,6 +289,7 @@ hn_status hn_program_run(hn_program *p, const hn_run_options *options)
 
 hn_status hn_program_result(const hn_program *p, int index, hn_tensor *out)
 {
+    HN_REQUIRE(p, HN_ERR_ARGUMENT, "a program that was planned and not made");
     HN_REQUIRE(index >= 0 && index < p->plan->n_results && !p->is_fresh, HN_ERR_ARGUMENT,
                "result %d of %d, %s", index, p->plan->n_results,
                p->is_fresh ? "before the first run" : "out of range");

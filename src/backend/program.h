@@ -1,4 +1,5 @@
-/* program.h: a plan with memory and kernels, ready to run any number of times.
+/* program.h: a verified plan with memory and kernels, ready to run any number of times. Made by
+ * executable.h, which everybody else goes through.
  *
  * Compiled for upper bounds, it serves every smaller extent with the bits of an exact-size
  * compile. Nothing is allocated after hn_program_new. A program refers to its plan, its storage
@@ -7,6 +8,7 @@
 #define HN_BACKEND_PROGRAM_H
 
 #include "backend/storage.h"
+#include "graph/verify.h"
 
 typedef struct hn_program hn_program;
 
@@ -20,8 +22,8 @@ typedef struct hn_run_options {
     int64_t *step_ns;  /* n_steps entries: time of each step is added; or NULL */
 } hn_run_options;
 
-hn_status hn_program_new(hn_program **out, const hn_plan *plan, hn_storage *storage, int n_devices,
-                         hn_device *const *devices);
+hn_status hn_program_new(hn_program **out, const hn_verified_plan *plan, hn_storage *storage,
+                         int n_devices, hn_device *const *devices);
 void hn_program_free(hn_program *program);
 
 /* The size of an extent in the runs that follow: 1 to its upper bound. */

@@ -2,7 +2,7 @@
  * stay near what nobody can avoid: the weights, the gradient of the input and one tile. */
 #include "cli/bench.h"
 
-#include "backend/program.h"
+#include "backend/executable.h"
 #include "diff/diff.h"
 
 enum { TOKENS = 1024, WORDS = 262144, TILE = 512 };
@@ -10,9 +10,7 @@ enum { TOKENS = 1024, WORDS = 262144, TILE = 512 };
 typedef struct loss {
     hn_graph *g;
     hn_node *x, *w, *labels, *wanted[2];
-    hn_plan *plan;
-    hn_storage *storage;
-    hn_program *program;
+    hn_executable *program;
     hn_status status; /* of runs */
 } loss;
 
@@ -21,7 +19,7 @@ static void run(hn_bench *b, void *what)
     loss *l = what;
     (void)b;
     if (l->status == HN_OK)
-        l->status = hn_program_run(l->program, NULL);
+        l->status = hn_program_run(hn_executable_program(l->program, 0), NULL);
 }
 
 static hn_status build(hn_bench *b, loss *l, int64_t width, hn_device *device)
@@ -36,26 +34,26 @@ static hn_status build(hn_bench *b, loss *l, int64_t width, hn_device *device)
     const hn_diff_options diff = { 0 };
     HN_TRY(hn_diff(l->g, l->wanted[0], 1, &l->x, &diff, &l->wanted[1]));
     HN_TRY(hn_graph_finish(l->g));
-    const hn_target target = hn_device_target(device);
-    const hn_plan_options options = { .copy = &hn_op_contiguous };
-    return hn_plan_new(&l->plan, l->g, 2, l->wanted, 1, &target, &options);
+    const hn_plan_options options = { 0 };
+    HN_TRY(hn_executable_new(&l->program, l->g, 1, &device));
+    return hn_executable_plan(l->program, 2, l->wanted, &options);
 }
 
-static hn_status bind(hn_bench *b, loss *l, int64_t width, hn_device *device, int32_t *labels)
+static hn_status bind(hn_bench *b, loss *l, int64_t width, int32_t *labels)
 {
     float *x = b->from, *w = b->to; /* large enough for a width of 64: the rest is made */
-    HN_TRY(hn_storage_new(&l->storage, l->g, 1, &device));
-    HN_TRY(hn_storage_bind(l->storage, l->x->leaf, x));
-    HN_TRY(hn_storage_bind(l->storage, l->labels->leaf, labels));
+    hn_storage *storage = hn_executable_storage(l->program);
+    HN_TRY(hn_storage_bind(storage, l->x->leaf, x));
+    HN_TRY(hn_storage_bind(storage, l->labels->leaf, labels));
     if (WORDS * width <= HN_BENCH_STREAM)
-        HN_TRY(hn_storage_bind(l->storage, l->w->leaf, w));
-    HN_TRY(hn_storage_make_all(l->storage));
-    float *weights = hn_storage_data(l->storage, l->w->leaf);
+        HN_TRY(hn_storage_bind(storage, l->w->leaf, w));
+    HN_TRY(hn_executable_make(l->program));
+    float *weights = hn_storage_data(storage, l->w->leaf);
     for (int64_t i = 0; i < WORDS * width; i++)
         weights[i] = (float)(i * 7919 % 2003) * 0.0005f - 0.5f;
     for (int i = 0; i < TOKENS; i++)
         labels[i] = i * 251 % WORDS;
-    return hn_program_new(&l->program, l->plan, l->storage, 1, &device);
+    return HN_OK;
 }
 
 static hn_status race(hn_bench *b, loss *l, int64_t width)
@@ -67,7 +65,7 @@ static hn_status race(hn_bench *b, loss *l, int64_t width)
     HN_TRY(l->status);
     const double weights = 4.0 * WORDS * (double)width;
     const double least = weights + 4.0 * TOKENS * (double)width + 4.0 * TOKENS * TILE;
-    const double planned = weights + (double)l->plan->workspace[0];
+    const double planned = weights + (double)hn_executable_measure(l->program).workspace;
     char what[64];
     snprintf(what, sizeof what, "width %d: %.2f s, %.1f MiB, %.2f of the least", (int)width,
              racers[1].best, planned / 1048576, planned / least);
@@ -84,12 +82,10 @@ static hn_status bench_width(hn_bench *b, int64_t width, hn_device *device)
     int32_t *labels = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, TOKENS, sizeof *labels);
     hn_status status = labels ? build(b, &l, width, device) : HN_ERR_MEMORY;
     if (status == HN_OK)
-        status = bind(b, &l, width, device, labels);
+        status = bind(b, &l, width, labels);
     if (status == HN_OK)
         status = race(b, &l, width);
-    hn_program_free(l.program);
-    hn_storage_free(l.storage);
-    hn_plan_free(l.plan);
+    hn_executable_free(l.program);
     hn_graph_free(l.g);
     hn_free(b->heap, labels);
     return status;

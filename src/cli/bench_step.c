@@ -38,7 +38,7 @@ static hn_status bind(training *t, hn_heap *heap)
         t->positions[i] = i;
     }
     t->count = TOKENS, t->sequences = 1;
-    HN_TRY(hn_storage_make_all(storage));
+    HN_TRY(hn_descent_make(t->descent));
     HN_TRY(hn_storage_bind(storage, d->tokens->leaf, t->tokens));
     HN_TRY(hn_storage_bind(storage, d->labels->leaf, t->labels));
     HN_TRY(hn_storage_bind(storage, d->segments->leaf, t->segments));

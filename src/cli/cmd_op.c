@@ -1,10 +1,9 @@
 /* hone op: runs one op on numpy files, and its gradient; or lists the ops. */
-#include "backend/program.h"
+#include "backend/executable.h"
 #include "cli/command.h"
 #include "cli/op_arrays.h"
 #include "cli/op_list.h"
 #include "diff/diff.h"
-#include "graph/verify.h"
 
 #include <string.h>
 
@@ -48,9 +47,7 @@ typedef struct op_run {
     int n_params, param[HN_MAX_IN];
     hn_node *wanted[HN_MAX_OUT + HN_MAX_IN];
     int n_wanted;
-    hn_plan *plan;
-    hn_storage *storage;
-    hn_program *program;
+    hn_executable *x;
 } op_run;
 
 static bool is_updated(const hn_op *op, int input)
@@ -136,20 +133,16 @@ static hn_status build(op_run *r)
 
 static hn_status compile(op_run *r)
 {
-    hn_target targets[HN_MAX_DEVICES];
-    for (int d = 0; d < r->n_devices; d++)
-        targets[d] = hn_device_target(r->devices[d]);
-    const hn_plan_options plan = { .mode = r->mode, .copy = &hn_op_contiguous };
-    HN_TRY(hn_plan_new(&r->plan, r->g, r->n_wanted, r->wanted, r->n_devices, targets, &plan));
-    HN_TRY(hn_plan_verify(r->plan));
-    HN_TRY(hn_storage_new(&r->storage, r->g, r->n_devices, r->devices));
+    const hn_plan_options plan = { .mode = r->mode };
+    HN_TRY(hn_executable_new(&r->x, r->g, r->n_devices, r->devices));
+    HN_TRY(hn_executable_plan(r->x, r->n_wanted, r->wanted, &plan));
+    hn_storage *storage = hn_executable_storage(r->x);
     for (int i = 0; i < r->n_in; i++)
         if (r->leaf[i])
-            HN_TRY(hn_storage_bind(r->storage, r->leaf[i]->leaf, r->in[i].data));
+            HN_TRY(hn_storage_bind(storage, r->leaf[i]->leaf, r->in[i].data));
     for (int o = 0; o < r->n_dout; o++)
-        HN_TRY(hn_storage_bind(r->storage, r->dout_leaf[o]->leaf, r->dout[o].data));
-    HN_TRY(hn_storage_make_all(r->storage));
-    return hn_program_new(&r->program, r->plan, r->storage, r->n_devices, r->devices);
+        HN_TRY(hn_storage_bind(storage, r->dout_leaf[o]->leaf, r->dout[o].data));
+    return hn_executable_make(r->x);
 }
 
 static hn_status write_results(op_run *r, FILE *out)
@@ -159,7 +152,7 @@ static hn_status write_results(op_run *r, FILE *out)
     hn_op_outputs(r->op, names);
     for (int w = 0; w < r->n_wanted; w++) {
         hn_tensor t;
-        HN_TRY(hn_program_result(r->program, w, &t));
+        HN_TRY(hn_program_result(hn_executable_program(r->x, 0), w, &t));
         if (w >= n_out && r->args->din)
             HN_TRY(hn_op_array_write(&r->heap, &t, r->args->din, r->param[w - n_out], NULL));
         else if (w < n_out && w < r->args->out.n)
@@ -175,9 +168,7 @@ static hn_status write_results(op_run *r, FILE *out)
 
 static void release(op_run *r)
 {
-    hn_program_free(r->program);
-    hn_storage_free(r->storage);
-    hn_plan_free(r->plan);
+    hn_executable_free(r->x);
     hn_graph_free(r->g);
     for (int i = 0; i < HN_MAX_IN; i++)
         hn_npy_free(&r->in[i]);
@@ -217,7 +208,7 @@ static hn_status run_op(op_run *r, FILE *out)
     HN_TRY(hn_graph_new(&r->g, &r->heap));
     HN_TRY(build(r));
     HN_TRY(compile(r));
-    HN_TRY(hn_program_run(r->program, NULL));
+    HN_TRY(hn_program_run(hn_executable_program(r->x, 0), NULL));
     return write_results(r, out);
 }
 

@@ -1,33 +1,28 @@
-/* A plan, its storage and its program as one object. */
+/* An executable of one program, with memory for its inputs. */
 #include "engine/engine.h"
-#include "graph/verify.h"
+
+#include "backend/executable.h"
 
 #include <string.h>
 
 struct hn_exec {
     hn_engine *engine;
-    hn_plan *plan;
-    hn_storage *storage;
-    hn_program *program;
+    hn_executable *x;
 };
 
 static hn_status make(hn_exec *x, hn_builder *b, int32_t n_wanted, hn_node *const *wanted,
                       const char *plan)
 {
     hn_engine *e = b->engine;
-    hn_plan_options options = { .copy = &hn_op_contiguous };
+    hn_plan_options options = { 0 };
     if (plan)
         HN_TRY(hn_plan_mode_parse(plan, &options.mode));
-    hn_target targets[HN_MAX_DEVICES];
-    for (int d = 0; d < e->n_devices; d++)
-        targets[d] = hn_device_target(e->devices[d]);
     HN_TRY(hn_graph_finish(b->g));
-    HN_TRY(hn_plan_new(&x->plan, b->g, n_wanted, wanted, e->n_devices, targets, &options));
-    HN_TRY(hn_plan_verify(x->plan));
-    HN_TRY(hn_storage_new(&x->storage, b->g, e->n_devices, e->devices));
+    HN_TRY(hn_executable_new(&x->x, b->g, e->n_devices, e->devices));
+    HN_TRY(hn_executable_plan(x->x, n_wanted, wanted, &options));
     for (int i = 0; i < b->g->n_leaves; i++)
-        HN_TRY(hn_storage_make(x->storage, b->g->leaves[i]));
-    return hn_program_new(&x->program, x->plan, x->storage, e->n_devices, e->devices);
+        HN_TRY(hn_storage_make(hn_executable_storage(x->x), b->g->leaves[i]));
+    return hn_executable_make(x->x);
 }
 
 hn_status hn_exec_new(hn_exec **out, hn_builder *b, int32_t n_wanted, hn_node *const *wanted,
@@ -55,50 +50,48 @@ void hn_exec_free(hn_exec *x)
 {
     if (!x)
         return;
-    hn_program_free(x->program);
-    hn_storage_free(x->storage);
-    hn_plan_free(x->plan);
+    hn_executable_free(x->x);
     hn_free(&x->engine->heap, x);
 }
 
 hn_status hn_exec_write(hn_exec *x, hn_node *leaf, const void *data, size_t bytes)
 {
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
-    return hn_engine_write_leaf(x->engine, x->storage, leaf, data, bytes);
+    return hn_engine_write_leaf(x->engine, hn_executable_storage(x->x), leaf, data, bytes);
 }
 
 hn_status hn_exec_extent(hn_exec *x, int32_t extent, int64_t size)
 {
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
-    return hn_program_set_extent(x->program, extent, size);
+    return hn_program_set_extent(hn_executable_program(x->x, 0), extent, size);
 }
 
 hn_status hn_exec_run(hn_exec *x)
 {
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
     const hn_run_options options = hn_engine_run_options(x->engine);
-    return hn_program_run(x->program, &options);
+    return hn_program_run(hn_executable_program(x->x, 0), &options);
 }
 
 hn_status hn_exec_read(hn_exec *x, int32_t index, void *to, size_t bytes)
 {
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
     hn_tensor t;
-    HN_TRY(hn_program_result(x->program, index, &t));
+    HN_TRY(hn_program_result(hn_executable_program(x->x, 0), index, &t));
     return hn_engine_read_tensor(&t, to, bytes);
 }
 
 hn_status hn_exec_read_leaf(hn_exec *x, hn_node *leaf, void *to, size_t bytes)
 {
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
-    return hn_engine_read_leaf(x->engine, x->storage, leaf, to, bytes);
+    return hn_engine_read_leaf(x->engine, hn_executable_storage(x->x), leaf, to, bytes);
 }
 
 hn_status hn_exec_shape(hn_exec *x, int32_t index, hn_shape *out)
 {
     HN_REQUIRE(x && out, HN_ERR_ARGUMENT, "no exec given");
     hn_tensor t;
-    HN_TRY(hn_program_result(x->program, index, &t));
+    HN_TRY(hn_program_result(hn_executable_program(x->x, 0), index, &t));
     *out = (hn_shape){ .rank = t.type.rank };
     memcpy(out->dim, t.type.dim, sizeof out->dim);
     return HN_OK;
@@ -106,8 +99,5 @@ hn_status hn_exec_shape(hn_exec *x, int32_t index, hn_shape *out)
 
 size_t hn_exec_workspace(const hn_exec *x)
 {
-    size_t bytes = 0;
-    for (int d = 0; x && d < x->plan->n_devices; d++)
-        bytes += x->plan->workspace[d];
-    return bytes;
+    return x ? hn_executable_measure(x->x).workspace : 0;
 }

@@ -40,7 +40,7 @@ static hn_status make(hn_trainer *t, hn_builder *b, hn_node *loss, int32_t n,
     hn_storage *storage = hn_descent_storage(t->descent);
     for (int i = 0; i < b->g->n_leaves; i++)
         HN_TRY(hn_storage_make(storage, b->g->leaves[i]));
-    return HN_OK;
+    return hn_descent_make(t->descent);
 }
 
 hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t n,

@@ -288,6 +288,18 @@ static hn_status output_value(lowering *l, const hn_apply *a, hn_step *step, int
     return tables_room(l);
 }
 
+/* A step writes memory of its own device alone. */
+static hn_status check_updates(const lowering *l, const hn_apply *a, const hn_step *step)
+{
+    char name[HN_NODE_TEXT];
+    for (int o = 0; o < a->n_out && !a->op->view_of; o++)
+        HN_REQUIRE(!a->out[o]->leaf || device_of_leaf(l, a->out[o]->leaf) == step->device,
+                   HN_ERR_UNSUPPORTED, "%s updates %s and %s, which lie on two devices",
+                   hn_apply_text(a, name), a->out[0]->leaf ? a->out[0]->leaf->name : "its output",
+                   a->out[o]->leaf->name);
+    return HN_OK;
+}
+
 /* A packed weight is read as it lies, where it lies, or not at all. */
 static hn_status check_packed(const lowering *l, const hn_apply *a, const hn_step *step)
 {
@@ -365,6 +377,7 @@ static hn_status lower_apply(lowering *l, const hn_apply *a)
         if (a->in[i])
             HN_TRY(node_value(l, a->in[i], &step.in[i]));
     step.device = choose_device(l, a, step.in);
+    HN_TRY(check_updates(l, a, &step));
     HN_TRY(prepare_inputs(l, a, &step));
     int64_t view_at;
     HN_TRY(view_offset(plan, a, &step, &view_at));

@@ -228,7 +228,7 @@ static hn_status check_step(audit *a, int s)
     return HN_OK;
 }
 
-hn_status hn_plan_verify(const hn_plan *plan)
+static hn_status verify_memory(const hn_plan *plan)
 {
     hn_heap *heap = plan->heap;
     const size_t values = (size_t)plan->n_values + 1, leaves = (size_t)plan->g->n_leaves + 1;
@@ -249,4 +249,38 @@ hn_status hn_plan_verify(const hn_plan *plan)
     hn_free(heap, a.newest);
     hn_free(heap, a.claims);
     return status;
+}
+
+hn_status hn_plan_verify(const hn_plan *plan, int n_wanted, hn_node *const *wanted)
+{
+    HN_TRY(hn_plan_verify_indices(plan));
+    HN_TRY(verify_memory(plan));
+    return hn_plan_verify_steps(plan, n_wanted, wanted);
+}
+
+/* A plan by another name, so that one that was not read cannot be taken for it. */
+struct hn_verified_plan {
+    hn_plan plan;
+};
+
+hn_status hn_verified_plan_new(hn_verified_plan **out, hn_plan *plan, int n_wanted,
+                               hn_node *const *wanted)
+{
+    *out = NULL;
+    const hn_status status = hn_plan_verify(plan, n_wanted, wanted);
+    if (status == HN_OK)
+        *out = (hn_verified_plan *)plan; /* its first and only member */
+    else
+        hn_plan_free(plan);
+    return status;
+}
+
+void hn_verified_plan_free(hn_verified_plan *plan)
+{
+    hn_plan_free((hn_plan *)plan);
+}
+
+const hn_plan *hn_verified_plan_look(const hn_verified_plan *plan)
+{
+    return &plan->plan;
 }

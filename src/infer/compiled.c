@@ -1,7 +1,5 @@
 #include "infer/compiled.h"
 
-#include "graph/verify.h"
-
 hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model,
                             hn_device *device, const nn_build_options *options)
 {
@@ -15,13 +13,12 @@ hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model
 hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
                            const char *mode)
 {
-    hn_plan_options options = { .copy = &hn_op_contiguous };
+    hn_plan_options options = { 0 };
     if (mode)
         HN_TRY(hn_plan_mode_parse(mode, &options.mode));
-    const hn_target target = hn_device_target(c->device);
-    HN_TRY(hn_plan_new(&c->plan, c->g, n_wanted, wanted, 1, &target, &options));
-    HN_TRY(hn_plan_verify(c->plan));
-    HN_TRY(hn_storage_new(&c->storage, c->g, 1, &c->device));
+    HN_TRY(hn_executable_new(&c->x, c->g, 1, &c->device));
+    HN_TRY(hn_executable_plan(c->x, n_wanted, wanted, &options));
+    c->storage = hn_executable_storage(c->x);
     for (int i = 0; i < c->build.n_bound; i++)
         if (!c->build.bound[i].is_packed) /* mapped, and only read: no leaf of them is updated */
             HN_TRY(hn_storage_bind(c->storage, c->build.bound[i].leaf->leaf,
@@ -48,14 +45,14 @@ hn_status hn_compiled_finish(hn_compiled *c)
     /* All memory first: weights then lie in one block. */
     HN_TRY(hn_storage_make_all(c->storage));
     HN_TRY(pack_weights(c));
-    return hn_program_new(&c->program, c->plan, c->storage, 1, &c->device);
+    HN_TRY(hn_executable_make(c->x));
+    c->program = hn_executable_program(c->x, 0);
+    return HN_OK;
 }
 
 void hn_compiled_free(hn_compiled *c)
 {
-    hn_program_free(c->program);
-    hn_storage_free(c->storage);
-    hn_plan_free(c->plan);
+    hn_executable_free(c->x);
     hn_graph_free(c->g);
     *c = (hn_compiled){ 0 };
 }

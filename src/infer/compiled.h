@@ -3,7 +3,7 @@
 #ifndef HN_INFER_COMPILED_H
 #define HN_INFER_COMPILED_H
 
-#include "backend/program.h"
+#include "backend/executable.h"
 #include "models/model.h"
 
 typedef struct hn_compiled {
@@ -12,9 +12,9 @@ typedef struct hn_compiled {
     hn_graph *g;
     nn_build build;
     hn_node *result; /* logits, or hidden states */
-    hn_plan *plan;
-    hn_storage *storage; /* bind the inputs before hn_compiled_finish */
-    hn_program *program;
+    hn_executable *x;
+    hn_storage *storage; /* its; bind the inputs before hn_compiled_finish */
+    hn_program *program; /* its, after that */
 } hn_compiled;
 
 /* Two steps, so that what else is wanted can be chosen from the graph between them. What failed

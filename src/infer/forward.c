@@ -153,5 +153,5 @@ hn_status hn_forward_use(const hn_forward *f, int i, const nn_weight **weight, h
 
 size_t hn_forward_workspace(const hn_forward *f)
 {
-    return f->c.plan->workspace[0];
+    return hn_executable_measure(f->c.x).workspace;
 }

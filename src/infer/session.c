@@ -236,5 +236,5 @@ size_t hn_session_cache_bytes(const hn_session *s)
 
 size_t hn_session_workspace(const hn_session *s)
 {
-    return s->c.plan->workspace[0];
+    return hn_executable_measure(s->c.x).workspace;
 }

@@ -26,9 +26,8 @@ typedef struct proof {
     /* the forward alone */
     hn_graph *g;
     hn_objective objective;
-    hn_plan *plan;
-    hn_storage *storage;
-    hn_program *program;
+    hn_executable *x;
+    hn_program *program; /* its */
     hn_node **wanted; /* the rows' losses, then whom each router chose */
     int n_wanted;
     uint64_t routes; /* of the tensors as they are: a number for all choices */
@@ -165,8 +164,7 @@ static hn_status compile_forward(proof *p)
     o.max_rows = n;
     HN_TRY(hn_graph_new(&p->g, p->o->heap));
     HN_TRY(hn_objective_build(&p->objective, p->g, p->model, p->tuning, &o));
-    const hn_plan_options plain = { .copy = &hn_op_contiguous };
-    const hn_target target = hn_device_target(p->o->devices[0]);
+    const hn_plan_options plain = { 0 };
     const nn_build *b = &p->objective.policy;
     p->wanted =
         hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)b->n_routes + 1, sizeof *p->wanted);
@@ -175,16 +173,16 @@ static hn_status compile_forward(proof *p)
     p->wanted[p->n_wanted++] = p->objective.nll;
     for (int i = 0; i < b->n_routes; i++)
         p->wanted[p->n_wanted++] = b->routes[i].ids;
-    HN_TRY(hn_plan_new(&p->plan, p->g, p->n_wanted, p->wanted, 1, &target, &plain));
-    HN_TRY(hn_storage_new(&p->storage, p->g, 1, p->o->devices));
+    HN_TRY(hn_executable_new(&p->x, p->g, 1, p->o->devices));
+    HN_TRY(hn_executable_plan(p->x, p->n_wanted, p->wanted, &plain));
     HN_TRY(hn_micro_new(&p->micro, p->o->heap, n, n, 1));
     HN_TRY(hn_micro_fill(&p->micro, &p->batch, 0, p->batch.n_examples));
     p->numbers = (hn_step_numbers){ .count = (float)p->batch.weight,
                                     .n_sequences = (float)p->batch.n_sequences,
                                     .n_tokens = (float)n };
-    HN_TRY(hn_feed_bind(p->storage, &p->objective, &p->micro, &p->numbers));
-    HN_TRY(hn_storage_make_all(p->storage));
-    HN_TRY(hn_program_new(&p->program, p->plan, p->storage, 1, p->o->devices));
+    HN_TRY(hn_feed_bind(hn_executable_storage(p->x), &p->objective, &p->micro, &p->numbers));
+    HN_TRY(hn_executable_make(p->x));
+    p->program = hn_executable_program(p->x, 0);
     HN_TRY(hn_program_set_extent(p->program, p->objective.policy.tokens_extent, n));
     return hn_program_set_extent(p->program, p->objective.policy.rows_extent, p->micro.n_rows);
 }
@@ -543,9 +541,7 @@ static void release(proof *p)
 {
     free_gradient(p, p->gradient);
     hn_free(p->o->heap, p->wanted);
-    hn_program_free(p->program);
-    hn_storage_free(p->storage);
-    hn_plan_free(p->plan);
+    hn_executable_free(p->x);
     hn_graph_free(p->g);
     hn_micro_free(&p->micro);
     hn_learner_free(p->learner);

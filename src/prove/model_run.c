@@ -90,7 +90,7 @@ static hn_status init_packed(model_run *r, hn_storage *storage, const hn_leaf *l
 static hn_status init_weights(model_run *r)
 {
     hn_storage *storage = hn_descent_storage(r->descent);
-    HN_TRY(hn_storage_make_all(storage));
+    HN_TRY(hn_descent_make(r->descent));
     for (int i = 0; i < r->d->g->n_leaves; i++) {
         const hn_leaf *leaf = r->d->g->leaves[i];
         if (leaf->kind != HN_LEAF_WEIGHT)

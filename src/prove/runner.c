@@ -3,7 +3,6 @@
 
 #include "backend/cpu/cpu.h"
 #include "graph/layout.h"
-#include "graph/verify.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,44 +90,30 @@ static void count_taken(const hn_plan *plan, hn_run_setup *setup)
                 setup->n_taken[plan->steps[s].took[o]]++;
 }
 
-static hn_status run_plan(const hn_plan *plan, const hn_leaf_values *values, hn_run_setup *setup,
-                          hn_results *out)
+static hn_status run_executable(hn_executable *x, const hn_graph *g, int n_wanted,
+                                hn_node *const *wanted, const hn_leaf_values *values,
+                                hn_run_setup *setup, hn_results *out)
 {
-    hn_storage *storage = NULL;
-    hn_program *program = NULL;
-    hn_status status = hn_plan_verify(plan);
-    if (status == HN_OK)
-        status = hn_storage_new(&storage, plan->g, setup->n_devices, setup->devices);
-    if (status == HN_OK)
-        status = fill_storage(storage, plan->g, values, setup->devices);
-    if (status == HN_OK)
-        status =
-            hn_program_new(&program, plan, storage, setup->n_devices, setup->devices);
-    if (status == HN_OK) {
-        hn_cpu_set_shuffle(setup->devices[0], setup->shuffle);
-        status = hn_program_run(program, NULL);
-        hn_cpu_set_shuffle(setup->devices[0], 0);
-    }
-    if (status == HN_OK)
-        status = copy_results(program, plan->n_results, plan->heap, out);
-    hn_program_free(program);
-    hn_storage_free(storage);
-    return status;
+    const hn_plan_options options = { .mode = setup->mode };
+    HN_TRY(hn_executable_plan(x, n_wanted, wanted, &options));
+    count_taken(hn_executable_look(x, 0), setup);
+    HN_TRY(fill_storage(hn_executable_storage(x), g, values, setup->devices));
+    HN_TRY(hn_executable_make(x));
+    hn_cpu_set_shuffle(setup->devices[0], setup->shuffle);
+    const hn_status status = hn_program_run(hn_executable_program(x, 0), NULL);
+    hn_cpu_set_shuffle(setup->devices[0], 0);
+    HN_TRY(status);
+    return copy_results(hn_executable_program(x, 0), n_wanted, g->heap, out);
 }
 
 hn_status hn_run_graph(const hn_graph *g, int n_wanted, hn_node *const *wanted,
                        const hn_leaf_values *values, hn_run_setup *setup, hn_results *out)
 {
     *out = (hn_results){ .heap = g->heap };
-    hn_target targets[HN_MAX_DEVICES];
-    for (int d = 0; d < setup->n_devices; d++)
-        targets[d] = hn_device_target(setup->devices[d]);
-    const hn_plan_options options = { .mode = setup->mode, .copy = &hn_op_contiguous };
-    hn_plan *plan;
-    HN_TRY(hn_plan_new(&plan, g, n_wanted, wanted, setup->n_devices, targets, &options));
-    count_taken(plan, setup);
-    const hn_status status = run_plan(plan, values, setup, out);
-    hn_plan_free(plan);
+    hn_executable *x;
+    HN_TRY(hn_executable_new(&x, g, setup->n_devices, setup->devices));
+    const hn_status status = run_executable(x, g, n_wanted, wanted, values, setup, out);
+    hn_executable_free(x);
     if (status != HN_OK)
         hn_results_free(out);
     return status;

@@ -2,7 +2,7 @@
 #ifndef HN_PROVE_RUNNER_H
 #define HN_PROVE_RUNNER_H
 
-#include "backend/program.h"
+#include "backend/executable.h"
 
 /* What every leaf starts with, by leaf id; data NULL: zeros. Never written to: states and weights
  * are copied for each run. */

@@ -44,7 +44,7 @@ static hn_node *make_input(hn_trial *t, const hn_trial_options *options, int i)
     if (hn_is_poison(g, t->leaf[i]))
         return t->leaf[i];
     if (options->on_two_devices)
-        t->leaf[i]->leaf->device = i % 2;
+        t->leaf[i]->leaf->device = kind == HN_LEAF_STATE ? 1 : i % 2; /* what is updated together */
     if (strided)
         return hn_permute(g, t->leaf[i], reversed(in->type.rank));
     if (options->wrap[i] == HN_WRAP_COPY && kind == HN_LEAF_INPUT && !hn_is_block(in->type.dtype))

@@ -17,9 +17,7 @@ struct hn_descent {
     hn_node *norm_sq, *hyper, *held_norm;
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices;
-    hn_plan *plan[3];
-    hn_program *program[3];
-    hn_storage *storage;
+    hn_executable *x;
     float hyper_values[2];
     double norm_value;
     int64_t n_done;
@@ -103,19 +101,14 @@ static int running_sums(const hn_descent *s, hn_node **out)
     return n;
 }
 
-static hn_status compile(hn_descent *s, int which, int n_wanted, hn_node *const *wanted,
-                         const hn_descent_options *o)
+static hn_status plan(hn_descent *s, int which, int n_wanted, hn_node *const *wanted,
+                      const hn_descent_options *o)
 {
-    hn_target targets[HN_MAX_DEVICES];
-    for (int d = 0; d < s->n_devices; d++)
-        targets[d] = hn_device_target(s->devices[d]);
-    const hn_plan_options options = { .mode = o->mode, .sums_are_given = which != MICRO,
-                                      .copy = &hn_op_contiguous };
-    HN_TRY(hn_plan_new(&s->plan[which], s->g, n_wanted, wanted, s->n_devices, targets, &options));
-    return hn_program_new(&s->program[which], s->plan[which], s->storage, s->n_devices, s->devices);
+    const hn_plan_options options = { .mode = o->mode, .sums_are_given = which != MICRO };
+    return hn_executable_plan(s->x, n_wanted, wanted, &options);
 }
 
-static hn_status compile_all(hn_descent *s, const hn_descent_options *o)
+static hn_status plan_all(hn_descent *s, const hn_descent_options *o)
 {
     hn_heap *heap = s->heap;
     hn_node **sums = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)s->g->n_leaves + 1, sizeof *sums);
@@ -126,26 +119,23 @@ static hn_status compile_all(hn_descent *s, const hn_descent_options *o)
         checked[1] = s->norm_sq;
         for (int p = 0; p < s->n_params; p++)
             checked[2 + p] = s->grads[p];
-        status = compile(s, MICRO, running_sums(s, sums), sums, o);
+        status = plan(s, MICRO, running_sums(s, sums), sums, o);
     }
     if (status == HN_OK)
-        status = compile(s, CHECK, s->n_params + 2, checked, o);
+        status = plan(s, CHECK, s->n_params + 2, checked, o);
     if (status == HN_OK)
-        status = compile(s, UPDATE, s->n_params, s->updated, o);
+        status = plan(s, UPDATE, s->n_params, s->updated, o);
     hn_free(heap, sums);
     hn_free(heap, checked);
     return status;
 }
 
-static hn_status make_storage(hn_descent *s)
+static hn_status open(hn_descent *s)
 {
-    HN_TRY(hn_storage_new(&s->storage, s->g, s->n_devices, s->devices));
-    HN_TRY(hn_storage_bind(s->storage, s->hyper->leaf, s->hyper_values));
-    HN_TRY(hn_storage_bind(s->storage, s->held_norm->leaf, &s->norm_value));
-    for (int i = 0; i < s->g->n_leaves; i++)
-        if (s->g->leaves[i]->kind >= HN_LEAF_STATE)
-            HN_TRY(hn_storage_make(s->storage, s->g->leaves[i]));
-    return HN_OK;
+    HN_TRY(hn_executable_new(&s->x, s->g, s->n_devices, s->devices));
+    hn_storage *storage = hn_executable_storage(s->x);
+    HN_TRY(hn_storage_bind(storage, s->hyper->leaf, s->hyper_values));
+    return hn_storage_bind(storage, s->held_norm->leaf, &s->norm_value);
 }
 
 hn_status hn_descent_new(hn_descent **out, hn_graph *g, hn_node *loss, int n_params,
@@ -173,9 +163,9 @@ hn_status hn_descent_new(hn_descent **out, hn_graph *g, hn_node *loss, int n_par
         status = build(s, options);
     }
     if (status == HN_OK)
-        status = make_storage(s);
+        status = open(s);
     if (status == HN_OK)
-        status = compile_all(s, options);
+        status = plan_all(s, options);
     if (status != HN_OK) {
         hn_descent_free(s);
         return status;
@@ -188,11 +178,7 @@ void hn_descent_free(hn_descent *s)
 {
     if (!s)
         return;
-    for (int i = 0; i < 3; i++) {
-        hn_program_free(s->program[i]);
-        hn_plan_free(s->plan[i]);
-    }
-    hn_storage_free(s->storage);
+    hn_executable_free(s->x);
     hn_free(s->heap, s->params);
     hn_free(s->heap, s->grads);
     hn_free(s->heap, s->updated);
@@ -201,12 +187,22 @@ void hn_descent_free(hn_descent *s)
 
 hn_storage *hn_descent_storage(hn_descent *s)
 {
-    return s->storage;
+    return hn_executable_storage(s->x);
 }
 
 const hn_plan *hn_descent_plan(const hn_descent *s)
 {
-    return s->plan[MICRO];
+    return hn_executable_look(s->x, MICRO);
+}
+
+hn_executable_bytes hn_descent_measure(const hn_descent *s)
+{
+    return hn_executable_measure(s->x);
+}
+
+hn_status hn_descent_make(hn_descent *s)
+{
+    return hn_executable_make(s->x);
 }
 
 int64_t hn_descent_count(const hn_descent *s)
@@ -221,20 +217,22 @@ void hn_descent_set_count(hn_descent *s, int64_t count)
 
 hn_status hn_descent_set_extent(hn_descent *s, int extent, int64_t size)
 {
-    return hn_program_set_extent(s->program[MICRO], extent, size);
+    return hn_program_set_extent(hn_executable_program(s->x, MICRO), extent, size);
 }
 
 hn_status hn_descent_begin(hn_descent *s)
 {
+    HN_REQUIRE(hn_executable_program(s->x, MICRO), HN_ERR_ARGUMENT,
+               "a step that was planned and not made");
     s->is_open = true;
     s->is_checked = false;
-    return hn_storage_zero_sums(s->storage);
+    return hn_storage_zero_sums(hn_executable_storage(s->x));
 }
 
 hn_status hn_descent_micro(hn_descent *s, const hn_run_options *options)
 {
     HN_REQUIRE(s->is_open, HN_ERR_ARGUMENT, "a micro-batch outside a step: begin one first");
-    const hn_status status = hn_program_run(s->program[MICRO], options);
+    const hn_status status = hn_program_run(hn_executable_program(s->x, MICRO), options);
     if (status != HN_OK) /* the sums are spoiled: only a new step may use them */
         s->is_open = false;
     return status;
@@ -243,10 +241,10 @@ hn_status hn_descent_micro(hn_descent *s, const hn_run_options *options)
 hn_status hn_descent_check(hn_descent *s, hn_descent_result *out)
 {
     HN_REQUIRE(s->is_open, HN_ERR_ARGUMENT, "no step to finish: begin one first");
-    HN_TRY(hn_program_run(s->program[CHECK], NULL));
+    HN_TRY(hn_program_run(hn_executable_program(s->x, CHECK), NULL));
     hn_tensor loss, norm;
-    HN_TRY(hn_program_result(s->program[CHECK], 0, &loss));
-    HN_TRY(hn_program_result(s->program[CHECK], 1, &norm));
+    HN_TRY(hn_program_result(hn_executable_program(s->x, CHECK), 0, &loss));
+    HN_TRY(hn_program_result(hn_executable_program(s->x, CHECK), 1, &norm));
     s->norm_value = hn_get(&norm, 0);
     *out = (hn_descent_result){ .loss = hn_get(&loss, 0), .grad_norm = sqrt(s->norm_value) };
     s->is_checked = true;
@@ -265,7 +263,7 @@ hn_status hn_descent_finish(hn_descent *s, float learning_rate, hn_descent_resul
     s->hyper_values[0] = learning_rate;
     s->hyper_values[1] = (float)(s->n_done + 1);
     s->is_open = false;
-    HN_TRY(hn_program_run(s->program[UPDATE], NULL));
+    HN_TRY(hn_program_run(hn_executable_program(s->x, UPDATE), NULL));
     s->n_done++;
     return HN_OK;
 }
@@ -274,5 +272,5 @@ hn_status hn_descent_gradient(hn_descent *s, int index, hn_tensor *out)
 {
     HN_REQUIRE(index >= 0 && index < s->n_params && s->is_checked, HN_ERR_ARGUMENT,
                "gradient %d: expected 0 to %d, after a check", index, s->n_params - 1);
-    return hn_program_result(s->program[CHECK], 2 + index, out);
+    return hn_program_result(hn_executable_program(s->x, CHECK), 2 + index, out);
 }

@@ -10,7 +10,7 @@
 #ifndef HN_TRAIN_DESCENT_H
 #define HN_TRAIN_DESCENT_H
 
-#include "backend/program.h"
+#include "backend/executable.h"
 
 typedef enum hn_optimizer { HN_ADAMW, HN_SGD } hn_optimizer;
 
@@ -35,12 +35,16 @@ typedef struct hn_descent_result {
     double loss, grad_norm; /* grad_norm before clipping */
 } hn_descent_result;
 
-/* Extends `g` by the backward and the optimiser. Weights and inputs are bound through the storage,
- * which the step makes: hn_descent_storage. The graph and devices must outlive the step. */
+/* Extends `g` by the backward and the optimiser, and plans the three programs: hn_descent_measure says
+ * what they will take. Weights and inputs are bound through the storage, hn_descent_storage; then
+ * hn_descent_make makes what is not bound. The graph and devices must outlive the step. */
 hn_status hn_descent_new(hn_descent **out, hn_graph *g, hn_node *loss, int n_params,
                       hn_node *const *params, int n_devices, hn_device *const *devices,
                       const hn_descent_options *options);
 void hn_descent_free(hn_descent *step);
+
+hn_executable_bytes hn_descent_measure(const hn_descent *step);
+hn_status hn_descent_make(hn_descent *step);
 
 hn_storage *hn_descent_storage(hn_descent *step);
 const hn_plan *hn_descent_plan(const hn_descent *step); /* of the micro program */

@@ -10,16 +10,17 @@ struct hn_evaluator {
     hn_heap *heap;
     hn_graph *g;
     hn_objective objective;
-    hn_plan *plan;
-    hn_storage *storage;
-    hn_program *program;
+    hn_executable *x;
+    hn_storage *storage; /* its */
+    hn_program *program; /* its, once it is made */
     hn_micro micro;
     int64_t rows; /* at a time */
+    int64_t max_tokens, max_pairs;
     hn_step_numbers ones; /* sums are wanted, undivided */
     bool is_pairs;
 };
 
-static hn_status make(hn_evaluator *e, const hn_model *model, const hn_tuning *tuning,
+static hn_status plan(hn_evaluator *e, const hn_model *model, const hn_tuning *tuning,
                       const hn_adapters *adapters, hn_device *device,
                       const hn_objective_options *options)
 {
@@ -41,26 +42,23 @@ static hn_status make(hn_evaluator *e, const hn_model *model, const hn_tuning *t
                            e->is_pairs ? e->objective.margins
                                        : hn_argmax(e->g, e->objective.logits, -1, false) };
     HN_TRY(hn_graph_finish(e->g));
-    const hn_plan_options plain = { .copy = &hn_op_contiguous };
-    const hn_target target = hn_device_target(device);
-    HN_TRY(hn_plan_new(&e->plan, e->g, 2, wanted, 1, &target, &plain));
-    HN_TRY(hn_storage_new(&e->storage, e->g, 1, &device));
-    HN_TRY(hn_micro_new(&e->micro, e->heap, o.max_tokens, o.max_tokens, o.max_pairs));
-    HN_TRY(hn_feed_bind(e->storage, &e->objective, &e->micro, &e->ones));
-    HN_TRY(hn_storage_make_all(e->storage));
-    return hn_program_new(&e->program, e->plan, e->storage, 1, &device);
+    const hn_plan_options plain = { 0 };
+    e->max_tokens = o.max_tokens;
+    e->max_pairs = o.max_pairs;
+    HN_TRY(hn_executable_new(&e->x, e->g, 1, &device));
+    return hn_executable_plan(e->x, 2, wanted, &plain);
 }
 
-hn_status hn_evaluator_new(hn_evaluator **out, hn_heap *heap, const hn_model *model,
-                           const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
-                           const hn_objective_options *options)
+hn_status hn_evaluator_plan(hn_evaluator **out, hn_heap *heap, const hn_model *model,
+                            const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
+                            const hn_objective_options *options)
 {
     *out = NULL;
     hn_evaluator *e = hn_alloc(heap, HN_TAG_PLAN, sizeof *e);
     if (!e)
         return HN_ERR_MEMORY;
     e->heap = heap;
-    const hn_status status = make(e, model, tuning, adapters, device, options);
+    const hn_status status = plan(e, model, tuning, adapters, device, options);
     if (status != HN_OK) {
         hn_evaluator_free(e);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
@@ -69,13 +67,35 @@ hn_status hn_evaluator_new(hn_evaluator **out, hn_heap *heap, const hn_model *mo
     return HN_OK;
 }
 
+hn_status hn_evaluator_make(hn_evaluator *e)
+{
+    hn_storage *storage = hn_executable_storage(e->x);
+    HN_TRY(hn_micro_new(&e->micro, e->heap, e->max_tokens, e->max_tokens, e->max_pairs));
+    HN_TRY(hn_feed_bind(storage, &e->objective, &e->micro, &e->ones));
+    HN_TRY(hn_executable_make(e->x));
+    e->program = hn_executable_program(e->x, 0);
+    e->storage = storage;
+    return HN_OK;
+}
+
+hn_status hn_evaluator_new(hn_evaluator **out, hn_heap *heap, const hn_model *model,
+                           const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
+                           const hn_objective_options *options)
+{
+    HN_TRY(hn_evaluator_plan(out, heap, model, tuning, adapters, device, options));
+    const hn_status status = hn_evaluator_make(*out);
+    if (status != HN_OK) {
+        hn_evaluator_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 void hn_evaluator_free(hn_evaluator *e)
 {
     if (!e)
         return;
-    hn_program_free(e->program);
-    hn_storage_free(e->storage);
-    hn_plan_free(e->plan);
+    hn_executable_free(e->x);
     hn_graph_free(e->g);
     hn_micro_free(&e->micro);
     hn_free(e->heap, e);
@@ -109,6 +129,7 @@ hn_status hn_evaluator_add(hn_evaluator *e, const hn_batch *batch, const hn_run_
                            hn_evaluation *sums)
 {
     const hn_objective *o = &e->objective;
+    HN_REQUIRE(e->program, HN_ERR_ARGUMENT, "an evaluator that was planned and not made");
     for (size_t from = 0, to; from < batch->n_examples; from = to) {
         HN_TRY(hn_pack_run(batch->tokens, batch->n_examples, from, (size_t)e->micro.max_tokens,
                            &to));
@@ -165,5 +186,5 @@ hn_status hn_evaluator_run(hn_evaluator *e, const hn_dataset *dataset, uint64_t 
 
 size_t hn_evaluator_workspace(const hn_evaluator *e)
 {
-    return e->plan->workspace[0];
+    return hn_executable_measure(e->x).workspace;
 }

@@ -4,7 +4,7 @@
 #ifndef HN_TRAIN_EVALUATOR_H
 #define HN_TRAIN_EVALUATOR_H
 
-#include "backend/program.h"
+#include "backend/executable.h"
 #include "train/batch.h"
 #include "train/objective.h"
 
@@ -17,7 +17,12 @@ typedef struct hn_evaluation {
 } hn_evaluation;
 
 /* `options`: as the training's; `tuning` or NULL; `adapters`, when there is no tuning, or NULL.
- * All must outlive it. */
+ * All must outlive it. Planned, it takes no memory to speak of and says what it will take; made, it
+ * can be run; hn_evaluator_new does both. */
+hn_status hn_evaluator_plan(hn_evaluator **out, hn_heap *heap, const hn_model *model,
+                            const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
+                            const hn_objective_options *options);
+hn_status hn_evaluator_make(hn_evaluator *evaluator);
 hn_status hn_evaluator_new(hn_evaluator **out, hn_heap *heap, const hn_model *model,
                            const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
                            const hn_objective_options *options);

@@ -13,6 +13,7 @@ struct hn_learner {
     hn_descent *descent;
     hn_micro micro;
     hn_step_numbers numbers;
+    int64_t max_tokens, max_rows, max_pairs;
 };
 
 /* ---- making ---- */
@@ -31,7 +32,7 @@ static hn_status find_params(hn_learner *l, hn_node **params)
     return HN_OK;
 }
 
-static hn_status make(hn_learner *l, hn_device *device, const hn_learner_options *options)
+static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options *options)
 {
     hn_objective_options o = options->objective;
     o.max_rows = o.max_rows > 0 ? o.max_rows : o.max_tokens;
@@ -48,14 +49,22 @@ static hn_status make(hn_learner *l, hn_device *device, const hn_learner_options
         status = hn_descent_new(&l->descent, l->g, l->objective.loss, l->tuning->n_tensors, params,
                                 1, &device, &options->descent);
     hn_free(l->heap, params);
-    HN_TRY(status);
-    HN_TRY(hn_micro_new(&l->micro, l->heap, o.max_tokens, o.max_rows, o.max_pairs));
-    return hn_feed_bind(hn_descent_storage(l->descent), &l->objective, &l->micro, &l->numbers);
+    l->max_tokens = o.max_tokens;
+    l->max_rows = o.max_rows;
+    l->max_pairs = o.max_pairs;
+    return status;
 }
 
-hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
-                         const hn_tuning *tuning, hn_device *device,
-                         const hn_learner_options *options)
+hn_status hn_learner_make(hn_learner *l)
+{
+    HN_TRY(hn_micro_new(&l->micro, l->heap, l->max_tokens, l->max_rows, l->max_pairs));
+    HN_TRY(hn_feed_bind(hn_descent_storage(l->descent), &l->objective, &l->micro, &l->numbers));
+    return hn_descent_make(l->descent);
+}
+
+hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model,
+                          const hn_tuning *tuning, hn_device *device,
+                          const hn_learner_options *options)
 {
     *out = NULL;
     hn_learner *l = hn_alloc(heap, HN_TAG_PLAN, sizeof *l);
@@ -64,13 +73,26 @@ hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
     l->heap = heap;
     l->model = model;
     l->tuning = tuning;
-    const hn_status status = make(l, device, options);
+    const hn_status status = plan(l, device, options);
     if (status != HN_OK) {
         hn_learner_free(l);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
     }
     *out = l;
     return HN_OK;
+}
+
+hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
+                         const hn_tuning *tuning, hn_device *device,
+                         const hn_learner_options *options)
+{
+    HN_TRY(hn_learner_plan(out, heap, model, tuning, device, options));
+    const hn_status status = hn_learner_make(*out);
+    if (status != HN_OK) {
+        hn_learner_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 void hn_learner_free(hn_learner *l)
@@ -85,18 +107,10 @@ void hn_learner_free(hn_learner *l)
 
 hn_learner_bytes hn_learner_memory(const hn_learner *l)
 {
-    hn_learner_bytes bytes = { .workspace = hn_descent_plan(l->descent)->workspace[0] };
-    for (int i = 0; i < l->g->n_leaves; i++) {
-        const hn_leaf *leaf = l->g->leaves[i];
-        if (leaf->kind == HN_LEAF_ACC)
-            bytes.sums += hn_type_bytes(&leaf->type);
-        else if (leaf->kind == HN_LEAF_STATE)
-            bytes.moments += hn_type_bytes(&leaf->type);
-        else if (leaf->kind == HN_LEAF_INPUT)
-            bytes.inputs += hn_type_bytes(&leaf->type);
-    }
-    bytes.parameters = (size_t)l->tuning->n_params * sizeof(float);
-    return bytes;
+    const hn_executable_bytes all = hn_descent_measure(l->descent);
+    return (hn_learner_bytes){ .workspace = all.workspace, .sums = all.sums, .moments = all.states,
+                               .inputs = all.inputs,
+                               .parameters = (size_t)l->tuning->n_params * sizeof(float) };
 }
 
 /* ---- a step ---- */
@@ -151,6 +165,7 @@ static hn_status accumulate(hn_learner *l, const hn_batch *batch, int64_t step,
                             const hn_run_options *options, int *n_micro)
 {
     HN_TRY(check_batch(l, batch));
+    HN_REQUIRE(l->micro.max_tokens, HN_ERR_ARGUMENT, "a learner that was planned and not made");
     const bool pairs = l->objective.o.goal == HN_GOAL_DPO;
     l->numbers = (hn_step_numbers){
         .count = pairs ? (float)batch->n_examples : (float)batch->weight,

@@ -1,7 +1,8 @@
 /* learner.h: a model, what is trained of it and a loss, compiled: it takes steps, or shows their
  * gradients.
  *
- * Memory is fixed when it is made: hn_learner_bytes says how much. A step is the same to the bit
+ * It is planned first, which takes no memory to speak of: hn_learner_memory says how much it will take
+ * when it is made, and no more is taken afterwards. A step is the same to the bit
  * however its batch is cut into micro-batches. */
 #ifndef HN_TRAIN_LEARNER_H
 #define HN_TRAIN_LEARNER_H
@@ -18,6 +19,12 @@ typedef struct hn_learner_options {
 typedef struct hn_learner hn_learner;
 
 /* Model, tuning and device must outlive it. */
+hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model,
+                          const hn_tuning *tuning, hn_device *device,
+                          const hn_learner_options *options);
+/* Takes its memory: before the first step. */
+hn_status hn_learner_make(hn_learner *learner);
+/* Both at once. */
 hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
                          const hn_tuning *tuning, hn_device *device,
                          const hn_learner_options *options);

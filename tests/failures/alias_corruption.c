@@ -109,13 +109,13 @@ static void overlap_with_an_offset_is_refused(bench *b)
     hn_plan *plan;
     if (!CHECK_OK(hn_plan_new(&plan, g, 1, &y, 1, &target, &options)))
         return;
-    CHECK_OK(hn_plan_verify(plan));
+    CHECK_OK(hn_plan_verify(plan, 1, &y));
     CHECK_INT(0, plan->steps[1].took[0]);
     hn_value *out = &plan->values[plan->steps[1].out[0]];
     plan->workspace[0] += 64;
     plan->roots[out->root].bytes += 64;
     out->at = 4; /* one element further */
-    CHECK_FAILS(hn_plan_verify(plan), HN_ERR_PROOF, "which hold the result of");
+    CHECK_FAILS(hn_plan_verify(plan, 1, &y), HN_ERR_PROOF, "which hold the result of");
     hn_plan_free(plan);
 }
 

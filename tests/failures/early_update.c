@@ -32,11 +32,11 @@ static void update_moved_forward_in_a_plan(bench *b)
     hn_plan *plan;
     if (!CHECK_OK(hn_plan_new(&plan, g, 2, wanted, 1, &target, &options)))
         return;
-    CHECK_OK(hn_plan_verify(plan));
+    CHECK_OK(hn_plan_verify(plan, 2, wanted));
     const hn_step first = plan->steps[0];
     plan->steps[0] = plan->steps[1];
     plan->steps[1] = first;
-    CHECK_FAILS(hn_plan_verify(plan), HN_ERR_PROOF, "before its last reader");
+    CHECK_FAILS(hn_plan_verify(plan, 2, wanted), HN_ERR_PROOF, "before its last reader");
     hn_plan_free(plan);
 }
 

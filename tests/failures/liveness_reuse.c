@@ -58,12 +58,12 @@ static void early_release_is_found(bench *b)
     hn_plan *plan;
     if (!CHECK_OK(hn_plan_new(&plan, g, 1, &y, 1, &target, &options)))
         return;
-    CHECK_OK(hn_plan_verify(plan));
+    CHECK_OK(hn_plan_verify(plan, 1, &y));
     /* A planner that thought `a` dead after its first reader would put something on it. */
     const int early = plan->values[plan->steps[0].out[0]].root;
     const int late = plan->values[plan->steps[3].out[0]].root;
     plan->roots[late].offset = plan->roots[early].offset;
-    CHECK_FAILS(hn_plan_verify(plan), HN_ERR_PROOF, "which hold the result of scale#0");
+    CHECK_FAILS(hn_plan_verify(plan, 1, &y), HN_ERR_PROOF, "which hold the result of scale#0");
     hn_plan_free(plan);
 }
 

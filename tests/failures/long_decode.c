@@ -46,7 +46,7 @@ static void build(decoder *d, int64_t capacity, int64_t max)
 
 typedef struct running {
     decoder d;
-    hn_plan *plan;
+    hn_executable *executable;
     hn_storage *storage;
     hn_program *program;
     float x[CAPACITY * WIDTH];
@@ -58,13 +58,13 @@ static bool start(bench *b, running *r, int64_t capacity, int64_t max)
     if (!CHECK_OK(hn_graph_new(&r->d.g, &b->heap)))
         return false;
     build(&r->d, capacity, max);
-    const hn_target target = hn_device_target(b->env.one);
-    const hn_plan_options options = { .mode = HN_PLAN_POISON, .copy = &hn_op_contiguous };
+    const hn_plan_options options = { .mode = HN_PLAN_POISON };
     bool ok = CHECK_OK(hn_graph_finish(r->d.g)) &&
-              CHECK_OK(hn_plan_new(&r->plan, r->d.g, 1, &r->d.y, 1, &target, &options)) &&
-              CHECK_OK(hn_plan_verify(r->plan)) &&
-              CHECK_OK(hn_storage_new(&r->storage, r->d.g, 1, &b->env.one)) &&
-              CHECK_OK(hn_storage_make_all(r->storage));
+              CHECK_OK(hn_executable_new(&r->executable, r->d.g, 1, &b->env.one)) &&
+              CHECK_OK(hn_executable_plan(r->executable, 1, &r->d.y, &options)) &&
+              CHECK_OK(hn_executable_make(r->executable));
+    r->storage = ok ? hn_executable_storage(r->executable) : NULL;
+    r->program = ok ? hn_executable_program(r->executable, 0) : NULL;
     for (int i = 0; ok && i < 4; i++) {
         const hn_leaf *leaf = r->d.weights[i]->leaf;
         const hn_tensor w = hn_tensor_at(&leaf->type, hn_storage_data(r->storage, leaf));
@@ -78,14 +78,12 @@ static bool start(bench *b, running *r, int64_t capacity, int64_t max)
         for (int k = 0; k < WIDTH; k++)
             r->x[i * WIDTH + k] = hn_rng_uniform(hn_rng_seed(9), (uint64_t)(i * WIDTH + k)) - 0.5f;
     }
-    return ok && CHECK_OK(hn_program_new(&r->program, r->plan, r->storage, 1, &b->env.one));
+    return ok;
 }
 
 static void stop(running *r)
 {
-    hn_program_free(r->program);
-    hn_storage_free(r->storage);
-    hn_plan_free(r->plan);
+    hn_executable_free(r->executable);
     hn_graph_free(r->d.g);
 }
 

@@ -49,7 +49,7 @@ static bool descend(bench *b, const way *how, outcome *out)
         return false;
     hn_storage *storage = hn_descent_storage(descent);
     static float slopes[N];
-    bool ok = CHECK_OK(hn_storage_make_all(storage)) &&
+    bool ok = CHECK_OK(hn_descent_make(descent)) &&
               CHECK_OK(hn_storage_bind(storage, x->leaf, slopes));
     for (int i = 0; ok && i < N; i++)
         slopes[i] = slope(i);

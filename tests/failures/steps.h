@@ -32,7 +32,7 @@ static inline bool steps_open(steps *s, bench *b, const hn_model_spec *spec,
                                  &b->env.one, options)))
         return false;
     hn_storage *storage = hn_descent_storage(s->descent);
-    bool ok = CHECK_OK(hn_storage_make_all(storage)) &&
+    bool ok = CHECK_OK(hn_descent_make(s->descent)) &&
               CHECK_OK(hn_storage_bind(storage, s->d.count->leaf, &s->batch.count)) &&
               CHECK_OK(hn_storage_bind(storage, s->d.sequences->leaf, &s->batch.sequences)) &&
               CHECK_OK(hn_storage_bind(storage, s->d.step->leaf, &s->batch.step));

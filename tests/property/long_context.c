@@ -163,7 +163,7 @@ static void time_token(hn_session *s, int64_t at, int64_t *rest, int64_t *full)
 {
     enum { MOST_STEPS = 1024 };
     int64_t all[TIMED], attention[TIMED], step_ns[MOST_STEPS];
-    const hn_plan *plan = s->c.plan;
+    const hn_plan *plan = hn_executable_look(s->c.x, 0);
     const hn_run_options run = { .step_ns = step_ns };
     if (!CHECK(plan->n_steps <= MOST_STEPS))
         return;

@@ -1,0 +1,110 @@
+#include "backend/executable.h"
+
+#include "ops/ops.h"
+
+#include <string.h>
+
+struct hn_executable {
+    const hn_graph *g;
+    hn_device *devices[HN_MAX_DEVICES];
+    int n_devices, n_programs;
+    hn_storage *storage;
+    hn_verified_plan *plans[HN_MAX_PROGRAMS];
+    hn_program *programs[HN_MAX_PROGRAMS];
+};
+
+hn_status hn_executable_new(hn_executable **out, const hn_graph *g, int n_devices,
+                            hn_device *const *devices)
+{
+    *out = NULL;
+    HN_REQUIRE(n_devices >= 1 && n_devices <= HN_MAX_DEVICES, HN_ERR_ARGUMENT,
+               "%d devices: expected 1 to %d", n_devices, HN_MAX_DEVICES);
+    hn_executable *x = hn_alloc(g->heap, HN_TAG_PLAN, sizeof *x);
+    if (!x)
+        return HN_ERR_MEMORY;
+    x->g = g;
+    x->n_devices = n_devices;
+    memcpy(x->devices, devices, (size_t)n_devices * sizeof *devices);
+    const hn_status status = hn_storage_new(&x->storage, g, n_devices, devices);
+    if (status != HN_OK) {
+        hn_executable_free(x);
+        return status;
+    }
+    *out = x;
+    return HN_OK;
+}
+
+void hn_executable_free(hn_executable *x)
+{
+    if (!x)
+        return;
+    for (int i = 0; i < x->n_programs; i++) {
+        hn_program_free(x->programs[i]);
+        hn_verified_plan_free(x->plans[i]);
+    }
+    hn_storage_free(x->storage);
+    hn_free(x->g->heap, x);
+}
+
+hn_status hn_executable_plan(hn_executable *x, int n_wanted, hn_node *const *wanted,
+                             const hn_plan_options *options)
+{
+    hn_plan_options o = *options;
+    hn_target targets[HN_MAX_DEVICES];
+    hn_plan *plan;
+    HN_REQUIRE(x->n_programs < HN_MAX_PROGRAMS, HN_ERR_ARGUMENT, "more than %d programs of a graph",
+               HN_MAX_PROGRAMS);
+    for (int d = 0; d < x->n_devices; d++)
+        targets[d] = hn_device_target(x->devices[d]);
+    if (!o.copy)
+        o.copy = &hn_op_contiguous;
+    HN_TRY(hn_plan_new(&plan, x->g, n_wanted, wanted, x->n_devices, targets, &o));
+    HN_TRY(hn_verified_plan_new(&x->plans[x->n_programs], plan, n_wanted, wanted));
+    x->n_programs++;
+    return HN_OK;
+}
+
+const hn_plan *hn_executable_look(const hn_executable *x, int program)
+{
+    return hn_verified_plan_look(x->plans[program]);
+}
+
+hn_executable_bytes hn_executable_measure(const hn_executable *x)
+{
+    hn_executable_bytes bytes = { 0 };
+    for (int i = 0; i < x->n_programs; i++)
+        for (int d = 0; d < x->n_devices; d++)
+            bytes.workspace += hn_executable_look(x, i)->workspace[d];
+    for (int i = 0; i < x->g->n_leaves; i++) {
+        const hn_leaf *leaf = x->g->leaves[i];
+        const size_t n = hn_type_bytes(&leaf->type);
+        switch (leaf->kind) {
+        case HN_LEAF_ACC: bytes.sums += n; break;
+        case HN_LEAF_STATE: bytes.states += n; break;
+        case HN_LEAF_INPUT:
+        case HN_LEAF_STEP: bytes.inputs += n; break;
+        case HN_LEAF_WEIGHT: bytes.weights += hn_storage_data(x->storage, leaf) ? 0 : n; break;
+        case HN_LEAF_CONSTANT: break; /* the graph's own */
+        }
+    }
+    return bytes;
+}
+
+hn_storage *hn_executable_storage(const hn_executable *x)
+{
+    return x->storage;
+}
+
+hn_status hn_executable_make(hn_executable *x)
+{
+    HN_TRY(hn_storage_make_all(x->storage));
+    for (int i = 0; i < x->n_programs; i++)
+        if (!x->programs[i])
+            HN_TRY(hn_program_new(&x->programs[i], x->plans[i], x->storage, x->n_devices, x->devices));
+    return HN_OK;
+}
+
+hn_program *hn_executable_program(const hn_executable *x, int program)
+{
+    return x && program >= 0 && program < x->n_programs ? x->programs[program] : NULL;
+}
