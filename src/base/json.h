@@ -86,6 +86,8 @@ void hn_json_add_int(hn_json_writer *w, int64_t value);
 void hn_json_add_double(hn_json_writer *w, double value); /* reads back the same; else null */
 void hn_json_add_bool(hn_json_writer *w, bool value);
 void hn_json_add_null(hn_json_writer *w);
+/* JSON that was written before, as it stands. */
+void hn_json_add_json(hn_json_writer *w, const char *text, size_t bytes);
 /* A value read; arrays and objects as null. */
 void hn_json_add_scalar(hn_json_writer *w, const hn_json *value);
 

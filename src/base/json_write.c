@@ -118,6 +118,12 @@ void hn_json_add_null(hn_json_writer *w)
     hn_str_add(w->to, "null");
 }
 
+void hn_json_add_json(hn_json_writer *w, const char *text, size_t bytes)
+{
+    before_value(w);
+    hn_str_add_bytes(w->to, text, bytes);
+}
+
 void hn_json_add_scalar(hn_json_writer *w, const hn_json *value)
 {
     switch (value->kind) {

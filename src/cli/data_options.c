@@ -12,6 +12,8 @@ hn_data_choice hn_data_args_choice(const hn_data_args *args)
     choice.n_held = args->held.n;
     choice.set = args->set.at;
     choice.n_set = args->set.n;
+    choice.ignore = args->ignore.at;
+    choice.n_ignore = args->ignore.n;
     return choice;
 }
 
@@ -42,7 +44,9 @@ static const tally tallies[] = {
     TALLY(empty, "without a supervised token"),
     TALLY(cut_empty, "of these, cut away by --max-length"),
     TALLY(cut, "cut to --max-length"),
-    TALLY(too_long, "longer than --max-length"),
+    TALLY(too_long, "longer than may be"),
+    TALLY(hollow, "with a supervised turn that says nothing"),
+    TALLY(unread, "with words that the template does not write"),
     TALLY(double_bos, "with two BOS"),
     TALLY(lacks_bos, "without BOS"),
     TALLY(unended, "with a supervised turn that no end token ends"),
@@ -120,8 +124,12 @@ void hn_preflight_print(const hn_preflight *r, const hn_dataset *d, FILE *out)
         if (!c->n)
             continue;
         const size_t line = line_of(d, c->first, &path);
-        fprintf(out, "%8" PRIu64 "  %s (first: %s line %zu)\n", c->n, tallies[i].text, path,
-                line);
+        fprintf(out, "%8" PRIu64 "  %s (first: %s line %zu", c->n, tallies[i].text, path, line);
+        if (c == &r->shared) {
+            const size_t held = line_of(d, r->shared_held, &path);
+            fprintf(out, ", held out as %s line %zu", path, held);
+        }
+        fprintf(out, "%s%s)\n", c == &r->unread ? ": " : "", c == &r->unread ? r->unread_what : "");
     }
 }
 

@@ -8,7 +8,7 @@
 
 typedef struct hn_data_args {
     hn_data_choice choice; /* but for its lists */
-    hn_list held, set;
+    hn_list held, set, ignore;
 } hn_data_args;
 
 /* Points into `args`. */
@@ -18,16 +18,21 @@ hn_data_choice hn_data_args_choice(const hn_data_args *args);
 #define HN_DATA_OPTIONS(type, field)                                                           \
     HN_TEXT(type, field.choice.format, "format", "NAME",                                              \
             "messages, prompt-completion, alpaca, sharegpt, text, preference, "                \
-            "preferred-output, tokens, paragraphs (by content)"),                                      \
+            "preferred-output, tokens (by keys); json, jsonl, csv, tsv, "                      \
+            "paragraphs (by name)"),                                                           \
         HN_TEXT(type, field.choice.loss, "loss", "WHICH",                                             \
                 "assistant, last, all or weights "                                             \
                 "(assistant)"),                                                                \
         HN_INT(type, field.choice.max_length, "max-length", "N", 1, INT32_MAX,                        \
-               "tokens of a sequence at most"),                                                \
+               "tokens of a sequence at most (the model's context)"),                                                \
         HN_TEXT(type, field.choice.too_long, "too-long", "WHAT",                                      \
-                "of longer ones: error, keep-start or keep-end (error)"),                      \
+                "of longer ones: error, keep-start, keep-end; allow, past the "                \
+                "model's context (error)"),                                                    \
         HN_FLAG(type, field.choice.drop_empty, "drop-empty",                                          \
                 "leave out examples without supervised tokens"),                               \
+        HN_FLAG(type, field.choice.drop_unread, "drop-unread",                                 \
+                "train without what the template does not write"),                             \
+        HN_LIST(type, field.ignore, "ignore", "KEY", "a key of examples that need not be read"), \
         HN_FLAG(type, field.choice.allow_unended, "allow-unended",                                    \
                 "train turns that no end token ends"),                                         \
         HN_FLAG(type, field.choice.plain, "plain",                                                    \

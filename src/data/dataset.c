@@ -1,5 +1,7 @@
 #include "data/dataset.h"
 
+#include "base/utf8.h"
+
 #include <math.h>
 
 static bool is_pair(const hn_data_source *s)
@@ -56,6 +58,7 @@ hn_status hn_dataset_open(hn_dataset **out, hn_heap *heap, const hn_dataset_opti
     d->rule = options->rule;
     d->drop_empty = options->drop_empty;
     d->allow_unended = options->allow_unended;
+    d->drop_unread = options->drop_unread;
     d->held_fraction = options->held_fraction;
     const hn_status status = open_files(d, options);
     if (status != HN_OK) {
@@ -95,6 +98,17 @@ hn_status hn_dataset_fail_at(const hn_dataset *d, uint64_t i, hn_status status)
                           hn_data_source_line(&file->source, (size_t)(i - file->first)));
 }
 
+static hn_status check_utf8(hn_span text)
+{
+    const char *at = text.data;
+    for (size_t i = 0, n; i < text.bytes; i += n) {
+        n = hn_utf8_length(at + i, text.bytes - i);
+        HN_REQUIRE(n, HN_ERR_FORMAT, "expected text in UTF-8, found byte 0x%02x",
+                   (unsigned char)at[i]);
+    }
+    return HN_OK;
+}
+
 hn_status hn_dataset_read(const hn_dataset *d, uint64_t i, hn_example *out)
 {
     HN_REQUIRE(i < d->n, HN_ERR_ARGUMENT, "example %llu: expected less than %llu",
@@ -106,10 +120,12 @@ hn_status hn_dataset_read(const hn_dataset *d, uint64_t i, hn_example *out)
     hn_status status = HN_OK;
     if (source->layout == HN_LAYOUT_PARAGRAPHS) {
         const hn_span text = hn_data_source_bytes(source, at);
+        status = check_utf8(text);
         hn_record_set_text(&out->record, text.data, text.bytes);
     } else {
         HN_TRY(hn_data_source_read(source, at, &json)); /* names the place itself */
-        const hn_record_options options = hn_example_rule_records(&d->rule);
+        hn_record_options options = hn_example_rule_records(&d->rule);
+        options.is_forced = source->is_forced;
         status = hn_record_read(&out->record, hn_json_root(json), source->format, &options);
     }
     if (status == HN_OK)

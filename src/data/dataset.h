@@ -12,7 +12,7 @@
 
 typedef struct hn_data_file {
     const char *path;
-    const char *format; /* NULL: by content; else as hn_data_source_options has it */
+    const char *format; /* NULL: by name and keys; else as hn_data_source_options has it */
     double weight;      /* how often an epoch has each of its examples; 0 means 1. Of a fraction
                          * each epoch has others */
     bool is_held;       /* for evaluation alone; then without a weight */
@@ -24,6 +24,7 @@ typedef struct hn_dataset_options {
     hn_example_rule rule;
     bool drop_empty;    /* leaves out examples without supervised tokens, instead of refusing */
     bool allow_unended; /* trains turns that no end token ends, instead of refusing */
+    bool drop_unread;   /* trains without what the template does not write, instead of refusing */
     double held_fraction; /* of the training files, by a hash of the tokens: equal ones go
                            * together */
 } hn_dataset_options;
@@ -49,7 +50,7 @@ typedef struct hn_dataset_file {
 typedef struct hn_dataset {
     hn_heap *heap;
     hn_example_rule rule;
-    bool drop_empty, allow_unended, is_scanned;
+    bool drop_empty, allow_unended, drop_unread, is_scanned;
     double held_fraction;
     hn_dataset_file files[HN_MAX_DATA_FILES];
     int n_files;

@@ -28,7 +28,10 @@ static void look_at(const hn_dataset *d, const entry *group, size_t n, hn_prefli
     bool was_trained = false, was_held = false;
     for (size_t i = 0; i < n; i++)
         was_held |= d->fates[group[i].example] == HN_FATE_HELD;
+    uint64_t held = 0;
     bool held_before = false;
+    for (size_t i = n; i-- > 0;)
+        held = d->fates[group[i].example] == HN_FATE_HELD ? group[i].example : held;
     for (size_t i = 0; i < n; i++) {
         const uint64_t e = group[i].example;
         if (d->fates[e] == HN_FATE_HELD) {
@@ -39,6 +42,8 @@ static void look_at(const hn_dataset *d, const entry *group, size_t n, hn_prefli
         }
         if (was_trained)
             count(&out->repeated, e);
+        if (was_held && (!out->shared.n || e < out->shared.first))
+            out->shared_held = held;
         if (was_held)
             count(&out->shared, e);
         was_trained = true;

@@ -1,6 +1,7 @@
 #include "data/example.h"
 
 #include "data/message.h"
+#include "data/unread.h"
 
 #include <string.h>
 
@@ -27,14 +28,14 @@ hn_status hn_loss_on_parse(const char *name, hn_loss_on *out)
 
 hn_status hn_cut_parse(const char *name, hn_cut *out)
 {
-    static const char *const names[] = { "error", "keep-start", "keep-end" };
-    for (int i = 0; i < 3; i++)
+    static const char *const names[] = { "error", "keep-start", "keep-end", "allow" };
+    for (int i = 0; i < 4; i++)
         if (!strcmp(name, names[i])) {
             *out = (hn_cut)i;
             return HN_OK;
         }
     return hn_fail(HN_ERR_ARGUMENT,
-                   "too long examples: expected error, keep-start or keep-end, found '%s'",
+                   "too long examples: expected error, keep-start, keep-end or allow, found '%s'",
                    name);
 }
 
@@ -68,7 +69,15 @@ void hn_example_free(hn_example *e)
 hn_record_options hn_example_rule_records(const hn_example_rule *rule)
 {
     return (hn_record_options){ .plain = rule->plain || !rule->chat,
-                                .text_calls = rule->text_calls };
+                                .text_calls = rule->text_calls,
+                                .ignored = rule->ignored,
+                                .n_ignored = rule->n_ignored };
+}
+
+size_t hn_example_rule_limit(const hn_example_rule *rule)
+{
+    const size_t most = rule->max_length, context = rule->cut == HN_CUT_ALLOW ? 0 : rule->context;
+    return !most || (context && context < most) ? context : most;
 }
 
 /* Whether the template takes the probe, and writes `sign`. */
@@ -213,12 +222,15 @@ static hn_status apply(hn_sample *s, const hn_tokenizer *tok, const hn_stretch *
         t++;
     }
     const size_t first = t;
-    bool has_ended = false;
+    bool has_ended = false, says = false;
     for (; t < s->n && s->begin[t] < stretch->end && !has_ended; t++) {
         supervise(s, t, stretch);
         s->n_straddling += s->end[t] > stretch->end;
-        has_ended = !stretch->is_marked && hn_tokenizer_ends(tok, s->ids[t]);
+        const bool is_end = hn_tokenizer_ends(tok, s->ids[t]);
+        has_ended = !stretch->is_marked && is_end;
+        says |= !is_end && !is_blank(s, t);
     }
+    s->is_hollow |= !says;
     HN_REQUIRE(has_ended || !stretch->is_open, HN_ERR_UNSUPPORTED,
                "chat template: message %zu: expected an end token after the assistant's turn, "
                "found none, and the conversation up to it does not begin the whole text; a "
@@ -256,13 +268,24 @@ static hn_status make_chat(hn_example *e, const hn_example_rule *rule,
     HN_REQUIRE(rule->chat, HN_ERR_ARGUMENT,
                "messages: expected a chat template, found none in the model");
     HN_TRY(hn_chat_render(rule->chat, &request, &s->text, &e->spans));
-    HN_TRY(hn_stretches_find(e, rule, part, &s->text));
+    if (rule->finds_unread && !e->unread[0])
+        HN_TRY(hn_unread_find(e, rule, part, &s->text));
+    HN_TRY(hn_stretches_find(e, rule, part, &s->text, &s->is_hollow));
     HN_TRY(encode(e, rule, s, true));
     show_roles(s, &e->messages);
     size_t from = 0;
     for (size_t k = 0; k < e->stretches.n; k++)
         HN_TRY(apply(s, rule->tok, &e->stretches.at[k], &from));
     return HN_OK;
+}
+
+static bool is_blank_text(hn_span text)
+{
+    const char *at = text.data;
+    for (size_t i = 0; i < text.bytes; i++)
+        if (!at[i] || !strchr(" \n\r\t", at[i]))
+            return false;
+    return true;
 }
 
 /* Prompt and completion in one piece, then EOS. */
@@ -286,6 +309,7 @@ static hn_status make_text(hn_example *e, const hn_example_rule *rule,
         s->roles[t] = is_prompt ? HN_ROLE_PROMPT : HN_ROLE_TEXT;
         s->n_straddling += is_prompt && s->end[t] > border;
     }
+    s->is_hollow = is_blank_text(part->completion);
     s->ids[s->n] = eos;
     s->weights[s->n] = 1;
     s->roles[s->n] = HN_ROLE_TEXT;
@@ -340,7 +364,7 @@ static void keep_end(hn_sample *s, size_t n, bool keeps_first)
 
 static void cut(hn_sample *s, const hn_example_rule *rule)
 {
-    const size_t n = rule->max_length;
+    const size_t n = hn_example_rule_limit(rule);
     if (!n || s->n <= n)
         return;
     if (rule->cut == HN_CUT_ERROR) {
@@ -360,7 +384,7 @@ static hn_status make_sample(hn_example *e, const hn_example_rule *rule, int i)
     hn_sample *s = &e->part[i];
     hn_str_clear(&s->text);
     s->n = s->n_supervised = s->n_cut = s->n_straddling = s->n_turns = s->n_unended = 0;
-    s->has_double_bos = s->lacks_bos = s->is_too_long = false;
+    s->has_double_bos = s->lacks_bos = s->is_too_long = s->is_hollow = false;
     HN_TRY(part->ids        ? make_tokens(e, rule, part, s)
            : part->messages ? make_chat(e, rule, part, s)
                             : make_text(e, rule, part, s));
@@ -377,6 +401,7 @@ static hn_status make_sample(hn_example *e, const hn_example_rule *rule, int i)
 hn_status hn_example_make(hn_example *e, const hn_example_rule *rule)
 {
     e->n_parts = e->record.n_parts;
+    e->unread[0] = '\0';
     for (int i = 0; i < e->n_parts; i++)
         HN_TRY(make_sample(e, rule, i));
     return HN_OK;

@@ -21,7 +21,8 @@ typedef enum hn_loss_on {
 typedef enum hn_cut {
     HN_CUT_ERROR,
     HN_CUT_KEEP_START,
-    HN_CUT_KEEP_END /* and BOS */
+    HN_CUT_KEEP_END, /* and BOS */
+    HN_CUT_ALLOW     /* nothing: longer ones are trained as they are */
 } hn_cut;
 
 typedef enum hn_token_role {
@@ -54,7 +55,11 @@ typedef struct hn_example_rule {
     int64_t n_ids;     /* that the model has rows for, which may be more than the tokenizer's; 0: the
                         * tokenizer's */
     size_t max_length; /* tokens; 0: no limit */
+    size_t context;    /* what the model was made for; 0: not known. The lesser of both counts */
     hn_cut cut;
+    const char *const *ignored; /* keys of examples and messages whose words nobody is to read */
+    int n_ignored;
+    bool finds_unread; /* looks for what the template does not write: a rendering more for each */
     bool plain;       /* leaves the template aside: prompts and completions are texts */
     bool wants_roles; /* of each token, to show them: a rendering more a message */
     bool text_calls;  /* set by hn_example_rule_probe */
@@ -63,6 +68,8 @@ typedef struct hn_example_rule {
 /* Learns from the template how it wants tool calls, once. Renders a conversation of its own. */
 hn_status hn_example_rule_probe(hn_heap *heap, hn_example_rule *rule);
 hn_record_options hn_example_rule_records(const hn_example_rule *rule);
+/* Tokens that a sequence may have; 0: any number. */
+size_t hn_example_rule_limit(const hn_example_rule *rule);
 
 typedef struct hn_sample {
     int32_t *ids;
@@ -76,7 +83,8 @@ typedef struct hn_sample {
     size_t n_straddling;       /* tokens across the border of a supervised stretch */
     size_t n_turns, n_unended; /* supervised stretches, and those that no end token ends */
     bool has_double_bos, lacks_bos;
-    bool is_too_long; /* more than max_length, and not to be cut: it must not be trained */
+    bool is_hollow;   /* a supervised turn or text without words: nothing but its end */
+    bool is_too_long; /* more than may be, and not to be cut: it must not be trained */
 } hn_sample;
 
 typedef struct hn_stretch {
@@ -103,6 +111,7 @@ typedef struct hn_example {
     hn_str rendered;
     hn_template_spans spans;
     hn_stretches stretches, messages;
+    char unread[96]; /* what the template does not write, with finds_unread; "" if nothing */
 } hn_example;
 
 hn_example hn_example_on(hn_heap *heap); /* the chat format's; allocates nothing */
@@ -114,9 +123,9 @@ hn_status hn_example_make(hn_example *example, const hn_example_rule *rule);
 
 /* Where the supervised stretches of a rendered conversation lie, and (with wants_roles) its
  * messages; for hn_example_make. Adds to the text the empty thought that a prompt to answer
- * ends in, where the last turn is without it. */
+ * ends in, where the last turn is without it. *is_hollow: a turn to be trained says nothing. */
 hn_status hn_stretches_find(hn_example *example, const hn_example_rule *rule,
-                            const hn_record_part *part, hn_str *text);
+                            const hn_record_part *part, hn_str *text, bool *is_hollow);
 hn_status hn_stretches_add(hn_heap *heap, hn_stretches *to, hn_stretch stretch);
 
 #endif

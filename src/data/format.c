@@ -16,19 +16,6 @@ static const char *const keys_of[] = {
 
 const char *hn_data_format_name(hn_data_format format) { return names[format]; }
 
-hn_status hn_data_format_parse(const char *name, hn_data_format *out)
-{
-    for (int i = 0; i < HN_N_DATA_FORMATS; i++)
-        if (!strcmp(names[i], name)) {
-            *out = (hn_data_format)i;
-            return HN_OK;
-        }
-    return hn_fail(HN_ERR_ARGUMENT,
-                   "data format: expected messages, prompt-completion, alpaca, sharegpt, text, "
-                   "preference, preferred-output or tokens, found '%s'",
-                   name);
-}
-
 /* null is how some writers leave a column out. */
 static bool has(const hn_json *example, const char *key)
 {
@@ -44,7 +31,7 @@ bool hn_data_format_fits(const hn_json *e, hn_data_format format)
     case HN_DATA_PROMPT:
         return has(e, "prompt") && has(e, "completion");
     case HN_DATA_ALPACA:
-        return has(e, "instruction") && has(e, "output");
+        return has(e, "instruction") && (has(e, "output") || has(e, "response"));
     case HN_DATA_SHAREGPT:
         return has(e, "conversations");
     case HN_DATA_TEXT:

@@ -1,5 +1,7 @@
 #include "data/message.h"
 
+#include "data/keys.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +19,25 @@ hn_status hn_weight_read(const hn_json *holder, float otherwise, float *out)
     return HN_OK;
 }
 
+/* Axolotl's `train` and `training`: whether a turn counts. */
+static hn_status read_train(const hn_json *message, float *weight)
+{
+    static const char *const names[] = { "train", "training" };
+    for (int i = 0; i < 2; i++) {
+        const hn_json *value = hn_json_get(message, names[i]);
+        bool is_trained = false;
+        if (!value || value->kind == HN_JSON_NULL)
+            continue;
+        HN_TRY(hn_json_want_bool(value, names[i], &is_trained));
+        HN_REQUIRE(isnan(*weight) || (*weight > 0) == is_trained, HN_ERR_FORMAT,
+                   "%s of a message: expected what its weight says, found %s beside %g", names[i],
+                   is_trained ? "true" : "false", (double)*weight);
+        if (isnan(*weight))
+            *weight = is_trained ? 1 : 0;
+    }
+    return HN_OK;
+}
+
 /* One a message; NULL: none was given. */
 static hn_status add_weight(hn_record *record, const hn_json *message_or_null)
 {
@@ -31,6 +52,7 @@ static hn_status add_weight(hn_record *record, const hn_json *message_or_null)
     }
     float *weight = &record->weights[record->n_weights++];
     HN_TRY(hn_weight_read(message_or_null, NAN, weight));
+    HN_TRY(read_train(message_or_null, weight));
     record->has_weights |= !isnan(*weight);
     return HN_OK;
 }
@@ -126,7 +148,7 @@ static hn_status add_message(hn_record *record, bool text_calls, const hn_json *
     HN_TRY(check_role(message));
     HN_TRY(add_weight(record, message));
     for (const hn_json *v = message->as.children.first; v; v = v->next) {
-        if (!strcmp(v->key, "weight"))
+        if (!strcmp(v->key, "weight") || !strcmp(v->key, "train") || !strcmp(v->key, "training"))
             continue;
         if (!strcmp(v->key, "content") && v->kind == HN_JSON_ARRAY)
             HN_TRY(join_parts(tree, v, &made));
@@ -222,6 +244,7 @@ static hn_status add_turn(hn_record *record, const hn_record_options *options,
                hn_json_kind_text(turn->kind));
     if (hn_json_get(turn, "role")) /* OpenAI's messages under the other name */
         return add_message(record, options->text_calls, turn, to);
+    HN_TRY(hn_keys_check_part(turn, "a turn", "from value weight train training", options));
     HN_TRY(hn_json_want_string(hn_json_get(turn, "from"), "from of a turn", &from));
     HN_TRY(hn_json_want_string(value, "value of a turn", &text));
     const char *role = role_of(from);

@@ -2,6 +2,7 @@
 
 #include "base/sha256.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void count(hn_preflight_count *c, uint64_t example)
@@ -39,18 +40,19 @@ static int bin_of(size_t n)
 }
 
 typedef struct finding {
-    bool is_empty, is_cut, is_too_long, is_unended, has_double_bos, lacks_bos, is_straddling;
+    bool is_empty, is_cut, is_too_long, is_hollow, is_unread, is_unended, has_double_bos, lacks_bos, is_straddling;
     uint64_t tokens, supervised;
 } finding;
 
 static finding look_at(const hn_example *e)
 {
-    finding f = { 0 };
+    finding f = { .is_unread = e->unread[0] };
     for (int k = 0; k < e->n_parts; k++) {
         const hn_sample *s = &e->part[k];
         f.is_empty |= !s->n_supervised;
         f.is_cut |= s->n_cut > 0;
         f.is_too_long |= s->is_too_long;
+        f.is_hollow |= s->is_hollow;
         f.is_unended |= s->n_unended > 0;
         f.has_double_bos |= s->has_double_bos;
         f.lacks_bos |= s->lacks_bos;
@@ -63,7 +65,7 @@ static finding look_at(const hn_example *e)
 
 static hn_fate fate_of(const hn_dataset *d, uint64_t i, const finding *f, uint64_t digest)
 {
-    if (f->is_empty)
+    if (f->is_empty || f->is_hollow)
         return HN_FATE_DROPPED;
     const double u = (double)(digest >> 11) * 0x1p-53;
     return hn_dataset_file_of(d, i)->is_held || u < d->held_fraction ? HN_FATE_HELD
@@ -77,6 +79,12 @@ static void add_counts(hn_preflight *out, uint64_t i, const hn_example *e, const
         count(&out->empty, i);
     if (f->is_empty && f->is_cut)
         count(&out->cut_empty, i);
+    if (f->is_hollow)
+        count(&out->hollow, i);
+    if (f->is_unread && !out->unread.n)
+        memcpy(out->unread_what, e->unread, sizeof out->unread_what);
+    if (f->is_unread)
+        count(&out->unread, i);
     if (f->is_cut)
         count(&out->cut, i);
     if (f->is_too_long)
@@ -178,7 +186,9 @@ hn_status hn_preflight_run(hn_dataset *d, hn_preflight *out, hn_preflight_watch 
     uint64_t *digests = hn_alloc_array(d->heap, HN_TAG_FILE, d->n, sizeof *digests);
     if (!digests)
         return HN_ERR_MEMORY;
+    d->rule.finds_unread = true;
     hn_status status = scan(d, out, digests, watch, context);
+    d->rule.finds_unread = false;
     if (status == HN_OK)
         status = hn_preflight_duplicates(d, digests, out);
     hn_free(d->heap, digests);
@@ -191,21 +201,42 @@ typedef struct objection {
     const char *what;
 } objection;
 
+/* Whose bound it is, and by how much the first is beyond. */
+static void say_too_long(const hn_preflight *r, const hn_dataset *d, char out[256])
+{
+    const hn_example_rule *rule = &d->rule;
+    const size_t limit = hn_example_rule_limit(rule);
+    const bool is_context = !rule->max_length || limit < rule->max_length;
+    snprintf(out, 256,
+             "expected at most %zu tokens, %s, found %s%u; --too-long keep-start or keep-end cuts%s",
+             limit, is_context ? "which is the context of the model" : "as --max-length says",
+             d->has_pairs ? "a pair of " : "",
+             r->too_long.n ? (unsigned)d->tokens[r->too_long.first] : 0,
+             is_context ? ", allow trains them whole" : "");
+}
+
 hn_status hn_preflight_verdict(const hn_preflight *r, const hn_dataset *d)
 {
     static const hn_preflight_count none = { 0 };
+    char too_long[256], unread[256];
+    say_too_long(r, d, too_long);
+    snprintf(unread, sizeof unread,
+             "expected the chat template to write all of a conversation, found that it leaves out "
+             "%s; --drop-unread trains without", r->unread_what);
     const objection objections[] = {
         { &r->double_bos, HN_ERR_FORMAT,
           "expected one BOS token, found two: the template writes one and the text another" },
         { &r->lacks_bos, HN_ERR_FORMAT, "expected to begin with BOS, found another token" },
-        { &r->too_long, HN_ERR_ARGUMENT,
-          "expected at most --max-length tokens, found more; --too-long keep-start or keep-end "
-          "cuts" },
+        { &r->too_long, HN_ERR_ARGUMENT, too_long },
+        { d->drop_unread ? &none : &r->unread, HN_ERR_FORMAT, unread },
         { d->drop_empty ? &none : &r->cut_empty, HN_ERR_ARGUMENT,
           "expected supervised tokens, found none left after cutting to --max-length; "
           "--drop-empty leaves such examples out" },
         { d->drop_empty ? &none : &r->empty, HN_ERR_ARGUMENT,
           "expected supervised tokens, found none; --drop-empty leaves such examples out" },
+        { d->drop_empty ? &none : &r->hollow, HN_ERR_ARGUMENT,
+          "expected words in what is supervised, found nothing but its end; --drop-empty leaves "
+          "such examples out" },
         { d->allow_unended ? &none : &r->unended, HN_ERR_FORMAT,
           "expected an end token after every supervised turn, found none: the model would not "
           "learn to stop; --allow-unended trains it so" },

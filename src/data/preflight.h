@@ -24,12 +24,16 @@ typedef struct hn_preflight {
     hn_preflight_count cut_empty;     /* of these, those that had some before they were cut */
     hn_preflight_count cut;           /* cut to max_length */
     hn_preflight_count too_long;      /* not to be cut: refused */
+    hn_preflight_count hollow;        /* a supervised turn without words; dropped or refused */
+    hn_preflight_count unread;        /* words that the template does not write: refused */
+    char unread_what[96];             /* of the first of these */
     hn_preflight_count double_bos, lacks_bos; /* refused */
     hn_preflight_count unended;       /* a supervised turn without an end token: refused */
     hn_preflight_count straddling;    /* a token lies across the border of a supervised turn */
     hn_preflight_count repeated;      /* equal tokens earlier in training */
     hn_preflight_count repeated_held; /* equal tokens earlier in what is held out */
     hn_preflight_count shared;        /* trained, and held out as well */
+    uint64_t shared_held;             /* which the first of these is, of those held out */
 } hn_preflight;
 
 /* False stops: HN_ERR_CANCELLED. */

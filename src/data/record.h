@@ -35,6 +35,9 @@ typedef struct hn_record {
 typedef struct hn_record_options {
     bool plain;      /* the model has no chat template, or it is not wanted */
     bool text_calls; /* the template wants the arguments of tool calls as text */
+    bool is_forced;  /* the format was asked for: keys of another were decided against */
+    const char *const *ignored; /* keys whose words nobody is to read */
+    int n_ignored;
 } hn_record_options;
 
 hn_record hn_record_on(hn_heap *heap); /* allocates nothing */
@@ -44,6 +47,17 @@ void hn_record_free(hn_record *record);
  * outlive it. On failure the caller says where. */
 hn_status hn_record_read(hn_record *record, const hn_json *example, hn_data_format format,
                          const hn_record_options *options);
+/* For the readers of formats. `what` begins the message of a model without a template. */
+struct hn_asked;
+hn_status hn_record_want_template(const hn_record_options *options, const char *what);
+/* A part of a prompt and what follows it, lists of messages; the prompt may be NULL. */
+hn_status hn_record_set_lists(hn_record *record, hn_record_part *part, hn_span system,
+                              const hn_json *prompt, const hn_json *completion,
+                              const hn_record_options *options);
+/* The same of two texts, or of two lists. `key` is the name of the second. */
+hn_status hn_record_set_either(hn_record *record, hn_record_part *part,
+                               const struct hn_asked *asked, const hn_json *rest,
+                               const char *key, const hn_record_options *options);
 /* A text as it stands. */
 void hn_record_set_text(hn_record *record, const char *text, size_t bytes);
 

@@ -6,6 +6,7 @@
 #include "base/sha256.h"
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { STRETCH = 1 << 20 };
@@ -18,7 +19,45 @@ typedef struct scanner {
     bool in_string, is_escaped, is_closed;
     size_t line_begin; /* of paragraphs */
     bool is_blank;
+    hn_table_scanner table;
 } scanner;
+
+static hn_json_place place_at(const hn_data_source *s, uint64_t byte)
+{
+    hn_json_place place = { 1, 1 };
+    uint64_t at = 0;
+    for (const uint8_t *newline; at < byte; at = (uint64_t)(newline - s->map.data) + 1) {
+        newline = memchr(s->map.data + at, '\n', (size_t)(byte - at));
+        if (!newline)
+            break;
+        place.line++;
+    }
+    place.column = (size_t)(byte - at) + 1;
+    hn_map_file_release(&s->map, 0, (size_t)byte);
+    return place;
+}
+
+/* "data.csv: line 3, column 7: ", before what is wrong there. */
+static hn_status fail_at(const hn_data_source *s, size_t byte, const char *what)
+{
+    const hn_json_place place = place_at(s, byte);
+    return hn_fail(HN_ERR_FORMAT, "%s: line %zu, column %zu: %s", s->path, place.line, place.column,
+                   what);
+}
+
+/* The same with the character that was found. */
+static hn_status fail_found(const hn_data_source *s, size_t byte, const char *expected)
+{
+    char what[160];
+    const unsigned char c = byte < s->map.bytes ? s->map.data[byte] : 0;
+    if (byte >= s->map.bytes)
+        snprintf(what, sizeof what, "expected %s, found the end", expected);
+    else if (c > 0x20 && c < 0x7f)
+        snprintf(what, sizeof what, "expected %s, found '%c'", expected, c);
+    else
+        snprintf(what, sizeof what, "expected %s, found byte 0x%02x", expected, c);
+    return fail_at(s, byte, what);
+}
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -83,9 +122,8 @@ static hn_status scan_array(scanner *s, size_t until)
             s->is_escaped = !s->is_escaped && c == '\\';
             continue;
         }
-        HN_REQUIRE(!s->is_closed || is_space(c), HN_ERR_FORMAT,
-                   "%s: byte %zu: expected the end after the array's ']', found '%c'",
-                   s->to->path, s->at, c);
+        if (s->is_closed && !is_space(c))
+            return fail_found(s->to, s->at, "the end after the array's ']'");
         if (s->is_closed)
             continue;
         s->in_string = c == '"';
@@ -100,9 +138,9 @@ static hn_status scan_array(scanner *s, size_t until)
         if (s->is_closed || (s->depth == 1 && c == ',')) {
             const size_t n = s->to->n;
             HN_TRY(add_trimmed(s, s->begin, s->at));
-            HN_REQUIRE(s->to->n > n || (s->is_closed && !n), HN_ERR_FORMAT,
-                       "%s: byte %zu: expected an example before '%c', found nothing",
-                       s->to->path, s->at, c);
+            if (s->to->n == n && !(s->is_closed && !n))
+                return fail_at(s->to, s->at, c == ',' ? "expected an example before ',', found nothing"
+                                             : "expected an example before ']', found nothing");
             s->begin = s->at + 1;
         }
     }
@@ -131,8 +169,8 @@ static hn_status scan_paragraphs(scanner *s, size_t until)
     const char *text = (const char *)s->to->map.data;
     for (; s->at < until; s->at++) {
         const char c = text[s->at];
-        HN_REQUIRE(c, HN_ERR_FORMAT, "%s: byte %zu: expected text, found byte 0x00",
-                   s->to->path, s->at);
+        if (!c)
+            return fail_found(s->to, s->at, "text");
         if (c == '\n')
             HN_TRY(end_line(s, s->at));
         else if (!is_space(c))
@@ -141,25 +179,77 @@ static hn_status scan_paragraphs(scanner *s, size_t until)
     return HN_OK;
 }
 
+static hn_status add_record(scanner *s, size_t begin, size_t end)
+{
+    const char *text = (const char *)s->to->map.data;
+    end -= end > begin && text[end - 1] == '\r';
+    if (s->to->table.n)
+        return add(s, begin, end);
+    const hn_span header = { text + begin, end - begin };
+    const hn_status status =
+        hn_table_read_header(&s->to->table, s->to->heap, s->table.separator, header);
+    return status == HN_OK || status == HN_ERR_MEMORY
+               ? status
+               : hn_fail_within(status, "%s: line %zu: ", s->to->path, place_at(s->to, begin).line);
+}
+
+static hn_status scan_table(scanner *s, size_t until)
+{
+    const char *text = (const char *)s->to->map.data, *wrong = NULL;
+    for (size_t begin = 0; s->at < until; s->at++) {
+        const hn_table_event event = hn_table_scan(&s->table, text, s->at, &begin, &wrong);
+        if (event == HN_TABLE_WRONG)
+            return fail_at(s->to, s->at, wrong);
+        if (event == HN_TABLE_RECORD)
+            HN_TRY(add_record(s, begin, s->at));
+    }
+    return HN_OK;
+}
+
+static hn_status finish_table(scanner *s)
+{
+    const char *wrong = NULL;
+    size_t begin = 0;
+    const hn_table_event event = hn_table_finish(&s->table, &begin, &wrong);
+    if (event == HN_TABLE_WRONG)
+        return fail_at(s->to, s->table.quote, wrong);
+    return event == HN_TABLE_RECORD ? add_record(s, begin, s->to->map.bytes) : HN_OK;
+}
+
 static hn_status finish(scanner *s)
 {
     const size_t bytes = s->to->map.bytes;
     if (s->to->layout == HN_LAYOUT_LINES)
         return add_trimmed(s, s->begin, bytes);
-    if (s->to->layout == HN_LAYOUT_ARRAY) {
-        HN_REQUIRE(s->is_closed, HN_ERR_FORMAT,
-                   "%s: byte %zu: expected ']' of the array of examples, found the end",
-                   s->to->path, bytes);
-        return HN_OK;
-    }
+    if (s->to->layout == HN_LAYOUT_ARRAY)
+        return s->is_closed ? HN_OK
+                            : fail_found(s->to, bytes, "']' of the array of examples");
+    if (s->to->layout == HN_LAYOUT_TABLE)
+        return finish_table(s);
     HN_TRY(end_line(s, bytes));
     return s->begin != SIZE_MAX ? add(s, s->begin, s->end) : HN_OK;
 }
 
-static hn_status scan(hn_data_source *out, size_t from)
+static hn_status scan_some(scanner *s, size_t until)
+{
+    switch (s->to->layout) {
+    case HN_LAYOUT_LINES:
+        return scan_lines(s, until);
+    case HN_LAYOUT_ARRAY:
+        return scan_array(s, until);
+    case HN_LAYOUT_TABLE:
+        return scan_table(s, until);
+    case HN_LAYOUT_PARAGRAPHS:
+        break;
+    }
+    return scan_paragraphs(s, until);
+}
+
+static hn_status scan(hn_data_source *out, size_t from, char separator)
 {
     const size_t bytes = out->map.bytes;
-    scanner s = { .to = out, .at = from, .begin = from, .line_begin = from, .is_blank = true };
+    scanner s = { .to = out, .at = from, .begin = from, .line_begin = from, .is_blank = true,
+                  .table.separator = separator };
     if (out->layout != HN_LAYOUT_LINES)
         s.begin = SIZE_MAX;
     hn_sha256 sha;
@@ -168,9 +258,7 @@ static hn_status scan(hn_data_source *out, size_t from)
         const size_t n = bytes - at < STRETCH ? bytes - at : STRETCH;
         hn_sha256_add(&sha, out->map.data + at, n);
         at += n;
-        HN_TRY(out->layout == HN_LAYOUT_LINES   ? scan_lines(&s, at)
-               : out->layout == HN_LAYOUT_ARRAY ? scan_array(&s, at)
-                                                : scan_paragraphs(&s, at));
+        HN_TRY(scan_some(&s, at));
         hn_map_file_release(&out->map, at - n, n);
     }
     hn_sha256_end(&sha, out->digest);
@@ -185,42 +273,80 @@ static size_t skip_mark(const hn_data_source *s)
     return s->map.bytes >= 3 && !memcmp(s->map.data, "\xef\xbb\xbf", 3) ? 3 : 0;
 }
 
-static hn_status tell_layout(hn_data_source *s, const hn_data_source_options *options,
-                             size_t from)
+static size_t skip_space(const hn_data_source *s, size_t at)
 {
-    size_t at = from;
     while (at < s->map.bytes && is_space((char)s->map.data[at]))
         at++;
+    return at;
+}
+
+/* Whether text looks as examples of JSON do: {" or [{. */
+static bool looks_like_json(const hn_data_source *s, size_t at)
+{
+    const size_t next = skip_space(s, at + 1);
+    if (next >= s->map.bytes)
+        return false;
+    return (s->map.data[at] == '{' && s->map.data[next] == '"') ||
+           (s->map.data[at] == '[' && s->map.data[next] == '{');
+}
+
+/* What the file is, by --format or its name; `at` is its first character that is no blank. */
+static hn_status tell_layout(hn_data_source *s, hn_file_kind asked, size_t at)
+{
+    const hn_file_kind kind = asked < HN_N_FILE_KINDS ? asked : hn_file_kind_of(s->path);
     const char first = at < s->map.bytes ? (char)s->map.data[at] : ' ';
-    s->layout = first == '{'   ? HN_LAYOUT_LINES
-                : first == '[' ? HN_LAYOUT_ARRAY
-                               : HN_LAYOUT_PARAGRAPHS;
-    s->format = HN_DATA_TEXT;
-    if (!options->format)
+    HN_REQUIRE(at < s->map.bytes, HN_ERR_FORMAT, "%s: expected examples, found none", s->path);
+    s->layout = first == '[' ? HN_LAYOUT_ARRAY : HN_LAYOUT_LINES;
+    switch (kind) {
+    case HN_FILE_JSON:
+        return first == '{' || first == '[' ? HN_OK : fail_found(s, at, "JSON, '[' or '{'");
+    case HN_FILE_JSONL:
+        return first == '{' ? HN_OK : fail_found(s, at, "an example of JSON a line, '{'");
+    case HN_FILE_CSV:
+    case HN_FILE_TSV:
+        s->layout = HN_LAYOUT_TABLE;
         return HN_OK;
-    s->is_forced = true;
-    if (!strcmp(options->format, "paragraphs")) {
+    case HN_FILE_PARQUET:
+        return hn_fail(HN_ERR_UNSUPPORTED,
+                       "%s: Parquet cannot be read yet: expected JSON, JSONL, CSV, TSV or text",
+                       s->path);
+    case HN_FILE_PARAGRAPHS:
         s->layout = HN_LAYOUT_PARAGRAPHS;
-        return HN_OK;
+        return asked < HN_N_FILE_KINDS || !looks_like_json(s, at)
+                   ? HN_OK
+                   : fail_at(s, at, "expected text, as the name says, found what begins as JSON: "
+                                    "--format json or --format paragraphs says which it is");
+    case HN_N_FILE_KINDS:
+        break;
     }
-    HN_TRY(hn_data_format_parse(options->format, &s->format));
-    HN_REQUIRE(s->layout != HN_LAYOUT_PARAGRAPHS || s->format == HN_DATA_TEXT, HN_ERR_FORMAT,
-               "%s: expected %s in JSON, which begins with '{' or '[', found '%c'", s->path,
-               options->format, first);
+    HN_REQUIRE(first == '{' || first == '[', HN_ERR_FORMAT,
+               "%s: expected a name that ends in .json, .jsonl, .csv, .tsv, .txt or .md, or content "
+               "that begins as JSON: --format (jsonl, csv, tsv, paragraphs) says what it is", s->path);
     return HN_OK;
 }
 
 static hn_status open_source(hn_data_source *out, const hn_data_source_options *options)
 {
     hn_json_text *first = NULL;
+    hn_file_kind kind;
+    HN_TRY(hn_format_choice_parse(options->format, &kind, &out->format));
     HN_TRY(hn_map_file_open(&out->map, out->path));
     const size_t from = skip_mark(out);
-    HN_TRY(tell_layout(out, options, from));
-    HN_TRY(scan(out, from));
-    if (out->is_forced || out->layout == HN_LAYOUT_PARAGRAPHS)
+    HN_TRY(tell_layout(out, kind, skip_space(out, from)));
+    const bool is_tab = kind == HN_FILE_TSV ||
+                        (kind == HN_N_FILE_KINDS && hn_file_kind_of(out->path) == HN_FILE_TSV);
+    out->is_forced = out->format < HN_N_DATA_FORMATS;
+    if (out->layout == HN_LAYOUT_PARAGRAPHS) {
+        HN_REQUIRE(!out->is_forced || out->format == HN_DATA_TEXT, HN_ERR_FORMAT,
+                   "%s: expected %s in JSON, CSV or TSV, found text", out->path,
+                   hn_data_format_name(out->format));
+        out->format = HN_DATA_TEXT;
+        return scan(out, from, 0);
+    }
+    HN_TRY(scan(out, from, is_tab ? '\t' : ','));
+    if (out->is_forced)
         return HN_OK;
-    out->format = HN_N_DATA_FORMATS; /* whatever the first is */
-    const hn_status status = hn_data_source_read(out, 0, &first);
+    const hn_status status = hn_data_source_read(out, 0, &first); /* of whatever format it is */
     if (status == HN_OK)
         hn_data_format_of(hn_json_root(first), &out->format);
     hn_json_free(first);
@@ -244,6 +370,7 @@ void hn_data_source_close(hn_data_source *s)
     if (!s->heap)
         return;
     hn_map_file_close(&s->map);
+    hn_table_free(&s->table, s->heap);
     hn_free(s->heap, s->begin);
     hn_free(s->heap, s->bytes);
     hn_free(s->heap, s->path);
@@ -255,27 +382,12 @@ hn_span hn_data_source_bytes(const hn_data_source *s, size_t i)
     return (hn_span){ s->map.data + s->begin[i], s->bytes[i] };
 }
 
-static hn_json_place place_of(const hn_data_source *s, size_t i)
-{
-    hn_json_place place = { 1, 1 };
-    size_t at = 0;
-    for (const uint8_t *newline; at < s->begin[i]; at = (size_t)(newline - s->map.data) + 1) {
-        newline = memchr(s->map.data + at, '\n', (size_t)s->begin[i] - at);
-        if (!newline)
-            break;
-        place.line++;
-    }
-    place.column = (size_t)s->begin[i] - at + 1;
-    hn_map_file_release(&s->map, 0, (size_t)s->begin[i]);
-    return place;
-}
-
 void hn_data_source_release(const hn_data_source *s, size_t i)
 {
     hn_map_file_release(&s->map, (size_t)s->begin[i], s->bytes[i]);
 }
 
-size_t hn_data_source_line(const hn_data_source *s, size_t i) { return place_of(s, i).line; }
+size_t hn_data_source_line(const hn_data_source *s, size_t i) { return place_at(s, s->begin[i]).line; }
 
 static hn_status check_format(const hn_data_source *s, size_t i, const hn_json *example)
 {
@@ -294,12 +406,33 @@ static hn_status check_format(const hn_data_source *s, size_t i, const hn_json *
     return HN_OK;
 }
 
+static hn_status read_record(const hn_data_source *s, size_t i, hn_json_text **out)
+{
+    hn_str json = hn_str_on(s->heap);
+    *out = NULL;
+    hn_status status = hn_table_write_json(&s->table, s->heap, hn_data_source_bytes(s, i), &json);
+    if (status == HN_OK)
+        status = hn_json_read(s->heap, "record", json.text, json.length, out);
+    hn_str_free(&json);
+    if (status != HN_OK && status != HN_ERR_MEMORY)
+        status = hn_fail_within(status, "%s: line %zu: ", s->path, hn_data_source_line(s, i));
+    if (status == HN_OK)
+        status = check_format(s, i, hn_json_root(*out));
+    if (status != HN_OK) {
+        hn_json_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 hn_status hn_data_source_read(const hn_data_source *s, size_t i, hn_json_text **out)
 {
     const hn_span at = hn_data_source_bytes(s, i);
+    if (s->layout == HN_LAYOUT_TABLE)
+        return read_record(s, i, out);
     hn_status status = hn_json_read(s->heap, s->path, at.data, at.bytes, out);
     if (status == HN_ERR_FORMAT) { /* lines are counted for messages only */
-        const hn_json_place place = place_of(s, i);
+        const hn_json_place place = place_at(s, s->begin[i]);
         return hn_json_read_at(s->heap, s->path, &place, at.data, at.bytes, out);
     }
     if (status == HN_OK)

@@ -1,19 +1,22 @@
-/* source.h: one file of examples: mapped, its format told by its content, and an index of where
- * each example lies. Nothing of it is parsed before it is asked for, so files may be larger
- * than memory: 12 bytes of index an example.
+/* source.h: one file of examples: mapped, its kind told by its name, and an index of where each
+ * example lies. Nothing of it is parsed before it is asked for, so files may be larger than
+ * memory: 12 bytes of index an example.
  *
- * A file whose first character is '{' holds an example a line (JSONL), '[' an array of them;
- * anything else is text, a document wherever blank lines leave one. */
+ * JSON is an array of examples or an example a line, JSONL an example a line, CSV and TSV a header
+ * and an example a record; text is a document wherever blank lines leave one. A name that says
+ * nothing may be JSON, which begins with '{' or '['; whatever else it is, --format says. */
 #ifndef HN_DATA_SOURCE_H
 #define HN_DATA_SOURCE_H
 
 #include "base/file.h"
 #include "base/map_file.h"
-#include "data/format.h"
+#include "data/file_kind.h"
+#include "data/table.h"
 
 typedef enum hn_data_source_layout {
     HN_LAYOUT_LINES, /* of JSON */
     HN_LAYOUT_ARRAY,
+    HN_LAYOUT_TABLE,
     HN_LAYOUT_PARAGRAPHS
 } hn_data_source_layout;
 
@@ -24,6 +27,7 @@ typedef struct hn_data_source {
     hn_data_source_layout layout;
     hn_data_format format;
     bool is_forced;  /* the format was given: no other key is looked at */
+    hn_table table;  /* of that layout */
     uint64_t *begin; /* bytes of the file */
     uint32_t *bytes;
     size_t n, room;
@@ -31,7 +35,7 @@ typedef struct hn_data_source {
 } hn_data_source;
 
 typedef struct hn_data_source_options {
-    const char *format; /* of hn_data_format_name, or "paragraphs"; NULL: by content */
+    const char *format; /* as hn_format_choice_parse has it; NULL: by name and keys */
 } hn_data_source_options;
 
 /* One pass over the file. HN_ERR_FORMAT if there is no example in it. */

@@ -9,6 +9,8 @@
  * message's content. */
 #include "data/example.h"
 
+#include "data/keys.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -296,8 +298,30 @@ static hn_status find_messages(finder *f)
     return HN_OK;
 }
 
+/* Words of any kind: an answer, a call, a thought. */
+static bool says_something(const hn_json *message)
+{
+    static const char *const keys[] = { "content", "tool_calls", "reasoning_content", "thinking",
+                                        "reasoning" };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (hn_json_has_words(hn_json_get(message, keys[i])))
+            return true;
+    return false;
+}
+
+/* Whether a turn of the assistant that is to be trained has nothing to say. */
+static bool has_hollow_turn(const finder *f)
+{
+    const hn_json *m = f->part->messages->as.children.first;
+    for (size_t i = 0; m && f->rule->loss != HN_LOSS_ALL; i++, m = m->next)
+        if (role_of(m) == HN_ROLE_ASSISTANT && weight_of(f, i, HN_ROLE_ASSISTANT) > 0 &&
+            !says_something(m))
+            return true;
+    return false;
+}
+
 hn_status hn_stretches_find(hn_example *example, const hn_example_rule *rule,
-                            const hn_record_part *part, hn_str *text)
+                            const hn_record_part *part, hn_str *text, bool *is_hollow)
 {
     finder f = {
         .example = example, .rule = rule, .part = part, .text = text, .last_assistant = SIZE_MAX
@@ -315,6 +339,7 @@ hn_status hn_stretches_find(hn_example *example, const hn_example_rule *rule,
     for (const hn_json *m = part->messages->as.children.first; m; m = m->next, i++)
         only_assistant &= role_of(m) == HN_ROLE_ASSISTANT || weight_of(&f, i, role_of(m)) <= 0;
     example->stretches.n = example->messages.n = 0;
+    *is_hollow = has_hollow_turn(&f);
     if (rule->wants_roles)
         HN_TRY(find_messages(&f));
     if (rule->loss == HN_LOSS_ALL) {

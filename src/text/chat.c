@@ -80,6 +80,14 @@ bool hn_chat_format_has(const hn_chat_format *chat, const char *name)
     return find_template(chat, name) >= 0;
 }
 
+bool hn_chat_format_mentions(const hn_chat_format *chat, const char *variable)
+{
+    for (int i = 0; i < chat->n_templates; i++)
+        if (chat->templates[i].template && hn_template_mentions(chat->templates[i].template, variable))
+            return true;
+    return false;
+}
+
 bool hn_chat_format_digest(const hn_chat_format *chat, const char *name, char text[65])
 {
     const int i = find_template(chat, name ? name : "default");

@@ -19,13 +19,16 @@ static hn_status read_rule(hn_data_input *in, const hn_data_choice *choice, hn_e
                                .vars = in->chat.vars,
                                .n_vars = (size_t)choice->n_set,
                                .max_length = (size_t)choice->max_length,
+                               .ignored = choice->ignore,
+                               .n_ignored = choice->n_ignore,
                                .plain = choice->plain };
     if (choice->loss)
         HN_TRY(hn_loss_on_parse(choice->loss, &rule->loss));
     if (choice->too_long)
         HN_TRY(hn_cut_parse(choice->too_long, &rule->cut));
-    HN_REQUIRE(!choice->too_long || choice->max_length, HN_ERR_ARGUMENT,
-               "--too-long %s: expected --max-length with it, found none", choice->too_long);
+    HN_REQUIRE(rule->cut != HN_CUT_ALLOW || !choice->max_length, HN_ERR_ARGUMENT,
+               "--too-long allow: expected no --max-length with it, found %lld",
+               (long long)choice->max_length);
     HN_REQUIRE(!choice->plain || !name, HN_ERR_ARGUMENT,
                "--plain: expected no template, found --template%s %s",
                choice->template ? "" : "-name", name);
@@ -55,21 +58,29 @@ static hn_status read_file_option(hn_data_input *in, const char *text, hn_data_f
     return HN_OK;
 }
 
-/* Ids may be of rows that no token has: models are padded. */
-static hn_status count_ids(hn_data_input *in, const char *model)
+/* What the model says of sequences: how long they may be, and ids, which may be of rows that no
+ * token has: models are padded. A directory of a tokenizer alone says nothing. */
+static hn_status read_model(hn_data_input *in, const char *model, hn_example_rule *rule)
 {
     hn_adapter_base base;
-    bool has_ids = false;
-    for (int i = 0; i < in->dataset->n_files; i++)
-        has_ids = has_ids || (in->dataset->files[i].source.layout != HN_LAYOUT_PARAGRAPHS &&
-                              in->dataset->files[i].source.format == HN_DATA_TOKENS);
-    if (!has_ids)
-        return HN_OK;
     const hn_status status = hn_adapter_base_open(in->heap, model, &base);
-    if (status == HN_OK)
-        in->dataset->rule.n_ids = base.hp->n_vocab;
+    if (status == HN_OK) {
+        rule->context = base.hp->n_ctx > 0 ? (size_t)base.hp->n_ctx : 0;
+        rule->n_ids = base.hp->n_vocab;
+    }
     hn_adapter_base_close(&base);
-    return status;
+    return status == HN_ERR_MEMORY ? status : HN_OK; /* who trains opens the model, and says it */
+}
+
+/* A variable that no template reads changes nothing, whatever it was given for. */
+static hn_status check_variables(const hn_data_input *in, const hn_data_choice *choice)
+{
+    for (int i = 0; i < in->chat.n_vars; i++)
+        HN_REQUIRE(choice->drop_unread || hn_chat_format_mentions(in->chat.chat, in->chat.vars[i].name),
+                   HN_ERR_ARGUMENT,
+                   "--set %s: expected a variable that the chat template reads, found that it reads "
+                   "none of this name; --drop-unread goes on without", choice->set[i]);
+    return HN_OK;
 }
 
 hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, const char *model,
@@ -79,13 +90,16 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, co
     hn_dataset_options options = { .files = all,
                                    .drop_empty = choice->drop_empty,
                                    .allow_unended = choice->allow_unended,
+                                   .drop_unread = choice->drop_unread,
                                    .held_fraction = choice->held_fraction };
     in->chat.heap = in->heap;
     HN_TRY(hn_open_tokenizer(in->heap, model, &in->tok));
     HN_TRY(hn_chat_input_open(&in->chat, model));
     HN_TRY(hn_chat_input_template(&in->chat, choice->template));
     HN_TRY(hn_chat_input_set(&in->chat, choice->set, choice->n_set));
+    HN_TRY(check_variables(in, choice));
     HN_TRY(read_rule(in, choice, &options.rule));
+    HN_TRY(read_model(in, model, &options.rule));
     options.rule.wants_roles = wants_roles;
     HN_REQUIRE(n_files + choice->n_held <= HN_MAX_DATA_FILES, HN_ERR_ARGUMENT,
                "data files: expected at most %d, found %d", HN_MAX_DATA_FILES,
@@ -97,8 +111,7 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, co
     for (int i = 0; i < choice->n_held; i++)
         all[options.n_files++] =
             (hn_data_file){ .path = choice->held[i], .format = choice->format, .is_held = true };
-    HN_TRY(hn_dataset_open(&in->dataset, in->heap, &options));
-    return count_ids(in, model);
+    return hn_dataset_open(&in->dataset, in->heap, &options);
 }
 
 void hn_data_input_close(hn_data_input *in)

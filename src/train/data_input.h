@@ -12,9 +12,9 @@ typedef struct hn_data_choice {
     const char *template, *name; /* a file of one's own; the name of one of the model's */
     int64_t max_length;
     double held_fraction;
-    bool plain, drop_empty, allow_unended;
-    const char *const *held, *const *set; /* files held out; KEY=JSON */
-    int n_held, n_set;
+    bool plain, drop_empty, allow_unended, drop_unread;
+    const char *const *held, *const *set, *const *ignore; /* files held out; KEY=JSON; keys */
+    int n_held, n_set, n_ignore;
 } hn_data_choice;
 
 /* A tokenizer, a chat format and the data; zeroed with a heap it is empty. */
@@ -27,7 +27,8 @@ typedef struct hn_data_input {
     int n_paths;
 } hn_data_input;
 
-/* `files`: paths, as PATH:2.5 with how often an epoch has them. Close it also after a failure. */
+/* The lists of the choice, and `model`, must outlive it.
+ * `files`: paths, as PATH:2.5 with how often an epoch has them. Close it also after a failure. */
 hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, const char *model,
                              const char *const *files, int n_files, bool wants_roles);
 void hn_data_input_close(hn_data_input *in);

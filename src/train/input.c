@@ -15,6 +15,10 @@ static hn_status describe_data(hn_train_input *in, const hn_data_choice *choice)
                  choice->drop_empty, choice->allow_unended, choice->held_fraction);
     for (int i = 0; i < choice->n_set; i++)
         hn_str_print(text, "set %s\n", choice->set[i]);
+    for (int i = 0; i < choice->n_ignore; i++)
+        hn_str_print(text, "ignore %s\n", choice->ignore[i]);
+    if (choice->drop_unread)
+        hn_str_add(text, "drop-unread\n");
     HN_TRY(hn_tokenizer_digest(in->data.tok, in->tokenizer));
     if (!choice->plain)
         hn_chat_format_digest(in->data.chat.chat, which, in->template);

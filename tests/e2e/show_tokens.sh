@@ -63,16 +63,16 @@ refuses 2 'line 2: expected supervised tokens, found none left after cutting' \
 shows "the drop" '^1 examples dropped$' "$hone" show-tokens m.gguf chats.jsonl --max-length 40 --too-long keep-start --drop-empty
 shows "its first line" '^ +1  without a supervised token \(first: chats.jsonl line 2\)$' \
     "$hone" show-tokens m.gguf chats.jsonl --max-length 40 --too-long keep-start --drop-empty
-refuses 2 'line 2: expected at most --max-length tokens, found more' "$hone" show-tokens m.gguf chats.jsonl --max-length 40
+refuses 2 'line 2: expected at most 40 tokens, as --max-length says, found 64' "$hone" show-tokens m.gguf chats.jsonl --max-length 40
 shows "the end kept" '^2 examples to train' "$hone" show-tokens m.gguf chats.jsonl --max-length 40 --too-long keep-end
-refuses 2 'expected --max-length with it' "$hone" show-tokens m.gguf chats.jsonl --too-long keep-end
+refuses 2 'expected no --max-length with it' "$hone" show-tokens m.gguf chats.jsonl --too-long allow --max-length 9
 
 # Formats, several files, what is held out, the program's output.
 printf 'one\n\ntwo\n' >t.txt
 printf '{"text": "two"}\n' >h.jsonl
 shows "two files" '^t.txt: paragraphs of text, 2 examples' "$hone" show-tokens m.gguf chats.jsonl t.txt --held h.jsonl
 shows "held out" '^1 examples held out: 4 tokens$' "$hone" show-tokens m.gguf chats.jsonl t.txt --held h.jsonl
-shows "found in both" 'trained and held out as well \(first: t.txt line 3\)$' "$hone" show-tokens m.gguf t.txt --held h.jsonl
+shows "found in both" 'trained and held out as well \(first: t.txt line 3, held out as h.jsonl line 1\)$' "$hone" show-tokens m.gguf t.txt --held h.jsonl
 printf '{"prompt": "p", "chosen": "c", "rejected": "rr"}\n' >pairs.jsonl
 shows "a pair" '^# pairs.jsonl line 1, rejected: ' "$hone" show-tokens m.gguf pairs.jsonl
 printf '{"prompt": "p", "completion": "c"}\n' >p.jsonl
@@ -85,7 +85,7 @@ is "every token but the first" 1 "$(sed -n '/^# .*line 1/,/^$/p' out | grep -c '
 printf '{"messages": [{"role": "user", "content": "Hi"}]}\n{"messages": [}\n' >bad.jsonl
 refuses 1 'bad.jsonl: line 2, column 15: expected a value' "$hone" show-tokens m.gguf bad.jsonl --drop-empty
 refuses 1 'line 1: expected' "$hone" show-tokens m.gguf chats.jsonl --format alpaca
-refuses 2 "data format: expected messages" "$hone" show-tokens m.gguf chats.jsonl --format csv
+refuses 2 "data format: expected messages" "$hone" show-tokens m.gguf chats.jsonl --format excel
 refuses 2 "loss: expected assistant" "$hone" show-tokens m.gguf chats.jsonl --loss some
 refuses 2 'example 7: expected less than 2' "$hone" show-tokens m.gguf chats.jsonl --index 7
 refuses 1 'none.jsonl' "$hone" show-tokens m.gguf none.jsonl

@@ -37,9 +37,10 @@ static hn_status read_all(const hn_dataset_options *o)
 
 static void fails(const char *name, const char *text, bool has_blocks)
 {
-    char path[128];
+    char path[128], file_name[64];
     check_group(name);
-    data_bench_write(&bench, name, text, path);
+    snprintf(file_name, sizeof file_name, "%s.%s", name, text[0] == '{' ? "jsonl" : text[0] == '[' ? "json" : strchr(text, ',') ? "csv" : "txt");
+    data_bench_write(&bench, file_name, text, path);
     const hn_data_file file = { .path = path };
     const hn_dataset_options o = { .files = &file,
                                    .n_files = 1,
@@ -87,6 +88,7 @@ int main(int argc, char **argv)
               has_blocks);
         fails("pairs", "{\"prompt\":\"p\",\"chosen\":\"c\",\"rejected\":\"r\"}", has_blocks);
         fails("texts", "one\n\ntwo\n\nthree", has_blocks);
+        fails("table", "prompt,completion,score\na,\"b\"\"c\",1.5\nd,e,2\n", has_blocks);
     }
     data_bench_close(&bench);
     return check_close();

@@ -104,7 +104,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     hn_heap *heap = &f->heap;
     heap->limit_bytes = 1 << 26;
     const int64_t n_blocks = atomic_load(&heap->live_blocks);
-    const hn_data_file source = { .path = f->path };
+    static const char *const kinds[] = { NULL, "csv", "tsv", "paragraphs", "json", "csv,alpaca" };
+    const hn_data_file source = { .path = f->path,
+                                  .format = bytes % 13 < 8 ? NULL : kinds[bytes % 13 - 7] };
     const hn_dataset_options o = {
         .files = &source,
         .n_files = 1,
@@ -115,7 +117,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
                   .wants_roles = bytes % 2,
                   .loss = (hn_loss_on)(bytes % 4),
                   .max_length = bytes % 7 ? 0 : 20,
-                  .cut = (hn_cut)(bytes % 3) },
+                  .cut = (hn_cut)(bytes % 4),
+                  .context = bytes % 6 ? 0 : 30 },
         .drop_empty = bytes % 2,
         .held_fraction = bytes % 11 ? 0 : 0.5,
     };

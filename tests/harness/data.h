@@ -60,7 +60,8 @@ static inline hn_status data_bench_load(data_bench *b, const char *text,
                                         const hn_dataset_options *options, hn_dataset **out)
 {
     char path[128];
-    data_bench_write(b, "d.jsonl", text, path);
+    const char first = text[strspn(text, " \t\r\n")];
+    data_bench_write(b, first == '{' ? "d.jsonl" : first == '[' ? "d.json" : "d.txt", text, path);
     const hn_data_file file = { .path = path,
                                 .format = options && options->files ? options->files[0].format
                                                                     : NULL };

@@ -137,7 +137,7 @@ static void cuts(void)
     shows("{\"text\":\"abcdefghij\"}", &start, "a{+bcdefg+}");
     shows("{\"text\":\"abcdefghij\"}", &end, "h{+ij<|im_end|>+}");
     refuses("{\"text\":\"ab\"}\n{\"text\":\"abcdefghij\"}", &none,
-            "line 2: expected at most --max-length tokens, found more");
+            "line 2: expected at most 4 tokens, as --max-length says, found 11");
     refuses(CHAT(MU("abcdefghij") "," MA("a")), &start,
             "found none left after cutting to --max-length");
     const hn_dataset_options fits = { .rule = { .max_length = 11 } };

@@ -69,13 +69,15 @@ static void finds_shared(void)
         COUNT(3, r.n_held);
         COUNT(1, r.shared.n);
         COUNT(0, r.shared.first);
+        COUNT(3, r.shared_held);
         COUNT(1, r.repeated_held.n);
         COUNT(4, r.repeated_held.first);
         COUNT(3, d->n_held);
         COUNT(2, d->held[0]);
     }
     hn_dataset_close(d);
-    data_bench_write(&bench, "h.txt", "{\"chosen\":\"a\",\"rejected\":\"b\"}", held);
+    unlink(held);
+    data_bench_write(&bench, "h.jsonl", "{\"chosen\":\"a\",\"rejected\":\"b\"}", held);
     d = NULL;
     const hn_dataset_options mixed = { .files = files, .n_files = 2, .rule.tok = bench.tok };
     CHECK_FAILS(hn_dataset_open(&d, &bench.heap, &mixed), HN_ERR_FORMAT,

@@ -1,0 +1,81 @@
+#include "data/file_kind.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *endings;
+} kinds[] = {
+#define KIND(upper, name, endings) { name, endings },
+    HN_FILE_KIND_LIST(KIND)
+#undef KIND
+};
+
+const char *hn_file_kind_name(hn_file_kind kind) { return kinds[kind].name; }
+
+static bool is_letter_of(char c, char lower)
+{
+    return c == lower || (c >= 'A' && c <= 'Z' && c - 'A' + 'a' == lower);
+}
+
+/* Whether `word`, of `n` letters, ends the name after a dot. */
+static bool ends(const char *path, const char *word, size_t n)
+{
+    const size_t length = strlen(path);
+    if (length < n + 2 || path[length - n - 1] != '.')
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!is_letter_of(path[length - n + i], word[i]))
+            return false;
+    return true;
+}
+
+hn_file_kind hn_file_kind_of(const char *path)
+{
+    for (int i = 0; i < HN_N_FILE_KINDS; i++)
+        for (const char *at = kinds[i].endings; *at; at += strspn(at, " ")) {
+            const size_t n = strcspn(at, " ");
+            if (ends(path, at, n))
+                return (hn_file_kind)i;
+            at += n;
+        }
+    return HN_N_FILE_KINDS;
+}
+
+static hn_status parse_word(const char *word, size_t n, hn_file_kind *kind, hn_data_format *format)
+{
+    for (int i = 0; i < HN_N_FILE_KINDS; i++)
+        if (strlen(kinds[i].name) == n && !memcmp(kinds[i].name, word, n)) {
+            HN_REQUIRE(*kind == HN_N_FILE_KINDS, HN_ERR_ARGUMENT,
+                       "data format: expected one kind of file, found %s and %s", kinds[*kind].name,
+                       kinds[i].name);
+            *kind = (hn_file_kind)i;
+            return HN_OK;
+        }
+    for (int i = 0; i < HN_N_DATA_FORMATS; i++) {
+        const char *name = hn_data_format_name((hn_data_format)i);
+        if (strlen(name) != n || memcmp(name, word, n))
+            continue;
+        HN_REQUIRE(*format == HN_N_DATA_FORMATS, HN_ERR_ARGUMENT,
+                   "data format: expected one format of examples, found %s and %s",
+                   hn_data_format_name(*format), name);
+        *format = (hn_data_format)i;
+        return HN_OK;
+    }
+    return hn_fail(HN_ERR_ARGUMENT,
+                   "data format: expected messages, prompt-completion, alpaca, sharegpt, text, "
+                   "preference, preferred-output or tokens, or a kind of file (json, jsonl, csv, "
+                   "tsv, paragraphs), found '%.*s'",
+                   (int)(n < 60 ? n : 60), word);
+}
+
+hn_status hn_format_choice_parse(const char *text, hn_file_kind *kind, hn_data_format *format)
+{
+    *kind = HN_N_FILE_KINDS;
+    *format = HN_N_DATA_FORMATS;
+    for (const char *at = text; at; at = *at ? at + 1 : NULL) {
+        const size_t n = strcspn(at, ",");
+        HN_TRY(parse_word(at, n, kind, format));
+        at += n;
+    }
+    return HN_OK;
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# CONTEXT-OVERRUN: sequences longer than the model was made for are trained, at positions that it
+# has never seen. They are refused by name unless --too-long says otherwise, by every command.
+set -u
+hone=$1/hone
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+n=0
+fail() { echo "FAILED: $*"; exit 1; }
+refuses() { # refuses WORDS COMMAND...
+    words=$1
+    shift
+    "$@" >out 2>err && fail "$*: was taken"
+    grep -qF -- "$words" err || { cat err; fail "$*: the message lacks '$words'"; }
+    n=$((n + 1))
+}
+takes() { "$@" >out 2>err || { cat err; fail "$*: status $?"; }; n=$((n + 1)); }
+"$hone" new llama m.gguf context=64 >/dev/null 2>&1 || fail "hone new"
+words='one two three four five six seven eight nine ten eleven twelve thirteen fourteen'
+printf '{"text": "short"}\n{"text": "%s"}\n' "$words" >d.jsonl
+says='d.jsonl: line 2: expected at most 64 tokens, which is the context of the model, found'
+refuses "$says" "$hone" show-tokens m.gguf d.jsonl
+refuses "$says" "$hone" train m.gguf --data d.jsonl --out run --dry-run
+refuses "$says" "$hone" train m.gguf --data d.jsonl --out run
+refuses "$says" "$hone" eval m.gguf --data d.jsonl
+refuses "$says" "$hone" eval m.gguf --data d.jsonl --max-length 1000
+refuses 'line 2: expected at most 32 tokens, as --max-length says' "$hone" show-tokens m.gguf d.jsonl --max-length 32
+takes "$hone" show-tokens m.gguf d.jsonl --too-long keep-start --examples 0
+grep -q 'longest 64$' out || { cat out; fail "keep-start keeps 64"; }
+takes "$hone" show-tokens m.gguf d.jsonl --too-long keep-end --max-length 1000 --examples 0
+grep -q 'longest 64$' out || { cat out; fail "keep-end keeps 64"; }
+takes "$hone" show-tokens m.gguf d.jsonl --too-long allow --examples 0
+grep -q 'longest 8[0-9]$' out || { cat out; fail "allow keeps all"; }
+takes "$hone" eval m.gguf --data d.jsonl --too-long allow
+refuses 'expected no --max-length with it' "$hone" eval m.gguf --data d.jsonl --too-long allow --max-length 99
+echo "$n passed, 0 failed, 0 skipped"
