@@ -28,7 +28,7 @@ typedef struct hn_finetune_step {
     size_t resident_bytes;      /* of the process now; 0 where it cannot be known */
 } hn_finetune_step;
 
-/* Of all held-out examples. */
+/* Of all held-out examples; `step` 0: before the first. */
 typedef struct hn_finetune_evaluation {
     int64_t step;
     double loss, accuracy;
@@ -49,17 +49,20 @@ typedef struct hn_finetune_spec {
     int32_t n_settings;
 
     /* How examples become tokens. */
-    const char *format;        /* NULL: by content */
+    const char *format;        /* NULL: by name and keys */
     const char *loss;          /* "assistant" (default), "last", "all" or "weights" */
-    const char *too_long;      /* "error" (default), "keep-start" or "keep-end" */
+    const char *too_long;      /* "error" (default), "keep-start", "keep-end" or "allow" */
     const char *template_file; /* a chat template instead of the model's */
     const char *template_name; /* or the model's of this name */
-    int64_t max_length;        /* tokens of a sequence at most; 0: no limit */
+    int64_t max_length;        /* tokens of a sequence at most; 0: the model's context */
     const char *const *variables; /* of the template, KEY=JSON; at most 16 */
     int32_t n_variables;
     int32_t plain;         /* no template: prompts and completions are texts */
     int32_t drop_empty;    /* leaves out examples without supervised tokens, instead of refusing */
     int32_t allow_unended; /* trains turns that no end token ends, instead of refusing */
+    int32_t drop_unread;   /* trains without what the template does not write, instead of refusing */
+    const char *const *ignored; /* keys of examples that need not be read */
+    int32_t n_ignored;
 
     /* What is evaluated on, and not trained. */
     const char *const *held;
@@ -80,6 +83,7 @@ typedef struct hn_finetune_result {
     char sha256[65];  /* of that file */
     int64_t n_steps;  /* of the whole run */
     double last_loss; /* of the last step */
+    char verdict[512]; /* what came of it, in words */
 } hn_finetune_result;
 
 /* Trains to the end and writes what was trained. *result is zero unless it returns HN_OK. */

@@ -122,8 +122,10 @@ static void on_step(void *context, const hn_step_report *r)
 static void on_evaluated(void *context, int64_t step, const hn_evaluation *e, bool is_best)
 {
     const display *d = context;
-    fprintf(stderr, "%sstep %lld: held-out loss %.4f, perplexity %.4g, %.1f %% right of %lld%s\n",
-            d->is_terminal ? "\r\033[K" : "", (long long)step, e->loss, exp(e->loss),
+    char when[32];
+    snprintf(when, sizeof when, "step %lld", (long long)step);
+    fprintf(stderr, "%s%s: held-out loss %.4f, perplexity %.4g, %.1f %% right of %lld%s\n",
+            d->is_terminal ? "\r\033[K" : "", step ? when : "before training", e->loss, exp(e->loss),
             100 * e->accuracy, (long long)e->n, is_best ? ", the best so far" : "");
 }
 
@@ -147,7 +149,7 @@ static hn_status train(const train_args *args, hn_train_run *run, FILE *out)
     if (d.seconds > 0)
         fprintf(out, "%lld steps in %.1f s, %.0f tokens/s, at most %.2f GiB\n", (long long)d.steps,
                 d.seconds, (double)d.tokens / d.seconds, (double)d.most_bytes / 0x1p30);
-    fprintf(out, "%s\nsha256 %s\n", path, digest);
+    fprintf(out, "%s\n%s\nsha256 %s\n", hn_train_run_verdict(run), path, digest);
     return HN_OK;
 }
 
@@ -162,7 +164,17 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
                              .is_model = is_model, .n = (int)args->samples, .most_tokens = 48,
                              .tokenizer = in->tokenizer, .template = in->template };
     HN_TRY(hn_numerics_parse(args->config.numerics, &o.numerics));
-    HN_TRY(hn_samples_write(in->heap, &o));
+    bool left_out = false;
+    hn_status status = hn_samples_write(in->heap, &o, &left_out);
+    if (left_out)
+        fprintf(out, "no samples: %s\n", hn_error_message());
+    if (status != HN_OK) { /* the run is worth what it is: its page first, then what went wrong */
+        char said[512];
+        snprintf(said, sizeof said, "%s", hn_error_message());
+        HN_TRY(hn_run_report_write(in->heap, args->out, path));
+        fprintf(out, "%s\n", path);
+        return hn_fail(status, "samples: %s", said);
+    }
     HN_TRY(hn_run_report_write(in->heap, args->out, path));
     fprintf(out, "%s\n", path);
     return HN_OK;

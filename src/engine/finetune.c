@@ -3,9 +3,10 @@
 #include "hone/finetune.h"
 #include "train/input.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { MOST_SETTINGS = 256, MOST_NAME = 64 };
+enum { MOST_SETTINGS = 256, MOST_IGNORED = 64, MOST_NAME = 64 };
 
 /* ---- what is told ---- */
 
@@ -70,6 +71,7 @@ static hn_status check_spec(const hn_finetune_spec *s)
     HN_REQUIRE(s->n_data, HN_ERR_ARGUMENT, "hn_finetune_spec.data: expected a file, found none");
     HN_TRY(check_list("settings", s->settings, s->n_settings, MOST_SETTINGS));
     HN_TRY(check_list("variables", s->variables, s->n_variables, HN_MAX_CHAT_VARS));
+    HN_TRY(check_list("ignored", s->ignored, s->n_ignored, MOST_IGNORED));
     HN_TRY(check_list("held", s->held, s->n_held, HN_MAX_DATA_FILES));
     HN_REQUIRE(s->max_length >= 0 && s->max_length <= INT32_MAX, HN_ERR_ARGUMENT,
                "hn_finetune_spec.max_length: expected 0 to %d, found %lld", INT32_MAX,
@@ -101,7 +103,8 @@ static hn_data_choice choice_of(const hn_finetune_spec *s)
         .template = s->template_file, .name = s->template_name, .max_length = s->max_length,
         .held_fraction = s->held_fraction, .plain = s->plain, .drop_empty = s->drop_empty,
         .allow_unended = s->allow_unended, .held = s->held, .n_held = s->n_held,
-        .set = s->variables, .n_set = s->n_variables,
+        .set = s->variables, .n_set = s->n_variables, .drop_unread = s->drop_unread,
+        .ignore = s->ignored, .n_ignore = s->n_ignored,
     };
 }
 
@@ -147,6 +150,7 @@ static hn_status train(hn_train_run *run, listener *to, const hn_train_input *in
     HN_TRY(hn_train_run_finish(run, result->path, result->sha256));
     result->n_steps = hn_train_run_state(run)->step;
     result->last_loss = hn_train_run_state(run)->last_loss;
+    snprintf(result->verdict, sizeof result->verdict, "%s", hn_train_run_verdict(run));
     return HN_OK;
 }
 

@@ -121,6 +121,14 @@ hn_status hn_metrics_evaluation(hn_metrics *m, int64_t step, const hn_evaluation
     return end(m);
 }
 
+hn_status hn_metrics_verdict(hn_metrics *m, int64_t step, const char *verdict)
+{
+    hn_json_writer json = begin(m, step);
+    hn_str_add(&m->line, ",\"verdict\":");
+    hn_json_add_string(&json, verdict);
+    return end(m);
+}
+
 /* The norm of what belongs to each expert among the gradients of a layer. */
 static hn_status add_norms(hn_learner *l, int layer, double *squares, int64_t n_experts)
 {

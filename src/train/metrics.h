@@ -28,6 +28,7 @@ void hn_metrics_close(hn_metrics *metrics); /* takes a zeroed one */
 
 hn_status hn_metrics_step(hn_metrics *metrics, const hn_step_report *report);
 hn_status hn_metrics_evaluation(hn_metrics *metrics, int64_t step, const hn_evaluation *result);
+hn_status hn_metrics_verdict(hn_metrics *metrics, int64_t step, const char *verdict);
 /* Tokens that every expert of every layer got in the last step, and the norms of its gradients. */
 hn_status hn_metrics_experts(hn_metrics *metrics, int64_t step, hn_learner *learner);
 

@@ -46,6 +46,8 @@ static void add_summary(hn_str *page, const hn_run_report *r)
     add_row(page, "steps", "%.0f", r->steps[HN_REPORT_STEP][r->n - 1]);
     add_row(page, "loss of the first step", "%.5f", r->steps[HN_REPORT_LOSS][0]);
     add_row(page, "loss of the last step", "%.5f", r->steps[HN_REPORT_LOSS][r->n - 1]);
+    if (r->n_held > 1)
+        add_row(page, "held-out loss before", "%.5f", r->held[HN_HELD_LOSS][0]);
     if (r->n_held)
         add_row(page, "held-out loss at the end", "%.5f", r->held[HN_HELD_LOSS][r->n_held - 1]);
     add_row(page, "tokens", "%.0f", tokens);
@@ -122,7 +124,14 @@ static hn_status add_samples(hn_str *page, const hn_run_report *r)
     if (!json)
         return HN_OK;
     const hn_json *root = hn_json_root(json), *held = hn_json_get(root, "held");
-    const hn_json *all = hn_json_get(root, "samples");
+    const hn_json *all = hn_json_get(root, "samples"), *why = hn_json_get(root, "left_out");
+    if (why && why->kind == HN_JSON_STRING) {
+        hn_str_add(page, "<h2>Before and after</h2>\n<p id=\"left-out\">Left out: ");
+        hn_page_add_text(page, why->as.string.text, why->as.string.bytes);
+        hn_str_add(page, "</p>\n");
+        hn_json_free(json);
+        return HN_OK;
+    }
     hn_str_print(page, "<h2>Before and after</h2>\n<p>The likeliest continuation of prompts %s.</p>\n",
                  held && held->kind == HN_JSON_BOOL && held->as.boolean ? "held out from training"
                                                                        : "from the training data");
@@ -223,6 +232,11 @@ static hn_status make_page(hn_str *page, hn_run_report *r)
     hn_str_print(page, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>", style);
     add(page, r->dir);
     hn_str_add(page, "</h1>\n");
+    if (r->verdict) {
+        hn_str_add(page, "<p id=\"verdict\">");
+        add(page, r->verdict);
+        hn_str_add(page, "</p>\n");
+    }
     add_summary(page, r);
     add_charts(page, r);
     add_held(page, r);

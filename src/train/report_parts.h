@@ -40,6 +40,7 @@ typedef struct hn_run_report {
     size_t n_held, held_room;
     hn_run_report_layer layers[HN_REPORT_LAYERS];
     int n_layers;
+    char *verdict; /* NULL: the run has not ended */
 } hn_run_report;
 
 /* report_read.c: takes metrics.jsonl. */

@@ -75,8 +75,14 @@ static hn_status take_line(hn_run_report *r, const hn_json *line)
                                                            "memory", "seconds", "tokens" };
     static const char *const held_keys[HN_N_HELD_COLUMNS] = { "step", "held_loss", "held_accuracy" };
     const hn_json *experts = hn_json_get(line, "experts");
+    const hn_json *verdict = hn_json_get(line, "verdict");
     if (experts && experts->kind == HN_JSON_ARRAY)
         return add_experts(r, experts);
+    if (verdict && verdict->kind == HN_JSON_STRING) {
+        hn_free(r->heap, r->verdict);
+        r->verdict = hn_strdup(r->heap, HN_TAG_TEXT, verdict->as.string.text);
+        return r->verdict ? HN_OK : HN_ERR_MEMORY;
+    }
     if (hn_json_get(line, "held_loss")) {
         HN_TRY(grow(r->heap, r->held, HN_N_HELD_COLUMNS, r->n_held, &r->held_room));
         for (int k = 0; k < HN_N_HELD_COLUMNS; k++)
@@ -127,5 +133,7 @@ void hn_run_report_free(hn_run_report *r)
         hn_free(r->heap, r->layers[i].tokens);
         hn_free(r->heap, r->layers[i].norms);
     }
+    hn_free(r->heap, r->verdict);
+    r->verdict = NULL;
     r->n_layers = 0;
 }

@@ -103,6 +103,7 @@ hn_status hn_train_run_new(hn_train_run **out, hn_heap *heap, const hn_train_sub
         r->config.targets = hn_default_targets(subject->model);
     r->batch = hn_batch_on(heap);
     r->example = hn_example_on(heap);
+    r->verdict = hn_str_on(heap);
     r->state.best_loss = INFINITY;
     r->state.best_step = -1;
     const hn_status status = make(r);
@@ -124,6 +125,7 @@ void hn_train_run_free(hn_train_run *r)
     hn_tuning_free(r->tuning);
     hn_batch_free(&r->batch);
     hn_example_free(&r->example);
+    hn_str_free(&r->verdict);
     hn_data_step_free(r->heap, &r->data_step);
     hn_free(r->heap, r);
 }
@@ -146,6 +148,11 @@ hn_learner *hn_train_run_learner(hn_train_run *r)
 const hn_run_state *hn_train_run_state(const hn_train_run *r)
 {
     return &r->state;
+}
+
+const char *hn_train_run_verdict(const hn_train_run *r)
+{
+    return r->verdict.text;
 }
 
 /* ---- going on ---- */
@@ -280,8 +287,22 @@ static bool is_cancelled(const hn_train_watch *watch)
     return watch->cancel && atomic_load(watch->cancel);
 }
 
+/* What the model was worth before: of no step, so never the best. */
+static hn_status evaluate_first(hn_train_run *r, const hn_train_watch *watch)
+{
+    hn_evaluation result;
+    if (!r->evaluator || r->state.step)
+        return HN_OK;
+    HN_TRY(hn_train_run_evaluate(r, NULL, &result));
+    HN_TRY(hn_metrics_evaluation(&r->metrics, 0, &result));
+    if (watch->evaluated)
+        watch->evaluated(watch->context, 0, &result, false);
+    return HN_OK;
+}
+
 static hn_status go(hn_train_run *r, const hn_train_watch *watch)
 {
+    HN_TRY(evaluate_first(r, watch));
     bool stops = r->config.patience && r->state.n_worse >= r->config.patience;
     int64_t saved = r->is_resumed ? r->state.step : -1;
     while (r->state.step < r->n_steps && !stops && !is_cancelled(watch)) {
@@ -312,6 +333,7 @@ hn_status hn_train_run_go(hn_train_run *r, const hn_train_watch *watch)
     static const hn_train_watch nobody = { 0 };
     HN_TRY(prepare_folder(r));
     HN_TRY(go(r, watch ? watch : &nobody));
+    HN_TRY(hn_run_judge(r));
     if (!r->config.patience || r->state.best_step < 0 || r->state.best_step == r->state.step)
         return HN_OK;
     char path[HN_RUN_PATH];

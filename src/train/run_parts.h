@@ -23,6 +23,7 @@ struct hn_train_run {
     hn_batch batch;
     hn_example example;
     hn_data_step data_step;
+    hn_str verdict; /* once it has ended */
     bool is_resumed;
     bool has_moved; /* every trained tensor was seen to have a gradient */
 };
@@ -31,6 +32,8 @@ struct hn_train_run {
 hn_status hn_run_fit(hn_train_run *run);
 
 /* run_result.c */
+/* What came of it, from the folder's metrics: into run->verdict and the metrics themselves. */
+hn_status hn_run_judge(hn_train_run *run);
 void hn_run_path(const hn_train_run *run, const char *name, char path[HN_RUN_PATH]);
 void hn_run_checkpoint_path(const hn_train_run *run, int64_t step, char path[HN_RUN_PATH]);
 /* Steps of the checkpoints in the folder, in ascending order; hn_free. */

@@ -5,6 +5,8 @@
 #include "convert/convert.h"
 #include "infer/adapter_test.h"
 #include "train/adapter_write.h"
+#include "train/report_parts.h"
+#include "train/verdict.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -130,6 +132,37 @@ hn_status hn_run_check_moved(hn_train_run *r)
                          "they learn nothing", (long long)r->state.step + 1, n,
                          r->tuning->n_tensors, silent.text, n > 4 ? ", ..." : "");
     hn_str_free(&silent);
+    return status;
+}
+
+/* ---- the verdict ---- */
+
+static hn_status judge(hn_train_run *r, const hn_run_report *report)
+{
+    const hn_verdict_input in = {
+        .losses = report->steps[HN_REPORT_LOSS], .n = report->n,
+        .held = report->held[HN_HELD_LOSS], .held_steps = report->held[HN_HELD_STEP],
+        .n_held = report->n_held,
+        .n_vocab = hn_model_hparams(r->on.model)->n_vocab,
+        .keeps_best = r->config.patience > 0,
+        .is_pairs = r->on.dataset->has_pairs,
+    };
+    hn_str_clear(&r->verdict);
+    hn_verdict_write(&in, &r->verdict);
+    HN_TRY(hn_str_status(&r->verdict));
+    return hn_metrics_verdict(&r->metrics, r->state.step, r->verdict.text);
+}
+
+hn_status hn_run_judge(hn_train_run *r)
+{
+    hn_run_report *report = hn_alloc(r->heap, HN_TAG_TEXT, sizeof *report);
+    if (!report)
+        return HN_ERR_MEMORY;
+    hn_status status = hn_run_report_read(report, r->heap, r->on.dir);
+    if (status == HN_OK)
+        status = judge(r, report);
+    hn_run_report_free(report);
+    hn_free(r->heap, report);
     return status;
 }
 

@@ -21,7 +21,7 @@ typedef struct sampling {
     const hn_tokenizer *tok;
     prompt *prompts;
     int n;
-    int64_t longest;
+    int64_t longest, context; /* of the prompts; of the model */
     hn_str *answers[2]; /* of the base, of the result; by prompt */
 } sampling;
 
@@ -31,7 +31,7 @@ static hn_status take_prompt(sampling *s, const hn_sample *sample)
     size_t n = 0;
     while (n < sample->n && !(sample->weights[n] > 0))
         n++;
-    if (!n || n == sample->n || n > MOST_PROMPT)
+    if (!n || n == sample->n || n > MOST_PROMPT || (int64_t)n >= s->context)
         return HN_OK;
     prompt *p = &s->prompts[s->n];
     p->ids = hn_alloc_array(s->heap, HN_TAG_TEXT, sample->n + (size_t)s->o->most_tokens, sizeof *p->ids);
@@ -94,7 +94,7 @@ static hn_status answer(const sampling *s, hn_session *session, int64_t vocab, c
     memcpy(ids, p->ids, (size_t)p->n * sizeof *ids);
     int64_t n = p->n;
     hn_status status = HN_OK;
-    for (int i = 0; i < s->o->most_tokens && status == HN_OK; i++) {
+    for (int i = 0; i < s->o->most_tokens && n <= hn_session_context(session) && status == HN_OK; i++) {
         status = hn_session_sync(session, ids, n, NULL);
         if (status != HN_OK)
             break;
@@ -113,7 +113,8 @@ static hn_status answer_all(sampling *s, const hn_model *model, const hn_adapter
                             hn_str *out)
 {
     hn_session *session;
-    const int64_t n_ctx = s->longest + s->o->most_tokens;
+    int64_t n_ctx = s->longest + s->o->most_tokens;
+    n_ctx = n_ctx < s->context ? n_ctx : s->context;
     const hn_session_options o = { .n_ctx = n_ctx, .max_batch = n_ctx < 256 ? n_ctx : 256,
                                    .adapters = adapters, .numerics = s->o->numerics };
     HN_TRY(hn_session_new(&session, s->heap, model, s->o->device, &o));
@@ -158,10 +159,22 @@ static hn_status add_ids(const sampling *s, hn_json_writer *json, const char *ke
     return status;
 }
 
-static hn_status write_file(const sampling *s)
+static hn_status write_text(const sampling *s, const hn_str *text)
 {
     char path[4096];
     hn_out_file file;
+    HN_TRY(hn_str_status(text));
+    snprintf(path, sizeof path, "%s/samples.json", s->o->dir);
+    HN_TRY(hn_out_file_open(&file, path));
+    const hn_status status = hn_out_file_write(&file, text->text, text->length);
+    if (status == HN_OK)
+        return hn_out_file_commit(&file);
+    hn_out_file_abandon(&file);
+    return status;
+}
+
+static hn_status write_file(const sampling *s)
+{
     hn_str text = hn_str_on(s->heap);
     hn_json_writer json = hn_json_write_to(&text);
     hn_status status = HN_OK;
@@ -186,17 +199,22 @@ static hn_status write_file(const sampling *s)
     hn_json_end_object(&json);
     hn_str_add(&text, "\n");
     if (status == HN_OK)
-        status = hn_str_status(&text);
-    snprintf(path, sizeof path, "%s/samples.json", s->o->dir);
-    if (status == HN_OK)
-        status = hn_out_file_open(&file, path);
-    if (status == HN_OK) {
-        status = hn_out_file_write(&file, text.text, text.length);
-        if (status == HN_OK)
-            status = hn_out_file_commit(&file);
-        else
-            hn_out_file_abandon(&file);
-    }
+        status = write_text(s, &text);
+    hn_str_free(&text);
+    return status;
+}
+
+/* In place of the samples, why there are none: the present message. */
+static hn_status write_reason(const sampling *s)
+{
+    hn_str text = hn_str_on(s->heap);
+    hn_json_writer json = hn_json_write_to(&text);
+    hn_json_begin_object(&json);
+    hn_json_key(&json, "left_out");
+    hn_json_add_string(&json, hn_error_message());
+    hn_json_end_object(&json);
+    hn_str_add(&text, "\n");
+    const hn_status status = write_text(s, &text);
     hn_str_free(&text);
     return status;
 }
@@ -219,20 +237,29 @@ static hn_status sample(sampling *s)
     return write_file(s);
 }
 
-hn_status hn_samples_write(hn_heap *heap, const hn_samples_options *options)
+static void free_all(sampling *s)
 {
-    sampling s = { .heap = heap, .o = options, .tok = options->dataset->rule.tok };
+    for (int i = 0; i < s->n; i++)
+        hn_free(s->heap, s->prompts[i].ids);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; s->answers[k] && i < s->o->n; i++)
+            if (s->answers[k][i].heap)
+                hn_str_free(&s->answers[k][i]);
+        hn_free(s->heap, s->answers[k]);
+    }
+    hn_free(s->heap, s->prompts);
+}
+
+hn_status hn_samples_write(hn_heap *heap, const hn_samples_options *options, bool *left_out)
+{
+    const int64_t context = hn_model_hparams(options->model)->n_ctx;
+    sampling s = { .heap = heap, .o = options, .tok = options->dataset->rule.tok,
+                   .context = context > 0 ? context : INT64_MAX };
+    *left_out = false;
     if (options->n < 1 || hn_model_arch(options->model)->embeds_only)
         return HN_OK;
     const hn_status status = sample(&s);
-    for (int i = 0; i < s.n; i++)
-        hn_free(heap, s.prompts[i].ids);
-    for (int k = 0; k < 2; k++) {
-        for (int i = 0; s.answers[k] && i < options->n; i++)
-            if (s.answers[k][i].heap)
-                hn_str_free(&s.answers[k][i]);
-        hn_free(heap, s.answers[k]);
-    }
-    hn_free(heap, s.prompts);
-    return status;
+    free_all(&s);
+    *left_out = status == HN_ERR_MEMORY;
+    return *left_out ? write_reason(&s) : status;
 }

@@ -19,6 +19,9 @@ typedef struct hn_samples_options {
     int n, most_tokens;         /* prompts; tokens of each answer */
 } hn_samples_options;
 
-hn_status hn_samples_write(hn_heap *heap, const hn_samples_options *options);
+/* Prompts and answers are within the model's context. Where memory does not do for it, the run is
+ * worth what it was without: samples.json says why, *left_out is true, and the message is still
+ * hn_error_message's. */
+hn_status hn_samples_write(hn_heap *heap, const hn_samples_options *options, bool *left_out);
 
 #endif

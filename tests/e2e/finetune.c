@@ -128,7 +128,8 @@ static void check_whole(hn_engine *engine, const char *digest)
         CHECK(result.last_loss >= h.loss && result.last_loss <= h.loss);
     }
     CHECK_INT(N_STEPS, h.steps);
-    CHECK_INT(2, h.evaluations);
+    CHECK_INT(3, h.evaluations); /* before the first, and two */
+    CHECK(result.verdict[0]);
     CHECK_INT(2, h.saved); /* after 4 and 6 */
     CHECK(h.done >= 1);
     hn_engine_on_progress(engine, NULL, NULL);
