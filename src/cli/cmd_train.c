@@ -2,6 +2,7 @@
  * trained. */
 #include "base/clock.h"
 #include "cli/interrupt.h"
+#include "cli/memory.h"
 #include "cli/progress.h"
 #include "cli/train_options.h"
 #include "train/adapter_write.h"
@@ -85,7 +86,6 @@ typedef struct display {
     bool is_terminal;
     double seconds; /* of steps since the start, and how many */
     int64_t steps, tokens;
-    size_t most_bytes;
 } display;
 
 static void show_time(double seconds, char text[32])
@@ -104,7 +104,6 @@ static void on_step(void *context, const hn_step_report *r)
     d->seconds += r->seconds;
     d->tokens += r->tokens;
     d->steps++;
-    d->most_bytes = r->resident_bytes > d->most_bytes ? r->resident_bytes : d->most_bytes;
     const bool is_line = !d->is_terminal;
     if (is_line && r->step % (r->n_steps / 20 > 0 ? r->n_steps / 20 : 1) && r->step != r->n_steps)
         return;
@@ -147,8 +146,8 @@ static hn_status train(const train_args *args, hn_train_run *run, FILE *out)
     if (status != HN_OK)
         return status;
     if (d.seconds > 0)
-        fprintf(out, "%lld steps in %.1f s, %.0f tokens/s, at most %.2f GiB\n", (long long)d.steps,
-                d.seconds, (double)d.tokens / d.seconds, (double)d.most_bytes / 0x1p30);
+        fprintf(out, "%lld steps in %.1f s, %.0f tokens/s\n", (long long)d.steps, d.seconds,
+                (double)d.tokens / d.seconds);
     fprintf(out, "%s\n%s\nsha256 %s\n", hn_train_run_verdict(run), path, digest);
     return HN_OK;
 }
@@ -177,13 +176,17 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
     }
     HN_TRY(hn_run_report_write(in->heap, args->out, path));
     fprintf(out, "%s\n", path);
+    if (hn_memory_peak())
+        fprintf(out, "at most %.3f GiB of memory from the first byte to here\n",
+                (double)hn_memory_peak() / 0x1p30);
     return HN_OK;
 }
 
 static hn_status run_input(const train_args *args, hn_train_input *in, FILE *out)
 {
     hn_train_run *run;
-    const hn_train_subject subject = hn_train_input_subject(in, &args->config, args->out);
+    hn_train_subject subject = hn_train_input_subject(in, &args->config, args->out);
+    subject.makes_samples = args->samples > 0;
     HN_TRY(hn_train_run_new(&run, in->heap, &subject));
     print_plan(run, args, out);
     fflush(out);
@@ -195,7 +198,9 @@ static hn_status run_input(const train_args *args, hn_train_input *in, FILE *out
     if (status == HN_OK && !args->dry_run)
         status = train(args, run, out);
     const bool is_model = hn_tuning_is_full(hn_train_run_tuning(run));
+    const size_t limit = in->heap->limit_bytes; /* --memory holds to the last byte */
     hn_train_run_free(run);
+    in->heap->limit_bytes = limit;
     return status == HN_OK && !args->dry_run ? leave_report(args, in, is_model, out) : status;
 }
 

@@ -71,6 +71,12 @@ hn_status hn_memory_foretell(const char *path, const hn_session_options *options
     return status;
 }
 
+uint64_t hn_memory_peak(void)
+{
+    uint64_t bytes[N_ACCOUNTS];
+    return read_accounts(bytes) ? bytes[PEAK] : 0;
+}
+
 hn_status hn_memory_print_used(FILE *out)
 {
     uint64_t bytes[N_ACCOUNTS];

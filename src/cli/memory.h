@@ -23,6 +23,9 @@ static inline uint64_t hn_memory_total(const hn_memory *m)
 hn_status hn_memory_foretell(const char *model, const hn_session_options *options, int threads,
                              hn_memory *out);
 
+/* What the process had resident at once so far, pages of files included; 0 where no account is kept. */
+uint64_t hn_memory_peak(void);
+
 /* The process's own, by the system's account, as one line. HN_ERR_UNSUPPORTED where it keeps none. */
 hn_status hn_memory_print_used(FILE *out);
 

@@ -1,5 +1,7 @@
 #include "cli/session_options.h"
 
+#include "base/free_memory.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -25,15 +27,14 @@ hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *
 bool hn_session_args_pack(const hn_session_args *args, const hn_model *model, int64_t tokens)
 {
     enum { WORTH_IT = 32 };
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t bytes = 0, n;
     const hn_arch_tensor *all = hn_model_tensors(model, &n);
     for (size_t i = 0; i < n; i++) {
         const nn_weight *w = hn_model_find(model, all[i].gguf);
         bytes += w ? hn_type_bytes(&w->type) : 0;
     }
-    return !args->mapped && tokens >= WORTH_IT && pages > 0 &&
-           bytes < (size_t)pages / 2 * (size_t)page;
+    const hn_free_memory left = hn_memory_free();
+    return !args->mapped && tokens >= WORTH_IT && bytes < left.physical / 2 && bytes < left.address / 2;
 }
 
 hn_status hn_session_args_restore(const hn_session_args *args, hn_session *session)

@@ -279,12 +279,18 @@ const hn_arch_tensor *hn_model_tensors(const hn_model *m, size_t *n)
     return m->tensors;
 }
 
-void hn_model_release(const hn_model *m, const void *data, size_t bytes)
+bool hn_model_owns(const hn_model *m, const void *data)
 {
     for (size_t i = 0; i < m->n; i++)
         if (m->owned[i] == data)
-            return; /* ours, not a file's */
-    hn_map_release(data, bytes);
+            return true;
+    return false;
+}
+
+void hn_model_release(const hn_model *m, const void *data, size_t bytes)
+{
+    if (!hn_model_owns(m, data))
+        hn_map_release(data, bytes);
 }
 
 hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,

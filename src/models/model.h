@@ -38,6 +38,8 @@ hn_status hn_model_slice(const hn_model *model, int n, const int *layers, hn_mod
 /* Says that these bytes of its weights will hardly be read again: mapped pages leave memory, and
  * come back if they are. */
 void hn_model_release(const hn_model *model, const void *data, size_t bytes);
+/* Whether a weight's data is memory of the model's own, not a file's. */
+bool hn_model_owns(const hn_model *model, const void *data);
 
 /* Builds its graph; the logits, or a failure of the graph. */
 hn_node *hn_model_build(const hn_model *model, nn_build *b, hn_graph *g,

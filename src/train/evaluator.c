@@ -184,7 +184,8 @@ hn_status hn_evaluator_run(hn_evaluator *e, const hn_dataset *dataset, uint64_t 
     return status;
 }
 
-size_t hn_evaluator_workspace(const hn_evaluator *e)
+size_t hn_evaluator_memory(const hn_evaluator *e)
 {
-    return hn_executable_measure(e->x).workspace;
+    const hn_executable_bytes all = hn_executable_measure(e->x);
+    return all.workspace + all.states + all.sums + all.inputs;
 }

@@ -37,6 +37,6 @@ void hn_evaluation_finish(hn_evaluation *sums); /* makes means of them */
 hn_status hn_evaluator_run(hn_evaluator *evaluator, const hn_dataset *dataset, uint64_t most,
                            const hn_run_options *options, hn_evaluation *out);
 
-size_t hn_evaluator_workspace(const hn_evaluator *evaluator);
+size_t hn_evaluator_memory(const hn_evaluator *evaluator); /* all that making it takes */
 
 #endif

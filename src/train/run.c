@@ -97,6 +97,7 @@ hn_status hn_train_run_new(hn_train_run **out, hn_heap *heap, const hn_train_sub
     if (!r)
         return HN_ERR_MEMORY;
     r->heap = heap;
+    r->limit_before = heap->limit_bytes;
     r->on = *subject;
     r->config = *subject->config;
     if (!r->config.targets)
@@ -120,8 +121,8 @@ void hn_train_run_free(hn_train_run *r)
     if (!r)
         return;
     hn_metrics_close(&r->metrics);
-    hn_learner_free(r->learner);
-    hn_evaluator_free(r->evaluator);
+    hn_run_release(r);
+    r->heap->limit_bytes = r->limit_before;
     hn_tuning_free(r->tuning);
     hn_batch_free(&r->batch);
     hn_example_free(&r->example);
@@ -169,6 +170,7 @@ hn_status hn_train_run_resume(hn_train_run *r)
     const hn_run_state expected = r->state;
     hn_run_state found = { 0 };
     hn_run_checkpoint_path(r, newest, path);
+    HN_TRY(hn_run_make(r));
     HN_TRY(hn_checkpoint_read(r->learner, path, &expected, &found));
     HN_REQUIRE(found.step <= r->n_steps, HN_ERR_FORMAT, "checkpoint %s: step %lld of %lld", path,
                (long long)found.step, (long long)r->n_steps);
@@ -259,6 +261,7 @@ static hn_status evaluate(hn_train_run *r, const hn_train_watch *watch, bool *st
 hn_status hn_train_run_evaluate(hn_train_run *r, const hn_run_options *options, hn_evaluation *out)
 {
     HN_REQUIRE(r->evaluator, HN_ERR_ARGUMENT, "no examples are held out");
+    HN_TRY(hn_run_make(r));
     return hn_evaluator_run(r->evaluator, r->on.dataset, 0, options, out);
 }
 
@@ -331,6 +334,7 @@ static hn_status go(hn_train_run *r, const hn_train_watch *watch)
 hn_status hn_train_run_go(hn_train_run *r, const hn_train_watch *watch)
 {
     static const hn_train_watch nobody = { 0 };
+    HN_TRY(hn_run_make(r));
     HN_TRY(prepare_folder(r));
     HN_TRY(go(r, watch ? watch : &nobody));
     HN_TRY(hn_run_judge(r));

@@ -22,6 +22,7 @@ typedef struct hn_train_subject {
     hn_device *device;
     const char *dir;
     const hn_train_config *config;
+    bool makes_samples;     /* hn_samples_write follows, within the same memory */
     const char *data_text;  /* how examples become tokens, in words: part of the data's digest */
     char tokenizer[65], template[65]; /* SHA-256; "" if there is no template */
 } hn_train_subject;
@@ -35,7 +36,8 @@ typedef struct hn_train_watch {
     const atomic_bool *cancel; /* the step is finished, the run is saved: HN_ERR_CANCELLED */
 } hn_train_watch;
 
-/* Plans it: nothing is written. */
+/* Plans it: nothing is written, and no memory of the run is taken. With --memory the heap's limit is
+ * lowered to what the plan leaves it, until the run is freed. */
 hn_status hn_train_run_new(hn_train_run **out, hn_heap *heap, const hn_train_subject *subject);
 void hn_train_run_free(hn_train_run *run); /* takes NULL */
 
@@ -43,7 +45,11 @@ typedef struct hn_train_plan {
     int64_t n_steps, micro_tokens, recompute;
     hn_learner_bytes bytes;
     size_t evaluation_bytes, weights_bytes; /* of the model's that are read */
-    size_t total_bytes;                     /* of all that will be resident */
+    size_t step_bytes;                      /* of the examples of a step, as they are read */
+    size_t mapped_bytes;                    /* of those, where they lie in files */
+    size_t ending_bytes; /* when the adapter is tried and samples are made */
+    size_t yet_bytes;    /* to be taken by the largest of its phases */
+    size_t total_bytes;  /* of all that will be resident, from the first byte to the last */
     double flops;                           /* of a step, about */
 } hn_train_plan;
 hn_train_plan hn_train_run_plan(const hn_train_run *run);

@@ -1,12 +1,17 @@
 /* A run's memory: the largest micro-batches that fit, and as little recomputation. Smaller ones
- * change no bit of the result, only how often weights are read. */
+ * change no bit of the result, only how often weights are read. Everything is a plan until one fits:
+ * what does not fit is never asked for. */
 #include "train/run_parts.h"
+
+#include "base/free_memory.h"
+#include "infer/compiled.h"
+#include "train/samples.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { ENOUGH_TOKENS = 512, MOST_TOKENS = 8192, LOOKED_AT = 2000, PROGRAM_BYTES = 6 << 20 };
+enum { ENOUGH_TOKENS = 512, MOST_TOKENS = 8192, LOOKED_AT = 2000, PROGRAM_BYTES = 6 << 20,
+       STEP_BYTES = 128 << 10, TOKEN_BYTES = 32 }; /* a step as it is read, its lines and blocks */
 
 /* Tokens of one example, trained or held out; and of the largest step, of as many as a look at them
  * is quick. A larger one that comes later is cut into micro-batches. */
@@ -28,85 +33,177 @@ static hn_status measure_examples(hn_train_run *r, int64_t *longest, int64_t *st
     return HN_OK;
 }
 
-static size_t weights_bytes(const hn_train_run *r)
+/* What of the model is read: all of it, and what of that is mapped rather than copied. */
+static void count_weights(const hn_train_run *r, size_t *all, size_t *mapped)
 {
     const nn_build *b = &hn_learner_objective(r->learner)->policy;
-    size_t sum = 0;
+    *all = *mapped = 0;
     for (int i = 0; i < b->n_bound; i++) {
+        const nn_weight *w = b->bound[i].weight;
         bool own = false;
         for (int k = 0; k < r->tuning->n_tensors; k++)
-            own = own || b->bound[i].weight == &r->tuning->tensors[k].weight;
-        sum += own ? 0 : hn_type_bytes(&b->bound[i].weight->type);
+            own = own || w == &r->tuning->tensors[k].weight;
+        const size_t bytes = own ? 0 : hn_type_bytes(&w->type);
+        *all += bytes;
+        *mapped += own || hn_model_owns(r->on.model, w->data) ? 0 : bytes;
     }
-    return sum;
 }
 
-static size_t total_bytes(const hn_train_run *r, const hn_train_plan *p)
+/* ---- the phases ---- */
+
+/* A run takes memory three times over: while it learns; when its adapter is tried; and for the answers
+ * before and after. Each gives its own back before the next begins, so the largest of them counts.
+ *
+ *     learns    workspaces, sums, moments, evaluation
+ *     is tried  what was trained once more, in the file's order; logits of a few tokens
+ *     answers   a session of the longest prompt that samples take
+ */
+static hn_status plan_sequence(const hn_train_run *r, int64_t tokens, int64_t rows, int64_t capacity,
+                               size_t *out)
 {
-    return p->bytes.workspace + p->bytes.sums + p->bytes.moments + p->bytes.parameters +
-           p->bytes.inputs + p->evaluation_bytes + p->weights_bytes + PROGRAM_BYTES +
-           (size_t)r->on.dataset->n * 25;
+    hn_compiled c = { 0 };
+    nn_build_options o = { .max_tokens = tokens, .max_rows = rows, .capacity = capacity };
+    HN_TRY(hn_numerics_parse(r->config.numerics, &o.numerics));
+    hn_tuning_apply(r->tuning, &o);
+    o.has_dropout = false;
+    hn_status status = hn_compiled_build(&c, r->heap, r->on.model, r->on.device, &o);
+    if (status == HN_OK)
+        status = hn_compiled_plan(&c, 1, &c.result, NULL);
+    if (status == HN_OK) {
+        const hn_executable_bytes bytes = hn_executable_measure(c.x);
+        *out = bytes.workspace + bytes.states;
+    }
+    hn_compiled_free(&c);
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", hn_model_path(r->on.model));
 }
 
-static void release(hn_train_run *r)
+static hn_status plan_ending(hn_train_run *r)
 {
-    hn_learner_free(r->learner);
-    hn_evaluator_free(r->evaluator);
-    r->learner = NULL;
-    r->evaluator = NULL;
+    hn_train_plan *p = &r->plan;
+    const hn_model *model = r->on.model;
+    const int64_t most = hn_model_hparams(model)->n_ctx;
+    const int64_t context = most > 0 && most < HN_SAMPLES_CONTEXT ? most : HN_SAMPLES_CONTEXT;
+    size_t tried = 0, answers = 0;
+    if (!hn_model_arch(model)->embeds_only) {
+        HN_TRY(plan_sequence(r, HN_RUN_TEST_TOKENS, 0, 0, &tried));
+        if (r->on.makes_samples)
+            HN_TRY(plan_sequence(r, context < HN_SAMPLES_BATCH ? context : HN_SAMPLES_BATCH, 1,
+                                 context, &answers));
+    }
+    const size_t trained = (size_t)r->tuning->n_params * sizeof(float);
+    p->ending_bytes = trained + (tried > answers ? tried : answers);
+    return HN_OK;
 }
 
-static hn_status compile(hn_train_run *r, int64_t tokens, int64_t recompute, int64_t longest)
+/* What is planned as resident: what is there already, the base where it is mapped, and the phase that
+ * takes the most. */
+static void sum_up(hn_train_run *r)
+{
+    hn_train_plan *p = &r->plan;
+    size_t mapped;
+    count_weights(r, &p->weights_bytes, &mapped);
+    const size_t learns = p->bytes.workspace + p->bytes.sums + p->bytes.moments + p->bytes.inputs +
+                          p->evaluation_bytes + p->step_bytes;
+    p->yet_bytes = learns > p->ending_bytes ? learns : p->ending_bytes;
+    p->total_bytes =
+        mapped + PROGRAM_BYTES + (size_t)atomic_load(&r->heap->live_bytes) + p->yet_bytes;
+    p->mapped_bytes = mapped;
+}
+
+static hn_status plan_evaluator(hn_train_run *r, int64_t longest)
+{
+    hn_learner_options o;
+    if (!r->on.dataset->n_held)
+        return HN_OK;
+    HN_TRY(hn_train_config_learner(&r->config, &o));
+    o.objective.max_tokens = longest;
+    HN_TRY(hn_evaluator_plan(&r->evaluator, r->heap, r->on.model, r->tuning, NULL, r->on.device,
+                             &o.objective));
+    r->plan.evaluation_bytes = hn_evaluator_memory(r->evaluator);
+    return HN_OK;
+}
+
+static hn_status plan_learner(hn_train_run *r, int64_t tokens, int64_t recompute)
 {
     hn_learner_options o;
     HN_TRY(hn_train_config_learner(&r->config, &o));
     o.objective.max_tokens = tokens;
     o.descent.recompute_every = (int)recompute;
-    release(r);
-    HN_TRY(hn_learner_new(&r->learner, r->heap, r->on.model, r->tuning, r->on.device, &o));
-    o.objective.max_tokens = longest;
-    if (r->on.dataset->n_held)
-        HN_TRY(hn_evaluator_new(&r->evaluator, r->heap, r->on.model, r->tuning, NULL, r->on.device,
-                                &o.objective));
+    hn_learner_free(r->learner);
+    r->learner = NULL;
+    HN_TRY(hn_learner_plan(&r->learner, r->heap, r->on.model, r->tuning, r->on.device, &o));
     r->plan.micro_tokens = tokens;
     r->plan.recompute = recompute;
     r->plan.bytes = hn_learner_memory(r->learner);
-    r->plan.evaluation_bytes = r->evaluator ? hn_evaluator_workspace(r->evaluator) : 0;
-    r->plan.weights_bytes = weights_bytes(r);
-    r->plan.total_bytes = total_bytes(r, &r->plan);
+    sum_up(r);
     return HN_OK;
 }
 
-/* What may be taken: as told, or nine tenths of what the machine has free. */
-static hn_status budget(const hn_train_run *r, size_t *out)
+/* ---- what may be taken ---- */
+
+/* As told, or nine tenths of what the machine and the groups of the process have free. */
+static hn_status find_limits(hn_train_run *r, size_t *total, size_t *yet)
 {
+    enum { SLACK = 32 << 20 }; /* of address space, for stacks and what lies between blocks */
+    const hn_free_memory left = hn_memory_free();
+    const size_t live = (size_t)atomic_load(&r->heap->live_bytes);
     if (r->config.memory)
-        return hn_memory_parse(r->config.memory, out);
-    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    *out = pages > 0 && size > 0 ? (size_t)pages / 10 * 9 * (size_t)size : SIZE_MAX;
+        HN_TRY(hn_memory_parse(r->config.memory, total));
+    else
+        *total = left.physical / 10 * 9 < SIZE_MAX - live ? left.physical / 10 * 9 + live : SIZE_MAX;
+    *yet = left.address == SIZE_MAX ? SIZE_MAX : left.address > SLACK ? left.address - SLACK : 0;
     return HN_OK;
 }
 
-static hn_status refuse(const hn_train_run *r, size_t limit)
+/* The heap's limit leaves what is not taken now, by graphs and plans too. */
+static size_t left_in_heap(const hn_train_run *r)
+{
+    const size_t live = (size_t)atomic_load(&r->heap->live_bytes), most = r->heap->limit_bytes;
+    return !most ? SIZE_MAX : most > live ? most - live : 0;
+}
+
+static bool fits(const hn_train_run *r, size_t total, size_t yet)
+{
+    return r->plan.total_bytes <= total && r->plan.yet_bytes <= yet &&
+           r->plan.yet_bytes <= left_in_heap(r);
+}
+
+static hn_status refuse(const hn_train_run *r, size_t total, size_t yet)
 {
     const hn_train_plan *p = &r->plan;
+    const bool is_total = p->total_bytes > total;
+    yet = left_in_heap(r) < yet ? left_in_heap(r) : yet;
     return hn_fail(HN_ERR_MEMORY,
-                   "%.2f GiB are needed, with micro-batches of %lld tokens and every layer "
-                   "recomputed (weights %.2f, workspace %.2f, trained tensors with gradients and "
-                   "moments %.2f), and %.2f are there: shorter examples (--max-length) or fewer "
-                   "targets need less", (double)p->total_bytes / 0x1p30,
-                   (long long)p->micro_tokens, (double)p->weights_bytes / 0x1p30,
-                   (double)p->bytes.workspace / 0x1p30,
+                   "%.3g GiB are needed%s, with micro-batches of %lld tokens and every layer "
+                   "recomputed (weights %.3g, workspace %.3g, trained tensors with gradients and "
+                   "moments %.3g), and %.3g are there: shorter examples (--max-length) or fewer "
+                   "targets need less",
+                   (double)(is_total ? p->total_bytes : p->yet_bytes) / 0x1p30,
+                   is_total ? "" : " beside what is taken already", (long long)p->micro_tokens,
+                   (double)p->weights_bytes / 0x1p30, (double)p->bytes.workspace / 0x1p30,
                    (double)(p->bytes.parameters + p->bytes.sums + p->bytes.moments) / 0x1p30,
-                   (double)limit / 0x1p30);
+                   (double)(is_total ? total : yet) / 0x1p30);
+}
+
+/* --memory holds by itself from here on: what was not planned is not given. */
+static hn_status hold_to(hn_train_run *r, size_t total)
+{
+    const size_t others = r->plan.mapped_bytes + PROGRAM_BYTES;
+    const size_t own = total > others ? total - others : 1, before = r->heap->limit_bytes;
+    if (r->config.memory && (!before || own < before))
+        r->heap->limit_bytes = own;
+    return HN_OK;
 }
 
 hn_status hn_run_fit(hn_train_run *r)
 {
     int64_t longest, step;
-    size_t limit;
+    size_t total, yet;
     HN_TRY(measure_examples(r, &longest, &step));
-    HN_TRY(budget(r, &limit));
+    HN_TRY(find_limits(r, &total, &yet));
+    HN_TRY(plan_evaluator(r, longest));
+    HN_TRY(plan_ending(r));
+    r->plan.step_bytes = STEP_BYTES + (size_t)step * TOKEN_BYTES;
     const int64_t n_layer = hn_model_hparams(r->on.model)->n_layer;
     const int64_t every[] = { 0, n_layer / 4 > 2 ? n_layer / 4 : 2, 2, 1 };
     int64_t most = step < MOST_TOKENS ? step : MOST_TOKENS;
@@ -126,14 +223,33 @@ hn_status hn_run_fit(hn_train_run *r)
             /* short of recomputing everything, small micro-batches are not worth it */
             const int64_t least = k == 3 || r->config.recompute >= 0 ? longest : enough;
             const int64_t at = tokens > least ? tokens : least < most ? least : most;
-            HN_TRY(compile(r, at, recompute, longest));
-            if (r->plan.total_bytes <= limit)
-                return HN_OK;
+            HN_TRY(plan_learner(r, at, recompute));
+            if (fits(r, total, yet))
+                return hold_to(r, total);
             if (at != tokens || r->config.micro_tokens || tokens <= least)
                 break;
         }
     }
-    const hn_status status = refuse(r, limit);
-    release(r);
-    return status;
+    return refuse(r, total, yet);
+}
+
+/* Memory of the learner and the evaluator, for a run that is to go on. */
+hn_status hn_run_make(hn_train_run *r)
+{
+    if (r->is_made)
+        return HN_OK;
+    HN_TRY(hn_learner_make(r->learner));
+    if (r->evaluator)
+        HN_TRY(hn_evaluator_make(r->evaluator));
+    r->is_made = true;
+    return HN_OK;
+}
+
+void hn_run_release(hn_train_run *r)
+{
+    hn_learner_free(r->learner);
+    hn_evaluator_free(r->evaluator);
+    r->learner = NULL;
+    r->evaluator = NULL;
+    r->is_made = false;
 }

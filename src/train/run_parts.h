@@ -25,11 +25,18 @@ struct hn_train_run {
     hn_data_step data_step;
     hn_str verdict; /* once it has ended */
     bool is_resumed;
+    bool is_made; /* the learner and the evaluator have their memory */
+    size_t limit_before; /* of the heap, which the run may have lowered */
     bool has_moved; /* every trained tensor was seen to have a gradient */
 };
 
-/* run_fit.c: the learner and the evaluator, of a size that the memory allows. */
+/* run_fit.c: plans the learner and the evaluator, of a size that the memory allows; makes them; gives
+ * their memory back. */
 hn_status hn_run_fit(hn_train_run *run);
+hn_status hn_run_make(hn_train_run *run);
+void hn_run_release(hn_train_run *run);
+
+enum { HN_RUN_TEST_TOKENS = 32 }; /* that an adapter's self-test runs, at most */
 
 /* run_result.c */
 /* What came of it, from the folder's metrics: into run->verdict and the metrics themselves. */

@@ -197,25 +197,25 @@ static hn_status describe(const hn_train_run *r, hn_meta *keys)
 /* Tokens that the self-test runs: how the first trained example begins. */
 static hn_status test_tokens(hn_train_run *r, hn_encoding_view *out)
 {
-    enum { MOST = 32 };
     HN_TRY(hn_steps_at(&r->steps, 0, &r->data_step));
     HN_TRY(hn_batch_read(&r->batch, r->on.dataset, &r->data_step, &r->example));
     const hn_sample s = hn_batch_sequence(&r->batch, 0);
-    *out = (hn_encoding_view){ s.ids, s.n < MOST ? s.n : MOST };
+    *out = (hn_encoding_view){ s.ids, s.n < HN_RUN_TEST_TOKENS ? s.n : HN_RUN_TEST_TOKENS };
     return HN_OK;
 }
 
 static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_PATH])
 {
     hn_encoding_view tokens;
+    hn_numerics numerics;
+    HN_TRY(hn_numerics_parse(r->config.numerics, &numerics));
     /* The test is of what a file says, not of what we hold; without one it is no adapter. */
     hn_run_path(r, "untried.gguf", path);
     HN_TRY(hn_adapter_write(r->tuning, path, keys));
     hn_status status = test_tokens(r, &tokens);
     if (status == HN_OK)
         status = hn_adapter_test_make(r->heap, r->on.model, r->on.device, path, tokens.ids,
-                                      (int64_t)tokens.n,
-                                      hn_learner_objective(r->learner)->o.numerics, keys);
+                                      (int64_t)tokens.n, numerics, keys);
     unlink(path);
     HN_TRY(status);
     hn_run_path(r, "adapter.gguf", path);
@@ -254,6 +254,7 @@ static hn_status write_model(hn_train_run *r, const hn_meta *keys, char path[HN_
 hn_status hn_train_run_finish(hn_train_run *r, char path[HN_RUN_PATH], char digest[65])
 {
     hn_meta keys = hn_meta_on(r->heap, "the result");
+    hn_run_release(r); /* what follows needs its place */
     hn_status status = describe(r, &keys);
     if (status == HN_OK)
         status = hn_tuning_is_full(r->tuning) ? write_model(r, &keys, path)

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_PROMPT = 1024 };
-
 /* A prompt, and what should come after it. */
 typedef struct prompt {
     int32_t *ids;
@@ -31,7 +29,7 @@ static hn_status take_prompt(sampling *s, const hn_sample *sample)
     size_t n = 0;
     while (n < sample->n && !(sample->weights[n] > 0))
         n++;
-    if (!n || n == sample->n || n > MOST_PROMPT || (int64_t)n >= s->context)
+    if (!n || n == sample->n || n > HN_SAMPLES_PROMPT || (int64_t)n >= s->context)
         return HN_OK;
     prompt *p = &s->prompts[s->n];
     p->ids = hn_alloc_array(s->heap, HN_TAG_TEXT, sample->n + (size_t)s->o->most_tokens, sizeof *p->ids);
@@ -115,7 +113,7 @@ static hn_status answer_all(sampling *s, const hn_model *model, const hn_adapter
     hn_session *session;
     int64_t n_ctx = s->longest + s->o->most_tokens;
     n_ctx = n_ctx < s->context ? n_ctx : s->context;
-    const hn_session_options o = { .n_ctx = n_ctx, .max_batch = n_ctx < 256 ? n_ctx : 256,
+    const hn_session_options o = { .n_ctx = n_ctx, .max_batch = n_ctx < HN_SAMPLES_BATCH ? n_ctx : HN_SAMPLES_BATCH,
                                    .adapters = adapters, .numerics = s->o->numerics };
     HN_TRY(hn_session_new(&session, s->heap, model, s->o->device, &o));
     hn_status status = HN_OK;

@@ -7,6 +7,9 @@
 #include "data/dataset.h"
 #include "models/model.h"
 
+/* What its sessions take at most. */
+enum { HN_SAMPLES_PROMPT = 1024, HN_SAMPLES_CONTEXT = HN_SAMPLES_PROMPT + 48, HN_SAMPLES_BATCH = 256 };
+
 typedef struct hn_samples_options {
     const hn_model *model;      /* the base */
     const hn_dataset *dataset;  /* scanned */

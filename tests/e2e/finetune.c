@@ -218,6 +218,39 @@ static void check_plan(hn_engine *engine)
     CHECK(!exists("dry"));
 }
 
+/* Planning takes next to nothing, and what is chosen under an engine's limit fits it. */
+static void check_limit(const char *digest)
+{
+    hn_engine *engine;
+    hn_finetune_estimate whole, e;
+    hn_finetune_result result;
+    heard h = { 0 };
+    int64_t peak;
+    check_group("limit");
+    hn_finetune_spec spec = spec_of(in_dir("limit"), &h);
+    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 1 })))
+        return;
+    h.engine = engine;
+    CHECK_OK(hn_finetune_plan(engine, &spec, &whole));
+    hn_engine_memory(engine, NULL, &peak, NULL);
+    hn_engine_free(engine);
+    const size_t taken = whole.workspace_bytes + whole.trained_bytes + whole.evaluation_bytes;
+    bool is_found = false;
+    for (size_t k = 20; k > 0 && !is_found; k--) { /* the first that asks for a smaller plan */
+        const hn_engine_options narrow = { .n_threads = 1,
+                                           .memory_limit = (size_t)peak + taken * k / 20 };
+        if (!CHECK_OK(hn_engine_new(&engine, &narrow)))
+            return;
+        h = (heard){ .engine = engine };
+        is_found = hn_finetune_plan(engine, &spec, &e) == HN_OK &&
+                   (e.micro_tokens < whole.micro_tokens || e.recompute > 0);
+        if (is_found && CHECK_OK(hn_finetune(engine, &spec, &result)))
+            CHECK_TEXT(digest, result.sha256);
+        hn_engine_free(engine);
+    }
+    CHECK(is_found);
+}
+
 /* ---- every allocation refused ---- */
 
 /* `thins`: of the later ones ever fewer. */
@@ -297,6 +330,7 @@ int main(int argc, char **argv)
         hn_engine_memory(engine, &live, NULL, NULL);
         CHECK_INT(before, live);
         hn_engine_free(engine);
+        check_limit(digest);
         check_allocations(digest, INT64_MAX);
         is_chat = true;
         train_by_program(hone, digest);
