@@ -383,6 +383,58 @@ static hn_status read_all(reader *r)
     return r->at == r->bytes ? HN_OK : malformed(r, "the end");
 }
 
+static uint64_t hash_key(const hn_json *v)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (int32_t i = 0; i < v->key_bytes; i++)
+        h = (h ^ (uint8_t)v->key[i]) * UINT64_C(0x100000001b3);
+    return h ^ h >> 29;
+}
+
+static bool is_same_key(const hn_json *a, const hn_json *b)
+{
+    return a->key_bytes == b->key_bytes && !memcmp(a->key, b->key, (size_t)a->key_bytes);
+}
+
+/* A key given twice would have two readers see two files. `seen`: of a power of two slots, more
+ * than there are keys; its zeros mean none. */
+static const hn_json *find_twice(const hn_json *object, const hn_json **seen, size_t slots)
+{
+    for (const hn_json *v = object->as.children.first; v; v = v->next) {
+        size_t at = (size_t)hash_key(v) & (slots - 1);
+        for (; seen[at]; at = (at + 1) & (slots - 1))
+            if (is_same_key(seen[at], v))
+                return v;
+        seen[at] = v;
+    }
+    return NULL;
+}
+
+static hn_status check_keys(const hn_json_text *out, const char *name)
+{
+    enum { FEW = 32 };
+    for (size_t i = 0; i < out->n_values; i++) {
+        const hn_json *object = &out->values[i], *few[FEW] = { NULL };
+        const size_t n = object->kind == HN_JSON_OBJECT ? object->as.children.n : 0;
+        if (n < 2)
+            continue;
+        size_t slots = FEW;
+        while (slots < 2 * n)
+            slots *= 2;
+        const hn_json **many = slots > FEW
+                                   ? hn_alloc_array(out->heap, HN_TAG_TEXT, slots, sizeof *many)
+                                   : few;
+        if (!many)
+            return HN_ERR_MEMORY;
+        const hn_json *twice = find_twice(object, many, slots);
+        if (many != few)
+            hn_free(out->heap, (void *)many);
+        HN_REQUIRE(!twice, HN_ERR_FORMAT, "%s: key \"%.64s\" is given twice in one object", name,
+                   twice->key);
+    }
+    return HN_OK;
+}
+
 static void link_values(hn_json_text *out)
 {
     for (size_t i = 0; i < out->n_values; i++) {
@@ -420,6 +472,11 @@ hn_status hn_json_read_at(hn_heap *heap, const char *name, const hn_json_place *
         return status;
     }
     link_values(made);
+    const hn_status unique = check_keys(made, name);
+    if (unique != HN_OK) {
+        hn_json_free(made);
+        return unique;
+    }
     *out = made;
     return HN_OK;
 }

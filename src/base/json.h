@@ -1,8 +1,8 @@
 /* json.h: JSON (RFC 8259) to and from memory.
  *
  * Reading builds a tree; the text may be hostile: depth, escapes, UTF-8 and numbers are
- * checked, and a message says at which byte. Integers that fit are exact. Of equal keys the
- * first is found. Writing appends to a string; commas and escapes are its work. */
+ * checked, and a message says at which byte. Integers that fit are exact. A key given twice in
+ * one object is refused. Writing appends to a string; commas and escapes are its work. */
 #ifndef HN_BASE_JSON_H
 #define HN_BASE_JSON_H
 

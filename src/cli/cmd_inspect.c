@@ -513,7 +513,7 @@ static hn_status inspect_dir(model *m, const inspect_args *args, hn_heap *heap, 
     snprintf(m->arch_name, sizeof m->arch_name, "%s", text);
     if (status == HN_OK && hn_arch_of_config(config, &m->arch) == HN_OK) {
         m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
-        status = m->hp ? hn_arch_read_config(m->arch, config, m->hp) : HN_ERR_MEMORY;
+        status = m->hp ? hn_arch_read_config(m->arch, config, NULL, m->hp) : HN_ERR_MEMORY;
         snprintf(m->arch_name, sizeof m->arch_name, "%s", m->arch->name);
     }
     if (status == HN_OK)

@@ -47,7 +47,7 @@ static hn_status read_dir(hn_adapter_base *base)
     const hn_json *config = hn_json_root(dir->config);
     hn_status status = hn_arch_of_config(config, &base->arch);
     if (status == HN_OK)
-        status = hn_arch_read_config(base->arch, config, base->hp);
+        status = hn_arch_read_config(base->arch, config, NULL, base->hp);
     hn_hf_dir_close(dir);
     HN_TRY(status);
     base->prefix = base->arch->prefixes[0];

@@ -209,8 +209,9 @@ static hn_status convert(conversion *c, const char *dir, const char *out)
     HN_TRY(hn_hf_dir_open(c->heap, dir, HN_HF_TEXT | HN_HF_WEIGHTS, &c->dir));
     const hn_json *config = hn_json_root(c->dir->config);
     HN_TRY(hn_arch_of_config(config, &c->arch));
-    HN_TRY(hn_arch_read_config(c->arch, config, c->hp));
+    HN_TRY(hn_arch_read_config(c->arch, config, NULL, c->hp));
     HN_TRY(hn_arch_find_prefix(c->arch, &c->dir->weights, &c->prefix));
+    HN_TRY(hn_arch_check_head(c->arch, c->hp, &c->dir->weights, c->prefix));
     HN_TRY(hn_arch_tensors(c->arch, c->hp, c->heap, &c->wanted, &c->n));
     HN_TRY(allocate(c));
     HN_TRY(find_sources(c));

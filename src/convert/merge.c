@@ -63,7 +63,7 @@ static bool has_head(const hn_arch *arch)
 {
     for (const hn_weight_spec *s = arch->weights; s->gguf; s++)
         if (!strcmp(s->gguf, "output.weight"))
-            return true;
+            return s->when != HN_IF_OWN_HEAD; /* llama.cpp would not load it */
     return false;
 }
 

@@ -114,6 +114,7 @@ hn_status hn_forward_run(hn_forward *f, const int32_t *tokens, int64_t n,
     const int64_t vocab = hn_model_hparams(f->model)->n_vocab;
     HN_REQUIRE(n >= 1 && n <= f->max_tokens, HN_ERR_ARGUMENT, "%lld tokens: expected 1 to %lld",
                (long long)n, (long long)f->max_tokens);
+    HN_TRY(hn_hparams_check_length(hn_model_hparams(f->model), n));
     for (int64_t i = 0; i < n; i++)
         HN_REQUIRE(tokens[i] >= 0 && tokens[i] < vocab, HN_ERR_ARGUMENT,
                    "token %lld is %d: the vocabulary has %lld", (long long)i, tokens[i],

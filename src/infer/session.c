@@ -56,7 +56,7 @@ static hn_status take_options(hn_session *s, const hn_session_options *o)
                "%s only embeds texts: there is nothing to generate from",
                hn_model_arch(s->model)->name);
     HN_TRY(check_cache(o->cache));
-    const int64_t most = hn_model_hparams(s->model)->n_ctx;
+    const int64_t most = hn_hparams_longest(hn_model_hparams(s->model));
     s->n_ctx = o->n_ctx ? o->n_ctx : most > 0 && most < 4096 ? most : 4096;
     s->max_batch = o->max_batch ? o->max_batch : 512;
     if (s->max_batch > s->n_ctx)

@@ -3,8 +3,6 @@
 #include "models/models.h"
 #include "nn/blocks.h"
 
-#include <string.h>
-
 static const char *const classes[] = { "BertModel", "BertForMaskedLM", NULL };
 static const char *const prefixes[] = { "", "bert.", NULL };
 static const char *const ignored[] = { "*position_ids", "*pooler.dense.*", "cls.*", NULL };
@@ -36,22 +34,37 @@ static const hn_weight_spec weights[] = {
 };
 /* clang-format on */
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(NULL, "bert"),
+    HN_ASKED("vocab_size", HN_IS_INT, "30522", HN_COUNT),
+    HN_USED("hidden_size", HN_IS_INT, width, "768", HN_COUNT),
+    HN_USED("num_hidden_layers", HN_IS_INT, n_layer, "12", HN_COUNT),
+    HN_USED("num_attention_heads", HN_IS_INT, n_head, "12", HN_COUNT),
+    HN_USED("intermediate_size", HN_IS_INT, ffn, "3072", HN_COUNT),
+    HN_USED("max_position_embeddings", HN_IS_INT, n_ctx, "512", HN_COUNT),
+    HN_USED("layer_norm_eps", HN_IS_REAL, norm_eps, "1e-12", HN_ABOVE_0),
+    HN_ASKED("type_vocab_size", HN_IS_INT, "2", HN_COUNT),
+    HN_KEY_ACTIVATION("hidden_act", "gelu"),
+    HN_ONLY("position_embedding_type", HN_IS_WORD, "absolute", "positions are learned", HN_ALL),
+    HN_ASKED("is_decoder", HN_IS_FLAG, "false", HN_ALL),
+    HN_NEEDLESS("tie_word_embeddings", HN_IS_FLAG, "hidden states are given, and no logits", .otherwise = "true"),
+    HN_NEEDLESS("hidden_dropout_prob|attention_probs_dropout_prob", HN_IS_NUM, "of training alone", .low = 0, .high = 1),
+    HN_NEEDLESS("classifier_dropout", HN_IS_NUM | HN_IS_NULL, "of classes with another head", HN_ALL),
+    HN_NEEDLESS("pooler_fc_size|pooler_num_attention_heads|pooler_num_fc_layers|"
+                "pooler_size_per_head|pooler_type|directionality", HN_IS_ANY, "of classes with another head", HN_ALL),
+    { .to = HN_HP_is_causal }, { .to = HN_HP_pooling },
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
-    const hn_json *act = hn_config_find(config, "hidden_act");
-    const hn_json *kind = hn_config_find(config, "position_embedding_type");
-    const char *word = "gelu", *positions = "absolute";
-    if (act)
-        HN_TRY(hn_json_want_string(act, "hidden_act", &word));
-    if (kind)
-        HN_TRY(hn_json_want_string(kind, "position_embedding_type", &positions));
-    HN_REQUIRE(!strcmp(word, "gelu") && !strcmp(positions, "absolute"), HN_ERR_UNSUPPORTED,
-               "config.json: hidden_act %s, position_embedding_type %s: expected gelu, absolute",
-               word, positions);
-    HN_TRY(hn_config_int(config, "type_vocab_size", 2, &hp->n_token_type));
-    HN_HP_SET(hp, is_causal, false);
-    if (!hp->has[HN_HP_norm_eps])
-        HN_HP_SET(hp, norm_eps, 1e-12);
+    bool is_decoder;
+    HN_TRY(hn_config_int(config, "type_vocab_size", &hp->n_token_type, NULL));
+    HN_TRY(hn_config_flag(config, "is_decoder", &is_decoder));
+    HN_HP_SET(hp, is_causal, is_decoder);
     hp->is_tied = true;
     return HN_OK;
 }
@@ -94,14 +107,13 @@ static hn_node *attention(nn_build *b, hn_node *x)
     hn_node *q = hn_reshape(g, nn_linear(b, x, ".attn_q"), split);
     hn_node *k = hn_reshape(g, nn_linear(b, x, ".attn_k"), split);
     hn_node *v = hn_reshape(g, nn_linear(b, x, ".attn_v"), split);
-    hn_node *y = hn_attention(g, q, k, v, NULL, b->segments, false, 0, 0, 0);
+    hn_node *y = hn_attention(g, q, k, v, NULL, b->segments, b->hp->is_causal, 0, 0, 0);
     return nn_linear(b, hn_reshape(g, y, (hn_ints){ 2, { -1, b->hp->width } }), ".attn_output");
 }
 
 /* Hidden states [T, C]: what is embedded, and no logits. All tokens are of the first segment. */
 static hn_node *build(nn_build *b)
 {
-    enum { GELU_WITH_ERF = 1 };
     hn_graph *g = b->g;
     hn_node *kinds = nn_want(b, "token_types.weight");
     hn_node *first = hn_reshape(g, hn_contiguous(g, hn_slice(g, kinds, 0, 0, 1, 1)),
@@ -111,7 +123,7 @@ static hn_node *build(nn_build *b)
     x = layer_norm(b, x, "token_embd_norm");
     for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
         x = layer_norm(b, hn_add(g, attention(b, x), x), ".attn_output_norm");
-        hn_node *h = hn_gelu(g, nn_linear(b, x, ".ffn_up"), GELU_WITH_ERF);
+        hn_node *h = nn_activate(b, HN_ACT_GELU, nn_linear(b, x, ".ffn_up"));
         x = layer_norm(b, hn_add(g, nn_linear(b, h, ".ffn_down"), x), ".layer_output_norm");
     }
     return x;
@@ -119,6 +131,6 @@ static hn_node *build(nn_build *b)
 
 const hn_arch hn_arch_bert = {
     .name = "bert", .classes = classes, .prefixes = prefixes, .layers = "encoder.layer.",
-    .ignored = ignored, .weights = weights, .read_config = read_config, .read_meta = read_meta,
+    .ignored = ignored, .weights = weights, .tables = tables, .read_config = read_config, .read_meta = read_meta,
     .write_meta = write_meta, .defaults = defaults, .build = build, .embeds_only = true,
 };

@@ -30,14 +30,14 @@ static const hn_weight_spec weights[] = {
 };
 /* clang-format on */
 
-static hn_status read_widths(const hn_json *config, hn_hparams *hp)
+static hn_status read_widths(const hn_config *config, hn_hparams *hp)
 {
     int64_t nope, rope, value;
-    HN_TRY(hn_config_int(config, "qk_nope_head_dim", 128, &nope));
-    HN_TRY(hn_config_int(config, "qk_rope_head_dim", 64, &rope));
-    HN_TRY(hn_config_int(config, "v_head_dim", 128, &value));
-    HN_TRY(hn_config_int(config, "kv_lora_rank", 512, &hp->kv_rank));
-    HN_TRY(hn_config_int(config, "q_lora_rank", 0, &hp->q_rank));
+    HN_TRY(hn_config_int(config, "qk_nope_head_dim", &nope, NULL));
+    HN_TRY(hn_config_int(config, "qk_rope_head_dim", &rope, NULL));
+    HN_TRY(hn_config_int(config, "v_head_dim", &value, NULL));
+    HN_TRY(hn_config_int(config, "kv_lora_rank", &hp->kv_rank, NULL));
+    HN_TRY(hn_config_int(config, "q_lora_rank", &hp->q_rank, NULL));
     hp->has[HN_HP_q_rank] = hp->q_rank > 0;
     HN_HP_SET(hp, kv_rank, hp->kv_rank);
     HN_HP_SET(hp, head_dim, hp->kv_rank + rope);
@@ -50,42 +50,83 @@ static hn_status read_widths(const hn_json *config, hn_hparams *hp)
 }
 
 /* 1 softmax, 2 sigmoid: stated only where config.json states it. */
-static hn_status read_gating(const hn_json *config, hn_hparams *hp)
+static hn_status read_gating(const hn_config *config, hn_hparams *hp)
 {
-    const hn_json *func = hn_config_find(config, "scoring_func");
     const char *word;
-    if (!func)
+    HN_TRY(hn_config_word(config, "scoring_func", &word));
+    if (!word)
         return HN_OK;
-    HN_TRY(hn_json_want_string(func, "scoring_func", &word));
-    HN_REQUIRE(!strcmp(word, "sigmoid") || !strcmp(word, "softmax"), HN_ERR_UNSUPPORTED,
-               "config.json: scoring_func %s is not supported", word);
     HN_HP_SET(hp, gating, !strcmp(word, "sigmoid") ? 2 : 1);
     return HN_OK;
 }
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE("DeepseekV2", "deepseek_v2"), HN_KEY_MODEL_TYPE("DeepseekV3", "deepseek_v3"),
+    HN_KEYS_SHAPE("DeepseekV2", "102400", "4096", "11008", "32", "32", HN_OR_NONE, NULL, "2048"),
+    HN_KEYS_SHAPE("DeepseekV3", "129280", "7168", "18432", "61", "128", HN_OR_NONE, "128", "4096"),
+    HN_KEYS_RMS_EPS(NULL, "1e-6"),
+    HN_KEYS_ROPE(NULL, "10000"),
+    HN_ONLY("hidden_act", HN_IS_WORD, "silu|swish", "GGUF's deepseek2 knows no other", HN_ALL),
+    HN_ONLY("attention_bias|mlp_bias", HN_IS_FLAG, "false", "GGUF's deepseek2 has no biases", HN_ALL),
+    HN_NEEDLESS("head_dim|qk_head_dim", HN_IS_INT | HN_IS_NULL, "the sum of its parts says it", HN_ALL),
+    HN_ASKED("qk_nope_head_dim", HN_IS_INT, "128", HN_COUNT),
+    HN_ASKED("qk_rope_head_dim", HN_IS_INT, "64", HN_COUNT),
+    HN_ASKED("v_head_dim", HN_IS_INT | HN_IS_NULL, "128", HN_COUNT),
+    HN_ASKED("kv_lora_rank", HN_IS_INT, "512", HN_COUNT),
+    HN_ASKED("q_lora_rank", HN_IS_INT | HN_IS_NULL, "1536", HN_COUNT),
+    HN_USED("n_routed_experts|num_experts|num_local_experts", HN_IS_INT, n_expert, "64", .of = "DeepseekV2", HN_COUNT),
+    HN_USED("n_routed_experts|num_experts|num_local_experts", HN_IS_INT, n_expert, "256", .of = "DeepseekV3", HN_COUNT),
+    HN_USED("num_experts_per_tok", HN_IS_INT | HN_IS_NULL, n_used, NULL, .of = "DeepseekV2", HN_COUNT),
+    HN_USED("num_experts_per_tok", HN_IS_INT | HN_IS_NULL, n_used, "8", .of = "DeepseekV3", HN_COUNT),
+    HN_ASKED("n_shared_experts", HN_IS_INT | HN_IS_NULL, "2", .of = "DeepseekV2", HN_COUNT),
+    HN_ASKED("n_shared_experts", HN_IS_INT | HN_IS_NULL, "1", .of = "DeepseekV3", HN_COUNT),
+    HN_USED("n_group", HN_IS_INT | HN_IS_NULL, n_expert_group, NULL, .of = "DeepseekV2", HN_COUNT),
+    HN_USED("n_group", HN_IS_INT | HN_IS_NULL, n_expert_group, "8", .of = "DeepseekV3", HN_COUNT),
+    HN_USED("topk_group", HN_IS_INT | HN_IS_NULL, n_group_used, NULL, .of = "DeepseekV2", HN_COUNT),
+    HN_USED("topk_group", HN_IS_INT | HN_IS_NULL, n_group_used, "4", .of = "DeepseekV3", HN_COUNT),
+    HN_ASKED("first_k_dense_replace", HN_IS_INT | HN_IS_NULL, "0", .of = "DeepseekV2", .low = 0, .high = HN_MAX_LAYERS),
+    HN_ASKED("first_k_dense_replace", HN_IS_INT | HN_IS_NULL, "3", .of = "DeepseekV3", .low = 0, .high = HN_MAX_LAYERS),
+    HN_ASKED("moe_intermediate_size", HN_IS_INT, "1407", .of = "DeepseekV2", HN_COUNT),
+    HN_ASKED("moe_intermediate_size", HN_IS_INT, "2048", .of = "DeepseekV3", HN_COUNT),
+    HN_USED("routed_scaling_factor", HN_IS_NUM, expert_scale, "1.0", .of = "DeepseekV2", HN_ABOVE_0),
+    HN_USED("routed_scaling_factor", HN_IS_NUM, expert_scale, "2.5", .of = "DeepseekV3", HN_ABOVE_0),
+    HN_ASKED("norm_topk_prob", HN_IS_FLAG | HN_IS_NULL, "false", .of = "DeepseekV2"),
+    HN_ASKED("norm_topk_prob", HN_IS_FLAG | HN_IS_NULL, "true", .of = "DeepseekV3"),
+    HN_ONLY("scoring_func", HN_IS_WORD, "softmax|sigmoid", "expected softmax or sigmoid", .otherwise = NULL),
+    HN_NEEDLESS("topk_method", HN_IS_WORD | HN_IS_NULL, "groups and bias say it", HN_ALL),
+    HN_ASKED("moe_layer_freq", HN_IS_INT, "1", .low = 1, .high = 1),
+    HN_ONLY("rope_interleave", HN_IS_FLAG | HN_IS_NULL, "true|null", "GGUF's deepseek2 knows no other", HN_ALL),
+    HN_NEEDLESS("num_nextn_predict_layers|num_mtp_layers|ep_size|seq_aux|aux_loss_alpha", HN_IS_ANY,
+                "of training, or of predicting several tokens", HN_ALL),
+    HN_KEYS_ROUTER_TRAINING,
+    { .to = HN_HP_vocab_size }, { .to = HN_HP_gating }, { .to = HN_HP_expert_norm }, { .to = HN_HP_n_dense_first },
+    { .to = HN_HP_expert_ffn }, { .to = HN_HP_n_shared }, { .to = HN_HP_head_dim }, { .to = HN_HP_value_dim },
+    { .to = HN_HP_kv_rank }, { .to = HN_HP_q_rank }, { .to = HN_HP_head_dim_mla }, { .to = HN_HP_value_dim_mla },
+    { .to = HN_HP_yarn_log_mul },
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
+    bool has_first;
     HN_TRY(read_widths(config, hp));
     HN_TRY(read_gating(config, hp));
     HN_HP_SET(hp, vocab_size, hp->n_vocab);
-    HN_TRY(hn_config_int(config, "first_k_dense_replace", hp->n_expert ? 0 : hp->n_layer,
-                         &hp->n_dense_first));
+    HN_TRY(hn_config_int(config, "first_k_dense_replace", &hp->n_dense_first, &has_first));
     HN_HP_SET(hp, n_dense_first, hp->n_dense_first);
-    HN_TRY(hn_config_int(config, "moe_intermediate_size", hp->ffn[0], &hp->expert_ffn));
+    HN_TRY(hn_config_int(config, "moe_intermediate_size", &hp->expert_ffn, NULL));
     HN_HP_SET(hp, expert_ffn, hp->expert_ffn);
-    HN_TRY(hn_config_int(config, "n_shared_experts", 0, &hp->n_shared));
+    HN_TRY(hn_config_int(config, "n_shared_experts", &hp->n_shared, NULL));
     HN_HP_SET(hp, n_shared, hp->n_shared);
     hp->shared_ffn = hp->n_shared * hp->expert_ffn;
-    if (hn_config_find(config, "routed_scaling_factor")) {
-        HN_TRY(hn_config_num(config, "routed_scaling_factor", 1, &hp->expert_scale));
-        HN_HP_SET(hp, expert_scale, hp->expert_scale);
-    }
-    HN_TRY(hn_config_flag(config, "norm_topk_prob", false, &hp->expert_norm));
+    HN_TRY(hn_config_flag(config, "norm_topk_prob", &hp->expert_norm));
     hp->has[HN_HP_expert_norm] = hp->expert_norm;
-    if (!hp->has[HN_HP_rms_eps])
-        HN_HP_SET(hp, rms_eps, 1e-6);
     if (hp->rope_mscale != 0)
         HN_HP_SET(hp, yarn_log_mul, 0.1 * hp->rope_mscale);
+    hp->has[HN_HP_yarn_attn_factor] = false;
     return HN_OK;
 }
 
@@ -119,6 +160,6 @@ static hn_status defaults(hn_hparams *hp)
 
 const hn_arch hn_arch_deepseek2 = {
     .name = "deepseek2", .classes = classes, .prefixes = hn_decoder_prefixes,
-    .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights,
+    .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights, .tables = tables,
     .read_config = read_config, .read_meta = read_meta, .defaults = defaults,
 };

@@ -11,6 +11,9 @@ static const char *const classes[] = { "Gemma2ForCausalLM", NULL };
 static const hn_weight_spec weights[] = {
     { "token_embd.weight",           "@embed_tokens.weight",                "V,C",   HN_W_PAD,      HN_ALWAYS },
     { "output_norm.weight",          "@norm.weight",                        "C",     HN_W_PLUS_ONE, HN_ALWAYS },
+    { "output.weight",               "lm_head.weight",                      "V,C",   HN_W_PAD,      HN_IF_OWN_HEAD },
+    HN_ROW_DIVISORS,
+    HN_ROW_LONGROPE,
     { ".attn_norm.weight",           ".input_layernorm.weight",             "C",     HN_W_PLUS_ONE, HN_ALWAYS },
     { ".attn_q.weight",              ".self_attn.q_proj.weight",            "H*D,C", 0,             HN_ALWAYS },
     { ".attn_k.weight",              ".self_attn.k_proj.weight",            "G*D,C", 0,             HN_ALWAYS },
@@ -19,6 +22,8 @@ static const hn_weight_spec weights[] = {
     { ".post_attention_norm.weight", ".post_attention_layernorm.weight",    "C",     HN_W_PLUS_ONE, HN_ALWAYS },
     { ".ffn_norm.weight",            ".pre_feedforward_layernorm.weight",   "C",     HN_W_PLUS_ONE, HN_ALWAYS },
     HN_ROWS_MLP(HN_ALWAYS),
+    HN_ROWS_ATTENTION_BIAS(0, HN_IF_ATTN_BIAS),
+    { ".attn_output.bias",           ".self_attn.o_proj.bias",              "C",     0,             HN_IF_ATTN_BIAS },
     { ".post_ffw_norm.weight",       ".post_feedforward_layernorm.weight",  "C",     HN_W_PLUS_ONE, HN_ALWAYS },
     { 0 },
 };
@@ -31,22 +36,37 @@ static void set_pattern(hn_hparams *hp)
     hp->has_pattern = true;
 }
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(NULL, "gemma2"),
+    HN_KEYS_SHAPE(NULL, "256000", "2304", "9216", "26", "8", , "4", "8192"),
+    HN_KEY_HEAD_DIM(HN_IS_INT, "256"),
+    HN_KEYS_RMS_EPS(NULL, "1e-6"),
+    HN_KEYS_ROPE(NULL, "10000"),
+    HN_KEY_ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
+    HN_NEEDLESS("hidden_act", HN_IS_ANY, "Gemma2Config reads hidden_activation", HN_ALL),
+    HN_ASKED("attention_bias", HN_IS_FLAG, "false", HN_ALL),
+    HN_USED("sliding_window", HN_IS_INT, window, "4096", HN_COUNT),
+    HN_ASKED("layer_types", HN_IS_LIST | HN_IS_NULL, NULL, HN_ALL),
+    HN_USED("attn_logit_softcapping", HN_IS_REAL | HN_IS_NULL, attn_softcap, "50", HN_ABOVE_0),
+    HN_USED("final_logit_softcapping", HN_IS_REAL | HN_IS_NULL, final_softcap, "30", HN_ABOVE_0),
+    HN_ASKED("query_pre_attn_scalar", HN_IS_INT, "256", HN_COUNT),
+    HN_ONLY("use_bidirectional_attention", HN_IS_FLAG | HN_IS_NULL, "false|null", "a decoder alone is computed", HN_ALL),
+    HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
+    HN_NEEDLESS("attention_dropout", HN_IS_NUM | HN_IS_NULL, "of training alone", HN_ALL),
+    HN_NEEDLESS("cache_implementation", HN_IS_WORD | HN_IS_NULL, "how a program computes, not what", HN_ALL),
+    { .gguf = "hone.gemma2.query_pre_attn_scalar" },
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
-    double query;
-    HN_TRY(hn_config_int(config, "head_dim", 256, &hp->head_dim));
-    HN_HP_SET(hp, head_dim, hp->head_dim);
     HN_HP_SET(hp, value_dim, hp->head_dim);
-    HN_TRY(hn_config_int(config, "sliding_window", 4096, &hp->window));
-    HN_HP_SET(hp, window, hp->window);
-    HN_TRY(hn_config_num(config, "attn_logit_softcapping", 50, &hp->attn_softcap));
-    HN_TRY(hn_config_num(config, "final_logit_softcapping", 30, &hp->final_softcap));
-    HN_HP_SET(hp, attn_softcap, hp->attn_softcap);
-    HN_HP_SET(hp, final_softcap, hp->final_softcap);
-    HN_TRY(hn_config_num(config, "query_pre_attn_scalar", 256, &query));
-    hp->attn_scalar = query;
-    hp->is_tied = true;
-    hp->has[HN_HP_rope_base] = false; /* 10000, which goes without saying */
+    HN_TRY(hn_config_num(config, "query_pre_attn_scalar", &hp->attn_scalar, NULL));
+    if (hp->rope_base == 10000)
+        hp->has[HN_HP_rope_base] = false; /* it goes without saying */
     if (!hp->has_pattern)
         set_pattern(hp);
     return HN_OK;
@@ -106,6 +126,6 @@ static hn_node *build(nn_build *b)
 
 const hn_arch hn_arch_gemma2 = {
     .name = "gemma2", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
-    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .ignored = hn_decoder_ignored, .weights = weights, .tables = tables, .read_config = read_config,
     .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build, .has_bf16 = true,
 };

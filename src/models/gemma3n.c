@@ -60,11 +60,11 @@ static float normal_quantile(float p)
     return (float)low * 1.41421356f;
 }
 
-static hn_status read_sparsity(const hn_json *config, hn_hparams *hp)
+static hn_status read_sparsity(const hn_config *config, hn_hparams *hp)
 {
-    const hn_json *list = hn_config_find(config, "activation_sparsity_pattern");
-    HN_REQUIRE(list && list->kind == HN_JSON_ARRAY &&
-                   (int64_t)list->as.children.n == hp->n_layer,
+    const hn_json *list;
+    HN_TRY(hn_config_json(config, "activation_sparsity_pattern", &list));
+    HN_REQUIRE(list && (int64_t)list->as.children.n == hp->n_layer,
                HN_ERR_FORMAT, "config.json: activation_sparsity_pattern: expected one a layer");
     int i = 0;
     for (const hn_json *v = list->as.children.first; v; v = v->next, i++) {
@@ -78,36 +78,52 @@ static hn_status read_sparsity(const hn_json *config, hn_hparams *hp)
     return HN_OK;
 }
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(NULL, "gemma3n_text"),
+    HN_USED("intermediate_size", HN_IS_INT | HN_IS_LIST, ffn, "16384", HN_COUNT),
+    HN_KEYS_SHAPE(NULL, "262400", "2048", "16384", "35", "8", , "2", "32768"),
+    HN_KEY_HEAD_DIM(HN_IS_INT, "256"),
+    HN_KEYS_RMS_EPS(NULL, "1e-6"),
+    HN_KEYS_ROPE_LAYERED(NULL, "1000000", "10000"),
+    HN_ONLY("hidden_activation", HN_IS_WORD, "gelu_pytorch_tanh", "GGUF's gemma3n knows no other", HN_ALL),
+    HN_NEEDLESS("hidden_act", HN_IS_ANY, "Gemma3nTextConfig reads hidden_activation", HN_ALL),
+    HN_ONLY("attention_bias", HN_IS_FLAG, "false", "GGUF's gemma3n has no biases", HN_ALL),
+    HN_USED("sliding_window", HN_IS_INT, window, "512", HN_COUNT),
+    HN_ASKED("layer_types", HN_IS_LIST | HN_IS_NULL, NULL, HN_ALL),
+    HN_USED("final_logit_softcapping", HN_IS_REAL, final_softcap, "30", HN_ABOVE_0),
+    HN_ASKED("vocab_size_per_layer_input", HN_IS_INT, "262144", HN_COUNT),
+    HN_USED("hidden_size_per_layer_input", HN_IS_INT, ple_width, "256", HN_COUNT),
+    HN_USED("altup_active_idx", HN_IS_INT, altup_active, "0", .low = 0, .high = 3),
+    HN_ONLY("altup_coef_clip", HN_IS_NUM | HN_IS_NULL, "120", "GGUF's gemma3n clips at 120", HN_ALL),
+    HN_ONLY("altup_correct_scale", HN_IS_FLAG, "true", "GGUF's gemma3n always scales", HN_ALL),
+    HN_USED("altup_num_inputs", HN_IS_INT, altup_inputs, "4", .low = 4, .high = 4),
+    HN_USED("num_kv_shared_layers", HN_IS_INT, n_shared_kv, "15", .low = 0, .high = HN_MAX_LAYERS),
+    HN_ASKED("laurel_rank", HN_IS_INT, "64", HN_COUNT),
+    HN_ASKED("activation_sparsity_pattern", HN_IS_LIST, NULL, HN_ALL),
+    HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
+    HN_NEEDLESS("attention_dropout", HN_IS_NUM | HN_IS_NULL, "of training alone", HN_ALL),
+    { .gguf = "attention.sliding_window_pattern" }, { .gguf = "activation_sparsity_scale" },
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+/* clang-format off */
+static const hn_key_row outer[] = {
+    HN_KEY_MODEL_TYPE(NULL, "gemma3n"),
+    HN_KEYS_OUTER(tables),
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const outer_tables[] = { outer, hn_keys_every, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
-    HN_REQUIRE(hp->has[HN_HP_ffn], HN_ERR_FORMAT, "config.json: intermediate_size is missing");
-    HN_TRY(hn_config_int(config, "head_dim", 256, &hp->head_dim));
-    HN_HP_SET(hp, head_dim, hp->head_dim);
     HN_HP_SET(hp, value_dim, hp->head_dim);
-    HN_TRY(hn_config_int(config, "sliding_window", 512, &hp->window));
-    HN_HP_SET(hp, window, hp->window);
-    HN_TRY(hn_config_num(config, "rms_norm_eps", 1e-6, &hp->rms_eps));
-    HN_HP_SET(hp, rms_eps, hp->rms_eps);
-    if (!hp->has[HN_HP_rope_base])
-        HN_HP_SET(hp, rope_base, 1e6);
-    HN_TRY(hn_config_int(config, "altup_active_idx", 0, &hp->altup_active));
-    HN_TRY(hn_config_int(config, "altup_num_inputs", 4, &hp->altup_inputs));
-    HN_HP_SET(hp, altup_active, hp->altup_active);
-    HN_HP_SET(hp, altup_inputs, hp->altup_inputs);
-    HN_REQUIRE(hp->altup_inputs == 4, HN_ERR_UNSUPPORTED,
-               "config.json: altup_num_inputs is %lld: expected 4", (long long)hp->altup_inputs);
-    HN_TRY(hn_config_int(config, "hidden_size_per_layer_input", 256, &hp->ple_width));
-    HN_TRY(hn_config_int(config, "num_kv_shared_layers", 15, &hp->n_shared_kv));
-    HN_TRY(hn_config_int(config, "laurel_rank", 64, &hp->laurel_rank));
-    HN_HP_SET(hp, ple_width, hp->ple_width);
-    HN_HP_SET(hp, n_shared_kv, hp->n_shared_kv);
-    const hn_json *cap = hn_config_find(config, "final_logit_softcapping");
-    if (cap) {
-        HN_TRY(hn_config_num(config, "final_logit_softcapping", 30, &hp->final_softcap));
-        HN_HP_SET(hp, final_softcap, hp->final_softcap);
-    }
+    HN_TRY(hn_config_int(config, "laurel_rank", &hp->laurel_rank, NULL));
+    HN_TRY(hn_config_int(config, "vocab_size_per_layer_input", &hp->n_ple_vocab, NULL));
     HN_REQUIRE(hp->has_pattern, HN_ERR_FORMAT, "config.json: layer_types is missing");
-    hp->is_tied = true;
     return read_sparsity(config, hp);
 }
 
@@ -162,6 +178,6 @@ static hn_status defaults(hn_hparams *hp)
 
 const hn_arch hn_arch_gemma3n = {
     .name = "gemma3n", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
-    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .ignored = hn_decoder_ignored, .outer = outer_tables, .weights = weights, .tables = tables, .read_config = read_config,
     .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults,
 };

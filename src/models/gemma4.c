@@ -16,6 +16,8 @@ static const char *const classes[] = { "Gemma4ForConditionalGeneration", "Gemma4
 static const hn_weight_spec weights[] = {
     { "token_embd.weight",           "@embed_tokens.weight",               "V,C",     HN_W_PAD, HN_ALWAYS },
     { "output_norm.weight",          "@norm.weight",                       "C",       0, HN_ALWAYS },
+    { "output.weight",               "lm_head.weight",                     "V,C",     HN_W_PAD, HN_IF_OWN_HEAD },
+    HN_ROW_LONGROPE,
     { "rope_freqs.weight",           NULL,                                 "R", HN_W_CONSTANT | HN_W_F32, HN_ALWAYS },
     { "per_layer_token_embd.weight", "@embed_tokens_per_layer.weight",     "V,L*P",   HN_W_PAD, HN_IF_PLE },
     { "per_layer_model_proj.weight", "@per_layer_model_projection.weight", "L*P,C",   0, HN_IF_PLE },
@@ -30,6 +32,8 @@ static const hn_weight_spec weights[] = {
     { ".post_attention_norm.weight", ".post_attention_layernorm.weight",   "C",       0, HN_ALWAYS },
     { ".ffn_norm.weight",            ".pre_feedforward_layernorm.weight",  "C",       0, HN_ALWAYS },
     HN_ROWS_MLP(HN_ALWAYS),
+    HN_ROWS_ATTENTION_BIAS(0, HN_IF_ATTN_BIAS),
+    { ".attn_output.bias",           ".self_attn.o_proj.bias",             "C",       0, HN_IF_ATTN_BIAS },
     { ".post_ffw_norm.weight",       ".post_feedforward_layernorm.weight", "C",       0, HN_ALWAYS },
     { ".layer_output_scale.weight",  ".layer_scalar",                      "1",       0, HN_ALWAYS },
     { ".inp_gate.weight",            ".per_layer_input_gate.weight",       "P,C",     0, HN_IF_PLE },
@@ -55,47 +59,128 @@ static void set_pattern(hn_hparams *hp, int64_t period)
     hp->has_pattern = true;
 }
 
+/* clang-format off */
+/* One a kind of layer; Gemma 4 has no default for their bases. */
+static const hn_key_row rope_kinds[] = {
+    HN_ASKED("full_attention", HN_IS_OBJECT, HN_MUST, .within = hn_rope_whole_keys),
+    HN_ASKED("sliding_attention", HN_IS_OBJECT, HN_MUST, .within = hn_rope_whole_keys),
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const rope_tables[] = { rope_kinds, NULL };
+
+/* clang-format off */
+static const hn_key_row layer_keys[] = {
+    HN_ASKED("head_dim", HN_IS_INT, NULL, HN_COUNT),
+    HN_ASKED("num_key_value_heads", HN_IS_INT, NULL, HN_COUNT),
+    { 0 },
+};
+static const hn_key_row *const layer_tables[] = { layer_keys, NULL };
+
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(NULL, "gemma4_text"),
+    HN_KEYS_SHAPE(NULL, "262144", "2304", "9216", "30", "8", , "4", "131072"),
+    HN_ASKED("head_dim", HN_IS_INT, "256", HN_COUNT),
+    HN_ASKED("global_head_dim", HN_IS_INT, "512", HN_COUNT),
+    HN_ASKED("num_global_key_value_heads", HN_IS_INT | HN_IS_NULL, NULL, HN_COUNT),
+    HN_ASKED("per_layer_config", HN_IS_OBJECT | HN_IS_NULL, NULL, HN_ALL),
+    HN_KEYS_RMS_EPS(NULL, "1e-6"),
+    HN_ASKED("rope_parameters", HN_IS_OBJECT | HN_IS_NULL, NULL, .within = rope_tables),
+    HN_GGUF_ROPE_LAYERED,
+    HN_KEY_ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
+    HN_ASKED("attention_bias", HN_IS_FLAG, "false", HN_ALL),
+    HN_USED("sliding_window", HN_IS_INT, window, "512", HN_COUNT),
+    HN_ASKED("layer_types", HN_IS_LIST | HN_IS_NULL, NULL, HN_ALL),
+    HN_USED("final_logit_softcapping", HN_IS_REAL | HN_IS_NULL, final_softcap, NULL, HN_ABOVE_0),
+    HN_ONLY("use_bidirectional_attention", HN_IS_WORD | HN_IS_NULL, "null|vision", "a decoder alone is computed", HN_ALL),
+    HN_ASKED("vocab_size_per_layer_input", HN_IS_INT, "262144", HN_COUNT),
+    HN_USED("hidden_size_per_layer_input", HN_IS_INT, ple_width, "256", .low = 0, .high = 2147483647),
+    HN_ASKED("attention_k_eq_v", HN_IS_FLAG, "false", HN_ALL),
+    HN_USED("num_kv_shared_layers", HN_IS_INT, n_shared_kv, "0", .low = 0, .high = HN_MAX_LAYERS),
+    HN_ASKED("enable_moe_block", HN_IS_FLAG, "false", HN_ALL),
+    HN_ASKED("use_double_wide_mlp", HN_IS_FLAG, "false", HN_ALL),
+    HN_USED("num_experts", HN_IS_INT | HN_IS_NULL, n_expert, NULL, HN_COUNT),
+    HN_USED("top_k_experts", HN_IS_INT | HN_IS_NULL, n_used, NULL, HN_COUNT),
+    HN_USED("moe_intermediate_size|expert_intermediate_size", HN_IS_INT | HN_IS_NULL, expert_ffn, NULL, HN_COUNT),
+    HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
+    HN_NEEDLESS("attention_dropout", HN_IS_NUM | HN_IS_NULL, "of training alone", HN_ALL),
+    { .to = HN_HP_head_dim }, { .to = HN_HP_value_dim }, { .to = HN_HP_head_dim_swa }, { .to = HN_HP_value_dim_swa },
+    { .gguf = "attention.sliding_window_pattern" },
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+/* clang-format off */
+static const hn_key_row outer[] = {
+    HN_KEY_MODEL_TYPE(NULL, "gemma4"),
+    HN_KEYS_OUTER(tables),
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const outer_tables[] = { outer, hn_keys_every, NULL };
+
 /* What one layer has its own way: { "5": { "head_dim": 512, "num_key_value_heads": 2 } }. GGUF
  * knows one head width for all full layers. */
-static hn_status read_layer(const hn_json *layer, hn_hparams *hp, int64_t *full_dim)
+static hn_status read_layer(const hn_config *config, const hn_json *layer, hn_hparams *hp,
+                            int64_t *full_dim)
 {
     char *end;
     const long i = strtol(layer->key, &end, 10);
-    HN_REQUIRE(!*end && end != layer->key && i >= 0 && i < hp->n_layer, HN_ERR_FORMAT,
-               "config.json: per_layer_config: %s is no layer", layer->key);
-    for (const hn_json *v = layer->as.children.first; v; v = v->next) {
-        int64_t value;
-        HN_TRY(hn_json_want_int(v, v->key, &value));
-        const bool is_dim = !strcmp(v->key, "head_dim");
-        HN_REQUIRE(is_dim || !strcmp(v->key, "num_key_value_heads"), HN_ERR_UNSUPPORTED,
-                   "config.json: per_layer_config: %s is not supported", v->key);
-        HN_REQUIRE(!is_dim || (!hp->is_sliding[i] && (!*full_dim || *full_dim == value)),
+    HN_REQUIRE(!*end && layer->key[0] >= '0' && layer->key[0] <= '9' && i < hp->n_layer,
+               HN_ERR_FORMAT, "config.json: per_layer_config: %s is no layer", layer->key);
+    hn_config own;
+    int64_t dim, groups;
+    HN_TRY(hn_config_open(layer, layer_tables, config->class, NULL, &own));
+    HN_TRY(hn_config_int(&own, "head_dim", &dim, NULL));
+    HN_TRY(hn_config_int(&own, "num_key_value_heads", &groups, NULL));
+    HN_REQUIRE(!dim || dim == hp->head_dim_swa ||
+                   (!hp->is_sliding[i] && (!*full_dim || *full_dim == dim)),
+               HN_ERR_UNSUPPORTED,
+               "config.json: per_layer_config: layer %ld: only full layers may have another "
+               "head_dim, and all the same", i);
+    if (dim && !hp->is_sliding[i])
+        *full_dim = dim;
+    if (groups)
+        hp->n_kv_head[i] = groups;
+    return HN_OK;
+}
+
+/* A full layer that is not named has the width of the others. */
+static hn_status check_layers_agree(const hn_json *own, const hn_hparams *hp, int64_t full_dim)
+{
+    for (int64_t i = 0; full_dim && full_dim != hp->head_dim_swa && i < hp->n_layer; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%lld", (long long)i);
+        HN_REQUIRE(hp->is_sliding[i] || hn_json_get(hn_json_get(own, key), "head_dim"),
                    HN_ERR_UNSUPPORTED,
-                   "config.json: per_layer_config: layer %ld: only full layers may have another "
-                   "head_dim, and all the same", i);
-        if (is_dim)
-            *full_dim = value;
-        else
-            hp->n_kv_head[i] = value;
+                   "config.json: per_layer_config: layer %lld has not the head_dim of the other "
+                   "full layers", (long long)i);
     }
     return HN_OK;
 }
 
-static hn_status read_heads(const hn_json *config, hn_hparams *hp)
+static hn_status read_heads(const hn_config *config, hn_hparams *hp)
 {
     int64_t full_dim, full_kv;
-    HN_TRY(hn_config_int(config, "head_dim", 256, &hp->head_dim_swa));
-    HN_TRY(hn_config_int(config, "global_head_dim", 0, &full_dim));
-    HN_TRY(hn_config_int(config, "num_global_key_value_heads", 0, &full_kv));
-    for (int64_t i = 0; full_kv && i < hp->n_layer; i++)
-        if (!hp->is_sliding[i])
-            hp->n_kv_head[i] = full_kv;
-    const hn_json *own = hn_config_find(config, "per_layer_config");
-    if (own)
-        for (const hn_json *v = own->as.children.first; v; v = v->next)
-            HN_TRY(read_layer(v, hp, &full_dim));
-    if (!full_dim)
-        full_dim = own ? hp->head_dim_swa : 512;
+    bool shares_values;
+    const hn_json *own;
+    HN_TRY(hn_config_int(config, "head_dim", &hp->head_dim_swa, NULL));
+    HN_TRY(hn_config_int(config, "global_head_dim", &full_dim, NULL));
+    HN_TRY(hn_config_int(config, "num_global_key_value_heads", &full_kv, NULL));
+    HN_TRY(hn_config_flag(config, "attention_k_eq_v", &shares_values));
+    HN_TRY(hn_config_json(config, "per_layer_config", &own));
+    if (hn_config_states(config, "per_layer_config")) { /* the two keys are for files without it */
+        full_dim = 0;
+        for (const hn_json *v = own ? own->as.children.first : NULL; v; v = v->next)
+            HN_TRY(read_layer(config, v, hp, &full_dim));
+        HN_TRY(check_layers_agree(own, hp, full_dim));
+        full_dim = full_dim ? full_dim : hp->head_dim_swa;
+    } else if (full_kv && shares_values) {
+        for (int64_t i = 0; i < hp->n_layer; i++)
+            if (!hp->is_sliding[i])
+                hp->n_kv_head[i] = full_kv;
+    }
     HN_HP_SET(hp, head_dim_swa, hp->head_dim_swa);
     HN_HP_SET(hp, value_dim_swa, hp->head_dim_swa);
     HN_HP_SET(hp, head_dim, full_dim);
@@ -105,39 +190,47 @@ static hn_status read_heads(const hn_json *config, hn_hparams *hp)
     return HN_OK;
 }
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* Without rope_parameters they are the published ones. */
+static void default_rope(hn_hparams *hp)
+{
+    HN_HP_SET(hp, rope_base, 1e6);
+    HN_HP_SET(hp, rope_base_swa, 10000);
+    hp->rope_scaling = HN_ROPE_PROPORTIONAL;
+    hp->rope_partial = 0.25;
+    hp->rope_factor = 1;
+}
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
     bool is_wide, shares_values, has_experts;
+    const hn_json *rope;
     if (!hp->has_pattern)
         set_pattern(hp, 6);
+    hp->is_sliding[hp->n_layer - 1] = false; /* whatever the file says */
     HN_TRY(read_heads(config, hp));
-    HN_TRY(hn_config_int(config, "num_kv_shared_layers", 0, &hp->n_shared_kv));
-    HN_HP_SET(hp, n_shared_kv, hp->n_shared_kv);
-    HN_REQUIRE(hp->n_shared_kv >= 0 && hp->n_shared_kv < hp->n_layer, HN_ERR_FORMAT,
+    HN_REQUIRE(hp->n_shared_kv < hp->n_layer, HN_ERR_FORMAT,
                "config.json: num_kv_shared_layers is %lld of %lld layers",
                (long long)hp->n_shared_kv, (long long)hp->n_layer);
-    HN_TRY(hn_config_int(config, "hidden_size_per_layer_input", 256, &hp->ple_width));
-    HN_HP_SET(hp, ple_width, hp->ple_width);
-    HN_TRY(hn_config_int(config, "sliding_window", 512, &hp->window));
-    HN_HP_SET(hp, window, hp->window);
-    HN_TRY(hn_config_flag(config, "use_double_wide_mlp", false, &is_wide));
+    HN_REQUIRE(!hp->n_shared_kv || hp->ple_width, HN_ERR_UNSUPPORTED,
+               "config.json: num_kv_shared_layers is %lld: Transformers has it with per-layer "
+               "embeddings alone", (long long)hp->n_shared_kv);
+    HN_TRY(hn_config_flag(config, "use_double_wide_mlp", &is_wide));
     for (int64_t i = hp->n_layer - hp->n_shared_kv; is_wide && i < hp->n_layer; i++)
         hp->ffn[i] *= 2;
-    HN_TRY(hn_config_flag(config, "attention_k_eq_v", false, &shares_values));
+    HN_TRY(hn_config_flag(config, "attention_k_eq_v", &shares_values));
     for (int64_t i = 0; i < hp->n_layer; i++)
         hp->is_key_value[i] = shares_values && !hp->is_sliding[i];
-    HN_TRY(hn_config_flag(config, "enable_moe_block", hp->n_expert > 0, &has_experts));
-    HN_TRY(hn_config_int(config, "expert_intermediate_size|moe_intermediate_size", 0,
-                         &hp->expert_ffn));
-    hp->has[HN_HP_expert_ffn] = hp->expert_ffn > 0;
+    HN_TRY(hn_config_flag(config, "enable_moe_block", &has_experts));
     if (!has_experts)
         hp->n_expert = 0, hp->has[HN_HP_n_expert] = false;
-    HN_TRY(hn_config_num(config, "final_logit_softcapping", 30, &hp->final_softcap));
-    HN_HP_SET(hp, final_softcap, hp->final_softcap);
-    HN_REQUIRE(hp->rope_scaling == HN_ROPE_PROPORTIONAL || hp->rope_scaling == HN_ROPE_NONE,
-               HN_ERR_UNSUPPORTED, "config.json: gemma4 with another rope_type than proportional");
-    hp->rope_scaling = HN_ROPE_PROPORTIONAL;
-    hp->is_tied = true;
+    else
+        HN_REQUIRE(hp->n_expert && hp->n_used && hp->expert_ffn, HN_ERR_FORMAT,
+                   "config.json: enable_moe_block: num_experts, top_k_experts or "
+                   "moe_intermediate_size is missing");
+    HN_TRY(hn_config_int(config, "vocab_size_per_layer_input", &hp->n_ple_vocab, NULL));
+    HN_TRY(hn_config_json(config, "rope_parameters", &rope));
+    if (!rope)
+        default_rope(hp);
     return HN_OK;
 }
 
@@ -161,7 +254,8 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
         snprintf(name, sizeof name, "blk.%d.attn_v.weight", i);
         hp->is_key_value[i] = !hn_weights_find(all, name);
     }
-    hp->rope_scaling = HN_ROPE_PROPORTIONAL;
+    if (hp->rope_scaling != HN_ROPE_LINEAR && hp->rope_scaling != HN_ROPE_YARN)
+        hp->rope_scaling = HN_ROPE_PROPORTIONAL;
     if (!hp->has_pattern)
         set_pattern(hp, 6);
     return HN_OK;
@@ -202,19 +296,34 @@ static int source_layer(const hn_hparams *hp, int layer)
     return source;
 }
 
-/* Of a full layer the first pairs turn, as many as rope_freqs.weight leaves undivided. */
-static hn_rope_spec rope_spec(nn_build *b)
+/* Of a full layer the first pairs turn, as many as rope_freqs.weight divides by one number; the
+ * rest stand still. Where it holds anything else, they are divisors. */
+static hn_rope_spec rope_spec(nn_build *b, hn_node **divisors)
 {
+    const hn_hparams *hp = b->hp;
     hn_rope_spec spec = nn_rope_spec(b);
-    const nn_weight *divisors = nn_find(b, "rope_freqs.weight");
-    if (b->hp->is_sliding[b->layer] || !divisors)
+    const nn_weight *freqs = nn_find(b, "rope_freqs.weight");
+    *divisors = NULL;
+    if (hp->is_sliding[b->layer] || !freqs || spec.scaling)
         return spec;
-    const hn_tensor t = hn_tensor_at(&divisors->type, (void *)(uintptr_t)divisors->data);
-    int64_t turning = 0;
-    while (turning < divisors->type.dim[0] && hn_get(&t, turning) == 1.0)
+    *divisors = nn_weight_of(b, "rope_factors_short.weight");
+    if (*divisors)
+        return spec;
+    const hn_tensor t = hn_tensor_at(&freqs->type, (void *)(uintptr_t)freqs->data);
+    const double first = hn_get(&t, 0);
+    int64_t turning = 0, still = 0;
+    const int64_t n = freqs->type.dim[0];
+    while (turning < n && hn_get(&t, turning) == first)
         turning++;
+    while (turning + still < n && hn_get(&t, turning + still) >= 1e29)
+        still++;
+    if (turning + still < n) {
+        *divisors = nn_weight_of(b, "rope_freqs.weight");
+        return spec;
+    }
     spec.scaling = HN_ROPE_PROPORTIONAL;
     spec.n_rot = 2 * turning;
+    spec.factor = (float)first;
     return spec;
 }
 
@@ -227,12 +336,13 @@ static nn_keys make_keys(nn_build *b, hn_node *x)
 {
     hn_graph *g = b->g;
     const hn_ints heads = { 3, { -1, b->hp->n_kv_head[b->layer], hn_layer_head_dim(b->hp, b->layer) } };
-    const hn_rope_spec spec = rope_spec(b);
+    hn_node *divisors;
+    const hn_rope_spec spec = rope_spec(b, &divisors);
     hn_node *raw = hn_reshape(g, nn_linear(b, x, ".attn_k"), heads);
     const bool has_v = nn_find(b, nn_name(b, ".attn_v.weight", "")) != NULL;
     hn_node *v = has_v ? hn_reshape(g, nn_linear(b, x, ".attn_v"), heads) : raw;
     hn_node *k = nn_rms_norm_once(b, raw, ".attn_k_norm.weight");
-    const nn_keys made = { nn_rope(b, k, NULL, &spec), nn_rms_norm_once(b, v, NULL), false };
+    const nn_keys made = { nn_rope(b, k, divisors, &spec), nn_rms_norm_once(b, v, NULL), false };
     return nn_remember(b, made, window_of(b));
 }
 
@@ -241,11 +351,12 @@ static hn_node *attention(nn_build *b, hn_node *x, nn_keys *made)
     hn_graph *g = b->g;
     const int64_t heads = b->hp->n_head[b->layer], width = hn_layer_head_dim(b->hp, b->layer);
     const int source = source_layer(b->hp, b->layer);
-    const hn_rope_spec spec = rope_spec(b);
+    hn_node *divisors;
+    const hn_rope_spec spec = rope_spec(b, &divisors);
     if (source == b->layer)
         made[b->layer] = make_keys(b, x);
     hn_node *q = hn_reshape(g, nn_linear(b, x, ".attn_q"), (hn_ints){ 3, { -1, heads, width } });
-    q = nn_rope(b, nn_rms_norm_once(b, q, ".attn_q_norm.weight"), NULL, &spec);
+    q = nn_rope(b, nn_rms_norm_once(b, q, ".attn_q_norm.weight"), divisors, &spec);
     const nn_score_options scores = { .window = window_of(b), .scale = 1 };
     hn_node *y = nn_attend(b, q, made[source], &scores);
     y = hn_reshape(g, y, (hn_ints){ 2, { -1, heads * width } });
@@ -267,7 +378,7 @@ static hn_node *experts(nn_build *b, hn_node *r)
     const int64_t n = hp->expert_ffn;
     hn_node *gate = hn_contiguous(g, hn_slice(g, both, 2, 0, n, 1));
     hn_node *up = hn_contiguous(g, hn_slice(g, both, 2, n, 2 * n, 1));
-    hn_node *y = nn_linear_id(b, nn_gate_gelu(b, gate, up), ".ffn_down_exps", chosen.ids);
+    hn_node *y = nn_linear_id(b, nn_gate(b, HN_ACT_GELU_TANH, gate, up), ".ffn_down_exps", chosen.ids);
     return nn_rms_norm_once(b, nn_combine(b, y, chosen), ".post_ffw_norm_2.weight");
 }
 
@@ -301,7 +412,7 @@ static hn_node *add_per_layer(nn_build *b, hn_node *x, hn_node *inputs)
     hn_node *own = hn_contiguous(g, hn_slice(g, inputs, 1, b->layer, b->layer + 1, 1));
     own = hn_reshape(g, own, (hn_ints){ 2, { -1, b->hp->ple_width } });
     own = nn_layer_own(b, own);
-    hn_node *y = nn_mul(b, nn_gelu(b, nn_linear(b, x, ".inp_gate")), own);
+    hn_node *y = nn_mul(b, nn_activate(b, HN_ACT_GELU_TANH, nn_linear(b, x, ".inp_gate")), own);
     return nn_add(b, x, nn_rms_norm_once(b, nn_linear(b, y, ".proj"), ".post_norm.weight"));
 }
 
@@ -327,6 +438,6 @@ static hn_node *build(nn_build *b)
 
 const hn_arch hn_arch_gemma4 = {
     .name = "gemma4", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
-    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .ignored = hn_decoder_ignored, .outer = outer_tables, .weights = weights, .tables = tables, .read_config = read_config,
     .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build, .has_bf16 = true,
 };

@@ -29,20 +29,37 @@ static const hn_weight_spec weights[] = {
 };
 /* clang-format on */
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(NULL, "gpt2"),
+    HN_ASKED("vocab_size", HN_IS_INT, "50257", HN_COUNT),
+    HN_USED("n_embd|hidden_size", HN_IS_INT, width, "768", HN_COUNT),
+    HN_USED("n_layer|num_hidden_layers", HN_IS_INT, n_layer, "12", HN_COUNT),
+    HN_USED("n_head|num_attention_heads", HN_IS_INT, n_head, "12", HN_COUNT),
+    HN_USED("n_positions|max_position_embeddings", HN_IS_INT, n_ctx, "1024", HN_COUNT),
+    HN_NEEDLESS("n_ctx", HN_IS_INT, "GPT2Config reads n_positions", HN_ALL),
+    HN_USED("n_inner", HN_IS_INT | HN_IS_NULL, ffn, NULL, HN_COUNT),
+    HN_USED("layer_norm_epsilon", HN_IS_REAL, norm_eps, "1e-5", HN_ABOVE_0),
+    HN_ONLY("activation_function", HN_IS_WORD, "gelu_new", "GGUF's gpt2 knows no other", HN_ALL),
+    HN_ONLY("scale_attn_weights", HN_IS_FLAG, "true", "GGUF's gpt2 always scales", HN_ALL),
+    HN_ONLY("scale_attn_by_inverse_layer_idx", HN_IS_FLAG, "false", "GGUF's gpt2 cannot", HN_ALL),
+    HN_NEEDLESS("reorder_and_upcast_attn", HN_IS_FLAG, "how a program computes, not what", HN_ALL),
+    HN_NEEDLESS("summary_type|summary_use_proj|summary_activation|summary_proj_to_labels|summary_first_dropout",
+                HN_IS_ANY, "of classes with another head", HN_ALL),
+    HN_ONLY("tie_word_embeddings", HN_IS_FLAG, "true", "GGUF's gpt2 has no other head", .otherwise = "true"),
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
-    int64_t positions;
-    HN_TRY(hn_config_int(config, "n_positions|n_ctx", 1024, &positions));
-    HN_HP_SET(hp, n_ctx, positions);
+    (void)config;
     if (!hp->has[HN_HP_ffn])
         hn_hparams_fill(hp, HN_HP_ffn, 4 * hp->width);
     HN_REQUIRE(hp->ffn[0] == 4 * hp->width, HN_ERR_UNSUPPORTED,
                "config.json: n_inner is %lld: GGUF's gpt2 knows only 4 times the width",
                (long long)hp->ffn[0]);
-    HN_TRY(hn_config_num(config, "layer_norm_epsilon", 1e-5, &hp->norm_eps));
-    HN_HP_SET(hp, norm_eps, hp->norm_eps);
-    hp->has[HN_HP_rope_base] = false;
-    hp->is_tied = true;
     return HN_OK;
 }
 
@@ -58,5 +75,5 @@ static hn_status defaults(hn_hparams *hp)
 
 const hn_arch hn_arch_gpt2 = {
     .name = "gpt2", .classes = classes, .prefixes = prefixes, .layers = "h.",
-    .ignored = ignored, .weights = weights, .read_config = read_config, .defaults = defaults,
+    .ignored = ignored, .weights = weights, .tables = tables, .read_config = read_config, .defaults = defaults,
 };

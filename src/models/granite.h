@@ -4,7 +4,20 @@
 
 #include "models/models.h"
 
-hn_status hn_granite_multipliers(const hn_json *config, hn_hparams *hp);
+/* clang-format off */
+#define HN_KEYS_GRANITE                                                                        \
+    HN_KEYS_SHAPE(NULL, "32000", "4096", "11008", "32", "32", HN_OR_NONE, NULL, "2048"),       \
+    HN_KEY_HEAD_DIM(HN_IS_INT, NULL),                                                          \
+    HN_KEYS_RMS_EPS(NULL, "1e-6"),                                                             \
+    HN_KEYS_ROPE(NULL, "10000"),                                                               \
+    HN_USED("attention_multiplier", HN_IS_NUM, attn_scale, "1.0", HN_ABOVE_0),                 \
+    HN_USED("embedding_multiplier", HN_IS_NUM, embd_scale, "1.0", HN_ANY_SIGN),                \
+    HN_USED("residual_multiplier", HN_IS_NUM, residual_scale, "1.0", HN_ANY_SIGN),             \
+    HN_USED("logits_scaling", HN_IS_NUM, logit_scale, "1.0", HN_ABOVE_0),                      \
+    { .to = HN_HP_vocab_size }
+/* clang-format on */
+
+void hn_granite_widths(hn_hparams *hp);
 hn_status hn_granite_defaults(hn_hparams *hp);
 
 #endif

@@ -22,14 +22,28 @@ static const hn_weight_spec weights[] = {
 };
 /* clang-format on */
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE("GraniteMoeForCausalLM", "granitemoe"), HN_KEY_MODEL_TYPE("GraniteMoeShared", "granitemoeshared"),
+    HN_KEYS_GRANITE,
+    HN_ONLY("hidden_act", HN_IS_WORD, "silu|swish", "GGUF's granitemoe knows no other", HN_ALL),
+    HN_ONLY("attention_bias", HN_IS_FLAG, "false", "GGUF's granitemoe has no biases", HN_ALL),
+    HN_USED("num_local_experts", HN_IS_INT | HN_IS_NULL, n_expert, "8", HN_COUNT),
+    HN_USED("num_experts_per_tok", HN_IS_INT | HN_IS_NULL, n_used, "2", HN_COUNT),
+    HN_ASKED("shared_intermediate_size", HN_IS_INT, "0", .low = 0, .high = 2147483647),
+    HN_KEYS_ROUTER_TRAINING,
+    { .to = HN_HP_expert_ffn }, { .to = HN_HP_shared_ffn },
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
-    HN_TRY(hn_granite_multipliers(config, hp));
+    hn_granite_widths(hp);
     HN_HP_SET(hp, vocab_size, hp->n_vocab);
-    HN_HP_SET(hp, rope_dim, hp->width / hp->n_head[0]);
-    hp->has[HN_HP_head_dim] = hp->has[HN_HP_value_dim] = false;
     hp->expert_ffn = hp->ffn[0];
-    HN_TRY(hn_config_int(config, "shared_intermediate_size", 0, &hp->shared_ffn));
+    HN_TRY(hn_config_int(config, "shared_intermediate_size", &hp->shared_ffn, NULL));
     hp->has[HN_HP_shared_ffn] = hp->shared_ffn > 0;
     return HN_OK;
 }
@@ -51,6 +65,6 @@ static hn_status defaults(hn_hparams *hp)
 
 const hn_arch hn_arch_granitemoe = {
     .name = "granitemoe", .classes = classes, .prefixes = hn_decoder_prefixes,
-    .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights,
+    .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights, .tables = tables,
     .read_config = read_config, .read_meta = read_meta, .defaults = defaults,
 };

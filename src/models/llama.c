@@ -10,13 +10,14 @@ static const hn_weight_spec weights[] = {
     HN_ROWS_EMBEDDING,
     HN_ROW_DIVISORS,
     HN_ROWS_ATTENTION(HN_W_PERMUTE),
-    HN_ROWS_ATTENTION_BIAS(HN_W_PERMUTE, HN_IF_FOUND),
-    { ".attn_output.bias",   ".self_attn.o_proj.bias",           "C", 0, HN_IF_FOUND },
+    HN_ROW_LONGROPE,
+    HN_ROWS_ATTENTION_BIAS(HN_W_PERMUTE, HN_IF_ATTN_BIAS),
+    { ".attn_output.bias",   ".self_attn.o_proj.bias",           "C", 0, HN_IF_ATTN_BIAS },
     { ".ffn_norm.weight",    ".post_attention_layernorm.weight", "C", 0, HN_ALWAYS },
     HN_ROWS_MLP(HN_IF_DENSE),
-    { ".ffn_gate.bias",      ".mlp.gate_proj.bias",              "F", 0, HN_IF_FOUND },
-    { ".ffn_up.bias",        ".mlp.up_proj.bias",                "F", 0, HN_IF_FOUND },
-    { ".ffn_down.bias",      ".mlp.down_proj.bias",              "C", 0, HN_IF_FOUND },
+    { ".ffn_gate.bias",      ".mlp.gate_proj.bias",              "F", 0, HN_IF_MLP_BIAS },
+    { ".ffn_up.bias",        ".mlp.up_proj.bias",                "F", 0, HN_IF_MLP_BIAS },
+    { ".ffn_down.bias",      ".mlp.down_proj.bias",              "C", 0, HN_IF_MLP_BIAS },
     { ".ffn_gate_inp.weight",  ".block_sparse_moe.gate.weight",         "E,C",   HN_W_F32,   HN_IF_MOE },
     { ".ffn_gate_exps.weight", ".block_sparse_moe.experts.#.w1.weight", "E,X,C", HN_W_STACK, HN_IF_MOE },
     { ".ffn_up_exps.weight",   ".block_sparse_moe.experts.#.w3.weight", "E,X,C", HN_W_STACK, HN_IF_MOE },
@@ -27,12 +28,44 @@ static const hn_weight_spec weights[] = {
 };
 /* clang-format on */
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+#define LLAMA "Llama|LLaMA"
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(LLAMA, "llama"), HN_KEY_MODEL_TYPE("Mistral", "mistral"), HN_KEY_MODEL_TYPE("Mixtral", "mixtral"),
+    HN_KEYS_SHAPE(LLAMA,     "32000", "4096", "11008", "32", "32", HN_OR_NONE, NULL, "2048"),
+    HN_KEYS_SHAPE("Mistral", "32000", "4096", "14336", "32", "32", , "8", "131072"),
+    HN_KEYS_SHAPE("Mixtral", "32000", "4096", "14336", "32", "32", , "8", "131072"),
+    HN_USED("head_dim", HN_IS_INT | HN_IS_NULL, head_dim, "null", .of = "Mixtral", HN_COUNT),
+    HN_KEY_HEAD_DIM(HN_IS_INT | HN_IS_NULL, NULL),
+    HN_KEYS_RMS_EPS("Llama|LLaMA|Mistral", "1e-6"), HN_KEYS_RMS_EPS("Mixtral", "1e-5"),
+    HN_KEYS_ROPE("Llama|LLaMA|Mistral", "10000"), HN_KEYS_ROPE("Mixtral", "1000000"),
+    HN_KEY_ACTIVATION("hidden_act", "silu"),
+    HN_ASKED("attention_bias", HN_IS_FLAG, "false", .of = LLAMA),
+    HN_ASKED("mlp_bias", HN_IS_FLAG, "false", .of = LLAMA),
+    HN_ONLY("attention_bias|mlp_bias", HN_IS_FLAG, "false", "the class has no biases", .of = "Mis|Mix"),
+    HN_ASKED("sliding_window", HN_IS_INT | HN_IS_NULL, "4096", .of = "Mistral", HN_COUNT),
+    HN_ASKED("sliding_window", HN_IS_INT | HN_IS_NULL, NULL, .of = "Mixtral", HN_COUNT),
+    HN_NEEDLESS("sliding_window", HN_IS_INT | HN_IS_NULL, "LlamaConfig has none", .of = LLAMA),
+    HN_USED("num_local_experts|num_experts", HN_IS_INT, n_expert, "8", .of = "Mixtral", HN_COUNT),
+    HN_USED("num_experts_per_tok", HN_IS_INT, n_used, "2", .of = "Mixtral", HN_COUNT),
+    HN_NEEDLESS("router_jitter_noise", HN_IS_REAL, "noise of training", .of = "Mixtral"),
+    HN_NEEDLESS("output_router_logits", HN_IS_FLAG, "an output beside the logits", .of = "Mixtral"),
+    HN_NEEDLESS("router_aux_loss_coef", HN_IS_REAL, "of a loss in training", .of = "Mixtral"),
+    HN_NEEDLESS("initializer_range", HN_IS_REAL, "of training alone", .of = LLAMA, .low = 0, .high = 1),
+    HN_NEEDLESS("attention_dropout", HN_IS_NUM | HN_IS_NULL, "of training alone", .of = LLAMA),
+    { .to = HN_HP_vocab_size }, { .to = HN_HP_expert_ffn }, { .gguf = "hone.llama.sliding_window" },
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
     HN_HP_SET(hp, vocab_size, hp->n_vocab);
     HN_HP_SET(hp, rope_dim, hp->has[HN_HP_head_dim] ? hp->head_dim : hp->width / hp->n_head[0]);
     hp->expert_ffn = hp->ffn[0]; /* Mixtral's experts: not a key of its own */
-    return hn_config_int(config, "sliding_window", 0, &hp->window);
+    const hn_key_row *window = hn_key_named(config->tables, config->class, "sliding_window");
+    return window->note ? HN_OK : hn_config_int(config, "sliding_window", &hp->window, NULL);
 }
 
 /* What GGUF's llama has no word for, and Transformers computes: Mistral 0.1's window. */
@@ -63,9 +96,9 @@ static hn_status defaults(hn_hparams *hp)
 
 static hn_node *build(nn_build *b)
 {
-    hn_node *x = nn_embed(b), *divisors = nn_weight_of(b, "rope_freqs.weight");
+    hn_node *x = nn_embed(b);
     for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
-        const nn_attention_options attention = { .window = b->hp->window, .divisors = divisors };
+        const nn_attention_options attention = { .window = b->hp->window };
         x = nn_layer_begin(b, x);
         hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
         x = nn_add(b, x, nn_attention(b, h, &attention));
@@ -78,6 +111,6 @@ static hn_node *build(nn_build *b)
 
 const hn_arch hn_arch_llama = {
     .name = "llama", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
-    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .ignored = hn_decoder_ignored, .weights = weights, .tables = tables, .read_config = read_config,
     .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build, .has_bf16 = true,
 };

@@ -194,8 +194,9 @@ static hn_status read_dir(hn_model *m)
     HN_TRY(hn_hf_dir_open(m->heap, m->path, HN_HF_TEXT | HN_HF_WEIGHTS, &m->dir));
     const hn_json *config = hn_json_root(m->dir->config);
     HN_TRY(hn_arch_of_config(config, &m->arch));
-    HN_TRY(hn_arch_read_config(m->arch, config, m->hp));
-    return hn_arch_find_prefix(m->arch, &m->dir->weights, &m->prefix);
+    HN_TRY(hn_arch_read_config(m->arch, config, NULL, m->hp));
+    HN_TRY(hn_arch_find_prefix(m->arch, &m->dir->weights, &m->prefix));
+    return hn_arch_check_head(m->arch, m->hp, &m->dir->weights, m->prefix);
 }
 
 static hn_status open(hn_model *m)

@@ -60,6 +60,12 @@ static hn_status settle(const hn_arch *arch, hn_hparams *hp)
                    HN_ERR_FORMAT, "%s: layer %lld: %lld heads over %lld key heads", arch->name,
                    (long long)i, (long long)hp->n_head[i], (long long)hp->n_kv_head[i]);
     }
+    HN_REQUIRE(!hp->n_expert || hp->n_used <= hp->n_expert, HN_ERR_FORMAT,
+               "%s: %lld experts a token of %lld", arch->name, (long long)hp->n_used,
+               (long long)hp->n_expert);
+    HN_REQUIRE(hp->has[HN_HP_head_dim] || hp->width % hp->n_head[0] == 0, HN_ERR_FORMAT,
+               "%s: a width of %lld is no multiple of %lld heads", arch->name,
+               (long long)hp->width, (long long)hp->n_head[0]);
     if (!hp->has[HN_HP_head_dim])
         hp->head_dim = hp->width / hp->n_head[0];
     if (!hp->has[HN_HP_value_dim])
@@ -69,27 +75,185 @@ static hn_status settle(const hn_arch *arch, hn_hparams *hp)
     return HN_OK;
 }
 
-hn_status hn_arch_read_config(const hn_arch *arch, const hn_json *config, hn_hparams *out)
+static bool has_row(const hn_config *c, const char *name)
 {
-    HN_TRY(hn_hparams_read_config(config, out));
+    const hn_key_row *row = hn_key_named(c->tables, c->class, name);
+    return row && !row->note;
+}
+
+/* 0 where it is what the table says of an absent key. */
+static hn_status read_activation(const hn_config *c, hn_hparams *hp)
+{
+    const char *key = has_row(c, "hidden_activation") ? "hidden_activation" : "hidden_act";
+    const char *word;
+    if (!has_row(c, key))
+        return HN_OK;
+    const hn_key_row *row = hn_key_named(c->tables, c->class, key);
+    hn_activation usual;
+    HN_TRY(hn_config_word(c, key, &word));
+    HN_TRY(hn_activation_named(row->otherwise, &usual));
+    if (hn_activation_named(word, &hp->activation) != HN_OK)
+        return hn_config_refuse(c, key, HN_ERR_UNSUPPORTED,
+                                "expected silu, gelu, gelu_pytorch_tanh, quick_gelu, relu, relu2 or "
+                                "tanh");
+    if (hp->activation == usual)
+        hp->activation = HN_ACT_USUAL;
+    return HN_OK;
+}
+
+/* A row of the embedding that may be told apart: the class would not open with another. */
+static hn_status check_padding(const hn_config *c, const hn_hparams *hp)
+{
+    int64_t id;
+    HN_TRY(hn_config_int(c, "pad_token_id", &id, NULL));
+    return id < hp->n_vocab && id >= -hp->n_vocab
+               ? HN_OK
+               : hn_config_refuse(c, "pad_token_id", HN_ERR_FORMAT,
+                                  "there is no such row of the embedding");
+}
+
+static hn_status read_keys(const hn_arch *arch, const hn_config *c, hn_hparams *out)
+{
+    HN_TRY(hn_hparams_read_config(c, out));
+    HN_TRY(read_activation(c, out));
+    if (has_row(c, "attention_bias"))
+        HN_TRY(hn_config_flag(c, "attention_bias", &out->has_attn_bias));
+    if (has_row(c, "mlp_bias"))
+        HN_TRY(hn_config_flag(c, "mlp_bias", &out->has_mlp_bias));
+    HN_TRY(check_padding(c, out));
     if (arch->read_config)
-        HN_TRY(arch->read_config(config, out));
+        HN_TRY(arch->read_config(c, out));
     return settle(arch, out);
+}
+
+hn_status hn_arch_read_config(const hn_arch *arch, const hn_json *root, const hn_ignored *ignored,
+                              hn_hparams *out)
+{
+    const char *class;
+    hn_config c, text;
+    HN_TRY(hn_json_want_string(hn_json_at(hn_json_get(root, "architectures"), 0),
+                               "config.json: architectures", &class));
+    HN_TRY(hn_config_check_ignored(root, ignored));
+    if (!arch->outer || !hn_json_get(root, "text_config")) {
+        HN_TRY(hn_config_open(root, arch->tables, class, ignored, &c));
+        return read_keys(arch, &c, out);
+    }
+    HN_TRY(hn_config_open(root, arch->outer, class, ignored, &c));
+    HN_TRY(hn_config_within(&c, "text_config", &text));
+    HN_TRY(read_keys(arch, &text, out));
+    return hn_config_flag(&c, "tie_word_embeddings", &out->is_tied);
+}
+
+/* Windows of layers that GGUF's architecture knows none of. */
+
+hn_status hn_window_settle(bool slides, hn_hparams *hp)
+{
+    bool has_any = false;
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        has_any = has_any || hp->is_sliding[i];
+    HN_REQUIRE(!has_any || !slides || hp->window > 0, HN_ERR_UNSUPPORTED,
+               "config.json: sliding_window is %lld: expected at least 1", (long long)hp->window);
+    HN_REQUIRE(!has_any || slides, HN_ERR_UNSUPPORTED,
+               "config.json: layer_types: layers slide, and there is no window");
+    if (!has_any || !slides)
+        hp->window = 0;
+    hp->has_pattern = has_any;
+    return HN_OK;
+}
+
+hn_status hn_window_read_config(const hn_config *c, hn_hparams *hp)
+{
+    bool slides, has_window;
+    int64_t first;
+    HN_TRY(hn_config_flag(c, "use_sliding_window", &slides));
+    HN_TRY(hn_config_int(c, "sliding_window", &hp->window, &has_window));
+    HN_TRY(hn_config_int(c, "max_window_layers", &first, NULL));
+    for (int64_t i = 0; !hp->has_pattern && i < hp->n_layer; i++)
+        hp->is_sliding[i] = slides && has_window && i >= first;
+    return hn_window_settle(slides && has_window, hp);
+}
+
+static hn_status write_window(const hn_hparams *hp, hn_meta *meta)
+{
+    int64_t list[HN_MAX_LAYERS];
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        list[i] = hp->is_sliding[i];
+    HN_TRY(hn_meta_set_int(meta, "hone.sliding_window", HN_META_U32, hp->window));
+    return hn_meta_set_ints(meta, "hone.sliding_layers", HN_META_U8, list, (size_t)hp->n_layer);
+}
+
+static hn_status read_window(const hn_meta *meta, hn_hparams *hp)
+{
+    const hn_meta_value *list;
+    HN_TRY(hn_meta_array(meta, "hone.sliding_layers", HN_META_U8, &list));
+    if (!list)
+        return HN_OK;
+    HN_REQUIRE(list->n == (uint64_t)hp->n_layer, HN_ERR_FORMAT,
+               "%s: key hone.sliding_layers: expected one for each of %lld layers", meta->name,
+               (long long)hp->n_layer);
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        hp->is_sliding[i] = list->data[i] != 0;
+    hp->has_pattern = true;
+    HN_TRY(hn_meta_want_int(meta, "hone.sliding_window", &hp->window));
+    return hn_hparams_check_int(meta->name, "hone.sliding_window", hp->window);
+}
+
+static hn_status read_written_activation(const hn_meta *meta, hn_hparams *hp)
+{
+    char *word;
+    HN_TRY(hn_meta_text(meta, "hone.activation", &word));
+    if (!word)
+        return HN_OK;
+    const hn_status status = hn_activation_named(word, &hp->activation);
+    hn_free(meta->heap, word);
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: key hone.activation: ", meta->name);
+}
+
+/* What tensors say: heads of their own, biases, rope's divisors. */
+static void look_at_tensors(const hn_weights *weights, hn_hparams *hp)
+{
+    hp->is_tied = !hn_weights_find(weights, "output.weight");
+    if (hn_weights_find(weights, "rope_freqs.weight"))
+        hp->rope_scaling = HN_ROPE_LLAMA3;
+    const hn_weight_entry *factors = hn_weights_find(weights, "rope_factors_short.weight");
+    if (factors && factors->type.rank == 1 && factors->type.dim[0] <= HN_MAX_ROPE_FACTORS) {
+        hp->n_rope_factors = (int)factors->type.dim[0];
+        if (!hp->has[HN_HP_rope_limit])
+            hp->rope_limit = hp->rope_orig_ctx;
+    }
+    hp->has_attn_bias = hp->has_mlp_bias = hp->biases_may_miss = true;
+}
+
+/* Every key of the architecture and of the tokenizer has a row. */
+static hn_status check_meta(const hn_arch *arch, const hn_meta *meta)
+{
+    const size_t n = strlen(arch->name);
+    for (size_t i = 0; i < meta->n; i++) {
+        const char *key = meta->values[i].key;
+        const bool is_arch = !strncmp(key, arch->name, n) && key[n] == '.';
+        if (!is_arch && strncmp(key, "tokenizer.", 10) != 0)
+            continue;
+        HN_REQUIRE(hn_key_of_gguf(arch->tables, is_arch ? key + n + 1 : key) ||
+                       !strncmp(key, "tokenizer.chat_template.", 24),
+                   HN_ERR_UNSUPPORTED, "%s: key %s: no key that is known of %s", meta->name, key,
+                   arch->name);
+    }
+    return HN_OK;
 }
 
 hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_weights *weights,
                             hn_hparams *out)
 {
-    HN_TRY(hn_hparams_read_meta(meta, arch->name, out));
+    HN_TRY(check_meta(arch, meta));
+    HN_TRY(hn_hparams_read_meta(meta, arch->name, arch->tables, out));
     const hn_weight_entry *embd = hn_weights_find(weights, "token_embd.weight");
     const hn_meta_value *tokens = hn_meta_find(meta, "tokenizer.ggml.tokens");
     out->n_vocab = embd && embd->type.rank == 2 ? embd->type.dim[0]
                    : tokens                     ? (int64_t)tokens->n
                                                 : out->vocab_size;
-    out->is_tied = !hn_weights_find(weights, "output.weight");
-    const hn_weight_entry *divisors = hn_weights_find(weights, "rope_freqs.weight");
-    if (divisors)
-        out->rope_scaling = HN_ROPE_LLAMA3;
+    look_at_tensors(weights, out);
+    HN_TRY(read_window(meta, out));
+    HN_TRY(read_written_activation(meta, out));
     if (arch->read_meta)
         HN_TRY(arch->read_meta(meta, weights, out));
     return settle(arch, out);
@@ -98,6 +262,10 @@ hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_w
 hn_status hn_arch_write_meta(const hn_arch *arch, const hn_hparams *hp, hn_meta *meta)
 {
     HN_TRY(hn_meta_set_text(meta, "general.architecture", arch->name));
-    HN_TRY(hn_hparams_write_meta(hp, arch->name, meta));
+    HN_TRY(hn_hparams_write_meta(hp, arch->name, arch->tables, meta));
+    if (hp->window && hp->has_pattern && !hp->has[HN_HP_window])
+        HN_TRY(write_window(hp, meta));
+    if (hp->activation != HN_ACT_USUAL)
+        HN_TRY(hn_meta_set_text(meta, "hone.activation", hn_activation_word(hp->activation)));
     return arch->write_meta ? arch->write_meta(hp, meta) : HN_OK;
 }

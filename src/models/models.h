@@ -2,6 +2,7 @@
 #ifndef HN_MODELS_MODELS_H
 #define HN_MODELS_MODELS_H
 
+#include "models/shared_keys.h"
 #include "nn/arch.h"
 
 #define HN_MODEL(name) extern const hn_arch hn_arch_##name;
@@ -15,8 +16,14 @@ extern const hn_arch *const hn_archs[];
 hn_status hn_arch_named(const char *name, const hn_arch **out);
 hn_status hn_arch_of_config(const hn_json *config, const hn_arch **out);
 
+/* Qwen's windows: layers from max_window_layers on, or those that layer_types names. */
+hn_status hn_window_read_config(const hn_config *config, hn_hparams *hp);
+/* After is_sliding was set: no window unless `slides`, and none without a width. */
+hn_status hn_window_settle(bool slides, hn_hparams *hp);
+
 /* The numbers of a model from its files: the common ones, then the architecture's own. */
-hn_status hn_arch_read_config(const hn_arch *arch, const hn_json *config, hn_hparams *out);
+hn_status hn_arch_read_config(const hn_arch *arch, const hn_json *config,
+                              const hn_ignored *ignored, hn_hparams *out);
 hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_weights *weights,
                             hn_hparams *out);
 hn_status hn_arch_write_meta(const hn_arch *arch, const hn_hparams *hp, hn_meta *meta);
@@ -53,6 +60,15 @@ hn_status hn_arch_write_meta(const hn_arch *arch, const hn_hparams *hp, hn_meta 
     { ".ffn_up_exps.weight",   ".mlp.experts.gate_up_proj",       "E,X,C", HN_W_SECOND,  HN_IF_MOE }, \
     { ".ffn_down_exps.weight", ".mlp.experts.#.down_proj.weight", "E,C,X", HN_W_STACK,   HN_IF_MOE }, \
     { ".ffn_down_exps.weight", ".mlp.experts.down_proj",          "E,C,X", 0,            HN_IF_MOE }
+
+#define HN_ROWS_MLP_BIAS                                                                       \
+    { ".ffn_gate.bias",        ".mlp.gate_proj.bias",     "F",   0,      HN_IF_MLP_BIAS },     \
+    { ".ffn_up.bias",          ".mlp.up_proj.bias",       "F",   0,      HN_IF_MLP_BIAS },     \
+    { ".ffn_down.bias",        ".mlp.down_proj.bias",     "C",   0,      HN_IF_MLP_BIAS }
+
+#define HN_ROW_LONGROPE                                                                        \
+    { "rope_factors_long.weight",  NULL, "R", HN_W_CONSTANT | HN_W_F32, HN_IF_LONGROPE },      \
+    { "rope_factors_short.weight", NULL, "R", HN_W_CONSTANT | HN_W_F32, HN_IF_LONGROPE }
 
 #define HN_ROW_DIVISORS                                                                        \
     { "rope_freqs.weight",     NULL, "R", HN_W_CONSTANT | HN_W_F32, HN_IF_DIVISORS }

@@ -17,13 +17,28 @@ static const hn_weight_spec weights[] = {
 /* clang-format on */
 
 /* Its experts' width is the model's feed-forward width. */
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(NULL, "olmoe"),
+    HN_KEYS_SHAPE(NULL, "50304", "2048", "2048", "16", "16", HN_OR_NONE, NULL, "4096"),
+    HN_USED("rms_norm_eps", HN_IS_REAL, rms_eps, "1e-5", HN_FROM_0),
+    HN_KEYS_ROPE(NULL, "10000"),
+    HN_ONLY("hidden_act", HN_IS_WORD, "silu|swish", "GGUF's olmoe knows no other", HN_ALL),
+    HN_ONLY("attention_bias", HN_IS_FLAG, "false", "GGUF's olmoe has no biases", HN_ALL),
+    HN_ONLY("clip_qkv", HN_IS_NUM | HN_IS_NULL, "null", "not supported for olmoe", HN_ALL),
+    HN_ONLY("norm_topk_prob", HN_IS_FLAG, "false", "not supported for olmoe", HN_ALL),
+    HN_USED("num_experts|num_local_experts", HN_IS_INT, n_expert, "64", HN_COUNT),
+    HN_USED("num_experts_per_tok", HN_IS_INT, n_used, "8", HN_COUNT),
+    HN_KEYS_ROUTER_TRAINING,
+    { .to = HN_HP_head_dim }, { .to = HN_HP_value_dim }, { .to = HN_HP_expert_ffn },
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
-    HN_REQUIRE(!hn_config_find(config, "clip_qkv"), HN_ERR_UNSUPPORTED,
-               "config.json: clip_qkv: not supported for olmoe");
-    HN_TRY(hn_config_flag(config, "norm_topk_prob", false, &hp->expert_norm));
-    HN_REQUIRE(!hp->expert_norm, HN_ERR_UNSUPPORTED,
-               "config.json: norm_topk_prob: not supported for olmoe");
+    (void)config;
     HN_HP_SET(hp, rms_eps, 1e-5);
     hp->expert_ffn = hp->ffn[0];
     return HN_OK;
@@ -48,6 +63,6 @@ static hn_status defaults(hn_hparams *hp)
 
 const hn_arch hn_arch_olmoe = {
     .name = "olmoe", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
-    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .ignored = hn_decoder_ignored, .weights = weights, .tables = tables, .read_config = read_config,
     .read_meta = read_meta, .defaults = defaults,
 };

@@ -1,8 +1,6 @@
 /* phi3 and phi4-mini: fused q, k, v and fused gate and up, partial rope, longrope. */
 #include "models/models.h"
 
-#include <math.h>
-
 static const char *const classes[] = { "Phi3ForCausalLM", NULL };
 
 /* clang-format off */
@@ -20,21 +18,35 @@ static const hn_weight_spec weights[] = {
 };
 /* clang-format on */
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(NULL, "phi3"),
+    HN_KEYS_SHAPE(NULL, "32064", "3072", "8192", "32", "32", HN_OR_NONE, NULL, "4096"),
+    HN_KEYS_RMS_EPS(NULL, "1e-5"),
+    HN_ASKED("partial_rotary_factor", HN_IS_NUM, "1", .low = 0x1p-20, .high = 1),
+    HN_ASKED("original_max_position_embeddings", HN_IS_INT, "4096", HN_COUNT),
+    HN_KEYS_ROPE(NULL, "10000"),
+    HN_ONLY("hidden_act", HN_IS_WORD, "silu|swish", "GGUF's phi3 knows no other", HN_ALL),
+    HN_ONLY("attention_bias", HN_IS_FLAG, "false", "the class has no biases", HN_ALL),
+    HN_USED("sliding_window", HN_IS_INT | HN_IS_NULL, window, NULL, HN_COUNT),
+    HN_ASKED("pad_token_id", HN_IS_INT | HN_IS_NULL, "32000", HN_ALL),
+    HN_ONLY("full_attn_mod|interpolate_factor|lm_head_bias|mlp_bias", HN_IS_ANY, "1|false|null|0", "Phi3Config has none", HN_ALL),
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
-    HN_TRY(hn_config_int(config, "sliding_window", 0, &hp->window));
+    (void)config;
     HN_HP_SET(hp, window, hp->window);
     HN_HP_SET(hp, rope_dim,
               (int64_t)(hp->rope_partial * (double)hp->width) / hp->n_head[0]);
     HN_HP_SET(hp, rope_orig_ctx, hp->rope_orig_ctx ? hp->rope_orig_ctx : hp->n_ctx);
-    hp->has[HN_HP_head_dim] = hp->has[HN_HP_value_dim] = false; /* GGUF's phi3 has no key for it */
     HN_REQUIRE(!hp->n_rope_factors || hp->n_rope_factors == hp->rope_dim / 2, HN_ERR_FORMAT,
                "config.json: %d rope factors: expected %lld", hp->n_rope_factors,
                (long long)(hp->rope_dim / 2));
-    const double scale = (double)hp->n_ctx / (double)hp->rope_orig_ctx;
-    if (hp->n_rope_factors)
-        HN_HP_SET(hp, rope_attn_factor,
-                  scale > 1 ? sqrt(1 + log(scale) / log((double)hp->rope_orig_ctx)) : 1.0);
+    hp->has[HN_HP_rope_limit] = false; /* GGUF's phi3 has both kinds of factors, and chooses */
     hp->rope_is_stated = false;
     return HN_OK;
 }
@@ -51,6 +63,6 @@ static hn_status defaults(hn_hparams *hp)
 
 const hn_arch hn_arch_phi3 = {
     .name = "phi3", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
-    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .ignored = hn_decoder_ignored, .weights = weights, .tables = tables, .read_config = read_config,
     .defaults = defaults,
 };

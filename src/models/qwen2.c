@@ -7,6 +7,8 @@ static const char *const classes[] = { "Qwen2ForCausalLM", NULL };
 /* clang-format off */
 static const hn_weight_spec weights[] = {
     HN_ROWS_EMBEDDING,
+    HN_ROW_DIVISORS,
+    HN_ROW_LONGROPE,
     HN_ROWS_ATTENTION(0),
     HN_ROWS_ATTENTION_BIAS(0, HN_ALWAYS),
     { ".ffn_norm.weight", ".post_attention_layernorm.weight", "C", 0, HN_ALWAYS },
@@ -15,14 +17,25 @@ static const hn_weight_spec weights[] = {
 };
 /* clang-format on */
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(NULL, "qwen2"),
+    HN_KEYS_SHAPE(NULL, "151936", "4096", "22016", "32", "32", HN_OR_NONE, "32", "32768"),
+    HN_KEY_HEAD_DIM(HN_IS_INT, NULL),
+    HN_KEYS_RMS_EPS(NULL, "1e-6"),
+    HN_KEYS_ROPE(NULL, "10000"),
+    HN_KEY_ACTIVATION("hidden_act", "silu"),
+    HN_KEYS_QWEN_WINDOW,
+    HN_ASKED("max_window_layers", HN_IS_INT, "28", HN_ALL),
+    HN_ASKED("layer_types", HN_IS_LIST | HN_IS_NULL, NULL, HN_ALL),
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
-    bool slides;
-    HN_TRY(hn_config_flag(config, "use_sliding_window", false, &slides));
-    HN_REQUIRE(!slides, HN_ERR_UNSUPPORTED,
-               "config.json: use_sliding_window: not supported for qwen2");
-    (void)hp;
-    return HN_OK;
+    return hn_window_read_config(config, hp);
 }
 
 static hn_status defaults(hn_hparams *hp)
@@ -36,7 +49,7 @@ static hn_node *build(nn_build *b)
 {
     hn_node *x = nn_embed(b);
     for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
-        const nn_attention_options attention = { 0 };
+        const nn_attention_options attention = { .window = nn_window(b) };
         x = nn_layer_begin(b, x);
         hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
         x = nn_add(b, x, nn_attention(b, h, &attention));
@@ -49,6 +62,6 @@ static hn_node *build(nn_build *b)
 
 const hn_arch hn_arch_qwen2 = {
     .name = "qwen2", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
-    .ignored = hn_decoder_ignored, .weights = weights, .read_config = read_config,
+    .ignored = hn_decoder_ignored, .weights = weights, .tables = tables, .read_config = read_config,
     .defaults = defaults, .build = build, .has_bf16 = true,
 };

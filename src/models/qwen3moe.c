@@ -8,9 +8,11 @@ static const char *const classes[] = { "Qwen3MoeForCausalLM", NULL };
 /* clang-format off */
 static const hn_weight_spec weights[] = {
     HN_ROWS_EMBEDDING,
+    HN_ROW_DIVISORS,
+    HN_ROW_LONGROPE,
     HN_ROWS_ATTENTION(0),
-    HN_ROWS_ATTENTION_BIAS(0, HN_IF_FOUND),
-    { ".attn_output.bias",   ".self_attn.o_proj.bias",           "C", 0, HN_IF_FOUND },
+    HN_ROWS_ATTENTION_BIAS(0, HN_IF_ATTN_BIAS),
+    { ".attn_output.bias",   ".self_attn.o_proj.bias",           "C", 0, HN_IF_ATTN_BIAS },
     { ".attn_q_norm.weight", ".self_attn.q_norm.weight",         "D", 0, HN_ALWAYS },
     { ".attn_k_norm.weight", ".self_attn.k_norm.weight",         "D", 0, HN_ALWAYS },
     { ".ffn_norm.weight",    ".post_attention_layernorm.weight", "C", 0, HN_ALWAYS },
@@ -19,20 +21,48 @@ static const hn_weight_spec weights[] = {
 };
 /* clang-format on */
 
-static hn_status read_config(const hn_json *config, hn_hparams *hp)
+/* clang-format off */
+static const hn_key_row keys[] = {
+    HN_KEY_MODEL_TYPE(NULL, "qwen3_moe"),
+    HN_KEYS_SHAPE(NULL, "151936", "2048", "6144", "24", "32", , "4", "32768"),
+    HN_KEY_HEAD_DIM(HN_IS_INT | HN_IS_NULL, NULL),
+    HN_KEYS_RMS_EPS(NULL, "1e-6"),
+    HN_KEYS_ROPE(NULL, "10000"),
+    HN_KEY_ACTIVATION("hidden_act", "silu"),
+    HN_KEYS_QWEN_WINDOW,
+    HN_NEEDLESS("max_window_layers", HN_IS_INT, "all layers have the window, or none", HN_ALL),
+    HN_ASKED("attention_bias", HN_IS_FLAG, "false", HN_ALL),
+    HN_USED("num_local_experts|num_experts", HN_IS_INT, n_expert, "128", HN_COUNT),
+    HN_USED("num_experts_per_tok", HN_IS_INT, n_used, "8", HN_COUNT),
+    HN_USED("moe_intermediate_size", HN_IS_INT, expert_ffn, "768", HN_COUNT),
+    HN_ASKED("norm_topk_prob", HN_IS_FLAG, "false", HN_ALL),
+    HN_ASKED("decoder_sparse_step", HN_IS_INT, "1", .low = 1, .high = 1),
+    HN_ONLY("mlp_only_layers", HN_IS_LIST | HN_IS_NULL, "[]|null",
+            "layers without experts are not supported", HN_ALL),
+    HN_KEYS_ROUTER_TRAINING,
+    { .gguf = "hone.qwen3moe.expert_weights_norm" },
+    { 0 },
+};
+/* clang-format on */
+static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokenizer, NULL };
+
+static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
-    int64_t step;
-    const hn_json *dense = hn_config_find(config, "mlp_only_layers");
-    HN_TRY(hn_config_int(config, "decoder_sparse_step", 1, &step));
-    HN_REQUIRE(step == 1 && (!dense || !hn_json_at(dense, 0)), HN_ERR_UNSUPPORTED,
-               "config.json: layers without experts are not supported for qwen3moe");
-    HN_TRY(hn_config_int(config, "moe_intermediate_size", 768, &hp->expert_ffn));
-    HN_HP_SET(hp, expert_ffn, hp->expert_ffn);
-    HN_TRY(hn_config_flag(config, "norm_topk_prob", false, &hp->expert_norm));
+    bool slides;
+    HN_TRY(hn_config_flag(config, "norm_topk_prob", &hp->expert_norm));
     if (!hp->has[HN_HP_head_dim]) {
         HN_HP_SET(hp, head_dim, hp->width / hp->n_head[0]);
         HN_HP_SET(hp, value_dim, hp->head_dim);
     }
+    HN_TRY(hn_config_flag(config, "use_sliding_window", &slides));
+    bool has_window = false;
+    if (slides)
+        HN_TRY(hn_config_int(config, "sliding_window", &hp->window, &has_window));
+    HN_REQUIRE(!has_window || hp->window > 0, HN_ERR_UNSUPPORTED,
+               "config.json: sliding_window is %lld: expected at least 1", (long long)hp->window);
+    hp->has_pattern = has_window;
+    for (int64_t i = 0; hp->window && i < hp->n_layer; i++)
+        hp->is_sliding[i] = true;
     return HN_OK;
 }
 
@@ -61,7 +91,7 @@ static hn_node *build(nn_build *b)
 {
     hn_node *x = nn_embed(b);
     for (b->layer = 0; b->layer < b->hp->n_layer; b->layer++) {
-        const nn_attention_options attention = { .norms_heads = true };
+        const nn_attention_options attention = { .norms_heads = true, .window = nn_window(b) };
         x = nn_layer_begin(b, x);
         hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
         x = nn_add(b, x, nn_attention(b, h, &attention));
@@ -74,7 +104,7 @@ static hn_node *build(nn_build *b)
 
 const hn_arch hn_arch_qwen3moe = {
     .name = "qwen3moe", .classes = classes, .prefixes = hn_decoder_prefixes,
-    .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights,
+    .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights, .tables = tables,
     .read_config = read_config, .read_meta = read_meta, .write_meta = write_meta,
     .defaults = defaults, .build = build, .has_bf16 = true,
 };

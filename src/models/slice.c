@@ -10,10 +10,10 @@ static void take_layers(const hn_hparams *from, int n, const int *layers, hn_hpa
     to->n_shared_kv = 0;
     for (int i = 0; i < n; i++) {
         const int l = layers[i];
-#define INT(field, gguf, config)
-#define NUM(field, gguf, config)
-#define FLAG(field, gguf, config)
-#define LAYERED(field, gguf, config) to->field[i] = from->field[l];
+#define INT(field, gguf)
+#define NUM(field, gguf)
+#define FLAG(field, gguf)
+#define LAYERED(field, gguf) to->field[i] = from->field[l];
 #include "nn/hparams.def"
 #undef INT
 #undef NUM
@@ -21,6 +21,7 @@ static void take_layers(const hn_hparams *from, int n, const int *layers, hn_hpa
 #undef LAYERED
         to->is_sliding[i] = from->is_sliding[l];
         to->is_key_value[i] = from->is_key_value[l];
+        to->has_no_rope[i] = from->has_no_rope[l];
         to->sparsity[i] = from->sparsity[l];
         to->n_shared_kv += l >= from->n_layer - from->n_shared_kv;
     }

@@ -90,7 +90,8 @@ static bool applies(const hn_weight_spec *spec, const hn_hparams *hp, int layer)
     switch (spec->when) {
     case HN_ALWAYS: return true;
     case HN_IF_FOUND: return true;
-    case HN_IF_UNTIED: return !hp->is_tied;
+    case HN_IF_UNTIED:
+    case HN_IF_OWN_HEAD: return !hp->is_tied;
     case HN_IF_DENSE: return !hn_layer_is_moe(hp, layer);
     case HN_IF_MOE: return hn_layer_is_moe(hp, layer);
     case HN_IF_SHARED: return hn_layer_is_moe(hp, layer) && hp->shared_ffn > 0;
@@ -103,6 +104,8 @@ static bool applies(const hn_weight_spec *spec, const hn_hparams *hp, int layer)
     case HN_IF_DIVISORS:
         return hp->rope_scaling == HN_ROPE_LLAMA3 || hp->rope_scaling == HN_ROPE_PROPORTIONAL;
     case HN_IF_LONGROPE: return hp->n_rope_factors > 0;
+    case HN_IF_ATTN_BIAS: return hp->has_attn_bias;
+    case HN_IF_MLP_BIAS: return hp->has_mlp_bias;
     }
     return false;
 }
@@ -152,6 +155,8 @@ bool hn_arch_needs(const hn_arch_tensor *tensor, const hn_hparams *hp)
     const hn_when when = tensor->spec->when;
     if (when == HN_IF_OWN_K || when == HN_IF_OWN_V)
         return tensor->layer < hp->n_layer - hp->n_shared_kv;
+    if (when == HN_IF_ATTN_BIAS || when == HN_IF_MLP_BIAS)
+        return !hp->biases_may_miss;
     return when != HN_IF_FOUND;
 }
 

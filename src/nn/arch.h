@@ -8,7 +8,7 @@
 #define HN_NN_ARCH_H
 
 #include "io/weights.h"
-#include "nn/hparams.h"
+#include "nn/config.h"
 
 /* What GGUF's tensor is, made from Hugging Face's. */
 enum {
@@ -34,6 +34,7 @@ typedef enum hn_when {
     HN_ALWAYS,
     HN_IF_FOUND, /* optional; random models go without */
     HN_IF_UNTIED,
+    HN_IF_OWN_HEAD, /* the same, of an architecture whose GGUF files of others have none */
     HN_IF_DENSE,   /* layers without experts */
     HN_IF_MOE,     /* layers with experts */
     HN_IF_SHARED,  /* layers with shared experts */
@@ -44,7 +45,9 @@ typedef enum hn_when {
     HN_IF_Q_RANK,
     HN_IF_NO_Q_RANK,
     HN_IF_DIVISORS, /* rope frequencies with divisors */
-    HN_IF_LONGROPE
+    HN_IF_LONGROPE,
+    HN_IF_ATTN_BIAS, /* q, k, v and output have biases */
+    HN_IF_MLP_BIAS
 } hn_when;
 
 typedef struct hn_weight_spec {
@@ -67,8 +70,12 @@ typedef struct hn_arch {
     const hn_weight_spec *weights;  /* ended by a NULL name; of equal GGUF names the first whose
                                        source is there serves */
 
-    /* After the common values were read: what this architecture adds, defaults and refuses. */
-    hn_status (*read_config)(const hn_json *config, hn_hparams *hp);
+    const hn_key_row *const *tables;    /* of every key that it knows, in config.json and GGUF; ended by
+                                       NULL: its own first, then what it shares */
+    const hn_key_row *const *outer;     /* of the root of a config.json that has text_config; or NULL */
+
+    /* After the rows that name a field: what this architecture adds, settles and refuses. */
+    hn_status (*read_config)(const hn_config *config, hn_hparams *hp);
     hn_status (*read_meta)(const hn_meta *meta, const hn_weights *all,
                            hn_hparams *hp);                    /* NULL: nothing to add */
     hn_status (*write_meta)(const hn_hparams *hp, hn_meta *meta);  /* NULL: nothing to add */

@@ -24,6 +24,8 @@ hn_rope_spec nn_rope_spec(const nn_build *b)
     };
     if (slides) /* local layers are never stretched */
         return s;
+    if (hp->n_rope_factors) /* longrope: they are divisors */
+        s.attn_factor = (float)hp->rope_attn_factor;
     if (hp->rope_scaling == HN_ROPE_LINEAR || hp->rope_scaling == HN_ROPE_YARN) {
         s.scaling = (int)hp->rope_scaling;
         s.factor = (float)hp->rope_factor;
@@ -39,6 +41,20 @@ hn_rope_spec nn_rope_spec(const nn_build *b)
 static hn_node *split_heads(nn_build *b, hn_node *x, int64_t heads, int64_t width)
 {
     return hn_reshape(b->g, x, (hn_ints){ 3, { -1, heads, width } });
+}
+
+/* Those of llama3, and longrope's of short sequences; layers with a rope of their own have none. */
+static hn_node *divisors(nn_build *b)
+{
+    if (b->hp->is_sliding[b->layer] && b->hp->rope_base_swa > 0)
+        return NULL;
+    hn_node *factors = nn_weight_of(b, "rope_factors_short.weight");
+    return factors ? factors : nn_weight_of(b, "rope_freqs.weight");
+}
+
+int64_t nn_window(const nn_build *b)
+{
+    return b->hp->is_sliding[b->layer] ? b->hp->window : 0;
 }
 
 hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
@@ -58,8 +74,9 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
     }
     if (!o->has_no_rope) {
         const hn_rope_spec spec = nn_rope_spec(b);
-        q = nn_rope(b, q, o->divisors, &spec);
-        k = nn_rope(b, k, o->divisors, &spec);
+        hn_node *factors = divisors(b);
+        q = nn_rope(b, q, factors, &spec);
+        k = nn_rope(b, k, factors, &spec);
     }
     const nn_score_options scores = { .window = o->window, .scale = o->scale,
                                       .softcap = o->softcap,
@@ -69,30 +86,44 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
     return nn_linear(b, y, ".attn_output");
 }
 
-hn_node *nn_gate_silu(nn_build *b, hn_node *gate, hn_node *up)
+hn_node *nn_activate(nn_build *b, hn_activation usual, hn_node *x)
 {
-    return b->o.numerics != HN_NUMERICS_BF16 ? hn_swiglu(b->g, gate, up)
-                                             : nn_mul(b, nn_silu(b, gate), up);
+    enum { GELU_WITH_ERF = 1 };
+    hn_graph *g = b->g;
+    switch (b->hp->activation ? b->hp->activation : usual) {
+    case HN_ACT_GELU_TANH: return nn_gelu(b, x);
+    case HN_ACT_GELU: return nn_round(b, hn_gelu(g, x, GELU_WITH_ERF));
+    case HN_ACT_QUICK_GELU: return nn_mul(b, x, nn_round(b, hn_sigmoid(g, nn_scale(b, x, 1.702f))));
+    case HN_ACT_RELU: return hn_relu(g, x);
+    case HN_ACT_TANH: return nn_round(b, hn_tanh(g, x));
+    case HN_ACT_RELU2: return nn_mul(b, hn_relu(g, x), hn_relu(g, x));
+    default: return nn_silu(b, x);
+    }
 }
 
-hn_node *nn_gate_gelu(nn_build *b, hn_node *gate, hn_node *up)
+/* silu and tanh-GELU of a pair are one op each, but in bf16, where what is between is rounded. */
+hn_node *nn_gate(nn_build *b, hn_activation usual, hn_node *gate, hn_node *up)
 {
-    return b->o.numerics != HN_NUMERICS_BF16 ? hn_geglu(b->g, gate, up, 0)
-                                             : nn_mul(b, nn_gelu(b, gate), up);
+    const hn_activation is = b->hp->activation ? b->hp->activation : usual;
+    if (b->o.numerics != HN_NUMERICS_BF16 && is == HN_ACT_SILU)
+        return hn_swiglu(b->g, gate, up);
+    if (b->o.numerics != HN_NUMERICS_BF16 && is == HN_ACT_GELU_TANH)
+        return hn_geglu(b->g, gate, up, 0);
+    return nn_mul(b, nn_activate(b, usual, gate), up);
 }
 
 hn_node *nn_swiglu(nn_build *b, hn_node *x)
 {
     hn_node *gate = nn_linear(b, x, ".ffn_gate");
     hn_node *up = nn_linear(b, x, ".ffn_up");
-    return nn_linear(b, nn_gate_silu(b, gate, up), ".ffn_down");
+    return nn_linear(b, nn_gate(b, HN_ACT_SILU, gate, up), ".ffn_down");
 }
 
 hn_node *nn_geglu(nn_build *b, hn_node *x)
 {
     hn_node *gate = nn_linear(b, x, ".ffn_gate");
     hn_node *up = nn_linear(b, x, ".ffn_up");
-    return nn_linear(b, nn_gate_gelu(b, gate, up), ".ffn_down");
+    return nn_linear(b, nn_gate(b, HN_ACT_GELU_TANH, gate, up), ".ffn_down");
 }
 
 hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises, bool rounds_weights)
@@ -102,7 +133,7 @@ hn_node *nn_experts(nn_build *b, hn_node *x, bool renormalises, bool rounds_weig
     const nn_chosen chosen = nn_choose(b, nn_linear(b, x, ".ffn_gate_inp"), &options);
     hn_node *gate = nn_linear_id(b, x, ".ffn_gate_exps", chosen.ids);
     hn_node *up = nn_linear_id(b, x, ".ffn_up_exps", chosen.ids);
-    hn_node *y = nn_linear_id(b, nn_gate_silu(b, gate, up), ".ffn_down_exps", chosen.ids);
+    hn_node *y = nn_linear_id(b, nn_gate(b, HN_ACT_SILU, gate, up), ".ffn_down_exps", chosen.ids);
     return nn_combine(b, y, chosen);
 }
 

@@ -14,7 +14,6 @@ typedef struct nn_attention_options {
     int64_t window;     /* 0: none */
     float scale;        /* 0: 1 / sqrt(head width) */
     float softcap;      /* 0: none */
-    hn_node *divisors;  /* of rope's frequencies, or NULL */
 } nn_attention_options;
 
 /* .attn_q, .attn_k, .attn_v, rope, attention, .attn_output. */
@@ -23,9 +22,13 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *optio
 /* Rope of the present layer, as the model's numbers say. */
 hn_rope_spec nn_rope_spec(const nn_build *b);
 
-/* silu(gate) * up, or with tanh-GELU: the activation is rounded, and the product. */
-hn_node *nn_gate_silu(nn_build *b, hn_node *gate, hn_node *up);
-hn_node *nn_gate_gelu(nn_build *b, hn_node *gate, hn_node *up);
+/* The window of the present layer, 0: none. */
+int64_t nn_window(const nn_build *b);
+
+/* The model's activation, or the usual one where nothing is said; rounded. */
+hn_node *nn_activate(nn_build *b, hn_activation usual, hn_node *x);
+/* activation(gate) * up: the activation is rounded, and the product. */
+hn_node *nn_gate(nn_build *b, hn_activation usual, hn_node *gate, hn_node *up);
 
 /* .ffn_down(silu(.ffn_gate x) * .ffn_up x), or with tanh-GELU. */
 hn_node *nn_swiglu(nn_build *b, hn_node *x);

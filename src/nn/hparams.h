@@ -5,17 +5,18 @@
 #ifndef HN_NN_HPARAMS_H
 #define HN_NN_HPARAMS_H
 
-#include "base/json.h"
 #include "base/meta.h"
+#include "nn/activation.h"
 #include "ops/rope_table.h"
 
 enum { HN_MAX_LAYERS = 512, HN_MAX_ROPE_FACTORS = 512 };
 
 typedef enum hn_hp {
-#define INT(field, gguf, config) HN_HP_##field,
-#define NUM(field, gguf, config) HN_HP_##field,
-#define FLAG(field, gguf, config) HN_HP_##field,
-#define LAYERED(field, gguf, config) HN_HP_##field,
+    HN_HP_NONE,
+#define INT(field, gguf) HN_HP_##field,
+#define NUM(field, gguf) HN_HP_##field,
+#define FLAG(field, gguf) HN_HP_##field,
+#define LAYERED(field, gguf) HN_HP_##field,
 #include "nn/hparams.def"
 #undef INT
 #undef NUM
@@ -25,10 +26,10 @@ typedef enum hn_hp {
 } hn_hp;
 
 typedef struct hn_hparams {
-#define INT(field, gguf, config) int64_t field;
-#define NUM(field, gguf, config) double field;
-#define FLAG(field, gguf, config) bool field;
-#define LAYERED(field, gguf, config) int64_t field[HN_MAX_LAYERS];
+#define INT(field, gguf) int64_t field;
+#define NUM(field, gguf) double field;
+#define FLAG(field, gguf) bool field;
+#define LAYERED(field, gguf) int64_t field[HN_MAX_LAYERS];
 #include "nn/hparams.def"
 #undef INT
 #undef NUM
@@ -37,6 +38,7 @@ typedef struct hn_hparams {
     bool has[HN_N_HP];
     bool is_listed[HN_N_HP]; /* LAYERED: stated layer by layer, even if all are equal */
     int64_t n_vocab; /* rows of the embedding */
+    int64_t n_ple_vocab; /* rows of the per-layer one in a directory; 0: as many */
     bool is_tied;    /* no head of its own; read from GGUF: whether output.weight is missing */
     bool has_pattern;                /* is_sliding is stated */
     bool is_sliding[HN_MAX_LAYERS];  /* layers that see only `window` tokens */
@@ -50,25 +52,50 @@ typedef struct hn_hparams {
     double rope_long[HN_MAX_ROPE_FACTORS], rope_short[HN_MAX_ROPE_FACTORS];
     double sparsity[HN_MAX_LAYERS]; /* gemma3n: multiples of the deviation */
     int n_sparsity;
+    hn_activation activation; /* 0: the architecture's usual one */
+    bool has_attn_bias, has_mlp_bias; /* the class's linear layers have biases */
+    bool biases_may_miss;             /* GGUF: some of a layer's */
+    bool has_no_rope[HN_MAX_LAYERS];  /* layers whose positions do not turn */
     int64_t laurel_rank;  /* gemma3n */
     int64_t n_token_type; /* bert: segment embeddings */
 } hn_hparams;
 
-/* A value of config.json: of text_config where there is one, else of the root. `names`: "a|b",
- * tried in order; null counts as absent. NULL if there is none. */
-const hn_json *hn_config_find(const hn_json *config, const char *names);
-hn_status hn_config_int(const hn_json *config, const char *names, int64_t otherwise,
-                        int64_t *out);
-hn_status hn_config_num(const hn_json *config, const char *names, double otherwise, double *out);
-hn_status hn_config_flag(const hn_json *config, const char *names, bool otherwise, bool *out);
+struct hn_config;
+struct hn_key_row;
 
-/* What the lines of hparams.def and rope_parameters say. n_layer must be there. */
-hn_status hn_hparams_read_config(const hn_json *config, hn_hparams *out);
-hn_status hn_hparams_read_meta(const hn_meta *meta, const char *arch, hn_hparams *out);
-hn_status hn_hparams_write_meta(const hn_hparams *hp, const char *arch, hn_meta *meta);
+/* The field's key in GGUF: after "<arch>.", or whole where it begins with "hone.". */
+const char *hn_hp_gguf(hn_hp which);
+
+/* What the rows of the tables say that name a field, layer_types and rope. n_layer must be there. */
+hn_status hn_hparams_read_config(const struct hn_config *config, hn_hparams *out);
+/* rope_parameters, or rope_scaling and what stood beside it before. */
+hn_status hn_rope_read_config(const struct hn_config *config, hn_hparams *hp);
+/* The rows that name a field; `tables`: the architecture's. */
+hn_status hn_hparams_read_meta(const hn_meta *meta, const char *arch,
+                               const struct hn_key_row *const *tables, hn_hparams *out);
+hn_status hn_hparams_write_meta(const hn_hparams *hp, const char *arch,
+                                const struct hn_key_row *const *tables, hn_meta *meta);
 
 /* Sets a value by its GGUF key without the architecture: `hone new`. */
 hn_status hn_hparams_set(hn_hparams *hp, const char *key, const char *value);
+
+/* The longest sequence that the model's numbers are for; 0: not said. */
+int64_t hn_hparams_longest(const hn_hparams *hp);
+/* HN_ERR_UNSUPPORTED where a sequence of n tokens would turn by other numbers than these: longrope's
+ * long factors, dynamic rope's base. */
+hn_status hn_hparams_check_length(const hn_hparams *hp, int64_t n);
+
+/* What every reader checks before anything is divided. `name` begins messages. */
+hn_status hn_hparams_check_layers(const char *name, int64_t n);
+hn_status hn_hparams_check_int(const char *name, const char *key, int64_t n);
+hn_status hn_hparams_check_heads(const char *name, const hn_hparams *hp);
+
+/* Where a field lies: of its kind. */
+typedef enum hn_hp_kind { HN_HP_INT, HN_HP_NUM, HN_HP_FLAG, HN_HP_LAYERED } hn_hp_kind;
+hn_hp_kind hn_hp_kind_of(hn_hp which);
+int64_t *hn_hp_int(hn_hparams *hp, hn_hp which); /* LAYERED: the first */
+double *hn_hp_num(hn_hparams *hp, hn_hp which);
+bool *hn_hp_flag(hn_hparams *hp, hn_hp which);
 
 /* Sets a field and that it is stated. */
 #define HN_HP_SET(hp, field, value) ((hp)->field = (value), (void)((hp)->has[HN_HP_##field] = true))

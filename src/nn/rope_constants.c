@@ -16,10 +16,10 @@ static void llama3(const hn_hparams *hp, int64_t n, double *out)
         const float base = (float)hn_math_pow(hp->rope_base, (double)power);
         const float frequency = 1.0f / base;
         const float wave = (float)(2 * pi) / frequency;
-        if ((double)wave < shortest) {
-            out[i] = 1;
-        } else if ((double)wave > longest) {
+        if ((double)wave > longest) {
             out[i] = hp->rope_factor;
+        } else if ((double)wave < shortest) {
+            out[i] = 1;
         } else {
             const float smooth = ((float)context / wave - (float)hp->rope_low_freq) /
                                  (float)(hp->rope_high_freq - hp->rope_low_freq);
@@ -33,7 +33,7 @@ static void proportional(const hn_hparams *hp, int64_t n, double *out)
 {
     const int64_t turning = (int64_t)((double)(2 * n) * hp->rope_partial / 2);
     for (int64_t i = 0; i < n; i++)
-        out[i] = i < turning ? 1.0 : 1e30;
+        out[i] = i < turning ? hp->rope_factor > 0 ? hp->rope_factor : 1.0 : 1e30;
 }
 
 hn_status hn_rope_constant(const hn_hparams *hp, const char *gguf_name, int64_t n, double *out)
@@ -41,8 +41,11 @@ hn_status hn_rope_constant(const hn_hparams *hp, const char *gguf_name, int64_t 
     if (!strcmp(gguf_name, "rope_freqs.weight")) {
         if (hp->rope_scaling == HN_ROPE_LLAMA3)
             llama3(hp, n, out);
-        else
+        else if (hp->rope_scaling == HN_ROPE_PROPORTIONAL)
             proportional(hp, n, out);
+        for (int64_t i = 0; hp->rope_scaling != HN_ROPE_LLAMA3 &&
+                            hp->rope_scaling != HN_ROPE_PROPORTIONAL && i < n; i++)
+            out[i] = 1;
         return HN_OK;
     }
     const double *factors = strstr(gguf_name, "long") ? hp->rope_long : hp->rope_short;

@@ -51,8 +51,10 @@ static hn_status check_part(const hn_source *s, const hn_weight_entry *part)
     int64_t dim[HN_MAX_RANK];
     const int rank = part_dims(s, dim);
     bool fits = part->type.rank == rank;
+    if (s->how & HN_W_PAD && s->hp->n_ple_vocab && strstr(s->want.gguf, "per_layer"))
+        dim[0] = s->hp->n_ple_vocab; /* the rest of GGUF's rows are zero */
     for (int i = 0; i < rank && fits; i++)
-        fits = part->type.dim[i] == dim[i] || (i == 0 && s->how & HN_W_PAD);
+        fits = part->type.dim[i] == dim[i];
     char expected[160] = "", found[160] = "";
     for (int i = 0, n = 0; i < rank; i++)
         n += snprintf(expected + n, sizeof expected - (size_t)n, "%s%lld", i ? "," : "",
@@ -123,6 +125,24 @@ hn_status hn_arch_find_prefix(const hn_arch *arch, const hn_weights *weights,
     }
     return hn_fail(HN_ERR_FORMAT, "%s: tensor %s%s is missing", weights->name, arch->prefixes[0],
                    first->hf + 1);
+}
+
+hn_status hn_arch_check_head(const hn_arch *arch, const hn_hparams *hp, const hn_weights *weights,
+                             const char *prefix)
+{
+    char name[HN_TENSOR_NAME];
+    hn_arch_hf_name(arch, prefix, arch->weights, 0, 0, name);
+    const hn_weight_entry *rows = hn_weights_find(weights, name);
+    const hn_weight_entry *head = hn_weights_find(weights, "lm_head.weight");
+    if (!hp->is_tied || arch->embeds_only || !head || !rows)
+        return HN_OK;
+    HN_REQUIRE(head->bytes == rows->bytes && !strcmp(head->encoding, rows->encoding) &&
+                   !memcmp(head->data, rows->data, head->bytes),
+               HN_ERR_UNSUPPORTED,
+               "%s: tie_word_embeddings is true, and lm_head.weight differs from %s: Transformers 5 "
+               "computes with it, Transformers 4 without it; say false, or leave it out",
+               weights->name, name);
+    return HN_OK;
 }
 
 hn_status hn_source_open(hn_heap *heap, const hn_source_dir *dir, const hn_arch_tensor *want,

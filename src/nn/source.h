@@ -32,6 +32,10 @@ typedef struct hn_source_dir {
 hn_status hn_arch_find_prefix(const hn_arch *arch, const hn_weights *weights,
                               const char **prefix);
 
+/* A head of its own beside a word that the embedding is the head: refused where the two differ. */
+hn_status hn_arch_check_head(const hn_arch *arch, const hn_hparams *hp, const hn_weights *weights,
+                             const char *prefix);
+
 /* *is_found: whether the directory has what the tensor is made of; then shapes have been checked.
  * Nothing to close if it has not. */
 hn_status hn_source_open(hn_heap *heap, const hn_source_dir *dir, const hn_arch_tensor *want,

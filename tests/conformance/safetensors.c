@@ -110,7 +110,7 @@ static void check_bad(void)
         { "{" T("a", "Q4", "[2]", 0, 8) "}", "tensor a: element type Q4 is not known", 8,
           HN_ERR_UNSUPPORTED },
         { "{" T("a", "U8", "[1]", 0, 1) "," T("a", "U8", "[1]", 1, 2) "}",
-          "tensor a comes twice", 2, HN_ERR_FORMAT },
+          "key \"a\" is given twice", 2, HN_ERR_FORMAT },
         { "{\"a\":{\"dtype\":\"U8\",\"shape\":[1]}}", "tensor a: data_offsets", 1,
           HN_ERR_FORMAT },
         { "{\"a\":{\"shape\":[1],\"data_offsets\":[0,1]}}", "tensor a: dtype", 1,

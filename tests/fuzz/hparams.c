@@ -56,7 +56,7 @@ static void read_config(hn_heap *heap, const hn_json *config, hn_hparams *hp)
     const hn_arch *arch;
     if (hn_arch_of_config(config, &arch) != HN_OK)
         return;
-    if (hn_arch_read_config(arch, config, hp) == HN_OK)
+    if (hn_arch_read_config(arch, config, NULL, hp) == HN_OK)
         use(heap, arch, hp);
     else if (!hn_error_message()[0])
         abort();

@@ -4,6 +4,7 @@
 #include "tests/harness/check.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static hn_heap heap;
@@ -76,16 +77,27 @@ static void reads(void)
     CHECK_OK(read_text(
         " { \"a\" : [ 1 , -2.5e1 , true , null , [ ] , { } ] ,\n\"b\\u00e9\\ud83d\\ude00\" : "
         "\"x\\\"\\n\\u0000y\", \"big\": 9223372036854775807, \"over\": "
-        "9223372036854775808, \"z\": -0, \"a\": 7 } ",
+        "9223372036854775808, \"z\": -0 } ",
         &text));
     if (!text)
         return;
+    hn_json_text *twice = NULL;
+    CHECK_FAILS(read_text("{\"x\":{\"a\":1,\"b\":2,\"\\u0061\":3}}", &twice), HN_ERR_FORMAT,
+                "key \"a\" is given twice in one object");
+    char many[4000] = "{";
+    for (int i = 0; i < 200; i++)
+        snprintf(many + strlen(many), 16, "\"k%d\":%d,", i, i);
+    snprintf(many + strlen(many), 16, "\"k77\":0}");
+    CHECK_FAILS(read_text(many, &twice), HN_ERR_FORMAT, "key \"k77\" is given twice");
+    snprintf(many + strlen(many) - 8, 16, "\"k200\":0}");
+    if (CHECK_OK(read_text(many, &twice)))
+        hn_json_free(twice);
     const hn_json *root = hn_json_root(text), *a = hn_json_get(root, "a");
     int64_t integer = 0;
     double number = 0;
     bool flag = false;
     const char *string = NULL;
-    CHECK_INT(6, (int64_t)root->as.children.n);
+    CHECK_INT(5, (int64_t)root->as.children.n);
     CHECK_INT(6, (int64_t)a->as.children.n);
     CHECK_OK(hn_json_want_int(hn_json_at(a, 0), "a", &integer));
     CHECK_INT(1, integer);

@@ -1,0 +1,134 @@
+#include "models/shared_keys.h"
+
+#include <stddef.h>
+
+#define NOTE(key, kinds, why) { .name = key, .is = kinds, .note = why }
+
+#define TRAINING   "of training alone"
+#define GENERATION "Transformers takes generation's keys out of config.json; they stand in " \
+                   "generation_config.json"
+#define OUTPUT     "what is given back, not what is computed"
+#define WRITER     "a note of the program that wrote the file"
+#define TOKENS     "a token of the tokenizer; no number is computed with it"
+#define HEADS      "of classes with another head"
+#define LAYOUT     "how a program computes, not what"
+
+/* clang-format off */
+const hn_key_row hn_keys_every[] = {
+    HN_ASKED("architectures", HN_IS_LIST, HN_MUST, HN_ALL),
+    NOTE("transformers_version", HN_IS_ANY, WRITER),
+    NOTE("_name_or_path|name_or_path", HN_IS_ANY, WRITER),
+    NOTE("dtype|torch_dtype", HN_IS_ANY, "weights are read in the type that the file has"),
+    HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "false", HN_ALL),
+    HN_ASKED("pad_token_id", HN_IS_INT | HN_IS_NULL, NULL, HN_ALL),
+    NOTE("bos_token_id", HN_IS_INT | HN_IS_NULL, TOKENS),
+    NOTE("eos_token_id", HN_IS_INT | HN_IS_LIST | HN_IS_NULL, TOKENS),
+    NOTE("sep_token_id|cls_token_id|unk_token_id|mask_token_id|im_start_token_id|im_end_token_id",
+         HN_IS_INT | HN_IS_NULL, TOKENS),
+    NOTE("decoder_start_token_id", HN_IS_INT | HN_IS_NULL, TOKENS),
+    NOTE("use_cache", HN_IS_FLAG, LAYOUT),
+    NOTE("initializer_range", HN_IS_REAL, TRAINING),
+    NOTE("initializer_factor|init_std|initializer_std|init_method_std", HN_IS_ANY, TRAINING),
+    NOTE("attention_dropout", HN_IS_NUM, TRAINING),
+    NOTE("hidden_dropout|hidden_dropout_prob|resid_pdrop|embd_pdrop|attn_pdrop|dropout|resid_dropout|"
+         "embedding_dropout|activation_dropout|classifier_dropout", HN_IS_NUM | HN_IS_NULL, TRAINING),
+    NOTE("pretraining_tp", HN_IS_INT | HN_IS_NULL, LAYOUT),
+    NOTE("output_hidden_states|output_attentions|return_dict|use_return_dict",
+         HN_IS_FLAG | HN_IS_NULL, OUTPUT),
+    NOTE("chunk_size_feed_forward", HN_IS_INT, LAYOUT),
+    HN_ONLY("is_encoder_decoder", HN_IS_FLAG, "false", "a decoder alone is computed", HN_ALL),
+    HN_ONLY("add_cross_attention", HN_IS_FLAG, "false", "nothing is attended to but the text itself",
+            HN_ALL),
+    HN_ONLY("cross_attention_hidden_size", HN_IS_ANY, "null", "there is no cross attention", HN_ALL),
+    HN_ONLY("is_decoder", HN_IS_FLAG, "false|true", "a decoder is one", HN_ALL),
+    HN_ONLY("tie_encoder_decoder", HN_IS_FLAG, "false", "there is no encoder", HN_ALL),
+    HN_ONLY("pruned_heads", HN_IS_ANY, "{}|null", "heads left out are not supported", HN_ALL),
+    HN_ONLY("quantization_config", HN_IS_OBJECT | HN_IS_NULL, "null",
+            "weights in a format of their own are not supported", HN_ALL),
+    NOTE("id2label|label2id", HN_IS_OBJECT | HN_IS_NULL, HEADS),
+    NOTE("num_labels", HN_IS_INT, HEADS),
+    NOTE("problem_type|finetuning_task|task_specific_params", HN_IS_ANY, HEADS),
+    NOTE("torchscript|use_bfloat16|tf_legacy_loss|use_flash_attention_2|_flash_attn_2_enabled|"
+         "_attn_implementation|attn_implementation|_attn_implementation_autoset|"
+         "_attn_implementation_internal|_experts_implementation|experts_implementation|"
+         "_experts_implementation_internal|gradient_checkpointing|use_kernels", HN_IS_ANY, LAYOUT),
+    NOTE("tokenizer_class|prefix", HN_IS_ANY, "of the tokenizer, which has a file of its own"),
+    NOTE("auto_map|_commit_hash|unsloth_version|unsloth_fixed|transformers.js_config|model_name|"
+         "mlx_version|base_model_name_or_path|neuron|license|_diffusers_version", HN_IS_ANY, WRITER),
+    NOTE("max_length|min_length|do_sample|early_stopping|num_beams|num_beam_groups|diversity_penalty|"
+         "temperature|top_k|top_p|typical_p|repetition_penalty|length_penalty|no_repeat_ngram_size|"
+         "encoder_no_repeat_ngram_size|bad_words_ids|num_return_sequences|output_scores|"
+         "return_dict_in_generate|forced_bos_token_id|forced_eos_token_id|remove_invalid_values|"
+         "exponential_decay_length_penalty|suppress_tokens|begin_suppress_tokens", HN_IS_ANY,
+         GENERATION),
+    { .gguf = "hone.activation" }, { .gguf = "hone.sliding_window" }, { .gguf = "hone.sliding_layers" },
+    { 0 },
+};
+
+static const hn_key_row rope[] = {
+    HN_ASKED("rope_type|type", HN_IS_WORD, "default", HN_ALL),
+    HN_ASKED("rope_theta", HN_IS_NUM, NULL, HN_FROM_1),
+    HN_ASKED("factor", HN_IS_NUM | HN_IS_NULL, NULL, HN_ABOVE_0),
+    HN_ASKED("partial_rotary_factor", HN_IS_NUM, NULL, .low = 0x1p-20, .high = 1),
+    HN_ASKED("original_max_position_embeddings", HN_IS_NUM, NULL, HN_COUNT),
+    HN_ASKED("attention_factor", HN_IS_NUM | HN_IS_NULL, NULL, HN_ABOVE_0),
+    HN_ASKED("beta_fast", HN_IS_NUM | HN_IS_NULL, NULL, HN_FROM_0),
+    HN_ASKED("beta_slow", HN_IS_NUM | HN_IS_NULL, NULL, HN_FROM_0),
+    HN_ASKED("low_freq_factor", HN_IS_NUM, NULL, HN_ABOVE_0),
+    HN_ASKED("high_freq_factor", HN_IS_NUM, NULL, HN_ABOVE_0),
+    HN_ASKED("mscale", HN_IS_NUM | HN_IS_NULL, NULL, HN_FROM_0),
+    HN_ASKED("mscale_all_dim", HN_IS_NUM | HN_IS_NULL, NULL, HN_FROM_0),
+    HN_ASKED("truncate", HN_IS_FLAG, "true", HN_ALL),
+    HN_ASKED("short_factor", HN_IS_LIST, NULL, HN_ABOVE_0),
+    HN_ASKED("long_factor", HN_IS_LIST, NULL, HN_ABOVE_0),
+    /* Transformers has no such key: llama.cpp's converter does, and 1 is what it does without */
+    HN_ASKED("extrapolation_factor", HN_IS_NUM, NULL, .low = 1, .high = 1),
+    HN_ASKED("attn_factor", HN_IS_NUM, NULL, .low = 1, .high = 1),
+    HN_NEEDLESS("finetuned", HN_IS_FLAG, "a note", HN_ALL),
+    { 0 },
+};
+const hn_key_row *const hn_rope_keys[] = { rope, NULL };
+
+static const hn_key_row whole[] = {
+    HN_ASKED("rope_theta", HN_IS_NUM, HN_MUST, HN_FROM_1),
+    { 0 },
+};
+const hn_key_row *const hn_rope_whole_keys[] = { whole, rope, NULL };
+
+static const hn_key_row layered[] = {
+    HN_ASKED("full_attention", HN_IS_OBJECT | HN_IS_NULL, NULL, .within = hn_rope_keys),
+    HN_ASKED("sliding_attention", HN_IS_OBJECT | HN_IS_NULL, NULL, .within = hn_rope_keys),
+    { 0 },
+};
+const hn_key_row *const hn_rope_layered_keys[] = { layered, NULL };
+/* clang-format on */
+
+/* clang-format off */
+#define GGUF(key, why) { .gguf = key, .note = why }
+#define READ(key) { .gguf = key }
+const hn_key_row hn_keys_tokenizer[] = {
+    READ("tokenizer.ggml.model"), READ("tokenizer.ggml.pre"), READ("tokenizer.ggml.tokens"),
+    READ("tokenizer.ggml.token_type"), READ("tokenizer.ggml.token_type_count"), READ("tokenizer.ggml.scores"),
+    READ("tokenizer.ggml.merges"), READ("tokenizer.ggml.bos_token_id"), READ("tokenizer.ggml.eos_token_id"),
+    READ("tokenizer.ggml.unknown_token_id"), READ("tokenizer.ggml.padding_token_id"),
+    READ("tokenizer.ggml.seperator_token_id"), READ("tokenizer.ggml.cls_token_id"), READ("tokenizer.ggml.mask_token_id"),
+    READ("tokenizer.ggml.add_bos_token"), READ("tokenizer.ggml.add_eos_token"), READ("tokenizer.ggml.add_sep_token"),
+    READ("tokenizer.ggml.add_space_prefix"), READ("tokenizer.ggml.remove_extra_whitespaces"),
+    READ("tokenizer.ggml.precompiled_charsmap"), READ("tokenizer.ggml.eot_token_id"), READ("tokenizer.ggml.eom_token_id"),
+    READ("tokenizer.chat_template"), READ("tokenizer.chat_templates"),
+    GGUF("tokenizer.ggml.added_tokens", "they stand among the tokens"),
+    GGUF("tokenizer.ggml.fim_pre_token_id", "a token of the tokenizer; no number is computed with it"),
+    GGUF("tokenizer.ggml.fim_suf_token_id", "a token of the tokenizer; no number is computed with it"),
+    GGUF("tokenizer.ggml.fim_mid_token_id", "a token of the tokenizer; no number is computed with it"),
+    GGUF("tokenizer.ggml.fim_pad_token_id", "a token of the tokenizer; no number is computed with it"),
+    GGUF("tokenizer.ggml.fim_rep_token_id", "a token of the tokenizer; no number is computed with it"),
+    GGUF("tokenizer.ggml.fim_sep_token_id", "a token of the tokenizer; no number is computed with it"),
+    GGUF("tokenizer.ggml.prefix_token_id", "a token of the tokenizer; no number is computed with it"),
+    GGUF("tokenizer.ggml.suffix_token_id", "a token of the tokenizer; no number is computed with it"),
+    GGUF("tokenizer.ggml.middle_token_id", "a token of the tokenizer; no number is computed with it"),
+    GGUF("tokenizer.huggingface.json", "the keys of tokenizer.ggml say it"),
+    GGUF("rope.scaling.finetuned", "a note"),
+    GGUF("tensor_data_layout", "a note"),
+    { 0 },
+};
+/* clang-format on */

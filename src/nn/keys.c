@@ -1,0 +1,56 @@
+#include "nn/keys.h"
+
+#include <string.h>
+
+/* Whether `name` is one of "a|b". */
+static bool is_among(const char *names, const char *name, size_t bytes)
+{
+    for (const char *at = names; *at;) {
+        const size_t n = strcspn(at, "|");
+        if (n == bytes && !memcmp(at, name, n))
+            return true;
+        at += n + (at[n] == '|');
+    }
+    return false;
+}
+
+static bool is_for(const hn_key_row *row, const char *class)
+{
+    if (!row->of)
+        return true;
+    for (const char *at = row->of; *at;) {
+        const size_t n = strcspn(at, "|");
+        if (!strncmp(class, at, n))
+            return true;
+        at += n + (at[n] == '|');
+    }
+    return false;
+}
+
+const hn_key_row *hn_key_named(const hn_key_row *const *tables, const char *class, const char *name)
+{
+    const size_t bytes = strlen(name);
+    for (; *tables; tables++)
+        for (const hn_key_row *row = *tables; row->name || row->gguf || row->to; row++)
+            if (row->name && is_for(row, class) && is_among(row->name, name, bytes))
+                return row;
+    return NULL;
+}
+
+const char *hn_key_gguf(const hn_key_row *row)
+{
+    return row->gguf                      ? row->gguf
+           : row->to && !row->is_apart ? hn_hp_gguf((hn_hp)row->to)
+                                          : NULL;
+}
+
+const hn_key_row *hn_key_of_gguf(const hn_key_row *const *tables, const char *name)
+{
+    for (; *tables; tables++)
+        for (const hn_key_row *row = *tables; row->name || row->gguf || row->to; row++) {
+            const char *gguf = hn_key_gguf(row);
+            if (gguf && !strcmp(gguf, name))
+                return row;
+        }
+    return NULL;
+}

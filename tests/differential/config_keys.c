@@ -1,0 +1,304 @@
+/* Every key of config.json, deleted and changed, against Transformers: what both run is equal, what
+ * Transformers refuses is refused, and what hone alone refuses is refused by name, and is little.
+ * References: tools/reference/config_keys.py. With a name and "--list", prints what hone alone
+ * refuses. */
+#include "infer/forward.h"
+
+#include "tests/harness/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PICKED = 32, MAX_TOKENS = 64, MAX_ANSWERS = 256 };
+
+static hn_heap heap;
+static hn_device *device;
+static bool lists;
+
+typedef struct tally {
+    int n, equal, both, alone, lacks, drops, ran; /* of changed and deleted keys */
+    int added, added_equal, added_alone;          /* of keys that the file had not */
+    int wrong;
+} tally;
+
+typedef struct subject {
+    const char *name;
+    char source[512], dir[64], config[96];
+    hn_json_text *base;
+    int64_t n_tokens;
+    float answers[MAX_ANSWERS][PICKED];
+    int n_answers;
+    tally tally;
+} subject;
+
+/* JSON as it was, with other members. */
+
+static void add_value(hn_json_writer *w, const hn_json *value);
+
+static void add_members(hn_json_writer *w, const hn_json *first)
+{
+    for (const hn_json *v = first; v; v = v->next) {
+        if (v->key)
+            hn_json_key(w, v->key);
+        add_value(w, v);
+    }
+}
+
+static void add_value(hn_json_writer *w, const hn_json *value)
+{
+    if (value->kind == HN_JSON_OBJECT) {
+        hn_json_begin_object(w);
+        add_members(w, value->as.children.first);
+        hn_json_end_object(w);
+    } else if (value->kind == HN_JSON_ARRAY) {
+        hn_json_begin_array(w);
+        add_members(w, value->as.children.first);
+        hn_json_end_array(w);
+    } else {
+        hn_json_add_scalar(w, value);
+    }
+}
+
+static bool is_taken(const hn_json *list, const char *key)
+{
+    for (const hn_json *v = list ? list->as.children.first : NULL; v; v = v->next)
+        if (!strcmp(v->as.string.text, key))
+            return true;
+    return false;
+}
+
+static bool write_config(const subject *s, const hn_json *put, const hn_json *take)
+{
+    hn_str text = hn_str_on(&heap);
+    hn_json_writer w = hn_json_write_to(&text);
+    hn_json_begin_object(&w);
+    for (const hn_json *v = hn_json_root(s->base)->as.children.first; v; v = v->next)
+        if (!hn_json_get(put, v->key) && !is_taken(take, v->key)) {
+            hn_json_key(&w, v->key);
+            add_value(&w, v);
+        }
+    if (put)
+        add_members(&w, put->as.children.first);
+    hn_json_end_object(&w);
+    FILE *f = fopen(s->config, "w");
+    const bool ok = f && fwrite(text.text, 1, strlen(text.text), f) == strlen(text.text);
+    if (f)
+        fclose(f);
+    hn_str_free(&text);
+    return CHECK_THAT(ok, "%s could not be written", s->config);
+}
+
+/* The numbers that the script picked. */
+static void pick(const hn_tensor *t, float *out)
+{
+    const int64_t rows = t->type.dim[0], width = t->type.dim[1];
+    for (int64_t i = 0; i < PICKED; i++) {
+        const int64_t row = rows - 1 - (i < 24 ? i % 8 : i * 5 % rows);
+        out[i] = (float)hn_get(t, row * width + (i * i * 31 + i * 17 + 5) % width);
+    }
+}
+
+static hn_status run(const subject *s, float *out)
+{
+    hn_model *model;
+    hn_forward *forward;
+    hn_tensor t;
+    int32_t tokens[MAX_TOKENS];
+    const hn_forward_options o = { .max_tokens = s->n_tokens };
+    HN_TRY(hn_model_open(&heap, s->dir, &model));
+    const int64_t vocab = hn_model_hparams(model)->n_vocab;
+    for (int64_t i = 0; i < s->n_tokens; i++)
+        tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
+    hn_status status = hn_forward_new(&forward, &heap, model, device, &o);
+    if (status == HN_OK) {
+        status = hn_forward_run(forward, tokens, s->n_tokens, NULL);
+        if (status == HN_OK)
+            status = hn_forward_logits(forward, &t);
+        if (status == HN_OK)
+            pick(&t, out);
+        hn_forward_free(forward);
+    }
+    hn_model_close(model);
+    for (int i = 0; status == HN_OK && i < PICKED; i++)
+        if (!isfinite(out[i]))
+            return hn_fail(HN_ERR_FORMAT, "the result is not finite");
+    return status;
+}
+
+static double distance(const float *got, const float *want)
+{
+    double error = 0, size = 0;
+    for (int i = 0; i < PICKED; i++) {
+        const double d = (double)got[i] - (double)want[i];
+        error += d * d;
+        size += (double)want[i] * (double)want[i];
+    }
+    return size > 0 ? sqrt(error / size) : error > 0 ? HUGE_VAL : 0;
+}
+
+static void describe(const hn_json *c, char *out, size_t room)
+{
+    hn_str text = hn_str_on(&heap);
+    hn_json_writer w = hn_json_write_to(&text);
+    add_value(&w, c);
+    snprintf(out, room, "%s", text.text);
+    hn_str_free(&text);
+}
+
+/* A key that the class has, but the file had not: known keys of others are mostly refused. */
+static bool is_added(const subject *s, const hn_json *put, const hn_json *take)
+{
+    for (const hn_json *v = put ? put->as.children.first : NULL; v; v = v->next)
+        if (!take && put->as.children.n == 1 && !hn_json_get(hn_json_root(s->base), v->key))
+            return true;
+    return false;
+}
+
+static void check_case(subject *s, const hn_json *c)
+{
+    const hn_json *put = hn_json_get(c, "put"), *take = hn_json_get(c, "take");
+    const hn_json *is = hn_json_get(c, "is");
+    char what[1024];
+    float got[PICKED];
+    tally *t = &s->tally;
+    if (!write_config(s, put, take))
+        return;
+    const hn_status status = run(s, got);
+    const bool added = is_added(s, put, take), ran = is->kind == HN_JSON_INT;
+    describe(c, what, sizeof what);
+    *(added ? &t->added : &t->n) += 1;
+    if (!added)
+        t->ran += ran;
+    if (status != HN_OK) {
+        *(!ran ? &t->both : added ? &t->added_alone : &t->alone) += 1;
+        t->drops += ran && !added && hn_json_get(c, "drops");
+        CHECK_THAT(status == HN_ERR_FORMAT || status == HN_ERR_UNSUPPORTED,
+                   "%s: %s: refused as %d: %s", s->name, what, (int)status, hn_error_message());
+        if (ran && lists)
+            printf("alone%s %s: %s\n      %s\n", added ? " (added)" : "", s->name, what,
+                   hn_error_message());
+        return;
+    }
+    const double d = ran ? distance(got, s->answers[is->as.integer]) : HUGE_VAL;
+    const bool is_equal = d <= 1e-5;
+    *(added ? &t->added_equal : &t->equal) += is_equal;
+    t->wrong += !is_equal;
+    if (ran)
+        CHECK_THAT(is_equal, "%s: %s: at a distance of %.3g", s->name, what, d);
+    else
+        CHECK_THAT(false, "%s: %s: taken, where Transformers refuses it", s->name, what);
+}
+
+static bool read_json(const char *path, hn_json_text **out)
+{
+    FILE *f = fopen(path, "rb");
+    if (!CHECK_THAT(f != NULL, "%s is not there", path))
+        return false;
+    fseek(f, 0, SEEK_END);
+    const long n = ftell(f);
+    rewind(f);
+    char *text = hn_alloc(&heap, HN_TAG_TEXT, (size_t)n + 1);
+    const bool ok = text && fread(text, 1, (size_t)n, f) == (size_t)n &&
+                    CHECK_OK(hn_json_read(&heap, path, text, (size_t)n, out));
+    hn_free(&heap, text);
+    fclose(f);
+    return ok;
+}
+
+static unsigned digit(char c)
+{
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+static void read_answers(subject *s, const hn_json *list)
+{
+    for (const hn_json *v = list->as.children.first; v && s->n_answers < MAX_ANSWERS; v = v->next) {
+        for (int i = 0; i < PICKED; i++) {
+            uint32_t bits = 0;
+            for (int b = 0; b < 4; b++) {
+                const char *hex = v->as.string.text + 8 * i + 2 * b;
+                bits |= (digit(hex[0]) << 4 | digit(hex[1])) << (8 * b);
+            }
+            memcpy(&s->answers[s->n_answers][i], &bits, 4);
+        }
+        s->n_answers++;
+    }
+}
+
+static void report(const subject *s)
+{
+    const tally *t = &s->tally;
+    printf("%-13s %4d cases: %4d equal, %4d refused by both, %2d of %3d by hone alone (%d for "
+           "tensors left over), %d wrong; %d keys added: %d equal, %d refused alone\n",
+           s->name, t->n + t->added, t->equal, t->both, t->alone, t->ran, t->drops, t->wrong,
+           t->added, t->added_equal, t->added_alone);
+    const int counted = t->alone - t->drops;
+    CHECK_THAT(5 * counted <= t->ran, "%s: hone alone refuses %d of %d", s->name, counted, t->ran);
+}
+
+static void check_model(const char *name)
+{
+    char path[600], link[600];
+    hn_json_text *text = NULL;
+    subject *s = hn_alloc(&heap, HN_TAG_TEXT, sizeof *s);
+    if (!s)
+        return;
+    check_group(name);
+    s->name = name;
+    snprintf(s->source, sizeof s->source, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
+    snprintf(s->dir, sizeof s->dir, "/tmp/hone-config-XXXXXX");
+    snprintf(path, sizeof path, "%s/config.json", s->source);
+    if (CHECK(mkdtemp(s->dir)) && read_json(path, &s->base)) {
+        snprintf(s->config, sizeof s->config, "%s/config.json", s->dir);
+        snprintf(path, sizeof path, "%s/model.safetensors", s->source);
+        snprintf(link, sizeof link, "%s/model.safetensors", s->dir);
+        CHECK(symlink(path, link) == 0);
+        snprintf(path, sizeof path, "%s/tests/differential/config_keys/%s.json", HN_SOURCE_DIR,
+                 name);
+        if (read_json(path, &text)) {
+            const hn_json *root = hn_json_root(text);
+            s->n_tokens = hn_json_get(root, "tokens")->as.integer;
+            read_answers(s, hn_json_get(root, "logits"));
+            const hn_json *cases = hn_json_get(root, "cases");
+            for (const hn_json *c = cases->as.children.first; c; c = c->next)
+                check_case(s, c);
+            report(s);
+        }
+        unlink(link);
+        unlink(s->config);
+    }
+    rmdir(s->dir);
+    hn_json_free(text);
+    hn_json_free(s->base);
+    hn_free(&heap, s);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const names[] = {
+        "llama",  "llama-tied", "mistral",  "mixtral",    "qwen2",        "qwen3",   "qwen3moe", "gemma2",
+        "gemma3", "gemma4-e",   "gemma4-moe", "gemma4-dense", "gpt-oss", "smollm3", "granite",  "bert",
+    };
+    hn_device *devices[HN_MAX_DEVICES];
+    const hn_device_options open = { .n_threads = 1 };
+    int n_devices;
+    const char *only = NULL;
+    for (int i = 1; i < argc; i++) {
+        lists = lists || !strcmp(argv[i], "--list");
+        only = argv[i][0] != '-' ? argv[i] : only;
+    }
+    check_open(1, argv);
+    hn_heap_init(&heap, NULL);
+    if (CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
+        device = devices[0];
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (!only || !strcmp(only, names[i]))
+                check_model(names[i]);
+        hn_devices_close(n_devices, devices);
+    }
+    CHECK_INT(0, heap.live_blocks);
+    return check_close();
+}
