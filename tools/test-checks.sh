@@ -66,6 +66,10 @@ try 1 banned 'src/io/a.c:3: strcpy() is banned'
 clean
 printf 'int g(const char *p) { return p ? atoi(p) : 0; }\n' >"$tree/include/g.h"
 try 1 banned 'include/g.h:1: atoi() is banned'
+clean
+mkdir -p "$tree/src/cli" && printf 'void *g(const char *p) { return fopen(p, "w"); }\n' >"$tree/src/cli/g.c"
+try 1 banned 'src/cli/g.c:1: fopen() is of src/base/out_file.c alone'
+rm -r "$tree/src/cli"
 
 clean
 printf 'size_t hn_b(void);\n' >"$tree/src/base/b.h"

@@ -69,7 +69,8 @@ typedef struct hn_finetune_spec {
     int32_t n_held;
     double held_fraction;
 
-    int32_t resume; /* goes on with the run in `out` */
+    int32_t resume;    /* goes on with the run in `out` */
+    int32_t overwrite; /* begins anew where a run is already, instead of refusing */
 
     /* Called on the thread that trains; any may be NULL. `path`: of a checkpoint. */
     void *context;

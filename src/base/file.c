@@ -1,6 +1,6 @@
 #include "base/file.h"
 
-#include "base/out_file.h"
+#include "base/map_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,26 +44,43 @@ static hn_status read_open(hn_heap *heap, int file, const char *path, size_t lim
     return HN_OK;
 }
 
+int hn_file_reader(const char *path)
+{
+    /* A FIFO must not hold us up before it can be refused. */
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file >= 0)
+        hn_inputs_note(file);
+    return file;
+}
+
 hn_status hn_file_read(hn_heap *heap, const char *path, size_t limit, void **out, size_t *bytes)
 {
     *out = NULL;
     *bytes = 0;
-    /* A FIFO must not hold us up before it can be refused. */
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int file = hn_file_reader(path);
     HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
     const hn_status status = read_open(heap, file, path, limit, out, bytes);
     close(file);
     return status;
 }
 
-hn_status hn_file_write(const char *path, const hn_span *spans, int n_spans)
+hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans)
 {
     hn_out_file out;
-    hn_status status = hn_out_file_open(&out, path);
+    hn_status status = hn_out_file_open(&out, to);
     for (int i = 0; i < n_spans && status == HN_OK; i++)
         status = hn_out_file_write(&out, spans[i].data, spans[i].bytes);
     if (status == HN_OK)
         return hn_out_file_commit(&out);
     hn_out_file_abandon(&out);
     return status;
+}
+
+void hn_file_text(const char *path, char *out, size_t room)
+{
+    const int file = hn_file_reader(path);
+    const ssize_t n = file >= 0 ? read(file, out, room - 1) : 0;
+    out[n > 0 ? n : 0] = 0;
+    if (file >= 0)
+        close(file);
 }

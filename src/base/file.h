@@ -3,6 +3,7 @@
 #define HN_BASE_FILE_H
 
 #include "base/heap.h"
+#include "base/out_file.h"
 
 /* Reads a regular file of at most `limit` bytes. *out ends in a NUL that *bytes does not count,
  * and is freed with hn_free. Fails with HN_ERR_IO, or HN_ERR_FORMAT if it is larger. */
@@ -14,9 +15,14 @@ typedef struct hn_span {
     size_t bytes;
 } hn_span;
 
-/* Writes the spans one after the other to `path`.partial, makes them durable and renames, so
- * that `path` is the old file or the whole new one. Refuses to replace what is no regular file.
- */
-hn_status hn_file_write(const char *path, const hn_span *spans, int n_spans);
+/* Writes the spans one after the other, as base/out_file.h has it: the old file, or the whole new one. */
+hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans);
+
+/* A descriptor to read from, or -1 with errno; a FIFO does not hold it up. Only base/ opens files. */
+int hn_file_reader(const char *path);
+
+/* The beginning of a text, for files whose size the system does not tell (/proc); ended by a NUL.
+ * Empty if it cannot be read. */
+void hn_file_text(const char *path, char *out, size_t room);
 
 #endif

@@ -3,37 +3,282 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static hn_status map_open(hn_map_file *out, int file, const char *path)
+/* ---- what is mapped: read by a handler of signals, so in a place of its own ---- */
+
+enum { MOST = 4096, NAME = 200, MOST_KEPT = 4096 };
+
+typedef struct mapping {
+    atomic_uintptr_t begin, end; /* end 0: free */
+    atomic_bool is_cut;
+    const void *owner;
+    int file;
+    hn_file_stamp stamp;
+    char name[NAME]; /* its end, if it is longer */
+} mapping;
+
+static mapping mappings[MOST];
+static atomic_int n_used; /* slots that were ever taken */
+static int n_mapped;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the handler ---- */
+
+static struct sigaction before;
+static bool is_installed;
+
+/* Everything from the page at `at` to the mapping's end reads as zeros. */
+static bool cover(uintptr_t at)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const int n = atomic_load(&n_used);
+    for (int i = 0; i < n; i++) {
+        const uintptr_t begin = atomic_load(&mappings[i].begin), end = atomic_load(&mappings[i].end);
+        if (at < begin || at >= end)
+            continue;
+        const uintptr_t from = at / page * page;
+        atomic_store(&mappings[i].is_cut, true);
+        return mmap((void *)from, end - from, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                    0) != MAP_FAILED;
+    }
+    return false;
+}
+
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    const int error = errno;
+    if (cover((uintptr_t)info->si_addr)) {
+        errno = error;
+        return;
+    }
+    if (before.sa_flags & SA_SIGINFO) {
+        before.sa_sigaction(number, info, context);
+    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+        before.sa_handler(number);
+    } else { /* the fault comes again, and ends the process as it would have */
+        struct sigaction as_ever = { .sa_handler = SIG_DFL };
+        sigemptyset(&as_ever.sa_mask);
+        sigaction(SIGBUS, &as_ever, NULL);
+    }
+}
+
+/* Both under the lock. A host that took our place keeps it: then `before` is its to call. */
+static void install(void)
+{
+    struct sigaction own = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    if (is_installed)
+        return;
+    sigemptyset(&own.sa_mask);
+    is_installed = sigaction(SIGBUS, &own, &before) == 0;
+}
+
+static void restore(void)
+{
+    struct sigaction now;
+    if (!is_installed || sigaction(SIGBUS, NULL, &now) != 0 || !(now.sa_flags & SA_SIGINFO) ||
+        now.sa_sigaction != on_bus)
+        return;
+    sigaction(SIGBUS, &before, NULL);
+    is_installed = false;
+}
+
+/* ---- stamps ---- */
+
+hn_file_stamp hn_stamp_of(const struct stat *about)
+{
+    return (hn_file_stamp){
+        .device = (uint64_t)about->st_dev, .inode = (uint64_t)about->st_ino,
+        .bytes = (uint64_t)about->st_size,
+        .modified_ns = (int64_t)about->st_mtim.tv_sec * 1000000000 + about->st_mtim.tv_nsec,
+        .changed_ns = (int64_t)about->st_ctim.tv_sec * 1000000000 + about->st_ctim.tv_nsec,
+    };
+}
+
+bool hn_same_stamp(const hn_file_stamp *a, const hn_file_stamp *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
+           a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
+}
+
+hn_file_stamp hn_map_file_stamp(const hn_map_file *map)
+{
+    return map->slot ? mappings[map->slot - 1].stamp : (hn_file_stamp){ 0 };
+}
+
+hn_file_stamp hn_map_file_restamp(const hn_map_file *map)
+{
+    struct stat about;
+    if (!map->slot || fstat(mappings[map->slot - 1].file, &about) != 0)
+        return (hn_file_stamp){ 0 };
+    return hn_stamp_of(&about);
+}
+
+/* ---- inputs ---- */
+
+static atomic_bool keeps;
+static struct {
+    uint64_t device, inode;
+} kept[MOST_KEPT];
+static int n_kept;
+static bool is_full; /* then nothing that is there is known not to be an input */
+
+static void keep(const struct stat *about)
+{
+    if (!atomic_load(&keeps))
+        return;
+    const uint64_t device = (uint64_t)about->st_dev, inode = (uint64_t)about->st_ino;
+    pthread_mutex_lock(&lock);
+    int at = 0;
+    while (at < n_kept && (kept[at].device != device || kept[at].inode != inode))
+        at++;
+    if (at == n_kept && n_kept < MOST_KEPT) {
+        kept[n_kept].device = device;
+        kept[n_kept++].inode = inode;
+    } else if (at == n_kept) {
+        is_full = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void hn_inputs_keep(void) { atomic_store(&keeps, true); }
+
+void hn_inputs_note(int file)
+{
+    struct stat about;
+    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode))
+        keep(&about);
+}
+
+bool hn_is_input(const struct stat *about)
+{
+    const uint64_t device = (uint64_t)about->st_dev, inode = (uint64_t)about->st_ino;
+    pthread_mutex_lock(&lock);
+    bool is_one = is_full;
+    for (int i = 0; i < n_kept && !is_one; i++)
+        is_one = kept[i].device == device && kept[i].inode == inode;
+    for (int i = 0; i < atomic_load(&n_used) && !is_one; i++)
+        is_one = atomic_load(&mappings[i].end) && mappings[i].stamp.device == device &&
+                 mappings[i].stamp.inode == inode;
+    pthread_mutex_unlock(&lock);
+    return is_one;
+}
+
+/* ---- opening and closing ---- */
+
+/* The slot, from 1; 0: none is free. */
+static int enter(const void *data, size_t bytes, const void *owner, int file, const struct stat *about,
+                 const char *path)
+{
+    const size_t n = strlen(path);
+    int slot = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < MOST && !slot; i++)
+        if (!atomic_load(&mappings[i].end))
+            slot = i + 1;
+    if (slot) {
+        mapping *m = &mappings[slot - 1];
+        m->owner = owner;
+        m->file = file;
+        m->stamp = hn_stamp_of(about);
+        snprintf(m->name, sizeof m->name, "%s%s", n < NAME ? "" : "...", path + (n < NAME ? 0 : n - NAME + 4));
+        atomic_store(&m->is_cut, false);
+        atomic_store(&m->begin, (uintptr_t)data);
+        atomic_store(&m->end, (uintptr_t)data + bytes);
+        if (slot > atomic_load(&n_used))
+            atomic_store(&n_used, slot);
+        n_mapped++;
+        install();
+    }
+    pthread_mutex_unlock(&lock);
+    return slot;
+}
+
+static hn_status map_open(hn_map_file *out, const void *owner, int file, const char *path)
 {
     struct stat about;
     HN_REQUIRE(fstat(file, &about) == 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
     HN_REQUIRE(S_ISREG(about.st_mode), HN_ERR_IO, "%s: not a regular file", path);
     HN_REQUIRE(about.st_size >= 0 && (uintmax_t)about.st_size <= PTRDIFF_MAX, HN_ERR_IO,
                "%s: %jd bytes do not fit the address space", path, (intmax_t)about.st_size);
-    if (about.st_size == 0)
+    keep(&about);
+    if (about.st_size == 0) {
+        close(file);
         return HN_OK;
+    }
     const size_t bytes = (size_t)about.st_size;
     void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
     HN_REQUIRE(data != MAP_FAILED, HN_ERR_IO, "%s: mapping %zu bytes: %s", path, bytes,
                strerror(errno));
-    *out = (hn_map_file){ data, bytes };
+    const int slot = enter(data, bytes, owner, file, &about, path);
+    if (!slot) {
+        munmap(data, bytes);
+        return hn_fail(HN_ERR_IO, "%s: more than %d files are mapped", path, MOST);
+    }
+    *out = (hn_map_file){ data, bytes, slot };
     return HN_OK;
 }
 
-hn_status hn_map_file_open(hn_map_file *out, const char *path)
+hn_status hn_map_file_open(hn_map_file *out, const void *owner, const char *path)
 {
-    *out = (hn_map_file){ NULL, 0 };
+    *out = (hn_map_file){ 0 };
     /* A FIFO must not hold us up before it can be refused. */
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
-    const hn_status status = map_open(out, file, path);
-    close(file);
+    const hn_status status = map_open(out, owner, file, path);
+    if (status != HN_OK)
+        close(file);
     return status;
+}
+
+void hn_map_file_close(hn_map_file *map)
+{
+    if (map->slot) {
+        mapping *m = &mappings[map->slot - 1];
+        pthread_mutex_lock(&lock);
+        munmap((void *)(uintptr_t)map->data, map->bytes);
+        close(m->file);
+        atomic_store(&m->begin, 0);
+        atomic_store(&m->end, 0);
+        if (--n_mapped == 0)
+            restore();
+        pthread_mutex_unlock(&lock);
+    }
+    *map = (hn_map_file){ 0 };
+}
+
+/* ---- what became of them ---- */
+
+hn_status hn_map_check(const void *owner)
+{
+    char name[NAME] = "";
+    uint64_t had = 0, has = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < atomic_load(&n_used) && !name[0]; i++) {
+        struct stat about;
+        mapping *m = &mappings[i];
+        if (!atomic_load(&m->end) || (owner && m->owner != owner))
+            continue;
+        const bool is_known = fstat(m->file, &about) == 0;
+        if (!atomic_load(&m->is_cut) && is_known && (uint64_t)about.st_size >= m->stamp.bytes)
+            continue;
+        memcpy(name, m->name, sizeof name);
+        had = m->stamp.bytes;
+        has = is_known ? (uint64_t)about.st_size : 0;
+        atomic_store(&m->is_cut, true); /* whatever it becomes later, parts of it were not there */
+    }
+    pthread_mutex_unlock(&lock);
+    HN_REQUIRE(!name[0], HN_ERR_IO,
+               "%s: was cut short while it was read: it had %llu bytes, now %llu", name,
+               (unsigned long long)had, (unsigned long long)has);
+    return HN_OK;
 }
 
 /* Systems map several pages around one that is touched: a window of that size goes. */
@@ -54,11 +299,4 @@ void hn_map_release(const void *data, size_t bytes)
     const uintptr_t begin = (at + page - 1) / page * page, end = (at + bytes) / page * page;
     if (end > begin)
         madvise((void *)begin, end - begin, MADV_DONTNEED);
-}
-
-void hn_map_file_close(hn_map_file *map)
-{
-    if (map->data)
-        munmap((void *)(uintptr_t)map->data, map->bytes);
-    *map = (hn_map_file){ NULL, 0 };
 }

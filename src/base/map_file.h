@@ -1,26 +1,57 @@
 /* map_file.h: a file's bytes where the system keeps them, read-only.
  *
  * Pages are read when they are touched. A file that is cut short by another process while it is
- * mapped ends this one with SIGBUS: no reader can check for that. */
+ * mapped would end this one with SIGBUS. While any file is mapped a handler stands there: it puts
+ * zeros in the place of what is gone, and marks the mapping, so that whoever computes comes to an
+ * end; hn_map_check then refuses what was made of it. Faults elsewhere go to the handler that was
+ * there before, and that one comes back with the last mapping's end. */
 #ifndef HN_BASE_MAP_FILE_H
 #define HN_BASE_MAP_FILE_H
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct stat;
 
 typedef struct hn_map_file {
     const uint8_t *data; /* NULL of an empty file */
     size_t bytes;
+    int slot; /* among this process's mappings, from 1; 0: none */
 } hn_map_file;
 
-hn_status hn_map_file_open(hn_map_file *out, const char *path);
+/* `owner`: whose it is, for hn_map_check; compared, never touched. */
+hn_status hn_map_file_open(hn_map_file *out, const void *owner, const char *path);
 /* Pages around these bytes leave this process's memory until they are touched again: for who
  * reads a file larger than memory, once. Safe while others read. */
 void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes);
 /* Whole pages of mapped memory leave, those at both ends stay. */
 void hn_map_release(const void *data, size_t bytes);
 void hn_map_file_close(hn_map_file *map); /* and zeroes it; takes a zeroed one */
+
+/* HN_ERR_IO, by name, if a mapped file of `owner`, or NULL: of anybody, is shorter than it was. To be
+ * asked before anything that was computed from one is handed out. */
+hn_status hn_map_check(const void *owner_or_null);
+
+/* What a file was when it was mapped, and whether it is still so: written to in place it is another,
+ * whoever maps it sees both. */
+typedef struct hn_file_stamp {
+    uint64_t device, inode, bytes;
+    int64_t modified_ns, changed_ns;
+} hn_file_stamp;
+hn_file_stamp hn_stamp_of(const struct stat *about);
+hn_file_stamp hn_map_file_stamp(const hn_map_file *map);   /* when it was mapped; zeros of none */
+hn_file_stamp hn_map_file_restamp(const hn_map_file *map); /* of the same file now */
+bool hn_same_stamp(const hn_file_stamp *a, const hn_file_stamp *b);
+
+/* ---- inputs ---- */
+
+/* From here on every file that is read is an input to the end of the process, not only what is
+ * mapped now: for a program whose process is one command. */
+void hn_inputs_keep(void);
+void hn_inputs_note(int file); /* for readers: it was read */
+bool hn_is_input(const struct stat *about);
 
 #endif

@@ -1,9 +1,11 @@
 #include "base/sha256.h"
 
+#include "base/file.h"
+
 #include <string.h>
+#include <unistd.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 static uint32_t turn(uint32_t x, int n)
 {
@@ -106,14 +108,14 @@ hn_status hn_sha256_file(const char *path, char text[65])
 {
     uint8_t piece[4096], digest[32];
     hn_sha256 sha;
-    FILE *file = fopen(path, "rb");
-    HN_REQUIRE(file, HN_ERR_IO, "%s: %s", path, strerror(errno));
+    ssize_t n;
+    const int file = hn_file_reader(path);
+    HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
     hn_sha256_begin(&sha);
-    for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;)
-        hn_sha256_add(&sha, piece, n);
-    const bool failed = ferror(file) != 0;
-    fclose(file);
-    HN_REQUIRE(!failed, HN_ERR_IO, "%s: it cannot be read", path);
+    while ((n = read(file, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))
+        hn_sha256_add(&sha, piece, n > 0 ? (size_t)n : 0);
+    close(file);
+    HN_REQUIRE(n == 0, HN_ERR_IO, "%s: it cannot be read", path);
     hn_sha256_end(&sha, digest);
     hn_sha256_text(digest, text);
     return HN_OK;

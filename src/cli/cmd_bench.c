@@ -9,10 +9,11 @@
 
 typedef struct bench_args {
     int64_t threads;
-    const char *only, *json;
+    const char *only;
     hn_list blas;
     bool quick;
     hn_bench_model_args model; /* but its threads */
+    hn_sink json;
 } bench_args;
 
 static const hn_option options[] = {
@@ -25,7 +26,7 @@ static const hn_option options[] = {
     HN_TEXT(bench_args, model.numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
     HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
-    HN_TEXT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
+    HN_OUT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
     HN_LIST(bench_args, blas, "blas", "LIB.so", "OpenBLAS or BLIS beside ours"),
     HN_OPTION_END,
 };
@@ -131,7 +132,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     hn_str text = hn_str_on(&heap);
-    hn_json_writer writer = hn_json_write_to(&text), *json = args->json ? &writer : NULL;
+    hn_json_writer writer = hn_json_write_to(&text), *json = args->json.path ? &writer : NULL;
     hn_json_begin_array(&writer);
     hn_status status = !strcmp(operands[0], "kernels")
                            ? bench_kernels(args, &heap, json, out)
@@ -140,7 +141,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     if (status == HN_OK)
         status = hn_str_status(&text);
     const hn_span span = { text.text, text.length };
-    if (status == HN_OK && args->json)
+    if (status == HN_OK && args->json.path)
         status = hn_file_write(args->json, &span, 1);
     hn_str_free(&text);
     return status;

@@ -12,6 +12,7 @@
 #include "models/open_chat.h"
 #include "models/open_tokenizer.h"
 
+#include <signal.h>
 #include <string.h>
 
 typedef struct chat_args {
@@ -22,6 +23,7 @@ typedef struct chat_args {
     hn_session_args session;
     hn_lora_args lora;
     hn_sampling_args sampling;
+    bool overwrite;
 } chat_args;
 
 static const hn_option options[] = {
@@ -34,6 +36,7 @@ static const hn_option options[] = {
     HN_INT(chat_args, count, "count", "N", 1, INT32_MAX, "tokens of an answer, at most"),
     HN_SESSION_OPTIONS(chat_args),
     HN_LORA_OPTIONS(chat_args),
+    HN_FLAG(chat_args, overwrite, "overwrite", "let /save replace files that are there already"),
     HN_SAMPLING_OPTIONS(chat_args),
     HN_INT(chat_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(chat_args, verbose, "verbose", "figures of each turn on stderr"),
@@ -114,6 +117,7 @@ static hn_status ask(chat *c, const char *text)
     hn_interrupt_begin(false);
     const hn_status status = hn_conversation_ask(c->conversation, text, &run, &ear, &turn);
     hn_interrupt_end();
+    const int asked = hn_interrupt_signal();
     if (c->has_spoken || status == HN_OK)
         hn_terminal_finish(&c->terminal);
     if (status != HN_OK && turn.does_not_fit)
@@ -123,6 +127,7 @@ static hn_status ask(chat *c, const char *text)
                        (long long)turn.n_prompt, (long long)hn_session_context(c->session),
                        way_out);
     HN_TRY(status);
+    HN_REQUIRE(!asked || asked == SIGINT, HN_ERR_CANCELLED, "ended by a signal"); /* Ctrl-C ends an answer */
     report(c, &turn);
     HN_REQUIRE(turn.end != HN_TURN_FULL, HN_ERR_ARGUMENT,
                "the answer was cut: the context is full at %lld tokens: %s",
@@ -139,7 +144,8 @@ static hn_status save(const chat *c, const char *path)
     if (status == HN_OK)
         status = hn_str_status(&text);
     if (status == HN_OK)
-        status = hn_file_write(path, &(hn_span){ text.text, text.length }, 1);
+        status = hn_file_write((hn_sink){ path, c->args->overwrite ? HN_OVER_OLD : HN_OVER_NOTHING },
+                               &(hn_span){ text.text, text.length }, 1);
     hn_str_free(&text);
     if (status == HN_OK)
         fprintf(stderr, "(written to %s)\n", path);
@@ -204,7 +210,7 @@ static hn_status talk(chat *c)
         }
         was_interrupted = false;
         status = say(c, text.text, is_block, &leaves);
-        if (status != HN_OK && c->lines.is_terminal) {
+        if (status != HN_OK && status != HN_ERR_CANCELLED && c->lines.is_terminal) {
             fprintf(stderr, "%s\n", hn_error_message());
             status = HN_OK;
         }
@@ -266,7 +272,9 @@ static hn_status run_model(chat *c, const char *path)
     HN_TRY(hn_session_args_restore(&c->args->session, c->session));
     const hn_status status = converse(c);
     hn_line_input_close(&c->lines);
-    return status == HN_OK ? hn_session_args_save(&c->args->session, c->session) : status;
+    if (status == HN_OK || status == HN_ERR_CANCELLED)
+        HN_TRY(hn_session_args_save(&c->args->session, c->session));
+    return status;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)

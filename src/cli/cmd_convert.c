@@ -4,11 +4,13 @@
 #include "convert/convert.h"
 
 typedef struct convert_args {
+    hn_sink result;
     const char *type, *name;
     int64_t threads;
 } convert_args;
 
 static const hn_option options[] = {
+    HN_RESULT(convert_args, result, 1),
     HN_TEXT(convert_args, type, "type", "TYPE", "of the weights; default: as they are"),
     HN_TEXT(convert_args, name, "name", "TEXT", "general.name; default: the directory's"),
     HN_INT(convert_args, threads, "threads", "N", 1, 256, "default: one a processor"),
@@ -28,7 +30,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
-    const hn_status status = hn_convert(&heap, pool, operands[0], operands[1], &o, &watch);
+    const hn_status status = hn_convert(&heap, pool, operands[0], args->result, &o, &watch);
     hn_progress_end();
     hn_pool_free(pool);
     return status;

@@ -21,11 +21,11 @@ static const char adapter_sha256[] =
     "b826843ceb593550b6ad702abbc2c0e35d95ec34463b92bc0f0aca82f3895c30";
 
 typedef struct demo_args {
-    const char *out;
+    hn_sink out;
 } demo_args;
 
 static const hn_option options[] = {
-    HN_TEXT(demo_args, out, "out", "DIR", "keep everything there"),
+    HN_OUT_FOLDER(demo_args, out, "out", "DIR", "keep everything there"),
     HN_OPTION_END,
 };
 
@@ -40,15 +40,15 @@ static const hn_command *find(const char *name)
 }
 
 /* Runs a command of hone's, as its line would be typed. */
-static hn_status type(const char *line, FILE *out)
+static hn_status type(const char *line, bool overwrites, FILE *out)
 {
     _Alignas(16) char args[HN_MAX_ARGS_BYTES];
     char text[512], *words[MOST_WORDS], *operands[HN_MAX_OPERANDS];
     int n = 0, n_operands;
     bool wants_help;
-    fprintf(out, "\n$ hone %s\n", line);
+    snprintf(text, sizeof text, "%s%s", line, overwrites ? " --overwrite" : "");
+    fprintf(out, "\n$ hone %s\n", text);
     fflush(out);
-    snprintf(text, sizeof text, "%s", line);
     for (char *at = text; at && n < MOST_WORDS;) {
         words[n++] = at;
         at = strchr(at, ' ');
@@ -80,9 +80,12 @@ static void remove_folder(const char *path)
 static hn_status enter(const demo_args *args, char folder[4096])
 {
     const char *tmp = getenv("TMPDIR");
-    if (args->out) {
-        snprintf(folder, 4096, "%s", args->out);
-        HN_REQUIRE(mkdir(folder, 0777) == 0, HN_ERR_IO, "%s: %s", folder, strerror(errno));
+    if (args->out.path) {
+        const bool may_be_there = args->out.over == HN_OVER_OLD;
+        snprintf(folder, 4096, "%s", args->out.path);
+        HN_REQUIRE(mkdir(folder, 0777) == 0 || (errno == EEXIST && may_be_there),
+                   errno == EEXIST ? HN_ERR_ARGUMENT : HN_ERR_IO, "%s: %s%s", folder, strerror(errno),
+                   errno == EEXIST ? ": --overwrite makes the demo's files anew there" : "");
     } else {
         snprintf(folder, 4096, "%s/hone-demo-XXXXXX", tmp ? tmp : "/tmp");
         HN_REQUIRE(mkdtemp(folder), HN_ERR_IO, "%s: %s", folder, strerror(errno));
@@ -100,19 +103,19 @@ static hn_status ask(hn_heap *heap, const char *adapter, FILE *out, hn_answers *
     return hn_answers_count(heap, "tiny.gguf", adapter, "held.jsonl", 4, out, answers);
 }
 
-static hn_status show(hn_heap *heap, FILE *out)
+static hn_status show(hn_heap *heap, bool overwrites, FILE *out)
 {
     hn_answers before, after;
     char digest[65];
-    HN_TRY(type("tiny tiny.gguf", out));
-    HN_TRY(type("story --chats --seed 11 --count 8000 --out chats.jsonl", out));
-    HN_TRY(type("story --chats --seed 12 --count 100 --out held.jsonl", out));
+    HN_TRY(type("tiny tiny.gguf", overwrites, out));
+    HN_TRY(type("story --chats --seed 11 --count 8000 --out chats.jsonl", overwrites, out));
+    HN_TRY(type("story --chats --seed 12 --count 100 --out held.jsonl", overwrites, out));
     HN_TRY(ask(heap, NULL, out, &before));
-    HN_TRY(type("prove tiny.gguf --data chats.jsonl --json certificate.json", out));
+    HN_TRY(type("prove tiny.gguf --data chats.jsonl --json certificate.json", overwrites, out));
     HN_TRY(type("train tiny.gguf --data chats.jsonl --held held.jsonl --targets attn,experts --rank 16 --batch 16 "
-                "--rate 2.5e-3 --schedule linear --out run", out));
+                "--rate 2.5e-3 --schedule linear --out run", overwrites, out));
     HN_TRY(ask(heap, "run/adapter.gguf", out, &after));
-    HN_TRY(type("merge tiny.gguf run/adapter.gguf --out merged.gguf", out));
+    HN_TRY(type("merge tiny.gguf run/adapter.gguf --out merged.gguf", overwrites, out));
     HN_TRY(hn_sha256_file("run/adapter.gguf", digest));
     fprintf(out, "\n%d of %d right before, %d after\nadapter %s\n", before.n_right, before.n,
             after.n_right, digest);
@@ -134,11 +137,11 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&heap, NULL);
     const int64_t start = hn_clock_ns();
     HN_TRY(enter(args, folder));
-    const hn_status status = show(&heap, out);
+    const hn_status status = show(&heap, args->out.over == HN_OVER_OLD, out);
     if (status == HN_OK)
         fprintf(out, "%.0f s%s%s\n", (double)(hn_clock_ns() - start) * 1e-9,
-                args->out ? ", all of it in " : "", args->out ? folder : "");
-    if (!args->out) {
+                args->out.path ? ", all of it in " : "", args->out.path ? folder : "");
+    if (!args->out.path) {
         remove_folder("run");
         remove_folder(folder);
     }

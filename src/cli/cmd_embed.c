@@ -8,7 +8,8 @@
 #include <string.h>
 
 typedef struct embed_args {
-    const char *out, *pooling;
+    const char *pooling;
+    hn_sink out;
     int64_t threads;
     bool normalize;
 } embed_args;
@@ -16,7 +17,7 @@ typedef struct embed_args {
 static const hn_option options[] = {
     HN_TEXT(embed_args, pooling, "pooling", "KIND", "mean or cls; default: as the file says, or mean"),
     HN_FLAG(embed_args, normalize, "normalize", "scale every vector to length 1"),
-    HN_TEXT(embed_args, out, "out", "E.npy", "f32 [texts, width]; default: printed, one a line"),
+    HN_OUT(embed_args, out, "out", "E.npy", "f32 [texts, width]; default: printed, one a line"),
     HN_INT(embed_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_OPTION_END,
 };
@@ -80,7 +81,7 @@ static hn_status embed(const job *j, const char *text, hn_encoding *encoding, fl
 
 static hn_status give(const job *j, const float *vectors, int n, FILE *out)
 {
-    if (j->args->out) {
+    if (j->args->out.path) {
         const hn_npy array = { .dtype = HN_F32, .rank = 2, .dim = { n, j->width },
                                .data = (void *)(uintptr_t)vectors,
                                .bytes = (size_t)n * (size_t)j->width * sizeof *vectors };

@@ -4,14 +4,15 @@
 #include "convert/adapter_export.h"
 
 typedef struct export_args {
-    const char *base, *peft, *gguf;
+    const char *base;
+    hn_sink peft, gguf;
     int64_t threads;
     bool apart;
 } export_args;
 
 static const hn_option options[] = {
-    HN_TEXT(export_args, peft, "peft", "DIR", "where adapter_config.json and the weights go"),
-    HN_TEXT(export_args, gguf, "gguf", "FILE", "a file that llama.cpp loads"),
+    HN_OUT_FOLDER(export_args, peft, "peft", "DIR", "where adapter_config.json and the weights go"),
+    HN_OUT(export_args, gguf, "gguf", "FILE", "a file that llama.cpp loads"),
     HN_FLAG(export_args, apart, "apart", "a module an expert, as before Transformers 5"),
     HN_TEXT(export_args, base, "base", "MODEL", "a GGUF file or directory that it is for"),
     HN_INT(export_args, threads, "threads", "N", 1, 256, "default: one a processor"),
@@ -24,17 +25,17 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const export_args *args = parsed;
     hn_heap heap;
     hn_pool *pool;
-    HN_REQUIRE(!args->peft != !args->gguf, HN_ERR_ARGUMENT,
+    HN_REQUIRE(!args->peft.path != !args->gguf.path, HN_ERR_ARGUMENT,
                "expected one of --peft DIR and --gguf FILE: where to write");
     hn_heap_init(&heap, NULL);
-    HN_REQUIRE(!args->gguf || !args->apart, HN_ERR_ARGUMENT, "--apart is for --peft");
-    HN_REQUIRE(args->gguf || args->base, HN_ERR_ARGUMENT,
+    HN_REQUIRE(!args->gguf.path || !args->apart, HN_ERR_ARGUMENT, "--apart is for --peft");
+    HN_REQUIRE(args->gguf.path || args->base, HN_ERR_ARGUMENT,
                "expected --base MODEL: what the adapter is for");
     HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status =
-        args->gguf ? hn_adapter_export_gguf(&heap, pool, operands[0], args->base, args->gguf)
+        args->gguf.path ? hn_adapter_export_gguf(&heap, pool, operands[0], args->base, args->gguf)
                    : hn_adapter_export(&heap, pool, operands[0], args->base, args->peft, args->apart,
                                        &watch);
     hn_progress_end();

@@ -14,13 +14,14 @@ typedef struct grads_args {
     hn_train_config config;
     hn_data_args data;
     hn_list files;
-    const char *out, *from;
+    const char *from;
+    hn_sink out;
     int64_t examples;
 } grads_args;
 
 static const hn_option options[] = {
     HN_LIST(grads_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
-    HN_TEXT(grads_args, out, "out", "FILE", "where the gradients go, as safetensors"),
+    HN_OUT(grads_args, out, "out", "FILE", "where the gradients go, as safetensors"),
     HN_INT(grads_args, examples, "examples", "N", 0, INT32_MAX,
            "the first N examples are the batch (0: all)"),
     HN_TEXT(grads_args, from, "from", "ADAPTER",
@@ -238,7 +239,7 @@ static hn_status write_file(grads *g)
 {
     hn_heap *heap = g->in->heap;
     const size_t n = (size_t)g->tuning->n_tensors;
-    hn_meta keys = hn_meta_on(heap, g->args->out);
+    hn_meta keys = hn_meta_on(heap, g->args->out.path);
     hn_weights_writer *writer = NULL;
     hn_weight_entry *entries = hn_alloc_array(heap, HN_TAG_FILE, n, sizeof *entries);
     hn_status status = entries ? describe(g, &keys) : HN_ERR_MEMORY;
@@ -263,7 +264,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     (void)n_operands;
     const grads_args *args = parsed;
     hn_heap heap;
-    HN_REQUIRE(args->out, HN_ERR_ARGUMENT, "expected --out FILE");
+    HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out FILE");
     HN_REQUIRE(!args->from || !args->config.targets, HN_ERR_ARGUMENT,
                "--targets beside --from: the adapter says what is trained");
     HN_TRY(hn_train_config_check(&args->config));

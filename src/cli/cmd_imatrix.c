@@ -8,12 +8,12 @@
 #include <string.h>
 
 typedef struct imatrix_args {
-    const char *out;
+    hn_sink out;
     int64_t chunk, chunks, threads;
 } imatrix_args;
 
 static const hn_option options[] = {
-    HN_TEXT(imatrix_args, out, "out", "OUT.gguf", "required"),
+    HN_OUT(imatrix_args, out, "out", "OUT.gguf", "required"),
     HN_INT(imatrix_args, chunk, "chunk", "N", 2, 1048576, "tokens run together; default 512"),
     HN_INT(imatrix_args, chunks, "chunks", "N", 1, INT32_MAX, "at most so many; default: all"),
     HN_INT(imatrix_args, threads, "threads", "N", 1, 256, "default: one a processor"),
@@ -73,7 +73,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const imatrix_args *args = parsed;
     hn_heap heap;
     hn_tokenizer *tok;
-    HN_REQUIRE(args->out, HN_ERR_ARGUMENT, "expected --out OUT.gguf");
+    HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out OUT.gguf");
     hn_heap_init(&heap, NULL);
     HN_TRY(hn_open_tokenizer(&heap, operands[0], &tok));
     const hn_status status = run_text(args, &heap, operands, tok);

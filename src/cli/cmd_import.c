@@ -6,11 +6,13 @@
 #include <string.h>
 
 typedef struct import_args {
+    hn_sink result;
     const char *base, *type, *name;
     int64_t threads;
 } import_args;
 
 static const hn_option options[] = {
+    HN_RESULT(import_args, result, 1),
     HN_TEXT(import_args, base, "base", "MODEL", "a GGUF file or directory that it is for"),
     HN_TEXT(import_args, type, "type", "TYPE", "f32, f16 or bf16; default f32"),
     HN_TEXT(import_args, name, "name", "TEXT", "general.name; default: the directory's"),
@@ -35,7 +37,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status =
-        hn_adapter_import(&heap, pool, operands[0], operands[1], &o, &watch);
+        hn_adapter_import(&heap, pool, operands[0], args->result, &o, &watch);
     hn_progress_end();
     hn_pool_free(pool);
     return status;

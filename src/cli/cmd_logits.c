@@ -12,7 +12,8 @@
 #include <string.h>
 
 typedef struct logits_args {
-    const char *tokens, *tokens_file, *prompt, *out, *plan, *numerics, *cache;
+    const char *tokens, *tokens_file, *prompt, *plan, *numerics, *cache;
+    hn_sink out;
     int64_t threads;
     hn_lora_args lora;
 } logits_args;
@@ -21,7 +22,7 @@ static const hn_option options[] = {
     HN_TEXT(logits_args, tokens, "tokens", "1,2,3", "ids of the sequence"),
     HN_TEXT(logits_args, tokens_file, "tokens-file", "T.npy", "the same, integers in a file"),
     HN_TEXT(logits_args, prompt, "prompt", "TEXT", "a text, as the model tokenises it"),
-    HN_TEXT(logits_args, out, "out", "L.npy", "f32 [tokens, vocabulary]; required"),
+    HN_OUT(logits_args, out, "out", "L.npy", "f32 [tokens, vocabulary]; required"),
     HN_TEXT(logits_args, plan, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
     HN_TEXT(logits_args, numerics, "numerics", "MODE",
             "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so"),
@@ -105,13 +106,13 @@ static hn_status read_sequence(const logits_args *args, hn_heap *heap, const cha
     return HN_OK;
 }
 
-static hn_status write_logits(const hn_forward *forward, const char *path)
+static hn_status write_logits(const hn_forward *forward, hn_sink to)
 {
     hn_tensor t;
     HN_TRY(hn_forward_logits(forward, &t));
     const hn_npy array = { .dtype = HN_F32, .rank = 2, .dim = { t.type.dim[0], t.type.dim[1] },
                            .data = t.data, .bytes = hn_type_bytes(&t.type) };
-    return hn_npy_write(path, &array);
+    return hn_npy_write(to, &array);
 }
 
 static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_model *model,
@@ -139,7 +140,7 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
     if (status == HN_OK)
         status = write_logits(forward, args->out);
     if (status == HN_OK)
-        fprintf(stderr, "%zu tokens in %s to %s\n", s->n, hn_numerics_name(o.numerics), args->out);
+        fprintf(stderr, "%zu tokens in %s to %s\n", s->n, hn_numerics_name(o.numerics), args->out.path);
     hn_forward_free(forward);
     hn_adapters_close(&adapters);
     hn_devices_close(n_devices, devices);
@@ -153,7 +154,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap heap;
     hn_model *model = NULL;
     sequence s = { 0 };
-    HN_REQUIRE(args->out, HN_ERR_ARGUMENT, "expected --out L.npy");
+    HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out L.npy");
     hn_heap_init(&heap, NULL);
     hn_status status = read_sequence(args, &heap, operands[0], &s);
     if (status == HN_OK)

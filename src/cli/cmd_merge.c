@@ -11,14 +11,15 @@
 #include <string.h>
 
 typedef struct merge_args {
-    const char *out, *type, *held;
+    const char *type, *held;
+    hn_sink out;
     double budget, keep;
     int64_t threads;
     bool force, json;
 } merge_args;
 
 static const hn_option options[] = {
-    HN_TEXT(merge_args, out, "out", "FILE", "the merged model, a GGUF file"),
+    HN_OUT(merge_args, out, "out", "FILE", "the merged model, a GGUF file"),
     HN_TEXT(merge_args, type, "type", "TYPE", "of changed matrices (that which each has)"),
     HN_REAL(merge_args, budget, "budget", "KL",
             "KL(adapter || merged) at most, nats a token (0.01)"),
@@ -213,7 +214,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const merge_args *args = parsed;
     hn_heap heap;
     merge_input in = { 0 };
-    HN_REQUIRE(args->out, HN_ERR_ARGUMENT, "expected --out FILE");
+    HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out FILE");
     HN_REQUIRE(args->keep <= 1, HN_ERR_ARGUMENT, "--keep %g: expected a share, 0 to 1", args->keep);
     hn_heap_init(&heap, NULL);
     hn_status status = open_input(&heap, args, operands, &in);

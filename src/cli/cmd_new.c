@@ -11,6 +11,7 @@
 #include <string.h>
 
 typedef struct new_args {
+    hn_sink result;
     const char *type, *tokenizer, *name;
     hn_list keep;
     int64_t seed, threads;
@@ -18,6 +19,7 @@ typedef struct new_args {
 } new_args;
 
 static const hn_option options[] = {
+    HN_RESULT(new_args, result, 1),
     HN_TEXT(new_args, type, "type", "TYPE", "of the weights, as for quantize; default f32"),
     HN_LIST(new_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
     HN_TEXT(new_args, name, "name", "TEXT", "general.name (random)"),
@@ -146,7 +148,7 @@ static hn_status check_kept(const hn_hparams *hp, const char *arch, int n, char 
     return HN_OK;
 }
 
-static hn_status make(const new_args *args, hn_random_options *o, hn_heap *heap, char **operands)
+static hn_status make(const new_args *args, hn_random_options *o, hn_heap *heap)
 {
     hn_pool *pool;
     hn_keep keep[HN_MAX_LIST];
@@ -157,7 +159,7 @@ static hn_status make(const new_args *args, hn_random_options *o, hn_heap *heap,
     HN_TRY(hn_pool_new(heap, (int)args->threads, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
-    const hn_status status = hn_random_model(heap, pool, operands[1], o, &watch);
+    const hn_status status = hn_random_model(heap, pool, args->result, o, &watch);
     hn_progress_end();
     hn_pool_free(pool);
     return status;
@@ -225,7 +227,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         status = check_kept(hp, o.arch->name, n_operands - 2, operands + 2);
     o.hp = hp;
     if (status == HN_OK)
-        status = make(args, &o, &heap, operands);
+        status = make(args, &o, &heap);
     hn_meta_free(&tokenizer);
     hn_free(&heap, hp);
     return status;

@@ -10,10 +10,12 @@
 #include <string.h>
 
 typedef struct new_tokenizer_args {
+    hn_sink result;
     int64_t vocab;
 } new_tokenizer_args;
 
 static const hn_option options[] = {
+    HN_RESULT(new_tokenizer_args, result, 0),
     HN_INT(new_tokenizer_args, vocab, "vocab", "N", 261, 1 << 20,
            "at most so many tokens, bytes and special ones included (4096)"),
     HN_OPTION_END,
@@ -79,13 +81,13 @@ static hn_status write_keys(const hn_bpe_trainer *trainer, uint32_t n_made, hn_m
 }
 
 static hn_status write_file(hn_heap *heap, const hn_bpe_trainer *trainer, uint32_t n_made,
-                            const char *path)
+                            hn_sink to)
 {
-    hn_meta meta = hn_meta_on(heap, path);
+    hn_meta meta = hn_meta_on(heap, to.path);
     hn_weights_writer *writer;
     hn_status status = write_keys(trainer, n_made, &meta);
     if (status == HN_OK)
-        status = hn_gguf_create(heap, path, &meta, NULL, 0, &writer);
+        status = hn_gguf_create(heap, to, &meta, NULL, 0, &writer);
     if (status == HN_OK)
         status = hn_weights_writer_finish(writer);
     hn_meta_free(&meta);
@@ -106,7 +108,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     if (status == HN_OK)
         status = hn_bpe_trainer_run(trainer, (uint32_t)args->vocab - N_SPECIAL, &n_made);
     if (status == HN_OK)
-        status = write_file(&heap, trainer, n_made, operands[0]);
+        status = write_file(&heap, trainer, n_made, args->result);
     if (status == HN_OK)
         fprintf(out, "%s: %u tokens\n", operands[0], (unsigned)(n_made + N_SPECIAL));
     hn_bpe_trainer_free(trainer);

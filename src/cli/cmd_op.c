@@ -11,7 +11,7 @@ typedef struct op_args {
     hn_list in, out, dout;
     const char *din, *plan, *isa, *device;
     int64_t threads;
-    bool list, json;
+    bool list, json, overwrite;
 } op_args;
 
 static const hn_option options[] = {
@@ -23,6 +23,7 @@ static const hn_option options[] = {
     HN_INT(op_args, threads, "threads", "N", 1, 256, "default: one for each processor"),
     HN_TEXT(op_args, isa, "isa", "LEVEL", "ref, avx2, avx512 or neon; default: the best"),
     HN_TEXT(op_args, device, "device", "LIST", "cpu, or cpu,cpu for two side by side"),
+    HN_FLAG(op_args, overwrite, "overwrite", "replace files that are there already"),
     HN_FLAG(op_args, list, "list", "print every op"),
     HN_FLAG(op_args, json, "json", "with --list: as JSON"),
     HN_OPTION_END,
@@ -148,17 +149,18 @@ static hn_status compile(op_run *r)
 static hn_status write_results(op_run *r, FILE *out)
 {
     const int n_out = r->y->by->n_out;
+    const hn_over over = r->args->overwrite ? HN_OVER_OLD : HN_OVER_NOTHING;
     hn_input_info names[HN_MAX_OUT];
     hn_op_outputs(r->op, names);
     for (int w = 0; w < r->n_wanted; w++) {
         hn_tensor t;
         HN_TRY(hn_program_result(hn_executable_program(r->x, 0), w, &t));
         if (w >= n_out && r->args->din)
-            HN_TRY(hn_op_array_write(&r->heap, &t, r->args->din, r->param[w - n_out], NULL));
+            HN_TRY(hn_op_array_write(&r->heap, &t, (hn_sink){ r->args->din, over }, r->param[w - n_out], NULL));
         else if (w < n_out && w < r->args->out.n)
-            HN_TRY(hn_op_array_write(&r->heap, &t, r->args->out.at[w], -1, NULL));
+            HN_TRY(hn_op_array_write(&r->heap, &t, (hn_sink){ r->args->out.at[w], over }, -1, NULL));
         else if (w < n_out && r->args->out.n)
-            HN_TRY(hn_op_array_write(&r->heap, &t, r->args->out.at[0], -1, names[w].name));
+            HN_TRY(hn_op_array_write(&r->heap, &t, (hn_sink){ r->args->out.at[0], over }, -1, names[w].name));
         else
             hn_op_array_print(&t, w < n_out ? names[w].name : "din", w < n_out ? -1 : r->param[w - n_out],
                               out);

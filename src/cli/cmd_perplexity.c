@@ -10,16 +10,17 @@
 #include "models/open_tokenizer.h"
 
 typedef struct perplexity_args {
-    const char *save, *against, *numerics, *cache;
+    const char *against, *numerics, *cache;
     int64_t chunk, chunks, threads;
     bool json;
     hn_lora_args lora;
+    hn_sink save;
 } perplexity_args;
 
 static const hn_option options[] = {
     HN_INT(perplexity_args, chunk, "chunk", "N", 4, 1048576, "tokens run together; default 512"),
     HN_INT(perplexity_args, chunks, "chunks", "N", 1, INT32_MAX, "at most so many; default: all"),
-    HN_TEXT(perplexity_args, save, "save", "FILE", "write the logits there (safetensors)"),
+    HN_OUT(perplexity_args, save, "save", "FILE", "write the logits there (safetensors)"),
     HN_TEXT(perplexity_args, against, "against", "FILE", "compare with logits so saved"),
     HN_INT(perplexity_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_TEXT(perplexity_args, numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),

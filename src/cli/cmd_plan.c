@@ -10,8 +10,9 @@
 typedef struct plan_args {
     int64_t layers, width, heads, kv_heads, ffn, vocab, tokens, experts, used, rank, recompute,
         threads;
-    const char *mode, *svg, *device;
+    const char *mode, *device;
     bool quiet;
+    hn_sink svg;
 } plan_args;
 
 static const hn_option options[] = {
@@ -29,7 +30,7 @@ static const hn_option options[] = {
     HN_INT(plan_args, threads, "threads", "N", 1, 256, "scratch is counted for so many"),
     HN_TEXT(plan_args, mode, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
     HN_TEXT(plan_args, device, "device", "LIST", "cpu, or cpu,cpu: layers are spread over them"),
-    HN_TEXT(plan_args, svg, "svg", "FILE", "draw it: bytes against time, a box a tensor"),
+    HN_OUT(plan_args, svg, "svg", "FILE", "draw it: bytes against time, a box a tensor"),
     HN_FLAG(plan_args, quiet, "quiet", "print only the bytes"),
     HN_OPTION_END,
 };
@@ -43,7 +44,7 @@ static hn_status print_plan(const plan_args *args, const hn_plan *plan, hn_heap 
     if (status == HN_OK)
         fputs(from ? from + (*from == '\n') : "", out);
     hn_str_clear(&text);
-    if (args->svg && status == HN_OK) {
+    if (args->svg.path && status == HN_OK) {
         hn_plan_svg(plan, &text);
         status = hn_str_status(&text);
         const hn_span span = { text.text, text.length };

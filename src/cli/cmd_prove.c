@@ -9,9 +9,10 @@
 #include <string.h>
 
 typedef struct prove_args {
-    const char *ops, *json;
+    const char *ops;
     double time_limit;
     hn_prove_model_args model;
+    hn_sink json;
 } prove_args;
 
 static const hn_option options[] = {
@@ -20,7 +21,7 @@ static const hn_option options[] = {
     HN_REAL(prove_args, time_limit, "time-limit", "SECONDS",
             "how long random shapes may be added; default 240, 0: none"),
     HN_INT(prove_args, model.threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1"),
-    HN_TEXT(prove_args, json, "json", "FILE", "write the certificate"),
+    HN_OUT(prove_args, json, "json", "FILE", "write the certificate"),
     HN_LIST(prove_args, model.files, "data", "FILE", "of a model: examples; may be given again"),
     HN_TEXT(prove_args, model.targets, "targets", "LIST", "of a model: what is trained, as hone train has it (all)"),
     HN_INT(prove_args, model.rank, "rank", "R", 1, 65536, "of low-rank changes (8)"),
@@ -32,13 +33,13 @@ static const hn_option options[] = {
 };
 
 static hn_status write_certificate(const hn_report *report, const hn_prove_options *o,
-                                   double seconds, hn_heap *heap, const char *path)
+                                   double seconds, hn_heap *heap, hn_sink to)
 {
     hn_str text = hn_str_on(heap);
     hn_status status = hn_prove_certificate(report, o, seconds, &text);
     const hn_span span = { text.text, text.length };
     if (status == HN_OK)
-        status = hn_file_write(path, &span, 1);
+        status = hn_file_write(to, &span, 1);
     hn_str_free(&text);
     return status;
 }
@@ -80,7 +81,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const double seconds = (double)(hn_clock_ns() - start) / 1e9;
     if (status == HN_OK)
         status = print_report(&report, seconds, &heap, out);
-    if (status == HN_OK && args->json)
+    if (status == HN_OK && args->json.path)
         status = write_certificate(&report, &o, seconds, &heap, args->json);
     const int64_t failed = hn_report_failures(&report), made = hn_report_checks(&report);
     const int64_t skipped = report.n_skipped;

@@ -4,6 +4,7 @@
 #include "convert/quantize.h"
 
 typedef struct quantize_args {
+    hn_sink result;
     const char *imatrix;
     hn_list keep;
     int64_t threads;
@@ -11,6 +12,7 @@ typedef struct quantize_args {
 } quantize_args;
 
 static const hn_option options[] = {
+    HN_RESULT(quantize_args, result, 1),
     HN_TEXT(quantize_args, imatrix, "imatrix", "FILE", "weigh errors by the activations there"),
     HN_LIST(quantize_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
     HN_FLAG(quantize_args, requantize, "requantize", "allow weights that were quantised before"),
@@ -31,7 +33,7 @@ static hn_status quantize(const quantize_args *args, char **operands, hn_heap *h
     HN_TRY(hn_pool_new(heap, (int)args->threads, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
-    const hn_status status = hn_quantize(heap, pool, operands[0], operands[1], &o, &watch);
+    const hn_status status = hn_quantize(heap, pool, operands[0], args->result, &o, &watch);
     hn_progress_end();
     hn_pool_free(pool);
     return status;

@@ -196,8 +196,10 @@ static hn_status go_on(state *s, const hn_session_options *o)
 {
     HN_TRY(hn_session_new(&s->session, s->heap, s->model, s->devices[0], o));
     HN_TRY(hn_session_args_restore(&s->args->session, s->session));
-    HN_TRY(generate(s));
-    HN_TRY(hn_session_args_save(&s->args->session, s->session));
+    const hn_status status = generate(s);
+    if (status == HN_OK || status == HN_ERR_CANCELLED) /* what was computed is not lost */
+        HN_TRY(hn_session_args_save(&s->args->session, s->session));
+    HN_TRY(status);
     return s->args->memory ? hn_memory_print_used(stderr) : HN_OK;
 }
 

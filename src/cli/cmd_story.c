@@ -9,7 +9,8 @@
 #include <string.h>
 
 typedef struct story_args {
-    const char *out, *check, *against;
+    const char *check, *against;
+    hn_sink out;
     int64_t seed, first, count, need;
     bool entropy, chats;
 } story_args;
@@ -18,7 +19,7 @@ static const hn_option options[] = {
     HN_INT(story_args, seed, "seed", "N", 0, INT64_MAX, "of the stories (0)"),
     HN_INT(story_args, first, "first", "I", 0, INT64_MAX, "number of the first (0)"),
     HN_INT(story_args, count, "count", "N", 1, 1 << 30, "how many (1)"),
-    HN_TEXT(story_args, out, "out", "FILE",
+    HN_OUT(story_args, out, "out", "FILE",
             "write them there: .jsonl, or .txt, a story a paragraph"),
     HN_FLAG(story_args, chats, "chats",
             "beginnings of stories, each with a question and its answer, as messages"),
@@ -83,7 +84,7 @@ static bool ends_in(const char *path, const char *ending)
 static hn_status write_stories(hn_teller *teller, const story_args *args, hn_str *line,
                                hn_out_file *file, FILE *out)
 {
-    const bool is_plain = !args->chats && (!args->out || ends_in(args->out, ".txt"));
+    const bool is_plain = !args->chats && (!args->out.path || ends_in(args->out.path, ".txt"));
     for (int64_t i = 0; i < args->count; i++) {
         hn_told told;
         HN_TRY(hn_teller_tell(teller, (uint64_t)args->seed, (uint64_t)(args->first + i), &told));
@@ -91,7 +92,7 @@ static hn_status write_stories(hn_teller *teller, const story_args *args, hn_str
         if (line->length < 1 << 16 && i + 1 < args->count)
             continue;
         HN_TRY(hn_str_status(line));
-        if (args->out)
+        if (args->out.path)
             HN_TRY(hn_out_file_write(file, line->text, line->length));
         else
             fwrite(line->text, 1, line->length, out);
@@ -104,16 +105,16 @@ static hn_status write_all(hn_heap *heap, hn_teller *teller, const story_args *a
 {
     hn_out_file file = { .file = -1 };
     hn_str line = hn_str_on(heap);
-    HN_REQUIRE(!args->out || ends_in(args->out, ".jsonl") ||
-                   (!args->chats && ends_in(args->out, ".txt")),
-               HN_ERR_ARGUMENT, "--out %s: expected a name in %s", args->out,
+    HN_REQUIRE(!args->out.path || ends_in(args->out.path, ".jsonl") ||
+                   (!args->chats && ends_in(args->out.path, ".txt")),
+               HN_ERR_ARGUMENT, "--out %s: expected a name in %s", args->out.path,
                args->chats ? ".jsonl" : ".jsonl or .txt");
-    if (args->out)
+    if (args->out.path)
         HN_TRY(hn_out_file_open(&file, args->out));
     hn_status status = write_stories(teller, args, &line, &file, out);
-    if (args->out && status == HN_OK)
+    if (args->out.path && status == HN_OK)
         status = hn_out_file_commit(&file);
-    else if (args->out)
+    else if (args->out.path)
         hn_out_file_abandon(&file);
     hn_str_free(&line);
     return status;

@@ -2,12 +2,17 @@
 #include "cli/command.h"
 #include "cli/embedded.h"
 
-static const hn_option options[] = { HN_OPTION_END };
+typedef struct tiny_args {
+    hn_sink result;
+} tiny_args;
+
+static const hn_option options[] = { HN_RESULT(tiny_args, result, 0), HN_OPTION_END };
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)parsed, (void)n_operands;
-    HN_TRY(hn_embedded_write(operands[0]));
+    (void)n_operands;
+    const tiny_args *args = parsed;
+    HN_TRY(hn_embedded_write(args->result));
     fprintf(out, "%s: %zu bytes\n", operands[0], hn_embedded_model().bytes);
     return HN_OK;
 }
@@ -19,7 +24,7 @@ const hn_command hn_cmd_tiny = {
     .details = "It tells stories of the kind of `hone story`, from which it was trained by hone itself:\n"
                "docs/story.md.\n",
     .options = options,
-    .args_size = 1,
+    .args_size = sizeof(tiny_args),
     .min_operands = 1,
     .max_operands = 1,
     .run = run,

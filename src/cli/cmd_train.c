@@ -17,14 +17,14 @@ typedef struct train_args {
     hn_train_config config;
     hn_data_args data;
     hn_list files;
-    const char *out;
+    hn_sink out;
     bool resume, dry_run;
     int64_t samples;
 } train_args;
 
 static const hn_option options[] = {
     HN_LIST(train_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
-    HN_TEXT(train_args, out, "out", "DIR", "the run's folder"),
+    HN_OUT_FOLDER(train_args, out, "out", "DIR", "the run's folder"),
     HN_FLAG(train_args, resume, "resume", "go on with the run in DIR"),
     HN_INT(train_args, samples, "samples", "N", 0, 64,
            "answers before and after, for the report (3)"),
@@ -140,7 +140,7 @@ static hn_status train(const train_args *args, hn_train_run *run, FILE *out)
         fputs("\r\033[K", stderr);
     hn_interrupt_end();
     if (status == HN_ERR_CANCELLED)
-        return hn_fail_within(status, "hone train ... --out %s --resume goes on with it: ", args->out);
+        return hn_fail_within(status, "hone train ... --out %s --resume goes on with it: ", args->out.path);
     if (status == HN_OK)
         status = hn_train_run_finish(run, path, digest);
     if (status != HN_OK)
@@ -157,9 +157,9 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
                               FILE *out)
 {
     char result[4096], path[4096];
-    snprintf(result, sizeof result, "%s/%s", args->out, is_model ? "model.gguf" : "adapter.gguf");
+    snprintf(result, sizeof result, "%s/%s", args->out.path, is_model ? "model.gguf" : "adapter.gguf");
     hn_samples_options o = { .model = in->model, .dataset = in->data.dataset,
-                             .device = in->devices[0], .dir = args->out, .result = result,
+                             .device = in->devices[0], .dir = args->out.path, .result = result,
                              .is_model = is_model, .n = (int)args->samples, .most_tokens = 48,
                              .tokenizer = in->tokenizer, .template = in->template };
     HN_TRY(hn_numerics_parse(args->config.numerics, &o.numerics));
@@ -170,11 +170,11 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
     if (status != HN_OK) { /* the run is worth what it is: its page first, then what went wrong */
         char said[512];
         snprintf(said, sizeof said, "%s", hn_error_message());
-        HN_TRY(hn_run_report_write(in->heap, args->out, path));
+        HN_TRY(hn_run_report_write(in->heap, args->out.path, path));
         fprintf(out, "%s\n", path);
         return hn_fail(status, "samples: %s", said);
     }
-    HN_TRY(hn_run_report_write(in->heap, args->out, path));
+    HN_TRY(hn_run_report_write(in->heap, args->out.path, path));
     fprintf(out, "%s\n", path);
     if (hn_memory_peak())
         fprintf(out, "at most %.3f GiB of memory from the first byte to here\n",
@@ -185,8 +185,9 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
 static hn_status run_input(const train_args *args, hn_train_input *in, FILE *out)
 {
     hn_train_run *run;
-    hn_train_subject subject = hn_train_input_subject(in, &args->config, args->out);
+    hn_train_subject subject = hn_train_input_subject(in, &args->config, args->out.path);
     subject.makes_samples = args->samples > 0;
+    subject.over = args->out.over;
     HN_TRY(hn_train_run_new(&run, in->heap, &subject));
     print_plan(run, args, out);
     fflush(out);
@@ -209,7 +210,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     (void)n_operands;
     const train_args *args = parsed;
     hn_heap heap;
-    HN_REQUIRE(args->out || args->dry_run, HN_ERR_ARGUMENT, "expected --out DIR");
+    HN_REQUIRE(args->out.path || args->dry_run, HN_ERR_ARGUMENT, "expected --out DIR");
     hn_heap_init(&heap, NULL);
     hn_train_input in = { .heap = &heap };
     hn_status status = hn_train_config_check(&args->config);

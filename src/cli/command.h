@@ -4,6 +4,7 @@
 #define HN_CLI_COMMAND_H
 
 #include "base/heap.h"
+#include "base/out_file.h"
 
 #include <stdio.h>
 
@@ -20,7 +21,10 @@ typedef enum hn_option_kind {
     HN_OPTION_KIND_TEXT,   /* const char *; NULL unless given */
     HN_OPTION_KIND_INT,    /* int64_t; `low` to `high` */
     HN_OPTION_KIND_REAL,   /* double, not negative */
-    HN_OPTION_KIND_LIST    /* hn_list: may be repeated */
+    HN_OPTION_KIND_LIST,   /* hn_list: may be repeated */
+    HN_OPTION_KIND_OUT,    /* hn_sink: a file that is written */
+    HN_OPTION_KIND_FOLDER, /* hn_sink: of the files in a folder */
+    HN_OPTION_KIND_RESULT  /* hn_sink: the operand number `low` is a file that is written */
 } hn_option_kind;
 
 typedef struct hn_option {
@@ -51,6 +55,20 @@ typedef struct hn_option {
 #define HN_LIST(type, field, name, value, help)                                                \
     {                                                                                          \
         HN_OPTION_KIND_LIST, name, offsetof(type, field), value, help, 0, 0                    \
+    }
+/* What a command writes. One that has any of these takes --overwrite too, and files that are there
+ * already are refused without it before the command begins. */
+#define HN_OUT(type, field, name, value, help)                                                 \
+    {                                                                                          \
+        HN_OPTION_KIND_OUT, name, offsetof(type, field), value, help, 0, 0                     \
+    }
+#define HN_OUT_FOLDER(type, field, name, value, help)                                          \
+    {                                                                                          \
+        HN_OPTION_KIND_FOLDER, name, offsetof(type, field), value, help, 0, 0                  \
+    }
+#define HN_RESULT(type, field, operand)                                                        \
+    {                                                                                          \
+        HN_OPTION_KIND_RESULT, "", offsetof(type, field), NULL, NULL, operand, operand         \
     }
 #define HN_OPTION_END                                                                          \
     {                                                                                          \

@@ -2,8 +2,6 @@
  * would take the compiler longer than the rest of the program. */
 #include "cli/embedded.h"
 
-#include "base/out_file.h"
-
 #ifdef __APPLE__
 #define SECTION ".const\n"
 #define NAME(symbol) "_" symbol
@@ -27,11 +25,11 @@ hn_span hn_embedded_model(void)
     return (hn_span){ hn_embedded_begin, (size_t)(hn_embedded_end - hn_embedded_begin) };
 }
 
-hn_status hn_embedded_write(const char *path)
+hn_status hn_embedded_write(hn_sink to)
 {
     const hn_span model = hn_embedded_model();
     hn_out_file file;
-    HN_TRY(hn_out_file_open(&file, path));
+    HN_TRY(hn_out_file_open(&file, to));
     const hn_status status = hn_out_file_write(&file, model.data, model.bytes);
     if (status == HN_OK)
         return hn_out_file_commit(&file);

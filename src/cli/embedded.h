@@ -8,6 +8,6 @@
 hn_span hn_embedded_model(void);
 
 /* Writes it to a file: durable, then renamed. */
-hn_status hn_embedded_write(const char *path);
+hn_status hn_embedded_write(hn_sink to);
 
 #endif

@@ -1,17 +1,32 @@
-/* interrupt.h: Ctrl-C as a wish to stop, which long work looks at. */
+/* interrupt.h: signals that ask the program to end: SIGINT, SIGTERM and SIGHUP. The one place that
+ * handles them.
+ *
+ * While a command watches they are a wish, which long work looks at: it finishes its step, saves and
+ * ends. Otherwise they end the program as usual, but what is being written is removed first. What the
+ * parent ignores stays ignored (nohup; a shell's background jobs). */
 #ifndef HN_CLI_INTERRUPT_H
 #define HN_CLI_INTERRUPT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Watches from here to the end: Ctrl-C sets the flag. Where `again_ends`, another one before the
- * work has stopped ends the program as usual. */
+/* At the start of the program. */
+void hn_interrupt_install(void);
+
+/* Watches from here to the end. Where `again_ends`, another signal before the work has
+ * stopped ends the program as usual. */
 void hn_interrupt_begin(bool again_ends);
 void hn_interrupt_end(void);
 
 /* For hn_run_options.cancel. */
 const atomic_bool *hn_interrupt_flag(void);
 bool hn_interrupt_is_asked(void);
+
+/* Which it was; 0: none. Not only the work at hand is to end but the program, unless it was SIGINT. */
+int hn_interrupt_signal(void);
+
+/* Called before a signal ends the program, and NULL again: puts a terminal back as it was. It may
+ * call what handlers of signals may. */
+void hn_interrupt_restore_by(void (*restore)(void));
 
 #endif

@@ -1,8 +1,9 @@
 #include "cli/line_input.h"
 
+#include "cli/interrupt.h"
+
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -12,23 +13,18 @@
 enum { ESCAPE_MS = 50, MOST_LINE = 1 << 26 };
 
 static struct termios as_before;
-static const int fatal[] = { SIGTERM, SIGHUP, SIGQUIT };
-enum { N_FATAL = sizeof fatal / sizeof *fatal };
 
 /* Whatever ends the program, the terminal is left as it was found. */
-static void on_fatal(int number)
+static void put_back(void)
 {
     tcsetattr(STDIN_FILENO, TCSANOW, &as_before);
-    signal(number, SIG_DFL);
-    raise(number);
 }
 
 static bool begin_raw(void)
 {
     if (tcgetattr(STDIN_FILENO, &as_before))
         return false;
-    for (int i = 0; i < N_FATAL; i++)
-        signal(fatal[i], on_fatal);
+    hn_interrupt_restore_by(put_back);
     struct termios raw = as_before;
     raw.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
     raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
@@ -40,8 +36,7 @@ static bool begin_raw(void)
 static void end_raw(void)
 {
     tcsetattr(STDIN_FILENO, TCSADRAIN, &as_before);
-    for (int i = 0; i < N_FATAL; i++)
-        signal(fatal[i], SIG_DFL);
+    hn_interrupt_restore_by(NULL);
 }
 
 hn_status hn_line_input_open(hn_line_input *in, hn_heap *heap)

@@ -1,6 +1,8 @@
 /* hone: finds the command, turns its status into one line and an exit status: 0, 1 for failure, 2
- * for wrong usage. */
+ * for wrong usage, 128 and the signal's number if one ended it. */
+#include "base/map_file.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/run_file.h"
 
 #include <signal.h>
@@ -54,11 +56,15 @@ static int run_words(const hn_command *command, int argc, char **argv)
         return 0;
     }
     hn_status status = command->run(args, n_operands, operands, stdout);
+    if (status == HN_OK)
+        status = hn_map_check(NULL);
     if (status == HN_OK && (fflush(stdout) || ferror(stdout)))
         status = hn_fail(HN_ERR_IO, "standard output: cannot be written");
     if (status == HN_OK)
         return 0;
     fprintf(stderr, "hone %s: %s\n", command->name, hn_error_message());
+    if (status == HN_ERR_CANCELLED && hn_interrupt_signal())
+        return 128 + hn_interrupt_signal();
     return status == HN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
@@ -106,6 +112,8 @@ static int run(const hn_command *command, int argc, char **argv)
 int main(int argc, char **argv)
 {
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error like others */
+    hn_interrupt_install();
+    hn_inputs_keep(); /* the process is one command */
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;

@@ -1,5 +1,7 @@
 #include "cli/memory.h"
 
+#include "base/file.h"
+
 #include "models/open_tokenizer.h"
 
 #include <string.h>
@@ -10,17 +12,14 @@ static bool read_accounts(uint64_t bytes[N_ACCOUNTS])
 {
     static const char *const names[] = { "VmHWM", "RssAnon", "RssFile" };
     unsigned long long kib;
-    char line[256], name[64];
-    FILE *status = fopen("/proc/self/status", "r");
+    char text[4096], name[64];
     memset(bytes, 0, N_ACCOUNTS * sizeof *bytes);
-    if (!status)
-        return false;
-    while (fgets(line, sizeof line, status))
+    hn_file_text("/proc/self/status", text, sizeof text);
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
         for (int i = 0; i < N_ACCOUNTS; i++)
             if (sscanf(line, "%63[^:]: %llu", name, &kib) == 2 && !strcmp(name, names[i]))
                 bytes[i] = kib * 1024;
-    fclose(status);
-    return true;
+    return text[0] != 0;
 }
 
 static uint64_t weight_bytes(const hn_model *model)

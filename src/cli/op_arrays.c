@@ -114,23 +114,23 @@ static hn_status target_path(const char *path, int index, const char *suffix, ch
     return HN_OK;
 }
 
-hn_status hn_op_array_write(hn_heap *heap, const hn_tensor *t, const char *path, int index,
+hn_status hn_op_array_write(hn_heap *heap, const hn_tensor *t, hn_sink to, int index,
                             const char *suffix)
 {
     char target[PATH_BYTES];
-    HN_TRY(target_path(path, index, suffix, target));
+    HN_TRY(target_path(to.path, index, suffix, target));
     hn_type packed = t->type;
     packed.dtype = t->type.dtype == HN_BF16 ? HN_F32 : t->type.dtype;
     hn_type_pack(&packed);
     void *data = hn_alloc(heap, HN_TAG_FILE, hn_type_bytes(&packed));
     if (!data)
         return HN_ERR_MEMORY;
-    const hn_tensor to = hn_tensor_at(&packed, data);
-    hn_tensor_copy(&to, t);
+    const hn_tensor copy = hn_tensor_at(&packed, data);
+    hn_tensor_copy(&copy, t);
     hn_npy array = { .dtype = packed.dtype, .rank = packed.rank, .data = data,
                      .bytes = hn_type_bytes(&packed) };
     memcpy(array.dim, packed.dim, sizeof array.dim);
-    const hn_status status = hn_npy_write(target, &array);
+    const hn_status status = hn_npy_write((hn_sink){ target, to.over }, &array);
     hn_free(heap, data);
     return status;
 }

@@ -13,7 +13,7 @@ hn_status hn_op_array_read(hn_heap *heap, const char *argument, hn_npy *out);
 
 /* Writes PATH; with `index` >= 0, PATHindex.npy; with `suffix`, PATH with .suffix before .npy.
  * bf16 is written as f32, which holds it exactly. */
-hn_status hn_op_array_write(hn_heap *heap, const hn_tensor *t, const char *path, int index,
+hn_status hn_op_array_write(hn_heap *heap, const hn_tensor *t, hn_sink to, int index,
                             const char *suffix);
 
 /* "y f32[2,3]: 1 2 3 ..." */

@@ -8,9 +8,48 @@
 static const hn_option *find(const hn_command *command, const char *name, size_t length)
 {
     for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++)
-        if (strlen(o->name) == length && !memcmp(o->name, name, length))
+        if (*o->name && strlen(o->name) == length && !memcmp(o->name, name, length))
             return o;
     return NULL;
+}
+
+static bool is_sink(const hn_option *o)
+{
+    return o->kind == HN_OPTION_KIND_OUT || o->kind == HN_OPTION_KIND_FOLDER ||
+           o->kind == HN_OPTION_KIND_RESULT;
+}
+
+static bool writes(const hn_command *command)
+{
+    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++)
+        if (is_sink(o))
+            return true;
+    return false;
+}
+
+/* `--overwrite`, which every command has that writes. */
+static bool is_overwrite(const hn_command *command, const char *word)
+{
+    return !strcmp(word, "--overwrite") && !find(command, word + 2, strlen(word + 2)) && writes(command);
+}
+
+/* What may be written over stands beside every name; files that are there are refused now, not when
+ * the work is done. */
+static hn_status settle_sinks(const hn_command *command, bool may_overwrite, void *args, int n_operands,
+                              char **operands)
+{
+    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++) {
+        if (!is_sink(o))
+            continue;
+        hn_sink *sink = (hn_sink *)(void *)((char *)args + o->at);
+        if (o->kind == HN_OPTION_KIND_RESULT && o->low < n_operands)
+            sink->path = operands[o->low];
+        if (may_overwrite)
+            sink->over = HN_OVER_OLD;
+        if (sink->path && o->kind != HN_OPTION_KIND_FOLDER)
+            HN_TRY(hn_sink_check(*sink));
+    }
+    return HN_OK;
 }
 
 static hn_status store(const hn_option *o, const char *value, void *args)
@@ -34,6 +73,12 @@ static hn_status store(const hn_option *o, const char *value, void *args)
         list->at[list->n++] = value;
         return HN_OK;
     }
+    case HN_OPTION_KIND_OUT:
+    case HN_OPTION_KIND_FOLDER:
+        HN_REQUIRE(*value, HN_ERR_ARGUMENT, "--%s: expected a name", o->name);
+        ((hn_sink *)field)->path = value;
+        return HN_OK;
+    case HN_OPTION_KIND_RESULT:
     case HN_OPTION_KIND_END:
         break;
     }
@@ -82,7 +127,7 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
 {
     *n_operands = 0;
     *wants_help = false;
-    bool only_operands = false;
+    bool only_operands = false, may_overwrite = false;
     memset(args, 0, command->args_size);
     if (command->defaults)
         memcpy(args, command->defaults, command->args_size);
@@ -94,6 +139,8 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
     for (int i = 0; i < argc; i++) {
         if (!only_operands && !strcmp(argv[i], "--")) {
             only_operands = true;
+        } else if (!only_operands && is_overwrite(command, argv[i])) {
+            may_overwrite = true;
         } else if (!only_operands && ((argv[i][0] == '-' && argv[i][1] == '-') ||
                                       find_letter(command, argv[i]))) {
             HN_TRY(read_option(command, argc, argv, &i, args));
@@ -107,7 +154,7 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
                command->operands);
     HN_REQUIRE(*n_operands <= command->max_operands, HN_ERR_ARGUMENT, "'%s' is one operand too many",
                operands[command->max_operands]);
-    return HN_OK;
+    return settle_sinks(command, may_overwrite, args, *n_operands, operands);
 }
 
 void hn_options_help(const hn_command *command, FILE *out)
@@ -120,6 +167,8 @@ void hn_options_help(const hn_command *command, FILE *out)
         fputs("\noptions:\n", out);
     for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++) {
         char head[64], letter[8] = "";
+        if (!*o->name)
+            continue;
         for (const char *at = command->letters; at && (at = strchr(at, ':')); at++)
             if (strcspn(at + 1, " ") == strlen(o->name) &&
                 !strncmp(at + 1, o->name, strlen(o->name)))
@@ -129,4 +178,6 @@ void hn_options_help(const hn_command *command, FILE *out)
         fprintf(out, "  %-28s %s%s\n", head, o->help,
                 o->kind == HN_OPTION_KIND_LIST ? " (may be repeated)" : "");
     }
+    if (writes(command) && !find(command, "overwrite", 9))
+        fprintf(out, "  %-28s %s\n", "--overwrite", "replace files that are there already (never an input)");
 }

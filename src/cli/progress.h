@@ -1,10 +1,10 @@
-/* progress.h: a bar on stderr, drawn only on a terminal; Ctrl-C asks the work to stop. */
+/* progress.h: a bar on stderr, drawn only on a terminal; Ctrl-C and its like ask the work to stop. */
 #ifndef HN_CLI_PROGRESS_H
 #define HN_CLI_PROGRESS_H
 
 #include <stdbool.h>
 
-/* Begins watching for Ctrl-C. */
+/* Begins watching for what asks to stop (cli/interrupt.h). */
 void hn_progress_begin(void);
 /* Draws; false when the work should stop. `context` is not used. */
 bool hn_progress(void *context, double done, const char *what);

@@ -206,7 +206,7 @@ static void add_words(hn_json_writer *json)
     hn_json_add_double(json, 0.0);
 }
 
-hn_status hn_adapter_config_write(hn_heap *heap, const char *path, const hn_meta *meta,
+hn_status hn_adapter_config_write(hn_heap *heap, hn_sink to, const hn_meta *meta,
                                   const hn_adapter_told *told)
 {
     hn_str text = hn_str_on(heap);
@@ -227,7 +227,7 @@ hn_status hn_adapter_config_write(hn_heap *heap, const char *path, const hn_meta
         status = hn_str_status(&text);
     const hn_span span = { text.text, text.length };
     if (status == HN_OK)
-        status = hn_file_write(path, &span, 1);
+        status = hn_file_write(to, &span, 1);
     hn_str_free(&text);
     return status;
 }

@@ -37,7 +37,7 @@ typedef struct hn_adapter_told {
     size_t n;
 } hn_adapter_told;
 
-hn_status hn_adapter_config_write(hn_heap *heap, const char *path, const hn_meta *meta,
+hn_status hn_adapter_config_write(hn_heap *heap, hn_sink to, const hn_meta *meta,
                                   const hn_adapter_told *told);
 
 #endif

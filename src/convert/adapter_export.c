@@ -35,7 +35,7 @@ typedef struct export
 {
     hn_heap *heap;
     hn_pool *pool;
-    const char *dir;
+    hn_sink dir; /* of each file in it */
     hn_watch *watch;
     hn_adapter_base base;
     hn_gguf *file;
@@ -465,7 +465,7 @@ static hn_status write_weights(export *ex, const char *path)
     hn_meta meta = hn_meta_on(ex->heap, path);
     hn_status status = hn_meta_set_text(&meta, "format", "pt");
     if (status == HN_OK)
-        status = hn_safetensors_create(ex->heap, path, &meta, ex->entries, ex->n, &writer);
+        status = hn_safetensors_create(ex->heap, (hn_sink){ path, ex->dir.over }, &meta, ex->entries, ex->n, &writer);
     hn_meta_free(&meta);
     HN_TRY(status);
     status = write_tensors(ex, writer);
@@ -487,7 +487,7 @@ static hn_status write_probe(export *ex, const char *path)
         if (!ex->is_rounded && !strncmp(all->values[i].key, "hone.", 5))
             status = hn_meta_set_copy(&meta, &all->values[i]);
     if (status == HN_OK && meta.n)
-        status = hn_gguf_create(ex->heap, path, &meta, NULL, 0, &writer);
+        status = hn_gguf_create(ex->heap, (hn_sink){ path, ex->dir.over }, &meta, NULL, 0, &writer);
     hn_meta_free(&meta);
     return status == HN_OK && writer ? hn_weights_writer_finish(writer) : status;
 }
@@ -495,19 +495,24 @@ static hn_status write_probe(export *ex, const char *path)
 static hn_status write_dir(export *ex)
 {
     char weights[4096], config[4096], probe[4096];
-    HN_REQUIRE(strlen(ex->dir) + 40 < sizeof weights, HN_ERR_ARGUMENT, "%s: too long a name",
-               ex->dir);
-    HN_REQUIRE(mkdir(ex->dir, 0777) == 0 || errno == EEXIST, HN_ERR_IO, "%s: %s", ex->dir,
+    HN_REQUIRE(strlen(ex->dir.path) + 40 < sizeof weights, HN_ERR_ARGUMENT, "%s: too long a name",
+               ex->dir.path);
+    HN_REQUIRE(mkdir(ex->dir.path, 0777) == 0 || errno == EEXIST, HN_ERR_IO, "%s: %s", ex->dir.path,
                strerror(errno));
-    snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", ex->dir);
-    snprintf(config, sizeof config, "%s/adapter_config.json", ex->dir);
-    snprintf(probe, sizeof probe, "%s/" HN_ADAPTER_PROBE, ex->dir);
+    snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", ex->dir.path);
+    snprintf(config, sizeof config, "%s/adapter_config.json", ex->dir.path);
+    snprintf(probe, sizeof probe, "%s/" HN_ADAPTER_PROBE, ex->dir.path);
+    const char *const all[] = { probe, weights, config };
+    for (int i = 0; i < 3; i++)
+        HN_TRY(hn_sink_check((hn_sink){ all[i], ex->dir.over }));
+    for (int i = 0; i < 3; i++)
+        unlink(all[i]); /* one adapter is there, never parts of two */
     HN_TRY(write_probe(ex, probe));
     hn_status status = write_weights(ex, weights);
     const hn_adapter_told told = { .alpha = ex->alpha, .is_dora = ex->is_dora,
                                    .targets = ex->targets, .n = ex->n_targets };
     if (status == HN_OK)
-        status = hn_adapter_config_write(ex->heap, config, hn_gguf_meta(ex->file), &told);
+        status = hn_adapter_config_write(ex->heap, (hn_sink){ config, ex->dir.over }, hn_gguf_meta(ex->file), &told);
     if (status != HN_OK) { /* half an adapter is none */
         unlink(weights);
         unlink(probe);
@@ -516,7 +521,7 @@ static hn_status write_dir(export *ex)
 }
 
 hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
-                            const char *dir, bool is_apart, hn_watch *watch)
+                            hn_sink dir, bool is_apart, hn_watch *watch)
 {
     export ex = { .heap = heap, .pool = pool, .dir = dir, .watch = watch, .is_apart = is_apart };
     hn_status status = hn_adapter_base_open(heap, base, &ex.base);

@@ -425,24 +425,22 @@ static hn_status try_model(import *in, const hn_model *model, const char *path)
 }
 
 /* Shapes do not tell a matrix from its transpose, or A from B: the file's self-test does. */
-static hn_status probe(import *in, const char *out)
+static hn_status probe(import *in, const hn_weights_writer *writer)
 {
-    char path[4096];
     hn_model *model;
     if (!hn_meta_find(&in->meta, HN_ADAPTER_TEST_IDS))
         return HN_OK;
-    snprintf(path, sizeof path, "%s.partial", out);
     const hn_status status = hn_model_open(in->heap, in->options->base, &model);
     if (status == HN_ERR_MEMORY || status == HN_OK) {
         HN_TRY(status);
-        const hn_status found = try_model(in, model, path);
+        const hn_status found = try_model(in, model, hn_weights_writer_partial(writer));
         hn_model_close(model);
         return found;
     }
     return HN_OK; /* a base without weights: whoever loads the file tries it */
 }
 
-static hn_status write_file(import *in, const char *out)
+static hn_status write_file(import *in, hn_sink out)
 {
     hn_weights_writer *writer;
     const size_t n = 2 * in->n_pairs + in->n_extras;
@@ -460,17 +458,17 @@ static hn_status write_file(import *in, const char *out)
     HN_TRY(hn_gguf_create(in->heap, out, &in->meta, in->entries, n, &writer));
     hn_status status = write_tensors(in, writer);
     if (status == HN_OK)
-        status = probe(in, out);
+        status = probe(in, writer);
     if (status == HN_OK)
         return hn_weights_writer_finish(writer);
     hn_weights_writer_abandon(writer);
     return status;
 }
 
-hn_status hn_adapter_import(hn_heap *heap, hn_pool *pool, const char *dir, const char *out,
+hn_status hn_adapter_import(hn_heap *heap, hn_pool *pool, const char *dir, hn_sink out,
                             const hn_adapter_import_options *options, hn_watch *watch)
 {
-import in = {.heap = heap, .pool = pool, .dir = dir, .options = options, .watch = watch, .meta = hn_meta_on(heap, out) };
+import in = {.heap = heap, .pool = pool, .dir = dir, .options = options, .watch = watch, .meta = hn_meta_on(heap, out.path) };
     hn_status status = hn_adapter_base_open(heap, options->base, &in.base);
     if (status == HN_OK)
         status = open_adapter(&in);

@@ -12,7 +12,7 @@ typedef struct hn_adapter_import_options {
 
 /* `dir` holds adapter_config.json and adapter_model.safetensors. What GGUF cannot say, and what
  * the base has no place for, is refused by name. */
-hn_status hn_adapter_import(hn_heap *heap, hn_pool *pool, const char *dir, const char *out,
+hn_status hn_adapter_import(hn_heap *heap, hn_pool *pool, const char *dir, hn_sink out,
                             const hn_adapter_import_options *options, hn_watch *watch);
 
 #endif

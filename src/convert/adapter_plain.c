@@ -25,12 +25,12 @@ static hn_status check(const hn_gguf *file)
     return HN_OK;
 }
 
-static hn_status copy(hn_heap *heap, const hn_gguf *file, const char *out)
+static hn_status copy(hn_heap *heap, const hn_gguf *file, hn_sink out)
 {
     const hn_weights *all = hn_gguf_weights(file);
     const hn_meta *keys = hn_gguf_meta(file);
     hn_weights_writer *writer = NULL;
-    hn_meta meta = hn_meta_on(heap, out);
+    hn_meta meta = hn_meta_on(heap, out.path);
     hn_status status = HN_OK;
     for (size_t i = 0; i < keys->n && status == HN_OK; i++)
         status = hn_meta_set_copy(&meta, &keys->values[i]);
@@ -49,7 +49,7 @@ static hn_status copy(hn_heap *heap, const hn_gguf *file, const char *out)
 }
 
 hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
-                                 const char *out)
+                                 hn_sink out)
 {
     hn_gguf *file;
     HN_TRY(hn_adapter_file_open(&file, heap, adapter, base, hn_pool_threads(pool)));

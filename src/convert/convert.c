@@ -202,7 +202,7 @@ static hn_status allocate(conversion *c)
     return c->is_there && c->sources && c->entries && c->source_of ? HN_OK : HN_ERR_MEMORY;
 }
 
-static hn_status convert(conversion *c, const char *dir, const char *out)
+static hn_status convert(conversion *c, const char *dir, hn_sink out)
 {
     const hn_recipe *recipe;
     hn_weights_writer *writer;
@@ -227,11 +227,11 @@ static hn_status convert(conversion *c, const char *dir, const char *out)
     return status;
 }
 
-hn_status hn_convert(hn_heap *heap, hn_pool *pool, const char *dir, const char *out,
+hn_status hn_convert(hn_heap *heap, hn_pool *pool, const char *dir, hn_sink out,
                      const hn_convert_options *options, hn_watch *watch)
 {
     conversion c = { .heap = heap, .pool = pool, .options = options, .watch = watch,
-                     .meta = hn_meta_on(heap, out) };
+                     .meta = hn_meta_on(heap, out.path) };
     c.hp = hn_alloc(heap, HN_TAG_FILE, sizeof *c.hp);
     const hn_status status = c.hp ? convert(&c, dir, out) : HN_ERR_MEMORY;
     for (size_t i = 0; c.sources && c.is_there && i < c.n; i++)

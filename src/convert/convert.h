@@ -12,7 +12,7 @@ typedef struct hn_convert_options {
     const char *name; /* general.name; NULL: the directory's */
 } hn_convert_options;
 
-hn_status hn_convert(hn_heap *heap, hn_pool *pool, const char *dir, const char *out,
+hn_status hn_convert(hn_heap *heap, hn_pool *pool, const char *dir, hn_sink out,
                      const hn_convert_options *options, hn_watch *watch);
 
 #endif

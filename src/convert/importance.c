@@ -145,7 +145,7 @@ static hn_status read_old(hn_importance *all, const uint8_t *data, size_t bytes)
 static hn_status read_file(hn_importance *all)
 {
     hn_map_file map;
-    HN_TRY(hn_map_file_open(&map, all->path));
+    HN_TRY(hn_map_file_open(&map, all->heap, all->path));
     const bool is_gguf = map.bytes >= 4 && !memcmp(map.data, "GGUF", 4);
     hn_status status = is_gguf ? HN_OK : read_old(all, map.data, map.bytes);
     hn_map_file_close(&map);

@@ -12,7 +12,7 @@ typedef struct merging {
     hn_device *device;
     const hn_model *model;
     const hn_adapters *adapters;
-    const char *out;
+    hn_sink out;
     const hn_merge_options *options;
     hn_watch *watch;
     hn_merge_report *report;
@@ -149,13 +149,11 @@ static hn_status put_all(merging *m, hn_weights_writer *writer)
 }
 
 /* The file is whole, and not yet in its place. */
-static hn_status measure(merging *m)
+static hn_status measure(merging *m, const hn_weights_writer *writer)
 {
-    char path[4096];
     hn_model *merged;
     hn_merge_report *r = m->report;
-    snprintf(path, sizeof path, "%s.partial", m->out);
-    HN_TRY(hn_model_open(m->heap, path, &merged));
+    HN_TRY(hn_model_open(m->heap, hn_weights_writer_partial(writer), &merged));
     const hn_run_side adapted = { m->model, m->adapters }, base = { m->model, NULL },
                       other = { merged, NULL };
     hn_status status = hn_divergence(m->heap, m->device, &adapted, &other, &m->options->text, &r->kl);
@@ -183,7 +181,7 @@ static hn_status attempt(merging *m, const hn_dtype *dtype, bool may_keep)
     HN_TRY(hn_gguf_create(m->heap, m->out, &m->meta, m->entries, m->n, &writer));
     hn_status status = put_all(m, writer);
     if (status == HN_OK)
-        status = measure(m);
+        status = measure(m, writer);
     if (status == HN_OK && may_keep && (m->report->fits || m->options->is_forced))
         return hn_weights_writer_finish(writer);
     hn_weights_writer_abandon(writer);
@@ -258,12 +256,12 @@ static hn_status merge(merging *m)
 }
 
 hn_status hn_merge(hn_heap *heap, hn_pool *pool, hn_device *device, const hn_model *model,
-                   const hn_adapters *adapters, const char *out, const hn_merge_options *options,
+                   const hn_adapters *adapters, hn_sink out, const hn_merge_options *options,
                    hn_watch *watch, hn_merge_report *report)
 {
     merging m = { .heap = heap, .pool = pool, .device = device, .model = model,
                   .adapters = adapters, .out = out, .options = options, .watch = watch,
-                  .report = report, .meta = hn_meta_on(heap, out) };
+                  .report = report, .meta = hn_meta_on(heap, out.path) };
     *report = (hn_merge_report){ .heap = heap };
     const hn_status status = merge(&m);
     hn_free(heap, m.changes);

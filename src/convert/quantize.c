@@ -112,7 +112,7 @@ static hn_status copy_keys(quantization *q)
                            hn_recipe_file_type(q->options->recipe));
 }
 
-static hn_status quantize(quantization *q, const char *out)
+static hn_status quantize(quantization *q, hn_sink out)
 {
     hn_weights_writer *writer;
     const hn_arch *arch;
@@ -136,11 +136,11 @@ static hn_status quantize(quantization *q, const char *out)
     return status;
 }
 
-hn_status hn_quantize(hn_heap *heap, hn_pool *pool, const char *in, const char *out,
+hn_status hn_quantize(hn_heap *heap, hn_pool *pool, const char *in, hn_sink out,
                       const hn_quantize_options *options, hn_watch *watch)
 {
     quantization q = { .heap = heap, .pool = pool, .options = options, .watch = watch,
-                       .meta = hn_meta_on(heap, out) };
+                       .meta = hn_meta_on(heap, out.path) };
     q.hp = hn_alloc(heap, HN_TAG_FILE, sizeof *q.hp);
     hn_status status = q.hp ? hn_gguf_open(heap, in, &q.in) : HN_ERR_MEMORY;
     if (status == HN_OK)

@@ -14,7 +14,7 @@ typedef struct hn_quantize_options {
     bool may_requantize; /* from block formats, which lose twice; else refused by name */
 } hn_quantize_options;
 
-hn_status hn_quantize(hn_heap *heap, hn_pool *pool, const char *in, const char *out,
+hn_status hn_quantize(hn_heap *heap, hn_pool *pool, const char *in, hn_sink out,
                       const hn_quantize_options *options, hn_watch *watch);
 
 #endif

@@ -298,7 +298,7 @@ static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *h
     return status;
 }
 
-static hn_status make(plan *p, hn_meta *meta, hn_pool *pool, const char *out,
+static hn_status make(plan *p, hn_meta *meta, hn_pool *pool, hn_sink out,
                       const hn_random_options *o, hn_watch *watch)
 {
     hn_heap *heap = meta->heap;
@@ -318,11 +318,11 @@ static hn_status make(plan *p, hn_meta *meta, hn_pool *pool, const char *out,
     return status;
 }
 
-hn_status hn_random_model(hn_heap *heap, hn_pool *pool, const char *out,
+hn_status hn_random_model(hn_heap *heap, hn_pool *pool, hn_sink out,
                           const hn_random_options *options, hn_watch *watch)
 {
     plan p = { 0 };
-    hn_meta meta = hn_meta_on(heap, out);
+    hn_meta meta = hn_meta_on(heap, out.path);
     const hn_status status = make(&p, &meta, pool, out, options, watch);
     hn_free(heap, p.tensors);
     hn_free(heap, p.entries);

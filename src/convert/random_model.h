@@ -24,7 +24,7 @@ typedef struct hn_random_options {
 
 /* Without `tokenizer`, it has a token for every byte, three that begin and end turns, and unused
  * ones. */
-hn_status hn_random_model(hn_heap *heap, hn_pool *pool, const char *out,
+hn_status hn_random_model(hn_heap *heap, hn_pool *pool, hn_sink out,
                           const hn_random_options *options, hn_watch *watch);
 
 #endif

@@ -330,7 +330,7 @@ static hn_status open_source(hn_data_source *out, const hn_data_source_options *
     hn_json_text *first = NULL;
     hn_file_kind kind;
     HN_TRY(hn_format_choice_parse(options->format, &kind, &out->format));
-    HN_TRY(hn_map_file_open(&out->map, out->path));
+    HN_TRY(hn_map_file_open(&out->map, out->heap, out->path));
     const size_t from = skip_mark(out);
     HN_TRY(tell_layout(out, kind, skip_space(out, from)));
     const bool is_tab = kind == HN_FILE_TSV ||

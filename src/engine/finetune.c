@@ -127,7 +127,8 @@ static hn_status with_run(listener *to, bool needs_folder, use_run *use, void *o
     hn_train_input in = { .heap = &to->engine->heap, .devices = { to->engine->devices[0] } };
     hn_status status = hn_train_input_open(&in, s->model, &choice, s->data, s->n_data, &look);
     if (status == HN_OK) {
-        const hn_train_subject subject = hn_train_input_subject(&in, &config, s->out);
+        hn_train_subject subject = hn_train_input_subject(&in, &config, s->out);
+        subject.over = s->overwrite ? HN_OVER_OLD : HN_OVER_NOTHING;
         status = hn_train_run_new(&run, &to->engine->heap, &subject);
     }
     if (status == HN_OK)

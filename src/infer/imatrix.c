@@ -162,7 +162,7 @@ static hn_status put_all(collection *c, hn_weights_writer *writer)
     return status;
 }
 
-static hn_status write_file(collection *c, const char *out, hn_meta *meta)
+static hn_status write_file(collection *c, hn_sink out, hn_meta *meta)
 {
     hn_weights_writer *writer;
     size_t n = 0;
@@ -185,7 +185,7 @@ static hn_status write_file(collection *c, const char *out, hn_meta *meta)
     return status;
 }
 
-static hn_status collect(collection *c, const int32_t *tokens, size_t n, const char *out,
+static hn_status collect(collection *c, const int32_t *tokens, size_t n, hn_sink out,
                          const hn_imatrix_options *o)
 {
     int64_t n_chunks = (int64_t)n / o->chunk;
@@ -195,7 +195,7 @@ static hn_status collect(collection *c, const int32_t *tokens, size_t n, const c
         n_chunks = o->max_chunks;
     HN_TRY(begin(c));
     HN_TRY(run_chunks(c, tokens, n_chunks, o));
-    hn_meta meta = hn_meta_on(c->heap, out);
+    hn_meta meta = hn_meta_on(c->heap, out.path);
     hn_status status = write_keys(&meta, n_chunks, o);
     if (status == HN_OK)
         status = write_file(c, out, &meta);
@@ -204,7 +204,7 @@ static hn_status collect(collection *c, const int32_t *tokens, size_t n, const c
 }
 
 hn_status hn_imatrix_write(hn_heap *heap, const hn_model *model, hn_device *device,
-                           const int32_t *tokens, size_t n, const char *out,
+                           const int32_t *tokens, size_t n, hn_sink out,
                            const hn_imatrix_options *options)
 {
     collection c = { .heap = heap };

@@ -17,7 +17,7 @@ typedef struct hn_imatrix_options {
 /* Runs the tokens and writes llama.cpp's GGUF form. HN_ERR_NUMERIC if an activation is not
  * finite; HN_ERR_ARGUMENT if the text is shorter than a chunk. */
 hn_status hn_imatrix_write(hn_heap *heap, const hn_model *model, hn_device *device,
-                           const int32_t *tokens, size_t n, const char *out,
+                           const int32_t *tokens, size_t n, hn_sink out,
                            const hn_imatrix_options *options);
 
 #endif

@@ -122,7 +122,7 @@ static hn_status open_writer(judge *j)
     hn_weight_entry entries[2] = { { .name = "logits" }, { .name = "tokens" } };
     HN_TRY(hn_type_make(&entries[0].type, HN_F32, 2, dim));
     HN_TRY(hn_type_make(&entries[1].type, HN_I32, 1, text));
-    hn_meta meta = hn_meta_on(j->heap, j->o->save);
+    hn_meta meta = hn_meta_on(j->heap, j->o->save.path);
     hn_status status = hn_meta_set_text(&meta, "numerics", hn_numerics_name(j->o->numerics));
     if (status == HN_OK)
         status = hn_safetensors_create(j->heap, j->o->save, &meta, entries, 2, &j->writer);
@@ -173,7 +173,7 @@ static hn_status run(judge *j, const hn_model *model, hn_device *device, size_t 
     if (j->o->against)
         HN_TRY(open_other(j));
     HN_TRY(hn_forward_new(&j->forward, j->heap, model, device, &o));
-    if (j->o->save)
+    if (j->o->save.path)
         HN_TRY(open_writer(j));
     HN_TRY(run_chunks(j));
     hn_weights_writer *const writer = j->writer;

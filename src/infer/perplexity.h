@@ -14,7 +14,7 @@ typedef struct hn_perplexity_options {
     hn_numerics numerics;
     hn_dtype cache;      /* of keys and values, as a session's; HN_F32 */
     const hn_adapters *adapters; /* NULL: none */
-    const char *save;    /* writes the logits there: safetensors; or NULL */
+    hn_sink save;    /* writes the logits there: safetensors; or NULL */
     const char *against; /* compares with logits so saved; or NULL */
     bool (*progress)(void *context, double done, const char *what); /* or NULL */
     void *progress_context;

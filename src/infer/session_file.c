@@ -166,7 +166,7 @@ static hn_status write_file(const hn_session *s, const char *path, part *parts,
     hn_weights_writer *writer;
     HN_TRY(list_parts(s, parts, entries, &n));
     HN_TRY(describe(s, parts, n, meta));
-    HN_TRY(hn_gguf_create(s->heap, path, meta, entries, n, &writer));
+    HN_TRY(hn_gguf_create(s->heap, hn_sink_own(path), meta, entries, n, &writer));
     hn_status status = HN_OK;
     for (size_t i = 0; i < n && status == HN_OK; i++)
         status = put(writer, i, &parts[i]);

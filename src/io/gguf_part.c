@@ -281,7 +281,7 @@ hn_status hn_gguf_part_open(hn_heap *heap, const char *path, hn_gguf_part *out)
     out->path = hn_strdup(heap, HN_TAG_FILE, path);
     if (!out->path)
         return HN_ERR_MEMORY;
-    HN_TRY(hn_map_file_open(&out->map, path));
+    HN_TRY(hn_map_file_open(&out->map, heap, path));
     return hn_gguf_part_parse(heap, out->path, out->map.data, out->map.bytes, out);
 }
 

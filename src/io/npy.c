@@ -78,27 +78,27 @@ hn_status hn_npy_read(hn_heap *heap, const char *path, hn_npy *out)
     return status;
 }
 
-hn_status hn_npy_write(const char *path, const hn_npy *array)
+hn_status hn_npy_write(hn_sink to, const hn_npy *array)
 {
     HN_REQUIRE(array->rank >= 0 && array->rank <= HN_MAX_RANK && !hn_is_block(array->dtype),
-               HN_ERR_ARGUMENT, "%s: %s of rank %d cannot be written", path,
+               HN_ERR_ARGUMENT, "%s: %s of rank %d cannot be written", to.path,
                hn_dtype_name(array->dtype), array->rank);
     uint64_t bytes = hn_dtype_bytes(array->dtype);
     for (int i = 0; i < array->rank; i++) {
         const int64_t dim = array->dim[i];
         HN_REQUIRE(dim >= 0 && (dim == 0 || bytes <= INT64_MAX / (uint64_t)dim),
-                   HN_ERR_ARGUMENT, "%s: dimension %d is %" PRId64, path, i, dim);
+                   HN_ERR_ARGUMENT, "%s: dimension %d is %" PRId64, to.path, i, dim);
         bytes *= (uint64_t)dim;
     }
     HN_REQUIRE(bytes == array->bytes && (array->data || !bytes), HN_ERR_ARGUMENT,
-               "%s: data of %zu bytes: expected %" PRIu64, path, array->bytes, bytes);
+               "%s: data of %zu bytes: expected %" PRIu64, to.path, array->bytes, bytes);
     uint8_t header[HN_NPY_HEADER_ROOM];
     size_t header_bytes = 0;
     const hn_status status = hn_npy_make_header(array, header, &header_bytes);
     if (status != HN_OK)
-        return hn_fail_within(status, "%s: ", path);
+        return hn_fail_within(status, "%s: ", to.path);
     const hn_span spans[] = { { header, header_bytes }, { array->data, array->bytes } };
-    return hn_file_write(path, spans, 2);
+    return hn_file_write(to, spans, 2);
 }
 
 void hn_npy_free(hn_npy *array)

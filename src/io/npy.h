@@ -6,6 +6,7 @@
 #define HN_IO_NPY_H
 
 #include "base/heap.h"
+#include "base/out_file.h"
 #include "graph/type.h"
 
 typedef struct hn_npy {
@@ -27,7 +28,7 @@ hn_status hn_npy_parse(hn_heap *heap, const char *name, const void *file, size_t
                        hn_npy *out);
 
 /* Version 1.0. `bytes` must be what dtype and dims say. */
-hn_status hn_npy_write(const char *path, const hn_npy *array);
+hn_status hn_npy_write(hn_sink to, const hn_npy *array);
 
 void hn_npy_free(hn_npy *array); /* and zeroes it; takes what failed reading left */
 

@@ -201,7 +201,7 @@ hn_status hn_safetensors_parse(hn_heap *heap, const char *name, const void *file
 hn_status hn_safetensors_open(hn_heap *heap, const char *path, hn_safetensors *out)
 {
     *out = (hn_safetensors){ .heap = heap };
-    HN_TRY(hn_map_file_open(&out->map, path));
+    HN_TRY(hn_map_file_open(&out->map, heap, path));
     return hn_safetensors_parse(heap, path, out->map.data, out->map.bytes, out);
 }
 

@@ -85,7 +85,7 @@ static hn_status write_header(hn_str *to, const char *path, const hn_meta *meta,
     return HN_OK;
 }
 
-hn_status hn_safetensors_create(hn_heap *heap, const char *path, const hn_meta *meta,
+hn_status hn_safetensors_create(hn_heap *heap, hn_sink to, const hn_meta *meta,
                                 const hn_weight_entry *entries, size_t n,
                                 hn_weights_writer **out)
 {
@@ -94,9 +94,9 @@ hn_status hn_safetensors_create(hn_heap *heap, const char *path, const hn_meta *
     if (!places)
         return HN_ERR_MEMORY;
     hn_str header = hn_str_on(heap);
-    hn_status status = write_header(&header, path, meta, entries, n, places);
+    hn_status status = write_header(&header, to.path, meta, entries, n, places);
     if (status == HN_OK)
-        status = hn_weights_writer_open(heap, path, (hn_span){ header.text, header.length },
+        status = hn_weights_writer_open(heap, to, (hn_span){ header.text, header.length },
                                         places, n, places[n].at, out);
     hn_str_free(&header);
     hn_free(heap, places);

@@ -18,7 +18,7 @@ struct hn_weights_writer {
     uint64_t file_bytes;
 };
 
-hn_status hn_weights_writer_open(hn_heap *heap, const char *path, hn_span header,
+hn_status hn_weights_writer_open(hn_heap *heap, hn_sink to, hn_span header,
                                  const hn_file_place *places, size_t n, uint64_t file_bytes,
                                  hn_weights_writer **out)
 {
@@ -33,7 +33,8 @@ hn_status hn_weights_writer_open(hn_heap *heap, const char *path, hn_span header
     for (size_t i = 0; i < n && status == HN_OK; i++)
         writer->tensors[i].place = places[i];
     if (status == HN_OK)
-        status = hn_out_file_open(&writer->out, path);
+        status = hn_out_file_open(&writer->out, to);
+    writer->out.owner = heap;
     if (status == HN_OK)
         status = hn_out_file_reserve(&writer->out, file_bytes);
     if (status == HN_OK)
@@ -56,6 +57,11 @@ hn_status hn_weights_writer_put(hn_weights_writer *writer, size_t i, uint64_t at
     HN_TRY(hn_out_file_write_at(&writer->out, writer->tensors[i].place.at + at, data, bytes));
     atomic_fetch_add(&writer->tensors[i].written, bytes);
     return HN_OK;
+}
+
+const char *hn_weights_writer_partial(const hn_weights_writer *writer)
+{
+    return writer->out.partial;
 }
 
 uint64_t hn_weights_writer_bytes(const hn_weights_writer *writer, size_t i)

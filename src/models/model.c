@@ -199,7 +199,7 @@ static hn_status read_dir(hn_model *m)
     return hn_arch_check_head(m->arch, m->hp, &m->dir->weights, m->prefix);
 }
 
-static hn_status open(hn_model *m)
+static hn_status open_all(hn_model *m)
 {
     const bool is_dir = hn_is_dir(m->path);
     HN_TRY(is_dir ? read_dir(m) : read_file(m));
@@ -222,7 +222,7 @@ hn_status hn_model_open(hn_heap *heap, const char *path, hn_model **out)
     m->heap = heap;
     m->path = hn_strdup(heap, HN_TAG_FILE, path);
     m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
-    const hn_status status = m->path && m->hp ? open(m) : HN_ERR_MEMORY;
+    const hn_status status = m->path && m->hp ? open_all(m) : HN_ERR_MEMORY;
     if (status != HN_OK) { /* what config.json says is told without the directory */
         const bool is_named = strstr(hn_error_message(), path) != NULL;
         hn_model_close(m);

@@ -2,6 +2,7 @@
 #include "prove/prove.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "ops/ops.h"
 #include "prove/check_model.h"
 #include "prove/check_op.h"
@@ -98,18 +99,14 @@ hn_status hn_prove(hn_heap *heap, const hn_prove_options *o, hn_report *report)
 void hn_processor_name(char *text, size_t bytes)
 {
     snprintf(text, bytes, "unknown");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-    while (file && fgets(line, sizeof line, file)) {
-        char *colon = strchr(line, ':');
-        if (!colon || strncmp(line, "model name", 10))
-            continue;
-        colon[strcspn(colon, "\n")] = 0;
-        snprintf(text, bytes, "%s", colon + 1 + strspn(colon + 1, " "));
-        break;
+    char info[4096];
+    hn_file_text("/proc/cpuinfo", info, sizeof info);
+    const char *line = strstr(info, "model name");
+    const char *colon = line ? strchr(line, ':') : NULL;
+    if (colon) {
+        colon += 1 + strspn(colon + 1, " ");
+        snprintf(text, bytes, "%.*s", (int)strcspn(colon, "\n"), colon);
     }
-    if (file)
-        fclose(file);
 }
 
 hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *o, double seconds,

@@ -138,7 +138,7 @@ static bool read_double(hn_tpl_text text, double *out)
     return n && i == end && stop == copy + n && !strchr(" \t\n", copy[0]);
 }
 
-static hn_status truncate(double d, hn_tval *out, bool *ok)
+static hn_status shorten(double d, hn_tval *out, bool *ok)
 {
     *ok = isfinite(d);
     if (!*ok)
@@ -171,9 +171,9 @@ static hn_status filter_int(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     if (v->kind == HN_TV_FLOAT && isinf(v->as.number))
         return hn_fail(HN_ERR_FORMAT, "cannot convert float infinity to integer");
     if (v->kind == HN_TV_FLOAT)
-        HN_TRY(truncate(v->as.number, out, &ok));
+        HN_TRY(shorten(v->as.number, out, &ok));
     if (v->kind == HN_TV_TEXT && read_double(v->as.text, &d))
-        HN_TRY(truncate(d, out, &ok));
+        HN_TRY(shorten(d, out, &ok));
     if (!ok)
         *out = c->slots[0].kind == HN_TV_MISSING ? hn_tv_int(0) : c->slots[0];
     return HN_OK;

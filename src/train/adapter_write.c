@@ -116,7 +116,7 @@ hn_status hn_adapter_write(const hn_tuning *t, const char *path, const hn_meta *
     for (int i = 0; i < t->n_tensors && status == HN_OK; i++)
         entries[i] = (hn_weight_entry){ .name = t->tensors[i].name, .type = t->tensors[i].weight.type };
     if (status == HN_OK)
-        status = hn_gguf_create(t->heap, path, &meta, entries, (size_t)t->n_tensors, &writer);
+        status = hn_gguf_create(t->heap, hn_sink_own(path), &meta, entries, (size_t)t->n_tensors, &writer);
     for (int i = 0; i < t->n_tensors && status == HN_OK; i++)
         status = put(t, i, factor_of(t, i, alpha), writer, (size_t)i);
     if (status == HN_OK)
@@ -164,7 +164,7 @@ hn_status hn_tuned_model_write(const hn_tuning *t, const hn_gguf *file, const ch
     for (size_t i = 0; keys && i < keys->n && status == HN_OK; i++)
         status = hn_meta_set_copy(&meta, &keys->values[i]);
     if (status == HN_OK)
-        status = hn_gguf_create(t->heap, path, &meta, all->entries, all->n, &writer);
+        status = hn_gguf_create(t->heap, hn_sink_own(path), &meta, all->entries, all->n, &writer);
     for (size_t i = 0; i < all->n && status == HN_OK; i++) {
         const hn_weight_entry *e = &all->entries[i];
         const int trained = hn_tuning_find(t, e->name);

@@ -164,7 +164,7 @@ hn_status hn_checkpoint_write(const hn_learner *l, const hn_run_state *state, co
         status = write_keys(l, state, digest, &meta);
     }
     if (status == HN_OK)
-        status = hn_safetensors_create(t->heap, path, &meta, entries, (size_t)n, &writer);
+        status = hn_safetensors_create(t->heap, hn_sink_own(path), &meta, entries, (size_t)n, &writer);
     for (int i = 0; i < n && status == HN_OK; i++) {
         const part p = part_at(l, i);
         status = hn_weights_writer_put(writer, (size_t)i, 0, p.data, hn_type_bytes(&p.type));

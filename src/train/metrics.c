@@ -2,8 +2,6 @@
 
 #include "base/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +11,7 @@
 size_t hn_resident_bytes(void)
 {
     char text[4096];
-    const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return 0;
-    const ssize_t n = read(file, text, sizeof text - 1);
-    close(file);
-    text[n > 0 ? n : 0] = 0;
+    hn_file_text("/proc/self/status", text, sizeof text);
     static const char *const parts[] = { "RssAnon:", "RssFile:" };
     size_t kib = 0;
     for (int i = 0; i < 2; i++) {
@@ -45,7 +38,7 @@ static size_t standing(const char *text, size_t bytes, int64_t step)
 
 hn_status hn_metrics_open(hn_metrics *m, hn_heap *heap, const char *path, int64_t step)
 {
-    *m = (hn_metrics){ .heap = heap, .file = -1, .line = hn_str_on(heap) };
+    *m = (hn_metrics){ .heap = heap, .file = { .file = -1 }, .line = hn_str_on(heap) };
     void *old = NULL;
     size_t bytes = 0, keep = 0;
     if (step > 0 && access(path, F_OK) == 0) {
@@ -53,18 +46,14 @@ hn_status hn_metrics_open(hn_metrics *m, hn_heap *heap, const char *path, int64_
         keep = standing(old, bytes, step);
         hn_free(heap, old);
     }
-    m->file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    HN_REQUIRE(m->file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
-    HN_REQUIRE(ftruncate(m->file, (off_t)keep) == 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
-    return HN_OK;
+    return hn_out_file_append(&m->file, path, keep);
 }
 
 void hn_metrics_close(hn_metrics *m)
 {
     if (!m->heap)
         return;
-    if (m->file >= 0)
-        close(m->file);
+    hn_out_file_close(&m->file);
     hn_str_free(&m->line);
     *m = (hn_metrics){ 0 };
 }
@@ -89,12 +78,7 @@ static hn_status end(hn_metrics *m)
 {
     hn_str_add(&m->line, "}\n");
     HN_TRY(hn_str_status(&m->line));
-    for (size_t at = 0; at < m->line.length;) {
-        const ssize_t n = write(m->file, m->line.text + at, m->line.length - at);
-        HN_REQUIRE(n > 0 || errno == EINTR, HN_ERR_IO, "metrics.jsonl: %s", strerror(errno));
-        at += n > 0 ? (size_t)n : 0;
-    }
-    return HN_OK;
+    return hn_out_file_write(&m->file, m->line.text, m->line.length);
 }
 
 hn_status hn_metrics_step(hn_metrics *m, const hn_step_report *r)

@@ -4,6 +4,7 @@
 #define HN_TRAIN_METRICS_H
 
 #include "base/json.h"
+#include "base/out_file.h"
 #include "train/evaluator.h"
 #include "train/learner.h"
 
@@ -18,7 +19,7 @@ typedef struct hn_step_report {
 
 typedef struct hn_metrics {
     hn_heap *heap;
-    int file; /* -1: closed */
+    hn_out_file file;
     hn_str line;
 } hn_metrics;
 

@@ -177,25 +177,6 @@ static void add_value(hn_str *page, const hn_meta *meta, const hn_meta_value *v)
     hn_str_add(page, "</pre></td></tr>\n");
 }
 
-static hn_status hash_result(const hn_run_report *r, const char *path, char text[65])
-{
-    enum { PIECE = 1 << 16 };
-    hn_sha256 sha;
-    uint8_t digest[32], *piece = hn_alloc(r->heap, HN_TAG_FILE, PIECE);
-    FILE *file = piece ? fopen(path, "rb") : NULL;
-    hn_sha256_begin(&sha);
-    for (size_t n; file && (n = fread(piece, 1, PIECE, file)) > 0;)
-        hn_sha256_add(&sha, piece, n);
-    const bool is_read = file && !ferror(file);
-    if (file)
-        fclose(file);
-    hn_free(r->heap, piece);
-    HN_REQUIRE(is_read, HN_ERR_IO, "%s: it cannot be read", path);
-    hn_sha256_end(&sha, digest);
-    hn_sha256_text(digest, text);
-    return HN_OK;
-}
-
 /* The adapter or the model: its hash, and what it says of its making. */
 static hn_status add_result(hn_str *page, const hn_run_report *r)
 {
@@ -206,7 +187,7 @@ static hn_status add_result(hn_str *page, const hn_run_report *r)
         snprintf(path, sizeof path, "%s/%s", r->dir, names[i]);
         if (access(path, F_OK) != 0)
             continue;
-        HN_TRY(hash_result(r, path, digest));
+        HN_TRY(hn_sha256_file(path, digest));
         HN_TRY(hn_gguf_open(r->heap, path, &file));
         const hn_meta *meta = hn_gguf_meta(file);
         hn_str_print(page, "<h2>Result and configuration</h2>\n<p>%s, SHA-256 <code id=\"hash\">%s</code></p>\n"
@@ -251,7 +232,7 @@ static hn_status make_page(hn_str *page, hn_run_report *r)
 static hn_status write_page(const hn_str *page, const char *path)
 {
     hn_out_file file;
-    HN_TRY(hn_out_file_open(&file, path));
+    HN_TRY(hn_out_file_open(&file, hn_sink_own(path)));
     const hn_status status = hn_out_file_write(&file, page->text, page->length);
     if (status == HN_OK)
         return hn_out_file_commit(&file);

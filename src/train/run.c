@@ -4,11 +4,9 @@
 #include "base/sha256.h"
 #include "models/fingerprint.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- planning ---- */
@@ -121,6 +119,7 @@ void hn_train_run_free(hn_train_run *r)
     if (!r)
         return;
     hn_metrics_close(&r->metrics);
+    hn_lock_file_release(&r->lock);
     hn_run_release(r);
     r->heap->limit_bytes = r->limit_before;
     hn_tuning_free(r->tuning);
@@ -163,6 +162,7 @@ hn_status hn_train_run_resume(hn_train_run *r)
     int64_t *steps = NULL;
     size_t n = 0;
     char path[HN_RUN_PATH];
+    HN_TRY(hn_run_take_folder(r));
     HN_TRY(hn_run_checkpoints(r, &steps, &n));
     const int64_t newest = n ? steps[n - 1] : -1;
     hn_free(r->heap, steps);
@@ -270,17 +270,9 @@ hn_status hn_train_run_evaluate(hn_train_run *r, const hn_run_options *options, 
 static hn_status prepare_folder(hn_train_run *r)
 {
     char path[HN_RUN_PATH];
-    int64_t *steps = NULL;
-    size_t n = 0;
-    HN_REQUIRE(mkdir(r->on.dir, 0777) == 0 || errno == EEXIST, HN_ERR_IO, "%s: %s", r->on.dir,
-               strerror(errno));
-    if (!r->is_resumed) {
-        HN_TRY(hn_run_checkpoints(r, &steps, &n));
-        hn_free(r->heap, steps);
-        HN_REQUIRE(!n, HN_ERR_ARGUMENT,
-                   "%s: a run is there already: --resume goes on with it, another folder begins "
-                   "anew", r->on.dir);
-    }
+    HN_TRY(hn_run_take_folder(r));
+    if (!r->is_resumed)
+        HN_TRY(hn_run_clear_folder(r));
     hn_run_path(r, "metrics.jsonl", path);
     return hn_metrics_open(&r->metrics, r->heap, path, r->state.step);
 }

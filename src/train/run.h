@@ -9,6 +9,7 @@
 #ifndef HN_TRAIN_RUN_H
 #define HN_TRAIN_RUN_H
 
+#include "base/out_file.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
 #include "train/metrics.h"
@@ -21,6 +22,7 @@ typedef struct hn_train_subject {
     const hn_dataset *dataset; /* scanned, and not refused */
     hn_device *device;
     const char *dir;
+    hn_over over; /* a run that is in `dir` already is refused, or goes (HN_OVER_OLD) */
     const hn_train_config *config;
     bool makes_samples;     /* hn_samples_write follows, within the same memory */
     const char *data_text;  /* how examples become tokens, in words: part of the data's digest */
@@ -63,7 +65,8 @@ const char *hn_train_run_verdict(const hn_train_run *run);
  * altered, or made of something else, is refused by name. */
 hn_status hn_train_run_resume(hn_train_run *run);
 
-/* To the end. A folder that has a run in it already is refused, unless it was resumed. */
+/* To the end. A folder that has a run in it already is refused, unless it was resumed or may be
+ * overwritten; one that another process works in always. */
 hn_status hn_train_run_go(hn_train_run *run, const hn_train_watch *watch);
 
 /* Of what held-out data there is; HN_ERR_ARGUMENT if there is none. */

@@ -3,6 +3,7 @@
 #ifndef HN_TRAIN_RUN_PARTS_H
 #define HN_TRAIN_RUN_PARTS_H
 
+#include "base/lock_file.h"
 #include "train/run.h"
 
 enum { HN_RUN_PATH = 4096 };
@@ -24,6 +25,7 @@ struct hn_train_run {
     hn_example example;
     hn_data_step data_step;
     hn_str verdict; /* once it has ended */
+    hn_lock_file lock; /* of the folder */
     bool is_resumed;
     bool is_made; /* the learner and the evaluator have their memory */
     size_t limit_before; /* of the heap, which the run may have lowered */
@@ -45,6 +47,11 @@ void hn_run_path(const hn_train_run *run, const char *name, char path[HN_RUN_PAT
 void hn_run_checkpoint_path(const hn_train_run *run, int64_t step, char path[HN_RUN_PATH]);
 /* Steps of the checkpoints in the folder, in ascending order; hn_free. */
 hn_status hn_run_checkpoints(const hn_train_run *run, int64_t **steps, size_t *n);
+
+/* Makes the folder, and takes it: HN_ERR_BUSY if another process works there. */
+hn_status hn_run_take_folder(hn_train_run *run);
+/* No file of an earlier run is left; or HN_ERR_ARGUMENT if they may not go. */
+hn_status hn_run_clear_folder(hn_train_run *run);
 
 /* No trained tensor may have a gradient that is exactly zero, but those that are expected to: A
  * where B is zero, what belongs to experts that no token reached. `first`: of a run. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void hn_run_path(const hn_train_run *r, const char *name, char path[HN_RUN_PATH])
@@ -66,6 +67,50 @@ hn_status hn_run_checkpoints(const hn_train_run *r, int64_t **out, size_t *n)
     if (*n)
         qsort(*out, *n, sizeof **out, ascending);
     return HN_OK;
+}
+
+hn_status hn_run_take_folder(hn_train_run *r)
+{
+    char path[HN_RUN_PATH];
+    HN_REQUIRE(mkdir(r->on.dir, 0777) == 0 || errno == EEXIST, HN_ERR_IO, "%s: %s", r->on.dir,
+               strerror(errno));
+    hn_run_path(r, "lock", path);
+    return hn_lock_file_take(&r->lock, path);
+}
+
+/* Everything that a run leaves but its lock; the first is what others take for the result. */
+static const char *const files_of_run[] = { "adapter.gguf", "model.gguf",    "best.ckpt",
+                                            "metrics.jsonl", "samples.json",  "report.html" };
+enum { N_FILES = sizeof files_of_run / sizeof *files_of_run };
+
+hn_status hn_run_clear_folder(hn_train_run *r)
+{
+    char path[HN_RUN_PATH];
+    int64_t *steps = NULL;
+    size_t n = 0;
+    HN_TRY(hn_run_checkpoints(r, &steps, &n));
+    bool is_there = n > 0;
+    for (int i = 0; i < N_FILES && !is_there; i++) {
+        hn_run_path(r, files_of_run[i], path);
+        is_there = access(path, F_OK) == 0;
+    }
+    hn_status status = HN_OK;
+    if (is_there && r->on.over == HN_OVER_NOTHING)
+        status = hn_fail(HN_ERR_ARGUMENT,
+                         "%s: a run is there already: --resume goes on with it, --overwrite or another "
+                         "folder begins anew", r->on.dir);
+    for (int i = 0; i < N_FILES && status == HN_OK; i++) {
+        hn_run_path(r, files_of_run[i], path);
+        status = hn_sink_check((hn_sink){ path, HN_OVER_OLD });
+        if (status == HN_OK)
+            unlink(path);
+    }
+    for (size_t i = 0; i < n && status == HN_OK; i++) {
+        hn_run_checkpoint_path(r, steps[i], path);
+        unlink(path);
+    }
+    hn_free(r->heap, steps);
+    return status;
 }
 
 /* ---- what learned ---- */
@@ -233,7 +278,7 @@ static hn_status write_model_of_dir(hn_train_run *r, const hn_meta *keys, const 
     hn_gguf *file = NULL;
     hn_run_path(r, "base.gguf", base);
     HN_TRY(hn_pool_new(r->heap, 0, &pool));
-    hn_status status = hn_convert(r->heap, pool, hn_model_path(r->on.model), base, &as_it_is, &watch);
+    hn_status status = hn_convert(r->heap, pool, hn_model_path(r->on.model), hn_sink_own(base), &as_it_is, &watch);
     hn_pool_free(pool);
     HN_TRY(status);
     status = hn_gguf_open(r->heap, base, &file);

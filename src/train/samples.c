@@ -163,7 +163,7 @@ static hn_status write_text(const sampling *s, const hn_str *text)
     hn_out_file file;
     HN_TRY(hn_str_status(text));
     snprintf(path, sizeof path, "%s/samples.json", s->o->dir);
-    HN_TRY(hn_out_file_open(&file, path));
+    HN_TRY(hn_out_file_open(&file, hn_sink_own(path)));
     const hn_status status = hn_out_file_write(&file, text->text, text->length);
     if (status == HN_OK)
         return hn_out_file_commit(&file);

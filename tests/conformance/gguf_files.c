@@ -55,7 +55,7 @@ static void write_file(const char *path, const hn_meta *meta, int first, int n)
             entries[i].type =
                 (hn_type){ .dtype = HN_N_DTYPES, .rank = 2, .dim = { dim[0], 256 } };
     }
-    if (!CHECK_OK(hn_gguf_create(&heap, path, meta, entries, (size_t)n, &writer)))
+    if (!CHECK_OK(hn_gguf_create(&heap, hn_sink_own(path), meta, entries, (size_t)n, &writer)))
         return;
     for (size_t i = 0; i < (size_t)n; i++)
         CHECK_OK(hn_weights_writer_put(writer, i, 0, bytes,
@@ -131,7 +131,7 @@ static void check_round_trip(const char *from, const char *to)
     void *a, *b;
     size_t a_bytes, b_bytes;
     if (!CHECK_OK(hn_gguf_part_open(&heap, from, &part)) ||
-        !CHECK_OK(hn_gguf_create(&heap, to, &part.meta, part.tensors, part.n_tensors, &writer)))
+        !CHECK_OK(hn_gguf_create(&heap, hn_sink_own(to), &part.meta, part.tensors, part.n_tensors, &writer)))
         return;
     for (size_t i = 0; i < part.n_tensors; i++)
         CHECK_OK(hn_weights_writer_put(writer, i, 0, part.tensors[i].data,
@@ -192,15 +192,15 @@ static void check_writer(void)
     hn_weight_entry e = { .name = "t" };
     const int64_t dim[] = { 40 };
     CHECK_OK(hn_type_make(&e.type, HN_U8, 1, dim));
-    CHECK_FAILS(hn_gguf_create(&heap, path_of("no.gguf"), &meta, &e, 1, &writer),
+    CHECK_FAILS(hn_gguf_create(&heap, hn_sink_own(path_of("no.gguf")), &meta, &e, 1, &writer),
                 HN_ERR_UNSUPPORTED, "tensor t: GGUF has no type for u8");
     e.type.dtype = HN_F32;
     e.name = "a name of more than sixty-three bytes, which ggml's readers refuse";
-    CHECK_FAILS(hn_gguf_create(&heap, path_of("no.gguf"), &meta, &e, 1, &writer),
+    CHECK_FAILS(hn_gguf_create(&heap, hn_sink_own(path_of("no.gguf")), &meta, &e, 1, &writer),
                 HN_ERR_UNSUPPORTED, "GGUF readers take at most 63");
     e.name = "t";
     CHECK_OK(hn_type_make(&e.type, HN_F32, 1, dim));
-    if (CHECK_OK(hn_gguf_create(&heap, path_of("no.gguf"), &meta, &e, 1, &writer))) {
+    if (CHECK_OK(hn_gguf_create(&heap, hn_sink_own(path_of("no.gguf")), &meta, &e, 1, &writer))) {
         CHECK_FAILS(hn_weights_writer_put(writer, 0, 100,
                                           "abcdefghijklmnopqrstuvwxyzabcdefghijkl"
                                           "mnopqrstuvwxyzabcdefghi",
@@ -208,7 +208,7 @@ static void check_writer(void)
                     HN_ERR_ARGUMENT, "bytes beyond its end");
         CHECK_FAILS(hn_weights_writer_finish(writer), HN_ERR_ARGUMENT, "0 of 160 bytes");
     }
-    CHECK(!exists(path_of("no.gguf")) && !exists(path_of("no.gguf.partial")));
+    CHECK(!exists(path_of("no.gguf")) && !partial_is_left(path_of("no.gguf")));
     hn_meta_free(&meta);
 }
 

@@ -155,7 +155,7 @@ static const char *path_of(const char *name)
 static void write_text(const char *name, const char *text)
 {
     const hn_span span = { text, strlen(text) };
-    CHECK_OK(hn_file_write(path_of(name), &span, 1));
+    CHECK_OK(hn_file_write(hn_sink_own(path_of(name)), &span, 1));
 }
 
 static void write_shard(const char *name, const char *tensor)
@@ -165,7 +165,7 @@ static void write_shard(const char *name, const char *tensor)
              "{\"%s\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", tensor);
     make(header, 8);
     const hn_span span = { bytes, n_bytes };
-    CHECK_OK(hn_file_write(path_of(name), &span, 1));
+    CHECK_OK(hn_file_write(hn_sink_own(path_of(name)), &span, 1));
 }
 
 static void dir_fails(hn_status code, const char *words)
@@ -240,11 +240,11 @@ static void check_round_trip(void)
          "\"i\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[16,24]}}",
          24);
     const hn_span span = { bytes, n_bytes };
-    CHECK_OK(hn_file_write(path_of("0"), &span, 1));
+    CHECK_OK(hn_file_write(hn_sink_own(path_of("0")), &span, 1));
     for (int i = 0; i < 2; i++) {
         char from[2] = { (char)('0' + i), 0 }, to[2] = { (char)('1' + i), 0 };
         if (!CHECK_OK(hn_safetensors_open(&heap, path_of(from), &file)) ||
-            !CHECK_OK(hn_safetensors_create(&heap, path_of(to), &file.meta, file.tensors,
+            !CHECK_OK(hn_safetensors_create(&heap, hn_sink_own(path_of(to)), &file.meta, file.tensors,
                                             file.n_tensors, &writer)))
             return;
         CHECK_INT(5, (int64_t)file.n_tensors);
@@ -266,7 +266,7 @@ static void check_round_trip(void)
     hn_weight_entry e = { .name = "t" };
     const int64_t dim[] = { 32 };
     CHECK_OK(hn_type_make(&e.type, HN_TYPE_q8_0, 1, dim));
-    CHECK_FAILS(hn_safetensors_create(&heap, path_of("q"), NULL, &e, 1, &writer),
+    CHECK_FAILS(hn_safetensors_create(&heap, hn_sink_own(path_of("q")), NULL, &e, 1, &writer),
                 HN_ERR_UNSUPPORTED, "tensor t: safetensors has no type for q8_0");
 }
 

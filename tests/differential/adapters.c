@@ -40,7 +40,7 @@ static hn_status import_as(const char *peft, const char *base, hn_dtype dtype, c
 {
     const hn_adapter_import_options options = { .base = base, .dtype = dtype };
     hn_watch watch = { 0 };
-    return hn_adapter_import(&heap, pool, peft, out, &options, &watch);
+    return hn_adapter_import(&heap, pool, peft, hn_sink_own(out), &options, &watch);
 }
 
 static void check_tensor(const hn_json *want, const hn_weight_entry *got)
@@ -134,7 +134,7 @@ static void check_model(const hn_json *want)
     if (!CHECK_OK(import_as(peft, base, HN_F32, path_of("a.gguf"))))
         return;
     check_import(want, path_of("a.gguf"));
-    CHECK_OK(hn_adapter_export(&heap, pool, path_of("a.gguf"), base, path_of("peft"), false, &watch));
+    CHECK_OK(hn_adapter_export(&heap, pool, path_of("a.gguf"), base, hn_sink_own(path_of("peft")), false, &watch));
     snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", peft);
     check_same_weights(weights, path_of("peft/adapter_model.safetensors"));
     CHECK_OK(import_as(path_of("peft"), base, HN_F32, path_of("b.gguf")));
@@ -159,7 +159,7 @@ static void check_model(const hn_json *want)
 static void write_text(const char *path, const char *text)
 {
     const hn_span span = { text, strlen(text) };
-    CHECK_OK(hn_file_write(path, &span, 1));
+    CHECK_OK(hn_file_write(hn_sink_own(path), &span, 1));
 }
 
 /* An adapter in PEFT's names; every element tells its tensor and place. */
@@ -178,7 +178,7 @@ static void make_adapter(const char *config, const made_tensor *tensors, size_t 
         entries[i].name = tensors[i].name;
         CHECK_OK(hn_type_make(&entries[i].type, HN_F32, 2, tensors[i].dim));
     }
-    if (!CHECK_OK(hn_safetensors_create(&heap, path_of("made/adapter_model.safetensors"), NULL,
+    if (!CHECK_OK(hn_safetensors_create(&heap, hn_sink_own(path_of("made/adapter_model.safetensors")), NULL,
                                         entries, n, &writer)))
         return;
     for (size_t i = 0; i < n; i++)
@@ -252,7 +252,7 @@ static void check_experts(void)
         }
         hn_gguf_close(file);
     }
-    CHECK_OK(hn_adapter_export(&heap, pool, path_of("e.gguf"), base, path_of("peft"), true, &watch));
+    CHECK_OK(hn_adapter_export(&heap, pool, path_of("e.gguf"), base, hn_sink_own(path_of("peft")), true, &watch));
     check_same_weights(path_of("made/adapter_model.safetensors"),
                        path_of("peft/adapter_model.safetensors"));
     make_adapter("{\"peft_type\":\"LORA\",\"lora_alpha\":3}", tensors, 6);
@@ -269,7 +269,7 @@ static void refused(const char *config, const made_tensor *tensors, size_t n, hn
     CHECK_THAT(strstr(hn_error_message(), "/made/") != NULL, "no file in: %s",
                hn_error_message());
     CHECK(access(path_of("no.gguf"), F_OK) != 0 &&
-          access(path_of("no.gguf.partial"), F_OK) != 0);
+          !partial_is_left(path_of("no.gguf")));
 }
 
 #define CONFIG(more) "{\"peft_type\":\"LORA\",\"r\":4,\"lora_alpha\":8" more "}"
@@ -321,10 +321,10 @@ static void check_refused(void)
     make_adapter(CONFIG(""), pair, 4);
     CHECK_OK(import_as(path_of("made"), HERE "/models/llama", HN_F32, path_of("a.gguf")));
     CHECK_FAILS(hn_adapter_export(&heap, pool, path_of("a.gguf"), HERE "/models/qwen3",
-                                  path_of("peft"), false, &watch),
+                                  hn_sink_own(path_of("peft")), false, &watch),
                 HN_ERR_UNSUPPORTED, "general.architecture: llama: expected qwen3");
     CHECK_FAILS(hn_adapter_export(&heap, pool, path_of("a.gguf"), HERE "/models/llama-tied",
-                                  path_of("peft"), false, &watch),
+                                  hn_sink_own(path_of("peft")), false, &watch),
                 HN_ERR_SHAPE, "blk.0.attn_q.weight.lora_a");
     CHECK_FAILS(import_as(path_of("made"), path_of("none"), HN_F32, path_of("no.gguf")),
                 HN_ERR_IO, "none: No such file");

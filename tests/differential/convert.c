@@ -117,7 +117,7 @@ static void check_model(const hn_json *want, const char *out)
     hn_watch watch = { 0 };
     check_group(want->key);
     if (CHECK_OK(hn_recipe_named(type, &options.recipe)) &&
-        CHECK_OK(hn_convert(&heap, pool, dir, out, &options, &watch)))
+        CHECK_OK(hn_convert(&heap, pool, dir, hn_sink_own(out), &options, &watch)))
         check_file(want, out);
 }
 

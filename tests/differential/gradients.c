@@ -359,7 +359,7 @@ static void check_model(const char *name, const char *folder)
     snprintf(dir, sizeof dir, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
     snprintf(gguf, sizeof gguf, "%s/%s.gguf", folder, name);
     if (open_reference(name, &r) && CHECK_OK(hn_recipe_named("f32", &o.recipe)) &&
-        CHECK_OK(hn_convert(&heap, pool, dir, gguf, &o, &watch))) {
+        CHECK_OK(hn_convert(&heap, pool, dir, hn_sink_own(gguf), &o, &watch))) {
         check_kind(name, &r, dir, gguf, FULL);
         check_kind(name, &r, dir, gguf, LORA);
     }

@@ -89,7 +89,7 @@ static void write_adapter(const hn_safetensors *r, const hn_model *m, double alp
     CHECK_OK(hn_meta_set_text(&meta, "general.type", "adapter"));
     CHECK_OK(hn_meta_set_text(&meta, "adapter.type", "lora"));
     CHECK_OK(hn_meta_set_double(&meta, "adapter.lora.alpha", HN_META_F32, alpha));
-    if (CHECK_OK(hn_gguf_create(&heap, path, &meta, all, n, &writer))) {
+    if (CHECK_OK(hn_gguf_create(&heap, hn_sink_own(path), &meta, all, n, &writer))) {
         for (size_t i = 0; i < n; i++) {
             const size_t k = (size_t)hn_last_dim(&all[i].type), row = k * sizeof(float);
             const int64_t pairs = pairs_of(m, all[i].name, all[i].name[strlen(all[i].name) - 1]);
@@ -154,7 +154,7 @@ static void check_full(const char *base, const char *reference)
     hn_safetensors g;
     hn_model *want;
     double whole;
-    snprintf(arguments, sizeof arguments, "grads %s --data %s/batch.jsonl --drop-empty --targets "
+    snprintf(arguments, sizeof arguments, "grads --overwrite %s --data %s/batch.jsonl --drop-empty --targets "
              "all:full -o %s/full.safetensors", base, dir, dir);
     if (!hone(arguments))
         return;
@@ -183,7 +183,7 @@ static void check_lora(const char *base, const char *reference, const hn_safeten
     hn_safetensors g;
     double whole;
     int n = 0;
-    snprintf(text, sizeof text, "grads %s --data %s/batch.jsonl --drop-empty --from %s/lora.gguf -o "
+    snprintf(text, sizeof text, "grads --overwrite %s --data %s/batch.jsonl --drop-empty --from %s/lora.gguf -o "
              "%s/lora.safetensors %s", base, dir, dir, dir, more);
     if (!hone(text))
         return;
@@ -226,7 +226,7 @@ static void check_model(const char *name)
     check_lora(base, reference, &r, "");
     check_lora(base, reference, &r, "--micro-tokens 14 --recompute 1 --plan separate --threads 1");
     char gguf[128];
-    snprintf(path, sizeof path, "convert %s %s/base.gguf", base, dir);
+    snprintf(path, sizeof path, "convert --overwrite %s %s/base.gguf", base, dir);
     snprintf(gguf, sizeof gguf, "%s/base.gguf", dir);
     if (hone(path)) { /* rows lie in pairs there */
         check_full(gguf, reference);

@@ -99,7 +99,7 @@ static void check_converted(const char *dir, const char *type, const float *want
     hn_convert_options options = { 0 };
     hn_watch watch = { 0 };
     if (CHECK(file >= 0) && CHECK_OK(hn_recipe_named(type, &options.recipe)) &&
-        CHECK_OK(hn_convert(&heap, pool, dir, out, &options, &watch)))
+        CHECK_OK(hn_convert(&heap, pool, dir, hn_sink_own(out), &options, &watch)))
         check_same(type, want, n, out, &one);
     close(file);
     unlink(out);

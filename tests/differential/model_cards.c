@@ -20,7 +20,7 @@ static char folder[64] = "/tmp/hone-cards-XXXXXX", path[128], config[192], readm
 static void put(const char *file, const hn_json *text)
 {
     const hn_span span = { text->as.string.text, text->as.string.bytes };
-    CHECK_OK(hn_file_write(file, &span, 1));
+    CHECK_OK(hn_file_write(hn_sink_own(file), &span, 1));
 }
 
 static hn_status keys_of(hn_heap *on, const hn_json *row, hn_meta *meta)
@@ -32,7 +32,7 @@ static hn_status keys_of(hn_heap *on, const hn_json *row, hn_meta *meta)
     if (name->kind == HN_JSON_STRING)
         snprintf(text, sizeof text, "{\"_name_or_path\": \"%s\"}", name->as.string.text);
     const hn_span span = { text, strlen(text) };
-    HN_TRY(hn_file_write(config, &span, 1));
+    HN_TRY(hn_file_write(hn_sink_own(config), &span, 1));
     unlink(readme);
     if (card->kind == HN_JSON_STRING)
         put(readme, card);

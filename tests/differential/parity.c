@@ -157,7 +157,7 @@ static void convert(const char *from, const char *type, char out[64])
     if (CHECK(file >= 0))
         close(file);
     if (CHECK_OK(hn_recipe_named(type, &options.recipe)))
-        CHECK_OK(hn_convert(&heap, pool, from, out, &options, &watch));
+        CHECK_OK(hn_convert(&heap, pool, from, hn_sink_own(out), &options, &watch));
 }
 
 static void check_files(const char *name)
@@ -200,7 +200,7 @@ static hn_status write_weights(const char *name, hn_dtype dtype, const char *out
     }
     snprintf(path, sizeof path, "%s/model.safetensors", out);
     if (status == HN_OK)
-        status = hn_safetensors_create(&heap, path, NULL, entries, n, &writer);
+        status = hn_safetensors_create(&heap, hn_sink_own(path), NULL, entries, n, &writer);
     for (size_t i = 0; i < n && status == HN_OK; i++)
         status = hn_weights_writer_put(writer, i, 0, values[i].data,
                                        hn_type_bytes(&entries[i].type));

@@ -35,11 +35,11 @@ refuses() { # refuses STATUS WORDS INPUT OPTIONS...
 quiet() { "$@" >made 2>&1 || { cat made; fail "$*"; }; }
 
 # Answers are "a" to the end that --count sets: 97 is a, 257 <|im_end|>, 10 the line's end.
-quiet "$hone" new llama m.gguf width=64 heads=4 kv_heads=2 layers=2 context=4096
+quiet "$hone" new --overwrite llama m.gguf width=64 heads=4 kv_heads=2 layers=2 context=4096
 a="--logit-bias 97=1000 --count 3"
 # shellcheck disable=SC2086
 {
-chat 'one\ntwo\nthree\n/save c.json\n' m.gguf $a --verbose
+chat 'one\ntwo\nthree\n/save c.json\n' m.gguf $a --overwrite --verbose
 succeeds "three turns"
 is "three answers" "aaa aaa aaa" "$(tr '\n' ' ' <out | sed 's/ $//')"
 is "the conversation" '[{"role":"user","content":"one"},{"role":"assistant","content":"aaa"},{"role":"user","content":"two"},{"role":"assistant","content":"aaa"},{"role":"user","content":"three"},{"role":"assistant","content":"aaa"}]' "$(cat c.json)"
@@ -62,13 +62,13 @@ cp made rendered
 quiet "$hone" tokenize m.gguf --file rendered --special --ids
 [ "$(wc -w <made)" -gt 78 ] || fail "the rendered conversation"
 
-chat 'one\n/system Be brief.\n/reset\ntwo\n/save c.json\n/system\n/save d.json\n/quit\nnever\n' m.gguf $a --system 'Be long.'
+chat 'one\n/system Be brief.\n/reset\ntwo\n/save c.json\n/system\n/save d.json\n/quit\nnever\n' m.gguf $a --overwrite --system 'Be long.'
 succeeds "commands"
 is "/reset and /system" '[{"role":"system","content":"Be brief."},{"role":"user","content":"two"},{"role":"assistant","content":"aaa"}]' "$(cat c.json)"
 is "/system without a text" '[{"role":"user","content":"two"},{"role":"assistant","content":"aaa"}]' "$(cat d.json)"
 is "/quit leaves" 2 "$(wc -l <out | tr -d ' ')"
 
-chat 'one \\\ntwo\\\nthree\n"""\nfour\n\n/five\n"""\n//six\n"""seven"""\n\n   \n/save c.json' m.gguf $a
+chat 'one \\\ntwo\\\nthree\n"""\nfour\n\n/five\n"""\n//six\n"""seven"""\n\n   \n/save c.json' m.gguf $a --overwrite
 succeeds "several lines"
 is "several lines" 'one \ntwo\nthree|four\n\n/five|/six|seven|' "$(tr '{' '\n' <c.json | sed -n 's/.*"user","content":"\(.*\)"}.*/\1/p' | tr '\n' '|')"
 chat '/help\n' m.gguf
@@ -87,7 +87,7 @@ passes
 printf '{{ messages[-1].content }}<think>\n' >think.jinja
 chat 'one\n' m.gguf $a --template think.jinja --hide-thinking
 is "a hidden thought" "" "$(cat out)"
-chat 'one\n/save c.json\n' m.gguf $a --template think.jinja
+chat 'one\n/save c.json\n' m.gguf $a --overwrite --template think.jinja
 is "a shown thought" "aaa" "$(cat out)"
 is "a thought that is kept" '[{"role":"user","content":"one"},{"role":"assistant","reasoning_content":"aaa","content":""}]' "$(cat c.json)"
 printf '{{ messages[-1].content }}' >plain.jinja

@@ -62,7 +62,7 @@ def saved(talk)
   JSON.parse(File.read("t.json")).map { |m| m["content"] }
 end
 
-A = %w[--logit-bias 97=1000 --count 3].freeze
+A = %w[--overwrite --logit-bias 97=1000 --count 3].freeze
 talk = Talk.new(*A)
 talk.say("ello!\x01h\x05\x7f\r")
 check("an answer", talk.wait(PROMPT).include?("aaa"))
@@ -86,7 +86,7 @@ talk.say("\x03")
 talk.ended?
 
 # An answer that would go on for long: Ctrl-C ends it, what was said is kept, and again.
-talk = Talk.new("--logit-bias", "97=1000", "--context", "4096", "--threads", "1")
+talk = Talk.new("--overwrite", "--logit-bias", "97=1000", "--context", "4096", "--threads", "1")
 2.times do
   talk.say("on\r")
   talk.wait(/aaa/)

@@ -31,12 +31,12 @@ shape="$equal kv_heads=2"
 # The same seed, the same bytes.
 types="f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q3_k_m q4_k_m q5_k_m q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4"
 for type in $types; do
-    run "$hone" new qwen3 one.gguf $shape --type "$type" --threads 1
+    run "$hone" new --overwrite qwen3 one.gguf $shape --type "$type" --threads 1
     for threads in 2 3 8; do
-        run "$hone" new qwen3 more.gguf $shape --type "$type" --threads $threads
+        run "$hone" new --overwrite qwen3 more.gguf $shape --type "$type" --threads $threads
         same one.gguf more.gguf "$type: $threads threads, other bytes"
     done
-    run "$hone" new qwen3 more.gguf $shape --type "$type" --seed 1
+    run "$hone" new --overwrite qwen3 more.gguf $shape --type "$type" --seed 1
     other one.gguf more.gguf "$type: another seed, the same bytes"
     run "$hone" inspect one.gguf
 done
@@ -44,56 +44,55 @@ for arch in llama qwen2 qwen3moe gemma2 gemma3 gemma3n gemma4 gpt-oss gpt2 phi3 
     bert; do
     keys=$shape
     case $arch in gpt2 | bert) keys=$equal ;; esac
-    run "$hone" new $arch one.gguf $keys --threads 1
-    run "$hone" new $arch more.gguf $keys --threads 3
+    run "$hone" new --overwrite $arch one.gguf $keys --threads 1
+    run "$hone" new --overwrite $arch more.gguf $keys --threads 3
     same one.gguf more.gguf "$arch: 3 threads, other bytes"
     run "$hone" inspect one.gguf --json --tensors
 done
 
 # What is set is what the model has.
 for arch in llama qwen3moe gemma2 gemma3 gemma4 gpt-oss granite; do
-    run "$hone" new $arch one.gguf $shape
-    run "$hone" new $arch more.gguf $shape rope.freq_base=500 attention.layer_norm_rms_epsilon=0.001
+    run "$hone" new --overwrite $arch one.gguf $shape
+    run "$hone" new --overwrite $arch more.gguf $shape rope.freq_base=500 attention.layer_norm_rms_epsilon=0.001
     other one.gguf more.gguf "$arch: keys that change nothing"
 done
-refuses 2 "given twice" "$hone" new llama one.gguf width=64 width=128
-refuses 2 "takes this from other keys" "$hone" new gpt2 one.gguf $shape
+refuses 2 "given twice" "$hone" new --overwrite llama one.gguf width=64 width=128
+refuses 2 "takes this from other keys" "$hone" new --overwrite gpt2 one.gguf $shape
 
 # Converting and quantising, too.
 for type in bf16 q4_k_m; do
-    run "$hone" convert "$models/llama" one.gguf --type $type --threads 1
-    run "$hone" convert "$models/llama" more.gguf --type $type --threads 3
+    run "$hone" convert --overwrite "$models/llama" one.gguf --type $type --threads 1
+    run "$hone" convert --overwrite "$models/llama" more.gguf --type $type --threads 3
     same one.gguf more.gguf "convert to $type: 3 threads, other bytes"
 done
-run "$hone" new llama base.gguf $shape --type bf16
-run "$hone" quantize base.gguf one.gguf q4_k_m --threads 1
-run "$hone" quantize base.gguf more.gguf q4_k_m --threads 3
+run "$hone" new --overwrite llama base.gguf $shape --type bf16
+run "$hone" quantize --overwrite base.gguf one.gguf q4_k_m --threads 1
+run "$hone" quantize --overwrite base.gguf more.gguf q4_k_m --threads 3
 same one.gguf more.gguf "quantize: 3 threads, other bytes"
-refuses 1 "loses twice" "$hone" quantize one.gguf more.gguf q2_k
-run "$hone" quantize one.gguf more.gguf q2_k --requantize
-refuses 2 "is not known" "$hone" quantize base.gguf more.gguf q4_9
+refuses 1 "loses twice" "$hone" quantize --overwrite one.gguf more.gguf q2_k
+run "$hone" quantize --overwrite one.gguf more.gguf q2_k --requantize
+refuses 2 "is not known" "$hone" quantize --overwrite base.gguf more.gguf q4_9
 
-# A file in place of the one it is made from.
+# A file in place of the one it is made from: never.
 cp base.gguf self.gguf
-run "$hone" quantize self.gguf self.gguf q8_0
-run "$hone" quantize base.gguf one.gguf q8_0
-same one.gguf self.gguf "quantize in place: other bytes"
+refuses 2 "self.gguf: is an input" "$hone" quantize --overwrite self.gguf self.gguf q8_0
+same base.gguf self.gguf "quantize in place: the input has other bytes"
 
 # Adapters.
 for model in llama qwen3 gemma3 llama-tied; do
-    run "$hone" import "$source/tests/differential/adapters/$model" a.gguf --base "$models/$model" --name A
-    run "$hone" export a.gguf --peft peft --base "$models/$model"
-    run "$hone" import peft b.gguf --base "$models/$model" --name A
+    run "$hone" import --overwrite "$source/tests/differential/adapters/$model" a.gguf --base "$models/$model" --name A
+    run "$hone" export --overwrite a.gguf --peft peft --base "$models/$model"
+    run "$hone" import --overwrite peft b.gguf --base "$models/$model" --name A
     same a.gguf b.gguf "$model: an adapter exported and imported has other bytes"
     run "$hone" inspect a.gguf
 done
-run "$hone" convert "$models/llama" base.gguf
-run "$hone" import "$source/tests/differential/adapters/llama" a.gguf --base base.gguf --name A
-run "$hone" import "$source/tests/differential/adapters/llama" b.gguf --base "$models/llama" --name A
+run "$hone" convert --overwrite "$models/llama" base.gguf
+run "$hone" import --overwrite "$source/tests/differential/adapters/llama" a.gguf --base base.gguf --name A
+run "$hone" import --overwrite "$source/tests/differential/adapters/llama" b.gguf --base "$models/llama" --name A
 same a.gguf b.gguf "an adapter for a GGUF base has other bytes"
-refuses 2 "expected --base" "$hone" import peft a.gguf
-refuses 1 "has no place for it" "$hone" import "$source/tests/differential/adapters/llama" no.gguf --base "$models/gpt2"
-refuses 1 "general.type" "$hone" export base.gguf --peft no --base "$models/llama"
+refuses 2 "expected --base" "$hone" import --overwrite peft a.gguf
+refuses 1 "has no place for it" "$hone" import --overwrite "$source/tests/differential/adapters/llama" no.gguf --base "$models/gpt2"
+refuses 1 "general.type" "$hone" export --overwrite base.gguf --peft no --base "$models/llama"
 
 # What is no model, and what is only half of one.
 head -c 3000 base.gguf >half.gguf
@@ -103,12 +102,12 @@ echo '<!DOCTYPE html>' >page.gguf
 refuses 1 "page.gguf: expected a GGUF file, found an HTML page" "$hone" inspect page.gguf
 refuses 1 "none.gguf: No such file" "$hone" inspect none.gguf
 refuses 1 "no config.json" "$hone" inspect "$dir"
-refuses 1 "/nowhere/x.gguf" "$hone" new llama /nowhere/x.gguf $shape
-refuses 2 "heads over" "$hone" new llama no.gguf $shape heads=3
+refuses 1 "/nowhere/x.gguf" "$hone" new --overwrite llama /nowhere/x.gguf $shape
+refuses 2 "heads over" "$hone" new --overwrite llama no.gguf $shape heads=3
 (
     ulimit -f 100
-    refuses 1 "no.gguf" "$hone" new llama no.gguf $shape
-    [ ! -e no.gguf ] && [ ! -e no.gguf.partial ] || fail "a file is left"
+    refuses 1 "no.gguf" "$hone" new --overwrite llama no.gguf $shape
+    [ ! -e no.gguf ] && [ ! -e no.gguf.partial-* ] || fail "a file is left"
 ) || exit 1
 [ ! -e no.gguf ] || fail "no.gguf is there"
 

@@ -283,7 +283,7 @@ static void check_allocations(const char *digest, int64_t thins)
                        hn_error_message());
         n_refused += !is_through;
         char command[400];
-        snprintf(command, sizeof command, "! ls %.250s/*.partial 2>/dev/null", spec.out);
+        snprintf(command, sizeof command, "! ls %.250s/*.partial-* 2>/dev/null", spec.out);
         CHECK_INT(0, system(command));
         hn_engine_free(engine);
     }

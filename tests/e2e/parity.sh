@@ -25,7 +25,7 @@ expect 'f32 is right' 0 "$?"
 expect 'as JSON' yes "$(holds '"numerics":"f32"' "$(echo "$text" | tr -d ' \n')")"
 
 # The weights of another model of the same shape: beyond the bound from the first layer on.
-$hone new llama "$work/other.gguf" layers=2 width=32 heads=4 kv_heads=2 ffn=48 vocab=331 --seed 1 2>"$work/log"
+$hone new --overwrite llama "$work/other.gguf" layers=2 width=32 heads=4 kv_heads=2 ffn=48 vocab=331 --seed 1 2>"$work/log"
 expect 'a model to compare with' 0 "$?"
 text=$($hone parity "$work/other.gguf" "$dumps/llama-f32.safetensors" 2>&1)
 expect 'another model: the status' 1 "$?"
@@ -36,7 +36,7 @@ expect 'another mode is named' yes "$(holds 'is a run in f32' "$text")"
 text=$($hone parity "$models/llama" "$models/llama/model.safetensors" 2>&1)
 expect 'no reference: the status' 1 "$?"
 expect 'no reference is named' yes "$(holds 'metadata dtype' "$text")"
-text=$($hone logits "$models/llama" --tokens 3 --numerics f64 --out "$work/l.npy" 2>&1)
+text=$($hone logits --overwrite "$models/llama" --tokens 3 --numerics f64 --out "$work/l.npy" 2>&1)
 expect 'no such mode: the status' 2 "$?"
 expect 'no such mode is named' yes "$(holds "numerics 'f64': expected f32, bf16 or mixed" "$text")"
 
@@ -46,12 +46,12 @@ for arch in llama gemma2 gemma4 qwen3moe; do
     more=
     [ $arch = qwen3moe ] && more='experts=4 used=2 expert_ffn=32'
     # shellcheck disable=SC2086
-    $hone new $arch "$work/f32.gguf" layers=2 width=64 heads=4 vocab=300 ffn=96 $more 2>"$work/log" &&
-        $hone quantize "$work/f32.gguf" "$work/bf16.gguf" bf16 >"$work/log" 2>&1
+    $hone new --overwrite $arch "$work/f32.gguf" layers=2 width=64 heads=4 vocab=300 ffn=96 $more 2>"$work/log" &&
+        $hone quantize --overwrite "$work/f32.gguf" "$work/bf16.gguf" bf16 >"$work/log" 2>&1
     expect "$arch: two files" 0 "$?"
     for file in f32 bf16; do
         for mode in f32 bf16; do
-            $hone logits "$work/$file.gguf" --tokens 3,4,5,6,7,8,9 --numerics $mode \
+            $hone logits --overwrite "$work/$file.gguf" --tokens 3,4,5,6,7,8,9 --numerics $mode \
                 --out "$work/$file-$mode.npy" 2>>"$work/log"
         done
     done

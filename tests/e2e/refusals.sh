@@ -100,7 +100,7 @@ for command in "logits m.gguf -p 0123456789 --out x.out" "perplexity m.gguf text
     "convert $models/llama x.out" "imatrix m.gguf text --chunk 64 --out x.out"; do
     (ulimit -f 2; exec "$hone" $command) >out 2>err </dev/null
     [ $? -eq 1 ] && grep -q 'x.out' err || { cat out err; fail "$command on a full disk"; }
-    [ ! -e x.out ] && [ ! -e x.out.partial ] || fail "$command: half a file is left"
+    [ ! -e x.out ] && [ ! -e x.out.partial-* ] || fail "$command: half a file is left"
     n=$((n + 1))
 done
 refuses 1 "nowhere/x.npy" "$hone" logits m.gguf --tokens 1 --out nowhere/x.npy

@@ -76,13 +76,13 @@ cp -r "$2/tests/differential/models/qwen3" whole
 mkdir whole/additional_chat_templates
 printf 'J{{ messages[0].content }}' >whole/chat_template.jinja
 printf 'T' >whole/additional_chat_templates/rag.jinja
-"$hone" convert whole whole.gguf || fail "convert"
+"$hone" convert --overwrite whole whole.gguf || fail "convert"
 is "a converted template" 'J Hi é' "$hone" render whole.gguf m.json
 is "a converted further template" 'T' "$hone" render whole.gguf m.json --name rag
 if grep -q hone.chat_template whole.gguf; then fail "hone's own keys without a need"; fi
 # llama.cpp takes the configuration's: both are written, and hone reads its own.
 echo '{"chat_template": [{"name": "default", "template": "C"}, {"name": "no-file", "template": "N"}]}' >whole/tokenizer_config.json
-"$hone" convert whole whole.gguf || fail "convert"
+"$hone" convert --overwrite whole whole.gguf || fail "convert"
 is "Transformers' choice" 'J Hi é' "$hone" render whole.gguf m.json
 is "its further template" 'T' "$hone" render whole.gguf m.json --name rag
 refuses 2 "no chat template named 'no-file'" "$hone" render whole.gguf m.json --name no-file
@@ -108,7 +108,7 @@ shows '^template *26 bytes, and rag$' "$hone" inspect whole
 rm -r whole/additional_chat_templates whole/chat_template.jinja
 cp "$2/tests/differential/models/qwen3/tokenizer_config.json" whole
 echo '{"chat_template": "P{{ messages[0].content }}"}' >whole/chat_template.json
-"$hone" convert whole whole.gguf || fail "convert"
+"$hone" convert --overwrite whole whole.gguf || fail "convert"
 is "a converted processor's template" 'P Hi é' "$hone" render whole.gguf m.json
 
 printf 'a\n{{ messges.x }}' >bad.jinja

@@ -37,8 +37,8 @@ run() { # run FILE MODEL OPTIONS...: 24 tokens, as ids
 # whatever type holds the same values.
 for name in llama qwen3moe gemma3 gpt-oss; do
     model=$models/$name
-    gets /dev/null "$hone" convert "$model" $name.gguf
-    gets /dev/null "$hone" convert "$model" $name-f32.gguf --type f32
+    gets /dev/null "$hone" convert --overwrite "$model" $name.gguf
+    gets /dev/null "$hone" convert --overwrite "$model" $name-f32.gguf --type f32
     run want "$model" --seed 7 --threads 1
     [ "$(wc -w <want)" -eq 24 ] || fail "$name: $(cat want): expected 24 ids"
     run three "$model" --seed 7 --threads 3
@@ -49,11 +49,11 @@ for name in llama qwen3moe gemma3 gpt-oss; do
     same "$name in f32" want f32
     run other "$model" --seed 8
     cmp -s want other && fail "$name: two seeds, one text"
-    gets /dev/null "$hone" logits "$model" --tokens 3,1,4,1,5,9,2,6 --out a.npy --threads 1
-    gets /dev/null "$hone" logits $name-f32.gguf --tokens 3,1,4,1,5,9,2,6 --out b.npy --threads 3
+    gets /dev/null "$hone" logits --overwrite "$model" --tokens 3,1,4,1,5,9,2,6 --out a.npy --threads 1
+    gets /dev/null "$hone" logits --overwrite $name-f32.gguf --tokens 3,1,4,1,5,9,2,6 --out b.npy --threads 3
     same "$name: logits" a.npy b.npy
 done
-gets /dev/null "$hone" new qwen3 new.gguf width=64 heads=4 kv_heads=2 layers=2 context=131072 --seed 3
+gets /dev/null "$hone" new --overwrite qwen3 new.gguf width=64 heads=4 kv_heads=2 layers=2 context=131072 --seed 3
 cp new.gguf copy.gguf
 run want new.gguf --threads 1
 run copy copy.gguf --threads 3
@@ -98,12 +98,12 @@ gets a "$hone" run new.gguf -p xxxx -n 99 --ids --quiet --context 10 --ignore-en
 passes
 
 # Ctrl-C: what came until then stays, its line ends, and the status tells.
-"$hone" run new.gguf -p x -n 99999 --context 100000 --ids --ignore-end --threads 1 >out 2>err &
+env --default-signal=INT "$hone" run new.gguf -p x -n 99999 --context 100000 --ids --ignore-end --threads 1 >out 2>err &
 job=$!
 for i in 1 2 3 4 5 6 7 8 9 10; do [ -s out ] && break; sleep 0.3; done
 kill -INT $job
 wait $job
-[ $? -eq 1 ] && grep -q interrupted err && [ -s out ] && [ "$(tail -c 1 out)" = "" ] || { cat err; fail "Ctrl-C"; }
+[ $? -eq 130 ] && grep -q interrupted err && [ -s out ] && [ "$(tail -c 1 out)" = "" ] || { cat err; fail "Ctrl-C"; }
 passes
 
 # Perplexity: the same at any number of threads, and no distance from itself.
@@ -121,14 +121,14 @@ gets /dev/null "$hone" perplexity $models/llama text --chunk 64 --save llama.saf
 refuses 1 "" "$hone" perplexity new.gguf text --chunk 64 --against llama.safetensors
 refuses 2 "" "$hone" perplexity new.gguf prompt --chunk 512
 
-gets /dev/null "$hone" imatrix new.gguf text --chunk 64 --out one.gguf --threads 1
-gets /dev/null "$hone" imatrix copy.gguf text --chunk 64 --out three.gguf --threads 3
+gets /dev/null "$hone" imatrix --overwrite new.gguf text --chunk 64 --out one.gguf --threads 1
+gets /dev/null "$hone" imatrix --overwrite copy.gguf text --chunk 64 --out three.gguf --threads 3
 same "imatrix at 3 threads" one.gguf three.gguf
 
 # Refusals name what is wrong, and leave no file behind.
-refuses 2 "token 1 is 99999" "$hone" logits new.gguf --tokens 1,99999 --out x.npy
-refuses 2 "token 0 is -1" "$hone" logits new.gguf --tokens -1 --out x.npy
-refuses 2 "expected integers" "$hone" logits new.gguf --tokens 1,,2 --out x.npy
+refuses 2 "token 1 is 99999" "$hone" logits --overwrite new.gguf --tokens 1,99999 --out x.npy
+refuses 2 "token 0 is -1" "$hone" logits --overwrite new.gguf --tokens -1 --out x.npy
+refuses 2 "expected integers" "$hone" logits --overwrite new.gguf --tokens 1,,2 --out x.npy
 refuses 2 "no tokens" "$hone" run new.gguf -p ''
 refuses 2 "no tokens" "$hone" run new.gguf
 refuses 2 "10 tokens" "$hone" run new.gguf -p 0123456789 --context 9
@@ -148,9 +148,9 @@ refuses 1 "blk.1.attn_q.weight" "$hone" run bad.gguf -p x
 head -c 40000 new.gguf >bad.gguf
 refuses 1 "bad.gguf" "$hone" run bad.gguf -p x
 refuses 1 "text" "$hone" run text -p x
-refuses 1 "nowhere" "$hone" logits new.gguf --tokens 1 --out nowhere/x.npy
+refuses 1 "nowhere" "$hone" logits --overwrite new.gguf --tokens 1 --out nowhere/x.npy
 refuses 1 "nowhere" "$hone" perplexity new.gguf text --chunk 64 --save nowhere/x
-refuses 1 "nowhere" "$hone" imatrix new.gguf text --chunk 64 --out nowhere/x
+refuses 1 "nowhere" "$hone" imatrix --overwrite new.gguf text --chunk 64 --out nowhere/x
 for command in "logits new.gguf --tokens-file ids.npy --out x.out" "perplexity new.gguf text --chunk 64 --save x.out" \
     "imatrix new.gguf text --chunk 64 --out x.out"; do
     [ -f ids.npy ] || { # 64 zeros, i32
@@ -167,7 +167,7 @@ done
 # Weights in panels and weights where they are mapped say the same: rows in pairs, blocks, experts.
 for type in f32 f16 bf16 q8_0; do
     for model in llama llama-tied mixtral; do
-        gets out "$hone" convert "$models/$model" panels.gguf --type $type
+        gets out "$hone" convert --overwrite "$models/$model" panels.gguf --type $type
         gets packed "$hone" run panels.gguf -p "a text" -n 48 --temperature 0
         gets mapped "$hone" run panels.gguf -p "a text" -n 48 --temperature 0 --mapped
         same "panels of $model in $type" packed mapped

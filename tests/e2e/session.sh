@@ -38,8 +38,8 @@ go() { # go FILE OPTIONS...: ids that a random model goes on with
     gets "$file" "$hone" run m.gguf -n 20 --ids --quiet --ignore-end "$@"
 }
 a100=0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789
-gets /dev/null "$hone" new gemma3 m.gguf layers=6 width=64 heads=4 kv_heads=2 head_dim=32 ffn=128 window=32 context=4096
-gets /dev/null "$hone" new gemma3 other.gguf layers=6 width=64 heads=4 kv_heads=2 head_dim=32 ffn=128 window=32 \
+gets /dev/null "$hone" new --overwrite gemma3 m.gguf layers=6 width=64 heads=4 kv_heads=2 head_dim=32 ffn=128 window=32 context=4096
+gets /dev/null "$hone" new --overwrite gemma3 other.gguf layers=6 width=64 heads=4 kv_heads=2 head_dim=32 ffn=128 window=32 \
     context=4096 --seed 1
 
 # Every type of cache: one answer on any number of threads, whether windows keep everything or not.
@@ -56,10 +56,10 @@ refuses 1 "cache_k" "$hone" run $models/llama -p x --cache q8_0
 for arch in llama qwen3moe gemma3; do
     experts=
     [ $arch = qwen3moe ] && experts='experts=4 used=2 expert_ffn=96'
-    gets /dev/null "$hone" new $arch b.gguf --type bf16 layers=2 width=96 heads=4 kv_heads=2 head_dim=32 ffn=160 $experts
-    gets /dev/null "$hone" logits b.gguf -p "$a100" --numerics bf16 --threads 2 --out all.npy
+    gets /dev/null "$hone" new --overwrite $arch b.gguf --type bf16 layers=2 width=96 heads=4 kv_heads=2 head_dim=32 ffn=160 $experts
+    gets /dev/null "$hone" logits --overwrite b.gguf -p "$a100" --numerics bf16 --threads 2 --out all.npy
     for level in ref avx2 avx512 avx512bf16 neon; do
-        HN_ISA_MASK=$level "$hone" logits b.gguf -p "$a100" --numerics bf16 --threads 1 --out one.npy \
+        HN_ISA_MASK=$level "$hone" logits --overwrite b.gguf -p "$a100" --numerics bf16 --threads 1 --out one.npy \
             >out 2>err </dev/null || { cat err; fail "$arch at $level"; }
         same "$arch in bf16 at $level" all.npy one.npy
     done
@@ -95,7 +95,7 @@ refuses 1 "not a session" "$hone" run m.gguf -p x -n 1 --session m.gguf
 refuses 1 "nowhere" "$hone" run m.gguf -p x -n 1 --session nowhere/s.hone
 (ulimit -f 8; exec "$hone" run m.gguf -p "$a100" -n 1 --session full.hone) >out 2>err </dev/null
 [ $? -eq 1 ] && grep -q full.hone err || { cat err; fail "a session on a full disk"; }
-[ ! -e full.hone ] && [ ! -e full.hone.partial ] || fail "half a session is left"
+[ ! -e full.hone ] && [ ! -e full.hone.partial-* ] || fail "half a session is left"
 passes
 
 # How far a cache is from one in f32: what KL says of each type.
@@ -111,11 +111,11 @@ passes
 
 # Adapters.
 llama=$models/llama
-gets /dev/null "$hone" import $adapters/llama a.gguf --base $llama
+gets /dev/null "$hone" import --overwrite $adapters/llama a.gguf --base $llama
 logits() { # logits FILE OPTIONS...
     file=$1
     shift
-    gets /dev/null "$hone" logits $llama --tokens 3,1,4,1,5,9,2,6 --out "$file" "$@"
+    gets /dev/null "$hone" logits --overwrite $llama --tokens 3,1,4,1,5,9,2,6 --out "$file" "$@"
 }
 logits plain
 logits with --lora a.gguf
@@ -141,7 +141,7 @@ for i in 1 2 3 4 5 6 7 8 9; do many="$many --lora a.gguf"; done
 refuses 2 "at most 8" "$hone" run $llama -p x $many
 
 # What inspect foretells is what is used, within 5 %.
-gets /dev/null "$hone" new llama big.gguf --type q8_0 width=512 heads=8 kv_heads=4 ffn=2048 layers=12 vocab=4096 \
+gets /dev/null "$hone" new --overwrite llama big.gguf --type q8_0 width=512 heads=8 kv_heads=4 ffn=2048 layers=12 vocab=4096 \
     context=4096 tied=true
 i=0
 while [ $i -lt 11 ]; do printf '%s' "$a100"; i=$((i + 1)); done >prompt

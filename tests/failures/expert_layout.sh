@@ -12,8 +12,8 @@ there_and_back() { # MODEL TARGETS EXPORT_OPTIONS...
     shift 2
     rm -rf r peft back.gguf
     quietly "$hone" train $model --data ids.jsonl --out r --steps 4 --batch 4 --rank 3 --rate 2e-2 --warmup 0 --targets "$targets"
-    quietly "$hone" export r/adapter.gguf --peft peft --base $model "$@"
-    quietly "$hone" import peft back.gguf --base $model
+    quietly "$hone" export --overwrite r/adapter.gguf --peft peft --base $model "$@"
+    quietly "$hone" import --overwrite peft back.gguf --base $model
     quietly "$hone" eval $model r/adapter.gguf back.gguf --data ids.jsonl --json
     set -- $(losses)
     if [ -n "$rounds" ]; then
@@ -22,7 +22,7 @@ there_and_back() { # MODEL TARGETS EXPORT_OPTIONS...
         is "$targets: the same loss" "$2" "$3"
     fi
     [ "$1" != "$2" ] || fail "the adapter changes nothing"
-    quietly "$hone" export back.gguf --peft again --base $model
+    quietly "$hone" export --overwrite back.gguf --peft again --base $model
 }
 for name in qwen3moe mixtral gemma4-moe; do
     there_and_back $models/$name experts
@@ -50,17 +50,17 @@ there_and_back $models/llama attn,embed:full,head:full
 grep -q '"lm_head"' peft/adapter_config.json || fail "the head is not told"
 there_and_back $models/llama attn_q,norm:full
 sed 's/"modules_to_save":\[[^]]*\]/"modules_to_save":null/' again/adapter_config.json >config && mv config again/adapter_config.json
-refuses 'norm.weight: modules_to_save is not set' "$hone" import again x.gguf --base $models/llama
+refuses 'norm.weight: modules_to_save is not set' "$hone" import --overwrite again x.gguf --base $models/llama
 there_and_back $models/llama attn_q:dora
 sed 's/"use_dora":true/"use_dora":false/' again/adapter_config.json >config && mv config again/adapter_config.json
-refuses 'q_proj.lora_magnitude_vector: use_dora is not set' "$hone" import again x.gguf --base $models/llama
+refuses 'q_proj.lora_magnitude_vector: use_dora is not set' "$hone" import --overwrite again x.gguf --base $models/llama
 
 # A square adapter, transposed: of 32 x 32 matrices at rank 32 A^T and B^T have the shapes of B and A.
-quietly "$hone" new qwen3moe moe.gguf layers=1 width=32 heads=2 kv_heads=2 head_dim=16 expert_ffn=32 experts=1 used=1
+quietly "$hone" new --overwrite qwen3moe moe.gguf layers=1 width=32 heads=2 kv_heads=2 head_dim=16 expert_ffn=32 experts=1 used=1
 rm -rf r peft
 quietly "$hone" train moe.gguf --data ids.jsonl --out r --steps 4 --batch 4 --rank 32 --rate 2e-2 --warmup 0 --targets attn_q
-quietly "$hone" export r/adapter.gguf --peft peft --base moe.gguf
-quietly "$hone" import peft back.gguf --base moe.gguf
+quietly "$hone" export --overwrite r/adapter.gguf --peft peft --base moe.gguf
+quietly "$hone" import --overwrite peft back.gguf --base moe.gguf
 cmp -s back.gguf /dev/null && fail "nothing came back"
 # its two tensors of 4096 bytes change places
 file=peft/adapter_model.safetensors
@@ -69,25 +69,25 @@ size=$(wc -c <$file)
 cmp -s swapped $file && fail "nothing was swapped"
 cp swapped $file
 rm -f no.gguf
-refuses 'peft: .*its self-test gives other logits than it recorded' "$hone" import peft no.gguf --base moe.gguf
-[ ! -e no.gguf ] && [ ! -e no.gguf.partial ] || fail "a rejected adapter was written"
+refuses 'peft: .*its self-test gives other logits than it recorded' "$hone" import --overwrite peft no.gguf --base moe.gguf
+[ ! -e no.gguf ] && [ ! -e no.gguf.partial-* ] || fail "a rejected adapter was written"
 
 # What the other side cannot say is refused by name.
 rm -rf r peft
 quietly "$hone" train moe.gguf --data ids.jsonl --out r --steps 2 --batch 4 --rank 2 --targets attn:dora,norm:full
 refuses 'lora_magnitude: a GGUF adapter of llama.cpp has pairs of matrices only; hone merge|norm.weight: a GGUF adapter of llama.cpp' \
-    "$hone" export r/adapter.gguf --gguf x.gguf --base moe.gguf
-quietly "$hone" export r/adapter.gguf --peft peft --base moe.gguf
+    "$hone" export --overwrite r/adapter.gguf --gguf x.gguf --base moe.gguf
+quietly "$hone" export --overwrite r/adapter.gguf --peft peft --base moe.gguf
 grep -q '"use_dora":true' peft/adapter_config.json && grep -q '"modules_to_save":\["model' peft/adapter_config.json ||
     fail "DoRA and whole tensors are not told"
 rm -rf r
 quietly "$hone" train moe.gguf --data ids.jsonl --out r --steps 2 --batch 4 --rank 2 --targets attn_q:dora,attn_k
-refuses 'PEFT has DoRA for all or for none.*hone merge' "$hone" export r/adapter.gguf --peft peft2 --base moe.gguf
+refuses 'PEFT has DoRA for all or for none.*hone merge' "$hone" export --overwrite r/adapter.gguf --peft peft2 --base moe.gguf
 rm -rf r
 quietly "$hone" train moe.gguf --data ids.jsonl --out r --steps 2 --batch 4 --rank 2 --targets attn
-quietly "$hone" export r/adapter.gguf --gguf x.gguf --base moe.gguf
+quietly "$hone" export --overwrite r/adapter.gguf --gguf x.gguf --base moe.gguf
 quietly "$hone" eval moe.gguf r/adapter.gguf x.gguf --data ids.jsonl --json
 set -- $(losses)
 is "the same" "$2" "$3"
-refuses "expected --base MODEL" "$hone" export r/adapter.gguf --gguf y.gguf
+refuses "expected --base MODEL" "$hone" export --overwrite r/adapter.gguf --gguf y.gguf
 passed

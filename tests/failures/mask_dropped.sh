@@ -9,7 +9,7 @@ printf '{"ids":[5,9,11,77,78],"weights":[0,1,0.5,0,0]}\n{"ids":[7,8,99],"weights
 for options in '' '--recompute 1' '--plan separate' '--goal kl --kl-weight 0.5' '--micro-tokens 5' '--rslora' \
     '--goal kl --recompute 2 --micro-tokens 5'; do
     for file in a b; do
-        quietly "$hone" grads moe.gguf --data $file.jsonl --targets attn,experts,router --out $file.st $options
+        quietly "$hone" grads --overwrite moe.gguf --data $file.jsonl --targets attn,experts,router --out $file.st $options
         cp out $file.out
     done
     cmp -s a.st b.st && cmp -s a.out b.out || fail "a masked label changes the result: $options"

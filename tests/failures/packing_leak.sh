@@ -5,7 +5,7 @@
 . "$2/tests/failures/cli.sh"
 dense d.gguf
 mixture moe.gguf
-quietly "$hone" new gemma3 g.gguf layers=3 width=32 heads=2 kv_heads=1 head_dim=16 ffn=32 window=4
+quietly "$hone" new --overwrite gemma3 g.gguf layers=3 width=32 heads=2 kv_heads=1 head_dim=16 ffn=32 window=4
 a='{"ids":[5,9,11,12,13,14,15,16],"weights":[0,1,0,0,0,0,0,0]}'
 changed='{"ids":[5,9,70,71,72,73,74,75],"weights":[0,1,0,0,0,0,0,0]}'
 b='{"ids":[21,22,23,24,25,26,27,28,29],"weights":[0,0,1,1,0.5,1,1,1,1]}'
@@ -13,7 +13,7 @@ gradients() { # OUT MODEL LINE...: of these samples
     to=$1 model=$2
     shift 2
     printf '%s\n' "$@" >batch.jsonl
-    quietly "$hone" grads $model --data batch.jsonl --targets all:full --out $to $more
+    quietly "$hone" grads --overwrite $model --data batch.jsonl --targets all:full --out $to $more
 }
 more=
 for model in d.gguf moe.gguf g.gguf; do

@@ -11,7 +11,7 @@ for goal in sft kl; do
             rm -rf r
             quietly "$hone" train moe.gguf --data c.jsonl --out r --steps 2 --batch 8 --rank 2 --rate 1e-2 --warmup 0 \
                 --schedule constant --targets all,router,embed --goal $goal --loss $loss $how
-            quietly "$hone" merge moe.gguf r/adapter.gguf --out m.gguf --json
+            quietly "$hone" merge --overwrite moe.gguf r/adapter.gguf --out m.gguf --json
             # every matrix has changed
             is "$goal, $loss, $how: tensors without a change" 0 "$(tr '{' '\n' <out | grep -c '"update":0[,}]')"
             is "$goal, $loss, $how: tensors" 17 "$(tr '{' '\n' <out | grep -c '"update":')"

@@ -20,7 +20,7 @@
 
 static const char llama[] = HN_SOURCE_DIR "/tests/differential/models/llama";
 static char dir[] = "/tmp/hone-fault-XXXXXX";
-static char out[300], partial[320], model[300], adapter[300], peft[300];
+static char out[300], model[300], adapter[300], peft[300];
 static hn_heap pool_heap;
 static hn_pool *pool;
 
@@ -53,14 +53,14 @@ static hn_status open_dir(hn_heap *heap, const char *to, hn_watch *watch)
 static hn_status convert(hn_heap *heap, const char *to, hn_watch *watch)
 {
     const hn_convert_options options = { 0 };
-    return hn_convert(heap, pool, llama, to, &options, watch);
+    return hn_convert(heap, pool, llama, hn_sink_own(to), &options, watch);
 }
 
 static hn_status quantize(hn_heap *heap, const char *to, hn_watch *watch)
 {
     hn_quantize_options options = { 0 };
     HN_TRY(hn_recipe_named("q4_0", &options.recipe));
-    return hn_quantize(heap, pool, model, to, &options, watch);
+    return hn_quantize(heap, pool, model, hn_sink_own(to), &options, watch);
 }
 
 static hn_status make_random(hn_heap *heap, const char *to, hn_watch *watch)
@@ -80,13 +80,13 @@ static hn_status make_random(hn_heap *heap, const char *to, hn_watch *watch)
     hp.rope_dim = 16;
     HN_TRY(hn_arch_llama.defaults(&hp));
     HN_TRY(hn_recipe_named("f32", &o.recipe));
-    return hn_random_model(heap, pool, to, &o, watch);
+    return hn_random_model(heap, pool, hn_sink_own(to), &o, watch);
 }
 
 static hn_status import_adapter(hn_heap *heap, const char *to, hn_watch *watch)
 {
     const hn_adapter_import_options options = { .base = llama, .dtype = HN_F32 };
-    return hn_adapter_import(heap, pool, HN_SOURCE_DIR "/tests/differential/adapters/llama", to,
+    return hn_adapter_import(heap, pool, HN_SOURCE_DIR "/tests/differential/adapters/llama", hn_sink_own(to),
                              &options, watch);
 }
 
@@ -96,7 +96,7 @@ static hn_status export_adapter(hn_heap *heap, const char *to, hn_watch *watch)
     snprintf(config, sizeof config, "%s/peft/adapter_config.json", dir);
     snprintf(weights, sizeof weights, "%s/peft/adapter_model.safetensors", dir);
     (void)to;
-    const hn_status status = hn_adapter_export(heap, pool, adapter, llama, peft, false, watch);
+    const hn_status status = hn_adapter_export(heap, pool, adapter, llama, hn_sink_own(peft), false, watch);
     CHECK_THAT(exists(config) == (status == HN_OK) && exists(weights) == (status == HN_OK),
                "half an adapter is left");
     unlink(config);
@@ -116,7 +116,7 @@ enum { N_ACTIONS = sizeof actions / sizeof *actions };
 
 static void nothing_left(void)
 {
-    CHECK_THAT(!exists(out) && !exists(partial), "a file is left");
+    CHECK_THAT(!exists(out) && !partial_is_left(out), "a file is left");
 }
 
 static void check_memory(action *run)
@@ -199,7 +199,7 @@ static void check_place(action *run)
 {
     static const struct {
         const char *path, *words;
-    } places[] = { { "/nowhere-at-all/x.gguf", "/nowhere-at-all/x.gguf.partial: No such file" },
+    } places[] = { { "/nowhere-at-all/x.gguf", "/nowhere-at-all/x.gguf: No such file" },
                    { "/dev/full", "/dev/full: not a regular file" },
                    { "/tmp", "/tmp: not a regular file" } };
     hn_heap heap;
@@ -221,7 +221,6 @@ int main(int argc, char **argv)
     hn_heap_init(&heap, NULL);
     if (CHECK(mkdtemp(dir) != NULL) && CHECK_OK(hn_pool_new(&pool_heap, 2, &pool))) {
         snprintf(out, sizeof out, "%s/out.gguf", dir);
-        snprintf(partial, sizeof partial, "%s.partial", out);
         snprintf(model, sizeof model, "%s/model.gguf", dir);
         snprintf(adapter, sizeof adapter, "%s/adapter.gguf", dir);
         snprintf(peft, sizeof peft, "%s/peft", dir);

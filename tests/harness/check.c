@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,4 +118,15 @@ int check_close(void)
     if (run.n_passed)
         return 0;
     return run.n_skipped ? SKIPPED_ALL : 1;
+}
+
+bool partial_is_left(const char *path)
+{
+    char pattern[4096];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s.partial-*", path);
+    const bool is_left = glob(pattern, 0, NULL, &found) == 0;
+    if (is_left)
+        globfree(&found);
+    return is_left;
 }

@@ -49,4 +49,7 @@ bool check_fails(const char *file, int line, const char *text, hn_status status,
 #define CHECK_FAILS(expr, code, words)                                                         \
     check_fails(__FILE__, __LINE__, #expr, (expr), (code), (words))
 
+/* Whether a file in the making of `path` lies beside it. */
+bool partial_is_left(const char *path);
+
 #endif

@@ -36,7 +36,7 @@ static hn_status write_model(hn_heap *heap, const hn_random_options *o, const ch
     hn_pool *pool;
     HN_TRY(hn_pool_new(heap, 1, &pool));
     hn_watch watch = { 0 };
-    const hn_status status = hn_random_model(heap, pool, path, o, &watch);
+    const hn_status status = hn_random_model(heap, pool, hn_sink_own(path), o, &watch);
     hn_pool_free(pool);
     return status;
 }

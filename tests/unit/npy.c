@@ -163,7 +163,7 @@ static void refuses_without_space(const char *path)
     tight.rlim_cur = 1000;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &tight);
-    const hn_status status = hn_npy_write(path, &a);
+    const hn_status status = hn_npy_write(hn_sink_own(path), &a);
     setrlimit(RLIMIT_FSIZE, &before);
     CHECK_FAILS(status, HN_ERR_IO, "File too large");
     CHECK_OK(hn_npy_read(&heap, path, &b));
@@ -186,19 +186,19 @@ static void writes(void)
             a.dim[i] = i < 3 ? 2 : 1;
             a.bytes *= (size_t)a.dim[i];
         }
-        CHECK_OK(hn_npy_write(path, &a));
+        CHECK_OK(hn_npy_write(hn_sink_own(path), &a));
         CHECK_OK(hn_npy_read(&heap, path, &b));
         CHECK(b.rank == rank && b.bytes == a.bytes && !memcmp(b.data, data, b.bytes) &&
               !memcmp(a.dim, b.dim, sizeof a.dim));
         hn_npy_free(&b);
     }
     hn_npy a = { .dtype = HN_BF16, .rank = 1, .dim = { 2 }, .data = data, .bytes = 4 };
-    CHECK_FAILS(hn_npy_write(path, &a), HN_ERR_UNSUPPORTED, "no element type for bf16");
+    CHECK_FAILS(hn_npy_write(hn_sink_own(path), &a), HN_ERR_UNSUPPORTED, "no element type for bf16");
     a.bytes = 5;
-    CHECK_FAILS(hn_npy_write(path, &a), HN_ERR_ARGUMENT, "expected 4");
+    CHECK_FAILS(hn_npy_write(hn_sink_own(path), &a), HN_ERR_ARGUMENT, "expected 4");
     a = (hn_npy){ .dtype = HN_F32, .rank = 0, .data = data, .bytes = 4 };
-    CHECK_FAILS(hn_npy_write("/nonexistent/a.npy", &a), HN_ERR_IO, "/nonexistent/a.npy");
-    CHECK_FAILS(hn_npy_write(folder, &a), HN_ERR_IO, "not a regular file");
+    CHECK_FAILS(hn_npy_write(hn_sink_own("/nonexistent/a.npy"), &a), HN_ERR_IO, "/nonexistent/a.npy");
+    CHECK_FAILS(hn_npy_write(hn_sink_own(folder), &a), HN_ERR_IO, "not a regular file");
     refuses_without_space(path);
     unlink(path);
     CHECK_INT(0, rmdir(folder)); /* nothing is left in it */

@@ -35,7 +35,7 @@ static hn_status make(const char *path, bool copies, const char *type)
     HN_TRY(hn_arch_llama.defaults(&hp));
     HN_TRY(hn_recipe_named(type, &o.recipe));
     HN_TRY(hn_pool_new(&heap, 2, &pool));
-    const hn_status status = hn_random_model(&heap, pool, path, &o, &watch);
+    const hn_status status = hn_random_model(&heap, pool, hn_sink_own(path), &o, &watch);
     hn_pool_free(pool);
     return status;
 }
