@@ -130,7 +130,7 @@ static hn_status plan_all(hn_descent *s, const hn_descent_options *o)
     return status;
 }
 
-static hn_status open(hn_descent *s)
+static hn_status open_all(hn_descent *s)
 {
     HN_TRY(hn_executable_new(&s->x, s->g, s->n_devices, s->devices));
     hn_storage *storage = hn_executable_storage(s->x);
@@ -163,7 +163,7 @@ hn_status hn_descent_new(hn_descent **out, hn_graph *g, hn_node *loss, int n_par
         status = build(s, options);
     }
     if (status == HN_OK)
-        status = open(s);
+        status = open_all(s);
     if (status == HN_OK)
         status = plan_all(s, options);
     if (status != HN_OK) {
