@@ -1,6 +1,7 @@
 #!/bin/sh
 # check-banned.sh [ROOT]: calls that hone's library may not make. User input cannot end the process,
-# overflow a buffer or depend on the locale; src/cli, which is the process, may. And files are opened
+# overflow a buffer or depend on the locale; src/cli, which is the process, may, but nobody reads a number
+# otherwise than by hn_number_read; numbers are printed by hn_str_print and hn_text_print. And files are opened
 # for writing, named or cut in four files of src/base alone (a fifth reads what the system says of memory), which hold what README promises of them:
 # nothing is written over an input, or half, or by two at once. That goes for src/cli too.
 root=${1:-$(dirname "$0")/..}
@@ -14,7 +15,13 @@ BEGIN {
     n = split("open openat open64 creat fopen fopen64 fdopen freopen tmpfile mkstemp mkostemp rename renameat " \
               "renameat2 link linkat symlink truncate ftruncate copy_file_range sendfile", word, " ")
     for (i = 1; i <= n; i++) of_files[word[i]] = 1
+    n = split("strtod strtof strtold atof localeconv", word, " ")
+    for (i = 1; i <= n; i++) reads[word[i]] = 1
+    n = split("printf fprintf snprintf vprintf vfprintf dprintf", word, " ")
+    for (i = 1; i <= n; i++) prints[word[i]] = 1
 }
+# Whether a statement prints a number that is not whole.
+function prints_real(text) { return text ~ /%[-+ #0-9.*]*l?[aefgAEFG]/ }
 # Without strings and comments, which may go on over lines.
 function code_of(line,    out, c, two, i) {
     out = ""
@@ -40,6 +47,7 @@ function code_of(line,    out, c, two, i) {
     is_writer = file ~ /^src\/base\/(file|out_file|map_file|lock_file|free_memory)\.c$/
     n_files++
     at = in_comment = 0
+    printing = ""
     while ((getline line < file) > 0) {
         at++
         code = code_of(line)
@@ -53,7 +61,15 @@ function code_of(line,    out, c, two, i) {
                 print file ":" at ": " name "() is of src/base/out_file.c alone"
                 n_bad++
             }
-            if (!is_cli && name in banned) { print file ":" at ": " name "() is banned"; n_bad++ }
+            if ((name in banned && !is_cli) || name in reads) { print file ":" at ": " name "() is banned"; n_bad++ }
+            if (name in prints && !is_cli) { printing = name; began = at; said = "" }
+        }
+        if (printing != "") {
+            said = said line
+            if (line ~ /;[ ]*$|;[ ]*\/\*/ ) {
+                if (prints_real(said)) { print file ":" began ": " printing "() of a number: it follows the locale"; n_bad++ }
+                printing = ""
+            }
         }
     }
     close(file)

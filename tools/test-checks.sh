@@ -70,6 +70,22 @@ clean
 mkdir -p "$tree/src/cli" && printf 'void *g(const char *p) { return fopen(p, "w"); }\n' >"$tree/src/cli/g.c"
 try 1 banned 'src/cli/g.c:1: fopen() is of src/base/out_file.c alone'
 rm -r "$tree/src/cli"
+clean
+printf 'double g(const char *p)\n{\n    return strtod(p, 0);\n}\n' >"$tree/src/cli/g.c"
+try 1 banned 'src/cli/g.c:3: strtod() is banned'
+clean
+printf 'void g(char *p, double x)\n{\n    snprintf(p, 8, "%%d",\n             1);\n    snprintf(p, 8,\n             "%%.3g", x);\n}\n' >"$tree/src/io/a.c"
+try 1 banned 'src/io/a.c:5: snprintf() of a number'
+
+clean
+mkdir -p "$tree/include/hone" "$tree/src/engine"
+printf 'HN_API int hn_e(int x);\n' >"$tree/include/hone/a.h"
+printf 'int hn_e(int x)\n{\n    HN_ENTER();\n    return x;\n}\n' >"$tree/src/engine/a.c"
+try 0 entries '1 passed, 0 failed'
+printf 'int hn_e(int x)\n{\n    return x;\n}\n' >"$tree/src/engine/a.c"
+try 1 entries 'hn_e: does-not src/engine/a.c:3: expected HN_ENTER(); first'
+printf 'int hn_b(int x)\n{\n    return x;\n}\n' >"$tree/src/engine/a.c"
+try 1 entries 'hn_e: it is declared in include/hone and defined nowhere'
 
 clean
 printf 'size_t hn_b(void);\n' >"$tree/src/base/b.h"

@@ -2,7 +2,11 @@
  *
  * Engines share nothing: two in one process cannot disturb each other. Objects made on an engine
  * must be freed before it. An engine's objects are used by one thread at a time, except
- * hn_engine_cancel, which any thread may call. Nothing here aborts, exits or prints. */
+ * hn_engine_cancel, which any thread may call. Nothing here aborts, exits or prints.
+ *
+ * Whatever rounding mode, traps, precision or locale the calling thread has, the results are the same,
+ * and it has them afterwards, flags included; callbacks find them as well. In a child of fork an
+ * engine and what was made on it can be freed, and nothing else: HN_ERR_UNSUPPORTED. */
 #ifndef HONE_ENGINE_H
 #define HONE_ENGINE_H
 

@@ -1,7 +1,7 @@
 /* graph.h: building computations. A builder owns its nodes; they die with it.
  *
  * Building is sticky: after a failure every function returns a node that may be passed on, does
- * nothing, and hn_builder_status reports the first failure. */
+ * nothing, and hn_builder_status reports the first failure. Nodes of another builder are refused. */
 #ifndef HONE_GRAPH_H
 #define HONE_GRAPH_H
 
@@ -36,6 +36,26 @@ HN_API hn_node *hn_builder_constant(hn_builder *builder, const char *type, int32
  * may be NULL. Returns output 0. */
 HN_API hn_node *hn_builder_op(hn_builder *builder, const char *op, const char *attributes,
                               int32_t n_in, hn_node *const *in);
+/* The same with attributes by value: no number passes as text. */
+typedef enum hn_attribute_kind {
+    HN_ATTRIBUTE_NUMBER,   /* of floats */
+    HN_ATTRIBUTE_INTEGER,  /* of integers, and 0 or 1 */
+    HN_ATTRIBUTE_INTEGERS, /* of lists */
+    HN_ATTRIBUTE_WORD      /* of choices */
+} hn_attribute_kind;
+
+typedef struct hn_attribute {
+    const char *name;
+    hn_attribute_kind kind;
+    double number;
+    int64_t integer;
+    const int64_t *integers;
+    int32_t n_integers;
+    const char *word;
+} hn_attribute;
+
+HN_API hn_node *hn_builder_apply(hn_builder *builder, const char *op, int32_t n_attributes,
+                                 const hn_attribute *attributes, int32_t n_in, hn_node *const *in);
 HN_API hn_node *hn_builder_output(hn_node *node, int32_t index);
 
 /* Where in the model the next nodes are ("blk.3"), for messages and random numbers. */

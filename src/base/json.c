@@ -3,11 +3,11 @@
  * at the end makes them pointers. Decoded strings are never longer than the text, so one block
  * holds them all. */
 #include "base/json.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,24 +181,6 @@ static bool skip_digits(reader *r)
     return r->at > start;
 }
 
-/* strtod reads the locale's decimal point, so it is given that one. */
-static double to_double(const char *text, size_t n)
-{
-    char copy[NUMBER_BYTES + 8];
-    const char *point = localeconv()->decimal_point;
-    size_t to = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] != '.') {
-            copy[to++] = text[i];
-            continue;
-        }
-        for (const char *p = point; *p && p < point + 7; p++)
-            copy[to++] = *p;
-    }
-    copy[to] = '\0';
-    return strtod(copy, NULL);
-}
-
 static hn_status read_number(reader *r, hn_json *value)
 {
     const size_t start = r->at;
@@ -229,7 +211,7 @@ static hn_status read_number(reader *r, hn_json *value)
                "%s: %s: a number of %zu characters: expected at most %d", r->name,
                place_of(r, start).text, n, NUMBER_BYTES);
     value->kind = HN_JSON_DOUBLE;
-    value->as.number = to_double(r->text + start, n);
+    hn_number_read(r->text + start, n, &value->as.number);
     HN_REQUIRE(isfinite(value->as.number), HN_ERR_FORMAT, "%s: %s: number out of range",
                r->name, place_of(r, start).text);
     if (!is_whole || (value->as.number == 0 && r->text[start] == '-'))

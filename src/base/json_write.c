@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -84,22 +85,15 @@ void hn_json_add_int(hn_json_writer *w, int64_t value)
     hn_str_print(w->to, "%" PRId64, value);
 }
 
-/* The fewest digits that read back. The host's locale may print another decimal point. */
+/* The fewest digits that read back: short ones first, as 0.1 is. */
 void hn_json_add_double(hn_json_writer *w, double value)
 {
     if (!isfinite(value)) {
         hn_json_add_null(w);
         return;
     }
-    char text[40];
-    for (int digits = 6; digits <= 17; digits += digits < 15 ? 9 : 1) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    for (char *c = text; *c; c++)
-        if (!strchr("0123456789+-e", *c))
-            *c = '.';
+    char text[HN_NUMBER_TEXT];
+    hn_number_write(value, 0, text);
     before_value(w);
     hn_str_add(w->to, text);
     if (!strpbrk(text, ".e"))

@@ -1,5 +1,7 @@
 #include "base/option_value.h"
 
+#include "base/number.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,9 +20,8 @@ hn_status hn_option_int(const char *name, const char *value, int64_t low, int64_
 
 hn_status hn_option_real(const char *name, const char *value, double *out)
 {
-    char *end = NULL;
-    const double number = strtod(value, &end);
-    HN_REQUIRE(*value && !*end && isfinite(number) && number >= 0, HN_ERR_ARGUMENT,
+    double number;
+    HN_REQUIRE(hn_number_parse(value, &number) && isfinite(number) && number >= 0, HN_ERR_ARGUMENT,
                "--%s %s: expected a number, not negative", name, value);
     *out = number;
     return HN_OK;

@@ -48,6 +48,7 @@ struct hn_pool {
     hn_heap *heap;
     uint64_t shuffle_seed;
     int n_threads, n_started;
+    pid_t made_by; /* its threads are in no other process */
     worker *workers;
 };
 
@@ -172,7 +173,8 @@ static void *worker_main(void *argument)
 {
     const worker *self = argument;
     hn_pool *pool = self->pool;
-    hn_fp_set();
+    hn_fp_state host;
+    hn_fp_set(&host);
     while (!atomic_load(&pool->is_closing)) {
         wait_for_work(pool);
         if (work_off(pool, self->index) && atomic_load(&pool->caller_sleeps)) {
@@ -224,6 +226,7 @@ hn_status hn_pool_new(hn_heap *heap, int n_threads, hn_pool **out)
         return HN_ERR_MEMORY;
     pool->heap = heap;
     pool->n_threads = n_threads;
+    pool->made_by = getpid();
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -237,10 +240,9 @@ hn_status hn_pool_new(hn_heap *heap, int n_threads, hn_pool **out)
     return HN_OK;
 }
 
-void hn_pool_free(hn_pool *pool)
+/* In a child of fork the threads do not exist, and the locks may be held by nobody for ever. */
+static void end_threads(hn_pool *pool)
 {
-    if (!pool)
-        return;
     pthread_mutex_lock(&pool->mutex);
     atomic_store(&pool->is_closing, true);
     pthread_cond_broadcast(&pool->work);
@@ -250,6 +252,14 @@ void hn_pool_free(hn_pool *pool)
     pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->mutex);
+}
+
+void hn_pool_free(hn_pool *pool)
+{
+    if (!pool)
+        return;
+    if (pool->made_by == getpid())
+        end_threads(pool);
     hn_free(pool->heap, pool->workers);
     hn_free(pool->heap, pool);
 }
@@ -277,7 +287,8 @@ void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn
     const bool was_running = atomic_exchange(&pool->is_running, true);
     assert(!was_running);
     (void)was_running;
-    const hn_fp_state before = hn_fp_set();
+    hn_fp_state before;
+    hn_fp_set(&before);
     const int64_t per_chunk =
         choose_chunk(pool, n_units, min_units_per_chunk > 1 ? min_units_per_chunk : 1);
     pool->job = job;
@@ -295,6 +306,6 @@ void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn
         if (!work_off(pool, 0))
             wait_until_done(pool);
     }
-    hn_fp_restore(before);
+    hn_fp_restore(&before);
     atomic_store(&pool->is_running, false);
 }

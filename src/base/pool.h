@@ -18,7 +18,7 @@ enum { HN_POOL_MAX_THREADS = 256 };
 /* n_threads counts the caller; 0 means one for each processor that is online. The heap must
  * live as long as the pool. */
 hn_status hn_pool_new(hn_heap *heap, int n_threads, hn_pool **out);
-void hn_pool_free(hn_pool *pool); /* takes NULL */
+void hn_pool_free(hn_pool *pool); /* takes NULL; in a child of fork too, which may not run it */
 int hn_pool_threads(const hn_pool *pool);
 
 /* Runs the job over [0, n_units) and returns when all of it is done. The caller works as thread

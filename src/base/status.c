@@ -2,6 +2,8 @@
  * thread that failed. */
 #include "base/status.h"
 
+#include "base/host.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +35,7 @@ hn_status hn_fail(hn_status code, const char *format, ...)
     char built[MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(built, sizeof built, format, args);
+    hn_text_vprint(built, sizeof built, format, args);
     va_end(args);
     memcpy(message, built, sizeof message);
     return code;
@@ -44,7 +46,7 @@ hn_status hn_fail_within(hn_status code, const char *format, ...)
     char built[MESSAGE_BYTES];
     va_list args;
     va_start(args, format);
-    const int n = vsnprintf(built, sizeof built, format, args);
+    const int n = hn_text_vprint(built, sizeof built, format, args);
     va_end(args);
     if (n >= 0 && n < MESSAGE_BYTES)
         snprintf(built + n, sizeof built - (size_t)n, "%s", message);

@@ -1,7 +1,8 @@
 #include "base/str.h"
 
+#include "base/host.h"
+
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static char nothing[1]; /* what an empty string points at; nobody writes to it */
@@ -65,9 +66,9 @@ void hn_str_print(hn_str *str, const char *format, ...)
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    const int n = vsnprintf(NULL, 0, format, args);
+    const int n = hn_text_vprint(NULL, 0, format, args);
     if (n > 0 && reserve(str, (size_t)n)) {
-        vsnprintf(str->text + str->length, (size_t)n + 1, format, again);
+        hn_text_vprint(str->text + str->length, (size_t)n + 1, format, again);
         str->length += (size_t)n;
     }
     va_end(again);

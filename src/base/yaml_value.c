@@ -4,6 +4,8 @@
  * February). */
 #include "base/yaml_make.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +85,7 @@ static bool read_float(const char *at, size_t n, double *out)
     }
     if (!n_digits || i != n)
         return false;
-    *out = strtod(begin, NULL);
+    hn_number_read(begin, (size_t)(at + n - begin), out);
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/lora_options.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +10,11 @@
 static hn_status split(const char *word, char *path, size_t room, double *scale)
 {
     const char *colon = strrchr(word, ':');
-    char *end = NULL;
     size_t n = strlen(word);
     *scale = 1;
     if (colon && colon[1]) {
-        const double value = strtod(colon + 1, &end);
-        if (!*end) {
+        double value;
+        if (hn_number_parse(colon + 1, &value)) {
             HN_REQUIRE(isfinite(value) && value != 0, HN_ERR_ARGUMENT,
                        "--lora %s: expected a scale other than 0", word);
             *scale = value;

@@ -1,15 +1,17 @@
 #include "cli/sampling_options.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 static hn_status read_bias(const char *text, hn_logit_bias *out)
 {
-    char *end, *last;
+    char *end;
+    double bias = 0;
     const long long id = strtoll(text, &end, 10);
     const bool has_id = end != text && *end == '=' && id >= 0 && id <= INT32_MAX;
-    const double bias = has_id ? strtod(end + 1, &last) : 0;
-    HN_REQUIRE(has_id && end[1] && !*last && (isfinite(bias) || bias < 0), HN_ERR_ARGUMENT,
+    HN_REQUIRE(has_id && hn_number_parse(end + 1, &bias) && (isfinite(bias) || bias < 0), HN_ERR_ARGUMENT,
                "--logit-bias %s: expected a token's id, '=' and a number or -inf", text);
     *out = (hn_logit_bias){ (int32_t)id, (float)bias };
     return HN_OK;

@@ -2,6 +2,7 @@
 
 #include "convert/model_card.h"
 #include "convert/model_id.h"
+#include "base/host.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static void round_count(double count, char *out, size_t room)
     while (i < 3 && count <= scales[i])
         i++;
     const double scaled = count / scales[i];
-    snprintf(out, room, "%.*f%c",
+    hn_text_print(out, room, "%.*f%c",
              rint(scaled) >= 10  ? 0
              : rint(scaled) >= 1 ? 1
                                  : 2,

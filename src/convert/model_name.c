@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "text/template_unicode.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -113,10 +114,9 @@ static bool is_size(const char *text)
 static bool is_near(const char *size, double parameters)
 {
     const size_t n = strlen(size);
-    char *end;
+    double number = 0;
     const char *letter = strchr(" KMBT", size[n - 1]);
-    const double number = strtod(size, &end);
-    if (end != size + n - 1 || !letter || n < 2)
+    if (hn_number_read(size, n, &number) != n - 1 || !letter || n < 2)
         return true; /* no plain number: taken at its word */
     const double label = number * pow(1000, (double)(letter - " KMBT"));
     return fabs(label - parameters) <= floor(7 * parameters / 8);

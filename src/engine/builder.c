@@ -7,6 +7,7 @@
 
 hn_status hn_builder_new(hn_builder **out, hn_engine *engine)
 {
+    HN_ENTER();
     HN_REQUIRE(out && engine, HN_ERR_ARGUMENT, "hn_builder_new: NULL given");
     *out = NULL;
     hn_builder *b = hn_alloc(&engine->heap, HN_TAG_GRAPH, sizeof *b);
@@ -24,6 +25,7 @@ hn_status hn_builder_new(hn_builder **out, hn_engine *engine)
 
 void hn_builder_free(hn_builder *b)
 {
+    HN_ENTER();
     if (!b)
         return;
     hn_heap *heap = &b->engine->heap;
@@ -33,12 +35,14 @@ void hn_builder_free(hn_builder *b)
 
 hn_status hn_builder_status(hn_builder *b)
 {
+    HN_ENTER();
     HN_REQUIRE(b, HN_ERR_ARGUMENT, "no builder given");
     return hn_graph_finish(b->g);
 }
 
 int32_t hn_builder_extent(hn_builder *b, const char *name, int64_t max)
 {
+    HN_ENTER();
     return b ? hn_graph_extent(b->g, name ? name : "extent", max) : 0;
 }
 
@@ -60,6 +64,15 @@ static hn_status leaf_kind(const char *word, hn_leaf_kind *out)
                    word ? word : "NULL");
 }
 
+hn_status hn_builder_check_own(const hn_builder *b, int n, hn_node *const *nodes)
+{
+    for (int i = 0; i < n; i++)
+        HN_REQUIRE(!nodes[i] || nodes[i]->graph == b->g, HN_ERR_ARGUMENT,
+                   "%s is a node of another builder",
+                   nodes[i]->leaf && nodes[i]->leaf->name ? nodes[i]->leaf->name : "what was given");
+    return HN_OK;
+}
+
 static hn_status check_building(const hn_builder *b)
 {
     HN_REQUIRE(!b->is_taken, HN_ERR_ARGUMENT, "a trainer has taken this builder's graph");
@@ -77,6 +90,7 @@ static hn_status leaf_type(const char *text, hn_dtype *dtype, hn_layout *layout)
 hn_node *hn_builder_leaf(hn_builder *b, const char *kind, const char *name, const char *type,
                          int32_t rank, const int64_t *dim)
 {
+    HN_ENTER();
     if (!b)
         return NULL;
     hn_leaf_kind leaf = HN_LEAF_INPUT;
@@ -101,9 +115,13 @@ hn_node *hn_builder_leaf(hn_builder *b, const char *kind, const char *name, cons
 
 void hn_builder_place(hn_builder *b, hn_node *leaf, int32_t device)
 {
+    HN_ENTER();
     if (!b || !leaf || hn_is_poison(b->g, leaf))
         return;
-    if (!leaf->leaf || device < 0 || device >= b->engine->n_devices)
+    const hn_status status = hn_builder_check_own(b, 1, &leaf);
+    if (status != HN_OK)
+        hn_graph_failed(b->g, status);
+    else if (!leaf->leaf || device < 0 || device >= b->engine->n_devices)
         hn_graph_fail(b->g, HN_ERR_ARGUMENT, "device %d of %d, for %s", device,
                       b->engine->n_devices, leaf->leaf ? leaf->leaf->name : "what is no leaf");
     else
@@ -113,6 +131,7 @@ void hn_builder_place(hn_builder *b, hn_node *leaf, int32_t device)
 hn_node *hn_builder_constant(hn_builder *b, const char *type, int32_t rank, const int64_t *dim,
                              const void *data)
 {
+    HN_ENTER();
     if (!b)
         return NULL;
     hn_dtype dtype = HN_F32;
@@ -129,18 +148,46 @@ hn_node *hn_builder_constant(hn_builder *b, const char *type, int32_t rank, cons
     return hn_graph_constant(b->g, "constant", &full, data);
 }
 
+static hn_status check_op(const hn_builder *b, const char *op, int32_t n_in, hn_node *const *in)
+{
+    HN_TRY(check_building(b));
+    HN_REQUIRE(op && n_in >= 0 && n_in <= HN_MAX_IN && (in || !n_in), HN_ERR_ARGUMENT,
+               "%.40s: %d inputs: expected 0 to %d", op ? op : "NULL", n_in, HN_MAX_IN);
+    return HN_OK;
+}
+
 hn_node *hn_builder_op(hn_builder *b, const char *op, const char *attributes, int32_t n_in,
                        hn_node *const *in)
 {
+    HN_ENTER();
     if (!b)
         return NULL;
-    hn_status status = check_building(b);
-    if (status == HN_OK && (!op || n_in < 0 || n_in > HN_MAX_IN || (n_in && !in)))
-        status = hn_fail(HN_ERR_ARGUMENT, "%.40s: %d inputs: expected 0 to %d", op ? op : "NULL",
-                         n_in, HN_MAX_IN);
+    const hn_status status = check_op(b, op, n_in, in);
+    return status == HN_OK ? hn_apply_named(b->g, op, attributes, n_in, in)
+                           : hn_graph_failed(b->g, status);
+}
+
+hn_node *hn_builder_apply(hn_builder *b, const char *op, int32_t n_attributes,
+                          const hn_attribute *attributes, int32_t n_in, hn_node *const *in)
+{
+    HN_ENTER();
+    enum { MOST = 32 };
+    hn_attr_value values[MOST];
+    if (!b)
+        return NULL;
+    hn_status status = check_op(b, op, n_in, in);
+    if (status == HN_OK && (n_attributes < 0 || n_attributes > MOST || (n_attributes && !attributes)))
+        status = hn_fail(HN_ERR_ARGUMENT, "%.40s: %d attributes: expected 0 to %d", op, n_attributes, MOST);
     if (status != HN_OK)
         return hn_graph_failed(b->g, status);
-    return hn_apply_named(b->g, op, attributes, n_in, in);
+    for (int i = 0; i < n_attributes; i++) {
+        const hn_attribute *a = &attributes[i];
+        values[i] = (hn_attr_value){ .name = a->name, .given = (hn_attr_given)a->kind,
+                                     .number = a->number, .integer = a->integer,
+                                     .integers = a->integers, .n_integers = a->n_integers,
+                                     .word = a->word };
+    }
+    return hn_apply_values(b->g, op, n_attributes, values, n_in, in);
 }
 
 hn_node *hn_builder_output(hn_node *node, int32_t index)
@@ -150,28 +197,37 @@ hn_node *hn_builder_output(hn_node *node, int32_t index)
 
 void hn_builder_scope(hn_builder *b, const char *scope)
 {
+    HN_ENTER();
     if (b)
         hn_graph_scope(b->g, "%s", scope ? scope : "");
 }
 
 hn_node *hn_builder_boundary(hn_builder *b, hn_node *node)
 {
-    return b && node ? hn_graph_boundary(b->g, node) : node;
+    HN_ENTER();
+    if (!b || !node)
+        return node;
+    const hn_status status = hn_builder_check_own(b, 1, &node);
+    return status == HN_OK ? hn_graph_boundary(b->g, node) : hn_graph_failed(b->g, status);
 }
 
 hn_status hn_builder_gradients(hn_builder *b, hn_node *loss, int32_t n, hn_node *const *params,
                                int32_t recompute_every, hn_node **gradients)
 {
+    HN_ENTER();
     HN_REQUIRE(b && loss && n > 0 && params && gradients && recompute_every >= 0, HN_ERR_ARGUMENT,
                "hn_builder_gradients: NULL, or nothing to differentiate by");
     HN_TRY(check_building(b));
     const hn_diff_options options = { .recompute_every = recompute_every };
     HN_TRY(hn_graph_finish(b->g));
+    HN_TRY(hn_builder_check_own(b, 1, &loss));
+    HN_TRY(hn_builder_check_own(b, n, params));
     return hn_diff(b->g, loss, n, params, &options, gradients);
 }
 
 hn_status hn_node_shape(const hn_node *node, hn_shape *out)
 {
+    HN_ENTER();
     HN_REQUIRE(node && out, HN_ERR_ARGUMENT, "no node given");
     *out = (hn_shape){ .rank = node->type.rank };
     memcpy(out->dim, node->type.dim, sizeof out->dim);

@@ -4,6 +4,7 @@
 #include "graph/layout.h"
 
 #include <string.h>
+#include <unistd.h>
 
 const char *hn_version(void)
 {
@@ -12,6 +13,7 @@ const char *hn_version(void)
 
 hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
 {
+    HN_ENTER();
     static const hn_engine_options none = { 0 };
     HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_engine_new: out is NULL");
     *out = NULL;
@@ -28,6 +30,7 @@ hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
     if (!e)
         return HN_ERR_MEMORY;
     e->heap = heap;
+    e->made_by = getpid();
     const hn_device_options device = { .n_threads = options->n_threads, .isa = options->isa };
     const hn_status status =
         hn_devices_open(&e->heap, options->devices ? options->devices : "cpu", &device,
@@ -42,6 +45,7 @@ hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
 
 void hn_engine_free(hn_engine *e)
 {
+    HN_ENTER();
     if (!e)
         return;
     hn_devices_close(e->n_devices, e->devices);
@@ -85,17 +89,61 @@ void hn_engine_fail_allocation(hn_engine *e, int64_t nth)
         atomic_store(&e->heap.fail_at, nth > 0 ? atomic_load(&e->heap.n_calls) + nth : 0);
 }
 
-hn_run_options hn_engine_run_options(hn_engine *e)
+/* Progress is told to the host, in the host's own state. */
+static void on_progress(void *context, double done)
 {
-    return (hn_run_options){ .cancel = &e->is_cancelled, .progress = e->progress,
-                             .progress_context = e->progress_context };
+    const hn_engine *e = context;
+    HN_CALL_HOST();
+    e->progress(e->progress_context, done);
 }
 
-static hn_status leaf_memory(const hn_storage *storage, const hn_node *node, size_t bytes,
-                             void **data)
+hn_run_options hn_engine_run_options(hn_engine *e)
+{
+    return (hn_run_options){ .cancel = &e->is_cancelled, .progress = e->progress ? on_progress : NULL,
+                             .progress_context = e };
+}
+
+hn_status hn_engine_check(const hn_engine *e)
+{
+    HN_REQUIRE(e->made_by == getpid(), HN_ERR_UNSUPPORTED,
+               "this engine is of process %lld, and this is a child of it: its threads are not here, "
+               "expected an engine of its own", (long long)e->made_by);
+    return HN_OK;
+}
+
+hn_status hn_engine_leaves_open(hn_engine_leaves *l, hn_engine *e, const hn_graph *g,
+                                hn_storage *storage)
+{
+    *l = (hn_engine_leaves){ .engine = e, .g = g, .storage = storage };
+    l->is_written = hn_alloc_array(&e->heap, HN_TAG_STATE, (size_t)g->n_leaves + 1, sizeof *l->is_written);
+    return l->is_written ? HN_OK : HN_ERR_MEMORY;
+}
+
+void hn_engine_leaves_close(hn_engine_leaves *l)
+{
+    if (l->engine)
+        hn_free(&l->engine->heap, l->is_written);
+}
+
+hn_status hn_engine_check_written(const hn_engine_leaves *l, const hn_plan *plan)
+{
+    for (int i = 0; i < l->g->n_leaves; i++) {
+        const hn_leaf *leaf = l->g->leaves[i];
+        const bool is_given = leaf->kind == HN_LEAF_INPUT || leaf->kind == HN_LEAF_STEP ||
+                              leaf->kind == HN_LEAF_WEIGHT;
+        HN_REQUIRE(!is_given || plan->leaf_value[i] == HN_NO_VALUE || l->is_written[i],
+                   HN_ERR_ARGUMENT, "%s was never written: expected its numbers before the first run",
+                   leaf->name);
+    }
+    return HN_OK;
+}
+
+static hn_status leaf_memory(const hn_engine_leaves *l, const hn_node *node, size_t bytes, void **data)
 {
     HN_REQUIRE(node && node->leaf, HN_ERR_ARGUMENT, "not a leaf of the graph");
-    *data = hn_storage_data(storage, node->leaf);
+    HN_REQUIRE(node->graph == l->g, HN_ERR_ARGUMENT, "%s is a node of another builder",
+               node->leaf->name);
+    *data = hn_storage_data(l->storage, node->leaf);
     HN_REQUIRE(*data && node->leaf->kind != HN_LEAF_CONSTANT, HN_ERR_ARGUMENT,
                "%s has no memory here", node->leaf->name);
     const hn_type plain = hn_type_plain(&node->leaf->type);
@@ -108,27 +156,29 @@ static hn_status leaf_memory(const hn_storage *storage, const hn_node *node, siz
     return HN_OK;
 }
 
-hn_status hn_engine_write_leaf(hn_engine *e, hn_storage *storage, const hn_node *leaf,
-                               const void *data, size_t bytes)
+hn_status hn_engine_write_leaf(hn_engine_leaves *l, const hn_node *leaf, const void *data,
+                               size_t bytes)
 {
     void *to;
+    hn_device *device = l->engine->devices[0];
     HN_REQUIRE(data || !bytes, HN_ERR_ARGUMENT, "no data given");
-    HN_TRY(leaf_memory(storage, leaf, bytes, &to));
+    HN_TRY(leaf_memory(l, leaf, bytes, &to));
+    l->is_written[leaf->leaf->id] = true;
     if (leaf->leaf->type.layout != HN_LAYOUT_PLAIN)
-        return hn_storage_pack(storage, leaf->leaf,
+        return hn_storage_pack(l->storage, leaf->leaf,
                                &(hn_plain_rows){ data, leaf->leaf->type.dtype, 0 });
-    return e->devices[0]->backend->upload(e->devices[0], to, data, bytes);
+    return device->backend->upload(device, to, data, bytes);
 }
 
-hn_status hn_engine_read_leaf(hn_engine *e, hn_storage *storage, const hn_node *leaf, void *to,
-                              size_t bytes)
+hn_status hn_engine_read_leaf(const hn_engine_leaves *l, const hn_node *leaf, void *to, size_t bytes)
 {
     void *from;
+    hn_device *device = l->engine->devices[0];
     HN_REQUIRE(to || !bytes, HN_ERR_ARGUMENT, "no memory given");
-    HN_TRY(leaf_memory(storage, leaf, bytes, &from));
+    HN_TRY(leaf_memory(l, leaf, bytes, &from));
     HN_REQUIRE(leaf->leaf->type.layout == HN_LAYOUT_PLAIN, HN_ERR_UNSUPPORTED,
                "%s is packed, and nothing changes it: keep what was written", leaf->leaf->name);
-    return e->devices[0]->backend->download(e->devices[0], to, from, bytes);
+    return device->backend->download(device, to, from, bytes);
 }
 
 hn_status hn_engine_read_tensor(const hn_tensor *t, void *to, size_t bytes)

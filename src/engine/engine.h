@@ -3,6 +3,7 @@
 #define HN_ENGINE_ENGINE_H
 
 #include "backend/program.h"
+#include "base/host.h"
 #include "hone/hone.h"
 #include "ops/ops.h"
 
@@ -13,6 +14,7 @@ struct hn_engine {
     atomic_bool is_cancelled;
     hn_progress_fn *progress;
     void *progress_context;
+    int64_t made_by; /* the process: its threads are in no other */
 };
 
 struct hn_builder {
@@ -23,12 +25,30 @@ struct hn_builder {
 
 /* Cancellation and progress of an engine, for a run. */
 hn_run_options hn_engine_run_options(hn_engine *engine);
+/* HN_ERR_UNSUPPORTED in a child of fork, where the engine can only be freed. */
+hn_status hn_engine_check(const hn_engine *engine);
 
+/* The leaves of a graph with memory, and which of them were ever written. */
+typedef struct hn_engine_leaves {
+    hn_engine *engine;
+    const hn_graph *g;
+    hn_storage *storage;
+    bool *is_written; /* by leaf */
+} hn_engine_leaves;
+
+hn_status hn_engine_leaves_open(hn_engine_leaves *leaves, hn_engine *engine, const hn_graph *g,
+                                hn_storage *storage);
+void hn_engine_leaves_close(hn_engine_leaves *leaves); /* takes a zeroed one */
 /* Copies between a leaf's memory and the caller's, checking that there is a leaf and room. */
-hn_status hn_engine_write_leaf(hn_engine *engine, hn_storage *storage, const hn_node *leaf,
-                               const void *data, size_t bytes);
-hn_status hn_engine_read_leaf(hn_engine *engine, hn_storage *storage, const hn_node *leaf, void *to,
+hn_status hn_engine_write_leaf(hn_engine_leaves *leaves, const hn_node *leaf, const void *data,
+                               size_t bytes);
+hn_status hn_engine_read_leaf(const hn_engine_leaves *leaves, const hn_node *leaf, void *to,
                               size_t bytes);
+/* HN_ERR_ARGUMENT names an input or a weight that the plan reads and nobody wrote. */
+hn_status hn_engine_check_written(const hn_engine_leaves *leaves, const hn_plan *plan);
+/* HN_ERR_ARGUMENT unless all are nodes of the builder. */
+hn_status hn_builder_check_own(const hn_builder *builder, int n, hn_node *const *nodes);
+
 /* Copies a tensor of device memory out, packed. */
 hn_status hn_engine_read_tensor(const hn_tensor *t, void *to, size_t bytes);
 

@@ -8,6 +8,7 @@
 struct hn_exec {
     hn_engine *engine;
     hn_executable *x;
+    hn_engine_leaves leaves;
 };
 
 static hn_status make(hn_exec *x, hn_builder *b, int32_t n_wanted, hn_node *const *wanted,
@@ -18,16 +19,19 @@ static hn_status make(hn_exec *x, hn_builder *b, int32_t n_wanted, hn_node *cons
     if (plan)
         HN_TRY(hn_plan_mode_parse(plan, &options.mode));
     HN_TRY(hn_graph_finish(b->g));
+    HN_TRY(hn_builder_check_own(b, n_wanted, wanted));
     HN_TRY(hn_executable_new(&x->x, b->g, e->n_devices, e->devices));
     HN_TRY(hn_executable_plan(x->x, n_wanted, wanted, &options));
     for (int i = 0; i < b->g->n_leaves; i++)
         HN_TRY(hn_storage_make(hn_executable_storage(x->x), b->g->leaves[i]));
+    HN_TRY(hn_engine_leaves_open(&x->leaves, e, b->g, hn_executable_storage(x->x)));
     return hn_executable_make(x->x);
 }
 
 hn_status hn_exec_new(hn_exec **out, hn_builder *b, int32_t n_wanted, hn_node *const *wanted,
                       const char *plan)
 {
+    HN_ENTER();
     HN_REQUIRE(out && b && n_wanted > 0 && wanted, HN_ERR_ARGUMENT,
                "hn_exec_new: NULL, or nothing wanted");
     *out = NULL;
@@ -48,33 +52,41 @@ hn_status hn_exec_new(hn_exec **out, hn_builder *b, int32_t n_wanted, hn_node *c
 
 void hn_exec_free(hn_exec *x)
 {
+    HN_ENTER();
     if (!x)
         return;
     hn_executable_free(x->x);
+    hn_engine_leaves_close(&x->leaves);
     hn_free(&x->engine->heap, x);
 }
 
 hn_status hn_exec_write(hn_exec *x, hn_node *leaf, const void *data, size_t bytes)
 {
+    HN_ENTER();
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
-    return hn_engine_write_leaf(x->engine, hn_executable_storage(x->x), leaf, data, bytes);
+    return hn_engine_write_leaf(&x->leaves, leaf, data, bytes);
 }
 
 hn_status hn_exec_extent(hn_exec *x, int32_t extent, int64_t size)
 {
+    HN_ENTER();
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
     return hn_program_set_extent(hn_executable_program(x->x, 0), extent, size);
 }
 
 hn_status hn_exec_run(hn_exec *x)
 {
+    HN_ENTER();
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
+    HN_TRY(hn_engine_check(x->engine));
+    HN_TRY(hn_engine_check_written(&x->leaves, hn_executable_look(x->x, 0)));
     const hn_run_options options = hn_engine_run_options(x->engine);
     return hn_program_run(hn_executable_program(x->x, 0), &options);
 }
 
 hn_status hn_exec_read(hn_exec *x, int32_t index, void *to, size_t bytes)
 {
+    HN_ENTER();
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
     hn_tensor t;
     HN_TRY(hn_program_result(hn_executable_program(x->x, 0), index, &t));
@@ -83,12 +95,14 @@ hn_status hn_exec_read(hn_exec *x, int32_t index, void *to, size_t bytes)
 
 hn_status hn_exec_read_leaf(hn_exec *x, hn_node *leaf, void *to, size_t bytes)
 {
+    HN_ENTER();
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
-    return hn_engine_read_leaf(x->engine, hn_executable_storage(x->x), leaf, to, bytes);
+    return hn_engine_read_leaf(&x->leaves, leaf, to, bytes);
 }
 
 hn_status hn_exec_shape(hn_exec *x, int32_t index, hn_shape *out)
 {
+    HN_ENTER();
     HN_REQUIRE(x && out, HN_ERR_ARGUMENT, "no exec given");
     hn_tensor t;
     HN_TRY(hn_program_result(hn_executable_program(x->x, 0), index, &t));
@@ -99,5 +113,6 @@ hn_status hn_exec_shape(hn_exec *x, int32_t index, hn_shape *out)
 
 size_t hn_exec_workspace(const hn_exec *x)
 {
+    HN_ENTER();
     return x ? hn_executable_measure(x->x).workspace : 0;
 }

@@ -30,6 +30,7 @@ static void on_step(void *context, const hn_step_report *r)
         .rate = r->rate, .epoch = r->epoch, .tokens = r->tokens, .supervised = r->supervised,
         .seconds = r->seconds, .resident_bytes = r->resident_bytes,
     };
+    HN_CALL_HOST();
     if (to->spec->on_step)
         to->spec->on_step(to->spec->context, &step);
     if (to->engine->progress)
@@ -41,6 +42,7 @@ static void on_evaluated(void *context, int64_t at, const hn_evaluation *e, bool
     const listener *to = context;
     const hn_finetune_evaluation evaluation = { .step = at, .loss = e->loss, .accuracy = e->accuracy,
                                                 .n = e->n, .is_best = is_best };
+    HN_CALL_HOST();
     if (to->spec->on_evaluation)
         to->spec->on_evaluation(to->spec->context, &evaluation);
 }
@@ -48,6 +50,7 @@ static void on_evaluated(void *context, int64_t at, const hn_evaluation *e, bool
 static void on_saved(void *context, const char *path)
 {
     const listener *to = context;
+    HN_CALL_HOST();
     if (to->spec->on_saved)
         to->spec->on_saved(to->spec->context, path);
 }
@@ -157,8 +160,10 @@ static hn_status train(hn_train_run *run, listener *to, const hn_train_input *in
 
 hn_status hn_finetune(hn_engine *engine, const hn_finetune_spec *spec, hn_finetune_result *result)
 {
+    HN_ENTER();
     HN_REQUIRE(engine && spec && result, HN_ERR_ARGUMENT,
                "hn_finetune: expected engine, spec and result, found NULL");
+    HN_TRY(hn_engine_check(engine));
     memset(result, 0, sizeof *result);
     listener to = { engine, spec };
     const hn_status status = with_run(&to, true, train, result);
@@ -187,8 +192,10 @@ static hn_status estimate_run(hn_train_run *run, listener *to, const hn_train_in
 hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spec,
                            hn_finetune_estimate *estimate)
 {
+    HN_ENTER();
     HN_REQUIRE(engine && spec && estimate, HN_ERR_ARGUMENT,
                "hn_finetune_plan: expected engine, spec and estimate, found NULL");
+    HN_TRY(hn_engine_check(engine));
     memset(estimate, 0, sizeof *estimate);
     listener to = { engine, spec };
     return with_run(&to, false, estimate_run, estimate);

@@ -13,6 +13,7 @@ static hn_status full_type(const char *type, const hn_shape *shape, hn_type *out
 
 hn_status hn_tensor_bytes(const char *type, const hn_shape *shape, size_t *out)
 {
+    HN_ENTER();
     hn_type full;
     HN_REQUIRE(out, HN_ERR_ARGUMENT, "no result given");
     *out = 0;
@@ -23,6 +24,7 @@ hn_status hn_tensor_bytes(const char *type, const hn_shape *shape, size_t *out)
 
 hn_status hn_tensor_encode(const char *type, const hn_shape *shape, const float *from, void *to)
 {
+    HN_ENTER();
     hn_type full;
     HN_REQUIRE(from && to, HN_ERR_ARGUMENT, "no memory given");
     HN_TRY(full_type(type, shape, &full));
@@ -37,6 +39,7 @@ hn_status hn_tensor_encode(const char *type, const hn_shape *shape, const float 
 
 hn_status hn_tensor_decode(const char *type, const hn_shape *shape, const void *from, float *to)
 {
+    HN_ENTER();
     hn_type full;
     HN_REQUIRE(from && to, HN_ERR_ARGUMENT, "no memory given");
     HN_TRY(full_type(type, shape, &full));

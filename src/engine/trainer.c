@@ -7,6 +7,7 @@
 struct hn_trainer {
     hn_engine *engine;
     hn_descent *descent;
+    hn_engine_leaves leaves;
 };
 
 static hn_status read_options(const hn_trainer_options *o, hn_descent_options *out)
@@ -40,18 +41,22 @@ static hn_status make(hn_trainer *t, hn_builder *b, hn_node *loss, int32_t n,
     hn_storage *storage = hn_descent_storage(t->descent);
     for (int i = 0; i < b->g->n_leaves; i++)
         HN_TRY(hn_storage_make(storage, b->g->leaves[i]));
+    HN_TRY(hn_engine_leaves_open(&t->leaves, b->engine, b->g, storage));
     return hn_descent_make(t->descent);
 }
 
 hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t n,
                          hn_node *const *params, const hn_trainer_options *options)
 {
+    HN_ENTER();
     static const hn_trainer_options none = { 0 };
     HN_REQUIRE(out && b && loss && n > 0 && params, HN_ERR_ARGUMENT,
                "hn_trainer_new: NULL, or nothing to train");
     *out = NULL;
     HN_REQUIRE(!b->is_taken, HN_ERR_ARGUMENT, "a trainer has taken this builder's graph already");
     HN_TRY(hn_graph_finish(b->g));
+    HN_TRY(hn_builder_check_own(b, 1, &loss));
+    HN_TRY(hn_builder_check_own(b, n, params));
     hn_trainer *t = hn_alloc(&b->engine->heap, HN_TAG_PLAN, sizeof *t);
     if (!t)
         return HN_ERR_MEMORY;
@@ -68,46 +73,62 @@ hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t
 
 void hn_trainer_free(hn_trainer *t)
 {
+    HN_ENTER();
     if (!t)
         return;
     hn_descent_free(t->descent);
+    hn_engine_leaves_close(&t->leaves);
     hn_free(&t->engine->heap, t);
 }
 
 hn_status hn_trainer_write(hn_trainer *t, hn_node *leaf, const void *data, size_t bytes)
 {
+    HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
-    return hn_engine_write_leaf(t->engine, hn_descent_storage(t->descent), leaf, data, bytes);
+    return hn_engine_write_leaf(&t->leaves, leaf, data, bytes);
 }
 
 hn_status hn_trainer_read(hn_trainer *t, hn_node *leaf, void *to, size_t bytes)
 {
+    HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
-    return hn_engine_read_leaf(t->engine, hn_descent_storage(t->descent), leaf, to, bytes);
+    return hn_engine_read_leaf(&t->leaves, leaf, to, bytes);
 }
 
 hn_status hn_trainer_extent(hn_trainer *t, int32_t extent, int64_t size)
 {
+    HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
     return hn_descent_set_extent(t->descent, extent, size);
 }
 
 hn_status hn_trainer_begin(hn_trainer *t)
 {
+    HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
     return hn_descent_begin(t->descent);
 }
 
+static hn_status check_ready(const hn_trainer *t)
+{
+    HN_TRY(hn_engine_check(t->engine));
+    return hn_engine_check_written(&t->leaves, hn_descent_plan(t->descent));
+}
+
 hn_status hn_trainer_micro(hn_trainer *t)
 {
+    HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    HN_TRY(check_ready(t));
     const hn_run_options options = hn_engine_run_options(t->engine);
     return hn_descent_micro(t->descent, &options);
 }
 
 hn_status hn_trainer_scan(hn_trainer *t)
 {
+    HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    HN_TRY(check_ready(t));
     hn_run_options options = hn_engine_run_options(t->engine);
     options.scan = true;
     HN_TRY(hn_descent_begin(t->descent));
@@ -116,7 +137,9 @@ hn_status hn_trainer_scan(hn_trainer *t)
 
 hn_status hn_trainer_finish(hn_trainer *t, float learning_rate, double *loss, double *grad_norm)
 {
+    HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    HN_TRY(hn_engine_check(t->engine));
     hn_descent_result result = { 0 };
     const hn_status status = hn_descent_finish(t->descent, learning_rate, &result);
     if (loss)
@@ -128,7 +151,9 @@ hn_status hn_trainer_finish(hn_trainer *t, float learning_rate, double *loss, do
 
 hn_status hn_trainer_gradient(hn_trainer *t, int32_t index, float *to, size_t bytes)
 {
+    HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
+    HN_TRY(hn_engine_check(t->engine));
     hn_descent_result result;
     HN_TRY(hn_descent_check(t->descent, &result));
     hn_tensor gradient;

@@ -15,12 +15,15 @@ hn_status hn_call_infer(const hn_call *call, hn_type *out, int64_t *view_at)
     return HN_OK;
 }
 
-static hn_status check_inputs(const hn_op *op, int n_in, hn_node *const *in)
+static hn_status check_inputs(const hn_graph *g, const hn_op *op, int n_in, hn_node *const *in)
 {
     hn_input_info info[HN_MAX_IN];
     const int n = hn_op_inputs(op, info);
     HN_REQUIRE(n_in <= n, HN_ERR_ARGUMENT, "%s: %d inputs given: expected at most %d (%s)",
                op->name, n_in, n, op->inputs);
+    for (int i = 0; i < n_in; i++)
+        HN_REQUIRE(!in[i] || in[i]->graph == g, HN_ERR_ARGUMENT,
+                   "%s: input %s is a node of another graph", op->name, info[i].name);
     for (int i = 0; i < n; i++)
         HN_REQUIRE((i < n_in && in[i]) || info[i].is_optional, HN_ERR_ARGUMENT,
                    "%s: input %s is missing", op->name, info[i].name);
@@ -96,7 +99,7 @@ static hn_node *new_output(hn_graph *g, hn_apply *a, int out, const hn_type *typ
     if (!node)
         return NULL;
     *node = (hn_node){ .type = *type, .by = a, .out_index = out, .id = g->n_nodes++,
-                       .is_per_batch = per_batch };
+                       .is_per_batch = per_batch, .graph = g };
     hn_leaf *leaf = updated_leaf(a, out);
     if (leaf) {
         leaf->version++;
@@ -162,7 +165,7 @@ hn_node *hn_graph_apply(hn_graph *g, const hn_op *op, const void *attrs, int n_i
     for (int i = 0; i < n_in; i++)
         if (in[i] && hn_is_poison(g, in[i]))
             return &g->poison;
-    hn_status status = check_inputs(op, n_in, in);
+    hn_status status = check_inputs(g, op, n_in, in);
     hn_apply *a = status == HN_OK ? hn_graph_alloc(g, sizeof *a) : NULL;
     if (!a)
         return hn_graph_failed(g, status == HN_OK ? HN_ERR_MEMORY : status);

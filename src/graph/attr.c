@@ -1,6 +1,9 @@
 /* Attributes come from command lines and foreign callers: a value is read whole or refused. */
 #include "graph/attr.h"
 
+#include "base/host.h"
+#include "base/number.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,10 +53,10 @@ static hn_status read_value(const char *op, const hn_attr *attr, const char *val
     errno = 0;
     switch (attr->kind) {
     case HN_ATTR_KIND_FLOAT: {
-        const float number = strtof(value, &end);
-        HN_REQUIRE(*value && !*end && !isnan(number), HN_ERR_ARGUMENT,
+        double number;
+        HN_REQUIRE(hn_number_parse(value, &number), HN_ERR_ARGUMENT,
                    "%s: attribute %s=%s: expected a number", op, attr->name, value);
-        *(float *)field = number;
+        *(float *)field = (float)number;
         return HN_OK;
     }
     case HN_ATTR_KIND_INT: {
@@ -88,43 +91,117 @@ static int find(const hn_attr *table, const char *name, size_t length)
     return -1;
 }
 
-/* The next "key=value"; *at moves past it. */
-static hn_status read_pair(const char *op, const hn_attr *table, const char **at, void *out,
-                           uint64_t *given)
+/* Which attribute this is; each may be given once. */
+static hn_status take_name(const char *op, const hn_attr *table, const char *name, size_t bytes,
+                           uint64_t *given, const hn_attr **out)
 {
-    const char *key = *at, *end = key + strcspn(key, " ");
-    const char *equals = memchr(key, '=', (size_t)(end - key));
-    HN_REQUIRE(equals, HN_ERR_ARGUMENT, "%s: '%.*s': expected key=value", op,
-               (int)(end - key > 60 ? 60 : end - key), key);
-    const size_t key_bytes = (size_t)(equals - key), value_bytes = (size_t)(end - equals - 1);
-    const int i = find(table, key, key_bytes);
+    const int i = find(table, name, bytes);
     HN_REQUIRE(i >= 0, HN_ERR_ARGUMENT, "%s: unknown attribute '%.*s'", op,
-               (int)(key_bytes > 60 ? 60 : key_bytes), key);
+               (int)(bytes > 60 ? 60 : bytes), name);
     HN_REQUIRE(!(*given >> i & 1), HN_ERR_ARGUMENT, "%s: attribute %s given twice", op,
                table[i].name);
     *given |= UINT64_C(1) << i;
-    char value[VALUE_BYTES];
-    HN_REQUIRE(value_bytes < sizeof value, HN_ERR_ARGUMENT, "%s: attribute %s: value too long", op,
-               table[i].name);
-    memcpy(value, equals + 1, value_bytes);
-    value[value_bytes] = 0;
-    *at = end;
-    return read_value(op, &table[i], value, out);
+    *out = &table[i];
+    return HN_OK;
 }
 
-hn_status hn_attrs_parse(const char *op, const hn_attr *table, const char *text, void *out)
+static hn_status fill_defaults(const char *op, const hn_attr *table, void *out)
 {
     for (int i = 0; table && table[i].kind != HN_ATTR_KIND_END; i++)
         if (table[i].fallback)
             HN_TRY(read_value(op, &table[i], table[i].fallback, out));
-    uint64_t given = 0;
-    const char *at = text ? text : "";
-    for (at += strspn(at, " "); *at; at += strspn(at, " "))
-        HN_TRY(read_pair(op, table, &at, out, &given));
+    return HN_OK;
+}
+
+static hn_status check_all(const char *op, const hn_attr *table, uint64_t given)
+{
     for (int i = 0; table && table[i].kind != HN_ATTR_KIND_END; i++)
         HN_REQUIRE(table[i].fallback || given >> i & 1, HN_ERR_ARGUMENT,
                    "%s: attribute %s must be given", op, table[i].name);
     return HN_OK;
+}
+
+/* The next "key=value"; *at moves past it. */
+static hn_status read_pair(const char *op, const hn_attr *table, const char **at, void *out,
+                           uint64_t *given)
+{
+    const hn_attr *attr;
+    const char *key = *at, *end = key + strcspn(key, " ");
+    const char *equals = memchr(key, '=', (size_t)(end - key));
+    HN_REQUIRE(equals, HN_ERR_ARGUMENT, "%s: '%.*s': expected key=value", op,
+               (int)(end - key > 60 ? 60 : end - key), key);
+    const size_t value_bytes = (size_t)(end - equals - 1);
+    HN_TRY(take_name(op, table, key, (size_t)(equals - key), given, &attr));
+    char value[VALUE_BYTES];
+    HN_REQUIRE(value_bytes < sizeof value, HN_ERR_ARGUMENT, "%s: attribute %s: value too long", op,
+               attr->name);
+    memcpy(value, equals + 1, value_bytes);
+    value[value_bytes] = 0;
+    *at = end;
+    return read_value(op, attr, value, out);
+}
+
+hn_status hn_attrs_parse(const char *op, const hn_attr *table, const char *text, void *out)
+{
+    uint64_t given = 0;
+    HN_TRY(fill_defaults(op, table, out));
+    const char *at = text ? text : "";
+    for (at += strspn(at, " "); *at; at += strspn(at, " "))
+        HN_TRY(read_pair(op, table, &at, out, &given));
+    return check_all(op, table, given);
+}
+
+static hn_status take_value(const char *op, const hn_attr *attr, const hn_attr_value *v, void *out)
+{
+    static const char *const words[] = { "a number", "an integer", "integers", "a word" };
+    static const hn_attr_given wanted[] = {
+        [HN_ATTR_KIND_FLOAT] = HN_GIVEN_NUMBER, [HN_ATTR_KIND_INT] = HN_GIVEN_INTEGER,
+        [HN_ATTR_KIND_BOOL] = HN_GIVEN_INTEGER, [HN_ATTR_KIND_ENUM] = HN_GIVEN_WORD,
+        [HN_ATTR_KIND_INTS] = HN_GIVEN_INTEGERS,
+    };
+    void *field = (char *)out + attr->at;
+    HN_REQUIRE(v->given == wanted[attr->kind], HN_ERR_ARGUMENT,
+               "%s: attribute %s: expected %s, found %s", op, attr->name, words[wanted[attr->kind]],
+               v->given <= HN_GIVEN_WORD ? words[v->given] : "something else");
+    if (attr->kind == HN_ATTR_KIND_ENUM) {
+        HN_REQUIRE(v->word, HN_ERR_ARGUMENT, "%s: attribute %s: NULL", op, attr->name);
+        return read_enum(op, attr, v->word, (int *)field);
+    }
+    if (attr->kind == HN_ATTR_KIND_INTS) {
+        HN_REQUIRE(v->n_integers >= 0 && v->n_integers <= HN_MAX_INTS && (v->integers || !v->n_integers),
+                   HN_ERR_ARGUMENT, "%s: attribute %s: expected up to %d integers, found %d", op,
+                   attr->name, HN_MAX_INTS, v->n_integers);
+        hn_ints *ints = field;
+        *ints = (hn_ints){ .n = v->n_integers };
+        for (int i = 0; i < v->n_integers; i++)
+            ints->at[i] = v->integers[i];
+    } else if (attr->kind == HN_ATTR_KIND_FLOAT) {
+        HN_REQUIRE(!isnan(v->number), HN_ERR_ARGUMENT, "%s: attribute %s: expected a number, found nan",
+                   op, attr->name);
+        *(float *)field = (float)v->number;
+    } else if (attr->kind == HN_ATTR_KIND_INT) {
+        *(int64_t *)field = v->integer;
+    } else {
+        HN_REQUIRE(v->integer == 0 || v->integer == 1, HN_ERR_ARGUMENT,
+                   "%s: attribute %s: expected 0 or 1, found %lld", op, attr->name,
+                   (long long)v->integer);
+        *(bool *)field = v->integer == 1;
+    }
+    return HN_OK;
+}
+
+hn_status hn_attrs_take(const char *op, const hn_attr *table, int n, const hn_attr_value *values,
+                        void *out)
+{
+    uint64_t given = 0;
+    HN_TRY(fill_defaults(op, table, out));
+    for (int i = 0; i < n; i++) {
+        const hn_attr *attr;
+        const char *name = values[i].name ? values[i].name : "";
+        HN_TRY(take_name(op, table, name, strlen(name), &given, &attr));
+        HN_TRY(take_value(op, attr, &values[i], out));
+    }
+    return check_all(op, table, given);
 }
 
 static int print_ints(const hn_ints *ints, char *text, size_t bytes)
@@ -150,7 +227,7 @@ static int print_value(const hn_attr *attr, const void *field, char *text, size_
 {
     switch (attr->kind) {
     case HN_ATTR_KIND_FLOAT:
-        return snprintf(text, bytes, "%.9g", (double)*(const float *)field);
+        return hn_text_print(text, bytes, "%.9g", (double)*(const float *)field);
     case HN_ATTR_KIND_INT:
         return snprintf(text, bytes, "%lld", (long long)*(const int64_t *)field);
     case HN_ATTR_KIND_BOOL:

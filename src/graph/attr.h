@@ -51,6 +51,22 @@ typedef struct hn_attr {
  * a key given twice, a malformed value or a missing required one is an error that names `op`. */
 hn_status hn_attrs_parse(const char *op, const hn_attr *table, const char *text, void *out);
 
+/* The same of values: nothing passes as text. */
+typedef enum hn_attr_given { HN_GIVEN_NUMBER, HN_GIVEN_INTEGER, HN_GIVEN_INTEGERS, HN_GIVEN_WORD } hn_attr_given;
+
+typedef struct hn_attr_value {
+    const char *name;
+    hn_attr_given given;
+    double number; /* of floats */
+    int64_t integer; /* of integers and of what is true or false */
+    const int64_t *integers;
+    int n_integers;
+    const char *word; /* of choices */
+} hn_attr_value;
+
+hn_status hn_attrs_take(const char *op, const hn_attr *table, int n, const hn_attr_value *values,
+                        void *out);
+
 /* Writes every attribute, in table order, so that parsing gives the same bits back. */
 void hn_attrs_print(const hn_attr *table, const void *attrs, char *text, size_t bytes);
 

@@ -26,6 +26,7 @@ hn_status hn_graph_new(hn_graph **out, hn_heap *heap)
     g->scope = "";
     /* A valid scalar: builders that look at a type before applying stay defined. */
     g->poison.type = (hn_type){ .dtype = HN_F32 };
+    g->poison.graph = g;
     *out = g;
     return HN_OK;
 }
@@ -189,7 +190,7 @@ hn_node *hn_graph_leaf(hn_graph *g, hn_leaf_kind kind, const char *name, hn_dtyp
         return hn_graph_failed(g, hn_fail_within(status, "%s: ", name));
     leaf->id = g->n_leaves;
     *node = (hn_node){ .type = leaf->type, .leaf = leaf, .id = g->n_nodes++,
-                       .is_per_batch = kind == HN_LEAF_INPUT };
+                       .is_per_batch = kind == HN_LEAF_INPUT, .graph = g };
     leaf->node = node;
     g->leaves[g->n_leaves++] = leaf;
     return node;

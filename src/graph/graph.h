@@ -44,6 +44,7 @@ struct hn_node {
     int version;   /* of that storage */
     bool is_per_batch; /* depends on an HN_LEAF_INPUT otherwise than through a state */
     int id;
+    const struct hn_graph *graph; /* that it is a node of */
 };
 
 /* One application of an op. */

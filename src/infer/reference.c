@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "io/safetensors.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,13 +101,12 @@ static hn_status read_layers(reader *r)
 
 static hn_status read_number(const reader *r, const char *key, double *out, bool *is_found)
 {
-    char *text, *end = NULL;
+    char *text;
     HN_TRY(hn_meta_text(&r->file.meta, key, &text));
     *is_found = *is_found && text;
     if (!text)
         return HN_OK;
-    *out = strtod(text, &end);
-    const bool is_number = end != text && !*end;
+    const bool is_number = hn_number_parse(text, out);
     hn_free(r->out->heap, text);
     HN_REQUIRE(is_number, HN_ERR_FORMAT, "%s: metadata %s: expected a number", r->path, key);
     return HN_OK;
@@ -181,9 +181,10 @@ static hn_status read_other_layers(reader *r)
                                        sizeof *out->other_layers);
     const char *at = text;
     int64_t i = 0;
-    for (char *end; out->other_layers && i < n; i++, at = end) {
-        out->other_layers[i] = strtod(at, &end);
-        if (end == at)
+    for (size_t used; out->other_layers && i < n; i++, at += used) {
+        at += strspn(at, " ");
+        used = hn_number_read(at, strlen(at), &out->other_layers[i]);
+        if (!used)
             break;
     }
     const bool is_whole = i == n && !*at;

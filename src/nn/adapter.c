@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "nn/build.h"
 #include "nn/rounding.h"
+#include "ops/dropout_key.h"
 
 #include <stdio.h>
 
@@ -10,10 +11,9 @@ static hn_node *drop(nn_build *b, hn_node *x, const nn_weight *w, const nn_lora 
 {
     if (!(lora->dropout > 0) || !b->places)
         return x;
-    char attrs[96];
-    snprintf(attrs, sizeof attrs, "p=%.9g seed=%lld key=%u", (double)lora->dropout,
-             (long long)lora->seed, (unsigned)(hn_hash_text(w->name) & 0x7fffffff));
-    return hn_apply_named(b->g, "dropout", attrs, 3, (hn_node *[]){ x, b->places, b->step });
+    const hn_dropout_attrs attrs = { lora->dropout, (int64_t)lora->seed,
+                                     (int64_t)(hn_hash_text(w->name) & 0x7fffffff) };
+    return HN_APPLY(b->g, &hn_op_dropout, &attrs, x, b->places, b->step);
 }
 
 /* m / n: see adapter.h. It depends on no token. */

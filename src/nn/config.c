@@ -1,5 +1,7 @@
 #include "nn/config.h"
 
+#include "base/host.h"
+
 #include "base/str.h"
 
 #include <float.h>
@@ -16,7 +18,7 @@ static const char *show(const hn_json *value, char out[SHOWN])
     case HN_JSON_NULL: return "null";
     case HN_JSON_BOOL: return value->as.boolean ? "true" : "false";
     case HN_JSON_INT: snprintf(out, SHOWN, "%lld", (long long)value->as.integer); return out;
-    case HN_JSON_DOUBLE: snprintf(out, SHOWN, "%.9g", value->as.number); return out;
+    case HN_JSON_DOUBLE: hn_text_print(out, SHOWN, "%.9g", value->as.number); return out;
     case HN_JSON_STRING: snprintf(out, SHOWN, "\"%.60s\"", value->as.string.text); return out;
     case HN_JSON_ARRAY: snprintf(out, SHOWN, "an array of %zu", value->as.children.n); return out;
     case HN_JSON_OBJECT: snprintf(out, SHOWN, "an object of %zu", value->as.children.n); return out;
@@ -104,7 +106,7 @@ static hn_status check_number(const hn_config *c, const hn_key_row *row, const h
                                      : row->low < 1  ? "expected a number above 0"
                                                      : "expected 1 or a number above it");
     else
-        snprintf(why, sizeof why, "expected %g to %g", row->low, row->high);
+        hn_text_print(why, sizeof why, "expected %g to %g", row->low, row->high);
     return refuse(c, named, HN_ERR_FORMAT, why);
 }
 

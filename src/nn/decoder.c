@@ -1,6 +1,8 @@
 /* Every product goes through `project`, so that adapters are one branch in one place. */
 #include "nn/decoder.h"
 
+#include "ops/dropout_key.h"
+
 #include "base/rng.h"
 
 #include <stdarg.h>
@@ -158,10 +160,9 @@ static hn_node *drop(builder *b, hn_node *x)
 {
     if (b->d->o.dropout <= 0)
         return x;
-    char attrs[64];
-    snprintf(attrs, sizeof attrs, "p=%.9g key=%llu", (double)b->d->o.dropout,
-             (unsigned long long)(hn_graph_key(b->g, "dropout") >> 1));
-    return apply(b, "dropout", attrs, 3, (hn_node *[]){ x, b->d->at, b->d->step });
+    const hn_dropout_attrs attrs = { b->d->o.dropout, 0,
+                                     (int64_t)(hn_graph_key(b->g, "dropout") >> 1) };
+    return HN_APPLY(b->g, &hn_op_dropout, &attrs, x, b->d->at, b->d->step);
 }
 
 static hn_node *layer(builder *b, hn_node *x, int64_t i)

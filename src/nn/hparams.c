@@ -1,5 +1,6 @@
 #include "nn/hparams.h"
 
+#include "base/number.h"
 #include "nn/keys.h"
 
 #include <errno.h>
@@ -251,11 +252,10 @@ hn_status hn_hparams_write_meta(const hn_hparams *hp, const char *arch,
 
 /* By hand. */
 
-static hn_status parse_number(const char *key, const char *text, char **end, double *out)
+static hn_status parse_number(const char *key, const char *text, const char **end, double *out)
 {
-    errno = 0;
-    *out = strtod(text, end);
-    HN_REQUIRE(*end != text && !errno, HN_ERR_ARGUMENT, "%s=%s: expected a number", key, text);
+    *end = text + hn_number_read(text, strlen(text), out);
+    HN_REQUIRE(*end != text && isfinite(*out), HN_ERR_ARGUMENT, "%s=%s: expected a number", key, text);
     return HN_OK;
 }
 
@@ -274,7 +274,7 @@ hn_status hn_hparams_set(hn_hparams *hp, const char *key, const char *value)
     }
     const char *at = value;
     for (int n = 0;; n++) {
-        char *end;
+        const char *end;
         double number;
         HN_TRY(parse_number(key, at, &end, &number));
         HN_REQUIRE(!*end || (*end == ',' && rows[i].kind == HN_HP_LAYERED), HN_ERR_ARGUMENT,

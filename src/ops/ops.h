@@ -32,6 +32,10 @@ const hn_op *hn_op_find(const char *name); /* NULL if unknown */
 hn_node *hn_apply_named(hn_graph *g, const char *name, const char *attrs, int n_in,
                         hn_node *const *in);
 
+/* The same with attributes by value. */
+hn_node *hn_apply_values(hn_graph *g, const char *name, int n_values, const hn_attr_value *values,
+                         int n_in, hn_node *const *in);
+
 /* ---- what backwards share ---- */
 
 /* dy summed over the dimensions along which `x` was broadcast: the gradient of `x`. */

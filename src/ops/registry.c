@@ -20,8 +20,14 @@ const hn_op *hn_op_find(const char *name)
 
 enum { ATTRS_BYTES = 512 };
 
-hn_node *hn_apply_named(hn_graph *g, const char *name, const char *attrs, int n_in,
-                        hn_node *const *in)
+/* Attributes as text, or as values where there is none. */
+typedef struct given {
+    const char *text;
+    int n;
+    const hn_attr_value *values;
+} given;
+
+static hn_node *apply(hn_graph *g, const char *name, const given *attrs, int n_in, hn_node *const *in)
 {
     const hn_op *op = hn_op_find(name);
     if (op && op->with_one_input && n_in == 1)
@@ -31,13 +37,28 @@ hn_node *hn_apply_named(hn_graph *g, const char *name, const char *attrs, int n_
     _Alignas(16) char parsed[ATTRS_BYTES] = { 0 };
     if (op->attrs_size > sizeof parsed)
         return hn_graph_fail(g, HN_ERR_ARGUMENT, "%s: attributes too large", name);
-    const hn_status status = hn_attrs_parse(op->name, op->attrs, attrs, parsed);
+    const hn_status status =
+        attrs->values ? hn_attrs_take(op->name, op->attrs, attrs->n, attrs->values, parsed)
+                      : hn_attrs_parse(op->name, op->attrs, attrs->text, parsed);
     if (status != HN_OK)
         return hn_graph_failed(g, status);
     hn_node *ready[HN_MAX_IN] = { NULL };
     for (int i = 0; i < n_in && i < HN_MAX_IN; i++)
         ready[i] = i == 0 && in[0] && op->needs_contiguous ? hn_packed(g, in[0]) : in[i];
     return hn_graph_apply(g, op, parsed, n_in, ready);
+}
+
+hn_node *hn_apply_named(hn_graph *g, const char *name, const char *attrs, int n_in,
+                        hn_node *const *in)
+{
+    return apply(g, name, &(given){ .text = attrs }, n_in, in);
+}
+
+hn_node *hn_apply_values(hn_graph *g, const char *name, int n_values, const hn_attr_value *values,
+                         int n_in, hn_node *const *in)
+{
+    static const hn_attr_value none;
+    return apply(g, name, &(given){ .n = n_values, .values = n_values ? values : &none }, n_in, in);
 }
 
 hn_status hn_infer_like(const hn_call *call, int i, hn_type *out)

@@ -2,6 +2,7 @@
 #include "prove/case.h"
 
 #include "base/rng.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,19 +23,20 @@ static hn_status read_fill(const char *text, const char *end, hn_case_input *in)
             in->fill = words[i].fill;
             return HN_OK;
         }
-    char *colon = NULL, *brace = NULL;
+    const char *colon = text, *brace = NULL;
     if (n > 6 && (!memcmp(text, "{span:", 6) || !memcmp(text, "{ring:", 6))) {
         in->fill = text[1] == 's' ? HN_FILL_SPAN : HN_FILL_RING;
-        in->high = strtod(text + 6, &brace);
+        brace = text + 6 + hn_number_read(text + 6, n - 6, &in->high);
         HN_REQUIRE(*brace == '}' && brace + 1 == end && in->high >= 1, HN_ERR_FORMAT,
                    "fill '%.*s': expected {span:keys} or {ring:keys}", (int)n, text);
         return HN_OK;
     }
     in->fill = HN_FILL_RANGE;
-    in->low = *text == '{' ? strtod(text + 1, &colon) : 0;
-    HN_REQUIRE(colon && *colon == ':', HN_ERR_FORMAT, "fill '%.*s': expected {low:high}", (int)n,
+    if (*text == '{')
+        colon = text + 1 + hn_number_read(text + 1, n - 1, &in->low);
+    HN_REQUIRE(colon < end && *colon == ':', HN_ERR_FORMAT, "fill '%.*s': expected {low:high}", (int)n,
                text);
-    in->high = strtod(colon + 1, &brace);
+    brace = colon + 1 + hn_number_read(colon + 1, (size_t)(end - colon - 1), &in->high);
     HN_REQUIRE(brace != colon + 1 && *brace == '}' && brace + 1 == end && in->high > in->low,
                HN_ERR_FORMAT, "fill '%.*s': expected {low:high}", (int)n, text);
     return HN_OK;

@@ -1,6 +1,9 @@
 /* json_model: the vocabulary and the merges of tokenizer.json. */
 #include "text/json_parts.h"
 
+#include "base/host.h"
+#include "base/number.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,8 +265,9 @@ static double twice_rounded(double score)
     char text[40];
     int digits = 15;
     for (; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*e", digits - 1, score);
-        if (strtod(text, NULL) == score)
+        double again = 0;
+        hn_text_print(text, sizeof text, "%.*e", digits - 1, score);
+        if (hn_number_parse(text, &again) && again == score)
             break;
     }
     if (digits == 15 || digits == 18)

@@ -1,9 +1,11 @@
 /* Filters on single values and numbers, and the table of all. */
 #include "text/template_fn.h"
+
+#include "base/host.h"
+#include "base/number.h"
 #include "text/template_number.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,19 +112,36 @@ static bool read_int(hn_tpl_text text, int base, int64_t *out)
     return i == end && n > first && was_digit && !errno;
 }
 
+/* float()'s words too: nan, inf, in letters of any case. */
+static bool read_float(const char *text, size_t n, double *out)
+{
+    static const char *const words[] = { "nan", "inf", "infinity" };
+    const size_t sign = *text == '-' || *text == '+';
+    for (int i = 0; i < 3; i++) {
+        size_t k = 0;
+        while (k < n - sign && words[i][k] && (text[sign + k] | 0x20) == words[i][k])
+            k++;
+        if (k != n - sign || words[i][k])
+            continue;
+        *out = i ? (double)INFINITY : (double)NAN;
+        *out = *text == '-' ? -*out : *out;
+        return true;
+    }
+    return hn_number_read(text, n, out) == n;
+}
+
 /* As Python's float() reads it. */
 static bool read_double(hn_tpl_text text, double *out)
 {
     char copy[400];
     size_t n = 0, i = 0, end = text.bytes;
-    const char point = localeconv()->decimal_point[0];
     while (i < end && strchr(" \t\n\r\f\v", text.text[i]) && text.text[i])
         i++;
     while (end > i && strchr(" \t\n\r\f\v", text.text[end - 1]) && text.text[end - 1])
         end--;
     for (; i < end && n + 1 < sizeof copy; i++) {
         const char c = text.text[i];
-        if (!c || (c | 0x20) == 'x' || c == '(' || (point != '.' && c == point))
+        if (!c || (c | 0x20) == 'x' || c == '(')
             return false;
         if (c == '_') {
             if (!n || copy[n - 1] < '0' || copy[n - 1] > '9' || i + 1 >= end ||
@@ -130,12 +149,10 @@ static bool read_double(hn_tpl_text text, double *out)
                 return false;
             continue;
         }
-        copy[n++] = c == '.' ? point : c;
+        copy[n++] = c;
     }
     copy[n] = '\0';
-    char *stop = NULL;
-    *out = strtod(copy, &stop);
-    return n && i == end && stop == copy + n && !strchr(" \t\n", copy[0]);
+    return n && i == end && read_float(copy, n, out);
 }
 
 static hn_status shorten(double d, hn_tval *out, bool *ok)
@@ -213,15 +230,17 @@ static hn_status filter_abs(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 /* Half to even, on the decimal digits that the double has, as round() does. */
 static hn_status round_common(double d, int64_t digits, hn_tval *out)
 {
-    char text[400], point = localeconv()->decimal_point[0];
-    (void)point;
+    char text[400];
     if (!isfinite(d) || digits > 323) {
         *out = hn_tv_float(d);
         return HN_OK;
     }
     if (digits >= 0) {
-        snprintf(text, sizeof text, "%.*f", (int)(digits < 60 ? digits : 60), d);
-        *out = hn_tv_float(digits < 60 ? strtod(text, NULL) : d);
+        double rounded = d;
+        hn_text_print(text, sizeof text, "%.*f", (int)(digits < 60 ? digits : 60), d);
+        if (digits < 60)
+            hn_number_parse(text, &rounded);
+        *out = hn_tv_float(rounded);
         return HN_OK;
     }
     if (digits < -308) {

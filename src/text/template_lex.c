@@ -5,9 +5,9 @@
 #include "text/template_unicode.h"
 
 #include "base/utf8.h"
+#include "base/number.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,20 +190,19 @@ static hn_status read_number(lexer *x, size_t end, int base, bool is_float)
 {
     char copy[NUMBER_BYTES + 1];
     size_t n = 0;
-    const char point = localeconv()->decimal_point[0];
     for (size_t i = x->at; i < end; i++) {
         if (x->s[i] == '_')
             continue;
         if (n == NUMBER_BYTES)
             return wrong(x, x->at, "a number of more than 400 digits");
-        copy[n++] = x->s[i] == '.' ? point : x->s[i];
+        copy[n++] = x->s[i];
     }
     copy[n] = '\0';
     HN_TRY(add(x, is_float ? HN_TPL_FLOAT : HN_TPL_INT, x->at, end));
     hn_tpl_token *token = &x->out->at[x->out->n - 1];
     errno = 0;
     if (is_float)
-        token->number = strtod(copy, NULL);
+        hn_number_read(copy, n, &token->number);
     else
         token->integer = strtoll(base == 10 ? copy : copy + 2, NULL, base);
     if (!is_float && errno)

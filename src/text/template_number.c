@@ -1,7 +1,8 @@
 #include "text/template_number.h"
 
+#include "base/host.h"
+
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,22 +33,16 @@ void hn_tpl_digits_of_int(int64_t v, const hn_tpl_spec *spec, hn_str *to)
     }
 }
 
-/* What printf wrote, with '.' for the locale's point and groups in the whole part. */
+/* What printf wrote, with groups in the whole part. */
 static void add_printed(const char *text, char group, hn_str *to)
 {
-    const char *point = localeconv()->decimal_point;
     const size_t whole = strspn(text, "0123456789");
     for (size_t i = 0; i < whole; i++) {
         if (group && i && (whole - i) % 3 == 0)
             hn_str_add_char(to, group);
         hn_str_add_char(to, text[i]);
     }
-    text += whole;
-    if (*text && !strncmp(text, point, strlen(point))) {
-        hn_str_add_char(to, '.');
-        text += strlen(point);
-    }
-    hn_str_add(to, text);
+    hn_str_add(to, text + whole);
 }
 
 hn_status hn_tpl_digits_of_double(double v, const hn_tpl_spec *spec, hn_str *to)
@@ -76,18 +71,18 @@ hn_status hn_tpl_digits_of_double(double v, const hn_tpl_spec *spec, hn_str *to)
     switch (spec->type) {
     case 'e':
     case 'E':
-        snprintf(text, sizeof text, upper ? "%.*E" : "%.*e", precision, d);
+        hn_text_print(text, sizeof text, upper ? "%.*E" : "%.*e", precision, d);
         break;
     case 'f':
     case 'F':
     case '%':
-        snprintf(text, sizeof text, spec->alternate ? "%#.*f" : "%.*f", precision, d);
+        hn_text_print(text, sizeof text, spec->alternate ? "%#.*f" : "%.*f", precision, d);
         break;
     default:
         if (spec->alternate)
-            snprintf(text, sizeof text, upper ? "%#.*G" : "%#.*g", precision, d);
+            hn_text_print(text, sizeof text, upper ? "%#.*G" : "%#.*g", precision, d);
         else
-            snprintf(text, sizeof text, upper ? "%.*G" : "%.*g", precision, d);
+            hn_text_print(text, sizeof text, upper ? "%.*G" : "%.*g", precision, d);
     }
     add_printed(text, spec->group, to);
     /* without a type a float looks like one */

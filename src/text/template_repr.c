@@ -3,6 +3,8 @@
 #include "text/template_unicode.h"
 
 #include "base/utf8.h"
+#include "base/host.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,11 +16,11 @@ int hn_tv_float_digits(double d, char digits[20], int *point)
 {
     char text[40];
     for (int precision = 0; precision < 17; precision++) {
-        snprintf(text, sizeof text, "%.*e", precision, fabs(d));
-        if (strtod(text, NULL) == fabs(d))
+        double again = 0;
+        hn_text_print(text, sizeof text, "%.*e", precision, fabs(d));
+        if (hn_number_parse(text, &again) && again == fabs(d))
             break;
     }
-    /* Only digits are taken: the decimal point is the locale's. */
     int n = 0;
     const char *e = strchr(text, 'e');
     for (const char *c = text; c < e; c++)

@@ -3,6 +3,8 @@
 #include "base/sha256.h"
 #include "io/safetensors.h"
 #include "io/weights_writer.h"
+#include "base/host.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -60,7 +62,7 @@ static hn_status set_whole(hn_meta *meta, const char *key, int64_t value)
 static hn_status set_double(hn_meta *meta, const char *key, double value)
 {
     char text[40];
-    snprintf(text, sizeof text, "%a", value);
+    hn_text_print(text, sizeof text, "%a", value);
     return hn_meta_set_text(meta, key, text);
 }
 
@@ -103,10 +105,9 @@ static hn_status get_whole(const hn_meta *meta, const char *key, int64_t *out)
 
 static hn_status get_double(const hn_meta *meta, const char *key, double *out)
 {
-    char text[48], *end;
+    char text[48];
     HN_TRY(get_text(meta, key, text, sizeof text));
-    *out = strtod(text, &end);
-    HN_REQUIRE(end != text && !*end, HN_ERR_FORMAT, "key %s: '%s' is no number", key, text);
+    HN_REQUIRE(hn_number_parse(text, out), HN_ERR_FORMAT, "key %s: '%s' is no number", key, text);
     return HN_OK;
 }
 

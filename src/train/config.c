@@ -2,6 +2,7 @@
 
 #include "base/option_value.h"
 #include "base/rng.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -167,8 +168,8 @@ hn_status hn_train_config_schedule(const hn_train_config *c, int64_t steps, hn_s
 
 hn_status hn_memory_parse(const char *text, size_t *out)
 {
-    char *end;
-    double value = strtod(text, &end);
+    double value;
+    const char *end = text + hn_number_read(text, strlen(text), &value);
     static const char units[] = "kmgt";
     const char *unit = *end ? strchr(units, *end | 32) : NULL;
     bool is_right = end != text && isfinite(value) && value > 0;

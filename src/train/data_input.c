@@ -2,6 +2,7 @@
 
 #include "convert/adapter_base.h"
 #include "models/open_tokenizer.h"
+#include "base/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +40,11 @@ static hn_status read_rule(hn_data_input *in, const hn_data_choice *choice, hn_e
 static hn_status read_file_option(hn_data_input *in, const char *text, hn_data_file *out)
 {
     const char *colon = strrchr(text, (int)':');
-    char *end;
     out->path = text;
     if (!colon || access(text, F_OK) == 0)
         return HN_OK;
-    const double weight = strtod(colon + 1, &end);
-    if (end == colon + 1 || *end)
+    double weight;
+    if (!hn_number_parse(colon + 1, &weight))
         return HN_OK; /* opening it will say what is wrong */
     HN_REQUIRE(weight > 0 && weight <= 1000, HN_ERR_ARGUMENT,
                "%s: a weight of %g: expected more than 0 and at most 1000", text, weight);

@@ -22,6 +22,7 @@ struct hn_descent {
     double norm_value;
     int64_t n_done;
     bool is_open, is_checked;
+    int64_t n_micro; /* of the step that is open */
 };
 
 enum { MICRO, CHECK, UPDATE };
@@ -46,25 +47,17 @@ static hn_node *update(hn_descent *s, int p, hn_node *clip, const hn_descent_opt
 {
     hn_graph *g = s->g;
     hn_node *w = s->params[p];
-    char attrs[320];
     const hn_dtype moments = o->moments == HN_BF16 ? HN_BF16 : HN_F32;
-    const unsigned key = (unsigned)(hn_hash_text(w->leaf->name) & 0x7fffffff);
+    const int64_t key = (int64_t)(hn_hash_text(w->leaf->name) & 0x7fffffff);
     if (o->optimizer == HN_SGD) {
-        snprintf(attrs, sizeof attrs, "momentum=%.9g decay=%.9g gclip=%.9g", (double)o->momentum,
-                 (double)o->decay, (double)o->gclip);
         hn_node *m = o->momentum > 0 ? state_like(g, w, "momentum", HN_F32) : NULL;
-        return hn_apply_named(g, "sgd", attrs, 5,
-                              (hn_node *[]){ w, s->grads[p], m, s->hyper, clip });
+        return hn_sgd(g, w, s->grads[p], m, s->hyper, clip, o->momentum, false, o->decay, o->gclip);
     }
-    snprintf(attrs, sizeof attrs,
-             "beta1=%.9g beta2=%.9g eps=%.9g decay=%.9g gclip=%.9g stochastic=%d seed=%u key=%u",
-             (double)or_else(o->beta1, 0.9f), (double)or_else(o->beta2, 0.999f),
-             (double)or_else(o->eps, 1e-8f), (double)o->decay, (double)o->gclip, o->stochastic,
-             (unsigned)(o->seed & 0x7fffffff), key);
     hn_node *m = state_like(g, w, "m", moments), *v = state_like(g, w, "v", moments);
     hn_node *master = o->master && w->type.dtype != HN_F32 ? state_like(g, w, "master", HN_F32) : NULL;
-    return hn_apply_named(g, "adamw", attrs, 7,
-                          (hn_node *[]){ w, s->grads[p], m, v, s->hyper, clip, master });
+    return hn_adamw(g, w, s->grads[p], m, v, s->hyper, clip, master, or_else(o->beta1, 0.9f),
+                    or_else(o->beta2, 0.999f), or_else(o->eps, 1e-8f), o->decay, o->gclip,
+                    o->stochastic, (int64_t)(o->seed & 0x7fffffff), key);
 }
 
 static hn_status build(hn_descent *s, const hn_descent_options *o)
@@ -80,13 +73,10 @@ static hn_status build(hn_descent *s, const hn_descent_options *o)
     s->hyper = hn_graph_leaf(g, HN_LEAF_STEP, "hyper", HN_F32, 1, (int64_t[]){ 2 });
     s->held_norm = hn_graph_leaf(g, HN_LEAF_STEP, "norm_sq", HN_F64, 0, NULL);
     for (int p = 0; p < s->n_params; p++)
-        s->norm_sq = hn_apply_named(g, "sum_sq", NULL, 2, (hn_node *[]){ s->grads[p], s->norm_sq });
+        s->norm_sq = hn_sum_sq(g, s->grads[p], s->norm_sq);
     hn_node *clip = NULL;
-    if (o->clip_norm > 0) {
-        char attrs[48];
-        snprintf(attrs, sizeof attrs, "max=%.9g", (double)o->clip_norm);
-        clip = hn_apply_named(g, "clip_factor", attrs, 1, &s->held_norm);
-    }
+    if (o->clip_norm > 0)
+        clip = hn_clip_factor(g, s->held_norm, o->clip_norm);
     for (int p = 0; p < s->n_params; p++)
         s->updated[p] = update(s, p, clip, o);
     return hn_graph_finish(g);
@@ -226,6 +216,7 @@ hn_status hn_descent_begin(hn_descent *s)
                "a step that was planned and not made");
     s->is_open = true;
     s->is_checked = false;
+    s->n_micro = 0;
     return hn_storage_zero_sums(hn_executable_storage(s->x));
 }
 
@@ -235,12 +226,15 @@ hn_status hn_descent_micro(hn_descent *s, const hn_run_options *options)
     const hn_status status = hn_program_run(hn_executable_program(s->x, MICRO), options);
     if (status != HN_OK) /* the sums are spoiled: only a new step may use them */
         s->is_open = false;
+    s->n_micro++;
     return status;
 }
 
 hn_status hn_descent_check(hn_descent *s, hn_descent_result *out)
 {
     HN_REQUIRE(s->is_open, HN_ERR_ARGUMENT, "no step to finish: begin one first");
+    HN_REQUIRE(s->n_micro, HN_ERR_ARGUMENT,
+               "a step without a micro-batch: expected one at least before it is finished");
     HN_TRY(hn_program_run(hn_executable_program(s->x, CHECK), NULL));
     hn_tensor loss, norm;
     HN_TRY(hn_program_result(hn_executable_program(s->x, CHECK), 0, &loss));

@@ -1,6 +1,7 @@
 #include "train/target.h"
 
 #include "base/pattern.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,9 +91,7 @@ bool hn_tune_target_matches(const hn_tune_target *target, const hn_tune_name *na
 
 static hn_status read_number(const char *item, const char *text, double low, double *out)
 {
-    char *end;
-    *out = strtod(text, &end);
-    HN_REQUIRE(end != text && !*end && isfinite(*out) && *out >= low, HN_ERR_ARGUMENT,
+    HN_REQUIRE(hn_number_parse(text, out) && isfinite(*out) && *out >= low, HN_ERR_ARGUMENT,
                "target '%s': '%s' is no number of at least %g", item, text, low);
     return HN_OK;
 }
