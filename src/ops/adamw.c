@@ -9,6 +9,7 @@
 static const hn_attr attrs[] = {
     HN_ATTR_FLOAT(hn_adamw_attrs, beta1, "0.9"), HN_ATTR_FLOAT(hn_adamw_attrs, beta2, "0.999"),
     HN_ATTR_FLOAT(hn_adamw_attrs, eps, "1e-8"), HN_ATTR_FLOAT(hn_adamw_attrs, decay, "0"),
+    HN_ATTR_FLOAT(hn_adamw_attrs, toward, "0"),
     HN_ATTR_FLOAT(hn_adamw_attrs, gclip, "0"), HN_ATTR_BOOL(hn_adamw_attrs, stochastic, "0"),
     HN_ATTR_INT(hn_adamw_attrs, seed, "0"), HN_ATTR_INT(hn_adamw_attrs, key, "0"), HN_ATTR_END
 };
@@ -77,7 +78,7 @@ static void forward(const hn_call *call)
         m += (1 - (double)at->beta1) * (g - m);
         v += (1 - (double)at->beta2) * (g * g - v);
         const double move = m / (sqrt(v) * s.root + (double)at->eps);
-        const double now = hn_get(w, i) * s.keep - s.rate * move;
+        const double now = hn_update_kept(hn_get(w, i), s.keep, at->toward) - s.rate * move;
         const uint32_t random = hn_rng_mass_u32(s.key, (uint64_t)i);
         if (call->out[NEW_M])
             set_by_chance(call->out[NEW_M], i, m, random >> 16);
@@ -97,6 +98,7 @@ static const char *const cases[] = {
     "f32[5,7] f32[5,7] f32[5,7] f32[5,7]{0.1:1} f32[2]{1:3} f32[]{0.2:0.9} decay=0.1 gclip=0.5",
     "bf16[3,33] f32[3,33] f32[3,33] f32[3,33]{0.1:1} f32[2]{1:3} - f32[3,33] beta2=0.95",
     "bf16[64] f32[64] bf16[64] bf16[64]{0.1:1} f32[2]{1:3} f32[1] stochastic=1 seed=3 key=9",
+    "f32[3,11] f32[3,11] f32[3,11] f32[3,11]{0.1:1} f32[2]{1:3} decay=0.2 toward=1",
     "bf16[17] f32[17] f32[17] f32[17]{0.1:1} f32[2]{1:3}",
     "f16[9] bf16[9] bf16[9] bf16[9]{0.1:1} f32[2]{1:3} - f32[9] eps=1e-6", NULL };
 /* clang-format off */
@@ -111,8 +113,8 @@ const hn_op hn_op_adamw = {
 /* clang-format on */
 hn_node *hn_adamw(hn_graph *g, hn_node *w, hn_node *gradient, hn_node *m, hn_node *v,
                   hn_node *hyper, hn_node *clip, hn_node *master, float beta1, float beta2,
-                  float eps, float decay, float gclip, bool stochastic, int64_t seed, int64_t key)
+                  float eps, float decay, float toward, float gclip, bool stochastic, int64_t seed, int64_t key)
 {
-    const hn_adamw_attrs own = { beta1, beta2, eps, decay, gclip, stochastic, seed, key };
+    const hn_adamw_attrs own = { beta1, beta2, eps, decay, toward, gclip, stochastic, seed, key };
     return HN_APPLY(g, &hn_op_adamw, &own, w, gradient, m, v, hyper, clip, master);
 }

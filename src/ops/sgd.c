@@ -7,6 +7,7 @@
 static const hn_attr attrs[] = { HN_ATTR_FLOAT(hn_sgd_attrs, momentum, "0"),
                                  HN_ATTR_BOOL(hn_sgd_attrs, nesterov, "0"),
                                  HN_ATTR_FLOAT(hn_sgd_attrs, decay, "0"),
+                                 HN_ATTR_FLOAT(hn_sgd_attrs, toward, "0"),
                                  HN_ATTR_FLOAT(hn_sgd_attrs, gclip, "0"), HN_ATTR_END };
 
 enum { W, G, M, HYPER, CLIP };
@@ -43,7 +44,7 @@ static void forward(const hn_call *call)
         const double move = at->nesterov ? (double)at->momentum * u + g : u;
         if (m && call->out[1])
             hn_set(call->out[1], i, u);
-        hn_set(call->out[0], i, hn_get(w, i) * keep - lr * move);
+        hn_set(call->out[0], i, hn_update_kept(hn_get(w, i), keep, at->toward) - lr * move);
     }
 }
 
@@ -51,6 +52,7 @@ static const char *const cases[] = {
     "f32[1] f32[1] - f32[2]{1:3}",
     "f32[5,7] f32[5,7] f32[5,7] f32[2]{1:3} f32[]{0.2:0.9} momentum=0.9 decay=0.1",
     "f32[33] f32[33] f32[33] f32[2]{1:3} - momentum=0.5 nesterov=1 gclip=0.7",
+    "f32[19] f32[19] f32[19] f32[2]{1:3} - momentum=0.5 decay=0.2 toward=1",
     "bf16[3,9] f32[3,9] - f32[2]{1:3}", NULL
 };
 /* clang-format off */
@@ -63,8 +65,8 @@ const hn_op hn_op_sgd = {
 };
 /* clang-format on */
 hn_node *hn_sgd(hn_graph *g, hn_node *w, hn_node *gradient, hn_node *m, hn_node *hyper,
-                hn_node *clip, float momentum, bool nesterov, float decay, float gclip)
+                hn_node *clip, float momentum, bool nesterov, float decay, float toward, float gclip)
 {
-    const hn_sgd_attrs own = { momentum, nesterov, decay, gclip };
+    const hn_sgd_attrs own = { momentum, nesterov, decay, toward, gclip };
     return HN_APPLY(g, &hn_op_sgd, &own, w, gradient, m, hyper, clip);
 }

@@ -1,12 +1,13 @@
 /* update.h: what the optimisers' meaning and their kernels share: attributes, the factors of one
  * step, and the keys of stochastic rounding. Inputs `hyper` = { learning rate, step from 1 } and
- * `clip`, the factor of global clipping, belong to the step.
+ * `clip`, the factor of global clipping, belong to the step. `toward` is what decay draws to: 0, or 1 for
+ * gains that a model's class counts from one.
  *
  *     g' = g * clip, then clamped to -gclip .. gclip where gclip > 0
  *     adamw   m += (1 - beta1) * (g' - m)          v += (1 - beta2) * (g'^2 - v)
- *             w = w * keep - rate * m / (sqrt(v) * root + eps)
+ *             w = (w - toward) * keep + toward - rate * m / (sqrt(v) * root + eps)
  *             rate = lr / (1 - beta1^step), root = 1 / sqrt(1 - beta2^step), keep = 1 - lr * decay
- *     sgd     u = momentum * m + g', kept as m     w = w * keep - lr * u
+ *     sgd     u = momentum * m + g', kept as m     w = (w - toward) * keep + toward - lr * u
  *             nesterov: momentum * u + g' in place of u
  *
  * Stochastic rounding adds sixteen random bits below the kept ones, then cuts. For element i of a
@@ -22,7 +23,7 @@
 #include <math.h>
 
 typedef struct hn_adamw_attrs {
-    float beta1, beta2, eps, decay, gclip;
+    float beta1, beta2, eps, decay, toward, gclip;
     bool stochastic;
     int64_t seed, key;
 } hn_adamw_attrs;
@@ -30,7 +31,7 @@ typedef struct hn_adamw_attrs {
 typedef struct hn_sgd_attrs {
     float momentum;
     bool nesterov;
-    float decay, gclip;
+    float decay, toward, gclip;
 } hn_sgd_attrs;
 
 typedef struct hn_update {
@@ -49,6 +50,13 @@ static inline hn_update hn_adamw_update(const hn_adamw_attrs *at, double lr, dou
     key = hn_rng_fold(key, (uint64_t)at->key);
     s.key = hn_rng_fold(key, 0);
     return s;
+}
+
+/* What decay leaves of a weight. */
+static inline double hn_update_kept(double w, double keep, float toward)
+{
+    const double to = (double)toward;
+    return to > 0 || to < 0 ? (w - to) * keep + to : w * keep;
 }
 
 static inline double hn_update_gradient(double g, double clip, float gclip)

@@ -35,6 +35,10 @@ void hn_train_config_text(const hn_train_config *c, hn_str *out)
     const bool drops = c->dropout > 0 || (c->targets && strstr(c->targets, "dropout"));
     if (drops || !strcmp(c->moments, "bf16")) /* which were drawn otherwise once */
         hn_str_print(out, "random = philox4x32-%d\n", HN_RNG_MASS_ROUNDS);
+    if (c->balance > 0 && !strcmp(c->balance_over, "batch")) /* once divided by the experts a token */
+        hn_str_print(out, "balance is = times experts a token\n");
+    if (c->decay > 0) /* which once fell on vectors too */
+        hn_str_print(out, "decays = matrices\n");
 }
 
 /* ---- by name ---- */

@@ -48,15 +48,17 @@ static hn_node *update(hn_descent *s, int p, hn_node *clip, const hn_descent_opt
     hn_graph *g = s->g;
     hn_node *w = s->params[p];
     const hn_dtype moments = o->moments == HN_BF16 ? HN_BF16 : HN_F32;
+    const hn_decay decay = o->decays ? o->decays[p] : (hn_decay){ .share = o->decay };
     const int64_t key = (int64_t)(hn_hash_text(w->leaf->name) & 0x7fffffff);
     if (o->optimizer == HN_SGD) {
         hn_node *m = o->momentum > 0 ? state_like(g, w, "momentum", HN_F32) : NULL;
-        return hn_sgd(g, w, s->grads[p], m, s->hyper, clip, o->momentum, false, o->decay, o->gclip);
+        return hn_sgd(g, w, s->grads[p], m, s->hyper, clip, o->momentum, false, decay.share,
+                      decay.toward, o->gclip);
     }
     hn_node *m = state_like(g, w, "m", moments), *v = state_like(g, w, "v", moments);
     hn_node *master = o->master && w->type.dtype != HN_F32 ? state_like(g, w, "master", HN_F32) : NULL;
     return hn_adamw(g, w, s->grads[p], m, v, s->hyper, clip, master, or_else(o->beta1, 0.9f),
-                    or_else(o->beta2, 0.999f), or_else(o->eps, 1e-8f), o->decay, o->gclip,
+                    or_else(o->beta2, 0.999f), or_else(o->eps, 1e-8f), decay.share, decay.toward, o->gclip,
                     o->stochastic, (int64_t)(o->seed & 0x7fffffff), key);
 }
 

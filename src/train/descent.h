@@ -14,11 +14,17 @@
 
 typedef enum hn_optimizer { HN_ADAMW, HN_SGD } hn_optimizer;
 
+/* w loses a share of what sets it apart from `toward`, at the rate of the step. */
+typedef struct hn_decay {
+    float share, toward;
+} hn_decay;
+
 typedef struct hn_descent_options {
     hn_optimizer optimizer;
     float beta1, beta2, eps; /* AdamW; 0 means 0.9, 0.999, 1e-8 */
     float momentum;          /* SGD */
-    float decay;             /* decoupled weight decay */
+    float decay;             /* decoupled weight decay of all parameters, */
+    const hn_decay *decays;  /* or, if not NULL, of each: read by hn_descent_new alone */
     float clip_norm;         /* global norm; 0: off */
     float gclip;             /* element-wise, after the global one; 0: off */
     hn_dtype moments;        /* HN_F32 (0) or HN_BF16 */

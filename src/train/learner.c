@@ -32,6 +32,18 @@ static hn_status find_params(hn_learner *l, hn_node **params)
     return HN_OK;
 }
 
+/* Matrices decay, or what a target asks for by itself; norms, biases and magnitudes do not. A gain that
+ * the model's class counts from one decays toward one, whatever the file stores. */
+static hn_decay decay_of(const hn_tuning *t, int i, float usual)
+{
+    const hn_tunable *x = &t->tensors[i];
+    const hn_tuned *of = &t->tuned[x->of];
+    const float share = of->settings.has_decay ? (float)of->settings.decay
+                        : x->weight.type.rank >= 2 ? usual : 0;
+    return (hn_decay){ .share = share,
+                       .toward = x->part == HN_TUNE_WEIGHT && of->base->is_shifted ? 1 : 0 };
+}
+
 static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options *options)
 {
     hn_objective_options o = options->objective;
@@ -45,9 +57,18 @@ static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options
     if (!params)
         return HN_ERR_MEMORY;
     hn_status status = find_params(l, params);
+    hn_decay *decays = hn_alloc_array(l->heap, HN_TAG_GRAPH, (size_t)l->tuning->n_tensors,
+                                      sizeof *decays);
+    hn_descent_options descent = options->descent;
+    descent.decays = decays;
+    if (!decays)
+        status = HN_ERR_MEMORY;
+    for (int i = 0; i < l->tuning->n_tensors && decays; i++)
+        decays[i] = decay_of(l->tuning, i, options->descent.decay);
     if (status == HN_OK)
         status = hn_descent_new(&l->descent, l->g, l->objective.loss, l->tuning->n_tensors, params,
-                                1, &device, &options->descent);
+                                1, &device, &descent);
+    hn_free(l->heap, decays);
     hn_free(l->heap, params);
     l->max_tokens = o.max_tokens;
     l->max_rows = o.max_rows;

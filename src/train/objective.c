@@ -79,7 +79,8 @@ static hn_node *kl_loss(hn_objective *o)
 
 /* ---- routers ---- */
 
-/* Of all layers' tokens at once. The sum around it lets micro-batches continue it, of which a
+/* Of all layers' tokens at once. Transformers counts a token once for each expert that it goes to, so
+ * that even use gives their number a token, not 1. The sum around it lets micro-batches continue it, of which a
  * trainer allows one. */
 static hn_node *batch_balance(hn_objective *o)
 {
@@ -99,8 +100,9 @@ static hn_node *route_losses(hn_objective *o, hn_node *loss)
     hn_graph *g = o->g;
     const nn_build *b = &o->policy;
     const float share = b->n_routes ? 1 / (float)b->n_routes : 0;
+    const float used = b->n_routes ? (float)b->routes[0].ids->type.dim[1] : 0;
     if (o->o.balance > 0 && o->o.balances_batch)
-        loss = hn_add(g, loss, hn_scale(g, batch_balance(o), o->o.balance, 0));
+        loss = hn_add(g, loss, hn_scale(g, batch_balance(o), o->o.balance * used, 0));
     for (int i = 0; i < b->n_routes; i++) {
         const nn_route *r = &b->routes[i];
         if (o->o.balance > 0 && !o->o.balances_batch) {

@@ -126,8 +126,12 @@ static hn_status read_option(hn_tune_target *t, const char *item, const char *op
                    item, s->dropout);
         return HN_OK;
     }
+    if (!strncmp(option, "decay=", 6)) {
+        s->has_decay = true;
+        return read_number(item, option + 6, 0, &s->decay);
+    }
     return hn_fail(HN_ERR_ARGUMENT, "target '%s': option '%s': expected lora, dora, full, frozen, rs, "
-                                    "r=RANK, alpha=ALPHA or dropout=P", item, option);
+                                    "r=RANK, alpha=ALPHA, dropout=P or decay=X", item, option);
 }
 
 static hn_status read_item(const char *text, size_t n, const hn_tune_settings *otherwise,

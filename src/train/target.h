@@ -7,6 +7,7 @@
  *     names     as GGUF has them, with or without "blk.N." and ".weight", or the last parts of
  *               Hugging Face's ("q_proj", "self_attn.q_proj"); '*' stands for anything
  *     options   lora dora full frozen r=RANK alpha=ALPHA rs (alpha / sqrt(r)) dropout=P
+ *               decay=X (of vectors too, which have none otherwise)
  *
  * `all` is every matrix that goes into a product but the head; `all:full` every tensor. */
 #ifndef HN_TRAIN_TARGET_H
@@ -22,6 +23,8 @@ typedef struct hn_tune_settings {
     double alpha;   /* 0: the rank's double */
     bool is_rooted; /* rsLoRA */
     double dropout;
+    bool has_decay; /* of its own: decay */
+    double decay;
 } hn_tune_settings;
 
 typedef struct hn_tune_target {

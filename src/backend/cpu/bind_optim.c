@@ -83,6 +83,7 @@ static hn_adamw_step adamw_step(const hn_call *call)
                             .one_minus_beta1 = (float)(1 - (double)at->beta1),
                             .one_minus_beta2 = (float)(1 - (double)at->beta2), .eps = at->eps,
                             .rate = (float)s.rate, .root = (float)s.root, .keep = (float)s.keep,
+                            .toward = at->toward,
                             .key = s.key };
 }
 
@@ -161,7 +162,7 @@ static void sgd_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t e
     const hn_sgd_step step = {
         .scale = call->in[SGD_CLIP] ? (float)hn_get(call->in[SGD_CLIP], 0) : 1,
         .clip = at->gclip > 0 ? at->gclip : 0, .momentum = at->momentum, .rate = (float)lr,
-        .keep = (float)(1 - lr * (double)at->decay), .is_nesterov = at->nesterov
+        .keep = (float)(1 - lr * (double)at->decay), .toward = at->toward, .is_nesterov = at->nesterov
     };
     (void)phase;
     if (begin == 0 && call->out[1] && !call->in[M])

@@ -56,6 +56,13 @@ HN_INLINE f32x16 prepared(f32x16 g, float scale, float clip)
     return g;
 }
 
+HN_INLINE f32x16 decayed(f32x16 w, float keep, float toward)
+{
+    if (toward > 0.0f || toward < 0.0f)
+        return f_fma(f_set1(keep), f_sub(w, f_set1(toward)), f_set1(toward));
+    return f_mul(w, f_set1(keep));
+}
+
 typedef struct adam_state {
     f32x16 m, v, w;
 } adam_state;
@@ -68,7 +75,7 @@ HN_INLINE adam_state adamw(const hn_adamw_step *s, f32x16 g, adam_state old)
     now.v = f_fma(f_set1(s->one_minus_beta2), f_sub(f_mul(g, g), old.v), old.v);
     const f32x16 root = f_fma(f_sqrt(now.v), f_set1(s->root), f_set1(s->eps));
     const f32x16 move = f_div(now.m, root);
-    now.w = f_fma(f_set1(-s->rate), move, f_mul(old.w, f_set1(s->keep)));
+    now.w = f_fma(f_set1(-s->rate), move, decayed(old.w, s->keep, s->toward));
     return now;
 }
 
@@ -165,7 +172,7 @@ HN_KERNEL_FN(sgd_f32)
             if (step.is_nesterov)
                 move = f_fma(momentum, move, grad);
         }
-        const f32x16 kept = f_mul(load(w, e), f_set1(step.keep));
+        const f32x16 kept = decayed(load(w, e), step.keep, step.toward);
         const f32x16 now = f_fma(f_set1(-step.rate), move, kept);
         store(w, now, e);
         if (working)

@@ -6,10 +6,11 @@
  *     g' = g scale, then clamped to -clip .. clip where clip > 0
  *
  *   adamw   m = f(1 - beta1, g' - m, m)         v = f(1 - beta2, g' g' - v, v)
- *           w = f(-rate, m / f(sqrt(v), root, eps), w keep)
+ *           w = f(-rate, m / f(sqrt(v), root, eps), kept)
  *           rate = lr / (1 - beta1^t), root = 1 / sqrt(1 - beta2^t), keep = 1 - lr decay
  *   sgd     u = f(momentum, u, g')              (u = g' where `velocity` is NULL)
- *           w = f(-rate, u, w keep)             nesterov: f(momentum, u, g') in place of u
+ *           w = f(-rate, u, kept)               nesterov: f(momentum, u, g') in place of u
+ *   kept    w keep, or f(keep, w - toward, toward) where toward is not 0
  *
  * adamw_<moments>_<weights>: where f32, all is as written, and `working`, if it is not NULL,
  * gets w in bf16 to nearest even. Where bf16, the stored value is widened, and the new one
@@ -27,7 +28,7 @@ typedef struct hn_adamw_step {
     float clip;  /* 0: none */
     float one_minus_beta1, one_minus_beta2;
     float eps;
-    float rate, root, keep; /* above */
+    float rate, root, keep, toward; /* above */
     hn_rng_key key;         /* folded with step and parameter */
 } hn_adamw_step;
 
@@ -35,7 +36,7 @@ typedef struct hn_sgd_step {
     float scale;
     float clip;
     float momentum;
-    float rate, keep;
+    float rate, keep, toward;
     int32_t is_nesterov;
 } hn_sgd_step;
 
