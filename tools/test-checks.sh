@@ -101,6 +101,8 @@ compile 'void hn_sum_f32_avx2(void) { }' CMakeFiles/hn_kernels_avx2.dir/k.c.o
 try 0 symbols ' 0 failed'
 compile 'void hn_sum_f32_ref(void) { }' CMakeFiles/hn_kernels_avx2.dir/k.c.o
 try 1 symbols 'hn_sum_f32_ref: expected hn_..._avx2'
+compile "double exp(double); double hn_b(double); double hn_b(double x) { return exp(x); }" b.o
+try 1 symbols "b.o: takes exp from the C library"
 
 echo "$n_passed passed, $n_failed failed, 0 skipped"
 [ $n_failed = 0 ] && [ $n_passed != 0 ]

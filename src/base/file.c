@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+_Static_assert(sizeof(off_t) >= 8 && sizeof(size_t) >= 8, "models are files of many gigabytes, and mapped whole");
+
 static hn_status read_exactly(int file, const char *path, char *to, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {

@@ -1,5 +1,6 @@
 #include "convert/model_name.h"
 
+#include "base/mathfn.h"
 #include "base/utf8.h"
 #include "text/template_unicode.h"
 #include "base/number.h"
@@ -118,7 +119,7 @@ static bool is_near(const char *size, double parameters)
     const char *letter = strchr(" KMBT", size[n - 1]);
     if (hn_number_read(size, n, &number) != n - 1 || !letter || n < 2)
         return true; /* no plain number: taken at its word */
-    const double label = number * pow(1000, (double)(letter - " KMBT"));
+    const double label = number * hn_math_pow(1000, (double)(letter - " KMBT"));
     return fabs(label - parameters) <= floor(7 * parameters / 8);
 }
 

@@ -179,13 +179,14 @@ static void mark_close(judge *j)
         j->out->close_share = (double)n_close / (double)n_routed;
 }
 
-/* Whether the experts chosen are the k likeliest of the reference. */
+/* Whether the experts chosen are the k likeliest of the reference, or as good as tied with them in f32:
+ * what they then give is judged by the distance alone. */
 static bool has_same_experts(const float *p, int64_t n, const int32_t *ids, int64_t k)
 {
     float last = 0, next = 0;
     two_of(p, n, k, &last, &next);
     for (int64_t u = 0; u < k; u++)
-        if (ids[u] < 0 || ids[u] >= n || p[ids[u]] < last)
+        if (ids[u] < 0 || ids[u] >= n || p[ids[u]] < last - HN_PARITY_F32_TIE)
             return false;
     return true;
 }

@@ -32,6 +32,7 @@ typedef struct hn_parity {
 } hn_parity;
 
 #define HN_PARITY_F32_BOUND 1e-11
+#define HN_PARITY_F32_TIE 1e-4f /* probabilities of experts nearer than this are a toss-up */
 #define HN_PARITY_BF16_BOUND 1e-5
 #define HN_PARITY_BF16_GAIN 0.1  /* of `rounded` */
 #define HN_PARITY_CLOSE_SHARE 0.05

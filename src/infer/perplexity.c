@@ -17,7 +17,7 @@ typedef struct judge {
     hn_heap *heap;
     const hn_perplexity_options *o;
     hn_forward *forward;
-    int64_t vocab, n_chunks, first; /* tokens of a chunk are judged from `first` on */
+    int64_t vocab, n_chunks, first; /* of a chunk, the first row that is judged */
     const int32_t *tokens;
     hn_weights_writer *writer; /* of what is saved */
     hn_safetensors saved;
@@ -185,7 +185,7 @@ hn_status hn_perplexity_run(hn_heap *heap, const hn_model *model, hn_device *dev
                             const int32_t *tokens, size_t n,
                             const hn_perplexity_options *options, hn_perplexity *out)
 {
-    judge j = { .heap = heap, .o = options, .tokens = tokens, .first = options->chunk / 2,
+    judge j = { .heap = heap, .o = options, .tokens = tokens, .first = options->chunk / 2 - 1,
                 .vocab = hn_model_hparams(model)->n_vocab };
     *out = (hn_perplexity){ 0 };
     const hn_status status = run(&j, model, device, n);

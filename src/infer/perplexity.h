@@ -1,7 +1,7 @@
 /* perplexity.h: how well a model foretells a text, and how near it is to another run of it.
  *
  * The text is cut into chunks that are run apart; of each the tokens of the second half are
- * judged, which have at least half a chunk before them. */
+ * judged, 128 of 256, which have at least half a chunk before them. */
 #ifndef HN_INFER_PERPLEXITY_H
 #define HN_INFER_PERPLEXITY_H
 

@@ -267,9 +267,10 @@ hn_status hn_gguf_part_parse(hn_heap *heap, const char *name, const void *file, 
     HN_TRY(read_header(&c, out, &n_tensors, &n_keys));
     HN_TRY(read_keys(&c, out, n_keys));
     HN_TRY(hn_meta_int(&out->meta, "general.alignment", HN_GGUF_ALIGNMENT, &alignment));
-    HN_REQUIRE(alignment > 0 && alignment <= HN_GGUF_MAX_ALIGNMENT &&
+    /* below 8 an f64 or a block's words would be read where they do not lie */
+    HN_REQUIRE(alignment >= HN_GGUF_MIN_ALIGNMENT && alignment <= HN_GGUF_MAX_ALIGNMENT &&
                    (alignment & (alignment - 1)) == 0,
-               HN_ERR_FORMAT, "%s: general.alignment is %lld: expected a power of two", name,
+               HN_ERR_FORMAT, "%s: general.alignment is %lld: expected a power of two from 8 on", name,
                (long long)alignment);
     HN_TRY(read_tensors(&c, out, (size_t)n_tensors, (uint64_t)alignment));
     return place_tensors(&c, out, (uint64_t)alignment);

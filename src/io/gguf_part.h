@@ -16,7 +16,7 @@ typedef struct hn_gguf_part {
     size_t n_tensors;
 } hn_gguf_part;
 
-enum { HN_GGUF_ALIGNMENT = 32, HN_GGUF_MAX_ALIGNMENT = 1 << 20 };
+enum { HN_GGUF_ALIGNMENT = 32, HN_GGUF_MIN_ALIGNMENT = 8, HN_GGUF_MAX_ALIGNMENT = 1 << 20 };
 
 /* What failed is left for hn_gguf_part_close to release, and can be closed twice. */
 hn_status hn_gguf_part_open(hn_heap *heap, const char *path, hn_gguf_part *out);

@@ -91,9 +91,9 @@ static hn_status write_header(hn_str *to, const char *path, const hn_meta *meta,
 {
     int64_t alignment;
     HN_TRY(hn_meta_int(meta, "general.alignment", HN_GGUF_ALIGNMENT, &alignment));
-    HN_REQUIRE(alignment > 0 && alignment <= HN_GGUF_MAX_ALIGNMENT &&
+    HN_REQUIRE(alignment >= HN_GGUF_MIN_ALIGNMENT && alignment <= HN_GGUF_MAX_ALIGNMENT &&
                    (alignment & (alignment - 1)) == 0,
-               HN_ERR_ARGUMENT, "%s: general.alignment is %lld: expected a power of two", path,
+               HN_ERR_ARGUMENT, "%s: general.alignment is %lld: expected a power of two from 8 on", path,
                (long long)alignment);
     hn_str_add(to, "GGUF");
     add_u32(to, 3);

@@ -2,6 +2,7 @@
 #include "text/template_fn.h"
 
 #include "base/host.h"
+#include "base/mathfn.h"
 #include "base/number.h"
 #include "text/template_number.h"
 
@@ -247,7 +248,7 @@ static hn_status round_common(double d, int64_t digits, hn_tval *out)
         *out = hn_tv_float(copysign(0, d));
         return HN_OK;
     }
-    const double scale = pow(10, (double)-digits), scaled = d / scale;
+    const double scale = hn_math_pow(10, (double)-digits), scaled = d / scale;
     *out = hn_tv_float(nearbyint(scaled) * scale);
     return HN_OK;
 }

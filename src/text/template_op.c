@@ -1,6 +1,8 @@
 /* Arithmetic as Python does it, save that integers end at 64 bits, with an error. */
 #include "text/template_fn.h"
 
+#include "base/mathfn.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +28,7 @@ static hn_status power_of_integers(int64_t base, int64_t exponent, hn_tval *out)
     if (exponent < 0) {
         if (base == 0)
             return hn_fail(HN_ERR_FORMAT, "0.0 cannot be raised to a negative power");
-        *out = hn_tv_float(pow((double)base, (double)exponent));
+        *out = hn_tv_float(1 / hn_math_pow((double)base, -(double)exponent));
         return HN_OK;
     }
     int64_t result = 1;
@@ -127,7 +129,8 @@ static hn_status on_doubles(char op, double a, double b, hn_tval *out)
         if (a < 0 && isfinite(a) && isfinite(b) && b != floor(b))
             return hn_fail(HN_ERR_UNSUPPORTED,
                            "a negative number to a fraction: complex numbers");
-        c = pow(a, b);
+        /* negative whole powers as one over the positive one, which is exact where it can be */
+        c = b < 0 && b == floor(b) ? 1 / hn_math_pow(a, -b) : hn_math_pow(a, b);
         if (isinf(c) && isfinite(a) && isfinite(b))
             return hn_fail(HN_ERR_FORMAT, "(34, 'Numerical result out of range')");
         break;

@@ -2,6 +2,7 @@
 #include "train/report_parts.h"
 
 #include "base/file.h"
+#include "base/mathfn.h"
 #include "base/out_file.h"
 #include "base/sha256.h"
 #include "io/gguf.h"
@@ -84,7 +85,7 @@ static void add_held(hn_str *page, const hn_run_report *r)
                      "<th>right</th></tr>\n");
     for (size_t i = 0; i < r->n_held; i++)
         hn_str_print(page, "<tr><td>%.0f</td><td>%.5f</td><td>%.5g</td><td>%.2f %%</td></tr>\n",
-                     r->held[HN_HELD_STEP][i], r->held[HN_HELD_LOSS][i], exp(r->held[HN_HELD_LOSS][i]),
+                     r->held[HN_HELD_STEP][i], r->held[HN_HELD_LOSS][i], hn_math_exp(r->held[HN_HELD_LOSS][i]),
                      100 * r->held[HN_HELD_ACCURACY][i]);
     hn_str_add(page, "</table>\n");
 }

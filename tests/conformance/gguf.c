@@ -216,8 +216,8 @@ static void check_bad_keys(void)
 /* "general.alignment, default 32, a power of two"; the last tensor's padding may be missing */
 static void check_alignment(void)
 {
-    static const uint32_t good[] = { 1, 2, 8, 32, 64, 4096 };
-    static const uint32_t bad[] = { 0, 3, 33, 1 << 21 };
+    static const uint32_t good[] = { 8, 16, 32, 64, 4096 };
+    static const uint32_t bad[] = { 0, 1, 2, 3, 4, 33, 1 << 21 };
     hn_gguf_part part;
     check_group("alignment");
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)

@@ -179,7 +179,7 @@ static void set_values(hn_meta *meta)
 static void check_writer(void)
 {
     check_group("writer");
-    for (int alignment = 1; alignment <= 4096; alignment *= 8) {
+    for (int alignment = 8; alignment <= 4096; alignment *= 8) {
         hn_meta meta = hn_meta_on(&heap, "meta");
         set_values(&meta);
         CHECK_OK(hn_meta_set_int(&meta, "general.alignment", HN_META_U32, alignment));

@@ -158,6 +158,34 @@ static void check_cancelled(hn_engine *engine, const char *digest)
     CHECK_INT(N_STEPS, h.steps); /* only those that were left */
 }
 
+/* What patience has counted outlives an interruption: a run whose evaluations get worse stops at the
+ * same step, with the same best. */
+static void check_patience(hn_engine *engine)
+{
+    static const char *const settings_of[] = { "steps=60", "batch=4", "rank=4", "eval-every=1",
+                                               "rate=0.5", "patience=4", "save-every=1" };
+    heard whole = { .engine = engine }, parts = { .engine = engine };
+    hn_finetune_result a, b;
+    check_group("patience");
+    hn_finetune_spec spec = spec_of(in_dir("patient"), &whole);
+    spec.settings = settings_of;
+    spec.n_settings = sizeof settings_of / sizeof *settings_of;
+    spec.on_saved = NULL;
+    if (!CHECK_OK(hn_finetune(engine, &spec, &a)) ||
+        !CHECK_THAT(whole.steps > 4 && whole.steps < 60, "%d steps", whole.steps))
+        return;
+    spec.out = in_dir("impatient");
+    spec.context = &parts;
+    parts.cancels_at = whole.steps - 1; /* three of four worse ones have been counted */
+    CHECK_FAILS(hn_finetune(engine, &spec, &b), HN_ERR_CANCELLED, "stopped after step");
+    hn_engine_resume(engine);
+    parts.cancels_at = 0;
+    spec.resume = 1;
+    if (CHECK_OK(hn_finetune(engine, &spec, &b)))
+        CHECK_TEXT(a.sha256, b.sha256);
+    CHECK_INT(whole.steps, parts.steps);
+}
+
 /* ---- what is refused ---- */
 
 static void refuse_setting(hn_engine *engine, const char *setting, const char *words)
@@ -327,6 +355,7 @@ int main(int argc, char **argv)
         check_refusals(engine);
         check_whole(engine, digest);
         check_cancelled(engine, digest);
+        check_patience(engine);
         hn_engine_memory(engine, &live, NULL, NULL);
         CHECK_INT(before, live);
         hn_engine_free(engine);

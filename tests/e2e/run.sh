@@ -113,6 +113,9 @@ gets one "$hone" perplexity new.gguf text --chunk 64 --json --threads 1 --save o
 gets three "$hone" perplexity copy.gguf text --chunk 64 --json --threads 3 --save three.safetensors
 same "perplexity at 3 threads" one three
 same "saved logits" one.safetensors three.safetensors
+judged=$(sed -n 's/.*"tokens": *\([0-9]*\).*/\1/p' one)
+[ "$judged" -gt 0 ] && [ $((judged % 32)) -eq 0 ] || fail "of chunks of 64, 32 each are judged: $judged in all"
+passes
 gets against "$hone" perplexity new.gguf text --chunk 64 --json --against one.safetensors
 grep -q '"kl": *-\{0,1\}0[,}]\|"kl": *-\{0,1\}0\.0[,}]' against && grep -q '"agreement": *1\(\.0\)\{0,1\}[,}]' against ||
     fail "against itself: $(cat against)"
