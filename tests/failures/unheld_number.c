@@ -285,7 +285,7 @@ static void check_counts(void)
     const hn_imatrix_options o = { .chunk = CHUNK, .bos = -1, .dataset = "numbers" };
     const hn_forward_options f = { .max_tokens = CHUNK, .wants_uses = true };
     hn_forward *forward;
-    if (CHECK_OK(hn_imatrix_write(&heap, model, devices[0], ids, N, path, &o)) &&
+    if (CHECK_OK(hn_imatrix_write(&heap, model, devices[0], ids, N, hn_sink_new(path), &o)) &&
         CHECK_OK(hn_gguf_open(&heap, path, &file))) {
         int n_checked = 0;
         CHECK_OK(hn_forward_new(&forward, &heap, model, devices[0], &f));
