@@ -154,6 +154,7 @@ static hn_status write_keys(conversion *c, const hn_recipe *recipe)
     HN_TRY(hn_arch_write_meta(c->arch, c->hp, &c->meta));
     HN_TRY(hn_general_keys(c->dir, c->options->name, &size, hn_recipe_file_type(recipe),
                            &c->meta));
+    HN_TRY(hn_ignored_write(c->options->ignored, &c->meta));
     HN_TRY(hn_tokenizer_keys(c->dir, &c->meta));
     return hn_pad_vocab(&c->meta, c->hp->n_vocab);
 }
@@ -209,7 +210,7 @@ static hn_status convert(conversion *c, const char *dir, hn_sink out)
     HN_TRY(hn_hf_dir_open(c->heap, dir, HN_HF_TEXT | HN_HF_WEIGHTS, &c->dir));
     const hn_json *config = hn_json_root(c->dir->config);
     HN_TRY(hn_arch_of_config(config, &c->arch));
-    HN_TRY(hn_arch_read_config(c->arch, config, NULL, c->hp));
+    HN_TRY(hn_arch_read_config(c->arch, config, c->options->ignored, c->hp));
     HN_TRY(hn_arch_find_prefix(c->arch, &c->dir->weights, &c->prefix));
     HN_TRY(hn_arch_check_head(c->arch, c->hp, &c->dir->weights, c->prefix));
     HN_TRY(hn_arch_tensors(c->arch, c->hp, c->heap, &c->wanted, &c->n));

@@ -10,6 +10,7 @@
 typedef struct hn_convert_options {
     const hn_recipe *recipe; /* NULL: the type that the directory's weights have */
     const char *name; /* general.name; NULL: the directory's */
+    const struct hn_ignored *ignored; /* keys of config.json to pass over, recorded in the file; or NULL */
 } hn_convert_options;
 
 hn_status hn_convert(hn_heap *heap, hn_pool *pool, const char *dir, hn_sink out,

@@ -102,11 +102,23 @@ static hn_status write_tensor(quantization *q, hn_weights_writer *writer, size_t
     return hn_encode_rows(&job, q->heap, q->pool, writer, i, q->watch);
 }
 
+static hn_status check_ignored(const quantization *q)
+{
+    for (int i = 0; i < q->options->ignored->n; i++)
+        HN_REQUIRE(hn_meta_find(hn_gguf_meta(q->in), q->options->ignored->at[i]), HN_ERR_ARGUMENT,
+                   "--ignore %s: %s has no such key", q->options->ignored->at[i],
+                   hn_gguf_meta(q->in)->name);
+    return HN_OK;
+}
+
 static hn_status copy_keys(quantization *q)
 {
     const hn_meta *meta = hn_gguf_meta(q->in);
     for (size_t i = 0; i < meta->n; i++)
         HN_TRY(hn_meta_set_copy(&q->meta, &meta->values[i]));
+    if (q->options->ignored)
+        HN_TRY(check_ignored(q));
+    HN_TRY(hn_ignored_write(q->options->ignored, &q->meta));
     HN_TRY(hn_meta_set_int(&q->meta, "general.quantization_version", HN_META_U32, 2));
     return hn_meta_set_int(&q->meta, "general.file_type", HN_META_U32,
                            hn_recipe_file_type(q->options->recipe));
@@ -122,9 +134,9 @@ static hn_status quantize(quantization *q, hn_sink out)
     char text[64] = "";
     memcpy(text, name.data, name.bytes < sizeof text ? name.bytes : sizeof text - 1);
     HN_TRY(hn_arch_named(text, &arch));
-    HN_TRY(hn_arch_read_meta(arch, meta, hn_gguf_weights(q->in), q->hp));
-    HN_TRY(plan(q));
     HN_TRY(copy_keys(q));
+    HN_TRY(hn_arch_read_meta(arch, &q->meta, hn_gguf_weights(q->in), q->hp));
+    HN_TRY(plan(q));
     const size_t n = hn_gguf_weights(q->in)->n;
     HN_TRY(hn_gguf_create(q->heap, out, &q->meta, q->entries, n, &writer));
     hn_status status = HN_OK;
@@ -140,7 +152,7 @@ hn_status hn_quantize(hn_heap *heap, hn_pool *pool, const char *in, hn_sink out,
                       const hn_quantize_options *options, hn_watch *watch)
 {
     quantization q = { .heap = heap, .pool = pool, .options = options, .watch = watch,
-                       .meta = hn_meta_on(heap, out.path) };
+                       .meta = hn_meta_on(heap, in) };
     q.hp = hn_alloc(heap, HN_TAG_FILE, sizeof *q.hp);
     hn_status status = q.hp ? hn_gguf_open(heap, in, &q.in) : HN_ERR_MEMORY;
     if (status == HN_OK)

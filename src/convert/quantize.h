@@ -11,6 +11,7 @@ typedef struct hn_quantize_options {
     const hn_importance *importance; /* or NULL */
     int n_keep;
     const hn_keep *keep;
+    const struct hn_ignored *ignored; /* keys to pass over, recorded in the result; or NULL */
     bool may_requantize; /* from block formats, which lose twice; else refused by name */
 } hn_quantize_options;
 

@@ -52,7 +52,7 @@ static const hn_key_row keys[] = {
     HN_NEEDLESS("hidden_dropout_prob|attention_probs_dropout_prob", HN_IS_NUM, "of training alone", .low = 0, .high = 1),
     HN_NEEDLESS("classifier_dropout", HN_IS_NUM | HN_IS_NULL, "of classes with another head", HN_ALL),
     HN_NEEDLESS("pooler_fc_size|pooler_num_attention_heads|pooler_num_fc_layers|"
-                "pooler_size_per_head|pooler_type|directionality", HN_IS_ANY, "of classes with another head", HN_ALL),
+                "pooler_size_per_head|pooler_type|directionality|embedding_size", HN_IS_ANY, "of classes with another head", HN_ALL),
     { .to = HN_HP_is_causal }, { .to = HN_HP_pooling },
     { 0 },
 };

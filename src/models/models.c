@@ -234,9 +234,10 @@ static hn_status check_meta(const hn_arch *arch, const hn_meta *meta)
         if (!is_arch && strncmp(key, "tokenizer.", 10) != 0)
             continue;
         HN_REQUIRE(hn_key_of_gguf(arch->tables, is_arch ? key + n + 1 : key) ||
-                       !strncmp(key, "tokenizer.chat_template.", 24),
-                   HN_ERR_UNSUPPORTED, "%s: key %s: no key that is known of %s", meta->name, key,
-                   arch->name);
+                       !strncmp(key, "tokenizer.chat_template.", 24) || hn_ignored_has(meta, key),
+                   HN_ERR_UNSUPPORTED,
+                   "%s: key %s: no key that is known of %s (quantize --ignore %s passes over it)",
+                   meta->name, key, arch->name, key);
     }
     return HN_OK;
 }

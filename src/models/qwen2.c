@@ -26,6 +26,7 @@ static const hn_key_row keys[] = {
     HN_KEYS_ROPE(NULL, "10000"),
     HN_KEY_ACTIVATION("hidden_act", "silu"),
     HN_KEYS_QWEN_WINDOW,
+    HN_ONLY("use_mrope", HN_IS_FLAG, "false", "positions are of text alone", HN_ALL),
     HN_ASKED("max_window_layers", HN_IS_INT, "28", HN_ALL),
     HN_ASKED("layer_types", HN_IS_LIST | HN_IS_NULL, NULL, HN_ALL),
     { 0 },

@@ -15,7 +15,7 @@
 
 /* clang-format off */
 const hn_key_row hn_keys_every[] = {
-    HN_ASKED("architectures", HN_IS_LIST, HN_MUST, HN_ALL),
+    HN_ASKED("architectures", HN_IS_LIST | HN_IS_NULL, NULL, HN_ALL),
     NOTE("transformers_version", HN_IS_ANY, WRITER),
     NOTE("_name_or_path|name_or_path", HN_IS_ANY, WRITER),
     NOTE("dtype|torch_dtype", HN_IS_ANY, "weights are read in the type that the file has"),
@@ -54,7 +54,8 @@ const hn_key_row hn_keys_every[] = {
          "_experts_implementation_internal|gradient_checkpointing|use_kernels", HN_IS_ANY, LAYOUT),
     NOTE("tokenizer_class|prefix", HN_IS_ANY, "of the tokenizer, which has a file of its own"),
     NOTE("auto_map|_commit_hash|unsloth_version|unsloth_fixed|transformers.js_config|model_name|"
-         "mlx_version|base_model_name_or_path|neuron|license|_diffusers_version", HN_IS_ANY, WRITER),
+         "mlx_version|base_model_name_or_path|neuron|license|_diffusers_version|internal_version",
+         HN_IS_ANY, WRITER),
     NOTE("max_length|min_length|do_sample|early_stopping|num_beams|num_beam_groups|diversity_penalty|"
          "temperature|top_k|top_p|typical_p|repetition_penalty|length_penalty|no_repeat_ngram_size|"
          "encoder_no_repeat_ngram_size|bad_words_ids|num_return_sequences|output_scores|"

@@ -128,8 +128,8 @@ static hn_status check(const hn_config *c, const hn_json *value)
     if (!row) {
         char shown[SHOWN];
         return hn_fail(HN_ERR_UNSUPPORTED,
-                       "config.json: %s%s is %s: no key that is known of %s (--ignore %s%s passes "
-                       "over it)", c->path, value->key, show(value, shown), c->class, c->path,
+                       "config.json: %s%s is %s: no key that is known of %s (convert --ignore %s%s "
+                       "passes over it)", c->path, value->key, show(value, shown), c->class, c->path,
                        value->key);
     }
     if (!(row->is & kind_of(value))) {
@@ -175,7 +175,7 @@ static hn_status walk(const hn_config *c)
             continue;
         HN_TRY(check(c, v));
         const hn_key_row *row = hn_key_named(c->tables, c->class, v->key);
-        const hn_json *other = strchr(row->name, '|') && (!row->note || row->only)
+        const hn_json *other = strchr(row->name, '|') && !row->note
                                    ? other_name(c, row, v)
                                    : NULL;
         if (other && !is_same(v, other))
@@ -218,6 +218,30 @@ hn_status hn_config_check_ignored(const hn_json *root, const hn_ignored *ignored
                    ignored->at[i]);
     }
     return HN_OK;
+}
+
+hn_status hn_ignored_write(const hn_ignored *ignored, hn_meta *meta)
+{
+    hn_span names[HN_MAX_IGNORED];
+    for (int i = 0; ignored && i < ignored->n; i++)
+        names[i] = (hn_span){ ignored->at[i], strlen(ignored->at[i]) };
+    return ignored && ignored->n
+               ? hn_meta_set_strings(meta, "hone.ignored", names, (size_t)ignored->n)
+               : HN_OK;
+}
+
+bool hn_ignored_has(const hn_meta *meta, const char *key)
+{
+    const hn_meta_value *list = hn_meta_find(meta, "hone.ignored");
+    size_t cursor = 0;
+    if (!list || !list->is_array || list->type != HN_META_STRING)
+        return false;
+    for (uint64_t i = 0; i < list->n; i++) {
+        const hn_span name = hn_meta_next_string(list, &cursor);
+        if (name.bytes == strlen(key) && !memcmp(name.data, key, name.bytes))
+            return true;
+    }
+    return false;
 }
 
 /* Asking. */

@@ -1,0 +1,67 @@
+#!/bin/sh
+# CONFIG-KEY-IGNORED: a key of config.json or of GGUF that changes the arithmetic is not looked at.
+# Every key is used, known to change nothing, or refused by name and value; what is passed over was
+# asked for, and is recorded. (differential/config_keys changes every key of every model.)
+. "$2/tests/failures/cli.sh"
+models=$2/tests/differential/models
+tokens=$(i=0; while [ $i -lt 24 ]; do printf '%d,' $((3 + (i * i * 7 + i * 13) % 260)); i=$((i + 1)); done)
+copy() { # MODEL: a directory m of it, whose config.json may be changed
+    rm -rf m
+    mkdir m
+    ln -s "$models/$1"/* m/
+    rm m/config.json
+    cp "$models/$1/config.json" c.json
+}
+put() { sed -e "$1" c.json >m/config.json; cmp -s c.json m/config.json && fail "$1 changed nothing"; }
+logits() { "$hone" logits "$1" --tokens "${tokens%,}" --out "$2"; }
+
+copy llama
+cp c.json m/config.json
+quietly logits m plain.npy
+put 's/"silu"/"foo"/'
+refuses 'hidden_act is "foo": expected silu, gelu' logits m x.npy
+put 's/"silu"/3/'
+refuses 'hidden_act is 3: expected a string' logits m x.npy
+put 's/"silu"/"relu"/'
+quietly logits m relu.npy
+cmp -s plain.npy relu.npy && fail "relu is computed as silu"
+put 's/"vocab_size": 331/"vocab_size": 330/'
+refuses 'expected \[330,32\], found \[331,32\]' logits m x.npy
+put 's/"tie_word_embeddings": false/"tie_word_embeddings": true/'
+refuses 'lm_head.weight differs' logits m x.npy
+refuses 'lm_head.weight differs' "$hone" convert m x.gguf
+put 's/"use_cache"/"rms_norm_eps": 0.5, "use_cache"/'
+refuses 'key "rms_norm_eps" is given twice' logits m x.npy
+put 's/"use_cache"/"attn_window": 4, "use_cache"/'
+refuses 'attn_window is 4: no key that is known of LlamaForCausalLM' logits m x.npy
+refuses 'attn_window is 4' "$hone" convert m x.gguf
+refuses 'config.json has no such key' "$hone" convert m x.gguf --ignore attn_windo
+quietly "$hone" convert m x.gguf --type f32 --ignore attn_window
+shows 'hone.ignored' "$hone" inspect x.gguf --keys
+quietly logits x.gguf x.npy
+cmp -s plain.npy x.npy || fail "a key that was passed over changed the logits"
+put 's/"use_cache"/"quantization_config": {"quant_method": "gptq", "bits": 4}, "use_cache"/'
+refuses 'quantization_config is an object of 2' logits m x.npy
+
+# What is computed survives convert.
+copy qwen2
+put 's/"use_sliding_window": false/"use_sliding_window": true/; s/"sliding_window": null/"sliding_window": 4/; s/"full_attention",/"sliding_attention",/; s/"silu"/"quick_gelu"/'
+quietly logits m w.npy
+quietly "$hone" convert m w.gguf --type f32
+quietly logits w.gguf g.npy
+cmp -s w.npy g.npy || fail "qwen2's window or activation is lost by convert"
+copy smollm3
+put 's/"rope_theta": 5000000.0/"rope_theta": 5000.0/; s/"rope_type": "default"/"rope_type": "longrope", "original_max_position_embeddings": 64, "short_factor": [1, 1.5, 2, 2.5], "long_factor": [2, 3, 4, 5]/'
+quietly logits m w.npy
+quietly "$hone" convert m w.gguf --type f32
+quietly logits w.gguf g.npy
+cmp -s w.npy g.npy || fail "smollm3's longrope is lost by convert"
+refuses 'rope has other numbers beyond 64' "$hone" logits m --tokens "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" --out x.npy
+
+# GGUF: keys of the architecture that no row knows.
+quietly "$hone" convert "$models/llama" k.gguf --type f32
+LC_ALL=C sed 's/llama.rope.freq_base/llama.rope.freq_bass/' k.gguf >bad.gguf
+refuses 'key llama.rope.freq_bass: no key that is known of llama' logits bad.gguf x.npy
+quietly "$hone" quantize bad.gguf good.gguf f32 --ignore llama.rope.freq_bass
+quietly logits good.gguf x.npy
+passed
