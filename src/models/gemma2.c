@@ -48,8 +48,8 @@ static const hn_key_row keys[] = {
     HN_ASKED("attention_bias", HN_IS_FLAG, "false", HN_ALL),
     HN_USED("sliding_window", HN_IS_INT, window, "4096", HN_COUNT),
     HN_ASKED("layer_types", HN_IS_LIST | HN_IS_NULL, NULL, HN_ALL),
-    HN_USED("attn_logit_softcapping", HN_IS_REAL | HN_IS_NULL, attn_softcap, "50", HN_ABOVE_0),
-    HN_USED("final_logit_softcapping", HN_IS_REAL | HN_IS_NULL, final_softcap, "30", HN_ABOVE_0),
+    HN_USED("attn_logit_softcapping", HN_IS_REAL | HN_IS_NULL, attn_softcap, "50", HN_ANY_SIGN),
+    HN_USED("final_logit_softcapping", HN_IS_REAL | HN_IS_NULL, final_softcap, "30", HN_ANY_SIGN),
     HN_ASKED("query_pre_attn_scalar", HN_IS_INT, "256", HN_COUNT),
     HN_ONLY("use_bidirectional_attention", HN_IS_FLAG | HN_IS_NULL, "false|null", "a decoder alone is computed", HN_ALL),
     HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
@@ -63,6 +63,7 @@ static const hn_key_row *const tables[] = { keys, hn_keys_every, hn_keys_tokeniz
 
 static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
+    HN_TRY(hn_gemma_read_caps(config, hp));
     HN_HP_SET(hp, value_dim, hp->head_dim);
     HN_TRY(hn_config_num(config, "query_pre_attn_scalar", &hp->attn_scalar, NULL));
     if (hp->rope_base == 10000)

@@ -54,7 +54,7 @@ static const hn_key_row keys[] = {
     HN_ASKED("sliding_window_pattern", HN_IS_INT, "6", HN_COUNT),
     HN_NEEDLESS("_sliding_window_pattern", HN_IS_ANY, "Transformers writes it, and reads layer_types", HN_ALL),
     HN_ONLY("attn_logit_softcapping", HN_IS_REAL | HN_IS_NULL, "null", "soft caps of scores are not supported here", HN_ALL),
-    HN_USED("final_logit_softcapping", HN_IS_REAL | HN_IS_NULL, final_softcap, NULL, HN_ABOVE_0),
+    HN_USED("final_logit_softcapping", HN_IS_REAL | HN_IS_NULL, final_softcap, NULL, HN_ANY_SIGN),
     HN_ASKED("query_pre_attn_scalar", HN_IS_INT, "256", HN_COUNT),
     HN_ONLY("use_bidirectional_attention", HN_IS_FLAG | HN_IS_NULL, "false|null", "a decoder alone is computed", HN_ALL),
     HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
@@ -80,6 +80,7 @@ static const hn_key_row *const outer_tables[] = { outer, hn_keys_every, NULL };
 static hn_status read_config(const hn_config *config, hn_hparams *hp)
 {
     int64_t period;
+    HN_TRY(hn_gemma_read_caps(config, hp));
     HN_HP_SET(hp, value_dim, hp->head_dim);
     HN_TRY(hn_config_num(config, "query_pre_attn_scalar", &hp->attn_scalar, NULL));
     HN_TRY(hn_config_int(config, "sliding_window_pattern", &period, NULL));

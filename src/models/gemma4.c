@@ -91,7 +91,7 @@ static const hn_key_row keys[] = {
     HN_ASKED("attention_bias", HN_IS_FLAG, "false", HN_ALL),
     HN_USED("sliding_window", HN_IS_INT, window, "512", HN_COUNT),
     HN_ASKED("layer_types", HN_IS_LIST | HN_IS_NULL, NULL, HN_ALL),
-    HN_USED("final_logit_softcapping", HN_IS_REAL | HN_IS_NULL, final_softcap, NULL, HN_ABOVE_0),
+    HN_USED("final_logit_softcapping", HN_IS_REAL | HN_IS_NULL, final_softcap, NULL, HN_ANY_SIGN),
     HN_ONLY("use_bidirectional_attention", HN_IS_WORD | HN_IS_NULL, "null|vision", "a decoder alone is computed", HN_ALL),
     HN_ASKED("vocab_size_per_layer_input", HN_IS_INT, "262144", HN_COUNT),
     HN_USED("hidden_size_per_layer_input", HN_IS_INT, ple_width, "256", .low = 0, .high = 2147483647),
@@ -208,6 +208,7 @@ static hn_status read_config(const hn_config *config, hn_hparams *hp)
         set_pattern(hp, 6);
     hp->is_sliding[hp->n_layer - 1] = false; /* whatever the file says */
     HN_TRY(read_heads(config, hp));
+    HN_TRY(hn_gemma_read_caps(config, hp));
     HN_REQUIRE(hp->n_shared_kv < hp->n_layer, HN_ERR_FORMAT,
                "config.json: num_kv_shared_layers is %lld of %lld layers",
                (long long)hp->n_shared_kv, (long long)hp->n_layer);
@@ -317,7 +318,7 @@ static hn_rope_spec rope_spec(nn_build *b, hn_node **divisors)
         turning++;
     while (turning + still < n && hn_get(&t, turning + still) >= 1e29)
         still++;
-    if (turning + still < n) {
+    if (turning + still < n || first >= 1e29) {
         *divisors = nn_weight_of(b, "rope_freqs.weight");
         return spec;
     }

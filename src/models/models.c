@@ -1,5 +1,6 @@
 #include "models/models.h"
 
+#include <math.h>
 #include <string.h>
 
 #define HN_MODEL(name) &hn_arch_##name,
@@ -94,8 +95,8 @@ static hn_status read_activation(const hn_config *c, hn_hparams *hp)
     HN_TRY(hn_activation_named(row->otherwise, &usual));
     if (hn_activation_named(word, &hp->activation) != HN_OK)
         return hn_config_refuse(c, key, HN_ERR_UNSUPPORTED,
-                                "expected silu, gelu, gelu_pytorch_tanh, quick_gelu, relu, relu2 or "
-                                "tanh");
+                                "expected silu, gelu, gelu_pytorch_tanh, quick_gelu, relu, relu2, "
+                                "tanh or mish");
     if (hp->activation == usual)
         hp->activation = HN_ACT_USUAL;
     return HN_OK;
@@ -142,6 +143,19 @@ hn_status hn_arch_read_config(const hn_arch *arch, const hn_json *root, const hn
     HN_TRY(hn_config_within(&c, "text_config", &text));
     HN_TRY(read_keys(arch, &text, out));
     return hn_config_flag(&c, "tie_word_embeddings", &out->is_tied);
+}
+
+hn_status hn_gemma_read_caps(const hn_config *c, hn_hparams *hp)
+{
+    if (hp->has[HN_HP_final_softcap] && hp->final_softcap == 0)
+        return hn_config_refuse(c, "final_logit_softcapping", HN_ERR_FORMAT,
+                                "logits are divided by it");
+    if (hp->has[HN_HP_attn_softcap] && hp->attn_softcap == 0)
+        return hn_config_refuse(c, "attn_logit_softcapping", HN_ERR_FORMAT,
+                                "scores are divided by it");
+    hp->final_softcap = fabs(hp->final_softcap);
+    hp->attn_softcap = fabs(hp->attn_softcap);
+    return HN_OK;
 }
 
 /* Windows of layers that GGUF's architecture knows none of. */

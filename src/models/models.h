@@ -16,6 +16,9 @@ extern const hn_arch *const hn_archs[];
 hn_status hn_arch_named(const char *name, const hn_arch **out);
 hn_status hn_arch_of_config(const hn_json *config, const hn_arch **out);
 
+/* Soft caps: their sign changes nothing, and 0 is none to divide by. */
+hn_status hn_gemma_read_caps(const hn_config *config, hn_hparams *hp);
+
 /* Qwen's windows: layers from max_window_layers on, or those that layer_types names. */
 hn_status hn_window_read_config(const hn_config *config, hn_hparams *hp);
 /* After is_sliding was set: no window unless `slides`, and none without a width. */

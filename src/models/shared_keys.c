@@ -66,32 +66,34 @@ const hn_key_row hn_keys_every[] = {
     { 0 },
 };
 
+/* Python's True is 1, and Transformers does not look at the types in there. */
+#define NUM (HN_IS_NUM | HN_IS_FLAG)
 static const hn_key_row rope[] = {
     HN_ASKED("rope_type|type", HN_IS_WORD, "default", HN_ALL),
-    HN_ASKED("rope_theta", HN_IS_NUM, NULL, HN_FROM_1),
-    HN_ASKED("factor", HN_IS_NUM | HN_IS_NULL, NULL, HN_ABOVE_0),
-    HN_ASKED("partial_rotary_factor", HN_IS_NUM, NULL, .low = 0x1p-20, .high = 1),
-    HN_ASKED("original_max_position_embeddings", HN_IS_NUM, NULL, HN_COUNT),
-    HN_ASKED("attention_factor", HN_IS_NUM | HN_IS_NULL, NULL, HN_ABOVE_0),
-    HN_ASKED("beta_fast", HN_IS_NUM | HN_IS_NULL, NULL, HN_FROM_0),
-    HN_ASKED("beta_slow", HN_IS_NUM | HN_IS_NULL, NULL, HN_FROM_0),
+    HN_ASKED("rope_theta", NUM, NULL, HN_FROM_1),
+    HN_ASKED("factor", NUM | HN_IS_NULL, NULL, .low = -0x1p127, .high = 0x1p127),
+    HN_ASKED("partial_rotary_factor", NUM, NULL, .low = 0, .high = 1),
+    HN_ASKED("original_max_position_embeddings", NUM, NULL, .low = 2, .high = 2147483647),
+    HN_ASKED("attention_factor", NUM | HN_IS_NULL, NULL, HN_FROM_0),
+    HN_ASKED("beta_fast", NUM | HN_IS_NULL, NULL, HN_FROM_0),
+    HN_ASKED("beta_slow", NUM | HN_IS_NULL, NULL, HN_FROM_0),
     HN_ASKED("low_freq_factor", HN_IS_NUM, NULL, HN_ABOVE_0),
-    HN_ASKED("high_freq_factor", HN_IS_NUM, NULL, HN_ABOVE_0),
-    HN_ASKED("mscale", HN_IS_NUM | HN_IS_NULL, NULL, HN_FROM_0),
-    HN_ASKED("mscale_all_dim", HN_IS_NUM | HN_IS_NULL, NULL, HN_FROM_0),
+    HN_ASKED("high_freq_factor", NUM, NULL, HN_ABOVE_0),
+    HN_ASKED("mscale", NUM | HN_IS_NULL, NULL, HN_FROM_0),
+    HN_ASKED("mscale_all_dim", NUM | HN_IS_NULL, NULL, HN_FROM_0),
     HN_ASKED("truncate", HN_IS_FLAG, "true", HN_ALL),
     HN_ASKED("short_factor", HN_IS_LIST, NULL, HN_ABOVE_0),
     HN_ASKED("long_factor", HN_IS_LIST, NULL, HN_ABOVE_0),
     /* Transformers has no such key: llama.cpp's converter does, and 1 is what it does without */
-    HN_ASKED("extrapolation_factor", HN_IS_NUM, NULL, .low = 1, .high = 1),
-    HN_ASKED("attn_factor", HN_IS_NUM, NULL, .low = 1, .high = 1),
+    HN_ASKED("extrapolation_factor", NUM, NULL, .low = 1, .high = 1),
+    HN_ASKED("attn_factor", NUM, NULL, .low = 1, .high = 1),
     HN_NEEDLESS("finetuned", HN_IS_FLAG, "a note", HN_ALL),
     { 0 },
 };
 const hn_key_row *const hn_rope_keys[] = { rope, NULL };
 
 static const hn_key_row whole[] = {
-    HN_ASKED("rope_theta", HN_IS_NUM, HN_MUST, HN_FROM_1),
+    HN_ASKED("rope_theta", NUM, HN_MUST, HN_FROM_1),
     { 0 },
 };
 const hn_key_row *const hn_rope_whole_keys[] = { whole, rope, NULL };

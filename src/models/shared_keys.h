@@ -18,7 +18,7 @@ extern const hn_key_row *const hn_rope_whole_keys[];
 
 #define HN_ALL     .of = NULL
 #define HN_COUNT   .low = 1, .high = 2147483647
-#define HN_ANY_SIGN .low = -1e6, .high = 1e6
+#define HN_ANY_SIGN .low = -0x1p100, .high = 0x1p100
 #define HN_OR_NONE | HN_IS_NULL
 
 /* clang-format off */
@@ -30,7 +30,7 @@ extern const hn_key_row *const hn_rope_whole_keys[];
     HN_USED("num_hidden_layers",        HN_IS_INT, n_layer, l,   .of = class, HN_COUNT),       \
     HN_USED("num_attention_heads",      HN_IS_INT, n_head, h,    .of = class, HN_COUNT),       \
     HN_USED("num_key_value_heads",      HN_IS_INT g_is, n_kv_head, g, .of = class, HN_COUNT),  \
-    HN_USED("max_position_embeddings",  HN_IS_INT, n_ctx, t,     .of = class, HN_FROM_0)
+    HN_USED("max_position_embeddings",  HN_IS_INT, n_ctx, t,     .of = class, .low = -1, .high = 2147483647)
 
 #define HN_KEY_MODEL_TYPE(class, word)                                                         \
     HN_ONLY("model_type", HN_IS_WORD, word, "another class than architectures says",           \

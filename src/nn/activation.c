@@ -21,6 +21,7 @@ static const struct {
     { "relu", HN_ACT_RELU },
     { "relu2", HN_ACT_RELU2 },
     { "tanh", HN_ACT_TANH },
+    { "mish", HN_ACT_MISH },
 };
 
 hn_status hn_activation_named(const char *word, hn_activation *out)
@@ -32,7 +33,7 @@ hn_status hn_activation_named(const char *word, hn_activation *out)
         }
     return hn_fail(HN_ERR_UNSUPPORTED,
                    "activation %s: expected silu, gelu, gelu_pytorch_tanh, quick_gelu, relu, "
-                   "relu2 or tanh", word);
+                   "relu2, tanh or mish", word);
 }
 
 const char *hn_activation_word(hn_activation activation)

@@ -13,6 +13,7 @@ typedef enum hn_activation {
     HN_ACT_RELU,
     HN_ACT_RELU2,      /* relu(x)^2 */
     HN_ACT_TANH,
+    HN_ACT_MISH, /* x tanh(ln(1 + e^x)) */
     HN_N_ACT
 } hn_activation;
 

@@ -86,6 +86,15 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
     return nn_linear(b, y, ".attn_output");
 }
 
+/* With s = sigmoid(x) and r = sigmoid(-x) it is x s (1 + r) / (1 + r^2), and nothing cancels. */
+static hn_node *mish(nn_build *b, hn_node *x)
+{
+    hn_graph *g = b->g;
+    hn_node *s = hn_sigmoid(g, x), *r = hn_sigmoid(g, hn_scale(g, x, -1, 0));
+    hn_node *above = hn_mul(g, hn_mul(g, x, s), hn_scale(g, r, 1, 1));
+    return nn_round(b, hn_div(g, above, hn_scale(g, hn_mul(g, r, r), 1, 1)));
+}
+
 hn_node *nn_activate(nn_build *b, hn_activation usual, hn_node *x)
 {
     enum { GELU_WITH_ERF = 1 };
@@ -95,6 +104,7 @@ hn_node *nn_activate(nn_build *b, hn_activation usual, hn_node *x)
     case HN_ACT_GELU: return nn_round(b, hn_gelu(g, x, GELU_WITH_ERF));
     case HN_ACT_QUICK_GELU: return nn_mul(b, x, nn_round(b, hn_sigmoid(g, nn_scale(b, x, 1.702f))));
     case HN_ACT_RELU: return hn_relu(g, x);
+    case HN_ACT_MISH: return mish(b, x);
     case HN_ACT_TANH: return nn_round(b, hn_tanh(g, x));
     case HN_ACT_RELU2: return nn_mul(b, hn_relu(g, x), hn_relu(g, x));
     default: return nn_silu(b, x);

@@ -95,7 +95,9 @@ static bool is_allowed(const hn_json *value, const char *only)
 static hn_status check_number(const hn_config *c, const hn_key_row *row, const hn_json *value,
                               const hn_json *named)
 {
-    const double x = value->kind == HN_JSON_INT ? (double)value->as.integer : value->as.number;
+    const double x = value->kind == HN_JSON_INT    ? (double)value->as.integer
+                     : value->kind == HN_JSON_BOOL ? (double)value->as.boolean
+                                                   : value->as.number;
     char why[120];
     if (!isfinite(x))
         return refuse(c, named, HN_ERR_FORMAT, "expected a finite number");
@@ -139,7 +141,8 @@ static hn_status check(const hn_config *c, const hn_json *value)
     }
     if (row->only && !is_allowed(value, row->only))
         return refuse(c, value, HN_ERR_UNSUPPORTED, row->note);
-    if (value->kind == HN_JSON_INT || value->kind == HN_JSON_DOUBLE)
+    if (value->kind == HN_JSON_INT || value->kind == HN_JSON_DOUBLE ||
+        (value->kind == HN_JSON_BOOL && row->is & HN_IS_NUM))
         HN_TRY(check_number(c, row, value, value));
     if (value->kind == HN_JSON_ARRAY && !row->only)
         for (const hn_json *v = value->as.children.first; v; v = v->next)
@@ -355,6 +358,10 @@ hn_status hn_config_num(const hn_config *c, const char *name, double *out, bool 
     *out = 0;
     if (is_there)
         *is_there = value.kind != HN_JSON_NULL;
+    if (value.kind == HN_JSON_BOOL) { /* where the row allows it: Python's True is 1 */
+        *out = (double)value.as.boolean;
+        return HN_OK;
+    }
     return value.kind == HN_JSON_NULL ? HN_OK : hn_json_want_double(&value, name, out);
 }
 

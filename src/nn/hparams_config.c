@@ -36,6 +36,8 @@ static hn_status take_row(const hn_config *c, const char *name, hn_hparams *hp, 
     }
     bool has;
     HN_TRY(hn_config_int(c, name, &n, &has));
+    if (n == -1 && which == HN_HP_n_ctx) /* no limit */
+        n = has = false;
     HN_TRY(hn_hparams_check_int("config.json", name, n));
     if (has && hn_hp_kind_of(which) == HN_HP_LAYERED)
         hn_hparams_fill(hp, which, n);

@@ -20,6 +20,15 @@ static hn_status want(const hn_config *rope, const char *name, double *out)
     return is_there ? HN_OK : hn_config_refuse(rope, name, HN_ERR_FORMAT, "its rope_type needs it");
 }
 
+/* Of frequencies: they may turn the other way, but not stand still. */
+static hn_status want_divisor(const hn_config *rope, double *out)
+{
+    HN_TRY(want(rope, "factor", out));
+    return fabs(*out) >= 0x1p-126
+               ? HN_OK
+               : hn_config_refuse(rope, "factor", HN_ERR_FORMAT, "frequencies are divided by it");
+}
+
 static hn_status read_factors(const hn_config *rope, const char *key, hn_hparams *hp, double *out)
 {
     const hn_json *list;
@@ -62,6 +71,15 @@ static hn_status read_original(const hn_config *c, const hn_config *rope, hn_hpa
     return hn_hparams_check_int("config.json", name, hp->rope_orig_ctx);
 }
 
+/* 0 would mean the usual one: the least number does what it would, which is to leave no score. */
+static hn_status read_magnitude(const hn_config *rope, hn_hparams *hp, hn_hp which)
+{
+    HN_TRY(optional(rope, "attention_factor", hp, which));
+    if (hp->has[which] && *hn_hp_num(hp, which) < 0x1p-126)
+        *hn_hp_num(hp, which) = 0x1p-126;
+    return HN_OK;
+}
+
 static double magnitude(double factor, double mscale)
 {
     return factor <= 1 ? 1.0 : 0.1 * mscale * hn_math_log(factor) + 1.0;
@@ -78,12 +96,14 @@ static hn_status read_yarn(const hn_config *rope, hn_hparams *hp)
     HN_REQUIRE(original > 0, HN_ERR_FORMAT, "config.json: yarn: no original context length");
     if (!has_factor)
         hp->rope_factor = (double)hp->n_ctx / original;
+    if (!(hp->rope_factor >= 0x1p-126))
+        return hn_config_refuse(rope, "factor", HN_ERR_FORMAT, "expected a number above 0");
     HN_REQUIRE(hp->rope_base > 1, HN_ERR_FORMAT, "config.json: yarn: rope_theta is %g: expected "
                                                  "more than 1", hp->rope_base);
     hp->has[HN_HP_rope_factor] = true;
     hp->has[HN_HP_rope_orig_ctx] = hp->rope_orig_ctx > 0;
     HN_TRY(optional(rope, "extrapolation_factor", hp, HN_HP_yarn_ext_factor));
-    HN_TRY(optional(rope, "attention_factor", hp, HN_HP_yarn_attn_factor));
+    HN_TRY(read_magnitude(rope, hp, HN_HP_yarn_attn_factor));
     HN_TRY(optional(rope, "beta_fast", hp, HN_HP_yarn_beta_fast));
     HN_TRY(optional(rope, "beta_slow", hp, HN_HP_yarn_beta_slow));
     HN_TRY(hn_config_flag(rope, "truncate", &truncates));
@@ -106,7 +126,7 @@ static hn_status read_longrope(const hn_config *rope, hn_hparams *hp)
     HN_TRY(read_factors(rope, "long_factor", hp, hp->rope_long));
     HN_TRY(read_factors(rope, "short_factor", hp, hp->rope_short));
     HN_TRY(hn_config_num(rope, "factor", &factor, &has_factor));
-    HN_TRY(optional(rope, "attention_factor", hp, HN_HP_rope_attn_factor));
+    HN_TRY(read_magnitude(rope, hp, HN_HP_rope_attn_factor));
     if (!hp->rope_orig_ctx)
         hp->rope_orig_ctx = hp->n_ctx;
     HN_REQUIRE(hp->rope_orig_ctx > 1, HN_ERR_FORMAT,
@@ -125,7 +145,7 @@ static hn_status read_longrope(const hn_config *rope, hn_hparams *hp)
 
 static hn_status read_llama3(const hn_config *rope, hn_hparams *hp)
 {
-    HN_TRY(want(rope, "factor", &hp->rope_factor));
+    HN_TRY(want_divisor(rope, &hp->rope_factor));
     HN_TRY(want(rope, "low_freq_factor", &hp->rope_low_freq));
     HN_TRY(want(rope, "high_freq_factor", &hp->rope_high_freq));
     if (!hp->rope_orig_ctx)
@@ -178,7 +198,9 @@ static hn_status read_type(const hn_config *c, const hn_config *rope, hn_hparams
         hp->rope_scaling = HN_ROPE_PROPORTIONAL;
         HN_TRY(hn_config_num(rope, "factor", &hp->rope_factor, &has_factor));
         hp->rope_factor = has_factor ? hp->rope_factor : 1;
-        return HN_OK;
+        return hp->rope_factor >= 0x1p-126
+                   ? HN_OK
+                   : hn_config_refuse(rope, "factor", HN_ERR_FORMAT, "expected a number above 0");
     }
     HN_TRY(check_head_dim(c, rope, word));
     HN_REQUIRE(hp->rope_partial == 1 || is_phi, HN_ERR_UNSUPPORTED,
@@ -189,7 +211,7 @@ static hn_status read_type(const hn_config *c, const hn_config *rope, hn_hparams
     if (!strcmp(word, "linear") && !is_phi) {
         hp->rope_scaling = HN_ROPE_LINEAR;
         hp->rope_is_stated = hp->has[HN_HP_rope_factor] = true;
-        return want(rope, "factor", &hp->rope_factor);
+        return want_divisor(rope, &hp->rope_factor);
     }
     HN_TRY(read_original(c, rope, hp));
     const hn_key_row *theta = hn_key_named(rope->tables, rope->class, "rope_theta");

@@ -46,7 +46,8 @@ static hn_status check_columns(const hn_call *call, const hn_rope_spec *s)
 static hn_status check_scaling(const hn_call *call, const hn_rope_spec *s)
 {
     const bool divides_log = s->scaling == HN_ROPE_YARN; /* by that of the base */
-    if (!(s->base >= 1) || (divides_log && !(s->base > 1)) || !(s->factor > 0))
+    if (!(s->base >= 1) || (divides_log && !(s->base > 1)) ||
+        !(s->scaling == HN_ROPE_LINEAR ? s->factor < 0 || s->factor > 0 : s->factor > 0))
         return hn_refuse(call, "base is %g, factor is %g", (double)s->base, (double)s->factor);
     const bool needs_original = s->scaling == HN_ROPE_LLAMA3 || s->scaling == HN_ROPE_YARN ||
                                 (s->scaling == HN_ROPE_LONGROPE && s->attn_factor == 0);

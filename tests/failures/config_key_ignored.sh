@@ -13,7 +13,7 @@ copy() { # MODEL: a directory m of it, whose config.json may be changed
     cp "$models/$1/config.json" c.json
 }
 put() { sed -e "$1" c.json >m/config.json; cmp -s c.json m/config.json && fail "$1 changed nothing"; }
-logits() { "$hone" logits "$1" --tokens "${tokens%,}" --out "$2"; }
+logits() { rm -f "$2"; "$hone" logits "$1" --tokens "${tokens%,}" --out "$2"; }
 
 copy llama
 cp c.json m/config.json
@@ -29,6 +29,7 @@ put 's/"vocab_size": 331/"vocab_size": 330/'
 refuses 'expected \[330,32\], found \[331,32\]' logits m x.npy
 put 's/"tie_word_embeddings": false/"tie_word_embeddings": true/'
 refuses 'lm_head.weight differs' logits m x.npy
+rm -f x.npy x.gguf
 refuses 'lm_head.weight differs' "$hone" convert m x.gguf
 put 's/"use_cache"/"rms_norm_eps": 0.5, "use_cache"/'
 refuses 'key "rms_norm_eps" is given twice' logits m x.npy
@@ -36,6 +37,7 @@ put 's/"use_cache"/"attn_window": 4, "use_cache"/'
 refuses 'attn_window is 4: no key that is known of LlamaForCausalLM' logits m x.npy
 refuses 'attn_window is 4' "$hone" convert m x.gguf
 refuses 'config.json has no such key' "$hone" convert m x.gguf --ignore attn_windo
+rm -f x.gguf
 quietly "$hone" convert m x.gguf --type f32 --ignore attn_window
 shows 'hone.ignored' "$hone" inspect x.gguf --keys
 quietly logits x.gguf x.npy
@@ -47,15 +49,18 @@ refuses 'quantization_config is an object of 2' logits m x.npy
 copy qwen2
 put 's/"use_sliding_window": false/"use_sliding_window": true/; s/"sliding_window": null/"sliding_window": 4/; s/"full_attention",/"sliding_attention",/; s/"silu"/"quick_gelu"/'
 quietly logits m w.npy
+rm -f w.gguf
 quietly "$hone" convert m w.gguf --type f32
 quietly logits w.gguf g.npy
 cmp -s w.npy g.npy || fail "qwen2's window or activation is lost by convert"
 copy smollm3
 put 's/"rope_theta": 5000000.0/"rope_theta": 5000.0/; s/"rope_type": "default"/"rope_type": "longrope", "original_max_position_embeddings": 64, "short_factor": [1, 1.5, 2, 2.5], "long_factor": [2, 3, 4, 5]/'
 quietly logits m w.npy
+rm -f w.gguf
 quietly "$hone" convert m w.gguf --type f32
 quietly logits w.gguf g.npy
 cmp -s w.npy g.npy || fail "smollm3's longrope is lost by convert"
+rm -f x.npy
 refuses 'rope has other numbers beyond 64' "$hone" logits m --tokens "$(yes 5 | head -65 | tr '\n' ',' | sed 's/,$//')" --out x.npy
 
 # GGUF: keys of the architecture that no row knows.

@@ -200,8 +200,8 @@ def cases_of(config):
                 yield key, v
     # Windows and the flags that let them in
     if "use_sliding_window" in config:
-        for window in (4, 8, 1, 0, -1, None):
-            for more in ({}, {"max_window_layers": 1}, {"max_window_layers": 0},
+        for window in (4, 8, 1, None, 0, -1):
+            for more in ({}, {"layer_types": GONE, "max_window_layers": 0}) if window in (0, -1) else ({}, {"max_window_layers": 1}, {"max_window_layers": 0},
                          {"layer_types": ["sliding_attention"] + ["full_attention"] * (layers - 1)},
                          {"layer_types": GONE, "max_window_layers": 1},
                          {"layer_types": GONE, "max_window_layers": 0}, {"layer_types": GONE}):
