@@ -40,6 +40,7 @@ static const hn_key_row keys[] = {
     HN_ONLY("mlp_only_layers", HN_IS_LIST | HN_IS_NULL, "[]|null",
             "layers without experts are not supported", HN_ALL),
     HN_ONLY("qkv_bias", HN_IS_FLAG, "false", "Qwen3MoeConfig says attention_bias", HN_ALL),
+    HN_ONLY("use_qk_norm", HN_IS_FLAG, "true", "Qwen3MoeConfig has norms of q and k", HN_ALL),
     HN_ONLY("shared_expert_intermediate_size", HN_IS_INT, "0", "Qwen3MoeConfig has no shared expert", HN_ALL),
     HN_KEYS_ROUTER_TRAINING,
     { .gguf = "hone.qwen3moe.expert_weights_norm" },
