@@ -4,7 +4,7 @@
 #include "infer/adapter.h"
 #include "io/weights_writer.h"
 #include "kernels/gemm/rows.h"
-#include "models/fingerprint.h"
+#include "models/identity.h"
 
 #include "base/sha256.h"
 
@@ -201,7 +201,6 @@ static hn_status look(grads *g)
 static hn_status describe(const grads *g, hn_meta *keys)
 {
     char text[80];
-    uint8_t digest[32];
     static const char *const names[] = { "loss", "grad_norm", "weight" };
     const double numbers[] = { g->learned.loss, g->learned.grad_norm, g->batch.weight };
     for (int i = 0; i < 3; i++) {
@@ -214,8 +213,7 @@ static hn_status describe(const grads *g, hn_meta *keys)
     HN_TRY(hn_meta_set_text(keys, "supervised", text));
     snprintf(text, sizeof text, "%zu", g->batch.n_sequences);
     HN_TRY(hn_meta_set_text(keys, "sequences", text));
-    hn_model_fingerprint(g->in->model, digest);
-    hn_sha256_text(digest, text);
+    HN_TRY(hn_model_identity(g->in->model, text));
     HN_TRY(hn_meta_set_text(keys, "base.sha256", text));
     return hn_meta_set_text(keys, "numerics", g->args->config.numerics);
 }

@@ -1,10 +1,12 @@
 /* hone merge: an adapter's changes in the weights, and what of them is left there. */
 #include "base/file.h"
 #include "base/json.h"
+#include "cli/cache_folder.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "convert/merge.h"
 #include "convert/recipe.h"
+#include "models/identity.h"
 #include "models/open_tokenizer.h"
 
 #include <math.h>
@@ -162,6 +164,7 @@ static hn_status open_input(hn_heap *heap, const merge_args *args, char **operan
     hn_adapter_trial told;
     const hn_device_options open = { .n_threads = (int)args->threads };
     HN_TRY(hn_model_open(heap, operands[0], &in->model));
+    hn_model_keep_identity(in->model, hn_cache_folder());
     HN_TRY(hn_devices_open(heap, "cpu", &open, &in->n_devices, in->devices));
     const hn_adapter_use use = { .model = in->model, .device = in->devices[0], .as_trained = true };
     HN_TRY(hn_adapter_open(&adapter, heap, operands[1], &use, &told));

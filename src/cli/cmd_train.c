@@ -195,7 +195,8 @@ static hn_status run_input(const train_args *args, hn_train_input *in, FILE *out
     if (args->resume && !args->dry_run)
         status = hn_train_run_resume(run);
     if (status == HN_OK && args->resume && !args->dry_run)
-        fprintf(out, "going on after step %lld\n", (long long)hn_train_run_state(run)->step);
+        fprintf(out, "going on after step %lld%s\n", (long long)hn_train_run_state(run)->step,
+                hn_train_run_is_old(run) ? ", of a checkpoint of version 1, which tells its base by a sample" : "");
     if (status == HN_OK && !args->dry_run)
         status = train(args, run, out);
     const bool is_model = hn_tuning_is_full(hn_train_run_tuning(run));

@@ -1,6 +1,8 @@
 #include "cli/lora_options.h"
 
 #include "base/number.h"
+#include "cli/cache_folder.h"
+#include "models/identity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,6 +31,8 @@ static hn_status split(const char *word, char *path, size_t room, double *scale)
 
 static void tell(const char *path, const hn_adapter_trial *told, hn_numerics numerics)
 {
+    if (told->note[0])
+        fprintf(stderr, "adapter %s: %s\n", path, told->note);
     if (told->overridden[0])
         fprintf(stderr, "adapter %s: forced: %s\n", path, told->overridden);
     if (told->was_tried && told->recorded != numerics)
@@ -48,6 +52,7 @@ hn_status hn_lora_open(const hn_lora_args *args, hn_heap *heap, const hn_adapter
         hn_adapter_trial told;
         hn_adapter_use one = *use;
         one.is_forced = args->force;
+        hn_model_keep_identity(use->model, hn_cache_folder());
         HN_TRY(split(args->files.at[i], path, sizeof path, &one.scale));
         HN_TRY(hn_adapter_open(&adapter, heap, path, &one, &told));
         tell(path, &told, use->as_trained ? told.recorded : use->numerics);

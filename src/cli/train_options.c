@@ -1,6 +1,8 @@
 #include "cli/train_options.h"
 
+#include "cli/cache_folder.h"
 #include "cli/progress.h"
+#include "models/identity.h"
 
 static bool watch(void *context, uint64_t done, uint64_t all)
 {
@@ -27,5 +29,6 @@ hn_status hn_train_args_open(hn_train_input *in, const char *model, const hn_dat
         hn_train_input_open(in, model, &choice, files->at, files->n, &look);
     hn_progress_end();
     HN_TRY(status);
+    hn_model_keep_identity(in->model, hn_cache_folder());
     return hn_devices_open(in->heap, "cpu", &open, &in->n_devices, in->devices);
 }

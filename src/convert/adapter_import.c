@@ -404,6 +404,8 @@ static hn_status read_probe(import *in)
     for (size_t i = 0; i < meta->n && status == HN_OK; i++)
         if (!strncmp(meta->values[i].key, "hone.", 5))
             status = hn_meta_set_copy(&in->meta, &meta->values[i]);
+    if (status == HN_OK && hn_meta_find(&in->meta, HN_ADAPTER_SEAL)) /* of the file that is made here */
+        status = hn_meta_set_text(&in->meta, HN_ADAPTER_SEAL, HN_SEAL_BLANK);
     hn_gguf_close(file);
     return status;
 }
@@ -457,6 +459,8 @@ static hn_status write_file(import *in, hn_sink out)
     HN_TRY(read_probe(in));
     HN_TRY(hn_gguf_create(in->heap, out, &in->meta, in->entries, n, &writer));
     hn_status status = write_tensors(in, writer);
+    if (status == HN_OK)
+        status = hn_weights_writer_seal(writer);
     if (status == HN_OK)
         status = probe(in, writer);
     if (status == HN_OK)

@@ -36,6 +36,8 @@ static hn_status copy(hn_heap *heap, const hn_gguf *file, hn_sink out)
         status = hn_meta_set_copy(&meta, &keys->values[i]);
     if (status == HN_OK)
         status = hn_meta_set_text(&meta, "adapter.type", "lora");
+    if (status == HN_OK && hn_meta_find(&meta, HN_ADAPTER_SEAL)) /* of these bytes */
+        status = hn_meta_set_text(&meta, HN_ADAPTER_SEAL, HN_SEAL_BLANK);
     if (status == HN_OK)
         status = hn_gguf_create(heap, out, &meta, all->entries, all->n, &writer);
     for (size_t i = 0; i < all->n && status == HN_OK; i++)

@@ -3,7 +3,9 @@
 #include "infer/adapter_parts.h"
 
 #include "base/sha256.h"
+#include "io/seal.h"
 #include "models/fingerprint.h"
+#include "models/identity.h"
 #include "models/open_chat.h"
 #include "models/open_tokenizer.h"
 
@@ -64,15 +66,44 @@ static hn_status check_digest(const hn_adapter *a, const hn_adapter_use *use, co
     return HN_OK;
 }
 
-static hn_status check_base(const hn_adapter *a, const hn_adapter_use *use, bool *is_other,
-                            hn_adapter_trial *told)
+/* Version 2 is sealed; of version 1 only the self-test tells whether it was altered. */
+static hn_status check_version(const hn_adapter *a, int64_t *version, hn_adapter_trial *told)
+{
+    const hn_meta *meta = hn_gguf_meta(a->file);
+    const hn_map_file *map = hn_gguf_map(a->file, 0);
+    hn_span seal;
+    HN_TRY(hn_meta_int(meta, HN_ADAPTER_VERSION, 1, version));
+    HN_REQUIRE(*version == 1 || *version == 2, HN_ERR_UNSUPPORTED,
+               "%s is %lld: this hone knows 1 and 2", HN_ADAPTER_VERSION, (long long)*version);
+    if (*version == 1) {
+        snprintf(told->note, sizeof told->note, "of version 1: its base is told by a sample of each "
+                 "tensor, and the file by its self-test alone");
+        return HN_OK;
+    }
+    HN_TRY(hn_meta_want_string(meta, HN_ADAPTER_SEAL, &seal));
+    HN_REQUIRE(seal.bytes == 64, HN_ERR_FORMAT, "key " HN_ADAPTER_SEAL ": expected 64 digits");
+    return hn_seal_check(map->data, map->bytes, seal.data);
+}
+
+hn_status hn_adapter_set_version(hn_meta *keys)
+{
+    HN_TRY(hn_meta_set_int(keys, HN_ADAPTER_VERSION, HN_META_U32, 2));
+    return hn_meta_set_text(keys, HN_ADAPTER_SEAL, HN_SEAL_BLANK);
+}
+
+static hn_status check_base(const hn_adapter *a, const hn_adapter_use *use, int64_t version,
+                            bool *is_other, hn_adapter_trial *told)
 {
     hn_span want;
     uint8_t digest[32];
     char text[65];
     HN_TRY(hn_meta_want_string(hn_gguf_meta(a->file), HN_ADAPTER_BASE, &want));
-    hn_model_fingerprint(a->model, digest);
-    hn_sha256_text(digest, text);
+    if (version == 1) {
+        hn_model_fingerprint(a->model, digest);
+        hn_sha256_text(digest, text);
+    } else {
+        HN_TRY(hn_model_identity(a->model, text));
+    }
     *is_other = !is_text(want, text);
     if (!*is_other)
         return HN_OK;
@@ -119,10 +150,12 @@ static hn_status hold(hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial
 {
     const hn_meta *meta = hn_gguf_meta(a->file);
     bool is_other;
+    int64_t version;
     if (!has_contract(meta))
         return HN_OK;
     HN_TRY(check_whole(meta));
-    HN_TRY(check_base(a, use, &is_other, told));
+    HN_TRY(check_version(a, &version, told));
+    HN_TRY(check_base(a, use, version, &is_other, told));
     HN_TRY(check_tokenizer(a, use, told));
     HN_TRY(check_template(a, use, told));
     if (is_other)

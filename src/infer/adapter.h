@@ -16,6 +16,8 @@
 #define HN_ADAPTER_TYPE      "adapter.type"
 #define HN_ADAPTER_ALPHA     "adapter.lora.alpha"
 #define HN_ADAPTER_BASE      "hone.adapter.base.sha256"
+#define HN_ADAPTER_VERSION   "hone.adapter.version" /* 2; of those without it, 1 */
+#define HN_ADAPTER_SEAL      "hone.adapter.sha256"  /* of the file: io/seal.h */
 #define HN_ADAPTER_TOKENIZER "hone.adapter.tokenizer.sha256"
 #define HN_ADAPTER_TEMPLATE  "hone.adapter.template.sha256"
 #define HN_ADAPTER_NUMERICS  "hone.adapter.numerics"
@@ -41,6 +43,7 @@ typedef struct hn_adapter_use {
 
 /* What the opening found. */
 typedef struct hn_adapter_trial {
+    char note[160];       /* what it is held to less strictly, or "" */
     char overridden[512]; /* what was forced, in words; or "" */
     bool was_tried;       /* an adapter of others has no test, one of another base nothing to compare */
     hn_numerics recorded;
@@ -70,6 +73,9 @@ typedef struct hn_adapter_pair {
 } hn_adapter_pair;
 const hn_adapter_pair *hn_adapter_pair_at(const hn_adapter *adapter, int i); /* NULL: past the last */
 const nn_weight *hn_adapter_whole_at(const hn_adapter *adapter, int i);      /* NULL: past the last */
+
+/* The keys of version 2, for who writes one: the version, and a seal that the writer fills in. */
+hn_status hn_adapter_set_version(hn_meta *keys);
 
 enum { HN_MAX_ADAPTERS = 8 };
 

@@ -6,10 +6,13 @@
 #include "io/gguf.h"
 #include "io/weights_writer.h"
 #include "models/fingerprint.h"
+#include "models/identity.h"
 
 #include <string.h>
 
+#define KEY_VERSION  "hone.session.version" /* 2; of those without it, 1 */
 #define KEY_MODEL    "hone.session.model.sha256"
+#define KEY_SEAL     "hone.session.file.sha256"
 #define KEY_ADAPTERS "hone.session.adapters.sha256"
 #define KEY_NUMERICS "hone.session.numerics"
 #define KEY_CACHE    "hone.session.cache"
@@ -46,19 +49,24 @@ static void add_adapter(hn_sha256 *sha, const hn_adapter *adapter)
     }
 }
 
-static identity identify(const hn_session *s)
+static hn_status identify(const hn_session *s, int64_t version, identity *out)
 {
     identity own = { .numerics = hn_numerics_name(s->numerics), .cache = hn_dtype_name(s->cache) };
     uint8_t digest[32];
     hn_sha256 sha;
-    hn_model_fingerprint(s->model, digest);
-    hn_sha256_text(digest, own.model);
+    if (version == 1) {
+        hn_model_fingerprint(s->model, digest);
+        hn_sha256_text(digest, own.model);
+    } else {
+        HN_TRY(hn_model_identity(s->model, own.model));
+    }
     hn_sha256_begin(&sha);
     for (int i = 0; s->adapters && i < s->adapters->n; i++)
         add_adapter(&sha, s->adapters->at[i]);
     hn_sha256_end(&sha, digest);
     hn_sha256_text(digest, own.adapters);
-    return own;
+    *out = own;
+    return HN_OK;
 }
 
 /* One leaf of the cache: keys [from, to) of it, key j in row j % rows. */
@@ -127,16 +135,19 @@ static hn_status list_parts(const hn_session *s, part *parts, hn_weight_entry *e
 
 static hn_status describe(const hn_session *s, const part *parts, size_t n, hn_meta *meta)
 {
-    const identity own = identify(s);
+    identity own;
     uint8_t digest[32];
     char text[65];
     hn_sha256 sha;
+    HN_TRY(identify(s, 2, &own));
     digest_tokens(&sha, s->held, s->length);
     for (size_t i = 0; i < n; i++)
         digest_part(&sha, &parts[i]);
     hn_sha256_end(&sha, digest);
     hn_sha256_text(digest, text);
     HN_TRY(hn_meta_set_text(meta, "general.type", "session"));
+    HN_TRY(hn_meta_set_int(meta, KEY_VERSION, HN_META_U32, 2));
+    HN_TRY(hn_meta_set_text(meta, KEY_SEAL, HN_SEAL_BLANK));
     HN_TRY(hn_meta_set_text(meta, KEY_MODEL, own.model));
     HN_TRY(hn_meta_set_text(meta, KEY_ADAPTERS, own.adapters));
     HN_TRY(hn_meta_set_text(meta, KEY_NUMERICS, own.numerics));
@@ -203,13 +214,30 @@ static hn_status check_key(const hn_meta *meta, const char *key, const char *wan
     return HN_OK;
 }
 
-static hn_status check_identity(const hn_session *s, const hn_meta *meta)
+static hn_status check_seal(const hn_gguf *file)
 {
+    const hn_meta *meta = hn_gguf_meta(file);
+    const hn_map_file *map = hn_gguf_map(file, 0);
+    hn_span seal;
+    HN_TRY(hn_meta_want_string(meta, KEY_SEAL, &seal));
+    HN_REQUIRE(seal.bytes == 64, HN_ERR_FORMAT, "%s: %s: expected 64 digits", meta->name, KEY_SEAL);
+    const hn_status status = hn_seal_check(map->data, map->bytes, seal.data);
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", meta->name);
+}
+
+static hn_status check_identity(const hn_session *s, const hn_gguf *file)
+{
+    const hn_meta *meta = hn_gguf_meta(file);
     hn_span type;
     HN_TRY(hn_meta_string(meta, "general.type", &type));
     HN_REQUIRE(type.bytes == 7 && !memcmp(type.data, "session", 7), HN_ERR_FORMAT,
                "%s: not a session's file", meta->name);
-    const identity own = identify(s);
+    identity own;
+    int64_t version;
+    HN_TRY(hn_meta_int(meta, KEY_VERSION, 1, &version));
+    HN_REQUIRE(version == 1 || version == 2, HN_ERR_UNSUPPORTED, "%s: %s is %lld: this hone knows 1 and 2",
+               meta->name, KEY_VERSION, (long long)version);
+    HN_TRY(identify(s, version, &own));
     HN_TRY(check_key(meta, KEY_NUMERICS, own.numerics, "numerics"));
     HN_TRY(check_key(meta, KEY_CACHE, own.cache, "a cache of"));
     HN_TRY(check_key(meta, KEY_MODEL, own.model, "another model, SHA-256"));
@@ -286,8 +314,10 @@ static hn_status take(hn_session *s, const hn_gguf *file)
 {
     const hn_meta_value *tokens;
     int64_t first;
-    HN_TRY(check_identity(s, hn_gguf_meta(file)));
+    HN_TRY(check_identity(s, file));
     HN_TRY(read_tokens(s, hn_gguf_meta(file), &tokens, &first));
+    if (hn_meta_find(hn_gguf_meta(file), KEY_VERSION)) /* of version 1 only the parts are sealed */
+        HN_TRY(check_seal(file));
     HN_TRY(check_parts(s, file, first, tokens));
     s->length = (int64_t)tokens->n;
     s->first = first;

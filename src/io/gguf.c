@@ -168,3 +168,8 @@ int hn_gguf_parts(const hn_gguf *gguf)
 {
     return gguf->n_parts;
 }
+
+const hn_map_file *hn_gguf_map(const hn_gguf *gguf, int part)
+{
+    return &gguf->parts[part].map;
+}

@@ -6,6 +6,7 @@
 #ifndef HN_IO_GGUF_H
 #define HN_IO_GGUF_H
 
+#include "base/map_file.h"
 #include "base/meta.h"
 #include "io/weights.h"
 
@@ -21,5 +22,6 @@ const hn_meta *hn_gguf_meta(const hn_gguf *gguf);
 const hn_weights *hn_gguf_weights(const hn_gguf *gguf);
 int hn_gguf_version(const hn_gguf *gguf);
 int hn_gguf_parts(const hn_gguf *gguf);
+const hn_map_file *hn_gguf_map(const hn_gguf *gguf, int part);
 
 #endif

@@ -257,3 +257,8 @@ void hn_hf_dir_close(hn_hf_dir *dir)
     hn_free(dir->heap, dir->path);
     hn_free(dir->heap, dir);
 }
+
+const hn_map_file *hn_hf_dir_map(const hn_hf_dir *dir, int part)
+{
+    return &dir->parts[part]->map;
+}

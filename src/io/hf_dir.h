@@ -6,6 +6,7 @@
 #define HN_IO_HF_DIR_H
 
 #include "base/json.h"
+#include "base/map_file.h"
 #include "io/weights.h"
 
 typedef struct hn_hf_dir {
@@ -26,6 +27,7 @@ enum { HN_HF_TEXT = 1, HN_HF_WEIGHTS = 2 };
 /* `what`: HN_HF_TEXT also reads tokenizer.json, HN_HF_WEIGHTS maps the weights, which must then
  * be there. */
 hn_status hn_hf_dir_open(hn_heap *heap, const char *path, int what, hn_hf_dir **out);
+const hn_map_file *hn_hf_dir_map(const hn_hf_dir *dir, int part);
 void hn_hf_dir_close(hn_hf_dir *dir); /* takes NULL */
 
 /* Another file of the directory, whole; *out is NULL if it is not there. hn_free it. */

@@ -1,6 +1,7 @@
 #include "io/weights_writer.h"
 
 #include "base/out_file.h"
+#include "base/sha256.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct hn_weights_writer {
     tensor *tensors;
     size_t n;
     uint64_t file_bytes;
+    size_t seal_at; /* SIZE_MAX: it has none, or it is there */
 };
 
 hn_status hn_weights_writer_open(hn_heap *heap, hn_sink to, hn_span header,
@@ -26,7 +28,8 @@ hn_status hn_weights_writer_open(hn_heap *heap, hn_sink to, hn_span header,
     hn_weights_writer *writer = hn_alloc(heap, HN_TAG_FILE, sizeof *writer);
     if (!writer)
         return HN_ERR_MEMORY;
-    *writer = (hn_weights_writer){ .heap = heap, .n = n, .file_bytes = file_bytes };
+    *writer = (hn_weights_writer){ .heap = heap, .n = n, .file_bytes = file_bytes,
+                                   .seal_at = hn_seal_find(header.data, header.bytes, HN_SEAL_BLANK) };
     writer->out.file = -1;
     writer->tensors = hn_alloc_array(heap, HN_TAG_FILE, n, sizeof *writer->tensors);
     hn_status status = writer->tensors ? HN_OK : HN_ERR_MEMORY;
@@ -80,15 +83,48 @@ static void release(hn_weights_writer *writer)
     hn_free(writer->heap, writer);
 }
 
+static hn_status check_whole(const hn_weights_writer *writer)
+{
+    for (size_t i = 0; i < writer->n; i++)
+        HN_REQUIRE(writer->tensors[i].written == writer->tensors[i].place.bytes, HN_ERR_ARGUMENT,
+                   "%s: tensor %zu: %llu of %llu bytes were written", writer->out.path, i,
+                   (unsigned long long)writer->tensors[i].written,
+                   (unsigned long long)writer->tensors[i].place.bytes);
+    return HN_OK;
+}
+
+/* Of what the file holds, not of what we meant to write. The digits are still zeros. */
+hn_status hn_weights_writer_seal(hn_weights_writer *writer)
+{
+    enum { PIECE = 1 << 18 };
+    hn_sha256 sha;
+    uint8_t digest[32];
+    char text[65];
+    HN_TRY(check_whole(writer));
+    if (writer->seal_at == SIZE_MAX)
+        return HN_OK;
+    uint8_t *piece = hn_alloc(writer->heap, HN_TAG_FILE, PIECE);
+    hn_status status = piece ? HN_OK : HN_ERR_MEMORY;
+    hn_sha256_begin(&sha);
+    for (uint64_t at = 0; at < writer->file_bytes && status == HN_OK; at += PIECE) {
+        const uint64_t left = writer->file_bytes - at;
+        const size_t n = left < PIECE ? (size_t)left : PIECE;
+        status = hn_out_file_read_at(&writer->out, at, piece, n);
+        if (status == HN_OK)
+            hn_sha256_add(&sha, piece, n);
+    }
+    hn_free(writer->heap, piece);
+    HN_TRY(status);
+    hn_sha256_end(&sha, digest);
+    hn_sha256_text(digest, text);
+    HN_TRY(hn_out_file_write_at(&writer->out, writer->seal_at, text, 64));
+    writer->seal_at = SIZE_MAX;
+    return HN_OK;
+}
+
 hn_status hn_weights_writer_finish(hn_weights_writer *writer)
 {
-    hn_status status = HN_OK;
-    for (size_t i = 0; i < writer->n && status == HN_OK; i++)
-        if (writer->tensors[i].written != writer->tensors[i].place.bytes)
-            status = hn_fail(HN_ERR_ARGUMENT, "%s: tensor %zu: %llu of %llu bytes were written",
-                             writer->out.path, i,
-                             (unsigned long long)writer->tensors[i].written,
-                             (unsigned long long)writer->tensors[i].place.bytes);
+    hn_status status = hn_weights_writer_seal(writer);
     if (status == HN_OK)
         status = hn_out_file_commit(&writer->out);
     hn_out_file_abandon(&writer->out);

@@ -4,6 +4,7 @@
 #define HN_IO_WEIGHTS_WRITER_H
 
 #include "base/meta.h"
+#include "io/seal.h"
 #include "io/weights.h"
 
 typedef struct hn_weights_writer hn_weights_writer;
@@ -28,6 +29,10 @@ uint64_t hn_weights_writer_file_bytes(const hn_weights_writer *writer);
 
 /* The file as it is now, under the name that it has until it is whole: for who tries it first. */
 const char *hn_weights_writer_partial(const hn_weights_writer *writer);
+
+/* Fills in the file's own digest (io/seal.h), once; hn_weights_writer_finish does where it was not
+ * done. All tensors must have been put. */
+hn_status hn_weights_writer_seal(hn_weights_writer *writer);
 
 /* Makes the file durable under its name, and frees the writer whatever happens. Refuses if
  * a tensor was not written whole: that would be our own mistake. */

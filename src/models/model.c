@@ -222,7 +222,9 @@ hn_status hn_model_open(hn_heap *heap, const char *path, hn_model **out)
     m->heap = heap;
     m->path = hn_strdup(heap, HN_TAG_FILE, path);
     m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
-    const hn_status status = m->path && m->hp ? open_all(m) : HN_ERR_MEMORY;
+    hn_status status = m->path && m->hp ? hn_identity_new(&m->identity, heap) : HN_ERR_MEMORY;
+    if (status == HN_OK)
+        status = open_all(m);
     if (status != HN_OK) { /* what config.json says is told without the directory */
         const bool is_named = strstr(hn_error_message(), path) != NULL;
         hn_model_close(m);
@@ -236,6 +238,7 @@ void hn_model_close(hn_model *m)
 {
     if (!m)
         return;
+    hn_identity_free(m->identity);
     for (size_t i = 0; m->owned && i < m->n; i++)
         hn_free(m->heap, m->owned[i]);
     hn_free(m->heap, m->owned);

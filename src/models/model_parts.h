@@ -2,6 +2,7 @@
 #ifndef HN_MODELS_MODEL_PARTS_H
 #define HN_MODELS_MODEL_PARTS_H
 
+#include "models/identity.h"
 #include "models/model.h"
 
 struct hn_model {
@@ -19,6 +20,7 @@ struct hn_model {
     size_t n;
     uint32_t *index; /* by hash of the name: 1 + weight */
     size_t index_size;
+    hn_identity *identity; /* NULL of a slice */
 };
 
 /* Makes the index of the weights that there are. */

@@ -2,10 +2,13 @@
 
 #include "base/sha256.h"
 #include "io/safetensors.h"
+#include "io/seal.h"
 #include "io/weights_writer.h"
 #include "base/host.h"
 #include "base/number.h"
+#include "models/fingerprint.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +53,6 @@ static void digest_part(hn_sha256 *sha, const char *name, const void *data, size
     X("step", step) X("examples", examples) X("tokens", tokens) X("supervised", supervised)     \
     X("best_step", best_step) X("n_worse", n_worse)
 #define DOUBLE_LIST(X) X("best_loss", best_loss) X("last_loss", last_loss)
-#define DIGEST_LIST(X) X("config", config) X("data", data) X("base", base)
 
 static hn_status set_whole(hn_meta *meta, const char *key, int64_t value)
 {
@@ -66,11 +68,11 @@ static hn_status set_double(hn_meta *meta, const char *key, double value)
     return hn_meta_set_text(meta, key, text);
 }
 
-static hn_status write_keys(const hn_learner *l, const hn_run_state *s, const char *digest,
+static hn_status write_keys(const hn_learner *l, const hn_run_state *s, const hn_run_basis *basis,
                             hn_meta *meta)
 {
-    HN_TRY(hn_meta_set_text(meta, "kind", "hone checkpoint 1"));
-    HN_TRY(hn_meta_set_text(meta, "digest", digest));
+    HN_TRY(hn_meta_set_text(meta, "kind", "hone checkpoint 2"));
+    HN_TRY(hn_meta_set_text(meta, "digest", HN_SEAL_BLANK));
     HN_TRY(set_whole(meta, "updates", hn_learner_count(l)));
 #define SET(key, field) HN_TRY(set_whole(meta, key, s->field));
     WHOLE_LIST(SET)
@@ -78,10 +80,9 @@ static hn_status write_keys(const hn_learner *l, const hn_run_state *s, const ch
 #define SET(key, field) HN_TRY(set_double(meta, key, s->field));
     DOUBLE_LIST(SET)
 #undef SET
-#define SET(key, field) HN_TRY(hn_meta_set_text(meta, key, s->field));
-    DIGEST_LIST(SET)
-#undef SET
-    return HN_OK;
+    HN_TRY(hn_meta_set_text(meta, "base", basis->base));
+    HN_TRY(hn_meta_set_text(meta, "config", basis->config.text));
+    return hn_meta_set_text(meta, "data", basis->data.text);
 }
 
 static hn_status get_text(const hn_meta *meta, const char *key, char *out, size_t room)
@@ -94,30 +95,40 @@ static hn_status get_text(const hn_meta *meta, const char *key, char *out, size_
     return HN_OK;
 }
 
+/* As they are written, and no other way. */
 static hn_status get_whole(const hn_meta *meta, const char *key, int64_t *out)
 {
-    char text[40], *end;
+    char text[40], again[40];
     HN_TRY(get_text(meta, key, text, sizeof text));
-    *out = strtoll(text, &end, 10);
-    HN_REQUIRE(end != text && !*end, HN_ERR_FORMAT, "key %s: '%s' is no whole number", key, text);
+    errno = 0;
+    *out = strtoll(text, NULL, 10);
+    snprintf(again, sizeof again, "%" PRId64, *out);
+    HN_REQUIRE(!errno && !strcmp(text, again), HN_ERR_FORMAT, "key %s: '%s' is no whole number", key, text);
     return HN_OK;
 }
 
 static hn_status get_double(const hn_meta *meta, const char *key, double *out)
 {
-    char text[48];
+    char text[48], again[48];
     HN_TRY(get_text(meta, key, text, sizeof text));
-    HN_REQUIRE(hn_number_parse(text, out), HN_ERR_FORMAT, "key %s: '%s' is no number", key, text);
+    const bool is_number = hn_number_parse(text, out);
+    hn_text_print(again, sizeof again, "%a", *out);
+    HN_REQUIRE(is_number && !strcmp(text, again), HN_ERR_FORMAT, "key %s: '%s' is no number", key, text);
     return HN_OK;
 }
 
-static hn_status read_keys(const hn_meta *meta, hn_run_state *s, int64_t *updates, char *digest)
+static hn_status read_version(const hn_meta *meta, int *version)
 {
     char kind[40];
     HN_TRY(get_text(meta, "kind", kind, sizeof kind));
-    HN_REQUIRE(!strcmp(kind, "hone checkpoint 1"), HN_ERR_FORMAT,
-               "'%s': expected a hone checkpoint 1", kind);
-    HN_TRY(get_text(meta, "digest", digest, 65));
+    *version = !strcmp(kind, "hone checkpoint 1") ? 1 : 2;
+    HN_REQUIRE(*version == 1 || !strcmp(kind, "hone checkpoint 2"), HN_ERR_FORMAT,
+               "'%s': expected a hone checkpoint 1 or 2", kind);
+    return HN_OK;
+}
+
+static hn_status read_keys(const hn_meta *meta, hn_run_state *s, int64_t *updates)
+{
     HN_TRY(get_whole(meta, "updates", updates));
 #define GET(key, field) HN_TRY(get_whole(meta, key, &s->field));
     WHOLE_LIST(GET)
@@ -125,33 +136,19 @@ static hn_status read_keys(const hn_meta *meta, hn_run_state *s, int64_t *update
 #define GET(key, field) HN_TRY(get_double(meta, key, &s->field));
     DOUBLE_LIST(GET)
 #undef GET
-#define GET(key, field) HN_TRY(get_text(meta, key, s->field, sizeof s->field));
-    DIGEST_LIST(GET)
-#undef GET
+    HN_REQUIRE(*updates >= 0 && s->step >= 0 && s->examples >= 0 && s->tokens >= 0 && s->supervised >= 0 &&
+                   s->best_step >= -1 && s->n_worse >= 0,
+               HN_ERR_FORMAT, "a count is negative");
     return HN_OK;
 }
 
 /* ---- files ---- */
 
-static void digest_learner(const hn_learner *l, int n, const hn_run_state *s, char text[65])
-{
-    hn_sha256 sha;
-    uint8_t digest[32];
-    hn_sha256_begin(&sha);
-    hn_sha256_add(&sha, &s->step, sizeof s->step);
-    for (int i = 0; i < n; i++) {
-        const part p = part_at(l, i);
-        digest_part(&sha, p.name, p.data, hn_type_bytes(&p.type));
-    }
-    hn_sha256_end(&sha, digest);
-    hn_sha256_text(digest, text);
-}
-
-hn_status hn_checkpoint_write(const hn_learner *l, const hn_run_state *state, const char *path)
+hn_status hn_checkpoint_write(const hn_learner *l, const hn_run_state *state, const hn_run_basis *basis,
+                              const char *path)
 {
     const hn_tuning *t = hn_learner_tuning(l);
     const int n = count_parts(l);
-    char digest[65];
     hn_weights_writer *writer = NULL;
     hn_meta meta = hn_meta_on(t->heap, path);
     hn_weight_entry *entries = hn_alloc_array(t->heap, HN_TAG_FILE, (size_t)n, sizeof *entries);
@@ -160,10 +157,8 @@ hn_status hn_checkpoint_write(const hn_learner *l, const hn_run_state *state, co
         const part p = part_at(l, i);
         entries[i] = (hn_weight_entry){ .name = p.name, .type = p.type };
     }
-    if (status == HN_OK) {
-        digest_learner(l, n, state, digest);
-        status = write_keys(l, state, digest, &meta);
-    }
+    if (status == HN_OK)
+        status = write_keys(l, state, basis, &meta);
     if (status == HN_OK)
         status = hn_safetensors_create(t->heap, hn_sink_own(path), &meta, entries, (size_t)n, &writer);
     for (int i = 0; i < n && status == HN_OK; i++) {
@@ -188,49 +183,90 @@ static const hn_weight_entry *find(const hn_safetensors *file, const char *name)
 }
 
 /* Nothing of the learner is touched before all of the file was found right. */
-static hn_status check_parts(const hn_learner *l, const hn_safetensors *file, int n,
-                             const hn_run_state *s, const char *digest)
+static hn_status check_parts(const hn_learner *l, const hn_safetensors *file, int n)
 {
-    hn_sha256 sha;
-    uint8_t found[32];
-    char text[65];
     HN_REQUIRE(file->n_tensors == (size_t)n, HN_ERR_FORMAT, "%zu tensors: this run has %d",
                file->n_tensors, n);
-    hn_sha256_begin(&sha);
-    hn_sha256_add(&sha, &s->step, sizeof s->step);
     for (int i = 0; i < n; i++) {
         const part p = part_at(l, i);
         const hn_weight_entry *e = find(file, p.name);
         HN_REQUIRE(e, HN_ERR_FORMAT, "tensor %s is missing", p.name);
         HN_REQUIRE(e->type.dtype == p.type.dtype && hn_same_shape(&e->type, &p.type), HN_ERR_SHAPE,
                    "tensor %s has another type or shape than in this run", p.name);
-        digest_part(&sha, p.name, e->data, hn_type_bytes(&p.type));
     }
-    hn_sha256_end(&sha, found);
-    hn_sha256_text(found, text);
-    HN_REQUIRE(!strcmp(text, digest), HN_ERR_FORMAT,
-               "its tensors are %.16s..., it says %.16s...: the file was altered", text, digest);
     return HN_OK;
 }
 
-static hn_status check_same(const char *what, const char *found, const char *expected)
+static hn_status check_same(const char *what, const hn_meta *meta, const char *key, const char *expected)
 {
+    char found[65];
+    HN_TRY(get_text(meta, key, found, sizeof found));
     HN_REQUIRE(!strcmp(found, expected), HN_ERR_ARGUMENT,
                "made with another %s: %.16s..., now %.16s...", what, found, expected);
     return HN_OK;
 }
 
-static hn_status read_file(hn_learner *l, const hn_safetensors *file, const hn_run_state *expected,
-                           hn_run_state *out)
+/* Version 1: its digest is of the step and the tensors, its basis three digests. */
+static hn_status check_old(const hn_learner *l, const hn_safetensors *file, int n, int64_t step,
+                           const hn_run_basis *basis)
 {
-    char digest[65];
+    hn_sha256 sha;
+    uint8_t found[32];
+    char text[65];
+    hn_model_fingerprint(basis->model, found);
+    hn_sha256_text(found, text);
+    HN_TRY(check_same("base", &file->meta, "base", text));
+    HN_TRY(check_same("configuration", &file->meta, "config", basis->config_sha));
+    HN_TRY(check_same("data file", &file->meta, "data", basis->data_sha));
+    hn_sha256_begin(&sha);
+    hn_sha256_add(&sha, &step, sizeof step);
+    for (int i = 0; i < n; i++) {
+        const part p = part_at(l, i);
+        digest_part(&sha, p.name, find(file, p.name)->data, hn_type_bytes(&p.type));
+    }
+    hn_sha256_end(&sha, found);
+    hn_sha256_text(found, text);
+    return check_same("digest of its tensors", &file->meta, "digest", text);
+}
+
+static hn_status check_lines(const hn_meta *meta, const char *key, const hn_str *now)
+{
+    hn_span was;
+    HN_TRY(hn_meta_want_string(meta, key, &was));
+    return hn_run_lines_same(was.data, was.bytes, now->text);
+}
+
+static hn_status check_basis(const hn_safetensors *file, const hn_run_basis *basis)
+{
+    HN_TRY(check_lines(&file->meta, "config", &basis->config));
+    HN_TRY(check_lines(&file->meta, "data", &basis->data));
+    return check_same("base", &file->meta, "base", basis->base);
+}
+
+static hn_status check_seal(const hn_safetensors *file)
+{
+    hn_span digits;
+    HN_TRY(hn_meta_want_string(&file->meta, "digest", &digits));
+    HN_REQUIRE(digits.bytes == 64, HN_ERR_FORMAT, "key digest: expected 64 digits, found %zu", digits.bytes);
+    return hn_seal_check(file->map.data, file->map.bytes, digits.data);
+}
+
+static hn_status read_file(hn_learner *l, const hn_safetensors *file, const hn_run_basis *basis,
+                           hn_run_state *out, bool *is_old)
+{
     int64_t updates;
+    int version;
     const int n = count_parts(l);
-    HN_TRY(read_keys(&file->meta, out, &updates, digest));
-    HN_TRY(check_same("base", out->base, expected->base));
-    HN_TRY(check_same("configuration", out->config, expected->config));
-    HN_TRY(check_same("data file", out->data, expected->data));
-    HN_TRY(check_parts(l, file, n, out, digest));
+    HN_TRY(read_version(&file->meta, &version));
+    *is_old = version == 1;
+    if (!*is_old) {
+        HN_TRY(check_seal(file));
+        HN_TRY(check_basis(file, basis));
+    }
+    HN_TRY(read_keys(&file->meta, out, &updates));
+    HN_TRY(check_parts(l, file, n));
+    if (*is_old)
+        HN_TRY(check_old(l, file, n, out->step, basis));
     for (int i = 0; i < n; i++) {
         const part p = part_at(l, i);
         memcpy(p.data, find(file, p.name)->data, hn_type_bytes(&p.type));
@@ -239,13 +275,16 @@ static hn_status read_file(hn_learner *l, const hn_safetensors *file, const hn_r
     return HN_OK;
 }
 
-hn_status hn_checkpoint_read(hn_learner *l, const char *path, const hn_run_state *expected,
-                             hn_run_state *out)
+hn_status hn_checkpoint_read(hn_learner *l, const char *path, const hn_run_basis *basis,
+                             hn_run_state *out, bool *is_old)
 {
     hn_safetensors file;
-    hn_status status = hn_safetensors_open(hn_learner_tuning(l)->heap, path, &file);
+    hn_heap *heap = hn_learner_tuning(l)->heap;
+    hn_status status = hn_safetensors_open(heap, path, &file);
     if (status == HN_OK)
-        status = read_file(l, &file, expected, out);
+        status = read_file(l, &file, basis, out, is_old);
+    if (status == HN_OK)
+        status = hn_map_check(heap);
     hn_safetensors_close(&file);
     return status == HN_OK ? HN_OK : hn_fail_within(status, "checkpoint %s: ", path);
 }

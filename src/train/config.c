@@ -17,7 +17,7 @@ hn_train_config hn_train_config_default(void)
     };
 }
 
-void hn_train_config_text(const hn_train_config *c, hn_str *out)
+static void add_lines(const hn_train_config *c, bool all, hn_str *out)
 {
 #define HN_PRINT_TEXT(name, x) hn_str_print(out, "%s = %s\n", name, (x) ? (x) : "");
 #define HN_PRINT_INT(name, x)  hn_str_print(out, "%s = %lld\n", name, (long long)(x));
@@ -28,7 +28,7 @@ void hn_train_config_text(const hn_train_config *c, hn_str *out)
 #define HN_DIFFERS_REAL(x, usual) ((x) < (usual) || (x) > (usual))
 #define HN_DIFFERS_FLAG(x, usual) ((x) != (usual))
 #define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help)                \
-    if (counts == 1 || (counts == 2 && HN_DIFFERS_##kind(c->field, otherwise)))                 \
+    if (counts == 1 || (counts == 2 && all) || (counts == 2 && HN_DIFFERS_##kind(c->field, otherwise)))                 \
         HN_PRINT_##kind(option, c->field)
 #include "train/config.def"
 #undef HN_TRAIN
@@ -40,6 +40,10 @@ void hn_train_config_text(const hn_train_config *c, hn_str *out)
     if (c->decay > 0) /* which once fell on vectors too */
         hn_str_print(out, "decays = matrices\n");
 }
+
+void hn_train_config_text(const hn_train_config *c, hn_str *out) { add_lines(c, false, out); }
+
+void hn_train_config_lines(const hn_train_config *c, hn_str *out) { add_lines(c, true, out); }
 
 /* ---- by name ---- */
 

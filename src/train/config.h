@@ -28,6 +28,8 @@ hn_status hn_train_config_check(const hn_train_config *config);
 
 /* A line "option = value" for each that changes the result. */
 void hn_train_config_text(const hn_train_config *config, hn_str *out);
+/* The same of all of them, those that came later and are the default too. */
+void hn_train_config_lines(const hn_train_config *config, hn_str *out);
 
 /* What it says, for those who compute. max_tokens and recompute_every are left to the caller. */
 hn_status hn_train_config_learner(const hn_train_config *config, hn_learner_options *out);

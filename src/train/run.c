@@ -1,8 +1,7 @@
 #include "train/run_parts.h"
 
 #include "base/clock.h"
-#include "base/sha256.h"
-#include "models/fingerprint.h"
+#include "models/identity.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,38 +10,11 @@
 
 /* ---- planning ---- */
 
-static void digest_text(const char *text, size_t bytes, char out[65])
+static hn_status make_basis(hn_train_run *r)
 {
-    hn_sha256 sha;
-    uint8_t digest[32];
-    hn_sha256_begin(&sha);
-    hn_sha256_add(&sha, text, bytes);
-    hn_sha256_end(&sha, digest);
-    hn_sha256_text(digest, out);
-}
-
-static hn_status digest_inputs(hn_train_run *r)
-{
-    hn_str text = hn_str_on(r->heap);
-    uint8_t base[32];
-    hn_train_config_text(&r->config, &text);
-    hn_status status = hn_str_status(&text);
-    digest_text(text.text, text.length, r->state.config);
-    hn_str_clear(&text);
-    const hn_dataset *d = r->on.dataset;
-    for (int i = 0; i < d->n_files; i++) {
-        char file[65];
-        hn_sha256_text(d->files[i].source.digest, file);
-        hn_str_print(&text, "%s %.17g %d\n", file, d->files[i].weight, d->files[i].is_held);
-    }
-    hn_str_print(&text, "%s\n%s\n%s\n", r->on.data_text, r->on.tokenizer, r->on.template);
-    if (status == HN_OK)
-        status = hn_str_status(&text);
-    digest_text(text.text, text.length, r->state.data);
-    hn_str_free(&text);
-    hn_model_fingerprint(r->on.model, base);
-    hn_sha256_text(base, r->state.base);
-    return status;
+    const hn_run_basis_of of = { r->on.model, r->on.dataset, r->on.data_text, r->on.tokenizer,
+                                 r->on.template };
+    return hn_run_basis_make(&r->basis, r->heap, &r->config, &of);
 }
 
 static hn_status plan_steps(hn_train_run *r)
@@ -84,7 +56,7 @@ static hn_status make(hn_train_run *r)
                r->on.dataset->has_pairs ? "pairs, which are for dpo" : "no pairs");
     HN_TRY(plan_tuning(r));
     HN_TRY(plan_steps(r));
-    HN_TRY(digest_inputs(r));
+    HN_TRY(make_basis(r));
     return hn_run_fit(r);
 }
 
@@ -120,6 +92,7 @@ void hn_train_run_free(hn_train_run *r)
         return;
     hn_metrics_close(&r->metrics);
     hn_lock_file_release(&r->lock);
+    hn_run_basis_free(&r->basis);
     hn_run_release(r);
     r->heap->limit_bytes = r->limit_before;
     hn_tuning_free(r->tuning);
@@ -145,6 +118,11 @@ hn_learner *hn_train_run_learner(hn_train_run *r)
     return r->learner;
 }
 
+bool hn_train_run_is_old(const hn_train_run *r)
+{
+    return r->is_old;
+}
+
 const hn_run_state *hn_train_run_state(const hn_train_run *r)
 {
     return &r->state;
@@ -167,11 +145,11 @@ hn_status hn_train_run_resume(hn_train_run *r)
     const int64_t newest = n ? steps[n - 1] : -1;
     hn_free(r->heap, steps);
     HN_REQUIRE(newest >= 0, HN_ERR_IO, "%s: no checkpoint to go on from", r->on.dir);
-    const hn_run_state expected = r->state;
     hn_run_state found = { 0 };
     hn_run_checkpoint_path(r, newest, path);
     HN_TRY(hn_run_make(r));
-    HN_TRY(hn_checkpoint_read(r->learner, path, &expected, &found));
+    HN_TRY(hn_run_basis_settle(&r->basis));
+    HN_TRY(hn_checkpoint_read(r->learner, path, &r->basis, &found, &r->is_old));
     HN_REQUIRE(found.step <= r->n_steps, HN_ERR_FORMAT, "checkpoint %s: step %lld of %lld", path,
                (long long)found.step, (long long)r->n_steps);
     r->state = found;
@@ -220,12 +198,13 @@ static hn_status save(hn_train_run *r, const hn_train_watch *watch, bool is_best
     char path[HN_RUN_PATH];
     int64_t *steps = NULL;
     size_t n = 0;
+    HN_TRY(hn_run_basis_unchanged(&r->basis, r->on.dataset));
     if (is_best) {
         hn_run_path(r, "best.ckpt", path);
-        return hn_checkpoint_write(r->learner, &r->state, path);
+        return hn_checkpoint_write(r->learner, &r->state, &r->basis, path);
     }
     hn_run_checkpoint_path(r, r->state.step, path);
-    HN_TRY(hn_checkpoint_write(r->learner, &r->state, path));
+    HN_TRY(hn_checkpoint_write(r->learner, &r->state, &r->basis, path));
     if (watch->saved)
         watch->saved(watch->context, path);
     HN_TRY(hn_run_checkpoints(r, &steps, &n));
@@ -326,6 +305,7 @@ static hn_status go(hn_train_run *r, const hn_train_watch *watch)
 hn_status hn_train_run_go(hn_train_run *r, const hn_train_watch *watch)
 {
     static const hn_train_watch nobody = { 0 };
+    HN_TRY(hn_model_begin_identity(r->on.model, (int)r->config.threads)); /* needed by the first save */
     HN_TRY(hn_run_make(r));
     HN_TRY(prepare_folder(r));
     HN_TRY(go(r, watch ? watch : &nobody));
@@ -333,7 +313,6 @@ hn_status hn_train_run_go(hn_train_run *r, const hn_train_watch *watch)
     if (!r->config.patience || r->state.best_step < 0 || r->state.best_step == r->state.step)
         return HN_OK;
     char path[HN_RUN_PATH];
-    const hn_run_state expected = r->state;
     hn_run_path(r, "best.ckpt", path);
-    return hn_checkpoint_read(r->learner, path, &expected, &r->state);
+    return hn_checkpoint_read(r->learner, path, &r->basis, &r->state, &r->is_old);
 }

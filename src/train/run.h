@@ -58,6 +58,8 @@ hn_train_plan hn_train_run_plan(const hn_train_run *run);
 const hn_tuning *hn_train_run_tuning(const hn_train_run *run);
 hn_learner *hn_train_run_learner(hn_train_run *run);
 const hn_run_state *hn_train_run_state(const hn_train_run *run);
+/* Whether it was resumed from a checkpoint of version 1, which tells its base by a sample. */
+bool hn_train_run_is_old(const hn_train_run *run);
 /* What came of it, in words; "" before hn_train_run_go has come to the end. */
 const char *hn_train_run_verdict(const hn_train_run *run);
 

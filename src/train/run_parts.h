@@ -26,6 +26,8 @@ struct hn_train_run {
     hn_data_step data_step;
     hn_str verdict; /* once it has ended */
     hn_lock_file lock; /* of the folder */
+    hn_run_basis basis;
+    bool is_old; /* it was resumed from a checkpoint of version 1 */
     bool is_resumed;
     bool is_made; /* the learner and the evaluator have their memory */
     size_t limit_before; /* of the heap, which the run may have lowered */

@@ -222,12 +222,13 @@ static hn_status describe(const hn_train_run *r, hn_meta *keys)
         status = hn_meta_set_text(keys, "hone.train.config", text.text);
     hn_str_free(&text);
     HN_TRY(status);
-    HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_BASE, r->state.base));
+    HN_TRY(hn_adapter_set_version(keys));
+    HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_BASE, r->basis.base));
     HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_NUMERICS, r->config.numerics));
     HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TOKENIZER, r->on.tokenizer));
     if (r->on.template[0])
         HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TEMPLATE, r->on.template));
-    HN_TRY(hn_meta_set_text(keys, "hone.train.data.sha256", r->state.data));
+    HN_TRY(hn_meta_set_text(keys, "hone.train.data.sha256", r->basis.data_sha));
     HN_TRY(hn_meta_set_text(keys, "hone.train.data.policy", r->on.data_text));
     HN_TRY(hn_meta_set_int(keys, "hone.train.steps", HN_META_U64, r->state.step));
     HN_TRY(hn_meta_set_int(keys, "hone.train.examples", HN_META_U64, r->state.examples));
@@ -300,10 +301,18 @@ hn_status hn_train_run_finish(hn_train_run *r, char path[HN_RUN_PATH], char dige
 {
     hn_meta keys = hn_meta_on(r->heap, "the result");
     hn_run_release(r); /* what follows needs its place */
-    hn_status status = describe(r, &keys);
+    hn_status status = hn_run_basis_unchanged(&r->basis, r->on.dataset);
+    if (status == HN_OK)
+        status = describe(r, &keys);
     if (status == HN_OK)
         status = hn_tuning_is_full(r->tuning) ? write_model(r, &keys, path)
                                               : write_adapter(r, &keys, path);
     hn_meta_free(&keys);
-    return status == HN_OK ? hn_sha256_file(path, digest) : status;
+    HN_TRY(status);
+    status = hn_run_basis_unchanged(&r->basis, r->on.dataset); /* its self-test was made of the base too */
+    if (status != HN_OK) {
+        unlink(path);
+        return status;
+    }
+    return hn_sha256_file(path, digest);
 }

@@ -14,6 +14,8 @@ until [ -f "$checkpoint" ]; do # it comes whole, under its name
     kill -0 $pid 2>/dev/null || { cat "$work/log"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
     sleep 1
 done
-found=$(sha256sum "$checkpoint" | cut -d' ' -f1)
+# Of the tensors, which lie after the header: what a checkpoint says besides may grow.
+header=$(od -An -tu8 -N8 "$checkpoint" | tr -d ' ')
+found=$(tail -c +$((9 + header)) "$checkpoint" | sha256sum | cut -d' ' -f1)
 [ "$found" = "$want" ] || { echo "step 100: expected $want, found $found"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 echo "1 passed, 0 failed, 0 skipped"

@@ -55,7 +55,7 @@ shows '^distance ' "$hone" prove b.gguf --data c.jsonl --numerics mixed
 shows '^mixed/adapter.gguf' "$hone" eval b.gguf mixed/adapter.gguf --data c.jsonl --numerics mixed
 grep -q KL err && fail "bits were asked, and a KL is told"
 rm mixed/step-00000006.ckpt mixed/adapter.gguf
-refuses 'config' "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --rate 1e-2 --resume
+refuses 'another numerics: it was mixed, now it is f32' "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --rate 1e-2 --resume
 quietly "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --save-every 3 --numerics mixed --rate 1e-2 --resume
 is "mixed, resumed" "$made" "$(digest)"
 refuses 'd.gguf: mixed numerics multiply in bf16 by matrices that are, and remain, stored in BF16: there is none' train --out x --numerics mixed
@@ -104,7 +104,7 @@ done
 
 # Another base, another configuration, other data: a checkpoint goes on with its own only.
 quietly train --out run --steps 8 --save-every 2
-refuses 'config' train --out run --steps 8 --resume --rate 1e-3
+refuses 'another rate: it was .*, now it is 0.001' train --out run --steps 8 --resume --rate 1e-3
 cp c.jsonl kept.jsonl
 sed 's/question 3/question x/' kept.jsonl >c.jsonl
 refuses 'data' train --out run --steps 8 --resume

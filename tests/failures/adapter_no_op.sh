@@ -35,7 +35,7 @@ size=$(wc -c <$a)
 cp $a changed.gguf
 printf '\077' | dd of=changed.gguf bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
 cmp -s $a changed.gguf && printf '\100' | dd of=changed.gguf bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
-refuses 'its self-test gives other logits than it recorded' judged d.gguf changed.gguf
+refuses 'its self-test gives other logits than it recorded|the file was altered' judged d.gguf changed.gguf
 head -c $((size - 64)) $a >changed.gguf
 refuses 'changed.gguf' judged d.gguf changed.gguf
 passed

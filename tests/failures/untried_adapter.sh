@@ -50,7 +50,7 @@ size=$(wc -c <$a)
 cp $a changed.gguf
 printf '\077' | dd of=changed.gguf bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
 cmp -s $a changed.gguf && printf '\100' | dd of=changed.gguf bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
-all_refuse 'its self-test gives other logits than it recorded' d.gguf changed.gguf
+all_refuse 'its self-test gives other logits than it recorded|the file was altered' d.gguf changed.gguf
 # Another tokenizer, another template: of the same base.
 quietly "$hone" train d.gguf --data c.jsonl --out t --steps 2 --batch 4 --rank 4 --targets attn_q \
     --template "$2/tests/differential/templates/real/qwen2_5.jinja"

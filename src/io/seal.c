@@ -1,0 +1,42 @@
+#include "io/seal.h"
+
+#include "base/sha256.h"
+
+#include <string.h>
+
+enum { DIGITS = 64 };
+
+size_t hn_seal_find(const void *file, size_t bytes, const char *digits)
+{
+    const char *data = file, *found = NULL;
+    for (const char *at = data; bytes >= DIGITS && at + DIGITS <= data + bytes; at++) {
+        at = memchr(at, digits[0], (size_t)(data + bytes - at) - DIGITS + 1);
+        if (!at)
+            break;
+        if (memcmp(at, digits, DIGITS) != 0)
+            continue;
+        if (found)
+            return SIZE_MAX;
+        found = at;
+    }
+    return found ? (size_t)(found - data) : SIZE_MAX;
+}
+
+hn_status hn_seal_check(const void *file, size_t bytes, const char *digits)
+{
+    hn_sha256 sha;
+    uint8_t digest[32];
+    char text[65];
+    const char *data = file;
+    const size_t at = hn_seal_find(file, bytes, digits);
+    HN_REQUIRE(at != SIZE_MAX, HN_ERR_FORMAT, "the digest that it says is of it is not one");
+    hn_sha256_begin(&sha);
+    hn_sha256_add(&sha, data, at);
+    hn_sha256_add(&sha, HN_SEAL_BLANK, DIGITS);
+    hn_sha256_add(&sha, data + at + DIGITS, bytes - at - DIGITS);
+    hn_sha256_end(&sha, digest);
+    hn_sha256_text(digest, text);
+    HN_REQUIRE(!memcmp(text, digits, DIGITS), HN_ERR_FORMAT,
+               "the SHA-256 of its bytes is %.16s..., it says %.16s...: the file was altered", text, digits);
+    return HN_OK;
+}
