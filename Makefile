@@ -35,9 +35,10 @@ test: | tools
 bench: all
 	@$(BUILD)/hone bench kernels
 
+# The program and the library, without their symbols for debuggers; no test is built for it.
 install: all
-	@cmake --build $(BUILD) -j $(JOBS)
-	@cmake --install $(BUILD) --prefix $(PREFIX)
+	@cmake --build $(BUILD) --target hone hone_shared -j $(JOBS)
+	@cmake --install $(BUILD) --prefix $(PREFIX) --strip
 
 clean:
 	@rm -rf $(BUILD)

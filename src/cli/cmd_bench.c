@@ -153,6 +153,7 @@ const hn_command hn_cmd_bench = {
     .summary = "measure a model, or kernels against what this machine can do",
     .details = "HN_ISA_MASK lowers the level. Rates vary with whoever else uses the machine: only the\n"
                "shares within one line mean something.",
+    .example = "bench kernels",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(bench_args),

@@ -2,6 +2,7 @@
  * conversation goes to stderr. */
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/embedded.h"
 #include "cli/interrupt.h"
 #include "cli/line_input.h"
 #include "cli/lora_options.h"
@@ -13,7 +14,10 @@
 #include "models/open_tokenizer.h"
 
 #include <signal.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct chat_args {
     const char *system, *tools, *template;
@@ -34,9 +38,11 @@ static const hn_option options[] = {
             "a template's variable, as enable_thinking=false"),
     HN_FLAG(chat_args, hide_thinking, "hide-thinking", "show answers only"),
     HN_INT(chat_args, count, "count", "N", 1, INT32_MAX, "tokens of an answer, at most"),
+    HN_GROUP("the session"),
     HN_SESSION_OPTIONS(chat_args),
     HN_LORA_OPTIONS(chat_args),
     HN_FLAG(chat_args, overwrite, "overwrite", "let /save replace files that are there already"),
+    HN_GROUP("how the next token is chosen"),
     HN_SAMPLING_OPTIONS(chat_args),
     HN_INT(chat_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(chat_args, verbose, "verbose", "figures of each turn on stderr"),
@@ -277,16 +283,43 @@ static hn_status run_model(chat *c, const char *path)
     return status;
 }
 
+/* The built-in model as a file, in a folder of its own. */
+typedef struct lent {
+    char folder[4096], path[4112];
+} lent;
+
+static hn_status lend(lent *l)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(l->folder, sizeof l->folder, "%s/hone-chat-XXXXXX", tmp ? tmp : "/tmp");
+    HN_REQUIRE(mkdtemp(l->folder), HN_ERR_IO, "%s: %s", l->folder, strerror(errno));
+    snprintf(l->path, sizeof l->path, "%s/tiny.gguf", l->folder);
+    HN_TRY(hn_embedded_write(hn_sink_new(l->path)));
+    fputs("no MODEL was given: this is the one that is built in, which tells stories "
+          "(`hone help chat`)\n", stderr);
+    return HN_OK;
+}
+
+static void take_back(const lent *l)
+{
+    if (!l->folder[0])
+        return;
+    unlink(l->path);
+    rmdir(l->folder);
+}
+
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)n_operands;
+    lent own = { .folder = "" };
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     chat c = { .args = parsed,
                .heap = &heap,
                .input = { .heap = &heap },
                .terminal = hn_terminal_on(out) };
-    const hn_status status = run_model(&c, operands[0]);
+    hn_status status = n_operands ? HN_OK : lend(&own);
+    if (status == HN_OK)
+        status = run_model(&c, n_operands ? operands[0] : own.path);
     hn_conversation_free(c.conversation);
     hn_session_free(c.session);
     hn_adapters_close(&c.adapters);
@@ -295,21 +328,23 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_model_close(c.model);
     hn_chat_input_close(&c.input);
     hn_tokenizer_free(c.tok);
+    take_back(&own);
     return status;
 }
 
 const hn_command hn_cmd_chat = {
     .name = "chat",
-    .operands = "MODEL",
+    .operands = "[MODEL]",
     .summary = "talk with a model",
     .details =
-        "MODEL is a GGUF file or a Hugging Face directory with a chat template. Inside,\n"
-        "/help tells what can be typed.\n",
+        "MODEL is a GGUF file or a Hugging Face directory with a chat template; without one it is\n"
+        "the model that is built in, which tells stories. Inside, /help tells what can be typed.\n",
+    .example = "chat",
     .options = options,
     .letters = "n:count",
     .defaults = &defaults,
     .args_size = sizeof(chat_args),
-    .min_operands = 1,
+    .min_operands = 0,
     .max_operands = 1,
     .run = run,
 };

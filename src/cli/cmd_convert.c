@@ -1,5 +1,6 @@
 /* hone convert: a Hugging Face directory as a GGUF file. */
 #include "cli/command.h"
+#include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/convert.h"
 #include "nn/config.h"
@@ -27,7 +28,7 @@ static const hn_option options[] = {
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)n_operands, (void)out;
+    (void)n_operands;
     const convert_args *args = parsed;
     hn_ignored ignored = { .n = args->ignore.n };
     memcpy(ignored.at, args->ignore.at, sizeof ignored.at);
@@ -43,13 +44,14 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const hn_status status = hn_convert(&heap, pool, operands[0], args->result, &o, &watch);
     hn_progress_end();
     hn_pool_free(pool);
-    return status;
+    return hn_made(status, &heap, args->result.path, out);
 }
 
 const hn_command hn_cmd_convert = {
     .name = "convert",
     .operands = "DIR OUT.gguf",
     .summary = "write a Hugging Face model directory as a GGUF file",
+    .example = "convert Qwen3-0.6B qwen3.gguf",
     .options = options,
     .args_size = sizeof(convert_args),
     .min_operands = 2,

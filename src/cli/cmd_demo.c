@@ -152,6 +152,7 @@ const hn_command hn_cmd_demo = {
     .name = "demo",
     .operands = "",
     .summary = "prove and fine-tune the model that is built in, and show it",
+    .example = "demo",
     .options = options,
     .args_size = sizeof(demo_args),
     .run = run,

@@ -106,6 +106,7 @@ const hn_command hn_cmd_devices = {
     .name = "devices",
     .operands = "",
     .summary = "show the devices that hone can compute on",
+    .example = "devices",
     .options = options,
     .args_size = sizeof(devices_args),
     .run = run,

@@ -148,6 +148,7 @@ const hn_command hn_cmd_embed = {
     .name = "embed",
     .operands = "MODEL TEXT ...",
     .summary = "texts as vectors",
+    .example = "embed bert.gguf \"a text\"",
     .options = options,
     .args_size = sizeof(embed_args),
     .min_operands = 2,

@@ -24,6 +24,7 @@ static const hn_option options[] = {
     HN_TEXT(eval_args, numerics, "numerics", "MODE", "f32 (the default) or mixed"),
     HN_FLAG(eval_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_FLAG(eval_args, json, "json", "for programs"),
+    HN_GROUP("how examples become tokens"),
     HN_DATA_OPTIONS(eval_args, data),
     HN_OPTION_END,
 };
@@ -190,6 +191,7 @@ const hn_command hn_cmd_eval = {
     .summary = "judge a model, and each of its adapters, on examples",
     .details = "All examples are judged, or only those held out where --held or --held-fraction says so.\n"
                "Numbers are of supervised tokens; of pairs, how often the chosen answer is preferred.\n",
+    .example = "eval m.gguf run/adapter.gguf --data held.jsonl",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(eval_args),

@@ -1,5 +1,6 @@
 /* hone export: an adapter for others: PEFT, or llama.cpp. */
 #include "cli/command.h"
+#include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/adapter_export.h"
 
@@ -21,7 +22,7 @@ static const hn_option options[] = {
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)n_operands, (void)out;
+    (void)n_operands;
     const export_args *args = parsed;
     hn_heap heap;
     hn_pool *pool;
@@ -40,13 +41,16 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
                                        &watch);
     hn_progress_end();
     hn_pool_free(pool);
-    return status;
+    if (status != HN_OK)
+        return status;
+    return args->gguf.path ? hn_made_gguf(&heap, args->gguf.path, out) : hn_made_folder(args->peft.path, out);
 }
 
 const hn_command hn_cmd_export = {
     .name = "export",
     .operands = "ADAPTER.gguf",
     .summary = "write an adapter for PEFT or llama.cpp",
+    .example = "export run/adapter.gguf --peft peft --base m.gguf",
     .options = options,
     .args_size = sizeof(export_args),
     .min_operands = 1,

@@ -43,6 +43,7 @@ static const hn_option options[] = {
            "keep every n-th layer's input and compute the rest again (0: keep all)"),
     HN_INT(grads_args, config.threads, "threads", "N", 0, 256, "0: one for each processor"),
     HN_TEXT(grads_args, config.plan, "plan", "MODE", "inplace, reuse, separate or poison"),
+    HN_GROUP("how examples become tokens"),
     HN_DATA_OPTIONS(grads_args, data),
     HN_OPTION_END,
 };
@@ -295,6 +296,7 @@ const hn_command hn_cmd_grads = {
     .summary = "write the loss and every gradient of one batch",
     .details = "Tensors are f32 under GGUF's names, rows in the order of Hugging Face's files. Nothing is\n"
                "clipped or trained. Loss, gradient norm and counts are in __metadata__.\n",
+    .example = "grads m.gguf --data d.jsonl --out g.safetensors",
     .options = options,
     .letters = "o:out",
     .defaults = &defaults,

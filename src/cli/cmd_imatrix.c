@@ -1,6 +1,7 @@
 /* hone imatrix: how much each input of each matrix of a model matters, for `quantize`. */
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/made.h"
 #include "cli/progress.h"
 #include "infer/imatrix.h"
 #include "models/open_tokenizer.h"
@@ -69,7 +70,7 @@ static hn_status run_text(const imatrix_args *args, hn_heap *heap, char **operan
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)n_operands, (void)out;
+    (void)n_operands;
     const imatrix_args *args = parsed;
     hn_heap heap;
     hn_tokenizer *tok;
@@ -78,13 +79,14 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_TRY(hn_open_tokenizer(&heap, operands[0], &tok));
     const hn_status status = run_text(args, &heap, operands, tok);
     hn_tokenizer_free(tok);
-    return status;
+    return hn_made(status, &heap, args->out.path, out);
 }
 
 const hn_command hn_cmd_imatrix = {
     .name = "imatrix",
     .operands = "MODEL TEXT_FILE",
     .summary = "measure which inputs of a model's matrices matter",
+    .example = "imatrix m.gguf text.txt --out i.gguf",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(imatrix_args),

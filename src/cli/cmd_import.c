@@ -1,5 +1,6 @@
 /* hone import: a PEFT adapter as a LoRA in GGUF. */
 #include "cli/command.h"
+#include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/adapter_import.h"
 
@@ -22,7 +23,7 @@ static const hn_option options[] = {
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)n_operands, (void)out;
+    (void)n_operands;
     const import_args *args = parsed;
     hn_adapter_import_options o = { .base = args->base, .dtype = HN_F32, .name = args->name };
     HN_REQUIRE(args->base, HN_ERR_ARGUMENT, "expected --base MODEL: what the adapter is for");
@@ -40,13 +41,14 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         hn_adapter_import(&heap, pool, operands[0], args->result, &o, &watch);
     hn_progress_end();
     hn_pool_free(pool);
-    return status;
+    return hn_made(status, &heap, args->result.path, out);
 }
 
 const hn_command hn_cmd_import = {
     .name = "import",
     .operands = "PEFT_DIR OUT.gguf",
     .summary = "write a PEFT adapter as a LoRA in GGUF",
+    .example = "import peft adapter.gguf --base m.gguf",
     .options = options,
     .args_size = sizeof(import_args),
     .min_operands = 2,

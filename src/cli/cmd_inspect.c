@@ -554,6 +554,7 @@ const hn_command hn_cmd_inspect = {
     .name = "inspect",
     .operands = "MODEL",
     .summary = "what a model file or directory holds",
+    .example = "inspect m.gguf",
     .options = options,
     .args_size = sizeof(inspect_args),
     .min_operands = 1,

@@ -170,6 +170,7 @@ const hn_command hn_cmd_logits = {
     .name = "logits",
     .operands = "MODEL",
     .summary = "a model's logits for every token of a sequence, as a numpy file",
+    .example = "logits m.gguf --prompt \"Once upon a time\"",
     .options = options,
     .letters = "p:prompt",
     .args_size = sizeof(logits_args),

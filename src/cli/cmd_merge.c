@@ -237,6 +237,7 @@ const hn_command hn_cmd_merge = {
     .summary = "write an adapter into the weights, and measure what survives",
     .details = "Refused, with nothing written, if too little of the update survives in the weights' type, or\n"
                "the merged model is too far from model and adapter; then a type that would do is named.\n",
+    .example = "merge m.gguf run/adapter.gguf --out merged.gguf",
     .options = options,
     .letters = "o:out",
     .defaults = &defaults,

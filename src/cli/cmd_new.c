@@ -1,5 +1,7 @@
 /* hone new: a random model of any architecture and size, to try and to test with. */
+#include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/byte_tokenizer.h"
 #include "convert/random_model.h"
@@ -86,7 +88,17 @@ static hn_status set(hn_hparams *hp, const char *setting)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(words[i].word, key))
             return hn_hparams_set(hp, words[i].key, equals + 1);
-    return hn_hparams_set(hp, key, equals + 1);
+    const hn_status status = hn_hparams_set(hp, key, equals + 1);
+    if (status != HN_ERR_ARGUMENT || strchr(key, '.'))
+        return status;
+    char text[HN_NEAREST_TEXT], said[256];
+    hn_nearest near = hn_nearest_to(key, strlen(key));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hn_nearest_try(&near, words[i].word);
+    hn_nearest_try(&near, "vocab");
+    hn_nearest_try(&near, "tied");
+    snprintf(said, sizeof said, "%s", hn_error_message());
+    return hn_fail(status, "%s%s", said, hn_nearest_text(&near, "", text));
 }
 
 /* A small llama-like shape, which the keys then change. */
@@ -199,7 +211,6 @@ static hn_status take_tokenizer(hn_hparams *hp, const hn_meta *meta)
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)out;
     const new_args *args = parsed;
     hn_heap heap;
     hn_heap_init(&heap, NULL);
@@ -230,7 +241,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         status = make(args, &o, &heap);
     hn_meta_free(&tokenizer);
     hn_free(&heap, hp);
-    return status;
+    return hn_made(status, &heap, args->result.path, out);
 }
 
 const hn_command hn_cmd_new = {
@@ -240,6 +251,7 @@ const hn_command hn_cmd_new = {
     .details = "Keys: layers width heads kv_heads head_dim ffn context vocab experts used "
                "expert_ffn window\n  kv_shared ple tied k_eq_v, or a GGUF key without the "
                "architecture's name.\n",
+    .example = "new qwen3 m.gguf layers=4 width=256",
     .options = options,
     .args_size = sizeof(new_args),
     .min_operands = 2,

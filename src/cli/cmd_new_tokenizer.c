@@ -119,6 +119,7 @@ const hn_command hn_cmd_new_tokenizer = {
     .name = "new-tokenizer",
     .operands = "OUT.gguf TEXTS...",
     .summary = "make a tokenizer from texts, for hone new --tokenizer",
+    .example = "new-tokenizer t.gguf text.txt --vocab 4096",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(new_tokenizer_args),

@@ -234,6 +234,7 @@ const hn_command hn_cmd_op = {
                "  hone op linear --in x.npy --in w.npy:q4_k --out y.npy\n"
                "An optional input that is left out before one that is given is written as --in -\n"
                "With one --out, further outputs go beside it: y.npy, y.ids.npy.\n",
+    .example = "op --list",
     .options = options,
     .args_size = sizeof(op_args),
     .max_operands = HN_MAX_OPERANDS - 1,

@@ -180,6 +180,7 @@ const hn_command hn_cmd_parity = {
     .summary = "hold a model to what Transformers computed, layer by layer",
     .details = "REFERENCE is what tools/reference/parity_dump.py wrote. Exit status 1 if any layer\n"
                "is beyond its bound: docs/parity.md.\n",
+    .example = "parity Qwen3-0.6B reference.safetensors",
     .options = options,
     .args_size = sizeof(parity_args),
     .min_operands = 2,

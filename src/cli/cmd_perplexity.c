@@ -153,6 +153,7 @@ const hn_command hn_cmd_perplexity = {
     .operands = "MODEL TEXT_FILE",
     .summary = "how well a model foretells a text",
     .details = "Each chunk is run apart; its second half is judged.\n",
+    .example = "perplexity m.gguf text.txt",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(perplexity_args),

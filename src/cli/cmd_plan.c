@@ -107,6 +107,7 @@ const hn_command hn_cmd_plan = {
     .name = "plan",
     .operands = "",
     .summary = "show how a training step of a built-in transformer uses memory",
+    .example = "plan",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(plan_args),

@@ -28,6 +28,7 @@ static const hn_option options[] = {
     HN_INT(prove_args, model.directions, "directions", "N", 2, 1000, "of each tensor (2)"),
     HN_TEXT(prove_args, model.numerics, "numerics", "MODE", "of a model: f32 (the default) or mixed"),
     HN_FLAG(prove_args, model.full, "full", "every layer, not one of every kind"),
+    HN_GROUP("how examples become tokens"),
     HN_DATA_OPTIONS(prove_args, model.data),
     HN_OPTION_END,
 };
@@ -111,6 +112,7 @@ const hn_command hn_cmd_prove = {
                "precision; and equal bits for every plan, alias, thread count, instruction-set\n"
                "level, device split, recomputation and micro-batch cut. Exit status 1 if any\n"
                "check fails.\n",
+    .example = "prove m.gguf --data d.jsonl",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(prove_args),

@@ -1,5 +1,6 @@
 /* hone quantize: a GGUF file with its weights in fewer bits. */
 #include "cli/command.h"
+#include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/quantize.h"
 #include "nn/config.h"
@@ -48,7 +49,7 @@ static hn_status quantize(const quantize_args *args, char **operands, hn_heap *h
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)n_operands, (void)out;
+    (void)n_operands;
     const quantize_args *args = parsed;
     hn_heap heap;
     hn_importance *importance = NULL;
@@ -57,7 +58,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         HN_TRY(hn_importance_open(&heap, args->imatrix, &importance));
     const hn_status status = quantize(args, operands, &heap, importance);
     hn_importance_close(importance);
-    return status;
+    return hn_made(status, &heap, args->result.path, out);
 }
 
 const hn_command hn_cmd_quantize = {
@@ -66,6 +67,7 @@ const hn_command hn_cmd_quantize = {
     .summary = "encode a model's weights in fewer bits",
     .details = "TYPE: f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q2_k_s q3_k_s q3_k_m q3_k_l "
                "q4_k_s\n  q4_k_m q5_k_s q5_k_m q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4\n",
+    .example = "quantize m.gguf m-q4_k_m.gguf q4_k_m",
     .options = options,
     .args_size = sizeof(quantize_args),
     .min_operands = 3,

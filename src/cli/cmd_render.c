@@ -65,6 +65,7 @@ const hn_command hn_cmd_render = {
     .details =
         "MODEL is a GGUF file or a Hugging Face directory. MESSAGES.json holds an array of\n"
         "messages, or an object with `messages` and perhaps `tools`.\n",
+    .example = "render m.gguf messages.json",
     .options = options,
     .args_size = sizeof(render_args),
     .min_operands = 2,

@@ -20,6 +20,7 @@ const hn_command hn_cmd_report = {
     .operands = "RUN_DIR",
     .summary = "show a run as one page: curves, experts, samples, hash",
     .details = "Also of a run that has not ended; hone train writes it at the end by itself.\n",
+    .example = "report run",
     .options = options,
     .args_size = 1,
     .min_operands = 1,

@@ -12,6 +12,7 @@ typedef struct show_args {
 } show_args;
 
 static const hn_option options[] = {
+    HN_GROUP("how examples become tokens"),
     HN_DATA_OPTIONS(show_args, data),
     HN_INT(show_args, examples, "examples", "N", 0, INT32_MAX, "how many to show (3)"),
     HN_INT(show_args, index, "index", "I", 0, INT64_MAX, "show this one alone, from 0"),
@@ -225,6 +226,7 @@ const hn_command hn_cmd_show_tokens = {
         "are read. A line a token: '+' if it is supervised, the role of its message, its id, "
         "its\n"
         "text. Then all examples are counted; what training would refuse is refused here.\n",
+    .example = "show-tokens m.gguf chats.jsonl",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(show_args),

@@ -189,6 +189,7 @@ const hn_command hn_cmd_story = {
     .name = "story",
     .operands = "",
     .summary = "stories to train on, their exact entropy, and a judge of stories",
+    .example = "story --chats --count 100 --out chats.jsonl",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(story_args),

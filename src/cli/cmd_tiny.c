@@ -23,6 +23,7 @@ const hn_command hn_cmd_tiny = {
     .summary = "write the model that is built into the program to a file",
     .details = "It tells stories of the kind of `hone story`, from which it was trained by hone itself:\n"
                "docs/story.md.\n",
+    .example = "tiny tiny.gguf",
     .options = options,
     .args_size = sizeof(tiny_args),
     .min_operands = 1,

@@ -121,6 +121,7 @@ const hn_command hn_cmd_tokenize = {
         "MODEL is a GGUF file or a Hugging Face directory. Nothing is added to the text, and "
         "special\n"
         "tokens written in it are plain text, unless asked for.\n",
+    .example = "tokenize m.gguf \"a text\"",
     .options = options,
     .args_size = sizeof(tokenize_args),
     .min_operands = 1,

@@ -1,11 +1,13 @@
 /* hone train: from a model and examples to an adapter, or to a model where whole tensors were
  * trained. */
 #include "base/clock.h"
+#include "cli/command_line.h"
 #include "cli/interrupt.h"
 #include "cli/memory.h"
 #include "cli/progress.h"
 #include "cli/train_options.h"
 #include "train/adapter_write.h"
+#include "train/origin.h"
 #include "train/report.h"
 #include "train/samples.h"
 
@@ -23,16 +25,19 @@ typedef struct train_args {
 } train_args;
 
 static const hn_option options[] = {
+    HN_GROUP("the run"),
     HN_LIST(train_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
     HN_OUT_FOLDER(train_args, out, "out", "DIR", "the run's folder"),
     HN_FLAG(train_args, resume, "resume", "go on with the run in DIR"),
     HN_INT(train_args, samples, "samples", "N", 0, 64,
            "answers before and after, for the report (3)"),
     HN_FLAG(train_args, dry_run, "dry-run", "say what would be done, and train nothing"),
+#define HN_TRAIN_GROUP(title) HN_GROUP(title),
 #define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help)                \
     HN_TRAIN_OPTION_##kind(train_args, config.field, option, value, low, high, help)
 #include "train/config.def"
 #undef HN_TRAIN
+    HN_GROUP("how examples become tokens"),
     HN_DATA_OPTIONS(train_args, data),
     HN_OPTION_END,
 };
@@ -100,22 +105,22 @@ static void show_time(double seconds, char text[32])
 static void on_step(void *context, const hn_step_report *r)
 {
     display *d = context;
-    char rest[32], bar[25];
+    char rest[32];
     d->seconds += r->seconds;
     d->tokens += r->tokens;
     d->steps++;
     const bool is_line = !d->is_terminal;
     if (is_line && r->step % (r->n_steps / 20 > 0 ? r->n_steps / 20 : 1) && r->step != r->n_steps)
         return;
+    char figures[6][48];
     show_time(d->seconds / (double)d->steps * (double)(r->n_steps - r->step), rest);
-    const int full = (int)(24 * r->step / r->n_steps);
-    memset(bar, ' ', 24);
-    memset(bar, '#', (size_t)full);
-    bar[24] = 0;
-    fprintf(stderr, "%s[%s] %lld/%lld  loss %.4f  |g| %.3g  %.0f tokens/s  %s left  %.2f GiB%s",
-            is_line ? "" : "\r", bar, (long long)r->step, (long long)r->n_steps, r->loss,
-            r->grad_norm, (double)d->tokens / d->seconds, rest,
-            (double)r->resident_bytes / 0x1p30, is_line ? "\n" : "\033[K");
+    snprintf(figures[0], sizeof *figures, "%lld/%lld", (long long)r->step, (long long)r->n_steps);
+    snprintf(figures[1], sizeof *figures, "loss %.4f", r->loss);
+    snprintf(figures[2], sizeof *figures, "%s left", rest);
+    snprintf(figures[3], sizeof *figures, "|g| %.3g", r->grad_norm);
+    snprintf(figures[4], sizeof *figures, "%.0f tokens/s", (double)d->tokens / d->seconds);
+    snprintf(figures[5], sizeof *figures, "%.2f GiB", (double)r->resident_bytes / 0x1p30);
+    hn_progress_line((double)r->step / (double)r->n_steps, 6, figures);
 }
 
 static void on_evaluated(void *context, int64_t step, const hn_evaluation *e, bool is_best)
@@ -128,7 +133,22 @@ static void on_evaluated(void *context, int64_t step, const hn_evaluation *e, bo
             100 * e->accuracy, (long long)e->n, is_best ? ", the best so far" : "");
 }
 
-static hn_status train(const train_args *args, hn_train_run *run, FILE *out)
+/* What happened first, then a line that can be pasted. */
+static hn_status say_how_to_go_on(hn_status status)
+{
+    char said[512];
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    hn_str line = hn_str_on(&heap);
+    hn_command_line_write(&line, "--resume");
+    snprintf(said, sizeof said, "%s", hn_error_message());
+    if (hn_str_status(&line) == HN_OK)
+        hn_fail(status, "%s; this goes on with it:\n  %s", said, line.text);
+    hn_str_free(&line);
+    return status;
+}
+
+static hn_status train(hn_train_run *run, FILE *out)
 {
     display d = { .is_terminal = isatty(STDERR_FILENO) == 1 };
     char path[4096], digest[65];
@@ -140,7 +160,7 @@ static hn_status train(const train_args *args, hn_train_run *run, FILE *out)
         fputs("\r\033[K", stderr);
     hn_interrupt_end();
     if (status == HN_ERR_CANCELLED)
-        return hn_fail_within(status, "hone train ... --out %s --resume goes on with it: ", args->out.path);
+        return say_how_to_go_on(status);
     if (status == HN_OK)
         status = hn_train_run_finish(run, path, digest);
     if (status != HN_OK)
@@ -152,9 +172,23 @@ static hn_status train(const train_args *args, hn_train_run *run, FILE *out)
     return HN_OK;
 }
 
+/* What was called, for the report. */
+static hn_status leave_origin(const train_args *args, const hn_train_input *in, const char *model)
+{
+    hn_str line = hn_str_on(in->heap);
+    hn_command_line_write(&line, NULL);
+    hn_status status = hn_str_status(&line);
+    const hn_origin origin = { .command = line.text, .version = HN_VERSION, .model = model,
+                               .dataset = in->data.dataset };
+    if (status == HN_OK)
+        status = hn_origin_write(in->heap, args->out.path, &origin);
+    hn_str_free(&line);
+    return status;
+}
+
 /* The page that shows the run; the learner's memory has been given back. */
-static hn_status leave_report(const train_args *args, const hn_train_input *in, bool is_model,
-                              FILE *out)
+static hn_status leave_report(const train_args *args, const hn_train_input *in, const char *model,
+                              bool is_model, FILE *out)
 {
     char result[4096], path[4096];
     snprintf(result, sizeof result, "%s/%s", args->out.path, is_model ? "model.gguf" : "adapter.gguf");
@@ -163,6 +197,7 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
                              .is_model = is_model, .n = (int)args->samples, .most_tokens = 48,
                              .tokenizer = in->tokenizer, .template = in->template };
     HN_TRY(hn_numerics_parse(args->config.numerics, &o.numerics));
+    HN_TRY(leave_origin(args, in, model));
     bool left_out = false;
     hn_status status = hn_samples_write(in->heap, &o, &left_out);
     if (left_out)
@@ -182,7 +217,7 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
     return HN_OK;
 }
 
-static hn_status run_input(const train_args *args, hn_train_input *in, FILE *out)
+static hn_status run_input(const train_args *args, hn_train_input *in, const char *model, FILE *out)
 {
     hn_train_run *run;
     hn_train_subject subject = hn_train_input_subject(in, &args->config, args->out.path);
@@ -198,12 +233,12 @@ static hn_status run_input(const train_args *args, hn_train_input *in, FILE *out
         fprintf(out, "going on after step %lld%s\n", (long long)hn_train_run_state(run)->step,
                 hn_train_run_is_old(run) ? ", of a checkpoint of version 1, which tells its base by a sample" : "");
     if (status == HN_OK && !args->dry_run)
-        status = train(args, run, out);
+        status = train(run, out);
     const bool is_model = hn_tuning_is_full(hn_train_run_tuning(run));
     const size_t limit = in->heap->limit_bytes; /* --memory holds to the last byte */
     hn_train_run_free(run);
     in->heap->limit_bytes = limit;
-    return status == HN_OK && !args->dry_run ? leave_report(args, in, is_model, out) : status;
+    return status == HN_OK && !args->dry_run ? leave_report(args, in, model, is_model, out) : status;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
@@ -219,7 +254,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
                                      (int)args->config.threads, out);
     if (status == HN_OK)
-        status = run_input(args, &in, out);
+        status = run_input(args, &in, operands[0], out);
     hn_train_input_close(&in);
     return status;
 }
@@ -230,6 +265,7 @@ const hn_command hn_cmd_train = {
     .summary = "fine-tune a model: low-rank, or whole tensors",
     .details = "A file run.toml holds the same options: model = \"m.gguf\", data = [\"a.jsonl\"], "
                "rank = 8.\nOptions on the command line come after it.\n",
+    .example = "train m.gguf --data chats.jsonl --held-fraction 0.1 --out run",
     .options = options,
     .letters = "o:out",
     .run_file_operand = "model",

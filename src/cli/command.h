@@ -24,7 +24,8 @@ typedef enum hn_option_kind {
     HN_OPTION_KIND_LIST,   /* hn_list: may be repeated */
     HN_OPTION_KIND_OUT,    /* hn_sink: a file that is written */
     HN_OPTION_KIND_FOLDER, /* hn_sink: of the files in a folder */
-    HN_OPTION_KIND_RESULT  /* hn_sink: the operand number `low` is a file that is written */
+    HN_OPTION_KIND_RESULT, /* hn_sink: the operand number `low` is a file that is written */
+    HN_OPTION_KIND_GROUP   /* none: --help begins a group, called `help` */
 } hn_option_kind;
 
 typedef struct hn_option {
@@ -70,6 +71,10 @@ typedef struct hn_option {
     {                                                                                          \
         HN_OPTION_KIND_RESULT, "", offsetof(type, field), NULL, NULL, operand, operand         \
     }
+#define HN_GROUP(title)                                                                        \
+    {                                                                                          \
+        HN_OPTION_KIND_GROUP, "", 0, NULL, title, 0, 0                                         \
+    }
 #define HN_OPTION_END                                                                          \
     {                                                                                          \
         HN_OPTION_KIND_END, NULL, 0, NULL, NULL, 0, 0                                          \
@@ -80,6 +85,7 @@ enum { HN_MAX_ARGS_BYTES = 2048, HN_MAX_OPERANDS = 64 };
 typedef struct hn_command {
     const char *name, *operands, *summary;
     const char *details; /* more lines for --help, or NULL */
+    const char *example; /* a line that can be typed, without "hone"; a test parses it */
     const hn_option *options;
     const char *letters; /* "p:prompt n:count": -p is --prompt; or NULL */
     const char *run_file_operand; /* an operand *.toml is a run file, this its key for the operand */
@@ -95,7 +101,6 @@ extern const hn_command *const hn_commands[];
  * *wants_help, nothing else was looked at. */
 hn_status hn_options_parse(const hn_command *command, int argc, char **argv, void *args,
                            int *n_operands, char **operands, bool *wants_help);
-void hn_options_help(const hn_command *command, FILE *out);
-
+extern const hn_option hn_option_overwrite; /* of every command that writes files */
 
 #endif

@@ -42,6 +42,8 @@ static hn_key sequence_key(const char *parameters, char final)
     default:
         return HN_KEY_NONE;
     }
+    if (!strcmp(parameters, "200") || !strcmp(parameters, "201"))
+        return parameters[2] == '0' ? HN_KEY_PASTE : HN_KEY_PASTED;
     const bool is_one = parameters[0] && (!parameters[1] || parameters[1] == ';');
     return !is_one                                        ? HN_KEY_NONE
            : parameters[0] == '1' || parameters[0] == '7' ? HN_KEY_HOME
@@ -123,6 +125,7 @@ struct hn_line_edit {
     size_t at;
     char *lines[MOST_LINES];
     int n_lines, shown; /* shown == n_lines: the new line */
+    bool pastes, is_after_return;
 };
 
 hn_status hn_line_edit_new(hn_line_edit **out, hn_heap *heap)
@@ -151,6 +154,7 @@ void hn_line_edit_begin(hn_line_edit *e)
     hn_str_clear(&e->text);
     hn_str_clear(&e->draft);
     e->at = 0;
+    e->pastes = e->is_after_return = false;
     e->shown = e->n_lines;
 }
 
@@ -326,8 +330,28 @@ static void edit(hn_line_edit *e, hn_key key)
     }
 }
 
+/* Text as it comes; a line end, of which terminals make a carriage return, is one of the text. */
+static void paste(hn_line_edit *e, hn_key key, const char *text, size_t bytes)
+{
+    const bool is_end = key == HN_KEY_ENTER;
+    if (is_end && !(e->is_after_return && *text == '\n'))
+        insert(e, "\n", 1);
+    else if (key == HN_KEY_TEXT)
+        insert(e, text, bytes);
+    e->is_after_return = is_end && *text == '\r';
+}
+
 hn_line_event hn_line_edit_press(hn_line_edit *e, hn_key key, const char *text, size_t bytes)
 {
+    if (key == HN_KEY_PASTE || key == HN_KEY_PASTED) {
+        e->pastes = key == HN_KEY_PASTE;
+        e->is_after_return = false;
+        return HN_LINE_GOES_ON;
+    }
+    if (e->pastes && key != HN_KEY_INTERRUPT) {
+        paste(e, key, text, bytes);
+        return HN_LINE_GOES_ON;
+    }
     if (key == HN_KEY_ENTER)
         return HN_LINE_ENTERED;
     if (key == HN_KEY_INTERRUPT)
@@ -354,6 +378,9 @@ void hn_line_edit_draw(const hn_line_edit *e, const char *prompt, int columns, h
         to = next(t, to);
     hn_str_print(out, "\r%s", prompt);
     for (size_t i = from; i < to; i++)
-        hn_str_add_char(out, t->text[i] == '\t' ? ' ' : t->text[i]);
+        if (t->text[i] == '\n')
+            hn_str_add(out, "\xe2\x86\xb5"); /* an arrow down and left */
+        else
+            hn_str_add_char(out, t->text[i] == '\t' ? ' ' : t->text[i]);
     hn_str_print(out, "\033[K\r\033[%dC", used + columns_of(t, from, e->at));
 }

@@ -25,6 +25,8 @@ typedef enum hn_key {
     HN_KEY_CLEAR, /* the screen */
     HN_KEY_ENTER,
     HN_KEY_INTERRUPT, /* Ctrl-C */
+    HN_KEY_PASTE,     /* the terminal begins to send what was pasted, */
+    HN_KEY_PASTED,    /* and has sent all of it: line ends in between enter nothing */
     HN_KEY_EXIT       /* Ctrl-D: the end where the line is empty, else delete */
 } hn_key;
 

@@ -1,12 +1,13 @@
 #include "cli/line_input.h"
 
+#include "cli/terminal.h"
+
 #include "cli/interrupt.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -18,6 +19,17 @@ static struct termios as_before;
 static void put_back(void)
 {
     tcsetattr(STDIN_FILENO, TCSANOW, &as_before);
+}
+
+static void put(const char *text, size_t bytes)
+{
+    while (bytes) {
+        const ssize_t n = write(STDOUT_FILENO, text, bytes);
+        if (n < 0 && errno != EINTR)
+            return;
+        text += n > 0 ? n : 0;
+        bytes -= n > 0 ? (size_t)n : 0;
+    }
 }
 
 static bool begin_raw(void)
@@ -54,23 +66,6 @@ void hn_line_input_close(hn_line_input *in)
     in->edit = NULL;
 }
 
-static void put(const char *text, size_t bytes)
-{
-    while (bytes) {
-        const ssize_t n = write(STDOUT_FILENO, text, bytes);
-        if (n < 0 && errno != EINTR)
-            return;
-        text += n > 0 ? n : 0;
-        bytes -= n > 0 ? (size_t)n : 0;
-    }
-}
-
-static int columns(void)
-{
-    struct winsize size;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
-}
-
 /* Waits for more bytes; false at the end. An escape that nothing follows is the key of that
  * name, which means nothing here. */
 static bool wait_for_bytes(hn_line_input *in)
@@ -105,7 +100,7 @@ static void draw(hn_line_input *in, const char *prompt, hn_str *scratch)
     if (hn_key_read(in->bytes, in->n_bytes, &key)) /* pasted: once, at the end */
         return;
     hn_str_clear(scratch);
-    hn_line_edit_draw(in->edit, prompt, columns(), scratch);
+    hn_line_edit_draw(in->edit, prompt, hn_terminal_width(STDOUT_FILENO), scratch);
     put(scratch->text, scratch->length);
 }
 
@@ -166,7 +161,9 @@ hn_status hn_line_input_read(hn_line_input *in, const char *prompt, hn_str *out,
     hn_str_clear(out);
     if (!in->is_terminal || !begin_raw())
         return read_plain(in, out, event);
+    put("\033[?2004h", 8); /* says where what is pasted begins and ends */
     const hn_status status = read_keys(in, prompt, out, event);
+    put("\033[?2004l", 8);
     end_raw();
     return status;
 }
@@ -220,6 +217,10 @@ hn_status hn_line_input_message(hn_line_input *in, hn_str *out, bool *is_block,
     HN_TRY(hn_line_input_read(in, "> ", out, event));
     if (*event != HN_LINE_ENTERED)
         return HN_OK;
+    if (strchr(out->text, '\n')) { /* pasted: as it is */
+        *is_block = true;
+        return HN_OK;
+    }
     *is_block = !strncmp(out->text, quotes, 3);
     if (*is_block) {
         memmove(out->text, out->text + 3, out->length - 3);

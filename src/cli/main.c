@@ -1,7 +1,8 @@
 /* hone: finds the command, turns its status into one line and an exit status: 0, 1 for failure, 2
  * for wrong usage, 128 and the signal's number if one ended it. */
 #include "base/map_file.h"
-#include "cli/command.h"
+#include "cli/command_line.h"
+#include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/run_file.h"
 
@@ -22,24 +23,6 @@ const hn_command *const hn_commands[] = {
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-static void print_usage(FILE *out)
-{
-    fputs("hone runs and fine-tunes large language models, and proves what it trained.\n\n"
-          "usage: hone COMMAND [options] [operands]\n\n",
-          out);
-    for (int i = 0; hn_commands[i]; i++)
-        fprintf(out, "  %-10s %s\n", hn_commands[i]->name, hn_commands[i]->summary);
-    fputs("\n`hone COMMAND --help` tells more.\n", out);
-}
-
-static const hn_command *find(const char *name)
-{
-    for (int i = 0; hn_commands[i]; i++)
-        if (!strcmp(hn_commands[i]->name, name))
-            return hn_commands[i];
-    return NULL;
-}
-
 static int run_words(const hn_command *command, int argc, char **argv)
 {
     _Alignas(16) char args[HN_MAX_ARGS_BYTES];
@@ -52,7 +35,7 @@ static int run_words(const hn_command *command, int argc, char **argv)
         return EXIT_USAGE;
     }
     if (wants_help) {
-        hn_options_help(command, stdout);
+        hn_help_command(command, stdout);
         return 0;
     }
     hn_status status = command->run(args, n_operands, operands, stdout);
@@ -62,6 +45,7 @@ static int run_words(const hn_command *command, int argc, char **argv)
         status = hn_fail(HN_ERR_IO, "standard output: cannot be written");
     if (status == HN_OK)
         return 0;
+    fflush(stdout); /* what was said before stands above */
     fprintf(stderr, "hone %s: %s\n", command->name, hn_error_message());
     if (status == HN_ERR_CANCELLED && hn_interrupt_signal())
         return 128 + hn_interrupt_signal();
@@ -114,22 +98,33 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error like others */
     hn_interrupt_install();
     hn_inputs_keep(); /* the process is one command */
+    hn_command_line_keep(argc, argv);
     if (argc < 2) {
-        print_usage(stderr);
+        hn_help_all(stderr);
         return EXIT_USAGE;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        print_usage(stdout);
+    const char *word = argv[1];
+    const bool wants_help = !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help");
+    if (wants_help && argc == 3 && !strcmp(argv[2], "--examples")) {
+        hn_help_examples(stdout);
         return 0;
     }
-    if (!strcmp(argv[1], "--version")) {
+    if (wants_help && argc < 3) {
+        hn_help_all(stdout);
+        return 0;
+    }
+    if (!strcmp(word, "--version") || !strcmp(word, "version")) {
         puts("hone " HN_VERSION);
         return 0;
     }
-    const hn_command *command = find(argv[1]);
+    const hn_command *command = hn_help_find(argv[wants_help ? 2 : 1]);
     if (!command) {
-        fprintf(stderr, "hone: unknown command '%.60s'\n`hone --help` lists them.\n", argv[1]);
+        fprintf(stderr, "hone: %s\n`hone help` lists them.\n", hn_error_message());
         return EXIT_USAGE;
+    }
+    if (wants_help) {
+        hn_help_command(command, stdout);
+        return 0;
     }
     return run(command, argc - 2, argv + 2);
 }

@@ -1,6 +1,7 @@
 /* Options may stand anywhere; `--` ends them; "--name value" and "--name=value" are the same. */
 #include "cli/command.h"
 
+#include "base/nearest.h"
 #include "base/option_value.h"
 
 #include <string.h>
@@ -12,6 +13,24 @@ static const hn_option *find(const hn_command *command, const char *name, size_t
             return o;
     return NULL;
 }
+
+const hn_option hn_option_overwrite = {
+    HN_OPTION_KIND_FLAG, "overwrite", 0, NULL, "replace files that are there already (never an input)", 0, 0
+};
+
+/* What others call what hone has under another name. */
+static const char *const synonyms[][2] = {
+    { "lr", "rate" },           { "learning-rate", "rate" },   { "temp", "temperature" },
+    { "batch-size", "batch" },  { "ctx", "context" },          { "ctx-size", "context" },
+    { "n-ctx", "context" },     { "n-predict", "count" },      { "max-tokens", "count" },
+    { "num-epochs", "epochs" }, { "lora-r", "rank" },          { "lora-rank", "rank" },
+    { "r", "rank" },            { "lora-alpha", "alpha" },     { "max-seq-length", "max-length" },
+    { "max-steps", "steps" },   { "grad-clip", "clip" },       { "val", "held" },
+    { "eval-data", "held" },    { "output", "out" },           { "dataset", "data" },
+    { "adapter", "lora" },      { "wd", "weight-decay" },      { "warmup-steps", "warmup" },
+    { "num-threads", "threads" }, { "n-threads", "threads" },
+    { "lr-scheduler", "schedule" }, { "force", "overwrite" },
+};
 
 static bool is_sink(const hn_option *o)
 {
@@ -25,6 +44,25 @@ static bool writes(const hn_command *command)
         if (is_sink(o))
             return true;
     return false;
+}
+
+static hn_status fail_unknown(const hn_command *command, const char *name, size_t n)
+{
+    char text[HN_NEAREST_TEXT];
+    hn_nearest near = hn_nearest_to(name, n);
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strlen(synonyms[i][0]) == n && !memcmp(synonyms[i][0], name, n) &&
+            (find(command, synonyms[i][1], strlen(synonyms[i][1])) ||
+             (!strcmp(synonyms[i][1], "overwrite") && writes(command))))
+            return hn_fail(HN_ERR_ARGUMENT, "unknown option --%.*s: here it is --%s", (int)n, name,
+                           synonyms[i][1]);
+    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++)
+        hn_nearest_try(&near, o->name);
+    if (writes(command))
+        hn_nearest_try(&near, "overwrite");
+    hn_nearest_try(&near, "help");
+    return hn_fail(HN_ERR_ARGUMENT, "unknown option --%.*s%s", (int)(n > 60 ? 60 : n), name,
+                   hn_nearest_text(&near, "--", text));
 }
 
 /* `--overwrite`, which every command has that writes. */
@@ -78,6 +116,7 @@ static hn_status store(const hn_option *o, const char *value, void *args)
         HN_REQUIRE(*value, HN_ERR_ARGUMENT, "--%s: expected a name", o->name);
         ((hn_sink *)field)->path = value;
         return HN_OK;
+    case HN_OPTION_KIND_GROUP:
     case HN_OPTION_KIND_RESULT:
     case HN_OPTION_KIND_END:
         break;
@@ -108,7 +147,8 @@ static hn_status read_option(const hn_command *command, int argc, char **argv, i
         length = 0;
     else
         o = find(command, word, length);
-    HN_REQUIRE(o, HN_ERR_ARGUMENT, "unknown option --%.*s", (int)(length > 60 ? 60 : length), word);
+    if (!o)
+        return fail_unknown(command, word, length);
     const char *value = word[length] ? word + length + 1 : NULL;
     if (o->kind == HN_OPTION_KIND_FLAG) {
         HN_REQUIRE(!value, HN_ERR_ARGUMENT, "--%s takes no value", o->name);
@@ -155,29 +195,4 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
     HN_REQUIRE(*n_operands <= command->max_operands, HN_ERR_ARGUMENT, "'%s' is one operand too many",
                operands[command->max_operands]);
     return settle_sinks(command, may_overwrite, args, *n_operands, operands);
-}
-
-void hn_options_help(const hn_command *command, FILE *out)
-{
-    fprintf(out, "usage: hone %s%s%s%s\n\n%s\n", command->name, command->options ? " [options]" : "",
-            *command->operands ? " " : "", command->operands, command->summary);
-    if (command->details)
-        fprintf(out, "\n%s", command->details);
-    if (command->options)
-        fputs("\noptions:\n", out);
-    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++) {
-        char head[64], letter[8] = "";
-        if (!*o->name)
-            continue;
-        for (const char *at = command->letters; at && (at = strchr(at, ':')); at++)
-            if (strcspn(at + 1, " ") == strlen(o->name) &&
-                !strncmp(at + 1, o->name, strlen(o->name)))
-                snprintf(letter, sizeof letter, "-%c, ", at[-1]);
-        snprintf(head, sizeof head, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
-                 o->value ? o->value : "");
-        fprintf(out, "  %-28s %s%s\n", head, o->help,
-                o->kind == HN_OPTION_KIND_LIST ? " (may be repeated)" : "");
-    }
-    if (writes(command) && !find(command, "overwrite", 9))
-        fprintf(out, "  %-28s %s\n", "--overwrite", "replace files that are there already (never an input)");
 }

@@ -2,6 +2,8 @@
 
 #include "base/utf8.h"
 
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 hn_terminal hn_terminal_on(FILE *out)
@@ -59,6 +61,16 @@ void hn_terminal_finish(hn_terminal *t)
         fputc('\n', t->out);
     t->ends_line = true;
     fflush(t->out);
+}
+
+int hn_terminal_width(int file)
+{
+    struct winsize size;
+    if (!ioctl(file, TIOCGWINSZ, &size) && size.ws_col)
+        return size.ws_col;
+    const char *said = getenv("COLUMNS");
+    const long columns = said ? strtol(said, NULL, 10) : 0;
+    return columns > 0 && columns < 10000 ? (int)columns : 80;
 }
 
 int hn_terminal_columns(uint32_t code)

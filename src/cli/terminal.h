@@ -19,6 +19,8 @@ void hn_terminal_dim(hn_terminal *t, bool is_dim);
 /* Ends a line that was begun, in plain letters. */
 void hn_terminal_finish(hn_terminal *t);
 
+/* Columns of the terminal that this is; those of COLUMNS, or 80, where it is none. */
+int hn_terminal_width(int file);
 /* Columns that a character takes: 0, 1 or 2. */
 int hn_terminal_columns(uint32_t code);
 

@@ -1,5 +1,7 @@
 #include "convert/recipe.h"
 
+#include "base/nearest.h"
+
 #include "base/pattern.h"
 
 #include <stdio.h>
@@ -91,8 +93,12 @@ hn_status hn_recipe_named(const char *name, const hn_recipe **out)
             return HN_OK;
         }
     *out = NULL;
-    return hn_fail(HN_ERR_ARGUMENT, "type %.64s is not known: expected one of %s", name,
-                   hn_recipe_names());
+    char text[HN_NEAREST_TEXT];
+    hn_nearest near = hn_nearest_to(name, strlen(name));
+    for (int i = 0; i < N_RECIPES; i++)
+        hn_nearest_try(&near, recipes[i].name);
+    return hn_fail(HN_ERR_ARGUMENT, "type %.64s is not known: expected one of %s%s", name,
+                   hn_recipe_names(), hn_nearest_text(&near, "", text));
 }
 
 const char *hn_recipe_name(const hn_recipe *recipe)

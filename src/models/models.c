@@ -1,5 +1,7 @@
 #include "models/models.h"
 
+#include "base/nearest.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +29,12 @@ hn_status hn_arch_named(const char *name, const hn_arch **out)
             return HN_OK;
         }
     *out = NULL;
-    return hn_fail(HN_ERR_UNSUPPORTED, "architecture %s is not supported", name);
+    char text[HN_NEAREST_TEXT];
+    hn_nearest near = hn_nearest_to(name, strlen(name));
+    for (int i = 0; hn_archs[i]; i++)
+        hn_nearest_try(&near, hn_archs[i]->name);
+    return hn_fail(HN_ERR_UNSUPPORTED, "architecture %s is not supported%s", name,
+                   hn_nearest_text(&near, "", text));
 }
 
 hn_status hn_arch_of_config(const hn_json *config, const hn_arch **out)

@@ -149,6 +149,32 @@ static hn_status add_samples(hn_str *page, const hn_run_report *r)
     return HN_OK;
 }
 
+/* What the run is of, and where and when it was made. */
+static hn_status add_origin(hn_str *page, const hn_run_report *r)
+{
+    static const char *const keys[] = { "model", "data", "command", "version", "machine", "date" };
+    hn_json_text *json;
+    HN_TRY(read_json(r, "origin.json", &json, NULL));
+    if (!json)
+        return HN_OK;
+    hn_str_add(page, "<h2>Origin</h2>\n<table id=\"origin\">\n");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const hn_json *v = hn_json_get(hn_json_root(json), keys[i]);
+        const bool is_list = v && v->kind == HN_JSON_ARRAY;
+        for (const hn_json *item = is_list ? v->as.children.first : v; item;
+             item = is_list ? item->next : NULL) {
+            if (item->kind != HN_JSON_STRING)
+                continue;
+            hn_str_print(page, "<tr><th>%s</th><td>", keys[i]);
+            hn_page_add_text(page, item->as.string.text, item->as.string.bytes);
+            hn_str_add(page, "</td></tr>\n");
+        }
+    }
+    hn_str_add(page, "</table>\n");
+    hn_json_free(json);
+    return HN_OK;
+}
+
 static hn_status add_certificate(hn_str *page, const hn_run_report *r)
 {
     hn_json_text *json;
@@ -219,6 +245,7 @@ static hn_status make_page(hn_str *page, hn_run_report *r)
         add(page, r->verdict);
         hn_str_add(page, "</p>\n");
     }
+    HN_TRY(add_origin(page, r));
     add_summary(page, r);
     add_charts(page, r);
     add_held(page, r);

@@ -5,7 +5,9 @@ set -eu
 build=$1 source=$2
 prefix=$(mktemp -d)
 trap 'rm -rf "$prefix"' EXIT
-cmake --install "$build" --prefix "$prefix" >/dev/null
+cmake --install "$build" --prefix "$prefix" --strip >/dev/null # as `make install` does
+[ -z "$(nm "$prefix/bin/hone" 2>/dev/null)" ] || { echo "bin/hone has its symbols"; exit 1; }
+make -n -C "$source" install BUILD="$build" | grep -q -- "--target hone hone_shared" || { echo "make install builds more than it installs"; exit 1; }
 "$prefix/bin/hone" --version
 pc=$(dirname "$(find "$prefix" -name hone.pc)")
 if command -v pkg-config >/dev/null 2>&1; then

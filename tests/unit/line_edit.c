@@ -27,7 +27,8 @@ static const struct {
     { "\033[7~", HN_KEY_HOME },    { "\033[4~", HN_KEY_END },    { "\033[8~", HN_KEY_END },
     { "\033[3~", HN_KEY_DELETE },  { "\033[3;5~", HN_KEY_DELETE }, { "\033[1;5C", HN_KEY_WORD_RIGHT },
     { "\033[1;5D", HN_KEY_WORD_LEFT }, { "\033b", HN_KEY_WORD_LEFT }, { "\033f", HN_KEY_WORD_RIGHT },
-    { "\033\x7f", HN_KEY_CUT_WORD }, { "\033[15~", HN_KEY_NONE }, { "\033[200~", HN_KEY_NONE },
+    { "\033\x7f", HN_KEY_CUT_WORD }, { "\033[15~", HN_KEY_NONE }, { "\033[200~", HN_KEY_PASTE },
+    { "\033[201~", HN_KEY_PASTED }, { "\033[202~", HN_KEY_NONE },
     { "\033[?1;2c", HN_KEY_NONE }, { "\033x", HN_KEY_NONE },     { "\x80", HN_KEY_NONE },
     { "\xff", HN_KEY_NONE },       { "\x1a", HN_KEY_NONE },
 };
@@ -109,6 +110,8 @@ static void check_edits(void)
         { "e\xcc\x81x\033[D\x7f", "x" }, /* a mark goes with its letter */
         { "a\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb\x7f", "a" }, /* joined */
         { "\x7f\033[3~\033[D\033[C\x17\x0b\x15", "" },
+        { "a\033[200~b\rc\r\nd\te\033[201~f", "ab\nc\nd\tef" }, /* pasted: lines enter nothing */
+        { "\033[200~\x04\x0c\033[A\033[201~\033[D", "" },
     };
     hn_line_edit *edit;
     check_group("edits");

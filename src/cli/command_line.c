@@ -1,0 +1,44 @@
+#include "cli/command_line.h"
+
+#include <string.h>
+
+static int n_kept;
+static char **kept;
+
+void hn_command_line_keep(int n, char **words)
+{
+    n_kept = n;
+    kept = words;
+}
+
+/* As it is, or in single quotes. */
+static void add_word(hn_str *out, const char *word)
+{
+    static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                   "_-+=./:,@%^";
+    if (*word && strspn(word, harmless) == strlen(word)) {
+        hn_str_add(out, word);
+        return;
+    }
+    hn_str_add_char(out, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            hn_str_add(out, "'\\''");
+        else
+            hn_str_add_char(out, *word);
+    hn_str_add_char(out, '\'');
+}
+
+void hn_command_line_write(hn_str *out, const char *more)
+{
+    for (int i = 0; i < n_kept; i++) {
+        hn_str_add(out, i ? " " : "");
+        add_word(out, kept[i]);
+        if (more && !strcmp(kept[i], more))
+            more = NULL;
+    }
+    if (more) {
+        hn_str_add_char(out, ' ');
+        hn_str_add(out, more);
+    }
+}

@@ -1,0 +1,173 @@
+#include "cli/help.h"
+
+#include "base/nearest.h"
+#include "base/number.h"
+#include "cli/terminal.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { INDENT = 30 };
+
+static int width_of(FILE *out)
+{
+    const int columns = hn_terminal_width(fileno(out));
+    return columns > 100 ? 100 : columns < 50 ? 50 : columns;
+}
+
+/* Words from column `at` on, the next lines from `indent` on. */
+static void wrap(const char *text, int at, int indent, FILE *out)
+{
+    const int width = width_of(out);
+    bool is_first = true;
+    for (const char *word = text + strspn(text, " "); *word; word += strspn(word, " ")) {
+        const size_t n = strcspn(word, " ");
+        if (!is_first && at + 1 + (int)n > width - 1) {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+            is_first = true;
+        }
+        fprintf(out, "%s%.*s", is_first ? "" : " ", (int)n, word);
+        at += (int)n + !is_first;
+        is_first = false;
+        word += n;
+    }
+    fputc('\n', out);
+}
+
+/* What an option is unless it is given: where its words do not say so already. */
+static void default_of(const hn_command *c, const hn_option *o, char out[HN_NUMBER_TEXT + 8])
+{
+    char value[HN_NUMBER_TEXT];
+    const char *field = c->defaults ? (const char *)c->defaults + o->at : NULL;
+    out[0] = 0;
+    if (o->kind == HN_OPTION_KIND_INT)
+        hn_number_write(field ? (double)*(const int64_t *)(const void *)field : 0, 17, value);
+    else if (o->kind == HN_OPTION_KIND_REAL)
+        hn_number_write(field ? *(const double *)(const void *)field : 0, 0, value);
+    else if (o->kind == HN_OPTION_KIND_TEXT && field && *(const char *const *)(const void *)field)
+        snprintf(value, sizeof value, "%.30s", *(const char *const *)(const void *)field);
+    else
+        return;
+    char said[HN_NUMBER_TEXT + 8];
+    snprintf(said, sizeof said, "(%s", value);
+    const char *at = strstr(o->help, said);
+    const bool is_said = at && strchr("):", at[strlen(said)]);
+    const bool is_zero = !strcmp(value, "0") &&
+                         (strstr(o->help, "efault") || strstr(o->help, "0:") ||
+                          (o->help[0] && o->help[strlen(o->help) - 1] == ')'));
+    if (!is_said && !is_zero)
+        snprintf(out, HN_NUMBER_TEXT + 8, " [%s]", value);
+}
+
+static void print_option(const hn_command *c, const hn_option *o, FILE *out)
+{
+    char head[64], letter[8] = "", text[640], otherwise[HN_NUMBER_TEXT + 8];
+    for (const char *at = c->letters; at && (at = strchr(at, ':')); at++)
+        if (strcspn(at + 1, " ") == strlen(o->name) && !strncmp(at + 1, o->name, strlen(o->name)))
+            snprintf(letter, sizeof letter, "-%c, ", at[-1]);
+    snprintf(head, sizeof head, "  %s--%s%s%s", letter, o->name, o->value ? " " : "",
+             o->value ? o->value : "");
+    default_of(c, o, otherwise);
+    snprintf(text, sizeof text, "%s%s%s", o->help, otherwise,
+             o->kind == HN_OPTION_KIND_LIST && !strstr(o->help, "again") && !strstr(o->help, "repeated")
+                 ? " (may be given again)" : "");
+    fprintf(out, "%-*s", INDENT - 1, head);
+    if (strlen(head) >= INDENT - 1)
+        fprintf(out, "\n%*s", INDENT, "");
+    else
+        fputc(' ', out);
+    wrap(text, INDENT, INDENT, out);
+}
+
+static bool writes_files(const hn_command *c)
+{
+    for (const hn_option *o = c->options; o && o->kind != HN_OPTION_KIND_END; o++)
+        if (o->kind >= HN_OPTION_KIND_OUT && o->kind <= HN_OPTION_KIND_RESULT)
+            return true;
+    return false;
+}
+
+void hn_help_command(const hn_command *c, FILE *out)
+{
+    bool has_group = false;
+    fprintf(out, "usage: hone %s%s%s%s\n\n", c->name, c->options ? " [options]" : "",
+            *c->operands ? " " : "", c->operands);
+    wrap(c->summary, 0, 0, out);
+    if (c->details)
+        fprintf(out, "\n%s", c->details);
+    if (c->example)
+        fprintf(out, "\nexample:\n  hone %s\n", c->example);
+    for (const hn_option *o = c->options; o && o->kind != HN_OPTION_KIND_END; o++) {
+        if (o->kind == HN_OPTION_KIND_RESULT)
+            continue;
+        if (o->kind == HN_OPTION_KIND_GROUP || !has_group)
+            fprintf(out, "\n%s:\n", o->kind == HN_OPTION_KIND_GROUP ? o->help : "options");
+        has_group = true;
+        if (o->kind != HN_OPTION_KIND_GROUP)
+            print_option(c, o, out);
+    }
+    if (writes_files(c))
+        print_option(c, &hn_option_overwrite, out);
+}
+
+void hn_help_all(FILE *out)
+{
+    size_t longest = 0;
+    fputs("hone runs and fine-tunes large language models, and proves what it trained.\n\n"
+          "usage: hone COMMAND [options] [operands]\n\n",
+          out);
+    for (int i = 0; hn_commands[i]; i++)
+        longest = strlen(hn_commands[i]->name) > longest ? strlen(hn_commands[i]->name) : longest;
+    for (int i = 0; hn_commands[i]; i++) {
+        fprintf(out, "  %-*s  ", (int)longest, hn_commands[i]->name);
+        wrap(hn_commands[i]->summary, (int)longest + 4, (int)longest + 4, out);
+    }
+    fprintf(out, "  %-*s  %s\n  %-*s  %s\n", (int)longest, "help", "this, or more of one command",
+            (int)longest, "version", "which hone this is");
+    fputs("\n`hone help COMMAND` tells more. `hone chat` talks, with nothing else to give.\n", out);
+}
+
+/* Whether the example is one that the command takes; its words, where quotes hold some together. */
+static bool is_right(const hn_command *c)
+{
+    _Alignas(16) char args[HN_MAX_ARGS_BYTES];
+    char text[256], *words[HN_MAX_OPERANDS], *operands[HN_MAX_OPERANDS];
+    int n = 0, n_operands;
+    bool wants_help;
+    snprintf(text, sizeof text, "%s", c->example ? c->example : "");
+    for (char *at = text; *at && n < HN_MAX_OPERANDS;) {
+        const char end = *at == '"' ? '"' : ' ';
+        at += end == '"';
+        words[n++] = at;
+        at = strchr(at, end);
+        if (!at)
+            break;
+        *at++ = 0;
+        at += strspn(at, " ");
+    }
+    return n && !strcmp(words[0], c->name) &&
+           hn_options_parse(c, n - 1, words + 1, args, &n_operands, operands, &wants_help) == HN_OK;
+}
+
+void hn_help_examples(FILE *out)
+{
+    for (int i = 0; hn_commands[i]; i++)
+        fprintf(out, "%shone %s\n", is_right(hn_commands[i]) ? "" : "WRONG: ",
+                hn_commands[i]->example ? hn_commands[i]->example : hn_commands[i]->name);
+}
+
+const hn_command *hn_help_find(const char *name)
+{
+    char text[HN_NEAREST_TEXT];
+    hn_nearest near = hn_nearest_to(name, strlen(name));
+    hn_nearest_try(&near, "help");
+    hn_nearest_try(&near, "version");
+    for (int i = 0; hn_commands[i]; i++) {
+        if (!strcmp(hn_commands[i]->name, name))
+            return hn_commands[i];
+        hn_nearest_try(&near, hn_commands[i]->name);
+    }
+    hn_fail(HN_ERR_ARGUMENT, "unknown command '%.60s'%s", name, hn_nearest_text(&near, "", text));
+    return NULL;
+}

@@ -1,0 +1,91 @@
+#include "cli/made.h"
+
+#include "io/gguf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void print_size(double bytes, FILE *out)
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+    int unit = 0;
+    for (; bytes >= 1024 && unit < 4; unit++)
+        bytes /= 1024;
+    fprintf(out, unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+/* Tensors by their encoding, the most frequent spelling of each first seen. */
+static void print_types(const hn_weights *w, FILE *out)
+{
+    enum { MOST = 32 };
+    const char *names[MOST];
+    size_t counts[MOST] = { 0 };
+    int n = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        int k = 0;
+        while (k < n && strcmp(names[k], w->entries[i].encoding))
+            k++;
+        if (k == MOST)
+            continue;
+        if (k == n)
+            names[n++] = w->entries[i].encoding;
+        counts[k]++;
+    }
+    for (int k = 0; k < n; k++)
+        fprintf(out, "%s%zu %s", k ? ", " : "", counts[k], names[k]);
+}
+
+static hn_status print_gguf(const hn_gguf *file, const char *path, FILE *out)
+{
+    const hn_weights *w = hn_gguf_weights(file);
+    hn_span arch = { NULL, 0 };
+    double n_numbers = 0, bytes = 0;
+    HN_TRY(hn_meta_string(hn_gguf_meta(file), "general.architecture", &arch));
+    for (size_t i = 0; i < w->n; i++) {
+        n_numbers += (double)hn_count(&w->entries[i].type);
+        bytes += (double)w->entries[i].bytes;
+    }
+    fprintf(out, "%s: %.*s%s%zu tensors (", path, (int)arch.bytes, arch.data ? (const char *)arch.data : "",
+            arch.data ? ", " : "", w->n);
+    print_types(w, out);
+    fprintf(out, "), %.0f numbers in ", n_numbers);
+    print_size(bytes, out);
+    if (n_numbers > 0)
+        fprintf(out, ", %.2f bits each", bytes * 8 / n_numbers);
+    fputc('\n', out);
+    return HN_OK;
+}
+
+hn_status hn_made_gguf(hn_heap *heap, const char *path, FILE *out)
+{
+    hn_gguf *file;
+    HN_TRY(hn_gguf_open(heap, path, &file));
+    const hn_status status = print_gguf(file, path, out);
+    hn_gguf_close(file);
+    return status;
+}
+
+hn_status hn_made(hn_status status, hn_heap *heap, const char *path, FILE *out)
+{
+    return status == HN_OK ? hn_made_gguf(heap, path, out) : status;
+}
+
+hn_status hn_made_folder(const char *path, FILE *out)
+{
+    DIR *dir = opendir(path);
+    HN_REQUIRE(dir, HN_ERR_IO, "%s: %s", path, strerror(errno));
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        char name[4400];
+        struct stat about;
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        if (stat(name, &about) || !S_ISREG(about.st_mode))
+            continue;
+        fprintf(out, "%s: ", name);
+        print_size((double)about.st_size, out);
+        fputc('\n', out);
+    }
+    closedir(dir);
+    return HN_OK;
+}

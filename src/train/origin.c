@@ -1,0 +1,83 @@
+#include "train/origin.h"
+
+#include "base/json.h"
+#include "base/out_file.h"
+#include "base/sha256.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static void add(hn_json_writer *json, const char *key, const char *value)
+{
+    hn_json_key(json, key);
+    hn_json_add_string(json, value);
+}
+
+static void add_machine(hn_json_writer *json)
+{
+    struct utsname name;
+    char text[512] = "not known";
+    if (!uname(&name))
+        snprintf(text, sizeof text, "%s %s, %s, %ld processors", name.sysname, name.release,
+                 name.machine, sysconf(_SC_NPROCESSORS_ONLN));
+    add(json, "machine", text);
+}
+
+static void add_date(hn_json_writer *json)
+{
+    char text[64] = "";
+    struct tm parts;
+    const time_t now = time(NULL);
+    if (gmtime_r(&now, &parts))
+        strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+    add(json, "date", text);
+}
+
+static void add_data(hn_json_writer *json, const hn_dataset *d)
+{
+    hn_json_key(json, "data");
+    hn_json_begin_array(json);
+    for (int i = 0; i < d->n_files; i++) {
+        char digest[65], text[4400];
+        hn_sha256_text(d->files[i].source.digest, digest);
+        snprintf(text, sizeof text, "%.4000s: %zu examples%s, SHA-256 %s", d->files[i].source.path,
+                 d->files[i].source.n, d->files[i].is_held ? ", held out" : "", digest);
+        hn_json_add_string(json, text);
+    }
+    hn_json_end_array(json);
+}
+
+static hn_status write_text(const hn_str *text, const char *dir)
+{
+    char path[4096];
+    hn_out_file file;
+    HN_TRY(hn_str_status(text));
+    snprintf(path, sizeof path, "%s/origin.json", dir);
+    HN_TRY(hn_out_file_open(&file, hn_sink_own(path)));
+    const hn_status status = hn_out_file_write(&file, text->text, text->length);
+    if (status == HN_OK)
+        return hn_out_file_commit(&file);
+    hn_out_file_abandon(&file);
+    return status;
+}
+
+hn_status hn_origin_write(hn_heap *heap, const char *dir, const hn_origin *o)
+{
+    hn_str text = hn_str_on(heap);
+    hn_json_writer json = hn_json_write_to(&text);
+    hn_json_begin_object(&json);
+    add(&json, "model", o->model);
+    add_data(&json, o->dataset);
+    add(&json, "command", o->command);
+    add(&json, "version", o->version);
+    add_machine(&json);
+    add_date(&json);
+    hn_json_end_object(&json);
+    hn_str_add(&text, "\n");
+    const hn_status status = write_text(&text, dir);
+    hn_str_free(&text);
+    return status;
+}
