@@ -4,6 +4,7 @@
 #include "convert/general_keys.h"
 #include "convert/pad_vocab.h"
 #include "nn/source.h"
+#include "nn/surplus.h"
 #include "convert/tokenizer_keys.h"
 #include "models/models.h"
 
@@ -60,45 +61,17 @@ static hn_status find_sources(conversion *c)
     return HN_OK;
 }
 
-static bool is_known_as_needless(const conversion *c, const char *name)
-{
-    for (int i = 0; c->arch->ignored[i]; i++)
-        if (hn_pattern_matches(c->arch->ignored[i], name))
-            return true;
-    char head[HN_TENSOR_NAME];
-    snprintf(head, sizeof head, "%slm_head.weight", c->prefix);
-    return c->hp->is_tied && (!strcmp(name, "lm_head.weight") || !strcmp(name, head));
-}
-
-/* Layers beyond the last are for predicting several tokens: known, and left out. */
-static bool is_beyond(const conversion *c, const char *name)
-{
-    char start[HN_TENSOR_NAME];
-    snprintf(start, sizeof start, "%s%s", c->prefix, c->arch->layers);
-    const size_t n = strlen(start);
-    int layer;
-    return !strncmp(name, start, n) && sscanf(name + n, "%d.", &layer) == 1 &&
-           layer >= c->hp->n_layer;
-}
-
 static hn_status check_all_used(const conversion *c)
 {
-    const hn_weights *all = &c->dir->weights;
-    bool *is_used = hn_alloc_array(c->heap, HN_TAG_FILE, all->n, sizeof *is_used);
-    if (!is_used)
-        return HN_ERR_MEMORY;
-    for (size_t i = 0; i < c->n; i++)
+    hn_taken taken;
+    hn_status status = hn_taken_begin(&taken, c->heap, &c->dir->weights);
+    for (size_t i = 0; i < c->n && status == HN_OK; i++)
         for (int p = 0; c->is_there[i] && p < c->sources[i].n_parts; p++)
-            is_used[c->sources[i].parts[p] - all->entries] = true;
-    const char *unused = NULL;
-    for (size_t i = 0; i < all->n && !unused; i++)
-        if (!is_used[i] && !is_known_as_needless(c, all->entries[i].name) &&
-            !is_beyond(c, all->entries[i].name))
-            unused = all->entries[i].name;
-    hn_free(c->heap, is_used);
-    HN_REQUIRE(!unused, HN_ERR_UNSUPPORTED, "%s: tensor %s: %s has no place for it",
-               c->dir->path, unused, c->arch->name);
-    return HN_OK;
+            hn_taken_mark(&taken, c->sources[i].parts[p]);
+    if (status == HN_OK)
+        status = hn_taken_check(&taken, c->arch, c->hp, c->prefix, c->dir->path);
+    hn_taken_free(&taken, c->heap);
+    return status;
 }
 
 /* The type of most weights: that of the embedding. */

@@ -160,6 +160,6 @@ static hn_status defaults(hn_hparams *hp)
 
 const hn_arch hn_arch_deepseek2 = {
     .name = "deepseek2", .classes = classes, .prefixes = hn_decoder_prefixes,
-    .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights, .tables = tables,
+    .layers = "layers.", .has_next_layers = true, .ignored = hn_decoder_ignored, .weights = weights, .tables = tables,
     .read_config = read_config, .read_meta = read_meta, .defaults = defaults,
 };

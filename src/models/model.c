@@ -3,6 +3,7 @@
 #include "base/map_file.h"
 #include "base/rng.h"
 #include "nn/source.h"
+#include "nn/surplus.h"
 
 #include <string.h>
 
@@ -52,10 +53,11 @@ static bool has_alternative(const hn_model *m, size_t i)
 
 /* GGUF: every tensor where it lies. */
 
-static hn_status take_entry(hn_model *m, const hn_arch_tensor *want)
+static hn_status take_entry(hn_model *m, const hn_arch_tensor *want, hn_taken *taken)
 {
     const hn_weight_entry *e;
     HN_TRY(hn_weights_want(hn_gguf_weights(m->gguf), want->gguf, &e));
+    hn_taken_mark(taken, e);
     bool fits = e->type.rank == want->rank;
     for (int i = 0; fits && i < want->rank; i++)
         fits = e->type.dim[i] == want->dim[i];
@@ -72,29 +74,19 @@ static hn_status take_entry(hn_model *m, const hn_arch_tensor *want)
     return HN_OK;
 }
 
-static hn_status take_gguf(hn_model *m)
+static hn_status take_gguf(hn_model *m, hn_taken *taken)
 {
     const hn_weights *all = hn_gguf_weights(m->gguf);
     for (size_t i = 0; i < m->n_tensors; i++) {
         const hn_arch_tensor *want = &m->tensors[i];
         if (hn_weights_find(all, want->gguf)) {
             if (!has_weight(m, want->gguf))
-                HN_TRY(take_entry(m, want));
+                HN_TRY(take_entry(m, want, taken));
             continue;
         }
         HN_REQUIRE(!hn_arch_needs(want, m->hp), HN_ERR_FORMAT, "%s: tensor %s is missing",
                    m->path, want->gguf);
     }
-    return HN_OK;
-}
-
-static hn_status check_no_extra(const hn_model *m)
-{
-    const hn_weights *all = hn_gguf_weights(m->gguf);
-    for (size_t i = 0; i < all->n; i++)
-        HN_REQUIRE(hn_model_find(m, all->entries[i].name), HN_ERR_UNSUPPORTED,
-                   "%s: tensor %s: %s has no place for it", m->path, all->entries[i].name,
-                   m->arch->name);
     return HN_OK;
 }
 
@@ -136,13 +128,15 @@ static hn_status copy_rows(hn_model *m, hn_source *source, nn_weight *w, void **
     return ok ? HN_OK : HN_ERR_MEMORY;
 }
 
-static hn_status take_source(hn_model *m, size_t i, bool *is_found)
+static hn_status take_source(hn_model *m, size_t i, hn_taken *taken, bool *is_found)
 {
     hn_source source;
     const hn_source_dir from = { m->arch, m->hp, &m->dir->weights, m->prefix, false };
     HN_TRY(hn_source_open(m->heap, &from, &m->tensors[i], &source, is_found));
     if (!*is_found)
         return HN_OK;
+    for (int p = 0; p < source.n_parts; p++)
+        hn_taken_mark(taken, source.parts[p]);
     nn_weight *w = &m->weights[m->n];
     *w = (nn_weight){ .name = m->tensors[i].gguf,
                       .is_shifted = m->tensors[i].spec->how & HN_W_PLUS_ONE,
@@ -162,13 +156,13 @@ static hn_status take_source(hn_model *m, size_t i, bool *is_found)
     return status;
 }
 
-static hn_status take_dir(hn_model *m)
+static hn_status take_dir(hn_model *m, hn_taken *taken)
 {
     for (size_t i = 0; i < m->n_tensors; i++) {
         bool is_found;
         if (has_weight(m, m->tensors[i].gguf))
             continue;
-        HN_TRY(take_source(m, i, &is_found));
+        HN_TRY(take_source(m, i, taken, &is_found));
         HN_REQUIRE(is_found || has_alternative(m, i) || !hn_arch_needs(&m->tensors[i], m->hp),
                    HN_ERR_FORMAT, "%s: the tensor that is %s in GGUF is missing", m->path,
                    m->tensors[i].gguf);
@@ -208,9 +202,14 @@ static hn_status open_all(hn_model *m)
     m->owned = hn_alloc_array(m->heap, HN_TAG_FILE, m->n_tensors, sizeof *m->owned);
     if (!m->weights || !m->owned)
         return HN_ERR_MEMORY;
-    HN_TRY(is_dir ? take_dir(m) : take_gguf(m));
-    HN_TRY(hn_model_index(m));
-    return is_dir ? HN_OK : check_no_extra(m);
+    hn_taken taken;
+    HN_TRY(hn_taken_begin(&taken, m->heap, is_dir ? &m->dir->weights : hn_gguf_weights(m->gguf)));
+    hn_status status = is_dir ? take_dir(m, &taken) : take_gguf(m, &taken);
+    if (status == HN_OK)
+        status = hn_taken_check(&taken, m->arch, m->hp, is_dir ? m->prefix : NULL, m->path);
+    hn_taken_free(&taken, m->heap);
+    HN_TRY(status);
+    return hn_model_index(m);
 }
 
 hn_status hn_model_open(hn_heap *heap, const char *path, hn_model **out)

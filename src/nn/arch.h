@@ -85,6 +85,7 @@ typedef struct hn_arch {
      * cannot be run yet. */
     struct hn_node *(*build)(struct nn_build *b);
     bool has_bf16;    /* build goes through the verbs of nn/rounding.h alone */
+    bool has_next_layers; /* files may hold layers beyond the last: known, and left out */
     bool embeds_only; /* build gives hidden states [T, C]: there is nothing to generate from */
 } hn_arch;
 

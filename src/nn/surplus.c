@@ -1,0 +1,63 @@
+#include "nn/surplus.h"
+
+#include "base/pattern.h"
+
+#include <stdio.h>
+#include <string.h>
+
+hn_status hn_taken_begin(hn_taken *t, hn_heap *heap, const hn_weights *all)
+{
+    *t = (hn_taken){ .all = all,
+                     .is_taken = hn_alloc_array(heap, HN_TAG_FILE, all->n + 1, sizeof *t->is_taken) };
+    return t->is_taken ? HN_OK : HN_ERR_MEMORY;
+}
+
+void hn_taken_free(hn_taken *t, hn_heap *heap)
+{
+    hn_free(heap, t->is_taken);
+    t->is_taken = NULL;
+}
+
+void hn_taken_mark(hn_taken *t, const hn_weight_entry *entry)
+{
+    t->is_taken[entry - t->all->entries] = true;
+}
+
+/* A head that repeats the embedding: hn_arch_check_head has compared them. */
+static bool is_tied_head(const hn_hparams *hp, const char *prefix, const char *name)
+{
+    char head[HN_TENSOR_NAME];
+    snprintf(head, sizeof head, "%slm_head.weight", prefix);
+    return hp->is_tied && (!strcmp(name, "lm_head.weight") || !strcmp(name, head));
+}
+
+/* Layers beyond the last foretell further tokens, in architectures that have such: left out. */
+static bool is_next_layer(const hn_arch *arch, const hn_hparams *hp, const char *prefix,
+                          const char *name)
+{
+    char start[HN_TENSOR_NAME];
+    snprintf(start, sizeof start, "%s%s", prefix, arch->layers);
+    const size_t n = strlen(start);
+    int layer;
+    return arch->has_next_layers && !strncmp(name, start, n) &&
+           sscanf(name + n, "%d.", &layer) == 1 && layer >= hp->n_layer;
+}
+
+static bool is_needless(const hn_arch *arch, const hn_hparams *hp, const char *prefix,
+                        const char *name)
+{
+    for (int i = 0; prefix && arch->ignored[i]; i++)
+        if (hn_pattern_matches(arch->ignored[i], name))
+            return true;
+    return prefix && (is_tied_head(hp, prefix, name) || is_next_layer(arch, hp, prefix, name));
+}
+
+hn_status hn_taken_check(const hn_taken *t, const hn_arch *arch, const hn_hparams *hp,
+                         const char *prefix, const char *path)
+{
+    for (size_t i = 0; i < t->all->n; i++)
+        HN_REQUIRE(t->is_taken[i] || is_needless(arch, hp, prefix, t->all->entries[i].name),
+                   HN_ERR_UNSUPPORTED, "%s: tensor %s: %s has no place for it", path,
+                   t->all->entries[i].name, arch->name);
+    return HN_OK;
+}
