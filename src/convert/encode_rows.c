@@ -79,6 +79,16 @@ static const float *importance_of(const hn_row_job *job, int64_t row)
                : NULL;
 }
 
+/* Rows that are copied as they lie are looked at too; integers are no weights. */
+static bool is_sound(const hn_row_job *job, const uint8_t *row, float *x)
+{
+    const hn_dtype d = job->dtype;
+    if (d != HN_F32 && d != HN_F16 && d != HN_BF16 && !hn_is_block(d))
+        return true;
+    hn_row_decode(d, row, job->row_elements, x);
+    return find_bad(HN_F32, x, job->row_elements) == job->row_elements;
+}
+
 static void encode_some(void *context, int64_t begin, int64_t end, int thread)
 {
     batch *b = context;
@@ -90,7 +100,8 @@ static void encode_some(void *context, int64_t begin, int64_t end, int thread)
         const uint8_t *ready = job->row(job->context, row, x, out);
         if (ready && ready != out)
             memcpy(out, ready, b->row_bytes);
-        if (ready || hn_row_encode(job->dtype, x, job->row_elements, importance_of(job, row), out))
+        if (ready ? is_sound(job, out, x)
+                  : hn_row_encode(job->dtype, x, job->row_elements, importance_of(job, row), out))
             continue;
         int64_t worst = b->bad_row;
         while (row < worst && !atomic_compare_exchange_weak(&b->bad_row, &worst, row))
@@ -103,7 +114,13 @@ static hn_status explain(batch *b)
 {
     const hn_row_job *job = b->job;
     const int64_t row = b->bad_row;
-    job->row(job->context, row, b->scratch, b->bytes);
+    const uint8_t *ready = job->row(job->context, row, b->scratch, b->bytes);
+    if (ready) {
+        hn_row_decode(job->dtype, ready, job->row_elements, b->scratch);
+        const int64_t bad = find_bad(HN_F32, b->scratch, job->row_elements);
+        return hn_fail(HN_ERR_NUMERIC, "tensor %s, row %lld, element %lld is %g", job->name,
+                       (long long)row, (long long)bad, (double)b->scratch[bad]);
+    }
     if (!hn_is_block(job->dtype)) {
         const int64_t bad = find_bad(job->dtype, b->scratch, job->row_elements);
         return hn_fail(HN_ERR_NUMERIC, "tensor %s, row %lld, element %lld: %s cannot hold %g",
