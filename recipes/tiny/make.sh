@@ -13,7 +13,7 @@ cd "$folder"
 [ -f held.jsonl ] || "$hone" story --seed 99 --count 256 --out held.jsonl
 "$hone" story --overwrite --seed 1 --count 20000 --out words.txt
 "$hone" new-tokenizer --overwrite tokenizer.gguf words.txt --vocab 4864
-"$hone" new --overwrite qwen3moe random.gguf --tokenizer tokenizer.gguf --name hone-tiny --seed 1 --copies \
+"$hone" new --overwrite qwen3moe random.gguf --tokenizer tokenizer.gguf --name hone-tiny --seed 1 --first spread --copies \
     layers=3 width=128 heads=8 kv_heads=8 head_dim=64 experts=8 used=2 expert_ffn=128 context=512 tied=true \
     rope.freq_base=10000
 "$hone" train "$recipe/run.toml" --out run "$@"

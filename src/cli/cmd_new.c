@@ -14,7 +14,7 @@
 
 typedef struct new_args {
     hn_sink result;
-    const char *type, *tokenizer, *name;
+    const char *type, *tokenizer, *name, *first;
     hn_list keep;
     int64_t seed, threads;
     bool copies;
@@ -27,6 +27,8 @@ static const hn_option options[] = {
     HN_TEXT(new_args, name, "name", "TEXT", "general.name (random)"),
     HN_TEXT(new_args, tokenizer, "tokenizer", "FILE",
             "take the tokenizer and chat template of this GGUF file or Hugging Face directory"),
+    HN_TEXT(new_args, first, "first", "VALUES",
+            "class: as Transformers' class begins (the default); spread: gains and biases all different"),
     HN_FLAG(new_args, copies, "copies",
             "begin with attention that copies what it looks at: for training"),
     HN_INT(new_args, seed, "seed", "N", 0, INT64_MAX, "default 0"),
@@ -214,7 +216,11 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const new_args *args = parsed;
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    hn_random_options o = { .seed = (uint64_t)args->seed, .name = args->name ? args->name : "random",
+    HN_REQUIRE(!args->first || !strcmp(args->first, "class") || !strcmp(args->first, "spread"),
+               HN_ERR_ARGUMENT, "--first %s: expected class or spread", args->first);
+    hn_random_options o = { .first = args->first && !strcmp(args->first, "spread") ? HN_FIRST_SPREAD
+                                                                                   : HN_FIRST_CLASS,
+                            .seed = (uint64_t)args->seed, .name = args->name ? args->name : "random",
                             .copies = args->copies };
     HN_TRY(hn_arch_named(operands[0], &o.arch));
     HN_TRY(hn_recipe_named(args->type ? args->type : "f32", &o.recipe));

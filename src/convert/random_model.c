@@ -3,6 +3,7 @@
 #include "base/pattern.h"
 #include "base/bytes.h"
 #include "base/half.h"
+#include "base/normal.h"
 #include "base/rng.h"
 #include "convert/byte_tokenizer.h"
 #include "convert/pad_vocab.h"
@@ -37,23 +38,52 @@ static void fill_random(uint64_t key, uint64_t at, uint8_t *out, size_t bytes)
     }
 }
 
-/* What a tensor's values are like: uniform about `center`. */
+/* What a tensor's values are like: uniform about `center`, or normal about it. */
 typedef struct spread {
-    float center, half_width;
+    float center, half_width, deviation;
 } spread;
 
-/* Gains near one, biases near zero, matrices that keep the size of what they multiply. */
-static spread spread_of(const hn_arch_tensor *t)
+static bool is_gain(const char *name)
 {
     static const char *const gains[] = { "*_norm.weight", "*_norm_?.weight", "*norm*.weight",
                                          "*.layer_output_scale.weight", "*.scale",
                                          "*altup_correct_scale.weight" };
     for (size_t i = 0; i < sizeof gains / sizeof *gains; i++)
-        if (hn_pattern_matches(gains[i], t->gguf))
-            return (spread){ 1.0f, 0.1f };
+        if (hn_pattern_matches(gains[i], name))
+            return true;
+    return false;
+}
+
+/* Gains near one, biases near zero, matrices that keep the size of what they multiply. */
+static spread spread_about(const hn_arch_tensor *t)
+{
+    if (is_gain(t->gguf))
+        return (spread){ .center = 1.0f, .half_width = 0.1f };
     const double inputs = (double)t->dim[t->rank - 1];
     const double deviation = t->rank == 1 ? 0.02 : 1 / sqrt(inputs);
-    return (spread){ 0.0f, (float)(sqrt(3.0) * deviation) };
+    return (spread){ .half_width = (float)(sqrt(3.0) * deviation) };
+}
+
+/* initializer_range of every class but bert's is 0.02, and bert's is too. What is not as the rest stands
+ * here: gpt2's matrices that write to the stream, gpt-oss's router and sinks. */
+static spread spread_of_class(const hn_random_options *o, const hn_arch_tensor *t)
+{
+    const float usual = 0.02f;
+    const bool is_gpt2 = !strcmp(o->arch->name, "gpt2"), is_gpt_oss = !strcmp(o->arch->name, "gpt-oss");
+    if (is_gain(t->gguf))
+        return (spread){ .center = 1.0f };
+    if (is_gpt2 && (hn_pattern_matches("*.attn_output.weight", t->gguf) ||
+                    hn_pattern_matches("*.ffn_down.weight", t->gguf)))
+        return (spread){ .deviation = (float)(0.02 / sqrt(2 * (double)o->hp->n_layer)) };
+    if (hn_pattern_matches("*.bias", t->gguf) &&
+        !(is_gpt_oss && hn_pattern_matches("*.ffn_gate_inp.bias", t->gguf)))
+        return (spread){ 0 };
+    return (spread){ .deviation = usual };
+}
+
+static spread spread_of(const hn_random_options *o, const hn_arch_tensor *t)
+{
+    return o->first == HN_FIRST_CLASS ? spread_of_class(o, t) : spread_about(t);
 }
 
 typedef struct work {
@@ -61,6 +91,7 @@ typedef struct work {
     const hn_hparams *hp;
     hn_dtype dtype;
     spread spread;
+    const hn_normal *normal;
     uint64_t key, bytes, piece_bytes;
     bool copies; /* it is the transpose of values, made of this key and spread: */
     uint64_t values_key;
@@ -72,21 +103,24 @@ typedef struct work {
     _Atomic int64_t failed; /* a piece that could not be written, or -1 */
 } work;
 
+static float value_of(const hn_normal *normal, const spread *s, uint32_t word)
+{
+    if (s->deviation > 0)
+        return s->center + hn_normal_of(normal, word) * s->deviation;
+    return s->center + (float)(int32_t)word * (s->half_width * 0x1p-31f);
+}
+
 static void shape_floats(const work *w, uint8_t *bytes, size_t n)
 {
-    const float step = w->spread.half_width * 0x1p-31f;
-    for (size_t i = 0; i < n; i += 4) {
-        const float x = w->spread.center + (float)(int32_t)hn_load_32(bytes + i) * step;
-        hn_store_32(bytes + i, hn_f32_bits(x));
-    }
+    for (size_t i = 0; i < n; i += 4)
+        hn_store_32(bytes + i, hn_f32_bits(value_of(w->normal, &w->spread, hn_load_32(bytes + i))));
 }
 
 /* Element `at` of what shape_floats makes of a tensor. */
-static float float_at(uint64_t key, spread s, uint64_t at)
+static float float_at(const work *w, uint64_t at)
 {
-    const uint64_t word = stir(key + at / 2 * UINT64_C(0x9e3779b97f4a7c15));
-    const int32_t x = (int32_t)(uint32_t)(word >> at % 2 * 32);
-    return s.center + (float)x * (s.half_width * 0x1p-31f);
+    const uint64_t word = stir(w->values_key + at / 2 * UINT64_C(0x9e3779b97f4a7c15));
+    return value_of(w->normal, &w->values, (uint32_t)(word >> at % 2 * 32));
 }
 
 /* attn_output [C, H*D] as the transpose of attn_v [G*D, C], whose heads serve several each. */
@@ -99,15 +133,15 @@ static void shape_copies(const work *w, uint64_t first, uint8_t *out, size_t byt
     for (size_t i = 0; i < bytes / 4; i++) {
         const uint64_t row = (first + i) / columns, column = (first + i) % columns;
         const uint64_t value_row = column / D / shared * D + column % D;
-        hn_store_32(out + 4 * i, hn_f32_bits(float_at(w->values_key, w->values, value_row * C + row)));
+        hn_store_32(out + 4 * i, hn_f32_bits(float_at(w, value_row * C + row)));
     }
 }
 
 static void shape_halves(const work *w, uint8_t *bytes, size_t n)
 {
-    const float step = w->spread.half_width * 0x1p-15f;
     for (size_t i = 0; i < n; i += 2) {
-        const float x = w->spread.center + (float)(int16_t)hn_load_16(bytes + i) * step;
+        const float x =
+            value_of(w->normal, &w->spread, (uint32_t)hn_load_16(bytes + i) << 16);
         hn_store_16(bytes + i, w->dtype == HN_F16 ? hn_f32_to_f16(x) : hn_f32_to_bf16(x));
     }
 }
@@ -126,7 +160,7 @@ static void make_piece(const work *w, int64_t piece, uint8_t *out, size_t *bytes
     } else {
         const hn_format *format = hn_dtype_format(w->dtype);
         const int64_t n = (int64_t)*bytes / format->block_bytes * format->block_elements;
-        format->temper(out, n, w->spread.half_width / 1.7320508f);
+        format->temper(out, n, w->spread.deviation > 0 ? w->spread.deviation : w->spread.half_width / 1.7320508f);
     }
 }
 
@@ -266,7 +300,7 @@ static hn_status find_values(const plan *p, const hn_random_options *o, work *w)
             continue;
         HN_REQUIRE(w->dtype == HN_F32 && t->dim[1] == w->tensor->dim[0], HN_ERR_UNSUPPORTED,
                    "tensor %s: copies are made of f32 matrices", w->tensor->gguf);
-        w->values = spread_of(t);
+        w->values = spread_of(o, t);
         w->values_key = stir(o->seed ^ hn_hash_text(t->gguf));
         return HN_OK;
     }
@@ -278,12 +312,17 @@ static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *h
                            hn_pool *pool, hn_weights_writer *writer, hn_watch *watch)
 {
     work w = { .hp = o->hp, .writer = writer };
+    hn_normal *normal = hn_alloc(heap, HN_TAG_FILE, sizeof *normal);
+    if (!normal)
+        return HN_ERR_MEMORY;
+    hn_normal_make(normal);
+    w.normal = normal;
     w.buffers = hn_alloc_array(heap, HN_TAG_FILE, (size_t)hn_pool_threads(pool), PIECE_BYTES);
     hn_status status = w.buffers ? HN_OK : HN_ERR_MEMORY;
     for (size_t i = 0; i < p->n_entries && status == HN_OK; i++) {
         w.tensor = &p->tensors[p->tensor_of[i]];
         w.dtype = p->entries[i].type.dtype;
-        w.spread = spread_of(w.tensor);
+        w.spread = spread_of(o, w.tensor);
         w.key = stir(o->seed ^ hn_hash_text(w.tensor->gguf));
         w.copies = o->copies && hn_pattern_matches("blk.*.attn_output.weight", w.tensor->gguf);
         if (w.copies && status == HN_OK)
@@ -295,6 +334,7 @@ static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *h
         status = write_tensor(&w, heap, pool, watch);
     }
     hn_free(heap, w.buffers);
+    hn_free(heap, normal);
     return status;
 }
 

@@ -8,11 +8,20 @@
 #include "convert/recipe.h"
 #include "nn/arch.h"
 
+typedef enum hn_first_values {
+    HN_FIRST_CLASS,  /* as Transformers' class begins: matrices normal, of deviation 0.02; gains one,
+                      * biases zero: training begins well from there */
+    HN_FIRST_SPREAD, /* gains near one and biases near zero, all different; matrices keep the size of
+                      * what they multiply: nothing of the arithmetic is hidden */
+    HN_N_FIRST_VALUES
+} hn_first_values;
+
 typedef struct hn_random_options {
     const hn_arch *arch;
     const hn_recipe *recipe;
     const hn_hparams *hp; /* complete: see hn_arch.defaults */
     uint64_t seed;
+    hn_first_values first;
     const char *name; /* general.name */
     int n_keep;
     const hn_keep *keep;

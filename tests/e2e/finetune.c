@@ -345,7 +345,7 @@ int main(int argc, char **argv)
     snprintf(model, sizeof model, "%s/m.gguf", dir);
     snprintf(data_path, sizeof data_path, "%s/d.jsonl", dir);
     data[0] = data_path;
-    sh("mkdir %s && '%s' new llama %s layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 >/dev/null",
+    sh("mkdir %s && '%s' new llama %s --first spread layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 >/dev/null",
        dir, hone, model);
     train_by_program(hone, digest);
     if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 2 }))) {

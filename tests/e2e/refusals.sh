@@ -33,7 +33,7 @@ everyone() { # everyone STATUS WORDS MODEL: all commands that run a model
     refuses "$1" "$2" "$hone" inspect "$3" --context 64
     [ ! -e x.npy ] || fail "$3: x.npy was left"
 }
-"$hone" new qwen3 m.gguf width=64 heads=4 kv_heads=2 layers=2 2>/dev/null || fail "hone new"
+"$hone" new qwen3 --first spread m.gguf width=64 heads=4 kv_heads=2 layers=2 2>/dev/null || fail "hone new"
 i=0
 while [ $i -lt 20 ]; do echo "line $i of a text"; i=$((i + 1)); done >text
 

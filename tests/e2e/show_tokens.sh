@@ -27,7 +27,7 @@ refuses() { # refuses STATUS WORDS COMMAND...
     grep -q -- "$words" err || { cat err; fail "$*: the message lacks '$words'"; }
     n=$((n + 1))
 }
-"$hone" new llama m.gguf >/dev/null 2>&1 || fail "hone new"
+"$hone" new llama --first spread m.gguf >/dev/null 2>&1 || fail "hone new"
 cat >chats.jsonl <<'D'
 {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho\n\u00e9"}]}
 {"messages": [{"role": "user", "content": "A long question, too long for what is left"}, {"role": "assistant", "content": "x"}]}

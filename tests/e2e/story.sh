@@ -62,14 +62,14 @@ has 'another ending' 'expected a name in .jsonl or .txt' "$report"
 has 'a tokenizer' ': 700 tokens' "$($hone new-tokenizer "$work/t.gguf" "$work/a.jsonl" --vocab 700)"
 $hone new-tokenizer "$work/u.gguf" "$work/a.txt" --vocab 700 >/dev/null
 expect 'of texts, whatever holds them' "$(digest "$work/t.gguf")" "$(digest "$work/u.gguf")"
-$hone new qwen3moe "$work/m.gguf" --tokenizer "$work/t.gguf" layers=1 width=64 2>/dev/null
+$hone new qwen3moe --first spread "$work/m.gguf" --tokenizer "$work/t.gguf" layers=1 width=64 2>/dev/null
 expect 'goes into a model' "$($hone tokenize "$work/t.gguf" --ids 'One sunny morning')" \
     "$($hone tokenize "$work/m.gguf" --ids 'One sunny morning')"
 has 'with its chat template' '<|end|><|assistant|>' \
     "$(echo '[{"role":"user","content":"Hello"}]' >"$work/h.json"; $hone render "$work/m.gguf" "$work/h.json")"
 report=$($hone new-tokenizer "$work/v.gguf" "$work/chats.jsonl" 2>&1)
 has 'messages are no texts' 'expected a chat template' "$report"
-report=$($hone new qwen3moe "$work/w.gguf" --tokenizer "$work/a.txt" 2>&1)
+report=$($hone new qwen3moe --first spread "$work/w.gguf" --tokenizer "$work/a.txt" 2>&1)
 expect 'no tokenizer' 1 "$?"
 
 echo "$n_passed passed, $n_failed failed, 0 skipped"

@@ -109,7 +109,7 @@ cp c.jsonl kept.jsonl
 sed 's/question 3/question x/' kept.jsonl >c.jsonl
 refuses 'data' train --out run --steps 8 --resume
 cp kept.jsonl c.jsonl
-quietly "$hone" new --overwrite llama other.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 --seed 9
+quietly "$hone" new --first spread --overwrite llama other.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 --seed 9
 refuses 'base' "$hone" train other.gguf --data c.jsonl --out run --steps 8 --resume --batch 4 --rank 4
 
 # A disk that fills up at a checkpoint: said, nothing half-written, and the last one still stands.

@@ -4,7 +4,7 @@
 # that the adapter recorded of itself.
 . "$2/tests/failures/cli.sh"
 dense d.gguf
-quietly "$hone" new llama other.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 --seed 5
+quietly "$hone" new llama --first spread other.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 --seed 5
 quietly "$hone" quantize d.gguf q8.gguf q8_0
 chats 12 c.jsonl
 quietly "$hone" train d.gguf --data c.jsonl --out r --steps 20 --batch 4 --rank 4 --rate 1e-2

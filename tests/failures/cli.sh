@@ -39,8 +39,8 @@ holds() { # WHAT AWK_CONDITION
 }
 digest() { sed -n 's/^sha256 //p' out; }
 # Written slowly would be a test of patience: a few kilobytes each.
-dense() { quietly "$hone" new --overwrite llama "$1" layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64; }
-mixture() { quietly "$hone" new --overwrite qwen3moe "$1" layers=2 width=32 heads=2 kv_heads=1 head_dim=16 expert_ffn=32 experts=4 used=2; }
+dense() { quietly "$hone" new --first spread --overwrite llama "$1" layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64; }
+mixture() { quietly "$hone" new --first spread --overwrite qwen3moe "$1" layers=2 width=32 heads=2 kv_heads=1 head_dim=16 expert_ffn=32 experts=4 used=2; }
 chats() { # N FILE
     i=0
     while [ $i -lt "$1" ]; do

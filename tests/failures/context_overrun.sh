@@ -16,7 +16,7 @@ refuses() { # refuses WORDS COMMAND...
     n=$((n + 1))
 }
 takes() { "$@" >out 2>err || { cat err; fail "$*: status $?"; }; n=$((n + 1)); }
-"$hone" new llama m.gguf context=64 >/dev/null 2>&1 || fail "hone new"
+"$hone" new llama --first spread m.gguf context=64 >/dev/null 2>&1 || fail "hone new"
 words='one two three four five six seven eight nine ten eleven twelve thirteen fourteen'
 printf '{"text": "short"}\n{"text": "%s"}\n' "$words" >d.jsonl
 says='d.jsonl: line 2: expected at most 64 tokens, which is the context of the model, found'

@@ -22,7 +22,7 @@ shows() { # shows PATTERN COMMAND...
     grep -Eq -- "$want" out || { cat out; fail "$*: no line matches '$want'"; }
     n=$((n + 1))
 }
-"$hone" new llama m.gguf >/dev/null 2>&1 || fail "hone new"
+"$hone" new llama --first spread m.gguf >/dev/null 2>&1 || fail "hone new"
 printf '{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}], "tools": [{"name": "f"}]}\n' >tools.jsonl
 refuses 'tools.jsonl: line 1: expected the chat template to write all of a conversation, found that it leaves out the tools' "$hone" show-tokens m.gguf tools.jsonl
 refuses 'leaves out the tools' "$hone" train m.gguf --data tools.jsonl --out run

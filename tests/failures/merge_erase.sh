@@ -15,8 +15,8 @@ lossless() { # MODEL TARGETS: in f32 the merged model is model and adapter
     quietly "$hone" run m.gguf --prompt question --count 4 --temperature 0
 }
 dense d.gguf
-quietly "$hone" new --overwrite llama tied.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 tied=true
-quietly "$hone" new --overwrite gemma4 g.gguf
+quietly "$hone" new --first spread --overwrite llama tied.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 tied=true
+quietly "$hone" new --first spread --overwrite gemma4 g.gguf
 mixture moe.gguf
 lossless d.gguf attn,mlp
 lossless d.gguf 'attn:dora,mlp,norm:full,head,embed'
@@ -29,7 +29,7 @@ refuses 'token_embd.weight is gemma4.s head too' sh -c '
     "$1" train g.gguf --data c.jsonl --out ge --steps 1 --batch 2 --targets embed && "$1" merge g.gguf ge/adapter.gguf --out x.gguf' sh "$hone"
 
 # A tiny rate on Q4_K: everything is rounded away.
-quietly "$hone" new --overwrite llama wide.gguf layers=2 width=256 heads=4 kv_heads=2 head_dim=64 ffn=256
+quietly "$hone" new --first spread --overwrite llama wide.gguf layers=2 width=256 heads=4 kv_heads=2 head_dim=64 ffn=256
 quietly "$hone" quantize --overwrite wide.gguf q4.gguf q4_k
 quietly "$hone" train q4.gguf --data c.jsonl --out tiny --steps 4 --batch 4 --rank 4 --rate 1e-6
 refuses '^hone merge: -?[0-9.]+ % of the update survives .*: nothing was written; --type f32 would do' \

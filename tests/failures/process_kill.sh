@@ -2,7 +2,7 @@
 # PROCESS-KILL & LATE-OOM: memory is planned before step 1. Less than is needed is refused within five
 # seconds; what was foretold is what is then measured, within 5 %.
 . "$2/tests/failures/cli.sh"
-quietly "$hone" new llama big.gguf --type q8_0 layers=6 width=1024 heads=16 kv_heads=4 head_dim=64 ffn=4096 vocab=32000
+quietly "$hone" new llama --first spread big.gguf --type q8_0 layers=6 width=1024 heads=16 kv_heads=4 head_dim=64 ffn=4096 vocab=32000
 awk 'BEGIN { srand(3); for (i = 0; i < 2; i++) { printf "{\"ids\":["; for (t = 0; t < 384; t++) printf "%s%d", t ? "," : "", 300 + int(rand() * 30000); print "]}" } }' >ids.jsonl
 train() { "$hone" train big.gguf --data ids.jsonl --out "$@" --steps 2 --batch 2 --targets attn,mlp --rank 16; }
 began=$(date +%s)

@@ -28,7 +28,7 @@ same() { # same A B: two files give the same tokens
     cmp -s a b || { diff a b; fail "$1 and $2 are not the same"; }
     n=$((n + 1))
 }
-"$hone" new llama m.gguf >/dev/null 2>&1 || fail "hone new"
+"$hone" new llama --first spread m.gguf >/dev/null 2>&1 || fail "hone new"
 
 # What begins with a mistake.
 printf 'messages": []}\n{"text": "two"}\n' >bad.jsonl

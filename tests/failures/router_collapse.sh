@@ -3,7 +3,7 @@
 # report of a hundred steps on skewed data has every expert's load and gradient, the entropy, and
 # names the dead; routers are trained when asked for, and their losses are explicit.
 . "$2/tests/failures/cli.sh"
-quietly "$hone" new qwen3moe moe.gguf layers=2 width=32 heads=2 kv_heads=1 head_dim=16 expert_ffn=16 experts=16 used=2
+quietly "$hone" new qwen3moe --first spread moe.gguf layers=2 width=32 heads=2 kv_heads=1 head_dim=16 expert_ffn=16 experts=16 used=2
 i=0
 while [ $i -lt 16 ]; do
     i=$((i + 1))

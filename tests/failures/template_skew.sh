@@ -22,7 +22,7 @@ for arch in llama qwen3moe gemma4; do
     [ $arch = qwen3moe ] && shape="$shape experts=4 used=2 expert_ffn=256" && targets=attn,experts,router
     [ $arch = gemma4 ] && shape="$shape ple=0 window=64"
     rm -f "$dir/base.gguf"
-    "$hone" new $arch "$dir/base.gguf" $shape --type q4_k >"$dir/log" 2>&1 || { cat "$dir/log"; fail "new $arch"; }
+    "$hone" new $arch --first spread "$dir/base.gguf" $shape --type q4_k >"$dir/log" 2>&1 || { cat "$dir/log"; fail "new $arch"; }
     rm -rf "$dir/run"
     "$hone" train "$dir/base.gguf" --data "$dir/chats.jsonl" --out "$dir/run" --targets $targets --rank 16 --steps 120 \
         --batch 20 --rate 4e-3 --schedule linear >"$dir/log" 2>&1 || { cat "$dir/log"; fail "training $arch"; }

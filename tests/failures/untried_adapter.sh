@@ -3,7 +3,7 @@
 # was taken out. Here every command that applies or copies one holds it to the whole of its contract.
 . "$2/tests/failures/cli.sh"
 dense d.gguf
-quietly "$hone" new llama other.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 --seed 5
+quietly "$hone" new llama --first spread other.gguf layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 --seed 5
 chats 12 c.jsonl
 quietly "$hone" train d.gguf --data c.jsonl --out r --steps 4 --batch 4 --rank 4 --rate 1e-2 --targets attn_q
 a=r/adapter.gguf

@@ -46,7 +46,7 @@ hn_status random_model_open(hn_heap *heap, const char *arch, const char *keys, u
 {
     char path[128];
     const char *dir = getenv("TMPDIR");
-    hn_random_options o = { .seed = seed, .name = "random" };
+    hn_random_options o = { .seed = seed, .first = HN_FIRST_SPREAD, .name = "random" };
     HN_TRY(hn_arch_named(arch, &o.arch));
     HN_TRY(hn_recipe_named("f32", &o.recipe));
     hn_hparams *hp = hn_alloc(heap, HN_TAG_FILE, sizeof *hp);

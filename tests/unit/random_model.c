@@ -1,11 +1,13 @@
 /* Random models: `copies` makes attn_output the transpose of attn_v, each head's of the values
  * that it is served, and leaves every other tensor as it was; another type is refused. */
+#include "base/normal.h"
 #include "base/pool.h"
 #include "convert/random_model.h"
 #include "io/gguf.h"
 #include "models/models.h"
 #include "tests/harness/check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,11 +16,13 @@ enum { HEADS = 4, KV_HEADS = 2, HEAD = 16, WIDTH = 64 };
 
 static hn_heap heap;
 
+static hn_first_values first;
+
 static hn_status make(const char *path, bool copies, const char *type)
 {
     static hn_hparams hp;
     hn_random_options o = { .arch = &hn_arch_llama, .hp = &hp, .seed = check_seed(),
-                            .name = "random", .copies = copies };
+                            .first = first, .name = "random", .copies = copies };
     hn_pool *pool;
     hn_watch watch = { 0 };
     memset(&hp, 0, sizeof hp);
@@ -65,6 +69,46 @@ static void check_layer(const hn_weights *weights, int layer)
     CHECK_INT(0, n_wrong);
 }
 
+/* As the class begins: gains one, matrices normal of deviation 0.02 about 0, whatever their size. */
+static void check_class(const hn_weights *weights)
+{
+    check_group("class");
+    for (size_t i = 0; i < weights->n; i++) {
+        const hn_weight_entry *e = &weights->entries[i];
+        const int64_t n = hn_count(&e->type);
+        double sum = 0, squares = 0, within[3] = { 0 };
+        if (e->type.dtype != HN_F32)
+            continue;
+        for (int64_t k = 0; k < n; k++) {
+            float x;
+            memcpy(&x, e->data + 4 * k, sizeof x);
+            sum += (double)x;
+            squares += (double)x * (double)x;
+            for (int d = 0; d < 3; d++)
+                within[d] += fabs((double)x) < 0.02 * (d + 1);
+        }
+        if (e->type.rank == 1) {
+            CHECK_THAT(sum == (double)n && squares == (double)n, "%s: gains are not one", e->name);
+            continue;
+        }
+        const double deviation = sqrt(squares / (double)n), far = 5 / sqrt((double)n);
+        CHECK_THAT(fabs(sum / (double)n) < 0.02 * far && fabs(deviation / 0.02 - 1) < far,
+                   "%s: mean %g, deviation %g", e->name, sum / (double)n, deviation);
+        static const double normal[3] = { 0.682689, 0.954500, 0.997300 };
+        for (int d = 0; d < 3; d++)
+            CHECK_THAT(fabs(within[d] / (double)n - normal[d]) < far / 2, "%s: %g within %d deviations",
+                       e->name, within[d] / (double)n, d + 1);
+    }
+}
+
+static void check_quantiles(void)
+{
+    check_group("quantiles");
+    CHECK(fabs(hn_normal_quantile(0.975) - 1.959963984540054) < 1e-12);
+    CHECK(fabs(hn_normal_quantile(0.5)) < 1e-12);
+    CHECK(fabs(hn_normal_quantile(0.001) + 3.090232306167813) < 1e-12);
+}
+
 int main(int argc, char **argv)
 {
     char with[64], without[64];
@@ -73,6 +117,7 @@ int main(int argc, char **argv)
     hn_heap_init(&heap, NULL);
     snprintf(with, sizeof with, "/tmp/hone-copies-%d.gguf", (int)getpid());
     snprintf(without, sizeof without, "/tmp/hone-plain-%d.gguf", (int)getpid());
+    first = HN_FIRST_SPREAD;
     if (CHECK_OK(make(with, true, "f32")) && CHECK_OK(make(without, false, "f32")) &&
         CHECK_OK(hn_gguf_open(&heap, with, &a)) && CHECK_OK(hn_gguf_open(&heap, without, &b))) {
         const hn_weights *x = hn_gguf_weights(a), *y = hn_gguf_weights(b);
@@ -94,5 +139,20 @@ int main(int argc, char **argv)
     unlink(with);
     unlink(without);
     CHECK_INT(0, heap.live_blocks);
+    remove(with);
+    remove(without);
+    first = HN_FIRST_CLASS;
+    hn_gguf *c = NULL, *d = NULL;
+    check_quantiles();
+    if (CHECK_OK(make(with, true, "f32")) && CHECK_OK(make(without, false, "f32")) &&
+        CHECK_OK(hn_gguf_open(&heap, with, &c)) && CHECK_OK(hn_gguf_open(&heap, without, &d))) {
+        check_class(hn_gguf_weights(d));
+        check_group("copies of the class");
+        check_layer(hn_gguf_weights(c), 0);
+    }
+    hn_gguf_close(c);
+    hn_gguf_close(d);
+    remove(with);
+    remove(without);
     return check_close();
 }
