@@ -145,6 +145,16 @@ void hn_folder_sync(const char *path)
     close(folder);
 }
 
+/* Locked, and not swept away by another writer between its making and that. Systems without locks sweep
+ * nothing. */
+static bool holds(int file)
+{
+    struct stat about;
+    if (flock(file, LOCK_EX | LOCK_NB) != 0)
+        return errno != EWOULDBLOCK;
+    return fstat(file, &about) == 0 && about.st_nlink > 0;
+}
+
 hn_status hn_out_file_open(hn_out_file *out, hn_sink to)
 {
     *out = (hn_out_file){ .file = -1, .slot = -1, .over = to.over };
@@ -159,9 +169,13 @@ hn_status hn_out_file_open(hn_out_file *out, hn_sink to)
         out->file = open(out->partial, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (out->file < 0 && errno != EEXIST)
             break;
+        if (out->file >= 0 && !holds(out->file)) {
+            close(out->file);
+            out->file = -1;
+            errno = EBUSY;
+        }
     }
     HN_REQUIRE(out->file >= 0, HN_ERR_IO, "%s: %s", out->path, strerror(errno));
-    flock(out->file, LOCK_EX | LOCK_NB);
     out->slot = remember(out->partial);
     return HN_OK;
 }
