@@ -247,6 +247,13 @@ static hn_status open_texts(chat *c, const char *path)
     HN_TRY(hn_chat_input_open(&c->input, path));
     HN_TRY(hn_chat_input_template(&c->input, c->args->template));
     HN_TRY(hn_chat_input_set(&c->input, c->args->set.at, c->args->set.n));
+    for (int i = 0; i < c->input.n_vars; i++)
+        HN_REQUIRE(hn_chat_format_mentions(c->input.chat, c->input.vars[i].name), HN_ERR_ARGUMENT,
+                   "--set %s: expected a variable that the chat template reads, found that it reads none "
+                   "of this name", c->args->set.at[i]);
+    HN_REQUIRE(!c->args->tools || hn_chat_format_mentions(c->input.chat, "tools"), HN_ERR_ARGUMENT,
+               "--tools %s: expected a chat template that writes tools, found that it reads none",
+               c->args->tools);
     const char *name = c->args->template ? c->args->template : "default";
     HN_REQUIRE(hn_chat_format_has(c->input.chat, name) ||
                    hn_chat_format_has(c->input.chat, "tool_use"),

@@ -100,6 +100,8 @@ has "variables and tools" 'prompt: 6 tokens' err # 1Truef
 refuses 2 '/nothing: no such command' '/nothing\n' m.gguf
 refuses 2 '/save: expected' '/save\n' m.gguf
 refuses 1 'nowhere' 'one\n/save nowhere/c.json\n' m.gguf $a
+refuses 2 '--set shout=1: expected a variable that the chat template reads' 'one\n' m.gguf --set shout=1
+refuses 2 '--tools t.json: expected a chat template that writes tools' 'one\n' m.gguf --tools t.json
 refuses 2 'the context is full at 40: /reset' 'one\ntwo\n' m.gguf $a --context 40
 refuses 2 'the answer was cut: the context is full at 30 tokens: /reset' 'one\n' m.gguf --logit-bias 97=1000 --context 30
 is "an answer until then" "aaaaaaaaa" "$(cat out)"
