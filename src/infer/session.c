@@ -1,5 +1,7 @@
 #include "infer/session_state.h"
 
+#include "models/finite.h"
+
 #include <string.h>
 
 enum { TILE = 64 }; /* keys that attention takes together: they must not wrap around */
@@ -206,6 +208,7 @@ hn_status hn_session_sync(hn_session *s, const int32_t *tokens, int64_t n,
     }
     hn_tensor logits;
     HN_TRY(hn_program_result(s->c.program, 0, &logits));
+    HN_TRY(hn_model_check_results(s->model, logits.data, vocab));
     s->logits = logits.data;
     return HN_OK;
 }

@@ -1,0 +1,89 @@
+#include "models/finite.h"
+
+#include "base/pattern.h"
+#include "models/model_parts.h"
+#include "quant/format.h"
+
+#include <math.h>
+
+static int64_t first_bad(const float *x, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n && isfinite(x[i]))
+        i++;
+    return i;
+}
+
+static hn_status check_row(const nn_weight *w, const hn_tensor *t, int64_t row, float *x)
+{
+    const int64_t n = w->type.rank ? hn_last_dim(&w->type) : 1;
+    if (hn_is_block(w->type.dtype)) {
+        const size_t bytes =
+            (size_t)(n / hn_dtype_block(w->type.dtype)) * hn_dtype_bytes(w->type.dtype);
+        hn_dtype_format(w->type.dtype)->decode((const uint8_t *)w->data + (size_t)row * bytes, n, x);
+    } else {
+        for (int64_t i = 0; i < n; i++)
+            x[i] = (float)hn_get(t, row * n + i);
+    }
+    const int64_t bad = first_bad(x, n);
+    HN_REQUIRE(bad == n, HN_ERR_NUMERIC, "tensor %s: row %lld, element %lld is %g", w->name,
+               (long long)row, (long long)bad, (double)x[bad]);
+    return HN_OK;
+}
+
+static hn_status check_weight(const hn_model *m, const nn_weight *w)
+{
+    if (!hn_is_float(w->type.dtype) && !hn_is_block(w->type.dtype))
+        return HN_OK;
+    const hn_tensor t = hn_tensor_at(&w->type, (void *)(uintptr_t)w->data);
+    const int64_t n = w->type.rank ? hn_last_dim(&w->type) : 1;
+    const int64_t rows = n ? hn_count(&w->type) / n : 0;
+    hn_heap *heap = m->heap;
+    float *x = hn_alloc_array(heap, HN_TAG_FILE, (size_t)n + 1, sizeof *x);
+    hn_status status = x ? HN_OK : HN_ERR_MEMORY;
+    for (int64_t row = 0; row < rows && status == HN_OK; row++)
+        status = check_row(w, &t, row, x);
+    hn_free(heap, x);
+    return status;
+}
+
+static hn_status check_named(const hn_model *m, const char *const *patterns)
+{
+    size_t n;
+    const hn_arch_tensor *all = hn_model_tensors(m, &n);
+    for (size_t i = 0; i < n; i++) {
+        const nn_weight *w = hn_model_find(m, all[i].gguf);
+        bool is_wanted = false;
+        for (int k = 0; w && patterns[k]; k++)
+            is_wanted = is_wanted || hn_pattern_matches(patterns[k], w->name);
+        if (is_wanted)
+            HN_TRY(check_weight(m, w));
+    }
+    return HN_OK;
+}
+
+hn_status hn_model_check_finite(const hn_model *m)
+{
+    static const char *const all[] = { "*", NULL };
+    return check_named(m, all);
+}
+
+hn_status hn_model_check_capped(const hn_model *m)
+{
+    static const char *const scores[] = { "blk.*.attn_q*", "blk.*.attn_k*", NULL };
+    static const char *const head[] = { "output*", "token_embd*", NULL };
+    const hn_hparams *hp = hn_model_hparams(m);
+    if (hp->attn_softcap > 0)
+        HN_TRY(check_named(m, scores));
+    return hp->final_softcap > 0 ? check_named(m, head) : HN_OK;
+}
+
+hn_status hn_model_check_results(const hn_model *m, const float *results, int64_t n)
+{
+    const int64_t bad = first_bad(results, n);
+    if (bad == n)
+        return HN_OK;
+    HN_TRY(hn_model_check_finite(m));
+    return hn_fail(HN_ERR_NUMERIC, "result %lld of %lld is %g, though every weight is finite",
+                   (long long)bad, (long long)n, (double)results[bad]);
+}
