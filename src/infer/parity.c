@@ -307,6 +307,7 @@ static hn_status make(judge *j)
     HN_REQUIRE(!hn_model_arch(j->model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it has no logits to compare",
                hn_model_arch(j->model)->name);
+    HN_TRY(hn_hparams_check_length(hn_model_hparams(j->model), j->ref->position + (int64_t)n));
     j->positions = hn_alloc_array(j->heap, HN_TAG_STATE, n, sizeof *j->positions);
     j->segments = hn_alloc_array(j->heap, HN_TAG_STATE, n, sizeof *j->segments);
     j->is_close = hn_alloc_array(j->heap, HN_TAG_STATE, n_layer * n, sizeof *j->is_close);

@@ -176,7 +176,7 @@ static hn_status compile_forward(proof *p)
     HN_TRY(hn_executable_new(&p->x, p->g, 1, p->o->devices));
     HN_TRY(hn_executable_plan(p->x, p->n_wanted, p->wanted, &plain));
     HN_TRY(hn_micro_new(&p->micro, p->o->heap, n, n, 1));
-    HN_TRY(hn_micro_fill(&p->micro, &p->batch, 0, p->batch.n_examples));
+    HN_TRY(hn_micro_fill(&p->micro, hn_model_hparams(p->model), &p->batch, 0, p->batch.n_examples));
     p->numbers = (hn_step_numbers){ .count = (float)p->batch.weight,
                                     .n_sequences = (float)p->batch.n_sequences,
                                     .n_tokens = (float)n };

@@ -152,7 +152,8 @@ static hn_status take_rows(hn_micro *m, size_t from, size_t number, size_t first
     return HN_OK;
 }
 
-hn_status hn_micro_fill(hn_micro *m, const hn_batch *batch, size_t from, size_t to)
+hn_status hn_micro_fill(hn_micro *m, const hn_hparams *hp, const hn_batch *batch, size_t from,
+                        size_t to)
 {
     const size_t first = from * batch->parts;
     hn_pack_clear(&m->pack);
@@ -161,6 +162,7 @@ hn_status hn_micro_fill(hn_micro *m, const hn_batch *batch, size_t from, size_t 
     for (size_t i = first; i < to * batch->parts; i++) {
         const hn_sample s = hn_batch_sequence(batch, i);
         const size_t at = m->pack.n;
+        HN_TRY(hn_hparams_check_length(hp, (int64_t)s.n));
         HN_REQUIRE(at + s.n <= (size_t)m->max_tokens, HN_ERR_ARGUMENT,
                    "a micro-batch of more than %lld tokens", (long long)m->max_tokens);
         HN_TRY(hn_pack_add(&m->pack, &s));

@@ -7,6 +7,7 @@
 
 #include "data/pack.h"
 #include "data/steps.h"
+#include "nn/hparams.h"
 
 typedef struct hn_batch {
     hn_heap *heap;
@@ -54,7 +55,9 @@ hn_status hn_micro_new(hn_micro *micro, hn_heap *heap, int64_t max_tokens, int64
                        int64_t max_pairs);
 void hn_micro_free(hn_micro *micro); /* takes a zeroed one */
 
-/* Examples [from, to). A micro-batch without any label gets one row of weight 0. */
-hn_status hn_micro_fill(hn_micro *micro, const hn_batch *batch, size_t from, size_t to);
+/* Examples [from, to), for a model of `hp`, which may refuse long sequences. A micro-batch without any
+ * label gets one row of weight 0. */
+hn_status hn_micro_fill(hn_micro *micro, const hn_hparams *hp, const hn_batch *batch, size_t from,
+                        size_t to);
 
 #endif

@@ -65,7 +65,8 @@ static hn_status read_model(hn_data_input *in, const char *model, hn_example_rul
     hn_adapter_base base;
     const hn_status status = hn_adapter_base_open(in->heap, model, &base);
     if (status == HN_OK) {
-        rule->context = base.hp->n_ctx > 0 ? (size_t)base.hp->n_ctx : 0;
+        const int64_t longest = hn_hparams_longest(base.hp);
+        rule->context = longest > 0 ? (size_t)longest : 0;
         rule->n_ids = base.hp->n_vocab;
     }
     hn_adapter_base_close(&base);

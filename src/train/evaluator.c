@@ -142,7 +142,7 @@ hn_status hn_evaluator_add(hn_evaluator *e, const hn_batch *batch, const hn_run_
                            &to));
         if (e->is_pairs && to - from > (size_t)e->micro.max_pairs)
             to = from + (size_t)e->micro.max_pairs;
-        HN_TRY(hn_micro_fill(&e->micro, batch, from, to));
+        HN_TRY(hn_micro_fill(&e->micro, o->policy.hp, batch, from, to));
         HN_TRY(hn_program_set_extent(e->program, o->policy.tokens_extent,
                                      (int64_t)e->micro.pack.n));
         if (e->is_pairs)

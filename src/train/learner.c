@@ -157,7 +157,7 @@ static hn_status check_batch(const hn_learner *l, const hn_batch *batch)
 static hn_status run_micro(hn_learner *l, const hn_batch *batch, size_t from, size_t to,
                            const hn_run_options *options)
 {
-    HN_TRY(hn_micro_fill(&l->micro, batch, from, to));
+    HN_TRY(hn_micro_fill(&l->micro, hn_model_hparams(l->model), batch, from, to));
     const hn_objective *o = &l->objective;
     HN_TRY(hn_descent_set_extent(l->descent, o->policy.tokens_extent, (int64_t)l->micro.pack.n));
     HN_TRY(hn_descent_set_extent(l->descent, o->policy.rows_extent, l->micro.n_rows));

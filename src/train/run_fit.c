@@ -81,7 +81,7 @@ static hn_status plan_ending(hn_train_run *r)
 {
     hn_train_plan *p = &r->plan;
     const hn_model *model = r->on.model;
-    const int64_t most = hn_model_hparams(model)->n_ctx;
+    const int64_t most = hn_hparams_longest(hn_model_hparams(model));
     const int64_t context = most > 0 && most < HN_SAMPLES_CONTEXT ? most : HN_SAMPLES_CONTEXT;
     size_t tried = 0, answers = 0;
     if (!hn_model_arch(model)->embeds_only) {

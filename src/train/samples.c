@@ -250,7 +250,7 @@ static void free_all(sampling *s)
 
 hn_status hn_samples_write(hn_heap *heap, const hn_samples_options *options, bool *left_out)
 {
-    const int64_t context = hn_model_hparams(options->model)->n_ctx;
+    const int64_t context = hn_hparams_longest(hn_model_hparams(options->model));
     sampling s = { .heap = heap, .o = options, .tok = options->dataset->rule.tok,
                    .context = context > 0 ? context : INT64_MAX };
     *left_out = false;
