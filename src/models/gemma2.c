@@ -76,6 +76,7 @@ static hn_status read_config(const hn_config *config, hn_hparams *hp)
 /* GGUF's gemma2 has no key for the attention scale: llama.cpp tells the 27B by its layers. */
 static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
 {
+    HN_TRY(hn_window_write_layers(hp, 2, meta));
     const double expected = hp->n_layer == 46 ? (double)(hp->width / hp->n_head[0])
                                               : (double)hp->head_dim;
     return hp->attn_scalar == expected
@@ -89,7 +90,8 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
     (void)all;
     const double usual = hp->n_layer == 46 ? (double)(hp->width / hp->n_head[0])
                                            : (double)hp->head_dim;
-    set_pattern(hp);
+    if (!hp->has_pattern)
+        set_pattern(hp);
     return hn_meta_double(meta, "hone.gemma2.query_pre_attn_scalar", usual, &hp->attn_scalar);
 }
 

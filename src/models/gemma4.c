@@ -305,7 +305,7 @@ static hn_rope_spec rope_spec(nn_build *b, hn_node **divisors)
     hn_rope_spec spec = nn_rope_spec(b);
     const nn_weight *freqs = nn_find(b, "rope_freqs.weight");
     *divisors = NULL;
-    if (hp->is_sliding[b->layer] || !freqs || spec.scaling)
+    if (hp->is_sliding[b->layer] || !freqs)
         return spec;
     *divisors = nn_weight_of(b, "rope_factors_short.weight");
     if (*divisors)
@@ -318,7 +318,7 @@ static hn_rope_spec rope_spec(nn_build *b, hn_node **divisors)
         turning++;
     while (turning + still < n && hn_get(&t, turning + still) >= 1e29)
         still++;
-    if (turning + still < n || first >= 1e29) {
+    if (spec.scaling || turning + still < n || first >= 1e29) {
         *divisors = nn_weight_of(b, "rope_freqs.weight");
         return spec;
     }

@@ -98,6 +98,7 @@ static hn_status read_config(const hn_config *config, hn_hparams *hp)
     /* said where they are not what GGUF's gpt-oss takes for granted */
     hp->has[HN_HP_swiglu_limit] = hp->swiglu_limit != LIMIT;
     hp->has[HN_HP_swiglu_alpha] = hp->swiglu_alpha != ALPHA;
+    hp->has[HN_HP_rope_fractional] = !hp->rope_fractional;
     if (!hp->has_pattern)
         set_pattern(hp);
     for (int64_t i = 0; i < hp->n_layer; i++)
@@ -109,13 +110,20 @@ static hn_status read_config(const hn_config *config, hn_hparams *hp)
 static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
 {
     (void)meta, (void)all;
-    hp->rope_fractional = true;
+    if (!hp->has[HN_HP_rope_fractional])
+        hp->rope_fractional = true;
     if (!hp->has[HN_HP_swiglu_limit])
         hp->swiglu_limit = LIMIT;
     if (!hp->has[HN_HP_swiglu_alpha])
         hp->swiglu_alpha = ALPHA;
-    set_pattern(hp);
+    if (!hp->has_pattern)
+        set_pattern(hp);
     return HN_OK;
+}
+
+static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
+{
+    return hn_window_write_layers(hp, 2, meta);
 }
 
 static hn_status defaults(hn_hparams *hp)
@@ -177,5 +185,5 @@ static hn_node *build(nn_build *b)
 const hn_arch hn_arch_gpt_oss = {
     .name = "gpt-oss", .classes = classes, .prefixes = hn_decoder_prefixes, .layers = "layers.",
     .ignored = hn_decoder_ignored, .weights = weights, .tables = tables, .read_config = read_config,
-    .read_meta = read_meta, .defaults = defaults, .build = build, .has_bf16 = true,
+    .read_meta = read_meta, .write_meta = write_meta, .defaults = defaults, .build = build, .has_bf16 = true,
 };

@@ -194,13 +194,23 @@ hn_status hn_window_read_config(const hn_config *c, hn_hparams *hp)
     return hn_window_settle(slides && has_window, hp);
 }
 
-static hn_status write_window(const hn_hparams *hp, hn_meta *meta)
+hn_status hn_window_write_layers(const hn_hparams *hp, int64_t period, hn_meta *meta)
 {
     int64_t list[HN_MAX_LAYERS];
-    for (int64_t i = 0; i < hp->n_layer; i++)
+    bool is_usual = period > 0;
+    for (int64_t i = 0; i < hp->n_layer; i++) {
         list[i] = hp->is_sliding[i];
+        is_usual = is_usual && hp->is_sliding[i] == ((i + 1) % period != 0);
+    }
+    return is_usual ? HN_OK
+                    : hn_meta_set_ints(meta, "hone.sliding_layers", HN_META_U8, list,
+                                       (size_t)hp->n_layer);
+}
+
+static hn_status write_window(const hn_hparams *hp, hn_meta *meta)
+{
     HN_TRY(hn_meta_set_int(meta, "hone.sliding_window", HN_META_U32, hp->window));
-    return hn_meta_set_ints(meta, "hone.sliding_layers", HN_META_U8, list, (size_t)hp->n_layer);
+    return hn_window_write_layers(hp, 0, meta);
 }
 
 static hn_status read_window(const hn_meta *meta, hn_hparams *hp)
@@ -215,6 +225,8 @@ static hn_status read_window(const hn_meta *meta, hn_hparams *hp)
     for (int64_t i = 0; i < hp->n_layer; i++)
         hp->is_sliding[i] = list->data[i] != 0;
     hp->has_pattern = true;
+    if (hp->has[HN_HP_window])
+        return HN_OK;
     HN_TRY(hn_meta_want_int(meta, "hone.sliding_window", &hp->window));
     return hn_hparams_check_int(meta->name, "hone.sliding_window", hp->window);
 }
@@ -234,7 +246,7 @@ static hn_status read_written_activation(const hn_meta *meta, hn_hparams *hp)
 static void look_at_tensors(const hn_weights *weights, hn_hparams *hp)
 {
     hp->is_tied = !hn_weights_find(weights, "output.weight");
-    if (hn_weights_find(weights, "rope_freqs.weight"))
+    if (hn_weights_find(weights, "rope_freqs.weight") && hp->rope_scaling == HN_ROPE_NONE)
         hp->rope_scaling = HN_ROPE_LLAMA3;
     const hn_weight_entry *factors = hn_weights_find(weights, "rope_factors_short.weight");
     if (factors && factors->type.rank == 1 && factors->type.dim[0] <= HN_MAX_ROPE_FACTORS) {

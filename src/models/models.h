@@ -23,6 +23,8 @@ hn_status hn_gemma_read_caps(const hn_config *config, hn_hparams *hp);
 hn_status hn_window_read_config(const hn_config *config, hn_hparams *hp);
 /* After is_sliding was set: no window unless `slides`, and none without a width. */
 hn_status hn_window_settle(bool slides, hn_hparams *hp);
+/* For GGUF's kinds that have no key for it: which layers slide, unless all but every period-th do. */
+hn_status hn_window_write_layers(const hn_hparams *hp, int64_t period, hn_meta *meta);
 
 /* The numbers of a model from its files: the common ones, then the architecture's own. */
 hn_status hn_arch_read_config(const hn_arch *arch, const hn_json *config,

@@ -61,7 +61,7 @@ extern const hn_key_row *const hn_rope_whole_keys[];
     { .to = HN_HP_yarn_ext_factor }, { .to = HN_HP_yarn_attn_factor },                         \
     { .to = HN_HP_yarn_beta_fast }, { .to = HN_HP_yarn_beta_slow },                            \
     { .to = HN_HP_rope_dim }, { .to = HN_HP_rope_attn_factor }, { .to = HN_HP_rope_limit },    \
-    { .gguf = "rope.scaling.type" }
+    { .to = HN_HP_rope_fractional }, { .gguf = "rope.scaling.type" }
 
 /* A text model within one that sees or hears, whose other parts are left out. */
 #define HN_OTHER_SENSE "of pictures or sound, whose parts are left out"

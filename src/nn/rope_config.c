@@ -108,12 +108,13 @@ static hn_status read_yarn(const hn_config *rope, hn_hparams *hp)
     HN_TRY(optional(rope, "beta_slow", hp, HN_HP_yarn_beta_slow));
     HN_TRY(hn_config_flag(rope, "truncate", &truncates));
     /* of a rope for a kind of layer Transformers looks for it beside the kinds */
-    hp->rope_fractional = !truncates && strcmp(rope->path, "rope_parameters.full_attention.") != 0;
+    hp->has[HN_HP_rope_fractional] = hp->rope_fractional = !truncates && strcmp(rope->path, "rope_parameters.full_attention.") != 0;
     HN_TRY(hn_config_num(rope, "mscale", &scale, &has_scale));
     HN_TRY(hn_config_num(rope, "mscale_all_dim", &all, &has_all));
     hp->rope_mscale = all;
     if (!hp->has[HN_HP_yarn_attn_factor] && scale != 0 && all != 0)
-        hp->yarn_attn_factor = magnitude(hp->rope_factor, scale) / magnitude(hp->rope_factor, all);
+        HN_HP_SET(hp, yarn_attn_factor,
+                  magnitude(hp->rope_factor, scale) / magnitude(hp->rope_factor, all));
     return HN_OK;
 }
 

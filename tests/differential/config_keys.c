@@ -1,7 +1,10 @@
 /* Every key of config.json, deleted and changed, against Transformers: what both run is equal, what
  * Transformers refuses is refused, and what hone alone refuses is refused by name, and is little.
+ * What was computed from the directory is computed from its GGUF too, or `convert` refuses it.
  * References: tools/reference/config_keys.py. With a name and "--list", prints what hone alone
  * refuses. */
+#include "base/out_file.h"
+#include "convert/convert.h"
 #include "infer/forward.h"
 
 #include "tests/harness/check.h"
@@ -16,6 +19,7 @@ enum { PICKED = 32, MAX_TOKENS = 64, MAX_ANSWERS = 256 };
 
 static hn_heap heap;
 static hn_device *device;
+static hn_pool *pool;
 static bool lists;
 static int all_cases, all_ran, all_alone;
 
@@ -23,14 +27,16 @@ typedef struct tally {
     int n, equal, both, alone, lacks, drops, ran; /* of changed and deleted keys */
     int added, added_equal, added_alone;          /* of keys that the file had not */
     int wrong;
+    int converted, unconverted; /* of different results */
 } tally;
 
 typedef struct subject {
     const char *name;
-    char source[512], dir[64], config[96];
+    char source[512], dir[64], config[96], gguf[96];
     hn_json_text *base;
     int64_t n_tokens;
     float answers[MAX_ANSWERS][PICKED];
+    bool is_converted[MAX_ANSWERS];
     int n_answers;
     tally tally;
 } subject;
@@ -102,14 +108,14 @@ static void pick(const hn_tensor *t, float *out)
     }
 }
 
-static hn_status run(const subject *s, float *out)
+static hn_status run(const subject *s, const char *path, float *out)
 {
     hn_model *model;
     hn_forward *forward;
     hn_tensor t;
     int32_t tokens[MAX_TOKENS];
     const hn_forward_options o = { .max_tokens = s->n_tokens };
-    HN_TRY(hn_model_open(&heap, s->dir, &model));
+    HN_TRY(hn_model_open(&heap, path, &model));
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     for (int64_t i = 0; i < s->n_tokens; i++)
         tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
@@ -173,6 +179,36 @@ static bool is_added(const subject *s, const hn_json *put, const hn_json *take)
     return has_added(base, put);
 }
 
+static hn_status convert(const subject *s)
+{
+    hn_convert_options o = { 0 };
+    hn_watch watch = { 0 };
+    HN_TRY(hn_recipe_named("f32", &o.recipe));
+    return hn_convert(&heap, pool, s->dir, hn_sink_own(s->gguf), &o, &watch);
+}
+
+/* One case of each result is enough: what changed nothing has nothing to lose. */
+static void check_gguf(subject *s, int64_t answer, const float *want, const char *what)
+{
+    float got[PICKED];
+    if (s->is_converted[answer])
+        return;
+    s->is_converted[answer] = true;
+    hn_status status = convert(s);
+    if (status == HN_OK)
+        status = run(s, s->gguf, got);
+    else if (lists)
+        printf("not converted %s: %s\n      %s\n", s->name, what, hn_error_message());
+    *(status == HN_OK ? &s->tally.converted : &s->tally.unconverted) += 1;
+    if (status != HN_OK) {
+        CHECK_THAT(status == HN_ERR_FORMAT || status == HN_ERR_UNSUPPORTED,
+                   "%s: %s: convert ends as %d: %s", s->name, what, (int)status, hn_error_message());
+        return;
+    }
+    const double d = distance(got, want);
+    CHECK_THAT(d <= 1e-5, "%s: %s: its GGUF is at a distance of %.3g", s->name, what, d);
+}
+
 static void check_case(subject *s, const hn_json *c)
 {
     const hn_json *put = hn_json_get(c, "put"), *take = hn_json_get(c, "take");
@@ -182,7 +218,7 @@ static void check_case(subject *s, const hn_json *c)
     tally *t = &s->tally;
     if (!write_config(s, put, take))
         return;
-    const hn_status status = run(s, got);
+    const hn_status status = run(s, s->dir, got);
     const bool added = is_added(s, put, take), ran = is->kind == HN_JSON_INT;
     describe(c, what, sizeof what);
     *(added ? &t->added : &t->n) += 1;
@@ -202,6 +238,8 @@ static void check_case(subject *s, const hn_json *c)
     const bool is_equal = d <= 1e-5;
     *(added ? &t->added_equal : &t->equal) += is_equal;
     t->wrong += !is_equal;
+    if (ran && is_equal)
+        check_gguf(s, is->as.integer, got, what);
     if (ran)
         CHECK_THAT(is_equal, "%s: %s: at a distance of %.3g", s->name, what, d);
     else
@@ -248,13 +286,18 @@ static void report(const subject *s)
 {
     const tally *t = &s->tally;
     printf("%-13s %4d cases: %4d equal, %4d refused by both, %2d of %3d by hone alone (%d for "
-           "tensors left over), %d wrong; %d keys added: %d equal, %d refused alone\n",
+           "tensors left over), %d wrong; %d keys added: %d equal, %d refused alone; GGUF: %d "
+           "equal, %d refused\n",
            s->name, t->n + t->added, t->equal, t->both, t->alone, t->ran, t->drops, t->wrong,
-           t->added, t->added_equal, t->added_alone);
+           t->added, t->added_equal, t->added_alone, t->converted, t->unconverted);
     all_ran += t->ran;
     all_alone += t->alone - t->drops;
     all_cases += t->n + t->added;
 }
+
+static const char *const files[] = { "model.safetensors", "tokenizer.json",
+                                     "tokenizer_config.json" };
+enum { N_FILES = sizeof files / sizeof *files };
 
 static void check_model(const char *name)
 {
@@ -266,13 +309,17 @@ static void check_model(const char *name)
     check_group(name);
     s->name = name;
     snprintf(s->source, sizeof s->source, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
-    snprintf(s->dir, sizeof s->dir, "/tmp/hone-config-XXXXXX");
+    snprintf(s->dir, sizeof s->dir, "%s/hone-config-XXXXXX", /* many files, each made durable */
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     snprintf(path, sizeof path, "%s/config.json", s->source);
     if (CHECK(mkdtemp(s->dir)) && read_json(path, &s->base)) {
         snprintf(s->config, sizeof s->config, "%s/config.json", s->dir);
-        snprintf(path, sizeof path, "%s/model.safetensors", s->source);
-        snprintf(link, sizeof link, "%s/model.safetensors", s->dir);
-        CHECK(symlink(path, link) == 0);
+        snprintf(s->gguf, sizeof s->gguf, "%s/x.gguf", s->dir);
+        for (size_t i = 0; i < N_FILES; i++) {
+            snprintf(path, sizeof path, "%s/%s", s->source, files[i]);
+            snprintf(link, sizeof link, "%s/%s", s->dir, files[i]);
+            CHECK(symlink(path, link) == 0);
+        }
         snprintf(path, sizeof path, "%s/tests/differential/config_keys/%s.json", HN_SOURCE_DIR,
                  name);
         if (read_json(path, &text)) {
@@ -284,8 +331,12 @@ static void check_model(const char *name)
                 check_case(s, c);
             report(s);
         }
-        unlink(link);
+        for (size_t i = 0; i < N_FILES; i++) {
+            snprintf(link, sizeof link, "%s/%s", s->dir, files[i]);
+            unlink(link);
+        }
         unlink(s->config);
+        unlink(s->gguf);
     }
     rmdir(s->dir);
     hn_json_free(text);
@@ -311,9 +362,11 @@ int main(int argc, char **argv)
     hn_heap_init(&heap, NULL);
     if (CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
         device = devices[0];
+        CHECK_OK(hn_pool_new(&heap, 1, &pool));
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (!only || !strcmp(only, names[i]))
                 check_model(names[i]);
+        hn_pool_free(pool);
         hn_devices_close(n_devices, devices);
     }
     printf("%d cases; hone alone refuses %d of the %d that Transformers runs: %.1f %%\n", all_cases,
