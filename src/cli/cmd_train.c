@@ -28,7 +28,7 @@ static const hn_option options[] = {
     HN_GROUP("the run"),
     HN_LIST(train_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
     HN_OUT_FOLDER(train_args, out, "out", "DIR", "the run's folder"),
-    HN_FLAG(train_args, resume, "resume", "go on with the run in DIR"),
+    HN_FLAG(train_args, resume, "resume", "go on with the run in DIR: without MODEL, as it was told then"),
     HN_INT(train_args, samples, "samples", "N", 0, 64,
            "answers before and after, for the report (3)"),
     HN_FLAG(train_args, dry_run, "dry-run", "say what would be done, and train nothing"),
@@ -222,6 +222,9 @@ static hn_status run_input(const train_args *args, hn_train_input *in, const cha
     hn_train_run *run;
     hn_train_subject subject = hn_train_input_subject(in, &args->config, args->out.path);
     subject.makes_samples = args->samples > 0;
+    char samples[40];
+    snprintf(samples, sizeof samples, "samples = %lld\n", (long long)args->samples);
+    subject.more_told = samples;
     subject.over = args->out.over;
     HN_TRY(hn_train_run_new(&run, in->heap, &subject));
     print_plan(run, args, out);
@@ -261,7 +264,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 
 const hn_command hn_cmd_train = {
     .name = "train",
-    .operands = "MODEL | run.toml",
+    .operands = "MODEL | run.toml | (with --resume) nothing",
     .summary = "fine-tune a model: low-rank, or whole tensors",
     .details = "A file run.toml holds the same options: model = \"m.gguf\", data = [\"a.jsonl\"], "
                "rank = 8.\nOptions on the command line come after it.\n",
@@ -269,6 +272,7 @@ const hn_command hn_cmd_train = {
     .options = options,
     .letters = "o:out",
     .run_file_operand = "model",
+    .resumes_in = "out",
     .defaults = &defaults,
     .args_size = sizeof(train_args),
     .min_operands = 1,

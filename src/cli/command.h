@@ -88,6 +88,7 @@ typedef struct hn_command {
     const char *example; /* a line that can be typed, without "hone"; a test parses it */
     const hn_option *options;
     const char *letters; /* "p:prompt n:count": -p is --prompt; or NULL */
+    const char *resumes_in; /* without operands, --resume takes run.toml of this option's folder; or NULL */
     const char *run_file_operand; /* an operand *.toml is a run file, this its key for the operand */
     const void *defaults; /* args_size bytes, or NULL: zeros */
     size_t args_size;
@@ -102,5 +103,9 @@ extern const hn_command *const hn_commands[];
 hn_status hn_options_parse(const hn_command *command, int argc, char **argv, void *args,
                            int *n_operands, char **operands, bool *wants_help);
 extern const hn_option hn_option_overwrite; /* of every command that writes files */
+/* How many operands there are, and what `name` was given, as far as that can be told before parsing;
+ * NULL: nothing. */
+int hn_options_glance(const hn_command *command, int argc, char **argv, const char *name,
+                      const char **value);
 
 #endif

@@ -39,8 +39,8 @@ static int run_words(const hn_command *command, int argc, char **argv)
         return 0;
     }
     hn_status status = command->run(args, n_operands, operands, stdout);
-    if (status == HN_OK)
-        status = hn_map_check(NULL);
+    if (status != HN_ERR_CANCELLED && hn_map_check(NULL) != HN_OK)
+        status = HN_ERR_IO; /* whatever else was said came of it */
     if (status == HN_OK && (fflush(stdout) || ferror(stdout)))
         status = hn_fail(HN_ERR_IO, "standard output: cannot be written");
     if (status == HN_OK)
@@ -52,7 +52,8 @@ static int run_words(const hn_command *command, int argc, char **argv)
     return status == HN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* The words of a run file in place of its name, before the others: those win. */
+/* The words of a run file in place of its name, before the others: those win. A run that goes on without
+ * operands has one in its folder. */
 static hn_status expand(const hn_command *command, hn_run_file *file, hn_heap *heap, int *argc,
                         char **argv, char **room)
 {
@@ -62,6 +63,13 @@ static hn_status expand(const hn_command *command, hn_run_file *file, hn_heap *h
         const size_t length = strlen(argv[i]);
         if (argv[i][0] != '-' && length > 5 && !strcmp(argv[i] + length - 5, ".toml"))
             at = i;
+    }
+    char told[4096];
+    const char *folder = NULL, *resume = NULL;
+    if (at < 0 && command->resumes_in && hn_options_glance(command, *argc, argv, "resume", &resume) == 0 &&
+        resume && hn_options_glance(command, *argc, argv, command->resumes_in, &folder) == 0 && folder) {
+        snprintf(told, sizeof told, "%s/run.toml", folder);
+        HN_TRY(hn_run_file_read(file, heap, told, command->run_file_operand));
     }
     if (at >= 0) {
         HN_REQUIRE(*argc < HN_MAX_OPERANDS, HN_ERR_ARGUMENT, "too many words");

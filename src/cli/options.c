@@ -196,3 +196,26 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
                operands[command->max_operands]);
     return settle_sinks(command, may_overwrite, args, *n_operands, operands);
 }
+
+int hn_options_glance(const hn_command *command, int argc, char **argv, const char *name,
+                      const char **value)
+{
+    int n = 0;
+    *value = NULL;
+    for (int i = 0; i < argc; i++) {
+        const hn_option *o = find_letter(command, argv[i]);
+        const size_t length = !strncmp(argv[i], "--", 2) ? strcspn(argv[i] + 2, "=") : 0;
+        const char *given = length && argv[i][2 + length] ? argv[i] + 3 + length : NULL;
+        if (!o && length)
+            o = find(command, argv[i] + 2, length);
+        if (!o) {
+            n += length == 0 && argv[i][0] != '-';
+            continue;
+        }
+        if (o->kind != HN_OPTION_KIND_FLAG && !given && i + 1 < argc)
+            given = argv[++i];
+        if (!strcmp(o->name, name))
+            *value = given ? given : "";
+    }
+    return n;
+}

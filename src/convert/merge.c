@@ -1,6 +1,7 @@
 #include "convert/merge.h"
 
 #include "convert/recipe.h"
+#include "models/identity.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -182,6 +183,8 @@ static hn_status attempt(merging *m, const hn_dtype *dtype, bool may_keep)
     hn_status status = put_all(m, writer);
     if (status == HN_OK)
         status = measure(m, writer);
+    if (status == HN_OK && may_keep)
+        status = hn_model_unchanged(m->model);
     if (status == HN_OK && may_keep && (m->report->fits || m->options->is_forced))
         return hn_weights_writer_finish(writer);
     hn_weights_writer_abandon(writer);

@@ -1,6 +1,7 @@
 #include "train/input.h"
 
 #include "models/open_tokenizer.h"
+#include "train/run_options.h"
 
 #include <string.h>
 
@@ -33,6 +34,8 @@ hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_da
     HN_REQUIRE(n_files > 0, HN_ERR_ARGUMENT, "expected --data FILE");
     in->data.heap = in->heap;
     in->data_text = hn_str_on(in->heap);
+    in->told = hn_str_on(in->heap);
+    HN_TRY(hn_run_options_of_data(model, choice, files, n_files, &in->told));
     HN_TRY(hn_data_input_open(&in->data, choice, model, files, n_files, false));
     HN_TRY(hn_preflight_run(in->data.dataset, &in->preflight, look->watch, look->context));
     if (look->found)
@@ -50,6 +53,8 @@ void hn_train_input_close(hn_train_input *in)
     hn_data_input_close(&in->data);
     if (in->data_text.heap)
         hn_str_free(&in->data_text);
+    if (in->told.heap)
+        hn_str_free(&in->told);
 }
 
 hn_train_subject hn_train_input_subject(const hn_train_input *in, const hn_train_config *config,
@@ -57,7 +62,7 @@ hn_train_subject hn_train_input_subject(const hn_train_input *in, const hn_train
 {
     hn_train_subject s = { .model = in->model, .dataset = in->data.dataset,
                            .device = in->devices[0], .dir = dir, .config = config,
-                           .data_text = in->data_text.text };
+                           .data_text = in->data_text.text, .told = in->told.text };
     memcpy(s.tokenizer, in->tokenizer, sizeof s.tokenizer);
     memcpy(s.template, in->template, sizeof s.template);
     return s;

@@ -15,6 +15,7 @@ typedef struct hn_train_input {
     hn_device *devices[HN_MAX_DEVICES]; /* the caller's; the first n_devices are closed with it */
     int n_devices;
     hn_str data_text; /* how examples become tokens */
+    hn_str told;      /* what all this was opened by: lines of run.toml */
     char tokenizer[65], template[65];
 } hn_train_input;
 

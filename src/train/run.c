@@ -1,6 +1,7 @@
 #include "train/run_parts.h"
 
 #include "base/clock.h"
+#include "base/map_file.h"
 #include "models/identity.h"
 
 #include <math.h>
@@ -144,7 +145,12 @@ hn_status hn_train_run_resume(hn_train_run *r)
     HN_TRY(hn_run_checkpoints(r, &steps, &n));
     const int64_t newest = n ? steps[n - 1] : -1;
     hn_free(r->heap, steps);
-    HN_REQUIRE(newest >= 0, HN_ERR_IO, "%s: no checkpoint to go on from", r->on.dir);
+    if (newest < 0) { /* killed before its first: nothing was done yet */
+        hn_run_path(r, HN_RUN_TOLD, path);
+        HN_REQUIRE(access(path, F_OK) == 0, HN_ERR_IO, "%s: no checkpoint to go on from", r->on.dir);
+        r->is_resumed = true;
+        return HN_OK;
+    }
     hn_run_state found = { 0 };
     hn_run_checkpoint_path(r, newest, path);
     HN_TRY(hn_run_make(r));
@@ -250,8 +256,10 @@ static hn_status prepare_folder(hn_train_run *r)
 {
     char path[HN_RUN_PATH];
     HN_TRY(hn_run_take_folder(r));
-    if (!r->is_resumed)
+    if (!r->is_resumed) {
         HN_TRY(hn_run_clear_folder(r));
+        HN_TRY(hn_run_write_told(r));
+    }
     hn_run_path(r, "metrics.jsonl", path);
     return hn_metrics_open(&r->metrics, r->heap, path, r->state.step);
 }
@@ -308,7 +316,10 @@ hn_status hn_train_run_go(hn_train_run *r, const hn_train_watch *watch)
     HN_TRY(hn_model_begin_identity(r->on.model, (int)r->config.threads)); /* needed by the first save */
     HN_TRY(hn_run_make(r));
     HN_TRY(prepare_folder(r));
-    HN_TRY(go(r, watch ? watch : &nobody));
+    const hn_status status = go(r, watch ? watch : &nobody);
+    if (status != HN_OK && status != HN_ERR_CANCELLED) /* what comes of zeros is told by its cause */
+        HN_TRY(hn_map_check(r->heap));
+    HN_TRY(status);
     HN_TRY(hn_run_judge(r));
     if (!r->config.patience || r->state.best_step < 0 || r->state.best_step == r->state.step)
         return HN_OK;

@@ -1,5 +1,7 @@
 /* run.h: a training run from its first step to its result, in a folder of its own:
  *
+ *     run.toml               what it was told: hone train -o DIR --resume needs nothing else
+ *     lock                   who works there
  *     metrics.jsonl          a line a step
  *     step-00000100.ckpt     checkpoints; best.ckpt, of the best evaluation
  *     adapter.gguf           or model.gguf, where whole tensors were trained
@@ -25,6 +27,8 @@ typedef struct hn_train_subject {
     hn_over over; /* a run that is in `dir` already is refused, or goes (HN_OVER_OLD) */
     const hn_train_config *config;
     bool makes_samples;     /* hn_samples_write follows, within the same memory */
+    const char *told;       /* lines of run.toml that are not the configuration's; or NULL */
+    const char *more_told;  /* the same, of the caller; or NULL */
     const char *data_text;  /* how examples become tokens, in words: part of the data's digest */
     char tokenizer[65], template[65]; /* SHA-256; "" if there is no template */
 } hn_train_subject;
@@ -63,7 +67,8 @@ bool hn_train_run_is_old(const hn_train_run *run);
 /* What came of it, in words; "" before hn_train_run_go has come to the end. */
 const char *hn_train_run_verdict(const hn_train_run *run);
 
-/* Takes up the newest checkpoint that is whole; HN_ERR_IO if the folder has none. One that was
+/* Takes up the newest checkpoint; where the folder has a run that was not saved yet it begins again.
+ * HN_ERR_IO if there is none. One that was
  * altered, or made of something else, is refused by name. */
 hn_status hn_train_run_resume(hn_train_run *run);
 

@@ -52,6 +52,9 @@ hn_status hn_run_checkpoints(const hn_train_run *run, int64_t **steps, size_t *n
 
 /* Makes the folder, and takes it: HN_ERR_BUSY if another process works there. */
 hn_status hn_run_take_folder(hn_train_run *run);
+/* What it was told, in its folder. */
+#define HN_RUN_TOLD "run.toml"
+hn_status hn_run_write_told(hn_train_run *run);
 /* No file of an earlier run is left; or HN_ERR_ARGUMENT if they may not go. */
 hn_status hn_run_clear_folder(hn_train_run *run);
 

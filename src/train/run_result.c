@@ -1,10 +1,12 @@
 /* What a run leaves: its files, and the contract that an adapter is. */
 #include "train/run_parts.h"
 
+#include "base/file.h"
 #include "base/sha256.h"
 #include "convert/convert.h"
 #include "infer/adapter_test.h"
 #include "train/adapter_write.h"
+#include "train/run_options.h"
 #include "train/report_parts.h"
 #include "train/verdict.h"
 
@@ -80,7 +82,8 @@ hn_status hn_run_take_folder(hn_train_run *r)
 
 /* Everything that a run leaves but its lock; the first is what others take for the result. */
 static const char *const files_of_run[] = { "adapter.gguf", "model.gguf",    "best.ckpt",
-                                            "metrics.jsonl", "samples.json",  "report.html" };
+                                            "metrics.jsonl", "samples.json",  "report.html",
+                                            "untried.gguf",  "base.gguf",     "run.toml" };
 enum { N_FILES = sizeof files_of_run / sizeof *files_of_run };
 
 hn_status hn_run_clear_folder(hn_train_run *r)
@@ -110,6 +113,23 @@ hn_status hn_run_clear_folder(hn_train_run *r)
         unlink(path);
     }
     hn_free(r->heap, steps);
+    return status;
+}
+
+hn_status hn_run_write_told(hn_train_run *r)
+{
+    char path[HN_RUN_PATH];
+    hn_str text = hn_str_on(r->heap);
+    hn_str_add(&text, "# What this run was told. hone train --out THIS_FOLDER --resume goes on with it.\n");
+    hn_str_add(&text, r->on.told ? r->on.told : "");
+    hn_run_options_of_config(r->on.config, &text);
+    hn_str_add(&text, r->on.more_told ? r->on.more_told : "");
+    hn_status status = hn_str_status(&text);
+    const hn_span span = { text.text, text.length };
+    hn_run_path(r, HN_RUN_TOLD, path);
+    if (status == HN_OK)
+        status = hn_file_write(hn_sink_own(path), &span, 1);
+    hn_str_free(&text);
     return status;
 }
 

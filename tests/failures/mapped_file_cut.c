@@ -1,0 +1,93 @@
+/* MAPPED-FILE-CUT: a host of the library that has a handler of SIGBUS of its own. A fault in a file that
+ * the library has mapped is the library's: an error that names the file. A fault elsewhere is the
+ * host's, and its handler is back when the library has no file open. */
+#include "base/map_file.h"
+#include "io/gguf.h"
+#include "tests/harness/check.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static sigjmp_buf back;
+static volatile sig_atomic_t n_faults;
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)info, (void)context;
+    n_faults++;
+    siglongjmp(back, 1);
+}
+
+static char path[] = "/tmp/hone-cut-XXXXXX", other[] = "/tmp/hone-cut-XXXXXX";
+
+static int make(char *name, size_t bytes)
+{
+    const int file = mkstemp(name);
+    char zeros[4096] = { 1 };
+    for (size_t i = 0; i < bytes; i += sizeof zeros)
+        CHECK(write(file, zeros, sizeof zeros) == (ssize_t)sizeof zeros);
+    return file;
+}
+
+static unsigned sum(const uint8_t *data, size_t bytes)
+{
+    unsigned all = 0;
+    for (size_t i = 0; i < bytes; i += 512)
+        all += data[i];
+    return all;
+}
+
+static void check_host(void)
+{
+    struct sigaction own = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER }, now;
+    const size_t bytes = 64 * 4096;
+    hn_map_file map, whole;
+    int one = 1, two = 2;
+    sigemptyset(&own.sa_mask);
+    sigaction(SIGBUS, &own, NULL);
+    const int file = make(path, bytes), theirs = make(other, bytes);
+    const volatile uint8_t *foreign = mmap(NULL, bytes, PROT_READ, MAP_SHARED, theirs, 0);
+    CHECK(foreign != MAP_FAILED);
+    if (!CHECK_OK(hn_map_file_open(&map, &one, path)) || !CHECK_OK(hn_map_file_open(&whole, &two, path)))
+        return;
+    CHECK_INT(64, (int)sum(map.data, bytes));
+    CHECK_OK(hn_map_check(NULL));
+    hn_map_file_close(&whole);
+    CHECK(ftruncate(file, 5 * 4096 + 100) == 0);
+    CHECK(sum(map.data, bytes) >= 5); /* no fault reaches us: what is gone reads as zeros */
+    CHECK_INT(0, (int)n_faults);
+    CHECK_FAILS(hn_map_check(&one), HN_ERR_IO, path);
+    CHECK_FAILS(hn_map_check(NULL), HN_ERR_IO, "was cut short while it was read");
+    CHECK_OK(hn_map_check(&two)); /* another engine's files are whole */
+    CHECK(ftruncate(file, (off_t)bytes) == 0);
+    CHECK_FAILS(hn_map_check(&one), HN_ERR_IO, path); /* whatever it becomes later */
+    for (int i = 0; i < 3; i++) {
+        CHECK(ftruncate(theirs, 0) == 0);
+        if (!sigsetjmp(back, 1)) {
+            (void)foreign[4096 * 3];
+            CHECK(false);
+        }
+        CHECK_INT(i + 1, (int)n_faults);
+    }
+    hn_map_file_close(&map);
+    sigaction(SIGBUS, NULL, &now);
+    CHECK(now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_fault);
+    CHECK_OK(hn_map_check(NULL));
+    munmap((void *)(uintptr_t)foreign, bytes);
+    close(file);
+    close(theirs);
+    unlink(path);
+    unlink(other);
+}
+
+int main(int argc, char **argv)
+{
+    check_open(argc, argv);
+    check_host();
+    return check_close();
+}
