@@ -94,11 +94,16 @@ static void restore(void)
 
 hn_file_stamp hn_stamp_of(const struct stat *about)
 {
+#if defined(__APPLE__)
+    const struct timespec modified = about->st_mtimespec, changed = about->st_ctimespec;
+#else
+    const struct timespec modified = about->st_mtim, changed = about->st_ctim;
+#endif
     return (hn_file_stamp){
         .device = (uint64_t)about->st_dev, .inode = (uint64_t)about->st_ino,
         .bytes = (uint64_t)about->st_size,
-        .modified_ns = (int64_t)about->st_mtim.tv_sec * 1000000000 + about->st_mtim.tv_nsec,
-        .changed_ns = (int64_t)about->st_ctim.tv_sec * 1000000000 + about->st_ctim.tv_nsec,
+        .modified_ns = (int64_t)modified.tv_sec * 1000000000 + modified.tv_nsec,
+        .changed_ns = (int64_t)changed.tv_sec * 1000000000 + changed.tv_nsec,
     };
 }
 

@@ -10,12 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/random.h>
+#endif
 
 #define SUFFIX ".partial-"
 enum { DIGITS = 16, MOST_LIVE = 64, TRIES = 100 };
@@ -84,9 +86,11 @@ hn_status hn_sink_check(hn_sink to)
 static uint64_t draw(void)
 {
     static atomic_uint_fast64_t n_drawn;
+#if defined(__linux__)
     uint64_t value;
     if (getrandom(&value, sizeof value, GRND_NONBLOCK) == (ssize_t)sizeof value)
         return value;
+#endif
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_sec << 32 ^

@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct merge_args {
-    const char *type, *held;
+    const char *type, *held, *template;
     hn_sink out;
     double budget, keep;
     int64_t threads;
@@ -26,6 +26,7 @@ static const hn_option options[] = {
     HN_REAL(merge_args, budget, "budget", "KL",
             "KL(adapter || merged) at most, nats a token (0.01)"),
     HN_REAL(merge_args, keep, "keep", "SHARE", "of the update that must survive (0.9)"),
+    HN_TEXT(merge_args, template, "template", "FILE", "the chat template that it was trained with; the merged model gets it"),
     HN_TEXT(merge_args, held, "held", "FILE", "text to measure KL on (one of hone's own)"),
     HN_FLAG(merge_args, force, "force", "keep the file whatever is measured"),
     HN_INT(merge_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
@@ -162,11 +163,15 @@ static hn_status open_input(hn_heap *heap, const merge_args *args, char **operan
 {
     hn_adapter *adapter;
     hn_adapter_trial told;
+    char template[65];
+    if (args->template)
+        HN_TRY(hn_adapter_template(heap, operands[0], args->template, template));
     const hn_device_options open = { .n_threads = (int)args->threads };
     HN_TRY(hn_model_open(heap, operands[0], &in->model));
     hn_model_keep_identity(in->model, hn_cache_folder());
     HN_TRY(hn_devices_open(heap, "cpu", &open, &in->n_devices, in->devices));
-    const hn_adapter_use use = { .model = in->model, .device = in->devices[0], .as_trained = true };
+    const hn_adapter_use use = { .model = in->model, .device = in->devices[0], .as_trained = true,
+                                 .template = args->template ? template : NULL };
     HN_TRY(hn_adapter_open(&adapter, heap, operands[1], &use, &told));
     HN_TRY(hn_adapters_add(&in->adapters, adapter));
     HN_TRY(read_held(heap, operands[0], args->held, &in->held));
@@ -188,7 +193,7 @@ static hn_status read_type(const merge_args *args, hn_merge_options *o)
 static hn_status merge(hn_heap *heap, const merge_args *args, const merge_input *in, FILE *out)
 {
     hn_merge_options o = { .most_kl = args->budget, .least_kept = args->keep,
-                           .is_forced = args->force };
+                           .is_forced = args->force, .template = args->template };
     hn_merge_report report = { 0 };
     hn_watch watch = { .progress = hn_progress };
     HN_TRY(read_type(args, &o));

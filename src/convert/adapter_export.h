@@ -13,12 +13,13 @@
 #define HN_ADAPTER_PROBE "hone.gguf"
 
 /* `base`: a GGUF file or Hugging Face directory; a directory tells the modules' names in full.
- * `dir` is made if it is not there. `is_apart`: a module an expert, as before Transformers 5. */
+ * `dir` is made if it is not there. `template`: what an adapter was trained with, if it is not the base's. `is_apart`: a module an expert, as before Transformers 5. */
 hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
-                            hn_sink dir, bool is_apart, hn_watch *watch);
+                            const char *template_or_null, hn_sink dir, bool is_apart, hn_watch *watch);
 
 /* Copies an adapter that is of llama.cpp's kind. `base`: NULL of one that hone did not train. */
 hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapter,
-                                 const char *base_or_null, hn_sink out);
+                                 const char *base_or_null, const char *template_or_null,
+                                 hn_sink out);
 
 #endif

@@ -1,5 +1,6 @@
 #include "convert/merge.h"
 
+#include "base/file.h"
 #include "convert/recipe.h"
 #include "models/identity.h"
 
@@ -121,7 +122,14 @@ static hn_status copy_keys(merging *m)
         HN_TRY(hn_meta_set_copy(&m->meta, &meta->values[i]));
     for (int i = 0; i < 3; i++)
         hn_meta_remove(&m->meta, gone[i]);
-    return HN_OK;
+    void *text;
+    size_t bytes;
+    if (!m->options->template)
+        return HN_OK;
+    HN_TRY(hn_file_read(m->heap, m->options->template, 1 << 24, &text, &bytes));
+    const hn_status status = hn_meta_set_string(&m->meta, "tokenizer.chat_template", (hn_span){ text, bytes });
+    hn_free(m->heap, text);
+    return status;
 }
 
 /* ---- one file ---- */

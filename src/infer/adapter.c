@@ -187,18 +187,34 @@ hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
 
 /* ---- a file, for those who copy it ---- */
 
-static hn_status try_file(hn_heap *heap, const char *path, const char *base, int n_threads)
+hn_status hn_adapter_template(hn_heap *heap, const char *model, const char *template, char text[65])
 {
+    hn_chat_input in = { .heap = heap };
+    hn_status status = hn_chat_input_open(&in, model);
+    if (status == HN_OK)
+        status = hn_chat_input_template(&in, template);
+    if (status == HN_OK)
+        hn_chat_format_digest(in.chat, template, text);
+    hn_chat_input_close(&in);
+    return status;
+}
+
+static hn_status try_file(hn_heap *heap, const char *path, const char *base, const char *template,
+                          int n_threads)
+{
+    char own[65];
     const hn_device_options open = { .n_threads = n_threads };
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices = 0;
     hn_adapter *adapter = NULL;
     hn_model *model;
+    if (template)
+        HN_TRY(hn_adapter_template(heap, base, template, own));
     HN_TRY(hn_model_open(heap, base, &model));
     hn_status status = hn_devices_open(heap, "cpu", &open, &n_devices, devices);
     if (status == HN_OK) {
         const hn_adapter_use use = { .model = model, .device = devices[0], .as_trained = true,
-                                     .renders_nothing = true };
+                                     .template = template ? own : NULL };
         status = hn_adapter_open(&adapter, heap, path, &use, NULL);
     }
     hn_adapter_close(adapter);
@@ -208,14 +224,14 @@ static hn_status try_file(hn_heap *heap, const char *path, const char *base, int
 }
 
 hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path, const char *base,
-                               int n_threads)
+                               const char *template, int n_threads)
 {
     hn_gguf *file;
     *out = NULL;
     HN_TRY(hn_gguf_open(heap, path, &file));
     hn_status status = HN_OK;
     if (has_contract(hn_gguf_meta(file)))
-        status = base ? try_file(heap, path, base, n_threads)
+        status = base ? try_file(heap, path, base, template, n_threads)
                       : hn_fail(HN_ERR_ARGUMENT, "adapter %s: expected --base MODEL: hone holds it to "
                                 "its self-test there", path);
     if (status != HN_OK) {

@@ -57,7 +57,9 @@ hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
 /* The file of one, for those who copy its tensors: what has a contract is held to it on `base`, and
  * what has none needs no base. Closed with hn_gguf_close. */
 hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path,
-                               const char *base_or_null, int n_threads);
+                               const char *base_or_null, const char *template_or_null, int n_threads);
+/* The SHA-256 of a template of one's own with the model's tokens, as hn_adapter_use has it. */
+hn_status hn_adapter_template(hn_heap *heap, const char *model, const char *template, char text[65]);
 void hn_adapter_close(hn_adapter *adapter); /* takes NULL */
 
 const hn_meta *hn_adapter_meta(const hn_adapter *adapter);

@@ -54,7 +54,10 @@ all_refuse 'its self-test gives other logits than it recorded|the file was alter
 # Another tokenizer, another template: of the same base.
 quietly "$hone" train d.gguf --data c.jsonl --out t --steps 2 --batch 4 --rank 4 --targets attn_q \
     --template "$2/tests/differential/templates/real/qwen2_5.jinja"
-commands="eval merge grads run chat"
+commands="eval merge peft gguf grads run chat"
 all_refuse 'trained with another chat template' d.gguf t/adapter.gguf
+quietly "$hone" merge d.gguf t/adapter.gguf --force --out m.gguf --template "$2/tests/differential/templates/real/qwen2_5.jinja"
+grep -aq 'You are Qwen' m.gguf || fail "the merged model has not the template"
+quietly "$hone" export t/adapter.gguf --base d.gguf --gguf x.gguf --template "$2/tests/differential/templates/real/qwen2_5.jinja"
 shows 'forced: hone.adapter.template.sha256' "$hone" run d.gguf --lora t/adapter.gguf --force -p a -n 2
 passed
