@@ -29,7 +29,11 @@ for type in q4_k q8_0 q6_k mxfp4; do
         [ $arch = qwen3moe ] && targets="attn,experts,router"
         train "$dir/packed.gguf" p_$arch$type --targets $targets
         train "$dir/wide.gguf" w_$arch$type --targets $targets
-        cmp "$dir/p_$arch$type/adapter.gguf" "$dir/w_$arch$type/adapter.gguf" || fail "$arch $type: other adapters"
+        # But for the digests: the bases are two, of other types.
+        for base in p w; do
+            LC_ALL=C sed 's/[0-9a-f]\{64\}/DIGEST/g' "$dir/${base}_$arch$type/adapter.gguf" >"$dir/$base.bytes"
+        done
+        cmp "$dir/p.bytes" "$dir/w.bytes" || fail "$arch $type: other adapters"
         first=$(head -n 1 "$dir/p_$arch$type/metrics.jsonl" | sed 's/.*"loss":\([0-9.]*\).*/\1/')
         last=$(grep '"step":12,"loss"' "$dir/p_$arch$type/metrics.jsonl" | sed 's/.*"loss":\([0-9.]*\).*/\1/')
         awk "BEGIN { exit !($last < $first) }" || fail "$arch $type: the loss went from $first to $last"
