@@ -18,7 +18,7 @@
 /* What is trained below, on every machine, with any number of threads. It changes with the embedded
  * model, the questions and the options. */
 static const char adapter_sha256[] =
-    "b826843ceb593550b6ad702abbc2c0e35d95ec34463b92bc0f0aca82f3895c30";
+    "4e3a4b5cad10786e88c701482be3586df8e7a89e135049f4d2856710bfcd53c2";
 
 typedef struct demo_args {
     hn_sink out;
