@@ -22,8 +22,8 @@ for type in q4_k q8_0 q6_k mxfp4; do
     for arch in llama qwen3moe; do
         shape="width=256 layers=2 heads=4 kv_heads=2 ffn=512 vocab=300"
         [ $arch = qwen3moe ] && shape="$shape experts=6 used=2 expert_ffn=256"
-        "$hone" new $arch --first spread "$dir/packed.gguf" $shape --type $type >"$dir/log" 2>&1 || fail "new $arch $type"
-        "$hone" quantize "$dir/packed.gguf" "$dir/wide.gguf" f32 --requantize >"$dir/log" 2>&1 ||
+        "$hone" new --overwrite $arch --first spread "$dir/packed.gguf" $shape --type $type >"$dir/log" 2>&1 || fail "new $arch $type"
+        "$hone" quantize --overwrite "$dir/packed.gguf" "$dir/wide.gguf" f32 --requantize >"$dir/log" 2>&1 ||
             { cat "$dir/log"; fail "decoding $arch $type"; }
         targets="attn,mlp"
         [ $arch = qwen3moe ] && targets="attn,experts,router"
