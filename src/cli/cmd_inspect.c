@@ -4,6 +4,7 @@
 #include "cli/memory.h"
 #include "cli/session_options.h"
 #include "cli/template_note.h"
+#include "cli/terminal.h"
 #include "io/gguf.h"
 #include "models/models.h"
 
@@ -170,8 +171,11 @@ static void print_shape(FILE *out, const hn_hparams *hp)
 static void print_span(FILE *out, const char *label, const hn_meta *meta, const char *key)
 {
     hn_span text;
-    if (hn_meta_string(meta, key, &text) == HN_OK && text.data)
-        fprintf(out, "%-13s %.*s\n", label, (int)text.bytes, (const char *)text.data);
+    if (hn_meta_string(meta, key, &text) != HN_OK || !text.data)
+        return;
+    fprintf(out, "%-13s ", label);
+    hn_terminal_show(out, text.data, text.bytes);
+    fputc('\n', out);
 }
 
 /* "Qwen2Tokenizer"; NULL if a directory does not say. */
@@ -205,8 +209,9 @@ static void print_text(const model *m, FILE *out)
     fprintf(out, "%-13s %s", "file", m->path);
     if (m->parts > 1)
         fprintf(out, " and its %d parts", m->parts);
-    fprintf(out, "\n%-13s %s\n%-13s %s%s\n", "format", m->kind, "architecture", m->arch_name,
-            m->arch ? "" : " (not supported)");
+    fprintf(out, "\n%-13s %s\n%-13s ", "format", m->kind, "architecture");
+    hn_terminal_show(out, m->arch_name, strlen(m->arch_name));
+    fputs(m->arch ? "\n" : " (not supported)\n", out);
     if (m->meta)
         print_span(out, "name", m->meta, "general.name");
     if (m->hp)
@@ -232,7 +237,9 @@ static void print_text(const model *m, FILE *out)
         print_span(out, "splitter", m->meta, "tokenizer.ggml.pre");
     } else {
         const char *class = tokenizer_class(m->dir);
-        fprintf(out, "%-13s %s\n", "tokenizer", class ? class : "of no class");
+        fprintf(out, "%-13s ", "tokenizer");
+        hn_terminal_show(out, class ? class : "of no class", strlen(class ? class : "of no class"));
+        fputc('\n', out);
     }
     hn_template_note_print(&m->chat, out);
     fputs("\n", out);
@@ -246,7 +253,9 @@ static void print_tensors(const model *m, FILE *out)
     fputs("\n", out);
     for (size_t i = 0; i < m->weights->n; i++) {
         const hn_weight_entry *e = &m->weights->entries[i];
-        fprintf(out, "%-48s %-8s [", e->name, e->encoding);
+        const size_t length = strlen(e->name);
+        hn_terminal_show(out, e->name, length);
+        fprintf(out, "%*s %-8s [", length < 48 ? 48 - (int)length : 0, "", e->encoding);
         for (int d = 0; d < e->type.rank; d++)
             fprintf(out, "%s%lld", d ? "," : "", (long long)e->type.dim[d]);
         fprintf(out, "] %llu\n", (unsigned long long)e->bytes);
@@ -287,7 +296,9 @@ static void print_keys(const hn_meta *meta, FILE *out)
     fputs("\n", out);
     for (size_t i = 0; i < meta->n; i++) {
         const hn_meta_value *v = &meta->values[i];
-        fprintf(out, "%-44s %s", v->key, hn_meta_type_name(v->type));
+        const size_t length = strlen(v->key);
+        hn_terminal_show(out, v->key, length);
+        fprintf(out, "%*s %s", length < 44 ? 44 - (int)length : 0, "", hn_meta_type_name(v->type));
         if (v->is_array)
             fprintf(out, "[%llu]", (unsigned long long)v->n);
         fputs(" ", out);

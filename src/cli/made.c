@@ -1,5 +1,6 @@
 #include "cli/made.h"
 
+#include "cli/terminal.h"
 #include "io/gguf.h"
 
 #include <dirent.h>
@@ -47,8 +48,9 @@ static hn_status print_gguf(const hn_gguf *file, const char *path, FILE *out)
         n_numbers += (double)hn_count(&w->entries[i].type);
         bytes += (double)w->entries[i].bytes;
     }
-    fprintf(out, "%s: %.*s%s%zu tensors (", path, (int)arch.bytes, arch.data ? (const char *)arch.data : "",
-            arch.data ? ", " : "", w->n);
+    fprintf(out, "%s: ", path);
+    hn_terminal_show(out, arch.data ? arch.data : "", arch.data ? arch.bytes : 0);
+    fprintf(out, "%s%zu tensors (", arch.data ? ", " : "", w->n);
     print_types(w, out);
     fprintf(out, "), %.0f numbers in ", n_numbers);
     print_size(bytes, out);

@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/run_file.h"
+#include "cli/terminal.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -23,6 +24,15 @@ const hn_command *const hn_commands[] = {
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+/* Names in it may be a file's. */
+static void print_error(const char *name)
+{
+    hn_terminal t = hn_terminal_on(stderr);
+    fprintf(stderr, "hone %s: ", name);
+    hn_terminal_write(&t, hn_error_message(), strlen(hn_error_message()));
+    fputc('\n', stderr);
+}
+
 static int run_words(const hn_command *command, int argc, char **argv)
 {
     _Alignas(16) char args[HN_MAX_ARGS_BYTES];
@@ -30,8 +40,8 @@ static int run_words(const hn_command *command, int argc, char **argv)
     int n_operands;
     bool wants_help;
     if (hn_options_parse(command, argc, argv, args, &n_operands, operands, &wants_help) != HN_OK) {
-        fprintf(stderr, "hone %s: %s\n`hone %s --help` tells more.\n", command->name,
-                hn_error_message(), command->name);
+        print_error(command->name);
+        fprintf(stderr, "`hone %s --help` tells more.\n", command->name);
         return EXIT_USAGE;
     }
     if (wants_help) {
@@ -46,7 +56,7 @@ static int run_words(const hn_command *command, int argc, char **argv)
     if (status == HN_OK)
         return 0;
     fflush(stdout); /* what was said before stands above */
-    fprintf(stderr, "hone %s: %s\n", command->name, hn_error_message());
+    print_error(command->name);
     if (status == HN_ERR_CANCELLED && hn_interrupt_signal())
         return 128 + hn_interrupt_signal();
     return status == HN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;

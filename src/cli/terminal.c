@@ -47,6 +47,19 @@ void hn_terminal_write(hn_terminal *t, const char *text, size_t bytes)
     fflush(t->out);
 }
 
+void hn_terminal_show(FILE *out, const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes;) {
+        const bool is_white = text[i] == '\n' || text[i] == '\t';
+        const size_t n = is_white ? 1 : control(text + i, bytes - i);
+        if (n)
+            write_picture(out, (unsigned char)text[i], n);
+        else
+            fputc(text[i], out);
+        i += n ? n : 1;
+    }
+}
+
 void hn_terminal_dim(hn_terminal *t, bool is_dim)
 {
     if (t->is_terminal && t->is_dim != is_dim)

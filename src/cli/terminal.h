@@ -19,6 +19,9 @@ void hn_terminal_dim(hn_terminal *t, bool is_dim);
 /* Ends a line that was begun, in plain letters. */
 void hn_terminal_finish(hn_terminal *t);
 
+/* Words of a file's: their control characters are shown wherever they go, ends of lines too. */
+void hn_terminal_show(FILE *out, const char *text, size_t bytes);
+
 /* Columns of the terminal that this is; those of COLUMNS, or 80, where it is none. */
 int hn_terminal_width(int file);
 /* Columns that a character takes: 0, 1 or 2. */

@@ -144,7 +144,7 @@ static hn_status plan_learner(hn_train_run *r, int64_t tokens, int64_t recompute
 /* As told, or nine tenths of what the machine and the groups of the process have free. */
 static hn_status find_limits(hn_train_run *r, size_t *total, size_t *yet)
 {
-    enum { SLACK = 32 << 20 }; /* of address space, for stacks and what lies between blocks */
+    enum { SLACK = 160 << 20 }; /* of address space: stacks, and what the C library sets apart for threads */
     const hn_free_memory left = hn_memory_free();
     const size_t live = (size_t)atomic_load(&r->heap->live_bytes);
     if (r->config.memory)

@@ -113,4 +113,9 @@ refuses 2 "heads over" "$hone" new --overwrite llama no.gguf $shape heads=3
 
 run "$build/tests/conformance/gguf_large" --hone "$hone"
 cat out
+# What a file says of itself is shown, not obeyed.
+run "$hone" new --overwrite llama esc.gguf $shape --name "$(printf 'a\033[31mred\007')"
+run "$hone" inspect esc.gguf --tensors --keys
+[ "$(tr -d -c '\033\007' <out | wc -c)" -eq 0 ] && grep -q 'a.*\[31mred' out || fail "inspect passes escapes on"
+n=$((n + 1))
 echo "$n passed, 0 failed, 0 skipped"

@@ -12,14 +12,15 @@ quietly train --out free
 want=$(digest)
 is "the largest micro-batch" 8192 "$(micro)"
 whole=$(peak)
-# An eighth of the address space that it would take as it is: a smaller plan, and the same bits.
-quietly limited $((64 * 1024 + $(awk "BEGIN { print int($whole * 1048576 / 4) }"))) --out narrow
-is "the same adapter in a quarter of the memory" "$want" "$(digest)"
-holds "micro-batches of $(micro) tokens" "$(micro) <= 2048"
-refuses 'GiB are needed beside what is taken already' limited 200000 --out none --micro-tokens 8192
+# Less address space than it would take as it is, and than threads set apart beside it: a smaller plan, and
+# the same bits.
+quietly limited $((360 * 1024 + $(awk "BEGIN { print int($whole * 1048576 / 3) }"))) --out narrow
+is "the same adapter in less memory" "$want" "$(digest)"
+holds "micro-batches of $(micro) tokens" "$(micro) <= 4096"
+refuses 'GiB are needed beside what is taken already' limited 500000 --out none --micro-tokens 8192 --recompute 0
 [ ! -e none/adapter.gguf ] || fail "a refused run left an adapter"
 # A plan is numbers: it is made where the run itself could not be.
-quietly limited 140000 --out none --dry-run --micro-tokens 256
+quietly limited 330000 --out none --dry-run --micro-tokens 256
 # From the first byte to the last, with a head and a vocabulary that make the ending large.
 quietly "$hone" new llama --first spread h.gguf layers=2 width=128 heads=4 kv_heads=2 head_dim=32 ffn=256 vocab=60000
 awk 'BEGIN { for (i = 0; i < 4; i++) { printf "{\"ids\":["; for (t = 0; t < 64; t++) printf "%s%d", t ? "," : "", 300 + i * t; print "]}" } }' >few.jsonl
