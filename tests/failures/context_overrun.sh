@@ -1,20 +1,7 @@
 #!/bin/sh
 # CONTEXT-OVERRUN: sequences longer than the model was made for are trained, at positions that it
 # has never seen. They are refused by name unless --too-long says otherwise, by every command.
-set -u
-hone=$1/hone
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-n=0
-fail() { echo "FAILED: $*"; exit 1; }
-refuses() { # refuses WORDS COMMAND...
-    words=$1
-    shift
-    "$@" >out 2>err && fail "$*: was taken"
-    grep -qF -- "$words" err || { cat err; fail "$*: the message lacks '$words'"; }
-    n=$((n + 1))
-}
+. "$2/tests/failures/cli.sh"
 takes() { "$@" >out 2>err || { cat err; fail "$*: status $?"; }; n=$((n + 1)); }
 "$hone" new llama --first spread m.gguf context=64 >/dev/null 2>&1 || fail "hone new"
 words='one two three four five six seven eight nine ten eleven twelve thirteen fourteen'

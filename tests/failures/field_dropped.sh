@@ -1,27 +1,7 @@
 #!/bin/sh
 # FIELD-DROPPED, through the program: variables that the template does not read, what it does not
 # write, and that --drop-unread and --ignore are part of what a run is.
-set -u
-hone=$1/hone
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-n=0
-fail() { echo "FAILED: $*"; exit 1; }
-refuses() { # refuses WORDS COMMAND...
-    words=$1
-    shift
-    "$@" >out 2>err && fail "$*: was taken"
-    grep -qF -- "$words" err || { cat err; fail "$*: the message lacks '$words'"; }
-    n=$((n + 1))
-}
-shows() { # shows PATTERN COMMAND...
-    want=$1
-    shift
-    "$@" >out 2>err || { cat err; fail "$*: status $?"; }
-    grep -Eq -- "$want" out || { cat out; fail "$*: no line matches '$want'"; }
-    n=$((n + 1))
-}
+. "$2/tests/failures/cli.sh"
 "$hone" new llama --first spread m.gguf >/dev/null 2>&1 || fail "hone new"
 printf '{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}], "tools": [{"name": "f"}]}\n' >tools.jsonl
 refuses 'tools.jsonl: line 1: expected the chat template to write all of a conversation, found that it leaves out the tools' "$hone" show-tokens m.gguf tools.jsonl

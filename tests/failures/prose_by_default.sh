@@ -1,25 +1,12 @@
 #!/bin/sh
 # PROSE-BY-DEFAULT: a table, or JSON with a mistake in its first line, is trained as prose, all of it
 # supervised. A file is what its name says, or refused with line and column.
-set -u
-hone=$1/hone
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-n=0
-fail() { echo "FAILED: $*"; exit 1; }
-refuses() { # refuses WORDS COMMAND...
+. "$2/tests/failures/cli.sh"
+refuses() { # WORDS COMMAND...: as cli.sh's, but the words are taken as they stand
     words=$1
     shift
     "$@" >out 2>err && fail "$*: was taken"
     grep -qF -- "$words" err || { cat err; fail "$*: the message lacks '$words'"; }
-    n=$((n + 1))
-}
-shows() { # shows PATTERN COMMAND...
-    want=$1
-    shift
-    "$@" >out 2>err || { cat err; fail "$*: status $?"; }
-    grep -Eq -- "$want" out || { cat out; fail "$*: no line matches '$want'"; }
     n=$((n + 1))
 }
 same() { # same A B: two files give the same tokens
