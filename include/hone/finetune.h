@@ -7,9 +7,10 @@
  * `hone train` gives with the same options. docs/training.md and docs/data.md say what they mean.
  *
  * hn_engine_cancel, from any thread or from a callback, lets the step finish; the run is saved, and
- * hn_finetune ends in HN_ERR_CANCELLED. After hn_engine_resume, the same spec with `resume` goes on to
- * the same bits; so it does after the process was killed. hn_engine_on_progress is told the share
- * of steps done. A failure leaves no half a file, and every checkpoint as it was. */
+ * hn_finetune ends in HN_ERR_CANCELLED. After hn_engine_resume a spec of `out` and `resume` alone goes
+ * on to the same bits; so it does after the process was killed, in another process, or in the program:
+ * the folder holds what the run was told. hn_engine_on_progress is told the share of steps done. A
+ * failure leaves no half a file, and every checkpoint as it was. */
 #ifndef HONE_FINETUNE_H
 #define HONE_FINETUNE_H
 
@@ -38,7 +39,7 @@ typedef struct hn_finetune_evaluation {
 
 /* Zero is default. Read, not kept: it may go when the call has returned. */
 typedef struct hn_finetune_spec {
-    const char *model;       /* a GGUF file or a Hugging Face directory */
+    const char *model;       /* a GGUF file or a Hugging Face directory; NULL with `resume`: that of run.toml in `out` */
     const char *const *data; /* files of examples; PATH:2.5 is seen 2.5 times an epoch */
     int32_t n_data;
     const char *out; /* the run's folder; made if it is not there */
@@ -69,7 +70,9 @@ typedef struct hn_finetune_spec {
     int32_t n_held;
     double held_fraction;
 
-    int32_t resume;    /* goes on with the run in `out` */
+    /* Goes on with the run in `out`: without `model` as it was told then; what is given here counts
+     * after that, and must give the same result. With no checkpoint it begins. */
+    int32_t resume;
     int32_t overwrite; /* begins anew where a run is already, instead of refusing */
 
     /* Called on the thread that trains; any may be NULL. `path`: of a checkpoint. */

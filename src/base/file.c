@@ -46,10 +46,15 @@ static hn_status read_open(hn_heap *heap, int file, const char *path, size_t lim
     return HN_OK;
 }
 
+/* A FIFO must not hold us up before it can be refused. */
+static int open_to_read(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 int hn_file_reader(const char *path)
 {
-    /* A FIFO must not hold us up before it can be refused. */
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int file = open_to_read(path);
     if (file >= 0)
         hn_inputs_note(file);
     return file;
@@ -80,7 +85,7 @@ hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans)
 
 void hn_file_text(const char *path, char *out, size_t room)
 {
-    const int file = hn_file_reader(path);
+    const int file = open_to_read(path);
     const ssize_t n = file >= 0 ? read(file, out, room - 1) : 0;
     out[n > 0 ? n : 0] = 0;
     if (file >= 0)

@@ -21,8 +21,8 @@ hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans);
 /* A descriptor to read from, or -1 with errno; a FIFO does not hold it up. Only base/ opens files. */
 int hn_file_reader(const char *path);
 
-/* The beginning of a text, for files whose size the system does not tell (/proc); ended by a NUL.
- * Empty if it cannot be read. */
+/* The beginning of a text, for files whose size the system does not tell (/proc), and to see what a file
+ * is: that makes it no input. Ended by a NUL. Empty if it cannot be read. */
 void hn_file_text(const char *path, char *out, size_t room);
 
 #endif

@@ -25,7 +25,9 @@ static const hn_option options[] = {
     HN_FLAG(eval_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_FLAG(eval_args, json, "json", "for programs"),
     HN_GROUP("how examples become tokens"),
-    HN_DATA_OPTIONS(eval_args, data),
+#define HN_DATA(kind, field, option, value, low, high, help)                                    \
+    HN_DATA_OPTION_##kind(eval_args, data, field, option, value, low, high, help)
+#include "train/data_choice.def"
     HN_OPTION_END,
 };
 

@@ -44,7 +44,9 @@ static const hn_option options[] = {
     HN_INT(grads_args, config.threads, "threads", "N", 0, 256, "0: one for each processor"),
     HN_TEXT(grads_args, config.plan, "plan", "MODE", "inplace, reuse, separate or poison"),
     HN_GROUP("how examples become tokens"),
-    HN_DATA_OPTIONS(grads_args, data),
+#define HN_DATA(kind, field, option, value, low, high, help)                                    \
+    HN_DATA_OPTION_##kind(grads_args, data, field, option, value, low, high, help)
+#include "train/data_choice.def"
     HN_OPTION_END,
 };
 

@@ -29,7 +29,9 @@ static const hn_option options[] = {
     HN_TEXT(prove_args, model.numerics, "numerics", "MODE", "of a model: f32 (the default) or mixed"),
     HN_FLAG(prove_args, model.full, "full", "every layer, not one of every kind"),
     HN_GROUP("how examples become tokens"),
-    HN_DATA_OPTIONS(prove_args, model.data),
+#define HN_DATA(kind, field, option, value, low, high, help)                                    \
+    HN_DATA_OPTION_##kind(prove_args, model.data, field, option, value, low, high, help)
+#include "train/data_choice.def"
     HN_OPTION_END,
 };
 

@@ -13,7 +13,9 @@ typedef struct show_args {
 
 static const hn_option options[] = {
     HN_GROUP("how examples become tokens"),
-    HN_DATA_OPTIONS(show_args, data),
+#define HN_DATA(kind, field, option, value, low, high, help)                                    \
+    HN_DATA_OPTION_##kind(show_args, data, field, option, value, low, high, help)
+#include "train/data_choice.def"
     HN_INT(show_args, examples, "examples", "N", 0, INT32_MAX, "how many to show (3)"),
     HN_INT(show_args, index, "index", "I", 0, INT64_MAX, "show this one alone, from 0"),
     HN_FLAG(show_args, json, "json", "for programs: an object a line, the last the summary"),

@@ -38,7 +38,9 @@ static const hn_option options[] = {
 #include "train/config.def"
 #undef HN_TRAIN
     HN_GROUP("how examples become tokens"),
-    HN_DATA_OPTIONS(train_args, data),
+#define HN_DATA(kind, field, option, value, low, high, help)                                    \
+    HN_DATA_OPTION_##kind(train_args, data, field, option, value, low, high, help)
+#include "train/data_choice.def"
     HN_OPTION_END,
 };
 
@@ -133,14 +135,17 @@ static void on_evaluated(void *context, int64_t step, const hn_evaluation *e, bo
             100 * e->accuracy, (long long)e->n, is_best ? ", the best so far" : "");
 }
 
-/* What happened first, then a line that can be pasted. */
-static hn_status say_how_to_go_on(hn_status status)
+/* What happened first, then a line that can be pasted: the folder knows the rest. */
+static hn_status say_how_to_go_on(hn_status status, const char *folder)
 {
+    const char *const words[] = { "train", "-o", folder, "--resume" };
     char said[512];
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     hn_str line = hn_str_on(&heap);
-    hn_command_line_write(&line, "--resume");
+    hn_command_line_begin(&line);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hn_command_line_add(&line, words[i]);
     snprintf(said, sizeof said, "%s", hn_error_message());
     if (hn_str_status(&line) == HN_OK)
         hn_fail(status, "%s; this goes on with it:\n  %s", said, line.text);
@@ -148,7 +153,7 @@ static hn_status say_how_to_go_on(hn_status status)
     return status;
 }
 
-static hn_status train(hn_train_run *run, FILE *out)
+static hn_status train(hn_train_run *run, const char *folder, FILE *out)
 {
     display d = { .is_terminal = isatty(STDERR_FILENO) == 1 };
     char path[4096], digest[65];
@@ -160,7 +165,7 @@ static hn_status train(hn_train_run *run, FILE *out)
         fputs("\r\033[K", stderr);
     hn_interrupt_end();
     if (status == HN_ERR_CANCELLED)
-        return say_how_to_go_on(status);
+        return say_how_to_go_on(status, folder);
     if (status == HN_OK)
         status = hn_train_run_finish(run, path, digest);
     if (status != HN_OK)
@@ -176,7 +181,7 @@ static hn_status train(hn_train_run *run, FILE *out)
 static hn_status leave_origin(const train_args *args, const hn_train_input *in, const char *model)
 {
     hn_str line = hn_str_on(in->heap);
-    hn_command_line_write(&line, NULL);
+    hn_command_line_write(&line);
     hn_status status = hn_str_status(&line);
     const hn_origin origin = { .command = line.text, .version = HN_VERSION, .model = model,
                                .dataset = in->data.dataset };
@@ -217,6 +222,16 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
     return HN_OK;
 }
 
+static void say_where(const hn_train_run *run, FILE *out)
+{
+    const long long step = hn_train_run_state(run)->step;
+    if (step)
+        fprintf(out, "going on after step %lld%s\n", step, hn_train_run_is_old(run) ?
+                ", of a checkpoint of version 1, which tells its base by a sample" : "");
+    else
+        fprintf(out, "no step was saved: going on from the beginning\n");
+}
+
 static hn_status run_input(const train_args *args, hn_train_input *in, const char *model, FILE *out)
 {
     hn_train_run *run;
@@ -233,15 +248,18 @@ static hn_status run_input(const train_args *args, hn_train_input *in, const cha
     if (args->resume && !args->dry_run)
         status = hn_train_run_resume(run);
     if (status == HN_OK && args->resume && !args->dry_run)
-        fprintf(out, "going on after step %lld%s\n", (long long)hn_train_run_state(run)->step,
-                hn_train_run_is_old(run) ? ", of a checkpoint of version 1, which tells its base by a sample" : "");
+        say_where(run, out);
     if (status == HN_OK && !args->dry_run)
-        status = train(run, out);
+        status = train(run, args->out.path, out);
     const bool is_model = hn_tuning_is_full(hn_train_run_tuning(run));
     const size_t limit = in->heap->limit_bytes; /* --memory holds to the last byte */
+    hn_lock_file folder = hn_train_run_take_lock(run); /* held to the last byte */
     hn_train_run_free(run);
     in->heap->limit_bytes = limit;
-    return status == HN_OK && !args->dry_run ? leave_report(args, in, model, is_model, out) : status;
+    if (status == HN_OK && !args->dry_run)
+        status = leave_report(args, in, model, is_model, out);
+    hn_lock_file_release(&folder);
+    return status;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { HN_MAX_LIST = 16 };
+enum { HN_MAX_LIST = 64 };
 /* The values of an option that may be repeated. */
 typedef struct hn_list {
     int n;
@@ -80,7 +80,7 @@ typedef struct hn_option {
         HN_OPTION_KIND_END, NULL, 0, NULL, NULL, 0, 0                                          \
     }
 
-enum { HN_MAX_ARGS_BYTES = 2048, HN_MAX_OPERANDS = 64 };
+enum { HN_MAX_ARGS_BYTES = 8192, HN_MAX_OPERANDS = 64 };
 
 typedef struct hn_command {
     const char *name, *operands, *summary;
@@ -102,6 +102,8 @@ extern const hn_command *const hn_commands[];
  * *wants_help, nothing else was looked at. */
 hn_status hn_options_parse(const hn_command *command, int argc, char **argv, void *args,
                            int *n_operands, char **operands, bool *wants_help);
+/* The one of this name, --overwrite too where it is taken; NULL if there is none. */
+const hn_option *hn_options_find(const hn_command *command, const char *name);
 extern const hn_option hn_option_overwrite; /* of every command that writes files */
 /* How many operands there are, and what `name` was given, as far as that can be told before parsing;
  * NULL: nothing. */

@@ -29,16 +29,20 @@ static void add_word(hn_str *out, const char *word)
     hn_str_add_char(out, '\'');
 }
 
-void hn_command_line_write(hn_str *out, const char *more)
+void hn_command_line_begin(hn_str *out)
 {
-    for (int i = 0; i < n_kept; i++) {
-        hn_str_add(out, i ? " " : "");
-        add_word(out, kept[i]);
-        if (more && !strcmp(kept[i], more))
-            more = NULL;
-    }
-    if (more) {
-        hn_str_add_char(out, ' ');
-        hn_str_add(out, more);
-    }
+    add_word(out, n_kept ? kept[0] : "hone");
+}
+
+void hn_command_line_add(hn_str *out, const char *word)
+{
+    hn_str_add_char(out, ' ');
+    add_word(out, word);
+}
+
+void hn_command_line_write(hn_str *out)
+{
+    hn_command_line_begin(out);
+    for (int i = 1; i < n_kept; i++)
+        hn_command_line_add(out, kept[i]);
 }

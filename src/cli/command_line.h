@@ -6,7 +6,10 @@
 
 /* The words live as long as the program. */
 void hn_command_line_keep(int n, char **words);
-/* "build/hone train ..." with `more` behind it, unless it is among the words: quoted for a shell. */
-void hn_command_line_write(hn_str *out, const char *more_or_null);
+/* "build/hone train ...": quoted for a shell. */
+void hn_command_line_write(hn_str *out);
+/* "build/hone", and a word after it. */
+void hn_command_line_begin(hn_str *out);
+void hn_command_line_add(hn_str *out, const char *word);
 
 #endif

@@ -8,12 +8,15 @@
 hn_data_choice hn_data_args_choice(const hn_data_args *args)
 {
     hn_data_choice choice = args->choice;
-    choice.held = args->held.at;
-    choice.n_held = args->held.n;
-    choice.set = args->set.at;
-    choice.n_set = args->set.n;
-    choice.ignore = args->ignore.at;
-    choice.n_ignore = args->ignore.n;
+#define HN_TAKE_TEXT(field)
+#define HN_TAKE_PATH(field)
+#define HN_TAKE_INT(field)
+#define HN_TAKE_REAL(field)
+#define HN_TAKE_FLAG(field)
+#define HN_TAKE_LIST(field)  choice.field = args->field.at, choice.n_##field = args->field.n;
+#define HN_TAKE_PATHS(field) HN_TAKE_LIST(field)
+#define HN_DATA(kind, field, option, value, low, high, help) HN_TAKE_##kind(field)
+#include "train/data_choice.def"
     return choice;
 }
 

@@ -4,8 +4,9 @@
 #include "cli/command_line.h"
 #include "cli/help.h"
 #include "cli/interrupt.h"
-#include "cli/run_file.h"
+#include "cli/run_words.h"
 #include "cli/terminal.h"
+#include "train/run_told.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -62,31 +63,37 @@ static int run_words(const hn_command *command, int argc, char **argv)
     return status == HN_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* The words of a run file in place of its name, before the others: those win. A run that goes on without
- * operands has one in its folder. */
-static hn_status expand(const hn_command *command, hn_run_file *file, hn_heap *heap, int *argc,
+/* The folder of a run that goes on without operands, which has what it was told; or NULL. */
+static const char *folder_to_resume(const hn_command *command, int argc, char **argv)
+{
+    const char *folder = NULL, *resume = NULL;
+    const bool resumes = command->resumes_in && hn_options_glance(command, argc, argv, "resume", &resume) == 0 &&
+                         resume && hn_options_glance(command, argc, argv, command->resumes_in, &folder) == 0;
+    return resumes ? folder : NULL;
+}
+
+/* The words of a run file in place of its name, before the others: those win. */
+static hn_status expand(const hn_command *command, hn_run_words *words, hn_heap *heap, int *argc,
                         char **argv, char **room)
 {
-    *file = (hn_run_file){ .heap = heap };
+    words->file = (hn_run_file){ .heap = heap };
+    words->n = words->n_names = 0;
     int at = -1, n = 0;
     for (int i = 0; command->run_file_operand && i < *argc && at < 0; i++) {
         const size_t length = strlen(argv[i]);
         if (argv[i][0] != '-' && length > 5 && !strcmp(argv[i] + length - 5, ".toml"))
             at = i;
     }
-    char told[4096];
-    const char *folder = NULL, *resume = NULL;
-    if (at < 0 && command->resumes_in && hn_options_glance(command, *argc, argv, "resume", &resume) == 0 &&
-        resume && hn_options_glance(command, *argc, argv, command->resumes_in, &folder) == 0 && folder) {
-        snprintf(told, sizeof told, "%s/run.toml", folder);
-        HN_TRY(hn_run_file_read(file, heap, told, command->run_file_operand));
-    }
-    if (at >= 0) {
-        HN_REQUIRE(*argc < HN_MAX_OPERANDS, HN_ERR_ARGUMENT, "too many words");
-        HN_TRY(hn_run_file_read(file, heap, argv[at], command->run_file_operand));
-    }
-    for (int i = 0; i < file->n; i++)
-        room[n++] = file->words[i];
+    const char *folder = at < 0 ? folder_to_resume(command, *argc, argv) : NULL;
+    if (folder)
+        HN_TRY(hn_run_told_open(&words->file, heap, folder));
+    if (at >= 0)
+        HN_TRY(hn_run_file_read(&words->file, heap, argv[at]));
+    const hn_status status = hn_run_words_make(words, command);
+    if (status != HN_OK)
+        return hn_fail_within(status, "%s%s: ", folder ? folder : argv[at], folder ? "/" HN_RUN_TOLD : "");
+    for (int i = 0; i < words->n; i++)
+        room[n++] = words->at[i];
     for (int i = 0; i < *argc; i++)
         if (i != at)
             room[n++] = argv[i];
@@ -97,16 +104,18 @@ static hn_status expand(const hn_command *command, hn_run_file *file, hn_heap *h
 static int run(const hn_command *command, int argc, char **argv)
 {
     hn_heap heap;
-    hn_run_file file;
-    char **words = calloc((size_t)argc + HN_MAX_RUN_FILE_WORDS + 1, sizeof *words);
+    hn_run_words said;
+    char **words = calloc((size_t)argc + sizeof said.at / sizeof *said.at + 1, sizeof *words);
     hn_heap_init(&heap, NULL);
     int status = EXIT_USAGE;
-    if (!words || expand(command, &file, &heap, &argc, argv, words) != HN_OK)
-        fprintf(stderr, "hone %s: %s\n", command->name, words ? hn_error_message() : "no memory");
+    if (!words)
+        fprintf(stderr, "hone %s: no memory\n", command->name);
+    else if (expand(command, &said, &heap, &argc, argv, words) != HN_OK)
+        print_error(command->name);
     else
         status = run_words(command, argc, words);
     if (words)
-        hn_run_file_close(&file);
+        hn_run_words_close(&said);
     free(words);
     return status;
 }

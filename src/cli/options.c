@@ -14,6 +14,26 @@ static const hn_option *find(const hn_command *command, const char *name, size_t
     return NULL;
 }
 
+static bool is_sink(const hn_option *o)
+{
+    return o->kind == HN_OPTION_KIND_OUT || o->kind == HN_OPTION_KIND_FOLDER ||
+           o->kind == HN_OPTION_KIND_RESULT;
+}
+
+static bool writes(const hn_command *command)
+{
+    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++)
+        if (is_sink(o))
+            return true;
+    return false;
+}
+
+const hn_option *hn_options_find(const hn_command *command, const char *name)
+{
+    const hn_option *o = find(command, name, strlen(name));
+    return o || strcmp(name, "overwrite") != 0 || !writes(command) ? o : &hn_option_overwrite;
+}
+
 const hn_option hn_option_overwrite = {
     HN_OPTION_KIND_FLAG, "overwrite", 0, NULL, "replace files that are there already (never an input)", 0, 0
 };
@@ -31,20 +51,6 @@ static const char *const synonyms[][2] = {
     { "num-threads", "threads" }, { "n-threads", "threads" },
     { "lr-scheduler", "schedule" }, { "force", "overwrite" },
 };
-
-static bool is_sink(const hn_option *o)
-{
-    return o->kind == HN_OPTION_KIND_OUT || o->kind == HN_OPTION_KIND_FOLDER ||
-           o->kind == HN_OPTION_KIND_RESULT;
-}
-
-static bool writes(const hn_command *command)
-{
-    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++)
-        if (is_sink(o))
-            return true;
-    return false;
-}
 
 static hn_status fail_unknown(const hn_command *command, const char *name, size_t n)
 {

@@ -2,11 +2,13 @@
 #include "engine/engine.h"
 #include "hone/finetune.h"
 #include "train/input.h"
+#include "train/run_told.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SETTINGS = 256, MOST_IGNORED = 64, MOST_NAME = 64 };
+enum { MOST_SETTINGS = 256, MOST_NAME = 64 };
 
 /* ---- what is told ---- */
 
@@ -67,14 +69,15 @@ static hn_status check_list(const char *name, const char *const *list, int32_t n
     return HN_OK;
 }
 
-static hn_status check_spec(const hn_finetune_spec *s)
+/* `is_told`: by the folder, what is not said here. */
+static hn_status check_spec(const hn_finetune_spec *s, bool is_told)
 {
-    HN_REQUIRE(s->model, HN_ERR_ARGUMENT, "hn_finetune_spec.model: expected a path, found NULL");
+    HN_REQUIRE(s->model || is_told, HN_ERR_ARGUMENT, "hn_finetune_spec.model: expected a path, found NULL");
     HN_TRY(check_list("data", s->data, s->n_data, HN_MAX_DATA_FILES));
-    HN_REQUIRE(s->n_data, HN_ERR_ARGUMENT, "hn_finetune_spec.data: expected a file, found none");
+    HN_REQUIRE(s->n_data || is_told, HN_ERR_ARGUMENT, "hn_finetune_spec.data: expected a file, found none");
     HN_TRY(check_list("settings", s->settings, s->n_settings, MOST_SETTINGS));
     HN_TRY(check_list("variables", s->variables, s->n_variables, HN_MAX_CHAT_VARS));
-    HN_TRY(check_list("ignored", s->ignored, s->n_ignored, MOST_IGNORED));
+    HN_TRY(check_list("ignored", s->ignored, s->n_ignored, HN_MAX_DATA_FILES));
     HN_TRY(check_list("held", s->held, s->n_held, HN_MAX_DATA_FILES));
     HN_REQUIRE(s->max_length >= 0 && s->max_length <= INT32_MAX, HN_ERR_ARGUMENT,
                "hn_finetune_spec.max_length: expected 0 to %d, found %lld", INT32_MAX,
@@ -82,9 +85,9 @@ static hn_status check_spec(const hn_finetune_spec *s)
     return HN_OK;
 }
 
-static hn_status read_settings(const hn_finetune_spec *s, hn_train_config *out)
+static hn_status add_settings(const hn_finetune_spec *s, hn_train_config *out)
 {
-    *out = hn_train_config_default();
+    out->threads = 0; /* the engine's are used, whatever a program was told */
     for (int32_t i = 0; i < s->n_settings; i++) {
         char name[MOST_NAME];
         const char *text = s->settings[i], *equals = strchr(text, '=');
@@ -99,38 +102,62 @@ static hn_status read_settings(const hn_finetune_spec *s, hn_train_config *out)
     return hn_train_config_check(out);
 }
 
-static hn_data_choice choice_of(const hn_finetune_spec *s)
+static hn_status add_list(hn_run_told *told, const char *option, const char *const *list, int32_t n)
 {
-    return (hn_data_choice){
-        .format = s->format, .loss = s->loss, .too_long = s->too_long,
-        .template = s->template_file, .name = s->template_name, .max_length = s->max_length,
-        .held_fraction = s->held_fraction, .plain = s->plain, .drop_empty = s->drop_empty,
-        .allow_unended = s->allow_unended, .held = s->held, .n_held = s->n_held,
-        .set = s->variables, .n_set = s->n_variables, .drop_unread = s->drop_unread,
-        .ignore = s->ignored, .n_ignore = s->n_ignored,
-    };
+    for (int32_t i = 0; i < n; i++)
+        HN_TRY(hn_run_told_set(told, option, list[i]));
+    return HN_OK;
+}
+
+/* What the spec says, after what was told before. */
+static hn_status add_spec(const hn_finetune_spec *s, hn_run_told *told)
+{
+    const struct {
+        const char *option, *value;
+    } texts[] = { { "model", s->model },      { "format", s->format },
+                  { "loss", s->loss },        { "too-long", s->too_long },
+                  { "template", s->template_file }, { "template-name", s->template_name } };
+    const struct {
+        const char *option;
+        int32_t is_set;
+    } flags[] = { { "plain", s->plain }, { "drop-empty", s->drop_empty },
+                  { "allow-unended", s->allow_unended }, { "drop-unread", s->drop_unread } };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].value)
+            HN_TRY(hn_run_told_set(told, texts[i].option, texts[i].value));
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].is_set)
+            HN_TRY(hn_run_told_set(told, flags[i].option, NULL));
+    if (s->max_length)
+        told->choice.max_length = s->max_length;
+    if (s->held_fraction > 0 || s->held_fraction < 0 || isnan(s->held_fraction))
+        told->choice.held_fraction = s->held_fraction;
+    HN_TRY(add_list(told, "data", s->data, s->n_data));
+    HN_TRY(add_list(told, "held", s->held, s->n_held));
+    HN_TRY(add_list(told, "set", s->variables, s->n_variables));
+    HN_TRY(add_list(told, "ignore", s->ignored, s->n_ignored));
+    return add_settings(s, &told->config);
 }
 
 /* ---- a run ---- */
 
 typedef hn_status use_run(hn_train_run *run, listener *to, const hn_train_input *in, void *out);
 
-/* Opens what the spec names and uses the run on it; `needs_folder`: for a run that writes. */
-static hn_status with_run(listener *to, bool needs_folder, use_run *use, void *out)
+/* Opens what the run is told and uses it. */
+static hn_status with_told(listener *to, const hn_run_told *told, use_run *use, void *out)
 {
     const hn_finetune_spec *s = to->spec;
-    hn_train_config config;
-    hn_train_run *run = NULL;
-    HN_REQUIRE(s->out || !needs_folder, HN_ERR_ARGUMENT,
-               "hn_finetune_spec.out: expected a folder, found NULL");
-    HN_TRY(check_spec(s));
-    HN_TRY(read_settings(s, &config));
-    const hn_data_choice choice = choice_of(s);
+    const hn_data_choice choice = hn_run_told_choice(told);
     const hn_train_look look = { .context = to, .watch = on_look };
     hn_train_input in = { .heap = &to->engine->heap, .devices = { to->engine->devices[0] } };
-    hn_status status = hn_train_input_open(&in, s->model, &choice, s->data, s->n_data, &look);
+    hn_train_run *run = NULL;
+    char samples[40] = ""; /* what the program's report was told stays told */
+    if (told->samples >= 0)
+        snprintf(samples, sizeof samples, "samples = %lld\n", (long long)told->samples);
+    hn_status status = hn_train_input_open(&in, told->model, &choice, told->files, told->n_files, &look);
     if (status == HN_OK) {
-        hn_train_subject subject = hn_train_input_subject(&in, &config, s->out);
+        hn_train_subject subject = hn_train_input_subject(&in, &told->config, s->out);
+        subject.more_told = samples;
         subject.over = s->overwrite ? HN_OVER_OLD : HN_OVER_NOTHING;
         status = hn_train_run_new(&run, &to->engine->heap, &subject);
     }
@@ -138,6 +165,33 @@ static hn_status with_run(listener *to, bool needs_folder, use_run *use, void *o
         status = use(run, to, &in, out);
     hn_train_run_free(run);
     hn_train_input_close(&in);
+    return status;
+}
+
+/* `needs_folder`: for a run that writes. */
+static hn_status with_run(listener *to, bool needs_folder, use_run *use, void *out)
+{
+    const hn_finetune_spec *s = to->spec;
+    const bool is_told = needs_folder && s->resume && !s->model;
+    HN_REQUIRE(s->out || !needs_folder, HN_ERR_ARGUMENT,
+               "hn_finetune_spec.out: expected a folder, found NULL");
+    HN_TRY(check_spec(s, is_told));
+    hn_run_file *file = hn_alloc(&to->engine->heap, HN_TAG_TEXT, sizeof *file);
+    hn_run_told *told = hn_alloc(&to->engine->heap, HN_TAG_TEXT, sizeof *told);
+    hn_status status = file && told ? HN_OK : HN_ERR_MEMORY;
+    if (status == HN_OK) {
+        *told = hn_run_told_nothing();
+        if (is_told)
+            status = hn_run_told_read(told, file, &to->engine->heap, s->out);
+    }
+    if (status == HN_OK)
+        status = add_spec(s, told);
+    if (status == HN_OK)
+        status = with_told(to, told, use, out);
+    if (file)
+        hn_run_file_close(file);
+    hn_free(&to->engine->heap, file);
+    hn_free(&to->engine->heap, told);
     return status;
 }
 

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "nn/keys.h"
 
-enum { HN_MAX_IGNORED = 16 };
+enum { HN_MAX_IGNORED = 64 };
 
 /* Keys that the user wants passed over: "a", or "rope_parameters.a" within an object. */
 typedef struct hn_ignored {

@@ -6,15 +6,17 @@
 #include "data/preflight.h"
 #include "models/open_chat.h"
 
-/* Zero is default; `hone show-tokens --help` says what each may be. */
+/* Zero is default; data_choice.def says what each may be. */
 typedef struct hn_data_choice {
-    const char *format, *loss, *too_long;
-    const char *template, *name; /* a file of one's own; the name of one of the model's */
-    int64_t max_length;
-    double held_fraction;
-    bool plain, drop_empty, allow_unended, drop_unread;
-    const char *const *held, *const *set, *const *ignore; /* files held out; KEY=JSON; keys */
-    int n_held, n_set, n_ignore;
+#define HN_CHOICE_TEXT(field)  const char *field;
+#define HN_CHOICE_PATH(field)  const char *field;
+#define HN_CHOICE_INT(field)   int64_t field;
+#define HN_CHOICE_REAL(field)  double field;
+#define HN_CHOICE_FLAG(field)  bool field;
+#define HN_CHOICE_LIST(field)  const char *const *field; int n_##field;
+#define HN_CHOICE_PATHS(field) HN_CHOICE_LIST(field)
+#define HN_DATA(kind, field, option, value, low, high, help) HN_CHOICE_##kind(field)
+#include "train/data_choice.def"
 } hn_data_choice;
 
 /* A tokenizer, a chat format and the data; zeroed with a heap it is empty. */

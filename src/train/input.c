@@ -1,7 +1,7 @@
 #include "train/input.h"
 
 #include "models/open_tokenizer.h"
-#include "train/run_options.h"
+#include "train/run_told.h"
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_da
     in->data.heap = in->heap;
     in->data_text = hn_str_on(in->heap);
     in->told = hn_str_on(in->heap);
-    HN_TRY(hn_run_options_of_data(model, choice, files, n_files, &in->told));
+    HN_TRY(hn_run_told_write_data(model, choice, files, n_files, &in->told));
     HN_TRY(hn_data_input_open(&in->data, choice, model, files, n_files, false));
     HN_TRY(hn_preflight_run(in->data.dataset, &in->preflight, look->watch, look->context));
     if (look->found)

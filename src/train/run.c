@@ -104,6 +104,13 @@ void hn_train_run_free(hn_train_run *r)
     hn_free(r->heap, r);
 }
 
+hn_lock_file hn_train_run_take_lock(hn_train_run *r)
+{
+    const hn_lock_file lock = r->lock;
+    r->lock = (hn_lock_file){ 0 };
+    return lock;
+}
+
 hn_train_plan hn_train_run_plan(const hn_train_run *r)
 {
     return r->plan;
@@ -146,8 +153,8 @@ hn_status hn_train_run_resume(hn_train_run *r)
     const int64_t newest = n ? steps[n - 1] : -1;
     hn_free(r->heap, steps);
     if (newest < 0) { /* killed before its first: nothing was done yet */
-        hn_run_path(r, HN_RUN_TOLD, path);
-        HN_REQUIRE(access(path, F_OK) == 0, HN_ERR_IO, "%s: no checkpoint to go on from", r->on.dir);
+        HN_REQUIRE(hn_run_is_told(r), HN_ERR_IO,
+                   "%s: no run to go on with: no checkpoint and no " HN_RUN_TOLD, r->on.dir);
         r->is_resumed = true;
         return HN_OK;
     }
@@ -256,10 +263,9 @@ static hn_status prepare_folder(hn_train_run *r)
 {
     char path[HN_RUN_PATH];
     HN_TRY(hn_run_take_folder(r));
-    if (!r->is_resumed) {
+    if (!r->is_resumed)
         HN_TRY(hn_run_clear_folder(r));
-        HN_TRY(hn_run_write_told(r));
-    }
+    HN_TRY(hn_run_write_told(r)); /* of a resumed run too: files may have moved, memory may be less */
     hn_run_path(r, "metrics.jsonl", path);
     return hn_metrics_open(&r->metrics, r->heap, path, r->state.step);
 }

@@ -11,6 +11,7 @@
 #ifndef HN_TRAIN_RUN_H
 #define HN_TRAIN_RUN_H
 
+#include "base/lock_file.h"
 #include "base/out_file.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
@@ -46,6 +47,8 @@ typedef struct hn_train_watch {
  * lowered to what the plan leaves it, until the run is freed. */
 hn_status hn_train_run_new(hn_train_run **out, hn_heap *heap, const hn_train_subject *subject);
 void hn_train_run_free(hn_train_run *run); /* takes NULL */
+/* The folder's lock, for who writes there when the run has been freed; the caller releases it. */
+hn_lock_file hn_train_run_take_lock(hn_train_run *run);
 
 typedef struct hn_train_plan {
     int64_t n_steps, micro_tokens, recompute;

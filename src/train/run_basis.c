@@ -3,6 +3,7 @@
 #include "base/map_file.h"
 #include "base/sha256.h"
 #include "models/identity.h"
+#include "train/run_told.h"
 
 #include <string.h>
 
@@ -98,6 +99,11 @@ static bool find_line(const char *at, const char *end, const line *want, line *o
     return false;
 }
 
+static const char *dashes(const line *l)
+{
+    return hn_run_told_names(l->key, l->key_bytes) ? "--" : "";
+}
+
 static int width(const line *l)
 {
     return l->value_bytes < 100 ? (int)l->value_bytes : 100;
@@ -110,18 +116,18 @@ hn_status hn_run_lines_same(const char *was, size_t was_bytes, const char *now)
     for (const char *at = was; at < was_end;) {
         at = read_line(at, was_end, &a);
         HN_REQUIRE(find_line(now, now_end, &a, &b), HN_ERR_ARGUMENT,
-                   "made with %.*s%s%.*s, which is not so now", (int)a.key_bytes, a.key,
+                   "made with %s%.*s%s%.*s, which is not so now", dashes(&a), (int)a.key_bytes, a.key,
                    a.value ? " " : "", width(&a), a.value ? a.value : "");
         HN_REQUIRE(a.value_bytes == b.value_bytes && !memcmp(a.value ? a.value : "", b.value ? b.value : "",
                                                               a.value_bytes),
-                   HN_ERR_ARGUMENT, "made with another %.*s: it was %.*s, now it is %.*s", (int)a.key_bytes,
+                   HN_ERR_ARGUMENT, "made with another %s%.*s: it was %.*s, now it is %.*s", dashes(&a), (int)a.key_bytes,
                    a.key, a.value_bytes ? width(&a) : 7, a.value_bytes ? a.value : "nothing",
                    b.value_bytes ? width(&b) : 7, b.value_bytes ? b.value : "nothing");
     }
     for (const char *at = now; at < now_end;) {
         at = read_line(at, now_end, &b);
         HN_REQUIRE(find_line(was, was_end, &b, &a), HN_ERR_ARGUMENT,
-                   "made without %.*s%s%.*s, which is asked for now", (int)b.key_bytes, b.key,
+                   "made without %s%.*s%s%.*s, which is asked for now", dashes(&b), (int)b.key_bytes, b.key,
                    b.value ? " " : "", width(&b), b.value ? b.value : "");
     }
     return HN_OK;

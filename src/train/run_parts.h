@@ -3,8 +3,8 @@
 #ifndef HN_TRAIN_RUN_PARTS_H
 #define HN_TRAIN_RUN_PARTS_H
 
-#include "base/lock_file.h"
 #include "train/run.h"
+#include "train/run_told.h"
 
 enum { HN_RUN_PATH = 4096 };
 
@@ -52,10 +52,11 @@ hn_status hn_run_checkpoints(const hn_train_run *run, int64_t **steps, size_t *n
 
 /* Makes the folder, and takes it: HN_ERR_BUSY if another process works there. */
 hn_status hn_run_take_folder(hn_train_run *run);
-/* What it was told, in its folder. */
-#define HN_RUN_TOLD "run.toml"
+/* What it was told, in its folder; a file of this name that somebody wrote stays. */
+bool hn_run_is_told(const hn_train_run *run);
 hn_status hn_run_write_told(hn_train_run *run);
-/* No file of an earlier run is left; or HN_ERR_ARGUMENT if they may not go. */
+/* No file of an earlier run is left; or HN_ERR_ARGUMENT if they may not go. One that ended before its
+ * first checkpoint has nothing that could be lost. */
 hn_status hn_run_clear_folder(hn_train_run *run);
 
 /* No trained tensor may have a gradient that is exactly zero, but those that are expected to: A

@@ -6,7 +6,7 @@
 #include "convert/convert.h"
 #include "infer/adapter_test.h"
 #include "train/adapter_write.h"
-#include "train/run_options.h"
+#include "train/run_told.h"
 #include "train/report_parts.h"
 #include "train/verdict.h"
 
@@ -80,11 +80,26 @@ hn_status hn_run_take_folder(hn_train_run *r)
     return hn_lock_file_take(&r->lock, path);
 }
 
-/* Everything that a run leaves but its lock; the first is what others take for the result. */
-static const char *const files_of_run[] = { "adapter.gguf", "model.gguf",    "best.ckpt",
-                                            "metrics.jsonl", "samples.json",  "report.html",
-                                            "untried.gguf",  "base.gguf",     "run.toml" };
+/* Everything that a run leaves but its lock and its numbered checkpoints; the first is what others take
+ * for the result. */
+static const struct {
+    const char *name;
+    bool is_begun; /* it is there before anything was saved */
+} files_of_run[] = {
+    { "adapter.gguf", false }, { "model.gguf", false },  { "best.ckpt", false },
+    { "samples.json", false }, { "report.html", false }, { "origin.json", false },
+    { "untried.gguf", false }, { "base.gguf", false },   { "metrics.jsonl", true },
+    { HN_RUN_TOLD, true },
+};
 enum { N_FILES = sizeof files_of_run / sizeof *files_of_run };
+
+bool hn_run_is_told(const hn_train_run *r)
+{
+    char path[HN_RUN_PATH], first[sizeof HN_RUN_TOLD_FIRST];
+    hn_run_path(r, HN_RUN_TOLD, path);
+    hn_file_text(path, first, sizeof first);
+    return !strcmp(first, HN_RUN_TOLD_FIRST);
+}
 
 hn_status hn_run_clear_folder(hn_train_run *r)
 {
@@ -92,10 +107,11 @@ hn_status hn_run_clear_folder(hn_train_run *r)
     int64_t *steps = NULL;
     size_t n = 0;
     HN_TRY(hn_run_checkpoints(r, &steps, &n));
+    const bool was_begun = hn_run_is_told(r); /* and of one that has only begun nothing can be lost */
     bool is_there = n > 0;
     for (int i = 0; i < N_FILES && !is_there; i++) {
-        hn_run_path(r, files_of_run[i], path);
-        is_there = access(path, F_OK) == 0;
+        hn_run_path(r, files_of_run[i].name, path);
+        is_there = access(path, F_OK) == 0 && !(was_begun && files_of_run[i].is_begun);
     }
     hn_status status = HN_OK;
     if (is_there && r->on.over == HN_OVER_NOTHING)
@@ -103,7 +119,7 @@ hn_status hn_run_clear_folder(hn_train_run *r)
                          "%s: a run is there already: --resume goes on with it, --overwrite or another "
                          "folder begins anew", r->on.dir);
     for (int i = 0; i < N_FILES && status == HN_OK; i++) {
-        hn_run_path(r, files_of_run[i], path);
+        hn_run_path(r, files_of_run[i].name, path);
         status = hn_sink_check((hn_sink){ path, HN_OVER_OLD });
         if (status == HN_OK)
             unlink(path);
@@ -119,14 +135,16 @@ hn_status hn_run_clear_folder(hn_train_run *r)
 hn_status hn_run_write_told(hn_train_run *r)
 {
     char path[HN_RUN_PATH];
+    hn_run_path(r, HN_RUN_TOLD, path);
+    if (access(path, F_OK) == 0 && !hn_run_is_told(r))
+        return HN_OK; /* somebody's own */
     hn_str text = hn_str_on(r->heap);
-    hn_str_add(&text, "# What this run was told. hone train --out THIS_FOLDER --resume goes on with it.\n");
+    hn_str_add(&text, HN_RUN_TOLD_FIRST "hone train --out THIS_FOLDER --resume goes on with it.\n");
     hn_str_add(&text, r->on.told ? r->on.told : "");
-    hn_run_options_of_config(r->on.config, &text);
+    hn_run_told_write_config(r->on.config, &text);
     hn_str_add(&text, r->on.more_told ? r->on.more_told : "");
     hn_status status = hn_str_status(&text);
     const hn_span span = { text.text, text.length };
-    hn_run_path(r, HN_RUN_TOLD, path);
     if (status == HN_OK)
         status = hn_file_write(hn_sink_own(path), &span, 1);
     hn_str_free(&text);

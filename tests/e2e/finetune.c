@@ -158,6 +158,56 @@ static void check_cancelled(hn_engine *engine, const char *digest)
     CHECK_INT(N_STEPS, h.steps); /* only those that were left */
 }
 
+/* The folder alone: what it was told stands there, and it goes on to the same bits; what is told on top
+ * must give the same. */
+static void check_folder(hn_engine *engine, const char *digest)
+{
+    static const char *const other[] = { "rate=0.5" }, *const smaller[] = { "micro-tokens=200", "save-every=1" };
+    heard h = { .engine = engine, .cancels_at = 3 };
+    hn_finetune_result result;
+    hn_finetune_spec spec = spec_of(in_dir("alone"), &h);
+    check_group("the folder alone");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_CANCELLED, "stopped after step 3 of 6");
+    hn_engine_resume(engine);
+    h.cancels_at = 0;
+    spec = (hn_finetune_spec){ .out = in_dir("alone"), .resume = 1, .context = &h, .on_step = on_step };
+    spec.settings = other;
+    spec.n_settings = 1;
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT,
+                "made with another --rate: it was 0.001");
+    spec.settings = smaller;
+    spec.n_settings = 2;
+    if (CHECK_OK(hn_finetune(engine, &spec, &result)))
+        CHECK_TEXT(digest, result.sha256);
+    CHECK_INT(N_STEPS, h.steps);
+    /* Killed before anything was saved: it begins, of the same; or another begins there. */
+    sh("cd %s && rm alone/adapter.gguf alone/*.ckpt && grep -q '^save-every = 1$' alone/run.toml", dir);
+    h = (heard){ .engine = engine };
+    spec.n_settings = 0;
+    if (CHECK_OK(hn_finetune(engine, &spec, &result)))
+        CHECK_TEXT(digest, result.sha256);
+    CHECK_INT(N_STEPS, h.steps);
+    sh("cd %s && rm alone/adapter.gguf alone/*.ckpt", dir);
+    h = (heard){ .engine = engine };
+    spec = spec_of(in_dir("alone"), &h);
+    if (CHECK_OK(hn_finetune(engine, &spec, &result)))
+        CHECK_TEXT(digest, result.sha256);
+    /* No run, a file that is not ours, and lines that mean nothing. */
+    spec = (hn_finetune_spec){ .out = in_dir("nobody"), .resume = 1 };
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_IO, "no run to go on with");
+    CHECK(!exists("nobody"));
+    sh("mkdir %s/odd && cd %s/odd && echo 'model = \"m.gguf\"' >run.toml", dir, dir);
+    heard silent = { .engine = engine };
+    spec = spec_of(in_dir("odd"), &silent);
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "a run is there already");
+    spec = (hn_finetune_spec){ .out = in_dir("odd"), .resume = 1 };
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "expected --data FILE");
+    sh("echo 'rnak = false' >>%s/odd/run.toml", dir);
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_FORMAT, "line 2: unknown option --rnak");
+    sh("cd %s/odd && printf 'model = \"m\"\nrank = 1\nrank = 2\n' >run.toml", dir);
+    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_FORMAT, "line 3: rank: expected a key once");
+}
+
 /* What patience has counted outlives an interruption: a run whose evaluations get worse stops at the
  * same step, with the same best. */
 static void check_patience(hn_engine *engine)
@@ -355,6 +405,7 @@ int main(int argc, char **argv)
         check_refusals(engine);
         check_whole(engine, digest);
         check_cancelled(engine, digest);
+        check_folder(engine, digest);
         check_patience(engine);
         hn_engine_memory(engine, &live, NULL, NULL);
         CHECK_INT(before, live);

@@ -99,17 +99,17 @@ fi
 i=0
 while [ $i -lt 40 ]; do i=$((i + 1)); echo "{\"text\": \"number $i is not $((i * 7))\"}"; done >"d 2.jsonl"
 "$hone" new llama s.gguf layers=1 width=32 heads=2 kv_heads=1 >/dev/null || fail "a small model"
-ruby -e 'trap("INT", "DEFAULT"); exec(*ARGV)' "$hone" train s.gguf --data "d 2.jsonl" --out stopped --steps 800 --save-every 400 --rank 2 --samples 0 >out 2>err &
+ruby -e 'trap("INT", "DEFAULT"); exec(*ARGV)' "$hone" train s.gguf --data "d 2.jsonl" --out "stopped here" --steps 800 --save-every 400 --rank 2 --samples 0 >out 2>err &
 pid=$!
 i=0
-while [ ! -s stopped/metrics.jsonl ] && [ $i -lt 400 ]; do i=$((i + 1)); sleep 0.02; done
+while [ ! -s "stopped here/metrics.jsonl" ] && [ $i -lt 400 ]; do i=$((i + 1)); sleep 0.02; done
 kill -INT $pid
 wait $pid
 status=$?
 [ $status -eq 130 ] || { cat err; fail "interrupted: status $status, expected 130"; }
-grep -q 'stopped after step [0-9]* of 800: the run is saved in stopped; this goes on with it:$' err || { cat err; fail "no sentence"; }
+grep -q 'stopped after step [0-9]* of 800: the run is saved in stopped here; this goes on with it:$' err || { cat err; fail "no sentence"; }
 line=$(tail -1 err)
-[ "$line" = "  $hone train s.gguf --data 'd 2.jsonl' --out stopped --steps 800 --save-every 400 --rank 2 --samples 0 --resume" ] || fail "no line to paste: $line"
+[ "$line" = "  $hone train -o 'stopped here' --resume" ] || fail "no line to paste: $line"
 sh -c "$line" >out 2>err || { cat err; fail "the line does not go on"; }
 grep -q '^going on after step' out || { cat out; fail "the line begins anew"; }
 n=$((n + 1))

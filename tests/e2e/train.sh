@@ -55,7 +55,7 @@ shows '^distance ' "$hone" prove b.gguf --data c.jsonl --numerics mixed
 shows '^mixed/adapter.gguf' "$hone" eval b.gguf mixed/adapter.gguf --data c.jsonl --numerics mixed
 grep -q KL err && fail "bits were asked, and a KL is told"
 rm mixed/step-00000006.ckpt mixed/adapter.gguf
-refuses 'another numerics: it was mixed, now it is f32' "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --rate 1e-2 --resume
+refuses 'another --numerics: it was mixed, now it is f32' "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --rate 1e-2 --resume
 quietly "$hone" train b.gguf --data c.jsonl --batch 4 --rank 4 --out mixed --steps 6 --save-every 3 --numerics mixed --rate 1e-2 --resume
 is "mixed, resumed" "$made" "$(digest)"
 refuses 'd.gguf: mixed numerics multiply in bf16 by matrices that are, and remain, stored in BF16: there is none' train --out x --numerics mixed
@@ -80,7 +80,7 @@ refuses 'expected --data FILE' "$hone" train d.gguf --out x
 refuses 'GiB are needed' train --out x --memory 1M
 refuses 'not finite' train --out nan --rate 1e9 --targets all:full --optimizer sgd --clip 0 --warmup 0 --schedule constant --steps 30
 refuses 'a run is there already' train --out r
-refuses 'no checkpoint to go on from' train --out nothing --resume
+refuses 'no run to go on with' train --out nothing --resume
 refuses '--patience 2: expected --eval-every' train --out x --patience 2
 refuses 'the data has no pairs' train --out x --goal dpo
 [ ! -e x ] || fail "a refused run left a folder"
@@ -104,7 +104,7 @@ done
 
 # Another base, another configuration, other data: a checkpoint goes on with its own only.
 quietly train --out run --steps 8 --save-every 2
-refuses 'another rate: it was .*, now it is 0.001' train --out run --steps 8 --resume --rate 1e-3
+refuses 'another --rate: it was .*, now it is 0.001' train --out run --steps 8 --resume --rate 1e-3
 cp c.jsonl kept.jsonl
 sed 's/question 3/question x/' kept.jsonl >c.jsonl
 refuses 'data' train --out run --steps 8 --resume
@@ -131,6 +131,43 @@ sleep 0.7
 kill -INT $pid
 wait $pid
 [ $? -eq 130 ] || fail "an interrupted run says that it is done"
-grep -q 'this goes on with it:$' err && tail -1 err | grep -q -- '--out stop .*--resume$' || { cat err; fail "how to go on is not said"; }
+grep -q 'this goes on with it:$' err && [ "$(tail -1 err)" = "  $hone train -o stop --resume" ] || { cat err; fail "how to go on is not said"; }
 is "it is saved" 1 "$(ls stop/step-*.ckpt | wc -l)"
+
+# Killed before its first checkpoint: it goes on by its folder alone, or another begins there.
+quietly train --out calm --steps 40 --save-every 40 --samples 0
+want=$(digest)
+kill_early() {
+    rm -rf early
+    "$hone" train d.gguf --data c.jsonl --out early --steps 40 --save-every 40 --samples 0 --batch 4 --rank 4 >out 2>err &
+    pid=$!
+    while [ ! -s early/metrics.jsonl ]; do kill -0 $pid 2>/dev/null || { cat err; fail "it ended by itself"; }; done
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    ls early/*.ckpt early/adapter.gguf >/dev/null 2>&1 && fail "not killed early enough"
+}
+kill_early
+quietly "$hone" train -o early --resume
+grep -q 'no step was saved: going on from the beginning' out || fail "where it goes on is not said"
+is "killed early, resumed" "$want" "$(digest)"
+refuses 'a run is there already' train --out early --steps 40 --save-every 40 --samples 0
+kill_early
+quietly train --out early --steps 40 --save-every 40 --samples 0
+is "killed early, begun again" "$want" "$(digest)"
+kill_early
+quietly "$hone" train -o early --resume --rate 1e-3 --steps 4
+quietly "$hone" train -o early --resume # and that is what it was told then
+
+# Its folder is held while samples and report are written.
+"$hone" train d.gguf --data c.jsonl --out telling --steps 2 --batch 4 --rank 4 --samples 64 >out 2>err &
+pid=$!
+while [ ! -e telling/adapter.gguf ]; do kill -0 $pid 2>/dev/null || { cat err; fail "it ended early"; }; done
+looks=0
+while [ ! -e telling/report.html ] && kill -0 $pid 2>/dev/null; do
+    flock -n telling/lock test ! -e telling/report.html && fail "the folder was given away before its report"
+    looks=$((looks + 1))
+done
+wait $pid || { cat err; fail "what held it failed"; }
+[ $looks -gt 0 ] || fail "its report was there at once"
+n=$((n + 2))
 passed

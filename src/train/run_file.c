@@ -1,4 +1,4 @@
-#include "cli/run_file.h"
+#include "train/run_file.h"
 
 #include "base/file.h"
 #include "base/str.h"
@@ -7,7 +7,7 @@
 
 typedef struct reader {
     hn_run_file *out;
-    const char *path, *operand;
+    const char *path;
     const char *at, *end;
     int line;
 } reader;
@@ -40,16 +40,18 @@ static bool is_bare(char c)
            c == '-' || c == '.' || c == '+';
 }
 
-static hn_status add_word(reader *r, hn_str *word)
+static hn_status add_line(reader *r, const hn_str *key, const hn_str *text, hn_run_line_kind kind)
 {
-    HN_TRY(hn_str_status(word));
-    HN_REQUIRE(r->out->n < HN_MAX_RUN_FILE_WORDS, HN_ERR_FORMAT, "%s: line %d: more than %d words",
-               r->path, r->line, HN_MAX_RUN_FILE_WORDS);
-    char *copy = hn_strdup(r->out->heap, HN_TAG_TEXT, word->text);
-    if (!copy)
-        return HN_ERR_MEMORY;
-    r->out->words[r->out->n++] = copy;
-    return HN_OK;
+    HN_REQUIRE(r->out->n < HN_MAX_RUN_FILE_LINES, HN_ERR_FORMAT, "%s: line %d: more than %d options",
+               r->path, r->line, HN_MAX_RUN_FILE_LINES);
+    HN_TRY(hn_str_status(key));
+    if (kind == HN_RUN_LINE_TEXT)
+        HN_TRY(hn_str_status(text));
+    hn_run_line *line = &r->out->lines[r->out->n++];
+    *line = (hn_run_line){ .key = hn_strdup(r->out->heap, HN_TAG_TEXT, key->text), .kind = kind, .at = r->line };
+    if (kind == HN_RUN_LINE_TEXT)
+        line->text = hn_strdup(r->out->heap, HN_TAG_TEXT, text->text);
+    return line->key && (line->text || kind != HN_RUN_LINE_TEXT) ? HN_OK : HN_ERR_MEMORY;
 }
 
 static hn_status read_escape(reader *r, hn_str *out)
@@ -79,10 +81,10 @@ static hn_status read_string(reader *r, hn_str *out)
     return HN_OK;
 }
 
-/* A value as a command line would have it; booleans apart. */
-static hn_status read_value(reader *r, hn_str *out, bool *is_true, bool *is_false)
+/* A string is text whatever it says; bare words are numbers and booleans. */
+static hn_status read_value(reader *r, hn_str *out, hn_run_line_kind *kind)
 {
-    *is_true = *is_false = false;
+    *kind = HN_RUN_LINE_TEXT;
     hn_str_clear(out);
     if (r->at < r->end && (*r->at == '"' || *r->at == '\''))
         return read_string(r, out);
@@ -93,10 +95,10 @@ static hn_status read_value(reader *r, hn_str *out, bool *is_true, bool *is_fals
     }
     if (!out->length)
         return refuse(r, "a string, a number, true, false or an array");
-    *is_true = !strcmp(out->text, "true");
-    *is_false = !strcmp(out->text, "false");
+    HN_TRY(hn_str_status(out));
+    *kind = !strcmp(out->text, "true") ? HN_RUN_LINE_TRUE : !strcmp(out->text, "false") ? HN_RUN_LINE_FALSE : *kind;
     const char first = out->text[0];
-    HN_REQUIRE(*is_true || *is_false || (first >= '0' && first <= '9') || first == '-' ||
+    HN_REQUIRE(*kind != HN_RUN_LINE_TEXT || (first >= '0' && first <= '9') || first == '-' ||
                    first == '+' || first == '.', HN_ERR_FORMAT,
                "%s: line %d: '%s': expected a string in quotes, a number, true or false", r->path,
                r->line, out->text);
@@ -105,24 +107,20 @@ static hn_status read_value(reader *r, hn_str *out, bool *is_true, bool *is_fals
 
 static hn_status add_option(reader *r, hn_str *key, hn_str *value)
 {
-    bool is_true, is_false;
-    HN_TRY(read_value(r, value, &is_true, &is_false));
-    if (!strcmp(key->text + 2, r->operand))
-        return add_word(r, value);
-    if (is_false)
-        return HN_OK;
-    HN_TRY(add_word(r, key));
-    return is_true ? HN_OK : add_word(r, value);
+    hn_run_line_kind kind;
+    HN_TRY(read_value(r, value, &kind));
+    return add_line(r, key, value, kind);
 }
 
 static hn_status read_array(reader *r, hn_str *key, hn_str *value)
 {
+    const int before = r->out->n;
     r->at++;
     for (;;) {
         skip_blanks(r, true);
         if (r->at < r->end && *r->at == ']') {
             r->at++;
-            return HN_OK;
+            return r->out->n > before ? HN_OK : add_line(r, key, NULL, HN_RUN_LINE_NONE);
         }
         HN_TRY(add_option(r, key, value));
         skip_blanks(r, true);
@@ -133,18 +131,28 @@ static hn_status read_array(reader *r, hn_str *key, hn_str *value)
     }
 }
 
+static hn_status check_new(const reader *r, const hn_str *key)
+{
+    HN_TRY(hn_str_status(key));
+    for (int i = 0; i < r->out->n; i++)
+        HN_REQUIRE(strcmp(r->out->lines[i].key, key->text) != 0, HN_ERR_FORMAT,
+                   "%s: line %d: %s: expected a key once, found it in line %d too", r->path, r->line,
+                   key->text, r->out->lines[i].at);
+    return HN_OK;
+}
+
 static hn_status read_line(reader *r, hn_str *key, hn_str *value)
 {
     hn_str_clear(key);
-    hn_str_add(key, "--");
     if (*r->at == '[')
         return hn_fail(HN_ERR_FORMAT, "%s: line %d: tables: expected options alone", r->path, r->line);
     while (r->at < r->end && is_bare(*r->at) && *r->at != '.' && *r->at != '+') {
         hn_str_add_char(key, *r->at == '_' ? '-' : *r->at);
         r->at++;
     }
-    if (key->length == 2)
+    if (!key->length)
         return refuse(r, "an option's name");
+    HN_TRY(check_new(r, key));
     skip_blanks(r, false);
     if (r->at >= r->end || *r->at != '=')
         return refuse(r, "'='");
@@ -155,13 +163,13 @@ static hn_status read_line(reader *r, hn_str *key, hn_str *value)
     return r->at >= r->end || *r->at == '\n' ? HN_OK : refuse(r, "the end of the line");
 }
 
-hn_status hn_run_file_read(hn_run_file *out, hn_heap *heap, const char *path, const char *operand)
+hn_status hn_run_file_read(hn_run_file *out, hn_heap *heap, const char *path)
 {
     *out = (hn_run_file){ .heap = heap };
     void *text;
     size_t bytes;
     HN_TRY(hn_file_read(heap, path, 1 << 20, &text, &bytes));
-    reader r = { out, path, operand, text, (const char *)text + bytes, 1 };
+    reader r = { out, path, text, (const char *)text + bytes, 1 };
     hn_str key = hn_str_on(heap), value = hn_str_on(heap);
     hn_status status = HN_OK;
     for (skip_blanks(&r, true); r.at < r.end && status == HN_OK; skip_blanks(&r, true))
@@ -174,7 +182,9 @@ hn_status hn_run_file_read(hn_run_file *out, hn_heap *heap, const char *path, co
 
 void hn_run_file_close(hn_run_file *file)
 {
-    for (int i = 0; i < file->n; i++)
-        hn_free(file->heap, file->words[i]);
+    for (int i = 0; i < file->n; i++) {
+        hn_free(file->heap, (void *)(uintptr_t)file->lines[i].key);
+        hn_free(file->heap, (void *)(uintptr_t)file->lines[i].text);
+    }
     *file = (hn_run_file){ 0 };
 }
