@@ -36,6 +36,10 @@ static hn_status open_asker(asker *a, const char *model, const char *adapter, co
         HN_TRY(hn_adapter_open(&one, a->heap, adapter, &use, NULL));
         HN_TRY(hn_adapters_add(&a->adapters, one));
     }
+    hn_span template;
+    HN_TRY(hn_adapters_template(&a->adapters, &template));
+    if (template.data)
+        HN_TRY(hn_chat_format_add(a->chat.chat, "default", template.data, template.bytes));
     const hn_session_options session = { .adapters = &a->adapters, .packs = true };
     HN_TRY(hn_session_new(&a->session, a->heap, a->model, a->devices[0], &session));
     HN_TRY(hn_sampler_new(&a->sampler, a->heap, (int32_t)hn_model_hparams(a->model)->n_vocab,

@@ -8,6 +8,7 @@
 #include "cli/lora_options.h"
 #include "cli/sampling_options.h"
 #include "cli/session_options.h"
+#include "cli/template_options.h"
 #include "cli/terminal.h"
 #include "infer/conversation.h"
 #include "models/open_chat.h"
@@ -20,7 +21,8 @@
 #include <unistd.h>
 
 typedef struct chat_args {
-    const char *system, *tools, *template;
+    const char *system, *tools;
+    hn_template_choice template;
     int64_t count, threads;
     bool hide_thinking, verbose;
     hn_list set;
@@ -33,7 +35,7 @@ typedef struct chat_args {
 static const hn_option options[] = {
     HN_TEXT(chat_args, system, "system", "TEXT", "what comes before the conversation"),
     HN_TEXT(chat_args, tools, "tools", "T.json", "functions that the model may call"),
-    HN_TEXT(chat_args, template, "template", "FILE", "this template instead of the model's"),
+    HN_TEMPLATE_OPTIONS(chat_args, template, "this template", ""),
     HN_LIST(chat_args, set, "set", "KEY=JSON",
             "a template's variable, as enable_thinking=false"),
     HN_FLAG(chat_args, hide_thinking, "hide-thinking", "show answers only"),
@@ -72,6 +74,7 @@ typedef struct chat {
     hn_sampler *sampler;
     hn_logit_bias bias[HN_MAX_LIST];
     hn_chat_input input;
+    const char *which; /* of its templates; NULL: the default */
     hn_conversation *conversation;
     hn_line_input lines;
     hn_terminal terminal;
@@ -227,7 +230,7 @@ static hn_status talk(chat *c)
 
 static hn_status converse(chat *c)
 {
-    hn_conversation_options o = { .template_name = c->args->template,
+    hn_conversation_options o = { .template_name = c->which,
                                   .vars = c->input.vars,
                                   .n_vars = (size_t)c->input.n_vars,
                                   .max_answer = c->args->count };
@@ -245,7 +248,20 @@ static hn_status open_texts(chat *c, const char *path)
 {
     HN_TRY(hn_open_tokenizer(c->heap, path, &c->tok));
     HN_TRY(hn_chat_input_open(&c->input, path));
-    HN_TRY(hn_chat_input_template(&c->input, c->args->template));
+    return hn_chat_input_choose(&c->input, &c->args->template, &c->which);
+}
+
+/* Adapters were tried before this: what they were trained with is what a conversation is written by. */
+static hn_status settle_template(chat *c, const char *path)
+{
+    static const char carried[] = "the adapter's";
+    hn_span text = { 0 };
+    if (!c->which)
+        HN_TRY(hn_adapters_template(&c->adapters, &text));
+    if (text.data) {
+        HN_TRY(hn_chat_format_add(c->input.chat, carried, text.data, text.bytes));
+        c->which = carried;
+    }
     HN_TRY(hn_chat_input_set(&c->input, c->args->set.at, c->args->set.n));
     for (int i = 0; i < c->input.n_vars; i++)
         HN_REQUIRE(hn_chat_format_mentions(c->input.chat, c->input.vars[i].name), HN_ERR_ARGUMENT,
@@ -254,7 +270,7 @@ static hn_status open_texts(chat *c, const char *path)
     HN_REQUIRE(!c->args->tools || hn_chat_format_mentions(c->input.chat, "tools"), HN_ERR_ARGUMENT,
                "--tools %s: expected a chat template that writes tools, found that it reads none",
                c->args->tools);
-    const char *name = c->args->template ? c->args->template : "default";
+    const char *name = c->which ? c->which : "default";
     HN_REQUIRE(hn_chat_format_has(c->input.chat, name) ||
                    hn_chat_format_has(c->input.chat, "tool_use"),
                HN_ERR_FORMAT, "%s has no chat template: --template FILE gives it one", path);
@@ -275,10 +291,11 @@ static hn_status run_model(chat *c, const char *path)
     HN_TRY(hn_sampler_new(&c->sampler, c->heap, n_vocab, &sampling));
     HN_TRY(hn_devices_open(c->heap, "cpu", &open, &c->n_devices, c->devices));
     char template[65];
-    hn_chat_format_digest(c->input.chat, c->args->template, template);
+    hn_chat_format_digest(c->input.chat, c->which, template);
     const hn_adapter_use use = { .model = c->model, .device = c->devices[0],
-                                 .numerics = o.numerics, .template = template };
+                                 .numerics = o.numerics, .template = c->which ? template : NULL };
     HN_TRY(hn_lora_open(&c->args->lora, c->heap, &use, &c->adapters));
+    HN_TRY(settle_template(c, path));
     o.adapters = &c->adapters;
     o.packs = hn_session_args_pack(&c->args->session, c->model, INT64_MAX);
     HN_TRY(hn_session_new(&c->session, c->heap, c->model, c->devices[0], &o));

@@ -2,10 +2,12 @@
 #include "cli/command.h"
 #include "cli/made.h"
 #include "cli/progress.h"
+#include "cli/template_options.h"
 #include "convert/adapter_export.h"
 
 typedef struct export_args {
-    const char *base, *template;
+    const char *base;
+    hn_template_choice template;
     hn_sink peft, gguf;
     int64_t threads;
     bool apart;
@@ -15,7 +17,7 @@ static const hn_option options[] = {
     HN_OUT_FOLDER(export_args, peft, "peft", "DIR", "where adapter_config.json and the weights go"),
     HN_OUT(export_args, gguf, "gguf", "FILE", "a file that llama.cpp loads"),
     HN_FLAG(export_args, apart, "apart", "a module an expert, as before Transformers 5"),
-    HN_TEXT(export_args, template, "template", "FILE", "the chat template that it was trained with, if not the model's"),
+    HN_TEMPLATE_OPTIONS(export_args, template, "this chat template", ", if it was trained with it and does not carry it"),
     HN_TEXT(export_args, base, "base", "MODEL", "a GGUF file or directory that it is for"),
     HN_INT(export_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_OPTION_END,
@@ -37,8 +39,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status =
-        args->gguf.path ? hn_adapter_export_gguf(&heap, pool, operands[0], args->base, args->template, args->gguf)
-                   : hn_adapter_export(&heap, pool, operands[0], args->base, args->template, args->peft, args->apart,
+        args->gguf.path ? hn_adapter_export_gguf(&heap, pool, operands[0], args->base, &args->template, args->gguf)
+                   : hn_adapter_export(&heap, pool, operands[0], args->base, &args->template, args->peft, args->apart,
                                        &watch);
     hn_progress_end();
     hn_pool_free(pool);

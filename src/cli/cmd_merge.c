@@ -4,6 +4,7 @@
 #include "cli/cache_folder.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/template_options.h"
 #include "convert/merge.h"
 #include "convert/recipe.h"
 #include "models/identity.h"
@@ -13,7 +14,8 @@
 #include <string.h>
 
 typedef struct merge_args {
-    const char *type, *held, *template;
+    const char *type, *held;
+    hn_template_choice template;
     hn_sink out;
     double budget, keep;
     int64_t threads;
@@ -26,7 +28,7 @@ static const hn_option options[] = {
     HN_REAL(merge_args, budget, "budget", "KL",
             "KL(adapter || merged) at most, nats a token (0.01)"),
     HN_REAL(merge_args, keep, "keep", "SHARE", "of the update that must survive (0.9)"),
-    HN_TEXT(merge_args, template, "template", "FILE", "the chat template that it was trained with; the merged model gets it"),
+    HN_TEMPLATE_OPTIONS(merge_args, template, "this chat template", ", for the merged model; default: what it was trained with"),
     HN_TEXT(merge_args, held, "held", "FILE", "text to measure KL on (one of hone's own)"),
     HN_FLAG(merge_args, force, "force", "keep the file whatever is measured"),
     HN_INT(merge_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
@@ -151,6 +153,8 @@ static hn_status print_json(const hn_merge_report *r, hn_heap *heap, FILE *out)
 /* ---- all of it ---- */
 
 typedef struct merge_input {
+    hn_chat_input chat;
+    hn_span template; /* that was chosen */
     hn_model *model;
     hn_adapters adapters;
     hn_pool *pool;
@@ -159,19 +163,30 @@ typedef struct merge_input {
     held_text held;
 } merge_input;
 
+static hn_status choose_template(const merge_args *args, const char *model, merge_input *in, char digest[65])
+{
+    const char *which;
+    HN_TRY(hn_chat_input_open(&in->chat, model));
+    HN_TRY(hn_chat_input_choose(&in->chat, &args->template, &which));
+    hn_chat_format_source(in->chat.chat, which, &in->template);
+    hn_chat_format_digest(in->chat.chat, which, digest);
+    return HN_OK;
+}
+
 static hn_status open_input(hn_heap *heap, const merge_args *args, char **operands, merge_input *in)
 {
     hn_adapter *adapter;
     hn_adapter_trial told;
     char template[65];
-    if (args->template)
-        HN_TRY(hn_adapter_template(heap, operands[0], args->template, template));
+    const bool is_chosen = args->template.file || args->template.name;
+    if (is_chosen)
+        HN_TRY(choose_template(args, operands[0], in, template));
     const hn_device_options open = { .n_threads = (int)args->threads };
     HN_TRY(hn_model_open(heap, operands[0], &in->model));
     hn_model_keep_identity(in->model, hn_cache_folder());
     HN_TRY(hn_devices_open(heap, "cpu", &open, &in->n_devices, in->devices));
     const hn_adapter_use use = { .model = in->model, .device = in->devices[0], .as_trained = true,
-                                 .template = args->template ? template : NULL };
+                                 .template = is_chosen ? template : NULL };
     HN_TRY(hn_adapter_open(&adapter, heap, operands[1], &use, &told));
     HN_TRY(hn_adapters_add(&in->adapters, adapter));
     HN_TRY(read_held(heap, operands[0], args->held, &in->held));
@@ -193,7 +208,7 @@ static hn_status read_type(const merge_args *args, hn_merge_options *o)
 static hn_status merge(hn_heap *heap, const merge_args *args, const merge_input *in, FILE *out)
 {
     hn_merge_options o = { .most_kl = args->budget, .least_kept = args->keep,
-                           .is_forced = args->force, .template = args->template };
+                           .is_forced = args->force, .template = in->template };
     hn_merge_report report = { 0 };
     hn_watch watch = { .progress = hn_progress };
     HN_TRY(read_type(args, &o));
@@ -221,7 +236,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     (void)n_operands;
     const merge_args *args = parsed;
     hn_heap heap;
-    merge_input in = { 0 };
+    merge_input in = { .chat = { .heap = &heap } };
     HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out FILE");
     HN_REQUIRE(args->keep <= 1, HN_ERR_ARGUMENT, "--keep %g: expected a share, 0 to 1", args->keep);
     hn_heap_init(&heap, NULL);
@@ -233,6 +248,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_pool_free(in.pool);
     hn_model_close(in.model);
     hn_encoding_free(&in.held.encoding);
+    hn_chat_input_close(&in.chat);
     return status;
 }
 

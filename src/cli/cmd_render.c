@@ -1,11 +1,12 @@
 /* hone render: a conversation as the text that a model is given, by its chat template. */
 #include "cli/command.h"
-#include "models/open_chat.h"
+#include "cli/template_options.h"
 
 #include <stdio.h>
 
 typedef struct render_args {
-    const char *tools, *documents, *template, *name;
+    const char *tools, *documents;
+    hn_template_choice template;
     bool no_generation_prompt, spans;
     hn_list set;
 } render_args;
@@ -16,8 +17,7 @@ static const hn_option options[] = {
     HN_FLAG(render_args, no_generation_prompt, "no-generation-prompt",
             "end after the last message"),
     HN_LIST(render_args, set, "set", "KEY=JSON", "a variable, as enable_thinking=false"),
-    HN_TEXT(render_args, template, "template", "FILE", "this template instead of the model's"),
-    HN_TEXT(render_args, name, "name", "NAME", "the model's template of this name"),
+    HN_TEMPLATE_OPTIONS(render_args, template, "this template", ""),
     HN_FLAG(render_args, spans, "spans", "print the bytes of generation blocks, not the text"),
     HN_OPTION_END,
 };
@@ -25,11 +25,10 @@ static const hn_option options[] = {
 static hn_status render(hn_chat_input *in, const render_args *args, char **operands, FILE *out)
 {
     hn_chat_request request = { .no_generation_prompt = args->no_generation_prompt,
-                                .template_name = args->template ? args->template : args->name,
                                 .vars = in->vars,
                                 .n_vars = (size_t)args->set.n };
     HN_TRY(hn_chat_input_open(in, operands[0]));
-    HN_TRY(hn_chat_input_template(in, args->template));
+    HN_TRY(hn_chat_input_choose(in, &args->template, &request.template_name));
     HN_TRY(hn_chat_input_json(in, operands[1], &request.messages));
     HN_TRY(hn_chat_input_json(in, args->tools, &request.tools));
     HN_TRY(hn_chat_input_json(in, args->documents, &request.documents));

@@ -521,7 +521,7 @@ static hn_status write_dir(export *ex)
 }
 
 hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
-                            const char *template, hn_sink dir, bool is_apart, hn_watch *watch)
+                            const hn_template_choice *template, hn_sink dir, bool is_apart, hn_watch *watch)
 {
     export ex = { .heap = heap, .pool = pool, .dir = dir, .watch = watch, .is_apart = is_apart };
     hn_status status = hn_adapter_base_open(heap, base, &ex.base);

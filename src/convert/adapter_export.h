@@ -8,18 +8,20 @@
 #define HN_CONVERT_ADAPTER_EXPORT_H
 
 #include "convert/encode_rows.h"
+#include "models/open_chat.h"
 
 /* Beside a PEFT adapter: what hone knows of it, for hone import. */
 #define HN_ADAPTER_PROBE "hone.gguf"
 
 /* `base`: a GGUF file or Hugging Face directory; a directory tells the modules' names in full.
- * `dir` is made if it is not there. `template`: what an adapter was trained with, if it is not the base's. `is_apart`: a module an expert, as before Transformers 5. */
+ * `dir` is made if it is not there. `template`: what an adapter was trained with, if it is not the base's
+ * and the adapter does not carry it. `is_apart`: a module an expert, as before Transformers 5. */
 hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
-                            const char *template_or_null, hn_sink dir, bool is_apart, hn_watch *watch);
+                            const hn_template_choice *template, hn_sink dir, bool is_apart, hn_watch *watch);
 
 /* Copies an adapter that is of llama.cpp's kind. `base`: NULL of one that hone did not train. */
 hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapter,
-                                 const char *base_or_null, const char *template_or_null,
+                                 const char *base_or_null, const hn_template_choice *template,
                                  hn_sink out);
 
 #endif

@@ -51,7 +51,7 @@ static hn_status copy(hn_heap *heap, const hn_gguf *file, hn_sink out)
 }
 
 hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
-                                 const char *template, hn_sink out)
+                                 const hn_template_choice *template, hn_sink out)
 {
     hn_gguf *file;
     HN_TRY(hn_adapter_file_open(&file, heap, adapter, base, template, hn_pool_threads(pool)));

@@ -122,14 +122,10 @@ static hn_status copy_keys(merging *m)
         HN_TRY(hn_meta_set_copy(&m->meta, &meta->values[i]));
     for (int i = 0; i < 3; i++)
         hn_meta_remove(&m->meta, gone[i]);
-    void *text;
-    size_t bytes;
-    if (!m->options->template)
-        return HN_OK;
-    HN_TRY(hn_file_read(m->heap, m->options->template, 1 << 24, &text, &bytes));
-    const hn_status status = hn_meta_set_string(&m->meta, "tokenizer.chat_template", (hn_span){ text, bytes });
-    hn_free(m->heap, text);
-    return status;
+    hn_span template = m->options->template;
+    if (!template.data)
+        HN_TRY(hn_adapters_template(m->adapters, &template));
+    return template.data ? hn_meta_set_string(&m->meta, hn_chat_template_key(meta), template) : HN_OK;
 }
 
 /* ---- one file ---- */

@@ -17,7 +17,7 @@ typedef struct hn_merge_options {
     double most_kl;    /* nats a token */
     double least_kept; /* share of all changes together; as much more than all is too much */
     bool is_forced;    /* the file is kept whatever is measured */
-    const char *template; /* a file: the result's chat template; or NULL: the model's */
+    hn_span template;  /* the result's chat template; data NULL: what the adapters carry, or the model's */
     hn_divergence_text text;
 } hn_merge_options;
 

@@ -131,14 +131,20 @@ static hn_status check_tokenizer(const hn_adapter *a, const hn_adapter_use *use,
 
 static hn_status check_template(const hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial *told)
 {
+    static const char carried[] = "the adapter's";
     char own[65] = "";
-    if (use->renders_nothing || !hn_meta_find(hn_gguf_meta(a->file), HN_ADAPTER_TEMPLATE))
+    hn_span text;
+    const hn_meta *meta = hn_gguf_meta(a->file);
+    if (use->renders_nothing || !hn_meta_find(meta, HN_ADAPTER_TEMPLATE))
         return HN_OK;
+    HN_TRY(hn_meta_string(meta, HN_ADAPTER_TEMPLATE_TEXT, &text));
     if (!use->template) {
         hn_chat_input in = { .heap = a->heap };
-        const hn_status status = hn_chat_input_open(&in, hn_model_path(a->model));
+        hn_status status = hn_chat_input_open(&in, hn_model_path(a->model));
+        if (status == HN_OK && text.data)
+            status = hn_chat_format_add(in.chat, carried, text.data, text.bytes);
         if (status == HN_OK)
-            hn_chat_format_digest(in.chat, NULL, own);
+            hn_chat_format_digest(in.chat, text.data ? carried : NULL, own);
         hn_chat_input_close(&in);
         HN_TRY(status);
     }
@@ -187,34 +193,37 @@ hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
 
 /* ---- a file, for those who copy it ---- */
 
-hn_status hn_adapter_template(hn_heap *heap, const char *model, const char *template, char text[65])
+hn_status hn_adapter_template(hn_heap *heap, const char *model, const hn_template_choice *template,
+                              char text[65])
 {
+    const char *which;
     hn_chat_input in = { .heap = heap };
     hn_status status = hn_chat_input_open(&in, model);
     if (status == HN_OK)
-        status = hn_chat_input_template(&in, template);
+        status = hn_chat_input_choose(&in, template, &which);
     if (status == HN_OK)
-        hn_chat_format_digest(in.chat, template, text);
+        hn_chat_format_digest(in.chat, which, text);
     hn_chat_input_close(&in);
     return status;
 }
 
-static hn_status try_file(hn_heap *heap, const char *path, const char *base, const char *template,
-                          int n_threads)
+static hn_status try_file(hn_heap *heap, const char *path, const char *base,
+                          const hn_template_choice *template, int n_threads)
 {
     char own[65];
+    const bool is_chosen = template->file || template->name;
     const hn_device_options open = { .n_threads = n_threads };
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices = 0;
     hn_adapter *adapter = NULL;
     hn_model *model;
-    if (template)
+    if (is_chosen)
         HN_TRY(hn_adapter_template(heap, base, template, own));
     HN_TRY(hn_model_open(heap, base, &model));
     hn_status status = hn_devices_open(heap, "cpu", &open, &n_devices, devices);
     if (status == HN_OK) {
         const hn_adapter_use use = { .model = model, .device = devices[0], .as_trained = true,
-                                     .template = template ? own : NULL };
+                                     .template = is_chosen ? own : NULL };
         status = hn_adapter_open(&adapter, heap, path, &use, NULL);
     }
     hn_adapter_close(adapter);
@@ -224,7 +233,7 @@ static hn_status try_file(hn_heap *heap, const char *path, const char *base, con
 }
 
 hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path, const char *base,
-                               const char *template, int n_threads)
+                               const hn_template_choice *template, int n_threads)
 {
     hn_gguf *file;
     *out = NULL;
@@ -271,6 +280,27 @@ hn_status hn_adapters_add(hn_adapters *all, hn_adapter *adapter)
                    "two adapters replace %s", adapter->wholes[i]->name);
     all->nodes[all->n] = (nn_adapter){ adapter, find_pair };
     all->at[all->n++] = adapter;
+    return HN_OK;
+}
+
+hn_status hn_adapters_template(const hn_adapters *all, hn_span *out)
+{
+    hn_span first = { 0 }, one;
+    *out = (hn_span){ 0 };
+    for (int i = 0; i < all->n; i++) {
+        const hn_meta *meta = hn_gguf_meta(all->at[i]->file);
+        HN_TRY(hn_meta_string(meta, HN_ADAPTER_TEMPLATE, &one));
+        if (!one.data)
+            continue; /* trained on texts as they are, or by others */
+        HN_REQUIRE(!first.data || (first.bytes == one.bytes && !memcmp(first.data, one.data, one.bytes)),
+                   HN_ERR_ARGUMENT, "adapters that were trained with several chat templates: %.16s... and "
+                   "%.16s...: --template or --template-name says which", (const char *)first.data,
+                   (const char *)one.data);
+        first = one;
+        HN_TRY(hn_meta_string(meta, HN_ADAPTER_TEMPLATE_TEXT, &one));
+        if (one.data)
+            *out = one;
+    }
     return HN_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "io/gguf.h"
 #include "models/model.h"
+#include "models/open_chat.h"
 
 #define HN_ADAPTER_TYPE      "adapter.type"
 #define HN_ADAPTER_ALPHA     "adapter.lora.alpha"
@@ -20,6 +21,7 @@
 #define HN_ADAPTER_SEAL      "hone.adapter.sha256"  /* of the file: io/seal.h */
 #define HN_ADAPTER_TOKENIZER "hone.adapter.tokenizer.sha256"
 #define HN_ADAPTER_TEMPLATE  "hone.adapter.template.sha256"
+#define HN_ADAPTER_TEMPLATE_TEXT "hone.adapter.template" /* where it is not the model's own */
 #define HN_ADAPTER_NUMERICS  "hone.adapter.numerics"
 #define HN_ADAPTER_TEST_IDS  "hone.adapter.test.tokens"
 #define HN_ADAPTER_TEST_SHA  "hone.adapter.test.logits.sha256"
@@ -35,7 +37,8 @@ typedef struct hn_adapter_use {
     hn_numerics numerics;      /* of the run that it is for; */
     bool as_trained;           /* or those that it was trained in */
     const char *tokenizer;     /* SHA-256 of the one in use; NULL: the model's own */
-    const char *template;      /* the same of the chat template */
+    const char *template;      /* the same of the chat template; NULL: the one that the adapter carries, or
+                                * the model's own */
     bool renders_nothing;      /* no template is in use: texts are taken as they are */
     double scale;              /* of everything low-rank; 0 means 1 */
     bool is_forced;            /* another base, tokenizer or template is told, and taken */
@@ -57,9 +60,10 @@ hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
 /* The file of one, for those who copy its tensors: what has a contract is held to it on `base`, and
  * what has none needs no base. Closed with hn_gguf_close. */
 hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path,
-                               const char *base_or_null, const char *template_or_null, int n_threads);
-/* The SHA-256 of a template of one's own with the model's tokens, as hn_adapter_use has it. */
-hn_status hn_adapter_template(hn_heap *heap, const char *model, const char *template, char text[65]);
+                               const char *base_or_null, const hn_template_choice *template, int n_threads);
+/* The SHA-256 of a template with the model's tokens, as hn_adapter_use has it. */
+hn_status hn_adapter_template(hn_heap *heap, const char *model, const hn_template_choice *template,
+                              char text[65]);
 void hn_adapter_close(hn_adapter *adapter); /* takes NULL */
 
 const hn_meta *hn_adapter_meta(const hn_adapter *adapter);
@@ -90,6 +94,9 @@ typedef struct hn_adapters {
 
 /* Takes it. HN_ERR_ARGUMENT if it replaces what another one replaces. */
 hn_status hn_adapters_add(hn_adapters *adapters, hn_adapter *adapter);
+/* The template that a conversation with them is written by: the one that some of them carry; data NULL:
+ * the model's. HN_ERR_ARGUMENT if they were trained with several. */
+hn_status hn_adapters_template(const hn_adapters *adapters, hn_span *out);
 void hn_adapters_close(hn_adapters *adapters);
 void hn_adapters_apply(const hn_adapters *adapters_or_null, nn_build_options *options);
 

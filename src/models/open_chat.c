@@ -98,6 +98,16 @@ hn_status hn_chat_input_template(hn_chat_input *in, const char *path)
     return status;
 }
 
+hn_status hn_chat_input_choose(hn_chat_input *in, const hn_template_choice *choice, const char **which)
+{
+    *which = choice->file ? choice->file : choice->name;
+    HN_REQUIRE(!choice->file || !choice->name, HN_ERR_ARGUMENT,
+               "--template %s: expected no --template-name with it, found %s", choice->file, choice->name);
+    HN_REQUIRE(!choice->name || hn_chat_format_has(in->chat, choice->name), HN_ERR_ARGUMENT,
+               "no chat template named '%s' in the model", choice->name);
+    return hn_chat_input_template(in, choice->file);
+}
+
 void hn_chat_input_close(hn_chat_input *in)
 {
     hn_chat_format_free(in->chat);

@@ -22,6 +22,12 @@ typedef struct hn_chat_input {
 hn_status hn_chat_input_open(hn_chat_input *in, const char *model);
 /* A template of one's own, which gets the file's name; NULL: none. */
 hn_status hn_chat_input_template(hn_chat_input *in, const char *path_or_null);
+/* Which of the templates: one of these, or, if both are NULL, the default. */
+typedef struct hn_template_choice {
+    const char *file, *name; /* a file of one's own; the name of one of the model's */
+} hn_template_choice;
+/* *which: its name in the format, NULL of the default. One that there is not is refused. */
+hn_status hn_chat_input_choose(hn_chat_input *in, const hn_template_choice *choice, const char **which);
 /* A JSON file; without one *out is NULL. */
 hn_status hn_chat_input_json(hn_chat_input *in, const char *path_or_null, const hn_json **out);
 /* Each is KEY=JSON, for a variable. */

@@ -13,6 +13,8 @@ typedef struct named_template {
     hn_template *template; /* NULL: it could not be read, for this reason: */
     char *failure;
     hn_status status;
+    char *source;
+    size_t bytes;
     uint8_t digest[32]; /* of its text */
 } named_template;
 
@@ -49,6 +51,7 @@ static void clear(hn_heap *heap, named_template *t)
 {
     hn_free(heap, t->name);
     hn_free(heap, t->failure);
+    hn_free(heap, t->source);
     hn_template_free(t->template);
     *t = (named_template){ 0 };
 }
@@ -107,13 +110,24 @@ bool hn_chat_format_digest(const hn_chat_format *chat, const char *name, char te
     return true;
 }
 
+bool hn_chat_format_source(const hn_chat_format *chat, const char *name, hn_span *out)
+{
+    const int i = find_template(chat, name ? name : "default");
+    *out = i < 0 ? (hn_span){ 0 } : (hn_span){ chat->templates[i].source, chat->templates[i].bytes };
+    return i >= 0;
+}
+
 hn_status hn_chat_format_add(hn_chat_format *chat, const char *name, const char *source,
                              size_t bytes)
 {
-    named_template made = { .name = hn_strdup(chat->heap, HN_TAG_TEXT, name) };
+    named_template made = { .name = hn_strdup(chat->heap, HN_TAG_TEXT, name), .bytes = bytes,
+                            .source = hn_alloc(chat->heap, HN_TAG_TEXT, bytes + 1) };
     hn_str title = hn_str_on(chat->heap);
-    if (!made.name)
+    if (!made.name || !made.source) {
+        clear(chat->heap, &made);
         return HN_ERR_MEMORY;
+    }
+    memcpy(made.source, source, bytes);
     hn_str_print(&title, strcmp(name, "default") ? "%s: chat template %s" : "%s: chat template",
                  chat->name, name);
     made.status = hn_str_status(&title);

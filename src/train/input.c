@@ -21,8 +21,13 @@ static hn_status describe_data(hn_train_input *in, const hn_data_choice *choice)
     if (choice->drop_unread)
         hn_str_add(text, "drop-unread\n");
     HN_TRY(hn_tokenizer_digest(in->data.tok, in->tokenizer));
-    if (!choice->plain)
+    if (!choice->plain) {
+        char usual[65];
         hn_chat_format_digest(in->data.chat.chat, which, in->template);
+        hn_chat_format_digest(in->data.chat.chat, NULL, usual);
+        if (strcmp(in->template, usual) != 0)
+            hn_chat_format_source(in->data.chat.chat, which, &in->template_text);
+    }
     return hn_str_status(text);
 }
 
@@ -62,7 +67,8 @@ hn_train_subject hn_train_input_subject(const hn_train_input *in, const hn_train
 {
     hn_train_subject s = { .model = in->model, .dataset = in->data.dataset,
                            .device = in->devices[0], .dir = dir, .config = config,
-                           .data_text = in->data_text.text, .told = in->told.text };
+                           .data_text = in->data_text.text, .told = in->told.text,
+                           .template_text = in->template_text };
     memcpy(s.tokenizer, in->tokenizer, sizeof s.tokenizer);
     memcpy(s.template, in->template, sizeof s.template);
     return s;

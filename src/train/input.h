@@ -17,6 +17,7 @@ typedef struct hn_train_input {
     hn_str data_text; /* how examples become tokens */
     hn_str told;      /* what all this was opened by: lines of run.toml */
     char tokenizer[65], template[65];
+    hn_span template_text; /* where it is not the model's own: adapters carry it */
 } hn_train_input;
 
 /* Told while the data is looked through, and of what was found before it is judged. */

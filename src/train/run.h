@@ -32,6 +32,7 @@ typedef struct hn_train_subject {
     const char *more_told;  /* the same, of the caller; or NULL */
     const char *data_text;  /* how examples become tokens, in words: part of the data's digest */
     char tokenizer[65], template[65]; /* SHA-256; "" if there is no template */
+    hn_span template_text;            /* the template's, where it is not the model's own */
 } hn_train_subject;
 
 /* Told from the thread that trains. */

@@ -266,6 +266,8 @@ static hn_status describe(const hn_train_run *r, hn_meta *keys)
     HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TOKENIZER, r->on.tokenizer));
     if (r->on.template[0])
         HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TEMPLATE, r->on.template));
+    if (r->on.template_text.data)
+        HN_TRY(hn_meta_set_string(keys, HN_ADAPTER_TEMPLATE_TEXT, r->on.template_text));
     HN_TRY(hn_meta_set_text(keys, "hone.train.data.sha256", r->basis.data_sha));
     HN_TRY(hn_meta_set_text(keys, "hone.train.data.policy", r->on.data_text));
     HN_TRY(hn_meta_set_int(keys, "hone.train.steps", HN_META_U64, r->state.step));

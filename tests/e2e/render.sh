@@ -49,7 +49,7 @@ is "tools" 'tools:fx' "$hone" render hf m.json --tools t.json
 is "tools in the object" 'tools:fx' "$hone" render hf both.json
 is "spans" '7 8
 ' "$hone" render hf both.json --spans
-is "by name" '<s>[user]Hi é</s>[assistant]' "$hone" render hf both.json --name default
+is "by name" '<s>[user]Hi é</s>[assistant]' "$hone" render hf both.json --template-name default
 printf '{{ messages | length }}' >own.jinja
 is "another template" '1' "$hone" render hf m.json --template own.jinja
 rm hf/chat_template.jinja
@@ -78,14 +78,14 @@ printf 'J{{ messages[0].content }}' >whole/chat_template.jinja
 printf 'T' >whole/additional_chat_templates/rag.jinja
 "$hone" convert --overwrite whole whole.gguf || fail "convert"
 is "a converted template" 'J Hi é' "$hone" render whole.gguf m.json
-is "a converted further template" 'T' "$hone" render whole.gguf m.json --name rag
+is "a converted further template" 'T' "$hone" render whole.gguf m.json --template-name rag
 if grep -q hone.chat_template whole.gguf; then fail "hone's own keys without a need"; fi
 # llama.cpp takes the configuration's: both are written, and hone reads its own.
 echo '{"chat_template": [{"name": "default", "template": "C"}, {"name": "no-file", "template": "N"}]}' >whole/tokenizer_config.json
 "$hone" convert --overwrite whole whole.gguf || fail "convert"
 is "Transformers' choice" 'J Hi é' "$hone" render whole.gguf m.json
-is "its further template" 'T' "$hone" render whole.gguf m.json --name rag
-refuses 2 "no chat template named 'no-file'" "$hone" render whole.gguf m.json --name no-file
+is "its further template" 'T' "$hone" render whole.gguf m.json --template-name rag
+refuses 2 "no chat template named 'no-file'" "$hone" render whole.gguf m.json --template-name no-file
 is "both sets of keys" 'hone.chat_template string "J{{ messages[0].content }}"
 hone.chat_template.rag string "T"
 tokenizer.chat_template string "C"
@@ -115,7 +115,7 @@ printf 'a\n{{ messges.x }}' >bad.jinja
 printf '{{ raise_exception("only users may speak") }}' >raise.jinja
 refuses 1 "bad.jinja:2: 'messges' is undefined" "$hone" render hf m.json --template bad.jinja
 refuses 2 "raise.jinja:1: raised: only users may speak" "$hone" render hf m.json --template raise.jinja
-refuses 2 "no chat template named 'rag'" "$hone" render hf m.json --name rag
+refuses 2 "no chat template named 'rag'" "$hone" render hf m.json --template-name rag
 refuses 2 "expected KEY=JSON" "$hone" render hf m.json --set thinking
 refuses 1 "expected a value" "$hone" render hf m.json --set thinking=
 refuses 2 "tools has its own argument" "$hone" render hf m.json --set tools=1

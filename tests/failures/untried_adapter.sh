@@ -51,13 +51,53 @@ cp $a changed.gguf
 printf '\077' | dd of=changed.gguf bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
 cmp -s $a changed.gguf && printf '\100' | dd of=changed.gguf bs=1 seek=$((size - 1)) conv=notrunc 2>/dev/null
 all_refuse 'its self-test gives other logits than it recorded|the file was altered' d.gguf changed.gguf
-# Another tokenizer, another template: of the same base.
-quietly "$hone" train d.gguf --data c.jsonl --out t --steps 2 --batch 4 --rank 4 --targets attn_q \
-    --template "$2/tests/differential/templates/real/qwen2_5.jinja"
-commands="eval merge peft gguf grads run chat"
-all_refuse 'trained with another chat template' d.gguf t/adapter.gguf
-quietly "$hone" merge d.gguf t/adapter.gguf --force --out m.gguf --template "$2/tests/differential/templates/real/qwen2_5.jinja"
-grep -aq 'You are Qwen' m.gguf || fail "the merged model has not the template"
-quietly "$hone" export t/adapter.gguf --base d.gguf --gguf x.gguf --template "$2/tests/differential/templates/real/qwen2_5.jinja"
-shows 'forced: hone.adapter.template.sha256' "$hone" run d.gguf --lora t/adapter.gguf --force -p a -n 2
+# Another template than the model's: the adapter carries it, and what serves it writes chats by it.
+real=$2/tests/differential/templates/real
+train() { # OUT MODEL MORE...
+    out=$1 model=$2
+    shift 2
+    quietly "$hone" train "$model" --data c.jsonl --out $out --steps 2 --batch 4 --rank 4 --targets attn_q "$@"
+}
+train t d.gguf --template "$real/qwen2_5.jinja"
+for command in run chat logits perplexity merge peft gguf; do
+    quietly use $command d.gguf t/adapter.gguf
+    grep -q forced err && fail "$command: it was forced"
+    [ $command != merge ] || grep -aq 'You are Qwen' made || fail "the merged model has not the template"
+    [ ! -e made ] || rm -rf made
+done
+asked() { # how many tokens the question took: it is told by the template
+    echo hello | "$hone" chat d.gguf "$@" --lora t/adapter.gguf -n 2 --verbose >/dev/null 2>err || { cat err; fail "chat $*"; }
+    sed -n 's/^prompt: \([0-9]*\) tokens.*/\1/p' err
+}
+given=$(asked --template "$real/qwen2_5.jinja")
+is "the prompt by what it carries" "$given" "$(asked)"
+[ "$given" != "$(echo hello | "$hone" chat d.gguf -n 2 --verbose 2>&1 >/dev/null | sed -n 's/^prompt: \([0-9]*\) tokens.*/\1/p')" ] || fail "both templates give as many tokens"
+# What is told to be another is refused, or forced.
+refuses 'trained with another chat template' "$hone" chat d.gguf --lora t/adapter.gguf --template "$real/qwen3.jinja" -n 2
+for command in eval grads; do # these write examples by what they are told
+    refuses 'trained with another chat template' use $command d.gguf t/adapter.gguf
+done
+refuses 'trained with another chat template' "$hone" export t/adapter.gguf --base d.gguf --gguf x.gguf --template "$real/qwen3.jinja"
+refuses 'trained with another chat template' "$hone" merge d.gguf t/adapter.gguf --force --out x.gguf --template "$real/qwen3.jinja"
+refuses 'no chat template named' "$hone" merge d.gguf t/adapter.gguf --force --out x.gguf --template-name nosuch
+echo hello >hello
+shows 'forced: hone.adapter.template.sha256' sh -c '"$1" chat d.gguf --lora t/adapter.gguf --template "$2" --force -n 2 <hello' sh "$hone" "$real/qwen3.jinja"
+train u d.gguf --template "$real/qwen3.jinja"
+refuses 'trained with several chat templates' sh -c '"$1" chat d.gguf --lora t/adapter.gguf --lora u/adapter.gguf -n 2 <hello' sh "$hone"
+# One of the model's own, by its name.
+mkdir -p named/additional_chat_templates
+cp "$2"/tests/differential/models/qwen3/* named
+for name in chat_template additional_chat_templates/rag; do
+    printf '{%% for m in messages %%}%s{{ m.content }}{{ eos_token }}{%% endfor %%}' $name >named/$name.jinja
+done
+quietly "$hone" convert named n.gguf
+train v n.gguf --template-name rag
+quietly sh -c '"$1" chat n.gguf --lora v/adapter.gguf -n 2 <hello' sh "$hone"
+quietly sh -c '"$1" chat n.gguf --lora v/adapter.gguf --template-name rag -n 2 <hello' sh "$hone"
+refuses 'trained with another chat template' sh -c '"$1" chat n.gguf --lora v/adapter.gguf --template-name default -n 2 <hello' sh "$hone"
+for command in merge gguf; do
+    quietly use $command n.gguf v/adapter.gguf
+done
+quietly "$hone" merge n.gguf v/adapter.gguf --force --out w.gguf --template-name rag
+quietly "$hone" export v/adapter.gguf --base n.gguf --gguf w2.gguf --template-name rag
 passed

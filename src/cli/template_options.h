@@ -1,0 +1,13 @@
+/* template_options.h: which chat template, in every command that uses one of a model. */
+#ifndef HN_CLI_TEMPLATE_OPTIONS_H
+#define HN_CLI_TEMPLATE_OPTIONS_H
+
+#include "cli/command.h"
+#include "models/open_chat.h"
+
+/* `field`: an hn_template_choice. */
+#define HN_TEMPLATE_OPTIONS(type, field, of, what)                                             \
+    HN_TEXT(type, field.file, "template", "FILE", of " instead of the model's" what),          \
+        HN_TEXT(type, field.name, "template-name", "NAME", "the model's template of this name" what)
+
+#endif
