@@ -9,29 +9,37 @@ errors=$(mktemp)
 trap 'rm -f "$errors"' EXIT
 n_passed=0 n_failed=0 n_skipped=0
 machine=$($cc -dumpmachine)
+levels=$(sed -n 's/^HN_ISA_LEVEL(\([a-z0-9]*\),.*/\1/p' src/base/levels.def 2>/dev/null)
+
+flags_of() { # LEVEL: its flags, behind those of what it implies
+    line=$(grep "^HN_ISA_LEVEL($1," src/base/levels.def)
+    for implied in $(echo "$line" | grep -o 'HN_ISA_[a-z0-9][a-z0-9]*' | sed 's/HN_ISA_//'); do flags_of "$implied"; done
+    line=$(grep "^HN_ISA_LEVEL($1," src/base/levels.def)
+    echo "$line" | sed 's/.*"\(.*\)".*/\1/'
+}
+
 for header in $(find src include tests -name '*.h' | sort); do
     whole=$header level=ref flags=
-    case $header in
-    *_ref.h | *_avx2.h | *_avx512.h | *_neon.h)
-        level=${header##*_} level=${level%.h}
+    for name in ref $levels; do
+        [ "${header%_"$name".h}" = "$header" ] && continue
+        level=$name
         [ -f "${header%_*}.h" ] && whole=${header%_*}.h
-        ;;
-    esac
-    case $level in
-    avx2) flags='-mavx2 -mfma -mf16c -mbmi -mbmi2' ;;
-    avx512) flags='-mavx2 -mfma -mf16c -mbmi -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni' ;;
-    esac
-    case $level:$machine in
-    ref:* | avx*:x86_64* | neon:aarch64*) ;;
-    *)
-        echo "skipped $header: not for $machine"
-        n_skipped=$((n_skipped + 1))
-        continue
-        ;;
-    esac
+    done
+    if [ $level != ref ]; then
+        row=$(grep "^HN_ISA_LEVEL($level," src/base/levels.def)
+        flags=$(flags_of $level)
+        case $row:$machine in
+        *", x86,"*:x86_64* | *", arm,"*:aarch64*) ;;
+        *)
+            echo "skipped $header: not for $machine"
+            n_skipped=$((n_skipped + 1))
+            continue
+            ;;
+        esac
+    fi
     # shellcheck disable=SC2086
     if echo "#include \"$whole\"" | $cc -std=c17 -fsyntax-only -Wall -Wextra -Wpedantic -Wno-unused-function \
-        -Werror -D_POSIX_C_SOURCE=200809L "-DHN_LEVEL_$level=1" $flags -I. -Isrc -Iinclude -x c - 2>"$errors"; then
+        -Werror -D_POSIX_C_SOURCE=200809L "-DHN_LEVEL=$level" "-DHN_LEVEL_$level=1" $flags -I. -Isrc -Iinclude -x c - 2>"$errors"; then
         n_passed=$((n_passed + 1))
     else
         echo "$header: does not compile alone"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check-symbols.sh BUILD: what libhone.a defines for others begins with hn_ or nn_; an object compiled
 # for one instruction-set level exports only hn_..._<level>, so that the linker cannot take code of
-# a high level for a low one. The one that fills a table of slots is compiled with `ref`. What it takes
+# a high level for a low one. What it takes
 # from the C library is no elementary function, whose bits are another library's, and nothing that ends,
 # prints or changes the host. NM names the tool.
 build=${1:?the build folder}
@@ -34,7 +34,7 @@ BEGIN {
         next
     }
     ok = $4 ~ /^_?(hn|nn)_/
-    if ($1 != "-") ok = $4 ~ ("^_?hn_.*_" $1 "$") || ($1 == "ref" && $4 ~ /^_?hn_.*_kernels_init$/)
+    if ($1 != "-") ok = $4 ~ ("^_?hn_.*_" $1 "$")
     if (ok) next
     print $2 ": " $4 ($1 == "-" ? ": expected hn_..." : ": expected hn_..._" $1)
     n_bad++

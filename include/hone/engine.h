@@ -24,7 +24,7 @@ typedef struct hn_engine hn_engine;
 /* All fields may be zero. */
 typedef struct hn_engine_options {
     const char *devices;  /* "cpu", the default; "cpu,cpu" for two side by side */
-    const char *isa;      /* "ref", "avx2", "avx512", "neon"; default: the best there is */
+    const char *isa;      /* a level of `hone devices --levels`; default: all there are */
     size_t memory_limit;  /* bytes; beyond, allocations fail with HN_ERR_MEMORY; 0: none */
     int32_t n_threads;    /* of each device; 0: one for each processor */
     /* The host's allocator, both or neither; blocks must be aligned as asked. */

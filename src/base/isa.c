@@ -2,71 +2,147 @@
 #include "base/isa.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- what a processor has: the words in which levels.def says what a level needs ---- */
+
+enum {
+    avx2 = 1 << 0,
+    fma = 1 << 1,
+    f16c = 1 << 2,
+    bmi1 = 1 << 3,
+    bmi2 = 1 << 4,
+    avx512f = 1 << 5,
+    avx512bw = 1 << 6,
+    avx512dq = 1 << 7,
+    avx512vl = 1 << 8,
+    avxvnni = 1 << 9,
+    avx512vnni = 1 << 10,
+    fast_bf16 = 1 << 11,
+};
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-static unsigned long long saved_state(void)
+enum { EAX, EBX, ECX, EDX };
+enum { STATE_YMM = 0x6, STATE_ZMM = 0xe6 }; /* what the operating system must save */
+
+static const struct {
+    unsigned feature, leaf, subleaf, reg, bit, state;
+} features[] = {
+    { fma, 1, 0, ECX, 12, STATE_YMM },
+    { f16c, 1, 0, ECX, 29, STATE_YMM },
+    { bmi1, 7, 0, EBX, 3, 0 },
+    { avx2, 7, 0, EBX, 5, STATE_YMM },
+    { bmi2, 7, 0, EBX, 8, 0 },
+    { avx512f, 7, 0, EBX, 16, STATE_ZMM },
+    { avx512dq, 7, 0, EBX, 17, STATE_ZMM },
+    { avx512bw, 7, 0, EBX, 30, STATE_ZMM },
+    { avx512vl, 7, 0, EBX, 31, STATE_ZMM },
+    { avx512vnni, 7, 0, ECX, 11, STATE_ZMM },
+    { avxvnni, 7, 1, EAX, 4, STATE_YMM },
+    { fast_bf16, 7, 1, EAX, 5, STATE_ZMM },
+};
+
+/* 0 where the operating system saves nothing beyond what every processor has. */
+static unsigned saved_state(void)
 {
-    unsigned low, high;
+    unsigned a, b, c, d, low, high;
+    const unsigned osxsave = 1u << 27;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & osxsave))
+        return 0;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return ((unsigned long long)high << 32) | low;
+    return low;
 }
 
 /* AMD's processors start as many vdpbf16ps a cycle as fmas of f32. Intel's take longer for one than
  * for the two fmas that it replaces. */
-static bool has_fast_bf16(void)
+static bool is_amd(void)
 {
     unsigned a, b, c, d;
-    const bool is_amd = __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx;
-    return is_amd && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 5);
+    return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx;
 }
 
-hn_isa hn_isa_host(void)
+static unsigned processor_has(void)
 {
-    unsigned a, b, c, d, a7, b7, c7, d7;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !__get_cpuid_count(7, 0, &a7, &b7, &c7, &d7))
-        return HN_ISA_ref;
-    const unsigned osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29, fma = 1u << 12;
-    if ((c & (osxsave | avx | f16c | fma)) != (osxsave | avx | f16c | fma))
-        return HN_ISA_ref;
-    const unsigned long long state = saved_state();
-    const unsigned avx2 = 1u << 5, bmi1 = 1u << 3, bmi2 = 1u << 8;
-    if ((state & 6) != 6 || (b7 & (avx2 | bmi1 | bmi2)) != (avx2 | bmi1 | bmi2))
-        return HN_ISA_ref;
-    const unsigned f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31, vnni = 1u << 11;
-    if ((state & 0xe6) != 0xe6 || (b7 & (f | dq | bw | vl)) != (f | dq | bw | vl) || !(c7 & vnni))
-        return HN_ISA(avx2);
-    return HN_ISA(avx2) | HN_ISA(avx512) | (has_fast_bf16() ? HN_ISA(avx512bf16) : 0);
-}
-#elif defined(__aarch64__)
-hn_isa hn_isa_host(void)
-{
-    return HN_ISA(neon);
+    unsigned has = 0;
+    const unsigned saved = saved_state();
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        unsigned r[4];
+        if (__get_cpuid_count(features[i].leaf, features[i].subleaf, &r[EAX], &r[EBX], &r[ECX], &r[EDX]) &&
+            (r[features[i].reg] >> features[i].bit & 1) &&
+            (saved & features[i].state) == features[i].state)
+            has |= features[i].feature;
+    }
+    return is_amd() ? has : has & ~(unsigned)fast_bf16;
 }
 #else
-hn_isa hn_isa_host(void)
-{
-    return HN_ISA_ref;
-}
+static unsigned processor_has(void) { return 0; }
 #endif
 
-hn_status hn_isa_parse(const char *word, hn_isa *out)
+/* ---- levels ---- */
+
+static const struct {
+    const char *name;
+    bool is_ours; /* of the architecture that this is compiled for */
+    hn_isa implies;
+    unsigned needs;
+} rows[HN_N_LEVELS] = {
+#define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags)                               \
+    { #name, sizeof("" HN_ON_##arch("x")) > 1, implies, needs },
+#include "base/levels.def"
+#undef HN_ISA_LEVEL
+};
+
+hn_level hn_isa_level(int i)
+{
+    hn_level level = { rows[i].name, 1u << i, 1u << i };
+    for (int at = i; at >= 0; at--) /* what a level implies stands before it */
+        if (level.with_implied >> at & 1)
+            level.with_implied |= rows[at].implies;
+    return level;
+}
+
+hn_isa hn_isa_host(void)
+{
+    hn_isa host = HN_ISA_ref;
+    const unsigned has = processor_has();
+    for (int i = 0; i < HN_N_LEVELS; i++)
+        if (rows[i].is_ours && (has & rows[i].needs) == rows[i].needs &&
+            (host & rows[i].implies) == rows[i].implies)
+            host |= 1u << i;
+    return host;
+}
+
+static hn_status fail_unknown(const char *word, size_t n)
+{
+    char all[128] = "ref";
+    for (int i = 0; i < HN_N_LEVELS; i++) {
+        const size_t at = strlen(all);
+        snprintf(all + at, sizeof all - at, "%s%s", i + 1 < HN_N_LEVELS ? ", " : " or ", rows[i].name);
+    }
+    return hn_fail(HN_ERR_ARGUMENT, "instruction-set level '%.*s': expected %s", (int)n, word, all);
+}
+
+hn_status hn_isa_parse(const char *words, hn_isa *out)
 {
     *out = HN_ISA_ref;
-    if (!strcmp(word, "ref"))
-        return HN_OK;
-#define HN_ISA_MATCH(name, bit)                                                                \
-    if (!strcmp(word, #name)) {                                                                \
-        *out = bit == HN_ISA_neon ? HN_ISA(neon) : HN_ISA(name) | (HN_ISA(name) - 1);          \
-        return HN_OK;                                                                          \
+    for (const char *word = words;; word++) {
+        const size_t n = strcspn(word, "+");
+        bool is_known = n == 3 && !memcmp(word, "ref", n);
+        for (int i = 0; i < HN_N_LEVELS && !is_known; i++)
+            if (strlen(rows[i].name) == n && !memcmp(word, rows[i].name, n)) {
+                *out |= hn_isa_level(i).with_implied;
+                is_known = true;
+            }
+        if (!is_known)
+            return fail_unknown(word, n);
+        word += n;
+        if (!*word)
+            return HN_OK;
     }
-    HN_ISA_LIST(HN_ISA_MATCH)
-#undef HN_ISA_MATCH
-    return hn_fail(HN_ERR_ARGUMENT,
-                   "instruction-set level '%s': expected ref, avx2, avx512, avx512bf16 or neon", word);
 }
 
 hn_status hn_isa_available(hn_isa *out)
@@ -83,13 +159,17 @@ hn_status hn_isa_available(hn_isa *out)
     return HN_OK;
 }
 
-const char *hn_isa_name(hn_isa isa)
+const char *hn_isa_name(hn_isa isa, hn_isa_text *text)
 {
-    const char *name = "ref";
-#define HN_ISA_LAST(level, bit)                                                                \
-    if (isa & HN_ISA(level))                                                                   \
-        name = #level;
-    HN_ISA_LIST(HN_ISA_LAST)
-#undef HN_ISA_LAST
-    return name;
+    hn_isa implied = HN_ISA_ref;
+    for (int i = 0; i < HN_N_LEVELS; i++)
+        if (isa >> i & 1)
+            implied |= hn_isa_level(i).with_implied & ~(1u << i);
+    snprintf(text->at, sizeof text->at, "%s", isa ? "" : "ref");
+    for (int i = 0; i < HN_N_LEVELS; i++) {
+        const size_t n = strlen(text->at);
+        if ((isa & ~implied) >> i & 1)
+            snprintf(text->at + n, sizeof text->at - n, "%s%s", n ? "+" : "", rows[i].name);
+    }
+    return text->at;
 }

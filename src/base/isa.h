@@ -1,57 +1,67 @@
 /* isa.h: instruction-set levels. A level is a bundle of CPU features that kernels are written
- * for; hn_isa is a set of levels, and the empty set means `ref`, portable C. */
+ * for; hn_isa is a set of levels, and the empty set means `ref`, portable C. The levels are those
+ * of levels.def. */
 #ifndef HN_BASE_ISA_H
 #define HN_BASE_ISA_H
 
 #include "base/status.h"
 
-/* Weakest first within an architecture. `vec` marks levels that `ref` loops are measured against. */
-#define HN_ISA_LIST(X)                                                                         \
-    X(avx2, 1)   /* x86-64-v3: AVX2, FMA, F16C, BMI2 */                                        \
-    X(avx512, 2) /* F, BW, DQ, VL, VNNI, with all of avx2 */                                   \
-    X(avx512bf16, 4) /* BF16 with all of avx512, where that is faster: on AMD's */             \
-    X(neon, 8)   /* AArch64 baseline */
+#include <stddef.h>
 
 typedef unsigned hn_isa;
 
-#define HN_ISA_ref 0u
 enum {
-#define HN_ISA_ENUM(name, bit) HN_ISA_##name = bit,
-    HN_ISA_LIST(HN_ISA_ENUM)
-#undef HN_ISA_ENUM
-        HN_ISA_ALL = 15
+#define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags) HN_ISA_AT_##name,
+#include "base/levels.def"
+#undef HN_ISA_LEVEL
+    HN_N_LEVELS
+};
+
+enum {
+    HN_ISA_ref = 0,
+#define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags) HN_ISA_##name = 1 << HN_ISA_AT_##name,
+#include "base/levels.def"
+#undef HN_ISA_LEVEL
+    HN_ISA_ALL = (1 << HN_N_LEVELS) - 1
 };
 #define HN_ISA(level) ((hn_isa)HN_ISA_##level)
 
-/* HN_ON_level(code): the code where that level can be compiled, nothing elsewhere. */
+typedef struct hn_level {
+    const char *name;
+    hn_isa bit;
+    hn_isa with_implied; /* the level and all that it implies, and so on */
+} hn_level;
+
+/* The i-th of HN_N_LEVELS: after those that it implies. */
+hn_level hn_isa_level(int i);
+
+/* HN_ON_<architecture>(code): the code where that architecture is compiled for. */
 #if defined(__x86_64__)
-#define HN_ON_avx2(...) __VA_ARGS__
-#define HN_ON_avx512(...) __VA_ARGS__
-#define HN_ON_avx512bf16(...) __VA_ARGS__
-#define HN_ON_neon(...)
+#define HN_ON_x86(...) __VA_ARGS__
+#define HN_ON_arm(...)
 #elif defined(__aarch64__)
-#define HN_ON_avx2(...)
-#define HN_ON_avx512(...)
-#define HN_ON_avx512bf16(...)
-#define HN_ON_neon(...) __VA_ARGS__
+#define HN_ON_x86(...)
+#define HN_ON_arm(...) __VA_ARGS__
 #else
-#define HN_ON_avx2(...)
-#define HN_ON_avx512(...)
-#define HN_ON_avx512bf16(...)
-#define HN_ON_neon(...)
+#define HN_ON_x86(...)
+#define HN_ON_arm(...)
 #endif
 
 /* What this processor and operating system can run. */
 hn_isa hn_isa_host(void);
 
-/* The host's levels, lowered by HN_ISA_MASK ("ref", "avx2", "avx512", "avx512bf16",
- * "neon": that level and those below it). An unknown word is an error, never ignored. */
+/* The host's levels, lowered by HN_ISA_MASK ("ref", or levels: those and what they imply). An unknown
+ * word is an error, never ignored. */
 hn_status hn_isa_available(hn_isa *out);
 
-/* "avx2" -> that level and all below it; fails if the word is unknown. */
-hn_status hn_isa_parse(const char *word, hn_isa *out);
+/* "avx512" -> that level and all that it implies; "avxvnni+avx512": both. An unknown word fails. */
+hn_status hn_isa_parse(const char *words, hn_isa *out);
 
-/* The strongest level's name: "ref" for the empty set. */
-const char *hn_isa_name(hn_isa isa);
+typedef struct hn_isa_text {
+    char at[96];
+} hn_isa_text;
+
+/* The levels that no other of the set implies, as hn_isa_parse reads them; "ref": the empty set. */
+const char *hn_isa_name(hn_isa isa, hn_isa_text *text);
 
 #endif

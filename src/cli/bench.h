@@ -7,7 +7,7 @@
 #ifndef HN_CLI_BENCH_H
 #define HN_CLI_BENCH_H
 
-#include "backend/cpu/families.h"
+#include "kernels/families.h"
 #include "base/json.h"
 #include "base/pool.h"
 #include "kernels/peak/peak.h"
@@ -34,8 +34,7 @@ typedef struct hn_bench {
     int again; /* rounds of a race */
     hn_isa isa;
     hn_isa best; /* the strongest level of this run */
-    hn_cpu_families kernels;
-    hn_peak_kernels peak;
+    hn_families kernels;
     hn_pool *pool;
     int n_threads;
     char *scratch; /* scratch_bytes for each thread */

@@ -19,7 +19,7 @@ typedef struct running {
 static void units(void *of, int64_t begin, int64_t end, int thread)
 {
     const running *r = of;
-    const hn_attn_kernels *k = r->b->kernels.attn;
+    const hn_attn_kernels *k = &r->b->kernels.attn;
     (r->a->is_backward ? k->backward : k->forward)(&r->a->plan, r->phase, begin, end,
                                                    hn_bench_scratch(r->b, thread), r->b->shared);
 }

@@ -95,7 +95,9 @@ hn_status hn_bench_loss(hn_bench *b)
 {
     hn_device *device[HN_MAX_DEVICES];
     int n;
-    const hn_device_options open = { .n_threads = b->n_threads, .isa = hn_isa_name(b->isa) };
+    hn_isa_text level;
+    const hn_device_options open = { .n_threads = b->n_threads,
+                                     .isa = hn_isa_name(b->isa, &level) };
     HN_TRY(hn_devices_open(b->heap, "cpu", &open, &n, device));
     const int again = b->again;
     b->again = b->again > 2 ? 2 : b->again; /* seconds each */

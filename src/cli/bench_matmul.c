@@ -24,7 +24,7 @@ static void product_units(void *of, int64_t begin, int64_t end, int thread)
 static void run_own(hn_bench *b, void *what)
 {
     running r = { b, what };
-    hn_gemm_plan_make(&r.p->plan, b->kernels.gemm, &r.p->args, b->n_threads);
+    hn_gemm_plan_make(&r.p->plan, &b->kernels.gemm, &r.p->args, b->n_threads);
     hn_bench_units(b, r.p->plan.units, product_units, &r);
 }
 

@@ -17,11 +17,13 @@ hn_status hn_bench_peer_open(const char *path, hn_isa isa, hn_peer *out)
 {
     *out = (hn_peer){ .name = strstr(path, "blis") ? "blis" : "openblas" };
     /* The same instructions as ours, unless the caller chose; threads are chosen by call. */
-    HN_ON_avx512(if (isa & HN_ISA(avx512)) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0),
-                 setenv("BLIS_ARCH_TYPE", "skx", 0);)
-    HN_ON_avx2(if (isa & HN_ISA(avx2)) setenv("OPENBLAS_CORETYPE", "Haswell", 0),
-               setenv("BLIS_ARCH_TYPE", "haswell", 0);)
-    (void)isa;
+    if (isa & HN_ISA(avx512)) {
+        setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+        setenv("BLIS_ARCH_TYPE", "skx", 0);
+    } else if (isa & HN_ISA(avx2)) {
+        setenv("OPENBLAS_CORETYPE", "Haswell", 0);
+        setenv("BLIS_ARCH_TYPE", "haswell", 0);
+    }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     HN_REQUIRE(library, HN_ERR_IO, "%s", dlerror());
     HN_REQUIRE(find(library, "cblas_sgemm", &out->sgemm), HN_ERR_UNSUPPORTED,

@@ -50,7 +50,7 @@ static void fma_unit(void *of, int64_t begin, int64_t end, int thread)
     for (int l = 0; l < 16; l++)
         x[l] = 0;
     for (int64_t unit = begin; unit < end; unit++)
-        b->peak.peak_fma(ROUNDS, x);
+        b->kernels.peak.peak_fma(ROUNDS, x);
 }
 
 static void read_unit(void *of, int64_t begin, int64_t end, int thread)
@@ -58,7 +58,7 @@ static void read_unit(void *of, int64_t begin, int64_t end, int thread)
     hn_bench *b = of;
     const int64_t n = HN_BENCH_STREAM / PARTS;
     for (int64_t unit = begin; unit < end; unit++)
-        b->peak.peak_read(n, b->from + unit * n, hn_bench_scratch(b, thread));
+        b->kernels.peak.peak_read(n, b->from + unit * n, hn_bench_scratch(b, thread));
 }
 
 static void copy_unit(void *of, int64_t begin, int64_t end, int thread)
@@ -67,7 +67,7 @@ static void copy_unit(void *of, int64_t begin, int64_t end, int thread)
     (void)thread;
     const int64_t n = HN_BENCH_STREAM / PARTS;
     for (int64_t unit = begin; unit < end; unit++)
-        b->peak.peak_copy(n, b->from + unit * n, b->to + unit * n);
+        b->kernels.peak.peak_copy(n, b->from + unit * n, b->to + unit * n);
 }
 
 static void run_fma(hn_bench *b, void *what)
@@ -109,8 +109,9 @@ hn_racer hn_bench_copy(hn_bench *b)
 void hn_bench_line(hn_bench *b, const char *part, const char *what, const char *unit, int n,
                    const hn_racer *racers)
 {
+    hn_isa_text level;
     const double own = hn_racer_rate(&racers[1]), limit = hn_racer_rate(&racers[0]);
-    fprintf(b->out, "%-9s %-6s %d  %-38s %7.1f %s %4.0f %%", part, hn_isa_name(b->isa),
+    fprintf(b->out, "%-9s %-6s %d  %-38s %7.1f %s %4.0f %%", part, hn_isa_name(b->isa, &level),
             b->n_threads, what, own, unit, 100 * own / limit);
     for (int i = 2; i < n; i++)
         fprintf(b->out, "   %s %.0f %%", racers[i].name, 100 * hn_racer_rate(&racers[i]) / limit);
@@ -120,7 +121,7 @@ void hn_bench_line(hn_bench *b, const char *part, const char *what, const char *
         return;
     hn_json_begin_object(b->json);
     hn_json_key(b->json, "part"), hn_json_add_string(b->json, part);
-    hn_json_key(b->json, "level"), hn_json_add_string(b->json, hn_isa_name(b->isa));
+    hn_json_key(b->json, "level"), hn_json_add_string(b->json, hn_isa_name(b->isa, &level));
     hn_json_key(b->json, "threads"), hn_json_add_int(b->json, b->n_threads);
     hn_json_key(b->json, "what"), hn_json_add_string(b->json, what);
     hn_json_key(b->json, "unit"), hn_json_add_string(b->json, unit);

@@ -86,7 +86,9 @@ hn_status hn_bench_step(hn_bench *b)
 {
     hn_device *device[HN_MAX_DEVICES];
     int n;
-    const hn_device_options open = { .n_threads = b->n_threads, .isa = hn_isa_name(b->isa) };
+    hn_isa_text level;
+    const hn_device_options open = { .n_threads = b->n_threads,
+                                     .isa = hn_isa_name(b->isa, &level) };
     HN_TRY(hn_devices_open(b->heap, "cpu", &open, &n, device));
     training *t = hn_alloc(b->heap, HN_TAG_WORKSPACE, sizeof *t);
     nn_decoder *d = hn_alloc(b->heap, HN_TAG_GRAPH, sizeof *d);

@@ -46,10 +46,11 @@ enum { N_PARTS = sizeof parts / sizeof *parts };
 
 static void print_limits(hn_bench *b)
 {
+    hn_isa_text level;
     hn_racer racers[] = { hn_bench_fma(b), hn_bench_read(b), hn_bench_copy(b) };
     hn_bench_race(b, 3, racers);
     fprintf(b->out, "%s, threads %d: peak %.1f GFLOP/s, read %.1f GB/s, copy %.1f GB/s\n",
-            hn_isa_name(b->isa), b->n_threads, hn_racer_rate(&racers[0]),
+            hn_isa_name(b->isa, &level), b->n_threads, hn_racer_rate(&racers[0]),
             hn_racer_rate(&racers[1]), hn_racer_rate(&racers[2]));
 }
 
@@ -58,8 +59,7 @@ static hn_status run_parts(hn_bench *b, hn_isa isa, int n_threads, const char *o
 {
     b->isa = isa;
     b->n_threads = n_threads;
-    hn_cpu_families_init(&b->kernels, isa);
-    hn_peak_kernels_init(&b->peak, isa);
+    hn_families_init(&b->kernels, isa);
     HN_TRY(hn_pool_new(b->heap, n_threads, &b->pool));
     print_limits(b);
     hn_status status = HN_OK;
@@ -80,9 +80,7 @@ static hn_status run_all(hn_bench *b, int n_threads, const char *only)
     HN_TRY(run_parts(b, b->best, 1, only));
     if (n_threads > 1)
         HN_TRY(run_parts(b, b->best, n_threads, only));
-    HN_ON_avx2(if (b->best & HN_ISA(avx512)) HN_TRY(
-                   run_parts(b, HN_ISA(avx2), 1, only));)
-    return HN_OK;
+    return b->best & HN_ISA(avx512) ? run_parts(b, HN_ISA(avx2), 1, only) : HN_OK;
 }
 
 static hn_status prepare(hn_bench *b, const bench_args *args, int n_threads)
@@ -94,8 +92,8 @@ static hn_status prepare(hn_bench *b, const bench_args *args, int n_threads)
         HN_TRY(hn_bench_peer_open(args->blas.at[i], b->best, &b->peers[i]));
     }
     /* the largest of any level and part */
-    const hn_gemm_kernels *const gemm = hn_gemm_kernels_for(b->best);
-    b->scratch_bytes = (hn_xent_scratch_bytes(gemm) * 2 + 4095) / 4096 * 4096;
+    hn_families_init(&b->kernels, b->best);
+    b->scratch_bytes = (hn_xent_scratch_bytes(&b->kernels.gemm) * 2 + 4095) / 4096 * 4096;
     b->scratch = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, (size_t)n_threads, b->scratch_bytes);
     b->shared = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, HN_BENCH_SHARED, sizeof(float));
     b->from = hn_bench_floats(b, HN_BENCH_STREAM);

@@ -1,5 +1,6 @@
 /* hone devices: what this machine can compute on; --ops: which ops have kernels there. */
 #include "backend/backend.h"
+#include "base/isa.h"
 #include "cli/command.h"
 #include "ops/ops.h"
 #include "prove/case.h"
@@ -9,13 +10,14 @@
 typedef struct devices_args {
     const char *names, *isa;
     int64_t threads;
-    bool ops;
+    bool ops, levels;
 } devices_args;
 
 static const hn_option options[] = {
     HN_TEXT(devices_args, names, "device", "LIST", "which to open, as in cpu or cpu,cpu"),
     HN_INT(devices_args, threads, "threads", "N", 1, 256, "threads of each; default: processors"),
-    HN_TEXT(devices_args, isa, "isa", "LEVEL", "ref, avx2, avx512 or neon"),
+    HN_TEXT(devices_args, isa, "isa", "LEVEL", "of those that --levels prints; default: all of them"),
+    HN_FLAG(devices_args, levels, "levels", "print this processor's levels of instructions, a line each"),
     HN_FLAG(devices_args, ops, "ops", "print the ops, element types and kernels of each device"),
     HN_OPTION_END,
 };
@@ -77,10 +79,23 @@ static hn_status print_op(hn_heap *heap, const hn_device *device, const hn_op *o
     return HN_OK;
 }
 
+static hn_status print_levels(FILE *out)
+{
+    hn_isa host;
+    HN_TRY(hn_isa_available(&host));
+    fputs("ref\n", out);
+    for (int i = 0; i < HN_N_LEVELS; i++)
+        if (host & hn_isa_level(i).bit)
+            fprintf(out, "%s\n", hn_isa_level(i).name);
+    return HN_OK;
+}
+
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands, (void)operands;
     const devices_args *args = parsed;
+    if (args->levels)
+        return print_levels(out);
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     hn_device *devices[HN_MAX_DEVICES];

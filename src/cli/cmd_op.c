@@ -21,7 +21,7 @@ static const hn_option options[] = {
     HN_TEXT(op_args, din, "din", "PREFIX", "where the gradient of input i goes: PREFIXi.npy"),
     HN_TEXT(op_args, plan, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
     HN_INT(op_args, threads, "threads", "N", 1, 256, "default: one for each processor"),
-    HN_TEXT(op_args, isa, "isa", "LEVEL", "ref, avx2, avx512 or neon; default: the best"),
+    HN_TEXT(op_args, isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: all"),
     HN_TEXT(op_args, device, "device", "LIST", "cpu, or cpu,cpu for two side by side"),
     HN_FLAG(op_args, overwrite, "overwrite", "replace files that are there already"),
     HN_FLAG(op_args, list, "list", "print every op"),

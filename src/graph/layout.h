@@ -1,6 +1,6 @@
 /* layout.h: packed layouts of frozen weights, a matrix [N,K] or one for each expert [E,N,K].
  *
- *   panel16   sixteen rows interleaved (kernels/quantize/decode.h); the panels of every matrix
+ *   panel16   sixteen rows interleaved (kernels/decode/decode.h); the panels of every matrix
  *             start anew, and its last one is filled up with zeros
  *
  * Kernels read a packed weight along its rows and across them with the bits of the plain one. Only
@@ -9,7 +9,7 @@
 #define HN_GRAPH_LAYOUT_H
 
 #include "graph/tensor.h"
-#include "kernels/quantize/decode.h"
+#include "kernels/decode/decode.h"
 
 const char *hn_layout_name(hn_layout layout);
 hn_status hn_layout_parse(const char *name, hn_layout *out);

@@ -1,11 +1,10 @@
-/* kernel.h: how a kernel is named, declared and bound. Nothing here knows a family.
+/* kernel.h: how a kernel is named, declared and put into its family's table. Nothing here knows a family
+ * or a level.
  *
- * A family's .def lists HN_KERNEL(level, slot); the level `text` stands for every level,
- * because the family's text is compiled for each. HN_PARAMS_<slot> is the one copy of a
- * signature.
- *
- *     HN_KERNEL(text, rms_norm_f32)        hn_rms_norm_f32_ref, _avx2, _avx512, _neon
- *     HN_KERNEL(avx2, gemv_q4k_f32)        hn_gemv_q4k_f32_avx2 alone
+ * A family's text (NAME_text.c) is compiled once for every level of texts, with HN_LEVEL its name. Of a
+ * kernel, HN_PARAMS_<slot> is the one copy of its signature, HN_KERNEL_FN(slot) { ... } its
+ * definition, hn_rms_norm_f32_avx512 its name at a level; HN_KERNEL(slot) in the family's .def makes it
+ * a member of the family's table.
  *
  * Kernels return nothing and cannot fail; n >= 1; no alignment is asked, but of
  * an output that streams (norm.h); nothing is read or written past the last element. */
@@ -18,17 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The level that this object is compiled for; outside kernels there is none. */
-#if defined(HN_LEVEL_ref)
-#define HN_LEVEL ref
-#elif defined(HN_LEVEL_avx2)
-#define HN_LEVEL avx2
-#elif defined(HN_LEVEL_avx512)
-#define HN_LEVEL avx512
-#elif defined(HN_LEVEL_neon)
-#define HN_LEVEL neon
-#endif
-
+/* The level that this object is compiled for is HN_LEVEL; outside kernels there is none. */
 #define HN_KERNEL_PASTE(slot, level)  hn_##slot##_##level
 #define HN_KERNEL_EXPAND(slot, level) HN_KERNEL_PASTE(slot, level)
 #define HN_KERNEL_NAME(slot)          HN_KERNEL_EXPAND(slot, HN_LEVEL)
@@ -43,32 +32,19 @@ static inline void hn_streams_end(void)
 #endif
 }
 
-/* One member of a family's struct. */
-#define HN_KERNEL_MEMBER(slot) void (*slot)(HN_PARAMS_##slot);
+/* Lines of a .def: a member of the family's table; what is compiled for this level; its place there. */
+#define HN_KERNEL_MEMBER(slot)  void (*slot)(HN_PARAMS_##slot);
+#define HN_KERNEL_DECLARE(slot) void HN_KERNEL_NAME(slot)(HN_PARAMS_##slot);
+#define HN_KERNEL_ENTRY(slot)   .slot = HN_KERNEL_NAME(slot),
 
-/* Prototypes for one line of a .def. */
-#define HN_KERNEL_DECLARE_AT(level, slot) void hn_##slot##_##level(HN_PARAMS_##slot);
-#define HN_KERNEL_DECLARE_text(slot)                                                           \
-    HN_KERNEL_DECLARE_AT(ref, slot)                                                            \
-    HN_ON_avx2(HN_KERNEL_DECLARE_AT(avx2, slot))                                               \
-        HN_ON_avx512(HN_KERNEL_DECLARE_AT(avx512, slot))                                       \
-            HN_ON_neon(HN_KERNEL_DECLARE_AT(neon, slot))
-#define HN_KERNEL_DECLARE_ref(slot)    HN_KERNEL_DECLARE_AT(ref, slot)
-#define HN_KERNEL_DECLARE_avx2(slot)   HN_ON_avx2(HN_KERNEL_DECLARE_AT(avx2, slot))
-#define HN_KERNEL_DECLARE_avx512(slot) HN_ON_avx512(HN_KERNEL_DECLARE_AT(avx512, slot))
-#define HN_KERNEL_DECLARE_neon(slot)   HN_ON_neon(HN_KERNEL_DECLARE_AT(neon, slot))
+/* The family's table of this level: HN_KERNEL_TABLE(norm) = { ... }; families.h picks among them. */
+#define HN_KERNEL_TABLE(family)                                                                \
+    extern const hn_##family##_kernels HN_KERNEL_NAME(family##_kernels);                       \
+    const hn_##family##_kernels HN_KERNEL_NAME(family##_kernels)
 
-/* Statements that bind one line of a .def; later lines win. */
-#define HN_KERNEL_BIND_AT(k, isa, level, slot)                                                 \
-    if ((isa)&HN_ISA(level))                                                                   \
-        (k)->slot = hn_##slot##_##level;
-#define HN_KERNEL_BIND_ref(k, isa, slot)  (k)->slot = hn_##slot##_ref;
-#define HN_KERNEL_BIND_avx2(k, isa, slot) HN_ON_avx2(HN_KERNEL_BIND_AT(k, isa, avx2, slot))
-#define HN_KERNEL_BIND_avx512(k, isa, slot)                                                    \
-    HN_ON_avx512(HN_KERNEL_BIND_AT(k, isa, avx512, slot))
-#define HN_KERNEL_BIND_neon(k, isa, slot) HN_ON_neon(HN_KERNEL_BIND_AT(k, isa, neon, slot))
-#define HN_KERNEL_BIND_text(k, isa, slot)                                                      \
-    HN_KERNEL_BIND_ref(k, isa, slot) HN_KERNEL_BIND_avx2(k, isa, slot)                         \
-        HN_KERNEL_BIND_avx512(k, isa, slot) HN_KERNEL_BIND_neon(k, isa, slot)
+/* What a level of files does better than its texts: HN_KERNEL_SLOTS(gemm) { k->dots = ... } */
+#define HN_KERNEL_SLOTS(family)                                                                \
+    void HN_KERNEL_NAME(family##_slots)(hn_##family##_kernels *k);                             \
+    void HN_KERNEL_NAME(family##_slots)(hn_##family##_kernels *k)
 
 #endif

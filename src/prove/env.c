@@ -10,6 +10,21 @@ static hn_status open_cpu(hn_prove_env *env, int threads, const char *isa, hn_de
     return cpu->open(out, env->heap, &options);
 }
 
+/* `ref`, and each level that the host has with no more than it implies. */
+static hn_status open_levels(hn_prove_env *env)
+{
+    hn_isa host;
+    HN_TRY(hn_isa_available(&host));
+    for (int i = -1; i < HN_N_LEVELS; i++) {
+        const hn_level level = i < 0 ? (hn_level){ "ref", 0, 0 } : hn_isa_level(i);
+        if ((level.with_implied & host) != level.with_implied || level.with_implied == host)
+            continue;
+        HN_TRY(open_cpu(env, 1, level.name, &env->levels[env->n_levels]));
+        env->n_levels++;
+    }
+    return HN_OK;
+}
+
 static hn_status open_all(hn_prove_env *env, int max_threads)
 {
     HN_TRY(open_cpu(env, 1, NULL, &env->one));
@@ -19,17 +34,7 @@ static hn_status open_all(hn_prove_env *env, int max_threads)
         HN_TRY(open_cpu(env, n, NULL, &env->threads[env->n_threads]));
         env->n_threads++;
     }
-    static const char *const levels[] = { "ref", "avx2", "neon" };
-    hn_isa host, level;
-    HN_TRY(hn_isa_available(&host));
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
-        HN_TRY(hn_isa_parse(levels[i], &level));
-        if ((level & host) != level || level == host)
-            continue;
-        HN_TRY(open_cpu(env, 1, levels[i], &env->levels[env->n_levels]));
-        env->n_levels++;
-    }
-    return HN_OK;
+    return open_levels(env);
 }
 
 hn_status hn_prove_env_open(hn_prove_env *env, hn_heap *heap, hn_report *report, int max_threads)
@@ -54,10 +59,10 @@ void hn_prove_env_close(hn_prove_env *env)
     close_one(&env->one);
     close_one(&env->pair[0]);
     close_one(&env->pair[1]);
-    for (int i = 0; i < HN_MAX_VARIANTS; i++) {
+    for (int i = 0; i < env->n_threads; i++)
         close_one(&env->threads[i]);
+    for (int i = 0; i < env->n_levels; i++)
         close_one(&env->levels[i]);
-    }
     env->n_threads = env->n_levels = 0;
 }
 

@@ -3,6 +3,7 @@
 #define HN_PROVE_ENV_H
 
 #include "backend/backend.h"
+#include "base/isa.h"
 #include "prove/report.h"
 
 enum { HN_MAX_VARIANTS = 8 };
@@ -17,7 +18,7 @@ typedef struct hn_prove_env {
     int n_threads;       /* devices with 2, 3 ... threads */
     hn_device *threads[HN_MAX_VARIANTS];
     int n_levels; /* devices at weaker levels */
-    hn_device *levels[HN_MAX_VARIANTS];
+    hn_device *levels[HN_N_LEVELS + 1];
     /* Reports progress; returns false to stop. */
     bool (*progress)(void *context, double done, const char *what);
     void *progress_context;

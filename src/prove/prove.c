@@ -114,6 +114,7 @@ hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *
 {
     char processor[160];
     hn_isa isa;
+    hn_isa_text level;
     HN_TRY(hn_isa_available(&isa));
     hn_processor_name(processor, sizeof processor);
     hn_str_add(out, "{\n  \"certificate\": \"hone prove\",\n  \"subject\": ");
@@ -121,7 +122,7 @@ hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *
     hn_str_print(out, ",\n  \"build\": \"%s, %s\",\n", HN_BUILD,
                  __VERSION__);
     hn_str_print(out, "  \"cpu\": \"%s\",\n  \"isa\": \"%s\",\n  \"seed\": %llu,\n", processor,
-                 hn_isa_name(isa), (unsigned long long)(o->seed ? o->seed : 1));
+                 hn_isa_name(isa, &level), (unsigned long long)(o->seed ? o->seed : 1));
     hn_str_print(out,
                  "  \"seconds\": %.1f,\n  \"checks\": %lld,\n  \"failed\": %lld,\n"
                  "  \"skipped\": %lld,\n  \"rows\": ",

@@ -58,7 +58,7 @@ plant "a buffer freed early" src/graph/plan_lifetimes.c plan_lifetimes \
     '0,/root->last = s;/s//root->last = s - (s > 2);/' 'which hold the result of' --time-limit 0 --ops 'mul'
 level=avx2
 [ "$(uname -m)" = aarch64 ] && level=neon
-plant "two steps of a reduction swapped" src/kernels/reduce/reduce.c "$level" \
+plant "two steps of a reduction swapped" src/kernels/reduce/reduce_text.c "$level" \
     '/HN_KERNEL_FN(sum_f32)/,/^}/s/\*y = (float)total;/float back = 0; for (int64_t i = n; i-- > 0;) back += x[i]; *y = back;/' \
     'sum, levels' --time-limit 0 --ops 'sum'
 plant "a state updated before its last reader" src/graph/plan.c plan.c \

@@ -58,7 +58,7 @@ for arch in llama qwen3moe gemma3; do
     [ $arch = qwen3moe ] && experts='experts=4 used=2 expert_ffn=96'
     gets /dev/null "$hone" new --overwrite $arch b.gguf --type bf16 layers=2 width=96 heads=4 kv_heads=2 head_dim=32 ffn=160 $experts
     gets /dev/null "$hone" logits --overwrite b.gguf -p "$a100" --numerics bf16 --threads 2 --out all.npy
-    for level in ref avx2 avx512 avx512bf16 neon; do
+    for level in $("$hone" devices --levels); do
         HN_ISA_MASK=$level "$hone" logits --overwrite b.gguf -p "$a100" --numerics bf16 --threads 1 --out one.npy \
             >out 2>err </dev/null || { cat err; fail "$arch at $level"; }
         same "$arch in bf16 at $level" all.npy one.npy

@@ -20,9 +20,9 @@ for model in moe.gguf q8.gguf b16.gguf; do
     [ $model = b16.gguf ] && numerics=mixed
     same "again" --threads 2
     for threads in 1 2 3 8; do same "$threads threads" --threads $threads; done
-    for level in ref avx2 avx512 avx512bf16 neon; do
+    for level in $("$hone" devices --levels); do
         set="HN_ISA_MASK=$level"
-        "$hone" devices >/dev/null 2>&1 && same "$level" --threads 2
+        same "$level" --threads 2
     done
     set=
     for plan in inplace reuse separate poison; do same "plan $plan" --plan $plan; done

@@ -16,16 +16,16 @@
  *     int main(int argc, char **argv)
  *     {
  *         kc_open(argc, argv);
- *         hn_x_kernels_init(&ref, HN_ISA(ref));
+ *         ref = at_level(HN_ISA(ref))->x;
  *         for (hn_isa isa = 0; kc_next_isa(&isa);) {
- *             hn_x_kernels_init(&opt, isa);
+ *             opt = at_level(isa)->x;
  *             check_scale(&ref, &opt);
  *         }
  *         return kc_close();
  *     }
  *
  * The first level is `ref` itself, which meets guard pages and gives the digests. Each further
- * one adds a level. A slot at a level is one check. Buffers end at unreadable pages, live until
+ * one adds a level that has kernels of its own. A slot at a level is one check. Buffers end at unreadable pages, live until
  * the next kc_next_*, and have the same contents at every level. Every length comes in four
  * flavours: plain numbers, all magnitudes, extremes that are finite, and infinities and NaN
  * among them.

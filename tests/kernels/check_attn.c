@@ -3,6 +3,7 @@
 #include "kernels/attn/attn.h"
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/attn_case.h"
+#include "tests/kernels/at_level.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,9 +85,9 @@ static void check_case(const hn_attn_kernels *ref, const hn_attn_kernels *opt,
 int main(int argc, char **argv)
 {
     kc_open(argc, argv);
-    const hn_attn_kernels *ref = hn_attn_kernels_for(HN_ISA(ref));
+    const hn_attn_kernels *ref = &at_level(HN_ISA(ref))->attn;
     for (hn_isa isa = 0; kc_next_isa(&isa);)
         for (int i = 0; i < n_attn_cases; i++)
-            check_case(ref, hn_attn_kernels_for(isa), attn_cases + i);
+            check_case(ref, &at_level(isa)->attn, attn_cases + i);
     return kc_close();
 }

@@ -1,7 +1,7 @@
 /* Every conversion against its reference and against base/half.h. */
 #include "base/half.h"
-#include "kernels/convert/convert.h"
 #include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
 
 /* Any sixteen bits. */
 static uint16_t *any_halves(size_t n)
@@ -208,9 +208,9 @@ int main(int argc, char **argv)
 {
     hn_convert_kernels ref, opt;
     kc_open(argc, argv);
-    hn_convert_kernels_init(&ref, HN_ISA(ref));
+    ref = at_level(HN_ISA(ref))->convert;
     for (hn_isa isa = 0; kc_next_isa(&isa);) {
-        hn_convert_kernels_init(&opt, isa);
+        opt = at_level(isa)->convert;
         check_f16_to_f32(&ref, &opt);
         check_bf16_to_f32(&ref, &opt);
         check_f32_to_f16(&ref, &opt);

@@ -1,10 +1,11 @@
 /* Decoders at every level against the formats' own, in rows and in panels of sixteen, and the
  * panel16 layout there and back. */
 #include "base/half.h"
-#include "kernels/quantize/decode.h"
+#include "kernels/decode/decode.h"
 #include "quant/format.h"
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/gemm_data.h"
+#include "tests/kernels/at_level.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,9 +69,9 @@ static void check_type(const hn_decode_kernels *ref, const hn_decode_kernels *op
 int main(int argc, char **argv)
 {
     kc_open(argc, argv);
-    const hn_decode_kernels *ref = hn_decode_kernels_for(HN_ISA(ref));
+    const hn_decode_kernels *ref = &at_level(HN_ISA(ref))->decode;
     for (hn_isa isa = 0; kc_next_isa(&isa);)
         for (hn_elem type = 0; type < HN_N_ELEMS; type++)
-            check_type(ref, hn_decode_kernels_for(isa), type);
+            check_type(ref, &at_level(isa)->decode, type);
     return kc_close();
 }

@@ -4,6 +4,7 @@
 #include "base/half.h"
 #include "kernels/gemm/gemm.h"
 #include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
 
 #include <math.h>
 #include <string.h>
@@ -191,8 +192,8 @@ static void check_dots(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
 int main(int argc, char **argv)
 {
     kc_open(argc, argv);
-    const hn_gemm_kernels *ref = hn_gemm_kernels_for(HN_ISA(ref));
+    const hn_gemm_kernels *ref = &at_level(HN_ISA(ref))->gemm;
     for (hn_isa isa = 0; kc_next_isa(&isa);)
-        check_dots(ref, hn_gemm_kernels_for(isa));
+        check_dots(ref, &at_level(isa)->gemm);
     return kc_close();
 }

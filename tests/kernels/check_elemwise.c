@@ -1,7 +1,7 @@
 /* Every elementwise kernel against its reference, at every level that this host can run. */
 #include "base/rng.h"
-#include "kernels/elemwise/elemwise.h"
 #include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
 
 typedef void (*map_kernel)(HN_PARAMS_map);
 typedef void (*binary_kernel)(HN_PARAMS_binary);
@@ -168,9 +168,9 @@ int main(int argc, char **argv)
 {
     hn_elemwise_kernels ref, opt;
     kc_open(argc, argv);
-    hn_elemwise_kernels_init(&ref, HN_ISA(ref));
+    ref = at_level(HN_ISA(ref))->elemwise;
     for (hn_isa isa = 0; kc_next_isa(&isa);) {
-        hn_elemwise_kernels_init(&opt, isa);
+        opt = at_level(isa)->elemwise;
         check_all(&ref, &opt);
     }
     return kc_close();

@@ -4,6 +4,7 @@
 #include "kernels/gemm/gemm.h"
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/gemm_data.h"
+#include "tests/kernels/at_level.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -226,7 +227,7 @@ static void check_wild_scales(const hn_gemm_kernels *ref, const hn_gemm_kernels 
                        plain + block * bytes);
         }
         float *values = kc_blank(N * K), *x = kc_blank(K), *want = kc_blank(N), *got = kc_blank(N);
-        hn_decode_kernels_ref.row[type](N * K, plain, values);
+        at_level(HN_ISA(ref))->decode.row[type](N * K, plain, values);
         for (int i = 0; i < K; i++)
             x[i] = 1e-44f;
         for (int i = 0; i < N; i++)
@@ -248,9 +249,9 @@ static void check_wild_scales(const hn_gemm_kernels *ref, const hn_gemm_kernels 
 int main(int argc, char **argv)
 {
     kc_open(argc, argv);
-    const hn_gemm_kernels *ref = hn_gemm_kernels_for(HN_ISA(ref));
+    const hn_gemm_kernels *ref = &at_level(HN_ISA(ref))->gemm;
     for (hn_isa isa = 0; kc_next_isa(&isa);) {
-        const hn_gemm_kernels *g = hn_gemm_kernels_for(isa);
+        const hn_gemm_kernels *g = &at_level(isa)->gemm;
         for (hn_elem type = 0; type < HN_N_ELEMS; type++)
             for (int how = 0; how < 4; how++)
                 check_operand(ref, g, type, how & 1, how >> 1);

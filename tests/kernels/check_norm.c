@@ -1,6 +1,6 @@
 /* Every norm kernel against its reference, at every level that this host can run. */
-#include "kernels/norm/norm.h"
 #include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
 
 static void check_rms_norm(const hn_norm_kernels *ref, const hn_norm_kernels *opt)
 {
@@ -143,9 +143,9 @@ int main(int argc, char **argv)
 {
     hn_norm_kernels ref, opt;
     kc_open(argc, argv);
-    hn_norm_kernels_init(&ref, HN_ISA(ref));
+    ref = at_level(HN_ISA(ref))->norm;
     for (hn_isa isa = 0; kc_next_isa(&isa);) {
-        hn_norm_kernels_init(&opt, isa);
+        opt = at_level(isa)->norm;
         check_rms_norm(&ref, &opt);
         check_grad("rms_norm_grad_f32", ref.rms_norm_grad_f32, opt.rms_norm_grad_f32, 1);
         check_gain_grad("rms_norm_gain_grad_f32", ref.rms_norm_gain_grad_f32,

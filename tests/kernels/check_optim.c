@@ -1,6 +1,6 @@
 /* Every optimiser step against its reference; a cut range gives the same bits. */
-#include "kernels/optim/optim.h"
 #include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
 
 static const hn_adamw_step step = { .scale = 0.5f,
                                     .clip = 1.5f,
@@ -183,9 +183,9 @@ int main(int argc, char **argv)
 {
     hn_optim_kernels ref, opt;
     kc_open(argc, argv);
-    hn_optim_kernels_init(&ref, HN_ISA(ref));
+    ref = at_level(HN_ISA(ref))->optim;
     for (hn_isa isa = 0; kc_next_isa(&isa);) {
-        hn_optim_kernels_init(&opt, isa);
+        opt = at_level(isa)->optim;
         check_adamw_f32_f32(&ref, &opt);
         check_adamw_bf16_f32(&ref, &opt);
         check_adamw_f32_bf16(&ref, &opt);

@@ -1,6 +1,6 @@
 /* Every reduction against its reference, at every level that this host can run. */
-#include "kernels/reduce/reduce.h"
 #include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
 
 typedef void (*row_kernel)(int64_t n, const float *x, float *y);
 
@@ -109,9 +109,9 @@ int main(int argc, char **argv)
 {
     hn_reduce_kernels ref, opt;
     kc_open(argc, argv);
-    hn_reduce_kernels_init(&ref, HN_ISA(ref));
+    ref = at_level(HN_ISA(ref))->reduce;
     for (hn_isa isa = 0; kc_next_isa(&isa);) {
-        hn_reduce_kernels_init(&opt, isa);
+        opt = at_level(isa)->reduce;
         check_row("sum_f32", ref.sum_f32, opt.sum_f32);
         check_row("mean_f32", ref.mean_f32, opt.mean_f32);
         check_row("row_max_f32", ref.row_max_f32, opt.row_max_f32);

@@ -1,6 +1,6 @@
 /* Both layouts of rotation against their reference. */
-#include "kernels/rope/rope.h"
 #include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
 
 typedef void (*rope_kernel)(HN_PARAMS_rope);
 
@@ -38,9 +38,9 @@ int main(int argc, char **argv)
 {
     hn_rope_kernels ref, opt;
     kc_open(argc, argv);
-    hn_rope_kernels_init(&ref, HN_ISA(ref));
+    ref = at_level(HN_ISA(ref))->rope;
     for (hn_isa isa = 0; kc_next_isa(&isa);) {
-        hn_rope_kernels_init(&opt, isa);
+        opt = at_level(isa)->rope;
         check_rope("rope_halves_f32", ref.rope_halves_f32, opt.rope_halves_f32);
         check_rope("rope_pairs_f32", ref.rope_pairs_f32, opt.rope_pairs_f32);
     }

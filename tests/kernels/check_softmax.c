@@ -1,6 +1,6 @@
 /* Every softmax kernel against its reference, at every level that this host can run. */
-#include "kernels/softmax/softmax.h"
 #include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
 
 #include <math.h>
 
@@ -134,9 +134,9 @@ int main(int argc, char **argv)
 {
     hn_softmax_kernels ref, opt;
     kc_open(argc, argv);
-    hn_softmax_kernels_init(&ref, HN_ISA(ref));
+    ref = at_level(HN_ISA(ref))->softmax;
     for (hn_isa isa = 0; kc_next_isa(&isa);) {
-        hn_softmax_kernels_init(&opt, isa);
+        opt = at_level(isa)->softmax;
         check_softmax(&ref, &opt);
         check_softmax_rows(&ref, &opt);
         check_softmax_grad(&ref, &opt);

@@ -5,6 +5,7 @@
 #include "kernels/xent/xent.h"
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/gemm_data.h"
+#include "tests/kernels/at_level.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ typedef struct level {
 
 static level level_of(hn_isa isa)
 {
-    return (level){ hn_xent_kernels_for(isa), hn_gemm_kernels_for(isa) };
+    const hn_families *k = at_level(isa);
+    return (level){ &k->xent, &k->gemm };
 }
 
 static void run(level kernels, const hn_xent_args *args, pass what, int threads)

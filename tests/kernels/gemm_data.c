@@ -1,5 +1,6 @@
 #include "tests/kernels/gemm_data.h"
 #include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
 
 #include <string.h>
 
@@ -70,7 +71,7 @@ float *gemm_weights(hn_gemm_operand *out, hn_elem type, int64_t rows, int64_t ro
                                               : blocks(type, n / (size_t)hn_elem_block(type));
     float *values = kc_blank(n);
     for (int64_t r = 0; r < rows; r++)
-        hn_decode_kernels_ref.row[type](row, (const char *)data + r * row_bytes,
+        at_level(HN_ISA(ref))->decode.row[type](row, (const char *)data + r * row_bytes,
                                         values + r * row);
     const int64_t along = hn_elem_block(type) > 1 ? 0 : hn_elem_bytes(type);
     *out = (hn_gemm_operand){

@@ -1,6 +1,7 @@
 /* One answer, whatever holds the keys: caches of every type, rings that keep a window, another
  * cut, other threads and levels, a file in between: the bits of the whole sequence in that
  * type; for every architecture. And what fills beside: sequences packed into one run. */
+#include "base/isa.h"
 #include "infer/compiled.h"
 #include "infer/forward.h"
 #include "infer/session.h"
@@ -20,7 +21,7 @@ static char file[128];
 
 typedef struct subject {
     hn_model *model;
-    hn_device *one, *three, *levels[5];
+    hn_device *one, *three, *levels[HN_N_LEVELS + 1];
     int n_levels;
     int64_t vocab;
     int32_t tokens[N];
@@ -281,7 +282,6 @@ static hn_device *open_device(int n_threads, const char *isa)
 
 static void with_devices(subject *s, void (*check)(subject *s, bool flag), bool flag)
 {
-    static const char *const levels[] = { "ref", "avx2", "avx512", "avx512bf16", "neon" };
     s->vocab = hn_model_hparams(s->model)->n_vocab;
     for (int64_t i = 0; i < N; i++)
         s->tokens[i] = (int32_t)(3 + (i * i * 11 + i * 5) % (s->vocab - 3));
@@ -289,8 +289,8 @@ static void with_devices(subject *s, void (*check)(subject *s, bool flag), bool 
         s->want[i] = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)s->vocab, sizeof(float));
     s->one = open_device(1, NULL);
     s->three = open_device(3, NULL);
-    for (int i = 0; i < 5; i++) /* those that this processor has */
-        if ((s->levels[s->n_levels] = open_device(1, levels[i])))
+    for (int i = -1; i < HN_N_LEVELS; i++) /* those that this processor has */
+        if ((s->levels[s->n_levels] = open_device(1, i < 0 ? "ref" : hn_isa_level(i).name)))
             s->n_levels++;
     if (CHECK(s->one && s->three && s->n_levels >= 1))
         check(s, flag);

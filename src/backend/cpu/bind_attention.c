@@ -169,7 +169,7 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
         return;
     }
     make_plan(task, &plan);
-    const hn_attn_kernels *k = task->cpu->kernels.attn;
+    const hn_attn_kernels *k = &task->cpu->kernels.attn;
     void *scratch = hn_cpu_scratch(task, thread),
          *shared = task->shared + spans_bytes(task->call);
     (is_gradient(task->call) ? k->backward : k->forward)(&plan, phase - 1, begin, end, scratch,
@@ -209,7 +209,7 @@ static void run_eager(const hn_cpu_task *task, int phase, int64_t begin, int64_t
     if (phase == 0)
         start(task);
     else
-        task->cpu->kernels.attn->eager(&args, begin, end, hn_cpu_scratch(task, thread));
+        task->cpu->kernels.attn.eager(&args, begin, end, hn_cpu_scratch(task, thread));
 }
 
 const hn_cpu_binding hn_cpu_attention_eager = { .op = &hn_op_attention_eager,

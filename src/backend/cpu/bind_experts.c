@@ -118,7 +118,7 @@ static void multiply(const hn_cpu_task *task, hn_gemm_args args, float *c, void 
     args.c = c;
     args.c_row_stride = args.n * (int64_t)sizeof(float);
     args.c_col_stride = sizeof(float);
-    hn_gemm_plan_make(&plan, task->cpu->kernels.gemm, &args, 1);
+    hn_gemm_plan_make(&plan, &task->cpu->kernels.gemm, &args, 1);
     hn_gemm_run(&plan, 0, plan.units, scratch);
 }
 
@@ -204,7 +204,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     const int64_t n = hn_last_dim(is_outer(call) ? &call->in[1]->type : &call->out[0]->type);
     out->shared_scratch = choices_bytes(call);
     out->thread_scratch = hn_round_scratch((size_t)(BLOCK * (k + n)) * sizeof(float)) +
-                          hn_gemm_scratch_bytes(cpu->kernels.gemm);
+                          hn_gemm_scratch_bytes(&cpu->kernels.gemm);
     return true;
 }
 

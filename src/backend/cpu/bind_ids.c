@@ -64,7 +64,7 @@ static void gather_run(const hn_cpu_task *task, int phase, int64_t begin, int64_
             hn_layout_row(w, row, 0, hn_last_dim(&w->type), hn_cpu_scratch(task, thread));
         char *to = (char *)y->data + (size_t)i * to_bytes;
         if (is_decoded)
-            task->cpu->kernels.decode->row[elem](hn_last_dim(&w->type), from,
+            task->cpu->kernels.decode.row[elem](hn_last_dim(&w->type), from,
                                                  (float *)(void *)to);
         else
             memcpy(to, from, to_bytes);

@@ -24,7 +24,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     if (call->op != &hn_op_outer)
         out->packed = HN_IN(1);
     out->shared_scratch = hn_cpu_product_shared(&call->out[0]->type);
-    out->thread_scratch = hn_gemm_scratch_bytes(cpu->kernels.gemm);
+    out->thread_scratch = hn_gemm_scratch_bytes(&cpu->kernels.gemm);
     return true;
 }
 

@@ -35,7 +35,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
         return false;
     out->contiguous = HN_IN(ACC);
     out->shared_scratch = hn_cpu_product_shared(&call->out[0]->type);
-    out->thread_scratch = hn_gemm_scratch_bytes(cpu->kernels.gemm);
+    out->thread_scratch = hn_gemm_scratch_bytes(&cpu->kernels.gemm);
     return true;
 }
 
@@ -64,7 +64,7 @@ static void make_plan(const hn_cpu_task *task, const product *p, int64_t batch, 
         .c = to + matrix * p->m * p->n, .c_row_stride = p->n * (int64_t)sizeof(float),
         .c_col_stride = sizeof(float), .accumulate = accumulate
     };
-    hn_gemm_plan_make(plan, task->cpu->kernels.gemm, &args, task->cpu->device.n_threads);
+    hn_gemm_plan_make(plan, &task->cpu->kernels.gemm, &args, task->cpu->device.n_threads);
 }
 
 static int64_t n_matrices(const hn_call *call, const product *p)

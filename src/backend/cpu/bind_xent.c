@@ -60,7 +60,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
         if (!hn_cpu_has_rows(&call->in[i]->type))
             out->contiguous |= HN_IN(i);
     out->shared_scratch = room_of(call, nowhere).bytes;
-    out->thread_scratch = hn_xent_scratch_bytes(cpu->kernels.gemm);
+    out->thread_scratch = hn_xent_scratch_bytes(&cpu->kernels.gemm);
     return true;
 }
 
@@ -89,7 +89,7 @@ static void make_plan(const hn_cpu_task *task, hn_xent_plan *plan)
         args.dx = makes_dx(call) ? call->out[DX]->data : NULL;
         args.dx_stride = row;
     }
-    hn_xent_plan_make(plan, task->cpu->kernels.xent, task->cpu->kernels.gemm, &args,
+    hn_xent_plan_make(plan, &task->cpu->kernels.xent, &task->cpu->kernels.gemm, &args,
                       is_gradient(call), task->cpu->device.n_threads);
 }
 

@@ -180,8 +180,9 @@ static hn_status wait(hn_device *device)
 static void describe(const hn_device *device, char *text, size_t bytes)
 {
     const hn_cpu *cpu = (const hn_cpu *)(const void *)device;
+    hn_isa_text level;
     snprintf(text, bytes, "%d thread%s, kernels for %s", device->n_threads,
-             device->n_threads == 1 ? "" : "s", hn_isa_name(cpu->isa));
+             device->n_threads == 1 ? "" : "s", hn_isa_name(cpu->isa, &level));
 }
 
 void hn_cpu_set_shuffle(hn_device *device, uint64_t seed)
@@ -212,12 +213,13 @@ static hn_status open_device(hn_device **out, hn_heap *heap, const hn_device_opt
 {
     *out = NULL;
     hn_isa isa, asked;
+    hn_isa_text level;
     HN_TRY(hn_isa_available(&isa));
     if (options->isa) {
         HN_TRY(hn_isa_parse(options->isa, &asked));
         HN_REQUIRE((asked & isa) == asked, HN_ERR_UNSUPPORTED,
                    "instruction-set level %s: this processor, or HN_ISA_MASK, allows %s",
-                   options->isa, hn_isa_name(isa));
+                   options->isa, hn_isa_name(isa, &level));
         isa = asked;
     }
     HN_REQUIRE(options->n_threads >= 0 && options->n_threads <= HN_POOL_MAX_THREADS,
@@ -237,7 +239,7 @@ static hn_status open_device(hn_device **out, hn_heap *heap, const hn_device_opt
         return status;
     }
     cpu->device.n_threads = hn_pool_threads(cpu->pool);
-    hn_cpu_families_init(&cpu->kernels, isa);
+    hn_families_init(&cpu->kernels, isa);
     *out = &cpu->device;
     return HN_OK;
 }

@@ -8,7 +8,7 @@
 #define HN_BACKEND_CPU_CPU_H
 
 #include "backend/backend.h"
-#include "backend/cpu/families.h"
+#include "kernels/families.h"
 #include "base/pool.h"
 #include "ops/ops.h"
 
@@ -16,7 +16,7 @@ typedef struct hn_cpu {
     hn_device device;
     hn_isa isa;
     hn_pool *pool;
-    hn_cpu_families kernels;
+    hn_families kernels;
 } hn_cpu;
 
 /* One call while it runs. */

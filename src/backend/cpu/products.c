@@ -80,7 +80,7 @@ static void make_plan(const hn_cpu_task *task, const hn_cpu_product *p, hn_gemm_
     args.c_row_stride = args.n * (int64_t)sizeof(float);
     args.c_col_stride = sizeof(float);
     args.accumulate = p->acc != NULL;
-    hn_gemm_plan_make(plan, task->cpu->kernels.gemm, &args, task->cpu->device.n_threads);
+    hn_gemm_plan_make(plan, &task->cpu->kernels.gemm, &args, task->cpu->device.n_threads);
 }
 
 int64_t hn_cpu_product_units(const hn_cpu_task *task, const hn_cpu_product *p, int phase)

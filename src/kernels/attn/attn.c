@@ -3,14 +3,6 @@
 
 enum { TILES_PER_THREAD = 2 };
 
-const hn_attn_kernels *hn_attn_kernels_for(hn_isa isa)
-{
-    (void)isa;
-    HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_attn_kernels_avx512;)
-        HN_ON_avx2(if (isa & HN_ISA(avx2)) return &hn_attn_kernels_avx2;) HN_ON_neon(
-            if (isa & HN_ISA(neon)) return &hn_attn_kernels_neon;) return &hn_attn_kernels_ref;
-}
-
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
 /* Few blocks and a long context: chunks are shared out, and folded in a second phase. */

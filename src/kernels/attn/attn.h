@@ -29,7 +29,7 @@
 #ifndef HN_KERNELS_ATTN_ATTN_H
 #define HN_KERNELS_ATTN_ATTN_H
 
-#include "kernels/quantize/decode.h"
+#include "kernels/decode/decode.h"
 
 #include <stdbool.h>
 
@@ -76,13 +76,6 @@ typedef struct hn_attn_kernels {
     /* The forward as eager bf16 models compute it, rounded at each step: eager_text.c. */
     void (*eager)(const hn_attn_args *x, int64_t first, int64_t end, void *scratch);
 } hn_attn_kernels;
-
-extern const hn_attn_kernels hn_attn_kernels_ref;
-HN_ON_avx2(extern const hn_attn_kernels hn_attn_kernels_avx2;
-           extern const hn_attn_kernels hn_attn_kernels_avx512;)
-    HN_ON_neon(extern const hn_attn_kernels hn_attn_kernels_neon;)
-
-        const hn_attn_kernels *hn_attn_kernels_for(hn_isa isa);
 
 void hn_attn_plan_forward(hn_attn_plan *plan, const hn_attn_args *args, int threads);
 void hn_attn_plan_backward(hn_attn_plan *plan, const hn_attn_args *args, int threads);

@@ -320,7 +320,7 @@ static void forward(HN_PARAMS_attn)
 void HN_KERNEL_NAME(attn_backward)(HN_PARAMS_attn);
 void HN_KERNEL_NAME(attn_eager)(const hn_attn_args *x, int64_t first, int64_t end, void *scratch);
 
-const hn_attn_kernels HN_KERNEL_NAME(attn_kernels) = {
+HN_KERNEL_TABLE(attn) = {
     .forward = forward, .backward = HN_KERNEL_NAME(attn_backward),
     .eager = HN_KERNEL_NAME(attn_eager)
 };

@@ -20,15 +20,15 @@
 #define HN_PARAMS_f32_to_i32  int64_t n, const float *x, int32_t *y
 
 typedef struct hn_convert_kernels {
-#define HN_KERNEL(level, slot) HN_KERNEL_MEMBER(slot)
+#define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)
 #include "kernels/convert/convert.def"
 #undef HN_KERNEL
 } hn_convert_kernels;
 
-#define HN_KERNEL(level, slot) HN_KERNEL_DECLARE_##level(slot)
+#if defined(HN_LEVEL)
+#define HN_KERNEL(slot) HN_KERNEL_DECLARE(slot)
 #include "kernels/convert/convert.def"
 #undef HN_KERNEL
-
-void hn_convert_kernels_init(hn_convert_kernels *k, hn_isa isa);
+#endif
 
 #endif

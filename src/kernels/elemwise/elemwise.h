@@ -84,15 +84,15 @@
     int64_t n, const float *x, float *y, float rate, hn_rng_key key, uint64_t first
 
 typedef struct hn_elemwise_kernels {
-#define HN_KERNEL(level, slot) HN_KERNEL_MEMBER(slot)
+#define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)
 #include "kernels/elemwise/elemwise.def"
 #undef HN_KERNEL
 } hn_elemwise_kernels;
 
-#define HN_KERNEL(level, slot) HN_KERNEL_DECLARE_##level(slot)
+#if defined(HN_LEVEL)
+#define HN_KERNEL(slot) HN_KERNEL_DECLARE(slot)
 #include "kernels/elemwise/elemwise.def"
 #undef HN_KERNEL
-
-void hn_elemwise_kernels_init(hn_elemwise_kernels *k, hn_isa isa);
+#endif
 
 #endif

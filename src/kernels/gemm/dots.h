@@ -32,10 +32,6 @@ typedef struct hn_gemm_dots {
      * last of an odd number zeros are put. Gives the lowest exponent, biased, of elements that are not
      * zero (256: all are), or HN_GEMM_NO_DOTS where one is subnormal or no bf16. `dst` may be `x`. */
     int (*join)(int64_t k, int64_t width, const float *x, float *dst);
-    /* Whether this processor's instruction does what is said above. */
-    bool (*is_chain)(void);
 } hn_gemm_dots;
-
-HN_ON_avx512bf16(extern const hn_gemm_dots hn_gemm_dots_avx512bf16;)
 
 #endif

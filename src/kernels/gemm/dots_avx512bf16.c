@@ -183,7 +183,7 @@ static bool pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
     return true;
 }
 
-/* Sums that come out otherwise if the pairs are added first, in the other order, or rounded once. */
+/* Whether this processor's instruction does what dots.h says: sums that come out otherwise if the pairs are added first, in the other order, or rounded once. */
 static bool is_chain(void)
 {
     static const float cases[][5] = { /* a b a b, and the sum to go on from */
@@ -205,5 +205,8 @@ static bool is_chain(void)
     return true;
 }
 
-const hn_gemm_dots hn_gemm_dots_avx512bf16 = { .tile = tile, .pack = pack, .join = join,
-                                               .is_chain = is_chain };
+HN_KERNEL_SLOTS(gemm)
+{
+    static const hn_gemm_dots dots = { .tile = tile, .pack = pack, .join = join };
+    k->dots = is_chain() ? &dots : NULL;
+}

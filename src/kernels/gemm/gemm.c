@@ -25,16 +25,6 @@ static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static inline int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
-const hn_gemm_kernels *hn_gemm_kernels_for(hn_isa isa)
-{
-    (void)isa;
-    HN_ON_avx512bf16(if (isa & HN_ISA(avx512bf16) && hn_gemm_dots_avx512bf16.is_chain())
-                     return &hn_gemm_kernels_dots_avx512;)
-        HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_gemm_kernels_avx512;)
-        HN_ON_avx2(if (isa & HN_ISA(avx2)) return &hn_gemm_kernels_avx2;) HN_ON_neon(
-            if (isa & HN_ISA(neon)) return &hn_gemm_kernels_neon;) return &hn_gemm_kernels_ref;
-}
-
 /* Scratch: room | A panels | B panels | one tile of C | a panel to be joined into pairs. */
 typedef struct areas {
     float *room, *a, *b, *tile, *panel;

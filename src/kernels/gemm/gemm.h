@@ -65,14 +65,6 @@ enum {
     HN_GEMM_FEW = 8,             /* rows up to which weights are streamed */
 };
 
-extern const hn_gemm_kernels hn_gemm_kernels_ref;
-HN_ON_avx2(extern const hn_gemm_kernels hn_gemm_kernels_avx2;
-           extern const hn_gemm_kernels hn_gemm_kernels_avx512;
-           extern const hn_gemm_kernels hn_gemm_kernels_dots_avx512;)
-    HN_ON_neon(extern const hn_gemm_kernels hn_gemm_kernels_neon;)
-
-        const hn_gemm_kernels *hn_gemm_kernels_for(hn_isa isa);
-
 /* How a call is cut. A value; it holds the arguments, turned so that C's rows are contiguous.
  */
 typedef struct hn_gemm_plan {

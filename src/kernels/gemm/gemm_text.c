@@ -230,11 +230,14 @@ static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
         }
 }
 
-#define KERNELS                                                                                \
-    .lanes = &HN_KERNEL_NAME(gemv_kernels), .tile = tile, .pack = pack, .rows = rows, .mr = MR,    \
-    .nr = NR, .kc = KC, .mc = MC, .nc = NC
-
-const hn_gemm_kernels HN_KERNEL_NAME(gemm_kernels) = { KERNELS };
-#if defined(HN_LEVEL_avx512)
-const hn_gemm_kernels hn_gemm_kernels_dots_avx512 = { KERNELS, .dots = &hn_gemm_dots_avx512bf16 };
-#endif
+HN_KERNEL_TABLE(gemm) = {
+    .lanes = &HN_KERNEL_NAME(gemv_kernels),
+    .tile = tile,
+    .pack = pack,
+    .rows = rows,
+    .mr = MR,
+    .nr = NR,
+    .kc = KC,
+    .mc = MC,
+    .nc = NC,
+};

@@ -20,7 +20,7 @@
 #ifndef HN_KERNELS_GEMV_GEMV_H
 #define HN_KERNELS_GEMV_GEMV_H
 
-#include "kernels/quantize/decode.h"
+#include "kernels/decode/decode.h"
 
 #include <stdbool.h>
 
@@ -40,9 +40,8 @@ typedef struct hn_gemv_kernels {
     void (*panel[HN_N_ELEMS])(HN_PARAMS_gemv);
 } hn_gemv_kernels;
 
-extern const hn_gemv_kernels hn_gemv_kernels_ref;
-HN_ON_avx2(extern const hn_gemv_kernels hn_gemv_kernels_avx2;
-           extern const hn_gemv_kernels hn_gemv_kernels_avx512;)
-    HN_ON_neon(extern const hn_gemv_kernels hn_gemv_kernels_neon;)
+#if defined(HN_LEVEL) /* for the texts of this level */
+extern const hn_gemv_kernels HN_KERNEL_NAME(gemv_kernels);
+#endif
 
 #endif

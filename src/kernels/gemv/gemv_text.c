@@ -4,7 +4,7 @@
 #include "kernels/gemm/transpose.h"
 #include "kernels/gemv/gemv.h"
 #include "kernels/gemv/weights.h"
-#include "kernels/quantize/lanes.h"
+#include "kernels/decode/lanes.h"
 #include "kernels/simd/f32x16.h"
 
 /* Groups, rows and lanes of a transpose index registers: their loops must go. */
@@ -528,7 +528,7 @@ DECODED(tq2_0)
 DECODED(q1_0)
 DECODED(q2_0)
 
-const hn_gemv_kernels HN_KERNEL_NAME(gemv_kernels) = {
+HN_KERNEL_TABLE(gemv) = {
 #define HN_ELEM_SLOT(name, elems, bytes, unit)                                                 \
     .plain[HN_ELEM_##name] = do_plain_##name, .panel[HN_ELEM_##name] = do_panel_##name,
     HN_ELEM_LIST(HN_ELEM_SLOT)

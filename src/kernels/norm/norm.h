@@ -39,15 +39,15 @@
     int64_t n, const float *x, float eps, const float *dy, float *dx
 
 typedef struct hn_norm_kernels {
-#define HN_KERNEL(level, slot) HN_KERNEL_MEMBER(slot)
+#define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)
 #include "kernels/norm/norm.def"
 #undef HN_KERNEL
 } hn_norm_kernels;
 
-#define HN_KERNEL(level, slot) HN_KERNEL_DECLARE_##level(slot)
+#if defined(HN_LEVEL)
+#define HN_KERNEL(slot) HN_KERNEL_DECLARE(slot)
 #include "kernels/norm/norm.def"
 #undef HN_KERNEL
-
-void hn_norm_kernels_init(hn_norm_kernels *k, hn_isa isa);
+#endif
 
 #endif

@@ -57,15 +57,15 @@ typedef struct hn_sgd_step {
         uint16_t *working
 
 typedef struct hn_optim_kernels {
-#define HN_KERNEL(level, slot) HN_KERNEL_MEMBER(slot)
+#define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)
 #include "kernels/optim/optim.def"
 #undef HN_KERNEL
 } hn_optim_kernels;
 
-#define HN_KERNEL(level, slot) HN_KERNEL_DECLARE_##level(slot)
+#if defined(HN_LEVEL)
+#define HN_KERNEL(slot) HN_KERNEL_DECLARE(slot)
 #include "kernels/optim/optim.def"
 #undef HN_KERNEL
-
-void hn_optim_kernels_init(hn_optim_kernels *k, hn_isa isa);
+#endif
 
 #endif

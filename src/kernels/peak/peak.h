@@ -17,15 +17,15 @@ enum { HN_PEAK_CHAINS = 12, HN_PEAK_STREAMS = 2, HN_PEAK_READ_STREAMS = 16 };
 #define HN_PARAMS_peak_copy int64_t n, const float *x, float *y
 
 typedef struct hn_peak_kernels {
-#define HN_KERNEL(level, slot) HN_KERNEL_MEMBER(slot)
+#define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)
 #include "kernels/peak/peak.def"
 #undef HN_KERNEL
 } hn_peak_kernels;
 
-#define HN_KERNEL(level, slot) HN_KERNEL_DECLARE_##level(slot)
+#if defined(HN_LEVEL)
+#define HN_KERNEL(slot) HN_KERNEL_DECLARE(slot)
 #include "kernels/peak/peak.def"
 #undef HN_KERNEL
-
-void hn_peak_kernels_init(hn_peak_kernels *k, hn_isa isa);
+#endif
 
 #endif

@@ -26,15 +26,15 @@
 #define HN_PARAMS_sum_rows_f32    int64_t rows, int64_t n, const float *x, float *acc
 
 typedef struct hn_reduce_kernels {
-#define HN_KERNEL(level, slot) HN_KERNEL_MEMBER(slot)
+#define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)
 #include "kernels/reduce/reduce.def"
 #undef HN_KERNEL
 } hn_reduce_kernels;
 
-#define HN_KERNEL(level, slot) HN_KERNEL_DECLARE_##level(slot)
+#if defined(HN_LEVEL)
+#define HN_KERNEL(slot) HN_KERNEL_DECLARE(slot)
 #include "kernels/reduce/reduce.def"
 #undef HN_KERNEL
-
-void hn_reduce_kernels_init(hn_reduce_kernels *k, hn_isa isa);
+#endif
 
 #endif

@@ -21,15 +21,15 @@
 #define HN_PARAMS_rope_pairs_f32  HN_PARAMS_rope
 
 typedef struct hn_rope_kernels {
-#define HN_KERNEL(level, slot) HN_KERNEL_MEMBER(slot)
+#define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)
 #include "kernels/rope/rope.def"
 #undef HN_KERNEL
 } hn_rope_kernels;
 
-#define HN_KERNEL(level, slot) HN_KERNEL_DECLARE_##level(slot)
+#if defined(HN_LEVEL)
+#define HN_KERNEL(slot) HN_KERNEL_DECLARE(slot)
 #include "kernels/rope/rope.def"
 #undef HN_KERNEL
-
-void hn_rope_kernels_init(hn_rope_kernels *k, hn_isa isa);
+#endif
 
 #endif

@@ -30,15 +30,15 @@
     int64_t n, const float *x, float lse, int64_t target, float scale, float *y
 
 typedef struct hn_softmax_kernels {
-#define HN_KERNEL(level, slot) HN_KERNEL_MEMBER(slot)
+#define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)
 #include "kernels/softmax/softmax.def"
 #undef HN_KERNEL
 } hn_softmax_kernels;
 
-#define HN_KERNEL(level, slot) HN_KERNEL_DECLARE_##level(slot)
+#if defined(HN_LEVEL)
+#define HN_KERNEL(slot) HN_KERNEL_DECLARE(slot)
 #include "kernels/softmax/softmax.def"
 #undef HN_KERNEL
-
-void hn_softmax_kernels_init(hn_softmax_kernels *k, hn_isa isa);
+#endif
 
 #endif

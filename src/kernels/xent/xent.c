@@ -20,14 +20,6 @@ static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-const hn_xent_kernels *hn_xent_kernels_for(hn_isa isa)
-{
-    (void)isa;
-    HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_xent_kernels_avx512;)
-        HN_ON_avx2(if (isa & HN_ISA(avx2)) return &hn_xent_kernels_avx2;) HN_ON_neon(
-            if (isa & HN_ISA(neon)) return &hn_xent_kernels_neon;) return &hn_xent_kernels_ref;
-}
-
 static tile tile_at(const hn_xent_plan *plan, int64_t i)
 {
     const int64_t from = i * HN_XENT_TILE;

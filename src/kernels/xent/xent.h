@@ -47,13 +47,6 @@ typedef struct hn_xent_kernels {
     void (*grad)(HN_PARAMS_xent_grad); /* s becomes its gradient */
 } hn_xent_kernels;
 
-extern const hn_xent_kernels hn_xent_kernels_ref;
-HN_ON_avx2(extern const hn_xent_kernels hn_xent_kernels_avx2;
-           extern const hn_xent_kernels hn_xent_kernels_avx512;)
-    HN_ON_neon(extern const hn_xent_kernels hn_xent_kernels_neon;)
-
-        const hn_xent_kernels *hn_xent_kernels_for(hn_isa isa);
-
 typedef struct hn_xent_args {
     int64_t n, c, v; /* tokens, channels, vocabulary */
     const float *x;  /* [n, c], rows x_stride bytes apart */

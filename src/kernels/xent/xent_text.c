@@ -103,7 +103,7 @@ static void grad_of_tile(HN_PARAMS_xent_grad)
     }
 }
 
-const hn_xent_kernels HN_KERNEL_NAME(xent_kernels) = {
+HN_KERNEL_TABLE(xent) = {
     .stats = stats,
     .fold = fold,
     .loss = loss,

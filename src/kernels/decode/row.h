@@ -1,9 +1,9 @@
 /* row.h: a row of weights to f32, by the format's formula. No multiply-add is contracted: every
  * level rounds alike. Blocks lie as in src/quant/NAME.c. */
-#ifndef HN_KERNELS_QUANTIZE_ROW_H
-#define HN_KERNELS_QUANTIZE_ROW_H
+#ifndef HN_KERNELS_DECODE_ROW_H
+#define HN_KERNELS_DECODE_ROW_H
 
-#include "kernels/quantize/lanes.h"
+#include "kernels/decode/lanes.h"
 
 #include "base/half.h"
 

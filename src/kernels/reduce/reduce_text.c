@@ -129,12 +129,8 @@ HN_KERNEL_FN(sum_rows_f32)
     }
 }
 
-#if defined(HN_LEVEL_ref)
-void hn_reduce_kernels_init(hn_reduce_kernels *k, hn_isa isa)
-{
-    (void)isa; /* where there is only `ref` */
-#define HN_KERNEL(level, slot) HN_KERNEL_BIND_##level(k, isa, slot)
+HN_KERNEL_TABLE(reduce) = {
+#define HN_KERNEL(slot) HN_KERNEL_ENTRY(slot)
 #include "kernels/reduce/reduce.def"
 #undef HN_KERNEL
-}
-#endif
+};

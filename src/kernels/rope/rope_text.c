@@ -76,12 +76,8 @@ HN_KERNEL_FN(rope_pairs_f32)
     }
 }
 
-#if defined(HN_LEVEL_ref)
-void hn_rope_kernels_init(hn_rope_kernels *k, hn_isa isa)
-{
-    (void)isa; /* where there is only `ref` */
-#define HN_KERNEL(level, slot) HN_KERNEL_BIND_##level(k, isa, slot)
+HN_KERNEL_TABLE(rope) = {
+#define HN_KERNEL(slot) HN_KERNEL_ENTRY(slot)
 #include "kernels/rope/rope.def"
 #undef HN_KERNEL
-}
-#endif
+};

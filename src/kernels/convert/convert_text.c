@@ -56,12 +56,8 @@ HN_KERNEL_FN(f64_to_f32)
         y[i] = (float)x[i];
 }
 
-#if defined(HN_LEVEL_ref)
-void hn_convert_kernels_init(hn_convert_kernels *k, hn_isa isa)
-{
-    (void)isa; /* where there is only `ref` */
-#define HN_KERNEL(level, slot) HN_KERNEL_BIND_##level(k, isa, slot)
+HN_KERNEL_TABLE(convert) = {
+#define HN_KERNEL(slot) HN_KERNEL_ENTRY(slot)
 #include "kernels/convert/convert.def"
 #undef HN_KERNEL
-}
-#endif
+};

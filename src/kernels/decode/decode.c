@@ -1,6 +1,6 @@
 /* Choosing a level, and the panel16 layout. A block is a run of fields; each field is so many
  * units of one or two bytes (an f32 is one unit of four). */
-#include "kernels/quantize/decode.h"
+#include "kernels/decode/decode.h"
 
 #include "base/bytes.h"
 #include "base/half.h"
@@ -37,15 +37,6 @@ static const field fields[HN_N_ELEMS][4] = {
     [HN_ELEM_q2_0] = { { 1, 2 }, { 16, 1 } },
 };
 /* clang-format on */
-
-const hn_decode_kernels *hn_decode_kernels_for(hn_isa isa)
-{
-    (void)isa;
-    HN_ON_avx512(if (isa & HN_ISA(avx512)) return &hn_decode_kernels_avx512;)
-        HN_ON_avx2(if (isa & HN_ISA(avx2)) return &hn_decode_kernels_avx2;) HN_ON_neon(
-            if (isa &
-                HN_ISA(neon)) return &hn_decode_kernels_neon;) return &hn_decode_kernels_ref;
-}
 
 size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems)
 {

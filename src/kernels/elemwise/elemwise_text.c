@@ -44,12 +44,8 @@ MAP(gelu_erf_f32, 0, gelu_erf(v))
 MAP(softplus_f32, 0, f_softplus(v))
 MAP(softcap_f32, 1, f_mul(a, f_tanh(f_div(v, a))))
 
-#if defined(HN_LEVEL_ref)
-void hn_elemwise_kernels_init(hn_elemwise_kernels *k, hn_isa isa)
-{
-    (void)isa; /* where there is only `ref` */
-#define HN_KERNEL(level, slot) HN_KERNEL_BIND_##level(k, isa, slot)
+HN_KERNEL_TABLE(elemwise) = {
+#define HN_KERNEL(slot) HN_KERNEL_ENTRY(slot)
 #include "kernels/elemwise/elemwise.def"
 #undef HN_KERNEL
-}
-#endif
+};

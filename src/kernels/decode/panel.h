@@ -1,9 +1,9 @@
 /* panel.h: sixteen rows at once, one in each lane: the formulas of row.h. `x` is a block of
  * sixteen rows; byte i of theirs is at 16 i, one beside the other. */
-#ifndef HN_KERNELS_QUANTIZE_PANEL_H
-#define HN_KERNELS_QUANTIZE_PANEL_H
+#ifndef HN_KERNELS_DECODE_PANEL_H
+#define HN_KERNELS_DECODE_PANEL_H
 
-#include "kernels/quantize/row.h"
+#include "kernels/decode/row.h"
 
 static void panel_f32(int64_t n, const void *x, float *y, int64_t ld)
 {

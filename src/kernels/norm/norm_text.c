@@ -188,12 +188,8 @@ HN_KERNEL_FN(l2_norm_grad_f32)
              f_fma(back, ROW_LOAD(x), f_mul(ROW_LOAD(dy), r_all))));
 }
 
-#if defined(HN_LEVEL_ref)
-void hn_norm_kernels_init(hn_norm_kernels *k, hn_isa isa)
-{
-    (void)isa; /* where there is only `ref` */
-#define HN_KERNEL(level, slot) HN_KERNEL_BIND_##level(k, isa, slot)
+HN_KERNEL_TABLE(norm) = {
+#define HN_KERNEL(slot) HN_KERNEL_ENTRY(slot)
 #include "kernels/norm/norm.def"
 #undef HN_KERNEL
-}
-#endif
+};

@@ -10,8 +10,8 @@
  * ... row 1   | u0 u1 u2 ...   ->
  *                  ...                         the last panel is filled up with zero bytes
  */
-#ifndef HN_KERNELS_QUANTIZE_DECODE_H
-#define HN_KERNELS_QUANTIZE_DECODE_H
+#ifndef HN_KERNELS_DECODE_DECODE_H
+#define HN_KERNELS_DECODE_DECODE_H
 
 #include "kernels/kernel.h"
 
@@ -75,12 +75,9 @@ typedef struct hn_decode_kernels {
     void (*panel[HN_N_ELEMS])(int64_t n, const void *x, float *y, int64_t ld);
 } hn_decode_kernels;
 
-extern const hn_decode_kernels hn_decode_kernels_ref;
-HN_ON_avx2(extern const hn_decode_kernels hn_decode_kernels_avx2;
-           extern const hn_decode_kernels hn_decode_kernels_avx512;)
-    HN_ON_neon(extern const hn_decode_kernels hn_decode_kernels_neon;)
-
-        const hn_decode_kernels *hn_decode_kernels_for(hn_isa isa);
+#if defined(HN_LEVEL) /* for the texts of this level */
+extern const hn_decode_kernels HN_KERNEL_NAME(decode_kernels);
+#endif
 
 /* Bytes of a panel16 copy: rows rounded up to sixteen. */
 size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems);

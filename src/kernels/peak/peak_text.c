@@ -51,12 +51,8 @@ HN_KERNEL_FN(peak_copy)
             f_store(y + s * part + i, f_load(x + s * part + i));
 }
 
-#if defined(HN_LEVEL_ref)
-void hn_peak_kernels_init(hn_peak_kernels *k, hn_isa isa)
-{
-    (void)isa; /* where there is only `ref` */
-#define HN_KERNEL(level, slot) HN_KERNEL_BIND_##level(k, isa, slot)
+HN_KERNEL_TABLE(peak) = {
+#define HN_KERNEL(slot) HN_KERNEL_ENTRY(slot)
 #include "kernels/peak/peak.def"
 #undef HN_KERNEL
-}
-#endif
+};

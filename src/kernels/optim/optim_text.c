@@ -180,12 +180,8 @@ HN_KERNEL_FN(sgd_f32)
     }
 }
 
-#if defined(HN_LEVEL_ref)
-void hn_optim_kernels_init(hn_optim_kernels *k, hn_isa isa)
-{
-    (void)isa; /* where there is only `ref` */
-#define HN_KERNEL(level, slot) HN_KERNEL_BIND_##level(k, isa, slot)
+HN_KERNEL_TABLE(optim) = {
+#define HN_KERNEL(slot) HN_KERNEL_ENTRY(slot)
 #include "kernels/optim/optim.def"
 #undef HN_KERNEL
-}
-#endif
+};

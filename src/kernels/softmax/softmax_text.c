@@ -205,12 +205,8 @@ HN_KERNEL_FN(softmax_tile_grad_f32)
     }
 }
 
-#if defined(HN_LEVEL_ref)
-void hn_softmax_kernels_init(hn_softmax_kernels *k, hn_isa isa)
-{
-    (void)isa; /* where there is only `ref` */
-#define HN_KERNEL(level, slot) HN_KERNEL_BIND_##level(k, isa, slot)
+HN_KERNEL_TABLE(softmax) = {
+#define HN_KERNEL(slot) HN_KERNEL_ENTRY(slot)
 #include "kernels/softmax/softmax.def"
 #undef HN_KERNEL
-}
-#endif
+};

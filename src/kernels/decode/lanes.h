@@ -1,6 +1,6 @@
 /* lanes.h: sixteen bytes to sixteen 32-bit lanes, and a table of sixteen floats. */
-#ifndef HN_KERNELS_QUANTIZE_LANES_H
-#define HN_KERNELS_QUANTIZE_LANES_H
+#ifndef HN_KERNELS_DECODE_LANES_H
+#define HN_KERNELS_DECODE_LANES_H
 
 #include "kernels/simd/f32x16.h"
 #include "quant/points.h"

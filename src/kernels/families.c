@@ -1,0 +1,44 @@
+/* Which of the tables and slots that were compiled are taken, for a set of levels.
+ *
+ *     ref -> avx2 -> avx512        tables of the last text level that the set holds, whole
+ *                      ^
+ *             slots of avx512bf16  put over them, where the set holds that level too
+ */
+#include "kernels/families.h"
+
+/* ---- what there is; defined in texts, and in files of a level ---- */
+
+#define TABLE(name, level) extern const hn_##name##_kernels hn_##name##_kernels_##level;
+#define TABLES_OF_texts(level) HN_FAMILIES(TABLE, level)
+#define TABLES_OF_files(level)
+
+#define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags) HN_ON_##arch(TABLES_OF_##made_of(name))
+HN_FAMILIES(TABLE, ref)
+#include "base/levels.def"
+#undef HN_ISA_LEVEL
+
+#define SLOTS(name, level, arch) HN_ON_##arch(void hn_##name##_slots_##level(hn_##name##_kernels *k);)
+HN_SLOTS(SLOTS)
+
+/* ---- what is taken ---- */
+
+#define TAKE_TABLE(name, level) k->name = hn_##name##_kernels_##level;
+#define TAKE_TABLES_OF_texts(level)                                                            \
+    if (isa & HN_ISA(level)) {                                                                 \
+        HN_FAMILIES(TAKE_TABLE, level)                                                         \
+    }
+#define TAKE_TABLES_OF_files(level)
+#define TAKE_SLOTS(name, level, arch)                                                          \
+    HN_ON_##arch(if (isa & HN_ISA(level)) hn_##name##_slots_##level(&k->name);)
+
+void hn_families_init(hn_families *k, hn_isa isa)
+{
+    (void)isa; /* where there is only `ref` */
+    HN_FAMILIES(TAKE_TABLE, ref)
+#define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags)                               \
+    HN_ON_##arch(TAKE_TABLES_OF_##made_of(name))
+#include "base/levels.def"
+#undef HN_ISA_LEVEL
+    HN_SLOTS(TAKE_SLOTS)
+    k->gemm.lanes = &k->gemv;
+}

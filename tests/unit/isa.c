@@ -1,0 +1,77 @@
+/* Levels: an order that is not of a line, and its words. */
+#include "base/isa.h"
+#include "tests/harness/check.h"
+
+#include <string.h>
+
+static void check_order(void)
+{
+    check_group("every level comes after those that it implies");
+    for (int i = 0; i < HN_N_LEVELS; i++) {
+        const hn_level level = hn_isa_level(i);
+        CHECK_INT(1 << i, level.bit);
+        CHECK(level.with_implied & level.bit);
+        CHECK_THAT(level.with_implied < 2u << i, "%s implies a level behind it", level.name);
+        for (int other = 0; other < i; other++) {
+            const hn_level below = hn_isa_level(other);
+            if (level.with_implied & below.bit)
+                CHECK_THAT((level.with_implied & below.with_implied) == below.with_implied,
+                           "%s implies %s but not all that it implies", level.name, below.name);
+        }
+    }
+    CHECK_INT(HN_ISA(avx2) | HN_ISA(avx512) | HN_ISA(avx512bf16),
+              hn_isa_level(HN_ISA_AT_avx512bf16).with_implied);
+    CHECK_INT(HN_ISA(avx2) | HN_ISA(avxvnni), hn_isa_level(HN_ISA_AT_avxvnni).with_implied);
+    CHECK_INT(HN_ISA(neon), hn_isa_level(HN_ISA_AT_neon).with_implied);
+}
+
+/* Every set that holds what its levels imply has a name of its own, which is read as that set. */
+static void check_names(void)
+{
+    check_group("names");
+    for (hn_isa isa = 0; isa <= HN_ISA_ALL; isa++) {
+        hn_isa whole = isa, back = 0;
+        hn_isa_text text;
+        for (int i = 0; i < HN_N_LEVELS; i++)
+            if (isa >> i & 1)
+                whole |= hn_isa_level(i).with_implied;
+        if (whole != isa)
+            continue;
+        CHECK_OK(hn_isa_parse(hn_isa_name(isa, &text), &back));
+        CHECK_INT(isa, back);
+        CHECK(strlen(text.at) + 1 < sizeof text.at);
+    }
+    hn_isa_text text;
+    CHECK_TEXT("ref", hn_isa_name(HN_ISA(ref), &text));
+    CHECK_TEXT("avx512vnni+avx512bf16",
+               hn_isa_name(HN_ISA_ALL & ~(HN_ISA(neon) | HN_ISA(avxvnni)), &text));
+}
+
+static void check_refused(void)
+{
+    check_group("unknown words");
+    static const char *const words[] = { "", "sse", "avx", "avx2+", "+avx2", "avx2 ", "AVX2", "avx5122" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        hn_isa isa;
+        CHECK_FAILS(hn_isa_parse(words[i], &isa), HN_ERR_ARGUMENT, "avx512bf16 or neon");
+    }
+}
+
+static void check_host(void)
+{
+    check_group("the host has what its levels imply");
+    const hn_isa host = hn_isa_host();
+    for (int i = 0; i < HN_N_LEVELS; i++)
+        if (host >> i & 1)
+            CHECK_INT(hn_isa_level(i).with_implied, host & hn_isa_level(i).with_implied);
+}
+
+int main(int argc, char **argv)
+{
+    check_open(argc, argv);
+    check_order();
+    check_names();
+    check_refused();
+    check_host();
+    return check_close();
+}
