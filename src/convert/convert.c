@@ -3,6 +3,7 @@
 #include "base/pattern.h"
 #include "convert/general_keys.h"
 #include "convert/pad_vocab.h"
+#include "convert/same_model.h"
 #include "nn/source.h"
 #include "nn/surplus.h"
 #include "convert/tokenizer_keys.h"
@@ -129,7 +130,10 @@ static hn_status write_keys(conversion *c, const hn_recipe *recipe)
                            &c->meta));
     HN_TRY(hn_ignored_write(c->options->ignored, &c->meta));
     HN_TRY(hn_tokenizer_keys(c->dir, &c->meta));
-    return hn_pad_vocab(&c->meta, c->hp->n_vocab);
+    HN_TRY(hn_pad_vocab(&c->meta, c->hp->n_vocab));
+    const hn_same_model same = { .heap = c->heap, .arch = c->arch, .hp = c->hp, .tensors = c->wanted,
+                                 .entries = c->entries, .n = c->n_there };
+    return hn_same_model_check(&same, &c->meta);
 }
 
 typedef struct row_source {
