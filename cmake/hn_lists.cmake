@@ -21,7 +21,7 @@ set(HN_FILES_quant format gguf_type samples grid points affine nested nested_aff
 set(HN_FILES_graph type layout tensor attr op graph graph_same apply plan plan_lower plan_lifetimes plan_offsets plan_print verify verify_steps)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/ops/ops.def HN_OP HN_OPS)
 set(HN_FILES_ops registry rope_table attention_span ${HN_OPS})
-set(HN_FILES_text charset unicode grapheme regex_class regex_parse regex_compile regex_match vocab trie merge passage normal_form normalize charsmap split model added tokenizer encode decode pretokenizer special tokenizer_digest tokenizer_meta json_steps json_model json_around tokenizer_json tokenizer_export unigram_steps bpe_train)
+set(HN_FILES_text charset unicode grapheme regex_class regex_parse regex_compile regex_match vocab trie merge passage normal_form normalize charsmap split model added tokenizer encode decode pretokenizer special tokenizer_digest tokenizer_same tokenizer_meta json_steps json_model json_around tokenizer_json tokenizer_export unigram_steps bpe_train)
 list(APPEND HN_FILES_text template template_lex template_parse template_parse_expr template_parse_primary template_resolve template_value template_compare template_iter template_repr template_eval template_exec template_loop template_attr template_op template_call template_number template_format template_str template_split template_methods template_filters template_text_filters template_list_filters template_sort template_tests template_json template_time template_unicode chat chat_source)
 set(HN_FILES_story grammar teller sentence claims judge copies)
 set(HN_FILES_data format tree source message record stretch example order dataset duplicates preflight steps pack file_kind table keys asked pair unread)

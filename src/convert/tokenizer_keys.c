@@ -14,7 +14,7 @@ static hn_status add_vocabulary(const hn_hf_dir *dir, hn_meta *meta)
     HN_TRY(hn_tokenizer_from_json(
         dir->heap, dir->path, hn_json_root(dir->tokenizer),
         dir->tokenizer_config ? hn_json_root(dir->tokenizer_config) : NULL,
-        dir->generation ? hn_json_root(dir->generation) : NULL, &tok));
+        hn_hf_dir_generation(dir), &tok));
     const hn_status status = hn_tokenizer_to_meta(tok, meta);
     hn_tokenizer_free(tok);
     return status;

@@ -238,6 +238,15 @@ hn_status hn_hf_dir_open(hn_heap *heap, const char *path, int what, hn_hf_dir **
     return HN_OK;
 }
 
+const hn_json *hn_hf_dir_generation(const hn_hf_dir *dir)
+{
+    const hn_json *config = hn_json_root(dir->config), *ends = hn_json_get(config, "eos_token_id");
+    if (dir->generation)
+        return hn_json_root(dir->generation);
+    const hn_json *text = hn_json_get(config, "text_config");
+    return text && (!ends || ends->kind == HN_JSON_NULL) ? text : config;
+}
+
 void hn_hf_dir_close(hn_hf_dir *dir)
 {
     if (!dir)

@@ -28,6 +28,10 @@ enum { HN_HF_TEXT = 1, HN_HF_WEIGHTS = 2 };
  * be there. */
 hn_status hn_hf_dir_open(hn_heap *heap, const char *path, int what, hn_hf_dir **out);
 const hn_map_file *hn_hf_dir_map(const hn_hf_dir *dir, int part);
+
+/* The object whose eos_token_id ends a generation, as Transformers has it: generation_config.json,
+ * or without that file config.json, or its text_config. */
+const hn_json *hn_hf_dir_generation(const hn_hf_dir *dir);
 void hn_hf_dir_close(hn_hf_dir *dir); /* takes NULL */
 
 /* Another file of the directory, whole; *out is NULL if it is not there. hn_free it. */

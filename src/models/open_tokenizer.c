@@ -13,7 +13,7 @@ static hn_status from_dir(hn_heap *heap, const char *path, hn_tokenizer **out)
         status = hn_tokenizer_from_json(
             heap, path, hn_json_root(dir->tokenizer),
             dir->tokenizer_config ? hn_json_root(dir->tokenizer_config) : NULL,
-            dir->generation ? hn_json_root(dir->generation) : NULL, out);
+            hn_hf_dir_generation(dir), out);
     else
         status = hn_fail(HN_ERR_UNSUPPORTED,
                          "%s: no tokenizer.json; hone does not read tokenizer.model", path);

@@ -174,13 +174,22 @@ static int32_t configured(const hn_json_loader *l, const char *key)
     return hn_tokenizer_find(l->tok, text->as.string.text, text->as.string.bytes);
 }
 
-static void read_ends(hn_json_loader *l)
+/* A number, a list of them, or null. A negative one is no token, and ends nothing. */
+static hn_status read_ends(hn_json_loader *l)
 {
     const hn_json *eos = hn_json_get(l->generation, "eos_token_id");
     const hn_json *first = eos && eos->kind == HN_JSON_ARRAY ? eos->as.children.first : eos;
-    for (const hn_json *i = first; i; i = eos->kind == HN_JSON_ARRAY ? i->next : NULL)
-        if (i->kind == HN_JSON_INT && i->as.integer >= 0 && i->as.integer < l->tok->vocab.n)
-            l->tok->ends[i->as.integer] = true;
+    if (eos && eos->kind == HN_JSON_NULL)
+        return HN_OK;
+    for (const hn_json *i = first; i; i = eos->kind == HN_JSON_ARRAY ? i->next : NULL) {
+        int64_t id;
+        HN_TRY(hn_json_want_int(i, "eos_token_id", &id));
+        HN_REQUIRE(id < l->tok->vocab.n, HN_ERR_FORMAT, "%s: eos_token_id is %lld: the tokenizer has %d tokens",
+                   l->file, (long long)id, (int)l->tok->vocab.n);
+        if (id >= 0)
+            l->tok->ends[id] = true;
+    }
+    return HN_OK;
 }
 
 /* tokenizer_config.json's word counts over the post-processor's, as in `transformers`. */
@@ -219,6 +228,5 @@ hn_status hn_json_read_around(hn_json_loader *l)
     HN_TRY(read_choices(l));
     HN_TRY(hn_tokenizer_settle(l->tok));
     hn_tokenizer_find_ends(l->tok);
-    read_ends(l);
-    return HN_OK;
+    return read_ends(l);
 }

@@ -1,6 +1,6 @@
 /* tokenizer_export: a tokenizer as the keys tokenizer.ggml.*. They hold less than
  * tokenizer.json: what they cannot say is refused, not left out. */
-#include "text/tokenizer_parts.h"
+#include "text/tokenizer_same.h"
 
 #include "base/str.h"
 
@@ -324,7 +324,7 @@ hn_status hn_tokenizer_to_meta(const hn_tokenizer *tok, hn_meta *meta)
                "post_processor: GGUF knows one token before a text and one after it");
     HN_TRY(hn_meta_set_bool(meta, KEY "add_bos_token", tok->adds_prefix));
     HN_TRY(hn_meta_set_bool(meta, KEY "add_eos_token", tok->adds_suffix));
-    return tok->kind == HN_MODEL_WORDS
-               ? hn_meta_set_bool(meta, KEY "add_sep_token", tok->adds_suffix)
-               : HN_OK;
+    if (tok->kind == HN_MODEL_WORDS)
+        HN_TRY(hn_meta_set_bool(meta, KEY "add_sep_token", tok->adds_suffix));
+    return hn_tokenizer_check_written(tok, meta);
 }

@@ -1,5 +1,5 @@
 /* tokenizer_meta: a tokenizer from the keys tokenizer.ggml.* of a model file. */
-#include "text/tokenizer_parts.h"
+#include "text/tokenizer_same.h"
 
 #include "base/str.h"
 
@@ -383,6 +383,7 @@ static hn_status read_added(loader *l)
             continue;
         hn_added added = { .id = id, .is_special = kind != HN_TOKEN_USER_DEFINED };
         set_strips(l, &added);
+        HN_TRY(hn_tokenizer_read_flags(l->tok, l->meta, &added));
         HN_TRY(hn_tokenizer_add_added(l->tok, added));
     }
     return HN_OK;
@@ -432,12 +433,13 @@ static hn_status load(loader *l)
     HN_TRY(read_specials(l));
     HN_TRY(read_around(l));
     HN_TRY(read_steps(l));
+    HN_TRY(hn_tokenizer_read_around(l->tok, l->meta));
     if (l->tok->kind == HN_MODEL_BYTES || l->tok->kind == HN_MODEL_CHARS)
         HN_TRY(read_merges(l));
     HN_TRY(read_added(l));
     HN_TRY(hn_tokenizer_settle(l->tok));
     hn_tokenizer_find_ends(l->tok);
-    return HN_OK;
+    return hn_tokenizer_read_ends(l->tok, l->meta);
 }
 
 hn_status hn_tokenizer_from_meta(hn_heap *heap, const hn_meta *meta, hn_tokenizer **out)

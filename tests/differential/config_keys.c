@@ -8,12 +8,12 @@
 #include "infer/forward.h"
 
 #include "tests/harness/check.h"
+#include "tests/harness/model_dir.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PICKED = 32, MAX_TOKENS = 64, MAX_ANSWERS = 256 };
 
@@ -32,71 +32,13 @@ typedef struct tally {
 
 typedef struct subject {
     const char *name;
-    char source[512], dir[64], config[96], gguf[96];
-    hn_json_text *base;
+    model_dir dir;
     int64_t n_tokens;
     float answers[MAX_ANSWERS][PICKED];
     bool is_converted[MAX_ANSWERS];
     int n_answers;
     tally tally;
 } subject;
-
-/* JSON as it was, with other members. */
-
-static void add_value(hn_json_writer *w, const hn_json *value);
-
-static void add_members(hn_json_writer *w, const hn_json *first)
-{
-    for (const hn_json *v = first; v; v = v->next) {
-        if (v->key)
-            hn_json_key(w, v->key);
-        add_value(w, v);
-    }
-}
-
-static void add_value(hn_json_writer *w, const hn_json *value)
-{
-    if (value->kind == HN_JSON_OBJECT) {
-        hn_json_begin_object(w);
-        add_members(w, value->as.children.first);
-        hn_json_end_object(w);
-    } else if (value->kind == HN_JSON_ARRAY) {
-        hn_json_begin_array(w);
-        add_members(w, value->as.children.first);
-        hn_json_end_array(w);
-    } else {
-        hn_json_add_scalar(w, value);
-    }
-}
-
-static bool is_taken(const hn_json *list, const char *key)
-{
-    for (const hn_json *v = list ? list->as.children.first : NULL; v; v = v->next)
-        if (!strcmp(v->as.string.text, key))
-            return true;
-    return false;
-}
-
-static bool write_config(const subject *s, const hn_json *put, const hn_json *take)
-{
-    hn_str text = hn_str_on(&heap);
-    hn_json_writer w = hn_json_write_to(&text);
-    hn_json_begin_object(&w);
-    for (const hn_json *v = hn_json_root(s->base)->as.children.first; v; v = v->next)
-        if (!hn_json_get(put, v->key) && !is_taken(take, v->key)) {
-            hn_json_key(&w, v->key);
-            add_value(&w, v);
-        }
-    if (put)
-        add_members(&w, put->as.children.first);
-    hn_json_end_object(&w);
-    FILE *f = fopen(s->config, "w");
-    const bool ok = f && fwrite(text.text, 1, strlen(text.text), f) == strlen(text.text);
-    if (f)
-        fclose(f);
-    hn_str_free(&text);
-    return CHECK_THAT(ok, "%s could not be written", s->config);
-}
 
 /* The numbers that the script picked. */
 static void pick(const hn_tensor *t, float *out)
@@ -150,7 +92,7 @@ static void describe(const hn_json *c, char *out, size_t room)
 {
     hn_str text = hn_str_on(&heap);
     hn_json_writer w = hn_json_write_to(&text);
-    add_value(&w, c);
+    json_add_value(&w, c);
     snprintf(out, room, "%s", text.text);
     hn_str_free(&text);
 }
@@ -172,7 +114,7 @@ static bool has_added(const hn_json *base, const hn_json *put)
 
 static bool is_added(const subject *s, const hn_json *put, const hn_json *take)
 {
-    const hn_json *base = hn_json_root(s->base);
+    const hn_json *base = hn_json_root(s->dir.base);
     for (const hn_json *v = put ? put->as.children.first : NULL; v; v = v->next)
         if (!hn_json_get(base, v->key) && (!take || !strcmp(v->key, "layer_types")))
             return true;
@@ -184,7 +126,7 @@ static hn_status convert(const subject *s)
     hn_convert_options o = { 0 };
     hn_watch watch = { 0 };
     HN_TRY(hn_recipe_named("f32", &o.recipe));
-    return hn_convert(&heap, pool, s->dir, hn_sink_own(s->gguf), &o, &watch);
+    return hn_convert(&heap, pool, s->dir.path, hn_sink_own(s->dir.gguf), &o, &watch);
 }
 
 /* One case of each result is enough: what changed nothing has nothing to lose. */
@@ -196,7 +138,7 @@ static void check_gguf(subject *s, int64_t answer, const float *want, const char
     s->is_converted[answer] = true;
     hn_status status = convert(s);
     if (status == HN_OK)
-        status = run(s, s->gguf, got);
+        status = run(s, s->dir.gguf, got);
     else if (lists)
         printf("not converted %s: %s\n      %s\n", s->name, what, hn_error_message());
     *(status == HN_OK ? &s->tally.converted : &s->tally.unconverted) += 1;
@@ -216,9 +158,9 @@ static void check_case(subject *s, const hn_json *c)
     char what[1024];
     float got[PICKED];
     tally *t = &s->tally;
-    if (!write_config(s, put, take))
+    if (!model_dir_write(&s->dir, put, take))
         return;
-    const hn_status status = run(s, s->dir, got);
+    const hn_status status = run(s, s->dir.path, got);
     const bool added = is_added(s, put, take), ran = is->kind == HN_JSON_INT;
     describe(c, what, sizeof what);
     *(added ? &t->added : &t->n) += 1;
@@ -244,22 +186,6 @@ static void check_case(subject *s, const hn_json *c)
         CHECK_THAT(is_equal, "%s: %s: at a distance of %.3g", s->name, what, d);
     else
         CHECK_THAT(false, "%s: %s: taken, where Transformers refuses it", s->name, what);
-}
-
-static bool read_json(const char *path, hn_json_text **out)
-{
-    FILE *f = fopen(path, "rb");
-    if (!CHECK_THAT(f != NULL, "%s is not there", path))
-        return false;
-    fseek(f, 0, SEEK_END);
-    const long n = ftell(f);
-    rewind(f);
-    char *text = hn_alloc(&heap, HN_TAG_TEXT, (size_t)n + 1);
-    const bool ok = text && fread(text, 1, (size_t)n, f) == (size_t)n &&
-                    CHECK_OK(hn_json_read(&heap, path, text, (size_t)n, out));
-    hn_free(&heap, text);
-    fclose(f);
-    return ok;
 }
 
 static unsigned digit(char c)
@@ -295,52 +221,27 @@ static void report(const subject *s)
     all_cases += t->n + t->added;
 }
 
-static const char *const files[] = { "model.safetensors", "tokenizer.json",
-                                     "tokenizer_config.json" };
-enum { N_FILES = sizeof files / sizeof *files };
-
 static void check_model(const char *name)
 {
-    char path[600], link[600];
-    hn_json_text *text = NULL;
+    char path[600];
     subject *s = hn_alloc(&heap, HN_TAG_TEXT, sizeof *s);
     if (!s)
         return;
     check_group(name);
     s->name = name;
-    snprintf(s->source, sizeof s->source, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
-    snprintf(s->dir, sizeof s->dir, "%s/hone-config-XXXXXX", /* many files, each made durable */
-             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    snprintf(path, sizeof path, "%s/config.json", s->source);
-    if (CHECK(mkdtemp(s->dir)) && read_json(path, &s->base)) {
-        snprintf(s->config, sizeof s->config, "%s/config.json", s->dir);
-        snprintf(s->gguf, sizeof s->gguf, "%s/x.gguf", s->dir);
-        for (size_t i = 0; i < N_FILES; i++) {
-            snprintf(path, sizeof path, "%s/%s", s->source, files[i]);
-            snprintf(link, sizeof link, "%s/%s", s->dir, files[i]);
-            CHECK(symlink(path, link) == 0);
-        }
-        snprintf(path, sizeof path, "%s/tests/differential/config_keys/%s.json", HN_SOURCE_DIR,
-                 name);
-        if (read_json(path, &text)) {
-            const hn_json *root = hn_json_root(text);
-            s->n_tokens = hn_json_get(root, "tokens")->as.integer;
-            read_answers(s, hn_json_get(root, "logits"));
-            const hn_json *cases = hn_json_get(root, "cases");
-            for (const hn_json *c = cases->as.children.first; c; c = c->next)
-                check_case(s, c);
-            report(s);
-        }
-        for (size_t i = 0; i < N_FILES; i++) {
-            snprintf(link, sizeof link, "%s/%s", s->dir, files[i]);
-            unlink(link);
-        }
-        unlink(s->config);
-        unlink(s->gguf);
+    snprintf(path, sizeof path, "%s/tests/differential/config_keys/%s.json", HN_SOURCE_DIR, name);
+    hn_json_text *text = json_read_file(&heap, path);
+    if (text && model_dir_make(&s->dir, &heap, name)) {
+        const hn_json *root = hn_json_root(text);
+        s->n_tokens = hn_json_get(root, "tokens")->as.integer;
+        read_answers(s, hn_json_get(root, "logits"));
+        const hn_json *cases = hn_json_get(root, "cases");
+        for (const hn_json *c = cases->as.children.first; c; c = c->next)
+            check_case(s, c);
+        report(s);
     }
-    rmdir(s->dir);
+    model_dir_remove(&s->dir);
     hn_json_free(text);
-    hn_json_free(s->base);
     hn_free(&heap, s);
 }
 
