@@ -16,7 +16,7 @@ endfunction()
 # Files of each layer that no .def names; one noun each.
 set(HN_LAYERS base quant kernels graph ops diff backend io text story data nn models convert infer train engine prove)
 set(HN_FILES_base status heap free_memory normal pattern isa clock pool mathfn trig power str file map_file out_file lock_file meta meta_measure sha256 sha256_blocks json json_get json_write yaml yaml_scan yaml_scalar yaml_tag yaml_kind yaml_value yaml_make option_value host number nearest)
-hn_read_def(${CMAKE_SOURCE_DIR}/src/quant/formats.def HN_FORMAT HN_FORMATS)
+hn_read_def(${CMAKE_SOURCE_DIR}/src/quant/types.def HN_FORMAT HN_FORMATS)
 set(HN_FILES_quant format gguf_type samples grid points affine nested nested_affine ${HN_FORMATS})
 set(HN_FILES_graph type layout tensor attr op graph graph_same apply plan plan_lower plan_lifetimes plan_offsets plan_print verify verify_steps)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/ops/ops.def HN_OP HN_OPS)

@@ -126,9 +126,8 @@ enum { DEEP = 8192, MOST_OUTPUTS = 1 << 15 };
 static void bench_stream(hn_bench *b, hn_elem type, bool is_panel16, const float *x, float *y)
 {
     static const char *const names[] = {
-#define NAME(name, elems, block, unit) #name,
-        HN_ELEM_LIST(NAME)
-#undef NAME
+#define HN_ELEM(name, elements, bytes, kernels, ...) #name,
+#include "quant/types.def"
     };
     const int64_t row = hn_elem_span(type, DEEP);
     const int64_t n = 4LL * HN_BENCH_STREAM / row / 64 * 64; /* as many bytes as the limit reads */

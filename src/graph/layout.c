@@ -27,9 +27,8 @@ hn_status hn_layout_parse(const char *name, hn_layout *out)
 bool hn_dtype_elem(hn_dtype dtype, hn_elem *out)
 {
     static const char *const elems[] = {
-#define HN_ELEM_NAME(name, elems, bytes, unit) #name,
-        HN_ELEM_LIST(HN_ELEM_NAME)
-#undef HN_ELEM_NAME
+#define HN_ELEM(name, elements, bytes, kernels, ...) #name,
+#include "quant/types.def"
     };
     for (int i = 0; i < HN_N_ELEMS; i++)
         if (!strcmp(elems[i], hn_dtype_name(dtype))) {

@@ -13,20 +13,13 @@ static const struct {
     size_t bytes;
     char kind;
 } scalars[] = {
-#define HN_SCALAR_ROW(upper, lower, bytes, kind) { #lower, bytes, kind },
-    HN_SCALAR_LIST(HN_SCALAR_ROW)
-#undef HN_SCALAR_ROW
-};
-
-static const hn_format *const formats[] = {
-#define HN_FORMAT(name) &hn_format_##name,
-#include "quant/formats.def"
-#undef HN_FORMAT
+#define HN_SCALAR(upper, name, gguf, id, safetensors, bytes, kind, kernels, panel) { #name, bytes, kind },
+#include "quant/types.def"
 };
 
 const hn_format *hn_dtype_format(hn_dtype dtype)
 {
-    return dtype >= HN_FIRST_FORMAT && dtype < HN_N_DTYPES ? formats[dtype - HN_FIRST_FORMAT]
+    return dtype >= HN_FIRST_FORMAT && dtype < HN_N_DTYPES ? hn_formats[dtype - HN_FIRST_FORMAT]
                                                            : NULL;
 }
 

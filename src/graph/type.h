@@ -14,26 +14,14 @@
 
 enum { HN_MAX_RANK = 5 };
 
-/*        enum   name    bytes  kind: 'f'loat, 'i'nteger */
-#define HN_SCALAR_LIST(X)                                                                      \
-    X(F32, f32, 4, 'f')                                                                        \
-    X(F16, f16, 2, 'f')                                                                        \
-    X(BF16, bf16, 2, 'f')                                                                      \
-    X(F64, f64, 8, 'f')                                                                        \
-    X(I32, i32, 4, 'i')                                                                        \
-    X(I64, i64, 8, 'i')                                                                        \
-    X(U8, u8, 1, 'i')
-
-typedef enum hn_dtype {
-#define HN_SCALAR_ENUM(upper, lower, bytes, kind) HN_##upper,
-    HN_SCALAR_LIST(HN_SCALAR_ENUM)
-#undef HN_SCALAR_ENUM
-        HN_N_SCALARS,
-    HN_FIRST_FORMAT = HN_N_SCALARS, /* block formats follow, in the order of formats.def */
+typedef enum hn_dtype { /* the scalars, then the block formats, in the order of types.def */
+#define HN_SCALAR(upper, name, gguf, id, safetensors, bytes, kind, kernels, panel) HN_##upper,
+#include "quant/types.def"
+    HN_N_SCALARS,
+    HN_FIRST_FORMAT = HN_N_SCALARS,
     HN_BEFORE_FORMATS = HN_FIRST_FORMAT - 1,
-#define HN_FORMAT(name) HN_TYPE_##name,
-#include "quant/formats.def"
-#undef HN_FORMAT
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, panel) HN_TYPE_##name,
+#include "quant/types.def"
     HN_N_DTYPES
 } hn_dtype;
 

@@ -1,76 +1,74 @@
 #include "io/encoding.h"
 
+#include "quant/gguf_type.h"
+
 #include <string.h>
 
-static const struct {
+typedef struct encoding {
     hn_dtype dtype; /* HN_N_DTYPES: can be listed, not computed with */
     uint32_t gguf_id;
-    const char *safetensors;
-    int bytes;
-} scalars[] = {
-    { HN_F32, 0, "F32", 4 },
-    { HN_F16, 1, "F16", 2 },
-    { HN_BF16, 30, "BF16", 2 },
-    { HN_F64, 28, "F64", 8 },
-    { HN_I32, 26, "I32", 4 },
-    { HN_I64, 27, "I64", 8 },
-    { HN_U8, UINT32_MAX, "U8", 1 },
-    { HN_U8, UINT32_MAX, "BOOL", 1 },
-    { HN_N_DTYPES, 24, "I8", 1 },
-    { HN_N_DTYPES, 25, "I16", 2 },
-    { HN_N_DTYPES, UINT32_MAX, "U16", 2 },
-    { HN_N_DTYPES, UINT32_MAX, "U32", 4 },
-    { HN_N_DTYPES, UINT32_MAX, "U64", 8 },
-    { HN_N_DTYPES, UINT32_MAX, "F8_E4M3", 1 },
-    { HN_N_DTYPES, UINT32_MAX, "F8_E5M2", 1 },
-    { HN_N_DTYPES, UINT32_MAX, "F8_E8M0", 1 },
+    const char *safetensors; /* or NULL */
+    int bytes;               /* of an element, where safetensors has it */
+} encoding;
+
+static const encoding encodings[] = {
+#define HN_SCALAR(upper, name, gguf, id, safetensors, bytes, kind, kernels, panel)             \
+    { HN_##upper, id, safetensors, bytes },
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, panel) { HN_TYPE_##name, id, NULL, 0 },
+#define HN_LISTED(gguf, id, safetensors, elements, bytes) { HN_N_DTYPES, id, safetensors, bytes },
+#include "quant/types.def"
 };
-enum { N_SCALARS = sizeof scalars / sizeof *scalars };
+enum { N_ENCODINGS = sizeof encodings / sizeof *encodings };
+
+static const encoding *named(const char *name)
+{
+    for (int i = 0; i < N_ENCODINGS; i++)
+        if (encodings[i].safetensors && !strcmp(encodings[i].safetensors, name))
+            return &encodings[i];
+    return NULL;
+}
+
+static const encoding *of(hn_dtype dtype)
+{
+    for (int i = 0; i < N_ENCODINGS; i++)
+        if (encodings[i].dtype == dtype && dtype != HN_N_DTYPES)
+            return &encodings[i];
+    return NULL;
+}
 
 hn_dtype hn_dtype_of_gguf(uint32_t id)
 {
-    for (int i = 0; i < N_SCALARS; i++)
-        if (scalars[i].gguf_id == id && id != UINT32_MAX)
-            return scalars[i].dtype;
-    for (int i = 0; i < HN_N_FORMATS; i++)
-        if (hn_formats[i]->gguf_id == id)
-            return (hn_dtype)(HN_FIRST_FORMAT + i);
+    for (int i = 0; i < N_ENCODINGS; i++)
+        if (encodings[i].gguf_id == id && id != HN_NO_GGUF_ID)
+            return encodings[i].dtype;
     return HN_N_DTYPES;
 }
 
 hn_dtype hn_dtype_of_safetensors(const char *name)
 {
-    for (int i = 0; i < N_SCALARS; i++)
-        if (!strcmp(scalars[i].safetensors, name))
-            return scalars[i].dtype;
-    return HN_N_DTYPES;
+    if (!strcmp(name, "BOOL")) /* bytes of 0 and 1 */
+        return HN_U8;
+    const encoding *e = named(name);
+    return e ? e->dtype : HN_N_DTYPES;
 }
 
-hn_status hn_safetensors_type(const char *name, const char **encoding, int *bytes)
+hn_status hn_safetensors_type(const char *name, const char **encoding_name, int *bytes)
 {
-    for (int i = 0; i < N_SCALARS; i++)
-        if (!strcmp(scalars[i].safetensors, name)) {
-            *encoding = scalars[i].safetensors;
-            *bytes = scalars[i].bytes;
-            return HN_OK;
-        }
-    return hn_fail(HN_ERR_UNSUPPORTED, "element type %.32s is not known", name);
+    const encoding *e = named(name);
+    HN_REQUIRE(e, HN_ERR_UNSUPPORTED, "element type %.32s is not known", name);
+    *encoding_name = e->safetensors;
+    *bytes = e->bytes;
+    return HN_OK;
 }
 
 uint32_t hn_gguf_id_of(hn_dtype dtype)
 {
-    if (hn_is_block(dtype))
-        return hn_dtype_format(dtype)->gguf_id;
-    for (int i = 0; i < N_SCALARS; i++)
-        if (scalars[i].dtype == dtype)
-            return scalars[i].gguf_id;
-    return UINT32_MAX;
+    const encoding *e = of(dtype);
+    return e ? e->gguf_id : HN_NO_GGUF_ID;
 }
 
 const char *hn_safetensors_name_of(hn_dtype dtype)
 {
-    for (int i = 0; i < N_SCALARS; i++)
-        if (scalars[i].dtype == dtype && dtype != HN_N_DTYPES)
-            return scalars[i].safetensors;
-    return NULL;
+    const encoding *e = of(dtype);
+    return e ? e->safetensors : NULL;
 }

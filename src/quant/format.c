@@ -6,9 +6,8 @@
 #include <string.h>
 
 const hn_format *const hn_formats[HN_N_FORMATS] = {
-#define HN_FORMAT(name) &hn_format_##name,
-#include "quant/formats.def"
-#undef HN_FORMAT
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, panel) &hn_format_##name,
+#include "quant/types.def"
 };
 
 const hn_format *hn_format_named(const char *name)

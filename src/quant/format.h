@@ -36,18 +36,29 @@ typedef struct hn_format {
     void (*temper)(void *blocks, int64_t n, float deviation);
 } hn_format;
 
+/* What types.def says of a format: HN_GGUF_ID_q4_k, HN_ELEMENTS_q4_k, HN_BYTES_q4_k. */
 enum {
-#define HN_FORMAT(name) HN_FORMAT_##name,
-#include "quant/formats.def"
-#undef HN_FORMAT
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, panel)                             \
+    HN_GGUF_ID_##name = id, HN_ELEMENTS_##name = elements, HN_BYTES_##name = bytes,
+#include "quant/types.def"
+};
+
+enum {
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, panel) HN_FORMAT_##name,
+#include "quant/types.def"
     HN_N_FORMATS
 };
 
+/* The first fields of an hn_format: const hn_format hn_format_q4_k = { HN_FORMAT_HEAD(q4_k), ... */
+#define HN_FORMAT_HEAD(format)                                                                 \
+    .name = #format, .gguf_id = HN_GGUF_ID_##format, .block_elements = HN_ELEMENTS_##format,   \
+    .block_bytes = HN_BYTES_##format
+
 extern const hn_format *const hn_formats[HN_N_FORMATS];
 
-#define HN_FORMAT(name) extern const hn_format hn_format_##name;
-#include "quant/formats.def"
-#undef HN_FORMAT
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, panel)                             \
+    extern const hn_format hn_format_##name;
+#include "quant/types.def"
 
 /* NULL if there is none; sets no message. */
 const hn_format *hn_format_named(const char *name);

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#define HN_NO_GGUF_ID UINT32_MAX /* of types that GGUF has not numbered */
+
 typedef struct hn_gguf_type {
     uint32_t id;
     const char *name; /* as ggml writes it: "Q4_K" */

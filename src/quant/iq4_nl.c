@@ -8,14 +8,14 @@
 #include "quant/points.h"
 #include "quant/temper.h"
 
-enum { BLOCK = 32 };
+enum { BLOCK = HN_ELEMENTS_iq4_nl };
 
 typedef struct block {
     uint8_t d[2]; /* f16 */
     uint8_t q[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 18, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_iq4_nl, "as in GGUF");
 
 static const int8_t points[16] = HN_POINTS_IQ4;
 static const float spans[] = { -127, 113, -118, 104, -136, -110, 120, 96, -104, 89 };
@@ -57,10 +57,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_iq4_nl = {
-    .name = "iq4_nl",
-    .gguf_id = 20,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(iq4_nl),
     .largest = 113 * 65504.0f,
     .error_bound = 0.25,
     .error_floor = 127 * 0x1p-24,

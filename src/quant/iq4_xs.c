@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 256, GROUP = 32, N_GROUPS = BLOCK / GROUP };
+enum { BLOCK = HN_ELEMENTS_iq4_xs, GROUP = 32, N_GROUPS = BLOCK / GROUP };
 
 typedef struct block {
     uint8_t d[2]; /* f16 */
@@ -21,7 +21,7 @@ typedef struct block {
     uint8_t q[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 136, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_iq4_xs, "as in GGUF");
 
 static const int8_t points[16] = HN_POINTS_IQ4;
 static const float spans[] = { -127, 113, -118, 104, -136, -110, 120, 96, -104, 89 };
@@ -85,10 +85,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_iq4_xs = {
-    .name = "iq4_xs",
-    .gguf_id = 23,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(iq4_xs),
     .largest = 2e8f,
     .error_bound = 0.25,
     .error_floor = 127 * 32 * 0x1p-24,

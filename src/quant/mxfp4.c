@@ -9,14 +9,14 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { BLOCK = 32, LARGEST_EXPONENT = 252 /* 12 * 2^124 is finite */ };
+enum { BLOCK = HN_ELEMENTS_mxfp4, LARGEST_EXPONENT = 252 /* 12 * 2^124 is finite */ };
 
 typedef struct block {
     uint8_t e;
     uint8_t q[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 17, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_mxfp4, "as in GGUF");
 
 static const int8_t points[16] = HN_POINTS_FP4;
 
@@ -89,10 +89,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_mxfp4 = {
-    .name = "mxfp4",
-    .gguf_id = 39,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(mxfp4),
     .largest = 0x1.8p127f,
     .error_bound = 0.5,
     .error_floor = 0x1p-127,

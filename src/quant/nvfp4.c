@@ -9,14 +9,14 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { BLOCK = 64, GROUP = 16, N_GROUPS = BLOCK / GROUP, LARGEST_CODE = 0x7e };
+enum { BLOCK = HN_ELEMENTS_nvfp4, GROUP = 16, N_GROUPS = BLOCK / GROUP, LARGEST_CODE = 0x7e };
 
 typedef struct block {
     uint8_t scale[N_GROUPS];
     uint8_t q[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 36, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_nvfp4, "as in GGUF");
 
 static const int8_t points[16] = HN_POINTS_FP4;
 static const float spans[] = { 12, 8, 10.5f, 13.5f, 6 };
@@ -109,10 +109,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_nvfp4 = {
-    .name = "nvfp4",
-    .gguf_id = 40,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(nvfp4),
     .largest = 12 * 224.0f,
     .error_bound = 0.35,
     .error_floor = 12 * 0x1p-10,

@@ -9,14 +9,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 128 };
+enum { BLOCK = HN_ELEMENTS_q1_0 };
 
 typedef struct block {
     uint8_t d[2]; /* f16 */
     uint8_t bits[BLOCK / 8];
 } block;
 
-_Static_assert(sizeof(block) == 18, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q1_0, "as in GGUF");
 
 static void decode(const void *blocks, int64_t n, float *out)
 {
@@ -58,10 +58,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q1_0 = {
-    .name = "q1_0",
-    .gguf_id = 41,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q1_0),
     .largest = 65504,
     .error_bound = 1,
     .error_floor = 0x1p-24,

@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-enum { BLOCK = 64 };
+enum { BLOCK = HN_ELEMENTS_q2_0 };
 
 typedef struct block {
     uint8_t d[2]; /* f16 */
     uint8_t q[BLOCK / 4];
 } block;
 
-_Static_assert(sizeof(block) == 18, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q2_0, "as in GGUF");
 
 static const float spans[] = { 2, 1.6f, 2.5f, 1, 3.2f, -1, -1.6f, -2.3f, 4.5f, -3.5f };
 static const hn_grid grid = { -1, 2, NULL, sizeof spans / sizeof *spans, spans };
@@ -57,10 +57,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q2_0 = {
-    .name = "q2_0",
-    .gguf_id = 42,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q2_0),
     .largest = 65504,
     .error_bound = 1,
     .error_floor = 2 * 0x1p-24,

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 256, GROUP = 16, N_GROUPS = BLOCK / GROUP };
+enum { BLOCK = HN_ELEMENTS_q2_k, GROUP = 16, N_GROUPS = BLOCK / GROUP };
 
 typedef struct block {
     uint8_t scale[N_GROUPS]; /* the minimum in the high half */
@@ -18,7 +18,7 @@ typedef struct block {
     uint8_t d[2], dmin[2]; /* f16 */
 } block;
 
-_Static_assert(sizeof(block) == 84, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q2_k, "as in GGUF");
 
 static const float spans[] = { 3, 2.7f, 2.4f, 2.1f, 3.3f, 3.6f, 4, 4.5f, 5.5f };
 static const hn_nested_affine shape = { { 3, false, sizeof spans / sizeof *spans, spans },
@@ -73,10 +73,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q2_k = {
-    .name = "q2_k",
-    .gguf_id = 10,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q2_k),
     .largest = 15 * 65504.0f,
     .error_bound = 0.8,
     .error_floor = 45 * 0x1p-24,

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 256, GROUP = 16, N_GROUPS = BLOCK / GROUP };
+enum { BLOCK = HN_ELEMENTS_q3_k, GROUP = 16, N_GROUPS = BLOCK / GROUP };
 
 typedef struct block {
     uint8_t high[BLOCK / 8];
@@ -20,7 +20,7 @@ typedef struct block {
     uint8_t d[2]; /* f16 */
 } block;
 
-_Static_assert(sizeof(block) == 110, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q3_k, "as in GGUF");
 
 static const float spans[] = { -4, -3.6f, -4.5f, 3, 3.4f, -3.2f, 2.6f, -5.2f, 4 };
 static const hn_nested_grid shape = {
@@ -84,10 +84,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q3_k = {
-    .name = "q3_k",
-    .gguf_id = 11,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q3_k),
     .largest = 3 * 31 * 65504.0f,
     .error_bound = 0.6,
     .error_floor = 4 * 32 * 0x1p-24,

@@ -7,14 +7,14 @@
 #include "quant/grid.h"
 #include "quant/temper.h"
 
-enum { BLOCK = 32 };
+enum { BLOCK = HN_ELEMENTS_q4_0 };
 
 typedef struct block {
     uint8_t d[2]; /* f16 */
     uint8_t q[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 18, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q4_0, "as in GGUF");
 
 /* The largest, with its sign, at either end or a little inside or outside. */
 static const float spans[] = { -8, -7.5f, -8.6f, 7, 6, -7, 7.6f, -6, 5, -5, 4 };
@@ -57,10 +57,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q4_0 = {
-    .name = "q4_0",
-    .gguf_id = 2,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q4_0),
     .largest = 8 * 65504.0f,
     .error_bound = 0.36,
     .error_floor = 8 * 0x1p-24,

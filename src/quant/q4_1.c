@@ -7,14 +7,14 @@
 #include "quant/affine.h"
 #include "quant/temper.h"
 
-enum { BLOCK = 32 };
+enum { BLOCK = HN_ELEMENTS_q4_1 };
 
 typedef struct block {
     uint8_t d[2], m[2]; /* f16 */
     uint8_t q[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 20, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q4_1, "as in GGUF");
 
 static const float spans[] = { 15, 14.5f, 14, 13.5f, 15.5f, 16 };
 static const hn_affine_grid grid = { 15, true, sizeof spans / sizeof *spans, spans };
@@ -62,10 +62,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q4_1 = {
-    .name = "q4_1",
-    .gguf_id = 3,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q4_1),
     .largest = 65504,
     .error_bound = 0.2,
     .error_floor = 32 * 0x1p-24,

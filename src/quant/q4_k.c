@@ -9,7 +9,7 @@
 #include "quant/nested.h"
 #include "quant/temper.h"
 
-enum { BLOCK = 256, GROUP = 32, N_GROUPS = BLOCK / GROUP };
+enum { BLOCK = HN_ELEMENTS_q4_k, GROUP = 32, N_GROUPS = BLOCK / GROUP };
 
 typedef struct block {
     uint8_t d[2], dmin[2]; /* f16 */
@@ -17,7 +17,7 @@ typedef struct block {
     uint8_t q[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 144, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q4_k, "as in GGUF");
 
 static const float spans[] = { 15, 14.6f, 14.2f, 13.8f, 13.4f, 13, 12.5f, 15.5f, 16, 16.6f };
 static const hn_nested_affine shape = { { 15, false, sizeof spans / sizeof *spans, spans },
@@ -73,10 +73,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q4_k = {
-    .name = "q4_k",
-    .gguf_id = 12,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q4_k),
     .largest = 63 * 65504.0f, /* as an offset; a step reaches further */
     .error_bound = 0.45,
     .error_floor = 15 * 63 * 0x1p-24,

@@ -7,7 +7,7 @@
 #include "quant/grid.h"
 #include "quant/temper.h"
 
-enum { BLOCK = 32 };
+enum { BLOCK = HN_ELEMENTS_q5_0 };
 
 typedef struct block {
     uint8_t d[2]; /* f16 */
@@ -15,7 +15,7 @@ typedef struct block {
     uint8_t low[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 22, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q5_0, "as in GGUF");
 
 static const float spans[] = { -16, -15, 15, -14, 14, 13, -13, -15.5f, 14.5f, -16.6f };
 static const hn_grid grid = { -16, 15, NULL, sizeof spans / sizeof *spans, spans };
@@ -64,10 +64,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q5_0 = {
-    .name = "q5_0",
-    .gguf_id = 6,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q5_0),
     .largest = 15 * 65504.0f,
     .error_bound = 0.2,
     .error_floor = 16 * 0x1p-24,

@@ -7,7 +7,7 @@
 #include "quant/affine.h"
 #include "quant/temper.h"
 
-enum { BLOCK = 32 };
+enum { BLOCK = HN_ELEMENTS_q5_1 };
 
 typedef struct block {
     uint8_t d[2], m[2]; /* f16 */
@@ -15,7 +15,7 @@ typedef struct block {
     uint8_t low[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 24, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q5_1, "as in GGUF");
 
 static const float spans[] = { 31, 30.3f, 29.6f, 29, 31.6f };
 static const hn_affine_grid grid = { 31, true, sizeof spans / sizeof *spans, spans };
@@ -69,10 +69,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q5_1 = {
-    .name = "q5_1",
-    .gguf_id = 7,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q5_1),
     .largest = 65504,
     .error_bound = 0.1,
     .error_floor = 32 * 0x1p-24,

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 256, GROUP = 32, N_GROUPS = BLOCK / GROUP };
+enum { BLOCK = HN_ELEMENTS_q5_k, GROUP = 32, N_GROUPS = BLOCK / GROUP };
 
 typedef struct block {
     uint8_t d[2], dmin[2]; /* f16 */
@@ -20,7 +20,7 @@ typedef struct block {
     uint8_t low[BLOCK / 2];
 } block;
 
-_Static_assert(sizeof(block) == 176, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q5_k, "as in GGUF");
 
 static const float spans[] = { 31, 30.6f, 30.2f, 29.8f, 29.4f, 29, 28.5f, 31.4f, 32, 32.6f };
 static const hn_nested_affine shape = { { 31, false, sizeof spans / sizeof *spans, spans },
@@ -81,10 +81,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q5_k = {
-    .name = "q5_k",
-    .gguf_id = 13,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q5_k),
     .largest = 63 * 65504.0f, /* as an offset; a step reaches further */
     .error_bound = 0.3,
     .error_floor = 31 * 63 * 0x1p-24,

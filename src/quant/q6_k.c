@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 256, GROUP = 16, N_GROUPS = BLOCK / GROUP };
+enum { BLOCK = HN_ELEMENTS_q6_k, GROUP = 16, N_GROUPS = BLOCK / GROUP };
 
 typedef struct block {
     uint8_t low[BLOCK / 2];
@@ -22,7 +22,7 @@ typedef struct block {
     uint8_t d[2]; /* f16 */
 } block;
 
-_Static_assert(sizeof(block) == 210, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q6_k, "as in GGUF");
 
 static const float spans[] = { -32, 31, -31, 30, -30, 29, -29, -32.6f, 28, -28 };
 static const hn_nested_grid shape = {
@@ -77,10 +77,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q6_k = {
-    .name = "q6_k",
-    .gguf_id = 14,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q6_k),
     .largest = 1e8f, /* 65504 * 127 * 31 is 2.5e8 */
     .error_bound = 0.1,
     .error_floor = 32 * 128 * 0x1p-24,

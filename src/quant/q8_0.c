@@ -8,14 +8,14 @@
 
 #include <math.h>
 
-enum { BLOCK = 32 };
+enum { BLOCK = HN_ELEMENTS_q8_0 };
 
 typedef struct block {
     uint8_t d[2]; /* f16 */
     int8_t q[BLOCK];
 } block;
 
-_Static_assert(sizeof(block) == 34, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q8_0, "as in GGUF");
 
 static const float spans[] = { 127 };
 static const hn_grid grid = { -127, 127, NULL, 1, spans };
@@ -58,10 +58,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q8_0 = {
-    .name = "q8_0",
-    .gguf_id = 8,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q8_0),
     .largest = 127 * 65504.0f,
     .error_bound = 0.0065,
     .error_floor = 256 * 0x1p-24,

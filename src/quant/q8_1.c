@@ -7,14 +7,14 @@
 #include "base/half.h"
 #include "quant/temper.h"
 
-enum { BLOCK = 32 };
+enum { BLOCK = HN_ELEMENTS_q8_1 };
 
 typedef struct block {
     uint8_t d[2], sum[2]; /* f16 */
     int8_t q[BLOCK];
 } block;
 
-_Static_assert(sizeof(block) == 36, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q8_1, "as in GGUF");
 
 static void decode(const void *blocks, int64_t n, float *out)
 {
@@ -39,10 +39,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q8_1 = {
-    .name = "q8_1",
-    .gguf_id = 9,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q8_1),
     .largest = 127 * 65504.0f,
     .decode = decode,
     .temper = temper,

@@ -7,7 +7,7 @@
 #include "base/half.h"
 #include "quant/temper.h"
 
-enum { BLOCK = 256, GROUP = 16 };
+enum { BLOCK = HN_ELEMENTS_q8_k, GROUP = 16 };
 
 typedef struct block {
     uint8_t d[4]; /* f32 */
@@ -15,7 +15,7 @@ typedef struct block {
     uint8_t sums[2 * BLOCK / GROUP]; /* i16 */
 } block;
 
-_Static_assert(sizeof(block) == 292, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_q8_k, "as in GGUF");
 
 static void decode(const void *blocks, int64_t n, float *out)
 {
@@ -44,10 +44,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_q8_k = {
-    .name = "q8_k",
-    .gguf_id = 15,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(q8_k),
     .largest = 127 * 3.0e36f,
     .decode = decode,
     .temper = temper,

@@ -10,14 +10,14 @@
 #include "quant/grid.h"
 #include "quant/temper.h"
 
-enum { BLOCK = 256 };
+enum { BLOCK = HN_ELEMENTS_tq1_0 };
 
 typedef struct block {
     uint8_t q[52];
     uint8_t d[2]; /* f16 */
 } block;
 
-_Static_assert(sizeof(block) == 54, "as in GGUF");
+_Static_assert(sizeof(block) == HN_BYTES_tq1_0, "as in GGUF");
 
 /* Exact for what is ternary already; the rest for bells and for long tails. */
 static const float spans[] = { 1, 1.5f, 2, 2.5f, 3.2f, 4.5f, 7, 12 };
@@ -75,10 +75,7 @@ static void temper(void *blocks, int64_t n, float deviation)
 }
 
 const hn_format hn_format_tq1_0 = {
-    .name = "tq1_0",
-    .gguf_id = 34,
-    .block_elements = BLOCK,
-    .block_bytes = sizeof(block),
+    HN_FORMAT_HEAD(tq1_0),
     .largest = 65504,
     .error_bound = 1,
     .error_floor = 0x1p-24,

@@ -6,9 +6,10 @@
 
 const char *gemm_elem_name(hn_elem type)
 {
-#define NAME(name, elems, bytes, unit) #name,
-    static const char *const names[] = { HN_ELEM_LIST(NAME) };
-#undef NAME
+    static const char *const names[] = {
+#define HN_ELEM(name, elements, bytes, kernels, ...) #name,
+#include "quant/types.def"
+    };
     return names[type];
 }
 

@@ -1,4 +1,4 @@
-/* Choosing a level, and the panel16 layout. A block is a run of fields; each field is so many
+/* The panel16 layout. A block is a run of fields; each field is so many
  * units of one or two bytes (an f32 is one unit of four). */
 #include "kernels/decode/decode.h"
 
@@ -12,31 +12,12 @@ typedef struct field {
     int n, bytes; /* units, bytes of each */
 } field;
 
-/* clang-format off */
 static const field fields[HN_N_ELEMS][4] = {
-    [HN_ELEM_f32]  = { { 1, 4 } },
-    [HN_ELEM_f16]  = { { 1, 2 } },
-    [HN_ELEM_bf16] = { { 1, 2 } },
-    [HN_ELEM_q8_0] = { { 1, 2 }, { 8, 4 } },
-    [HN_ELEM_q4_0] = { { 1, 2 }, { 16, 1 } },
-    [HN_ELEM_q4_k] = { { 36, 4 } },
-    [HN_ELEM_q6_k] = { { 208, 1 }, { 1, 2 } },
-    [HN_ELEM_q4_1] = { { 2, 2 }, { 16, 1 } },
-    [HN_ELEM_q5_0] = { { 1, 2 }, { 5, 4 } },
-    [HN_ELEM_q5_1] = { { 2, 2 }, { 20, 1 } },
-    [HN_ELEM_q2_k] = { { 80, 1 }, { 2, 2 } },
-    [HN_ELEM_q3_k] = { { 108, 1 }, { 1, 2 } },
-    [HN_ELEM_q5_k] = { { 2, 2 }, { 172, 1 } },
-    [HN_ELEM_iq4_nl] = { { 1, 2 }, { 16, 1 } },
-    [HN_ELEM_iq4_xs] = { { 1, 2 }, { 134, 1 } },
-    [HN_ELEM_mxfp4] = { { 17, 1 } },
-    [HN_ELEM_nvfp4] = { { 36, 1 } },
-    [HN_ELEM_tq1_0] = { { 52, 1 }, { 1, 2 } },
-    [HN_ELEM_tq2_0] = { { 64, 1 }, { 1, 2 } },
-    [HN_ELEM_q1_0] = { { 1, 2 }, { 16, 1 } },
-    [HN_ELEM_q2_0] = { { 1, 2 }, { 16, 1 } },
+#define UNITS(n, bytes) { n, bytes },
+#define HN_ELEM(name, elements, bytes, kernels, ...) { __VA_ARGS__ },
+#include "quant/types.def"
+#undef UNITS
 };
-/* clang-format on */
 
 size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems)
 {

@@ -15,50 +15,27 @@
 
 #include "kernels/kernel.h"
 
-/*  name, elements a block, bytes a block, bytes of a unit (0: mixed, see decode.c) */
-#define HN_ELEM_LIST(X)                                                                        \
-    X(f32, 1, 4, 4)                                                                            \
-    X(f16, 1, 2, 2)                                                                            \
-    X(bf16, 1, 2, 2)                                                                           \
-    X(q8_0, 32, 34, 0)                                                                         \
-    X(q4_0, 32, 18, 0)                                                                         \
-    X(q4_k, 256, 144, 0)                                                                       \
-    X(q6_k, 256, 210, 0)                                                                       \
-    X(q4_1, 32, 20, 0)                                                                         \
-    X(q5_0, 32, 22, 0)                                                                         \
-    X(q5_1, 32, 24, 0)                                                                         \
-    X(q2_k, 256, 84, 0)                                                                        \
-    X(q3_k, 256, 110, 0)                                                                       \
-    X(q5_k, 256, 176, 0)                                                                       \
-    X(iq4_nl, 32, 18, 0)                                                                       \
-    X(iq4_xs, 256, 136, 0)                                                                     \
-    X(mxfp4, 32, 17, 0)                                                                        \
-    X(nvfp4, 64, 36, 0)                                                                        \
-    X(tq1_0, 256, 54, 0)                                                                       \
-    X(tq2_0, 256, 66, 0)                                                                       \
-    X(q1_0, 128, 18, 0)                                                                        \
-    X(q2_0, 64, 18, 0)
-
-typedef enum hn_elem {
-#define HN_ELEM_ENUM(name, elems, bytes, unit) HN_ELEM_##name,
-    HN_ELEM_LIST(HN_ELEM_ENUM)
-#undef HN_ELEM_ENUM
-        HN_N_ELEMS
+typedef enum hn_elem { /* the types of types.def that have kernels */
+#define HN_ELEM(name, elements, bytes, kernels, ...) HN_ELEM_##name,
+#include "quant/types.def"
+    HN_N_ELEMS
 } hn_elem;
 
 static inline int64_t hn_elem_block(hn_elem type) /* elements */
 {
-#define HN_ELEM_CASE(name, elems, bytes, unit) elems,
-    static const int64_t block[] = { HN_ELEM_LIST(HN_ELEM_CASE) };
-#undef HN_ELEM_CASE
+    static const int64_t block[] = {
+#define HN_ELEM(name, elements, bytes, kernels, ...) elements,
+#include "quant/types.def"
+    };
     return block[type];
 }
 
 static inline int64_t hn_elem_bytes(hn_elem type) /* of a block */
 {
-#define HN_ELEM_CASE(name, elems, bytes, unit) bytes,
-    static const int64_t size[] = { HN_ELEM_LIST(HN_ELEM_CASE) };
-#undef HN_ELEM_CASE
+    static const int64_t size[] = {
+#define HN_ELEM(name, elements, bytes, kernels, ...) bytes,
+#include "quant/types.def"
+    };
     return size[type];
 }
 

@@ -3,8 +3,7 @@
 #include "kernels/decode/panel.h"
 
 HN_KERNEL_TABLE(decode) = {
-#define HN_ELEM_SLOTS(name, elems, bytes, unit)                                                \
+#define HN_ELEM(name, elements, bytes, kernels, ...)                                         \
     .row[HN_ELEM_##name] = row_##name, .panel[HN_ELEM_##name] = panel_##name,
-    HN_ELEM_LIST(HN_ELEM_SLOTS)
-#undef HN_ELEM_SLOTS
+#include "quant/types.def"
 };

@@ -481,9 +481,6 @@ static void plain_blocks(hn_elem type, HN_PARAMS_gemv)
     {                                                                                          \
         plain_blocks(HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room); \
     }
-BLOCKS(q4_0)
-BLOCKS(q5_0)
-BLOCKS(q6_k)
 
 /* Formats without a walk of their own: a panel is decoded 256 weights at a time into `room`,
  * which is then a panel of f32. */
@@ -504,7 +501,6 @@ static void panel_blocks(hn_elem type, HN_PARAMS_gemv)
     {                                                                                          \
         panel_blocks(HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room); \
     }
-DECODED(q4_1)
 static void do_panel_q5_0(HN_PARAMS_gemv)
 {
 #if defined(HN_LEVEL_avx2) /* sixteen registers hold no more rows */
@@ -515,22 +511,16 @@ static void do_panel_q5_0(HN_PARAMS_gemv)
 #endif
     do_some_q5_0(rows, groups, k, x, w, stride, y, ldy, accumulate, room);
 }
-DECODED(q5_1)
-DECODED(q2_k)
-DECODED(q3_k)
-DECODED(q5_k)
-DECODED(iq4_nl)
-DECODED(iq4_xs)
-DECODED(mxfp4)
-DECODED(nvfp4)
-DECODED(tq1_0)
-DECODED(tq2_0)
-DECODED(q1_0)
-DECODED(q2_0)
+
+/* Which of them a format needs: types.def says what it has of its own. */
+#define NEEDS_walks(name)
+#define NEEDS_panels(name)  BLOCKS(name)
+#define NEEDS_decoded(name) DECODED(name)
+#define HN_ELEM(name, elements, bytes, kernels, ...) NEEDS_##kernels(name)
+#include "quant/types.def"
 
 HN_KERNEL_TABLE(gemv) = {
-#define HN_ELEM_SLOT(name, elems, bytes, unit)                                                 \
+#define HN_ELEM(name, elements, bytes, kernels, ...)                                         \
     .plain[HN_ELEM_##name] = do_plain_##name, .panel[HN_ELEM_##name] = do_panel_##name,
-    HN_ELEM_LIST(HN_ELEM_SLOT)
-#undef HN_ELEM_SLOT
+#include "quant/types.def"
 };
