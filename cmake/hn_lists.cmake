@@ -28,7 +28,7 @@ set(HN_FILES_data format tree source message record stretch example order datase
 set(HN_FILES_io npy npy_header encoding weights seal weights_writer gguf gguf_part gguf_write safetensors safetensors_write hf_dir hf_templates)
 set(HN_FILES_diff diff recompute)
 set(HN_FILES_train descent target tuning objective batch feed learner schedule checkpoint adapter_write evaluator config metrics samples report report_read report_page data_input input run run_basis run_file run_told run_fit run_result verdict origin)
-set(HN_FILES_nn decoder hparams hparams_config keys config rope_config activation arch rope_constants source surplus numerics build adapter rounding blocks)
+set(HN_FILES_nn decoder hparams hparams_config keys meta_keys config rope_config rope_meta activation arch rope_constants source surplus numerics build adapter rounding blocks)
 set(HN_FILES_convert recipe encode_rows importance general_keys model_name model_id model_card pad_vocab tokenizer_keys byte_tokenizer same_model convert quantize random_model adapter_base adapter_config adapter_import adapter_extra adapter_fused adapter_kept adapter_export adapter_plain merge merge_rows)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/models/models.def HN_MODEL HN_MODELS)
 set(HN_FILES_infer divergence adapter adapter_read adapter_test compiled reference parity forward imatrix session session_file sampler perplexity thought conversation)

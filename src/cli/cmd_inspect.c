@@ -494,7 +494,7 @@ static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap,
     /* What hone cannot run can still be looked at. */
     if (status == HN_OK && hn_arch_named(m->arch_name, &m->arch) == HN_OK) {
         m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
-        status = m->hp ? hn_arch_read_meta(m->arch, m->meta, m->weights, m->hp) : HN_ERR_MEMORY;
+        status = m->hp ? hn_arch_read_meta(m->arch, m->meta, m->weights, NULL, m->hp) : HN_ERR_MEMORY;
         if (status == HN_ERR_FORMAT && has_no_shape(m)) {
             hn_free(heap, m->hp);
             m->hp = NULL;

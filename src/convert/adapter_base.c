@@ -20,7 +20,7 @@ static hn_status read_gguf(hn_adapter_base *base)
     if (status == HN_OK)
         status = hn_arch_named(name, &base->arch);
     if (status == HN_OK)
-        status = hn_arch_read_meta(base->arch, meta, hn_gguf_weights(file), base->hp);
+        status = hn_arch_read_meta(base->arch, meta, hn_gguf_weights(file), NULL, base->hp);
     if (name)
         hn_free(meta->heap, name);
     hn_gguf_close(file);

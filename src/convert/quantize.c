@@ -135,7 +135,7 @@ static hn_status quantize(quantization *q, hn_sink out)
     memcpy(text, name.data, name.bytes < sizeof text ? name.bytes : sizeof text - 1);
     HN_TRY(hn_arch_named(text, &arch));
     HN_TRY(copy_keys(q));
-    HN_TRY(hn_arch_read_meta(arch, &q->meta, hn_gguf_weights(q->in), q->hp));
+    HN_TRY(hn_arch_read_meta(arch, &q->meta, hn_gguf_weights(q->in), q->options->ignored, q->hp));
     HN_TRY(plan(q));
     const size_t n = hn_gguf_weights(q->in)->n;
     HN_TRY(hn_gguf_create(q->heap, out, &q->meta, q->entries, n, &writer));

@@ -38,6 +38,8 @@ static void set_pattern(hn_hparams *hp)
 
 /* clang-format off */
 static const hn_key_row keys[] = {
+    { .to = HN_HP_window, .absent = "4096" }, { .to = HN_HP_attn_softcap, .absent = "50" },
+    { .to = HN_HP_final_softcap, .absent = "30", HN_ABOVE_0 },
     HN_KEY_MODEL_TYPE(NULL, "gemma2"),
     HN_KEYS_SHAPE(NULL, "256000", "2304", "9216", "26", "8", , "4", "8192"),
     HN_KEY_HEAD_DIM(HN_IS_INT, "256"),
@@ -55,7 +57,8 @@ static const hn_key_row keys[] = {
     HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
     HN_NEEDLESS("attention_dropout", HN_IS_NUM | HN_IS_NULL, "of training alone", HN_ALL),
     HN_NEEDLESS("cache_implementation", HN_IS_WORD | HN_IS_NULL, "how a program computes, not what", HN_ALL),
-    { .gguf = "hone.gemma2.query_pre_attn_scalar" },
+    HN_GGUF_SCALAR("hone.gemma2.query_pre_attn_scalar"), HN_GGUF_PATTERN, HN_GGUF_ONE_ROPE,
+    { .gguf = "hone.gemma2.attn_uncapped|hone.gemma2.final_uncapped", .is = HN_IS_FLAG },
     { 0 },
 };
 /* clang-format on */
@@ -73,10 +76,14 @@ static hn_status read_config(const hn_config *config, hn_hparams *hp)
     return HN_OK;
 }
 
-/* GGUF's gemma2 has no key for the attention scale: llama.cpp tells the 27B by its layers. */
+/* GGUF's gemma2 caps where it says nothing; and has no key for the attention scale: llama.cpp tells the 27B by its layers. */
 static hn_status write_meta(const hn_hparams *hp, hn_meta *meta)
 {
     HN_TRY(hn_window_write_layers(hp, 2, meta));
+    if (hp->attn_softcap == 0)
+        HN_TRY(hn_meta_set_bool(meta, "hone.gemma2.attn_uncapped", true));
+    if (hp->final_softcap == 0)
+        HN_TRY(hn_meta_set_bool(meta, "hone.gemma2.final_uncapped", true));
     const double expected = hp->n_layer == 46 ? (double)(hp->width / hp->n_head[0])
                                               : (double)hp->head_dim;
     return hp->attn_scalar == expected
@@ -90,6 +97,13 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
     (void)all;
     const double usual = hp->n_layer == 46 ? (double)(hp->width / hp->n_head[0])
                                            : (double)hp->head_dim;
+    bool is_free;
+    HN_TRY(hn_meta_bool(meta, "hone.gemma2.attn_uncapped", false, &is_free));
+    if (is_free)
+        hp->attn_softcap = 0;
+    HN_TRY(hn_meta_bool(meta, "hone.gemma2.final_uncapped", false, &is_free));
+    if (is_free)
+        hp->final_softcap = 0;
     if (!hp->has_pattern)
         set_pattern(hp);
     return hn_meta_double(meta, "hone.gemma2.query_pre_attn_scalar", usual, &hp->attn_scalar);

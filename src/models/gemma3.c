@@ -41,6 +41,7 @@ static void set_pattern(hn_hparams *hp, int64_t period)
 
 /* clang-format off */
 static const hn_key_row keys[] = {
+    { .to = HN_HP_window, .absent = "0", .low = 0, .high = 2147483647 },
     HN_KEY_MODEL_TYPE(NULL, "gemma3_text"),
     HN_KEYS_SHAPE(NULL, "262208", "2304", "9216", "26", "8", , "4", "131072"),
     HN_KEY_HEAD_DIM(HN_IS_INT, "256"),
@@ -60,8 +61,8 @@ static const hn_key_row keys[] = {
     HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
     HN_NEEDLESS("attention_dropout", HN_IS_NUM | HN_IS_NULL, "of training alone", HN_ALL),
     HN_NEEDLESS("cache_implementation", HN_IS_WORD | HN_IS_NULL, "how a program computes, not what", HN_ALL),
-    { .gguf = "attention.sliding_window_pattern" },
-    { .gguf = "hone.gemma3.query_pre_attn_scalar" }, { .gguf = "hone.gemma3.sliding_layers" },
+    HN_GGUF_PATTERN, HN_GGUF_SCALAR("hone.gemma3.query_pre_attn_scalar"),
+    { .gguf = "hone.gemma3.sliding_layers", .is = HN_ITEMS(HN_IS_INT), .low = 0, .high = 1 },
     { 0 },
 };
 /* clang-format on */
@@ -115,13 +116,17 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
     const double usual = hp->n_layer == 62 ? (double)(hp->width / hp->n_head[0])
                                            : (double)hp->head_dim;
     const hn_meta_value *pattern;
-    if (!hp->has[HN_HP_rope_base_swa])
-        hp->rope_base_swa = 10000;
     if (!hp->has_pattern)
         set_pattern(hp, 6);
     HN_TRY(hn_meta_array(meta, "hone.gemma3.sliding_layers", HN_META_U8, &pattern));
-    for (uint64_t i = 0; pattern && i < pattern->n && i < (uint64_t)hp->n_layer; i++)
-        hp->is_sliding[i] = pattern->data[i] != 0;
+    HN_REQUIRE(!pattern || pattern->n == (uint64_t)hp->n_layer, HN_ERR_FORMAT,
+               "%s: key hone.gemma3.sliding_layers: expected one for each of %lld layers",
+               meta->name, (long long)hp->n_layer);
+    for (int64_t i = 0; i < hp->n_layer; i++) {
+        if (pattern)
+            hp->is_sliding[i] = pattern->data[i] != 0;
+        hp->is_sliding[i] = hp->is_sliding[i] && hp->window; /* none: all layers are full */
+    }
     return hn_meta_double(meta, "hone.gemma3.query_pre_attn_scalar", usual, &hp->attn_scalar);
 }
 

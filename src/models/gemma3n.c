@@ -80,6 +80,7 @@ static hn_status read_sparsity(const hn_config *config, hn_hparams *hp)
 
 /* clang-format off */
 static const hn_key_row keys[] = {
+    { .to = HN_HP_final_softcap, .absent = "30", HN_ABOVE_0 },
     HN_KEY_MODEL_TYPE(NULL, "gemma3n_text"),
     HN_USED("intermediate_size", HN_IS_INT | HN_IS_LIST, ffn, "16384", HN_COUNT),
     HN_KEYS_SHAPE(NULL, "262400", "2048", "16384", "35", "8", , "2", "32768"),
@@ -103,7 +104,7 @@ static const hn_key_row keys[] = {
     HN_ASKED("activation_sparsity_pattern", HN_IS_LIST, NULL, HN_ALL),
     HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
     HN_NEEDLESS("attention_dropout", HN_IS_NUM | HN_IS_NULL, "of training alone", HN_ALL),
-    { .gguf = "attention.sliding_window_pattern" }, { .gguf = "activation_sparsity_scale" },
+    HN_GGUF_PATTERN, { .gguf = "activation_sparsity_scale", .is = HN_ITEMS(HN_IS_REAL) },
     { 0 },
 };
 /* clang-format on */
@@ -146,7 +147,7 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
     (void)all;
     const hn_meta_value *scale;
     HN_TRY(hn_meta_array(meta, "gemma3n.activation_sparsity_scale", HN_META_F32, &scale));
-    HN_REQUIRE(scale && scale->n >= (uint64_t)hp->n_layer, HN_ERR_FORMAT,
+    HN_REQUIRE(scale && scale->n == (uint64_t)hp->n_layer, HN_ERR_FORMAT,
                "%s: key gemma3n.activation_sparsity_scale: expected one a layer", meta->name);
     for (int64_t i = 0; i < hp->n_layer; i++)
         hp->sparsity[i] = hn_meta_item_double(scale, (uint64_t)i);

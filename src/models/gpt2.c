@@ -47,6 +47,7 @@ static const hn_key_row keys[] = {
     HN_NEEDLESS("summary_type|summary_use_proj|summary_activation|summary_proj_to_labels|summary_first_dropout",
                 HN_IS_ANY, "of classes with another head", HN_ALL),
     HN_ONLY("tie_word_embeddings", HN_IS_FLAG, "true", "GGUF's gpt2 has no other head", .otherwise = "true"),
+    { .gguf = "rope.*", .is = HN_IS_ANY, .note = "positions are learned" },
     { 0 },
 };
 /* clang-format on */

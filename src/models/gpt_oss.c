@@ -69,7 +69,8 @@ static const hn_key_row keys[] = {
     HN_ASKED("quantization_config", HN_IS_OBJECT | HN_IS_NULL, NULL, .within = quantization_tables),
     HN_NEEDLESS("initial_context_length", HN_IS_INT, "rope_parameters say it", HN_ALL),
     HN_KEYS_ROUTER_TRAINING,
-    { .to = HN_HP_expert_ffn }, { .to = HN_HP_window },
+    { .to = HN_HP_expert_ffn }, { .to = HN_HP_window }, HN_GGUF_PATTERN, HN_GGUF_ONE_ROPE,
+    HN_GGUF_SAID("expert_gating_func", HN_IS_INT, "0|3", "gpt-oss takes the softmax of those it chose"),
     { 0 },
 };
 /* clang-format on */

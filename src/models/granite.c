@@ -26,6 +26,7 @@ static const hn_key_row keys[] = {
     HN_KEY_ACTIVATION("hidden_act", "silu"),
     HN_ASKED("attention_bias", HN_IS_FLAG, "false", HN_ALL),
     HN_ASKED("mlp_bias", HN_IS_FLAG, "false", HN_ALL),
+    { .gguf = "rope.scaling.finetuned", .is = HN_IS_FLAG }, /* llama.cpp's word for whether there is rope */
     { 0 },
 };
 /* clang-format on */
@@ -48,6 +49,32 @@ void hn_granite_widths(hn_hparams *hp)
     HN_HP_SET(hp, rope_dim, hp->has[HN_HP_head_dim] ? hp->head_dim : usual);
 }
 
+void hn_granite_scales(hn_hparams *hp)
+{
+    if (hp->embd_scale == 0)
+        hp->embd_scale = 1;
+    if (hp->residual_scale == 0)
+        hp->residual_scale = 1;
+}
+
+hn_status hn_granite_write_meta(const hn_hparams *hp, hn_meta *meta)
+{
+    HN_REQUIRE(hp->embd_scale != 0 && hp->residual_scale != 0, HN_ERR_UNSUPPORTED,
+               "%s: a multiplier of 0 is none in GGUF", meta->name);
+    return HN_OK;
+}
+
+static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparams *hp)
+{
+    bool has_rope;
+    (void)all;
+    hn_granite_scales(hp);
+    HN_TRY(hn_meta_bool(meta, "granite.rope.scaling.finetuned", true, &has_rope));
+    for (int64_t i = 0; i < hp->n_layer; i++)
+        hp->has_no_rope[i] = !has_rope;
+    return HN_OK;
+}
+
 hn_status hn_granite_defaults(hn_hparams *hp)
 {
     HN_HP_DEFAULT(hp, rms_eps, 1e-5);
@@ -67,7 +94,8 @@ static hn_node *build(nn_build *b)
     const float residual = (float)hp->residual_scale;
     hn_node *x = nn_scale(b, nn_embed(b), (float)hp->embd_scale);
     for (b->layer = 0; b->layer < hp->n_layer; b->layer++) {
-        const nn_attention_options attention = { .scale = (float)hp->attn_scale };
+        const nn_attention_options attention = { .scale = (float)hp->attn_scale,
+                                                 .has_no_rope = hp->has_no_rope[b->layer] };
         x = nn_layer_begin(b, x);
         hn_node *h = nn_rms_norm(b, x, ".attn_norm.weight");
         x = nn_add(b, x, nn_scale(b, nn_attention(b, h, &attention), residual));
@@ -81,6 +109,7 @@ static hn_node *build(nn_build *b)
 const hn_arch hn_arch_granite = {
     .name = "granite", .classes = classes, .prefixes = hn_decoder_prefixes,
     .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights, .tables = tables,
-    .read_config = read_config, .defaults = hn_granite_defaults,
+    .read_config = read_config, .read_meta = read_meta, .write_meta = hn_granite_write_meta,
+    .defaults = hn_granite_defaults,
     .build = build, .has_bf16 = true,
 };

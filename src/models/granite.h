@@ -6,6 +6,7 @@
 
 /* clang-format off */
 #define HN_KEYS_GRANITE                                                                        \
+    { .to = HN_HP_logit_scale, .absent = HN_MUST },                                            \
     HN_KEYS_SHAPE(NULL, "32000", "4096", "11008", "32", "32", HN_OR_NONE, NULL, "2048"),       \
     HN_KEY_HEAD_DIM(HN_IS_INT, NULL),                                                          \
     HN_KEYS_RMS_EPS(NULL, "1e-6"),                                                             \
@@ -13,11 +14,14 @@
     HN_USED("attention_multiplier", HN_IS_NUM, attn_scale, "1.0", HN_ABOVE_0),                 \
     HN_USED("embedding_multiplier", HN_IS_NUM, embd_scale, "1.0", HN_ANY_SIGN),                \
     HN_USED("residual_multiplier", HN_IS_NUM, residual_scale, "1.0", HN_ANY_SIGN),             \
-    HN_USED("logits_scaling", HN_IS_NUM, logit_scale, "1.0", HN_ABOVE_0),                      \
-    { .to = HN_HP_vocab_size }
+    HN_USED("logits_scaling", HN_IS_NUM, logit_scale, "1.0", HN_ABOVE_0)
 /* clang-format on */
 
 void hn_granite_widths(hn_hparams *hp);
+/* GGUF: 0, as no key, multiplies by nothing. */
+void hn_granite_scales(hn_hparams *hp);
+/* Which config.json may mean otherwise. */
+hn_status hn_granite_write_meta(const hn_hparams *hp, hn_meta *meta);
 hn_status hn_granite_defaults(hn_hparams *hp);
 
 #endif

@@ -33,6 +33,7 @@ static const hn_key_row keys[] = {
     HN_ASKED("shared_intermediate_size", HN_IS_INT, "0", .low = 0, .high = 2147483647),
     HN_KEYS_ROUTER_TRAINING,
     { .to = HN_HP_expert_ffn }, { .to = HN_HP_shared_ffn },
+    HN_GGUF_SAID("expert_weights_norm", HN_IS_FLAG, "true", "Granite's weights add up to 1"),
     { 0 },
 };
 /* clang-format on */
@@ -53,6 +54,7 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
     (void)meta, (void)all;
     if (!hp->has[HN_HP_expert_ffn])
         hp->expert_ffn = hp->ffn[0];
+    hn_granite_scales(hp);
     return HN_OK;
 }
 
@@ -66,5 +68,5 @@ static hn_status defaults(hn_hparams *hp)
 const hn_arch hn_arch_granitemoe = {
     .name = "granitemoe", .classes = classes, .prefixes = hn_decoder_prefixes,
     .layers = "layers.", .ignored = hn_decoder_ignored, .weights = weights, .tables = tables,
-    .read_config = read_config, .read_meta = read_meta, .defaults = defaults,
+    .read_config = read_config, .read_meta = read_meta, .write_meta = hn_granite_write_meta, .defaults = defaults,
 };

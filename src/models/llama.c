@@ -53,7 +53,8 @@ static const hn_key_row keys[] = {
     HN_NEEDLESS("router_aux_loss_coef", HN_IS_REAL, "of a loss in training", .of = "Mixtral"),
     HN_NEEDLESS("initializer_range", HN_IS_REAL, "of training alone", .of = LLAMA, .low = 0, .high = 1),
     HN_NEEDLESS("attention_dropout", HN_IS_NUM | HN_IS_NULL, "of training alone", .of = LLAMA),
-    { .to = HN_HP_vocab_size }, { .to = HN_HP_expert_ffn }, { .gguf = "hone.llama.sliding_window" },
+    { .to = HN_HP_vocab_size }, { .to = HN_HP_expert_ffn }, { .gguf = "hone.llama.sliding_window", .is = HN_IS_INT, HN_COUNT },
+    HN_GGUF_SAID("expert_weights_norm", HN_IS_FLAG, "true", "Mixtral's weights add up to 1"),
     { 0 },
 };
 /* clang-format on */

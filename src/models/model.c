@@ -180,7 +180,7 @@ static hn_status read_file(hn_model *m)
     const hn_status status = hn_arch_named(name, &m->arch);
     hn_free(m->heap, name);
     HN_TRY(status);
-    return hn_arch_read_meta(m->arch, meta, hn_gguf_weights(m->gguf), m->hp);
+    return hn_arch_read_meta(m->arch, meta, hn_gguf_weights(m->gguf), NULL, m->hp);
 }
 
 static hn_status read_dir(hn_model *m)

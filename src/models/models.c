@@ -1,6 +1,7 @@
 #include "models/models.h"
 
 #include "base/nearest.h"
+#include "nn/meta_keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -217,6 +218,8 @@ static hn_status read_window(const hn_meta *meta, hn_hparams *hp)
 {
     const hn_meta_value *list;
     HN_TRY(hn_meta_array(meta, "hone.sliding_layers", HN_META_U8, &list));
+    HN_REQUIRE(list || !hn_meta_find(meta, "hone.sliding_window"), HN_ERR_FORMAT,
+               "%s: key hone.sliding_window: expected hone.sliding_layers beside it", meta->name);
     if (!list)
         return HN_OK;
     HN_REQUIRE(list->n == (uint64_t)hp->n_layer, HN_ERR_FORMAT,
@@ -257,34 +260,51 @@ static void look_at_tensors(const hn_weights *weights, hn_hparams *hp)
     hp->has_attn_bias = hp->has_mlp_bias = hp->biases_may_miss = true;
 }
 
-/* Every key of the architecture and of the tokenizer has a row. */
-static hn_status check_meta(const hn_arch *arch, const hn_meta *meta)
+/* Rope's divisors: of each pair one, above 0. */
+static hn_status check_divisors(const hn_meta *meta, const hn_weights *weights)
 {
-    const size_t n = strlen(arch->name);
-    for (size_t i = 0; i < meta->n; i++) {
-        const char *key = meta->values[i].key;
-        const bool is_arch = !strncmp(key, arch->name, n) && key[n] == '.';
-        if (!is_arch && strncmp(key, "tokenizer.", 10) != 0)
+    static const char *const names[] = { "rope_freqs.weight", "rope_factors_short.weight",
+                                         "rope_factors_long.weight" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const hn_weight_entry *e = hn_weights_find(weights, names[i]);
+        if (!e || e->type.dtype != HN_F32 || e->type.rank != 1)
             continue;
-        HN_REQUIRE(hn_key_of_gguf(arch->tables, is_arch ? key + n + 1 : key) ||
-                       !strncmp(key, "tokenizer.chat_template.", 24) || hn_ignored_has(meta, key),
-                   HN_ERR_UNSUPPORTED,
-                   "%s: key %s: no key that is known of %s (quantize --ignore %s passes over it)",
-                   meta->name, key, arch->name, key);
+        const hn_tensor t = hn_tensor_at(&e->type, (void *)(uintptr_t)e->data);
+        for (int64_t k = 0; k < e->type.dim[0]; k++) {
+            const double x = hn_get(&t, k);
+            HN_REQUIRE(x >= 0x1p-126 && x <= 0x1p127, HN_ERR_FORMAT,
+                       "%s: tensor %s: number %lld is %g: expected a number above 0", meta->name,
+                       names[i], (long long)k, x);
+        }
     }
     return HN_OK;
 }
 
-hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_weights *weights,
-                            hn_hparams *out)
+/* The embedding, its tokens and vocab_size are of one vocabulary. */
+static hn_status check_vocab(const hn_arch *arch, const hn_meta *meta, const hn_hparams *hp)
 {
-    HN_TRY(check_meta(arch, meta));
+    const hn_meta_value *tokens = hn_meta_find(meta, "tokenizer.ggml.tokens");
+    HN_REQUIRE(!hp->has[HN_HP_vocab_size] || hp->vocab_size == hp->n_vocab, HN_ERR_FORMAT,
+               "%s: key %s.vocab_size is %lld: expected the %lld rows of the embedding", meta->name,
+               arch->name, (long long)hp->vocab_size, (long long)hp->n_vocab);
+    HN_REQUIRE(!tokens || (int64_t)tokens->n == hp->n_vocab, HN_ERR_FORMAT,
+               "%s: key tokenizer.ggml.tokens is an array of %llu: expected the %lld rows of the "
+               "embedding", meta->name, (unsigned long long)tokens->n, (long long)hp->n_vocab);
+    return HN_OK;
+}
+
+hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_weights *weights,
+                            const hn_ignored *ignored, hn_hparams *out)
+{
+    HN_TRY(hn_meta_check_keys(meta, arch->name, arch->tables, ignored));
     HN_TRY(hn_hparams_read_meta(meta, arch->name, arch->tables, out));
     const hn_weight_entry *embd = hn_weights_find(weights, "token_embd.weight");
     const hn_meta_value *tokens = hn_meta_find(meta, "tokenizer.ggml.tokens");
     out->n_vocab = embd && embd->type.rank == 2 ? embd->type.dim[0]
                    : tokens                     ? (int64_t)tokens->n
                                                 : out->vocab_size;
+    HN_TRY(check_vocab(arch, meta, out));
+    HN_TRY(check_divisors(meta, weights));
     look_at_tensors(weights, out);
     HN_TRY(read_window(meta, out));
     HN_TRY(read_written_activation(meta, out));

@@ -30,7 +30,7 @@ hn_status hn_window_write_layers(const hn_hparams *hp, int64_t period, hn_meta *
 hn_status hn_arch_read_config(const hn_arch *arch, const hn_json *config,
                               const hn_ignored *ignored, hn_hparams *out);
 hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_weights *weights,
-                            hn_hparams *out);
+                            const hn_ignored *ignored, hn_hparams *out);
 hn_status hn_arch_write_meta(const hn_arch *arch, const hn_hparams *hp, hn_meta *meta);
 
 /* clang-format off */

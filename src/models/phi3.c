@@ -20,6 +20,7 @@ static const hn_weight_spec weights[] = {
 
 /* clang-format off */
 static const hn_key_row keys[] = {
+    { .to = HN_HP_window, .absent = "0", .low = 0, .high = 2147483647 },
     HN_KEY_MODEL_TYPE(NULL, "phi3"),
     HN_KEYS_SHAPE(NULL, "32064", "3072", "8192", "32", "32", HN_OR_NONE, NULL, "4096"),
     HN_KEYS_RMS_EPS(NULL, "1e-5"),

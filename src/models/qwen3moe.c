@@ -43,7 +43,8 @@ static const hn_key_row keys[] = {
     HN_ONLY("use_qk_norm", HN_IS_FLAG, "true", "Qwen3MoeConfig has norms of q and k", HN_ALL),
     HN_ONLY("shared_expert_intermediate_size", HN_IS_INT, "0", "Qwen3MoeConfig has no shared expert", HN_ALL),
     HN_KEYS_ROUTER_TRAINING,
-    { .gguf = "hone.qwen3moe.expert_weights_norm" },
+    { .gguf = "hone.qwen3moe.expert_weights_norm", .is = HN_IS_FLAG },
+    HN_GGUF_SAID("expert_weights_norm", HN_IS_FLAG, "true", "GGUF's qwen3moe always adds them up to 1"),
     { 0 },
 };
 /* clang-format on */

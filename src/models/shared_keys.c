@@ -62,7 +62,9 @@ const hn_key_row hn_keys_every[] = {
          "return_dict_in_generate|forced_bos_token_id|forced_eos_token_id|remove_invalid_values|"
          "exponential_decay_length_penalty|suppress_tokens|begin_suppress_tokens", HN_IS_ANY,
          GENERATION),
-    { .gguf = "hone.activation" }, { .gguf = "hone.sliding_window" }, { .gguf = "hone.sliding_layers" },
+    { .gguf = "hone.activation", .is = HN_IS_WORD },
+    { .gguf = "hone.sliding_window", .is = HN_IS_INT, HN_COUNT },
+    { .gguf = "hone.sliding_layers", .is = HN_ITEMS(HN_IS_INT), .low = 0, .high = 1 },
     { 0 },
 };
 
@@ -107,31 +109,67 @@ const hn_key_row *const hn_rope_layered_keys[] = { layered, NULL };
 /* clang-format on */
 
 /* clang-format off */
-#define GGUF(key, why) { .gguf = key, .note = why }
-#define READ(key) { .gguf = key }
+#define GGUF(key, kinds, why)         { .gguf = key, .is = kinds, .note = why }
+#define READ(key, kinds, ...)         { .gguf = key, .is = kinds, __VA_ARGS__ }
+#define SAID(key, kinds, values, why) { .gguf = key, .is = kinds, .only = values, .note = why }
+#define NO_EXPERTS "this architecture has no such experts"
+#define NO_SUCH    "this architecture has none"
+#define GATED      "this architecture chooses experts another way"
 const hn_key_row hn_keys_tokenizer[] = {
-    READ("tokenizer.ggml.model"), READ("tokenizer.ggml.pre"), READ("tokenizer.ggml.tokens"),
-    READ("tokenizer.ggml.token_type"), READ("tokenizer.ggml.token_type_count"), READ("tokenizer.ggml.scores"),
-    READ("tokenizer.ggml.merges"), READ("tokenizer.ggml.bos_token_id"), READ("tokenizer.ggml.eos_token_id"),
-    READ("tokenizer.ggml.unknown_token_id"), READ("tokenizer.ggml.padding_token_id"),
-    READ("tokenizer.ggml.seperator_token_id"), READ("tokenizer.ggml.cls_token_id"), READ("tokenizer.ggml.mask_token_id"),
-    READ("tokenizer.ggml.add_bos_token"), READ("tokenizer.ggml.add_eos_token"), READ("tokenizer.ggml.add_sep_token"),
-    READ("tokenizer.ggml.add_space_prefix"), READ("tokenizer.ggml.remove_extra_whitespaces"),
-    READ("tokenizer.ggml.precompiled_charsmap"), READ("tokenizer.ggml.eot_token_id"), READ("tokenizer.ggml.eom_token_id"),
-    READ("tokenizer.chat_template"), READ("tokenizer.chat_templates"),
-    GGUF("tokenizer.ggml.added_tokens", "they stand among the tokens"),
-    GGUF("tokenizer.ggml.fim_pre_token_id", "a token of the tokenizer; no number is computed with it"),
-    GGUF("tokenizer.ggml.fim_suf_token_id", "a token of the tokenizer; no number is computed with it"),
-    GGUF("tokenizer.ggml.fim_mid_token_id", "a token of the tokenizer; no number is computed with it"),
-    GGUF("tokenizer.ggml.fim_pad_token_id", "a token of the tokenizer; no number is computed with it"),
-    GGUF("tokenizer.ggml.fim_rep_token_id", "a token of the tokenizer; no number is computed with it"),
-    GGUF("tokenizer.ggml.fim_sep_token_id", "a token of the tokenizer; no number is computed with it"),
-    GGUF("tokenizer.ggml.prefix_token_id", "a token of the tokenizer; no number is computed with it"),
-    GGUF("tokenizer.ggml.suffix_token_id", "a token of the tokenizer; no number is computed with it"),
-    GGUF("tokenizer.ggml.middle_token_id", "a token of the tokenizer; no number is computed with it"),
-    GGUF("tokenizer.huggingface.json", "the keys of tokenizer.ggml say it"),
-    GGUF("rope.scaling.finetuned", "a note"),
-    GGUF("tensor_data_layout", "a note"),
+    READ("tokenizer.ggml.model|tokenizer.ggml.pre|tokenizer.chat_template|tokenizer.chat_template.*", HN_IS_WORD, HN_ALL),
+    READ("tokenizer.ggml.tokens|tokenizer.ggml.merges|tokenizer.chat_templates", HN_ITEMS(HN_IS_WORD), HN_ALL),
+    READ("tokenizer.ggml.token_type|tokenizer.ggml.precompiled_charsmap", HN_ITEMS(HN_IS_INT), HN_ALL),
+    READ("tokenizer.ggml.scores", HN_ITEMS(HN_IS_REAL), HN_ANY_SIGN),
+    READ("tokenizer.ggml.token_type_count", HN_IS_INT, HN_COUNT),
+    READ("tokenizer.ggml.bos_token_id|tokenizer.ggml.eos_token_id|tokenizer.ggml.eot_token_id|tokenizer.ggml.eom_token_id|"
+         "tokenizer.ggml.unknown_token_id|tokenizer.ggml.padding_token_id|tokenizer.ggml.seperator_token_id|"
+         "tokenizer.ggml.cls_token_id|tokenizer.ggml.mask_token_id", HN_IS_INT, .is_token = true),
+    READ("tokenizer.ggml.add_bos_token|tokenizer.ggml.add_eos_token|tokenizer.ggml.add_sep_token|"
+         "tokenizer.ggml.add_space_prefix|tokenizer.ggml.remove_extra_whitespaces|"
+         "tokenizer.ggml.normalizer.lowercase|tokenizer.ggml.normalizer.strip_accents", HN_IS_FLAG, HN_ALL),
+    GGUF("tokenizer.ggml.added_tokens|tokenizer.huggingface.json", HN_IS_ANY, "the tokens and merges say it"),
+    { .gguf = "tokenizer.ggml.fim_pre_token_id|tokenizer.ggml.fim_suf_token_id|tokenizer.ggml.fim_mid_token_id|"
+              "tokenizer.ggml.fim_pad_token_id|tokenizer.ggml.fim_rep_token_id|tokenizer.ggml.fim_sep_token_id|"
+              "tokenizer.ggml.prefix_token_id|tokenizer.ggml.suffix_token_id|tokenizer.ggml.middle_token_id",
+      .is = HN_IS_INT, .is_token = true, .note = TOKENS },
+    READ("hone.chat_template|hone.chat_template.*|hone.tokenizer.steps|hone.tokenizer.normalizer", HN_IS_WORD, HN_ALL),
+    READ("hone.ignored", HN_ITEMS(HN_IS_WORD), HN_ALL),
+
+    GGUF("hone.adapter.version|hone.adapter.base.sha256|hone.adapter.numerics|hone.adapter.tokenizer.sha256|"
+         "hone.adapter.template.sha256|hone.adapter.sha256|hone.adapter.test.tokens|hone.adapter.test.logits|"
+         "hone.adapter.test.logits.sha256|hone.adapter.test.kl_budget|hone.train.config|hone.train.data.sha256|"
+         "hone.train.data.policy|hone.train.steps|hone.train.examples|hone.train.tokens|hone.train.supervised_tokens|"
+         "hone.train.last_loss|hone.train.held_loss", HN_IS_ANY, "how a model trained in full came about"),
+
+    SAID("general.type", HN_IS_WORD, "model", "expected a model"),
+    SAID("general.tensor_extra.*", HN_IS_ANY, "", "activations in a format of their own are not supported"),
+    GGUF("general.*|split.*|quantize.*|mradermacher.*", HN_IS_ANY, "what the file says of itself"),
+
+    /* What llama.cpp reads for every architecture, or writes for every one when it saves a model:
+     * what it computes with is one value here. */
+    { .to = HN_HP_pooling }, { .to = HN_HP_vocab_size },
+    SAID("attention.causal", HN_IS_FLAG, "true", "a decoder sees what comes before alone"),
+    SAID("attention.clamp_kqv|attention.max_alibi_bias|attention.scale|attention.output_scale|attention.value_scale|"
+         "attention.temperature_length|attention.temperature_scale|attention.relative_buckets_count|"
+         "attention.q_lora_rank|attention.kv_lora_rank|attention.decay_lora_rank|attention.iclr_lora_rank|"
+         "attention.value_residual_mix_lora_rank|attention.gate_lora_rank|attention.key_length_mla|attention.value_length_mla|"
+         "attention.sliding_window|attention.shared_kv_layers|attn_logit_softcapping|final_logit_softcapping|"
+         "router_logit_softcapping|logit_scale|embedding_scale|residual_scale|embedding_length_per_layer_input|"
+         "rope.scaling.alpha|rope.scaling.yarn_log_multiplier", HN_IS_NUM, "0", NO_SUCH),
+    SAID("expert_count|expert_used_count|expert_shared_count|expert_feed_forward_length|expert_shared_feed_forward_length|"
+         "expert_chunk_feed_forward_length|expert_latent_length|expert_group_scale|experts_per_group|leading_dense_block_count|"
+         "moe_every_n_layers|interleave_moe_layer_step", HN_IS_NUM, "0", NO_EXPERTS),
+    SAID("expert_group_count|expert_group_used_count|expert_weights_scale", HN_IS_NUM, "0|1", NO_EXPERTS),
+    SAID("expert_gating_func", HN_IS_INT, "0|1", GATED),
+    SAID("expert_weights_norm", HN_IS_FLAG, "false", GATED),
+    SAID("nextn_predict_layers|n_deepstack_layers|decoder_block_count|rescale_every_n_layers|time_mix_extra_dim|"
+         "time_decay_extra_dim|token_shift_count|ssm.*|wkv.*|kda.*|hrm.*|hyper_connection.*", HN_IS_NUM | HN_IS_FLAG, "0|false", NO_SUCH),
+    SAID("use_parallel_residual|swin_norm", HN_IS_FLAG, "false", NO_SUCH),
+    GGUF("attention.key_length_swa|attention.value_length_swa|rope.dimension_count_swa|rope.freq_base_swa", HN_IS_NUM,
+         "of layers with a window, which this architecture has none of"),
+    GGUF("attention.layer_norm_epsilon|attention.layer_norm_rms_epsilon", HN_IS_NUM, "of another kind of norm"),
+    GGUF("rope.scaling.finetuned", HN_IS_FLAG, "a note"),
+    GGUF("tensor_data_layout", HN_IS_WORD, "a note"),
     { 0 },
 };
 /* clang-format on */

@@ -7,7 +7,8 @@
 
 /* Of every class: PreTrainedConfig's, generation's, notes of programs that write files. */
 extern const hn_key_row hn_keys_every[];
-/* What GGUF's loaders write and read beside the numbers of the model. */
+/* What GGUF's files say beside the numbers of a model, and numbers that but some architectures have:
+ * an architecture's own rows come before them. */
 extern const hn_key_row hn_keys_tokenizer[];
 
 /* Within rope_parameters and rope_scaling: one rope, one a kind of layer. */
@@ -18,6 +19,16 @@ extern const hn_key_row *const hn_rope_whole_keys[];
 
 #define HN_ALL     .of = NULL
 #define HN_COUNT   .low = 1, .high = 2147483647
+/* Layers with a window have the rope and the heads of the others. */
+#define HN_GGUF_ONE_ROPE                                                                       \
+    HN_GGUF_SAID("attention.key_length_swa|attention.value_length_swa|rope.dimension_count_swa|" \
+                 "rope.freq_base_swa", HN_IS_NUM, "", "layers with a window are as the others here")
+/* Of a table's key in GGUF alone. */
+#define HN_GGUF_SAID(key, kinds, values, why) { .gguf = key, .is = (kinds), .only = values, .note = why }
+#define HN_GGUF_SCALAR(key) { .gguf = key, .is = HN_IS_NUM, HN_ABOVE_0 }
+#define HN_GGUF_PATTERN \
+    { .gguf = "attention.sliding_window_pattern", \
+      .is = HN_IS_INT | HN_ITEMS(HN_IS_INT | HN_IS_FLAG), .low = 0, .high = 2147483647 }
 #define HN_ANY_SIGN .low = -0x1p100, .high = 0x1p100
 #define HN_OR_NONE | HN_IS_NULL
 
@@ -61,7 +72,8 @@ extern const hn_key_row *const hn_rope_whole_keys[];
     { .to = HN_HP_yarn_ext_factor }, { .to = HN_HP_yarn_attn_factor },                         \
     { .to = HN_HP_yarn_beta_fast }, { .to = HN_HP_yarn_beta_slow },                            \
     { .to = HN_HP_rope_dim }, { .to = HN_HP_rope_attn_factor }, { .to = HN_HP_rope_limit },    \
-    { .to = HN_HP_rope_fractional }, { .gguf = "rope.scaling.type" }
+    { .to = HN_HP_rope_fractional }, { .gguf = "rope.scaling.type", .is = HN_IS_WORD }, \
+    { .gguf = "rope.scale_linear", .is = HN_IS_NUM, .low = -0x1p127, .high = 0x1p127 }
 
 /* A text model within one that sees or hears, whose other parts are left out. */
 #define HN_OTHER_SENSE "of pictures or sound, whose parts are left out"

@@ -10,10 +10,10 @@ static void take_layers(const hn_hparams *from, int n, const int *layers, hn_hpa
     to->n_shared_kv = 0;
     for (int i = 0; i < n; i++) {
         const int l = layers[i];
-#define INT(field, gguf)
-#define NUM(field, gguf)
-#define FLAG(field, gguf)
-#define LAYERED(field, gguf) to->field[i] = from->field[l];
+#define INT(field, gguf, low, high, absent)
+#define NUM(field, gguf, low, high, absent)
+#define FLAG(field, gguf, low, high, absent)
+#define LAYERED(field, gguf, low, high, absent) to->field[i] = from->field[l];
 #include "nn/hparams.def"
 #undef INT
 #undef NUM

@@ -37,7 +37,7 @@ static const hn_key_row keys[] = {
     HN_ASKED("no_rope_layer_interval", HN_IS_INT, "4", HN_COUNT),
     HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
     HN_ASKED("pad_token_id", HN_IS_INT | HN_IS_NULL, "128004", HN_ALL),
-    { .to = HN_HP_vocab_size }, { .gguf = "hone.smollm3.no_rope_layers" },
+    { .gguf = "hone.smollm3.no_rope_layers", .is = HN_ITEMS(HN_IS_INT), .low = 0, .high = 1 },
     { 0 },
 };
 /* clang-format on */
@@ -102,7 +102,10 @@ static hn_status read_meta(const hn_meta *meta, const hn_weights *all, hn_hparam
     const hn_meta_value *list;
     set_rope(hp);
     HN_TRY(hn_meta_array(meta, "hone.smollm3.no_rope_layers", HN_META_U8, &list));
-    for (uint64_t i = 0; list && i < list->n && i < (uint64_t)hp->n_layer; i++)
+    HN_REQUIRE(!list || list->n == (uint64_t)hp->n_layer, HN_ERR_FORMAT,
+               "%s: key hone.smollm3.no_rope_layers: expected one for each of %lld layers",
+               meta->name, (long long)hp->n_layer);
+    for (uint64_t i = 0; list && i < list->n; i++)
         hp->has_no_rope[i] = list->data[i] != 0;
     return HN_OK;
 }

@@ -22,10 +22,10 @@ hn_rope_spec nn_rope_spec(const nn_build *b)
         .layout = HN_ROPE_HALF,
         .factor = 1,
     };
-    if (slides) /* local layers are never stretched */
+    if (slides) { /* local layers are never stretched, but for a factor of GGUF's for all */
+        s.attn_factor = hp->n_rope_factors ? 0 : (float)hp->rope_attn_factor;
         return s;
-    if (hp->n_rope_factors) /* longrope: they are divisors */
-        s.attn_factor = (float)hp->rope_attn_factor;
+    }
     if (hp->rope_scaling == HN_ROPE_LINEAR || hp->rope_scaling == HN_ROPE_YARN) {
         s.scaling = (int)hp->rope_scaling;
         s.factor = (float)hp->rope_factor;
@@ -35,6 +35,8 @@ hn_rope_spec nn_rope_spec(const nn_build *b)
         s.attn_factor = (float)hp->yarn_attn_factor;
         s.fractional = hp->rope_fractional;
     }
+    if (hp->rope_attn_factor != 0)
+        s.attn_factor = (float)(hn_rope_magnitude(&s) * hp->rope_attn_factor);
     return s;
 }
 

@@ -130,7 +130,7 @@ static hn_status check(const hn_config *c, const hn_json *value)
     if (!row) {
         char shown[SHOWN];
         return hn_fail(HN_ERR_UNSUPPORTED,
-                       "config.json: %s%s is %s: no key that is known of %s (convert --ignore %s%s "
+                       "config.json: %s%s is %s: no key that is known of %s (--ignore %s%s "
                        "passes over it)", c->path, value->key, show(value, shown), c->class, c->path,
                        value->key);
     }
@@ -174,10 +174,14 @@ static bool is_same(const hn_json *a, const hn_json *b)
 static hn_status walk(const hn_config *c)
 {
     for (const hn_json *v = c->object->as.children.first; v; v = v->next) {
-        if (is_ignored(c, v->key))
-            continue;
-        HN_TRY(check(c, v));
         const hn_key_row *row = hn_key_named(c->tables, c->class, v->key);
+        if (is_ignored(c, v->key)) {
+            HN_REQUIRE(!row || row->note, HN_ERR_ARGUMENT,
+                       "--ignore %s%s: %s uses it: it cannot be passed over", c->path, v->key,
+                       c->class);
+            continue;
+        }
+        HN_TRY(check(c, v));
         const hn_json *other = strchr(row->name, '|') && !row->note
                                    ? other_name(c, row, v)
                                    : NULL;
@@ -223,14 +227,35 @@ hn_status hn_config_check_ignored(const hn_json *root, const hn_ignored *ignored
     return HN_OK;
 }
 
+bool hn_ignored_lists(const hn_ignored *ignored, const char *key)
+{
+    for (int i = 0; ignored && i < ignored->n; i++)
+        if (!strcmp(ignored->at[i], key))
+            return true;
+    return false;
+}
+
+/* Beside those that were taken down before. */
 hn_status hn_ignored_write(const hn_ignored *ignored, hn_meta *meta)
 {
-    hn_span names[HN_MAX_IGNORED];
-    for (int i = 0; ignored && i < ignored->n; i++)
-        names[i] = (hn_span){ ignored->at[i], strlen(ignored->at[i]) };
-    return ignored && ignored->n
-               ? hn_meta_set_strings(meta, "hone.ignored", names, (size_t)ignored->n)
-               : HN_OK;
+    hn_span names[2 * HN_MAX_IGNORED];
+    const hn_meta_value *before = hn_meta_find(meta, "hone.ignored");
+    size_t n = 0, cursor = 0;
+    if (!ignored || !ignored->n)
+        return HN_OK;
+    for (int i = 0; i < ignored->n; i++)
+        names[n++] = (hn_span){ ignored->at[i], strlen(ignored->at[i]) };
+    for (uint64_t i = 0; before && before->is_array && before->type == HN_META_STRING &&
+                         i < before->n && n < 2 * HN_MAX_IGNORED; i++) {
+        const hn_span name = hn_meta_next_string(before, &cursor);
+        bool is_new = true;
+        for (int k = 0; k < ignored->n; k++)
+            is_new = is_new && (names[k].bytes != name.bytes ||
+                                memcmp(names[k].data, name.data, name.bytes) != 0);
+        if (is_new)
+            names[n++] = name;
+    }
+    return hn_meta_set_strings(meta, "hone.ignored", names, n);
 }
 
 bool hn_ignored_has(const hn_meta *meta, const char *key)

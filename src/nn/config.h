@@ -32,6 +32,7 @@ hn_status hn_config_open(const hn_json *object, const hn_key_row *const *tables,
 /* What was asked to be passed over is taken down in what is made: hone.ignored, an array of names. */
 hn_status hn_ignored_write(const hn_ignored *ignored, hn_meta *meta);
 bool hn_ignored_has(const hn_meta *meta, const char *key);
+bool hn_ignored_lists(const hn_ignored *ignored, const char *key); /* takes NULL */
 
 /* What was asked to be passed over and is not there: refused. */
 hn_status hn_config_check_ignored(const hn_json *root, const hn_ignored *ignored);

@@ -1,7 +1,8 @@
 #include "nn/hparams.h"
 
 #include "base/number.h"
-#include "nn/keys.h"
+#include "nn/meta_keys.h"
+#include "nn/rope_meta.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -15,12 +16,13 @@ static const struct {
     hn_hp_kind kind;
     size_t at;
     const char *gguf;
+    hn_field_range range;
 } rows[HN_N_HP] = {
-#define ROW(kind, field, gguf) [HN_HP_##field] = { kind, offsetof(hn_hparams, field), gguf },
-#define INT(field, gguf) ROW(HN_HP_INT, field, gguf)
-#define NUM(field, gguf) ROW(HN_HP_NUM, field, gguf)
-#define FLAG(field, gguf) ROW(HN_HP_FLAG, field, gguf)
-#define LAYERED(field, gguf) ROW(HN_HP_LAYERED, field, gguf)
+#define ROW(kind, field, ...) [HN_HP_##field] = { kind, offsetof(hn_hparams, field), __VA_ARGS__ },
+#define INT(field, gguf, low, high, absent) ROW(HN_HP_INT, field, gguf, { low, high, absent })
+#define NUM(field, gguf, low, high, absent) ROW(HN_HP_NUM, field, gguf, { low, high, absent })
+#define FLAG(field, gguf, low, high, absent) ROW(HN_HP_FLAG, field, gguf, { low, high, absent })
+#define LAYERED(field, gguf, low, high, absent) ROW(HN_HP_LAYERED, field, gguf, { low, high, absent })
 #include "nn/hparams.def"
 #undef INT
 #undef NUM
@@ -47,6 +49,8 @@ bool *hn_hp_flag(hn_hparams *hp, hn_hp i)
 hn_hp_kind hn_hp_kind_of(hn_hp i) { return rows[i].kind; }
 
 const char *hn_hp_gguf(hn_hp i) { return rows[i].gguf; }
+
+hn_field_range hn_hp_range(hn_hp i) { return rows[i].range; }
 
 /* hone's own keys are the same of every architecture. */
 static void key_of(int i, const char *arch, char key[160])
@@ -107,66 +111,48 @@ hn_status hn_hparams_check_heads(const char *name, const hn_hparams *hp)
     return HN_OK;
 }
 
-/* GGUF. */
+/* GGUF: hn_meta_check_keys has seen kinds, ranges and lengths. */
 
-static hn_status read_meta_row(const hn_meta *meta, const char *key, hn_hparams *hp, int i)
+static void set_absent(hn_hparams *hp, int i, const char *text)
+{
+    double value;
+    hn_number_read(text, strlen(text), &value);
+    switch (rows[i].kind) {
+    case HN_HP_NUM: *hn_hp_num(hp, i) = value; break;
+    case HN_HP_FLAG: *hn_hp_flag(hp, i) = value != 0; break;
+    case HN_HP_INT: *hn_hp_int(hp, i) = (int64_t)value; break;
+    case HN_HP_LAYERED: break;
+    }
+}
+
+static hn_status read_meta_row(const hn_meta *meta, const char *key, hn_hparams *hp, int i,
+                               const char *absent)
 {
     const hn_meta_value *value = hn_meta_find(meta, key);
-    if (!value)
+    if (!value) {
+        if (absent)
+            set_absent(hp, i, absent);
         return HN_OK;
+    }
     hp->has[i] = true;
     switch (rows[i].kind) {
     case HN_HP_NUM: return hn_meta_double(meta, key, 0, hn_hp_num(hp, i));
     case HN_HP_FLAG: return hn_meta_bool(meta, key, false, hn_hp_flag(hp, i));
-    case HN_HP_INT:
-        HN_TRY(hn_meta_int(meta, key, 0, hn_hp_int(hp, i)));
-        return hn_hparams_check_int(meta->name, key, *hn_hp_int(hp, i));
+    case HN_HP_INT: return hn_meta_int(meta, key, 0, hn_hp_int(hp, i));
     case HN_HP_LAYERED: break;
     }
     if (!value->is_array) {
         int64_t n;
         HN_TRY(hn_meta_int(meta, key, 0, &n));
         hn_hparams_fill(hp, (hn_hp)i, n);
-        return hn_hparams_check_int(meta->name, key, n);
+        return HN_OK;
     }
-    HN_REQUIRE(value->n >= (uint64_t)hp->n_layer && hn_meta_type_bytes(value->type) &&
-                   value->type != HN_META_BOOL,
-               HN_ERR_FORMAT, "%s: key %s: expected an integer or one for each of %lld layers",
-               meta->name, key, (long long)hp->n_layer);
-    for (int64_t k = 0; k < hp->n_layer; k++) {
+    for (int64_t k = 0; k < hp->n_layer; k++)
         hn_hp_int(hp, i)[k] = hn_meta_item_int(value, (uint64_t)k);
-        HN_TRY(hn_hparams_check_int(meta->name, key, hn_hp_int(hp, i)[k]));
-    }
     return HN_OK;
 }
 
-/* What rope.scaling.type may say; NULL: it has no word of its own there. */
-static const char *const scaling_words[] = { [HN_ROPE_NONE] = "none",
-                                             [HN_ROPE_LINEAR] = "linear",
-                                             [HN_ROPE_YARN] = "yarn",
-                                             [HN_ROPE_LONGROPE] = "longrope",
-                                             [HN_ROPE_PROPORTIONAL] = NULL };
-
-static hn_status read_meta_scaling(const hn_meta *meta, const char *arch, hn_hparams *hp)
-{
-    char key[160];
-    hn_span word;
-    snprintf(key, sizeof key, "%s.rope.scaling.type", arch);
-    HN_TRY(hn_meta_string(meta, key, &word));
-    if (!word.data)
-        return HN_OK;
-    hp->rope_is_stated = true;
-    for (int i = 0; i <= HN_ROPE_PROPORTIONAL; i++)
-        if (scaling_words[i] && strlen(scaling_words[i]) == word.bytes &&
-            !memcmp(scaling_words[i], word.data, word.bytes)) {
-            hp->rope_scaling = (hn_rope_scaling)i;
-            return HN_OK;
-        }
-    return hn_fail(HN_ERR_UNSUPPORTED, "%s: key %s: %.*s is not supported", meta->name, key,
-                   (int)(word.bytes < 64 ? word.bytes : 64), (const char *)word.data);
-}
-
-/* The pattern is a bool for each layer, or the length of a period whose last layer sees all. */
+/* One for each layer, or the length of a period whose last layer sees all; of 0 none does. */
 static hn_status read_meta_pattern(const hn_meta *meta, const char *arch, hn_hparams *hp)
 {
     char key[160];
@@ -179,14 +165,16 @@ static hn_status read_meta_pattern(const hn_meta *meta, const char *arch, hn_hpa
         int64_t period;
         HN_TRY(hn_meta_int(meta, key, 0, &period));
         for (int64_t i = 0; i < hp->n_layer; i++)
-            hp->is_sliding[i] = period > 0 && (i + 1) % period != 0;
+            hp->is_sliding[i] = period == 0 || (i + 1) % period != 0;
         return HN_OK;
     }
-    HN_REQUIRE(value->type == HN_META_BOOL && value->n >= (uint64_t)hp->n_layer, HN_ERR_FORMAT,
-               "%s: key %s: expected a bool for each of %lld layers", meta->name, key,
-               (long long)hp->n_layer);
+    HN_REQUIRE(value->n == (uint64_t)hp->n_layer, HN_ERR_FORMAT,
+               "%s: key %s is an array of %llu: expected one for each of %lld layers", meta->name,
+               key, (unsigned long long)value->n, (long long)hp->n_layer);
     for (int64_t i = 0; i < hp->n_layer; i++)
-        hp->is_sliding[i] = value->data[i] != 0;
+        hp->is_sliding[i] = value->type == HN_META_BOOL
+                                ? value->data[i] != 0
+                                : hn_meta_item_int(value, (uint64_t)i) != 0;
     return HN_OK;
 }
 
@@ -199,14 +187,15 @@ hn_status hn_hparams_read_meta(const hn_meta *meta, const char *arch,
     HN_TRY(hn_meta_want_int(meta, key, &out->n_layer));
     HN_TRY(hn_hparams_check_layers(meta->name, out->n_layer));
     for (int i = 1; i < HN_N_HP; i++) {
+        const hn_key_row *row = hn_key_of_field(tables, (hn_hp)i);
         key_of(i, arch, key);
-        if (hn_key_of_gguf(tables, rows[i].gguf))
-            HN_TRY(read_meta_row(meta, key, out, i));
+        if (row)
+            HN_TRY(read_meta_row(meta, key, out, i, hn_field_range_of((hn_hp)i, row).absent));
     }
     HN_TRY(hn_hparams_check_heads(meta->name, out));
     out->rope_partial = 1;
     HN_TRY(read_meta_pattern(meta, arch, out));
-    return read_meta_scaling(meta, arch, out);
+    return hn_rope_read_meta(meta, arch, tables, out);
 }
 
 static bool is_uniform(const int64_t *values, int64_t n)
@@ -215,6 +204,19 @@ static bool is_uniform(const int64_t *values, int64_t n)
         if (values[i] != values[0])
             return false;
     return true;
+}
+
+/* Nothing is written that would not be read. */
+static hn_status check_written(const hn_hparams *hp, int i, const char *key, hn_field_range range)
+{
+    const void *at = (const char *)hp + rows[i].at;
+    const int64_t *ints = at;
+    if (rows[i].kind == HN_HP_NUM)
+        return hn_field_check("GGUF", key, *(const double *)at, range);
+    const int64_t n = rows[i].kind == HN_HP_LAYERED ? hp->n_layer : rows[i].kind == HN_HP_INT;
+    for (int64_t k = 0; k < n; k++)
+        HN_TRY(hn_field_check("GGUF", key, (double)ints[k], range));
+    return HN_OK;
 }
 
 static hn_status write_row(const hn_hparams *hp, int i, const char *key, hn_meta *meta)
@@ -238,16 +240,14 @@ hn_status hn_hparams_write_meta(const hn_hparams *hp, const char *arch,
     char key[160];
     for (int i = 1; i < HN_N_HP; i++) {
         key_of(i, arch, key);
-        HN_REQUIRE(!hp->has[i] || hn_key_of_gguf(tables, rows[i].gguf), HN_ERR_UNSUPPORTED,
-                   "key %s: %s has none", key, arch);
-        if (hp->has[i])
-            HN_TRY(write_row(hp, i, key, meta));
+        const hn_key_row *row = hn_key_of_field(tables, (hn_hp)i);
+        if (!hp->has[i])
+            continue;
+        HN_REQUIRE(row, HN_ERR_UNSUPPORTED, "key %s: %s has none", key, arch);
+        HN_TRY(check_written(hp, i, key, hn_field_range_of((hn_hp)i, row)));
+        HN_TRY(write_row(hp, i, key, meta));
     }
-    if (hp->rope_is_stated) {
-        snprintf(key, sizeof key, "%s.rope.scaling.type", arch);
-        HN_TRY(hn_meta_set_text(meta, key, scaling_words[hp->rope_scaling]));
-    }
-    return HN_OK;
+    return hn_rope_write_meta(hp, arch, meta);
 }
 
 /* By hand. */

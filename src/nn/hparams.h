@@ -13,10 +13,10 @@ enum { HN_MAX_LAYERS = 512, HN_MAX_ROPE_FACTORS = 512 };
 
 typedef enum hn_hp {
     HN_HP_NONE,
-#define INT(field, gguf) HN_HP_##field,
-#define NUM(field, gguf) HN_HP_##field,
-#define FLAG(field, gguf) HN_HP_##field,
-#define LAYERED(field, gguf) HN_HP_##field,
+#define INT(field, gguf, low, high, absent) HN_HP_##field,
+#define NUM(field, gguf, low, high, absent) HN_HP_##field,
+#define FLAG(field, gguf, low, high, absent) HN_HP_##field,
+#define LAYERED(field, gguf, low, high, absent) HN_HP_##field,
 #include "nn/hparams.def"
 #undef INT
 #undef NUM
@@ -26,10 +26,10 @@ typedef enum hn_hp {
 } hn_hp;
 
 typedef struct hn_hparams {
-#define INT(field, gguf) int64_t field;
-#define NUM(field, gguf) double field;
-#define FLAG(field, gguf) bool field;
-#define LAYERED(field, gguf) int64_t field[HN_MAX_LAYERS];
+#define INT(field, gguf, low, high, absent) int64_t field;
+#define NUM(field, gguf, low, high, absent) double field;
+#define FLAG(field, gguf, low, high, absent) bool field;
+#define LAYERED(field, gguf, low, high, absent) int64_t field[HN_MAX_LAYERS];
 #include "nn/hparams.def"
 #undef INT
 #undef NUM
@@ -92,6 +92,7 @@ hn_status hn_hparams_check_heads(const char *name, const hn_hparams *hp);
 /* Where a field lies: of its kind. */
 typedef enum hn_hp_kind { HN_HP_INT, HN_HP_NUM, HN_HP_FLAG, HN_HP_LAYERED } hn_hp_kind;
 hn_hp_kind hn_hp_kind_of(hn_hp which);
+struct hn_field_range hn_hp_range(hn_hp which); /* of hparams.def; meta_keys.h */
 int64_t *hn_hp_int(hn_hparams *hp, hn_hp which); /* LAYERED: the first */
 double *hn_hp_num(hn_hparams *hp, hn_hp which);
 bool *hn_hp_flag(hn_hparams *hp, hn_hp which);

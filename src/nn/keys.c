@@ -44,12 +44,36 @@ const char *hn_key_gguf(const hn_key_row *row)
                                           : NULL;
 }
 
+bool hn_key_is_whole(const char *key)
+{
+    static const char *const spaces[] = { "general.", "tokenizer.", "hone.", "quantize.",
+                                          "mradermacher.", "split.", NULL };
+    for (int i = 0; spaces[i]; i++)
+        if (!strncmp(key, spaces[i], strlen(spaces[i])))
+            return true;
+    return false;
+}
+
+/* Of "a|b.*". */
+static bool fits(const char *names, const char *name, size_t bytes)
+{
+    for (const char *at = names; *at;) {
+        const size_t n = strcspn(at, "|");
+        if ((n == bytes && !memcmp(at, name, n)) ||
+            (at[n - 1] == '*' && n - 1 < bytes && !memcmp(at, name, n - 1)))
+            return true;
+        at += n + (at[n] == '|');
+    }
+    return false;
+}
+
 const hn_key_row *hn_key_of_gguf(const hn_key_row *const *tables, const char *name)
 {
+    const size_t bytes = strlen(name);
     for (; *tables; tables++)
         for (const hn_key_row *row = *tables; row->name || row->gguf || row->to; row++) {
             const char *gguf = hn_key_gguf(row);
-            if (gguf && !strcmp(gguf, name))
+            if (gguf && fits(gguf, name, bytes))
                 return row;
         }
     return NULL;

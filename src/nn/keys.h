@@ -10,7 +10,7 @@
 
 #include "nn/hparams.h"
 
-/* Kinds of JSON value that a key may have. */
+/* Kinds of value that a key may have. GGUF's arrays: HN_IS_LIST and what their items are. */
 enum {
     HN_IS_INT = 1 << 0,
     HN_IS_REAL = 1 << 1, /* written with a fraction or an exponent */
@@ -22,6 +22,7 @@ enum {
     HN_IS_NUM = HN_IS_INT | HN_IS_REAL,
     HN_IS_ANY = 127
 };
+#define HN_ITEMS(kinds) (HN_IS_LIST | (unsigned)(kinds) << 8)
 
 #define HN_MUST "!" /* as `otherwise`: the key must be there */
 
@@ -35,13 +36,18 @@ typedef struct hn_key_row {
     const char *note;      /* of a key that is not used: why; of `only`: why no other */
     const char *of;        /* how the classes begin that the row is for, "A|B"; NULL: all */
     const struct hn_key_row *const *within; /* of an object: the tables of its keys, ended by NULL */
-    const char *gguf;      /* after "<arch>.", or whole from its first letter on if it has a row
-                              of its own there: "tokenizer.x"; NULL: that of the field, if any */
+    const char *gguf;      /* after "<arch>.", or whole where hn_key_is_whole: "a|b"; a '*' at the
+                              end: all that begin so; NULL: that of the field, if any */
+    const char *absent;    /* of a row without a `name`: GGUF's value of an absent key, a number,
+                              or HN_MUST; NULL: as hparams.def says */
     bool is_apart;         /* of config.json alone: GGUF's key of the field has another row */
+    bool is_token;         /* GGUF: the number of a token; 2^32 - 1 and -1: none */
 } hn_key_row;
 
 /* What the row's key is in GGUF, or NULL. */
 const char *hn_key_gguf(const hn_key_row *row);
+/* Whether a key of GGUF is no architecture's: "general.", "tokenizer.", "hone." and the like. */
+bool hn_key_is_whole(const char *key);
 
 /* The row of a key; NULL: none. `tables`: ended by NULL, each ended by a row of zeros; the first
  * row that fits serves, so an architecture's own come before what it shares. `class`: the class of

@@ -106,6 +106,8 @@ static hn_status read_yarn(const hn_config *rope, hn_hparams *hp)
     HN_TRY(read_magnitude(rope, hp, HN_HP_yarn_attn_factor));
     HN_TRY(optional(rope, "beta_fast", hp, HN_HP_yarn_beta_fast));
     HN_TRY(optional(rope, "beta_slow", hp, HN_HP_yarn_beta_slow));
+    hp->has[HN_HP_yarn_beta_fast] &= hp->yarn_beta_fast != 0; /* 0: the usual one */
+    hp->has[HN_HP_yarn_beta_slow] &= hp->yarn_beta_slow != 0;
     HN_TRY(hn_config_flag(rope, "truncate", &truncates));
     /* of a rope for a kind of layer Transformers looks for it beside the kinds */
     hp->has[HN_HP_rope_fractional] = hp->rope_fractional = !truncates && strcmp(rope->path, "rope_parameters.full_attention.") != 0;

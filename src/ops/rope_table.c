@@ -92,7 +92,7 @@ void hn_rope_frequencies(const hn_rope_spec *s, int64_t head_dim, const hn_tenso
     }
 }
 
-static double magnitude(const hn_rope_spec *s)
+double hn_rope_magnitude(const hn_rope_spec *s)
 {
     if (s->attn_factor != 0)
         return (double)s->attn_factor;
@@ -108,7 +108,7 @@ static double magnitude(const hn_rope_spec *s)
 void hn_rope_angles(const hn_rope_spec *s, int64_t n_pairs, const float *inv_freq,
                     int64_t position, float *cosines, float *sines)
 {
-    const double size = magnitude(s);
+    const double size = hn_rope_magnitude(s);
     for (int64_t i = 0; i < n_pairs; i++) {
         const double exact = (double)position * (double)inv_freq[i];
         const double angle = s->narrow_angle ? (double)((float)position * inv_freq[i]) : exact;

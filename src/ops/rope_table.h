@@ -61,6 +61,9 @@ int64_t hn_rope_width(const hn_rope_spec *spec, int64_t head_dim);
 void hn_rope_frequencies(const hn_rope_spec *spec, int64_t head_dim, const hn_tensor *factors,
                          float *inv_freq);
 
+/* What cosines and sines are multiplied by. */
+double hn_rope_magnitude(const hn_rope_spec *spec);
+
 /* Cosines and sines of one position, times the magnitude. */
 void hn_rope_angles(const hn_rope_spec *spec, int64_t n_pairs, const float *inv_freq,
                     int64_t position, float *cosines, float *sines);

@@ -286,14 +286,18 @@ static hn_status read_unigram(loader *l)
     return add_marks(tok);
 }
 
-static hn_status set_words(hn_tokenizer *tok)
+static hn_status set_words(const loader *l)
 {
+    hn_tokenizer *tok = l->tok;
+    bool lowers, strips;
+    HN_TRY(hn_meta_bool(l->meta, KEY "normalizer.lowercase", true, &lowers));
+    HN_TRY(hn_meta_bool(l->meta, KEY "normalizer.strip_accents", lowers, &strips));
     tok->word_begin = hn_strdup(tok->heap, HN_TAG_TEXT, "\xe2\x96\x81");
     tok->word_inside = hn_strdup(tok->heap, HN_TAG_TEXT, "");
     tok->decode = (hn_decode_rules){ .joins_words = true, .cleans_up = true };
     if (!tok->word_begin || !tok->word_inside)
         return HN_ERR_MEMORY;
-    HN_TRY(hn_normalizer_add_bert(&tok->normalizer, true, true, true, true));
+    HN_TRY(hn_normalizer_add_bert(&tok->normalizer, true, true, strips, lowers));
     HN_TRY(hn_splitter_add_set(&tok->splitter, HN_SET_WHITE, HN_SPLIT_REMOVED));
     return hn_splitter_add_set(&tok->splitter, HN_SET_PUNCTUATION, HN_SPLIT_ISOLATED);
 }
@@ -332,7 +336,7 @@ static hn_status read_steps(loader *l)
         tok->decode.drops_first_space = tok->adds_space_prefix;
         return read_unigram(l);
     case HN_MODEL_WORDS:
-        return set_words(tok);
+        return set_words(l);
     case HN_MODEL_CHARS:
         tok->keeps_newlines = true;
         HN_TRY(hn_splitter_add_pattern(&tok->splitter, "[^\\n]+|[\\n]+", HN_SPLIT_ISOLATED));

@@ -61,7 +61,7 @@ static void add_layer(int i, uint64_t *at)
 static uint64_t make_header(void)
 {
     uint64_t at = 0;
-    gguf_begin(&b, 3, N_TENSORS, 10);
+    gguf_begin(&b, 3, N_TENSORS, 11);
     gguf_key(&b, "general.architecture", HN_META_STRING);
     gguf_text(&b, "llama");
     gguf_int(&b, "llama.block_count", HN_META_U32, LAYERS);
@@ -70,6 +70,7 @@ static uint64_t make_header(void)
     gguf_int(&b, "llama.attention.head_count", HN_META_U32, 40);
     gguf_int(&b, "llama.attention.head_count_kv", HN_META_U32, 8);
     gguf_int(&b, "llama.context_length", HN_META_U32, 40960);
+    gguf_int(&b, "llama.attention.layer_norm_rms_epsilon", HN_META_F32, 0x3727c5ac); /* 1e-5 */
     gguf_key(&b, "tokenizer.ggml.model", HN_META_STRING);
     gguf_text(&b, "gpt2");
     gguf_array(&b, "tokenizer.ggml.tokens", HN_META_STRING, VOCAB);

@@ -44,7 +44,7 @@ static void read_meta(hn_heap *heap, const hn_meta *meta, const hn_weights *weig
             name.bytes != strlen(hn_archs[i]->name) ||
             memcmp(name.data, hn_archs[i]->name, name.bytes) != 0)
             continue;
-        if (hn_arch_read_meta(hn_archs[i], meta, weights, hp) == HN_OK)
+        if (hn_arch_read_meta(hn_archs[i], meta, weights, NULL, hp) == HN_OK)
             use(heap, hn_archs[i], hp);
         else if (!hn_error_message()[0])
             abort();
