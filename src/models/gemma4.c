@@ -105,7 +105,8 @@ static const hn_key_row keys[] = {
     HN_ASKED("tie_word_embeddings", HN_IS_FLAG, "true", HN_ALL),
     HN_NEEDLESS("attention_dropout", HN_IS_NUM | HN_IS_NULL, "of training alone", HN_ALL),
     { .to = HN_HP_head_dim }, { .to = HN_HP_value_dim }, { .to = HN_HP_head_dim_swa }, { .to = HN_HP_value_dim_swa },
-    HN_GGUF_PATTERN, HN_GGUF_SAID("expert_weights_norm", HN_IS_FLAG, "true", "gemma4's weights add up to 1"),
+    { .gguf = "attention.sliding_window_pattern", .is = HN_ITEMS(HN_IS_INT | HN_IS_FLAG), .low = 0, .high = 1 },
+    HN_GGUF_SAID("expert_weights_norm", HN_IS_FLAG, "true", "gemma4's weights add up to 1"),
     { 0 },
 };
 /* clang-format on */

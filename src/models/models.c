@@ -249,7 +249,8 @@ static hn_status read_written_activation(const hn_meta *meta, hn_hparams *hp)
 static void look_at_tensors(const hn_weights *weights, hn_hparams *hp)
 {
     hp->is_tied = !hn_weights_find(weights, "output.weight");
-    if (hn_weights_find(weights, "rope_freqs.weight") && hp->rope_scaling == HN_ROPE_NONE)
+    hp->has_divisors = hn_weights_find(weights, "rope_freqs.weight") != NULL;
+    if (hp->has_divisors && hp->rope_scaling == HN_ROPE_NONE)
         hp->rope_scaling = HN_ROPE_LLAMA3;
     const hn_weight_entry *factors = hn_weights_find(weights, "rope_factors_short.weight");
     if (factors && factors->type.rank == 1 && factors->type.dim[0] <= HN_MAX_ROPE_FACTORS) {
@@ -293,6 +294,33 @@ static hn_status check_vocab(const hn_arch *arch, const hn_meta *meta, const hn_
     return HN_OK;
 }
 
+/* Numbers that deny each other. */
+static hn_status check_experts(const hn_arch *arch, const hn_meta *meta, const hn_hparams *hp)
+{
+    HN_REQUIRE(hp->n_used <= hp->n_expert && !hp->n_expert == !hp->n_used, HN_ERR_FORMAT,
+               "%s: key %s.expert_used_count is %lld: expected %s of %s.expert_count, %lld",
+               meta->name, arch->name, (long long)hp->n_used, hp->n_expert ? "1 or more" : "0",
+               arch->name, (long long)hp->n_expert);
+    return HN_OK;
+}
+
+static hn_status check_turning(const hn_arch *arch, const hn_meta *meta, const hn_hparams *hp)
+{
+    const bool has = hp->has[HN_HP_rope_dim];
+    const int64_t local = hp->has[HN_HP_head_dim_swa] ? hp->head_dim_swa : hp->head_dim;
+    if (!hn_key_of_field(arch->tables, HN_HP_rope_dim))
+        return HN_OK;
+    HN_REQUIRE(hp->rope_dim <= hp->head_dim && hp->rope_dim % 2 == 0, HN_ERR_FORMAT,
+               "%s: key %s.%s is %lld: expected an even number to turn, at most the %lld of a head",
+               meta->name, arch->name, has ? "rope.dimension_count" : "attention.key_length",
+               (long long)hp->rope_dim, (long long)hp->head_dim);
+    HN_REQUIRE(hp->rope_dim_swa <= local && hp->rope_dim_swa % 2 == 0, HN_ERR_FORMAT,
+               "%s: key %s.rope.dimension_count_swa is %lld: expected an even number, at most the "
+               "%lld of a head", meta->name, arch->name, (long long)hp->rope_dim_swa,
+               (long long)local);
+    return HN_OK;
+}
+
 hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_weights *weights,
                             const hn_ignored *ignored, hn_hparams *out)
 {
@@ -310,7 +338,9 @@ hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_w
     HN_TRY(read_written_activation(meta, out));
     if (arch->read_meta)
         HN_TRY(arch->read_meta(meta, weights, out));
-    return settle(arch, out);
+    HN_TRY(check_experts(arch, meta, out));
+    HN_TRY(settle(arch, out));
+    return check_turning(arch, meta, out);
 }
 
 hn_status hn_arch_write_meta(const hn_arch *arch, const hn_hparams *hp, hn_meta *meta)

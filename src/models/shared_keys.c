@@ -123,20 +123,19 @@ const hn_key_row hn_keys_tokenizer[] = {
     READ("tokenizer.ggml.token_type_count", HN_IS_INT, HN_COUNT),
     READ("tokenizer.ggml.bos_token_id|tokenizer.ggml.eos_token_id|tokenizer.ggml.eot_token_id|tokenizer.ggml.eom_token_id|"
          "tokenizer.ggml.unknown_token_id|tokenizer.ggml.padding_token_id|tokenizer.ggml.seperator_token_id|"
-         "tokenizer.ggml.cls_token_id|tokenizer.ggml.mask_token_id", HN_IS_INT, .is_token = true),
+         "tokenizer.ggml.cls_token_id|tokenizer.ggml.mask_token_id|tokenizer.ggml.fim_pre_token_id|"
+         "tokenizer.ggml.fim_suf_token_id|tokenizer.ggml.fim_mid_token_id|tokenizer.ggml.fim_pad_token_id|"
+         "tokenizer.ggml.fim_rep_token_id|tokenizer.ggml.fim_sep_token_id|tokenizer.ggml.prefix_token_id|"
+         "tokenizer.ggml.suffix_token_id|tokenizer.ggml.middle_token_id", HN_IS_INT, .is_token = true),
     READ("tokenizer.ggml.add_bos_token|tokenizer.ggml.add_eos_token|tokenizer.ggml.add_sep_token|"
          "tokenizer.ggml.add_space_prefix|tokenizer.ggml.remove_extra_whitespaces|"
          "tokenizer.ggml.normalizer.lowercase|tokenizer.ggml.normalizer.strip_accents", HN_IS_FLAG, HN_ALL),
     GGUF("tokenizer.ggml.added_tokens|tokenizer.huggingface.json", HN_IS_ANY, "the tokens and merges say it"),
-    { .gguf = "tokenizer.ggml.fim_pre_token_id|tokenizer.ggml.fim_suf_token_id|tokenizer.ggml.fim_mid_token_id|"
-              "tokenizer.ggml.fim_pad_token_id|tokenizer.ggml.fim_rep_token_id|tokenizer.ggml.fim_sep_token_id|"
-              "tokenizer.ggml.prefix_token_id|tokenizer.ggml.suffix_token_id|tokenizer.ggml.middle_token_id",
-      .is = HN_IS_INT, .is_token = true, .note = TOKENS },
     READ("hone.chat_template|hone.chat_template.*|hone.tokenizer.steps|hone.tokenizer.normalizer", HN_IS_WORD, HN_ALL),
     READ("hone.ignored", HN_ITEMS(HN_IS_WORD), HN_ALL),
 
     GGUF("hone.adapter.version|hone.adapter.base.sha256|hone.adapter.numerics|hone.adapter.tokenizer.sha256|"
-         "hone.adapter.template.sha256|hone.adapter.sha256|hone.adapter.test.tokens|hone.adapter.test.logits|"
+         "hone.adapter.template|hone.adapter.template.sha256|hone.adapter.sha256|hone.adapter.test.tokens|hone.adapter.test.logits|"
          "hone.adapter.test.logits.sha256|hone.adapter.test.kl_budget|hone.train.config|hone.train.data.sha256|"
          "hone.train.data.policy|hone.train.steps|hone.train.examples|hone.train.tokens|hone.train.supervised_tokens|"
          "hone.train.last_loss|hone.train.held_loss", HN_IS_ANY, "how a model trained in full came about"),

@@ -102,7 +102,8 @@ static bool applies(const hn_weight_spec *spec, const hn_hparams *hp, int layer)
     case HN_IF_Q_RANK: return hp->q_rank > 0;
     case HN_IF_NO_Q_RANK: return hp->q_rank == 0;
     case HN_IF_DIVISORS:
-        return hp->rope_scaling == HN_ROPE_LLAMA3 || hp->rope_scaling == HN_ROPE_PROPORTIONAL;
+        return hp->has_divisors || hp->rope_scaling == HN_ROPE_LLAMA3 ||
+               hp->rope_scaling == HN_ROPE_PROPORTIONAL;
     case HN_IF_LONGROPE: return hp->n_rope_factors > 0;
     case HN_IF_ATTN_BIAS: return hp->has_attn_bias;
     case HN_IF_MLP_BIAS: return hp->has_mlp_bias;

@@ -35,7 +35,7 @@ hn_rope_spec nn_rope_spec(const nn_build *b)
         s.attn_factor = (float)hp->yarn_attn_factor;
         s.fractional = hp->rope_fractional;
     }
-    if (hp->rope_attn_factor != 0)
+    if (hp->rope_attn_factor != 0 && hp->rope_attn_factor != 1)
         s.attn_factor = (float)(hn_rope_magnitude(&s) * hp->rope_attn_factor);
     return s;
 }
@@ -50,8 +50,8 @@ static hn_node *divisors(nn_build *b)
 {
     if (b->hp->is_sliding[b->layer] && b->hp->rope_base_swa > 0)
         return NULL;
-    hn_node *factors = nn_weight_of(b, "rope_factors_short.weight");
-    return factors ? factors : nn_weight_of(b, "rope_freqs.weight");
+    hn_node *factors = nn_weight_of(b, "rope_freqs.weight"); /* first, as in llama.cpp */
+    return factors ? factors : nn_weight_of(b, "rope_factors_short.weight");
 }
 
 int64_t nn_window(const nn_build *b)

@@ -46,6 +46,7 @@ typedef struct hn_hparams {
     hn_rope_scaling rope_scaling; /* llama3, proportional: GGUF holds divisors */
     double rope_low_freq, rope_high_freq, rope_partial, rope_mscale;
     double attn_scalar; /* gemma: scores are divided by its root; 0: by that of the head width */
+    bool has_divisors; /* GGUF: rope_freqs.weight is there, whatever the scaling */
     bool rope_is_stated; /* rope.scaling.type is to be written, also if none */
     int n_rope_factors;
     double rope_long[HN_MAX_ROPE_FACTORS], rope_short[HN_MAX_ROPE_FACTORS];
