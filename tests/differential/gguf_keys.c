@@ -420,7 +420,7 @@ static void add_key(subject *s, const char *name)
     static const struct {
         hn_meta_type type;
         double x;
-    } values[] = { { HN_META_U32, 3 },    { HN_META_U32, 1 },    { HN_META_U32, 0 },
+    } values[] = { { HN_META_U32, 1e8 },  { HN_META_U32, 3 },    { HN_META_U32, 1 },    { HN_META_U32, 0 },
                    { HN_META_F32, 0.75 }, { HN_META_F32, 0 },    { HN_META_F32, NAN },
                    { HN_META_BOOL, 1 },   { HN_META_BOOL, 0 },   { HN_META_STRING, 0 } };
     snprintf(key, sizeof key, "%.20s%s%.64s", hn_key_is_whole(name) ? "" : s->arch->name,
@@ -440,6 +440,7 @@ static void add_key(subject *s, const char *name)
         snprintf(what, sizeof what, "added, %s %g", hn_meta_type_name(values[i].type), values[i].x);
         const bool taken = try(s, key, what, &n.v, 1, &moved, &same);
         CHECK_THAT(!taken || row, "%s: %s %s: taken without a row", s->name, key, what);
+        CHECK_THAT(!taken || !row->is_token || i > 0, "%s: %s %s: there is no such token", s->name, key, what);
     }
     if (is_note || (row && row->only))
         CHECK_THAT(moved == 0, "%s: %s added moves the answer, and its row says it cannot", s->name, key);
@@ -451,6 +452,30 @@ static void add_key(subject *s, const char *name)
         if (lists)
             printf("idle: %s: %s, added\n", s->name, key);
     }
+}
+
+/* A number of every layer may stand as one for each, and for as many as there are. */
+static void list_layers(subject *s, const value *v)
+{
+    const hn_key_row *row = row_of(s, v->key);
+    int32_t list[64];
+    int64_t n_layer = 0;
+    int moved = 0, same = 0;
+    for (int i = 0; i < s->n_keys; i++)
+        if (!strcmp(tail(s, s->keys[i].key), "block_count"))
+            n_layer = (int64_t)item(&s->keys[i], 0);
+    if (!row || !row->to || hn_hp_kind_of((hn_hp)row->to) != HN_HP_LAYERED || v->is_array ||
+        !CHECK(n_layer > 0 && n_layer < 63))
+        return;
+    for (int i = 0; i < 64; i++)
+        list[i] = (int32_t)item(v, 0);
+    for (int64_t n = n_layer - 1; n <= n_layer + 1; n++) {
+        const value other = { v->key, HN_META_I32, true, (uint64_t)n, list, 4 * (size_t)n };
+        CHECK_THAT(try(s, v->key, "as a list", &other, 1, &moved, &same) == (n == n_layer),
+                   "%s: %s: a list of %lld for %lld layers", s->name, v->key, (long long)n,
+                   (long long)n_layer);
+    }
+    CHECK_THAT(moved == 0, "%s: %s as a list is another number", s->name, v->key);
 }
 
 /* ---- what is alike ---- */
@@ -615,7 +640,7 @@ static void check_all(subject *s, char names[][64], int n_names)
     for (int i = 0; i < s->n_keys; i++)
         if (!strncmp(s->keys[i].key, s->arch->name, strlen(s->arch->name)) ||
             !strncmp(s->keys[i].key, "tokenizer.", 10) || !strncmp(s->keys[i].key, "hone.", 5))
-            change_key(s, &s->keys[i]);
+            change_key(s, &s->keys[i]), list_layers(s, &s->keys[i]);
     for (int i = 0; i < n_names; i++)
         add_key(s, names[i]);
     const hn_key_row *factor = hn_key_of_field(s->arch->tables, HN_HP_rope_factor);
