@@ -112,7 +112,7 @@ static hn_status compare(check *c, const hn_meta *meta)
     if (!c->written)
         return HN_ERR_MEMORY;
     HN_TRY(index_weights(c));
-    HN_TRY(hn_arch_read_meta(of->arch, meta, &c->weights, c->written));
+    HN_TRY(hn_arch_read_meta(of->arch, meta, &c->weights, NULL, c->written));
     HN_TRY(check_numbers(of->hp, c->written));
     if (!of->arch->build)
         return HN_OK;

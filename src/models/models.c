@@ -268,7 +268,7 @@ static hn_status check_divisors(const hn_meta *meta, const hn_weights *weights)
                                          "rope_factors_long.weight" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const hn_weight_entry *e = hn_weights_find(weights, names[i]);
-        if (!e || e->type.dtype != HN_F32 || e->type.rank != 1)
+        if (!e || !e->data || e->type.dtype != HN_F32 || e->type.rank != 1)
             continue;
         const hn_tensor t = hn_tensor_at(&e->type, (void *)(uintptr_t)e->data);
         for (int64_t k = 0; k < e->type.dim[0]; k++) {

@@ -132,6 +132,8 @@ const hn_key_row hn_keys_tokenizer[] = {
          "tokenizer.ggml.normalizer.lowercase|tokenizer.ggml.normalizer.strip_accents", HN_IS_FLAG, HN_ALL),
     GGUF("tokenizer.ggml.added_tokens|tokenizer.huggingface.json", HN_IS_ANY, "the tokens and merges say it"),
     READ("hone.chat_template|hone.chat_template.*|hone.tokenizer.steps|hone.tokenizer.normalizer", HN_IS_WORD, HN_ALL),
+    READ("hone.tokenizer.ends|hone.tokenizer.added|hone.tokenizer.prefix|hone.tokenizer.suffix", HN_ITEMS(HN_IS_INT), HN_ALL),
+    READ("hone.tokenizer.decode", HN_IS_INT, HN_ALL),
     READ("hone.ignored", HN_ITEMS(HN_IS_WORD), HN_ALL),
 
     GGUF("hone.adapter.version|hone.adapter.base.sha256|hone.adapter.numerics|hone.adapter.tokenizer.sha256|"

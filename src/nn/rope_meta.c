@@ -93,7 +93,8 @@ hn_status hn_rope_read_meta(const hn_meta *meta, const char *arch,
     if (type == HN_ROPE_LONGROPE && hp->rope_factor != 1)
         return refuse(&s, "rope.scaling.factor", hp->rope_factor,
                       "longrope's factors are tensors: expected none beside them");
-    hp->rope_scaling = type == HN_ROPE_LINEAR && hp->rope_factor == 1 ? HN_ROPE_NONE : type;
+    const bool is_nothing = !hp->rope_is_stated && hp->rope_factor == 1;
+    hp->rope_scaling = is_nothing ? HN_ROPE_NONE : type;
     return HN_OK;
 }
 

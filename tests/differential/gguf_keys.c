@@ -235,6 +235,11 @@ static const struct {
     { "tokenizer.ggml.pre", "of byte-level BPE" },
     { "hone.tokenizer.steps", "of Unigram" },
     { "hone.tokenizer.normalizer", "of byte-level BPE" },
+    { "hone.tokenizer.ends", "of generation" },
+    { "hone.tokenizer.added", "of a tokenizer's added tokens" },
+    { "hone.tokenizer.prefix", "of a tokenizer that adds some" },
+    { "hone.tokenizer.suffix", "of a tokenizer that adds some" },
+    { "hone.tokenizer.decode", "of what becomes text" },
 };
 
 static bool is_idle(const subject *s, const char *key)
