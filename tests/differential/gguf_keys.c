@@ -11,6 +11,7 @@
 #include "models/open_tokenizer.h"
 #include "nn/meta_keys.h"
 
+#include "tests/differential/changed_gguf.h"
 #include "tests/harness/check.h"
 
 #include <math.h>
@@ -19,23 +20,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { N_TOKENS = 24, MAX_KEYS = 128, MAX_OUT = 1 << 21, MAX_NAMES = 400 };
+enum { N_TOKENS = 24, MAX_NAMES = 400 };
 
 static hn_heap heap;
 static hn_device *device;
 static hn_pool *pool;
 static bool lists;
 static char dir[64], changed_path[96];
-
-/* A value in the file's own bytes. */
-typedef struct value {
-    const char *key;
-    hn_meta_type type;
-    bool is_array;
-    uint64_t n;
-    const void *data;
-    size_t bytes;
-} value;
 
 typedef struct tally {
     int n, moved, same, refused, refused_by_shape, idle, wrong, not_finite;
@@ -44,81 +35,12 @@ typedef struct tally {
 typedef struct subject {
     const char *name;
     const hn_arch *arch;
-    void *file;
-    size_t bytes, infos_at, infos_bytes, data_at;
-    uint64_t n_tensors;
-    value keys[MAX_KEYS];
-    int n_keys;
+    parts p;
     char digest[160]; /* of the answer */
     tally tally;
 } subject;
 
 typedef enum outcome { SAME, MOVED, REFUSED } outcome;
-
-/* ---- writing ---- */
-
-static uint8_t out[MAX_OUT];
-static size_t out_n;
-
-static void put(const void *data, size_t bytes)
-{
-    if (out_n + bytes <= sizeof out)
-        memcpy(out + out_n, data, bytes);
-    out_n += bytes;
-}
-
-static void put_int(uint64_t n, int bytes)
-{
-    uint8_t le[8];
-    for (int i = 0; i < 8; i++)
-        le[i] = (uint8_t)(n >> (8 * i));
-    put(le, (size_t)bytes);
-}
-
-static void put_value(const value *v)
-{
-    put_int(strlen(v->key), 8);
-    put(v->key, strlen(v->key));
-    if (v->is_array) {
-        put_int(HN_META_ARRAY, 4);
-        put_int(v->type, 4);
-        put_int(v->n, 8);
-    } else {
-        put_int(v->type, 4);
-    }
-    put(v->data, v->bytes);
-}
-
-/* The file with `without` (or NULL) left out and `with` (or nothing) added. */
-static bool write_changed(const subject *s, const char *const *without, const value *with, int n_with)
-{
-    int n = n_with;
-    out_n = 0;
-    put("GGUF", 4);
-    put_int(3, 4);
-    put_int(s->n_tensors, 8);
-    const size_t count_at = out_n;
-    put_int(0, 8);
-    for (int i = 0; i < s->n_keys; i++) {
-        bool is_out = false;
-        for (int k = 0; without && without[k]; k++)
-            is_out = is_out || !strcmp(without[k], s->keys[i].key);
-        if (!is_out)
-            put_value(&s->keys[i]), n++;
-    }
-    for (int i = 0; i < n_with; i++)
-        put_value(&with[i]);
-    out[count_at] = (uint8_t)n;
-    put((uint8_t *)s->file + s->infos_at, s->infos_bytes);
-    while (out_n % 32)
-        put_int(0, 1);
-    put((uint8_t *)s->file + s->data_at, s->bytes - s->data_at);
-    FILE *f = fopen(changed_path, "wb");
-    const bool ok = f && out_n <= sizeof out && fwrite(out, 1, out_n, f) == out_n;
-    if (f)
-        fclose(f);
-    return CHECK_THAT(ok, "%s could not be written", changed_path);
-}
 
 /* ---- running ---- */
 
@@ -198,48 +120,9 @@ static const char *tail(const subject *s, const char *key)
 static const struct {
     const char *key, *why;
 } idle[] = {
-    { "context_length", "the longest sequence that is taken" },
-    { "pooling_type", "of hone embed" },
-    { "rope.scaling.original_context_length", "of yarn, and of longrope's length" },
-    { "rope.scaling.yarn_ext_factor", "of yarn: it may say what is usual" },
-    { "rope.scaling.yarn_attn_factor", "of yarn" },
-    { "rope.scaling.yarn_beta_fast", "of yarn" },
-    { "rope.scaling.yarn_beta_slow", "of yarn" },
-    { "rope.scaling.type", "of a factor beside it" },
-    { "rope.scaling.factor", "out of effect beside a type of none" },
-    { "rope.scale_linear", "what rope.scaling.factor says already" },
-    { "hone.rope.fractional", "of yarn" },
-    { "hone.rope.longest_sequence", "the longest sequence that is taken" },
-    { "hone.activation", "it may say the usual one" },
-    { "hone.ignored", "what was passed over when the file was made" },
-    { "feed_forward_length", "of layers without experts" },
-    { "expert_feed_forward_length", "of layers with experts" },
-    { "expert_count", "at 0 none" },
-    { "expert_used_count", "at 0 none" },
-    { "attention.shared_kv_layers", "at 0 none" },
-    { "attention.sliding_window_pattern", "of a window" },
-    { "expert_group_used_count", "of groups" },
-    { "tokenizer.chat_template", "of chats" },
-    { "tokenizer.chat_templates", "of chats" },
-    { "tokenizer.ggml.token_type_count", "of segments, which are all the first" },
-    { "tokenizer.ggml.add_bos_token", "of a token that there may not be" },
-    { "tokenizer.ggml.add_eos_token", "of a token that there may not be" },
-    { "tokenizer.ggml.add_sep_token", "of WordPiece" },
-    { "tokenizer.ggml.add_space_prefix", "not of byte-level BPE" },
-    { "tokenizer.ggml.remove_extra_whitespaces", "of Unigram" },
-    { "tokenizer.ggml.precompiled_charsmap", "of Unigram" },
-    { "tokenizer.ggml.normalizer.lowercase", "of WordPiece" },
-    { "tokenizer.ggml.normalizer.strip_accents", "of WordPiece" },
-    { "tokenizer.ggml.scores", "not of BPE" },
-    { "tokenizer.ggml.merges", "of BPE" },
-    { "tokenizer.ggml.pre", "of byte-level BPE" },
-    { "hone.tokenizer.steps", "of Unigram" },
-    { "hone.tokenizer.normalizer", "of byte-level BPE" },
-    { "hone.tokenizer.ends", "of generation" },
-    { "hone.tokenizer.added", "of a tokenizer's added tokens" },
-    { "hone.tokenizer.prefix", "of a tokenizer that adds some" },
-    { "hone.tokenizer.suffix", "of a tokenizer that adds some" },
-    { "hone.tokenizer.decode", "of what becomes text" },
+#define IDLE(key, why) { key, why },
+#include "tests/differential/gguf_keys/idle.def"
+#undef IDLE
 };
 
 static bool is_idle(const subject *s, const char *key)
@@ -267,7 +150,7 @@ static bool try(subject *s, const char *key, const char *what, const value *with
 {
     const char *without[] = { key, NULL };
     bool is_finite;
-    if (!write_changed(s, without, with, n_with))
+    if (!write_changed(&s->p, changed_path, without, with, n_with))
         return false;
     const outcome got = run(s, &is_finite);
     s->tally.n++;
@@ -430,8 +313,8 @@ static void add_key(subject *s, const char *name)
                    { HN_META_BOOL, 1 },   { HN_META_BOOL, 0 },   { HN_META_STRING, 0 } };
     snprintf(key, sizeof key, "%.20s%s%.64s", hn_key_is_whole(name) ? "" : s->arch->name,
              hn_key_is_whole(name) ? "" : ".", name);
-    for (int i = 0; i < s->n_keys; i++)
-        if (!strcmp(s->keys[i].key, key))
+    for (int i = 0; i < s->p.n_keys; i++)
+        if (!strcmp(s->p.keys[i].key, key))
             return;
     const hn_key_row *row = row_of(s, key);
     const bool is_note = row && row->note && !row->to && !row->only;
@@ -466,9 +349,9 @@ static void list_layers(subject *s, const value *v)
     int32_t list[64];
     int64_t n_layer = 0;
     int moved = 0, same = 0;
-    for (int i = 0; i < s->n_keys; i++)
-        if (!strcmp(tail(s, s->keys[i].key), "block_count"))
-            n_layer = (int64_t)item(&s->keys[i], 0);
+    for (int i = 0; i < s->p.n_keys; i++)
+        if (!strcmp(tail(s, s->p.keys[i].key), "block_count"))
+            n_layer = (int64_t)item(&s->p.keys[i], 0);
     if (!row || !row->to || hn_hp_kind_of((hn_hp)row->to) != HN_HP_LAYERED || v->is_array ||
         !CHECK(n_layer > 0 && n_layer < 63))
         return;
@@ -524,7 +407,7 @@ static bool answer_with(subject *s, const pair *pairs, int n, char text[160])
         if (pairs[i].word || !isnan(pairs[i].x))
             with[n_with++] = numbers[i].v;
     }
-    return write_changed(s, without, with, n_with) &&
+    return write_changed(&s->p, changed_path, without, with, n_with) &&
            CHECK_OK(answer(s, changed_path, text, &is_finite));
 }
 
@@ -609,43 +492,15 @@ static bool convert(const char *source, const char *path)
            CHECK_OK(hn_convert(&heap, pool, source, hn_sink_own(path), &o, &watch));
 }
 
-/* Where the file's parts lie: what its keys take is known, being written again. */
-static bool take_apart(subject *s, const hn_gguf *gguf)
-{
-    const hn_meta *meta = hn_gguf_meta(gguf);
-    s->n_tensors = hn_gguf_weights(gguf)->n;
-    s->n_keys = (int)meta->n;
-    if (!CHECK(meta->n <= MAX_KEYS))
-        return false;
-    out_n = 24;
-    for (int i = 0; i < s->n_keys; i++) {
-        const hn_meta_value *v = &meta->values[i];
-        s->keys[i] = (value){ v->key, v->type, v->is_array, v->n, v->data, v->bytes };
-        put_value(&s->keys[i]);
-    }
-    s->infos_at = out_n;
-    const uint8_t *at = (uint8_t *)s->file + out_n;
-    for (uint64_t i = 0; i < s->n_tensors; i++) {
-        uint64_t name;
-        uint32_t rank;
-        memcpy(&name, at, 8);
-        memcpy(&rank, at + 8 + name, 4);
-        at += 8 + name + 4 + 8 * rank + 4 + 8;
-    }
-    s->infos_bytes = (size_t)(at - (uint8_t *)s->file) - s->infos_at;
-    s->data_at = (s->infos_at + s->infos_bytes + 31) / 32 * 32;
-    return true;
-}
-
 static void check_all(subject *s, char names[][64], int n_names)
 {
     bool is_finite;
-    if (!write_changed(s, NULL, NULL, 0) || !CHECK_OK(answer(s, changed_path, s->digest, &is_finite)))
+    if (!write_changed(&s->p, changed_path, NULL, NULL, 0) || !CHECK_OK(answer(s, changed_path, s->digest, &is_finite)))
         return;
-    for (int i = 0; i < s->n_keys; i++)
-        if (!strncmp(s->keys[i].key, s->arch->name, strlen(s->arch->name)) ||
-            !strncmp(s->keys[i].key, "tokenizer.", 10) || !strncmp(s->keys[i].key, "hone.", 5))
-            change_key(s, &s->keys[i]), list_layers(s, &s->keys[i]);
+    for (int i = 0; i < s->p.n_keys; i++)
+        if (!strncmp(s->p.keys[i].key, s->arch->name, strlen(s->arch->name)) ||
+            !strncmp(s->p.keys[i].key, "tokenizer.", 10) || !strncmp(s->p.keys[i].key, "hone.", 5))
+            change_key(s, &s->p.keys[i]), list_layers(s, &s->p.keys[i]);
     for (int i = 0; i < n_names; i++)
         add_key(s, names[i]);
     const hn_key_row *factor = hn_key_of_field(s->arch->tables, HN_HP_rope_factor);
@@ -669,18 +524,18 @@ static void check_model(const char *name, char names[][64], int n_names, tally *
     snprintf(source, sizeof source, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
     snprintf(path, sizeof path, "%s/%s.gguf", dir, name);
     if (convert(source, path) && CHECK_OK(hn_gguf_open(&heap, path, &gguf)) &&
-        CHECK_OK(hn_file_read(&heap, path, MAX_OUT, &s->file, &s->bytes))) {
+        CHECK_OK(hn_file_read(&heap, path, MAX_OUT, &s->p.file, &s->p.bytes))) {
         char *arch = NULL;
         CHECK_OK(hn_meta_text(hn_gguf_meta(gguf), "general.architecture", &arch));
         CHECK_OK(hn_arch_named(arch, &s->arch));
         hn_free(hn_gguf_meta(gguf)->heap, arch);
-        if (take_apart(s, gguf))
+        if (take_apart(&s->p, gguf))
             check_all(s, names, n_names);
     }
     all->n += s->tally.n, all->moved += s->tally.moved, all->same += s->tally.same;
     all->refused += s->tally.refused, all->wrong += s->tally.wrong, all->idle += s->tally.idle;
     all->not_finite += s->tally.not_finite;
-    hn_free(&heap, s->file);
+    hn_free(&heap, s->p.file);
     hn_gguf_close(gguf);
     unlink(path);
     free(s);
