@@ -268,6 +268,18 @@ static hn_status run_step(hn_program *p, int s, const hn_run_options *options)
     return HN_OK;
 }
 
+/* What the graph's guard says of the run: nobody comes to a result past it. */
+static hn_status ask_guard(const hn_program *p)
+{
+    const hn_graph_guard *guard = &p->plan->g->guard;
+    if (guard->ran)
+        HN_TRY(guard->ran(guard->context));
+    for (int i = 0; guard->gave && !p->plan->options.results_are_judged && i < p->plan->n_results; i++)
+        if (hn_is_float(p->values[p->plan->result[i]].type.dtype))
+            HN_TRY(guard->gave(guard->context, &p->values[p->plan->result[i]]));
+    return HN_OK;
+}
+
 hn_status hn_program_run(hn_program *p, const hn_run_options *options)
 {
     static const hn_run_options none = { 0 };
@@ -276,6 +288,7 @@ hn_status hn_program_run(hn_program *p, const hn_run_options *options)
     if (p->plan->options.mode == HN_PLAN_POISON)
         HN_TRY(poison_all(p));
     options = options ? options : &none;
+    p->is_fresh = true; /* a run that fails has no results */
     for (int s = 0; s < p->plan->n_steps; s++) {
         HN_TRY(run_step(p, s, options));
         if (options->progress)
@@ -283,6 +296,7 @@ hn_status hn_program_run(hn_program *p, const hn_run_options *options)
     }
     for (int d = 0; d < p->n_devices; d++)
         HN_TRY(p->devices[d]->backend->wait(p->devices[d]));
+    HN_TRY(ask_guard(p));
     p->is_fresh = false;
     return HN_OK;
 }
@@ -292,7 +306,7 @@ hn_status hn_program_result(const hn_program *p, int index, hn_tensor *out)
     HN_REQUIRE(p, HN_ERR_ARGUMENT, "a program that was planned and not made");
     HN_REQUIRE(index >= 0 && index < p->plan->n_results && !p->is_fresh, HN_ERR_ARGUMENT,
                "result %d of %d, %s", index, p->plan->n_results,
-               p->is_fresh ? "before the first run" : "out of range");
+               p->is_fresh ? "before a run that came to its end" : "out of range");
     *out = p->values[p->plan->result[index]];
     return HN_OK;
 }

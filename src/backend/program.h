@@ -29,6 +29,7 @@ void hn_program_free(hn_program *program);
 /* The size of an extent in the runs that follow: 1 to its upper bound. */
 hn_status hn_program_set_extent(hn_program *program, int extent, int64_t size);
 
+/* Asks the graph's guard at its end: what failed has no results. */
 hn_status hn_program_run(hn_program *program, const hn_run_options *options);
 
 /* The wanted value number `index` after a run: lives until the next one. Its memory is that of

@@ -7,6 +7,7 @@ struct hn_storage {
     const hn_graph *g;
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices;
+    bool has_begun;
     int n; /* leaves when made: later ones have no memory here */
     void **data;
     hn_buffer *own; /* without bytes: a part of its device's block */
@@ -134,6 +135,10 @@ static hn_status make_weights(hn_storage *s, int device)
 
 hn_status hn_storage_make_all(hn_storage *s)
 {
+    const hn_graph_guard *guard = &s->g->guard;
+    if (guard->begins && !s->has_begun)
+        HN_TRY(guard->begins(guard->context));
+    s->has_begun = true;
     for (int i = 0; i < s->n_devices; i++)
         HN_TRY(make_weights(s, i));
     for (int i = 0; i < s->n; i++)

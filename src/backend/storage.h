@@ -20,7 +20,8 @@ hn_status hn_storage_bind(hn_storage *storage, const hn_leaf *leaf, void *data);
 hn_status hn_storage_make(hn_storage *storage, const hn_leaf *leaf);
 /* Makes memory and fills it with the leaf's layout of plain rows, which nobody needs afterwards. */
 hn_status hn_storage_pack(hn_storage *storage, const hn_leaf *leaf, const hn_plain_rows *from);
-/* Makes memory for every weight, state and accumulator that has none. */
+/* Makes memory for every weight, state and accumulator that has none; the first time the graph's guard is
+ * asked before. */
 hn_status hn_storage_make_all(hn_storage *storage);
 /* Fills every accumulator with zeros: the start of a step. */
 hn_status hn_storage_zero_sums(hn_storage *storage);

@@ -22,6 +22,8 @@ typedef struct mapping {
     const void *owner;
     int file;
     hn_file_stamp stamp;
+    const volatile uint8_t *last; /* the last byte that is not zero; NULL: not near the end */
+    uint8_t last_value;
     char name[NAME]; /* its end, if it is longer */
 } mapping;
 
@@ -193,6 +195,7 @@ static int enter(const void *data, size_t bytes, const void *owner, int file, co
         m->owner = owner;
         m->file = file;
         m->stamp = hn_stamp_of(about);
+        m->last = NULL;
         snprintf(m->name, sizeof m->name, "%s%s", n < NAME ? "" : "...", path + (n < NAME ? 0 : n - NAME + 4));
         atomic_store(&m->is_cut, false);
         atomic_store(&m->begin, (uintptr_t)data);
@@ -204,6 +207,27 @@ static int enter(const void *data, size_t bytes, const void *owner, int file, co
     }
     pthread_mutex_unlock(&lock);
     return slot;
+}
+
+/* A file that was cut reads as zeros from there on, or faults: its last byte that was none tells of it,
+ * without asking the system. */
+static void find_last(mapping *m, const uint8_t *data, size_t bytes)
+{
+    enum { FAR = 1 << 16 };
+    size_t i = bytes;
+    while (i > 0 && bytes - i < FAR && !data[i - 1])
+        i--;
+    if (!i || !data[i - 1])
+        return;
+    pthread_mutex_lock(&lock);
+    m->last = data + i - 1;
+    m->last_value = data[i - 1];
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_whole(mapping *m)
+{
+    return m->last && *m->last == m->last_value && !atomic_load(&m->is_cut);
 }
 
 static hn_status map_open(hn_map_file *out, const void *owner, int file, const char *path)
@@ -227,6 +251,7 @@ static hn_status map_open(hn_map_file *out, const void *owner, int file, const c
         munmap(data, bytes);
         return hn_fail(HN_ERR_IO, "%s: more than %d files are mapped", path, MOST);
     }
+    find_last(&mappings[slot - 1], data, bytes);
     *out = (hn_map_file){ data, bytes, slot };
     return HN_OK;
 }
@@ -286,10 +311,11 @@ hn_status hn_map_check(const void *owner)
     for (int i = 0; i < atomic_load(&n_used) && !name[0]; i++) {
         struct stat about;
         mapping *m = &mappings[i];
-        if (!atomic_load(&m->end) || (owner && m->owner != owner))
+        if (!atomic_load(&m->end) || (owner && m->owner != owner) || is_whole(m))
             continue;
         const bool is_known = fstat(m->file, &about) == 0;
-        if (!atomic_load(&m->is_cut) && is_known && (uint64_t)about.st_size >= m->stamp.bytes)
+        const bool is_gone = m->last && !*m->last; /* it may have grown again */
+        if (!atomic_load(&m->is_cut) && !is_gone && is_known && (uint64_t)about.st_size >= m->stamp.bytes)
             continue;
         memcpy(name, m->name, sizeof name);
         had = m->stamp.bytes;

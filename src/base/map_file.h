@@ -31,8 +31,9 @@ void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes);
 void hn_map_release(const void *data, size_t bytes);
 void hn_map_file_close(hn_map_file *map); /* and zeroes it; takes a zeroed one */
 
-/* HN_ERR_IO, by name, if a mapped file of `owner`, or NULL: of anybody, is shorter than it was. To be
- * asked before anything that was computed from one is handed out. */
+/* HN_ERR_IO, by name, if a mapped file of `owner`, or NULL: of anybody, is shorter than it was by more than
+ * zeros. To be asked before anything that was computed from one is handed out; of files that are whole it
+ * costs a look at a byte of each. */
 hn_status hn_map_check(const void *owner_or_null);
 
 /* What a file was when it was mapped, and whether it is still so: written to in place it is another,

@@ -65,8 +65,20 @@ typedef struct hn_extent {
     int64_t max;
 } hn_extent;
 
+/* Who stands for what a graph computes, set by who built it: whatever runs it asks. */
+typedef struct hn_graph_guard {
+    const void *context;
+    /* Before the leaves get their memory. */
+    hn_status (*begins)(const void *context);
+    /* After a run, before anybody sees a result: is what was read still what it was. */
+    hn_status (*ran)(const void *context);
+    /* And each result, unless who runs it looks at them with more knowledge. */
+    hn_status (*gave)(const void *context, const hn_tensor *result);
+} hn_graph_guard;
+
 struct hn_graph {
     hn_heap *heap;
+    hn_graph_guard guard; /* zeros: nobody */
     hn_status status;
     char *message; /* of the first failure */
     hn_node poison;

@@ -70,6 +70,8 @@ typedef struct hn_plan_options {
     hn_plan_mode mode;
     /* Sums over tokens are finished: accumulators are read, not computed. */
     bool sums_are_given;
+    /* Who runs it looks at its results, and says more of one that is no number than the graph's guard. */
+    bool results_are_judged;
     const hn_op *copy; /* the op that copies: between devices, and to make inputs contiguous */
 } hn_plan_options;
 

@@ -1,7 +1,5 @@
 #include "infer/compiled.h"
 
-#include "models/finite.h"
-
 hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model,
                             hn_device *device, const nn_build_options *options)
 {
@@ -44,7 +42,6 @@ static hn_status pack_weights(hn_compiled *c)
 
 hn_status hn_compiled_finish(hn_compiled *c)
 {
-    HN_TRY(hn_model_check_capped(c->model));
     /* All memory first: weights then lie in one block. */
     HN_TRY(hn_storage_make_all(c->storage));
     HN_TRY(pack_weights(c));

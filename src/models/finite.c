@@ -1,5 +1,6 @@
 #include "models/finite.h"
 
+#include "base/map_file.h"
 #include "base/pattern.h"
 #include "models/model_parts.h"
 #include "quant/format.h"
@@ -68,22 +69,45 @@ hn_status hn_model_check_finite(const hn_model *m)
     return check_named(m, all);
 }
 
-hn_status hn_model_check_capped(const hn_model *m)
+static hn_status begins(const void *context)
 {
     static const char *const scores[] = { "blk.*.attn_q*", "blk.*.attn_k*", NULL };
     static const char *const head[] = { "output*", "token_embd*", NULL };
+    const hn_model *m = context;
     const hn_hparams *hp = hn_model_hparams(m);
     if (hp->attn_softcap > 0)
         HN_TRY(check_named(m, scores));
     return hp->final_softcap > 0 ? check_named(m, head) : HN_OK;
 }
 
-hn_status hn_model_check_results(const hn_model *m, const float *results, int64_t n)
+static hn_status ran(const void *context)
 {
-    const int64_t bad = first_bad(results, n);
+    const hn_model *m = context;
+    return hn_map_check(m->heap);
+}
+
+static int64_t first_bad_of(const hn_tensor *t)
+{
+    const int64_t n = hn_count(&t->type);
+    if (t->type.dtype == HN_F32 && hn_is_contiguous(&t->type))
+        return first_bad(t->data, n);
+    int64_t i = 0;
+    while (i < n && isfinite(hn_get(t, i)))
+        i++;
+    return i;
+}
+
+static hn_status gave(const void *context, const hn_tensor *result)
+{
+    const int64_t bad = first_bad_of(result), n = hn_count(&result->type);
     if (bad == n)
         return HN_OK;
-    HN_TRY(hn_model_check_finite(m));
+    HN_TRY(hn_model_check_finite(context));
     return hn_fail(HN_ERR_NUMERIC, "result %lld of %lld is %g, though every weight is finite",
-                   (long long)bad, (long long)n, (double)results[bad]);
+                   (long long)bad, (long long)n, hn_get(result, bad));
+}
+
+hn_graph_guard hn_model_guard(const hn_model *m)
+{
+    return (hn_graph_guard){ .context = m, .begins = begins, .ran = ran, .gave = gave };
 }

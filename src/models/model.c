@@ -2,6 +2,7 @@
 
 #include "base/map_file.h"
 #include "base/rng.h"
+#include "models/finite.h"
 #include "nn/source.h"
 #include "nn/surplus.h"
 
@@ -300,6 +301,7 @@ hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,
                         const nn_build_options *options)
 {
     *b = (nn_build){ .model = { m, hn_model_find } };
+    g->guard = hn_model_guard(m);
     nn_build_begin(b, g, m->hp, options);
     if (!m->arch->build)
         return hn_graph_fail(g, HN_ERR_UNSUPPORTED,

@@ -96,7 +96,8 @@ static int running_sums(const hn_descent *s, hn_node **out)
 static hn_status plan(hn_descent *s, int which, int n_wanted, hn_node *const *wanted,
                       const hn_descent_options *o)
 {
-    const hn_plan_options options = { .mode = o->mode, .sums_are_given = which != MICRO };
+    const hn_plan_options options = { .mode = o->mode, .sums_are_given = which != MICRO,
+                                      .results_are_judged = true }; /* hn_descent_check */
     return hn_executable_plan(s->x, n_wanted, wanted, &options);
 }
 

@@ -1,6 +1,5 @@
 #include "train/learner.h"
 
-#include "models/finite.h"
 
 #include <stdio.h>
 
@@ -80,7 +79,6 @@ static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options
 
 hn_status hn_learner_make(hn_learner *l)
 {
-    HN_TRY(hn_model_check_capped(l->model));
     HN_TRY(hn_micro_new(&l->micro, l->heap, l->max_tokens, l->max_rows, l->max_pairs));
     HN_TRY(hn_feed_bind(hn_descent_storage(l->descent), &l->objective, &l->micro, &l->numbers));
     return hn_descent_make(l->descent);
