@@ -27,7 +27,9 @@ typedef struct hn_engine_options {
     const char *isa;      /* a level of `hone devices --levels`; default: all there are */
     size_t memory_limit;  /* bytes; beyond, allocations fail with HN_ERR_MEMORY; 0: none */
     int32_t n_threads;    /* of each device; 0: one for each processor */
-    /* The host's allocator, both or neither; blocks must be aligned as asked. */
+    /* The host's allocator, both or neither; blocks must be aligned as asked. Called from any thread: on
+     * those that entered hone in the host's own floating-point state and locale, on hone's own in the
+     * default ones. */
     void *(*acquire)(void *context, size_t bytes, size_t alignment);
     void (*release)(void *context, void *block, size_t bytes);
     void *allocator_context;

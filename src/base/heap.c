@@ -2,6 +2,8 @@
 #define _DEFAULT_SOURCE 1 /* madvise */
 #include "base/heap.h"
 
+#include "base/host.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -45,6 +47,27 @@ void hn_heap_init(hn_heap *heap, const hn_heap_hook *hook)
     else
         heap->hook = (hn_heap_hook){ .acquire = libc_acquire, .release = libc_release,
                                      .is_zeroed = true };
+}
+
+/* A host's allocator is called as every callback: in the host's own state. */
+static void *acquire(const hn_heap *heap, size_t bytes)
+{
+    const hn_heap_hook *hook = &heap->hook;
+    if (hook->acquire == libc_acquire)
+        return libc_acquire(NULL, bytes, ALIGNMENT);
+    HN_CALL_HOST();
+    return hook->acquire(hook->context, bytes, ALIGNMENT);
+}
+
+static void release(const hn_heap *heap, void *block, size_t bytes)
+{
+    const hn_heap_hook *hook = &heap->hook;
+    if (hook->release == libc_release) {
+        libc_release(NULL, block, bytes);
+        return;
+    }
+    HN_CALL_HOST();
+    hook->release(hook->context, block, bytes);
 }
 
 const char *hn_tag_text(hn_tag tag)
@@ -98,7 +121,7 @@ void *hn_alloc(hn_heap *heap, hn_tag tag, size_t bytes)
                        bytes + (size_t)atomic_load(&heap->live_bytes) > heap->limit_bytes);
     void *base = NULL;
     if (!over && number != atomic_load(&heap->fail_at))
-        base = heap->hook.acquire(heap->hook.context, whole_bytes(bytes), ALIGNMENT);
+        base = acquire(heap, whole_bytes(bytes));
     if (!base) {
         hn_fail(HN_ERR_MEMORY, "out of memory: %zu bytes for %s", bytes, hn_tag_text(tag));
         return NULL;
@@ -151,5 +174,5 @@ void hn_free(hn_heap *heap, void *block)
     const size_t bytes = h->bytes;
     count(heap, h->tag, -(int64_t)bytes);
     atomic_fetch_sub(&heap->live_blocks, 1);
-    heap->hook.release(heap->hook.context, h, whole_bytes(bytes));
+    release(heap, h, whole_bytes(bytes));
 }

@@ -6,7 +6,9 @@
 
 #include <fenv.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -34,6 +36,88 @@ static void rounds_as_ever(small_run *run, const char *digest)
         if (CHECK_OK(status))
             CHECK_TEXT(digest, result.sha256);
     }
+}
+
+/* A host's allocator: on its own threads it finds the host's rounding, precision and flushing, and what it
+ * changes of them stays changed; on the library's the default. */
+typedef struct allocator {
+    pthread_t own;
+    int mode, then; /* the rounding that it finds; and from the hundredth call on, which it sets then */
+    atomic_int calls, wrong, wrong_elsewhere, blocks;
+} allocator;
+
+static bool finds(int mode)
+{
+#if defined(__x86_64__)
+    uint16_t x87;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    const bool is_narrow = (x87 & 0x300) == 0, flushes = (_mm_getcsr() & 0x8040) == 0x8040;
+    if (mode != FE_TONEAREST ? !is_narrow || !flushes : is_narrow || flushes)
+        return false;
+#endif
+    return fegetround() == mode;
+}
+
+static void look(allocator *a)
+{
+    if (!pthread_equal(a->own, pthread_self())) {
+        a->wrong_elsewhere += !finds(FE_TONEAREST);
+        return;
+    }
+    a->wrong += !finds(a->mode);
+    if (++a->calls == 100) {
+        fesetround(a->then);
+        a->mode = a->then;
+    }
+}
+
+static void *acquires(void *context, size_t bytes, size_t alignment)
+{
+    allocator *a = context;
+    look(a);
+    a->blocks++;
+    return aligned_alloc(alignment, bytes);
+}
+
+static void releases(void *context, void *block, size_t bytes)
+{
+    allocator *a = context;
+    (void)bytes;
+    look(a);
+    a->blocks--;
+    free(block);
+}
+
+static void set_all(int mode)
+{
+#if defined(__x86_64__)
+    uint16_t x87;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
+    x87 = (uint16_t)(mode == FE_TONEAREST ? x87 | 0x300 : x87 & ~0x300);
+    __asm__ volatile("fldcw %0" : : "m"(x87));
+    _mm_setcsr(mode == FE_TONEAREST ? _mm_getcsr() & ~0x8040u : _mm_getcsr() | 0x8040u);
+#endif
+    fesetround(mode);
+}
+
+static void allocates_in_its_own(small_run *run, const char *digest)
+{
+    hn_finetune_result result;
+    allocator a = { .own = pthread_self(), .mode = FE_UPWARD, .then = FE_DOWNWARD };
+    check_group("an allocator");
+    run->engine = (hn_engine_options){ .acquire = acquires, .release = releases, .allocator_context = &a };
+    set_all(FE_UPWARD);
+    const hn_status status = small_run_train(run, NULL, NULL, &result);
+    const bool is_kept = finds(FE_DOWNWARD);
+    set_all(FE_TONEAREST);
+    run->engine = (hn_engine_options){ 0 };
+    CHECK(is_kept);
+    CHECK(a.calls > 200);
+    CHECK_INT(0, a.wrong);
+    CHECK_INT(0, a.wrong_elsewhere);
+    CHECK_INT(0, a.blocks);
+    if (CHECK_OK(status))
+        CHECK_TEXT(digest, result.sha256);
 }
 
 static void keeps_flags(small_run *run)
@@ -118,6 +202,7 @@ int main(int argc, char **argv)
         char digest[65];
         memcpy(digest, result.sha256, sizeof digest);
         rounds_as_ever(&run, digest);
+        allocates_in_its_own(&run, digest);
         keeps_flags(&run);
         encodes_as_ever();
 #if defined(__x86_64__) && defined(__GLIBC__)

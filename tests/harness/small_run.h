@@ -14,6 +14,7 @@
 typedef struct small_run {
     char dir[256], model[300], data[300], out[300];
     int n;
+    hn_engine_options engine; /* two threads unless it says otherwise */
 } small_run;
 
 /* Made by the program, outside of this process. */
@@ -56,7 +57,9 @@ static inline hn_status small_run_train(small_run *r, void (*on_step)(void *, co
         .n_settings = sizeof settings / sizeof *settings, .held_fraction = 0.3, .context = context,
         .on_step = on_step,
     };
-    hn_status status = hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 2 });
+    hn_engine_options options = r->engine;
+    options.n_threads = options.n_threads ? options.n_threads : 2;
+    hn_status status = hn_engine_new(&engine, &options);
     if (status == HN_OK) {
         status = hn_finetune(engine, &spec, result);
         hn_engine_free(engine);
