@@ -113,10 +113,41 @@ static void check_ends(void)
     unlink(name);
 }
 
+/* Zeros were read in the place of words, and the words are back: the mapping is marked all the same, also
+ * of a file that ends in zeros for long. */
+static void check_marked(void)
+{
+    static char name[] = "/tmp/hone-cut-XXXXXX";
+    enum { PAGE = 4096, PAGES = 40 };
+    static uint8_t data[PAGES * PAGE];
+    hn_map_file map;
+    int owner;
+    const int file = mkstemp(name);
+    memset(data, 7, 10 * PAGE);
+    CHECK(pwrite(file, data, sizeof data, 0) == (ssize_t)sizeof data);
+    if (CHECK_OK(hn_map_file_open(&map, &owner, name))) {
+        CHECK(ftruncate(file, 5 * PAGE) == 0);
+        CHECK_INT(0, map.data[7 * PAGE]);
+        CHECK(pwrite(file, data, sizeof data, 0) == (ssize_t)sizeof data);
+        CHECK_FAILS(hn_map_check(&owner), HN_ERR_IO, "was cut short while it was read");
+        hn_map_file_close(&map);
+    }
+    if (CHECK_OK(hn_map_file_open(&map, &owner, name))) { /* nobody touched it: who asked once knows */
+        CHECK(ftruncate(file, 5 * PAGE) == 0);
+        CHECK_FAILS(hn_map_check(&owner), HN_ERR_IO, "was cut short while it was read");
+        CHECK(pwrite(file, data, sizeof data, 0) == (ssize_t)sizeof data);
+        CHECK_FAILS(hn_map_check(&owner), HN_ERR_IO, "was cut short while it was read");
+    }
+    hn_map_file_close(&map);
+    close(file);
+    unlink(name);
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
     check_host();
     check_ends();
+    check_marked();
     return check_close();
 }

@@ -26,6 +26,19 @@ while [ $i -lt 12 ]; do
     refuses 'another base' train e.gguf
 done
 cmp r/adapter.gguf kept/adapter.gguf || fail "a run on another base wrote"
+# Tensors of 4 MiB, of which the identity takes a MiB at a time: a bit in any of these.
+quietly "$hone" new llama big.gguf layers=1 width=512 heads=8 kv_heads=8 head_dim=64 ffn=2048
+quietly "$hone" train big.gguf --data c.jsonl --out big --steps 1 --batch 2 --rank 1 --targets attn_q --samples 0
+big=$(wc -c <big.gguf)
+i=0
+while [ $i -lt 8 ]; do
+    i=$((i + 1))
+    place=$((big - 4 * i * 175003)) # the last bit of a number
+    flip big.gguf $place 0
+    refuses 'trained on another base' "$hone" eval big.gguf big/adapter.gguf --data c.jsonl
+    flip big.gguf $place 0
+done
+quietly "$hone" eval big.gguf big/adapter.gguf --data c.jsonl
 # What is kept is of these files, and of this user.
 sleep 2.1
 rm -rf cache

@@ -43,6 +43,46 @@ static void refuses(const char *text)
     CHECK_THAT(!hn_number_parse(text, &found), "'%s' was read as %g", text, found);
 }
 
+/* What lies exactly between two doubles goes to the even one, and a digit far behind decides. */
+static void check_middles(hn_rng_key key)
+{
+#if LDBL_MANT_DIG >= 64
+    static char text[3000];
+    for (uint64_t i = 0; i < 1500; i++) {
+        const int power = (int)(hn_rng_u32(key, 3 * i + 20000) % 600) - 300;
+        const uint64_t bits = (uint64_t)hn_rng_u32(key, 3 * i + 20001) << 32 | hn_rng_u32(key, 3 * i + 20002);
+        const double low = ldexp((double)(bits >> 11 | UINT64_C(1) << 52), power - 52);
+        const long double middle = ((long double)low + (long double)nextafter(low, INFINITY)) / 2;
+        int n = snprintf(text, sizeof text, "%.1200Le", middle);
+        char *e = strchr(text, 'e');
+        CHECK(n > 1200 && e);
+        reads(text);
+        e[-1] = '1'; /* of 1,201 digits, of which fewer are its own */
+        reads(text);
+        snprintf(text, sizeof text, "%.1200Le", middle);
+        for (char *at = e - 1; at > text && (*at == '0' || *at == '.'); at--)
+            *at = *at == '.' ? '.' : '9'; /* just below: one less where it ends, nines behind */
+        for (char *at = e - 1; at > text; at--)
+            if (*at != '9' && *at != '.') {
+                --*at;
+                break;
+            }
+        reads(text);
+    }
+#endif
+    char small[64];
+    for (int i = 0; i < 1000; i++) { /* around half of the smallest */
+        snprintf(small, sizeof small, "24703282292062327%03de-343", i);
+        reads(small);
+    }
+    for (int zeros = 0; zeros < 40; zeros++) { /* the same with other roundings on the way */
+        snprintf(small, sizeof small, "24703282292062327%0*de-%d", zeros ? zeros : 1, 0, 340 + (zeros ? zeros : 1));
+        reads(small);
+        snprintf(small, sizeof small, "0.%0*d24703282292062327e-%d", zeros ? zeros : 1, 0, 323 - (zeros ? zeros : 1));
+        reads(small);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const char *const texts[] = {
@@ -58,7 +98,7 @@ int main(int argc, char **argv)
         "042880", "inf", "-inf", "infinity", "0x1.8p+3", "-0x1p-1074", "0x0p+0", "0x1.fffffffffffffp+1023",
     };
     static const char *const wrong[] = { "", "-", "+", ".", "e5", "1e", "1e+", "1,5", "1 ", " 1", "0x10",
-                                         "0x", "0xp1", "0x1.8", "0x1p", "1.2.3", "nan", "--1", "in", "infinit" };
+                                         "0x", "0xp1", "0x1.8", "0x1p", "0x1.00000000000001p+0", "1.2.3", "nan", "--1", "in", "infinit" };
     static const double values[] = { 0.0, -0.0, 1, -1.5, 0.1, 1.0 / 3, 1e22, 1e23, 123456, 1234567, 1e-4,
                                      9.9999e-5, 99999.5, 999999.5, DBL_MAX, DBL_MIN, 4.9406564584124654e-324,
                                      8.5e-323, 0.5, 1.5, 2.5, 1e15, 1e16, 1e17 };
@@ -86,6 +126,7 @@ int main(int argc, char **argv)
             reads(text);
         writes((double)(float)(hn_rng_u32(key, 4 * i + 3) * 1e-3));
     }
+    check_middles(key);
     char out[HN_NUMBER_TEXT];
     hn_number_write(0.1, 0, out);
     CHECK_TEXT("0.1", out);

@@ -32,7 +32,20 @@ int main(int argc, char **argv)
     SAYS(&in, "training helped", "No step had a lower loss than the first, 3.0000",
          "at the end, 8.6667, is above ln(vocabulary), 5.7683");
 
-    in.losses = falls;
+    const double flat[] = { 3, 3, 3, 3, 3, 3, 3, 3 };
+    in.losses = flat;
+    SAYS(&in, "went from", "No step had a lower loss than the first, 3.0000");
+
+    double many[60]; /* the end of a long run is its last ten steps */
+    for (int i = 0; i < 60; i++)
+        many[i] = i < 50 ? 2 : 1;
+    in.losses = many, in.n = 60;
+    SAYS(&in, "No step", "went from 2.0000 to 1.0000");
+
+    in.losses = falls, in.n = 8;
+    in.held_steps = steps, in.n_held = 1; /* one alone compares nothing */
+    in.held = flat;
+    SAYS(&in, "held-out loss", "went from 3.0000 to 1.0000");
     const double better[] = { 4.197, 3.9, 3.8, 3.744 }, worse[] = { 4, 4.1, 4.2, 4.3 };
     const double turned[] = { 4, 3, 3.1, 3.9 }, same[] = { 4, 4, 4, 4 };
     in.held_steps = steps, in.n_held = 4;
@@ -40,6 +53,9 @@ int main(int argc, char **argv)
     SAYS(&in, "lowest", "fell from 4.1970 to 3.7440: training helped");
     in.held = worse;
     SAYS(&in, "lowest", "rose from 4.0000 to 4.3000: the result is worse");
+    in.keeps_best = true; /* of its steps: what it was before them is no result */
+    SAYS(&in, "lowest", "rose from 4.0000 to 4.1000: the result is worse");
+    in.keeps_best = false;
     in.held = turned;
     SAYS(&in, NULL, "fell from 4.0000 to 3.9000", "lowest after step 2, 3.0000");
     in.keeps_best = true;
