@@ -105,6 +105,31 @@ static hn_status at_most(const char *option, double value, double most)
     return HN_OK;
 }
 
+/* An option that changes nothing where it is given was meant for something else. */
+static hn_status check_meant(const hn_train_config *c)
+{
+    const hn_train_config usual = hn_train_config_default();
+    const struct {
+        const char *option, *of, *what, *is;
+        bool is_given;
+    } all[] = {
+        { "beta", "dpo", "goal", c->goal, HN_DIFFERS_REAL(c->beta, usual.beta) },
+        { "kl-weight", "kl", "goal", c->goal, HN_DIFFERS_REAL(c->kl_weight, usual.kl_weight) },
+        { "cooldown", "wsd", "schedule", c->schedule, HN_DIFFERS_REAL(c->decay_steps, usual.decay_steps) },
+        { "moments", "adamw", "optimizer", c->optimizer, HN_DIFFERS_TEXT(c->moments, usual.moments) },
+        { "beta1", "adamw", "optimizer", c->optimizer, HN_DIFFERS_REAL(c->beta1, usual.beta1) },
+        { "beta2", "adamw", "optimizer", c->optimizer, HN_DIFFERS_REAL(c->beta2, usual.beta2) },
+        { "eps", "adamw", "optimizer", c->optimizer, HN_DIFFERS_REAL(c->eps, usual.eps) },
+        { "momentum", "sgd", "optimizer", c->optimizer, HN_DIFFERS_REAL(c->momentum, usual.momentum) },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        HN_REQUIRE(!all[i].is_given || !strcmp(all[i].is, all[i].of), HN_ERR_ARGUMENT,
+                   "--%s is of %s: the %s is %s", all[i].option, all[i].of, all[i].what, all[i].is);
+    HN_REQUIRE(!HN_DIFFERS_TEXT(c->balance_over, usual.balance_over) || c->balance > 0, HN_ERR_ARGUMENT,
+               "--balance %s: expected --balance-weight with it", c->balance_over);
+    return HN_OK;
+}
+
 hn_status hn_train_config_check(const hn_train_config *c)
 {
     hn_learner_options o;
@@ -120,8 +145,7 @@ hn_status hn_train_config_check(const hn_train_config *c)
     HN_TRY(at_most("least-rate", c->least_rate, 1));
     HN_REQUIRE(c->steps > 0 || c->epochs > 0, HN_ERR_ARGUMENT,
                "--epochs 0 without --steps: there is no end");
-    HN_REQUIRE(c->momentum <= 0 || o.descent.optimizer == HN_SGD, HN_ERR_ARGUMENT,
-               "--momentum is of sgd: the optimizer is %s", c->optimizer);
+    HN_TRY(check_meant(c));
     HN_REQUIRE(!c->patience || c->eval_every, HN_ERR_ARGUMENT,
                "--patience %lld: expected --eval-every with it", (long long)c->patience);
     return HN_OK;

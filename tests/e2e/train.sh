@@ -83,6 +83,11 @@ refuses 'a run is there already' train --out r
 refuses 'no run to go on with' train --out nothing --resume
 refuses '--patience 2: expected --eval-every' train --out x --patience 2
 refuses 'the data has no pairs' train --out x --goal dpo
+refuses '--balance batch: expected --balance-weight with it' train --out x --balance batch
+refuses '--kl-weight is of kl: the goal is sft' train --out x --kl-weight 0.5
+refuses '--beta is of dpo: the goal is sft' train --out x --beta 0.5
+refuses '--cooldown is of wsd: the schedule is cosine' train --out x --cooldown 0.5
+refuses '--moments is of adamw: the optimizer is sgd' train --out x --optimizer sgd --moments bf16
 [ ! -e x ] || fail "a refused run left a folder"
 
 # Whole tensors of a Hugging Face directory: a model in GGUF, whose rows lie otherwise in a llama's
@@ -170,4 +175,10 @@ done
 wait $pid || { cat err; fail "what held it failed"; }
 [ $looks -gt 0 ] || fail "its report was there at once"
 n=$((n + 2))
+# A window that changes while it runs: what is drawn after fits it.
+if ruby -e 'require "pty"' 2>/dev/null; then
+    quietly ruby "$2/tests/e2e/progress_terminal.rb" "$hone" d.gguf c.jsonl window
+else
+    echo "skipped: a terminal: ruby is not installed"
+fi
 passed

@@ -1,0 +1,40 @@
+# progress_terminal.rb HONE MODEL DATA OUT: hone train on a terminal whose window is made narrower while it
+# runs, and wider again: every line after that fits the window, and uses it. Prints how many checks passed.
+require "pty"
+require "timeout"
+require "io/console"
+
+HONE, MODEL, DATA, OUT = ARGV
+
+# Lines as they are drawn: each begins with a carriage return and ends with "erase the rest".
+def lines(text)
+  text.force_encoding("UTF-8").scrub.scan(/\r([^\r\e\n]+)\e\[K/).flatten
+end
+
+passed = 0
+master, slave = PTY.open
+master.winsize = [24, 100]
+pid = spawn({ "TERM" => "xterm" }, HONE, "train", MODEL, "--data", DATA, "--out", OUT, "--steps", "1000000", "--batch", "1",
+            "--rank", "1", "--samples", "0", "--save-every", "1000000", in: slave, out: slave, err: slave, pgroup: true)
+slave.close
+begin
+  Timeout.timeout(60) do
+    [100, 40, 24, 100].each do |width|
+      master.winsize = [24, width]
+      seen = "".b
+      # What was on its way is of the window before: some lines are let pass.
+      seen << master.readpartial(4096).b until lines(seen.dup).length > 400
+      drawn = lines(seen.dup).last(20)
+      long = drawn.find { |line| line.length >= width }
+      abort "FAILED: #{width} columns: #{long.inspect}" if long
+      abort "FAILED: #{width} columns, unused: #{drawn.last.inspect}" if drawn.last.length < width / 2
+      passed += 2
+    end
+  end
+rescue Timeout::Error
+  abort "FAILED: no lines"
+ensure
+  Process.kill(:KILL, pid)
+  Process.wait(pid)
+end
+puts "#{passed} passed"
