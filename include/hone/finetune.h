@@ -64,6 +64,8 @@ typedef struct hn_finetune_spec {
     int32_t drop_unread;   /* trains without what the template does not write, instead of refusing */
     const char *const *ignored; /* keys of examples that need not be read */
     int32_t n_ignored;
+    const char *const *ignored_keys; /* of the model's config.json or GGUF, that are passed over */
+    int32_t n_ignored_keys;
 
     /* What is evaluated on, and not trained. */
     const char *const *held;

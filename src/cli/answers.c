@@ -27,7 +27,7 @@ static hn_status open_asker(asker *a, const char *model, const char *adapter, co
     const hn_sampler_options likeliest = { 0 };
     a->chat.heap = a->heap;
     HN_TRY(hn_data_source_open(&a->questions, a->heap, chats, &(hn_data_source_options){ 0 }));
-    HN_TRY(hn_model_open(a->heap, model, &a->model));
+    HN_TRY(hn_model_open(a->heap, model, NULL, &a->model));
     HN_TRY(hn_open_tokenizer(a->heap, model, &a->tok));
     HN_TRY(hn_chat_input_open(&a->chat, model));
     HN_TRY(hn_devices_open(a->heap, "cpu", &(hn_device_options){ 0 }, &a->n_devices, a->devices));

@@ -135,7 +135,7 @@ hn_status hn_bench_model(hn_heap *heap, const char *path, const hn_bench_model_a
     if (!b)
         return HN_ERR_MEMORY;
     b->args = args;
-    hn_status status = hn_model_open(heap, path, &model);
+    hn_status status = hn_model_open(heap, path, NULL, &model);
     if (status == HN_OK) {
         status = hn_devices_open(heap, "cpu", &open, &n_devices, devices);
         if (status == HN_OK) {

@@ -2,6 +2,7 @@
  * conversation goes to stderr. */
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/embedded.h"
 #include "cli/interrupt.h"
 #include "cli/line_input.h"
@@ -30,6 +31,7 @@ typedef struct chat_args {
     hn_lora_args lora;
     hn_sampling_args sampling;
     bool overwrite;
+    hn_list ignore_key;
 } chat_args;
 
 static const hn_option options[] = {
@@ -48,6 +50,7 @@ static const hn_option options[] = {
     HN_SAMPLING_OPTIONS(chat_args),
     HN_INT(chat_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(chat_args, verbose, "verbose", "figures of each turn on stderr"),
+    HN_IGNORE_OPTION(chat_args),
     HN_OPTION_END,
 };
 
@@ -285,7 +288,8 @@ static hn_status run_model(chat *c, const char *path)
     HN_TRY(hn_sampling_read(&c->args->sampling, c->bias, &sampling));
     HN_TRY(hn_session_args_read(&c->args->session, &o));
     HN_TRY(open_texts(c, path));
-    HN_TRY(hn_model_open(c->heap, path, &c->model));
+    const hn_ignored ignored = hn_ignored_of(&c->args->ignore_key);
+    HN_TRY(hn_model_open(c->heap, path, &ignored, &c->model));
     HN_TRY(hn_check_vocabulary(c->tok, c->model));
     const int32_t n_vocab = (int32_t)hn_model_hparams(c->model)->n_vocab;
     HN_TRY(hn_sampler_new(&c->sampler, c->heap, n_vocab, &sampling));

@@ -1,18 +1,16 @@
 /* hone convert: a Hugging Face directory as a GGUF file. */
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/convert.h"
-#include "nn/config.h"
 
 #include <string.h>
-
-_Static_assert((int)HN_MAX_IGNORED == (int)HN_MAX_LIST, "one for each --ignore");
 
 typedef struct convert_args {
     hn_sink result;
     const char *type, *name;
-    hn_list ignore;
+    hn_list ignore_key;
     int64_t threads;
 } convert_args;
 
@@ -20,8 +18,7 @@ static const hn_option options[] = {
     HN_RESULT(convert_args, result, 1),
     HN_TEXT(convert_args, type, "type", "TYPE", "of the weights; default: as they are"),
     HN_TEXT(convert_args, name, "name", "TEXT", "general.name; default: the directory's"),
-    HN_LIST(convert_args, ignore, "ignore", "KEY",
-            "pass over a key of config.json, as rope_scaling.x; recorded; may be repeated"),
+    HN_IGNORE_OPTION(convert_args),
     HN_INT(convert_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_OPTION_END,
 };
@@ -30,8 +27,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands;
     const convert_args *args = parsed;
-    hn_ignored ignored = { .n = args->ignore.n };
-    memcpy(ignored.at, args->ignore.at, sizeof ignored.at);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
     hn_convert_options o = { .name = args->name, .ignored = &ignored };
     if (args->type)
         HN_TRY(hn_recipe_named(args->type, &o.recipe));

@@ -1,5 +1,6 @@
 /* hone embed: texts as vectors. */
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "infer/forward.h"
 #include "io/npy.h"
 #include "models/open_tokenizer.h"
@@ -12,6 +13,7 @@ typedef struct embed_args {
     hn_sink out;
     int64_t threads;
     bool normalize;
+    hn_list ignore_key;
 } embed_args;
 
 static const hn_option options[] = {
@@ -19,6 +21,7 @@ static const hn_option options[] = {
     HN_FLAG(embed_args, normalize, "normalize", "scale every vector to length 1"),
     HN_OUT(embed_args, out, "out", "E.npy", "f32 [texts, width]; default: printed, one a line"),
     HN_INT(embed_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_IGNORE_OPTION(embed_args),
     HN_OPTION_END,
 };
 
@@ -136,7 +139,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&heap, NULL);
     HN_TRY(hn_open_tokenizer(&heap, operands[0], &tok));
     job j = { .args = parsed, .heap = &heap, .tok = tok };
-    hn_status status = hn_model_open(&heap, operands[0], &model);
+    const hn_ignored ignored = hn_ignored_of(&j.args->ignore_key);
+    hn_status status = hn_model_open(&heap, operands[0], &ignored, &model);
     if (status == HN_OK)
         status = run_model(&j, model, n_operands - 1, operands + 1, out);
     hn_model_close(model);

@@ -1,4 +1,5 @@
 /* hone export: an adapter for others: PEFT, or llama.cpp. */
+#include "cli/ignore_option.h"
 #include "cli/command.h"
 #include "cli/made.h"
 #include "cli/progress.h"
@@ -11,6 +12,7 @@ typedef struct export_args {
     hn_sink peft, gguf;
     int64_t threads;
     bool apart;
+    hn_list ignore_key;
 } export_args;
 
 static const hn_option options[] = {
@@ -20,6 +22,7 @@ static const hn_option options[] = {
     HN_TEMPLATE_OPTIONS(export_args, template, "this chat template", ", if it was trained with it and does not carry it"),
     HN_TEXT(export_args, base, "base", "MODEL", "a GGUF file or directory that it is for"),
     HN_INT(export_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_IGNORE_OPTION(export_args),
     HN_OPTION_END,
 };
 
@@ -31,6 +34,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_pool *pool;
     HN_REQUIRE(!args->peft.path != !args->gguf.path, HN_ERR_ARGUMENT,
                "expected one of --peft DIR and --gguf FILE: where to write");
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
     hn_heap_init(&heap, NULL);
     HN_REQUIRE(!args->gguf.path || !args->apart, HN_ERR_ARGUMENT, "--apart is for --peft");
     HN_REQUIRE(args->gguf.path || args->base, HN_ERR_ARGUMENT,
@@ -39,8 +43,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status =
-        args->gguf.path ? hn_adapter_export_gguf(&heap, pool, operands[0], args->base, &args->template, args->gguf)
-                   : hn_adapter_export(&heap, pool, operands[0], args->base, &args->template, args->peft, args->apart,
+        args->gguf.path ? hn_adapter_export_gguf(&heap, pool, operands[0], &ignored, args->base, &args->template, args->gguf)
+                   : hn_adapter_export(&heap, pool, operands[0], &ignored, args->base, &args->template, args->peft, args->apart,
                                        &watch);
     hn_progress_end();
     hn_pool_free(pool);

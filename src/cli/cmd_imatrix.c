@@ -1,6 +1,7 @@
 /* hone imatrix: how much each input of each matrix of a model matters, for `quantize`. */
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "infer/imatrix.h"
@@ -11,6 +12,7 @@
 typedef struct imatrix_args {
     hn_sink out;
     int64_t chunk, chunks, threads;
+    hn_list ignore_key;
 } imatrix_args;
 
 static const hn_option options[] = {
@@ -18,6 +20,7 @@ static const hn_option options[] = {
     HN_INT(imatrix_args, chunk, "chunk", "N", 2, 1048576, "tokens run together; default 512"),
     HN_INT(imatrix_args, chunks, "chunks", "N", 1, INT32_MAX, "at most so many; default: all"),
     HN_INT(imatrix_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_IGNORE_OPTION(imatrix_args),
     HN_OPTION_END,
 };
 
@@ -59,8 +62,9 @@ static hn_status run_text(const imatrix_args *args, hn_heap *heap, char **operan
     hn_status status = hn_tokenizer_encode(tok, text, bytes, &(hn_encode_options){ .add_bos = HN_NO, .add_eos = HN_NO },
                                            &encoding);
     hn_free(heap, text);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
     if (status == HN_OK)
-        status = hn_model_open(heap, operands[0], &model);
+        status = hn_model_open(heap, operands[0], &ignored, &model);
     if (status == HN_OK)
         status = run_model(args, heap, model, tok, &encoding, operands[1]);
     hn_model_close(model);

@@ -1,4 +1,5 @@
 /* hone import: a PEFT adapter as a LoRA in GGUF. */
+#include "cli/ignore_option.h"
 #include "cli/command.h"
 #include "cli/made.h"
 #include "cli/progress.h"
@@ -10,6 +11,7 @@ typedef struct import_args {
     hn_sink result;
     const char *base, *type, *name;
     int64_t threads;
+    hn_list ignore_key;
 } import_args;
 
 static const hn_option options[] = {
@@ -18,6 +20,7 @@ static const hn_option options[] = {
     HN_TEXT(import_args, type, "type", "TYPE", "f32, f16 or bf16; default f32"),
     HN_TEXT(import_args, name, "name", "TEXT", "general.name; default: the directory's"),
     HN_INT(import_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_IGNORE_OPTION(import_args),
     HN_OPTION_END,
 };
 
@@ -25,7 +28,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands;
     const import_args *args = parsed;
-    hn_adapter_import_options o = { .base = args->base, .dtype = HN_F32, .name = args->name };
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    hn_adapter_import_options o = { .ignored = &ignored, .base = args->base, .dtype = HN_F32, .name = args->name };
     HN_REQUIRE(args->base, HN_ERR_ARGUMENT, "expected --base MODEL: what the adapter is for");
     if (args->type)
         HN_TRY(hn_dtype_parse(args->type, strlen(args->type), &o.dtype));

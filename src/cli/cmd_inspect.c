@@ -1,6 +1,7 @@
 /* hone inspect: what a model file holds, without reading its weights. */
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/memory.h"
 #include "cli/session_options.h"
 #include "cli/template_note.h"
@@ -14,6 +15,7 @@ typedef struct inspect_args {
     bool json, tensors, keys, keeps_all;
     int64_t context, threads;
     const char *cache;
+    hn_list ignore_key;
 } inspect_args;
 
 static const hn_option options[] = {
@@ -25,6 +27,7 @@ static const hn_option options[] = {
     HN_TEXT(inspect_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_FLAG(inspect_args, keeps_all, "keep-all", "as for run"),
     HN_INT(inspect_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_IGNORE_OPTION(inspect_args),
     HN_OPTION_END,
 };
 
@@ -482,6 +485,7 @@ static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap,
 {
     hn_gguf *file;
     hn_span name;
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
     HN_TRY(hn_gguf_open(heap, m->path, &file));
     m->meta = hn_gguf_meta(file);
     m->weights = hn_gguf_weights(file);
@@ -494,7 +498,7 @@ static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap,
     /* What hone cannot run can still be looked at. */
     if (status == HN_OK && hn_arch_named(m->arch_name, &m->arch) == HN_OK) {
         m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
-        status = m->hp ? hn_arch_read_meta(m->arch, m->meta, m->weights, NULL, m->hp) : HN_ERR_MEMORY;
+        status = m->hp ? hn_arch_read_meta(m->arch, m->meta, m->weights, &ignored, m->hp) : HN_ERR_MEMORY;
         if (status == HN_ERR_FORMAT && has_no_shape(m)) {
             hn_free(heap, m->hp);
             m->hp = NULL;
@@ -510,6 +514,7 @@ static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap,
 static hn_status inspect_dir(model *m, const inspect_args *args, hn_heap *heap, FILE *out)
 {
     hn_hf_dir *dir;
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
     HN_TRY(hn_hf_dir_open(heap, m->path, HN_HF_WEIGHTS, &dir));
     const hn_json *config = hn_json_root(dir->config);
     m->kind = "safetensors";
@@ -524,7 +529,7 @@ static hn_status inspect_dir(model *m, const inspect_args *args, hn_heap *heap, 
     snprintf(m->arch_name, sizeof m->arch_name, "%s", text);
     if (status == HN_OK && hn_arch_of_config(config, &m->arch) == HN_OK) {
         m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
-        status = m->hp ? hn_arch_read_config(m->arch, config, NULL, m->hp) : HN_ERR_MEMORY;
+        status = m->hp ? hn_arch_read_config(m->arch, config, &ignored, m->hp) : HN_ERR_MEMORY;
         snprintf(m->arch_name, sizeof m->arch_name, "%s", m->arch->name);
     }
     if (status == HN_OK)
@@ -539,7 +544,8 @@ static hn_status foretell(const inspect_args *args, const char *path, hn_memory 
     if (!args->context)
         return HN_OK;
     HN_TRY(hn_cache_parse(args->cache, &o.cache));
-    return hn_memory_foretell(path, &o, (int)args->threads, out);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    return hn_memory_foretell(path, &ignored, &o, (int)args->threads, out);
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)

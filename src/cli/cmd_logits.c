@@ -1,6 +1,7 @@
 /* hone logits: what a model gives for each next token of a sequence. */
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/lora_options.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
@@ -16,6 +17,7 @@ typedef struct logits_args {
     hn_sink out;
     int64_t threads;
     hn_lora_args lora;
+    hn_list ignore_key;
 } logits_args;
 
 static const hn_option options[] = {
@@ -29,6 +31,7 @@ static const hn_option options[] = {
     HN_TEXT(logits_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_LORA_OPTIONS(logits_args),
     HN_INT(logits_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_IGNORE_OPTION(logits_args),
     HN_OPTION_END,
 };
 
@@ -157,8 +160,9 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out L.npy");
     hn_heap_init(&heap, NULL);
     hn_status status = read_sequence(args, &heap, operands[0], &s);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
     if (status == HN_OK)
-        status = hn_model_open(&heap, operands[0], &model);
+        status = hn_model_open(&heap, operands[0], &ignored, &model);
     if (status == HN_OK)
         status = run_model(args, &heap, model, &s);
     hn_model_close(model);

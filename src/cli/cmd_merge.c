@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/cache_folder.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/progress.h"
 #include "cli/template_options.h"
 #include "convert/merge.h"
@@ -20,6 +21,7 @@ typedef struct merge_args {
     double budget, keep;
     int64_t threads;
     bool force, json;
+    hn_list ignore_key;
 } merge_args;
 
 static const hn_option options[] = {
@@ -33,6 +35,7 @@ static const hn_option options[] = {
     HN_FLAG(merge_args, force, "force", "keep the file whatever is measured"),
     HN_INT(merge_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
     HN_FLAG(merge_args, json, "json", "for programs"),
+    HN_IGNORE_OPTION(merge_args),
     HN_OPTION_END,
 };
 
@@ -182,7 +185,8 @@ static hn_status open_input(hn_heap *heap, const merge_args *args, char **operan
     if (is_chosen)
         HN_TRY(choose_template(args, operands[0], in, template));
     const hn_device_options open = { .n_threads = (int)args->threads };
-    HN_TRY(hn_model_open(heap, operands[0], &in->model));
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    HN_TRY(hn_model_open(heap, operands[0], &ignored, &in->model));
     hn_model_keep_identity(in->model, hn_cache_folder());
     HN_TRY(hn_devices_open(heap, "cpu", &open, &in->n_devices, in->devices));
     const hn_adapter_use use = { .model = in->model, .device = in->devices[0], .as_trained = true,

@@ -1,12 +1,14 @@
 /* hone parity: a model against what Transformers computed of it, layer by layer. */
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "infer/parity.h"
 
 typedef struct parity_args {
     const char *numerics;
     int64_t threads;
     bool json;
+    hn_list ignore_key;
 } parity_args;
 
 static const hn_option options[] = {
@@ -14,6 +16,7 @@ static const hn_option options[] = {
             "f32 or bf16; default, and what it must be: the reference's"),
     HN_INT(parity_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(parity_args, json, "json", "for programs"),
+    HN_IGNORE_OPTION(parity_args),
     HN_OPTION_END,
 };
 
@@ -162,7 +165,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_reference ref = { 0 };
     HN_TRY(hn_numerics_parse(args->numerics, &asked));
     hn_heap_init(&heap, NULL);
-    HN_TRY(hn_model_open(&heap, operands[0], &model));
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    HN_TRY(hn_model_open(&heap, operands[0], &ignored, &model));
     hn_status status = hn_reference_read(&ref, &heap, operands[1], hn_model_hparams(model));
     if (status == HN_OK && args->numerics && asked != ref.numerics)
         status = hn_fail(HN_ERR_ARGUMENT, "--numerics %s: %s is a run in %s", args->numerics,

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mathfn.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/lora_options.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
@@ -15,6 +16,7 @@ typedef struct perplexity_args {
     bool json;
     hn_lora_args lora;
     hn_sink save;
+    hn_list ignore_key;
 } perplexity_args;
 
 static const hn_option options[] = {
@@ -27,6 +29,7 @@ static const hn_option options[] = {
     HN_TEXT(perplexity_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_LORA_OPTIONS(perplexity_args),
     HN_FLAG(perplexity_args, json, "json", "for programs"),
+    HN_IGNORE_OPTION(perplexity_args),
     HN_OPTION_END,
 };
 
@@ -125,8 +128,9 @@ static hn_status run_text(const perplexity_args *args, hn_heap *heap, char **ope
     HN_TRY(hn_file_read(heap, operands[1], MOST_BYTES, &text, &bytes));
     hn_status status = hn_tokenizer_encode(tok, text, bytes, &plain, &encoding);
     hn_free(heap, text);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
     if (status == HN_OK)
-        status = hn_model_open(heap, operands[0], &model);
+        status = hn_model_open(heap, operands[0], &ignored, &model);
     if (status == HN_OK)
         status = hn_check_vocabulary(tok, model);
     if (status == HN_OK)

@@ -1,16 +1,16 @@
 /* hone quantize: a GGUF file with its weights in fewer bits. */
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/quantize.h"
-#include "nn/config.h"
 
 #include <string.h>
 
 typedef struct quantize_args {
     hn_sink result;
     const char *imatrix;
-    hn_list keep, ignore;
+    hn_list keep, ignore_key;
     int64_t threads;
     bool requantize;
 } quantize_args;
@@ -19,8 +19,7 @@ static const hn_option options[] = {
     HN_RESULT(quantize_args, result, 1),
     HN_TEXT(quantize_args, imatrix, "imatrix", "FILE", "weigh errors by the activations there"),
     HN_LIST(quantize_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
-    HN_LIST(quantize_args, ignore, "ignore", "KEY",
-            "pass over a key of IN.gguf that is not known; recorded; may be repeated"),
+    HN_IGNORE_OPTION(quantize_args),
     HN_FLAG(quantize_args, requantize, "requantize", "allow weights that were quantised before"),
     HN_INT(quantize_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_OPTION_END,
@@ -31,8 +30,7 @@ static hn_status quantize(const quantize_args *args, char **operands, hn_heap *h
 {
     hn_keep keep[HN_MAX_LIST];
     hn_pool *pool;
-    hn_ignored ignored = { .n = args->ignore.n };
-    memcpy(ignored.at, args->ignore.at, sizeof ignored.at);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
     hn_quantize_options o = { .ignored = &ignored, .importance = importance, .keep = keep, .n_keep = args->keep.n,
                               .may_requantize = args->requantize };
     HN_TRY(hn_recipe_named(operands[2], &o.recipe));

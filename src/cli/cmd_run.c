@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/interrupt.h"
 #include "cli/lora_options.h"
 #include "cli/memory.h"
@@ -20,6 +21,7 @@ typedef struct run_args {
     hn_session_args session;
     hn_lora_args lora;
     hn_sampling_args sampling;
+    hn_list ignore_key;
 } run_args;
 
 static const hn_option options[] = {
@@ -37,6 +39,7 @@ static const hn_option options[] = {
     HN_FLAG(run_args, ignore_end, "ignore-end", "go on after the model's own end"),
     HN_FLAG(run_args, quiet, "quiet", "no figures on stderr"),
     HN_FLAG(run_args, memory, "memory", "what the process used, on stderr"),
+    HN_IGNORE_OPTION(run_args),
     HN_OPTION_END,
 };
 
@@ -212,7 +215,8 @@ static hn_status run_model(state *s, const char *path)
     HN_TRY(hn_session_args_read(&s->args->session, &o));
     HN_TRY(hn_open_tokenizer(s->heap, path, &s->tok));
     HN_TRY(read_prompt(s));
-    HN_TRY(hn_model_open(s->heap, path, &s->model));
+    const hn_ignored ignored = hn_ignored_of(&s->args->ignore_key);
+    HN_TRY(hn_model_open(s->heap, path, &ignored, &s->model));
     HN_TRY(hn_check_vocabulary(s->tok, s->model));
     HN_TRY(make_sampler(s));
     HN_TRY(hn_devices_open(s->heap, "cpu", &open, &s->n_devices, s->devices));

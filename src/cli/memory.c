@@ -50,7 +50,8 @@ static hn_status measure(hn_heap *heap, const hn_model *model, const hn_session_
     return status;
 }
 
-hn_status hn_memory_foretell(const char *path, const hn_session_options *options, int threads,
+hn_status hn_memory_foretell(const char *path, const hn_ignored *ignored,
+                             const hn_session_options *options, int threads,
                              hn_memory *out)
 {
     hn_heap heap;
@@ -61,7 +62,7 @@ hn_status hn_memory_foretell(const char *path, const hn_session_options *options
     read_accounts(program); /* zeros where there is none */
     hn_status status = hn_open_tokenizer(&heap, path, &tok);
     if (status == HN_OK)
-        status = hn_model_open(&heap, path, &model);
+        status = hn_model_open(&heap, path, ignored, &model);
     if (status == HN_OK)
         status = measure(&heap, model, options, threads, out);
     out->other += program[OWN] + program[FILES];

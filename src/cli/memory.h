@@ -20,7 +20,8 @@ static inline uint64_t hn_memory_total(const hn_memory *m)
 
 /* Opens the model and plans a session; allocates neither cache nor workspace. `threads`: 0: one a
  * processor. */
-hn_status hn_memory_foretell(const char *model, const hn_session_options *options, int threads,
+hn_status hn_memory_foretell(const char *model, const hn_ignored *ignored,
+                             const hn_session_options *options, int threads,
                              hn_memory *out);
 
 /* What the process had resident at once so far, pages of files included; 0 where no account is kept. */

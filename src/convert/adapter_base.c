@@ -20,7 +20,7 @@ static hn_status read_gguf(hn_adapter_base *base)
     if (status == HN_OK)
         status = hn_arch_named(name, &base->arch);
     if (status == HN_OK)
-        status = hn_arch_read_meta(base->arch, meta, hn_gguf_weights(file), NULL, base->hp);
+        status = hn_arch_read_meta(base->arch, meta, hn_gguf_weights(file), base->ignored, base->hp);
     if (name)
         hn_free(meta->heap, name);
     hn_gguf_close(file);
@@ -47,7 +47,7 @@ static hn_status read_dir(hn_adapter_base *base)
     const hn_json *config = hn_json_root(dir->config);
     hn_status status = hn_arch_of_config(config, &base->arch);
     if (status == HN_OK)
-        status = hn_arch_read_config(base->arch, config, NULL, base->hp);
+        status = hn_arch_read_config(base->arch, config, base->ignored, base->hp);
     hn_hf_dir_close(dir);
     HN_TRY(status);
     base->prefix = base->arch->prefixes[0];
@@ -58,9 +58,10 @@ static hn_status read_dir(hn_adapter_base *base)
     return status == HN_ERR_MEMORY ? status : HN_OK; /* without weights, the usual prefix */
 }
 
-hn_status hn_adapter_base_open(hn_heap *heap, const char *path, hn_adapter_base *out)
+hn_status hn_adapter_base_open(hn_heap *heap, const char *path, const hn_ignored *ignored,
+                               hn_adapter_base *out)
 {
-    *out = (hn_adapter_base){ .heap = heap, .path = path };
+    *out = (hn_adapter_base){ .heap = heap, .path = path, .ignored = ignored };
     out->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *out->hp);
     if (!out->hp)
         return HN_ERR_MEMORY;

@@ -4,13 +4,15 @@
 #define HN_CONVERT_ADAPTER_BASE_H
 
 #include "nn/arch.h"
+#include "nn/config.h"
 
 #define HN_PEFT_PREFIX "base_model.model." /* of every name in PEFT's files */
 enum { HN_PEFT_NAME = HN_TENSOR_NAME + 64 };
 
 typedef struct hn_adapter_base {
     hn_heap *heap;
-    const char *path; /* borrowed */
+    const char *path;          /* borrowed */
+    const hn_ignored *ignored; /* borrowed, or NULL */
     const hn_arch *arch;
     hn_hparams *hp;
     hn_arch_tensor *tensors;
@@ -20,7 +22,8 @@ typedef struct hn_adapter_base {
 
 /* A GGUF file or a Hugging Face directory, whose config.json is enough. Close it also after a
  * failure. */
-hn_status hn_adapter_base_open(hn_heap *heap, const char *path, hn_adapter_base *out);
+hn_status hn_adapter_base_open(hn_heap *heap, const char *path, const hn_ignored *ignored,
+                               hn_adapter_base *out);
 void hn_adapter_base_close(hn_adapter_base *base);
 
 /* An adapter is a pair of matrices: of a tensor that is cut out of another, or transposed by

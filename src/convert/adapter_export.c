@@ -520,13 +520,13 @@ static hn_status write_dir(export *ex)
     return status;
 }
 
-hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
+hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const hn_ignored *ignored, const char *base,
                             const hn_template_choice *template, hn_sink dir, bool is_apart, hn_watch *watch)
 {
     export ex = { .heap = heap, .pool = pool, .dir = dir, .watch = watch, .is_apart = is_apart };
-    hn_status status = hn_adapter_base_open(heap, base, &ex.base);
+    hn_status status = hn_adapter_base_open(heap, base, ignored, &ex.base);
     if (status == HN_OK)
-        status = hn_adapter_file_open(&ex.file, heap, adapter, base, template, hn_pool_threads(pool));
+        status = hn_adapter_file_open(&ex.file, heap, adapter, ignored, base, template, hn_pool_threads(pool));
     if (status == HN_OK)
         status = check_keys(&ex);
     if (status == HN_OK)

@@ -432,7 +432,7 @@ static hn_status probe(import *in, const hn_weights_writer *writer)
     hn_model *model;
     if (!hn_meta_find(&in->meta, HN_ADAPTER_TEST_IDS))
         return HN_OK;
-    const hn_status status = hn_model_open(in->heap, in->options->base, &model);
+    const hn_status status = hn_model_open(in->heap, in->options->base, in->options->ignored, &model);
     if (status == HN_ERR_MEMORY || status == HN_OK) {
         HN_TRY(status);
         const hn_status found = try_model(in, model, hn_weights_writer_partial(writer));
@@ -473,7 +473,7 @@ hn_status hn_adapter_import(hn_heap *heap, hn_pool *pool, const char *dir, hn_si
                             const hn_adapter_import_options *options, hn_watch *watch)
 {
 import in = {.heap = heap, .pool = pool, .dir = dir, .options = options, .watch = watch, .meta = hn_meta_on(heap, out.path) };
-    hn_status status = hn_adapter_base_open(heap, options->base, &in.base);
+    hn_status status = hn_adapter_base_open(heap, options->base, options->ignored, &in.base);
     if (status == HN_OK)
         status = open_adapter(&in);
     if (status == HN_OK)

@@ -6,6 +6,7 @@
 
 typedef struct hn_adapter_import_options {
     const char *base; /* a GGUF file or Hugging Face directory */
+    const struct hn_ignored *ignored; /* keys of the base that are passed over, or NULL */
     hn_dtype dtype;   /* of both matrices: f32, f16 or bf16 */
     const char *name; /* general.name; NULL: the directory's */
 } hn_adapter_import_options;

@@ -59,7 +59,7 @@ hn_status hn_adapter_check_kept(const hn_adapter_base *base, const hn_weights *w
         if (!t)
             continue;
         if (!model)
-            status = hn_model_open(base->heap, base->path, &model);
+            status = hn_model_open(base->heap, base->path, base->ignored, &model);
         if (status != HN_OK && status != HN_ERR_MEMORY)
             status = hn_fail_within(status, "tensor %s must be compared with the base's: ", e->name);
         if (status == HN_OK)

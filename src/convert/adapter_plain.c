@@ -50,11 +50,11 @@ static hn_status copy(hn_heap *heap, const hn_gguf *file, hn_sink out)
     return status;
 }
 
-hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapter, const char *base,
+hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapter, const hn_ignored *ignored, const char *base,
                                  const hn_template_choice *template, hn_sink out)
 {
     hn_gguf *file;
-    HN_TRY(hn_adapter_file_open(&file, heap, adapter, base, template, hn_pool_threads(pool)));
+    HN_TRY(hn_adapter_file_open(&file, heap, adapter, ignored, base, template, hn_pool_threads(pool)));
     hn_status status = check(file);
     if (status == HN_OK)
         status = copy(heap, file, out);

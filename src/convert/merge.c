@@ -125,6 +125,7 @@ static hn_status copy_keys(merging *m)
     hn_span template = m->options->template;
     if (!template.data)
         HN_TRY(hn_adapters_template(m->adapters, &template));
+    HN_TRY(hn_ignored_write(hn_model_ignored(m->model), &m->meta));
     return template.data ? hn_meta_set_string(&m->meta, hn_chat_template_key(meta), template) : HN_OK;
 }
 
@@ -158,7 +159,7 @@ static hn_status measure(merging *m, const hn_weights_writer *writer)
 {
     hn_model *merged;
     hn_merge_report *r = m->report;
-    HN_TRY(hn_model_open(m->heap, hn_weights_writer_partial(writer), &merged));
+    HN_TRY(hn_model_open(m->heap, hn_weights_writer_partial(writer), NULL, &merged));
     const hn_run_side adapted = { m->model, m->adapters }, base = { m->model, NULL },
                       other = { merged, NULL };
     hn_status status = hn_divergence(m->heap, m->device, &adapted, &other, &m->options->text, &r->kl);

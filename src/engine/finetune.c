@@ -78,6 +78,7 @@ static hn_status check_spec(const hn_finetune_spec *s, bool is_told)
     HN_TRY(check_list("settings", s->settings, s->n_settings, MOST_SETTINGS));
     HN_TRY(check_list("variables", s->variables, s->n_variables, HN_MAX_CHAT_VARS));
     HN_TRY(check_list("ignored", s->ignored, s->n_ignored, HN_MAX_DATA_FILES));
+    HN_TRY(check_list("ignored_keys", s->ignored_keys, s->n_ignored_keys, HN_MAX_DATA_FILES));
     HN_TRY(check_list("held", s->held, s->n_held, HN_MAX_DATA_FILES));
     HN_REQUIRE(s->max_length >= 0 && s->max_length <= INT32_MAX, HN_ERR_ARGUMENT,
                "hn_finetune_spec.max_length: expected 0 to %d, found %lld", INT32_MAX,
@@ -136,6 +137,7 @@ static hn_status add_spec(const hn_finetune_spec *s, hn_run_told *told)
     HN_TRY(add_list(told, "held", s->held, s->n_held));
     HN_TRY(add_list(told, "set", s->variables, s->n_variables));
     HN_TRY(add_list(told, "ignore", s->ignored, s->n_ignored));
+    HN_TRY(add_list(told, "ignore-key", s->ignored_keys, s->n_ignored_keys));
     return add_settings(s, &told->config);
 }
 

@@ -207,7 +207,7 @@ hn_status hn_adapter_template(hn_heap *heap, const char *model, const hn_templat
     return status;
 }
 
-static hn_status try_file(hn_heap *heap, const char *path, const char *base,
+static hn_status try_file(hn_heap *heap, const char *path, const hn_ignored *ignored, const char *base,
                           const hn_template_choice *template, int n_threads)
 {
     char own[65];
@@ -219,7 +219,7 @@ static hn_status try_file(hn_heap *heap, const char *path, const char *base,
     hn_model *model;
     if (is_chosen)
         HN_TRY(hn_adapter_template(heap, base, template, own));
-    HN_TRY(hn_model_open(heap, base, &model));
+    HN_TRY(hn_model_open(heap, base, ignored, &model));
     hn_status status = hn_devices_open(heap, "cpu", &open, &n_devices, devices);
     if (status == HN_OK) {
         const hn_adapter_use use = { .model = model, .device = devices[0], .as_trained = true,
@@ -232,7 +232,8 @@ static hn_status try_file(hn_heap *heap, const char *path, const char *base,
     return status;
 }
 
-hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path, const char *base,
+hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path,
+                               const hn_ignored *ignored, const char *base,
                                const hn_template_choice *template, int n_threads)
 {
     hn_gguf *file;
@@ -240,7 +241,7 @@ hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path, c
     HN_TRY(hn_gguf_open(heap, path, &file));
     hn_status status = HN_OK;
     if (has_contract(hn_gguf_meta(file)))
-        status = base ? try_file(heap, path, base, template, n_threads)
+        status = base ? try_file(heap, path, ignored, base, template, n_threads)
                       : hn_fail(HN_ERR_ARGUMENT, "adapter %s: expected --base MODEL: hone holds it to "
                                 "its self-test there", path);
     if (status != HN_OK) {

@@ -60,6 +60,7 @@ hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
 /* The file of one, for those who copy its tensors: what has a contract is held to it on `base`, and
  * what has none needs no base. Closed with hn_gguf_close. */
 hn_status hn_adapter_file_open(hn_gguf **out, hn_heap *heap, const char *path,
+                               const hn_ignored *ignored,
                                const char *base_or_null, const hn_template_choice *template, int n_threads);
 /* The SHA-256 of a template with the model's tokens, as hn_adapter_use has it. */
 hn_status hn_adapter_template(hn_heap *heap, const char *model, const hn_template_choice *template,

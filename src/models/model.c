@@ -181,7 +181,7 @@ static hn_status read_file(hn_model *m)
     const hn_status status = hn_arch_named(name, &m->arch);
     hn_free(m->heap, name);
     HN_TRY(status);
-    return hn_arch_read_meta(m->arch, meta, hn_gguf_weights(m->gguf), NULL, m->hp);
+    return hn_arch_read_meta(m->arch, meta, hn_gguf_weights(m->gguf), &m->ignored, m->hp);
 }
 
 static hn_status read_dir(hn_model *m)
@@ -189,7 +189,7 @@ static hn_status read_dir(hn_model *m)
     HN_TRY(hn_hf_dir_open(m->heap, m->path, HN_HF_TEXT | HN_HF_WEIGHTS, &m->dir));
     const hn_json *config = hn_json_root(m->dir->config);
     HN_TRY(hn_arch_of_config(config, &m->arch));
-    HN_TRY(hn_arch_read_config(m->arch, config, NULL, m->hp));
+    HN_TRY(hn_arch_read_config(m->arch, config, &m->ignored, m->hp));
     HN_TRY(hn_arch_find_prefix(m->arch, &m->dir->weights, &m->prefix));
     return hn_arch_check_head(m->arch, m->hp, &m->dir->weights, m->prefix);
 }
@@ -213,7 +213,18 @@ static hn_status open_all(hn_model *m)
     return hn_model_index(m);
 }
 
-hn_status hn_model_open(hn_heap *heap, const char *path, hn_model **out)
+static hn_status take_ignored(hn_model *m, const hn_ignored *from)
+{
+    for (int i = 0; from && i < from->n; i++) {
+        m->ignored.at[i] = hn_strdup(m->heap, HN_TAG_FILE, from->at[i]);
+        if (!m->ignored.at[i])
+            return HN_ERR_MEMORY;
+        m->ignored.n++;
+    }
+    return HN_OK;
+}
+
+hn_status hn_model_open(hn_heap *heap, const char *path, const hn_ignored *ignored, hn_model **out)
 {
     *out = NULL;
     hn_model *m = hn_alloc(heap, HN_TAG_FILE, sizeof *m);
@@ -223,6 +234,8 @@ hn_status hn_model_open(hn_heap *heap, const char *path, hn_model **out)
     m->path = hn_strdup(heap, HN_TAG_FILE, path);
     m->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *m->hp);
     hn_status status = m->path && m->hp ? hn_identity_new(&m->identity, heap) : HN_ERR_MEMORY;
+    if (status == HN_OK)
+        status = take_ignored(m, ignored);
     if (status == HN_OK)
         status = open_all(m);
     if (status != HN_OK) { /* what config.json says is told without the directory */
@@ -239,6 +252,8 @@ void hn_model_close(hn_model *m)
     if (!m)
         return;
     hn_identity_free(m->identity);
+    for (int i = 0; i < m->ignored.n; i++)
+        hn_free(m->heap, (void *)(uintptr_t)m->ignored.at[i]);
     for (size_t i = 0; m->owned && i < m->n; i++)
         hn_free(m->heap, m->owned[i]);
     hn_free(m->heap, m->owned);
@@ -255,6 +270,11 @@ void hn_model_close(hn_model *m)
 const hn_arch *hn_model_arch(const hn_model *m)
 {
     return m->arch;
+}
+
+const hn_ignored *hn_model_ignored(const hn_model *m)
+{
+    return &m->ignored;
 }
 
 const hn_hparams *hn_model_hparams(const hn_model *m)

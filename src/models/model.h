@@ -14,8 +14,10 @@
 
 typedef struct hn_model hn_model;
 
-/* HN_ERR_FORMAT names what is missing, has another shape, or has no place in the architecture. */
-hn_status hn_model_open(hn_heap *heap, const char *path, hn_model **out);
+/* HN_ERR_FORMAT names what is missing, has another shape, or has no place in the architecture.
+ * `ignored` (or NULL): keys of its configuration that are passed over; copied. */
+hn_status hn_model_open(hn_heap *heap, const char *path, const hn_ignored *ignored, hn_model **out);
+const hn_ignored *hn_model_ignored(const hn_model *model);
 void hn_model_close(hn_model *model); /* takes NULL */
 
 const hn_arch *hn_model_arch(const hn_model *model);

@@ -11,6 +11,7 @@ struct hn_model {
     const hn_arch *arch;
     const char *prefix;
     hn_hparams *hp;
+    hn_ignored ignored; /* of its own memory */
     hn_gguf *gguf;
     hn_hf_dir *dir;
     hn_arch_tensor *tensors;

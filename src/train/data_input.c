@@ -58,12 +58,25 @@ static hn_status read_file_option(hn_data_input *in, const char *text, hn_data_f
     return HN_OK;
 }
 
+hn_status hn_data_choice_ignored(const hn_data_choice *choice, hn_ignored *out)
+{
+    *out = (hn_ignored){ .n = choice->n_ignore_key };
+    HN_REQUIRE(out->n <= HN_MAX_IGNORED, HN_ERR_ARGUMENT, "--ignore-key: expected at most %d",
+               HN_MAX_IGNORED);
+    for (int i = 0; i < out->n; i++)
+        out->at[i] = choice->ignore_key[i];
+    return HN_OK;
+}
+
 /* What the model says of sequences: how long they may be, and ids, which may be of rows that no
  * token has: models are padded. A directory of a tokenizer alone says nothing. */
-static hn_status read_model(hn_data_input *in, const char *model, hn_example_rule *rule)
+static hn_status read_model(hn_data_input *in, const hn_data_choice *choice, const char *model,
+                            hn_example_rule *rule)
 {
     hn_adapter_base base;
-    const hn_status status = hn_adapter_base_open(in->heap, model, &base);
+    hn_ignored ignored;
+    HN_TRY(hn_data_choice_ignored(choice, &ignored));
+    const hn_status status = hn_adapter_base_open(in->heap, model, &ignored, &base);
     if (status == HN_OK) {
         const int64_t longest = hn_hparams_longest(base.hp);
         rule->context = longest > 0 ? (size_t)longest : 0;
@@ -100,7 +113,7 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, co
     HN_TRY(hn_chat_input_set(&in->chat, choice->set, choice->n_set));
     HN_TRY(check_variables(in, choice));
     HN_TRY(read_rule(in, choice, &options.rule));
-    HN_TRY(read_model(in, model, &options.rule));
+    HN_TRY(read_model(in, choice, model, &options.rule));
     options.rule.wants_roles = wants_roles;
     HN_REQUIRE(n_files + choice->n_held <= HN_MAX_DATA_FILES, HN_ERR_ARGUMENT,
                "data files: expected at most %d, found %d", HN_MAX_DATA_FILES,

@@ -5,6 +5,7 @@
 
 #include "data/preflight.h"
 #include "models/open_chat.h"
+#include "nn/config.h"
 
 /* Zero is default; data_choice.def says what each may be. */
 typedef struct hn_data_choice {
@@ -18,6 +19,9 @@ typedef struct hn_data_choice {
 #define HN_DATA(kind, field, option, value, low, high, help) HN_CHOICE_##kind(field)
 #include "train/data_choice.def"
 } hn_data_choice;
+
+/* Keys of the model that are passed over. HN_ERR_ARGUMENT if they are too many. */
+hn_status hn_data_choice_ignored(const hn_data_choice *choice, hn_ignored *out);
 
 /* A tokenizer, a chat format and the data; zeroed with a heap it is empty. */
 typedef struct hn_data_input {

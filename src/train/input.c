@@ -18,6 +18,8 @@ static hn_status describe_data(hn_train_input *in, const hn_data_choice *choice)
         hn_str_print(text, "set %s\n", choice->set[i]);
     for (int i = 0; i < choice->n_ignore; i++)
         hn_str_print(text, "ignore %s\n", choice->ignore[i]);
+    for (int i = 0; i < choice->n_ignore_key; i++)
+        hn_str_print(text, "ignore-key %s\n", choice->ignore_key[i]);
     if (choice->drop_unread)
         hn_str_add(text, "drop-unread\n");
     HN_TRY(hn_tokenizer_digest(in->data.tok, in->tokenizer));
@@ -35,6 +37,7 @@ hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_da
                               const char *const *files, int n_files, const hn_train_look *look)
 {
     static const hn_train_look nobody = { 0 };
+    hn_ignored ignored;
     look = look ? look : &nobody;
     HN_REQUIRE(n_files > 0, HN_ERR_ARGUMENT, "expected --data FILE");
     in->data.heap = in->heap;
@@ -47,7 +50,8 @@ hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_da
         look->found(look->context, &in->preflight, in->data.dataset);
     HN_TRY(hn_preflight_verdict(&in->preflight, in->data.dataset));
     HN_TRY(describe_data(in, choice));
-    HN_TRY(hn_model_open(in->heap, model, &in->model));
+    HN_TRY(hn_data_choice_ignored(choice, &ignored));
+    HN_TRY(hn_model_open(in->heap, model, &ignored, &in->model));
     return hn_check_vocabulary(in->data.tok, in->model);
 }
 

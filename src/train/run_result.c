@@ -251,6 +251,16 @@ hn_status hn_run_judge(hn_train_run *r)
 
 /* ---- the contract ---- */
 
+/* What was passed over of the base, when it was made and now. */
+static hn_status note_ignored(const hn_train_run *r, hn_meta *keys)
+{
+    const hn_gguf *file = hn_model_gguf(r->on.model);
+    const hn_meta_value *before = file ? hn_meta_find(hn_gguf_meta(file), "hone.ignored") : NULL;
+    if (before)
+        HN_TRY(hn_meta_set_copy(keys, before));
+    return hn_ignored_write(hn_model_ignored(r->on.model), keys);
+}
+
 static hn_status describe(const hn_train_run *r, hn_meta *keys)
 {
     hn_str text = hn_str_on(r->heap);
@@ -260,6 +270,7 @@ static hn_status describe(const hn_train_run *r, hn_meta *keys)
         status = hn_meta_set_text(keys, "hone.train.config", text.text);
     hn_str_free(&text);
     HN_TRY(status);
+    HN_TRY(note_ignored(r, keys));
     HN_TRY(hn_adapter_set_version(keys));
     HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_BASE, r->basis.base));
     HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_NUMERICS, r->config.numerics));
@@ -312,7 +323,7 @@ static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_
  * the result and goes again. */
 static hn_status write_model_of_dir(hn_train_run *r, const hn_meta *keys, const char *path)
 {
-    static const hn_convert_options as_it_is = { 0 };
+    const hn_convert_options as_it_is = { .ignored = hn_model_ignored(r->on.model) };
     char base[HN_RUN_PATH];
     hn_watch watch = { 0 };
     hn_pool *pool;

@@ -129,7 +129,7 @@ static hn_status answer_after(sampling *s)
     hn_adapter *adapter;
     if (s->o->is_model) {
         hn_model *model;
-        HN_TRY(hn_model_open(s->heap, s->o->result, &model));
+        HN_TRY(hn_model_open(s->heap, s->o->result, NULL, &model));
         const hn_status status = answer_all(s, model, NULL, s->answers[1]);
         hn_model_close(model);
         return status;

@@ -134,7 +134,7 @@ static void check_model(const hn_json *want)
     if (!CHECK_OK(import_as(peft, base, HN_F32, path_of("a.gguf"))))
         return;
     check_import(want, path_of("a.gguf"));
-    CHECK_OK(hn_adapter_export(&heap, pool, path_of("a.gguf"), base, NULL, hn_sink_own(path_of("peft")), false, &watch));
+    CHECK_OK(hn_adapter_export(&heap, pool, path_of("a.gguf"), NULL, base, NULL, hn_sink_own(path_of("peft")), false, &watch));
     snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", peft);
     check_same_weights(weights, path_of("peft/adapter_model.safetensors"));
     CHECK_OK(import_as(path_of("peft"), base, HN_F32, path_of("b.gguf")));
@@ -252,7 +252,7 @@ static void check_experts(void)
         }
         hn_gguf_close(file);
     }
-    CHECK_OK(hn_adapter_export(&heap, pool, path_of("e.gguf"), base, NULL, hn_sink_own(path_of("peft")), true, &watch));
+    CHECK_OK(hn_adapter_export(&heap, pool, path_of("e.gguf"), NULL, base, NULL, hn_sink_own(path_of("peft")), true, &watch));
     check_same_weights(path_of("made/adapter_model.safetensors"),
                        path_of("peft/adapter_model.safetensors"));
     make_adapter("{\"peft_type\":\"LORA\",\"lora_alpha\":3}", tensors, 6);
@@ -320,10 +320,10 @@ static void check_refused(void)
     hn_watch watch = { 0 };
     make_adapter(CONFIG(""), pair, 4);
     CHECK_OK(import_as(path_of("made"), HERE "/models/llama", HN_F32, path_of("a.gguf")));
-    CHECK_FAILS(hn_adapter_export(&heap, pool, path_of("a.gguf"), HERE "/models/qwen3",
+    CHECK_FAILS(hn_adapter_export(&heap, pool, path_of("a.gguf"), NULL, HERE "/models/qwen3",
                                   NULL, hn_sink_own(path_of("peft")), false, &watch),
                 HN_ERR_UNSUPPORTED, "general.architecture: llama: expected qwen3");
-    CHECK_FAILS(hn_adapter_export(&heap, pool, path_of("a.gguf"), HERE "/models/llama-tied",
+    CHECK_FAILS(hn_adapter_export(&heap, pool, path_of("a.gguf"), NULL, HERE "/models/llama-tied",
                                   NULL, hn_sink_own(path_of("peft")), false, &watch),
                 HN_ERR_SHAPE, "blk.0.attn_q.weight.lora_a");
     CHECK_FAILS(import_as(path_of("made"), path_of("none"), HN_F32, path_of("no.gguf")),

@@ -57,7 +57,7 @@ static hn_status run(const subject *s, const char *path, float *out)
     hn_tensor t;
     int32_t tokens[MAX_TOKENS];
     const hn_forward_options o = { .max_tokens = s->n_tokens };
-    HN_TRY(hn_model_open(&heap, path, &model));
+    HN_TRY(hn_model_open(&heap, path, NULL, &model));
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     for (int64_t i = 0; i < s->n_tokens; i++)
         tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));

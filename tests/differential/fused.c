@@ -76,7 +76,7 @@ static void check_model(const char *name, hn_device *device)
     snprintf(out, sizeof out, "%s/adapter.gguf", dir);
     const hn_adapter_import_options o = { .base = base, .dtype = HN_F32 };
     if (!expected || !CHECK_OK(hn_adapter_import(&heap, pool, peft, hn_sink_own(out), &o, &watch)) ||
-        !CHECK_OK(hn_model_open(&heap, base, &model)))
+        !CHECK_OK(hn_model_open(&heap, base, NULL, &model)))
         return;
     const hn_adapter_use use = { .model = model, .device = device };
     if (CHECK_OK(hn_adapter_open(&adapter, &heap, out, &use, NULL)) &&

@@ -77,7 +77,7 @@ static hn_status answer(const subject *s, const char *path, char text[160], bool
     hn_tokenizer *tok;
     char logits[80] = "", words[65] = "";
     *is_finite = true;
-    HN_TRY(hn_model_open(&heap, path, &model));
+    HN_TRY(hn_model_open(&heap, path, NULL, &model));
     hn_status status = s->arch->build ? digest_logits(model, logits, is_finite) : HN_OK;
     hn_model_close(model);
     if (status == HN_OK)

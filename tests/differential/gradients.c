@@ -166,7 +166,7 @@ static bool open_run(run *x, const reference *r, const char *path, training kind
     else
         lora_targets(r, &text);
     bool ok = CHECK_OK(hn_devices_open(&heap, "cpu", &device, &x->n_devices, x->devices)) &&
-              CHECK_OK(hn_model_open(&heap, path, &x->model)) &&
+              CHECK_OK(hn_model_open(&heap, path, NULL, &x->model)) &&
               CHECK_OK(hn_tune_targets_parse(&heap, text.text, &otherwise, &targets));
     if (ok) {
         ok = CHECK_OK(hn_tuning_new(&heap, x->model, &targets, 1, &x->tuning)) &&
@@ -245,7 +245,7 @@ static void compare_lora(run *x, const reference *r, worst *w)
 static void compare_full(run *x, const reference *r, worst *w)
 {
     hn_model *gradients;
-    if (!CHECK_OK(hn_model_open(&heap, r->dir, &gradients)))
+    if (!CHECK_OK(hn_model_open(&heap, r->dir, NULL, &gradients)))
         return;
     for (int i = 0; i < x->tuning->n_tensors; i++) {
         const hn_tunable *t = &x->tuning->tensors[i];

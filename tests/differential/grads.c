@@ -162,7 +162,7 @@ static void check_full(const char *base, const char *reference)
     if (!CHECK_OK(hn_safetensors_open(&heap, arguments, &g)))
         return;
     check_loss(&g, reference, "loss", &whole);
-    if (CHECK_OK(hn_model_open(&heap, reference, &want))) {
+    if (CHECK_OK(hn_model_open(&heap, reference, NULL, &want))) {
         for (size_t i = 0; i < g.n_tensors; i++) {
             const nn_weight *w = hn_model_find(want, g.tensors[i].name);
             if (!CHECK_THAT(w != NULL, "%s is in the reference", g.tensors[i].name))
@@ -216,7 +216,7 @@ static void check_model(const char *name)
         return;
     snprintf(path, sizeof path, "%s/batch.jsonl", dir);
     write_batch(&r, path);
-    if (CHECK_OK(hn_model_open(&heap, base, &m))) {
+    if (CHECK_OK(hn_model_open(&heap, base, NULL, &m))) {
         snprintf(path, sizeof path, "%s/lora.gguf", dir);
         write_adapter(&r, m, recorded(reference, "rank") * recorded(reference, "scale"), path);
         hn_model_close(m);

@@ -44,7 +44,7 @@ static float *run(const char *path, const setting *s, int64_t *n)
     const hn_device_options open = { .n_threads = s->threads };
     const hn_forward_options o = { .max_tokens = s->room, .plan = s->plan,
                                    .numerics = s->numerics };
-    if (!CHECK_OK(hn_model_open(&heap, path, &model)))
+    if (!CHECK_OK(hn_model_open(&heap, path, NULL, &model)))
         return NULL;
     make_tokens(hn_model_hparams(model)->n_vocab, tokens);
     if (CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {

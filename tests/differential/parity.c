@@ -112,7 +112,7 @@ static void check_model(const char *name, const char *mode)
     paths(name, mode, dir, dump);
     snprintf(group, sizeof group, "%s %s", name, mode);
     check_group(group);
-    if (!CHECK_OK(hn_model_open(&heap, dir, &model)))
+    if (!CHECK_OK(hn_model_open(&heap, dir, NULL, &model)))
         return;
     if (CHECK_OK(hn_reference_read(&ref, &heap, dump, hn_model_hparams(model)))) {
         check_run(model, &ref, mode);
@@ -137,7 +137,7 @@ static float *logits_of(const char *path, int64_t *n)
     float *copy = NULL;
     const hn_forward_options o = { .max_tokens = N_TOKENS, .numerics = HN_NUMERICS_BF16 };
     *n = 0;
-    if (!CHECK_OK(hn_model_open(&heap, path, &model)))
+    if (!CHECK_OK(hn_model_open(&heap, path, NULL, &model)))
         return NULL;
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     for (int64_t i = 0; i < N_TOKENS; i++)
@@ -273,7 +273,7 @@ static void check_refusals(void)
     hn_reference ref;
     check_group("what is no reference");
     paths("llama", "f32", dir, dump);
-    if (!CHECK_OK(hn_model_open(&heap, dir, &model)))
+    if (!CHECK_OK(hn_model_open(&heap, dir, NULL, &model)))
         return;
     CHECK_INT(hn_reference_read(&ref, &heap, "/nowhere/x.safetensors", hn_model_hparams(model)),
               HN_ERR_IO);
@@ -288,7 +288,7 @@ static void check_refusals(void)
     hn_reference_free(&ref);
     hn_model_close(model);
     paths("bert", "bf16", dir, dump);
-    if (!CHECK_OK(hn_model_open(&heap, dir, &model)))
+    if (!CHECK_OK(hn_model_open(&heap, dir, NULL, &model)))
         return;
     hn_forward *forward;
     const hn_forward_options o = { .max_tokens = 4, .numerics = HN_NUMERICS_BF16 };

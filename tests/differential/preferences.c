@@ -63,7 +63,7 @@ static bool open_subject(subject *s, const char *name)
         hn_str_add(&text, item);
     }
     snprintf(path, sizeof path, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
-    bool ok = CHECK_OK(hn_model_open(&heap, path, &s->model)) &&
+    bool ok = CHECK_OK(hn_model_open(&heap, path, NULL, &s->model)) &&
               CHECK_OK(hn_devices_open(&heap, "cpu", &threads, &s->n_devices, s->devices)) &&
               CHECK_OK(hn_tune_targets_parse(&heap, text.text, &plain, &targets));
     if (ok) {

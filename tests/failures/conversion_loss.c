@@ -100,7 +100,7 @@ static hn_status ask(const char *path, answer *out)
     hn_model *model;
     hn_tokenizer *tok = NULL;
     *out = (answer){ 0 };
-    HN_TRY(hn_model_open(&heap, path, &model));
+    HN_TRY(hn_model_open(&heap, path, NULL, &model));
     hn_status status = hn_open_tokenizer(&heap, path, &tok);
     if (status == HN_OK && hn_model_arch(model)->build)
         status = ask_model(model, tok, out);

@@ -125,7 +125,7 @@ static void check_cut(void)
     forgetful f;
     hn_model *m;
     hn_tensor y;
-    if (!CHECK_OK(hn_model_open(&heap, whole, &m)))
+    if (!CHECK_OK(hn_model_open(&heap, whole, NULL, &m)))
         return;
     if (CHECK_OK(begin(&f, m)) && CHECK_OK(hn_program_run(f.c.program, NULL))) {
         CHECK_OK(hn_program_result(f.c.program, 0, &y));
@@ -195,7 +195,7 @@ static void check_tensor(const char *tensor, float value)
     if (!plant(tensor, value))
         return;
     n_planted++;
-    if (CHECK_OK(hn_model_open(&heap, bad, &m))) {
+    if (CHECK_OK(hn_model_open(&heap, bad, NULL, &m))) {
         refused("a sequence", tensor, whole_sequence(m));
         refused("a session", tensor, generate(m));
         refused("who forgets", tensor, forget(m));

@@ -19,7 +19,7 @@ static char file[] = "/tmp/hone-identity-XXXXXX";
 static hn_status identity_of(const char *path, char text[65])
 {
     hn_model *model;
-    HN_TRY(hn_model_open(&heap, path, &model));
+    HN_TRY(hn_model_open(&heap, path, NULL, &model));
     hn_status status = hn_model_begin_identity(model, 2);
     if (status == HN_OK)
         status = hn_model_identity(model, text);

@@ -21,7 +21,7 @@ static bool open_model(const char *name, hn_model **out)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
-    return CHECK_OK(hn_model_open(&heap, path, out));
+    return CHECK_OK(hn_model_open(&heap, path, NULL, out));
 }
 
 static bool open_tuning(const hn_model *model, const char *targets, hn_tuning **out)

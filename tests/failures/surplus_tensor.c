@@ -58,7 +58,7 @@ static bool write_entries(const hn_weight_entry *all, size_t n, size_t without,
 static hn_status open_at(const char *path)
 {
     hn_model *model;
-    const hn_status status = hn_model_open(&heap, path, &model);
+    const hn_status status = hn_model_open(&heap, path, NULL, &model);
     if (status == HN_OK)
         hn_model_close(model);
     return status;

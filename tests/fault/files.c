@@ -96,7 +96,7 @@ static hn_status export_adapter(hn_heap *heap, const char *to, hn_watch *watch)
     snprintf(config, sizeof config, "%s/peft/adapter_config.json", dir);
     snprintf(weights, sizeof weights, "%s/peft/adapter_model.safetensors", dir);
     (void)to;
-    const hn_status status = hn_adapter_export(heap, pool, adapter, llama, NULL, hn_sink_own(peft), false, watch);
+    const hn_status status = hn_adapter_export(heap, pool, adapter, NULL, llama, NULL, hn_sink_own(peft), false, watch);
     CHECK_THAT(exists(config) == (status == HN_OK) && exists(weights) == (status == HN_OK),
                "half an adapter is left");
     unlink(config);

@@ -61,7 +61,7 @@ hn_status random_model_open(hn_heap *heap, const char *arch, const char *keys, u
     if (status == HN_OK)
         status = write_model(heap, &o, path);
     if (status == HN_OK)
-        status = hn_model_open(heap, path, out);
+        status = hn_model_open(heap, path, NULL, out);
     remove(path);
     hn_free(heap, hp);
     return status;

@@ -120,7 +120,7 @@ static void check_model(const char *name)
     snprintf(dir, sizeof dir, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
     snprintf(dump, sizeof dump, "%s/tests/differential/parity/%s-bf16.safetensors", HN_SOURCE_DIR,
              name);
-    if (!CHECK_OK(hn_model_open(&heap, dir, &model)))
+    if (!CHECK_OK(hn_model_open(&heap, dir, NULL, &model)))
         return;
     if (CHECK_OK(hn_reference_read(&ref, &heap, dump, hn_model_hparams(model)))) {
         run plain, rounded;

@@ -114,7 +114,7 @@ static void check_model(const char *name)
     const hn_device_options one = { .n_threads = 1 }, three = { .n_threads = 3 };
     check_group(name);
     snprintf(dir, sizeof dir, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
-    if (!CHECK_OK(hn_model_open(&heap, dir, &s.model)))
+    if (!CHECK_OK(hn_model_open(&heap, dir, NULL, &s.model)))
         return;
     s.vocab = hn_model_hparams(s.model)->n_vocab;
     make_tokens(s.vocab, s.tokens);

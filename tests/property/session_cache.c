@@ -329,7 +329,7 @@ static void check_committed(const char *name)
     char dir[512];
     check_group(name);
     snprintf(dir, sizeof dir, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
-    if (CHECK_OK(hn_model_open(&heap, dir, &s.model)))
+    if (CHECK_OK(hn_model_open(&heap, dir, NULL, &s.model)))
         with_devices(&s, check_plain, !strcmp(name, "mistral"));
 }
 
@@ -350,7 +350,7 @@ static void check_refusals(void)
     char dir[512];
     snprintf(dir, sizeof dir, "%s/tests/differential/models/llama", HN_SOURCE_DIR);
     check_group("refusals");
-    if (CHECK(device) && CHECK_OK(hn_model_open(&heap, dir, &model))) {
+    if (CHECK(device) && CHECK_OK(hn_model_open(&heap, dir, NULL, &model))) {
         CHECK_FAILS(hn_session_new(&session, &heap, model, device,
                                    &(hn_session_options){ .cache = HN_TYPE_q4_k }),
                     HN_ERR_UNSUPPORTED, "a cache of q4_k");

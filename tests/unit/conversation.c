@@ -59,7 +59,7 @@ static bool begin(subject *s, const char *template, bool adds_bos, int64_t max_a
     const hn_session_options session = { .n_ctx = N_CTX, .max_batch = 1 };
     *s = (subject){ .meta = hn_meta_on(&heap, "test") };
     snprintf(dir, sizeof dir, "%s/tests/differential/models/llama", HN_SOURCE_DIR);
-    if (!CHECK_OK(hn_model_open(&heap, dir, &s->model)) ||
+    if (!CHECK_OK(hn_model_open(&heap, dir, NULL, &s->model)) ||
         !CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n, s->devices)) ||
         !CHECK_OK(hn_byte_tokenizer(&s->meta, N_VOCAB)) ||
         !CHECK_OK(hn_meta_set_bool(&s->meta, "tokenizer.ggml.add_bos_token", adds_bos)) ||
