@@ -32,7 +32,7 @@ set(HN_FILES_nn decoder hparams hparams_config keys meta_keys config rope_config
 set(HN_FILES_convert recipe encode_rows importance general_keys model_name model_id model_card pad_vocab tokenizer_keys byte_tokenizer same_model convert quantize random_model adapter_base adapter_config adapter_import adapter_extra adapter_fused adapter_kept adapter_export adapter_plain merge merge_rows)
 hn_read_def(${CMAKE_SOURCE_DIR}/src/models/models.def HN_MODEL HN_MODELS)
 set(HN_FILES_infer divergence adapter adapter_read adapter_test compiled reference parity forward imatrix session session_file sampler perplexity thought conversation)
-set(HN_FILES_models models model finite slice fingerprint identity identity_cache open_tokenizer open_chat ${HN_MODELS} shared_keys)
+set(HN_FILES_models models model finite slice fingerprint identity identity_cache open_tokenizer open_chat sentence ${HN_MODELS} shared_keys)
 set(HN_FILES_engine engine builder exec trainer tensor finetune)
 set(HN_FILES_cli main options embedded cache_folder story_check run_words train_options prove_model data_options progress interrupt terminal line_edit line_input sampling_options session_options lora_options ignore_option memory template_note op_arrays op_list answers bench_model bench_race bench_peer bench_matmul bench_attention bench_rows bench_loss bench_step help command_line made)
 set(HN_FILES_prove case runner report env trial oracle check_op gradient bits model_run model_gradient model_specs check_model check_state model_slice model_proof prove held_norms)

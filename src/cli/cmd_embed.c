@@ -4,12 +4,12 @@
 #include "infer/forward.h"
 #include "io/npy.h"
 #include "models/open_tokenizer.h"
+#include "models/sentence.h"
 
-#include <math.h>
 #include <string.h>
 
 typedef struct embed_args {
-    const char *pooling;
+    const char *pooling, *too_long;
     hn_sink out;
     int64_t threads;
     bool normalize;
@@ -17,81 +17,89 @@ typedef struct embed_args {
 } embed_args;
 
 static const hn_option options[] = {
-    HN_TEXT(embed_args, pooling, "pooling", "KIND", "mean or cls; default: as the file says, or mean"),
-    HN_FLAG(embed_args, normalize, "normalize", "scale every vector to length 1"),
+    HN_TEXT(embed_args, pooling, "pooling", "KIND",
+            "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken; default: as the model says, or mean"),
+    HN_FLAG(embed_args, normalize, "normalize", "scale every vector to length 1; default: as the model says"),
+    HN_TEXT(embed_args, too_long, "too-long", "HOW",
+            "of texts beyond the model's longest: keep-start (default) cuts them and says so, refuse does not"),
     HN_OUT(embed_args, out, "out", "E.npy", "f32 [texts, width]; default: printed, one a line"),
     HN_INT(embed_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_IGNORE_OPTION(embed_args),
     HN_OPTION_END,
 };
 
-enum { POOL_MEAN = 1, POOL_CLS = 2 }; /* GGUF's numbers */
-
-static hn_status choose_pooling(const embed_args *args, const hn_hparams *hp, int64_t *out)
-{
-    *out = hp->has[HN_HP_pooling] && hp->pooling ? hp->pooling : POOL_MEAN;
-    if (args->pooling) {
-        HN_REQUIRE(!strcmp(args->pooling, "mean") || !strcmp(args->pooling, "cls"),
-                   HN_ERR_ARGUMENT, "--pooling %s: expected mean or cls", args->pooling);
-        *out = !strcmp(args->pooling, "mean") ? POOL_MEAN : POOL_CLS;
-    }
-    HN_REQUIRE(*out == POOL_MEAN || *out == POOL_CLS, HN_ERR_UNSUPPORTED,
-               "pooling type %lld of the file is not supported: say --pooling", (long long)*out);
-    return HN_OK;
-}
-
-/* Sums in double, in the order of the tokens. */
-static void pool(const float *hidden, int64_t n, int64_t width, int64_t pooling, float *out)
-{
-    for (int64_t c = 0; c < width; c++) {
-        double sum = 0;
-        for (int64_t t = 0; t < n; t++)
-            sum += (double)hidden[t * width + c];
-        out[c] = pooling == POOL_CLS ? hidden[c] : (float)(sum / (double)n);
-    }
-}
-
-static void scale_to_one(float *x, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += (double)x[i] * (double)x[i];
-    const double length = sqrt(sum);
-    for (int64_t i = 0; i < n && length > 0; i++)
-        x[i] = (float)((double)x[i] / length);
-}
-
 typedef struct job {
     const embed_args *args;
     hn_heap *heap;
     const hn_tokenizer *tok;
     hn_forward *forward;
-    int64_t width, pooling;
+    hn_sentence sentence;
+    int64_t width, parts; /* of a state, of a vector */
 } job;
 
-static hn_status embed(const job *j, const char *text, hn_encoding *encoding, float *out)
+static hn_status choose(job *j, const hn_model *model)
+{
+    const char *how = j->args->too_long;
+    HN_REQUIRE(!how || !strcmp(how, "keep-start") || !strcmp(how, "refuse"), HN_ERR_ARGUMENT,
+               "--too-long %.40s: expected keep-start or refuse", how);
+    HN_TRY(hn_sentence_of_model(model, &j->sentence));
+    if (j->args->pooling) {
+        j->sentence.n = 1;
+        HN_TRY(hn_pool_kind_named(j->args->pooling, &j->sentence.parts[0]));
+    }
+    j->sentence.normalizes = j->sentence.normalizes || j->args->normalize;
+    j->width = hn_model_hparams(model)->width;
+    j->parts = j->sentence.n * j->width;
+    return HN_OK;
+}
+
+/* What stands after the text stays; the text loses its end, as with sentence-transformers. */
+static hn_status cut(const job *j, int number, const char *text, hn_encoding *encoding)
+{
+    const int64_t longest = j->sentence.longest;
+    hn_encoding bare = { 0 };
+    if ((int64_t)encoding->n <= longest)
+        return HN_OK;
+    HN_REQUIRE(!j->args->too_long || strcmp(j->args->too_long, "refuse") != 0, HN_ERR_ARGUMENT,
+               "text %d: %zu tokens: expected at most %lld", number, encoding->n, (long long)longest);
+    const hn_encode_options o = { .add_eos = HN_NO, .parse_special = true };
+    const hn_status status = hn_tokenizer_encode(j->tok, text, strlen(text), &o, &bare);
+    const size_t after = encoding->n - bare.n;
+    hn_encoding_free(&bare);
+    HN_TRY(status);
+    HN_REQUIRE((int64_t)after < longest, HN_ERR_ARGUMENT, "text %d: %zu tokens after it: expected less than %lld",
+               number, after, (long long)longest);
+    memmove(encoding->ids + (size_t)longest - after, encoding->ids + encoding->n - after,
+            after * sizeof *encoding->ids);
+    fprintf(stderr, "text %d: %zu tokens, cut to %lld\n", number, encoding->n, (long long)longest);
+    encoding->n = (size_t)longest;
+    return HN_OK;
+}
+
+/* Special tokens written in a text are meant, as Transformers' tokenizers have it. */
+static hn_status embed(const job *j, int number, const char *text, hn_encoding *encoding, float *out)
 {
     hn_tensor hidden;
-    HN_TRY(hn_tokenizer_encode(j->tok, text, strlen(text), &(hn_encode_options){ 0 }, encoding));
+    const hn_encode_options o = { .parse_special = true };
+    HN_TRY(hn_tokenizer_encode(j->tok, text, strlen(text), &o, encoding));
     HN_REQUIRE(encoding->n > 0, HN_ERR_ARGUMENT, "\"%s\" has no tokens", text);
+    HN_TRY(cut(j, number, text, encoding));
     HN_TRY(hn_forward_run(j->forward, encoding->ids, (int64_t)encoding->n, NULL));
     HN_TRY(hn_forward_logits(j->forward, &hidden));
-    pool(hidden.data, (int64_t)encoding->n, j->width, j->pooling, out);
-    if (j->args->normalize)
-        scale_to_one(out, j->width);
+    hn_sentence_pool(&j->sentence, hidden.data, (int64_t)encoding->n, j->width, out);
     return HN_OK;
 }
 
 static hn_status give(const job *j, const float *vectors, int n, FILE *out)
 {
     if (j->args->out.path) {
-        const hn_npy array = { .dtype = HN_F32, .rank = 2, .dim = { n, j->width },
+        const hn_npy array = { .dtype = HN_F32, .rank = 2, .dim = { n, j->parts },
                                .data = (void *)(uintptr_t)vectors,
-                               .bytes = (size_t)n * (size_t)j->width * sizeof *vectors };
+                               .bytes = (size_t)n * (size_t)j->parts * sizeof *vectors };
         return hn_npy_write(j->args->out, &array);
     }
-    for (int64_t i = 0; i < n * j->width; i++)
-        fprintf(out, "%.9g%c", (double)vectors[i], (i + 1) % j->width ? ' ' : '\n');
+    for (int64_t i = 0; i < n * j->parts; i++)
+        fprintf(out, "%.9g%c", (double)vectors[i], (i + 1) % j->parts ? ' ' : '\n');
     return HN_OK;
 }
 
@@ -99,10 +107,10 @@ static hn_status embed_all(const job *j, int n, char **texts, FILE *out)
 {
     hn_encoding encoding = { 0 };
     float *vectors =
-        hn_alloc_array(j->heap, HN_TAG_STATE, (size_t)n * (size_t)j->width, sizeof *vectors);
+        hn_alloc_array(j->heap, HN_TAG_STATE, (size_t)n * (size_t)j->parts, sizeof *vectors);
     hn_status status = vectors ? HN_OK : HN_ERR_MEMORY;
     for (int i = 0; i < n && status == HN_OK; i++)
-        status = embed(j, texts[i], &encoding, vectors + i * j->width);
+        status = embed(j, i + 1, texts[i], &encoding, vectors + i * j->parts);
     if (status == HN_OK)
         status = give(j, vectors, n, out);
     hn_encoding_free(&encoding);
@@ -120,8 +128,7 @@ static hn_status run_model(job *j, const hn_model *model, int n, char **texts, F
     HN_REQUIRE(hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s: %s generates text; only models that embed are supported here",
                hn_model_path(model), hn_model_arch(model)->name);
-    HN_TRY(choose_pooling(j->args, hp, &j->pooling));
-    j->width = hp->width;
+    HN_TRY(choose(j, model));
     HN_TRY(hn_devices_open(j->heap, "cpu", &open, &n_devices, devices));
     hn_status status = hn_forward_new(&j->forward, j->heap, model, devices[0], &o);
     if (status == HN_OK)

@@ -93,7 +93,6 @@ static hn_status check_numbers(const hn_hparams *a, const hn_hparams *b)
         { "expert_count", a->n_expert, b->n_expert },
         { "expert_used_count", a->n_used, b->n_used },
         { "attention.shared_kv_layers", a->n_shared_kv, b->n_shared_kv },
-        { "pooling_type", a->pooling, b->pooling },
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         HN_REQUIRE(numbers[i].meant == numbers[i].read, HN_ERR_UNSUPPORTED,
