@@ -186,27 +186,68 @@ static hn_status run_body(hn_tpl_run *r, const hn_template_input *input)
     return hn_str_status(r->out);
 }
 
+static void *acquire(void *context, size_t bytes, size_t alignment)
+{
+    hn_tpl_budget *budget = context;
+    (void)alignment; /* a heap's blocks have it */
+    if (bytes > budget->limit - budget->used) {
+        budget->is_spent = true;
+        return NULL;
+    }
+    void *block = hn_alloc(budget->source, HN_TAG_TEXT, bytes);
+    budget->used += block ? bytes : 0;
+    budget->is_dry = budget->is_dry || !block;
+    return block;
+}
+
+static void release(void *context, void *block, size_t bytes)
+{
+    hn_tpl_budget *budget = context;
+    budget->used -= bytes;
+    hn_free(budget->source, block);
+}
+
 static hn_template_options with_defaults(const hn_template_options *given)
 {
     hn_template_options o = *given;
-    o.max_bytes = o.max_bytes ? o.max_bytes : (size_t)64 << 20;
-    o.max_memory = o.max_memory ? o.max_memory : (size_t)1 << 30;
+    o.max_bytes = o.max_bytes ? o.max_bytes : (size_t)32 << 20;
+    o.max_memory = o.max_memory ? o.max_memory : (size_t)128 << 20;
     o.max_steps = o.max_steps ? o.max_steps : 50000000;
     o.max_depth = o.max_depth ? o.max_depth : 600;
     return o;
 }
 
+static void begin(hn_tpl_run *r, const hn_template *t, const hn_template_input *input, hn_template_spans *spans)
+{
+    *r = (hn_tpl_run){ .t = t, .options = with_defaults(&input->options), .spans = spans };
+    r->budget.source = t->heap;
+    r->budget.limit = r->options.max_memory;
+    const hn_heap_hook hook = { .acquire = acquire, .release = release, .context = &r->budget, .is_zeroed = true };
+    hn_heap_init(&r->budget.heap, &hook);
+    r->arena = (hn_tpl_arena){ .heap = &r->budget.heap, .limit = r->options.max_memory };
+}
+
+/* A template that asks for too much is at fault, not the machine. */
+static hn_status name_failure(const hn_tpl_run *r, hn_status status)
+{
+    if (status == HN_ERR_MEMORY && !r->budget.is_dry)
+        status = hn_fail(HN_ERR_FORMAT, "it wants more than %zu bytes of memory", r->options.max_memory);
+    return r->failed_line ? hn_fail_within(status, "%s:%d: ", r->t->name, r->failed_line)
+                          : hn_fail_within(status, "%s: ", r->t->name);
+}
+
 hn_status hn_template_render(const hn_template *t, const hn_template_input *input, hn_str *out,
                              hn_template_spans *spans_or_null)
 {
-    hn_str text = hn_str_on(t->heap);
-    hn_tpl_run r = {
-        .t = t, .options = with_defaults(&input->options), .out = &text, .spans = spans_or_null
-    };
-    r.arena = (hn_tpl_arena){ .heap = t->heap, .limit = r.options.max_memory };
+    hn_tpl_run r;
+    begin(&r, t, input, spans_or_null);
+    hn_str text = hn_str_on(&r.budget.heap);
+    r.out = &text;
     if (spans_or_null)
         spans_or_null->n = 0;
     hn_status status = run_body(&r, input);
+    if (r.budget.is_spent || r.budget.is_dry) /* texts lose what they are refused, whoever looks */
+        status = HN_ERR_MEMORY;
     if (status == HN_OK) {
         for (size_t i = 0; spans_or_null && i < spans_or_null->n; i++) {
             spans_or_null->at[i].begin += out->length;
@@ -214,10 +255,8 @@ hn_status hn_template_render(const hn_template *t, const hn_template_input *inpu
         }
         hn_str_add_bytes(out, text.text, text.length);
         status = hn_str_status(out);
-    } else if (r.failed_line) {
-        hn_fail_within(status, "%s:%d: ", t->name, r.failed_line);
     } else {
-        hn_fail_within(status, "%s: ", t->name);
+        status = name_failure(&r, status);
     }
     hn_str_free(&text);
     hn_tpl_arena_free(&r.arena);

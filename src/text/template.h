@@ -24,9 +24,9 @@ typedef struct hn_template_var {
  * other mistake of a template is HN_ERR_FORMAT, and what hone leaves out HN_ERR_UNSUPPORTED. */
 typedef struct hn_template_options {
     const int64_t *clock; /* seconds since 1970 for strftime_now; NULL: the clock, local time */
-    size_t max_bytes;     /* of output; 0: 64 MiB */
-    size_t max_memory;    /* while rendering; 0: 1 GiB */
-    int64_t max_steps;    /* 0: 50 million; about one a node, or 64 bytes of text */
+    size_t max_bytes;     /* of output; 0: 32 MiB */
+    size_t max_memory;    /* of all that a rendering holds at a time; 0: 128 MiB */
+    int64_t max_steps;    /* 0: 50 million; about one a node, or 16 bytes of text */
     int max_depth;        /* of what is nested in the template or calls itself; 0: 600 */
 } hn_template_options;
 

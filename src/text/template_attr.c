@@ -10,7 +10,7 @@
 
 static hn_status unsafe(hn_tpl_run *r, const hn_tval *of, const char *name, hn_tval *out)
 {
-    hn_str text = hn_str_on(r->t->heap);
+    hn_str text = hn_str_on(&r->budget.heap);
     hn_tval hint;
     hn_str_print(&text, "access to attribute '%s' of '%s' object is unsafe.", name,
                  hn_tv_type(of));

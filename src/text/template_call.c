@@ -226,7 +226,7 @@ static hn_status global_raise(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 static hn_status global_strftime(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     hn_tpl_text format;
-    hn_str text = hn_str_on(r->t->heap);
+    hn_str text = hn_str_on(&r->budget.heap);
     HN_TRY(hn_tpl_want_text(c, 0, NULL, &format));
     hn_status status = hn_tpl_strftime(r, format, &text);
     if (status == HN_OK)

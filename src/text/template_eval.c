@@ -13,7 +13,7 @@ hn_status hn_tpl_step(hn_tpl_run *r, int64_t n)
 
 hn_status hn_tpl_charge(hn_tpl_run *r, size_t bytes)
 {
-    return hn_tpl_step(r, (int64_t)(bytes / 64));
+    return hn_tpl_step(r, (int64_t)(bytes / 16));
 }
 
 /* A failure leaves the depth as it is: nothing runs after it, save where it is caught, which
@@ -235,7 +235,7 @@ static hn_status eval_compare(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *o
 
 static hn_status eval_concat(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *out)
 {
-    hn_str text = hn_str_on(r->t->heap);
+    hn_str text = hn_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     for (const hn_tpl_node *kid = node->kids; kid && status == HN_OK; kid = kid->next) {
         hn_tval item;

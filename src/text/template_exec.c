@@ -17,7 +17,7 @@ hn_status hn_tpl_emit(hn_tpl_run *r, const char *text, size_t bytes)
 
 void hn_tpl_capture_begin(hn_tpl_run *r, hn_tpl_capture *c)
 {
-    c->text = hn_str_on(r->t->heap);
+    c->text = hn_str_on(&r->budget.heap);
     c->before = r->out;
     r->out = &c->text;
     r->n_captures++;
@@ -258,7 +258,7 @@ static hn_status bind_params(hn_tpl_run *r, const hn_tpl_macro *m, const hn_tpl_
         if (p->a) {
             HN_TRY(hn_tpl_eval(r, p->a, &value));
         } else {
-            hn_str hint = hn_str_on(r->t->heap);
+            hn_str hint = hn_str_on(&r->budget.heap);
             hn_tval text;
             hn_str_print(&hint, "parameter '%s' was not provided", p->name);
             const hn_status status = hn_tv_from_str(r, &hint, &text);
@@ -324,8 +324,11 @@ static hn_status exec_generation(hn_tpl_run *r, const hn_tpl_node *node)
     hn_template_spans *spans = r->spans;
     if (spans->n == spans->room) {
         const size_t room = spans->room ? 2 * spans->room : 16;
+        HN_REQUIRE(room <= r->options.max_memory / 4 / sizeof *spans->at, HN_ERR_MEMORY,
+                   "%zu generation blocks", spans->n); /* they outlive the budget's heap */
         hn_template_span *grown =
             hn_realloc_array(r->t->heap, HN_TAG_TEXT, spans->at, room, sizeof *grown);
+        r->budget.is_dry = r->budget.is_dry || !grown;
         if (!grown)
             return HN_ERR_MEMORY;
         spans->at = grown;

@@ -52,7 +52,7 @@ static hn_status escape(hn_tpl_run *r, hn_tpl_call *c, bool again, hn_tval *out)
     *out = text;
     if (text.is_markup && !again)
         return HN_OK;
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     hn_tv_escape(&to, text.as.text);
     const hn_status status = hn_tv_from_str(r, &to, out);
     hn_str_free(&to);
@@ -323,7 +323,7 @@ static hn_status filter_filesizeformat(hn_tpl_run *r, hn_tpl_call *c, hn_tval *o
                hn_tv_type(&c->self));
     const double base = binary ? 1024 : 1000;
     double d = bytes.as.number, unit = base;
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     const hn_tpl_spec spec = { .precision = 1, .type = 'f' };
     hn_status status = HN_OK;
     if (d == 1) {

@@ -17,8 +17,19 @@ typedef struct hn_tpl_scope {
 
 typedef enum hn_tpl_flow { HN_TPL_ON, HN_TPL_LEAVE, HN_TPL_AGAIN } hn_tpl_flow;
 
+/* One for a whole rendering: whatever asks for memory, blocks, loops, filters, texts and lists on
+ * their way, asks here, and all of it together may not be more than the limit. */
+typedef struct hn_tpl_budget {
+    hn_heap heap;    /* gives what the budget allows, of: */
+    hn_heap *source;
+    size_t limit, used;
+    bool is_spent;   /* it refused: what was made since then may lack words, and is not given out */
+    bool is_dry;     /* the source had no more, which is no fault of the template */
+} hn_tpl_budget;
+
 struct hn_tpl_run {
     const hn_template *t;
+    hn_tpl_budget budget;
     hn_template_options options; /* defaults filled in */
     hn_tpl_arena arena;
     hn_str *out; /* the output, or what a block captures */

@@ -57,7 +57,7 @@ static hn_status star_or_number(formatter *f, hn_tpl_text text, size_t *i, int64
 /* %s and its like take any value; the escaping of markup is theirs. */
 static hn_status percent_text(formatter *f, const hn_tval *v, hn_tpl_spec *spec)
 {
-    hn_str one = hn_str_on(f->r->t->heap), escaped = hn_str_on(f->r->t->heap);
+    hn_str one = hn_str_on(&f->r->budget.heap), escaped = hn_str_on(&f->r->budget.heap);
     hn_status status =
         spec->type == 's' ? hn_tv_write(f->r, v, &one) : hn_tv_write_repr(f->r, v, &one);
     hn_str *text = &one;
@@ -76,7 +76,7 @@ static hn_status percent_text(formatter *f, const hn_tval *v, hn_tpl_spec *spec)
 
 static hn_status percent_number(formatter *f, const hn_tval *v, hn_tpl_spec *spec)
 {
-    hn_str body = hn_str_on(f->r->t->heap);
+    hn_str body = hn_str_on(&f->r->budget.heap);
     hn_status status = HN_OK;
     bool is_negative = false;
     const char *prefix = "";
@@ -108,7 +108,7 @@ static hn_status percent_number(formatter *f, const hn_tval *v, hn_tpl_spec *spe
                      : spec->type == 'o' ? "0o"
                                          : "";
         if (spec->precision > (int64_t)body.length && spec->precision < 1000) {
-            hn_str longer = hn_str_on(f->r->t->heap);
+            hn_str longer = hn_str_on(&f->r->budget.heap);
             for (int64_t k = (int64_t)body.length; k < spec->precision; k++)
                 hn_str_add_char(&longer, '0');
             hn_str_add_bytes(&longer, body.text, body.length);
@@ -223,7 +223,7 @@ hn_status hn_tpl_percent(hn_tpl_run *r, const hn_tval *format, const hn_tval *ar
                          hn_tval *out)
 {
     formatter f = { .r = r,
-                    .to = hn_str_on(r->t->heap),
+                    .to = hn_str_on(&r->budget.heap),
                     .args = args,
                     .n_args = 1,
                     .is_markup = format->is_markup };
@@ -289,7 +289,7 @@ static hn_status read_spec(hn_tpl_text text, hn_tpl_spec *s)
 static hn_status format_number(hn_tpl_run *r, const hn_tval *v, const hn_tpl_spec *spec,
                                hn_str *to)
 {
-    hn_str body = hn_str_on(r->t->heap);
+    hn_str body = hn_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     bool is_negative = false;
     const char *prefix = "";
@@ -425,7 +425,7 @@ static hn_status put_field(fields *s, hn_tpl_text field, hn_str *to)
         const char conversion = end + 1 < field.bytes ? field.text[end + 1] : '\0';
         HN_REQUIRE(conversion == 'r' || conversion == 's', HN_ERR_FORMAT,
                    "Unknown conversion specifier");
-        hn_str one = hn_str_on(r->t->heap);
+        hn_str one = hn_str_on(&r->budget.heap);
         hn_status status = conversion == 'r' ? hn_tv_write_repr(r, &value, &one)
                                              : hn_tv_write(r, &value, &one);
         if (status == HN_OK)
@@ -437,7 +437,7 @@ static hn_status put_field(fields *s, hn_tpl_text field, hn_str *to)
         HN_REQUIRE(colon >= field.bytes || field.text[colon] == ':', HN_ERR_FORMAT,
                    "expected ':' after conversion specifier");
     }
-    hn_str spec = hn_str_on(r->t->heap);
+    hn_str spec = hn_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     if (colon < field.bytes)
         status = fill_fields(
@@ -485,7 +485,7 @@ static hn_status fill_fields(fields *s, hn_tpl_text text, hn_str *to)
 
 hn_status hn_tpl_str_format(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    formatter f = { .r = r, .to = hn_str_on(r->t->heap) };
+    formatter f = { .r = r, .to = hn_str_on(&r->budget.heap) };
     fields s = { .f = &f, .c = c };
     hn_status status = fill_fields(&s, c->self.as.text, &f.to);
     if (status == HN_OK)

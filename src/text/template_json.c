@@ -210,7 +210,7 @@ static hn_status read_indent(dumper *d, const hn_tval *given)
 
 hn_status hn_tpl_tojson(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    hn_str text = hn_str_on(r->t->heap);
+    hn_str text = hn_str_on(&r->budget.heap);
     dumper d = { .r = r, .to = &text, .item = { ", ", 2 }, .key = { ": ", 2 } };
     const hn_tval *separators = &c->slots[2];
     HN_TRY(hn_tpl_want_bool(r, c, 0, false, &d.ascii));

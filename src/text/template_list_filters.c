@@ -241,7 +241,7 @@ static hn_status join_items(hn_tpl_run *r, hn_tpl_call *c, hn_str *to)
 
 static hn_status filter_join(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     hn_status status = join_items(r, c, &to);
     if (status == HN_OK)
         status = hn_tv_from_str(r, &to, out);

@@ -143,7 +143,7 @@ static hn_status on_doubles(char op, double a, double b, hn_tval *out)
 
 static hn_status join_texts(hn_tpl_run *r, const hn_tval *a, const hn_tval *b, hn_tval *out)
 {
-    hn_str text = hn_str_on(r->t->heap);
+    hn_str text = hn_str_on(&r->budget.heap);
     const bool is_markup = a->is_markup || b->is_markup;
     const hn_tval *const parts[] = { a, b };
     for (int i = 0; i < 2; i++)

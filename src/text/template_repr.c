@@ -227,7 +227,7 @@ hn_status hn_tv_to_text(hn_tpl_run *r, const hn_tval *v, hn_tval *out)
         *out = *v;
         return HN_OK;
     }
-    hn_str text = hn_str_on(r->t->heap);
+    hn_str text = hn_str_on(&r->budget.heap);
     hn_status status = hn_tv_write(r, v, &text);
     if (status == HN_OK)
         status = hn_tv_from_str(r, &text, out);

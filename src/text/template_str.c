@@ -64,7 +64,7 @@ static void put_case(hn_str *to, hn_tpl_case which, hn_tpl_text text, size_t at,
 static hn_status change(hn_tpl_run *r, const hn_tpl_call *c, hn_tpl_case first,
                         hn_tpl_case rest, hn_tval *out)
 {
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     const hn_tpl_text text = c->self.as.text;
     for (size_t i = 0, n = 0; i < text.bytes; i += n)
         put_case(&to, i ? rest : first, text, i, &n);
@@ -93,7 +93,7 @@ static hn_status str_capitalize(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 
 static hn_status str_title(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     const hn_tpl_text text = c->self.as.text;
     bool in_word = false;
     for (size_t i = 0, n = 0; i < text.bytes; i += n) {
@@ -105,7 +105,7 @@ static hn_status str_title(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 
 static hn_status str_swapcase(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     const hn_tpl_text text = c->self.as.text;
     for (size_t i = 0, n = 0; i < text.bytes; i += n) {
         const uint32_t code = hn_tpl_code_at(text.text + i, &n);
@@ -266,7 +266,7 @@ static hn_status str_replace(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     HN_TRY(hn_tpl_want_text(c, 0, NULL, &old));
     HN_TRY(hn_tpl_want_text(c, 1, NULL, &fresh));
     HN_TRY(hn_tpl_want_int(c, 2, -1, &count));
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     for (size_t at = 0; status == HN_OK;) {
         const size_t found = count == 0 ? SIZE_MAX : find(text, old, at, text.bytes, false);
@@ -304,11 +304,11 @@ static hn_status justify(hn_tpl_run *r, hn_tpl_call *c, char align, hn_tval *out
     HN_REQUIRE(hn_tv_text_length(fill) == 1, HN_ERR_FORMAT,
                "The fill character must be exactly one character long");
     const int64_t pad = width - hn_tv_text_length(c->self.as.text);
-    HN_REQUIRE(pad < (int64_t)(r->options.max_memory / 4), HN_ERR_MEMORY, "a width of %lld",
+    HN_REQUIRE(pad < (int64_t)(r->options.max_memory / 4), HN_ERR_FORMAT, "a width of %lld: more than a template may hold",
                (long long)width);
     /* Python's center puts the odd space left where the width is odd too */
     const int64_t left = align == '>' ? pad : align == '^' ? pad / 2 + (pad & width & 1) : 0;
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     for (int64_t i = 0; i < left; i++)
         hn_str_add_bytes(&to, fill.text, fill.bytes);
     hn_str_add_bytes(&to, c->self.as.text.text, c->self.as.text.bytes);
@@ -337,9 +337,9 @@ static hn_status str_zfill(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     int64_t width = 0;
     const hn_tpl_text text = c->self.as.text;
     HN_TRY(hn_tpl_want_int(c, 0, 0, &width));
-    HN_REQUIRE(width < (int64_t)(r->options.max_memory / 4), HN_ERR_MEMORY, "a width of %lld",
+    HN_REQUIRE(width < (int64_t)(r->options.max_memory / 4), HN_ERR_FORMAT, "a width of %lld: more than a template may hold",
                (long long)width);
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     const size_t sign = text.bytes && (text.text[0] == '+' || text.text[0] == '-');
     hn_str_add_bytes(&to, text.text, sign);
     for (int64_t i = hn_tv_text_length(text); i < width; i++)
@@ -353,7 +353,7 @@ static hn_status str_expandtabs(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     int64_t size = 8, column = 0;
     HN_TRY(hn_tpl_want_int(c, 0, 8, &size));
     HN_REQUIRE(size < 1000, HN_ERR_UNSUPPORTED, "expandtabs() of more than 1000");
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     const hn_tpl_text text = c->self.as.text;
     for (size_t i = 0; i < text.bytes; i++) {
         const char one = text.text[i];
@@ -375,7 +375,7 @@ static hn_status str_join(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     hn_tval items;
     HN_TRY(hn_tv_collect(r, &c->slots[0], &items));
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     const hn_tpl_list *list = items.as.list;
     for (size_t i = 0; i < list->n; i++) {
         if (list->at[i].kind != HN_TV_TEXT) {

@@ -43,7 +43,7 @@ static hn_status filter_title(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     hn_tval text, one;
     HN_TRY(hn_tv_to_text(r, &c->self, &text));
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     const hn_tpl_text t = text.as.text;
     bool starts = true;
@@ -134,7 +134,7 @@ static hn_status filter_indent(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     const hn_tval newline = hn_tv_text("\n", 1);
     HN_TRY(hn_tpl_binary(r, '+', &c->self, &newline, &text)); /* so that a last "\n" counts */
     HN_TRY(lines_of(r, &text, &lines));
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     for (size_t i = 0; i < lines.as.list->n; i++) {
         const hn_tpl_text line = lines.as.list->at[i].as.text;
         if (i)
@@ -249,7 +249,7 @@ static hn_status quote_pairs(hn_tpl_run *r, const hn_tval *of, hn_str *to)
 
 static hn_status filter_urlencode(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     hn_tpl_iter it;
     const bool is_single = c->self.kind == HN_TV_TEXT || hn_tv_iter(r, &c->self, &it) != HN_OK;
     hn_status status =
@@ -288,7 +288,7 @@ static hn_status filter_xmlattr(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     HN_TRY(hn_tpl_want_bool(r, c, 0, true, &autospace));
     HN_REQUIRE(c->self.kind == HN_TV_DICT, HN_ERR_FORMAT,
                "'%s' object has no attribute 'items'", hn_tv_type(&c->self));
-    hn_str to = hn_str_on(r->t->heap);
+    hn_str to = hn_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     const hn_tpl_dict *d = c->self.as.dict;
     for (size_t i = 0; i < d->n && status == HN_OK; i++)
