@@ -34,7 +34,7 @@ hn_read_def(${CMAKE_SOURCE_DIR}/src/models/models.def HN_MODEL HN_MODELS)
 set(HN_FILES_infer divergence adapter adapter_read adapter_test compiled reference parity forward imatrix session session_file sampler perplexity thought conversation)
 set(HN_FILES_models models model finite slice fingerprint identity identity_cache open_tokenizer open_chat sentence ${HN_MODELS} shared_keys)
 set(HN_FILES_engine engine builder exec trainer tensor finetune)
-set(HN_FILES_cli main options embedded cache_folder story_check run_words train_options prove_model data_options progress interrupt terminal line_edit line_input sampling_options session_options lora_options ignore_option memory template_note op_arrays op_list answers bench_model bench_race bench_peer bench_matmul bench_attention bench_rows bench_loss bench_step help command_line made)
+set(HN_FILES_cli main options quantize_report embedded cache_folder story_check run_words train_options prove_model data_options progress interrupt terminal line_edit line_input sampling_options session_options lora_options ignore_option memory template_note op_arrays op_list answers bench_model bench_race bench_peer bench_matmul bench_attention bench_rows bench_loss bench_step help command_line made)
 set(HN_FILES_prove case runner report env trial oracle check_op gradient bits model_run model_gradient model_specs check_model check_state model_slice model_proof prove held_norms)
 set(HN_FILES_backend backend storage program executable cpu/cpu cpu/strips cpu/products cpu/bind_elemwise cpu/bind_linear cpu/bind_norm cpu/bind_attention cpu/bind_move cpu/bind_experts cpu/bind_xent cpu/bind_softmax cpu/bind_optim cpu/bind_matmul cpu/bind_rope cpu/bind_reduce cpu/bind_ids cpu/bind_place cpu/bind_combine cpu/bind_tokens)
 

@@ -3,6 +3,7 @@
 #include "cli/ignore_option.h"
 #include "cli/made.h"
 #include "cli/progress.h"
+#include "cli/quantize_report.h"
 #include "convert/quantize.h"
 
 #include <string.h>
@@ -26,12 +27,14 @@ static const hn_option options[] = {
 };
 
 static hn_status quantize(const quantize_args *args, char **operands, hn_heap *heap,
-                          hn_importance *importance)
+                          hn_importance *importance, FILE *out)
 {
+    hn_quantize_report report = { 0 };
     hn_keep keep[HN_MAX_LIST];
     hn_pool *pool;
     const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
     hn_quantize_options o = { .ignored = &ignored, .importance = importance, .keep = keep, .n_keep = args->keep.n,
+                              .told = hn_quantize_report_add, .context = &report,
                               .may_requantize = args->requantize };
     HN_TRY(hn_recipe_named(operands[2], &o.recipe));
     for (int i = 0; i < args->keep.n; i++)
@@ -42,6 +45,8 @@ static hn_status quantize(const quantize_args *args, char **operands, hn_heap *h
     const hn_status status = hn_quantize(heap, pool, operands[0], args->result, &o, &watch);
     hn_progress_end();
     hn_pool_free(pool);
+    if (status == HN_OK)
+        hn_quantize_report_print(&report, hn_recipe_dtype(o.recipe), out, stderr);
     return status;
 }
 
@@ -54,7 +59,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&heap, NULL);
     if (args->imatrix)
         HN_TRY(hn_importance_open(&heap, args->imatrix, &importance));
-    const hn_status status = quantize(args, operands, &heap, importance);
+    const hn_status status = quantize(args, operands, &heap, importance, out);
     hn_importance_close(importance);
     return hn_made(status, &heap, args->result.path, out);
 }

@@ -41,6 +41,39 @@ static hn_status choose_type(const quantization *q, const hn_recipe_model *model
     return hn_type_make(&to->type, chosen, from->type.rank, from->type.dim);
 }
 
+static void tell(const quantization *q, const hn_recipe_model *model, const hn_weight_entry *was,
+                 const hn_weight_entry *is)
+{
+    const hn_dtype current = was->type.dtype;
+    const hn_dtype unlikely = current == HN_F32 ? HN_F16 : HN_F32; /* kept, if it is given back */
+    const hn_recipe *recipe = q->options->recipe;
+    const bool is_weight = is_plain(current) || hn_is_block(current);
+    const hn_dtype meant = is_weight ? hn_recipe_meant(recipe, model, was->name, &was->type, current) : current;
+    const bool is_kept = !is_weight || (meant == current && hn_recipe_meant(recipe, model, was->name, &was->type,
+                                                                            unlikely) == unlikely);
+    const hn_quantized tensor = { .name = was->name, .was = &was->type, .is = &is->type, .meant = meant,
+                                  .is_kept = is_kept };
+    if (q->options->told)
+        q->options->told(q->options->context, &tensor);
+}
+
+/* A file of the same types under another name would pass for what was asked for. */
+static hn_status check_result(const quantization *q, const hn_weights *all, const hn_recipe_model *model)
+{
+    const hn_dtype asked = hn_recipe_dtype(q->options->recipe);
+    bool has_asked = false, has_changed = q->options->n_keep > 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const hn_dtype dtype = q->entries[i].type.dtype;
+        has_asked = has_asked || dtype == asked;
+        has_changed = has_changed || dtype != all->entries[i].type.dtype;
+    }
+    HN_REQUIRE(has_asked || has_changed, HN_ERR_UNSUPPORTED,
+               "%s: no tensor of it can be %s, and none would change", all->name, hn_dtype_name(asked));
+    for (size_t i = 0; i < all->n; i++)
+        tell(q, model, &all->entries[i], &q->entries[i]);
+    return HN_OK;
+}
+
 static hn_status plan(quantization *q)
 {
     const hn_weights *all = hn_gguf_weights(q->in);
@@ -62,7 +95,7 @@ static hn_status plan(quantization *q)
         HN_TRY(choose_type(q, &model, &all->entries[i], &q->entries[i]));
         q->watch->total_bytes += hn_type_bytes(&q->entries[i].type);
     }
-    return HN_OK;
+    return check_result(q, all, &model);
 }
 
 typedef struct row_source {

@@ -220,10 +220,8 @@ static hn_dtype mixed(const hn_recipe *recipe, const hn_recipe_model *model, con
     const bool is_head = !strcmp(name, "output.weight") ||
                          (!model->has_output && part == EMBEDDING);
     hn_dtype dtype = recipe->dtype;
-    if (is_head) {
-        const bool divides = hn_last_dim(shape) % hn_dtype_block(dtype) == 0;
-        return dtype == T(q8_0) || dtype == T(mxfp4) || !divides ? T(q8_0) : T(q6_k);
-    }
+    if (is_head)
+        return dtype == T(q8_0) || dtype == T(mxfp4) ? T(q8_0) : T(q6_k);
     if (dtype == T(mxfp4)) /* for experts; the rest of such models is kept at 8 bits */
         return shape->rank == 3 ? T(mxfp4) : T(q8_0);
     int layer = 0;
@@ -249,15 +247,47 @@ void hn_recipe_mark_values(const char *name, bool has_values[HN_MAX_LAYERS])
         has_values[layer] = true;
 }
 
-hn_dtype hn_recipe_choose(const hn_recipe *recipe, const hn_recipe_model *model,
-                          const char *name, const hn_type *shape, hn_dtype current)
+hn_dtype hn_recipe_meant(const hn_recipe *recipe, const hn_recipe_model *model, const char *name,
+                         const hn_type *shape, hn_dtype current)
 {
     if (!may_change(name, shape))
         return current;
     for (int i = 0; i < model->n_keep; i++)
         if (hn_pattern_matches(model->keep[i].pattern, name))
-            return hn_recipe_fit(model->keep[i].dtype, hn_last_dim(shape));
-    if (!hn_is_block(recipe->dtype))
-        return recipe->dtype;
-    return hn_recipe_fit(mixed(recipe, model, name, shape), hn_last_dim(shape));
+            return model->keep[i].dtype;
+    return hn_is_block(recipe->dtype) ? mixed(recipe, model, name, shape) : recipe->dtype;
+}
+
+hn_dtype hn_recipe_choose(const hn_recipe *recipe, const hn_recipe_model *model,
+                          const char *name, const hn_type *shape, hn_dtype current)
+{
+    const hn_dtype meant = hn_recipe_meant(recipe, model, name, shape, current);
+    return may_change(name, shape) && hn_is_block(meant) ? hn_recipe_fit(meant, hn_last_dim(shape)) : meant;
+}
+
+hn_tensor_kind hn_tensor_kind_of(const char *name, const hn_type *shape)
+{
+    static const struct {
+        const char *pattern;
+        hn_tensor_kind kind;
+    } known[] = { { "token_embd.weight", HN_KIND_EMBEDDING }, { "per_layer_token_embd.weight", HN_KIND_EMBEDDING },
+                  { "output.weight", HN_KIND_HEAD },          { "*_exps.*", HN_KIND_EXPERTS },
+                  { "*_shexp.*", HN_KIND_EXPERTS },           { "*ffn_gate_inp*", HN_KIND_OTHER },
+                  { "*.attn_*", HN_KIND_ATTENTION },          { "*.ffn_*", HN_KIND_FFN } };
+    if (shape->rank < 2 || hn_pattern_matches("*_norm.*", name))
+        return HN_KIND_NORMS;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (hn_pattern_matches(known[i].pattern, name))
+            return known[i].kind;
+    return HN_KIND_OTHER;
+}
+
+const char *hn_tensor_kind_text(hn_tensor_kind kind)
+{
+    static const char *const texts[] = {
+        [HN_KIND_EMBEDDING] = "embedding", [HN_KIND_ATTENTION] = "attention", [HN_KIND_FFN] = "ffn",
+        [HN_KIND_EXPERTS] = "experts",     [HN_KIND_HEAD] = "head",           [HN_KIND_NORMS] = "norms, biases",
+        [HN_KIND_OTHER] = "other",
+    };
+    return texts[kind];
 }

@@ -39,6 +39,20 @@ typedef struct hn_recipe_model {
 /* Marks the layer of a tensor called so, if it is one of values: for has_values. */
 void hn_recipe_mark_values(const char *name, bool has_values[HN_MAX_LAYERS]);
 
+/* What a tensor called so is: its line of a table. */
+typedef enum hn_tensor_kind {
+    HN_KIND_EMBEDDING,
+    HN_KIND_ATTENTION,
+    HN_KIND_FFN,
+    HN_KIND_EXPERTS,
+    HN_KIND_HEAD,
+    HN_KIND_NORMS, /* and biases, scales: vectors */
+    HN_KIND_OTHER, /* routers, convolutions, positions */
+    HN_N_TENSOR_KINDS
+} hn_tensor_kind;
+hn_tensor_kind hn_tensor_kind_of(const char *name, const hn_type *shape);
+const char *hn_tensor_kind_text(hn_tensor_kind kind);
+
 /* The type for rows of this length: blocks that do not divide them give way. */
 hn_dtype hn_recipe_fit(hn_dtype dtype, int64_t row);
 
@@ -46,5 +60,8 @@ hn_dtype hn_recipe_fit(hn_dtype dtype, int64_t row);
  * vectors stay as they are. Rows that blocks do not divide get the next type whose do. */
 hn_dtype hn_recipe_choose(const hn_recipe *recipe, const hn_recipe_model *model,
                           const char *name, const hn_type *shape, hn_dtype current);
+/* The same before rows give way: what the recipe means. */
+hn_dtype hn_recipe_meant(const hn_recipe *recipe, const hn_recipe_model *model, const char *name,
+                         const hn_type *shape, hn_dtype current);
 
 #endif

@@ -73,6 +73,33 @@ refuses 1 "loses twice" "$hone" quantize --overwrite one.gguf more.gguf q2_k
 run "$hone" quantize --overwrite one.gguf more.gguf q2_k --requantize
 refuses 2 "is not known" "$hone" quantize --overwrite base.gguf more.gguf q4_9
 
+# It says what it did: by kind of tensor, and where rows did not fit; never that nothing became what was asked for.
+says() { # PATTERN: a line of the last command's output
+    grep -Eq -- "$1" out || { cat out; fail "no line matches '$1'"; }
+    n=$((n + 1))
+}
+run "$hone" new --overwrite qwen3moe wide.gguf layers=4 width=256 heads=4 kv_heads=2 head_dim=64 expert_ffn=256 experts=4 used=2
+run "$hone" quantize --overwrite wide.gguf more.gguf q4_k_m
+says '^embedding +1 +512.00 KiB -> +72.00 KiB +4.50  1 q4_k$'
+says '^attention +16 +3.00 MiB -> +448.50 KiB +4.67  14 q4_k, 2 q6_k$'
+says '^experts +12 +12.00 MiB -> +1.82 MiB +4.84  10 q4_k, 2 q6_k$'
+says '^head +1 .* 6.56  1 q6_k$'
+says '^norms, biases +17 .* 32.00  17 f32$'
+says '^other +4 .* 32.00  4 f32$'
+says '^all +51 +16.03 MiB -> +2.45 MiB +4.90$'
+grep -Eq 'multiple|no tensor' out err && fail "rows of 256 do not fit blocks of 256"
+run "$hone" new --overwrite llama narrow.gguf layers=2 width=96 heads=2 kv_heads=1 head_dim=48 ffn=96
+run "$hone" quantize --overwrite narrow.gguf more.gguf q4_k_m
+says '^13 tensors have rows of 96, no multiple of the 256 in a block of q4_k: q5_0 \(token_embd.weight, ...\)$'
+says '^3 tensors have rows of 96, no multiple of the 256 in a block of q6_k: q8_0 '
+grep -q 'no tensor is q4_k, which was asked for' err || fail "nothing is q4_k, and nothing is said"
+run "$hone" quantize --overwrite narrow.gguf more.gguf q4_0
+grep -q 'no tensor is' err && fail "tensors are q4_0, and it is denied"
+run "$hone" new --overwrite llama odd.gguf layers=1 width=40 heads=2 kv_heads=1 head_dim=20 ffn=40 --type f16
+rm -f none.gguf
+refuses 1 'no tensor of it can be q4_k, and none would change' "$hone" quantize odd.gguf none.gguf q4_k_m
+[ ! -e none.gguf ] || fail "a file that nobody asked for"
+
 # A file in place of the one it is made from: never.
 cp base.gguf self.gguf
 refuses 2 "self.gguf: is an input" "$hone" quantize --overwrite self.gguf self.gguf q8_0
