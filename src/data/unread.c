@@ -1,6 +1,7 @@
 /* Whatever carries words is left out, or replaced by other words, and the conversation rendered
- * again: if the text is the same, the template does not write it. Contents that stand in the text as
- * they are, one after the other, need no second rendering. */
+ * again: if the text is the same, the template does not write it. That a template reads a value would
+ * not do: it may read one and write none of it. Only contents that stand in the text once, in their
+ * order, and nowhere else in the conversation need no second rendering. */
 #include "data/unread.h"
 
 #include "data/keys.h"
@@ -91,6 +92,35 @@ static const char *find(const char *text, size_t bytes, const char *words, size_
     return NULL;
 }
 
+enum { SHORT = 32 }; /* bytes that a template may have of its own */
+
+static bool holds(const hn_json *value, const char *words, size_t n)
+{
+    if (value->kind == HN_JSON_STRING)
+        return find(value->as.string.text, value->as.string.bytes, words, n) != NULL;
+    if (value->kind != HN_JSON_ARRAY && value->kind != HN_JSON_OBJECT)
+        return false;
+    for (const hn_json *v = value->as.children.first; v; v = v->next)
+        if (holds(v, words, n))
+            return true;
+    return false;
+}
+
+/* Whether words that were found may have come there from another place than message i's content. */
+static bool may_be_of_another(const search *s, const char *found, size_t i, const char *words, size_t n)
+{
+    const char *end = s->text->text + s->text->length;
+    if (n < SHORT || find(s->text->text, (size_t)(found - s->text->text), words, n) ||
+        find(found + 1, (size_t)(end - found - 1), words, n))
+        return true;
+    size_t k = 0;
+    for (const hn_json *m = s->part->messages->as.children.first; m; m = m->next, k++)
+        for (const hn_json *v = m->as.children.first; v; v = v->next)
+            if ((k != i || strcmp(v->key, "content") != 0) && holds(v, words, n))
+                return true;
+    return s->part->tools && holds(s->part->tools, words, n);
+}
+
 static hn_json text_value(const char *text)
 {
     return (hn_json){ .kind = HN_JSON_STRING,
@@ -134,14 +164,15 @@ static hn_status check_content(search *s, size_t i, const hn_json *message)
     const char *found = find(s->text->text + s->at, s->text->length - s->at, text, n);
     if (found) {
         s->at = (size_t)(found - s->text->text) + n;
-        return HN_OK;
+        if (!may_be_of_another(s, found, i, text, n))
+            return HN_OK;
     }
     const hn_json other = text_value(*text == 'A' ? "B" : "A");
     bool same = false;
     HN_TRY(try_value(s, i, message, "content", &other, &same));
     if (same)
         return name_it(s, "the content of message %zu", i + 1);
-    return check_thought(s, i, message, content->as.string.text);
+    return found ? HN_OK : check_thought(s, i, message, content->as.string.text);
 }
 
 static hn_status check_calls(search *s, size_t i, const hn_json *message, const hn_json *calls)

@@ -161,6 +161,14 @@ static void names_what_is_not_written(void)
                    "leaves out the tools; --drop-unread");
     takes(tools, &dropping);
     refuses("{\"messages\":[" MS("be kind") "," MU("q") "," MA("a") "]}", "the content of message 1");
+    /* words that stand in the text for another reason */
+    refuses("{\"messages\":[" MS("Paris") "," MU("Tell me about Paris.") "," MA("a") "]}",
+            "the content of message 1");
+    refuses("{\"messages\":[" MS("user") "," MU("q") "," MA("a") "]}", "the content of message 1");
+    refuses("{\"messages\":[" MS("Answer in one short sentence, and be kind to them.") "," MU("q") ","
+            MA("I was told: Answer in one short sentence, and be kind to them. So be it.") "]}",
+            "the content of message 1");
+    takes("{\"messages\":[" MU("user") "," MA("user") "," MU("Tell me about Paris.") "," MA("Paris") "]}", NULL);
     refuses("{\"messages\":[" MU("q") ",{\"role\":\"assistant\",\"content\":\"a\",\"tool_calls\":[{"
             "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":{}}}]}]}",
             "tool call 1 of message 2");
