@@ -224,7 +224,8 @@ static hn_status read_config(const hn_config *config, hn_hparams *hp)
         hp->is_key_value[i] = shares_values && !hp->is_sliding[i];
     HN_TRY(hn_config_flag(config, "enable_moe_block", &has_experts));
     if (!has_experts)
-        hp->n_expert = 0, hp->has[HN_HP_n_expert] = false;
+        hp->n_expert = hp->n_used = hp->expert_ffn = 0,
+        hp->has[HN_HP_n_expert] = hp->has[HN_HP_n_used] = hp->has[HN_HP_expert_ffn] = false;
     else
         HN_REQUIRE(hp->n_expert && hp->n_used && hp->expert_ffn, HN_ERR_FORMAT,
                    "config.json: enable_moe_block: num_experts, top_k_experts or "

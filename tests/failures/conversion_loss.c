@@ -137,13 +137,16 @@ static void compare(const model_dir *d, const answer *dir, hn_status of_dir, con
     hn_free(&heap, file.logits);
 }
 
-/* What GGUF has no words for, and hone no key: the case, and how the refusal reads. */
-static const char *const refused[][2] = { { "", "" } };
+/* What GGUF has no words for: the case, and a part of how the refusal reads. */
+static const char *const refused[][2] = {
+    { "\"max_position_embeddings\": 0", "context_length" }, /* a GGUF file says how long a text may be */
+    { "\"max_position_embeddings\": -1", "context_length" },
+};
 
 static bool may_refuse(const char *what)
 {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (*refused[i][0] && strstr(what, refused[i][0]) && strstr(hn_error_message(), refused[i][1]))
+        if (strstr(what, refused[i][0]) && strstr(hn_error_message(), refused[i][1]))
             return true;
     return false;
 }
