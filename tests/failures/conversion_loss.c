@@ -141,6 +141,8 @@ static void compare(const model_dir *d, const answer *dir, hn_status of_dir, con
 static const char *const refused[][2] = {
     { "\"max_position_embeddings\": 0", "context_length" }, /* a GGUF file says how long a text may be */
     { "\"max_position_embeddings\": -1", "context_length" },
+    { "\"num_experts_per_tok\": null", "expert_used_count is 0" }, /* of architectures that are not run */
+    { "_multiplier\": 0", "a multiplier of 0 is none in GGUF" },
 };
 
 static bool may_refuse(const char *what)
