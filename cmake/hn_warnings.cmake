@@ -5,7 +5,8 @@ function(hn_compile_options target)
   target_compile_options(${target} PRIVATE -ffp-contract=off -fno-math-errno
     -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion -Wvla
     -Wundef -Wcast-qual -Wpointer-arith -Wdouble-promotion -Wimplicit-fallthrough
-    -Wno-missing-field-initializers)
+    -Wno-missing-field-initializers
+    $<$<C_COMPILER_ID:Clang>:-Wno-double-promotion>) # which it says of INFINITY, too; gcc sees the rest
   if(HN_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

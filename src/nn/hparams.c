@@ -113,7 +113,7 @@ hn_status hn_hparams_check_heads(const char *name, const hn_hparams *hp)
 
 /* GGUF: hn_meta_check_keys has seen kinds, ranges and lengths. */
 
-static void set_absent(hn_hparams *hp, int i, const char *text)
+static void set_absent(hn_hparams *hp, hn_hp i, const char *text)
 {
     double value;
     hn_number_read(text, strlen(text), &value);
@@ -125,7 +125,7 @@ static void set_absent(hn_hparams *hp, int i, const char *text)
     }
 }
 
-static hn_status read_meta_row(const hn_meta *meta, const char *key, hn_hparams *hp, int i,
+static hn_status read_meta_row(const hn_meta *meta, const char *key, hn_hparams *hp, hn_hp i,
                                const char *absent)
 {
     const hn_meta_value *value = hn_meta_find(meta, key);
@@ -186,11 +186,11 @@ hn_status hn_hparams_read_meta(const hn_meta *meta, const char *arch,
     snprintf(key, sizeof key, "%s.block_count", arch);
     HN_TRY(hn_meta_want_int(meta, key, &out->n_layer));
     HN_TRY(hn_hparams_check_layers(meta->name, out->n_layer));
-    for (int i = 1; i < HN_N_HP; i++) {
-        const hn_key_row *row = hn_key_of_field(tables, (hn_hp)i);
-        key_of(i, arch, key);
+    for (hn_hp i = 1; i < HN_N_HP; i++) {
+        const hn_key_row *row = hn_key_of_field(tables, i);
+        key_of((int)i, arch, key);
         if (row)
-            HN_TRY(read_meta_row(meta, key, out, i, hn_field_range_of((hn_hp)i, row).absent));
+            HN_TRY(read_meta_row(meta, key, out, i, hn_field_range_of(i, row).absent));
     }
     HN_TRY(hn_hparams_check_heads(meta->name, out));
     out->rope_partial = 1;
@@ -261,7 +261,7 @@ static hn_status parse_number(const char *key, const char *text, const char **en
 
 hn_status hn_hparams_set(hn_hparams *hp, const char *key, const char *value)
 {
-    int i = 1;
+    hn_hp i = 1;
     while (i < HN_N_HP && strcmp(rows[i].gguf, key) != 0)
         i++;
     HN_REQUIRE(i < HN_N_HP, HN_ERR_ARGUMENT, "%s is no key of a model's shape", key);

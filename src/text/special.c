@@ -53,8 +53,8 @@ void hn_tokenizer_find_ends(hn_tokenizer *tok)
         "<|tool_response>",
         "<end_of_utterance>",
         "[e~[",
-        "<\xef\xbd\x9c"
-        "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>",
+        ("<\xef\xbd\x9c"
+         "end\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>"),
     };
     static const hn_special roles[] = { HN_SPECIAL_EOS,     HN_SPECIAL_EOT,
                                         HN_SPECIAL_EOM,     HN_SPECIAL_FIM_PAD,

@@ -17,13 +17,18 @@ hn_train_config hn_train_config_default(void)
     };
 }
 
+static bool differs(const char *x, const char *usual)
+{
+    return strcmp(x ? x : "", usual ? usual : "") != 0;
+}
+
 static void add_lines(const hn_train_config *c, bool all, hn_str *out)
 {
 #define HN_PRINT_TEXT(name, x) hn_str_print(out, "%s = %s\n", name, (x) ? (x) : "");
 #define HN_PRINT_INT(name, x)  hn_str_print(out, "%s = %lld\n", name, (long long)(x));
 #define HN_PRINT_REAL(name, x) hn_str_print(out, "%s = %.17g\n", name, (x));
 #define HN_PRINT_FLAG(name, x) hn_str_print(out, "%s = %s\n", name, (x) ? "true" : "false");
-#define HN_DIFFERS_TEXT(x, usual) strcmp((x) ? (x) : "", (usual) ? (usual) : "") != 0
+#define HN_DIFFERS_TEXT(x, usual) differs(x, usual)
 #define HN_DIFFERS_INT(x, usual)  ((x) != (usual))
 #define HN_DIFFERS_REAL(x, usual) ((x) < (usual) || (x) > (usual))
 #define HN_DIFFERS_FLAG(x, usual) ((x) != (usual))

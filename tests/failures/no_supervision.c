@@ -63,8 +63,8 @@ static void loses_all(void)
 {
     static const char *const texts[] = {
         "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"}]}",
-        "{\"messages\":[{\"role\":\"user\",\"content\":\"q\"},{\"role\":\"assistant\","
-        "\"content\":\"a\",\"weight\":0}]}",
+        ("{\"messages\":[{\"role\":\"user\",\"content\":\"q\"},{\"role\":\"assistant\","
+         "\"content\":\"a\",\"weight\":0}]}"),
         "{\"weight\":0,\"prompt\":\"p\",\"completion\":\"c\"}",
         "{\"text\":\"\"}",
     };

@@ -66,8 +66,10 @@ static float *activations(const dots_case *c, int64_t m, int64_t k)
             const bool here = c->where == ALL || (c->where == LAST_ROW ? i == m - 1 : p >= k - 9);
             a[i * k + p] = here ? number(c->a_low, c->a_high) : number(120, 130);
         }
-    if (c->one) /* among what is packed first */
-        a[kc_random() % 9 * k + kc_random() % (k < 512 ? k : 512)] = odd_one(c);
+    if (c->one) { /* among what is packed first; C does not say which of the two is drawn first */
+        const int64_t row = kc_random() % 9, p = kc_random() % (k < 512 ? k : 512);
+        a[row * k + p] = odd_one(c);
+    }
     return a;
 }
 

@@ -52,7 +52,7 @@ static void check_by_hand(void)
 {
     static const char *const texts[2][2] = { { "abab abab ab", "xyz" }, { "xyz", "abab abab ab" } };
     static const char *const merges[] = { "a b", "\xc4\xa0 ab" };
-    static const char *const tokens[] = { "ab", "\xc4\xa0" "ab", "<|begin|>", "<|end|>" };
+    static const char *const tokens[] = { "ab", ("\xc4\xa0" "ab"), "<|begin|>", "<|end|>" };
     for (int order = 0; order < 2; order++) {
         hn_meta meta;
         uint32_t n_made = 0;

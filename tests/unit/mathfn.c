@@ -19,7 +19,9 @@ static double in(double low, double high)
 
 static double any(void)
 {
-    uint32_t words[2] = { hn_rng_u32(key, drawn++), hn_rng_u32(key, drawn++) };
+    uint32_t words[2];
+    words[0] = hn_rng_u32(key, drawn++);
+    words[1] = hn_rng_u32(key, drawn++);
     double x;
     memcpy(&x, words, sizeof x);
     return x;
@@ -101,7 +103,7 @@ static bool agrees(double a, double b)
 static void check_edges(void)
 {
     const double edge[] = { 0,         -0.0,    1,       -1,       2,    -2,
-                            0.5,       -0.5,    3,       HUGE_VAL, NAN,  -HUGE_VAL,
+                            0.5,       -0.5,    3,       HUGE_VAL, (double)NAN,  -HUGE_VAL,
                             0x1p-1074, DBL_MAX, DBL_MIN, 710,      -746, 0x1p53 };
     enum { N = sizeof edge / sizeof *edge };
     double (*const ours[])(double) = { hn_math_exp,  hn_math_expm1, hn_math_log, hn_math_log1p,
