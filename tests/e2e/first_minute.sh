@@ -72,6 +72,16 @@ while read -r arch; do
     n=$((n + 1))
 done <archs
 
+# archs NAME prints the tables that the readers ask through: a row's name, its use, why.
+while read -r arch; do
+    "$hone" archs "$arch" >keys || fail "archs $arch"
+    for words in '  hidden_size .* used' '  transformers_version .* changes nothing: ' "  $arch.embedding_length .* used" \
+        'Every other key is refused'; do
+        grep -q "$words" keys || [ "$arch" = gpt2 ] || fail "archs $arch does not say: $words"
+    done
+done <archs
+refuses 1 "architecture lama is not supported, did you mean llama?" "$hone" archs lama
+
 # Talking with nothing to give.
 echo 'Tell me a story.' | "$hone" chat --count 8 --temperature 0 >out 2>err || { cat err; fail "chat without a model"; }
 [ -s out ] && grep -q 'the one that is built in' err || fail "chat without a model does not say so"
