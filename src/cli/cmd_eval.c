@@ -10,16 +10,18 @@
 typedef struct eval_args {
     hn_data_args data;
     hn_list files;
-    double beta;
+    hn_train_config config; /* of which these options are the goal's */
     int64_t most, threads;
-    const char *numerics;
+    const char *numerics, *goal;
     bool force, json;
 } eval_args;
 
 static const hn_option options[] = {
     HN_LIST(eval_args, files, "data", "FILE", "examples; may be given again"),
     HN_INT(eval_args, most, "examples", "N", 0, INT32_MAX, "the first N only (0: all)"),
-    HN_REAL(eval_args, beta, "beta", "B", "of pairs: what dpo was trained with (0.1)"),
+    HN_TEXT(eval_args, goal, "goal", "NAME", "what hone train minimised; otherwise sft, or dpo of pairs"),
+    HN_REAL(eval_args, config.beta, "beta", "B", "how much a preference counts"),
+    HN_REAL(eval_args, config.kl_weight, "kl-weight", "X", "of the divergence from the base"),
     HN_INT(eval_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
     HN_TEXT(eval_args, numerics, "numerics", "MODE", "f32 (the default) or mixed"),
     HN_FLAG(eval_args, force, "force", "take adapters of another base, tokenizer or template"),
@@ -31,7 +33,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-static const eval_args defaults = { .beta = 0.1 };
+static const eval_args defaults = { .config = {
+#define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help) .field = otherwise,
+#include "train/config.def"
+#undef HN_TRAIN
+} };
 
 typedef struct judged {
     const char *name; /* the adapter's file, or NULL: the base */
@@ -51,6 +57,17 @@ static hn_status open_adapter(const eval_args *args, const hn_train_input *in, c
 }
 
 /* ---- judging ---- */
+
+/* What the examples are judged by: the goal that was asked for, or the first that takes them. */
+static hn_status settle_goal(eval_args *args, const hn_dataset *dataset)
+{
+    hn_goal goal = hn_goal_for(dataset->has_pairs);
+    if (args->goal)
+        HN_TRY(hn_goal_parse(args->goal, &goal));
+    HN_TRY(hn_goal_check_data(goal, dataset->has_pairs));
+    args->config.goal = hn_goal_spec_of(goal)->name;
+    return hn_train_config_check(&args->config);
+}
 
 static hn_status judge_examples(const eval_args *args, const hn_train_input *in,
                                 hn_evaluator *evaluator, hn_batch *batch, hn_evaluation *out)
@@ -91,16 +108,15 @@ static hn_status judge(const eval_args *args, const hn_train_input *in, hn_numer
     hn_adapters adapters = { 0 };
     hn_evaluator *evaluator = NULL;
     hn_batch batch = hn_batch_on(in->heap);
-    const hn_objective_options o = {
-        .goal = in->data.dataset->has_pairs ? HN_GOAL_DPO : HN_GOAL_SFT,
-        .beta = (float)args->beta, .max_tokens = longest(in->data.dataset),
-        .numerics = numerics
-    };
+    hn_learner_options o;
     *out = (judged){ .name = path };
+    HN_TRY(hn_train_config_learner(&args->config, &o));
+    o.objective.max_tokens = longest(in->data.dataset);
+    o.objective.numerics = numerics;
     hn_status status = path ? open_adapter(args, in, path, numerics, &adapters) : HN_OK;
     if (status == HN_OK)
         status = hn_evaluator_new(&evaluator, in->heap, in->model, NULL, path ? &adapters : NULL,
-                                  in->devices[0], &o);
+                                  in->devices[0], &o.objective);
     hn_progress_begin();
     if (status == HN_OK)
         status = judge_examples(args, in, evaluator, &batch, &out->result);
@@ -166,7 +182,8 @@ static hn_status print_json(const judged *all, int n, hn_numerics numerics, bool
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    const eval_args *args = parsed;
+    eval_args own = *(const eval_args *)parsed;
+    const eval_args *args = &own;
     hn_heap heap;
     judged all[HN_MAX_OPERANDS];
     hn_heap_init(&heap, NULL);
@@ -176,6 +193,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     if (status == HN_OK)
         status = hn_train_args_open(&in, operands[0], &args->data, &args->files, (int)args->threads,
                                     NULL);
+    if (status == HN_OK)
+        status = settle_goal(&own, in.data.dataset);
     for (int i = 0; i < n_operands && status == HN_OK; i++)
         status = judge(args, &in, numerics, i ? operands[i] : NULL, &all[i]);
     const bool is_pairs = status == HN_OK && in.data.dataset->has_pairs;

@@ -30,9 +30,9 @@ static const hn_option options[] = {
     HN_INT(grads_args, config.rank, "rank", "R", 1, 65536, "of low-rank changes"),
     HN_REAL(grads_args, config.alpha, "alpha", "A", "over the rank (0: twice the rank)"),
     HN_FLAG(grads_args, config.rooted, "rslora", "scale by alpha over the root of the rank"),
-    HN_TEXT(grads_args, config.goal, "goal", "NAME", "sft, kl or dpo"),
-    HN_REAL(grads_args, config.beta, "beta", "B", "of dpo"),
-    HN_REAL(grads_args, config.kl_weight, "kl-weight", "X", "of kl"),
+    HN_TEXT(grads_args, config.goal, "goal", "NAME", hn_goals_help + 2),
+    HN_REAL(grads_args, config.beta, "beta", "B", "how much a preference counts"),
+    HN_REAL(grads_args, config.kl_weight, "kl-weight", "X", "of the divergence from the base"),
     HN_REAL(grads_args, config.balance, "balance-weight", "X", "of the routers' balance loss"),
     HN_TEXT(grads_args, config.balance_over, "balance", "WHAT", "over each sequence, or batch"),
     HN_REAL(grads_args, config.z, "z-weight", "X", "of the routers' z loss"),
@@ -183,15 +183,13 @@ static hn_status look(grads *g)
     const hn_train_config *c = &g->args->config;
     hn_learner_options o;
     size_t longest;
-    HN_REQUIRE(g->in->data.dataset->has_pairs == !strcmp(c->goal, "dpo"), HN_ERR_ARGUMENT,
-               "--goal %s: the data has %s", c->goal,
-               g->in->data.dataset->has_pairs ? "pairs, which are for dpo" : "no pairs");
+    HN_TRY(hn_train_config_learner(c, &o));
+    HN_TRY(hn_goal_check_data(o.objective.goal, g->in->data.dataset->has_pairs));
     HN_TRY(read_batch(g, &longest));
     const size_t most = g->batch.n_tokens < AT_ONCE ? g->batch.n_tokens : AT_ONCE;
     HN_REQUIRE(!c->micro_tokens || (size_t)c->micro_tokens >= longest, HN_ERR_ARGUMENT,
                "--micro-tokens %lld: the longest example has %zu", (long long)c->micro_tokens,
                longest);
-    HN_TRY(hn_train_config_learner(c, &o));
     o.objective.max_tokens = c->micro_tokens ? c->micro_tokens
                                              : (int64_t)(most > longest ? most : longest);
     o.descent.recompute_every = c->recompute > 0 ? (int)c->recompute : 0;

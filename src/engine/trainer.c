@@ -21,12 +21,10 @@ static hn_status read_options(const hn_trainer_options *o, hn_descent_options *o
         HN_TRY(hn_plan_mode_parse(o->plan, &out->mode));
     const char *optimizer = o->optimizer ? o->optimizer : "adamw";
     const char *moments = o->moments ? o->moments : "f32";
-    HN_REQUIRE(!strcmp(optimizer, "adamw") || !strcmp(optimizer, "sgd"), HN_ERR_ARGUMENT,
-               "optimizer '%.40s': expected adamw or sgd", optimizer);
+    HN_TRY(hn_optimizer_parse("optimizer", optimizer, &out->optimizer));
     HN_REQUIRE(!strcmp(moments, "f32") || !strcmp(moments, "bf16"), HN_ERR_ARGUMENT,
                "moments '%.40s': expected f32 or bf16", moments);
     HN_REQUIRE(o->recompute_every >= 0, HN_ERR_ARGUMENT, "recompute_every is negative");
-    out->optimizer = strcmp(optimizer, "sgd") ? HN_ADAMW : HN_SGD;
     out->moments = strcmp(moments, "bf16") ? HN_F32 : HN_BF16;
     return HN_OK;
 }

@@ -3,6 +3,7 @@
 #include "base/option_value.h"
 #include "base/rng.h"
 #include "base/number.h"
+#include "base/word_list.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,8 +23,28 @@ static bool differs(const char *x, const char *usual)
     return strcmp(x ? x : "", usual ? usual : "") != 0;
 }
 
-static void add_lines(const hn_train_config *c, bool all, hn_str *out)
+/* Betas are the optimiser's where none is given, and those of the first for one that has none: texts said
+ * that before each had its own. */
+static double own(double given, double optimizers, double firsts)
 {
+    return given > 0 ? given : optimizers > 0 ? optimizers : firsts;
+}
+
+static hn_train_config settled(const hn_train_config *c)
+{
+    hn_train_config out = *c;
+    const hn_optimizer_spec *first = hn_optimizer_spec_of((hn_optimizer)0), *spec = first;
+    hn_optimizer chosen;
+    if (hn_optimizer_parse("", c->optimizer, &chosen) == HN_OK)
+        spec = hn_optimizer_spec_of(chosen);
+    out.beta1 = own(c->beta1, spec->beta1, first->beta1);
+    out.beta2 = own(c->beta2, spec->beta2, first->beta2);
+    return out;
+}
+
+static void add_lines(const hn_train_config *given, bool all, hn_str *out)
+{
+    const hn_train_config what = settled(given), *c = &what;
 #define HN_PRINT_TEXT(name, x) hn_str_print(out, "%s = %s\n", name, (x) ? (x) : "");
 #define HN_PRINT_INT(name, x)  hn_str_print(out, "%s = %lld\n", name, (long long)(x));
 #define HN_PRINT_REAL(name, x) hn_str_print(out, "%s = %.17g\n", name, (x));
@@ -94,14 +115,12 @@ hn_status hn_train_config_set(hn_train_config *c, const char *name, const char *
     return hn_fail(HN_ERR_ARGUMENT, "unknown option --%s", name);
 }
 
-static hn_status choose(const char *option, const char *value, const char *const *names, int *out)
+static hn_status choose(const char *option, const char *value, const char *const names[2], bool *second)
 {
-    for (*out = 0; names[*out]; ++*out)
-        if (!strcmp(value, names[*out]))
-            return HN_OK;
-    return hn_fail(HN_ERR_ARGUMENT, "--%s %s: expected %s%s%s%s%s", option, value, names[0],
-                   names[2] ? ", " : " or ", names[1], names[2] ? " or " : "",
-                   names[2] ? names[2] : "");
+    *second = !strcmp(value, names[1]);
+    HN_REQUIRE(*second || !strcmp(value, names[0]), HN_ERR_ARGUMENT, "--%s %s: expected %s or %s", option,
+               value, names[0], names[1]);
+    return HN_OK;
 }
 
 static hn_status at_most(const char *option, double value, double most)
@@ -110,26 +129,47 @@ static hn_status at_most(const char *option, double value, double most)
     return HN_OK;
 }
 
+/* 0 would be taken for the usual value. */
+static hn_status more_than_nothing(const char *option, double value)
+{
+    HN_REQUIRE(value > 0, HN_ERR_ARGUMENT, "--%s 0: expected more than 0", option);
+    return HN_OK;
+}
+
+/* ---- what is given for nothing ---- */
+
 /* An option that changes nothing where it is given was meant for something else. */
 static hn_status check_meant(const hn_train_config *c)
 {
     const hn_train_config usual = hn_train_config_default();
     const struct {
-        const char *option, *of, *what, *is;
+        const char *option;
         bool is_given;
     } all[] = {
-        { "beta", "dpo", "goal", c->goal, HN_DIFFERS_REAL(c->beta, usual.beta) },
-        { "kl-weight", "kl", "goal", c->goal, HN_DIFFERS_REAL(c->kl_weight, usual.kl_weight) },
-        { "cooldown", "wsd", "schedule", c->schedule, HN_DIFFERS_REAL(c->decay_steps, usual.decay_steps) },
-        { "moments", "adamw", "optimizer", c->optimizer, HN_DIFFERS_TEXT(c->moments, usual.moments) },
-        { "beta1", "adamw", "optimizer", c->optimizer, HN_DIFFERS_REAL(c->beta1, usual.beta1) },
-        { "beta2", "adamw", "optimizer", c->optimizer, HN_DIFFERS_REAL(c->beta2, usual.beta2) },
-        { "eps", "adamw", "optimizer", c->optimizer, HN_DIFFERS_REAL(c->eps, usual.eps) },
-        { "momentum", "sgd", "optimizer", c->optimizer, HN_DIFFERS_REAL(c->momentum, usual.momentum) },
+#define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help)                \
+    { option, HN_DIFFERS_##kind(c->field, usual.field) },
+#include "train/config.def"
+#undef HN_TRAIN
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        HN_REQUIRE(!all[i].is_given || !strcmp(all[i].is, all[i].of), HN_ERR_ARGUMENT,
-                   "--%s is of %s: the %s is %s", all[i].option, all[i].of, all[i].what, all[i].is);
+    hn_goal goal;
+    hn_optimizer optimizer;
+    HN_TRY(hn_goal_parse(c->goal, &goal));
+    HN_TRY(hn_optimizer_parse("--optimizer", c->optimizer, &optimizer));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char goals[200], optimizers[200];
+        const char *option = all[i].option;
+        if (!all[i].is_given)
+            continue;
+        hn_goal_names(0, option, goals, sizeof goals);
+        hn_optimizer_names(option, optimizers, sizeof optimizers);
+        HN_REQUIRE(!goals[0] || hn_word_is_in(hn_goal_spec_of(goal)->options, option), HN_ERR_ARGUMENT,
+                   "--%s is of %s: the goal is %s", option, goals, c->goal);
+        HN_REQUIRE(!optimizers[0] || hn_word_is_in(hn_optimizer_spec_of(optimizer)->options, option),
+                   HN_ERR_ARGUMENT, "--%s is of %s: the optimizer is %s", option, optimizers,
+                   c->optimizer);
+    }
+    HN_REQUIRE(!HN_DIFFERS_REAL(c->decay_steps, usual.decay_steps) || !strcmp(c->schedule, "wsd"),
+               HN_ERR_ARGUMENT, "--cooldown is of wsd: the schedule is %s", c->schedule);
     HN_REQUIRE(!HN_DIFFERS_TEXT(c->balance_over, usual.balance_over) || c->balance > 0, HN_ERR_ARGUMENT,
                "--balance %s: expected --balance-weight with it", c->balance_over);
     return HN_OK;
@@ -158,28 +198,29 @@ hn_status hn_train_config_check(const hn_train_config *c)
 
 hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *out)
 {
-    static const char *const goals[] = { "sft", "kl", "dpo", NULL };
-    static const char *const optimizers[] = { "adamw", "sgd", NULL };
-    static const char *const types[] = { "f32", "bf16", NULL };
-    static const char *const spans[] = { "sequence", "batch", NULL };
-    static const char *const numerics[] = { "f32", "mixed", NULL };
-    int goal, optimizer, moments, over, mixed;
+    static const char *const types[] = { "f32", "bf16" }, *const spans[] = { "sequence", "batch" };
+    static const char *const numerics[] = { "f32", "mixed" };
+    hn_goal goal;
+    hn_optimizer optimizer;
+    bool is_narrow, over_batch, is_mixed;
     *out = (hn_learner_options){ 0 };
-    HN_TRY(choose("goal", c->goal, goals, &goal));
-    HN_TRY(choose("optimizer", c->optimizer, optimizers, &optimizer));
-    HN_TRY(choose("moments", c->moments, types, &moments));
-    HN_TRY(choose("numerics", c->numerics, numerics, &mixed));
-    HN_TRY(choose("balance", c->balance_over, spans, &over));
+    HN_TRY(more_than_nothing("beta", c->beta));
+    HN_TRY(more_than_nothing("eps", c->eps));
+    HN_TRY(hn_goal_parse(c->goal, &goal));
+    HN_TRY(hn_optimizer_parse("--optimizer", c->optimizer, &optimizer));
+    HN_TRY(choose("moments", c->moments, types, &is_narrow));
+    HN_TRY(choose("numerics", c->numerics, numerics, &is_mixed));
+    HN_TRY(choose("balance", c->balance_over, spans, &over_batch));
     out->objective = (hn_objective_options){
-        .goal = (hn_goal)goal, .beta = (float)c->beta, .kl_weight = (float)c->kl_weight,
-        .balance = (float)c->balance, .z = (float)c->z, .balances_batch = over == 1,
-        .numerics = mixed ? HN_NUMERICS_MIXED : HN_NUMERICS_F32,
+        .goal = goal, .beta = (float)c->beta, .kl_weight = (float)c->kl_weight,
+        .balance = (float)c->balance, .z = (float)c->z, .balances_batch = over_batch,
+        .numerics = is_mixed ? HN_NUMERICS_MIXED : HN_NUMERICS_F32,
     };
     out->descent = (hn_descent_options){
-        .optimizer = (hn_optimizer)optimizer, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,
+        .optimizer = optimizer, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,
         .eps = (float)c->eps, .momentum = (float)c->momentum, .decay = (float)c->decay,
         .clip_norm = (float)c->clip, .gclip = (float)c->gclip,
-        .moments = moments ? HN_BF16 : HN_F32, .seed = (uint32_t)c->seed,
+        .moments = is_narrow ? HN_BF16 : HN_F32, .seed = (uint32_t)c->seed,
     };
     return hn_plan_mode_parse(c->plan, &out->descent.mode);
 }

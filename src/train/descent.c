@@ -1,7 +1,6 @@
 /* The graph is built once: loss, gradients, norm, factor, updates, in this order. */
 #include "train/descent.h"
 
-#include "base/rng.h"
 #include "diff/diff.h"
 
 #include <math.h>
@@ -27,44 +26,45 @@ struct hn_descent {
 
 enum { MICRO, CHECK, UPDATE };
 
-static hn_node *state_like(hn_graph *g, const hn_node *param, const char *what, hn_dtype dtype)
+static float or_else(float value, double fallback)
 {
-    char name[160];
-    snprintf(name, sizeof name, "%s.%s", param->leaf->name, what);
-    hn_node *state = hn_graph_leaf(g, HN_LEAF_STATE, name, dtype, param->type.rank, param->type.dim);
-    if (!hn_is_poison(g, state))
-        state->leaf->beside = param->leaf;
-    return state;
-}
-
-static float or_else(float value, float fallback)
-{
-    return value > 0 ? value : fallback;
+    return value > 0 ? value : (float)fallback;
 }
 
 /* One parameter's update, as an op on its own device. */
 static hn_node *update(hn_descent *s, int p, hn_node *clip, const hn_descent_options *o)
 {
-    hn_graph *g = s->g;
-    hn_node *w = s->params[p];
-    const hn_dtype moments = o->moments == HN_BF16 ? HN_BF16 : HN_F32;
+    const hn_optimizer_spec *spec = hn_optimizer_spec_of(o->optimizer);
     const hn_decay decay = o->decays ? o->decays[p] : (hn_decay){ .share = o->decay };
-    const int64_t key = (int64_t)(hn_hash_text(w->leaf->name) & 0x7fffffff);
-    if (o->optimizer == HN_SGD) {
-        hn_node *m = o->momentum > 0 ? state_like(g, w, "momentum", HN_F32) : NULL;
-        return hn_sgd(g, w, s->grads[p], m, s->hyper, clip, o->momentum, false, decay.share,
-                      decay.toward, o->gclip);
-    }
-    hn_node *m = state_like(g, w, "m", moments), *v = state_like(g, w, "v", moments);
-    hn_node *master = o->master && w->type.dtype != HN_F32 ? state_like(g, w, "master", HN_F32) : NULL;
-    return hn_adamw(g, w, s->grads[p], m, v, s->hyper, clip, master, or_else(o->beta1, 0.9f),
-                    or_else(o->beta2, 0.999f), or_else(o->eps, 1e-8f), decay.share, decay.toward, o->gclip,
-                    o->stochastic, (int64_t)(o->seed & 0x7fffffff), key);
+    const hn_update_site site = { .g = s->g, .w = s->params[p], .gradient = s->grads[p],
+                                  .hyper = s->hyper, .clip = clip,
+                                  .beta1 = or_else(o->beta1, spec->beta1),
+                                  .beta2 = or_else(o->beta2, spec->beta2),
+                                  .decay = decay.share, .toward = decay.toward, .o = o };
+    return spec->update(&site);
+}
+
+/* An option that changes nothing was meant for another optimiser. */
+static hn_status check_taken(const hn_descent_options *o)
+{
+    const hn_optimizer_spec *spec = hn_optimizer_spec_of(o->optimizer);
+    const struct {
+        const char *what;
+        int takes;
+        bool is_given;
+    } all[] = { { "moments in bf16", HN_TAKES_MOMENTS, o->moments == HN_BF16 },
+                { "rounding by chance", HN_TAKES_CHANCE, o->stochastic },
+                { "an f32 master", HN_TAKES_MASTER, o->master } };
+    for (int i = 0; i < 3; i++)
+        HN_REQUIRE(!all[i].is_given || (spec->takes & all[i].takes), HN_ERR_UNSUPPORTED,
+                   "optimizer %s: it has no %s", spec->name, all[i].what);
+    return HN_OK;
 }
 
 static hn_status build(hn_descent *s, const hn_descent_options *o)
 {
     hn_graph *g = s->g;
+    HN_TRY(check_taken(o));
     const hn_diff_options diff = { .recompute_every = o->recompute_every, .accumulate = true };
     for (int p = 0; p < s->n_params; p++)
         HN_REQUIRE(s->params[p]->leaf && s->params[p]->leaf->kind == HN_LEAF_WEIGHT &&

@@ -11,8 +11,7 @@
 #define HN_TRAIN_DESCENT_H
 
 #include "backend/executable.h"
-
-typedef enum hn_optimizer { HN_ADAMW, HN_SGD } hn_optimizer;
+#include "train/optimizer.h"
 
 /* w loses a share of what sets it apart from `toward`, at the rate of the step. */
 typedef struct hn_decay {
@@ -21,8 +20,9 @@ typedef struct hn_decay {
 
 typedef struct hn_descent_options {
     hn_optimizer optimizer;
-    float beta1, beta2, eps; /* AdamW; 0 means 0.9, 0.999, 1e-8 */
-    float momentum;          /* SGD */
+    float beta1, beta2;      /* 0: the optimiser's own */
+    float eps;               /* 0 means 1e-8 */
+    float momentum;
     float decay;             /* decoupled weight decay of all parameters, */
     const hn_decay *decays;  /* or, if not NULL, of each: read by hn_descent_new alone */
     float clip_norm;         /* global norm; 0: off */

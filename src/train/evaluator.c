@@ -30,7 +30,7 @@ static hn_status plan(hn_evaluator *e, const hn_model *model, const hn_tuning *t
     o.balance = o.z = 0;
     o.is_evaluation = true;
     o.adapters = adapters;
-    e->is_pairs = o.goal == HN_GOAL_DPO;
+    e->is_pairs = hn_goal_spec_of(o.goal)->examples == HN_PAIRS;
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     const int64_t fit = LOGITS_BYTES / (4 * (vocab > 0 ? vocab : 1));
     e->rows = e->is_pairs || fit > o.max_tokens ? o.max_tokens : fit > 1 ? fit : 1;

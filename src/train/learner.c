@@ -140,11 +140,11 @@ hn_learner_bytes hn_learner_memory(const hn_learner *l)
 static hn_status check_batch(const hn_learner *l, const hn_batch *batch)
 {
     const int64_t vocab = hn_model_hparams(l->model)->n_vocab;
-    const bool pairs = l->objective.o.goal == HN_GOAL_DPO;
+    const hn_goal_spec *goal = l->objective.goal;
     HN_REQUIRE(batch->n_examples > 0, HN_ERR_ARGUMENT, "a step without examples");
-    HN_REQUIRE(batch->parts == (pairs ? 2 : 1), HN_ERR_ARGUMENT,
-               "examples of %zu sequences: %s", batch->parts,
-               pairs ? "preferences are between two" : "pairs are for dpo");
+    HN_REQUIRE(batch->parts == (size_t)goal->examples, HN_ERR_ARGUMENT,
+               "examples of %zu sequences: goal %s takes those of %d", batch->parts, goal->name,
+               (int)goal->examples);
     HN_REQUIRE(batch->weight > 0, HN_ERR_ARGUMENT, "a step without a supervised token");
     for (size_t i = 0; i < batch->n_tokens; i++)
         HN_REQUIRE(batch->ids[i] >= 0 && batch->ids[i] < vocab, HN_ERR_ARGUMENT,
@@ -159,7 +159,7 @@ static hn_status run_micro(hn_learner *l, const hn_batch *batch, size_t from, si
     const hn_objective *o = &l->objective;
     HN_TRY(hn_descent_set_extent(l->descent, o->policy.tokens_extent, (int64_t)l->micro.pack.n));
     HN_TRY(hn_descent_set_extent(l->descent, o->policy.rows_extent, l->micro.n_rows));
-    if (o->o.goal == HN_GOAL_DPO)
+    if (o->goal->examples == HN_PAIRS)
         HN_TRY(hn_descent_set_extent(l->descent, o->pairs_extent, l->micro.n_pairs));
     return hn_descent_micro(l->descent, options);
 }
@@ -171,7 +171,7 @@ static hn_status run_all(hn_learner *l, const hn_batch *batch, const hn_run_opti
     for (size_t from = 0, to; from < batch->n_examples; from = to) {
         HN_TRY(hn_pack_run(batch->tokens, batch->n_examples, from, (size_t)l->micro.max_tokens,
                            &to));
-        if (l->objective.o.goal == HN_GOAL_DPO && to - from > (size_t)l->micro.max_pairs)
+        if (l->objective.goal->examples == HN_PAIRS && to - from > (size_t)l->micro.max_pairs)
             to = from + (size_t)l->micro.max_pairs;
         HN_REQUIRE(!l->objective.o.balances_batch || (!from && to == batch->n_examples),
                    HN_ERR_ARGUMENT,
@@ -188,9 +188,9 @@ static hn_status accumulate(hn_learner *l, const hn_batch *batch, int64_t step,
 {
     HN_TRY(check_batch(l, batch));
     HN_REQUIRE(l->micro.max_tokens, HN_ERR_ARGUMENT, "a learner that was planned and not made");
-    const bool pairs = l->objective.o.goal == HN_GOAL_DPO;
+    const bool by_example = l->objective.goal->counts == HN_COUNTS_EXAMPLES;
     l->numbers = (hn_step_numbers){
-        .count = pairs ? (float)batch->n_examples : (float)batch->weight,
+        .count = by_example ? (float)batch->n_examples : (float)batch->weight,
         .n_sequences = (float)batch->n_sequences,
         .n_tokens = (float)batch->n_tokens,
         .step = (int32_t)(step & 0x7fffffff),

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static hn_node *logits_of(nn_build *b)
+hn_node *hn_objective_logits(nn_build *b)
 {
     const nn_head_parts *head = &b->head;
     hn_graph *g = b->g;
@@ -25,13 +25,14 @@ static bool adapts_head(const nn_build *b)
     return b->head.w && !strcmp(b->head.w->name, "output.weight") && nn_is_adapted(b, b->head.w);
 }
 
-/* Sum of weights * nll / count, and each row's nll: from the head's parts where nothing changes
- * them, so that the logits never exist; else from the logits. */
-static hn_node *nll_loss(hn_objective *o, nn_build *b, hn_node **nll)
+/* From the head's parts where nothing changes them, so that the logits never exist; else from the
+ * logits. */
+hn_node *hn_objective_nll(hn_objective *o, nn_build *b, hn_node **nll)
 {
     hn_graph *g = o->g;
     const nn_head_parts *head = &b->head;
-    if (!o->o.wants_logits && !adapts_head(b) && head->w) {
+    const bool wants_logits = o->o.wants_logits || o->goal->needs_logits;
+    if (!wants_logits && !adapts_head(b) && head->w) {
         const hn_cross_entropy_attrs how = { .ignore = -100, .softcap = head->softcap,
                                              .logit_scale =
                                                  head->divisor > 0 ? 1 / head->divisor : 1,
@@ -41,7 +42,7 @@ static hn_node *nll_loss(hn_objective *o, nn_build *b, hn_node **nll)
         *nll = hn_output(loss, 2);
         return loss;
     }
-    hn_node *z = logits_of(b);
+    hn_node *z = hn_objective_logits(b);
     o->logits = z;
     hn_node *column = hn_reshape(g, o->labels, (hn_ints){ 2, { -1, 1 } });
     hn_node *said = hn_reshape(g, hn_take(g, z, column), (hn_ints){ 1, { -1 } });
@@ -50,31 +51,15 @@ static hn_node *nll_loss(hn_objective *o, nn_build *b, hn_node **nll)
     return hn_div(g, sum, o->count);
 }
 
-static hn_node *dpo_loss(hn_objective *o)
+hn_node *hn_objective_by_pair(hn_objective *o, hn_node *of_rows)
 {
-    hn_graph *g = o->g;
-    hn_node *base = NULL;
-    const float beta = o->o.beta > 0 ? o->o.beta : 0.1f;
-    nll_loss(o, &o->policy, &o->nll);
-    nll_loss(o, &o->base, &base);
-    hn_node *gain = hn_mul(g, hn_sub(g, base, o->nll), o->sign);
-    hn_node *column = hn_reshape(g, gain, (hn_ints){ 2, { -1, 1 } });
-    o->margins = hn_scatter_add(g, column, o->pair_of, o->no_pairs, NULL);
-    hn_node *each = hn_softplus(g, hn_scale(g, o->margins, -beta, 0));
-    hn_node *sum = hn_sum(g, hn_reshape(g, each, (hn_ints){ 1, { -1 } }), NULL, 0, false);
-    return hn_div(g, sum, o->count);
+    hn_node *column = hn_reshape(o->g, of_rows, (hn_ints){ 2, { -1, 1 } });
+    return hn_scatter_add(o->g, column, o->pair_of, o->no_pairs, NULL);
 }
 
-static hn_node *kl_loss(hn_objective *o)
+float hn_objective_beta(const hn_objective *o)
 {
-    enum { REVERSE = 1 };
-    hn_graph *g = o->g;
-    const bool wanted = o->o.wants_logits;
-    o->o.wants_logits = true; /* both are compared word by word */
-    hn_node *loss = nll_loss(o, &o->policy, &o->nll);
-    o->o.wants_logits = wanted;
-    hn_node *kl = hn_kl(g, o->logits, logits_of(&o->base), o->weights, o->count, NULL, REVERSE);
-    return hn_add(g, loss, hn_scale(g, kl, o->o.kl_weight, 0));
+    return o->o.beta > 0 ? o->o.beta : 0.1f;
 }
 
 /* ---- routers ---- */
@@ -148,7 +133,7 @@ static void make_inputs(hn_objective *o)
     o->count = hn_graph_leaf(g, HN_LEAF_STEP, "count", HN_F32, 0, NULL);
     o->n_sequences = hn_graph_leaf(g, HN_LEAF_STEP, "n_sequences", HN_F32, 0, NULL);
     o->n_tokens = hn_graph_leaf(g, HN_LEAF_STEP, "n_tokens", HN_F32, 0, NULL);
-    if (o->o.goal != HN_GOAL_DPO)
+    if (o->goal->examples != HN_PAIRS)
         return;
     o->pairs_extent = hn_graph_extent(g, "pairs", o->o.max_pairs);
     const int64_t pairs[2] = { hn_extent_dim(o->pairs_extent), 1 };
@@ -171,12 +156,12 @@ static hn_status check(const hn_objective *o, const hn_model *model)
 hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model,
                              const hn_tuning *tuning, const hn_objective_options *options)
 {
-    *o = (hn_objective){ .o = *options, .g = g };
+    *o = (hn_objective){ .o = *options, .goal = hn_goal_spec_of(options->goal), .g = g };
     HN_REQUIRE(options->numerics != HN_NUMERICS_BF16, HN_ERR_UNSUPPORTED,
                "numerics 'bf16': losses are of f32 or mixed numerics (perplexity has bf16)");
     nn_build_options built = { .max_tokens = options->max_tokens, .max_rows = options->max_rows,
                                .keeps_head = true, .numerics = options->numerics };
-    if (options->goal != HN_GOAL_SFT) { /* first, so that recomputation never reaches into it */
+    if (o->goal->needs_base) { /* first, so that recomputation never reaches into it */
         hn_model_build(model, &o->base, g, &built);
         built.inputs_of = &o->base;
     }
@@ -190,10 +175,7 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
     HN_TRY(hn_graph_finish(g));
     HN_TRY(check(o, model));
     make_inputs(o);
-    o->loss = options->goal == HN_GOAL_DPO  ? dpo_loss(o)
-              : options->goal == HN_GOAL_KL ? kl_loss(o)
-                                            : nll_loss(o, &o->policy, &o->nll);
-    o->loss = route_losses(o, o->loss);
+    o->loss = route_losses(o, o->goal->loss(o));
     return options->is_evaluation ? hn_graph_finish(g) : count_loads(o);
 }
 

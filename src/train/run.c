@@ -52,9 +52,9 @@ static hn_status plan_tuning(hn_train_run *r)
 static hn_status make(hn_train_run *r)
 {
     HN_TRY(hn_train_config_check(&r->config));
-    HN_REQUIRE(r->on.dataset->has_pairs == !strcmp(r->config.goal, "dpo"), HN_ERR_ARGUMENT,
-               "--goal %s: the data has %s", r->config.goal,
-               r->on.dataset->has_pairs ? "pairs, which are for dpo" : "no pairs");
+    hn_goal goal;
+    HN_TRY(hn_goal_parse(r->config.goal, &goal));
+    HN_TRY(hn_goal_check_data(goal, r->on.dataset->has_pairs));
     HN_TRY(plan_tuning(r));
     HN_TRY(plan_steps(r));
     HN_TRY(make_basis(r));

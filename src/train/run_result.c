@@ -222,13 +222,14 @@ hn_status hn_run_check_moved(hn_train_run *r)
 
 static hn_status judge(hn_train_run *r, const hn_run_report *report)
 {
+    const hn_objective_options *o = &hn_learner_objective(r->learner)->o;
     const hn_verdict_input in = {
         .losses = report->steps[HN_REPORT_LOSS], .n = report->n,
         .held = report->held[HN_HELD_LOSS], .held_steps = report->held[HN_HELD_STEP],
         .n_held = report->n_held,
-        .n_vocab = hn_model_hparams(r->on.model)->n_vocab,
         .keeps_best = r->config.patience > 0,
-        .is_pairs = r->on.dataset->has_pairs,
+        .blind = hn_goal_spec_of(o->goal)->blind((double)hn_model_hparams(r->on.model)->n_vocab,
+                                                 r->config.beta),
     };
     hn_str_clear(&r->verdict);
     hn_verdict_write(&in, &r->verdict);

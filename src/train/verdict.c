@@ -1,7 +1,5 @@
 #include "train/verdict.h"
 
-#include "base/mathfn.h"
-
 #include <math.h>
 
 /* Of the last steps: one alone may be of an odd example. */
@@ -48,7 +46,6 @@ static void judge_held(const hn_verdict_input *in, hn_str *out)
 void hn_verdict_write(const hn_verdict_input *in, hn_str *out)
 {
     const double end = loss_at_end(in);
-    const double blind = in->is_pairs ? hn_math_log(2) : hn_math_log((double)in->n_vocab);
     if (in->n_held > 1)
         judge_held(in, out);
     else if (in->n > 1 && any_improved(in))
@@ -59,10 +56,7 @@ void hn_verdict_write(const hn_verdict_input *in, hn_str *out)
     else if (in->n > 1 && !any_improved(in))
         hn_str_print(out, "%sNo step had a lower loss than the first, %.4f: nothing was learned. A lower "
                           "--rate, or other --targets, may do.", out->length ? " " : "", in->losses[0]);
-    if (end > blind && in->is_pairs)
-        hn_str_print(out, " The loss at the end, %.4f, is above ln 2, %.4f: the rejected answers are "
-                          "preferred.", end, blind);
-    else if (end > blind)
-        hn_str_print(out, " The loss at the end, %.4f, is above ln(vocabulary), %.4f: taking every token "
-                          "for equally likely would be better.", end, blind);
+    if (end > in->blind.loss)
+        hn_str_print(out, " The loss at the end, %.4f, is above %s, %.4f: %s.", end, in->blind.of,
+                     in->blind.loss, in->blind.means);
 }

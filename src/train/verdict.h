@@ -3,15 +3,15 @@
 #define HN_TRAIN_VERDICT_H
 
 #include "base/str.h"
+#include "train/goal.h"
 
 typedef struct hn_verdict_input {
     const double *losses; /* of every step; those that are no numbers are left out */
     size_t n;
     const double *held, *held_steps; /* of evaluations, the first of them before the first step */
     size_t n_held;
-    int64_t n_vocab;
     bool keeps_best; /* the result is that of the best evaluation, not of the last step */
-    bool is_pairs; /* the losses are dpo's, which begin at ln 2 */
+    hn_goal_blind blind; /* the goal's */
 } hn_verdict_input;
 
 /* A sentence or a few, without a line end. */

@@ -86,8 +86,14 @@ refuses 'the data has no pairs' train --out x --goal dpo
 refuses '--balance batch: expected --balance-weight with it' train --out x --balance batch
 refuses '--kl-weight is of kl: the goal is sft' train --out x --kl-weight 0.5
 refuses '--beta is of dpo: the goal is sft' train --out x --beta 0.5
+refuses '--beta 0: expected more than 0' train --out x --beta 0
+refuses '--eps 0: expected more than 0' train --out x --eps 0
+refuses '--beta is of dpo: the goal is sft' "$hone" eval d.gguf --data c.jsonl --beta 0.5
+refuses '--goal dpo: the data has no pairs' "$hone" eval d.gguf --data c.jsonl --goal dpo
 refuses '--cooldown is of wsd: the schedule is cosine' train --out x --cooldown 0.5
 refuses '--moments is of adamw: the optimizer is sgd' train --out x --optimizer sgd --moments bf16
+refuses 'expected adamw or sgd' train --out x --optimizer adam
+refuses '--beta2 is of adamw: the optimizer is sgd' train --out x --optimizer sgd --beta2 0.9
 [ ! -e x ] || fail "a refused run left a folder"
 
 # Whole tensors of a Hugging Face directory: a model in GGUF, whose rows lie otherwise in a llama's

@@ -1,0 +1,73 @@
+#include "train/goal.h"
+
+#include "base/mathfn.h"
+#include "base/word_list.h"
+
+#include <string.h>
+
+static const hn_goal_spec specs[] = {
+#define HN_GOAL(name, NAME, examples, base, logits, counts, options, help)                      \
+    { #name, examples, base, logits, counts, options, hn_goal_##name##_loss, hn_goal_##name##_blind },
+#include "train/goals.def"
+#undef HN_GOAL
+};
+
+const char hn_goals_help[] =
+#define HN_GOAL(name, NAME, examples, base, logits, counts, options, help) "; " help
+#include "train/goals.def"
+#undef HN_GOAL
+    ;
+
+const hn_goal_spec *hn_goal_spec_of(hn_goal goal)
+{
+    return &specs[goal];
+}
+
+/* Those that take such examples (0: all) and read this option (NULL: whatever they read). */
+void hn_goal_names(int examples, const char *option, char *to, size_t room)
+{
+    const char *names[HN_N_GOALS];
+    int n = 0;
+    for (int i = 0; i < HN_N_GOALS; i++)
+        if ((!examples || examples == (int)specs[i].examples) &&
+            (!option || hn_word_is_in(specs[i].options, option)))
+            names[n++] = specs[i].name;
+    hn_word_list(n, names, "or", to, room);
+}
+
+hn_status hn_goal_parse(const char *name, hn_goal *out)
+{
+    for (int i = 0; i < HN_N_GOALS; i++)
+        if (!strcmp(name, specs[i].name)) {
+            *out = (hn_goal)i;
+            return HN_OK;
+        }
+    char names[200];
+    hn_goal_names(0, NULL, names, sizeof names);
+    return hn_fail(HN_ERR_ARGUMENT, "--goal %s: expected %s", name, names);
+}
+
+hn_status hn_goal_check_data(hn_goal goal, bool has_pairs)
+{
+    char names[200];
+    hn_goal_names(HN_PAIRS, NULL, names, sizeof names);
+    HN_REQUIRE(has_pairs == (specs[goal].examples == HN_PAIRS), HN_ERR_ARGUMENT,
+               "--goal %s: the data has %s%s", specs[goal].name,
+               has_pairs ? "pairs, which are for " : "no pairs", has_pairs ? names : "");
+    return HN_OK;
+}
+
+hn_goal hn_goal_for(bool has_pairs)
+{
+    int i = 0;
+    while (i < HN_N_GOALS - 1 && (specs[i].examples == HN_PAIRS) != has_pairs)
+        i++;
+    return (hn_goal)i;
+}
+
+hn_goal_blind hn_goal_blind_to_tokens(double n_vocab, double beta)
+{
+    (void)beta;
+    return (hn_goal_blind){ hn_math_log(n_vocab), "ln(vocabulary)",
+                            "taking every token for equally likely would be better" };
+}
