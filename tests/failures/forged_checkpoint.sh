@@ -31,7 +31,7 @@ cp kept $last
 refuses 'another --rank: it was 2, now it is 3' train --steps 6 --rank 3 --resume
 refuses 'another --rate: it was 0.0002.*, now it is 0.001' train --steps 6 --rate 1e-3 --resume
 refuses 'another --loss: it was assistant, now it is all' train --steps 6 --loss all --resume
-refuses 'another data file 1: it was SHA-256 [0-9a-f]*, now it is SHA-256' "$hone" train d.gguf --data more.jsonl --out r --save-every 2 --batch 4 --rank 2 --targets attn_q --samples 0 --steps 6 --resume
+refuses 'another --data file 1: it was SHA-256 [0-9a-f]*, now it is SHA-256' "$hone" train d.gguf --data more.jsonl --out r --save-every 2 --batch 4 --rank 2 --targets attn_q --samples 0 --steps 6 --resume
 # Nothing is typed again, from any folder.
 mkdir elsewhere
 (cd elsewhere && "$hone" train --out ../r --resume >out 2>err) || { cat elsewhere/err; fail "a run does not go on by its folder"; }
