@@ -62,8 +62,8 @@ typedef struct hn_finetune_spec {
     int32_t drop_empty;    /* leaves out examples without supervised tokens, instead of refusing */
     int32_t allow_unended; /* trains turns that no end token ends, instead of refusing */
     int32_t drop_unread;   /* trains without what the template does not write, instead of refusing */
-    const char *const *ignored; /* keys of examples that need not be read */
-    int32_t n_ignored;
+    const char *const *ignored_fields; /* keys of examples that need not be read */
+    int32_t n_ignored_fields;
     const char *const *ignored_keys; /* of the model's config.json or GGUF, that are passed over */
     int32_t n_ignored_keys;
 

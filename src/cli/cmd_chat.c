@@ -31,7 +31,7 @@ typedef struct chat_args {
     hn_lora_args lora;
     hn_sampling_args sampling;
     bool overwrite;
-    hn_list ignore_key;
+    hn_list ignore;
 } chat_args;
 
 static const hn_option options[] = {
@@ -288,7 +288,7 @@ static hn_status run_model(chat *c, const char *path)
     HN_TRY(hn_sampling_read(&c->args->sampling, c->bias, &sampling));
     HN_TRY(hn_session_args_read(&c->args->session, &o));
     HN_TRY(open_texts(c, path));
-    const hn_ignored ignored = hn_ignored_of(&c->args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&c->args->ignore);
     HN_TRY(hn_model_open(c->heap, path, &ignored, &c->model));
     HN_TRY(hn_check_vocabulary(c->tok, c->model));
     const int32_t n_vocab = (int32_t)hn_model_hparams(c->model)->n_vocab;

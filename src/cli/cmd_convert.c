@@ -10,7 +10,7 @@
 typedef struct convert_args {
     hn_sink result;
     const char *type, *name;
-    hn_list ignore_key;
+    hn_list ignore;
     int64_t threads;
 } convert_args;
 
@@ -27,7 +27,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands;
     const convert_args *args = parsed;
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     hn_convert_options o = { .name = args->name, .ignored = &ignored };
     if (args->type)
         HN_TRY(hn_recipe_named(args->type, &o.recipe));

@@ -13,7 +13,7 @@ typedef struct embed_args {
     hn_sink out;
     int64_t threads;
     bool normalize;
-    hn_list ignore_key;
+    hn_list ignore;
 } embed_args;
 
 static const hn_option options[] = {
@@ -146,7 +146,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&heap, NULL);
     HN_TRY(hn_open_tokenizer(&heap, operands[0], &tok));
     job j = { .args = parsed, .heap = &heap, .tok = tok };
-    const hn_ignored ignored = hn_ignored_of(&j.args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&j.args->ignore);
     hn_status status = hn_model_open(&heap, operands[0], &ignored, &model);
     if (status == HN_OK)
         status = run_model(&j, model, n_operands - 1, operands + 1, out);

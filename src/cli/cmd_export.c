@@ -12,7 +12,7 @@ typedef struct export_args {
     hn_sink peft, gguf;
     int64_t threads;
     bool apart;
-    hn_list ignore_key;
+    hn_list ignore;
 } export_args;
 
 static const hn_option options[] = {
@@ -34,7 +34,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_pool *pool;
     HN_REQUIRE(!args->peft.path != !args->gguf.path, HN_ERR_ARGUMENT,
                "expected one of --peft DIR and --gguf FILE: where to write");
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     hn_heap_init(&heap, NULL);
     HN_REQUIRE(!args->gguf.path || !args->apart, HN_ERR_ARGUMENT, "--apart is for --peft");
     HN_REQUIRE(args->gguf.path || args->base, HN_ERR_ARGUMENT,

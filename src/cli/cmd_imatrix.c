@@ -12,7 +12,7 @@
 typedef struct imatrix_args {
     hn_sink out;
     int64_t chunk, chunks, threads;
-    hn_list ignore_key;
+    hn_list ignore;
 } imatrix_args;
 
 static const hn_option options[] = {
@@ -62,7 +62,7 @@ static hn_status run_text(const imatrix_args *args, hn_heap *heap, char **operan
     hn_status status = hn_tokenizer_encode(tok, text, bytes, &(hn_encode_options){ .add_bos = HN_NO, .add_eos = HN_NO },
                                            &encoding);
     hn_free(heap, text);
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     if (status == HN_OK)
         status = hn_model_open(heap, operands[0], &ignored, &model);
     if (status == HN_OK)

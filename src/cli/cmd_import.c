@@ -11,7 +11,7 @@ typedef struct import_args {
     hn_sink result;
     const char *base, *type, *name;
     int64_t threads;
-    hn_list ignore_key;
+    hn_list ignore;
 } import_args;
 
 static const hn_option options[] = {
@@ -28,7 +28,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands;
     const import_args *args = parsed;
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     hn_adapter_import_options o = { .ignored = &ignored, .base = args->base, .dtype = HN_F32, .name = args->name };
     HN_REQUIRE(args->base, HN_ERR_ARGUMENT, "expected --base MODEL: what the adapter is for");
     if (args->type)

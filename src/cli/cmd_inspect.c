@@ -15,7 +15,7 @@ typedef struct inspect_args {
     bool json, tensors, keys, keeps_all;
     int64_t context, threads;
     const char *cache;
-    hn_list ignore_key;
+    hn_list ignore;
 } inspect_args;
 
 static const hn_option options[] = {
@@ -481,11 +481,19 @@ static bool has_no_shape(const model *m)
                               type.bytes == 7 && !memcmp(type.data, "adapter", 7));
 }
 
+/* Of what hone cannot run no key is read, and none passed over. */
+static hn_status check_ignored(const model *m, const hn_ignored *ignored)
+{
+    HN_REQUIRE(m->hp || !ignored->n, HN_ERR_ARGUMENT,
+               "--ignore %s: %s is no model whose keys are read", ignored->at[0], m->path);
+    return HN_OK;
+}
+
 static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap, FILE *out)
 {
     hn_gguf *file;
     hn_span name;
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     HN_TRY(hn_gguf_open(heap, m->path, &file));
     m->meta = hn_gguf_meta(file);
     m->weights = hn_gguf_weights(file);
@@ -506,6 +514,8 @@ static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap,
         }
     }
     if (status == HN_OK)
+        status = check_ignored(m, &ignored);
+    if (status == HN_OK)
         status = print(m, args, heap, out);
     hn_gguf_close(file);
     return status;
@@ -514,7 +524,7 @@ static hn_status inspect_gguf(model *m, const inspect_args *args, hn_heap *heap,
 static hn_status inspect_dir(model *m, const inspect_args *args, hn_heap *heap, FILE *out)
 {
     hn_hf_dir *dir;
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     HN_TRY(hn_hf_dir_open(heap, m->path, HN_HF_WEIGHTS, &dir));
     const hn_json *config = hn_json_root(dir->config);
     m->kind = "safetensors";
@@ -533,6 +543,8 @@ static hn_status inspect_dir(model *m, const inspect_args *args, hn_heap *heap, 
         snprintf(m->arch_name, sizeof m->arch_name, "%s", m->arch->name);
     }
     if (status == HN_OK)
+        status = check_ignored(m, &ignored);
+    if (status == HN_OK)
         status = print(m, args, heap, out);
     hn_hf_dir_close(dir);
     return status;
@@ -544,7 +556,7 @@ static hn_status foretell(const inspect_args *args, const char *path, hn_memory 
     if (!args->context)
         return HN_OK;
     HN_TRY(hn_cache_parse(args->cache, &o.cache));
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     return hn_memory_foretell(path, &ignored, &o, (int)args->threads, out);
 }
 

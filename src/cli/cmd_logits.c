@@ -17,7 +17,7 @@ typedef struct logits_args {
     hn_sink out;
     int64_t threads;
     hn_lora_args lora;
-    hn_list ignore_key;
+    hn_list ignore;
 } logits_args;
 
 static const hn_option options[] = {
@@ -160,7 +160,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out L.npy");
     hn_heap_init(&heap, NULL);
     hn_status status = read_sequence(args, &heap, operands[0], &s);
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     if (status == HN_OK)
         status = hn_model_open(&heap, operands[0], &ignored, &model);
     if (status == HN_OK)

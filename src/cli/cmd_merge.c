@@ -21,7 +21,7 @@ typedef struct merge_args {
     double budget, keep;
     int64_t threads;
     bool force, json;
-    hn_list ignore_key;
+    hn_list ignore;
 } merge_args;
 
 static const hn_option options[] = {
@@ -185,7 +185,7 @@ static hn_status open_input(hn_heap *heap, const merge_args *args, char **operan
     if (is_chosen)
         HN_TRY(choose_template(args, operands[0], in, template));
     const hn_device_options open = { .n_threads = (int)args->threads };
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     HN_TRY(hn_model_open(heap, operands[0], &ignored, &in->model));
     hn_model_keep_identity(in->model, hn_cache_folder());
     HN_TRY(hn_devices_open(heap, "cpu", &open, &in->n_devices, in->devices));

@@ -8,7 +8,7 @@ typedef struct parity_args {
     const char *numerics;
     int64_t threads;
     bool json;
-    hn_list ignore_key;
+    hn_list ignore;
 } parity_args;
 
 static const hn_option options[] = {
@@ -165,7 +165,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_reference ref = { 0 };
     HN_TRY(hn_numerics_parse(args->numerics, &asked));
     hn_heap_init(&heap, NULL);
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     HN_TRY(hn_model_open(&heap, operands[0], &ignored, &model));
     hn_status status = hn_reference_read(&ref, &heap, operands[1], hn_model_hparams(model));
     if (status == HN_OK && args->numerics && asked != ref.numerics)

@@ -16,7 +16,7 @@ typedef struct perplexity_args {
     bool json;
     hn_lora_args lora;
     hn_sink save;
-    hn_list ignore_key;
+    hn_list ignore;
 } perplexity_args;
 
 static const hn_option options[] = {
@@ -128,7 +128,7 @@ static hn_status run_text(const perplexity_args *args, hn_heap *heap, char **ope
     HN_TRY(hn_file_read(heap, operands[1], MOST_BYTES, &text, &bytes));
     hn_status status = hn_tokenizer_encode(tok, text, bytes, &plain, &encoding);
     hn_free(heap, text);
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     if (status == HN_OK)
         status = hn_model_open(heap, operands[0], &ignored, &model);
     if (status == HN_OK)

@@ -11,7 +11,7 @@
 typedef struct quantize_args {
     hn_sink result;
     const char *imatrix;
-    hn_list keep, ignore_key;
+    hn_list keep, ignore;
     int64_t threads;
     bool requantize;
 } quantize_args;
@@ -32,7 +32,7 @@ static hn_status quantize(const quantize_args *args, char **operands, hn_heap *h
     hn_quantize_report report = { 0 };
     hn_keep keep[HN_MAX_LIST];
     hn_pool *pool;
-    const hn_ignored ignored = hn_ignored_of(&args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     hn_quantize_options o = { .ignored = &ignored, .importance = importance, .keep = keep, .n_keep = args->keep.n,
                               .told = hn_quantize_report_add, .context = &report,
                               .may_requantize = args->requantize };

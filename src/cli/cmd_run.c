@@ -21,7 +21,7 @@ typedef struct run_args {
     hn_session_args session;
     hn_lora_args lora;
     hn_sampling_args sampling;
-    hn_list ignore_key;
+    hn_list ignore;
 } run_args;
 
 static const hn_option options[] = {
@@ -215,7 +215,7 @@ static hn_status run_model(state *s, const char *path)
     HN_TRY(hn_session_args_read(&s->args->session, &o));
     HN_TRY(hn_open_tokenizer(s->heap, path, &s->tok));
     HN_TRY(read_prompt(s));
-    const hn_ignored ignored = hn_ignored_of(&s->args->ignore_key);
+    const hn_ignored ignored = hn_ignored_of(&s->args->ignore);
     HN_TRY(hn_model_open(s->heap, path, &ignored, &s->model));
     HN_TRY(hn_check_vocabulary(s->tok, s->model));
     HN_TRY(make_sampler(s));

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-_Static_assert((int)HN_MAX_IGNORED == (int)HN_MAX_LIST, "one for each --ignore-key");
+_Static_assert((int)HN_MAX_IGNORED == (int)HN_MAX_LIST, "one for each --ignore");
 
 hn_ignored hn_ignored_of(const hn_list *keys)
 {

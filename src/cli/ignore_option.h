@@ -1,4 +1,4 @@
-/* ignore_option.h: --ignore-key KEY, of every command that opens a model and reads no training data
+/* ignore_option.h: --ignore KEY, of every command that opens a model and reads no training data
  * (of those it is a line of train/data_choice.def). */
 #ifndef HN_CLI_IGNORE_OPTION_H
 #define HN_CLI_IGNORE_OPTION_H
@@ -8,8 +8,8 @@
 
 #define HN_IGNORE_KEY_HELP "pass over a key of the model's config.json or GGUF; may be repeated"
 
-/* Of a command whose args have an hn_list `ignore_key`. */
-#define HN_IGNORE_OPTION(type) HN_LIST(type, ignore_key, "ignore-key", "KEY", HN_IGNORE_KEY_HELP)
+/* Of a command whose args have an hn_list `ignore`. */
+#define HN_IGNORE_OPTION(type) HN_LIST(type, ignore, "ignore", "KEY", HN_IGNORE_KEY_HELP)
 
 /* Points into the list's texts. */
 hn_ignored hn_ignored_of(const hn_list *keys);

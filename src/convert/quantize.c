@@ -139,7 +139,7 @@ static hn_status check_ignored(const quantization *q)
 {
     for (int i = 0; i < q->options->ignored->n; i++)
         HN_REQUIRE(hn_meta_find(hn_gguf_meta(q->in), q->options->ignored->at[i]), HN_ERR_ARGUMENT,
-                   "--ignore-key %s: %s has no such key", q->options->ignored->at[i],
+                   "--ignore %s: %s has no such key", q->options->ignored->at[i],
                    hn_gguf_meta(q->in)->name);
     return HN_OK;
 }

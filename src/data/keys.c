@@ -78,7 +78,7 @@ hn_status hn_keys_check_part(const hn_json *part, const char *what, const char *
         HN_REQUIRE(has_word(used, v->key) || hn_key_is_note(v->key) ||
                        is_ignored(v->key, options) || !hn_json_has_words(v),
                    HN_ERR_FORMAT,
-                   "%s: key '%.60s': expected one of %s, found words that nothing reads: --ignore "
+                   "%s: key '%.60s': expected one of %s, found words that nothing reads: --ignore-field "
                    "%.60s leaves them",
                    what, v->key, used, v->key);
     return HN_OK;
@@ -103,14 +103,14 @@ hn_status hn_keys_check(const hn_json *example, hn_data_format format,
     for (int i = 0; i < 2; i++)
         HN_REQUIRE(!hn_json_get(example, of_turns[i]) || is_ignored(of_turns[i], options),
                    HN_ERR_FORMAT, "%s: expected it in a message, found it in the example: "
-                   "--ignore %s passes over it", of_turns[i], of_turns[i]);
+                   "--ignore-field %s passes over it", of_turns[i], of_turns[i]);
     for (const hn_json *v = example->as.children.first; v; v = v->next)
         HN_REQUIRE(has_word(used, v->key) || hn_key_is_note(v->key) ||
                        is_ignored(v->key, options) || !hn_json_has_words(v) ||
                        (options->is_forced && is_of_another(example, format, v->key)),
                    HN_ERR_FORMAT,
                    "key '%.60s': expected one that %s has (%s), found words that nothing reads: "
-                   "--ignore %.60s leaves them",
+                   "--ignore-field %.60s leaves them",
                    v->key, hn_data_format_name(format), used, v->key);
     return HN_OK;
 }

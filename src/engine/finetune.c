@@ -77,7 +77,7 @@ static hn_status check_spec(const hn_finetune_spec *s, bool is_told)
     HN_REQUIRE(s->n_data || is_told, HN_ERR_ARGUMENT, "hn_finetune_spec.data: expected a file, found none");
     HN_TRY(check_list("settings", s->settings, s->n_settings, MOST_SETTINGS));
     HN_TRY(check_list("variables", s->variables, s->n_variables, HN_MAX_CHAT_VARS));
-    HN_TRY(check_list("ignored", s->ignored, s->n_ignored, HN_MAX_DATA_FILES));
+    HN_TRY(check_list("ignored_fields", s->ignored_fields, s->n_ignored_fields, HN_MAX_DATA_FILES));
     HN_TRY(check_list("ignored_keys", s->ignored_keys, s->n_ignored_keys, HN_MAX_DATA_FILES));
     HN_TRY(check_list("held", s->held, s->n_held, HN_MAX_DATA_FILES));
     HN_REQUIRE(s->max_length >= 0 && s->max_length <= INT32_MAX, HN_ERR_ARGUMENT,
@@ -136,8 +136,8 @@ static hn_status add_spec(const hn_finetune_spec *s, hn_run_told *told)
     HN_TRY(add_list(told, "data", s->data, s->n_data));
     HN_TRY(add_list(told, "held", s->held, s->n_held));
     HN_TRY(add_list(told, "set", s->variables, s->n_variables));
-    HN_TRY(add_list(told, "ignore", s->ignored, s->n_ignored));
-    HN_TRY(add_list(told, "ignore-key", s->ignored_keys, s->n_ignored_keys));
+    HN_TRY(add_list(told, "ignore-field", s->ignored_fields, s->n_ignored_fields));
+    HN_TRY(add_list(told, "ignore", s->ignored_keys, s->n_ignored_keys));
     return add_settings(s, &told->config);
 }
 

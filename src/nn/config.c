@@ -130,7 +130,7 @@ static hn_status check(const hn_config *c, const hn_json *value)
     if (!row) {
         char shown[SHOWN];
         return hn_fail(HN_ERR_UNSUPPORTED,
-                       "config.json: %s%s is %s: no key that is known of %s (--ignore-key %s%s "
+                       "config.json: %s%s is %s: no key that is known of %s (--ignore %s%s "
                        "passes over it)", c->path, value->key, show(value, shown), c->class, c->path,
                        value->key);
     }
@@ -177,7 +177,7 @@ static hn_status walk(const hn_config *c)
         const hn_key_row *row = hn_key_named(c->tables, c->class, v->key);
         if (is_ignored(c, v->key)) {
             HN_REQUIRE(!row || row->note, HN_ERR_ARGUMENT,
-                       "--ignore-key %s%s: %s uses it: it cannot be passed over", c->path, v->key,
+                       "--ignore %s%s: %s uses it: it cannot be passed over", c->path, v->key,
                        c->class);
             continue;
         }
@@ -221,7 +221,7 @@ hn_status hn_config_check_ignored(const hn_json *root, const hn_ignored *ignored
                 break;
             name += n + 1;
         }
-        HN_REQUIRE(at, HN_ERR_ARGUMENT, "--ignore-key %s: config.json has no such key",
+        HN_REQUIRE(at, HN_ERR_ARGUMENT, "--ignore %s: config.json has no such key",
                    ignored->at[i]);
     }
     return HN_OK;

@@ -231,7 +231,7 @@ static hn_status check_key(const subject *s, const hn_meta_value *v)
     if (!is_used(row) && (hn_ignored_lists(s->ignored, v->key) || hn_ignored_has(s->meta, v->key)))
         return HN_OK;
     HN_REQUIRE(row, HN_ERR_UNSUPPORTED,
-               "%s: key %s is %s: no key that is known of %s (--ignore-key %s passes over it)",
+               "%s: key %s is %s: no key that is known of %s (--ignore %s passes over it)",
                s->meta->name, v->key, show(v, shown), s->arch, v->key);
     return row->to ? check_field(s, row, v) : check_own(s, row, v);
 }
@@ -241,10 +241,10 @@ static hn_status check_ignored(const subject *s)
 {
     for (int i = 0; s->ignored && i < s->ignored->n; i++) {
         const char *key = s->ignored->at[i];
-        HN_REQUIRE(hn_meta_find(s->meta, key), HN_ERR_ARGUMENT, "--ignore-key %s: %s has no such key",
+        HN_REQUIRE(hn_meta_find(s->meta, key), HN_ERR_ARGUMENT, "--ignore %s: %s has no such key",
                    key, s->meta->name);
         HN_REQUIRE(!is_used(row_of(s, key)), HN_ERR_ARGUMENT,
-                   "--ignore-key %s: %s uses it: it cannot be passed over", key, s->arch);
+                   "--ignore %s: %s uses it: it cannot be passed over", key, s->arch);
     }
     return HN_OK;
 }

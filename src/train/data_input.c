@@ -1,6 +1,8 @@
 #include "train/data_input.h"
 
 #include "convert/adapter_base.h"
+#include "io/gguf.h"
+#include "io/hf_dir.h"
 #include "models/open_tokenizer.h"
 #include "base/number.h"
 
@@ -20,8 +22,8 @@ static hn_status read_rule(hn_data_input *in, const hn_data_choice *choice, hn_e
                                .vars = in->chat.vars,
                                .n_vars = (size_t)choice->n_set,
                                .max_length = (size_t)choice->max_length,
-                               .ignored = choice->ignore,
-                               .n_ignored = choice->n_ignore,
+                               .ignored = choice->ignore_field,
+                               .n_ignored = choice->n_ignore_field,
                                .plain = choice->plain };
     if (choice->loss)
         HN_TRY(hn_loss_on_parse(choice->loss, &rule->loss));
@@ -60,22 +62,45 @@ static hn_status read_file_option(hn_data_input *in, const char *text, hn_data_f
 
 hn_status hn_data_choice_ignored(const hn_data_choice *choice, hn_ignored *out)
 {
-    *out = (hn_ignored){ .n = choice->n_ignore_key };
-    HN_REQUIRE(out->n <= HN_MAX_IGNORED, HN_ERR_ARGUMENT, "--ignore-key: expected at most %d",
+    *out = (hn_ignored){ .n = choice->n_ignore };
+    HN_REQUIRE(out->n <= HN_MAX_IGNORED, HN_ERR_ARGUMENT, "--ignore: expected at most %d",
                HN_MAX_IGNORED);
     for (int i = 0; i < out->n; i++)
-        out->at[i] = choice->ignore_key[i];
+        out->at[i] = choice->ignore[i];
+    return HN_OK;
+}
+
+/* A vocabulary in GGUF, or a directory whose config.json names no architecture. */
+static hn_status is_tokenizer_alone(hn_heap *heap, const char *path, bool *out)
+{
+    hn_gguf *gguf;
+    hn_hf_dir *dir;
+    if (hn_is_dir(path)) {
+        HN_TRY(hn_hf_dir_open(heap, path, 0, &dir));
+        *out = !hn_json_get(hn_json_root(dir->config), "architectures");
+        hn_hf_dir_close(dir);
+        return HN_OK;
+    }
+    HN_TRY(hn_gguf_open(heap, path, &gguf));
+    *out = hn_gguf_weights(gguf)->n == 0;
+    hn_gguf_close(gguf);
     return HN_OK;
 }
 
 /* What the model says of sequences: how long they may be, and ids, which may be of rows that no
- * token has: models are padded. A directory of a tokenizer alone says nothing. */
+ * token has: models are padded. A tokenizer alone says nothing. */
 static hn_status read_model(hn_data_input *in, const hn_data_choice *choice, const char *model,
                             hn_example_rule *rule)
 {
     hn_adapter_base base;
     hn_ignored ignored;
+    bool is_alone;
     HN_TRY(hn_data_choice_ignored(choice, &ignored));
+    HN_TRY(is_tokenizer_alone(in->heap, model, &is_alone));
+    HN_REQUIRE(!is_alone || !ignored.n, HN_ERR_ARGUMENT,
+               "--ignore %s: %s is a tokenizer alone: expected a model, whose key it would be", ignored.at[0], model);
+    if (is_alone)
+        return HN_OK;
     const hn_status status = hn_adapter_base_open(in->heap, model, &ignored, &base);
     if (status == HN_OK) {
         const int64_t longest = hn_hparams_longest(base.hp);
@@ -83,7 +108,7 @@ static hn_status read_model(hn_data_input *in, const hn_data_choice *choice, con
         rule->n_ids = base.hp->n_vocab;
     }
     hn_adapter_base_close(&base);
-    return status == HN_ERR_MEMORY ? status : HN_OK; /* who trains opens the model, and says it */
+    return status;
 }
 
 /* A variable that no template reads changes nothing, whatever it was given for. */

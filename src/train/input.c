@@ -16,10 +16,10 @@ static hn_status describe_data(hn_train_input *in, const hn_data_choice *choice)
                  choice->drop_empty, choice->allow_unended, choice->held_fraction);
     for (int i = 0; i < choice->n_set; i++)
         hn_str_print(text, "set %s\n", choice->set[i]);
+    for (int i = 0; i < choice->n_ignore_field; i++)
+        hn_str_print(text, HN_RUN_LINE_FIELD " %s\n", choice->ignore_field[i]);
     for (int i = 0; i < choice->n_ignore; i++)
-        hn_str_print(text, "ignore %s\n", choice->ignore[i]);
-    for (int i = 0; i < choice->n_ignore_key; i++)
-        hn_str_print(text, "ignore-key %s\n", choice->ignore_key[i]);
+        hn_str_print(text, HN_RUN_LINE_KEY " %s\n", choice->ignore[i]);
     if (choice->drop_unread)
         hn_str_add(text, "drop-unread\n");
     HN_TRY(hn_tokenizer_digest(in->data.tok, in->tokenizer));

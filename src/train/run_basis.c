@@ -5,7 +5,10 @@
 #include "models/identity.h"
 #include "train/run_told.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum { MOST_KEY = 200 };
 
 static void digest_text(const hn_str *text, char out[65])
 {
@@ -99,9 +102,20 @@ static bool find_line(const char *at, const char *end, const line *want, line *o
     return false;
 }
 
-static const char *dashes(const line *l)
+/* As a user gives it: an option with its dashes. */
+static void write_key(const line *l, char out[MOST_KEY])
 {
-    return hn_run_told_names(l->key, l->key_bytes) ? "--" : "";
+    static const struct {
+        const char *line, *option;
+    } renamed[] = { { HN_RUN_LINE_FIELD " ", "--ignore-field " }, { HN_RUN_LINE_KEY " ", "--ignore " } };
+    const char *dashes = hn_run_told_names(l->key, l->key_bytes) ? "--" : "";
+    size_t from = 0;
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        const size_t n = strlen(renamed[i].line);
+        if (l->key_bytes > n && !memcmp(l->key, renamed[i].line, n))
+            dashes = renamed[i].option, from = n;
+    }
+    snprintf(out, MOST_KEY, "%s%.*s", dashes, (int)(l->key_bytes - from), l->key + from);
 }
 
 static int width(const line *l)
@@ -112,23 +126,26 @@ static int width(const line *l)
 hn_status hn_run_lines_same(const char *was, size_t was_bytes, const char *now)
 {
     line a, b;
+    char key[MOST_KEY];
     const char *was_end = was + was_bytes, *now_end = now + strlen(now);
     for (const char *at = was; at < was_end;) {
         at = read_line(at, was_end, &a);
+        write_key(&a, key);
         HN_REQUIRE(find_line(now, now_end, &a, &b), HN_ERR_ARGUMENT,
-                   "made with %s%.*s%s%.*s, which is not so now", dashes(&a), (int)a.key_bytes, a.key,
-                   a.value ? " " : "", width(&a), a.value ? a.value : "");
+                   "made with %s%s%.*s, which is not so now", key, a.value ? " " : "", width(&a),
+                   a.value ? a.value : "");
         HN_REQUIRE(a.value_bytes == b.value_bytes && !memcmp(a.value ? a.value : "", b.value ? b.value : "",
                                                               a.value_bytes),
-                   HN_ERR_ARGUMENT, "made with another %s%.*s: it was %.*s, now it is %.*s", dashes(&a), (int)a.key_bytes,
-                   a.key, a.value_bytes ? width(&a) : 7, a.value_bytes ? a.value : "nothing",
+                   HN_ERR_ARGUMENT, "made with another %s: it was %.*s, now it is %.*s", key,
+                   a.value_bytes ? width(&a) : 7, a.value_bytes ? a.value : "nothing",
                    b.value_bytes ? width(&b) : 7, b.value_bytes ? b.value : "nothing");
     }
     for (const char *at = now; at < now_end;) {
         at = read_line(at, now_end, &b);
+        write_key(&b, key);
         HN_REQUIRE(find_line(was, was_end, &b, &a), HN_ERR_ARGUMENT,
-                   "made without %s%.*s%s%.*s, which is asked for now", dashes(&b), (int)b.key_bytes, b.key,
-                   b.value ? " " : "", width(&b), b.value ? b.value : "");
+                   "made without %s%s%.*s, which is asked for now", key, b.value ? " " : "", width(&b),
+                   b.value ? b.value : "");
     }
     return HN_OK;
 }

@@ -9,6 +9,11 @@
 #include "models/model.h"
 #include "train/config.h"
 
+/* Lines of --ignore-field and --ignore: what these options were called when records of them were first
+ * made. The words stay, for records do. */
+#define HN_RUN_LINE_FIELD "ignore"
+#define HN_RUN_LINE_KEY   "ignore-key"
+
 typedef struct hn_run_basis {
     hn_str config, data; /* lines */
     char data_sha[65];   /* of the data files and of how they are read, as adapters record it */

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/str.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct reader {
@@ -163,6 +164,35 @@ static hn_status read_line(reader *r, hn_str *key, hn_str *value)
     return r->at >= r->end || *r->at == '\n' ? HN_OK : refuse(r, "the end of the line");
 }
 
+/* Takes the version out of the lines: it is no option. */
+static hn_status settle_version(reader *r)
+{
+    hn_run_file *f = r->out;
+    int at = -1;
+    for (int i = 0; i < f->n; i++)
+        if (!strcmp(f->lines[i].key, "version"))
+            at = i;
+    if (at >= 0) {
+        const hn_run_line v = f->lines[at];
+        char now[16];
+        snprintf(now, sizeof now, "%d", HN_RUN_FILE_VERSION);
+        HN_REQUIRE(v.kind == HN_RUN_LINE_TEXT && !strcmp(v.text, now), HN_ERR_FORMAT,
+                   "%s: line %d: version: expected %s, found %s", r->path, v.at, now,
+                   v.kind == HN_RUN_LINE_TEXT ? v.text : "no number");
+        hn_free(f->heap, (void *)(uintptr_t)v.key);
+        hn_free(f->heap, (void *)(uintptr_t)v.text);
+        f->n--;
+        memmove(&f->lines[at], &f->lines[at + 1], (size_t)(f->n - at) * sizeof *f->lines);
+        return HN_OK;
+    }
+    for (int i = 0; i < f->n; i++)
+        HN_REQUIRE(strcmp(f->lines[i].key, "ignore") != 0, HN_ERR_FORMAT,
+                   "%s: line %d: ignore: expected ignore-field for a key of examples, which it was once, or "
+                   "a line version = %d for a key of the model, found neither", r->path, f->lines[i].at,
+                   HN_RUN_FILE_VERSION);
+    return HN_OK;
+}
+
 hn_status hn_run_file_read(hn_run_file *out, hn_heap *heap, const char *path)
 {
     *out = (hn_run_file){ .heap = heap };
@@ -174,6 +204,8 @@ hn_status hn_run_file_read(hn_run_file *out, hn_heap *heap, const char *path)
     hn_status status = HN_OK;
     for (skip_blanks(&r, true); r.at < r.end && status == HN_OK; skip_blanks(&r, true))
         status = read_line(&r, &key, &value);
+    if (status == HN_OK)
+        status = settle_version(&r);
     hn_str_free(&key);
     hn_str_free(&value);
     hn_free(heap, text);

@@ -3,13 +3,16 @@
  *
  * TOML, as far as options go: `key = value` with strings, numbers, booleans and arrays of these,
  * and comments. A key is an option's name; '_' stands for '-'; none comes twice. Relative file names are
- * the working folder's. */
+ * the working folder's.
+ *
+ * `version = 2` says that `ignore` is of keys of the model. Without a version the file is of the first,
+ * in which `ignore` was of keys of examples, now `ignore-field`: it is refused, and nothing else is. */
 #ifndef HN_TRAIN_RUN_FILE_H
 #define HN_TRAIN_RUN_FILE_H
 
 #include "base/heap.h"
 
-enum { HN_MAX_RUN_FILE_LINES = 256 };
+enum { HN_MAX_RUN_FILE_LINES = 256, HN_RUN_FILE_VERSION = 2 };
 
 /* A value in text, as a command line would have it; or a boolean; or none, of an empty array. */
 typedef enum hn_run_line_kind { HN_RUN_LINE_TEXT, HN_RUN_LINE_TRUE, HN_RUN_LINE_FALSE, HN_RUN_LINE_NONE } hn_run_line_kind;

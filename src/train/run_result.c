@@ -140,6 +140,7 @@ hn_status hn_run_write_told(hn_train_run *r)
         return HN_OK; /* somebody's own */
     hn_str text = hn_str_on(r->heap);
     hn_str_add(&text, HN_RUN_TOLD_FIRST "hone train --out THIS_FOLDER --resume goes on with it.\n");
+    hn_str_print(&text, "version = %d\n", HN_RUN_FILE_VERSION);
     hn_str_add(&text, r->on.told ? r->on.told : "");
     hn_run_told_write_config(r->on.config, &text);
     hn_str_add(&text, r->on.more_told ? r->on.more_told : "");

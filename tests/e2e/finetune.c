@@ -280,6 +280,38 @@ static void check_refusals(hn_engine *engine)
     CHECK_INT(0, h.steps);
 }
 
+/* What is passed over: of examples and of the model, each by its own list. */
+static void check_passed_over(hn_engine *engine)
+{
+    static const char *const field[] = { "mood" }, *const key[] = { "llama.rope.freq_bass" };
+    static const char bass[] = "s/llama.rope.freq_base/llama.rope.freq_bass/";
+    hn_finetune_estimate e;
+    heard h = { .engine = engine };
+    hn_finetune_spec spec = spec_of(NULL, &h);
+    check_group("passed over");
+    sh("cd %s && LC_ALL=C sed %s m.gguf >bad.gguf && sed 's/^{/{\"mood\":\"sad\",/' d.jsonl >mood.jsonl", dir, bass);
+    const char *mood = in_dir("mood.jsonl");
+    spec.data = &mood;
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_FORMAT, "--ignore-field mood leaves them");
+    spec.ignored_keys = field;
+    spec.n_ignored_keys = 1;
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "--ignore mood: ");
+    spec.n_ignored_keys = 0;
+    spec.ignored_fields = field;
+    spec.n_ignored_fields = 1;
+    CHECK_OK(hn_finetune_plan(engine, &spec, &e));
+    spec.model = in_dir("bad.gguf");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_UNSUPPORTED, "--ignore llama.rope.freq_bass passes over it");
+    spec.ignored_keys = key;
+    spec.n_ignored_keys = 1;
+    CHECK_OK(hn_finetune_plan(engine, &spec, &e));
+    spec.ignored_keys = NULL;
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "ignored_keys: expected a list");
+    spec.n_ignored_keys = 0;
+    spec.ignored_fields = NULL;
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "ignored_fields: expected a list");
+}
+
 static void check_plan(hn_engine *engine)
 {
     hn_finetune_estimate e;
@@ -403,6 +435,7 @@ int main(int argc, char **argv)
         hn_engine_memory(engine, &before, NULL, NULL);
         check_plan(engine);
         check_refusals(engine);
+        check_passed_over(engine);
         check_whole(engine, digest);
         check_cancelled(engine, digest);
         check_folder(engine, digest);

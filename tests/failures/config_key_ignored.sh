@@ -36,9 +36,9 @@ refuses 'key "rms_norm_eps" is given twice' logits m x.npy
 put 's/"use_cache"/"attn_window": 4, "use_cache"/'
 refuses 'attn_window is 4: no key that is known of LlamaForCausalLM' logits m x.npy
 refuses 'attn_window is 4' "$hone" convert m x.gguf
-refuses 'config.json has no such key' "$hone" convert m x.gguf --ignore-key attn_windo
+refuses 'config.json has no such key' "$hone" convert m x.gguf --ignore attn_windo
 rm -f x.gguf
-quietly "$hone" convert m x.gguf --type f32 --ignore-key attn_window
+quietly "$hone" convert m x.gguf --type f32 --ignore attn_window
 shows 'hone.ignored' "$hone" inspect x.gguf --keys
 quietly logits x.gguf x.npy
 cmp -s plain.npy x.npy || fail "a key that was passed over changed the logits"
@@ -70,17 +70,17 @@ refuses 'rope has other numbers beyond 64' "$hone" train m --data ids.jsonl --ou
 quietly "$hone" convert "$models/llama" k.gguf --type f32
 LC_ALL=C sed 's/llama.rope.freq_base/llama.rope.freq_bass/' k.gguf >bad.gguf
 refuses 'key llama.rope.freq_bass is 500000: no key that is known of llama' logits bad.gguf x.npy
-quietly "$hone" quantize bad.gguf good.gguf f32 --ignore-key llama.rope.freq_bass
+quietly "$hone" quantize bad.gguf good.gguf f32 --ignore llama.rope.freq_bass
 quietly logits good.gguf x.npy
 
 # Every command that opens a model passes over a key, one that it does not use, and writes it down.
 bass=llama.rope.freq_bass
-over() { "$@" --ignore-key $bass; }
+over() { "$@" --ignore $bass; }
 head -c 600 "$2/tests/failures/cli.sh" >text.txt
 printf '{"ids": [5, 9, 11, 40, 7]}\n{"ids": [8, 19, 21, 4, 70]}\n' >few.jsonl
-refuses 'bad.gguf has no such key' "$hone" inspect bad.gguf --ignore-key llama.no_such
-refuses 'llama uses it: it cannot be passed over' "$hone" inspect bad.gguf --ignore-key llama.block_count
-refuses 'uses it: it cannot be passed over' "$hone" inspect "$models/llama" --ignore-key hidden_size
+refuses 'bad.gguf has no such key' "$hone" inspect bad.gguf --ignore llama.no_such
+refuses 'llama uses it: it cannot be passed over' "$hone" inspect bad.gguf --ignore llama.block_count
+refuses 'uses it: it cannot be passed over' "$hone" inspect "$models/llama" --ignore hidden_size
 rm -f y.npy
 quietly over "$hone" logits bad.gguf --tokens "${tokens%,}" --out y.npy
 cmp -s x.npy y.npy || fail "quantize and logits pass over one key each their way"
@@ -99,13 +99,13 @@ quietly over "$hone" chat bad.gguf --template t.jinja --count 2 <said
 quietly "$hone" convert "$models/bert" b.gguf --type f32
 LC_ALL=C sed 's/bert.attention.causal/bert.attention.casual/' b.gguf >bad-b.gguf
 refuses 'key bert.attention.casual is false' "$hone" embed bad-b.gguf a
-quietly "$hone" embed bad-b.gguf a --ignore-key bert.attention.casual
+quietly "$hone" embed bad-b.gguf a --ignore bert.attention.casual
 
 # Training writes it down in the run, the adapter and what is merged: resume and merge see one model.
 train="train bad.gguf --data few.jsonl --out told --steps 2 --batch 1 --rank 2"
 refuses "key $bass is 500000" "$hone" $train
 quietly over "$hone" $train
-grep -q "ignore-key.*$bass" told/run.toml || fail "run.toml does not say --ignore-key"
+grep -q "ignore.*$bass" told/run.toml || fail "run.toml does not say --ignore"
 shows "hone.ignored" "$hone" inspect told/adapter.gguf --keys
 quietly "$hone" train --resume --out told
 refuses "key $bass is 500000" "$hone" merge bad.gguf told/adapter.gguf --out merged.gguf --type f32

@@ -73,7 +73,7 @@ printf 'prompt,prompt\na,b\n' >twice.csv
 refuses "twice.csv: line 1: column 2: expected another name than column 1's, found 'prompt' again" "$hone" show-tokens m.gguf twice.csv
 printf 'prompt,completion,notes\na,b,c\n' >extra.csv
 refuses "extra.csv: line 2: key 'notes'" "$hone" show-tokens m.gguf extra.csv
-shows '^1 examples to train' "$hone" show-tokens m.gguf extra.csv --ignore notes
+shows '^1 examples to train' "$hone" show-tokens m.gguf extra.csv --ignore-field notes
 printf 'prompt,completion,score\na,b,4.5\n' >score.csv
 shows '^1 examples to train' "$hone" show-tokens m.gguf score.csv
 printf 'prompt,chosen,rejected\na,"[{""role"": 1}",c\n' >list.csv
