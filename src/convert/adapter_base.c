@@ -23,6 +23,7 @@ static hn_status read_gguf(hn_adapter_base *base)
         status = hn_arch_read_meta(base->arch, meta, hn_gguf_weights(file), base->ignored, base->hp);
     if (name)
         hn_free(meta->heap, name);
+    base->has_weights = hn_gguf_weights(file)->n > 0;
     hn_gguf_close(file);
     return status;
 }
@@ -48,14 +49,18 @@ static hn_status read_dir(hn_adapter_base *base)
     hn_status status = hn_arch_of_config(config, &base->arch);
     if (status == HN_OK)
         status = hn_arch_read_config(base->arch, config, base->ignored, base->hp);
+    if (status == HN_OK)
+        status = hn_hf_dir_has_weights(dir, &base->has_weights);
     hn_hf_dir_close(dir);
     HN_TRY(status);
     base->prefix = base->arch->prefixes[0];
+    if (!base->has_weights)
+        return HN_OK; /* the usual prefix */
     status = hn_hf_dir_open(base->heap, base->path, HN_HF_WEIGHTS, &dir);
     if (status == HN_OK)
         find_prefix(base, &dir->weights);
     hn_hf_dir_close(dir);
-    return status == HN_ERR_MEMORY ? status : HN_OK; /* without weights, the usual prefix */
+    return status;
 }
 
 hn_status hn_adapter_base_open(hn_heap *heap, const char *path, const hn_ignored *ignored,

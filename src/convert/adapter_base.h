@@ -18,6 +18,7 @@ typedef struct hn_adapter_base {
     hn_arch_tensor *tensors;
     size_t n;
     const char *prefix; /* of names in safetensors */
+    bool has_weights;   /* that can be run; a directory may have config.json alone */
 } hn_adapter_base;
 
 /* A GGUF file or a Hugging Face directory, whose config.json is enough. Close it also after a

@@ -430,16 +430,12 @@ static hn_status try_model(import *in, const hn_model *model, const char *path)
 static hn_status probe(import *in, const hn_weights_writer *writer)
 {
     hn_model *model;
-    if (!hn_meta_find(&in->meta, HN_ADAPTER_TEST_IDS))
-        return HN_OK;
-    const hn_status status = hn_model_open(in->heap, in->options->base, in->options->ignored, &model);
-    if (status == HN_ERR_MEMORY || status == HN_OK) {
-        HN_TRY(status);
-        const hn_status found = try_model(in, model, hn_weights_writer_partial(writer));
-        hn_model_close(model);
-        return found;
-    }
-    return HN_OK; /* a base without weights: whoever loads the file tries it */
+    if (!hn_meta_find(&in->meta, HN_ADAPTER_TEST_IDS) || !in->base.has_weights)
+        return HN_OK; /* without weights, whoever loads the file tries it */
+    HN_TRY(hn_model_open(in->heap, in->options->base, in->options->ignored, &model));
+    const hn_status status = try_model(in, model, hn_weights_writer_partial(writer));
+    hn_model_close(model);
+    return status;
 }
 
 static hn_status write_file(import *in, hn_sink out)

@@ -5,9 +5,13 @@
 #include "io/safetensors.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define WEIGHTS       "model.safetensors"
+#define WEIGHTS_INDEX "model.safetensors.index.json"
 
 enum { MAX_TEXT = 256 << 20, MAX_SHARDS = 4096, MAX_LISTED = 64 };
 
@@ -27,16 +31,42 @@ static hn_status path_of(const hn_hf_dir *dir, const char *name, char **out)
     return *out ? HN_OK : HN_ERR_MEMORY;
 }
 
+/* A link to what is gone, or a file that cannot be looked at, is not absent. */
+static hn_status is_there(const char *path, bool *out)
+{
+    struct stat about;
+    *out = stat(path, &about) == 0;
+    const int why = errno;
+    HN_REQUIRE(*out || why == ENOTDIR || (why == ENOENT && lstat(path, &about) != 0), HN_ERR_IO, "%s: %s%s", path, strerror(why),
+               why == ENOENT ? ": the link leads nowhere" : "");
+    return HN_OK;
+}
+
+static hn_status has(const hn_hf_dir *dir, const char *name, bool *out)
+{
+    char *path;
+    HN_TRY(path_of(dir, name, &path));
+    const hn_status status = is_there(path, out);
+    hn_free(dir->heap, path);
+    return status;
+}
+
+hn_status hn_hf_dir_has_weights(const hn_hf_dir *dir, bool *out)
+{
+    HN_TRY(has(dir, WEIGHTS_INDEX, out));
+    return *out ? HN_OK : has(dir, WEIGHTS, out);
+}
+
 hn_status hn_hf_dir_read(const hn_hf_dir *dir, const char *name, size_t limit, void **out,
                          size_t *bytes)
 {
-    struct stat about;
+    bool is;
     char *path;
     *out = NULL;
     *bytes = 0;
     HN_TRY(path_of(dir, name, &path));
-    hn_status status = HN_OK;
-    if (stat(path, &about) == 0)
+    hn_status status = is_there(path, &is);
+    if (status == HN_OK && is)
         status = hn_file_read(dir->heap, path, limit, out, bytes);
     hn_free(dir->heap, path);
     return status;
@@ -146,7 +176,7 @@ static hn_status open_indexed(hn_hf_dir *dir, const hn_json *index)
 {
     const hn_json *map = hn_json_get(index, "weight_map");
     HN_REQUIRE(map && map->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
-               "%s/model.safetensors.index.json: expected an object weight_map", dir->path);
+               "%s/" WEIGHTS_INDEX ": expected an object weight_map", dir->path);
     for (const hn_json *v = map->as.children.first; v; v = v->next) {
         const char *shard;
         HN_TRY(hn_json_want_string(v, v->key, &shard));
@@ -194,9 +224,9 @@ static hn_status open_weights(hn_hf_dir *dir)
     dir->parts = hn_alloc_array(dir->heap, HN_TAG_FILE, MAX_SHARDS, sizeof *dir->parts);
     if (!dir->parts)
         return HN_ERR_MEMORY;
-    HN_TRY(read_json(dir, "model.safetensors.index.json", &index));
+    HN_TRY(read_json(dir, WEIGHTS_INDEX, &index));
     hn_status status = index ? open_indexed(dir, hn_json_root(index))
-                             : open_shard(dir, "model.safetensors");
+                             : open_shard(dir, WEIGHTS);
     if (status == HN_OK)
         status = gather(dir);
     if (status == HN_OK && index)

@@ -27,6 +27,8 @@ enum { HN_HF_TEXT = 1, HN_HF_WEIGHTS = 2 };
 /* `what`: HN_HF_TEXT also reads tokenizer.json, HN_HF_WEIGHTS maps the weights, which must then
  * be there. */
 hn_status hn_hf_dir_open(hn_heap *heap, const char *path, int what, hn_hf_dir **out);
+/* Whether it has weights, whatever they are. */
+hn_status hn_hf_dir_has_weights(const hn_hf_dir *dir, bool *out);
 const hn_map_file *hn_hf_dir_map(const hn_hf_dir *dir, int part);
 
 /* The object whose eos_token_id ends a generation, as Transformers has it: generation_config.json,
