@@ -17,7 +17,7 @@ typedef struct hn_trainer hn_trainer;
 
 /* Zero is default. */
 typedef struct hn_trainer_options {
-    const char *optimizer; /* "adamw" (default) or "sgd" */
+    const char *optimizer; /* "adamw" (default), "sgd" or "lion" */
     const char *moments;   /* "f32" (default) or "bf16" */
     const char *plan;      /* as hn_exec_new */
     float beta1, beta2, eps, momentum, decay;

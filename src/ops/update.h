@@ -9,6 +9,8 @@
  *             rate = lr / (1 - beta1^step), root = 1 / sqrt(1 - beta2^step), keep = 1 - lr * decay
  *     sgd     u = momentum * m + g', kept as m     w = (w - toward) * keep + toward - lr * u
  *             nesterov: momentum * u + g' in place of u
+ *     lion    w = (w - toward) * keep + toward - lr * sign(m + (1 - beta1) * (g' - m)), then
+ *             m += (1 - beta2) * (g' - m)
  *
  * Stochastic rounding adds sixteen random bits below the kept ones, then cuts. For element i of a
  * parameter the weight takes the low half of the key's word i, m its high half, and v the high half
@@ -33,6 +35,10 @@ typedef struct hn_sgd_attrs {
     bool nesterov;
     float decay, toward, gclip;
 } hn_sgd_attrs;
+
+typedef struct hn_lion_attrs {
+    float beta1, beta2, decay, toward, gclip;
+} hn_lion_attrs;
 
 typedef struct hn_update {
     double clip, rate, root, keep;
@@ -67,7 +73,7 @@ static inline double hn_update_gradient(double g, double clip, float gclip)
     return scaled;
 }
 
-/* The types that both have: hyper, clip, g like the parameter w (input 0). */
+/* The types that all have: hyper, clip, g like the parameter w (input 0). */
 static inline hn_status hn_update_expect(const hn_call *call, int g, int hyper, int clip)
 {
     HN_TRY(hn_expect_float(call, 0));

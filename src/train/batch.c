@@ -13,13 +13,14 @@ void hn_batch_free(hn_batch *b)
     hn_free(b->heap, b->weights);
     hn_free(b->heap, b->begin);
     hn_free(b->heap, b->tokens);
+    hn_free(b->heap, b->example_weights);
     *b = hn_batch_on(b->heap);
 }
 
 void hn_batch_clear(hn_batch *b)
 {
     b->n_tokens = b->n_sequences = b->n_examples = b->parts = b->n_supervised = 0;
-    b->weight = 0;
+    b->weight = b->examples_weight = 0;
 }
 
 static hn_status grow(hn_heap *heap, void *column, size_t *room, size_t n, size_t size)
@@ -54,16 +55,32 @@ static hn_status add_sequence(hn_batch *b, const hn_sample *s)
     return HN_OK;
 }
 
+static float weight_of(const hn_sample *s)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t t = 1; t < s->n; t++)
+        if (s->weights[t] > 0) {
+            sum += (double)s->weights[t];
+            n++;
+        }
+    return n ? (float)(sum / (double)n) : 0;
+}
+
 static hn_status add(hn_batch *b, const hn_sample *parts, size_t n)
 {
+    size_t room = b->examples_room;
     HN_REQUIRE(!b->parts || b->parts == n, HN_ERR_ARGUMENT,
                "a step of examples of %zu and of %zu sequences", b->parts, n);
+    HN_TRY(grow(b->heap, &b->example_weights, &room, b->n_examples + 1, sizeof *b->example_weights));
     HN_TRY(grow(b->heap, &b->tokens, &b->examples_room, b->n_examples + 1, sizeof *b->tokens));
     uint32_t tokens = 0;
     for (size_t i = 0; i < n; i++) {
         HN_TRY(add_sequence(b, &parts[i]));
         tokens += (uint32_t)parts[i].n;
     }
+    b->example_weights[b->n_examples] = weight_of(&parts[0]);
+    b->examples_weight += (double)b->example_weights[b->n_examples];
     b->tokens[b->n_examples++] = tokens;
     b->parts = n;
     return HN_OK;
@@ -108,9 +125,12 @@ hn_status hn_micro_new(hn_micro *m, hn_heap *heap, int64_t max_tokens, int64_t m
     m->weights = hn_alloc_array(heap, HN_TAG_STATE, r, sizeof *m->weights);
     m->sign = hn_alloc_array(heap, HN_TAG_STATE, r, sizeof *m->sign);
     m->no_pairs = hn_alloc_array(heap, HN_TAG_STATE, p, sizeof *m->no_pairs);
+    m->share[0] = hn_alloc_array(heap, HN_TAG_STATE, r, sizeof **m->share);
+    m->share[1] = hn_alloc_array(heap, HN_TAG_STATE, r, sizeof **m->share);
+    m->pair_weights = hn_alloc_array(heap, HN_TAG_STATE, p, sizeof *m->pair_weights);
     m->places = hn_alloc_array(heap, HN_TAG_STATE, 2 * t, sizeof *m->places);
     hn_status status = m->rows && m->labels && m->pair_of && m->weights && m->sign && m->no_pairs &&
-                               m->places
+                               m->share[0] && m->share[1] && m->pair_weights && m->places
                            ? hn_pack_reserve(&m->pack, t)
                            : HN_ERR_MEMORY;
     if (status != HN_OK)
@@ -129,6 +149,9 @@ void hn_micro_free(hn_micro *m)
     hn_free(m->heap, m->weights);
     hn_free(m->heap, m->sign);
     hn_free(m->heap, m->no_pairs);
+    hn_free(m->heap, m->share[0]);
+    hn_free(m->heap, m->share[1]);
+    hn_free(m->heap, m->pair_weights);
     hn_free(m->heap, m->places);
     *m = (hn_micro){ 0 };
 }
@@ -136,6 +159,10 @@ void hn_micro_free(hn_micro *m)
 /* Rows of pack [from, n): those of sequence `number` of the step. */
 static hn_status take_rows(hn_micro *m, size_t from, size_t number, size_t first, size_t parts)
 {
+    const size_t which = number % parts;
+    double whole = 0;
+    for (size_t t = from; t < m->pack.n; t++)
+        whole += m->pack.labels[t] == HN_NO_LABEL ? 0 : (double)m->pack.weights[t];
     for (size_t t = from; t < m->pack.n; t++) {
         m->places[2 * t] = (int32_t)number;
         m->places[2 * t + 1] = m->pack.positions[t];
@@ -147,7 +174,9 @@ static hn_status take_rows(hn_micro *m, size_t from, size_t number, size_t first
         m->labels[m->n_rows] = m->pack.labels[t];
         m->weights[m->n_rows] = m->pack.weights[t];
         m->pair_of[m->n_rows] = (int32_t)((number - first) / parts);
-        m->sign[m->n_rows++] = number % parts ? -m->pack.weights[t] : m->pack.weights[t];
+        m->share[which][m->n_rows] = whole > 0 ? (float)((double)m->pack.weights[t] / whole) : 0;
+        m->share[!which][m->n_rows] = 0;
+        m->sign[m->n_rows++] = which ? -m->pack.weights[t] : m->pack.weights[t];
     }
     return HN_OK;
 }
@@ -159,6 +188,8 @@ hn_status hn_micro_fill(hn_micro *m, const hn_hparams *hp, const hn_batch *batch
     hn_pack_clear(&m->pack);
     m->n_rows = 0;
     m->n_pairs = (int64_t)(to - from);
+    for (size_t i = from; i < to && i - from < (size_t)m->max_pairs; i++)
+        m->pair_weights[i - from] = batch->example_weights[i];
     for (size_t i = first; i < to * batch->parts; i++) {
         const hn_sample s = hn_batch_sequence(batch, i);
         const size_t at = m->pack.n;
@@ -170,7 +201,7 @@ hn_status hn_micro_fill(hn_micro *m, const hn_hparams *hp, const hn_batch *batch
     }
     if (!m->n_rows) { /* a graph has one row at least: this one counts for nothing */
         m->rows[0] = m->labels[0] = m->pair_of[0] = 0;
-        m->weights[0] = m->sign[0] = 0;
+        m->weights[0] = m->sign[0] = m->share[0][0] = m->share[1][0] = 0;
         m->n_rows = 1;
     }
     return HN_OK;

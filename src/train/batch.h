@@ -17,10 +17,12 @@ typedef struct hn_batch {
     size_t *begin;     /* of each sequence, and the end of the last */
     size_t n_sequences, sequences_room;
     uint32_t *tokens;  /* of each example */
+    float *example_weights; /* the mean of its supervised tokens', of the first sequence */
     size_t n_examples, examples_room;
     size_t parts;      /* sequences an example: 1, or 2 */
     size_t n_supervised;
     double weight; /* sum over supervised tokens */
+    double examples_weight; /* sum over examples */
 } hn_batch;
 
 hn_batch hn_batch_on(hn_heap *heap); /* allocates nothing */
@@ -45,7 +47,9 @@ typedef struct hn_micro {
     int64_t max_tokens, max_rows, max_pairs;
     int32_t *rows, *labels, *pair_of; /* [R] */
     float *weights, *sign;            /* [R] */
+    float *share[2];                  /* [R], of the weights of its sequence: chosen; rejected */
     float *no_pairs;                  /* [P], zeros */
+    float *pair_weights;              /* [P] */
     int32_t *places;                  /* [T,2] */
     int64_t n_rows, n_pairs;
 } hn_micro;

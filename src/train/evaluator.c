@@ -112,10 +112,12 @@ static hn_status take(const hn_evaluator *e, int64_t from, int64_t n, hn_evaluat
     HN_TRY(hn_program_result(e->program, 1, &judged));
     sums->loss += hn_get(&loss, 0);
     if (e->is_pairs) {
-        for (int64_t i = 0; i < e->micro.n_pairs; i++)
+        const bool weighed = e->objective.goal->counts == HN_COUNTS_WEIGHTS;
+        for (int64_t i = 0; i < e->micro.n_pairs; i++) {
             sums->accuracy += hn_get(&judged, i) > 0;
+            sums->weight += weighed ? (double)e->micro.pair_weights[i] : 1;
+        }
         sums->n += e->micro.n_pairs;
-        sums->weight += (double)e->micro.n_pairs;
         return HN_OK;
     }
     for (int64_t i = 0; i < n; i++) {

@@ -12,7 +12,7 @@ typedef struct hn_evaluator hn_evaluator;
 
 typedef struct hn_evaluation {
     double loss, accuracy;
-    double weight; /* supervised tokens, weighed; of pairs, pairs */
+    double weight; /* supervised tokens, weighed; of pairs, their number or weights */
     int64_t n;     /* tokens, or pairs, that accuracy is of */
 } hn_evaluation;
 

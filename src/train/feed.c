@@ -19,6 +19,8 @@ hn_status hn_feed_bind_rows(hn_storage *storage, const hn_objective *o, hn_micro
     HN_TRY(bind(storage, o->labels, m->labels + from));
     HN_TRY(bind(storage, o->weights, m->weights + from));
     HN_TRY(bind(storage, o->pair_of, m->pair_of + from));
+    HN_TRY(bind(storage, o->share[0], m->share[0] + from));
+    HN_TRY(bind(storage, o->share[1], m->share[1] + from));
     return bind(storage, o->sign, m->sign + from);
 }
 
@@ -34,6 +36,7 @@ hn_status hn_feed_bind(hn_storage *storage, const hn_objective *o, hn_micro *m,
     HN_TRY(bind(storage, b->places, m->places));
     HN_TRY(bind(storage, b->step, &numbers->step));
     HN_TRY(bind(storage, o->no_pairs, m->no_pairs));
+    HN_TRY(bind(storage, o->pair_weights, m->pair_weights));
     HN_TRY(bind(storage, o->count, &numbers->count));
     HN_TRY(bind(storage, o->n_sequences, &numbers->n_sequences));
     HN_TRY(bind(storage, o->n_tokens, &numbers->n_tokens));

@@ -13,7 +13,7 @@ typedef enum hn_goal {
 } hn_goal;
 
 typedef enum hn_goal_examples { HN_SINGLES = 1, HN_PAIRS } hn_goal_examples; /* sequences of each */
-typedef enum hn_goal_counts { HN_COUNTS_TOKENS, HN_COUNTS_EXAMPLES } hn_goal_counts;
+typedef enum hn_goal_counts { HN_COUNTS_TOKENS, HN_COUNTS_EXAMPLES, HN_COUNTS_WEIGHTS } hn_goal_counts;
 
 /* The loss of a model that tells nothing from anything, as words of a report have it. */
 typedef struct hn_goal_blind {

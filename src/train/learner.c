@@ -188,9 +188,11 @@ static hn_status accumulate(hn_learner *l, const hn_batch *batch, int64_t step,
 {
     HN_TRY(check_batch(l, batch));
     HN_REQUIRE(l->micro.max_tokens, HN_ERR_ARGUMENT, "a learner that was planned and not made");
-    const bool by_example = l->objective.goal->counts == HN_COUNTS_EXAMPLES;
+    const double counts[] = { [HN_COUNTS_TOKENS] = batch->weight,
+                              [HN_COUNTS_EXAMPLES] = (double)batch->n_examples,
+                              [HN_COUNTS_WEIGHTS] = batch->examples_weight };
     l->numbers = (hn_step_numbers){
-        .count = by_example ? (float)batch->n_examples : (float)batch->weight,
+        .count = (float)counts[l->objective.goal->counts],
         .n_sequences = (float)batch->n_sequences,
         .n_tokens = (float)batch->n_tokens,
         .step = (int32_t)(step & 0x7fffffff),

@@ -140,6 +140,9 @@ static void make_inputs(hn_objective *o)
     o->pair_of = hn_graph_leaf(g, HN_LEAF_INPUT, "pair_of", HN_I32, 1, &rows);
     o->sign = hn_graph_leaf(g, HN_LEAF_INPUT, "sign", HN_F32, 1, &rows);
     o->no_pairs = hn_graph_leaf(g, HN_LEAF_INPUT, "no_pairs", HN_F32, 2, pairs);
+    o->share[0] = hn_graph_leaf(g, HN_LEAF_INPUT, "share_chosen", HN_F32, 1, &rows);
+    o->share[1] = hn_graph_leaf(g, HN_LEAF_INPUT, "share_rejected", HN_F32, 1, &rows);
+    o->pair_weights = hn_graph_leaf(g, HN_LEAF_INPUT, "pair_weights", HN_F32, 2, pairs);
 }
 
 static hn_status check(const hn_objective *o, const hn_model *model)

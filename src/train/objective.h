@@ -32,6 +32,8 @@ typedef struct hn_objective {
     hn_node *labels, *weights;       /* [R] */
     hn_node *count, *n_sequences, *n_tokens; /* f32 scalars of the step */
     hn_node *pair_of, *sign, *no_pairs; /* pairs: of each row; zeros [P,1] */
+    hn_node *share[2];     /* pairs: of each row in its answer, the chosen one; the rejected; 0 elsewhere */
+    hn_node *pair_weights; /* pairs, [P,1] */
     hn_node *loss;
     hn_node *nll;     /* [R] */
     hn_node *logits;  /* [R,V], if wanted */

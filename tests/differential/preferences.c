@@ -1,4 +1,4 @@
-/* Preferences (DPO) and staying near the base (KL) against formulas in float64: loss and gradients
+/* Preferences (DPO, ORPO) and staying near the base (KL) against formulas in float64: loss and gradients
  * of a batch, and the same bits from any cut into micro-batches. References:
  * tools/reference/preferences.py. */
 #include "train/learner.h"
@@ -95,9 +95,15 @@ static float *look(const subject *s, hn_goal goal, int64_t room, double *loss)
                                                   .max_tokens = room } };
     hn_example pair = hn_example_on(&heap);
     for (int i = 0; i < 6; i += 2) {
-        pair.part[0] = sequence(s, i);
-        pair.part[1] = sequence(s, i + 1);
-        pair.n_parts = goal == HN_GOAL_DPO ? 2 : 1;
+        float twice[2][64];
+        pair.n_parts = (int)hn_goal_spec_of(goal)->examples;
+        for (int k = 0; k < pair.n_parts; k++) {
+            pair.part[k] = sequence(s, i + k);
+            for (size_t t = 0; t < pair.part[k].n; t++)
+                twice[k][t] = 2 * pair.part[k].weights[t];
+            if (goal == HN_GOAL_ORPO && i == 2)
+                pair.part[k].weights = twice[k];
+        }
         CHECK_OK(hn_batch_add(&batch, &pair));
     }
     float *all = NULL;
@@ -154,15 +160,15 @@ static void compare(const subject *s, const char *kind, const float *got, double
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "llama", "qwen3moe", "gemma4-moe" };
-    static const hn_goal goals[] = { HN_GOAL_DPO, HN_GOAL_KL };
-    static const char *const kinds[] = { "dpo", "kl" };
+    static const hn_goal goals[] = { HN_GOAL_DPO, HN_GOAL_KL, HN_GOAL_ORPO };
+    static const char *const kinds[] = { "dpo", "kl", "orpo" };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         subject s;
         check_group(names[i]);
         printf("%s\n", names[i]);
-        for (int k = 0; open_subject(&s, names[i]) && k < 2; k++) {
+        for (int k = 0; k < 3 && open_subject(&s, names[i]); k++) {
             double loss = 0, other = 0;
             float *whole = look(&s, goals[k], 128, &loss), *cut = look(&s, goals[k], 28, &other);
             if (whole && cut) {
@@ -174,8 +180,6 @@ int main(int argc, char **argv)
             hn_free(&heap, whole);
             hn_free(&heap, cut);
             close_subject(&s);
-            if (k)
-                break;
         }
     }
     CHECK_INT(0, heap.live_bytes);

@@ -25,10 +25,11 @@ number() {
     what=$1 edited=$2 change=$3 test=$4
     shift 4
     compiled "$what" "$edited" "$(basename "$edited")" "$change"
-    ${CC:-cc} "$build/tests/CMakeFiles/test_$(echo "$test" | tr / _).dir/$test.c.o" "$dir/planted.o" \
+    ${CC:-cc} $(find "$build/tests/CMakeFiles/test_$(echo "$test" | tr / _).dir" -name '*.o') "$dir/planted.o" \
         "$build/tests/libhn_harness.a" "$build/libhone.a" -lm -lpthread -o "$dir/planted" || fail "$what: does not link"
     "$dir/planted" "$@" >"$dir/out" 2>&1 && fail "$what: $test found nothing"
-    echo "found: $what: $(grep -m 1 ': ' "$dir/out" | cut -c 1-150)"
+    told=$(grep -m 1 '\.c:[0-9]*: ' "$dir/out" || grep -m 1 ': ' "$dir/out")
+    echo "found: $what: $(echo "$told" | cut -c 1-150)"
     n=$((n + 1))
 }
 
@@ -97,4 +98,14 @@ number "patience lost on resume" src/train/run.c 's/    r->state = found;/    r-
 number "decay of vectors" src/train/learner.c 's/rank >= 2 ? usual : 0/rank >= 1 ? usual : 0/' failures/stored_form_decay
 number "decay of a stored form" src/train/learner.c 's/of->base->is_shifted ? 1 : 0/0/' failures/stored_form_decay
 number "balance by the experts a token" src/train/objective.c 's/o->o.balance \* used/o->o.balance/' failures/stored_form_decay
+# Losses and optimisers: formulas in float64.
+formula=differential/preferences
+number "odds the wrong way round" src/train/goal_orpo.c 's/log_odds(g, chosen), log_odds(g, rejected)/log_odds(g, rejected), log_odds(g, chosen)/' $formula
+number "an answer's sum for its mean" src/train/batch.c 's/(double)m->pack.weights\[t\] \/ whole/(double)m->pack.weights[t]/' $formula
+number "half of orpo's beta" src/train/goal_orpo.c 's/hn_objective_beta(o), 0/hn_objective_beta(o) * 0.5f, 0/' $formula
+number "a pair that counts once for twice" src/train/goal_orpo.c 's/hn_mul(g, each, o->pair_weights)/each/' $formula
+number "half of dpo's beta" src/train/goal_dpo.c 's/-hn_objective_beta(o), 0/-hn_objective_beta(o) * 0.5f, 0/' $formula
+number "one of lion's betas for both" src/backend/cpu/bind_optim.c 's/at->beta2), .rate = (float)lr,/at->beta1), .rate = (float)lr,/' differential/model_ops
+number "decay of lion that adds" src/backend/cpu/bind_optim.c 's/(1 - lr \* (double)at->decay), .toward = at->toward$/(1 + lr * (double)at->decay), .toward = at->toward/' differential/model_ops
+plant "lion against a gradient's sign" src/ops/lion.c lion.c 's/mixed < 0 ? -1 :/mixed < 0 ? 1 :/' 'lion' --time-limit 0 --ops 'lion'
 echo "$n passed, 0 failed, 0 skipped"

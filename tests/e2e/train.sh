@@ -3,6 +3,9 @@
 . "$2/tests/failures/cli.sh"
 dense d.gguf
 chats 20 c.jsonl
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    echo "{\"prompt\":\"what is $i? \",\"chosen\":\"it is number $i of ten.\",\"rejected\":\"who knows $i?\"}"
+done >pairs.jsonl
 train() { "$hone" train d.gguf --data c.jsonl "$@" --batch 4 --rank 4; }
 status() { # STATUS: of the last refusal
     is "the status" "$1" "$got"
@@ -85,16 +88,35 @@ refuses '--patience 2: expected --eval-every' train --out x --patience 2
 refuses 'the data has no pairs' train --out x --goal dpo
 refuses '--balance batch: expected --balance-weight with it' train --out x --balance batch
 refuses '--kl-weight is of kl: the goal is sft' train --out x --kl-weight 0.5
-refuses '--beta is of dpo: the goal is sft' train --out x --beta 0.5
+refuses '--beta is of dpo or orpo: the goal is sft' train --out x --beta 0.5
 refuses '--beta 0: expected more than 0' train --out x --beta 0
 refuses '--eps 0: expected more than 0' train --out x --eps 0
-refuses '--beta is of dpo: the goal is sft' "$hone" eval d.gguf --data c.jsonl --beta 0.5
+refuses '--beta is of dpo or orpo: the goal is sft' "$hone" eval d.gguf --data c.jsonl --beta 0.5
 refuses '--goal dpo: the data has no pairs' "$hone" eval d.gguf --data c.jsonl --goal dpo
 refuses '--cooldown is of wsd: the schedule is cosine' train --out x --cooldown 0.5
 refuses '--moments is of adamw: the optimizer is sgd' train --out x --optimizer sgd --moments bf16
-refuses 'expected adamw or sgd' train --out x --optimizer adam
-refuses '--beta2 is of adamw: the optimizer is sgd' train --out x --optimizer sgd --beta2 0.9
+refuses '--moments is of adamw: the optimizer is lion' train --out x --optimizer lion --moments bf16
+refuses 'pairs, which are for dpo or orpo' "$hone" eval d.gguf --data pairs.jsonl --goal sft
+refuses 'expected adamw, sgd or lion' train --out x --optimizer adam
+refuses '--beta2 is of adamw or lion: the optimizer is sgd' train --out x --optimizer sgd --beta2 0.9
 [ ! -e x ] || fail "a refused run left a folder"
+
+# Lion has betas of its own, which the adapter says; adamw's are not they.
+quietly train --out lion --steps 4 --optimizer lion --rate 5e-5
+want=$(digest)
+quietly train --out lion2 --steps 4 --optimizer lion --rate 5e-5 --beta1 0.9 --beta2 0.99
+is "lion's own betas" "$want" "$(digest)"
+quietly train --out lion3 --steps 4 --optimizer lion --rate 5e-5 --beta2 0.999
+[ "$(digest)" != "$want" ] || fail "--beta2 of lion changes nothing"
+shows '^4 steps, rate 5e-05 \(cosine\), lion in f32, seed 1$' train --dry-run --steps 4 --optimizer lion --rate 5e-5
+
+# Preferences without a base: the loss falls, and hone eval says of the adapter what the run said.
+quietly "$hone" train d.gguf --data pairs.jsonl --out orpo --goal orpo --steps 12 --batch 4 --rank 4 --rate 2e-3 --held-fraction 0.3
+holds "orpo's held-out loss" "$(sed -n 's/.*"held_loss":\([0-9.]*\).*/\1/p' orpo/metrics.jsonl | tail -1) < $(sed -n 's/.*"held_loss":\([0-9.]*\).*/\1/p' orpo/metrics.jsonl | head -1)"
+told=$(sed -n 's/.*"held_loss":\([0-9.]*\).*/\1/p' orpo/metrics.jsonl | tail -1)
+quietly "$hone" eval d.gguf orpo/adapter.gguf --data pairs.jsonl --goal orpo --held-fraction 0.3 --json
+found=$(tr '{' '\n' <out | sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' | tail -1)
+holds "the same loss of orpo" "($found - $told) ^ 2 < 1e-12 && $found > 0.1"
 
 # Whole tensors of a Hugging Face directory: a model in GGUF, whose rows lie otherwise in a llama's
 # attention; the one that the converted file's training gives.

@@ -179,6 +179,30 @@ static void check_sgd_f32(const hn_optim_kernels *ref, const hn_optim_kernels *o
     }
 }
 
+static void check_lion_f32(const hn_optim_kernels *ref, const hn_optim_kernels *opt)
+{
+    if (!KC_BEGIN(ref, opt, lion_f32))
+        return;
+    for (size_t n; kc_next_length(&n);) {
+        const float *g = kc_floats(n);
+        float *m = kc_floats(n), *w = kc_floats(n);
+        m[n / 2] = n % 3 ? m[n / 2] : -0.0f;
+        float *got_m = kc_copy(m, n * sizeof *m), *got_w = kc_copy(w, n * sizeof *w);
+        uint16_t *b = kc_blank_bytes(2 * n), *got_b = kc_blank_bytes(2 * n);
+        for (int which = 0; which < 2; which++) {
+            const hn_lion_step s = { .scale = which ? 0.5f : 0.0f, .clip = which ? 1.0f : 0.0f,
+                                     .one_minus_beta1 = 0.1f, .one_minus_beta2 = 0.01f, .rate = 0.1f,
+                                     .keep = 0.99f, .toward = which ? 1.0f : 0.0f };
+            ref->lion_f32((int64_t)n, &s, g, m, w, which ? b : NULL);
+            opt->lion_f32((int64_t)n, &s, g, got_m, got_w, which ? got_b : NULL);
+            kc_same_bits(m, got_m, n);
+            kc_same_bits(w, got_w, n);
+        }
+        kc_same_brains(b, got_b, n);
+        KC_BENCH(opt->lion_f32((int64_t)n, &(hn_lion_step){ .scale = 1, .keep = 1 }, g, got_m, got_w, NULL));
+    }
+}
+
 int main(int argc, char **argv)
 {
     hn_optim_kernels ref, opt;
@@ -191,6 +215,7 @@ int main(int argc, char **argv)
         check_adamw_f32_bf16(&ref, &opt);
         check_adamw_bf16_bf16(&ref, &opt);
         check_sgd_f32(&ref, &opt);
+        check_lion_f32(&ref, &opt);
     }
     return kc_close();
 }

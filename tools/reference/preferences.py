@@ -1,12 +1,15 @@
-"""Losses and low-rank gradients of preferences (DPO) and of staying near the base (KL), in float64.
+"""Losses and low-rank gradients of preferences (DPO, ORPO) and of staying near the base (KL), in float64.
 
     python tools/reference/preferences.py MODELS_DIR OUT_DIR [name ...]
 
 OUT_DIR/NAME.safetensors: pairs of sequences (ids, weights, begin: chosen, rejected, chosen, ...),
-A and B, and under dpo. and kl. the gradients of
+A and B, and under dpo., orpo. and kl. the gradients of
 
     dpo   mean over pairs of -log sigmoid(BETA * ((c - c0) - (r - r0))), sums of log-probabilities
           of supervised tokens, of the model with the changes and of the base
+    orpo  over pairs, of which the second counts twice, the weighted mean of
+          -c - BETA * log sigmoid(log odds of exp(c) less those of exp(r)), means of log-probabilities
+          of supervised tokens; the odds as TRL's odds_ratio_loss has them
     kl    sum of weight * (nll + KL_WEIGHT * KL(changed, base)) / sum of weights, of the chosen ones
 
 with the losses in __metadata__.
@@ -55,6 +58,17 @@ def dpo(model, changed, base, batch):
     return loss / (len(batch) // 2)
 
 
+def orpo(model, changed, base, batch):
+    loss = total = 0
+    for i in range(0, len(batch), 2):
+        weight = 2 if i == 2 else 1
+        c, r = (said(log_probabilities(model, changed, ids), ids, w) / w[1:].sum() for ids, w in batch[i:i + 2])
+        odds = (c - r) - (torch.log1p(-c.exp()) - torch.log1p(-r.exp()))
+        loss = loss + weight * (-c - BETA * torch.nn.functional.logsigmoid(odds))
+        total = total + weight
+    return loss / total
+
+
 def kl(model, changed, base, batch):
     loss = total = 0
     for ids, w in batch[::2]:
@@ -75,7 +89,7 @@ def main():
         lora = g.make_lora(base, targets)
         out, losses = dict(lora), {}
         with g.Double():
-            for kind, loss_of in (("dpo", dpo), ("kl", kl)):
+            for kind, loss_of in (("dpo", dpo), ("kl", kl), ("orpo", orpo)):
                 own = g.leaves_of(lora)
                 loss = loss_of(model, g.changed(base, own, targets), base, batch)
                 loss.backward()

@@ -175,6 +175,43 @@ static void sgd_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t e
 const hn_cpu_binding hn_cpu_sgd = { .op = &hn_op_sgd, .supports = adamw_supports,
                                     .units = update_units, .run = sgd_run };
 
+/* ---- lion: inputs as sgd's ---- */
+
+static void lion_strip(const hn_cpu_task *task, const hn_lion_step *s, int64_t at, int64_t n,
+                       float *room)
+{
+    const hn_call *call = task->call;
+    const hn_tensor *w = call->out[0];
+    const float *g = widened(task, call->in[G], at, n, room);
+    float *m = state_at(call->out[1], call->in[M], at, n, room + STRIP);
+    float *wide = weight_at(task, call->in[W], at, n,
+                            w->type.dtype == HN_F32 ? element(w, at) : room + 2 * STRIP);
+    task->cpu->kernels.optim.lion_f32(n, s, g, m, wide, w->type.dtype == HN_BF16 ? element(w, at) : NULL);
+    if (w->type.dtype == HN_F16)
+        hn_strip_narrow(task->cpu, HN_F16, wide, n, element(w, at));
+}
+
+static void lion_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread)
+{
+    const hn_call *call = task->call;
+    const hn_lion_attrs *at = call->attrs;
+    const double lr = hn_get(call->in[SGD_HYPER], 0);
+    const hn_lion_step step = {
+        .scale = call->in[SGD_CLIP] ? (float)hn_get(call->in[SGD_CLIP], 0) : 1,
+        .clip = at->gclip > 0 ? at->gclip : 0,
+        .one_minus_beta1 = (float)(1 - (double)at->beta1),
+        .one_minus_beta2 = (float)(1 - (double)at->beta2), .rate = (float)lr,
+        .keep = (float)(1 - lr * (double)at->decay), .toward = at->toward
+    };
+    (void)phase;
+    for (int64_t strip = begin; strip < end; strip++)
+        lion_strip(task, &step, strip * STRIP, strip_length(call->in[W], strip),
+                   hn_cpu_scratch(task, thread));
+}
+
+const hn_cpu_binding hn_cpu_lion = { .op = &hn_op_lion, .supports = adamw_supports,
+                                     .units = update_units, .run = lion_run };
+
 /* ---- sum_sq: every block's sum, then all of them, ascending ---- */
 
 enum { X, ACC };

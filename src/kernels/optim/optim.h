@@ -10,6 +10,8 @@
  *           rate = lr / (1 - beta1^t), root = 1 / sqrt(1 - beta2^t), keep = 1 - lr decay
  *   sgd     u = f(momentum, u, g')              (u = g' where `velocity` is NULL)
  *           w = f(-rate, u, kept)               nesterov: f(momentum, u, g') in place of u
+ *   lion    w = f(-rate, sign(f(1 - beta1, g' - m, m)), kept), then m = f(1 - beta2, g' - m, m);
+ *           the sign of 0 is 0, and of NaN NaN
  *   kept    w keep, or f(keep, w - toward, toward) where toward is not 0
  *
  * adamw_<moments>_<weights>: where f32, all is as written, and `working`, if it is not NULL,
@@ -40,6 +42,13 @@ typedef struct hn_sgd_step {
     int32_t is_nesterov;
 } hn_sgd_step;
 
+typedef struct hn_lion_step {
+    float scale;
+    float clip;
+    float one_minus_beta1, one_minus_beta2;
+    float rate, keep, toward;
+} hn_lion_step;
+
 #define HN_PARAMS_adamw_f32_f32                                                                \
     int64_t n, uint64_t first, const hn_adamw_step *s, const float *g, float *m, float *v,     \
         float *w, uint16_t *working
@@ -55,6 +64,9 @@ typedef struct hn_sgd_step {
 #define HN_PARAMS_sgd_f32                                                                      \
     int64_t n, const hn_sgd_step *s, const float *g, float *velocity, float *w,                \
         uint16_t *working
+
+#define HN_PARAMS_lion_f32                                                                     \
+    int64_t n, const hn_lion_step *s, const float *g, float *m, float *w, uint16_t *working
 
 typedef struct hn_optim_kernels {
 #define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)

@@ -180,6 +180,25 @@ HN_KERNEL_FN(sgd_f32)
     }
 }
 
+HN_KERNEL_FN(lion_f32)
+{
+    const hn_lion_step step = *s;
+    const f32x16 none = f_set1(0.0f), one = f_set1(1.0f);
+    for (int64_t i = 0; i < n; i += 16) {
+        const span e = { i, n - i };
+        const f32x16 old = load(m, e);
+        const f32x16 off = f_sub(prepared(load(g, e), step.scale, step.clip), old);
+        const f32x16 mixed = f_fma(f_set1(step.one_minus_beta1), off, old);
+        const f32x16 sign = f_select(f_lt(none, f_abs(mixed)), f_copysign(one, mixed), mixed);
+        const f32x16 kept = decayed(load(w, e), step.keep, step.toward);
+        const f32x16 now = f_fma(f_set1(-step.rate), sign, kept);
+        store(m, f_fma(f_set1(step.one_minus_beta2), off, old), e);
+        store(w, now, e);
+        if (working)
+            store_brain(working, f_to_bf16(now), e);
+    }
+}
+
 HN_KERNEL_TABLE(optim) = {
 #define HN_KERNEL(slot) HN_KERNEL_ENTRY(slot)
 #include "kernels/optim/optim.def"

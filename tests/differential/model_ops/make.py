@@ -311,6 +311,23 @@ def clip(norm_sq):
 case("clip_grad_norm_, above", "clip_factor", "max=1", [scalar(6.25)], clip)
 case("clip_grad_norm_, below", "clip_factor", "max=1", [scalar(0.3)], clip)
 
+
+
+def lion(w, g, m, hyper, clip):
+    """As lion_pytorch, of https://arxiv.org/abs/2302.06675: the sign first, then the momentum."""
+    lr, beta1, beta2, decay = hyper[0].item(), single(0.9), single(0.95), single(0.1)
+    g = g * (clip if clip is not None else 1)
+    w = w * (1 - lr * decay)
+    w = w + m.clone().mul(beta1).add(g, alpha=1 - beta1).sign() * -lr
+    return w, m.clone().mul(beta2).add(g, alpha=1 - beta2)
+
+
+w, m = rand(3, 5), rand(3, 5)
+for step in (1, 2):
+    inputs = [w, rand(3, 5), m, f32(torch.tensor([0.01 * step, step])), scalar(0.7) if step == 2 else None]
+    case(f"lion, step {step}", "lion", "beta1=0.9 beta2=0.95 decay=0.1", inputs, lion)
+    w, m = (f32(x) for x in lion(*inputs))
+
 here = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(here, "model_ops.txt"), "w") as out:
     out.write("\n".join(lines) + "\n")
