@@ -151,7 +151,7 @@ static hn_status read_layer(const hn_config *config, const hn_json *layer, hn_hp
 static hn_status check_layers_agree(const hn_json *own, const hn_hparams *hp, int64_t full_dim)
 {
     for (int64_t i = 0; full_dim && full_dim != hp->head_dim_swa && i < hp->n_layer; i++) {
-        char key[16];
+        char key[24];
         snprintf(key, sizeof key, "%lld", (long long)i);
         HN_REQUIRE(hp->is_sliding[i] || hn_json_get(hn_json_get(own, key), "head_dim"),
                    HN_ERR_UNSUPPORTED,
