@@ -19,8 +19,10 @@ typedef struct eval_args {
 static const hn_option options[] = {
     HN_LIST(eval_args, files, "data", "FILE", "examples; may be given again"),
     HN_INT(eval_args, most, "examples", "N", 0, INT32_MAX, "the first N only (0: all)"),
-    HN_TEXT(eval_args, goal, "goal", "NAME", "what hone train minimised; otherwise sft, or dpo of pairs"),
+    HN_TEXT(eval_args, goal, "goal", "NAME", "what hone train minimised; otherwise sft, dpo of pairs, kto of labelled answers"),
     HN_REAL(eval_args, config.beta, "beta", "B", "how much a preference counts"),
+    HN_REAL(eval_args, config.desirable, "desirable-weight", "X", "what an answer labelled true counts"),
+    HN_REAL(eval_args, config.undesirable, "undesirable-weight", "X", "what an answer labelled false counts"),
     HN_REAL(eval_args, config.kl_weight, "kl-weight", "X", "of the divergence from the base"),
     HN_INT(eval_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
     HN_TEXT(eval_args, numerics, "numerics", "MODE", "f32 (the default) or mixed"),
@@ -61,10 +63,10 @@ static hn_status open_adapter(const eval_args *args, const hn_train_input *in, c
 /* What the examples are judged by: the goal that was asked for, or the first that takes them. */
 static hn_status settle_goal(eval_args *args, const hn_dataset *dataset)
 {
-    hn_goal goal = hn_goal_for(dataset->has_pairs);
+    hn_goal goal = hn_goal_for(dataset);
     if (args->goal)
         HN_TRY(hn_goal_parse(args->goal, &goal));
-    HN_TRY(hn_goal_check_data(goal, dataset->has_pairs));
+    HN_TRY(hn_goal_check_data(goal, dataset));
     args->config.goal = hn_goal_spec_of(goal)->name;
     return hn_train_config_check(&args->config);
 }
@@ -81,15 +83,18 @@ static hn_status judge_examples(const eval_args *args, const hn_train_input *in,
         if (d->fates[i] != wanted)
             continue;
         n++;
-        hn_batch_clear(batch);
         status = hn_dataset_read(d, i, &example);
         if (status == HN_OK)
             status = hn_batch_add(batch, &example);
-        if (status == HN_OK)
+        if (status == HN_OK && batch->n_examples == hn_evaluator_together(evaluator)) {
             status = hn_evaluator_add(evaluator, batch, NULL, out);
+            hn_batch_clear(batch);
+        }
         if (status == HN_OK && !hn_progress(NULL, (double)(i + 1) / (double)d->n, "judging"))
             status = hn_fail(HN_ERR_CANCELLED, "interrupted");
     }
+    if (status == HN_OK && batch->n_examples)
+        status = hn_evaluator_add(evaluator, batch, NULL, out);
     hn_example_free(&example);
     return status;
 }
@@ -130,10 +135,11 @@ static hn_status judge(const eval_args *args, const hn_train_input *in, hn_numer
 
 /* ---- showing ---- */
 
-static void print_table(const judged *all, int n, hn_numerics numerics, bool is_pairs, FILE *out)
+/* `of`: what is counted. */
+static void print_table(const judged *all, int n, hn_numerics numerics, bool is_pairs, const char *of, FILE *out)
 {
     fprintf(out, "%-32s %10s %12s %10s %10s\n", hn_numerics_name(numerics), "loss", is_pairs ? "" : "perplexity",
-            is_pairs ? "preferred" : "right", is_pairs ? "pairs" : "tokens");
+            is_pairs ? "preferred" : "right", of);
     for (int i = 0; i < n; i++) {
         const hn_evaluation *e = &all[i].result;
         char perplexity[32] = "";
@@ -144,7 +150,7 @@ static void print_table(const judged *all, int n, hn_numerics numerics, bool is_
     }
 }
 
-static hn_status print_json(const judged *all, int n, hn_numerics numerics, bool is_pairs, hn_heap *heap,
+static hn_status print_json(const judged *all, int n, hn_numerics numerics, bool is_pairs, const char *of, hn_heap *heap,
                             FILE *out)
 {
     hn_str text = hn_str_on(heap);
@@ -168,7 +174,7 @@ static hn_status print_json(const judged *all, int n, hn_numerics numerics, bool
         }
         hn_json_key(&json, is_pairs ? "preferred" : "accuracy");
         hn_json_add_double(&json, e->accuracy);
-        hn_json_key(&json, is_pairs ? "pairs" : "tokens");
+        hn_json_key(&json, of);
         hn_json_add_int(&json, e->n);
         hn_json_end_object(&json);
     }
@@ -197,11 +203,14 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         status = settle_goal(&own, in.data.dataset);
     for (int i = 0; i < n_operands && status == HN_OK; i++)
         status = judge(args, &in, numerics, i ? operands[i] : NULL, &all[i]);
-    const bool is_pairs = status == HN_OK && in.data.dataset->has_pairs;
+    static const char *const words[] = { [HN_SINGLES] = "tokens", [HN_PAIRS] = "pairs", [HN_LABELLED] = "examples" };
+    const hn_goal_examples has = status == HN_OK ? hn_goal_examples_of(in.data.dataset) : HN_SINGLES;
+    const char *of = words[has];
+    const bool is_pairs = has != HN_SINGLES;
     if (status == HN_OK && args->json)
-        status = print_json(all, n_operands, numerics, is_pairs, &heap, out);
+        status = print_json(all, n_operands, numerics, is_pairs, of, &heap, out);
     else if (status == HN_OK)
-        print_table(all, n_operands, numerics, is_pairs, out);
+        print_table(all, n_operands, numerics, is_pairs, of, out);
     hn_train_input_close(&in);
     return status;
 }

@@ -32,6 +32,8 @@ static const hn_option options[] = {
     HN_FLAG(grads_args, config.rooted, "rslora", "scale by alpha over the root of the rank"),
     HN_TEXT(grads_args, config.goal, "goal", "NAME", hn_goals_help + 2),
     HN_REAL(grads_args, config.beta, "beta", "B", "how much a preference counts"),
+    HN_REAL(grads_args, config.desirable, "desirable-weight", "X", "what an answer labelled true counts"),
+    HN_REAL(grads_args, config.undesirable, "undesirable-weight", "X", "what an answer labelled false counts"),
     HN_REAL(grads_args, config.kl_weight, "kl-weight", "X", "of the divergence from the base"),
     HN_REAL(grads_args, config.balance, "balance-weight", "X", "of the routers' balance loss"),
     HN_TEXT(grads_args, config.balance_over, "balance", "WHAT", "over each sequence, or batch"),
@@ -184,7 +186,7 @@ static hn_status look(grads *g)
     hn_learner_options o;
     size_t longest;
     HN_TRY(hn_train_config_learner(c, &o));
-    HN_TRY(hn_goal_check_data(o.objective.goal, g->in->data.dataset->has_pairs));
+    HN_TRY(hn_goal_check_data(o.objective.goal, g->in->data.dataset));
     HN_TRY(read_batch(g, &longest));
     const size_t most = g->batch.n_tokens < AT_ONCE ? g->batch.n_tokens : AT_ONCE;
     HN_REQUIRE(!c->micro_tokens || (size_t)c->micro_tokens >= longest, HN_ERR_ARGUMENT,

@@ -93,6 +93,7 @@ typedef struct display {
     bool is_terminal;
     double seconds; /* of steps since the start, and how many */
     int64_t steps, tokens;
+    bool judges_answers; /* evaluations count those preferred, not tokens */
 } display;
 
 static void show_time(double seconds, char text[32])
@@ -130,9 +131,12 @@ static void on_evaluated(void *context, int64_t step, const hn_evaluation *e, bo
     const display *d = context;
     char when[32];
     snprintf(when, sizeof when, "step %lld", (long long)step);
-    fprintf(stderr, "%s%s: held-out loss %.4f, perplexity %.4g, %.1f %% right of %lld%s\n",
-            d->is_terminal ? "\r\033[K" : "", step ? when : "before training", e->loss, exp(e->loss),
-            100 * e->accuracy, (long long)e->n, is_best ? ", the best so far" : "");
+    fprintf(stderr, "%s%s: held-out loss %.4f, ", d->is_terminal ? "\r\033[K" : "",
+            step ? when : "before training", e->loss);
+    if (!d->judges_answers)
+        fprintf(stderr, "perplexity %.4g, ", exp(e->loss));
+    fprintf(stderr, "%.1f %% %s of %lld%s\n", 100 * e->accuracy, d->judges_answers ? "preferred" : "right",
+            (long long)e->n, is_best ? ", the best so far" : "");
 }
 
 /* What happened first, then a line that can be pasted: the folder knows the rest. */
@@ -155,7 +159,9 @@ static hn_status say_how_to_go_on(hn_status status, const char *folder)
 
 static hn_status train(hn_train_run *run, const char *folder, FILE *out)
 {
-    display d = { .is_terminal = isatty(STDERR_FILENO) == 1 };
+    display d = { .is_terminal = isatty(STDERR_FILENO) == 1,
+                  .judges_answers =
+                      hn_goal_groups(hn_learner_objective(hn_train_run_learner(run))->goal) };
     char path[4096], digest[65];
     hn_interrupt_begin(true);
     const hn_train_watch watch = { .context = &d, .step = on_step, .evaluated = on_evaluated,

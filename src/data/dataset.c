@@ -9,6 +9,11 @@ static bool is_pair(const hn_data_source *s)
     return s->format == HN_DATA_PREFERENCE || s->format == HN_DATA_PREFERRED;
 }
 
+static bool is_labelled(const hn_data_source *s)
+{
+    return s->format == HN_DATA_LABELLED;
+}
+
 static hn_status open_file(hn_dataset *d, const hn_data_file *file)
 {
     hn_dataset_file *to = &d->files[d->n_files];
@@ -25,11 +30,13 @@ static hn_status open_file(hn_dataset *d, const hn_data_file *file)
     to->is_held = file->is_held;
     to->first = d->n;
     d->n += to->source.n;
-    HN_REQUIRE(d->n_files == 1 || is_pair(&to->source) == d->has_pairs, HN_ERR_FORMAT,
+    HN_REQUIRE(d->n_files == 1 || (is_pair(&to->source) == d->has_pairs &&
+                                   is_labelled(&to->source) == d->has_labels), HN_ERR_FORMAT,
                "%s: expected %s, as in %s, found %s", file->path,
-               d->has_pairs ? "preference pairs" : "single examples", d->files[0].source.path,
+               d->has_pairs ? "preference pairs" : d->has_labels ? "unpaired preferences" : "single examples", d->files[0].source.path,
                hn_data_format_name(to->source.format));
     d->has_pairs = is_pair(&to->source);
+    d->has_labels = is_labelled(&to->source);
     return HN_OK;
 }
 

@@ -59,11 +59,11 @@ typedef struct hn_dataset {
     uint8_t *fates;   /* hn_fate */
     uint64_t *held;   /* numbers of the held-out examples, in file order */
     uint64_t n_held;
-    bool has_pairs;
+    bool has_pairs, has_labels;
 } hn_dataset;
 
 /* The paths are copied; tokenizer, chat format (on the same heap) and variables must outlive
- * it. HN_ERR_FORMAT if pairs and single examples are mixed. */
+ * it. HN_ERR_FORMAT if pairs, labelled and other examples are mixed. */
 hn_status hn_dataset_open(hn_dataset **out, hn_heap *heap, const hn_dataset_options *options);
 void hn_dataset_close(hn_dataset *dataset); /* takes NULL */
 

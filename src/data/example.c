@@ -401,6 +401,7 @@ static hn_status make_sample(hn_example *e, const hn_example_rule *rule, int i)
 hn_status hn_example_make(hn_example *e, const hn_example_rule *rule)
 {
     e->n_parts = e->record.n_parts;
+    e->label = e->record.label;
     e->unread[0] = '\0';
     for (int i = 0; i < e->n_parts; i++)
         HN_TRY(make_sample(e, rule, i));

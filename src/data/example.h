@@ -107,6 +107,7 @@ typedef struct hn_example {
     hn_record record;
     hn_sample part[2]; /* chosen, rejected */
     int n_parts;
+    int label; /* the record's */
     hn_encoding encoding; /* scratch, as are these */
     hn_str rendered;
     hn_template_spans spans;

@@ -29,7 +29,9 @@ bool hn_data_format_fits(const hn_json *e, hn_data_format format)
     case HN_DATA_MESSAGES:
         return has(e, "messages");
     case HN_DATA_PROMPT:
-        return has(e, "prompt") && has(e, "completion");
+        return has(e, "prompt") && has(e, "completion") && !has(e, "label");
+    case HN_DATA_LABELLED:
+        return has(e, "prompt") && has(e, "completion") && has(e, "label");
     case HN_DATA_ALPACA:
         return has(e, "instruction") && (has(e, "output") || has(e, "response"));
     case HN_DATA_SHAREGPT:

@@ -8,6 +8,7 @@
 #define HN_DATA_FORMAT_LIST(X)                                                                 \
     X(MESSAGES, "messages", "messages")                                                        \
     X(PROMPT, "prompt-completion", "prompt and completion")                                    \
+    X(LABELLED, "unpaired-preference", "prompt, completion and label")                         \
     X(ALPACA, "alpaca", "instruction and output")                                              \
     X(SHAREGPT, "sharegpt", "conversations")                                                   \
     X(TEXT, "text", "text")                                                                    \

@@ -6,6 +6,7 @@
 static const char *const used_by[HN_N_DATA_FORMATS] = {
     [HN_DATA_MESSAGES] = "messages tools system system_prompt weight",
     [HN_DATA_PROMPT] = "prompt completion tools system system_prompt weight label",
+    [HN_DATA_LABELLED] = "prompt completion tools system system_prompt weight label",
     [HN_DATA_ALPACA] = "instruction input context output response system system_prompt history weight",
     [HN_DATA_SHAREGPT] = "conversations tools system system_prompt weight",
     [HN_DATA_TEXT] = "text weight",

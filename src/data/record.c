@@ -28,6 +28,7 @@ static void clear(hn_record *record)
     record->has_weights = false;
     record->n_parts = 1;
     record->weight = 1;
+    record->label = 0;
     record->part[0] = record->part[1] = (hn_record_part){ 0 };
 }
 
@@ -149,9 +150,6 @@ static hn_status read_prompt(hn_record *record, const hn_json *example,
                              const hn_record_options *options)
 {
     hn_asked asked;
-    HN_REQUIRE(!hn_json_get(example, "label"), HN_ERR_UNSUPPORTED,
-               "prompt, completion and label: expected a pair of chosen and rejected, found "
-               "unpaired preferences");
     HN_TRY(hn_asked_read(record, example, &asked));
     HN_TRY(hn_record_set_either(record, &record->part[0], &asked,
                                 hn_json_get(example, "completion"), "completion", options));
@@ -245,6 +243,19 @@ static hn_status read_tokens(hn_record *record, const hn_json *example)
     return HN_OK;
 }
 
+/* An answer and whether it is wanted. */
+static hn_status read_labelled(hn_record *record, const hn_json *example,
+                               const hn_record_options *options)
+{
+    const hn_json *label = hn_json_get(example, "label");
+    HN_REQUIRE(label->kind == HN_JSON_BOOL, HN_ERR_FORMAT,
+               "label: expected true or false, as beside unpaired preferences, found %s",
+               hn_json_kind_text(label->kind));
+    HN_TRY(read_prompt(record, example, options));
+    record->label = label->as.boolean ? 1 : -1;
+    return HN_OK;
+}
+
 static hn_status read_any(hn_record *record, const hn_json *example, hn_data_format format,
                           const hn_record_options *options)
 {
@@ -253,6 +264,8 @@ static hn_status read_any(hn_record *record, const hn_json *example, hn_data_for
         return read_messages(record, example, options);
     case HN_DATA_PROMPT:
         return read_prompt(record, example, options);
+    case HN_DATA_LABELLED:
+        return read_labelled(record, example, options);
     case HN_DATA_ALPACA:
         return read_alpaca(record, example, options);
     case HN_DATA_SHAREGPT:
@@ -296,5 +309,7 @@ hn_status hn_record_read(hn_record *record, const hn_json *example, hn_data_form
                "weight of a message: expected none in preference pairs, found one");
     HN_REQUIRE(!options->plain || !record->part[0].tools, HN_ERR_UNSUPPORTED,
                "tools: expected a chat template to write them with, found none (or --plain)");
+    HN_REQUIRE(!record->label || !record->has_weights, HN_ERR_UNSUPPORTED,
+               "weight of a message: expected none in unpaired preferences, found one");
     return check_messages(record);
 }

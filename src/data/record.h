@@ -30,6 +30,7 @@ typedef struct hn_record {
     hn_record_part part[2];
     int n_parts;  /* 2: chosen and rejected */
     float weight; /* of the example; 1 */
+    int label;    /* of an unpaired preference: 1, or -1 where it is not wanted; 0: none */
 } hn_record;
 
 typedef struct hn_record_options {

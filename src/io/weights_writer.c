@@ -96,19 +96,18 @@ static hn_status check_whole(const hn_weights_writer *writer)
 /* Of what the file holds, not of what we meant to write. The digits are still zeros. */
 hn_status hn_weights_writer_seal(hn_weights_writer *writer)
 {
-    enum { PIECE = 1 << 18 };
     hn_sha256 sha;
     uint8_t digest[32];
     char text[65];
     HN_TRY(check_whole(writer));
     if (writer->seal_at == SIZE_MAX)
         return HN_OK;
-    uint8_t *piece = hn_alloc(writer->heap, HN_TAG_FILE, PIECE);
+    uint8_t *piece = hn_alloc(writer->heap, HN_TAG_FILE, HN_WEIGHTS_PIECE);
     hn_status status = piece ? HN_OK : HN_ERR_MEMORY;
     hn_sha256_begin(&sha);
-    for (uint64_t at = 0; at < writer->file_bytes && status == HN_OK; at += PIECE) {
+    for (uint64_t at = 0; at < writer->file_bytes && status == HN_OK; at += HN_WEIGHTS_PIECE) {
         const uint64_t left = writer->file_bytes - at;
-        const size_t n = left < PIECE ? (size_t)left : PIECE;
+        const size_t n = left < HN_WEIGHTS_PIECE ? (size_t)left : HN_WEIGHTS_PIECE;
         status = hn_out_file_read_at(&writer->out, at, piece, n);
         if (status == HN_OK)
             hn_sha256_add(&sha, piece, n);

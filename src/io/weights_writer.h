@@ -7,6 +7,8 @@
 #include "io/seal.h"
 #include "io/weights.h"
 
+enum { HN_WEIGHTS_PIECE = 1 << 18 }; /* bytes of a file that its seal reads at a time */
+
 typedef struct hn_weights_writer hn_weights_writer;
 
 /* Of the entries name, type and, where dtype is HN_N_DTYPES, encoding and bytes are read: a

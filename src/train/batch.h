@@ -17,6 +17,7 @@ typedef struct hn_batch {
     size_t *begin;     /* of each sequence, and the end of the last */
     size_t n_sequences, sequences_room;
     uint32_t *tokens;  /* of each example */
+    int8_t *labels;    /* of each example: -1, 1, or 0: it has none */
     float *example_weights; /* the mean of its supervised tokens', of the first sequence */
     size_t n_examples, examples_room;
     size_t parts;      /* sequences an example: 1, or 2 */
@@ -37,6 +38,10 @@ hn_status hn_batch_add_sample(hn_batch *batch, const hn_sample *sample);
 hn_status hn_batch_read(hn_batch *batch, const hn_dataset *dataset, const hn_data_step *step,
                         hn_example *scratch);
 
+/* Adds to `out` every prompt with the answer of the example before it, the first with the last's: as long
+ * as the longest of them at most. A prompt ends where supervision begins. */
+hn_status hn_batch_mismatch(const hn_batch *batch, hn_batch *out);
+
 /* A sequence, as a view. */
 hn_sample hn_batch_sequence(const hn_batch *batch, size_t i);
 
@@ -49,12 +54,12 @@ typedef struct hn_micro {
     float *weights, *sign;            /* [R] */
     float *share[2];                  /* [R], of the weights of its sequence: chosen; rejected */
     float *no_pairs;                  /* [P], zeros */
-    float *pair_weights;              /* [P] */
+    float *pair_weights, *example_labels; /* [P]; a pair's label is 1 */
     int32_t *places;                  /* [T,2] */
     int64_t n_rows, n_pairs;
 } hn_micro;
 
-/* Memory of all of it, at once: it never moves. */
+/* Memory of all of it, at once: it never moves. Without pairs (0) nothing is added up by example. */
 hn_status hn_micro_new(hn_micro *micro, hn_heap *heap, int64_t max_tokens, int64_t max_rows,
                        int64_t max_pairs);
 void hn_micro_free(hn_micro *micro); /* takes a zeroed one */

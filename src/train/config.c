@@ -160,7 +160,7 @@ static hn_status check_meant(const hn_train_config *c)
         const char *option = all[i].option;
         if (!all[i].is_given)
             continue;
-        hn_goal_names(0, option, goals, sizeof goals);
+        hn_goal_names(-1, option, goals, sizeof goals);
         hn_optimizer_names(option, optimizers, sizeof optimizers);
         HN_REQUIRE(!goals[0] || hn_word_is_in(hn_goal_spec_of(goal)->options, option), HN_ERR_ARGUMENT,
                    "--%s is of %s: the goal is %s", option, goals, c->goal);
@@ -191,6 +191,9 @@ hn_status hn_train_config_check(const hn_train_config *c)
     HN_REQUIRE(c->steps > 0 || c->epochs > 0, HN_ERR_ARGUMENT,
                "--epochs 0 without --steps: there is no end");
     HN_TRY(check_meant(c));
+    HN_REQUIRE(c->batch > 1 || c->batch_tokens || !hn_goal_spec_of(o.objective.goal)->needs_anchor,
+               HN_ERR_ARGUMENT, "--batch 1: expected 2 at least, since --goal %s measures answers from each "
+               "other's prompts", c->goal);
     HN_REQUIRE(!c->patience || c->eval_every, HN_ERR_ARGUMENT,
                "--patience %lld: expected --eval-every with it", (long long)c->patience);
     return HN_OK;
@@ -206,13 +209,16 @@ hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *
     *out = (hn_learner_options){ 0 };
     HN_TRY(more_than_nothing("beta", c->beta));
     HN_TRY(more_than_nothing("eps", c->eps));
+    HN_TRY(more_than_nothing("desirable-weight", c->desirable));
+    HN_TRY(more_than_nothing("undesirable-weight", c->undesirable));
     HN_TRY(hn_goal_parse(c->goal, &goal));
     HN_TRY(hn_optimizer_parse("--optimizer", c->optimizer, &optimizer));
     HN_TRY(choose("moments", c->moments, types, &is_narrow));
     HN_TRY(choose("numerics", c->numerics, numerics, &is_mixed));
     HN_TRY(choose("balance", c->balance_over, spans, &over_batch));
     out->objective = (hn_objective_options){
-        .goal = goal, .beta = (float)c->beta, .kl_weight = (float)c->kl_weight,
+        .goal = goal, .beta = (float)c->beta, .desirable = (float)c->desirable,
+        .undesirable = (float)c->undesirable, .kl_weight = (float)c->kl_weight,
         .balance = (float)c->balance, .z = (float)c->z, .balances_batch = over_batch,
         .numerics = is_mixed ? HN_NUMERICS_MIXED : HN_NUMERICS_F32,
     };

@@ -19,7 +19,8 @@ struct hn_evaluator {
     int64_t rows; /* at a time */
     int64_t max_tokens, max_pairs;
     hn_step_numbers ones; /* sums are wanted, undivided */
-    bool is_pairs;
+    hn_batch mismatched;
+    bool is_grouped;
 };
 
 static hn_status plan(hn_evaluator *e, const hn_model *model, const hn_tuning *tuning,
@@ -30,18 +31,18 @@ static hn_status plan(hn_evaluator *e, const hn_model *model, const hn_tuning *t
     o.balance = o.z = 0;
     o.is_evaluation = true;
     o.adapters = adapters;
-    e->is_pairs = hn_goal_spec_of(o.goal)->examples == HN_PAIRS;
+    e->is_grouped = hn_goal_groups(hn_goal_spec_of(o.goal));
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     const int64_t fit = LOGITS_BYTES / (4 * (vocab > 0 ? vocab : 1));
-    e->rows = e->is_pairs || fit > o.max_tokens ? o.max_tokens : fit > 1 ? fit : 1;
-    o.wants_logits = !e->is_pairs;
+    e->rows = e->is_grouped || fit > o.max_tokens ? o.max_tokens : fit > 1 ? fit : 1;
+    o.wants_logits = !e->is_grouped;
     o.max_rows = e->rows;
-    o.max_pairs = o.max_tokens / 2;
+    o.max_pairs = e->is_grouped ? o.max_tokens / 2 : 0;
     e->ones = (hn_step_numbers){ .count = 1, .n_sequences = 1, .n_tokens = 1 };
     HN_TRY(hn_graph_new(&e->g, e->heap));
     HN_TRY(hn_objective_build(&e->objective, e->g, model, tuning, &o));
     hn_node *wanted[2] = { e->objective.loss,
-                           e->is_pairs ? e->objective.margins
+                           e->is_grouped ? e->objective.margins
                                        : hn_argmax(e->g, e->objective.logits, -1, false) };
     HN_TRY(hn_graph_finish(e->g));
     const hn_plan_options plain = { 0 };
@@ -61,6 +62,7 @@ hn_status hn_evaluator_plan(hn_evaluator **out, hn_heap *heap, const hn_model *m
         return HN_ERR_MEMORY;
     e->heap = heap;
     e->model = model;
+    e->mismatched = hn_batch_on(heap);
     const hn_status status = plan(e, model, tuning, adapters, device, options);
     if (status != HN_OK) {
         hn_evaluator_free(e);
@@ -101,6 +103,7 @@ void hn_evaluator_free(hn_evaluator *e)
     hn_executable_free(e->x);
     hn_graph_free(e->g);
     hn_micro_free(&e->micro);
+    hn_batch_free(&e->mismatched);
     hn_free(e->heap, e);
 }
 
@@ -111,10 +114,12 @@ static hn_status take(const hn_evaluator *e, int64_t from, int64_t n, hn_evaluat
     HN_TRY(hn_program_result(e->program, 0, &loss));
     HN_TRY(hn_program_result(e->program, 1, &judged));
     sums->loss += hn_get(&loss, 0);
-    if (e->is_pairs) {
+    if (e->is_grouped) {
         const bool weighed = e->objective.goal->counts == HN_COUNTS_WEIGHTS;
         for (int64_t i = 0; i < e->micro.n_pairs; i++) {
-            sums->accuracy += hn_get(&judged, i) > 0;
+            const double beyond = hn_get(&judged, i) - (double)e->ones.anchor;
+            sums->gains += hn_get(&judged, i);
+            sums->accuracy += beyond * (double)e->micro.example_labels[i] > 0;
             sums->weight += weighed ? (double)e->micro.pair_weights[i] : 1;
         }
         sums->n += e->micro.n_pairs;
@@ -130,20 +135,20 @@ static hn_status take(const hn_evaluator *e, int64_t from, int64_t n, hn_evaluat
     return HN_OK;
 }
 
-hn_status hn_evaluator_add(hn_evaluator *e, const hn_batch *batch, const hn_run_options *options,
-                           hn_evaluation *sums)
+static hn_status add(hn_evaluator *e, const hn_batch *batch, const hn_run_options *options,
+                     hn_evaluation *sums)
 {
     const hn_objective *o = &e->objective;
     HN_REQUIRE(e->program, HN_ERR_ARGUMENT, "an evaluator that was planned and not made");
     for (size_t from = 0, to; from < batch->n_examples; from = to) {
         HN_TRY(hn_pack_run(batch->tokens, batch->n_examples, from, (size_t)e->micro.max_tokens,
                            &to));
-        if (e->is_pairs && to - from > (size_t)e->micro.max_pairs)
+        if (e->is_grouped && to - from > (size_t)e->micro.max_pairs)
             to = from + (size_t)e->micro.max_pairs;
         HN_TRY(hn_micro_fill(&e->micro, o->policy.hp, batch, from, to));
         HN_TRY(hn_program_set_extent(e->program, o->policy.tokens_extent,
                                      (int64_t)e->micro.pack.n));
-        if (e->is_pairs)
+        if (e->is_grouped)
             HN_TRY(hn_program_set_extent(e->program, o->pairs_extent, e->micro.n_pairs));
         for (int64_t row = 0, n; row < e->micro.n_rows; row += n) {
             n = e->micro.n_rows - row < e->rows ? e->micro.n_rows - row : e->rows;
@@ -154,6 +159,37 @@ hn_status hn_evaluator_add(hn_evaluator *e, const hn_batch *batch, const hn_run_
         }
     }
     return HN_OK;
+}
+
+hn_status hn_evaluator_anchor(hn_evaluator *e, const hn_batch *batch, const hn_run_options *options,
+                              float *out)
+{
+    hn_evaluation sums = { 0 };
+    *out = e->ones.anchor = 0;
+    if (batch->n_examples < 2)
+        return HN_OK;
+    hn_batch_clear(&e->mismatched);
+    HN_TRY(hn_batch_mismatch(batch, &e->mismatched));
+    HN_TRY(add(e, &e->mismatched, options, &sums));
+    const double mean = sums.gains / (double)batch->n_examples;
+    *out = mean > 0 ? (float)mean : 0;
+    return HN_OK;
+}
+
+hn_status hn_evaluator_add(hn_evaluator *e, const hn_batch *batch, const hn_run_options *options,
+                           hn_evaluation *sums)
+{
+    float anchor = 0;
+    if (e->objective.goal->needs_anchor)
+        HN_TRY(hn_evaluator_anchor(e, batch, options, &anchor));
+    e->ones.anchor = anchor;
+    return add(e, batch, options, sums);
+}
+
+size_t hn_evaluator_together(const hn_evaluator *e)
+{
+    enum { TOGETHER = 16 };
+    return e->objective.goal->needs_anchor ? TOGETHER : 1;
 }
 
 void hn_evaluation_finish(hn_evaluation *sums)
@@ -168,10 +204,12 @@ static hn_status run_held(hn_evaluator *e, const hn_dataset *dataset, uint64_t m
 {
     const uint64_t n = most && most < dataset->n_held ? most : dataset->n_held;
     for (uint64_t i = 0; i < n; i++) {
-        hn_batch_clear(batch);
         HN_TRY(hn_dataset_read(dataset, dataset->held[i], example));
         HN_TRY(hn_batch_add(batch, example));
+        if (batch->n_examples < hn_evaluator_together(e) && i + 1 < n)
+            continue;
         HN_TRY(hn_evaluator_add(e, batch, options, out));
+        hn_batch_clear(batch);
     }
     hn_evaluation_finish(out);
     return HN_OK;

@@ -12,6 +12,7 @@ typedef struct hn_evaluator hn_evaluator;
 
 typedef struct hn_evaluation {
     double loss, accuracy;
+    double gains;  /* of pairs and labelled examples: a sum of their margins */
     double weight; /* supervised tokens, weighed; of pairs, their number or weights */
     int64_t n;     /* tokens, or pairs, that accuracy is of */
 } hn_evaluation;
@@ -31,6 +32,12 @@ void hn_evaluator_free(hn_evaluator *evaluator); /* takes NULL */
 /* Adds a batch's to `sums`, which begins zeroed: loss and accuracy are sums until the end. */
 hn_status hn_evaluator_add(hn_evaluator *evaluator, const hn_batch *batch,
                            const hn_run_options *options, hn_evaluation *sums);
+/* How many examples are to be added at once: where they are measured from each other's prompts. */
+size_t hn_evaluator_together(const hn_evaluator *evaluator);
+/* What the gains of labelled examples are measured from: the mean gain of their prompts with each other's
+ * answers, not below 0; 0 of a single one. The same however it is cut into micro-batches. */
+hn_status hn_evaluator_anchor(hn_evaluator *evaluator, const hn_batch *batch,
+                              const hn_run_options *options, float *out);
 void hn_evaluation_finish(hn_evaluation *sums); /* makes means of them */
 
 /* All held-out examples of a dataset, or the first `most`; 0: all. */

@@ -18,6 +18,8 @@ hn_status hn_feed_bind_rows(hn_storage *storage, const hn_objective *o, hn_micro
     HN_TRY(bind(storage, o->policy.rows, m->rows + from));
     HN_TRY(bind(storage, o->labels, m->labels + from));
     HN_TRY(bind(storage, o->weights, m->weights + from));
+    if (!o->pair_of)
+        return HN_OK;
     HN_TRY(bind(storage, o->pair_of, m->pair_of + from));
     HN_TRY(bind(storage, o->share[0], m->share[0] + from));
     HN_TRY(bind(storage, o->share[1], m->share[1] + from));
@@ -37,6 +39,8 @@ hn_status hn_feed_bind(hn_storage *storage, const hn_objective *o, hn_micro *m,
     HN_TRY(bind(storage, b->step, &numbers->step));
     HN_TRY(bind(storage, o->no_pairs, m->no_pairs));
     HN_TRY(bind(storage, o->pair_weights, m->pair_weights));
+    HN_TRY(bind(storage, o->example_labels, m->example_labels));
+    HN_TRY(bind(storage, o->anchor, &numbers->anchor));
     HN_TRY(bind(storage, o->count, &numbers->count));
     HN_TRY(bind(storage, o->n_sequences, &numbers->n_sequences));
     HN_TRY(bind(storage, o->n_tokens, &numbers->n_tokens));

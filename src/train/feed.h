@@ -9,6 +9,7 @@
 
 typedef struct hn_step_numbers {
     float count, n_sequences, n_tokens; /* what the losses are divided by */
+    float anchor;                       /* what gains are measured from, where a goal needs it */
     int32_t step;                       /* which random numbers drop out */
 } hn_step_numbers;
 

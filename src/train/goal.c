@@ -2,18 +2,19 @@
 
 #include "base/mathfn.h"
 #include "base/word_list.h"
+#include "data/dataset.h"
 
 #include <string.h>
 
 static const hn_goal_spec specs[] = {
-#define HN_GOAL(name, NAME, examples, base, logits, counts, options, help)                      \
-    { #name, examples, base, logits, counts, options, hn_goal_##name##_loss, hn_goal_##name##_blind },
+#define HN_GOAL(name, NAME, examples, base, logits, anchor, counts, options, help)                      \
+    { #name, examples, base, logits, anchor, counts, options, hn_goal_##name##_loss, hn_goal_##name##_blind },
 #include "train/goals.def"
 #undef HN_GOAL
 };
 
 const char hn_goals_help[] =
-#define HN_GOAL(name, NAME, examples, base, logits, counts, options, help) "; " help
+#define HN_GOAL(name, NAME, examples, base, logits, anchor, counts, options, help) "; " help
 #include "train/goals.def"
 #undef HN_GOAL
     ;
@@ -23,13 +24,13 @@ const hn_goal_spec *hn_goal_spec_of(hn_goal goal)
     return &specs[goal];
 }
 
-/* Those that take such examples (0: all) and read this option (NULL: whatever they read). */
+/* Those that take such examples (below 0: all) and read this option (NULL: whatever they read). */
 void hn_goal_names(int examples, const char *option, char *to, size_t room)
 {
     const char *names[HN_N_GOALS];
     int n = 0;
     for (int i = 0; i < HN_N_GOALS; i++)
-        if ((!examples || examples == (int)specs[i].examples) &&
+        if ((examples < 0 || examples == (int)specs[i].examples) &&
             (!option || hn_word_is_in(specs[i].options, option)))
             names[n++] = specs[i].name;
     hn_word_list(n, names, "or", to, room);
@@ -43,31 +44,37 @@ hn_status hn_goal_parse(const char *name, hn_goal *out)
             return HN_OK;
         }
     char names[200];
-    hn_goal_names(0, NULL, names, sizeof names);
+    hn_goal_names(-1, NULL, names, sizeof names);
     return hn_fail(HN_ERR_ARGUMENT, "--goal %s: expected %s", name, names);
 }
 
-hn_status hn_goal_check_data(hn_goal goal, bool has_pairs)
+hn_goal_examples hn_goal_examples_of(const hn_dataset *d)
 {
+    return d->has_pairs ? HN_PAIRS : d->has_labels ? HN_LABELLED : HN_SINGLES;
+}
+
+hn_status hn_goal_check_data(hn_goal goal, const hn_dataset *dataset)
+{
+    static const char *const what[] = { "single examples", "pairs", "labelled examples" };
+    const hn_goal_examples has = hn_goal_examples_of(dataset);
     char names[200];
-    hn_goal_names(HN_PAIRS, NULL, names, sizeof names);
-    HN_REQUIRE(has_pairs == (specs[goal].examples == HN_PAIRS), HN_ERR_ARGUMENT,
-               "--goal %s: the data has %s%s", specs[goal].name,
-               has_pairs ? "pairs, which are for " : "no pairs", has_pairs ? names : "");
+    hn_goal_names((int)has, NULL, names, sizeof names);
+    HN_REQUIRE(has == specs[goal].examples, HN_ERR_ARGUMENT, "--goal %s: the data has %s, which are for %s",
+               specs[goal].name, what[has], names);
     return HN_OK;
 }
 
-hn_goal hn_goal_for(bool has_pairs)
+hn_goal hn_goal_for(const hn_dataset *dataset)
 {
     int i = 0;
-    while (i < HN_N_GOALS - 1 && (specs[i].examples == HN_PAIRS) != has_pairs)
+    while (i < HN_N_GOALS - 1 && specs[i].examples != hn_goal_examples_of(dataset))
         i++;
     return (hn_goal)i;
 }
 
-hn_goal_blind hn_goal_blind_to_tokens(double n_vocab, double beta)
+hn_goal_blind hn_goal_blind_to_tokens(double n_vocab, const struct hn_objective_options *with)
 {
-    (void)beta;
+    (void)with;
     return (hn_goal_blind){ hn_math_log(n_vocab), "ln(vocabulary)",
                             "taking every token for equally likely would be better" };
 }

@@ -18,8 +18,8 @@ hn_node *hn_goal_dpo_loss(hn_objective *o)
 }
 
 /* It begins there: the model is its base. */
-hn_goal_blind hn_goal_dpo_blind(double n_vocab, double beta)
+hn_goal_blind hn_goal_dpo_blind(double n_vocab, const hn_objective_options *o)
 {
-    (void)n_vocab, (void)beta;
+    (void)n_vocab, (void)o;
     return (hn_goal_blind){ hn_math_log(2), "ln 2", "the rejected answers are preferred" };
 }

@@ -12,7 +12,7 @@ hn_node *hn_goal_kl_loss(hn_objective *o)
     return hn_add(g, loss, hn_scale(g, kl, o->o.kl_weight, 0));
 }
 
-hn_goal_blind hn_goal_kl_blind(double n_vocab, double beta)
+hn_goal_blind hn_goal_kl_blind(double n_vocab, const hn_objective_options *o)
 {
-    return hn_goal_blind_to_tokens(n_vocab, beta);
+    return hn_goal_blind_to_tokens(n_vocab, o);
 }

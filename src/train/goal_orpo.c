@@ -28,10 +28,10 @@ hn_node *hn_goal_orpo_loss(hn_objective *o)
 }
 
 /* Both answers are as likely then: odds tell nothing either. */
-hn_goal_blind hn_goal_orpo_blind(double n_vocab, double beta)
+hn_goal_blind hn_goal_orpo_blind(double n_vocab, const hn_objective_options *o)
 {
-    hn_goal_blind blind = hn_goal_blind_to_tokens(n_vocab, beta);
-    blind.loss += beta * hn_math_log(2);
+    hn_goal_blind blind = hn_goal_blind_to_tokens(n_vocab, o);
+    blind.loss += (double)o->beta * hn_math_log(2);
     blind.of = "ln(vocabulary) + beta ln 2";
     return blind;
 }

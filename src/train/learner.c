@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "train/evaluator.h"
 #include "train/feed.h"
 
 struct hn_learner {
@@ -13,6 +14,7 @@ struct hn_learner {
     hn_objective objective;
     hn_descent *descent;
     hn_micro micro;
+    hn_evaluator *anchor; /* where the goal needs one: it runs before the micro-batches */
     hn_step_numbers numbers;
     int64_t max_tokens, max_rows, max_pairs;
 };
@@ -49,7 +51,10 @@ static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options
 {
     hn_objective_options o = options->objective;
     o.max_rows = o.max_rows > 0 ? o.max_rows : o.max_tokens;
-    o.max_pairs = o.max_pairs > 0 ? o.max_pairs : o.max_tokens / 2;
+    if (!hn_goal_groups(hn_goal_spec_of(o.goal)))
+        o.max_pairs = 0;
+    else if (!o.max_pairs)
+        o.max_pairs = o.max_tokens / 2;
     HN_REQUIRE(l->tuning->n_tensors > 0, HN_ERR_ARGUMENT, "nothing is to be trained");
     HN_TRY(hn_graph_new(&l->g, l->heap));
     HN_TRY(hn_objective_build(&l->objective, l->g, l->model, l->tuning, &o));
@@ -71,6 +76,9 @@ static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options
                                 1, &device, &descent);
     hn_free(l->heap, decays);
     hn_free(l->heap, params);
+    if (status == HN_OK && l->objective.goal->needs_anchor)
+        status = hn_evaluator_plan(&l->anchor, l->heap, l->model, l->tuning, NULL, device,
+                                   &options->objective);
     l->max_tokens = o.max_tokens;
     l->max_rows = o.max_rows;
     l->max_pairs = o.max_pairs;
@@ -80,6 +88,8 @@ static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options
 hn_status hn_learner_make(hn_learner *l)
 {
     HN_TRY(hn_micro_new(&l->micro, l->heap, l->max_tokens, l->max_rows, l->max_pairs));
+    if (l->anchor)
+        HN_TRY(hn_evaluator_make(l->anchor));
     HN_TRY(hn_feed_bind(hn_descent_storage(l->descent), &l->objective, &l->micro, &l->numbers));
     return hn_descent_make(l->descent);
 }
@@ -122,6 +132,7 @@ void hn_learner_free(hn_learner *l)
     if (!l)
         return;
     hn_descent_free(l->descent);
+    hn_evaluator_free(l->anchor);
     hn_graph_free(l->g);
     hn_micro_free(&l->micro);
     hn_free(l->heap, l);
@@ -130,7 +141,8 @@ void hn_learner_free(hn_learner *l)
 hn_learner_bytes hn_learner_memory(const hn_learner *l)
 {
     const hn_executable_bytes all = hn_descent_measure(l->descent);
-    return (hn_learner_bytes){ .workspace = all.workspace, .sums = all.sums, .moments = all.states,
+    return (hn_learner_bytes){ .workspace = all.workspace + (l->anchor ? hn_evaluator_memory(l->anchor) : 0),
+                               .sums = all.sums, .moments = all.states,
                                .inputs = all.inputs,
                                .parameters = (size_t)l->tuning->n_params * sizeof(float) };
 }
@@ -142,9 +154,13 @@ static hn_status check_batch(const hn_learner *l, const hn_batch *batch)
     const int64_t vocab = hn_model_hparams(l->model)->n_vocab;
     const hn_goal_spec *goal = l->objective.goal;
     HN_REQUIRE(batch->n_examples > 0, HN_ERR_ARGUMENT, "a step without examples");
-    HN_REQUIRE(batch->parts == (size_t)goal->examples, HN_ERR_ARGUMENT,
+    HN_REQUIRE(batch->parts == (size_t)hn_goal_parts(goal), HN_ERR_ARGUMENT,
                "examples of %zu sequences: goal %s takes those of %d", batch->parts, goal->name,
-               (int)goal->examples);
+               hn_goal_parts(goal));
+    for (size_t i = 0; i < batch->n_examples; i++)
+        HN_REQUIRE(!batch->labels[i] == (goal->examples != HN_LABELLED), HN_ERR_ARGUMENT,
+                   "example %zu %s a label: goal %s", i + 1, batch->labels[i] ? "has" : "is without",
+                   goal->name);
     HN_REQUIRE(batch->weight > 0, HN_ERR_ARGUMENT, "a step without a supervised token");
     for (size_t i = 0; i < batch->n_tokens; i++)
         HN_REQUIRE(batch->ids[i] >= 0 && batch->ids[i] < vocab, HN_ERR_ARGUMENT,
@@ -159,7 +175,7 @@ static hn_status run_micro(hn_learner *l, const hn_batch *batch, size_t from, si
     const hn_objective *o = &l->objective;
     HN_TRY(hn_descent_set_extent(l->descent, o->policy.tokens_extent, (int64_t)l->micro.pack.n));
     HN_TRY(hn_descent_set_extent(l->descent, o->policy.rows_extent, l->micro.n_rows));
-    if (o->goal->examples == HN_PAIRS)
+    if (hn_goal_groups(o->goal))
         HN_TRY(hn_descent_set_extent(l->descent, o->pairs_extent, l->micro.n_pairs));
     return hn_descent_micro(l->descent, options);
 }
@@ -171,7 +187,7 @@ static hn_status run_all(hn_learner *l, const hn_batch *batch, const hn_run_opti
     for (size_t from = 0, to; from < batch->n_examples; from = to) {
         HN_TRY(hn_pack_run(batch->tokens, batch->n_examples, from, (size_t)l->micro.max_tokens,
                            &to));
-        if (l->objective.goal->examples == HN_PAIRS && to - from > (size_t)l->micro.max_pairs)
+        if (hn_goal_groups(l->objective.goal) && to - from > (size_t)l->micro.max_pairs)
             to = from + (size_t)l->micro.max_pairs;
         HN_REQUIRE(!l->objective.o.balances_batch || (!from && to == batch->n_examples),
                    HN_ERR_ARGUMENT,
@@ -197,6 +213,8 @@ static hn_status accumulate(hn_learner *l, const hn_batch *batch, int64_t step,
         .n_tokens = (float)batch->n_tokens,
         .step = (int32_t)(step & 0x7fffffff),
     };
+    if (l->anchor)
+        HN_TRY(hn_evaluator_anchor(l->anchor, batch, options, &l->numbers.anchor));
     HN_TRY(hn_descent_begin(l->descent));
     return run_all(l, batch, options, n_micro);
 }

@@ -133,7 +133,7 @@ static void make_inputs(hn_objective *o)
     o->count = hn_graph_leaf(g, HN_LEAF_STEP, "count", HN_F32, 0, NULL);
     o->n_sequences = hn_graph_leaf(g, HN_LEAF_STEP, "n_sequences", HN_F32, 0, NULL);
     o->n_tokens = hn_graph_leaf(g, HN_LEAF_STEP, "n_tokens", HN_F32, 0, NULL);
-    if (o->goal->examples != HN_PAIRS)
+    if (!hn_goal_groups(o->goal))
         return;
     o->pairs_extent = hn_graph_extent(g, "pairs", o->o.max_pairs);
     const int64_t pairs[2] = { hn_extent_dim(o->pairs_extent), 1 };
@@ -142,6 +142,8 @@ static void make_inputs(hn_objective *o)
     o->no_pairs = hn_graph_leaf(g, HN_LEAF_INPUT, "no_pairs", HN_F32, 2, pairs);
     o->share[0] = hn_graph_leaf(g, HN_LEAF_INPUT, "share_chosen", HN_F32, 1, &rows);
     o->share[1] = hn_graph_leaf(g, HN_LEAF_INPUT, "share_rejected", HN_F32, 1, &rows);
+    o->example_labels = hn_graph_leaf(g, HN_LEAF_INPUT, "example_labels", HN_F32, 2, pairs);
+    o->anchor = hn_graph_leaf(g, HN_LEAF_STEP, "anchor", HN_F32, 0, NULL);
     o->pair_weights = hn_graph_leaf(g, HN_LEAF_INPUT, "pair_weights", HN_F32, 2, pairs);
 }
 

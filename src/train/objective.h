@@ -2,7 +2,8 @@
  * balance and z losses of routers, averages over layers. Only rows with a label go into the head. The
  * base is the model without what is trained, in the same graph.
  *
- * Inputs of a micro-batch have the extents tokens, rows and, of pairs, pairs; counts are the step's. */
+ * Inputs of a micro-batch have the extents tokens, rows and, of pairs and labelled examples, pairs; counts are
+ * the step's. */
 #ifndef HN_TRAIN_OBJECTIVE_H
 #define HN_TRAIN_OBJECTIVE_H
 
@@ -13,6 +14,7 @@
 typedef struct hn_objective_options {
     hn_goal goal;
     float beta;      /* how much a preference counts; 0 means 0.1 */
+    float desirable, undesirable; /* what a label counts; 0 means 1 */
     float kl_weight; /* of the divergence from the base */
     float balance, z; /* factors of the routers' losses; 0: none */
     bool balances_batch; /* as Transformers does: over all tokens and layers at once */
@@ -33,11 +35,13 @@ typedef struct hn_objective {
     hn_node *count, *n_sequences, *n_tokens; /* f32 scalars of the step */
     hn_node *pair_of, *sign, *no_pairs; /* pairs: of each row; zeros [P,1] */
     hn_node *share[2];     /* pairs: of each row in its answer, the chosen one; the rejected; 0 elsewhere */
-    hn_node *pair_weights; /* pairs, [P,1] */
+    hn_node *pair_weights; /* of pairs and labelled examples, [P,1] */
+    hn_node *example_labels; /* [P,1]: 1, or -1 */
+    hn_node *anchor; /* f32 scalar of the step */
     hn_node *loss;
     hn_node *nll;     /* [R] */
     hn_node *logits;  /* [R,V], if wanted */
-    hn_node *margins; /* [P,1], of pairs: above 0 where the chosen answer is preferred */
+    hn_node *margins; /* [P,1], of pairs and labelled examples: above 0 where the chosen answer is preferred */
     hn_node **loads;  /* by route of the policy: tokens of each expert [E,1], a running sum */
 } hn_objective;
 

@@ -54,7 +54,7 @@ static hn_status make(hn_train_run *r)
     HN_TRY(hn_train_config_check(&r->config));
     hn_goal goal;
     HN_TRY(hn_goal_parse(r->config.goal, &goal));
-    HN_TRY(hn_goal_check_data(goal, r->on.dataset->has_pairs));
+    HN_TRY(hn_goal_check_data(goal, r->on.dataset));
     HN_TRY(plan_tuning(r));
     HN_TRY(plan_steps(r));
     HN_TRY(make_basis(r));

@@ -5,6 +5,7 @@
 
 #include "base/free_memory.h"
 #include "infer/compiled.h"
+#include "io/weights_writer.h"
 #include "train/samples.h"
 
 #include <stdio.h>
@@ -203,7 +204,10 @@ hn_status hn_run_fit(hn_train_run *r)
     HN_TRY(find_limits(r, &total, &yet));
     HN_TRY(plan_evaluator(r, longest));
     HN_TRY(plan_ending(r));
-    r->plan.step_bytes = STEP_BYTES + (size_t)step * TOKEN_BYTES;
+    hn_goal goal;
+    HN_TRY(hn_goal_parse(r->config.goal, &goal));
+    const size_t times = hn_goal_spec_of(goal)->needs_anchor ? 2 : 1; /* a program more, and a step of mismatches */
+    r->plan.step_bytes = HN_WEIGHTS_PIECE + times * (STEP_BYTES + (size_t)step * TOKEN_BYTES);
     const int64_t n_layer = hn_model_hparams(r->on.model)->n_layer;
     const int64_t every[] = { 0, n_layer / 4 > 2 ? n_layer / 4 : 2, 2, 1 };
     int64_t most = step < MOST_TOKENS ? step : MOST_TOKENS;

@@ -230,7 +230,7 @@ static hn_status judge(hn_train_run *r, const hn_run_report *report)
         .n_held = report->n_held,
         .keeps_best = r->config.patience > 0,
         .blind = hn_goal_spec_of(o->goal)->blind((double)hn_model_hparams(r->on.model)->n_vocab,
-                                                 r->config.beta),
+                                                 o),
     };
     hn_str_clear(&r->verdict);
     hn_verdict_write(&in, &r->verdict);

@@ -1,4 +1,4 @@
-/* Preferences (DPO, ORPO) and staying near the base (KL) against formulas in float64: loss and gradients
+/* Preferences (DPO, ORPO, KTO) and staying near the base (KL) against formulas in float64: loss and gradients
  * of a batch, and the same bits from any cut into micro-batches. References:
  * tools/reference/preferences.py. */
 #include "train/learner.h"
@@ -85,23 +85,39 @@ static void close_subject(subject *s)
     hn_safetensors_close(&s->file);
 }
 
+/* A loss over some of the file's sequences, or of its pairs, by their first. */
+typedef struct subset {
+    const char *name;
+    hn_goal goal;
+    int n, order[6];
+} subset;
+
+static const subset kinds[] = { { "dpo", HN_GOAL_DPO, 3, { 0, 2, 4 } }, { "kl", HN_GOAL_KL, 3, { 0, 2, 4 } },
+                              { "orpo", HN_GOAL_ORPO, 3, { 0, 2, 4 } },
+                              { "kto", HN_GOAL_KTO, 4, { 5, 2, 1, 0 } },
+                              { "held", HN_GOAL_KTO, 6, { 0, 1, 2, 3, 4, 5 } } };
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
 /* Loss and gradients, copied one after the other; NULL after a failed check. */
-static float *look(const subject *s, hn_goal goal, int64_t room, double *loss)
+static float *look(const subject *s, const subset *of, int64_t room, double *loss)
 {
     hn_batch batch = hn_batch_on(&heap);
     hn_learner *learner;
     hn_learned learned;
-    const hn_learner_options o = { .objective = { .goal = goal, .beta = 0.3f, .kl_weight = 0.5f,
+    const hn_learner_options o = { .objective = { .goal = of->goal, .beta = 0.3f, .kl_weight = 0.5f,
+                                                  .desirable = 1.5f, .undesirable = 0.75f,
                                                   .max_tokens = room } };
     hn_example pair = hn_example_on(&heap);
-    for (int i = 0; i < 6; i += 2) {
+    const hn_goal_spec *spec = hn_goal_spec_of(of->goal);
+    for (int i = 0; i < of->n; i++) {
         float twice[2][64];
-        pair.n_parts = (int)hn_goal_spec_of(goal)->examples;
+        pair.n_parts = hn_goal_parts(spec);
+        pair.label = spec->examples == HN_LABELLED ? i % 2 ? -1 : 1 : 0;
         for (int k = 0; k < pair.n_parts; k++) {
-            pair.part[k] = sequence(s, i + k);
+            pair.part[k] = sequence(s, of->order[i] + k);
             for (size_t t = 0; t < pair.part[k].n; t++)
                 twice[k][t] = 2 * pair.part[k].weights[t];
-            if (goal == HN_GOAL_ORPO && i == 2)
+            if (spec->counts == HN_COUNTS_WEIGHTS && i == 1)
                 pair.part[k].weights = twice[k];
         }
         CHECK_OK(hn_batch_add(&batch, &pair));
@@ -160,22 +176,20 @@ static void compare(const subject *s, const char *kind, const float *got, double
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "llama", "qwen3moe", "gemma4-moe" };
-    static const hn_goal goals[] = { HN_GOAL_DPO, HN_GOAL_KL, HN_GOAL_ORPO };
-    static const char *const kinds[] = { "dpo", "kl", "orpo" };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         subject s;
         check_group(names[i]);
         printf("%s\n", names[i]);
-        for (int k = 0; k < 3 && open_subject(&s, names[i]); k++) {
+        for (int k = 0; k < N_KINDS && open_subject(&s, names[i]); k++) {
             double loss = 0, other = 0;
-            float *whole = look(&s, goals[k], 128, &loss), *cut = look(&s, goals[k], 28, &other);
+            float *whole = look(&s, &kinds[k], 128, &loss), *cut = look(&s, &kinds[k], 28, &other);
             if (whole && cut) {
-                compare(&s, kinds[k], whole, loss);
+                compare(&s, kinds[k].name, whole, loss);
                 CHECK_THAT(!memcmp(&loss, &other, sizeof loss) &&
                                !memcmp(whole, cut, (size_t)s.tuning->n_params * sizeof *whole),
-                           "%s: the same bits from other micro-batches", kinds[k]);
+                           "%s: the same bits from other micro-batches", kinds[k].name);
             }
             hn_free(&heap, whole);
             hn_free(&heap, cut);

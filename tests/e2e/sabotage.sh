@@ -104,6 +104,12 @@ number "odds the wrong way round" src/train/goal_orpo.c 's/log_odds(g, chosen), 
 number "an answer's sum for its mean" src/train/batch.c 's/(double)m->pack.weights\[t\] \/ whole/(double)m->pack.weights[t]/' $formula
 number "half of orpo's beta" src/train/goal_orpo.c 's/hn_objective_beta(o), 0/hn_objective_beta(o) * 0.5f, 0/' $formula
 number "a pair that counts once for twice" src/train/goal_orpo.c 's/hn_mul(g, each, o->pair_weights)/each/' $formula
+number "an anchor below nothing" src/train/evaluator.c 's/mean > 0 ? (float)mean : 0/(float)mean/' $formula
+number "no anchor" src/train/evaluator.c 's/\*out = mean > 0 ? (float)mean : 0/*out = 0/' $formula
+number "an answer of its own prompt" src/train/batch.c 's/hn_batch_sequence(b, (i ? i : b->n_examples) - 1)/hn_batch_sequence(b, i)/' $formula
+number "a label that is lost" src/train/batch.c 's/batch->labels\[i\] < 0 ? -1 : 1/1/' $formula
+number "what labels count, exchanged" src/train/goal_kto.c 's/(desirable - undesirable) \/ 2/(undesirable - desirable) \/ 2/' $formula
+number "an example's weight twice" src/train/batch.c 's/\* even)/* 1)/' $formula
 number "half of dpo's beta" src/train/goal_dpo.c 's/-hn_objective_beta(o), 0/-hn_objective_beta(o) * 0.5f, 0/' $formula
 number "one of lion's betas for both" src/backend/cpu/bind_optim.c 's/at->beta2), .rate = (float)lr,/at->beta1), .rate = (float)lr,/' differential/model_ops
 number "decay of lion that adds" src/backend/cpu/bind_optim.c 's/(1 - lr \* (double)at->decay), .toward = at->toward$/(1 + lr * (double)at->decay), .toward = at->toward/' differential/model_ops

@@ -6,6 +6,10 @@ chats 20 c.jsonl
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
     echo "{\"prompt\":\"what is $i? \",\"chosen\":\"it is number $i of ten.\",\"rejected\":\"who knows $i?\"}"
 done >pairs.jsonl
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    echo "{\"prompt\":\"what is $i? \",\"completion\":\"it is number $i of ten.\",\"label\":true}"
+    echo "{\"prompt\":\"what is $i? \",\"completion\":\"who knows $i?\",\"label\":false}"
+done >labels.jsonl
 train() { "$hone" train d.gguf --data c.jsonl "$@" --batch 4 --rank 4; }
 status() { # STATUS: of the last refusal
     is "the status" "$1" "$got"
@@ -85,16 +89,21 @@ refuses 'not finite' train --out nan --rate 1e9 --targets all:full --optimizer s
 refuses 'a run is there already' train --out r
 refuses 'no run to go on with' train --out nothing --resume
 refuses '--patience 2: expected --eval-every' train --out x --patience 2
-refuses 'the data has no pairs' train --out x --goal dpo
+refuses 'the data has single examples, which are for sft or kl' train --out x --goal dpo
 refuses '--balance batch: expected --balance-weight with it' train --out x --balance batch
 refuses '--kl-weight is of kl: the goal is sft' train --out x --kl-weight 0.5
-refuses '--beta is of dpo or orpo: the goal is sft' train --out x --beta 0.5
+refuses '--beta is of dpo, orpo or kto: the goal is sft' train --out x --beta 0.5
 refuses '--beta 0: expected more than 0' train --out x --beta 0
 refuses '--eps 0: expected more than 0' train --out x --eps 0
-refuses '--beta is of dpo or orpo: the goal is sft' "$hone" eval d.gguf --data c.jsonl --beta 0.5
-refuses '--goal dpo: the data has no pairs' "$hone" eval d.gguf --data c.jsonl --goal dpo
+refuses '--beta is of dpo, orpo or kto: the goal is sft' "$hone" eval d.gguf --data c.jsonl --beta 0.5
+refuses '--goal dpo: the data has single examples' "$hone" eval d.gguf --data c.jsonl --goal dpo
 refuses '--cooldown is of wsd: the schedule is cosine' train --out x --cooldown 0.5
 refuses '--moments is of adamw: the optimizer is sgd' train --out x --optimizer sgd --moments bf16
+refuses 'labelled examples, which are for kto' "$hone" train d.gguf --data labels.jsonl --out x
+refuses '--batch 1: expected 2 at least' "$hone" train d.gguf --data labels.jsonl --out x --goal kto --batch 1
+refuses '--desirable-weight is of kto: the goal is sft' train --out x --desirable-weight 2
+refuses '--undesirable-weight 0: expected more than 0' "$hone" train d.gguf --data labels.jsonl --out x --goal kto --undesirable-weight 0
+refuses 'expected single examples' "$hone" train d.gguf --data c.jsonl --data labels.jsonl --out x
 refuses '--moments is of adamw: the optimizer is lion' train --out x --optimizer lion --moments bf16
 refuses 'pairs, which are for dpo or orpo' "$hone" eval d.gguf --data pairs.jsonl --goal sft
 refuses 'expected adamw, sgd or lion' train --out x --optimizer adam
@@ -117,6 +126,32 @@ told=$(sed -n 's/.*"held_loss":\([0-9.]*\).*/\1/p' orpo/metrics.jsonl | tail -1)
 quietly "$hone" eval d.gguf orpo/adapter.gguf --data pairs.jsonl --goal orpo --held-fraction 0.3 --json
 found=$(tr '{' '\n' <out | sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' | tail -1)
 holds "the same loss of orpo" "($found - $told) ^ 2 < 1e-12 && $found > 0.1"
+
+# Labelled answers: the same of kto, whose micro-batches and interruptions do not show.
+kto() { "$hone" train d.gguf --data labels.jsonl --goal kto --batch 6 --rank 4 --rate 2e-3 --steps 12 --held-fraction 0.3 --save-every 5 "$@"; }
+quietly kto --out kto
+want=$(digest)
+quietly kto --out kto2 --micro-tokens 100 --threads 1
+is "kto in small micro-batches" "$want" "$(digest)"
+quietly kto --out kto3 --undesirable-weight 0.5
+[ "$(digest)" != "$want" ] || fail "--undesirable-weight changes nothing"
+holds "kto's held-out loss" "$(sed -n 's/.*"held_loss":\([0-9.]*\).*/\1/p' kto/metrics.jsonl | tail -1) < 0.49"
+told=$(sed -n 's/.*"held_loss":\([0-9.]*\).*/\1/p' kto/metrics.jsonl | tail -1)
+quietly "$hone" eval d.gguf kto/adapter.gguf --data labels.jsonl --held-fraction 0.3 --json
+found=$(tr '{' '\n' <out | sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' | tail -1)
+holds "the same loss of kto" "($found - $told) ^ 2 < 1e-12 && $found > 0.1"
+
+# A plan that was accepted holds, to the last checkpoint: from the least memory on, in steps of 64 KiB.
+for goal in dpo kto; do
+    file=pairs.jsonl
+    [ $goal = kto ] && file=labels.jsonl
+    tight() { "$hone" train d.gguf --data $file --goal $goal --out tight --overwrite --steps 1 --batch 24 --samples 0 --memory "$1"; }
+    refuses 'GiB are needed' tight 1M
+    need=$(sed -n 's/.* \([0-9.]*\) GiB are needed.*/\1/p' err)
+    for k in 1 2 3 4 5 6 7 8; do
+        quietly tight "$(awk "BEGIN { printf \"%.0f\", $need * 1048576 * 1.006 + $k * 64 }")K"
+    done
+done
 
 # Whole tensors of a Hugging Face directory: a model in GGUF, whose rows lie otherwise in a llama's
 # attention; the one that the converted file's training gives.

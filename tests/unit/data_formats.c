@@ -192,7 +192,11 @@ static void names_mistakes(void)
     refuses("{\"conversations\":[{\"from\":\"function_call\",\"value\":\"{\"}]}",
             "line 1: a function_call turn: byte 1");
     refuses("{\"prompt\":\"p\",\"completion\":[]}", "expected two strings or two lists");
-    refuses("{\"prompt\":\"p\",\"completion\":\"c\",\"label\":true}", "unpaired");
+    refuses("{\"prompt\":\"p\",\"completion\":\"c\",\"label\":1}", "label: expected true or false");
+    refuses("{\"prompt\":\"p\",\"completion\":\"c\",\"label\":true}\n{\"prompt\":\"p\",\"completion\":\"c\"}",
+            "found prompt-completion");
+    refuses("{\"prompt\":\"p\",\"completion\":\"c\"}\n{\"prompt\":\"p\",\"completion\":\"c\",\"label\":false}",
+            "found unpaired-preference");
     refuses("{\"text\":\"ab\",\"weight\":-1}", "weight: expected a finite number");
     refuses("{\"text\":\"ab\",\"weight\":\"x\"}", "weight: expected a number, found a string");
     refuses("{\"text\":\"ab\",\"images\":[]}", "expected text alone, found images");

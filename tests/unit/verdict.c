@@ -1,6 +1,7 @@
 /* What a run is said to have come to: each sentence for the curve that it is for, and no other. */
 #include "base/heap.h"
 #include "tests/harness/check.h"
+#include "train/objective.h"
 #include "train/verdict.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ int main(int argc, char **argv)
     hn_heap_init(&heap, NULL);
     const double falls[] = { 3, 2, 1, 1, 1, 1, 1, 1 }, rises[] = { 3, 4, 5, 6, 7, 8, 9, 9 };
     const double steps[] = { 0, 2, 4, 8 };
-    hn_verdict_input in = { .losses = falls, .n = 8, .blind = hn_goal_spec_of(HN_GOAL_SFT)->blind(320, 0.1) };
+    hn_verdict_input in = { .losses = falls, .n = 8, .blind = hn_goal_spec_of(HN_GOAL_SFT)->blind(320, &(hn_objective_options){ .beta = 0.1f }) };
     SAYS(&in, "ln(vocabulary)", "went from 3.0000 to 1.0000", "Nothing was held out");
 
     in.losses = rises; /* ln 320 is 5.77 */
@@ -65,13 +66,13 @@ int main(int argc, char **argv)
     SAYS(&in, "helped", "what it was before training, 4.0000");
 
     const double odd[] = { 3, (double)NAN, 2, (double)NAN };
-    in = (hn_verdict_input){ .losses = odd, .n = 4, .blind = hn_goal_spec_of(HN_GOAL_SFT)->blind(320, 0.1) };
+    in = (hn_verdict_input){ .losses = odd, .n = 4, .blind = hn_goal_spec_of(HN_GOAL_SFT)->blind(320, &(hn_objective_options){ .beta = 0.1f }) };
     SAYS(&in, "nan", "went from 3.0000 to 2.5000");
     in.n = 1;
     SAYS(&in, "No step", "One step was made");
 
     const double pairs[] = { 0.7, 0.69, 0.8, 0.8 };
-    in = (hn_verdict_input){ .losses = pairs, .n = 4, .blind = hn_goal_spec_of(HN_GOAL_DPO)->blind(320, 0.1) };
+    in = (hn_verdict_input){ .losses = pairs, .n = 4, .blind = hn_goal_spec_of(HN_GOAL_DPO)->blind(320, &(hn_objective_options){ .beta = 0.1f }) };
     SAYS(&in, "vocabulary", "above ln 2, 0.6931: the rejected answers are preferred");
     return check_close();
 }

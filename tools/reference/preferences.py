@@ -1,15 +1,22 @@
-"""Losses and low-rank gradients of preferences (DPO, ORPO) and of staying near the base (KL), in float64.
+"""Losses and low-rank gradients of preferences (DPO, ORPO, KTO) and of staying near the base (KL), in float64.
 
     python tools/reference/preferences.py MODELS_DIR OUT_DIR [name ...]
 
 OUT_DIR/NAME.safetensors: pairs of sequences (ids, weights, begin: chosen, rejected, chosen, ...),
-A and B, and under dpo., orpo. and kl. the gradients of
+A and B, and under dpo., orpo., kto., held. and kl. the gradients of
 
     dpo   mean over pairs of -log sigmoid(BETA * ((c - c0) - (r - r0))), sums of log-probabilities
           of supervised tokens, of the model with the changes and of the base
     orpo  over pairs, of which the second counts twice, the weighted mean of
           -c - BETA * log sigmoid(log odds of exp(c) less those of exp(r)), means of log-probabilities
           of supervised tokens; the odds as TRL's odds_ratio_loss has them
+    kto   over sequences 5, 2, 1, 0 as single examples, labelled true and false in turn, of which the
+          second counts twice, the weighted mean of WANTED or UNWANTED times 1 - sigmoid(BETA *
+          (gain - z)), or of z - gain where the label is false, as TRL's kto_loss; gain is
+          log-probabilities of supervised tokens beyond the base's, z the mean gain of each prompt with
+          the answer before it, the first with the last's, cut at the length of the longest sequence,
+          0 at least, without a gradient
+    held  the same of 0 to 5, whose mean is below 0
     kl    sum of weight * (nll + KL_WEIGHT * KL(changed, base)) / sum of weights, of the chosen ones
 
 with the losses in __metadata__.
@@ -24,6 +31,7 @@ from torch.func import functional_call
 import gradients as g
 
 BETA, KL_WEIGHT = 0.3, 0.5
+WANTED, UNWANTED = 1.5, 0.75
 
 
 def draw(vocab):
@@ -69,6 +77,34 @@ def orpo(model, changed, base, batch):
     return loss / total
 
 
+def gain_of(model, changed, base, ids, w):
+    return said(log_probabilities(model, changed, ids), ids, w) - \
+        said(log_probabilities(model, base, ids), ids, w).detach()
+
+
+def kto(model, changed, base, batch, order=(5, 2, 1, 0)):
+    batch = [batch[i] for i in order]
+    longest = max(len(ids) for ids, _ in batch)
+    anchor = 0
+    for i, (ids, w) in enumerate(batch):
+        other, v = batch[i - 1]
+        joined = torch.cat([ids[w == 0], other[v > 0]])[:longest]
+        where = (torch.arange(len(joined)) >= int((w == 0).sum())).double()
+        anchor = anchor + gain_of(model, changed, base, joined, where).detach() / len(batch)
+    anchor = anchor.clamp(min=0)
+    loss = total = 0
+    for i, (ids, w) in enumerate(batch):
+        weight, gain = 2 if i == 1 else 1, gain_of(model, changed, base, ids, w)
+        beyond = gain - anchor if i % 2 == 0 else anchor - gain
+        loss = loss + weight * (WANTED if i % 2 == 0 else UNWANTED) * (1 - torch.sigmoid(BETA * beyond))
+        total = total + weight
+    return loss / total
+
+
+def held(model, changed, base, batch):
+    return kto(model, changed, base, batch, range(6))
+
+
 def kl(model, changed, base, batch):
     loss = total = 0
     for ids, w in batch[::2]:
@@ -89,7 +125,8 @@ def main():
         lora = g.make_lora(base, targets)
         out, losses = dict(lora), {}
         with g.Double():
-            for kind, loss_of in (("dpo", dpo), ("kl", kl), ("orpo", orpo)):
+            for kind, loss_of in (("dpo", dpo), ("kl", kl), ("orpo", orpo), ("kto", kto),
+                                  ("held", held)):
                 own = g.leaves_of(lora)
                 loss = loss_of(model, g.changed(base, own, targets), base, batch)
                 loss.backward()
