@@ -2,12 +2,18 @@
 #ifndef HONE_HONE_H
 #define HONE_HONE_H
 
+#include "hone/chat.h"
+#include "hone/embed.h"
 #include "hone/engine.h"
 #include "hone/finetune.h"
 #include "hone/graph.h"
+#include "hone/model.h"
 #include "hone/run.h"
+#include "hone/sampler.h"
+#include "hone/session.h"
 #include "hone/status.h"
 #include "hone/tensor.h"
+#include "hone/tokenizer.h"
 #include "hone/train.h"
 
 #endif

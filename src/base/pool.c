@@ -41,8 +41,9 @@ struct hn_pool {
     _Alignas(LINE) _Atomic int64_t n_unclaimed;
     _Alignas(LINE) _Atomic int64_t n_unfinished;
     _Alignas(LINE) _Atomic int n_sleeping;
-    _Atomic bool caller_sleeps, is_closing, is_running;
+    _Atomic bool caller_sleeps, is_closing;
 
+    pthread_mutex_t turn; /* held by the caller whose job it is */
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
     hn_heap *heap;
@@ -227,6 +228,11 @@ hn_status hn_pool_new(hn_heap *heap, int n_threads, hn_pool **out)
     pool->heap = heap;
     pool->n_threads = n_threads;
     pool->made_by = getpid();
+    pthread_mutexattr_t checked;
+    pthread_mutexattr_init(&checked);
+    pthread_mutexattr_settype(&checked, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(&pool->turn, &checked);
+    pthread_mutexattr_destroy(&checked);
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -252,6 +258,7 @@ static void end_threads(hn_pool *pool)
     pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->mutex);
+    pthread_mutex_destroy(&pool->turn);
 }
 
 void hn_pool_free(hn_pool *pool)
@@ -284,9 +291,9 @@ void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn
 {
     if (n_units <= 0)
         return;
-    const bool was_running = atomic_exchange(&pool->is_running, true);
-    assert(!was_running);
-    (void)was_running;
+    const int is_inside = pthread_mutex_lock(&pool->turn); /* it is this thread's already */
+    assert(!is_inside);
+    (void)is_inside;
     hn_fp_state before;
     hn_fp_set(&before);
     const int64_t per_chunk =
@@ -307,5 +314,5 @@ void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn
             wait_until_done(pool);
     }
     hn_fp_restore(&before);
-    atomic_store(&pool->is_running, false);
+    pthread_mutex_unlock(&pool->turn);
 }

@@ -24,7 +24,7 @@ int hn_pool_threads(const hn_pool *pool);
 /* Runs the job over [0, n_units) and returns when all of it is done. The caller works as thread
  * 0. No thread is given fewer than `min_units_per_chunk` units at a time, save the last; a job
  * of no more than that stays with the caller. Every thread computes in hone's floating-point
- * state. One run at a time, and none from inside a job. */
+ * state. Callers on several threads take turns, job by job; none may come from inside a job. */
 void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn_pool_job *job,
                  void *context);
 

@@ -107,7 +107,7 @@ static hn_status run_lengths(bench *b, hn_heap *heap, const hn_model *model, hn_
     int n;
     hn_session_options o = { .packs = !b->args->mapped };
     HN_TRY(hn_numerics_parse(b->args->numerics, &o.numerics));
-    HN_TRY(hn_cache_parse(b->args->cache, &o.cache));
+    HN_TRY(hn_session_cache_parse(b->args->cache, &o.cache));
     HN_TRY(read_lengths(b->args->prompt ? b->args->prompt : "512", lengths, &n));
     for (int i = 0; i < n; i++)
         most = lengths[i] > most ? lengths[i] : most;

@@ -257,27 +257,11 @@ static hn_status open_texts(chat *c, const char *path)
 /* Adapters were tried before this: what they were trained with is what a conversation is written by. */
 static hn_status settle_template(chat *c, const char *path)
 {
-    static const char carried[] = "the adapter's";
-    hn_span text = { 0 };
-    if (!c->which)
-        HN_TRY(hn_adapters_template(&c->adapters, &text));
-    if (text.data) {
-        HN_TRY(hn_chat_format_add(c->input.chat, carried, text.data, text.bytes));
-        c->which = carried;
-    }
     HN_TRY(hn_chat_input_set(&c->input, c->args->set.at, c->args->set.n));
-    for (int i = 0; i < c->input.n_vars; i++)
-        HN_REQUIRE(hn_chat_format_mentions(c->input.chat, c->input.vars[i].name), HN_ERR_ARGUMENT,
-                   "--set %s: expected a variable that the chat template reads, found that it reads none "
-                   "of this name", c->args->set.at[i]);
-    HN_REQUIRE(!c->args->tools || hn_chat_format_mentions(c->input.chat, "tools"), HN_ERR_ARGUMENT,
-               "--tools %s: expected a chat template that writes tools, found that it reads none",
-               c->args->tools);
-    const char *name = c->which ? c->which : "default";
-    HN_REQUIRE(hn_chat_format_has(c->input.chat, name) ||
-                   hn_chat_format_has(c->input.chat, "tool_use"),
-               HN_ERR_FORMAT, "%s has no chat template: --template FILE gives it one", path);
-    return HN_OK;
+    const hn_conversation_style style = { .input = &c->input, .set = c->args->set.at, .model = path,
+                                          .which = c->which, .adapters = &c->adapters,
+                                          .tools_or_null = c->args->tools };
+    return hn_conversation_settle(&style, &c->which);
 }
 
 static hn_status run_model(chat *c, const char *path)

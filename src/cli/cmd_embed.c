@@ -1,10 +1,9 @@
 /* hone embed: texts as vectors. */
 #include "cli/command.h"
 #include "cli/ignore_option.h"
-#include "infer/forward.h"
+#include "infer/embed.h"
 #include "io/npy.h"
 #include "models/open_tokenizer.h"
-#include "models/sentence.h"
 
 #include <string.h>
 
@@ -32,61 +31,19 @@ typedef struct job {
     const embed_args *args;
     hn_heap *heap;
     const hn_tokenizer *tok;
-    hn_forward *forward;
-    hn_sentence sentence;
-    int64_t width, parts; /* of a state, of a vector */
+    hn_embedder *embedder;
+    int64_t parts; /* of a vector */
 } job;
 
-static hn_status choose(job *j, const hn_model *model)
+static hn_status embed(const job *j, int number, const char *text, float *out)
 {
-    const char *how = j->args->too_long;
-    HN_REQUIRE(!how || !strcmp(how, "keep-start") || !strcmp(how, "refuse"), HN_ERR_ARGUMENT,
-               "--too-long %.40s: expected keep-start or refuse", how);
-    HN_TRY(hn_sentence_of_model(model, &j->sentence));
-    if (j->args->pooling) {
-        j->sentence.n = 1;
-        HN_TRY(hn_pool_kind_named(j->args->pooling, &j->sentence.parts[0]));
-    }
-    j->sentence.normalizes = j->sentence.normalizes || j->args->normalize;
-    j->width = hn_model_hparams(model)->width;
-    j->parts = j->sentence.n * j->width;
-    return HN_OK;
-}
-
-/* What stands after the text stays; the text loses its end, as with sentence-transformers. */
-static hn_status cut(const job *j, int number, const char *text, hn_encoding *encoding)
-{
-    const int64_t longest = j->sentence.longest;
-    hn_encoding bare = { 0 };
-    if ((int64_t)encoding->n <= longest)
-        return HN_OK;
-    HN_REQUIRE(!j->args->too_long || strcmp(j->args->too_long, "refuse") != 0, HN_ERR_ARGUMENT,
-               "text %d: %zu tokens: expected at most %lld", number, encoding->n, (long long)longest);
-    const hn_encode_options o = { .add_eos = HN_NO, .parse_special = true };
-    const hn_status status = hn_tokenizer_encode(j->tok, text, strlen(text), &o, &bare);
-    const size_t after = encoding->n - bare.n;
-    hn_encoding_free(&bare);
-    HN_TRY(status);
-    HN_REQUIRE((int64_t)after < longest, HN_ERR_ARGUMENT, "text %d: %zu tokens after it: expected less than %lld",
-               number, after, (long long)longest);
-    memmove(encoding->ids + (size_t)longest - after, encoding->ids + encoding->n - after,
-            after * sizeof *encoding->ids);
-    fprintf(stderr, "text %d: %zu tokens, cut to %lld\n", number, encoding->n, (long long)longest);
-    encoding->n = (size_t)longest;
-    return HN_OK;
-}
-
-/* Special tokens written in a text are meant, as Transformers' tokenizers have it. */
-static hn_status embed(const job *j, int number, const char *text, hn_encoding *encoding, float *out)
-{
-    hn_tensor hidden;
-    const hn_encode_options o = { .parse_special = true };
-    HN_TRY(hn_tokenizer_encode(j->tok, text, strlen(text), &o, encoding));
-    HN_REQUIRE(encoding->n > 0, HN_ERR_ARGUMENT, "\"%s\" has no tokens", text);
-    HN_TRY(cut(j, number, text, encoding));
-    HN_TRY(hn_forward_run(j->forward, encoding->ids, (int64_t)encoding->n, NULL));
-    HN_TRY(hn_forward_logits(j->forward, &hidden));
-    hn_sentence_pool(&j->sentence, hidden.data, (int64_t)encoding->n, j->width, out);
+    int64_t n = 0;
+    const int64_t longest = hn_embedder_longest(j->embedder);
+    const hn_status status = hn_embedder_run(j->embedder, text, strlen(text), NULL, out, &n);
+    if (status != HN_OK)
+        return hn_fail_within(status, "text %d: ", number);
+    if (n > longest)
+        fprintf(stderr, "text %d: %lld tokens, cut to %lld\n", number, (long long)n, (long long)longest);
     return HN_OK;
 }
 
@@ -105,15 +62,13 @@ static hn_status give(const job *j, const float *vectors, int n, FILE *out)
 
 static hn_status embed_all(const job *j, int n, char **texts, FILE *out)
 {
-    hn_encoding encoding = { 0 };
     float *vectors =
         hn_alloc_array(j->heap, HN_TAG_STATE, (size_t)n * (size_t)j->parts, sizeof *vectors);
     hn_status status = vectors ? HN_OK : HN_ERR_MEMORY;
     for (int i = 0; i < n && status == HN_OK; i++)
-        status = embed(j, i + 1, texts[i], &encoding, vectors + i * j->parts);
+        status = embed(j, i + 1, texts[i], vectors + i * j->parts);
     if (status == HN_OK)
         status = give(j, vectors, n, out);
-    hn_encoding_free(&encoding);
     hn_free(j->heap, vectors);
     return status;
 }
@@ -122,18 +77,19 @@ static hn_status run_model(job *j, const hn_model *model, int n, char **texts, F
 {
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices;
-    const hn_hparams *hp = hn_model_hparams(model);
+    const char *how = j->args->too_long;
     const hn_device_options open = { .n_threads = (int)j->args->threads };
-    const hn_forward_options o = { .max_tokens = hp->n_ctx };
-    HN_REQUIRE(hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
-               "%s: %s generates text; only models that embed are supported here",
-               hn_model_path(model), hn_model_arch(model)->name);
-    HN_TRY(choose(j, model));
+    HN_REQUIRE(!how || !strcmp(how, "keep-start") || !strcmp(how, "refuse"), HN_ERR_ARGUMENT,
+               "--too-long %.40s: expected keep-start or refuse", how);
+    const hn_embedder_options o = { .pooling = j->args->pooling, .normalizes = j->args->normalize,
+                                    .refuses_long = how && !strcmp(how, "refuse") };
     HN_TRY(hn_devices_open(j->heap, "cpu", &open, &n_devices, devices));
-    hn_status status = hn_forward_new(&j->forward, j->heap, model, devices[0], &o);
-    if (status == HN_OK)
+    hn_status status = hn_embedder_new(&j->embedder, j->heap, model, j->tok, devices[0], &o);
+    if (status == HN_OK) {
+        j->parts = hn_embedder_width(j->embedder);
         status = embed_all(j, n, texts, out);
-    hn_forward_free(j->forward);
+    }
+    hn_embedder_free(j->embedder);
     hn_devices_close(n_devices, devices);
     return status;
 }

@@ -555,7 +555,7 @@ static hn_status foretell(const inspect_args *args, const char *path, hn_memory 
     hn_session_options o = { .n_ctx = args->context, .keeps_all = args->keeps_all };
     if (!args->context)
         return HN_OK;
-    HN_TRY(hn_cache_parse(args->cache, &o.cache));
+    HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
     const hn_ignored ignored = hn_ignored_of(&args->ignore);
     return hn_memory_foretell(path, &ignored, &o, (int)args->threads, out);
 }

@@ -129,7 +129,7 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
     hn_forward_options o = { .max_tokens = (int64_t)s->n, .plan = args->plan,
                              .adapters = &adapters };
     HN_TRY(hn_numerics_parse(args->numerics, &o.numerics));
-    HN_TRY(hn_cache_parse(args->cache, &o.cache));
+    HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
     HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it has no logits; see hone embed",
                hn_model_arch(model)->name);

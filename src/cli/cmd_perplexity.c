@@ -100,7 +100,7 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
         .progress = hn_progress,
     };
     HN_TRY(hn_numerics_parse(args->numerics, &o.numerics));
-    HN_TRY(hn_cache_parse(args->cache, &o.cache));
+    HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
     HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
     const hn_adapter_use use = { .model = model, .device = devices[0], .numerics = o.numerics };
     hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);

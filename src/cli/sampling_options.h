@@ -29,11 +29,7 @@ typedef struct hn_sampling_args {
                 "added to this token's logit; -inf: never"),                                   \
         HN_INT(type, sampling.seed, "seed", "N", 0, INT64_MAX, "default 0")
 
-#define HN_SAMPLING_DEFAULTS                                                                   \
-    {                                                                                          \
-        .temperature = 0.8, .top_k = 40, .top_p = 0.95, .min_p = 0.05, .repetition = 1,        \
-        .last_n = 64                                                                           \
-    }
+#define HN_SAMPLING_DEFAULTS HN_SAMPLER_DEFAULTS(double)
 
 /* `bias` has room for HN_MAX_LIST, and must live as long as the sampler. */
 hn_status hn_sampling_read(const hn_sampling_args *args, hn_logit_bias *bias,

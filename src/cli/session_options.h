@@ -26,9 +26,6 @@ typedef struct hn_session_args {
                 "take keys from there if it exists, and leave them there"),                    \
         HN_TEXT(type, session.numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed")
 
-/* NULL: f32. */
-hn_status hn_cache_parse(const char *word_or_null, hn_dtype *out);
-
 /* Without adapters. */
 hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *out);
 

@@ -21,6 +21,54 @@ struct hn_conversation {
     int64_t n, n_ctx;
 };
 
+hn_status hn_prompt_encode(const hn_tokenizer *tok, const char *text, size_t bytes, hn_encoding *e)
+{
+    const int32_t bos = hn_tokenizer_special(tok, HN_SPECIAL_BOS);
+    hn_encode_options o = { .add_bos = HN_NO, .add_eos = HN_NO, .parse_special = true };
+    HN_TRY(hn_tokenizer_encode(tok, text, bytes, &o, e));
+    const bool has_bos = bos >= 0 && e->n && e->ids[0] == bos;
+    HN_REQUIRE(!has_bos || e->n < 2 || e->ids[1] != bos, HN_ERR_ARGUMENT,
+               "the prompt begins with two BOS tokens (%d): expected the template to write one",
+               bos);
+    if (!has_bos && hn_tokenizer_adds_bos(tok)) {
+        o.add_bos = HN_BY_MODEL;
+        HN_TRY(hn_tokenizer_encode(tok, text, bytes, &o, e));
+    }
+    HN_REQUIRE(e->n, HN_ERR_ARGUMENT, "the chat template writes nothing");
+    return HN_OK;
+}
+
+hn_status hn_conversation_carried(hn_chat_format *chat, const hn_adapters *adapters, const char **which)
+{
+    static const char carried[] = "the adapter's";
+    hn_span text = { 0 };
+    *which = NULL;
+    HN_TRY(hn_adapters_template(adapters, &text));
+    if (!text.data)
+        return HN_OK;
+    *which = carried;
+    return hn_chat_format_add(chat, carried, text.data, text.bytes);
+}
+
+hn_status hn_conversation_settle(const hn_conversation_style *s, const char **which)
+{
+    hn_chat_format *chat = s->input->chat;
+    *which = s->which;
+    if (!*which && s->adapters)
+        HN_TRY(hn_conversation_carried(chat, s->adapters, which));
+    for (int i = 0; i < s->input->n_vars; i++)
+        HN_REQUIRE(hn_chat_format_mentions(chat, s->input->vars[i].name), HN_ERR_ARGUMENT,
+                   "--set %s: expected a variable that the chat template reads, found that it reads none "
+                   "of this name", s->set[i]);
+    HN_REQUIRE(!s->tools_or_null || hn_chat_format_mentions(chat, "tools"), HN_ERR_ARGUMENT,
+               "--tools %s: expected a chat template that writes tools, found that it reads none",
+               s->tools_or_null);
+    HN_REQUIRE(hn_chat_format_has(chat, *which ? *which : "default") ||
+                   hn_chat_format_has(chat, "tool_use"),
+               HN_ERR_FORMAT, "%s has no chat template: --template FILE gives it one", s->model);
+    return HN_OK;
+}
+
 hn_status hn_conversation_new(hn_conversation **out, hn_heap *heap,
                               const hn_conversation_parts *parts,
                               const hn_conversation_options *options)
@@ -140,29 +188,10 @@ static hn_status render(const hn_conversation *c, const hn_json *messages, hn_st
     return hn_chat_render(c->parts.chat, &request, out, NULL);
 }
 
-/* Most templates write BOS, and a tokenizer that adds one by itself must not add another. */
-static hn_status encode(hn_conversation *c, const hn_str *prompt)
-{
-    const int32_t bos = hn_tokenizer_special(c->parts.tok, HN_SPECIAL_BOS);
-    hn_encode_options o = { .add_bos = HN_NO, .add_eos = HN_NO, .parse_special = true };
-    hn_encoding *e = &c->encoding;
-    HN_TRY(hn_tokenizer_encode(c->parts.tok, prompt->text, prompt->length, &o, e));
-    const bool has_bos = bos >= 0 && e->n && e->ids[0] == bos;
-    HN_REQUIRE(!has_bos || e->n < 2 || e->ids[1] != bos, HN_ERR_ARGUMENT,
-               "the prompt begins with two BOS tokens (%d): expected the template to write one",
-               bos);
-    if (!has_bos && hn_tokenizer_adds_bos(c->parts.tok)) {
-        o.add_bos = HN_BY_MODEL;
-        HN_TRY(hn_tokenizer_encode(c->parts.tok, prompt->text, prompt->length, &o, e));
-    }
-    HN_REQUIRE(e->n, HN_ERR_ARGUMENT, "the chat template writes nothing");
-    return HN_OK;
-}
-
 /* The prompt's ids to c->tokens, and what of them the session has. */
 static hn_status prepare(hn_conversation *c, const hn_str *prompt, hn_turn *turn)
 {
-    HN_TRY(encode(c, prompt));
+    HN_TRY(hn_prompt_encode(c->parts.tok, prompt->text, prompt->length, &c->encoding));
     const int64_t n = (int64_t)c->encoding.n;
     turn->does_not_fit = n >= c->n_ctx;
     HN_REQUIRE(!turn->does_not_fit, HN_ERR_ARGUMENT,

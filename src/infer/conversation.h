@@ -9,8 +9,30 @@
 #include "infer/sampler.h"
 #include "infer/session.h"
 #include "infer/thought.h"
-#include "text/chat.h"
+#include "models/open_chat.h"
 #include "text/tokenizer.h"
+
+/* The ids of a text that a template wrote. Most templates write BOS, and a tokenizer that adds one by
+ * itself does not add another; HN_ERR_ARGUMENT if there are two, or nothing at all. */
+hn_status hn_prompt_encode(const hn_tokenizer *tok, const char *text, size_t bytes, hn_encoding *out);
+
+/* Adds the template that adapters carry to the format: *which is its name, NULL if they carry none. */
+hn_status hn_conversation_carried(hn_chat_format *chat, const hn_adapters *adapters, const char **which);
+
+/* What a conversation is written by, and what it hands to its template. */
+typedef struct hn_conversation_style {
+    const hn_chat_input *input;  /* its format, and its variables, of these texts KEY=JSON */
+    const char *const *set;
+    const char *model;           /* its path, for messages */
+    const char *which;           /* the template that was chosen; NULL: none was */
+    const hn_adapters *adapters; /* opened already; NULL: none, or settled before */
+    const char *tools_or_null;   /* what they are called in messages */
+} hn_conversation_style;
+
+/* Where none was chosen it is the one that the adapters carry, or the model's; *which names it, as in
+ * hn_chat_request. HN_ERR_ARGUMENT: it reads no variable of such a name, or no tools; HN_ERR_FORMAT: there
+ * is no template. */
+hn_status hn_conversation_settle(const hn_conversation_style *style, const char **which);
 
 typedef struct hn_conversation hn_conversation;
 

@@ -1,25 +1,16 @@
 #include "infer/divergence.h"
 
 #include "base/mathfn.h"
+#include "infer/log_sum.h"
 
 #include <math.h>
 #include <string.h>
 
-static double log_sum(const float *z, int64_t n, double *most)
-{
-    double sum = 0;
-    *most = (double)z[0];
-    for (int64_t i = 1; i < n; i++)
-        *most = (double)z[i] > *most ? (double)z[i] : *most;
-    for (int64_t i = 0; i < n; i++)
-        sum += hn_math_exp((double)z[i] - *most);
-    return *most + hn_math_log(sum);
-}
-
 static double divergence_of(const float *p, const float *q, int64_t n)
 {
-    double most, kl = 0;
-    const double p_sum = log_sum(p, n, &most), q_sum = log_sum(q, n, &most);
+    int64_t best;
+    double kl = 0;
+    const double p_sum = hn_log_sum(p, n, &best), q_sum = hn_log_sum(q, n, &best);
     for (int64_t i = 0; i < n; i++) {
         const double a = (double)p[i] - p_sum, b = (double)q[i] - q_sum;
         kl += hn_math_exp(a) * (a - b);

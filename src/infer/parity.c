@@ -3,6 +3,7 @@
 #include "base/half.h"
 #include "base/mathfn.h"
 #include "infer/compiled.h"
+#include "infer/log_sum.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -217,18 +218,6 @@ static double compare(const judge *j, const span *s, double *largest)
     return error == 0 ? 0 : error / size;
 }
 
-static double log_sum(const float *x, int64_t n, int64_t *best)
-{
-    double sum = 0;
-    *best = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (x[i] > x[*best])
-            *best = i;
-    for (int64_t i = 0; i < n; i++)
-        sum += hn_math_exp((double)x[i] - (double)x[*best]);
-    return (double)x[*best] + hn_math_log(sum);
-}
-
 hn_logit_distance hn_logits_compare(const float *want, const float *got, int64_t n, int64_t vocab)
 {
     hn_logit_distance out = { 0 };
@@ -236,7 +225,7 @@ hn_logit_distance hn_logits_compare(const float *want, const float *got, int64_t
     for (int64_t t = 0; t < n; t++) {
         const float *w = want + t * vocab, *g = got + t * vocab;
         int64_t w_best, g_best;
-        const double w_sum = log_sum(w, vocab, &w_best), g_sum = log_sum(g, vocab, &g_best);
+        const double w_sum = hn_log_sum(w, vocab, &w_best), g_sum = hn_log_sum(g, vocab, &g_best);
         for (int64_t i = 0; i < vocab; i++) {
             const double d = (double)g[i] - (double)w[i], p = (double)w[i] - w_sum;
             error += d * d;

@@ -1,6 +1,7 @@
 #include "infer/perplexity.h"
 
 #include "base/mathfn.h"
+#include "infer/log_sum.h"
 #include "io/safetensors.h"
 #include "io/weights_writer.h"
 
@@ -44,22 +45,10 @@ static hn_estimate mean_of(const sums *s)
     return m;
 }
 
-static double log_sum(const float *logits, int64_t n, int64_t *best)
-{
-    *best = 0;
-    for (int64_t i = 1; i < n; i++)
-        if (logits[i] > logits[*best])
-            *best = i;
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += hn_math_exp((double)logits[i] - (double)logits[*best]);
-    return (double)logits[*best] + hn_math_log(sum);
-}
-
 static void compare(judge *j, const float *logits, double sum, int64_t best, const float *other)
 {
     int64_t other_best;
-    const double other_sum = log_sum(other, j->vocab, &other_best);
+    const double other_sum = hn_log_sum(other, j->vocab, &other_best);
     double divergence = 0;
     for (int64_t i = 0; i < j->vocab; i++) {
         const double p = (double)other[i] - other_sum, q = (double)logits[i] - sum;
@@ -80,7 +69,7 @@ static hn_status judge_chunk(judge *j, int64_t chunk)
         const float *row = logits + (j->first + i) * j->vocab;
         const int32_t next = j->tokens[chunk * j->o->chunk + j->first + i + 1];
         int64_t best;
-        const double sum = log_sum(row, j->vocab, &best);
+        const double sum = hn_log_sum(row, j->vocab, &best);
         HN_REQUIRE(isfinite(sum), HN_ERR_NUMERIC, "chunk %lld, token %lld: the logits are not finite",
                    (long long)chunk, (long long)(j->first + i));
         add(&j->loss, sum - (double)row[next]);

@@ -26,6 +26,14 @@ typedef struct hn_sampler_options {
     const hn_logit_bias *bias; /* must outlive the sampler */
 } hn_sampler_options;
 
+/* What everybody gets who says nothing, for any struct with these names; `real` is the type of its
+ * fractions. */
+#define HN_SAMPLER_DEFAULTS(real)                                                              \
+    {                                                                                          \
+        .temperature = (real)0.8, .top_k = 40, .top_p = (real)0.95, .min_p = (real)0.05,       \
+        .repetition = 1, .last_n = 64                                                          \
+    }
+
 typedef struct hn_sampler hn_sampler;
 
 /* HN_ERR_ARGUMENT names an option out of its range. */

@@ -1,5 +1,6 @@
 #include "infer/session_state.h"
 
+#include "base/free_memory.h"
 
 #include <string.h>
 
@@ -40,14 +41,40 @@ static hn_status plan(hn_session *s, hn_device *device)
     return bind_inputs(s);
 }
 
+static const hn_dtype fit[] = { HN_F32, HN_F16, HN_BF16, HN_TYPE_q8_0, HN_TYPE_q4_0 };
+
 static hn_status check_cache(hn_dtype dtype)
 {
-    static const hn_dtype fit[] = { HN_F32, HN_F16, HN_BF16, HN_TYPE_q8_0, HN_TYPE_q4_0 };
     for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
         if (dtype == fit[i])
             return HN_OK;
     return hn_fail(HN_ERR_UNSUPPORTED, "a cache of %s: expected f32, f16, bf16, q8_0 or q4_0",
                    hn_dtype_name(dtype));
+}
+
+hn_status hn_session_cache_parse(const char *word, hn_dtype *out)
+{
+    *out = HN_F32;
+    for (size_t i = 0; word && i < sizeof fit / sizeof *fit; i++)
+        if (!strcmp(word, hn_dtype_name(fit[i]))) {
+            *out = fit[i];
+            return HN_OK;
+        }
+    HN_REQUIRE(!word, HN_ERR_ARGUMENT, "a cache of %.40s: expected f32, f16, bf16, q8_0 or q4_0", word);
+    return HN_OK;
+}
+
+bool hn_session_should_pack(const hn_model *model, int64_t tokens)
+{
+    enum { WORTH_IT = 32 };
+    size_t bytes = 0, n;
+    const hn_arch_tensor *all = hn_model_tensors(model, &n);
+    for (size_t i = 0; i < n; i++) {
+        const nn_weight *w = hn_model_find(model, all[i].gguf);
+        bytes += w ? hn_type_bytes(&w->type) : 0;
+    }
+    const hn_free_memory left = hn_memory_free();
+    return tokens >= WORTH_IT && bytes < left.physical / 2 && bytes < left.address / 2;
 }
 
 static hn_status take_options(hn_session *s, const hn_session_options *o)
@@ -221,9 +248,19 @@ int64_t hn_session_length(const hn_session *s)
     return s->length;
 }
 
+const int32_t *hn_session_tokens(const hn_session *s)
+{
+    return s->held;
+}
+
 int64_t hn_session_context(const hn_session *s)
 {
     return s->n_ctx;
+}
+
+int64_t hn_session_batch(const hn_session *s)
+{
+    return s->max_batch;
 }
 
 size_t hn_session_cache_bytes(const hn_session *s)

@@ -33,6 +33,13 @@ hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
                          hn_device *device, const hn_session_options *options);
 void hn_session_free(hn_session *session); /* takes NULL */
 
+/* The word for a type of cache; NULL: f32. HN_ERR_ARGUMENT lists them. */
+hn_status hn_session_cache_parse(const char *word_or_null, hn_dtype *out);
+
+/* Whether weights should be copied into panels for this many tokens: not for few, or where the copies
+ * would take more than half of the memory that is left. */
+bool hn_session_should_pack(const hn_model *model, int64_t tokens);
+
 /* What a session would take, beside the weights: planned, not allocated. */
 typedef struct hn_session_sizes {
     int64_t n_ctx;
@@ -55,7 +62,10 @@ int64_t hn_session_known(const hn_session *session, const int32_t *tokens, int64
 const float *hn_session_logits(const hn_session *session);
 
 int64_t hn_session_length(const hn_session *session); /* tokens whose keys are held */
+/* Those. */
+const int32_t *hn_session_tokens(const hn_session *session);
 int64_t hn_session_context(const hn_session *session);
+int64_t hn_session_batch(const hn_session *session); /* tokens computed at a time */
 size_t hn_session_cache_bytes(const hn_session *session);
 size_t hn_session_workspace(const hn_session *session);
 

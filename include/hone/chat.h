@@ -1,0 +1,84 @@
+/* chat.h: conversations, by a model's own chat template.
+ *
+ *     hn_lm_chat_options o = { .size = sizeof o, .on_text = print };
+ *     hn_lm_chat_new(&chat, lm, &o);
+ *     hn_lm_chat_ask(chat, "Who are you?", NULL);
+ *
+ * What is said is what `hone chat` says with the same model, options and seed. */
+#ifndef HONE_CHAT_H
+#define HONE_CHAT_H
+
+#include "hone/sampler.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a template is given beside the messages. */
+typedef struct hn_lm_render_options {
+    size_t size;
+    const char *tools, *documents;        /* JSON arrays; NULL: none */
+    const char *const *variables;         /* KEY=JSON, as "enable_thinking=false"; at most 16 */
+    int32_t n_variables;
+    int32_t no_generation_prompt; /* ends after the last message */
+} hn_lm_render_options;
+
+/* Messages, a JSON array of {"role": ..., "content": ...}, as the text that the model is given; as
+ * hn_lm_meta gives one. hn_lm_encode makes ids of it, as HN_LM_RENDERED. */
+HN_API hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render_options *options_or_null,
+                              char *to, size_t room, size_t *bytes);
+
+typedef struct hn_lm_chat hn_lm_chat;
+
+typedef struct hn_lm_chat_options {
+    size_t size;
+    const char *system;           /* what comes before all messages; NULL: nothing */
+    const char *tools;            /* as hn_lm_render_options */
+    const char *const *variables;
+    int32_t n_variables;
+    int64_t max_answer;           /* tokens; 0: as many as the context takes */
+    const hn_lm_session_options *session; /* NULL: default */
+    const hn_lm_sampling *sampling;       /* NULL: default */
+
+    /* An answer as it comes, in whole characters that end in NUL; and what the model thinks, told apart. Called
+     * on the thread that asks; NULL: not heard. */
+    void (*on_text)(void *context, const char *text, size_t bytes);
+    void (*on_thought)(void *context, const char *text, size_t bytes);
+    void *context;
+} hn_lm_chat_options;
+
+/* Nothing of the options is kept, save callbacks and their context. */
+HN_API hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *options_or_null);
+HN_API void hn_lm_chat_free(hn_lm_chat *chat); /* takes NULL */
+
+typedef enum hn_lm_end {
+    HN_LM_DONE,     /* the model ended its answer */
+    HN_LM_COUNTED,  /* max_answer was reached */
+    HN_LM_FULL,     /* the context was */
+    HN_LM_CANCELLED
+} hn_lm_end;
+
+typedef struct hn_lm_turn {
+    hn_lm_end end;
+    int64_t n_prompt, n_reused, n_answer; /* tokens; n_reused of n_prompt were known */
+    double prompt_seconds, answer_seconds;
+} hn_lm_turn;
+
+/* Adds a message of the user and the model's answer. HN_ERR_ARGUMENT if it does not fit in the context.
+ * Where hn_engine_cancel stops it, it is HN_ERR_CANCELLED, and what was said until then is kept; otherwise
+ * after a failure, the question is taken back. `turn` may be NULL. */
+HN_API hn_status hn_lm_chat_ask(hn_lm_chat *chat, const char *text, hn_lm_turn *turn);
+
+/* The answer to messages from elsewhere, as hn_lm_render takes them: the chat's own are neither read nor
+ * changed. */
+HN_API hn_status hn_lm_chat_answer(hn_lm_chat *chat, const char *messages, hn_lm_turn *turn);
+
+HN_API hn_status hn_lm_chat_set_system(hn_lm_chat *chat, const char *text_or_null);
+HN_API hn_status hn_lm_chat_reset(hn_lm_chat *chat); /* forgets the messages, not the system's */
+/* The messages as JSON, as hn_lm_meta gives a text. */
+HN_API hn_status hn_lm_chat_messages(const hn_lm_chat *chat, char *to, size_t room, size_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

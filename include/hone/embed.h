@@ -1,0 +1,35 @@
+/* embed.h: texts to vectors, by a model that embeds (hn_lm_embeds): what `hone embed` gives. */
+#ifndef HONE_EMBED_H
+#define HONE_EMBED_H
+
+#include "hone/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hn_lm_embedder hn_lm_embedder;
+
+typedef struct hn_lm_embed_options {
+    size_t size;
+    const char *pooling;   /* "cls", "max", "mean", ...: the words of `hone embed --pooling`; NULL: the model's */
+    int32_t normalize;     /* to length 1; 0: as the model says */
+    int32_t refuses_long;  /* texts beyond the model's longest, instead of cutting their end */
+} hn_lm_embed_options;
+
+HN_API hn_status hn_lm_embedder_new(hn_lm_embedder **out, hn_lm *lm,
+                                    const hn_lm_embed_options *options_or_null);
+HN_API void hn_lm_embedder_free(hn_lm_embedder *embedder); /* takes NULL */
+
+HN_API int64_t hn_lm_embedder_width(const hn_lm_embedder *embedder);   /* numbers of a vector */
+HN_API int64_t hn_lm_embedder_longest(const hn_lm_embedder *embedder); /* tokens that it reads */
+
+/* `vector` has room for hn_lm_embedder_width numbers. *n_tokens (may be NULL) is what the text has: more than
+ * the longest where it was cut. */
+HN_API hn_status hn_lm_embedder_run(hn_lm_embedder *embedder, const char *text, size_t bytes, float *vector,
+                                    int64_t *n_tokens);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+/* model.h: a language model: its weights, its tokenizer, its chat template, its adapters.
+ *
+ *     hn_lm *lm;
+ *     hn_lm_open(&lm, engine, "m.gguf", NULL);
+ *
+ * Everything that is made on one holds it: hn_lm_close may come before they are freed, and the memory
+ * goes with the last of them. The engine is freed after all.
+ *
+ * Any number of threads may use one model at a time, to read, encode, render, and to make things on it,
+ * save hn_lm_add_adapter. What is made on it (sessions, samplers, decoders, chats, embedders) is used by
+ * one thread at a time, each on a thread of its own if wanted: they give the same bits, and share the
+ * engine's threads. `hone/engine.h` says what holds for all: errors, callbacks, floating point, fork.
+ *
+ * Structs that you fill begin with their size: { .size = sizeof(hn_lm_options), ... }. Zero is default. */
+#ifndef HONE_MODEL_H
+#define HONE_MODEL_H
+
+#include "hone/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hn_lm hn_lm;
+
+/* docs/numerics.md; the word of `--numerics`. */
+typedef enum hn_lm_numerics {
+    HN_LM_F32,  /* "f32" */
+    HN_LM_BF16, /* "bf16" */
+    HN_LM_MIXED /* "mixed" */
+} hn_lm_numerics;
+
+typedef struct hn_lm_options {
+    size_t size;
+    hn_lm_numerics numerics; /* of everything that runs on the model */
+    const char *const *ignored_keys; /* of config.json or GGUF, that are passed over */
+    int32_t n_ignored_keys;
+    const char *template_file; /* a chat template instead of the model's */
+    const char *template_name; /* or the model's of this name */
+} hn_lm_options;
+
+/* A GGUF file, or a directory as Hugging Face has them. Nothing of `options` is kept. What hone does not
+ * know of a model is refused by name. */
+HN_API hn_status hn_lm_open(hn_lm **out, hn_engine *engine, const char *path,
+                            const hn_lm_options *options_or_null);
+HN_API void hn_lm_close(hn_lm *lm); /* takes NULL */
+
+/* Texts live as long as the model. */
+HN_API const char *hn_lm_architecture(const hn_lm *lm); /* "llama" */
+HN_API const char *hn_lm_name(const hn_lm *lm);         /* general.name; "" if it has none */
+HN_API int64_t hn_lm_context(const hn_lm *lm);    /* tokens that it was made for; 0: it does not say */
+HN_API int64_t hn_lm_vocabulary(const hn_lm *lm); /* logits: as many as tokens, or more */
+HN_API int32_t hn_lm_embeds(const hn_lm *lm);     /* 1: it embeds texts, and generates none */
+
+/* A value by its key, of GGUF's metadata or of config.json ("rope_parameters.rope_theta" is within an
+ * object), as text: a word or a text as it is, numbers as JSON has them, arrays as "[1,2]".
+ *
+ * As everywhere here: *bytes is the text's length, and `to` gets it with a NUL if there is room for both;
+ * with `room` 0 it only measures, and with too little it is HN_ERR_ARGUMENT. No such key: HN_ERR_ARGUMENT. */
+HN_API hn_status hn_lm_meta(const hn_lm *lm, const char *key, char *to, size_t room, size_t *bytes);
+
+typedef struct hn_lm_adapter_options {
+    size_t size;
+    double scale;     /* of everything low-rank in it; 0 means 1 */
+    int32_t is_forced; /* takes one of another base, tokenizer or template */
+} hn_lm_adapter_options;
+
+/* Applies an adapter to all that is made on the model afterwards; several, in this order. It is held to
+ * what it was trained on and to its own test, as `hone run --lora` holds it, or refused. HN_ERR_BUSY while
+ * anything made on the model is there. */
+HN_API hn_status hn_lm_add_adapter(hn_lm *lm, const char *path,
+                                   const hn_lm_adapter_options *options_or_null);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,50 @@
+/* sampler.h: which token comes next. A draw is a function of the logits, the options, the seed and how
+ * many were drawn before: what `hone run` draws with the same. */
+#ifndef HONE_SAMPLER_H
+#define HONE_SAMPLER_H
+
+#include "hone/session.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hn_lm_sampler hn_lm_sampler;
+
+typedef struct hn_lm_bias {
+    int32_t id;
+    float bias; /* added to its logit; -INFINITY: never */
+} hn_lm_bias;
+
+/* Applied in this order: bias, penalties, top_k, top_p, min_p, temperature. */
+typedef struct hn_lm_sampling {
+    size_t size;
+    uint64_t seed;
+    float temperature;         /* 0: the likeliest, always */
+    int32_t top_k;             /* 0: all */
+    float top_p, min_p;        /* 0: off */
+    float repetition;          /* divides what was said before; 0 or 1: off */
+    float frequency, presence; /* taken off for each time, or once */
+    int32_t last;              /* how far back these look; 0: everything */
+    const hn_lm_bias *bias;    /* copied */
+    int32_t n_bias;
+} hn_lm_sampling;
+
+/* What the program has when nothing is said: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no
+ * penalties, seed 0. `size` is sizeof(hn_lm_sampling). */
+HN_API hn_status hn_lm_sampling_default(hn_lm_sampling *out, size_t size);
+
+/* NULL: those. */
+HN_API hn_status hn_lm_sampler_new(hn_lm_sampler **out, hn_lm *lm, const hn_lm_sampling *sampling_or_null);
+HN_API void hn_lm_sampler_free(hn_lm_sampler *sampler); /* takes NULL */
+
+/* After these n ids, which penalties look at. hn_lm_vocabulary logits, of which none is changed. */
+HN_API hn_status hn_lm_sampler_next(hn_lm_sampler *sampler, const float *logits, const int32_t *ids, size_t n,
+                                    int32_t *out);
+/* The same after a session's sequence; it is not fed with it. */
+HN_API hn_status hn_lm_sampler_draw(hn_lm_sampler *sampler, const hn_lm_session *session, int32_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

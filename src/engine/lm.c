@@ -1,0 +1,286 @@
+/* A public model: opened whole, held by what is made on it. */
+#include "engine/lm.h"
+
+#include "infer/conversation.h"
+#include "models/open_tokenizer.h"
+
+#include <string.h>
+
+hn_status hn_take_struct(const char *name, const void *given, size_t size, void *out)
+{
+    size_t found;
+    memset(out, 0, size);
+    if (!given)
+        return HN_OK;
+    memcpy(&found, given, sizeof found);
+    HN_REQUIRE(found == size, HN_ERR_ARGUMENT, "%s.size is %zu: expected %zu, its size", name, found, size);
+    memcpy(out, given, size);
+    return HN_OK;
+}
+
+hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t *bytes)
+{
+    if (bytes)
+        *bytes = n;
+    if (!room)
+        return HN_OK;
+    HN_REQUIRE(to, HN_ERR_ARGUMENT, "room for %zu bytes at NULL", room);
+    HN_REQUIRE(n < room, HN_ERR_ARGUMENT, "room for %zu bytes: expected %zu", room, n + 1);
+    memcpy(to, text, n);
+    to[n] = 0;
+    return HN_OK;
+}
+
+hn_status hn_lm_hold(hn_lm *lm)
+{
+    HN_TRY(hn_engine_check(lm->engine));
+    atomic_fetch_add(&lm->n_holders, 1);
+    return HN_OK;
+}
+
+void hn_lm_let_go(hn_lm *lm)
+{
+    if (!lm || atomic_fetch_sub(&lm->n_holders, 1) > 1)
+        return;
+    hn_heap *heap = &lm->engine->heap;
+    hn_adapters_close(&lm->adapters);
+    hn_chat_input_close(&lm->input);
+    hn_model_close(lm->model);
+    hn_tokenizer_free(lm->tok);
+    hn_free(heap, lm->chosen);
+    hn_free(heap, lm->name);
+    hn_free(heap, lm);
+}
+
+static hn_status open_template(hn_lm *lm, const char *path, const hn_lm_options *o)
+{
+    hn_template_choice choice = { o->template_file, o->template_name };
+    const char *given = choice.file ? choice.file : choice.name;
+    HN_TRY(hn_chat_input_open(&lm->input, path));
+    HN_REQUIRE(!choice.file || !choice.name, HN_ERR_ARGUMENT,
+               "hn_lm_options: expected template_file or template_name, found both");
+    if (given && !(lm->chosen = hn_strdup(&lm->engine->heap, HN_TAG_TEXT, given)))
+        return HN_ERR_MEMORY;
+    choice.file = choice.file ? lm->chosen : NULL;
+    choice.name = choice.name ? lm->chosen : NULL;
+    return hn_chat_input_choose(&lm->input, &choice, &lm->which);
+}
+
+static hn_status read_name(hn_lm *lm)
+{
+    hn_gguf *file = hn_model_gguf(lm->model);
+    if (file)
+        HN_TRY(hn_meta_text(hn_gguf_meta(file), "general.name", &lm->name));
+    return HN_OK;
+}
+
+static hn_status open_lm(hn_lm *lm, const char *path, const hn_lm_options *o)
+{
+    hn_ignored ignored = { .n = o->n_ignored_keys };
+    HN_REQUIRE(o->n_ignored_keys >= 0 && o->n_ignored_keys <= HN_MAX_IGNORED &&
+                   (o->ignored_keys || !o->n_ignored_keys),
+               HN_ERR_ARGUMENT, "hn_lm_options.ignored_keys: expected a list of at most %d, found %d%s",
+               HN_MAX_IGNORED, o->n_ignored_keys, o->ignored_keys ? "" : " at NULL");
+    for (int32_t i = 0; i < o->n_ignored_keys; i++) {
+        HN_REQUIRE(o->ignored_keys[i], HN_ERR_ARGUMENT, "hn_lm_options.ignored_keys[%d] is NULL", i);
+        ignored.at[i] = o->ignored_keys[i];
+    }
+    HN_REQUIRE((unsigned)o->numerics <= HN_LM_MIXED, HN_ERR_ARGUMENT,
+               "hn_lm_options.numerics is %d: expected HN_LM_F32, HN_LM_BF16 or HN_LM_MIXED", (int)o->numerics);
+    static const hn_numerics numerics[] = { HN_NUMERICS_F32, HN_NUMERICS_BF16, HN_NUMERICS_MIXED };
+    lm->numerics = numerics[o->numerics];
+    HN_TRY(hn_open_tokenizer(&lm->engine->heap, path, &lm->tok));
+    HN_TRY(open_template(lm, path, o));
+    HN_TRY(hn_model_open(&lm->engine->heap, path, &ignored, &lm->model));
+    HN_TRY(hn_check_vocabulary(lm->tok, lm->model));
+    return read_name(lm);
+}
+
+hn_status hn_lm_open(hn_lm **out, hn_engine *engine, const char *path, const hn_lm_options *options)
+{
+    HN_ENTER();
+    hn_lm_options o;
+    HN_REQUIRE(out && engine && path, HN_ERR_ARGUMENT, "hn_lm_open: expected out, engine and path, found NULL");
+    *out = NULL;
+    HN_TRY(hn_engine_check(engine));
+    HN_TRY(hn_take_struct("hn_lm_options", options, sizeof o, &o));
+    hn_lm *lm = hn_alloc(&engine->heap, HN_TAG_STATE, sizeof *lm);
+    if (!lm)
+        return HN_ERR_MEMORY;
+    lm->engine = engine;
+    lm->input.heap = &engine->heap;
+    atomic_init(&lm->n_holders, 1);
+    const hn_status status = open_lm(lm, path, &o);
+    if (status != HN_OK) {
+        hn_lm_let_go(lm);
+        return status;
+    }
+    *out = lm;
+    return HN_OK;
+}
+
+void hn_lm_close(hn_lm *lm)
+{
+    HN_ENTER();
+    hn_lm_let_go(lm);
+}
+
+const char *hn_lm_architecture(const hn_lm *lm)
+{
+    HN_ENTER();
+    return lm ? hn_model_arch(lm->model)->name : "";
+}
+
+const char *hn_lm_name(const hn_lm *lm)
+{
+    HN_ENTER();
+    return lm && lm->name ? lm->name : "";
+}
+
+int64_t hn_lm_context(const hn_lm *lm)
+{
+    HN_ENTER();
+    return lm ? hn_hparams_longest(hn_model_hparams(lm->model)) : 0;
+}
+
+int64_t hn_lm_vocabulary(const hn_lm *lm)
+{
+    HN_ENTER();
+    return lm ? hn_model_hparams(lm->model)->n_vocab : 0;
+}
+
+int32_t hn_lm_embeds(const hn_lm *lm)
+{
+    HN_ENTER();
+    return lm && hn_model_arch(lm->model)->embeds_only;
+}
+
+/* ---- values by key ---- */
+
+static void write_item(const hn_meta_value *v, uint64_t i, size_t *cursor, hn_heap *heap, hn_json_writer *w)
+{
+    if (v->type == HN_META_STRING) {
+        const hn_span s = hn_meta_next_string(v, cursor);
+        hn_str text = hn_str_on(heap); /* which ends in NUL */
+        hn_str_add_bytes(&text, s.data, s.bytes);
+        hn_json_add_string(w, text.text);
+        hn_str_free(&text);
+    } else if (v->type == HN_META_BOOL) {
+        hn_json_add_bool(w, v->data[i] != 0);
+    } else if (v->type == HN_META_F32 || v->type == HN_META_F64) {
+        hn_json_add_double(w, hn_meta_item_double(v, i));
+    } else {
+        hn_json_add_int(w, hn_meta_item_int(v, i));
+    }
+}
+
+static void write_meta(const hn_meta_value *v, hn_str *out)
+{
+    size_t cursor = 0;
+    if (!v->is_array && v->type == HN_META_STRING) {
+        const hn_span s = hn_meta_next_string(v, &cursor);
+        hn_str_add_bytes(out, s.data, s.bytes);
+        return;
+    }
+    hn_json_writer w = hn_json_write_to(out);
+    if (v->is_array)
+        hn_json_begin_array(&w);
+    for (uint64_t i = 0; i < v->n; i++)
+        write_item(v, i, &cursor, out->heap, &w);
+    if (v->is_array)
+        hn_json_end_array(&w);
+}
+
+/* "a.b": b within a, unless there is a key of the whole name. */
+static const hn_json *find_json(const hn_json *root, const char *key)
+{
+    char part[128];
+    const hn_json *found = hn_json_get(root, key);
+    const char *dot = strchr(key, '.');
+    if (found || !dot || (size_t)(dot - key) >= sizeof part)
+        return found;
+    memcpy(part, key, (size_t)(dot - key));
+    part[dot - key] = 0;
+    return find_json(hn_json_get(root, part), dot + 1);
+}
+
+static hn_status write_json(const hn_json *v, const char *key, hn_str *out)
+{
+    if (v->kind == HN_JSON_STRING) {
+        hn_str_add_bytes(out, v->as.string.text, v->as.string.bytes);
+        return HN_OK;
+    }
+    HN_REQUIRE(v->kind != HN_JSON_OBJECT, HN_ERR_ARGUMENT, "%s is an object: expected a key within it", key);
+    hn_json_writer w = hn_json_write_to(out);
+    if (v->kind != HN_JSON_ARRAY) {
+        hn_json_add_scalar(&w, v);
+        return HN_OK;
+    }
+    hn_json_begin_array(&w);
+    for (const hn_json *item = v->as.children.first; item; item = item->next) {
+        HN_REQUIRE(item->kind != HN_JSON_ARRAY && item->kind != HN_JSON_OBJECT, HN_ERR_UNSUPPORTED,
+                   "%s: an array of %s", key, hn_json_kind_text(item->kind));
+        hn_json_add_scalar(&w, item);
+    }
+    hn_json_end_array(&w);
+    return HN_OK;
+}
+
+static hn_status find_value(const hn_lm *lm, const char *key, hn_str *out)
+{
+    hn_gguf *file = hn_model_gguf(lm->model);
+    if (file) {
+        const hn_meta_value *v = hn_meta_find(hn_gguf_meta(file), key);
+        HN_REQUIRE(v, HN_ERR_ARGUMENT, "%s: no key %.100s", hn_model_path(lm->model), key);
+        write_meta(v, out);
+        return HN_OK;
+    }
+    const hn_json *v = find_json(hn_json_root(hn_model_hf_dir(lm->model)->config), key);
+    HN_REQUIRE(v, HN_ERR_ARGUMENT, "%s/config.json: no key %.100s", hn_model_path(lm->model), key);
+    return write_json(v, key, out);
+}
+
+hn_status hn_lm_meta(const hn_lm *lm, const char *key, char *to, size_t room, size_t *bytes)
+{
+    HN_ENTER();
+    HN_REQUIRE(lm && key, HN_ERR_ARGUMENT, "hn_lm_meta: expected a model and a key, found NULL");
+    hn_str text = hn_str_on(&lm->engine->heap);
+    hn_status status = find_value(lm, key, &text);
+    if (status == HN_OK)
+        status = hn_str_status(&text);
+    if (status == HN_OK)
+        status = hn_give_text(text.text, text.length, to, room, bytes);
+    hn_str_free(&text);
+    return status;
+}
+
+/* ---- adapters ---- */
+
+hn_status hn_lm_add_adapter(hn_lm *lm, const char *path, const hn_lm_adapter_options *options)
+{
+    HN_ENTER();
+    hn_lm_adapter_options o;
+    hn_adapter *adapter;
+    char template[65];
+    HN_REQUIRE(lm && path, HN_ERR_ARGUMENT, "hn_lm_add_adapter: expected a model and a path, found NULL");
+    HN_TRY(hn_take_struct("hn_lm_adapter_options", options, sizeof o, &o));
+    HN_TRY(hn_engine_check(lm->engine));
+    HN_REQUIRE(atomic_load(&lm->n_holders) == 1, HN_ERR_BUSY,
+               "%s: adapters come before what is made on the model: expected none, found %d", path,
+               atomic_load(&lm->n_holders) - 1);
+    HN_REQUIRE(lm->adapters.n < HN_MAX_ADAPTERS, HN_ERR_ARGUMENT, "%s: expected at most %d adapters", path,
+               HN_MAX_ADAPTERS);
+    HN_REQUIRE(o.scale > -1e30 && o.scale < 1e30, HN_ERR_ARGUMENT,
+               "hn_lm_adapter_options.scale is %g: expected a finite number", o.scale);
+    hn_chat_format_digest(lm->input.chat, lm->which, template);
+    const hn_adapter_use use = { .model = lm->model, .device = lm->engine->devices[0],
+                                 .numerics = lm->numerics, .template = lm->which ? template : NULL,
+                                 .scale = o.scale, .is_forced = o.is_forced != 0 };
+    HN_TRY(hn_adapter_open(&adapter, &lm->engine->heap, path, &use, NULL));
+    const hn_status status = hn_adapters_add(&lm->adapters, adapter);
+    if (status != HN_OK) {
+        hn_adapter_close(adapter);
+        return status;
+    }
+    return lm->which ? HN_OK : hn_conversation_carried(lm->input.chat, &lm->adapters, &lm->carried);
+}

@@ -1,0 +1,38 @@
+/* lm.h: the inside of a public model, and what all that is made on one shares. */
+#ifndef HN_ENGINE_LM_H
+#define HN_ENGINE_LM_H
+
+#include "engine/engine.h"
+#include "infer/sampler.h"
+#include "infer/session.h"
+#include "models/open_chat.h"
+#include "text/tokenizer.h"
+
+struct hn_lm {
+    hn_engine *engine;
+    atomic_int n_holders; /* the caller, until it closes it, and all that is made on it */
+    hn_model *model;
+    hn_tokenizer *tok;
+    hn_chat_input input;  /* its templates */
+    const char *which;    /* the template that was chosen, or NULL */
+    const char *carried;  /* the one of its adapters, where none was chosen */
+    char *chosen, *name;
+    hn_adapters adapters;
+    hn_numerics numerics;
+};
+
+/* Beginning and end of what is made on it. HN_ERR_UNSUPPORTED in a child of fork. */
+hn_status hn_lm_hold(hn_lm *lm);
+void hn_lm_let_go(hn_lm *lm); /* takes NULL */
+
+/* A struct of the caller's, of NULL an empty one, by its first field: HN_ERR_ARGUMENT names another size. */
+hn_status hn_take_struct(const char *name, const void *given, size_t size, void *out);
+/* A text to the caller's memory, or its length alone. */
+hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t *bytes);
+
+/* Sessions and samplers as the public options have them; of the inner kind. */
+hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options_or_null, hn_session **out);
+hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling_or_null, hn_logit_bias **bias,
+                              hn_sampler **out);
+
+#endif

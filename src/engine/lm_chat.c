@@ -1,0 +1,264 @@
+/* Public conversations: a session, a sampler and the inner conversation, made together. */
+#include "engine/lm.h"
+#include "infer/conversation.h"
+
+#include <string.h>
+
+struct hn_lm_chat {
+    hn_lm *lm;
+    hn_lm_chat_options o; /* its callbacks */
+    hn_session *session;
+    hn_sampler *sampler;
+    hn_logit_bias *bias;
+    hn_chat_input input; /* its variables and tools; the templates are the model's */
+    hn_json_text *tools;
+    hn_conversation *inner;
+};
+
+static hn_status read_json(hn_heap *heap, const char *name, const char *text, hn_json_text **out)
+{
+    *out = NULL;
+    return text ? hn_json_read(heap, name, text, strlen(text), out) : HN_OK;
+}
+
+static hn_status check_variables(const char *const *list, int32_t n)
+{
+    HN_REQUIRE(n >= 0 && n <= HN_MAX_CHAT_VARS && (list || !n), HN_ERR_ARGUMENT,
+               "variables: expected a list of at most %d, found %d%s", HN_MAX_CHAT_VARS, n, list ? "" : " at NULL");
+    for (int32_t i = 0; i < n; i++)
+        HN_REQUIRE(list[i], HN_ERR_ARGUMENT, "variables[%d] is NULL", i);
+    return HN_OK;
+}
+
+static const hn_json *root_of(const hn_json_text *text)
+{
+    return text ? hn_json_root(text) : NULL;
+}
+
+/* Variables of one's own, over the model's templates: closing them leaves those. */
+static void close_variables(hn_chat_input *in)
+{
+    in->chat = NULL;
+    hn_chat_input_close(in);
+}
+
+/* Which template it is by: as hn_conversation_settle has it. */
+static hn_status settle(const hn_lm *lm, const hn_chat_input *in, const char *const *set, const char *tools,
+                        const char **which)
+{
+    const hn_conversation_style style = { .input = in, .set = set, .model = hn_model_path(lm->model),
+                                          .which = lm->which ? lm->which : lm->carried,
+                                          .tools_or_null = tools };
+    return hn_conversation_settle(&style, which);
+}
+
+/* ---- messages to text ---- */
+
+static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_render_options *o, hn_str *out)
+{
+    hn_heap *heap = &lm->engine->heap;
+    hn_chat_input in = { .heap = heap, .chat = lm->input.chat };
+    hn_json_text *texts[3] = { NULL, NULL, NULL };
+    hn_chat_request request = { .no_generation_prompt = o->no_generation_prompt != 0 };
+    hn_status status = read_json(heap, "messages", messages, &texts[0]);
+    if (status == HN_OK)
+        status = read_json(heap, "tools", o->tools, &texts[1]);
+    if (status == HN_OK)
+        status = read_json(heap, "documents", o->documents, &texts[2]);
+    if (status == HN_OK)
+        status = hn_chat_input_set(&in, o->variables, o->n_variables);
+    if (status == HN_OK)
+        status = settle(lm, &in, o->variables, o->tools ? "of hn_lm_render_options" : NULL,
+                        &request.template_name);
+    request.messages = root_of(texts[0]);
+    request.tools = root_of(texts[1]);
+    request.documents = root_of(texts[2]);
+    request.vars = in.vars;
+    request.n_vars = (size_t)in.n_vars;
+    if (status == HN_OK)
+        status = hn_chat_render(lm->input.chat, &request, out, NULL);
+    for (int i = 0; i < 3; i++)
+        hn_json_free(texts[i]);
+    close_variables(&in);
+    return status == HN_OK ? hn_str_status(out) : status;
+}
+
+hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render_options *options, char *to,
+                       size_t room, size_t *bytes)
+{
+    HN_ENTER();
+    hn_lm_render_options o;
+    HN_REQUIRE(lm && messages, HN_ERR_ARGUMENT, "hn_lm_render: expected a model and messages, found NULL");
+    HN_TRY(hn_take_struct("hn_lm_render_options", options, sizeof o, &o));
+    HN_TRY(check_variables(o.variables, o.n_variables));
+    hn_str text = hn_str_on(&lm->engine->heap);
+    hn_status status = render(lm, messages, &o, &text);
+    if (status == HN_OK)
+        status = hn_give_text(text.text, text.length, to, room, bytes);
+    hn_str_free(&text);
+    return status;
+}
+
+/* ---- a conversation ---- */
+
+static hn_status take_variables(hn_lm_chat *c)
+{
+    HN_TRY(check_variables(c->o.variables, c->o.n_variables));
+    return hn_chat_input_set(&c->input, c->o.variables, c->o.n_variables);
+}
+
+static hn_status open_chat(hn_lm_chat *c)
+{
+    hn_heap *heap = &c->lm->engine->heap;
+    HN_REQUIRE(c->o.max_answer >= 0, HN_ERR_ARGUMENT, "hn_lm_chat_options.max_answer: expected at least 0, found %lld",
+               (long long)c->o.max_answer);
+    hn_conversation_options o = { .max_answer = c->o.max_answer };
+    HN_TRY(take_variables(c));
+    HN_TRY(read_json(heap, "tools", c->o.tools, &c->tools));
+    HN_TRY(settle(c->lm, &c->input, c->o.variables, c->o.tools ? "of hn_lm_chat_options" : NULL,
+                  &o.template_name));
+    HN_TRY(hn_lm_inner_sampler(c->lm, c->o.sampling, &c->bias, &c->sampler));
+    HN_TRY(hn_lm_inner_session(c->lm, c->o.session, &c->session));
+    o.tools = root_of(c->tools);
+    o.vars = c->input.vars;
+    o.n_vars = (size_t)c->input.n_vars;
+    const hn_conversation_parts parts = { c->lm->tok, c->lm->input.chat, c->session, c->sampler };
+    HN_TRY(hn_conversation_new(&c->inner, heap, &parts, &o));
+    return hn_conversation_set_system(c->inner, c->o.system);
+}
+
+/* Nothing of the caller's is looked at again but callbacks and their context. */
+static void forget_options(hn_lm_chat *c)
+{
+    c->o = (hn_lm_chat_options){ .on_text = c->o.on_text, .on_thought = c->o.on_thought,
+                                 .context = c->o.context };
+}
+
+hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *options)
+{
+    HN_ENTER();
+    hn_lm_chat_options o;
+    HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_chat_new: expected out and a model, found NULL");
+    *out = NULL;
+    HN_TRY(hn_take_struct("hn_lm_chat_options", options, sizeof o, &o));
+    HN_TRY(hn_lm_hold(lm));
+    hn_lm_chat *c = hn_alloc(&lm->engine->heap, HN_TAG_TEXT, sizeof *c);
+    if (!c) {
+        hn_lm_let_go(lm);
+        return HN_ERR_MEMORY;
+    }
+    c->lm = lm;
+    c->o = o;
+    c->input = (hn_chat_input){ .heap = &lm->engine->heap, .chat = lm->input.chat };
+    const hn_status status = open_chat(c);
+    forget_options(c);
+    if (status != HN_OK) {
+        hn_lm_chat_free(c);
+        return status;
+    }
+    *out = c;
+    return HN_OK;
+}
+
+void hn_lm_chat_free(hn_lm_chat *c)
+{
+    HN_ENTER();
+    if (!c)
+        return;
+    hn_lm *lm = c->lm;
+    hn_conversation_free(c->inner);
+    hn_session_free(c->session);
+    hn_sampler_free(c->sampler);
+    hn_free(&lm->engine->heap, c->bias);
+    hn_json_free(c->tools);
+    close_variables(&c->input);
+    hn_free(&lm->engine->heap, c);
+    hn_lm_let_go(lm);
+}
+
+/* Pieces come from strings that end in NUL somewhere behind them: the host's end where they end. */
+static void hear(void *context, hn_voice voice, const char *text, size_t bytes)
+{
+    const hn_lm_chat *c = context;
+    void (*call)(void *, const char *, size_t) = voice == HN_VOICE_THOUGHT ? c->o.on_thought : c->o.on_text;
+    char part[512];
+    while (call && bytes) {
+        size_t n = bytes < sizeof part - 1 ? bytes : sizeof part - 1;
+        while (n < bytes && n > sizeof part - 5 && ((unsigned char)text[n] & 0xc0) == 0x80)
+            n--; /* not within a character */
+        memcpy(part, text, n);
+        part[n] = 0;
+        HN_CALL_HOST();
+        call(c->o.context, part, n);
+        text += n;
+        bytes -= n;
+    }
+}
+
+static hn_status end_turn(const hn_turn *found, hn_status status, hn_lm_turn *out)
+{
+    static const hn_lm_end ends[] = { [HN_TURN_DONE] = HN_LM_DONE, [HN_TURN_COUNTED] = HN_LM_COUNTED,
+                                      [HN_TURN_FULL] = HN_LM_FULL, [HN_TURN_CANCELLED] = HN_LM_CANCELLED };
+    if (out)
+        *out = (hn_lm_turn){ .end = ends[found->end], .n_prompt = found->n_prompt, .n_reused = found->n_reused,
+                             .n_answer = found->n_answer, .prompt_seconds = (double)found->prompt_ns * 1e-9,
+                             .answer_seconds = (double)found->answer_ns * 1e-9 };
+    HN_TRY(status);
+    HN_REQUIRE(found->end != HN_TURN_CANCELLED, HN_ERR_CANCELLED, "the answer was stopped after %lld tokens",
+               (long long)found->n_answer);
+    return HN_OK;
+}
+
+hn_status hn_lm_chat_ask(hn_lm_chat *c, const char *text, hn_lm_turn *turn)
+{
+    HN_ENTER();
+    HN_REQUIRE(c && text, HN_ERR_ARGUMENT, "hn_lm_chat_ask: expected a chat and a text, found NULL");
+    HN_TRY(hn_engine_check(c->lm->engine));
+    const hn_run_options run = { .cancel = &c->lm->engine->is_cancelled };
+    const hn_ear ear = { hear, c };
+    hn_turn found;
+    const hn_status status = hn_conversation_ask(c->inner, text, &run, &ear, &found);
+    return end_turn(&found, status, turn);
+}
+
+hn_status hn_lm_chat_answer(hn_lm_chat *c, const char *messages, hn_lm_turn *turn)
+{
+    HN_ENTER();
+    HN_REQUIRE(c && messages, HN_ERR_ARGUMENT, "hn_lm_chat_answer: expected a chat and messages, found NULL");
+    HN_TRY(hn_engine_check(c->lm->engine));
+    const hn_run_options run = { .cancel = &c->lm->engine->is_cancelled };
+    const hn_ear ear = { hear, c };
+    hn_turn found;
+    hn_json_text *json;
+    HN_TRY(read_json(&c->lm->engine->heap, "messages", messages, &json));
+    const hn_status status = hn_conversation_answer(c->inner, hn_json_root(json), &run, &ear, &found);
+    hn_json_free(json);
+    return end_turn(&found, status, turn);
+}
+
+hn_status hn_lm_chat_set_system(hn_lm_chat *c, const char *text)
+{
+    HN_ENTER();
+    HN_REQUIRE(c, HN_ERR_ARGUMENT, "hn_lm_chat_set_system: expected a chat, found NULL");
+    return hn_conversation_set_system(c->inner, text);
+}
+
+hn_status hn_lm_chat_reset(hn_lm_chat *c)
+{
+    HN_ENTER();
+    HN_REQUIRE(c, HN_ERR_ARGUMENT, "hn_lm_chat_reset: expected a chat, found NULL");
+    hn_conversation_reset(c->inner);
+    return HN_OK;
+}
+
+hn_status hn_lm_chat_messages(const hn_lm_chat *c, char *to, size_t room, size_t *bytes)
+{
+    HN_ENTER();
+    HN_REQUIRE(c, HN_ERR_ARGUMENT, "hn_lm_chat_messages: expected a chat, found NULL");
+    hn_str text = hn_str_on(&c->lm->engine->heap);
+    hn_status status = hn_conversation_write(c->inner, &text);
+    if (status == HN_OK)
+        status = hn_give_text(text.text, text.length, to, room, bytes);
+    hn_str_free(&text);
+    return status;
+}

@@ -1,0 +1,102 @@
+/* Public draws: the inner sampler's, with what it trusts checked. */
+#include "engine/lm.h"
+
+#include <string.h>
+
+struct hn_lm_sampler {
+    hn_lm *lm;
+    hn_sampler *inner;
+    hn_logit_bias *bias;
+};
+
+hn_status hn_lm_sampling_default(hn_lm_sampling *out, size_t size)
+{
+    HN_ENTER();
+    static const hn_sampler_options inner = HN_SAMPLER_DEFAULTS(float);
+    HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_lm_sampling_default: out is NULL");
+    HN_REQUIRE(size == sizeof *out, HN_ERR_ARGUMENT, "hn_lm_sampling_default: size is %zu: expected %zu", size,
+               sizeof *out);
+    *out = (hn_lm_sampling){ .size = size, .temperature = inner.temperature, .top_k = inner.top_k,
+                             .top_p = inner.top_p, .min_p = inner.min_p, .repetition = inner.repetition,
+                             .last = inner.last_n };
+    return HN_OK;
+}
+
+hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling, hn_logit_bias **bias,
+                              hn_sampler **out)
+{
+    hn_lm_sampling o;
+    HN_TRY(hn_take_struct("hn_lm_sampling", sampling, sizeof o, &o));
+    if (!sampling)
+        HN_TRY(hn_lm_sampling_default(&o, sizeof o));
+    HN_REQUIRE(o.n_bias >= 0 && (o.bias || !o.n_bias), HN_ERR_ARGUMENT,
+               "hn_lm_sampling.bias: expected a list, found %d%s", o.n_bias, o.bias ? "" : " at NULL");
+    *bias = hn_alloc_array(&lm->engine->heap, HN_TAG_STATE, (size_t)o.n_bias + 1, sizeof **bias);
+    if (!*bias)
+        return HN_ERR_MEMORY;
+    for (int32_t i = 0; i < o.n_bias; i++)
+        (*bias)[i] = (hn_logit_bias){ o.bias[i].id, o.bias[i].bias };
+    const hn_sampler_options inner = { .temperature = o.temperature, .top_k = o.top_k, .top_p = o.top_p,
+                                       .min_p = o.min_p, .repetition = o.repetition,
+                                       .frequency = o.frequency, .presence = o.presence, .last_n = o.last,
+                                       .seed = o.seed, .n_bias = o.n_bias, .bias = *bias };
+    return hn_sampler_new(out, &lm->engine->heap, (int32_t)hn_lm_vocabulary(lm), &inner);
+}
+
+hn_status hn_lm_sampler_new(hn_lm_sampler **out, hn_lm *lm, const hn_lm_sampling *sampling)
+{
+    HN_ENTER();
+    HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_sampler_new: expected out and a model, found NULL");
+    *out = NULL;
+    HN_TRY(hn_lm_hold(lm));
+    hn_lm_sampler *s = hn_alloc(&lm->engine->heap, HN_TAG_STATE, sizeof *s);
+    if (!s) {
+        hn_lm_let_go(lm);
+        return HN_ERR_MEMORY;
+    }
+    s->lm = lm;
+    const hn_status status = hn_lm_inner_sampler(lm, sampling, &s->bias, &s->inner);
+    if (status != HN_OK) {
+        hn_lm_sampler_free(s);
+        return status;
+    }
+    *out = s;
+    return HN_OK;
+}
+
+void hn_lm_sampler_free(hn_lm_sampler *s)
+{
+    HN_ENTER();
+    if (!s)
+        return;
+    hn_lm *lm = s->lm;
+    hn_sampler_free(s->inner);
+    hn_free(&lm->engine->heap, s->bias);
+    hn_free(&lm->engine->heap, s);
+    hn_lm_let_go(lm);
+}
+
+hn_status hn_lm_sampler_next(hn_lm_sampler *s, const float *logits, const int32_t *ids, size_t n, int32_t *out)
+{
+    HN_ENTER();
+    HN_REQUIRE(s && logits && (ids || !n) && out, HN_ERR_ARGUMENT,
+               "hn_lm_sampler_next: expected a sampler, logits, ids and out, found NULL");
+    HN_REQUIRE(n <= INT32_MAX, HN_ERR_ARGUMENT, "hn_lm_sampler_next: %zu ids: expected at most %d", n, INT32_MAX);
+    const int64_t vocab = hn_lm_vocabulary(s->lm);
+    for (size_t i = 0; i < n; i++)
+        HN_REQUIRE(ids[i] >= 0 && ids[i] < vocab, HN_ERR_ARGUMENT, "id %zu is %d: the vocabulary has %lld", i,
+                   ids[i], (long long)vocab);
+    return hn_sampler_next(s->inner, logits, ids, (int64_t)n, out);
+}
+
+hn_status hn_lm_sampler_draw(hn_lm_sampler *s, const hn_lm_session *session, int32_t *out)
+{
+    HN_ENTER();
+    size_t n;
+    HN_REQUIRE(s && session && out, HN_ERR_ARGUMENT,
+               "hn_lm_sampler_draw: expected a sampler, a session and out, found NULL");
+    const float *logits = hn_lm_session_logits(session);
+    const int32_t *ids = hn_lm_session_ids(session, &n);
+    HN_REQUIRE(logits, HN_ERR_ARGUMENT, "hn_lm_sampler_draw: the session has no logits: feed it first");
+    return hn_lm_sampler_next(s, logits, ids, n, out);
+}
