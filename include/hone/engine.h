@@ -1,8 +1,9 @@
 /* engine.h: what everything else is made on: memory, devices, cancellation, progress.
  *
  * Engines share nothing: two in one process cannot disturb each other. Objects made on an engine
- * must be freed before it. An engine's objects are used by one thread at a time, except
- * hn_engine_cancel, which any thread may call. Nothing here aborts, exits or prints.
+ * must be freed before it. An engine's objects are used by one thread at a time, each by another if
+ * wanted: they take turns at the engine's threads. hn_engine_cancel any thread may call. Nothing here
+ * aborts, exits or prints.
  *
  * Whatever rounding mode, traps, precision or locale the calling thread has, the results are the same,
  * and it has them afterwards, flags included; callbacks find them as well. In a child of fork an

@@ -28,32 +28,33 @@ ${CC:-cc} "$source/examples/finetune.c" $flags -Wl,-rpath,"$(dirname "$pc")" -o 
     [ "$(grep ^sha256 out)" = "$(grep ^sha256 cli.out)" ] || { echo "the library's adapter is not hone train's"; exit 1; }
 )
 # The other examples, with the program's own options: what it writes.
+mkdir "$prefix/built"
 for name in run chat embed; do
-    ${CC:-cc} "$source/examples/$name.c" $flags -Wl,-rpath,"$(dirname "$pc")" -o "$prefix/$name"
+    ${CC:-cc} "$source/examples/$name.c" $flags -Wl,-rpath,"$(dirname "$pc")" -o "$prefix/built/$name"
 done
 same() { cmp "$2" "$3" || { echo "$1: the library's is not the program's"; cat "$2" "$3"; exit 1; }; }
 (
     cd "$prefix"
     tiny=$source/assets/hone-tiny.gguf
     for seed in 0 1 7 123; do
-        ./run "$tiny" "Once upon a time" 40 $seed >lib.txt
+        built/run "$tiny" "Once upon a time" 40 $seed >lib.txt
         bin/hone run "$tiny" -p "Once upon a time" -n 40 --seed $seed --quiet >cli.txt
         same "run, seed $seed" lib.txt cli.txt
         [ "$(wc -c <lib.txt)" -gt 60 ] || { echo "run, seed $seed: $(cat lib.txt)"; exit 1; }
     done
     printf 'Tell me a story.\nAnother one.\n' >lines
-    ./chat "$tiny" 60 <lines >lib.txt
+    built/chat "$tiny" 60 <lines >lib.txt
     bin/hone chat "$tiny" -n 60 <lines >cli.txt 2>/dev/null
     same chat lib.txt cli.txt
     printf '%s\n' '{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"bcd"}]}' >chats.jsonl
     bin/hone train "$tiny" --data chats.jsonl --out told --steps 8 --rate 0.01 --rank 4 --batch 1 --samples 0 >/dev/null 2>&1
-    ./chat "$tiny" 60 told/adapter.gguf <lines >told.txt
+    built/chat "$tiny" 60 told/adapter.gguf <lines >told.txt
     bin/hone chat "$tiny" -n 60 --lora told/adapter.gguf <lines >cli.txt 2>/dev/null
     same "chat with an adapter" told.txt cli.txt
     ! cmp -s told.txt lib.txt || { echo "the adapter changed nothing"; exit 1; }
-    ./chat m.gguf 60 told/adapter.gguf <lines >lib.txt 2>err && { echo "another model's adapter was taken"; exit 1; }
+    built/chat m.gguf 60 told/adapter.gguf <lines >lib.txt 2>err && { echo "another model's adapter was taken"; exit 1; }
     sentence=$source/tests/differential/sentence/model
-    ./embed "$sentence" "a text" "another text" >lib.txt
+    built/embed "$sentence" "a text" "another text" >lib.txt
     bin/hone embed "$sentence" "a text" "another text" >cli.txt
     same embed lib.txt cli.txt
 )
