@@ -3,6 +3,7 @@
 #include "cli/bench_model.h"
 
 #include "base/clock.h"
+#include "cli/ignore_option.h"
 #include "cli/session_options.h"
 
 #include <stdlib.h>
@@ -135,7 +136,8 @@ hn_status hn_bench_model(hn_heap *heap, const char *path, const hn_bench_model_a
     if (!b)
         return HN_ERR_MEMORY;
     b->args = args;
-    hn_status status = hn_model_open(heap, path, NULL, &model);
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
+    hn_status status = hn_model_open(heap, path, &ignored, &model);
     if (status == HN_OK) {
         status = hn_devices_open(heap, "cpu", &open, &n_devices, devices);
         if (status == HN_OK) {

@@ -11,6 +11,7 @@ typedef struct hn_bench_model_args {
     bool mapped;
     const char *cache, *numerics;
     int64_t generate, repeat, threads;
+    hn_list ignore; /* keys of the model */
 } hn_bench_model_args;
 
 /* One line a length, and one object a length into `json` if it is there. */

@@ -4,6 +4,7 @@
 #include "cli/bench.h"
 #include "cli/bench_model.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 
 #include <string.h>
 
@@ -27,6 +28,7 @@ static const hn_option options[] = {
     HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
     HN_OUT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
+    HN_LIST(bench_args, model.ignore, "ignore", "KEY", HN_IGNORE_KEY_HELP),
     HN_LIST(bench_args, blas, "blas", "LIB.so", "OpenBLAS or BLIS beside ours"),
     HN_OPTION_END,
 };
@@ -127,6 +129,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const bench_args *args = parsed;
     hn_bench_model_args model = args->model;
     model.threads = args->threads;
+    HN_REQUIRE(strcmp(operands[0], "kernels") || !model.ignore.n, HN_ERR_ARGUMENT,
+               "--ignore %s: kernels: expected a model, whose key it would be", model.ignore.at[0]);
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     hn_str text = hn_str_on(&heap);

@@ -86,11 +86,12 @@ quietly over "$hone" logits bad.gguf --tokens "${tokens%,}" --out y.npy
 cmp -s x.npy y.npy || fail "quantize and logits pass over one key each their way"
 for command in "inspect bad.gguf" "inspect bad.gguf --context 64" "run bad.gguf --prompt a --count 2" \
     "perplexity bad.gguf text.txt --chunk 32" "imatrix bad.gguf text.txt --out im.gguf" \
-    "eval bad.gguf --data few.jsonl" "quantize bad.gguf q.gguf q8_0"; do
+    "bench bad.gguf --prompt 8 --generate 2 --repeat 1" "eval bad.gguf --data few.jsonl" "quantize bad.gguf q.gguf q8_0"; do
     refuses "key $bass is 500000" "$hone" $command
     quietly over "$hone" $command
 done
 quietly over "$hone" show-tokens bad.gguf few.jsonl
+refuses 'kernels: expected a model' over "$hone" bench kernels --quick --only rows
 printf 'a\n' >said
 printf '{%% for m in messages %%}{{ m.content }}{%% endfor %%}' >t.jinja
 refuses "key $bass is 500000" "$hone" chat bad.gguf --template t.jinja <said
