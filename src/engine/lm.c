@@ -272,15 +272,21 @@ hn_status hn_lm_add_adapter(hn_lm *lm, const char *path, const hn_lm_adapter_opt
                HN_MAX_ADAPTERS);
     HN_REQUIRE(o.scale > -1e30 && o.scale < 1e30, HN_ERR_ARGUMENT,
                "hn_lm_adapter_options.scale is %g: expected a finite number", o.scale);
+    const char *carried = NULL;
     hn_chat_format_digest(lm->input.chat, lm->which, template);
     const hn_adapter_use use = { .model = lm->model, .device = lm->engine->devices[0],
                                  .numerics = lm->numerics, .template = lm->which ? template : NULL,
                                  .scale = o.scale, .is_forced = o.is_forced != 0 };
     HN_TRY(hn_adapter_open(&adapter, &lm->engine->heap, path, &use, NULL));
-    const hn_status status = hn_adapters_add(&lm->adapters, adapter);
+    hn_adapters both = lm->adapters; /* the model has it when all else has gone well */
+    hn_status status = hn_adapters_add(&both, adapter);
+    if (status == HN_OK && !lm->which)
+        status = hn_conversation_carried(lm->input.chat, &both, &carried);
     if (status != HN_OK) {
         hn_adapter_close(adapter);
         return status;
     }
-    return lm->which ? HN_OK : hn_conversation_carried(lm->input.chat, &lm->adapters, &lm->carried);
+    lm->adapters = both;
+    lm->carried = carried;
+    return HN_OK;
 }

@@ -396,6 +396,62 @@ static void check_embed(hn_engine *engine)
     }
 }
 
+/* ---- every allocation refused ---- */
+
+static hn_status uses_all(hn_engine *engine, char *text, size_t room)
+{
+    static const char messages[] = "[{\"role\":\"user\",\"content\":\"a\"}]";
+    hn_lm *lm;
+    hn_lm_session *session = NULL;
+    hn_lm_chat *chat = NULL;
+    const hn_lm_session_options small = { .size = sizeof small, .context = 64 };
+    const hn_lm_chat_options o = { .size = sizeof o, .max_answer = 2, .session = &small };
+    char rendered[256];
+    hn_status status = hn_lm_open(&lm, engine, tiny, NULL);
+    if (status != HN_OK)
+        return status;
+    status = hn_lm_session_new(&session, lm, &small);
+    if (status == HN_OK)
+        status = goes_on(lm, session, 3, text, room);
+    if (status == HN_OK)
+        status = hn_lm_render(lm, messages, NULL, rendered, sizeof rendered, NULL);
+    if (status == HN_OK)
+        status = hn_lm_chat_new(&chat, lm, &o);
+    if (status == HN_OK)
+        status = hn_lm_chat_ask(chat, "a", NULL);
+    hn_lm_close(lm);
+    hn_lm_chat_free(chat);
+    hn_lm_session_free(session);
+    return status;
+}
+
+static void check_allocations(hn_engine *engine)
+{
+    char want[2048], text[2048];
+    int n_refused = 0;
+    check_group("allocations");
+    if (!CHECK_OK(uses_all(engine, want, sizeof want)))
+        return;
+    for (int64_t nth = 1;; nth += 1 + nth / 20) {
+        int64_t before, live, first, calls;
+        hn_engine_memory(engine, &before, NULL, &first);
+        hn_engine_fail_allocation(engine, nth);
+        const hn_status status = uses_all(engine, text, sizeof text);
+        hn_engine_fail_allocation(engine, 0);
+        hn_engine_memory(engine, &live, NULL, &calls);
+        CHECK_THAT(live == before, "allocation %lld refused: %lld bytes left", (long long)nth,
+                   (long long)(live - before));
+        if (calls < first + nth) {
+            CHECK(CHECK_OK(status) && CHECK_TEXT(want, text));
+            break;
+        }
+        n_refused++;
+        CHECK_THAT(status == HN_ERR_MEMORY, "allocation %lld refused: status %d: %s", (long long)nth,
+                   (int)status, hn_error_message());
+    }
+    CHECK_THAT(n_refused > 40, "%d allocations refused", n_refused);
+}
+
 int main(int argc, char **argv)
 {
     hn_engine *engine;
@@ -422,6 +478,7 @@ int main(int argc, char **argv)
         }
         check_closing(engine);
         check_embed(engine);
+        check_allocations(engine);
         hn_engine_memory(engine, &live, NULL, NULL);
         CHECK_INT(before, live);
         hn_engine_free(engine);

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "tests/harness/check.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -113,6 +114,38 @@ static void survives_many_jobs(hn_pool *pool)
     CHECK(holds);
 }
 
+typedef struct caller {
+    hn_pool *pool;
+    int64_t cells[64];
+} caller;
+
+static void *calls_often(void *context)
+{
+    caller *c = context;
+    for (int job = 0; job < 3000; job++)
+        hn_pool_run(c->pool, 64, 1 + job % 9, add_chunk, c->cells);
+    return NULL;
+}
+
+/* Each caller's jobs are done whole, whoever else calls. */
+static void serves_several_callers(hn_pool *pool)
+{
+    enum { N_CALLERS = 3 };
+    caller callers[N_CALLERS];
+    pthread_t threads[N_CALLERS];
+    bool holds = true;
+    for (int k = 0; k < N_CALLERS; k++) {
+        callers[k] = (caller){ .pool = pool };
+        CHECK_INT(0, pthread_create(&threads[k], NULL, calls_often, &callers[k]));
+    }
+    for (int k = 0; k < N_CALLERS; k++) {
+        pthread_join(threads[k], NULL);
+        for (int64_t i = 0; i < 64; i++)
+            holds = holds && callers[k].cells[i] == i * 3000;
+    }
+    CHECK(holds);
+}
+
 typedef struct states {
     hn_fp_state seen[64];
 } states;
@@ -173,6 +206,7 @@ int main(int argc, char **argv)
         covers(pool, t);
         shuffles(pool, t);
         survives_many_jobs(pool);
+        serves_several_callers(pool);
         sets_and_restores_state(pool);
         CHECK_INT(n_calls, atomic_load(&heap.n_calls));
         hn_pool_free(pool);
