@@ -101,7 +101,7 @@ number "balance by the experts a token" src/train/objective.c 's/o->o.balance \*
 # Losses and optimisers: formulas in float64.
 formula=differential/preferences
 number "odds the wrong way round" src/train/goal_orpo.c 's/log_odds(g, chosen), log_odds(g, rejected)/log_odds(g, rejected), log_odds(g, chosen)/' $formula
-number "an answer's sum for its mean" src/train/batch.c 's/(double)m->pack.weights\[t\] \/ whole/(double)m->pack.weights[t]/' $formula
+number "an answer's sum for its mean" src/train/batch.c 's/(double)weight \/ whole/(double)weight/' $formula
 number "half of orpo's beta" src/train/goal_orpo.c 's/hn_objective_beta(o), 0/hn_objective_beta(o) * 0.5f, 0/' $formula
 number "a pair that counts once for twice" src/train/goal_orpo.c 's/hn_mul(g, each, o->pair_weights)/each/' $formula
 number "an anchor below nothing" src/train/evaluator.c 's/mean > 0 ? (float)mean : 0/(float)mean/' $formula
