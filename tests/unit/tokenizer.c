@@ -285,6 +285,38 @@ static void exports(void)
     hn_tokenizer_free(tok);
 }
 
+/* Absent, lowercase is true and accents go where it is; said, they are what is said. */
+static void word_flags(void)
+{
+    static const char *const pieces[] = { "[UNK]", ("\xe2\x96\x81" "a"), ("\xe2\x96\x81" "A"),
+                                          "\xe2\x96\x81\xc3\xa4", "\xe2\x96\x81\xc3\x84" };
+    static const struct {
+        int lowers, strips; /* -1: absent */
+        const char *ids;    /* of a, A, a with two dots, A with two dots */
+    } cases[] = {
+        { -1, -1, "1 1 1 1" }, { 1, -1, "1 1 1 1" }, { 0, -1, "1 2 3 4" }, { 1, 0, "1 1 3 3" },
+        { 0, 1, "1 2 1 2" },   { -1, 0, "1 1 3 3" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hn_meta meta = hn_meta_on(&heap, "m");
+        hn_tokenizer *tok;
+        CHECK_OK(hn_meta_set_text(&meta, "tokenizer.ggml.model", "bert"));
+        CHECK_OK(hn_meta_set_text(&meta, "tokenizer.ggml.pre", "jina-v2-en"));
+        set_strings(&meta, "tokenizer.ggml.tokens", pieces, 5);
+        CHECK_OK(hn_meta_set_int(&meta, "tokenizer.ggml.unknown_token_id", HN_META_U32, 0));
+        if (cases[i].lowers >= 0)
+            CHECK_OK(hn_meta_set_bool(&meta, "tokenizer.ggml.normalizer.lowercase", cases[i].lowers));
+        if (cases[i].strips >= 0)
+            CHECK_OK(hn_meta_set_bool(&meta, "tokenizer.ggml.normalizer.strip_accents", cases[i].strips));
+        if (CHECK_OK(hn_tokenizer_from_meta(&heap, &meta, &tok))) {
+            const hn_encode_options bare = { .add_bos = HN_NO, .add_eos = HN_NO };
+            expect(tok, "a A \xc3\xa4 \xc3\x84", &bare, cases[i].ids);
+            hn_tokenizer_free(tok);
+        }
+        hn_meta_free(&meta);
+    }
+}
+
 /* Every allocation fails once: nothing leaks, nothing crashes. */
 static void memory_fails(void)
 {
@@ -317,6 +349,7 @@ int main(int argc, char **argv)
     merges_left();
     runs_are_linear();
     exports();
+    word_flags();
     memory_fails();
     CHECK_INT(0, atomic_load(&heap.live_blocks));
     return check_close();
