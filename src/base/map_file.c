@@ -131,6 +131,7 @@ hn_file_stamp hn_map_file_restamp(const hn_map_file *map)
 /* ---- inputs ---- */
 
 static atomic_bool keeps;
+static atomic_bool is_settled; /* nothing was opened since a result that held was named */
 static struct {
     uint64_t device, inode;
 } kept[MOST_KEPT];
@@ -186,6 +187,7 @@ static int enter(const void *data, size_t bytes, const void *owner, int file, co
 {
     const size_t n = strlen(path);
     int slot = 0;
+    atomic_store(&is_settled, false);
     pthread_mutex_lock(&lock);
     for (int i = 0; i < MOST && !slot; i++)
         if (!atomic_load(&mappings[i].end))
@@ -333,6 +335,16 @@ hn_status hn_map_check(const void *owner)
                (unsigned long long)had, (unsigned long long)has);
     return HN_OK;
 }
+
+hn_status hn_map_settle(const void *owner)
+{
+    const bool is_all = atomic_load(&keeps);
+    HN_TRY(hn_map_check(is_all ? NULL : owner));
+    atomic_store(&is_settled, is_all);
+    return HN_OK;
+}
+
+hn_status hn_map_check_end(void) { return atomic_load(&is_settled) ? HN_OK : hn_map_check(NULL); }
 
 /* Systems map several pages around one that is touched: a window of that size goes. */
 void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes)

@@ -35,6 +35,11 @@ void hn_map_file_close(hn_map_file *map); /* and zeroes it; takes a zeroed one *
  * zeros. To be asked before anything that was computed from one is handed out; of files that are whole it
  * costs a look at a byte of each. */
 hn_status hn_map_check(const void *owner_or_null);
+/* The same before a result gets its name. In a process that is one command (hn_inputs_keep) that is of
+ * everybody's files, and settles it: a file that is cut after the last name was given, and before another
+ * is opened, had no part in the result. */
+hn_status hn_map_settle(const void *owner_or_null);
+hn_status hn_map_check_end(void); /* hn_map_check(NULL), unless it is settled */
 
 /* What a file was when it was mapped, and whether it is still so: written to in place it is another,
  * whoever maps it sees both. */

@@ -295,7 +295,7 @@ static int rename_new(const char *from, const char *to)
 
 static hn_status give_name(hn_out_file *out)
 {
-    HN_TRY(hn_map_check(out->owner));
+    HN_TRY(hn_map_settle(out->owner));
     HN_TRY(hn_sink_check((hn_sink){ out->path, out->over }));
     HN_REQUIRE(fsync(out->file) == 0, HN_ERR_IO, "%s: %s", out->path, strerror(errno));
     const int error = out->over == HN_OVER_NOTHING ? rename_new(out->partial, out->path)

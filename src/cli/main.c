@@ -50,8 +50,10 @@ static int run_words(const hn_command *command, int argc, char **argv)
         return 0;
     }
     hn_status status = command->run(args, n_operands, operands, stdout);
-    if (status != HN_ERR_CANCELLED && hn_map_check(NULL) != HN_OK)
-        status = HN_ERR_IO; /* whatever else was said came of it */
+    if (status == HN_OK)
+        status = hn_map_check_end();
+    else if (status != HN_ERR_CANCELLED && hn_map_check(NULL) != HN_OK)
+        status = HN_ERR_IO; /* whatever was said came of it */
     if (status == HN_OK && (fflush(stdout) || ferror(stdout)))
         status = hn_fail(HN_ERR_IO, "standard output: cannot be written");
     if (status == HN_OK)

@@ -66,4 +66,20 @@ for command in "quantize big.gguf o.gguf q8_0" "logits big.gguf --tokens 1,2,3,4
     mv kept.gguf big.gguf
     n=$((n + 1))
 done
+# Cut when the result has its name, it is what it would have been, and the command says so.
+for command in "quantize big.gguf o.gguf q8_0" "logits big.gguf --tokens 1,2,3,4,5,6,7,8 --out o.gguf"; do
+    rm -f o.gguf want.gguf
+    cp big.gguf kept.gguf
+    quietly "$hone" $command --threads 1
+    mv o.gguf want.gguf
+    "$hone" $command --threads 1 >out 2>err &
+    job=$!
+    while [ ! -e o.gguf ] && kill -0 $job 2>/dev/null; do :; done
+    truncate -s 100000 big.gguf
+    wait $job
+    is "$command: cut after its end" 0 $?
+    cmp o.gguf want.gguf || fail "$command: cut after its end"
+    mv kept.gguf big.gguf
+    n=$((n + 1))
+done
 passed
