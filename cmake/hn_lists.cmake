@@ -1,55 +1,46 @@
-# What is built. A .def file is the list where one exists: an edit of it re-configures.
+# What is built: every source of a layer's folder and of the folders in it. Nothing is listed by hand; a file
+# belongs by where it lies:
+#
+#   src/LAYER/**.c          to the layer, whose names and order docs/layers.txt gives,
+#   src/base/os/SYSTEM/*.c  if SYSTEM is what is built for: posix or windows,
+#   src/kernels/**.c        as hn_kernels.cmake says,
+#   src/cli/**.c            to the program.
+#
+# A file added or taken away configures the build again; build/sources.txt is the list, for scripts.
 
-# The names in `NAME(x, ...)` lines of a .def file.
-function(hn_read_def file macro out)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  file(STRINGS ${file} lines REGEX "^${macro}\\(")
-  set(names "")
-  foreach(line IN LISTS lines)
-    string(REGEX REPLACE "^${macro}\\( *([a-z0-9_]+).*" "\\1" name "${line}")
-    list(APPEND names ${name})
-  endforeach()
-  list(REMOVE_DUPLICATES names)
-  set(${out} ${names} PARENT_SCOPE)
-endfunction()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/layers.txt)
+file(STRINGS ${CMAKE_SOURCE_DIR}/docs/layers.txt HN_LAYERS REGEX "^[a-z]+ *:")
+list(TRANSFORM HN_LAYERS REPLACE " *:.*" "")
+list(REMOVE_ITEM HN_LAYERS cli)
 
-# Files of each layer that no .def names; one noun each.
-set(HN_LAYERS base quant kernels graph ops diff backend io text story data nn models convert infer train engine prove)
-set(HN_FILES_base status heap free_memory normal pattern isa clock pool mathfn trig power str file map_file out_file lock_file meta meta_measure sha256 sha256_blocks json json_get json_write yaml yaml_scan yaml_scalar yaml_tag yaml_kind yaml_value yaml_make option_value host number nearest word_list)
-hn_read_def(${CMAKE_SOURCE_DIR}/src/quant/types.def HN_FORMAT HN_FORMATS)
-set(HN_FILES_quant format gguf_type samples grid points affine nested nested_affine ${HN_FORMATS})
-set(HN_FILES_graph type layout tensor attr op graph graph_same apply plan plan_lower plan_lifetimes plan_offsets plan_print verify verify_steps)
-hn_read_def(${CMAKE_SOURCE_DIR}/src/ops/ops.def HN_OP HN_OPS)
-set(HN_FILES_ops registry rope_table attention_span ${HN_OPS})
-set(HN_FILES_text charset unicode grapheme regex_class regex_parse regex_compile regex_match vocab trie merge passage normal_form normalize charsmap split model added tokenizer encode decode pretokenizer special tokenizer_digest tokenizer_same tokenizer_meta json_steps json_model json_around tokenizer_json tokenizer_export unigram_steps bpe_train)
-list(APPEND HN_FILES_text template template_lex template_parse template_parse_expr template_parse_primary template_resolve template_value template_compare template_iter template_repr template_eval template_exec template_loop template_attr template_op template_call template_number template_format template_str template_split template_methods template_filters template_text_filters template_list_filters template_sort template_tests template_json template_time template_unicode chat chat_source)
-set(HN_FILES_story grammar teller sentence claims judge copies)
-set(HN_FILES_data format tree source message record stretch example order dataset duplicates preflight steps pack file_kind table keys asked pair unread)
-set(HN_FILES_io npy npy_header encoding weights seal weights_writer gguf gguf_part gguf_write safetensors safetensors_write hf_dir hf_templates)
-set(HN_FILES_diff diff recompute)
-hn_read_def(${CMAKE_SOURCE_DIR}/src/train/goals.def HN_GOAL HN_GOALS)
-hn_read_def(${CMAKE_SOURCE_DIR}/src/train/optimizers.def HN_OPTIMIZER HN_OPTIMIZERS)
-list(TRANSFORM HN_GOALS PREPEND goal_)
-list(TRANSFORM HN_OPTIMIZERS PREPEND optimizer_)
-set(HN_FILES_train ${HN_GOALS} ${HN_OPTIMIZERS} goal optimizer descent target tuning objective batch feed learner schedule checkpoint adapter_write evaluator config metrics samples report report_read report_page data_input input run run_basis run_file run_told run_fit run_result verdict origin)
-set(HN_FILES_nn decoder hparams hparams_config keys meta_keys config rope_config rope_meta activation arch rope_constants source surplus numerics build adapter rounding blocks)
-set(HN_FILES_convert recipe encode_rows importance general_keys model_name model_id model_card pad_vocab tokenizer_keys byte_tokenizer same_model convert quantize random_model adapter_base adapter_config adapter_import adapter_extra adapter_fused adapter_kept adapter_export adapter_plain merge merge_rows)
-hn_read_def(${CMAKE_SOURCE_DIR}/src/models/models.def HN_MODEL HN_MODELS)
-set(HN_FILES_infer log_sum embed divergence adapter adapter_read adapter_test compiled reference parity forward imatrix session session_file sampler perplexity thought conversation)
-set(HN_FILES_models models model finite slice fingerprint identity identity_cache open_tokenizer open_chat sentence ${HN_MODELS} shared_keys)
-set(HN_FILES_engine engine builder exec trainer tensor finetune lm lm_text lm_session lm_sampler lm_chat lm_embed)
-set(HN_FILES_cli main options quantize_report embedded cache_folder story_check run_words train_options prove_model data_options progress interrupt terminal line_edit line_input sampling_options session_options lora_options ignore_option memory template_note op_arrays op_list answers bench_model bench_race bench_peer bench_matmul bench_attention bench_rows bench_loss bench_step help command_line made)
-set(HN_FILES_prove case runner report env trial oracle check_op gradient bits model_run model_gradient model_specs check_model check_state model_slice model_proof prove held_norms)
-set(HN_FILES_backend backend storage program executable cpu/cpu cpu/strips cpu/products cpu/bind_elemwise cpu/bind_linear cpu/bind_norm cpu/bind_attention cpu/bind_move cpu/bind_experts cpu/bind_xent cpu/bind_softmax cpu/bind_optim cpu/bind_matmul cpu/bind_rope cpu/bind_reduce cpu/bind_ids cpu/bind_place cpu/bind_combine cpu/bind_tokens)
+if(WIN32)
+  set(HN_OTHER_SYSTEMS posix)
+else()
+  set(HN_OTHER_SYSTEMS windows)
+endif()
 
-function(hn_layer_sources layer out)
-  set(names ${HN_FILES_${layer}})
-  set(sources "")
-  if(layer STREQUAL kernels)
+# The sources of a folder of src/.
+function(hn_sources folder out)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)
+  list(FILTER sources EXCLUDE REGEX "/src/base/os/${HN_OTHER_SYSTEMS}/")
+  if(folder STREQUAL kernels)
     set(sources ${HN_KERNEL_PLAIN})
   endif()
-  foreach(name IN LISTS names)
-    list(APPEND sources ${CMAKE_SOURCE_DIR}/src/${layer}/${name}.c)
-  endforeach()
   set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+# build/sources.txt: all of them, and the kernels of the levels built for, one a line from the root.
+function(hn_write_sources)
+  set(listed "")
+  foreach(layer IN LISTS HN_LAYERS ITEMS cli)
+    hn_sources(${layer} sources)
+    list(APPEND listed ${sources})
+  endforeach()
+  foreach(level IN LISTS HN_KERNEL_LEVELS)
+    list(APPEND listed ${HN_KERNEL_SOURCES_${level}})
+  endforeach()
+  list(REMOVE_DUPLICATES listed)
+  list(TRANSFORM listed REPLACE "^${CMAKE_SOURCE_DIR}/" "")
+  string(REPLACE ";" "\n" listed "${listed}")
+  file(WRITE ${CMAKE_BINARY_DIR}/sources.txt "${listed}\n")
 endfunction()
