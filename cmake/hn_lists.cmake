@@ -2,7 +2,8 @@
 # belongs by where it lies:
 #
 #   src/LAYER/**.c          to the layer, whose names and order docs/layers.txt gives,
-#   src/base/os/SYSTEM/*.c  if SYSTEM is what is built for: posix or windows,
+#   src/base/os/SYSTEM/*.c  if SYSTEM is what is built for: posix or windows; what is in its folder program
+#                           to the program, for it changes the host,
 #   src/kernels/**.c        as hn_kernels.cmake says,
 #   src/cli/**.c            to the program.
 #
@@ -14,15 +15,21 @@ list(TRANSFORM HN_LAYERS REPLACE " *:.*" "")
 list(REMOVE_ITEM HN_LAYERS cli)
 
 if(WIN32)
-  set(HN_OTHER_SYSTEMS posix)
+  set(HN_SYSTEM windows)
+  set(HN_OTHER_SYSTEM posix)
 else()
-  set(HN_OTHER_SYSTEMS windows)
+  set(HN_SYSTEM posix)
+  set(HN_OTHER_SYSTEM windows)
 endif()
 
 # The sources of a folder of src/.
 function(hn_sources folder out)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.c)
-  list(FILTER sources EXCLUDE REGEX "/src/base/os/${HN_OTHER_SYSTEMS}/")
+  list(FILTER sources EXCLUDE REGEX "/src/base/os/(${HN_OTHER_SYSTEM}|${HN_SYSTEM}/program)/")
+  if(folder STREQUAL cli)
+    file(GLOB program CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/os/${HN_SYSTEM}/program/*.c)
+    list(APPEND sources ${program})
+  endif()
   if(folder STREQUAL kernels)
     set(sources ${HN_KERNEL_PLAIN})
   endif()

@@ -1,9 +1,10 @@
 #!/bin/sh
 # check-banned.sh [ROOT]: calls that hone's library may not make. User input cannot end the process,
 # overflow a buffer or depend on the locale; src/cli, which is the process, may, but nobody reads a number
-# otherwise than by hn_number_read; numbers are printed by hn_str_print and hn_text_print. And files are opened
-# for writing, named or cut in four files of src/base alone (a fifth reads what the system says of memory), which hold what README promises of them:
-# nothing is written over an input, or half, or by two at once. That goes for src/cli too.
+# otherwise than by hn_number_read; numbers are printed by hn_str_print and hn_text_print. The operating system
+# is src/base/os: no other file includes a header that is not of C itself, or calls what only a system has.
+# And what opens files for writing, names or cuts them is called in src/base alone, which holds what README promises
+# of them: nothing is written over an input, or half, or by two at once. That goes for src/cli too.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
 find src include -type f \( -name '*.[ch]' -o -name '*.cu' \) 2>/dev/null | sort |
@@ -15,6 +16,17 @@ BEGIN {
     n = split("open openat open64 creat fopen fopen64 fdopen freopen tmpfile mkstemp mkostemp rename renameat " \
               "renameat2 link linkat symlink truncate ftruncate copy_file_range sendfile", word, " ")
     for (i = 1; i <= n; i++) of_files[word[i]] = 1
+    n = split("hn_os_open_new hn_os_open_log hn_os_open_lock hn_os_rename hn_os_rename_new hn_os_resize " \
+              "hn_os_open_reader hn_os_open_reader_itself", word, " ")
+    for (i = 1; i <= n; i++) of_base[word[i]] = 1
+    n = split("getpid isatty access unlink mkdir rmdir getcwd chdir stat lstat fstat opendir clock_gettime gmtime_r " \
+              "localtime_r sigaction signal raise setenv sysconf uname mkdtemp dlopen fileno chmod uselocale " \
+              "newlocale usleep nanosleep remove gmtime localtime time", word, " ")
+    for (i = 1; i <= n; i++) of_system[word[i]] = 1
+    n = split("assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp stdalign stdarg stdatomic " \
+              "stdbool stddef stdint stdio stdlib stdnoreturn string tgmath time uchar wchar wctype " \
+              "immintrin xmmintrin cpuid arm_neon", word, " ")
+    for (i = 1; i <= n; i++) of_c[word[i] ".h"] = 1
     n = split("strtod strtof strtold atof localeconv", word, " ")
     for (i = 1; i <= n; i++) reads[word[i]] = 1
     n = split("printf fprintf snprintf vprintf vfprintf dprintf", word, " ")
@@ -44,21 +56,40 @@ function code_of(line,    out, c, two, i) {
 {
     file = $0
     is_cli = file ~ /^src\/cli\//
-    is_writer = file ~ /^src\/base\/(file|out_file|map_file|lock_file|free_memory)\.c$/
+    is_system = file ~ /^src\/base\/os\//
+    is_base = file ~ /^src\/base\//
     n_files++
     at = in_comment = 0
     printing = ""
     while ((getline line < file) > 0) {
         at++
         code = code_of(line)
+        if (!is_system && line ~ /^ *# *include *</) {
+            header = line
+            sub(/^ *# *include *</, "", header)
+            sub(/>.*/, "", header)
+            if (!(header in of_c)) {
+                print file ":" at ": <" header "> is of src/base/os alone"
+                n_bad++
+            }
+        }
         while (match(code, /[A-Za-z_][A-Za-z_0-9]* *\(/)) {
             name = substr(code, RSTART, RLENGTH)
             before = substr(code, 1, RSTART - 1)
             code = substr(code, RSTART + RLENGTH)
             sub(/ *\($/, "", name)
             is_member = before ~ /(->|\.) *$/
-            if (name in of_files && !is_writer && !is_member) {
+            is_definition = before ~ /^ *static [A-Za-z_ ]*[ *]$/
+            if (name in of_files && !is_system && !is_member) {
                 print file ":" at ": " name "() is of src/base/out_file.c alone"
+                n_bad++
+            }
+            if (name in of_base && !is_base) {
+                print file ":" at ": " name "() is of src/base alone"
+                n_bad++
+            }
+            if (name in of_system && !is_system && !is_member && !is_definition) {
+                print file ":" at ": " name "() is of src/base/os alone"
                 n_bad++
             }
             if ((name in banned && !is_cli) || name in reads) { print file ":" at ": " name "() is banned"; n_bad++ }

@@ -71,6 +71,17 @@ mkdir -p "$tree/src/cli" && printf 'void *g(const char *p) { return fopen(p, "w"
 try 1 banned 'src/cli/g.c:1: fopen() is of src/base/out_file.c alone'
 rm -r "$tree/src/cli"
 clean
+printf '#include <unistd.h>\n' >>"$tree/src/io/a.c"
+try 1 banned 'src/io/a.c:8: <unistd.h> is of src/base/os alone'
+printf 'long g(void) { return getpid(); }\n' >"$tree/src/io/a.c"
+try 1 banned 'src/io/a.c:1: getpid() is of src/base/os alone'
+printf 'int g(void) { return hn_os_rename("a", "b"); }\n' >"$tree/src/io/a.c"
+try 1 banned 'src/io/a.c:1: hn_os_rename() is of src/base alone'
+mkdir -p "$tree/src/base/os/posix"
+printf '#include <unistd.h>\nlong g(void) { return getpid(); }\n' >"$tree/src/base/os/posix/a.c"
+printf 'int hn_a(void);\n' >"$tree/src/io/a.c"
+try 0 banned ' 0 failed'
+clean
 printf 'double g(const char *p)\n{\n    return strtod(p, 0);\n}\n' >"$tree/src/cli/g.c"
 try 1 banned 'src/cli/g.c:3: strtod() is banned'
 clean

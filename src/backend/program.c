@@ -2,7 +2,7 @@
  * between, a run is a walk over resolved calls. */
 #include "backend/program.h"
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 
 #include <math.h>
 #include <string.h>

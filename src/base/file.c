@@ -1,20 +1,16 @@
 #include "base/file.h"
 
 #include "base/map_file.h"
+#include "base/os/files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-_Static_assert(sizeof(off_t) >= 8 && sizeof(size_t) >= 8, "models are files of many gigabytes, and mapped whole");
 
 static hn_status read_exactly(int file, const char *path, char *to, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
-        const ssize_t n = read(file, to + done, bytes - done);
+        const ptrdiff_t n = hn_os_read(file, to + done, bytes - done);
         if (n < 0 && errno == EINTR)
             continue;
         HN_REQUIRE(n >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
@@ -27,12 +23,12 @@ static hn_status read_exactly(int file, const char *path, char *to, size_t bytes
 static hn_status read_open(hn_heap *heap, int file, const char *path, size_t limit, void **out,
                            size_t *bytes)
 {
-    struct stat about;
-    HN_REQUIRE(fstat(file, &about) == 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
-    HN_REQUIRE(S_ISREG(about.st_mode), HN_ERR_IO, "%s: not a regular file", path);
-    HN_REQUIRE(about.st_size >= 0 && (uintmax_t)about.st_size <= limit, HN_ERR_FORMAT,
-               "%s: %jd bytes: expected at most %zu", path, (intmax_t)about.st_size, limit);
-    const size_t size = (size_t)about.st_size;
+    hn_os_file about;
+    HN_REQUIRE(hn_os_about_open(file, &about), HN_ERR_IO, "%s: %s", path, strerror(errno));
+    HN_REQUIRE(about.is_file, HN_ERR_IO, "%s: not a regular file", path);
+    HN_REQUIRE(about.bytes <= limit, HN_ERR_FORMAT, "%s: %llu bytes: expected at most %zu", path,
+               (unsigned long long)about.bytes, limit);
+    const size_t size = (size_t)about.bytes;
     char *data = size < SIZE_MAX ? hn_alloc(heap, HN_TAG_FILE, size + 1) : NULL;
     if (!data)
         return hn_fail_within(HN_ERR_MEMORY, "%s: ", path);
@@ -46,15 +42,9 @@ static hn_status read_open(hn_heap *heap, int file, const char *path, size_t lim
     return HN_OK;
 }
 
-/* A FIFO must not hold us up before it can be refused. */
-static int open_to_read(const char *path)
-{
-    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-}
-
 int hn_file_reader(const char *path)
 {
-    const int file = open_to_read(path);
+    const int file = hn_os_open_reader(path);
     if (file >= 0)
         hn_inputs_note(file);
     return file;
@@ -67,7 +57,7 @@ hn_status hn_file_read(hn_heap *heap, const char *path, size_t limit, void **out
     const int file = hn_file_reader(path);
     HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
     const hn_status status = read_open(heap, file, path, limit, out, bytes);
-    close(file);
+    hn_os_close(file);
     return status;
 }
 
@@ -85,9 +75,9 @@ hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans)
 
 void hn_file_text(const char *path, char *out, size_t room)
 {
-    const int file = open_to_read(path);
-    const ssize_t n = file >= 0 ? read(file, out, room - 1) : 0;
+    const int file = hn_os_open_reader(path);
+    const ptrdiff_t n = file >= 0 ? hn_os_read(file, out, room - 1) : 0;
     out[n > 0 ? n : 0] = 0;
     if (file >= 0)
-        close(file);
+        hn_os_close(file);
 }

@@ -1,12 +1,11 @@
 /* Each block has a 64-byte header before it, so that freeing needs no size and alignment holds. */
-#define _DEFAULT_SOURCE 1 /* madvise */
 #include "base/heap.h"
 
 #include "base/host.h"
+#include "base/os/maps.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { ALIGNMENT = 64 };
 
@@ -99,20 +98,6 @@ static void count(hn_heap *heap, hn_tag tag, int64_t bytes)
     }
 }
 
-/* Where whole huge pages fit, the system may give them, and who reads all of a large block then waits less for
- * addresses. */
-static void want_huge_pages(void *block, size_t bytes)
-{
-#if defined(MADV_HUGEPAGE)
-    const uintptr_t huge = (uintptr_t)1 << 21, at = (uintptr_t)block;
-    const uintptr_t begin = (at + huge - 1) / huge * huge, end = (at + bytes) / huge * huge;
-    if (end > begin)
-        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-#else
-    (void)block, (void)bytes;
-#endif
-}
-
 void *hn_alloc(hn_heap *heap, hn_tag tag, size_t bytes)
 {
     const int64_t number = atomic_fetch_add(&heap->n_calls, 1) + 1;
@@ -127,7 +112,7 @@ void *hn_alloc(hn_heap *heap, hn_tag tag, size_t bytes)
         return NULL;
     }
     void *block = (char *)base + ALIGNMENT;
-    want_huge_pages(base, bytes);
+    hn_os_want_huge_pages(base, bytes);
     if (!heap->hook.is_zeroed)
         memset(block, 0, bytes);
     *header_of(block) = (header){ .bytes = bytes, .tag = tag };

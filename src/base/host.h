@@ -7,17 +7,12 @@
 
 #include "base/fp_state.h"
 
-#include <locale.h>
 #include <stdarg.h>
 #include <stddef.h>
 
-#if defined(__APPLE__)
-#include <xlocale.h>
-#endif
-
 typedef struct hn_host {
     hn_fp_state fp;
-    locale_t locale;
+    void *locale; /* of base/os/locale.h */
     struct hn_host *outer; /* this thread was in hone already: a callback's call */
 } hn_host;
 
@@ -36,7 +31,7 @@ int hn_text_vprint(char *out, size_t room, const char *format, va_list args);
 /* Around a call of the host's: it finds its own state, and what it changes of it stays changed. */
 typedef struct hn_host_call {
     hn_fp_state fp;
-    locale_t locale;
+    void *locale;
     hn_host *host; /* NULL: nobody entered */
 } hn_host_call;
 

@@ -1,16 +1,12 @@
-#define _DEFAULT_SOURCE 1 /* madvise: posix_madvise's DONTNEED does nothing in glibc */
 #include "base/map_file.h"
 
+#include "base/os/maps.h"
+#include "base/os/threads.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- what is mapped: read by a handler of signals, so in a place of its own ---- */
 
@@ -19,6 +15,7 @@ enum { MOST = 4096, NAME = 200, MOST_KEPT = 4096 };
 typedef struct mapping {
     atomic_uintptr_t begin, end; /* end 0: free */
     atomic_bool is_cut;
+    bool is_settled; /* a result that held was named while it was mapped: what comes later had no part in it */
     const void *owner;
     int file;
     hn_file_stamp stamp;
@@ -30,17 +27,14 @@ typedef struct mapping {
 static mapping mappings[MOST];
 static atomic_int n_used; /* slots that were ever taken */
 static int n_mapped;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static hn_os_mutex lock = HN_OS_MUTEX;
 
 /* ---- the handler ---- */
-
-static struct sigaction before;
-static bool is_installed;
 
 /* Everything from the page at `at` to the mapping's end reads as zeros. */
 static bool cover(uintptr_t at)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t page = (uintptr_t)hn_os_page();
     const int n = atomic_load(&n_used);
     for (int i = 0; i < n; i++) {
         const uintptr_t begin = atomic_load(&mappings[i].begin), end = atomic_load(&mappings[i].end);
@@ -48,65 +42,17 @@ static bool cover(uintptr_t at)
             continue;
         const uintptr_t from = at / page * page;
         atomic_store(&mappings[i].is_cut, true);
-        return mmap((void *)from, end - from, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                    0) != MAP_FAILED;
+        return hn_os_map_zeros(from, end - from);
     }
     return false;
 }
 
-static void on_bus(int number, siginfo_t *info, void *context)
-{
-    const int error = errno;
-    if (cover((uintptr_t)info->si_addr)) {
-        errno = error;
-        return;
-    }
-    if (before.sa_flags & SA_SIGINFO) {
-        before.sa_sigaction(number, info, context);
-    } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-        before.sa_handler(number);
-    } else { /* the fault comes again, and ends the process as it would have */
-        struct sigaction as_ever = { .sa_handler = SIG_DFL };
-        sigemptyset(&as_ever.sa_mask);
-        sigaction(SIGBUS, &as_ever, NULL);
-    }
-}
-
-/* Both under the lock. A host that took our place keeps it: then `before` is its to call. */
-static void install(void)
-{
-    struct sigaction own = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK };
-    if (is_installed)
-        return;
-    sigemptyset(&own.sa_mask);
-    is_installed = sigaction(SIGBUS, &own, &before) == 0;
-}
-
-static void restore(void)
-{
-    struct sigaction now;
-    if (!is_installed || sigaction(SIGBUS, NULL, &now) != 0 || !(now.sa_flags & SA_SIGINFO) ||
-        now.sa_sigaction != on_bus)
-        return;
-    sigaction(SIGBUS, &before, NULL);
-    is_installed = false;
-}
-
 /* ---- stamps ---- */
 
-hn_file_stamp hn_stamp_of(const struct stat *about)
+hn_file_stamp hn_stamp_of(const hn_os_file *about)
 {
-#if defined(__APPLE__)
-    const struct timespec modified = about->st_mtimespec, changed = about->st_ctimespec;
-#else
-    const struct timespec modified = about->st_mtim, changed = about->st_ctim;
-#endif
-    return (hn_file_stamp){
-        .device = (uint64_t)about->st_dev, .inode = (uint64_t)about->st_ino,
-        .bytes = (uint64_t)about->st_size,
-        .modified_ns = (int64_t)modified.tv_sec * 1000000000 + modified.tv_nsec,
-        .changed_ns = (int64_t)changed.tv_sec * 1000000000 + changed.tv_nsec,
-    };
+    return (hn_file_stamp){ .device = about->device, .inode = about->inode, .bytes = about->bytes,
+                            .modified_ns = about->modified_ns, .changed_ns = about->changed_ns };
 }
 
 bool hn_same_stamp(const hn_file_stamp *a, const hn_file_stamp *b)
@@ -122,8 +68,8 @@ hn_file_stamp hn_map_file_stamp(const hn_map_file *map)
 
 hn_file_stamp hn_map_file_restamp(const hn_map_file *map)
 {
-    struct stat about;
-    if (!map->slot || fstat(mappings[map->slot - 1].file, &about) != 0)
+    hn_os_file about;
+    if (!map->slot || !hn_os_about_open(mappings[map->slot - 1].file, &about))
         return (hn_file_stamp){ 0 };
     return hn_stamp_of(&about);
 }
@@ -131,19 +77,18 @@ hn_file_stamp hn_map_file_restamp(const hn_map_file *map)
 /* ---- inputs ---- */
 
 static atomic_bool keeps;
-static atomic_bool is_settled; /* nothing was opened since a result that held was named */
 static struct {
     uint64_t device, inode;
 } kept[MOST_KEPT];
 static int n_kept;
 static bool is_full; /* then nothing that is there is known not to be an input */
 
-static void keep(const struct stat *about)
+static void keep(const hn_os_file *about)
 {
     if (!atomic_load(&keeps))
         return;
-    const uint64_t device = (uint64_t)about->st_dev, inode = (uint64_t)about->st_ino;
-    pthread_mutex_lock(&lock);
+    const uint64_t device = about->device, inode = about->inode;
+    hn_os_mutex_lock(&lock);
     int at = 0;
     while (at < n_kept && (kept[at].device != device || kept[at].inode != inode))
         at++;
@@ -153,42 +98,41 @@ static void keep(const struct stat *about)
     } else if (at == n_kept) {
         is_full = true;
     }
-    pthread_mutex_unlock(&lock);
+    hn_os_mutex_unlock(&lock);
 }
 
 void hn_inputs_keep(void) { atomic_store(&keeps, true); }
 
 void hn_inputs_note(int file)
 {
-    struct stat about;
-    if (fstat(file, &about) == 0 && S_ISREG(about.st_mode))
+    hn_os_file about;
+    if (hn_os_about_open(file, &about) && about.is_file)
         keep(&about);
 }
 
-bool hn_is_input(const struct stat *about)
+bool hn_is_input(const hn_os_file *about)
 {
-    const uint64_t device = (uint64_t)about->st_dev, inode = (uint64_t)about->st_ino;
-    pthread_mutex_lock(&lock);
+    const uint64_t device = about->device, inode = about->inode;
+    hn_os_mutex_lock(&lock);
     bool is_one = is_full;
     for (int i = 0; i < n_kept && !is_one; i++)
         is_one = kept[i].device == device && kept[i].inode == inode;
     for (int i = 0; i < atomic_load(&n_used) && !is_one; i++)
         is_one = atomic_load(&mappings[i].end) && mappings[i].stamp.device == device &&
                  mappings[i].stamp.inode == inode;
-    pthread_mutex_unlock(&lock);
+    hn_os_mutex_unlock(&lock);
     return is_one;
 }
 
 /* ---- opening and closing ---- */
 
 /* The slot, from 1; 0: none is free. */
-static int enter(const void *data, size_t bytes, const void *owner, int file, const struct stat *about,
+static int enter(const void *data, size_t bytes, const void *owner, int file, const hn_os_file *about,
                  const char *path)
 {
     const size_t n = strlen(path);
     int slot = 0;
-    atomic_store(&is_settled, false);
-    pthread_mutex_lock(&lock);
+    hn_os_mutex_lock(&lock);
     for (int i = 0; i < MOST && !slot; i++)
         if (!atomic_load(&mappings[i].end))
             slot = i + 1;
@@ -198,6 +142,7 @@ static int enter(const void *data, size_t bytes, const void *owner, int file, co
         m->file = file;
         m->stamp = hn_stamp_of(about);
         m->last = NULL;
+        m->is_settled = false;
         snprintf(m->name, sizeof m->name, "%s%s", n < NAME ? "" : "...", path + (n < NAME ? 0 : n - NAME + 4));
         atomic_store(&m->is_cut, false);
         atomic_store(&m->begin, (uintptr_t)data);
@@ -205,9 +150,9 @@ static int enter(const void *data, size_t bytes, const void *owner, int file, co
         if (slot > atomic_load(&n_used))
             atomic_store(&n_used, slot);
         n_mapped++;
-        install();
+        hn_os_cuts_watch(cover);
     }
-    pthread_mutex_unlock(&lock);
+    hn_os_mutex_unlock(&lock);
     return slot;
 }
 
@@ -221,10 +166,10 @@ static void find_last(mapping *m, const uint8_t *data, size_t bytes)
         i--;
     if (!i || !data[i - 1])
         return;
-    pthread_mutex_lock(&lock);
+    hn_os_mutex_lock(&lock);
     m->last = data + i - 1;
     m->last_value = data[i - 1];
-    pthread_mutex_unlock(&lock);
+    hn_os_mutex_unlock(&lock);
 }
 
 static bool is_whole(mapping *m)
@@ -234,23 +179,23 @@ static bool is_whole(mapping *m)
 
 static hn_status map_open(hn_map_file *out, const void *owner, int file, const char *path)
 {
-    struct stat about;
-    HN_REQUIRE(fstat(file, &about) == 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
-    HN_REQUIRE(S_ISREG(about.st_mode), HN_ERR_IO, "%s: not a regular file", path);
-    HN_REQUIRE(about.st_size >= 0 && (uintmax_t)about.st_size <= PTRDIFF_MAX, HN_ERR_IO,
-               "%s: %jd bytes do not fit the address space", path, (intmax_t)about.st_size);
+    hn_os_file about;
+    HN_REQUIRE(hn_os_about_open(file, &about), HN_ERR_IO, "%s: %s", path, strerror(errno));
+    HN_REQUIRE(about.is_file, HN_ERR_IO, "%s: not a regular file", path);
+    HN_REQUIRE(about.bytes <= PTRDIFF_MAX, HN_ERR_IO, "%s: %llu bytes do not fit the address space", path,
+               (unsigned long long)about.bytes);
     keep(&about);
-    if (about.st_size == 0) {
-        close(file);
+    if (about.bytes == 0) {
+        hn_os_close(file);
         return HN_OK;
     }
-    const size_t bytes = (size_t)about.st_size;
-    void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
-    HN_REQUIRE(data != MAP_FAILED, HN_ERR_IO, "%s: mapping %zu bytes: %s", path, bytes,
+    const size_t bytes = (size_t)about.bytes;
+    void *data = hn_os_map(file, bytes);
+    HN_REQUIRE(data, HN_ERR_IO, "%s: mapping %zu bytes: %s", path, bytes,
                strerror(errno));
     const int slot = enter(data, bytes, owner, file, &about, path);
     if (!slot) {
-        munmap(data, bytes);
+        hn_os_unmap(data, bytes);
         return hn_fail(HN_ERR_IO, "%s: more than %d files are mapped", path, MOST);
     }
     find_last(&mappings[slot - 1], data, bytes);
@@ -261,12 +206,11 @@ static hn_status map_open(hn_map_file *out, const void *owner, int file, const c
 hn_status hn_map_file_open(hn_map_file *out, const void *owner, const char *path)
 {
     *out = (hn_map_file){ 0 };
-    /* A FIFO must not hold us up before it can be refused. */
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int file = hn_os_open_reader(path);
     HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
     const hn_status status = map_open(out, owner, file, path);
     if (status != HN_OK)
-        close(file);
+        hn_os_close(file);
     return status;
 }
 
@@ -276,9 +220,9 @@ static uint64_t cut_had, cut_has;
 
 static void remember_cut(const mapping *m)
 {
-    struct stat about;
-    const uint64_t has = fstat(m->file, &about) == 0 ? (uint64_t)about.st_size : 0;
-    if (!atomic_load(&m->is_cut) && has >= m->stamp.bytes)
+    hn_os_file about;
+    const uint64_t has = hn_os_about_open(m->file, &about) ? about.bytes : 0;
+    if (m->is_settled || (!atomic_load(&m->is_cut) && has >= m->stamp.bytes))
         return;
     memcpy(cut_before, m->name, sizeof cut_before);
     cut_had = m->stamp.bytes;
@@ -289,39 +233,40 @@ void hn_map_file_close(hn_map_file *map)
 {
     if (map->slot) {
         mapping *m = &mappings[map->slot - 1];
-        pthread_mutex_lock(&lock);
+        hn_os_mutex_lock(&lock);
         if (atomic_load(&keeps))
             remember_cut(m);
-        munmap((void *)(uintptr_t)map->data, map->bytes);
-        close(m->file);
+        hn_os_unmap((void *)(uintptr_t)map->data, map->bytes);
+        hn_os_close(m->file);
         atomic_store(&m->begin, 0);
         atomic_store(&m->end, 0);
         if (--n_mapped == 0)
-            restore();
-        pthread_mutex_unlock(&lock);
+            hn_os_cuts_unwatch();
+        hn_os_mutex_unlock(&lock);
     }
     *map = (hn_map_file){ 0 };
 }
 
 /* ---- what became of them ---- */
 
-hn_status hn_map_check(const void *owner)
+static hn_status check(const void *owner, bool is_end)
 {
     char name[NAME] = "";
     uint64_t had = 0, has = 0;
-    pthread_mutex_lock(&lock);
+    hn_os_mutex_lock(&lock);
     for (int i = 0; i < atomic_load(&n_used) && !name[0]; i++) {
-        struct stat about;
+        hn_os_file about;
         mapping *m = &mappings[i];
-        if (!atomic_load(&m->end) || (owner && m->owner != owner) || is_whole(m))
+        if (!atomic_load(&m->end) || (owner && m->owner != owner) || (is_end && m->is_settled) ||
+            is_whole(m))
             continue;
-        const bool is_known = fstat(m->file, &about) == 0;
+        const bool is_known = hn_os_about_open(m->file, &about);
         const bool is_gone = m->last && !*m->last; /* it may have grown again */
-        if (!atomic_load(&m->is_cut) && !is_gone && is_known && (uint64_t)about.st_size >= m->stamp.bytes)
+        if (!atomic_load(&m->is_cut) && !is_gone && is_known && about.bytes >= m->stamp.bytes)
             continue;
         memcpy(name, m->name, sizeof name);
         had = m->stamp.bytes;
-        has = is_known ? (uint64_t)about.st_size : 0;
+        has = is_known ? about.bytes : 0;
         atomic_store(&m->is_cut, true); /* whatever it becomes later, parts of it were not there */
     }
     if (!name[0] && !owner && cut_before[0]) {
@@ -329,22 +274,27 @@ hn_status hn_map_check(const void *owner)
         had = cut_had;
         has = cut_has;
     }
-    pthread_mutex_unlock(&lock);
+    hn_os_mutex_unlock(&lock);
     HN_REQUIRE(!name[0], HN_ERR_IO,
                "%s: was cut short while it was read: it had %llu bytes, now %llu", name,
                (unsigned long long)had, (unsigned long long)has);
     return HN_OK;
 }
 
+hn_status hn_map_check(const void *owner) { return check(owner, false); }
+
 hn_status hn_map_settle(const void *owner)
 {
     const bool is_all = atomic_load(&keeps);
     HN_TRY(hn_map_check(is_all ? NULL : owner));
-    atomic_store(&is_settled, is_all);
+    hn_os_mutex_lock(&lock);
+    for (int i = 0; i < atomic_load(&n_used) && is_all; i++)
+        mappings[i].is_settled = true;
+    hn_os_mutex_unlock(&lock);
     return HN_OK;
 }
 
-hn_status hn_map_check_end(void) { return atomic_load(&is_settled) ? HN_OK : hn_map_check(NULL); }
+hn_status hn_map_check_end(void) { return check(NULL, true); }
 
 /* Systems map several pages around one that is touched: a window of that size goes. */
 void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes)
@@ -355,13 +305,13 @@ void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes)
     const size_t begin = at / WINDOW * WINDOW;
     const size_t end = at + bytes + WINDOW - 1 - (at + bytes + WINDOW - 1) % WINDOW;
     const size_t last = end < map->bytes ? end : map->bytes;
-    madvise((void *)(uintptr_t)(map->data + begin), last - begin, MADV_DONTNEED);
+    hn_os_map_drop((void *)(uintptr_t)(map->data + begin), last - begin);
 }
 
 void hn_map_release(const void *data, size_t bytes)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)data;
+    const uintptr_t page = (uintptr_t)hn_os_page(), at = (uintptr_t)data;
     const uintptr_t begin = (at + page - 1) / page * page, end = (at + bytes) / page * page;
     if (end > begin)
-        madvise((void *)begin, end - begin, MADV_DONTNEED);
+        hn_os_map_drop((void *)begin, end - begin);
 }

@@ -8,13 +8,12 @@
 #ifndef HN_BASE_MAP_FILE_H
 #define HN_BASE_MAP_FILE_H
 
+#include "base/os/files.h"
 #include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct stat;
 
 typedef struct hn_map_file {
     const uint8_t *data; /* NULL of an empty file */
@@ -36,10 +35,9 @@ void hn_map_file_close(hn_map_file *map); /* and zeroes it; takes a zeroed one *
  * costs a look at a byte of each. */
 hn_status hn_map_check(const void *owner_or_null);
 /* The same before a result gets its name. In a process that is one command (hn_inputs_keep) that is of
- * everybody's files, and settles it: a file that is cut after the last name was given, and before another
- * is opened, had no part in the result. */
+ * everybody's files, and settles them: what is cut after that had no part in the result. */
 hn_status hn_map_settle(const void *owner_or_null);
-hn_status hn_map_check_end(void); /* hn_map_check(NULL), unless it is settled */
+hn_status hn_map_check_end(void); /* hn_map_check(NULL) of those that are not settled */
 
 /* What a file was when it was mapped, and whether it is still so: written to in place it is another,
  * whoever maps it sees both. */
@@ -47,7 +45,7 @@ typedef struct hn_file_stamp {
     uint64_t device, inode, bytes;
     int64_t modified_ns, changed_ns;
 } hn_file_stamp;
-hn_file_stamp hn_stamp_of(const struct stat *about);
+hn_file_stamp hn_stamp_of(const hn_os_file *about);
 hn_file_stamp hn_map_file_stamp(const hn_map_file *map);   /* when it was mapped; zeros of none */
 hn_file_stamp hn_map_file_restamp(const hn_map_file *map); /* of the same file now */
 bool hn_same_stamp(const hn_file_stamp *a, const hn_file_stamp *b);
@@ -58,6 +56,6 @@ bool hn_same_stamp(const hn_file_stamp *a, const hn_file_stamp *b);
  * mapped now: for a program whose process is one command. */
 void hn_inputs_keep(void);
 void hn_inputs_note(int file); /* for readers: it was read */
-bool hn_is_input(const struct stat *about);
+bool hn_is_input(const hn_os_file *about);
 
 #endif

@@ -67,7 +67,4 @@ void hn_out_file_abandon(hn_out_file *out); /* takes a closed one */
 /* For a handler of signals, where nothing else may be called: files in the making go. */
 void hn_out_files_remove(void);
 
-/* The directory that `path` is in is made durable, as far as the system can. */
-void hn_folder_sync(const char *path);
-
 #endif

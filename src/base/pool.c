@@ -9,14 +9,13 @@
  * sees the other. */
 #include "base/pool.h"
 
-#include "base/clock.h"
 #include "base/fp_state.h"
+#include "base/os/clock.h"
+#include "base/os/process.h"
+#include "base/os/threads.h"
 #include "base/rng.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
 
 enum {
     SPIN_NS = 20000,       /* then sleep */
@@ -27,7 +26,7 @@ enum {
 
 typedef struct worker {
     hn_pool *pool;
-    pthread_t thread;
+    hn_os_thread thread;
     int index; /* from 1 */
 } worker;
 
@@ -43,13 +42,13 @@ struct hn_pool {
     _Alignas(LINE) _Atomic int n_sleeping;
     _Atomic bool caller_sleeps, is_closing;
 
-    pthread_mutex_t turn; /* held by the caller whose job it is */
-    pthread_mutex_t mutex;
-    pthread_cond_t work, done;
+    hn_os_mutex turn; /* held by the caller whose job it is */
+    hn_os_mutex mutex;
+    hn_os_condition work, done;
     hn_heap *heap;
     uint64_t shuffle_seed;
     int n_threads, n_started;
-    pid_t made_by; /* its threads are in no other process */
+    long made_by; /* its threads are in no other process */
     worker *workers;
 };
 
@@ -136,24 +135,24 @@ static void wait_for_work(hn_pool *pool)
 {
     if (spin(pool, has_work))
         return;
-    pthread_mutex_lock(&pool->mutex);
+    hn_os_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->n_sleeping, 1);
     while (!has_work(pool))
-        pthread_cond_wait(&pool->work, &pool->mutex);
+        hn_os_condition_wait(&pool->work, &pool->mutex);
     atomic_fetch_sub(&pool->n_sleeping, 1);
-    pthread_mutex_unlock(&pool->mutex);
+    hn_os_mutex_unlock(&pool->mutex);
 }
 
 static void wait_until_done(hn_pool *pool)
 {
     if (spin(pool, is_done))
         return;
-    pthread_mutex_lock(&pool->mutex);
+    hn_os_mutex_lock(&pool->mutex);
     atomic_store(&pool->caller_sleeps, true);
     while (!is_done(pool))
-        pthread_cond_wait(&pool->done, &pool->mutex);
+        hn_os_condition_wait(&pool->done, &pool->mutex);
     atomic_store(&pool->caller_sleeps, false);
-    pthread_mutex_unlock(&pool->mutex);
+    hn_os_mutex_unlock(&pool->mutex);
 }
 
 static void wake_workers(hn_pool *pool, int64_t n_wanted)
@@ -161,16 +160,16 @@ static void wake_workers(hn_pool *pool, int64_t n_wanted)
     const int n_sleeping = atomic_load(&pool->n_sleeping);
     if (!n_sleeping)
         return;
-    pthread_mutex_lock(&pool->mutex);
+    hn_os_mutex_lock(&pool->mutex);
     if (n_wanted >= n_sleeping)
-        pthread_cond_broadcast(&pool->work);
+        hn_os_condition_wake_all(&pool->work);
     else
         for (int64_t i = 0; i < n_wanted; i++)
-            pthread_cond_signal(&pool->work);
-    pthread_mutex_unlock(&pool->mutex);
+            hn_os_condition_wake(&pool->work);
+    hn_os_mutex_unlock(&pool->mutex);
 }
 
-static void *worker_main(void *argument)
+static void worker_main(void *argument)
 {
     const worker *self = argument;
     hn_pool *pool = self->pool;
@@ -179,28 +178,22 @@ static void *worker_main(void *argument)
     while (!atomic_load(&pool->is_closing)) {
         wait_for_work(pool);
         if (work_off(pool, self->index) && atomic_load(&pool->caller_sleeps)) {
-            pthread_mutex_lock(&pool->mutex);
-            pthread_cond_signal(&pool->done);
-            pthread_mutex_unlock(&pool->mutex);
+            hn_os_mutex_lock(&pool->mutex);
+            hn_os_condition_wake(&pool->done);
+            hn_os_mutex_unlock(&pool->mutex);
         }
     }
-    return NULL;
 }
 
-/* Workers take no signals: those are the host's affair. */
 static hn_status start_workers(hn_pool *pool)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     int failure = 0;
     for (int i = 1; i < pool->n_threads && !failure; i++) {
         worker *w = &pool->workers[i - 1];
         *w = (worker){ .pool = pool, .index = i };
-        failure = pthread_create(&w->thread, NULL, worker_main, w);
+        failure = hn_os_thread_start(&w->thread, worker_main, w);
         pool->n_started += !failure;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     HN_REQUIRE(!failure, HN_ERR_MEMORY,
                "thread pool: the system gave %d of %d threads (error %d)", pool->n_started + 1,
                pool->n_threads, failure);
@@ -209,10 +202,8 @@ static hn_status start_workers(hn_pool *pool)
 
 static int count_processors(void)
 {
-    const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (n < 1)
-        return 1;
-    return n < HN_POOL_MAX_THREADS ? (int)n : HN_POOL_MAX_THREADS;
+    const int n = hn_os_processors();
+    return n < HN_POOL_MAX_THREADS ? n : HN_POOL_MAX_THREADS;
 }
 
 hn_status hn_pool_new(hn_heap *heap, int n_threads, hn_pool **out)
@@ -227,15 +218,11 @@ hn_status hn_pool_new(hn_heap *heap, int n_threads, hn_pool **out)
         return HN_ERR_MEMORY;
     pool->heap = heap;
     pool->n_threads = n_threads;
-    pool->made_by = getpid();
-    pthread_mutexattr_t checked;
-    pthread_mutexattr_init(&checked);
-    pthread_mutexattr_settype(&checked, PTHREAD_MUTEX_ERRORCHECK);
-    pthread_mutex_init(&pool->turn, &checked);
-    pthread_mutexattr_destroy(&checked);
-    pthread_mutex_init(&pool->mutex, NULL);
-    pthread_cond_init(&pool->work, NULL);
-    pthread_cond_init(&pool->done, NULL);
+    pool->made_by = hn_os_process_id();
+    hn_os_mutex_open(&pool->turn);
+    hn_os_mutex_open(&pool->mutex);
+    hn_os_condition_open(&pool->work);
+    hn_os_condition_open(&pool->done);
     pool->workers = hn_alloc_array(heap, HN_TAG_DEVICE, (size_t)n_threads, sizeof(worker));
     const hn_status status = pool->workers ? start_workers(pool) : HN_ERR_MEMORY;
     if (status != HN_OK) {
@@ -249,23 +236,23 @@ hn_status hn_pool_new(hn_heap *heap, int n_threads, hn_pool **out)
 /* In a child of fork the threads do not exist, and the locks may be held by nobody for ever. */
 static void end_threads(hn_pool *pool)
 {
-    pthread_mutex_lock(&pool->mutex);
+    hn_os_mutex_lock(&pool->mutex);
     atomic_store(&pool->is_closing, true);
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->mutex);
+    hn_os_condition_wake_all(&pool->work);
+    hn_os_mutex_unlock(&pool->mutex);
     for (int i = 0; i < pool->n_started; i++)
-        pthread_join(pool->workers[i].thread, NULL);
-    pthread_cond_destroy(&pool->done);
-    pthread_cond_destroy(&pool->work);
-    pthread_mutex_destroy(&pool->mutex);
-    pthread_mutex_destroy(&pool->turn);
+        hn_os_thread_join(&pool->workers[i].thread);
+    hn_os_condition_close(&pool->done);
+    hn_os_condition_close(&pool->work);
+    hn_os_mutex_close(&pool->mutex);
+    hn_os_mutex_close(&pool->turn);
 }
 
 void hn_pool_free(hn_pool *pool)
 {
     if (!pool)
         return;
-    if (pool->made_by == getpid())
+    if (pool->made_by == hn_os_process_id())
         end_threads(pool);
     hn_free(pool->heap, pool->workers);
     hn_free(pool->heap, pool);
@@ -291,9 +278,9 @@ void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn
 {
     if (n_units <= 0)
         return;
-    const int is_inside = pthread_mutex_lock(&pool->turn); /* it is this thread's already */
-    assert(!is_inside);
-    (void)is_inside;
+    const bool is_outside = hn_os_mutex_lock(&pool->turn); /* else it is this thread's already */
+    assert(is_outside);
+    (void)is_outside;
     hn_fp_state before;
     hn_fp_set(&before);
     const int64_t per_chunk =
@@ -314,5 +301,5 @@ void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn
             wait_until_done(pool);
     }
     hn_fp_restore(&before);
-    pthread_mutex_unlock(&pool->turn);
+    hn_os_mutex_unlock(&pool->turn);
 }

@@ -1,12 +1,12 @@
 #include "base/sha256.h"
 
 #include "base/file.h"
+#include "base/os/files.h"
 #include "base/sha256_blocks.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 void hn_sha256_begin(hn_sha256 *sha)
 {
@@ -67,13 +67,13 @@ hn_status hn_sha256_file(const char *path, char text[65])
 {
     uint8_t piece[4096], digest[32];
     hn_sha256 sha;
-    ssize_t n;
+    ptrdiff_t n;
     const int file = hn_file_reader(path);
     HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
     hn_sha256_begin(&sha);
-    while ((n = read(file, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))
+    while ((n = hn_os_read(file, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))
         hn_sha256_add(&sha, piece, n > 0 ? (size_t)n : 0);
-    close(file);
+    hn_os_close(file);
     HN_REQUIRE(n == 0, HN_ERR_IO, "%s: it cannot be read", path);
     hn_sha256_end(&sha, digest);
     hn_sha256_text(digest, text);

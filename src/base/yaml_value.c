@@ -4,12 +4,12 @@
  * February). */
 #include "base/yaml_make.h"
 
+#include "base/ascii.h"
 #include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { MOST_PARTS = 64, MOST_DIGITS = 4300 }; /* the second is Python's, of decimal integers */
 
@@ -62,11 +62,11 @@ static bool read_float(const char *at, size_t n, double *out)
     strip(&at, &n);
     const char *begin = at;
     const bool is_minus = take_sign(&at, &n);
-    if ((n == 3 && !strncasecmp(at, "inf", 3)) || (n == 8 && !strncasecmp(at, "infinity", 8))) {
+    if ((n == 3 && hn_ascii_same_n(at, "inf", 3)) || (n == 8 && hn_ascii_same_n(at, "infinity", 8))) {
         *out = is_minus ? -INFINITY : INFINITY;
         return true;
     }
-    if (n == 3 && !strncasecmp(at, "nan", 3)) {
+    if (n == 3 && hn_ascii_same_n(at, "nan", 3)) {
         *out = NAN;
         return true;
     }
@@ -137,9 +137,9 @@ static bool make_float(hn_yaml *value, const char *at, size_t n)
         return false;
     const bool is_minus = take_sign(&at, &n);
     double number = 0;
-    if (n == 4 && !strncasecmp(at, ".inf", 4))
+    if (n == 4 && hn_ascii_same_n(at, ".inf", 4))
         number = INFINITY;
-    else if (n == 4 && !strncasecmp(at, ".nan", 4))
+    else if (n == 4 && hn_ascii_same_n(at, ".nan", 4))
         number = NAN;
     else if (n && memchr(at, ':', n) ? !read_parts(at, n, true, &number)
                                      : !read_float(at, n, &number))
@@ -153,7 +153,7 @@ static bool make_bool(hn_yaml *value, const char *text, size_t bytes)
 {
     static const char *const words[] = { "no", "yes", "false", "true", "off", "on" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == bytes && !strncasecmp(text, words[i], bytes)) {
+        if (strlen(words[i]) == bytes && hn_ascii_same_n(text, words[i], bytes)) {
             value->kind = HN_YAML_BOOL;
             value->integer = i % 2;
             return true;

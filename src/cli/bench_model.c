@@ -2,7 +2,7 @@
  * after one that is not counted, which brings the weights into memory. */
 #include "cli/bench_model.h"
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 #include "cli/ignore_option.h"
 #include "cli/session_options.h"
 

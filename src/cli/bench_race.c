@@ -1,13 +1,12 @@
 /* Timing, limits and lines of the table. */
 #include "cli/bench.h"
 
-#include <time.h>
+#include "base/os/clock.h"
+
 
 static double seconds(const hn_bench *b)
 {
-    struct timespec t;
-    clock_gettime(b->n_threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return 1e-9 * (double)(b->n_threads == 1 ? hn_clock_thread_ns() : hn_clock_ns());
 }
 
 void hn_bench_race(hn_bench *b, int n, hn_racer *racers)

@@ -1,9 +1,12 @@
 /* hone chat: a conversation. Answers go to stdout as they come; everything else that is not the
  * conversation goes to stderr. */
 #include "base/file.h"
+#include "base/os/files.h"
+#include "base/os/folders.h"
+#include "base/os/signals.h"
 #include "cli/command.h"
-#include "cli/ignore_option.h"
 #include "cli/embedded.h"
+#include "cli/ignore_option.h"
 #include "cli/interrupt.h"
 #include "cli/line_input.h"
 #include "cli/lora_options.h"
@@ -15,11 +18,9 @@
 #include "models/open_chat.h"
 #include "models/open_tokenizer.h"
 
-#include <signal.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct chat_args {
     const char *system, *tools;
@@ -139,7 +140,7 @@ static hn_status ask(chat *c, const char *text)
                        (long long)turn.n_prompt, (long long)hn_session_context(c->session),
                        way_out);
     HN_TRY(status);
-    HN_REQUIRE(!asked || asked == SIGINT, HN_ERR_CANCELLED, "ended by a signal"); /* Ctrl-C ends an answer */
+    HN_REQUIRE(!asked || hn_os_signal_is_interrupt(asked), HN_ERR_CANCELLED, "ended by a signal"); /* Ctrl-C ends an answer */
     report(c, &turn);
     HN_REQUIRE(turn.end != HN_TURN_FULL, HN_ERR_ARGUMENT,
                "the answer was cut: the context is full at %lld tokens: %s",
@@ -302,9 +303,8 @@ typedef struct lent {
 
 static hn_status lend(lent *l)
 {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(l->folder, sizeof l->folder, "%s/hone-chat-XXXXXX", tmp ? tmp : "/tmp");
-    HN_REQUIRE(mkdtemp(l->folder), HN_ERR_IO, "%s: %s", l->folder, strerror(errno));
+    snprintf(l->folder, sizeof l->folder, "%s/hone-chat-XXXXXX", hn_os_folder_for_temporary());
+    HN_REQUIRE(hn_os_folder_make_temporary(l->folder), HN_ERR_IO, "%s: %s", l->folder, strerror(errno));
     snprintf(l->path, sizeof l->path, "%s/tiny.gguf", l->folder);
     HN_TRY(hn_embedded_write(hn_sink_new(l->path)));
     fputs("no MODEL was given: this is the one that is built in, which tells stories "
@@ -316,8 +316,8 @@ static void take_back(const lent *l)
 {
     if (!l->folder[0])
         return;
-    unlink(l->path);
-    rmdir(l->folder);
+    hn_os_remove(l->path);
+    hn_os_folder_remove(l->folder);
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)

@@ -2,18 +2,18 @@
  * gradients, a fine-tune on its packed weights, what it answers then, a merge that says what it
  * lost, and the adapter's hash, which is the same everywhere. Every step is a command that can be
  * given by hand. */
-#include "base/clock.h"
+#include "base/os/clock.h"
+#include "base/os/files.h"
+#include "base/os/folders.h"
+#include "base/os/program.h"
 #include "base/sha256.h"
 #include "cli/answers.h"
 #include "cli/command.h"
 #include "cli/embedded.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* What is trained below, on every machine, with any number of threads. It changes with the embedded
  * model, the questions and the options. */
@@ -63,34 +63,34 @@ static hn_status type(const char *line, bool overwrites, FILE *out)
 
 /* ---- the folder ---- */
 
-/* The files of a folder, and it. */
-static void remove_folder(const char *path)
+static bool remove_file(void *context, const char *name)
 {
-    char name[4400];
-    DIR *dir = opendir(path);
-    for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-        unlink(name); /* folders stay */
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(path);
+    char path[4400];
+    snprintf(path, sizeof path, "%s/%s", (const char *)context, name);
+    hn_os_remove(path); /* folders stay */
+    return true;
+}
+
+/* The files of a folder, and it. */
+static void remove_folder(char *path)
+{
+    hn_os_folder_each(path, remove_file, path);
+    hn_os_folder_remove(path);
 }
 
 static hn_status enter(const demo_args *args, char folder[4096])
 {
-    const char *tmp = getenv("TMPDIR");
     if (args->out.path) {
         const bool may_be_there = args->out.over == HN_OVER_OLD;
         snprintf(folder, 4096, "%s", args->out.path);
-        HN_REQUIRE(mkdir(folder, 0777) == 0 || (errno == EEXIST && may_be_there),
+        HN_REQUIRE(hn_os_folder_make(folder, false) || (errno == EEXIST && may_be_there),
                    errno == EEXIST ? HN_ERR_ARGUMENT : HN_ERR_IO, "%s: %s%s", folder, strerror(errno),
                    errno == EEXIST ? ": --overwrite makes the demo's files anew there" : "");
     } else {
-        snprintf(folder, 4096, "%s/hone-demo-XXXXXX", tmp ? tmp : "/tmp");
-        HN_REQUIRE(mkdtemp(folder), HN_ERR_IO, "%s: %s", folder, strerror(errno));
+        snprintf(folder, 4096, "%s/hone-demo-XXXXXX", hn_os_folder_for_temporary());
+        HN_REQUIRE(hn_os_folder_make_temporary(folder), HN_ERR_IO, "%s: %s", folder, strerror(errno));
     }
-    HN_REQUIRE(chdir(folder) == 0, HN_ERR_IO, "%s: %s", folder, strerror(errno));
+    HN_REQUIRE(hn_os_folder_enter(folder), HN_ERR_IO, "%s: %s", folder, strerror(errno));
     return HN_OK;
 }
 

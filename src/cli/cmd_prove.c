@@ -1,5 +1,5 @@
 /* hone prove: the certificate of this build on this machine. */
-#include "base/clock.h"
+#include "base/os/clock.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/progress.h"

@@ -1,6 +1,7 @@
 /* hone run: goes on with a text. What it writes goes to stdout as it comes, the rest to stderr. */
-#include "base/clock.h"
+#include "base/os/clock.h"
 #include "base/file.h"
+#include "base/os/terminal.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
 #include "cli/interrupt.h"
@@ -12,7 +13,6 @@
 #include "models/open_tokenizer.h"
 
 #include <string.h>
-#include <unistd.h>
 
 typedef struct run_args {
     const char *prompt, *file;
@@ -102,7 +102,7 @@ static hn_status read_stdin(state *s)
 static hn_status read_prompt(state *s)
 {
     const char *file = s->args->file;
-    if (!s->args->prompt && !file && !isatty(STDIN_FILENO))
+    if (!s->args->prompt && !file && !hn_os_is_terminal(stdin))
         file = "-";
     HN_REQUIRE(!s->args->prompt != !file, HN_ERR_ARGUMENT,
                "expected --prompt or --file, and not both");

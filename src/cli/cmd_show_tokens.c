@@ -1,9 +1,9 @@
 /* hone show-tokens: what will be trained, token by token, and what is wrong with the data. */
 #include "base/utf8.h"
+#include "base/os/terminal.h"
 #include "cli/data_options.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 typedef struct show_args {
     hn_data_args data;
@@ -54,7 +54,7 @@ static void print_text(hn_span piece, FILE *out)
 
 static void print_sample(const hn_tokenizer *tok, const hn_sample *s, FILE *out)
 {
-    const bool colours = isatty(fileno(out)) == 1;
+    const bool colours = hn_os_is_terminal(out);
     for (size_t t = 0; t < s->n; t++) {
         const bool is_supervised = s->weights[t] > 0;
         if (colours)

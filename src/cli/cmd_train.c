@@ -1,6 +1,7 @@
 /* hone train: from a model and examples to an adapter, or to a model where whole tensors were
  * trained. */
-#include "base/clock.h"
+#include "base/os/clock.h"
+#include "base/os/terminal.h"
 #include "cli/command_line.h"
 #include "cli/interrupt.h"
 #include "cli/memory.h"
@@ -13,7 +14,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct train_args {
     hn_train_config config;
@@ -159,7 +159,7 @@ static hn_status say_how_to_go_on(hn_status status, const char *folder)
 
 static hn_status train(hn_train_run *run, const char *folder, FILE *out)
 {
-    display d = { .is_terminal = isatty(STDERR_FILENO) == 1,
+    display d = { .is_terminal = hn_os_is_terminal(stderr),
                   .judges_answers =
                       hn_goal_groups(hn_learner_objective(hn_train_run_learner(run))->goal) };
     char path[4096], digest[65];

@@ -5,13 +5,12 @@
 #include "cli/terminal.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum { INDENT = 30 };
 
 static int width_of(FILE *out)
 {
-    const int columns = hn_terminal_width(fileno(out));
+    const int columns = hn_terminal_width(out);
     return columns > 100 ? 100 : columns < 50 ? 50 : columns;
 }
 

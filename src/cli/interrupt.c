@@ -1,13 +1,8 @@
 #include "cli/interrupt.h"
 
+#include "base/os/signals.h"
 #include "base/out_file.h"
 
-#include <signal.h>
-#include <stddef.h>
-
-static const int wishes[] = { SIGINT, SIGTERM, SIGHUP };
-static const int ends[] = { SIGQUIT, SIGPIPE, SIGXCPU }; /* nothing can be saved: only cleaned up */
-enum { N_WISHES = sizeof wishes / sizeof *wishes, N_ENDS = sizeof ends / sizeof *ends };
 
 static atomic_bool is_asked, is_watching, again_ends_it;
 static atomic_int which;
@@ -19,19 +14,11 @@ static void end_by(int number)
     if (call)
         call();
     hn_out_files_remove();
-    struct sigaction usual = { .sa_handler = SIG_DFL };
-    sigset_t one;
-    sigemptyset(&usual.sa_mask);
-    sigaction(number, &usual, NULL);
-    sigemptyset(&one);
-    sigaddset(&one, number);
-    sigprocmask(SIG_UNBLOCK, &one, NULL);
-    raise(number);
+    hn_os_signal_end(number);
 }
 
-static void on_signal(int number)
+static void on_signal(int number, bool is_wish)
 {
-    const bool is_wish = number == SIGINT || number == SIGTERM || number == SIGHUP;
     if (!is_wish || !atomic_load(&is_watching) ||
         (atomic_load(&is_asked) && atomic_load(&again_ends_it)))
         end_by(number);
@@ -39,23 +26,7 @@ static void on_signal(int number)
     atomic_store(&is_asked, true);
 }
 
-static void install(int number)
-{
-    /* SA_RESTART: a write that is interrupted would lose what it was to write. */
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, old;
-    sigemptyset(&action.sa_mask);
-    if (sigaction(number, NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_IGN)
-        return;
-    sigaction(number, &action, NULL);
-}
-
-void hn_interrupt_install(void)
-{
-    for (int i = 0; i < N_WISHES; i++)
-        install(wishes[i]);
-    for (int i = 0; i < N_ENDS; i++)
-        install(ends[i]);
-}
+void hn_interrupt_install(void) { hn_os_signals_watch(on_signal); }
 
 void hn_interrupt_begin(bool again_ends)
 {

@@ -1,30 +1,21 @@
 #include "cli/line_input.h"
 
+#include "base/os/files.h"
+#include "base/os/terminal.h"
 #include "cli/terminal.h"
 
 #include "cli/interrupt.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
-#include <unistd.h>
 
 enum { ESCAPE_MS = 50, MOST_LINE = 1 << 26 };
-
-static struct termios as_before;
-
-/* Whatever ends the program, the terminal is left as it was found. */
-static void put_back(void)
-{
-    tcsetattr(STDIN_FILENO, TCSANOW, &as_before);
-}
 
 static void put(const char *text, size_t bytes)
 {
     while (bytes) {
-        const ssize_t n = write(STDOUT_FILENO, text, bytes);
+        const ptrdiff_t n = hn_os_write(HN_OS_STDOUT, text, bytes);
         if (n < 0 && errno != EINTR)
             return;
         text += n > 0 ? n : 0;
@@ -32,22 +23,19 @@ static void put(const char *text, size_t bytes)
     }
 }
 
+/* Whatever ends the program, the terminal is left as it was found. */
 static bool begin_raw(void)
 {
-    if (tcgetattr(STDIN_FILENO, &as_before))
-        return false;
-    hn_interrupt_restore_by(put_back);
-    struct termios raw = as_before;
-    raw.c_iflag &= ~(tcflag_t)(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
-    raw.c_lflag &= ~(tcflag_t)(ECHO | ICANON | IEXTEN | ISIG);
-    raw.c_cc[VMIN] = 1;
-    raw.c_cc[VTIME] = 0;
-    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+    hn_interrupt_restore_by(hn_os_keys_put_back);
+    if (hn_os_keys_begin())
+        return true;
+    hn_interrupt_restore_by(NULL);
+    return false;
 }
 
 static void end_raw(void)
 {
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &as_before);
+    hn_os_keys_end();
     hn_interrupt_restore_by(NULL);
 }
 
@@ -55,7 +43,7 @@ hn_status hn_line_input_open(hn_line_input *in, hn_heap *heap)
 {
     const char *kind = getenv("TERM");
     *in = (hn_line_input){ 0 };
-    in->is_terminal = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 &&
+    in->is_terminal = hn_os_is_terminal(stdin) && hn_os_is_terminal(stdout) &&
                       !(kind && !strcmp(kind, "dumb"));
     return hn_line_edit_new(&in->edit, heap);
 }
@@ -70,13 +58,12 @@ void hn_line_input_close(hn_line_input *in)
  * name, which means nothing here. */
 static bool wait_for_bytes(hn_line_input *in)
 {
-    struct pollfd keys = { .fd = STDIN_FILENO, .events = POLLIN };
-    if (in->n_bytes && in->bytes[0] == 0x1b && poll(&keys, 1, ESCAPE_MS) == 0) {
+    if (in->n_bytes && in->bytes[0] == 0x1b && !hn_os_keys_wait(ESCAPE_MS)) {
         in->n_bytes = 0;
         return true;
     }
-    const ssize_t n =
-        read(STDIN_FILENO, in->bytes + in->n_bytes, sizeof in->bytes - in->n_bytes);
+    const ptrdiff_t n =
+        hn_os_read(HN_OS_STDIN, in->bytes + in->n_bytes, sizeof in->bytes - in->n_bytes);
     if (n > 0)
         in->n_bytes += (size_t)n;
     return n > 0 || (n < 0 && errno == EINTR);
@@ -100,7 +87,7 @@ static void draw(hn_line_input *in, const char *prompt, hn_str *scratch)
     if (hn_key_read(in->bytes, in->n_bytes, &key)) /* pasted: once, at the end */
         return;
     hn_str_clear(scratch);
-    hn_line_edit_draw(in->edit, prompt, hn_terminal_width(STDOUT_FILENO), scratch);
+    hn_line_edit_draw(in->edit, prompt, hn_terminal_width(stdout), scratch);
     put(scratch->text, scratch->length);
 }
 
@@ -131,7 +118,7 @@ static hn_status read_plain(hn_line_input *in, hn_str *out, hn_line_event *event
     *event = HN_LINE_ENDED;
     for (;;) {
         while (!in->n_bytes) {
-            const ssize_t n = read(STDIN_FILENO, in->bytes, sizeof in->bytes);
+            const ptrdiff_t n = hn_os_read(HN_OS_STDIN, in->bytes, sizeof in->bytes);
             if (n < 0 && errno == EINTR)
                 *event = HN_LINE_INTERRUPTED;
             HN_REQUIRE(n >= 0 || errno == EINTR, HN_ERR_IO, "standard input: %s",

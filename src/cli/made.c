@@ -1,12 +1,12 @@
 #include "cli/made.h"
 
+#include "base/os/files.h"
+#include "base/os/folders.h"
 #include "cli/terminal.h"
 #include "io/gguf.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static void print_size(double bytes, FILE *out)
 {
@@ -74,20 +74,28 @@ hn_status hn_made(hn_status status, hn_heap *heap, const char *path, FILE *out)
     return status == HN_OK ? hn_made_gguf(heap, path, out) : status;
 }
 
+typedef struct made_in {
+    const char *folder;
+    FILE *out;
+} made_in;
+
+static bool print_file(void *context, const char *name)
+{
+    const made_in *m = context;
+    char path[4400];
+    hn_os_file about;
+    snprintf(path, sizeof path, "%s/%s", m->folder, name);
+    if (!hn_os_about(path, &about) || !about.is_file)
+        return true;
+    fprintf(m->out, "%s: ", path);
+    print_size((double)about.bytes, m->out);
+    fputc('\n', m->out);
+    return true;
+}
+
 hn_status hn_made_folder(const char *path, FILE *out)
 {
-    DIR *dir = opendir(path);
-    HN_REQUIRE(dir, HN_ERR_IO, "%s: %s", path, strerror(errno));
-    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-        char name[4400];
-        struct stat about;
-        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-        if (stat(name, &about) || !S_ISREG(about.st_mode))
-            continue;
-        fprintf(out, "%s: ", name);
-        print_size((double)about.st_size, out);
-        fputc('\n', out);
-    }
-    closedir(dir);
+    made_in m = { path, out };
+    HN_REQUIRE(hn_os_folder_each(path, print_file, &m), HN_ERR_IO, "%s: %s", path, strerror(errno));
     return HN_OK;
 }

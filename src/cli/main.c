@@ -1,6 +1,8 @@
 /* hone: finds the command, turns its status into one line and an exit status: 0, 1 for failure, 2
  * for wrong usage, 128 and the signal's number if one ended it. */
 #include "base/map_file.h"
+#include "base/os/program.h"
+#include "base/os/signals.h"
 #include "cli/command_line.h"
 #include "cli/help.h"
 #include "cli/interrupt.h"
@@ -8,7 +10,6 @@
 #include "cli/terminal.h"
 #include "train/run_told.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,7 +125,8 @@ static int run(const hn_command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file beyond the limit is an error like others */
+    hn_os_begin(&argc, &argv);
+    hn_os_signals_spare_large_files();
     hn_interrupt_install();
     hn_inputs_keep(); /* the process is one command */
     hn_command_line_keep(argc, argv);

@@ -1,11 +1,11 @@
 #include "cli/progress.h"
 
+#include "base/os/terminal.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 void hn_progress_begin(void)
 {
@@ -31,9 +31,9 @@ bool hn_progress(void *context, double done, const char *what)
 {
     char bar[MOST_BAR + 1];
     (void)context;
-    if (!isatty(STDERR_FILENO))
+    if (!hn_os_is_terminal(stderr))
         return !hn_interrupt_is_asked();
-    const int width = hn_terminal_width(STDERR_FILENO) - 1;
+    const int width = hn_terminal_width(stderr) - 1;
     const int wide = width > 60 ? MOST_BAR : width > 30 ? LEAST_BAR : 1;
     const int room = width - wide - 8 > 0 ? width - wide - 8 : 0;
     fill_bar(bar, wide, done);
@@ -45,8 +45,8 @@ bool hn_progress(void *context, double done, const char *what)
 void hn_progress_line(double done, int n, char figures[][48])
 {
     char text[MOST_COLUMNS + 1] = "", bar[MOST_BAR + 1];
-    const bool is_terminal = isatty(STDERR_FILENO) == 1;
-    int width = is_terminal ? hn_terminal_width(STDERR_FILENO) - 1 : 96;
+    const bool is_terminal = hn_os_is_terminal(stderr);
+    int width = is_terminal ? hn_terminal_width(stderr) - 1 : 96;
     width = width < MOST_COLUMNS ? width : MOST_COLUMNS;
     int used = 0;
     for (int i = 0; i < n; i++) {
@@ -68,7 +68,7 @@ void hn_progress_line(double done, int n, char figures[][48])
 
 void hn_progress_end(void)
 {
-    if (isatty(STDERR_FILENO))
+    if (hn_os_is_terminal(stderr))
         fputs("\r\033[K", stderr);
     hn_interrupt_end();
 }

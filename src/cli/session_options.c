@@ -1,6 +1,7 @@
 #include "cli/session_options.h"
 
-#include <unistd.h>
+#include "base/os/files.h"
+
 
 hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *out)
 {
@@ -16,7 +17,7 @@ bool hn_session_args_pack(const hn_session_args *args, const hn_model *model, in
 
 hn_status hn_session_args_restore(const hn_session_args *args, hn_session *session)
 {
-    const bool is_there = args->file && access(args->file, F_OK) == 0;
+    const bool is_there = args->file && hn_os_is_there(args->file);
     return is_there ? hn_session_restore(session, args->file) : HN_OK;
 }
 

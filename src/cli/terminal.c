@@ -1,15 +1,13 @@
 #include "cli/terminal.h"
 
+#include "base/os/terminal.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 hn_terminal hn_terminal_on(FILE *out)
 {
-    return (
-        hn_terminal){ .out = out, .is_terminal = isatty(fileno(out)) == 1, .ends_line = true };
+    return (hn_terminal){ .out = out, .is_terminal = hn_os_is_terminal(out), .ends_line = true };
 }
 
 /* Bytes of a control character at `text`, 0 if it is none: C0 but for tab and line end, DEL,
@@ -76,11 +74,11 @@ void hn_terminal_finish(hn_terminal *t)
     fflush(t->out);
 }
 
-int hn_terminal_width(int file)
+int hn_terminal_width(FILE *stream)
 {
-    struct winsize size;
-    if (!ioctl(file, TIOCGWINSZ, &size) && size.ws_col)
-        return size.ws_col;
+    const int known = hn_os_terminal_columns(stream);
+    if (known)
+        return known;
     const char *said = getenv("COLUMNS");
     const long columns = said ? strtol(said, NULL, 10) : 0;
     return columns > 0 && columns < 10000 ? (int)columns : 80;

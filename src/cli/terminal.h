@@ -23,7 +23,7 @@ void hn_terminal_finish(hn_terminal *t);
 void hn_terminal_show(FILE *out, const char *text, size_t bytes);
 
 /* Columns of the terminal that this is; those of COLUMNS, or 80, where it is none. */
-int hn_terminal_width(int file);
+int hn_terminal_width(FILE *stream);
 /* Columns that a character takes: 0, 1 or 2. */
 int hn_terminal_columns(uint32_t code);
 

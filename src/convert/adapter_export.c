@@ -1,5 +1,7 @@
 #include "convert/adapter_export.h"
 
+#include "base/os/files.h"
+#include "base/os/folders.h"
 #include "convert/adapter_base.h"
 #include "convert/adapter_config.h"
 #include "convert/adapter_fused.h"
@@ -9,8 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 
 enum { NAME_ROOM = HN_TENSOR_NAME + 64 };
@@ -497,7 +497,7 @@ static hn_status write_dir(export *ex)
     char weights[4096], config[4096], probe[4096];
     HN_REQUIRE(strlen(ex->dir.path) + 40 < sizeof weights, HN_ERR_ARGUMENT, "%s: too long a name",
                ex->dir.path);
-    HN_REQUIRE(mkdir(ex->dir.path, 0777) == 0 || errno == EEXIST, HN_ERR_IO, "%s: %s", ex->dir.path,
+    HN_REQUIRE(hn_os_folder_make(ex->dir.path, false) || errno == EEXIST, HN_ERR_IO, "%s: %s", ex->dir.path,
                strerror(errno));
     snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", ex->dir.path);
     snprintf(config, sizeof config, "%s/adapter_config.json", ex->dir.path);
@@ -506,7 +506,7 @@ static hn_status write_dir(export *ex)
     for (int i = 0; i < 3; i++)
         HN_TRY(hn_sink_check((hn_sink){ all[i], ex->dir.over }));
     for (int i = 0; i < 3; i++)
-        unlink(all[i]); /* one adapter is there, never parts of two */
+        hn_os_remove(all[i]); /* one adapter is there, never parts of two */
     HN_TRY(write_probe(ex, probe));
     hn_status status = write_weights(ex, weights);
     const hn_adapter_told told = { .alpha = ex->alpha, .is_dora = ex->is_dora,
@@ -514,8 +514,8 @@ static hn_status write_dir(export *ex)
     if (status == HN_OK)
         status = hn_adapter_config_write(ex->heap, (hn_sink){ config, ex->dir.over }, hn_gguf_meta(ex->file), &told);
     if (status != HN_OK) { /* half an adapter is none */
-        unlink(weights);
-        unlink(probe);
+        hn_os_remove(weights);
+        hn_os_remove(probe);
     }
     return status;
 }

@@ -1,5 +1,6 @@
 #include "convert/adapter_import.h"
 
+#include "base/os/files.h"
 #include "convert/adapter_base.h"
 #include "convert/adapter_config.h"
 #include "convert/adapter_export.h"
@@ -13,7 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Both matrices of a tensor, one pair an expert. */
 typedef struct pair {
@@ -396,7 +396,7 @@ static hn_status read_probe(import *in)
     char path[4096];
     hn_gguf *file;
     snprintf(path, sizeof path, "%s/" HN_ADAPTER_PROBE, in->dir);
-    if (access(path, F_OK) != 0)
+    if (!hn_os_is_there(path))
         return HN_OK; /* another's adapter */
     HN_TRY(hn_gguf_open(in->heap, path, &file));
     const hn_meta *meta = hn_gguf_meta(file);

@@ -1,5 +1,6 @@
 #include "convert/model_name.h"
 
+#include "base/ascii.h"
 #include "base/mathfn.h"
 #include "base/utf8.h"
 #include "text/template_unicode.h"
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { MAX_PARTS = HN_NAME_TEXT / 2, MORE_ROOM = 2 }; /* a size may get a point */
 
@@ -30,7 +30,7 @@ static bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 static bool is_word(const char *text, const char *const *words)
 {
     for (; *words; words++)
-        if (!strcasecmp(text, *words))
+        if (hn_ascii_same(text, *words))
             return true;
     return false;
 }
@@ -57,7 +57,7 @@ static bool is_version(const char *text)
     const char *at = text;
     if (lower(at[0]) == 'v')
         at++;
-    else if (!strncasecmp(at, "iter", 4))
+    else if (hn_ascii_same_n(at, "iter", 4))
         at += 4;
     for (;; at++) {
         const char *end = skip_decimals(at);

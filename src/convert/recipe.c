@@ -1,12 +1,11 @@
 #include "convert/recipe.h"
 
+#include "base/ascii.h"
 #include "base/nearest.h"
-
 #include "base/pattern.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* What a tensor is to a mix. */
 typedef enum role { VALUES, KEYS, ATTN_OUT, DOWN, EMBEDDING, OTHER } role;
@@ -88,7 +87,7 @@ const char *hn_recipe_names(void)
 hn_status hn_recipe_named(const char *name, const hn_recipe **out)
 {
     for (int i = 0; i < N_RECIPES; i++)
-        if (!strcasecmp(recipes[i].name, name)) {
+        if (hn_ascii_same(recipes[i].name, name)) {
             *out = &recipes[i];
             return HN_OK;
         }

@@ -1,10 +1,10 @@
 /* The engine itself, and the copies in and out that its objects share. */
 #include "engine/engine.h"
 
+#include "base/os/process.h"
 #include "graph/layout.h"
 
 #include <string.h>
-#include <unistd.h>
 
 const char *hn_version(void)
 {
@@ -30,7 +30,7 @@ hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
     if (!e)
         return HN_ERR_MEMORY;
     e->heap = heap;
-    e->made_by = getpid();
+    e->made_by = hn_os_process_id();
     const hn_device_options device = { .n_threads = options->n_threads, .isa = options->isa };
     const hn_status status =
         hn_devices_open(&e->heap, options->devices ? options->devices : "cpu", &device,
@@ -105,7 +105,7 @@ hn_run_options hn_engine_run_options(hn_engine *e)
 
 hn_status hn_engine_check(const hn_engine *e)
 {
-    HN_REQUIRE(e->made_by == getpid(), HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(e->made_by == hn_os_process_id(), HN_ERR_UNSUPPORTED,
                "this engine is of process %lld, and this is a child of it: its threads are not here, "
                "expected an engine of its own", (long long)e->made_by);
     return HN_OK;

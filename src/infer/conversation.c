@@ -1,6 +1,6 @@
 #include "infer/conversation.h"
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 
 #include <string.h>
 

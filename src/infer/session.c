@@ -1,6 +1,6 @@
 #include "infer/session_state.h"
 
-#include "base/free_memory.h"
+#include "base/os/memory.h"
 
 #include <string.h>
 

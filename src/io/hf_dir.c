@@ -1,14 +1,14 @@
 #include "io/hf_dir.h"
 
 #include "base/file.h"
+#include "base/os/files.h"
+#include "base/os/folders.h"
 #include "base/str.h"
 #include "io/safetensors.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define WEIGHTS       "model.safetensors"
 #define WEIGHTS_INDEX "model.safetensors.index.json"
@@ -17,8 +17,8 @@ enum { MAX_TEXT = 256 << 20, MAX_SHARDS = 4096, MAX_LISTED = 64 };
 
 bool hn_is_dir(const char *path)
 {
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    hn_os_file about;
+    return hn_os_about(path, &about) && about.is_folder;
 }
 
 static hn_status path_of(const hn_hf_dir *dir, const char *name, char **out)
@@ -34,10 +34,10 @@ static hn_status path_of(const hn_hf_dir *dir, const char *name, char **out)
 /* A link to what is gone, or a file that cannot be looked at, is not absent. */
 static hn_status is_there(const char *path, bool *out)
 {
-    struct stat about;
-    *out = stat(path, &about) == 0;
+    hn_os_file about;
+    *out = hn_os_about(path, &about);
     const int why = errno;
-    HN_REQUIRE(*out || why == ENOTDIR || (why == ENOENT && lstat(path, &about) != 0), HN_ERR_IO, "%s: %s%s", path, strerror(why),
+    HN_REQUIRE(*out || why == ENOTDIR || (why == ENOENT && !hn_os_about_link(path, &about)), HN_ERR_IO, "%s: %s%s", path, strerror(why),
                why == ENOENT ? ": the link leads nowhere" : "");
     return HN_OK;
 }
@@ -77,24 +77,26 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static hn_status list_folder(const hn_hf_dir *dir, DIR *open, const char *ending, char **names,
-                             size_t *n)
+typedef struct listed {
+    const hn_hf_dir *dir;
+    const char *ending;
+    char **names;
+    size_t n;
+    hn_status status;
+} listed;
+
+static bool list_one(void *context, const char *name)
 {
-    const size_t tail = strlen(ending);
-    for (const struct dirent *entry; (entry = readdir(open));) {
-        const size_t length = strlen(entry->d_name);
-        if (length <= tail || strcmp(entry->d_name + length - tail, ending) != 0)
-            continue;
-        HN_REQUIRE(*n < MAX_LISTED, HN_ERR_UNSUPPORTED, "%s: more than %d files *%s in a folder",
-                   dir->path, MAX_LISTED, ending);
-        names[*n] = hn_strdup(dir->heap, HN_TAG_FILE, entry->d_name);
-        if (!names[*n])
-            return HN_ERR_MEMORY;
-        ++*n;
-    }
-    if (*n)
-        qsort(names, *n, sizeof *names, by_name);
-    return HN_OK;
+    listed *list = context;
+    const size_t length = strlen(name), tail = strlen(list->ending);
+    if (length <= tail || strcmp(name + length - tail, list->ending) != 0)
+        return true;
+    if (list->n == MAX_LISTED)
+        list->status = hn_fail(HN_ERR_UNSUPPORTED, "%s: more than %d files *%s in a folder", list->dir->path,
+                               MAX_LISTED, list->ending);
+    else if (!(list->names[list->n++] = hn_strdup(list->dir->heap, HN_TAG_FILE, name)))
+        list->status = HN_ERR_MEMORY;
+    return list->status == HN_OK;
 }
 
 static hn_status visit_one(const hn_hf_dir *dir, const char *folder, char *name, size_t tail,
@@ -114,16 +116,16 @@ hn_status hn_hf_dir_each(const hn_hf_dir *dir, const char *folder, const char *e
                          hn_hf_dir_visit *visit, void *context)
 {
     char *path, *names[MAX_LISTED];
-    size_t n = 0;
+    listed list = { .dir = dir, .ending = ending, .names = names };
     HN_TRY(path_of(dir, folder, &path));
-    DIR *open = opendir(path);
-    hn_status status = open ? list_folder(dir, open, ending, names, &n) : HN_OK;
-    for (size_t i = 0; i < n && status == HN_OK; i++)
+    hn_os_folder_each(path, list_one, &list); /* no folder: none */
+    hn_status status = list.status;
+    if (status == HN_OK && list.n)
+        qsort(names, list.n, sizeof *names, by_name);
+    for (size_t i = 0; i < list.n && status == HN_OK; i++)
         status = visit_one(dir, folder, names[i], strlen(ending), visit, context);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < list.n; i++)
         hn_free(dir->heap, names[i]);
-    if (open)
-        closedir(open);
     hn_free(dir->heap, path);
     return status;
 }
@@ -148,7 +150,7 @@ static hn_status read_json(const hn_hf_dir *dir, const char *name, hn_json_text 
 static hn_status open_shard(hn_hf_dir *dir, const char *name)
 {
     char *path;
-    HN_REQUIRE(!strchr(name, '/') && strcmp(name, "..") != 0, HN_ERR_FORMAT,
+    HN_REQUIRE(hn_os_is_plain_name(name), HN_ERR_FORMAT,
                "%s: shard %s lies outside of the directory", dir->path, name);
     HN_TRY(path_of(dir, name, &path));
     hn_safetensors *part = hn_alloc(dir->heap, HN_TAG_FILE, sizeof *part);
@@ -164,8 +166,7 @@ static hn_status open_shard(hn_hf_dir *dir, const char *name)
 static int find_shard(const hn_hf_dir *dir, const char *name)
 {
     for (int i = 0; i < dir->n_parts; i++) {
-        const char *slash = strrchr(dir->parts[i]->path, '/');
-        if (!strcmp(slash ? slash + 1 : dir->parts[i]->path, name))
+        if (!strcmp(hn_os_last_part(dir->parts[i]->path), name))
             return i;
     }
     return -1;

@@ -1,12 +1,12 @@
 #include "models/identity.h"
 
+#include "base/os/threads.h"
 #include "base/pool.h"
 #include "base/sha256.h"
 #include "kernels/gemm/rows.h"
 #include "models/identity_cache.h"
 #include "models/model_parts.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct hn_identity {
     hn_heap *heap;
     const char *folder;
     const hn_model *model;
-    pthread_t thread;
+    hn_os_thread thread;
     int n_threads;
     bool is_running, is_known;
     atomic_bool is_unwanted;
@@ -205,12 +205,11 @@ static hn_status compute(hn_identity *id, const hn_model *m, int n_threads)
     return HN_OK;
 }
 
-static void *compute_aside(void *context)
+static void compute_aside(void *context)
 {
     hn_identity *id = context;
     id->status = compute(id, id->model, id->n_threads);
     snprintf(id->message, sizeof id->message, "%s", id->status == HN_OK ? "" : hn_error_message());
-    return NULL;
 }
 
 void hn_model_keep_identity(const hn_model *m, const char *folder)
@@ -226,7 +225,7 @@ hn_status hn_model_begin_identity(const hn_model *m, int n_threads)
         return HN_OK;
     id->model = m;
     id->n_threads = n_threads;
-    id->is_running = pthread_create(&id->thread, NULL, compute_aside, id) == 0;
+    id->is_running = hn_os_thread_start(&id->thread, compute_aside, id) == 0;
     return HN_OK; /* without a thread it is computed when it is asked for */
 }
 
@@ -236,7 +235,7 @@ static hn_status wait_for(const hn_model *m)
     if (id->is_known)
         return HN_OK;
     if (id->is_running) {
-        pthread_join(id->thread, NULL);
+        hn_os_thread_join(&id->thread);
         id->is_running = false;
         HN_REQUIRE(id->status == HN_OK, id->status, "%s", id->message);
     } else {
@@ -252,7 +251,7 @@ void hn_identity_free(hn_identity *id)
         return;
     atomic_store(&id->is_unwanted, true);
     if (id->is_running)
-        pthread_join(id->thread, NULL);
+        hn_os_thread_join(&id->thread);
     hn_free(id->heap, id);
 }
 

@@ -1,13 +1,13 @@
 #include "models/identity_cache.h"
 
 #include "base/file.h"
+#include "base/os/clock.h"
+#include "base/os/files.h"
+#include "base/os/folders.h"
 #include "base/sha256.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { PATH = 4096, ENTRY = 256, SECONDS = 2 };
 
@@ -53,9 +53,8 @@ static int digit(char c)
 
 static bool is_own(const char *path)
 {
-    struct stat about;
-    return lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
-           !(about.st_mode & (S_IWGRP | S_IWOTH));
+    hn_os_file about;
+    return hn_os_about_link(path, &about) && about.is_file && about.is_guarded;
 }
 
 bool hn_identity_recall(hn_heap *heap, const char *folder, const hn_file_stamp *files, int n,
@@ -87,7 +86,7 @@ static void make_folders(const char *folder)
     for (size_t i = 1; i <= n && n < PATH; i++)
         if (folder[i] == '/' || !folder[i]) {
             snprintf(path, sizeof path, "%.*s", (int)i, folder);
-            mkdir(path, 0700);
+            hn_os_folder_make(path, true);
         }
 }
 
@@ -95,10 +94,9 @@ void hn_identity_record(const char *folder, const hn_file_stamp *files, int n,
                         const uint8_t numbers[32])
 {
     char path[PATH], text[ENTRY];
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t now = hn_clock_wall_ns();
     for (int i = 0; i < n; i++)
-        if (files[i].changed_ns > ((int64_t)now.tv_sec - SECONDS) * 1000000000 + now.tv_nsec)
+        if (files[i].changed_ns > now - (int64_t)SECONDS * 1000000000)
             return;
     if (!path_of(folder, files, n, path))
         return;
@@ -106,5 +104,5 @@ void hn_identity_record(const char *folder, const hn_file_stamp *files, int n,
     entry_of(files, n, numbers, text);
     const hn_span span = { text, strlen(text) };
     if (hn_file_write(hn_sink_own(path), &span, 1) == HN_OK)
-        chmod(path, 0600);
+        hn_os_guard(path);
 }

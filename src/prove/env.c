@@ -1,7 +1,7 @@
 /* Devices of one processor at several thread counts and instruction-set levels. */
 #include "prove/env.h"
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 
 static hn_status open_cpu(hn_prove_env *env, int threads, const char *isa, hn_device **out)
 {

@@ -1,8 +1,9 @@
 /* First everything that is fixed, which always runs whole; then random shapes while time lasts. */
 #include "prove/prove.h"
 
-#include "base/clock.h"
 #include "base/file.h"
+#include "base/os/clock.h"
+#include "base/os/process.h"
 #include "ops/ops.h"
 #include "prove/check_model.h"
 #include "prove/check_op.h"
@@ -10,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool matches(const char *pattern, const char *name)
 {
@@ -77,8 +77,8 @@ hn_status hn_prove(hn_heap *heap, const hn_prove_options *o, hn_report *report)
 {
     hn_prove_env env = { .seed = o->seed ? o->seed : 1 };
     const int64_t start = hn_clock_ns();
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    const int threads = o->max_threads ? o->max_threads : (online > 6 ? 6 : (int)online) + 1;
+    const int online = hn_os_processors();
+    const int threads = o->max_threads ? o->max_threads : (online > 6 ? 6 : online) + 1;
     /* The last shapes begun must end in time too: a fifth is kept for them. */
     if (o->time_s > 0)
         env.deadline_ns = start + (int64_t)(o->time_s * 0.8e9);

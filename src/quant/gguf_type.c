@@ -1,7 +1,8 @@
 #include "quant/gguf_type.h"
 
+#include "base/ascii.h"
+
 #include <stddef.h>
-#include <strings.h>
 
 static const hn_gguf_type types[] = {
 #define HN_SCALAR(upper, name, gguf, id, safetensors, bytes, kind, kernels, panel) { id, gguf, 1, bytes },
@@ -28,7 +29,7 @@ const char *hn_gguf_type_name(uint32_t id)
 const hn_gguf_type *hn_gguf_type_named(const char *name)
 {
     for (int i = 0; i < N_TYPES; i++)
-        if (types[i].name && !strcasecmp(types[i].name, name))
+        if (types[i].name && hn_ascii_same(types[i].name, name))
             return &types[i];
     return NULL;
 }

@@ -1,8 +1,9 @@
 /* strftime_now. Names of days and months are English, whatever the locale is. */
 #include "text/template_fn.h"
 
+#include "base/os/clock.h"
+
 #include <string.h>
-#include <time.h>
 
 static const char *const days[] = { "Sunday",   "Monday", "Tuesday", "Wednesday",
                                     "Thursday", "Friday", "Saturday" };
@@ -142,8 +143,9 @@ static hn_status put_date(hn_tpl_run *r, char code, bool short_form, const struc
 hn_status hn_tpl_strftime(hn_tpl_run *r, hn_tpl_text format, hn_str *to)
 {
     struct tm t;
-    const time_t now = r->options.clock ? (time_t)*r->options.clock : time(NULL);
-    if (r->options.clock ? !gmtime_r(&now, &t) : !localtime_r(&now, &t))
+    const bool is_known = r->options.clock ? hn_clock_utc(*r->options.clock, &t)
+                                           : hn_clock_local(hn_clock_wall_ns() / 1000000000, &t);
+    if (!is_known)
         return hn_fail(HN_ERR_ARGUMENT, "strftime_now: the clock is out of range");
     HN_TRY(hn_tpl_charge(r, format.bytes));
     for (size_t i = 0; i < format.bytes; i++) {

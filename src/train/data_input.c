@@ -1,14 +1,14 @@
 #include "train/data_input.h"
 
+#include "base/number.h"
+#include "base/os/files.h"
 #include "convert/adapter_base.h"
 #include "io/gguf.h"
 #include "io/hf_dir.h"
 #include "models/open_tokenizer.h"
-#include "base/number.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static hn_status read_rule(hn_data_input *in, const hn_data_choice *choice, hn_example_rule *rule)
 {
@@ -43,7 +43,7 @@ static hn_status read_file_option(hn_data_input *in, const char *text, hn_data_f
 {
     const char *colon = strrchr(text, (int)':');
     out->path = text;
-    if (!colon || access(text, F_OK) == 0)
+    if (!colon || hn_os_is_there(text))
         return HN_OK;
     double weight;
     if (!hn_number_parse(colon + 1, &weight))

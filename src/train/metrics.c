@@ -1,12 +1,12 @@
 #include "train/metrics.h"
 
 #include "base/file.h"
+#include "base/os/files.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 size_t hn_resident_bytes(void)
 {
@@ -41,7 +41,7 @@ hn_status hn_metrics_open(hn_metrics *m, hn_heap *heap, const char *path, int64_
     *m = (hn_metrics){ .heap = heap, .file = { .file = -1 }, .line = hn_str_on(heap) };
     void *old = NULL;
     size_t bytes = 0, keep = 0;
-    if (step > 0 && access(path, F_OK) == 0) {
+    if (step > 0 && hn_os_is_there(path)) {
         HN_TRY(hn_file_read(heap, path, (size_t)1 << 34, &old, &bytes));
         keep = standing(old, bytes, step);
         hn_free(heap, old);

@@ -1,14 +1,13 @@
 #include "train/origin.h"
 
 #include "base/json.h"
+#include "base/os/clock.h"
+#include "base/os/process.h"
 #include "base/out_file.h"
 #include "base/sha256.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 static void add(hn_json_writer *json, const char *key, const char *value)
 {
@@ -18,11 +17,9 @@ static void add(hn_json_writer *json, const char *key, const char *value)
 
 static void add_machine(hn_json_writer *json)
 {
-    struct utsname name;
-    char text[512] = "not known";
-    if (!uname(&name))
-        snprintf(text, sizeof text, "%s %s, %s, %ld processors", name.sysname, name.release,
-                 name.machine, sysconf(_SC_NPROCESSORS_ONLN));
+    char kind[400], text[512];
+    hn_os_machine(kind, sizeof kind);
+    snprintf(text, sizeof text, "%s, %d processors", kind, hn_os_processors());
     add(json, "machine", text);
 }
 
@@ -30,8 +27,7 @@ static void add_date(hn_json_writer *json)
 {
     char text[64] = "";
     struct tm parts;
-    const time_t now = time(NULL);
-    if (gmtime_r(&now, &parts))
+    if (hn_clock_utc(hn_clock_wall_ns() / 1000000000, &parts))
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
     add(json, "date", text);
 }

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mathfn.h"
+#include "base/os/files.h"
 #include "base/out_file.h"
 #include "base/sha256.h"
 #include "io/gguf.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST_JSON = 1 << 26 };
 
@@ -99,7 +99,7 @@ static hn_status read_json(const hn_run_report *r, const char *name, hn_json_tex
     size_t bytes;
     *out = NULL;
     snprintf(path, sizeof path, "%s/%s", r->dir, name);
-    if (access(path, F_OK) != 0)
+    if (!hn_os_is_there(path))
         return HN_OK;
     HN_TRY(hn_file_read(r->heap, path, MOST_JSON, &text, &bytes));
     const hn_status status = hn_json_read(r->heap, path, text, bytes, out);
@@ -212,7 +212,7 @@ static hn_status add_result(hn_str *page, const hn_run_report *r)
     hn_gguf *file;
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/%s", r->dir, names[i]);
-        if (access(path, F_OK) != 0)
+        if (!hn_os_is_there(path))
             continue;
         HN_TRY(hn_sha256_file(path, digest));
         HN_TRY(hn_gguf_open(r->heap, path, &file));

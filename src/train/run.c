@@ -1,13 +1,13 @@
 #include "train/run_parts.h"
 
-#include "base/clock.h"
 #include "base/map_file.h"
+#include "base/os/clock.h"
+#include "base/os/files.h"
 #include "models/identity.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- planning ---- */
 
@@ -223,7 +223,7 @@ static hn_status save(hn_train_run *r, const hn_train_watch *watch, bool is_best
     HN_TRY(hn_run_checkpoints(r, &steps, &n));
     for (size_t i = 0; n > (size_t)r->config.keep && i < n - (size_t)r->config.keep; i++) {
         hn_run_checkpoint_path(r, steps[i], path);
-        unlink(path); /* one too many is no failure */
+        hn_os_remove(path); /* one too many is no failure */
     }
     hn_free(r->heap, steps);
     return HN_OK;

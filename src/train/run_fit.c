@@ -3,7 +3,7 @@
  * what does not fit is never asked for. */
 #include "train/run_parts.h"
 
-#include "base/free_memory.h"
+#include "base/os/memory.h"
 #include "infer/compiled.h"
 #include "io/weights_writer.h"
 #include "train/samples.h"

@@ -2,21 +2,20 @@
 #include "train/run_parts.h"
 
 #include "base/file.h"
+#include "base/os/files.h"
+#include "base/os/folders.h"
 #include "base/sha256.h"
 #include "convert/convert.h"
 #include "infer/adapter_test.h"
 #include "train/adapter_write.h"
-#include "train/run_told.h"
 #include "train/report_parts.h"
+#include "train/run_told.h"
 #include "train/verdict.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void hn_run_path(const hn_train_run *r, const char *name, char path[HN_RUN_PATH])
 {
@@ -36,45 +35,54 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+typedef struct step_list {
+    hn_heap *heap;
+    int64_t *steps;
+    size_t n, room;
+    hn_status status;
+} step_list;
+
+static bool add_step(void *context, const char *name)
+{
+    step_list *list = context;
+    long long step;
+    int used = 0;
+    if (sscanf(name, "step-%lld.ckpt%n", &step, &used) != 1 || !used || name[used])
+        return true;
+    if (list->n == list->room) {
+        int64_t *more = hn_realloc_array(list->heap, HN_TAG_TEXT, list->steps, list->room + 16, sizeof *more);
+        if (!more) {
+            list->status = HN_ERR_MEMORY;
+            return false;
+        }
+        list->steps = more;
+        list->room += 16;
+    }
+    list->steps[list->n++] = step;
+    return true;
+}
+
 hn_status hn_run_checkpoints(const hn_train_run *r, int64_t **out, size_t *n)
 {
-    size_t room = 0;
+    step_list list = { .heap = r->heap };
     *out = NULL;
     *n = 0;
-    DIR *dir = opendir(r->on.dir);
-    if (!dir)
-        return HN_OK; /* no folder, no checkpoints */
-    hn_status status = HN_OK;
-    for (const struct dirent *e; status == HN_OK && (e = readdir(dir)) != NULL;) {
-        long long step;
-        int used = 0;
-        if (sscanf(e->d_name, "step-%lld.ckpt%n", &step, &used) != 1 || !used || e->d_name[used])
-            continue;
-        if (*n == room) {
-            int64_t *more = hn_realloc_array(r->heap, HN_TAG_TEXT, *out, room + 16, sizeof *more);
-            status = more ? HN_OK : HN_ERR_MEMORY;
-            *out = more ? more : *out;
-            room += 16;
-        }
-        if (status == HN_OK)
-            (*out)[(*n)++] = step;
+    hn_os_folder_each(r->on.dir, add_step, &list); /* no folder, no checkpoints */
+    if (list.status != HN_OK) {
+        hn_free(r->heap, list.steps);
+        return list.status;
     }
-    closedir(dir);
-    if (status != HN_OK) {
-        hn_free(r->heap, *out);
-        *out = NULL;
-        *n = 0;
-        return status;
-    }
-    if (*n)
-        qsort(*out, *n, sizeof **out, ascending);
+    if (list.n)
+        qsort(list.steps, list.n, sizeof *list.steps, ascending);
+    *out = list.steps;
+    *n = list.n;
     return HN_OK;
 }
 
 hn_status hn_run_take_folder(hn_train_run *r)
 {
     char path[HN_RUN_PATH];
-    HN_REQUIRE(mkdir(r->on.dir, 0777) == 0 || errno == EEXIST, HN_ERR_IO, "%s: %s", r->on.dir,
+    HN_REQUIRE(hn_os_folder_make(r->on.dir, false) || errno == EEXIST, HN_ERR_IO, "%s: %s", r->on.dir,
                strerror(errno));
     hn_run_path(r, "lock", path);
     return hn_lock_file_take(&r->lock, path);
@@ -111,7 +119,7 @@ hn_status hn_run_clear_folder(hn_train_run *r)
     bool is_there = n > 0;
     for (int i = 0; i < N_FILES && !is_there; i++) {
         hn_run_path(r, files_of_run[i].name, path);
-        is_there = access(path, F_OK) == 0 && !(was_begun && files_of_run[i].is_begun);
+        is_there = hn_os_is_there(path) && !(was_begun && files_of_run[i].is_begun);
     }
     hn_status status = HN_OK;
     if (is_there && r->on.over == HN_OVER_NOTHING)
@@ -122,11 +130,11 @@ hn_status hn_run_clear_folder(hn_train_run *r)
         hn_run_path(r, files_of_run[i].name, path);
         status = hn_sink_check((hn_sink){ path, HN_OVER_OLD });
         if (status == HN_OK)
-            unlink(path);
+            hn_os_remove(path);
     }
     for (size_t i = 0; i < n && status == HN_OK; i++) {
         hn_run_checkpoint_path(r, steps[i], path);
-        unlink(path);
+        hn_os_remove(path);
     }
     hn_free(r->heap, steps);
     return status;
@@ -136,7 +144,7 @@ hn_status hn_run_write_told(hn_train_run *r)
 {
     char path[HN_RUN_PATH];
     hn_run_path(r, HN_RUN_TOLD, path);
-    if (access(path, F_OK) == 0 && !hn_run_is_told(r))
+    if (hn_os_is_there(path) && !hn_run_is_told(r))
         return HN_OK; /* somebody's own */
     hn_str text = hn_str_on(r->heap);
     hn_str_add(&text, HN_RUN_TOLD_FIRST "hone train --out THIS_FOLDER --resume goes on with it.\n");
@@ -315,7 +323,7 @@ static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_
     if (status == HN_OK)
         status = hn_adapter_test_make(r->heap, r->on.model, r->on.device, path, tokens.ids,
                                       (int64_t)tokens.n, numerics, keys);
-    unlink(path);
+    hn_os_remove(path);
     HN_TRY(status);
     hn_run_path(r, "adapter.gguf", path);
     return hn_adapter_write(r->tuning, path, keys);
@@ -339,7 +347,7 @@ static hn_status write_model_of_dir(hn_train_run *r, const hn_meta *keys, const 
     if (status == HN_OK)
         status = hn_tuned_model_write(r->tuning, file, path, keys);
     hn_gguf_close(file);
-    unlink(base);
+    hn_os_remove(base);
     return status;
 }
 
@@ -364,7 +372,7 @@ hn_status hn_train_run_finish(hn_train_run *r, char path[HN_RUN_PATH], char dige
     HN_TRY(status);
     status = hn_run_basis_unchanged(&r->basis, r->on.dataset); /* its self-test was made of the base too */
     if (status != HN_OK) {
-        unlink(path);
+        hn_os_remove(path);
         return status;
     }
     return hn_sha256_file(path, digest);

@@ -1,13 +1,13 @@
-#define _DEFAULT_SOURCE 1 /* getcwd's room */
 #include "train/run_told.h"
 
 #include "base/number.h"
 #include "base/option_value.h"
+#include "base/os/files.h"
+#include "base/os/folders.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- by name ---- */
 
@@ -145,7 +145,7 @@ hn_status hn_run_told_open(hn_run_file *file, hn_heap *heap, const char *dir)
     *file = (hn_run_file){ .heap = heap };
     HN_REQUIRE(snprintf(path, sizeof path, "%s/" HN_RUN_TOLD, dir) < (int)sizeof path, HN_ERR_ARGUMENT,
                "%.60s...: too long a name", dir);
-    HN_REQUIRE(access(path, F_OK) == 0, HN_ERR_IO, "%s: no run to go on with: expected what it was told in %s",
+    HN_REQUIRE(hn_os_is_there(path), HN_ERR_IO, "%s: no run to go on with: expected what it was told in %s",
                dir, path);
     return hn_run_file_read(file, heap, path);
 }
@@ -178,11 +178,11 @@ static void add_string(hn_str *out, const char *text)
 static hn_status add_path(hn_str *out, const char *path)
 {
     char full[8192], folder[4096];
-    if (path[0] == '/') {
+    if (hn_os_is_absolute(path)) {
         add_string(out, path);
         return HN_OK;
     }
-    HN_REQUIRE(getcwd(folder, sizeof folder), HN_ERR_IO, "the working folder: %s", strerror(errno));
+    HN_REQUIRE(hn_os_folder_here(folder, sizeof folder), HN_ERR_IO, "the working folder: %s", strerror(errno));
     const size_t n = strlen(folder), m = strlen(path);
     HN_REQUIRE(n + m + 2 < sizeof full, HN_ERR_ARGUMENT, "%s: too long a name", path);
     memcpy(full, folder, n);

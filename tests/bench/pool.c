@@ -3,7 +3,7 @@
  *
  *     build/tests/bench/pool            medians over many steps, one line a case */
 #include "base/pool.h"
-#include "base/clock.h"
+#include "base/os/clock.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  *     tokenizer MODEL.gguf TEXT [ROUNDS]       prints seconds to load and MB/s of the best
  * round */
 #include "text/tokenizer.h"
-#include "base/clock.h"
+#include "base/os/clock.h"
 #include "base/file.h"
 #include "io/gguf.h"
 

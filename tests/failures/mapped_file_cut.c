@@ -2,11 +2,13 @@
  * the library has mapped is the library's: an error that names the file. A fault elsewhere is the
  * host's, and its handler is back when the library has no file open. */
 #include "base/map_file.h"
+#include "base/pool.h"
 #include "io/gguf.h"
 #include "tests/harness/check.h"
 
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,9 +145,53 @@ static void check_marked(void)
     unlink(name);
 }
 
+/* A worker of the pool that meets the cut goes on, too: a thread in which that signal was blocked would end the
+ * process. */
+typedef struct reading {
+    hn_map_file map;
+    size_t piece;
+    atomic_int n_workers;
+    _Atomic unsigned sum;
+} reading;
+
+static void read_piece(void *context, int64_t begin, int64_t end, int thread)
+{
+    reading *r = context;
+    while (thread == 0 && !atomic_load(&r->n_workers)) { /* all of what is cut is a worker's */
+    }
+    atomic_fetch_add(&r->n_workers, 1);
+    for (int64_t i = begin; i < end; i++)
+        atomic_fetch_add(&r->sum, sum(r->map.data + (size_t)i * r->piece, r->piece));
+}
+
+static void check_workers(void)
+{
+    enum { PIECES = 16, PIECE = 4 * 4096 };
+    static char name[] = "/tmp/hone-cut-XXXXXX";
+    static reading r;
+    int owner;
+    hn_heap heap;
+    hn_pool *pool;
+    hn_heap_init(&heap, NULL);
+    const int file = make(name, (size_t)PIECES * PIECE);
+    r.piece = PIECE;
+    if (CHECK_OK(hn_pool_new(&heap, 3, &pool)) && CHECK_OK(hn_map_file_open(&r.map, &owner, name))) {
+        CHECK(ftruncate(file, 0) == 0);
+        hn_pool_run(pool, PIECES, 1, read_piece, &r);
+        CHECK(atomic_load(&r.n_workers) > 0);
+        CHECK_INT(0, (int)atomic_load(&r.sum));
+        CHECK_FAILS(hn_map_check(&owner), HN_ERR_IO, "was cut short while it was read");
+        hn_map_file_close(&r.map);
+    }
+    hn_pool_free(pool);
+    close(file);
+    unlink(name);
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
+    check_workers();
     check_host();
     check_ends();
     check_marked();

@@ -5,7 +5,7 @@
 #endif
 #include "tests/harness/kernel_check.h"
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 
 #include <stdio.h>
 #include <string.h>

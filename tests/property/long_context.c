@@ -4,7 +4,7 @@
  *
  * The oracle fills the keys of both layers, a batch at a time: a full layer's keys need the window
  * layer alone, so nothing here is quadratic but the engine's own prefill. */
-#include "base/clock.h"
+#include "base/os/clock.h"
 #include "infer/session_state.h"
 #include "prove/oracle.h"
 #include "tests/harness/check.h"

@@ -1,5 +1,5 @@
 /* What a process may still take, read from made-up /proc and /sys trees. */
-#include "base/free_memory.h"
+#include "base/os/memory.h"
 #include "tests/harness/check.h"
 
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "text/tokenizer.h"
 #include "tests/harness/check.h"
 
-#include "base/clock.h"
+#include "base/os/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* free_memory.h: what this process may still take: of the machine, of the groups it was put in, and of
+/* memory.h: what this process may still take: of the machine, of the groups it was put in, and of
  * its own address space. */
-#ifndef HN_BASE_FREE_MEMORY_H
-#define HN_BASE_FREE_MEMORY_H
+#ifndef HN_BASE_OS_MEMORY_H
+#define HN_BASE_OS_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,9 @@ typedef struct hn_free_memory {
 } hn_free_memory;
 
 hn_free_memory hn_memory_free(void);
+#if !defined(_WIN32)
 /* The same of a machine whose /proc and /sys stand under `root`: for tests. */
 hn_free_memory hn_memory_free_under(const char *root);
+#endif
 
 #endif

@@ -1,4 +1,4 @@
-#include "base/free_memory.h"
+#include "base/os/memory.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,0 +1,63 @@
+#include "base/os/threads.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+
+static void *run(void *argument)
+{
+    const hn_os_thread *thread = argument;
+    thread->run(thread->context);
+    return NULL;
+}
+
+/* All but those that a thread brings upon itself: blocked, those would end the process instead of finding their
+ * handler, and a page of a mapped file that was cut is one. */
+static void block_signals(sigset_t *before)
+{
+    sigset_t most;
+    sigfillset(&most);
+    sigdelset(&most, SIGBUS);
+    sigdelset(&most, SIGSEGV);
+    sigdelset(&most, SIGFPE);
+    sigdelset(&most, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &most, before);
+}
+
+int hn_os_thread_start(hn_os_thread *thread, void (*task)(void *context), void *context)
+{
+    sigset_t before;
+    thread->run = task;
+    thread->context = context;
+    block_signals(&before);
+    const int failure = pthread_create(&thread->handle, NULL, run, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure;
+}
+
+void hn_os_thread_join(hn_os_thread *thread) { pthread_join(thread->handle, NULL); }
+
+void hn_os_mutex_open(hn_os_mutex *mutex)
+{
+    pthread_mutexattr_t checked;
+    pthread_mutexattr_init(&checked);
+    pthread_mutexattr_settype(&checked, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(mutex, &checked);
+    pthread_mutexattr_destroy(&checked);
+}
+
+void hn_os_mutex_close(hn_os_mutex *mutex) { pthread_mutex_destroy(mutex); }
+
+bool hn_os_mutex_lock(hn_os_mutex *mutex) { return pthread_mutex_lock(mutex) != EDEADLK; }
+
+void hn_os_mutex_unlock(hn_os_mutex *mutex) { pthread_mutex_unlock(mutex); }
+
+void hn_os_condition_open(hn_os_condition *condition) { pthread_cond_init(condition, NULL); }
+
+void hn_os_condition_close(hn_os_condition *condition) { pthread_cond_destroy(condition); }
+
+void hn_os_condition_wait(hn_os_condition *condition, hn_os_mutex *mutex) { pthread_cond_wait(condition, mutex); }
+
+void hn_os_condition_wake(hn_os_condition *condition) { pthread_cond_signal(condition); }
+
+void hn_os_condition_wake_all(hn_os_condition *condition) { pthread_cond_broadcast(condition); }

@@ -1,0 +1,15 @@
+/* process.h: this process and the machine that it is on. */
+#ifndef HN_BASE_OS_PROCESS_H
+#define HN_BASE_OS_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+long hn_os_process_id(void); /* another in a child of fork */
+int hn_os_processors(void);  /* that are online, at least 1 */
+void hn_os_machine(char *out, size_t room);   /* the system, its release and the processor's kind */
+void hn_os_host_name(char *out, size_t room); /* "" if it has none */
+bool hn_os_random(uint64_t *out);             /* without waiting; false: there is none */
+
+#endif
