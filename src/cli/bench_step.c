@@ -1,77 +1,88 @@
-/* A whole training step of a small transformer: how much of the peak is left when everything that
- * is not a product is counted as waiting. */
+/* A whole training step of a small model, by the learner of runs: how much of the peak is left when
+ * everything that is not a product is counted as waiting. */
 #include "cli/bench.h"
 
-#include "nn/decoder.h"
-#include "train/descent.h"
+#include "convert/random_model.h"
+#include "convert/random_numbers.h"
+#include "models/models.h"
+#include "train/learner.h"
 
-enum { TOKENS = 512, WORDS = 8192 };
+enum { TOKENS = 512, WORDS = 8192, LAYERS = 4 };
+
+static const char *const shape[] = { "layers=4", "width=512", "heads=8", "kv_heads=4", "head_dim=64",
+                                     "ffn=1408", "vocab=8192" };
 
 typedef struct training {
-    nn_decoder *d;
-    hn_graph *g;
-    hn_descent *descent;
-    int32_t tokens[TOKENS], labels[TOKENS], segments[TOKENS], positions[TOKENS];
-    float count, sequences;
+    hn_model *model;
+    hn_tuning *tuning;
+    hn_learner *learner;
+    hn_batch batch;
+    int64_t steps;
     hn_status status;
 } training;
 
 static void run(hn_bench *b, void *what)
 {
     training *t = what;
-    hn_descent_result result;
+    hn_learned learned;
     (void)b;
     if (t->status == HN_OK)
-        t->status = hn_descent_begin(t->descent);
-    if (t->status == HN_OK)
-        t->status = hn_descent_micro(t->descent, NULL);
-    if (t->status == HN_OK)
-        t->status = hn_descent_finish(t->descent, 1e-4f, &result);
+        t->status = hn_learner_step(t->learner, &t->batch, t->steps++, 1e-4f, NULL, &learned);
 }
 
-static hn_status bind(training *t, hn_heap *heap)
+static hn_status make_model(hn_heap *heap, hn_model **out)
 {
-    hn_storage *storage = hn_descent_storage(t->descent);
-    const nn_decoder *d = t->d;
+    hn_random_options o = { .first = HN_FIRST_SPREAD, .seed = 1, .name = "of the bench" };
+    HN_TRY(hn_arch_named("llama", &o.arch));
+    HN_TRY(hn_recipe_named("f32", &o.recipe));
+    hn_hparams *hp = hn_alloc(heap, HN_TAG_WORKSPACE, sizeof *hp);
+    if (!hp)
+        return HN_ERR_MEMORY;
+    hn_random_begin(hp);
+    hn_status status = HN_OK;
+    for (size_t i = 0; i < sizeof shape / sizeof *shape && status == HN_OK; i++)
+        status = hn_random_set(hp, shape[i]);
+    if (status == HN_OK)
+        status = hn_random_complete(o.arch, hp);
+    o.hp = hp;
+    if (status == HN_OK)
+        status = hn_random_model_in_memory(heap, &o, out);
+    hn_free(heap, hp);
+    return status;
+}
+
+static hn_status make_batch(hn_batch *batch)
+{
+    int32_t ids[TOKENS];
+    float weights[TOKENS];
     for (int i = 0; i < TOKENS; i++) {
-        t->tokens[i] = i * 37 % WORDS, t->labels[i] = (i + 1) * 37 % WORDS;
-        t->positions[i] = i;
+        ids[i] = i * 37 % WORDS;
+        weights[i] = i > 0;
     }
-    t->count = TOKENS, t->sequences = 1;
-    HN_TRY(hn_descent_make(t->descent));
-    HN_TRY(hn_storage_bind(storage, d->tokens->leaf, t->tokens));
-    HN_TRY(hn_storage_bind(storage, d->labels->leaf, t->labels));
-    HN_TRY(hn_storage_bind(storage, d->segments->leaf, t->segments));
-    HN_TRY(hn_storage_bind(storage, d->positions->leaf, t->positions));
-    HN_TRY(hn_storage_bind(storage, d->count->leaf, &t->count));
-    HN_TRY(hn_storage_bind(storage, d->sequences->leaf, &t->sequences));
-    for (int i = 0; i < t->g->n_leaves; i++) {
-        const hn_leaf *leaf = t->g->leaves[i];
-        if (leaf->kind != HN_LEAF_WEIGHT)
-            continue;
-        const hn_tensor w = hn_tensor_at(&leaf->type, hn_storage_data(storage, leaf));
-        HN_TRY(nn_decoder_init_weight(leaf, 1, heap, &w));
-    }
-    return HN_OK;
+    const hn_sample sample = { .ids = ids, .weights = weights, .n = TOKENS };
+    return hn_batch_add_sample(batch, &sample);
 }
 
-static hn_status race(hn_bench *b, training *t, hn_device *device)
+static hn_status make_learner(hn_heap *heap, training *t, hn_device *device)
 {
-    const nn_decoder_options o = { .vocab = WORDS, .width = 512, .n_layer = 4, .n_head = 8,
-                                   .n_kv_head = 4, .head_dim = 64, .ffn = 1408,
-                                   .max_tokens = TOKENS };
-    HN_TRY(hn_graph_new(&t->g, b->heap));
-    nn_decoder_build(t->d, t->g, &o);
-    HN_TRY(hn_graph_finish(t->g));
-    const hn_descent_options options = { .clip_norm = 1 };
-    HN_TRY(hn_descent_new(&t->descent, t->g, t->d->loss, t->d->n_params, t->d->params, 1, &device,
-                          &options));
-    HN_TRY(bind(t, b->heap));
+    static const hn_tune_settings full = { .how = HN_TUNE_FULL };
+    const hn_learner_options o = { .objective = { .max_tokens = TOKENS }, .descent = { .clip_norm = 1 } };
+    hn_tune_targets all;
+    HN_TRY(hn_tune_targets_parse(heap, "all:full", &full, &all));
+    const hn_status status = hn_tuning_new(heap, t->model, &all, 1, &t->tuning);
+    hn_tune_targets_free(heap, &all);
+    HN_TRY(status);
+    return hn_learner_new(&t->learner, heap, t->model, t->tuning, 1, &device, &o);
+}
+
+static hn_status race(hn_bench *b, training *t)
+{
+    const hn_hparams *hp = hn_model_hparams(t->model);
     /* Six operations a weight and token (look-ups of the embedding have none), and attention. */
-    const double layer = (double)o.width * (double)((o.n_head + o.n_kv_head) * o.head_dim * 2 +
-                                                    3 * o.ffn);
-    const double weights = layer * (double)o.n_layer + (double)(o.width * WORDS);
-    const double seen = 0.5 * TOKENS * TOKENS * (double)(o.n_head * o.head_dim * o.n_layer);
+    const double width = (double)hp->width, heads = (double)(hp->n_head[0] * hp->head_dim);
+    const double keys = (double)(hp->n_kv_head[0] * hp->head_dim);
+    const double weights = width * (LAYERS * (2 * (heads + keys) + 3 * (double)hp->ffn[0]) + WORDS);
+    const double seen = 0.5 * TOKENS * TOKENS * heads * LAYERS;
     hn_racer racers[] = { hn_bench_fma(b),
                           { .run = run, .what = t, .work = 6 * weights * TOKENS + 14 * seen } };
     hn_bench_race(b, 2, racers);
@@ -90,17 +101,18 @@ hn_status hn_bench_step(hn_bench *b)
     const hn_device_options open = { .n_threads = b->n_threads,
                                      .isa = hn_isa_name(b->isa, &level) };
     HN_TRY(hn_devices_open(b->heap, "cpu", &open, &n, device));
-    training *t = hn_alloc(b->heap, HN_TAG_WORKSPACE, sizeof *t);
-    nn_decoder *d = hn_alloc(b->heap, HN_TAG_GRAPH, sizeof *d);
-    hn_status status = t && d ? HN_OK : HN_ERR_MEMORY;
-    if (status == HN_OK) {
-        t->d = d;
-        status = race(b, t, device[0]);
-        hn_descent_free(t->descent);
-        hn_graph_free(t->g);
-    }
-    hn_free(b->heap, d);
-    hn_free(b->heap, t);
+    training t = { .batch = hn_batch_on(b->heap) };
+    hn_status status = make_model(b->heap, &t.model);
+    if (status == HN_OK)
+        status = make_batch(&t.batch);
+    if (status == HN_OK)
+        status = make_learner(b->heap, &t, device[0]);
+    if (status == HN_OK)
+        status = race(b, &t);
+    hn_learner_free(t.learner);
+    hn_tuning_free(t.tuning);
+    hn_batch_free(&t.batch);
+    hn_model_close(t.model);
     hn_devices_close(n, device);
     return status;
 }

@@ -195,7 +195,7 @@ static hn_status look(grads *g)
     o.objective.max_tokens = c->micro_tokens ? c->micro_tokens
                                              : (int64_t)(most > longest ? most : longest);
     o.descent.recompute_every = c->recompute > 0 ? (int)c->recompute : 0;
-    HN_TRY(hn_learner_new(&g->learner, g->in->heap, g->in->model, g->tuning, g->in->devices[0], &o));
+    HN_TRY(hn_learner_new(&g->learner, g->in->heap, g->in->model, g->tuning, 1, g->in->devices, &o));
     return hn_learner_look(g->learner, &g->batch, 0, NULL, &g->learned);
 }
 

@@ -1,49 +1,228 @@
-/* hone plan: how one training step of a built-in transformer uses memory. */
+/* hone plan: what running and training a model would compute and take, before any of it is asked for. */
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
+#include "cli/plan_look.h"
 #include "graph/plan_print.h"
-#include "nn/decoder.h"
-#include "train/descent.h"
 
 #include <string.h>
 
 typedef struct plan_args {
-    int64_t layers, width, heads, kv_heads, ffn, vocab, tokens, experts, used, rank, recompute,
-        threads;
-    const char *mode, *device;
-    bool quiet;
+    hn_plan_asks asks;
+    const char *device, *of;
+    int64_t threads;
+    bool steps;
     hn_sink svg;
+    hn_list ignore;
 } plan_args;
 
 static const hn_option options[] = {
-    HN_INT(plan_args, layers, "layers", "N", 1, 200, "default 2"),
-    HN_INT(plan_args, width, "width", "N", 1, 65536, "of the residual stream; default 64"),
-    HN_INT(plan_args, heads, "heads", "N", 1, 1024, "query heads; default 4"),
-    HN_INT(plan_args, kv_heads, "kv-heads", "N", 1, 1024, "key and value heads; default 2"),
-    HN_INT(plan_args, ffn, "ffn", "N", 1, 262144, "default 128"),
-    HN_INT(plan_args, vocab, "vocab", "N", 2, 1048576, "default 256"),
-    HN_INT(plan_args, tokens, "tokens", "N", 1, 1048576, "of a micro-batch; default 64"),
-    HN_INT(plan_args, experts, "experts", "N", 0, 4096, "0: dense, the default"),
-    HN_INT(plan_args, used, "used", "N", 1, 64, "experts a token; default 2"),
-    HN_INT(plan_args, rank, "rank", "N", 0, 4096, "of adapters; 0 trains everything, the default"),
-    HN_INT(plan_args, recompute, "recompute", "N", 0, 200, "keep every n-th layer boundary; 0: all"),
-    HN_INT(plan_args, threads, "threads", "N", 1, 256, "scratch is counted for so many"),
-    HN_TEXT(plan_args, mode, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
-    HN_TEXT(plan_args, device, "device", "LIST", "cpu, or cpu,cpu: layers are spread over them"),
-    HN_OUT(plan_args, svg, "svg", "FILE", "draw it: bytes against time, a box a tensor"),
-    HN_FLAG(plan_args, quiet, "quiet", "print only the bytes"),
+    HN_TEXT(plan_args, of, "of", "WHAT", "token, prompt, training, or the text of a model that embeds; without it all, side by side"),
+    HN_FLAG(plan_args, steps, "steps", "with --of: every step, with types, places and what it takes over"),
+    HN_OUT(plan_args, svg, "svg", "FILE", "with --of: draw it, bytes against time, a box a tensor"),
+    HN_GROUP("running"),
+    HN_INT(plan_args, asks.context, "context", "N", 1, INT32_MAX, "longest sequence; default 4096"),
+    HN_INT(plan_args, asks.prompt, "prompt", "N", 1, INT32_MAX, "tokens of a prompt that are computed at a time"),
+    HN_TEXT(plan_args, asks.cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_FLAG(plan_args, asks.keeps_all, "keep-all", "keys beyond their windows too"),
+    HN_FLAG(plan_args, asks.mapped, "mapped", "weights where the file is mapped, not in panels"),
+    HN_GROUP("training"),
+    HN_TEXT(plan_args, asks.targets, "targets", "LIST", "as for train; default: attn, mlp and experts, as there are"),
+    HN_INT(plan_args, asks.rank, "rank", "R", 1, 65536, "of low-rank changes"),
+    HN_TEXT(plan_args, asks.optimizer, "optimizer", "NAME", "as for train"),
+    HN_INT(plan_args, asks.micro_tokens, "micro-tokens", "N", 1, INT32_MAX, "tokens of a micro-batch"),
+    HN_INT(plan_args, asks.recompute, "recompute", "N", 0, 10000,
+           "keep every n-th layer's input and compute the rest again (0: keep all)"),
+    HN_GROUP("both"),
+    HN_TEXT(plan_args, asks.numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
+    HN_TEXT(plan_args, asks.mode, "plan", "MODE", "of training: separate, reuse, inplace (the default) or poison"),
+    HN_TEXT(plan_args, device, "device", "LIST",
+            "cpu, or cpu,cpu: a training step's layers are spread over them; running is on the first"),
+    HN_INT(plan_args, threads, "threads", "N", 1, 256, "scratch is counted for so many; default: one a processor"),
+    HN_IGNORE_OPTION(plan_args),
     HN_OPTION_END,
 };
 
-static hn_status print_plan(const plan_args *args, const hn_plan *plan, hn_heap *heap, FILE *out)
+/* ---- the table ---- */
+
+enum { WIDTH = 16, LABEL = 26, MOST_OPS = 14 };
+
+static void print_bytes_cell(FILE *out, double bytes)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    char text[32];
+    int unit = 0;
+    for (; bytes >= 1024 && unit < 4; unit++)
+        bytes /= 1024;
+    snprintf(text, sizeof text, unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
+    fprintf(out, "%*s", WIDTH, text);
+}
+
+static void print_flops_cell(FILE *out, double flops)
+{
+    static const char *const units[] = { "FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP" };
+    char text[32];
+    int unit = 0;
+    for (; flops >= 1000 && unit < 5; unit++)
+        flops /= 1000;
+    snprintf(text, sizeof text, "%.3g %s", flops, units[unit]);
+    fprintf(out, "%*s", WIDTH, text);
+}
+
+static void print_memory(FILE *out, const hn_plan_looks *looks)
+{
+    for (int m = 0; m < HN_N_PLAN_MEMORY; m++) {
+        bool is_any = false;
+        for (int i = 0; i < looks->n; i++)
+            is_any = is_any || looks->at[i].memory[m];
+        if (!is_any)
+            continue;
+        fprintf(out, "  %-*s", LABEL - 2, hn_plan_memory_name((hn_plan_memory)m));
+        for (int i = 0; i < looks->n; i++)
+            if (looks->at[i].memory[m])
+                print_bytes_cell(out, (double)looks->at[i].memory[m]);
+            else
+                fprintf(out, "%*s", WIDTH, "-");
+        fputc('\n', out);
+    }
+    fprintf(out, "  %-*s", LABEL - 2, "altogether");
+    for (int i = 0; i < looks->n; i++)
+        print_bytes_cell(out, (double)hn_plan_look_bytes(&looks->at[i]));
+    fputc('\n', out);
+}
+
+static const hn_op_work *find_op(const hn_plan_work *work, const hn_op *op)
+{
+    for (int i = 0; i < work->n_ops; i++)
+        if (work->ops[i].op == op)
+            return &work->ops[i];
+    return NULL;
+}
+
+static void print_op(FILE *out, const hn_plan_looks *looks, const hn_op *op)
+{
+    fprintf(out, "  %-*s", LABEL - 2, op->name);
+    for (int i = 0; i < looks->n; i++) {
+        const hn_plan_work *work = &looks->at[i].work;
+        const hn_op_work *w = find_op(work, op);
+        char text[32] = "-";
+        if (w)
+            snprintf(text, sizeof text, "%d x %5.1f %%", w->n,
+                     work->all.flops > 0 ? 100 * w->flops / work->all.flops : 0);
+        fprintf(out, "%*s", WIDTH, text);
+    }
+    fputc('\n', out);
+}
+
+/* Of the last one, which does most; what the others have besides comes after. */
+static void print_ops(FILE *out, const hn_plan_looks *looks)
+{
+    fprintf(out, "by op: how often, and of the operations\n");
+    const hn_plan_work *most = &looks->at[looks->n - 1].work;
+    int n = 0;
+    for (; n < most->n_ops && n < MOST_OPS; n++)
+        print_op(out, looks, most->ops[n].op);
+    for (int i = 0; i < looks->n - 1; i++)
+        for (int k = 0; k < looks->at[i].work.n_ops; k++) {
+            const hn_op *op = looks->at[i].work.ops[k].op;
+            bool is_told = find_op(most, op) != NULL;
+            for (int j = 0; j < i; j++)
+                is_told = is_told || find_op(&looks->at[j].work, op);
+            if (!is_told)
+                print_op(out, looks, op);
+        }
+    if (n < most->n_ops)
+        fprintf(out, "  and %d ops more in %s\n", most->n_ops - n, looks->at[looks->n - 1].name);
+}
+
+static void print_row(FILE *out, const hn_plan_looks *looks, const char *label,
+                      int64_t (*value)(const hn_plan_look *))
+{
+    fprintf(out, "%-*s", LABEL, label);
+    for (int i = 0; i < looks->n; i++)
+        fprintf(out, "%*lld", WIDTH, (long long)value(&looks->at[i]));
+    fputc('\n', out);
+}
+
+static int64_t tokens_of(const hn_plan_look *l)
+{
+    return l->tokens;
+}
+
+static int64_t steps_of(const hn_plan_look *l)
+{
+    return l->work.all.n;
+}
+
+static int64_t slow_of(const hn_plan_look *l)
+{
+    return l->work.n_without_kernel;
+}
+
+static int64_t copies_of(const hn_plan_look *l)
+{
+    return l->work.n_copies;
+}
+
+static bool has_any(const hn_plan_looks *looks, int64_t (*value)(const hn_plan_look *))
+{
+    for (int i = 0; i < looks->n; i++)
+        if (value(&looks->at[i]))
+            return true;
+    return false;
+}
+
+static void print_devices(FILE *out, const hn_plan_look *look)
+{
+    for (int d = 0; look->plan->n_devices > 1 && d < look->plan->n_devices; d++) {
+        size_t weights = 0;
+        for (int r = 0; r < look->plan->n_roots; r++)
+            if (look->plan->roots[r].leaf && look->plan->roots[r].device == d &&
+                look->plan->roots[r].leaf->kind == HN_LEAF_WEIGHT)
+                weights += look->plan->roots[r].bytes;
+        fprintf(out, "%s, device %d: weights", look->name, d);
+        print_bytes_cell(out, (double)weights);
+        fputs(", workspace", out);
+        print_bytes_cell(out, (double)look->plan->workspace[d]);
+        fputc('\n', out);
+    }
+}
+
+static void print_table(FILE *out, const hn_plan_looks *looks)
+{
+    fprintf(out, "%-*s", LABEL, "");
+    for (int i = 0; i < looks->n; i++)
+        fprintf(out, "%*s", WIDTH, looks->at[i].name);
+    fputc('\n', out);
+    print_row(out, looks, "tokens at a time", tokens_of);
+    print_row(out, looks, "steps", steps_of);
+    if (has_any(looks, slow_of))
+        print_row(out, looks, "  without a kernel", slow_of);
+    if (has_any(looks, copies_of))
+        print_row(out, looks, "  copies between devices", copies_of);
+    fprintf(out, "%-*s", LABEL, "operations");
+    for (int i = 0; i < looks->n; i++)
+        print_flops_cell(out, looks->at[i].work.all.flops);
+    fputs("\nmemory\n", out);
+    print_memory(out, looks);
+    for (int i = 0; i < looks->n; i++)
+        print_devices(out, &looks->at[i]);
+    print_ops(out, looks);
+    if (looks->refused[0])
+        fprintf(out, "%s\n", looks->refused);
+}
+
+static hn_status print_steps(const plan_args *args, const hn_plan *plan, hn_heap *heap, FILE *out)
 {
     hn_str text = hn_str_on(heap);
-    hn_plan_text(plan, &text);
-    hn_status status = hn_str_status(&text);
-    const char *from = args->quiet ? strstr(text.text, "\ndevice 0:") : text.text;
-    if (status == HN_OK)
-        fputs(from ? from + (*from == '\n') : "", out);
-    hn_str_clear(&text);
+    hn_status status = HN_OK;
+    if (args->steps) {
+        hn_plan_text(plan, &text);
+        status = hn_str_status(&text);
+        if (status == HN_OK)
+            fprintf(out, "\n%s", text.text);
+        hn_str_clear(&text);
+    }
     if (args->svg.path && status == HN_OK) {
         hn_plan_svg(plan, &text);
         status = hn_str_status(&text);
@@ -55,61 +234,56 @@ static hn_status print_plan(const plan_args *args, const hn_plan *plan, hn_heap 
     return status;
 }
 
-static hn_status make_plan(const plan_args *args, hn_graph *g, nn_decoder *d, int n_devices,
-                           hn_device *const *devices, FILE *out)
+static hn_status look(const plan_args *args, hn_heap *heap, const hn_model *model, FILE *out)
 {
-    HN_REQUIRE(args->heads % args->kv_heads == 0, HN_ERR_ARGUMENT,
-               "%lld heads do not divide into %lld", (long long)args->heads,
-               (long long)args->kv_heads);
-    hn_descent_options step = { .recompute_every = (int)args->recompute, .clip_norm = 1 };
-    if (args->mode)
-        HN_TRY(hn_plan_mode_parse(args->mode, &step.mode));
-    const nn_decoder_options o = {
-        .vocab = args->vocab, .width = args->width, .n_layer = args->layers, .n_head = args->heads,
-        .n_kv_head = args->kv_heads, .head_dim = args->width / args->heads > 1 ? args->width / args->heads / 2 * 2 : 2,
-        .ffn = args->ffn, .n_expert = args->experts, .n_used = args->used, .max_tokens = args->tokens,
-        .lora_rank = args->rank, .n_devices = n_devices,
-    };
-    nn_decoder_build(d, g, &o);
-    HN_TRY(hn_graph_finish(g));
-    hn_descent *descent;
-    HN_TRY(hn_descent_new(&descent, g, d->loss, d->n_params, d->params, n_devices, devices, &step));
-    const hn_status status = print_plan(args, hn_descent_plan(descent), g->heap, out);
-    hn_descent_free(descent);
+    hn_device *devices[HN_MAX_DEVICES];
+    int n;
+    const hn_device_options open = { .n_threads = (int)args->threads };
+    HN_TRY(hn_devices_open(heap, args->device ? args->device : "cpu", &open, &n, devices));
+    hn_plan_looks looks;
+    hn_status status = hn_plan_looks_new(&looks, heap, model, n, devices, args->of, &args->asks);
+    if (status == HN_OK) {
+        hn_plan_describe(model, out);
+        print_table(out, &looks);
+        if (args->of)
+            status = print_steps(args, looks.at[0].plan, heap, out);
+    }
+    hn_plan_looks_free(&looks);
+    hn_devices_close(n, devices);
     return status;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    (void)n_operands, (void)operands;
+    (void)n_operands;
     const plan_args *args = parsed;
+    const hn_ignored ignored = hn_ignored_of(&args->ignore);
     hn_heap heap;
+    hn_model *model;
     hn_heap_init(&heap, NULL);
-    hn_device *devices[HN_MAX_DEVICES];
-    int n;
-    const hn_device_options open = { .n_threads = (int)args->threads };
-    HN_TRY(hn_devices_open(&heap, args->device ? args->device : "cpu", &open, &n, devices));
-    hn_graph *g = NULL;
-    nn_decoder *d = hn_alloc(&heap, HN_TAG_GRAPH, sizeof *d);
-    hn_status status = d ? hn_graph_new(&g, &heap) : HN_ERR_MEMORY;
-    if (status == HN_OK)
-        status = make_plan(args, g, d, n, devices, out);
-    hn_graph_free(g);
-    hn_free(&heap, d);
-    hn_devices_close(n, devices);
+    HN_REQUIRE(args->of || (!args->steps && !args->svg.path), HN_ERR_ARGUMENT,
+               "--%s is of one plan: say which with --of token, prompt or training",
+               args->steps ? "steps" : "svg");
+    HN_TRY(hn_model_open(&heap, operands[0], &ignored, &model));
+    const hn_status status = look(args, &heap, model, out);
+    hn_model_close(model);
     return status;
 }
 
-static const plan_args defaults = { .layers = 2, .width = 64, .heads = 4, .kv_heads = 2, .ffn = 128,
-                                    .vocab = 256, .tokens = 64, .used = 2 };
+static const plan_args defaults = { .asks = { .prompt = 512, .rank = 16, .micro_tokens = 512 } };
 
 const hn_command hn_cmd_plan = {
     .name = "plan",
-    .operands = "",
-    .summary = "show how a training step of a built-in transformer uses memory",
-    .example = "plan",
+    .operands = "MODEL",
+    .summary = "show what running and training a model would compute and take",
+    .details = "A token, a prompt and a training step side by side: operations, memory by what it is for, and\n"
+               "which ops they are made of. Everything is planned as `hone run` and `hone train` plan it, and\n"
+               "nothing is allocated: the model may be larger than memory.\n",
+    .example = "plan m.gguf --context 8192 --cache q8_0",
     .options = options,
     .defaults = &defaults,
     .args_size = sizeof(plan_args),
+    .min_operands = 1,
+    .max_operands = 1,
     .run = run,
 };

@@ -98,6 +98,7 @@ typedef struct work {
     spread values;
     hn_weights_writer *writer;
     size_t index;
+    uint8_t *memory;  /* where the tensor goes to; NULL: to the writer */
     uint8_t *buffers; /* one a thread */
     int64_t first;
     _Atomic int64_t failed; /* a piece that could not be written, or -1 */
@@ -164,6 +165,14 @@ static void make_piece(const work *w, int64_t piece, uint8_t *out, size_t *bytes
     }
 }
 
+static hn_status put(const work *w, uint64_t at, const uint8_t *bytes, size_t n)
+{
+    if (!w->memory)
+        return hn_weights_writer_put(w->writer, w->index, at, bytes, n);
+    memcpy(w->memory + at, bytes, n);
+    return HN_OK;
+}
+
 static void write_pieces(void *context, int64_t begin, int64_t end, int thread)
 {
     work *w = context;
@@ -172,8 +181,7 @@ static void write_pieces(void *context, int64_t begin, int64_t end, int thread)
         const int64_t piece = w->first + i;
         size_t bytes;
         make_piece(w, piece, buffer, &bytes);
-        if (hn_weights_writer_put(w->writer, w->index, (uint64_t)piece * w->piece_bytes, buffer,
-                                  bytes) != HN_OK)
+        if (put(w, (uint64_t)piece * w->piece_bytes, buffer, bytes) != HN_OK)
             w->failed = piece;
     }
 }
@@ -183,8 +191,7 @@ static hn_status explain(work *w)
 {
     size_t bytes;
     make_piece(w, w->failed, w->buffers, &bytes);
-    HN_TRY(hn_weights_writer_put(w->writer, w->index, (uint64_t)w->failed * w->piece_bytes,
-                                 w->buffers, bytes));
+    HN_TRY(put(w, (uint64_t)w->failed * w->piece_bytes, w->buffers, bytes));
     return hn_fail(HN_ERR_IO, "tensor %s: writing failed", w->tensor->gguf);
 }
 
@@ -197,7 +204,7 @@ static hn_status write_constant(const work *w, hn_heap *heap)
     for (int64_t i = 0; i < n && status == HN_OK; i++) {
         uint8_t bytes[4];
         hn_store_32(bytes, hn_f32_bits((float)values[i]));
-        status = hn_weights_writer_put(w->writer, w->index, (uint64_t)i * 4, bytes, 4);
+        status = put(w, (uint64_t)i * 4, bytes, 4);
     }
     hn_free(heap, values);
     return status;
@@ -276,7 +283,6 @@ static hn_status plan_entries(plan *p, const hn_random_options *o, hn_watch *wat
 
 static hn_status write_keys(const hn_random_options *o, hn_meta *meta)
 {
-    HN_TRY(hn_arch_write_meta(o->arch, o->hp, meta));
     HN_TRY(hn_meta_set_text(meta, "general.type", "model"));
     HN_TRY(hn_meta_set_text(meta, "general.name", o->name));
     HN_TRY(hn_meta_set_int(meta, "general.quantization_version", HN_META_U32, 2));
@@ -308,6 +314,7 @@ static hn_status find_values(const plan *p, const hn_random_options *o, work *w)
                    name);
 }
 
+/* Without a writer, to the memory of each entry. */
 static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *heap,
                            hn_pool *pool, hn_weights_writer *writer, hn_watch *watch)
 {
@@ -325,11 +332,12 @@ static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *h
         w.spread = spread_of(o, w.tensor);
         w.key = stir(o->seed ^ hn_hash_text(w.tensor->gguf));
         w.copies = o->copies && hn_pattern_matches("blk.*.attn_output.weight", w.tensor->gguf);
-        if (w.copies && status == HN_OK)
+        if (w.copies)
             status = find_values(p, o, &w);
         if (status != HN_OK)
             break;
-        w.bytes = hn_weights_writer_bytes(writer, i);
+        w.bytes = hn_type_bytes(&p->entries[i].type);
+        w.memory = writer ? NULL : (uint8_t *)(uintptr_t)p->entries[i].data;
         w.index = i;
         status = write_tensor(&w, heap, pool, watch);
     }
@@ -338,20 +346,35 @@ static hn_status write_all(const plan *p, const hn_random_options *o, hn_heap *h
     return status;
 }
 
-static hn_status make(plan *p, hn_meta *meta, hn_pool *pool, hn_sink out,
-                      const hn_random_options *o, hn_watch *watch)
+/* The keys of its numbers, and which tensors it has of which types. */
+static hn_status begin(plan *p, hn_meta *meta, const hn_random_options *o, hn_watch *watch)
 {
     hn_heap *heap = meta->heap;
-    hn_weights_writer *writer;
     HN_TRY(hn_arch_tensors(o->arch, o->hp, heap, &p->tensors, &p->n));
     p->entries = hn_alloc_array(heap, HN_TAG_FILE, p->n, sizeof *p->entries);
     p->tensor_of = hn_alloc_array(heap, HN_TAG_FILE, p->n, sizeof *p->tensor_of);
     if (!p->entries || !p->tensor_of)
         return HN_ERR_MEMORY;
     HN_TRY(plan_entries(p, o, watch));
+    return hn_arch_write_meta(o->arch, o->hp, meta);
+}
+
+static void end(plan *p, hn_meta *meta)
+{
+    hn_free(meta->heap, p->tensors);
+    hn_free(meta->heap, p->entries);
+    hn_free(meta->heap, p->tensor_of);
+    hn_meta_free(meta);
+}
+
+static hn_status write_file(plan *p, hn_meta *meta, hn_pool *pool, hn_sink out,
+                            const hn_random_options *o, hn_watch *watch)
+{
+    hn_weights_writer *writer;
+    HN_TRY(begin(p, meta, o, watch));
     HN_TRY(write_keys(o, meta));
-    HN_TRY(hn_gguf_create(heap, out, meta, p->entries, p->n_entries, &writer));
-    const hn_status status = write_all(p, o, heap, pool, writer, watch);
+    HN_TRY(hn_gguf_create(meta->heap, out, meta, p->entries, p->n_entries, &writer));
+    const hn_status status = write_all(p, o, meta->heap, pool, writer, watch);
     if (status == HN_OK)
         return hn_weights_writer_finish(writer);
     hn_weights_writer_abandon(writer);
@@ -363,10 +386,46 @@ hn_status hn_random_model(hn_heap *heap, hn_pool *pool, hn_sink out,
 {
     plan p = { 0 };
     hn_meta meta = hn_meta_on(heap, out.path);
-    const hn_status status = make(&p, &meta, pool, out, options, watch);
-    hn_free(heap, p.tensors);
-    hn_free(heap, p.entries);
-    hn_free(heap, p.tensor_of);
-    hn_meta_free(&meta);
+    const hn_status status = write_file(&p, &meta, pool, out, options, watch);
+    end(&p, &meta);
+    return status;
+}
+
+/* ---- in memory ---- */
+
+static hn_status make_memory(hn_heap *heap, plan *p, hn_meta *meta, const hn_random_options *o)
+{
+    hn_pool *pool;
+    hn_watch watch = { 0 };
+    HN_TRY(begin(p, meta, o, &watch));
+    for (size_t i = 0; i < p->n_entries; i++) {
+        hn_weight_entry *e = &p->entries[i];
+        e->encoding = hn_dtype_name(e->type.dtype);
+        e->bytes = hn_type_bytes(&e->type);
+        e->data = hn_alloc(heap, HN_TAG_WEIGHT, e->bytes);
+        if (!e->data)
+            return HN_ERR_MEMORY;
+    }
+    HN_TRY(hn_pool_new(heap, 1, &pool));
+    const hn_status status = write_all(p, o, heap, pool, NULL, &watch);
+    hn_pool_free(pool);
+    return status;
+}
+
+hn_status hn_random_model_in_memory(hn_heap *heap, const hn_random_options *options, hn_model **out)
+{
+    plan p = { 0 };
+    hn_meta meta = hn_meta_on(heap, options->name);
+    *out = NULL;
+    hn_status status = make_memory(heap, &p, &meta, options);
+    hn_weights weights = { .name = options->name, .entries = p.entries, .n = p.n_entries };
+    if (status == HN_OK)
+        status = hn_weights_index(heap, &weights);
+    if (status == HN_OK)
+        status = hn_model_of(heap, options->name, &meta, &weights, out);
+    for (size_t i = 0; i < p.n_entries && status != HN_OK; i++)
+        hn_free(heap, (void *)(uintptr_t)p.entries[i].data);
+    hn_free(heap, weights.index);
+    end(&p, &meta);
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "convert/encode_rows.h"
 #include "convert/recipe.h"
-#include "nn/arch.h"
+#include "models/model.h"
 
 typedef enum hn_first_values {
     HN_FIRST_CLASS,  /* as Transformers' class begins: matrices normal, of deviation 0.02; gains one,
@@ -35,5 +35,8 @@ typedef struct hn_random_options {
  * ones. */
 hn_status hn_random_model(hn_heap *heap, hn_pool *pool, hn_sink out,
                           const hn_random_options *options, hn_watch *watch);
+
+/* The same model without a file and without a tokenizer, so that its vocabulary may be of any size. */
+hn_status hn_random_model_in_memory(hn_heap *heap, const hn_random_options *options, hn_model **out);
 
 #endif

@@ -126,14 +126,12 @@ static hn_status start(hn_session **out, hn_heap *heap, const hn_model *model, h
     return prepare(*out, device, options);
 }
 
-hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
-                         hn_device *device, const hn_session_options *options)
+hn_status hn_session_plan(hn_session **out, hn_heap *heap, const hn_model *model,
+                          hn_device *device, const hn_session_options *options)
 {
     hn_session *s;
     *out = NULL;
-    hn_status status = start(&s, heap, model, device, options);
-    if (status == HN_OK)
-        status = hn_compiled_finish(&s->c); /* the cache among what it makes */
+    const hn_status status = start(&s, heap, model, device, options);
     if (status != HN_OK) {
         hn_session_free(s);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
@@ -142,19 +140,30 @@ hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
     return HN_OK;
 }
 
+hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
+                         hn_device *device, const hn_session_options *options)
+{
+    HN_TRY(hn_session_plan(out, heap, model, device, options));
+    const hn_status status = hn_compiled_finish(&(*out)->c); /* the cache among what it makes */
+    if (status == HN_OK)
+        return HN_OK;
+    hn_session_free(*out);
+    *out = NULL;
+    return hn_fail_within(status, "%s: ", hn_model_path(model));
+}
+
 hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_device *device,
                              const hn_session_options *options, hn_session_sizes *out)
 {
     hn_session *s;
     const int64_t before = heap->live_bytes;
-    const hn_status status = start(&s, heap, model, device, options);
     *out = (hn_session_sizes){ 0 };
-    if (status == HN_OK)
-        *out = (hn_session_sizes){ .n_ctx = s->n_ctx, .cache = hn_session_cache_bytes(s),
-                                   .workspace = hn_session_workspace(s),
-                                   .other = (size_t)(heap->live_bytes - before) };
+    HN_TRY(hn_session_plan(&s, heap, model, device, options));
+    *out = (hn_session_sizes){ .n_ctx = s->n_ctx, .cache = hn_session_cache_bytes(s),
+                               .workspace = hn_session_workspace(s),
+                               .other = (size_t)(heap->live_bytes - before) };
     hn_session_free(s);
-    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", hn_model_path(model));
+    return HN_OK;
 }
 
 void hn_session_free(hn_session *s)
@@ -275,4 +284,14 @@ size_t hn_session_cache_bytes(const hn_session *s)
 size_t hn_session_workspace(const hn_session *s)
 {
     return hn_executable_measure(s->c.x).workspace;
+}
+
+size_t hn_session_packed_bytes(const hn_session *s)
+{
+    return hn_executable_measure(s->c.x).weights;
+}
+
+const hn_plan *hn_session_look(const hn_session *s)
+{
+    return hn_executable_look(s->c.x, 0);
 }

@@ -31,6 +31,9 @@ typedef struct hn_session_options {
  * HN_ERR_SHAPE: keys that its blocks do not divide. */
 hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
                          hn_device *device, const hn_session_options *options);
+/* The same without its memory: it can be looked at, and not be run. */
+hn_status hn_session_plan(hn_session **out, hn_heap *heap, const hn_model *model,
+                          hn_device *device, const hn_session_options *options);
 void hn_session_free(hn_session *session); /* takes NULL */
 
 /* The word for a type of cache; NULL: f32. HN_ERR_ARGUMENT lists them. */
@@ -68,6 +71,8 @@ int64_t hn_session_context(const hn_session *session);
 int64_t hn_session_batch(const hn_session *session); /* tokens computed at a time */
 size_t hn_session_cache_bytes(const hn_session *session);
 size_t hn_session_workspace(const hn_session *session);
+size_t hn_session_packed_bytes(const hn_session *session); /* of weights copied into panels; 0 once made */
+const hn_plan *hn_session_look(const hn_session *session);
 
 /* Writes tokens, keys and values to a GGUF file: whole, or not at all. */
 hn_status hn_session_save(const hn_session *session, const char *path);

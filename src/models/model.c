@@ -54,10 +54,15 @@ static bool has_alternative(const hn_model *m, size_t i)
 
 /* GGUF: every tensor where it lies. */
 
+static const hn_weights *stored(const hn_model *m)
+{
+    return m->in_memory ? m->in_memory : m->dir ? &m->dir->weights : hn_gguf_weights(m->gguf);
+}
+
 static hn_status take_entry(hn_model *m, const hn_arch_tensor *want, hn_taken *taken)
 {
     const hn_weight_entry *e;
-    HN_TRY(hn_weights_want(hn_gguf_weights(m->gguf), want->gguf, &e));
+    HN_TRY(hn_weights_want(stored(m), want->gguf, &e));
     hn_taken_mark(taken, e);
     bool fits = e->type.rank == want->rank;
     for (int i = 0; fits && i < want->rank; i++)
@@ -77,7 +82,7 @@ static hn_status take_entry(hn_model *m, const hn_arch_tensor *want, hn_taken *t
 
 static hn_status take_gguf(hn_model *m, hn_taken *taken)
 {
-    const hn_weights *all = hn_gguf_weights(m->gguf);
+    const hn_weights *all = stored(m);
     for (size_t i = 0; i < m->n_tensors; i++) {
         const hn_arch_tensor *want = &m->tensors[i];
         if (hn_weights_find(all, want->gguf)) {
@@ -171,17 +176,21 @@ static hn_status take_dir(hn_model *m, hn_taken *taken)
     return HN_OK;
 }
 
-static hn_status read_file(hn_model *m)
+static hn_status read_keys(hn_model *m, const hn_meta *meta)
 {
-    HN_TRY(hn_gguf_open(m->heap, m->path, &m->gguf));
-    const hn_meta *meta = hn_gguf_meta(m->gguf);
     char *name;
     HN_TRY(hn_meta_text(meta, "general.architecture", &name));
     HN_REQUIRE(name, HN_ERR_FORMAT, "%s: key general.architecture is missing", m->path);
     const hn_status status = hn_arch_named(name, &m->arch);
     hn_free(m->heap, name);
     HN_TRY(status);
-    return hn_arch_read_meta(m->arch, meta, hn_gguf_weights(m->gguf), &m->ignored, m->hp);
+    return hn_arch_read_meta(m->arch, meta, stored(m), &m->ignored, m->hp);
+}
+
+static hn_status read_file(hn_model *m)
+{
+    HN_TRY(hn_gguf_open(m->heap, m->path, &m->gguf));
+    return read_keys(m, hn_gguf_meta(m->gguf));
 }
 
 static hn_status read_dir(hn_model *m)
@@ -194,20 +203,19 @@ static hn_status read_dir(hn_model *m)
     return hn_arch_check_head(m->arch, m->hp, &m->dir->weights, m->prefix);
 }
 
-static hn_status open_all(hn_model *m)
+/* All tensors of its architecture and numbers, and no other. */
+static hn_status take_all(hn_model *m)
 {
-    const bool is_dir = hn_is_dir(m->path);
-    HN_TRY(is_dir ? read_dir(m) : read_file(m));
     HN_TRY(hn_arch_tensors(m->arch, m->hp, m->heap, &m->tensors, &m->n_tensors));
     m->weights = hn_alloc_array(m->heap, HN_TAG_FILE, m->n_tensors, sizeof *m->weights);
     m->owned = hn_alloc_array(m->heap, HN_TAG_FILE, m->n_tensors, sizeof *m->owned);
     if (!m->weights || !m->owned)
         return HN_ERR_MEMORY;
     hn_taken taken;
-    HN_TRY(hn_taken_begin(&taken, m->heap, is_dir ? &m->dir->weights : hn_gguf_weights(m->gguf)));
-    hn_status status = is_dir ? take_dir(m, &taken) : take_gguf(m, &taken);
+    HN_TRY(hn_taken_begin(&taken, m->heap, stored(m)));
+    hn_status status = m->dir ? take_dir(m, &taken) : take_gguf(m, &taken);
     if (status == HN_OK)
-        status = hn_taken_check(&taken, m->arch, m->hp, is_dir ? m->prefix : NULL, m->path);
+        status = hn_taken_check(&taken, m->arch, m->hp, m->dir ? m->prefix : NULL, m->path);
     hn_taken_free(&taken, m->heap);
     HN_TRY(status);
     return hn_model_index(m);
@@ -224,9 +232,8 @@ static hn_status take_ignored(hn_model *m, const hn_ignored *from)
     return HN_OK;
 }
 
-hn_status hn_model_open(hn_heap *heap, const char *path, const hn_ignored *ignored, hn_model **out)
+static hn_status begin(hn_heap *heap, const char *path, const hn_ignored *ignored, hn_model **out)
 {
-    *out = NULL;
     hn_model *m = hn_alloc(heap, HN_TAG_FILE, sizeof *m);
     if (!m)
         return HN_ERR_MEMORY;
@@ -236,13 +243,46 @@ hn_status hn_model_open(hn_heap *heap, const char *path, const hn_ignored *ignor
     hn_status status = m->path && m->hp ? hn_identity_new(&m->identity, heap) : HN_ERR_MEMORY;
     if (status == HN_OK)
         status = take_ignored(m, ignored);
+    if (status != HN_OK)
+        hn_model_close(m);
+    *out = status == HN_OK ? m : NULL;
+    return status;
+}
+
+hn_status hn_model_open(hn_heap *heap, const char *path, const hn_ignored *ignored, hn_model **out)
+{
+    hn_model *m;
+    *out = NULL;
+    HN_TRY(begin(heap, path, ignored, &m));
+    hn_status status = hn_is_dir(path) ? read_dir(m) : read_file(m);
     if (status == HN_OK)
-        status = open_all(m);
+        status = take_all(m);
     if (status != HN_OK) { /* what config.json says is told without the directory */
         const bool is_named = strstr(hn_error_message(), path) != NULL;
         hn_model_close(m);
         return is_named ? status : hn_fail_within(status, "%s: ", path);
     }
+    *out = m;
+    return HN_OK;
+}
+
+hn_status hn_model_of(hn_heap *heap, const char *name, const hn_meta *meta, const hn_weights *weights,
+                      hn_model **out)
+{
+    hn_model *m;
+    *out = NULL;
+    HN_TRY(begin(heap, name, NULL, &m));
+    m->in_memory = weights;
+    hn_status status = read_keys(m, meta);
+    if (status == HN_OK)
+        status = take_all(m);
+    m->in_memory = NULL;
+    if (status != HN_OK) {
+        hn_model_close(m);
+        return status;
+    }
+    for (size_t i = 0; i < m->n; i++)
+        m->owned[i] = (void *)(uintptr_t)m->weights[i].data;
     *out = m;
     return HN_OK;
 }

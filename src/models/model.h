@@ -17,14 +17,18 @@ typedef struct hn_model hn_model;
 /* HN_ERR_FORMAT names what is missing, has another shape, or has no place in the architecture.
  * `ignored` (or NULL): keys of its configuration that are passed over; copied. */
 hn_status hn_model_open(hn_heap *heap, const char *path, const hn_ignored *ignored, hn_model **out);
+/* Of keys and tensors as GGUF has them, in memory of this heap, which is the model's then: not if this
+ * fails. `name` begins messages. */
+hn_status hn_model_of(hn_heap *heap, const char *name, const hn_meta *meta, const hn_weights *weights,
+                      hn_model **out);
 const hn_ignored *hn_model_ignored(const hn_model *model);
 void hn_model_close(hn_model *model); /* takes NULL */
 
 const hn_arch *hn_model_arch(const hn_model *model);
 const hn_hparams *hn_model_hparams(const hn_model *model);
 const char *hn_model_path(const hn_model *model);
-hn_gguf *hn_model_gguf(const hn_model *model);      /* NULL of a directory */
-hn_hf_dir *hn_model_hf_dir(const hn_model *model);  /* NULL of a file */
+hn_gguf *hn_model_gguf(const hn_model *model);      /* NULL of a directory, and of memory */
+hn_hf_dir *hn_model_hf_dir(const hn_model *model);  /* NULL of a file, and of memory */
 
 /* Every tensor that a model of its architecture and numbers may have. */
 const hn_arch_tensor *hn_model_tensors(const hn_model *model, size_t *n);

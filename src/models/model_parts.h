@@ -1,4 +1,4 @@
-/* model_parts.h: a model's inside, for model.c, which opens it, and slice.c, which takes parts. */
+/* model_parts.h: a model's inside, for model.c, which makes it, and slice.c, which takes parts. */
 #ifndef HN_MODELS_MODEL_PARTS_H
 #define HN_MODELS_MODEL_PARTS_H
 
@@ -14,6 +14,7 @@ struct hn_model {
     hn_ignored ignored; /* of its own memory */
     hn_gguf *gguf;
     hn_hf_dir *dir;
+    const hn_weights *in_memory; /* while it is being made of these, of neither */
     hn_arch_tensor *tensors;
     size_t n_tensors;
     nn_weight *weights;

@@ -222,6 +222,13 @@ static hn_dtype packed_type(const nn_build *b, const nn_weight *w)
                                                                          : w->type.dtype;
 }
 
+/* The embedding lies with the first layer, and what follows the layers with the last. */
+static int device_of(const nn_build *b)
+{
+    const int64_t layer = b->layer < 0 ? 0 : b->layer < b->hp->n_layer ? b->layer : b->hp->n_layer - 1;
+    return (int)(layer * b->o.n_devices / b->hp->n_layer);
+}
+
 hn_node *nn_leaf(nn_build *b, const nn_weight *w)
 {
     for (int i = 0; i < b->n_bound; i++)
@@ -235,6 +242,8 @@ hn_node *nn_leaf(nn_build *b, const nn_weight *w)
     hn_node *leaf = hn_graph_weight(b->g, w->name, packed ? packed_type(b, w) : w->type.dtype,
                                     packed ? HN_LAYOUT_PANEL16 : HN_LAYOUT_PLAIN, w->type.rank,
                                     w->type.dim);
+    if (b->o.n_devices > 1 && !hn_is_poison(b->g, leaf))
+        leaf->leaf->device = device_of(b);
     hn_node *value = packed ? leaf : value_of(b, w, leaf);
     b->bound[b->n_bound++] =
         (nn_bound){ w, leaf, value, packed, packed && w->is_permuted ? head_dim(b) : 0 };

@@ -69,6 +69,7 @@ typedef struct nn_build_options {
     hn_numerics numerics;
     const struct nn_build *inputs_of; /* another build in this graph: its inputs and leaves serve */
     bool feeds_layers;  /* every layer's input, and the head's, is an input of the graph */
+    int n_devices;      /* weights of the layers lie on so many, in order; 0: on one */
 } nn_build_options;
 
 /* What is known of a layer: nodes [T, ..], NULL where it has none. */

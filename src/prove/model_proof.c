@@ -135,7 +135,7 @@ static hn_status take_gradient(proof *p)
 {
     const hn_learner_options o = learner_options(p);
     hn_learned learned;
-    HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, p->o->devices[0], &o));
+    HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, 1, p->o->devices, &o));
     HN_TRY(hn_learner_look(p->learner, &p->batch, 0, NULL, &learned));
     p->loss = learned.loss;
     p->gradient = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
@@ -438,7 +438,7 @@ static hn_status check_numerics(proof *p)
     p->numerics = p->o->objective.numerics;
     const hn_learner_options o = learner_options(p);
     const hn_status status =
-        hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, p->o->devices[0], &o);
+        hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, 1, p->o->devices, &o);
     hn_learner_free(p->learner);
     p->learner = NULL;
     p->numerics = HN_NUMERICS_F32;
@@ -495,7 +495,7 @@ static hn_status compare(proof *p, const variant *v)
         if (!i || p->batch.tokens[i] > (uint32_t)o.objective.max_tokens)
             o.objective.max_tokens = p->batch.tokens[i];
     HN_TRY(
-        hn_learner_new(&other, p->o->heap, p->model, p->tuning, p->o->devices[v->device], &o));
+        hn_learner_new(&other, p->o->heap, p->model, p->tuning, 1, &p->o->devices[v->device], &o));
     hn_status status = hn_learner_look(other, &p->batch, 0, NULL, &learned);
     if (status == HN_OK)
         hn_report_note(p->report, "loss", v->kind,

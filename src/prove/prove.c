@@ -51,10 +51,10 @@ static hn_status prove_ops(hn_prove_env *env, const hn_prove_options *o, double 
 
 static hn_status prove_models(hn_prove_env *env, const hn_prove_options *o, double from, double to)
 {
-    const int n = hn_model_spec_count();
-    hn_model_spec spec;
+    const int n = hn_instance_count();
+    hn_instance_spec spec;
     for (int i = 0; i < n; i++) {
-        hn_model_spec_at(i, env->seed, &spec);
+        hn_instance_at(i, env->seed, &spec);
         HN_TRY(report_progress(o, from + (to - from) * i / n, spec.name));
         HN_TRY(hn_check_model(env, &spec));
     }
@@ -63,10 +63,10 @@ static hn_status prove_models(hn_prove_env *env, const hn_prove_options *o, doub
 
 static hn_status prove_random(hn_prove_env *env, const hn_prove_options *o, int64_t start_ns)
 {
-    hn_model_spec spec;
-    for (int i = hn_model_spec_count(); !hn_prove_is_late(env); i++) {
+    hn_instance_spec spec;
+    for (int i = hn_instance_count(); !hn_prove_is_late(env); i++) {
         const double done = (double)(hn_clock_ns() - start_ns) / (double)(env->deadline_ns - start_ns);
-        hn_model_spec_at(i, env->seed, &spec);
+        hn_instance_at(i, env->seed, &spec);
         HN_TRY(report_progress(o, done < 0.9 ? 0.9 : done, spec.name));
         HN_TRY(hn_check_model(env, &spec));
     }

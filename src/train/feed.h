@@ -13,6 +13,11 @@ typedef struct hn_step_numbers {
     int32_t step;                       /* which random numbers drop out */
 } hn_step_numbers;
 
+/* Every leaf that it reads, and where its value lies. */
+typedef hn_status hn_feed_visitor(void *context, const hn_leaf *leaf, const void *data);
+hn_status hn_feed_visit(const hn_objective *objective, hn_micro *micro, hn_step_numbers *numbers,
+                        hn_feed_visitor *visit, void *context);
+
 hn_status hn_feed_bind(hn_storage *storage, const hn_objective *objective, hn_micro *micro,
                        hn_step_numbers *numbers);
 

@@ -1,10 +1,9 @@
 #include "train/learner.h"
 
-
-#include <stdio.h>
-
 #include "train/evaluator.h"
 #include "train/feed.h"
+
+#include <stdio.h>
 
 struct hn_learner {
     hn_heap *heap;
@@ -21,20 +20,6 @@ struct hn_learner {
 
 /* ---- making ---- */
 
-static hn_status find_params(hn_learner *l, hn_node **params)
-{
-    nn_build *b = &l->objective.policy;
-    for (int i = 0; i < l->tuning->n_tensors; i++) {
-        const nn_weight *w = &l->tuning->tensors[i].weight;
-        params[i] = NULL;
-        for (int k = 0; k < b->n_bound; k++)
-            if (b->bound[k].weight == w)
-                params[i] = b->bound[k].leaf;
-        HN_REQUIRE(params[i], HN_ERR_ARGUMENT, "the model's graph never reads %s", w->name);
-    }
-    return HN_OK;
-}
-
 /* Matrices decay, or what a target asks for by itself; norms, biases and magnitudes do not. A gain that
  * the model's class counts from one decays toward one, whatever the file stores. */
 static hn_decay decay_of(const hn_tuning *t, int i, float usual)
@@ -47,7 +32,8 @@ static hn_decay decay_of(const hn_tuning *t, int i, float usual)
                        .toward = x->part == HN_TUNE_WEIGHT && of->base->is_shifted ? 1 : 0 };
 }
 
-static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options *options)
+static hn_status plan(hn_learner *l, int n_devices, hn_device *const *devices,
+                      const hn_learner_options *options)
 {
     hn_objective_options o = options->objective;
     o.max_rows = o.max_rows > 0 ? o.max_rows : o.max_tokens;
@@ -55,6 +41,7 @@ static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options
         o.max_pairs = 0;
     else if (!o.max_pairs)
         o.max_pairs = o.max_tokens / 2;
+    o.n_devices = n_devices;
     HN_REQUIRE(l->tuning->n_tensors > 0, HN_ERR_ARGUMENT, "nothing is to be trained");
     HN_TRY(hn_graph_new(&l->g, l->heap));
     HN_TRY(hn_objective_build(&l->objective, l->g, l->model, l->tuning, &o));
@@ -62,7 +49,7 @@ static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options
                                       sizeof *params);
     if (!params)
         return HN_ERR_MEMORY;
-    hn_status status = find_params(l, params);
+    hn_status status = hn_objective_params(&l->objective, l->tuning, params);
     hn_decay *decays = hn_alloc_array(l->heap, HN_TAG_GRAPH, (size_t)l->tuning->n_tensors,
                                       sizeof *decays);
     hn_descent_options descent = options->descent;
@@ -73,11 +60,11 @@ static hn_status plan(hn_learner *l, hn_device *device, const hn_learner_options
         decays[i] = decay_of(l->tuning, i, options->descent.decay);
     if (status == HN_OK)
         status = hn_descent_new(&l->descent, l->g, l->objective.loss, l->tuning->n_tensors, params,
-                                1, &device, &descent);
+                                n_devices, devices, &descent);
     hn_free(l->heap, decays);
     hn_free(l->heap, params);
     if (status == HN_OK && l->objective.goal->needs_anchor)
-        status = hn_evaluator_plan(&l->anchor, l->heap, l->model, l->tuning, NULL, device,
+        status = hn_evaluator_plan(&l->anchor, l->heap, l->model, l->tuning, NULL, devices[0],
                                    &options->objective);
     l->max_tokens = o.max_tokens;
     l->max_rows = o.max_rows;
@@ -95,7 +82,7 @@ hn_status hn_learner_make(hn_learner *l)
 }
 
 hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model,
-                          const hn_tuning *tuning, hn_device *device,
+                          const hn_tuning *tuning, int n_devices, hn_device *const *devices,
                           const hn_learner_options *options)
 {
     *out = NULL;
@@ -105,7 +92,7 @@ hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model
     l->heap = heap;
     l->model = model;
     l->tuning = tuning;
-    const hn_status status = plan(l, device, options);
+    const hn_status status = plan(l, n_devices, devices, options);
     if (status != HN_OK) {
         hn_learner_free(l);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
@@ -115,10 +102,10 @@ hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model
 }
 
 hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
-                         const hn_tuning *tuning, hn_device *device,
+                         const hn_tuning *tuning, int n_devices, hn_device *const *devices,
                          const hn_learner_options *options)
 {
-    HN_TRY(hn_learner_plan(out, heap, model, tuning, device, options));
+    HN_TRY(hn_learner_plan(out, heap, model, tuning, n_devices, devices, options));
     const hn_status status = hn_learner_make(*out);
     if (status != HN_OK) {
         hn_learner_free(*out);

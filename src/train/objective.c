@@ -165,7 +165,8 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
     HN_REQUIRE(options->numerics != HN_NUMERICS_BF16, HN_ERR_UNSUPPORTED,
                "numerics 'bf16': losses are of f32 or mixed numerics (perplexity has bf16)");
     nn_build_options built = { .max_tokens = options->max_tokens, .max_rows = options->max_rows,
-                               .keeps_head = true, .numerics = options->numerics };
+                               .keeps_head = true, .numerics = options->numerics,
+                               .n_devices = options->n_devices };
     if (o->goal->needs_base) { /* first, so that recomputation never reaches into it */
         hn_model_build(model, &o->base, g, &built);
         built.inputs_of = &o->base;
@@ -187,4 +188,18 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
 bool hn_objective_has_routers(const hn_objective *o)
 {
     return o->policy.n_routes > 0;
+}
+
+hn_status hn_objective_params(const hn_objective *o, const hn_tuning *tuning, hn_node **out)
+{
+    const nn_build *b = &o->policy;
+    for (int i = 0; i < tuning->n_tensors; i++) {
+        const nn_weight *w = &tuning->tensors[i].weight;
+        out[i] = NULL;
+        for (int k = 0; k < b->n_bound; k++)
+            if (b->bound[k].weight == w)
+                out[i] = b->bound[k].leaf;
+        HN_REQUIRE(out[i], HN_ERR_ARGUMENT, "the model's graph never reads %s", w->name);
+    }
+    return HN_OK;
 }

@@ -23,6 +23,7 @@ typedef struct hn_objective_options {
     hn_numerics numerics;
     const hn_adapters *adapters; /* where there is no tuning; or NULL */
     int64_t max_tokens, max_rows, max_pairs;
+    int n_devices; /* layers are spread over so many; 0: one */
 } hn_objective_options;
 
 typedef struct hn_objective {
@@ -48,6 +49,9 @@ typedef struct hn_objective {
 /* `tuning` may be NULL: the model as it is, for evaluation. */
 hn_status hn_objective_build(hn_objective *out, hn_graph *g, const hn_model *model,
                              const hn_tuning *tuning, const hn_objective_options *options);
+
+/* The leaves of what `tuning` trains, by tensor. Refuses a tensor that the graph never reads. */
+hn_status hn_objective_params(const hn_objective *objective, const hn_tuning *tuning, hn_node **out);
 
 /* Whether the model routes tokens at all: balance and z are refused otherwise. */
 bool hn_objective_has_routers(const hn_objective *objective);

@@ -132,7 +132,7 @@ static hn_status plan_learner(hn_train_run *r, int64_t tokens, int64_t recompute
     o.descent.recompute_every = (int)recompute;
     hn_learner_free(r->learner);
     r->learner = NULL;
-    HN_TRY(hn_learner_plan(&r->learner, r->heap, r->on.model, r->tuning, r->on.device, &o));
+    HN_TRY(hn_learner_plan(&r->learner, r->heap, r->on.model, r->tuning, 1, &r->on.device, &o));
     r->plan.micro_tokens = tokens;
     r->plan.recompute = recompute;
     r->plan.bytes = hn_learner_memory(r->learner);

@@ -65,6 +65,8 @@ plant "two steps of a reduction swapped" src/kernels/reduce/reduce_text.c "$leve
 plant "a state updated before its last reader" src/graph/plan.c plan.c \
     's/    return hn_plan_offsets(plan);/    for (int s = 1; s < plan->n_steps; s++) if (plan->steps[s].op->updates[0] \&\& !plan->steps[s - 1].op->updates[0] \&\& plan->steps[s-1].out[0] >= 0) { hn_step t = plan->steps[s]; plan->steps[s] = plan->steps[s - 1]; plan->steps[s - 1] = t; plan->values[plan->steps[s].out[0]].step = s; plan->values[t.out[0]].step = s - 1; }\n    return hn_plan_offsets(plan);/' \
     'old version of cache' --time-limit 0
+plant "a part of an architecture without its gradient" src/models/smollm3.c smollm3.c \
+    's/nn_swiglu(b, h)/nn_add(b, nn_swiglu(b, h), hn_stop_gradient(b->g, h))/' 'smollm3, .*directions' --time-limit 0
 
 # The same of a model's own certificate: no op is run by itself there.
 models=$source/tests/differential/models

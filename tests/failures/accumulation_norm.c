@@ -6,34 +6,29 @@
 
 #include <stdio.h>
 
-static void every_cut(bench *b, const hn_model_spec *spec)
+static void every_cut(bench *b, const hn_instance_spec *spec, const char *arch)
 {
     static const int cuts[][3] = { { 3 }, { 1, 2 }, { 2, 1 }, { 1, 1, 1 } };
     check_group(spec->name);
     steps s;
     const hn_descent_options options = { .recompute_every = 1 };
     uint64_t want = 0;
-    if (steps_open(&s, b, spec, &options))
+    if (steps_open(&s, b, spec, arch, &options))
         for (int c = 0; c < 4; c++) {
-            int64_t first = 0;
+            size_t from = 0;
             CHECK_OK(hn_descent_begin(s.descent));
-            for (int m = 0, sequence = 0; m < 3 && cuts[c][m]; m++) {
-                int64_t n = 0;
-                for (int k = 0; k < cuts[c][m]; k++)
-                    n += spec->length[sequence++];
-                CHECK_OK(steps_micro(&s, first, n, NULL));
-                first += n;
-            }
+            for (int m = 0; m < 3 && cuts[c][m]; from += (size_t)cuts[c][m++])
+                CHECK_OK(steps_micro(&s, from, from + (size_t)cuts[c][m], NULL));
             const uint64_t got = steps_digest(&s);
             want = want ? want : got;
             CHECK_THAT(got && got == want, "cut %d", c);
-            for (int p = 0; p < s.d.n_params; p++) {
+            for (int p = 0; p < s.n_params; p++) {
                 hn_tensor t;
                 double sum = 0;
                 CHECK_OK(hn_descent_gradient(s.descent, p, &t));
                 for (int64_t i = 0; i < hn_count(&t.type); i++)
                     sum += hn_get(&t, i) * hn_get(&t, i);
-                CHECK_THAT(sum > 0, "%s has no gradient", s.d.params[p]->leaf->name);
+                CHECK_THAT(sum > 0, "%s has no gradient", s.tuning->tensors[p].name);
             }
         }
     steps_close(&s);
@@ -45,15 +40,15 @@ static void empty_mask(bench *b)
     check_group("a micro-batch without labels");
     steps s;
     const hn_descent_options options = { 0 };
-    if (steps_open(&s, b, &steps_dense, &options)) {
+    if (steps_open(&s, b, &steps_dense, "llama", &options)) {
         for (int64_t i = 0; i < steps_dense.length[0]; i++)
-            s.batch.labels[i] = -100;
+            s.instance.batch.weights[i] = 0;
         CHECK_OK(hn_descent_begin(s.descent));
-        CHECK_OK(steps_micro(&s, 0, s.batch.n_tokens, NULL));
+        CHECK_OK(steps_all(&s, NULL));
         const uint64_t whole = steps_digest(&s);
         CHECK_OK(hn_descent_begin(s.descent));
-        CHECK_OK(steps_micro(&s, 0, steps_dense.length[0], NULL));
-        CHECK_OK(steps_micro(&s, steps_dense.length[0], s.batch.n_tokens - steps_dense.length[0], NULL));
+        CHECK_OK(steps_micro(&s, 0, 1, NULL));
+        CHECK_OK(steps_micro(&s, 1, 3, NULL));
         CHECK(whole && steps_digest(&s) == whole);
     }
     steps_close(&s);
@@ -88,8 +83,8 @@ int main(int argc, char **argv)
     bench b;
     check_open(argc, argv);
     if (bench_open(&b)) {
-        every_cut(&b, &steps_dense);
-        every_cut(&b, &steps_experts);
+        every_cut(&b, &steps_dense, "llama");
+        every_cut(&b, &steps_experts, "qwen3moe");
         empty_mask(&b);
         whole_batch_losses_are_refused(&b);
         bench_close(&b);

@@ -8,7 +8,7 @@
 #include "graph/verify.h"
 #include "prove/case.h"
 #include "prove/env.h"
-#include "prove/model_run.h"
+#include "prove/runner.h"
 #include "tests/harness/check.h"
 
 typedef struct bench {

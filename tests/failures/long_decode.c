@@ -154,43 +154,40 @@ static void ragged_micro_batches(bench *b)
     check_group("ragged micro-batches");
     const hn_descent_options options = { .mode = HN_PLAN_POISON };
     steps one;
-    if (steps_open(&one, b, &steps_experts, &options)) {
-        CHECK_OK(hn_descent_begin(one.descent));
-        CHECK_OK(steps_micro(&one, 0, 26, NULL));
-        const int64_t allocations = atomic_load(&b->heap.n_calls);
-        uint64_t digest[6];
+    hn_batch cut[6] = { { .heap = NULL } };
+    uint64_t digest[6] = { 0 };
+    if (steps_open(&one, b, &steps_experts, "qwen3moe", &options)) {
         for (int i = 0; i < 6; i++) {
-            for (int64_t t = 0; t < lengths[i]; t++)
-                one.batch.segments[t] = 0;
+            const hn_sample sample = { .ids = one.instance.batch.ids, .weights = one.instance.batch.weights,
+                                       .n = (size_t)lengths[i] };
+            cut[i] = hn_batch_on(&b->heap);
+            CHECK_OK(hn_batch_add_sample(&cut[i], &sample));
+        }
+        CHECK_OK(hn_descent_begin(one.descent));
+        CHECK_OK(steps_micro_of(&one, &cut[1], 0, 1, NULL));
+        const int64_t allocations = atomic_load(&b->heap.n_calls);
+        for (int i = 0; i < 6; i++) {
             CHECK_OK(hn_descent_begin(one.descent));
-            CHECK_OK(steps_micro(&one, 0, lengths[i], NULL));
+            CHECK_OK(steps_micro_of(&one, &cut[i], 0, 1, NULL));
             digest[i] = steps_digest(&one);
         }
         CHECK_INT(allocations, atomic_load(&b->heap.n_calls));
         CHECK(digest[1] == digest[4] && digest[0] != digest[1]);
-        steps_close(&one);
         for (int i = 0; i < 4; i++) {
-            hn_model_spec exact = steps_experts;
+            hn_instance_spec exact = steps_experts;
             exact.n_sequences = 1;
             exact.length[0] = lengths[i];
             steps own;
-            if (!steps_open(&own, b, &exact, &options))
-                break;
-            hn_model_batch all;
-            CHECK_OK(hn_model_batch_new(&all, &steps_experts, &b->heap));
-            memcpy(own.batch.tokens, all.tokens, (size_t)lengths[i] * sizeof(int32_t));
-            memcpy(own.batch.labels, all.labels, (size_t)lengths[i] * sizeof(int32_t));
-            memcpy(own.batch.positions, all.positions, (size_t)lengths[i] * sizeof(int32_t));
-            own.batch.count = all.count;
-            own.batch.sequences = all.sequences;
-            CHECK_OK(hn_descent_begin(own.descent));
-            CHECK_OK(steps_micro(&own, 0, lengths[i], NULL));
-            CHECK_THAT(steps_digest(&own) == digest[i], "%lld tokens", (long long)lengths[i]);
-            hn_model_batch_free(&all, &b->heap);
+            if (steps_open_for(&own, b, &exact, "qwen3moe", &options, &one.instance.batch)) {
+                CHECK_OK(hn_descent_begin(own.descent));
+                CHECK_OK(steps_micro_of(&own, &cut[i], 0, 1, NULL));
+                CHECK_THAT(steps_digest(&own) == digest[i], "%lld tokens", (long long)lengths[i]);
+            }
             steps_close(&own);
         }
-        return;
     }
+    for (int i = 0; i < 6; i++)
+        hn_batch_free(&cut[i]);
     steps_close(&one);
 }
 

@@ -9,17 +9,17 @@ static void infinite_weight(bench *b)
     check_group("infinite weight");
     steps s;
     const hn_descent_options options = { 0 };
-    if (steps_open(&s, b, &steps_dense, &options)) {
+    if (steps_open(&s, b, &steps_dense, "llama", &options)) {
         int victim = 0;
-        for (int p = 0; p < s.d.n_params; p++)
-            if (!strcmp(s.d.params[p]->leaf->name, "blk.1.ffn_up"))
+        for (int p = 0; p < s.n_params; p++)
+            if (!strcmp(s.tuning->tensors[p].name, "blk.1.ffn_up.weight"))
                 victim = p;
         float *w = steps_weight(&s, victim), *other = steps_weight(&s, 0);
         const float kept = other[0];
         w[3] = INFINITY;
         hn_descent_result result;
         CHECK_OK(hn_descent_begin(s.descent));
-        CHECK_OK(steps_micro(&s, 0, s.batch.n_tokens, NULL));
+        CHECK_OK(steps_all(&s, NULL));
         CHECK_FAILS(hn_descent_finish(s.descent, 0.1f, &result), HN_ERR_NUMERIC,
                     "nothing was updated");
         CHECK(other[0] == kept);
@@ -27,11 +27,11 @@ static void infinite_weight(bench *b)
         CHECK_FAILS(hn_descent_finish(s.descent, 0.1f, &result), HN_ERR_ARGUMENT, "begin one first");
         const hn_run_options scan = { .scan = true };
         CHECK_OK(hn_descent_begin(s.descent));
-        const hn_status status = steps_micro(&s, 0, s.batch.n_tokens, &scan);
-        CHECK_FAILS(status, HN_ERR_NUMERIC, "blk.1/linear#");
+        const hn_status status = steps_all(&s, &scan);
+        CHECK_FAILS(status, HN_ERR_NUMERIC, "linear#");
         w[3] = 0.1f;
         CHECK_OK(hn_descent_begin(s.descent));
-        CHECK_OK(steps_micro(&s, 0, s.batch.n_tokens, NULL));
+        CHECK_OK(steps_all(&s, NULL));
         CHECK_OK(hn_descent_finish(s.descent, 0.01f, &result));
         CHECK(other[0] != kept && isfinite(result.loss));
     }
@@ -43,13 +43,13 @@ static void absurd_rate(bench *b)
     check_group("absurd learning rate");
     steps s;
     const hn_descent_options options = { 0 };
-    if (steps_open(&s, b, &steps_dense, &options)) {
+    if (steps_open(&s, b, &steps_dense, "llama", &options)) {
         hn_descent_result result;
         hn_status status = HN_OK;
         CHECK_FAILS(hn_descent_finish(s.descent, NAN, &result), HN_ERR_ARGUMENT, "learning rate");
         for (int i = 0; i < 20 && status == HN_OK; i++) {
             CHECK_OK(hn_descent_begin(s.descent));
-            CHECK_OK(steps_micro(&s, 0, s.batch.n_tokens, NULL));
+            CHECK_OK(steps_all(&s, NULL));
             status = hn_descent_finish(s.descent, 1e38f, &result);
         }
         CHECK_FAILS(status, HN_ERR_NUMERIC, "nothing was updated");

@@ -12,9 +12,9 @@ int main(int argc, char **argv)
     bench b;
     check_open(argc, argv);
     if (bench_open(&b)) {
-        hn_model_spec spec;
+        hn_instance_spec spec;
         for (int i = 0; i < SHAPES; i++) {
-            hn_model_spec_at(hn_model_spec_count() + i, check_seed(), &spec);
+            hn_instance_at(hn_instance_count() + i, check_seed(), &spec);
             CHECK_OK(hn_check_model(&b.env, &spec));
         }
         for (int i = 0; i < b.report.n; i++)

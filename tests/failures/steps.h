@@ -1,74 +1,88 @@
-/* steps.h: a small transformer under a descent, for tests of whole steps. */
+/* steps.h: an instance of an architecture under a descent, micro-batch by micro-batch, for tests of whole
+ * steps. */
 #ifndef TESTS_FAILURES_STEPS_H
 #define TESTS_FAILURES_STEPS_H
 
+#include "prove/check_model.h"
 #include "tests/failures/bench.h"
-#include "train/descent.h"
+#include "train/feed.h"
 
 #include <string.h>
 
 typedef struct steps {
     bench *b;
-    hn_model_spec spec;
-    nn_decoder d;
-    hn_model_batch batch;
+    hn_instance instance;
+    hn_tuning *tuning;
+    hn_learner *learner; /* its descent is driven from here */
+    hn_objective *objective;
     hn_descent *descent;
+    hn_micro micro;
+    hn_step_numbers numbers;
+    int n_params;
 } steps;
 
-static inline bool steps_open(steps *s, bench *b, const hn_model_spec *spec,
+/* `about`: what counts of the whole step; NULL: the instance's own sequences. */
+static inline bool steps_open_for(steps *s, bench *b, const hn_instance_spec *spec, const char *arch,
+                                  const hn_descent_options *options, const hn_batch *about)
+{
+    *s = (steps){ .b = b };
+    hn_instance_spec own = *spec;
+    if (!CHECK_OK(hn_arch_named(arch, &own.arch)) ||
+        !CHECK_OK(hn_instance_open(&s->instance, &b->heap, &own)) ||
+        !CHECK_OK(hn_instance_tune(&s->instance, &s->tuning)))
+        return false;
+    const hn_learner_options o = { .objective = hn_instance_objective(&s->instance), .descent = *options };
+    const int64_t n = o.objective.max_tokens;
+    if (!CHECK_OK(hn_learner_new(&s->learner, &b->heap, s->instance.model, s->tuning, 1, &b->env.one, &o)) ||
+        !CHECK_OK(hn_micro_new(&s->micro, &b->heap, n, n, 0)))
+        return false;
+    about = about ? about : &s->instance.batch;
+    s->numbers = (hn_step_numbers){ .count = (float)about->weight,
+                                    .n_sequences = (float)about->n_sequences,
+                                    .n_tokens = (float)about->n_tokens, .step = 1 };
+    s->descent = hn_learner_descent(s->learner);
+    s->objective = (hn_objective *)(uintptr_t)hn_learner_objective(s->learner);
+    s->n_params = s->tuning->n_tensors;
+    return CHECK_OK(hn_feed_bind(hn_descent_storage(s->descent), s->objective, &s->micro, &s->numbers));
+}
+
+static inline bool steps_open(steps *s, bench *b, const hn_instance_spec *spec, const char *arch,
                               const hn_descent_options *options)
 {
-    s->b = b;
-    s->spec = *spec;
-    s->descent = NULL;
-    hn_graph *g = bench_graph(b);
-    if (!CHECK_OK(hn_model_batch_new(&s->batch, spec, &b->heap)))
-        return false;
-    nn_decoder_options o = spec->o;
-    o.max_tokens = s->batch.n_tokens;
-    nn_decoder_build(&s->d, g, &o);
-    if (!CHECK_OK(hn_graph_finish(g)) ||
-        !CHECK_OK(hn_descent_new(&s->descent, g, s->d.loss, s->d.n_params, s->d.params, 1,
-                                 &b->env.one, options)))
-        return false;
-    hn_storage *storage = hn_descent_storage(s->descent);
-    bool ok = CHECK_OK(hn_descent_make(s->descent)) &&
-              CHECK_OK(hn_storage_bind(storage, s->d.count->leaf, &s->batch.count)) &&
-              CHECK_OK(hn_storage_bind(storage, s->d.sequences->leaf, &s->batch.sequences)) &&
-              CHECK_OK(hn_storage_bind(storage, s->d.step->leaf, &s->batch.step));
-    for (int i = 0; ok && i < g->n_leaves; i++)
-        if (g->leaves[i]->kind == HN_LEAF_WEIGHT) {
-            const hn_tensor w = hn_tensor_at(&g->leaves[i]->type, hn_storage_data(storage, g->leaves[i]));
-            ok = CHECK_OK(nn_decoder_init_weight(g->leaves[i], spec->seed, &b->heap, &w));
-        }
-    return ok;
+    return steps_open_for(s, b, spec, arch, options, NULL);
 }
 
 static inline void steps_close(steps *s)
 {
-    hn_descent_free(s->descent);
-    hn_model_batch_free(&s->batch, &s->b->heap);
-    hn_graph_free(s->b->g);
-    s->b->g = NULL;
+    hn_learner_free(s->learner);
+    hn_tuning_free(s->tuning);
+    hn_micro_free(&s->micro);
+    hn_instance_close(&s->instance);
 }
 
-static inline float *steps_weight(steps *s, int p)
+static inline float *steps_weight(const steps *s, int p)
 {
-    return hn_storage_data(hn_descent_storage(s->descent), s->d.params[p]->leaf);
+    return hn_tuning_data(s->tuning, p);
 }
 
-/* One micro-batch of tokens [first, first + n). */
-static inline hn_status steps_micro(steps *s, int64_t first, int64_t n,
-                                    const hn_run_options *options)
+/* One micro-batch of sequences [from, to) of a batch. */
+static inline hn_status steps_micro_of(steps *s, const hn_batch *batch, size_t from, size_t to,
+                                       const hn_run_options *options)
 {
-    hn_storage *storage = hn_descent_storage(s->descent);
-    HN_TRY(hn_storage_bind(storage, s->d.tokens->leaf, s->batch.tokens + first));
-    HN_TRY(hn_storage_bind(storage, s->d.labels->leaf, s->batch.labels + first));
-    HN_TRY(hn_storage_bind(storage, s->d.segments->leaf, s->batch.segments + first));
-    HN_TRY(hn_storage_bind(storage, s->d.positions->leaf, s->batch.positions + first));
-    HN_TRY(hn_storage_bind(storage, s->d.at->leaf, s->batch.at + 2 * first));
-    HN_TRY(hn_descent_set_extent(s->descent, s->d.tokens_extent, n));
+    HN_TRY(hn_micro_fill(&s->micro, hn_model_hparams(s->instance.model), batch, from, to));
+    HN_TRY(hn_descent_set_extent(s->descent, s->objective->policy.tokens_extent, (int64_t)s->micro.pack.n));
+    HN_TRY(hn_descent_set_extent(s->descent, s->objective->policy.rows_extent, s->micro.n_rows));
     return hn_descent_micro(s->descent, options);
+}
+
+static inline hn_status steps_micro(steps *s, size_t from, size_t to, const hn_run_options *options)
+{
+    return steps_micro_of(s, &s->instance.batch, from, to, options);
+}
+
+static inline hn_status steps_all(steps *s, const hn_run_options *options)
+{
+    return steps_micro(s, 0, s->instance.batch.n_examples, options);
 }
 
 /* A hash of the gradients and the loss of the step so far. */
@@ -78,7 +92,7 @@ static inline uint64_t steps_digest(steps *s)
     hn_descent_result result;
     if (hn_descent_check(s->descent, &result) != HN_OK)
         return 0;
-    for (int p = 0; p < s->d.n_params; p++) {
+    for (int p = 0; p < s->n_params; p++) {
         hn_tensor t;
         if (hn_descent_gradient(s->descent, p, &t) != HN_OK)
             return 0;
@@ -91,15 +105,15 @@ static inline uint64_t steps_digest(steps *s)
     return hash ^ loss;
 }
 
-static const hn_model_spec steps_dense = {
-    .name = "dense", .n_sequences = 3, .length = { 9, 5, 12 }, .seed = 21,
-    .o = { .vocab = 40, .width = 16, .n_layer = 2, .n_head = 4, .n_kv_head = 2, .head_dim = 4,
-           .ffn = 24, .is_tied = true }
+static const hn_instance_spec steps_dense = {
+    .name = "dense", .n_sequences = 3, .length = { 9, 5, 12 }, .seed = 21, .vocab = 40, .width = 16,
+    .n_layer = 2, .n_head = 4, .n_kv_head = 2, .head_dim = 4, .ffn = 24, .is_tied = true,
+    .targets = "all:full"
 };
-static const hn_model_spec steps_experts = {
-    .name = "experts", .n_sequences = 3, .length = { 9, 5, 12 }, .seed = 22,
-    .o = { .vocab = 40, .width = 16, .n_layer = 2, .n_head = 4, .n_kv_head = 2, .head_dim = 4,
-           .ffn = 24, .n_expert = 4, .n_used = 2, .balance = 0.01f }
+static const hn_instance_spec steps_experts = {
+    .name = "experts", .n_sequences = 3, .length = { 9, 5, 12 }, .seed = 22, .vocab = 40, .width = 16,
+    .n_layer = 2, .n_head = 4, .n_kv_head = 2, .head_dim = 4, .ffn = 24, .is_tied = true,
+    .n_expert = 4, .n_used = 2, .balance = 0.01f, .targets = "all:full"
 };
 
 #endif

@@ -106,7 +106,7 @@ static void check_clipping(float most)
     bool ok = CHECK_OK(hn_tune_targets_parse(&heap, "attn_q:full", &plain, &targets)) &&
               CHECK_OK(hn_tuning_new(&heap, model, &targets, 1, &tuning)) &&
               CHECK_OK(hn_batch_add_sample(&batch, &sample)) &&
-              CHECK_OK(hn_learner_new(&learner, &heap, model, tuning, devices[0], &o));
+              CHECK_OK(hn_learner_new(&learner, &heap, model, tuning, 1, devices, &o));
     hn_tune_targets_free(&heap, &targets);
     if (ok) {
         float *g = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)tuning->n_params, sizeof *g);

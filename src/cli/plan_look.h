@@ -1,0 +1,61 @@
+/* plan_look.h: the plans of a model's token, prompt and training step, as sessions and runs plan them. */
+#ifndef HN_CLI_PLAN_LOOK_H
+#define HN_CLI_PLAN_LOOK_H
+
+#include "cli/session_options.h"
+#include "graph/plan_work.h"
+#include "infer/compiled.h"
+#include "train/learner.h"
+
+typedef struct hn_plan_asks {
+    int64_t context, prompt, rank, micro_tokens, recompute;
+    const char *cache, *numerics, *targets, *optimizer, *mode;
+    bool keeps_all, mapped;
+} hn_plan_asks;
+
+typedef enum hn_plan_memory {
+    HN_PLAN_WEIGHTS,    /* read where they are */
+    HN_PLAN_PACKED,     /* copied into panels */
+    HN_PLAN_CACHE,
+    HN_PLAN_WORKSPACE,
+    HN_PLAN_PARAMETERS, /* trained */
+    HN_PLAN_MOMENTS,
+    HN_PLAN_SUMS,
+    HN_N_PLAN_MEMORY
+} hn_plan_memory;
+
+const char *hn_plan_memory_name(hn_plan_memory memory);
+
+typedef struct hn_plan_look {
+    const char *name;
+    int64_t tokens;
+    const hn_plan *plan;
+    hn_plan_work work;
+    uint64_t memory[HN_N_PLAN_MEMORY];
+    /* what holds the plan */
+    hn_session *session;
+    hn_compiled compiled;
+    hn_tuning *tuning;
+    hn_learner *learner;
+} hn_plan_look;
+
+enum { HN_MAX_LOOKS = 3 };
+
+typedef struct hn_plan_looks {
+    hn_heap *heap;
+    int n;
+    hn_plan_look at[HN_MAX_LOOKS];
+    char refused[320]; /* what cannot be had and why; "" if nothing */
+} hn_plan_looks;
+
+/* `of`: "token", "prompt" or "training", or "text" of a model that embeds; NULL: all that the model can do. */
+hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model *model, int n_devices,
+                            hn_device *const *devices, const char *of, const hn_plan_asks *asks);
+void hn_plan_looks_free(hn_plan_looks *looks);
+
+uint64_t hn_plan_look_bytes(const hn_plan_look *look); /* all of its memory */
+
+/* One line: what the model is. */
+void hn_plan_describe(const hn_model *model, FILE *out);
+
+#endif
