@@ -1,5 +1,6 @@
 #!/bin/sh
-# check-layers.sh [ROOT]: every #include "layer/..." in src/ is one that docs/layers.txt allows.
+# check-layers.sh [ROOT]: every #include "layer/..." in src/ is one that docs/layers.txt allows, and every
+# "layer/room/..." within a layer that has rooms.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
 find src -type f \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' \) | sort |
@@ -10,6 +11,7 @@ BEGIN {
         split(line, side, ":")
         gsub(/ /, "", side[1])
         known[side[1]] = 1
+        if (side[1] ~ /\//) has_rooms[substr(side[1], 1, index(side[1], "/") - 1)] = 1
         n = split(side[2], below, " ")
         for (i = 1; i <= n; i++) allowed[side[1], below[i]] = 1
     }
@@ -18,8 +20,10 @@ BEGIN {
     file = $0
     split(file, part, "/")
     layer = part[2]
+    room = part[2] "/" part[3]
     n_files++
     if (!(layer in known)) { print file ": " layer " is no layer of docs/layers.txt"; n_bad++ }
+    if (layer in has_rooms && !(room in known)) { print file ": " room " is no room of docs/layers.txt"; n_bad++ }
     at = 0
     while ((getline line < file) > 0) {
         at++
@@ -28,6 +32,12 @@ BEGIN {
         sub(/".*/, "", line)
         target = line
         if (target !~ /\//) { print file ":" at ": \"" target "\": write the path from src/"; n_bad++; continue }
+        split(target, part, "/")
+        other = part[1] "/" part[2]
+        if (part[1] == layer && layer in has_rooms && other != room && !((room, other) in allowed)) {
+            print file ":" at ": " room " may not include " line
+            n_bad++
+        }
         sub(/\/.*/, "", target)
         if (target == "hone" || target == layer || (layer, target) in allowed) continue
         print file ":" at ": " layer " may not include " line

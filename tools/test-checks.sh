@@ -46,6 +46,15 @@ clean
 printf '#include "io/a.h"\n' >>"$tree/src/base/a.h"
 try 1 layers 'src/base/a.h:2: base may not include io/a.h'
 clean
+mkdir -p "$tree/src/text/unicode" "$tree/src/text/template"
+printf '#include "text/template/b.h"\n' >"$tree/src/text/unicode/a.c"
+try 1 layers 'src/text/unicode/a.c:1: text/unicode may not include text/template/b.h'
+printf '#include "text/unicode/b.h"\n' >"$tree/src/text/template/a.c"
+printf 'int x;\n' >"$tree/src/text/unicode/a.c"
+try 0 layers ' 0 failed'
+mv "$tree/src/text/unicode/a.c" "$tree/src/text/a.c"
+try 1 layers 'src/text/a.c: text/a.c is no room'
+clean
 mkdir "$tree/src/utils" && printf 'int x;\n' >"$tree/src/utils/x.c"
 try 1 layers 'utils is no layer'
 clean

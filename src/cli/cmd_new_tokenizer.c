@@ -5,7 +5,7 @@
 #include "data/record.h"
 #include "data/source.h"
 #include "io/weights_writer.h"
-#include "text/bpe_train.h"
+#include "text/tokenizer/bpe_train.h"
 
 #include <string.h>
 

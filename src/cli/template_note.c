@@ -1,7 +1,7 @@
 #include "cli/template_note.h"
 
 #include "io/hf_templates.h"
-#include "text/chat.h"
+#include "text/template/chat.h"
 
 #include <string.h>
 

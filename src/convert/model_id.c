@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 #include "base/utf8.h"
-#include "text/template_unicode.h"
+#include "text/unicode/python.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/ascii.h"
 #include "base/mathfn.h"
 #include "base/utf8.h"
-#include "text/template_unicode.h"
+#include "text/unicode/python.h"
 #include "base/number.h"
 
 #include <math.h>

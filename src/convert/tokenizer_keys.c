@@ -1,7 +1,7 @@
 #include "convert/tokenizer_keys.h"
 
 #include "io/hf_templates.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <string.h>

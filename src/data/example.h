@@ -8,8 +8,8 @@
 #define HN_DATA_EXAMPLE_H
 
 #include "data/record.h"
-#include "text/chat.h"
-#include "text/tokenizer.h"
+#include "text/template/chat.h"
+#include "text/tokenizer/tokenizer.h"
 
 typedef enum hn_loss_on {
     HN_LOSS_ASSISTANT, /* every turn of the assistant; completions; whole texts */

@@ -6,7 +6,7 @@
 #include "infer/sampler.h"
 #include "infer/session.h"
 #include "models/open_chat.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 struct hn_lm {
     hn_engine *engine;

@@ -10,7 +10,7 @@
 #include "infer/session.h"
 #include "infer/thought.h"
 #include "models/open_chat.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* The ids of a text that a template wrote. Most templates write BOS, and a tokenizer that adds one by
  * itself does not add another; HN_ERR_ARGUMENT if there are two, or nothing at all. */

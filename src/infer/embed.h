@@ -4,7 +4,7 @@
 
 #include "infer/forward.h"
 #include "models/sentence.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 typedef struct hn_embedder hn_embedder;
 

@@ -3,7 +3,7 @@
 #ifndef HN_MODELS_OPEN_CHAT_H
 #define HN_MODELS_OPEN_CHAT_H
 
-#include "text/chat.h"
+#include "text/template/chat.h"
 
 enum { HN_MAX_CHAT_VARS = 16 };
 

@@ -3,7 +3,7 @@
 #define HN_MODELS_OPEN_TOKENIZER_H
 
 #include "models/model.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 /* Of a GGUF file or a Hugging Face directory. Nothing stays open. */
 hn_status hn_open_tokenizer(hn_heap *heap, const char *path, hn_tokenizer **out);

@@ -2,7 +2,7 @@
  *
  *     tokenizer MODEL.gguf TEXT [ROUNDS]       prints seconds to load and MB/s of the best
  * round */
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 #include "base/os/clock.h"
 #include "base/file.h"
 #include "io/gguf.h"

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "io/gguf.h"
 #include "tests/harness/check.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

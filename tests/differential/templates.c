@@ -6,7 +6,7 @@
  */
 #include "base/file.h"
 #include "tests/harness/check.h"
-#include "text/chat.h"
+#include "text/template/chat.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "tests/differential/random_text.h"
 #include "tests/harness/check.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* A pattern and a text: refused with a message, or matches that lie in the text, in order, and
  * are the same when asked again. The input is the pattern, a newline, the text. */
-#include "text/regex.h"
+#include "text/pattern/regex.h"
 #include "tests/fuzz/target.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Any bytes as a template: refused with a message, or rendered within its bounds to UTF-8;
  * nothing leaks. */
-#include "text/template.h"
+#include "text/template/template.h"
 #include "base/utf8.h"
 #include "tests/fuzz/target.h"
 

@@ -1,6 +1,6 @@
 /* Any bytes through a tokenizer: no byte is lost, a stream of ids gives the same bytes as all
  * at once, offsets ascend, and what is remembered changes nothing. */
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 #include "base/utf8.h"
 #include "tests/fuzz/target.h"
 

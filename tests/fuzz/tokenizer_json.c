@@ -1,7 +1,7 @@
 /* Any bytes as tokenizer.json: refused with a message, or a tokenizer that encodes and decodes
  * what it may; nothing leaks. */
 #include "tests/fuzz/target.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include <stdlib.h>
 

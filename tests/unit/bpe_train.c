@@ -1,7 +1,7 @@
 /* A vocabulary made from texts: the merges by hand, whatever the order of the texts; and the
  * tokenizer that reads it gives back every text, one token a frequent word. */
-#include "text/bpe_train.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/bpe_train.h"
+#include "text/tokenizer/tokenizer.h"
 
 #include "story/teller.h"
 #include "tests/harness/check.h"

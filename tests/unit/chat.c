@@ -1,5 +1,5 @@
 /* Which template is taken, what messages look like to it, and where both are found. */
-#include "text/chat.h"
+#include "text/template/chat.h"
 #include "tests/harness/check.h"
 
 #include <string.h>

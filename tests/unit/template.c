@@ -1,5 +1,5 @@
 /* What templates are refused for, where, and what bounds them. */
-#include "text/template.h"
+#include "text/template/template.h"
 #include "tests/harness/check.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Templates of a few bytes that ask for gigabytes of text, memory or work: each is refused by name, soon,
  * and what all of a rendering holds at a time is bounded, whichever part of it asks. */
 #include "base/os/clock.h"
-#include "text/template.h"
+#include "text/template/template.h"
 
 #include "tests/harness/check.h"
 

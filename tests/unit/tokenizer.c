@@ -1,6 +1,6 @@
 /* Hostile and odd vocabularies: each is refused by the name of its key, or means what it says;
  * the way to GGUF keys and back; long runs; ties. */
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 #include "tests/harness/check.h"
 
 #include "base/os/clock.h"

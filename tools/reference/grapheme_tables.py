@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes src/text/grapheme_tables.h: what the pinned `tokenizers` takes each character for when it
+"""Writes src/text/unicode/grapheme_tables.h: what the pinned `tokenizers` takes each character for when it
 looks for grapheme clusters, which it does in `Precompiled` alone.
 
-    grapheme_tables.py > src/text/grapheme_tables.h
+    grapheme_tables.py > src/text/unicode/grapheme_tables.h
 
 A cluster of up to five bytes is looked up whole and replaced by what its shortest beginning
 stands for; a longer one goes character by character. So whether a mapped character x begins a

@@ -1,6 +1,6 @@
 """Writes src/text/template_unicode.inc: what Python's str methods know of Unicode.
 
-    python3 tools/reference/templates_unicode.py >src/text/template_unicode_tables.h
+    python3 tools/reference/templates_unicode.py >src/text/unicode/python_tables.h
 
 Ranges of code points: first, last. Case mappings: first, last, step, difference. Mappings to
 several characters are few and stand apart. Only code points beyond ASCII are listed."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/text/unicode_tables.h: what the pinned `tokenizers` takes each character for.
+"""Writes src/text/unicode/unicode_tables.h: what the pinned `tokenizers` takes each character for.
 
-    unicode_tables.py > src/text/unicode_tables.h
+    unicode_tables.py > src/text/unicode/unicode_tables.h
 
 Its parts know different versions of Unicode: the regex engine (Oniguruma), the normaliser and the
 compiler's own tables. So each part is asked about every code point, and the answers are stored as
@@ -174,7 +174,7 @@ def main():
 #ifndef HN_TEXT_UNICODE_TABLES_H
 #define HN_TEXT_UNICODE_TABLES_H
 
-#include "text/charset.h"
+#include "text/unicode/charset.h"
 """)
     print("/* General categories: from `first` on, up to the next entry. */")
     runs, last = [], None

@@ -1,0 +1,18 @@
+/* added.h: tokens that are looked for in the text itself, before it is cut. */
+#ifndef HN_TEXT_TOKENIZER_ADDED_H
+#define HN_TEXT_TOKENIZER_ADDED_H
+
+#include "text/tokenizer/parts.h"
+
+typedef struct hn_added_match {
+    size_t begin, end; /* with the blanks that the token takes along */
+    size_t after; /* where the next may begin: blanks may be taken twice, as in `tokenizers` */
+    int32_t id;
+} hn_added_match;
+
+/* The next match in text[from, bytes): of those that begin first the longest. Blanks before
+ * `taken` belong to what came before. If there is none it is empty, at `bytes`, with id -1. */
+hn_added_match hn_added_next(const hn_tokenizer *tok, const hn_trie *trie, hn_span text,
+                             size_t from, size_t taken, bool parse_special);
+
+#endif

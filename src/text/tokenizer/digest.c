@@ -1,0 +1,37 @@
+#include "base/sha256.h"
+#include "text/tokenizer/tokenizer.h"
+
+#include <string.h>
+
+/* Blanks, digits, contractions, scripts, emoji, half-written marks: where tokenizers differ. */
+static const char probe[] =
+    "Hello, world!  It's 2026-01-01; don't   we'll THEY'RE 1234567 3.14 x=y+z;\n\n\tfoo_bar(42) "
+    "caf\xc3\xa9 na\xc3\xafve \xe4\xbd\xa0\xe5\xa5\xbd \xe3\x81\x93\xe3\x82\x93 "
+    "\xd0\x9f\xd1\x80\xd0\xb8 \xd7\xa9\xd7\x9c \xe0\xa4\xa8 \xf0\x9f\x98\x80\xf0\x9f\x91\x8d"
+    "\xf0\x9f\x8f\xbd ... --- <|end|> <s> </s> [INST] \xe2\x96\x81 \xc2\xa0 \r\n end ";
+
+hn_status hn_tokenizer_digest(const hn_tokenizer *tok, char text[65])
+{
+    hn_sha256 sha;
+    uint8_t digest[32];
+    hn_encoding encoding = { 0 };
+    const hn_encode_options o = { .parse_special = true };
+    hn_sha256_begin(&sha);
+    for (int32_t id = 0; id < hn_tokenizer_size(tok); id++) {
+        const hn_span piece = hn_tokenizer_piece(tok, id);
+        const int32_t head[2] = { (int32_t)piece.bytes, (int32_t)hn_tokenizer_token_kind(tok, id) };
+        hn_sha256_add(&sha, head, sizeof head);
+        hn_sha256_add(&sha, piece.data, piece.bytes);
+    }
+    for (int i = 0; i < HN_N_SPECIALS; i++) {
+        const int32_t id = hn_tokenizer_special(tok, (hn_special)i);
+        hn_sha256_add(&sha, &id, sizeof id);
+    }
+    const hn_status status = hn_tokenizer_encode(tok, probe, strlen(probe), &o, &encoding);
+    if (status == HN_OK)
+        hn_sha256_add(&sha, encoding.ids, encoding.n * sizeof *encoding.ids);
+    hn_encoding_free(&encoding);
+    hn_sha256_end(&sha, digest);
+    hn_sha256_text(digest, text);
+    return status;
+}
