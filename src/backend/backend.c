@@ -8,19 +8,34 @@
 #include "backend/backends.def"
 #undef HN_BACKEND
 
-const hn_backend *const hn_backends[] = {
+static const hn_backend *const built_in[] = {
 #define HN_BACKEND(name) &hn_backend_##name,
 #include "backend/backends.def"
 #undef HN_BACKEND
-    NULL,
 };
+enum { N_BUILT_IN = sizeof built_in / sizeof *built_in };
+
+static const hn_backend *added;
+static const char *instead;
+
+const hn_backend *hn_backend_at(int index)
+{
+    return index < N_BUILT_IN ? built_in[index] : index == N_BUILT_IN ? added : NULL;
+}
 
 const hn_backend *hn_backend_find(const char *name)
 {
-    for (int i = 0; hn_backends[i]; i++)
-        if (!strcmp(hn_backends[i]->name, name))
-            return hn_backends[i];
+    const hn_backend *backend;
+    for (int i = 0; (backend = hn_backend_at(i)) != NULL; i++)
+        if (!strcmp(backend->name, name))
+            return backend;
     return NULL;
+}
+
+void hn_backend_add(const hn_backend *backend, const char *instead_of_cpu)
+{
+    added = backend;
+    instead = instead_of_cpu;
 }
 
 static void supports(const void *device, const hn_call *call, hn_support *out)
@@ -31,7 +46,42 @@ static void supports(const void *device, const hn_call *call, hn_support *out)
 
 hn_target hn_device_target(const hn_device *device)
 {
-    return (hn_target){ .device = device, .n_threads = device->n_threads, .supports = supports };
+    return (hn_target){ .device = device, .n_threads = device->n_threads,
+                        .is_host = hn_device_is_host(device), .supports = supports };
+}
+
+hn_status hn_launch_check(const hn_launch *l)
+{
+    char name[HN_NODE_TEXT];
+    if (!l->checks)
+        return HN_OK;
+    const hn_status status = l->call->op->check(l->call);
+    return status == HN_OK || !l->apply
+               ? status : hn_fail_within(status, "%s: ", hn_apply_text(l->apply, name));
+}
+
+/* ---- copies between devices ---- */
+
+bool hn_copy_stages(const hn_device *to, const hn_device *from)
+{
+    return !hn_device_is_host(to) && !hn_device_is_host(from) && to->backend != from->backend;
+}
+
+hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void *from, size_t bytes,
+                         void *stage)
+{
+    if (to->backend == source->backend)
+        return to->backend->copy(to, at, source, from, bytes);
+    if (hn_device_is_host(source)) {
+        HN_TRY(source->backend->wait(source));
+        return to->backend->write(to, at, from, bytes);
+    }
+    if (hn_device_is_host(to)) {
+        HN_TRY(to->backend->wait(to));
+        return source->backend->read(source, at, from, bytes);
+    }
+    HN_TRY(source->backend->read(source, stage, from, bytes));
+    return to->backend->write(to, at, stage, bytes);
 }
 
 static hn_status open_one(hn_heap *heap, const char *word, size_t length, int index,
@@ -54,6 +104,8 @@ hn_status hn_devices_open(hn_heap *heap, const char *names, const hn_device_opti
 {
     *n = 0;
     hn_status status = HN_OK;
+    if (instead && !strcmp(names, "cpu"))
+        names = instead;
     for (const char *at = names; status == HN_OK; at++) {
         const size_t length = strcspn(at, ",");
         if (*n == HN_MAX_DEVICES)
@@ -77,4 +129,15 @@ void hn_devices_close(int n, hn_device *const *devices)
 {
     for (int i = 0; i < n; i++)
         devices[i]->backend->close(devices[i]);
+}
+
+hn_status hn_device_open(hn_device **out, hn_heap *heap, int index, const hn_device_options *options)
+{
+    const char *words = instead ? instead : "cpu", *at = words;
+    int n = 1;
+    for (const char *c = words; *c; c++)
+        n += *c == ',';
+    for (int i = index % n; i > 0; i--)
+        at += strcspn(at, ",") + 1;
+    return open_one(heap, at, strcspn(at, ","), 0, options, out);
 }

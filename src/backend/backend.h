@@ -1,8 +1,13 @@
 /* backend.h: what a device must do to run a program.
  *
- * A backend owns memory and runs calls in the order they are submitted; it never sees the graph
- * being built, never allocates while a program runs, and never calls back up. Every function is
- * required: a device that cannot do one fails it with HN_ERR_UNSUPPORTED. */
+ * A device is a queue and memory. What is submitted to it happens in the order of submission, now or
+ * later: calls, copies into its memory and out of it, fills. Only three things wait for it: `read`,
+ * `wait`, and `copy` from one device to another, which makes two queues wait for each other and not the
+ * host. A backend never sees the graph being built, never allocates while a program runs, and never calls
+ * back up. Every function is required: a device that cannot do one fails it with HN_ERR_UNSUPPORTED.
+ *
+ * Addresses are the device's own, and nothing but the device looks at them. Some devices have the host's
+ * memory (hn_device_is_host): what is theirs can be read and bound where it lies. */
 #ifndef HN_BACKEND_BACKEND_H
 #define HN_BACKEND_BACKEND_H
 
@@ -18,7 +23,15 @@ typedef struct hn_device {
     hn_heap *heap;
     char name[24];
     int n_threads;
+    /* The device that does what this one cannot, in the host's memory: itself, where that is its own. */
+    struct hn_device *host;
+    uint64_t n_calls; /* that were submitted to it */
 } hn_device;
+
+static inline bool hn_device_is_host(const hn_device *device)
+{
+    return device->host == device;
+}
 
 /* Memory on a device. `data` is an address of that device. */
 typedef struct hn_buffer {
@@ -33,13 +46,28 @@ typedef struct hn_device_options {
     const char *isa;  /* NULL: the best there is */
 } hn_device_options;
 
-/* One step, resolved: types and addresses are those of this run. */
+/* One call of a program on its device. Its types and addresses are those of the run that submits it:
+ * program.h keeps them up to date. */
 typedef struct hn_launch {
     const hn_call *call;
-    const void *binding; /* what `bind` chose */
-    void *scratch;       /* shared bytes first, then each thread's */
+    const hn_apply *apply; /* for messages; NULL: a copy that the planner put there */
+    const void *binding;   /* the backend's own, from `compile` to `discard` */
+    void *scratch;         /* shared bytes first, then each thread's */
     size_t shared_scratch, thread_scratch;
+    bool checks; /* the op's `check` is the device's to make: it, or the host, made what it looks at */
 } hn_launch;
+
+/* hn_op.check of a launch, where it is the device's; its words begin with the step. Addresses are the
+ * host's here: for devices that can call it. */
+hn_status hn_launch_check(const hn_launch *launch);
+
+/* A stretch of calls without a copy from another device between them. */
+typedef struct hn_submission {
+    hn_launch *at;
+    int n;
+    uint64_t stamp; /* changes with any type or address: what was recorded of another is stale */
+    const atomic_bool *cancel; /* looked at between calls; NULL: never */
+} hn_submission;
 
 struct hn_backend {
     const char *name; /* "cpu" */
@@ -48,34 +76,52 @@ struct hn_backend {
     hn_status (*open)(hn_device **out, hn_heap *heap, const hn_device_options *options);
     void (*close)(hn_device *device);
 
-    /* Memory: zeroed when new. Copies are ordered with submitted calls. */
+    /* Memory: zeroed when new. */
     hn_status (*buffer_new)(hn_device *device, hn_tag tag, size_t bytes, hn_buffer *out);
     void (*buffer_free)(hn_buffer *buffer);
     hn_status (*fill)(hn_device *device, void *at, int byte, size_t bytes);
-    hn_status (*upload)(hn_device *device, void *to, const void *from, size_t bytes);
-    hn_status (*download)(hn_device *device, void *to, const void *from, size_t bytes);
-    /* Plain rows, in memory of the caller's, into the layout of `type`; done when it returns. */
+    /* From the host's memory, which is the caller's again when it returns; and into it, done then. */
+    hn_status (*write)(hn_device *device, void *to, const void *from, size_t bytes);
+    hn_status (*read)(hn_device *device, void *to, const void *from, size_t bytes);
+    /* Plain rows, in memory of the host's, into the layout of `type`; done when it returns. */
     hn_status (*pack)(hn_device *device, const hn_type *type, void *to, const hn_plain_rows *from);
-    /* From another device's memory; `from` is ready when its device was waited for. */
+    /* From another device of this backend, after all that was submitted to both, and before all that
+     * will be. */
     hn_status (*copy)(hn_device *device, void *to, hn_device *source, const void *from,
                       size_t bytes);
 
     /* Asked while planning, never while running. */
     void (*supports)(const hn_device *device, const hn_call *call, hn_support *out);
-    /* Chooses the kernel of a call; what it returns is passed back in every launch. */
-    const void *(*bind)(hn_device *device, const hn_call *call);
+    /* The layout that the device likes matrices of this element type and rank in: one that
+     * hn_layout_takes, or plain. */
+    hn_layout (*prefers)(const hn_device *device, hn_dtype dtype, int rank);
+    /* Kernels for all calls of a program on this device, in their order; `discard` before they go. */
+    hn_status (*compile)(hn_device *device, hn_launch *launches, int n);
+    void (*discard)(hn_device *device, hn_launch *launches, int n);
 
-    /* Calls run in the order of submission; `wait` reports the first failure since the last. */
-    hn_status (*submit)(hn_device *device, const hn_launch *launch);
+    /* HN_ERR_CANCELLED at once, or from `wait`; `wait` reports the first failure since the last. */
+    hn_status (*submit)(hn_device *device, const hn_submission *stretch);
     hn_status (*wait)(hn_device *device);
+
+    /* For tests: units of work one by one in another order; 0 ends it. Nothing, without such units. */
+    void (*shuffle)(hn_device *device, uint64_t seed);
 
     /* One line for `hone devices`. */
     void (*describe)(const hn_device *device, char *text, size_t bytes);
 };
 
-/* Every backend built in; cpu is always last and always there; NULL ends it. */
-extern const hn_backend *const hn_backends[];
+/* From any device to any other: a host's memory by write and read, other backends' by way of `stage`, host
+ * memory of `bytes`, which nobody needs where hn_copy_stages is false. */
+bool hn_copy_stages(const hn_device *to, const hn_device *from);
+hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void *from, size_t bytes,
+                         void *stage);
+
+/* Every backend built in, from 0, then one that a program added; NULL after the last. */
+const hn_backend *hn_backend_at(int index);
 const hn_backend *hn_backend_find(const char *name);
+/* For a test program, before it opens a device: one more backend, and the devices that are opened where
+ * "cpu" is asked for (NULL: that one). */
+void hn_backend_add(const hn_backend *backend, const char *instead_of_cpu);
 
 /* A device as the planner sees it. */
 hn_target hn_device_target(const hn_device *device);
@@ -84,5 +130,7 @@ hn_target hn_device_target(const hn_device *device);
 hn_status hn_devices_open(hn_heap *heap, const char *names, const hn_device_options *options,
                           int *n, hn_device *devices[HN_MAX_DEVICES]);
 void hn_devices_close(int n, hn_device *const *devices);
+/* One device of what "cpu" stands for: the one at `index`, counted on from the first again after the last. */
+hn_status hn_device_open(hn_device **out, hn_heap *heap, int index, const hn_device_options *options);
 
 #endif

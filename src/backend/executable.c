@@ -13,6 +13,18 @@ struct hn_executable {
     hn_program *programs[HN_MAX_PROGRAMS];
 };
 
+/* Somebody writes the inputs, and does what a device has no kernel for. */
+static hn_status add_host(hn_executable *x)
+{
+    for (int d = 0; d < x->n_devices; d++)
+        if (hn_device_is_host(x->devices[d]))
+            return HN_OK;
+    HN_REQUIRE(x->n_devices < HN_MAX_DEVICES, HN_ERR_ARGUMENT,
+               "%d devices, none of them the host: expected at most %d", x->n_devices, HN_MAX_DEVICES - 1);
+    x->devices[x->n_devices++] = x->devices[0]->host;
+    return HN_OK;
+}
+
 hn_status hn_executable_new(hn_executable **out, const hn_graph *g, int n_devices,
                             hn_device *const *devices)
 {
@@ -25,7 +37,9 @@ hn_status hn_executable_new(hn_executable **out, const hn_graph *g, int n_device
     x->g = g;
     x->n_devices = n_devices;
     memcpy(x->devices, devices, (size_t)n_devices * sizeof *devices);
-    const hn_status status = hn_storage_new(&x->storage, g, n_devices, devices);
+    hn_status status = add_host(x);
+    if (status == HN_OK)
+        status = hn_storage_new(&x->storage, g, x->n_devices, x->devices);
     if (status != HN_OK) {
         hn_executable_free(x);
         return status;
@@ -75,6 +89,8 @@ hn_executable_bytes hn_executable_measure(const hn_executable *x)
     for (int i = 0; i < x->n_programs; i++)
         for (int d = 0; d < x->n_devices; d++)
             bytes.workspace += hn_executable_look(x, i)->workspace[d];
+    for (int i = 0; i < x->n_programs; i++)
+        bytes.programs += x->programs[i] ? 0 : hn_program_bytes(hn_executable_look(x, i));
     for (int i = 0; i < x->g->n_leaves; i++) {
         const hn_leaf *leaf = x->g->leaves[i];
         const size_t n = hn_type_bytes(&leaf->type);
@@ -83,7 +99,7 @@ hn_executable_bytes hn_executable_measure(const hn_executable *x)
         case HN_LEAF_STATE: bytes.states += n; break;
         case HN_LEAF_INPUT:
         case HN_LEAF_STEP: bytes.inputs += n; break;
-        case HN_LEAF_WEIGHT: bytes.weights += hn_storage_data(x->storage, leaf) ? 0 : n; break;
+        case HN_LEAF_WEIGHT: bytes.weights += hn_storage_has(x->storage, leaf) ? 0 : n; break;
         case HN_LEAF_CONSTANT: break; /* the graph's own */
         }
     }

@@ -29,6 +29,7 @@ typedef struct hn_executable_bytes {
     size_t workspace; /* of all programs on all devices */
     size_t sums, states, inputs;
     size_t weights; /* that are not bound yet, so that making would make them */
+    size_t programs; /* tables of those that are planned and not made */
 } hn_executable_bytes;
 hn_executable_bytes hn_executable_measure(const hn_executable *x);
 

@@ -1,10 +1,19 @@
 /* Types are inferred again whenever an extent changed, addresses whenever storage changed; in
- * between, a run is a walk over resolved calls. */
+ * between, a run hands each device its calls, stretch after stretch:
+ *
+ *     steps     far  far  view  far | copy | cpu  cpu | copy | far  far
+ *     handed    [--- a stretch ---]   to     [ one ]     to    [ one ]
+ *                                     cpu                far
+ *
+ * The calls of a device lie in one list, in the order of the steps. The host goes on while devices work;
+ * what makes it wait is a copy into its own memory, and the end. Somebody who watches (progress, times,
+ * looking for what is not finite, poison) has them handed over one by one. */
 #include "backend/program.h"
 
 #include "base/os/clock.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct hn_program {
@@ -13,48 +22,189 @@ struct hn_program {
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices;
     hn_buffer workspace[HN_MAX_DEVICES];
-    hn_tensor *values;    /* by value: type and address of this run */
-    hn_call *calls;       /* by step */
-    const void **binding; /* by step */
+    hn_tensor *values; /* by value: type and address of this run */
+    hn_call *calls;    /* by step */
+    hn_launch *launches;
+    int begin[HN_MAX_DEVICES + 1]; /* a device's launches */
+    bool is_compiled[HN_MAX_DEVICES];
+    int *launch;    /* by step: its launch; -1: a view, or a copy from another device */
+    void *stage;    /* for copies that go by way of the host */
+    void **mirrors; /* by result: the host's copy of one that lies elsewhere */
+    void *scanned;  /* the same of a value that is looked at */
+    size_t scanned_bytes;
     int64_t extents[HN_MAX_EXTENTS];
     bool types_are_stale, is_fresh;
     uint64_t generation; /* of the storage that the addresses are of */
+    uint64_t stamp;
 };
+
+static bool is_launched(const hn_step *step)
+{
+    return !hn_step_is_view(step) && !step->crosses;
+}
+
+static bool lies_on_host(const hn_program *p, int v)
+{
+    return hn_device_is_host(p->devices[p->plan->roots[p->plan->values[v].root].device]);
+}
+
+static hn_status make_mirror(hn_program *p, int index)
+{
+    const int v = p->plan->result[index];
+    if (lies_on_host(p, v) || p->mirrors[index])
+        return HN_OK;
+    p->mirrors[index] = hn_alloc(p->plan->heap, HN_TAG_WORKSPACE, hn_type_span(&p->plan->values[v].type));
+    return p->mirrors[index] ? HN_OK : HN_ERR_MEMORY;
+}
 
 static hn_status allocate(hn_program *p)
 {
     const hn_plan *plan = p->plan;
     hn_heap *heap = plan->heap;
+    const size_t steps = (size_t)plan->n_steps + 1;
+    size_t stage = 0;
     p->values = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)plan->n_values + 1, sizeof *p->values);
-    p->calls = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)plan->n_steps + 1, sizeof *p->calls);
-    p->binding = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)plan->n_steps + 1, sizeof *p->binding);
-    if (!p->values || !p->calls || !p->binding)
+    p->calls = hn_alloc_array(heap, HN_TAG_PLAN, steps, sizeof *p->calls);
+    p->launches = hn_alloc_array(heap, HN_TAG_PLAN, steps, sizeof *p->launches);
+    p->launch = hn_alloc_array(heap, HN_TAG_PLAN, steps, sizeof *p->launch);
+    p->mirrors = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)plan->n_results + 1, sizeof *p->mirrors);
+    if (!p->values || !p->calls || !p->launches || !p->launch || !p->mirrors)
         return HN_ERR_MEMORY;
     for (int d = 0; d < p->n_devices; d++)
         if (plan->workspace[d])
             HN_TRY(p->devices[d]->backend->buffer_new(p->devices[d], HN_TAG_WORKSPACE,
                                                       plan->workspace[d], &p->workspace[d]));
+    for (int s = 0; s < plan->n_steps; s++) {
+        const hn_step *step = &plan->steps[s];
+        if (!step->crosses)
+            continue;
+        const int source = plan->roots[plan->values[step->in[0]].root].device;
+        const size_t bytes = hn_type_bytes(&plan->values[step->in[0]].type);
+        if (hn_copy_stages(p->devices[step->device], p->devices[source]) && bytes > stage)
+            stage = bytes;
+    }
+    /* Of many results few are looked at; where the guard looks at them, all are. */
+    for (int i = 0; i < plan->n_results && !plan->options.results_are_judged; i++)
+        HN_TRY(make_mirror(p, i));
+    p->stage = stage ? hn_alloc(heap, HN_TAG_WORKSPACE, stage) : NULL;
+    return stage && !p->stage ? HN_ERR_MEMORY : HN_OK;
+}
+
+static void *base_of(const hn_program *p, int root_index)
+{
+    const hn_root *root = &p->plan->roots[root_index];
+    size_t bytes;
+    if (root->leaf)
+        return hn_storage_address(p->storage, root->leaf, &bytes);
+    return (char *)p->workspace[root->device].data + root->offset;
+}
+
+/* ---- values that only the data can tell ---- */
+
+/* The value of the host's that `value` is a copy of: what the host wrote, or a view of it; HN_NO_VALUE:
+ * a device made it. */
+static int written_by_host(const hn_plan *plan, int value)
+{
+    while (plan->values[value].step != HN_NO_VALUE && !plan->steps[plan->values[value].step].apply)
+        value = plan->steps[plan->values[value].step].in[0];
+    const hn_root *root = &plan->roots[plan->values[value].root];
+    const bool is_its = root->leaf && root->leaf->kind < HN_LEAF_WEIGHT &&
+                        plan->targets[root->device].is_host;
+    return is_its ? value : HN_NO_VALUE;
+}
+
+/* Whether the host wrote all that the step's check looks at: then it checks, before anything runs. */
+static bool host_checks(const hn_plan *plan, const hn_step *step)
+{
+    if (!step->op->check || !is_launched(step))
+        return false;
+    for (int i = 0; i < step->n_in; i++)
+        if ((step->op->checks & HN_IN(i)) && step->in[i] >= 0 &&
+            written_by_host(plan, step->in[i]) == HN_NO_VALUE)
+            return false;
+    return true;
+}
+
+static hn_status check_inputs(const hn_program *p)
+{
+    const hn_plan *plan = p->plan;
+    for (int s = 0; s < plan->n_steps; s++) {
+        const hn_step *step = &plan->steps[s];
+        if (!host_checks(plan, step))
+            continue;
+        hn_tensor blank[HN_MAX_IN];
+        hn_call call = p->calls[s];
+        for (int i = 0; i < step->n_in; i++) {
+            if (step->in[i] < 0)
+                continue;
+            blank[i] = *call.in[i];
+            blank[i].data = NULL;
+            call.in[i] = step->op->checks & HN_IN(i) ? &p->values[written_by_host(plan, step->in[i])]
+                                                     : &blank[i];
+        }
+        HN_TRY(hn_launch_check(&(hn_launch){ .call = &call, .apply = step->apply, .checks = true }));
+    }
     return HN_OK;
 }
 
+/* ---- making ---- */
+
+static void link_step(hn_program *p, int s)
+{
+    const hn_step *step = &p->plan->steps[s];
+    hn_call *call = &p->calls[s];
+    *call = (hn_call){ .op = step->op, .attrs = step->attrs, .n_in = step->n_in,
+                       .n_out = step->n_out };
+    for (int i = 0; i < step->n_in; i++)
+        call->in[i] = step->in[i] >= 0 ? &p->values[step->in[i]] : NULL;
+    for (int o = 0; o < step->n_out; o++)
+        call->out[o] = step->out[o] >= 0 ? &p->values[step->out[o]] : NULL;
+    p->launch[s] = -1;
+}
+
 /* Calls point into the table of values once and for all. */
-static void link_calls(hn_program *p)
+static hn_status link_all(hn_program *p)
 {
     const hn_plan *plan = p->plan;
+    int n = 0;
     for (int v = 0; v < plan->n_values; v++)
         p->values[v] = hn_tensor_at(&plan->values[v].type, NULL);
-    for (int s = 0; s < plan->n_steps; s++) {
-        const hn_step *step = &plan->steps[s];
-        hn_call *call = &p->calls[s];
-        *call = (hn_call){ .op = step->op, .attrs = step->attrs, .n_in = step->n_in,
-                           .n_out = step->n_out };
-        for (int i = 0; i < step->n_in; i++)
-            call->in[i] = step->in[i] >= 0 ? &p->values[step->in[i]] : NULL;
-        for (int o = 0; o < step->n_out; o++)
-            call->out[o] = step->out[o] >= 0 ? &p->values[step->out[o]] : NULL;
-        hn_device *device = p->devices[step->device];
-        p->binding[s] = hn_step_is_view(step) ? NULL : device->backend->bind(device, call);
+    for (int s = 0; s < plan->n_steps; s++)
+        link_step(p, s);
+    for (int d = 0; d < p->n_devices; d++) {
+        p->begin[d] = n;
+        for (int s = 0; s < plan->n_steps; s++) {
+            const hn_step *step = &plan->steps[s];
+            if (step->device != d || !is_launched(step))
+                continue;
+            p->launch[s] = n;
+            p->launches[n++] = (hn_launch){
+                .call = &p->calls[s], .apply = step->apply,
+                .scratch = step->scratch >= 0 ? base_of(p, step->scratch) : NULL,
+                .shared_scratch = step->support.shared_scratch,
+                .thread_scratch = step->support.thread_scratch,
+                .checks = step->op->check && !host_checks(plan, step),
+            };
+        }
+        p->begin[d + 1] = n;
+        HN_TRY(p->devices[d]->backend->compile(p->devices[d], p->launches + p->begin[d], n - p->begin[d]));
+        p->is_compiled[d] = true;
     }
+    return HN_OK;
+}
+
+size_t hn_program_bytes(const hn_plan *plan)
+{
+    const hn_program *p = NULL;
+    const size_t steps = (size_t)plan->n_steps + 1;
+    size_t bytes = sizeof *p + ((size_t)plan->n_values + 1) * sizeof *p->values +
+                   steps * (sizeof *p->calls + sizeof *p->launches + sizeof *p->launch) +
+                   ((size_t)plan->n_results + 1) * sizeof *p->mirrors;
+    for (int i = 0; i < plan->n_results && !plan->options.results_are_judged; i++) {
+        const hn_value *v = &plan->values[plan->result[i]];
+        bytes += plan->targets[plan->roots[v->root].device].is_host ? 0 : hn_type_span(&v->type);
+    }
+    return bytes;
 }
 
 hn_status hn_program_new(hn_program **out, const hn_verified_plan *verified, hn_storage *storage,
@@ -75,12 +225,13 @@ hn_status hn_program_new(hn_program **out, const hn_verified_plan *verified, hn_
         p->devices[d] = devices[d];
     for (int e = 0; e < plan->g->n_extents; e++)
         p->extents[e] = plan->g->extents[e].max;
-    const hn_status status = allocate(p);
+    hn_status status = allocate(p);
+    if (status == HN_OK)
+        status = link_all(p);
     if (status != HN_OK) {
         hn_program_free(p);
         return status;
     }
-    link_calls(p);
     *out = p;
     return HN_OK;
 }
@@ -89,13 +240,23 @@ void hn_program_free(hn_program *p)
 {
     if (!p)
         return;
-    for (int d = 0; d < p->n_devices; d++)
+    hn_heap *heap = p->plan->heap;
+    for (int d = 0; d < p->n_devices; d++) {
+        if (p->is_compiled[d])
+            p->devices[d]->backend->discard(p->devices[d], p->launches + p->begin[d],
+                                            p->begin[d + 1] - p->begin[d]);
         if (p->workspace[d].device)
             p->devices[d]->backend->buffer_free(&p->workspace[d]);
-    hn_heap *heap = p->plan->heap;
+    }
+    for (int i = 0; p->mirrors && i < p->plan->n_results; i++)
+        hn_free(heap, p->mirrors[i]);
+    hn_free(heap, p->mirrors);
+    hn_free(heap, p->scanned);
+    hn_free(heap, p->stage);
+    hn_free(heap, p->launch);
+    hn_free(heap, p->launches);
     hn_free(heap, p->values);
     hn_free(heap, p->calls);
-    hn_free(heap, p->binding);
     hn_free(heap, p);
 }
 
@@ -124,24 +285,19 @@ static hn_status resolve_leaves(hn_program *p)
         const int value = plan->leaf_value[l];
         if (value == HN_NO_VALUE)
             continue;
-        void *data = hn_storage_data(p->storage, leaf);
+        size_t bytes;
+        void *data = hn_storage_address(p->storage, leaf, &bytes);
         HN_REQUIRE(data, HN_ERR_ARGUMENT, "%s is not bound to memory", leaf->name);
         hn_type type = leaf->type;
         for (int i = 0; i < type.rank; i++)
             if (leaf->extent[i])
                 type.dim[i] = p->extents[leaf->extent[i] - 1];
         hn_type_pack(&type);
+        HN_REQUIRE(hn_type_bytes(&type) <= bytes, HN_ERR_SHAPE, "%s: memory of %zu bytes: this run takes %zu",
+                   leaf->name, bytes, hn_type_bytes(&type));
         p->values[value] = hn_tensor_at(&type, data);
     }
     return HN_OK;
-}
-
-static void *base_of(const hn_program *p, int root_index)
-{
-    const hn_root *root = &p->plan->roots[root_index];
-    if (root->leaf)
-        return hn_storage_data(p->storage, root->leaf);
-    return (char *)p->workspace[root->device].data + root->offset;
 }
 
 static hn_status resolve_step(hn_program *p, int s)
@@ -174,6 +330,7 @@ static hn_status resolve(hn_program *p)
         HN_TRY(resolve_step(p, s));
     p->types_are_stale = false;
     p->generation = generation;
+    p->stamp++;
     return HN_OK;
 }
 
@@ -194,121 +351,179 @@ static hn_status poison_dead(hn_program *p, int s)
 {
     for (int r = 0; r < p->plan->n_roots; r++) {
         const hn_root *root = &p->plan->roots[r];
-        if (root->leaf || root->last != s || !root->bytes)
-            continue;
         hn_device *device = p->devices[root->device];
-        HN_TRY(device->backend->wait(device));
-        HN_TRY(device->backend->fill(device, base_of(p, r), NAN_BYTE, root->bytes));
+        if (!root->leaf && root->last == s && root->bytes)
+            HN_TRY(device->backend->fill(device, base_of(p, r), NAN_BYTE, root->bytes));
     }
     return HN_OK;
 }
 
-static hn_status scan_step(const hn_program *p, int s)
+/* A value as the host can read it: where it lies, or the bytes that it spans in `*copy`. */
+static hn_status look(const hn_program *p, int v, void *copy, hn_tensor *out)
+{
+    hn_device *device = p->devices[p->plan->roots[p->plan->values[v].root].device];
+    *out = p->values[v];
+    if (hn_device_is_host(device))
+        return device->backend->wait(device);
+    out->data = copy;
+    return device->backend->read(device, copy, p->values[v].data, hn_type_span(&out->type));
+}
+
+static hn_status look_at_any(hn_program *p, int v, hn_tensor *out)
+{
+    const size_t bytes = hn_type_span(&p->values[v].type);
+    if (!lies_on_host(p, v) && bytes > p->scanned_bytes) {
+        hn_free(p->plan->heap, p->scanned);
+        p->scanned_bytes = 0;
+        p->scanned = hn_alloc(p->plan->heap, HN_TAG_WORKSPACE, bytes);
+        if (!p->scanned)
+            return HN_ERR_MEMORY;
+        p->scanned_bytes = bytes;
+    }
+    return look(p, v, p->scanned, out);
+}
+
+static hn_status look_at_result(hn_program *p, int index, hn_tensor *out)
+{
+    HN_TRY(make_mirror(p, index));
+    return look(p, p->plan->result[index], p->mirrors[index], out);
+}
+
+static hn_status scan_step(hn_program *p, int s)
 {
     const hn_step *step = &p->plan->steps[s];
     char name[HN_NODE_TEXT], type[HN_TYPE_TEXT];
     for (int o = 0; o < step->n_out; o++) {
+        hn_tensor y;
         if (step->out[o] < 0 || !hn_is_float(p->values[step->out[o]].type.dtype))
             continue;
-        const hn_tensor *y = &p->values[step->out[o]];
-        for (int64_t i = 0; i < hn_count(&y->type); i++)
-            HN_REQUIRE(isfinite(hn_get(y, i)), HN_ERR_NUMERIC,
+        HN_TRY(look_at_any(p, step->out[o], &y));
+        for (int64_t i = 0; i < hn_count(&y.type); i++)
+            HN_REQUIRE(isfinite(hn_get(&y, i)), HN_ERR_NUMERIC,
                        "%s: element %lld of its output %s is %g",
                        step->apply ? hn_apply_text(step->apply, name) : "copy", (long long)i,
-                       hn_type_text(&y->type, type), hn_get(y, i));
+                       hn_type_text(&y.type, type), hn_get(&y, i));
     }
     return HN_OK;
 }
 
-static hn_status launch(hn_program *p, int s)
+static hn_status cross(hn_program *p, int s)
 {
     const hn_step *step = &p->plan->steps[s];
     const hn_call *call = &p->calls[s];
-    hn_device *device = p->devices[step->device];
-    if (step->crosses) {
-        const hn_root *from = &p->plan->roots[p->plan->values[step->in[0]].root];
-        hn_device *source = p->devices[from->device];
-        HN_TRY(source->backend->wait(source));
-        return device->backend->copy(device, call->out[0]->data, source, call->in[0]->data,
-                                     hn_type_bytes(&call->out[0]->type));
-    }
-    if (step->op->check) {
-        HN_TRY(device->backend->wait(device));
-        const hn_status status = step->op->check(call);
-        char name[HN_NODE_TEXT];
-        if (status != HN_OK)
-            return step->apply ? hn_fail_within(status, "%s: ", hn_apply_text(step->apply, name))
-                               : status;
-    }
-    const hn_launch l = { .call = call, .binding = p->binding[s],
-                          .scratch = step->scratch >= 0 ? base_of(p, step->scratch) : NULL,
-                          .shared_scratch = step->support.shared_scratch,
-                          .thread_scratch = step->support.thread_scratch };
-    return device->backend->submit(device, &l);
+    hn_device *source = p->devices[p->plan->roots[p->plan->values[step->in[0]].root].device];
+    return hn_device_copy(p->devices[step->device], call->out[0]->data, source, call->in[0]->data,
+                          hn_type_bytes(&call->out[0]->type), p->stage);
 }
 
-static hn_status run_step(hn_program *p, int s, const hn_run_options *options)
+static bool is_watched(const hn_program *p, const hn_run_options *options)
+{
+    return options->progress || options->step_ns || options->scan ||
+           p->plan->options.mode == HN_PLAN_POISON;
+}
+
+/* Hands over step `s`, with those after it that belong to it; `*end` is the first that does not. */
+static hn_status hand_over(hn_program *p, int s, const hn_run_options *options, int *end)
+{
+    const hn_plan *plan = p->plan;
+    const hn_step *steps = plan->steps;
+    hn_device *device = p->devices[steps[s].device];
+    hn_submission stretch = { .at = &p->launches[p->launch[s]], .n = 1, .stamp = p->stamp,
+                           .cancel = options->cancel };
+    for (*end = s + 1; *end < plan->n_steps && !is_watched(p, options); ++*end) {
+        if (hn_step_is_view(&steps[*end]))
+            continue;
+        if (steps[*end].crosses || steps[*end].device != steps[s].device)
+            break;
+        stretch.n++;
+    }
+    return device->backend->submit(device, &stretch);
+}
+
+static hn_status run_steps(hn_program *p, int s, const hn_run_options *options, int *end)
 {
     const hn_plan *plan = p->plan;
     hn_device *device = p->devices[plan->steps[s].device];
-    if (options->cancel && atomic_load(options->cancel))
-        return hn_fail(HN_ERR_CANCELLED, "cancelled after %d of %d steps", s, plan->n_steps);
-    if (!hn_step_is_view(&plan->steps[s])) {
-        const int64_t start = options->step_ns ? hn_clock_ns() : 0;
-        HN_TRY(launch(p, s));
-        if (options->step_ns || options->scan)
-            HN_TRY(device->backend->wait(device));
-        if (options->step_ns)
-            options->step_ns[s] += hn_clock_ns() - start;
-        if (options->scan)
-            HN_TRY(scan_step(p, s));
-    }
-    if (plan->options.mode == HN_PLAN_POISON)
-        HN_TRY(poison_dead(p, s));
-    return HN_OK;
+    const int64_t start = options->step_ns ? hn_clock_ns() : 0;
+    *end = s + 1;
+    if (hn_step_is_view(&plan->steps[s]))
+        return HN_OK;
+    HN_REQUIRE(!options->cancel || !atomic_load(options->cancel), HN_ERR_CANCELLED, "cancelled");
+    HN_TRY(plan->steps[s].crosses ? cross(p, s) : hand_over(p, s, options, end));
+    if (options->step_ns || options->scan)
+        HN_TRY(device->backend->wait(device));
+    if (options->step_ns)
+        options->step_ns[s] += hn_clock_ns() - start;
+    return options->scan ? scan_step(p, s) : HN_OK;
 }
 
 /* What the graph's guard says of the run: nobody comes to a result past it. */
-static hn_status ask_guard(const hn_program *p)
+static hn_status ask_guard(hn_program *p)
 {
     const hn_graph_guard *guard = &p->plan->g->guard;
     if (guard->ran)
         HN_TRY(guard->ran(guard->context));
-    for (int i = 0; guard->gave && !p->plan->options.results_are_judged && i < p->plan->n_results; i++)
-        if (hn_is_float(p->values[p->plan->result[i]].type.dtype))
-            HN_TRY(guard->gave(guard->context, &p->values[p->plan->result[i]]));
+    for (int i = 0; guard->gave && !p->plan->options.results_are_judged && i < p->plan->n_results; i++) {
+        hn_tensor result;
+        if (!hn_is_float(p->values[p->plan->result[i]].type.dtype))
+            continue;
+        HN_TRY(look_at_result(p, i, &result));
+        HN_TRY(guard->gave(guard->context, &result));
+    }
     return HN_OK;
+}
+
+static hn_status run_all(hn_program *p, const hn_run_options *options)
+{
+    const int n = p->plan->n_steps;
+    HN_TRY(check_inputs(p));
+    if (p->plan->options.mode == HN_PLAN_POISON)
+        HN_TRY(poison_all(p));
+    for (int s = 0, end; s < n; s = end) {
+        const hn_status status = run_steps(p, s, options, &end);
+        if (status == HN_ERR_CANCELLED)
+            return hn_fail(status, "cancelled in step %d of %d, or soon after", s + 1, n);
+        HN_TRY(status);
+        if (p->plan->options.mode == HN_PLAN_POISON)
+            HN_TRY(poison_dead(p, s));
+        if (options->progress)
+            options->progress(options->progress_context, (double)end / n);
+    }
+    for (int d = 0; d < p->n_devices; d++)
+        HN_TRY(p->devices[d]->backend->wait(p->devices[d]));
+    return ask_guard(p);
+}
+
+/* Nothing is still under way when a run that failed returns; its first failure stands. */
+static hn_status settle(hn_program *p, hn_status failed)
+{
+    char first[1024];
+    snprintf(first, sizeof first, "%s", hn_error_message());
+    for (int d = 0; d < p->n_devices; d++)
+        (void)p->devices[d]->backend->wait(p->devices[d]);
+    return hn_fail(failed, "%s", first);
 }
 
 hn_status hn_program_run(hn_program *p, const hn_run_options *options)
 {
     static const hn_run_options none = { 0 };
     HN_REQUIRE(p, HN_ERR_ARGUMENT, "a program that was planned and not made");
-    HN_TRY(resolve(p));
-    if (p->plan->options.mode == HN_PLAN_POISON)
-        HN_TRY(poison_all(p));
-    options = options ? options : &none;
     p->is_fresh = true; /* a run that fails has no results */
-    for (int s = 0; s < p->plan->n_steps; s++) {
-        HN_TRY(run_step(p, s, options));
-        if (options->progress)
-            options->progress(options->progress_context, (s + 1.0) / p->plan->n_steps);
-    }
-    for (int d = 0; d < p->n_devices; d++)
-        HN_TRY(p->devices[d]->backend->wait(p->devices[d]));
-    HN_TRY(ask_guard(p));
+    HN_TRY(resolve(p));
+    const hn_status status = run_all(p, options ? options : &none);
+    if (status != HN_OK)
+        return settle(p, status);
     p->is_fresh = false;
     return HN_OK;
 }
 
-hn_status hn_program_result(const hn_program *p, int index, hn_tensor *out)
+hn_status hn_program_result(hn_program *p, int index, hn_tensor *out)
 {
     HN_REQUIRE(p, HN_ERR_ARGUMENT, "a program that was planned and not made");
     HN_REQUIRE(index >= 0 && index < p->plan->n_results && !p->is_fresh, HN_ERR_ARGUMENT,
                "result %d of %d, %s", index, p->plan->n_results,
                p->is_fresh ? "before a run that came to its end" : "out of range");
-    *out = p->values[p->plan->result[index]];
-    return HN_OK;
+    return look_at_result(p, index, out);
 }
 
 size_t hn_program_workspace(const hn_program *p, int device)

@@ -1,6 +1,22 @@
-/* One entry a leaf. A leaf lives on its own device, or beside the leaf that it belongs to. Weights that
- * are made together lie in one block of their device: huge pages do not end with a tensor. */
+/* One entry a leaf. Weights that are made together lie in one block of their device: huge pages do not end
+ * with a tensor. */
 #include "backend/storage.h"
+
+#include "backend/resident.h"
+#include "graph/place.h"
+
+#include <string.h>
+
+typedef struct place {
+    hn_device *device;
+    void *at;     /* an address of the device's; NULL: no memory yet */
+    size_t bytes; /* there */
+    const void *bound; /* the caller's memory, or NULL */
+    bool is_own;       /* made for this leaf alone */
+    bool is_resident;  /* a copy of `bound` */
+    bool is_made;      /* here, of its own or in a block */
+    bool is_updated;   /* some program may write it */
+} place;
 
 struct hn_storage {
     hn_heap *heap;
@@ -9,11 +25,32 @@ struct hn_storage {
     int n_devices;
     bool has_begun;
     int n; /* leaves when made: later ones have no memory here */
-    void **data;
-    hn_buffer *own; /* without bytes: a part of its device's block */
+    place *leaves;
     hn_buffer blocks[HN_MAX_DEVICES];
     uint64_t generation;
 };
+
+static hn_status place_all(hn_storage *s)
+{
+    hn_target targets[HN_MAX_DEVICES];
+    int *device = hn_alloc_array(s->heap, HN_TAG_STATE, (size_t)s->n + 1, sizeof *device);
+    if (!device)
+        return HN_ERR_MEMORY;
+    for (int d = 0; d < s->n_devices; d++)
+        targets[d] = hn_device_target(s->devices[d]);
+    const hn_status status = hn_place_leaves(s->g, s->n_devices, targets, device);
+    for (int i = 0; i < s->n && status == HN_OK; i++) {
+        const hn_leaf *leaf = s->g->leaves[i];
+        s->leaves[i] = (place){ .device = s->devices[device[i]], .at = leaf->data,
+                                .bytes = leaf->data ? hn_type_bytes(&leaf->type) : 0 };
+    }
+    for (int i = 0; i < s->g->n_applies && status == HN_OK; i++)
+        for (int o = 0; o < s->g->applies[i]->n_out; o++)
+            if (s->g->applies[i]->out[o]->leaf && !s->g->applies[i]->op->view_of)
+                s->leaves[s->g->applies[i]->out[o]->leaf->id].is_updated = true;
+    hn_free(s->heap, device);
+    return status;
+}
 
 hn_status hn_storage_new(hn_storage **out, const hn_graph *g, int n_devices,
                          hn_device *const *devices)
@@ -29,30 +66,34 @@ hn_status hn_storage_new(hn_storage **out, const hn_graph *g, int n_devices,
     s->generation = 1;
     for (int i = 0; i < n_devices; i++)
         s->devices[i] = devices[i];
-    s->data = hn_alloc_array(s->heap, HN_TAG_STATE, (size_t)s->n + 1, sizeof *s->data);
-    s->own = hn_alloc_array(s->heap, HN_TAG_STATE, (size_t)s->n + 1, sizeof *s->own);
-    if (!s->data || !s->own) {
+    s->leaves = hn_alloc_array(s->heap, HN_TAG_STATE, (size_t)s->n + 1, sizeof *s->leaves);
+    const hn_status status = s->leaves ? place_all(s) : HN_ERR_MEMORY;
+    if (status != HN_OK) {
         hn_storage_free(s);
-        return HN_ERR_MEMORY;
+        return status;
     }
-    for (int i = 0; i < s->n; i++)
-        s->data[i] = g->leaves[i]->data;
     *out = s;
     return HN_OK;
+}
+
+static void let_go(place *p)
+{
+    if (p->is_resident)
+        hn_resident_give(p->device, p->bound, p->bytes, p->is_updated);
+    if (p->is_own)
+        p->device->backend->buffer_free(&(hn_buffer){ p->device, p->at, p->bytes });
 }
 
 void hn_storage_free(hn_storage *s)
 {
     if (!s)
         return;
-    for (int i = 0; s->own && i < s->n; i++)
-        if (s->own[i].bytes)
-            s->own[i].device->backend->buffer_free(&s->own[i]);
+    for (int i = 0; s->leaves && i < s->n; i++)
+        let_go(&s->leaves[i]);
     for (int i = 0; i < s->n_devices; i++)
         if (s->blocks[i].bytes)
             s->devices[i]->backend->buffer_free(&s->blocks[i]);
-    hn_free(s->heap, s->own);
-    hn_free(s->heap, s->data);
+    hn_free(s->heap, s->leaves);
     hn_free(s->heap, s);
 }
 
@@ -63,34 +104,48 @@ static hn_status check(const hn_storage *s, const hn_leaf *leaf)
     return HN_OK;
 }
 
-hn_status hn_storage_bind(hn_storage *s, const hn_leaf *leaf, void *data)
+static bool may_be_smaller(const hn_leaf *leaf)
 {
-    HN_TRY(check(s, leaf));
-    HN_REQUIRE(data && !s->own[leaf->id].device, HN_ERR_ARGUMENT,
-               "%s: no memory given, or it has its own already", leaf->name);
-    s->data[leaf->id] = data;
-    s->generation++;
-    return HN_OK;
+    for (int i = 0; i < leaf->type.rank; i++)
+        if (leaf->extent[i])
+            return true;
+    return false;
 }
 
-static hn_device *device_of(const hn_storage *s, const hn_leaf *leaf)
+hn_status hn_storage_bind(hn_storage *s, const hn_leaf *leaf, const void *data, size_t bytes)
 {
-    while (leaf->device == HN_ANY_DEVICE && leaf->beside)
-        leaf = leaf->beside;
-    return s->devices[leaf->device == HN_ANY_DEVICE || leaf->device >= s->n_devices ? 0
-                                                                                   : leaf->device];
+    HN_TRY(check(s, leaf));
+    place *p = &s->leaves[leaf->id];
+    const size_t whole = hn_type_bytes(&leaf->type);
+    HN_REQUIRE(data && !p->is_made, HN_ERR_ARGUMENT,
+               "%s: no memory given, or it has its own already", leaf->name);
+    HN_REQUIRE(bytes >= whole || (bytes && may_be_smaller(leaf)), HN_ERR_ARGUMENT,
+               "%s: memory of %zu bytes: expected %zu", leaf->name, bytes, whole);
+    void *at = (void *)(uintptr_t)data;
+    hn_buffer copy = { .bytes = bytes };
+    if (!hn_device_is_host(p->device)) {
+        bytes = bytes < whole ? bytes : whole;
+        HN_TRY(hn_resident_take(p->device, data, bytes, &copy));
+        at = copy.data;
+    }
+    let_go(p);
+    *p = (place){ .device = p->device, .at = at, .bytes = bytes, .bound = data,
+                  .is_resident = !hn_device_is_host(p->device), .is_updated = p->is_updated };
+    s->generation++;
+    return HN_OK;
 }
 
 hn_status hn_storage_make(hn_storage *s, const hn_leaf *leaf)
 {
     HN_TRY(check(s, leaf));
-    if (s->data[leaf->id])
+    place *p = &s->leaves[leaf->id];
+    if (p->at)
         return HN_OK;
-    hn_device *device = device_of(s, leaf);
     const hn_tag tag = leaf->kind == HN_LEAF_WEIGHT ? HN_TAG_WEIGHT : HN_TAG_STATE;
-    HN_TRY(device->backend->buffer_new(device, tag, hn_type_bytes(&leaf->type),
-                                       &s->own[leaf->id]));
-    s->data[leaf->id] = s->own[leaf->id].data;
+    hn_buffer own;
+    HN_TRY(p->device->backend->buffer_new(p->device, tag, hn_type_bytes(&leaf->type), &own));
+    *p = (place){ .device = p->device, .at = own.data, .bytes = own.bytes, .is_own = true,
+                  .is_made = true, .is_updated = p->is_updated };
     s->generation++;
     return HN_OK;
 }
@@ -98,25 +153,28 @@ hn_status hn_storage_make(hn_storage *s, const hn_leaf *leaf)
 hn_status hn_storage_pack(hn_storage *s, const hn_leaf *leaf, const hn_plain_rows *from)
 {
     HN_TRY(hn_storage_make(s, leaf));
-    HN_REQUIRE(from->data && s->own[leaf->id].device, HN_ERR_ARGUMENT,
+    const place *p = &s->leaves[leaf->id];
+    HN_REQUIRE(from->data && p->is_made, HN_ERR_ARGUMENT,
                "%s: no rows given, or it is bound to memory of the caller's", leaf->name);
-    hn_device *device = s->own[leaf->id].device;
-    return device->backend->pack(device, &leaf->type, s->data[leaf->id], from);
+    return p->device->backend->pack(p->device, &leaf->type, p->at, from);
 }
 
 /* The weights that `device` has yet to make: their places in `block`, or only its size. */
-static size_t place_weights(hn_storage *s, hn_device *device, char *block)
+static size_t place_weights(hn_storage *s, const hn_device *device, char *block)
 {
     size_t at = 0;
     for (int i = 0; i < s->n; i++) {
         const hn_leaf *leaf = s->g->leaves[i];
-        if (leaf->kind != HN_LEAF_WEIGHT || s->data[i] || device_of(s, leaf) != device)
+        place *p = &s->leaves[i];
+        if (leaf->kind != HN_LEAF_WEIGHT || p->at || p->device != device)
             continue;
+        const size_t bytes = hn_type_bytes(&leaf->type);
         if (block) {
-            s->data[i] = block + at;
-            s->own[i] = (hn_buffer){ .device = device, .data = s->data[i] };
+            p->at = block + at;
+            p->bytes = bytes;
+            p->is_made = true;
         }
-        at += (hn_type_bytes(&leaf->type) + 63) / 64 * 64;
+        at += (bytes + 63) / 64 * 64;
     }
     return at;
 }
@@ -150,18 +208,50 @@ hn_status hn_storage_make_all(hn_storage *s)
 hn_status hn_storage_zero_sums(hn_storage *s)
 {
     for (int i = 0; i < s->n; i++) {
-        const hn_leaf *leaf = s->g->leaves[i];
-        if (leaf->kind != HN_LEAF_ACC || !s->data[i])
-            continue;
-        hn_device *device = device_of(s, leaf);
-        HN_TRY(device->backend->fill(device, s->data[i], 0, hn_type_bytes(&leaf->type)));
+        const place *p = &s->leaves[i];
+        if (s->g->leaves[i]->kind == HN_LEAF_ACC && p->at)
+            HN_TRY(p->device->backend->fill(p->device, p->at, 0, hn_type_bytes(&s->g->leaves[i]->type)));
     }
     return HN_OK;
 }
 
-void *hn_storage_data(const hn_storage *s, const hn_leaf *leaf)
+bool hn_storage_has(const hn_storage *s, const hn_leaf *leaf)
 {
-    return leaf->id < s->n ? s->data[leaf->id] : NULL;
+    return leaf->id < s->n && s->leaves[leaf->id].at;
+}
+
+static hn_status check_range(const hn_storage *s, const hn_leaf *leaf, size_t at, size_t bytes)
+{
+    HN_TRY(check(s, leaf));
+    const place *p = &s->leaves[leaf->id];
+    HN_REQUIRE(p->at && leaf->kind != HN_LEAF_CONSTANT, HN_ERR_ARGUMENT, "%s has no memory here",
+               leaf->name);
+    HN_REQUIRE(at <= p->bytes && bytes <= p->bytes - at, HN_ERR_ARGUMENT,
+               "%s: bytes %zu to %zu: it has %zu", leaf->name, at, at + bytes, p->bytes);
+    return HN_OK;
+}
+
+hn_status hn_storage_write(hn_storage *s, const hn_leaf *leaf, size_t at, const void *from, size_t bytes)
+{
+    HN_TRY(check_range(s, leaf, at, bytes));
+    const place *p = &s->leaves[leaf->id];
+    HN_REQUIRE(!p->bound || leaf->kind >= HN_LEAF_WEIGHT, HN_ERR_ARGUMENT,
+               "%s is bound to memory that its owner writes to", leaf->name);
+    return p->device->backend->write(p->device, (char *)p->at + at, from, bytes);
+}
+
+hn_status hn_storage_read(const hn_storage *s, const hn_leaf *leaf, size_t at, void *to, size_t bytes)
+{
+    HN_TRY(check_range(s, leaf, at, bytes));
+    const place *p = &s->leaves[leaf->id];
+    return p->device->backend->read(p->device, to, (char *)p->at + at, bytes);
+}
+
+void *hn_storage_address(const hn_storage *s, const hn_leaf *leaf, size_t *bytes)
+{
+    const bool is_here = leaf->id < s->n;
+    *bytes = is_here ? s->leaves[leaf->id].bytes : 0;
+    return is_here ? s->leaves[leaf->id].at : NULL;
 }
 
 uint64_t hn_storage_generation(const hn_storage *s)

@@ -1,7 +1,12 @@
 /* storage.h: the memory of a graph's leaves, shared by all programs of that graph.
  *
- * A leaf is either bound to memory of the caller's, which must outlive the storage, or made here,
- * zeroed, on the leaf's device. Constants need neither. */
+ *     made     zeroed memory on the leaf's device (graph/place.h), gone with the storage
+ *     bound    the caller's, in the host's memory, which outlives the storage. A device that has the host's
+ *              memory uses it in place; any other has a copy of it, one for all storages that bind the same
+ *              memory (resident.h), in which its programs go on
+ *
+ * What programs make of a leaf is had by hn_storage_read, after all that was submitted. Constants need
+ * neither. */
 #ifndef HN_BACKEND_STORAGE_H
 #define HN_BACKEND_STORAGE_H
 
@@ -9,13 +14,15 @@
 
 typedef struct hn_storage hn_storage;
 
+/* `devices`: one at least has the host's memory. */
 hn_status hn_storage_new(hn_storage **out, const hn_graph *g, int n_devices,
                          hn_device *const *devices);
 void hn_storage_free(hn_storage *storage);
 
-/* Binds the caller's memory, contiguous and in the leaf's layout, of at least the leaf's bytes (or
- * fewer, for smaller extents). */
-hn_status hn_storage_bind(hn_storage *storage, const hn_leaf *leaf, void *data);
+/* Contiguous and in the leaf's layout: of the leaf's bytes, or fewer where extents may be smaller; a run
+ * that needs more is refused. What only the host writes (inputs, numbers of a step) is read at each run;
+ * of other leaves, what the memory holds when it is bound. */
+hn_status hn_storage_bind(hn_storage *storage, const hn_leaf *leaf, const void *data, size_t bytes);
 /* Makes memory, unless the leaf has some. */
 hn_status hn_storage_make(hn_storage *storage, const hn_leaf *leaf);
 /* Makes memory and fills it with the leaf's layout of plain rows, which nobody needs afterwards. */
@@ -26,8 +33,17 @@ hn_status hn_storage_make_all(hn_storage *storage);
 /* Fills every accumulator with zeros: the start of a step. */
 hn_status hn_storage_zero_sums(hn_storage *storage);
 
-/* NULL if the leaf has no memory yet. */
-void *hn_storage_data(const hn_storage *storage, const hn_leaf *leaf);
+bool hn_storage_has(const hn_storage *storage, const hn_leaf *leaf);
+/* Bytes [at, at + bytes) of a leaf that has memory. */
+hn_status hn_storage_write(hn_storage *storage, const hn_leaf *leaf, size_t at, const void *from,
+                           size_t bytes);
+hn_status hn_storage_read(const hn_storage *storage, const hn_leaf *leaf, size_t at, void *to,
+                          size_t bytes);
+
+/* ---- for programs ---- */
+
+/* An address of the leaf's device, or NULL, and the bytes that are there. */
+void *hn_storage_address(const hn_storage *storage, const hn_leaf *leaf, size_t *bytes);
 /* Changes when any address changes. */
 uint64_t hn_storage_generation(const hn_storage *storage);
 

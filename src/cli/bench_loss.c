@@ -11,6 +11,7 @@ typedef struct loss {
     hn_graph *g;
     hn_node *x, *w, *labels, *wanted[2];
     hn_executable *program;
+    float *weights; /* where no other memory is large enough */
     hn_status status; /* of runs */
 } loss;
 
@@ -41,19 +42,22 @@ static hn_status build(hn_bench *b, loss *l, int64_t width, hn_device *device)
 
 static hn_status bind(hn_bench *b, loss *l, int64_t width, int32_t *labels)
 {
-    float *x = b->from, *w = b->to; /* large enough for a width of 64: the rest is made */
+    float *x = b->from, *w = b->to; /* large enough for a width of 64 */
+    const size_t n = (size_t)(WORDS * width);
+    float *own = WORDS * width > HN_BENCH_STREAM ? hn_alloc_array(b->heap, HN_TAG_WEIGHT, n, sizeof *own) : NULL;
+    if (WORDS * width > HN_BENCH_STREAM && !own)
+        return HN_ERR_MEMORY;
+    l->weights = own;
     hn_storage *storage = hn_executable_storage(l->program);
-    HN_TRY(hn_storage_bind(storage, l->x->leaf, x));
-    HN_TRY(hn_storage_bind(storage, l->labels->leaf, labels));
-    if (WORDS * width <= HN_BENCH_STREAM)
-        HN_TRY(hn_storage_bind(storage, l->w->leaf, w));
-    HN_TRY(hn_executable_make(l->program));
-    float *weights = hn_storage_data(storage, l->w->leaf);
+    HN_TRY(hn_storage_bind(storage, l->x->leaf, x, hn_type_bytes(&l->x->leaf->type)));
+    HN_TRY(hn_storage_bind(storage, l->labels->leaf, labels, TOKENS * sizeof *labels));
+    float *weights = own ? own : w;
     for (int64_t i = 0; i < WORDS * width; i++)
         weights[i] = (float)(i * 7919 % 2003) * 0.0005f - 0.5f;
     for (int i = 0; i < TOKENS; i++)
         labels[i] = i * 251 % WORDS;
-    return HN_OK;
+    HN_TRY(hn_storage_bind(storage, l->w->leaf, weights, n * sizeof *weights));
+    return hn_executable_make(l->program);
 }
 
 static hn_status race(hn_bench *b, loss *l, int64_t width)
@@ -87,6 +91,7 @@ static hn_status bench_width(hn_bench *b, int64_t width, hn_device *device)
         status = race(b, &l, width);
     hn_executable_free(l.program);
     hn_graph_free(l.g);
+    hn_free(b->heap, l.weights);
     hn_free(b->heap, labels);
     return status;
 }

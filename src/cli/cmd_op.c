@@ -140,9 +140,9 @@ static hn_status compile(op_run *r)
     hn_storage *storage = hn_executable_storage(r->x);
     for (int i = 0; i < r->n_in; i++)
         if (r->leaf[i])
-            HN_TRY(hn_storage_bind(storage, r->leaf[i]->leaf, r->in[i].data));
+            HN_TRY(hn_storage_bind(storage, r->leaf[i]->leaf, r->in[i].data, r->in[i].bytes));
     for (int o = 0; o < r->n_dout; o++)
-        HN_TRY(hn_storage_bind(storage, r->dout_leaf[o]->leaf, r->dout[o].data));
+        HN_TRY(hn_storage_bind(storage, r->dout_leaf[o]->leaf, r->dout[o].data, r->dout[o].bytes));
     return hn_executable_make(r->x);
 }
 

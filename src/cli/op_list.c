@@ -100,8 +100,8 @@ static void devices_close(devices *d)
 static void devices_open(devices *d, hn_heap *heap)
 {
     const hn_device_options options = { .n_threads = 1 };
-    for (int b = 0; hn_backends[b] && d->n < HN_MAX_DEVICES; b++)
-        if (hn_backends[b]->open(&d->at[d->n], heap, &options) == HN_OK)
+    for (int b = 0; hn_backend_at(b) && d->n < HN_MAX_DEVICES; b++)
+        if (hn_backend_at(b)->open(&d->at[d->n], heap, &options) == HN_OK)
             d->n++;
 }
 

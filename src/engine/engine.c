@@ -138,14 +138,13 @@ hn_status hn_engine_check_written(const hn_engine_leaves *l, const hn_plan *plan
     return HN_OK;
 }
 
-static hn_status leaf_memory(const hn_engine_leaves *l, const hn_node *node, size_t bytes, void **data)
+static hn_status check_leaf(const hn_engine_leaves *l, const hn_node *node, size_t bytes)
 {
     HN_REQUIRE(node && node->leaf, HN_ERR_ARGUMENT, "not a leaf of the graph");
     HN_REQUIRE(node->graph == l->g, HN_ERR_ARGUMENT, "%s is a node of another builder",
                node->leaf->name);
-    *data = hn_storage_data(l->storage, node->leaf);
-    HN_REQUIRE(*data && node->leaf->kind != HN_LEAF_CONSTANT, HN_ERR_ARGUMENT,
-               "%s has no memory here", node->leaf->name);
+    HN_REQUIRE(hn_storage_has(l->storage, node->leaf) && node->leaf->kind != HN_LEAF_CONSTANT,
+               HN_ERR_ARGUMENT, "%s has no memory here", node->leaf->name);
     const hn_type plain = hn_type_plain(&node->leaf->type);
     const size_t most = hn_type_bytes(&plain);
     HN_REQUIRE(bytes <= most, HN_ERR_SHAPE, "%s: %zu bytes: expected at most %zu", node->leaf->name,
@@ -159,26 +158,22 @@ static hn_status leaf_memory(const hn_engine_leaves *l, const hn_node *node, siz
 hn_status hn_engine_write_leaf(hn_engine_leaves *l, const hn_node *leaf, const void *data,
                                size_t bytes)
 {
-    void *to;
-    hn_device *device = l->engine->devices[0];
     HN_REQUIRE(data || !bytes, HN_ERR_ARGUMENT, "no data given");
-    HN_TRY(leaf_memory(l, leaf, bytes, &to));
+    HN_TRY(check_leaf(l, leaf, bytes));
     l->is_written[leaf->leaf->id] = true;
     if (leaf->leaf->type.layout != HN_LAYOUT_PLAIN)
         return hn_storage_pack(l->storage, leaf->leaf,
                                &(hn_plain_rows){ data, leaf->leaf->type.dtype, 0 });
-    return device->backend->upload(device, to, data, bytes);
+    return hn_storage_write(l->storage, leaf->leaf, 0, data, bytes);
 }
 
 hn_status hn_engine_read_leaf(const hn_engine_leaves *l, const hn_node *leaf, void *to, size_t bytes)
 {
-    void *from;
-    hn_device *device = l->engine->devices[0];
     HN_REQUIRE(to || !bytes, HN_ERR_ARGUMENT, "no memory given");
-    HN_TRY(leaf_memory(l, leaf, bytes, &from));
+    HN_TRY(check_leaf(l, leaf, bytes));
     HN_REQUIRE(leaf->leaf->type.layout == HN_LAYOUT_PLAIN, HN_ERR_UNSUPPORTED,
                "%s is packed, and nothing changes it: keep what was written", leaf->leaf->name);
-    return device->backend->download(device, to, from, bytes);
+    return hn_storage_read(l->storage, leaf->leaf, 0, to, bytes);
 }
 
 hn_status hn_engine_read_tensor(const hn_tensor *t, void *to, size_t bytes)

@@ -76,8 +76,11 @@ struct hn_op {
     int64_t (*view_at)(const hn_call *call);
     bool needs_contiguous; /* a view that only a contiguous input can have: others are copied */
 
-    /* Values of integer inputs (ids, spans) that only the data can tell: run before the step. */
+    /* Values of inputs (ids, spans, counts) that only the data can tell: held before the step, by the
+     * host where it wrote all inputs named in `checks`, by the device where one made them. Of no other
+     * input is more than the type read. */
     hn_status (*check)(const hn_call *call);
+    unsigned checks;
 
     /* The op meant when this name is given one input: max is also a reduction. */
     const char *with_one_input;

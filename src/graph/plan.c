@@ -1,5 +1,5 @@
 /* A plan in three stages: what runs, how long values live, where they lie. */
-#include "graph/plan.h"
+#include "graph/place.h"
 
 #include <string.h>
 
@@ -31,8 +31,10 @@ static hn_status make(hn_plan *plan, int n_wanted, hn_node *const *wanted)
     plan->leaf_value =
         hn_alloc_array(plan->heap, HN_TAG_PLAN, (size_t)plan->g->n_leaves, sizeof(int));
     plan->result = hn_alloc_array(plan->heap, HN_TAG_PLAN, (size_t)n_wanted, sizeof(int));
-    if (!plan->leaf_value || !plan->result)
+    plan->place = hn_alloc_array(plan->heap, HN_TAG_PLAN, (size_t)plan->g->n_leaves + 1, sizeof(int));
+    if (!plan->leaf_value || !plan->result || !plan->place)
         return HN_ERR_MEMORY;
+    HN_TRY(hn_place_leaves(plan->g, plan->n_devices, plan->targets, plan->place));
     plan->n_results = n_wanted;
     HN_TRY(hn_plan_lower(plan, n_wanted, wanted));
     HN_TRY(hn_plan_lifetimes(plan));
@@ -71,6 +73,7 @@ void hn_plan_free(hn_plan *plan)
     hn_free(plan->heap, plan->values);
     hn_free(plan->heap, plan->roots);
     hn_free(plan->heap, plan->leaf_value);
+    hn_free(plan->heap, plan->place);
     hn_free(plan->heap, plan->result);
     hn_free(plan->heap, plan);
 }

@@ -24,6 +24,7 @@ hn_status hn_plan_mode_parse(const char *word, hn_plan_mode *out);
 
 /* What a device says of one call while planning. */
 typedef struct hn_support {
+    bool runs;                          /* false: not on this device; the host does it */
     bool has_kernel;                    /* false: the op's own forward runs */
     unsigned may_overwrite[HN_MAX_OUT]; /* narrows the op's contract */
     unsigned contiguous;                /* inputs that must be contiguous */
@@ -36,6 +37,7 @@ typedef struct hn_support {
 typedef struct hn_target {
     const void *device;
     int n_threads;
+    bool is_host; /* its memory is the host's */
     void (*supports)(const void *device, const hn_call *call, hn_support *out);
 } hn_target;
 
@@ -81,6 +83,7 @@ typedef struct hn_plan {
     hn_plan_options options;
     hn_target targets[HN_MAX_DEVICES];
     int n_devices;
+    int *place; /* by leaf id: its device (place.h) */
     hn_step *steps;
     hn_value *values;
     hn_root *roots;

@@ -1,5 +1,5 @@
 /* From nodes to steps: what is needed, on which device, with the copies that this takes. */
-#include "graph/plan.h"
+#include "graph/place.h"
 
 #include <string.h>
 
@@ -10,6 +10,7 @@ typedef struct lowering {
     int *value;        /* by node id */
     int *copies;       /* [value][device]: its copy there; room for values_room values */
     int *packed;       /* by value: its contiguous copy */
+    int host;          /* the device that does what others cannot */
     int tables_room;
 } lowering;
 
@@ -105,9 +106,7 @@ static hn_status check_sums(const lowering *l)
 
 static int device_of_leaf(const lowering *l, const hn_leaf *leaf)
 {
-    while (leaf->device == HN_ANY_DEVICE && leaf->beside)
-        leaf = leaf->beside;
-    return leaf->device == HN_ANY_DEVICE || leaf->device >= l->plan->n_devices ? 0 : leaf->device;
+    return l->plan->place[leaf->id];
 }
 
 static hn_status leaf_value(lowering *l, const hn_leaf *leaf, int *out)
@@ -131,7 +130,8 @@ static hn_status node_value(lowering *l, const hn_node *node, int *out)
     return HN_OK;
 }
 
-/* Where the weight or state lies that the op reads; else where its largest input lies. */
+/* Where what it updates lies; else where the weight or state that it reads was asked to lie, though what
+ * updates that had to go to the host; else where its largest input lies. */
 static int choose_device(const lowering *l, const hn_apply *a, const int *in)
 {
     const hn_plan *plan = l->plan;
@@ -145,7 +145,7 @@ static int choose_device(const lowering *l, const hn_apply *a, const int *in)
             continue;
         const hn_root *root = &plan->roots[plan->values[in[i]].root];
         if (root->leaf && root->leaf->kind >= HN_LEAF_WEIGHT)
-            return root->device;
+            return hn_leaf_asked(root->leaf, plan->n_devices);
         const bool placed = !root->leaf || root->leaf->device != HN_ANY_DEVICE;
         const size_t bytes = placed ? hn_type_bytes(&plan->values[in[i]].type) : 0;
         if (bytes > most) {
@@ -200,7 +200,8 @@ static hn_status add_copy(lowering *l, int from, int device, int *out)
 {
     hn_plan *plan = l->plan;
     hn_type type = plan->values[from].type;
-    hn_type_pack(&type);
+    if (type.layout == HN_LAYOUT_PLAIN)
+        hn_type_pack(&type);
     hn_step step = { .op = plan->options.copy, .n_in = 1, .n_out = 1, .device = device,
                      .scratch = -1 };
     memset(step.in, -1, sizeof step.in);
@@ -213,6 +214,8 @@ static hn_status add_copy(lowering *l, int from, int device, int *out)
     hn_call call;
     ask(plan, &step, &in, &result, &call);
     step.support.contiguous = HN_NONE;
+    HN_REQUIRE(step.crosses || step.support.runs, HN_ERR_UNSUPPORTED,
+               "the device has no kernel that makes values contiguous: every device needs one");
     int root, at;
     HN_TRY(add_root(plan, NULL, device, hn_type_bytes(&type), &root));
     HN_TRY(add_value(plan, &type, root, 0, plan->n_steps, out));
@@ -239,7 +242,8 @@ static hn_status bring(lowering *l, int device, int *value)
 {
     if (l->plan->roots[l->plan->values[*value].root].device == device)
         return HN_OK;
-    if (!hn_is_contiguous(&l->plan->values[*value].type))
+    const hn_type *type = &l->plan->values[*value].type;
+    if (type->layout == HN_LAYOUT_PLAIN && !hn_is_contiguous(type))
         HN_TRY(packed_copy(l, value));
     HN_TRY(tables_room(l));
     const int slot = *value * HN_MAX_DEVICES + device;
@@ -300,8 +304,8 @@ static hn_status check_updates(const lowering *l, const hn_apply *a, const hn_st
     return HN_OK;
 }
 
-/* A packed weight is read as it lies, where it lies, or not at all. */
-static hn_status check_packed(const lowering *l, const hn_apply *a, const hn_step *step)
+/* A packed weight is read as it lies, or not at all. */
+static hn_status check_packed(const hn_apply *a, const hn_step *step)
 {
     char name[HN_NODE_TEXT], type[HN_TYPE_TEXT];
     for (int i = 0; i < a->n_in; i++) {
@@ -311,11 +315,22 @@ static hn_status check_packed(const lowering *l, const hn_apply *a, const hn_ste
         HN_REQUIRE(step->support.packed & HN_IN(i), HN_ERR_UNSUPPORTED,
                    "%s reads %s, %s: the device has no kernel for that layout",
                    hn_apply_text(a, name), x->leaf->name, hn_type_text(&x->type, type));
-        HN_REQUIRE(device_of_leaf(l, x->leaf) == step->device, HN_ERR_UNSUPPORTED,
-                   "%s reads %s, %s, from another device: packed weights stay where they are",
-                   hn_apply_text(a, name), x->leaf->name, hn_type_text(&x->type, type));
     }
     return HN_OK;
+}
+
+/* Before anything is copied: what no kernel runs does not bring its inputs. */
+static bool runs_there(const hn_plan *plan, const hn_apply *a, hn_step *step)
+{
+    hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
+    hn_call call;
+    for (int i = 0; i < a->n_in; i++)
+        if (a->in[i])
+            in[i] = hn_tensor_at(&a->in[i]->type, NULL);
+    for (int o = 0; o < a->n_out; o++)
+        out[o] = hn_tensor_at(&a->out[o]->type, NULL);
+    ask(plan, step, in, out, &call);
+    return step->support.runs;
 }
 
 static hn_status prepare_inputs(lowering *l, const hn_apply *a, hn_step *step)
@@ -345,7 +360,7 @@ static hn_status prepare_inputs(lowering *l, const hn_apply *a, hn_step *step)
         in[i] = hn_tensor_at(&plan->values[step->in[i]].type, NULL);
     }
     ask(plan, step, in, out, &call); /* scratch may depend on the layout */
-    return check_packed(l, a, step);
+    return check_packed(a, step);
 }
 
 static hn_status view_offset(const hn_plan *plan, const hn_apply *a, const hn_step *step,
@@ -377,6 +392,8 @@ static hn_status lower_apply(lowering *l, const hn_apply *a)
         if (a->in[i])
             HN_TRY(node_value(l, a->in[i], &step.in[i]));
     step.device = choose_device(l, a, step.in);
+    if (!a->op->view_of && !plan->targets[step.device].is_host && !runs_there(plan, a, &step))
+        step.device = l->host;
     HN_TRY(check_updates(l, a, &step));
     HN_TRY(prepare_inputs(l, a, &step));
     int64_t view_at;
@@ -417,7 +434,7 @@ hn_status hn_plan_lower(hn_plan *plan, int n_wanted, hn_node *const *wanted)
 {
     const hn_graph *g = plan->g;
     hn_heap *heap = plan->heap;
-    lowering l = { .plan = plan };
+    lowering l = { .plan = plan, .host = hn_host_target(plan->n_devices, plan->targets) };
     l.needed = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)g->n_applies + 1, sizeof *l.needed);
     l.read = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)g->n_nodes + 1, sizeof *l.read);
     l.value = hn_alloc_array(heap, HN_TAG_PLAN, (size_t)g->n_nodes + 1, sizeof *l.value);

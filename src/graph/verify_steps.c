@@ -103,6 +103,8 @@ static hn_status check_leaves(reading *r)
             continue;
         HN_REQUIRE(is_value(plan, v) && plan->values[v].step == HN_NO_VALUE &&
                        plan->roots[plan->values[v].root].leaf == leaf && !plan->values[v].at &&
+                       plan->roots[plan->values[v].root].device == plan->place[l] &&
+                       (leaf->kind >= HN_LEAF_WEIGHT || plan->targets[plan->place[l]].is_host) &&
                        plan->roots[plan->values[v].root].bytes >= hn_type_bytes(&leaf->type),
                    HN_ERR_PROOF, "plan: leaf %s does not lie in its own storage", leaf->name);
         r->given[v] = leaf;
@@ -184,6 +186,7 @@ static hn_status check_support(const reading *r, const hn_step *step, const hn_c
     if (step->crosses)
         return HN_OK;
     target->supports(target->device, call, &now);
+    HN_REQUIRE(now.runs, HN_ERR_PROOF, "plan: %s: its device does not run it", name_of(step, name));
     for (int o = 0; o < step->n_out; o++)
         HN_REQUIRE(!(step->support.may_overwrite[o] & ~now.may_overwrite[o]), HN_ERR_PROOF,
                    "plan: %s: output %d may not lie where the plan says", name_of(step, name), o);

@@ -1,12 +1,21 @@
 #include "infer/compiled.h"
 
+static hn_layout prefers(const void *device, hn_dtype dtype, int rank)
+{
+    const hn_device *d = device;
+    return d->backend->prefers(d, dtype, rank);
+}
+
 hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model,
                             hn_device *device, const nn_build_options *options)
 {
+    nn_build_options o = *options;
+    o.prefers = prefers;
+    o.prefers_of = device;
     c->device = device;
     c->model = model;
     HN_TRY(hn_graph_new(&c->g, heap));
-    c->result = hn_model_build(model, &c->build, c->g, options);
+    c->result = hn_model_build(model, &c->build, c->g, &o);
     return hn_graph_finish(c->g);
 }
 
@@ -20,9 +29,10 @@ hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
     HN_TRY(hn_executable_plan(c->x, n_wanted, wanted, &options));
     c->storage = hn_executable_storage(c->x);
     for (int i = 0; i < c->build.n_bound; i++)
-        if (!c->build.bound[i].is_packed) /* mapped, and only read: no leaf of them is updated */
-            HN_TRY(hn_storage_bind(c->storage, c->build.bound[i].leaf->leaf,
-                                   (void *)(uintptr_t)c->build.bound[i].weight->data));
+        if (!c->build.bound[i].is_packed) {
+            const nn_weight *w = c->build.bound[i].weight;
+            HN_TRY(hn_storage_bind(c->storage, c->build.bound[i].leaf->leaf, w->data, hn_type_bytes(&w->type)));
+        }
     return HN_OK;
 }
 

@@ -39,14 +39,18 @@ static hn_status list_wanted(hn_forward *f, hn_node *logits)
     return HN_OK;
 }
 
-static hn_status bind_inputs(hn_forward *f)
+static hn_status bind(const hn_forward *f, const hn_node *node, const int32_t *data, int64_t n)
+{
+    return node ? hn_storage_bind(f->c.storage, node->leaf, data, (size_t)n * sizeof *data) : HN_OK;
+}
+
+static hn_status bind_inputs(const hn_forward *f)
 {
     const nn_build *b = &f->c.build;
-    HN_TRY(hn_storage_bind(f->c.storage, b->tokens->leaf, f->tokens));
-    HN_TRY(hn_storage_bind(f->c.storage, b->positions->leaf, f->positions));
-    if (b->slots)
-        HN_TRY(hn_storage_bind(f->c.storage, b->slots->leaf, f->positions));
-    return hn_storage_bind(f->c.storage, b->segments->leaf, f->segments);
+    HN_TRY(bind(f, b->tokens, f->tokens, f->max_tokens));
+    HN_TRY(bind(f, b->positions, f->positions, f->max_tokens));
+    HN_TRY(bind(f, b->slots, f->positions, f->max_tokens));
+    return bind(f, b->segments, f->segments, 3 * f->max_tokens);
 }
 
 static hn_status make(hn_forward *f, hn_device *device, const hn_forward_options *o)

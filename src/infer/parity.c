@@ -40,9 +40,9 @@ static void free_ran(judge *j, ran *r)
 
 /* ---- one run ---- */
 
-static hn_status bind(hn_compiled *c, const hn_node *node, void *data)
+static hn_status bind(hn_compiled *c, const hn_node *node, const void *data)
 {
-    return hn_storage_bind(c->storage, node->leaf, data);
+    return hn_storage_bind(c->storage, node->leaf, data, hn_type_bytes(&node->leaf->type));
 }
 
 static hn_status bind_inputs(judge *j, hn_compiled *c)

@@ -6,16 +6,21 @@
 
 enum { TILE = 64 }; /* keys that attention takes together: they must not wrap around */
 
-static hn_status bind_inputs(hn_session *s)
+static hn_status bind(const hn_session *s, const hn_node *node, const int32_t *data, int64_t n)
+{
+    return node ? hn_storage_bind(s->c.storage, node->leaf, data, (size_t)n * sizeof *data) : HN_OK;
+}
+
+static hn_status bind_inputs(const hn_session *s)
 {
     const nn_build *b = &s->c.build;
-    HN_TRY(hn_storage_bind(s->c.storage, b->tokens->leaf, s->tokens));
-    HN_TRY(hn_storage_bind(s->c.storage, b->positions->leaf, s->positions));
-    HN_TRY(hn_storage_bind(s->c.storage, b->slots->leaf, s->positions));
-    if (b->ring_slots)
-        HN_TRY(hn_storage_bind(s->c.storage, b->ring_slots->leaf, s->ring_slots));
-    HN_TRY(hn_storage_bind(s->c.storage, b->segments->leaf, s->spans));
-    return hn_storage_bind(s->c.storage, b->rows->leaf, &s->row);
+    const int64_t n = s->max_batch;
+    HN_TRY(bind(s, b->tokens, s->tokens, n));
+    HN_TRY(bind(s, b->positions, s->positions, n));
+    HN_TRY(bind(s, b->slots, s->positions, n));
+    HN_TRY(bind(s, b->ring_slots, s->ring_slots, n));
+    HN_TRY(bind(s, b->segments, s->spans, 3 * n));
+    return bind(s, b->rows, &s->row, 1);
 }
 
 /* Rows that hold a window and a batch: what a batch writes is read by its own first token too. */
@@ -161,7 +166,8 @@ hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_device *de
     HN_TRY(hn_session_plan(&s, heap, model, device, options));
     *out = (hn_session_sizes){ .n_ctx = s->n_ctx, .cache = hn_session_cache_bytes(s),
                                .workspace = hn_session_workspace(s),
-                               .other = (size_t)(heap->live_bytes - before) };
+                               .other = (size_t)(heap->live_bytes - before) +
+                                        hn_executable_measure(s->c.x).programs };
     hn_session_free(s);
     return HN_OK;
 }

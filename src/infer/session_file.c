@@ -69,29 +69,39 @@ static hn_status identify(const hn_session *s, int64_t version, identity *out)
     return HN_OK;
 }
 
-/* One leaf of the cache: keys [from, to) of it, key j in row j % rows. */
+/* One leaf of the cache: keys [from, to) of it, key j in row j % rows. They are read and written by a piece
+ * of the host's memory at a time. */
 typedef struct part {
+    hn_storage *storage;
     const hn_leaf *leaf;
-    char *data;
     size_t row_bytes;
     int64_t from, to, rows;
 } part;
 
+enum { PIECE = 64 * 1024 };
+
 static part part_of(const hn_session *s, const hn_leaf *leaf, int64_t first, int64_t length)
 {
     const int64_t rows = leaf->type.dim[0];
-    part p = { .leaf = leaf, .data = hn_storage_data(s->c.storage, leaf), .to = length, .rows = rows,
+    part p = { .storage = s->c.storage, .leaf = leaf, .to = length, .rows = rows,
                .row_bytes = hn_type_bytes(&leaf->type) / (size_t)rows };
     p.from = strstr(leaf->name, ".window_") ? first : 0;
     return p;
 }
 
-/* Keys [key, *end) lie together, at what is returned. */
-static char *together(const part *p, int64_t key, int64_t *end)
+/* Bytes [at, at + *bytes) of the part lie together, at what is returned. */
+static size_t together(const part *p, size_t at, size_t *bytes)
 {
-    const int64_t wrap = key - key % p->rows + p->rows;
-    *end = wrap < p->to ? wrap : p->to;
-    return p->data + (size_t)(key % p->rows) * p->row_bytes;
+    const int64_t key = p->from + (int64_t)(at / p->row_bytes);
+    const int64_t wrap = key - key % p->rows + p->rows, end = wrap < p->to ? wrap : p->to;
+    const size_t left = (size_t)(end - p->from) * p->row_bytes - at;
+    *bytes = left < PIECE ? left : PIECE;
+    return (size_t)(key % p->rows) * p->row_bytes + at % p->row_bytes;
+}
+
+static size_t part_bytes(const part *p)
+{
+    return (size_t)(p->to - p->from) * p->row_bytes;
 }
 
 static hn_status entry_of(const part *p, hn_weight_entry *out)
@@ -109,12 +119,15 @@ static void digest_tokens(hn_sha256 *sha, const int32_t *tokens, int64_t n)
     hn_sha256_add(sha, tokens, (size_t)n * sizeof *tokens);
 }
 
-static void digest_part(hn_sha256 *sha, const part *p)
+static hn_status digest_part(hn_sha256 *sha, const part *p)
 {
-    for (int64_t key = p->from, end; key < p->to; key = end) {
-        const char *data = together(p, key, &end);
-        hn_sha256_add(sha, data, (size_t)(end - key) * p->row_bytes);
+    uint8_t piece[PIECE];
+    for (size_t at = 0, n; at < part_bytes(p); at += n) {
+        const size_t from = together(p, at, &n);
+        HN_TRY(hn_storage_read(p->storage, p->leaf, from, piece, n));
+        hn_sha256_add(sha, piece, n);
     }
+    return HN_OK;
 }
 
 /* ---- writing ---- */
@@ -142,7 +155,7 @@ static hn_status describe(const hn_session *s, const part *parts, size_t n, hn_m
     HN_TRY(identify(s, 2, &own));
     digest_tokens(&sha, s->held, s->length);
     for (size_t i = 0; i < n; i++)
-        digest_part(&sha, &parts[i]);
+        HN_TRY(digest_part(&sha, &parts[i]));
     hn_sha256_end(&sha, digest);
     hn_sha256_text(digest, text);
     HN_TRY(hn_meta_set_text(meta, "general.type", "session"));
@@ -162,10 +175,11 @@ static hn_status describe(const hn_session *s, const part *parts, size_t n, hn_m
 
 static hn_status put(hn_weights_writer *writer, size_t i, const part *p)
 {
-    for (int64_t key = p->from, end; key < p->to; key = end) {
-        const char *data = together(p, key, &end);
-        HN_TRY(hn_weights_writer_put(writer, i, (uint64_t)(key - p->from) * p->row_bytes, data,
-                                     (size_t)(end - key) * p->row_bytes));
+    uint8_t piece[PIECE];
+    for (size_t at = 0, n; at < part_bytes(p); at += n) {
+        const size_t from = together(p, at, &n);
+        HN_TRY(hn_storage_read(p->storage, p->leaf, from, piece, n));
+        HN_TRY(hn_weights_writer_put(writer, i, at, piece, n));
     }
     return HN_OK;
 }
@@ -295,19 +309,21 @@ static hn_status check_parts(const hn_session *s, const hn_gguf *file, int64_t f
 }
 
 /* Into rows of this session's own; a ring that is smaller keeps the last. */
-static int64_t take_part(const hn_session *s, const hn_weights *all, const hn_leaf *leaf,
-                         int64_t first, int64_t length)
+static hn_status take_part(const hn_session *s, const hn_weights *all, const hn_leaf *leaf,
+                           int64_t first, int64_t *from)
 {
-    part p = part_of(s, leaf, first, length);
+    part p = part_of(s, leaf, first, s->length);
     const uint8_t *data = hn_weights_find(all, leaf->name)->data;
-    const int64_t begin = p.from;
-    if (p.from < length - p.rows)
-        p.from = length - p.rows;
-    for (int64_t key = p.from, end; key < p.to; key = end) {
-        char *to = together(&p, key, &end);
-        memcpy(to, data + (size_t)(key - begin) * p.row_bytes, (size_t)(end - key) * p.row_bytes);
+    if (p.from < s->length - p.rows) {
+        data += (size_t)(s->length - p.rows - p.from) * p.row_bytes;
+        p.from = s->length - p.rows;
     }
-    return p.from;
+    for (size_t at = 0, n; at < part_bytes(&p); at += n) {
+        const size_t to = together(&p, at, &n);
+        HN_TRY(hn_storage_write(p.storage, leaf, to, data + at, n));
+    }
+    *from = p.from;
+    return HN_OK;
 }
 
 static hn_status take(hn_session *s, const hn_gguf *file)
@@ -327,7 +343,8 @@ static hn_status take(hn_session *s, const hn_gguf *file)
         const hn_leaf *leaf = s->c.g->leaves[i];
         if (!hn_session_caches(leaf))
             continue;
-        const int64_t from = take_part(s, hn_gguf_weights(file), leaf, first, s->length);
+        int64_t from;
+        HN_TRY(take_part(s, hn_gguf_weights(file), leaf, first, &from));
         s->first = from > s->first ? from : s->first;
     }
     return HN_OK;

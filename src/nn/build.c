@@ -203,10 +203,9 @@ static int64_t head_dim(const nn_build *b)
 
 /* Panels suit what products read again and again: not tables of which a few rows are looked up,
  * and not what is computed with before a product reads it. */
-static bool is_packed(const nn_build *b, const nn_weight *w)
+static bool may_pack(const nn_build *b, const nn_weight *w)
 {
-    if (!b->o.packs || w->type.rank < 2 || w->type.rank > 3 || nn_is_adapted_whole(b, w) ||
-        !hn_layout_takes(HN_LAYOUT_PANEL16, w->type.dtype, w->type.rank))
+    if (!b->o.packs || w->type.rank < 2 || w->type.rank > 3 || nn_is_adapted_whole(b, w))
         return false;
     if (!strcmp(w->name, "token_embd.weight"))
         return !nn_find(b, "output.weight");
@@ -229,6 +228,19 @@ static int device_of(const nn_build *b)
     return (int)(layer * b->o.n_devices / b->hp->n_layer);
 }
 
+static hn_layout layout_of(const nn_build *b, const nn_weight *w)
+{
+    const hn_dtype dtype = w->type.dtype;
+    if (!may_pack(b, w) || !hn_layout_takes(HN_LAYOUT_PANEL16, dtype, w->type.rank))
+        return HN_LAYOUT_PLAIN;
+    return b->o.prefers ? b->o.prefers(b->o.prefers_of, packed_type(b, w), w->type.rank) : HN_LAYOUT_PANEL16;
+}
+
+static bool is_packed(const nn_build *b, const nn_weight *w)
+{
+    return layout_of(b, w) != HN_LAYOUT_PLAIN;
+}
+
 hn_node *nn_leaf(nn_build *b, const nn_weight *w)
 {
     for (int i = 0; i < b->n_bound; i++)
@@ -240,7 +252,7 @@ hn_node *nn_leaf(nn_build *b, const nn_weight *w)
     b->bound = bound;
     const bool packed = is_packed(b, w);
     hn_node *leaf = hn_graph_weight(b->g, w->name, packed ? packed_type(b, w) : w->type.dtype,
-                                    packed ? HN_LAYOUT_PANEL16 : HN_LAYOUT_PLAIN, w->type.rank,
+                                    layout_of(b, w), w->type.rank,
                                     w->type.dim);
     if (b->o.n_devices > 1 && !hn_is_poison(b->g, leaf))
         leaf->leaf->device = device_of(b);

@@ -106,7 +106,7 @@ const hn_op hn_op_adamw = {
     .name = "adamw", .summary = "w, m, v one step of AdamW later",
     .inputs = "w! g! m! v! hyper! clip?! master?!", .outputs = "w! m! v! master!", .attrs = attrs,
     .attrs_size = sizeof(hn_adamw_attrs), .infer = infer, .forward = forward,
-    .no_gradient = "an update of state", .check = check, .flops_per_element = 14,
+    .no_gradient = "an update of state", .check = check, .checks = HN_IN(HYPER), .flops_per_element = 14,
     .updates = { HN_INPUT(W), HN_INPUT(M), HN_INPUT(V), HN_INPUT(MASTER) }, .cases = cases,
     .tolerance = 2e-6,
 };

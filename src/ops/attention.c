@@ -126,7 +126,8 @@ const hn_op hn_op_attention = {
     .summary = "y = softmax(scale * q k^T) v over the keys that each query sees",
     .inputs = "q k v sinks? segments?!", .outputs = "y lse!", .attrs = attrs,
     .attrs_size = sizeof(hn_attention_attrs), .infer = infer, .forward = hn_attention_forward,
-    .backward = backward, .check = hn_attention_check, .flops = hn_attention_flops, .cases = cases,
+    .backward = backward,
+    .check = hn_attention_check, .checks = HN_IN(SEGMENTS), .flops = hn_attention_flops, .cases = cases,
     .tolerance = 4e-6,
 };
 /* clang-format on */

@@ -53,7 +53,8 @@ const hn_op hn_op_attention_eager = {
     .summary = "attention with every step rounded to bf16 and one softmax over all scores of a query",
     .inputs = "q k v sinks? segments?!", .attrs = attrs, .attrs_size = sizeof(hn_attention_attrs),
     .infer = infer, .forward = hn_attention_forward,
-    .no_gradient = "its steps are not kept", .check = check, .flops = hn_attention_flops,
+    .no_gradient = "its steps are not kept",
+    .check = check, .checks = HN_IN(HN_ATTENTION_SEGMENTS), .flops = hn_attention_flops,
     .cases = cases, .tolerance = 0.03,
 };
 /* clang-format on */

@@ -171,7 +171,8 @@ const hn_op hn_op_attention_grad = {
     .name = "attention_grad", .summary = "dq, dk, dv, dsinks of attention",
     .inputs = "q k v sinks? segments?! y lse dy acc?", .outputs = "dq dk dv dsinks",
     .attrs = attrs, .attrs_size = sizeof(hn_attention_attrs), .infer = infer, .forward = forward,
-    .no_gradient = "second derivatives are not provided", .check = hn_attention_check,
+    .no_gradient = "second derivatives are not provided",
+    .check = hn_attention_check, .checks = HN_IN(SEGMENTS),
     .flops = flops, .acc = { { HN_INPUT(ACC), DSINKS } }, .cases = cases, .tolerance = 8e-6,
 };
 /* clang-format on */

@@ -70,7 +70,8 @@ static const char *const cases[] = { "f32[1,1] f32[1,1]",
 const hn_op hn_op_attention_mask = {
     .name = "attention_mask", .summary = "y = 0 where a query sees a key, -inf elsewhere",
     .inputs = "q!~ k!~ segments?!", .attrs = attrs, .attrs_size = sizeof(attention_mask),
-    .infer = infer, .forward = forward, .no_gradient = "made of integers", .check = check,
+    .infer = infer, .forward = forward, .no_gradient = "made of integers",
+    .check = check, .checks = HN_IN(SEGMENTS),
     .cases = cases,
 };
 /* clang-format on */

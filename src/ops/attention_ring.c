@@ -66,7 +66,7 @@ const hn_op hn_op_attention_ring = {
     .inputs = "q k v sinks? segments!", .outputs = "y lse!", .attrs = attrs,
     .attrs_size = sizeof(hn_attention_attrs), .infer = infer, .forward = hn_attention_forward,
     .no_gradient = "keys in a ring are overwritten",
-    .check = hn_attention_ring_check, .flops = hn_attention_flops,
+    .check = hn_attention_ring_check, .checks = HN_IN(HN_ATTENTION_SEGMENTS), .flops = hn_attention_flops,
     .cases = cases, .tolerance = 4e-6,
 };
 /* clang-format on */

@@ -124,7 +124,8 @@ const hn_op hn_op_cross_entropy = {
     .summary = "loss = acc + sum of weights * (lse(x w^T) - logit of the label) / count",
     .inputs = "x w labels! weights?! count?! acc?", .outputs = "loss lse! nll dx!", .attrs = attrs,
     .attrs_size = sizeof(hn_cross_entropy_attrs), .infer = infer, .forward = forward,
-    .backward = backward, .check = hn_cross_entropy_check, .flops = flops,
+    .backward = backward,
+    .check = hn_cross_entropy_check, .checks = HN_IN(LABELS) | HN_IN(COUNT), .flops = flops,
     .acc = { { HN_INPUT(ACC), LOSS } }, .cases = cases, .tolerance = 4e-6,
     .rounding = hn_cross_entropy_rounding,
 };

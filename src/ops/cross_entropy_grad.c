@@ -86,7 +86,8 @@ const hn_op hn_op_cross_entropy_grad = {
     .name = "cross_entropy_grad", .summary = "dx, dw of cross_entropy",
     .inputs = "x w labels! weights?! count?! lse dloss acc?", .outputs = "dx dw", .attrs = attrs,
     .attrs_size = sizeof(hn_cross_entropy_attrs), .infer = infer, .forward = forward,
-    .no_gradient = "second derivatives are not provided", .check = hn_cross_entropy_check,
+    .no_gradient = "second derivatives are not provided",
+    .check = hn_cross_entropy_check, .checks = HN_IN(LABELS) | HN_IN(COUNT),
     .flops = flops, .acc = { { HN_INPUT(ACC), 1 } }, .cases = cases, .tolerance = 8e-6,
     .rounding = hn_cross_entropy_rounding,
 };

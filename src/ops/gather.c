@@ -63,7 +63,8 @@ static const char *const cases[] = { "f32[3,4] i32[]{0:3}",       "f32[7,5] i32[
 /* clang-format off */
 const hn_op hn_op_gather = {
     .name = "gather", .summary = "y = rows ids of w", .inputs = "w ids!", .affine_in = HN_IN(W),
-    .infer = infer, .forward = forward, .backward = backward, .check = check, .cases = cases,
+    .infer = infer, .forward = forward, .backward = backward,
+    .check = check, .checks = HN_IN(IDS), .cases = cases,
     .tolerance = 1e-7,
 };
 /* clang-format on */

@@ -52,7 +52,8 @@ static const char *const cases[] = {
 const hn_op hn_op_kl = {
     .name = "kl", .summary = "loss = acc + sum over rows of weights * KL(target, x) / count",
     .inputs = "x target! weights?! count?! acc?", .attrs = attrs, .attrs_size = sizeof(hn_kl_attrs),
-    .infer = infer, .forward = forward, .backward = backward, .check = check, .flops = flops,
+    .infer = infer, .forward = forward, .backward = backward,
+    .check = check, .checks = HN_IN(COUNT), .flops = flops,
     .acc = { { HN_INPUT(ACC), 0 } }, .cases = cases, .tolerance = 4e-6,
 };
 /* clang-format on */

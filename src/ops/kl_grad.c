@@ -49,7 +49,8 @@ static const char *const cases[] = {
 const hn_op hn_op_kl_grad = {
     .name = "kl_grad", .summary = "dx of kl", .inputs = "x target! weights?! count?! dloss",
     .attrs = attrs, .attrs_size = sizeof(hn_kl_attrs), .infer = infer, .forward = forward,
-    .no_gradient = "second derivatives are not provided", .check = check, .flops_per_element = 12,
+    .no_gradient = "second derivatives are not provided",
+    .check = check, .checks = HN_IN(COUNT), .flops_per_element = 12,
     .may_overwrite = { HN_IN(X) | HN_IN(TARGET) }, .cases = cases, .tolerance = 4e-6,
 };
 /* clang-format on */

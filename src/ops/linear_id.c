@@ -69,7 +69,8 @@ static const char *const cases[] = { "f32[1,1] f32[1,1,1] i32[1,1]{0:1}",
 /* clang-format off */
 const hn_op hn_op_linear_id = {
     .name = "linear_id", .summary = "y[t,u] = w[ids[t,u]] * x[t], or x[t,u]", .inputs = "x w ids!",
-    .infer = infer, .forward = forward, .backward = backward, .check = check, .flops = flops,
+    .infer = infer, .forward = forward, .backward = backward,
+    .check = check, .checks = HN_IN(IDS), .flops = flops,
     .cases = cases, .tolerance = 2e-6,
 };
 /* clang-format on */

@@ -75,7 +75,8 @@ static const char *const cases[] = { "f32[1,1,1] f32[1,1,1] i32[1,1]{0:1} f32[1,
 /* clang-format off */
 const hn_op hn_op_linear_id_back = {
     .name = "linear_id_back", .summary = "dx of linear_id", .inputs = "dy w ids! like~",
-    .infer = infer, .forward = forward, .backward = backward, .check = check, .flops = flops,
+    .infer = infer, .forward = forward, .backward = backward,
+    .check = check, .checks = HN_IN(IDS), .flops = flops,
     .cases = cases, .tolerance = 2e-6,
 };
 /* clang-format on */

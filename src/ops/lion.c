@@ -57,7 +57,7 @@ const hn_op hn_op_lion = {
     .name = "lion", .summary = "w, m one step of Lion later",
     .inputs = "w! g! m! hyper! clip?!", .outputs = "w! m!", .attrs = attrs,
     .attrs_size = sizeof(hn_lion_attrs), .infer = infer, .forward = forward,
-    .no_gradient = "an update of state", .check = check, .flops_per_element = 7,
+    .no_gradient = "an update of state", .check = check, .checks = HN_IN(HYPER), .flops_per_element = 7,
     .updates = { HN_INPUT(W), HN_INPUT(M) }, .cases = cases, .tolerance = 1e-6,
 };
 /* clang-format on */

@@ -55,7 +55,8 @@ const hn_op hn_op_mse = {
     .name = "mse",
     .summary = "loss = acc + sum over rows of weights * mean((x - target)^2) / count",
     .inputs = "x target! weights?! count?! acc?", .infer = infer, .forward = forward,
-    .backward = backward, .check = check, .flops = flops, .acc = { { HN_INPUT(ACC), 0 } },
+    .backward = backward,
+    .check = check, .checks = HN_IN(COUNT), .flops = flops, .acc = { { HN_INPUT(ACC), 0 } },
     .cases = cases, .tolerance = 4e-6,
 };
 /* clang-format on */

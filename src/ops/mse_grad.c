@@ -36,7 +36,7 @@ static const char *const cases[] = { "f32[1] f32[1] - - f32[]", "f32[4,7] f32[4,
 const hn_op hn_op_mse_grad = {
     .name = "mse_grad", .summary = "dx of mse", .inputs = "x target! weights?! count?! dloss",
     .infer = infer, .forward = forward, .no_gradient = "second derivatives are not provided",
-    .check = check, .flops_per_element = 2, .may_overwrite = { HN_IN(X) | HN_IN(TARGET) },
+    .check = check, .checks = HN_IN(COUNT), .flops_per_element = 2, .may_overwrite = { HN_IN(X) | HN_IN(TARGET) },
     .cases = cases, .tolerance = 1e-6,
 };
 /* clang-format on */

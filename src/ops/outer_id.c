@@ -102,7 +102,8 @@ static const char *const cases[] = {
 const hn_op hn_op_outer_id = {
     .name = "outer_id", .summary = "y[e] = acc + the sum where ids[t,u] = e of dy[t,u]^T * x[t]",
     .inputs = "dy x ids! like?~ acc?", .attrs = attrs, .attrs_size = sizeof(outer_id),
-    .infer = infer, .forward = forward, .backward = backward, .check = check, .flops = flops,
+    .infer = infer, .forward = forward, .backward = backward,
+    .check = check, .checks = HN_IN(IDS), .flops = flops,
     .acc = { { HN_INPUT(ACC), 0 } }, .cases = cases, .tolerance = 2e-6,
 };
 /* clang-format on */

@@ -71,7 +71,8 @@ const hn_op hn_op_router_balance = {
     .summary = "loss = acc + sum over sequences of E * sum of f_e * P_e / count",
     .inputs = "logits ids! segments?! count?! acc?", .attrs = attrs,
     .attrs_size = sizeof(hn_balance_attrs), .infer = infer, .forward = forward,
-    .backward = backward, .check = check, .flops = flops, .acc = { { HN_INPUT(ACC), 0 } },
+    .backward = backward,
+    .check = check, .checks = HN_IN(IDS) | HN_IN(SEGMENTS) | HN_IN(COUNT), .flops = flops, .acc = { { HN_INPUT(ACC), 0 } },
     .cases = cases, .tolerance = 2e-6,
 };
 /* clang-format on */

@@ -44,7 +44,8 @@ static const char *const cases[] = { "f32[1,1] i32[1,1]{0:1}", "f32[7,5] i32[7,2
 const hn_op hn_op_router_balance_batch = {
     .name = "router_balance_batch", .summary = "loss = E * sum of f_e * P_e over the whole batch",
     .inputs = "logits ids!", .attrs = attrs, .attrs_size = sizeof(hn_balance_attrs),
-    .infer = infer, .forward = forward, .backward = backward, .check = check, .flops = flops,
+    .infer = infer, .forward = forward, .backward = backward,
+    .check = check, .checks = HN_IN(IDS), .flops = flops,
     .cases = cases, .tolerance = 2e-6,
 };
 /* clang-format on */

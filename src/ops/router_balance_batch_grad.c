@@ -33,7 +33,7 @@ const hn_op hn_op_router_balance_batch_grad = {
     .name = "router_balance_batch_grad", .summary = "dlogits of router_balance_batch",
     .inputs = "logits ids! dloss", .attrs = attrs, .attrs_size = sizeof(hn_balance_attrs),
     .infer = infer, .forward = forward, .no_gradient = "second derivatives are not provided",
-    .check = check, .flops_per_element = 12, .cases = cases, .tolerance = 4e-6,
+    .check = check, .checks = HN_IN(IDS), .flops_per_element = 12, .cases = cases, .tolerance = 4e-6,
 };
 /* clang-format on */
 hn_node *hn_router_balance_batch_grad(hn_graph *g, hn_node *logits, hn_node *ids,

@@ -55,7 +55,8 @@ const hn_op hn_op_router_balance_grad = {
     .name = "router_balance_grad", .summary = "dlogits of router_balance",
     .inputs = "logits ids! segments?! count?! dloss", .attrs = attrs,
     .attrs_size = sizeof(hn_balance_attrs), .infer = infer, .forward = forward,
-    .no_gradient = "second derivatives are not provided", .check = check, .flops_per_element = 12,
+    .no_gradient = "second derivatives are not provided",
+    .check = check, .checks = HN_IN(IDS) | HN_IN(SEGMENTS) | HN_IN(COUNT), .flops_per_element = 12,
     .cases = cases, .tolerance = 4e-6,
 };
 /* clang-format on */

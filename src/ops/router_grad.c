@@ -106,7 +106,8 @@ const hn_op hn_op_router_grad = {
     .name = "router_grad", .summary = "dlogits, dscale of router",
     .inputs = "logits scale? ids! dweights acc?", .outputs = "dlogits dscale", .attrs = attrs,
     .attrs_size = sizeof(hn_router_attrs), .infer = infer, .forward = forward,
-    .no_gradient = "second derivatives are not provided", .check = check, .flops = flops,
+    .no_gradient = "second derivatives are not provided",
+    .check = check, .checks = HN_IN(IDS), .flops = flops,
     .acc = { { HN_INPUT(ACC), 1 } }, .cases = cases, .tolerance = 4e-6,
 };
 /* clang-format on */

@@ -47,7 +47,7 @@ static const char *const cases[] = { "f32[1,1]", "f32[7,5]", "f32[6,8] i32[]{3:9
 const hn_op hn_op_router_z = {
     .name = "router_z", .summary = "loss = acc + sum over rows of logsumexp^2 / count",
     .inputs = "logits count?! acc?", .infer = infer, .forward = forward, .backward = backward,
-    .check = check, .flops = flops, .acc = { { HN_INPUT(ACC), 0 } }, .cases = cases,
+    .check = check, .checks = HN_IN(COUNT), .flops = flops, .acc = { { HN_INPUT(ACC), 0 } }, .cases = cases,
     .tolerance = 2e-6,
 };
 /* clang-format on */

@@ -37,7 +37,7 @@ static const char *const cases[] = { "f32[1,1] - f32[]", "f32[7,5] - f32[]",
 const hn_op hn_op_router_z_grad = {
     .name = "router_z_grad", .summary = "dlogits of router_z", .inputs = "logits count?! dloss",
     .infer = infer, .forward = forward, .no_gradient = "second derivatives are not provided",
-    .check = check, .flops_per_element = 8, .may_overwrite = { HN_IN(LOGITS) }, .cases = cases,
+    .check = check, .checks = HN_IN(COUNT), .flops_per_element = 8, .may_overwrite = { HN_IN(LOGITS) }, .cases = cases,
     .tolerance = 4e-6,
 };
 /* clang-format on */

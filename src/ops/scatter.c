@@ -56,7 +56,7 @@ static const char *const cases[] = { "f32[1,4] i32[1]{0:3} f32[3,4]",
 const hn_op hn_op_scatter = {
     .name = "scatter", .summary = "y = zeros with rows ids = x", .inputs = "x ids! like~",
     .affine_in = HN_IN(X), .infer = infer, .forward = forward, .backward = backward,
-    .check = check, .cases = cases, .tolerance = 1e-7,
+    .check = check, .checks = HN_IN(IDS), .cases = cases, .tolerance = 1e-7,
 };
 /* clang-format on */
 hn_node *hn_scatter(hn_graph *g, hn_node *x, hn_node *ids, hn_node *like)

@@ -68,7 +68,8 @@ static const char *const cases[] = { "f32[4] i32[]{0:3} f32[3,4]",
 /* clang-format off */
 const hn_op hn_op_scatter_add = {
     .name = "scatter_add", .summary = "y = acc, rows ids plus x", .inputs = "x ids! like~ acc?",
-    .infer = infer, .forward = forward, .backward = backward, .check = check, .flops = flops,
+    .infer = infer, .forward = forward, .backward = backward,
+    .check = check, .checks = HN_IN(IDS), .flops = flops,
     .acc = { { HN_INPUT(ACC), 0 } }, .cases = cases, .tolerance = 1e-6,
 };
 /* clang-format on */

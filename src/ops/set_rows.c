@@ -71,7 +71,7 @@ static const char *const cases[] = { "f32[3,4] f32[1,4] i32[1]{0:3}",
 /* clang-format off */
 const hn_op hn_op_set_rows = {
     .name = "set_rows", .summary = "state with rows ids = x", .inputs = "state! x ids!",
-    .infer = infer, .forward = forward, .no_gradient = "a state", .check = check,
+    .infer = infer, .forward = forward, .no_gradient = "a state", .check = check, .checks = HN_IN(IDS),
     .updates = { HN_INPUT(STATE) }, .cases = cases, .tolerance = 1e-7,
 };
 /* clang-format on */

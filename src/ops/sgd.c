@@ -60,7 +60,7 @@ const hn_op hn_op_sgd = {
     .name = "sgd", .summary = "w, m one step of gradient descent later",
     .inputs = "w! g! m?! hyper! clip?!", .outputs = "w! m!", .attrs = attrs,
     .attrs_size = sizeof(hn_sgd_attrs), .infer = infer, .forward = forward,
-    .no_gradient = "an update of state", .check = check, .flops_per_element = 6,
+    .no_gradient = "an update of state", .check = check, .checks = HN_IN(HYPER), .flops_per_element = 6,
     .updates = { HN_INPUT(W), HN_INPUT(M) }, .cases = cases, .tolerance = 1e-6,
 };
 /* clang-format on */

@@ -35,7 +35,7 @@ static const char *const cases[] = { "f32[1] i32[1]{0:1}",         "f32[5,17] i3
 /* clang-format off */
 const hn_op hn_op_take = {
     .name = "take", .summary = "y[..,u] = x[.., ids[..,u]]", .inputs = "x ids!",
-    .affine_in = HN_IN(X), .infer = infer, .check = check, .forward = forward,
+    .affine_in = HN_IN(X), .infer = infer, .check = check, .checks = HN_IN(IDS), .forward = forward,
     .backward = backward, .cases = cases, .tolerance = 1e-7,
 };
 /* clang-format on */

@@ -40,7 +40,8 @@ static const char *const cases[] = { "f32[1] i32[1]{0:1} f32[1]",
 /* clang-format off */
 const hn_op hn_op_take_grad = {
     .name = "take_grad", .summary = "dx[.., ids[..,u]] += dy[..,u]", .inputs = "dy ids! x~",
-    .outputs = "dx", .affine_in = HN_IN(DY), .infer = infer, .check = check, .forward = forward,
+    .outputs = "dx", .affine_in = HN_IN(DY), .infer = infer,
+    .check = check, .checks = HN_IN(IDS), .forward = forward,
     .backward = backward, .flops_per_element = 1, .cases = cases, .tolerance = 1e-6,
 };
 /* clang-format on */

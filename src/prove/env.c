@@ -3,11 +3,10 @@
 
 #include "base/os/clock.h"
 
-static hn_status open_cpu(hn_prove_env *env, int threads, const char *isa, hn_device **out)
+static hn_status open_one(hn_prove_env *env, int index, int threads, const char *isa, hn_device **out)
 {
-    const hn_backend *cpu = hn_backend_find("cpu");
     const hn_device_options options = { .n_threads = threads, .isa = isa };
-    return cpu->open(out, env->heap, &options);
+    return hn_device_open(out, env->heap, index, &options);
 }
 
 /* `ref`, and each level that the host has with no more than it implies. */
@@ -19,7 +18,7 @@ static hn_status open_levels(hn_prove_env *env)
         const hn_level level = i < 0 ? (hn_level){ "ref", 0, 0 } : hn_isa_level(i);
         if ((level.with_implied & host) != level.with_implied || level.with_implied == host)
             continue;
-        HN_TRY(open_cpu(env, 1, level.name, &env->levels[env->n_levels]));
+        HN_TRY(open_one(env, 0, 1, level.name, &env->levels[env->n_levels]));
         env->n_levels++;
     }
     return HN_OK;
@@ -27,11 +26,11 @@ static hn_status open_levels(hn_prove_env *env)
 
 static hn_status open_all(hn_prove_env *env, int max_threads)
 {
-    HN_TRY(open_cpu(env, 1, NULL, &env->one));
+    HN_TRY(open_one(env, 0, 1, NULL, &env->one));
     for (int i = 0; i < 2; i++)
-        HN_TRY(open_cpu(env, 1, NULL, &env->pair[i]));
+        HN_TRY(open_one(env, i, 1, NULL, &env->pair[i]));
     for (int n = 2; n <= max_threads && env->n_threads < HN_MAX_VARIANTS; n++) {
-        HN_TRY(open_cpu(env, n, NULL, &env->threads[env->n_threads]));
+        HN_TRY(open_one(env, 0, n, NULL, &env->threads[env->n_threads]));
         env->n_threads++;
     }
     return open_levels(env);

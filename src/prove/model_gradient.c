@@ -31,8 +31,9 @@ typedef struct model_proof {
     hn_node **wanted; /* loss, then gradients */
 } model_proof;
 
-static hn_status give(void *oracle, const hn_leaf *leaf, const void *data)
+static hn_status give(void *oracle, const hn_leaf *leaf, const void *data, size_t bytes)
 {
+    (void)bytes;
     const hn_tensor value = hn_tensor_at(&leaf->type, (void *)(uintptr_t)data);
     return hn_oracle_give(oracle, leaf, &value);
 }

@@ -194,6 +194,7 @@ static hn_status forward(proof *p, double *loss, uint64_t *routes)
     hn_tensor nll;
     *loss = 0;
     *routes = 0;
+    HN_TRY(hn_tuning_push(p->tuning));
     HN_TRY(hn_program_run(p->program, NULL));
     HN_TRY(hn_program_result(p->program, 0, &nll));
     for (int64_t i = 0; i < p->micro.n_rows; i++)

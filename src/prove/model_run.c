@@ -1,7 +1,6 @@
 /* The step is the one that trains; only its surroundings vary. */
 #include "prove/model_run.h"
 
-#include "backend/cpu/cpu.h"
 #include "graph/layout.h"
 
 #include <stdio.h>
@@ -37,6 +36,7 @@ static hn_status keep_all(model_run *r, double loss)
     if (!r->out->values.at)
         return HN_ERR_MEMORY;
     const hn_type scalar = { .dtype = HN_F64 };
+    HN_TRY(hn_tuning_pull(r->tuning));
     HN_TRY(keep(r, 0, &(hn_tensor){ .type = scalar, .data = &loss, .is_packed = true }));
     for (int p = 0; p < n; p++) {
         hn_tensor gradient;
@@ -62,10 +62,10 @@ static hn_status run(model_run *r)
     HN_TRY(hn_learner_new(&r->learner, r->instance->heap, r->instance->model, r->tuning,
                           way->n_devices, way->devices, &o));
     r->out->workspace = hn_learner_memory(r->learner).workspace;
-    hn_cpu_set_shuffle(way->devices[0], way->shuffle);
+    way->devices[0]->backend->shuffle(way->devices[0], way->shuffle);
     const hn_status status =
         hn_learner_step(r->learner, &r->instance->batch, 1, 0.01f, NULL, &learned);
-    hn_cpu_set_shuffle(way->devices[0], 0);
+    way->devices[0]->backend->shuffle(way->devices[0], 0);
     HN_TRY(status);
     r->out->n_micro = learned.n_micro;
     return keep_all(r, learned.loss);

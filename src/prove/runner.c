@@ -1,7 +1,6 @@
 /* Every run has fresh storage, so that no state of one run can help another. */
 #include "prove/runner.h"
 
-#include "backend/cpu/cpu.h"
 #include "graph/layout.h"
 
 #include <math.h>
@@ -41,8 +40,7 @@ void hn_results_free(hn_results *results)
     *results = (hn_results){ 0 };
 }
 
-static hn_status fill_storage(hn_storage *storage, const hn_graph *g, const hn_leaf_values *values,
-                              hn_device *const *devices)
+static hn_status fill_storage(hn_storage *storage, const hn_graph *g, const hn_leaf_values *values)
 {
     for (int i = 0; i < g->n_leaves; i++) {
         const hn_leaf *leaf = g->leaves[i];
@@ -53,13 +51,12 @@ static hn_status fill_storage(hn_storage *storage, const hn_graph *g, const hn_l
         if (given && leaf->type.layout != HN_LAYOUT_PLAIN)
             HN_TRY(hn_storage_pack(storage, leaf, &(hn_plain_rows){ given->data, leaf->type.dtype, 0 }));
         else if (given)
-            HN_TRY(devices[0]->backend->upload(devices[0], hn_storage_data(storage, leaf),
-                                               given->data, hn_type_bytes(&leaf->type)));
+            HN_TRY(hn_storage_write(storage, leaf, 0, given->data, hn_type_bytes(&leaf->type)));
     }
     return HN_OK;
 }
 
-static hn_status copy_results(const hn_program *program, int n, hn_heap *heap, hn_results *out)
+static hn_status copy_results(hn_program *program, int n, hn_heap *heap, hn_results *out)
 {
     *out = (hn_results){ .heap = heap, .n = n };
     out->at = hn_alloc_array(heap, HN_TAG_PROVE, (size_t)n + 1, sizeof *out->at);
@@ -97,11 +94,11 @@ static hn_status run_executable(hn_executable *x, const hn_graph *g, int n_wante
     const hn_plan_options options = { .mode = setup->mode };
     HN_TRY(hn_executable_plan(x, n_wanted, wanted, &options));
     count_taken(hn_executable_look(x, 0), setup);
-    HN_TRY(fill_storage(hn_executable_storage(x), g, values, setup->devices));
+    HN_TRY(fill_storage(hn_executable_storage(x), g, values));
     HN_TRY(hn_executable_make(x));
-    hn_cpu_set_shuffle(setup->devices[0], setup->shuffle);
+    setup->devices[0]->backend->shuffle(setup->devices[0], setup->shuffle);
     const hn_status status = hn_program_run(hn_executable_program(x, 0), NULL);
-    hn_cpu_set_shuffle(setup->devices[0], 0);
+    setup->devices[0]->backend->shuffle(setup->devices[0], 0);
     HN_TRY(status);
     return copy_results(hn_executable_program(x, 0), n_wanted, g->heap, out);
 }

@@ -107,6 +107,7 @@ static hn_status make_keys(const hn_tuning *t, const hn_meta *keys, double alpha
 
 hn_status hn_adapter_write(const hn_tuning *t, const char *path, const hn_meta *keys)
 {
+    HN_TRY(hn_tuning_pull(t));
     const double alpha = file_alpha(t);
     hn_weights_writer *writer = NULL;
     hn_meta meta = hn_meta_on(t->heap, path);

@@ -15,29 +15,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Trained tensors, then states: name, type and where they lie. */
+/* Trained tensors, which the host has, then states, which the devices have. */
 typedef struct part {
     const char *name;
     hn_type type;
-    void *data;
+    void *data;           /* of a trained tensor */
+    const hn_leaf *state; /* of a state */
 } part;
 
 static part part_at(const hn_learner *l, int i)
 {
     const hn_tuning *t = hn_learner_tuning(l);
-    part p = { 0 };
     if (i < t->n_tensors)
-        return (part){ t->tensors[i].name, t->tensors[i].weight.type, hn_tuning_data(t, i) };
-    p.data = hn_learner_state(l, i - t->n_tensors, &p.name, &p.type);
-    return p;
+        return (part){ t->tensors[i].name, t->tensors[i].weight.type, hn_tuning_data(t, i), NULL };
+    const hn_leaf *state = hn_learner_state(l, i - t->n_tensors);
+    return state ? (part){ state->name, state->type, NULL, state } : (part){ 0 };
 }
 
 static int count_parts(const hn_learner *l)
 {
     int n = 0;
-    while (part_at(l, n).data)
+    while (part_at(l, n).name)
         n++;
     return n;
+}
+
+static hn_status put(hn_weights_writer *writer, const hn_learner *l, int i)
+{
+    const part p = part_at(l, i);
+    const size_t bytes = hn_type_bytes(&p.type);
+    uint8_t piece[64 * 1024];
+    if (p.data)
+        return hn_weights_writer_put(writer, (size_t)i, 0, p.data, bytes);
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = bytes - at < sizeof piece ? bytes - at : sizeof piece;
+        HN_TRY(hn_learner_read_state(l, p.state, at, piece, n));
+        HN_TRY(hn_weights_writer_put(writer, (size_t)i, at, piece, n));
+    }
+    return HN_OK;
 }
 
 static void digest_part(hn_sha256 *sha, const char *name, const void *data, size_t bytes)
@@ -161,10 +176,10 @@ hn_status hn_checkpoint_write(const hn_learner *l, const hn_run_state *state, co
         status = write_keys(l, state, basis, &meta);
     if (status == HN_OK)
         status = hn_safetensors_create(t->heap, hn_sink_own(path), &meta, entries, (size_t)n, &writer);
-    for (int i = 0; i < n && status == HN_OK; i++) {
-        const part p = part_at(l, i);
-        status = hn_weights_writer_put(writer, (size_t)i, 0, p.data, hn_type_bytes(&p.type));
-    }
+    if (status == HN_OK)
+        status = hn_tuning_pull(t);
+    for (int i = 0; i < n && status == HN_OK; i++)
+        status = put(writer, l, i);
     if (status == HN_OK)
         status = hn_weights_writer_finish(writer);
     else
@@ -269,10 +284,14 @@ static hn_status read_file(hn_learner *l, const hn_safetensors *file, const hn_r
         HN_TRY(check_old(l, file, n, out->step, basis));
     for (int i = 0; i < n; i++) {
         const part p = part_at(l, i);
-        memcpy(p.data, find(file, p.name)->data, hn_type_bytes(&p.type));
+        const void *from = find(file, p.name)->data;
+        if (p.data)
+            memcpy(p.data, from, hn_type_bytes(&p.type));
+        else
+            HN_TRY(hn_learner_write_state(l, p.state, from));
     }
     hn_learner_set_count(l, updates);
-    return HN_OK;
+    return hn_tuning_push(hn_learner_tuning(l));
 }
 
 hn_status hn_checkpoint_read(hn_learner *l, const char *path, const hn_run_basis *basis,

@@ -127,8 +127,8 @@ static hn_status open_all(hn_descent *s)
 {
     HN_TRY(hn_executable_new(&s->x, s->g, s->n_devices, s->devices));
     hn_storage *storage = hn_executable_storage(s->x);
-    HN_TRY(hn_storage_bind(storage, s->hyper->leaf, s->hyper_values));
-    return hn_storage_bind(storage, s->held_norm->leaf, &s->norm_value);
+    HN_TRY(hn_storage_bind(storage, s->hyper->leaf, s->hyper_values, sizeof s->hyper_values));
+    return hn_storage_bind(storage, s->held_norm->leaf, &s->norm_value, sizeof s->norm_value);
 }
 
 hn_status hn_descent_new(hn_descent **out, hn_graph *g, hn_node *loss, int n_params,

@@ -230,5 +230,5 @@ hn_status hn_evaluator_run(hn_evaluator *e, const hn_dataset *dataset, uint64_t 
 size_t hn_evaluator_memory(const hn_evaluator *e)
 {
     const hn_executable_bytes all = hn_executable_measure(e->x);
-    return all.workspace + all.states + all.sums + all.inputs;
+    return all.workspace + all.states + all.sums + all.inputs + all.programs;
 }

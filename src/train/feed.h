@@ -14,7 +14,8 @@ typedef struct hn_step_numbers {
 } hn_step_numbers;
 
 /* Every leaf that it reads, and where its value lies. */
-typedef hn_status hn_feed_visitor(void *context, const hn_leaf *leaf, const void *data);
+typedef hn_status hn_feed_visitor(void *context, const hn_leaf *leaf, const void *data,
+                                  size_t bytes);
 hn_status hn_feed_visit(const hn_objective *objective, hn_micro *micro, hn_step_numbers *numbers,
                         hn_feed_visitor *visit, void *context);
 

@@ -16,6 +16,8 @@ struct hn_learner {
     hn_evaluator *anchor; /* where the goal needs one: it runs before the micro-batches */
     hn_step_numbers numbers;
     int64_t max_tokens, max_rows, max_pairs;
+    float *load; /* of the route that was asked for last */
+    int64_t n_load;
 };
 
 /* ---- making ---- */
@@ -122,6 +124,7 @@ void hn_learner_free(hn_learner *l)
     hn_evaluator_free(l->anchor);
     hn_graph_free(l->g);
     hn_micro_free(&l->micro);
+    hn_free(l->heap, l->load);
     hn_free(l->heap, l);
 }
 
@@ -130,7 +133,7 @@ hn_learner_bytes hn_learner_memory(const hn_learner *l)
     const hn_executable_bytes all = hn_descent_measure(l->descent);
     return (hn_learner_bytes){ .workspace = all.workspace + (l->anchor ? hn_evaluator_memory(l->anchor) : 0),
                                .sums = all.sums, .moments = all.states,
-                               .inputs = all.inputs,
+                               .inputs = all.inputs, .programs = all.programs,
                                .parameters = (size_t)l->tuning->n_params * sizeof(float) };
 }
 
@@ -256,28 +259,45 @@ hn_status hn_learner_gradient(hn_learner *l, int i, hn_tensor *out)
     return hn_descent_gradient(l->descent, i, out);
 }
 
-const float *hn_learner_load(const hn_learner *l, int i, int *layer, int64_t *n_experts)
+hn_status hn_learner_load(hn_learner *l, int i, int *layer, int64_t *n_experts, const float **out)
 {
     const nn_build *b = &l->objective.policy;
+    *out = NULL;
     if (i >= b->n_routes)
-        return NULL;
+        return HN_OK;
     const hn_leaf *leaf = l->objective.loads[i]->by->in[3]->leaf;
+    const int64_t n = leaf->type.dim[0];
+    if (n > l->n_load) {
+        hn_free(l->heap, l->load);
+        l->n_load = 0;
+        l->load = hn_alloc_array(l->heap, HN_TAG_STATE, (size_t)n, sizeof *l->load);
+        if (!l->load)
+            return HN_ERR_MEMORY;
+        l->n_load = n;
+    }
+    HN_TRY(hn_storage_read(hn_descent_storage(l->descent), leaf, 0, l->load, (size_t)n * sizeof *l->load));
     *layer = b->routes[i].layer;
-    *n_experts = leaf->type.dim[0];
-    return hn_storage_data(hn_descent_storage(l->descent), leaf);
+    *n_experts = n;
+    *out = l->load;
+    return HN_OK;
 }
 
-void *hn_learner_state(const hn_learner *l, int i, const char **name, hn_type *type)
+const hn_leaf *hn_learner_state(const hn_learner *l, int i)
 {
-    for (int k = 0; k < l->g->n_leaves; k++) {
-        const hn_leaf *leaf = l->g->leaves[k];
-        if (leaf->kind != HN_LEAF_STATE || i-- > 0)
-            continue;
-        *name = leaf->name;
-        *type = leaf->type;
-        return hn_storage_data(hn_descent_storage(l->descent), leaf);
-    }
+    for (int k = 0; k < l->g->n_leaves; k++)
+        if (l->g->leaves[k]->kind == HN_LEAF_STATE && i-- == 0)
+            return l->g->leaves[k];
     return NULL;
+}
+
+hn_status hn_learner_read_state(const hn_learner *l, const hn_leaf *state, size_t at, void *to, size_t bytes)
+{
+    return hn_storage_read(hn_descent_storage(l->descent), state, at, to, bytes);
+}
+
+hn_status hn_learner_write_state(hn_learner *l, const hn_leaf *state, const void *from)
+{
+    return hn_storage_write(hn_descent_storage(l->descent), state, 0, from, hn_type_bytes(&state->type));
 }
 
 int64_t hn_learner_count(const hn_learner *l)

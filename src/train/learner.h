@@ -31,7 +31,7 @@ hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
 void hn_learner_free(hn_learner *learner); /* takes NULL */
 
 typedef struct hn_learner_bytes {
-    size_t workspace, sums, moments, parameters, inputs;
+    size_t workspace, sums, moments, parameters, inputs, programs;
 } hn_learner_bytes;
 hn_learner_bytes hn_learner_memory(const hn_learner *learner);
 
@@ -51,11 +51,14 @@ hn_status hn_learner_step(hn_learner *learner, const hn_batch *batch, int64_t st
 
 /* After either: the gradient of tuning->tensors[i], f32. */
 hn_status hn_learner_gradient(hn_learner *learner, int i, hn_tensor *out);
-/* Tokens that each expert of route i got; NULL if i is past the last. */
-const float *hn_learner_load(const hn_learner *learner, int i, int *layer, int64_t *n_experts);
+/* Tokens that each expert of route i got, until the next question; *out is NULL if i is past the last. */
+hn_status hn_learner_load(hn_learner *learner, int i, int *layer, int64_t *n_experts, const float **out);
 
-/* The optimiser's states, for checkpoints: a name and memory for each; NULL past the last. */
-void *hn_learner_state(const hn_learner *learner, int i, const char **name, hn_type *type);
+/* The optimiser's states, for checkpoints; NULL past the last. */
+const hn_leaf *hn_learner_state(const hn_learner *learner, int i);
+hn_status hn_learner_read_state(const hn_learner *learner, const hn_leaf *state, size_t at, void *to,
+                                size_t bytes);
+hn_status hn_learner_write_state(hn_learner *learner, const hn_leaf *state, const void *from); /* all of it */
 int64_t hn_learner_count(const hn_learner *learner); /* updates done */
 void hn_learner_set_count(hn_learner *learner, int64_t count);
 

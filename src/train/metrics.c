@@ -140,11 +140,12 @@ hn_status hn_metrics_experts(hn_metrics *m, int64_t step, hn_learner *l)
     int layer;
     int64_t n;
     const float *load;
-    if (!hn_learner_load(l, 0, &layer, &n))
+    HN_TRY(hn_learner_load(l, 0, &layer, &n, &load));
+    if (!load)
         return HN_OK;
     begin(m, step);
     hn_str_add(&m->line, ",\"experts\":[");
-    for (int i = 0; (load = hn_learner_load(l, i, &layer, &n)) != NULL; i++) {
+    for (int i = 0; load; i++) {
         double *squares = hn_alloc_array(m->heap, HN_TAG_TEXT, (size_t)n, sizeof *squares);
         if (!squares)
             return HN_ERR_MEMORY;
@@ -158,6 +159,7 @@ hn_status hn_metrics_experts(hn_metrics *m, int64_t step, hn_learner *l)
         hn_str_add(&m->line, "]}");
         hn_free(m->heap, squares);
         HN_TRY(status);
+        HN_TRY(hn_learner_load(l, i + 1, &layer, &n, &load));
     }
     hn_str_add(&m->line, "]");
     return end(m);

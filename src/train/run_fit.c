@@ -72,7 +72,7 @@ static hn_status plan_sequence(const hn_train_run *r, int64_t tokens, int64_t ro
         status = hn_compiled_plan(&c, 1, &c.result, NULL);
     if (status == HN_OK) {
         const hn_executable_bytes bytes = hn_executable_measure(c.x);
-        *out = bytes.workspace + bytes.states;
+        *out = bytes.workspace + bytes.states + bytes.programs;
     }
     hn_compiled_free(&c);
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", hn_model_path(r->on.model));
@@ -103,7 +103,7 @@ static void sum_up(hn_train_run *r)
     hn_train_plan *p = &r->plan;
     size_t mapped;
     count_weights(r, &p->weights_bytes, &mapped);
-    const size_t learns = p->bytes.workspace + p->bytes.sums + p->bytes.moments + p->bytes.inputs +
+    const size_t learns = p->bytes.workspace + p->bytes.sums + p->bytes.moments + p->bytes.inputs + p->bytes.programs +
                           p->evaluation_bytes + p->step_bytes;
     p->yet_bytes = learns > p->ending_bytes ? learns : p->ending_bytes;
     p->total_bytes =

@@ -171,17 +171,23 @@ static bool is_zero(const float *x, int64_t n)
 }
 
 /* Whether tokens reached any expert of the layer that the tensor belongs to; true of others. */
-static bool was_reached(hn_train_run *r, const hn_tunable *t)
+static hn_status was_reached(hn_train_run *r, const hn_tunable *t, bool *out)
 {
     int layer, of = -1;
     int64_t n;
     const float *load;
+    *out = true;
     if (t->weight.type.rank != 3 || sscanf(t->name, "blk.%d.", &of) != 1)
-        return true;
-    for (int i = 0; (load = hn_learner_load(r->learner, i, &layer, &n)) != NULL; i++)
-        if (layer == of)
-            return !is_zero(load, n);
-    return true;
+        return HN_OK;
+    for (int i = 0;; i++) {
+        HN_TRY(hn_learner_load(r->learner, i, &layer, &n, &load));
+        if (!load)
+            return HN_OK;
+        if (layer != of)
+            continue;
+        *out = !is_zero(load, n);
+        return HN_OK;
+    }
 }
 
 /* B is zero at first, and of an embedding A: it stands between the other one and the loss until
@@ -210,8 +216,10 @@ hn_status hn_run_check_moved(hn_train_run *r)
             continue;
         if (may_wait(r, t)) {
             any_waits = true;
-        } else if (was_reached(r, t)) {
-            if (n++ < 4)
+        } else {
+            bool reached = false;
+            status = was_reached(r, t, &reached);
+            if (reached && n++ < 4)
                 hn_str_print(&silent, "%s%s", n > 1 ? ", " : "", t->name);
         }
     }

@@ -1,5 +1,7 @@
 #include "train/tuning.h"
 
+#include "backend/resident.h"
+
 #include "base/mathfn.h"
 #include "base/rng.h"
 #include "kernels/gemm/rows.h"
@@ -334,6 +336,20 @@ int hn_tuning_find(const hn_tuning *t, const char *name)
 float *hn_tuning_data(const hn_tuning *t, int i)
 {
     return (void *)(uintptr_t)t->tensors[i].weight.data; /* memory of our own */
+}
+
+hn_status hn_tuning_pull(const hn_tuning *t)
+{
+    for (int i = 0; i < t->n_tensors; i++)
+        HN_TRY(hn_resident_pull(hn_tuning_data(t, i), hn_type_bytes(&t->tensors[i].weight.type)));
+    return HN_OK;
+}
+
+hn_status hn_tuning_push(const hn_tuning *t)
+{
+    for (int i = 0; i < t->n_tensors; i++)
+        HN_TRY(hn_resident_push(hn_tuning_data(t, i), hn_type_bytes(&t->tensors[i].weight.type)));
+    return HN_OK;
 }
 
 const hn_tuned *hn_tuning_of(const hn_tuning *t, const char *weight)

@@ -54,7 +54,11 @@ void hn_tuning_apply(const hn_tuning *tuning, nn_build_options *options);
 
 /* By name; -1 if there is none. */
 int hn_tuning_find(const hn_tuning *tuning, const char *name);
+/* The host's numbers of one: those that runs go on from, and that they made of it, only between the two
+ * below. Where all devices have the host's memory there is one set of numbers, and they do nothing. */
 float *hn_tuning_data(const hn_tuning *tuning, int i);
+hn_status hn_tuning_pull(const hn_tuning *tuning); /* the host's are those that runs made */
+hn_status hn_tuning_push(const hn_tuning *tuning); /* runs go on from the host's */
 /* A row of the weight that is changed, decoded, in order. */
 void hn_tuned_row(const hn_tuning *tuning, const hn_tuned *tuned, int64_t row, float *out);
 const hn_tuned *hn_tuning_of(const hn_tuning *tuning, const char *weight);

@@ -142,7 +142,7 @@ static bool set_pairs(const reference *r, hn_tuning *t)
         if (all)
             memcpy(hn_tuning_data(t, i), e->data, hn_type_bytes(&e->type));
     }
-    return all;
+    return CHECK_OK(hn_tuning_push(t)) && all;
 }
 
 typedef enum training { LORA, FULL, PARAMETERS } training; /* the last: what PyTorch has as parameters */

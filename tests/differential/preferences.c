@@ -73,6 +73,7 @@ static bool open_subject(subject *s, const char *name)
     for (int i = 0; ok && i < s->tuning->n_tensors; i++)
         memcpy(hn_tuning_data(s->tuning, i), data(s, s->tuning->tensors[i].name),
                hn_type_bytes(&s->tuning->tensors[i].weight.type));
+    ok = ok && CHECK_OK(hn_tuning_push(s->tuning));
     hn_str_free(&text);
     return ok;
 }

@@ -104,7 +104,7 @@ static void overlap_with_an_offset_is_refused(bench *b)
     hn_graph *g = bench_graph(b);
     hn_node *x = bench_leaf(b, HN_LEAF_INPUT, "x", 1, 64, 0, 0);
     hn_node *y = hn_scale(g, hn_scale(g, x, 2, 0), 3, 0);
-    const hn_target target = hn_device_target(b->env.one);
+    const hn_target target = hn_device_target(b->env.one->host);
     const hn_plan_options options = { .mode = HN_PLAN_INPLACE, .copy = &hn_op_contiguous };
     hn_plan *plan;
     if (!CHECK_OK(hn_plan_new(&plan, g, 1, &y, 1, &target, &options)))

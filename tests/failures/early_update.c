@@ -27,7 +27,7 @@ static void update_moved_forward_in_a_plan(bench *b)
     hn_node *at = hn_graph_ints(g, 1, (int32_t[]){ 3 });
     hn_node *updated = hn_apply_named(g, "set_rows", NULL, 3, (hn_node *[]){ cache, row, at });
     hn_node *wanted[2] = { before, updated };
-    const hn_target target = hn_device_target(b->env.one);
+    const hn_target target = hn_device_target(b->env.one->host);
     const hn_plan_options options = { .copy = &hn_op_contiguous };
     hn_plan *plan;
     if (!CHECK_OK(hn_plan_new(&plan, g, 2, wanted, 1, &target, &options)))

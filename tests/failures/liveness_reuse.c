@@ -53,7 +53,7 @@ static void early_release_is_found(bench *b)
     for (int i = 0; i < 4; i++)
         y = hn_apply_named(g, "silu", NULL, 1, &y);
     y = hn_add(g, y, a); /* a is read again at the end */
-    const hn_target target = hn_device_target(b->env.one);
+    const hn_target target = hn_device_target(b->env.one->host);
     const hn_plan_options options = { .mode = HN_PLAN_REUSE, .copy = &hn_op_contiguous };
     hn_plan *plan;
     if (!CHECK_OK(hn_plan_new(&plan, g, 1, &y, 1, &target, &options)))

@@ -50,17 +50,21 @@ static bool descend(bench *b, const way *how, outcome *out)
     hn_storage *storage = hn_descent_storage(descent);
     static float slopes[N];
     bool ok = CHECK_OK(hn_descent_make(descent)) &&
-              CHECK_OK(hn_storage_bind(storage, x->leaf, slopes));
+              CHECK_OK(hn_storage_bind(storage, x->leaf, slopes, hn_type_bytes(&x->leaf->type)));
     for (int i = 0; ok && i < N; i++)
         slopes[i] = slope(i);
+    static uint64_t room[2][N]; /* of any type */
+    const hn_leaf *leaves[2] = { w->leaf, w->leaf };
     hn_tensor now = { 0 }, whole = { 0 };
     for (int l = 0; ok && l < g->n_leaves; l++) {
         const hn_leaf *leaf = g->leaves[l];
         if (leaf != w->leaf && strcmp(leaf->name, "w.master") != 0)
             continue;
-        const hn_tensor t = hn_tensor_at(&leaf->type, hn_storage_data(storage, leaf));
+        const hn_tensor t = hn_tensor_at(&leaf->type, room[leaf != w->leaf]);
         for (int i = 0; i < N; i++)
             hn_set(&t, i, (double)begins(i));
+        ok = CHECK_OK(hn_storage_write(storage, leaf, 0, t.data, hn_type_bytes(&t.type)));
+        leaves[leaf != w->leaf] = leaf;
         if (leaf == w->leaf)
             now = t;
         if (leaf != w->leaf || !how->master)
@@ -71,6 +75,9 @@ static bool descend(bench *b, const way *how, outcome *out)
         ok = CHECK_OK(hn_descent_begin(descent)) && CHECK_OK(hn_descent_micro(descent, NULL)) &&
              CHECK_OK(hn_descent_finish(descent, rate, &result));
     }
+    for (int i = 0; ok && i < 2; i++)
+        ok = CHECK_OK(hn_storage_read(storage, leaves[i], 0, room[leaves[i] != w->leaf],
+                                      hn_type_bytes(&leaves[i]->type)));
     *out = (outcome){ 0 };
     for (int i = 0; ok && i < N; i++) {
         out->moved -= (hn_get(&whole, i) - (double)begins(i)) * (double)slope(i) / N;

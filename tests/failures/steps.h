@@ -60,9 +60,17 @@ static inline void steps_close(steps *s)
     hn_instance_close(&s->instance);
 }
 
-static inline float *steps_weight(const steps *s, int p)
+static inline float steps_weight(const steps *s, int p, size_t i)
 {
-    return hn_tuning_data(s->tuning, p);
+    CHECK_OK(hn_tuning_pull(s->tuning));
+    return hn_tuning_data(s->tuning, p)[i];
+}
+
+static inline void steps_set_weight(const steps *s, int p, size_t i, float w)
+{
+    CHECK_OK(hn_tuning_pull(s->tuning));
+    hn_tuning_data(s->tuning, p)[i] = w;
+    CHECK_OK(hn_tuning_push(s->tuning));
 }
 
 /* One micro-batch of sequences [from, to) of a batch. */

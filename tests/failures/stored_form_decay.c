@@ -66,6 +66,7 @@ static float *step(const hn_model *model, const char *targets, float decay, hn_t
         hn_learner_free(learner);
     }
     size_t at = 0;
+    CHECK_OK(hn_tuning_pull(*tuning));
     for (int i = 0; i < (*tuning)->n_tensors; i++) {
         const int64_t n = hn_count(&(*tuning)->tensors[i].weight.type);
         memcpy(left + at, hn_tuning_data(*tuning, i), (size_t)n * sizeof *left);

@@ -129,6 +129,7 @@ static void check_clipping(float most)
                    learned.grad_norm, norm);
         CHECK_OK(hn_learner_step(learner, &batch, 0, rate, NULL, &learned));
         at = 0;
+        CHECK_OK(hn_tuning_pull(tuning));
         for (int i = 0; i < tuning->n_tensors; i++) {
             const float *now = hn_tuning_data(tuning, i);
             for (int64_t k = 0; k < hn_count(&tuning->tensors[i].weight.type); k++, at++) {

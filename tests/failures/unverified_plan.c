@@ -60,6 +60,7 @@ static hn_status train(const hn_batch *batch, hn_tuning *tuning, int n_devices, 
         *digest = add(*digest, &learned.loss, sizeof learned.loss);
         *digest = add(*digest, &learned.grad_norm, sizeof learned.grad_norm);
     }
+    HN_TRY(hn_tuning_pull(tuning));
     for (int i = 0; i < tuning->n_tensors; i++)
         *digest = add(*digest, hn_tuning_data(tuning, i), hn_type_bytes(&tuning->tensors[i].weight.type));
     hn_learner_free(learner);

@@ -41,20 +41,20 @@ static hn_status differentiate(run *r, const hn_reference *ref)
     HN_TRY(hn_graph_finish(g));
     HN_TRY(hn_diff(g, loss, (int)ref->n_layer, inputs, NULL, r->wanted));
     HN_TRY(hn_compiled_plan(&r->c, (int)ref->n_layer, r->wanted, NULL));
-    return hn_storage_bind(r->c.storage, factors->leaf, r->factors);
+    return hn_storage_bind(r->c.storage, factors->leaf, r->factors, hn_type_bytes(&factors->leaf->type));
 }
 
 static hn_status bind(run *r, const hn_reference *ref)
 {
     const nn_build *b = &r->c.build;
     hn_storage *storage = r->c.storage;
-    HN_TRY(hn_storage_bind(storage, b->tokens->leaf, ref->tokens));
-    HN_TRY(hn_storage_bind(storage, b->positions->leaf, r->positions));
-    HN_TRY(hn_storage_bind(storage, b->segments->leaf, r->segments));
+    HN_TRY(hn_storage_bind(storage, b->tokens->leaf, ref->tokens, hn_type_bytes(&b->tokens->leaf->type)));
+    HN_TRY(hn_storage_bind(storage, b->positions->leaf, r->positions, hn_type_bytes(&b->positions->leaf->type)));
+    HN_TRY(hn_storage_bind(storage, b->segments->leaf, r->segments, hn_type_bytes(&b->segments->leaf->type)));
     for (int64_t i = 0; i <= ref->n_layer; i++) {
-        HN_TRY(hn_storage_bind(storage, b->layers[i].given->leaf, ref->hidden[i]));
+        HN_TRY(hn_storage_bind(storage, b->layers[i].given->leaf, ref->hidden[i], hn_type_bytes(&b->layers[i].given->leaf->type)));
         if (b->layers[i].own_given)
-            HN_TRY(hn_storage_bind(storage, b->layers[i].own_given->leaf, ref->own[i]));
+            HN_TRY(hn_storage_bind(storage, b->layers[i].own_given->leaf, ref->own[i], hn_type_bytes(&b->layers[i].own_given->leaf->type)));
     }
     HN_TRY(hn_compiled_finish(&r->c));
     HN_TRY(hn_program_set_extent(r->c.program, b->tokens_extent, ref->n_tokens));

@@ -110,7 +110,7 @@ static void check_model(const char *name)
 {
     subject s = { 0 };
     char dir[512];
-    int n;
+    int n, m;
     const hn_device_options one = { .n_threads = 1 }, three = { .n_threads = 3 };
     check_group(name);
     snprintf(dir, sizeof dir, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
@@ -120,16 +120,16 @@ static void check_model(const char *name)
     make_tokens(s.vocab, s.tokens);
     hn_device *first[HN_MAX_DEVICES], *second[HN_MAX_DEVICES];
     if (CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n, first))) {
-        if (CHECK_OK(hn_devices_open(&heap, "cpu", &three, &n, second))) {
+        if (CHECK_OK(hn_devices_open(&heap, "cpu", &three, &m, second))) {
             s.devices[0] = first[0];
             s.devices[1] = second[0];
             check_cache(&s, HN_F32, HN_NUMERICS_F32);
             check_cache(&s, HN_F16, HN_NUMERICS_F32);
             check_cache(&s, HN_BF16, HN_NUMERICS_F32);
             check_cache(&s, HN_F32, HN_NUMERICS_BF16);
-            hn_devices_close(1, second);
+            hn_devices_close(m, second);
         }
-        hn_devices_close(1, first);
+        hn_devices_close(n, first);
     }
     hn_model_close(s.model);
 }

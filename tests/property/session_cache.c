@@ -252,9 +252,9 @@ static void check_neighbours(const subject *s)
     }
     bool fine = CHECK_OK(hn_compiled_build(&c, &heap, s->model, s->three, &o)) &&
                 CHECK_OK(hn_compiled_plan(&c, 1, &c.result, NULL)) &&
-                CHECK_OK(hn_storage_bind(c.storage, c.build.tokens->leaf, tokens)) &&
-                CHECK_OK(hn_storage_bind(c.storage, c.build.positions->leaf, positions)) &&
-                CHECK_OK(hn_storage_bind(c.storage, c.build.segments->leaf, segments)) &&
+                CHECK_OK(hn_storage_bind(c.storage, c.build.tokens->leaf, tokens, hn_type_bytes(&c.build.tokens->leaf->type))) &&
+                CHECK_OK(hn_storage_bind(c.storage, c.build.positions->leaf, positions, hn_type_bytes(&c.build.positions->leaf->type))) &&
+                CHECK_OK(hn_storage_bind(c.storage, c.build.segments->leaf, segments, hn_type_bytes(&c.build.segments->leaf->type))) &&
                 CHECK_OK(hn_compiled_finish(&c)) && CHECK_OK(hn_program_run(c.program, NULL)) &&
                 CHECK_OK(hn_program_result(c.program, 0, &t));
     const hn_forward_options f = { .max_tokens = B, .numerics = s->numerics };

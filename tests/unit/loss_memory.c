@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     const hn_device_options two = { .n_threads = 2 };
     if (!CHECK_OK(hn_devices_open(&heap, "cpu", &two, &n, device)))
         return check_close();
-    const hn_target target = hn_device_target(device[0]);
+    const hn_target target = hn_device_target(device[0]->host);
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         const int64_t width = heads[i].width, dim[] = { WORDS, width };
         hn_type w;

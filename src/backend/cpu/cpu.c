@@ -59,6 +59,7 @@ static hn_status fill(hn_device *device, void *at, int byte, size_t bytes)
     return HN_OK;
 }
 
+/* At once, and the queue is empty whenever the host looks. */
 static hn_status transfer(hn_device *device, void *to, const void *from, size_t bytes)
 {
     (void)device;
@@ -99,7 +100,7 @@ static void supports(const hn_device *device, const hn_call *call, hn_support *o
 {
     const hn_cpu *cpu = (const hn_cpu *)(const void *)device;
     const hn_cpu_binding *binding = hn_cpu_binding_of(call->op);
-    hn_support asked = { .has_kernel = true };
+    hn_support asked = { .runs = true, .has_kernel = true };
     memcpy(asked.may_overwrite, call->op->may_overwrite, sizeof asked.may_overwrite);
     if (binding && binding->supports(cpu, call, &asked)) {
         asked.shared_scratch = hn_round_scratch(asked.shared_scratch);
@@ -108,14 +109,28 @@ static void supports(const hn_device *device, const hn_call *call, hn_support *o
         return;
     }
     /* forward may read an input again after writing: no take-overs; it reads every layout */
-    *out = (hn_support){ .packed = ~0u };
+    *out = (hn_support){ .runs = true, .packed = ~0u };
 }
 
-static const void *bind(hn_device *device, const hn_call *call)
+static hn_layout prefers(const hn_device *device, hn_dtype dtype, int rank)
 {
-    hn_support support;
-    supports(device, call, &support);
-    return support.has_kernel ? hn_cpu_binding_of(call->op) : NULL;
+    (void)device;
+    return hn_layout_takes(HN_LAYOUT_PANEL16, dtype, rank) ? HN_LAYOUT_PANEL16 : HN_LAYOUT_PLAIN;
+}
+
+static hn_status compile(hn_device *device, hn_launch *launches, int n)
+{
+    for (int i = 0; i < n; i++) {
+        hn_support support;
+        supports(device, launches[i].call, &support);
+        launches[i].binding = support.has_kernel ? hn_cpu_binding_of(launches[i].call->op) : NULL;
+    }
+    return HN_OK;
+}
+
+static void discard(hn_device *device, hn_launch *launches, int n)
+{
+    (void)device, (void)launches, (void)n;
 }
 
 typedef struct phase_job {
@@ -147,9 +162,9 @@ static int64_t smallest_chunk(const hn_call *call, int64_t units)
     return n < 1 ? 1 : n > (double)units ? units : (int64_t)n;
 }
 
-static hn_status submit(hn_device *device, const hn_launch *launch)
+static hn_status run_launch(hn_cpu *cpu, const hn_launch *launch)
 {
-    hn_cpu *cpu = (hn_cpu *)(void *)device;
+    HN_TRY(hn_launch_check(launch));
     if (!launch->binding) {
         hn_call call = *launch->call;
         hn_pool_run(cpu->pool, 1, 1, run_forward, &call);
@@ -171,6 +186,16 @@ static hn_status submit(hn_device *device, const hn_launch *launch)
     return HN_OK;
 }
 
+static hn_status submit(hn_device *device, const hn_submission *stretch)
+{
+    for (int i = 0; i < stretch->n; i++) {
+        HN_REQUIRE(!stretch->cancel || !atomic_load(stretch->cancel), HN_ERR_CANCELLED, "cancelled");
+        HN_TRY(run_launch((hn_cpu *)(void *)device, &stretch->at[i]));
+        device->n_calls++;
+    }
+    return HN_OK;
+}
+
 static hn_status wait(hn_device *device)
 {
     (void)device;
@@ -185,7 +210,7 @@ static void describe(const hn_device *device, char *text, size_t bytes)
              device->n_threads == 1 ? "" : "s", hn_isa_name(cpu->isa, &level));
 }
 
-void hn_cpu_set_shuffle(hn_device *device, uint64_t seed)
+static void shuffle(hn_device *device, uint64_t seed)
 {
     hn_pool_set_shuffle(((hn_cpu *)(void *)device)->pool, seed);
 }
@@ -198,14 +223,17 @@ const hn_backend hn_backend_cpu = {
     .buffer_new = buffer_new,
     .buffer_free = buffer_free,
     .fill = fill,
-    .upload = transfer,
-    .download = transfer,
+    .write = transfer,
+    .read = transfer,
     .pack = pack,
     .copy = copy,
     .supports = supports,
-    .bind = bind,
+    .prefers = prefers,
+    .compile = compile,
+    .discard = discard,
     .submit = submit,
     .wait = wait,
+    .shuffle = shuffle,
     .describe = describe,
 };
 
@@ -230,6 +258,7 @@ static hn_status open_device(hn_device **out, hn_heap *heap, const hn_device_opt
         return HN_ERR_MEMORY;
     cpu->device.backend = &hn_backend_cpu;
     cpu->device.heap = heap;
+    cpu->device.host = &cpu->device;
     cpu->isa = isa;
     snprintf(cpu->device.name, sizeof cpu->device.name, "%s",
              options->name ? options->name : "cpu");

@@ -52,7 +52,4 @@ static inline size_t hn_round_scratch(size_t bytes)
 /* The binding of an op, or NULL. */
 const hn_cpu_binding *hn_cpu_binding_of(const hn_op *op);
 
-/* For tests: every unit a chunk of its own, in shuffled order; 0 ends it. */
-void hn_cpu_set_shuffle(hn_device *device, uint64_t seed);
-
 #endif

@@ -1,0 +1,110 @@
+/* One list for the process: tensors that are trained are asked for by whoever holds them, who knows no
+ * device. Lists are short, and looked at when memory is bound or handed out, never while running. */
+#include "backend/resident.h"
+
+#include <pthread.h>
+#include <string.h>
+
+typedef struct resident {
+    struct resident *next;
+    const void *data;
+    hn_buffer at;
+    int users;
+    bool is_changed;
+} resident;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static resident *all;
+
+static resident **find(const hn_device *device, const void *data, size_t bytes)
+{
+    resident **r = &all;
+    while (*r && ((*r)->at.device != device || (*r)->data != data || (*r)->at.bytes != bytes))
+        r = &(*r)->next;
+    return r;
+}
+
+static hn_status upload(hn_device *device, const void *data, size_t bytes, resident **out)
+{
+    resident *r = hn_alloc(device->heap, HN_TAG_DEVICE, sizeof *r);
+    if (!r)
+        return HN_ERR_MEMORY;
+    r->data = data;
+    hn_status status = device->backend->buffer_new(device, HN_TAG_WEIGHT, bytes, &r->at);
+    if (status == HN_OK) {
+        status = device->backend->write(device, r->at.data, data, bytes);
+        if (status != HN_OK)
+            device->backend->buffer_free(&r->at);
+    }
+    if (status != HN_OK) {
+        hn_free(device->heap, r);
+        return status;
+    }
+    r->next = all;
+    all = r;
+    *out = r;
+    return HN_OK;
+}
+
+hn_status hn_resident_take(hn_device *device, const void *data, size_t bytes, hn_buffer *out)
+{
+    hn_status status = HN_OK;
+    *out = (hn_buffer){ 0 };
+    pthread_mutex_lock(&lock);
+    resident *r = *find(device, data, bytes);
+    if (!r)
+        status = upload(device, data, bytes, &r);
+    if (status == HN_OK) {
+        r->users++;
+        *out = r->at;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static void write_back(resident *r)
+{
+    void *host = (void *)(uintptr_t)r->data;
+    if (r->at.device->backend->read(r->at.device, host, r->at.data, r->at.bytes) != HN_OK)
+        memset(host, 0xff, r->at.bytes);
+}
+
+void hn_resident_give(hn_device *device, const void *data, size_t bytes, bool changed)
+{
+    pthread_mutex_lock(&lock);
+    resident **at = find(device, data, bytes), *r = *at;
+    if (r)
+        r->is_changed = r->is_changed || changed;
+    if (r && --r->users == 0) {
+        *at = r->next;
+        if (r->is_changed)
+            write_back(r);
+        device->backend->buffer_free(&r->at);
+        hn_free(device->heap, r);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+hn_status hn_resident_pull(void *data, size_t bytes)
+{
+    hn_status status = HN_OK;
+    pthread_mutex_lock(&lock);
+    for (const resident *r = all; r; r = r->next)
+        if (r->data == data && r->at.bytes == bytes) {
+            status = r->at.device->backend->read(r->at.device, data, r->at.data, bytes);
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+hn_status hn_resident_push(const void *data, size_t bytes)
+{
+    hn_status status = HN_OK;
+    pthread_mutex_lock(&lock);
+    for (const resident *r = all; r && status == HN_OK; r = r->next)
+        if (r->data == data && r->at.bytes == bytes)
+            status = r->at.device->backend->write(r->at.device, r->at.data, data, bytes);
+    pthread_mutex_unlock(&lock);
+    return status;
+}

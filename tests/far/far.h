@@ -1,0 +1,24 @@
+/* far.h: a device that is as unlike the host as one can be without a card, for tests.
+ *
+ * Its kernels are the CPU's. Its memory has addresses at which the host finds nothing: a touch ends the
+ * process with the place. Its work is done by a thread, in order but as late as it can be: half of what is
+ * submitted lies there until somebody waits. It prefers the layout of weights that it is told to, and does
+ * not run the ops that it is told not to. */
+#ifndef TESTS_FAR_FAR_H
+#define TESTS_FAR_FAR_H
+
+#include "backend/backend.h"
+
+extern const hn_backend hn_backend_far;
+
+/* From the environment, and then for the whole process:
+ *
+ *     HN_TEST_DEVICES=far,far    what is opened where "cpu" is asked for
+ *     HN_FAR_OFF=linear,add      ops that far does not run
+ *     HN_FAR_LAYOUT=plain        the layout it prefers, else panel16
+ *     HN_FAR_COUNTS=FILE         gets a line at the end: calls on far, and on the host in its place
+ *
+ * Nothing without the first. */
+void hn_far_install(void);
+
+#endif
