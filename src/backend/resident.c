@@ -2,7 +2,7 @@
  * device. Lists are short, and looked at when memory is bound or handed out, never while running. */
 #include "backend/resident.h"
 
-#include <pthread.h>
+#include "base/os/threads.h"
 #include <string.h>
 
 typedef struct resident {
@@ -13,7 +13,7 @@ typedef struct resident {
     bool is_changed;
 } resident;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static hn_os_mutex lock = HN_OS_MUTEX;
 static resident *all;
 
 static resident **find(const hn_device *device, const void *data, size_t bytes)
@@ -50,7 +50,7 @@ hn_status hn_resident_take(hn_device *device, const void *data, size_t bytes, hn
 {
     hn_status status = HN_OK;
     *out = (hn_buffer){ 0 };
-    pthread_mutex_lock(&lock);
+    hn_os_mutex_lock(&lock);
     resident *r = *find(device, data, bytes);
     if (!r)
         status = upload(device, data, bytes, &r);
@@ -58,7 +58,7 @@ hn_status hn_resident_take(hn_device *device, const void *data, size_t bytes, hn
         r->users++;
         *out = r->at;
     }
-    pthread_mutex_unlock(&lock);
+    hn_os_mutex_unlock(&lock);
     return status;
 }
 
@@ -71,7 +71,7 @@ static void write_back(resident *r)
 
 void hn_resident_give(hn_device *device, const void *data, size_t bytes, bool changed)
 {
-    pthread_mutex_lock(&lock);
+    hn_os_mutex_lock(&lock);
     resident **at = find(device, data, bytes), *r = *at;
     if (r)
         r->is_changed = r->is_changed || changed;
@@ -82,29 +82,29 @@ void hn_resident_give(hn_device *device, const void *data, size_t bytes, bool ch
         device->backend->buffer_free(&r->at);
         hn_free(device->heap, r);
     }
-    pthread_mutex_unlock(&lock);
+    hn_os_mutex_unlock(&lock);
 }
 
 hn_status hn_resident_pull(void *data, size_t bytes)
 {
     hn_status status = HN_OK;
-    pthread_mutex_lock(&lock);
+    hn_os_mutex_lock(&lock);
     for (const resident *r = all; r; r = r->next)
         if (r->data == data && r->at.bytes == bytes) {
             status = r->at.device->backend->read(r->at.device, data, r->at.data, bytes);
             break;
         }
-    pthread_mutex_unlock(&lock);
+    hn_os_mutex_unlock(&lock);
     return status;
 }
 
 hn_status hn_resident_push(const void *data, size_t bytes)
 {
     hn_status status = HN_OK;
-    pthread_mutex_lock(&lock);
+    hn_os_mutex_lock(&lock);
     for (const resident *r = all; r && status == HN_OK; r = r->next)
         if (r->data == data && r->at.bytes == bytes)
             status = r->at.device->backend->write(r->at.device, r->at.data, data, bytes);
-    pthread_mutex_unlock(&lock);
+    hn_os_mutex_unlock(&lock);
     return status;
 }

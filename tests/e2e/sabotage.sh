@@ -38,7 +38,7 @@ plant() {
     compiled "$1" "$2" "$3" "$4"
     culprit=$5
     shift 5
-    ${CC:-cc} $(find "$build/CMakeFiles/hone_program.dir" -name '*.o') "$dir/planted.o" "$build/libhone.a" \
+    ${CC:-cc} $(find "$build/CMakeFiles/hn_cli.dir" -name '*.o') "$dir/planted.o" "$build/libhone.a" \
         -lm -lpthread -o "$dir/planted" || fail "$name: does not link"
     if "$dir/planted" prove "$@" >"$dir/out" 2>"$dir/err"; then
         fail "$name: hone prove found nothing"

@@ -49,7 +49,7 @@ cmp in/model.gguf kept.gguf || fail "the model is another"
 # What is there stays without --overwrite, and is another with it.
 echo mine >o.gguf
 for command in "quantize d.gguf o.gguf q8_0" "merge d.gguf a.gguf --force --out o.gguf" "tiny o.gguf" \
-    "new llama o.gguf layers=1 width=64" "story --count 2 --out o.jsonl" "plan --svg o.gguf" \
+    "new llama o.gguf layers=1 width=64" "story --count 2 --out o.jsonl" "plan d.gguf --of token --svg o.gguf" \
     "grads d.gguf --data c.jsonl --out o.gguf" "export a.gguf --base d.gguf --gguf o.gguf"; do
     echo mine >o.jsonl
     echo mine >o.gguf
