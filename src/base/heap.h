@@ -40,7 +40,7 @@ typedef struct hn_heap_hook {
 
 typedef struct hn_heap {
     hn_heap_hook hook;       /* acquire == NULL: the C library's */
-    size_t limit_bytes;      /* 0: none */
+    _Atomic size_t limit_bytes; /* 0: none; a run changes it while threads of it allocate */
     _Atomic int64_t fail_at; /* the allocation with this number fails (from 1); 0: none */
     _Atomic int64_t n_calls; /* allocations asked for so far */
     _Atomic int64_t live_blocks;

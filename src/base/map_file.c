@@ -221,9 +221,10 @@ static uint64_t cut_had, cut_has;
 static void remember_cut(const mapping *m)
 {
     hn_os_file about;
-    const uint64_t has = hn_os_about_open(m->file, &about) ? about.bytes : 0;
-    if (m->is_settled || (!atomic_load(&m->is_cut) && has >= m->stamp.bytes))
-        return;
+    const bool is_known = hn_os_about_open(m->file, &about);
+    const uint64_t has = is_known ? about.bytes : 0;
+    if (m->is_settled || (!atomic_load(&m->is_cut) && (!is_known || has >= m->stamp.bytes)))
+        return; /* a state that cannot be read is no shorter file: reading one that was cut would have told */
     memcpy(cut_before, m->name, sizeof cut_before);
     cut_had = m->stamp.bytes;
     cut_has = has;

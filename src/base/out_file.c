@@ -151,6 +151,7 @@ hn_status hn_out_file_open(hn_out_file *out, hn_sink to)
             break;
         if (out->file >= 0 && !holds(out->file)) {
             hn_os_close(out->file);
+            hn_os_remove(out->partial); /* another's sweep has done it, unless its state could not be read */
             out->file = -1;
             errno = EBUSY;
         }

@@ -60,13 +60,21 @@ static hn_status print_gguf(const hn_gguf *file, const char *path, FILE *out)
     return HN_OK;
 }
 
+/* What was made has its name by now, whatever becomes of describing it: who reads the error knows. */
+static hn_status but_is_there(hn_status status, const char *path)
+{
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "%s is written, and whole; reading it back: ", path);
+}
+
 hn_status hn_made_gguf(hn_heap *heap, const char *path, FILE *out)
 {
     hn_gguf *file;
-    HN_TRY(hn_gguf_open(heap, path, &file));
-    const hn_status status = print_gguf(file, path, out);
-    hn_gguf_close(file);
-    return status;
+    hn_status status = hn_gguf_open(heap, path, &file);
+    if (status == HN_OK) {
+        status = print_gguf(file, path, out);
+        hn_gguf_close(file);
+    }
+    return but_is_there(status, path);
 }
 
 hn_status hn_made(hn_status status, hn_heap *heap, const char *path, FILE *out)
@@ -96,6 +104,7 @@ static bool print_file(void *context, const char *name)
 hn_status hn_made_folder(const char *path, FILE *out)
 {
     made_in m = { path, out };
-    HN_REQUIRE(hn_os_folder_each(path, print_file, &m), HN_ERR_IO, "%s: %s", path, strerror(errno));
+    if (!hn_os_folder_each(path, print_file, &m))
+        return but_is_there(hn_fail(HN_ERR_IO, "%s: %s", path, strerror(errno)), path);
     return HN_OK;
 }

@@ -101,7 +101,9 @@ typedef struct work {
     uint8_t *memory;  /* where the tensor goes to; NULL: to the writer */
     uint8_t *buffers; /* one a thread */
     int64_t first;
-    _Atomic int64_t failed; /* a piece that could not be written, or -1 */
+    _Atomic bool has_failed; /* a piece could not be written; the first that failed says why: */
+    hn_status status;
+    char why[1024];
 } work;
 
 static float value_of(const hn_normal *normal, const spread *s, uint32_t word)
@@ -177,22 +179,16 @@ static void write_pieces(void *context, int64_t begin, int64_t end, int thread)
 {
     work *w = context;
     uint8_t *buffer = w->buffers + (size_t)thread * PIECE_BYTES;
-    for (int64_t i = begin; i < end && w->failed < 0; i++) {
+    for (int64_t i = begin; i < end && !w->has_failed; i++) {
         const int64_t piece = w->first + i;
         size_t bytes;
         make_piece(w, piece, buffer, &bytes);
-        if (put(w, (uint64_t)piece * w->piece_bytes, buffer, bytes) != HN_OK)
-            w->failed = piece;
+        const hn_status status = put(w, (uint64_t)piece * w->piece_bytes, buffer, bytes);
+        if (status == HN_OK || atomic_exchange(&w->has_failed, true))
+            continue;
+        w->status = status; /* an error's words belong to the thread that failed */
+        snprintf(w->why, sizeof w->why, "%s", hn_error_message());
     }
-}
-
-/* The words belong to the thread that failed; trying again brings them to this one. */
-static hn_status explain(work *w)
-{
-    size_t bytes;
-    make_piece(w, w->failed, w->buffers, &bytes);
-    HN_TRY(put(w, (uint64_t)w->failed * w->piece_bytes, w->buffers, bytes));
-    return hn_fail(HN_ERR_IO, "tensor %s: writing failed", w->tensor->gguf);
 }
 
 static hn_status write_constant(const work *w, hn_heap *heap)
@@ -219,13 +215,11 @@ static hn_status write_tensor(work *w, hn_heap *heap, hn_pool *pool, hn_watch *w
     const uint64_t unit = hn_dtype_bytes(w->dtype) * 8; /* whole blocks, whole words */
     w->piece_bytes = PIECE_BYTES / unit * unit;
     const int64_t pieces = (int64_t)((w->bytes + w->piece_bytes - 1) / w->piece_bytes);
-    w->failed = -1;
     const int64_t at_once = 8 * hn_pool_threads(pool);
     for (w->first = 0; w->first < pieces; w->first += at_once) {
         const int64_t n = pieces - w->first < at_once ? pieces - w->first : at_once;
         hn_pool_run(pool, n, 1, write_pieces, w);
-        if (w->failed >= 0)
-            return explain(w);
+        HN_REQUIRE(!w->has_failed, w->status, "%s", w->why);
         const uint64_t done = (uint64_t)(w->first + n) * w->piece_bytes;
         const uint64_t before = (uint64_t)w->first * w->piece_bytes;
         HN_TRY(hn_watch_tell(watch, (done < w->bytes ? done : w->bytes) - before,
