@@ -122,7 +122,9 @@ succeeds "a padded vocabulary"
 is "ids beyond the tokenizer's" "" "$(cat out)"
 
 if ruby -e 'require "pty"' 2>/dev/null; then
-    ruby "$source/tests/e2e/chat_terminal.rb" "$hone" m.gguf >terminal 2>&1 || { cat terminal; fail "the terminal"; }
+    # A context that no answer fills before somebody ends it.
+    quiet "$hone" new --overwrite llama wide.gguf width=64 heads=4 kv_heads=2 layers=2 context=100000
+    ruby "$source/tests/e2e/chat_terminal.rb" "$hone" wide.gguf >terminal 2>&1 || { cat terminal; fail "the terminal"; }
     n=$((n + $(cat terminal)))
 else
     echo "skipped: a terminal: ruby is not installed"

@@ -6,6 +6,7 @@ require "io/console"
 require "json"
 
 HONE, MODEL = ARGV
+LONGEST = 500 # seconds: what hangs ends, what is slow does not
 PROMPT = /> \e\[K\r\e\[2C\z/
 $passed = 0
 
@@ -41,7 +42,7 @@ class Talk
   end
 
   def wait(pattern)
-    Timeout.timeout(30) do
+    Timeout.timeout(LONGEST) do
       @seen << @master.readpartial(4096).b until seen =~ pattern
     end
     seen
@@ -50,7 +51,7 @@ class Talk
   end
 
   def ended?
-    Timeout.timeout(30) { Process.wait(@pid) }
+    Timeout.timeout(LONGEST) { Process.wait(@pid) }
     check("the status", $?.success?, [$?, @seen + @master.read_nonblock(4096, exception: false).to_s])
     check("the terminal's state", `stty -g < #{@slave.path}` == @before)
   end
@@ -71,7 +72,9 @@ talk.wait(PROMPT)
 check("editing", saved(talk) == ["hello", "aaa", "hello \u5b57", "aaa"], saved(talk))
 talk.say("lost\x03")
 talk.wait(PROMPT)
-talk.say("\x15/reset\r")
+talk.say("\x15")
+talk.wait(PROMPT) # of the line that is empty
+talk.say("/reset\r")
 talk.wait(PROMPT)
 talk.say("one\\\r")
 talk.wait(/\. \e\[K\r\e\[2C\z/)
@@ -92,7 +95,7 @@ talk.say("\x03")
 talk.ended?
 
 # An answer that would go on for long: Ctrl-C ends it, what was said is kept, and again.
-talk = Talk.new("--overwrite", "--logit-bias", "97=1000", "--context", "4096", "--threads", "1")
+talk = Talk.new("--overwrite", "--logit-bias", "97=1000", "--context", "100000", "--threads", "1")
 2.times do
   talk.say("on\r")
   talk.wait(/aaa/)

@@ -18,7 +18,7 @@ pid = spawn({ "TERM" => "xterm" }, HONE, "train", MODEL, "--data", DATA, "--out"
             "--rank", "1", "--samples", "0", "--save-every", "1000000", in: slave, out: slave, err: slave, pgroup: true)
 slave.close
 begin
-  Timeout.timeout(60) do
+  Timeout.timeout(500) do
     [100, 40, 24, 100].each do |width|
       master.winsize = [24, width]
       seen = "".b

@@ -100,7 +100,7 @@ passes
 # Ctrl-C: what came until then stays, its line ends, and the status tells.
 env --default-signal=INT "$hone" run new.gguf -p x -n 99999 --context 100000 --ids --ignore-end --threads 1 >out 2>err &
 job=$!
-for i in 1 2 3 4 5 6 7 8 9 10; do [ -s out ] && break; sleep 0.3; done
+until [ -s out ] || ! kill -0 $job 2>/dev/null; do sleep 0.02; done
 kill -INT $job
 wait $job
 [ $? -eq 130 ] && grep -q interrupted err && [ -s out ] && [ "$(tail -c 1 out)" = "" ] || { cat err; fail "Ctrl-C"; }

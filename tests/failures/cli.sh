@@ -37,6 +37,16 @@ holds() { # WHAT AWK_CONDITION
     awk "BEGIN { exit !($2) }" || fail "$1: $2"
     n=$((n + 1))
 }
+# until_there JOB CONDITION...: the condition holds, or the job has ended. It has no limit of time: a machine that
+# is slow is no failure, and what hangs is ended by CTest.
+until_there() {
+    job=$1
+    shift
+    until "$@"; do
+        kill -0 "$job" 2>/dev/null || return 0
+        sleep 0.02
+    done
+}
 digest() { sed -n 's/^sha256 //p' out; }
 # Written slowly would be a test of patience: a few kilobytes each.
 dense() { quietly "$hone" new --first spread --overwrite llama "$1" layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64; }

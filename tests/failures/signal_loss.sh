@@ -5,23 +5,14 @@
 . "$2/tests/failures/cli.sh"
 dense d.gguf
 chats 12 c.jsonl
-wait_for() { # COMMAND...
-    i=0
-    while ! "$@" && [ $i -lt 400 ]; do sleep 0.02; i=$((i + 1)); done
-}
 has_partial() { ls | grep -q partial; }
 has_steps() { [ -s "$1/metrics.jsonl" ]; }
-train() { # FOLDER STEPS OPTIONS...
-    folder=$1 steps=$2
-    shift 2
-    exec "$hone" train d.gguf --data c.jsonl --out $folder --steps $steps --save-every 100000 --batch 4 --rank 2 --targets attn_q --threads 1 "$@"
-}
 for signal in INT TERM HUP; do
     case $signal in INT) number=2 ;; TERM) number=15 ;; HUP) number=1 ;; esac
     env --default-signal=INT,TERM,HUP "$hone" train d.gguf --data c.jsonl --out $signal --steps 100000 --save-every 100000 \
         --batch 4 --rank 2 --targets attn_q --threads 1 >out 2>err &
     job=$!
-    wait_for has_steps $signal
+    until_there $job has_steps $signal
     kill -$signal $job
     wait $job
     is "SIG$signal: the status" $((128 + number)) $?
@@ -31,26 +22,49 @@ for signal in INT TERM HUP; do
     [ -z "$(ls $signal | grep -E 'partial|adapter')" ] || fail "SIG$signal: something is left"
     n=$((n + 1))
 done
-# What is half written goes.
-for signal in INT TERM HUP QUIT; do
+# What is half written goes. A signal that comes when the file is whole tests nothing: then again.
+interrupted_new() { # SIGNAL: stopped in the middle, so that nothing depends on who is faster
+    rm -f big.gguf
     env --default-signal=INT,TERM,HUP,QUIT "$hone" new llama big.gguf layers=40 width=1024 heads=8 ffn=4096 --threads 1 >out 2>err &
     job=$!
-    wait_for has_partial
-    sleep 0.1
-    kill -$signal $job
+    until_there $job has_partial
+    kill -STOP $job 2>/dev/null
+    has_partial || { kill -CONT $job; wait $job; return 1; }
+    kill -$1 $job
+    kill -CONT $job
     wait $job
-    [ $? -ge 129 ] || [ -f big.gguf ] || fail "SIG$signal: new ended with another status"
+    status=$?
+    [ ! -f big.gguf ]
+}
+for signal in INT TERM HUP QUIT; do
+    tries=1
+    until interrupted_new $signal; do
+        tries=$((tries + 1))
+        [ $tries -le 20 ] || fail "SIG$signal: twenty files were whole before it came"
+    done
+    [ $status -ge 129 ] || fail "SIG$signal: new ended with status $status"
     [ -z "$(ls | grep partial)" ] || fail "SIG$signal: half a file is left: $(ls)"
-    [ ! -f big.gguf ] || fail "SIG$signal: it came too late to test anything"
     n=$((n + 1))
 done
 # A program in the background of a script does not die of the Ctrl-C that is meant for the script.
-env --ignore-signal=INT,HUP "$hone" train d.gguf --data c.jsonl --out deaf --steps 60 --batch 4 --rank 2 --targets attn_q >out 2>err &
-job=$!
-wait_for has_steps deaf
-kill -INT $job
-kill -HUP $job
-wait $job
-is "a signal that is ignored" 0 $?
-[ -f deaf/adapter.gguf ] || fail "a signal that is ignored ended the run"
+deaf_run() {
+    rm -rf deaf
+    env --ignore-signal=INT,HUP "$hone" train d.gguf --data c.jsonl --out deaf --steps 60 --batch 4 --rank 2 --targets attn_q >out 2>err &
+    job=$!
+    until_there $job has_steps deaf
+    kill -STOP $job
+    before=$(grep -c '"loss"' deaf/metrics.jsonl)
+    kill -INT $job
+    kill -HUP $job
+    kill -CONT $job
+    wait $job
+    is "a signal that is ignored" 0 $?
+    [ -f deaf/adapter.gguf ] || fail "a signal that is ignored ended the run"
+    [ "$before" -lt 60 ]
+}
+tries=1
+until deaf_run; do
+    tries=$((tries + 1))
+    [ $tries -le 20 ] || fail "twenty runs had ended before the signal came"
+done
 passed

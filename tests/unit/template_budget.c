@@ -1,16 +1,19 @@
 /* Templates of a few bytes that ask for gigabytes of text, memory or work: each is refused by name, soon,
  * and what all of a rendering holds at a time is bounded, whichever part of it asks. */
-#include "base/os/clock.h"
 #include "text/template/template.h"
 
 #include "tests/harness/check.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static hn_heap heap;
 
-enum { MOST_BYTES = 136 << 20, MOST_SECONDS = 30 }; /* the budget, what holds the result, and a slow machine */
+enum { MOST_BYTES = 136 << 20, MOST_SECONDS = 60 }; /* the budget, what holds the result, and a slow machine */
+
+/* Of this process's work, whatever else the machine does. */
+static double seconds_worked(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static hn_status render(const char *source, const hn_template_options *options, hn_str *out)
 {
@@ -26,7 +29,8 @@ static hn_status render(const char *source, const hn_template_options *options, 
 static void refuses(const char *source)
 {
     hn_str out = hn_str_on(&heap);
-    const int64_t since = hn_clock_ns(), before = heap.live_bytes;
+    const double since = seconds_worked();
+    const int64_t before = heap.live_bytes;
     heap.peak_bytes = before;
     check_group(source);
     const hn_status status = render(source, &(hn_template_options){ 0 }, &out);
@@ -36,8 +40,8 @@ static void refuses(const char *source)
                "does not name the limit: %s", said);
     CHECK_THAT(heap.peak_bytes - before < MOST_BYTES, "held %lld bytes", (long long)(heap.peak_bytes - before));
     if (check_flag("--times"))
-        printf("%6.2f s %s: %s\n", (double)(hn_clock_ns() - since) * 1e-9, source, said);
-    CHECK_THAT(hn_clock_ns() - since < MOST_SECONDS * INT64_C(1000000000), "over %d s", MOST_SECONDS);
+        printf("%6.2f s %s: %s\n", seconds_worked() - since, source, said);
+    CHECK_THAT(seconds_worked() - since < MOST_SECONDS, "over %d s", MOST_SECONDS);
     CHECK_INT(0, (int64_t)out.length);
     hn_str_free(&out);
     CHECK_INT(before, heap.live_bytes);

@@ -3,10 +3,9 @@
 #include "text/tokenizer/tokenizer.h"
 #include "tests/harness/check.h"
 
-#include "base/os/clock.h"
-
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static hn_heap heap;
 
@@ -252,9 +251,9 @@ static void runs_are_linear(void)
         for (size_t at = 0; at + n <= bytes; at += n)
             memcpy(text + at, units[i], n);
         hn_encoding e = { 0 };
-        const int64_t start = hn_clock_ns();
+        const clock_t start = clock(); /* of this process's work, whatever else the machine does */
         CHECK_OK(hn_tokenizer_encode(tok, text, bytes / n * n, NULL, &e));
-        CHECK_THAT(hn_clock_ns() - start < 20000000000, "'%s': over 20 s", units[i]);
+        CHECK_THAT(clock() - start < 20 * CLOCKS_PER_SEC, "'%s': over 20 s", units[i]);
         hn_encoding_free(&e);
     }
     free(text);
