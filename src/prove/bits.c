@@ -23,10 +23,10 @@ static hn_status compare(hn_prove_env *env, const hn_trial *t, variant *v, const
     if (same)
         hn_report_note(env->report, t->c->op->name, v->kind, 0, 0, "%s: %s", t->c->text, v->what);
     else
-    hn_report_note(env->report, t->c->op->name, v->kind, 1, 0,
-                   "%s: %s: %s %d, element %lld: %.9g where a separate run gives %.9g", t->c->text,
-                   v->what, which < first ? "output" : "gradient", which, (long long)element,
-                   hn_get(&got.at[which], element), hn_get(&base->at[which], element));
+        hn_report_note(env->report, t->c->op->name, v->kind, 1, 0,
+                       "%s: %s: %s %d, element %lld: %.9g where a separate run gives %.9g", t->c->text,
+                       v->what, which < first ? "output" : "gradient", which, (long long)element,
+                       hn_get(&got.at[which], element), hn_get(&base->at[which], element));
     hn_results_free(&got);
     return HN_OK;
 }

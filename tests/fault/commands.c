@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N_KINDS = 8, MOST_WORDS = 32, MOST_FILES = 16, SOME = 60 };
+enum { N_KINDS = REFUSE_N_KINDS, MOST_WORDS = 32, MOST_FILES = 16, SOME = 60 };
 
 static const char *const kinds[N_KINDS] = { REFUSE_KINDS };
 static const char *const errors[N_KINDS] = { /* what the message says of it */

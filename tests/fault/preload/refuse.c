@@ -26,8 +26,8 @@
 extern void *__libc_calloc(size_t n, size_t bytes); /* dlsym itself wants memory */
 extern void __libc_free(void *block);
 
-static const char *const kinds[] = { REFUSE_KINDS };
-enum { N_KINDS = sizeof kinds / sizeof *kinds, MOST_BLOCKS = 1 << 18 };
+static const char *const kinds[REFUSE_N_KINDS] = { REFUSE_KINDS };
+enum { N_KINDS = REFUSE_N_KINDS, MOST_BLOCKS = 1 << 18 };
 
 static atomic_llong n_calls[N_KINDS];
 static long long fail_at;
@@ -85,9 +85,9 @@ static bool is_refused(const void *from, const char *kind, int error)
 }
 
 #define CALLER __builtin_return_address(0)
-#define NEXT(type, name, ...)                                                                                \
-    static type (*real)(__VA_ARGS__);                                                                         \
-    if (!real)                                                                                                \
+#define NEXT(type, name, ...)             \
+    static type (*real)(__VA_ARGS__);     \
+    if (!real)                            \
     *(void **)&real = dlsym(RTLD_NEXT, name) /* as POSIX has it */
 
 void *calloc(size_t n, size_t bytes)

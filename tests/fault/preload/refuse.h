@@ -2,6 +2,7 @@
 #ifndef TESTS_FAULT_PRELOAD_REFUSE_H
 #define TESTS_FAULT_PRELOAD_REFUSE_H
 
+enum { REFUSE_N_KINDS = 8 };
 #define REFUSE_KINDS "memory", "map", "open", "read", "write", "rename", "close", "thread"
 
 #endif
