@@ -10,6 +10,7 @@
 #include "kernels/families.h"
 #include "base/json.h"
 #include "base/pool.h"
+#include "cli/bench_gate.h"
 #include "kernels/peak/peak.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ typedef struct hn_bench {
     hn_heap *heap;
     FILE *out;
     hn_json_writer *json; /* or NULL */
+    hn_bench_gate *gate;  /* or NULL: lines are judged instead of printed */
     bool is_quick;
     int again; /* rounds of a race */
     hn_isa isa;

@@ -110,6 +110,10 @@ void hn_bench_line(hn_bench *b, const char *part, const char *what, const char *
 {
     hn_isa_text level;
     const double own = hn_racer_rate(&racers[1]), limit = hn_racer_rate(&racers[0]);
+    if (b->gate) {
+        hn_bench_gate_note(b->gate, part, what, own / limit);
+        return;
+    }
     fprintf(b->out, "%-9s %-6s %d  %-38s %7.1f %s %4.0f %%", part, hn_isa_name(b->isa, &level),
             b->n_threads, what, own, unit, 100 * own / limit);
     for (int i = 2; i < n; i++)

@@ -1,7 +1,8 @@
-/* hone bench: models in tokens a second; kernels as shares of what the machine can do, and beside
- * other libraries. */
+/* hone bench: models in tokens a second, and beside another build of hone; kernels as shares of what the
+ * machine can do, and beside other libraries, or held to the least share that they may have. */
 #include "base/file.h"
 #include "cli/bench.h"
+#include "cli/bench_beside.h"
 #include "cli/bench_model.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
@@ -10,7 +11,7 @@
 
 typedef struct bench_args {
     int64_t threads;
-    const char *only;
+    const char *only, *beside;
     hn_list blas;
     bool quick;
     hn_bench_model_args model; /* but its threads */
@@ -25,6 +26,7 @@ static const hn_option options[] = {
     HN_TEXT(bench_args, model.cache, "cache", "TYPE", "as for run"),
     HN_FLAG(bench_args, model.mapped, "mapped", "weights where the file is mapped, not in panels"),
     HN_TEXT(bench_args, model.numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
+    HN_TEXT(bench_args, beside, "beside", "PROGRAM", "of a model and a training step: another build of hone, in turn"),
     HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
     HN_OUT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
@@ -103,7 +105,20 @@ static hn_status prepare(hn_bench *b, const bench_args *args, int n_threads)
     return b->scratch && b->shared && b->from && b->to ? HN_OK : HN_ERR_MEMORY;
 }
 
-static hn_status bench_kernels(const bench_args *args, hn_heap *heap, hn_json_writer *json, FILE *out)
+/* Medians of rounds, of the strongest level on one thread, which is timed by its own processor time. */
+static hn_status run_gate(hn_bench *b)
+{
+    enum { ROUNDS = 3 };
+    HN_REQUIRE(b->best & HN_ISA(avx2), HN_ERR_UNSUPPORTED,
+               "bench gate: shares are known of avx2 and better: this processor has neither");
+    b->gate->is_avx512 = (b->best & HN_ISA(avx512)) != 0;
+    for (int i = 0; i < ROUNDS; i++)
+        HN_TRY(run_parts(b, b->best, 1, NULL));
+    return hn_bench_gate_judge(b->gate, b->json, b->out);
+}
+
+static hn_status bench_kernels(const bench_args *args, hn_bench_gate *gate, hn_heap *heap, hn_json_writer *json,
+                               FILE *out)
 {
     bool is_known = !args->only;
     for (int i = 0; i < N_PARTS; i++)
@@ -113,32 +128,50 @@ static hn_status bench_kernels(const bench_args *args, hn_heap *heap, hn_json_wr
     HN_TRY(hn_pool_new(heap, (int)args->threads, &pool));
     const int n_threads = hn_pool_threads(pool);
     hn_pool_free(pool);
-    hn_bench b = { .heap = heap, .out = out, .json = json, .is_quick = args->quick,
-                   .again = args->quick ? 3 : 4 };
+    hn_bench b = { .heap = heap, .out = out, .json = json, .gate = gate, .is_quick = gate || args->quick,
+                   .again = gate || args->quick ? 3 : 4 };
     hn_status status = prepare(&b, args, n_threads);
     if (status == HN_OK)
-        status = run_all(&b, n_threads, args->only);
+        status = gate ? run_gate(&b) : run_all(&b, n_threads, args->only);
     hn_free(heap, b.to), hn_free(heap, b.from);
     hn_free(heap, b.shared), hn_free(heap, b.scratch);
     return status;
+}
+
+static hn_status bench_gate(const bench_args *args, hn_heap *heap, hn_json_writer *json, FILE *out)
+{
+    HN_REQUIRE(!args->only && !args->blas.n && !args->threads, HN_ERR_ARGUMENT,
+               "bench gate: expected no --only, --blas or --threads: every row is judged, on one thread");
+    hn_bench_gate *gate = hn_alloc(heap, HN_TAG_TEXT, sizeof *gate);
+    const hn_status status = gate ? bench_kernels(args, gate, heap, json, out) : HN_ERR_MEMORY;
+    hn_free(heap, gate);
+    return status;
+}
+
+static hn_status run_what(const bench_args *args, const char *what, hn_heap *heap, hn_json_writer *json, FILE *out)
+{
+    hn_bench_model_args model = args->model;
+    model.threads = args->threads;
+    const bool is_model = strcmp(what, "kernels") && strcmp(what, "gate");
+    HN_REQUIRE(is_model || !model.ignore.n, HN_ERR_ARGUMENT,
+               "--ignore %s: %s: expected a model, whose key it would be", model.ignore.at[0], what);
+    HN_REQUIRE(is_model || !args->beside, HN_ERR_ARGUMENT, "--beside: %s: expected a model", what);
+    if (!is_model)
+        return strcmp(what, "gate") ? bench_kernels(args, NULL, heap, json, out) : bench_gate(args, heap, json, out);
+    return args->beside ? hn_bench_beside(heap, what, args->beside, &model, json, out)
+                        : hn_bench_model(heap, what, &model, json, out);
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands;
     const bench_args *args = parsed;
-    hn_bench_model_args model = args->model;
-    model.threads = args->threads;
-    HN_REQUIRE(strcmp(operands[0], "kernels") || !model.ignore.n, HN_ERR_ARGUMENT,
-               "--ignore %s: kernels: expected a model, whose key it would be", model.ignore.at[0]);
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     hn_str text = hn_str_on(&heap);
     hn_json_writer writer = hn_json_write_to(&text), *json = args->json.path ? &writer : NULL;
     hn_json_begin_array(&writer);
-    hn_status status = !strcmp(operands[0], "kernels")
-                           ? bench_kernels(args, &heap, json, out)
-                           : hn_bench_model(&heap, operands[0], &model, json, out);
+    hn_status status = run_what(args, operands[0], &heap, json, out);
     hn_json_end_array(&writer);
     if (status == HN_OK)
         status = hn_str_status(&text);
@@ -151,10 +184,11 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 
 const hn_command hn_cmd_bench = {
     .name = "bench",
-    .operands = "MODEL | kernels",
+    .operands = "MODEL | kernels | gate",
     .summary = "measure a model, or kernels against what this machine can do",
     .details = "HN_ISA_MASK lowers the level. Rates vary with whoever else uses the machine: only the\n"
-               "shares within one line mean something.",
+               "shares within one line mean something. gate holds medians of them to the least that they\n"
+               "may be, and fails.",
     .example = "bench kernels",
     .options = options,
     .defaults = &defaults,

@@ -171,4 +171,24 @@ passes
 refuses 2 "--prompt 5,,6" "$hone" bench m.gguf --prompt 5,,6
 refuses 2 "was made for 4096" "$hone" bench m.gguf --prompt 5000
 refuses 1 "none.gguf" "$hone" bench none.gguf
+
+# Beside another program, which is the same here, or one that says nothing that can be compared; what it ran in is gone.
+mkdir temporary
+export TMPDIR=$PWD/temporary
+if [ -z "${HN_SANITIZED-}" ]; then # whose training steps take a minute
+    gets beside "$hone" bench m.gguf --beside "$hone" --prompt 20 --generate 5 --repeat 1 --threads 1 --json beside.json
+    [ "$(grep -cE '^(prompt of 20|generating after 20|training step, 1 thread).* [0-9.]+ +[0-9.]+ +[0-9.]+$' beside)" -eq 3 ] ||
+        { cat beside; fail "bench --beside"; }
+    [ "$(grep -o '"ratio":' beside.json | wc -l)" -eq 3 ] || fail "bench --beside: $(cat beside.json)"
+fi
+refuses 1 "nowhere/hone: No such file" "$hone" bench m.gguf --beside nowhere/hone --repeat 1
+printf '#!/bin/sh\nexit 3\n' >fails
+printf '#!/bin/sh\nexit 0\n' >silent
+chmod +x fails silent
+refuses 1 "fails bench: ended with status 3" "$hone" bench m.gguf --beside ./fails --repeat 1
+refuses 1 "bench.json" "$hone" bench m.gguf --beside ./silent --repeat 1
+refuses 2 "kernels: expected a model" "$hone" bench kernels --beside "$hone"
+refuses 2 "bench gate: expected no --only" "$hone" bench gate --only gemm
+[ -z "$(ls temporary)" ] || fail "bench --beside left $(ls temporary)"
+unset TMPDIR
 echo "$n passed, 0 failed, 0 skipped"

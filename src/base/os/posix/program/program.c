@@ -1,8 +1,13 @@
 #include "base/os/program.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 void hn_os_begin(int *argc, char ***argv) { (void)argc, (void)argv; }
@@ -10,6 +15,34 @@ void hn_os_begin(int *argc, char ***argv) { (void)argc, (void)argv; }
 bool hn_os_folder_enter(const char *path) { return chdir(path) == 0; }
 
 void hn_os_default_variable(const char *name, const char *value) { setenv(name, value, 0); }
+
+bool hn_os_program_path(char *path, size_t room)
+{
+    const ssize_t n = readlink("/proc/self/exe", path, room);
+    if (n >= 0 && (size_t)n < room)
+        path[n] = 0;
+    if (n >= 0 && (size_t)n >= room)
+        errno = ENAMETOOLONG;
+    return n >= 0 && (size_t)n < room;
+}
+
+int hn_os_program_run(const char *path, const char *const *words)
+{
+    extern char **environ;
+    posix_spawn_file_actions_t files;
+    pid_t child;
+    int ended = 0, error = posix_spawn_file_actions_init(&files);
+    if (!error) {
+        error = posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+        if (!error)
+            error = posix_spawn(&child, path, &files, NULL, (char *const *)(uintptr_t)words, environ);
+        posix_spawn_file_actions_destroy(&files);
+    }
+    while (!error && waitpid(child, &ended, 0) < 0)
+        error = errno == EINTR ? 0 : errno;
+    errno = error;
+    return error ? -1 : WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
+}
 
 void *hn_os_library_open(const char *path) { return dlopen(path, RTLD_NOW | RTLD_LOCAL); }
 
