@@ -1,10 +1,12 @@
 # gates.sh: what .ci/run and .ci/nightly share.
 passed=0 failed=0
+only= # a pattern of names; gates of other names are passed over
 
 # gate NAME COMMAND...: its time, and the end of what it printed if it failed
 gate() {
     local name=$1 log start=$SECONDS
     shift
+    [[ "$name" =~ $only ]] || return 0
     log=$(mktemp)
     if "$@" >"$log" 2>&1; then
         passed=$((passed + 1))
@@ -16,3 +18,30 @@ gate() {
     fi
     rm -f "$log"
 }
+
+# sanitized FOLDER SANITIZERS TARGET...: a build in FOLDER; without targets, of everything
+sanitized() {
+    local dir=$1 kinds=$2
+    shift 2
+    cmake -S . -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="-O1 -g" -DHN_SANITIZE="$kinds" &&
+        cmake --build "$dir" -j 2 ${1:+--target "$@"}
+}
+
+# fuzz BUILD ROUNDS: every target, with inputs that nobody has tried yet; the seed is printed
+fuzz() {
+    local seed target name
+    seed=$(date +%s)
+    echo "seed $seed"
+    for target in "$1"/tests/fuzz/*; do
+        name=${target##*/}
+        [ -f "$target" ] && [ -x "$target" ] || continue
+        "$target" --corpus "tests/fuzz/corpus/$name" --rounds "$2" --seed "$seed" || return 1
+    done
+}
+
+# for_arm TARGET...: of the cross build
+for_arm() {
+    tools/need.sh qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu,libc6-dev-arm64-cross &&
+        cmake --preset arm64 && cmake --build build-arm64 -j 2 --target "$@"
+}
+on_arm() { qemu-aarch64 -L /usr/aarch64-linux-gnu "$@"; }
