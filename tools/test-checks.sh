@@ -37,7 +37,7 @@ compile() { # SOURCE OBJECT
     echo "$1" | cc -x c -c - -o "$tree/build/$2"
 }
 
-for check in layers sizes banned headers; do
+for check in layers sizes banned headers format; do
     clean
     try 0 $check ' 0 failed'
 done
@@ -106,6 +106,26 @@ printf 'int hn_e(int x)\n{\n    return x;\n}\n' >"$tree/src/engine/a.c"
 try 1 entries 'hn_e: does-not src/engine/a.c:3: expected HN_ENTER(); first'
 printf 'int hn_b(int x)\n{\n    return x;\n}\n' >"$tree/src/engine/a.c"
 try 1 entries 'hn_e: it is declared in include/hone and defined nowhere'
+
+clean
+while IFS='|' read -r words text; do
+    printf "$text" >"$tree/src/io/a.c"
+    try 1 format "src/io/a.c:$words"
+done <<'LINES'
+1: a tab|\tint a;\n
+1: a blank at the end|int a; \n
+1: a line of 164 bytes|int a; /*%152s */\n
+3: two empty lines|int a;\n\n\nint b;\n
+3: an empty line after {|int f(void)\n{\n\n    return 1;\n}\n
+5: an empty line before }|int f(void)\n{\n    return 1;\n\n}\n
+3: expected a blank after if|int f(int a)\n{\n    if(a)\n        return 0;\n    return 1;\n}\n
+1: expected a blank after a comma|int f(int a,int b);\n
+1: expected the * of a pointer|int f(char* p);\n
+1: a function: expected its {|int f(int a) {\n    return a;\n}\n
+4: expected { at the end|int f(int a)\n{\n    if (a)\n    {\n        a++;\n    }\n    return a;\n}\n
+LINES
+printf 'int a;\n\n' >"$tree/src/io/a.c"
+try 1 format 'src/io/a.c: an empty line at its end'
 
 clean
 printf 'size_t hn_b(void);\n' >"$tree/src/base/b.h"

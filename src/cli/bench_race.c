@@ -3,7 +3,6 @@
 
 #include "base/os/clock.h"
 
-
 static double seconds(const hn_bench *b)
 {
     return 1e-9 * (double)(b->n_threads == 1 ? hn_clock_thread_ns() : hn_clock_ns());

@@ -3,7 +3,6 @@
 #include "base/os/signals.h"
 #include "base/out_file.h"
 
-
 static atomic_bool is_asked, is_watching, again_ends_it;
 static atomic_int which;
 static void (*_Atomic restore)(void);

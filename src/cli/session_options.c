@@ -2,7 +2,6 @@
 
 #include "base/os/files.h"
 
-
 hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *out)
 {
     *out = (hn_session_options){ .n_ctx = args->context, .keeps_all = args->keeps_all };

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 enum { NAME_ROOM = HN_TENSOR_NAME + 64 };
 
 typedef enum half_kind { A, B, FUSED_A, FUSED_B, MAGNITUDE, WHOLE } half_kind;

@@ -16,7 +16,8 @@
 
 /* `base`: a GGUF file or Hugging Face directory; a directory tells the modules' names in full.
  * `dir` is made if it is not there. `template`: what an adapter was trained with, if it is not the base's
- * and the adapter does not carry it. `ignored` (or NULL): keys of the base that are passed over. `is_apart`: a module an expert, as before Transformers 5. */
+ * and the adapter does not carry it. `ignored` (or NULL): keys of the base that are passed over. `is_apart`: a module an
+ * expert, as before Transformers 5. */
 hn_status hn_adapter_export(hn_heap *heap, hn_pool *pool, const char *adapter, const hn_ignored *ignored, const char *base,
                             const hn_template_choice *template, hn_sink dir, bool is_apart, hn_watch *watch);
 

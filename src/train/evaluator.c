@@ -1,6 +1,5 @@
 #include "train/evaluator.h"
 
-
 #include <string.h>
 
 #include "train/feed.h"

@@ -183,7 +183,8 @@ static bool pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
     return true;
 }
 
-/* Whether this processor's instruction does what dots.h says: sums that come out otherwise if the pairs are added first, in the other order, or rounded once. */
+/* Whether this processor's instruction does what dots.h says: sums that come out otherwise if the pairs are added
+ * first, in the other order, or rounded once. */
 static bool is_chain(void)
 {
     static const float cases[][5] = { /* a b a b, and the sum to go on from */
