@@ -1,5 +1,6 @@
 #include "cli/answers.h"
 
+#include "cli/machine_options.h"
 #include "data/source.h"
 #include "infer/conversation.h"
 #include "models/open_chat.h"
@@ -12,8 +13,7 @@ typedef struct asker {
     hn_model *model;
     hn_tokenizer *tok;
     hn_chat_input chat;
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_machine machine;
     hn_adapters adapters;
     hn_session *session;
     hn_sampler *sampler;
@@ -30,9 +30,9 @@ static hn_status open_asker(asker *a, const char *model, const char *adapter, co
     HN_TRY(hn_model_open(a->heap, model, NULL, &a->model));
     HN_TRY(hn_open_tokenizer(a->heap, model, &a->tok));
     HN_TRY(hn_chat_input_open(&a->chat, model));
-    HN_TRY(hn_devices_open(a->heap, "cpu", &(hn_device_options){ 0 }, &a->n_devices, a->devices));
+    HN_TRY(hn_machine_open(&a->machine, a->heap, &(hn_machine_args){ 0 }, 1));
     if (adapter) {
-        const hn_adapter_use use = { .model = a->model, .device = a->devices[0] };
+        const hn_adapter_use use = { .model = a->model, .device = a->machine.devices[0] };
         HN_TRY(hn_adapter_open(&one, a->heap, adapter, &use, NULL));
         HN_TRY(hn_adapters_add(&a->adapters, one));
     }
@@ -41,7 +41,7 @@ static hn_status open_asker(asker *a, const char *model, const char *adapter, co
     if (template.data)
         HN_TRY(hn_chat_format_add(a->chat.chat, "default", template.data, template.bytes));
     const hn_session_options session = { .adapters = &a->adapters, .packs = true };
-    HN_TRY(hn_session_new(&a->session, a->heap, a->model, a->devices[0], &session));
+    HN_TRY(hn_session_new(&a->session, a->heap, a->model, a->machine.devices[0], &session));
     HN_TRY(hn_sampler_new(&a->sampler, a->heap, (int32_t)hn_model_hparams(a->model)->n_vocab,
                           &likeliest));
     const hn_conversation_parts parts = { a->tok, a->chat.chat, a->session, a->sampler };
@@ -55,7 +55,7 @@ static void close_asker(asker *a)
     hn_sampler_free(a->sampler);
     hn_session_free(a->session);
     hn_adapters_close(&a->adapters);
-    hn_devices_close(a->n_devices, a->devices);
+    hn_machine_close(&a->machine);
     if (a->chat.heap)
         hn_chat_input_close(&a->chat);
     hn_tokenizer_free(a->tok);

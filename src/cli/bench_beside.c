@@ -93,10 +93,10 @@ static hn_status run_model(beside *b, int which)
     const hn_bench_model_args *a = b->args;
     const struct {
         const char *word, *value;
-    } with[] = { { "--prompt", a->prompt },     { "--cache", a->cache }, { "--numerics", a->numerics },
+    } with[] = { { "--prompt", a->prompt },     { "--cache", a->cache }, { "--numerics", a->machine.numerics },
                  { "--generate", generate },    { "--threads", threads } };
     snprintf(generate, sizeof generate, "%lld", (long long)a->generate);
-    snprintf(threads, sizeof threads, "%lld", (long long)a->threads);
+    snprintf(threads, sizeof threads, "%lld", (long long)a->machine.threads);
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
         if (with[i].value && strcmp(with[i].value, "0"))
             words[n++] = with[i].word, words[n++] = with[i].value;
@@ -115,8 +115,8 @@ static hn_status run_step(beside *b, int which)
     char threads[24];
     const char *words[] = { b->program[which], "bench", "kernels", "--only", "step", "--quick", "--json", b->file,
                             "--threads", threads, NULL };
-    snprintf(threads, sizeof threads, "%lld", (long long)b->args->threads);
-    if (!b->args->threads)
+    snprintf(threads, sizeof threads, "%lld", (long long)b->args->machine.threads);
+    if (!b->args->machine.threads)
         words[8] = NULL;
     return run_one(b, which, words);
 }

@@ -101,19 +101,19 @@ static hn_status measure(bench *b, int64_t length, hn_json_writer *json, FILE *o
     return HN_OK;
 }
 
-static hn_status run_lengths(bench *b, hn_heap *heap, const hn_model *model, hn_device *device,
+static hn_status run_lengths(bench *b, hn_heap *heap, const hn_model *model, const hn_machine *machine,
                              hn_json_writer *json, FILE *out)
 {
     int64_t lengths[MOST_LENGTHS], most = 0;
     int n;
     hn_session_options o = { .packs = !b->args->mapped };
-    HN_TRY(hn_numerics_parse(b->args->numerics, &o.numerics));
+    o.numerics = machine->numerics;
     HN_TRY(hn_session_cache_parse(b->args->cache, &o.cache));
     HN_TRY(read_lengths(b->args->prompt ? b->args->prompt : "512", lengths, &n));
     for (int i = 0; i < n; i++)
         most = lengths[i] > most ? lengths[i] : most;
     o.n_ctx = most + b->args->generate;
-    HN_TRY(hn_session_new(&b->session, heap, model, device, &o));
+    HN_TRY(hn_session_new(&b->session, heap, model, machine->devices[0], &o));
     b->vocab = hn_model_hparams(model)->n_vocab;
     b->tokens = hn_alloc_array(heap, HN_TAG_TEXT, (size_t)o.n_ctx, sizeof *b->tokens);
     hn_status status = b->tokens ? HN_OK : HN_ERR_MEMORY;
@@ -127,25 +127,23 @@ static hn_status run_lengths(bench *b, hn_heap *heap, const hn_model *model, hn_
 hn_status hn_bench_model(hn_heap *heap, const char *path, const hn_bench_model_args *args,
                          hn_json_writer *json, FILE *out)
 {
-    hn_device *devices[HN_MAX_DEVICES];
+    hn_machine machine;
     hn_model *model;
-    int n_devices;
     char text[96];
     bench *b = hn_alloc(heap, HN_TAG_TEXT, sizeof *b);
-    const hn_device_options open = { .n_threads = (int)args->threads };
     if (!b)
         return HN_ERR_MEMORY;
     b->args = args;
     const hn_ignored ignored = hn_ignored_of(&args->ignore);
     hn_status status = hn_model_open(heap, path, &ignored, &model);
     if (status == HN_OK) {
-        status = hn_devices_open(heap, "cpu", &open, &n_devices, devices);
+        status = hn_machine_open(&machine, heap, &args->machine, 1);
         if (status == HN_OK) {
-            devices[0]->backend->describe(devices[0], text, sizeof text);
+            machine.devices[0]->backend->describe(machine.devices[0], text, sizeof text);
             fprintf(out, "%s: %s\n", path, text);
-            status = run_lengths(b, heap, model, devices[0], json, out);
+            status = run_lengths(b, heap, model, &machine, json, out);
             hn_session_free(b->session);
-            hn_devices_close(n_devices, devices);
+            hn_machine_close(&machine);
         }
         hn_model_close(model);
     }

@@ -3,14 +3,15 @@
 #define HN_CLI_BENCH_MODEL_H
 
 #include "base/json.h"
-#include "cli/command.h"
+#include "cli/machine_options.h"
 #include "infer/session.h"
 
 typedef struct hn_bench_model_args {
     const char *prompt; /* "N,N": lengths; NULL: 512 */
     bool mapped;
-    const char *cache, *numerics;
-    int64_t generate, repeat, threads;
+    const char *cache;
+    int64_t generate, repeat;
+    hn_machine_args machine;
     hn_list ignore; /* keys of the model */
 } hn_bench_model_args;
 

@@ -25,7 +25,7 @@ static const hn_option options[] = {
     HN_INT(bench_args, model.repeat, "repeat", "N", 1, 99, "of which the median counts; default 3"),
     HN_TEXT(bench_args, model.cache, "cache", "TYPE", "as for run"),
     HN_FLAG(bench_args, model.mapped, "mapped", "weights where the file is mapped, not in panels"),
-    HN_TEXT(bench_args, model.numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
+    HN_TEXT(bench_args, model.machine.numerics, "numerics", "MODE", HN_NUMERICS_OF_RUNS),
     HN_TEXT(bench_args, beside, "beside", "PROGRAM", "of a model and a training step: another build of hone, in turn"),
     HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
@@ -151,7 +151,7 @@ static hn_status bench_gate(const bench_args *args, hn_heap *heap, hn_json_write
 static hn_status run_what(const bench_args *args, const char *what, hn_heap *heap, hn_json_writer *json, FILE *out)
 {
     hn_bench_model_args model = args->model;
-    model.threads = args->threads;
+    model.machine.threads = args->threads;
     const bool is_model = strcmp(what, "kernels") && strcmp(what, "gate");
     HN_REQUIRE(is_model || !model.ignore.n, HN_ERR_ARGUMENT,
                "--ignore %s: %s: expected a model, whose key it would be", model.ignore.at[0], what);

@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/line_input.h"
 #include "cli/lora_options.h"
+#include "cli/machine_options.h"
 #include "cli/sampling_options.h"
 #include "cli/session_options.h"
 #include "cli/template_options.h"
@@ -25,10 +26,11 @@
 typedef struct chat_args {
     const char *system, *tools;
     hn_template_choice template;
-    int64_t count, threads;
+    int64_t count;
     bool hide_thinking, verbose;
     hn_list set;
     hn_session_args session;
+    hn_machine_args machine;
     hn_lora_args lora;
     hn_sampling_args sampling;
     bool overwrite;
@@ -47,9 +49,10 @@ static const hn_option options[] = {
     HN_SESSION_OPTIONS(chat_args),
     HN_LORA_OPTIONS(chat_args),
     HN_FLAG(chat_args, overwrite, "overwrite", "let /save replace files that are there already"),
+    HN_GROUP("what computes it, and how"),
+    HN_MACHINE_OPTIONS(chat_args, HN_NUMERICS_OF_RUNS),
     HN_GROUP("how the next token is chosen"),
     HN_SAMPLING_OPTIONS(chat_args),
-    HN_INT(chat_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(chat_args, verbose, "verbose", "figures of each turn on stderr"),
     HN_IGNORE_OPTION(chat_args),
     HN_OPTION_END,
@@ -72,8 +75,7 @@ typedef struct chat {
     hn_tokenizer *tok;
     hn_model *model;
     hn_adapters adapters;
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_machine machine;
     hn_session *session;
     hn_sampler *sampler;
     hn_logit_bias bias[HN_MAX_LIST];
@@ -269,25 +271,25 @@ static hn_status run_model(chat *c, const char *path)
 {
     hn_sampler_options sampling;
     hn_session_options o;
-    const hn_device_options open = { .n_threads = (int)c->args->threads };
     HN_TRY(hn_sampling_read(&c->args->sampling, c->bias, &sampling));
     HN_TRY(hn_session_args_read(&c->args->session, &o));
+    HN_TRY(hn_machine_open(&c->machine, c->heap, &c->args->machine, 1));
+    o.numerics = c->machine.numerics;
     HN_TRY(open_texts(c, path));
     const hn_ignored ignored = hn_ignored_of(&c->args->ignore);
     HN_TRY(hn_model_open(c->heap, path, &ignored, &c->model));
     HN_TRY(hn_check_vocabulary(c->tok, c->model));
     const int32_t n_vocab = (int32_t)hn_model_hparams(c->model)->n_vocab;
     HN_TRY(hn_sampler_new(&c->sampler, c->heap, n_vocab, &sampling));
-    HN_TRY(hn_devices_open(c->heap, "cpu", &open, &c->n_devices, c->devices));
     char template[65];
     hn_chat_format_digest(c->input.chat, c->which, template);
-    const hn_adapter_use use = { .model = c->model, .device = c->devices[0],
+    const hn_adapter_use use = { .model = c->model, .device = c->machine.devices[0],
                                  .numerics = o.numerics, .template = c->which ? template : NULL };
     HN_TRY(hn_lora_open(&c->args->lora, c->heap, &use, &c->adapters));
     HN_TRY(settle_template(c, path));
     o.adapters = &c->adapters;
     o.packs = hn_session_args_pack(&c->args->session, c->model, INT64_MAX);
-    HN_TRY(hn_session_new(&c->session, c->heap, c->model, c->devices[0], &o));
+    HN_TRY(hn_session_new(&c->session, c->heap, c->model, c->machine.devices[0], &o));
     HN_TRY(hn_session_args_restore(&c->args->session, c->session));
     const hn_status status = converse(c);
     hn_line_input_close(&c->lines);
@@ -335,7 +337,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_conversation_free(c.conversation);
     hn_session_free(c.session);
     hn_adapters_close(&c.adapters);
-    hn_devices_close(c.n_devices, c.devices);
+    hn_machine_close(&c.machine);
     hn_sampler_free(c.sampler);
     hn_model_close(c.model);
     hn_chat_input_close(&c.input);

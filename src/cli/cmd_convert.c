@@ -1,6 +1,7 @@
 /* hone convert: a Hugging Face directory as a GGUF file. */
 #include "cli/command.h"
 #include "cli/ignore_option.h"
+#include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/convert.h"
@@ -11,7 +12,7 @@ typedef struct convert_args {
     hn_sink result;
     const char *type, *name;
     hn_list ignore;
-    int64_t threads;
+    hn_machine_args machine;
 } convert_args;
 
 static const hn_option options[] = {
@@ -19,7 +20,7 @@ static const hn_option options[] = {
     HN_TEXT(convert_args, type, "type", "TYPE", "of the weights; default: as they are"),
     HN_TEXT(convert_args, name, "name", "TEXT", "general.name; default: the directory's"),
     HN_IGNORE_OPTION(convert_args),
-    HN_INT(convert_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_THREADS_OPTION(convert_args),
     HN_OPTION_END,
 };
 
@@ -34,7 +35,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap heap;
     hn_pool *pool;
     hn_heap_init(&heap, NULL);
-    HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
+    HN_TRY(hn_machine_pool(&args->machine, &heap, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status = hn_convert(&heap, pool, operands[0], args->result, &o, &watch);

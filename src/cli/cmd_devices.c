@@ -2,21 +2,19 @@
 #include "backend/backend.h"
 #include "base/isa.h"
 #include "cli/command.h"
+#include "cli/machine_options.h"
 #include "ops/ops.h"
 #include "prove/case.h"
 
 #include <string.h>
 
 typedef struct devices_args {
-    const char *names, *isa;
-    int64_t threads;
+    hn_machine_args machine;
     bool ops, levels;
 } devices_args;
 
 static const hn_option options[] = {
-    HN_TEXT(devices_args, names, "device", "LIST", "which to open, as in cpu or cpu,cpu"),
-    HN_INT(devices_args, threads, "threads", "N", 1, 256, "threads of each; default: processors"),
-    HN_TEXT(devices_args, isa, "isa", "LEVEL", "of those that --levels prints; default: all of them"),
+    HN_DEVICE_OPTIONS(devices_args),
     HN_FLAG(devices_args, levels, "levels", "print this processor's levels of instructions, a line each"),
     HN_FLAG(devices_args, ops, "ops", "print the ops, element types and kernels of each device"),
     HN_OPTION_END,
@@ -98,12 +96,11 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         return print_levels(out);
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    hn_device *devices[HN_MAX_DEVICES];
-    int n;
-    const hn_device_options open = { .n_threads = (int)args->threads, .isa = args->isa };
-    HN_TRY(hn_devices_open(&heap, args->names ? args->names : "cpu", &open, &n, devices));
+    hn_machine machine;
+    HN_TRY(hn_machine_open(&machine, &heap, &args->machine, HN_MAX_DEVICES));
+    hn_device **devices = machine.devices;
     hn_status status = HN_OK;
-    for (int d = 0; d < n && status == HN_OK; d++) {
+    for (int d = 0; d < machine.n_devices && status == HN_OK; d++) {
         char text[128];
         devices[d]->backend->describe(devices[d], text, sizeof text);
         fprintf(out, "%s: %s\n", devices[d]->name, text);
@@ -113,7 +110,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         for (int i = 0; hn_ops[i] && status == HN_OK; i++)
             status = print_op(&heap, devices[d], hn_ops[i], out);
     }
-    hn_devices_close(n, devices);
+    hn_machine_close(&machine);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* hone embed: texts as vectors. */
 #include "cli/command.h"
 #include "cli/ignore_option.h"
+#include "cli/machine_options.h"
 #include "infer/embed.h"
 #include "io/npy.h"
 #include "models/open_tokenizer.h"
@@ -10,7 +11,7 @@
 typedef struct embed_args {
     const char *pooling, *too_long;
     hn_sink out;
-    int64_t threads;
+    hn_machine_args machine;
     bool normalize;
     hn_list ignore;
 } embed_args;
@@ -22,7 +23,7 @@ static const hn_option options[] = {
     HN_TEXT(embed_args, too_long, "too-long", "HOW",
             "of texts beyond the model's longest: keep-start (default) cuts them and says so, refuse does not"),
     HN_OUT(embed_args, out, "out", "E.npy", "f32 [texts, width]; default: printed, one a line"),
-    HN_INT(embed_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_DEVICE_OPTIONS(embed_args),
     HN_IGNORE_OPTION(embed_args),
     HN_OPTION_END,
 };
@@ -75,22 +76,20 @@ static hn_status embed_all(const job *j, int n, char **texts, FILE *out)
 
 static hn_status run_model(job *j, const hn_model *model, int n, char **texts, FILE *out)
 {
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_machine machine;
     const char *how = j->args->too_long;
-    const hn_device_options open = { .n_threads = (int)j->args->threads };
     HN_REQUIRE(!how || !strcmp(how, "keep-start") || !strcmp(how, "refuse"), HN_ERR_ARGUMENT,
                "--too-long %.40s: expected keep-start or refuse", how);
     const hn_embedder_options o = { .pooling = j->args->pooling, .normalizes = j->args->normalize,
                                     .refuses_long = how && !strcmp(how, "refuse") };
-    HN_TRY(hn_devices_open(j->heap, "cpu", &open, &n_devices, devices));
-    hn_status status = hn_embedder_new(&j->embedder, j->heap, model, j->tok, devices[0], &o);
+    HN_TRY(hn_machine_open(&machine, j->heap, &j->args->machine, 1));
+    hn_status status = hn_embedder_new(&j->embedder, j->heap, model, j->tok, machine.devices[0], &o);
     if (status == HN_OK) {
         j->parts = hn_embedder_width(j->embedder);
         status = embed_all(j, n, texts, out);
     }
     hn_embedder_free(j->embedder);
-    hn_devices_close(n_devices, devices);
+    hn_machine_close(&machine);
     return status;
 }
 

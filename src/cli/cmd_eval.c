@@ -11,8 +11,9 @@ typedef struct eval_args {
     hn_data_args data;
     hn_list files;
     hn_train_config config; /* of which these options are the goal's */
-    int64_t most, threads;
-    const char *numerics, *goal;
+    int64_t most;
+    hn_machine_args machine;
+    const char *goal;
     bool force, json;
 } eval_args;
 
@@ -24,8 +25,7 @@ static const hn_option options[] = {
     HN_REAL(eval_args, config.desirable, "desirable-weight", "X", "what an answer labelled true counts"),
     HN_REAL(eval_args, config.undesirable, "undesirable-weight", "X", "what an answer labelled false counts"),
     HN_REAL(eval_args, config.kl_weight, "kl-weight", "X", "of the divergence from the base"),
-    HN_INT(eval_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
-    HN_TEXT(eval_args, numerics, "numerics", "MODE", "f32 (the default) or mixed"),
+    HN_MACHINE_OPTIONS(eval_args, HN_NUMERICS_OF_LOSSES),
     HN_FLAG(eval_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_FLAG(eval_args, json, "json", "for programs"),
     HN_GROUP("how examples become tokens"),
@@ -195,10 +195,9 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&heap, NULL);
     hn_train_input in = { .heap = &heap };
     hn_numerics numerics;
-    hn_status status = hn_numerics_parse(args->numerics, &numerics);
+    hn_status status = hn_numerics_parse(args->machine.numerics, &numerics);
     if (status == HN_OK)
-        status = hn_train_args_open(&in, operands[0], &args->data, &args->files, (int)args->threads,
-                                    NULL);
+        status = hn_train_args_open(&in, operands[0], &args->data, &args->files, &args->machine, 1, NULL);
     if (status == HN_OK)
         status = settle_goal(&own, in.data.dataset);
     for (int i = 0; i < n_operands && status == HN_OK; i++)

@@ -1,6 +1,7 @@
 /* hone export: an adapter for others: PEFT, or llama.cpp. */
 #include "cli/ignore_option.h"
 #include "cli/command.h"
+#include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "cli/template_options.h"
@@ -10,7 +11,7 @@ typedef struct export_args {
     const char *base;
     hn_template_choice template;
     hn_sink peft, gguf;
-    int64_t threads;
+    hn_machine_args machine;
     bool apart;
     hn_list ignore;
 } export_args;
@@ -21,7 +22,7 @@ static const hn_option options[] = {
     HN_FLAG(export_args, apart, "apart", "a module an expert, as before Transformers 5"),
     HN_TEMPLATE_OPTIONS(export_args, template, "this chat template", ", if it was trained with it and does not carry it"),
     HN_TEXT(export_args, base, "base", "MODEL", "a GGUF file or directory that it is for"),
-    HN_INT(export_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_THREADS_OPTION(export_args),
     HN_IGNORE_OPTION(export_args),
     HN_OPTION_END,
 };
@@ -39,7 +40,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_REQUIRE(!args->gguf.path || !args->apart, HN_ERR_ARGUMENT, "--apart is for --peft");
     HN_REQUIRE(args->gguf.path || args->base, HN_ERR_ARGUMENT,
                "expected --base MODEL: what the adapter is for");
-    HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
+    HN_TRY(hn_machine_pool(&args->machine, &heap, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status =

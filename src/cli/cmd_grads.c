@@ -13,6 +13,7 @@
 typedef struct grads_args {
     hn_train_config config;
     hn_data_args data;
+    hn_machine_args machine;
     hn_list files;
     const char *from;
     hn_sink out;
@@ -43,7 +44,7 @@ static const hn_option options[] = {
            "tokens of a micro-batch (0: up to 2048, or the longest example)"),
     HN_INT(grads_args, config.recompute, "recompute", "N", 0, 10000,
            "keep every n-th layer's input and compute the rest again (0: keep all)"),
-    HN_INT(grads_args, config.threads, "threads", "N", 0, 256, "0: one for each processor"),
+    HN_DEVICE_OPTIONS(grads_args),
     HN_TEXT(grads_args, config.plan, "plan", "MODE", "inplace, reuse, separate or poison"),
     HN_GROUP("how examples become tokens"),
 #define HN_DATA(kind, field, option, value, low, high, help)                                    \
@@ -195,7 +196,7 @@ static hn_status look(grads *g)
     o.objective.max_tokens = c->micro_tokens ? c->micro_tokens
                                              : (int64_t)(most > longest ? most : longest);
     o.descent.recompute_every = c->recompute > 0 ? (int)c->recompute : 0;
-    HN_TRY(hn_learner_new(&g->learner, g->in->heap, g->in->model, g->tuning, 1, g->in->devices, &o));
+    HN_TRY(hn_learner_new(&g->learner, g->in->heap, g->in->model, g->tuning, g->in->n_devices, g->in->devices, &o));
     return hn_learner_look(g->learner, &g->batch, 0, NULL, &g->learned);
 }
 
@@ -273,7 +274,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_train_input in = { .heap = &heap };
     grads g = { .args = args, .in = &in, .batch = hn_batch_on(&heap) };
     hn_status status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
-                                           (int)args->config.threads, NULL);
+                                           &args->machine, HN_MAX_DEVICES, NULL);
     if (status == HN_OK)
         status = open_tuning(&g);
     if (status == HN_OK)

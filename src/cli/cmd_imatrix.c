@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
+#include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "infer/imatrix.h"
@@ -11,7 +12,8 @@
 
 typedef struct imatrix_args {
     hn_sink out;
-    int64_t chunk, chunks, threads;
+    int64_t chunk, chunks;
+    hn_machine_args machine;
     hn_list ignore;
 } imatrix_args;
 
@@ -19,7 +21,7 @@ static const hn_option options[] = {
     HN_OUT(imatrix_args, out, "out", "OUT.gguf", "required"),
     HN_INT(imatrix_args, chunk, "chunk", "N", 2, 1048576, "tokens run together; default 512"),
     HN_INT(imatrix_args, chunks, "chunks", "N", 1, INT32_MAX, "at most so many; default: all"),
-    HN_INT(imatrix_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_DEVICE_OPTIONS(imatrix_args),
     HN_IGNORE_OPTION(imatrix_args),
     HN_OPTION_END,
 };
@@ -31,10 +33,8 @@ enum { MOST_BYTES = 1 << 30 };
 static hn_status run_model(const imatrix_args *args, hn_heap *heap, const hn_model *model,
                            const hn_tokenizer *tok, const hn_encoding *text, const char *name)
 {
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_machine machine;
     const char *slash = strrchr(name, '/');
-    const hn_device_options open = { .n_threads = (int)args->threads };
     const hn_imatrix_options o = {
         .chunk = args->chunk,
         .max_chunks = args->chunks,
@@ -42,12 +42,12 @@ static hn_status run_model(const imatrix_args *args, hn_heap *heap, const hn_mod
         .dataset = slash ? slash + 1 : name,
         .progress = hn_progress,
     };
-    HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
     hn_progress_begin();
     const hn_status status =
-        hn_imatrix_write(heap, model, devices[0], text->ids, text->n, args->out, &o);
+        hn_imatrix_write(heap, model, machine.devices[0], text->ids, text->n, args->out, &o);
     hn_progress_end();
-    hn_devices_close(n_devices, devices);
+    hn_machine_close(&machine);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* hone import: a PEFT adapter as a LoRA in GGUF. */
 #include "cli/ignore_option.h"
 #include "cli/command.h"
+#include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/adapter_import.h"
@@ -10,7 +11,7 @@
 typedef struct import_args {
     hn_sink result;
     const char *base, *type, *name;
-    int64_t threads;
+    hn_machine_args machine;
     hn_list ignore;
 } import_args;
 
@@ -19,7 +20,7 @@ static const hn_option options[] = {
     HN_TEXT(import_args, base, "base", "MODEL", "a GGUF file or directory that it is for"),
     HN_TEXT(import_args, type, "type", "TYPE", "f32, f16 or bf16; default f32"),
     HN_TEXT(import_args, name, "name", "TEXT", "general.name; default: the directory's"),
-    HN_INT(import_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_THREADS_OPTION(import_args),
     HN_IGNORE_OPTION(import_args),
     HN_OPTION_END,
 };
@@ -38,7 +39,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap heap;
     hn_pool *pool;
     hn_heap_init(&heap, NULL);
-    HN_TRY(hn_pool_new(&heap, (int)args->threads, &pool));
+    HN_TRY(hn_machine_pool(&args->machine, &heap, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status =

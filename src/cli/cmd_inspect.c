@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
+#include "cli/machine_options.h"
 #include "cli/memory.h"
 #include "cli/session_options.h"
 #include "cli/template_note.h"
@@ -13,7 +14,8 @@
 
 typedef struct inspect_args {
     bool json, tensors, keys, keeps_all;
-    int64_t context, threads;
+    int64_t context;
+    hn_machine_args machine;
     const char *cache;
     hn_list ignore;
 } inspect_args;
@@ -26,7 +28,7 @@ static const hn_option options[] = {
            "also what running takes, with a context of N tokens"),
     HN_TEXT(inspect_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_FLAG(inspect_args, keeps_all, "keep-all", "as for run"),
-    HN_INT(inspect_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_THREADS_OPTION(inspect_args),
     HN_IGNORE_OPTION(inspect_args),
     HN_OPTION_END,
 };
@@ -557,7 +559,7 @@ static hn_status foretell(const inspect_args *args, const char *path, hn_memory 
         return HN_OK;
     HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
     const hn_ignored ignored = hn_ignored_of(&args->ignore);
-    return hn_memory_foretell(path, &ignored, &o, (int)args->threads, out);
+    return hn_memory_foretell(path, &ignored, &o, &args->machine, out);
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)

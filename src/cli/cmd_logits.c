@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/ignore_option.h"
 #include "cli/lora_options.h"
+#include "cli/machine_options.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
 #include "infer/forward.h"
@@ -13,9 +14,9 @@
 #include <string.h>
 
 typedef struct logits_args {
-    const char *tokens, *tokens_file, *prompt, *plan, *numerics, *cache;
+    const char *tokens, *tokens_file, *prompt, *plan, *cache;
     hn_sink out;
-    int64_t threads;
+    hn_machine_args machine;
     hn_lora_args lora;
     hn_list ignore;
 } logits_args;
@@ -26,11 +27,9 @@ static const hn_option options[] = {
     HN_TEXT(logits_args, prompt, "prompt", "TEXT", "a text, as the model tokenises it"),
     HN_OUT(logits_args, out, "out", "L.npy", "f32 [tokens, vocabulary]; required"),
     HN_TEXT(logits_args, plan, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
-    HN_TEXT(logits_args, numerics, "numerics", "MODE",
-            "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so"),
+    HN_MACHINE_OPTIONS(logits_args, HN_NUMERICS_OF_RUNS),
     HN_TEXT(logits_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_LORA_OPTIONS(logits_args),
-    HN_INT(logits_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_IGNORE_OPTION(logits_args),
     HN_OPTION_END,
 };
@@ -121,23 +120,21 @@ static hn_status write_logits(const hn_forward *forward, hn_sink to)
 static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_model *model,
                            const sequence *s)
 {
-    hn_device *devices[HN_MAX_DEVICES];
+    hn_machine machine;
     hn_forward *forward = NULL;
     hn_adapters adapters = { 0 };
-    int n_devices;
-    const hn_device_options open = { .n_threads = (int)args->threads };
     hn_forward_options o = { .max_tokens = (int64_t)s->n, .plan = args->plan,
                              .adapters = &adapters };
-    HN_TRY(hn_numerics_parse(args->numerics, &o.numerics));
     HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
     HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it has no logits; see hone embed",
                hn_model_arch(model)->name);
-    HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
-    const hn_adapter_use use = { .model = model, .device = devices[0], .numerics = o.numerics };
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
+    o.numerics = machine.numerics;
+    const hn_adapter_use use = { .model = model, .device = machine.devices[0], .numerics = o.numerics };
     hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
     if (status == HN_OK)
-        status = hn_forward_new(&forward, heap, model, devices[0], &o);
+        status = hn_forward_new(&forward, heap, model, machine.devices[0], &o);
     if (status == HN_OK)
         status = hn_forward_run(forward, s->ids, (int64_t)s->n, NULL);
     if (status == HN_OK)
@@ -146,7 +143,7 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
         fprintf(stderr, "%zu tokens in %s to %s\n", s->n, hn_numerics_name(o.numerics), args->out.path);
     hn_forward_free(forward);
     hn_adapters_close(&adapters);
-    hn_devices_close(n_devices, devices);
+    hn_machine_close(&machine);
     return status;
 }
 

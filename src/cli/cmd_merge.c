@@ -4,6 +4,7 @@
 #include "cli/cache_folder.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
+#include "cli/machine_options.h"
 #include "cli/progress.h"
 #include "cli/template_options.h"
 #include "convert/merge.h"
@@ -19,7 +20,7 @@ typedef struct merge_args {
     hn_template_choice template;
     hn_sink out;
     double budget, keep;
-    int64_t threads;
+    hn_machine_args machine;
     bool force, json;
     hn_list ignore;
 } merge_args;
@@ -33,7 +34,7 @@ static const hn_option options[] = {
     HN_TEMPLATE_OPTIONS(merge_args, template, "this chat template", ", for the merged model; default: what it was trained with"),
     HN_TEXT(merge_args, held, "held", "FILE", "text to measure KL on (one of hone's own)"),
     HN_FLAG(merge_args, force, "force", "keep the file whatever is measured"),
-    HN_INT(merge_args, threads, "threads", "N", 0, 256, "0: one for each processor"),
+    HN_DEVICE_OPTIONS(merge_args),
     HN_FLAG(merge_args, json, "json", "for programs"),
     HN_IGNORE_OPTION(merge_args),
     HN_OPTION_END,
@@ -161,8 +162,7 @@ typedef struct merge_input {
     hn_model *model;
     hn_adapters adapters;
     hn_pool *pool;
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_machine machine;
     held_text held;
 } merge_input;
 
@@ -184,17 +184,16 @@ static hn_status open_input(hn_heap *heap, const merge_args *args, char **operan
     const bool is_chosen = args->template.file || args->template.name;
     if (is_chosen)
         HN_TRY(choose_template(args, operands[0], in, template));
-    const hn_device_options open = { .n_threads = (int)args->threads };
     const hn_ignored ignored = hn_ignored_of(&args->ignore);
     HN_TRY(hn_model_open(heap, operands[0], &ignored, &in->model));
     hn_model_keep_identity(in->model, hn_cache_folder());
-    HN_TRY(hn_devices_open(heap, "cpu", &open, &in->n_devices, in->devices));
-    const hn_adapter_use use = { .model = in->model, .device = in->devices[0], .as_trained = true,
+    HN_TRY(hn_machine_open(&in->machine, heap, &args->machine, 1));
+    const hn_adapter_use use = { .model = in->model, .device = in->machine.devices[0], .as_trained = true,
                                  .template = is_chosen ? template : NULL };
     HN_TRY(hn_adapter_open(&adapter, heap, operands[1], &use, &told));
     HN_TRY(hn_adapters_add(&in->adapters, adapter));
     HN_TRY(read_held(heap, operands[0], args->held, &in->held));
-    return hn_pool_new(heap, (int)args->threads, &in->pool);
+    return hn_machine_pool(&args->machine, heap, &in->pool);
 }
 
 static hn_status read_type(const merge_args *args, hn_merge_options *o)
@@ -221,7 +220,7 @@ static hn_status merge(hn_heap *heap, const merge_args *args, const merge_input 
         .n = in->held.encoding.n < MOST_TOKENS ? in->held.encoding.n : MOST_TOKENS
     };
     hn_progress_begin();
-    hn_status status = hn_merge(heap, in->pool, in->devices[0], in->model, &in->adapters, args->out,
+    hn_status status = hn_merge(heap, in->pool, in->machine.devices[0], in->model, &in->adapters, args->out,
                                 &o, &watch, &report);
     hn_progress_end();
     const bool is_measured = report.n && (status == HN_OK || status == HN_ERR_NUMERIC);
@@ -248,7 +247,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     if (status == HN_OK)
         status = merge(&heap, args, &in, out);
     hn_adapters_close(&in.adapters);
-    hn_devices_close(in.n_devices, in.devices);
+    hn_machine_close(&in.machine);
     hn_pool_free(in.pool);
     hn_model_close(in.model);
     hn_encoding_free(&in.held.encoding);

@@ -1,5 +1,6 @@
 /* hone new: a random model of any architecture and size, to try and to test with. */
 #include "cli/command.h"
+#include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "convert/random_model.h"
@@ -14,7 +15,8 @@ typedef struct new_args {
     hn_sink result;
     const char *type, *tokenizer, *name, *first;
     hn_list keep;
-    int64_t seed, threads;
+    int64_t seed;
+    hn_machine_args machine;
     bool copies;
 } new_args;
 
@@ -30,7 +32,7 @@ static const hn_option options[] = {
     HN_FLAG(new_args, copies, "copies",
             "begin with attention that copies what it looks at: for training"),
     HN_INT(new_args, seed, "seed", "N", 0, INT64_MAX, "default 0"),
-    HN_INT(new_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_THREADS_OPTION(new_args),
     HN_OPTION_END,
 };
 
@@ -42,7 +44,7 @@ static hn_status make(const new_args *args, hn_random_options *o, hn_heap *heap)
         HN_TRY(hn_keep_parse(args->keep.at[i], &keep[i]));
     o->keep = keep;
     o->n_keep = args->keep.n;
-    HN_TRY(hn_pool_new(heap, (int)args->threads, &pool));
+    HN_TRY(hn_machine_pool(&args->machine, heap, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status = hn_random_model(heap, pool, args->result, o, &watch);

@@ -1,6 +1,7 @@
 /* hone op: runs one op on numpy files, and its gradient; or lists the ops. */
 #include "backend/executable.h"
 #include "cli/command.h"
+#include "cli/machine_options.h"
 #include "cli/op_arrays.h"
 #include "cli/op_list.h"
 #include "diff/diff.h"
@@ -9,7 +10,8 @@
 
 typedef struct op_args {
     hn_list in, out, dout;
-    const char *din, *plan, *isa, *device;
+    const char *din, *plan;
+    hn_machine_args machine;
     int64_t threads;
     bool list, json, overwrite;
 } op_args;
@@ -20,9 +22,7 @@ static const hn_option options[] = {
     HN_LIST(op_args, dout, "dout", "FILE", "the gradient of output 0, 1 ..."),
     HN_TEXT(op_args, din, "din", "PREFIX", "where the gradient of input i goes: PREFIXi.npy"),
     HN_TEXT(op_args, plan, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
-    HN_INT(op_args, threads, "threads", "N", 1, 256, "default: one for each processor"),
-    HN_TEXT(op_args, isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: all"),
-    HN_TEXT(op_args, device, "device", "LIST", "cpu, or cpu,cpu for two side by side"),
+    HN_DEVICE_OPTIONS(op_args),
     HN_FLAG(op_args, overwrite, "overwrite", "replace files that are there already"),
     HN_FLAG(op_args, list, "list", "print every op"),
     HN_FLAG(op_args, json, "json", "with --list: as JSON"),
@@ -35,8 +35,7 @@ typedef struct op_run {
     const hn_op *op;
     char attrs[1024];
     hn_plan_mode mode;
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_machine machine;
     hn_graph *g;
     int n_in;
     hn_npy in[HN_MAX_IN];
@@ -75,8 +74,8 @@ static hn_status make_inputs(op_run *r)
         r->leaf[i] = hn_graph_leaf(r->g, kind, info[i].name, r->in[i].dtype, r->in[i].rank,
                                    r->in[i].dim);
         HN_TRY(hn_graph_finish(r->g));
-        if (r->n_devices > 1)
-            r->leaf[i]->leaf->device = i % r->n_devices;
+        if (r->machine.n_devices > 1)
+            r->leaf[i]->leaf->device = i % r->machine.n_devices;
     }
     return HN_OK;
 }
@@ -135,7 +134,7 @@ static hn_status build(op_run *r)
 static hn_status compile(op_run *r)
 {
     const hn_plan_options plan = { .mode = r->mode };
-    HN_TRY(hn_executable_new(&r->x, r->g, r->n_devices, r->devices));
+    HN_TRY(hn_executable_new(&r->x, r->g, r->machine.n_devices, r->machine.devices));
     HN_TRY(hn_executable_plan(r->x, r->n_wanted, r->wanted, &plan));
     hn_storage *storage = hn_executable_storage(r->x);
     for (int i = 0; i < r->n_in; i++)
@@ -176,7 +175,7 @@ static void release(op_run *r)
         hn_npy_free(&r->in[i]);
     for (int o = 0; o < HN_MAX_OUT; o++)
         hn_npy_free(&r->dout[o]);
-    hn_devices_close(r->n_devices, r->devices);
+    hn_machine_close(&r->machine);
 }
 
 static hn_status read_operands(op_run *r, int n, char **operands)
@@ -204,9 +203,7 @@ static hn_status read_operands(op_run *r, int n, char **operands)
 
 static hn_status run_op(op_run *r, FILE *out)
 {
-    const hn_device_options open = { .n_threads = (int)r->args->threads, .isa = r->args->isa };
-    HN_TRY(hn_devices_open(&r->heap, r->args->device ? r->args->device : "cpu", &open,
-                           &r->n_devices, r->devices));
+    HN_TRY(hn_machine_open(&r->machine, &r->heap, &r->args->machine, HN_MAX_DEVICES));
     HN_TRY(hn_graph_new(&r->g, &r->heap));
     HN_TRY(build(r));
     HN_TRY(compile(r));

@@ -2,19 +2,17 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
+#include "cli/machine_options.h"
 #include "infer/parity.h"
 
 typedef struct parity_args {
-    const char *numerics;
-    int64_t threads;
+    hn_machine_args machine;
     bool json;
     hn_list ignore;
 } parity_args;
 
 static const hn_option options[] = {
-    HN_TEXT(parity_args, numerics, "numerics", "MODE",
-            "f32 or bf16; default, and what it must be: the reference's"),
-    HN_INT(parity_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_MACHINE_OPTIONS(parity_args, "f32 or bf16; default, and what it must be: the reference's"),
     HN_FLAG(parity_args, json, "json", "for programs"),
     HN_IGNORE_OPTION(parity_args),
     HN_OPTION_END,
@@ -137,13 +135,11 @@ static void print_text(const hn_parity *p, const hn_reference *ref, FILE *out)
 static hn_status compare(const parity_args *args, hn_heap *heap, const hn_model *model,
                          const hn_reference *ref, FILE *out)
 {
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_machine machine;
     hn_parity result;
-    const hn_device_options open = { .n_threads = (int)args->threads };
-    HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
-    hn_status status = hn_parity_run(&result, heap, model, devices[0], ref);
-    hn_devices_close(n_devices, devices);
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
+    hn_status status = hn_parity_run(&result, heap, model, machine.devices[0], ref);
+    hn_machine_close(&machine);
     HN_TRY(status);
     if (args->json)
         status = print_json(&result, ref, heap, out);
@@ -163,13 +159,13 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_model *model;
     hn_numerics asked;
     hn_reference ref = { 0 };
-    HN_TRY(hn_numerics_parse(args->numerics, &asked));
+    HN_TRY(hn_numerics_parse(args->machine.numerics, &asked));
     hn_heap_init(&heap, NULL);
     const hn_ignored ignored = hn_ignored_of(&args->ignore);
     HN_TRY(hn_model_open(&heap, operands[0], &ignored, &model));
     hn_status status = hn_reference_read(&ref, &heap, operands[1], hn_model_hparams(model));
-    if (status == HN_OK && args->numerics && asked != ref.numerics)
-        status = hn_fail(HN_ERR_ARGUMENT, "--numerics %s: %s is a run in %s", args->numerics,
+    if (status == HN_OK && args->machine.numerics && asked != ref.numerics)
+        status = hn_fail(HN_ERR_ARGUMENT, "--numerics %s: %s is a run in %s", args->machine.numerics,
                          operands[1], hn_numerics_name(ref.numerics));
     if (status == HN_OK)
         status = compare(args, &heap, model, &ref, out);

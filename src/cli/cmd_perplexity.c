@@ -5,14 +5,16 @@
 #include "cli/command.h"
 #include "cli/ignore_option.h"
 #include "cli/lora_options.h"
+#include "cli/machine_options.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
 #include "infer/perplexity.h"
 #include "models/open_tokenizer.h"
 
 typedef struct perplexity_args {
-    const char *against, *numerics, *cache;
-    int64_t chunk, chunks, threads;
+    const char *against, *cache;
+    int64_t chunk, chunks;
+    hn_machine_args machine;
     bool json;
     hn_lora_args lora;
     hn_sink save;
@@ -24,8 +26,7 @@ static const hn_option options[] = {
     HN_INT(perplexity_args, chunks, "chunks", "N", 1, INT32_MAX, "at most so many; default: all"),
     HN_OUT(perplexity_args, save, "save", "FILE", "write the logits there (safetensors)"),
     HN_TEXT(perplexity_args, against, "against", "FILE", "compare with logits so saved"),
-    HN_INT(perplexity_args, threads, "threads", "N", 1, 256, "default: one a processor"),
-    HN_TEXT(perplexity_args, numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
+    HN_MACHINE_OPTIONS(perplexity_args, HN_NUMERICS_OF_RUNS),
     HN_TEXT(perplexity_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_LORA_OPTIONS(perplexity_args),
     HN_FLAG(perplexity_args, json, "json", "for programs"),
@@ -85,11 +86,9 @@ static void print_text(const hn_perplexity *p, hn_numerics numerics, FILE *out)
 static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_model *model,
                            const hn_tokenizer *tok, const hn_encoding *text, FILE *out)
 {
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_machine machine;
     hn_perplexity result;
     hn_adapters adapters = { 0 };
-    const hn_device_options open = { .n_threads = (int)args->threads };
     hn_perplexity_options o = {
         .chunk = args->chunk,
         .max_chunks = args->chunks,
@@ -99,17 +98,17 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
         .adapters = &adapters,
         .progress = hn_progress,
     };
-    HN_TRY(hn_numerics_parse(args->numerics, &o.numerics));
     HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
-    HN_TRY(hn_devices_open(heap, "cpu", &open, &n_devices, devices));
-    const hn_adapter_use use = { .model = model, .device = devices[0], .numerics = o.numerics };
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
+    o.numerics = machine.numerics;
+    const hn_adapter_use use = { .model = model, .device = machine.devices[0], .numerics = o.numerics };
     hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
     hn_progress_begin();
     if (status == HN_OK)
-        status = hn_perplexity_run(heap, model, devices[0], text->ids, text->n, &o, &result);
+        status = hn_perplexity_run(heap, model, machine.devices[0], text->ids, text->n, &o, &result);
     hn_progress_end();
     hn_adapters_close(&adapters);
-    hn_devices_close(n_devices, devices);
+    hn_machine_close(&machine);
     if (status == HN_OK && args->json)
         status = print_json(&result, o.numerics, heap, out);
     else if (status == HN_OK)

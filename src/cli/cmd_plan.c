@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
+#include "cli/machine_options.h"
 #include "cli/plan_look.h"
 #include "graph/plan_print.h"
 
@@ -9,8 +10,8 @@
 
 typedef struct plan_args {
     hn_plan_asks asks;
-    const char *device, *of;
-    int64_t threads;
+    hn_machine_args machine;
+    const char *of;
     bool steps;
     hn_sink svg;
     hn_list ignore;
@@ -34,11 +35,8 @@ static const hn_option options[] = {
     HN_INT(plan_args, asks.recompute, "recompute", "N", 0, 10000,
            "keep every n-th layer's input and compute the rest again (0: keep all)"),
     HN_GROUP("both"),
-    HN_TEXT(plan_args, asks.numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed"),
     HN_TEXT(plan_args, asks.mode, "plan", "MODE", "of training: separate, reuse, inplace (the default) or poison"),
-    HN_TEXT(plan_args, device, "device", "LIST",
-            "cpu, or cpu,cpu: a training step's layers are spread over them; running is on the first"),
-    HN_INT(plan_args, threads, "threads", "N", 1, 256, "scratch is counted for so many; default: one a processor"),
+    HN_MACHINE_OPTIONS(plan_args, HN_NUMERICS_OF_RUNS),
     HN_IGNORE_OPTION(plan_args),
     HN_OPTION_END,
 };
@@ -236,12 +234,10 @@ static hn_status print_steps(const plan_args *args, const hn_plan *plan, hn_heap
 
 static hn_status look(const plan_args *args, hn_heap *heap, const hn_model *model, FILE *out)
 {
-    hn_device *devices[HN_MAX_DEVICES];
-    int n;
-    const hn_device_options open = { .n_threads = (int)args->threads };
-    HN_TRY(hn_devices_open(heap, args->device ? args->device : "cpu", &open, &n, devices));
+    hn_machine machine;
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine, HN_MAX_DEVICES));
     hn_plan_looks looks;
-    hn_status status = hn_plan_looks_new(&looks, heap, model, n, devices, args->of, &args->asks);
+    hn_status status = hn_plan_looks_new(&looks, heap, model, &machine, args->of, &args->asks);
     if (status == HN_OK) {
         hn_plan_describe(model, out);
         print_table(out, &looks);
@@ -249,7 +245,7 @@ static hn_status look(const plan_args *args, hn_heap *heap, const hn_model *mode
             status = print_steps(args, looks.at[0].plan, heap, out);
     }
     hn_plan_looks_free(&looks);
-    hn_devices_close(n, devices);
+    hn_machine_close(&machine);
     return status;
 }
 
@@ -278,7 +274,8 @@ const hn_command hn_cmd_plan = {
     .summary = "show what running and training a model would compute and take",
     .details = "A token, a prompt and a training step side by side: operations, memory by what it is for, and\n"
                "which ops they are made of. Everything is planned as `hone run` and `hone train` plan it, and\n"
-               "nothing is allocated: the model may be larger than memory.\n",
+               "nothing is allocated: the model may be larger than memory. Over several devices a training step's\n"
+               "layers are spread; a token and a prompt are of the first.\n",
     .example = "plan m.gguf --context 8192 --cache q8_0",
     .options = options,
     .defaults = &defaults,

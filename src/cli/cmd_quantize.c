@@ -1,6 +1,7 @@
 /* hone quantize: a GGUF file with its weights in fewer bits. */
 #include "cli/command.h"
 #include "cli/ignore_option.h"
+#include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "cli/quantize_report.h"
@@ -12,7 +13,7 @@ typedef struct quantize_args {
     hn_sink result;
     const char *imatrix;
     hn_list keep, ignore;
-    int64_t threads;
+    hn_machine_args machine;
     bool requantize;
 } quantize_args;
 
@@ -22,7 +23,7 @@ static const hn_option options[] = {
     HN_LIST(quantize_args, keep, "keep", "PATTERN=TYPE", "for tensors so named; may be repeated"),
     HN_IGNORE_OPTION(quantize_args),
     HN_FLAG(quantize_args, requantize, "requantize", "allow weights that were quantised before"),
-    HN_INT(quantize_args, threads, "threads", "N", 1, 256, "default: one a processor"),
+    HN_THREADS_OPTION(quantize_args),
     HN_OPTION_END,
 };
 
@@ -39,7 +40,7 @@ static hn_status quantize(const quantize_args *args, char **operands, hn_heap *h
     HN_TRY(hn_recipe_named(operands[2], &o.recipe));
     for (int i = 0; i < args->keep.n; i++)
         HN_TRY(hn_keep_parse(args->keep.at[i], &keep[i]));
-    HN_TRY(hn_pool_new(heap, (int)args->threads, &pool));
+    HN_TRY(hn_machine_pool(&args->machine, heap, &pool));
     hn_watch watch = { .progress = hn_progress };
     hn_progress_begin();
     const hn_status status = hn_quantize(heap, pool, operands[0], args->result, &o, &watch);

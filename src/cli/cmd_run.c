@@ -6,6 +6,7 @@
 #include "cli/ignore_option.h"
 #include "cli/interrupt.h"
 #include "cli/lora_options.h"
+#include "cli/machine_options.h"
 #include "cli/memory.h"
 #include "cli/sampling_options.h"
 #include "cli/session_options.h"
@@ -16,9 +17,10 @@
 
 typedef struct run_args {
     const char *prompt, *file;
-    int64_t count, threads;
+    int64_t count;
     bool ids, special, quiet, ignore_end, memory;
     hn_session_args session;
+    hn_machine_args machine;
     hn_lora_args lora;
     hn_sampling_args sampling;
     hn_list ignore;
@@ -31,9 +33,10 @@ static const hn_option options[] = {
     HN_GROUP("the session"),
     HN_SESSION_OPTIONS(run_args),
     HN_LORA_OPTIONS(run_args),
+    HN_GROUP("what computes it, and how"),
+    HN_MACHINE_OPTIONS(run_args, HN_NUMERICS_OF_RUNS),
     HN_GROUP("how the next token is chosen"),
     HN_SAMPLING_OPTIONS(run_args),
-    HN_INT(run_args, threads, "threads", "N", 1, 256, "default: one a processor"),
     HN_FLAG(run_args, special, "special", "read <|special|> tokens in the prompt as such"),
     HN_FLAG(run_args, ids, "ids", "print ids, not text"),
     HN_FLAG(run_args, ignore_end, "ignore-end", "go on after the model's own end"),
@@ -53,8 +56,7 @@ typedef struct state {
     hn_tokenizer *tok;
     hn_model *model;
     hn_adapters adapters;
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_machine machine;
     hn_session *session;
     hn_sampler *sampler;
     hn_logit_bias bias[HN_MAX_LIST];
@@ -148,7 +150,7 @@ static void report(const state *s, int64_t first_ns, int64_t later_ns)
     fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s; %s\n", (long long)s->n_prompt,
             first > 0 ? (double)s->n_prompt / first : 0, (long long)n,
             n > 1 && later > 0 ? (double)(n - 1) / later : 0,
-            s->args->session.numerics ? s->args->session.numerics : hn_numerics_name(HN_NUMERICS_F32));
+            hn_numerics_name(s->machine.numerics));
 }
 
 /* Until the model ends, the count is reached, the context is full, or Ctrl-C. */
@@ -199,7 +201,7 @@ static hn_status make_sampler(state *s)
 
 static hn_status go_on(state *s, const hn_session_options *o)
 {
-    HN_TRY(hn_session_new(&s->session, s->heap, s->model, s->devices[0], o));
+    HN_TRY(hn_session_new(&s->session, s->heap, s->model, s->machine.devices[0], o));
     HN_TRY(hn_session_args_restore(&s->args->session, s->session));
     const hn_status status = generate(s);
     if (status == HN_OK || status == HN_ERR_CANCELLED) /* what was computed is not lost */
@@ -211,16 +213,16 @@ static hn_status go_on(state *s, const hn_session_options *o)
 static hn_status run_model(state *s, const char *path)
 {
     hn_session_options o;
-    const hn_device_options open = { .n_threads = (int)s->args->threads };
     HN_TRY(hn_session_args_read(&s->args->session, &o));
+    HN_TRY(hn_machine_open(&s->machine, s->heap, &s->args->machine, 1));
+    o.numerics = s->machine.numerics;
     HN_TRY(hn_open_tokenizer(s->heap, path, &s->tok));
     HN_TRY(read_prompt(s));
     const hn_ignored ignored = hn_ignored_of(&s->args->ignore);
     HN_TRY(hn_model_open(s->heap, path, &ignored, &s->model));
     HN_TRY(hn_check_vocabulary(s->tok, s->model));
     HN_TRY(make_sampler(s));
-    HN_TRY(hn_devices_open(s->heap, "cpu", &open, &s->n_devices, s->devices));
-    const hn_adapter_use use = { .model = s->model, .device = s->devices[0],
+    const hn_adapter_use use = { .model = s->model, .device = s->machine.devices[0],
                                  .numerics = o.numerics };
     HN_TRY(hn_lora_open(&s->args->lora, s->heap, &use, &s->adapters));
     o.adapters = &s->adapters;
@@ -237,7 +239,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const hn_status status = run_model(&s, operands[0]);
     hn_session_free(s.session);
     hn_adapters_close(&s.adapters);
-    hn_devices_close(s.n_devices, s.devices);
+    hn_machine_close(&s.machine);
     hn_sampler_free(s.sampler);
     hn_model_close(s.model);
     hn_tokenizer_free(s.tok);

@@ -279,7 +279,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_status status = hn_train_config_check(&args->config);
     if (status == HN_OK)
         status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
-                                     (int)args->config.threads, out);
+                                     &(hn_machine_args){ .threads = args->config.threads }, 1, out);
     if (status == HN_OK)
         status = run_input(args, &in, operands[0], out);
     hn_train_input_close(&in);

@@ -33,16 +33,14 @@ static uint64_t weight_bytes(const hn_model *model)
 }
 
 static hn_status measure(hn_heap *heap, const hn_model *model, const hn_session_options *options,
-                         int threads, hn_memory *out)
+                         const hn_machine_args *args, hn_memory *out)
 {
-    hn_device *devices[HN_MAX_DEVICES];
+    hn_machine machine;
     hn_session_sizes sizes;
-    int n;
-    const hn_device_options open = { .n_threads = threads };
-    HN_TRY(hn_devices_open(heap, "cpu", &open, &n, devices));
+    HN_TRY(hn_machine_open(&machine, heap, args, 1));
     const uint64_t before = (uint64_t)heap->live_bytes;
-    const hn_status status = hn_session_measure(heap, model, devices[0], options, &sizes);
-    hn_devices_close(n, devices);
+    const hn_status status = hn_session_measure(heap, model, machine.devices[0], options, &sizes);
+    hn_machine_close(&machine);
     if (status == HN_OK)
         *out = (hn_memory){ .n_ctx = sizes.n_ctx, .file = weight_bytes(model),
                             .cache = sizes.cache, .workspace = sizes.workspace,
@@ -51,7 +49,7 @@ static hn_status measure(hn_heap *heap, const hn_model *model, const hn_session_
 }
 
 hn_status hn_memory_foretell(const char *path, const hn_ignored *ignored,
-                             const hn_session_options *options, int threads,
+                             const hn_session_options *options, const hn_machine_args *args,
                              hn_memory *out)
 {
     hn_heap heap;
@@ -64,7 +62,7 @@ hn_status hn_memory_foretell(const char *path, const hn_ignored *ignored,
     if (status == HN_OK)
         status = hn_model_open(&heap, path, ignored, &model);
     if (status == HN_OK)
-        status = measure(&heap, model, options, threads, out);
+        status = measure(&heap, model, options, args, out);
     out->other += program[OWN] + program[FILES];
     hn_model_close(model);
     hn_tokenizer_free(tok);

@@ -2,6 +2,7 @@
 #ifndef HN_CLI_MEMORY_H
 #define HN_CLI_MEMORY_H
 
+#include "cli/machine_options.h"
 #include "infer/session.h"
 
 #include <stdio.h>
@@ -18,10 +19,9 @@ static inline uint64_t hn_memory_total(const hn_memory *m)
     return m->file + m->cache + m->workspace + m->other;
 }
 
-/* Opens the model and plans a session; allocates neither cache nor workspace. `threads`: 0: one a
- * processor. */
+/* Opens the model and plans a session; allocates neither cache nor workspace. */
 hn_status hn_memory_foretell(const char *model, const hn_ignored *ignored,
-                             const hn_session_options *options, int threads,
+                             const hn_session_options *options, const hn_machine_args *machine,
                              hn_memory *out);
 
 /* What the process had resident at once so far, pages of files included; 0 where no account is kept. */

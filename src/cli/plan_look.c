@@ -58,13 +58,13 @@ static void put_weights(hn_plan_look *l, const hn_model *model, size_t packed)
 }
 
 static hn_status look_at_session(hn_plan_look *l, hn_heap *heap, const hn_model *model,
-                                 hn_device *device, const hn_plan_asks *asks)
+                                 const hn_machine *machine, const hn_plan_asks *asks)
 {
     hn_session_options o = { .n_ctx = asks->context, .max_batch = l->tokens, .keeps_all = asks->keeps_all,
                              .packs = !asks->mapped };
-    HN_TRY(hn_numerics_parse(asks->numerics, &o.numerics));
+    o.numerics = machine->numerics;
     HN_TRY(hn_session_cache_parse(asks->cache, &o.cache));
-    HN_TRY(hn_session_plan(&l->session, heap, model, device, &o));
+    HN_TRY(hn_session_plan(&l->session, heap, model, machine->devices[0], &o));
     l->tokens = hn_session_batch(l->session);
     l->plan = hn_session_look(l->session);
     put_weights(l, model, hn_session_packed_bytes(l->session));
@@ -74,15 +74,15 @@ static hn_status look_at_session(hn_plan_look *l, hn_heap *heap, const hn_model 
 }
 
 /* A model that embeds: a text at once, without a cache. */
-static hn_status look_at_text(hn_plan_look *l, hn_heap *heap, const hn_model *model, hn_device *device,
+static hn_status look_at_text(hn_plan_look *l, hn_heap *heap, const hn_model *model, const hn_machine *machine,
                               const hn_plan_asks *asks)
 {
     const int64_t longest = hn_hparams_longest(hn_model_hparams(model));
     if (longest > 0 && longest < l->tokens)
         l->tokens = longest;
     nn_build_options o = { .max_tokens = l->tokens };
-    HN_TRY(hn_numerics_parse(asks->numerics, &o.numerics));
-    HN_TRY(hn_compiled_build(&l->compiled, heap, model, device, &o));
+    o.numerics = machine->numerics;
+    HN_TRY(hn_compiled_build(&l->compiled, heap, model, machine->devices[0], &o));
     HN_TRY(hn_compiled_plan(&l->compiled, 1, &l->compiled.result, asks->mode));
     l->plan = hn_executable_look(l->compiled.x, 0);
     put_weights(l, model, 0);
@@ -101,18 +101,18 @@ static hn_status make_tuning(hn_plan_look *l, hn_heap *heap, const hn_model *mod
     return status;
 }
 
-static hn_status look_at_training(hn_plan_look *l, hn_heap *heap, const hn_model *model, int n_devices,
-                                  hn_device *const *devices, const hn_plan_asks *asks)
+static hn_status look_at_training(hn_plan_look *l, hn_heap *heap, const hn_model *model, const hn_machine *machine,
+                            const hn_plan_asks *asks)
 {
     hn_learner_options o = { .objective = { .max_tokens = l->tokens },
                              .descent = { .clip_norm = 1, .recompute_every = (int)asks->recompute } };
-    HN_TRY(hn_numerics_parse(asks->numerics, &o.objective.numerics));
+    o.objective.numerics = machine->numerics;
     if (asks->mode)
         HN_TRY(hn_plan_mode_parse(asks->mode, &o.descent.mode));
     if (asks->optimizer)
         HN_TRY(hn_optimizer_parse("--optimizer", asks->optimizer, &o.descent.optimizer));
     HN_TRY(make_tuning(l, heap, model, asks));
-    HN_TRY(hn_learner_plan(&l->learner, heap, model, l->tuning, n_devices, devices, &o));
+    HN_TRY(hn_learner_plan(&l->learner, heap, model, l->tuning, machine->n_devices, machine->devices, &o));
     const hn_learner_bytes bytes = hn_learner_memory(l->learner);
     l->plan = hn_descent_plan(hn_learner_descent(l->learner));
     put_weights(l, model, 0);
@@ -136,16 +136,16 @@ static void free_look(hn_plan_look *l, hn_heap *heap)
 enum { A_TOKEN, A_PROMPT, TRAINING, A_TEXT, N_KINDS };
 static const char *const kinds[N_KINDS] = { "token", "prompt", "training", "text" };
 
-static hn_status add(hn_plan_looks *looks, int kind, const hn_model *model, int n_devices,
-                     hn_device *const *devices, const hn_plan_asks *asks)
+static hn_status add(hn_plan_looks *looks, int kind, const hn_model *model, const hn_machine *machine,
+                            const hn_plan_asks *asks)
 {
     const int64_t tokens[N_KINDS] = { 1, asks->prompt, asks->micro_tokens, asks->prompt };
     hn_plan_look *l = &looks->at[looks->n];
     *l = (hn_plan_look){ .name = kinds[kind], .tokens = tokens[kind] };
     hn_status status = kind == TRAINING
-                           ? look_at_training(l, looks->heap, model, n_devices, devices, asks)
-                       : kind == A_TEXT ? look_at_text(l, looks->heap, model, devices[0], asks)
-                                        : look_at_session(l, looks->heap, model, devices[0], asks);
+                           ? look_at_training(l, looks->heap, model, machine, asks)
+                       : kind == A_TEXT ? look_at_text(l, looks->heap, model, machine, asks)
+                                        : look_at_session(l, looks->heap, model, machine, asks);
     if (status == HN_OK)
         status = hn_plan_work_new(l->plan, looks->heap, &l->work);
     if (status == HN_OK)
@@ -163,22 +163,22 @@ static hn_status find_kind(const char *of, int *kind)
     return hn_fail(HN_ERR_ARGUMENT, "--of %.40s: expected token, prompt, training or text", of);
 }
 
-static hn_status add_all(hn_plan_looks *looks, const hn_model *model, int n_devices,
-                         hn_device *const *devices, const hn_plan_asks *asks)
+static hn_status add_all(hn_plan_looks *looks, const hn_model *model, const hn_machine *machine,
+                            const hn_plan_asks *asks)
 {
     if (hn_model_arch(model)->embeds_only)
-        return add(looks, A_TEXT, model, n_devices, devices, asks);
-    HN_TRY(add(looks, A_TOKEN, model, n_devices, devices, asks));
-    HN_TRY(add(looks, A_PROMPT, model, n_devices, devices, asks));
-    const hn_status status = add(looks, TRAINING, model, n_devices, devices, asks);
+        return add(looks, A_TEXT, model, machine, asks);
+    HN_TRY(add(looks, A_TOKEN, model, machine, asks));
+    HN_TRY(add(looks, A_PROMPT, model, machine, asks));
+    const hn_status status = add(looks, TRAINING, model, machine, asks);
     if (status != HN_ERR_UNSUPPORTED)
         return status;
     snprintf(looks->refused, sizeof looks->refused, "training: %s", hn_error_message());
     return HN_OK;
 }
 
-hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model *model, int n_devices,
-                            hn_device *const *devices, const char *of, const hn_plan_asks *asks)
+hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model *model,
+                            const hn_machine *machine, const char *of, const hn_plan_asks *asks)
 {
     *looks = (hn_plan_looks){ .heap = heap };
     int kind = N_KINDS;
@@ -187,8 +187,8 @@ hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model 
         status = hn_fail(HN_ERR_ARGUMENT, "--of text: %s generates: expected token, prompt or training",
                          hn_model_arch(model)->name);
     if (status == HN_OK)
-        status = of ? add(looks, kind, model, n_devices, devices, asks)
-                    : add_all(looks, model, n_devices, devices, asks);
+        status = of ? add(looks, kind, model, machine, asks)
+                    : add_all(looks, model, machine, asks);
     if (status != HN_OK)
         hn_plan_looks_free(looks);
     return status;

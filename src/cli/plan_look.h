@@ -2,6 +2,7 @@
 #ifndef HN_CLI_PLAN_LOOK_H
 #define HN_CLI_PLAN_LOOK_H
 
+#include "cli/machine_options.h"
 #include "cli/session_options.h"
 #include "graph/plan_work.h"
 #include "infer/compiled.h"
@@ -9,7 +10,7 @@
 
 typedef struct hn_plan_asks {
     int64_t context, prompt, rank, micro_tokens, recompute;
-    const char *cache, *numerics, *targets, *optimizer, *mode;
+    const char *cache, *targets, *optimizer, *mode;
     bool keeps_all, mapped;
 } hn_plan_asks;
 
@@ -49,8 +50,8 @@ typedef struct hn_plan_looks {
 } hn_plan_looks;
 
 /* `of`: "token", "prompt" or "training", or "text" of a model that embeds; NULL: all that the model can do. */
-hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model *model, int n_devices,
-                            hn_device *const *devices, const char *of, const hn_plan_asks *asks);
+hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model *model,
+                            const hn_machine *machine, const char *of, const hn_plan_asks *asks);
 void hn_plan_looks_free(hn_plan_looks *looks);
 
 uint64_t hn_plan_look_bytes(const hn_plan_look *look); /* all of its memory */

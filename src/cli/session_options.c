@@ -5,7 +5,6 @@
 hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *out)
 {
     *out = (hn_session_options){ .n_ctx = args->context, .keeps_all = args->keeps_all };
-    HN_TRY(hn_numerics_parse(args->numerics, &out->numerics));
     return hn_session_cache_parse(args->cache, &out->cache);
 }
 

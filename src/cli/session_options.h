@@ -6,7 +6,7 @@
 #include "infer/session.h"
 
 typedef struct hn_session_args {
-    const char *cache, *numerics, *file;
+    const char *cache, *file;
     int64_t context;
     bool keeps_all, mapped;
 } hn_session_args;
@@ -23,8 +23,7 @@ typedef struct hn_session_args {
         HN_FLAG(type, session.mapped, "mapped",                                                \
                 "read weights where the file is mapped: starts sooner, generates slower"),     \
         HN_TEXT(type, session.file, "session", "FILE",                                         \
-                "take keys from there if it exists, and leave them there"),                    \
-        HN_TEXT(type, session.numerics, "numerics", "MODE", "f32 (the default), bf16 or mixed")
+                "take keys from there if it exists, and leave them there")
 
 /* Without adapters. */
 hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *out);

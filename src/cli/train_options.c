@@ -4,6 +4,8 @@
 #include "cli/progress.h"
 #include "models/identity.h"
 
+#include <string.h>
+
 static bool watch(void *context, uint64_t done, uint64_t all)
 {
     (void)context;
@@ -19,16 +21,19 @@ static void found(void *context, const hn_preflight *report, const hn_dataset *d
 }
 
 hn_status hn_train_args_open(hn_train_input *in, const char *model, const hn_data_args *data,
-                             const hn_list *files, int threads, FILE *shows)
+                             const hn_list *files, const hn_machine_args *args, int most, FILE *shows)
 {
     const hn_data_choice choice = hn_data_args_choice(data);
     const hn_train_look look = { .context = shows, .watch = watch, .found = found };
-    const hn_device_options open = { .n_threads = threads };
+    hn_machine machine;
     hn_progress_begin();
     const hn_status status =
         hn_train_input_open(in, model, &choice, files->at, files->n, &look);
     hn_progress_end();
     HN_TRY(status);
     hn_model_keep_identity(in->model, hn_cache_folder());
-    return hn_devices_open(in->heap, "cpu", &open, &in->n_devices, in->devices);
+    HN_TRY(hn_machine_open(&machine, in->heap, args, most)); /* closed with the input */
+    in->n_devices = machine.n_devices;
+    memcpy(in->devices, machine.devices, sizeof in->devices);
+    return HN_OK;
 }
