@@ -32,7 +32,7 @@ static hn_status open_asker(asker *a, const char *model, const char *adapter, co
     HN_TRY(hn_chat_input_open(&a->chat, model));
     HN_TRY(hn_machine_open(&a->machine, a->heap, &(hn_machine_args){ 0 }, 1));
     if (adapter) {
-        const hn_adapter_use use = { .model = a->model, .device = a->machine.devices[0] };
+        const hn_adapter_use use = { .model = a->model, .run = a->machine.run };
         HN_TRY(hn_adapter_open(&one, a->heap, adapter, &use, NULL));
         HN_TRY(hn_adapters_add(&a->adapters, one));
     }
@@ -41,7 +41,7 @@ static hn_status open_asker(asker *a, const char *model, const char *adapter, co
     if (template.data)
         HN_TRY(hn_chat_format_add(a->chat.chat, "default", template.data, template.bytes));
     const hn_session_options session = { .adapters = &a->adapters, .packs = true };
-    HN_TRY(hn_session_new(&a->session, a->heap, a->model, a->machine.devices[0], &session));
+    HN_TRY(hn_session_new(&a->session, a->heap, a->model, a->machine.run, &session));
     HN_TRY(hn_sampler_new(&a->sampler, a->heap, (int32_t)hn_model_hparams(a->model)->n_vocab,
                           &likeliest));
     const hn_conversation_parts parts = { a->tok, a->chat.chat, a->session, a->sampler };

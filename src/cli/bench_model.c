@@ -107,18 +107,17 @@ static hn_status run_lengths(bench *b, hn_heap *heap, const hn_model *model, con
     int64_t lengths[MOST_LENGTHS], most = 0;
     int n;
     hn_session_options o = { .packs = !b->args->mapped };
-    o.numerics = machine->numerics;
     HN_TRY(hn_session_cache_parse(b->args->cache, &o.cache));
     HN_TRY(read_lengths(b->args->prompt ? b->args->prompt : "512", lengths, &n));
     for (int i = 0; i < n; i++)
         most = lengths[i] > most ? lengths[i] : most;
     o.n_ctx = most + b->args->generate;
-    HN_TRY(hn_session_new(&b->session, heap, model, machine->devices[0], &o));
+    HN_TRY(hn_session_new(&b->session, heap, model, machine->run, &o));
     b->vocab = hn_model_hparams(model)->n_vocab;
     b->tokens = hn_alloc_array(heap, HN_TAG_TEXT, (size_t)o.n_ctx, sizeof *b->tokens);
     hn_status status = b->tokens ? HN_OK : HN_ERR_MEMORY;
     fprintf(out, "%8s %14s %8s %14s   median of %lld, %s\n", "prompt", "tokens/s", "then",
-            "tokens/s", (long long)b->args->repeat, hn_numerics_name(o.numerics));
+            "tokens/s", (long long)b->args->repeat, hn_numerics_name(machine->run.numerics));
     for (int i = 0; i < n && status == HN_OK; i++)
         status = measure(b, lengths[i], json, out);
     return status;

@@ -72,7 +72,7 @@ static hn_status make_learner(hn_heap *heap, training *t, hn_device *device)
     const hn_status status = hn_tuning_new(heap, t->model, &all, 1, &t->tuning);
     hn_tune_targets_free(heap, &all);
     HN_TRY(status);
-    return hn_learner_new(&t->learner, heap, t->model, t->tuning, 1, &device, &o);
+    return hn_learner_new(&t->learner, heap, t->model, t->tuning, hn_run_on(&device), &o);
 }
 
 static hn_status race(hn_bench *b, training *t)

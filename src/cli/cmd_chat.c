@@ -274,7 +274,6 @@ static hn_status run_model(chat *c, const char *path)
     HN_TRY(hn_sampling_read(&c->args->sampling, c->bias, &sampling));
     HN_TRY(hn_session_args_read(&c->args->session, &o));
     HN_TRY(hn_machine_open(&c->machine, c->heap, &c->args->machine, 1));
-    o.numerics = c->machine.numerics;
     HN_TRY(open_texts(c, path));
     const hn_ignored ignored = hn_ignored_of(&c->args->ignore);
     HN_TRY(hn_model_open(c->heap, path, &ignored, &c->model));
@@ -283,13 +282,12 @@ static hn_status run_model(chat *c, const char *path)
     HN_TRY(hn_sampler_new(&c->sampler, c->heap, n_vocab, &sampling));
     char template[65];
     hn_chat_format_digest(c->input.chat, c->which, template);
-    const hn_adapter_use use = { .model = c->model, .device = c->machine.devices[0],
-                                 .numerics = o.numerics, .template = c->which ? template : NULL };
+    const hn_adapter_use use = { .model = c->model, .run = c->machine.run, .template = c->which ? template : NULL };
     HN_TRY(hn_lora_open(&c->args->lora, c->heap, &use, &c->adapters));
     HN_TRY(settle_template(c, path));
     o.adapters = &c->adapters;
     o.packs = hn_session_args_pack(&c->args->session, c->model, INT64_MAX);
-    HN_TRY(hn_session_new(&c->session, c->heap, c->model, c->machine.devices[0], &o));
+    HN_TRY(hn_session_new(&c->session, c->heap, c->model, c->machine.run, &o));
     HN_TRY(hn_session_args_restore(&c->args->session, c->session));
     const hn_status status = converse(c);
     hn_line_input_close(&c->lines);

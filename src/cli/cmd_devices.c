@@ -100,7 +100,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_TRY(hn_machine_open(&machine, &heap, &args->machine, HN_MAX_DEVICES));
     hn_device **devices = machine.devices;
     hn_status status = HN_OK;
-    for (int d = 0; d < machine.n_devices && status == HN_OK; d++) {
+    for (int d = 0; d < machine.run.n_devices && status == HN_OK; d++) {
         char text[128];
         devices[d]->backend->describe(devices[d], text, sizeof text);
         fprintf(out, "%s: %s\n", devices[d]->name, text);

@@ -83,7 +83,7 @@ static hn_status run_model(job *j, const hn_model *model, int n, char **texts, F
     const hn_embedder_options o = { .pooling = j->args->pooling, .normalizes = j->args->normalize,
                                     .refuses_long = how && !strcmp(how, "refuse") };
     HN_TRY(hn_machine_open(&machine, j->heap, &j->args->machine, 1));
-    hn_status status = hn_embedder_new(&j->embedder, j->heap, model, j->tok, machine.devices[0], &o);
+    hn_status status = hn_embedder_new(&j->embedder, j->heap, model, j->tok, machine.run, &o);
     if (status == HN_OK) {
         j->parts = hn_embedder_width(j->embedder);
         status = embed_all(j, n, texts, out);

@@ -49,10 +49,10 @@ typedef struct judged {
 /* ---- adapters ---- */
 
 static hn_status open_adapter(const eval_args *args, const hn_train_input *in, const char *path,
-                              hn_numerics numerics, hn_adapters *out)
+                              hn_run_spec run, hn_adapters *out)
 {
     const hn_lora_args one = { .files = { .n = 1, .at = { path } }, .force = args->force };
-    const hn_adapter_use use = { .model = in->model, .device = in->devices[0], .numerics = numerics,
+    const hn_adapter_use use = { .model = in->model, .run = run,
                                  .tokenizer = in->tokenizer, .template = in->template,
                                  .renders_nothing = !in->template[0] };
     return hn_lora_open(&one, in->heap, &use, out);
@@ -107,7 +107,7 @@ static int64_t longest(const hn_dataset *d)
     return most;
 }
 
-static hn_status judge(const eval_args *args, const hn_train_input *in, hn_numerics numerics,
+static hn_status judge(const eval_args *args, const hn_train_input *in, hn_run_spec run,
                        const char *path, judged *out)
 {
     hn_adapters adapters = { 0 };
@@ -117,11 +117,10 @@ static hn_status judge(const eval_args *args, const hn_train_input *in, hn_numer
     *out = (judged){ .name = path };
     HN_TRY(hn_train_config_learner(&args->config, &o));
     o.objective.max_tokens = longest(in->data.dataset);
-    o.objective.numerics = numerics;
-    hn_status status = path ? open_adapter(args, in, path, numerics, &adapters) : HN_OK;
+    hn_status status = path ? open_adapter(args, in, path, run, &adapters) : HN_OK;
     if (status == HN_OK)
         status = hn_evaluator_new(&evaluator, in->heap, in->model, NULL, path ? &adapters : NULL,
-                                  in->devices[0], &o.objective);
+                                  run, &o.objective);
     hn_progress_begin();
     if (status == HN_OK)
         status = judge_examples(args, in, evaluator, &batch, &out->result);
@@ -201,7 +200,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     if (status == HN_OK)
         status = settle_goal(&own, in.data.dataset);
     for (int i = 0; i < n_operands && status == HN_OK; i++)
-        status = judge(args, &in, numerics, i ? operands[i] : NULL, &all[i]);
+        status = judge(args, &in, (hn_run_spec){ 1, in.devices, numerics }, i ? operands[i] : NULL, &all[i]);
     static const char *const words[] = { [HN_SINGLES] = "tokens", [HN_PAIRS] = "pairs", [HN_LABELLED] = "examples" };
     const hn_goal_examples has = status == HN_OK ? hn_goal_examples_of(in.data.dataset) : HN_SINGLES;
     const char *of = words[has];

@@ -45,7 +45,7 @@ static hn_status run_model(const imatrix_args *args, hn_heap *heap, const hn_mod
     HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
     hn_progress_begin();
     const hn_status status =
-        hn_imatrix_write(heap, model, machine.devices[0], text->ids, text->n, args->out, &o);
+        hn_imatrix_write(heap, model, machine.run, text->ids, text->n, args->out, &o);
     hn_progress_end();
     hn_machine_close(&machine);
     return status;

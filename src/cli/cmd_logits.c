@@ -130,17 +130,16 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
                "%s only embeds texts: it has no logits; see hone embed",
                hn_model_arch(model)->name);
     HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
-    o.numerics = machine.numerics;
-    const hn_adapter_use use = { .model = model, .device = machine.devices[0], .numerics = o.numerics };
+    const hn_adapter_use use = { .model = model, .run = machine.run };
     hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
     if (status == HN_OK)
-        status = hn_forward_new(&forward, heap, model, machine.devices[0], &o);
+        status = hn_forward_new(&forward, heap, model, machine.run, &o);
     if (status == HN_OK)
         status = hn_forward_run(forward, s->ids, (int64_t)s->n, NULL);
     if (status == HN_OK)
         status = write_logits(forward, args->out);
     if (status == HN_OK)
-        fprintf(stderr, "%zu tokens in %s to %s\n", s->n, hn_numerics_name(o.numerics), args->out.path);
+        fprintf(stderr, "%zu tokens in %s to %s\n", s->n, hn_numerics_name(machine.run.numerics), args->out.path);
     hn_forward_free(forward);
     hn_adapters_close(&adapters);
     hn_machine_close(&machine);

@@ -188,7 +188,7 @@ static hn_status open_input(hn_heap *heap, const merge_args *args, char **operan
     HN_TRY(hn_model_open(heap, operands[0], &ignored, &in->model));
     hn_model_keep_identity(in->model, hn_cache_folder());
     HN_TRY(hn_machine_open(&in->machine, heap, &args->machine, 1));
-    const hn_adapter_use use = { .model = in->model, .device = in->machine.devices[0], .as_trained = true,
+    const hn_adapter_use use = { .model = in->model, .run = in->machine.run, .as_trained = true,
                                  .template = is_chosen ? template : NULL };
     HN_TRY(hn_adapter_open(&adapter, heap, operands[1], &use, &told));
     HN_TRY(hn_adapters_add(&in->adapters, adapter));
@@ -220,7 +220,7 @@ static hn_status merge(hn_heap *heap, const merge_args *args, const merge_input 
         .n = in->held.encoding.n < MOST_TOKENS ? in->held.encoding.n : MOST_TOKENS
     };
     hn_progress_begin();
-    hn_status status = hn_merge(heap, in->pool, in->machine.devices[0], in->model, &in->adapters, args->out,
+    hn_status status = hn_merge(heap, in->pool, in->machine.run, in->model, &in->adapters, args->out,
                                 &o, &watch, &report);
     hn_progress_end();
     const bool is_measured = report.n && (status == HN_OK || status == HN_ERR_NUMERIC);

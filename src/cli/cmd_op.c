@@ -74,8 +74,8 @@ static hn_status make_inputs(op_run *r)
         r->leaf[i] = hn_graph_leaf(r->g, kind, info[i].name, r->in[i].dtype, r->in[i].rank,
                                    r->in[i].dim);
         HN_TRY(hn_graph_finish(r->g));
-        if (r->machine.n_devices > 1)
-            r->leaf[i]->leaf->device = i % r->machine.n_devices;
+        if (r->machine.run.n_devices > 1)
+            r->leaf[i]->leaf->device = i % r->machine.run.n_devices;
     }
     return HN_OK;
 }
@@ -134,7 +134,7 @@ static hn_status build(op_run *r)
 static hn_status compile(op_run *r)
 {
     const hn_plan_options plan = { .mode = r->mode };
-    HN_TRY(hn_executable_new(&r->x, r->g, r->machine.n_devices, r->machine.devices));
+    HN_TRY(hn_executable_new(&r->x, r->g, r->machine.run.n_devices, r->machine.devices));
     HN_TRY(hn_executable_plan(r->x, r->n_wanted, r->wanted, &plan));
     hn_storage *storage = hn_executable_storage(r->x);
     for (int i = 0; i < r->n_in; i++)

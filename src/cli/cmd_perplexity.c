@@ -100,19 +100,18 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
     };
     HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
     HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
-    o.numerics = machine.numerics;
-    const hn_adapter_use use = { .model = model, .device = machine.devices[0], .numerics = o.numerics };
+    const hn_adapter_use use = { .model = model, .run = machine.run };
     hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
     hn_progress_begin();
     if (status == HN_OK)
-        status = hn_perplexity_run(heap, model, machine.devices[0], text->ids, text->n, &o, &result);
+        status = hn_perplexity_run(heap, model, machine.run, text->ids, text->n, &o, &result);
     hn_progress_end();
     hn_adapters_close(&adapters);
     hn_machine_close(&machine);
     if (status == HN_OK && args->json)
-        status = print_json(&result, o.numerics, heap, out);
+        status = print_json(&result, machine.run.numerics, heap, out);
     else if (status == HN_OK)
-        print_text(&result, o.numerics, out);
+        print_text(&result, machine.run.numerics, out);
     return status;
 }
 

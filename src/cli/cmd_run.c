@@ -150,7 +150,7 @@ static void report(const state *s, int64_t first_ns, int64_t later_ns)
     fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s; %s\n", (long long)s->n_prompt,
             first > 0 ? (double)s->n_prompt / first : 0, (long long)n,
             n > 1 && later > 0 ? (double)(n - 1) / later : 0,
-            hn_numerics_name(s->machine.numerics));
+            hn_numerics_name(s->machine.run.numerics));
 }
 
 /* Until the model ends, the count is reached, the context is full, or Ctrl-C. */
@@ -201,7 +201,7 @@ static hn_status make_sampler(state *s)
 
 static hn_status go_on(state *s, const hn_session_options *o)
 {
-    HN_TRY(hn_session_new(&s->session, s->heap, s->model, s->machine.devices[0], o));
+    HN_TRY(hn_session_new(&s->session, s->heap, s->model, s->machine.run, o));
     HN_TRY(hn_session_args_restore(&s->args->session, s->session));
     const hn_status status = generate(s);
     if (status == HN_OK || status == HN_ERR_CANCELLED) /* what was computed is not lost */
@@ -215,15 +215,13 @@ static hn_status run_model(state *s, const char *path)
     hn_session_options o;
     HN_TRY(hn_session_args_read(&s->args->session, &o));
     HN_TRY(hn_machine_open(&s->machine, s->heap, &s->args->machine, 1));
-    o.numerics = s->machine.numerics;
     HN_TRY(hn_open_tokenizer(s->heap, path, &s->tok));
     HN_TRY(read_prompt(s));
     const hn_ignored ignored = hn_ignored_of(&s->args->ignore);
     HN_TRY(hn_model_open(s->heap, path, &ignored, &s->model));
     HN_TRY(hn_check_vocabulary(s->tok, s->model));
     HN_TRY(make_sampler(s));
-    const hn_adapter_use use = { .model = s->model, .device = s->machine.devices[0],
-                                 .numerics = o.numerics };
+    const hn_adapter_use use = { .model = s->model, .run = s->machine.run };
     HN_TRY(hn_lora_open(&s->args->lora, s->heap, &use, &s->adapters));
     o.adapters = &s->adapters;
     o.packs = hn_session_args_pack(&s->args->session, s->model, s->args->count);

@@ -204,10 +204,10 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
     char result[4096], path[4096];
     snprintf(result, sizeof result, "%s/%s", args->out.path, is_model ? "model.gguf" : "adapter.gguf");
     hn_samples_options o = { .model = in->model, .dataset = in->data.dataset,
-                             .device = in->devices[0], .dir = args->out.path, .result = result,
+                             .run = hn_run_on(in->devices), .dir = args->out.path, .result = result,
                              .is_model = is_model, .n = (int)args->samples, .most_tokens = 48,
                              .tokenizer = in->tokenizer, .template = in->template };
-    HN_TRY(hn_numerics_parse(args->config.numerics, &o.numerics));
+    HN_TRY(hn_train_config_numerics(&args->config, &o.run.numerics));
     HN_TRY(leave_origin(args, in, model));
     bool left_out = false;
     hn_status status = hn_samples_write(in->heap, &o, &left_out);

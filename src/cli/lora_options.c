@@ -55,7 +55,7 @@ hn_status hn_lora_open(const hn_lora_args *args, hn_heap *heap, const hn_adapter
         hn_model_keep_identity(use->model, hn_cache_folder());
         HN_TRY(split(args->files.at[i], path, sizeof path, &one.scale));
         HN_TRY(hn_adapter_open(&adapter, heap, path, &one, &told));
-        tell(path, &told, use->as_trained ? told.recorded : use->numerics);
+        tell(path, &told, use->as_trained ? told.recorded : use->run.numerics);
         const hn_status status = hn_adapters_add(out, adapter);
         if (status != HN_OK) {
             hn_adapter_close(adapter);

@@ -2,12 +2,12 @@
 
 hn_status hn_machine_open(hn_machine *m, hn_heap *heap, const hn_machine_args *args, int most)
 {
-    *m = (hn_machine){ .n_devices = 0 };
+    *m = (hn_machine){ .run = { 0, m->devices, HN_NUMERICS_F32 } };
     const hn_device_options open = { .n_threads = (int)args->threads, .isa = args->isa };
     int n;
-    HN_TRY(hn_numerics_parse(args->numerics, &m->numerics));
+    HN_TRY(hn_numerics_parse(args->numerics, &m->run.numerics));
     HN_TRY(hn_devices_open(heap, args->device ? args->device : "cpu", &open, &n, m->devices));
-    m->n_devices = n;
+    m->run.n_devices = n;
     if (n <= most)
         return HN_OK;
     hn_machine_close(m);
@@ -17,8 +17,8 @@ hn_status hn_machine_open(hn_machine *m, hn_heap *heap, const hn_machine_args *a
 
 void hn_machine_close(hn_machine *m)
 {
-    hn_devices_close(m->n_devices, m->devices);
-    m->n_devices = 0;
+    hn_devices_close(m->run.n_devices, m->devices);
+    m->run.n_devices = 0;
 }
 
 hn_status hn_machine_pool(const hn_machine_args *args, hn_heap *heap, hn_pool **out)

@@ -8,10 +8,9 @@
 #ifndef HN_CLI_MACHINE_OPTIONS_H
 #define HN_CLI_MACHINE_OPTIONS_H
 
-#include "backend/backend.h"
 #include "base/pool.h"
 #include "cli/command.h"
-#include "nn/numerics.h"
+#include "infer/run_spec.h"
 
 typedef struct hn_machine_args {
     const char *device, *isa, *numerics;
@@ -19,7 +18,7 @@ typedef struct hn_machine_args {
 } hn_machine_args;
 
 #define HN_THREADS_OPTION(type)                                                                \
-    HN_INT(type, machine.threads, "threads", "N", 0, 256, "default: one a processor")
+    HN_INT(type, machine.threads, "threads", "N", 1, 256, "default: one a processor")
 
 #define HN_DEVICE_OPTIONS(type)                                                                \
     HN_TEXT(type, machine.device, "device", "LIST", "of those that `hone devices` shows; default: cpu"), \
@@ -34,8 +33,7 @@ typedef struct hn_machine_args {
 
 typedef struct hn_machine {
     hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
-    hn_numerics numerics;
+    hn_run_spec run; /* of these: it stays where it was opened */
 } hn_machine;
 
 /* `most`: devices that the command can use; more are refused. Nothing is open after a failure. */

@@ -39,7 +39,7 @@ static hn_status measure(hn_heap *heap, const hn_model *model, const hn_session_
     hn_session_sizes sizes;
     HN_TRY(hn_machine_open(&machine, heap, args, 1));
     const uint64_t before = (uint64_t)heap->live_bytes;
-    const hn_status status = hn_session_measure(heap, model, machine.devices[0], options, &sizes);
+    const hn_status status = hn_session_measure(heap, model, machine.run, options, &sizes);
     hn_machine_close(&machine);
     if (status == HN_OK)
         *out = (hn_memory){ .n_ctx = sizes.n_ctx, .file = weight_bytes(model),

@@ -62,9 +62,8 @@ static hn_status look_at_session(hn_plan_look *l, hn_heap *heap, const hn_model 
 {
     hn_session_options o = { .n_ctx = asks->context, .max_batch = l->tokens, .keeps_all = asks->keeps_all,
                              .packs = !asks->mapped };
-    o.numerics = machine->numerics;
     HN_TRY(hn_session_cache_parse(asks->cache, &o.cache));
-    HN_TRY(hn_session_plan(&l->session, heap, model, machine->devices[0], &o));
+    HN_TRY(hn_session_plan(&l->session, heap, model, machine->run, &o));
     l->tokens = hn_session_batch(l->session);
     l->plan = hn_session_look(l->session);
     put_weights(l, model, hn_session_packed_bytes(l->session));
@@ -81,7 +80,7 @@ static hn_status look_at_text(hn_plan_look *l, hn_heap *heap, const hn_model *mo
     if (longest > 0 && longest < l->tokens)
         l->tokens = longest;
     nn_build_options o = { .max_tokens = l->tokens };
-    o.numerics = machine->numerics;
+    o.numerics = machine->run.numerics;
     HN_TRY(hn_compiled_build(&l->compiled, heap, model, machine->devices[0], &o));
     HN_TRY(hn_compiled_plan(&l->compiled, 1, &l->compiled.result, asks->mode));
     l->plan = hn_executable_look(l->compiled.x, 0);
@@ -106,13 +105,12 @@ static hn_status look_at_training(hn_plan_look *l, hn_heap *heap, const hn_model
 {
     hn_learner_options o = { .objective = { .max_tokens = l->tokens },
                              .descent = { .clip_norm = 1, .recompute_every = (int)asks->recompute } };
-    o.objective.numerics = machine->numerics;
     if (asks->mode)
         HN_TRY(hn_plan_mode_parse(asks->mode, &o.descent.mode));
     if (asks->optimizer)
         HN_TRY(hn_optimizer_parse("--optimizer", asks->optimizer, &o.descent.optimizer));
     HN_TRY(make_tuning(l, heap, model, asks));
-    HN_TRY(hn_learner_plan(&l->learner, heap, model, l->tuning, machine->n_devices, machine->devices, &o));
+    HN_TRY(hn_learner_plan(&l->learner, heap, model, l->tuning, machine->run, &o));
     const hn_learner_bytes bytes = hn_learner_memory(l->learner);
     l->plan = hn_descent_plan(hn_learner_descent(l->learner));
     put_weights(l, model, 0);

@@ -54,9 +54,9 @@ static hn_status prove(const hn_prove_model_args *args, hn_train_input *in, hn_r
     hn_tune_targets targets = { 0 };
     const hn_tune_settings plain = { .how = HN_TUNE_LORA, .rank = args->rank };
     hn_model_proof_options o = { .seed = (uint64_t)args->seed, .directions = (int)args->directions,
-                                 .full = args->full, .heap = in->heap, .devices = devices,
+                                 .full = args->full, .heap = in->heap, .run = { 0, devices, HN_NUMERICS_F32 },
                                  .progress = hn_progress };
-    hn_status status = hn_numerics_parse(args->numerics, &o.objective.numerics);
+    hn_status status = hn_numerics_parse(args->numerics, &o.run.numerics);
     if (status == HN_OK)
         status = read_batch(in, &batch);
     if (status == HN_OK && args->targets) {
@@ -64,13 +64,13 @@ static hn_status prove(const hn_prove_model_args *args, hn_train_input *in, hn_r
         o.targets = &targets;
     }
     if (status == HN_OK)
-        status = open_devices(in->heap, args->threads ? (int)args->threads : 3, &o.n_devices, devices);
+        status = open_devices(in->heap, args->threads ? (int)args->threads : 3, &o.run.n_devices, devices);
     hn_progress_begin();
     if (status == HN_OK)
         status = hn_model_prove(in->model, &batch, &o, report, &slice);
     hn_progress_end();
     describe(in, &slice, subject);
-    hn_devices_close(o.n_devices, devices);
+    hn_devices_close(o.run.n_devices, devices);
     hn_tune_targets_free(in->heap, &targets);
     hn_str_free(&slice);
     hn_batch_free(&batch);

@@ -33,7 +33,7 @@ hn_status hn_train_args_open(hn_train_input *in, const char *model, const hn_dat
     HN_TRY(status);
     hn_model_keep_identity(in->model, hn_cache_folder());
     HN_TRY(hn_machine_open(&machine, in->heap, args, most)); /* closed with the input */
-    in->n_devices = machine.n_devices;
+    in->n_devices = machine.run.n_devices;
     memcpy(in->devices, machine.devices, sizeof in->devices);
     return HN_OK;
 }

@@ -418,7 +418,7 @@ static hn_status try_model(import *in, const hn_model *model, const char *path)
     const hn_device_options open = { .n_threads = hn_pool_threads(in->pool) };
     HN_TRY(hn_devices_open(in->heap, "cpu", &open, &n_devices, devices));
     /* On another base than it was trained on it says nothing; whoever loads it is told. */
-    const hn_adapter_use use = { .model = model, .device = devices[0], .as_trained = true,
+    const hn_adapter_use use = { .model = model, .run = hn_run_on(devices), .as_trained = true,
                                  .is_forced = true };
     const hn_status status = hn_adapter_open(&adapter, in->heap, path, &use, NULL);
     hn_adapter_close(adapter);

@@ -11,7 +11,7 @@
 typedef struct merging {
     hn_heap *heap;
     hn_pool *pool;
-    hn_device *device;
+    hn_run_spec run;
     const hn_model *model;
     const hn_adapters *adapters;
     hn_sink out;
@@ -162,10 +162,10 @@ static hn_status measure(merging *m, const hn_weights_writer *writer)
     HN_TRY(hn_model_open(m->heap, hn_weights_writer_partial(writer), NULL, &merged));
     const hn_run_side adapted = { m->model, m->adapters }, base = { m->model, NULL },
                       other = { merged, NULL };
-    hn_status status = hn_divergence(m->heap, m->device, &adapted, &other, &m->options->text, &r->kl);
+    hn_status status = hn_divergence(m->heap, m->run, &adapted, &other, &m->options->text, &r->kl);
     hn_model_close(merged);
     if (status == HN_OK)
-        status = hn_divergence(m->heap, m->device, &adapted, &base, &m->options->text, &r->kl_base);
+        status = hn_divergence(m->heap, m->run, &adapted, &base, &m->options->text, &r->kl_base);
     const double slack = 1 - m->options->least_kept;
     r->fits = status == HN_OK && r->kl <= m->options->most_kl && r->kl <= r->kl_base + 1e-9 &&
               fabs(1 - r->kept) <= slack;
@@ -263,11 +263,11 @@ static hn_status merge(merging *m)
     return m->report->fits || m->options->is_forced ? HN_OK : refuse(m);
 }
 
-hn_status hn_merge(hn_heap *heap, hn_pool *pool, hn_device *device, const hn_model *model,
+hn_status hn_merge(hn_heap *heap, hn_pool *pool, hn_run_spec run, const hn_model *model,
                    const hn_adapters *adapters, hn_sink out, const hn_merge_options *options,
                    hn_watch *watch, hn_merge_report *report)
 {
-    merging m = { .heap = heap, .pool = pool, .device = device, .model = model,
+    merging m = { .heap = heap, .pool = pool, .run = run, .model = model,
                   .adapters = adapters, .out = out, .options = options, .watch = watch,
                   .report = report, .meta = hn_meta_on(heap, out.path) };
     *report = (hn_merge_report){ .heap = heap };

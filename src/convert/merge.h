@@ -41,7 +41,7 @@ typedef struct hn_merge_report {
 /* The model must be a GGUF file; `adapters` holds those to merge, opened for it. The report is
  * filled in also when it fails with HN_ERR_NUMERIC because the budgets do not hold: then nothing is
  * written. Free it always. */
-hn_status hn_merge(hn_heap *heap, hn_pool *pool, hn_device *device, const hn_model *model,
+hn_status hn_merge(hn_heap *heap, hn_pool *pool, hn_run_spec run, const hn_model *model,
                    const hn_adapters *adapters, hn_sink out, const hn_merge_options *options,
                    hn_watch *watch, hn_merge_report *report);
 void hn_merge_report_free(hn_merge_report *report); /* takes a zeroed one */

@@ -88,7 +88,7 @@ static hn_status open_lm(hn_lm *lm, const char *path, const hn_lm_options *o)
     HN_REQUIRE((unsigned)o->numerics <= HN_LM_MIXED, HN_ERR_ARGUMENT,
                "hn_lm_options.numerics is %d: expected HN_LM_F32, HN_LM_BF16 or HN_LM_MIXED", (int)o->numerics);
     static const hn_numerics numerics[] = { HN_NUMERICS_F32, HN_NUMERICS_BF16, HN_NUMERICS_MIXED };
-    lm->numerics = numerics[o->numerics];
+    lm->run = (hn_run_spec){ 1, lm->engine->devices, numerics[o->numerics] };
     HN_TRY(hn_open_tokenizer(&lm->engine->heap, path, &lm->tok));
     HN_TRY(open_template(lm, path, o));
     HN_TRY(hn_model_open(&lm->engine->heap, path, &ignored, &lm->model));
@@ -274,8 +274,7 @@ hn_status hn_lm_add_adapter(hn_lm *lm, const char *path, const hn_lm_adapter_opt
                "hn_lm_adapter_options.scale is %g: expected a finite number", o.scale);
     const char *carried = NULL;
     hn_chat_format_digest(lm->input.chat, lm->which, template);
-    const hn_adapter_use use = { .model = lm->model, .device = lm->engine->devices[0],
-                                 .numerics = lm->numerics, .template = lm->which ? template : NULL,
+    const hn_adapter_use use = { .model = lm->model, .run = lm->run, .template = lm->which ? template : NULL,
                                  .scale = o.scale, .is_forced = o.is_forced != 0 };
     HN_TRY(hn_adapter_open(&adapter, &lm->engine->heap, path, &use, NULL));
     hn_adapters both = lm->adapters; /* the model has it when all else has gone well */

@@ -18,7 +18,7 @@ struct hn_lm {
     const char *carried;  /* the one of its adapters, where none was chosen */
     char *chosen, *name;
     hn_adapters adapters;
-    hn_numerics numerics;
+    hn_run_spec run;
 };
 
 /* Beginning and end of what is made on it. HN_ERR_UNSUPPORTED in a child of fork. */

@@ -23,9 +23,9 @@ hn_status hn_lm_embedder_new(hn_lm_embedder **out, hn_lm *lm, const hn_lm_embed_
     }
     e->lm = lm;
     const hn_embedder_options inner = { .pooling = o.pooling, .normalizes = o.normalize != 0,
-                                        .refuses_long = o.refuses_long != 0, .numerics = lm->numerics };
+                                        .refuses_long = o.refuses_long != 0 };
     const hn_status status = hn_embedder_new(&e->inner, &lm->engine->heap, lm->model, lm->tok,
-                                             lm->engine->devices[0], &inner);
+                                             lm->run, &inner);
     if (status != HN_OK) {
         hn_lm_embedder_free(e);
         return status;

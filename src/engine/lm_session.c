@@ -22,10 +22,10 @@ hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options, h
                "hn_lm_session_options: expected context and batch of at least 0, found %lld and %lld",
                (long long)o.context, (long long)o.batch);
     hn_session_options inner = { .n_ctx = o.context, .max_batch = o.batch, .keeps_all = o.keeps_all != 0,
-                                 .numerics = lm->numerics, .adapters = &lm->adapters,
+                                 .adapters = &lm->adapters,
                                  .packs = !o.mapped && hn_session_should_pack(lm->model, INT64_MAX) };
     HN_TRY(hn_session_cache_parse(o.cache, &inner.cache));
-    return hn_session_new(out, &lm->engine->heap, lm->model, lm->engine->devices[0], &inner);
+    return hn_session_new(out, &lm->engine->heap, lm->model, lm->run, &inner);
 }
 
 hn_status hn_lm_session_new(hn_lm_session **out, hn_lm *lm, const hn_lm_session_options *options)

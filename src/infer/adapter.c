@@ -166,8 +166,7 @@ static hn_status hold(hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial
     HN_TRY(check_template(a, use, told));
     if (is_other)
         return HN_OK; /* over another base there is nothing to compare */
-    return hn_adapter_test_run(a->heap, a->model, use->device, a,
-                               use->as_trained ? NULL : &use->numerics, told);
+    return hn_adapter_test_run(a->heap, a->model, use->run, a, use->as_trained, told);
 }
 
 hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
@@ -222,7 +221,7 @@ static hn_status try_file(hn_heap *heap, const char *path, const hn_ignored *ign
     HN_TRY(hn_model_open(heap, base, ignored, &model));
     hn_status status = hn_devices_open(heap, "cpu", &open, &n_devices, devices);
     if (status == HN_OK) {
-        const hn_adapter_use use = { .model = model, .device = devices[0], .as_trained = true,
+        const hn_adapter_use use = { .model = model, .run = hn_run_on(devices), .as_trained = true,
                                      .template = is_chosen ? own : NULL };
         status = hn_adapter_open(&adapter, heap, path, &use, NULL);
     }

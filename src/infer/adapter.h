@@ -10,6 +10,7 @@
 #define HN_INFER_ADAPTER_H
 
 #include "backend/backend.h"
+#include "infer/run_spec.h"
 #include "io/gguf.h"
 #include "models/model.h"
 #include "models/open_chat.h"
@@ -33,9 +34,8 @@ typedef struct hn_adapter hn_adapter;
 /* What it is held to. */
 typedef struct hn_adapter_use {
     const hn_model *model;     /* must outlive it */
-    hn_device *device;         /* its self-test runs there */
-    hn_numerics numerics;      /* of the run that it is for; */
-    bool as_trained;           /* or those that it was trained in */
+    hn_run_spec run;           /* that it is for: its self-test runs so, */
+    bool as_trained;           /* or in the numerics that it was trained in alone */
     const char *tokenizer;     /* SHA-256 of the one in use; NULL: the model's own */
     const char *template;      /* the same of the chat template; NULL: the one that the adapter carries, or
                                 * the model's own */

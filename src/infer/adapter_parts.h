@@ -24,9 +24,9 @@ struct hn_adapter {
 hn_status hn_adapter_read(hn_adapter **out, hn_heap *heap, const hn_model *model, const char *path);
 void hn_adapter_rescale(hn_adapter *adapter, double scale);
 
-/* Runs the self-test, unscaled, in the recorded numerics and, where they differ, in `numerics`. */
-hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_device *device,
-                              hn_adapter *adapter, const hn_numerics *numerics_or_null,
-                              hn_adapter_trial *told);
+/* Runs the self-test, unscaled, in the recorded numerics and, unless `as_trained`, in the run's where they
+ * differ. */
+hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_run_spec run,
+                              hn_adapter *adapter, bool as_trained, hn_adapter_trial *told);
 
 #endif

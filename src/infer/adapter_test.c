@@ -9,12 +9,12 @@
 
 /* The last token's logits; the forward stays open for their sake. */
 static hn_status last_logits(hn_forward **forward, hn_heap *heap, const hn_model *model,
-                             hn_device *device, const hn_adapters *adapters, hn_numerics numerics,
+                             hn_run_spec run, const hn_adapters *adapters,
                              const int32_t *tokens, int64_t n, const float **out)
 {
-    const hn_forward_options o = { .max_tokens = n, .adapters = adapters, .numerics = numerics };
+    const hn_forward_options o = { .max_tokens = n, .adapters = adapters };
     hn_tensor t;
-    HN_TRY(hn_forward_new(forward, heap, model, device, &o));
+    HN_TRY(hn_forward_new(forward, heap, model, run, &o));
     HN_TRY(hn_forward_run(*forward, tokens, n, NULL));
     HN_TRY(hn_forward_logits(*forward, &t));
     *out = (const float *)t.data + (n - 1) * hn_last_dim(&t.type);
@@ -57,9 +57,9 @@ static hn_status set_keys(hn_heap *heap, const int32_t *tokens, int64_t n, const
     return status;
 }
 
-hn_status hn_adapter_test_make(hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_adapter_test_make(hn_heap *heap, const hn_model *model, hn_run_spec run,
                                const char *path, const int32_t *tokens, int64_t n,
-                               hn_numerics numerics, hn_meta *keys)
+                               hn_meta *keys)
 {
     hn_adapters all = { 0 };
     hn_adapter *adapter;
@@ -68,7 +68,7 @@ hn_status hn_adapter_test_make(hn_heap *heap, const hn_model *model, hn_device *
     HN_TRY(hn_adapter_read(&adapter, heap, model, path));
     hn_status status = hn_adapters_add(&all, adapter);
     if (status == HN_OK)
-        status = last_logits(&forward, heap, model, device, &all, numerics, tokens, n, &logits);
+        status = last_logits(&forward, heap, model, run, &all, tokens, n, &logits);
     if (status == HN_OK)
         status = set_keys(heap, tokens, n, logits, hn_model_hparams(model)->n_vocab, keys);
     hn_forward_free(forward);
@@ -134,22 +134,22 @@ hn_status hn_adapter_numerics(const hn_adapter *adapter, hn_numerics *out)
     return hn_numerics_parse(found.data ? word : NULL, out);
 }
 
-static hn_status run_in(hn_heap *heap, const hn_model *model, hn_device *device,
-                        const hn_adapters *all, hn_numerics numerics, const int32_t *tokens, int64_t n,
+static hn_status run_by(hn_heap *heap, const hn_model *model, hn_run_spec run,
+                        const hn_adapters *all, const int32_t *tokens, int64_t n,
                         hn_adapter_trial *out)
 {
     hn_forward *forward = NULL;
     const float *logits = NULL;
-    hn_status status = last_logits(&forward, heap, model, device, all, numerics, tokens, n, &logits);
+    hn_status status = last_logits(&forward, heap, model, run, all, tokens, n, &logits);
     if (status == HN_OK)
-        status = judge(hn_adapter_meta(all->at[0]), logits, hn_model_hparams(model)->n_vocab, numerics,
+        status = judge(hn_adapter_meta(all->at[0]), logits, hn_model_hparams(model)->n_vocab, run.numerics,
                        out);
     hn_forward_free(forward);
     return status;
 }
 
-hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_device *device,
-                              hn_adapter *adapter, const hn_numerics *numerics, hn_adapter_trial *out)
+hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_run_spec run,
+                              hn_adapter *adapter, bool as_trained, hn_adapter_trial *out)
 {
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     const hn_meta_value *ids;
@@ -158,6 +158,7 @@ hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_device *d
     HN_TRY(hn_adapter_numerics(adapter, &out->recorded));
     HN_REQUIRE(ids && ids->n > 0 && ids->n <= 4096, HN_ERR_FORMAT, "its self-test has %llu tokens",
                ids ? (unsigned long long)ids->n : 0ull);
+    const hn_run_spec then = { 1, run.devices, out->recorded };
     int32_t *tokens = hn_alloc_array(heap, HN_TAG_TEXT, (size_t)ids->n, sizeof *tokens);
     if (!tokens)
         return HN_ERR_MEMORY;
@@ -169,9 +170,9 @@ hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_device *d
                              (int)tokens[i], (long long)vocab);
     }
     if (status == HN_OK)
-        status = run_in(heap, model, device, &all, out->recorded, tokens, (int64_t)ids->n, out);
-    if (status == HN_OK && numerics && *numerics != out->recorded)
-        status = run_in(heap, model, device, &all, *numerics, tokens, (int64_t)ids->n, out);
+        status = run_by(heap, model, then, &all, tokens, (int64_t)ids->n, out);
+    if (status == HN_OK && !as_trained && run.numerics != out->recorded)
+        status = run_by(heap, model, run, &all, tokens, (int64_t)ids->n, out);
     hn_free(heap, tokens);
     return status;
 }

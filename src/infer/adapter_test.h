@@ -13,8 +13,8 @@ typedef struct hn_encoding_view {
 } hn_encoding_view;
 
 /* Runs what lies at `path`, which has no test yet, over the tokens and adds the test's keys. */
-hn_status hn_adapter_test_make(hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_adapter_test_make(hn_heap *heap, const hn_model *model, hn_run_spec run,
                                const char *path, const int32_t *tokens, int64_t n,
-                               hn_numerics numerics, hn_meta *keys);
+                               hn_meta *keys);
 
 #endif

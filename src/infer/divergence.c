@@ -53,7 +53,7 @@ static hn_status run_chunks(hn_forward *const sides[2], const hn_divergence_text
     return HN_OK;
 }
 
-hn_status hn_divergence(hn_heap *heap, hn_device *device, const hn_run_side *p,
+hn_status hn_divergence(hn_heap *heap, hn_run_spec run, const hn_run_side *p,
                         const hn_run_side *q, const hn_divergence_text *text, double *out)
 {
     const hn_run_side *both[2] = { p, q };
@@ -65,7 +65,7 @@ hn_status hn_divergence(hn_heap *heap, hn_device *device, const hn_run_side *p,
     hn_status status = chunk ? HN_OK : HN_ERR_MEMORY;
     for (int k = 0; k < 2 && status == HN_OK; k++) {
         const hn_forward_options o = { .max_tokens = text->chunk, .adapters = both[k]->adapters };
-        status = hn_forward_new(&sides[k], heap, both[k]->model, device, &o);
+        status = hn_forward_new(&sides[k], heap, both[k]->model, run, &o);
     }
     if (status == HN_OK)
         status = run_chunks(sides, text, chunk, out);

@@ -19,8 +19,8 @@ typedef struct hn_divergence_text {
     int32_t bos;   /* begins each chunk; -1: none */
 } hn_divergence_text;
 
-/* Both in f32. HN_ERR_NUMERIC if logits are not finite. */
-hn_status hn_divergence(hn_heap *heap, hn_device *device, const hn_run_side *p,
+/* Both by the same run. HN_ERR_NUMERIC if logits are not finite. */
+hn_status hn_divergence(hn_heap *heap, hn_run_spec run, const hn_run_side *p,
                         const hn_run_side *q, const hn_divergence_text *text, double *out);
 
 #endif

@@ -12,10 +12,9 @@ struct hn_embedder {
     hn_encoding encoding;
 };
 
-static hn_status prepare(hn_embedder *e, const hn_model *model, hn_device *device, const hn_embedder_options *o)
+static hn_status prepare(hn_embedder *e, const hn_model *model, hn_run_spec run, const hn_embedder_options *o)
 {
-    const hn_forward_options forward = { .max_tokens = hn_model_hparams(model)->n_ctx,
-                                         .numerics = o->numerics };
+    const hn_forward_options forward = { .max_tokens = hn_model_hparams(model)->n_ctx };
     HN_REQUIRE(hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s: %s generates text; only models that embed are supported here",
                hn_model_path(model), hn_model_arch(model)->name);
@@ -27,11 +26,11 @@ static hn_status prepare(hn_embedder *e, const hn_model *model, hn_device *devic
     e->sentence.normalizes = e->sentence.normalizes || o->normalizes;
     e->refuses_long = o->refuses_long;
     e->width = hn_model_hparams(model)->width;
-    return hn_forward_new(&e->forward, e->heap, model, device, &forward);
+    return hn_forward_new(&e->forward, e->heap, model, run, &forward);
 }
 
 hn_status hn_embedder_new(hn_embedder **out, hn_heap *heap, const hn_model *model, const hn_tokenizer *tok,
-                          hn_device *device, const hn_embedder_options *options)
+                          hn_run_spec run, const hn_embedder_options *options)
 {
     *out = NULL;
     hn_embedder *e = hn_alloc(heap, HN_TAG_STATE, sizeof *e);
@@ -39,7 +38,7 @@ hn_status hn_embedder_new(hn_embedder **out, hn_heap *heap, const hn_model *mode
         return HN_ERR_MEMORY;
     e->heap = heap;
     e->tok = tok;
-    const hn_status status = prepare(e, model, device, options);
+    const hn_status status = prepare(e, model, run, options);
     if (status != HN_OK) {
         hn_embedder_free(e);
         return status;

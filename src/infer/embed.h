@@ -12,12 +12,11 @@ typedef struct hn_embedder_options {
     const char *pooling;  /* sentence-transformers' word; NULL: as the model says, or the mean */
     bool normalizes;      /* to length 1, also where the model does not say so */
     bool refuses_long;    /* texts beyond the longest, instead of cutting them */
-    hn_numerics numerics;
 } hn_embedder_options;
 
 /* Model, tokenizer and device must outlive it. HN_ERR_UNSUPPORTED: a model that generates. */
 hn_status hn_embedder_new(hn_embedder **out, hn_heap *heap, const hn_model *model, const hn_tokenizer *tok,
-                          hn_device *device, const hn_embedder_options *options);
+                          hn_run_spec run, const hn_embedder_options *options);
 void hn_embedder_free(hn_embedder *embedder); /* takes NULL */
 
 int64_t hn_embedder_width(const hn_embedder *embedder);   /* numbers of a vector */

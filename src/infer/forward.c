@@ -53,7 +53,7 @@ static hn_status bind_inputs(const hn_forward *f)
     return bind(f, b->segments, f->segments, 3 * f->max_tokens);
 }
 
-static hn_status make(hn_forward *f, hn_device *device, const hn_forward_options *o)
+static hn_status make(hn_forward *f, hn_run_spec run, const hn_forward_options *o)
 {
     HN_REQUIRE(o->max_tokens > 0 && o->max_tokens <= INT32_MAX, HN_ERR_ARGUMENT,
                "%lld tokens at a time", (long long)o->max_tokens);
@@ -64,8 +64,8 @@ static hn_status make(hn_forward *f, hn_device *device, const hn_forward_options
         return HN_ERR_MEMORY;
     for (int64_t i = 0; i < o->max_tokens; i++)
         f->positions[i] = (int32_t)i;
-    const bool is_bf16 = o->numerics == HN_NUMERICS_BF16; /* keys and values are bf16 as it is */
-    nn_build_options built = { .max_tokens = o->max_tokens, .numerics = o->numerics };
+    const bool is_bf16 = run.numerics == HN_NUMERICS_BF16; /* keys and values are bf16 as it is */
+    nn_build_options built = { .max_tokens = o->max_tokens, .numerics = run.numerics };
     if (o->cache != HN_F32 && !(is_bf16 && o->cache == HN_BF16)) {
         built.capacity = o->max_tokens;
         built.cache = o->cache;
@@ -73,7 +73,7 @@ static hn_status make(hn_forward *f, hn_device *device, const hn_forward_options
             f->segments[3 * i + 1] = (int32_t)i, f->segments[3 * i + 2] = (int32_t)i + 1;
     }
     hn_adapters_apply(o->adapters, &built);
-    HN_TRY(hn_compiled_build(&f->c, f->heap, f->model, device, &built));
+    HN_TRY(hn_compiled_build(&f->c, f->heap, f->model, run.devices[0], &built));
     HN_TRY(list_wanted(f, f->c.result));
     HN_TRY(hn_compiled_plan(&f->c, f->n_wanted, f->wanted, o->plan));
     HN_TRY(bind_inputs(f));
@@ -81,7 +81,7 @@ static hn_status make(hn_forward *f, hn_device *device, const hn_forward_options
 }
 
 hn_status hn_forward_new(hn_forward **out, hn_heap *heap, const hn_model *model,
-                         hn_device *device, const hn_forward_options *options)
+                         hn_run_spec run, const hn_forward_options *options)
 {
     *out = NULL;
     hn_forward *f = hn_alloc(heap, HN_TAG_PLAN, sizeof *f);
@@ -91,7 +91,7 @@ hn_status hn_forward_new(hn_forward **out, hn_heap *heap, const hn_model *model,
     f->model = model;
     f->max_tokens = options->max_tokens;
     f->wants_uses = options->wants_uses;
-    const hn_status status = make(f, device, options);
+    const hn_status status = make(f, run, options);
     if (status != HN_OK) {
         hn_forward_free(f);
         return hn_fail_within(status, "%s: ", hn_model_path(model));

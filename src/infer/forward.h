@@ -5,6 +5,7 @@
 
 #include "backend/program.h"
 #include "infer/adapter.h"
+#include "infer/run_spec.h"
 #include "models/model.h"
 
 typedef struct hn_forward hn_forward;
@@ -12,7 +13,6 @@ typedef struct hn_forward hn_forward;
 typedef struct hn_forward_options {
     int64_t max_tokens;
     bool wants_uses;   /* also what goes into every matrix: hn_forward_use */
-    hn_numerics numerics;
     hn_dtype cache;    /* keys and values rounded as a session's cache of this type; HN_F32: not */
     const hn_adapters *adapters; /* NULL: none */
     const char *plan;  /* separate, reuse, inplace (NULL), poison */
@@ -20,7 +20,7 @@ typedef struct hn_forward_options {
 
 /* The model must outlive it. */
 hn_status hn_forward_new(hn_forward **out, hn_heap *heap, const hn_model *model,
-                         hn_device *device, const hn_forward_options *options);
+                         hn_run_spec run, const hn_forward_options *options);
 void hn_forward_free(hn_forward *forward); /* takes NULL */
 
 /* One sequence of n tokens from position 0. HN_ERR_ARGUMENT names a token that the vocabulary

@@ -203,13 +203,13 @@ static hn_status collect(collection *c, const int32_t *tokens, size_t n, hn_sink
     return status;
 }
 
-hn_status hn_imatrix_write(hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_imatrix_write(hn_heap *heap, const hn_model *model, hn_run_spec run,
                            const int32_t *tokens, size_t n, hn_sink out,
                            const hn_imatrix_options *options)
 {
     collection c = { .heap = heap };
     const hn_forward_options o = { .max_tokens = options->chunk, .wants_uses = true };
-    hn_status status = hn_forward_new(&c.forward, heap, model, device, &o);
+    hn_status status = hn_forward_new(&c.forward, heap, model, run, &o);
     if (status == HN_OK)
         status = collect(&c, tokens, n, out, options);
     for (int i = 0; c.tallies && i < c.n; i++) {

@@ -16,7 +16,7 @@ typedef struct hn_imatrix_options {
 
 /* Runs the tokens and writes llama.cpp's GGUF form. HN_ERR_NUMERIC if an activation is not
  * finite; HN_ERR_ARGUMENT if the text is shorter than a chunk. */
-hn_status hn_imatrix_write(hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_imatrix_write(hn_heap *heap, const hn_model *model, hn_run_spec run,
                            const int32_t *tokens, size_t n, hn_sink out,
                            const hn_imatrix_options *options);
 

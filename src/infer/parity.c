@@ -308,12 +308,12 @@ static hn_status make(judge *j)
     return judge_all(j);
 }
 
-hn_status hn_parity_run(hn_parity *out, hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_parity_run(hn_parity *out, hn_heap *heap, const hn_model *model, hn_run_spec run,
                         const hn_reference *reference)
 {
     *out = (hn_parity){ .heap = heap, .numerics = reference->numerics,
                         .n_layer = reference->n_layer, .first_beyond = -1 };
-    judge j = { .heap = heap, .model = model, .device = device, .ref = reference, .out = out };
+    judge j = { .heap = heap, .model = model, .device = run.devices[0], .ref = reference, .out = out };
     const hn_status status = make(&j);
     hn_free(heap, j.positions);
     hn_free(heap, j.segments);

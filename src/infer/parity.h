@@ -9,8 +9,8 @@
 #ifndef HN_INFER_PARITY_H
 #define HN_INFER_PARITY_H
 
-#include "backend/backend.h"
 #include "infer/reference.h"
+#include "infer/run_spec.h"
 
 typedef struct hn_parity_part {
     double nmse, largest;
@@ -38,7 +38,7 @@ typedef struct hn_parity {
 #define HN_PARITY_CLOSE_SHARE 0.05
 
 /* The reference's mode is the run's. Being beyond a bound is no failure here: hn_parity_judge. */
-hn_status hn_parity_run(hn_parity *out, hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_parity_run(hn_parity *out, hn_heap *heap, const hn_model *model, hn_run_spec run,
                         const hn_reference *reference);
 void hn_parity_free(hn_parity *parity);
 

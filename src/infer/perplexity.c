@@ -17,6 +17,7 @@ typedef struct sums {
 typedef struct judge {
     hn_heap *heap;
     const hn_perplexity_options *o;
+    hn_run_spec run;
     hn_forward *forward;
     int64_t vocab, n_chunks, first; /* of a chunk, the first row that is judged */
     const int32_t *tokens;
@@ -112,7 +113,7 @@ static hn_status open_writer(judge *j)
     HN_TRY(hn_type_make(&entries[0].type, HN_F32, 2, dim));
     HN_TRY(hn_type_make(&entries[1].type, HN_I32, 1, text));
     hn_meta meta = hn_meta_on(j->heap, j->o->save.path);
-    hn_status status = hn_meta_set_text(&meta, "numerics", hn_numerics_name(j->o->numerics));
+    hn_status status = hn_meta_set_text(&meta, "numerics", hn_numerics_name(j->run.numerics));
     if (status == HN_OK)
         status = hn_safetensors_create(j->heap, j->o->save, &meta, entries, 2, &j->writer);
     hn_meta_free(&meta);
@@ -148,10 +149,9 @@ static hn_status open_other(judge *j)
     return HN_OK;
 }
 
-static hn_status run(judge *j, const hn_model *model, hn_device *device, size_t n)
+static hn_status judge_text(judge *j, const hn_model *model, size_t n)
 {
-    const hn_forward_options o = { .max_tokens = j->o->chunk, .numerics = j->o->numerics,
-                                   .cache = j->o->cache, .adapters = j->o->adapters };
+    const hn_forward_options o = { .max_tokens = j->o->chunk, .cache = j->o->cache, .adapters = j->o->adapters };
     HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it foretells nothing", hn_model_arch(model)->name);
     j->n_chunks = (int64_t)n / j->o->chunk;
@@ -161,7 +161,7 @@ static hn_status run(judge *j, const hn_model *model, hn_device *device, size_t 
         j->n_chunks = j->o->max_chunks;
     if (j->o->against)
         HN_TRY(open_other(j));
-    HN_TRY(hn_forward_new(&j->forward, j->heap, model, device, &o));
+    HN_TRY(hn_forward_new(&j->forward, j->heap, model, j->run, &o));
     if (j->o->save.path)
         HN_TRY(open_writer(j));
     HN_TRY(run_chunks(j));
@@ -170,14 +170,14 @@ static hn_status run(judge *j, const hn_model *model, hn_device *device, size_t 
     return writer ? hn_weights_writer_finish(writer) : HN_OK;
 }
 
-hn_status hn_perplexity_run(hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_perplexity_run(hn_heap *heap, const hn_model *model, hn_run_spec run,
                             const int32_t *tokens, size_t n,
                             const hn_perplexity_options *options, hn_perplexity *out)
 {
-    judge j = { .heap = heap, .o = options, .tokens = tokens, .first = options->chunk / 2 - 1,
+    judge j = { .heap = heap, .run = run, .o = options, .tokens = tokens, .first = options->chunk / 2 - 1,
                 .vocab = hn_model_hparams(model)->n_vocab };
     *out = (hn_perplexity){ 0 };
-    const hn_status status = run(&j, model, device, n);
+    const hn_status status = judge_text(&j, model, n);
     hn_weights_writer_abandon(j.writer);
     hn_forward_free(j.forward);
     hn_safetensors_close(&j.saved);

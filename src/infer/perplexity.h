@@ -11,7 +11,6 @@ typedef struct hn_perplexity_options {
     int64_t chunk;
     int64_t max_chunks;  /* 0: all that are full */
     int32_t bos;         /* begins each chunk in place of its first token; -1: none */
-    hn_numerics numerics;
     hn_dtype cache;      /* of keys and values, as a session's; HN_F32 */
     const hn_adapters *adapters; /* NULL: none */
     hn_sink save;    /* writes the logits there: safetensors; or NULL */
@@ -33,7 +32,7 @@ typedef struct hn_perplexity {
 
 /* HN_ERR_ARGUMENT if the text is shorter than a chunk; HN_ERR_FORMAT if the saved logits are of
  * another text, cut or vocabulary; HN_ERR_NUMERIC. */
-hn_status hn_perplexity_run(hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_perplexity_run(hn_heap *heap, const hn_model *model, hn_run_spec run,
                             const int32_t *tokens, size_t n,
                             const hn_perplexity_options *options, hn_perplexity *out);
 

@@ -33,13 +33,13 @@ static int64_t ring_rows(const hn_session *s, const hn_session_options *o)
     return rows < s->n_ctx ? rows : 0;
 }
 
-static hn_status plan(hn_session *s, hn_device *device)
+static hn_status plan(hn_session *s)
 {
     nn_build_options o = { .max_tokens = s->max_batch, .max_rows = 1, .capacity = s->n_ctx,
-                           .cache = s->cache, .ring = s->ring, .numerics = s->numerics,
+                           .cache = s->cache, .ring = s->ring, .numerics = s->run.numerics,
                            .packs = s->packs };
     hn_adapters_apply(s->adapters, &o);
-    HN_TRY(hn_compiled_build(&s->c, s->heap, s->model, device, &o));
+    HN_TRY(hn_compiled_build(&s->c, s->heap, s->model, s->run.devices[0], &o));
     if (!s->c.build.has_ring)
         s->ring = 0;
     HN_TRY(hn_compiled_plan(&s->c, 1, &s->c.result, NULL));
@@ -84,7 +84,7 @@ bool hn_session_should_pack(const hn_model *model, int64_t tokens)
 
 static hn_status take_options(hn_session *s, const hn_session_options *o)
 {
-    const bool is_bf16 = o->numerics == HN_NUMERICS_BF16;
+    const bool is_bf16 = s->run.numerics == HN_NUMERICS_BF16;
     HN_REQUIRE(!hn_model_arch(s->model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: there is nothing to generate from",
                hn_model_arch(s->model)->name);
@@ -97,7 +97,6 @@ static hn_status take_options(hn_session *s, const hn_session_options *o)
     HN_REQUIRE(s->n_ctx > 0 && s->n_ctx <= INT32_MAX && (most <= 0 || s->n_ctx <= most),
                HN_ERR_ARGUMENT, "a context of %lld tokens: the model was made for %lld",
                (long long)s->n_ctx, (long long)most);
-    s->numerics = o->numerics;
     s->cache = is_bf16 && o->cache == HN_F32 ? HN_BF16 : o->cache;
     s->adapters = o->adapters;
     s->packs = o->packs;
@@ -106,7 +105,7 @@ static hn_status take_options(hn_session *s, const hn_session_options *o)
 }
 
 /* Everything but the memory of cache and workspace. */
-static hn_status prepare(hn_session *s, hn_device *device, const hn_session_options *o)
+static hn_status prepare(hn_session *s, const hn_session_options *o)
 {
     HN_TRY(take_options(s, o));
     const size_t n = (size_t)s->max_batch;
@@ -117,10 +116,10 @@ static hn_status prepare(hn_session *s, hn_device *device, const hn_session_opti
     s->spans = hn_alloc_array(s->heap, HN_TAG_STATE, 3 * n, sizeof *s->spans);
     if (!s->held || !s->tokens || !s->positions || !s->ring_slots || !s->spans)
         return HN_ERR_MEMORY;
-    return plan(s, device);
+    return plan(s);
 }
 
-static hn_status start(hn_session **out, hn_heap *heap, const hn_model *model, hn_device *device,
+static hn_status start(hn_session **out, hn_heap *heap, const hn_model *model, hn_run_spec run,
                        const hn_session_options *options)
 {
     *out = hn_alloc(heap, HN_TAG_STATE, sizeof **out);
@@ -128,15 +127,16 @@ static hn_status start(hn_session **out, hn_heap *heap, const hn_model *model, h
         return HN_ERR_MEMORY;
     (*out)->heap = heap;
     (*out)->model = model;
-    return prepare(*out, device, options);
+    (*out)->run = run;
+    return prepare(*out, options);
 }
 
 hn_status hn_session_plan(hn_session **out, hn_heap *heap, const hn_model *model,
-                          hn_device *device, const hn_session_options *options)
+                          hn_run_spec run, const hn_session_options *options)
 {
     hn_session *s;
     *out = NULL;
-    const hn_status status = start(&s, heap, model, device, options);
+    const hn_status status = start(&s, heap, model, run, options);
     if (status != HN_OK) {
         hn_session_free(s);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
@@ -146,9 +146,9 @@ hn_status hn_session_plan(hn_session **out, hn_heap *heap, const hn_model *model
 }
 
 hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
-                         hn_device *device, const hn_session_options *options)
+                         hn_run_spec run, const hn_session_options *options)
 {
-    HN_TRY(hn_session_plan(out, heap, model, device, options));
+    HN_TRY(hn_session_plan(out, heap, model, run, options));
     const hn_status status = hn_compiled_finish(&(*out)->c); /* the cache among what it makes */
     if (status == HN_OK)
         return HN_OK;
@@ -157,13 +157,13 @@ hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
     return hn_fail_within(status, "%s: ", hn_model_path(model));
 }
 
-hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_run_spec run,
                              const hn_session_options *options, hn_session_sizes *out)
 {
     hn_session *s;
     const int64_t before = heap->live_bytes;
     *out = (hn_session_sizes){ 0 };
-    HN_TRY(hn_session_plan(&s, heap, model, device, options));
+    HN_TRY(hn_session_plan(&s, heap, model, run, options));
     *out = (hn_session_sizes){ .n_ctx = s->n_ctx, .cache = hn_session_cache_bytes(s),
                                .workspace = hn_session_workspace(s),
                                .other = (size_t)(heap->live_bytes - before) +

@@ -12,6 +12,7 @@
 
 #include "backend/program.h"
 #include "infer/adapter.h"
+#include "infer/run_spec.h"
 #include "models/model.h"
 
 typedef struct hn_session hn_session;
@@ -19,21 +20,21 @@ typedef struct hn_session hn_session;
 typedef struct hn_session_options {
     int64_t n_ctx;     /* longest sequence; 0: 4096, or the model's context if that is less */
     int64_t max_batch; /* tokens computed at a time; 0: 512 */
-    hn_dtype cache;    /* of keys and values: HN_F32 (0), f16, bf16, q8_0, q4_0 */
+    hn_dtype cache;    /* of keys and values: HN_F32 (0; in bf16, HN_BF16, which holds as much there), f16,
+                        * bf16, q8_0, q4_0 */
     bool packs;        /* weights are copied into panels, which generation reads faster; the same
                         * bits. Their mapped pages leave memory */
     bool keeps_all;    /* layers with a window keep everything too */
-    hn_numerics numerics; /* in bf16, HN_F32 is HN_BF16, which holds as much there */
     const hn_adapters *adapters; /* NULL: none; they must outlive it */
 } hn_session_options;
 
-/* The model and the device must outlive it. HN_ERR_UNSUPPORTED: a type that caches have not;
+/* The model must outlive it. It runs on the first device. HN_ERR_UNSUPPORTED: a type that caches have not;
  * HN_ERR_SHAPE: keys that its blocks do not divide. */
 hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
-                         hn_device *device, const hn_session_options *options);
+                         hn_run_spec run, const hn_session_options *options);
 /* The same without its memory: it can be looked at, and not be run. */
 hn_status hn_session_plan(hn_session **out, hn_heap *heap, const hn_model *model,
-                          hn_device *device, const hn_session_options *options);
+                          hn_run_spec run, const hn_session_options *options);
 void hn_session_free(hn_session *session); /* takes NULL */
 
 /* The word for a type of cache; NULL: f32. HN_ERR_ARGUMENT lists them. */
@@ -49,7 +50,7 @@ typedef struct hn_session_sizes {
     size_t cache, workspace;
     size_t other; /* graph, plan, lists of tokens */
 } hn_session_sizes;
-hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_device *device,
+hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_run_spec run,
                              const hn_session_options *options, hn_session_sizes *out);
 
 /* Brings the session to this sequence. HN_ERR_ARGUMENT if it is empty, longer than n_ctx, or has

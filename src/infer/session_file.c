@@ -51,7 +51,7 @@ static void add_adapter(hn_sha256 *sha, const hn_adapter *adapter)
 
 static hn_status identify(const hn_session *s, int64_t version, identity *out)
 {
-    identity own = { .numerics = hn_numerics_name(s->numerics), .cache = hn_dtype_name(s->cache) };
+    identity own = { .numerics = hn_numerics_name(s->run.numerics), .cache = hn_dtype_name(s->cache) };
     uint8_t digest[32];
     hn_sha256 sha;
     if (version == 1) {

@@ -9,7 +9,7 @@ struct hn_session {
     hn_heap *heap;
     const hn_model *model;
     const hn_adapters *adapters; /* or NULL */
-    hn_numerics numerics;
+    hn_run_spec run;
     bool packs;
     hn_dtype cache;
     hn_compiled c;

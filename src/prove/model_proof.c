@@ -116,10 +116,16 @@ static hn_status make_tuning(proof *p)
     return HN_OK;
 }
 
+/* On its kth device. */
+static hn_run_spec by(const proof *p, int k)
+{
+    return (hn_run_spec){ 1, p->o->run.devices + k, p->numerics };
+}
+
 static hn_learner_options learner_options(const proof *p)
 {
     hn_learner_options o = { .objective = p->o->objective };
-    o.objective.numerics = p->numerics;
+    o.objective.run = by(p, 0);
     o.objective.max_tokens = (int64_t)p->batch.n_tokens;
     return o;
 }
@@ -135,7 +141,7 @@ static hn_status take_gradient(proof *p)
 {
     const hn_learner_options o = learner_options(p);
     hn_learned learned;
-    HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, 1, p->o->devices, &o));
+    HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, by(p, 0), &o));
     HN_TRY(hn_learner_look(p->learner, &p->batch, 0, NULL, &learned));
     p->loss = learned.loss;
     p->gradient = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
@@ -173,7 +179,7 @@ static hn_status compile_forward(proof *p)
     p->wanted[p->n_wanted++] = p->objective.nll;
     for (int i = 0; i < b->n_routes; i++)
         p->wanted[p->n_wanted++] = b->routes[i].ids;
-    HN_TRY(hn_executable_new(&p->x, p->g, 1, p->o->devices));
+    HN_TRY(hn_executable_new(&p->x, p->g, 1, p->o->run.devices));
     HN_TRY(hn_executable_plan(p->x, p->n_wanted, p->wanted, &plain));
     HN_TRY(hn_micro_new(&p->micro, p->o->heap, n, n, 1));
     HN_TRY(hn_micro_fill(&p->micro, hn_model_hparams(p->model), &p->batch, 0, p->batch.n_examples));
@@ -436,10 +442,10 @@ static hn_status check_derivatives(proof *p)
 /* Refuses what the model cannot have, before the work is done. */
 static hn_status check_numerics(proof *p)
 {
-    p->numerics = p->o->objective.numerics;
+    p->numerics = p->o->run.numerics;
     const hn_learner_options o = learner_options(p);
     const hn_status status =
-        hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, 1, p->o->devices, &o);
+        hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, by(p, 0), &o);
     hn_learner_free(p->learner);
     p->learner = NULL;
     p->numerics = HN_NUMERICS_F32;
@@ -455,7 +461,7 @@ static hn_status check_distance(proof *p)
     float **exact = p->gradient;
     const double loss = p->loss;
     p->gradient = NULL;
-    p->numerics = p->o->objective.numerics;
+    p->numerics = p->o->run.numerics;
     hn_status status = take_gradient(p);
     if (status == HN_OK)
         hn_report_note(p->report, "loss", "distance", fabs(p->loss - loss) / fabs(loss),
@@ -496,7 +502,7 @@ static hn_status compare(proof *p, const variant *v)
         if (!i || p->batch.tokens[i] > (uint32_t)o.objective.max_tokens)
             o.objective.max_tokens = p->batch.tokens[i];
     HN_TRY(
-        hn_learner_new(&other, p->o->heap, p->model, p->tuning, 1, &p->o->devices[v->device], &o));
+        hn_learner_new(&other, p->o->heap, p->model, p->tuning, by(p, v->device), &o));
     hn_status status = hn_learner_look(other, &p->batch, 0, NULL, &learned);
     if (status == HN_OK)
         hn_report_note(p->report, "loss", v->kind,
@@ -527,9 +533,9 @@ static hn_status check_bits(proof *p)
     };
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
         HN_TRY(compare(p, &variants[i]));
-    for (int k = 1; k < p->o->n_devices; k++) {
+    for (int k = 1; k < p->o->run.n_devices; k++) {
         char what[96];
-        p->o->devices[k]->backend->describe(p->o->devices[k], what, sizeof what);
+        p->o->run.devices[k]->backend->describe(p->o->run.devices[k], what, sizeof what);
         const variant v = { "threads", what, HN_PLAN_INPLACE, 0, k, false };
         HN_TRY(compare(p, &v));
     }
@@ -565,7 +571,7 @@ hn_status hn_model_prove(const hn_model *model, const hn_batch *batch,
         status = take_slice(&p, left_out);
     if (status == HN_OK)
         status = make_tuning(&p);
-    if (status == HN_OK && options->objective.numerics != HN_NUMERICS_F32)
+    if (status == HN_OK && options->run.numerics != HN_NUMERICS_F32)
         status = check_numerics(&p);
     if (status == HN_OK)
         status = compile_forward(&p);
@@ -575,7 +581,7 @@ hn_status hn_model_prove(const hn_model *model, const hn_batch *batch,
         status = take_gradient(&p);
     if (status == HN_OK)
         status = check_derivatives(&p);
-    if (status == HN_OK && options->objective.numerics != HN_NUMERICS_F32)
+    if (status == HN_OK && options->run.numerics != HN_NUMERICS_F32)
         status = check_distance(&p);
     if (status == HN_OK)
         status = check_bits(&p);

@@ -19,13 +19,12 @@
 
 typedef struct hn_model_proof_options {
     const hn_tune_targets *targets; /* NULL: every matrix, low-rank */
-    hn_objective_options objective; /* goal, factors and numerics; sizes are chosen */
+    hn_objective_options objective; /* goal and factors; sizes are chosen */
     uint64_t seed;
     int directions; /* of each tensor; 0 means 2 */
     bool full;      /* all layers */
     hn_heap *heap;
-    hn_device *const *devices; /* the first does the work; bits are compared on all */
-    int n_devices;
+    hn_run_spec run; /* the first device does the work; bits are compared on all */
     bool (*progress)(void *context, double done, const char *what); /* false stops */
     void *progress_context;
 } hn_model_proof_options;

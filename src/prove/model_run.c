@@ -49,18 +49,19 @@ static hn_status keep_all(model_run *r, double loss)
     return HN_OK;
 }
 
-static hn_status run(model_run *r)
+static hn_status step(model_run *r)
 {
     const hn_model_way *way = r->way;
     hn_learner_options o = { .objective = hn_instance_objective(r->instance),
                              .descent = { .mode = way->mode, .clip_norm = 1,
                                           .recompute_every = way->recompute_every } };
+    const hn_run_spec run = { way->n_devices, way->devices, HN_NUMERICS_F32 };
     hn_learned learned;
     if (way->micro)
         o.objective.max_tokens = way->micro;
     HN_TRY(hn_instance_tune(r->instance, &r->tuning));
     HN_TRY(hn_learner_new(&r->learner, r->instance->heap, r->instance->model, r->tuning,
-                          way->n_devices, way->devices, &o));
+                          run, &o));
     r->out->workspace = hn_learner_memory(r->learner).workspace;
     way->devices[0]->backend->shuffle(way->devices[0], way->shuffle);
     const hn_status status =
@@ -75,7 +76,7 @@ hn_status hn_model_run(const hn_instance *instance, const hn_model_way *way, hn_
 {
     *out = (hn_model_outcome){ 0 };
     model_run r = { .instance = instance, .way = way, .out = out };
-    const hn_status status = run(&r);
+    const hn_status status = step(&r);
     hn_learner_free(r.learner);
     hn_tuning_free(r.tuning);
     if (status != HN_OK)

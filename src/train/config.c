@@ -199,13 +199,22 @@ hn_status hn_train_config_check(const hn_train_config *c)
     return HN_OK;
 }
 
+hn_status hn_train_config_numerics(const hn_train_config *c, hn_numerics *out)
+{
+    static const char *const words[] = { "f32", "mixed" };
+    bool is_mixed;
+    HN_TRY(choose("numerics", c->numerics, words, &is_mixed));
+    *out = is_mixed ? HN_NUMERICS_MIXED : HN_NUMERICS_F32;
+    return HN_OK;
+}
+
 hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *out)
 {
     static const char *const types[] = { "f32", "bf16" }, *const spans[] = { "sequence", "batch" };
-    static const char *const numerics[] = { "f32", "mixed" };
     hn_goal goal;
     hn_optimizer optimizer;
-    bool is_narrow, over_batch, is_mixed;
+    bool is_narrow, over_batch;
+    hn_numerics numerics;
     *out = (hn_learner_options){ 0 };
     HN_TRY(more_than_nothing("beta", c->beta));
     HN_TRY(more_than_nothing("eps", c->eps));
@@ -214,13 +223,12 @@ hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *
     HN_TRY(hn_goal_parse(c->goal, &goal));
     HN_TRY(hn_optimizer_parse("--optimizer", c->optimizer, &optimizer));
     HN_TRY(choose("moments", c->moments, types, &is_narrow));
-    HN_TRY(choose("numerics", c->numerics, numerics, &is_mixed));
+    HN_TRY(hn_train_config_numerics(c, &numerics));
     HN_TRY(choose("balance", c->balance_over, spans, &over_batch));
     out->objective = (hn_objective_options){
         .goal = goal, .beta = (float)c->beta, .desirable = (float)c->desirable,
         .undesirable = (float)c->undesirable, .kl_weight = (float)c->kl_weight,
         .balance = (float)c->balance, .z = (float)c->z, .balances_batch = over_batch,
-        .numerics = is_mixed ? HN_NUMERICS_MIXED : HN_NUMERICS_F32,
     };
     out->descent = (hn_descent_options){
         .optimizer = optimizer, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,

@@ -32,6 +32,8 @@ void hn_train_config_text(const hn_train_config *config, hn_str *out);
 void hn_train_config_lines(const hn_train_config *config, hn_str *out);
 
 /* What it says, for those who compute. max_tokens and recompute_every are left to the caller. */
+/* "f32" or "mixed". */
+hn_status hn_train_config_numerics(const hn_train_config *config, hn_numerics *out);
 hn_status hn_train_config_learner(const hn_train_config *config, hn_learner_options *out);
 hn_tune_settings hn_train_config_tuning(const hn_train_config *config);
 /* `steps`: of the whole run. */

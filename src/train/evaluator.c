@@ -23,13 +23,14 @@ struct hn_evaluator {
 };
 
 static hn_status plan(hn_evaluator *e, const hn_model *model, const hn_tuning *tuning,
-                      const hn_adapters *adapters, hn_device *device,
+                      const hn_adapters *adapters, hn_run_spec run,
                       const hn_objective_options *options)
 {
     hn_objective_options o = *options;
     o.balance = o.z = 0;
     o.is_evaluation = true;
     o.adapters = adapters;
+    o.run = run;
     e->is_grouped = hn_goal_groups(hn_goal_spec_of(o.goal));
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     const int64_t fit = LOGITS_BYTES / (4 * (vocab > 0 ? vocab : 1));
@@ -47,12 +48,12 @@ static hn_status plan(hn_evaluator *e, const hn_model *model, const hn_tuning *t
     const hn_plan_options plain = { 0 };
     e->max_tokens = o.max_tokens;
     e->max_pairs = o.max_pairs;
-    HN_TRY(hn_executable_new(&e->x, e->g, 1, &device));
+    HN_TRY(hn_executable_new(&e->x, e->g, 1, run.devices));
     return hn_executable_plan(e->x, 2, wanted, &plain);
 }
 
 hn_status hn_evaluator_plan(hn_evaluator **out, hn_heap *heap, const hn_model *model,
-                            const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
+                            const hn_tuning *tuning, const hn_adapters *adapters, hn_run_spec run,
                             const hn_objective_options *options)
 {
     *out = NULL;
@@ -62,7 +63,7 @@ hn_status hn_evaluator_plan(hn_evaluator **out, hn_heap *heap, const hn_model *m
     e->heap = heap;
     e->model = model;
     e->mismatched = hn_batch_on(heap);
-    const hn_status status = plan(e, model, tuning, adapters, device, options);
+    const hn_status status = plan(e, model, tuning, adapters, run, options);
     if (status != HN_OK) {
         hn_evaluator_free(e);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
@@ -83,10 +84,10 @@ hn_status hn_evaluator_make(hn_evaluator *e)
 }
 
 hn_status hn_evaluator_new(hn_evaluator **out, hn_heap *heap, const hn_model *model,
-                           const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
+                           const hn_tuning *tuning, const hn_adapters *adapters, hn_run_spec run,
                            const hn_objective_options *options)
 {
-    HN_TRY(hn_evaluator_plan(out, heap, model, tuning, adapters, device, options));
+    HN_TRY(hn_evaluator_plan(out, heap, model, tuning, adapters, run, options));
     const hn_status status = hn_evaluator_make(*out);
     if (status != HN_OK) {
         hn_evaluator_free(*out);

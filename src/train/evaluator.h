@@ -21,11 +21,11 @@ typedef struct hn_evaluation {
  * All must outlive it. Planned, it takes no memory to speak of and says what it will take; made, it
  * can be run; hn_evaluator_new does both. */
 hn_status hn_evaluator_plan(hn_evaluator **out, hn_heap *heap, const hn_model *model,
-                            const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
+                            const hn_tuning *tuning, const hn_adapters *adapters, hn_run_spec run,
                             const hn_objective_options *options);
 hn_status hn_evaluator_make(hn_evaluator *evaluator);
 hn_status hn_evaluator_new(hn_evaluator **out, hn_heap *heap, const hn_model *model,
-                           const hn_tuning *tuning, const hn_adapters *adapters, hn_device *device,
+                           const hn_tuning *tuning, const hn_adapters *adapters, hn_run_spec run,
                            const hn_objective_options *options);
 void hn_evaluator_free(hn_evaluator *evaluator); /* takes NULL */
 

@@ -34,8 +34,7 @@ static hn_decay decay_of(const hn_tuning *t, int i, float usual)
                        .toward = x->part == HN_TUNE_WEIGHT && of->base->is_shifted ? 1 : 0 };
 }
 
-static hn_status plan(hn_learner *l, int n_devices, hn_device *const *devices,
-                      const hn_learner_options *options)
+static hn_status plan(hn_learner *l, hn_run_spec run, const hn_learner_options *options)
 {
     hn_objective_options o = options->objective;
     o.max_rows = o.max_rows > 0 ? o.max_rows : o.max_tokens;
@@ -43,7 +42,7 @@ static hn_status plan(hn_learner *l, int n_devices, hn_device *const *devices,
         o.max_pairs = 0;
     else if (!o.max_pairs)
         o.max_pairs = o.max_tokens / 2;
-    o.n_devices = n_devices;
+    o.run = run;
     HN_REQUIRE(l->tuning->n_tensors > 0, HN_ERR_ARGUMENT, "nothing is to be trained");
     HN_TRY(hn_graph_new(&l->g, l->heap));
     HN_TRY(hn_objective_build(&l->objective, l->g, l->model, l->tuning, &o));
@@ -62,11 +61,11 @@ static hn_status plan(hn_learner *l, int n_devices, hn_device *const *devices,
         decays[i] = decay_of(l->tuning, i, options->descent.decay);
     if (status == HN_OK)
         status = hn_descent_new(&l->descent, l->g, l->objective.loss, l->tuning->n_tensors, params,
-                                n_devices, devices, &descent);
+                                run.n_devices, run.devices, &descent);
     hn_free(l->heap, decays);
     hn_free(l->heap, params);
     if (status == HN_OK && l->objective.goal->needs_anchor)
-        status = hn_evaluator_plan(&l->anchor, l->heap, l->model, l->tuning, NULL, devices[0],
+        status = hn_evaluator_plan(&l->anchor, l->heap, l->model, l->tuning, NULL, hn_run_first(run),
                                    &options->objective);
     l->max_tokens = o.max_tokens;
     l->max_rows = o.max_rows;
@@ -84,7 +83,7 @@ hn_status hn_learner_make(hn_learner *l)
 }
 
 hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model,
-                          const hn_tuning *tuning, int n_devices, hn_device *const *devices,
+                          const hn_tuning *tuning, hn_run_spec run,
                           const hn_learner_options *options)
 {
     *out = NULL;
@@ -94,7 +93,7 @@ hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model
     l->heap = heap;
     l->model = model;
     l->tuning = tuning;
-    const hn_status status = plan(l, n_devices, devices, options);
+    const hn_status status = plan(l, run, options);
     if (status != HN_OK) {
         hn_learner_free(l);
         return hn_fail_within(status, "%s: ", hn_model_path(model));
@@ -104,10 +103,10 @@ hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model
 }
 
 hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
-                         const hn_tuning *tuning, int n_devices, hn_device *const *devices,
+                         const hn_tuning *tuning, hn_run_spec run,
                          const hn_learner_options *options)
 {
-    HN_TRY(hn_learner_plan(out, heap, model, tuning, n_devices, devices, options));
+    HN_TRY(hn_learner_plan(out, heap, model, tuning, run, options));
     const hn_status status = hn_learner_make(*out);
     if (status != HN_OK) {
         hn_learner_free(*out);

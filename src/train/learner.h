@@ -18,15 +18,15 @@ typedef struct hn_learner_options {
 
 typedef struct hn_learner hn_learner;
 
-/* Layers are spread over the devices. Model, tuning and devices must outlive it. */
+/* Layers are spread over the run's devices. Model and tuning must outlive it. */
 hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model,
-                          const hn_tuning *tuning, int n_devices, hn_device *const *devices,
+                          const hn_tuning *tuning, hn_run_spec run,
                           const hn_learner_options *options);
 /* Takes its memory: before the first step. */
 hn_status hn_learner_make(hn_learner *learner);
 /* Both at once. */
 hn_status hn_learner_new(hn_learner **out, hn_heap *heap, const hn_model *model,
-                         const hn_tuning *tuning, int n_devices, hn_device *const *devices,
+                         const hn_tuning *tuning, hn_run_spec run,
                          const hn_learner_options *options);
 void hn_learner_free(hn_learner *learner); /* takes NULL */
 

@@ -162,11 +162,11 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
                              const hn_tuning *tuning, const hn_objective_options *options)
 {
     *o = (hn_objective){ .o = *options, .goal = hn_goal_spec_of(options->goal), .g = g };
-    HN_REQUIRE(options->numerics != HN_NUMERICS_BF16, HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(options->run.numerics != HN_NUMERICS_BF16, HN_ERR_UNSUPPORTED,
                "numerics 'bf16': losses are of f32 or mixed numerics (perplexity has bf16)");
     nn_build_options built = { .max_tokens = options->max_tokens, .max_rows = options->max_rows,
-                               .keeps_head = true, .numerics = options->numerics,
-                               .n_devices = options->n_devices };
+                               .keeps_head = true, .numerics = options->run.numerics,
+                               .n_devices = options->run.n_devices };
     if (o->goal->needs_base) { /* first, so that recomputation never reaches into it */
         hn_model_build(model, &o->base, g, &built);
         built.inputs_of = &o->base;

@@ -20,10 +20,9 @@ typedef struct hn_objective_options {
     bool balances_batch; /* as Transformers does: over all tokens and layers at once */
     bool wants_logits;   /* for evaluation: the rows' logits are made as a whole */
     bool is_evaluation;  /* nothing drops out, no loads are counted */
-    hn_numerics numerics;
     const hn_adapters *adapters; /* where there is no tuning; or NULL */
     int64_t max_tokens, max_rows, max_pairs;
-    int n_devices; /* layers are spread over so many; 0: one */
+    hn_run_spec run; /* set by the learner or evaluator that it is for: layers are spread over its devices */
 } hn_objective_options;
 
 typedef struct hn_objective {

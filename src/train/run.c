@@ -70,6 +70,7 @@ hn_status hn_train_run_new(hn_train_run **out, hn_heap *heap, const hn_train_sub
     r->heap = heap;
     r->limit_before = heap->limit_bytes;
     r->on = *subject;
+    HN_TRY(hn_train_config_numerics(subject->config, &r->on.run.numerics));
     r->config = *subject->config;
     if (!r->config.targets)
         r->config.targets = hn_default_targets(subject->model);

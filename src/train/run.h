@@ -23,7 +23,7 @@ typedef struct hn_train_run hn_train_run;
 typedef struct hn_train_subject {
     const hn_model *model;
     const hn_dataset *dataset; /* scanned, and not refused */
-    hn_device *device;
+    hn_run_spec run; /* its numerics are the configuration's */
     const char *dir;
     hn_over over; /* a run that is in `dir` already is refused, or goes (HN_OVER_OLD) */
     const hn_train_config *config;

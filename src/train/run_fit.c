@@ -64,10 +64,10 @@ static hn_status plan_sequence(const hn_train_run *r, int64_t tokens, int64_t ro
 {
     hn_compiled c = { 0 };
     nn_build_options o = { .max_tokens = tokens, .max_rows = rows, .capacity = capacity };
-    HN_TRY(hn_numerics_parse(r->config.numerics, &o.numerics));
+    o.numerics = r->on.run.numerics;
     hn_tuning_apply(r->tuning, &o);
     o.has_dropout = false;
-    hn_status status = hn_compiled_build(&c, r->heap, r->on.model, r->on.device, &o);
+    hn_status status = hn_compiled_build(&c, r->heap, r->on.model, r->on.run.devices[0], &o);
     if (status == HN_OK)
         status = hn_compiled_plan(&c, 1, &c.result, NULL);
     if (status == HN_OK) {
@@ -118,7 +118,7 @@ static hn_status plan_evaluator(hn_train_run *r, int64_t longest)
         return HN_OK;
     HN_TRY(hn_train_config_learner(&r->config, &o));
     o.objective.max_tokens = longest;
-    HN_TRY(hn_evaluator_plan(&r->evaluator, r->heap, r->on.model, r->tuning, NULL, r->on.device,
+    HN_TRY(hn_evaluator_plan(&r->evaluator, r->heap, r->on.model, r->tuning, NULL, r->on.run,
                              &o.objective));
     r->plan.evaluation_bytes = hn_evaluator_memory(r->evaluator);
     return HN_OK;
@@ -132,7 +132,7 @@ static hn_status plan_learner(hn_train_run *r, int64_t tokens, int64_t recompute
     o.descent.recompute_every = (int)recompute;
     hn_learner_free(r->learner);
     r->learner = NULL;
-    HN_TRY(hn_learner_plan(&r->learner, r->heap, r->on.model, r->tuning, 1, &r->on.device, &o));
+    HN_TRY(hn_learner_plan(&r->learner, r->heap, r->on.model, r->tuning, r->on.run, &o));
     r->plan.micro_tokens = tokens;
     r->plan.recompute = recompute;
     r->plan.bytes = hn_learner_memory(r->learner);

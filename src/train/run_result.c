@@ -322,15 +322,13 @@ static hn_status test_tokens(hn_train_run *r, hn_encoding_view *out)
 static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_PATH])
 {
     hn_encoding_view tokens;
-    hn_numerics numerics;
-    HN_TRY(hn_numerics_parse(r->config.numerics, &numerics));
     /* The test is of what a file says, not of what we hold; without one it is no adapter. */
     hn_run_path(r, "untried.gguf", path);
     HN_TRY(hn_adapter_write(r->tuning, path, keys));
     hn_status status = test_tokens(r, &tokens);
     if (status == HN_OK)
-        status = hn_adapter_test_make(r->heap, r->on.model, r->on.device, path, tokens.ids,
-                                      (int64_t)tokens.n, numerics, keys);
+        status = hn_adapter_test_make(r->heap, r->on.model, r->on.run, path, tokens.ids,
+                                      (int64_t)tokens.n, keys);
     hn_os_remove(path);
     HN_TRY(status);
     hn_run_path(r, "adapter.gguf", path);

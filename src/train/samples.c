@@ -114,8 +114,8 @@ static hn_status answer_all(sampling *s, const hn_model *model, const hn_adapter
     int64_t n_ctx = s->longest + s->o->most_tokens;
     n_ctx = n_ctx < s->context ? n_ctx : s->context;
     const hn_session_options o = { .n_ctx = n_ctx, .max_batch = n_ctx < HN_SAMPLES_BATCH ? n_ctx : HN_SAMPLES_BATCH,
-                                   .adapters = adapters, .numerics = s->o->numerics };
-    HN_TRY(hn_session_new(&session, s->heap, model, s->o->device, &o));
+                                   .adapters = adapters };
+    HN_TRY(hn_session_new(&session, s->heap, model, s->o->run, &o));
     hn_status status = HN_OK;
     for (int i = 0; i < s->n && status == HN_OK; i++)
         status = answer(s, session, hn_model_hparams(model)->n_vocab, &s->prompts[i], &out[i]);
@@ -134,8 +134,7 @@ static hn_status answer_after(sampling *s)
         hn_model_close(model);
         return status;
     }
-    const hn_adapter_use use = { .model = s->o->model, .device = s->o->device,
-                                 .numerics = s->o->numerics, .tokenizer = s->o->tokenizer,
+    const hn_adapter_use use = { .model = s->o->model, .run = s->o->run, .tokenizer = s->o->tokenizer,
                                  .template = s->o->template,
                                  .renders_nothing = !s->o->template[0] };
     HN_TRY(hn_adapter_open(&adapter, s->heap, s->o->result, &use, NULL));

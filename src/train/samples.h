@@ -5,6 +5,7 @@
 
 #include "backend/program.h"
 #include "data/dataset.h"
+#include "infer/run_spec.h"
 #include "models/model.h"
 
 /* What its sessions take at most. */
@@ -13,11 +14,10 @@ enum { HN_SAMPLES_PROMPT = 1024, HN_SAMPLES_CONTEXT = HN_SAMPLES_PROMPT + 48, HN
 typedef struct hn_samples_options {
     const hn_model *model;      /* the base */
     const hn_dataset *dataset;  /* scanned */
-    hn_device *device;
+    hn_run_spec run;
     const char *dir;            /* of the run */
     const char *result;         /* its adapter, or the whole model */
     bool is_model;              /* which of both */
-    hn_numerics numerics;
     const char *tokenizer, *template; /* SHA-256s that the result is held to; "": none is used */
     int n, most_tokens;         /* prompts; tokens of each answer */
 } hn_samples_options;

@@ -61,7 +61,7 @@ static hn_status run(const subject *s, const char *path, float *out)
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     for (int64_t i = 0; i < s->n_tokens; i++)
         tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
-    hn_status status = hn_forward_new(&forward, &heap, model, device, &o);
+    hn_status status = hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o);
     if (status == HN_OK) {
         status = hn_forward_run(forward, tokens, s->n_tokens, NULL);
         if (status == HN_OK)

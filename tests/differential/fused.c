@@ -44,7 +44,7 @@ static double distance(const hn_model *model, const hn_adapters *adapters, hn_de
     for (const hn_json *v = hn_json_get(expected, "ids")->as.children.first; v && n < 64; v = v->next)
         ids[n++] = (int32_t)v->as.integer;
     const hn_forward_options o = { .max_tokens = n, .adapters = adapters };
-    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, device, &o)))
+    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o)))
         return NAN;
     if (CHECK_OK(hn_forward_run(forward, ids, n, NULL)) && CHECK_OK(hn_forward_logits(forward, &z))) {
         const int64_t vocab = hn_last_dim(&z.type);
@@ -78,7 +78,7 @@ static void check_model(const char *name, hn_device *device)
     if (!expected || !CHECK_OK(hn_adapter_import(&heap, pool, peft, hn_sink_own(out), &o, &watch)) ||
         !CHECK_OK(hn_model_open(&heap, base, NULL, &model)))
         return;
-    const hn_adapter_use use = { .model = model, .device = device };
+    const hn_adapter_use use = { .model = model, .run = hn_run_on(&device) };
     if (CHECK_OK(hn_adapter_open(&adapter, &heap, out, &use, NULL)) &&
         CHECK_OK(hn_adapters_add(&adapters, adapter))) {
         const double with = distance(model, &adapters, device, hn_json_root(expected));

@@ -53,7 +53,7 @@ static hn_status digest_logits(const hn_model *model, char text[80], bool *is_fi
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     for (int64_t i = 0; i < N_TOKENS; i++)
         tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
-    HN_TRY(hn_forward_new(&forward, &heap, model, device, &o));
+    HN_TRY(hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o));
     hn_status status = hn_forward_run(forward, tokens, N_TOKENS, NULL);
     if (status == HN_OK)
         status = hn_forward_logits(forward, &t);

@@ -44,7 +44,7 @@ static hn_status logits(const char *path, float **out, int64_t *n)
         tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
     hn_status status = HN_OK;
     if (hn_model_arch(model)->build) {
-        status = hn_forward_new(&forward, &heap, model, device, &o);
+        status = hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o);
         if (status == HN_OK)
             status = hn_forward_run(forward, tokens, N_TOKENS, NULL);
         if (status == HN_OK)

@@ -42,13 +42,12 @@ static float *run(const char *path, const setting *s, int64_t *n)
     int32_t tokens[N_TOKENS];
     float *copy = NULL;
     const hn_device_options open = { .n_threads = s->threads };
-    const hn_forward_options o = { .max_tokens = s->room, .plan = s->plan,
-                                   .numerics = s->numerics };
+    const hn_forward_options o = { .max_tokens = s->room, .plan = s->plan };
     if (!CHECK_OK(hn_model_open(&heap, path, NULL, &model)))
         return NULL;
     make_tokens(hn_model_hparams(model)->n_vocab, tokens);
     if (CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
-        if (CHECK_OK(hn_forward_new(&forward, &heap, model, devices[0], &o))) {
+        if (CHECK_OK(hn_forward_new(&forward, &heap, model, (hn_run_spec){ 1, devices, s->numerics }, &o))) {
             if (CHECK_OK(hn_forward_run(forward, tokens, N_TOKENS, NULL)) &&
                 CHECK_OK(hn_forward_logits(forward, &t))) {
                 *n = hn_count(&t.type);

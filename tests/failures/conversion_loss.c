@@ -46,7 +46,7 @@ static hn_status say(const hn_model *model, const hn_tokenizer *tok, const int32
     const hn_sampler_options how = { .temperature = temperature, .top_k = 40, .seed = 7 };
     memcpy(tokens, prompt, PROMPT * sizeof *tokens);
     *n = PROMPT;
-    HN_TRY(hn_session_new(&session, &heap, model, device, &o));
+    HN_TRY(hn_session_new(&session, &heap, model, hn_run_on(&device), &o));
     hn_status status = hn_sampler_new(&sampler, &heap, (int32_t)hn_model_hparams(model)->n_vocab, &how);
     while (status == HN_OK && *n < MAX_TOKENS) {
         status = hn_session_sync(session, tokens, *n, NULL);
@@ -66,7 +66,7 @@ static hn_status compute(const hn_model *model, const int32_t *tokens, answer *o
     hn_forward *forward;
     hn_tensor t;
     const hn_forward_options o = { .max_tokens = PROMPT };
-    HN_TRY(hn_forward_new(&forward, &heap, model, device, &o));
+    HN_TRY(hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o));
     hn_status status = hn_forward_run(forward, tokens, PROMPT, NULL);
     if (status == HN_OK)
         status = hn_forward_logits(forward, &t);

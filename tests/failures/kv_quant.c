@@ -64,7 +64,7 @@ static bool run(const hn_model *model, hn_device *device, hn_dtype cache, float 
     const hn_forward_options o = { .max_tokens = N, .cache = cache };
     for (int64_t i = 0; i < N; i++)
         tokens[i] = (int32_t)((i * i * 13 + i * 7) % vocab);
-    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, device, &o)))
+    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o)))
         return false;
     const bool fine = CHECK_OK(hn_forward_run(forward, tokens, N, NULL)) &&
                       CHECK_OK(hn_forward_logits(forward, &t));

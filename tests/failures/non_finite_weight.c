@@ -68,7 +68,7 @@ static hn_status whole_sequence(const hn_model *m)
 {
     hn_forward *f;
     const hn_forward_options o = { .max_tokens = N };
-    HN_TRY(hn_forward_new(&f, &heap, m, devices[0], &o));
+    HN_TRY(hn_forward_new(&f, &heap, m, hn_run_on(devices), &o));
     const hn_status status = hn_forward_run(f, ids, N, NULL);
     hn_forward_free(f);
     return status;
@@ -78,7 +78,7 @@ static hn_status generate(const hn_model *m)
 {
     hn_session *s;
     const hn_session_options o = { .n_ctx = 64, .packs = true };
-    HN_TRY(hn_session_new(&s, &heap, m, devices[0], &o));
+    HN_TRY(hn_session_new(&s, &heap, m, hn_run_on(devices), &o));
     const hn_status status = hn_session_sync(s, ids, N, NULL);
     hn_session_free(s);
     return status;
@@ -150,7 +150,7 @@ static hn_status evaluate(const hn_model *m)
     hn_batch batch = hn_batch_on(&heap);
     hn_status status = hn_batch_add_sample(&batch, &sample);
     if (status == HN_OK)
-        status = hn_evaluator_new(&e, &heap, m, NULL, NULL, devices[0], &o);
+        status = hn_evaluator_new(&e, &heap, m, NULL, NULL, hn_run_on(devices), &o);
     if (status == HN_OK) {
         status = hn_evaluator_add(e, &batch, NULL, &sums);
         hn_evaluator_free(e);
@@ -163,13 +163,13 @@ static hn_status judge(const hn_model *m)
 {
     hn_perplexity p;
     const hn_perplexity_options o = { .chunk = 16, .bos = -1 };
-    return hn_perplexity_run(&heap, m, devices[0], ids, N, &o, &p);
+    return hn_perplexity_run(&heap, m, hn_run_on(devices), ids, N, &o, &p);
 }
 
 static hn_status weigh(const hn_model *m)
 {
     const hn_imatrix_options o = { .chunk = 16, .bos = -1, .dataset = "x" };
-    return hn_imatrix_write(&heap, m, devices[0], ids, N, hn_sink_new(out), &o);
+    return hn_imatrix_write(&heap, m, hn_run_on(devices), ids, N, hn_sink_new(out), &o);
 }
 
 static hn_status encode(const char *type)

@@ -33,7 +33,7 @@ static inline bool steps_open_for(steps *s, bench *b, const hn_instance_spec *sp
         return false;
     const hn_learner_options o = { .objective = hn_instance_objective(&s->instance), .descent = *options };
     const int64_t n = o.objective.max_tokens;
-    if (!CHECK_OK(hn_learner_new(&s->learner, &b->heap, s->instance.model, s->tuning, 1, &b->env.one, &o)) ||
+    if (!CHECK_OK(hn_learner_new(&s->learner, &b->heap, s->instance.model, s->tuning, hn_run_on(&b->env.one), &o)) ||
         !CHECK_OK(hn_micro_new(&s->micro, &b->heap, n, n, 0)))
         return false;
     about = about ? about : &s->instance.batch;

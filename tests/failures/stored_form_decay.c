@@ -61,7 +61,7 @@ static float *step(const hn_model *model, const char *targets, float decay, hn_t
         ids[i] = (i * 29 + 7) % 200;
     add_sequence(&batch, ids, LENGTH);
     float *left = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)(*tuning)->n_params, sizeof *left);
-    if (CHECK_OK(hn_learner_new(&learner, &heap, model, *tuning, 1, devices, &o))) {
+    if (CHECK_OK(hn_learner_new(&learner, &heap, model, *tuning, hn_run_on(devices), &o))) {
         CHECK_OK(hn_learner_step(learner, &batch, 0, RATE, NULL, &learned));
         hn_learner_free(learner);
     }
@@ -126,7 +126,7 @@ static double loss(const hn_model *model, hn_tuning *tuning, const hn_batch *bat
     hn_learned learned = { 0 };
     const hn_learner_options o = { .objective = { .max_tokens = 64, .balance = balance,
                                                   .balances_batch = true } };
-    if (CHECK_OK(hn_learner_new(&learner, &heap, model, tuning, 1, devices, &o))) {
+    if (CHECK_OK(hn_learner_new(&learner, &heap, model, tuning, hn_run_on(devices), &o))) {
         CHECK_OK(hn_learner_look(learner, batch, 0, NULL, &learned));
         hn_learner_free(learner);
     }

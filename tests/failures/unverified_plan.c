@@ -53,7 +53,7 @@ static hn_status train(const hn_batch *batch, hn_tuning *tuning, int n_devices, 
     hn_learner_options o = { .objective = { .max_tokens = 2 * LENGTH } };
     o.descent.clip_norm = 1;
     o.descent.recompute_every = 1;
-    HN_TRY(hn_learner_new(&learner, &heap, model, tuning, n_devices, devices, &o));
+    HN_TRY(hn_learner_new(&learner, &heap, model, tuning, (hn_run_spec){ n_devices, devices, HN_NUMERICS_F32 }, &o));
     hn_status status = HN_OK;
     for (int step = 0; step < 2 && status == HN_OK; step++) {
         status = hn_learner_step(learner, batch, step, 0.01f, NULL, &learned);
@@ -67,7 +67,7 @@ static hn_status train(const hn_batch *batch, hn_tuning *tuning, int n_devices, 
     HN_TRY(status);
     hn_evaluator *evaluator;
     hn_evaluation sums = { 0 };
-    HN_TRY(hn_evaluator_new(&evaluator, &heap, model, tuning, NULL, device, &o.objective));
+    HN_TRY(hn_evaluator_new(&evaluator, &heap, model, tuning, NULL, hn_run_on(&device), &o.objective));
     status = hn_evaluator_add(evaluator, batch, NULL, &sums);
     *digest = add(*digest, &sums.loss, sizeof sums.loss);
     *digest = add(*digest, &sums.accuracy, sizeof sums.accuracy);
@@ -100,7 +100,7 @@ static hn_status generate(uint64_t *digest)
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     int32_t tokens[16] = { 3, 1, 4, 1, 5, 9, 2, 6 };
     hn_session *session;
-    HN_TRY(hn_session_new(&session, &heap, model, device, &o));
+    HN_TRY(hn_session_new(&session, &heap, model, hn_run_on(&device), &o));
     hn_status status = HN_OK;
     for (int64_t n = 8; n < 12 && status == HN_OK; n++) {
         status = hn_session_sync(session, tokens, n, NULL);

@@ -19,7 +19,7 @@ static const int32_t tokens[9] = { 3, 1, 4, 1, 5, 9, 2, 6, 5 };
 static hn_status with_session(hn_heap *heap, hn_status (*use)(hn_session *session))
 {
     hn_session *session;
-    HN_TRY(hn_session_new(&session, heap, model, device, &options));
+    HN_TRY(hn_session_new(&session, heap, model, hn_run_on(&device), &options));
     hn_status status = hn_session_sync(session, tokens, 9, NULL);
     if (status == HN_OK)
         status = use(session);
@@ -48,7 +48,7 @@ static hn_status restore_action(hn_heap *heap) { return with_session(heap, resto
 static hn_status measure_action(hn_heap *heap)
 {
     hn_session_sizes sizes;
-    return hn_session_measure(heap, model, device, &options, &sizes);
+    return hn_session_measure(heap, model, hn_run_on(&device), &options, &sizes);
 }
 
 static void check_action(const char *name, hn_status (*run)(hn_heap *heap))

@@ -200,7 +200,7 @@ static void check_sizes(const hn_model *model, hn_device *device)
     hn_session_sizes sizes[2];
     check_group("memory");
     for (int i = 0; i < 2; i++)
-        CHECK_OK(hn_session_measure(&heap, model, device,
+        CHECK_OK(hn_session_measure(&heap, model, hn_run_on(&device),
                                     &(hn_session_options){ .n_ctx = i ? N : 2 * FIRST }, &sizes[i]));
     /* One key head of 16, keys and values in f32, in the full layer alone. */
     const int64_t a_token = 2 * 16 * 4;
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
                                        "attention.sliding_window=24", 3, &model))) {
             check_sizes(model, devices[0]);
             const hn_session_options o = { .n_ctx = N };
-            if (CHECK_OK(hn_session_new(&session, &heap, model, devices[0], &o))) {
+            if (CHECK_OK(hn_session_new(&session, &heap, model, hn_run_on(devices), &o))) {
                 check_errors(model, session);
                 check_time(session);
                 hn_session_free(session);

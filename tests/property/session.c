@@ -39,8 +39,8 @@ static void check_forward(const subject *s, hn_numerics numerics, const float *g
 {
     hn_forward *forward;
     hn_tensor t;
-    const hn_forward_options o = { .max_tokens = N_TOKENS, .numerics = numerics };
-    if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, s->devices[0], &o)))
+    const hn_forward_options o = { .max_tokens = N_TOKENS };
+    if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, (hn_run_spec){ 1, s->devices, numerics }, &o)))
         return;
     if (CHECK_OK(hn_forward_run(forward, s->tokens, N_TOKENS, NULL)) &&
         CHECK_OK(hn_forward_logits(forward, &t)))
@@ -88,15 +88,15 @@ static void check_cache(const subject *s, hn_dtype cache, hn_numerics numerics)
 {
     float *want = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)s->vocab, sizeof *want);
     hn_session *once, *session;
-    const hn_session_options at_once = { .n_ctx = 64, .cache = cache, .numerics = numerics };
+    const hn_session_options at_once = { .n_ctx = 64, .cache = cache };
     const hn_session_options small = { .n_ctx = 48, .max_batch = 9, .cache = cache,
-                                       .numerics = numerics, .packs = true };
-    if (CHECK_OK(hn_session_new(&once, &heap, s->model, s->devices[0], &at_once))) {
+                                       .packs = true };
+    if (CHECK_OK(hn_session_new(&once, &heap, s->model, (hn_run_spec){ 1, s->devices, numerics }, &at_once))) {
         if (feed(once, s->tokens, N_TOKENS))
             memcpy(want, hn_session_logits(once), (size_t)s->vocab * sizeof *want);
         hn_session_free(once);
     }
-    if (CHECK_OK(hn_session_new(&session, &heap, s->model, s->devices[1], &small))) {
+    if (CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, s->devices + 1, numerics }, &small))) {
         check_cuts(s, session, want);
         check_refusals(s, session);
         hn_session_free(session);

@@ -46,9 +46,9 @@ static bool run_whole(subject *s)
         hn_forward *forward;
         hn_tensor t;
         const hn_forward_options o = {
-            .max_tokens = N, .cache = s->cache, .numerics = s->numerics, .plan = plans[k]
+            .max_tokens = N, .cache = s->cache, .plan = plans[k]
         };
-        if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, k % 2 ? s->three : s->one, &o)))
+        if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, (hn_run_spec){ 1, k % 2 ? &s->three : &s->one, s->numerics }, &o)))
             return false;
         fine = CHECK_OK(hn_forward_run(forward, s->tokens, N, NULL)) &&
                CHECK_OK(hn_forward_logits(forward, &t));
@@ -74,7 +74,7 @@ static void check_session(const subject *s, const char *what, hn_device *device,
                           const hn_session_options *o)
 {
     hn_session *session;
-    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, device, o)))
+    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &device, s->numerics }, o)))
         return;
     const int64_t calls = heap.n_calls;
     for (int i = 0; i < N_PLACES; i++)
@@ -114,12 +114,12 @@ static void check_file(const subject *s, const hn_session_options *writer,
 {
     hn_session *first, *second;
     remove(file);
-    if (!CHECK_OK(hn_session_new(&first, &heap, s->model, s->one, writer)))
+    if (!CHECK_OK(hn_session_new(&first, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, writer)))
         return;
     check_place(s, "before a file", first, 3);
     CHECK_OK(hn_session_save(first, file));
     hn_session_free(first);
-    if (!CHECK_OK(hn_session_new(&second, &heap, s->model, s->three, reader)))
+    if (!CHECK_OK(hn_session_new(&second, &heap, s->model, (hn_run_spec){ 1, &s->three, s->numerics }, reader)))
         return;
     const int64_t all = steps_to(s, second, N_PLACES - 1);
     if (CHECK_OK(hn_session_restore(second, file))) {
@@ -135,7 +135,7 @@ static void check_damage(const subject *s, const hn_session_options *o)
 {
     hn_session *session;
     FILE *f = fopen(file, "r+b");
-    if (!CHECK(f != NULL) || !CHECK_OK(hn_session_new(&session, &heap, s->model, s->one, o)))
+    if (!CHECK(f != NULL) || !CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, o)))
         return;
     check_place(s, "before damage", session, 1);
     fseek(f, -9, SEEK_END);
@@ -149,12 +149,12 @@ static void check_damage(const subject *s, const hn_session_options *o)
     hn_session_free(session);
     hn_session_options other = *o;
     other.cache = o->cache == HN_F16 ? HN_BF16 : HN_F16;
-    if (CHECK_OK(hn_session_new(&session, &heap, s->model, s->one, &other))) {
+    if (CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, &other))) {
         CHECK_FAILS(hn_session_restore(session, file), HN_ERR_FORMAT, "cache");
         hn_session_free(session);
     }
-    other = (hn_session_options){ .n_ctx = 100, .cache = o->cache, .numerics = o->numerics };
-    if (CHECK_OK(hn_session_new(&session, &heap, s->model, s->one, &other))) {
+    other = (hn_session_options){ .n_ctx = 100, .cache = o->cache };
+    if (CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, &other))) {
         CHECK_FAILS(hn_session_restore(session, file), HN_ERR_ARGUMENT, "151 tokens");
         hn_session_free(session);
     }
@@ -166,16 +166,16 @@ static void check_cache(subject *s, hn_dtype cache)
     if (!run_whole(s))
         return;
     const hn_session_options whole = {
-        .n_ctx = 256, .cache = cache, .numerics = s->numerics, .keeps_all = true
+        .n_ctx = 256, .cache = cache, .keeps_all = true
     };
     const hn_session_options ring = {
-        .n_ctx = 256, .max_batch = 9, .cache = cache, .numerics = s->numerics
+        .n_ctx = 256, .max_batch = 9, .cache = cache
     };
     const hn_session_options single = {
-        .n_ctx = 256, .max_batch = 1, .cache = cache, .numerics = s->numerics
+        .n_ctx = 256, .max_batch = 1, .cache = cache
     };
     const hn_session_options wide = {
-        .n_ctx = 256, .max_batch = 70, .cache = cache, .numerics = s->numerics
+        .n_ctx = 256, .max_batch = 70, .cache = cache
     };
     check_session(s, "at once", s->one, &whole);
     check_session(s, "pieces of 9", s->three, &ring);
@@ -188,7 +188,6 @@ static void check_cache(subject *s, hn_dtype cache)
     const hn_session_options linear = { .n_ctx = 256,
                                         .max_batch = 30,
                                         .cache = cache,
-                                        .numerics = s->numerics,
                                         .keeps_all = true };
     check_file(s, &ring, &linear);
     check_damage(s, &ring);
@@ -199,16 +198,16 @@ static void check_sizes(const subject *s, bool all_slide)
 {
     hn_session_sizes small, large, all;
     hn_session_options o = { .n_ctx = 128, .max_batch = 9 };
-    CHECK_OK(hn_session_measure(&heap, s->model, s->one, &o, &small));
+    CHECK_OK(hn_session_measure(&heap, s->model, hn_run_on(&s->one), &o, &small));
     o.n_ctx = 256;
-    CHECK_OK(hn_session_measure(&heap, s->model, s->one, &o, &large));
+    CHECK_OK(hn_session_measure(&heap, s->model, hn_run_on(&s->one), &o, &large));
     o.keeps_all = true;
-    CHECK_OK(hn_session_measure(&heap, s->model, s->one, &o, &all));
+    CHECK_OK(hn_session_measure(&heap, s->model, hn_run_on(&s->one), &o, &all));
     const bool slides = hn_model_hparams(s->model)->window > 0;
     CHECK_INT(slides, large.cache < all.cache);
     CHECK_INT(all_slide, small.cache == large.cache);
     hn_session *session;
-    if (CHECK_OK(hn_session_new(&session, &heap, s->model, s->one, &o))) {
+    if (CHECK_OK(hn_session_new(&session, &heap, s->model, hn_run_on(&s->one), &o))) {
         CHECK_INT((int64_t)all.cache, (int64_t)hn_session_cache_bytes(session));
         CHECK_INT((int64_t)all.workspace, (int64_t)hn_session_workspace(session));
         hn_session_free(session);
@@ -221,7 +220,7 @@ static void check_known(const subject *s)
     hn_session *session;
     int32_t other[N];
     const bool slides = hn_model_hparams(s->model)->window > 0;
-    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, s->one,
+    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, hn_run_on(&s->one),
                                  &(hn_session_options){ .n_ctx = 256, .max_batch = 9 })))
         return;
     CHECK_INT(0, hn_session_known(session, s->tokens, N));
@@ -257,8 +256,8 @@ static void check_neighbours(const subject *s)
                 CHECK_OK(hn_storage_bind(c.storage, c.build.segments->leaf, segments, hn_type_bytes(&c.build.segments->leaf->type))) &&
                 CHECK_OK(hn_compiled_finish(&c)) && CHECK_OK(hn_program_run(c.program, NULL)) &&
                 CHECK_OK(hn_program_result(c.program, 0, &t));
-    const hn_forward_options f = { .max_tokens = B, .numerics = s->numerics };
-    if (fine && CHECK_OK(hn_forward_new(&alone, &heap, s->model, s->one, &f))) {
+    const hn_forward_options f = { .max_tokens = B };
+    if (fine && CHECK_OK(hn_forward_new(&alone, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, &f))) {
         hn_tensor own;
         for (int part = 0; part < 2; part++)
             if (CHECK_OK(
@@ -351,10 +350,10 @@ static void check_refusals(void)
     snprintf(dir, sizeof dir, "%s/tests/differential/models/llama", HN_SOURCE_DIR);
     check_group("refusals");
     if (CHECK(device) && CHECK_OK(hn_model_open(&heap, dir, NULL, &model))) {
-        CHECK_FAILS(hn_session_new(&session, &heap, model, device,
+        CHECK_FAILS(hn_session_new(&session, &heap, model, hn_run_on(&device),
                                    &(hn_session_options){ .cache = HN_TYPE_q4_k }),
                     HN_ERR_UNSUPPORTED, "a cache of q4_k");
-        CHECK_FAILS(hn_session_new(&session, &heap, model, device,
+        CHECK_FAILS(hn_session_new(&session, &heap, model, hn_run_on(&device),
                                    &(hn_session_options){ .cache = HN_TYPE_q8_0 }),
                     HN_ERR_SHAPE, "cache_k");
         hn_model_close(model);

@@ -68,7 +68,7 @@ static bool begin(subject *s, const char *template, bool adds_bos, int64_t max_a
         !CHECK_OK(hn_chat_format_add_meta(s->chat, &s->meta)) ||
         !CHECK_OK(hn_chat_format_add(s->chat, "default", template, strlen(template))) ||
         !make_sampler(s) ||
-        !CHECK_OK(hn_session_new(&s->session, &heap, s->model, s->devices[0], &session)))
+        !CHECK_OK(hn_session_new(&s->session, &heap, s->model, hn_run_on(s->devices), &session)))
         return false;
     const hn_conversation_parts parts = { s->tok, s->chat, s->session, s->sampler };
     const hn_conversation_options o = { .max_answer = max_answer };

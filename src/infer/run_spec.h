@@ -1,0 +1,27 @@
+/* run_spec.h: what a model is computed by: devices and numerics. Whoever computes takes one and hands it on whole,
+ * so that what is added here reaches every session, evaluation, training step and self-test. */
+#ifndef HN_INFER_RUN_SPEC_H
+#define HN_INFER_RUN_SPEC_H
+
+#include "backend/backend.h"
+#include "nn/numerics.h"
+
+typedef struct hn_run_spec {
+    int n_devices;
+    hn_device *const *devices; /* the first is that of what runs on one; they outlive what they are given to */
+    hn_numerics numerics;
+} hn_run_spec;
+
+/* On one device, in f32. */
+static inline hn_run_spec hn_run_on(hn_device *const *device)
+{
+    return (hn_run_spec){ 1, device, HN_NUMERICS_F32 };
+}
+
+/* The same on its first device alone. */
+static inline hn_run_spec hn_run_first(hn_run_spec run)
+{
+    return (hn_run_spec){ 1, run.devices, run.numerics };
+}
+
+#endif
