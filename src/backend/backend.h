@@ -25,7 +25,7 @@ typedef struct hn_device {
     int n_threads;
     /* The device that does what this one cannot, in the host's memory: itself, where that is its own. */
     struct hn_device *host;
-    uint64_t n_calls; /* that were submitted to it */
+    _Atomic uint64_t n_calls; /* that were submitted to it, by any thread */
 } hn_device;
 
 static inline bool hn_device_is_host(const hn_device *device)
