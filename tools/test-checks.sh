@@ -128,6 +128,17 @@ printf 'int a;\n\n' >"$tree/src/io/a.c"
 try 1 format 'src/io/a.c: an empty line at its end'
 
 clean
+table() { printf '| Name | What | File |\n|---|---|---|\n%s\n%s\n' "$1" "$2" >"$tree/docs/names.md"; }
+table '| a | x | `src/io/a.c` |' '| return | x | `src/io/a.c` |'
+try 0 names '2 passed, 0 failed'
+table '| return | x | `src/io/a.c` |' '| a | x | `src/io/a.c` |'
+try 1 names 'docs/names.md: a: expected before return'
+table '| a | x | `src/io/b.c` |' '| return | x | `src/io/a.c` |'
+try 1 names 'docs/names.md: a: src/io/b.c is not there'
+table '| a | x | `src/io/a.c` |' '| zebra | x | `src/io/a.c` |'
+try 1 names 'docs/names.md: zebra: src/io/a.c does not have the word'
+
+clean
 printf 'size_t hn_b(void);\n' >"$tree/src/base/b.h"
 try 1 headers 'src/base/b.h: does not compile alone'
 
