@@ -6,7 +6,7 @@ function(hn_compile_options target)
     -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion -Wvla
     -Wundef -Wcast-qual -Wpointer-arith -Wdouble-promotion -Wimplicit-fallthrough
     -Wno-missing-field-initializers
-    $<$<C_COMPILER_ID:Clang>:-Wno-double-promotion>) # which it says of INFINITY, too; gcc sees the rest
+    $<$<C_COMPILER_ID:Clang>:-Wno-double-promotion -Wno-enum-float-conversion>) # of INFINITY, and of constants
   if(HN_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

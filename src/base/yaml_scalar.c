@@ -86,7 +86,7 @@ static hn_status put_code(hn_yaml_scan *s, size_t n_digits, hn_str *text)
         const char *at = c ? strchr(digits, c) : NULL;
         if (!at)
             return hn_yaml_fail_here(s, "expected a hexadecimal digit in an escape");
-        const long digit = at - digits;
+        const ptrdiff_t digit = at - digits;
         code = code << 4 | (uint32_t)(digit > 15 ? digit - 6 : digit);
     }
     if (code > 0x10ffff)

@@ -205,8 +205,8 @@ hn_status hn_bench_rows(hn_bench *b)
         if (b->is_quick && !rows[i].in_quick)
             continue;
         if (rows[i].starts_at_zero)
-            for (int k = 0; k < 3; k++)
-                memset((float *[]){ x.c, x.d, x.e }[k], 0, sizeof(float) * N);
+            for (size_t k = 0; k < N; k++)
+                x.c[k] = x.d[k] = x.e[k] = 0;
         shared own = { b, x, rows[i].run };
         hn_racer racers[] = { hn_bench_copy(b),
                               { .run = run_shares, .what = &own, .work = (double)rows[i].bytes * N } };

@@ -99,7 +99,7 @@ static void check_ends(void)
         data[i] = i < BYTES - ZEROS ? (uint8_t)(i % 250 + 1) : 0;
     for (int keeps = BYTES; keeps > 0; keeps -= 97) {
         hn_map_file map;
-        int owner;
+        int owner = 0;
         CHECK(ftruncate(file, 0) == 0 && pwrite(file, data, BYTES, 0) == BYTES);
         if (!CHECK_OK(hn_map_file_open(&map, &owner, name)))
             break;
@@ -123,7 +123,7 @@ static void check_marked(void)
     enum { PAGE = 4096, PAGES = 40 };
     static uint8_t data[PAGES * PAGE];
     hn_map_file map;
-    int owner;
+    int owner = 0;
     const int file = mkstemp(name);
     memset(data, 7, 10 * PAGE);
     CHECK(pwrite(file, data, sizeof data, 0) == (ssize_t)sizeof data);
@@ -169,7 +169,7 @@ static void check_workers(void)
     enum { PIECES = 16, PIECE = 4 * 4096 };
     static char name[] = "/tmp/hone-cut-XXXXXX";
     static reading r;
-    int owner;
+    int owner = 0;
     hn_heap heap;
     hn_pool *pool;
     hn_heap_init(&heap, NULL);

@@ -63,7 +63,7 @@ static void fails(const char *name, const char *text, bool has_blocks)
     }
     atomic_store(&bench.heap.fail_at, 0);
     CHECK_THAT(n > 20 && n < 5000, "%d allocations", n);
-    unlink(path);
+    hn_os_remove(path);
 }
 
 int main(int argc, char **argv)

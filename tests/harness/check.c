@@ -1,8 +1,10 @@
 #include "tests/harness/check.h"
 
+#include "base/os/files.h"
+#include "base/os/folders.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,13 +122,25 @@ int check_close(void)
     return run.n_skipped ? SKIPPED_ALL : 1;
 }
 
+typedef struct partial_search {
+    const char *begin;
+    bool is_found;
+} partial_search;
+
+static bool see_partial(void *context, const char *name)
+{
+    partial_search *search = context;
+    const size_t n = strlen(search->begin);
+    search->is_found = !strncmp(name, search->begin, n) && !strncmp(name + n, ".partial-", 9);
+    return !search->is_found;
+}
+
 bool partial_is_left(const char *path)
 {
-    char pattern[4096];
-    glob_t found;
-    snprintf(pattern, sizeof pattern, "%s.partial-*", path);
-    const bool is_left = glob(pattern, 0, NULL, &found) == 0;
-    if (is_left)
-        globfree(&found);
-    return is_left;
+    char folder[4096];
+    partial_search search = { .begin = hn_os_last_part(path) };
+    const int n = (int)(search.begin - path);
+    snprintf(folder, sizeof folder, "%.*s", n ? n : 1, n ? path : ".");
+    hn_os_folder_each(folder, see_partial, &search);
+    return search.is_found;
 }

@@ -3,6 +3,8 @@
 #ifndef TESTS_HARNESS_DATA_H
 #define TESTS_HARNESS_DATA_H
 
+#include "base/os/files.h"
+#include "base/os/folders.h"
 #include "convert/byte_tokenizer.h"
 #include "data/preflight.h"
 #include "tests/harness/check.h"
@@ -10,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct data_bench {
     hn_heap heap;
@@ -29,8 +30,8 @@ static inline void data_bench_open(data_bench *b)
     CHECK_OK(hn_tokenizer_from_meta(&b->heap, &b->meta, &b->tok));
     CHECK_OK(hn_chat_format_new(&b->heap, "bytes", &b->chat));
     CHECK_OK(hn_chat_format_add_meta(b->chat, &b->meta));
-    snprintf(b->dir, sizeof b->dir, "/tmp/hone-data-XXXXXX");
-    CHECK(mkdtemp(b->dir) != NULL);
+    snprintf(b->dir, sizeof b->dir, "%.40s/hone-data-XXXXXX", hn_os_folder_for_temporary());
+    CHECK(hn_os_folder_make_temporary(b->dir));
 }
 
 static inline void data_bench_close(data_bench *b)
@@ -38,7 +39,7 @@ static inline void data_bench_close(data_bench *b)
     hn_chat_format_free(b->chat);
     hn_tokenizer_free(b->tok);
     hn_meta_free(&b->meta);
-    rmdir(b->dir);
+    hn_os_folder_remove(b->dir);
     CHECK_INT(0, atomic_load(&b->heap.live_blocks));
 }
 
@@ -71,7 +72,7 @@ static inline hn_status data_bench_load(data_bench *b, const char *text,
     o.rule.tok = b->tok;
     o.rule.chat = b->chat;
     const hn_status status = hn_dataset_open(out, &b->heap, &o);
-    unlink(path);
+    hn_os_remove(path);
     return status;
 }
 

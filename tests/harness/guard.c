@@ -3,12 +3,17 @@
 #endif
 #include "tests/harness/guard.h"
 
+#include "base/os/maps.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(_WIN32)
+#include <windows.h>
+#else
 #include <sys/mman.h>
-#include <unistd.h>
+#endif
 
 enum { CANARY = 0xa5, CANARY_AT_LEAST = 64 };
 
@@ -20,7 +25,29 @@ typedef struct mapping {
 static mapping *mappings;
 static size_t n_mappings, room;
 
-static size_t page_bytes(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+static size_t page_bytes(void) { return hn_os_page(); }
+
+/* `inner` bytes that may be read and written, between two pages that may not. NULL: there are none. */
+static unsigned char *between_pages(size_t inner, size_t page)
+{
+#if defined(_WIN32)
+    DWORD before;
+    unsigned char *base = VirtualAlloc(NULL, inner + 2 * page, MEM_RESERVE | MEM_COMMIT, PAGE_NOACCESS);
+    return base && VirtualProtect(base + page, inner, PAGE_READWRITE, &before) ? base : NULL;
+#else
+    unsigned char *base = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return base != MAP_FAILED && !mprotect(base + page, inner, PROT_READ | PROT_WRITE) ? base : NULL;
+#endif
+}
+
+static void give_back(const mapping *m)
+{
+#if defined(_WIN32)
+    VirtualFree(m->base, 0, MEM_RELEASE);
+#else
+    munmap(m->base, m->mapped_bytes);
+#endif
+}
 
 static void *out_of_memory(void)
 {
@@ -39,8 +66,8 @@ void *guard_new(size_t bytes)
     }
     mapping *m = &mappings[n_mappings];
     m->mapped_bytes = inner + 2 * page;
-    m->base = mmap(NULL, m->mapped_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (m->base == MAP_FAILED || mprotect(m->base + page, inner, PROT_READ | PROT_WRITE))
+    m->base = between_pages(inner, page);
+    if (!m->base)
         return out_of_memory();
     m->buffer = m->base + page + inner - bytes;
     memset(m->base + page, CANARY, inner - bytes);
@@ -60,7 +87,7 @@ bool guard_all_intact(void)
 void guard_free_all(void)
 {
     for (size_t i = 0; i < n_mappings; i++)
-        munmap(mappings[i].base, mappings[i].mapped_bytes);
+        give_back(&mappings[i]);
     n_mappings = 0;
     free(mappings);
     mappings = NULL;

@@ -9,10 +9,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #if defined(__linux__)
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 enum { N_BATCHES = 15, BATCH_NS = 2000000 };

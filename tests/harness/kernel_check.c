@@ -2,6 +2,7 @@
  */
 #include "tests/harness/kernel_check.h"
 
+#include "base/os/files.h"
 #include "kernels/families.h"
 
 #include "tests/harness/check.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_SLOTS = 256, NAME_BYTES = 64 };
 
@@ -90,30 +90,32 @@ static void on_fault(int number)
     static const char ended[] = "\n0 passed, 1 failed, 0 skipped\n";
     const char *name = number == SIGILL    ? "SIGILL in "
                        : number == SIGSEGV ? "SIGSEGV in "
-                       : number == SIGBUS  ? "SIGBUS in "
-                                           : "SIGFPE in ";
+                       : number == SIGFPE  ? "SIGFPE in "
+                                           : "SIGBUS in ";
     if (!run.in_slot)
         name = "fault outside any kernel, after ";
-    const ssize_t written = write(1, name, strlen(name)) +
-                            write(1, run.place, strlen(run.place)) +
-                            write(1, ended, sizeof ended - 1);
-    _exit(written > 0 ? 1 : 2);
+    const ptrdiff_t written = hn_os_write(1, name, strlen(name)) +
+                              hn_os_write(1, run.place, strlen(run.place)) +
+                              hn_os_write(1, ended, sizeof ended - 1);
+    _Exit(written > 0 ? 1 : 2);
 }
 
 static void catch_faults(void)
 {
-    static const int numbers[] = { SIGILL, SIGSEGV, SIGBUS, SIGFPE };
-    struct sigaction action = { .sa_handler = on_fault };
-    sigemptyset(&action.sa_mask);
+    static const int numbers[] = { SIGILL, SIGSEGV, SIGFPE,
+#if defined(SIGBUS)
+                                   SIGBUS
+#endif
+    };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
+        signal(numbers[i], on_fault);
 }
 
 void kc_open(int argc, char **argv)
 {
     check_open(argc, argv);
-    const char *slash = strrchr(argv[0], '/');
-    snprintf(run.runner, sizeof run.runner, "%s", slash ? slash + 1 : argv[0]);
+    snprintf(run.runner, sizeof run.runner, "%s", hn_os_last_part(argv[0]));
+    run.runner[strcspn(run.runner, ".")] = 0; /* of .exe */
     run.only = check_option("--only");
     run.next_level = -1;
     hn_isa available = HN_ISA_ref, wanted = HN_ISA_ALL;

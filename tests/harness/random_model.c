@@ -1,12 +1,13 @@
 #include "tests/harness/random_model.h"
 
+#include "base/os/folders.h"
+#include "base/os/process.h"
 #include "base/pool.h"
 #include "convert/random_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void begin(hn_hparams *hp)
 {
@@ -57,7 +58,7 @@ hn_status random_model_open(hn_heap *heap, const char *arch, const char *keys, u
     if (status == HN_OK)
         status = o.arch->defaults(hp);
     o.hp = hp;
-    snprintf(path, sizeof path, "%.80s/hone-random-%d.gguf", dir ? dir : "/tmp", (int)getpid());
+    snprintf(path, sizeof path, "%.80s/hone-random-%d.gguf", dir ? dir : "/tmp", (int)hn_os_process_id());
     if (status == HN_OK)
         status = write_model(heap, &o, path);
     if (status == HN_OK)

@@ -69,8 +69,8 @@ static hn_dataset *open_two(double weight)
     CHECK_OK(hn_dataset_open(&d, &bench.heap, &o));
     CHECK(d && hn_preflight_run(d, &r, NULL, NULL) == HN_OK);
     COUNT(2, r.n_dropped); /* the two without a letter */
-    unlink(first);
-    unlink(second);
+    hn_os_remove(first);
+    hn_os_remove(second);
     hn_str_free(&a);
     hn_str_free(&b);
     return d;

@@ -39,7 +39,7 @@ typedef enum kind {
     NEGATIVE,
     SPARSE,
     TINY,
-    HUGE,
+    VAST,
     SPECIAL,
     N_KINDS
 } kind;
@@ -65,7 +65,7 @@ static float element(kind of, const hn_format *format, int i)
         return hn_rng_u32(key, n_drawn++) % 16 ? 0 : x;
     case TINY:
         return x * 0x1p-22f;
-    case HUGE:
+    case VAST:
         return draw() * format->largest * (format->block_elements == 32 ? 1.0f : 0.9f);
     case SPECIAL:
         return i / format->block_elements % 2 ? specials[i % 8] * 3 : specials[i / 64 % 8];

@@ -76,7 +76,7 @@ static void finds_shared(void)
         COUNT(2, d->held[0]);
     }
     hn_dataset_close(d);
-    unlink(held);
+    hn_os_remove(held);
     data_bench_write(&bench, "h.jsonl", "{\"chosen\":\"a\",\"rejected\":\"b\"}", held);
     d = NULL;
     const hn_dataset_options mixed = { .files = files, .n_files = 2, .rule.tok = bench.tok };
@@ -85,8 +85,8 @@ static void finds_shared(void)
     const hn_data_file weighed = { .path = held, .is_held = true, .weight = 2 };
     const hn_dataset_options one = { .files = &weighed, .n_files = 1, .rule.tok = bench.tok };
     CHECK_FAILS(hn_dataset_open(&d, &bench.heap, &one), HN_ERR_ARGUMENT, "expected no weight");
-    unlink(train);
-    unlink(held);
+    hn_os_remove(train);
+    hn_os_remove(held);
 }
 
 /* By a hash: the share is about right, equal examples go together, and the order of the file
@@ -171,7 +171,7 @@ static void lets_go(void)
     }
     hn_example_free(&e);
     hn_dataset_close(d);
-    unlink(path);
+    hn_os_remove(path);
 }
 
 static bool stop(void *context, uint64_t done, uint64_t n)

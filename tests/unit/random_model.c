@@ -1,5 +1,8 @@
 /* Random models: `copies` makes attn_output the transpose of attn_v, each head's of the values
  * that it is served, and leaves every other tensor as it was; another type is refused. */
+#include "base/os/files.h"
+#include "base/os/folders.h"
+#include "base/os/process.h"
 #include "base/normal.h"
 #include "base/pool.h"
 #include "convert/random_model.h"
@@ -10,7 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { HEADS = 4, KV_HEADS = 2, HEAD = 16, WIDTH = 64 };
 
@@ -115,8 +117,8 @@ int main(int argc, char **argv)
     hn_gguf *a = NULL, *b = NULL;
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
-    snprintf(with, sizeof with, "/tmp/hone-copies-%d.gguf", (int)getpid());
-    snprintf(without, sizeof without, "/tmp/hone-plain-%d.gguf", (int)getpid());
+    snprintf(with, sizeof with, "%s/hone-copies-%d.gguf", hn_os_folder_for_temporary(), (int)hn_os_process_id());
+    snprintf(without, sizeof without, "%s/hone-plain-%d.gguf", hn_os_folder_for_temporary(), (int)hn_os_process_id());
     first = HN_FIRST_SPREAD;
     if (CHECK_OK(make(with, true, "f32")) && CHECK_OK(make(without, false, "f32")) &&
         CHECK_OK(hn_gguf_open(&heap, with, &a)) && CHECK_OK(hn_gguf_open(&heap, without, &b))) {
@@ -136,8 +138,8 @@ int main(int argc, char **argv)
     hn_gguf_close(a);
     hn_gguf_close(b);
     CHECK_FAILS(make(with, true, "bf16"), HN_ERR_UNSUPPORTED, "copies are made of f32");
-    unlink(with);
-    unlink(without);
+    hn_os_remove(with);
+    hn_os_remove(without);
     CHECK_INT(0, heap.live_blocks);
     remove(with);
     remove(without);

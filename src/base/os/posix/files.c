@@ -11,8 +11,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 _Static_assert(sizeof(off_t) >= 8 && sizeof(size_t) >= 8, "models are files of many gigabytes, and mapped whole");
 

@@ -1,3 +1,6 @@
+#if defined(__APPLE__)
+#define _DARWIN_C_SOURCE 1 /* _SC_PHYS_PAGES */
+#endif
 #include "base/os/memory.h"
 
 #include <stdint.h>

@@ -30,7 +30,13 @@ int hn_os_thread_start(hn_os_thread *thread, void (*task)(void *context), void *
     thread->run = task;
     thread->context = context;
     block_signals(&before);
-    const int failure = pthread_create(&thread->handle, NULL, run, thread);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+#if defined(__APPLE__) /* which gives half a megabyte */
+    pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
+#endif
+    const int failure = pthread_create(&thread->handle, &attributes, run, thread);
+    pthread_attr_destroy(&attributes);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failure;
 }

@@ -16,6 +16,18 @@ bool hn_os_folder_enter(const char *path) { return chdir(path) == 0; }
 
 void hn_os_default_variable(const char *name, const char *value) { setenv(name, value, 0); }
 
+#if defined(__APPLE__)
+#include <mach-o/dyld.h>
+
+bool hn_os_program_path(char *path, size_t room)
+{
+    uint32_t most = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
+    const bool fits = _NSGetExecutablePath(path, &most) == 0;
+    if (!fits)
+        errno = ENAMETOOLONG;
+    return fits;
+}
+#else
 bool hn_os_program_path(char *path, size_t room)
 {
     const ssize_t n = readlink("/proc/self/exe", path, room);
@@ -25,6 +37,7 @@ bool hn_os_program_path(char *path, size_t room)
         errno = ENAMETOOLONG;
     return n >= 0 && (size_t)n < room;
 }
+#endif
 
 int hn_os_program_run(const char *path, const char *const *words)
 {

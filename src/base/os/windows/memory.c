@@ -1,0 +1,14 @@
+#include "base/os/memory.h"
+
+#include "base/os/windows/wide.h"
+
+#include <stdint.h>
+
+hn_free_memory hn_memory_free(void)
+{
+    MEMORYSTATUSEX m = { .dwLength = sizeof m };
+    if (!GlobalMemoryStatusEx(&m))
+        return (hn_free_memory){ SIZE_MAX, SIZE_MAX };
+    const uint64_t least = m.ullAvailPageFile < m.ullAvailVirtual ? m.ullAvailPageFile : m.ullAvailVirtual;
+    return (hn_free_memory){ (size_t)m.ullAvailPhys, (size_t)least };
+}
