@@ -1,5 +1,19 @@
-/* run_parts.h: a run's inside, for the files that make it up: run.c (its steps), run_fit.c (its
- * memory), run_result.c (what it leaves). */
+/* run_parts.h: a run's inside, for the files that make it up, and who owns whom.
+ *
+ *     input.c                model, tokenizer and data, opened; outlives the run
+ *     run.c                  the run: the loop of steps, and when it evaluates, saves and ends
+ *       run_told.c, run_file.c    what it was told: run.toml
+ *       run_basis.c               what its result depends on: the same, or it does not go on
+ *       tuning.c                  what is trained, and its memory: learner and evaluator read it
+ *       run_fit.c                 makes these two, of a size that memory allows:
+ *         learner.c                 one step. Its graph is objective.c's, up to the loss of a goal_*.c
+ *           descent.c                 micro-batches, a check, an update by an optimizer_*.c; owns
+ *                                     the executable, which owns storage and programs
+ *           feed.c                    binds what the graph reads; batch.c cuts a step into micro-batches
+ *         evaluator.c               held-out examples: a graph of objective.c without a backward
+ *       metrics.c, checkpoint.c   a line a step; all that a later step depends on
+ *       run_result.c              what it leaves: adapter_write.c, verdict.c; its folder and lock
+ *     report.c, origin.c     the page of a run that ended, for whoever started it */
 #ifndef HN_TRAIN_RUN_PARTS_H
 #define HN_TRAIN_RUN_PARTS_H
 
