@@ -47,7 +47,7 @@ static void supports(const void *device, const hn_call *call, hn_support *out)
 hn_target hn_device_target(const hn_device *device)
 {
     return (hn_target){ .device = device, .n_threads = device->n_threads,
-                        .is_host = hn_device_is_host(device), .supports = supports };
+                        .is_host = hn_device_is_host(device), .is_spare = device->is_spare, .supports = supports };
 }
 
 hn_status hn_launch_check(const hn_launch *l)

@@ -25,7 +25,8 @@ typedef struct hn_device {
     int n_threads;
     /* The device that does what this one cannot, in the host's memory: itself, where that is its own. */
     struct hn_device *host;
-    _Atomic uint64_t n_calls; /* that were submitted to it, by any thread */
+    bool is_spare;            /* the host of another, opened with it */
+    _Atomic uint64_t n_calls; /* of graphs that any thread submitted to it: a copy is none */
 } hn_device;
 
 static inline bool hn_device_is_host(const hn_device *device)

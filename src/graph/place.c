@@ -10,11 +10,12 @@ int hn_host_target(int n_targets, const hn_target *targets)
     return -1;
 }
 
-int hn_leaf_asked(const hn_leaf *leaf, int n_targets)
+int hn_leaf_asked(const hn_leaf *leaf, int n_targets, const hn_target *targets)
 {
     while (leaf->device == HN_ANY_DEVICE && leaf->beside)
         leaf = leaf->beside;
-    return leaf->device == HN_ANY_DEVICE || leaf->device >= n_targets ? 0 : leaf->device;
+    return leaf->device == HN_ANY_DEVICE || leaf->device >= n_targets || targets[leaf->device].is_spare
+               ? 0 : leaf->device;
 }
 
 static bool runs_on(const hn_apply *a, const hn_target *target)
@@ -60,7 +61,7 @@ hn_status hn_place_leaves(const hn_graph *g, int n_targets, const hn_target *tar
     for (int d = 0; d < n_targets; d++)
         all_are_host = all_are_host && targets[d].is_host;
     for (int i = 0; i < g->n_leaves; i++) {
-        place[i] = hn_leaf_asked(g->leaves[i], n_targets);
+        place[i] = hn_leaf_asked(g->leaves[i], n_targets, targets);
         if (g->leaves[i]->kind < HN_LEAF_WEIGHT && !targets[place[i]].is_host)
             place[i] = host;
     }

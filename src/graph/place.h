@@ -10,7 +10,7 @@
 #include "graph/plan.h"
 
 /* The device that a leaf was asked to lie on, or that its parameter was. */
-int hn_leaf_asked(const hn_leaf *leaf, int n_targets);
+int hn_leaf_asked(const hn_leaf *leaf, int n_targets, const hn_target *targets);
 /* `place`: g->n_leaves entries. One target at least has the host's memory. */
 hn_status hn_place_leaves(const hn_graph *g, int n_targets, const hn_target *targets, int *place);
 /* The first target whose memory is the host's; -1: none. */

@@ -37,7 +37,8 @@ typedef struct hn_support {
 typedef struct hn_target {
     const void *device;
     int n_threads;
-    bool is_host; /* its memory is the host's */
+    bool is_host;  /* its memory is the host's */
+    bool is_spare; /* for what others cannot: nothing is asked to lie there */
     void (*supports)(const void *device, const hn_call *call, hn_support *out);
 } hn_target;
 

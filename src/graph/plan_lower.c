@@ -145,12 +145,12 @@ static int choose_device(const lowering *l, const hn_apply *a, const int *in)
             continue;
         const hn_root *root = &plan->roots[plan->values[in[i]].root];
         if (root->leaf && root->leaf->kind >= HN_LEAF_WEIGHT)
-            return hn_leaf_asked(root->leaf, plan->n_devices);
+            return hn_leaf_asked(root->leaf, plan->n_devices, plan->targets);
         const bool placed = !root->leaf || root->leaf->device != HN_ANY_DEVICE;
         const size_t bytes = placed ? hn_type_bytes(&plan->values[in[i]].type) : 0;
         if (bytes > most) {
             most = bytes;
-            best = root->device;
+            best = root->leaf ? hn_leaf_asked(root->leaf, plan->n_devices, plan->targets) : root->device;
         }
     }
     return best;

@@ -94,6 +94,7 @@ static hn_status check_alias(hn_prove_env *env, const hn_case *c, int i, hn_alia
     static const hn_plan_mode modes[] = { HN_PLAN_INPLACE, HN_PLAN_POISON };
     hn_trial_options options = { 0 };
     options.wrap[i] = HN_WRAP_COPY;
+    options.stays = true;
     hn_trial t;
     HN_TRY(hn_trial_new(&t, env->heap, c, env->seed, &options));
     hn_results base;

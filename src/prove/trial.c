@@ -39,7 +39,8 @@ static hn_node *make_input(hn_trial *t, const hn_trial_options *options, int i)
                                      in->type.rank, dim);
         return t->leaf[i];
     }
-    const hn_leaf_kind kind = is_updated(t->c->op, i) ? HN_LEAF_STATE : HN_LEAF_INPUT;
+    const hn_leaf_kind kind = is_updated(t->c->op, i) ? HN_LEAF_STATE
+                              : options->stays && !options->wrap[i] ? HN_LEAF_WEIGHT : HN_LEAF_INPUT;
     t->leaf[i] = hn_graph_leaf(g, kind, info[i].name, in->type.dtype, in->type.rank, dim);
     if (hn_is_poison(g, t->leaf[i]))
         return t->leaf[i];

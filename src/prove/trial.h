@@ -17,6 +17,7 @@ typedef struct hn_trial_options {
     int same_as[HN_MAX_IN]; /* 1 + an earlier input: the very same node */
     bool with_gradients;
     bool on_two_devices;
+    bool stays; /* what is not wrapped lies on the device for good: no copy of it can be taken over */
 } hn_trial_options;
 
 enum { HN_TRIAL_WANTED = HN_MAX_OUT + HN_MAX_IN + 1 };

@@ -422,7 +422,7 @@ static hn_status submit(hn_device *device, const hn_submission *s)
             return status;
         }
         put(f, it);
-        device->n_calls++;
+        device->n_calls += s->at[i].apply != NULL;
     }
     return HN_OK;
 }
@@ -478,6 +478,7 @@ static hn_status far_open(hn_device **out, hn_heap *heap, const hn_device_option
         hn_free(heap, f);
         return status;
     }
+    f->device.host->is_spare = true;
     f->device.n_threads = f->kernels->n_threads;
     f->coin = 12345;
     pthread_mutex_init(&f->lock, NULL);

@@ -191,7 +191,7 @@ static hn_status submit(hn_device *device, const hn_submission *stretch)
     for (int i = 0; i < stretch->n; i++) {
         HN_REQUIRE(!stretch->cancel || !atomic_load(stretch->cancel), HN_ERR_CANCELLED, "cancelled");
         HN_TRY(run_launch((hn_cpu *)(void *)device, &stretch->at[i]));
-        device->n_calls++;
+        device->n_calls += stretch->at[i].apply != NULL;
     }
     return HN_OK;
 }
