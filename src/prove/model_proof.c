@@ -141,6 +141,7 @@ static hn_status take_gradient(proof *p)
 {
     const hn_learner_options o = learner_options(p);
     hn_learned learned;
+    HN_TRY(hn_tuning_push(p->tuning));
     HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, by(p, 0), &o));
     HN_TRY(hn_learner_look(p->learner, &p->batch, 0, NULL, &learned));
     p->loss = learned.loss;
@@ -335,7 +336,7 @@ static hn_status difference(proof *p, int i, const float *d, const float *x0, do
     }
     memcpy(x, x0, (size_t)n * sizeof *x);
     *slope = (f[0] - f[1]) / (2 * h);
-    return HN_OK;
+    return hn_tuning_push(p->tuning);
 }
 
 typedef struct answer {
@@ -501,6 +502,7 @@ static hn_status compare(proof *p, const variant *v)
     for (size_t i = 0; v->cuts && i < p->batch.n_examples; i++)
         if (!i || p->batch.tokens[i] > (uint32_t)o.objective.max_tokens)
             o.objective.max_tokens = p->batch.tokens[i];
+    HN_TRY(hn_tuning_push(p->tuning));
     HN_TRY(
         hn_learner_new(&other, p->o->heap, p->model, p->tuning, by(p, v->device), &o));
     hn_status status = hn_learner_look(other, &p->batch, 0, NULL, &learned);
