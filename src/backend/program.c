@@ -304,8 +304,14 @@ static hn_status resolve_step(hn_program *p, int s)
 {
     const hn_step *step = &p->plan->steps[s];
     hn_type types[HN_MAX_OUT];
-    int64_t view_at;
-    HN_TRY(hn_call_infer(&p->calls[s], types, &view_at));
+    int64_t view_at = 0;
+    if (step->crosses) { /* as it lies: what is packed stays packed */
+        types[0] = p->values[step->in[0]].type;
+        if (types[0].layout == HN_LAYOUT_PLAIN)
+            hn_type_pack(&types[0]);
+    } else {
+        HN_TRY(hn_call_infer(&p->calls[s], types, &view_at));
+    }
     for (int o = 0; o < step->n_out; o++) {
         const int v = step->out[o];
         if (v < 0)
