@@ -30,7 +30,7 @@ static hn_status open_asker(asker *a, const char *model, const char *adapter, co
     HN_TRY(hn_model_open(a->heap, model, NULL, &a->model));
     HN_TRY(hn_open_tokenizer(a->heap, model, &a->tok));
     HN_TRY(hn_chat_input_open(&a->chat, model));
-    HN_TRY(hn_machine_open(&a->machine, a->heap, &(hn_machine_args){ 0 }, 1));
+    HN_TRY(hn_machine_open(&a->machine, a->heap, &(hn_machine_args){ 0 }));
     if (adapter) {
         const hn_adapter_use use = { .model = a->model, .run = a->machine.run };
         HN_TRY(hn_adapter_open(&one, a->heap, adapter, &use, NULL));

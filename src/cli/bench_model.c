@@ -136,7 +136,7 @@ hn_status hn_bench_model(hn_heap *heap, const char *path, const hn_bench_model_a
     const hn_ignored ignored = hn_ignored_of(&args->ignore);
     hn_status status = hn_model_open(heap, path, &ignored, &model);
     if (status == HN_OK) {
-        status = hn_machine_open(&machine, heap, &args->machine, 1);
+        status = hn_machine_open(&machine, heap, &args->machine);
         if (status == HN_OK) {
             machine.devices[0]->backend->describe(machine.devices[0], text, sizeof text);
             fprintf(out, "%s: %s\n", path, text);

@@ -273,7 +273,7 @@ static hn_status run_model(chat *c, const char *path)
     hn_session_options o;
     HN_TRY(hn_sampling_read(&c->args->sampling, c->bias, &sampling));
     HN_TRY(hn_session_args_read(&c->args->session, &o));
-    HN_TRY(hn_machine_open(&c->machine, c->heap, &c->args->machine, 1));
+    HN_TRY(hn_machine_open(&c->machine, c->heap, &c->args->machine));
     HN_TRY(open_texts(c, path));
     const hn_ignored ignored = hn_ignored_of(&c->args->ignore);
     HN_TRY(hn_model_open(c->heap, path, &ignored, &c->model));

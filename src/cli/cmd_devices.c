@@ -97,7 +97,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     hn_machine machine;
-    HN_TRY(hn_machine_open(&machine, &heap, &args->machine, HN_MAX_DEVICES));
+    HN_TRY(hn_machine_open(&machine, &heap, &args->machine));
     hn_device **devices = machine.devices;
     hn_status status = HN_OK;
     for (int d = 0; d < machine.run.n_devices && status == HN_OK; d++) {

@@ -82,7 +82,7 @@ static hn_status run_model(job *j, const hn_model *model, int n, char **texts, F
                "--too-long %.40s: expected keep-start or refuse", how);
     const hn_embedder_options o = { .pooling = j->args->pooling, .normalizes = j->args->normalize,
                                     .refuses_long = how && !strcmp(how, "refuse") };
-    HN_TRY(hn_machine_open(&machine, j->heap, &j->args->machine, 1));
+    HN_TRY(hn_machine_open(&machine, j->heap, &j->args->machine));
     hn_status status = hn_embedder_new(&j->embedder, j->heap, model, j->tok, machine.run, &o);
     if (status == HN_OK) {
         j->parts = hn_embedder_width(j->embedder);

@@ -196,7 +196,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_numerics numerics;
     hn_status status = hn_numerics_parse(args->machine.numerics, &numerics);
     if (status == HN_OK)
-        status = hn_train_args_open(&in, operands[0], &args->data, &args->files, &args->machine, 1, NULL);
+        status = hn_train_args_open(&in, operands[0], &args->data, &args->files, &args->machine, NULL);
     if (status == HN_OK)
         status = settle_goal(&own, in.data.dataset);
     for (int i = 0; i < n_operands && status == HN_OK; i++)

@@ -274,7 +274,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_train_input in = { .heap = &heap };
     grads g = { .args = args, .in = &in, .batch = hn_batch_on(&heap) };
     hn_status status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
-                                           &args->machine, HN_MAX_DEVICES, NULL);
+                                           &args->machine, NULL);
     if (status == HN_OK)
         status = open_tuning(&g);
     if (status == HN_OK)

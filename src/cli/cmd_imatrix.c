@@ -42,7 +42,7 @@ static hn_status run_model(const imatrix_args *args, hn_heap *heap, const hn_mod
         .dataset = slash ? slash + 1 : name,
         .progress = hn_progress,
     };
-    HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine));
     hn_progress_begin();
     const hn_status status =
         hn_imatrix_write(heap, model, machine.run, text->ids, text->n, args->out, &o);

@@ -129,7 +129,7 @@ static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_mode
     HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it has no logits; see hone embed",
                hn_model_arch(model)->name);
-    HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine));
     const hn_adapter_use use = { .model = model, .run = machine.run };
     hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
     if (status == HN_OK)

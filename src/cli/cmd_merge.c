@@ -187,7 +187,7 @@ static hn_status open_input(hn_heap *heap, const merge_args *args, char **operan
     const hn_ignored ignored = hn_ignored_of(&args->ignore);
     HN_TRY(hn_model_open(heap, operands[0], &ignored, &in->model));
     hn_model_keep_identity(in->model, hn_cache_folder());
-    HN_TRY(hn_machine_open(&in->machine, heap, &args->machine, 1));
+    HN_TRY(hn_machine_open(&in->machine, heap, &args->machine));
     const hn_adapter_use use = { .model = in->model, .run = in->machine.run, .as_trained = true,
                                  .template = is_chosen ? template : NULL };
     HN_TRY(hn_adapter_open(&adapter, heap, operands[1], &use, &told));

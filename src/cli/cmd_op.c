@@ -203,7 +203,7 @@ static hn_status read_operands(op_run *r, int n, char **operands)
 
 static hn_status run_op(op_run *r, FILE *out)
 {
-    HN_TRY(hn_machine_open(&r->machine, &r->heap, &r->args->machine, HN_MAX_DEVICES));
+    HN_TRY(hn_machine_open(&r->machine, &r->heap, &r->args->machine));
     HN_TRY(hn_graph_new(&r->g, &r->heap));
     HN_TRY(build(r));
     HN_TRY(compile(r));

@@ -137,7 +137,7 @@ static hn_status compare(const parity_args *args, hn_heap *heap, const hn_model 
 {
     hn_machine machine;
     hn_parity result;
-    HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine));
     hn_status status = hn_parity_run(&result, heap, model, machine.run, ref);
     hn_machine_close(&machine);
     HN_TRY(status);

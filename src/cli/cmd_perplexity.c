@@ -99,7 +99,7 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
         .progress = hn_progress,
     };
     HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
-    HN_TRY(hn_machine_open(&machine, heap, &args->machine, 1));
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine));
     const hn_adapter_use use = { .model = model, .run = machine.run };
     hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
     hn_progress_begin();

@@ -235,7 +235,7 @@ static hn_status print_steps(const plan_args *args, const hn_plan *plan, hn_heap
 static hn_status look(const plan_args *args, hn_heap *heap, const hn_model *model, FILE *out)
 {
     hn_machine machine;
-    HN_TRY(hn_machine_open(&machine, heap, &args->machine, HN_MAX_DEVICES));
+    HN_TRY(hn_machine_open(&machine, heap, &args->machine));
     hn_plan_looks looks;
     hn_status status = hn_plan_looks_new(&looks, heap, model, &machine, args->of, &args->asks);
     if (status == HN_OK) {

@@ -214,7 +214,7 @@ static hn_status run_model(state *s, const char *path)
 {
     hn_session_options o;
     HN_TRY(hn_session_args_read(&s->args->session, &o));
-    HN_TRY(hn_machine_open(&s->machine, s->heap, &s->args->machine, 1));
+    HN_TRY(hn_machine_open(&s->machine, s->heap, &s->args->machine));
     HN_TRY(hn_open_tokenizer(s->heap, path, &s->tok));
     HN_TRY(read_prompt(s));
     const hn_ignored ignored = hn_ignored_of(&s->args->ignore);

@@ -19,6 +19,7 @@ typedef struct train_args {
     hn_train_config config;
     hn_data_args data;
     hn_list files;
+    const char *device;
     hn_sink out;
     bool resume, dry_run;
     int64_t samples;
@@ -26,6 +27,7 @@ typedef struct train_args {
 
 static const hn_option options[] = {
     HN_GROUP("the run"),
+    HN_TEXT(train_args, device, "device", "LIST", "of those that `hone devices` shows, layers on them in turn; default: cpu"),
     HN_LIST(train_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
     HN_OUT_FOLDER(train_args, out, "out", "DIR", "the run's folder"),
     HN_FLAG(train_args, resume, "resume", "go on with the run in DIR: without MODEL, as it was told then"),
@@ -279,7 +281,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_status status = hn_train_config_check(&args->config);
     if (status == HN_OK)
         status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
-                                     &(hn_machine_args){ .threads = args->config.threads }, 1, out);
+                                     &(hn_machine_args){ .device = args->device, .threads = args->config.threads }, out);
     if (status == HN_OK)
         status = run_input(args, &in, operands[0], out);
     hn_train_input_close(&in);

@@ -21,7 +21,7 @@ typedef struct hn_machine_args {
     HN_INT(type, machine.threads, "threads", "N", 1, 256, "default: one a processor")
 
 #define HN_DEVICE_OPTIONS(type)                                                                \
-    HN_TEXT(type, machine.device, "device", "LIST", "of those that `hone devices` shows; default: cpu"), \
+    HN_TEXT(type, machine.device, "device", "LIST", "of those that `hone devices` shows, layers on them in turn; default: cpu"), \
         HN_THREADS_OPTION(type),                                                               \
         HN_TEXT(type, machine.isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: the best")
 
@@ -36,8 +36,8 @@ typedef struct hn_machine {
     hn_run_spec run; /* of these: it stays where it was opened */
 } hn_machine;
 
-/* `most`: devices that the command can use; more are refused. Nothing is open after a failure. */
-hn_status hn_machine_open(hn_machine *machine, hn_heap *heap, const hn_machine_args *args, int most);
+/* Nothing is open after a failure. */
+hn_status hn_machine_open(hn_machine *machine, hn_heap *heap, const hn_machine_args *args);
 void hn_machine_close(hn_machine *machine); /* takes a zeroed one */
 
 /* Threads alone. */

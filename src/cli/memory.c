@@ -37,7 +37,7 @@ static hn_status measure(hn_heap *heap, const hn_model *model, const hn_session_
 {
     hn_machine machine;
     hn_session_sizes sizes;
-    HN_TRY(hn_machine_open(&machine, heap, args, 1));
+    HN_TRY(hn_machine_open(&machine, heap, args));
     const uint64_t before = (uint64_t)heap->live_bytes;
     const hn_status status = hn_session_measure(heap, model, machine.run, options, &sizes);
     hn_machine_close(&machine);

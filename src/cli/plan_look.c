@@ -81,7 +81,7 @@ static hn_status look_at_text(hn_plan_look *l, hn_heap *heap, const hn_model *mo
         l->tokens = longest;
     nn_build_options o = { .max_tokens = l->tokens };
     o.numerics = machine->run.numerics;
-    HN_TRY(hn_compiled_build(&l->compiled, heap, model, machine->devices[0], &o));
+    HN_TRY(hn_compiled_build(&l->compiled, heap, model, machine->run, &o));
     HN_TRY(hn_compiled_plan(&l->compiled, 1, &l->compiled.result, asks->mode));
     l->plan = hn_executable_look(l->compiled.x, 0);
     put_weights(l, model, 0);

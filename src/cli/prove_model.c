@@ -82,7 +82,7 @@ hn_status hn_prove_model(const hn_prove_model_args *args, hn_heap *heap, const c
 {
     hn_train_input in = { .heap = heap };
     hn_status status = hn_train_args_open(&in, model, &args->data, &args->files,
-                                          &(hn_machine_args){ .threads = 1 }, 1, NULL);
+                                          &(hn_machine_args){ .threads = 1 }, NULL);
     if (status == HN_OK)
         status = prove(args, &in, report, subject);
     hn_train_input_close(&in);

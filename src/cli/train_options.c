@@ -21,7 +21,7 @@ static void found(void *context, const hn_preflight *report, const hn_dataset *d
 }
 
 hn_status hn_train_args_open(hn_train_input *in, const char *model, const hn_data_args *data,
-                             const hn_list *files, const hn_machine_args *args, int most, FILE *shows)
+                             const hn_list *files, const hn_machine_args *args, FILE *shows)
 {
     const hn_data_choice choice = hn_data_args_choice(data);
     const hn_train_look look = { .context = shows, .watch = watch, .found = found };
@@ -32,7 +32,7 @@ hn_status hn_train_args_open(hn_train_input *in, const char *model, const hn_dat
     hn_progress_end();
     HN_TRY(status);
     hn_model_keep_identity(in->model, hn_cache_folder());
-    HN_TRY(hn_machine_open(&machine, in->heap, args, most)); /* closed with the input */
+    HN_TRY(hn_machine_open(&machine, in->heap, args)); /* closed with the input */
     in->n_devices = machine.run.n_devices;
     memcpy(in->devices, machine.devices, sizeof in->devices);
     return HN_OK;

@@ -12,10 +12,8 @@
 #define HN_TRAIN_OPTION_REAL(type, path, option, value, low, high, help) HN_REAL(type, path, option, value, help),
 #define HN_TRAIN_OPTION_FLAG(type, path, option, value, low, high, help) HN_FLAG(type, path, option, help),
 
-/* Opens everything, on `most` devices at most, and looks through the data with a bar on stderr; `shows`: prints what was found
- * there. */
+/* Opens everything, and looks through the data with a bar on stderr; `shows`: prints what was found there. */
 hn_status hn_train_args_open(hn_train_input *in, const char *model, const hn_data_args *data,
-                             const hn_list *files, const hn_machine_args *machine, int most,
-                             FILE *shows);
+                             const hn_list *files, const hn_machine_args *machine, FILE *shows);
 
 #endif

@@ -1,18 +1,21 @@
 #include "infer/compiled.h"
 
-static hn_layout prefers(const void *device, hn_dtype dtype, int rank)
+#include <string.h>
+
+static hn_layout prefers(const void *compiled, int device, hn_dtype dtype, int rank)
 {
-    const hn_device *d = device;
+    const hn_device *d = ((const hn_compiled *)compiled)->devices[device];
     return d->backend->prefers(d, dtype, rank);
 }
 
 hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model,
-                            hn_device *device, const nn_build_options *options)
+                            hn_run_spec run, const nn_build_options *options)
 {
     nn_build_options o = *options;
     o.prefers = prefers;
-    o.prefers_of = device;
-    c->device = device;
+    o.prefers_of = c;
+    o.n_devices = c->n_devices = run.n_devices;
+    memcpy(c->devices, run.devices, (size_t)run.n_devices * sizeof *run.devices);
     c->model = model;
     HN_TRY(hn_graph_new(&c->g, heap));
     c->result = hn_model_build(model, &c->build, c->g, &o);
@@ -25,7 +28,7 @@ hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
     hn_plan_options options = { 0 };
     if (mode)
         HN_TRY(hn_plan_mode_parse(mode, &options.mode));
-    HN_TRY(hn_executable_new(&c->x, c->g, 1, &c->device));
+    HN_TRY(hn_executable_new(&c->x, c->g, c->n_devices, c->devices));
     HN_TRY(hn_executable_plan(c->x, n_wanted, wanted, &options));
     c->storage = hn_executable_storage(c->x);
     for (int i = 0; i < c->build.n_bound; i++)

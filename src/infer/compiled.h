@@ -4,10 +4,12 @@
 #define HN_INFER_COMPILED_H
 
 #include "backend/executable.h"
+#include "infer/run_spec.h"
 #include "models/model.h"
 
 typedef struct hn_compiled {
-    hn_device *device;
+    hn_device *devices[HN_MAX_DEVICES]; /* layers lie on them in order */
+    int n_devices;
     const hn_model *model;
     hn_graph *g;
     nn_build build;
@@ -20,7 +22,7 @@ typedef struct hn_compiled {
 /* Two steps, so that what else is wanted can be chosen from the graph between them. What failed
  * is left for hn_compiled_free. */
 hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model,
-                            hn_device *device, const nn_build_options *options);
+                            hn_run_spec run, const nn_build_options *options);
 hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
                            const char *mode_or_null);
 /* Makes memory for what is not bound yet, and the program. */

@@ -73,7 +73,7 @@ static hn_status make(hn_forward *f, hn_run_spec run, const hn_forward_options *
             f->segments[3 * i + 1] = (int32_t)i, f->segments[3 * i + 2] = (int32_t)i + 1;
     }
     hn_adapters_apply(o->adapters, &built);
-    HN_TRY(hn_compiled_build(&f->c, f->heap, f->model, run.devices[0], &built));
+    HN_TRY(hn_compiled_build(&f->c, f->heap, f->model, run, &built));
     HN_TRY(list_wanted(f, f->c.result));
     HN_TRY(hn_compiled_plan(&f->c, f->n_wanted, f->wanted, o->plan));
     HN_TRY(bind_inputs(f));

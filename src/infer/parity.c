@@ -19,7 +19,7 @@ typedef struct ran {
 typedef struct judge {
     hn_heap *heap;
     const hn_model *model;
-    hn_device *device;
+    hn_run_spec run;
     const hn_reference *ref;
     hn_parity *out;
     int32_t *positions, *segments;
@@ -113,7 +113,7 @@ static hn_status plan(judge *j, hn_compiled *c)
 
 static hn_status run_compiled(judge *j, hn_compiled *c, const nn_build_options *o, ran *out)
 {
-    HN_TRY(hn_compiled_build(c, j->heap, j->model, j->device, o));
+    HN_TRY(hn_compiled_build(c, j->heap, j->model, j->run, o));
     HN_TRY(plan(j, c));
     HN_TRY(bind_inputs(j, c));
     HN_TRY(hn_compiled_finish(c));
@@ -313,7 +313,7 @@ hn_status hn_parity_run(hn_parity *out, hn_heap *heap, const hn_model *model, hn
 {
     *out = (hn_parity){ .heap = heap, .numerics = reference->numerics,
                         .n_layer = reference->n_layer, .first_beyond = -1 };
-    judge j = { .heap = heap, .model = model, .device = run.devices[0], .ref = reference, .out = out };
+    judge j = { .heap = heap, .model = model, .run = run, .ref = reference, .out = out };
     const hn_status status = make(&j);
     hn_free(heap, j.positions);
     hn_free(heap, j.segments);

@@ -8,7 +8,7 @@
 
 typedef struct hn_run_spec {
     int n_devices;
-    hn_device *const *devices; /* the first is that of what runs on one; they outlive what they are given to */
+    hn_device *const *devices; /* layers lie on them in order; they outlive what they are given to */
     hn_numerics numerics;
 } hn_run_spec;
 
@@ -16,12 +16,6 @@ typedef struct hn_run_spec {
 static inline hn_run_spec hn_run_on(hn_device *const *device)
 {
     return (hn_run_spec){ 1, device, HN_NUMERICS_F32 };
-}
-
-/* The same on its first device alone. */
-static inline hn_run_spec hn_run_first(hn_run_spec run)
-{
-    return (hn_run_spec){ 1, run.devices, run.numerics };
 }
 
 #endif

@@ -39,7 +39,7 @@ static hn_status plan(hn_session *s)
                            .cache = s->cache, .ring = s->ring, .numerics = s->run.numerics,
                            .packs = s->packs };
     hn_adapters_apply(s->adapters, &o);
-    HN_TRY(hn_compiled_build(&s->c, s->heap, s->model, s->run.devices[0], &o));
+    HN_TRY(hn_compiled_build(&s->c, s->heap, s->model, s->run, &o));
     if (!s->c.build.has_ring)
         s->ring = 0;
     HN_TRY(hn_compiled_plan(&s->c, 1, &s->c.result, NULL));

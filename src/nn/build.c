@@ -105,6 +105,13 @@ hn_node *nn_layer_own(nn_build *b, hn_node *x)
     return layer->own_given ? layer->own_given : x;
 }
 
+/* The embedding lies with the first layer, and what follows the layers with the last. */
+static int device_of(const nn_build *b)
+{
+    const int64_t layer = b->layer < 0 ? 0 : b->layer < b->hp->n_layer ? b->layer : b->hp->n_layer - 1;
+    return (int)(layer * b->o.n_devices / b->hp->n_layer);
+}
+
 static hn_node *remember(nn_build *b, const char *name, hn_node *made, bool is_ring)
 {
     if (hn_is_poison(b->g, made))
@@ -113,6 +120,8 @@ static hn_node *remember(nn_build *b, const char *name, hn_node *made, bool is_r
                              made->type.dim[2] };
     hn_node *state =
         hn_graph_leaf(b->g, HN_LEAF_STATE, nn_name(b, name, ""), b->o.cache, 3, dim);
+    if (b->o.n_devices > 1 && !hn_is_poison(b->g, state))
+        state->leaf->device = device_of(b);
     return hn_set_rows(b->g, state, made, is_ring ? b->ring_slots : b->slots);
 }
 
@@ -221,19 +230,12 @@ static hn_dtype packed_type(const nn_build *b, const nn_weight *w)
                                                                          : w->type.dtype;
 }
 
-/* The embedding lies with the first layer, and what follows the layers with the last. */
-static int device_of(const nn_build *b)
-{
-    const int64_t layer = b->layer < 0 ? 0 : b->layer < b->hp->n_layer ? b->layer : b->hp->n_layer - 1;
-    return (int)(layer * b->o.n_devices / b->hp->n_layer);
-}
-
 static hn_layout layout_of(const nn_build *b, const nn_weight *w)
 {
     const hn_dtype dtype = w->type.dtype;
     if (!may_pack(b, w) || !hn_layout_takes(HN_LAYOUT_PANEL16, dtype, w->type.rank))
         return HN_LAYOUT_PLAIN;
-    return b->o.prefers ? b->o.prefers(b->o.prefers_of, packed_type(b, w), w->type.rank) : HN_LAYOUT_PANEL16;
+    return b->o.prefers ? b->o.prefers(b->o.prefers_of, b->o.n_devices > 1 ? device_of(b) : 0, packed_type(b, w), w->type.rank) : HN_LAYOUT_PANEL16;
 }
 
 static bool is_packed(const nn_build *b, const nn_weight *w)

@@ -48,7 +48,7 @@ static hn_status plan(hn_evaluator *e, const hn_model *model, const hn_tuning *t
     const hn_plan_options plain = { 0 };
     e->max_tokens = o.max_tokens;
     e->max_pairs = o.max_pairs;
-    HN_TRY(hn_executable_new(&e->x, e->g, 1, run.devices));
+    HN_TRY(hn_executable_new(&e->x, e->g, run.n_devices, run.devices));
     return hn_executable_plan(e->x, 2, wanted, &plain);
 }
 

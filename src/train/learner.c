@@ -65,7 +65,7 @@ static hn_status plan(hn_learner *l, hn_run_spec run, const hn_learner_options *
     hn_free(l->heap, decays);
     hn_free(l->heap, params);
     if (status == HN_OK && l->objective.goal->needs_anchor)
-        status = hn_evaluator_plan(&l->anchor, l->heap, l->model, l->tuning, NULL, hn_run_first(run),
+        status = hn_evaluator_plan(&l->anchor, l->heap, l->model, l->tuning, NULL, run,
                                    &options->objective);
     l->max_tokens = o.max_tokens;
     l->max_rows = o.max_rows;

@@ -67,7 +67,7 @@ static hn_status plan_sequence(const hn_train_run *r, int64_t tokens, int64_t ro
     o.numerics = r->on.run.numerics;
     hn_tuning_apply(r->tuning, &o);
     o.has_dropout = false;
-    hn_status status = hn_compiled_build(&c, r->heap, r->on.model, r->on.run.devices[0], &o);
+    hn_status status = hn_compiled_build(&c, r->heap, r->on.model, r->on.run, &o);
     if (status == HN_OK)
         status = hn_compiled_plan(&c, 1, &c.result, NULL);
     if (status == HN_OK) {

@@ -22,14 +22,9 @@ try() {
     "$hone" "$@" --threads 257 >out 2>&1 && fail "$*: 257 threads"
     n=$((n + 1))
 }
-# one COMMAND...: it computes on one device; numbers COMMAND...: in numerics that are asked for.
-one() {
-    try "$@"
-    "$hone" "$@" --device cpu,cpu >out 2>&1 && fail "$*: two devices"
-    grep -q 'cpu,cpu: 2 devices: expected at most 1 here' out || fail "$*: two devices: the message"
-}
+# numbers COMMAND...: in numerics that are asked for.
 numbers() {
-    one "$@"
+    try "$@"
     "$hone" "$@" --numerics none_such >out 2>&1 && fail "$*: --numerics none_such"
     grep -q none_such out || fail "$*: --numerics none_such is not named"
 }
@@ -39,15 +34,36 @@ numbers chat "$model" --template plain.jinja --count 2 </dev/null
 numbers perplexity "$model" text --chunk 32
 numbers logits "$model" --tokens 3,1,4 --out l.npy --overwrite
 numbers eval "$model" --data data.jsonl --plain
-one embed "$models/bert" "a text"
-one imatrix "$model" text --chunk 32 --out i.gguf --overwrite
+try embed "$models/bert" "a text"
+try imatrix "$model" text --chunk 32 --out i.gguf --overwrite
 try grads "$model" --data data.jsonl --plain --out g.gguf --overwrite
 try plan "$model"
 try devices
 "$hone" logits "$model" --tokens 3,1,4 --out a.npy >out 2>&1 || fail "logits"
 try op silu --in a.npy
 
-# A step's layers over two devices: the bits of one.
+# Layers over two devices: the bits of one.
+same() { # COMMAND...: prints the same
+    "$hone" "$@" >want 2>err || fail "$*"
+    for devices in cpu,cpu cpu,cpu,cpu; do
+        "$hone" "$@" --device $devices >got 2>err || fail "$* on $devices"
+        cmp want got || fail "$* on $devices: other words"
+        n=$((n + 1))
+    done
+}
+for name in llama gemma3 qwen3moe gpt-oss; do
+    "$hone" logits "$models/$name" --tokens 3,1,4,1,5,9,2,6 --out one.npy --overwrite >out 2>&1 || fail "logits of $name"
+    "$hone" logits "$models/$name" --tokens 3,1,4,1,5,9,2,6 --out two.npy --overwrite --device cpu,cpu >out 2>&1 || fail "logits of $name on two"
+    cmp one.npy two.npy || fail "logits of $name on two devices: other bits"
+done
+same run "$model" --prompt "one and two" --count 20 --ids --ignore-end --quiet
+same perplexity "$model" text --chunk 32
+same eval "$model" --data data.jsonl --plain
+for devices in cpu cpu,cpu; do
+    "$hone" train "$model" --data data.jsonl --plain --out "run-$devices" --steps 3 --batch 2 --held-fraction 0.5 --device $devices >out 2>&1 ||
+        fail "train on $devices"
+done
+cmp run-cpu/adapter.gguf run-cpu,cpu/adapter.gguf || fail "train on two devices: another adapter"
 "$hone" grads "$model" --data data.jsonl --plain --out one.gguf >out 2>&1 || fail "grads"
 "$hone" grads "$model" --data data.jsonl --plain --out two.gguf --device cpu,cpu >out 2>&1 || fail "grads on two devices"
 cmp one.gguf two.gguf || fail "grads on two devices: other bits"

@@ -96,7 +96,7 @@ static hn_status begin(forgetful *f, const hn_model *m)
     *f = (forgetful){ 0 };
     for (int i = 0; i < N; i++)
         f->positions[i] = i;
-    HN_TRY(hn_compiled_build(&f->c, &heap, m, devices[0], &o));
+    HN_TRY(hn_compiled_build(&f->c, &heap, m, hn_run_on(devices), &o));
     HN_TRY(hn_compiled_plan(&f->c, 1, &f->c.result, NULL));
     HN_TRY(hn_storage_bind(f->c.storage, f->c.build.tokens->leaf, ids, hn_type_bytes(&f->c.build.tokens->leaf->type)));
     HN_TRY(hn_storage_bind(f->c.storage, f->c.build.positions->leaf, f->positions, hn_type_bytes(&f->c.build.positions->leaf->type)));

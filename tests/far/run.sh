@@ -48,6 +48,12 @@ program far adamw,cross_entropy_grad,add failures/stored_form_decay
 for name in e2e/chat e2e/run failures/resume_loss failures/sampled_fingerprint failures/untried_adapter; do
     script far "" $name
 done
+# A model's layers on several devices: whole commands, which open all that there are.
+for devices in cpu,far far,far; do
+    for name in e2e/run e2e/parity failures/resume_loss failures/sampled_fingerprint; do
+        script $devices "" $name
+    done
+done
 if [ "$all" = --all ]; then
     try far,far "" "prove" "$build/tests/far/hone" prove
     try cpu,far "" "prove" "$build/tests/far/hone" prove

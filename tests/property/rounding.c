@@ -66,7 +66,7 @@ static hn_status gradients(run *r, const hn_model *model, const hn_reference *re
 {
     const nn_build_options o = { .max_tokens = ref->n_tokens, .numerics = numerics,
                                  .feeds_layers = true };
-    HN_TRY(hn_compiled_build(&r->c, &heap, model, devices[0], &o));
+    HN_TRY(hn_compiled_build(&r->c, &heap, model, hn_run_on(devices), &o));
     HN_TRY(differentiate(r, ref));
     return bind(r, ref);
 }

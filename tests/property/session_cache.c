@@ -249,7 +249,7 @@ static void check_neighbours(const subject *s)
         positions[i] = i < A ? i : i - A;
         segments[i] = i < A ? 4 : 9;
     }
-    bool fine = CHECK_OK(hn_compiled_build(&c, &heap, s->model, s->three, &o)) &&
+    bool fine = CHECK_OK(hn_compiled_build(&c, &heap, s->model, hn_run_on(&s->three), &o)) &&
                 CHECK_OK(hn_compiled_plan(&c, 1, &c.result, NULL)) &&
                 CHECK_OK(hn_storage_bind(c.storage, c.build.tokens->leaf, tokens, hn_type_bytes(&c.build.tokens->leaf->type))) &&
                 CHECK_OK(hn_storage_bind(c.storage, c.build.positions->leaf, positions, hn_type_bytes(&c.build.positions->leaf->type))) &&
