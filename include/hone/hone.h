@@ -15,5 +15,6 @@
 #include "hone/tensor.h"
 #include "hone/tokenizer.h"
 #include "hone/train.h"
+#include "hone/version.h"
 
 #endif

@@ -15,23 +15,23 @@ extern "C" {
 #define HN_API
 #endif
 
-/* One list: the enum and the words are made from it. Chosen by what a caller does next. */
+/* One list: names, numbers, which stay what they are, and words. Chosen by what a caller does next. */
 #define HN_STATUS_LIST(X)                                                                      \
-    X(OK, "ok")                                                                                \
-    X(ERR_ARGUMENT, "bad argument")                                                            \
-    X(ERR_SHAPE, "shapes do not fit")                                                          \
-    X(ERR_IO, "input or output error")                                                         \
-    X(ERR_FORMAT, "malformed data")                                                            \
-    X(ERR_MEMORY, "out of memory")                                                             \
-    X(ERR_UNSUPPORTED, "unsupported")                                                          \
-    X(ERR_DEVICE, "device error")                                                              \
-    X(ERR_CANCELLED, "cancelled")                                                              \
-    X(ERR_BUSY, "busy")                                                                        \
-    X(ERR_NUMERIC, "not a finite number")                                                      \
-    X(ERR_PROOF, "a check did not hold")
+    X(OK, 0, "ok")                                                                             \
+    X(ERR_ARGUMENT, 1, "bad argument")                                                         \
+    X(ERR_SHAPE, 2, "shapes do not fit")                                                       \
+    X(ERR_IO, 3, "input or output error")                                                      \
+    X(ERR_FORMAT, 4, "malformed data")                                                         \
+    X(ERR_MEMORY, 5, "out of memory")                                                          \
+    X(ERR_UNSUPPORTED, 6, "unsupported")                                                       \
+    X(ERR_DEVICE, 7, "device error")                                                           \
+    X(ERR_CANCELLED, 8, "cancelled")                                                           \
+    X(ERR_BUSY, 9, "busy")                                                                     \
+    X(ERR_NUMERIC, 10, "not a finite number")                                                  \
+    X(ERR_PROOF, 11, "a check did not hold")
 
 typedef enum hn_status {
-#define HN_STATUS_ENUM(name, text) HN_##name,
+#define HN_STATUS_ENUM(name, number, text) HN_##name = number,
     HN_STATUS_LIST(HN_STATUS_ENUM)
 #undef HN_STATUS_ENUM
 } hn_status;

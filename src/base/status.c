@@ -15,7 +15,7 @@ static _Thread_local char message[MESSAGE_BYTES];
 const char *hn_status_text(hn_status status)
 {
     static const char *const texts[] = {
-#define HN_STATUS_TEXT(name, text) [HN_##name] = text,
+#define HN_STATUS_TEXT(name, number, text) [HN_##name] = text,
         HN_STATUS_LIST(HN_STATUS_TEXT)
 #undef HN_STATUS_TEXT
     };

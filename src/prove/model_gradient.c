@@ -93,19 +93,26 @@ static hn_status check_direction(model_proof *m, int first, int end, bool *moved
 {
     static const double at[4] = { -2, -1, 1, 2 };
     const hn_rng_key key = hn_rng_seed(m->env->seed + 31 + (uint64_t)first);
-    double f[4], norm;
+    double f[4], norm, want = 0, error = INFINITY;
     const double got = along(m, key, first, end, &norm);
     int64_t n = 0;
     for (int p = first; p < end; p++)
         n += hn_count(&m->params[p]->type);
-    const double h = step / sqrt((double)n) * 4;
-    for (int k = 0; k < 4; k++)
-        HN_TRY(loss_at(m, key, first, end, at[k] * h, &f[k], moved));
-    if (*moved)
-        return HN_OK;
-    const double want = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h);
-    hn_report_note(m->env->report, m->instance->spec.name, "directions",
-                   fabs(got - want) / (norm + 1e-4), direction_bound,
+    /* A loss that bends much over a step wants a smaller one; a wrong gradient agrees with none. */
+    double h = step / sqrt((double)n) * 4;
+    for (int halved = 0; halved < 6 && error > direction_bound; halved++, h /= 2) {
+        for (int k = 0; k < 4; k++)
+            HN_TRY(loss_at(m, key, first, end, at[k] * h, &f[k], moved));
+        if (*moved)
+            return HN_OK;
+        const double quotient = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h);
+        const double own = fabs(got - quotient) / (norm + 1e-4);
+        if (own < error || isinf(error)) {
+            error = own;
+            want = quotient;
+        }
+    }
+    hn_report_note(m->env->report, m->instance->spec.name, "directions", error, direction_bound,
                    "%s%s: %.10g where differences give %.10g",
                    end - first == 1 ? m->params[first]->leaf->name : "all parameters", "", got,
                    want);
@@ -133,31 +140,100 @@ static double largest(const hn_tensor *t)
     return most;
 }
 
-static void check_precision(const model_proof *m, const hn_model_outcome *f32)
+/* How far result r of f32 is from that of double, and where. Some gradients are exactly zero: of keys, where a
+ * query sees only its own. What rounding leaves there is measured against the whole gradient. */
+static double distance(const model_proof *m, double whole, int r, const hn_tensor *got, int64_t *at)
 {
-    /* Some gradients are exactly zero: of keys, where a query sees only its own. What rounding
-     * leaves there is measured against the whole gradient. */
+    const hn_tensor *want = hn_oracle_value(m->full, m->wanted[r]);
+    const double scale = largest(want) + (r ? 1e-2 * whole : 0) + 1e-30;
+    double worst = 0;
+    *at = 0;
+    for (int64_t i = 0; i < hn_count(&want->type); i++) {
+        const double error = fabs(hn_get(got, i) - hn_get(want, i)) / scale;
+        if (!(error <= worst)) {
+            worst = error;
+            *at = i;
+        }
+    }
+    return worst;
+}
+
+static double largest_gradient(const model_proof *m)
+{
     double whole = 0;
     for (int p = 0; p < m->n_params; p++)
         whole = fmax(whole, largest(hn_oracle_value(m->full, m->wanted[1 + p])));
+    return whole;
+}
+
+static double farthest(const model_proof *m, const hn_tensor *got)
+{
+    const double whole = largest_gradient(m);
+    double most = 0;
+    int64_t at;
+    for (int r = 0; r <= m->n_params; r++) {
+        const double own = distance(m, whole, r, &got[r], &at);
+        most = own <= most ? most : own;
+    }
+    return most;
+}
+
+/* By how much double's own results move where each trained number moves by f32's last bit: no f32 is nearer. */
+static hn_status last_bit(model_proof *m, double *out)
+{
+    const double bit = 0x1p-24;
+    hn_results kept = { .heap = m->env->heap, .n = 1 + m->n_params };
+    kept.at = hn_alloc_array(kept.heap, HN_TAG_PROVE, (size_t)kept.n, sizeof *kept.at);
+    hn_status status = kept.at ? HN_OK : HN_ERR_MEMORY;
+    for (int r = 0; r < kept.n && status == HN_OK; r++) {
+        const hn_tensor *value = hn_oracle_value(m->full, m->wanted[r]);
+        hn_type type = value->type;
+        hn_type_pack(&type);
+        void *data = hn_alloc(kept.heap, HN_TAG_PROVE, hn_type_bytes(&type));
+        status = data ? HN_OK : HN_ERR_MEMORY;
+        kept.at[r] = hn_tensor_at(&type, data);
+        if (data)
+            hn_tensor_copy(&kept.at[r], value);
+    }
+    for (int side = 0; side < 2 && status == HN_OK; side++) { /* there, and back */
+        for (int p = 0; p < m->n_params; p++) {
+            hn_tensor *w = hn_oracle_leaf(m->full, m->params[p]->leaf);
+            const hn_rng_key key = hn_rng_fold(hn_rng_seed(m->env->seed + 77), (uint64_t)p);
+            for (int64_t i = 0; i < hn_count(&w->type); i++) {
+                const double by = 1 + (hn_rng_u32(key, (uint64_t)i) & 1 ? bit : -bit);
+                hn_set(w, i, side ? hn_get(w, i) / by : hn_get(w, i) * by);
+            }
+        }
+        status = hn_oracle_run(m->full, false, NULL);
+        if (status == HN_OK && !side)
+            *out = farthest(m, kept.at);
+    }
+    hn_results_free(&kept);
+    return status;
+}
+
+/* *moved: the instance says nothing, for it is finer than f32. */
+static hn_status check_precision(model_proof *m, const hn_model_outcome *f32, bool *moved)
+{
+    if (!(farthest(m, f32->values.at) <= precision_bound)) {
+        double own = 0;
+        HN_TRY(last_bit(m, &own));
+        *moved = own > precision_bound / 4;
+        if (*moved)
+            return HN_OK;
+    }
+    const double whole = largest_gradient(m);
     for (int r = 0; r <= m->n_params; r++) {
         const hn_tensor *want = hn_oracle_value(m->full, m->wanted[r]);
         const hn_tensor *got = &f32->values.at[r];
-        const double scale = largest(want) + (r ? 1e-2 * whole : 0) + 1e-30;
-        double worst = 0;
-        int64_t at = 0;
-        for (int64_t i = 0; i < hn_count(&want->type); i++) {
-            const double error = fabs(hn_get(got, i) - hn_get(want, i)) / scale;
-            if (!(error <= worst)) {
-                worst = error;
-                at = i;
-            }
-        }
+        int64_t at;
+        const double worst = distance(m, whole, r, got, &at);
         hn_report_note(m->env->report, m->instance->spec.name, "precision", worst, precision_bound,
                        "%s, element %lld: %.9g where double gives %.9g",
                        r ? m->params[r - 1]->leaf->name : "loss", (long long)at,
                        hn_get(got, at), hn_get(want, at));
     }
+    return HN_OK;
 }
 
 /* The sizes of the graph are those of the batch. */
@@ -203,8 +279,8 @@ static hn_status prove_once(hn_prove_env *env, hn_instance *instance, const hn_m
     model_proof m = { .env = env, .instance = instance };
     hn_status status = prepare(&m);
     if (status == HN_OK && f32)
-        check_precision(&m, f32);
-    if (status == HN_OK)
+        status = check_precision(&m, f32, moved);
+    if (status == HN_OK && !*moved)
         status = check_directions(&m, moved);
     hn_oracle_free(m.full);
     hn_oracle_free(m.forward);
