@@ -11,4 +11,5 @@ else
     grep -o '"file": "[^"]*/src/[^"]*"' "$build/compile_commands.json" | cut -d'"' -f4 | sort -u
 fi >"$files"
 [ -s "$files" ] || { echo "$build: no sources"; exit 1; }
-xargs -P 2 -n 10 clang-tidy -p "$build" --quiet <"$files" 2>/dev/null && echo "$(wc -l <"$files") files passed"
+# -w: warnings are the compilers' own to give, of their own headers' macros too.
+xargs -P 2 -n 10 clang-tidy -p "$build" --extra-arg=-w --quiet <"$files" 2>/dev/null && echo "$(wc -l <"$files") files passed"
