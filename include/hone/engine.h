@@ -12,6 +12,7 @@
 #define HONE_ENGINE_H
 
 #include "hone/status.h"
+#include "hone/version.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,8 +55,6 @@ HN_API void hn_engine_memory(const hn_engine *engine, int64_t *live, int64_t *pe
 
 /* For tests of hosts: allocation number `nth` from now fails; 0 ends it. */
 HN_API void hn_engine_fail_allocation(hn_engine *engine, int64_t nth);
-
-HN_API const char *hn_version(void);
 
 #ifdef __cplusplus
 }

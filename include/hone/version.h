@@ -6,10 +6,23 @@
 #ifndef HONE_VERSION_H
 #define HONE_VERSION_H
 
+#include "hone/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define HN_VERSION_MAJOR 0
 #define HN_VERSION_MINOR 1
 #define HN_VERSION_PATCH 0
 /* For #if: 100 is 0.1.0. */
 #define HN_VERSION_NUMBER (HN_VERSION_MAJOR * 10000 + HN_VERSION_MINOR * 100 + HN_VERSION_PATCH)
+
+/* Of the library that runs, and how it was built. */
+HN_API const char *hn_version(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
