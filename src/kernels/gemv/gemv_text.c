@@ -13,6 +13,15 @@
 #else
 #define ALL _Pragma("GCC unroll 16")
 #endif
+/* Loops over words, whose bytes index registers, and which do not themselves: they go where sixteen lanes are one register
+ * or two. Where they are four, the one block of thousands of instructions would take the compiler minutes. */
+#if defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2)
+#define WORDS ALL
+#elif defined(HN_LEVEL_ref)
+#define WORDS
+#else
+#define WORDS _Pragma("GCC unroll 1")
+#endif
 
 #define WALK_PARAMS                                                                            \
     const int rows, const int groups, int64_t k, const float *x, const uint8_t *w,             \
@@ -65,7 +74,7 @@ HN_INLINE void plain_f32(WALK_PARAMS)
             f32x16 v[16];
             fetch_lines(w + 16 * g * stride + 4 * p, stride);
             transpose16((const char *)w + 16 * g * stride + 4 * p, stride, v);
-            ALL for (int i = 0; i < 16; i++) TAKE(v[i], g, p + i);
+            WORDS for (int i = 0; i < 16; i++) TAKE(v[i], g, p + i);
         }
     for (; p < k; p++)
         ALL for (int g = 0; g < groups; g++) TAKE(column(w + 16 * g * stride, stride, p), g, p);
@@ -83,7 +92,7 @@ HN_INLINE void plain_f32(WALK_PARAMS)
                 f32x16 v[16];                                                                  \
                 fetch_lines(w + 16 * g * stride + 2 * p, stride);                              \
                 transpose16((const char *)w + 16 * g * stride + 2 * p, stride, v);             \
-                ALL for (int i = 0; i < 16; i++)                                               \
+                WORDS for (int i = 0; i < 16; i++)                                             \
                 {                                                                              \
                     TAKE(low_half(f_bits(v[i])), g, p + 2 * i);                                \
                     TAKE(high_half(f_bits(v[i])), g, p + 2 * i + 1);                           \
@@ -143,12 +152,13 @@ HN_INLINE void take_bytes(const int rows, const int groups, const float *x, cons
 {
     const uint8_t *w = from;
     for (int half = 0; half < 2; half++, w += 4 * 64, x += 16 * rows)
-        ALL for (int i = 0; i < 16; i++)
-            ALL for (int g = 0; g < groups; g++)
-            {
-                const i32x16 v = words(w + g * stride, (first + i) / 4);
-                TAKE(q8_times(v, (first + i) % 4, &scale[g], is_tame), g, i);
-            }
+        WORDS for (int word = 0; word < 4; word++)
+            ALL for (int b = 0; b < 4; b++)
+                ALL for (int g = 0; g < groups; g++)
+                {
+                    const i32x16 v = words(w + g * stride, word + (first + b) / 4);
+                    TAKE(q8_times(v, (first + b) % 4, &scale[g], is_tame), g, 4 * word + b);
+                }
 }
 
 HN_INLINE void take_q8_0(const int rows, const int groups, const float *x, const void *from,
@@ -335,14 +345,16 @@ HN_INLINE void take_q5_0(const int rows, const int groups, const float *x, const
         ALL for (int c = 0; c < 4; c++) scale[g][c] = f_mul(
             d[g], f_set1(high ? (c == 3 ? 1.0f : 0x1p-4f / (float)(1 << 8 * c)) : 1.0f / (float)(1 << 8 * c)));
     }
-    ALL for (int i = 0; i < 16; i++)
-        ALL for (int g = 0; g < groups; g++)
-        {
-            const i32x16 fifth = i_set1((int32_t)(1u << (high ? 16 + i : i)));
-            const m16 is_small = i_eq(i_and(words(from + g * stride, 0), fifth), i_set1(0));
-            const i32x16 v = words(from + g * stride, 1 + i / 4);
-            TAKE(q5_times(v, 2 * (i % 4) + high, is_small, scale[g], d[g], less[g], is_tame), g, i);
-        }
+    WORDS for (int word = 0; word < 4; word++)
+        ALL for (int b = 0; b < 4; b++)
+            ALL for (int g = 0; g < groups; g++)
+            {
+                const int i = 4 * word + b;
+                const i32x16 fifth = i_set1((int32_t)(1u << (high ? 16 + i : i)));
+                const m16 is_small = i_eq(i_and(words(from + g * stride, 0), fifth), i_set1(0));
+                const i32x16 v = words(from + g * stride, 1 + word);
+                TAKE(q5_times(v, 2 * b + high, is_small, scale[g], d[g], less[g], is_tame), g, i);
+            }
 }
 
 HN_INLINE void some_q5_0(WALK_PARAMS)

@@ -20,16 +20,39 @@ typedef struct f64x16 {
     float64x2_t v[8];
 } f64x16;
 
+/* A register at a time, written out: a loop would be one more in every word, and a kernel is thousands of words inlined
+ * into one function, which the compiler would unroll one by one. */
+#define HN_EACH_PART(n, expr)                                                                  \
+    {                                                                                          \
+        enum { q = n };                                                                        \
+        r.v[q] = (expr);                                                                       \
+    }
 #define HN_EACH(type, name, params, expr)                                                      \
     HN_INLINE type name params                                                                 \
     {                                                                                          \
         type r;                                                                                \
-        for (int q = 0; q < (int)(sizeof r.v / sizeof *r.v); q++)                              \
-            r.v[q] = (expr);                                                                   \
+        HN_EACH_PART(0, expr)                                                                  \
+        HN_EACH_PART(1, expr)                                                                  \
+        HN_EACH_PART(2, expr)                                                                  \
+        HN_EACH_PART(3, expr)                                                                  \
         return r;                                                                              \
     }
-#define HN_MEMORY(type, letter, memory, per, load, store)                                      \
-    HN_EACH(type, letter##_load, (const memory *p), load(p + per * q))                         \
+#define HN_EACH8(type, name, params, expr)                                                     \
+    HN_INLINE type name params                                                                 \
+    {                                                                                          \
+        type r;                                                                                \
+        HN_EACH_PART(0, expr)                                                                  \
+        HN_EACH_PART(1, expr)                                                                  \
+        HN_EACH_PART(2, expr)                                                                  \
+        HN_EACH_PART(3, expr)                                                                  \
+        HN_EACH_PART(4, expr)                                                                  \
+        HN_EACH_PART(5, expr)                                                                  \
+        HN_EACH_PART(6, expr)                                                                  \
+        HN_EACH_PART(7, expr)                                                                  \
+        return r;                                                                              \
+    }
+#define HN_MEMORY(each, type, letter, memory, per, load, store)                                     \
+    each(type, letter##_load, (const memory *p), load(p + per * q))                            \
     HN_INLINE void letter##_store(memory *p, type x)                                           \
     {                                                                                          \
         for (int q = 0; q < 16 / per; q++)                                                     \
@@ -70,7 +93,7 @@ HN_INLINE bool m_any(m16 a)
     return vmaxvq_u32(vorrq_u32(vorrq_u32(a.v[0], a.v[1]), vorrq_u32(a.v[2], a.v[3]))) != 0;
 }
 
-HN_MEMORY(f32x16, f, float, 4, vld1q_f32, vst1q_f32)
+HN_MEMORY(HN_EACH, f32x16, f, float, 4, vld1q_f32, vst1q_f32)
 HN_EACH(f32x16, f_set1, (float x), vdupq_n_f32(x))
 HN_EACH(f32x16, f_add, (f32x16 a, f32x16 b), vaddq_f32(a.v[q], b.v[q]))
 HN_EACH(f32x16, f_sub, (f32x16 a, f32x16 b), vsubq_f32(a.v[q], b.v[q]))
@@ -92,7 +115,7 @@ HN_EACH(f32x16, i_float, (i32x16 x), vreinterpretq_f32_u32(x.v[q]))
 HN_EACH(i32x16, f_to_i, (f32x16 x), vreinterpretq_u32_s32(vcvtnq_s32_f32(x.v[q])))
 HN_EACH(f32x16, i_to_f, (i32x16 x), vcvtq_f32_s32(vreinterpretq_s32_u32(x.v[q])))
 
-HN_MEMORY(i32x16, i, int32_t, 4, load_words, store_words)
+HN_MEMORY(HN_EACH, i32x16, i, int32_t, 4, load_words, store_words)
 HN_EACH(i32x16, i_set1, (int32_t x), vdupq_n_u32((uint32_t)x))
 HN_EACH(i32x16, i_add, (i32x16 a, i32x16 b), vaddq_u32(a.v[q], b.v[q]))
 HN_EACH(i32x16, i_sub, (i32x16 a, i32x16 b), vsubq_u32(a.v[q], b.v[q]))
@@ -123,17 +146,17 @@ HN_EACH(i32x16, i_odd, (i32x16 x),
 HN_EACH(i32x16, i_pick_even, (i32x16 x, i32x16 y), vuzp1q_u32(x.v[q], y.v[q]))
 HN_EACH(i32x16, i_pick_odd, (i32x16 x, i32x16 y), vuzp2q_u32(x.v[q], y.v[q]))
 
-HN_MEMORY(h16, h, uint16_t, 4, vld1_u16, vst1_u16)
+HN_MEMORY(HN_EACH, h16, h, uint16_t, 4, vld1_u16, vst1_u16)
 HN_EACH(i32x16, h_widen, (h16 x), vmovl_u16(x.v[q]))
 HN_EACH(h16, h_narrow, (i32x16 x), vmovn_u32(x.v[q]))
 HN_EACH(f32x16, f_from_f16, (h16 x), vcvt_f32_f16(vreinterpret_f16_u16(x.v[q])))
 HN_EACH(h16, f_to_f16, (f32x16 x), vreinterpret_u16_f16(vcvt_f16_f32(x.v[q])))
 
-HN_MEMORY(f64x16, d, double, 2, vld1q_f64, vst1q_f64)
-HN_EACH(f64x16, d_set1, (double x), vdupq_n_f64(x))
-HN_EACH(f64x16, d_add, (f64x16 a, f64x16 b), vaddq_f64(a.v[q], b.v[q]))
-HN_EACH(f64x16, d_mul, (f64x16 a, f64x16 b), vmulq_f64(a.v[q], b.v[q]))
-HN_EACH(f64x16, d_from_f, (f32x16 x),
+HN_MEMORY(HN_EACH8, f64x16, d, double, 2, vld1q_f64, vst1q_f64)
+HN_EACH8(f64x16, d_set1, (double x), vdupq_n_f64(x))
+HN_EACH8(f64x16, d_add, (f64x16 a, f64x16 b), vaddq_f64(a.v[q], b.v[q]))
+HN_EACH8(f64x16, d_mul, (f64x16 a, f64x16 b), vmulq_f64(a.v[q], b.v[q]))
+HN_EACH8(f64x16, d_from_f, (f32x16 x),
         q & 1 ? vcvt_high_f64_f32(x.v[q / 2]) : vcvt_f64_f32(vget_low_f32(x.v[q / 2])))
 HN_EACH(f32x16, d_to_f, (f64x16 x), vcvt_high_f32_f64(vcvt_f32_f64(x.v[2 * q]), x.v[2 * q + 1]))
 
@@ -173,5 +196,7 @@ HN_INLINE void f_interleave(f32x16 even, f32x16 odd, f32x16 *low, f32x16 *high)
 }
 
 #undef HN_EACH
+#undef HN_EACH8
+#undef HN_EACH_PART
 #undef HN_MEMORY
 #endif
