@@ -1,38 +1,6 @@
 /* tokenizer_json: a tokenizer from Hugging Face's tokenizer.json and what lies beside it. */
+#include "text/tokenizer/family.h"
 #include "text/tokenizer/json_parts.h"
-
-#include <string.h>
-
-static void set_names(hn_json_loader *l)
-{
-    hn_tokenizer *tok = l->tok;
-    static const char *const kinds[] = { [HN_MODEL_BYTES] = "gpt2",
-                                         [HN_MODEL_CHARS] = "gemma4",
-                                         [HN_MODEL_SPM] = "llama",
-                                         [HN_MODEL_UNIGRAM] = "t5",
-                                         [HN_MODEL_WORDS] = "bert" };
-    tok->kind_name = kinds[tok->kind];
-    tok->adds_space_prefix = l->prepends_mark;
-    if (tok->kind == HN_MODEL_CHARS)
-        tok->kind_name = !tok->has_byte_fallback ? "bpe"
-                         : l->prepends_mark      ? "llama"
-                                                 : "gemma4";
-}
-
-static hn_status set_pre(hn_json_loader *l)
-{
-    hn_tokenizer *tok = l->tok;
-    const char *name = NULL;
-    if (tok->kind == HN_MODEL_BYTES)
-        HN_TRY(hn_pretokenizer_name(&tok->splitter, &name));
-    if (name && !strcmp(name, "llama-bpe") && !tok->ignores_merges)
-        name = "smaug-bpe";
-    tok->pre_name = hn_strdup(tok->heap, HN_TAG_TEXT,
-                              name                          ? name
-                              : tok->kind == HN_MODEL_CHARS ? tok->kind_name
-                                                            : "");
-    return tok->pre_name ? HN_OK : HN_ERR_MEMORY;
-}
 
 static hn_status load(hn_json_loader *l)
 {
@@ -46,10 +14,13 @@ static hn_status load(hn_json_loader *l)
     HN_TRY(hn_json_read_model(l));
     HN_TRY(hn_json_read_normalizer(l, normalizer, true));
     HN_TRY(hn_json_read_split(l, pre, true));
-    if (l->tok->kind == HN_MODEL_UNIGRAM)
-        HN_TRY(hn_unigram_steps_keep(l));
-    set_names(l);
-    HN_TRY(set_pre(l));
+    l->tok->adds_space_prefix = l->prepends_mark;
+    const char *pre_name = NULL;
+    if (l->tok->family->end_json)
+        HN_TRY(l->tok->family->end_json(l, &pre_name));
+    l->tok->pre_name = hn_strdup(l->tok->heap, HN_TAG_TEXT, pre_name ? pre_name : "");
+    if (!l->tok->pre_name)
+        return HN_ERR_MEMORY;
     return hn_json_read_around(l);
 }
 

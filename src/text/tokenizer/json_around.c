@@ -1,5 +1,6 @@
 /* json_around: what stands around the model in tokenizer.json: added tokens, decoders, and what
  * a text gets before and after it. */
+#include "text/tokenizer/family.h"
 #include "text/tokenizer/json_parts.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ static hn_status read_decoder_step(hn_json_loader *l, const hn_json *step, bool 
 {
     hn_decode_rules *rules = &l->tok->decode;
     const char *type = hn_json_text_of(step, "type");
-    if (strcmp(type, "ByteLevel") == 0 && l->tok->kind == HN_MODEL_BYTES)
+    if (strcmp(type, "ByteLevel") == 0 && l->tok->family->of_bytes)
         return HN_OK;
     if (strcmp(type, "ByteFallback") == 0)
         return HN_OK;
@@ -44,7 +45,7 @@ static hn_status read_decoder_step(hn_json_loader *l, const hn_json *step, bool 
         rules->drops_first_space = true;
         return HN_OK;
     }
-    if (strcmp(type, "WordPiece") == 0 && l->tok->kind == HN_MODEL_WORDS) {
+    if (strcmp(type, "WordPiece") == 0 && l->tok->word_inside) {
         HN_REQUIRE(strcmp(hn_json_text_of(step, "prefix"), l->tok->word_inside) == 0,
                    HN_ERR_UNSUPPORTED, "%s: decoder WordPiece: its prefix is not the model's",
                    l->file);
@@ -59,9 +60,8 @@ hn_status hn_json_read_decoder(hn_json_loader *l, const hn_json *step)
 {
     bool is_fused = false;
     if (!step || step->kind == HN_JSON_NULL) {
-        const bool is_known = l->tok->kind == HN_MODEL_BYTES || l->tok->kind == HN_MODEL_WORDS;
-        l->tok->decode.joins_words = l->tok->kind == HN_MODEL_WORDS;
-        HN_REQUIRE(is_known, HN_ERR_UNSUPPORTED, "%s: decoder is missing", l->file);
+        l->tok->decode.joins_words = l->tok->family->joins_words;
+        HN_REQUIRE(l->tok->family->of_bytes || l->tok->family->joins_words, HN_ERR_UNSUPPORTED, "%s: decoder is missing", l->file);
         return HN_OK;
     }
     if (strcmp(hn_json_text_of(step, "type"), "Sequence") != 0)

@@ -1,4 +1,5 @@
 /* tokenizer_meta: a tokenizer from the keys tokenizer.ggml.* of a model file. */
+#include "text/tokenizer/family.h"
 #include "text/tokenizer/same.h"
 
 #include "base/str.h"
@@ -11,12 +12,11 @@ typedef struct loader {
     hn_tokenizer *tok;
     const hn_meta *meta;
     const char *file;
-    bool is_gemma4;
 } loader;
 
 static bool is_bytes_text(const loader *l, uint8_t kind)
 {
-    return l->tok->kind == HN_MODEL_BYTES &&
+    return l->tok->family->of_bytes &&
            (kind == HN_TOKEN_NORMAL || kind == HN_TOKEN_UNUSED || kind == HN_TOKEN_BYTE);
 }
 
@@ -41,7 +41,7 @@ static hn_status read_pieces(loader *l, const hn_meta_value *tokens, const hn_me
             n = text.bytes;
             if (n)
                 memcpy(to, text.data, n);
-            v->is_plain[id] |= l->tok->kind == HN_MODEL_BYTES;
+            v->is_plain[id] |= l->tok->family->of_bytes;
         }
         v->at[id + 1] = v->at[id] + (uint32_t)n;
     }
@@ -53,7 +53,7 @@ static bool is_made(const loader *l, int32_t id)
 {
     const uint8_t kind = l->tok->vocab.kind[id];
     return (kind == HN_TOKEN_NORMAL || kind == HN_TOKEN_UNUSED || kind == HN_TOKEN_BYTE) &&
-           !(l->tok->kind == HN_MODEL_BYTES && l->tok->vocab.is_plain[id]);
+           !(l->tok->family->of_bytes && l->tok->vocab.is_plain[id]);
 }
 
 /* What is looked for in the text gives way to a piece of the model with the same bytes. */
@@ -94,8 +94,7 @@ static hn_status read_vocab(loader *l)
     HN_TRY(index_pieces(l));
     hn_tokenizer *tok = l->tok;
     tok->has_scores = scores != NULL;
-    const bool needs_scores = tok->kind == HN_MODEL_SPM || tok->kind == HN_MODEL_UNIGRAM;
-    HN_REQUIRE(scores || !needs_scores, HN_ERR_FORMAT, "%s: " KEY "scores is missing", l->file);
+    HN_REQUIRE(scores || !tok->family->needs_scores, HN_ERR_FORMAT, "%s: " KEY "scores is missing", l->file);
     if (!scores)
         return HN_OK;
     tok->vocab.score =
@@ -107,63 +106,9 @@ static hn_status read_vocab(loader *l)
         HN_REQUIRE(score == score, HN_ERR_FORMAT,
                    "%s: " KEY "scores: item %llu is not a number", l->file,
                    (unsigned long long)i);
-        tok->vocab.score[i] =
-            tok->kind == HN_MODEL_UNIGRAM && tok->vocab.kind[i] == HN_TOKEN_USER_DEFINED
-                ? 0
-                : score;
+        tok->vocab.score[i] = score;
     }
     return HN_OK;
-}
-
-/* "left right": the blank is the first after the first byte. */
-static hn_status read_merge(loader *l, hn_span text, uint64_t rank, uint8_t *room)
-{
-    hn_tokenizer *tok = l->tok;
-    const uint8_t *data = text.data;
-    const uint8_t *blank = text.bytes > 1 ? memchr(data + 1, ' ', text.bytes - 1) : NULL;
-    const size_t n = blank ? (size_t)(blank - data) : 0;
-    HN_REQUIRE(blank && n + 1 < text.bytes, HN_ERR_FORMAT,
-               "%s: " KEY "merges: item %llu: expected two pieces and a blank", l->file,
-               (unsigned long long)rank);
-    size_t n_left = n, n_right = text.bytes - n - 1;
-    if (tok->kind != HN_MODEL_BYTES || !hn_text_to_bytes(data, n, room, &n_left) ||
-        !hn_text_to_bytes(blank + 1, text.bytes - n - 1, room + n_left, &n_right)) {
-        n_left = n;
-        n_right = text.bytes - n - 1;
-        memcpy(room, data, n_left);
-        memcpy(room + n_left, blank + 1, n_right);
-    }
-    const int32_t left = hn_vocab_find(&tok->vocab, room, n_left);
-    const int32_t right = hn_vocab_find(&tok->vocab, room + n_left, n_right);
-    const int32_t both = hn_vocab_find(&tok->vocab, room, n_left + n_right);
-    HN_REQUIRE(left >= 0 && right >= 0 && both >= 0, HN_ERR_FORMAT,
-               "%s: " KEY "merges: item %llu: '%.*s' %s no token", l->file,
-               (unsigned long long)rank, text.bytes > 60 ? 60 : (int)text.bytes,
-               (const char *)data, left >= 0 && right >= 0 ? "makes" : "joins what is");
-    hn_merges_add(&tok->merges, left, right, (uint32_t)rank, both);
-    return HN_OK;
-}
-
-static hn_status read_merges(loader *l)
-{
-    const hn_meta_value *merges;
-    HN_TRY(hn_meta_array(l->meta, KEY "merges", HN_META_STRING, &merges));
-    HN_REQUIRE(merges, HN_ERR_FORMAT, "%s: " KEY "merges is missing", l->file);
-    HN_TRY(hn_merges_new(l->tok->heap, &l->tok->vocab, merges->n, &l->tok->merges));
-    size_t longest = 0, cursor = 0;
-    for (uint64_t i = 0; i < merges->n; i++) {
-        const size_t bytes = hn_meta_next_string(merges, &cursor).bytes;
-        longest = bytes > longest ? bytes : longest;
-    }
-    uint8_t *room = hn_alloc(l->tok->heap, HN_TAG_TEXT, longest + 1);
-    if (!room)
-        return HN_ERR_MEMORY;
-    hn_status status = HN_OK;
-    cursor = 0;
-    for (uint64_t i = 0; i < merges->n && status == HN_OK; i++)
-        status = read_merge(l, hn_meta_next_string(merges, &cursor), i, room);
-    hn_free(l->tok->heap, room);
-    return status;
 }
 
 static const struct {
@@ -190,21 +135,9 @@ static const struct {
 static hn_status read_specials(loader *l)
 {
     hn_tokenizer *tok = l->tok;
-    static const struct {
-        hn_model_kind kind;
-        hn_special role;
-        int32_t id;
-    } defaults[] = {
-        { HN_MODEL_SPM, HN_SPECIAL_BOS, 1 },      { HN_MODEL_SPM, HN_SPECIAL_EOS, 2 },
-        { HN_MODEL_SPM, HN_SPECIAL_UNK, 0 },      { HN_MODEL_UNIGRAM, HN_SPECIAL_EOS, 1 },
-        { HN_MODEL_UNIGRAM, HN_SPECIAL_UNK, 2 },  { HN_MODEL_UNIGRAM, HN_SPECIAL_PAD, 0 },
-        { HN_MODEL_WORDS, HN_SPECIAL_UNK, 100 },  { HN_MODEL_WORDS, HN_SPECIAL_CLS, 101 },
-        { HN_MODEL_WORDS, HN_SPECIAL_SEP, 102 },  { HN_MODEL_WORDS, HN_SPECIAL_PAD, 0 },
-        { HN_MODEL_WORDS, HN_SPECIAL_MASK, 103 },
-    };
-    for (size_t i = 0; i < HN_COUNT(defaults); i++)
-        if (defaults[i].kind == tok->kind && defaults[i].id < tok->vocab.n)
-            tok->special[defaults[i].role] = defaults[i].id;
+    for (const hn_family_special *s = tok->family->specials; s && s->id >= 0; s++)
+        if (s->id < tok->vocab.n)
+            tok->special[s->role] = s->id;
     for (size_t i = 0; i < HN_COUNT(special_keys); i++) {
         const char *key = special_keys[i].key;
         if (!hn_meta_find(l->meta, key) && special_keys[i].old_key)
@@ -226,9 +159,9 @@ static hn_status read_specials(loader *l)
 static hn_status read_around(loader *l)
 {
     hn_tokenizer *tok = l->tok;
-    const bool is_words = tok->kind == HN_MODEL_WORDS;
-    bool bos = tok->adds_prefix, eos = tok->kind == HN_MODEL_UNIGRAM || is_words;
-    bos |= tok->kind == HN_MODEL_SPM || is_words || l->is_gemma4;
+    const hn_family_calls *family = tok->family;
+    const bool is_words = family->of_sentences;
+    bool bos = tok->adds_prefix || family->adds_bos, eos = family->adds_eos;
     HN_TRY(hn_meta_bool(l->meta, KEY "add_bos_token", bos, &bos));
     HN_TRY(hn_meta_bool(l->meta, KEY "add_eos_token", eos, &eos));
     if (is_words)
@@ -246,104 +179,9 @@ static hn_status read_around(loader *l)
     *tok->suffix = last;
     tok->n_prefix = first >= 0;
     tok->n_suffix = last >= 0;
-    /* The file's word does not count for Gemma 4: some say false, all were trained with it. */
-    tok->adds_prefix = (bos || l->is_gemma4) && first >= 0;
+    tok->adds_prefix = (bos || family->always_adds_bos) && first >= 0;
     tok->adds_suffix = eos && last >= 0;
     return HN_OK;
-}
-
-static hn_status add_marks(hn_tokenizer *tok)
-{
-    return hn_normalizer_add_replace(&tok->normalizer, " ", 1, "\xe2\x96\x81", 3);
-}
-
-static hn_status read_unigram(loader *l)
-{
-    hn_tokenizer *tok = l->tok;
-    const hn_meta_value *map = hn_meta_find(l->meta, KEY "precompiled_charsmap");
-    if (map && map->n) {
-        HN_REQUIRE(map->is_array && hn_meta_type_bytes(map->type) == 1, HN_ERR_FORMAT,
-                   "%s: " KEY "precompiled_charsmap: expected an array of bytes", l->file);
-        const hn_status status = hn_charsmap_check((const char *)map->data, map->bytes);
-        if (status != HN_OK)
-            return hn_fail_within(status, "%s: " KEY, l->file);
-    }
-    /* hone's own key, for what the format cannot say. */
-    hn_span steps;
-    HN_TRY(hn_meta_string(l->meta, "hone.tokenizer.steps", &steps));
-    if (steps.data) {
-        const hn_span charsmap = { map ? map->data : NULL, map ? map->bytes : 0 };
-        const hn_status status = hn_unigram_steps_read(tok, steps, charsmap);
-        return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", l->file);
-    }
-    if (map && map->n)
-        HN_TRY(hn_normalizer_add_text(&tok->normalizer, HN_NORM_CHARSMAP,
-                                      (const char *)map->data, map->bytes));
-    if (tok->removes_extra_spaces)
-        HN_TRY(hn_normalizer_add(&tok->normalizer, (hn_norm_step){ .kind = HN_NORM_COLLAPSE }));
-    if (tok->adds_space_prefix)
-        HN_TRY(hn_normalizer_add_text(&tok->normalizer, HN_NORM_PREPEND, " ", 1));
-    return add_marks(tok);
-}
-
-static hn_status set_words(const loader *l)
-{
-    hn_tokenizer *tok = l->tok;
-    bool lowers, strips;
-    HN_TRY(hn_meta_bool(l->meta, KEY "normalizer.lowercase", true, &lowers));
-    HN_TRY(hn_meta_bool(l->meta, KEY "normalizer.strip_accents", lowers, &strips));
-    tok->word_begin = hn_strdup(tok->heap, HN_TAG_TEXT, "\xe2\x96\x81");
-    tok->word_inside = hn_strdup(tok->heap, HN_TAG_TEXT, "");
-    tok->decode = (hn_decode_rules){ .joins_words = true, .cleans_up = true };
-    if (!tok->word_begin || !tok->word_inside)
-        return HN_ERR_MEMORY;
-    HN_TRY(hn_normalizer_add_bert(&tok->normalizer, true, true, strips, lowers));
-    HN_TRY(hn_splitter_add_set(&tok->splitter, HN_SET_WHITE, HN_SPLIT_REMOVED));
-    return hn_splitter_add_set(&tok->splitter, HN_SET_PUNCTUATION, HN_SPLIT_ISOLATED);
-}
-
-/* hone's own key, for what the format cannot say. */
-static hn_status read_form(loader *l)
-{
-    static const char key[] = "hone.tokenizer.normalizer";
-    hn_span form;
-    HN_TRY(hn_meta_string(l->meta, key, &form));
-    if (!form.data)
-        return HN_OK;
-    HN_REQUIRE(form.bytes == 3 && !memcmp(form.data, "NFC", 3), HN_ERR_UNSUPPORTED,
-               "%s: %s: expected NFC", l->file, key);
-    return hn_normalizer_add_form(&l->tok->normalizer, HN_NFC);
-}
-
-/* The steps before the model, and how its pieces become text again. */
-static hn_status read_steps(loader *l)
-{
-    hn_tokenizer *tok = l->tok;
-    const bool is_words = tok->kind == HN_MODEL_WORDS, is_merged = tok->kind == HN_MODEL_CHARS;
-    HN_TRY(hn_meta_bool(l->meta, KEY "add_space_prefix", !is_words && !is_merged,
-                        &tok->adds_space_prefix));
-    HN_TRY(hn_meta_bool(l->meta, KEY "remove_extra_whitespaces", false,
-                        &tok->removes_extra_spaces));
-    tok->decode.marks_spaces = tok->kind != HN_MODEL_BYTES;
-    tok->has_byte_fallback = tok->kind == HN_MODEL_SPM || tok->kind == HN_MODEL_CHARS;
-    switch (tok->kind) {
-    case HN_MODEL_SPM:
-        tok->decode.drops_first_space = tok->adds_space_prefix;
-        if (tok->adds_space_prefix)
-            HN_TRY(hn_normalizer_add_text(&tok->normalizer, HN_NORM_PREPEND, " ", 1));
-        return add_marks(tok);
-    case HN_MODEL_UNIGRAM:
-        tok->decode.drops_first_space = tok->adds_space_prefix;
-        return read_unigram(l);
-    case HN_MODEL_WORDS:
-        return set_words(l);
-    case HN_MODEL_CHARS:
-        tok->keeps_newlines = true;
-        HN_TRY(hn_splitter_add_pattern(&tok->splitter, "[^\\n]+|[\\n]+", HN_SPLIT_ISOLATED));
-        return add_marks(tok);
-    default:
-        return read_form(l);
-    }
 }
 
 static bool contains(hn_span text, const char *word)
@@ -393,35 +231,32 @@ static hn_status read_added(loader *l)
     return HN_OK;
 }
 
+/* The steps before the model, and how its pieces become text again. */
+static hn_status read_steps(loader *l)
+{
+    hn_tokenizer *tok = l->tok;
+    HN_TRY(hn_meta_bool(l->meta, KEY "add_space_prefix", tok->family->adds_space, &tok->adds_space_prefix));
+    HN_TRY(hn_meta_bool(l->meta, KEY "remove_extra_whitespaces", false,
+                        &tok->removes_extra_spaces));
+    tok->decode.marks_spaces = !tok->family->of_bytes;
+    tok->has_byte_fallback = tok->family->falls_back_to_bytes;
+    return tok->family->read_gguf(tok, l->meta, l->file);
+}
+
 static hn_status read_kind(loader *l)
 {
-    static const struct {
-        const char *name;
-        hn_model_kind kind;
-    } kinds[] = { { "gpt2", HN_MODEL_BYTES },
-                  { "llama", HN_MODEL_SPM },
-                  { "bert", HN_MODEL_WORDS },
-                  { "t5", HN_MODEL_UNIGRAM },
-                  { "gemma4", HN_MODEL_CHARS } };
     hn_span model, pre;
     HN_TRY(hn_meta_want_string(l->meta, KEY "model", &model));
     hn_tokenizer *tok = l->tok;
-    for (size_t i = 0; i < HN_COUNT(kinds) && !tok->kind_name; i++) {
-        if (strlen(kinds[i].name) == model.bytes &&
-            !memcmp(kinds[i].name, model.data, model.bytes)) {
-            tok->kind_name = kinds[i].name;
-            tok->kind = kinds[i].kind;
-        }
-    }
-    HN_REQUIRE(tok->kind_name, HN_ERR_UNSUPPORTED,
+    const hn_family *family = hn_family_of_gguf(model);
+    HN_REQUIRE(family, HN_ERR_UNSUPPORTED,
                "%s: " KEY "model: '%.*s' is no tokenizer that hone knows", l->file,
                model.bytes > 60 ? 60 : (int)model.bytes, (const char *)model.data);
-    l->is_gemma4 = tok->kind == HN_MODEL_CHARS;
+    tok->family = family->calls;
+    tok->kind_name = family->gguf;
     HN_TRY(hn_meta_string(l->meta, KEY "pre", &pre));
-    if (!pre.data && tok->kind == HN_MODEL_BYTES)
-        pre = (hn_span){ "default", 7 };
-    if (tok->kind == HN_MODEL_BYTES)
-        HN_TRY(hn_pretokenizer_add(tok, l->file, pre.data, pre.bytes));
+    if (tok->family->read_pre)
+        HN_TRY(tok->family->read_pre(tok, l->file, &pre));
     tok->pre_name = hn_alloc(tok->heap, HN_TAG_TEXT, pre.bytes + 1);
     if (!tok->pre_name)
         return HN_ERR_MEMORY;
@@ -438,8 +273,6 @@ static hn_status load(loader *l)
     HN_TRY(read_around(l));
     HN_TRY(read_steps(l));
     HN_TRY(hn_tokenizer_read_around(l->tok, l->meta));
-    if (l->tok->kind == HN_MODEL_BYTES || l->tok->kind == HN_MODEL_CHARS)
-        HN_TRY(read_merges(l));
     HN_TRY(read_added(l));
     HN_TRY(hn_tokenizer_settle(l->tok));
     hn_tokenizer_find_ends(l->tok);

@@ -81,6 +81,11 @@ hn_status hn_normalizer_add_replace(hn_normalizer *norm, const char *from, size_
     return status;
 }
 
+hn_status hn_normalizer_add_marks(hn_normalizer *norm)
+{
+    return hn_normalizer_add_replace(norm, " ", 1, "\xe2\x96\x81", 3);
+}
+
 hn_status hn_normalizer_add_bert(hn_normalizer *norm, bool clean, bool chinese, bool accents,
                                  bool lower)
 {

@@ -47,6 +47,7 @@ hn_status hn_normalizer_add_form(hn_normalizer *norm, hn_form form);
 /* Replaces a string by another. */
 hn_status hn_normalizer_add_replace(hn_normalizer *norm, const char *from, size_t from_bytes,
                                     const char *to, size_t to_bytes);
+hn_status hn_normalizer_add_marks(hn_normalizer *norm); /* spaces become U+2581 */
 /* BertNormalizer. */
 hn_status hn_normalizer_add_bert(hn_normalizer *norm, bool clean, bool chinese, bool accents,
                                  bool lower);

@@ -8,14 +8,6 @@
 #include "text/tokenizer/tokenizer.h"
 #include "text/tokenizer/trie.h"
 
-typedef enum hn_model_kind {
-    HN_MODEL_BYTES,   /* byte-pair encoding of bytes */
-    HN_MODEL_CHARS,   /* of characters, others as bytes or unknown */
-    HN_MODEL_SPM,     /* the same, but the best score merges first */
-    HN_MODEL_UNIGRAM, /* the likeliest cut */
-    HN_MODEL_WORDS    /* the longest piece from the left */
-} hn_model_kind;
-
 /* A token that is looked for in the text itself. */
 typedef struct hn_added {
     int32_t id;
@@ -36,7 +28,7 @@ struct hn_tokenizer {
     uint64_t serial; /* no two alike: encoders know by it whose words they remember */
     const char *kind_name;
     char *pre_name;
-    hn_model_kind kind;
+    const struct hn_family_calls *family; /* family.h */
     hn_vocab vocab;
     hn_normalizer normalizer;
     hn_splitter splitter;
@@ -48,6 +40,7 @@ struct hn_tokenizer {
     int64_t max_word_chars;
     bool ignores_merges, fuses_unknown, has_byte_fallback;
     bool keeps_newlines;  /* a run of newlines that is a piece is one token */
+    const char *never_ends; /* a piece; NULL */
     int32_t unknown;      /* -1: what is unknown is left out */
     int32_t byte_id[256]; /* tokens of bytes; -1 */
     int32_t ascii_id[128];

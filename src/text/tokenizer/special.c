@@ -82,6 +82,6 @@ void hn_tokenizer_find_ends(hn_tokenizer *tok)
             tok->ends[tok->special[roles[i]]] = true;
     if (has_return && has_call) /* gpt-oss: a message ends, the turn goes on */
         unmark(tok, "<|end|>");
-    if (strcmp(tok->kind_name, "gemma4") == 0)
-        unmark(tok, "</s>");
+    if (tok->never_ends)
+        unmark(tok, tok->never_ends);
 }

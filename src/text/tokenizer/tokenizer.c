@@ -1,7 +1,6 @@
-/* tokenizer: what all kinds share: making, asking, and tables that follow from the parts. */
-#include "text/tokenizer/parts.h"
+/* tokenizer: what all families share: making, asking, and tables that follow from the parts. */
+#include "text/tokenizer/family.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,63 +81,6 @@ hn_status hn_tokenizer_add_added(hn_tokenizer *tok, hn_added added)
     return status;
 }
 
-/* Whether text may turn into the token by the model, other than by being looked for. */
-static bool is_made(const hn_tokenizer *tok, int32_t id)
-{
-    const uint8_t kind = tok->vocab.kind[id];
-    return kind == HN_TOKEN_NORMAL || kind == HN_TOKEN_USER_DEFINED || kind == HN_TOKEN_UNUSED;
-}
-
-typedef struct scored {
-    double score;
-    int32_t id;
-} scored;
-
-static int by_score(const void *a, const void *b)
-{
-    const double x = ((const scored *)a)->score, y = ((const scored *)b)->score;
-    return (x < y) - (x > y);
-}
-
-/* Equal scores have equal ranks, so that the leftmost of them goes first. */
-static hn_status rank_scores(hn_tokenizer *tok)
-{
-    const size_t n = (size_t)tok->vocab.n;
-    tok->rank = hn_alloc_array(tok->heap, HN_TAG_TEXT, n + 1, sizeof *tok->rank);
-    scored *order = hn_alloc_array(tok->heap, HN_TAG_TEXT, n + 1, sizeof *order);
-    if (tok->rank && order) {
-        for (size_t i = 0; i < n; i++)
-            order[i] = (scored){ tok->vocab.score[i], (int32_t)i };
-        qsort(order, n, sizeof *order, by_score);
-        uint32_t rank = 0;
-        for (size_t i = 0; i < n; i++) {
-            rank += i > 0 && order[i].score < order[i - 1].score;
-            tok->rank[order[i].id] = is_made(tok, order[i].id) ? rank : UINT32_MAX;
-        }
-        tok->merges.rank = tok->rank;
-    }
-    hn_free(tok->heap, order);
-    return tok->rank && order ? HN_OK : HN_ERR_MEMORY;
-}
-
-static hn_status settle_unigram(hn_tokenizer *tok)
-{
-    double least = INFINITY;
-    const int32_t n = tok->from_json ? tok->n_scored : tok->vocab.n;
-    for (int32_t id = 0; id < n; id++) {
-        size_t bytes;
-        const uint8_t *piece = hn_vocab_piece(&tok->vocab, id, &bytes);
-        if ((tok->vocab.kind[id] == HN_TOKEN_NORMAL || tok->from_json) &&
-            tok->vocab.score[id] < least)
-            least = tok->vocab.score[id];
-        if (bytes && (is_made(tok, id) || tok->from_json) &&
-            tok->vocab.kind[id] != HN_TOKEN_UNUSED)
-            HN_TRY(hn_trie_add(&tok->trie, piece, bytes, id));
-    }
-    tok->unknown_score = (isinf(least) ? 0 : least) - 10;
-    return HN_OK;
-}
-
 static int hex(uint8_t c)
 {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
@@ -158,11 +100,11 @@ static void find_bytes(hn_tokenizer *tok)
     hn_vocab *v = &tok->vocab;
     for (int i = 0; i < 256; i++) {
         const uint8_t byte = (uint8_t)i;
-        tok->byte_id[i] = tok->kind == HN_MODEL_BYTES ? hn_vocab_find(v, &byte, 1) : -1;
+        tok->byte_id[i] = tok->family->of_bytes ? hn_vocab_find(v, &byte, 1) : -1;
         if (i < 128)
             tok->ascii_id[i] = hn_vocab_find(v, &byte, 1);
     }
-    for (int32_t id = 0; id < v->n && tok->kind != HN_MODEL_BYTES; id++) {
+    for (int32_t id = 0; id < v->n && !tok->family->of_bytes; id++) {
         size_t bytes;
         const uint8_t *piece = hn_vocab_piece(v, id, &bytes);
         const int byte = byte_of_piece(piece, bytes);
@@ -171,27 +113,6 @@ static void find_bytes(hn_tokenizer *tok)
         v->kind[id] = HN_TOKEN_BYTE;
         tok->byte_id[byte] = id;
     }
-}
-
-/* Notes after which bytes a piece has the mark, and cuts words where that never is. */
-static hn_status cut_at_marks(hn_tokenizer *tok)
-{
-    static const uint8_t mark[] = "\xe2\x96\x81";
-    const hn_vocab *v = &tok->vocab;
-    const bool merges = tok->kind == HN_MODEL_CHARS || tok->kind == HN_MODEL_SPM;
-    if (!merges || tok->ignores_merges || hn_vocab_find(v, mark, 3) < 0)
-        return HN_OK;
-    for (int32_t id = 0; id < v->n; id++) {
-        size_t bytes;
-        const uint8_t *piece = hn_vocab_piece(v, id, &bytes);
-        for (size_t i = 1; i + 3 <= bytes; i++)
-            if (memcmp(piece + i, mark, 3) == 0)
-                tok->joins[piece[i - 1]] = true;
-    }
-    hn_split_step step = { .kind = HN_SPLIT_WORDS,
-                           .mark = "\xe2\x96\x81",
-                           .joins = tok->joins };
-    return hn_splitter_add(&tok->splitter, step);
 }
 
 hn_status hn_tokenizer_settle(hn_tokenizer *tok)
@@ -205,16 +126,10 @@ hn_status hn_tokenizer_settle(hn_tokenizer *tok)
     hn_ranges_free(&set);
     if (!tok->white || !tok->word_chars)
         return HN_ERR_MEMORY;
-    HN_REQUIRE(tok->kind != HN_MODEL_WORDS || tok->vocab.longest <= 4000, HN_ERR_FORMAT,
-               "vocabulary: a piece has %u bytes: expected at most 4000",
-               (unsigned)tok->vocab.longest);
     tok->merges.vocab = &tok->vocab;
     find_bytes(tok);
-    HN_TRY(cut_at_marks(tok));
-    if (tok->kind == HN_MODEL_SPM)
-        HN_TRY(rank_scores(tok));
-    if (tok->kind == HN_MODEL_UNIGRAM)
-        HN_TRY(settle_unigram(tok));
+    if (tok->family->settle)
+        HN_TRY(tok->family->settle(tok));
     tok->added_of =
         hn_alloc_array(tok->heap, HN_TAG_TEXT, (size_t)tok->vocab.n + 1, sizeof *tok->added_of);
     tok->ends =
