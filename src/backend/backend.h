@@ -86,7 +86,7 @@ struct hn_backend {
     hn_status (*read)(hn_device *device, void *to, const void *from, size_t bytes);
     /* Plain rows, in memory of the host's, into the layout of `type`; done when it returns. */
     hn_status (*pack)(hn_device *device, const hn_type *type, void *to, const hn_plain_rows *from);
-    /* From another device of this backend, after all that was submitted to both, and before all that
+    /* From this or another device of this backend, after all that was submitted to both, and before all that
      * will be. */
     hn_status (*copy)(hn_device *device, void *to, hn_device *source, const void *from,
                       size_t bytes);

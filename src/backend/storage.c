@@ -247,6 +247,15 @@ hn_status hn_storage_read(const hn_storage *s, const hn_leaf *leaf, size_t at, v
     return p->device->backend->read(p->device, to, (char *)p->at + at, bytes);
 }
 
+hn_status hn_storage_move(hn_storage *s, const hn_leaf *leaf, size_t to, size_t from, size_t bytes)
+{
+    HN_TRY(check_range(s, leaf, to, bytes));
+    HN_TRY(check_range(s, leaf, from, bytes));
+    const place *p = &s->leaves[leaf->id];
+    HN_REQUIRE(!p->bound, HN_ERR_ARGUMENT, "%s is bound to memory that its owner writes to", leaf->name);
+    return p->device->backend->copy(p->device, (char *)p->at + to, p->device, (char *)p->at + from, bytes);
+}
+
 void *hn_storage_address(const hn_storage *s, const hn_leaf *leaf, size_t *bytes)
 {
     const bool is_here = leaf->id < s->n;

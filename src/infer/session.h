@@ -4,16 +4,13 @@
  * one is kept, only the rest is computed. The logits have the bits that running the sequence at
  * once would give, however it was cut. After hn_session_new nothing is allocated.
  *
- * Layers that see only a window of tokens keep only that window and one batch: older keys are
- * overwritten. Where a new sequence parts from the old one so early that its window is gone,
- * it is computed from its beginning. In bf16 every layer keeps everything. */
+ * It is one sequence of many (sequences.h). Layers that see only a window of tokens keep only that window and one
+ * batch. Where a new sequence parts from the old one so early that its window is gone, it is computed from
+ * its beginning. */
 #ifndef HN_INFER_SESSION_H
 #define HN_INFER_SESSION_H
 
-#include "backend/program.h"
-#include "infer/adapter.h"
-#include "infer/run_spec.h"
-#include "models/model.h"
+#include "infer/sequences.h"
 
 typedef struct hn_session hn_session;
 

@@ -345,7 +345,7 @@ static nn_keys make_keys(nn_build *b, hn_node *x)
     const bool has_v = nn_find(b, nn_name(b, ".attn_v.weight", "")) != NULL;
     hn_node *v = has_v ? hn_reshape(g, nn_linear(b, x, ".attn_v"), heads) : raw;
     hn_node *k = nn_rms_norm_once(b, raw, ".attn_k_norm.weight");
-    const nn_keys made = { nn_rope(b, k, divisors, &spec), nn_rms_norm_once(b, v, NULL), false };
+    const nn_keys made = { nn_rope(b, k, divisors, &spec), nn_rms_norm_once(b, v, NULL), NULL };
     return nn_remember(b, made, window_of(b));
 }
 

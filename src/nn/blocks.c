@@ -83,7 +83,7 @@ hn_node *nn_attention(nn_build *b, hn_node *x, const nn_attention_options *o)
     const nn_score_options scores = { .window = o->window, .scale = o->scale,
                                       .softcap = o->softcap,
                                       .sinks = nn_weight_of(b, ".attn_sinks.weight") };
-    hn_node *y = nn_attend(b, q, nn_remember(b, (nn_keys){ k, v, false }, o->window), &scores);
+    hn_node *y = nn_attend(b, q, nn_remember(b, (nn_keys){ k, v, NULL }, o->window), &scores);
     y = hn_reshape(g, y, (hn_ints){ 2, { -1, heads * value } });
     return nn_linear(b, y, ".attn_output");
 }

@@ -21,8 +21,13 @@ static void make_inputs(nn_build *b)
     b->segments = hn_graph_leaf(g, HN_LEAF_INPUT, "segments", HN_I32, has_cache ? 2 : 1, t);
     if (has_cache)
         b->slots = hn_graph_leaf(g, HN_LEAF_INPUT, "slots", HN_I32, 1, t);
-    if (has_cache && options->ring)
-        b->ring_slots = hn_graph_leaf(g, HN_LEAF_INPUT, "ring_slots", HN_I32, 1, t);
+    const int64_t table[2] = { options->n_sequences, options->each };
+    if (has_cache && options->each)
+        b->table = hn_graph_leaf(g, HN_LEAF_INPUT, "table", HN_I32, 2, table);
+    if (has_cache && options->window_capacity) {
+        b->window_slots = hn_graph_leaf(g, HN_LEAF_INPUT, "window_slots", HN_I32, 1, t);
+        b->window_table = hn_graph_leaf(g, HN_LEAF_INPUT, "window_table", HN_I32, 2, table);
+    }
     if (!options->max_rows)
         return;
     b->rows_extent = hn_graph_extent(g, "rows", options->max_rows);
@@ -37,7 +42,9 @@ static void share_inputs(nn_build *b, const nn_build *from)
     b->positions = from->positions;
     b->segments = from->segments;
     b->slots = from->slots;
-    b->ring_slots = from->ring_slots;
+    b->table = from->table;
+    b->window_slots = from->window_slots;
+    b->window_table = from->window_table;
     b->rows_extent = from->rows_extent;
     b->rows = from->rows;
     b->bound = hn_graph_alloc(b->g, ((size_t)from->n_bound + 1) * sizeof *b->bound);
@@ -112,29 +119,29 @@ static int device_of(const nn_build *b)
     return (int)(layer * b->o.n_devices / b->hp->n_layer);
 }
 
-static hn_node *remember(nn_build *b, const char *name, hn_node *made, bool is_ring)
+static hn_node *remember(nn_build *b, const char *name, hn_node *made, bool is_apart)
 {
     if (hn_is_poison(b->g, made))
         return made;
-    const int64_t dim[3] = { is_ring ? b->o.ring : b->o.capacity, made->type.dim[1],
+    const int64_t dim[3] = { is_apart ? b->o.window_capacity : b->o.capacity, made->type.dim[1],
                              made->type.dim[2] };
     hn_node *state =
         hn_graph_leaf(b->g, HN_LEAF_STATE, nn_name(b, name, ""), b->o.cache, 3, dim);
     if (b->o.n_devices > 1 && !hn_is_poison(b->g, state))
         state->leaf->device = device_of(b);
-    return hn_set_rows(b->g, state, made, is_ring ? b->ring_slots : b->slots);
+    return hn_set_rows(b->g, state, made, is_apart ? b->window_slots : b->slots);
 }
 
 nn_keys nn_remember(nn_build *b, nn_keys made, int64_t window)
 {
     if (!b->o.capacity)
         return made;
-    const bool is_ring = window > 0 && b->o.ring > 0;
-    b->has_ring = b->has_ring || is_ring;
+    const bool is_apart = window > 0 && b->o.window_capacity > 0;
+    b->has_window = b->has_window || is_apart;
     const char *k = window > 0 ? ".window_k" : ".cache_k",
                *v = window > 0 ? ".window_v" : ".cache_v";
-    return (nn_keys){ remember(b, k, made.k, is_ring), remember(b, v, made.v, is_ring),
-                      is_ring };
+    return (nn_keys){ remember(b, k, made.k, is_apart), remember(b, v, made.v, is_apart),
+                      is_apart ? b->window_table : b->table };
 }
 
 hn_node *nn_pick_rows(nn_build *b, hn_node *x)

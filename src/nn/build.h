@@ -59,7 +59,9 @@ typedef struct nn_build_options {
     int64_t max_rows;   /* of logits; 0: of all tokens */
     int64_t capacity;   /* rows of the cache of keys and values; 0: none, whole sequences */
     hn_dtype cache;     /* its type */
-    int64_t ring;       /* rows of it in layers with a window, whose keys wrap around; 0: capacity */
+    int64_t n_sequences, each; /* keys lie in blocks that tables find, so many sequences of so many blocks each at
+                                * most; 0: key j in row j */
+    int64_t window_capacity;   /* rows in layers with a window, which have a table of their own; 0: as the others */
     nn_weights instead;         /* weights that stand in for the model's of the same names */
     const nn_adapter *adapters; /* applied in this order */
     int n_adapters;
@@ -83,7 +85,7 @@ typedef struct nn_layer {
 
 typedef struct nn_keys {
     hn_node *k, *v;
-    bool is_ring; /* key j lies in row j % rows */
+    hn_node *table; /* where they lie: attention_blocks.c; NULL: key j in row j */
 } nn_keys;
 
 typedef struct nn_build {
@@ -97,8 +99,9 @@ typedef struct nn_build {
     hn_node *tokens, *positions; /* i32 [T] */
     hn_node *segments;           /* i32 [T], or with a cache i32 [T,3]: hn_attention_span */
     hn_node *slots;              /* with a cache, i32 [T]: the row of each token's keys */
-    bool has_ring;               /* a layer has asked for it */
-    hn_node *ring_slots;         /* with a ring, i32 [T]: the same there */
+    hn_node *table;              /* with blocks, i32 [n_sequences, each] */
+    bool has_window;             /* a layer has asked for these */
+    hn_node *window_slots, *window_table; /* with a window_capacity: the same there */
     hn_node *rows;               /* i32 [R]: tokens whose logits are wanted; NULL: all */
     int rows_extent;
     hn_node *places;             /* i32 [T,2]: number of the sequence in its step, position */

@@ -139,11 +139,11 @@ hn_node *nn_attend(nn_build *b, hn_node *q, nn_keys keys, const nn_score_options
     hn_graph *g = b->g;
     /* Layers that are fed may be differentiated: they keep the steps, which give the same bits. */
     if (is_bf16(b) && !b->o.feeds_layers)
-        return hn_attention_eager(g, q, keys.k, keys.v, o->sinks, b->segments, keys.is_ring,
+        return hn_attention_eager(g, q, keys.k, keys.v, o->sinks, b->segments, keys.table,
                                   o->window, o->scale, o->softcap);
-    if (keys.is_ring)
-        return hn_attention_ring(g, q, keys.k, keys.v, o->sinks, b->segments, o->window,
-                                 o->scale, o->softcap);
+    if (keys.table)
+        return hn_attention_blocks(g, q, keys.k, keys.v, o->sinks, b->segments, keys.table, o->window,
+                                   o->scale, o->softcap);
     if (!is_bf16(b) || hn_is_poison(g, q))
         return hn_attention(g, q, keys.k, keys.v, o->sinks, b->segments, true, o->window,
                             o->scale, o->softcap);

@@ -23,13 +23,15 @@ static hn_status infer(const hn_call *call, hn_type *out)
 typedef struct query {
     const hn_call *call;
     int64_t row, n_group, group, from, to;
-    int64_t ring; /* rows that keys wrap around, or 0 */
+    const hn_tensor *table; /* of blocks, or NULL */
     double scale, softcap;
 } query;
 
 static int64_t row_of(const query *x, int64_t key)
 {
-    return (x->ring ? key % x->ring : key) * x->n_group + x->group;
+    const int64_t in = key % HN_KEY_BLOCK;
+    const int64_t row = x->table ? hn_get_int(x->table, key / HN_KEY_BLOCK) * HN_KEY_BLOCK + in : key;
+    return row * x->n_group + x->group;
 }
 
 static double score(const query *x, int64_t key)
@@ -62,7 +64,7 @@ void hn_attention_forward(const hn_call *call)
     const int64_t n_head = q->dim[1], d_v = v->type.dim[2];
     query x = { .call = call,
                 .n_group = v->type.dim[1],
-                .ring = hn_attention_ring_rows(call),
+                .table = hn_attention_table(call),
                 .scale = hn_attention_scale(call),
                 .softcap = (double)at->softcap };
     for (x.row = 0; x.row < q->dim[0] * n_head; x.row++) {
@@ -93,7 +95,7 @@ void hn_attention_forward(const hn_call *call)
 double hn_attention_flops(const hn_call *call)
 {
     const hn_type *q = &call->in[Q]->type, *v = &call->in[V]->type;
-    const double pairs = (double)q->dim[0] * (double)q->dim[1] * (double)v->dim[0];
+    const double pairs = (double)q->dim[0] * (double)q->dim[1] * (double)hn_attention_most_keys(call);
     return pairs * 2 * (double)(q->dim[2] + v->dim[2]) *
            (((const hn_attention_attrs *)call->attrs)->causal ? 0.5 : 1);
 }
@@ -135,6 +137,6 @@ hn_node *hn_attention(hn_graph *g, hn_node *q, hn_node *k, hn_node *v, hn_node *
                       hn_node *segments, bool causal, int64_t window, float scale,
                       float softcap)
 {
-    const hn_attention_attrs own = { causal, window, scale, softcap, false };
+    const hn_attention_attrs own = { causal, window, scale, softcap };
     return HN_APPLY(g, &hn_op_attention, &own, q, k, v, sinks, segments);
 }

@@ -29,7 +29,7 @@ hn_status hn_attention_expect(const hn_call *call)
         HN_TRY(hn_expect_vector(call, HN_ATTENTION_SINKS, q->dim[1]));
     }
     const hn_tensor *segments = call->in[HN_ATTENTION_SEGMENTS];
-    const bool has_spans = segments && segments->type.rank == 2;
+    const bool has_spans = segments && segments->type.rank == 2; /* rows of k, or keys that a table finds */
     if (segments) {
         HN_TRY(hn_expect_integer(call, HN_ATTENTION_SEGMENTS));
         HN_TRY(hn_expect_rank_between(call, HN_ATTENTION_SEGMENTS, 1, 2));

@@ -16,7 +16,6 @@ typedef struct hn_attention_attrs {
     int64_t window; /* 0: none */
     float scale;    /* 0: 1 / sqrt(D) */
     float softcap;  /* 0: none */
-    bool ring;      /* of attention_eager alone: key j lies in row j % N */
 } hn_attention_attrs;
 
 #define HN_ATTENTION_ATTRS                                                                     \
@@ -33,7 +32,8 @@ enum {
     HN_ATTENTION_K,
     HN_ATTENTION_V,
     HN_ATTENTION_SINKS,
-    HN_ATTENTION_SEGMENTS
+    HN_ATTENTION_SEGMENTS,
+    HN_ATTENTION_TABLE /* of attention_blocks and attention_eager: attention_blocks.c */
 };
 
 typedef struct hn_key_span {
@@ -42,13 +42,16 @@ typedef struct hn_key_span {
 
 /* Types and attributes of those inputs. */
 hn_status hn_attention_expect(const hn_call *call);
-/* What keys that wrap around ask besides: spans, a causal window that fits, rows that tiles of
- * keys divide; and of spans, that they begin with a tile. */
-hn_status hn_attention_ring_expect(const hn_call *call);
-hn_status hn_attention_ring_check(const hn_call *call);
-/* Rows that the call's keys wrap around; 0: they do not. */
-int64_t hn_attention_ring_rows(const hn_call *call);
-/* The forward of attention, attention_ring and, of doubles, attention_eager. */
+enum { HN_KEY_BLOCK = 64 };
+/* What keys in blocks ask besides: spans, a causal mask, whole blocks; and of table and spans, that every
+ * key which is seen lies somewhere. */
+hn_status hn_attention_blocks_expect(const hn_call *call);
+hn_status hn_attention_blocks_check(const hn_call *call);
+/* The table of a call; NULL: key j lies in row j. */
+const hn_tensor *hn_attention_table(const hn_call *call);
+/* Keys that a query may see at most. */
+int64_t hn_attention_most_keys(const hn_call *call);
+/* The forward of attention, attention_blocks and, of doubles, attention_eager. */
 void hn_attention_forward(const hn_call *call);
 double hn_attention_flops(const hn_call *call);
 /* Spans and contiguity of ids: the `check` of both ops. */

@@ -24,11 +24,19 @@ static hn_status read_fill(const char *text, const char *end, hn_case_input *in)
             return HN_OK;
         }
     const char *colon = text, *brace = NULL;
-    if (n > 6 && (!memcmp(text, "{span:", 6) || !memcmp(text, "{ring:", 6))) {
-        in->fill = text[1] == 's' ? HN_FILL_SPAN : HN_FILL_RING;
+    if (n > 6 && !memcmp(text, "{span:", 6)) {
+        in->fill = HN_FILL_SPAN;
         brace = text + 6 + hn_number_read(text + 6, n - 6, &in->high);
         HN_REQUIRE(*brace == '}' && brace + 1 == end && in->high >= 1, HN_ERR_FORMAT,
-                   "fill '%.*s': expected {span:keys} or {ring:keys}", (int)n, text);
+                   "fill '%.*s': expected {span:keys}", (int)n, text);
+        return HN_OK;
+    }
+    if (n > 8 && !memcmp(text, "{blocks:", 8)) {
+        in->fill = HN_FILL_BLOCKS;
+        colon = text + 8 + hn_number_read(text + 8, n - 8, &in->low);
+        brace = *colon == '*' ? colon + 1 + hn_number_read(colon + 1, (size_t)(end - colon - 1), &in->high) : colon;
+        HN_REQUIRE(*brace == '}' && brace + 1 == end && in->low >= 1 && in->high >= 1, HN_ERR_FORMAT,
+                   "fill '%.*s': expected {blocks:sequences*keys}", (int)n, text);
         return HN_OK;
     }
     in->fill = HN_FILL_RANGE;
@@ -166,13 +174,16 @@ static void fill_spans(hn_rng_key key, uint32_t n_keys, const hn_tensor *out)
     }
 }
 
-/* Queries {0, self, self + 1}, the last one of all keys. */
-static void fill_ring(hn_rng_key key, uint32_t n_keys, const hn_tensor *out)
+/* Queries {first, self, self + 1} of sequences with so many keys each, the last one of all the last's. */
+static void fill_sequences(hn_rng_key key, uint32_t n_sequences, uint32_t n_keys, const hn_tensor *out)
 {
     const int64_t rows = hn_rows(&out->type);
     for (int64_t i = 0; i < rows && hn_last_dim(&out->type) == 3; i++) {
-        const int64_t self = i + 1 < rows ? hn_rng_below(key, (uint64_t)i, n_keys) : n_keys - 1;
-        hn_set_int(out, 3 * i, 0);
+        const uint64_t at = 2 * (uint64_t)i;
+        const bool is_last = i + 1 == rows;
+        const int64_t first = (int64_t)n_keys * (is_last ? n_sequences - 1 : hn_rng_below(key, at, n_sequences));
+        const int64_t self = first + (is_last ? n_keys - 1 : hn_rng_below(key, at + 1, n_keys));
+        hn_set_int(out, 3 * i, first);
         hn_set_int(out, 3 * i + 1, self);
         hn_set_int(out, 3 * i + 2, self + 1);
     }
@@ -189,8 +200,8 @@ static void fill_pattern(const hn_case_input *in, hn_rng_key key, const hn_tenso
         fill_spans(key, (uint32_t)in->high, out);
         return;
     }
-    if (in->fill == HN_FILL_RING) {
-        fill_ring(key, (uint32_t)in->high, out);
+    if (in->fill == HN_FILL_BLOCKS) {
+        fill_sequences(key, (uint32_t)in->low, (uint32_t)in->high, out);
         return;
     }
     int64_t segment = 0;

@@ -19,7 +19,7 @@ typedef enum hn_fill {
     HN_FILL_PERM,
     HN_FILL_MASK,
     HN_FILL_SPAN, /* high: the number of keys */
-    HN_FILL_RING  /* the same, of keys that all begin at 0 */
+    HN_FILL_BLOCKS /* the same, of `low` sequences with `high` keys each */
 } hn_fill;
 
 typedef struct hn_case_input {

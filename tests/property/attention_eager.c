@@ -1,6 +1,7 @@
 /* attention_eager gives the bits of what it fuses, matmul, scale, softmax and roundings one
- * after the other, also past the 4,096 keys after which a row's sum is cut; and keys in a ring
+ * after the other, also past the 4,096 keys after which a row's sum is cut; and keys in blocks
  * give the bits of keys in order. */
+#include "ops/attention_span.h"
 #include "tests/failures/bench.h"
 
 #include <stdio.h>
@@ -71,7 +72,7 @@ static void check_composed(const char *what, shape s)
         s.has_sinks ? narrow(bench_leaf(&b, HN_LEAF_INPUT, "sinks", 1, s.heads, 0, 0)) : NULL;
     hn_node *spans =
         hn_graph_leaf(g, HN_LEAF_INPUT, "spans", HN_I32, 2, (int64_t[]){ s.n_q, 3 });
-    hn_node *wanted[2] = { hn_attention_eager(g, q, k, v, sinks, spans, false, s.window,
+    hn_node *wanted[2] = { hn_attention_eager(g, q, k, v, sinks, spans, NULL, s.window,
                                               s.scale, s.softcap),
                            composed(&s, q, k, v, sinks, spans) };
     hn_leaf_values values;
@@ -99,38 +100,42 @@ static void check_composed(const char *what, shape s)
     hn_leaf_values_free(&values, &b.heap);
 }
 
-/* Queries at `self`, `self + 1`, ... of a sequence, their last keys in a ring. */
-static void check_ring(int64_t n_q, int64_t self, int64_t window, int64_t rows)
+/* Queries at `self`, `self + 1`, ... of a sequence, their last keys in blocks of a store of so many rows. */
+static void check_blocks(int64_t n_q, int64_t self, int64_t window, int64_t rows)
 {
     enum { HEADS = 4, KV = 2, D = 24 };
-    const int64_t n_k = self + n_q;
+    const int64_t n_k = self + n_q, each = (n_k + HN_KEY_BLOCK - 1) / HN_KEY_BLOCK, n = rows / HN_KEY_BLOCK;
     hn_graph *g = bench_graph(&b);
     hn_node *q = narrow(bench_leaf(&b, HN_LEAF_INPUT, "q", 3, n_q, HEADS, D));
     hn_node *k = bench_leaf(&b, HN_LEAF_INPUT, "k", 3, n_k, KV, D);
-    hn_node *ring = bench_leaf(&b, HN_LEAF_INPUT, "ring", 3, rows, KV, D);
+    hn_node *store = bench_leaf(&b, HN_LEAF_INPUT, "store", 3, rows, KV, D);
     hn_node *spans = hn_graph_leaf(g, HN_LEAF_INPUT, "spans", HN_I32, 2, (int64_t[]){ n_q, 3 });
-    hn_node *wanted[2] = { hn_attention_eager(g, q, k, k, NULL, spans, false, window, 0, 0),
-                           hn_attention_eager(g, q, ring, ring, NULL, spans, true, window, 0,
-                                              0) };
+    hn_node *table = hn_graph_leaf(g, HN_LEAF_INPUT, "table", HN_I32, 2, (int64_t[]){ 1, each });
+    hn_node *wanted[2] = { hn_attention_eager(g, q, k, k, NULL, spans, NULL, window, 0, 0),
+                           hn_attention_eager(g, q, store, store, NULL, spans, table, window, 0, 0) };
     hn_leaf_values values;
     hn_results got;
     if (!CHECK_OK(hn_graph_finish(g)) || !CHECK_OK(hn_leaf_values_new(&values, g)))
         return;
     hn_tensor *t = hn_leaf_values_make(&values, &b.heap, spans->leaf);
     hn_tensor *all = hn_leaf_values_make(&values, &b.heap, k->leaf);
-    hn_tensor *kept = hn_leaf_values_make(&values, &b.heap, ring->leaf);
-    if (CHECK(t && all && kept)) {
+    hn_tensor *kept = hn_leaf_values_make(&values, &b.heap, store->leaf);
+    hn_tensor *where = hn_leaf_values_make(&values, &b.heap, table->leaf);
+    if (CHECK(t && all && kept && where)) {
         const shape s = { .n_q = n_q, .n_k = n_k, .self = { self, self + (n_q + 1) / 2 } };
         set_spans(t, &s);
         CHECK_OK(hn_random_data(b.env.seed, -1, 1, &b.heap, all));
-        for (int64_t j = n_k > rows ? n_k - rows : 0; j < n_k; j++)
-            memcpy((float *)kept->data + j % rows * KV * D, (float *)all->data + j * KV * D,
-                   KV * D * sizeof(float));
+        for (int64_t i = 0; i < each; i++) /* the last blocks, in another order than theirs */
+            hn_set_int(where, i, i < each - n ? -1 : (i * 7 + 3) % n);
+        for (int64_t j = each > n ? (each - n) * HN_KEY_BLOCK : 0; j < n_k; j++)
+            memcpy((float *)kept->data +
+                       (hn_get_int(where, j / HN_KEY_BLOCK) * HN_KEY_BLOCK + j % HN_KEY_BLOCK) * KV * D,
+                   (float *)all->data + j * KV * D, KV * D * sizeof(float));
     }
     bench_fill(&b, &values);
     if (CHECK_OK(bench_run(&b, 2, wanted, &values, HN_PLAN_INPLACE, &got))) {
         CHECK_THAT(!memcmp(got.at[0].data, got.at[1].data, hn_type_bytes(&got.at[0].type)),
-                   "a window of %lld at key %lld: another answer from a ring of %lld",
+                   "a window of %lld at key %lld: another answer from blocks in %lld rows",
                    (long long)window, (long long)self, (long long)rows);
         hn_results_free(&got);
     }
@@ -159,12 +164,12 @@ int main(int argc, char **argv)
         check_composed(
             "all of a long row",
             (shape){ 2, 5000, 3, 3, 8, 8, 0, 3, 1.5f, false, HN_BF16, { 0 }, { 4998, 4999 } });
-        check_group("rings");
-        check_ring(1, 5000, 100, 128);
-        check_ring(28, 300, 100, 128);
-        check_ring(64, 4090, 64, 128);
-        check_ring(3, 9000, 4200, 4288);
-        check_ring(5, 20, 40, 64);
+        check_group("blocks");
+        check_blocks(1, 5000, 100, 192);
+        check_blocks(28, 300, 100, 192);
+        check_blocks(64, 4090, 64, 192);
+        check_blocks(3, 9000, 4200, 4352);
+        check_blocks(5, 20, 40, 64);
         bench_close(&b);
     }
     return check_close();

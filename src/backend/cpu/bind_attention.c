@@ -11,7 +11,7 @@
 
 _Static_assert(sizeof(hn_key_span) == sizeof(hn_attn_span), "spans are the same three numbers");
 
-enum { Q, K, V, SINKS, SEGMENTS, Y, LSE, DY, ACC };
+enum { Q, K, V, SINKS, SEGMENTS, Y, LSE, DY, ACC }; /* of attention_blocks, the table is where Y is */
 enum { DQ, DK, DV, DSINKS };
 
 static bool is_gradient(const hn_call *call) { return call->op == &hn_op_attention_grad; }
@@ -23,8 +23,8 @@ static size_t spans_bytes(const hn_call *call)
 
 static size_t kernel_bytes(const hn_cpu *cpu, const hn_call *call)
 {
-    const hn_type *q = &call->in[Q]->type, *k = &call->in[K]->type, *v = &call->in[V]->type;
-    return hn_round_scratch(hn_attn_shared_bytes(q->dim[0], k->dim[0], q->dim[1], v->dim[2],
+    const hn_type *q = &call->in[Q]->type, *v = &call->in[V]->type;
+    return hn_round_scratch(hn_attn_shared_bytes(q->dim[0], hn_attention_most_keys(call), q->dim[1], v->dim[2],
                                                  cpu->device.n_threads));
 }
 
@@ -46,6 +46,9 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     if (call->in[Q]->type.dtype != HN_F32 || k->dtype != call->in[V]->type.dtype ||
         !hn_dtype_elem(k->dtype, &elem) || (back && hn_is_block(k->dtype)) ||
         (call->in[SINKS] && call->in[SINKS]->type.dtype != HN_F32))
+        return false;
+    const hn_tensor *table = hn_attention_table(call);
+    if (table && table->type.dtype != HN_I32)
         return false;
     for (int i = Y; back && i <= ACC; i++)
         if (call->in[i] && call->in[i]->type.dtype != HN_F32)
@@ -88,10 +91,11 @@ static hn_attn_args forward_args(const hn_cpu_task *task)
 {
     const hn_call *call = task->call;
     const hn_attention_attrs *own = call->attrs;
+    const hn_tensor *table = hn_attention_table(call);
     const hn_type *q = &call->in[Q]->type, *k = &call->in[K]->type, *v = &call->in[V]->type;
     hn_attn_args args = {
         .n_q = q->dim[0],
-        .n_k = k->dim[0],
+        .n_k = hn_attention_most_keys(call),
         .n_head = q->dim[1],
         .n_kv_head = k->dim[1],
         .d = q->dim[2],
@@ -105,7 +109,7 @@ static hn_attn_args forward_args(const hn_cpu_task *task)
         .softcap = own->softcap,
         .window = own->window,
         .is_causal = own->causal,
-        .ring = hn_attention_ring_rows(call),
+        .table = table ? table->data : NULL,
     };
     hn_dtype_elem(k->dtype, &args.kv_type);
     return args;
@@ -184,8 +188,8 @@ static bool supports_eager(const hn_cpu *cpu, const hn_call *call, hn_support *o
     if (!supports(cpu, call, out))
         return false;
     out->shared_scratch = spans_bytes(call);
-    out->thread_scratch = hn_attn_eager_scratch_bytes(k->dim[2], v->dim[2], k->dim[0],
-                                                      hn_attention_ring_rows(call) > 0);
+    out->thread_scratch = hn_attn_eager_scratch_bytes(k->dim[2], v->dim[2], hn_attention_most_keys(call),
+                                                      ((const hn_attention_attrs *)call->attrs)->window);
     return true;
 }
 
@@ -220,7 +224,7 @@ const hn_cpu_binding hn_cpu_attention_eager = { .op = &hn_op_attention_eager,
 const hn_cpu_binding hn_cpu_attention = {
     .op = &hn_op_attention, .supports = supports, .phases = phases, .units = units, .run = run
 };
-const hn_cpu_binding hn_cpu_attention_ring = { .op = &hn_op_attention_ring,
+const hn_cpu_binding hn_cpu_attention_blocks = { .op = &hn_op_attention_blocks,
                                                .supports = supports,
                                                .phases = phases,
                                                .units = units,

@@ -17,7 +17,7 @@ void hn_attn_plan_forward(hn_attn_plan *plan, const hn_attn_args *args, int thre
     plan->n_blocks = cuts(args->n_q * (args->n_head / args->n_kv_head), HN_ATTN_ROWS);
     plan->n_chunks = cuts(args->n_k, HN_ATTN_CHUNK);
     const int64_t n_units = args->n_kv_head * plan->n_blocks;
-    plan->is_split = !args->ring && splits(n_units, plan->n_chunks, threads);
+    plan->is_split = !(args->table && args->window > 0) && splits(n_units, plan->n_chunks, threads);
     plan->units[0] = n_units * (plan->is_split ? plan->n_chunks : 1);
     plan->units[1] = plan->is_split ? n_units : 0;
 }
@@ -45,15 +45,18 @@ int64_t hn_attn_eager_units(const hn_attn_args *args)
     return args->n_kv_head * cuts(args->n_q * (args->n_head / args->n_kv_head), HN_ATTN_EAGER_ROWS);
 }
 
-int64_t hn_attn_eager_width(int64_t n_k, bool is_ring)
+int64_t hn_attn_eager_width(int64_t n_k, int64_t window)
 {
-    return (is_ring ? 4096 : 0) + cuts(n_k, HN_ATTN_TILE) * HN_ATTN_TILE + HN_ATTN_TILE;
+    enum { CUT = 4096 }; /* a row's sums are cut every so many keys: softmax.h */
+    const int64_t seen = CUT + cuts(window + HN_ATTN_EAGER_ROWS, HN_ATTN_TILE) * HN_ATTN_TILE;
+    const int64_t all = cuts(n_k, HN_ATTN_TILE) * HN_ATTN_TILE;
+    return (window > 0 && seen < all ? seen : all) + HN_ATTN_TILE;
 }
 
-size_t hn_attn_eager_scratch_bytes(int64_t d, int64_t d_v, int64_t n_k, bool is_ring)
+size_t hn_attn_eager_scratch_bytes(int64_t d, int64_t d_v, int64_t n_k, int64_t window)
 {
     const int64_t wide = d > d_v ? d : d_v;
-    const int64_t row = 64 + d_v + hn_attn_eager_width(n_k, is_ring);
+    const int64_t row = 64 + d_v + hn_attn_eager_width(n_k, window);
     return sizeof(float) * (size_t)(2 * (64 * d + 64) + 64 * wide + HN_ATTN_EAGER_ROWS * row);
 }
 

@@ -46,11 +46,12 @@ typedef struct hn_attn_rows { /* [T, heads, width], width contiguous; strides in
 } hn_attn_rows;
 
 typedef struct hn_attn_args {
-    int64_t n_q, n_k;                  /* tokens */
+    int64_t n_q, n_k; /* tokens; with a table n_k is the keys of a sequence at most */
     int64_t n_head, n_kv_head, d, d_v; /* H, G, D, Dv */
     hn_attn_rows q, k, v, o, lse;      /* lse: head_stride, one float each */
     hn_elem kv_type;                   /* of k and v; d and d_v are multiples of its block */
-    int64_t ring;                      /* key j lies in row j % ring, a multiple of 64; 0: in row j */
+    const int32_t *table; /* key j lies in row 64 * table[j / 64] + j % 64, spans begin at multiples of 64;
+                           * NULL: in row j */
     const hn_attn_span *spans;         /* [n_q] */
     const float *sinks;                /* [H] or NULL */
     float scale, softcap;              /* softcap 0: none */
@@ -84,9 +85,9 @@ void hn_attn_plan_backward(hn_attn_plan *plan, const hn_attn_args *args, int thr
  * these sizes with at most so many threads. Aligned to 64 bytes. */
 size_t hn_attn_scratch_bytes(int64_t d, int64_t d_v);
 int64_t hn_attn_eager_units(const hn_attn_args *args);
-/* Scores of a row that it has room for: with a ring they begin at a multiple of 4,096 keys. */
-int64_t hn_attn_eager_width(int64_t n_k, bool is_ring);
-size_t hn_attn_eager_scratch_bytes(int64_t d, int64_t d_v, int64_t n_k, bool is_ring);
+/* Scores of a row that it has room for: those in a window begin at a multiple of 4,096 keys. */
+int64_t hn_attn_eager_width(int64_t n_k, int64_t window);
+size_t hn_attn_eager_scratch_bytes(int64_t d, int64_t d_v, int64_t n_k, int64_t window);
 size_t hn_attn_shared_bytes(int64_t n_q, int64_t n_k, int64_t n_head, int64_t d_v, int threads);
 
 #endif

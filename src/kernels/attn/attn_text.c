@@ -144,8 +144,8 @@ static void take_tile(block *b, int64_t base, int first, int end)
     while (b->over[end - 1].from >= b->over[end - 1].to)
         end--;
     int64_t ldv;
-    if (x->ring) /* a tile never wraps: spans begin at multiples of 64 */
-        base %= x->ring;
+    if (x->table) /* a tile is a block: spans begin at multiples of 64 */
+        base = (int64_t)x->table[base / TILE] * TILE;
     (void)turn_tile(&x->k, x->kv_type, base, hull, b->group, x->d, b->k, b->plain, &ldv);
     const float *v =
         turn_tile(&x->v, x->kv_type, base, hull, b->group, x->d_v, NULL, b->plain, &ldv);

@@ -23,7 +23,7 @@ static void lay_out(eager_block *b, const hn_attn_args *x, float *scratch)
     const int64_t wide = x->d > x->d_v ? x->d : x->d_v;
     *b = (eager_block){ .x = x,
                         .heads = x->n_head / x->n_kv_head,
-                        .width = hn_attn_eager_width(x->n_k, x->ring > 0) };
+                        .width = hn_attn_eager_width(x->n_k, x->window) };
     b->q = scratch, scratch += x->d * 64 + 64;
     b->k = scratch, scratch += x->d * 64 + 64;
     b->plain = scratch, scratch += wide * 64;
@@ -46,8 +46,7 @@ HN_INLINE f32x16 rounded(f32x16 x) { return f_from_bf16(f_to_bf16(x)); }
 
 static int64_t row_of_key(const hn_attn_args *x, int64_t key)
 {
-    return x->ring ? key % x->ring
-                   : key; /* a tile never wraps: spans begin at multiples of 64 */
+    return x->table ? (int64_t)x->table[key / TILE] * TILE : key; /* a tile is a block */
 }
 
 /* Of keys [low, high) those of the tile that begins at `base`. */
@@ -171,8 +170,8 @@ static void take_run(eager_block *b, int first, int end, int64_t begin, seen s)
         value_tile(b, first, end, base, hull_of(s.low, s.high, base), base - s.origin);
 }
 
-/* Rows of one sequence together, as many as a row of scores has room for what they see: queries
- * of a ring may lie further apart than it is long. */
+/* Rows of one sequence together, as many as a row of scores has room for what they see: queries with a
+ * window may lie further apart than it is wide. */
 static void take_rows(eager_block *b, int n)
 {
     for (int at = 0, to; at < n; at = to) {

@@ -1,6 +1,6 @@
-/* A session's file: GGUF, with the tokens and what each layer holds of their keys and values in
- * ascending order, however it lay in memory. What it was made with is told by digests. */
-#include "infer/session_state.h"
+/* A sequence's file, a session: GGUF, with the tokens and what each layer holds of their keys and values in
+ * ascending order, wherever their blocks lay. What it was made with is told by digests. */
+#include "infer/sequences_state.h"
 
 #include "base/sha256.h"
 #include "io/gguf.h"
@@ -49,7 +49,7 @@ static void add_adapter(hn_sha256 *sha, const hn_adapter *adapter)
     }
 }
 
-static hn_status identify(const hn_session *s, int64_t version, identity *out)
+static hn_status identify(const hn_sequences *s, int64_t version, identity *out)
 {
     identity own = { .numerics = hn_numerics_name(s->run.numerics), .cache = hn_dtype_name(s->cache) };
     uint8_t digest[32];
@@ -69,34 +69,35 @@ static hn_status identify(const hn_session *s, int64_t version, identity *out)
     return HN_OK;
 }
 
-/* One leaf of the cache: keys [from, to) of it, key j in row j % rows. They are read and written by a piece
- * of the host's memory at a time. */
+/* One leaf of the cache: keys [from, to) of a sequence, by its row of the table. They are read and written by
+ * a piece of the host's memory at a time. */
 typedef struct part {
     hn_storage *storage;
     const hn_leaf *leaf;
+    const int32_t *blocks;
     size_t row_bytes;
-    int64_t from, to, rows;
+    int64_t from, to;
 } part;
 
 enum { PIECE = 64 * 1024 };
 
-static part part_of(const hn_session *s, const hn_leaf *leaf, int64_t first, int64_t length)
+/* Of keys [first, length) where the layer has a window. */
+static part part_of(const hn_sequences *b, const hn_sequence *s, const hn_leaf *leaf, int64_t first, int64_t length)
 {
-    const int64_t rows = leaf->type.dim[0];
-    part p = { .storage = s->c.storage, .leaf = leaf, .to = length, .rows = rows,
-               .row_bytes = hn_type_bytes(&leaf->type) / (size_t)rows };
-    p.from = strstr(leaf->name, ".window_") ? first : 0;
-    return p;
+    return (part){ .storage = b->c.storage, .leaf = leaf, .to = length,
+                   .blocks = hn_sequences_row(b, s, hn_sequences_room(b, leaf)),
+                   .row_bytes = hn_type_bytes(&leaf->type) / (size_t)leaf->type.dim[0],
+                   .from = strstr(leaf->name, ".window_") ? first : 0 };
 }
 
 /* Bytes [at, at + *bytes) of the part lie together, at what is returned. */
 static size_t together(const part *p, size_t at, size_t *bytes)
 {
-    const int64_t key = p->from + (int64_t)(at / p->row_bytes);
-    const int64_t wrap = key - key % p->rows + p->rows, end = wrap < p->to ? wrap : p->to;
+    const int64_t key = p->from + (int64_t)(at / p->row_bytes), in = key % HN_KEY_BLOCK;
+    const int64_t block_end = key - in + HN_KEY_BLOCK, end = block_end < p->to ? block_end : p->to;
     const size_t left = (size_t)(end - p->from) * p->row_bytes - at;
     *bytes = left < PIECE ? left : PIECE;
-    return (size_t)(key % p->rows) * p->row_bytes + at % p->row_bytes;
+    return (size_t)(p->blocks[key / HN_KEY_BLOCK] * (int64_t)HN_KEY_BLOCK + in) * p->row_bytes + at % p->row_bytes;
 }
 
 static size_t part_bytes(const part *p)
@@ -132,28 +133,28 @@ static hn_status digest_part(hn_sha256 *sha, const part *p)
 
 /* ---- writing ---- */
 
-static hn_status list_parts(const hn_session *s, part *parts, hn_weight_entry *entries, size_t *n)
+static hn_status list_parts(const hn_sequences *b, const hn_sequence *s, part *parts, hn_weight_entry *entries, size_t *n)
 {
     *n = 0;
-    for (int i = 0; i < s->c.g->n_leaves; i++) {
-        const hn_leaf *leaf = s->c.g->leaves[i];
-        if (!hn_session_caches(leaf))
+    for (int i = 0; i < b->c.g->n_leaves; i++) {
+        const hn_leaf *leaf = b->c.g->leaves[i];
+        if (!hn_sequences_caches(leaf))
             continue;
-        parts[*n] = part_of(s, leaf, s->first, s->length);
+        parts[*n] = part_of(b, s, leaf, s->first, s->length);
         HN_TRY(entry_of(&parts[*n], &entries[*n]));
         ++*n;
     }
     return HN_OK;
 }
 
-static hn_status describe(const hn_session *s, const part *parts, size_t n, hn_meta *meta)
+static hn_status describe(const hn_sequences *b, const hn_sequence *s, const part *parts, size_t n, hn_meta *meta)
 {
     identity own;
     uint8_t digest[32];
     char text[65];
     hn_sha256 sha;
-    HN_TRY(identify(s, 2, &own));
-    digest_tokens(&sha, s->held, s->length);
+    HN_TRY(identify(b, 2, &own));
+    digest_tokens(&sha, s->tokens, s->length);
     for (size_t i = 0; i < n; i++)
         HN_TRY(digest_part(&sha, &parts[i]));
     hn_sha256_end(&sha, digest);
@@ -168,8 +169,8 @@ static hn_status describe(const hn_session *s, const part *parts, size_t n, hn_m
     HN_TRY(hn_meta_set_int(meta, KEY_FIRST, HN_META_I64, s->first));
     HN_TRY(hn_meta_set_text(meta, KEY_BYTES, text));
     const hn_meta_value tokens = { .key = KEY_TOKENS, .type = HN_META_I32, .is_array = true,
-                                   .n = (uint64_t)s->length, .data = (const uint8_t *)s->held,
-                                   .bytes = (size_t)s->length * sizeof *s->held };
+                                   .n = (uint64_t)s->length, .data = (const uint8_t *)s->tokens,
+                                   .bytes = (size_t)s->length * sizeof *s->tokens };
     return hn_meta_set_copy(meta, &tokens);
 }
 
@@ -184,14 +185,14 @@ static hn_status put(hn_weights_writer *writer, size_t i, const part *p)
     return HN_OK;
 }
 
-static hn_status write_file(const hn_session *s, const char *path, part *parts,
+static hn_status write_file(const hn_sequences *b, const hn_sequence *s, const char *path, part *parts,
                             hn_weight_entry *entries, hn_meta *meta)
 {
     size_t n;
     hn_weights_writer *writer;
-    HN_TRY(list_parts(s, parts, entries, &n));
-    HN_TRY(describe(s, parts, n, meta));
-    HN_TRY(hn_gguf_create(s->heap, hn_sink_own(path), meta, entries, n, &writer));
+    HN_TRY(list_parts(b, s, parts, entries, &n));
+    HN_TRY(describe(b, s, parts, n, meta));
+    HN_TRY(hn_gguf_create(b->heap, hn_sink_own(path), meta, entries, n, &writer));
     hn_status status = HN_OK;
     for (size_t i = 0; i < n && status == HN_OK; i++)
         status = put(writer, i, &parts[i]);
@@ -201,18 +202,20 @@ static hn_status write_file(const hn_session *s, const char *path, part *parts,
     return status;
 }
 
-hn_status hn_session_save(const hn_session *s, const char *path)
+hn_status hn_sequences_save(const hn_sequences *b, int32_t sequence, const char *path)
 {
+    const hn_sequence *s = hn_sequences_find(b, sequence);
+    HN_REQUIRE(s, HN_ERR_ARGUMENT, "%s: sequence %d is not open", path, sequence);
     HN_REQUIRE(s->length > 0, HN_ERR_ARGUMENT, "%s: the session has no tokens to save", path);
-    const size_t room = (size_t)s->c.g->n_leaves + 1;
-    part *parts = hn_alloc_array(s->heap, HN_TAG_FILE, room, sizeof *parts);
-    hn_weight_entry *entries = hn_alloc_array(s->heap, HN_TAG_FILE, room, sizeof *entries);
-    hn_meta meta = hn_meta_on(s->heap, path);
-    const hn_status status = parts && entries ? write_file(s, path, parts, entries, &meta)
+    const size_t room = (size_t)b->c.g->n_leaves + 1;
+    part *parts = hn_alloc_array(b->heap, HN_TAG_FILE, room, sizeof *parts);
+    hn_weight_entry *entries = hn_alloc_array(b->heap, HN_TAG_FILE, room, sizeof *entries);
+    hn_meta meta = hn_meta_on(b->heap, path);
+    const hn_status status = parts && entries ? write_file(b, s, path, parts, entries, &meta)
                                               : HN_ERR_MEMORY;
     hn_meta_free(&meta);
-    hn_free(s->heap, entries);
-    hn_free(s->heap, parts);
+    hn_free(b->heap, entries);
+    hn_free(b->heap, parts);
     return status;
 }
 
@@ -239,7 +242,7 @@ static hn_status check_seal(const hn_gguf *file)
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", meta->name);
 }
 
-static hn_status check_identity(const hn_session *s, const hn_gguf *file)
+static hn_status check_identity(const hn_sequences *s, const hn_gguf *file)
 {
     const hn_meta *meta = hn_gguf_meta(file);
     hn_span type;
@@ -258,7 +261,7 @@ static hn_status check_identity(const hn_session *s, const hn_gguf *file)
     return check_key(meta, KEY_ADAPTERS, own.adapters, "other adapters, SHA-256");
 }
 
-static hn_status read_tokens(const hn_session *s, const hn_meta *meta, const hn_meta_value **tokens,
+static hn_status read_tokens(const hn_sequences *s, const hn_meta *meta, const hn_meta_value **tokens,
                              int64_t *first)
 {
     const int64_t vocab = hn_model_hparams(s->model)->n_vocab;
@@ -279,7 +282,7 @@ static hn_status read_tokens(const hn_session *s, const hn_meta *meta, const hn_
 }
 
 /* The tensor of every part, in the file's order, and that the bytes are those that were written. */
-static hn_status check_parts(const hn_session *s, const hn_gguf *file, int64_t first,
+static hn_status check_parts(const hn_sequences *b, const hn_sequence *s, const hn_gguf *file, int64_t first,
                              const hn_meta_value *tokens)
 {
     const hn_meta *meta = hn_gguf_meta(file);
@@ -289,12 +292,12 @@ static hn_status check_parts(const hn_session *s, const hn_gguf *file, int64_t f
     hn_sha256 sha;
     hn_sha256_begin(&sha);
     hn_sha256_add(&sha, tokens->data, (size_t)tokens->n * sizeof(int32_t));
-    for (int i = 0; i < s->c.g->n_leaves; i++) {
+    for (int i = 0; i < b->c.g->n_leaves; i++) {
         hn_weight_entry want;
         char expected[HN_TYPE_TEXT], found[HN_TYPE_TEXT];
-        if (!hn_session_caches(s->c.g->leaves[i]))
+        if (!hn_sequences_caches(b->c.g->leaves[i]))
             continue;
-        const part p = part_of(s, s->c.g->leaves[i], first, (int64_t)tokens->n);
+        const part p = part_of(b, s, b->c.g->leaves[i], first, (int64_t)tokens->n);
         HN_TRY(entry_of(&p, &want));
         const hn_weight_entry *e = hn_weights_find(all, want.name);
         HN_REQUIRE(e, HN_ERR_FORMAT, "%s: no tensor %s", meta->name, want.name);
@@ -308,53 +311,79 @@ static hn_status check_parts(const hn_session *s, const hn_gguf *file, int64_t f
     return check_key(meta, KEY_BYTES, text, "bytes of SHA-256");
 }
 
-/* Into rows of this session's own; a ring that is smaller keeps the last. */
-static hn_status take_part(const hn_session *s, const hn_weights *all, const hn_leaf *leaf,
-                           int64_t first, int64_t *from)
+/* Into rows of this sequence's own, which may keep less of a window than the file has. */
+static hn_status take_part(const hn_sequences *b, const hn_sequence *s, const hn_weights *all, const hn_leaf *leaf,
+                           int64_t first)
 {
-    part p = part_of(s, leaf, first, s->length);
+    const part told = part_of(b, s, leaf, first, s->length), p = part_of(b, s, leaf, s->first, s->length);
     const uint8_t *data = hn_weights_find(all, leaf->name)->data;
-    if (p.from < s->length - p.rows) {
-        data += (size_t)(s->length - p.rows - p.from) * p.row_bytes;
-        p.from = s->length - p.rows;
-    }
+    data += (size_t)(p.from - told.from) * p.row_bytes;
     for (size_t at = 0, n; at < part_bytes(&p); at += n) {
         const size_t to = together(&p, at, &n);
         HN_TRY(hn_storage_write(p.storage, leaf, to, data + at, n));
     }
-    *from = p.from;
     return HN_OK;
 }
 
-static hn_status take(hn_session *s, const hn_gguf *file)
+/* Blocks for so many tokens, of which some may be its own today. */
+static hn_status check_room(const hn_sequences *b, const hn_sequence *s, int64_t tokens, const char *file)
+{
+    const hn_key_blocks *blocks = &b->rooms[HN_ROOM_ALL].blocks;
+    const int32_t *row = hn_sequences_row(b, s, HN_ROOM_ALL);
+    int64_t room = blocks->n_free;
+    for (int64_t i = 0; i < hn_blocks_of(s->length); i++)
+        room += !hn_key_block_is_shared(blocks, row[i]);
+    HN_REQUIRE(hn_blocks_of(tokens) <= room, HN_ERR_MEMORY,
+               "%s: %lld tokens take %lld blocks of %d keys: %lld of %d are free", file, (long long)tokens,
+               (long long)hn_blocks_of(tokens), HN_KEY_BLOCK, (long long)room, blocks->n);
+    return HN_OK;
+}
+
+static hn_status fill(hn_sequences *b, hn_sequence *s, const hn_weights *all, int64_t first, const hn_meta_value *tokens)
+{
+    const int64_t n = (int64_t)tokens->n;
+    s->first = first;
+    for (int room = 0; room < b->n_rooms; room++)
+        HN_TRY(hn_sequences_keys_grow(b, s, room, n));
+    s->length = n;
+    memcpy(s->tokens, tokens->data, (size_t)n * sizeof *s->tokens);
+    for (int i = 0; i < b->c.g->n_leaves; i++)
+        if (hn_sequences_caches(b->c.g->leaves[i]))
+            HN_TRY(take_part(b, s, all, b->c.g->leaves[i], first));
+    return HN_OK;
+}
+
+static void empty(hn_sequences *b, hn_sequence *s)
+{
+    hn_sequences_keys_cut(b, s, 0);
+    s->length = 0;
+}
+
+static hn_status take(hn_sequences *b, hn_sequence *s, const hn_gguf *file)
 {
     const hn_meta_value *tokens;
     int64_t first;
-    HN_TRY(check_identity(s, file));
-    HN_TRY(read_tokens(s, hn_gguf_meta(file), &tokens, &first));
+    HN_TRY(check_identity(b, file));
+    HN_TRY(read_tokens(b, hn_gguf_meta(file), &tokens, &first));
     if (hn_meta_find(hn_gguf_meta(file), KEY_VERSION)) /* of version 1 only the parts are sealed */
         HN_TRY(check_seal(file));
-    HN_TRY(check_parts(s, file, first, tokens));
-    s->length = (int64_t)tokens->n;
-    s->first = first;
-    s->logits = NULL;
-    memcpy(s->held, tokens->data, (size_t)s->length * sizeof *s->held);
-    for (int i = 0; i < s->c.g->n_leaves; i++) {
-        const hn_leaf *leaf = s->c.g->leaves[i];
-        if (!hn_session_caches(leaf))
-            continue;
-        int64_t from;
-        HN_TRY(take_part(s, hn_gguf_weights(file), leaf, first, &from));
-        s->first = from > s->first ? from : s->first;
-    }
-    return HN_OK;
+    HN_TRY(check_parts(b, s, file, first, tokens));
+    HN_TRY(check_room(b, s, (int64_t)tokens->n, hn_gguf_meta(file)->name));
+    b->logits = NULL;
+    empty(b, s);
+    const hn_status status = fill(b, s, hn_gguf_weights(file), first, tokens);
+    if (status != HN_OK) /* a device failed: what it holds is not known */
+        empty(b, s);
+    return status;
 }
 
-hn_status hn_session_restore(hn_session *s, const char *path)
+hn_status hn_sequences_restore(hn_sequences *b, int32_t sequence, const char *path)
 {
+    hn_sequence *s = hn_sequences_find(b, sequence);
     hn_gguf *file;
-    HN_TRY(hn_gguf_open(s->heap, path, &file));
-    const hn_status status = take(s, file);
+    HN_REQUIRE(s, HN_ERR_ARGUMENT, "%s: sequence %d is not open", path, sequence);
+    HN_TRY(hn_gguf_open(b->heap, path, &file));
+    const hn_status status = take(b, s, file);
     hn_gguf_close(file);
     return status;
 }

@@ -1,0 +1,453 @@
+#include "infer/sequences_state.h"
+
+#include <string.h>
+
+/* ---- making one ---- */
+
+static hn_status bind(const hn_sequences *b, const hn_node *node, const int32_t *data, int64_t n)
+{
+    return node ? hn_storage_bind(b->c.storage, node->leaf, data, (size_t)n * sizeof *data) : HN_OK;
+}
+
+static hn_status bind_inputs(const hn_sequences *b)
+{
+    const nn_build *built = &b->c.build;
+    const int64_t n = b->max_tokens, blocks = b->n_sequences * b->each;
+    HN_TRY(bind(b, built->tokens, b->tokens, n));
+    HN_TRY(bind(b, built->positions, b->positions, n));
+    HN_TRY(bind(b, built->slots, b->slots, n));
+    HN_TRY(bind(b, built->window_slots, b->window_slots, n));
+    HN_TRY(bind(b, built->segments, b->spans, 3 * n));
+    HN_TRY(bind(b, built->table, b->rooms[HN_ROOM_ALL].table, blocks));
+    HN_TRY(bind(b, built->window_table, b->rooms[HN_ROOM_WINDOW].table, blocks));
+    return bind(b, built->rows, b->rows, b->max_rows);
+}
+
+static hn_status plan(hn_sequences *b)
+{
+    nn_build_options o = { .max_tokens = b->max_tokens, .max_rows = b->max_rows,
+                           .capacity = (int64_t)b->rooms[HN_ROOM_ALL].blocks.n * HN_KEY_BLOCK,
+                           .window_capacity = (int64_t)b->rooms[HN_ROOM_WINDOW].blocks.n * HN_KEY_BLOCK,
+                           .n_sequences = b->n_sequences, .each = b->each, .cache = b->cache,
+                           .numerics = b->run.numerics, .packs = b->packs };
+    hn_adapters_apply(b->adapters, &o);
+    HN_TRY(hn_compiled_build(&b->c, b->heap, b->model, b->run, &o));
+    if (!b->c.build.has_window) /* every layer sees everything */
+        hn_sequences_keys_join(b);
+    HN_TRY(hn_compiled_plan(&b->c, 1, &b->c.result, NULL));
+    return bind_inputs(b);
+}
+
+static hn_status check_cache(hn_dtype dtype)
+{
+    static const hn_dtype fit[] = { HN_F32, HN_F16, HN_BF16, HN_TYPE_q8_0, HN_TYPE_q4_0 };
+    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
+        if (dtype == fit[i])
+            return HN_OK;
+    return hn_fail(HN_ERR_UNSUPPORTED, "a cache of %s: expected f32, f16, bf16, q8_0 or q4_0",
+                   hn_dtype_name(dtype));
+}
+
+/* Keys of a window and of one step: what a step writes is read by its own first token too. */
+static int64_t keys_kept(const hn_sequences *b, bool keeps_all)
+{
+    const int64_t window = hn_model_hparams(b->model)->window;
+    if (window <= 0 || keeps_all)
+        return 0;
+    const int64_t keys = hn_blocks_of(window + b->max_tokens) * HN_KEY_BLOCK;
+    return keys < b->n_ctx ? keys : 0;
+}
+
+static hn_status take_options(hn_sequences *b, const hn_sequences_options *o)
+{
+    const bool is_bf16 = b->run.numerics == HN_NUMERICS_BF16;
+    HN_REQUIRE(!hn_model_arch(b->model)->embeds_only, HN_ERR_UNSUPPORTED,
+               "%s only embeds texts: there is nothing to generate from",
+               hn_model_arch(b->model)->name);
+    HN_TRY(check_cache(o->cache));
+    const int64_t most = hn_hparams_longest(hn_model_hparams(b->model));
+    b->n_sequences = o->n_sequences;
+    b->n_ctx = o->n_ctx ? o->n_ctx : most > 0 && most < 4096 ? most : 4096;
+    b->max_tokens = o->max_tokens ? o->max_tokens : 512;
+    HN_REQUIRE(b->n_ctx > 0 && b->n_ctx <= INT32_MAX && (most <= 0 || b->n_ctx <= most),
+               HN_ERR_ARGUMENT, "a context of %lld tokens: the model was made for %lld",
+               (long long)b->n_ctx, (long long)most);
+    HN_REQUIRE(b->n_sequences > 0 && b->n_sequences <= INT32_MAX / HN_KEY_BLOCK / hn_blocks_of(b->n_ctx),
+               HN_ERR_ARGUMENT, "%lld sequences of %lld tokens: expected 1 or more, and fewer than 2^31 tokens",
+               (long long)b->n_sequences, (long long)b->n_ctx);
+    if (b->max_tokens > b->n_sequences * b->n_ctx)
+        b->max_tokens = b->n_sequences * b->n_ctx;
+    b->max_rows = o->max_rows ? o->max_rows : b->n_sequences;
+    HN_REQUIRE(b->max_tokens > 0 && b->max_rows > 0 && o->n_blocks >= 0,
+               HN_ERR_ARGUMENT, "%lld tokens and %lld rows of logits a step, %lld blocks of keys: expected 1 or more",
+               (long long)b->max_tokens, (long long)b->max_rows, (long long)o->n_blocks);
+    if (b->max_rows > b->max_tokens)
+        b->max_rows = b->max_tokens;
+    b->cache = is_bf16 && o->cache == HN_F32 ? HN_BF16 : o->cache;
+    b->adapters = o->adapters;
+    b->packs = o->packs;
+    b->each = hn_blocks_of(b->n_ctx);
+    b->keeps = keys_kept(b, o->keeps_all);
+    return HN_OK;
+}
+
+static hn_status make_sequences(hn_sequences *b)
+{
+    b->sequences = hn_alloc_array(b->heap, HN_TAG_STATE, (size_t)b->n_sequences, sizeof *b->sequences);
+    for (int64_t i = 0; b->sequences && i < b->n_sequences; i++) {
+        b->sequences[i] = (hn_sequence){ .name = -1, .next = (int32_t)i };
+        b->sequences[i].tokens =
+            hn_alloc_array(b->heap, HN_TAG_STATE, (size_t)b->n_ctx, sizeof *b->sequences[i].tokens);
+        if (!b->sequences[i].tokens)
+            return HN_ERR_MEMORY;
+    }
+    return b->sequences ? HN_OK : HN_ERR_MEMORY;
+}
+
+/* Everything but the memory of cache and workspace. */
+static hn_status prepare(hn_sequences *b, const hn_sequences_options *o)
+{
+    HN_TRY(take_options(b, o));
+    HN_TRY(make_sequences(b));
+    HN_TRY(hn_sequences_keys_new(b, o->n_blocks ? o->n_blocks : b->n_sequences * b->each));
+    const size_t n = (size_t)b->max_tokens;
+    b->tokens = hn_alloc_array(b->heap, HN_TAG_STATE, n, sizeof *b->tokens);
+    b->positions = hn_alloc_array(b->heap, HN_TAG_STATE, n, sizeof *b->positions);
+    b->slots = hn_alloc_array(b->heap, HN_TAG_STATE, n, sizeof *b->slots);
+    b->window_slots = hn_alloc_array(b->heap, HN_TAG_STATE, n, sizeof *b->window_slots);
+    b->spans = hn_alloc_array(b->heap, HN_TAG_STATE, 3 * n, sizeof *b->spans);
+    b->rows = hn_alloc_array(b->heap, HN_TAG_STATE, (size_t)b->max_rows, sizeof *b->rows);
+    if (!b->tokens || !b->positions || !b->slots || !b->window_slots || !b->spans || !b->rows)
+        return HN_ERR_MEMORY;
+    return plan(b);
+}
+
+hn_status hn_sequences_plan(hn_sequences **out, hn_heap *heap, const hn_model *model, hn_run_spec run,
+                        const hn_sequences_options *options)
+{
+    *out = NULL;
+    hn_sequences *b = hn_alloc(heap, HN_TAG_STATE, sizeof *b);
+    if (!b)
+        return HN_ERR_MEMORY;
+    b->heap = heap;
+    b->model = model;
+    b->run = run;
+    const hn_status status = prepare(b, options);
+    if (status != HN_OK) {
+        hn_sequences_free(b);
+        return hn_fail_within(status, "%s: ", hn_model_path(model));
+    }
+    *out = b;
+    return HN_OK;
+}
+
+hn_status hn_sequences_new(hn_sequences **out, hn_heap *heap, const hn_model *model, hn_run_spec run,
+                       const hn_sequences_options *options)
+{
+    HN_TRY(hn_sequences_plan(out, heap, model, run, options));
+    const hn_status status = hn_compiled_finish(&(*out)->c); /* the cache among what it makes */
+    if (status == HN_OK)
+        return HN_OK;
+    hn_sequences_free(*out);
+    *out = NULL;
+    return hn_fail_within(status, "%s: ", hn_model_path(model));
+}
+
+void hn_sequences_free(hn_sequences *b)
+{
+    if (!b)
+        return;
+    hn_compiled_free(&b->c);
+    hn_sequences_keys_free(b);
+    for (int64_t i = 0; b->sequences && i < b->n_sequences; i++)
+        hn_free(b->heap, b->sequences[i].tokens);
+    hn_free(b->heap, b->sequences);
+    hn_free(b->heap, b->tokens);
+    hn_free(b->heap, b->positions);
+    hn_free(b->heap, b->slots);
+    hn_free(b->heap, b->window_slots);
+    hn_free(b->heap, b->spans);
+    hn_free(b->heap, b->rows);
+    hn_free(b->heap, b);
+}
+
+/* ---- sequences ---- */
+
+hn_sequence *hn_sequences_find(const hn_sequences *b, int32_t sequence)
+{
+    if (sequence < 0)
+        return NULL;
+    hn_sequence *s = &b->sequences[sequence % b->n_sequences];
+    return s->name == sequence ? s : NULL;
+}
+
+static hn_status find(const hn_sequences *b, int32_t sequence, hn_sequence **out)
+{
+    *out = hn_sequences_find(b, sequence);
+    HN_REQUIRE(*out, HN_ERR_ARGUMENT, "sequence %d is not open", sequence);
+    return HN_OK;
+}
+
+hn_status hn_sequences_open(hn_sequences *b, int32_t *sequence)
+{
+    for (int64_t i = 0; i < b->n_sequences; i++) {
+        hn_sequence *s = &b->sequences[i];
+        if (s->name >= 0)
+            continue;
+        *sequence = s->name = s->next;
+        s->next = s->next > INT32_MAX - (int32_t)b->n_sequences ? (int32_t)i : s->next + (int32_t)b->n_sequences;
+        s->length = s->first = 0;
+        return HN_OK;
+    }
+    return hn_fail(HN_ERR_BUSY, "all of %lld sequences are open", (long long)b->n_sequences);
+}
+
+void hn_sequences_close(hn_sequences *b, int32_t sequence)
+{
+    hn_sequence *s = hn_sequences_find(b, sequence);
+    if (!s)
+        return;
+    hn_sequences_keys_cut(b, s, 0);
+    s->name = -1;
+}
+
+int64_t hn_sequences_usable(const hn_sequences *b, int32_t sequence, int64_t length)
+{
+    const hn_sequence *s = hn_sequences_find(b, sequence);
+    const int64_t window = hn_model_hparams(b->model)->window;
+    if (!s || length < 0 || length > s->length)
+        return 0;
+    const int64_t from = length - window + 1 > 0 ? length - window + 1 : 0;
+    return s->first <= from ? length : 0;
+}
+
+static hn_status check_usable(const hn_sequences *b, int32_t sequence, int64_t length, hn_sequence **s)
+{
+    HN_TRY(find(b, sequence, s));
+    HN_REQUIRE(length >= 0 && length <= (*s)->length, HN_ERR_ARGUMENT,
+               "the first %lld tokens of sequence %d: it has %lld", (long long)length, sequence,
+               (long long)(*s)->length);
+    HN_REQUIRE(hn_sequences_usable(b, sequence, length) == length, HN_ERR_ARGUMENT,
+               "the first %lld of %lld tokens of sequence %d: layers with a window of %lld keep the keys from %lld on",
+               (long long)length, (long long)(*s)->length, sequence,
+               (long long)hn_model_hparams(b->model)->window, (long long)(*s)->first);
+    return HN_OK;
+}
+
+hn_status hn_sequences_fork(hn_sequences *b, int32_t sequence, int64_t length, int32_t *out)
+{
+    hn_sequence *s;
+    HN_TRY(check_usable(b, sequence, length, &s));
+    HN_TRY(hn_sequences_open(b, out));
+    hn_sequence *t = hn_sequences_find(b, *out);
+    memcpy(t->tokens, s->tokens, (size_t)length * sizeof *t->tokens);
+    hn_sequences_keys_share(b, s, t, length);
+    t->length = length;
+    return HN_OK;
+}
+
+hn_status hn_sequences_trim(hn_sequences *b, int32_t sequence, int64_t length)
+{
+    hn_sequence *s;
+    HN_TRY(check_usable(b, sequence, length, &s));
+    hn_sequences_keys_cut(b, s, length);
+    s->length = length;
+    return HN_OK;
+}
+
+/* ---- steps ---- */
+
+static hn_status check_piece(const hn_sequences *b, const hn_piece *pieces, int64_t i)
+{
+    const hn_piece *p = &pieces[i];
+    const int64_t vocab = hn_model_hparams(b->model)->n_vocab;
+    hn_sequence *s;
+    HN_TRY(find(b, p->sequence, &s));
+    for (int64_t j = 0; j < i; j++)
+        HN_REQUIRE(pieces[j].sequence != p->sequence, HN_ERR_ARGUMENT, "pieces %lld and %lld are both of sequence %d",
+                   (long long)j, (long long)i, p->sequence);
+    HN_REQUIRE(p->n >= 1 && p->n <= b->n_ctx - s->length, HN_ERR_ARGUMENT,
+               "%lld tokens after %lld: the context takes %lld in all, and a piece has 1 or more", (long long)p->n,
+               (long long)s->length, (long long)b->n_ctx);
+    HN_REQUIRE(p->n_wanted >= 0 && p->n_wanted <= p->n, HN_ERR_ARGUMENT, "logits of %lld tokens of a piece of %lld",
+               (long long)p->n_wanted, (long long)p->n);
+    for (int64_t j = 0; j < p->n; j++)
+        HN_REQUIRE(p->tokens[j] >= 0 && p->tokens[j] < vocab, HN_ERR_ARGUMENT,
+                   "token %lld is %d: the vocabulary has %lld", (long long)(s->length + j), p->tokens[j],
+                   (long long)vocab);
+    return HN_OK;
+}
+
+static hn_status check_step(const hn_sequences *b, const hn_piece *pieces, int64_t n)
+{
+    int64_t tokens = 0, wanted = 0;
+    HN_REQUIRE(n >= 1, HN_ERR_ARGUMENT, "a step of %lld pieces", (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        HN_TRY(check_piece(b, pieces, i));
+        tokens += pieces[i].n;
+        wanted += pieces[i].n_wanted;
+    }
+    HN_REQUIRE(tokens <= b->max_tokens && wanted <= b->max_rows, HN_ERR_ARGUMENT,
+               "a step of %lld tokens and %lld rows of logits: it takes %lld and %lld", (long long)tokens,
+               (long long)wanted, (long long)b->max_tokens, (long long)b->max_rows);
+    return HN_OK;
+}
+
+int64_t hn_sequences_needs(const hn_sequences *b, const hn_piece *pieces, int64_t n)
+{
+    int64_t blocks = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const hn_sequence *s = hn_sequences_find(b, pieces[i].sequence);
+        blocks += s ? hn_sequences_keys_need(b, s, HN_ROOM_ALL, pieces[i].n) : 0;
+    }
+    return blocks;
+}
+
+/* All sequences are as long as before: what was taken for a step goes back. */
+static void give_back(hn_sequences *b, const hn_piece *pieces, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        hn_sequence *s = hn_sequences_find(b, pieces[i].sequence);
+        hn_sequences_keys_cut(b, s, s->length);
+    }
+}
+
+static hn_status grow(hn_sequences *b, const hn_piece *pieces, int64_t n)
+{
+    for (int room = 0; room < b->n_rooms; room++)
+        for (int64_t i = 0; i < n; i++)
+            HN_TRY(hn_sequences_keys_grow(b, hn_sequences_find(b, pieces[i].sequence), room, pieces[i].n));
+    return HN_OK;
+}
+
+static int32_t row_of(const int32_t *blocks, int64_t key)
+{
+    return blocks[key / HN_KEY_BLOCK] * HN_KEY_BLOCK + (int32_t)(key % HN_KEY_BLOCK);
+}
+
+static void fill_inputs(hn_sequences *b, const hn_piece *pieces, int64_t n)
+{
+    int64_t at = 0;
+    b->n_wanted = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const hn_sequence *s = hn_sequences_find(b, pieces[i].sequence);
+        const int64_t begin = hn_sequences_slot(b, s) * b->each * HN_KEY_BLOCK;
+        for (int64_t j = 0; j < pieces[i].n; j++, at++) {
+            const int64_t key = s->length + j;
+            b->tokens[at] = pieces[i].tokens[j];
+            b->positions[at] = (int32_t)key;
+            b->slots[at] = row_of(hn_sequences_row(b, s, HN_ROOM_ALL), key);
+            if (b->n_rooms > HN_ROOM_WINDOW)
+                b->window_slots[at] = row_of(hn_sequences_row(b, s, HN_ROOM_WINDOW), key);
+            b->spans[3 * at] = (int32_t)begin;
+            b->spans[3 * at + 1] = (int32_t)(begin + key);
+            b->spans[3 * at + 2] = (int32_t)(begin + key + 1);
+            if (pieces[i].n - j <= pieces[i].n_wanted)
+                b->rows[b->n_wanted++] = (int32_t)at;
+        }
+    }
+}
+
+static hn_status run(hn_sequences *b, const hn_piece *pieces, int64_t n, const hn_run_options *options)
+{
+    const nn_build *built = &b->c.build;
+    int64_t tokens = 0;
+    HN_TRY(grow(b, pieces, n));
+    fill_inputs(b, pieces, n);
+    for (int64_t i = 0; i < n; i++)
+        tokens += pieces[i].n;
+    if (!b->n_wanted)
+        b->rows[0] = 0; /* a program has one row at least */
+    HN_TRY(hn_program_set_extent(b->c.program, built->tokens_extent, tokens));
+    HN_TRY(hn_program_set_extent(b->c.program, built->rows_extent, b->n_wanted ? b->n_wanted : 1));
+    HN_TRY(hn_program_run(b->c.program, options));
+    hn_tensor logits;
+    HN_TRY(hn_program_result(b->c.program, 0, &logits));
+    b->logits = logits.data;
+    return HN_OK;
+}
+
+hn_status hn_sequences_step(hn_sequences *b, const hn_piece *pieces, int64_t n, const hn_run_options *options)
+{
+    HN_TRY(check_step(b, pieces, n));
+    b->logits = NULL;
+    const hn_status status = run(b, pieces, n, options);
+    if (status != HN_OK) {
+        b->n_wanted = 0;
+        give_back(b, pieces, n);
+        return status;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        hn_sequence *s = hn_sequences_find(b, pieces[i].sequence);
+        memcpy(s->tokens + s->length, pieces[i].tokens, (size_t)pieces[i].n * sizeof *s->tokens);
+        s->length += pieces[i].n;
+    }
+    return HN_OK;
+}
+
+const float *hn_sequences_logits(const hn_sequences *b, int64_t row)
+{
+    const bool has = b->logits && row >= 0 && row < b->n_wanted;
+    return has ? b->logits + row * hn_model_hparams(b->model)->n_vocab : NULL;
+}
+
+/* ---- looking ---- */
+
+int64_t hn_sequences_length(const hn_sequences *b, int32_t sequence)
+{
+    const hn_sequence *s = hn_sequences_find(b, sequence);
+    return s ? s->length : -1;
+}
+
+const int32_t *hn_sequences_tokens(const hn_sequences *b, int32_t sequence)
+{
+    const hn_sequence *s = hn_sequences_find(b, sequence);
+    return s ? s->tokens : NULL;
+}
+
+int64_t hn_sequences_context(const hn_sequences *b)
+{
+    return b->n_ctx;
+}
+
+int64_t hn_sequences_max_tokens(const hn_sequences *b)
+{
+    return b->max_tokens;
+}
+
+int64_t hn_sequences_free_blocks(const hn_sequences *b, int64_t *of)
+{
+    const hn_key_blocks *blocks = &b->rooms[HN_ROOM_ALL].blocks;
+    if (of)
+        *of = blocks->n;
+    return blocks->n_free;
+}
+
+size_t hn_sequences_cache_bytes(const hn_sequences *b)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < b->c.g->n_leaves; i++)
+        if (hn_sequences_caches(b->c.g->leaves[i]))
+            bytes += hn_type_bytes(&b->c.g->leaves[i]->type);
+    return bytes;
+}
+
+size_t hn_sequences_workspace(const hn_sequences *b)
+{
+    return hn_executable_measure(b->c.x).workspace;
+}
+
+size_t hn_sequences_packed_bytes(const hn_sequences *b)
+{
+    return hn_executable_measure(b->c.x).weights;
+}
+
+size_t hn_sequences_program_bytes(const hn_sequences *b)
+{
+    return hn_executable_measure(b->c.x).programs;
+}
+
+const hn_plan *hn_sequences_look(const hn_sequences *b)
+{
+    return hn_executable_look(b->c.x, 0);
+}

@@ -1,0 +1,94 @@
+/* sequences.h: many sequences on one model, run together.
+ *
+ * A step takes a piece of any length from each of many sequences, whose keys it adds to: prompts, single
+ * tokens, drafts. The logits of every row have the bits that running its sequence alone would give, however
+ * it was cut, whatever ran beside it and wherever its keys lie.
+ *
+ *     sequence 0  | block 0 | block 4 |          tokens, and a table of blocks of 64 keys
+ *     sequence 1  | block 0 | block 2 | block 7 |    forked from it: what they share is there once
+ *
+ * Keys lie in blocks counted from each sequence's own start (key_blocks.h). A fork holds its origin's
+ * blocks; who writes to a block that another holds too gets a copy first. Layers that see a window have
+ * blocks of their own, and of those a sequence keeps a window and one step. After hn_sequences_new nothing is
+ * allocated. */
+#ifndef HN_INFER_SEQUENCES_H
+#define HN_INFER_SEQUENCES_H
+
+#include "backend/program.h"
+#include "infer/adapter.h"
+#include "infer/run_spec.h"
+#include "models/model.h"
+
+typedef struct hn_sequences hn_sequences;
+
+typedef struct hn_sequences_options {
+    int64_t n_sequences; /* open at a time */
+    int64_t n_ctx;       /* longest sequence; 0: 4096, or the model's context if that is less */
+    int64_t max_tokens;  /* a step; 0: 512 */
+    int64_t max_rows;    /* of logits a step; 0: one for each sequence */
+    int64_t n_blocks;    /* of 64 keys; 0: as many as all sequences take at their longest */
+    hn_dtype cache;      /* of keys and values: HN_F32 (0; in bf16, HN_BF16, which holds as much there), f16,
+                          * bf16, q8_0, q4_0 */
+    bool packs;          /* weights are copied into panels, which are read faster; the same bits. Their mapped
+                          * pages leave memory */
+    bool keeps_all;      /* layers with a window keep everything too */
+    const hn_adapters *adapters; /* of all sequences; NULL: none; they must outlive it */
+} hn_sequences_options;
+
+/* The model must outlive it. HN_ERR_UNSUPPORTED: a type that caches have not; HN_ERR_SHAPE: keys that its
+ * blocks do not divide. */
+hn_status hn_sequences_new(hn_sequences **out, hn_heap *heap, const hn_model *model, hn_run_spec run,
+                       const hn_sequences_options *options);
+/* The same without its memory: it can be looked at, and not be run. */
+hn_status hn_sequences_plan(hn_sequences **out, hn_heap *heap, const hn_model *model, hn_run_spec run,
+                        const hn_sequences_options *options);
+void hn_sequences_free(hn_sequences *all); /* takes NULL */
+
+/* A sequence without tokens; its name is never that of one which was closed. HN_ERR_BUSY: all are open. */
+hn_status hn_sequences_open(hn_sequences *all, int32_t *sequence);
+void hn_sequences_close(hn_sequences *all, int32_t sequence); /* takes one that is not open */
+/* Another with the first `length` tokens of this one and their keys. */
+hn_status hn_sequences_fork(hn_sequences *all, int32_t sequence, int64_t length, int32_t *out);
+/* Cuts a sequence back. */
+hn_status hn_sequences_trim(hn_sequences *all, int32_t sequence, int64_t length);
+/* How much of the first `length` tokens can be kept by a fork or a trim: all of them, or nothing where the
+ * window before what would follow is gone. */
+int64_t hn_sequences_usable(const hn_sequences *all, int32_t sequence, int64_t length);
+
+/* What comes next in one sequence, and of how many of its last tokens the logits are wanted. */
+typedef struct hn_piece {
+    int32_t sequence;
+    const int32_t *tokens;
+    int64_t n, n_wanted;
+} hn_piece;
+
+/* Runs all pieces, or none: on failure every sequence has the tokens that it had. HN_ERR_ARGUMENT: an empty
+ * piece, a sequence twice, more than fits into a step or a context, a token that the vocabulary has not;
+ * HN_ERR_MEMORY: fewer blocks are free than the step needs. */
+hn_status hn_sequences_step(hn_sequences *all, const hn_piece *pieces, int64_t n, const hn_run_options *options);
+/* [vocabulary] f32 of wanted row number `row` of the last step, counted over its pieces; until the next. */
+const float *hn_sequences_logits(const hn_sequences *all, int64_t row);
+
+int64_t hn_sequences_length(const hn_sequences *all, int32_t sequence); /* tokens whose keys are held; -1: not open */
+const int32_t *hn_sequences_tokens(const hn_sequences *all, int32_t sequence); /* those; NULL: not open */
+int64_t hn_sequences_context(const hn_sequences *all);
+int64_t hn_sequences_max_tokens(const hn_sequences *all);
+int64_t hn_sequences_free_blocks(const hn_sequences *all, int64_t *of_or_null);
+/* Blocks that a step of these pieces takes. */
+int64_t hn_sequences_needs(const hn_sequences *all, const hn_piece *pieces, int64_t n);
+
+/* What it takes. */
+size_t hn_sequences_cache_bytes(const hn_sequences *all);
+size_t hn_sequences_workspace(const hn_sequences *all);
+size_t hn_sequences_packed_bytes(const hn_sequences *all); /* of weights copied into panels; 0 once made */
+size_t hn_sequences_program_bytes(const hn_sequences *all);
+const hn_plan *hn_sequences_look(const hn_sequences *all);
+
+/* Writes a sequence, keys and values to a GGUF file: whole, or not at all. */
+hn_status hn_sequences_save(const hn_sequences *all, int32_t sequence, const char *path);
+/* Takes them back instead of what the sequence has, among sequences of any size that holds them. HN_ERR_FORMAT if
+ * the file is damaged or was made with another model, adapter, numerics or type of cache; then, as with too
+ * few free blocks (HN_ERR_MEMORY), the sequence is as before. */
+hn_status hn_sequences_restore(hn_sequences *all, int32_t sequence, const char *path);
+
+#endif
