@@ -43,6 +43,7 @@ for name in property/session differential/logits differential/gradients differen
 done
 program far linear,set_rows property/session
 program far gather,rms_norm property/session
+program far "" property/sequences
 program far linear_id,top_k,attention_grad differential/gradients
 program far adamw,cross_entropy_grad,add failures/stored_form_decay
 for name in e2e/chat e2e/run failures/resume_loss failures/sampled_fingerprint failures/untried_adapter; do
@@ -58,12 +59,13 @@ if [ "$all" = --all ]; then
     try far,far "" "prove" "$build/tests/far/hone" prove
     try cpu,far "" "prove" "$build/tests/far/hone" prove
     program far "" property/session_cache
+    program far,far "" property/sequences
     for name in e2e/prove e2e/qlora e2e/parity failures/expert_layout failures/merge_erase failures/router_collapse \
         failures/zero_gradient failures/target_miss failures/signal_loss failures/non_determinism failures/backward_abort \
         failures/adapter_no_op failures/mask_dropped failures/non_finite_success failures/packing_leak; do
         script far "" $name
     done
-    for off in linear attention rms_norm rope gather set_rows add mul silu swiglu top_k linear_id combine softmax \
+    for off in linear attention attention_blocks rms_norm rope gather set_rows add mul silu swiglu top_k linear_id combine softmax \
         cross_entropy cross_entropy_grad attention_grad linear_back outer sum_sq adamw scatter_add; do
         for name in property/session differential/gradients; do
             HN_TEST_DEVICES=far HN_FAR_OFF=$off "$build/tests/$name" >"$dir/out" 2>&1 || {

@@ -1,4 +1,4 @@
-/* One answer, whatever holds the keys: caches of every type, rings that keep a window, another
+/* One answer, whatever holds the keys: caches of every type, blocks that keep a window, another
  * cut, other threads and levels, a file in between: the bits of the whole sequence in that
  * type; for every architecture. And what fills beside: sequences packed into one run. */
 #include "base/isa.h"

@@ -1,0 +1,332 @@
+/* One answer, whoever else is run: sequences that come and go, share their beginnings, are cut back, saved,
+ * taken back and cancelled, in steps of ragged pieces over fewer blocks than they would like, have the bits of
+ * each one alone, at one thread, in the order of its tokens. What made the difference worth trying is counted,
+ * and the test fails where it did not happen. */
+#include "base/rng.h"
+#include "infer/sequences.h"
+#include "infer/session.h"
+#include "tests/harness/check.h"
+#include "tests/harness/random_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_SEQUENCES = 6, CONTEXT = 200, MOST = 90, ROWS = 12, N_STEPS = 90 };
+
+static hn_heap heap;
+static char file[128];
+
+typedef struct subject {
+    hn_model *model;
+    hn_device *one, *three;
+    int64_t vocab;
+    hn_session *alone; /* what everything is compared with */
+    hn_sequences *all;
+    hn_rng_key key;
+    uint64_t n_drawn;
+    int32_t names[N_SEQUENCES]; /* -1: not open */
+    int32_t tokens[N_SEQUENCES][CONTEXT];
+    int64_t length[N_SEQUENCES];
+} subject;
+
+static struct {
+    int64_t mixed, forks, shared, trims, lost, closed, saved, cancelled, full, rows;
+} counted;
+
+static int64_t draw(subject *s, int64_t below)
+{
+    return (int64_t)hn_rng_below(s->key, s->n_drawn++, (uint32_t)below);
+}
+
+/* The logits after the first n tokens of sequence i, alone. */
+static void check_row(subject *s, int i, int64_t n, const float *got)
+{
+    if (!CHECK_OK(hn_session_sync(s->alone, s->tokens[i], n, NULL)) || !CHECK(got != NULL))
+        return;
+    counted.rows++;
+    CHECK_THAT(!memcmp(hn_session_logits(s->alone), got, (size_t)s->vocab * sizeof *got),
+               "sequence %d after %lld tokens: other bits than alone", i, (long long)n);
+}
+
+/* ---- steps ---- */
+
+typedef struct step {
+    hn_piece pieces[N_SEQUENCES];
+    int at[N_SEQUENCES]; /* whose they are */
+    int n;
+} step;
+
+static void add_piece(subject *s, step *t, int i, int64_t *tokens, int64_t *rows)
+{
+    static const int64_t sizes[] = { 1, 1, 1, 2, 5, 63, 64, 65 };
+    int64_t n = sizes[draw(s, 8)];
+    n = n < MOST - *tokens ? n : MOST - *tokens;
+    n = n < CONTEXT - s->length[i] ? n : CONTEXT - s->length[i];
+    if (n < 1)
+        return;
+    int64_t wanted = draw(s, 4);
+    wanted = wanted < n ? wanted : n;
+    wanted = wanted < ROWS - *rows ? wanted : ROWS - *rows;
+    for (int64_t j = 0; j < n; j++)
+        s->tokens[i][s->length[i] + j] = (int32_t)draw(s, s->vocab);
+    t->pieces[t->n] = (hn_piece){ s->names[i], s->tokens[i] + s->length[i], n, wanted };
+    t->at[t->n++] = i;
+    *tokens += n;
+    *rows += wanted;
+}
+
+/* In any order, and without some of them. */
+static void draw_step(subject *s, step *t)
+{
+    int64_t tokens = 0, rows = 0;
+    const int from = (int)draw(s, N_SEQUENCES);
+    *t = (step){ 0 };
+    for (int k = 0; k < N_SEQUENCES; k++) {
+        const int i = (from + 5 * k) % N_SEQUENCES;
+        if (s->names[i] >= 0 && draw(s, 4))
+            add_piece(s, t, i, &tokens, &rows);
+    }
+}
+
+static void close_one(subject *s, int i)
+{
+    hn_sequences_close(s->all, s->names[i]);
+    CHECK_INT(-1, hn_sequences_length(s->all, s->names[i]));
+    s->names[i] = -1;
+    s->length[i] = 0;
+    counted.closed++;
+}
+
+static void check_held(subject *s, int i)
+{
+    CHECK_INT(s->length[i], hn_sequences_length(s->all, s->names[i]));
+    CHECK(!memcmp(s->tokens[i], hn_sequences_tokens(s->all, s->names[i]), (size_t)s->length[i] * sizeof(int32_t)));
+}
+
+static void run_step(subject *s)
+{
+    step t;
+    draw_step(s, &t);
+    if (!t.n)
+        return;
+    atomic_bool cancel = true;
+    const bool cancelled = !draw(s, 8);
+    const hn_run_options options = { .cancel = cancelled ? &cancel : NULL };
+    const int64_t need = hn_sequences_needs(s->all, t.pieces, t.n), calls = heap.n_calls;
+    const bool fits = need <= hn_sequences_free_blocks(s->all, NULL);
+    const hn_status status = hn_sequences_step(s->all, t.pieces, t.n, &options);
+    CHECK_INT(calls, heap.n_calls);
+    if (status != HN_OK) {
+        CHECK_THAT(cancelled ? status == HN_ERR_CANCELLED || !fits : !fits && status == HN_ERR_MEMORY, "%s: %s",
+                   hn_status_text(status), hn_error_message());
+        counted.cancelled += status == HN_ERR_CANCELLED;
+        counted.full += status == HN_ERR_MEMORY;
+        for (int k = 0; k < t.n; k++)
+            check_held(s, t.at[k]);
+        if (status == HN_ERR_MEMORY)
+            close_one(s, t.at[draw(s, t.n)]);
+        return;
+    }
+    counted.mixed += t.n > 1;
+    for (int k = 0, row = 0; k < t.n; k++) {
+        const int i = t.at[k];
+        s->length[i] += t.pieces[k].n;
+        for (int64_t j = t.pieces[k].n_wanted; j > 0; j--)
+            check_row(s, i, s->length[i] - j + 1, hn_sequences_logits(s->all, row++));
+    }
+}
+
+/* ---- what happens to sequences between steps ---- */
+
+static int a_free_place(const subject *s)
+{
+    for (int i = 0; i < N_SEQUENCES; i++)
+        if (s->names[i] < 0)
+            return i;
+    return -1;
+}
+
+static void fork_one(subject *s, int i)
+{
+    const int to = a_free_place(s);
+    const int64_t length = draw(s, s->length[i] + 1);
+    int32_t name = -1;
+    if (to < 0) {
+        CHECK_FAILS(hn_sequences_fork(s->all, s->names[i], 0, &name), HN_ERR_BUSY, "are open");
+        return;
+    }
+    const int64_t usable = hn_sequences_usable(s->all, s->names[i], length);
+    const int64_t before = hn_sequences_free_blocks(s->all, NULL);
+    if (usable < length) {
+        counted.lost++;
+        CHECK_FAILS(hn_sequences_fork(s->all, s->names[i], length, &name), HN_ERR_ARGUMENT, "with a window of");
+        return;
+    }
+    if (!CHECK_OK(hn_sequences_fork(s->all, s->names[i], length, &name)))
+        return;
+    CHECK_INT(before, hn_sequences_free_blocks(s->all, NULL)); /* nothing is copied */
+    memcpy(s->tokens[to], s->tokens[i], (size_t)length * sizeof(int32_t));
+    s->names[to] = name;
+    s->length[to] = length;
+    counted.forks++;
+    counted.shared += length % 64 != 0;
+    check_held(s, to);
+}
+
+static void trim_one(subject *s, int i)
+{
+    const int64_t length = draw(s, s->length[i] + 1);
+    if (hn_sequences_usable(s->all, s->names[i], length) < length) {
+        CHECK_FAILS(hn_sequences_trim(s->all, s->names[i], length), HN_ERR_ARGUMENT, "with a window of");
+        return;
+    }
+    if (!CHECK_OK(hn_sequences_trim(s->all, s->names[i], length)))
+        return;
+    s->length[i] = length;
+    counted.trims++;
+    check_held(s, i);
+}
+
+/* To a file, and back into another sequence than its own where one is free. */
+static void save_one(subject *s, int i)
+{
+    const int to = a_free_place(s);
+    if (!s->length[i] || to < 0 || !CHECK_OK(hn_sequences_save(s->all, s->names[i], file)) ||
+        !CHECK_OK(hn_sequences_open(s->all, &s->names[to])))
+        return;
+    const hn_status status = hn_sequences_restore(s->all, s->names[to], file);
+    s->length[to] = status == HN_OK ? s->length[i] : 0;
+    memcpy(s->tokens[to], s->tokens[i], (size_t)s->length[to] * sizeof(int32_t));
+    CHECK_THAT(status == HN_OK || status == HN_ERR_MEMORY, "%s", hn_error_message());
+    counted.saved += status == HN_OK;
+    check_held(s, to);
+}
+
+static void disturb(subject *s)
+{
+    const int i = (int)draw(s, N_SEQUENCES);
+    if (s->names[i] < 0) {
+        CHECK_OK(hn_sequences_open(s->all, &s->names[i]));
+        return;
+    }
+    switch (draw(s, 8)) {
+    case 0: close_one(s, i); break;
+    case 1: trim_one(s, i); break;
+    case 2:
+    case 3: fork_one(s, i); break;
+    case 4: save_one(s, i); break;
+    default: break;
+    }
+}
+
+/* When all are closed, every block is free again. */
+static void check_empty(subject *s)
+{
+    int64_t n;
+    for (int i = 0; i < N_SEQUENCES; i++)
+        if (s->names[i] >= 0)
+            close_one(s, i);
+    const int64_t n_free = hn_sequences_free_blocks(s->all, &n);
+    CHECK_INT(n, n_free);
+}
+
+static void check_refusals(subject *s)
+{
+    int32_t name, token = 1, beyond = (int32_t)s->vocab;
+    if (!CHECK_OK(hn_sequences_open(s->all, &name)))
+        return;
+    const hn_piece twice[2] = { { name, &token, 1, 1 }, { name, &token, 1, 1 } };
+    CHECK_FAILS(hn_sequences_step(s->all, twice, 2, NULL), HN_ERR_ARGUMENT, "both of sequence");
+    CHECK_FAILS(hn_sequences_step(s->all, twice, 0, NULL), HN_ERR_ARGUMENT, "0 pieces");
+    CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, &token, 0, 0 }, 1, NULL), HN_ERR_ARGUMENT, "1 or more");
+    CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, &token, 1, 2 }, 1, NULL), HN_ERR_ARGUMENT, "logits of 2");
+    CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, &beyond, 1, 1 }, 1, NULL), HN_ERR_ARGUMENT, "token 0 is");
+    CHECK_FAILS(hn_sequences_trim(s->all, name, 1), HN_ERR_ARGUMENT, "it has 0");
+    hn_sequences_close(s->all, name);
+    CHECK_FAILS(hn_sequences_step(s->all, twice, 1, NULL), HN_ERR_ARGUMENT, "is not open");
+    CHECK_FAILS(hn_sequences_trim(s->all, name, 0), HN_ERR_ARGUMENT, "is not open");
+    int32_t again;
+    if (CHECK_OK(hn_sequences_open(s->all, &again))) /* the name of one that was closed is nobody's */
+        CHECK(again != name);
+    hn_sequences_close(s->all, again);
+}
+
+static void check_cache(subject *s, hn_dtype cache, hn_numerics numerics, bool packs)
+{
+    const hn_sequences_options options = { .n_sequences = N_SEQUENCES, .n_ctx = CONTEXT, .max_tokens = MOST,
+                                           .max_rows = ROWS, .n_blocks = 15, .cache = cache, .packs = packs };
+    const hn_session_options alone = { .n_ctx = CONTEXT, .cache = cache, .keeps_all = true };
+    s->key = hn_rng_seed(7 + (uint64_t)cache + (uint64_t)packs);
+    s->n_drawn = 0;
+    for (int i = 0; i < N_SEQUENCES; i++)
+        s->names[i] = -1, s->length[i] = 0;
+    if (!CHECK_OK(hn_session_new(&s->alone, &heap, s->model, (hn_run_spec){ 1, &s->one, numerics }, &alone)))
+        return;
+    if (CHECK_OK(hn_sequences_new(&s->all, &heap, s->model, (hn_run_spec){ 1, &s->three, numerics }, &options))) {
+        for (int i = 0; i < N_STEPS; i++) {
+            disturb(s);
+            run_step(s);
+        }
+        check_empty(s);
+        check_refusals(s);
+        hn_sequences_free(s->all);
+    }
+    hn_session_free(s->alone);
+}
+
+static hn_device *open_device(int n_threads)
+{
+    hn_device *device = NULL;
+    const hn_device_options o = { .n_threads = n_threads };
+    CHECK_OK(hn_device_open(&device, &heap, 0, &o));
+    return device;
+}
+
+static void check_model(const char *arch, const char *keys, bool blocks)
+{
+    subject s = { 0 };
+    check_group(arch);
+    if (!CHECK_OK(random_model_open(&heap, arch, keys, 5, &s.model)))
+        return;
+    s.vocab = hn_model_hparams(s.model)->n_vocab;
+    s.one = open_device(1);
+    s.three = open_device(3);
+    if (s.one && s.three) {
+        check_cache(&s, HN_F32, HN_NUMERICS_F32, false);
+        check_cache(&s, HN_F16, HN_NUMERICS_F32, true);
+        check_cache(&s, HN_BF16, HN_NUMERICS_BF16, false);
+        if (blocks)
+            check_cache(&s, HN_TYPE_q8_0, HN_NUMERICS_F32, true);
+    }
+    hn_devices_close(1, &s.one);
+    hn_devices_close(1, &s.three);
+    hn_model_close(s.model);
+}
+
+int main(int argc, char **argv)
+{
+    const char *dir = getenv("TMPDIR");
+    check_open(argc, argv);
+    hn_heap_init(&heap, NULL);
+    snprintf(file, sizeof file, "%.80s/hone-sequences-%d.gguf", dir ? dir : "/tmp", (int)getpid());
+    check_model("llama", "", true);
+    check_model("gemma3", "attention.sliding_window=20 block_count=6", true);
+    check_model("gemma4", "attention.sliding_window=20 block_count=6 attention.key_length_swa=32 "
+                          "attention.key_length=64 attention.value_length=64", true);
+    check_model("gpt-oss", "attention.sliding_window=20 expert_count=4 expert_used_count=2 "
+                           "expert_feed_forward_length=64", true);
+    check_model("qwen3moe", "expert_count=4 expert_used_count=2 expert_feed_forward_length=64", false);
+    check_group("what was met");
+    CHECK(counted.mixed > 0 && counted.forks > 0 && counted.shared > 0 && counted.trims > 0 && counted.lost > 0);
+    CHECK(counted.closed > 0 && counted.saved > 0 && counted.cancelled > 0 && counted.full > 0);
+    printf("%lld rows of logits, %lld steps of several sequences, %lld forks (%lld in a block), %lld trims, %lld windows "
+           "gone, %lld closed, %lld saved and taken back, %lld cancelled, %lld without blocks\n",
+           (long long)counted.rows, (long long)counted.mixed, (long long)counted.forks, (long long)counted.shared,
+           (long long)counted.trims, (long long)counted.lost, (long long)counted.closed, (long long)counted.saved,
+           (long long)counted.cancelled, (long long)counted.full);
+    remove(file);
+    CHECK_INT(0, heap.live_blocks);
+    return check_close();
+}
