@@ -48,7 +48,7 @@ const hn_op hn_op_attention_eager = {
     .inputs = "q k v sinks? segments?! table?!", .attrs = attrs, .attrs_size = sizeof(hn_attention_attrs),
     .infer = infer, .forward = hn_attention_forward,
     .no_gradient = "its steps are not kept",
-    .check = check, 
+    .check = check,
     .checks = HN_IN(HN_ATTENTION_SEGMENTS) | HN_IN(HN_ATTENTION_TABLE), .flops = hn_attention_flops,
     .cases = cases, .tolerance = 0.03,
 };
