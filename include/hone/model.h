@@ -45,6 +45,10 @@ HN_API hn_status hn_lm_open(hn_lm **out, hn_engine *engine, const char *path,
                             const hn_lm_options *options_or_null);
 HN_API void hn_lm_close(hn_lm *lm); /* takes NULL */
 
+/* A small model that is part of the library, which tells stories: in the place of a path, wherever a model's
+ * is taken. "hone:tiny"; a file that is called so is "./hone:tiny". */
+HN_API const char *hn_lm_builtin(void);
+
 /* Texts live as long as the model. */
 HN_API const char *hn_lm_architecture(const hn_lm *lm); /* "llama" */
 HN_API const char *hn_lm_name(const hn_lm *lm);         /* general.name; "" if it has none */

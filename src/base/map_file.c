@@ -1,5 +1,6 @@
 #include "base/map_file.h"
 
+#include "base/embedded.h"
 #include "base/os/maps.h"
 #include "base/os/threads.h"
 
@@ -206,6 +207,10 @@ static hn_status map_open(hn_map_file *out, const void *owner, int file, const c
 hn_status hn_map_file_open(hn_map_file *out, const void *owner, const char *path)
 {
     *out = (hn_map_file){ 0 };
+    if (hn_is_embedded(path)) { /* no file: nobody can change it or cut it short */
+        *out = (hn_map_file){ hn_embedded_model().data, hn_embedded_model().bytes, 0 };
+        return HN_OK;
+    }
     const int file = hn_os_open_reader(path);
     HN_REQUIRE(file >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));
     const hn_status status = map_open(out, owner, file, path);

@@ -18,7 +18,7 @@
 typedef struct hn_map_file {
     const uint8_t *data; /* NULL of an empty file */
     size_t bytes;
-    int slot; /* among this process's mappings, from 1; 0: none */
+    int slot; /* among this process's mappings, from 1; 0: none, and of what is embedded (base/embedded.h) */
 } hn_map_file;
 
 /* `owner`: whose it is, for hn_map_check; compared, never touched. */

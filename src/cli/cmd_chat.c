@@ -1,11 +1,8 @@
 /* hone chat: a conversation. Answers go to stdout as they come; everything else that is not the
  * conversation goes to stderr. */
 #include "base/file.h"
-#include "base/os/files.h"
-#include "base/os/folders.h"
 #include "base/os/signals.h"
 #include "cli/command.h"
-#include "cli/embedded.h"
 #include "cli/ignore_option.h"
 #include "cli/interrupt.h"
 #include "cli/line_input.h"
@@ -15,11 +12,11 @@
 #include "cli/session_options.h"
 #include "cli/template_options.h"
 #include "cli/terminal.h"
+#include "hone/model.h"
 #include "infer/conversation.h"
 #include "models/open_chat.h"
 #include "models/open_tokenizer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,42 +293,18 @@ static hn_status run_model(chat *c, const char *path)
     return status;
 }
 
-/* The built-in model as a file, in a folder of its own. */
-typedef struct lent {
-    char folder[4096], path[4112];
-} lent;
-
-static hn_status lend(lent *l)
-{
-    snprintf(l->folder, sizeof l->folder, "%s/hone-chat-XXXXXX", hn_os_folder_for_temporary());
-    HN_REQUIRE(hn_os_folder_make_temporary(l->folder), HN_ERR_IO, "%s: %s", l->folder, strerror(errno));
-    snprintf(l->path, sizeof l->path, "%s/tiny.gguf", l->folder);
-    HN_TRY(hn_embedded_write(hn_sink_new(l->path)));
-    fputs("no MODEL was given: this is the one that is built in, which tells stories "
-          "(`hone help chat`)\n", stderr);
-    return HN_OK;
-}
-
-static void take_back(const lent *l)
-{
-    if (!l->folder[0])
-        return;
-    hn_os_remove(l->path);
-    hn_os_folder_remove(l->folder);
-}
-
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    lent own = { .folder = "" };
     hn_heap heap;
     hn_heap_init(&heap, NULL);
     chat c = { .args = parsed,
                .heap = &heap,
                .input = { .heap = &heap },
                .terminal = hn_terminal_on(out) };
-    hn_status status = n_operands ? HN_OK : lend(&own);
-    if (status == HN_OK)
-        status = run_model(&c, n_operands ? operands[0] : own.path);
+    if (!n_operands)
+        fputs("no MODEL was given: this is the one that is built in, which tells stories "
+              "(`hone help chat`)\n", stderr);
+    const hn_status status = run_model(&c, n_operands ? operands[0] : hn_lm_builtin());
     hn_conversation_free(c.conversation);
     hn_session_free(c.session);
     hn_adapters_close(&c.adapters);
@@ -340,7 +313,6 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_model_close(c.model);
     hn_chat_input_close(&c.input);
     hn_tokenizer_free(c.tok);
-    take_back(&own);
     return status;
 }
 

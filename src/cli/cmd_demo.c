@@ -9,7 +9,6 @@
 #include "base/sha256.h"
 #include "cli/answers.h"
 #include "cli/command.h"
-#include "cli/embedded.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* hone tiny: the model that is built into the program, as a file. */
+/* hone tiny: the model that is part of the library, as a file. */
+#include "base/embedded.h"
 #include "cli/command.h"
-#include "cli/embedded.h"
 
 typedef struct tiny_args {
     hn_sink result;

@@ -1,6 +1,7 @@
 /* A public model: opened whole, held by what is made on it. */
 #include "engine/lm.h"
 
+#include "base/embedded.h"
 #include "infer/conversation.h"
 #include "models/open_tokenizer.h"
 
@@ -117,6 +118,11 @@ hn_status hn_lm_open(hn_lm **out, hn_engine *engine, const char *path, const hn_
     }
     *out = lm;
     return HN_OK;
+}
+
+const char *hn_lm_builtin(void)
+{
+    return HN_EMBEDDED_NAME;
 }
 
 void hn_lm_close(hn_lm *lm)

@@ -1,5 +1,6 @@
 #include "io/hf_dir.h"
 
+#include "base/embedded.h"
 #include "base/file.h"
 #include "base/os/files.h"
 #include "base/os/folders.h"
@@ -18,7 +19,7 @@ enum { MAX_TEXT = 256 << 20, MAX_SHARDS = 4096, MAX_LISTED = 64 };
 bool hn_is_dir(const char *path)
 {
     hn_os_file about;
-    return hn_os_about(path, &about) && about.is_folder;
+    return !hn_is_embedded(path) && hn_os_about(path, &about) && about.is_folder;
 }
 
 static hn_status path_of(const hn_hf_dir *dir, const char *name, char **out)

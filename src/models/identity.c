@@ -196,7 +196,9 @@ static int list_files(const hn_model *m, hn_file_stamp *out, int room, bool is_n
 static hn_status compute(hn_identity *id, const hn_model *m, int n_threads)
 {
     hn_file_stamp files[HN_IDENTITY_FILES];
-    const int n = list_files(m, files, HN_IDENTITY_FILES, false);
+    int n = list_files(m, files, HN_IDENTITY_FILES, false);
+    if (n && !files[0].inode) /* embedded: the next library's stamp would be the same */
+        n = 0;
     if (id->folder && n && hn_identity_recall(m->heap, id->folder, files, n, id->numbers))
         return HN_OK;
     HN_TRY(hash_numbers(m, n_threads, &id->is_unwanted, id->numbers));
