@@ -4,7 +4,7 @@
 # here compute nothing, and write and read no number.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
-exempt=" hn_status_text hn_error_message hn_version hn_lm_builtin hn_engine_cancel hn_engine_resume hn_engine_on_progress \
+exempt=" hn_status_text hn_error_message hn_version hn_lm_builtin hn_engine_cancel hn_engine_resume hn_cancel_heed hn_cancel_set hn_cancel_clear hn_engine_on_progress \
 hn_engine_memory hn_engine_fail_allocation hn_node_type hn_builder_output "
 names=$(cat include/hone/*.h | tr '\n' ' ' | grep -o 'HN_API [^;{]*' | sed 's/ *(.*//; s/.*[ *]//' | grep '^hn_' | sort -u)
 n=0

@@ -45,6 +45,17 @@ HN_API void hn_engine_free(hn_engine *engine); /* takes NULL */
 HN_API void hn_engine_cancel(hn_engine *engine);
 HN_API void hn_engine_resume(hn_engine *engine);
 
+/* Stops some of an engine's calls: those of the threads that heed it. Any thread may set and clear one; what is
+ * set stays so. It is freed before its engine, and when no thread heeds it any more. */
+typedef struct hn_cancel hn_cancel;
+HN_API hn_status hn_cancel_new(hn_cancel **out, hn_engine *engine);
+HN_API void hn_cancel_free(hn_cancel *cancel); /* takes NULL */
+/* What this thread begins on the cancel's engine from here on ends as hn_engine_cancel would end it, while that
+ * or the cancel is set. A thread heeds one at a time; NULL: none any more. */
+HN_API void hn_cancel_heed(const hn_cancel *cancel_or_null);
+HN_API void hn_cancel_set(hn_cancel *cancel);
+HN_API void hn_cancel_clear(hn_cancel *cancel);
+
 /* Called between steps of long runs with the share done, on the thread that runs. */
 typedef void hn_progress_fn(void *context, double done);
 HN_API void hn_engine_on_progress(hn_engine *engine, hn_progress_fn *call, void *context);

@@ -11,6 +11,7 @@
 #ifndef HN_BACKEND_BACKEND_H
 #define HN_BACKEND_BACKEND_H
 
+#include "base/cancel.h"
 #include "base/isa.h"
 #include "graph/layout.h"
 #include "graph/plan.h"
@@ -67,7 +68,7 @@ typedef struct hn_submission {
     hn_launch *at;
     int n;
     uint64_t stamp; /* changes with any type or address: what was recorded of another is stale */
-    const atomic_bool *cancel; /* looked at between calls; NULL: never */
+    const hn_cancel_flag *cancel; /* looked at between calls; NULL: never */
 } hn_submission;
 
 struct hn_backend {

@@ -454,7 +454,7 @@ static hn_status run_steps(hn_program *p, int s, const hn_run_options *options, 
     *end = s + 1;
     if (hn_step_is_view(&plan->steps[s]))
         return HN_OK;
-    HN_REQUIRE(!options->cancel || !atomic_load(options->cancel), HN_ERR_CANCELLED, "cancelled");
+    HN_REQUIRE(!hn_is_cancelled(options->cancel), HN_ERR_CANCELLED, "cancelled");
     HN_TRY(plan->steps[s].crosses ? cross(p, s) : hand_over(p, s, options, end));
     if (options->step_ns || options->scan)
         HN_TRY(device->backend->wait(device));

@@ -13,7 +13,7 @@
 typedef struct hn_program hn_program;
 
 typedef struct hn_run_options {
-    const atomic_bool *cancel; /* looked at between steps; NULL: never */
+    const hn_cancel_flag *cancel; /* looked at between steps; NULL: never */
     /* Looks at every float output after its step, and stops at the first that is not finite,
      * naming it: for replaying a micro-batch that went wrong. */
     bool scan;

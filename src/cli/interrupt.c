@@ -3,7 +3,8 @@
 #include "base/os/signals.h"
 #include "base/out_file.h"
 
-static atomic_bool is_asked, is_watching, again_ends_it;
+static atomic_bool is_watching, again_ends_it;
+static hn_cancel_flag asked;
 static atomic_int which;
 static void (*_Atomic restore)(void);
 
@@ -19,26 +20,26 @@ static void end_by(int number)
 static void on_signal(int number, bool is_wish)
 {
     if (!is_wish || !atomic_load(&is_watching) ||
-        (atomic_load(&is_asked) && atomic_load(&again_ends_it)))
+        (atomic_load(&asked.is_set) && atomic_load(&again_ends_it)))
         end_by(number);
     atomic_store(&which, number);
-    atomic_store(&is_asked, true);
+    atomic_store(&asked.is_set, true);
 }
 
 void hn_interrupt_install(void) { hn_os_signals_watch(on_signal); }
 
 void hn_interrupt_begin(bool again_ends)
 {
-    atomic_store(&is_asked, false);
+    atomic_store(&asked.is_set, false);
     atomic_store(&again_ends_it, again_ends);
     atomic_store(&is_watching, true);
 }
 
 void hn_interrupt_end(void) { atomic_store(&is_watching, false); }
 
-const atomic_bool *hn_interrupt_flag(void) { return &is_asked; }
+const hn_cancel_flag *hn_interrupt_flag(void) { return &asked; }
 
-bool hn_interrupt_is_asked(void) { return atomic_load(&is_asked); }
+bool hn_interrupt_is_asked(void) { return atomic_load(&asked.is_set); }
 
 int hn_interrupt_signal(void) { return atomic_load(&which); }
 

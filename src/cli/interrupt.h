@@ -7,8 +7,7 @@
 #ifndef HN_CLI_INTERRUPT_H
 #define HN_CLI_INTERRUPT_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
+#include "base/cancel.h"
 
 /* At the start of the program. */
 void hn_interrupt_install(void);
@@ -19,7 +18,7 @@ void hn_interrupt_begin(bool again_ends);
 void hn_interrupt_end(void);
 
 /* For hn_run_options.cancel. */
-const atomic_bool *hn_interrupt_flag(void);
+const hn_cancel_flag *hn_interrupt_flag(void);
 bool hn_interrupt_is_asked(void);
 
 /* Which it was; 0: none. Not only the work at hand is to end but the program, unless it was SIGINT. */

@@ -56,13 +56,13 @@ void hn_engine_free(hn_engine *e)
 void hn_engine_cancel(hn_engine *e)
 {
     if (e)
-        atomic_store(&e->is_cancelled, true);
+        atomic_store(&e->cancelled.is_set, true);
 }
 
 void hn_engine_resume(hn_engine *e)
 {
     if (e)
-        atomic_store(&e->is_cancelled, false);
+        atomic_store(&e->cancelled.is_set, false);
 }
 
 void hn_engine_on_progress(hn_engine *e, hn_progress_fn *call, void *context)
@@ -99,7 +99,7 @@ static void on_progress(void *context, double done)
 
 hn_run_options hn_engine_run_options(hn_engine *e)
 {
-    return (hn_run_options){ .cancel = &e->is_cancelled, .progress = e->progress ? on_progress : NULL,
+    return (hn_run_options){ .cancel = hn_engine_cancelled(e), .progress = e->progress ? on_progress : NULL,
                              .progress_context = e };
 }
 

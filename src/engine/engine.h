@@ -11,7 +11,7 @@ struct hn_engine {
     hn_heap heap;
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices;
-    atomic_bool is_cancelled;
+    hn_cancel_flag cancelled;
     hn_progress_fn *progress;
     void *progress_context;
     int64_t made_by; /* the process: its threads are in no other */
@@ -23,6 +23,8 @@ struct hn_builder {
     bool is_taken; /* by a trainer */
 };
 
+/* What ends a call that this thread begins: the engine's cancellation, and the hn_cancel that the thread heeds. */
+const hn_cancel_flag *hn_engine_cancelled(const hn_engine *engine);
 /* Cancellation and progress of an engine, for a run. */
 hn_run_options hn_engine_run_options(hn_engine *engine);
 /* HN_ERR_UNSUPPORTED in a child of fork, where the engine can only be freed. */

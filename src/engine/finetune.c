@@ -15,13 +15,14 @@ enum { MOST_SETTINGS = 256, MOST_NAME = 64 };
 typedef struct listener {
     hn_engine *engine;
     const hn_finetune_spec *spec;
+    const hn_cancel_flag *cancel;
 } listener;
 
 static bool on_look(void *context, uint64_t done, uint64_t all)
 {
     const listener *to = context;
     (void)done, (void)all;
-    return !atomic_load(&to->engine->is_cancelled);
+    return !hn_is_cancelled(to->cancel);
 }
 
 static void on_step(void *context, const hn_step_report *r)
@@ -203,7 +204,7 @@ static hn_status train(hn_train_run *run, listener *to, const hn_train_input *in
     (void)in;
     const hn_train_watch watch = { .context = to, .step = on_step,
                                    .evaluated = on_evaluated, .saved = on_saved,
-                                   .cancel = &to->engine->is_cancelled };
+                                   .cancel = to->cancel };
     if (to->spec->resume)
         HN_TRY(hn_train_run_resume(run));
     HN_TRY(hn_train_run_go(run, &watch));
@@ -221,7 +222,7 @@ hn_status hn_finetune(hn_engine *engine, const hn_finetune_spec *spec, hn_finetu
                "hn_finetune: expected engine, spec and result, found NULL");
     HN_TRY(hn_engine_check(engine));
     memset(result, 0, sizeof *result);
-    listener to = { engine, spec };
+    listener to = { engine, spec, hn_engine_cancelled(engine) };
     const hn_status status = with_run(&to, true, train, result);
     if (status != HN_OK)
         memset(result, 0, sizeof *result);
@@ -253,6 +254,6 @@ hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spec,
                "hn_finetune_plan: expected engine, spec and estimate, found NULL");
     HN_TRY(hn_engine_check(engine));
     memset(estimate, 0, sizeof *estimate);
-    listener to = { engine, spec };
+    listener to = { engine, spec, hn_engine_cancelled(engine) };
     return with_run(&to, false, estimate_run, estimate);
 }

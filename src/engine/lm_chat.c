@@ -214,7 +214,7 @@ hn_status hn_lm_chat_ask(hn_lm_chat *c, const char *text, hn_lm_turn *turn)
     HN_ENTER();
     HN_REQUIRE(c && text, HN_ERR_ARGUMENT, "hn_lm_chat_ask: expected a chat and a text, found NULL");
     HN_TRY(hn_engine_check(c->lm->engine));
-    const hn_run_options run = { .cancel = &c->lm->engine->is_cancelled };
+    const hn_run_options run = { .cancel = hn_engine_cancelled(c->lm->engine) };
     const hn_ear ear = { hear, c };
     hn_turn found;
     const hn_status status = hn_conversation_ask(c->inner, text, &run, &ear, &found);
@@ -226,7 +226,7 @@ hn_status hn_lm_chat_answer(hn_lm_chat *c, const char *messages, hn_lm_turn *tur
     HN_ENTER();
     HN_REQUIRE(c && messages, HN_ERR_ARGUMENT, "hn_lm_chat_answer: expected a chat and messages, found NULL");
     HN_TRY(hn_engine_check(c->lm->engine));
-    const hn_run_options run = { .cancel = &c->lm->engine->is_cancelled };
+    const hn_run_options run = { .cancel = hn_engine_cancelled(c->lm->engine) };
     const hn_ear ear = { hear, c };
     hn_turn found;
     hn_json_text *json;

@@ -83,7 +83,7 @@ static hn_status run(hn_lm_session *s, int64_t n)
     hn_engine *e = s->lm->engine;
     const int64_t per_batch = hn_session_batch(s->inner);
     const int64_t left = n - hn_session_known(s->inner, s->ids, n);
-    const hn_run_options options = { .cancel = &e->is_cancelled, .progress = e->progress ? on_progress : NULL,
+    const hn_run_options options = { .cancel = hn_engine_cancelled(e), .progress = e->progress ? on_progress : NULL,
                                      .progress_context = s };
     s->batch = 0;
     s->n_batches = (left + per_batch - 1) / per_batch;

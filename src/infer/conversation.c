@@ -272,7 +272,7 @@ static hn_status generate(answer *a, const hn_run_options *run, hn_turn *turn)
     hn_status status = HN_OK;
     int64_t since = hn_clock_ns();
     for (bool goes_on = true; goes_on && status == HN_OK;) {
-        if (run && run->cancel && atomic_load(run->cancel)) {
+        if (run && hn_is_cancelled(run->cancel)) {
             status = HN_ERR_CANCELLED;
             break;
         }

@@ -271,11 +271,6 @@ static hn_status prepare_folder(hn_train_run *r)
     return hn_metrics_open(&r->metrics, r->heap, path, r->state.step);
 }
 
-static bool is_cancelled(const hn_train_watch *watch)
-{
-    return watch->cancel && atomic_load(watch->cancel);
-}
-
 /* What the model was worth before: of no step, so never the best. */
 static hn_status evaluate_first(hn_train_run *r, const hn_train_watch *watch)
 {
@@ -294,7 +289,7 @@ static hn_status go(hn_train_run *r, const hn_train_watch *watch)
     HN_TRY(evaluate_first(r, watch));
     bool stops = r->config.patience && r->state.n_worse >= r->config.patience;
     int64_t saved = r->is_resumed ? r->state.step : -1;
-    while (r->state.step < r->n_steps && !stops && !is_cancelled(watch)) {
+    while (r->state.step < r->n_steps && !stops && !hn_is_cancelled(watch->cancel)) {
         HN_TRY(run_step(r, watch));
         const bool is_last = r->state.step == r->n_steps;
         const bool is_due = r->state.step % save_interval(r) == 0;
@@ -303,7 +298,7 @@ static hn_status go(hn_train_run *r, const hn_train_watch *watch)
             HN_TRY(evaluate(r, watch, &stops));
         if (is_due || is_last || stops)
             HN_TRY(hn_metrics_experts(&r->metrics, r->state.step, r->learner));
-        if (is_due || is_last || stops || is_cancelled(watch)) {
+        if (is_due || is_last || stops || hn_is_cancelled(watch->cancel)) {
             HN_TRY(save(r, watch, false));
             saved = r->state.step;
         }

@@ -11,6 +11,7 @@
 #ifndef HN_TRAIN_RUN_H
 #define HN_TRAIN_RUN_H
 
+#include "base/cancel.h"
 #include "base/lock_file.h"
 #include "base/out_file.h"
 #include "train/checkpoint.h"
@@ -41,7 +42,7 @@ typedef struct hn_train_watch {
     void (*step)(void *context, const hn_step_report *report);
     void (*evaluated)(void *context, int64_t step, const hn_evaluation *result, bool is_best);
     void (*saved)(void *context, const char *path);
-    const atomic_bool *cancel; /* the step is finished, the run is saved: HN_ERR_CANCELLED */
+    const hn_cancel_flag *cancel; /* the step is finished, the run is saved: HN_ERR_CANCELLED */
 } hn_train_watch;
 
 /* Plans it: nothing is written, and no memory of the run is taken. With --memory the heap's limit is

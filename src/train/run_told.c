@@ -1,5 +1,6 @@
 #include "train/run_told.h"
 
+#include "base/embedded.h"
 #include "base/number.h"
 #include "base/option_value.h"
 #include "base/os/files.h"
@@ -178,7 +179,7 @@ static void add_string(hn_str *out, const char *text)
 static hn_status add_path(hn_str *out, const char *path)
 {
     char full[8192], folder[4096];
-    if (hn_os_is_absolute(path)) {
+    if (hn_os_is_absolute(path) || hn_is_embedded(path)) {
         add_string(out, path);
         return HN_OK;
     }

@@ -35,7 +35,7 @@ static void cancelled_step_is_discarded(bench *b)
     const hn_descent_options options = { 0 };
     if (steps_open(&s, b, &steps_dense, "llama", &options)) {
         hn_descent_result result;
-        atomic_bool cancel = true;
+        hn_cancel_flag cancel = { .is_set = true };
         const hn_run_options stop = { .cancel = &cancel };
         CHECK_OK(hn_descent_begin(s.descent));
         CHECK_OK(steps_all(&s, NULL));

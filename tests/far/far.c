@@ -35,7 +35,7 @@ typedef struct item {
     hn_launch launch;
     hn_call call;
     hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
-    const atomic_bool *cancel;
+    const hn_cancel_flag *cancel;
     char *to, *from;
     void *staged; /* freed with the item */
     size_t bytes;

@@ -155,7 +155,7 @@ static void check_cancel(void)
 {
     subject s;
     hn_turn turn;
-    atomic_bool cancel = true;
+    hn_cancel_flag cancel = { .is_set = true };
     const hn_run_options run = { .cancel = &cancel };
     check_group("cancel");
     if (begin(&s, chatml, false, 4)) {

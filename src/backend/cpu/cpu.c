@@ -189,7 +189,7 @@ static hn_status run_launch(hn_cpu *cpu, const hn_launch *launch)
 static hn_status submit(hn_device *device, const hn_submission *stretch)
 {
     for (int i = 0; i < stretch->n; i++) {
-        HN_REQUIRE(!stretch->cancel || !atomic_load(stretch->cancel), HN_ERR_CANCELLED, "cancelled");
+        HN_REQUIRE(!hn_is_cancelled(stretch->cancel), HN_ERR_CANCELLED, "cancelled");
         HN_TRY(run_launch((hn_cpu *)(void *)device, &stretch->at[i]));
         device->n_calls += stretch->at[i].apply != NULL;
     }
