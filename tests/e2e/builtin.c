@@ -52,6 +52,22 @@ static void check_identity(const char *file, const char *folder)
     CHECK_THAT(system(line) == 0, "%s: something was recorded of a model that has no file", folder);
 }
 
+/* The folder holds what it was told: by its name, wherever it goes on. */
+static void check_resume(hn_engine *engine, hn_finetune_spec spec)
+{
+    static const char *const settings[] = { "steps=2", "rank=2", "batch=1" };
+    char sha256[65];
+    hn_finetune_result result;
+    spec.out = "run";
+    spec.settings = settings;
+    spec.n_settings = 3;
+    if (!CHECK_OK(hn_finetune(engine, &spec, &result)))
+        return;
+    memcpy(sha256, result.sha256, sizeof sha256);
+    if (CHECK_OK(hn_finetune(engine, &(hn_finetune_spec){ .out = "run", .resume = 1 }, &result)))
+        CHECK_TEXT(sha256, result.sha256);
+}
+
 int main(int argc, char **argv)
 {
     static float own[MOST], of_file[MOST];
@@ -80,8 +96,9 @@ int main(int argc, char **argv)
                                     .allow_unended = 1, .loss = "all" };
     if (CHECK_OK(hn_finetune_plan(engine, &spec, &plan)))
         CHECK_INT(1, plan.n_examples);
+    check_resume(engine, spec);
     hn_engine_free(engine);
     check_group(NULL);
-    CHECK(unlink("d.jsonl") == 0 && rmdir(hn_lm_builtin()) == 0 && chdir("/") == 0 && rmdir(dir) == 0);
+    CHECK(system("rm -rf run") == 0 && unlink("d.jsonl") == 0 && rmdir(hn_lm_builtin()) == 0 && chdir("/") == 0 && rmdir(dir) == 0);
     return check_close();
 }

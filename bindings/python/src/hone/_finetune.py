@@ -1,0 +1,155 @@
+"""Fine-tuning of a model file: what `hone train` does, in this process."""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
+
+from . import _c, _call
+from ._library import c
+from ._object import fill
+from .engine import Engine
+from .errors import check
+from .model import Json, settings_of
+
+
+class Step(NamedTuple):
+    step: int
+    n_steps: int
+    loss: float
+    grad_norm: float
+    rate: float
+    epoch: float
+    tokens: int
+    supervised: int
+    seconds: float
+    resident_bytes: int
+
+
+class Evaluation(NamedTuple):
+    step: int
+    loss: float
+    accuracy: float
+    n: int
+    is_best: bool
+
+
+class Result(NamedTuple):
+    path: str
+    sha256: str
+    n_steps: int
+    last_loss: float
+    verdict: str
+
+
+class Estimate(NamedTuple):
+    n_steps: int
+    n_examples: int
+    n_trained: int
+    n_tensors: int
+    micro_tokens: int
+    recompute: int
+    total_bytes: int
+    weights_bytes: int
+    workspace_bytes: int
+    trained_bytes: int
+    evaluation_bytes: int
+
+
+RECORDS = {Step: _c.hn_finetune_step, Evaluation: _c.hn_finetune_evaluation, Result: _c.hn_finetune_result,
+           Estimate: _c.hn_finetune_estimate}
+
+
+def _record(kind: Any, struct: Any) -> Any:
+    values = (getattr(struct, name) for name in kind._fields)
+    return kind(*(value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value for value in values))
+
+
+def _telling(field: str, call: Optional[Callable[[Any], object]], record: Callable[[Any], Any]) -> Any:
+    """A callback of a run, told on the caller's thread."""
+    kind = dict(_c.hn_finetune_spec._fields_)[field]
+    if not call:
+        return kind()
+
+    def told(context: Any, what: Any) -> None:
+        value = record(what)
+
+        def tell() -> None:
+            call(value)
+
+        _call.current().ask(tell)
+
+    return kind(told)
+
+
+def _settings(settings: Mapping[str, Any]) -> list[str]:
+    """{"rank": 8, "in_order": True} as the options of `hone train`."""
+    words = []
+    for name, value in settings.items():
+        name = name.replace("_", "-")
+        if value is True:
+            words.append(name)
+        elif value is not None and value is not False:
+            words.append(f"{name}={value}")
+    return words
+
+
+def _spec(given: Mapping[str, Any]) -> Any:
+    values = dict(given)
+    values["settings"] = _settings(values["settings"] or {})
+    values["variables"] = settings_of(values["variables"])
+    for name in ("data", "held", "ignored_fields", "ignored_keys"):
+        one = values[name]
+        values[name] = [one] if isinstance(one, (str, bytes)) or hasattr(one, "__fspath__") else list(one)
+    return fill(_c.hn_finetune_spec, **values)
+
+
+def finetune(model: Any = None, data: Any = (), out: Any = None, *, engine: Optional[Engine] = None,
+             settings: Optional[Mapping[str, Any]] = None, format: Optional[str] = None, loss: Optional[str] = None,
+             too_long: Optional[str] = None, template_file: Any = None, template_name: Optional[str] = None,
+             max_length: int = 0, variables: Optional[Mapping[str, Json]] = None, plain: bool = False,
+             drop_empty: bool = False, allow_unended: bool = False, drop_unread: bool = False,
+             ignored_fields: Sequence[str] = (), ignored_keys: Sequence[str] = (), held: Any = (),
+             held_fraction: float = 0, resume: bool = False, overwrite: bool = False,
+             on_step: Optional[Callable[[Step], object]] = None,
+             on_evaluation: Optional[Callable[[Evaluation], object]] = None,
+             on_saved: Optional[Callable[[str], object]] = None) -> Result:
+    """Trains to the end and writes what was trained. `settings` are the options of `hone train`: {"rank": 8}.
+
+    Ctrl-C, or an exception in a callback, lets the step finish; the run is saved, and resume=True goes on with the
+    one in `out` to the same bits."""
+    given = {name: value for name, value in locals().items() if name not in ("engine", "on_step", "on_evaluation",
+                                                                             "on_saved")}
+    spec = _spec(given)
+    spec.on_step = _telling("on_step", on_step, lambda p: _record(Step, p.contents))
+    spec.on_evaluation = _telling("on_evaluation", on_evaluation, lambda p: _record(Evaluation, p.contents))
+    spec.on_saved = _telling("on_saved", on_saved, lambda p: ctypes.string_at(p).decode("utf-8", "surrogateescape"))
+    on = engine or Engine()
+    pointer = on._holds()
+
+    def run() -> Result:
+        result = _c.hn_finetune_result()
+        check(c.hn_finetune(pointer.get(), spec, result))
+        made: Result = _record(Result, result)
+        return made
+
+    return on._run(run)
+
+
+def plan(model: Any, data: Any, *, engine: Optional[Engine] = None, settings: Optional[Mapping[str, Any]] = None,
+         format: Optional[str] = None, loss: Optional[str] = None, too_long: Optional[str] = None,
+         template_file: Any = None, template_name: Optional[str] = None, max_length: int = 0,
+         variables: Optional[Mapping[str, Json]] = None, plain: bool = False, drop_empty: bool = False,
+         allow_unended: bool = False, drop_unread: bool = False, ignored_fields: Sequence[str] = (),
+         ignored_keys: Sequence[str] = (), held: Any = (), held_fraction: float = 0) -> Estimate:
+    """What such a run would take: all is opened and checked, nothing is written."""
+    spec = _spec({name: value for name, value in locals().items() if name != "engine"})
+    on = engine or Engine()
+    pointer = on._holds()
+
+    def run() -> Estimate:
+        estimate = _c.hn_finetune_estimate()
+        check(c.hn_finetune_plan(pointer.get(), spec, estimate))
+        made: Estimate = _record(Estimate, estimate)
+        return made
+
+    return on._run(run)

@@ -1,0 +1,54 @@
+"""Texts to vectors."""
+from __future__ import annotations
+
+import array
+import ctypes
+from typing import NamedTuple, Optional
+
+from . import _c
+from ._library import c
+from ._object import Object, fill
+from .errors import check
+from .model import Model, Text
+
+
+class Embedding(NamedTuple):
+    """Floats, which numpy.asarray takes as they are; and the tokens of the text: more than the longest where it was
+    cut."""
+
+    vector: "array.array[float]"
+    n_tokens: int
+
+
+class Embedder(Object):
+    def __init__(self, model: Model, *, pooling: Optional[str] = None, normalize: bool = False,
+                 refuses_long: bool = False) -> None:
+        self.model = model
+        options = fill(_c.hn_lm_embed_options, pooling=pooling, normalize=normalize, refuses_long=refuses_long)
+        parent = model._holds()
+        self._make(lambda out: c.hn_lm_embedder_new(out, parent.get(), options), _c.hn_lm_embedder,
+                   c.hn_lm_embedder_free, parent, model.engine._run)
+
+    @property
+    def width(self) -> int:
+        with self._use() as embedder:
+            return int(c.hn_lm_embedder_width(embedder))
+
+    @property
+    def longest(self) -> int:
+        with self._use() as embedder:
+            return int(c.hn_lm_embedder_longest(embedder))
+
+    def run(self, text: Text) -> Embedding:
+        handle = self._holds()
+        data = text if isinstance(text, bytes) else text.encode()
+
+        def embed() -> Embedding:
+            n = ctypes.c_int64()
+            with handle.use() as embedder:
+                vector = array.array("f", bytes(4 * c.hn_lm_embedder_width(embedder)))
+                room = (ctypes.c_float * len(vector)).from_buffer(vector)
+                check(c.hn_lm_embedder_run(embedder, data, len(data), room, ctypes.byref(n)))
+            return Embedding(vector, n.value)
+
+        return self.model.engine._run(embed)

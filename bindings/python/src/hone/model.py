@@ -1,0 +1,187 @@
+"""A language model: its weights, its tokenizer, its chat template, its adapters."""
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import Any, Iterable, Mapping, Optional, Sequence, Union
+
+from . import _c
+from ._library import c
+from ._object import Object, bytes_of, fill, text_of
+from .engine import Engine
+from .errors import check
+
+Text = Union[str, bytes]
+Json = Any
+
+BUILTIN: str = c.hn_lm_builtin().decode()
+"""The path of the model that is part of the library."""
+
+
+def choice(kind: Any, word: str) -> int:
+    """A value of an enumeration of the headers by its name in small letters."""
+    names = {name.lower(): value for name, value in kind.__members__.items()}
+    if word not in names:
+        raise ValueError(f"{word!r}: expected one of {', '.join(names)}")
+    return int(names[word])
+
+
+def ids_of(ids: Iterable[int]) -> tuple[Any, int]:
+    """Ids as an array of the library's; what is one already (numpy's int32, array('i')) is not copied."""
+    try:
+        view = memoryview(ids)  # type: ignore[arg-type]
+    except TypeError:
+        listed = list(ids)
+        return (ctypes.c_int32 * len(listed))(*listed), len(listed)
+    if view.ndim != 1 or view.itemsize != 4 or view.format not in ("i", "l") or not view.contiguous:
+        raise TypeError(f"ids of format {view.format!r} in {view.ndim} dimensions: expected a row of 32-bit integers")
+    if view.readonly:
+        return (ctypes.c_int32 * len(view)).from_buffer_copy(view), len(view)
+    return (ctypes.c_int32 * len(view)).from_buffer(view), len(view)
+
+
+def settings_of(variables: Optional[Mapping[str, Json]]) -> Optional[list[str]]:
+    return [f"{key}={json.dumps(value)}" for key, value in variables.items()] if variables else None
+
+
+def json_of(value: Json) -> Optional[str]:
+    """JSON as it is, if it is a text."""
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+class Model(Object):
+    """Any number of threads may use one. `path` is a GGUF file or a directory as Hugging Face has them; without one
+    it is the model that is part of the library. Without an engine it has its own."""
+
+    def __init__(self, path: Any = None, *, engine: Optional[Engine] = None, numerics: str = "f32",
+                 ignored_keys: Sequence[str] = (), template_file: Any = None,
+                 template_name: Optional[str] = None) -> None:
+        self.engine = Engine() if engine is None else engine
+        self.path = BUILTIN if path is None else path
+        name = bytes_of(self.path)
+        options = fill(_c.hn_lm_options, numerics=choice(_c.hn_lm_numerics, numerics),
+                       ignored_keys=list(ignored_keys), template_file=template_file, template_name=template_name)
+        parent = self.engine._holds()
+        self._make(lambda out: c.hn_lm_open(out, parent.get(), name, options), _c.hn_lm, c.hn_lm_close, parent,
+                   self.engine._run)
+
+    def add_adapter(self, path: Any, *, scale: float = 1.0, force: bool = False) -> None:
+        """Applies an adapter to all that is made on the model afterwards."""
+        if not scale:
+            raise ValueError("scale 0: leave the adapter out")
+        name, options = bytes_of(path), fill(_c.hn_lm_adapter_options, scale=scale, is_forced=force)
+        handle = self._holds()
+
+        def add() -> None:
+            with handle.use() as lm:
+                check(c.hn_lm_add_adapter(lm, name, options))
+
+        self.engine._run(add)
+
+    @property
+    def architecture(self) -> str:
+        return self._text(c.hn_lm_architecture)
+
+    @property
+    def name(self) -> str:
+        return self._text(c.hn_lm_name)
+
+    def _text(self, function: Any) -> str:
+        with self._share() as lm:
+            return str(function(lm), "utf-8", "replace")
+
+    def _number(self, function: Any, *more: int) -> int:
+        with self._share() as lm:
+            return int(function(lm, *more))
+
+    @property
+    def context(self) -> int:
+        """Tokens that it was made for; 0: it does not say."""
+        return self._number(c.hn_lm_context)
+
+    @property
+    def vocabulary(self) -> int:
+        """How many logits there are: as many as tokens, or more."""
+        return self._number(c.hn_lm_vocabulary)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the tokenizer has."""
+        return self._number(c.hn_lm_tokens)
+
+    @property
+    def embeds(self) -> bool:
+        """It embeds texts, and generates none."""
+        return bool(self._number(c.hn_lm_embeds))
+
+    def meta(self, key: str) -> str:
+        """A value by its key, of GGUF's metadata or of config.json, as text."""
+        name = bytes_of(key)
+        with self._share() as lm:
+            return text_of(lambda *to: c.hn_lm_meta(lm, name, *to)).decode("utf-8", "replace")
+
+    # ---- its tokenizer ----
+
+    def encode(self, text: Text, kind: str = "plain") -> list[int]:
+        """`kind`: "plain", "marked", "rendered" or "bare" (hone/tokenizer.h)."""
+        data, what, n = text if isinstance(text, bytes) else text.encode(), choice(_c.hn_lm_text, kind), ctypes.c_size_t()
+        with self._share() as lm:
+            check(c.hn_lm_encode(lm, data, len(data), what, None, 0, ctypes.byref(n)))
+            ids = (ctypes.c_int32 * n.value)()
+            check(c.hn_lm_encode(lm, data, len(data), what, ids, n.value, ctypes.byref(n)))
+        return list(ids)
+
+    def decode_bytes(self, ids: Iterable[int], *, special: bool = False) -> bytes:
+        """Ids need not be whole characters."""
+        array, n = ids_of(ids)
+        with self._share() as lm:
+            return text_of(lambda *to: c.hn_lm_decode(lm, array, n, special, *to))
+
+    def decode(self, ids: Iterable[int], *, special: bool = False, errors: str = "replace") -> str:
+        return self.decode_bytes(ids, special=special).decode("utf-8", errors)
+
+    def decoder(self, *, follows: bool = False) -> "Decoder":
+        return Decoder(self, follows=follows)
+
+    def special(self, role: str) -> Optional[int]:
+        """The id of "bos", "eos", "eot", "eom", "unk", "sep", "pad", "cls" or "mask"."""
+        found = self._number(c.hn_lm_special, choice(_c.hn_lm_role, role))
+        return None if found < 0 else found
+
+    def ends(self, id: int) -> bool:
+        """Whether a model that gives this id is done."""
+        return bool(self._number(c.hn_lm_ends, id))
+
+    # ---- its template ----
+
+    def render(self, messages: Json, *, tools: Json = None, documents: Json = None,
+               variables: Optional[Mapping[str, Json]] = None, generation_prompt: bool = True) -> str:
+        """Messages as the text that the model is given; encode() makes ids of it as "rendered"."""
+        options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
+                       variables=settings_of(variables), no_generation_prompt=not generation_prompt)
+        text = bytes_of(json_of(messages))
+        with self._share() as lm:
+            return text_of(lambda *to: c.hn_lm_render(lm, text, options, *to)).decode("utf-8", "replace")
+
+
+class Decoder(Object):
+    """Ids to text as they come."""
+
+    def __init__(self, model: Model, *, follows: bool = False) -> None:
+        parent = model._holds()
+        self._make(lambda out: c.hn_lm_decoder_new(out, parent.get(), follows), _c.hn_lm_decoder,
+                   c.hn_lm_decoder_free, parent)
+
+    def _give(self, call: Any) -> str:
+        text, n = ctypes.c_void_p(), ctypes.c_size_t()
+        with self._use() as decoder:
+            check(call(decoder, ctypes.byref(text), ctypes.byref(n)))
+            return ctypes.string_at(text, n.value).decode("utf-8", "replace") if n.value else ""
+
+    def add(self, id: int) -> str:
+        """Whole characters; "" while one is not whole."""
+        return self._give(lambda decoder, text, n: c.hn_lm_decoder_add(decoder, id, text, n))
+
+    def finish(self) -> str:
+        """What was held back; it begins anew."""
+        return self._give(c.hn_lm_decoder_finish)

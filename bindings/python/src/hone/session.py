@@ -1,0 +1,155 @@
+"""A sequence on a model, what it says comes next, and which token that is."""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Iterable, Mapping, Optional
+
+from . import _c
+from ._library import c
+from ._object import Handle, Key, Object, bytes_of, fill
+from .errors import check
+from .model import Model, ids_of
+
+
+def session_options(**given: Any) -> Any:
+    return fill(_c.hn_lm_session_options, **given)
+
+
+class Session(Object):
+    """Feeding, cutting back and feeding again gives the bits of running the sequence at once."""
+
+    def __init__(self, model: Model, *, context: int = 0, batch: int = 0, cache: Optional[str] = None,
+                 keeps_all: bool = False, mapped: bool = False) -> None:
+        self.model, self._vocabulary = model, model.vocabulary
+        options = session_options(context=context, batch=batch, cache=cache, keeps_all=keeps_all, mapped=mapped)
+        parent = model._holds()
+        self._make(lambda out: c.hn_lm_session_new(out, parent.get(), options), _c.hn_lm_session,
+                   c.hn_lm_session_free, parent, model.engine._run)
+
+    def _long(self, call: Any) -> None:
+        handle = self._holds()
+
+        def run() -> None:
+            with handle.use() as session:
+                check(call(session))
+
+        self.model.engine._run(run)
+
+    def feed(self, ids: Iterable[int] = ()) -> None:
+        """Adds ids and computes them; without any, what is not computed yet, after a trim or a load."""
+        array, n = ids_of(ids)
+        self._long(lambda session: c.hn_lm_session_feed(session, array, n))
+
+    @property
+    def logits(self) -> memoryview:
+        """Of the token after the last: a view of the session's own memory, of floats; numpy.asarray takes it as it
+        is. Its numbers are these until the session is fed, trimmed or loaded; its memory is there as long as
+        the view, close() or not."""
+        with self._use() as session:
+            found = c.hn_lm_session_logits(session)
+            if not found:
+                raise ValueError("no logits: the last that changed the session was not a feed that did well")
+            return _view(found, self._vocabulary, self._holds())
+
+    @property
+    def ids(self) -> list[int]:
+        n = ctypes.c_size_t()
+        with self._use() as session:
+            found = c.hn_lm_session_ids(session, ctypes.byref(n))
+            return list(found[: n.value])
+
+    def __len__(self) -> int:
+        with self._use() as session:
+            return int(c.hn_lm_session_length(session))
+
+    @property
+    def context(self) -> int:
+        with self._use() as session:
+            return int(c.hn_lm_session_context(session))
+
+    def trim(self, length: int) -> None:
+        """Cuts the sequence back to its first `length` ids."""
+        if length < 0:
+            raise ValueError(f"trim to {length} ids")
+        with self._use() as session:
+            check(c.hn_lm_session_trim(session, length))
+
+    def score(self, ids: Iterable[int]) -> list[float]:
+        """Feeds ids; of each the logarithm of its probability after those before it, in nats."""
+        array, n = ids_of(ids)
+        out = (ctypes.c_double * n)()
+        self._long(lambda session: c.hn_lm_session_score(session, array, n, out))
+        return list(out)
+
+    def save(self, path: Any) -> None:
+        name = bytes_of(path)
+        self._long(lambda session: c.hn_lm_session_save(session, name))
+
+    def load(self, path: Any) -> None:
+        name = bytes_of(path)
+        self._long(lambda session: c.hn_lm_session_load(session, name))
+
+
+class _Lease:
+    """Keeps memory of an object's while a view of it is there."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle, self._key = handle, Key()
+        handle.hold(self._key)
+
+    def __del__(self) -> None:
+        self._handle.let_go(self._key)
+
+
+def _view(pointer: Any, n: int, handle: Handle) -> memoryview:
+    floats = (ctypes.c_float * n).from_address(ctypes.addressof(pointer.contents))
+    floats._lease = _Lease(handle)
+    return memoryview(floats).cast("B").cast("f").toreadonly()
+
+
+def sampling(**given: Any) -> Any:
+    """What the program has when nothing is said, and what is said. Keeps the list of biases."""
+    made = _c.hn_lm_sampling()
+    check(c.hn_lm_sampling_default(made, ctypes.sizeof(made)))
+    bias: Mapping[int, float] = given.pop("bias", None) or {}
+    for name, value in given.items():
+        if value is not None:
+            setattr(made, name, value)
+    made.n_bias = len(bias)
+    made.bias = (_c.hn_lm_bias * len(bias))(*((id, added) for id, added in bias.items()))
+    return made
+
+
+class Sampler(Object):
+    """Which token comes next: a function of logits, options, seed and how many were drawn before. What is not given
+    is the program's default; temperature 0 takes the likeliest."""
+
+    def __init__(self, model: Model, *, seed: int = 0, temperature: Optional[float] = None, top_k: Optional[int] = None,
+                 top_p: Optional[float] = None, min_p: Optional[float] = None, repetition: Optional[float] = None,
+                 frequency: Optional[float] = None, presence: Optional[float] = None, last: Optional[int] = None,
+                 bias: Optional[Mapping[int, float]] = None) -> None:
+        self.model, self._vocabulary = model, model.vocabulary
+        options = sampling(seed=seed, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
+                           repetition=repetition, frequency=frequency, presence=presence, last=last, bias=bias)
+        parent = model._holds()
+        self._make(lambda out: c.hn_lm_sampler_new(out, parent.get(), options), _c.hn_lm_sampler,
+                   c.hn_lm_sampler_free, parent)
+
+    def draw(self, session: Session) -> int:
+        """After the session's sequence, which is not fed with it."""
+        id = ctypes.c_int32()
+        with self._use() as sampler, session._use() as of:
+            check(c.hn_lm_sampler_draw(sampler, of, ctypes.byref(id)))
+        return id.value
+
+    def next(self, logits: Any, ids: Iterable[int] = ()) -> int:
+        """After these ids, which penalties look at; as many logits as the model's vocabulary, of 32-bit floats."""
+        view = memoryview(logits)
+        if view.format != "f" or view.shape != (self._vocabulary,) or not view.contiguous:
+            raise TypeError(f"logits {view.format!r} {view.shape}: expected 'f' ({self._vocabulary},)")
+        numbers = (ctypes.c_float * len(view)).from_buffer_copy(view)
+        array, n = ids_of(ids)
+        id = ctypes.c_int32()
+        with self._use() as sampler:
+            check(c.hn_lm_sampler_next(sampler, numbers, array, n, ctypes.byref(id)))
+        return id.value
