@@ -14,10 +14,11 @@
 extern "C" {
 #endif
 
-/* What a template is given beside the messages. */
+/* What a template is given beside the messages. Where JSON is taken, a text that begins with neither [ nor { is the
+ * name of a file of it. */
 typedef struct hn_lm_render_options {
     size_t size;
-    const char *tools, *documents;        /* JSON arrays; NULL: none */
+    const char *tools, *documents;        /* JSON arrays, or files of them; NULL: none */
     const char *const *variables;         /* KEY=JSON, as "enable_thinking=false"; at most 16 */
     int32_t n_variables;
     int32_t no_generation_prompt; /* ends after the last message */
@@ -54,7 +55,7 @@ HN_API void hn_lm_chat_free(hn_lm_chat *chat); /* takes NULL */
 typedef enum hn_lm_end {
     HN_LM_DONE,     /* the model ended its answer */
     HN_LM_COUNTED,  /* max_answer was reached */
-    HN_LM_FULL,     /* the context was */
+    HN_LM_FULL,     /* the context was; of a failure: before the answer could begin */
     HN_LM_CANCELLED
 } hn_lm_end;
 
@@ -77,6 +78,13 @@ HN_API hn_status hn_lm_chat_set_system(hn_lm_chat *chat, const char *text_or_nul
 HN_API hn_status hn_lm_chat_reset(hn_lm_chat *chat); /* forgets the messages, not the system's */
 /* The messages as JSON, as hn_lm_meta gives a text. */
 HN_API hn_status hn_lm_chat_messages(const hn_lm_chat *chat, char *to, size_t room, size_t *bytes);
+
+/* Tokens that a conversation and its answer may have together. */
+HN_API int64_t hn_lm_chat_context(const hn_lm_chat *chat);
+/* Keys and values to a file, as hn_lm_session_save_known; and from one, as hn_lm_session_load: the messages are not
+ * in it, and what the next turn has in common with it is not computed again. */
+HN_API hn_status hn_lm_chat_save_keys(const hn_lm_chat *chat, const char *path);
+HN_API hn_status hn_lm_chat_load_keys(hn_lm_chat *chat, const char *path);
 
 #ifdef __cplusplus
 }

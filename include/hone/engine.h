@@ -60,6 +60,11 @@ HN_API void hn_cancel_clear(hn_cancel *cancel);
 typedef void hn_progress_fn(void *context, double done);
 HN_API void hn_engine_on_progress(hn_engine *engine, hn_progress_fn *call, void *context);
 
+/* The same for work on files and on texts, with what is at hand: a tensor's name, a count. `what` is the
+ * caller's until the call returns. */
+typedef void hn_work_fn(void *context, double done, const char *what);
+HN_API void hn_engine_on_work(hn_engine *engine, hn_work_fn *call, void *context);
+
 /* Bytes on the heap now, at most so far, and allocations so far. Any may be NULL. */
 HN_API void hn_engine_memory(const hn_engine *engine, int64_t *live, int64_t *peak,
                              int64_t *allocations);

@@ -2,12 +2,17 @@
 #ifndef HONE_HONE_H
 #define HONE_HONE_H
 
+#include "hone/adapter.h"
+#include "hone/array.h"
 #include "hone/chat.h"
 #include "hone/embed.h"
 #include "hone/engine.h"
+#include "hone/eval.h"
+#include "hone/files.h"
 #include "hone/finetune.h"
 #include "hone/graph.h"
 #include "hone/model.h"
+#include "hone/plan.h"
 #include "hone/run.h"
 #include "hone/sampler.h"
 #include "hone/session.h"

@@ -30,6 +30,10 @@ typedef enum hn_lm_numerics {
     HN_LM_MIXED /* "mixed" */
 } hn_lm_numerics;
 
+/* By its word; NULL is "f32". HN_ERR_ARGUMENT lists them. */
+HN_API hn_status hn_lm_numerics_named(const char *word_or_null, hn_lm_numerics *out);
+HN_API const char *hn_lm_numerics_name(hn_lm_numerics numerics); /* "" of a number that is none */
+
 typedef struct hn_lm_options {
     size_t size;
     hn_lm_numerics numerics; /* of everything that runs on the model */
@@ -48,6 +52,20 @@ HN_API void hn_lm_close(hn_lm *lm); /* takes NULL */
 /* A small model that is part of the library, which tells stories: in the place of a path, wherever a model's
  * is taken. "hone:tiny"; a file that is called so is "./hone:tiny". */
 HN_API const char *hn_lm_builtin(void);
+
+/* The tokenizer and the templates alone: it encodes, decodes and renders, and no weights need be there. What
+ * needs a model (sessions, samplers, chats, embedders, adapters, hn_lm_meta) is HN_ERR_UNSUPPORTED on it. */
+HN_API hn_status hn_lm_open_words(hn_lm **out, hn_engine *engine, const char *path,
+                                  const hn_lm_options *options_or_null);
+
+/* The weights alone, of a model that has no tokenizer, or whose is not needed: sessions, samplers, adapters. What
+ * needs words (encoding, decoding, rendering, chats, embedders) is HN_ERR_UNSUPPORTED on it. */
+HN_API hn_status hn_lm_open_weights(hn_lm **out, hn_engine *engine, const char *path,
+                                    const hn_lm_options *options_or_null);
+
+/* A folder, made when it is wanted, where what takes long to compute of a file is kept for the next time: the
+ * SHA-256 of weights, which adapters are held to. Said once; NULL: it is computed each time. */
+HN_API hn_status hn_lm_keep_digests(hn_lm *lm, const char *folder_or_null);
 
 /* Texts live as long as the model. */
 HN_API const char *hn_lm_architecture(const hn_lm *lm); /* "llama" */

@@ -55,6 +55,10 @@ HN_API hn_status hn_lm_session_score(hn_lm_session *session, const int32_t *ids,
 HN_API hn_status hn_lm_session_save(const hn_lm_session *session, const char *path);
 HN_API hn_status hn_lm_session_load(hn_lm_session *session, const char *path);
 
+/* The same of what is computed, also of ids whose feed was cancelled; *n (may be NULL) is how many: with none, no
+ * file is written. */
+HN_API hn_status hn_lm_session_save_known(const hn_lm_session *session, const char *path, size_t *n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,9 @@ typedef struct hn_shape {
     int64_t dim[HN_PUBLIC_MAX_RANK];
 } hn_shape;
 
+/* The names of all types, one after another; NULL past the last. */
+HN_API const char *hn_tensor_type(int32_t i);
+
 /* Bytes of a packed tensor; refuses unknown names, bad shapes and sizes that overflow. */
 HN_API hn_status hn_tensor_bytes(const char *type, const hn_shape *shape, size_t *out);
 

@@ -20,6 +20,18 @@ typedef enum hn_lm_text {
 HN_API hn_status hn_lm_encode(const hn_lm *lm, const char *text, size_t bytes, hn_lm_text kind,
                               int32_t *ids, size_t room, size_t *n);
 
+/* The same with each thing said apart; zero is what the model does around a whole text. */
+typedef struct hn_lm_encode_options {
+    size_t size;
+    int32_t no_bos, no_eos; /* leaves out what the model puts before, and after */
+    int32_t special;        /* <|special|> tokens written in the text are meant as such */
+} hn_lm_encode_options;
+HN_API hn_status hn_lm_encode_by(const hn_lm *lm, const char *text, size_t bytes,
+                                 const hn_lm_encode_options *options_or_null, int32_t *ids, size_t room, size_t *n);
+
+/* A token's own bytes, as the tokenizer has them; they live as long as the model, and end in no NUL. */
+HN_API hn_status hn_lm_piece(const hn_lm *lm, int32_t id, const char **text, size_t *bytes);
+
 /* The text of ids, as hn_lm_meta gives one; without special tokens unless `with_special`. */
 HN_API hn_status hn_lm_decode(const hn_lm *lm, const int32_t *ids, size_t n, int32_t with_special,
                               char *to, size_t room, size_t *bytes);

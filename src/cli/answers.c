@@ -1,6 +1,6 @@
 #include "cli/answers.h"
 
-#include "cli/machine_options.h"
+#include "cli/machine.h"
 #include "data/source.h"
 #include "infer/conversation.h"
 #include "models/open_chat.h"

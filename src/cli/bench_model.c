@@ -4,7 +4,8 @@
 
 #include "base/os/clock.h"
 #include "cli/ignore_option.h"
-#include "cli/session_options.h"
+#include "cli/machine.h"
+#include "infer/session.h"
 
 #include <stdlib.h>
 

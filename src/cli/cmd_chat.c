@@ -7,22 +7,19 @@
 #include "cli/interrupt.h"
 #include "cli/line_input.h"
 #include "cli/lora_options.h"
-#include "cli/machine_options.h"
+#include "cli/open_model.h"
 #include "cli/sampling_options.h"
 #include "cli/session_options.h"
 #include "cli/template_options.h"
 #include "cli/terminal.h"
-#include "hone/model.h"
-#include "infer/conversation.h"
-#include "models/open_chat.h"
-#include "models/open_tokenizer.h"
+#include "hone/chat.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct chat_args {
     const char *system, *tools;
-    hn_template_choice template;
+    hn_template_args template;
     int64_t count;
     bool hide_thinking, verbose;
     hn_list set;
@@ -69,28 +66,16 @@ static const char help_text[] =
 typedef struct chat {
     const chat_args *args;
     hn_heap *heap;
-    hn_tokenizer *tok;
-    hn_model *model;
-    hn_adapters adapters;
-    hn_machine machine;
-    hn_session *session;
-    hn_sampler *sampler;
-    hn_logit_bias bias[HN_MAX_LIST];
-    hn_chat_input input;
-    const char *which; /* of its templates; NULL: the default */
-    hn_conversation *conversation;
+    hn_opened opened;
+    hn_lm_chat *talk;
     hn_line_input lines;
     hn_terminal terminal;
     bool was_thinking, has_spoken;
 } chat;
 
 /* Thoughts and answers are set apart by an empty line. */
-static void hear(void *context, hn_voice voice, const char *text, size_t bytes)
+static void hear(chat *c, bool thinks, const char *text, size_t bytes)
 {
-    chat *c = context;
-    const bool thinks = voice == HN_VOICE_THOUGHT;
-    if (thinks && c->args->hide_thinking)
-        return;
     if (c->has_spoken && thinks != c->was_thinking) {
         hn_terminal_finish(&c->terminal);
         hn_terminal_write(&c->terminal, "\n", 1);
@@ -101,64 +86,74 @@ static void hear(void *context, hn_voice voice, const char *text, size_t bytes)
     c->has_spoken = true;
 }
 
-static void report(const chat *c, const hn_turn *t)
+static void hear_text(void *context, const char *text, size_t bytes)
 {
-    const double prompt = (double)t->prompt_ns * 1e-9, answer = (double)t->answer_ns * 1e-9;
+    hear(context, false, text, bytes);
+}
+
+static void hear_thought(void *context, const char *text, size_t bytes)
+{
+    hear(context, true, text, bytes);
+}
+
+static void report(const chat *c, const hn_lm_turn *t)
+{
     const int64_t computed = t->n_prompt - t->n_reused;
-    if (t->end == HN_TURN_CANCELLED)
+    if (t->end == HN_LM_CANCELLED)
         fputs(t->n_answer ? "(stopped)\n" : "(stopped; the question is taken back)\n", stderr);
-    if (t->end == HN_TURN_COUNTED)
+    if (t->end == HN_LM_COUNTED)
         fprintf(stderr, "(cut after --count %lld)\n", (long long)c->args->count);
     if (c->args->verbose)
         fprintf(
             stderr,
             "prompt: %lld tokens, %lld reused, %lld computed, %.1f/s; answer: %lld, %.1f/s\n",
             (long long)t->n_prompt, (long long)t->n_reused, (long long)computed,
-            prompt > 0 ? (double)computed / prompt : 0, (long long)t->n_answer,
-            answer > 0 && t->n_answer > 1 ? (double)(t->n_answer - 1) / answer : 0);
+            t->prompt_seconds > 0 ? (double)computed / t->prompt_seconds : 0, (long long)t->n_answer,
+            t->answer_seconds > 0 && t->n_answer > 1 ? (double)(t->n_answer - 1) / t->answer_seconds : 0);
 }
 
 static const char way_out[] = "/reset begins anew, --context makes room";
 
 static hn_status ask(chat *c, const char *text)
 {
-    const hn_ear ear = { hear, c };
-    const hn_run_options run = { .cancel = hn_interrupt_flag() };
-    hn_turn turn;
+    hn_lm_turn turn = { .end = HN_LM_DONE };
     c->has_spoken = false;
     hn_interrupt_begin(false);
-    const hn_status status = hn_conversation_ask(c->conversation, text, &run, &ear, &turn);
+    hn_status status = hn_lm_chat_ask(c->talk, text, &turn);
     hn_interrupt_end();
     const int asked = hn_interrupt_signal();
+    const long long context = (long long)hn_lm_chat_context(c->talk);
+    if (status == HN_ERR_CANCELLED && turn.end == HN_LM_CANCELLED) /* Ctrl-C ends an answer */
+        status = HN_OK;
     if (c->has_spoken || status == HN_OK)
         hn_terminal_finish(&c->terminal);
-    if (status != HN_OK && turn.does_not_fit)
+    if (status != HN_OK && turn.end == HN_LM_FULL)
         return hn_fail(status,
                        "the conversation takes %lld tokens, and the context is full at "
                        "%lld: %s",
-                       (long long)turn.n_prompt, (long long)hn_session_context(c->session),
-                       way_out);
+                       (long long)turn.n_prompt, context, way_out);
     HN_TRY(status);
-    HN_REQUIRE(!asked || hn_os_signal_is_interrupt(asked), HN_ERR_CANCELLED, "ended by a signal"); /* Ctrl-C ends an answer */
+    HN_REQUIRE(!asked || hn_os_signal_is_interrupt(asked), HN_ERR_CANCELLED, "ended by a signal");
     report(c, &turn);
-    HN_REQUIRE(turn.end != HN_TURN_FULL, HN_ERR_ARGUMENT,
-               "the answer was cut: the context is full at %lld tokens: %s",
-               (long long)hn_session_context(c->session), way_out);
+    HN_REQUIRE(turn.end != HN_LM_FULL, HN_ERR_ARGUMENT,
+               "the answer was cut: the context is full at %lld tokens: %s", context, way_out);
     return HN_OK;
 }
 
 static hn_status save(const chat *c, const char *path)
 {
+    size_t bytes;
     HN_REQUIRE(*path, HN_ERR_ARGUMENT, "/save: expected a file's name");
-    hn_str text = hn_str_on(c->heap);
-    hn_status status = hn_conversation_write(c->conversation, &text);
-    hn_str_add_char(&text, '\n');
-    if (status == HN_OK)
-        status = hn_str_status(&text);
+    HN_TRY(hn_lm_chat_messages(c->talk, NULL, 0, &bytes));
+    char *text = hn_alloc(c->heap, HN_TAG_TEXT, bytes + 1);
+    if (!text)
+        return HN_ERR_MEMORY;
+    hn_status status = hn_lm_chat_messages(c->talk, text, bytes + 1, NULL);
+    text[bytes] = '\n';
     if (status == HN_OK)
         status = hn_file_write((hn_sink){ path, c->args->overwrite ? HN_OVER_OLD : HN_OVER_NOTHING },
-                               &(hn_span){ text.text, text.length }, 1);
-    hn_str_free(&text);
+                               &(hn_span){ text, bytes + 1 }, 1);
+    hn_free(c->heap, text);
     if (status == HN_OK)
         fprintf(stderr, "(written to %s)\n", path);
     return status;
@@ -179,9 +174,9 @@ static hn_status obey(chat *c, const char *line, bool *leaves)
     if ((text = argument_of(line, "/save")))
         return save(c, text);
     if ((text = argument_of(line, "/system")))
-        return hn_conversation_set_system(c->conversation, *text ? text : NULL);
+        return hn_lm_chat_set_system(c->talk, *text ? text : NULL);
     if (!strcmp(line, "/reset"))
-        hn_conversation_reset(c->conversation);
+        return hn_lm_chat_reset(c->talk);
     else if (!strcmp(line, "/help"))
         fputs(help_text, stderr);
     else if (!strcmp(line, "/quit"))
@@ -231,65 +226,49 @@ static hn_status talk(chat *c)
     return status;
 }
 
-static hn_status converse(chat *c)
+/* A file, whatever its name begins with: the library takes JSON in its place. */
+static const char *file_name(const char *path, char *to, size_t room)
 {
-    hn_conversation_options o = { .template_name = c->which,
-                                  .vars = c->input.vars,
-                                  .n_vars = (size_t)c->input.n_vars,
-                                  .max_answer = c->args->count };
-    const hn_conversation_parts parts = { c->tok, c->input.chat, c->session, c->sampler };
-    HN_TRY(hn_chat_input_json(&c->input, c->args->tools, &o.tools));
-    HN_TRY(hn_conversation_new(&c->conversation, c->heap, &parts, &o));
-    HN_TRY(hn_conversation_set_system(c->conversation, c->args->system));
-    HN_TRY(hn_line_input_open(&c->lines, c->heap));
-    if (c->lines.is_terminal)
-        fputs("/help tells what can be typed\n", stderr);
-    return talk(c);
+    if (!path || (*path != '[' && *path != '{' && !strchr(" \t\r\n", *path)))
+        return path;
+    snprintf(to, room, "./%s", path);
+    return to;
 }
 
-static hn_status open_texts(chat *c, const char *path)
+static hn_status open_chat(chat *c, const char *path)
 {
-    HN_TRY(hn_open_tokenizer(c->heap, path, &c->tok));
-    HN_TRY(hn_chat_input_open(&c->input, path));
-    return hn_chat_input_choose(&c->input, &c->args->template, &c->which);
-}
-
-/* Adapters were tried before this: what they were trained with is what a conversation is written by. */
-static hn_status settle_template(chat *c, const char *path)
-{
-    HN_TRY(hn_chat_input_set(&c->input, c->args->set.at, c->args->set.n));
-    const hn_conversation_style style = { .input = &c->input, .set = c->args->set.at, .model = path,
-                                          .which = c->which, .adapters = &c->adapters,
-                                          .tools_or_null = c->args->tools };
-    return hn_conversation_settle(&style, &c->which);
+    hn_lm_sampling sampling;
+    hn_lm_bias bias[HN_MAX_LIST];
+    hn_lm_numerics numerics;
+    char tools[4096];
+    const chat_args *args = c->args;
+    const hn_lm_session_options session = hn_session_args_options(&args->session);
+    HN_TRY(hn_sampling_read(&args->sampling, bias, &sampling));
+    HN_TRY(hn_machine_numerics(&args->machine, &numerics));
+    HN_TRY(hn_opened_open(&c->opened, HN_OPEN_ALL, path, &args->machine, &args->ignore, &args->template));
+    HN_TRY(hn_lora_apply(&args->lora, c->opened.lm, numerics));
+    const hn_lm_chat_options o = {
+        .size = sizeof o, .system = args->system, .tools = file_name(args->tools, tools, sizeof tools),
+        .variables = args->set.at, .n_variables = args->set.n, .max_answer = args->count, .session = &session,
+        .sampling = &sampling, .on_text = hear_text, .on_thought = args->hide_thinking ? NULL : hear_thought,
+        .context = c,
+    };
+    return hn_lm_chat_new(&c->talk, c->opened.lm, &o);
 }
 
 static hn_status run_model(chat *c, const char *path)
 {
-    hn_sampler_options sampling;
-    hn_session_options o;
-    HN_TRY(hn_sampling_read(&c->args->sampling, c->bias, &sampling));
-    HN_TRY(hn_session_args_read(&c->args->session, &o));
-    HN_TRY(hn_machine_open(&c->machine, c->heap, &c->args->machine));
-    HN_TRY(open_texts(c, path));
-    const hn_ignored ignored = hn_ignored_of(&c->args->ignore);
-    HN_TRY(hn_model_open(c->heap, path, &ignored, &c->model));
-    HN_TRY(hn_check_vocabulary(c->tok, c->model));
-    const int32_t n_vocab = (int32_t)hn_model_hparams(c->model)->n_vocab;
-    HN_TRY(hn_sampler_new(&c->sampler, c->heap, n_vocab, &sampling));
-    char template[65];
-    hn_chat_format_digest(c->input.chat, c->which, template);
-    const hn_adapter_use use = { .model = c->model, .run = c->machine.run, .template = c->which ? template : NULL };
-    HN_TRY(hn_lora_open(&c->args->lora, c->heap, &use, &c->adapters));
-    HN_TRY(settle_template(c, path));
-    o.adapters = &c->adapters;
-    o.packs = hn_session_args_pack(&c->args->session, c->model, INT64_MAX);
-    HN_TRY(hn_session_new(&c->session, c->heap, c->model, c->machine.run, &o));
-    HN_TRY(hn_session_args_restore(&c->args->session, c->session));
-    const hn_status status = converse(c);
+    const char *keys = c->args->session.file;
+    HN_TRY(open_chat(c, path));
+    if (keys && hn_os_is_there(keys))
+        HN_TRY(hn_lm_chat_load_keys(c->talk, keys));
+    HN_TRY(hn_line_input_open(&c->lines, c->heap));
+    if (c->lines.is_terminal)
+        fputs("/help tells what can be typed\n", stderr);
+    const hn_status status = talk(c);
     hn_line_input_close(&c->lines);
-    if (status == HN_OK || status == HN_ERR_CANCELLED)
-        HN_TRY(hn_session_args_save(&c->args->session, c->session));
+    if (keys && (status == HN_OK || status == HN_ERR_CANCELLED))
+        HN_TRY(hn_lm_chat_save_keys(c->talk, keys));
     return status;
 }
 
@@ -297,22 +276,13 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    chat c = { .args = parsed,
-               .heap = &heap,
-               .input = { .heap = &heap },
-               .terminal = hn_terminal_on(out) };
+    chat c = { .args = parsed, .heap = &heap, .terminal = hn_terminal_on(out) };
     if (!n_operands)
         fputs("no MODEL was given: this is the one that is built in, which tells stories "
               "(`hone help chat`)\n", stderr);
     const hn_status status = run_model(&c, n_operands ? operands[0] : hn_lm_builtin());
-    hn_conversation_free(c.conversation);
-    hn_session_free(c.session);
-    hn_adapters_close(&c.adapters);
-    hn_machine_close(&c.machine);
-    hn_sampler_free(c.sampler);
-    hn_model_close(c.model);
-    hn_chat_input_close(&c.input);
-    hn_tokenizer_free(c.tok);
+    hn_lm_chat_free(c.talk);
+    hn_opened_close(&c.opened);
     return status;
 }
 

@@ -4,9 +4,7 @@
 #include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
-#include "convert/convert.h"
-
-#include <string.h>
+#include "hone/files.h"
 
 typedef struct convert_args {
     hn_sink result;
@@ -28,20 +26,17 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands;
     const convert_args *args = parsed;
-    const hn_ignored ignored = hn_ignored_of(&args->ignore);
-    hn_convert_options o = { .name = args->name, .ignored = &ignored };
-    if (args->type)
-        HN_TRY(hn_recipe_named(args->type, &o.recipe));
-    hn_heap heap;
-    hn_pool *pool;
-    hn_heap_init(&heap, NULL);
-    HN_TRY(hn_machine_pool(&args->machine, &heap, &pool));
-    hn_watch watch = { .progress = hn_progress };
-    hn_progress_begin();
-    const hn_status status = hn_convert(&heap, pool, operands[0], args->result, &o, &watch);
+    hn_engine *engine;
+    const hn_lm_convert_options o = { .size = sizeof o, .type = args->type, .name = args->name,
+                                      .ignored_keys = args->ignore.at, .n_ignored_keys = args->ignore.n,
+                                      .overwrite = args->result.over == HN_OVER_OLD };
+    HN_TRY(hn_machine_engine(&args->machine, &engine));
+    hn_progress_of(engine);
+    hn_status status = hn_lm_convert(engine, operands[0], args->result.path, &o);
     hn_progress_end();
-    hn_pool_free(pool);
-    return hn_made(status, &heap, args->result.path, out);
+    status = hn_made(status, engine, args->result.path, out);
+    hn_machine_engine_free(engine);
+    return status;
 }
 
 const hn_command hn_cmd_convert = {

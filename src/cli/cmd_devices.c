@@ -2,7 +2,7 @@
 #include "backend/backend.h"
 #include "base/isa.h"
 #include "cli/command.h"
-#include "cli/machine_options.h"
+#include "cli/machine.h"
 #include "ops/ops.h"
 #include "prove/case.h"
 

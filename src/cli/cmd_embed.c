@@ -1,10 +1,9 @@
 /* hone embed: texts as vectors. */
 #include "cli/command.h"
 #include "cli/ignore_option.h"
-#include "cli/machine_options.h"
-#include "infer/embed.h"
-#include "io/npy.h"
-#include "models/open_tokenizer.h"
+#include "cli/open_model.h"
+#include "hone/array.h"
+#include "hone/embed.h"
 
 #include <string.h>
 
@@ -28,19 +27,11 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-typedef struct job {
-    const embed_args *args;
-    hn_heap *heap;
-    const hn_tokenizer *tok;
-    hn_embedder *embedder;
-    int64_t parts; /* of a vector */
-} job;
-
-static hn_status embed(const job *j, int number, const char *text, float *out)
+static hn_status embed(hn_lm_embedder *embedder, int number, const char *text, float *out)
 {
     int64_t n = 0;
-    const int64_t longest = hn_embedder_longest(j->embedder);
-    const hn_status status = hn_embedder_run(j->embedder, text, strlen(text), NULL, out, &n);
+    const int64_t longest = hn_lm_embedder_longest(embedder);
+    const hn_status status = hn_lm_embedder_run(embedder, text, strlen(text), out, &n);
     if (status != HN_OK)
         return hn_fail_within(status, "text %d: ", number);
     if (n > longest)
@@ -48,65 +39,48 @@ static hn_status embed(const job *j, int number, const char *text, float *out)
     return HN_OK;
 }
 
-static hn_status give(const job *j, const float *vectors, int n, FILE *out)
+static hn_status give(const embed_args *args, const float *vectors, int n, int64_t width, FILE *out)
 {
-    if (j->args->out.path) {
-        const hn_npy array = { .dtype = HN_F32, .rank = 2, .dim = { n, j->parts },
-                               .data = (void *)(uintptr_t)vectors,
-                               .bytes = (size_t)n * (size_t)j->parts * sizeof *vectors };
-        return hn_npy_write(j->args->out, &array);
-    }
-    for (int64_t i = 0; i < n * j->parts; i++)
-        fprintf(out, "%.9g%c", (double)vectors[i], (i + 1) % j->parts ? ' ' : '\n');
+    const hn_shape shape = { .rank = 2, .dim = { n, width } };
+    if (args->out.path)
+        return hn_array_write(args->out.path, args->out.over == HN_OVER_OLD, "f32", &shape, vectors);
+    for (int64_t i = 0; i < n * width; i++)
+        fprintf(out, "%.9g%c", (double)vectors[i], (i + 1) % width ? ' ' : '\n');
     return HN_OK;
 }
 
-static hn_status embed_all(const job *j, int n, char **texts, FILE *out)
+static hn_status embed_all(const embed_args *args, hn_lm_embedder *embedder, int n, char **texts, FILE *out)
 {
-    float *vectors =
-        hn_alloc_array(j->heap, HN_TAG_STATE, (size_t)n * (size_t)j->parts, sizeof *vectors);
+    hn_heap heap;
+    const int64_t width = hn_lm_embedder_width(embedder);
+    hn_heap_init(&heap, NULL);
+    float *vectors = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)n * (size_t)width, sizeof *vectors);
     hn_status status = vectors ? HN_OK : HN_ERR_MEMORY;
     for (int i = 0; i < n && status == HN_OK; i++)
-        status = embed(j, i + 1, texts[i], vectors + i * j->parts);
+        status = embed(embedder, i + 1, texts[i], vectors + i * width);
     if (status == HN_OK)
-        status = give(j, vectors, n, out);
-    hn_free(j->heap, vectors);
-    return status;
-}
-
-static hn_status run_model(job *j, const hn_model *model, int n, char **texts, FILE *out)
-{
-    hn_machine machine;
-    const char *how = j->args->too_long;
-    HN_REQUIRE(!how || !strcmp(how, "keep-start") || !strcmp(how, "refuse"), HN_ERR_ARGUMENT,
-               "--too-long %.40s: expected keep-start or refuse", how);
-    const hn_embedder_options o = { .pooling = j->args->pooling, .normalizes = j->args->normalize,
-                                    .refuses_long = how && !strcmp(how, "refuse") };
-    HN_TRY(hn_machine_open(&machine, j->heap, &j->args->machine));
-    hn_status status = hn_embedder_new(&j->embedder, j->heap, model, j->tok, machine.run, &o);
-    if (status == HN_OK) {
-        j->parts = hn_embedder_width(j->embedder);
-        status = embed_all(j, n, texts, out);
-    }
-    hn_embedder_free(j->embedder);
-    hn_machine_close(&machine);
+        status = give(args, vectors, n, width, out);
+    hn_free(&heap, vectors);
     return status;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
-    hn_heap heap;
-    hn_tokenizer *tok;
-    hn_model *model = NULL;
-    hn_heap_init(&heap, NULL);
-    HN_TRY(hn_open_tokenizer(&heap, operands[0], &tok));
-    job j = { .args = parsed, .heap = &heap, .tok = tok };
-    const hn_ignored ignored = hn_ignored_of(&j.args->ignore);
-    hn_status status = hn_model_open(&heap, operands[0], &ignored, &model);
-    if (status == HN_OK)
-        status = run_model(&j, model, n_operands - 1, operands + 1, out);
-    hn_model_close(model);
-    hn_tokenizer_free(tok);
+    const embed_args *args = parsed;
+    const char *how = args->too_long;
+    hn_opened opened;
+    hn_lm_embedder *embedder;
+    HN_REQUIRE(!how || !strcmp(how, "keep-start") || !strcmp(how, "refuse"), HN_ERR_ARGUMENT,
+               "--too-long %.40s: expected keep-start or refuse", how);
+    const hn_lm_embed_options o = { .size = sizeof o, .pooling = args->pooling, .normalize = args->normalize,
+                                    .refuses_long = how && !strcmp(how, "refuse") };
+    HN_TRY(hn_opened_open(&opened, HN_OPEN_ALL, operands[0], &args->machine, &args->ignore, NULL));
+    hn_status status = hn_lm_embedder_new(&embedder, opened.lm, &o);
+    if (status == HN_OK) {
+        status = embed_all(args, embedder, n_operands - 1, operands + 1, out);
+        hn_lm_embedder_free(embedder);
+    }
+    hn_opened_close(&opened);
     return status;
 }
 

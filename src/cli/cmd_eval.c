@@ -1,7 +1,7 @@
 /* hone eval: loss, perplexity and accuracy of a model, and of it with each of some adapters. */
 #include "base/json.h"
 #include "base/mathfn.h"
-#include "cli/lora_options.h"
+#include "cli/lora_open.h"
 #include "cli/progress.h"
 #include "cli/train_options.h"
 

@@ -1,15 +1,15 @@
 /* hone export: an adapter for others: PEFT, or llama.cpp. */
-#include "cli/ignore_option.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "cli/template_options.h"
-#include "convert/adapter_export.h"
+#include "hone/adapter.h"
 
 typedef struct export_args {
     const char *base;
-    hn_template_choice template;
+    hn_template_args template;
     hn_sink peft, gguf;
     hn_machine_args machine;
     bool apart;
@@ -27,31 +27,33 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
+static hn_status export(const export_args *args, hn_engine *engine, const char *adapter, FILE *out)
+{
+    const hn_sink to = args->gguf.path ? args->gguf : args->peft;
+    const hn_lm_export_options o = {
+        .size = sizeof o, .base = args->base, .template_file = args->template.file,
+        .template_name = args->template.name, .is_apart = args->apart, .ignored_keys = args->ignore.at,
+        .n_ignored_keys = args->ignore.n, .overwrite = to.over == HN_OVER_OLD,
+    };
+    hn_progress_of(engine);
+    const hn_status status = args->gguf.path ? hn_lm_export_gguf(engine, adapter, to.path, &o)
+                                             : hn_lm_export_peft(engine, adapter, to.path, &o);
+    hn_progress_end();
+    HN_TRY(status);
+    return args->gguf.path ? hn_made_gguf(engine, to.path, out) : hn_made_folder(to.path, out);
+}
+
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands;
     const export_args *args = parsed;
-    hn_heap heap;
-    hn_pool *pool;
+    hn_engine *engine;
     HN_REQUIRE(!args->peft.path != !args->gguf.path, HN_ERR_ARGUMENT,
                "expected one of --peft DIR and --gguf FILE: where to write");
-    const hn_ignored ignored = hn_ignored_of(&args->ignore);
-    hn_heap_init(&heap, NULL);
-    HN_REQUIRE(!args->gguf.path || !args->apart, HN_ERR_ARGUMENT, "--apart is for --peft");
-    HN_REQUIRE(args->gguf.path || args->base, HN_ERR_ARGUMENT,
-               "expected --base MODEL: what the adapter is for");
-    HN_TRY(hn_machine_pool(&args->machine, &heap, &pool));
-    hn_watch watch = { .progress = hn_progress };
-    hn_progress_begin();
-    const hn_status status =
-        args->gguf.path ? hn_adapter_export_gguf(&heap, pool, operands[0], &ignored, args->base, &args->template, args->gguf)
-                   : hn_adapter_export(&heap, pool, operands[0], &ignored, args->base, &args->template, args->peft, args->apart,
-                                       &watch);
-    hn_progress_end();
-    hn_pool_free(pool);
-    if (status != HN_OK)
-        return status;
-    return args->gguf.path ? hn_made_gguf(&heap, args->gguf.path, out) : hn_made_folder(args->peft.path, out);
+    HN_TRY(hn_machine_engine(&args->machine, &engine));
+    const hn_status status = export(args, engine, operands[0], out);
+    hn_machine_engine_free(engine);
+    return status;
 }
 
 const hn_command hn_cmd_export = {

@@ -1,12 +1,10 @@
 /* hone imatrix: how much each input of each matrix of a model matters, for `quantize`. */
-#include "base/file.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
-#include "cli/machine_options.h"
 #include "cli/made.h"
+#include "cli/open_model.h"
 #include "cli/progress.h"
-#include "infer/imatrix.h"
-#include "models/open_tokenizer.h"
+#include "hone/eval.h"
 
 #include <string.h>
 
@@ -28,62 +26,33 @@ static const hn_option options[] = {
 
 static const imatrix_args defaults = { .chunk = 512 };
 
-enum { MOST_BYTES = 1 << 30 };
-
-static hn_status run_model(const imatrix_args *args, hn_heap *heap, const hn_model *model,
-                           const hn_tokenizer *tok, const hn_encoding *text, const char *name)
+static hn_status run_model(const imatrix_args *args, const hn_opened *opened, const char *file, FILE *out)
 {
-    hn_machine machine;
-    const char *slash = strrchr(name, '/');
-    const hn_imatrix_options o = {
-        .chunk = args->chunk,
-        .max_chunks = args->chunks,
-        .bos = hn_tokenizer_adds_bos(tok) ? hn_tokenizer_special(tok, HN_SPECIAL_BOS) : -1,
-        .dataset = slash ? slash + 1 : name,
-        .progress = hn_progress,
-    };
-    HN_TRY(hn_machine_open(&machine, heap, &args->machine));
-    hn_progress_begin();
-    const hn_status status =
-        hn_imatrix_write(heap, model, machine.run, text->ids, text->n, args->out, &o);
+    hn_heap heap;
+    hn_ids ids;
+    const char *slash = strrchr(file, '/');
+    const hn_lm_imatrix_options o = { .size = sizeof o, .chunk = args->chunk, .max_chunks = args->chunks,
+                                      .dataset = slash ? slash + 1 : file,
+                                      .overwrite = args->out.over == HN_OVER_OLD };
+    hn_heap_init(&heap, NULL);
+    HN_TRY(hn_ids_of_file(opened->lm, &heap, file, &ids));
+    hn_progress_of(opened->engine);
+    const hn_status status = hn_lm_write_imatrix(opened->lm, ids.at, ids.n, args->out.path, &o);
     hn_progress_end();
-    hn_machine_close(&machine);
-    return status;
-}
-
-static hn_status run_text(const imatrix_args *args, hn_heap *heap, char **operands,
-                          const hn_tokenizer *tok)
-{
-    void *text;
-    size_t bytes;
-    hn_model *model = NULL;
-    hn_encoding encoding = { 0 };
-    HN_TRY(hn_file_read(heap, operands[1], MOST_BYTES, &text, &bytes));
-    hn_status status = hn_tokenizer_encode(tok, text, bytes, &(hn_encode_options){ .add_bos = HN_NO, .add_eos = HN_NO },
-                                           &encoding);
-    hn_free(heap, text);
-    const hn_ignored ignored = hn_ignored_of(&args->ignore);
-    if (status == HN_OK)
-        status = hn_model_open(heap, operands[0], &ignored, &model);
-    if (status == HN_OK)
-        status = run_model(args, heap, model, tok, &encoding, operands[1]);
-    hn_model_close(model);
-    hn_encoding_free(&encoding);
-    return status;
+    hn_free(&heap, ids.at);
+    return hn_made(status, opened->engine, args->out.path, out);
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands;
     const imatrix_args *args = parsed;
-    hn_heap heap;
-    hn_tokenizer *tok;
+    hn_opened opened;
     HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out OUT.gguf");
-    hn_heap_init(&heap, NULL);
-    HN_TRY(hn_open_tokenizer(&heap, operands[0], &tok));
-    const hn_status status = run_text(args, &heap, operands, tok);
-    hn_tokenizer_free(tok);
-    return hn_made(status, &heap, args->out.path, out);
+    HN_TRY(hn_opened_open(&opened, HN_OPEN_ALL, operands[0], &args->machine, &args->ignore, NULL));
+    const hn_status status = run_model(args, &opened, operands[1], out);
+    hn_opened_close(&opened);
+    return status;
 }
 
 const hn_command hn_cmd_imatrix = {

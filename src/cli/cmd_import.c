@@ -1,12 +1,10 @@
 /* hone import: a PEFT adapter as a LoRA in GGUF. */
-#include "cli/ignore_option.h"
 #include "cli/command.h"
+#include "cli/ignore_option.h"
 #include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
-#include "convert/adapter_import.h"
-
-#include <string.h>
+#include "hone/adapter.h"
 
 typedef struct import_args {
     hn_sink result;
@@ -29,24 +27,18 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands;
     const import_args *args = parsed;
-    const hn_ignored ignored = hn_ignored_of(&args->ignore);
-    hn_adapter_import_options o = { .ignored = &ignored, .base = args->base, .dtype = HN_F32, .name = args->name };
+    hn_engine *engine;
+    const hn_lm_import_options o = { .size = sizeof o, .type = args->type, .name = args->name,
+                                     .ignored_keys = args->ignore.at, .n_ignored_keys = args->ignore.n,
+                                     .overwrite = args->result.over == HN_OVER_OLD };
     HN_REQUIRE(args->base, HN_ERR_ARGUMENT, "expected --base MODEL: what the adapter is for");
-    if (args->type)
-        HN_TRY(hn_dtype_parse(args->type, strlen(args->type), &o.dtype));
-    HN_REQUIRE(o.dtype == HN_F32 || o.dtype == HN_F16 || o.dtype == HN_BF16, HN_ERR_ARGUMENT,
-               "--type %s: expected f32, f16 or bf16", args->type);
-    hn_heap heap;
-    hn_pool *pool;
-    hn_heap_init(&heap, NULL);
-    HN_TRY(hn_machine_pool(&args->machine, &heap, &pool));
-    hn_watch watch = { .progress = hn_progress };
-    hn_progress_begin();
-    const hn_status status =
-        hn_adapter_import(&heap, pool, operands[0], args->result, &o, &watch);
+    HN_TRY(hn_machine_engine(&args->machine, &engine));
+    hn_progress_of(engine);
+    hn_status status = hn_lm_import_adapter(engine, operands[0], args->base, args->result.path, &o);
     hn_progress_end();
-    hn_pool_free(pool);
-    return hn_made(status, &heap, args->result.path, out);
+    status = hn_made(status, engine, args->result.path, out);
+    hn_machine_engine_free(engine);
+    return status;
 }
 
 const hn_command hn_cmd_import = {

@@ -1,14 +1,11 @@
 /* hone logits: what a model gives for each next token of a sequence. */
-#include "base/file.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
 #include "cli/lora_options.h"
-#include "cli/machine_options.h"
-#include "cli/progress.h"
+#include "cli/open_model.h"
 #include "cli/session_options.h"
-#include "infer/forward.h"
-#include "io/npy.h"
-#include "models/open_tokenizer.h"
+#include "hone/array.h"
+#include "hone/eval.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,23 +31,18 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-typedef struct sequence {
-    int32_t *ids;
-    size_t n;
-} sequence;
-
-static hn_status add(hn_heap *heap, sequence *s, int64_t id)
+static hn_status add(hn_heap *heap, hn_ids *s, int64_t id)
 {
     HN_REQUIRE(id >= INT32_MIN && id <= INT32_MAX, HN_ERR_ARGUMENT, "token %lld", (long long)id);
-    int32_t *ids = hn_realloc_array(heap, HN_TAG_TEXT, s->ids, s->n + 1, sizeof *ids);
+    int32_t *ids = hn_realloc_array(heap, HN_TAG_TEXT, s->at, s->n + 1, sizeof *ids);
     if (!ids)
         return HN_ERR_MEMORY;
-    s->ids = ids;
-    s->ids[s->n++] = (int32_t)id;
+    s->at = ids;
+    s->at[s->n++] = (int32_t)id;
     return HN_OK;
 }
 
-static hn_status parse_list(hn_heap *heap, const char *text, sequence *out)
+static hn_status parse_list(hn_heap *heap, const char *text, hn_ids *out)
 {
     for (const char *at = text;;) {
         char *end;
@@ -64,85 +56,62 @@ static hn_status parse_list(hn_heap *heap, const char *text, sequence *out)
     }
 }
 
-static hn_status read_array(hn_heap *heap, const char *path, sequence *out)
+static hn_status read_array(hn_heap *heap, hn_engine *engine, const char *path, hn_ids *out)
 {
-    hn_npy array;
-    HN_TRY(hn_npy_read(heap, path, &array));
+    hn_array *array;
+    HN_TRY(hn_array_read(&array, engine, path));
+    const hn_shape *shape = hn_array_shape(array);
+    const bool is_short = !strcmp(hn_array_type(array), "i32");
+    const void *data = hn_array_data(array, NULL);
     hn_status status = HN_OK;
-    if (array.rank != 1 || (array.dtype != HN_I32 && array.dtype != HN_I64))
+    if (shape->rank != 1 || (!is_short && strcmp(hn_array_type(array), "i64") != 0))
         status = hn_fail(HN_ERR_SHAPE, "%s: expected a vector of i32 or i64", path);
-    for (int64_t i = 0; status == HN_OK && i < array.dim[0]; i++)
-        status = add(heap, out, array.dtype == HN_I32 ? ((const int32_t *)array.data)[i]
-                                                      : ((const int64_t *)array.data)[i]);
-    hn_npy_free(&array);
+    for (int64_t i = 0; status == HN_OK && i < shape->dim[0]; i++)
+        status = add(heap, out, is_short ? ((const int32_t *)data)[i] : ((const int64_t *)data)[i]);
+    hn_array_free(array);
     return status;
 }
 
-static hn_status tokenize(hn_heap *heap, const char *model, const char *text, sequence *out)
+static hn_status read_sequence(const logits_args *args, hn_heap *heap, const hn_opened *opened, hn_ids *out)
 {
-    hn_tokenizer *tok;
-    hn_encoding encoding = { 0 };
-    HN_TRY(hn_open_tokenizer(heap, model, &tok));
-    hn_status status = hn_tokenizer_encode(tok, text, strlen(text), &(hn_encode_options){ 0 },
-                                           &encoding);
-    for (size_t i = 0; i < encoding.n && status == HN_OK; i++)
-        status = add(heap, out, encoding.ids[i]);
-    hn_encoding_free(&encoding);
-    hn_tokenizer_free(tok);
-    return status;
-}
-
-static hn_status read_sequence(const logits_args *args, hn_heap *heap, const char *model,
-                               sequence *out)
-{
-    const int given = !!args->tokens + !!args->tokens_file + !!args->prompt;
-    HN_REQUIRE(given == 1, HN_ERR_ARGUMENT,
-               "expected one of --tokens, --tokens-file and --prompt, found %d", given);
     if (args->tokens)
         HN_TRY(parse_list(heap, args->tokens, out));
     else if (args->tokens_file)
-        HN_TRY(read_array(heap, args->tokens_file, out));
+        HN_TRY(read_array(heap, opened->engine, args->tokens_file, out));
     else
-        HN_TRY(tokenize(heap, model, args->prompt, out));
+        HN_TRY(hn_ids_of(opened->lm, heap, args->prompt, strlen(args->prompt), NULL, out));
     HN_REQUIRE(out->n > 0, HN_ERR_ARGUMENT, "the sequence is empty");
     return HN_OK;
 }
 
-static hn_status write_logits(const hn_forward *forward, hn_sink to)
+static hn_status write_logits(const logits_args *args, hn_heap *heap, hn_lm *lm, const hn_ids *ids)
 {
-    hn_tensor t;
-    HN_TRY(hn_forward_logits(forward, &t));
-    const hn_npy array = { .dtype = HN_F32, .rank = 2, .dim = { t.type.dim[0], t.type.dim[1] },
-                           .data = t.data, .bytes = hn_type_bytes(&t.type) };
-    return hn_npy_write(to, &array);
+    const hn_lm_logits_options o = { .size = sizeof o, .cache = args->cache, .plan = args->plan };
+    const hn_shape shape = { .rank = 2, .dim = { (int64_t)ids->n, hn_lm_vocabulary(lm) } };
+    const size_t n = ids->n * (size_t)shape.dim[1];
+    float *logits = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *logits);
+    hn_status status = logits ? HN_OK : HN_ERR_MEMORY;
+    if (status == HN_OK)
+        status = hn_lm_logits_of(lm, ids->at, ids->n, &o, logits, n);
+    if (status == HN_OK)
+        status = hn_array_write(args->out.path, args->out.over == HN_OVER_OLD, "f32", &shape, logits);
+    hn_free(heap, logits);
+    return status;
 }
 
-static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_model *model,
-                           const sequence *s)
+static hn_status run_model(const logits_args *args, hn_heap *heap, const hn_opened *opened)
 {
-    hn_machine machine;
-    hn_forward *forward = NULL;
-    hn_adapters adapters = { 0 };
-    hn_forward_options o = { .max_tokens = (int64_t)s->n, .plan = args->plan,
-                             .adapters = &adapters };
-    HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
-    HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
-               "%s only embeds texts: it has no logits; see hone embed",
-               hn_model_arch(model)->name);
-    HN_TRY(hn_machine_open(&machine, heap, &args->machine));
-    const hn_adapter_use use = { .model = model, .run = machine.run };
-    hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
+    hn_ids ids = { 0 };
+    hn_lm_numerics numerics;
+    HN_TRY(hn_machine_numerics(&args->machine, &numerics));
+    hn_status status = read_sequence(args, heap, opened, &ids);
     if (status == HN_OK)
-        status = hn_forward_new(&forward, heap, model, machine.run, &o);
+        status = hn_lora_apply(&args->lora, opened->lm, numerics);
     if (status == HN_OK)
-        status = hn_forward_run(forward, s->ids, (int64_t)s->n, NULL);
+        status = write_logits(args, heap, opened->lm, &ids);
     if (status == HN_OK)
-        status = write_logits(forward, args->out);
-    if (status == HN_OK)
-        fprintf(stderr, "%zu tokens in %s to %s\n", s->n, hn_numerics_name(machine.run.numerics), args->out.path);
-    hn_forward_free(forward);
-    hn_adapters_close(&adapters);
-    hn_machine_close(&machine);
+        fprintf(stderr, "%zu tokens in %s to %s\n", ids.n, hn_lm_numerics_name(numerics), args->out.path);
+    hn_free(heap, ids.at);
     return status;
 }
 
@@ -150,19 +119,17 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands, (void)out;
     const logits_args *args = parsed;
+    const int given = !!args->tokens + !!args->tokens_file + !!args->prompt;
     hn_heap heap;
-    hn_model *model = NULL;
-    sequence s = { 0 };
+    hn_opened opened;
     HN_REQUIRE(args->out.path, HN_ERR_ARGUMENT, "expected --out L.npy");
+    HN_REQUIRE(given == 1, HN_ERR_ARGUMENT,
+               "expected one of --tokens, --tokens-file and --prompt, found %d", given);
     hn_heap_init(&heap, NULL);
-    hn_status status = read_sequence(args, &heap, operands[0], &s);
-    const hn_ignored ignored = hn_ignored_of(&args->ignore);
-    if (status == HN_OK)
-        status = hn_model_open(&heap, operands[0], &ignored, &model);
-    if (status == HN_OK)
-        status = run_model(args, &heap, model, &s);
-    hn_model_close(model);
-    hn_free(&heap, s.ids);
+    HN_TRY(hn_opened_open(&opened, args->prompt ? HN_OPEN_ALL : HN_OPEN_WEIGHTS, operands[0], &args->machine,
+                          &args->ignore, NULL));
+    const hn_status status = run_model(args, &heap, &opened);
+    hn_opened_close(&opened);
     return status;
 }
 

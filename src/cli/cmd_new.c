@@ -3,11 +3,7 @@
 #include "cli/machine_options.h"
 #include "cli/made.h"
 #include "cli/progress.h"
-#include "convert/random_model.h"
-#include "convert/random_numbers.h"
-#include "convert/tokenizer_keys.h"
-#include "io/gguf.h"
-#include "models/models.h"
+#include "hone/files.h"
 
 #include <string.h>
 
@@ -36,92 +32,28 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-static hn_status make(const new_args *args, hn_random_options *o, hn_heap *heap)
-{
-    hn_pool *pool;
-    hn_keep keep[HN_MAX_LIST];
-    for (int i = 0; i < args->keep.n; i++)
-        HN_TRY(hn_keep_parse(args->keep.at[i], &keep[i]));
-    o->keep = keep;
-    o->n_keep = args->keep.n;
-    HN_TRY(hn_machine_pool(&args->machine, heap, &pool));
-    hn_watch watch = { .progress = hn_progress };
-    hn_progress_begin();
-    const hn_status status = hn_random_model(heap, pool, args->result, o, &watch);
-    hn_progress_end();
-    hn_pool_free(pool);
-    return status;
-}
-
-/* tokenizer.*, of whatever holds them. */
-static hn_status read_tokenizer(hn_heap *heap, const char *path, hn_meta *meta)
-{
-    if (hn_is_dir(path)) {
-        hn_hf_dir *dir;
-        HN_TRY(hn_hf_dir_open(heap, path, HN_HF_TEXT, &dir));
-        const hn_status status = hn_tokenizer_keys(dir, meta);
-        hn_hf_dir_close(dir);
-        return status;
-    }
-    hn_gguf *gguf;
-    HN_TRY(hn_gguf_open(heap, path, &gguf));
-    const hn_meta *all = hn_gguf_meta(gguf);
-    hn_status status = HN_OK;
-    for (size_t i = 0; i < all->n && status == HN_OK; i++)
-        if (!strncmp(all->values[i].key, "tokenizer.", strlen("tokenizer.")))
-            status = hn_meta_set_copy(meta, &all->values[i]);
-    hn_gguf_close(gguf);
-    HN_REQUIRE(status != HN_OK || meta->n, HN_ERR_FORMAT, "%s: it has no keys tokenizer.*", path);
-    return status;
-}
-
-/* The vocabulary is the tokenizer's unless it was set. */
-static hn_status take_tokenizer(hn_hparams *hp, const hn_meta *meta)
-{
-    const hn_meta_value *tokens;
-    HN_TRY(hn_meta_array(meta, "tokenizer.ggml.tokens", HN_META_STRING, &tokens));
-    if (tokens)
-        hp->n_vocab = (int64_t)tokens->n;
-    return HN_OK;
-}
-
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     const new_args *args = parsed;
-    hn_heap heap;
-    hn_heap_init(&heap, NULL);
+    const char *settings[HN_MAX_OPERANDS];
+    hn_engine *engine;
     HN_REQUIRE(!args->first || !strcmp(args->first, "class") || !strcmp(args->first, "spread"),
                HN_ERR_ARGUMENT, "--first %s: expected class or spread", args->first);
-    hn_random_options o = { .first = args->first && !strcmp(args->first, "spread") ? HN_FIRST_SPREAD
-                                                                                   : HN_FIRST_CLASS,
-                            .seed = (uint64_t)args->seed, .name = args->name ? args->name : "random",
-                            .copies = args->copies };
-    HN_TRY(hn_arch_named(operands[0], &o.arch));
-    HN_TRY(hn_recipe_named(args->type ? args->type : "f32", &o.recipe));
-    hn_hparams *hp = hn_alloc(&heap, HN_TAG_FILE, sizeof *hp);
-    if (!hp)
-        return HN_ERR_MEMORY;
-    hn_random_begin(hp);
-    hn_meta tokenizer = hn_meta_on(&heap, args->tokenizer);
-    hn_status status = HN_OK;
-    if (args->tokenizer) {
-        o.tokenizer = &tokenizer;
-        status = read_tokenizer(&heap, args->tokenizer, &tokenizer);
-        if (status == HN_OK)
-            status = take_tokenizer(hp, &tokenizer);
-    }
-    for (int i = 2; i < n_operands && status == HN_OK; i++)
-        status = hn_random_set(hp, operands[i]);
-    if (status == HN_OK)
-        status = hn_random_complete(o.arch, hp);
-    if (status == HN_OK)
-        status = hn_random_check(o.arch, hp, n_operands - 2, operands + 2);
-    o.hp = hp;
-    if (status == HN_OK)
-        status = make(args, &o, &heap);
-    hn_meta_free(&tokenizer);
-    hn_free(&heap, hp);
-    return hn_made(status, &heap, args->result.path, out);
+    for (int i = 2; i < n_operands; i++)
+        settings[i - 2] = operands[i];
+    const hn_lm_make_options o = {
+        .size = sizeof o, .settings = settings, .n_settings = n_operands - 2, .type = args->type,
+        .keep = args->keep.at, .n_keep = args->keep.n, .name = args->name, .tokenizer = args->tokenizer,
+        .first = args->first && !strcmp(args->first, "spread") ? HN_LM_FIRST_SPREAD : HN_LM_FIRST_CLASS,
+        .copies = args->copies, .seed = (uint64_t)args->seed, .overwrite = args->result.over == HN_OVER_OLD,
+    };
+    HN_TRY(hn_machine_engine(&args->machine, &engine));
+    hn_progress_of(engine);
+    hn_status status = hn_lm_make(engine, operands[0], args->result.path, &o);
+    hn_progress_end();
+    status = hn_made(status, engine, args->result.path, out);
+    hn_machine_engine_free(engine);
+    return status;
 }
 
 const hn_command hn_cmd_new = {

@@ -1,7 +1,7 @@
 /* hone op: runs one op on numpy files, and its gradient; or lists the ops. */
 #include "backend/executable.h"
 #include "cli/command.h"
-#include "cli/machine_options.h"
+#include "cli/machine.h"
 #include "cli/op_arrays.h"
 #include "cli/op_list.h"
 #include "diff/diff.h"

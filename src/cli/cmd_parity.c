@@ -2,8 +2,8 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
-#include "cli/machine_options.h"
-#include "infer/parity.h"
+#include "cli/open_model.h"
+#include "hone/eval.h"
 
 typedef struct parity_args {
     hn_machine_args machine;
@@ -24,7 +24,7 @@ static void add(hn_json_writer *json, const char *key, double value)
     hn_json_add_double(json, value);
 }
 
-static void add_distance(hn_json_writer *json, const char *key, const hn_logit_distance *d)
+static void add_distance(hn_json_writer *json, const char *key, const hn_lm_distance *d)
 {
     hn_json_key(json, key);
     hn_json_begin_object(json);
@@ -35,26 +35,17 @@ static void add_distance(hn_json_writer *json, const char *key, const hn_logit_d
     hn_json_end_object(json);
 }
 
-/* The reference's own distance from one library's products to another's. */
-static const double *own_of(const hn_parity *p, const hn_reference *ref, int64_t part)
+static void add_part(hn_json_writer *json, const hn_lm_parity_part *part, bool is_bf16)
 {
-    const bool has_own = p->numerics == HN_NUMERICS_BF16 && ref->other_layers && part > 0;
-    return has_own ? &ref->other_layers[part - 1] : NULL;
-}
-
-static void add_part(hn_json_writer *json, const hn_parity *p, const hn_reference *ref, int64_t i)
-{
-    const hn_parity_part *part = &p->parts[i];
-    char room[32];
     hn_json_begin_object(json);
     hn_json_key(json, "part");
-    hn_json_add_string(json, hn_parity_part_name(p, i, room));
+    hn_json_add_string(json, part->name);
     add(json, "nmse", part->nmse);
     add(json, "largest", part->largest);
-    if (p->numerics == HN_NUMERICS_BF16) {
+    if (is_bf16) {
         add(json, "f32_rounded_nmse", part->rounded);
-        if (own_of(p, ref, i))
-            add(json, "reference_own_nmse", *own_of(p, ref, i));
+        if (part->has_own)
+            add(json, "reference_own_nmse", part->own);
         hn_json_key(json, "tokens_left_out");
         hn_json_add_int(json, part->n_close);
     }
@@ -62,29 +53,32 @@ static void add_part(hn_json_writer *json, const hn_parity *p, const hn_referenc
     hn_json_key(json, "other_experts");
     hn_json_add_int(json, part->n_other);
     hn_json_key(json, "is_beyond");
-    hn_json_add_bool(json, part->is_beyond);
+    hn_json_add_bool(json, part->is_beyond != 0);
     hn_json_end_object(json);
 }
 
-static hn_status print_json(const hn_parity *p, const hn_reference *ref, hn_heap *heap, FILE *out)
+static hn_status print_json(const hn_lm_parity *p, FILE *out)
 {
-    hn_str text = hn_str_on(heap);
+    const hn_lm_parity_sum *sum = hn_lm_parity_get_sum(p);
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    hn_str text = hn_str_on(&heap);
     hn_json_writer json = hn_json_write_to(&text);
     hn_json_begin_object(&json);
     hn_json_key(&json, "numerics");
-    hn_json_add_string(&json, hn_numerics_name(p->numerics));
+    hn_json_add_string(&json, hn_lm_numerics_name(sum->numerics));
     hn_json_key(&json, "reference");
-    hn_json_add_string(&json, ref->about);
+    hn_json_add_string(&json, sum->about);
     hn_json_key(&json, "tokens");
-    hn_json_add_int(&json, ref->n_tokens);
+    hn_json_add_int(&json, sum->n_tokens);
     hn_json_key(&json, "parts");
     hn_json_begin_array(&json);
-    for (int64_t i = 0; i < p->n_layer + 2; i++)
-        add_part(&json, p, ref, i);
+    for (size_t i = 0; i < sum->n_parts; i++)
+        add_part(&json, hn_lm_parity_get_part(p, i), sum->numerics == HN_LM_BF16);
     hn_json_end_array(&json);
-    add_distance(&json, "logits", &p->logits);
-    if (ref->has_other)
-        add_distance(&json, "reference_with_other_products", &ref->other);
+    add_distance(&json, "logits", &sum->logits);
+    if (sum->other_name)
+        add_distance(&json, "reference_with_other_products", &sum->other);
     hn_json_end_object(&json);
     const hn_status status = hn_str_status(&text);
     if (status == HN_OK)
@@ -93,26 +87,25 @@ static hn_status print_json(const hn_parity *p, const hn_reference *ref, hn_heap
     return status;
 }
 
-static void print_distance(const char *what, const hn_logit_distance *d, FILE *out)
+static void print_distance(const char *what, const hn_lm_distance *d, FILE *out)
 {
     fprintf(out, "%s: NMSE %.3g, largest error %.3g, KL %.3g, the likeliest agrees in %.2f %%\n", what,
             d->nmse, d->largest, d->kl, 100 * d->agreement);
 }
 
-static void print_text(const hn_parity *p, const hn_reference *ref, FILE *out)
+static void print_text(const hn_lm_parity *p, FILE *out)
 {
-    const bool is_bf16 = p->numerics == HN_NUMERICS_BF16;
-    fprintf(out, "%lld tokens in %s against %s\n", (long long)ref->n_tokens,
-            hn_numerics_name(p->numerics), ref->about);
+    const hn_lm_parity_sum *sum = hn_lm_parity_get_sum(p);
+    const bool is_bf16 = sum->numerics == HN_LM_BF16;
+    fprintf(out, "%lld tokens in %s against %s\n", (long long)sum->n_tokens, hn_lm_numerics_name(sum->numerics),
+            sum->about);
     fprintf(out, "%-10s %10s %10s %s%10s\n", "", "NMSE", "largest",
             is_bf16 ? "       own    rounded " : "", "bound");
-    for (int64_t i = 0; i < p->n_layer + 2; i++) {
-        const hn_parity_part *part = &p->parts[i];
-        char room[32];
-        fprintf(out, "%-10s %10.3g %10.3g ", hn_parity_part_name(p, i, room), part->nmse,
-                part->largest);
-        if (is_bf16 && own_of(p, ref, i))
-            fprintf(out, "%10.3g ", *own_of(p, ref, i));
+    for (size_t i = 0; i < sum->n_parts; i++) {
+        const hn_lm_parity_part *part = hn_lm_parity_get_part(p, i);
+        fprintf(out, "%-10s %10.3g %10.3g ", part->name, part->nmse, part->largest);
+        if (is_bf16 && part->has_own)
+            fprintf(out, "%10.3g ", part->own);
         else if (is_bf16)
             fprintf(out, "%10s ", "-");
         if (is_bf16)
@@ -124,30 +117,27 @@ static void print_text(const hn_parity *p, const hn_reference *ref, FILE *out)
             fprintf(out, "  %lld tokens with other experts", (long long)part->n_other);
         fputc('\n', out);
     }
-    print_distance(is_bf16 ? "logits, end to end" : "logits", &p->logits, out);
-    if (is_bf16 && ref->has_other)
-        print_distance("the reference's own", &ref->other, out);
-    if (is_bf16 && ref->has_other)
-        fprintf(out, "(own: between two runs of the reference, one with %s products)\n",
-                ref->other_name);
+    print_distance(is_bf16 ? "logits, end to end" : "logits", &sum->logits, out);
+    if (is_bf16 && sum->other_name)
+        print_distance("the reference's own", &sum->other, out);
+    if (is_bf16 && sum->other_name)
+        fprintf(out, "(own: between two runs of the reference, one with %s products)\n", sum->other_name);
 }
 
-static hn_status compare(const parity_args *args, hn_heap *heap, const hn_model *model,
-                         const hn_reference *ref, FILE *out)
+static hn_status compare(const parity_args *args, hn_lm *lm, const char *reference, FILE *out)
 {
-    hn_machine machine;
-    hn_parity result;
-    HN_TRY(hn_machine_open(&machine, heap, &args->machine));
-    hn_status status = hn_parity_run(&result, heap, model, machine.run, ref);
-    hn_machine_close(&machine);
-    HN_TRY(status);
+    hn_lm_numerics asked;
+    hn_lm_parity *p;
+    hn_status status = HN_OK;
+    HN_TRY(hn_machine_numerics(&args->machine, &asked));
+    HN_TRY(hn_lm_parity_run(&p, lm, reference, args->machine.numerics ? &asked : NULL));
     if (args->json)
-        status = print_json(&result, ref, heap, out);
+        status = print_json(p, out);
     else
-        print_text(&result, ref, out);
+        print_text(p, out);
     if (status == HN_OK)
-        status = hn_parity_judge(&result);
-    hn_parity_free(&result);
+        status = hn_lm_parity_judge(p);
+    hn_lm_parity_free(p);
     return status;
 }
 
@@ -155,22 +145,10 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands;
     const parity_args *args = parsed;
-    hn_heap heap;
-    hn_model *model;
-    hn_numerics asked;
-    hn_reference ref = { 0 };
-    HN_TRY(hn_numerics_parse(args->machine.numerics, &asked));
-    hn_heap_init(&heap, NULL);
-    const hn_ignored ignored = hn_ignored_of(&args->ignore);
-    HN_TRY(hn_model_open(&heap, operands[0], &ignored, &model));
-    hn_status status = hn_reference_read(&ref, &heap, operands[1], hn_model_hparams(model));
-    if (status == HN_OK && args->machine.numerics && asked != ref.numerics)
-        status = hn_fail(HN_ERR_ARGUMENT, "--numerics %s: %s is a run in %s", args->machine.numerics,
-                         operands[1], hn_numerics_name(ref.numerics));
-    if (status == HN_OK)
-        status = compare(args, &heap, model, &ref, out);
-    hn_reference_free(&ref);
-    hn_model_close(model);
+    hn_opened opened;
+    HN_TRY(hn_opened_open(&opened, HN_OPEN_WEIGHTS, operands[0], &args->machine, &args->ignore, NULL));
+    const hn_status status = compare(args, opened.lm, operands[1], out);
+    hn_opened_close(&opened);
     return status;
 }
 

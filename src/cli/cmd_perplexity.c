@@ -1,15 +1,13 @@
 /* hone perplexity: how well a model foretells a text, and how far it is from another run. */
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mathfn.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
 #include "cli/lora_options.h"
-#include "cli/machine_options.h"
+#include "cli/open_model.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
-#include "infer/perplexity.h"
-#include "models/open_tokenizer.h"
+#include "hone/eval.h"
 
 typedef struct perplexity_args {
     const char *against, *cache;
@@ -36,22 +34,20 @@ static const hn_option options[] = {
 
 static const perplexity_args defaults = { .chunk = 512 };
 
-enum { MOST_BYTES = 1 << 30 };
-
 static void add(hn_json_writer *json, const char *key, double value)
 {
     hn_json_key(json, key);
     hn_json_add_double(json, value);
 }
 
-static hn_status print_json(const hn_perplexity *p, hn_numerics numerics, hn_heap *heap,
+static hn_status print_json(const hn_lm_perplexity *p, hn_lm_numerics numerics, hn_heap *heap,
                             FILE *out)
 {
     hn_str text = hn_str_on(heap);
     hn_json_writer json = hn_json_write_to(&text);
     hn_json_begin_object(&json);
     hn_json_key(&json, "numerics");
-    hn_json_add_string(&json, hn_numerics_name(numerics));
+    hn_json_add_string(&json, hn_lm_numerics_name(numerics));
     hn_json_key(&json, "tokens");
     hn_json_add_int(&json, p->loss.n);
     add(&json, "loss", p->loss.mean);
@@ -71,82 +67,53 @@ static hn_status print_json(const hn_perplexity *p, hn_numerics numerics, hn_hea
     return status;
 }
 
-static void print_text(const hn_perplexity *p, hn_numerics numerics, FILE *out)
+static void print_text(const hn_lm_perplexity *p, hn_lm_numerics numerics, FILE *out)
 {
     const double value = hn_math_exp(p->loss.mean);
     fprintf(out, "perplexity %.6g +- %.2g (loss %.6f +- %.6f nats, %lld tokens in %s)\n", value,
             value * p->loss.error, p->loss.mean, p->loss.error, (long long)p->loss.n,
-            hn_numerics_name(numerics));
+            hn_lm_numerics_name(numerics));
     if (p->divergence.n)
         fprintf(out, "KL %.4g +- %.2g nats, the likeliest agrees in %.3f +- %.3f %%\n",
                 p->divergence.mean, p->divergence.error, 100 * p->agreement.mean,
                 100 * p->agreement.error);
 }
 
-static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_model *model,
-                           const hn_tokenizer *tok, const hn_encoding *text, FILE *out)
+static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_opened *opened, const char *file,
+                           FILE *out)
 {
-    hn_machine machine;
-    hn_perplexity result;
-    hn_adapters adapters = { 0 };
-    hn_perplexity_options o = {
-        .chunk = args->chunk,
-        .max_chunks = args->chunks,
-        .bos = hn_tokenizer_adds_bos(tok) ? hn_tokenizer_special(tok, HN_SPECIAL_BOS) : -1,
-        .save = args->save,
-        .against = args->against,
-        .adapters = &adapters,
-        .progress = hn_progress,
-    };
-    HN_TRY(hn_session_cache_parse(args->cache, &o.cache));
-    HN_TRY(hn_machine_open(&machine, heap, &args->machine));
-    const hn_adapter_use use = { .model = model, .run = machine.run };
-    hn_status status = hn_lora_open(&args->lora, heap, &use, &adapters);
-    hn_progress_begin();
+    hn_ids ids = { 0 };
+    hn_lm_numerics numerics;
+    hn_lm_perplexity result;
+    const hn_lm_perplexity_options o = { .size = sizeof o, .chunk = args->chunk, .max_chunks = args->chunks,
+                                         .cache = args->cache, .save = args->save.path, .against = args->against,
+                                         .overwrite = args->save.over == HN_OVER_OLD };
+    HN_TRY(hn_machine_numerics(&args->machine, &numerics));
+    hn_status status = hn_ids_of_file(opened->lm, heap, file, &ids);
     if (status == HN_OK)
-        status = hn_perplexity_run(heap, model, machine.run, text->ids, text->n, &o, &result);
+        status = hn_lora_apply(&args->lora, opened->lm, numerics);
+    hn_progress_of(opened->engine);
+    if (status == HN_OK)
+        status = hn_lm_perplexity_of(opened->lm, ids.at, ids.n, &o, &result);
     hn_progress_end();
-    hn_adapters_close(&adapters);
-    hn_machine_close(&machine);
+    hn_free(heap, ids.at);
     if (status == HN_OK && args->json)
-        status = print_json(&result, machine.run.numerics, heap, out);
+        status = print_json(&result, numerics, heap, out);
     else if (status == HN_OK)
-        print_text(&result, machine.run.numerics, out);
-    return status;
-}
-
-static hn_status run_text(const perplexity_args *args, hn_heap *heap, char **operands,
-                          const hn_tokenizer *tok, FILE *out)
-{
-    void *text;
-    size_t bytes;
-    hn_model *model = NULL;
-    hn_encoding encoding = { 0 };
-    const hn_encode_options plain = { .add_bos = HN_NO, .add_eos = HN_NO };
-    HN_TRY(hn_file_read(heap, operands[1], MOST_BYTES, &text, &bytes));
-    hn_status status = hn_tokenizer_encode(tok, text, bytes, &plain, &encoding);
-    hn_free(heap, text);
-    const hn_ignored ignored = hn_ignored_of(&args->ignore);
-    if (status == HN_OK)
-        status = hn_model_open(heap, operands[0], &ignored, &model);
-    if (status == HN_OK)
-        status = hn_check_vocabulary(tok, model);
-    if (status == HN_OK)
-        status = run_model(args, heap, model, tok, &encoding, out);
-    hn_model_close(model);
-    hn_encoding_free(&encoding);
+        print_text(&result, numerics, out);
     return status;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands;
+    const perplexity_args *args = parsed;
     hn_heap heap;
-    hn_tokenizer *tok;
+    hn_opened opened;
     hn_heap_init(&heap, NULL);
-    HN_TRY(hn_open_tokenizer(&heap, operands[0], &tok));
-    const hn_status status = run_text(parsed, &heap, operands, tok, out);
-    hn_tokenizer_free(tok);
+    HN_TRY(hn_opened_open(&opened, HN_OPEN_ALL, operands[0], &args->machine, &args->ignore, NULL));
+    const hn_status status = run_model(args, &heap, &opened, operands[1], out);
+    hn_opened_close(&opened);
     return status;
 }
 

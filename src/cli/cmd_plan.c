@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
-#include "cli/machine_options.h"
+#include "cli/machine.h"
 #include "cli/plan_look.h"
 #include "graph/plan_print.h"
 

@@ -5,9 +5,6 @@
 #include "cli/made.h"
 #include "cli/progress.h"
 #include "cli/quantize_report.h"
-#include "convert/quantize.h"
-
-#include <string.h>
 
 typedef struct quantize_args {
     hn_sink result;
@@ -27,42 +24,34 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-static hn_status quantize(const quantize_args *args, char **operands, hn_heap *heap,
-                          hn_importance *importance, FILE *out)
+static hn_status quantize(const quantize_args *args, char **operands, hn_engine *engine, FILE *out)
 {
     hn_quantize_report report = { 0 };
-    hn_keep keep[HN_MAX_LIST];
-    hn_pool *pool;
-    const hn_ignored ignored = hn_ignored_of(&args->ignore);
-    hn_quantize_options o = { .ignored = &ignored, .importance = importance, .keep = keep, .n_keep = args->keep.n,
-                              .told = hn_quantize_report_add, .context = &report,
-                              .may_requantize = args->requantize };
-    HN_TRY(hn_recipe_named(operands[2], &o.recipe));
-    for (int i = 0; i < args->keep.n; i++)
-        HN_TRY(hn_keep_parse(args->keep.at[i], &keep[i]));
-    HN_TRY(hn_machine_pool(&args->machine, heap, &pool));
-    hn_watch watch = { .progress = hn_progress };
-    hn_progress_begin();
-    const hn_status status = hn_quantize(heap, pool, operands[0], args->result, &o, &watch);
+    const char *asked;
+    const hn_lm_quantize_options o = {
+        .size = sizeof o, .imatrix = args->imatrix, .keep = args->keep.at, .n_keep = args->keep.n,
+        .requantize = args->requantize, .ignored_keys = args->ignore.at, .n_ignored_keys = args->ignore.n,
+        .overwrite = args->result.over == HN_OVER_OLD, .on_tensor = hn_quantize_report_add, .context = &report,
+    };
+    hn_progress_of(engine);
+    hn_status status = hn_lm_quantize(engine, operands[0], args->result.path, operands[2], &o);
     hn_progress_end();
-    hn_pool_free(pool);
     if (status == HN_OK)
-        hn_quantize_report_print(&report, hn_recipe_dtype(o.recipe), out, stderr);
-    return status;
+        status = hn_lm_recipe_type(operands[2], &asked);
+    if (status == HN_OK)
+        hn_quantize_report_print(&report, asked, out, stderr);
+    return hn_made(status, engine, args->result.path, out);
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands;
     const quantize_args *args = parsed;
-    hn_heap heap;
-    hn_importance *importance = NULL;
-    hn_heap_init(&heap, NULL);
-    if (args->imatrix)
-        HN_TRY(hn_importance_open(&heap, args->imatrix, &importance));
-    const hn_status status = quantize(args, operands, &heap, importance, out);
-    hn_importance_close(importance);
-    return hn_made(status, &heap, args->result.path, out);
+    hn_engine *engine;
+    HN_TRY(hn_machine_engine(&args->machine, &engine));
+    const hn_status status = quantize(args, operands, engine, out);
+    hn_machine_engine_free(engine);
+    return status;
 }
 
 const hn_command hn_cmd_quantize = {

@@ -1,6 +1,7 @@
 /* hone render: a conversation as the text that a model is given, by its chat template. */
 #include "cli/command.h"
 #include "cli/template_options.h"
+#include "models/open_chat.h"
 
 #include <stdio.h>
 

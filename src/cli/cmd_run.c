@@ -2,16 +2,16 @@
 #include "base/os/clock.h"
 #include "base/file.h"
 #include "base/os/terminal.h"
+#include "base/str.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
 #include "cli/interrupt.h"
 #include "cli/lora_options.h"
-#include "cli/machine_options.h"
 #include "cli/memory.h"
+#include "cli/open_model.h"
 #include "cli/sampling_options.h"
 #include "cli/session_options.h"
 #include "cli/terminal.h"
-#include "models/open_tokenizer.h"
 
 #include <string.h>
 
@@ -53,35 +53,21 @@ enum { MOST_BYTES = 1 << 28 };
 typedef struct state {
     const run_args *args;
     hn_heap *heap;
-    hn_tokenizer *tok;
-    hn_model *model;
-    hn_adapters adapters;
-    hn_machine machine;
-    hn_session *session;
-    hn_sampler *sampler;
-    hn_logit_bias bias[HN_MAX_LIST];
-    int32_t *tokens;
-    int64_t n, n_prompt;
+    hn_opened opened;
+    hn_lm_numerics numerics;
+    hn_lm_session *session;
+    hn_lm_sampler *sampler;
+    hn_ids prompt;
+    int64_t n; /* tokens after it */
     hn_terminal terminal;
 } state;
 
 static hn_status encode(state *s, const char *text, size_t bytes)
 {
-    hn_encoding encoding = { 0 };
-    const hn_encode_options o = { .add_eos = HN_NO, .parse_special = s->args->special };
-    hn_status status = hn_tokenizer_encode(s->tok, text, bytes, &o, &encoding);
-    if (status == HN_OK && !encoding.n)
-        status = hn_fail(HN_ERR_ARGUMENT, "the prompt has no tokens");
-    if (status == HN_OK) {
-        const size_t room = encoding.n + (size_t)s->args->count;
-        s->tokens = hn_alloc_array(s->heap, HN_TAG_TEXT, room, sizeof *s->tokens);
-        status = s->tokens ? HN_OK : HN_ERR_MEMORY;
-    }
-    if (status == HN_OK)
-        memcpy(s->tokens, encoding.ids, encoding.n * sizeof *s->tokens);
-    s->n = s->n_prompt = (int64_t)encoding.n;
-    hn_encoding_free(&encoding);
-    return status;
+    const hn_lm_encode_options o = { .size = sizeof o, .no_eos = 1, .special = s->args->special };
+    HN_TRY(hn_ids_of(s->opened.lm, s->heap, text, bytes, &o, &s->prompt));
+    HN_REQUIRE(s->prompt.n, HN_ERR_ARGUMENT, "the prompt has no tokens");
+    return HN_OK;
 }
 
 static hn_status read_stdin(state *s)
@@ -120,89 +106,123 @@ static hn_status read_prompt(state *s)
     return status;
 }
 
-static hn_status print_token(state *s, hn_decoder *decoder, hn_str *text)
+static hn_status print_token(state *s, hn_lm_decoder *decoder, int32_t id)
 {
-    hn_str_clear(text);
+    char number[32];
+    const char *text = number;
+    size_t bytes;
     if (s->args->ids)
-        hn_str_print(text, s->n > s->n_prompt + 1 ? " %d" : "%d", s->tokens[s->n - 1]);
-    else if (s->tokens[s->n - 1] < hn_tokenizer_size(s->tok)) /* vocabularies are padded */
-        HN_TRY(hn_decoder_add(decoder, s->tokens[s->n - 1], text));
-    hn_terminal_write(&s->terminal, text->text, text->length);
+        bytes = (size_t)snprintf(number, sizeof number, s->n > 1 ? " %d" : "%d", id);
+    else
+        HN_TRY(hn_lm_decoder_add(decoder, id, &text, &bytes));
+    hn_terminal_write(&s->terminal, text, bytes);
     return HN_OK;
 }
 
-static hn_status next(state *s, bool *is_done)
+/* What comes after these ids, which are added to the session. */
+static hn_status next(state *s, const int32_t *ids, size_t n, int32_t *id, bool *is_done)
 {
-    int32_t token;
-    const hn_run_options run = { .cancel = hn_interrupt_flag() };
-    HN_TRY(hn_session_sync(s->session, s->tokens, s->n, &run));
-    HN_TRY(hn_sampler_next(s->sampler, hn_session_logits(s->session), s->tokens, s->n, &token));
-    *is_done = !s->args->ignore_end && hn_tokenizer_ends(s->tok, token);
-    if (!*is_done)
-        s->tokens[s->n++] = token;
+    HN_TRY(hn_lm_session_feed(s->session, ids, n));
+    HN_TRY(hn_lm_sampler_draw(s->sampler, s->session, id));
+    *is_done = !s->args->ignore_end && hn_lm_ends(s->opened.lm, *id);
     return HN_OK;
 }
 
 static void report(const state *s, int64_t first_ns, int64_t later_ns)
 {
-    const int64_t n = s->n - s->n_prompt;
     const double first = (double)first_ns * 1e-9, later = (double)later_ns * 1e-9;
-    fprintf(stderr, "prompt: %lld tokens, %.1f/s; then %lld, %.1f/s; %s\n", (long long)s->n_prompt,
-            first > 0 ? (double)s->n_prompt / first : 0, (long long)n,
-            n > 1 && later > 0 ? (double)(n - 1) / later : 0,
-            hn_numerics_name(s->machine.run.numerics));
+    fprintf(stderr, "prompt: %zu tokens, %.1f/s; then %lld, %.1f/s; %s\n", s->prompt.n,
+            first > 0 ? (double)s->prompt.n / first : 0, (long long)s->n,
+            s->n > 1 && later > 0 ? (double)(s->n - 1) / later : 0,
+            hn_lm_numerics_name(s->numerics));
+}
+
+/* What came before is not written again, and a character may begin in it. */
+static hn_status begin_text(state *s, hn_lm_decoder **decoder)
+{
+    const char *text;
+    HN_TRY(hn_lm_decoder_new(decoder, s->opened.lm, 0));
+    for (size_t i = 0; i < s->prompt.n; i++)
+        HN_TRY(hn_lm_decoder_add(*decoder, s->prompt.at[i], &text, NULL));
+    return HN_OK;
 }
 
 /* Until the model ends, the count is reached, the context is full, or Ctrl-C. */
+static hn_status go_on(state *s, hn_lm_decoder *decoder, int64_t *first, int64_t *later)
+{
+    const int64_t room = hn_lm_session_context(s->session) - (int64_t)s->prompt.n;
+    const int64_t most = s->args->count < room ? s->args->count : room;
+    const int32_t *ids = s->prompt.at;
+    size_t n = s->prompt.n;
+    int32_t id;
+    bool is_done = false;
+    int64_t since = hn_clock_ns();
+    hn_status status = HN_OK;
+    while (status == HN_OK && !is_done && s->n < most && !hn_interrupt_is_asked()) {
+        status = next(s, ids, n, &id, &is_done);
+        if (!*first) {
+            *first = hn_clock_ns() - since;
+            since += *first;
+        }
+        if (status == HN_OK && !is_done) {
+            s->n++;
+            status = print_token(s, decoder, id);
+        }
+        ids = &id;
+        n = 1;
+    }
+    *later = hn_clock_ns() - since;
+    return status;
+}
+
+static hn_status finish_text(state *s, hn_lm_decoder *decoder, hn_status status)
+{
+    const char *text = "";
+    size_t bytes = 0;
+    if (status == HN_OK && !s->args->ids)
+        status = hn_lm_decoder_finish(decoder, &text, &bytes);
+    hn_terminal_write(&s->terminal, text, bytes);
+    hn_terminal_write(&s->terminal, "\n", 1);
+    return status;
+}
+
 static hn_status generate(state *s)
 {
-    HN_REQUIRE(s->n_prompt < hn_session_context(s->session), HN_ERR_ARGUMENT,
-               "the prompt has %lld tokens: a context of %lld leaves no room to go on",
-               (long long)s->n_prompt, (long long)hn_session_context(s->session));
-    hn_decoder decoder = hn_decoder_on(s->tok, true);
-    hn_str text = hn_str_on(s->heap);
-    hn_status status = HN_OK;
-    bool is_done = false;
+    hn_lm_decoder *decoder = NULL;
+    int64_t first = 0, later = 0;
+    const int64_t context = hn_lm_session_context(s->session);
+    HN_REQUIRE((int64_t)s->prompt.n < context, HN_ERR_ARGUMENT,
+               "the prompt has %zu tokens: a context of %lld leaves no room to go on", s->prompt.n,
+               (long long)context);
     hn_interrupt_begin(true);
-    for (int64_t i = 0; i < s->n_prompt && status == HN_OK; i++) /* what came before */
-        status = hn_decoder_add(&decoder, s->tokens[i], &text);
-    int64_t since = hn_clock_ns(), first = 0;
-    while (status == HN_OK && !is_done && s->n < s->n_prompt + s->args->count &&
-           s->n < hn_session_context(s->session) && !hn_interrupt_is_asked()) {
-        status = next(s, &is_done);
-        if (!first) {
-            first = hn_clock_ns() - since;
-            since += first;
-        }
-        if (status == HN_OK && !is_done)
-            status = print_token(s, &decoder, &text);
-    }
-    hn_str_clear(&text);
-    if (status == HN_OK && !s->args->ids)
-        status = hn_decoder_finish(&decoder, &text);
-    hn_str_add_char(&text, '\n');
-    hn_terminal_write(&s->terminal, text.text, text.length);
-    hn_str_free(&text);
+    hn_status status = begin_text(s, &decoder);
+    if (status == HN_OK)
+        status = go_on(s, decoder, &first, &later);
+    status = finish_text(s, decoder, status);
+    hn_lm_decoder_free(decoder);
     if (hn_interrupt_is_asked() && (status == HN_OK || status == HN_ERR_CANCELLED))
         status = hn_fail(HN_ERR_CANCELLED, "interrupted");
     hn_interrupt_end();
     if (status == HN_OK && !s->args->quiet)
-        report(s, first, hn_clock_ns() - since);
+        report(s, first, later);
     return status;
 }
 
 static hn_status make_sampler(state *s)
 {
-    hn_sampler_options o;
-    HN_TRY(hn_sampling_read(&s->args->sampling, s->bias, &o));
-    return hn_sampler_new(&s->sampler, s->heap, (int32_t)hn_model_hparams(s->model)->n_vocab,
-                          &o);
+    hn_lm_sampling o;
+    hn_lm_bias bias[HN_MAX_LIST];
+    HN_TRY(hn_sampling_read(&s->args->sampling, bias, &o));
+    return hn_lm_sampler_new(&s->sampler, s->opened.lm, &o);
 }
 
-static hn_status go_on(state *s, const hn_session_options *o)
+static hn_status use_session(state *s)
 {
-    HN_TRY(hn_session_new(&s->session, s->heap, s->model, s->machine.run, o));
+    hn_lm_session_options o = hn_session_args_options(&s->args->session);
+    o.mapped = o.mapped || !hn_lm_worth_copying(s->opened.lm, s->args->count);
+    HN_TRY(hn_lm_session_new(&s->session, s->opened.lm, &o));
     HN_TRY(hn_session_args_restore(&s->args->session, s->session));
+    HN_TRY(hn_lm_session_trim(s->session, 0)); /* what was restored is known still */
     const hn_status status = generate(s);
     if (status == HN_OK || status == HN_ERR_CANCELLED) /* what was computed is not lost */
         HN_TRY(hn_session_args_save(&s->args->session, s->session));
@@ -210,38 +230,28 @@ static hn_status go_on(state *s, const hn_session_options *o)
     return s->args->memory ? hn_memory_print_used(stderr) : HN_OK;
 }
 
-static hn_status run_model(state *s, const char *path)
+static hn_status run_model(state *s)
 {
-    hn_session_options o;
-    HN_TRY(hn_session_args_read(&s->args->session, &o));
-    HN_TRY(hn_machine_open(&s->machine, s->heap, &s->args->machine));
-    HN_TRY(hn_open_tokenizer(s->heap, path, &s->tok));
+    HN_TRY(hn_machine_numerics(&s->args->machine, &s->numerics));
     HN_TRY(read_prompt(s));
-    const hn_ignored ignored = hn_ignored_of(&s->args->ignore);
-    HN_TRY(hn_model_open(s->heap, path, &ignored, &s->model));
-    HN_TRY(hn_check_vocabulary(s->tok, s->model));
+    HN_TRY(hn_lora_apply(&s->args->lora, s->opened.lm, s->numerics));
     HN_TRY(make_sampler(s));
-    const hn_adapter_use use = { .model = s->model, .run = s->machine.run };
-    HN_TRY(hn_lora_open(&s->args->lora, s->heap, &use, &s->adapters));
-    o.adapters = &s->adapters;
-    o.packs = hn_session_args_pack(&s->args->session, s->model, s->args->count);
-    return go_on(s, &o);
+    return use_session(s);
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands;
+    const run_args *args = parsed;
     hn_heap heap;
     hn_heap_init(&heap, NULL);
-    state s = { .args = parsed, .heap = &heap, .terminal = hn_terminal_on(out) };
-    const hn_status status = run_model(&s, operands[0]);
-    hn_session_free(s.session);
-    hn_adapters_close(&s.adapters);
-    hn_machine_close(&s.machine);
-    hn_sampler_free(s.sampler);
-    hn_model_close(s.model);
-    hn_tokenizer_free(s.tok);
-    hn_free(&heap, s.tokens);
+    state s = { .args = args, .heap = &heap, .terminal = hn_terminal_on(out) };
+    HN_TRY(hn_opened_open(&s.opened, HN_OPEN_ALL, operands[0], &args->machine, &args->ignore, NULL));
+    const hn_status status = run_model(&s);
+    hn_lm_session_free(s.session);
+    hn_lm_sampler_free(s.sampler);
+    hn_opened_close(&s.opened);
+    hn_free(&heap, s.prompt.at);
     return status;
 }
 

@@ -1,8 +1,9 @@
 /* hone tokenize: show how a model's tokenizer splits a text. */
+#include "base/file.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "cli/command.h"
-#include "models/open_tokenizer.h"
+#include "cli/open_model.h"
 
 #include <string.h>
 
@@ -51,11 +52,10 @@ static hn_status read_text(hn_heap *heap, const tokenize_args *args, const char 
 }
 
 /* Control characters and bytes that are no UTF-8 as \xNN, so that a line stays one. */
-static void print_piece(hn_span piece, FILE *out)
+static void print_piece(const char *text, size_t bytes, FILE *out)
 {
-    const char *text = piece.data;
-    for (size_t at = 0; at < piece.bytes;) {
-        const size_t n = hn_utf8_length(text + at, piece.bytes - at);
+    for (size_t at = 0; at < bytes;) {
+        const size_t n = hn_utf8_length(text + at, bytes - at);
         const unsigned char c = (unsigned char)text[at];
         if (n == 0 || c < 0x20 || c == 0x7f)
             fprintf(out,
@@ -70,43 +70,43 @@ static void print_piece(hn_span piece, FILE *out)
     }
 }
 
-static void print_tokens(const hn_tokenizer *tok, const hn_encoding *encoding, bool ids,
-                         FILE *out)
+static hn_status print_tokens(const hn_lm *lm, const hn_ids *ids, bool are_bare, FILE *out)
 {
-    for (size_t i = 0; i < encoding->n; i++) {
-        const int id = encoding->ids[i];
-        if (ids) {
-            fprintf(out, i ? " %d" : "%d", id);
+    for (size_t i = 0; i < ids->n; i++) {
+        const char *text;
+        size_t bytes;
+        if (are_bare) {
+            fprintf(out, i ? " %d" : "%d", ids->at[i]);
             continue;
         }
-        fprintf(out, "%d\t", id);
-        print_piece(hn_tokenizer_piece(tok, id), out);
+        HN_TRY(hn_lm_piece(lm, ids->at[i], &text, &bytes));
+        fprintf(out, "%d\t", ids->at[i]);
+        print_piece(text, bytes, out);
         fputc('\n', out);
     }
-    if (ids)
+    if (are_bare)
         fputc('\n', out);
+    return HN_OK;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     const tokenize_args *args = parsed;
-    const hn_encode_options o = { .add_bos = args->bos ? HN_BY_MODEL : HN_NO,
-                                  .add_eos = args->bos ? HN_BY_MODEL : HN_NO,
-                                  .parse_special = args->special };
+    const hn_lm_encode_options o = { .size = sizeof o, .no_bos = !args->bos, .no_eos = !args->bos,
+                                     .special = args->special };
     hn_heap heap;
+    hn_opened opened;
+    hn_ids ids = { 0 };
     hn_heap_init(&heap, NULL);
     hn_str text = hn_str_on(&heap);
-    hn_tokenizer *tok = NULL;
-    hn_encoding encoding = { 0 };
-    hn_status status = hn_open_tokenizer(&heap, operands[0], &tok);
+    HN_TRY(hn_opened_open(&opened, HN_OPEN_WORDS, operands[0], &(hn_machine_args){ .threads = 1 }, NULL, NULL));
+    hn_status status = read_text(&heap, args, n_operands > 1 ? operands[1] : NULL, &text);
     if (status == HN_OK)
-        status = read_text(&heap, args, n_operands > 1 ? operands[1] : NULL, &text);
+        status = hn_ids_of(opened.lm, &heap, text.text, text.length, &o, &ids);
     if (status == HN_OK)
-        status = hn_tokenizer_encode(tok, text.text, text.length, &o, &encoding);
-    if (status == HN_OK)
-        print_tokens(tok, &encoding, args->ids, out);
-    hn_encoding_free(&encoding);
-    hn_tokenizer_free(tok);
+        status = print_tokens(opened.lm, &ids, args->ids, out);
+    hn_free(&heap, ids.at);
+    hn_opened_close(&opened);
     hn_str_free(&text);
     return status;
 }

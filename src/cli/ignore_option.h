@@ -4,14 +4,10 @@
 #define HN_CLI_IGNORE_OPTION_H
 
 #include "cli/command.h"
-#include "nn/config.h"
 
 #define HN_IGNORE_KEY_HELP "pass over a key of the model's config.json or GGUF; may be repeated"
 
 /* Of a command whose args have an hn_list `ignore`. */
 #define HN_IGNORE_OPTION(type) HN_LIST(type, ignore, "ignore", "KEY", HN_IGNORE_KEY_HELP)
-
-/* Points into the list's texts. */
-hn_ignored hn_ignored_of(const hn_list *keys);
 
 #endif

@@ -7,6 +7,7 @@ static atomic_bool is_watching, again_ends_it;
 static hn_cancel_flag asked;
 static atomic_int which;
 static void (*_Atomic restore)(void);
+static hn_engine *_Atomic engine;
 
 static void end_by(int number)
 {
@@ -24,6 +25,7 @@ static void on_signal(int number, bool is_wish)
         end_by(number);
     atomic_store(&which, number);
     atomic_store(&asked.is_set, true);
+    hn_engine_cancel(atomic_load(&engine));
 }
 
 void hn_interrupt_install(void) { hn_os_signals_watch(on_signal); }
@@ -31,6 +33,7 @@ void hn_interrupt_install(void) { hn_os_signals_watch(on_signal); }
 void hn_interrupt_begin(bool again_ends)
 {
     atomic_store(&asked.is_set, false);
+    hn_engine_resume(atomic_load(&engine));
     atomic_store(&again_ends_it, again_ends);
     atomic_store(&is_watching, true);
 }
@@ -38,6 +41,8 @@ void hn_interrupt_begin(bool again_ends)
 void hn_interrupt_end(void) { atomic_store(&is_watching, false); }
 
 const hn_cancel_flag *hn_interrupt_flag(void) { return &asked; }
+
+void hn_interrupt_engine(hn_engine *of) { atomic_store(&engine, of); }
 
 bool hn_interrupt_is_asked(void) { return atomic_load(&asked.is_set); }
 

@@ -8,6 +8,7 @@
 #define HN_CLI_INTERRUPT_H
 
 #include "base/cancel.h"
+#include "hone/engine.h"
 
 /* At the start of the program. */
 void hn_interrupt_install(void);
@@ -20,6 +21,9 @@ void hn_interrupt_end(void);
 /* For hn_run_options.cancel. */
 const hn_cancel_flag *hn_interrupt_flag(void);
 bool hn_interrupt_is_asked(void);
+
+/* Whose work is cancelled by it too, from here on; NULL: nobody's. It outlives that. */
+void hn_interrupt_engine(hn_engine *engine);
 
 /* Which it was; 0: none. Not only the work at hand is to end but the program, unless it was SIGINT. */
 int hn_interrupt_signal(void);

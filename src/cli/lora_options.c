@@ -2,14 +2,13 @@
 
 #include "base/number.h"
 #include "cli/cache_folder.h"
-#include "models/identity.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* "FILE:SCALE": the last colon, if a number follows it. */
-static hn_status split(const char *word, char *path, size_t room, double *scale)
+hn_status hn_lora_split(const char *word, char *path, size_t room, double *scale)
 {
     const char *colon = strrchr(word, ':');
     size_t n = strlen(word);
@@ -29,7 +28,7 @@ static hn_status split(const char *word, char *path, size_t room, double *scale)
     return HN_OK;
 }
 
-static void tell(const char *path, const hn_adapter_trial *told, hn_numerics numerics)
+void hn_lora_tell(const char *path, const hn_lm_adapter_trial *told, hn_lm_numerics numerics)
 {
     if (told->note[0])
         fprintf(stderr, "adapter %s: %s\n", path, told->note);
@@ -37,30 +36,22 @@ static void tell(const char *path, const hn_adapter_trial *told, hn_numerics num
         fprintf(stderr, "adapter %s: forced: %s\n", path, told->overridden);
     if (told->was_tried && told->recorded != numerics)
         fprintf(stderr, "adapter %s: of %s numerics, run in %s: KL %.3g of its last logits, budget %.3g\n",
-                path, hn_numerics_name(told->recorded), hn_numerics_name(numerics), told->kl,
+                path, hn_lm_numerics_name(told->recorded), hn_lm_numerics_name(numerics), told->kl,
                 told->budget);
 }
 
-hn_status hn_lora_open(const hn_lora_args *args, hn_heap *heap, const hn_adapter_use *use,
-                       hn_adapters *out)
+hn_status hn_lora_apply(const hn_lora_args *args, hn_lm *lm, hn_lm_numerics numerics)
 {
     char path[4096];
-    HN_REQUIRE(args->files.n <= HN_MAX_ADAPTERS, HN_ERR_ARGUMENT, "%d adapters: expected at most %d",
-               args->files.n, HN_MAX_ADAPTERS);
+    if (args->files.n)
+        HN_TRY(hn_lm_keep_digests(lm, hn_cache_folder()));
     for (int i = 0; i < args->files.n; i++) {
-        hn_adapter *adapter;
-        hn_adapter_trial told;
-        hn_adapter_use one = *use;
-        one.is_forced = args->force;
-        hn_model_keep_identity(use->model, hn_cache_folder());
-        HN_TRY(split(args->files.at[i], path, sizeof path, &one.scale));
-        HN_TRY(hn_adapter_open(&adapter, heap, path, &one, &told));
-        tell(path, &told, use->as_trained ? told.recorded : use->run.numerics);
-        const hn_status status = hn_adapters_add(out, adapter);
-        if (status != HN_OK) {
-            hn_adapter_close(adapter);
-            return status;
-        }
+        hn_lm_adapter_options o = { .size = sizeof o, .is_forced = args->force };
+        hn_lm_adapter_trial told;
+        HN_TRY(hn_lora_split(args->files.at[i], path, sizeof path, &o.scale));
+        const hn_status status = hn_lm_apply_adapter(lm, path, &o, &told);
+        hn_lora_tell(path, &told, numerics);
+        HN_TRY(status);
     }
     return HN_OK;
 }

@@ -1,23 +1,23 @@
 #include "cli/machine_options.h"
 
-hn_status hn_machine_open(hn_machine *m, hn_heap *heap, const hn_machine_args *args)
+#include "cli/interrupt.h"
+
+hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out)
 {
-    *m = (hn_machine){ .run = { 0, m->devices, HN_NUMERICS_F32 } };
-    const hn_device_options open = { .n_threads = (int)args->threads, .isa = args->isa };
-    int n;
-    HN_TRY(hn_numerics_parse(args->numerics, &m->run.numerics));
-    HN_TRY(hn_devices_open(heap, args->device ? args->device : "cpu", &open, &n, m->devices));
-    m->run.n_devices = n;
+    const hn_engine_options o = { .devices = args->device, .isa = args->isa,
+                                  .n_threads = (int32_t)args->threads };
+    HN_TRY(hn_engine_new(out, &o));
+    hn_interrupt_engine(*out);
     return HN_OK;
 }
 
-void hn_machine_close(hn_machine *m)
+void hn_machine_engine_free(hn_engine *engine)
 {
-    hn_devices_close(m->run.n_devices, m->devices);
-    m->run.n_devices = 0;
+    hn_interrupt_engine(NULL);
+    hn_engine_free(engine);
 }
 
-hn_status hn_machine_pool(const hn_machine_args *args, hn_heap *heap, hn_pool **out)
+hn_status hn_machine_numerics(const hn_machine_args *args, hn_lm_numerics *out)
 {
-    return hn_pool_new(heap, (int)args->threads, out);
+    return hn_lm_numerics_named(args->numerics, out);
 }

@@ -8,9 +8,8 @@
 #ifndef HN_CLI_MACHINE_OPTIONS_H
 #define HN_CLI_MACHINE_OPTIONS_H
 
-#include "base/pool.h"
 #include "cli/command.h"
-#include "infer/run_spec.h"
+#include "hone/model.h"
 
 typedef struct hn_machine_args {
     const char *device, *isa, *numerics;
@@ -31,16 +30,10 @@ typedef struct hn_machine_args {
 #define HN_MACHINE_OPTIONS(type, numerics_help)                                                \
     HN_TEXT(type, machine.numerics, "numerics", "MODE", numerics_help), HN_DEVICE_OPTIONS(type)
 
-typedef struct hn_machine {
-    hn_device *devices[HN_MAX_DEVICES];
-    hn_run_spec run; /* of these: it stays where it was opened */
-} hn_machine;
-
-/* Nothing is open after a failure. */
-hn_status hn_machine_open(hn_machine *machine, hn_heap *heap, const hn_machine_args *args);
-void hn_machine_close(hn_machine *machine); /* takes a zeroed one */
-
-/* Threads alone. */
-hn_status hn_machine_pool(const hn_machine_args *args, hn_heap *heap, hn_pool **out);
+/* An engine of these, which Ctrl-C and its like cancel while a command watches for them (cli/interrupt.h): one at a
+ * time. Its numerics are a model's: hn_machine_numerics. */
+hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out);
+void hn_machine_engine_free(hn_engine *engine); /* takes NULL */
+hn_status hn_machine_numerics(const hn_machine_args *args, hn_lm_numerics *out);
 
 #endif

@@ -2,11 +2,13 @@
 
 #include "base/os/files.h"
 #include "base/os/folders.h"
+#include "base/status.h"
 #include "cli/terminal.h"
-#include "io/gguf.h"
 
 #include <errno.h>
 #include <string.h>
+
+enum { MOST = 32 };
 
 static void print_size(double bytes, FILE *out)
 {
@@ -17,45 +19,60 @@ static void print_size(double bytes, FILE *out)
     fprintf(out, unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
 }
 
-/* Tensors by their encoding, the most frequent spelling of each first seen. */
-static void print_types(const hn_weights *w, FILE *out)
+typedef struct counted {
+    double numbers, bytes;
+    const char *types[MOST];
+    size_t counts[MOST];
+    int n; /* types */
+} counted;
+
+/* Tensors by their type, in the order in which each is first seen. */
+static hn_status count(const hn_lm_file *file, counted *c)
 {
-    enum { MOST = 32 };
-    const char *names[MOST];
-    size_t counts[MOST] = { 0 };
-    int n = 0;
-    for (size_t i = 0; i < w->n; i++) {
+    const size_t n = hn_lm_file_about(file)->n_tensors;
+    for (size_t i = 0; i < n; i++) {
+        hn_lm_tensor t;
         int k = 0;
-        while (k < n && strcmp(names[k], w->entries[i].encoding))
+        HN_TRY(hn_lm_file_tensor(file, i, &t));
+        c->numbers += (double)t.parameters;
+        c->bytes += (double)t.bytes;
+        while (k < c->n && strcmp(c->types[k], t.type))
             k++;
         if (k == MOST)
             continue;
-        if (k == n)
-            names[n++] = w->entries[i].encoding;
-        counts[k]++;
+        if (k == c->n)
+            c->types[c->n++] = t.type;
+        c->counts[k]++;
     }
-    for (int k = 0; k < n; k++)
-        fprintf(out, "%s%zu %s", k ? ", " : "", counts[k], names[k]);
+    return HN_OK;
 }
 
-static hn_status print_gguf(const hn_gguf *file, const char *path, FILE *out)
+/* Of any file, whether or not hone can run it. */
+static hn_status print_arch(hn_lm_file *file, FILE *out)
 {
-    const hn_weights *w = hn_gguf_weights(file);
-    hn_span arch = { NULL, 0 };
-    double n_numbers = 0, bytes = 0;
-    HN_TRY(hn_meta_string(hn_gguf_meta(file), "general.architecture", &arch));
-    for (size_t i = 0; i < w->n; i++) {
-        n_numbers += (double)hn_count(&w->entries[i].type);
-        bytes += (double)w->entries[i].bytes;
-    }
+    hn_lm_item arch;
+    const size_t key = hn_lm_file_find(file, "general.architecture");
+    if (key == hn_lm_file_about(file)->n_keys)
+        return HN_OK;
+    HN_TRY(hn_lm_file_item(file, key, 0, &arch));
+    hn_terminal_show(out, arch.text, arch.bytes);
+    fputs(", ", out);
+    return HN_OK;
+}
+
+static hn_status print_file(hn_lm_file *file, const char *path, FILE *out)
+{
+    counted c = { 0 };
+    HN_TRY(count(file, &c));
     fprintf(out, "%s: ", path);
-    hn_terminal_show(out, arch.data ? arch.data : "", arch.data ? arch.bytes : 0);
-    fprintf(out, "%s%zu tensors (", arch.data ? ", " : "", w->n);
-    print_types(w, out);
-    fprintf(out, "), %.0f numbers in ", n_numbers);
-    print_size(bytes, out);
-    if (n_numbers > 0)
-        fprintf(out, ", %.2f bits each", bytes * 8 / n_numbers);
+    HN_TRY(print_arch(file, out));
+    fprintf(out, "%zu tensors (", hn_lm_file_about(file)->n_tensors);
+    for (int k = 0; k < c.n; k++)
+        fprintf(out, "%s%zu %s", k ? ", " : "", c.counts[k], c.types[k]);
+    fprintf(out, "), %.0f numbers in ", c.numbers);
+    print_size(c.bytes, out);
+    if (c.numbers > 0)
+        fprintf(out, ", %.2f bits each", c.bytes * 8 / c.numbers);
     fputc('\n', out);
     return HN_OK;
 }
@@ -66,20 +83,20 @@ static hn_status but_is_there(hn_status status, const char *path)
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s is written, and whole; reading it back: ", path);
 }
 
-hn_status hn_made_gguf(hn_heap *heap, const char *path, FILE *out)
+hn_status hn_made_gguf(hn_engine *engine, const char *path, FILE *out)
 {
-    hn_gguf *file;
-    hn_status status = hn_gguf_open(heap, path, &file);
+    hn_lm_file *file;
+    hn_status status = hn_lm_file_open(&file, engine, path, NULL, 0);
     if (status == HN_OK) {
-        status = print_gguf(file, path, out);
-        hn_gguf_close(file);
+        status = print_file(file, path, out);
+        hn_lm_file_close(file);
     }
     return but_is_there(status, path);
 }
 
-hn_status hn_made(hn_status status, hn_heap *heap, const char *path, FILE *out)
+hn_status hn_made(hn_status status, hn_engine *engine, const char *path, FILE *out)
 {
-    return status == HN_OK ? hn_made_gguf(heap, path, out) : status;
+    return status == HN_OK ? hn_made_gguf(engine, path, out) : status;
 }
 
 typedef struct made_in {
@@ -87,7 +104,7 @@ typedef struct made_in {
     FILE *out;
 } made_in;
 
-static bool print_file(void *context, const char *name)
+static bool print_one(void *context, const char *name)
 {
     const made_in *m = context;
     char path[4400];
@@ -104,7 +121,7 @@ static bool print_file(void *context, const char *name)
 hn_status hn_made_folder(const char *path, FILE *out)
 {
     made_in m = { path, out };
-    if (!hn_os_folder_each(path, print_file, &m))
+    if (!hn_os_folder_each(path, print_one, &m))
         return but_is_there(hn_fail(HN_ERR_IO, "%s: %s", path, strerror(errno)), path);
     return HN_OK;
 }

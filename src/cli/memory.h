@@ -3,26 +3,18 @@
 #define HN_CLI_MEMORY_H
 
 #include "cli/machine_options.h"
-#include "infer/session.h"
+#include "hone/plan.h"
 
 #include <stdio.h>
 
-typedef struct hn_memory {
-    int64_t n_ctx;
-    uint64_t file;      /* weights, where they are mapped */
-    uint64_t cache, workspace;
-    uint64_t other;     /* tokenizer, names, graph, plan, the program itself */
-} hn_memory;
-
-static inline uint64_t hn_memory_total(const hn_memory *m)
+static inline uint64_t hn_memory_total(const hn_lm_sizes *m)
 {
-    return m->file + m->cache + m->workspace + m->other;
+    return m->weights + m->cache + m->workspace + m->other;
 }
 
-/* Opens the model and plans a session; allocates neither cache nor workspace. */
-hn_status hn_memory_foretell(const char *model, const hn_ignored *ignored,
-                             const hn_session_options *options, const hn_machine_args *machine,
-                             hn_memory *out);
+/* hn_lm_measure of a model that is opened for it; `other` has the program itself too. */
+hn_status hn_memory_foretell(const char *model, const hn_list *ignored, const hn_lm_session_options *options,
+                             const hn_machine_args *machine, hn_lm_sizes *out);
 
 /* What the process had resident at once so far, pages of files included; 0 where no account is kept. */
 uint64_t hn_memory_peak(void);

@@ -2,10 +2,11 @@
 #ifndef HN_CLI_PLAN_LOOK_H
 #define HN_CLI_PLAN_LOOK_H
 
-#include "cli/machine_options.h"
+#include "cli/machine.h"
 #include "cli/session_options.h"
 #include "graph/plan_work.h"
 #include "infer/compiled.h"
+#include "infer/session.h"
 #include "train/learner.h"
 
 typedef struct hn_plan_asks {

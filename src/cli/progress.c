@@ -42,6 +42,17 @@ bool hn_progress(void *context, double done, const char *what)
     return !hn_interrupt_is_asked();
 }
 
+static void draw(void *context, double done, const char *what)
+{
+    hn_progress(context, done, what);
+}
+
+void hn_progress_of(hn_engine *engine)
+{
+    hn_engine_on_work(engine, draw, NULL);
+    hn_progress_begin();
+}
+
 void hn_progress_line(double done, int n, char figures[][48])
 {
     char text[MOST_COLUMNS + 1] = "", bar[MOST_BAR + 1];

@@ -2,10 +2,14 @@
 #ifndef HN_CLI_PROGRESS_H
 #define HN_CLI_PROGRESS_H
 
+#include "hone/engine.h"
+
 #include <stdbool.h>
 
 /* Begins watching for what asks to stop (cli/interrupt.h). */
 void hn_progress_begin(void);
+/* The same, and draws the engine's work. */
+void hn_progress_of(hn_engine *engine);
 /* Draws; false when the work should stop. `context` is not used. */
 bool hn_progress(void *context, double done, const char *what);
 /* The same without drawing. */

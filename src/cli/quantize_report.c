@@ -2,27 +2,34 @@
 
 #include <string.h>
 
-void hn_quantize_report_add(void *context, const hn_quantized *t)
+/* The number of a type; HN_MOST_TYPES - 1 of one that is not there. */
+static int number_of(const char *type)
+{
+    int i = 0;
+    while (i < HN_MOST_TYPES - 1 && hn_tensor_type(i) && strcmp(hn_tensor_type(i), type) != 0)
+        i++;
+    return i;
+}
+
+void hn_quantize_report_add(void *context, const hn_lm_quantized *t)
 {
     hn_quantize_report *r = context;
-    const hn_tensor_kind kind = hn_tensor_kind_of(t->name, t->was);
-    r->kinds[kind].n++;
-    r->kinds[kind].types[t->is->dtype]++;
-    r->kinds[kind].was += (double)hn_type_bytes(t->was);
-    r->kinds[kind].is += (double)hn_type_bytes(t->is);
-    r->kinds[kind].numbers += (double)hn_count(t->is);
-    if (t->is_kept || t->meant == t->is->dtype)
+    r->kinds[t->use].n++;
+    r->kinds[t->use].types[number_of(t->is)]++;
+    r->kinds[t->use].was += (double)t->was_bytes;
+    r->kinds[t->use].is += (double)t->is_bytes;
+    r->kinds[t->use].numbers += (double)t->numbers;
+    if (t->is_kept || !strcmp(t->meant, t->is))
         return;
-    const int64_t row = hn_last_dim(t->is);
     int i = 0;
-    while (i < r->n_fallbacks && (r->fallbacks[i].meant != t->meant || r->fallbacks[i].is != t->is->dtype ||
-                                  r->fallbacks[i].row != row))
+    while (i < r->n_fallbacks && (strcmp(r->fallbacks[i].meant, t->meant) || strcmp(r->fallbacks[i].is, t->is) ||
+                                  r->fallbacks[i].row != t->row))
         i++;
     if (i == HN_MOST_FALLBACKS) /* the last line counts the rest */
         i--;
     hn_fallback *f = &r->fallbacks[i];
     if (i == r->n_fallbacks) {
-        *f = (hn_fallback){ .meant = t->meant, .is = t->is->dtype, .row = row };
+        *f = (hn_fallback){ .meant = t->meant, .is = t->is, .row = t->row, .block = t->block };
         snprintf(f->first, sizeof f->first, "%s", t->name);
         r->n_fallbacks++;
     }
@@ -47,20 +54,29 @@ static void print_line(const char *what, int n, double was, double is, double nu
     fprintf(out, "  %6.2f", numbers > 0 ? 8 * is / numbers : 0);
 }
 
+static const struct {
+    hn_lm_use use;
+    const char *name;
+} lines[HN_N_USES] = { { HN_LM_USE_EMBEDDING, "embedding" }, { HN_LM_USE_ATTENTION, "attention" },
+                       { HN_LM_USE_FEED_FORWARD, "ffn" },    { HN_LM_USE_EXPERTS, "experts" },
+                       { HN_LM_USE_HEAD, "head" },           { HN_LM_USE_NORMS, "norms, biases" },
+                       { HN_LM_USE_OTHER, "other" } };
+
 static void print_kinds(const hn_quantize_report *r, FILE *out)
 {
     double was = 0, is = 0, numbers = 0;
     int n = 0;
     fprintf(out, "%-14s %7s  %12s    %12s  %6s  %s\n", "kind", "tensors", "before", "after", "bits", "types");
-    for (int k = 0; k < HN_N_TENSOR_KINDS; k++) {
+    for (int line = 0; line < HN_N_USES; line++) {
+        const hn_lm_use k = lines[line].use;
         if (!r->kinds[k].n)
             continue;
         const char *between = "  ";
-        print_line(hn_tensor_kind_text((hn_tensor_kind)k), r->kinds[k].n, r->kinds[k].was, r->kinds[k].is,
+        print_line(lines[line].name, r->kinds[k].n, r->kinds[k].was, r->kinds[k].is,
                    r->kinds[k].numbers, out);
-        for (int d = 0; d < HN_N_DTYPES; d++)
+        for (int d = 0; d < HN_MOST_TYPES && hn_tensor_type(d); d++)
             if (r->kinds[k].types[d]) {
-                fprintf(out, "%s%d %s", between, r->kinds[k].types[d], hn_dtype_name((hn_dtype)d));
+                fprintf(out, "%s%d %s", between, r->kinds[k].types[d], hn_tensor_type(d));
                 between = ", ";
             }
         fputc('\n', out);
@@ -73,7 +89,7 @@ static void print_kinds(const hn_quantize_report *r, FILE *out)
     fputc('\n', out);
 }
 
-void hn_quantize_report_print(const hn_quantize_report *r, hn_dtype asked, FILE *out, FILE *notes)
+void hn_quantize_report_print(const hn_quantize_report *r, const char *asked, FILE *out, FILE *notes)
 {
     int n_asked = 0;
     print_kinds(r, out);
@@ -81,12 +97,12 @@ void hn_quantize_report_print(const hn_quantize_report *r, hn_dtype asked, FILE 
         const hn_fallback *f = &r->fallbacks[i];
         fprintf(out, "%d %s of %lld, no multiple of the %lld in a block of %s: %s (%s%s)\n", f->n,
                 f->n == 1 ? "tensor has rows" : "tensors have rows", (long long)f->row,
-                (long long)hn_dtype_block(f->meant), hn_dtype_name(f->meant), hn_dtype_name(f->is), f->first,
+                (long long)f->block, f->meant, f->is, f->first,
                 f->n == 1 ? "" : ", ...");
     }
-    for (int k = 0; k < HN_N_TENSOR_KINDS; k++)
-        n_asked += r->kinds[k].types[asked];
+    for (int k = 0; k < HN_N_USES; k++)
+        n_asked += r->kinds[k].types[number_of(asked)];
     if (!n_asked)
         fprintf(notes, "no tensor is %s, which was asked for: the file is named after a type that it does not have\n",
-                hn_dtype_name(asked));
+                asked);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static hn_status read_bias(const char *text, hn_logit_bias *out)
+static hn_status read_bias(const char *text, hn_lm_bias *out)
 {
     char *end;
     double bias = 0;
@@ -13,16 +13,16 @@ static hn_status read_bias(const char *text, hn_logit_bias *out)
     const bool has_id = end != text && *end == '=' && id >= 0 && id <= INT32_MAX;
     HN_REQUIRE(has_id && hn_number_parse(end + 1, &bias) && (isfinite(bias) || bias < 0), HN_ERR_ARGUMENT,
                "--logit-bias %s: expected a token's id, '=' and a number or -inf", text);
-    *out = (hn_logit_bias){ (int32_t)id, (float)bias };
+    *out = (hn_lm_bias){ (int32_t)id, (float)bias };
     return HN_OK;
 }
 
-hn_status hn_sampling_read(const hn_sampling_args *a, hn_logit_bias *bias,
-                           hn_sampler_options *out)
+hn_status hn_sampling_read(const hn_sampling_args *a, hn_lm_bias *bias, hn_lm_sampling *out)
 {
     for (int i = 0; i < a->logit_bias.n; i++)
         HN_TRY(read_bias(a->logit_bias.at[i], &bias[i]));
-    *out = (hn_sampler_options){
+    *out = (hn_lm_sampling){
+        .size = sizeof *out,
         .temperature = (float)a->temperature,
         .top_k = (int32_t)a->top_k,
         .top_p = (float)a->top_p,
@@ -30,7 +30,7 @@ hn_status hn_sampling_read(const hn_sampling_args *a, hn_logit_bias *bias,
         .repetition = (float)a->repetition,
         .frequency = (float)a->frequency,
         .presence = (float)a->presence,
-        .last_n = (int32_t)a->last_n,
+        .last = (int32_t)a->last_n,
         .seed = (uint64_t)a->seed,
         .n_bias = a->logit_bias.n,
         .bias = bias,

@@ -3,7 +3,7 @@
 #define HN_CLI_SAMPLING_OPTIONS_H
 
 #include "cli/command.h"
-#include "infer/sampler.h"
+#include "hone/sampler.h"
 
 typedef struct hn_sampling_args {
     int64_t top_k, last_n, seed;
@@ -29,10 +29,13 @@ typedef struct hn_sampling_args {
                 "added to this token's logit; -inf: never"),                                   \
         HN_INT(type, sampling.seed, "seed", "N", 0, INT64_MAX, "default 0")
 
-#define HN_SAMPLING_DEFAULTS HN_SAMPLER_DEFAULTS(double)
+/* hn_lm_sampling_default's, which e2e/library holds these to: --help shows them. */
+#define HN_SAMPLING_DEFAULTS                                                                   \
+    {                                                                                          \
+        .temperature = 0.8, .top_k = 40, .top_p = 0.95, .min_p = 0.05, .repetition = 1, .last_n = 64 \
+    }
 
-/* `bias` has room for HN_MAX_LIST, and must live as long as the sampler. */
-hn_status hn_sampling_read(const hn_sampling_args *args, hn_logit_bias *bias,
-                           hn_sampler_options *out);
+/* `bias` has room for HN_MAX_LIST, and lives until the sampler is made. */
+hn_status hn_sampling_read(const hn_sampling_args *args, hn_lm_bias *bias, hn_lm_sampling *out);
 
 #endif

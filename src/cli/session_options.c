@@ -2,24 +2,19 @@
 
 #include "base/os/files.h"
 
-hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *out)
+hn_lm_session_options hn_session_args_options(const hn_session_args *args)
 {
-    *out = (hn_session_options){ .n_ctx = args->context, .keeps_all = args->keeps_all };
-    return hn_session_cache_parse(args->cache, &out->cache);
+    return (hn_lm_session_options){ .size = sizeof(hn_lm_session_options), .context = args->context,
+                                    .cache = args->cache, .keeps_all = args->keeps_all, .mapped = args->mapped };
 }
 
-bool hn_session_args_pack(const hn_session_args *args, const hn_model *model, int64_t tokens)
-{
-    return !args->mapped && hn_session_should_pack(model, tokens);
-}
-
-hn_status hn_session_args_restore(const hn_session_args *args, hn_session *session)
+hn_status hn_session_args_restore(const hn_session_args *args, hn_lm_session *session)
 {
     const bool is_there = args->file && hn_os_is_there(args->file);
-    return is_there ? hn_session_restore(session, args->file) : HN_OK;
+    return is_there ? hn_lm_session_load(session, args->file) : HN_OK;
 }
 
-hn_status hn_session_args_save(const hn_session_args *args, const hn_session *session)
+hn_status hn_session_args_save(const hn_session_args *args, const hn_lm_session *session)
 {
-    return args->file && hn_session_length(session) ? hn_session_save(session, args->file) : HN_OK;
+    return args->file ? hn_lm_session_save_known(session, args->file, NULL) : HN_OK;
 }

@@ -3,7 +3,7 @@
 #define HN_CLI_SESSION_OPTIONS_H
 
 #include "cli/command.h"
-#include "infer/session.h"
+#include "hone/session.h"
 
 typedef struct hn_session_args {
     const char *cache, *file;
@@ -25,16 +25,11 @@ typedef struct hn_session_args {
         HN_TEXT(type, session.file, "session", "FILE",                                         \
                 "take keys from there if it exists, and leave them there")
 
-/* Without adapters. */
-hn_status hn_session_args_read(const hn_session_args *args, hn_session_options *out);
-
-/* Whether weights should be copied into panels: not where that was ruled out, for few tokens, or
- * where the copies would take more than half of the machine's memory. */
-bool hn_session_args_pack(const hn_session_args *args, const hn_model *model, int64_t tokens);
+hn_lm_session_options hn_session_args_options(const hn_session_args *args);
 
 /* Before and after; neither does anything without a file. What does not fit is refused: nothing
  * is overwritten then. */
-hn_status hn_session_args_restore(const hn_session_args *args, hn_session *session);
-hn_status hn_session_args_save(const hn_session_args *args, const hn_session *session);
+hn_status hn_session_args_restore(const hn_session_args *args, hn_lm_session *session);
+hn_status hn_session_args_save(const hn_session_args *args, const hn_lm_session *session);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli/train_options.h"
 
 #include "cli/cache_folder.h"
+#include "cli/machine.h"
 #include "cli/progress.h"
 #include "models/identity.h"
 

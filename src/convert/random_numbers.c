@@ -116,7 +116,7 @@ hn_status hn_random_complete(const hn_arch *arch, hn_hparams *hp)
     return HN_OK;
 }
 
-hn_status hn_random_check(const hn_arch *arch, const hn_hparams *hp, int n, char *const *settings)
+hn_status hn_random_check(const hn_arch *arch, const hn_hparams *hp, int n, const char *const *settings)
 {
     for (int i = 0; i < n; i++) {
         hn_hparams again = *hp;

@@ -16,6 +16,6 @@ hn_status hn_random_complete(const hn_arch *arch, hn_hparams *hp);
 
 /* What was set is what the model has: set again, it changes nothing. Settings of keys that the architecture
  * derives from others, or has no place for, and keys that are given twice, are refused so. */
-hn_status hn_random_check(const hn_arch *arch, const hn_hparams *hp, int n, char *const *settings);
+hn_status hn_random_check(const hn_arch *arch, const hn_hparams *hp, int n, const char *const *settings);
 
 #endif

@@ -31,6 +31,7 @@ hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
         return HN_ERR_MEMORY;
     e->heap = heap;
     e->made_by = hn_os_process_id();
+    e->n_threads = options->n_threads;
     const hn_device_options device = { .n_threads = options->n_threads, .isa = options->isa };
     const hn_status status =
         hn_devices_open(&e->heap, options->devices ? options->devices : "cpu", &device,
@@ -73,6 +74,15 @@ void hn_engine_on_progress(hn_engine *e, hn_progress_fn *call, void *context)
     e->progress_context = context;
 }
 
+void hn_engine_on_work(hn_engine *e, hn_work_fn *call, void *context)
+{
+    HN_ENTER();
+    if (!e)
+        return;
+    e->work = call;
+    e->work_context = context;
+}
+
 void hn_engine_memory(const hn_engine *e, int64_t *live, int64_t *peak, int64_t *allocations)
 {
     if (live)
@@ -101,6 +111,23 @@ hn_run_options hn_engine_run_options(hn_engine *e)
 {
     return (hn_run_options){ .cancel = hn_engine_cancelled(e), .progress = e->progress ? on_progress : NULL,
                              .progress_context = e };
+}
+
+bool hn_engine_tell(void *engine, double done, const char *what)
+{
+    hn_engine *e = engine;
+    if (e->progress)
+        on_progress(e, done);
+    if (e->work) {
+        HN_CALL_HOST();
+        e->work(e->work_context, done, what);
+    }
+    return !hn_is_cancelled(hn_engine_cancelled(e));
+}
+
+hn_status hn_engine_pool(hn_engine *e, hn_pool **out)
+{
+    return hn_pool_new(&e->heap, e->n_threads, out);
 }
 
 hn_status hn_engine_check(const hn_engine *e)

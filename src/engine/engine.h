@@ -4,6 +4,7 @@
 
 #include "backend/program.h"
 #include "base/host.h"
+#include "base/pool.h"
 #include "hone/hone.h"
 #include "ops/ops.h"
 
@@ -14,6 +15,9 @@ struct hn_engine {
     hn_cancel_flag cancelled;
     hn_progress_fn *progress;
     void *progress_context;
+    hn_work_fn *work;
+    void *work_context;
+    int n_threads;    /* as asked for */
     int64_t made_by; /* the process: its threads are in no other */
 };
 
@@ -27,6 +31,10 @@ struct hn_builder {
 const hn_cancel_flag *hn_engine_cancelled(const hn_engine *engine);
 /* Cancellation and progress of an engine, for a run. */
 hn_run_options hn_engine_run_options(hn_engine *engine);
+/* The same for work that says what is at hand: hn_watch.progress and its like. `engine`: an hn_engine. */
+bool hn_engine_tell(void *engine, double done, const char *what);
+/* Threads for work on files, as many as the engine's; with hn_pool_free. */
+hn_status hn_engine_pool(hn_engine *engine, hn_pool **out);
 /* HN_ERR_UNSUPPORTED in a child of fork, where the engine can only be freed. */
 hn_status hn_engine_check(const hn_engine *engine);
 

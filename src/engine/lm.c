@@ -2,7 +2,7 @@
 #include "engine/lm.h"
 
 #include "base/embedded.h"
-#include "infer/conversation.h"
+#include "models/identity.h"
 #include "models/open_tokenizer.h"
 
 #include <string.h>
@@ -32,11 +32,62 @@ hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t
     return HN_OK;
 }
 
-hn_status hn_lm_hold(hn_lm *lm)
+static const hn_numerics inner_numerics[] = { HN_NUMERICS_F32, HN_NUMERICS_BF16, HN_NUMERICS_MIXED };
+
+hn_lm_numerics hn_outer_numerics(hn_numerics numerics)
 {
-    HN_TRY(hn_engine_check(lm->engine));
+    int i = HN_LM_F32;
+    while (i < HN_LM_MIXED && inner_numerics[i] != numerics)
+        i++;
+    return (hn_lm_numerics)i;
+}
+
+hn_status hn_lm_numerics_named(const char *word, hn_lm_numerics *out)
+{
+    HN_ENTER();
+    hn_numerics inner;
+    HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_lm_numerics_named: out is NULL");
+    HN_TRY(hn_numerics_parse(word, &inner));
+    *out = hn_outer_numerics(inner);
+    return HN_OK;
+}
+
+const char *hn_lm_numerics_name(hn_lm_numerics numerics)
+{
+    HN_ENTER();
+    return (unsigned)numerics <= HN_LM_MIXED ? hn_numerics_name(inner_numerics[numerics]) : "";
+}
+
+static hn_status hold(hn_lm *lm)
+{
     atomic_fetch_add(&lm->n_holders, 1);
     return HN_OK;
+}
+
+hn_status hn_lm_want_model(const hn_lm *lm)
+{
+    HN_REQUIRE(lm->model, HN_ERR_UNSUPPORTED, "%s: opened by hn_lm_open_words, without its weights: expected hn_lm_open",
+               lm->path);
+    return hn_engine_check(lm->engine);
+}
+
+hn_status hn_lm_want_words(const hn_lm *lm)
+{
+    HN_REQUIRE(lm->tok, HN_ERR_UNSUPPORTED, "%s: opened by hn_lm_open_weights, without its tokenizer: expected hn_lm_open",
+               lm->path);
+    return hn_engine_check(lm->engine);
+}
+
+hn_status hn_lm_hold(hn_lm *lm)
+{
+    HN_TRY(hn_lm_want_model(lm));
+    return hold(lm);
+}
+
+hn_status hn_lm_hold_words(hn_lm *lm)
+{
+    HN_TRY(hn_lm_want_words(lm));
+    return hold(lm);
 }
 
 void hn_lm_let_go(hn_lm *lm)
@@ -50,6 +101,8 @@ void hn_lm_let_go(hn_lm *lm)
     hn_tokenizer_free(lm->tok);
     hn_free(heap, lm->chosen);
     hn_free(heap, lm->name);
+    hn_free(heap, lm->path);
+    hn_free(heap, lm->digests);
     hn_free(heap, lm);
 }
 
@@ -58,8 +111,8 @@ static hn_status open_template(hn_lm *lm, const char *path, const hn_lm_options 
     hn_template_choice choice = { o->template_file, o->template_name };
     const char *given = choice.file ? choice.file : choice.name;
     HN_TRY(hn_chat_input_open(&lm->input, path));
-    HN_REQUIRE(!choice.file || !choice.name, HN_ERR_ARGUMENT,
-               "hn_lm_options: expected template_file or template_name, found both");
+    if (choice.file && choice.name) /* refused there */
+        return hn_chat_input_choose(&lm->input, &choice, &lm->which);
     if (given && !(lm->chosen = hn_strdup(&lm->engine->heap, HN_TAG_TEXT, given)))
         return HN_ERR_MEMORY;
     choice.file = choice.file ? lm->chosen : NULL;
@@ -75,31 +128,47 @@ static hn_status read_name(hn_lm *lm)
     return HN_OK;
 }
 
-static hn_status open_lm(hn_lm *lm, const char *path, const hn_lm_options *o)
+hn_status hn_take_ignored(const char *name, const char *const *keys, int32_t n, hn_ignored *out)
 {
-    hn_ignored ignored = { .n = o->n_ignored_keys };
-    HN_REQUIRE(o->n_ignored_keys >= 0 && o->n_ignored_keys <= HN_MAX_IGNORED &&
-                   (o->ignored_keys || !o->n_ignored_keys),
-               HN_ERR_ARGUMENT, "hn_lm_options.ignored_keys: expected a list of at most %d, found %d%s",
-               HN_MAX_IGNORED, o->n_ignored_keys, o->ignored_keys ? "" : " at NULL");
-    for (int32_t i = 0; i < o->n_ignored_keys; i++) {
-        HN_REQUIRE(o->ignored_keys[i], HN_ERR_ARGUMENT, "hn_lm_options.ignored_keys[%d] is NULL", i);
-        ignored.at[i] = o->ignored_keys[i];
+    *out = (hn_ignored){ .n = n };
+    HN_REQUIRE(n >= 0 && n <= HN_MAX_IGNORED && (keys || !n), HN_ERR_ARGUMENT,
+               "%s.ignored_keys: expected a list of at most %d, found %d%s", name, HN_MAX_IGNORED, n,
+               keys ? "" : " at NULL");
+    for (int32_t i = 0; i < n; i++) {
+        HN_REQUIRE(keys[i], HN_ERR_ARGUMENT, "%s.ignored_keys[%d] is NULL", name, i);
+        out->at[i] = keys[i];
     }
+    return HN_OK;
+}
+
+/* What of a model is opened. */
+enum { WORDS = 1, WEIGHTS = 2 };
+
+static hn_status open_lm(hn_lm *lm, const char *path, const hn_lm_options *o, int parts)
+{
+    hn_ignored ignored;
+    HN_TRY(hn_take_ignored("hn_lm_options", o->ignored_keys, o->n_ignored_keys, &ignored));
     HN_REQUIRE((unsigned)o->numerics <= HN_LM_MIXED, HN_ERR_ARGUMENT,
                "hn_lm_options.numerics is %d: expected HN_LM_F32, HN_LM_BF16 or HN_LM_MIXED", (int)o->numerics);
-    static const hn_numerics numerics[] = { HN_NUMERICS_F32, HN_NUMERICS_BF16, HN_NUMERICS_MIXED };
-    lm->run = (hn_run_spec){ 1, lm->engine->devices, numerics[o->numerics] };
-    HN_TRY(hn_open_tokenizer(&lm->engine->heap, path, &lm->tok));
-    HN_TRY(open_template(lm, path, o));
+    lm->run = (hn_run_spec){ lm->engine->n_devices, lm->engine->devices, inner_numerics[o->numerics] };
+    lm->path = hn_strdup(&lm->engine->heap, HN_TAG_TEXT, path);
+    if (!lm->path)
+        return HN_ERR_MEMORY;
+    if (parts & WORDS) {
+        HN_TRY(hn_open_tokenizer(&lm->engine->heap, path, &lm->tok));
+        HN_TRY(open_template(lm, path, o));
+    }
+    if (!(parts & WEIGHTS))
+        return HN_OK;
     HN_TRY(hn_model_open(&lm->engine->heap, path, &ignored, &lm->model));
-    HN_TRY(hn_check_vocabulary(lm->tok, lm->model));
+    if (parts & WORDS)
+        HN_TRY(hn_check_vocabulary(lm->tok, lm->model));
     return read_name(lm);
 }
 
-hn_status hn_lm_open(hn_lm **out, hn_engine *engine, const char *path, const hn_lm_options *options)
+static hn_status make_lm(hn_lm **out, hn_engine *engine, const char *path, const hn_lm_options *options,
+                         int parts)
 {
-    HN_ENTER();
     hn_lm_options o;
     HN_REQUIRE(out && engine && path, HN_ERR_ARGUMENT, "hn_lm_open: expected out, engine and path, found NULL");
     *out = NULL;
@@ -111,7 +180,7 @@ hn_status hn_lm_open(hn_lm **out, hn_engine *engine, const char *path, const hn_
     lm->engine = engine;
     lm->input.heap = &engine->heap;
     atomic_init(&lm->n_holders, 1);
-    const hn_status status = open_lm(lm, path, &o);
+    const hn_status status = open_lm(lm, path, &o, parts);
     if (status != HN_OK) {
         hn_lm_let_go(lm);
         return status;
@@ -125,6 +194,39 @@ const char *hn_lm_builtin(void)
     return HN_EMBEDDED_NAME;
 }
 
+hn_status hn_lm_open(hn_lm **out, hn_engine *engine, const char *path, const hn_lm_options *options)
+{
+    HN_ENTER();
+    return make_lm(out, engine, path, options, WORDS | WEIGHTS);
+}
+
+hn_status hn_lm_open_words(hn_lm **out, hn_engine *engine, const char *path, const hn_lm_options *options)
+{
+    HN_ENTER();
+    return make_lm(out, engine, path, options, WORDS);
+}
+
+hn_status hn_lm_open_weights(hn_lm **out, hn_engine *engine, const char *path, const hn_lm_options *options)
+{
+    HN_ENTER();
+    return make_lm(out, engine, path, options, WEIGHTS);
+}
+
+hn_status hn_lm_keep_digests(hn_lm *lm, const char *folder)
+{
+    HN_ENTER();
+    HN_REQUIRE(lm, HN_ERR_ARGUMENT, "hn_lm_keep_digests: expected a model, found NULL");
+    HN_TRY(hn_lm_want_model(lm));
+    HN_REQUIRE(!lm->digests, HN_ERR_ARGUMENT, "%s: its digests are kept in %s", lm->path, lm->digests);
+    hn_heap *heap = &lm->engine->heap;
+    char *copy = folder ? hn_strdup(heap, HN_TAG_TEXT, folder) : NULL;
+    if (folder && !copy)
+        return HN_ERR_MEMORY;
+    hn_model_keep_identity(lm->model, copy);
+    lm->digests = copy;
+    return HN_OK;
+}
+
 void hn_lm_close(hn_lm *lm)
 {
     HN_ENTER();
@@ -134,7 +236,7 @@ void hn_lm_close(hn_lm *lm)
 const char *hn_lm_architecture(const hn_lm *lm)
 {
     HN_ENTER();
-    return lm ? hn_model_arch(lm->model)->name : "";
+    return lm && lm->model ? hn_model_arch(lm->model)->name : "";
 }
 
 const char *hn_lm_name(const hn_lm *lm)
@@ -146,19 +248,19 @@ const char *hn_lm_name(const hn_lm *lm)
 int64_t hn_lm_context(const hn_lm *lm)
 {
     HN_ENTER();
-    return lm ? hn_hparams_longest(hn_model_hparams(lm->model)) : 0;
+    return lm && lm->model ? hn_hparams_longest(hn_model_hparams(lm->model)) : 0;
 }
 
 int64_t hn_lm_vocabulary(const hn_lm *lm)
 {
     HN_ENTER();
-    return lm ? hn_model_hparams(lm->model)->n_vocab : 0;
+    return lm && lm->model ? hn_model_hparams(lm->model)->n_vocab : 0;
 }
 
 int32_t hn_lm_embeds(const hn_lm *lm)
 {
     HN_ENTER();
-    return lm && hn_model_arch(lm->model)->embeds_only;
+    return lm && lm->model && hn_model_arch(lm->model)->embeds_only;
 }
 
 /* ---- values by key ---- */
@@ -250,6 +352,7 @@ hn_status hn_lm_meta(const hn_lm *lm, const char *key, char *to, size_t room, si
 {
     HN_ENTER();
     HN_REQUIRE(lm && key, HN_ERR_ARGUMENT, "hn_lm_meta: expected a model and a key, found NULL");
+    HN_TRY(hn_lm_want_model(lm));
     hn_str text = hn_str_on(&lm->engine->heap);
     hn_status status = find_value(lm, key, &text);
     if (status == HN_OK)
@@ -258,40 +361,4 @@ hn_status hn_lm_meta(const hn_lm *lm, const char *key, char *to, size_t room, si
         status = hn_give_text(text.text, text.length, to, room, bytes);
     hn_str_free(&text);
     return status;
-}
-
-/* ---- adapters ---- */
-
-hn_status hn_lm_add_adapter(hn_lm *lm, const char *path, const hn_lm_adapter_options *options)
-{
-    HN_ENTER();
-    hn_lm_adapter_options o;
-    hn_adapter *adapter;
-    char template[65];
-    HN_REQUIRE(lm && path, HN_ERR_ARGUMENT, "hn_lm_add_adapter: expected a model and a path, found NULL");
-    HN_TRY(hn_take_struct("hn_lm_adapter_options", options, sizeof o, &o));
-    HN_TRY(hn_engine_check(lm->engine));
-    HN_REQUIRE(atomic_load(&lm->n_holders) == 1, HN_ERR_BUSY,
-               "%s: adapters come before what is made on the model: expected none, found %d", path,
-               atomic_load(&lm->n_holders) - 1);
-    HN_REQUIRE(lm->adapters.n < HN_MAX_ADAPTERS, HN_ERR_ARGUMENT, "%s: expected at most %d adapters", path,
-               HN_MAX_ADAPTERS);
-    HN_REQUIRE(o.scale > -1e30 && o.scale < 1e30, HN_ERR_ARGUMENT,
-               "hn_lm_adapter_options.scale is %g: expected a finite number", o.scale);
-    const char *carried = NULL;
-    hn_chat_format_digest(lm->input.chat, lm->which, template);
-    const hn_adapter_use use = { .model = lm->model, .run = lm->run, .template = lm->which ? template : NULL,
-                                 .scale = o.scale, .is_forced = o.is_forced != 0 };
-    HN_TRY(hn_adapter_open(&adapter, &lm->engine->heap, path, &use, NULL));
-    hn_adapters both = lm->adapters; /* the model has it when all else has gone well */
-    hn_status status = hn_adapters_add(&both, adapter);
-    if (status == HN_OK && !lm->which)
-        status = hn_conversation_carried(lm->input.chat, &both, &carried);
-    if (status != HN_OK) {
-        hn_adapter_close(adapter);
-        return status;
-    }
-    lm->adapters = both;
-    lm->carried = carried;
-    return HN_OK;
 }

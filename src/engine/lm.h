@@ -11,24 +11,32 @@
 struct hn_lm {
     hn_engine *engine;
     atomic_int n_holders; /* the caller, until it closes it, and all that is made on it */
-    hn_model *model;
-    hn_tokenizer *tok;
+    hn_model *model; /* NULL of hn_lm_open_words */
+    hn_tokenizer *tok; /* NULL of hn_lm_open_weights */
     hn_chat_input input;  /* its templates */
     const char *which;    /* the template that was chosen, or NULL */
     const char *carried;  /* the one of its adapters, where none was chosen */
-    char *chosen, *name;
+    char *chosen, *name, *path;
+    char *digests; /* a folder, or NULL */
     hn_adapters adapters;
     hn_run_spec run;
 };
 
 /* Beginning and end of what is made on it. HN_ERR_UNSUPPORTED in a child of fork. */
-hn_status hn_lm_hold(hn_lm *lm);
+hn_status hn_lm_hold(hn_lm *lm);       /* needs the model, */
+hn_status hn_lm_hold_words(hn_lm *lm); /* or the tokenizer */
+hn_status hn_lm_want_model(const hn_lm *lm); /* the same for what is done at once */
+hn_status hn_lm_want_words(const hn_lm *lm);
 void hn_lm_let_go(hn_lm *lm); /* takes NULL */
 
 /* A struct of the caller's, of NULL an empty one, by its first field: HN_ERR_ARGUMENT names another size. */
 hn_status hn_take_struct(const char *name, const void *given, size_t size, void *out);
 /* A text to the caller's memory, or its length alone. */
 hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t *bytes);
+
+/* A list of keys to pass over, of the struct called so. */
+hn_status hn_take_ignored(const char *name, const char *const *keys, int32_t n, hn_ignored *out);
+hn_lm_numerics hn_outer_numerics(hn_numerics numerics);
 
 /* Sessions and samplers as the public options have them; of the inner kind. */
 hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options_or_null, hn_session **out);

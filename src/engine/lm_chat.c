@@ -1,4 +1,5 @@
 /* Public conversations: a session, a sampler and the inner conversation, made together. */
+#include "base/file.h"
 #include "engine/lm.h"
 #include "infer/conversation.h"
 
@@ -15,10 +16,33 @@ struct hn_lm_chat {
     hn_conversation *inner;
 };
 
+/* JSON, or the name of a file of it. */
+static bool is_file(const char *text)
+{
+    const char first = text[strspn(text, " \t\r\n")];
+    return first != '[' && first != '{';
+}
+
+/* What messages call it: its file, or where it was given. */
+static const char *name_of(const char *text, const char *otherwise)
+{
+    return !text ? NULL : is_file(text) ? text : otherwise;
+}
+
 static hn_status read_json(hn_heap *heap, const char *name, const char *text, hn_json_text **out)
 {
+    enum { MOST_BYTES = 1 << 26 };
+    void *file = NULL;
+    size_t bytes;
     *out = NULL;
-    return text ? hn_json_read(heap, name, text, strlen(text), out) : HN_OK;
+    if (!text)
+        return HN_OK;
+    if (!is_file(text))
+        return hn_json_read(heap, name, text, strlen(text), out);
+    HN_TRY(hn_file_read(heap, text, MOST_BYTES, &file, &bytes));
+    const hn_status status = hn_json_read(heap, text, file, bytes, out);
+    hn_free(heap, file);
+    return status;
 }
 
 static hn_status check_variables(const char *const *list, int32_t n)
@@ -68,7 +92,7 @@ static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_rende
     if (status == HN_OK)
         status = hn_chat_input_set(&in, o->variables, o->n_variables);
     if (status == HN_OK)
-        status = settle(lm, &in, o->variables, o->tools ? "of hn_lm_render_options" : NULL,
+        status = settle(lm, &in, o->variables, name_of(o->tools, "of hn_lm_render_options"),
                         &request.template_name);
     request.messages = root_of(texts[0]);
     request.tools = root_of(texts[1]);
@@ -91,6 +115,7 @@ hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render
     HN_REQUIRE(lm && messages, HN_ERR_ARGUMENT, "hn_lm_render: expected a model and messages, found NULL");
     HN_TRY(hn_take_struct("hn_lm_render_options", options, sizeof o, &o));
     HN_TRY(check_variables(o.variables, o.n_variables));
+    HN_TRY(hn_lm_want_words(lm));
     hn_str text = hn_str_on(&lm->engine->heap);
     hn_status status = render(lm, messages, &o, &text);
     if (status == HN_OK)
@@ -115,7 +140,7 @@ static hn_status open_chat(hn_lm_chat *c)
     hn_conversation_options o = { .max_answer = c->o.max_answer };
     HN_TRY(take_variables(c));
     HN_TRY(read_json(heap, "tools", c->o.tools, &c->tools));
-    HN_TRY(settle(c->lm, &c->input, c->o.variables, c->o.tools ? "of hn_lm_chat_options" : NULL,
+    HN_TRY(settle(c->lm, &c->input, c->o.variables, name_of(c->o.tools, "of hn_lm_chat_options"),
                   &o.template_name));
     HN_TRY(hn_lm_inner_sampler(c->lm, c->o.sampling, &c->bias, &c->sampler));
     HN_TRY(hn_lm_inner_session(c->lm, c->o.session, &c->session));
@@ -141,6 +166,7 @@ hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *
     HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_chat_new: expected out and a model, found NULL");
     *out = NULL;
     HN_TRY(hn_take_struct("hn_lm_chat_options", options, sizeof o, &o));
+    HN_TRY(hn_lm_want_words(lm));
     HN_TRY(hn_lm_hold(lm));
     hn_lm_chat *c = hn_alloc(&lm->engine->heap, HN_TAG_TEXT, sizeof *c);
     if (!c) {
@@ -200,7 +226,7 @@ static hn_status end_turn(const hn_turn *found, hn_status status, hn_lm_turn *ou
     static const hn_lm_end ends[] = { [HN_TURN_DONE] = HN_LM_DONE, [HN_TURN_COUNTED] = HN_LM_COUNTED,
                                       [HN_TURN_FULL] = HN_LM_FULL, [HN_TURN_CANCELLED] = HN_LM_CANCELLED };
     if (out)
-        *out = (hn_lm_turn){ .end = ends[found->end], .n_prompt = found->n_prompt, .n_reused = found->n_reused,
+        *out = (hn_lm_turn){ .end = found->does_not_fit ? HN_LM_FULL : ends[found->end], .n_prompt = found->n_prompt, .n_reused = found->n_reused,
                              .n_answer = found->n_answer, .prompt_seconds = (double)found->prompt_ns * 1e-9,
                              .answer_seconds = (double)found->answer_ns * 1e-9 };
     HN_TRY(status);
@@ -261,4 +287,26 @@ hn_status hn_lm_chat_messages(const hn_lm_chat *c, char *to, size_t room, size_t
         status = hn_give_text(text.text, text.length, to, room, bytes);
     hn_str_free(&text);
     return status;
+}
+
+int64_t hn_lm_chat_context(const hn_lm_chat *c)
+{
+    HN_ENTER();
+    return c ? hn_session_context(c->session) : 0;
+}
+
+hn_status hn_lm_chat_save_keys(const hn_lm_chat *c, const char *path)
+{
+    HN_ENTER();
+    HN_REQUIRE(c && path, HN_ERR_ARGUMENT, "hn_lm_chat_save_keys: expected a chat and a path, found NULL");
+    HN_TRY(hn_engine_check(c->lm->engine));
+    return hn_session_length(c->session) ? hn_session_save(c->session, path) : HN_OK;
+}
+
+hn_status hn_lm_chat_load_keys(hn_lm_chat *c, const char *path)
+{
+    HN_ENTER();
+    HN_REQUIRE(c && path, HN_ERR_ARGUMENT, "hn_lm_chat_load_keys: expected a chat and a path, found NULL");
+    HN_TRY(hn_engine_check(c->lm->engine));
+    return hn_session_restore(c->session, path);
 }

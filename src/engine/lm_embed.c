@@ -15,6 +15,7 @@ hn_status hn_lm_embedder_new(hn_lm_embedder **out, hn_lm *lm, const hn_lm_embed_
     *out = NULL;
     HN_TRY(hn_take_struct("hn_lm_embed_options", options, sizeof o, &o));
     HN_REQUIRE(!lm->adapters.n, HN_ERR_UNSUPPORTED, "%s: adapters on a model that embeds", hn_model_path(lm->model));
+    HN_TRY(hn_lm_want_words(lm));
     HN_TRY(hn_lm_hold(lm));
     hn_lm_embedder *e = hn_alloc(&lm->engine->heap, HN_TAG_STATE, sizeof *e);
     if (!e) {

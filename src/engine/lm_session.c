@@ -200,3 +200,14 @@ hn_status hn_lm_session_load(hn_lm_session *s, const char *path)
     memcpy(s->ids, hn_session_tokens(s->inner), (size_t)s->n * sizeof *s->ids);
     return HN_OK;
 }
+
+hn_status hn_lm_session_save_known(const hn_lm_session *s, const char *path, size_t *n)
+{
+    HN_ENTER();
+    HN_REQUIRE(s && path, HN_ERR_ARGUMENT, "hn_lm_session_save_known: expected a session and a path, found NULL");
+    HN_TRY(hn_engine_check(s->lm->engine));
+    const int64_t known = hn_session_length(s->inner);
+    if (n)
+        *n = (size_t)known;
+    return known ? hn_session_save(s->inner, path) : HN_OK;
+}

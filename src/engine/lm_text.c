@@ -14,6 +14,18 @@ static hn_status encode(const hn_lm *lm, const char *text, size_t bytes, hn_lm_t
     return hn_tokenizer_encode(lm->tok, text, bytes, &o, out);
 }
 
+/* Hands an encoding over, and frees it. */
+static hn_status give_ids(hn_status status, hn_encoding *encoding, int32_t *ids, size_t room, size_t *n)
+{
+    *n = encoding->n;
+    if (status == HN_OK && room && encoding->n > room)
+        status = hn_fail(HN_ERR_ARGUMENT, "room for %zu ids: expected %zu", room, encoding->n);
+    if (status == HN_OK && room && encoding->n)
+        memcpy(ids, encoding->ids, encoding->n * sizeof *ids);
+    hn_encoding_free(encoding);
+    return status;
+}
+
 hn_status hn_lm_encode(const hn_lm *lm, const char *text, size_t bytes, hn_lm_text kind, int32_t *ids,
                        size_t room, size_t *n)
 {
@@ -23,14 +35,36 @@ hn_status hn_lm_encode(const hn_lm *lm, const char *text, size_t bytes, hn_lm_te
                "hn_lm_encode: expected a model, a text and room, found NULL");
     HN_REQUIRE((unsigned)kind <= HN_LM_BARE, HN_ERR_ARGUMENT, "hn_lm_encode: kind %d: expected an hn_lm_text",
                (int)kind);
-    hn_status status = encode(lm, text ? text : "", bytes, kind, &encoding);
-    *n = encoding.n;
-    if (status == HN_OK && room && encoding.n > room)
-        status = hn_fail(HN_ERR_ARGUMENT, "room for %zu ids: expected %zu", room, encoding.n);
-    if (status == HN_OK && room && encoding.n)
-        memcpy(ids, encoding.ids, encoding.n * sizeof *ids);
-    hn_encoding_free(&encoding);
-    return status;
+    HN_TRY(hn_lm_want_words(lm));
+    return give_ids(encode(lm, text ? text : "", bytes, kind, &encoding), &encoding, ids, room, n);
+}
+
+hn_status hn_lm_encode_by(const hn_lm *lm, const char *text, size_t bytes, const hn_lm_encode_options *options,
+                          int32_t *ids, size_t room, size_t *n)
+{
+    HN_ENTER();
+    hn_lm_encode_options o;
+    hn_encoding encoding = { 0 };
+    HN_REQUIRE(lm && (text || !bytes) && n && (ids || !room), HN_ERR_ARGUMENT,
+               "hn_lm_encode_by: expected a model, a text and room, found NULL");
+    HN_TRY(hn_take_struct("hn_lm_encode_options", options, sizeof o, &o));
+    HN_TRY(hn_lm_want_words(lm));
+    const hn_encode_options inner = { .add_bos = o.no_bos ? HN_NO : HN_BY_MODEL, .add_eos = o.no_eos ? HN_NO : HN_BY_MODEL,
+                                      .parse_special = o.special != 0 };
+    return give_ids(hn_tokenizer_encode(lm->tok, text ? text : "", bytes, &inner, &encoding), &encoding, ids, room, n);
+}
+
+hn_status hn_lm_piece(const hn_lm *lm, int32_t id, const char **text, size_t *bytes)
+{
+    HN_ENTER();
+    HN_REQUIRE(lm && text && bytes, HN_ERR_ARGUMENT, "hn_lm_piece: expected a model, text and bytes, found NULL");
+    HN_TRY(hn_lm_want_words(lm));
+    HN_REQUIRE(id >= 0 && id < hn_tokenizer_size(lm->tok), HN_ERR_ARGUMENT, "token %d: expected 0 to %lld", id,
+               (long long)hn_tokenizer_size(lm->tok) - 1);
+    const hn_span piece = hn_tokenizer_piece(lm->tok, id);
+    *text = piece.data;
+    *bytes = piece.bytes;
+    return HN_OK;
 }
 
 hn_status hn_lm_decode(const hn_lm *lm, const int32_t *ids, size_t n, int32_t with_special, char *to,
@@ -38,6 +72,7 @@ hn_status hn_lm_decode(const hn_lm *lm, const int32_t *ids, size_t n, int32_t wi
 {
     HN_ENTER();
     HN_REQUIRE(lm && (ids || !n), HN_ERR_ARGUMENT, "hn_lm_decode: expected a model and ids, found NULL");
+    HN_TRY(hn_lm_want_words(lm));
     hn_str text = hn_str_on(&lm->engine->heap);
     hn_status status = hn_tokenizer_decode(lm->tok, ids, n, !with_special, &text);
     if (status == HN_OK)
@@ -56,19 +91,19 @@ int32_t hn_lm_special(const hn_lm *lm, hn_lm_role role)
         [HN_LM_EOM] = HN_SPECIAL_EOM, [HN_LM_UNK] = HN_SPECIAL_UNK, [HN_LM_SEP] = HN_SPECIAL_SEP,
         [HN_LM_PAD] = HN_SPECIAL_PAD, [HN_LM_CLS] = HN_SPECIAL_CLS, [HN_LM_MASK] = HN_SPECIAL_MASK,
     };
-    return lm && (unsigned)role <= HN_LM_MASK ? hn_tokenizer_special(lm->tok, inner[role]) : -1;
+    return lm && lm->tok && (unsigned)role <= HN_LM_MASK ? hn_tokenizer_special(lm->tok, inner[role]) : -1;
 }
 
 int32_t hn_lm_ends(const hn_lm *lm, int32_t id)
 {
     HN_ENTER();
-    return lm && id >= 0 && id < hn_tokenizer_size(lm->tok) && hn_tokenizer_ends(lm->tok, id);
+    return lm && lm->tok && id >= 0 && id < hn_tokenizer_size(lm->tok) && hn_tokenizer_ends(lm->tok, id);
 }
 
 int64_t hn_lm_tokens(const hn_lm *lm)
 {
     HN_ENTER();
-    return lm ? hn_tokenizer_size(lm->tok) : 0;
+    return lm && lm->tok ? hn_tokenizer_size(lm->tok) : 0;
 }
 
 /* ---- id by id ---- */
@@ -94,7 +129,7 @@ hn_status hn_lm_decoder_new(hn_lm_decoder **out, hn_lm *lm, int32_t follows)
     hn_lm_decoder *d = hn_alloc(&lm->engine->heap, HN_TAG_TEXT, sizeof *d);
     if (!d)
         return HN_ERR_MEMORY;
-    const hn_status status = hn_lm_hold(lm);
+    const hn_status status = hn_lm_hold_words(lm);
     if (status != HN_OK) {
         hn_free(&lm->engine->heap, d);
         return status;

@@ -11,6 +11,12 @@ static hn_status full_type(const char *type, const hn_shape *shape, hn_type *out
     return hn_type_make(out, dtype, shape->rank, shape->dim);
 }
 
+const char *hn_tensor_type(int32_t i)
+{
+    HN_ENTER();
+    return i >= 0 && i < HN_N_DTYPES ? hn_dtype_name((hn_dtype)i) : NULL;
+}
+
 hn_status hn_tensor_bytes(const char *type, const hn_shape *shape, size_t *out)
 {
     HN_ENTER();

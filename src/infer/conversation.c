@@ -193,12 +193,13 @@ static hn_status prepare(hn_conversation *c, const hn_str *prompt, hn_turn *turn
 {
     HN_TRY(hn_prompt_encode(c->parts.tok, prompt->text, prompt->length, &c->encoding));
     const int64_t n = (int64_t)c->encoding.n;
+    turn->n_prompt = n;
     turn->does_not_fit = n >= c->n_ctx;
     HN_REQUIRE(!turn->does_not_fit, HN_ERR_ARGUMENT,
                "the conversation takes %lld tokens: the context is full at %lld", (long long)n,
                (long long)c->n_ctx);
     memcpy(c->tokens, c->encoding.ids, (size_t)n * sizeof *c->tokens);
-    c->n = turn->n_prompt = n;
+    c->n = n;
     turn->n_reused = hn_session_known(c->parts.session, c->tokens, n);
     return HN_OK;
 }

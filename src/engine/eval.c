@@ -1,0 +1,110 @@
+/* Evaluations of a public model. */
+#include "engine/files.h"
+#include "hone/eval.h"
+#include "infer/forward.h"
+#include "infer/imatrix.h"
+#include "infer/perplexity.h"
+
+#include <string.h>
+
+enum { DEFAULT_CHUNK = 512 };
+
+static hn_status check_ids(const char *name, const hn_lm *lm, const int32_t *ids, size_t n)
+{
+    HN_REQUIRE(lm && (ids || !n), HN_ERR_ARGUMENT, "%s: expected a model and ids, found NULL", name);
+    return hn_lm_want_model(lm);
+}
+
+static hn_status check_chunks(const char *name, int64_t *chunk, int64_t max_chunks, int64_t least)
+{
+    *chunk = *chunk ? *chunk : DEFAULT_CHUNK;
+    HN_REQUIRE(*chunk >= least && *chunk <= 1048576 && max_chunks >= 0, HN_ERR_ARGUMENT,
+               "%s: chunk %lld, max_chunks %lld: expected %lld to 1048576, and at least 0", name, (long long)*chunk,
+               (long long)max_chunks, (long long)least);
+    return HN_OK;
+}
+
+/* What begins a chunk in place of its first token; -1: nothing. */
+static int32_t bos_of(const hn_lm *lm)
+{
+    return hn_tokenizer_adds_bos(lm->tok) ? hn_tokenizer_special(lm->tok, HN_SPECIAL_BOS) : -1;
+}
+
+/* ---- perplexity ---- */
+
+static hn_lm_estimate outer(const hn_estimate *e)
+{
+    return (hn_lm_estimate){ e->n, e->mean, e->error };
+}
+
+hn_status hn_lm_perplexity_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_lm_perplexity_options *options,
+                              hn_lm_perplexity *out)
+{
+    HN_ENTER();
+    hn_lm_perplexity_options o;
+    hn_perplexity found;
+    HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_lm_perplexity_of: out is NULL");
+    memset(out, 0, sizeof *out);
+    HN_TRY(check_ids("hn_lm_perplexity_of", lm, ids, n));
+    HN_TRY(hn_lm_want_words(lm));
+    HN_TRY(hn_take_struct("hn_lm_perplexity_options", options, sizeof o, &o));
+    HN_TRY(check_chunks("hn_lm_perplexity_options", &o.chunk, o.max_chunks, 4));
+    hn_perplexity_options inner = { .chunk = o.chunk, .max_chunks = o.max_chunks, .bos = bos_of(lm),
+                                    .save = hn_take_sink(o.save, o.overwrite), .against = o.against,
+                                    .adapters = &lm->adapters, .progress = hn_engine_tell,
+                                    .progress_context = lm->engine };
+    HN_TRY(hn_session_cache_parse(o.cache, &inner.cache));
+    HN_TRY(hn_perplexity_run(&lm->engine->heap, lm->model, lm->run, ids, n, &inner, &found));
+    *out = (hn_lm_perplexity){ outer(&found.loss), outer(&found.divergence), outer(&found.agreement) };
+    return HN_OK;
+}
+
+/* ---- logits ---- */
+
+hn_status hn_lm_logits_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_lm_logits_options *options, float *logits,
+                          size_t room)
+{
+    HN_ENTER();
+    hn_lm_logits_options o;
+    hn_forward *forward;
+    hn_tensor found;
+    HN_REQUIRE(logits || !room, HN_ERR_ARGUMENT, "hn_lm_logits_of: room for %zu numbers at NULL", room);
+    HN_TRY(check_ids("hn_lm_logits_of", lm, ids, n));
+    HN_TRY(hn_take_struct("hn_lm_logits_options", options, sizeof o, &o));
+    HN_REQUIRE(n > 0, HN_ERR_ARGUMENT, "the sequence is empty");
+    hn_forward_options inner = { .max_tokens = (int64_t)n, .plan = o.plan, .adapters = &lm->adapters };
+    HN_TRY(hn_session_cache_parse(o.cache, &inner.cache));
+    HN_REQUIRE(!hn_model_arch(lm->model)->embeds_only, HN_ERR_UNSUPPORTED,
+               "%s only embeds texts: it has no logits; see hone embed", hn_model_arch(lm->model)->name);
+    const size_t vocab = (size_t)hn_lm_vocabulary(lm);
+    HN_REQUIRE(room / vocab >= n, HN_ERR_ARGUMENT, "hn_lm_logits_of: room for %zu numbers: expected %zu times %zu", room, n,
+               vocab);
+    HN_TRY(hn_forward_new(&forward, &lm->engine->heap, lm->model, lm->run, &inner));
+    const hn_run_options run = hn_engine_run_options(lm->engine);
+    hn_status status = hn_forward_run(forward, ids, (int64_t)n, &run);
+    if (status == HN_OK)
+        status = hn_forward_logits(forward, &found);
+    if (status == HN_OK)
+        status = hn_engine_read_tensor(&found, logits, n * vocab * sizeof *logits);
+    hn_forward_free(forward);
+    return status;
+}
+
+/* ---- what inputs weigh ---- */
+
+hn_status hn_lm_write_imatrix(hn_lm *lm, const int32_t *ids, size_t n, const char *out,
+                              const hn_lm_imatrix_options *options)
+{
+    HN_ENTER();
+    hn_lm_imatrix_options o;
+    HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_lm_write_imatrix: out is NULL");
+    HN_TRY(check_ids("hn_lm_write_imatrix", lm, ids, n));
+    HN_TRY(hn_lm_want_words(lm));
+    HN_TRY(hn_take_struct("hn_lm_imatrix_options", options, sizeof o, &o));
+    HN_TRY(check_chunks("hn_lm_imatrix_options", &o.chunk, o.max_chunks, 2));
+    HN_REQUIRE(!lm->adapters.n, HN_ERR_UNSUPPORTED, "%s: activations with adapters: expected the model alone", lm->path);
+    const hn_imatrix_options inner = { .chunk = o.chunk, .max_chunks = o.max_chunks, .bos = bos_of(lm),
+                                       .dataset = o.dataset ? o.dataset : "", .progress = hn_engine_tell,
+                                       .progress_context = lm->engine };
+    return hn_imatrix_write(&lm->engine->heap, lm->model, lm->run, ids, n, hn_take_sink(out, o.overwrite), &inner);
+}

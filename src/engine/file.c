@@ -1,0 +1,350 @@
+/* A model file looked into: what is in its header, counted, and its weights left alone. */
+#include "base/file.h"
+#include "base/json.h"
+#include "engine/files.h"
+#include "io/gguf.h"
+#include "io/hf_templates.h"
+#include "models/models.h"
+#include "text/template/chat.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct hn_lm_file {
+    hn_heap *heap;
+    hn_gguf *gguf; /* one of the two */
+    hn_hf_dir *dir;
+    const hn_meta *meta; /* NULL of a directory */
+    const hn_weights *weights;
+    const hn_arch *arch; /* NULL: not known to hone, or none stated */
+    hn_hparams *hp;      /* NULL where arch is, or where there is no model in it */
+    char *path, arch_name[64];
+    hn_str template, others;
+    hn_lm_shape shape;
+    hn_lm_about about;
+    const hn_meta_value *read_of; /* whose texts were read, */
+    uint64_t read;                /* how many, */
+    size_t cursor;                /* and where the next begins */
+};
+
+/* ---- what weights are for ---- */
+
+const char *hn_lm_use_name(hn_lm_use use)
+{
+    HN_ENTER();
+    static const char *const names[] = { "embedding", "attention", "feed-forward", "experts", "norms", "head", "other" };
+    return (unsigned)use < sizeof names / sizeof *names ? names[use] : "";
+}
+
+static hn_lm_use use_of(const char *name)
+{
+    static const struct {
+        const char *part;
+        hn_lm_use use;
+    } parts[] = { { "_exps.", HN_LM_USE_EXPERTS },       { "experts", HN_LM_USE_EXPERTS },
+                  { "ffn_gate_inp", HN_LM_USE_EXPERTS }, { "norm", HN_LM_USE_NORMS },
+                  { "token_embd", HN_LM_USE_EMBEDDING }, { "embed", HN_LM_USE_EMBEDDING },
+                  { "position_embd", HN_LM_USE_EMBEDDING }, { "attn", HN_LM_USE_ATTENTION },
+                  { "attention", HN_LM_USE_ATTENTION },  { "ffn", HN_LM_USE_FEED_FORWARD },
+                  { "mlp", HN_LM_USE_FEED_FORWARD },     { "lm_head", HN_LM_USE_HEAD } };
+    if (!strncmp(name, "output.", 7))
+        return HN_LM_USE_HEAD;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i].part))
+            return parts[i].use;
+    return HN_LM_USE_OTHER;
+}
+
+static uint64_t count_of(const hn_weight_entry *e)
+{
+    uint64_t count = 1;
+    for (int d = 0; d < e->type.rank; d++)
+        count *= (uint64_t)e->type.dim[d];
+    return count;
+}
+
+static void count_weights(hn_lm_file *f)
+{
+    hn_lm_about *about = &f->about;
+    for (size_t i = 0; i < f->weights->n; i++) {
+        const hn_weight_entry *e = &f->weights->entries[i];
+        const uint64_t count = count_of(e);
+        const bool is_routed = use_of(e->name) == HN_LM_USE_EXPERTS && !strstr(e->name, "ffn_gate_inp") &&
+                               !strstr(e->name, "gate.weight") && f->hp && f->hp->n_expert > 0;
+        about->parameters += count;
+        about->bytes += e->bytes;
+        about->active += is_routed ? count / (uint64_t)f->hp->n_expert * (uint64_t)f->hp->n_used : count;
+    }
+}
+
+static void take_shape(hn_lm_file *f)
+{
+    const hn_hparams *hp = f->hp;
+    const int64_t own = hp->n_layer - hp->n_shared_kv;
+    for (int i = 0; i < own; i++)
+        f->about.kv_bytes += 2 * (uint64_t)hp->n_kv_head[i] *
+                             (uint64_t)(hn_layer_head_dim(hp, i) + hn_layer_value_dim(hp, i));
+    f->shape = (hn_lm_shape){ .layers = hp->n_layer, .width = hp->width, .heads = hp->n_head[0],
+                              .kv_heads = hp->n_kv_head[0], .head_dim = hp->head_dim, .ffn = hp->ffn[0],
+                              .experts = hp->n_expert, .experts_used = hp->n_used, .expert_ffn = hp->expert_ffn,
+                              .context = hp->n_ctx, .window = hp->window, .vocabulary = hp->n_vocab,
+                              .is_tied = hp->is_tied };
+    f->about.shape = &f->shape;
+}
+
+/* ---- its templates ---- */
+
+static void add_name(hn_str *names, const char *name)
+{
+    hn_str_print(names, "%s%s", names->length ? ", " : "", name);
+}
+
+static void set_template(hn_lm_file *f, hn_span text)
+{
+    if (!text.data)
+        return;
+    hn_str_add_bytes(&f->template, text.data, text.bytes);
+    f->about.template_text = f->template.text;
+    f->about.template_bytes = f->template.length;
+}
+
+static hn_status read_gguf_templates(hn_lm_file *f)
+{
+    static const char written[] = "tokenizer.chat_template";
+    const char *key = hn_chat_template_key(f->meta);
+    hn_span text, unused;
+    HN_TRY(hn_meta_string(f->meta, key, &text));
+    set_template(f, text);
+    f->about.template_key = key;
+    HN_TRY(hn_meta_string(f->meta, written, &unused));
+    if (strcmp(key, written) != 0)
+        f->about.template_unused = unused.bytes;
+    const size_t n = strlen(key);
+    for (size_t i = 0; i < f->meta->n; i++)
+        if (!strncmp(f->meta->values[i].key, key, n) && f->meta->values[i].key[n] == '.')
+            add_name(&f->others, f->meta->values[i].key + n + 1);
+    return HN_OK;
+}
+
+static hn_status read_dir_templates(hn_lm_file *f)
+{
+    hn_hf_templates list;
+    HN_TRY(hn_hf_templates_read(f->dir, HN_HF_TRANSFORMERS, &list));
+    for (size_t i = 0; i < list.n; i++) {
+        if (!strcmp(list.at[i].name, "default"))
+            set_template(f, (hn_span){ list.at[i].source, list.at[i].bytes });
+        else
+            add_name(&f->others, list.at[i].name);
+    }
+    hn_hf_templates_free(&list);
+    return HN_OK;
+}
+
+static hn_status read_templates(hn_lm_file *f)
+{
+    HN_TRY(f->meta ? read_gguf_templates(f) : read_dir_templates(f));
+    HN_TRY(hn_str_status(&f->others));
+    f->about.templates = f->others.length ? f->others.text : "";
+    return hn_str_status(&f->template);
+}
+
+/* ---- opening ---- */
+
+/* A vocabulary alone, or an adapter. */
+static bool has_no_shape(const hn_lm_file *f)
+{
+    hn_span type;
+    return !f->weights->n || (hn_meta_string(f->meta, "general.type", &type) == HN_OK && type.bytes == 7 &&
+                              !memcmp(type.data, "adapter", 7));
+}
+
+static hn_status open_gguf(hn_lm_file *f, const hn_ignored *ignored)
+{
+    hn_span name;
+    HN_TRY(hn_gguf_open(f->heap, f->path, &f->gguf));
+    f->meta = hn_gguf_meta(f->gguf);
+    f->weights = hn_gguf_weights(f->gguf);
+    f->about.parts = hn_gguf_parts(f->gguf);
+    f->about.format = hn_gguf_version(f->gguf) == 2 ? "GGUF 2" : "GGUF 3";
+    f->about.is_gguf = 1;
+    HN_TRY(hn_meta_string(f->meta, "general.architecture", &name));
+    if (name.data)
+        memcpy(f->arch_name, name.data, name.bytes < sizeof f->arch_name ? name.bytes : sizeof f->arch_name - 1);
+    /* What hone cannot run can still be looked at. */
+    if (hn_arch_named(f->arch_name, &f->arch) != HN_OK)
+        return HN_OK;
+    f->hp = hn_alloc(f->heap, HN_TAG_FILE, sizeof *f->hp);
+    const hn_status status =
+        f->hp ? hn_arch_read_meta(f->arch, f->meta, f->weights, ignored, f->hp) : HN_ERR_MEMORY;
+    if (status != HN_ERR_FORMAT || !has_no_shape(f))
+        return status;
+    hn_free(f->heap, f->hp);
+    f->hp = NULL;
+    return HN_OK;
+}
+
+static hn_status open_dir(hn_lm_file *f, const hn_ignored *ignored)
+{
+    HN_TRY(hn_hf_dir_open(f->heap, f->path, HN_HF_WEIGHTS, &f->dir));
+    const hn_json *config = hn_json_root(f->dir->config);
+    const hn_json *class = hn_json_at(hn_json_get(config, "architectures"), 0);
+    const hn_json *words = f->dir->tokenizer_config ? hn_json_root(f->dir->tokenizer_config) : NULL;
+    const hn_json *tokenizer = words ? hn_json_get(words, "tokenizer_class") : NULL;
+    const char *text = "";
+    f->weights = &f->dir->weights;
+    f->about.format = "safetensors";
+    f->about.parts = f->dir->n_parts;
+    f->about.tokenizer_class = tokenizer && tokenizer->kind == HN_JSON_STRING ? tokenizer->as.string.text : NULL;
+    if (class)
+        HN_TRY(hn_json_want_string(class, "architectures", &text));
+    snprintf(f->arch_name, sizeof f->arch_name, "%s", text);
+    if (hn_arch_of_config(config, &f->arch) != HN_OK)
+        return HN_OK;
+    snprintf(f->arch_name, sizeof f->arch_name, "%s", f->arch->name);
+    f->hp = hn_alloc(f->heap, HN_TAG_FILE, sizeof *f->hp);
+    return f->hp ? hn_arch_read_config(f->arch, config, ignored, f->hp) : HN_ERR_MEMORY;
+}
+
+static hn_status open_file(hn_lm_file *f, const hn_ignored *ignored)
+{
+    HN_TRY(hn_is_dir(f->path) ? open_dir(f, ignored) : open_gguf(f, ignored));
+    /* Of what hone cannot run no key is read, and none passed over. */
+    HN_REQUIRE(f->hp || !ignored->n, HN_ERR_ARGUMENT, "--ignore %s: %s is no model whose keys are read", ignored->at[0],
+               f->path);
+    count_weights(f);
+    if (f->hp)
+        take_shape(f);
+    f->about.path = f->path;
+    f->about.architecture = f->arch_name;
+    f->about.is_supported = f->arch != NULL;
+    f->about.n_tensors = f->weights->n;
+    f->about.n_keys = f->meta ? f->meta->n : 0;
+    return read_templates(f);
+}
+
+hn_status hn_lm_file_open(hn_lm_file **out, hn_engine *engine, const char *path, const char *const *ignored_keys,
+                          int32_t n_ignored_keys)
+{
+    HN_ENTER();
+    hn_ignored ignored;
+    HN_REQUIRE(out && engine && path, HN_ERR_ARGUMENT, "hn_lm_file_open: expected out, engine and path, found NULL");
+    *out = NULL;
+    HN_TRY(hn_take_ignored("hn_lm_file_open", ignored_keys, n_ignored_keys, &ignored));
+    HN_TRY(hn_engine_check(engine));
+    hn_heap *heap = &engine->heap;
+    hn_lm_file *f = hn_alloc(heap, HN_TAG_FILE, sizeof *f);
+    if (!f)
+        return HN_ERR_MEMORY;
+    *f = (hn_lm_file){ .heap = heap, .template = hn_str_on(heap), .others = hn_str_on(heap),
+                       .path = hn_strdup(heap, HN_TAG_FILE, path) };
+    const hn_status status = f->path ? open_file(f, &ignored) : HN_ERR_MEMORY;
+    if (status != HN_OK) {
+        hn_lm_file_close(f);
+        return status;
+    }
+    *out = f;
+    return HN_OK;
+}
+
+void hn_lm_file_close(hn_lm_file *f)
+{
+    HN_ENTER();
+    if (!f)
+        return;
+    hn_free(f->heap, f->hp);
+    hn_str_free(&f->template);
+    hn_str_free(&f->others);
+    if (f->dir)
+        hn_hf_dir_close(f->dir);
+    hn_gguf_close(f->gguf);
+    hn_free(f->heap, f->path);
+    hn_free(f->heap, f);
+}
+
+/* ---- what is in it ---- */
+
+const hn_lm_about *hn_lm_file_about(const hn_lm_file *f)
+{
+    HN_ENTER();
+    return f ? &f->about : NULL;
+}
+
+hn_status hn_lm_file_tensor(const hn_lm_file *f, size_t i, hn_lm_tensor *out)
+{
+    HN_ENTER();
+    HN_REQUIRE(f && out, HN_ERR_ARGUMENT, "hn_lm_file_tensor: expected a file and out, found NULL");
+    HN_REQUIRE(i < f->weights->n, HN_ERR_ARGUMENT, "%s: tensor %zu of %zu", f->path, i, f->weights->n);
+    const hn_weight_entry *e = &f->weights->entries[i];
+    *out = (hn_lm_tensor){ .name = e->name, .type = e->encoding, .use = use_of(e->name), .shape.rank = e->type.rank,
+                           .parameters = count_of(e), .bytes = e->bytes };
+    for (int d = 0; d < e->type.rank; d++)
+        out->shape.dim[d] = e->type.dim[d];
+    return HN_OK;
+}
+
+static hn_lm_kind kind_of(hn_meta_type type)
+{
+    return type == HN_META_STRING                        ? HN_LM_TEXT
+           : type == HN_META_BOOL                        ? HN_LM_BOOL
+           : type == HN_META_F32 || type == HN_META_F64  ? HN_LM_REAL
+                                                         : HN_LM_INT;
+}
+
+static hn_status want_key(const hn_lm_file *f, size_t i, const hn_meta_value **out)
+{
+    *out = NULL;
+    HN_REQUIRE(i < f->about.n_keys, HN_ERR_ARGUMENT, "%s: key %zu of %zu", f->path, i, f->about.n_keys);
+    *out = &f->meta->values[i];
+    return HN_OK;
+}
+
+hn_status hn_lm_file_key(const hn_lm_file *f, size_t i, hn_lm_key *out)
+{
+    HN_ENTER();
+    const hn_meta_value *v;
+    HN_REQUIRE(f && out, HN_ERR_ARGUMENT, "hn_lm_file_key: expected a file and out, found NULL");
+    HN_TRY(want_key(f, i, &v));
+    *out = (hn_lm_key){ .name = v->key, .type = hn_meta_type_name(v->type), .kind = kind_of(v->type),
+                        .is_array = v->is_array, .n = v->n };
+    return HN_OK;
+}
+
+size_t hn_lm_file_find(const hn_lm_file *f, const char *key)
+{
+    HN_ENTER();
+    const hn_meta_value *v = f && f->meta && key ? hn_meta_find(f->meta, key) : NULL;
+    return v ? (size_t)(v - f->meta->values) : f ? f->about.n_keys : 0;
+}
+
+/* Texts lie one after another: from the last that was asked for, or from the first. */
+static hn_span text_at(hn_lm_file *f, const hn_meta_value *v, uint64_t i)
+{
+    if (f->read_of != v || f->read > i) {
+        f->read_of = v;
+        f->read = f->cursor = 0;
+    }
+    for (; f->read < i; f->read++)
+        hn_meta_next_string(v, &f->cursor);
+    f->read++;
+    return hn_meta_next_string(v, &f->cursor);
+}
+
+hn_status hn_lm_file_item(hn_lm_file *f, size_t key, uint64_t i, hn_lm_item *out)
+{
+    HN_ENTER();
+    const hn_meta_value *v;
+    HN_REQUIRE(f && out, HN_ERR_ARGUMENT, "hn_lm_file_item: expected a file and out, found NULL");
+    HN_TRY(want_key(f, key, &v));
+    HN_REQUIRE(i < v->n, HN_ERR_ARGUMENT, "%s: %s: item %llu of %llu", f->path, v->key, (unsigned long long)i,
+               (unsigned long long)v->n);
+    const hn_lm_kind kind = kind_of(v->type);
+    const hn_span text = kind == HN_LM_TEXT ? text_at(f, v, i) : (hn_span){ NULL, 0 };
+    *out = (hn_lm_item){ .text = text.data, .bytes = text.bytes };
+    if (kind == HN_LM_REAL)
+        out->real = hn_meta_item_double(v, i);
+    if (kind == HN_LM_BOOL)
+        out->integer = v->data[i] != 0;
+    if (kind == HN_LM_INT)
+        out->integer = hn_meta_item_int(v, i);
+    return HN_OK;
+}
