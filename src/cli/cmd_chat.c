@@ -1,6 +1,7 @@
 /* hone chat: a conversation. Answers go to stdout as they come; everything else that is not the
  * conversation goes to stderr. */
 #include "base/file.h"
+#include "base/os/files.h"
 #include "base/os/signals.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"

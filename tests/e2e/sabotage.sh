@@ -33,12 +33,15 @@ number() {
     n=$((n + 1))
 }
 
+# The program's objects: those of its sources, and not what a source that is gone has left in the build.
+objects=$(grep -E '^src/(cli/|base/os/[a-z]*/program/)' "$build/sources.txt" | sed "s|.*|$build/CMakeFiles/hn_cli.dir/&.o|")
+
 # plant NAME FILE OUTPUT SED CULPRIT ARGS...: hone prove fails, and names the culprit
 plant() {
     compiled "$1" "$2" "$3" "$4"
     culprit=$5
     shift 5
-    ${CC:-cc} $(find "$build/CMakeFiles/hn_cli.dir" -name '*.o') "$dir/planted.o" "$build/libhone.a" \
+    ${CC:-cc} $objects "$dir/planted.o" "$build/libhone.a" \
         -lm -lpthread -o "$dir/planted" || fail "$name: does not link"
     if "$dir/planted" prove "$@" >"$dir/out" 2>"$dir/err"; then
         fail "$name: hone prove found nothing"
