@@ -2,66 +2,9 @@
 
 #include "base/bytes.h"
 #include "base/half.h"
-#include "io/gguf.h"
-#include "io/hf_dir.h"
-#include "models/models.h"
+#include "models/format.h"
 
 #include <string.h>
-
-static hn_status read_gguf(hn_adapter_base *base)
-{
-    hn_gguf *file;
-    char *name = NULL;
-    HN_TRY(hn_gguf_open(base->heap, base->path, &file));
-    const hn_meta *meta = hn_gguf_meta(file);
-    hn_status status = hn_meta_text(meta, "general.architecture", &name);
-    if (status == HN_OK && !name)
-        status = hn_fail(HN_ERR_FORMAT, "%s: key general.architecture is missing", base->path);
-    if (status == HN_OK)
-        status = hn_arch_named(name, &base->arch);
-    if (status == HN_OK)
-        status = hn_arch_read_meta(base->arch, meta, hn_gguf_weights(file), base->ignored, base->hp);
-    if (name)
-        hn_free(meta->heap, name);
-    base->has_weights = hn_gguf_weights(file)->n > 0;
-    hn_gguf_close(file);
-    return status;
-}
-
-/* Where the directory has weights, they say what its names begin with. */
-static void find_prefix(hn_adapter_base *base, const hn_weights *weights)
-{
-    char name[HN_TENSOR_NAME];
-    for (int i = 0; base->arch->prefixes[i]; i++) {
-        hn_arch_hf_name(base->arch, base->arch->prefixes[i], base->arch->weights, 0, 0, name);
-        if (hn_weights_find(weights, name)) {
-            base->prefix = base->arch->prefixes[i];
-            return;
-        }
-    }
-}
-
-static hn_status read_dir(hn_adapter_base *base)
-{
-    hn_hf_dir *dir;
-    HN_TRY(hn_hf_dir_open(base->heap, base->path, 0, &dir));
-    const hn_json *config = hn_json_root(dir->config);
-    hn_status status = hn_arch_of_config(config, &base->arch);
-    if (status == HN_OK)
-        status = hn_arch_read_config(base->arch, config, base->ignored, base->hp);
-    if (status == HN_OK)
-        status = hn_hf_dir_has_weights(dir, &base->has_weights);
-    hn_hf_dir_close(dir);
-    HN_TRY(status);
-    base->prefix = base->arch->prefixes[0];
-    if (!base->has_weights)
-        return HN_OK; /* the usual prefix */
-    status = hn_hf_dir_open(base->heap, base->path, HN_HF_WEIGHTS, &dir);
-    if (status == HN_OK)
-        find_prefix(base, &dir->weights);
-    hn_hf_dir_close(dir);
-    return status;
-}
 
 hn_status hn_adapter_base_open(hn_heap *heap, const char *path, const hn_ignored *ignored,
                                hn_adapter_base *out)
@@ -70,7 +13,11 @@ hn_status hn_adapter_base_open(hn_heap *heap, const char *path, const hn_ignored
     out->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *out->hp);
     if (!out->hp)
         return HN_ERR_MEMORY;
-    const hn_status status = hn_is_dir(path) ? read_dir(out) : read_gguf(out);
+    hn_model_head head = { .hp = out->hp };
+    const hn_status status = hn_model_format_of(path)->read_head(heap, path, ignored, &head);
+    out->arch = head.arch;
+    out->prefix = head.prefix;
+    out->has_weights = head.has_weights;
     if (status != HN_OK)
         return strstr(hn_error_message(), path) ? status : hn_fail_within(status, "%s: ", path);
     if (!out->prefix)

@@ -185,9 +185,9 @@ static hn_status hash_numbers(const hn_model *m, int n_threads, const atomic_boo
 static int list_files(const hn_model *m, hn_file_stamp *out, int room, bool is_now)
 {
     int n = 0;
-    const int n_parts = m->gguf ? hn_gguf_parts(m->gguf) : m->dir ? m->dir->n_parts : 0;
+    const int n_parts = m->file ? m->format->parts(m->file) : 0;
     for (int i = 0; i < n_parts && n < room; i++) {
-        const hn_map_file *map = m->gguf ? hn_gguf_map(m->gguf, i) : hn_hf_dir_map(m->dir, i);
+        const hn_map_file *map = m->format->map(m->file, i);
         out[n++] = is_now ? hn_map_file_restamp(map) : hn_map_file_stamp(map);
     }
     return n_parts <= room ? n : 0;

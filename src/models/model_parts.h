@@ -1,7 +1,9 @@
-/* model_parts.h: a model's inside, for model.c, which makes it, and slice.c, which takes parts. */
+/* model_parts.h: a model's inside, for model.c, which makes it, the formats, which
+ * fill it, and slice.c, which takes parts. */
 #ifndef HN_MODELS_MODEL_PARTS_H
 #define HN_MODELS_MODEL_PARTS_H
 
+#include "models/format.h"
 #include "models/identity.h"
 #include "models/model.h"
 
@@ -12,9 +14,9 @@ struct hn_model {
     const char *prefix;
     hn_hparams *hp;
     hn_ignored ignored; /* of its own memory */
-    hn_gguf *gguf;
-    hn_hf_dir *dir;
-    const hn_weights *in_memory; /* while it is being made of these, of neither */
+    const hn_model_format *format;
+    void *file;                  /* of the format; NULL: none */
+    const hn_weights *in_memory; /* while it is being made of these */
     hn_arch_tensor *tensors;
     size_t n_tensors;
     nn_weight *weights;
@@ -27,5 +29,11 @@ struct hn_model {
 
 /* Makes the index of the weights that there are. */
 hn_status hn_model_index(hn_model *model);
+/* The tensors of its file. */
+const hn_weights *hn_model_stored(const hn_model *model);
+/* Whether it has this weight already, by its name in GGUF. */
+bool hn_model_has(const hn_model *model, const char *name);
+/* Architecture and numbers, of GGUF's keys. */
+hn_status hn_model_read_keys(hn_model *model, const hn_meta *meta);
 
 #endif

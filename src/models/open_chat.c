@@ -1,8 +1,7 @@
 #include "models/open_chat.h"
 
 #include "base/file.h"
-#include "io/gguf.h"
-#include "io/hf_templates.h"
+#include "models/format.h"
 
 #include <string.h>
 
@@ -29,41 +28,10 @@ hn_status hn_chat_input_json(hn_chat_input *in, const char *path, const hn_json 
     return status;
 }
 
-static hn_status add_templates(hn_chat_input *in, const hn_hf_dir *dir)
-{
-    hn_hf_templates list;
-    HN_TRY(hn_hf_templates_read(dir, HN_HF_TRANSFORMERS, &list));
-    hn_status status = HN_OK;
-    for (size_t i = 0; i < list.n && status == HN_OK; i++)
-        status =
-            hn_chat_format_add(in->chat, list.at[i].name, list.at[i].source, list.at[i].bytes);
-    hn_hf_templates_free(&list);
-    return status;
-}
-
-static hn_status read_dir(hn_chat_input *in, const char *path)
-{
-    hn_hf_dir *dir = NULL;
-    HN_TRY(hn_hf_dir_open(in->heap, path, 0, &dir));
-    hn_status status = add_templates(in, dir);
-    if (status == HN_OK && dir->tokenizer_config)
-        status = hn_chat_format_add_tokens(in->chat, hn_json_root(dir->tokenizer_config));
-    if (status == HN_OK && dir->special_tokens)
-        status = hn_chat_format_add_tokens(in->chat, hn_json_root(dir->special_tokens));
-    hn_hf_dir_close(dir);
-    return status;
-}
-
 hn_status hn_chat_input_open(hn_chat_input *in, const char *path)
 {
-    hn_gguf *gguf = NULL;
     HN_TRY(hn_chat_format_new(in->heap, path, &in->chat));
-    if (hn_is_dir(path))
-        return read_dir(in, path);
-    HN_TRY(hn_gguf_open(in->heap, path, &gguf));
-    const hn_status status = hn_chat_format_add_meta(in->chat, hn_gguf_meta(gguf));
-    hn_gguf_close(gguf);
-    return status;
+    return hn_model_format_of(path)->read_chat(in, path);
 }
 
 hn_status hn_chat_input_set(hn_chat_input *in, const char *const *set, int n_set)

@@ -3,8 +3,7 @@
 #include "base/number.h"
 #include "base/os/files.h"
 #include "convert/adapter_base.h"
-#include "io/gguf.h"
-#include "io/hf_dir.h"
+#include "models/format.h"
 #include "models/open_tokenizer.h"
 
 #include <stdlib.h>
@@ -70,23 +69,6 @@ hn_status hn_data_choice_ignored(const hn_data_choice *choice, hn_ignored *out)
     return HN_OK;
 }
 
-/* A vocabulary in GGUF, or a directory whose config.json names no architecture. */
-static hn_status is_tokenizer_alone(hn_heap *heap, const char *path, bool *out)
-{
-    hn_gguf *gguf;
-    hn_hf_dir *dir;
-    if (hn_is_dir(path)) {
-        HN_TRY(hn_hf_dir_open(heap, path, 0, &dir));
-        *out = !hn_json_get(hn_json_root(dir->config), "architectures");
-        hn_hf_dir_close(dir);
-        return HN_OK;
-    }
-    HN_TRY(hn_gguf_open(heap, path, &gguf));
-    *out = hn_gguf_weights(gguf)->n == 0;
-    hn_gguf_close(gguf);
-    return HN_OK;
-}
-
 /* What the model says of sequences: how long they may be, and ids, which may be of rows that no
  * token has: models are padded. A tokenizer alone says nothing. */
 static hn_status read_model(hn_data_input *in, const hn_data_choice *choice, const char *model,
@@ -96,7 +78,7 @@ static hn_status read_model(hn_data_input *in, const hn_data_choice *choice, con
     hn_ignored ignored;
     bool is_alone;
     HN_TRY(hn_data_choice_ignored(choice, &ignored));
-    HN_TRY(is_tokenizer_alone(in->heap, model, &is_alone));
+    HN_TRY(hn_model_format_of(model)->is_tokenizer_alone(in->heap, model, &is_alone));
     HN_REQUIRE(!is_alone || !ignored.n, HN_ERR_ARGUMENT,
                "--ignore %s: %s is a tokenizer alone: expected a model, whose key it would be", ignored.at[0], model);
     if (is_alone)
