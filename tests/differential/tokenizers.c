@@ -29,7 +29,7 @@ static const char *const families[] = {
     "deepseek-v3", "tekken",      "o200k",           "bloom",
     "viking",      "superbpe",    "llama",           "gemma4",
     "t5",          "bert",        "bert-cased",      "added",
-    "words",       "precompiled", "precompiled-odd",
+    "words",       "precompiled", "precompiled-odd", "level",
 };
 
 static hn_status load(const char *family, hn_tokenizer **out)
@@ -131,7 +131,7 @@ static void check_family(family *f)
 /* The GGUF keys say the same as tokenizer.json, or name what they cannot say. */
 static void check_export(family *f)
 {
-    static const char *const unsaid[] = { "falcon", "bert-cased", "added", "words", "gemma4" };
+    static const char *const unsaid[] = { "falcon", "bert-cased", "added", "words", "gemma4", "level" };
     bool is_unsaid = false;
     for (size_t i = 0; i < sizeof unsaid / sizeof *unsaid; i++)
         is_unsaid |= strcmp(unsaid[i], f->name) == 0;

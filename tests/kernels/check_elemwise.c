@@ -3,11 +3,11 @@
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/at_level.h"
 
-typedef void (*map_kernel)(HN_PARAMS_map);
-typedef void (*binary_kernel)(HN_PARAMS_binary);
-typedef void (*pair_kernel)(HN_PARAMS_pair);
-typedef void (*map_grad_kernel)(HN_PARAMS_map_grad);
-typedef void (*pair_grad_kernel)(HN_PARAMS_pair_grad);
+typedef void (*map_kernel)(HN_SHARED_map);
+typedef void (*binary_kernel)(HN_SHARED_binary);
+typedef void (*pair_kernel)(HN_SHARED_pair);
+typedef void (*map_grad_kernel)(HN_SHARED_map_grad);
+typedef void (*pair_grad_kernel)(HN_SHARED_pair_grad);
 
 static void check_map(const char *name, map_kernel ref, map_kernel opt, const float *p)
 {

@@ -28,7 +28,7 @@ static double ulps(float got, double want)
     return fabs((double)got - want) / ldexp(1, (exponent < -125 ? -125 : exponent) - 24);
 }
 
-static void check(const char *level, const char *name, void (*kernel)(HN_PARAMS_map),
+static void check(const char *level, const char *name, void (*kernel)(HN_SHARED_map),
                   double (*exact)(double), double bound)
 {
     double worst = 0;

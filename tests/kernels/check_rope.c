@@ -2,7 +2,7 @@
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/at_level.h"
 
-typedef void (*rope_kernel)(HN_PARAMS_rope);
+typedef void (*rope_kernel)(HN_SHARED_rope);
 
 static void check_rope(const char *name, rope_kernel ref, rope_kernel opt)
 {

@@ -33,7 +33,8 @@ static void refuses_json(void)
     } cases[] = {
         { "[]", "expected an object" },
         { "{}", "model.type" },
-        { "{\"model\":{\"type\":\"WordLevel\"}}", "model.type: 'WordLevel'" },
+        { "{\"model\":{\"type\":\"Odd\"}}", "model.type: 'Odd'" },
+        { "{\"model\":{\"type\":\"WordLevel\"}}", "model.vocab is missing or empty" },
         { "{\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":[]}}",
           "model.vocab is missing or empty" },
         { "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0}}}", "model.merges is missing" },
@@ -316,6 +317,36 @@ static void word_flags(void)
     }
 }
 
+/* WordLevel: whole words or what stands for the unknown; text by blanks; no way into GGUF. */
+static void whole_words(void)
+{
+#define LEVEL(unknown) \
+    "{\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"},\"model\":{\"type\":\"WordLevel\"," unknown \
+    "\"vocab\":{\"[UNK]\":0,\"a\":1,\"##b\":2,\"hello\":3}}}"
+    hn_tokenizer *tok;
+    hn_str text = hn_str_on(&heap);
+    hn_meta meta = hn_meta_on(&heap, "m");
+    hn_encoding e = { 0 };
+    if (CHECK_OK(from_json(LEVEL("\"unk_token\":\"[UNK]\","), &tok))) {
+        expect(tok, "hello a ##b zz a", NULL, "3 1 2 0 1");
+        const int32_t ids[] = { 3, 1, 2, 0, 1 };
+        CHECK_OK(hn_tokenizer_decode(tok, ids, 5, true, &text));
+        CHECK_TEXT("hello a ##b [UNK] a", text.text);
+        CHECK_TEXT("level", hn_tokenizer_kind(tok));
+        CHECK_FAILS(hn_tokenizer_to_meta(tok, &meta), HN_ERR_UNSUPPORTED, "GGUF has no kind for whole words");
+        hn_tokenizer_free(tok);
+    }
+    if (CHECK_OK(from_json(LEVEL(""), &tok))) {
+        expect(tok, "hello a", NULL, "3 1");
+        CHECK_FAILS(hn_tokenizer_encode(tok, "a zz", 4, NULL, &e), HN_ERR_FORMAT, "'zz' is no token");
+        CHECK_INT(0, (int)e.n);
+        hn_tokenizer_free(tok);
+    }
+    hn_encoding_free(&e);
+    hn_meta_free(&meta);
+    hn_str_free(&text);
+}
+
 /* Every allocation fails once: nothing leaks, nothing crashes. */
 static void memory_fails(void)
 {
@@ -349,6 +380,7 @@ int main(int argc, char **argv)
     runs_are_linear();
     exports();
     word_flags();
+    whole_words();
     memory_fails();
     CHECK_INT(0, atomic_load(&heap.live_blocks));
     return check_close();

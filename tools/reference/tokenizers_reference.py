@@ -181,6 +181,14 @@ def bert(lower):
     return tok
 
 
+def level():
+    tok = Tokenizer(models.WordLevel(unk_token="[UNK]"))
+    tok.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
+    tok.train_from_iterator(corpus(), trainers.WordLevelTrainer(vocab_size=800, show_progress=False,
+                                                                special_tokens=["[UNK]", "<|end|>"]))
+    return tok
+
+
 def gpt2():
     return byte_level([pre_tokenizers.ByteLevel(add_prefix_space=False)])
 
@@ -232,6 +240,7 @@ FAMILIES = {
     "t5": unigram,
     "bert": lambda: bert(True),
     "bert-cased": lambda: bert(False),
+    "level": level,
     "added": added,
     "words": words,
     "precompiled": lambda: precompiled(nmt_nfkc()),
