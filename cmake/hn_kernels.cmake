@@ -48,6 +48,7 @@ endforeach()
 
 # Sources of each level, and HN_KERNEL_PLAIN, those of the layer.
 set(HN_KERNEL_PLAIN ${CMAKE_SOURCE_DIR}/src/kernels/families.c)
+set(HN_SLOTS_LIST "")
 file(READ ${HN_FAMILIES_H} header)
 string(REGEX MATCHALL "X\\([a-z0-9]+, with\\)" rows "${header}")
 foreach(row IN LISTS rows)
@@ -66,11 +67,17 @@ foreach(row IN LISTS rows)
       endforeach()
     elseif(last IN_LIST HN_ALL_LEVELS)
       list(APPEND HN_KERNEL_SOURCES_${last} ${file})
+      file(STRINGS ${file} slots REGEX "^HN_KERNEL_SLOTS\\(${family}\\)")
+      if(slots AND last IN_LIST HN_KERNEL_LEVELS)
+        string(APPEND HN_SLOTS_LIST "HN_SLOTS(${family}, ${last})\n")
+      endif()
     else()
       list(APPEND HN_KERNEL_PLAIN ${file})
     endif()
   endforeach()
 endforeach()
+
+hn_write_if_changed(${HN_DERIVED}/kernels/slots.def "${HN_SLOTS_LIST}")
 
 # One object library a level: the same source may not have two sets of flags in one target.
 # Sanitizers make every load a branch, and a kernel takes the compiler minutes. Kernels are held to their

@@ -5,8 +5,9 @@
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
 cc=${CC:-cc}
-errors=$(mktemp)
-trap 'rm -f "$errors"' EXIT
+errors=$(mktemp) derived=$(mktemp -d)
+trap 'rm -rf "$errors" "$derived"' EXIT
+[ ! -f cmake/hn_derive.cmake ] || ${CMAKE:-cmake} "-DHN_ROOT=$PWD" "-DHN_DERIVED=$derived" -P cmake/hn_derive.cmake || exit 1
 n_passed=0 n_failed=0 n_skipped=0
 machine=$($cc -dumpmachine)
 levels=$(sed -n 's/^HN_ISA_LEVEL(\([a-z0-9]*\),.*/\1/p' src/base/levels.def 2>/dev/null)
@@ -47,7 +48,7 @@ for header in $(find src include tests -name '*.h' | sort); do
     fi
     # shellcheck disable=SC2086
     if echo "#include \"$whole\"" | $cc -std=c17 -fsyntax-only -Wall -Wextra -Wpedantic -Wno-unused-function \
-        -Werror -D_POSIX_C_SOURCE=200809L "-DHN_LEVEL=$level" "-DHN_LEVEL_$level=1" $flags -I. -Isrc -Iinclude -x c - 2>"$errors"; then
+        -Werror -D_POSIX_C_SOURCE=200809L "-DHN_LEVEL=$level" "-DHN_LEVEL_$level=1" $flags -I. -Isrc -Iinclude "-I$derived" -x c - 2>"$errors"; then
         n_passed=$((n_passed + 1))
     else
         echo "$header: does not compile alone"

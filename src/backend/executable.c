@@ -1,3 +1,12 @@
+/* The one way from a graph to something that runs:
+ *
+ *     hn_executable_plan   plan, verified: numbers, no memory. As many as the graph has programs
+ *     ..._measure          what all of them would take
+ *     ..._make             storage of all leaves, then each program, which takes a verified plan and nothing else
+ *
+ * Programs of one executable share its storage: what one leaves in a leaf the next one finds, wherever that leaf
+ * lies. What is planned after a make takes another. It owns storage, plans and programs; devices and the graph
+ * outlive it. */
 #include "backend/executable.h"
 
 #include "ops/ops.h"

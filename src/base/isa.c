@@ -9,18 +9,14 @@
 /* ---- what a processor has: the words in which levels.def says what a level needs ---- */
 
 enum {
-    avx2 = 1 << 0,
-    fma = 1 << 1,
-    f16c = 1 << 2,
-    bmi1 = 1 << 3,
-    bmi2 = 1 << 4,
-    avx512f = 1 << 5,
-    avx512bw = 1 << 6,
-    avx512dq = 1 << 7,
-    avx512vl = 1 << 8,
-    avxvnni = 1 << 9,
-    avx512vnni = 1 << 10,
-    fast_bf16 = 1 << 11,
+#define HN_ISA_FEATURE(name, leaf, subleaf, register, bit, state) AT_##name,
+#include "base/levels.def"
+    N_FEATURES
+};
+enum {
+#define HN_ISA_FEATURE(name, leaf, subleaf, register, bit, state) name = 1 << AT_##name,
+#include "base/levels.def"
+    ALL_FEATURES = (1 << N_FEATURES) - 1
 };
 
 #if defined(__x86_64__)
@@ -32,18 +28,8 @@ enum { STATE_YMM = 0x6, STATE_ZMM = 0xe6 }; /* what the operating system must sa
 static const struct {
     unsigned feature, leaf, subleaf, reg, bit, state;
 } features[] = {
-    { fma, 1, 0, ECX, 12, STATE_YMM },
-    { f16c, 1, 0, ECX, 29, STATE_YMM },
-    { bmi1, 7, 0, EBX, 3, 0 },
-    { avx2, 7, 0, EBX, 5, STATE_YMM },
-    { bmi2, 7, 0, EBX, 8, 0 },
-    { avx512f, 7, 0, EBX, 16, STATE_ZMM },
-    { avx512dq, 7, 0, EBX, 17, STATE_ZMM },
-    { avx512bw, 7, 0, EBX, 30, STATE_ZMM },
-    { avx512vl, 7, 0, EBX, 31, STATE_ZMM },
-    { avx512vnni, 7, 0, ECX, 11, STATE_ZMM },
-    { avxvnni, 7, 1, EAX, 4, STATE_YMM },
-    { fast_bf16, 7, 1, EAX, 5, STATE_ZMM },
+#define HN_ISA_FEATURE(name, leaf, subleaf, register, bit, state) { name, leaf, subleaf, register, bit, state },
+#include "base/levels.def"
 };
 
 /* 0 where the operating system saves nothing beyond what every processor has. */
@@ -93,7 +79,6 @@ static const struct {
 #define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags)                               \
     { #name, sizeof("" HN_ON_##arch("x")) > 1, implies, needs },
 #include "base/levels.def"
-#undef HN_ISA_LEVEL
 };
 
 hn_level hn_isa_level(int i)

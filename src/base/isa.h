@@ -13,7 +13,6 @@ typedef unsigned hn_isa;
 enum {
 #define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags) HN_ISA_AT_##name,
 #include "base/levels.def"
-#undef HN_ISA_LEVEL
     HN_N_LEVELS
 };
 
@@ -21,7 +20,6 @@ enum {
     HN_ISA_ref = 0,
 #define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags) HN_ISA_##name = 1 << HN_ISA_AT_##name,
 #include "base/levels.def"
-#undef HN_ISA_LEVEL
     HN_ISA_ALL = (1 << HN_N_LEVELS) - 1
 };
 #define HN_ISA(level) ((hn_isa)HN_ISA_##level)

@@ -1,5 +1,8 @@
 /* An update writes where its leaf lies. Where the leaf's device cannot run it, all leaves that the
- * update writes go to the host together, which may bring others along: until nothing moves. */
+ * update writes go to the host together, which may bring others along: until nothing moves. Leaves move to the host
+ * alone and never back, so this ends after as many rounds as there are leaves; and what it ends in does not depend
+ * on the order, because a leaf moves for a reason that no other move takes away. That is why planner, verifier and
+ * storage may each ask for themselves and get one answer. */
 #include "graph/place.h"
 
 int hn_host_target(int n_targets, const hn_target *targets)

@@ -1,4 +1,12 @@
-/* A plan in three stages: what runs, how long values live, where they lie. */
+/* A plan in three stages: what runs, how long values live, where they lie.
+ *
+ *     nodes --plan_lower--> steps, values, copies --plan_lifetimes--> roots --plan_offsets--> bytes of a workspace
+ *
+ * Each stage only reads what those before it made. Order is fixed by the first: steps run as the graph applied them, a
+ * copy just before its first reader. So a life is a pair of step numbers, and two roots may share bytes if and only if
+ * their pairs are apart, or one takes the other's memory over in the step where both meet. Nothing here is believed
+ * later: verify.c, which has none of this code, plays the plan through and refuses it if any reader would find
+ * other bytes. The planner may be clever; it cannot be wrong in silence. */
 #include "graph/place.h"
 
 #include <string.h>

@@ -1,4 +1,15 @@
-/* From nodes to steps: what is needed, on which device, with the copies that this takes. */
+/* From nodes to steps: what is needed, on which device, with the copies that this takes.
+ *
+ *     graph   h = linear(x, w)     w lies on far       plan   values   0 x (host)   1 w (far)
+ *             y = print(h)         no kernel on far           step 0   copy 0 -> 2         host -> far
+ *                                                             step 1   linear 2, 1 -> 3    far
+ *                                                             step 2   copy 3 -> 4         far -> host
+ *                                                             step 3   print 4 -> 5        host
+ *
+ * A value is one tensor on one device; a node has one where it was made, and at most one copy on each other device, which
+ * all readers there share. That is sound because a value is never written twice: an update makes a new version of its
+ * leaf, and is lowered after every reader of the old one, or the graph was refused. A kernel that wants contiguous
+ * inputs gets a copy, too, one for all that ask. */
 #include "graph/place.h"
 
 #include <string.h>

@@ -1,4 +1,16 @@
-/* A claim is a range of a device's workspace that holds a value somebody will still read. */
+/* Whether every reader finds the bytes that were written for it.
+ *
+ * A claim is a range of a device's workspace that holds a value somebody will still read. The audit walks the steps once:
+ *
+ *     before a step   each input that is read lies within a claim of its value: so nobody has written there since
+ *     at its outputs  no claim overlaps, but of an input that op and kernel let it overwrite, lying exactly there, read by
+ *                     nobody later
+ *     after it        outputs become claims; those whose last reader this was are dropped
+ *
+ * By induction every claim holds its value's bytes, since only a step's outputs write and they touch no claim. Who reads a
+ * value last, and what shows it (views), is worked out here again from the graph: nothing of the planner's lifetimes is
+ * asked, so that one mistake cannot be made in both. Leaves lie in storage of their own; of those that are updated the
+ * newest version is kept in mind, and a reader of an older one is refused. */
 #include "graph/verify.h"
 
 #include <stdio.h>

@@ -15,10 +15,12 @@
 #define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags) HN_ON_##arch(TABLES_OF_##made_of(name))
 HN_FAMILIES(TABLE, ref)
 #include "base/levels.def"
-#undef HN_ISA_LEVEL
 
-#define SLOTS(name, level, arch) HN_ON_##arch(void hn_##name##_slots_##level(hn_##name##_kernels *k);)
-HN_SLOTS(SLOTS)
+/* What a level of files puts into a family's slots, in place of what its texts have: kernels/slots.def is made of the
+ * files NAME_<level>.c that are built (cmake/hn_kernels.cmake). */
+#define HN_SLOTS(name, level) void hn_##name##_slots_##level(hn_##name##_kernels *k);
+#include "kernels/slots.def"
+#undef HN_SLOTS
 
 /* ---- what is taken ---- */
 
@@ -28,8 +30,6 @@ HN_SLOTS(SLOTS)
         HN_FAMILIES(TAKE_TABLE, level)                                                         \
     }
 #define TAKE_TABLES_OF_files(level)
-#define TAKE_SLOTS(name, level, arch)                                                          \
-    HN_ON_##arch(if (isa & HN_ISA(level)) hn_##name##_slots_##level(&k->name);)
 
 void hn_families_init(hn_families *k, hn_isa isa)
 {
@@ -38,7 +38,10 @@ void hn_families_init(hn_families *k, hn_isa isa)
 #define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags)                               \
     HN_ON_##arch(TAKE_TABLES_OF_##made_of(name))
 #include "base/levels.def"
-#undef HN_ISA_LEVEL
-    HN_SLOTS(TAKE_SLOTS)
+#define HN_SLOTS(name, level)                                                                  \
+    if (isa & HN_ISA(level))                                                                   \
+        hn_##name##_slots_##level(&k->name);
+#include "kernels/slots.def"
+#undef HN_SLOTS
     k->gemm.lanes = &k->gemv;
 }

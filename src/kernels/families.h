@@ -33,11 +33,6 @@
     X(attn, with)     \
     X(xent, with)     \
     X(peak, with)
-
-/* What a level of files puts into a family's slots, in place of what its texts have:
- * X(family, level, architecture), and hn_FAMILY_slots_LEVEL in a file of that level. */
-#define HN_SLOTS(X) \
-    X(gemm, avx512bf16, x86)
 /* clang-format on */
 
 typedef struct hn_families {

@@ -3,8 +3,8 @@
  *
  * A family's text (NAME_text.c) is compiled once for every level of texts, with HN_LEVEL its name. Of a
  * kernel, HN_PARAMS_<slot> is the one copy of its signature, HN_KERNEL_FN(slot) { ... } its
- * definition, hn_rms_norm_f32_avx512 its name at a level; HN_KERNEL(slot) in the family's .def makes it
- * a member of the family's table.
+ * definition, hn_rms_norm_f32_avx512 its name at a level. HN_KERNEL(slot) in kernels/FAMILY/FAMILY.def, which is made of
+ * the signatures (cmake/hn_derive.cmake), makes it a member of the family's table.
  *
  * Kernels return nothing and cannot fail; n >= 1; no alignment is asked, but of
  * an output that streams (norm.h); nothing is read or written past the last element. */
@@ -32,7 +32,7 @@ static inline void hn_streams_end(void)
 #endif
 }
 
-/* Lines of a .def: a member of the family's table; what is compiled for this level; its place there. */
+/* What becomes of a line of that list: a member of the family's table; what is compiled for this level; its place there. */
 #define HN_KERNEL_MEMBER(slot)  void (*slot)(HN_PARAMS_##slot);
 #define HN_KERNEL_DECLARE(slot) void HN_KERNEL_NAME(slot)(HN_PARAMS_##slot);
 #define HN_KERNEL_ENTRY(slot)   .slot = HN_KERNEL_NAME(slot),

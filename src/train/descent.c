@@ -1,4 +1,17 @@
-/* The graph is built once: loss, gradients, norm, factor, updates, in this order. */
+/* The graph is built once: loss, gradients, norm, factor, updates, in this order; three programs run parts of it over
+ * one storage:
+ *
+ *     step      micro   micro   micro            check              update
+ *               forward and backward of          loss, norm of      every parameter, its moments
+ *               a micro-batch each               all gradients
+ *     writes    running sums (loss, gradients)   held_norm, by host  weights, states
+ *               ----------- goes on from --------^ reads only        ^ reads sums and held_norm
+ *
+ * A sum over a step's tokens lives in a leaf of its own and goes on from one micro-batch to the next, in the order of the
+ * tokens: so the cut into micro-batches is in no bit. Only the third program writes what lasts, and it runs when the
+ * host has seen that loss and norm are finite: a step that is refused has changed nothing, and may be tried again or
+ * left. What breaks it: a weight that is read after its update (the graph refuses that), or a gradient that is no sum
+ * (hn_diff refuses that by name). */
 #include "train/descent.h"
 
 #include "diff/diff.h"

@@ -1,3 +1,18 @@
+/* The loop of a run. Who owns whom: run_parts.h. What happens in a step, and who does it:
+ *
+ *     state.step  --steps (data/steps.c)-->  numbers of examples      a function of seed and step: nothing is shuffled
+ *                 --batch.c-->               tokens, masks            read when wanted
+ *                 --schedule.c-->            rate                     a function of the step
+ *                 --learner.c-->             micro-batches, a check that all is finite, the update
+ *                 --run_result.c-->          every trained tensor had a gradient
+ *                 --metrics.c-->             a line
+ *     then, if it is due:  evaluator.c, the held-out loss;  checkpoint.c, all that a later step depends on
+ *
+ * The loop holds no state but `state`: each step is a function of it, the learner's weights and moments, and the
+ * basis (run_basis.c), of which the checkpoint has the digests. That is why a run that was killed anywhere and goes on
+ * from its newest checkpoint ends with the same bits. What would break it is a step that reads the clock, a counter of
+ * its own, or how far another thread is. A failure leaves the folder as the last checkpoint had it; cancelling ends
+ * the step that runs, saves, and is told as HN_ERR_CANCELLED. */
 #include "train/run_parts.h"
 
 #include "base/map_file.h"

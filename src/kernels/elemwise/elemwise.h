@@ -24,59 +24,59 @@
 #include "base/rng.h"
 #include "kernels/kernel.h"
 
-#define HN_PARAMS_map int64_t n, const float *x, float *y, const float *p
-#define HN_PARAMS_binary                                                                       \
+#define HN_SHARED_map int64_t n, const float *x, float *y, const float *p
+#define HN_SHARED_binary                                                                       \
     int64_t n, const float *a, int64_t a_step, const float *b, int64_t b_step, float *y
-#define HN_PARAMS_pair     int64_t n, const float *gate, const float *up, float *y
-#define HN_PARAMS_map_grad int64_t n, const float *x, const float *dy, float *dx, const float *p
-#define HN_PARAMS_pair_grad                                                                    \
+#define HN_SHARED_pair     int64_t n, const float *gate, const float *up, float *y
+#define HN_SHARED_map_grad int64_t n, const float *x, const float *dy, float *dx, const float *p
+#define HN_SHARED_pair_grad                                                                    \
     int64_t n, const float *gate, const float *up, const float *dy, float *dgate, float *dup
 
-#define HN_PARAMS_neg_f32            HN_PARAMS_map
-#define HN_PARAMS_abs_f32            HN_PARAMS_map
-#define HN_PARAMS_sqr_f32            HN_PARAMS_map
-#define HN_PARAMS_sqrt_f32           HN_PARAMS_map
-#define HN_PARAMS_rsqrt_f32          HN_PARAMS_map
-#define HN_PARAMS_scale_f32          HN_PARAMS_map
-#define HN_PARAMS_clamp_f32          HN_PARAMS_map
-#define HN_PARAMS_relu_f32           HN_PARAMS_map
-#define HN_PARAMS_exp_f32            HN_PARAMS_map
-#define HN_PARAMS_expm1_f32          HN_PARAMS_map
-#define HN_PARAMS_log_f32            HN_PARAMS_map
-#define HN_PARAMS_log1p_f32          HN_PARAMS_map
-#define HN_PARAMS_sin_f32            HN_PARAMS_map
-#define HN_PARAMS_cos_f32            HN_PARAMS_map
-#define HN_PARAMS_erf_f32            HN_PARAMS_map
-#define HN_PARAMS_tanh_f32           HN_PARAMS_map
-#define HN_PARAMS_sigmoid_f32        HN_PARAMS_map
-#define HN_PARAMS_silu_f32           HN_PARAMS_map
-#define HN_PARAMS_gelu_f32           HN_PARAMS_map
-#define HN_PARAMS_gelu_erf_f32       HN_PARAMS_map
-#define HN_PARAMS_softplus_f32       HN_PARAMS_map
-#define HN_PARAMS_softcap_f32        HN_PARAMS_map
-#define HN_PARAMS_add_f32            HN_PARAMS_binary
-#define HN_PARAMS_sub_f32            HN_PARAMS_binary
-#define HN_PARAMS_mul_f32            HN_PARAMS_binary
-#define HN_PARAMS_div_f32            HN_PARAMS_binary
-#define HN_PARAMS_pow_f32            HN_PARAMS_binary
-#define HN_PARAMS_min_f32            HN_PARAMS_binary
-#define HN_PARAMS_max_f32            HN_PARAMS_binary
-#define HN_PARAMS_swiglu_f32         HN_PARAMS_pair
-#define HN_PARAMS_geglu_f32          HN_PARAMS_pair
-#define HN_PARAMS_geglu_erf_f32      HN_PARAMS_pair
-#define HN_PARAMS_tanh_grad_f32      HN_PARAMS_map_grad
-#define HN_PARAMS_sigmoid_grad_f32   HN_PARAMS_map_grad
-#define HN_PARAMS_abs_grad_f32       HN_PARAMS_map_grad
-#define HN_PARAMS_relu_grad_f32      HN_PARAMS_map_grad
-#define HN_PARAMS_silu_grad_f32      HN_PARAMS_map_grad
-#define HN_PARAMS_gelu_grad_f32      HN_PARAMS_map_grad
-#define HN_PARAMS_gelu_erf_grad_f32  HN_PARAMS_map_grad
-#define HN_PARAMS_softcap_grad_f32   HN_PARAMS_map_grad
-#define HN_PARAMS_softplus_grad_f32  HN_PARAMS_map_grad
-#define HN_PARAMS_clamp_grad_f32     HN_PARAMS_map_grad
-#define HN_PARAMS_swiglu_grad_f32    HN_PARAMS_pair_grad
-#define HN_PARAMS_geglu_grad_f32     HN_PARAMS_pair_grad
-#define HN_PARAMS_geglu_erf_grad_f32 HN_PARAMS_pair_grad
+#define HN_PARAMS_neg_f32            HN_SHARED_map
+#define HN_PARAMS_abs_f32            HN_SHARED_map
+#define HN_PARAMS_sqr_f32            HN_SHARED_map
+#define HN_PARAMS_sqrt_f32           HN_SHARED_map
+#define HN_PARAMS_rsqrt_f32          HN_SHARED_map
+#define HN_PARAMS_scale_f32          HN_SHARED_map
+#define HN_PARAMS_clamp_f32          HN_SHARED_map
+#define HN_PARAMS_relu_f32           HN_SHARED_map
+#define HN_PARAMS_exp_f32            HN_SHARED_map
+#define HN_PARAMS_expm1_f32          HN_SHARED_map
+#define HN_PARAMS_log_f32            HN_SHARED_map
+#define HN_PARAMS_log1p_f32          HN_SHARED_map
+#define HN_PARAMS_sin_f32            HN_SHARED_map
+#define HN_PARAMS_cos_f32            HN_SHARED_map
+#define HN_PARAMS_erf_f32            HN_SHARED_map
+#define HN_PARAMS_tanh_f32           HN_SHARED_map
+#define HN_PARAMS_sigmoid_f32        HN_SHARED_map
+#define HN_PARAMS_silu_f32           HN_SHARED_map
+#define HN_PARAMS_gelu_f32           HN_SHARED_map
+#define HN_PARAMS_gelu_erf_f32       HN_SHARED_map
+#define HN_PARAMS_softplus_f32       HN_SHARED_map
+#define HN_PARAMS_softcap_f32        HN_SHARED_map
+#define HN_PARAMS_add_f32            HN_SHARED_binary
+#define HN_PARAMS_sub_f32            HN_SHARED_binary
+#define HN_PARAMS_mul_f32            HN_SHARED_binary
+#define HN_PARAMS_div_f32            HN_SHARED_binary
+#define HN_PARAMS_pow_f32            HN_SHARED_binary
+#define HN_PARAMS_min_f32            HN_SHARED_binary
+#define HN_PARAMS_max_f32            HN_SHARED_binary
+#define HN_PARAMS_swiglu_f32         HN_SHARED_pair
+#define HN_PARAMS_geglu_f32          HN_SHARED_pair
+#define HN_PARAMS_geglu_erf_f32      HN_SHARED_pair
+#define HN_PARAMS_tanh_grad_f32      HN_SHARED_map_grad
+#define HN_PARAMS_sigmoid_grad_f32   HN_SHARED_map_grad
+#define HN_PARAMS_abs_grad_f32       HN_SHARED_map_grad
+#define HN_PARAMS_relu_grad_f32      HN_SHARED_map_grad
+#define HN_PARAMS_silu_grad_f32      HN_SHARED_map_grad
+#define HN_PARAMS_gelu_grad_f32      HN_SHARED_map_grad
+#define HN_PARAMS_gelu_erf_grad_f32  HN_SHARED_map_grad
+#define HN_PARAMS_softcap_grad_f32   HN_SHARED_map_grad
+#define HN_PARAMS_softplus_grad_f32  HN_SHARED_map_grad
+#define HN_PARAMS_clamp_grad_f32     HN_SHARED_map_grad
+#define HN_PARAMS_swiglu_grad_f32    HN_SHARED_pair_grad
+#define HN_PARAMS_geglu_grad_f32     HN_SHARED_pair_grad
+#define HN_PARAMS_geglu_erf_grad_f32 HN_SHARED_pair_grad
 #define HN_PARAMS_where_f32                                                                    \
     int64_t n, const uint8_t *c, int64_t c_step, const float *a, int64_t a_step,               \
         const float *b, int64_t b_step, float *y

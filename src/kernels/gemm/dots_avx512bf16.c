@@ -1,5 +1,6 @@
 /* Two steps of a chain an instruction. The high half of a word is the first of them. */
-#define HN_LEVEL_avx512 1 /* whose vocabulary this is written in */
+#define HN_LANES         avx512 /* whose vocabulary this is written in */
+#define HN_LEVEL_avx512 1
 #include "kernels/gemm/gemm.h"
 
 #include <immintrin.h>

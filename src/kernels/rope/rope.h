@@ -13,12 +13,12 @@
 
 #include "kernels/kernel.h"
 
-#define HN_PARAMS_rope                                                                         \
+#define HN_SHARED_rope                                                                         \
     int64_t n_heads, int64_t head_dim, int64_t first, int64_t n_rot, const float *cos,         \
         const float *sin, float direction, const float *x, float *y
 
-#define HN_PARAMS_rope_halves_f32 HN_PARAMS_rope
-#define HN_PARAMS_rope_pairs_f32  HN_PARAMS_rope
+#define HN_PARAMS_rope_halves_f32 HN_SHARED_rope
+#define HN_PARAMS_rope_pairs_f32  HN_SHARED_rope
 
 typedef struct hn_rope_kernels {
 #define HN_KERNEL(slot) HN_KERNEL_MEMBER(slot)
