@@ -29,6 +29,30 @@ typedef struct hn_lm_render_options {
 HN_API hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render_options *options_or_null,
                               char *to, size_t room, size_t *bytes);
 
+/* A chat template apart from a model: neither weights nor tokenizer need be there. Used by one thread at a time. */
+typedef struct hn_lm_template hn_lm_template;
+
+/* Of a GGUF file or a Hugging Face directory: its default, the one of this name, or a file in its place. */
+HN_API hn_status hn_lm_template_open(hn_lm_template **out, hn_engine *engine, const char *path,
+                                     const char *file_or_null, const char *name_or_null);
+HN_API void hn_lm_template_free(hn_lm_template *t); /* takes NULL */
+
+typedef struct hn_lm_span {
+    size_t begin, end; /* bytes of the text */
+} hn_lm_span;
+
+typedef struct hn_lm_rendered {
+    const char *text; /* ends in NUL */
+    size_t bytes;
+    const hn_lm_span *generated; /* what the template marks as the model's own */
+    size_t n_generated;
+} hn_lm_rendered;
+
+/* As hn_lm_render; but messages may be an object with `messages` and perhaps `tools`, and variables and tools that the
+ * template does not read are taken. *out lives until the next call. */
+HN_API hn_status hn_lm_template_render(hn_lm_template *t, const char *messages,
+                                       const hn_lm_render_options *options_or_null, const hn_lm_rendered **out);
+
 typedef struct hn_lm_chat hn_lm_chat;
 
 typedef struct hn_lm_chat_options {

@@ -102,6 +102,14 @@ typedef struct hn_lm_item {
 /* Item `i` of a key, 0 of what is no array; texts are found soonest in order. HN_ERR_ARGUMENT: it has n. */
 HN_API hn_status hn_lm_file_item(hn_lm_file *file, size_t key, uint64_t i, hn_lm_item *out);
 
+/* ---- texts ---- */
+
+/* The texts of a file of examples, in order, whatever its layout: paragraphs, lines of JSON and so on, as `hone train`
+ * takes texts. `text` is the caller's until the call returns, and may hold anything; what is not HN_OK ends it. */
+HN_API hn_status hn_texts_each(hn_engine *engine, const char *path,
+                               hn_status (*call)(void *context, size_t number, const char *text, size_t bytes),
+                               void *context);
+
 /* ---- converting ---- */
 
 typedef struct hn_lm_convert_options {

@@ -110,6 +110,36 @@ typedef struct hn_finetune_estimate {
 HN_API hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spec,
                                   hn_finetune_estimate *estimate);
 
+/* One page of a run's folder, also of one that has not ended: report.html in it, whose name is given as hn_lm_meta
+ * gives a text. */
+HN_API hn_status hn_finetune_report(hn_engine *engine, const char *folder, char *to, size_t room, size_t *bytes);
+
+/* ---- run.toml ---- */
+
+/* What a run is told, in lines `key = value`: keys are options of `hone train`, and "model" and "data". */
+typedef struct hn_finetune_file hn_finetune_file;
+
+HN_API hn_status hn_finetune_file_open(hn_finetune_file **out, hn_engine *engine, const char *path);
+/* Of a run that has begun: what its folder holds. HN_ERR_IO: there is no run in it. */
+HN_API hn_status hn_finetune_file_of_run(hn_finetune_file **out, hn_engine *engine, const char *folder);
+HN_API void hn_finetune_file_close(hn_finetune_file *file); /* takes NULL */
+
+typedef enum hn_finetune_value {
+    HN_FINETUNE_TEXT,  /* as a command line would have it */
+    HN_FINETUNE_TRUE,
+    HN_FINETUNE_FALSE,
+    HN_FINETUNE_NONE   /* an empty array */
+} hn_finetune_value;
+
+typedef struct hn_finetune_line {
+    const char *key, *text; /* text: HN_FINETUNE_TEXT's; NULL of others */
+    hn_finetune_value value;
+    int32_t line; /* of the file */
+} hn_finetune_line;
+
+/* An array is a line for each of its values. They live as long as the file; NULL: past the last. */
+HN_API const hn_finetune_line *hn_finetune_file_line(const hn_finetune_file *file, size_t i);
+
 #ifdef __cplusplus
 }
 #endif

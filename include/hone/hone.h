@@ -3,8 +3,10 @@
 #define HONE_HONE_H
 
 #include "hone/adapter.h"
+#include "hone/archs.h"
 #include "hone/array.h"
 #include "hone/chat.h"
+#include "hone/devices.h"
 #include "hone/embed.h"
 #include "hone/engine.h"
 #include "hone/eval.h"

@@ -1,138 +1,134 @@
 #include "cli/answers.h"
 
-#include "cli/machine.h"
-#include "data/source.h"
-#include "infer/conversation.h"
-#include "models/open_chat.h"
-#include "models/open_tokenizer.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "cli/open_model.h"
+#include "hone/adapter.h"
+#include "hone/chat.h"
 
 #include <string.h>
 
+enum { MOST_BYTES = 1 << 24 };
+
 typedef struct asker {
     hn_heap *heap;
-    hn_model *model;
-    hn_tokenizer *tok;
-    hn_chat_input chat;
-    hn_machine machine;
-    hn_adapters adapters;
-    hn_session *session;
-    hn_sampler *sampler;
-    hn_conversation *conversation;
-    hn_data_source questions;
+    hn_opened opened;
+    hn_lm_chat *chat;
+    hn_str heard;
 } asker;
 
-static hn_status open_asker(asker *a, const char *model, const char *adapter, const char *chats)
+static void hear(void *context, const char *text, size_t bytes)
 {
-    hn_adapter *one;
-    const hn_sampler_options likeliest = { 0 };
-    a->chat.heap = a->heap;
-    HN_TRY(hn_data_source_open(&a->questions, a->heap, chats, &(hn_data_source_options){ 0 }));
-    HN_TRY(hn_model_open(a->heap, model, NULL, &a->model));
-    HN_TRY(hn_open_tokenizer(a->heap, model, &a->tok));
-    HN_TRY(hn_chat_input_open(&a->chat, model));
-    HN_TRY(hn_machine_open(&a->machine, a->heap, &(hn_machine_args){ 0 }));
-    if (adapter) {
-        const hn_adapter_use use = { .model = a->model, .run = a->machine.run };
-        HN_TRY(hn_adapter_open(&one, a->heap, adapter, &use, NULL));
-        HN_TRY(hn_adapters_add(&a->adapters, one));
-    }
-    hn_span template;
-    HN_TRY(hn_adapters_template(&a->adapters, &template));
-    if (template.data)
-        HN_TRY(hn_chat_format_add(a->chat.chat, "default", template.data, template.bytes));
-    const hn_session_options session = { .adapters = &a->adapters, .packs = true };
-    HN_TRY(hn_session_new(&a->session, a->heap, a->model, a->machine.run, &session));
-    HN_TRY(hn_sampler_new(&a->sampler, a->heap, (int32_t)hn_model_hparams(a->model)->n_vocab,
-                          &likeliest));
-    const hn_conversation_parts parts = { a->tok, a->chat.chat, a->session, a->sampler };
-    const hn_conversation_options short_ones = { .max_answer = 24 };
-    return hn_conversation_new(&a->conversation, a->heap, &parts, &short_ones);
+    hn_str_add_bytes(context, text, bytes);
+}
+
+static hn_status open_asker(asker *a, const char *model, const char *adapter)
+{
+    const hn_lm_sampling likeliest = { .size = sizeof likeliest };
+    const hn_lm_chat_options short_ones = { .size = sizeof short_ones, .max_answer = 24, .sampling = &likeliest,
+                                            .on_text = hear, .context = &a->heard };
+    HN_TRY(hn_opened_open(&a->opened, HN_OPEN_ALL, model, &(hn_machine_args){ 0 }, NULL, NULL));
+    if (adapter)
+        HN_TRY(hn_lm_add_adapter(a->opened.lm, adapter, NULL));
+    return hn_lm_chat_new(&a->chat, a->opened.lm, &short_ones);
 }
 
 static void close_asker(asker *a)
 {
-    hn_conversation_free(a->conversation);
-    hn_sampler_free(a->sampler);
-    hn_session_free(a->session);
-    hn_adapters_close(&a->adapters);
-    hn_machine_close(&a->machine);
-    if (a->chat.heap)
-        hn_chat_input_close(&a->chat);
-    hn_tokenizer_free(a->tok);
-    hn_model_close(a->model);
-    hn_data_source_close(&a->questions);
+    hn_lm_chat_free(a->chat);
+    hn_opened_close(&a->opened);
+    hn_str_free(&a->heard);
 }
-
-static void hear(void *context, hn_voice voice, const char *text, size_t bytes)
-{
-    if (voice == HN_VOICE_ANSWER)
-        hn_str_add_bytes(context, text, bytes);
-}
-
-enum { MOST_MESSAGES = 16 };
 
 /* A chat without its last message, whose text is the answer. */
 typedef struct question {
-    hn_json list, messages[MOST_MESSAGES]; /* copies: they end sooner */
+    hn_str messages; /* as JSON */
     const char *text, *answer;
 } question;
 
 static hn_status split(const hn_json *example, question *q)
 {
     const hn_json *messages = hn_json_get(example, "messages");
-    HN_REQUIRE(messages && messages->kind == HN_JSON_ARRAY && messages->as.children.n > 1 &&
-                   messages->as.children.n <= MOST_MESSAGES,
-               HN_ERR_FORMAT, "a chat of fewer than two messages, or more than %d", MOST_MESSAGES);
-    const size_t n = messages->as.children.n - 1;
+    HN_REQUIRE(messages && messages->kind == HN_JSON_ARRAY && messages->as.children.n > 1, HN_ERR_FORMAT,
+               "a chat of fewer than two messages");
+    hn_json_writer w = hn_json_write_to(&q->messages);
     const hn_json *m = messages->as.children.first;
-    for (size_t i = 0; i < n; i++, m = m->next) {
-        q->messages[i] = *m;
-        q->messages[i].next = i + 1 < n ? &q->messages[i + 1] : NULL;
+    hn_json_begin_array(&w);
+    for (; m->next; m = m->next) {
+        const char *role;
+        HN_TRY(hn_json_want_string(hn_json_get(m, "role"), "role", &role));
+        HN_TRY(hn_json_want_string(hn_json_get(m, "content"), "content", &q->text));
+        hn_json_begin_object(&w);
+        hn_json_key(&w, "role");
+        hn_json_add_string(&w, role);
+        hn_json_key(&w, "content");
+        hn_json_add_string(&w, q->text);
+        hn_json_end_object(&w);
     }
-    q->list = *messages;
-    q->list.as.children.first = q->messages;
-    q->list.as.children.n = n;
-    HN_TRY(hn_json_want_string(hn_json_get(&q->messages[n - 1], "content"), "content", &q->text));
+    hn_json_end_array(&w);
+    HN_TRY(hn_str_status(&q->messages));
     return hn_json_want_string(hn_json_get(m, "content"), "content", &q->answer);
 }
 
-static hn_status ask(asker *a, size_t i, bool is_shown, FILE *out, hn_answers *answers)
+static hn_status ask(asker *a, const hn_json *example, bool is_shown, FILE *out, hn_answers *answers)
 {
-    hn_json_text *text = NULL;
-    question q;
-    hn_turn turn;
-    hn_str heard = hn_str_on(a->heap);
-    const hn_ear ear = { hear, &heard };
-    hn_status status = hn_data_source_read(&a->questions, i, &text);
+    question q = { .messages = hn_str_on(a->heap) };
+    hn_str_clear(&a->heard);
+    hn_status status = split(example, &q);
     if (status == HN_OK)
-        status = split(hn_json_root(text), &q);
+        status = hn_lm_chat_answer(a->chat, q.messages.text, NULL);
     if (status == HN_OK)
-        status = hn_conversation_answer(a->conversation, &q.list, NULL, &ear, &turn);
-    if (status == HN_OK)
-        status = hn_str_status(&heard);
+        status = hn_str_status(&a->heard);
     if (status == HN_OK) {
-        const bool is_right = !strcmp(heard.text, q.answer);
+        const char *heard = a->heard.length ? a->heard.text : "";
+        const bool is_right = !strcmp(heard, q.answer);
         answers->n++;
         answers->n_right += is_right;
         if (is_shown)
             fprintf(out, "  %s\n    %s %s%s%s%s\n", q.text, is_right ? "right:" : "wrong:",
-                    heard.length ? heard.text : "(nothing)", is_right ? "" : " (it is: ",
+                    *heard ? heard : "(nothing)", is_right ? "" : " (it is: ",
                     is_right ? "" : q.answer, is_right ? "" : ")");
     }
-    hn_str_free(&heard);
-    hn_json_free(text);
+    hn_str_free(&q.messages);
     return status;
+}
+
+/* A line of a file of JSON lines. */
+static hn_status ask_line(asker *a, const char *line, size_t bytes, bool is_shown, FILE *out, hn_answers *answers)
+{
+    hn_json_text *json;
+    HN_TRY(hn_json_read(a->heap, "a question", line, bytes, &json));
+    const hn_status status = ask(a, hn_json_root(json), is_shown, out, answers);
+    hn_json_free(json);
+    return status;
+}
+
+static hn_status ask_all(asker *a, const char *text, size_t bytes, int n_shown, FILE *out, hn_answers *answers)
+{
+    for (const char *at = text, *end = text + bytes; at < end;) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        const size_t n = (size_t)((line_end ? line_end : end) - at);
+        if (n)
+            HN_TRY(ask_line(a, at, n, answers->n < n_shown, out, answers));
+        at += n + 1;
+    }
+    return HN_OK;
 }
 
 hn_status hn_answers_count(hn_heap *heap, const char *model, const char *adapter, const char *chats,
                            int n_shown, FILE *out, hn_answers *answers)
 {
-    asker a = { .heap = heap };
+    asker a = { .heap = heap, .heard = hn_str_on(heap) };
+    void *text = NULL;
+    size_t bytes = 0;
     *answers = (hn_answers){ 0 };
-    hn_status status = open_asker(&a, model, adapter, chats);
-    for (size_t i = 0; status == HN_OK && i < a.questions.n; i++)
-        status = ask(&a, i, (int)i < n_shown, out, answers);
+    hn_status status = hn_file_read(heap, chats, MOST_BYTES, &text, &bytes);
+    if (status == HN_OK)
+        status = open_asker(&a, model, adapter);
+    if (status == HN_OK)
+        status = ask_all(&a, text, bytes, n_shown, out, answers);
     close_asker(&a);
+    hn_free(heap, text);
     if (status == HN_OK)
         fprintf(out, "  %d of %d exactly right\n", answers->n_right, answers->n);
     return status;

@@ -2,7 +2,7 @@
 #ifndef HN_CLI_ANSWERS_H
 #define HN_CLI_ANSWERS_H
 
-#include "infer/adapter.h"
+#include "base/heap.h"
 
 #include <stdio.h>
 

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/ignore_option.h"
 #include "cli/interrupt.h"
+#include "cli/json_name.h"
 #include "cli/line_input.h"
 #include "cli/lora_options.h"
 #include "cli/open_model.h"
@@ -227,21 +228,12 @@ static hn_status talk(chat *c)
     return status;
 }
 
-/* A file, whatever its name begins with: the library takes JSON in its place. */
-static const char *file_name(const char *path, char *to, size_t room)
-{
-    if (!path || (*path != '[' && *path != '{' && !strchr(" \t\r\n", *path)))
-        return path;
-    snprintf(to, room, "./%s", path);
-    return to;
-}
-
 static hn_status open_chat(chat *c, const char *path)
 {
     hn_lm_sampling sampling;
     hn_lm_bias bias[HN_MAX_LIST];
     hn_lm_numerics numerics;
-    char tools[4096];
+    char tools[HN_JSON_NAME];
     const chat_args *args = c->args;
     const hn_lm_session_options session = hn_session_args_options(&args->session);
     HN_TRY(hn_sampling_read(&args->sampling, bias, &sampling));
@@ -249,7 +241,7 @@ static hn_status open_chat(chat *c, const char *path)
     HN_TRY(hn_opened_open(&c->opened, HN_OPEN_ALL, path, &args->machine, &args->ignore, &args->template));
     HN_TRY(hn_lora_apply(&args->lora, c->opened.lm, numerics));
     const hn_lm_chat_options o = {
-        .size = sizeof o, .system = args->system, .tools = file_name(args->tools, tools, sizeof tools),
+        .size = sizeof o, .system = args->system, .tools = hn_json_name(args->tools, tools),
         .variables = args->set.at, .n_variables = args->set.n, .max_answer = args->count, .session = &session,
         .sampling = &sampling, .on_text = hear_text, .on_thought = args->hide_thinking ? NULL : hear_thought,
         .context = c,

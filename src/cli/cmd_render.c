@@ -1,13 +1,15 @@
 /* hone render: a conversation as the text that a model is given, by its chat template. */
 #include "cli/command.h"
+#include "cli/json_name.h"
+#include "cli/machine_options.h"
 #include "cli/template_options.h"
-#include "models/open_chat.h"
+#include "hone/chat.h"
 
 #include <stdio.h>
 
 typedef struct render_args {
     const char *tools, *documents;
-    hn_template_choice template;
+    hn_template_args template;
     bool no_generation_prompt, spans;
     hn_list set;
 } render_args;
@@ -23,38 +25,37 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-static hn_status render(hn_chat_input *in, const render_args *args, char **operands, FILE *out)
+static hn_status print(const render_args *args, hn_lm_template *template, const char *messages, FILE *out)
 {
-    hn_chat_request request = { .no_generation_prompt = args->no_generation_prompt,
-                                .vars = in->vars,
-                                .n_vars = (size_t)args->set.n };
-    HN_TRY(hn_chat_input_open(in, operands[0]));
-    HN_TRY(hn_chat_input_choose(in, &args->template, &request.template_name));
-    HN_TRY(hn_chat_input_json(in, operands[1], &request.messages));
-    HN_TRY(hn_chat_input_json(in, args->tools, &request.tools));
-    HN_TRY(hn_chat_input_json(in, args->documents, &request.documents));
-    HN_TRY(hn_chat_input_set(in, args->set.at, args->set.n));
-    hn_str text = hn_str_on(in->heap);
-    hn_template_spans spans = { 0 };
-    const hn_status status =
-        hn_chat_render(in->chat, &request, &text, args->spans ? &spans : NULL);
-    for (size_t i = 0; status == HN_OK && i < spans.n; i++)
-        fprintf(out, "%zu %zu\n", spans.at[i].begin, spans.at[i].end);
-    if (status == HN_OK && !args->spans)
-        fwrite(text.text, 1, text.length, out);
-    hn_free(in->heap, spans.at);
-    hn_str_free(&text);
-    return status;
+    char rooms[3][HN_JSON_NAME];
+    const hn_lm_rendered *rendered;
+    const hn_lm_render_options o = {
+        .size = sizeof o, .tools = hn_json_name(args->tools, rooms[0]),
+        .documents = hn_json_name(args->documents, rooms[1]), .variables = args->set.at, .n_variables = args->set.n,
+        .no_generation_prompt = args->no_generation_prompt,
+    };
+    HN_TRY(hn_lm_template_render(template, hn_json_name(messages, rooms[2]), &o, &rendered));
+    for (size_t i = 0; args->spans && i < rendered->n_generated; i++)
+        fprintf(out, "%zu %zu\n", rendered->generated[i].begin, rendered->generated[i].end);
+    if (!args->spans)
+        fwrite(rendered->text, 1, rendered->bytes, out);
+    return HN_OK;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     (void)n_operands;
-    hn_heap heap;
-    hn_heap_init(&heap, NULL);
-    hn_chat_input in = { .heap = &heap };
-    const hn_status status = render(&in, parsed, operands, out);
-    hn_chat_input_close(&in);
+    const render_args *args = parsed;
+    hn_engine *engine;
+    hn_lm_template *template;
+    HN_TRY(hn_machine_engine(&(hn_machine_args){ .threads = 1 }, &engine));
+    hn_status status =
+        hn_lm_template_open(&template, engine, operands[0], args->template.file, args->template.name);
+    if (status == HN_OK) {
+        status = print(args, template, operands[1], out);
+        hn_lm_template_free(template);
+    }
+    hn_machine_engine_free(engine);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* hone report: report.html of a run, from its folder. */
 #include "cli/command.h"
-#include "train/report.h"
+#include "cli/machine_options.h"
+#include "hone/finetune.h"
 
 static const hn_option options[] = { HN_OPTION_END };
 
@@ -8,9 +9,11 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)parsed, (void)n_operands;
     char path[4096];
-    hn_heap heap;
-    hn_heap_init(&heap, NULL);
-    HN_TRY(hn_run_report_write(&heap, operands[0], path));
+    hn_engine *engine;
+    HN_TRY(hn_machine_engine(&(hn_machine_args){ .threads = 1 }, &engine));
+    const hn_status status = hn_finetune_report(engine, operands[0], path, sizeof path, NULL);
+    hn_machine_engine_free(engine);
+    HN_TRY(status);
     fprintf(out, "%s\n", path);
     return HN_OK;
 }

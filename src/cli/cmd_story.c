@@ -3,7 +3,7 @@
 #include "base/out_file.h"
 #include "cli/command.h"
 #include "cli/story_check.h"
-#include "story/teller.h"
+#include "cli/story/teller.h"
 
 #include <math.h>
 #include <string.h>

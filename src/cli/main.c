@@ -8,7 +8,6 @@
 #include "cli/interrupt.h"
 #include "cli/run_words.h"
 #include "cli/terminal.h"
-#include "train/run_told.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +78,7 @@ static const char *folder_to_resume(const hn_command *command, int argc, char **
 static hn_status expand(const hn_command *command, hn_run_words *words, hn_heap *heap, int *argc,
                         char **argv, char **room)
 {
-    words->file = (hn_run_file){ .heap = heap };
-    words->n = words->n_names = 0;
+    *words = (hn_run_words){ .heap = heap };
     int at = -1, n = 0;
     for (int i = 0; command->run_file_operand && i < *argc && at < 0; i++) {
         const size_t length = strlen(argv[i]);
@@ -88,13 +86,11 @@ static hn_status expand(const hn_command *command, hn_run_words *words, hn_heap 
             at = i;
     }
     const char *folder = at < 0 ? folder_to_resume(command, *argc, argv) : NULL;
-    if (folder)
-        HN_TRY(hn_run_told_open(&words->file, heap, folder));
-    if (at >= 0)
-        HN_TRY(hn_run_file_read(&words->file, heap, argv[at]));
+    if (folder || at >= 0)
+        HN_TRY(hn_run_words_open(words, folder ? folder : argv[at], folder != NULL));
     const hn_status status = hn_run_words_make(words, command);
     if (status != HN_OK)
-        return hn_fail_within(status, "%s%s: ", folder ? folder : argv[at], folder ? "/" HN_RUN_TOLD : "");
+        return hn_fail_within(status, "%s%s: ", folder ? folder : argv[at], folder ? "/run.toml" : "");
     for (int i = 0; i < words->n; i++)
         room[n++] = words->at[i];
     for (int i = 0; i < *argc; i++)

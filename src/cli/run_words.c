@@ -1,12 +1,14 @@
 #include "cli/run_words.h"
 
+#include "cli/machine_options.h"
+
 #include <stdio.h>
 #include <string.h>
 
 static hn_status add_name(hn_run_words *w, const char *key)
 {
     const size_t bytes = strlen(key) + 3;
-    char *name = hn_alloc(w->file.heap, HN_TAG_TEXT, bytes);
+    char *name = hn_alloc(w->heap, HN_TAG_TEXT, bytes);
     if (!name)
         return HN_ERR_MEMORY;
     snprintf(name, bytes, "--%s", key);
@@ -15,33 +17,45 @@ static hn_status add_name(hn_run_words *w, const char *key)
     return HN_OK;
 }
 
-static hn_status add_line(hn_run_words *w, const hn_command *command, const hn_run_line *line)
+static hn_status add_line(hn_run_words *w, const hn_command *command, const hn_finetune_line *line)
 {
     const bool is_operand = !strcmp(line->key, command->run_file_operand);
     HN_REQUIRE(is_operand || hn_options_find(command, line->key), HN_ERR_ARGUMENT,
-               "line %d: unknown option --%.60s", line->at, line->key);
-    HN_REQUIRE(!is_operand || line->kind == HN_RUN_LINE_TEXT, HN_ERR_ARGUMENT,
-               "line %d: %s: expected a name in quotes", line->at, line->key);
-    if (line->kind == HN_RUN_LINE_FALSE || line->kind == HN_RUN_LINE_NONE)
+               "line %d: unknown option --%.60s", line->line, line->key);
+    HN_REQUIRE(!is_operand || line->value == HN_FINETUNE_TEXT, HN_ERR_ARGUMENT,
+               "line %d: %s: expected a name in quotes", line->line, line->key);
+    if (line->value == HN_FINETUNE_FALSE || line->value == HN_FINETUNE_NONE)
         return HN_OK; /* as if it were not there */
     if (!is_operand)
         HN_TRY(add_name(w, line->key));
-    if (line->kind == HN_RUN_LINE_TEXT)
+    if (line->value == HN_FINETUNE_TEXT)
         w->at[w->n++] = (char *)(uintptr_t)line->text;
     return HN_OK;
 }
 
+hn_status hn_run_words_open(hn_run_words *w, const char *path, bool is_folder)
+{
+    HN_TRY(hn_machine_engine(&(hn_machine_args){ .threads = 1 }, &w->engine));
+    return is_folder ? hn_finetune_file_of_run(&w->file, w->engine, path)
+                     : hn_finetune_file_open(&w->file, w->engine, path);
+}
+
 hn_status hn_run_words_make(hn_run_words *w, const hn_command *command)
 {
-    for (int i = 0; i < w->file.n; i++)
-        HN_TRY(add_line(w, command, &w->file.lines[i]));
+    const hn_finetune_line *line;
+    for (size_t i = 0; (line = hn_finetune_file_line(w->file, i)); i++) {
+        HN_REQUIRE(i < HN_MOST_RUN_LINES, HN_ERR_FORMAT, "line %d: expected at most %d values", line->line,
+                   HN_MOST_RUN_LINES);
+        HN_TRY(add_line(w, command, line));
+    }
     return HN_OK;
 }
 
 void hn_run_words_close(hn_run_words *w)
 {
     for (int i = 0; i < w->n_names; i++)
-        hn_free(w->file.heap, w->names[i]);
-    hn_run_file_close(&w->file);
-    w->n = w->n_names = 0;
+        hn_free(w->heap, w->names[i]);
+    hn_finetune_file_close(w->file);
+    hn_engine_free(w->engine);
+    *w = (hn_run_words){ .heap = w->heap };
 }

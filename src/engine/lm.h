@@ -38,6 +38,10 @@ hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t
 hn_status hn_take_ignored(const char *name, const char *const *keys, int32_t n, hn_ignored *out);
 hn_lm_numerics hn_outer_numerics(hn_numerics numerics);
 
+/* JSON, or a file of it, whose name messages begin with in the place of `name`; of NULL *out is NULL. */
+hn_status hn_take_json(hn_heap *heap, const char *name, const char *text, hn_json_text **out);
+hn_status hn_check_variables(const char *const *list, int32_t n);
+
 /* Sessions and samplers as the public options have them; of the inner kind. */
 hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options_or_null, hn_session **out);
 hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling_or_null, hn_logit_bias **bias,

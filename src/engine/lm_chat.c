@@ -29,7 +29,7 @@ static const char *name_of(const char *text, const char *otherwise)
     return !text ? NULL : is_file(text) ? text : otherwise;
 }
 
-static hn_status read_json(hn_heap *heap, const char *name, const char *text, hn_json_text **out)
+hn_status hn_take_json(hn_heap *heap, const char *name, const char *text, hn_json_text **out)
 {
     enum { MOST_BYTES = 1 << 26 };
     void *file = NULL;
@@ -45,7 +45,7 @@ static hn_status read_json(hn_heap *heap, const char *name, const char *text, hn
     return status;
 }
 
-static hn_status check_variables(const char *const *list, int32_t n)
+hn_status hn_check_variables(const char *const *list, int32_t n)
 {
     HN_REQUIRE(n >= 0 && n <= HN_MAX_CHAT_VARS && (list || !n), HN_ERR_ARGUMENT,
                "variables: expected a list of at most %d, found %d%s", HN_MAX_CHAT_VARS, n, list ? "" : " at NULL");
@@ -84,11 +84,11 @@ static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_rende
     hn_chat_input in = { .heap = heap, .chat = lm->input.chat };
     hn_json_text *texts[3] = { NULL, NULL, NULL };
     hn_chat_request request = { .no_generation_prompt = o->no_generation_prompt != 0 };
-    hn_status status = read_json(heap, "messages", messages, &texts[0]);
+    hn_status status = hn_take_json(heap, "messages", messages, &texts[0]);
     if (status == HN_OK)
-        status = read_json(heap, "tools", o->tools, &texts[1]);
+        status = hn_take_json(heap, "tools", o->tools, &texts[1]);
     if (status == HN_OK)
-        status = read_json(heap, "documents", o->documents, &texts[2]);
+        status = hn_take_json(heap, "documents", o->documents, &texts[2]);
     if (status == HN_OK)
         status = hn_chat_input_set(&in, o->variables, o->n_variables);
     if (status == HN_OK)
@@ -114,7 +114,7 @@ hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render
     hn_lm_render_options o;
     HN_REQUIRE(lm && messages, HN_ERR_ARGUMENT, "hn_lm_render: expected a model and messages, found NULL");
     HN_TRY(hn_take_struct("hn_lm_render_options", options, sizeof o, &o));
-    HN_TRY(check_variables(o.variables, o.n_variables));
+    HN_TRY(hn_check_variables(o.variables, o.n_variables));
     HN_TRY(hn_lm_want_words(lm));
     hn_str text = hn_str_on(&lm->engine->heap);
     hn_status status = render(lm, messages, &o, &text);
@@ -128,7 +128,7 @@ hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render
 
 static hn_status take_variables(hn_lm_chat *c)
 {
-    HN_TRY(check_variables(c->o.variables, c->o.n_variables));
+    HN_TRY(hn_check_variables(c->o.variables, c->o.n_variables));
     return hn_chat_input_set(&c->input, c->o.variables, c->o.n_variables);
 }
 
@@ -139,7 +139,7 @@ static hn_status open_chat(hn_lm_chat *c)
                (long long)c->o.max_answer);
     hn_conversation_options o = { .max_answer = c->o.max_answer };
     HN_TRY(take_variables(c));
-    HN_TRY(read_json(heap, "tools", c->o.tools, &c->tools));
+    HN_TRY(hn_take_json(heap, "tools", c->o.tools, &c->tools));
     HN_TRY(settle(c->lm, &c->input, c->o.variables, name_of(c->o.tools, "of hn_lm_chat_options"),
                   &o.template_name));
     HN_TRY(hn_lm_inner_sampler(c->lm, c->o.sampling, &c->bias, &c->sampler));
@@ -256,7 +256,7 @@ hn_status hn_lm_chat_answer(hn_lm_chat *c, const char *messages, hn_lm_turn *tur
     const hn_ear ear = { hear, c };
     hn_turn found;
     hn_json_text *json;
-    HN_TRY(read_json(&c->lm->engine->heap, "messages", messages, &json));
+    HN_TRY(hn_take_json(&c->lm->engine->heap, "messages", messages, &json));
     const hn_status status = hn_conversation_answer(c->inner, hn_json_root(json), &run, &ear, &found);
     hn_json_free(json);
     return end_turn(&found, status, turn);

@@ -3,7 +3,7 @@
 #include "text/tokenizer/bpe_train.h"
 #include "text/tokenizer/tokenizer.h"
 
-#include "story/teller.h"
+#include "cli/story/teller.h"
 #include "tests/harness/check.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Stories: probabilities that sum to one over every text of a small grammar, one derivation a
  * text, a judge that agrees with the teller on 10,000 stories and names each planted mistake,
  * and 20 words in a row found wherever they stand. */
-#include "story/copies.h"
-#include "story/judge.h"
-#include "story/teller.h"
+#include "cli/story/copies.h"
+#include "cli/story/judge.h"
+#include "cli/story/teller.h"
 
 #include "base/mathfn.h"
 #include "tests/harness/check.h"

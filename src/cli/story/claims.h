@@ -1,10 +1,10 @@
 /* claims.h: what a story has said so far, and what its sentences claim: the two halves of the
  * judge (judge.c reads, claims.c holds each claim against what was said). */
-#ifndef HN_STORY_CLAIMS_H
-#define HN_STORY_CLAIMS_H
+#ifndef HN_CLI_STORY_CLAIMS_H
+#define HN_CLI_STORY_CLAIMS_H
 
-#include "story/judge.h"
-#include "story/sentence.h"
+#include "cli/story/judge.h"
+#include "cli/story/sentence.h"
 
 enum {
     HN_MAX_PEOPLE = 4,

@@ -4,11 +4,11 @@
  * the probability of a derivation is known: 1 / the product of those numbers, down to the bias
  * of hn_rng_below, below 2^-22 of it. Reading follows every derivation that could have led to a
  * text; if it is always one, -log p of a story is the sum that telling it gave. */
-#ifndef HN_STORY_TELLER_H
-#define HN_STORY_TELLER_H
+#ifndef HN_CLI_STORY_TELLER_H
+#define HN_CLI_STORY_TELLER_H
 
 #include "base/str.h"
-#include "story/grammar.h"
+#include "cli/story/grammar.h"
 
 typedef struct hn_teller hn_teller;
 

@@ -1,7 +1,7 @@
 /* A teller runs the grammar forwards. To read, it runs it again and again against a text, each
  * time with another script of choices, and gives up a run at the first byte that differs. Open
  * words need no script: at most one of a class stands where the text is. */
-#include "story/teller.h"
+#include "cli/story/teller.h"
 
 #include "base/mathfn.h"
 #include "base/rng.h"

@@ -1,29 +1,29 @@
-#include "story/grammar.h"
+#include "cli/story/grammar.h"
 
 #include <stddef.h>
 
 static const char *const words[HN_N_WORD_CLASSES] = {
 #define HN_WORDS(name, text) [HN_WORDS_##name] = text,
-#include "story/words.def"
+#include "cli/story/words.def"
 #undef HN_WORDS
 };
 
 static const char *const class_names[HN_N_WORD_CLASSES] = {
 #define HN_WORDS(name, text) [HN_WORDS_##name] = #name,
-#include "story/words.def"
+#include "cli/story/words.def"
 #undef HN_WORDS
 };
 
 enum {
 #define HN_PHRASE(name, ...) SAY_##name,
-#include "story/phrases.def"
+#include "cli/story/phrases.def"
 #undef HN_PHRASE
     N_PHRASES
 };
 
 static const hn_phrase phrases[N_PHRASES] = {
 #define HN_PHRASE(name, ...) { { __VA_ARGS__, NULL } },
-#include "story/phrases.def"
+#include "cli/story/phrases.def"
 #undef HN_PHRASE
 };
 
@@ -33,10 +33,10 @@ static const hn_phrase phrases[N_PHRASES] = {
 #define ASKS(...) { __VA_ARGS__, { -1, false } }
 #define HN_PLOT(name, steps, asks) { #name, steps, asks },
 static const hn_plot plots[] = {
-#include "story/plots.def"
+#include "cli/story/plots.def"
 };
 static const hn_plot chats[] = {
-#include "story/chats.def"
+#include "cli/story/chats.def"
 };
 
 const hn_grammar hn_story_grammar = { words, phrases, plots, sizeof plots / sizeof *plots, 2 };

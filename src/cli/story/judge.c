@@ -1,6 +1,6 @@
-#include "story/judge.h"
+#include "cli/story/judge.h"
 
-#include "story/claims.h"
+#include "cli/story/claims.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* claims.c: a function for each verb of sentences.def, each an account of who is where, has
  * what and wants what. */
-#include "story/claims.h"
+#include "cli/story/claims.h"
 
 #include <stdarg.h>
 #include <stdio.h>

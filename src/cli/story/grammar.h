@@ -1,6 +1,6 @@
 /* grammar.h: what stories are made of, as tables: classes of words, phrases, plots. */
-#ifndef HN_STORY_GRAMMAR_H
-#define HN_STORY_GRAMMAR_H
+#ifndef HN_CLI_STORY_GRAMMAR_H
+#define HN_CLI_STORY_GRAMMAR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * person, thing or place that nobody introduced; a step from where one is not; a gift of what one
  * does not have; a wrong answer; a pronoun, trait, trade, weather or hour that is another's. A
  * story has 80 to 200 words, and at its end every wish is granted. */
-#ifndef HN_STORY_JUDGE_H
-#define HN_STORY_JUDGE_H
+#ifndef HN_CLI_STORY_JUDGE_H
+#define HN_CLI_STORY_JUDGE_H
 
 #include "base/heap.h"
 

@@ -1,4 +1,4 @@
-#include "story/sentence.h"
+#include "cli/story/sentence.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const struct {
 #define LETTER_tie 'r'
 #define LETTER_year 'y'
 #define HN_WORDS(name, text) { LETTER_##name, text },
-#include "story/words.def"
+#include "cli/story/words.def"
 #undef HN_WORDS
     { 'P', "he she him his her He She His Her" },
 };
@@ -36,7 +36,7 @@ static const struct {
     const char *pattern, *claims;
 } patterns[] = {
 #define HN_SENTENCE(pattern, claims) { pattern, claims },
-#include "story/sentences.def"
+#include "cli/story/sentences.def"
 #undef HN_SENTENCE
 };
 

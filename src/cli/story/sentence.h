@@ -1,6 +1,6 @@
 /* sentence.h: one sentence of a story, recognised: its pattern, and the words that fill it. */
-#ifndef HN_STORY_SENTENCE_H
-#define HN_STORY_SENTENCE_H
+#ifndef HN_CLI_STORY_SENTENCE_H
+#define HN_CLI_STORY_SENTENCE_H
 
 #include "base/heap.h"
 

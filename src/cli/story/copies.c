@@ -1,4 +1,4 @@
-#include "story/copies.h"
+#include "cli/story/copies.h"
 
 #include "base/str.h"
 

@@ -2,8 +2,8 @@
  * alone, whatever their case and what stands between them.
  *
  * The few texts in question are remembered; the training text, which may be large, only passes. */
-#ifndef HN_STORY_COPIES_H
-#define HN_STORY_COPIES_H
+#ifndef HN_CLI_STORY_COPIES_H
+#define HN_CLI_STORY_COPIES_H
 
 #include "base/heap.h"
 
