@@ -37,7 +37,7 @@ bench: all
 
 # The program and the library, without their symbols for debuggers; no test is built for it.
 install: all
-	@cmake --build $(BUILD) --target hone hone_shared -j $(JOBS)
+	@cmake --build $(BUILD) --target hone hone_shared man -j $(JOBS)
 	@cmake --install $(BUILD) --prefix $(PREFIX) --strip
 
 clean:

@@ -122,6 +122,24 @@ printf 'int hn_b(int x)\n{\n    return x;\n}\n' >"$tree/src/engine/a.c"
 try 1 entries 'hn_e: it is declared in include/hone and defined nowhere'
 
 clean
+mkdir -p "$tree/include/hone"
+cat >"$tree/include/hone/version.h" <<'END'
+/* version.h: what roff takes for its own is text here.
+ *
+ * .so begins a line; 'quoted words do, too; and \xylophone, -minus, `ticks`.
+ *
+ *     .example \n - ^ ~ 'x' */
+#define HN_VERSION_MAJOR 1
+/* .A declaration. */
+HN_API int hn_e(char c); /* '\\0' */
+END
+try 0 man ' 0 failed'
+printf '/* b.h: another name. */\nHN_API int hn_f(void);\n' >"$tree/include/hone/a.h"
+try 1 man 'include/hone/a.h: expected a first line that begins with /* a.h:'
+printf '/* a.h: without its function. */\nHN_API\nint hn_f(void);\n' >"$tree/include/hone/a.h"
+try 1 man 'hn_f: in the pages'
+
+clean
 while IFS='|' read -r words text; do
     printf "$text" >"$tree/src/io/a.c"
     try 1 format "src/io/a.c:$words"
