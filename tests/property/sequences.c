@@ -111,7 +111,7 @@ static void run_step(subject *s)
     draw_step(s, &t);
     if (!t.n)
         return;
-    atomic_bool cancel = true;
+    hn_cancel_flag cancel = { .is_set = true };
     const bool cancelled = !draw(s, 8);
     const hn_run_options options = { .cancel = cancelled ? &cancel : NULL };
     const int64_t need = hn_sequences_needs(s->all, t.pieces, t.n), calls = heap.n_calls;

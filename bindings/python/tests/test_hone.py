@@ -86,11 +86,17 @@ class Declared(Case):
         self.assertEqual(names, set(_c.FUNCTIONS))
 
     def test_every_function_is_used(self):
+        """All that the last release has; what is newer and not used yet is named, and in hone.library."""
+        import lzma
+
+        released = lzma.open(SOURCE / "docs" / "abi" / "libhone.abi.xz", "rt").read()
         package = Path(hone.__file__).parent
         text = "".join(path.read_text() for path in package.glob("*.py") if path.name != "_c.py")
         unused = {name for name in _c.FUNCTIONS if not re.search(rf"\b{name}\b", text)}
-        # attributes go by value; a cancel is a call's, and goes with it
-        self.assertEqual(unused, {"hn_builder_op", "hn_cancel_clear"})
+        unused -= {"hn_builder_op", "hn_cancel_clear"}  # attributes go by value; a cancel is a call's, and goes with it
+        self.assertEqual({name for name in unused if f"'{name}'" in released}, set())
+        if unused:
+            self.skipTest(f"in hone.library alone: {' '.join(sorted(unused))}")
 
     def test_layouts(self):
         compiler = os.environ.get("CC", "cc")

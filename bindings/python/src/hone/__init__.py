@@ -6,7 +6,7 @@
     for piece in chat.stream("Tell me a story."):
         print(piece, end="", flush=True)
 """
-from ._library import c as _lib
+from ._library import c as library
 from .chat import Answer, Chat, End, Piece, Stream, Turn
 from .embed import Embedder, Embedding
 from .engine import Engine, Memory
@@ -16,11 +16,11 @@ from .graph import Builder, Exec, Node, Trainer, decode, encode
 from .model import BUILTIN, Decoder, Model
 from .session import Sampler, Session
 
-__version__: str = _lib.hn_version().decode()
+__version__: str = library.hn_version().decode()
 
 __all__ = [
     "Answer", "BUILTIN", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Embedder", "Embedding", "End",
     "Engine", "Error", "Estimate", "Evaluation", "Exec", "Memory", "Model", "Node", "Piece", "Result", "Sampler",
     "Session", "Status", "Step", "Stream", "Trainer", "Turn", "decode", "encode", "finetune",
-    "plan",
+    "library", "plan",
 ]
