@@ -280,13 +280,3 @@ hn_tensor_kind hn_tensor_kind_of(const char *name, const hn_type *shape)
             return known[i].kind;
     return HN_KIND_OTHER;
 }
-
-const char *hn_tensor_kind_text(hn_tensor_kind kind)
-{
-    static const char *const texts[] = {
-        [HN_KIND_EMBEDDING] = "embedding", [HN_KIND_ATTENTION] = "attention", [HN_KIND_FFN] = "ffn",
-        [HN_KIND_EXPERTS] = "experts",     [HN_KIND_HEAD] = "head",           [HN_KIND_NORMS] = "norms, biases",
-        [HN_KIND_OTHER] = "other",
-    };
-    return texts[kind];
-}

@@ -51,7 +51,6 @@ typedef enum hn_tensor_kind {
     HN_N_TENSOR_KINDS
 } hn_tensor_kind;
 hn_tensor_kind hn_tensor_kind_of(const char *name, const hn_type *shape);
-const char *hn_tensor_kind_text(hn_tensor_kind kind);
 
 /* The type for rows of this length: blocks that do not divide them give way. */
 hn_dtype hn_recipe_fit(hn_dtype dtype, int64_t row);
