@@ -12,11 +12,6 @@ void hn_progress_begin(void)
     hn_interrupt_begin(true);
 }
 
-bool hn_progress_goes_on(void)
-{
-    return !hn_interrupt_is_asked();
-}
-
 enum { MOST_COLUMNS = 400, LEAST_BAR = 10, MOST_BAR = 30 };
 
 static void fill_bar(char *bar, int width, double done)

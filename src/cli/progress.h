@@ -12,8 +12,6 @@ void hn_progress_begin(void);
 void hn_progress_of(hn_engine *engine);
 /* Draws; false when the work should stop. `context` is not used. */
 bool hn_progress(void *context, double done, const char *what);
-/* The same without drawing. */
-bool hn_progress_goes_on(void);
 /* A line of a bar and figures, the most wanted first, within the terminal as wide as it is now: what
  * has no room is left out. Ends with a line end where there is no terminal. */
 void hn_progress_line(double done, int n, char figures[][48]);
