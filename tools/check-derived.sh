@@ -1,0 +1,51 @@
+#!/bin/sh
+# check-derived.sh BUILD [ROOT]: the lists that the build derives hold all that there is: every binding that libhone.a defines is
+# in bindings.def, and nothing else; in a copy, one that is added is found, and so is a kernel's signature that is
+# spread over lines. NM and CMAKE name the tools.
+build=$(cd "${1:?the build folder}" && pwd)
+cd "${2:-$(dirname "$0")/..}" || exit 1
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+n_passed=0 n_failed=0
+
+# same WHAT EXPECTED FOUND: files
+same() {
+    if cmp -s "$2" "$3"; then
+        n_passed=$((n_passed + 1))
+    else
+        echo "$1: expected (<) and found (>):"
+        diff "$2" "$3"
+        n_failed=$((n_failed + 1))
+    fi
+}
+
+${NM:-nm} -g --defined-only "$build/libhone.a" 2>/dev/null |
+    sed -n 's/.* [RrDdSs] _*hn_cpu_\([a-z0-9_]*\)$/HN_BIND(\1)/p' | sort >"$copy/defined"
+sort "$build/derived/backend/cpu/bindings.def" >"$copy/listed"
+[ -s "$copy/defined" ] || { echo "no binding in libhone.a"; n_failed=1; }
+same "bindings" "$copy/defined" "$copy/listed"
+
+# One more of each kind.
+mkdir -p "$copy/src/backend/cpu" "$copy/src/kernels"
+cp src/backend/cpu/bind_*.c "$copy/src/backend/cpu"
+cp -R src/kernels/norm "$copy/src/kernels"
+printf '\nHN_BIND_PLANTED(planted_line)\n' >>"$copy/src/backend/cpu/bind_norm.c"
+printf 'const hn_cpu_binding hn_cpu_planted_alone = { 0 };\n' >"$copy/src/backend/cpu/bind_planted.c"
+printf '#define HN_PARAMS_planted_f32 \\\n    int64_t n, \\\n    float *x\n#define HN_PARAMS_after_f32 int64_t n\n' \
+    >>"$copy/src/kernels/norm/norm.h"
+${CMAKE:-cmake} "-DHN_ROOT=$copy" "-DHN_DERIVED=$copy/derived" -P cmake/hn_derive.cmake || n_failed=$((n_failed + 1))
+{
+    cat "$copy/listed"
+    printf 'HN_BIND(planted_line)\nHN_BIND(planted_alone)\n'
+} | sort >"$copy/wanted"
+sort "$copy/derived/backend/cpu/bindings.def" >"$copy/got"
+same "bindings with two more" "$copy/wanted" "$copy/got"
+{
+    cat "$build/derived/kernels/norm/norm.def"
+    printf 'HN_KERNEL(planted_f32)\nHN_KERNEL(after_f32)\n'
+} | sort >"$copy/wanted"
+sort "$copy/derived/kernels/norm/norm.def" >"$copy/got"
+same "kernels of norm with two more" "$copy/wanted" "$copy/got"
+
+echo "$n_passed passed, $n_failed failed"
+[ $n_failed = 0 ]
