@@ -41,6 +41,13 @@ hn_file_kind hn_file_kind_of(const char *path)
     return HN_N_FILE_KINDS;
 }
 
+/* Each with a comma behind it; of the lists themselves, and so never short of one. */
+#define FORMAT(upper, name, keys)  name ", "
+#define KIND(upper, name, endings) name ", "
+static const char expected[] = "data format: expected " HN_DATA_FORMAT_LIST(FORMAT) "or a kind of file: " HN_FILE_KIND_LIST(KIND);
+#undef FORMAT
+#undef KIND
+
 static hn_status parse_word(const char *word, size_t n, hn_file_kind *kind, hn_data_format *format)
 {
     for (int i = 0; i < HN_N_FILE_KINDS; i++)
@@ -61,11 +68,7 @@ static hn_status parse_word(const char *word, size_t n, hn_file_kind *kind, hn_d
         *format = (hn_data_format)i;
         return HN_OK;
     }
-    return hn_fail(HN_ERR_ARGUMENT,
-                   "data format: expected messages, prompt-completion, alpaca, sharegpt, text, "
-                   "preference, preferred-output or tokens, or a kind of file (json, jsonl, csv, "
-                   "tsv, paragraphs), found '%.*s'",
-                   (int)(n < 60 ? n : 60), word);
+    return hn_fail(HN_ERR_ARGUMENT, "%sfound '%.*s'", expected, (int)(n < 60 ? n : 60), word);
 }
 
 hn_status hn_format_choice_parse(const char *text, hn_file_kind *kind, hn_data_format *format)

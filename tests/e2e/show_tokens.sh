@@ -86,6 +86,9 @@ printf '{"messages": [{"role": "user", "content": "Hi"}]}\n{"messages": [}\n' >b
 refuses 1 'bad.jsonl: line 2, column 15: expected a value' "$hone" show-tokens m.gguf bad.jsonl --drop-empty
 refuses 1 'line 1: expected' "$hone" show-tokens m.gguf chats.jsonl --format alpaca
 refuses 2 "data format: expected messages" "$hone" show-tokens m.gguf chats.jsonl --format excel
+refuses 2 "unpaired-preference, alpaca" "$hone" show-tokens m.gguf chats.jsonl --format excel
+refuses 2 "tokens, or a kind of file: json, jsonl, csv, tsv, parquet, paragraphs, found 'excel'" \
+    "$hone" show-tokens m.gguf chats.jsonl --format excel
 refuses 2 "loss: expected assistant" "$hone" show-tokens m.gguf chats.jsonl --loss some
 refuses 2 'example 7: expected less than 2' "$hone" show-tokens m.gguf chats.jsonl --index 7
 refuses 1 'none.jsonl' "$hone" show-tokens m.gguf none.jsonl
