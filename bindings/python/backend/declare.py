@@ -1,6 +1,6 @@
 """Declarations for ctypes, of the public headers: nothing is declared by hand.
 
-    declare.py INCLUDE [CC]     writes the module to standard output
+    declare.py INCLUDE [CC]     writes the module and its types to standard output
 
 The compiler's preprocessor takes out comments and expands what the headers make by macros; what is left
 is structs, enumerations, types of callbacks and functions. What this does not understand is refused."""
@@ -185,7 +185,7 @@ def common(values):
 
 def write(header):
     yield '"""Made of include/hone by declare.py when the wheel is built."""'
-    yield "# mypy: ignore-errors\nimport ctypes as C\nfrom enum import IntEnum\n"
+    yield "import ctypes as C\nfrom enum import IntEnum\n"
     for name in header.order:
         if name in header.enums:
             values = header.enums[name]
@@ -206,9 +206,22 @@ def write(header):
     yield "}"
 
 
-def module(include, compiler):
-    return "\n".join(write(read(include, compiler))) + "\n"
+def write_types(header):
+    """For checkers of types: enumerations as they are, all else as ctypes has it."""
+    yield "from enum import IntEnum\nfrom typing import Any\n"
+    for name, values in header.enums.items():
+        yield f"class {name}(IntEnum):"
+        yield from (f"    {key[len(common(values)):]} = {value}" for key, value in values.items())
+    yield "\ndef __getattr__(name: str) -> Any: ..."
+
+
+def modules(include, compiler):
+    """(name, text) of the module and of its types."""
+    header = read(include, compiler)
+    for name, lines in (("_c.py", write(header)), ("_c.pyi", write_types(header))):
+        yield name, "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(module(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else os.environ.get("CC", "cc")))
+    for _, text in modules(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else os.environ.get("CC", "cc")):
+        sys.stdout.write(text)

@@ -81,7 +81,8 @@ def contents(folder, settings):
         if name.endswith((".py", ".pyi")) or name == "py.typed":
             with open(os.path.join(source, name), "rb") as file:
                 yield f"hone/{name}", file.read()
-    yield "hone/_c.py", declare.module(INCLUDE, compiler).encode()
+    for name, text in declare.modules(INCLUDE, compiler):
+        yield f"hone/{name}", text.encode()
     with open(library, "rb") as file:
         yield f"hone/{os.path.basename(library)}", file.read()
     info = f"hone-{version()}.dist-info"

@@ -7,20 +7,29 @@
         print(piece, end="", flush=True)
 """
 from ._library import c as library
+from ._record import Record
 from .chat import Answer, Chat, End, Piece, Stream, Turn
 from .embed import Embedder, Embedding
 from .engine import Engine, Memory
 from .errors import Busy, Cancelled, Closed, Error, Status
-from ._finetune import Estimate, Evaluation, Result, Step, finetune, plan
-from .graph import Builder, Exec, Node, Trainer, decode, encode
-from .model import BUILTIN, Decoder, Model
+from ._finetune import Estimate, Evaluation, Result, Step, finetune, plan, report, told
+from .files import (
+    File, Merge, MergeError, convert, export_gguf, export_peft, import_adapter, make, make_tokenizer, merge,
+    numerics_name, quantize, recipe_type, texts, use_name,
+)
+from .graph import Builder, Exec, Node, Trainer, decode, encode, read_array, types, write_array
+from .known import arch, arch_keys, archs, device_ops, devices, levels
+from .model import BUILTIN, Decoder, Model, Template
 from .session import Sampler, Session
 
 __version__: str = library.hn_version().decode()
 
 __all__ = [
-    "Answer", "BUILTIN", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Embedder", "Embedding", "End",
-    "Engine", "Error", "Estimate", "Evaluation", "Exec", "Memory", "Model", "Node", "Piece", "Result", "Sampler",
-    "Session", "Status", "Step", "Stream", "Trainer", "Turn", "decode", "encode", "finetune",
-    "library", "plan",
+    "Answer", "BUILTIN", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Embedder", "Embedding",
+    "End", "Engine", "Error", "Estimate", "Evaluation", "Exec", "File", "Memory", "Merge", "MergeError", "Model",
+    "Node", "Piece", "Record", "Result", "Sampler", "Session", "Status", "Step", "Stream", "Template", "Trainer",
+    "Turn", "arch", "arch_keys", "archs", "convert", "decode", "device_ops", "devices", "encode", "export_gguf",
+    "export_peft", "finetune", "import_adapter", "levels", "library", "make", "make_tokenizer", "merge",
+    "numerics_name", "plan", "quantize", "read_array", "recipe_type", "report", "texts", "told", "types",
+    "use_name", "write_array",
 ]

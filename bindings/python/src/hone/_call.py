@@ -51,8 +51,9 @@ def _worker() -> _Worker:
 class Call:
     """`function` on a worker; `stop` is the handle of the hn_cancel that it heeds."""
 
-    def __init__(self, function: Callable[[], Any], stop: Handle, progress: Optional[Callable[[float], object]]) -> None:
-        self.progress = progress
+    def __init__(self, function: Callable[[], Any], stop: Handle, progress: Optional[Callable[[float], object]],
+                 work: Optional[Callable[[float, str], object]]) -> None:
+        self.progress, self.work = progress, work
         self._ticket = [function]
         self._stop = stop
         self._wake: "queue.SimpleQueue[None]" = queue.SimpleQueue()

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
 
 from . import _c, _call
 from ._library import c
-from ._object import fill
+from ._object import bytes_of, fill, text_of
 from .engine import Engine
 from .errors import check
 from .model import Json, settings_of
@@ -153,3 +154,28 @@ def plan(model: Any, data: Any, *, engine: Optional[Engine] = None, settings: Op
         return made
 
     return on._run(run)
+
+
+def report(folder: Any, *, engine: Optional[Engine] = None) -> str:
+    """One page of a run's folder, also of one that has not ended: its name."""
+    on, name = Engine() if engine is None else engine, bytes_of(folder)
+    pointer = on._holds()
+    return on._run(lambda: text_of(lambda *to: c.hn_finetune_report(pointer.get(), name, *to)).decode())
+
+
+def told(path: Any, *, engine: Optional[Engine] = None) -> list[tuple[str, Any]]:
+    """What a run is told: of a file like run.toml, or of a run's folder. An array is a pair for each of its values."""
+    on, name, found = Engine() if engine is None else engine, bytes_of(path), ctypes.POINTER(_c.hn_finetune_file)()
+    values = {_c.hn_finetune_value.TRUE: True, _c.hn_finetune_value.FALSE: False, _c.hn_finetune_value.NONE: None}
+    opens = c.hn_finetune_file_of_run if os.path.isdir(name) else c.hn_finetune_file_open
+    lines: list[tuple[str, Any]] = []
+    with on._share() as pointer:
+        check(opens(ctypes.byref(found), pointer, name))
+        try:
+            while line := c.hn_finetune_file_line(found, len(lines)):
+                one = line.contents
+                is_text = one.value == _c.hn_finetune_value.TEXT
+                lines.append((one.key.decode(), one.text.decode() if is_text else values[one.value]))
+        finally:
+            c.hn_finetune_file_close(found)
+    return lines

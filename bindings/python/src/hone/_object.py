@@ -10,6 +10,7 @@ from ._library import c
 from .errors import Busy, Closed, Status, check
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Object")
 
 
 class Handle:
@@ -110,11 +111,11 @@ class Object:
     def closed(self) -> bool:
         return self._handle.is_closed
 
-    def __enter__(self: T) -> T:
+    def __enter__(self: S) -> S:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()  # type: ignore[attr-defined]
+        self.close()
 
     def __del__(self) -> None:
         self.close()
@@ -156,6 +157,15 @@ def fill(struct: Any, **values: Any) -> Any:
             value = bytes_of(value)
         setattr(made, name, value)
     return made
+
+
+def given_of(struct: Any, options: dict[str, Any]) -> Any:
+    """Options by the names that the headers give them."""
+    known = {name for name, _ in struct._fields_ if name != "size" and not name.startswith("n_")}
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{name}: expected a field of {struct.__name__}")
+    return fill(struct, **options)
 
 
 def bytes_of(text: Any) -> bytes:

@@ -163,6 +163,28 @@ class Chat(Object):
             check(c.hn_lm_chat_reset(chat))
 
     @property
+    def context(self) -> int:
+        """Tokens that the conversation and an answer may have together."""
+        with self._use() as chat:
+            return int(c.hn_lm_chat_context(chat))
+
+    def save_keys(self, path: Any) -> None:
+        """What was computed, for load_keys; the messages are not in it."""
+        self._long(c.hn_lm_chat_save_keys, bytes_of(path))
+
+    def load_keys(self, path: Any) -> None:
+        self._long(c.hn_lm_chat_load_keys, bytes_of(path))
+
+    def _long(self, call: Any, name: bytes) -> None:
+        handle = self._holds()
+
+        def run() -> None:
+            with handle.use() as chat:
+                check(call(chat, name))
+
+        self.model.engine._run(run)
+
+    @property
     def messages(self) -> list[Any]:
         with self._use() as chat:
             found: list[Any] = json.loads(text_of(lambda *to: c.hn_lm_chat_messages(chat, *to)))

@@ -11,6 +11,7 @@ from .errors import check
 
 T = TypeVar("T")
 Progress = Callable[[float], object]
+Work = Callable[[float, str], object]
 
 
 class Memory(NamedTuple):
@@ -21,7 +22,6 @@ class Memory(NamedTuple):
     allocations: int
 
 
-@_c.hn_progress_fn
 def _on_progress(context: Any, done: float) -> None:
     call = _call.current()
 
@@ -30,6 +30,20 @@ def _on_progress(context: Any, done: float) -> None:
             call.progress(done)
 
     call.ask(tell)
+
+
+def _on_work(context: Any, done: float, what: int) -> None:
+    call = _call.current()
+    name = ctypes.string_at(what).decode("utf-8", "replace") if what else ""
+
+    def tell() -> None:
+        if call.work:
+            call.work(done, name)
+
+    call.ask(tell)
+
+
+_ON_PROGRESS, _ON_WORK = _c.hn_progress_fn(_on_progress), _c.hn_work_fn(_on_work)
 
 
 class Engine(Object):
@@ -41,6 +55,7 @@ class Engine(Object):
     def __init__(self, *, devices: Optional[str] = None, isa: Optional[str] = None, memory_limit: int = 0,
                  threads: int = 0) -> None:
         self._progress: Optional[Progress] = None
+        self._work: Optional[Work] = None
         options = fill(_c.hn_engine_options, devices=devices, isa=isa, memory_limit=memory_limit, n_threads=threads)
         self._make(lambda out: c.hn_engine_new(out, options), _c.hn_engine, c.hn_engine_free, None)
 
@@ -57,7 +72,13 @@ class Engine(Object):
         """Told the share done, between steps of long calls, on the thread that makes them. Set while none runs."""
         with self._share() as pointer:
             self._progress = call
-            c.hn_engine_on_progress(pointer, _on_progress if call else _c.hn_progress_fn(), None)
+            c.hn_engine_on_progress(pointer, _ON_PROGRESS if call else _c.hn_progress_fn(), None)
+
+    def on_work(self, call: Optional[Work]) -> None:
+        """Told the share done of work on files and texts, and what is at hand. Set while none runs."""
+        with self._share() as pointer:
+            self._work = call
+            c.hn_engine_on_work(pointer, _ON_WORK if call else _c.hn_work_fn(), None)
 
     @property
     def memory(self) -> Memory:
@@ -73,7 +94,7 @@ class Engine(Object):
 
     def _begin(self, function: Callable[[], T]) -> _call.Call:
         """A long call, of this engine or of what is made on it, which may be used when this is closed."""
-        handle, progress = self._handle, self._progress
+        handle, told = self._handle, (self._progress, self._work)
         cancel = ctypes.POINTER(_c.hn_cancel)()
         key = Key()
         handle.hold(key)
@@ -93,7 +114,7 @@ class Engine(Object):
                 finally:
                     c.hn_cancel_heed(None)
 
-        return _call.Call(heeding, stop, progress)
+        return _call.Call(heeding, stop, *told)
 
     def _run(self, function: Callable[[], T]) -> T:
         result: T = self._begin(function).end()

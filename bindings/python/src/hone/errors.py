@@ -1,8 +1,9 @@
 """What goes wrong: libhone's status and its sentence."""
 from __future__ import annotations
 
-from . import _library
-from ._c import hn_status as Status
+from . import _c, _library
+
+Status = _c.hn_status
 
 
 class Error(Exception):

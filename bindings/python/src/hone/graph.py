@@ -138,6 +138,36 @@ def _shape(dim: Sequence[int]) -> Any:
     return shape
 
 
+def types() -> list[str]:
+    """The names of all element types."""
+    found: list[str] = []
+    while (name := c.hn_tensor_type(len(found))) is not None:
+        found.append(name.decode())
+    return found
+
+
+def write_array(path: Any, type: str, shape: Sequence[int], data: Any, *, overwrite: bool = False) -> None:
+    """In NumPy's .npy format, whole or not at all."""
+    given, size = _bytes(data), ctypes.c_size_t()
+    check(c.hn_tensor_bytes(bytes_of(type), _shape(shape), ctypes.byref(size)))
+    if len(given) != size.value:
+        raise ValueError(f"{len(given)} bytes: {type} {list(shape)} has {size.value}")
+    check(c.hn_array_write(bytes_of(path), overwrite, bytes_of(type), _shape(shape), given))
+
+
+def read_array(path: Any, *, engine: Optional[Engine] = None) -> memoryview[Any]:
+    on, found, size = engine or Engine(), ctypes.POINTER(_c.hn_array)(), ctypes.c_size_t()
+    with on._share() as pointer:
+        check(c.hn_array_read(ctypes.byref(found), pointer, bytes_of(path)))
+        try:
+            shape = c.hn_array_shape(found).contents
+            place = c.hn_array_data(found, ctypes.byref(size))
+            data = ctypes.string_at(place, size.value) if size.value else b""
+            return _viewed(data, c.hn_array_type(found).decode(), shape.dim[: shape.rank])
+        finally:
+            c.hn_array_free(found)
+
+
 def encode(type: str, shape: Sequence[int], numbers: Any) -> bytes:
     """Floats as a tensor of an element type: cast, or in blocks."""
     given, size = _bytes(numbers), ctypes.c_size_t()
@@ -148,7 +178,7 @@ def encode(type: str, shape: Sequence[int], numbers: Any) -> bytes:
     return bytes(room)
 
 
-def decode(type: str, shape: Sequence[int], data: Any) -> memoryview:
+def decode(type: str, shape: Sequence[int], data: Any) -> memoryview[Any]:
     """The other way."""
     given, size = memoryview(data).cast("B").tobytes(), ctypes.c_size_t()
     check(c.hn_tensor_bytes(bytes_of(type), _shape(shape), ctypes.byref(size)))
@@ -159,12 +189,13 @@ def decode(type: str, shape: Sequence[int], data: Any) -> memoryview:
     return _viewed(floats, "f32", shape)
 
 
-def _viewed(room: Any, type: str, shape: Sequence[int]) -> memoryview:
+def _viewed(room: Any, type: str, shape: Sequence[int]) -> memoryview[Any]:
     """Numbers that Python has in their shape; bytes of other types."""
-    view = memoryview(room).cast("B")
-    if type not in _PLAIN or 0 in shape:
-        return view
-    return view.cast(_PLAIN[type], list(shape)) if shape else view.cast(_PLAIN[type])
+    view: Any = memoryview(room).cast("B")
+    if type in _PLAIN and 0 not in shape:
+        view = view.cast(_PLAIN[type], list(shape)) if shape else view.cast(_PLAIN[type])
+    found: memoryview[Any] = view
+    return found
 
 
 class Exec(Object):
@@ -187,7 +218,7 @@ class Exec(Object):
         with self._use() as exec:
             check(c.hn_exec_extent(exec, extent, size))
 
-    def run(self) -> list[memoryview]:
+    def run(self) -> list[memoryview[Any]]:
         """Computes, and gives all that is wanted in its own type."""
 
         handle = self._holds()
@@ -199,7 +230,7 @@ class Exec(Object):
         self.builder.engine._run(compute)
         return [self.read(index) for index in range(len(self._types))]
 
-    def read(self, index: int) -> memoryview:
+    def read(self, index: int) -> memoryview[Any]:
         shape, size = _c.hn_shape(), ctypes.c_size_t()
         with self._use() as exec:
             check(c.hn_exec_shape(exec, index, shape))
@@ -208,7 +239,7 @@ class Exec(Object):
             check(c.hn_exec_read(exec, index, room, size.value))
         return _viewed(room, self._types[index], shape.dim[: shape.rank])
 
-    def read_leaf(self, leaf: Node) -> memoryview:
+    def read_leaf(self, leaf: Node) -> memoryview[Any]:
         return _read_leaf(self, leaf, c.hn_exec_read_leaf)
 
     @property
@@ -217,7 +248,7 @@ class Exec(Object):
             return int(c.hn_exec_workspace(exec))
 
 
-def _read_leaf(of: Any, leaf: Node, read: Any) -> memoryview:
+def _read_leaf(of: Any, leaf: Node, read: Any) -> memoryview[Any]:
     type, dims, size = leaf.type, leaf.shape, ctypes.c_size_t()
     check(c.hn_tensor_bytes(bytes_of(type), _shape(dims), ctypes.byref(size)))
     room = (ctypes.c_uint8 * size.value)()
@@ -256,7 +287,7 @@ class Trainer(Object):
         with self._use() as trainer:
             check(c.hn_trainer_write(trainer, nodes[0], given, len(given)))
 
-    def read(self, leaf: Node) -> memoryview:
+    def read(self, leaf: Node) -> memoryview[Any]:
         return _read_leaf(self, leaf, c.hn_trainer_read)
 
     def extent(self, extent: int, size: int) -> None:
@@ -280,7 +311,7 @@ class Trainer(Object):
         self._long(lambda trainer: c.hn_trainer_finish(trainer, learning_rate, ctypes.byref(loss), ctypes.byref(norm)))
         return loss.value, norm.value
 
-    def gradient(self, index: int) -> memoryview:
+    def gradient(self, index: int) -> memoryview[Any]:
         """Of parameter `index`, before finish()."""
         room = (ctypes.c_float * math.prod(self._shapes[index]))()
         with self._use() as trainer:

@@ -7,8 +7,9 @@ from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 from . import _c
 from ._library import c
-from ._object import Object, bytes_of, fill, text_of
+from ._object import Object, bytes_of, fill, given_of, text_of
 from .engine import Engine
+from ._record import Record
 from .errors import check
 
 Text = Union[str, bytes]
@@ -51,32 +52,45 @@ def json_of(value: Json) -> Optional[str]:
 
 class Model(Object):
     """Any number of threads may use one. `path` is a GGUF file or a directory as Hugging Face has them; without one
-    it is the model that is part of the library. Without an engine it has its own."""
+    it is the model that is part of the library. Without an engine it has its own. `part`: "words", the tokenizer and
+    the templates alone; "weights", without them."""
 
     def __init__(self, path: Any = None, *, engine: Optional[Engine] = None, numerics: str = "f32",
                  ignored_keys: Sequence[str] = (), template_file: Any = None,
-                 template_name: Optional[str] = None) -> None:
+                 template_name: Optional[str] = None, part: str = "all") -> None:
+        opens = {"all": c.hn_lm_open, "words": c.hn_lm_open_words, "weights": c.hn_lm_open_weights}
+        if part not in opens:
+            raise ValueError(f"part {part!r}: expected one of {', '.join(opens)}")
         self.engine = Engine() if engine is None else engine
         self.path = BUILTIN if path is None else path
         name = bytes_of(self.path)
-        options = fill(_c.hn_lm_options, numerics=choice(_c.hn_lm_numerics, numerics),
+        kind = ctypes.c_int()
+        check(c.hn_lm_numerics_named(bytes_of(numerics), ctypes.byref(kind)))
+        options = fill(_c.hn_lm_options, numerics=kind.value,
                        ignored_keys=list(ignored_keys), template_file=template_file, template_name=template_name)
         parent = self.engine._holds()
-        self._make(lambda out: c.hn_lm_open(out, parent.get(), name, options), _c.hn_lm, c.hn_lm_close, parent,
+        self._make(lambda out: opens[part](out, parent.get(), name, options), _c.hn_lm, c.hn_lm_close, parent,
                    self.engine._run)
 
-    def add_adapter(self, path: Any, *, scale: float = 1.0, force: bool = False) -> None:
-        """Applies an adapter to all that is made on the model afterwards."""
+    def add_adapter(self, path: Any, *, scale: float = 1.0, force: bool = False) -> Record:
+        """Applies an adapter to all that is made on the model afterwards; what it was held to (hone/adapter.h)."""
         if not scale:
             raise ValueError("scale 0: leave the adapter out")
         name, options = bytes_of(path), fill(_c.hn_lm_adapter_options, scale=scale, is_forced=force)
         handle = self._holds()
 
-        def add() -> None:
+        def add() -> Record:
+            trial = _c.hn_lm_adapter_trial()
             with handle.use() as lm:
-                check(c.hn_lm_add_adapter(lm, name, options))
+                check(c.hn_lm_apply_adapter(lm, name, options, trial))
+            return Record(trial)
 
-        self.engine._run(add)
+        return self.engine._run(add)
+
+    def keep_digests(self, folder: Any) -> None:
+        """Where what takes long to compute of the file is kept for the next time."""
+        with self._use() as lm:
+            check(c.hn_lm_keep_digests(lm, bytes_of(folder)))
 
     @property
     def architecture(self) -> str:
@@ -131,6 +145,23 @@ class Model(Object):
             check(c.hn_lm_encode(lm, data, len(data), what, ids, n.value, ctypes.byref(n)))
         return list(ids)
 
+    def encode_by(self, text: Text, *, bos: bool = True, eos: bool = True, special: bool = False) -> list[int]:
+        """What the model puts before and after the text, or not; `special`: <|special|> tokens are meant as such."""
+        data, n = text if isinstance(text, bytes) else text.encode(), ctypes.c_size_t()
+        options = fill(_c.hn_lm_encode_options, no_bos=not bos, no_eos=not eos, special=special)
+        with self._share() as lm:
+            check(c.hn_lm_encode_by(lm, data, len(data), options, None, 0, ctypes.byref(n)))
+            ids = (ctypes.c_int32 * n.value)()
+            check(c.hn_lm_encode_by(lm, data, len(data), options, ids, n.value, ctypes.byref(n)))
+        return list(ids)
+
+    def piece(self, id: int) -> bytes:
+        """A token's own bytes."""
+        text, n = ctypes.c_void_p(), ctypes.c_size_t()
+        with self._share() as lm:
+            check(c.hn_lm_piece(lm, id, ctypes.byref(text), ctypes.byref(n)))
+            return ctypes.string_at(text, n.value) if n.value else b""
+
     def decode_bytes(self, ids: Iterable[int], *, special: bool = False) -> bytes:
         """Ids need not be whole characters."""
         array, n = ids_of(ids)
@@ -164,6 +195,72 @@ class Model(Object):
             return text_of(lambda *to: c.hn_lm_render(lm, text, options, *to)).decode("utf-8", "replace")
 
 
+    # ---- how good it is, and what it takes ----
+
+    def _of_ids(self, ids: Iterable[int], call: Any) -> None:
+        array, n = ids_of(ids)
+        handle = self._holds()
+
+        def run() -> None:
+            with handle.share() as lm:
+                check(call(lm, array, n))
+
+        self.engine._run(run)
+
+    def perplexity(self, ids: Iterable[int], **options: Any) -> Record:
+        """Of a text's ids without a BOS. The options are hn_lm_perplexity_options' (hone/eval.h)."""
+        given, out = given_of(_c.hn_lm_perplexity_options, options), _c.hn_lm_perplexity()
+        self._of_ids(ids, lambda lm, array, n: c.hn_lm_perplexity_of(lm, array, n, given, out))
+        return Record(out)
+
+    def logits_of(self, ids: Sequence[int], **options: Any) -> memoryview[float]:
+        """What the model gives after each id of a sequence: rows of floats."""
+        given = given_of(_c.hn_lm_logits_options, options)
+        room = (ctypes.c_float * (len(ids) * self.vocabulary))()
+        self._of_ids(ids, lambda lm, array, n: c.hn_lm_logits_of(lm, array, n, given, room, len(room)))
+        return memoryview(room).cast("B").cast("f", [len(ids), self.vocabulary])
+
+    def write_imatrix(self, ids: Iterable[int], out: Any, **options: Any) -> None:
+        given, name = given_of(_c.hn_lm_imatrix_options, options), bytes_of(out)
+        self._of_ids(ids, lambda lm, array, n: c.hn_lm_write_imatrix(lm, array, n, name, given))
+
+    def parity(self, reference: Any, *, judge: bool = True) -> tuple[Record, list[Record]]:
+        """How near it is to what Transformers computed: of the whole, and of each part. `judge`: a part that is beyond
+        its bound is an Error."""
+        name, handle = bytes_of(reference), self._holds()
+
+        def run() -> tuple[Record, list[Record]]:
+            found = ctypes.POINTER(_c.hn_lm_parity)()
+            with handle.share() as lm:
+                check(c.hn_lm_parity_run(ctypes.byref(found), lm, name, None))
+            try:
+                whole = Record(c.hn_lm_parity_get_sum(found).contents)
+                parts = [Record(c.hn_lm_parity_get_part(found, i).contents) for i in range(whole.n_parts)]
+                if judge:
+                    check(c.hn_lm_parity_judge(found))
+            finally:
+                c.hn_lm_parity_free(found)
+            return whole, parts
+
+        return self.engine._run(run)
+
+    def measure(self, **session: Any) -> Record:
+        """What a session so made would take, in bytes; nothing of it is allocated."""
+        given, out = given_of(_c.hn_lm_session_options, session), _c.hn_lm_sizes()
+        handle = self._holds()
+
+        def run() -> None:
+            with handle.share() as lm:
+                check(c.hn_lm_measure(lm, given, out))
+
+        self.engine._run(run)
+        return Record(out)
+
+    def worth_copying(self, tokens: int) -> bool:
+        """Whether Session(mapped=False) is worth it for so many tokens."""
+        return bool(self._number(c.hn_lm_worth_copying, tokens))
+
+
 class Decoder(Object):
     """Ids to text as they come."""
 
@@ -185,3 +282,27 @@ class Decoder(Object):
     def finish(self) -> str:
         """What was held back; it begins anew."""
         return self._give(c.hn_lm_decoder_finish)
+
+
+class Template(Object):
+    """A chat template apart from a model: of a file or directory, its default or the one of a name, or a file's own."""
+
+    def __init__(self, path: Any, *, engine: Optional[Engine] = None, file: Any = None, name: Optional[str] = None) -> None:
+        self.engine = Engine() if engine is None else engine
+        parent = self.engine._holds()
+        texts = [None if text is None else bytes_of(text) for text in (path, file, name)]
+        self._make(lambda out: c.hn_lm_template_open(out, parent.get(), *texts), _c.hn_lm_template,
+                   c.hn_lm_template_free, parent)
+
+    def render(self, messages: Json, *, tools: Json = None, documents: Json = None,
+               variables: Optional[Mapping[str, Json]] = None,
+               generation_prompt: bool = True) -> tuple[str, list[tuple[int, int]]]:
+        """The text, and which of its bytes the template marks as the model's own."""
+        options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
+                       variables=settings_of(variables), no_generation_prompt=not generation_prompt)
+        text, found = bytes_of(json_of(messages)), ctypes.POINTER(_c.hn_lm_rendered)()
+        with self._use() as template:
+            check(c.hn_lm_template_render(template, text, options, ctypes.byref(found)))
+            said = found.contents
+            spans = [(span.begin, span.end) for span in said.generated[: said.n_generated]] if said.n_generated else []
+            return said.text.decode("utf-8", "replace"), spans

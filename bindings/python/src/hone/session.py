@@ -41,7 +41,7 @@ class Session(Object):
         self._long(lambda session: c.hn_lm_session_feed(session, array, n))
 
     @property
-    def logits(self) -> memoryview:
+    def logits(self) -> memoryview[float]:
         """Of the token after the last: a view of the session's own memory, of floats; numpy.asarray takes it as it
         is. Its numbers are these until the session is fed, trimmed or loaded; its memory is there as long as
         the view, close() or not."""
@@ -85,6 +85,12 @@ class Session(Object):
         name = bytes_of(path)
         self._long(lambda session: c.hn_lm_session_save(session, name))
 
+    def save_known(self, path: Any) -> int:
+        """What is computed, also of ids whose feed was cancelled: how many; with none no file is written."""
+        name, n = bytes_of(path), ctypes.c_size_t()
+        self._long(lambda session: c.hn_lm_session_save_known(session, name, ctypes.byref(n)))
+        return n.value
+
     def load(self, path: Any) -> None:
         name = bytes_of(path)
         self._long(lambda session: c.hn_lm_session_load(session, name))
@@ -101,8 +107,8 @@ class _Lease:
         self._handle.let_go(self._key)
 
 
-def _view(pointer: Any, n: int, handle: Handle) -> memoryview:
-    floats = (ctypes.c_float * n).from_address(ctypes.addressof(pointer.contents))
+def _view(pointer: Any, n: int, handle: Handle) -> memoryview[float]:
+    floats: Any = (ctypes.c_float * n).from_address(ctypes.addressof(pointer.contents))
     floats._lease = _Lease(handle)
     return memoryview(floats).cast("B").cast("f").toreadonly()
 

@@ -1,0 +1,72 @@
+"""What hone knows: architectures and their keys, devices and what they have kernels for."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from . import _c
+from ._library import c
+from ._object import bytes_of, text_of
+from ._record import Record
+from .engine import Engine
+from .errors import check
+
+
+def archs() -> list[Record]:
+    found = []
+    for i in range(c.hn_lm_archs()):
+        one = _c.hn_lm_arch()
+        check(c.hn_lm_arch_at(i, one))
+        found.append(Record(one))
+    return found
+
+
+def arch(name: str) -> Record:
+    found = _c.hn_lm_arch()
+    check(c.hn_lm_arch_named(bytes_of(name), found))
+    return Record(found)
+
+
+def arch_keys(name: str) -> list[Record]:
+    """Every key of its files that hone knows, and what becomes of it."""
+    found: list[Record] = []
+
+    def told(context: Any, key: Any) -> None:
+        found.append(Record(key.contents))
+
+    check(c.hn_lm_arch_keys(bytes_of(name), _c.FUNCTIONS["hn_lm_arch_keys"][1][1](told), None))
+    return found
+
+
+def levels() -> list[str]:
+    """This processor's levels of instructions."""
+    return _all(c.hn_engine_level)
+
+
+def devices(engine: Optional[Engine] = None) -> list[tuple[str, str]]:
+    """Name, and what it is in words."""
+    on = Engine() if engine is None else engine
+    with on._share() as pointer:
+        names = _all(lambda i: c.hn_engine_device(pointer, i))
+        return [(name, text_of(lambda *to: c.hn_engine_device_about(pointer, i, *to)).decode())
+                for i, name in enumerate(names)]
+
+
+def device_ops(engine: Optional[Engine] = None, device: int = 0) -> list[Record]:
+    """The types that a device has kernels for, and has not, of each op."""
+    on, found = Engine() if engine is None else engine, []
+    with on._share() as pointer:
+        for i in range(c.hn_device_ops()):
+            one = _c.hn_device_op()
+            check(c.hn_device_op_at(pointer, device, i, one))
+            found.append(Record(one))
+    return found
+
+
+def _all(get: Any) -> list[str]:
+    found: list[str] = []
+    while (name := get(len(found))) is not None:
+        found.append(name.decode())
+    return found
+
+
+__all__ = ["arch", "arch_keys", "archs", "device_ops", "devices", "levels"]
