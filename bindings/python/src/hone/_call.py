@@ -147,6 +147,9 @@ class Call:
                 pass
         self._finish()
 
+    def __del__(self) -> None:
+        self._stop.let_go(self._stop)  # an interrupt may have come before _finish
+
     def _finish(self) -> None:
         _open.discard(self)
         self._stop.let_go(self._stop)
