@@ -311,6 +311,29 @@ void hn_adapters_close(hn_adapters *all)
     *all = (hn_adapters){ 0 };
 }
 
+static void add_weight(hn_sha256 *sha, const nn_weight *w)
+{
+    if (w)
+        hn_sha256_add(sha, w->data, hn_type_bytes(&w->type));
+}
+
+void hn_adapter_digest(const hn_adapter *adapter, hn_sha256 *sha)
+{
+    const hn_adapter_pair *pair;
+    const nn_weight *whole;
+    for (int i = 0; (pair = hn_adapter_pair_at(adapter, i)); i++) {
+        hn_sha256_add(sha, pair->base->name, strlen(pair->base->name) + 1);
+        hn_sha256_add(sha, &pair->lora.scale, sizeof pair->lora.scale);
+        add_weight(sha, pair->lora.a);
+        add_weight(sha, pair->lora.b);
+        add_weight(sha, pair->lora.magnitude);
+    }
+    for (int i = 0; (whole = hn_adapter_whole_at(adapter, i)); i++) {
+        hn_sha256_add(sha, whole->name, strlen(whole->name) + 1);
+        add_weight(sha, whole);
+    }
+}
+
 void hn_adapters_apply(const hn_adapters *all, nn_build_options *options)
 {
     if (!all || !all->n)

@@ -10,6 +10,7 @@
 #define HN_INFER_ADAPTER_H
 
 #include "backend/backend.h"
+#include "base/sha256.h"
 #include "infer/run_spec.h"
 #include "io/gguf.h"
 #include "models/model.h"
@@ -83,6 +84,9 @@ const nn_weight *hn_adapter_whole_at(const hn_adapter *adapter, int i);      /* 
 
 /* The keys of version 2, for who writes one: the version, and a seal that the writer fills in. */
 hn_status hn_adapter_set_version(hn_meta *keys);
+
+/* Adds all that it changes, by name, scale and bytes. */
+void hn_adapter_digest(const hn_adapter *adapter, hn_sha256 *sha);
 
 enum { HN_MAX_ADAPTERS = 8 };
 

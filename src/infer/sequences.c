@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { DEFAULT_RANK = 16 };
+
 /* ---- making one ---- */
 
 static hn_status bind(const hn_sequences *b, const hn_node *node, const int32_t *data, int64_t n)
@@ -9,7 +11,7 @@ static hn_status bind(const hn_sequences *b, const hn_node *node, const int32_t 
     return node ? hn_storage_bind(b->c.storage, node->leaf, data, (size_t)n * sizeof *data) : HN_OK;
 }
 
-static hn_status bind_inputs(const hn_sequences *b)
+static hn_status bind_inputs(hn_sequences *b)
 {
     const nn_build *built = &b->c.build;
     const int64_t n = b->max_tokens, blocks = b->n_sequences * b->each;
@@ -20,20 +22,23 @@ static hn_status bind_inputs(const hn_sequences *b)
     HN_TRY(bind(b, built->segments, b->spans, 3 * n));
     HN_TRY(bind(b, built->table, b->rooms[HN_ROOM_ALL].table, blocks));
     HN_TRY(bind(b, built->window_table, b->rooms[HN_ROOM_WINDOW].table, blocks));
+    HN_TRY(bind(b, built->adapter_ids, b->adapter_ids, n));
+    HN_TRY(hn_bank_bind(b));
     return bind(b, built->rows, b->rows, b->max_rows);
 }
 
-static hn_status plan(hn_sequences *b)
+static hn_status plan(hn_sequences *b, const nn_bank_room *bank)
 {
     nn_build_options o = { .max_tokens = b->max_tokens, .max_rows = b->max_rows,
                            .capacity = (int64_t)b->rooms[HN_ROOM_ALL].blocks.n * HN_KEY_BLOCK,
                            .window_capacity = (int64_t)b->rooms[HN_ROOM_WINDOW].blocks.n * HN_KEY_BLOCK,
                            .n_sequences = b->n_sequences, .each = b->each, .cache = b->cache,
-                           .numerics = b->run.numerics, .packs = b->packs };
+                           .numerics = b->run.numerics, .packs = b->packs, .bank = *bank };
     hn_adapters_apply(b->adapters, &o);
     HN_TRY(hn_compiled_build(&b->c, b->heap, b->model, b->run, &o));
     if (!b->c.build.has_window) /* every layer sees everything */
         hn_sequences_keys_join(b);
+    HN_TRY(hn_bank_new(b, o.bank.n));
     HN_TRY(hn_compiled_plan(&b->c, 1, &b->c.result, NULL));
     return bind_inputs(b);
 }
@@ -117,9 +122,14 @@ static hn_status prepare(hn_sequences *b, const hn_sequences_options *o)
     b->window_slots = hn_alloc_array(b->heap, HN_TAG_STATE, n, sizeof *b->window_slots);
     b->spans = hn_alloc_array(b->heap, HN_TAG_STATE, 3 * n, sizeof *b->spans);
     b->rows = hn_alloc_array(b->heap, HN_TAG_STATE, (size_t)b->max_rows, sizeof *b->rows);
-    if (!b->tokens || !b->positions || !b->slots || !b->window_slots || !b->spans || !b->rows)
+    b->adapter_ids = hn_alloc_array(b->heap, HN_TAG_STATE, n, sizeof *b->adapter_ids);
+    if (!b->adapter_ids || !b->tokens || !b->positions || !b->slots || !b->window_slots || !b->spans || !b->rows)
         return HN_ERR_MEMORY;
-    return plan(b);
+    const nn_bank_room bank = { o->n_adapters, o->max_rank ? o->max_rank : DEFAULT_RANK, o->adapts_experts };
+    HN_REQUIRE(bank.n >= 0 && bank.n <= INT16_MAX && bank.rank > 0, HN_ERR_ARGUMENT,
+               "%lld adapters of rank %lld: expected 0 to %d, of rank 1 or more", (long long)bank.n, (long long)bank.rank,
+               INT16_MAX);
+    return plan(b, &bank);
 }
 
 hn_status hn_sequences_plan(hn_sequences **out, hn_heap *heap, const hn_model *model, hn_run_spec run,
@@ -168,6 +178,8 @@ void hn_sequences_free(hn_sequences *b)
     hn_free(b->heap, b->window_slots);
     hn_free(b->heap, b->spans);
     hn_free(b->heap, b->rows);
+    hn_free(b->heap, b->adapter_ids);
+    hn_bank_free(b);
     hn_free(b->heap, b);
 }
 
@@ -188,8 +200,9 @@ static hn_status find(const hn_sequences *b, int32_t sequence, hn_sequence **out
     return HN_OK;
 }
 
-hn_status hn_sequences_open(hn_sequences *b, int32_t *sequence)
+hn_status hn_sequences_open(hn_sequences *b, int32_t slot, int32_t *sequence)
 {
+    HN_REQUIRE(slot == -1 || hn_bank_has(b, slot), HN_ERR_ARGUMENT, "adapter %d: there is none", slot);
     for (int64_t i = 0; i < b->n_sequences; i++) {
         hn_sequence *s = &b->sequences[i];
         if (s->name >= 0)
@@ -197,6 +210,7 @@ hn_status hn_sequences_open(hn_sequences *b, int32_t *sequence)
         *sequence = s->name = s->next;
         s->next = s->next > INT32_MAX - (int32_t)b->n_sequences ? (int32_t)i : s->next + (int32_t)b->n_sequences;
         s->length = s->first = 0;
+        s->slot = slot;
         return HN_OK;
     }
     return hn_fail(HN_ERR_BUSY, "all of %lld sequences are open", (long long)b->n_sequences);
@@ -238,7 +252,7 @@ hn_status hn_sequences_fork(hn_sequences *b, int32_t sequence, int64_t length, i
 {
     hn_sequence *s;
     HN_TRY(check_usable(b, sequence, length, &s));
-    HN_TRY(hn_sequences_open(b, out));
+    HN_TRY(hn_sequences_open(b, s->slot, out));
     hn_sequence *t = hn_sequences_find(b, *out);
     memcpy(t->tokens, s->tokens, (size_t)length * sizeof *t->tokens);
     hn_sequences_keys_share(b, s, t, length);
@@ -336,6 +350,7 @@ static void fill_inputs(hn_sequences *b, const hn_piece *pieces, int64_t n)
             const int64_t key = s->length + j;
             b->tokens[at] = pieces[i].tokens[j];
             b->positions[at] = (int32_t)key;
+            b->adapter_ids[at] = s->slot;
             b->slots[at] = row_of(hn_sequences_row(b, s, HN_ROOM_ALL), key);
             if (b->n_rooms > HN_ROOM_WINDOW)
                 b->window_slots[at] = row_of(hn_sequences_row(b, s, HN_ROOM_WINDOW), key);

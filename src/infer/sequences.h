@@ -33,6 +33,9 @@ typedef struct hn_sequences_options {
                           * pages leave memory */
     bool keeps_all;      /* layers with a window keep everything too */
     const hn_adapters *adapters; /* of all sequences; NULL: none; they must outlive it */
+    int64_t n_adapters;  /* room for adapters of single sequences, which come and go */
+    int64_t max_rank;    /* of these; 0: 16 */
+    bool adapts_experts; /* these may change experts */
 } hn_sequences_options;
 
 /* The model must outlive it. HN_ERR_UNSUPPORTED: a type that caches have not; HN_ERR_SHAPE: keys that its
@@ -44,10 +47,17 @@ hn_status hn_sequences_plan(hn_sequences **out, hn_heap *heap, const hn_model *m
                         const hn_sequences_options *options);
 void hn_sequences_free(hn_sequences *all); /* takes NULL */
 
-/* A sequence without tokens; its name is never that of one which was closed. HN_ERR_BUSY: all are open. */
-hn_status hn_sequences_open(hn_sequences *all, int32_t *sequence);
+/* An adapter that sequences may be opened with: *slot stands for it. Its low-rank changes of the layers
+ * matrices are copied, and it must be there as long. HN_ERR_UNSUPPORTED, naming the tensor: magnitudes, whole tensors, embedding and head,
+ * and what there is no room for, need sequences of their own; HN_ERR_BUSY: all room is taken. */
+hn_status hn_sequences_add_adapter(hn_sequences *all, const hn_adapter *adapter, int32_t *slot);
+/* HN_ERR_BUSY: a sequence that is open has it. */
+hn_status hn_sequences_remove_adapter(hn_sequences *all, int32_t slot);
+
+/* A sequence without tokens, whose adapter is that of `slot`, or -1 for none; its name is never that of one which was closed. HN_ERR_BUSY: all are open. */
+hn_status hn_sequences_open(hn_sequences *all, int32_t slot, int32_t *sequence);
 void hn_sequences_close(hn_sequences *all, int32_t sequence); /* takes one that is not open */
-/* Another with the first `length` tokens of this one and their keys. */
+/* Another with the first `length` tokens of this one, their keys, and its adapter. */
 hn_status hn_sequences_fork(hn_sequences *all, int32_t sequence, int64_t length, int32_t *out);
 /* Cuts a sequence back. */
 hn_status hn_sequences_trim(hn_sequences *all, int32_t sequence, int64_t length);

@@ -26,30 +26,7 @@ typedef struct identity {
     const char *numerics, *cache;
 } identity;
 
-static void add_weight(hn_sha256 *sha, const nn_weight *w)
-{
-    if (w)
-        hn_sha256_add(sha, w->data, hn_type_bytes(&w->type));
-}
-
-static void add_adapter(hn_sha256 *sha, const hn_adapter *adapter)
-{
-    const hn_adapter_pair *pair;
-    const nn_weight *whole;
-    for (int i = 0; (pair = hn_adapter_pair_at(adapter, i)); i++) {
-        hn_sha256_add(sha, pair->base->name, strlen(pair->base->name) + 1);
-        hn_sha256_add(sha, &pair->lora.scale, sizeof pair->lora.scale);
-        add_weight(sha, pair->lora.a);
-        add_weight(sha, pair->lora.b);
-        add_weight(sha, pair->lora.magnitude);
-    }
-    for (int i = 0; (whole = hn_adapter_whole_at(adapter, i)); i++) {
-        hn_sha256_add(sha, whole->name, strlen(whole->name) + 1);
-        add_weight(sha, whole);
-    }
-}
-
-static hn_status identify(const hn_sequences *s, int64_t version, identity *out)
+static hn_status identify(const hn_sequences *s, int32_t slot, int64_t version, identity *out)
 {
     identity own = { .numerics = hn_numerics_name(s->run.numerics), .cache = hn_dtype_name(s->cache) };
     uint8_t digest[32];
@@ -62,7 +39,9 @@ static hn_status identify(const hn_sequences *s, int64_t version, identity *out)
     }
     hn_sha256_begin(&sha);
     for (int i = 0; s->adapters && i < s->adapters->n; i++)
-        add_adapter(&sha, s->adapters->at[i]);
+        hn_adapter_digest(s->adapters->at[i], &sha);
+    if (slot >= 0)
+        hn_adapter_digest(s->bank.at[slot], &sha);
     hn_sha256_end(&sha, digest);
     hn_sha256_text(digest, own.adapters);
     *out = own;
@@ -153,7 +132,7 @@ static hn_status describe(const hn_sequences *b, const hn_sequence *s, const par
     uint8_t digest[32];
     char text[65];
     hn_sha256 sha;
-    HN_TRY(identify(b, 2, &own));
+    HN_TRY(identify(b, s->slot, 2, &own));
     digest_tokens(&sha, s->tokens, s->length);
     for (size_t i = 0; i < n; i++)
         HN_TRY(digest_part(&sha, &parts[i]));
@@ -242,7 +221,7 @@ static hn_status check_seal(const hn_gguf *file)
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", meta->name);
 }
 
-static hn_status check_identity(const hn_sequences *s, const hn_gguf *file)
+static hn_status check_identity(const hn_sequences *s, int32_t slot, const hn_gguf *file)
 {
     const hn_meta *meta = hn_gguf_meta(file);
     hn_span type;
@@ -254,7 +233,7 @@ static hn_status check_identity(const hn_sequences *s, const hn_gguf *file)
     HN_TRY(hn_meta_int(meta, KEY_VERSION, 1, &version));
     HN_REQUIRE(version == 1 || version == 2, HN_ERR_UNSUPPORTED, "%s: %s is %lld: this hone knows 1 and 2",
                meta->name, KEY_VERSION, (long long)version);
-    HN_TRY(identify(s, version, &own));
+    HN_TRY(identify(s, slot, version, &own));
     HN_TRY(check_key(meta, KEY_NUMERICS, own.numerics, "numerics"));
     HN_TRY(check_key(meta, KEY_CACHE, own.cache, "a cache of"));
     HN_TRY(check_key(meta, KEY_MODEL, own.model, "another model, SHA-256"));
@@ -363,7 +342,7 @@ static hn_status take(hn_sequences *b, hn_sequence *s, const hn_gguf *file)
 {
     const hn_meta_value *tokens;
     int64_t first;
-    HN_TRY(check_identity(b, file));
+    HN_TRY(check_identity(b, s->slot, file));
     HN_TRY(read_tokens(b, hn_gguf_meta(file), &tokens, &first));
     if (hn_meta_find(hn_gguf_meta(file), KEY_VERSION)) /* of version 1 only the parts are sealed */
         HN_TRY(check_seal(file));

@@ -14,6 +14,7 @@ typedef struct hn_sequence {
     int64_t length;
     int64_t first;   /* layers with a window hold keys [first, length), from a block's beginning */
     int32_t *tokens; /* [n_ctx] */
+    int32_t slot;    /* of its adapter, or -1 */
 } hn_sequence;
 
 /* Blocks of the layers that see everything, and of those with a window if they have blocks of their own. */
@@ -22,6 +23,14 @@ typedef struct hn_key_room {
     int32_t *table; /* [n_sequences, each]; -1: no block */
     bool is_window;
 } hn_key_room;
+
+/* Adapters that sequences may have, and for each matrix with room, in the graph's order, their ranks and scales. */
+typedef struct hn_bank {
+    int32_t n;                /* slots */
+    const hn_adapter **at;    /* [n]; NULL: free */
+    int32_t *ranks;           /* [n_banked, n] */
+    float *scales;            /* the same */
+} hn_bank;
 
 enum { HN_ROOM_ALL, HN_ROOM_WINDOW, HN_KEY_ROOMS };
 
@@ -39,11 +48,20 @@ struct hn_sequences {
     hn_sequence *sequences;
     hn_key_room rooms[HN_KEY_ROOMS];
     int n_rooms;
+    hn_bank bank;
     /* Inputs of a step. */
-    int32_t *tokens, *positions, *slots, *window_slots, *spans, *rows;
+    int32_t *tokens, *positions, *slots, *window_slots, *spans, *rows, *adapter_ids;
     const float *logits;
     int64_t n_wanted;
 };
+
+/* ---- sequences_bank.c: adapters of single sequences ---- */
+
+hn_status hn_bank_new(hn_sequences *all, int64_t n);
+/* Its lists are inputs of the graph. */
+hn_status hn_bank_bind(hn_sequences *all);
+void hn_bank_free(hn_sequences *all);
+bool hn_bank_has(const hn_sequences *all, int32_t slot);
 
 /* NULL: not open. */
 hn_sequence *hn_sequences_find(const hn_sequences *all, int32_t sequence);

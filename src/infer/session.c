@@ -54,7 +54,7 @@ static hn_status start(hn_session **out, make_fn *make, hn_heap *heap, const hn_
     s->model = model;
     hn_status status = make(&s->all, heap, model, run, &options);
     if (status == HN_OK)
-        status = hn_sequences_open(s->all, &s->sequence);
+        status = hn_sequences_open(s->all, -1, &s->sequence);
     if (status != HN_OK) {
         hn_session_free(s);
         return status;

@@ -6,6 +6,7 @@
 #include "ops/dropout_key.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static hn_node *drop(nn_build *b, hn_node *x, const nn_weight *w, const nn_lora *lora)
 {
@@ -45,6 +46,35 @@ static hn_node *adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, c
     return hn_mul(g, nn_product_out(b, y, w), magnitudes(b, w, lora));
 }
 
+static bool has_room(const nn_build *b, const nn_weight *w, hn_node *y)
+{
+    const int rank = w->type.rank;
+    return b->o.bank.n && !strncmp(w->name, "blk.", 4) && !hn_is_poison(b->g, y) && y->type.rank == rank &&
+           (rank == 2 || (rank == 3 && b->o.bank.has_experts));
+}
+
+static hn_node *bank_leaf(nn_build *b, hn_leaf_kind kind, const nn_weight *w, const char *what, hn_dtype dtype,
+                          hn_ints dim)
+{
+    return nn_leaf_here(b, kind, nn_name(b, w->name, what), dtype, dim.n, dim.at);
+}
+
+/* Each row's own adapter, after those of all rows. */
+static hn_node *bank(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, hn_node *ids)
+{
+    const int64_t n = b->o.bank.n, rank = b->o.bank.rank, *dim = w->type.dim;
+    const hn_ints list = { 1, { n } };
+    nn_banked of = { .weight = w };
+    of.ranks = bank_leaf(b, HN_LEAF_INPUT, w, ".bank_ranks", HN_I32, list);
+    of.scales = bank_leaf(b, HN_LEAF_INPUT, w, ".bank_scales", HN_F32, list);
+    of.a = bank_leaf(b, HN_LEAF_WEIGHT, w, ".bank_a", HN_F32,
+                     ids ? (hn_ints){ 4, { n, dim[0], rank, dim[2] } } : (hn_ints){ 3, { n, rank, dim[1] } });
+    of.b = bank_leaf(b, HN_LEAF_WEIGHT, w, ".bank_b", HN_F32,
+                     ids ? (hn_ints){ 4, { n, dim[0], dim[1], rank } } : (hn_ints){ 3, { n, dim[0], rank } });
+    nn_note_banked(b, &of);
+    return hn_low_rank(b->g, y, x, b->adapter_ids, of.ranks, of.scales, of.a, of.b, ids);
+}
+
 hn_node *nn_adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, hn_node *ids)
 {
     bool is_scaled = false; /* then the product's gradient is rounded below the magnitude */
@@ -56,6 +86,8 @@ hn_node *nn_adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, hn_no
         y = adapt(b, y, x, w, lora, ids);
         is_scaled = is_scaled || lora->magnitude;
     }
+    if (has_room(b, w, y))
+        y = bank(b, y, x, w, ids);
     return is_scaled ? y : nn_product_out(b, y, w);
 }
 

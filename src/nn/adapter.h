@@ -4,6 +4,8 @@
  *     magnitude   y = m / n * (W x + scale * B A drop(x)), n the norms of the rows of
  *                 W + scale B A, which no gradient passes (DoRA)
  *
+ *     bank        the same of many adapters, each row of x by its own or none (ops/low_rank.c)
+ *
  * Of an embedding A has a row for every word and B A is looked up. Rows of B are in canonical
  * order. */
 #ifndef HN_NN_ADAPTER_H
@@ -26,6 +28,20 @@ typedef struct nn_adapter {
     const void *self;
     const nn_lora *(*find)(const void *self, const struct nn_weight *base); /* NULL: none */
 } nn_adapter;
+
+/* Room for adapters that come and go after the graph is made: of the matrices of all layers, of experts only
+ * if asked. The head and the embedding have none. */
+typedef struct nn_bank_room {
+    int64_t n, rank; /* adapters, and the largest rank; 0: no room */
+    bool has_experts;
+} nn_bank_room;
+
+/* What is there of a matrix: leaves that whoever runs the graph fills. */
+typedef struct nn_banked {
+    const struct nn_weight *weight;
+    hn_node *ranks, *scales; /* i32 [n], f32 [n] */
+    hn_node *a, *b;          /* [n, rank, K] and [n, N, rank], of experts [n, E, ..] */
+} nn_banked;
 
 /* y = x W^T as every adapter has it, its gradient rounded where the product is narrow (nn/rounding.h);
  * `ids` for experts, or NULL. */

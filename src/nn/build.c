@@ -28,6 +28,8 @@ static void make_inputs(nn_build *b)
         b->window_slots = hn_graph_leaf(g, HN_LEAF_INPUT, "window_slots", HN_I32, 1, t);
         b->window_table = hn_graph_leaf(g, HN_LEAF_INPUT, "window_table", HN_I32, 2, table);
     }
+    if (options->bank.n)
+        b->adapter_ids = hn_graph_leaf(g, HN_LEAF_INPUT, "adapters", HN_I32, 1, t);
     if (!options->max_rows)
         return;
     b->rows_extent = hn_graph_extent(g, "rows", options->max_rows);
@@ -45,6 +47,7 @@ static void share_inputs(nn_build *b, const nn_build *from)
     b->table = from->table;
     b->window_slots = from->window_slots;
     b->window_table = from->window_table;
+    b->adapter_ids = from->adapter_ids;
     b->rows_extent = from->rows_extent;
     b->rows = from->rows;
     b->bound = hn_graph_alloc(b->g, ((size_t)from->n_bound + 1) * sizeof *b->bound);
@@ -125,10 +128,7 @@ static hn_node *remember(nn_build *b, const char *name, hn_node *made, bool is_a
         return made;
     const int64_t dim[3] = { is_apart ? b->o.window_capacity : b->o.capacity, made->type.dim[1],
                              made->type.dim[2] };
-    hn_node *state =
-        hn_graph_leaf(b->g, HN_LEAF_STATE, nn_name(b, name, ""), b->o.cache, 3, dim);
-    if (b->o.n_devices > 1 && !hn_is_poison(b->g, state))
-        state->leaf->device = device_of(b);
+    hn_node *state = nn_leaf_here(b, HN_LEAF_STATE, nn_name(b, name, ""), b->o.cache, 3, dim);
     return hn_set_rows(b->g, state, made, is_apart ? b->window_slots : b->slots);
 }
 
@@ -295,6 +295,24 @@ hn_node *nn_want(nn_build *b, const char *name)
     hn_node *w = nn_weight_of(b, name);
     return w ? w
              : hn_graph_fail(b->g, HN_ERR_FORMAT, "tensor %s is missing", nn_name(b, name, ""));
+}
+
+hn_node *nn_leaf_here(nn_build *b, hn_leaf_kind kind, const char *name, hn_dtype dtype, int rank,
+                      const int64_t *dim)
+{
+    hn_node *leaf = hn_graph_leaf(b->g, kind, name, dtype, rank, dim);
+    if (b->o.n_devices > 1 && !hn_is_poison(b->g, leaf))
+        leaf->leaf->device = device_of(b);
+    return leaf;
+}
+
+void nn_note_banked(nn_build *b, const nn_banked *banked)
+{
+    nn_banked *all = grow(b, b->banked, b->n_banked, &b->banked_room, sizeof *all);
+    if (!all)
+        return;
+    b->banked = all;
+    b->banked[b->n_banked++] = *banked;
 }
 
 void nn_note_use(nn_build *b, const nn_weight *w, hn_node *x, hn_node *ids)

@@ -65,6 +65,7 @@ typedef struct nn_build_options {
     nn_weights instead;         /* weights that stand in for the model's of the same names */
     const nn_adapter *adapters; /* applied in this order */
     int n_adapters;
+    nn_bank_room bank;
     bool packs;        /* matrices of products are leaves in panels: see nn_bound.is_packed */
     hn_layout (*prefers)(const void *of, int device, hn_dtype dtype, int rank); /* NULL: panel16 */
     const void *prefers_of;
@@ -102,6 +103,7 @@ typedef struct nn_build {
     hn_node *table;              /* with blocks, i32 [n_sequences, each] */
     bool has_window;             /* a layer has asked for these */
     hn_node *window_slots, *window_table; /* with a window_capacity: the same there */
+    hn_node *adapter_ids;        /* with a bank, i32 [T]: the adapter of each token, or -1 */
     hn_node *rows;               /* i32 [R]: tokens whose logits are wanted; NULL: all */
     int rows_extent;
     hn_node *places;             /* i32 [T,2]: number of the sequence in its step, position */
@@ -111,6 +113,8 @@ typedef struct nn_build {
     nn_build_options o;
     nn_bound *bound;
     int n_bound, bound_room;
+    nn_banked *banked;
+    int n_banked, banked_room;
     nn_use *uses;
     int n_uses, uses_room;
     nn_route *routes;
@@ -147,6 +151,11 @@ hn_node *nn_want(nn_build *b, const char *name);
 hn_node *nn_leaf(nn_build *b, const nn_weight *w);
 /* A matrix or bias whose rows lie in pairs of the present layer's heads, in canonical order. */
 hn_node *nn_in_order(nn_build *b, hn_node *rows);
+/* A leaf of this name, in the present layer, on its device. */
+hn_node *nn_leaf_here(nn_build *b, hn_leaf_kind kind, const char *name, hn_dtype dtype, int rank,
+                      const int64_t *dim);
+/* Takes down that a matrix has room in the bank. */
+void nn_note_banked(nn_build *b, const nn_banked *banked);
 /* Takes down that x goes into a product with w. */
 void nn_note_use(nn_build *b, const nn_weight *w, hn_node *x, hn_node *ids);
 /* Takes a router down. */

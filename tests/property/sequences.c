@@ -6,6 +6,7 @@
 #include "infer/sequences.h"
 #include "infer/session.h"
 #include "tests/harness/check.h"
+#include "tests/harness/random_adapter.h"
 #include "tests/harness/random_model.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { N_SEQUENCES = 6, CONTEXT = 200, MOST = 90, ROWS = 12, N_STEPS = 90 };
+enum { N_SEQUENCES = 6, CONTEXT = 200, MOST = 90, ROWS = 12, N_STEPS = 90, N_ADAPTERS = 2 };
 
 static hn_heap heap;
 static char file[128];
@@ -22,17 +23,20 @@ typedef struct subject {
     hn_model *model;
     hn_device *one, *three;
     int64_t vocab;
-    hn_session *alone; /* what everything is compared with */
+    hn_adapters adapters[N_ADAPTERS];   /* one each */
+    hn_session *alone[N_ADAPTERS + 1];  /* what everything is compared with: with each adapter, and with none */
     hn_sequences *all;
     hn_rng_key key;
     uint64_t n_drawn;
     int32_t names[N_SEQUENCES]; /* -1: not open */
     int32_t tokens[N_SEQUENCES][CONTEXT];
     int64_t length[N_SEQUENCES];
+    int has[N_SEQUENCES];      /* which adapter; N_ADAPTERS: none */
+    int32_t slot[N_ADAPTERS];  /* -1: not there */
 } subject;
 
 static struct {
-    int64_t mixed, forks, shared, trims, lost, closed, saved, cancelled, full, rows;
+    int64_t mixed, adapted, added, forks, shared, trims, lost, closed, saved, cancelled, full, rows;
 } counted;
 
 static int64_t draw(subject *s, int64_t below)
@@ -43,10 +47,11 @@ static int64_t draw(subject *s, int64_t below)
 /* The logits after the first n tokens of sequence i, alone. */
 static void check_row(subject *s, int i, int64_t n, const float *got)
 {
-    if (!CHECK_OK(hn_session_sync(s->alone, s->tokens[i], n, NULL)) || !CHECK(got != NULL))
+    hn_session *alone = s->alone[s->has[i]];
+    if (!CHECK_OK(hn_session_sync(alone, s->tokens[i], n, NULL)) || !CHECK(got != NULL))
         return;
     counted.rows++;
-    CHECK_THAT(!memcmp(hn_session_logits(s->alone), got, (size_t)s->vocab * sizeof *got),
+    CHECK_THAT(!memcmp(hn_session_logits(alone), got, (size_t)s->vocab * sizeof *got),
                "sequence %d after %lld tokens: other bits than alone", i, (long long)n);
 }
 
@@ -130,6 +135,10 @@ static void run_step(subject *s)
         return;
     }
     counted.mixed += t.n > 1;
+    bool met[N_ADAPTERS + 1] = { false };
+    for (int k = 0; k < t.n; k++)
+        met[s->has[t.at[k]]] = true;
+    counted.adapted += met[0] && met[1] && met[N_ADAPTERS];
     for (int k = 0, row = 0; k < t.n; k++) {
         const int i = t.at[k];
         s->length[i] += t.pieces[k].n;
@@ -169,6 +178,7 @@ static void fork_one(subject *s, int i)
     CHECK_INT(before, hn_sequences_free_blocks(s->all, NULL)); /* nothing is copied */
     memcpy(s->tokens[to], s->tokens[i], (size_t)length * sizeof(int32_t));
     s->names[to] = name;
+    s->has[to] = s->has[i];
     s->length[to] = length;
     counted.forks++;
     counted.shared += length % 64 != 0;
@@ -189,13 +199,44 @@ static void trim_one(subject *s, int i)
     check_held(s, i);
 }
 
+/* A new one, with or without an adapter. */
+static void open_one(subject *s, int i)
+{
+    const int has = (int)draw(s, N_ADAPTERS + 1);
+    const int32_t slot = has < N_ADAPTERS ? s->slot[has] : -1;
+    s->has[i] = slot < 0 ? N_ADAPTERS : has;
+    CHECK_OK(hn_sequences_open(s->all, slot, &s->names[i]));
+}
+
+/* Adapters come and go, into any slot, while sequences are open. */
+static void change_adapter(subject *s)
+{
+    const int which = (int)draw(s, N_ADAPTERS);
+    int32_t again;
+    if (s->slot[which] < 0) {
+        counted.added += CHECK_OK(hn_sequences_add_adapter(s->all, s->adapters[which].at[0], &s->slot[which]));
+        return;
+    }
+    bool is_used = false;
+    for (int i = 0; i < N_SEQUENCES; i++)
+        is_used = is_used || (s->names[i] >= 0 && s->has[i] == which);
+    if (is_used) {
+        CHECK_FAILS(hn_sequences_remove_adapter(s->all, s->slot[which]), HN_ERR_BUSY, "has it");
+        return;
+    }
+    CHECK_OK(hn_sequences_remove_adapter(s->all, s->slot[which]));
+    CHECK_FAILS(hn_sequences_open(s->all, s->slot[which], &again), HN_ERR_ARGUMENT, "there is none");
+    s->slot[which] = -1;
+}
+
 /* To a file, and back into another sequence than its own where one is free. */
 static void save_one(subject *s, int i)
 {
     const int to = a_free_place(s);
     if (!s->length[i] || to < 0 || !CHECK_OK(hn_sequences_save(s->all, s->names[i], file)) ||
-        !CHECK_OK(hn_sequences_open(s->all, &s->names[to])))
+        !CHECK_OK(hn_sequences_open(s->all, s->has[i] < N_ADAPTERS ? s->slot[s->has[i]] : -1, &s->names[to])))
         return;
+    s->has[to] = s->has[i];
     const hn_status status = hn_sequences_restore(s->all, s->names[to], file);
     s->length[to] = status == HN_OK ? s->length[i] : 0;
     memcpy(s->tokens[to], s->tokens[i], (size_t)s->length[to] * sizeof(int32_t));
@@ -208,7 +249,7 @@ static void disturb(subject *s)
 {
     const int i = (int)draw(s, N_SEQUENCES);
     if (s->names[i] < 0) {
-        CHECK_OK(hn_sequences_open(s->all, &s->names[i]));
+        open_one(s, i);
         return;
     }
     switch (draw(s, 8)) {
@@ -217,6 +258,7 @@ static void disturb(subject *s)
     case 2:
     case 3: fork_one(s, i); break;
     case 4: save_one(s, i); break;
+    case 5: change_adapter(s); break;
     default: break;
     }
 }
@@ -235,7 +277,7 @@ static void check_empty(subject *s)
 static void check_refusals(subject *s)
 {
     int32_t name, token = 1, beyond = (int32_t)s->vocab;
-    if (!CHECK_OK(hn_sequences_open(s->all, &name)))
+    if (!CHECK_OK(hn_sequences_open(s->all, -1, &name)))
         return;
     const hn_piece twice[2] = { { name, &token, 1, 1 }, { name, &token, 1, 1 } };
     CHECK_FAILS(hn_sequences_step(s->all, twice, 2, NULL), HN_ERR_ARGUMENT, "both of sequence");
@@ -248,32 +290,67 @@ static void check_refusals(subject *s)
     CHECK_FAILS(hn_sequences_step(s->all, twice, 1, NULL), HN_ERR_ARGUMENT, "is not open");
     CHECK_FAILS(hn_sequences_trim(s->all, name, 0), HN_ERR_ARGUMENT, "is not open");
     int32_t again;
-    if (CHECK_OK(hn_sequences_open(s->all, &again))) /* the name of one that was closed is nobody's */
+    if (CHECK_OK(hn_sequences_open(s->all, -1, &again))) /* the name of one that was closed is nobody's */
         CHECK(again != name);
     hn_sequences_close(s->all, again);
+}
+
+/* Adapters that single sequences cannot have are refused by what stands in the way. */
+static void check_adapter_refused(subject *s, int64_t rank, const char *also, const char *why)
+{
+    hn_adapter *adapter;
+    int32_t slot;
+    if (!CHECK_OK(random_adapter_open(&heap, s->model, s->one, rank, false, also, 9, &adapter)))
+        return;
+    CHECK_FAILS(hn_sequences_add_adapter(s->all, adapter, &slot), HN_ERR_UNSUPPORTED, why);
+    hn_adapter_close(adapter);
+}
+
+static void check_adapters_refused(subject *s)
+{
+    int32_t slot;
+    check_adapter_refused(s, 9, NULL, "with rank 9: there is room for 8");
+    if (hn_model_find(s->model, "output.weight"))
+        check_adapter_refused(s, 4, "output.weight", "output.weight is changed: there is room for matrices of layers");
+    for (int i = 0; i < N_ADAPTERS; i++)
+        if (s->slot[i] < 0)
+            change_adapter(s);
+    CHECK_FAILS(hn_sequences_add_adapter(s->all, s->adapters[0].at[0], &slot), HN_ERR_BUSY, "room for 2 adapters");
 }
 
 static void check_cache(subject *s, hn_dtype cache, hn_numerics numerics, bool packs)
 {
     const hn_sequences_options options = { .n_sequences = N_SEQUENCES, .n_ctx = CONTEXT, .max_tokens = MOST,
-                                           .max_rows = ROWS, .n_blocks = 15, .cache = cache, .packs = packs };
-    const hn_session_options alone = { .n_ctx = CONTEXT, .cache = cache, .keeps_all = true };
+                                           .max_rows = ROWS, .n_blocks = 15, .cache = cache, .packs = packs,
+                                           .n_adapters = N_ADAPTERS, .max_rank = 8, .adapts_experts = true };
+    hn_session_options alone = { .n_ctx = CONTEXT, .cache = cache, .keeps_all = true };
     s->key = hn_rng_seed(7 + (uint64_t)cache + (uint64_t)packs);
     s->n_drawn = 0;
     for (int i = 0; i < N_SEQUENCES; i++)
         s->names[i] = -1, s->length[i] = 0;
-    if (!CHECK_OK(hn_session_new(&s->alone, &heap, s->model, (hn_run_spec){ 1, &s->one, numerics }, &alone)))
-        return;
+    for (int i = 0; i <= N_ADAPTERS; i++) {
+        alone.adapters = i < N_ADAPTERS ? &s->adapters[i] : NULL;
+        if (i < N_ADAPTERS)
+            s->slot[i] = -1;
+        if (!CHECK_OK(hn_session_new(&s->alone[i], &heap, s->model, (hn_run_spec){ 1, &s->one, numerics }, &alone)))
+            return;
+    }
     if (CHECK_OK(hn_sequences_new(&s->all, &heap, s->model, (hn_run_spec){ 1, &s->three, numerics }, &options))) {
+        for (int i = 0; i < 2 * N_ADAPTERS; i++) {
+            if (s->slot[i % N_ADAPTERS] < 0)
+                change_adapter(s);
+        }
         for (int i = 0; i < N_STEPS; i++) {
             disturb(s);
             run_step(s);
         }
         check_empty(s);
         check_refusals(s);
+        check_adapters_refused(s);
         hn_sequences_free(s->all);
     }
-    hn_session_free(s->alone);
+    for (int i = 0; i <= N_ADAPTERS; i++)
+        hn_session_free(s->alone[i]);
 }
 
 static hn_device *open_device(int n_threads)
@@ -293,13 +370,20 @@ static void check_model(const char *arch, const char *keys, bool blocks)
     s.vocab = hn_model_hparams(s.model)->n_vocab;
     s.one = open_device(1);
     s.three = open_device(3);
-    if (s.one && s.three) {
+    for (int i = 0; i < N_ADAPTERS && s.one; i++) {
+        hn_adapter *adapter;
+        if (CHECK_OK(random_adapter_open(&heap, s.model, s.one, i ? 8 : 3, true, NULL, (uint64_t)i + 3, &adapter)))
+            CHECK_OK(hn_adapters_add(&s.adapters[i], adapter));
+    }
+    if (s.one && s.three && s.adapters[0].n && s.adapters[1].n) {
         check_cache(&s, HN_F32, HN_NUMERICS_F32, false);
         check_cache(&s, HN_F16, HN_NUMERICS_F32, true);
         check_cache(&s, HN_BF16, HN_NUMERICS_BF16, false);
         if (blocks)
             check_cache(&s, HN_TYPE_q8_0, HN_NUMERICS_F32, true);
     }
+    for (int i = 0; i < N_ADAPTERS; i++)
+        hn_adapters_close(&s.adapters[i]);
     hn_devices_close(1, &s.one);
     hn_devices_close(1, &s.three);
     hn_model_close(s.model);
@@ -319,11 +403,13 @@ int main(int argc, char **argv)
                            "expert_feed_forward_length=64", true);
     check_model("qwen3moe", "expert_count=4 expert_used_count=2 expert_feed_forward_length=64", false);
     check_group("what was met");
+    CHECK(counted.adapted > 0 && counted.added > 0);
     CHECK(counted.mixed > 0 && counted.forks > 0 && counted.shared > 0 && counted.trims > 0 && counted.lost > 0);
     CHECK(counted.closed > 0 && counted.saved > 0 && counted.cancelled > 0 && counted.full > 0);
-    printf("%lld rows of logits, %lld steps of several sequences, %lld forks (%lld in a block), %lld trims, %lld windows "
+    printf("%lld rows of logits, %lld steps of several sequences (%lld with two adapters and none), %lld adapters added, %lld forks (%lld in a block), %lld trims, %lld windows "
            "gone, %lld closed, %lld saved and taken back, %lld cancelled, %lld without blocks\n",
-           (long long)counted.rows, (long long)counted.mixed, (long long)counted.forks, (long long)counted.shared,
+           (long long)counted.rows, (long long)counted.mixed, (long long)counted.adapted, (long long)counted.added,
+           (long long)counted.forks, (long long)counted.shared,
            (long long)counted.trims, (long long)counted.lost, (long long)counted.closed, (long long)counted.saved,
            (long long)counted.cancelled, (long long)counted.full);
     remove(file);
