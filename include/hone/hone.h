@@ -5,6 +5,7 @@
 #include "hone/adapter.h"
 #include "hone/archs.h"
 #include "hone/array.h"
+#include "hone/batch.h"
 #include "hone/chat.h"
 #include "hone/devices.h"
 #include "hone/embed.h"

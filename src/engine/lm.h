@@ -42,6 +42,10 @@ hn_lm_numerics hn_outer_numerics(hn_numerics numerics);
 hn_status hn_take_json(hn_heap *heap, const char *name, const char *text, hn_json_text **out);
 hn_status hn_check_variables(const char *const *list, int32_t n);
 
+/* An adapter for the model, held to its contract; it is the caller's. `trial` may be NULL. */
+hn_status hn_lm_try_adapter(const hn_lm *lm, const char *path, const hn_lm_adapter_options *options_or_null,
+                            hn_adapter **out, hn_adapter_trial *trial);
+
 /* Sessions and samplers as the public options have them; of the inner kind. */
 hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options_or_null, hn_session **out);
 hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling_or_null, hn_logit_bias **bias,

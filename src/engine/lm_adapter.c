@@ -27,26 +27,32 @@ static void tell(const hn_adapter_trial *found, hn_lm_adapter_trial *out)
     snprintf(out->overridden, sizeof out->overridden, "%s", found->overridden);
 }
 
-static hn_status apply(hn_lm *lm, const char *path, const hn_lm_adapter_options *options, hn_lm_adapter_trial *trial)
+hn_status hn_lm_try_adapter(const hn_lm *lm, const char *path, const hn_lm_adapter_options *options, hn_adapter **out,
+                            hn_adapter_trial *trial)
 {
     hn_lm_adapter_options o;
-    hn_adapter *adapter;
-    hn_adapter_trial found;
     char template[65];
     HN_TRY(hn_take_struct("hn_lm_adapter_options", options, sizeof o, &o));
-    HN_TRY(hn_lm_want_model(lm));
-    HN_REQUIRE(atomic_load(&lm->n_holders) == 1, HN_ERR_BUSY,
-               "%s: adapters come before what is made on the model: expected none, found %d", path,
-               atomic_load(&lm->n_holders) - 1);
-    HN_REQUIRE(lm->adapters.n < HN_MAX_ADAPTERS, HN_ERR_ARGUMENT, "%s: expected at most %d adapters", path,
-               HN_MAX_ADAPTERS);
     HN_REQUIRE(o.scale > -1e30 && o.scale < 1e30, HN_ERR_ARGUMENT,
                "hn_lm_adapter_options.scale is %g: expected a finite number", o.scale);
     if (lm->which)
         hn_chat_format_digest(lm->input.chat, lm->which, template);
     const hn_adapter_use use = { .model = lm->model, .run = lm->run, .template = lm->which ? template : NULL,
                                  .scale = o.scale, .is_forced = o.is_forced != 0 };
-    HN_TRY(hn_adapter_open(&adapter, &lm->engine->heap, path, &use, &found));
+    return hn_adapter_open(out, &lm->engine->heap, path, &use, trial);
+}
+
+static hn_status apply(hn_lm *lm, const char *path, const hn_lm_adapter_options *options, hn_lm_adapter_trial *trial)
+{
+    hn_adapter *adapter;
+    hn_adapter_trial found;
+    HN_TRY(hn_lm_want_model(lm));
+    HN_REQUIRE(atomic_load(&lm->n_holders) == 1, HN_ERR_BUSY,
+               "%s: adapters come before what is made on the model: expected none, found %d", path,
+               atomic_load(&lm->n_holders) - 1);
+    HN_REQUIRE(lm->adapters.n < HN_MAX_ADAPTERS, HN_ERR_ARGUMENT, "%s: expected at most %d adapters", path,
+               HN_MAX_ADAPTERS);
+    HN_TRY(hn_lm_try_adapter(lm, path, options, &adapter, &found));
     tell(&found, trial); /* what was found stands, whatever becomes of it beside the others */
     const hn_status status = add(lm, adapter);
     if (status != HN_OK)

@@ -1,0 +1,104 @@
+/* batch.h: many sequences on a model, run together: for who serves.
+ *
+ *     hn_lm_batch_piece pieces[2] = { { a, 1, ids, 300 }, { b, 1, &next, 1 } };
+ *     hn_lm_batch_step(batch, pieces, 2);
+ *     hn_lm_batch_logits(batch, 1);
+ *
+ * A step takes a piece of any length of each of many sequences: prompts, single tokens, drafts. Every row of
+ * logits has the bits that its sequence would have alone, in a session, with its adapter: however it was cut,
+ * whatever ran beside it, forked or taken from a file. Weights are there once for all of them.
+ *
+ * Keys lie in blocks of 64, counted from each sequence's own start, which forks share. A sequence may have an
+ * adapter of its own; adapters come and go while sequences are open. A sequence's number is never that of one that
+ * was closed, until 2^31 have been. After hn_lm_batch_new only adapters and files allocate. */
+#ifndef HONE_BATCH_H
+#define HONE_BATCH_H
+
+#include "hone/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hn_lm_batch hn_lm_batch;
+
+typedef struct hn_lm_batch_options {
+    size_t size;
+    int64_t sequences; /* open at a time; 0: 8 */
+    int64_t context;   /* longest sequence; 0: 4096, or the model's if that is less */
+    int64_t tokens;    /* a step at most; 0: 512 */
+    int64_t rows;      /* of logits a step; 0: one for each sequence */
+    int64_t blocks;    /* of 64 keys; 0: what all sequences take at their longest */
+    const char *cache; /* of keys and values: "f32" (NULL), "f16", "bf16", "q8_0", "q4_0" */
+    int32_t keeps_all; /* keys beyond their windows too: going back is always possible */
+    int32_t mapped;    /* reads weights where they are mapped: starts sooner, runs slower; the same bits */
+    int32_t adapters;  /* room for so many adapters of single sequences */
+    int32_t max_rank;  /* of these; 0: 16 */
+    int32_t adapts_experts; /* there is room for their experts too */
+} hn_lm_batch_options;
+
+HN_API hn_status hn_lm_batch_new(hn_lm_batch **out, hn_lm *lm, const hn_lm_batch_options *options_or_null);
+HN_API void hn_lm_batch_free(hn_lm_batch *batch); /* takes NULL */
+
+/* ---- adapters of single sequences ---- */
+
+/* Opened and tried as hn_lm_add_adapter does it, after the adapters of the model; *adapter stands for it.
+ * HN_ERR_UNSUPPORTED, naming the tensor, for what needs a batch of its own: magnitudes (DoRA), whole tensors, the
+ * embedding, the head, a larger rank than there is room for. HN_ERR_BUSY: all room is taken. */
+HN_API hn_status hn_lm_batch_add_adapter(hn_lm_batch *batch, const char *path,
+                                         const hn_lm_adapter_options *options_or_null, int32_t *adapter);
+/* HN_ERR_BUSY: a sequence that is open has it. */
+HN_API hn_status hn_lm_batch_remove_adapter(hn_lm_batch *batch, int32_t adapter);
+
+/* ---- sequences ---- */
+
+/* One without ids. `adapter`: -1, none. HN_ERR_BUSY: as many are open as there may be. */
+HN_API hn_status hn_lm_batch_open(hn_lm_batch *batch, int32_t adapter, int32_t *sequence);
+/* HN_ERR_ARGUMENT: it is not open. */
+HN_API hn_status hn_lm_batch_close(hn_lm_batch *batch, int32_t sequence);
+/* One more, of the first `length` ids and with the same adapter: nothing is copied or computed. */
+HN_API hn_status hn_lm_batch_fork(hn_lm_batch *batch, int32_t sequence, size_t length, int32_t *out);
+/* Cuts it back to its first `length` ids. */
+HN_API hn_status hn_lm_batch_trim(hn_lm_batch *batch, int32_t sequence, size_t length);
+/* How many of the first `length` ids a fork or a trim can keep: all, or none, where layers with a window have
+ * given up the keys before them. 0: it is not open. */
+HN_API size_t hn_lm_batch_usable(const hn_lm_batch *batch, int32_t sequence, size_t length);
+/* Its ids; they live until it is changed. NULL: it is not open. */
+HN_API const int32_t *hn_lm_batch_ids(const hn_lm_batch *batch, int32_t sequence, size_t *n);
+HN_API int64_t hn_lm_batch_context(const hn_lm_batch *batch);
+
+/* ---- steps ---- */
+
+/* What comes next in a sequence, and of how many of its last ids the logits are wanted. */
+typedef struct hn_lm_batch_piece {
+    int32_t sequence;
+    int32_t wanted;
+    const int32_t *ids;
+    size_t n;
+} hn_lm_batch_piece;
+
+/* Runs all pieces, or none: after a failure every sequence is as it was. HN_ERR_ARGUMENT: an empty piece, a
+ * sequence twice, one that is not open, more than a step or the context takes, an id beyond the vocabulary;
+ * HN_ERR_MEMORY: too few blocks are free: close or trim a sequence. Cancelled by hn_engine_cancel, told of by
+ * hn_engine_on_progress. */
+HN_API hn_status hn_lm_batch_step(hn_lm_batch *batch, const hn_lm_batch_piece *pieces, size_t n);
+/* Of wanted row `row` of the last step, counted over its pieces: hn_lm_vocabulary numbers, until the next step.
+ * NULL: there is none. */
+HN_API const float *hn_lm_batch_logits(const hn_lm_batch *batch, size_t row);
+
+/* Blocks that are free, and (may be NULL) that there are; and what a step of these pieces takes at most. */
+HN_API int64_t hn_lm_batch_blocks(const hn_lm_batch *batch, int64_t *of);
+HN_API int64_t hn_lm_batch_needs(const hn_lm_batch *batch, const hn_lm_batch_piece *pieces, size_t n);
+
+/* ---- files ---- */
+
+/* A sequence with its keys and values, as hn_lm_session_save writes it: sessions and batches take each other's.
+ * Loaded in the place of what the sequence has; refused unless model, adapters, numerics and type of cache are
+ * those that it was saved with, and then the sequence is as before. */
+HN_API hn_status hn_lm_batch_save(const hn_lm_batch *batch, int32_t sequence, const char *path);
+HN_API hn_status hn_lm_batch_load(hn_lm_batch *batch, int32_t sequence, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
