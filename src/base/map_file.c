@@ -314,8 +314,21 @@ void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes)
     hn_os_map_drop((void *)(uintptr_t)(map->data + begin), last - begin);
 }
 
+static bool is_mapped(uintptr_t at, size_t bytes)
+{
+    const int n = atomic_load(&n_used);
+    for (int i = 0; i < n; i++) {
+        const uintptr_t begin = atomic_load(&mappings[i].begin), end = atomic_load(&mappings[i].end);
+        if (at >= begin && at < end && bytes <= end - at)
+            return true;
+    }
+    return false;
+}
+
 void hn_map_release(const void *data, size_t bytes)
 {
+    if (!is_mapped((uintptr_t)data, bytes))
+        return;
     const uintptr_t page = (uintptr_t)hn_os_page(), at = (uintptr_t)data;
     const uintptr_t begin = (at + page - 1) / page * page, end = (at + bytes) / page * page;
     if (end > begin)

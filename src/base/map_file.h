@@ -26,7 +26,8 @@ hn_status hn_map_file_open(hn_map_file *out, const void *owner, const char *path
 /* Pages around these bytes leave this process's memory until they are touched again: for who
  * reads a file larger than memory, once. Safe while others read. */
 void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes);
-/* Whole pages of mapped memory leave, those at both ends stay. */
+/* Whole pages of a mapped file leave, those at both ends stay. Of any other memory nothing is done: a page of it
+ * would be zeros when it came back. */
 void hn_map_release(const void *data, size_t bytes);
 void hn_map_file_close(hn_map_file *map); /* and zeroes it; takes a zeroed one */
 

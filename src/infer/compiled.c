@@ -1,5 +1,7 @@
 #include "infer/compiled.h"
 
+#include "base/map_file.h"
+
 #include <string.h>
 
 static hn_layout prefers(const void *compiled, int device, hn_dtype dtype, int rank)
@@ -48,7 +50,7 @@ static hn_status pack_weights(hn_compiled *c)
             continue;
         const hn_plain_rows rows = { b->weight->data, b->weight->type.dtype, b->pairs };
         HN_TRY(hn_storage_pack(c->storage, b->leaf->leaf, &rows));
-        hn_model_release(c->model, b->weight->data, hn_type_bytes(&b->weight->type));
+        hn_map_release(b->weight->data, hn_type_bytes(&b->weight->type));
     }
     return HN_OK;
 }

@@ -197,12 +197,6 @@ bool hn_model_owns(const hn_model *m, const void *data)
     return false;
 }
 
-void hn_model_release(const hn_model *m, const void *data, size_t bytes)
-{
-    if (!hn_model_owns(m, data))
-        hn_map_release(data, bytes);
-}
-
 hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,
                         const nn_build_options *options)
 {

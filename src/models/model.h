@@ -41,9 +41,6 @@ const nn_weight *hn_model_find(const void *model, const char *gguf_name);
  * embeddings, whose rows are of all layers at once. */
 hn_status hn_model_slice(const hn_model *model, int n, const int *layers, hn_model **out);
 
-/* Says that these bytes of its weights will hardly be read again: mapped pages leave memory, and
- * come back if they are. */
-void hn_model_release(const hn_model *model, const void *data, size_t bytes);
 /* Whether a weight's data is memory of the model's own, not a file's. */
 bool hn_model_owns(const hn_model *model, const void *data);
 
