@@ -34,7 +34,7 @@ typedef struct hn_lm_batch_options {
     int32_t mapped;    /* reads weights where they are mapped: starts sooner, runs slower; the same bits */
     int32_t adapters;  /* room for so many adapters of single sequences */
     int32_t max_rank;  /* of these; 0: 16 */
-    int32_t adapts_experts; /* there is room for their experts too */
+    int32_t adapts_experts, adapts_head; /* there is room for experts, and for a head of its own, too */
 } hn_lm_batch_options;
 
 HN_API hn_status hn_lm_batch_new(hn_lm_batch **out, hn_lm *lm, const hn_lm_batch_options *options_or_null);
@@ -44,7 +44,7 @@ HN_API void hn_lm_batch_free(hn_lm_batch *batch); /* takes NULL */
 
 /* Opened and tried as hn_lm_add_adapter does it, after the adapters of the model; *adapter stands for it.
  * HN_ERR_UNSUPPORTED, naming the tensor, for what needs a batch of its own: magnitudes (DoRA), whole tensors, the
- * embedding, the head, a larger rank than there is room for. HN_ERR_BUSY: all room is taken. */
+ * embedding, a larger rank or other matrices than there is room for. HN_ERR_BUSY: all room is taken. */
 HN_API hn_status hn_lm_batch_add_adapter(hn_lm_batch *batch, const char *path,
                                          const hn_lm_adapter_options *options_or_null, int32_t *adapter);
 /* HN_ERR_BUSY: a sequence that is open has it. */

@@ -28,7 +28,8 @@ static hn_status take_options(const hn_lm *lm, const hn_lm_batch_options *option
                                    .max_tokens = o.tokens, .max_rows = o.rows, .n_blocks = o.blocks,
                                    .packs = !o.mapped && hn_session_should_pack(lm->model, INT64_MAX),
                                    .keeps_all = o.keeps_all != 0, .adapters = &lm->adapters, .n_adapters = o.adapters,
-                                   .max_rank = o.max_rank, .adapts_experts = o.adapts_experts != 0 };
+                                   .max_rank = o.max_rank, .adapts_experts = o.adapts_experts != 0,
+                                   .adapts_head = o.adapts_head != 0 };
     return hn_session_cache_parse(o.cache, &out->cache);
 }
 

@@ -23,6 +23,7 @@ static hn_status bind_inputs(hn_sequences *b)
     HN_TRY(bind(b, built->table, b->rooms[HN_ROOM_ALL].table, blocks));
     HN_TRY(bind(b, built->window_table, b->rooms[HN_ROOM_WINDOW].table, blocks));
     HN_TRY(bind(b, built->adapter_ids, b->adapter_ids, n));
+    HN_TRY(bind(b, built->row_adapters, b->row_adapters, b->max_rows));
     HN_TRY(hn_bank_bind(b));
     return bind(b, built->rows, b->rows, b->max_rows);
 }
@@ -123,9 +124,10 @@ static hn_status prepare(hn_sequences *b, const hn_sequences_options *o)
     b->spans = hn_alloc_array(b->heap, HN_TAG_STATE, 3 * n, sizeof *b->spans);
     b->rows = hn_alloc_array(b->heap, HN_TAG_STATE, (size_t)b->max_rows, sizeof *b->rows);
     b->adapter_ids = hn_alloc_array(b->heap, HN_TAG_STATE, n, sizeof *b->adapter_ids);
-    if (!b->adapter_ids || !b->tokens || !b->positions || !b->slots || !b->window_slots || !b->spans || !b->rows)
+    b->row_adapters = hn_alloc_array(b->heap, HN_TAG_STATE, (size_t)b->max_rows, sizeof *b->row_adapters);
+    if (!b->adapter_ids || !b->row_adapters || !b->tokens || !b->positions || !b->slots || !b->window_slots || !b->spans || !b->rows)
         return HN_ERR_MEMORY;
-    const nn_bank_room bank = { o->n_adapters, o->max_rank ? o->max_rank : DEFAULT_RANK, o->adapts_experts };
+    const nn_bank_room bank = { o->n_adapters, o->max_rank ? o->max_rank : DEFAULT_RANK, o->adapts_experts, o->adapts_head };
     HN_REQUIRE(bank.n >= 0 && bank.n <= INT16_MAX && bank.rank > 0, HN_ERR_ARGUMENT,
                "%lld adapters of rank %lld: expected 0 to %d, of rank 1 or more", (long long)bank.n, (long long)bank.rank,
                INT16_MAX);
@@ -179,6 +181,7 @@ void hn_sequences_free(hn_sequences *b)
     hn_free(b->heap, b->spans);
     hn_free(b->heap, b->rows);
     hn_free(b->heap, b->adapter_ids);
+    hn_free(b->heap, b->row_adapters);
     hn_bank_free(b);
     hn_free(b->heap, b);
 }
@@ -357,8 +360,10 @@ static void fill_inputs(hn_sequences *b, const hn_piece *pieces, int64_t n)
             b->spans[3 * at] = (int32_t)begin;
             b->spans[3 * at + 1] = (int32_t)(begin + key);
             b->spans[3 * at + 2] = (int32_t)(begin + key + 1);
-            if (pieces[i].n - j <= pieces[i].n_wanted)
-                b->rows[b->n_wanted++] = (int32_t)at;
+            if (pieces[i].n - j > pieces[i].n_wanted)
+                continue;
+            b->row_adapters[b->n_wanted] = s->slot;
+            b->rows[b->n_wanted++] = (int32_t)at;
         }
     }
 }
@@ -372,7 +377,7 @@ static hn_status run(hn_sequences *b, const hn_piece *pieces, int64_t n, const h
     for (int64_t i = 0; i < n; i++)
         tokens += pieces[i].n;
     if (!b->n_wanted)
-        b->rows[0] = 0; /* a program has one row at least */
+        b->rows[0] = 0, b->row_adapters[0] = -1; /* a program has one row at least */
     HN_TRY(hn_program_set_extent(b->c.program, built->tokens_extent, tokens));
     HN_TRY(hn_program_set_extent(b->c.program, built->rows_extent, b->n_wanted ? b->n_wanted : 1));
     HN_TRY(hn_program_run(b->c.program, options));

@@ -35,7 +35,7 @@ typedef struct hn_sequences_options {
     const hn_adapters *adapters; /* of all sequences; NULL: none; they must outlive it */
     int64_t n_adapters;  /* room for adapters of single sequences, which come and go */
     int64_t max_rank;    /* of these; 0: 16 */
-    bool adapts_experts; /* these may change experts */
+    bool adapts_experts, adapts_head; /* these may change experts, and a head of its own */
 } hn_sequences_options;
 
 /* The model must outlive it. HN_ERR_UNSUPPORTED: a type that caches have not; HN_ERR_SHAPE: keys that its
@@ -48,7 +48,7 @@ hn_status hn_sequences_plan(hn_sequences **out, hn_heap *heap, const hn_model *m
 void hn_sequences_free(hn_sequences *all); /* takes NULL */
 
 /* An adapter that sequences may be opened with: *slot stands for it. Its low-rank changes of the layers
- * matrices are copied, and it must be there as long. HN_ERR_UNSUPPORTED, naming the tensor: magnitudes, whole tensors, embedding and head,
+ * matrices are copied, and it must be there as long. HN_ERR_UNSUPPORTED, naming the tensor: magnitudes, whole tensors, the embedding,
  * and what there is no room for, need sequences of their own; HN_ERR_BUSY: all room is taken. */
 hn_status hn_sequences_add_adapter(hn_sequences *all, const hn_adapter *adapter, int32_t *slot);
 /* HN_ERR_BUSY: a sequence that is open has it. */

@@ -68,8 +68,8 @@ static hn_status check_pair(const hn_sequences *all, const hn_adapter_pair *pair
     HN_REQUIRE(!pair->lora.magnitude, HN_ERR_UNSUPPORTED,
                "%s has magnitudes (DoRA): sequences of their own can have it, single ones cannot", pair->base->name);
     HN_REQUIRE(at >= 0, HN_ERR_UNSUPPORTED,
-               "%s is changed: there is room for matrices of layers%s", pair->base->name,
-               pair->base->type.rank == 3 ? ", and for experts only if asked" : "");
+               "%s is changed: there is room for matrices of layers, for experts and a head if asked",
+               pair->base->name);
     HN_REQUIRE(rank <= most_rank(&all->c.build.banked[at]), HN_ERR_UNSUPPORTED,
                "%s is changed with rank %lld: there is room for %lld", pair->base->name, (long long)rank,
                (long long)most_rank(&all->c.build.banked[at]));

@@ -50,7 +50,7 @@ struct hn_sequences {
     int n_rooms;
     hn_bank bank;
     /* Inputs of a step. */
-    int32_t *tokens, *positions, *slots, *window_slots, *spans, *rows, *adapter_ids;
+    int32_t *tokens, *positions, *slots, *window_slots, *spans, *rows, *adapter_ids, *row_adapters;
     const float *logits;
     int64_t n_wanted;
 };

@@ -46,11 +46,19 @@ static hn_node *adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, c
     return hn_mul(g, nn_product_out(b, y, w), magnitudes(b, w, lora));
 }
 
+static bool is_head(const nn_weight *w)
+{
+    return !strcmp(w->name, "output.weight");
+}
+
 static bool has_room(const nn_build *b, const nn_weight *w, hn_node *y)
 {
     const int rank = w->type.rank;
-    return b->o.bank.n && !strncmp(w->name, "blk.", 4) && !hn_is_poison(b->g, y) && y->type.rank == rank &&
-           (rank == 2 || (rank == 3 && b->o.bank.has_experts));
+    if (!b->o.bank.n || hn_is_poison(b->g, y) || y->type.rank != rank)
+        return false;
+    if (!strncmp(w->name, "blk.", 4))
+        return rank == 2 || (rank == 3 && b->o.bank.has_experts);
+    return b->o.bank.has_head && is_head(w);
 }
 
 static hn_node *bank_leaf(nn_build *b, hn_leaf_kind kind, const nn_weight *w, const char *what, hn_dtype dtype,
@@ -72,7 +80,8 @@ static hn_node *bank(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, hn
     of.b = bank_leaf(b, HN_LEAF_WEIGHT, w, ".bank_b", HN_F32,
                      ids ? (hn_ints){ 4, { n, dim[0], dim[1], rank } } : (hn_ints){ 3, { n, dim[0], rank } });
     nn_note_banked(b, &of);
-    return hn_low_rank(b->g, y, x, b->adapter_ids, of.ranks, of.scales, of.a, of.b, ids);
+    hn_node *adapters = is_head(w) && b->row_adapters ? b->row_adapters : b->adapter_ids;
+    return hn_low_rank(b->g, y, x, adapters, of.ranks, of.scales, of.a, of.b, ids);
 }
 
 hn_node *nn_adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, hn_node *ids)

@@ -29,11 +29,11 @@ typedef struct nn_adapter {
     const nn_lora *(*find)(const void *self, const struct nn_weight *base); /* NULL: none */
 } nn_adapter;
 
-/* Room for adapters that come and go after the graph is made: of the matrices of all layers, of experts only
- * if asked. The head and the embedding have none. */
+/* Room for adapters that come and go after the graph is made: of the matrices of all layers, of experts and
+ * of a head of its own only if asked. The embedding has none. */
 typedef struct nn_bank_room {
     int64_t n, rank; /* adapters, and the largest rank; 0: no room */
-    bool has_experts;
+    bool has_experts, has_head;
 } nn_bank_room;
 
 /* What is there of a matrix: leaves that whoever runs the graph fills. */

@@ -35,6 +35,8 @@ static void make_inputs(nn_build *b)
     b->rows_extent = hn_graph_extent(g, "rows", options->max_rows);
     const int64_t r = hn_extent_dim(b->rows_extent);
     b->rows = hn_graph_leaf(g, HN_LEAF_INPUT, "rows", HN_I32, 1, &r);
+    if (options->bank.n)
+        b->row_adapters = hn_graph_leaf(g, HN_LEAF_INPUT, "row_adapters", HN_I32, 1, &r);
 }
 
 static void share_inputs(nn_build *b, const nn_build *from)
@@ -48,6 +50,7 @@ static void share_inputs(nn_build *b, const nn_build *from)
     b->window_slots = from->window_slots;
     b->window_table = from->window_table;
     b->adapter_ids = from->adapter_ids;
+    b->row_adapters = from->row_adapters;
     b->rows_extent = from->rows_extent;
     b->rows = from->rows;
     b->bound = hn_graph_alloc(b->g, ((size_t)from->n_bound + 1) * sizeof *b->bound);

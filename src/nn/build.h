@@ -104,6 +104,7 @@ typedef struct nn_build {
     bool has_window;             /* a layer has asked for these */
     hn_node *window_slots, *window_table; /* with a window_capacity: the same there */
     hn_node *adapter_ids;        /* with a bank, i32 [T]: the adapter of each token, or -1 */
+    hn_node *row_adapters;       /* the same of each row of logits */
     hn_node *rows;               /* i32 [R]: tokens whose logits are wanted; NULL: all */
     int rows_extent;
     hn_node *places;             /* i32 [T,2]: number of the sequence in its step, position */
