@@ -667,10 +667,9 @@ def storm():
         time.sleep(random.random() * 0.004)
         os.kill(os.getpid(), signal.SIGUSR1)
 class Interrupt(Exception): pass
-armed = [False]  # for one: what comes of it is caught in peace
+armed = [False]
 def on_signal(*_):
     if armed[0]:
-        armed[0] = False
         raise Interrupt
 signal.signal(signal.SIGUSR1, on_signal)
 end = time.time() + 6
@@ -678,9 +677,11 @@ threading.Thread(target=storm, daemon=True).start()
 while time.time() < end:
     session.trim(0)
     try:
-        armed[0] = True
-        session.feed(list(range(1, 40)))
-        armed[0] = False
+        try:
+            armed[0] = True
+            session.feed(list(range(1, 40)))
+        finally:
+            armed[0] = False
         n["whole"] += 1
     except Interrupt:
         n["interrupted"] += 1

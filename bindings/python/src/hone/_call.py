@@ -63,7 +63,7 @@ class Call:
         self._result: Any = None
         self._error: Optional[BaseException] = None
         self.failure: Optional[BaseException] = None  # on the caller's side: comes out of the call
-        self.is_begun = self.is_done = self.is_abandoned = False
+        self.is_begun = self.is_done = self.is_abandoned = self._is_stopped = False
         _open.add(self)
 
     # ---- on the worker ----
@@ -98,17 +98,14 @@ class Call:
 
     # ---- on the caller's thread ----
 
-    def fail(self, error: BaseException) -> None:
-        if self.failure is None:
-            self.failure = error
-        if not self.is_done:
-            with self._stop.share() as cancel:
-                c.hn_cancel_set(cancel)
-
     def advance(self) -> Any:
         """Until a callback returns something, which it is, or to the end: None."""
         while not self.is_done:
             try:
+                if self.failure is not None and not self._is_stopped:
+                    with self._stop.share() as cancel:
+                        c.hn_cancel_set(cancel)
+                    self._is_stopped = True
                 if not self.is_begun:
                     _worker().inbox.put(self)
                     self.is_begun = True
@@ -121,8 +118,8 @@ class Call:
                 else:
                     self._asked = False
                     self._answers.put(None)
-            except BaseException as error:
-                self.fail(error)
+            except BaseException as error:  # where another interrupt finds nothing to come between
+                self.failure = self.failure or error
         return None
 
     def end(self) -> Any:
@@ -142,7 +139,7 @@ class Call:
         """To the end, soon, whatever comes of it."""
         self.is_abandoned = True
         if not self.is_done and not sys.is_finalizing():
-            self.fail(GeneratorExit())
+            self.failure = self.failure or GeneratorExit()
             while self.advance() is not None:
                 pass
         self._finish()
