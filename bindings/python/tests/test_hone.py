@@ -690,6 +690,8 @@ session.trim(0); session.feed([1, 2, 3])
 assert len(session) == 3
 print(n["interrupted"] > 20, session.closed)
 ''')
+        # Python tells of an interrupt that came in a __del__, and loses it: that is its own
+        errors = re.sub(r"Exception ignored in: .*\nTraceback.*\n(?:  .*\n)*(?:__main__\.)?Interrupt: ?\n", "", errors)
         self.assertEqual((said, errors, code), ("True False\n", "", 0))
 
     def test_engine(self):
