@@ -157,11 +157,13 @@ hn_status hn_lm_batch_trim(hn_lm_batch *b, int32_t sequence, size_t length)
 
 size_t hn_lm_batch_usable(const hn_lm_batch *b, int32_t sequence, size_t length)
 {
+    HN_ENTER();
     return b && length <= INT64_MAX ? (size_t)hn_sequences_usable(b->inner, sequence, (int64_t)length) : 0;
 }
 
 const int32_t *hn_lm_batch_ids(const hn_lm_batch *b, int32_t sequence, size_t *n)
 {
+    HN_ENTER();
     const int64_t length = b ? hn_sequences_length(b->inner, sequence) : -1;
     if (n)
         *n = length > 0 ? (size_t)length : 0;
@@ -170,6 +172,7 @@ const int32_t *hn_lm_batch_ids(const hn_lm_batch *b, int32_t sequence, size_t *n
 
 int64_t hn_lm_batch_context(const hn_lm_batch *b)
 {
+    HN_ENTER();
     return b ? hn_sequences_context(b->inner) : 0;
 }
 
@@ -209,11 +212,13 @@ hn_status hn_lm_batch_step(hn_lm_batch *b, const hn_lm_batch_piece *pieces, size
 
 const float *hn_lm_batch_logits(const hn_lm_batch *b, size_t row)
 {
+    HN_ENTER();
     return b && row <= INT32_MAX ? hn_sequences_logits(b->inner, (int64_t)row) : NULL;
 }
 
 int64_t hn_lm_batch_blocks(const hn_lm_batch *b, int64_t *of)
 {
+    HN_ENTER();
     if (!b && of)
         *of = 0;
     return b ? hn_sequences_free_blocks(b->inner, of) : 0;
@@ -221,6 +226,7 @@ int64_t hn_lm_batch_blocks(const hn_lm_batch *b, int64_t *of)
 
 int64_t hn_lm_batch_needs(const hn_lm_batch *b, const hn_lm_batch_piece *pieces, size_t n)
 {
+    HN_ENTER();
     int64_t blocks = 0;
     for (size_t i = 0; b && pieces && i < n; i++) {
         const hn_piece piece = { pieces[i].sequence, pieces[i].ids, (int64_t)pieces[i].n, pieces[i].wanted };

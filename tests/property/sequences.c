@@ -406,11 +406,12 @@ int main(int argc, char **argv)
     CHECK(counted.adapted > 0 && counted.added > 0);
     CHECK(counted.mixed > 0 && counted.forks > 0 && counted.shared > 0 && counted.trims > 0 && counted.lost > 0);
     CHECK(counted.closed > 0 && counted.saved > 0 && counted.cancelled > 0 && counted.full > 0);
-    printf("%lld rows of logits, %lld steps of several sequences (%lld with two adapters and none), %lld adapters added, %lld forks (%lld in a block), %lld trims, %lld windows "
-           "gone, %lld closed, %lld saved and taken back, %lld cancelled, %lld without blocks\n",
-           (long long)counted.rows, (long long)counted.mixed, (long long)counted.adapted, (long long)counted.added,
-           (long long)counted.forks, (long long)counted.shared,
-           (long long)counted.trims, (long long)counted.lost, (long long)counted.closed, (long long)counted.saved,
+    printf("%lld rows of logits, %lld steps of several sequences, %lld of them with two adapters and none\n",
+           (long long)counted.rows, (long long)counted.mixed, (long long)counted.adapted);
+    printf("%lld forks (%lld in a block), %lld trims, %lld windows gone, %lld closed, %lld adapters added\n",
+           (long long)counted.forks, (long long)counted.shared, (long long)counted.trims, (long long)counted.lost,
+           (long long)counted.closed, (long long)counted.added);
+    printf("%lld saved and taken back, %lld cancelled, %lld without blocks\n", (long long)counted.saved,
            (long long)counted.cancelled, (long long)counted.full);
     remove(file);
     CHECK_INT(0, heap.live_blocks);
