@@ -48,6 +48,12 @@ printf '%s\n' '{"messages":[{"role":"user","content":"a"},{"role":"assistant","c
 "$hone" chat "$tiny" -n 60 --lora told/adapter.gguf <lines >chat.told 2>/dev/null
 cmp -s chat.told chat && fail "the adapter changed nothing"
 echo a | "$hone" chat "$tiny" -n 60 --lora told/adapter.gguf >tune 2>/dev/null
+"$hone" train "$tiny" --data chats.jsonl --out other --steps 4 --rate 0.02 --rank 8 --batch 1 --samples 0 >/dev/null 2>&1
+for lora in "" "--lora told/adapter.gguf" "--lora other/adapter.gguf"; do
+    # shellcheck disable=SC2086
+    "$hone" run "$tiny" -p "Once upon a time" -n 30 --quiet $lora 2>/dev/null
+done >adapters
+[ "$(sort -u adapters | wc -l)" -eq 3 ] || fail "adapters: $(cat adapters)"
 "$hone" embed "$sentence" "a text" "another text" >embed
 
 # A model that calls a function and reads what it gives: taught so here.
@@ -93,6 +99,8 @@ used() { # FOLDER of programs
     cmp -s "$1/out/tuned/adapter.gguf" told/adapter.gguf || fail "$way: tune: another adapter than the program's"
     "$1/tools" caller/model.gguf "What is 2 + 3?" template >"$1/out/tools" || fail "$way: tools"
     same "$1/out/tools" tools tools
+    "$1/adapters" "$tiny" "Once upon a time" 30 told/adapter.gguf other/adapter.gguf >"$1/out/adapters" || fail "$way: adapters"
+    same "$1/out/adapters" adapters adapters
     n=0
     for example in "$source"/examples/*.c; do
         ls "$1/out/$(basename "$example" .c)"* >/dev/null 2>&1 || fail "$way: $(basename "$example") was not run"
