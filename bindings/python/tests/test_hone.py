@@ -367,6 +367,19 @@ class Files(Case):
         model.keep_digests(self.folder / "digests")
         trial = model.add_adapter(tuned.path)
         self.assertEqual((trial.was_tried, trial.overridden, hone.numerics_name(trial.recorded)), (1, "", "f32"))
+        ids, session = [1, 2, 3, 4], hone.Session(model)
+        session.feed(ids)
+        with hone.Batch(hone.Model(path, engine=engine), adapters=1, adapts_head=True) as batch:
+            adapter = batch.add_adapter(tuned.path)
+            plain, own = batch.begin(), batch.begin(adapter)
+            rows = batch.step({plain: ids, own: ids})
+            self.assertEqual(rows[own][0].tolist(), session.logits.tolist())
+            self.assertNotEqual(rows[plain][0].tolist(), session.logits.tolist())
+            with self.assertRaises(hone.Error) as busy:
+                batch.remove_adapter(adapter)
+            self.assertEqual(busy.exception.status, hone.Status.ERR_BUSY)
+            batch.end(own)
+            batch.remove_adapter(adapter)
         found = hone.merge(path, tuned.path, self.folder / "merged.gguf", engine=engine)
         self.assertEqual(len(found.tensors), found.sum.n_tensors)
         self.assertTrue(found.sum.fits and found.tensors[0].kept > 0.9)
@@ -431,6 +444,43 @@ class Sessions(Case):
         self.assertEqual(three.ids, self.ids)
         three.feed()
         self.assertEqual(three.logits.tolist(), want)
+
+    def test_batch(self):
+        session = hone.Session(self.model)
+        session.feed(self.ids)
+        want, path = session.logits.tolist(), self.folder / "b.gguf"
+        session.save(path)
+        with hone.Batch(self.model, sequences=3, context=100, rows=8) as batch:
+            one = batch.begin()
+            batch.step({one: self.ids[:3]})
+            two, three = batch.fork(one), batch.begin()
+            with self.assertRaisesRegex(hone.Error, "sequences are open"):
+                batch.begin()
+            self.assertEqual(batch.needs({two: self.ids[3:]}), 1)  # a copy of the shared block
+            rows = batch.step({two: (self.ids[3:], 2), three: array.array("i", self.ids), one: self.ids[3:]})
+            self.assertEqual([len(rows[s]) for s in (two, three, one)], [2, 1, 1])
+            for sequence in (one, two, three):
+                self.assertEqual(rows[sequence][-1].tolist(), want)
+                self.assertEqual(batch.ids(sequence), self.ids)
+            batch.trim(one, 2)
+            batch.load(one, path)
+            self.assertEqual(batch.usable(one, len(self.ids)), len(self.ids))
+            batch.trim(one, len(self.ids) - 1)
+            self.assertEqual(batch.step({one: self.ids[-1:]})[one][0].tolist(), want)
+            batch.save(three, path)
+            batch.end(three)
+            with self.assertRaisesRegex(hone.Error, "is not open"):
+                batch.step({three: [1]})
+            with self.assertRaisesRegex(hone.Error, "adapter 0"):
+                batch.begin(0)
+            with self.assertRaisesRegex(hone.Error, "adapter 0"):
+                batch.remove_adapter(0)
+            self.assertEqual((batch.context, batch.blocks[1]), (100, 6))
+            last = batch.step({one: [1]})[one][0]
+        self.assertEqual(len(last.tolist()), self.model.vocabulary)  # the view outlives close()
+        with self.assertRaises(hone.Closed):
+            batch.begin()
+        session.load(path)
 
     def test_draws(self):
         text = program("run", TINY, "-p", "Once upon a time", "-n", 24, "--seed", 7, "--quiet")

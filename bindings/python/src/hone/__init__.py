@@ -8,6 +8,7 @@
 """
 from ._library import c as library
 from ._record import Record
+from .batch import Batch
 from .chat import Answer, Chat, End, Piece, Stream, Turn
 from .embed import Embedder, Embedding
 from .engine import Engine, Memory
@@ -25,7 +26,7 @@ from .session import Sampler, Session
 __version__: str = library.hn_version().decode()
 
 __all__ = [
-    "Answer", "BUILTIN", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Embedder", "Embedding",
+    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Embedder", "Embedding",
     "End", "Engine", "Error", "Estimate", "Evaluation", "Exec", "File", "Memory", "Merge", "MergeError", "Model",
     "Node", "Piece", "Record", "Result", "Sampler", "Session", "Status", "Step", "Stream", "Template", "Trainer",
     "Turn", "arch", "arch_keys", "archs", "convert", "decode", "device_ops", "devices", "encode", "export_gguf",
