@@ -720,6 +720,7 @@ class Interrupt(Exception): pass
 armed = [False]
 def on_signal(*_):
     if armed[0]:
+        armed[0] = False  # one a call: Python cannot keep a second one from between any two lines
         raise Interrupt
 signal.signal(signal.SIGUSR1, on_signal)
 end = time.time() + 6
@@ -741,7 +742,7 @@ assert len(session) == 3
 print(n["interrupted"] > 20, session.closed)
 ''')
         # Python tells of an interrupt that came in a __del__, and loses it: that is its own
-        errors = re.sub(r"Exception ignored in: .*\nTraceback.*\n(?:  .*\n)*(?:__main__\.)?Interrupt: ?\n", "", errors)
+        errors = re.sub(r"Exception ignored in: .*\n(?:.*\n)*?(?:__main__\.)?Interrupt: ?\n", "", errors)
         self.assertEqual((said, errors, code), ("True False\n", "", 0))
 
     def test_engine(self):
