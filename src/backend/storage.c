@@ -2,7 +2,9 @@
  * with a tensor. */
 #include "backend/storage.h"
 
+#include "backend/packed.h"
 #include "backend/resident.h"
+#include "base/map_file.h"
 #include "graph/place.h"
 
 #include <string.h>
@@ -16,6 +18,8 @@ typedef struct place {
     bool is_resident;  /* a copy of `bound` */
     bool is_made;      /* here, of its own or in a block */
     bool is_updated;   /* some program may write it */
+    hn_packed_block *shared; /* another storage's block, in which its rows lie packed already */
+    bool is_offered;         /* others may read what lies packed here */
 } place;
 
 struct hn_storage {
@@ -26,7 +30,7 @@ struct hn_storage {
     bool has_begun;
     int n; /* leaves when made: later ones have no memory here */
     place *leaves;
-    hn_buffer blocks[HN_MAX_DEVICES];
+    hn_packed_block *blocks[HN_MAX_DEVICES];
     uint64_t generation;
 };
 
@@ -80,6 +84,7 @@ static void let_go(place *p)
 {
     if (p->is_resident)
         hn_resident_give(p->device, p->bound, p->bytes, p->is_updated);
+    hn_packed_block_give(p->shared);
     if (p->is_own)
         p->device->backend->buffer_free(&(hn_buffer){ p->device, p->at, p->bytes });
 }
@@ -91,8 +96,7 @@ void hn_storage_free(hn_storage *s)
     for (int i = 0; s->leaves && i < s->n; i++)
         let_go(&s->leaves[i]);
     for (int i = 0; i < s->n_devices; i++)
-        if (s->blocks[i].bytes)
-            s->devices[i]->backend->buffer_free(&s->blocks[i]);
+        hn_packed_block_give(s->blocks[i]);
     hn_free(s->heap, s->leaves);
     hn_free(s->heap, s);
 }
@@ -150,13 +154,39 @@ hn_status hn_storage_make(hn_storage *s, const hn_leaf *leaf)
     return HN_OK;
 }
 
+void hn_storage_share(hn_storage *s, const hn_leaf *leaf, const hn_plain_rows *from)
+{
+    if (check(s, leaf) != HN_OK || s->leaves[leaf->id].at)
+        return;
+    place *p = &s->leaves[leaf->id];
+    p->at = hn_packed_take(p->device, &leaf->type, from, &p->shared);
+    if (!p->at)
+        return;
+    p->bytes = hn_type_bytes(&leaf->type);
+    p->is_made = true;
+    s->generation++;
+}
+
+static hn_packed_block *block_of(const hn_storage *s, const place *p)
+{
+    for (int i = 0; i < s->n_devices; i++)
+        if (s->devices[i] == p->device && !p->is_own)
+            return s->blocks[i];
+    return NULL;
+}
+
 hn_status hn_storage_pack(hn_storage *s, const hn_leaf *leaf, const hn_plain_rows *from)
 {
     HN_TRY(hn_storage_make(s, leaf));
-    const place *p = &s->leaves[leaf->id];
+    place *p = &s->leaves[leaf->id];
     HN_REQUIRE(from->data && p->is_made, HN_ERR_ARGUMENT,
                "%s: no rows given, or it is bound to memory of the caller's", leaf->name);
-    return p->device->backend->pack(p->device, &leaf->type, p->at, from);
+    if (p->shared)
+        return HN_OK;
+    HN_TRY(p->device->backend->pack(p->device, &leaf->type, p->at, from));
+    hn_packed_block *block = block_of(s, p);
+    p->is_offered = block && !p->is_updated && hn_map_has(from->data);
+    return p->is_offered ? hn_packed_offer(block, &leaf->type, from, p->at) : HN_OK;
 }
 
 /* The weights that `device` has yet to make: their places in `block`, or only its size. */
@@ -182,11 +212,11 @@ static size_t place_weights(hn_storage *s, const hn_device *device, char *block)
 static hn_status make_weights(hn_storage *s, int device)
 {
     hn_device *on = s->devices[device];
-    const size_t bytes = s->blocks[device].bytes ? 0 : place_weights(s, on, NULL);
+    const size_t bytes = s->blocks[device] ? 0 : place_weights(s, on, NULL);
     if (!bytes)
         return HN_OK;
-    HN_TRY(on->backend->buffer_new(on, HN_TAG_WEIGHT, bytes, &s->blocks[device]));
-    place_weights(s, on, s->blocks[device].data);
+    HN_TRY(hn_packed_block_new(&s->blocks[device], on, bytes));
+    place_weights(s, on, hn_packed_block_at(s->blocks[device]));
     s->generation++;
     return HN_OK;
 }
@@ -237,6 +267,7 @@ hn_status hn_storage_write(hn_storage *s, const hn_leaf *leaf, size_t at, const 
     const place *p = &s->leaves[leaf->id];
     HN_REQUIRE(!p->bound || leaf->kind >= HN_LEAF_WEIGHT, HN_ERR_ARGUMENT,
                "%s is bound to memory that its owner writes to", leaf->name);
+    HN_REQUIRE(!p->shared && !p->is_offered, HN_ERR_ARGUMENT, "%s lies packed in memory that others read", leaf->name);
     return p->device->backend->write(p->device, (char *)p->at + at, from, bytes);
 }
 

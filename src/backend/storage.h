@@ -25,7 +25,11 @@ void hn_storage_free(hn_storage *storage);
 hn_status hn_storage_bind(hn_storage *storage, const hn_leaf *leaf, const void *data, size_t bytes);
 /* Makes memory, unless the leaf has some. */
 hn_status hn_storage_make(hn_storage *storage, const hn_leaf *leaf);
-/* Makes memory and fills it with the leaf's layout of plain rows, which nobody needs afterwards. */
+/* Before memory is made: takes the memory in which another storage has packed these rows of a mapped file, if one
+ * did. */
+void hn_storage_share(hn_storage *storage, const hn_leaf *leaf, const hn_plain_rows *from);
+/* Makes memory and fills it with the leaf's layout of plain rows, which nobody needs afterwards; of what is shared
+ * nothing has to be done. */
 hn_status hn_storage_pack(hn_storage *storage, const hn_leaf *leaf, const hn_plain_rows *from);
 /* Makes memory for every weight, state and accumulator that has none; the first time the graph's guard is
  * asked before. */

@@ -325,6 +325,11 @@ static bool is_mapped(uintptr_t at, size_t bytes)
     return false;
 }
 
+bool hn_map_has(const void *data)
+{
+    return is_mapped((uintptr_t)data, 1);
+}
+
 void hn_map_release(const void *data, size_t bytes)
 {
     if (!is_mapped((uintptr_t)data, bytes))

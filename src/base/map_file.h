@@ -29,6 +29,8 @@ void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes);
 /* Whole pages of a mapped file leave, those at both ends stay. Of any other memory nothing is done: a page of it
  * would be zeros when it came back. */
 void hn_map_release(const void *data, size_t bytes);
+/* Whether this lies in a mapped file. */
+bool hn_map_has(const void *data);
 void hn_map_file_close(hn_map_file *map); /* and zeroes it; takes a zeroed one */
 
 /* HN_ERR_IO, by name, if a mapped file of `owner`, or NULL: of anybody, is shorter than it was by more than

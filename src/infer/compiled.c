@@ -41,6 +41,20 @@ hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
     return HN_OK;
 }
 
+static hn_plain_rows rows_of(const nn_bound *b)
+{
+    return (hn_plain_rows){ b->weight->data, b->weight->type.dtype, b->pairs };
+}
+
+static void share_weights(hn_compiled *c)
+{
+    for (int i = 0; i < c->build.n_bound; i++) {
+        const hn_plain_rows rows = rows_of(&c->build.bound[i]);
+        if (c->build.bound[i].is_packed)
+            hn_storage_share(c->storage, c->build.bound[i].leaf->leaf, &rows);
+    }
+}
+
 /* What was packed is not read where it was mapped again: its pages may leave. */
 static hn_status pack_weights(hn_compiled *c)
 {
@@ -48,7 +62,7 @@ static hn_status pack_weights(hn_compiled *c)
         const nn_bound *b = &c->build.bound[i];
         if (!b->is_packed)
             continue;
-        const hn_plain_rows rows = { b->weight->data, b->weight->type.dtype, b->pairs };
+        const hn_plain_rows rows = rows_of(b);
         HN_TRY(hn_storage_pack(c->storage, b->leaf->leaf, &rows));
         hn_map_release(b->weight->data, hn_type_bytes(&b->weight->type));
     }
@@ -57,6 +71,7 @@ static hn_status pack_weights(hn_compiled *c)
 
 hn_status hn_compiled_finish(hn_compiled *c)
 {
+    share_weights(c);
     /* All memory first: weights then lie in one block. */
     HN_TRY(hn_storage_make_all(c->storage));
     HN_TRY(pack_weights(c));

@@ -353,6 +353,60 @@ static void check_cache(subject *s, hn_dtype cache, hn_numerics numerics, bool p
         hn_session_free(s->alone[i]);
 }
 
+/* What a session says after some tokens. */
+static bool say(subject *s, hn_numerics numerics, const hn_session_options *o, const int32_t *tokens, int64_t n, float *to)
+{
+    hn_session *session;
+    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &s->one, numerics }, o)))
+        return false;
+    const bool fine = CHECK_OK(hn_session_sync(session, tokens, n, NULL));
+    if (fine)
+        memcpy(to, hn_session_logits(session), (size_t)s->vocab * sizeof *to);
+    hn_session_free(session);
+    return fine;
+}
+
+/* Weights are packed once a model: who comes later reads what the first one packed, also when that one is gone. */
+static void check_packed_once(subject *s)
+{
+    hn_session *first, *second;
+    static float want[512], narrow[512], got[512];
+    const hn_session_options plain = { .n_ctx = 64 }, packs = { .n_ctx = 64, .packs = true };
+    const int64_t none = heap.live_bytes;
+    const size_t bytes = (size_t)s->vocab * sizeof *want;
+    int32_t tokens[9];
+    for (int i = 0; i < 9; i++)
+        tokens[i] = (int32_t)(i * 37 % s->vocab);
+    if (!CHECK(s->vocab <= 512) || !CHECK_OK(hn_session_new(&first, &heap, s->model, hn_run_on(&s->one), &plain)))
+        return;
+    const int64_t without = heap.live_bytes - none;
+    CHECK_OK(hn_session_sync(first, tokens, 9, NULL));
+    memcpy(want, hn_session_logits(first), bytes);
+    hn_session_free(first);
+    CHECK_INT(none, heap.live_bytes);
+    if (!CHECK_OK(hn_session_new(&first, &heap, s->model, hn_run_on(&s->one), &packs)))
+        return;
+    const int64_t packed = heap.live_bytes - none;
+    CHECK(packed - without > 100000 || getenv("HN_TEST_DEVICES")); /* another device's memory is not the heap's */
+    if (CHECK_OK(hn_session_new(&second, &heap, s->model, hn_run_on(&s->one), &packs))) {
+        const int64_t own = heap.live_bytes - none - packed;
+        CHECK_THAT(own < without + (packed - without) / 10,
+                   "a second session takes %lld bytes: the first took %lld, and %lld without packing",
+                   (long long)own, (long long)packed, (long long)without);
+        CHECK_OK(hn_session_sync(first, tokens, 9, NULL));
+        CHECK(!memcmp(want, hn_session_logits(first), bytes));
+        /* The same rows in another type are other rows. */
+        if (say(s, HN_NUMERICS_BF16, &plain, tokens, 9, narrow) && say(s, HN_NUMERICS_BF16, &packs, tokens, 9, got))
+            CHECK(!memcmp(narrow, got, bytes));
+        hn_session_free(first);
+        CHECK(heap.live_bytes - none >= own + (packed - without) * 9 / 10); /* what it packed is still there */
+        CHECK_OK(hn_session_sync(second, tokens, 9, NULL));
+        CHECK(!memcmp(want, hn_session_logits(second), bytes));
+        hn_session_free(second);
+    }
+    CHECK_INT(none, heap.live_bytes);
+}
+
 static hn_device *open_device(int n_threads)
 {
     hn_device *device = NULL;
@@ -376,6 +430,7 @@ static void check_model(const char *arch, const char *keys, bool blocks)
             CHECK_OK(hn_adapters_add(&s.adapters[i], adapter));
     }
     if (s.one && s.three && s.adapters[0].n && s.adapters[1].n) {
+        check_packed_once(&s);
         check_cache(&s, HN_F32, HN_NUMERICS_F32, false);
         check_cache(&s, HN_F16, HN_NUMERICS_F32, true);
         check_cache(&s, HN_BF16, HN_NUMERICS_BF16, false);
