@@ -29,7 +29,7 @@ interrupted_new() { # SIGNAL: stopped in the middle, so that nothing depends on 
     job=$!
     until_there $job has_partial
     kill -STOP $job 2>/dev/null
-    has_partial || { kill -CONT $job; wait $job; return 1; }
+    has_partial || { kill -CONT $job 2>/dev/null; wait $job || { cat err; fail "new ended by itself"; }; return 1; }
     kill -$1 $job
     kill -CONT $job
     wait $job
