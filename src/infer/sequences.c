@@ -44,11 +44,12 @@ static hn_status plan(hn_sequences *b, const nn_bank_room *bank)
     return bind_inputs(b);
 }
 
+const hn_dtype hn_cache_types[HN_CACHE_TYPES] = { HN_F32, HN_F16, HN_BF16, HN_TYPE_q8_0, HN_TYPE_q4_0 };
+
 static hn_status check_cache(hn_dtype dtype)
 {
-    static const hn_dtype fit[] = { HN_F32, HN_F16, HN_BF16, HN_TYPE_q8_0, HN_TYPE_q4_0 };
-    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
-        if (dtype == fit[i])
+    for (int i = 0; i < HN_CACHE_TYPES; i++)
+        if (dtype == hn_cache_types[i])
             return HN_OK;
     return hn_fail(HN_ERR_UNSUPPORTED, "a cache of %s: expected f32, f16, bf16, q8_0 or q4_0",
                    hn_dtype_name(dtype));

@@ -21,6 +21,10 @@
 
 typedef struct hn_sequences hn_sequences;
 
+/* Types that a cache of keys and values may have. */
+enum { HN_CACHE_TYPES = 5 };
+extern const hn_dtype hn_cache_types[HN_CACHE_TYPES];
+
 typedef struct hn_sequences_options {
     int64_t n_sequences; /* open at a time */
     int64_t n_ctx;       /* longest sequence; 0: 4096, or the model's context if that is less */

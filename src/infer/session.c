@@ -13,11 +13,10 @@ struct hn_session {
 
 hn_status hn_session_cache_parse(const char *word, hn_dtype *out)
 {
-    static const hn_dtype fit[] = { HN_F32, HN_F16, HN_BF16, HN_TYPE_q8_0, HN_TYPE_q4_0 };
     *out = HN_F32;
-    for (size_t i = 0; word && i < sizeof fit / sizeof *fit; i++)
-        if (!strcmp(word, hn_dtype_name(fit[i]))) {
-            *out = fit[i];
+    for (int i = 0; word && i < HN_CACHE_TYPES; i++)
+        if (!strcmp(word, hn_dtype_name(hn_cache_types[i]))) {
+            *out = hn_cache_types[i];
             return HN_OK;
         }
     HN_REQUIRE(!word, HN_ERR_ARGUMENT, "a cache of %.40s: expected f32, f16, bf16, q8_0 or q4_0", word);
