@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     }
     signal(SIGINT, on_interrupt);
     const char *data = argv[2];
-    hn_finetune_spec spec = { .model = argv[1], .data = &data, .n_data = 1, .out = argv[3],
+    hn_finetune_spec spec = { .size = sizeof spec, .model = argv[1], .data = &data, .n_data = 1, .out = argv[3],
                               .settings = (const char *const *)(argv + 4), .n_settings = argc - 4,
                               .resume = stat(argv[3], &found) == 0, .context = engine,
                               .on_step = on_step };

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         return 2;
     }
     const char *data = argv[2];
-    const hn_finetune_spec spec = { .model = argv[1], .data = &data, .n_data = 1, .out = argv[3],
+    const hn_finetune_spec spec = { .size = sizeof spec, .model = argv[1], .data = &data, .n_data = 1, .out = argv[3],
                                     .settings = (const char *const *)(argv + 5), .n_settings = argc - 5 };
     const int is_done = hn_engine_new(&engine, NULL) == HN_OK && hn_finetune(engine, &spec, &result) == HN_OK &&
                         use(engine, argv[1], result.path, argv[4]) == HN_OK;

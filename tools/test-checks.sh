@@ -187,5 +187,54 @@ try 1 symbols 'hn_sum_f32_ref: expected hn_..._avx2'
 compile "double exp(double); double hn_b(double); double hn_b(double x) { return exp(x); }" b.o
 try 1 symbols "b.o: takes exp from the C library"
 
+structs() { # a header with `$1` as a function's struct, and `$2` as its line of the list
+    clean
+    mkdir -p "$tree/include/hone" "$tree/src/engine"
+    printf '/* const hn_c *x */\ntypedef struct hn_b {\n    int x;\n} hn_b;\ntypedef struct hn_a {\n%s\n} hn_a;\nHN_API int hn_f(void (*on)(const hn_b *b),\n                const hn_a *a);\n' \
+        "$1" >"$tree/include/hone/a.h"
+    echo "$2" >"$tree/src/engine/structs.def"
+    printf 'x = hn_take_struct("hn_a", a, sizeof o, &o);\n' >"$tree/src/engine/a.c"
+}
+structs '    size_t size;\n    int x, *y;' 'HN_STRUCT(hn_a, y)'
+sed -i 's/\\n/\n/g' "$tree/include/hone/a.h"
+try 0 structs '1 passed, 0 failed'
+structs '    int x;' 'HN_STRUCT(hn_a, x)'
+try 1 structs 'hn_a: a caller fills it: expected size_t size; as its first field'
+structs '    size_t size; int x, z;' 'HN_STRUCT(hn_a, x)'
+try 1 structs 'hn_a: its last field is z: src/engine/structs.def ends it with x'
+structs '    size_t size; const hn_b *b;' 'HN_STRUCT(hn_a, b)'
+try 1 structs 'hn_b: a caller fills it'
+structs '    size_t size; void (*on)(const hn_b *b);' 'HN_STRUCT(hn_a, on)'
+try 0 structs '1 passed, 0 failed'
+rm "$tree/src/engine/a.c"
+try 1 structs 'hn_a: no hn_take_struct takes it'
+structs '    size_t size;' 'HN_STRUCT(hn_a, size)'
+echo 'HN_STRUCT(hn_b, x)' >>"$tree/src/engine/structs.def"
+try 1 structs 'hn_b: src/engine/structs.def has it, and no caller fills it'
+
+# Layouts: a struct that may grow and one that may not, an enum.
+layouts() { # what hn_a has, what hn_b has, what the enum has, the list's line of hn_a
+    printf '#include <stddef.h>\n' >"$tree/include/hone/hone.h"
+    echo "typedef struct hn_a { size_t size; $1 } hn_a; typedef struct hn_b { $2 } hn_b; typedef enum hn_e { $3 } hn_e;" >>"$tree/include/hone/hone.h"
+    echo "$4" >"$tree/src/engine/structs.def"
+}
+clean
+mkdir -p "$tree/include/hone" "$tree/src/engine"
+layouts 'int x, *y[2];' 'void (*f)(int a, int b); int z;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, y)'
+"$tools/check-layouts.sh" "$tree" --record
+try 0 layouts ' 0 failed'
+layouts 'int x, *y[2]; long more;' 'void (*f)(int a, int b); int z;' 'HN_P, HN_Q = 7, HN_R' 'HN_STRUCT(hn_a, y)'
+try 0 layouts ' 0 failed'
+layouts 'int x, *y[2]; long more;' 'void (*f)(int a, int b); int z;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, more)'
+try 1 layouts 'hn_a: 32 bytes in the last release, 40 now'
+layouts 'long more; int x, *y[2];' 'void (*f)(int a, int b); int z;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, y)'
+try 1 layouts 'hn_a.x at 8 of 4 in the last release; now hn_a.x at 16 of 4'
+layouts 'int x, *y[2];' 'void (*f)(int a, int b); int z; long more;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, y)'
+try 1 layouts 'hn_b: 16 bytes in the last release, 24 now'
+layouts 'int x, *y[2];' 'int z;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, y)'
+try 1 layouts 'hn_b.f at 0 of 8 in the last release; now it is gone'
+layouts 'int x, *y[2];' 'void (*f)(int a, int b); int z;' 'HN_P, HN_Q' 'HN_STRUCT(hn_a, y)'
+try 1 layouts 'HN_Q 7 in the last release; now HN_Q 1'
+
 echo "$n_passed passed, $n_failed failed, 0 skipped"
 [ $n_failed = 0 ] && [ $n_passed != 0 ]

@@ -66,8 +66,9 @@ module Hone
     # Fields of hn_engine_options: devices, isa, memory_limit, n_threads.
     def initialize(devices: nil, isa: nil, memory_limit: 0, threads: 0)
       @texts = [devices, isa].map { |t| t && Fiddle::Pointer[t] }
-      options = [*@texts.map { |t| t ? t.to_i : 0 }, memory_limit].pack("JJJ") +
-                [threads, 0].pack("ll") + [0, 0, 0].pack("JJJ")
+      fields = [*@texts.map { |t| t ? t.to_i : 0 }, memory_limit].pack("JJJ") +
+               [threads, 0].pack("ll") + [0, 0, 0].pack("JJJ")
+      options = [Fiddle::SIZEOF_VOIDP + fields.bytesize].pack("J") + fields # sizes come first
       @pointer = Hone.made { |out| C.hn_engine_new(out, Fiddle::Pointer[options]) }
     end
 

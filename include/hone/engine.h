@@ -23,8 +23,9 @@ extern "C" {
 
 typedef struct hn_engine hn_engine;
 
-/* All fields may be zero. */
+/* All fields but the first may be zero. */
 typedef struct hn_engine_options {
+    size_t size;
     const char *devices;  /* "cpu", the default; "cpu,cpu" for two side by side */
     const char *isa;      /* a level of `hone devices --levels`; default: all there are */
     size_t memory_limit;  /* bytes; beyond, allocations fail with HN_ERR_MEMORY; 0: none */

@@ -1,6 +1,6 @@
 /* finetune.h: fine-tuning of a model file: what `hone train` does, in the caller's process.
  *
- *     hn_finetune_spec spec = { .model = "m.gguf", .data = files, .n_data = 1, .out = "run" };
+ *     hn_finetune_spec spec = { .size = sizeof spec, .model = "m.gguf", .data = files, .n_data = 1, .out = "run" };
  *     hn_finetune(engine, &spec, &result);
  *
  * The result is a function of model, data, settings and seed: the file has the SHA-256 that
@@ -37,8 +37,9 @@ typedef struct hn_finetune_evaluation {
     int32_t is_best; /* so far */
 } hn_finetune_evaluation;
 
-/* Zero is default. Read, not kept: it may go when the call has returned. */
+/* Zero is default in every field but the first. Read, not kept: it may go when the call has returned. */
 typedef struct hn_finetune_spec {
+    size_t size;
     const char *model;       /* a GGUF file or a Hugging Face directory; NULL with `resume`: that of run.toml in `out` */
     const char *const *data; /* files of examples; PATH:2.5 is seen 2.5 times an epoch */
     int32_t n_data;

@@ -15,8 +15,9 @@ extern "C" {
 
 typedef struct hn_trainer hn_trainer;
 
-/* Zero is default. */
+/* Zero is default in every field but the first. */
 typedef struct hn_trainer_options {
+    size_t size;
     const char *optimizer; /* "adamw" (default), "sgd" or "lion" */
     const char *moments;   /* "f32" (default) or "bf16" */
     const char *plan;      /* as hn_exec_new */

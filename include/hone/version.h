@@ -1,8 +1,9 @@
 /* version.h: which libhone this is.
  *
  * Within one HN_VERSION_MAJOR above 0, what was compiled against an older minor version runs with a newer one:
- * functions, values and fields are added, never changed or taken away (tools/abi.sh holds it). While it is 0 a
- * minor version may do so. */
+ * functions, values and fields are added, never changed or taken away (tools/abi.sh and tools/check-layouts.sh hold it),
+ * and structs that begin with their size have grown at their end: a shorter one is taken with defaults for the rest, a
+ * longer one if what is behind the library's is zero. While it is 0 a minor version may change more. */
 #ifndef HONE_VERSION_H
 #define HONE_VERSION_H
 
@@ -13,9 +14,9 @@ extern "C" {
 #endif
 
 #define HN_VERSION_MAJOR 0
-#define HN_VERSION_MINOR 1
+#define HN_VERSION_MINOR 2
 #define HN_VERSION_PATCH 0
-/* For #if: 100 is 0.1.0. */
+/* For #if: 200 is 0.2.0. */
 #define HN_VERSION_NUMBER (HN_VERSION_MAJOR * 10000 + HN_VERSION_MINOR * 100 + HN_VERSION_PATCH)
 
 /* Of the library that runs, and how it was built. */

@@ -4,7 +4,7 @@
 
 hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out)
 {
-    const hn_engine_options o = { .devices = args->device, .isa = args->isa,
+    const hn_engine_options o = { .size = sizeof o, .devices = args->device, .isa = args->isa,
                                   .n_threads = (int32_t)args->threads };
     HN_TRY(hn_engine_new(out, &o));
     hn_interrupt_engine(*out);

@@ -14,27 +14,26 @@ const char *hn_version(void)
 hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
 {
     HN_ENTER();
-    static const hn_engine_options none = { 0 };
+    hn_engine_options o;
     HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_engine_new: out is NULL");
     *out = NULL;
-    if (!options)
-        options = &none;
-    HN_REQUIRE(!options->acquire == !options->release, HN_ERR_ARGUMENT,
+    HN_TRY(hn_take_struct("hn_engine_options", options, sizeof o, &o));
+    HN_REQUIRE(!o.acquire == !o.release, HN_ERR_ARGUMENT,
                "an allocator needs both acquire and release");
-    const hn_heap_hook hook = { options->acquire, options->release, options->allocator_context };
+    const hn_heap_hook hook = { o.acquire, o.release, o.allocator_context };
     hn_heap heap;
     hn_heap_init(&heap, &hook);
-    heap.limit_bytes = options->memory_limit;
+    heap.limit_bytes = o.memory_limit;
     /* The engine holds its heap, so it counts itself: it is moved in and out by value. */
     hn_engine *e = hn_alloc(&heap, HN_TAG_DEVICE, sizeof *e);
     if (!e)
         return HN_ERR_MEMORY;
     e->heap = heap;
     e->made_by = hn_os_process_id();
-    e->n_threads = options->n_threads;
-    const hn_device_options device = { .n_threads = options->n_threads, .isa = options->isa };
+    e->n_threads = o.n_threads;
+    const hn_device_options device = { .n_threads = o.n_threads, .isa = o.isa };
     const hn_status status =
-        hn_devices_open(&e->heap, options->devices ? options->devices : "cpu", &device,
+        hn_devices_open(&e->heap, o.devices ? o.devices : "cpu", &device,
                         &e->n_devices, e->devices);
     if (status != HN_OK) {
         hn_engine_free(e);

@@ -5,6 +5,7 @@
 #include "backend/program.h"
 #include "base/host.h"
 #include "base/pool.h"
+#include "engine/structs.h"
 #include "hone/hone.h"
 #include "ops/ops.h"
 

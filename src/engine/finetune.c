@@ -222,7 +222,9 @@ hn_status hn_finetune(hn_engine *engine, const hn_finetune_spec *spec, hn_finetu
                "hn_finetune: expected engine, spec and result, found NULL");
     HN_TRY(hn_engine_check(engine));
     memset(result, 0, sizeof *result);
-    listener to = { engine, spec, hn_engine_cancelled(engine) };
+    hn_finetune_spec s;
+    HN_TRY(hn_take_struct("hn_finetune_spec", spec, sizeof s, &s));
+    listener to = { engine, &s, hn_engine_cancelled(engine) };
     const hn_status status = with_run(&to, true, train, result);
     if (status != HN_OK)
         memset(result, 0, sizeof *result);
@@ -254,6 +256,8 @@ hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spec,
                "hn_finetune_plan: expected engine, spec and estimate, found NULL");
     HN_TRY(hn_engine_check(engine));
     memset(estimate, 0, sizeof *estimate);
-    listener to = { engine, spec, hn_engine_cancelled(engine) };
+    hn_finetune_spec s;
+    HN_TRY(hn_take_struct("hn_finetune_spec", spec, sizeof s, &s));
+    listener to = { engine, &s, hn_engine_cancelled(engine) };
     return with_run(&to, false, estimate_run, estimate);
 }

@@ -7,18 +7,6 @@
 
 #include <string.h>
 
-hn_status hn_take_struct(const char *name, const void *given, size_t size, void *out)
-{
-    size_t found;
-    memset(out, 0, size);
-    if (!given)
-        return HN_OK;
-    memcpy(&found, given, sizeof found);
-    HN_REQUIRE(found == size, HN_ERR_ARGUMENT, "%s.size is %zu: expected %zu, its size", name, found, size);
-    memcpy(out, given, size);
-    return HN_OK;
-}
-
 hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t *bytes)
 {
     if (bytes)

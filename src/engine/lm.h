@@ -29,8 +29,6 @@ hn_status hn_lm_want_model(const hn_lm *lm); /* the same for what is done at onc
 hn_status hn_lm_want_words(const hn_lm *lm);
 void hn_lm_let_go(hn_lm *lm); /* takes NULL */
 
-/* A struct of the caller's, of NULL an empty one, by its first field: HN_ERR_ARGUMENT names another size. */
-hn_status hn_take_struct(const char *name, const void *given, size_t size, void *out);
 /* A text to the caller's memory, or its length alone. */
 hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t *bytes);
 

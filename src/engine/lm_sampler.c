@@ -14,20 +14,19 @@ hn_status hn_lm_sampling_default(hn_lm_sampling *out, size_t size)
     HN_ENTER();
     static const hn_sampler_options inner = HN_SAMPLER_DEFAULTS(float);
     HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_lm_sampling_default: out is NULL");
-    HN_REQUIRE(size == sizeof *out, HN_ERR_ARGUMENT, "hn_lm_sampling_default: size is %zu: expected %zu", size,
-               sizeof *out);
-    *out = (hn_lm_sampling){ .size = size, .temperature = inner.temperature, .top_k = inner.top_k,
-                             .top_p = inner.top_p, .min_p = inner.min_p, .repetition = inner.repetition,
-                             .last = inner.last_n };
-    return HN_OK;
+    const hn_lm_sampling o = { .size = sizeof o, .temperature = inner.temperature, .top_k = inner.top_k,
+                               .top_p = inner.top_p, .min_p = inner.min_p, .repetition = inner.repetition,
+                               .last = inner.last_n };
+    return hn_give_struct("hn_lm_sampling", &o, sizeof o, out, size);
 }
 
 hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling, hn_logit_bias **bias,
                               hn_sampler **out)
 {
     hn_lm_sampling o;
-    HN_TRY(hn_take_struct("hn_lm_sampling", sampling, sizeof o, &o));
-    if (!sampling)
+    if (sampling)
+        HN_TRY(hn_take_struct("hn_lm_sampling", sampling, sizeof o, &o));
+    else
         HN_TRY(hn_lm_sampling_default(&o, sizeof o));
     HN_REQUIRE(o.n_bias >= 0 && (o.bias || !o.n_bias), HN_ERR_ARGUMENT,
                "hn_lm_sampling.bias: expected a list, found %d%s", o.n_bias, o.bias ? "" : " at NULL");

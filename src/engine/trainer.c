@@ -47,10 +47,11 @@ hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t
                          hn_node *const *params, const hn_trainer_options *options)
 {
     HN_ENTER();
-    static const hn_trainer_options none = { 0 };
+    hn_trainer_options o;
     HN_REQUIRE(out && b && loss && n > 0 && params, HN_ERR_ARGUMENT,
                "hn_trainer_new: NULL, or nothing to train");
     *out = NULL;
+    HN_TRY(hn_take_struct("hn_trainer_options", options, sizeof o, &o));
     HN_REQUIRE(!b->is_taken, HN_ERR_ARGUMENT, "a trainer has taken this builder's graph already");
     HN_TRY(hn_graph_finish(b->g));
     HN_TRY(hn_builder_check_own(b, 1, &loss));
@@ -60,7 +61,7 @@ hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t
         return HN_ERR_MEMORY;
     t->engine = b->engine;
     b->is_taken = true;
-    const hn_status status = make(t, b, loss, n, params, options ? options : &none);
+    const hn_status status = make(t, b, loss, n, params, &o);
     if (status != HN_OK) {
         hn_trainer_free(t);
         return status;

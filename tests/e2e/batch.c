@@ -149,7 +149,7 @@ int main(int argc, char **argv)
     snprintf(dir, sizeof dir, "%.180s/hone-batch-XXXXXX", temp ? temp : "/tmp");
     CHECK(mkdtemp(dir));
     snprintf(adapter_file, sizeof adapter_file, "%s/adapter.gguf", dir);
-    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 2 }))) {
+    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 2 }))) {
         int64_t before, live;
         hn_engine_memory(engine, &before, NULL, NULL);
         if (CHECK_OK(hn_lm_import_adapter(engine, PEFT, MODEL, adapter_file, NULL)) &&

@@ -64,7 +64,7 @@ static void check_resume(hn_engine *engine, hn_finetune_spec spec)
     if (!CHECK_OK(hn_finetune(engine, &spec, &result)))
         return;
     memcpy(sha256, result.sha256, sizeof sha256);
-    if (CHECK_OK(hn_finetune(engine, &(hn_finetune_spec){ .out = "run", .resume = 1 }, &result)))
+    if (CHECK_OK(hn_finetune(engine, &(hn_finetune_spec){ .size = sizeof(hn_finetune_spec), .out = "run", .resume = 1 }, &result)))
         CHECK_TEXT(sha256, result.sha256);
 }
 
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     CHECK(f && fputs(one, f) >= 0 && fclose(f) == 0);
     const char *data = "d.jsonl";
     hn_finetune_estimate plan;
-    const hn_finetune_spec spec = { .model = hn_lm_builtin(), .data = &data, .n_data = 1, .plain = 1,
+    const hn_finetune_spec spec = { .size = sizeof spec, .model = hn_lm_builtin(), .data = &data, .n_data = 1, .plain = 1,
                                     .allow_unended = 1, .loss = "all" };
     if (CHECK_OK(hn_finetune_plan(engine, &spec, &plan)))
         CHECK_INT(1, plan.n_examples);

@@ -179,7 +179,7 @@ static void check_run(hn_engine *engine, stopper *s)
     FILE *f = fopen(path, "w");
     CHECK(f && fputs(data, f) >= 0 && !fclose(f));
     files[0] = path;
-    hn_finetune_spec spec = { .model = hn_lm_builtin(), .data = files, .n_data = 1, .settings = settings,
+    hn_finetune_spec spec = { .size = sizeof spec, .model = hn_lm_builtin(), .data = files, .n_data = 1, .settings = settings,
                               .n_settings = 3, .on_step = steps, .context = s };
     for (int i = 0; i < 2; i++) {
         snprintf(run[i], sizeof run[i], "%s/%d", folder, i);
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
     check_open(argc, argv);
     for (int i = 0; i < N_IDS; i++)
         ids[i] = 5 + i * 7 % 900;
-    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 2 })) ||
+    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 2 })) ||
         !CHECK_OK(hn_lm_open(&lm, engine, hn_lm_builtin(), NULL)) || !CHECK(hn_lm_vocabulary(lm) <= MOST) ||
         !CHECK_OK(hn_lm_session_new(&alone, lm, NULL)) || !CHECK_OK(hn_lm_session_feed(alone, ids, N_IDS)))
         return check_close();

@@ -95,7 +95,7 @@ static void on_progress(void *context, double done)
 static hn_finetune_spec spec_of(const char *out, heard *h)
 {
     return (hn_finetune_spec){
-        .model = model, .data = data, .n_data = 1, .out = out, .settings = settings,
+        .size = sizeof(hn_finetune_spec), .model = model, .data = data, .n_data = 1, .out = out, .settings = settings,
         .n_settings = sizeof settings / sizeof *settings, .loss = "all", .plain = !is_chat,
         .max_length = 400, .held_fraction = 0.3, .context = h, .on_step = on_step,
         .on_evaluation = on_evaluation, .on_saved = on_saved,
@@ -170,7 +170,7 @@ static void check_folder(hn_engine *engine, const char *digest)
     CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_CANCELLED, "stopped after step 3 of 6");
     hn_engine_resume(engine);
     h.cancels_at = 0;
-    spec = (hn_finetune_spec){ .out = in_dir("alone"), .resume = 1, .context = &h, .on_step = on_step };
+    spec = (hn_finetune_spec){ .size = sizeof(hn_finetune_spec), .out = in_dir("alone"), .resume = 1, .context = &h, .on_step = on_step };
     spec.settings = other;
     spec.n_settings = 1;
     CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT,
@@ -193,14 +193,14 @@ static void check_folder(hn_engine *engine, const char *digest)
     if (CHECK_OK(hn_finetune(engine, &spec, &result)))
         CHECK_TEXT(digest, result.sha256);
     /* No run, a file that is not ours, and lines that mean nothing. */
-    spec = (hn_finetune_spec){ .out = in_dir("nobody"), .resume = 1 };
+    spec = (hn_finetune_spec){ .size = sizeof(hn_finetune_spec), .out = in_dir("nobody"), .resume = 1 };
     CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_IO, "no run to go on with");
     CHECK(!exists("nobody"));
     sh("mkdir %s/odd && cd %s/odd && echo 'model = \"m.gguf\"' >run.toml", dir, dir);
     heard silent = { .engine = engine };
     spec = spec_of(in_dir("odd"), &silent);
     CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "a run is there already");
-    spec = (hn_finetune_spec){ .out = in_dir("odd"), .resume = 1 };
+    spec = (hn_finetune_spec){ .size = sizeof(hn_finetune_spec), .out = in_dir("odd"), .resume = 1 };
     CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "expected --data FILE");
     sh("echo 'rnak = false' >>%s/odd/run.toml", dir);
     CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_FORMAT, "line 2: unknown option --rnak");
@@ -338,7 +338,7 @@ static void check_limit(const char *digest)
     int64_t peak;
     check_group("limit");
     hn_finetune_spec spec = spec_of(in_dir("limit"), &h);
-    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 1 })))
+    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 1 })))
         return;
     h.engine = engine;
     CHECK_OK(hn_finetune_plan(engine, &spec, &whole));
@@ -347,7 +347,7 @@ static void check_limit(const char *digest)
     const size_t taken = whole.workspace_bytes + whole.trained_bytes + whole.evaluation_bytes;
     bool is_found = false;
     for (size_t k = 20; k > 0 && !is_found; k--) { /* the first that asks for a smaller plan */
-        const hn_engine_options narrow = { .n_threads = 1,
+        const hn_engine_options narrow = { .size = sizeof narrow, .n_threads = 1,
                                            .memory_limit = (size_t)peak + taken * k / 20 };
         if (!CHECK_OK(hn_engine_new(&engine, &narrow)))
             return;
@@ -373,7 +373,7 @@ static void check_allocations(const char *digest, int64_t thins)
         hn_engine *engine;
         hn_finetune_result result;
         int64_t before, live, first, calls;
-        if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 1 })))
+        if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 1 })))
             return;
         hn_engine_memory(engine, &before, NULL, &first);
         heard h = { .engine = engine };
@@ -430,7 +430,7 @@ int main(int argc, char **argv)
     sh("mkdir %s && '%s' new llama %s --first spread layers=2 width=64 heads=2 kv_heads=1 head_dim=32 ffn=64 >/dev/null",
        dir, hone, model);
     train_by_program(hone, digest);
-    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 2 }))) {
+    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 2 }))) {
         int64_t before, live;
         hn_engine_memory(engine, &before, NULL, NULL);
         check_plan(engine);

@@ -465,7 +465,7 @@ int main(int argc, char **argv)
     snprintf(sentence, sizeof sentence, "%s/tests/differential/sentence/model", HN_SOURCE_DIR);
     snprintf(dir, sizeof dir, "%.180s/hone-library-XXXXXX", temp ? temp : "/tmp");
     CHECK(mkdtemp(dir));
-    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 2 }))) {
+    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 2 }))) {
         int64_t before, live;
         hn_engine_memory(engine, &before, NULL, NULL);
         if (CHECK_OK(hn_lm_open(&lm, engine, tiny, NULL))) {

@@ -476,7 +476,7 @@ int main(int argc, char **argv)
         return check_close();
     snprintf(dir, sizeof dir, "%.180s/hone-files-XXXXXX", temp ? temp : "/tmp");
     CHECK(mkdtemp(dir));
-    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 2 }))) {
+    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 2 }))) {
         int64_t before, live;
         hn_engine_memory(engine, &before, NULL, NULL);
         check_all(engine);

@@ -249,7 +249,7 @@ int main(int argc, char **argv)
     snprintf(tiny, sizeof tiny, "%s/assets/hone-tiny.gguf", HN_SOURCE_DIR);
     snprintf(dir, sizeof dir, "%.180s/hone-lists-XXXXXX", temp ? temp : "/tmp");
     CHECK(mkdtemp(dir));
-    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 2 }))) {
+    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 2 }))) {
         int64_t before, live;
         hn_engine_memory(engine, &before, NULL, NULL);
         check_archs();

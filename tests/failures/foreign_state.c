@@ -152,7 +152,7 @@ static void frees_in_a_child(void)
         const bool is_refused = hn_trainer_micro(s.t) == HN_ERR_UNSUPPORTED &&
                                 strstr(hn_error_message(), "child") != NULL;
         hn_engine *own;
-        const bool has_own = hn_engine_new(&own, &(hn_engine_options){ .n_threads = 2 }) == HN_OK;
+        const bool has_own = hn_engine_new(&own, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 2 }) == HN_OK;
         hn_engine_free(has_own ? own : NULL);
         hn_trainer_free(s.t);
         hn_builder_free(s.b);
@@ -170,7 +170,7 @@ static void frees_in_a_child(void)
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
-    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 4 }))) {
+    if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 4 }))) {
         refuses_nodes_of_others();
         wants_numbers();
         wants_a_micro_batch();

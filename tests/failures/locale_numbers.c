@@ -54,7 +54,7 @@ static void builds(bool by_value, double out[2])
     hn_builder *b;
     hn_exec *x = NULL;
     float y[6] = { 0 };
-    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 1 })))
+    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 1 })))
         return;
     CHECK_OK(hn_builder_new(&b, engine));
     hn_node *in = hn_builder_leaf(b, "input", "x", "f32", 2, (int64_t[]){ 2, 3 });

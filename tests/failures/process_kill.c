@@ -45,7 +45,7 @@ static void every_allocation_may_fail(void)
 {
     check_group("out of memory");
     hn_engine *engine;
-    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .n_threads = 1 })))
+    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 1 })))
         return;
     int64_t before, after;
     hn_engine_memory(engine, &before, NULL, NULL);
@@ -63,7 +63,7 @@ static void every_allocation_may_fail(void)
     CHECK_THAT(status == HN_OK && n > 20, "%d allocations", n);
     CHECK_OK(work(engine));
     hn_engine_free(engine);
-    CHECK_FAILS(hn_engine_new(&engine, &(hn_engine_options){ .memory_limit = 64 }), HN_ERR_MEMORY,
+    CHECK_FAILS(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .memory_limit = 64 }), HN_ERR_MEMORY,
                 "out of memory");
     CHECK(engine == NULL);
 }
@@ -110,10 +110,10 @@ static void wrong_arguments(void)
     refused(engine, "permute", "order=0,0", 2, ok, "permutation");
     CHECK_FAILS(hn_engine_new(NULL, NULL), HN_ERR_ARGUMENT, "NULL");
     hn_engine *other = engine;
-    CHECK_FAILS(hn_engine_new(&other, &(hn_engine_options){ .n_threads = -1 }), HN_ERR_ARGUMENT, "-1");
+    CHECK_FAILS(hn_engine_new(&other, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = -1 }), HN_ERR_ARGUMENT, "-1");
     CHECK(other == NULL);
-    CHECK_FAILS(hn_engine_new(&other, &(hn_engine_options){ .devices = "gpu" }), HN_ERR_ARGUMENT, "gpu");
-    CHECK_FAILS(hn_engine_new(&other, &(hn_engine_options){ .isa = "avx9" }), HN_ERR_ARGUMENT, "avx9");
+    CHECK_FAILS(hn_engine_new(&other, &(hn_engine_options){ .size = sizeof(hn_engine_options), .devices = "gpu" }), HN_ERR_ARGUMENT, "gpu");
+    CHECK_FAILS(hn_engine_new(&other, &(hn_engine_options){ .size = sizeof(hn_engine_options), .isa = "avx9" }), HN_ERR_ARGUMENT, "avx9");
     CHECK_OK(work(engine)); /* the engine has survived it all */
     hn_engine_cancel(engine);
     CHECK_FAILS(work(engine), HN_ERR_CANCELLED, "cancelled");
@@ -128,7 +128,7 @@ static void two_engines(void)
     hn_engine *a, *b;
     if (!CHECK_OK(hn_engine_new(&a, NULL)))
         return;
-    if (CHECK_OK(hn_engine_new(&b, &(hn_engine_options){ .isa = "ref", .n_threads = 1 }))) {
+    if (CHECK_OK(hn_engine_new(&b, &(hn_engine_options){ .size = sizeof(hn_engine_options), .isa = "ref", .n_threads = 1 }))) {
         hn_engine_cancel(b);
         CHECK_OK(work(a));
         CHECK_FAILS(work(b), HN_ERR_CANCELLED, "cancelled");

@@ -53,11 +53,12 @@ static inline hn_status small_run_train(small_run *r, void (*on_step)(void *, co
     memset(result, 0, sizeof *result);
     snprintf(r->out, sizeof r->out, "%.250s/run%d", r->dir, r->n++);
     const hn_finetune_spec spec = {
-        .model = r->model, .data = files, .n_data = 1, .out = r->out, .plain = 1, .settings = settings,
-        .n_settings = sizeof settings / sizeof *settings, .held_fraction = 0.3, .context = context,
-        .on_step = on_step,
+        .size = sizeof spec, .model = r->model, .data = files, .n_data = 1, .out = r->out, .plain = 1,
+        .settings = settings, .n_settings = sizeof settings / sizeof *settings, .held_fraction = 0.3,
+        .context = context, .on_step = on_step,
     };
     hn_engine_options options = r->engine;
+    options.size = sizeof options;
     options.n_threads = options.n_threads ? options.n_threads : 2;
     hn_status status = hn_engine_new(&engine, &options);
     if (status == HN_OK) {

@@ -1,0 +1,360 @@
+/* Structs of a caller's that was compiled against an older or a newer hone: of every one of structs.def, through the function
+ * that takes it, every size up to its own, sizes of newer ones, and what is no size. And by a list in which every one
+ * has grown field after field: what an older caller has behind its struct is not looked at. */
+#include "engine/structs.h"
+#include "hone/hone.h"
+#include "tests/harness/check.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROOM = 16384, FAR = 4096 };
+
+static hn_engine *engine;
+static hn_lm *lm;
+static const int32_t ids[] = { 5, 6, 7 };
+static _Alignas(16) unsigned char bytes[ROOM];
+
+/* ---- the functions that take them; most fail, for another reason ---- */
+
+static hn_status make_engine(const void *o)
+{
+    hn_engine *made = NULL;
+    const hn_status status = hn_engine_new(&made, o);
+    hn_engine_free(made);
+    return status;
+}
+
+static hn_status make_trainer(const void *o)
+{
+    hn_builder *b;
+    hn_trainer *trainer = NULL;
+    hn_status status = hn_builder_new(&b, engine);
+    if (status == HN_OK) {
+        hn_node *w = hn_builder_leaf(b, "weight", "w", "f32", 1, (int64_t[]){ 4 });
+        status = hn_trainer_new(&trainer, b, hn_builder_op(b, "neg", NULL, 1, &w), 1, &w, o);
+    }
+    hn_trainer_free(trainer);
+    hn_builder_free(b);
+    return status;
+}
+
+static hn_status plan_finetune(const void *o)
+{
+    hn_finetune_estimate estimate;
+    return hn_finetune_plan(engine, o, &estimate);
+}
+
+static hn_status run_finetune(const void *o)
+{
+    static hn_finetune_result result;
+    return hn_finetune(engine, o, &result);
+}
+
+static hn_status open_model(const void *o)
+{
+    hn_lm *opened = NULL;
+    const hn_status status = hn_lm_open_words(&opened, engine, hn_lm_builtin(), o);
+    hn_lm_close(opened);
+    return status;
+}
+
+static hn_status make_session(const void *o)
+{
+    hn_lm_session *session = NULL;
+    const hn_status status = hn_lm_session_new(&session, lm, o);
+    hn_lm_session_free(session);
+    return status;
+}
+
+static hn_status measure_session(const void *o)
+{
+    hn_lm_sizes sizes;
+    return hn_lm_measure(lm, o, &sizes);
+}
+
+static hn_status make_batch(const void *o)
+{
+    hn_lm_batch *batch = NULL;
+    const hn_status status = hn_lm_batch_new(&batch, lm, o);
+    hn_lm_batch_free(batch);
+    return status;
+}
+
+static hn_status make_sampler(const void *o)
+{
+    hn_lm_sampler *sampler = NULL;
+    const hn_status status = hn_lm_sampler_new(&sampler, lm, o);
+    hn_lm_sampler_free(sampler);
+    return status;
+}
+
+static hn_status default_sampling(const void *o)
+{
+    static _Alignas(16) unsigned char room[ROOM];
+    size_t size;
+    memcpy(&size, o, sizeof size);
+    return hn_lm_sampling_default((hn_lm_sampling *)room, size);
+}
+
+static hn_status make_chat(const void *o)
+{
+    hn_lm_chat *chat = NULL;
+    const hn_status status = hn_lm_chat_new(&chat, lm, o);
+    hn_lm_chat_free(chat);
+    return status;
+}
+
+static hn_status make_embedder(const void *o)
+{
+    hn_lm_embedder *embedder = NULL;
+    const hn_status status = hn_lm_embedder_new(&embedder, lm, o);
+    hn_lm_embedder_free(embedder);
+    return status;
+}
+
+static hn_status add_adapter(const void *o)
+{
+    return hn_lm_add_adapter(lm, "nowhere.gguf", o);
+}
+
+static hn_status render(const void *o)
+{
+    size_t n;
+    return hn_lm_render(lm, "[]", o, NULL, 0, &n);
+}
+
+static hn_status render_template(const void *o)
+{
+    const hn_lm_rendered *rendered;
+    hn_lm_template *template = NULL;
+    hn_status status = hn_lm_template_open(&template, engine, hn_lm_builtin(), NULL, NULL);
+    if (status == HN_OK)
+        status = hn_lm_template_render(template, "[]", o, &rendered);
+    hn_lm_template_free(template);
+    return status;
+}
+
+static hn_status encode(const void *o)
+{
+    size_t n;
+    return hn_lm_encode_by(lm, "a", 1, o, NULL, 0, &n);
+}
+
+static hn_status perplexity(const void *o)
+{
+    hn_lm_perplexity found;
+    return hn_lm_perplexity_of(lm, ids, 3, o, &found);
+}
+
+static hn_status logits(const void *o)
+{
+    return hn_lm_logits_of(lm, ids, 3, o, NULL, 0);
+}
+
+static hn_status imatrix(const void *o)
+{
+    return hn_lm_write_imatrix(lm, ids, 3, "nowhere/x", o);
+}
+
+static hn_status convert(const void *o)
+{
+    return hn_lm_convert(engine, "nowhere", "nowhere/x", o);
+}
+
+static hn_status quantize(const void *o)
+{
+    return hn_lm_quantize(engine, "nowhere", "nowhere/x", "q8_0", o);
+}
+
+static hn_status make_model(const void *o)
+{
+    return hn_lm_make(engine, "nothing", "nowhere/x", o);
+}
+
+static hn_status make_tokenizer(const void *o)
+{
+    int64_t n;
+    return hn_lm_make_tokenizer(engine, (const char *[]){ "nowhere" }, 1, "nowhere/x", o, &n);
+}
+
+static hn_status import_adapter(const void *o)
+{
+    return hn_lm_import_adapter(engine, "nowhere", "nowhere", "nowhere/x", o);
+}
+
+static hn_status export_peft(const void *o)
+{
+    return hn_lm_export_peft(engine, "nowhere", "nowhere/x", o);
+}
+
+static hn_status export_gguf(const void *o)
+{
+    return hn_lm_export_gguf(engine, "nowhere", "nowhere/x", o);
+}
+
+static hn_status merge(const void *o)
+{
+    hn_lm_merge_report *report;
+    return hn_lm_merge(engine, "nowhere", "nowhere", "nowhere/x", o, &report);
+}
+
+static const struct {
+    const char *name;
+    hn_status (*take)(const void *);
+} takers[] = {
+    { "hn_engine_options", make_engine },
+    { "hn_trainer_options", make_trainer },
+    { "hn_finetune_spec", plan_finetune },
+    { "hn_finetune_spec", run_finetune },
+    { "hn_lm_options", open_model },
+    { "hn_lm_session_options", make_session },
+    { "hn_lm_session_options", measure_session },
+    { "hn_lm_batch_options", make_batch },
+    { "hn_lm_sampling", make_sampler },
+    { "hn_lm_sampling", default_sampling },
+    { "hn_lm_chat_options", make_chat },
+    { "hn_lm_embed_options", make_embedder },
+    { "hn_lm_adapter_options", add_adapter },
+    { "hn_lm_render_options", render },
+    { "hn_lm_render_options", render_template },
+    { "hn_lm_encode_options", encode },
+    { "hn_lm_perplexity_options", perplexity },
+    { "hn_lm_logits_options", logits },
+    { "hn_lm_imatrix_options", imatrix },
+    { "hn_lm_convert_options", convert },
+    { "hn_lm_quantize_options", quantize },
+    { "hn_lm_make_options", make_model },
+    { "hn_lm_tokenizer_options", make_tokenizer },
+    { "hn_lm_import_options", import_adapter },
+    { "hn_lm_export_options", export_peft },
+    { "hn_lm_export_options", export_gguf },
+    { "hn_lm_merge_options", merge },
+};
+
+enum { N_TAKERS = sizeof takers / sizeof *takers };
+
+/* ---- every size ---- */
+
+static bool is_listed(const char *name, size_t size)
+{
+    for (const hn_struct_size *s = hn_struct_sizes; s->name; s++)
+        if (!strcmp(s->name, name) && s->size == size)
+            return true;
+    return false;
+}
+
+static size_t newest(const char *name)
+{
+    size_t size = 0;
+    for (const hn_struct_size *s = hn_struct_sizes; s->name; s++)
+        if (!strcmp(s->name, name))
+            size = s->size;
+    return size;
+}
+
+/* Whether its size was what it was refused for. */
+static bool is_refused(int i, size_t size)
+{
+    char words[96];
+    memcpy(bytes, &size, sizeof size);
+    snprintf(words, sizeof words, "%s.size is %zu: ", takers[i].name, size);
+    const hn_status status = takers[i].take(bytes);
+    return status == HN_ERR_ARGUMENT && !strncmp(hn_error_message(), words, strlen(words));
+}
+
+static void check_sizes(int i)
+{
+    const size_t own = newest(takers[i].name);
+    static const size_t no_sizes[] = { SIZE_MAX, SIZE_MAX - 7, (size_t)1 << 40, 0x7ffe12345678 };
+    int wrong = 0;
+    check_group(takers[i].name);
+    memset(bytes, 0, sizeof bytes);
+    for (size_t size = 0; size < own; size++)
+        wrong += is_refused(i, size) == is_listed(takers[i].name, size);
+    CHECK_INT(0, wrong);
+    CHECK(!is_refused(i, own));
+    CHECK(!is_refused(i, own + 8)); /* newer, and says nothing new */
+    CHECK(!is_refused(i, own + FAR));
+    CHECK(is_refused(i, own + FAR + 8));
+    for (size_t odd = 1; odd < 8; odd++)
+        CHECK(is_refused(i, own + odd));
+    for (size_t k = 0; k < sizeof no_sizes / sizeof *no_sizes; k++)
+        CHECK(is_refused(i, no_sizes[k]));
+    for (size_t at = own; at < own + 64 && takers[i].take != default_sampling; at++) { /* which writes */
+        bytes[at] = 1;
+        CHECK_THAT(is_refused(i, own + 64), "byte %zu", at);
+        CHECK_THAT(!is_refused(i, at / 8 * 8), "before byte %zu", at);
+        bytes[at] = 0;
+    }
+}
+
+/* ---- as if each had grown ---- */
+
+static void check_grown(const hn_struct_size *s)
+{
+    for (size_t old = 16; old < s->size; old += 8) {
+        const hn_struct_size list[] = { { s->name, old }, { s->name, s->size }, { NULL, 0 } };
+        static _Alignas(16) unsigned char out[ROOM];
+        size_t size, wrong = 0;
+        memset(bytes, 0xa5, sizeof bytes); /* older callers have anything behind it */
+        memcpy(bytes, &old, sizeof old);
+        memset(out, 1, sizeof out);
+        if (!CHECK_OK(hn_take_struct_by(list, s->name, bytes, s->size, out)))
+            return;
+        memcpy(&size, out, sizeof size);
+        for (size_t i = sizeof size; i < ROOM; i++)
+            wrong += out[i] != (i < old ? 0xa5 : i < s->size ? 0 : 1);
+        CHECK_THAT(size == s->size && !wrong, "%s of %zu: %zu wrong, size %zu", s->name, old, wrong, size);
+        CHECK(hn_take_struct_by(list + 1, s->name, bytes, s->size, out) == HN_ERR_ARGUMENT);
+    }
+}
+
+static void check_given(void)
+{
+    static _Alignas(16) unsigned char out[ROOM];
+    static const hn_lm_sampling from = { .temperature = 1, .n_bias = 7 };
+    size_t size, wrong = 0;
+    check_group("what is given back");
+    memset(out, 1, sizeof out);
+    CHECK_OK(hn_give_struct("hn_lm_sampling", &from, sizeof from, out, sizeof from + 64));
+    memcpy(&size, out, sizeof size);
+    CHECK(size == sizeof from + 64);
+    CHECK(!memcmp(out + sizeof size, (const char *)&from + sizeof size, sizeof from - sizeof size));
+    for (size_t i = sizeof from; i < ROOM; i++)
+        wrong += out[i] != (i >= sizeof from + 64);
+    CHECK(!wrong);
+    CHECK_FAILS(hn_give_struct("hn_lm_sampling", &from, sizeof from, out, 8), HN_ERR_ARGUMENT, "hn_lm_sampling.size is 8");
+}
+
+/* Every one is taken by a function here, and is longer each time: what is added lies in no old padding. */
+static void check_list(void)
+{
+    check_group("the list");
+    for (const hn_struct_size *s = hn_struct_sizes; s->name; s++) {
+        int i = 0;
+        while (i < N_TAKERS && strcmp(takers[i].name, s->name))
+            i++;
+        CHECK_THAT(i < N_TAKERS, "%s: no function here takes it", s->name);
+        for (const hn_struct_size *later = s + 1; later->name; later++)
+            CHECK_THAT(strcmp(s->name, later->name) || later->size > s->size, "%s: %zu after %zu", s->name, later->size,
+                       s->size);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    check_open(argc, argv);
+    check_list();
+    check_group("as if each had grown");
+    for (const hn_struct_size *s = hn_struct_sizes; s->name; s++)
+        check_grown(s);
+    check_given();
+    if (CHECK_OK(hn_engine_new(&engine, NULL)) && CHECK_OK(hn_lm_open(&lm, engine, hn_lm_builtin(), NULL)))
+        for (int i = 0; i < N_TAKERS; i++)
+            check_sizes(i);
+    hn_lm_close(lm);
+    hn_engine_free(engine);
+    return check_close();
+}
