@@ -99,7 +99,7 @@ HN_API hn_status hn_lm_chat_ask(hn_lm_chat *chat, const char *text, hn_lm_turn *
 HN_API hn_status hn_lm_chat_answer(hn_lm_chat *chat, const char *messages, hn_lm_turn *turn);
 
 HN_API hn_status hn_lm_chat_set_system(hn_lm_chat *chat, const char *text_or_null);
-HN_API hn_status hn_lm_chat_reset(hn_lm_chat *chat); /* forgets the messages, not the system's */
+HN_API hn_status hn_lm_chat_reset(hn_lm_chat *chat); /* forgets the messages, not the system's; draws begin anew */
 /* The messages as JSON, as hn_lm_meta gives a text. */
 HN_API hn_status hn_lm_chat_messages(const hn_lm_chat *chat, char *to, size_t room, size_t *bytes);
 

@@ -1,5 +1,7 @@
-/* sampler.h: which token comes next. A draw is a function of the logits, the options, the seed and how
- * many were drawn before: what `hone run` draws with the same. */
+/* sampler.h: which token comes next. A draw is a function of the logits, the options, the seed and the token's number
+ * among those that are generated: what `hone run` draws with the same. What was drawn before changes nothing, so a
+ * sequence that is cut back and goes on, one that is forked, one whose first tokens were known, and one that was guessed
+ * ahead and checked have the text of one that was drawn token by token. */
 #ifndef HONE_SAMPLER_H
 #define HONE_SAMPLER_H
 
@@ -37,6 +39,11 @@ HN_API hn_status hn_lm_sampling_default(hn_lm_sampling *out, size_t size);
 /* NULL: those. */
 HN_API hn_status hn_lm_sampler_new(hn_lm_sampler **out, hn_lm *lm, const hn_lm_sampling *sampling_or_null);
 HN_API void hn_lm_sampler_free(hn_lm_sampler *sampler); /* takes NULL */
+
+/* Where generating begins: the token after n ids is generated token `number`, the one after n + k ids number + k. For a
+ * sequence that was begun elsewhere: a fork, a text to go on with, the next turn of a conversation. Without it token 0 is
+ * the one after the ids of the first draw, and so it is again after a draw with fewer ids. */
+HN_API hn_status hn_lm_sampler_begin(hn_lm_sampler *sampler, size_t n, uint64_t number);
 
 /* After these n ids, which penalties look at. hn_lm_vocabulary logits, of which none is changed. */
 HN_API hn_status hn_lm_sampler_next(hn_lm_sampler *sampler, const float *logits, const int32_t *ids, size_t n,

@@ -7,6 +7,9 @@ struct hn_lm_sampler {
     hn_lm *lm;
     hn_sampler *inner;
     hn_logit_bias *bias;
+    bool has_begun;
+    size_t from;     /* generating begins after so many ids, */
+    uint64_t number; /* with this one */
 };
 
 hn_status hn_lm_sampling_default(hn_lm_sampling *out, size_t size)
@@ -75,6 +78,16 @@ void hn_lm_sampler_free(hn_lm_sampler *s)
     hn_lm_let_go(lm);
 }
 
+hn_status hn_lm_sampler_begin(hn_lm_sampler *s, size_t n, uint64_t number)
+{
+    HN_ENTER();
+    HN_REQUIRE(s, HN_ERR_ARGUMENT, "hn_lm_sampler_begin: expected a sampler, found NULL");
+    s->has_begun = true;
+    s->from = n;
+    s->number = number;
+    return HN_OK;
+}
+
 hn_status hn_lm_sampler_next(hn_lm_sampler *s, const float *logits, const int32_t *ids, size_t n, int32_t *out)
 {
     HN_ENTER();
@@ -85,7 +98,9 @@ hn_status hn_lm_sampler_next(hn_lm_sampler *s, const float *logits, const int32_
     for (size_t i = 0; i < n; i++)
         HN_REQUIRE(ids[i] >= 0 && ids[i] < vocab, HN_ERR_ARGUMENT, "id %zu is %d: the vocabulary has %lld", i,
                    ids[i], (long long)vocab);
-    return hn_sampler_next(s->inner, logits, ids, (int64_t)n, out);
+    if (!s->has_begun || n < s->from)
+        HN_TRY(hn_lm_sampler_begin(s, n, 0));
+    return hn_sampler_next(s->inner, s->number + (n - s->from), logits, ids, (int64_t)n, out);
 }
 
 hn_status hn_lm_sampler_draw(hn_lm_sampler *s, const hn_lm_session *session, int32_t *out)

@@ -19,6 +19,7 @@ struct hn_conversation {
     hn_encoding encoding;
     int32_t *tokens; /* of the context: what the session was given last */
     int64_t n, n_ctx;
+    uint64_t n_drawn; /* of its answers: the next one's draws go on from there */
 };
 
 hn_status hn_prompt_encode(const hn_tokenizer *tok, const char *text, size_t bytes, hn_encoding *e)
@@ -101,6 +102,7 @@ void hn_conversation_reset(hn_conversation *c)
 {
     while (c->n_messages)
         drop_last(c);
+    c->n_drawn = 0;
 }
 
 void hn_conversation_free(hn_conversation *c)
@@ -208,6 +210,7 @@ static hn_status prepare(hn_conversation *c, const hn_str *prompt, hn_turn *turn
 typedef struct answer {
     hn_conversation *c;
     const hn_ear *ear;
+    uint64_t n_drawn; /* in the conversation, with this answer's */
     hn_thought thought;
     hn_decoder decoder;
     hn_str piece, said[2]; /* by voice */
@@ -250,8 +253,9 @@ static hn_status next(answer *a, const hn_run_options *run, hn_turn *turn, bool 
     hn_conversation *c = a->c;
     int32_t token;
     HN_TRY(hn_session_sync(c->parts.session, c->tokens, c->n, run));
-    HN_TRY(hn_sampler_next(c->parts.sampler, hn_session_logits(c->parts.session), c->tokens,
+    HN_TRY(hn_sampler_next(c->parts.sampler, a->n_drawn, hn_session_logits(c->parts.session), c->tokens,
                            c->n, &token));
+    a->n_drawn++;
     *goes_on = false;
     turn->end = HN_TURN_DONE;
     if (hn_tokenizer_ends(c->parts.tok, token))
@@ -303,8 +307,10 @@ static hn_status keep(answer *a)
     HN_TRY(hn_str_status(content));
     while (thinking->length && thinking->text[thinking->length - 1] == '\n')
         thinking->text[--thinking->length] = 0;
-    return add_message(a->c, "assistant", content->text,
-                       thinking->length ? thinking->text : NULL);
+    HN_TRY(add_message(a->c, "assistant", content->text,
+                       thinking->length ? thinking->text : NULL));
+    a->c->n_drawn = a->n_drawn;
+    return HN_OK;
 }
 
 /* Where the prompt ends, the answer begins: in a thought or not. */
@@ -353,6 +359,7 @@ static hn_status answer_own(hn_conversation *c, const hn_run_options *run, const
     hn_str text = hn_str_on(c->heap);
     hn_json_text *json = NULL;
     answer a = answer_of(c, ear);
+    a.n_drawn = c->n_drawn;
     hn_status status = hn_conversation_write(c, &text);
     if (status == HN_OK)
         status = hn_json_read(c->heap, "the conversation", text.text, text.length, &json);

@@ -59,7 +59,7 @@ void hn_conversation_free(hn_conversation *conversation); /* takes NULL */
 
 /* What comes before all messages; NULL: nothing. */
 hn_status hn_conversation_set_system(hn_conversation *conversation, const char *text_or_null);
-/* Forgets the messages, not the system's. */
+/* Forgets the messages, not the system's; draws begin anew. */
 void hn_conversation_reset(hn_conversation *conversation);
 
 typedef enum hn_turn_end {
@@ -83,7 +83,7 @@ hn_status hn_conversation_ask(hn_conversation *conversation, const char *text,
                               const hn_run_options *run, const hn_ear *ear, hn_turn *turn);
 
 /* The same for messages from elsewhere, as hn_chat_request takes them: one's own are neither
- * read nor changed. What `ear` hears may hold NULs. */
+ * read nor changed, and its draws are those of a first answer. What `ear` hears may hold NULs. */
 hn_status hn_conversation_answer(hn_conversation *conversation, const hn_json *messages,
                                  const hn_run_options *run, const hn_ear *ear, hn_turn *turn);
 

@@ -18,7 +18,6 @@ struct hn_sampler {
     choice *choices;
     double *odds;    /* of the sorted choices */
     int32_t *counts; /* how often a token was said; zero between calls */
-    uint64_t n_drawn;
 };
 
 static hn_status check(const hn_sampler_options *o, int32_t n_vocab)
@@ -150,13 +149,13 @@ static int32_t narrow(hn_sampler *s, int32_t k)
     return n;
 }
 
-static int32_t draw(hn_sampler *s, int32_t n)
+static int32_t draw(hn_sampler *s, uint64_t number, int32_t n)
 {
     const double best = (double)s->choices[0].logit, heat = (double)s->o.temperature;
     double sum = 0;
     for (int32_t i = 0; i < n; i++)
         sum += s->odds[i] = hn_math_exp(((double)s->choices[i].logit - best) / heat);
-    const double at = sum * (double)hn_rng_uniform(hn_rng_seed(s->o.seed), s->n_drawn++);
+    const double at = sum * (double)hn_rng_uniform(hn_rng_seed(s->o.seed), number);
     double so_far = 0;
     for (int32_t i = 0; i < n; i++) {
         so_far += s->odds[i];
@@ -166,7 +165,7 @@ static int32_t draw(hn_sampler *s, int32_t n)
     return s->choices[n - 1].token;
 }
 
-hn_status hn_sampler_next(hn_sampler *s, const float *logits, const int32_t *tokens, int64_t n,
+hn_status hn_sampler_next(hn_sampler *s, uint64_t number, const float *logits, const int32_t *tokens, int64_t n,
                           int32_t *out)
 {
     for (int32_t i = 0; i < s->n_vocab; i++) {
@@ -189,6 +188,6 @@ hn_status hn_sampler_next(hn_sampler *s, const float *logits, const int32_t *tok
     sort(s->choices, s->n_vocab, k);
     HN_REQUIRE(s->choices[0].logit > -INFINITY && s->choices[0].logit < INFINITY,
                HN_ERR_NUMERIC, "no token is left, or one is infinitely likely");
-    *out = draw(s, narrow(s, k));
+    *out = draw(s, number, narrow(s, k));
     return HN_OK;
 }

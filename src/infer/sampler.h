@@ -2,7 +2,8 @@
  *
  * In this order: bias, penalties on what was said before, the k most likely, those that make up
  * top_p, those of at least min_p of the likeliest, temperature, and a draw that is a function of
- * the seed and of how many were drawn: the same seed, the same text, on any number of threads. */
+ * the seed and of the token's number among those that are generated. Nothing is remembered from draw to draw: what is
+ * taken back, forked, known already or guessed ahead changes no later one. */
 #ifndef HN_INFER_SAMPLER_H
 #define HN_INFER_SAMPLER_H
 
@@ -41,8 +42,9 @@ hn_status hn_sampler_new(hn_sampler **out, hn_heap *heap, int32_t n_vocab,
                          const hn_sampler_options *options);
 void hn_sampler_free(hn_sampler *sampler); /* takes NULL */
 
-/* The token after these n. HN_ERR_NUMERIC if no logit is a number, or none is left. */
-hn_status hn_sampler_next(hn_sampler *sampler, const float *logits, const int32_t *tokens,
+/* The token after these n, which is generated token `number`, from 0. HN_ERR_NUMERIC if no logit is a number, or none is
+ * left. */
+hn_status hn_sampler_next(hn_sampler *sampler, uint64_t number, const float *logits, const int32_t *tokens,
                           int64_t n, int32_t *out);
 
 #endif

@@ -51,7 +51,7 @@ static hn_status say(const hn_model *model, const hn_tokenizer *tok, const int32
     while (status == HN_OK && *n < MAX_TOKENS) {
         status = hn_session_sync(session, tokens, *n, NULL);
         if (status == HN_OK)
-            status = hn_sampler_next(sampler, hn_session_logits(session), tokens, *n, &tokens[*n]);
+            status = hn_sampler_next(sampler, (uint64_t)(*n - PROMPT), hn_session_logits(session), tokens, *n, &tokens[*n]);
         if (status != HN_OK || hn_tokenizer_ends(tok, tokens[*n]))
             break;
         ++*n;

@@ -155,7 +155,7 @@ static int32_t likeliest(const hn_sampler_options *o, const float *logits, const
     hn_sampler *sampler;
     int32_t token = -1;
     if (CHECK_OK(hn_sampler_new(&sampler, &heap, 4, o))) {
-        CHECK_OK(hn_sampler_next(sampler, logits, said, n, &token));
+        CHECK_OK(hn_sampler_next(sampler, 0, logits, said, n, &token));
         hn_sampler_free(sampler);
     }
     return token;

@@ -141,7 +141,7 @@ static int32_t drawn(const hn_sampler_options *o, const float *logits, const int
     int32_t token = -1;
     if (!CHECK_OK(hn_sampler_new(&sampler, &heap, 8, o)))
         return -1;
-    CHECK_OK(hn_sampler_next(sampler, logits, said, n, &token));
+    CHECK_OK(hn_sampler_next(sampler, 0, logits, said, n, &token));
     hn_sampler_free(sampler);
     return token;
 }
@@ -155,7 +155,7 @@ static void count_draws(hn_sampler_options o, const float *logits, int counts[8]
     if (!CHECK_OK(hn_sampler_new(&sampler, &heap, 8, &o)))
         return;
     for (int i = 0; i < 4000; i++)
-        if (hn_sampler_next(sampler, logits, NULL, 0, &token) == HN_OK)
+        if (hn_sampler_next(sampler, (uint64_t)i, logits, NULL, 0, &token) == HN_OK)
             counts[token]++;
     hn_sampler_free(sampler);
 }

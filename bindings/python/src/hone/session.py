@@ -127,8 +127,8 @@ def sampling(**given: Any) -> Any:
 
 
 class Sampler(Object):
-    """Which token comes next: a function of logits, options, seed and how many were drawn before. What is not given
-    is the program's default; temperature 0 takes the likeliest."""
+    """Which token comes next: a function of logits, options, seed and the token's number among those that are
+    generated. What is not given is the program's default; temperature 0 takes the likeliest."""
 
     def __init__(self, model: Model, *, seed: int = 0, temperature: Optional[float] = None, top_k: Optional[int] = None,
                  top_p: Optional[float] = None, min_p: Optional[float] = None, repetition: Optional[float] = None,
@@ -140,6 +140,11 @@ class Sampler(Object):
         parent = model._holds()
         self._make(lambda out: c.hn_lm_sampler_new(out, parent.get(), options), _c.hn_lm_sampler,
                    c.hn_lm_sampler_free, parent)
+
+    def begin(self, n: int, number: int = 0) -> None:
+        """Where generating begins: after n ids, with generated token `number`. Without it, at the first draw."""
+        with self._use() as sampler:
+            check(c.hn_lm_sampler_begin(sampler, n, number))
 
     def draw(self, session: Session) -> int:
         """After the session's sequence, which is not fed with it."""
