@@ -36,6 +36,10 @@ typedef struct hn_engine_options {
     void *(*acquire)(void *context, size_t bytes, size_t alignment);
     void (*release)(void *context, void *block, size_t bytes);
     void *allocator_context;
+    const char *experts;  /* the device that a model's experts lie on: of the list by its name, or any backend's, as
+                           * "cpu"; NULL: with their layer */
+    int32_t fit;          /* not 0: each device takes as many layers of a model as its memory has room for, in the order
+                           * of the list, for what is made first on it; 0: all the same number */
 } hn_engine_options;
 
 HN_API hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options_or_null);

@@ -125,6 +125,18 @@ hn_status hn_devices_open(hn_heap *heap, const char *names, const hn_device_opti
     return status;
 }
 
+hn_status hn_devices_add_host(int *n, hn_device *devices[HN_MAX_DEVICES])
+{
+    for (int d = 0; d < *n; d++)
+        if (hn_device_is_host(devices[d]))
+            return HN_OK;
+    HN_REQUIRE(*n < HN_MAX_DEVICES, HN_ERR_ARGUMENT,
+               "%d devices, none of them the host: expected at most %d", *n, HN_MAX_DEVICES - 1);
+    devices[*n] = devices[0]->host;
+    ++*n;
+    return HN_OK;
+}
+
 void hn_devices_close(int n, hn_device *const *devices)
 {
     for (int i = 0; i < n; i++)

@@ -78,6 +78,9 @@ struct hn_backend {
     hn_status (*open)(hn_device **out, hn_heap *heap, const hn_device_options *options);
     void (*close)(hn_device *device);
 
+    /* Bytes that may still be taken of the device's memory; SIZE_MAX: nobody knows a bound. Of a host's memory what
+     * the machine has, whichever of its devices is asked. */
+    size_t (*available)(const hn_device *device);
     /* Memory: zeroed when new. */
     hn_status (*buffer_new)(hn_device *device, hn_tag tag, size_t bytes, hn_buffer *out);
     void (*buffer_free)(hn_buffer *buffer);
@@ -131,6 +134,9 @@ hn_target hn_device_target(const hn_device *device);
 /* "cpu" or "cpu,cpu": opens devices, named cpu, cpu1 ... On failure none is left open. */
 hn_status hn_devices_open(hn_heap *heap, const char *names, const hn_device_options *options,
                           int *n, hn_device *devices[HN_MAX_DEVICES]);
+/* Somebody writes the inputs, and does what a device has no kernel for: adds the host of the first device, unless
+ * one of them has the host's memory. */
+hn_status hn_devices_add_host(int *n, hn_device *devices[HN_MAX_DEVICES]);
 void hn_devices_close(int n, hn_device *const *devices);
 /* One device of what "cpu" stands for: the one at `index`, counted on from the first again after the last. */
 hn_status hn_device_open(hn_device **out, hn_heap *heap, int index, const hn_device_options *options);

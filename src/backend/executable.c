@@ -22,18 +22,6 @@ struct hn_executable {
     hn_program *programs[HN_MAX_PROGRAMS];
 };
 
-/* Somebody writes the inputs, and does what a device has no kernel for. */
-static hn_status add_host(hn_executable *x)
-{
-    for (int d = 0; d < x->n_devices; d++)
-        if (hn_device_is_host(x->devices[d]))
-            return HN_OK;
-    HN_REQUIRE(x->n_devices < HN_MAX_DEVICES, HN_ERR_ARGUMENT,
-               "%d devices, none of them the host: expected at most %d", x->n_devices, HN_MAX_DEVICES - 1);
-    x->devices[x->n_devices++] = x->devices[0]->host;
-    return HN_OK;
-}
-
 hn_status hn_executable_new(hn_executable **out, const hn_graph *g, int n_devices,
                             hn_device *const *devices)
 {
@@ -46,7 +34,7 @@ hn_status hn_executable_new(hn_executable **out, const hn_graph *g, int n_device
     x->g = g;
     x->n_devices = n_devices;
     memcpy(x->devices, devices, (size_t)n_devices * sizeof *devices);
-    hn_status status = add_host(x);
+    hn_status status = hn_devices_add_host(&x->n_devices, x->devices);
     if (status == HN_OK)
         status = hn_storage_new(&x->storage, g, x->n_devices, x->devices);
     if (status != HN_OK) {
@@ -113,6 +101,58 @@ hn_executable_bytes hn_executable_measure(const hn_executable *x)
         }
     }
     return bytes;
+}
+
+/* Weights of one name that graphs on one model read are one. */
+static bool is_counted(const hn_executable *const *all, int n, const hn_leaf *leaf, const hn_device *device)
+{
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < all[k]->g->n_leaves; i++) {
+            const hn_leaf *other = all[k]->g->leaves[i];
+            if (other->kind == HN_LEAF_WEIGHT && !strcmp(other->name, leaf->name) &&
+                other->type.dtype == leaf->type.dtype && other->type.layout == leaf->type.layout &&
+                hn_same_shape(&other->type, &leaf->type) && hn_storage_measure(all[k]->storage, other).device == device)
+                return true;
+        }
+    return false;
+}
+
+static void count_leaf(const hn_executable *x, const hn_leaf *leaf, hn_device_bytes *sum)
+{
+    const hn_leaf_bytes b = hn_storage_measure(x->storage, leaf);
+    switch (leaf->kind) {
+    case HN_LEAF_ACC: sum->sums += b.bytes; break;
+    case HN_LEAF_STATE: sum->states += b.bytes; break;
+    case HN_LEAF_INPUT:
+    case HN_LEAF_STEP: sum->inputs += b.bytes; break;
+    case HN_LEAF_WEIGHT: sum->weights += b.bytes; break;
+    case HN_LEAF_CONSTANT: break;
+    }
+    sum->held += b.held;
+}
+
+size_t hn_device_needs(const hn_device_bytes *b)
+{
+    const size_t all = b->weights + b->states + b->sums + b->inputs + b->workspace;
+    return all > b->held ? all - b->held : 0;
+}
+
+hn_device_bytes hn_executables_on(int n, const hn_executable *const *all, const hn_device *device)
+{
+    hn_device_bytes sum = { 0 };
+    for (int k = 0; k < n; k++) {
+        const hn_executable *x = all[k];
+        for (int i = 0; i < x->g->n_leaves; i++) {
+            const hn_leaf *leaf = x->g->leaves[i];
+            const bool is_there = hn_storage_measure(x->storage, leaf).device == device;
+            if (is_there && (leaf->kind != HN_LEAF_WEIGHT || !is_counted(all, k, leaf, device)))
+                count_leaf(x, leaf, &sum);
+        }
+        for (int d = 0; d < x->n_devices; d++)
+            for (int i = 0; i < x->n_programs && x->devices[d] == device; i++)
+                sum.workspace += hn_executable_look(x, i)->workspace[d];
+    }
+    return sum;
 }
 
 hn_storage *hn_executable_storage(const hn_executable *x)

@@ -33,6 +33,17 @@ typedef struct hn_executable_bytes {
 } hn_executable_bytes;
 hn_executable_bytes hn_executable_measure(const hn_executable *x);
 
+/* What one device takes, made or not. */
+typedef struct hn_device_bytes {
+    size_t weights;   /* mapped, uploaded or packed */
+    size_t states;    /* caches, moments */
+    size_t sums, inputs, workspace;
+    size_t held;      /* of all this, what is there already */
+} hn_device_bytes;
+size_t hn_device_needs(const hn_device_bytes *bytes); /* to be taken yet */
+/* Of several that stand beside each other on one model: a weight that more of them read counts once. */
+hn_device_bytes hn_executables_on(int n, const hn_executable *const *all, const hn_device *device);
+
 /* Leaves are bound to memory of the caller's before they are made. */
 hn_storage *hn_executable_storage(const hn_executable *x);
 

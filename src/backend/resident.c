@@ -62,6 +62,14 @@ hn_status hn_resident_take(hn_device *device, const void *data, size_t bytes, hn
     return status;
 }
 
+bool hn_resident_has(const hn_device *device, const void *data, size_t bytes)
+{
+    hn_os_mutex_lock(&lock);
+    const bool has = *find(device, data, bytes) != NULL;
+    hn_os_mutex_unlock(&lock);
+    return has;
+}
+
 static void write_back(resident *r)
 {
     void *host = (void *)(uintptr_t)r->data;

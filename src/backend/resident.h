@@ -7,6 +7,8 @@
 
 /* The copy of `bytes` at `data`, uploaded when it is the first time. */
 hn_status hn_resident_take(hn_device *device, const void *data, size_t bytes, hn_buffer *out);
+/* Whether there is one. */
+bool hn_resident_has(const hn_device *device, const void *data, size_t bytes);
 /* The last who gives it back frees it. `changed`: programs updated it, so that the host's memory gets what
  * became of it; where the device cannot be read any more, bytes that are no number in any float type. */
 void hn_resident_give(hn_device *device, const void *data, size_t bytes, bool changed);

@@ -34,6 +34,12 @@ struct hn_storage {
     uint64_t generation;
 };
 
+/* What a weight takes in a block of them. */
+static size_t in_block(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
 static hn_status place_all(hn_storage *s)
 {
     hn_target targets[HN_MAX_DEVICES];
@@ -116,6 +122,19 @@ static bool may_be_smaller(const hn_leaf *leaf)
     return false;
 }
 
+/* Once for all storages of the device. */
+static hn_status upload(hn_storage *s, place *p)
+{
+    hn_buffer copy;
+    if (!p->bound || p->at)
+        return HN_OK;
+    HN_TRY(hn_resident_take(p->device, p->bound, p->bytes, &copy));
+    p->at = copy.data;
+    p->is_resident = true;
+    s->generation++;
+    return HN_OK;
+}
+
 hn_status hn_storage_bind(hn_storage *s, const hn_leaf *leaf, const void *data, size_t bytes)
 {
     HN_TRY(check(s, leaf));
@@ -125,16 +144,13 @@ hn_status hn_storage_bind(hn_storage *s, const hn_leaf *leaf, const void *data, 
                "%s: no memory given, or it has its own already", leaf->name);
     HN_REQUIRE(bytes >= whole || (bytes && may_be_smaller(leaf)), HN_ERR_ARGUMENT,
                "%s: memory of %zu bytes: expected %zu", leaf->name, bytes, whole);
-    void *at = (void *)(uintptr_t)data;
-    hn_buffer copy = { .bytes = bytes };
-    if (!hn_device_is_host(p->device)) {
-        bytes = bytes < whole ? bytes : whole;
-        HN_TRY(hn_resident_take(p->device, data, bytes, &copy));
-        at = copy.data;
-    }
+    const bool is_host = hn_device_is_host(p->device);
+    place bound = { .device = p->device, .at = is_host ? (void *)(uintptr_t)data : NULL,
+                    .bytes = is_host || bytes < whole ? bytes : whole, .bound = data, .is_updated = p->is_updated };
+    if (!is_host && s->has_begun)
+        HN_TRY(upload(s, &bound)); /* before the old one goes, which may be the same */
     let_go(p);
-    *p = (place){ .device = p->device, .at = at, .bytes = bytes, .bound = data,
-                  .is_resident = !hn_device_is_host(p->device), .is_updated = p->is_updated };
+    *p = bound;
     s->generation++;
     return HN_OK;
 }
@@ -143,6 +159,8 @@ hn_status hn_storage_make(hn_storage *s, const hn_leaf *leaf)
 {
     HN_TRY(check(s, leaf));
     place *p = &s->leaves[leaf->id];
+    if (p->bound)
+        return upload(s, p);
     if (p->at)
         return HN_OK;
     const hn_tag tag = leaf->kind == HN_LEAF_WEIGHT ? HN_TAG_WEIGHT : HN_TAG_STATE;
@@ -156,7 +174,7 @@ hn_status hn_storage_make(hn_storage *s, const hn_leaf *leaf)
 
 void hn_storage_share(hn_storage *s, const hn_leaf *leaf, const hn_plain_rows *from)
 {
-    if (check(s, leaf) != HN_OK || s->leaves[leaf->id].at)
+    if (check(s, leaf) != HN_OK || hn_storage_has(s, leaf))
         return;
     place *p = &s->leaves[leaf->id];
     p->at = hn_packed_take(p->device, &leaf->type, from, &p->shared);
@@ -196,7 +214,7 @@ static size_t place_weights(hn_storage *s, const hn_device *device, char *block)
     for (int i = 0; i < s->n; i++) {
         const hn_leaf *leaf = s->g->leaves[i];
         place *p = &s->leaves[i];
-        if (leaf->kind != HN_LEAF_WEIGHT || p->at || p->device != device)
+        if (leaf->kind != HN_LEAF_WEIGHT || p->at || p->bound || p->device != device)
             continue;
         const size_t bytes = hn_type_bytes(&leaf->type);
         if (block) {
@@ -204,7 +222,7 @@ static size_t place_weights(hn_storage *s, const hn_device *device, char *block)
             p->bytes = bytes;
             p->is_made = true;
         }
-        at += (bytes + 63) / 64 * 64;
+        at += in_block(bytes);
     }
     return at;
 }
@@ -247,7 +265,22 @@ hn_status hn_storage_zero_sums(hn_storage *s)
 
 bool hn_storage_has(const hn_storage *s, const hn_leaf *leaf)
 {
-    return leaf->id < s->n && s->leaves[leaf->id].at;
+    return leaf->id < s->n && (s->leaves[leaf->id].at || s->leaves[leaf->id].bound);
+}
+
+hn_leaf_bytes hn_storage_measure(const hn_storage *s, const hn_leaf *leaf)
+{
+    const size_t whole = hn_type_bytes(&leaf->type);
+    if (leaf->id >= s->n || leaf->kind == HN_LEAF_CONSTANT)
+        return (hn_leaf_bytes){ 0 };
+    const place *p = &s->leaves[leaf->id];
+    const bool is_bound = p->bound != NULL, is_host = hn_device_is_host(p->device);
+    hn_leaf_bytes b = { .device = p->device, .is_in_place = is_bound && is_host };
+    b.bytes = is_bound ? p->bytes : leaf->kind == HN_LEAF_WEIGHT ? in_block(whole) : whole;
+    const bool is_there = p->at || (is_bound && hn_resident_has(p->device, p->bound, p->bytes));
+    const bool is_paged = b.is_in_place && hn_map_has(p->bound); /* it comes in as it is read */
+    b.held = is_there && !is_paged ? b.bytes : 0;
+    return b;
 }
 
 static hn_status check_range(const hn_storage *s, const hn_leaf *leaf, size_t at, size_t bytes)

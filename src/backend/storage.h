@@ -19,7 +19,7 @@ hn_status hn_storage_new(hn_storage **out, const hn_graph *g, int n_devices,
                          hn_device *const *devices);
 void hn_storage_free(hn_storage *storage);
 
-/* Contiguous and in the leaf's layout: of the leaf's bytes, or fewer where extents may be smaller; a run
+/* A device with memory of its own gets its copy when memory is made, or at once if it has been. Contiguous and in the leaf's layout: of the leaf's bytes, or fewer where extents may be smaller; a run
  * that needs more is refused. What only the host writes (inputs, numbers of a step) is read at each run;
  * of other leaves, what the memory holds when it is bound. */
 hn_status hn_storage_bind(hn_storage *storage, const hn_leaf *leaf, const void *data, size_t bytes);
@@ -37,7 +37,17 @@ hn_status hn_storage_make_all(hn_storage *storage);
 /* Fills every accumulator with zeros: the start of a step. */
 hn_status hn_storage_zero_sums(hn_storage *storage);
 
+/* Whether it is bound or made. */
 bool hn_storage_has(const hn_storage *storage, const hn_leaf *leaf);
+
+/* What a leaf takes where it lies, made or not. */
+typedef struct hn_leaf_bytes {
+    hn_device *device;
+    size_t bytes;
+    size_t held;      /* of these, what is there already, by this storage or another; pages of files are not */
+    bool is_in_place; /* the host's own memory, as it was bound */
+} hn_leaf_bytes;
+hn_leaf_bytes hn_storage_measure(const hn_storage *storage, const hn_leaf *leaf);
 /* Bytes [at, at + bytes) of a leaf that has memory. */
 hn_status hn_storage_write(hn_storage *storage, const hn_leaf *leaf, size_t at, const void *from,
                            size_t bytes);

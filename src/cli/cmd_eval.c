@@ -199,8 +199,10 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         status = hn_train_args_open(&in, operands[0], &args->data, &args->files, &args->machine, NULL);
     if (status == HN_OK)
         status = settle_goal(&own, in.data.dataset);
+    hn_run_spec run = in.run;
+    run.numerics = numerics;
     for (int i = 0; i < n_operands && status == HN_OK; i++)
-        status = judge(args, &in, (hn_run_spec){ 1, in.devices, numerics }, i ? operands[i] : NULL, &all[i]);
+        status = judge(args, &in, run, i ? operands[i] : NULL, &all[i]);
     static const char *const words[] = { [HN_SINGLES] = "tokens", [HN_PAIRS] = "pairs", [HN_LABELLED] = "examples" };
     const hn_goal_examples has = status == HN_OK ? hn_goal_examples_of(in.data.dataset) : HN_SINGLES;
     const char *of = words[has];

@@ -133,7 +133,7 @@ static hn_status open_tuning(grads *g)
     hn_tune_targets targets;
     hn_status status = HN_OK;
     if (g->args->from) {
-        const hn_adapter_use use = { .model = g->in->model, .run = hn_run_on(g->in->devices),
+        const hn_adapter_use use = { .model = g->in->model, .run = g->in->run,
                                      .as_trained = true, .tokenizer = g->in->tokenizer,
                                      .template = g->in->template,
                                      .renders_nothing = !g->in->template[0] };
@@ -196,7 +196,7 @@ static hn_status look(grads *g)
     o.objective.max_tokens = c->micro_tokens ? c->micro_tokens
                                              : (int64_t)(most > longest ? most : longest);
     o.descent.recompute_every = c->recompute > 0 ? (int)c->recompute : 0;
-    HN_TRY(hn_learner_new(&g->learner, g->in->heap, g->in->model, g->tuning, (hn_run_spec){ g->in->n_devices, g->in->devices, HN_NUMERICS_F32 }, &o));
+    HN_TRY(hn_learner_new(&g->learner, g->in->heap, g->in->model, g->tuning, g->in->run, &o));
     return hn_learner_look(g->learner, &g->batch, 0, NULL, &g->learned);
 }
 

@@ -45,7 +45,7 @@ static const hn_option options[] = {
 
 enum { WIDTH = 16, LABEL = 26, MOST_OPS = 14 };
 
-static void print_bytes_cell(FILE *out, double bytes)
+static void print_bytes_in(FILE *out, int width, double bytes)
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
     char text[32];
@@ -53,7 +53,12 @@ static void print_bytes_cell(FILE *out, double bytes)
     for (; bytes >= 1024 && unit < 4; unit++)
         bytes /= 1024;
     snprintf(text, sizeof text, unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
-    fprintf(out, "%*s", WIDTH, text);
+    fprintf(out, "%*s", width, text);
+}
+
+static void print_bytes_cell(FILE *out, double bytes)
+{
+    print_bytes_in(out, WIDTH, bytes);
 }
 
 static void print_flops_cell(FILE *out, double flops)
@@ -170,23 +175,46 @@ static bool has_any(const hn_plan_looks *looks, int64_t (*value)(const hn_plan_l
     return false;
 }
 
-static void print_devices(FILE *out, const hn_plan_look *look)
+enum { NAME = 10, SHARE = 13 };
+
+static void print_share(FILE *out, double bytes)
 {
-    for (int d = 0; look->plan->n_devices > 1 && d < look->plan->n_devices; d++) {
-        size_t weights = 0;
-        for (int r = 0; r < look->plan->n_roots; r++)
-            if (look->plan->roots[r].leaf && look->plan->roots[r].device == d &&
-                look->plan->roots[r].leaf->kind == HN_LEAF_WEIGHT)
-                weights += look->plan->roots[r].bytes;
-        fprintf(out, "%s, device %d: weights", look->name, d);
-        print_bytes_cell(out, (double)weights);
-        fputs(", workspace", out);
-        print_bytes_cell(out, (double)look->plan->workspace[d]);
+    if (bytes > 0)
+        print_bytes_in(out, SHARE, bytes);
+    else
+        fprintf(out, "%*s", SHARE, "-");
+}
+
+/* What each device has of it: the layers, memory, and what copies bring there in a step. */
+static void print_devices(FILE *out, const hn_plan_look *look, int64_t n_layer)
+{
+    if (look->plan->n_devices < 2)
+        return;
+    fprintf(out, "%s, by device\n  %-*s%8s", look->name, NAME, "", "layers");
+    for (int i = 0; i < 5; i++)
+        fprintf(out, "%*s", SHARE, (const char *const[]){ "weights", "states", "sums", "workspace", "arrives" }[i]);
+    fputc('\n', out);
+    for (int d = 0; d < look->plan->n_devices; d++) {
+        const hn_device *device = look->plan->targets[d].device;
+        const hn_device_bytes *b = &look->on[d];
+        char layers[48] = "-";
+        int64_t from, end;
+        nn_split_layers(&look->run.split, n_layer, d, &from, &end);
+        if (from + 1 == end)
+            snprintf(layers, sizeof layers, "%lld", (long long)from);
+        else if (from < end)
+            snprintf(layers, sizeof layers, "%lld-%lld", (long long)from, (long long)end - 1);
+        fprintf(out, "  %-*s%8s", NAME, device->name, layers);
+        print_share(out, (double)b->weights);
+        print_share(out, (double)b->states);
+        print_share(out, (double)b->sums);
+        print_share(out, (double)b->workspace);
+        print_share(out, look->work.arrives[d]);
         fputc('\n', out);
     }
 }
 
-static void print_table(FILE *out, const hn_plan_looks *looks)
+static void print_table(FILE *out, const hn_plan_looks *looks, int64_t n_layer)
 {
     fprintf(out, "%-*s", LABEL, "");
     for (int i = 0; i < looks->n; i++)
@@ -204,7 +232,7 @@ static void print_table(FILE *out, const hn_plan_looks *looks)
     fputs("\nmemory\n", out);
     print_memory(out, looks);
     for (int i = 0; i < looks->n; i++)
-        print_devices(out, &looks->at[i]);
+        print_devices(out, &looks->at[i], n_layer);
     print_ops(out, looks);
     if (looks->refused[0])
         fprintf(out, "%s\n", looks->refused);
@@ -240,7 +268,7 @@ static hn_status look(const plan_args *args, hn_heap *heap, const hn_model *mode
     hn_status status = hn_plan_looks_new(&looks, heap, model, &machine, args->of, &args->asks);
     if (status == HN_OK) {
         hn_plan_describe(model, out);
-        print_table(out, &looks);
+        print_table(out, &looks, hn_model_hparams(model)->n_layer);
         if (args->of)
             status = print_steps(args, looks.at[0].plan, heap, out);
     }
@@ -274,8 +302,8 @@ const hn_command hn_cmd_plan = {
     .summary = "show what running and training a model would compute and take",
     .details = "A token, a prompt and a training step side by side: operations, memory by what it is for, and\n"
                "which ops they are made of. Everything is planned as `hone run` and `hone train` plan it, and\n"
-               "nothing is allocated: the model may be larger than memory. Over several devices a training step's\n"
-               "layers are spread; a token and a prompt are of the first.\n",
+               "nothing is allocated: the model may be larger than memory. Of several devices each shows its layers, what\n"
+               "it has of the memory, and what copies bring to it in a step.\n",
     .example = "plan m.gguf --context 8192 --cache q8_0",
     .options = options,
     .defaults = &defaults,

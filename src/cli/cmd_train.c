@@ -19,7 +19,7 @@ typedef struct train_args {
     hn_train_config config;
     hn_data_args data;
     hn_list files;
-    const char *device;
+    hn_machine_args machine; /* threads are the configuration's */
     hn_sink out;
     bool resume, dry_run;
     int64_t samples;
@@ -27,7 +27,7 @@ typedef struct train_args {
 
 static const hn_option options[] = {
     HN_GROUP("the run"),
-    HN_TEXT(train_args, device, "device", "LIST", "of those that `hone devices` shows, layers on them in turn; default: cpu"),
+    HN_PLACE_OPTIONS(train_args),
     HN_LIST(train_args, files, "data", "FILE[:WEIGHT]", "examples; may be given again"),
     HN_OUT_FOLDER(train_args, out, "out", "DIR", "the run's folder"),
     HN_FLAG(train_args, resume, "resume", "go on with the run in DIR: without MODEL, as it was told then"),
@@ -206,7 +206,7 @@ static hn_status leave_report(const train_args *args, const hn_train_input *in, 
     char result[4096], path[4096];
     snprintf(result, sizeof result, "%s/%s", args->out.path, is_model ? "model.gguf" : "adapter.gguf");
     hn_samples_options o = { .model = in->model, .dataset = in->data.dataset,
-                             .run = hn_run_on(in->devices), .dir = args->out.path, .result = result,
+                             .run = in->run, .dir = args->out.path, .result = result,
                              .is_model = is_model, .n = (int)args->samples, .most_tokens = 48,
                              .tokenizer = in->tokenizer, .template = in->template };
     HN_TRY(hn_train_config_numerics(&args->config, &o.run.numerics));
@@ -278,10 +278,12 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_REQUIRE(args->out.path || args->dry_run, HN_ERR_ARGUMENT, "expected --out DIR");
     hn_heap_init(&heap, NULL);
     hn_train_input in = { .heap = &heap };
+    hn_machine_args machine = args->machine;
+    machine.threads = args->config.threads;
     hn_status status = hn_train_config_check(&args->config);
     if (status == HN_OK)
         status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
-                                     &(hn_machine_args){ .device = args->device, .threads = args->config.threads }, out);
+                                     &machine, out);
     if (status == HN_OK)
         status = run_input(args, &in, operands[0], out);
     hn_train_input_close(&in);

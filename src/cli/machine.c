@@ -4,12 +4,13 @@
 
 hn_status hn_machine_open(hn_machine *m, hn_heap *heap, const hn_machine_args *args)
 {
-    *m = (hn_machine){ .run = { 0, m->devices, HN_NUMERICS_F32 } };
+    *m = (hn_machine){ .run = { 0, m->devices } };
     const hn_device_options open = { .n_threads = (int)args->threads, .isa = args->isa };
-    int n;
-    HN_TRY(hn_numerics_parse(args->numerics, &m->run.numerics));
-    HN_TRY(hn_devices_open(heap, args->device ? args->device : "cpu", &open, &n, m->devices));
-    m->run.n_devices = n;
+    const hn_run_words words = { args->device, args->experts, args->fit };
+    hn_numerics numerics;
+    HN_TRY(hn_numerics_parse(args->numerics, &numerics));
+    HN_TRY(hn_run_open(&m->run, m->devices, heap, &words, &open));
+    m->run.numerics = numerics;
     return HN_OK;
 }
 

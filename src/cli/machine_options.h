@@ -3,6 +3,7 @@
  *
  *     HN_MACHINE_OPTIONS   runs a model
  *     HN_DEVICE_OPTIONS    computes, in numerics that are not asked for
+ *     HN_PLACE_OPTIONS     the same without threads and level, which are said elsewhere
  *     HN_THREADS_OPTION    works on files
  */
 #ifndef HN_CLI_MACHINE_OPTIONS_H
@@ -12,16 +13,21 @@
 #include "hone/model.h"
 
 typedef struct hn_machine_args {
-    const char *device, *isa, *numerics;
+    const char *device, *experts, *isa, *numerics;
     int64_t threads;
+    bool fit;
 } hn_machine_args;
 
 #define HN_THREADS_OPTION(type)                                                                \
     HN_INT(type, machine.threads, "threads", "N", 1, 256, "default: one a processor")
 
-#define HN_DEVICE_OPTIONS(type)                                                                \
+#define HN_PLACE_OPTIONS(type)                                                                 \
     HN_TEXT(type, machine.device, "device", "LIST", "of those that `hone devices` shows, layers on them in turn; default: cpu"), \
-        HN_THREADS_OPTION(type),                                                               \
+        HN_FLAG(type, machine.fit, "fit", "as many layers on each of these as its memory has room for, in their order"), \
+        HN_TEXT(type, machine.experts, "experts", "DEVICE", "where experts lie; default: with their layer")
+
+#define HN_DEVICE_OPTIONS(type)                                                                \
+    HN_PLACE_OPTIONS(type), HN_THREADS_OPTION(type),                                           \
         HN_TEXT(type, machine.isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: the best")
 
 #define HN_NUMERICS_OF_RUNS  "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so"

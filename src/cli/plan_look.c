@@ -57,6 +57,12 @@ static void put_weights(hn_plan_look *l, const hn_model *model, size_t packed)
     l->memory[HN_PLAN_PACKED] = packed;
 }
 
+static void count_compiled(hn_plan_look *l, const hn_compiled *c)
+{
+    l->run = c->run;
+    hn_fit_count(&l->run, 1, (const hn_executable *const[]){ c->x }, l->on);
+}
+
 static hn_status look_at_session(hn_plan_look *l, hn_heap *heap, const hn_model *model,
                                  const hn_machine *machine, const hn_plan_asks *asks)
 {
@@ -67,6 +73,7 @@ static hn_status look_at_session(hn_plan_look *l, hn_heap *heap, const hn_model 
     l->tokens = hn_session_batch(l->session);
     l->plan = hn_session_look(l->session);
     put_weights(l, model, hn_session_packed_bytes(l->session));
+    count_compiled(l, hn_session_compiled(l->session));
     l->memory[HN_PLAN_CACHE] = hn_session_cache_bytes(l->session);
     l->memory[HN_PLAN_WORKSPACE] = hn_session_workspace(l->session);
     return HN_OK;
@@ -85,6 +92,7 @@ static hn_status look_at_text(hn_plan_look *l, hn_heap *heap, const hn_model *mo
     HN_TRY(hn_compiled_plan(&l->compiled, 1, &l->compiled.result, asks->mode));
     l->plan = hn_executable_look(l->compiled.x, 0);
     put_weights(l, model, 0);
+    count_compiled(l, &l->compiled);
     l->memory[HN_PLAN_WORKSPACE] = hn_executable_measure(l->compiled.x).workspace;
     return HN_OK;
 }
@@ -112,6 +120,9 @@ static hn_status look_at_training(hn_plan_look *l, hn_heap *heap, const hn_model
     HN_TRY(make_tuning(l, heap, model, asks));
     HN_TRY(hn_learner_plan(&l->learner, heap, model, l->tuning, machine->run, &o));
     const hn_learner_bytes bytes = hn_learner_memory(l->learner);
+    const hn_executable *parts[HN_LEARNER_PARTS];
+    l->run = hn_learner_objective(l->learner)->o.run;
+    hn_fit_count(&l->run, hn_learner_parts(l->learner, parts), parts, l->on);
     l->plan = hn_descent_plan(hn_learner_descent(l->learner));
     put_weights(l, model, 0);
     l->memory[HN_PLAN_WORKSPACE] = bytes.workspace + bytes.inputs;

@@ -6,6 +6,7 @@
 #include "cli/session_options.h"
 #include "graph/plan_work.h"
 #include "infer/compiled.h"
+#include "infer/fit.h"
 #include "infer/session.h"
 #include "train/learner.h"
 
@@ -34,6 +35,8 @@ typedef struct hn_plan_look {
     const hn_plan *plan;
     hn_plan_work work;
     uint64_t memory[HN_N_PLAN_MEMORY];
+    hn_run_spec run;                     /* with the split that it is planned for */
+    hn_device_bytes on[HN_MAX_DEVICES];  /* of plan->n_devices */
     /* what holds the plan */
     hn_session *session;
     hn_compiled compiled;

@@ -36,5 +36,7 @@ hn_status hn_train_args_open(hn_train_input *in, const char *model, const hn_dat
     HN_TRY(hn_machine_open(&machine, in->heap, args)); /* closed with the input */
     in->n_devices = machine.run.n_devices;
     memcpy(in->devices, machine.devices, sizeof in->devices);
+    in->run = machine.run;
+    in->run.devices = in->devices;
     return HN_OK;
 }

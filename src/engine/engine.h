@@ -7,12 +7,14 @@
 #include "base/pool.h"
 #include "engine/structs.h"
 #include "hone/hone.h"
+#include "infer/run_spec.h"
 #include "ops/ops.h"
 
 struct hn_engine {
     hn_heap heap;
     hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
+    hn_run_spec run; /* on these, in f32 */
+    int n_devices;   /* its */
     hn_cancel_flag cancelled;
     hn_progress_fn *progress;
     void *progress_context;

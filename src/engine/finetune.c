@@ -152,7 +152,7 @@ static hn_status with_told(listener *to, const hn_run_told *told, use_run *use, 
     const hn_finetune_spec *s = to->spec;
     const hn_data_choice choice = hn_run_told_choice(told);
     const hn_train_look look = { .context = to, .watch = on_look };
-    hn_train_input in = { .heap = &to->engine->heap, .devices = { to->engine->devices[0] } };
+    hn_train_input in = { .heap = &to->engine->heap, .run = to->engine->run };
     hn_train_run *run = NULL;
     char samples[40] = ""; /* what the program's report was told stays told */
     if (told->samples >= 0)

@@ -138,7 +138,8 @@ static hn_status open_lm(hn_lm *lm, const char *path, const hn_lm_options *o, in
     HN_TRY(hn_take_ignored("hn_lm_options", o->ignored_keys, o->n_ignored_keys, &ignored));
     HN_REQUIRE((unsigned)o->numerics <= HN_LM_MIXED, HN_ERR_ARGUMENT,
                "hn_lm_options.numerics is %d: expected HN_LM_F32, HN_LM_BF16 or HN_LM_MIXED", (int)o->numerics);
-    lm->run = (hn_run_spec){ lm->engine->n_devices, lm->engine->devices, inner_numerics[o->numerics] };
+    lm->run = lm->engine->run;
+    lm->run.numerics = inner_numerics[o->numerics];
     lm->path = hn_strdup(&lm->engine->heap, HN_TAG_TEXT, path);
     if (!lm->path)
         return HN_ERR_MEMORY;

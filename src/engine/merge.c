@@ -235,7 +235,7 @@ hn_status hn_lm_merge(hn_engine *engine, const char *model, const char *adapter,
     HN_TRY(hn_engine_check(engine));
     merging m = { .engine = engine, .model = model, .adapter = adapter, .out = out,
                   .chat = { .heap = &engine->heap },
-                  .run = { engine->n_devices, engine->devices, HN_NUMERICS_F32 } };
+                  .run = engine->run };
     HN_TRY(take_options(&m, options));
     hn_lm_merge_report *made = hn_alloc(&engine->heap, HN_TAG_FILE, sizeof *made);
     if (!made)

@@ -42,6 +42,7 @@ static void add_step(hn_plan_work *w, const hn_plan *plan, const hn_step *step)
     add(of_op(w, step->op), flops, bytes);
     add(&w->all, flops, bytes);
     w->n_copies += step->crosses;
+    w->arrives[step->device] += step->crosses ? (double)hn_type_bytes(&out[0].type) : 0;
     w->n_without_kernel += !step->support.has_kernel;
 }
 

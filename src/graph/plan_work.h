@@ -15,6 +15,7 @@ typedef struct hn_plan_work {
     hn_op_work all;      /* op: NULL */
     int n_views;         /* that cost nothing, and are not among `all` */
     int n_copies;        /* between devices */
+    double arrives[HN_MAX_DEVICES]; /* bytes that these bring to each */
     int n_without_kernel;
     hn_op_work *ops;     /* those that compute most first */
     int n_ops;

@@ -158,7 +158,8 @@ hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_run_spec 
     HN_TRY(hn_adapter_numerics(adapter, &out->recorded));
     HN_REQUIRE(ids && ids->n > 0 && ids->n <= 4096, HN_ERR_FORMAT, "its self-test has %llu tokens",
                ids ? (unsigned long long)ids->n : 0ull);
-    const hn_run_spec then = { 1, run.devices, out->recorded };
+    hn_run_spec then = run;
+    then.numerics = out->recorded;
     int32_t *tokens = hn_alloc_array(heap, HN_TAG_TEXT, (size_t)ids->n, sizeof *tokens);
     if (!tokens)
         return HN_ERR_MEMORY;

@@ -1,6 +1,7 @@
 #include "infer/compiled.h"
 
 #include "base/map_file.h"
+#include "infer/fit.h"
 
 #include <string.h>
 
@@ -10,18 +11,62 @@ static hn_layout prefers(const void *compiled, int device, hn_dtype dtype, int r
     return d->backend->prefers(d, dtype, rank);
 }
 
-hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model,
-                            hn_run_spec run, const nn_build_options *options)
+static hn_status build(hn_compiled *c, hn_heap *heap, const hn_model *model, const hn_run_spec *run,
+                       const nn_build_options *options)
 {
     nn_build_options o = *options;
+    c->n_devices = run->n_devices;
+    memcpy(c->devices, run->devices, (size_t)run->n_devices * sizeof *run->devices);
+    c->run = *run;
+    c->run.devices = c->devices;
     o.prefers = prefers;
     o.prefers_of = c;
-    o.n_devices = c->n_devices = run.n_devices;
-    memcpy(c->devices, run.devices, (size_t)run.n_devices * sizeof *run.devices);
+    o.split = hn_run_split(run);
     c->model = model;
     HN_TRY(hn_graph_new(&c->g, heap));
     c->result = hn_model_build(model, &c->build, c->g, &o);
     return hn_graph_finish(c->g);
+}
+
+typedef struct trial {
+    hn_heap *heap;
+    const hn_model *model;
+    const nn_build_options *options;
+} trial;
+
+static hn_status try_split(void *context, const hn_run_spec *run, hn_device_bytes *on)
+{
+    const trial *t = context;
+    hn_compiled c = { 0 };
+    hn_status status = build(&c, t->heap, t->model, run, t->options);
+    if (status == HN_OK)
+        status = hn_compiled_plan(&c, 1, &c.result, NULL);
+    if (status == HN_OK)
+        hn_fit_count(run, 1, (const hn_executable *const[]){ c.x }, on);
+    hn_compiled_free(&c);
+    return status;
+}
+
+hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model,
+                            hn_run_spec run, const nn_build_options *options)
+{
+    trial t = { heap, model, options };
+    HN_TRY(hn_fit_layers(&run, hn_model_hparams(model)->n_layer, try_split, &t));
+    return build(c, heap, model, &run, options);
+}
+
+static hn_plain_rows rows_of(const nn_bound *b)
+{
+    return (hn_plain_rows){ b->weight->data, b->weight->type.dtype, b->pairs };
+}
+
+static void share_weights(hn_compiled *c)
+{
+    for (int i = 0; i < c->build.n_bound; i++) {
+        const hn_plain_rows rows = rows_of(&c->build.bound[i]);
+        if (c->build.bound[i].is_packed)
+            hn_storage_share(c->storage, c->build.bound[i].leaf->leaf, &rows);
+    }
 }
 
 hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
@@ -38,21 +83,8 @@ hn_status hn_compiled_plan(hn_compiled *c, int n_wanted, hn_node *const *wanted,
             const nn_weight *w = c->build.bound[i].weight;
             HN_TRY(hn_storage_bind(c->storage, c->build.bound[i].leaf->leaf, w->data, hn_type_bytes(&w->type)));
         }
+    share_weights(c); /* what is there is not counted */
     return HN_OK;
-}
-
-static hn_plain_rows rows_of(const nn_bound *b)
-{
-    return (hn_plain_rows){ b->weight->data, b->weight->type.dtype, b->pairs };
-}
-
-static void share_weights(hn_compiled *c)
-{
-    for (int i = 0; i < c->build.n_bound; i++) {
-        const hn_plain_rows rows = rows_of(&c->build.bound[i]);
-        if (c->build.bound[i].is_packed)
-            hn_storage_share(c->storage, c->build.bound[i].leaf->leaf, &rows);
-    }
 }
 
 /* What was packed is not read where it was mapped again: its pages may leave. */

@@ -10,6 +10,7 @@
 typedef struct hn_compiled {
     hn_device *devices[HN_MAX_DEVICES]; /* layers lie on them in order */
     int n_devices;
+    hn_run_spec run; /* of these devices, with the split that was found */
     const hn_model *model;
     hn_graph *g;
     nn_build build;

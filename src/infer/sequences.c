@@ -468,6 +468,11 @@ size_t hn_sequences_program_bytes(const hn_sequences *b)
     return hn_executable_measure(b->c.x).programs;
 }
 
+const hn_compiled *hn_sequences_compiled(const hn_sequences *b)
+{
+    return &b->c;
+}
+
 const hn_plan *hn_sequences_look(const hn_sequences *b)
 {
     return hn_executable_look(b->c.x, 0);

@@ -16,7 +16,7 @@
 
 #include "backend/program.h"
 #include "infer/adapter.h"
-#include "infer/run_spec.h"
+#include "infer/compiled.h"
 #include "models/model.h"
 
 typedef struct hn_sequences hn_sequences;
@@ -97,6 +97,7 @@ size_t hn_sequences_workspace(const hn_sequences *all);
 size_t hn_sequences_packed_bytes(const hn_sequences *all); /* of weights copied into panels; 0 once made */
 size_t hn_sequences_program_bytes(const hn_sequences *all);
 const hn_plan *hn_sequences_look(const hn_sequences *all);
+const hn_compiled *hn_sequences_compiled(const hn_sequences *all);
 
 /* Writes a sequence, keys and values to a GGUF file: whole, or not at all. */
 hn_status hn_sequences_save(const hn_sequences *all, int32_t sequence, const char *path);

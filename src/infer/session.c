@@ -168,6 +168,11 @@ size_t hn_session_packed_bytes(const hn_session *s)
     return hn_sequences_packed_bytes(s->all);
 }
 
+const hn_compiled *hn_session_compiled(const hn_session *s)
+{
+    return hn_sequences_compiled(s->all);
+}
+
 const hn_plan *hn_session_look(const hn_session *s)
 {
     return hn_sequences_look(s->all);

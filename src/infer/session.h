@@ -25,7 +25,7 @@ typedef struct hn_session_options {
     const hn_adapters *adapters; /* NULL: none; they must outlive it */
 } hn_session_options;
 
-/* The model must outlive it. It runs on the first device. HN_ERR_UNSUPPORTED: a type that caches have not;
+/* The model must outlive it. HN_ERR_UNSUPPORTED: a type that caches have not;
  * HN_ERR_SHAPE: keys that its blocks do not divide. */
 hn_status hn_session_new(hn_session **out, hn_heap *heap, const hn_model *model,
                          hn_run_spec run, const hn_session_options *options);
@@ -71,6 +71,7 @@ size_t hn_session_cache_bytes(const hn_session *session);
 size_t hn_session_workspace(const hn_session *session);
 size_t hn_session_packed_bytes(const hn_session *session); /* of weights copied into panels; 0 once made */
 const hn_plan *hn_session_look(const hn_session *session);
+const hn_compiled *hn_session_compiled(const hn_session *session);
 
 /* Writes tokens, keys and values to a GGUF file: whole, or not at all. */
 hn_status hn_session_save(const hn_session *session, const char *path);

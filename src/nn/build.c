@@ -69,6 +69,8 @@ void nn_build_begin(nn_build *b, hn_graph *g, const hn_hparams *hp,
     b->o = *options;
     b->layer = -1;
     b->layers = hn_graph_alloc(g, (size_t)(hp->n_layer + 1) * sizeof *b->layers);
+    if (options->split.experts && !hp->n_expert)
+        hn_graph_fail(g, HN_ERR_ARGUMENT, "the model has no experts that could lie on a device of their own");
     if (options->inputs_of)
         share_inputs(b, options->inputs_of);
     else
@@ -118,11 +120,16 @@ hn_node *nn_layer_own(nn_build *b, hn_node *x)
     return layer->own_given ? layer->own_given : x;
 }
 
-/* The embedding lies with the first layer, and what follows the layers with the last. */
-static int device_of(const nn_build *b)
+static int device_of(const nn_build *b, const char *name)
 {
-    const int64_t layer = b->layer < 0 ? 0 : b->layer < b->hp->n_layer ? b->layer : b->hp->n_layer - 1;
-    return (int)(layer * b->o.n_devices / b->hp->n_layer);
+    return nn_split_device(&b->o.split, b->layer, b->hp->n_layer, name);
+}
+
+/* Where its layer's weights are. */
+static void place(const nn_build *b, hn_node *leaf)
+{
+    if (nn_split_is_any(&b->o.split) && !hn_is_poison(b->g, leaf))
+        leaf->leaf->device = device_of(b, leaf->leaf->name);
 }
 
 static hn_node *remember(nn_build *b, const char *name, hn_node *made, bool is_apart)
@@ -245,7 +252,8 @@ static hn_layout layout_of(const nn_build *b, const nn_weight *w)
     const hn_dtype dtype = w->type.dtype;
     if (!may_pack(b, w) || !hn_layout_takes(HN_LAYOUT_PANEL16, dtype, w->type.rank))
         return HN_LAYOUT_PLAIN;
-    return b->o.prefers ? b->o.prefers(b->o.prefers_of, b->o.n_devices > 1 ? device_of(b) : 0, packed_type(b, w), w->type.rank) : HN_LAYOUT_PANEL16;
+    return b->o.prefers ? b->o.prefers(b->o.prefers_of, device_of(b, w->name), packed_type(b, w), w->type.rank)
+                        : HN_LAYOUT_PANEL16;
 }
 
 static bool is_packed(const nn_build *b, const nn_weight *w)
@@ -266,8 +274,7 @@ hn_node *nn_leaf(nn_build *b, const nn_weight *w)
     hn_node *leaf = hn_graph_weight(b->g, w->name, packed ? packed_type(b, w) : w->type.dtype,
                                     layout_of(b, w), w->type.rank,
                                     w->type.dim);
-    if (b->o.n_devices > 1 && !hn_is_poison(b->g, leaf))
-        leaf->leaf->device = device_of(b);
+    place(b, leaf);
     hn_node *value = packed ? leaf : value_of(b, w, leaf);
     b->bound[b->n_bound++] =
         (nn_bound){ w, leaf, value, packed, packed && w->is_permuted ? head_dim(b) : 0 };
@@ -304,8 +311,7 @@ hn_node *nn_leaf_here(nn_build *b, hn_leaf_kind kind, const char *name, hn_dtype
                       const int64_t *dim)
 {
     hn_node *leaf = hn_graph_leaf(b->g, kind, name, dtype, rank, dim);
-    if (b->o.n_devices > 1 && !hn_is_poison(b->g, leaf))
-        leaf->leaf->device = device_of(b);
+    place(b, leaf);
     return leaf;
 }
 

@@ -9,6 +9,7 @@
 #include "nn/adapter.h"
 #include "nn/hparams.h"
 #include "nn/numerics.h"
+#include "nn/split.h"
 #include "ops/ops.h"
 
 typedef struct nn_weight {
@@ -74,7 +75,7 @@ typedef struct nn_build_options {
     hn_numerics numerics;
     const struct nn_build *inputs_of; /* another build in this graph: its inputs and leaves serve */
     bool feeds_layers;  /* every layer's input, and the head's, is an input of the graph */
-    int n_devices;      /* weights of the layers lie on so many, in order; 0: on one */
+    nn_split split;     /* which device a layer's weights lie on */
 } nn_build_options;
 
 /* What is known of a layer: nodes [T, ..], NULL where it has none. */

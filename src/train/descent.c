@@ -206,6 +206,11 @@ hn_executable_bytes hn_descent_measure(const hn_descent *s)
     return hn_executable_measure(s->x);
 }
 
+const hn_executable *hn_descent_executable(const hn_descent *s)
+{
+    return s->x;
+}
+
 hn_status hn_descent_make(hn_descent *s)
 {
     return hn_executable_make(s->x);

@@ -50,6 +50,7 @@ hn_status hn_descent_new(hn_descent **out, hn_graph *g, hn_node *loss, int n_par
 void hn_descent_free(hn_descent *step);
 
 hn_executable_bytes hn_descent_measure(const hn_descent *step);
+const hn_executable *hn_descent_executable(const hn_descent *step);
 hn_status hn_descent_make(hn_descent *step);
 
 hn_storage *hn_descent_storage(hn_descent *step);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "infer/fit.h"
 #include "train/feed.h"
 
 enum { LOGITS_BYTES = 64 << 20 }; /* of the rows at a time */
@@ -49,14 +50,35 @@ static hn_status plan(hn_evaluator *e, const hn_model *model, const hn_tuning *t
     e->max_tokens = o.max_tokens;
     e->max_pairs = o.max_pairs;
     HN_TRY(hn_executable_new(&e->x, e->g, run.n_devices, run.devices));
+    HN_TRY(hn_feed_bind_weights(hn_executable_storage(e->x), &e->objective));
     return hn_executable_plan(e->x, 2, wanted, &plain);
+}
+
+typedef struct trial {
+    hn_heap *heap;
+    const hn_model *model;
+    const hn_tuning *tuning;
+    const hn_adapters *adapters;
+    const hn_objective_options *options;
+} trial;
+
+static hn_status try_split(void *context, const hn_run_spec *run, hn_device_bytes *on)
+{
+    const trial *t = context;
+    hn_evaluator *e;
+    HN_TRY(hn_evaluator_plan(&e, t->heap, t->model, t->tuning, t->adapters, *run, t->options));
+    hn_fit_count(run, 1, (const hn_executable *const[]){ e->x }, on);
+    hn_evaluator_free(e);
+    return HN_OK;
 }
 
 hn_status hn_evaluator_plan(hn_evaluator **out, hn_heap *heap, const hn_model *model,
                             const hn_tuning *tuning, const hn_adapters *adapters, hn_run_spec run,
                             const hn_objective_options *options)
 {
+    trial t = { heap, model, tuning, adapters, options };
     *out = NULL;
+    HN_TRY(hn_fit_layers(&run, hn_model_hparams(model)->n_layer, try_split, &t));
     hn_evaluator *e = hn_alloc(heap, HN_TAG_PLAN, sizeof *e);
     if (!e)
         return HN_ERR_MEMORY;
@@ -225,6 +247,11 @@ hn_status hn_evaluator_run(hn_evaluator *e, const hn_dataset *dataset, uint64_t 
     hn_batch_free(&batch);
     hn_example_free(&example);
     return status;
+}
+
+const hn_executable *hn_evaluator_executable(const hn_evaluator *e)
+{
+    return e->x;
 }
 
 size_t hn_evaluator_memory(const hn_evaluator *e)

@@ -45,5 +45,6 @@ hn_status hn_evaluator_run(hn_evaluator *evaluator, const hn_dataset *dataset, u
                            const hn_run_options *options, hn_evaluation *out);
 
 size_t hn_evaluator_memory(const hn_evaluator *evaluator); /* all that making it takes */
+const hn_executable *hn_evaluator_executable(const hn_evaluator *evaluator);
 
 #endif

@@ -62,6 +62,13 @@ static hn_status bind(void *storage, const hn_leaf *leaf, const void *data, size
     return hn_storage_bind(storage, leaf, data, bytes);
 }
 
+hn_status hn_feed_bind_weights(hn_storage *storage, const hn_objective *o)
+{
+    const feed f = { bind, storage };
+    HN_TRY(visit_weights(&f, &o->policy));
+    return visit_weights(&f, &o->base);
+}
+
 hn_status hn_feed_bind_rows(hn_storage *storage, const hn_objective *o, hn_micro *m, int64_t from)
 {
     return visit_rows(&(feed){ bind, storage }, o, m, from);

@@ -22,6 +22,9 @@ hn_status hn_feed_visit(const hn_objective *objective, hn_micro *micro, hn_step_
 hn_status hn_feed_bind(hn_storage *storage, const hn_objective *objective, hn_micro *micro,
                        hn_step_numbers *numbers);
 
+/* Its weights alone: before anything is made, what they take is counted then. */
+hn_status hn_feed_bind_weights(hn_storage *storage, const hn_objective *objective);
+
 /* The columns of rows again, from row `from` on: where a graph takes fewer rows at a time than a
  * micro-batch has. */
 hn_status hn_feed_bind_rows(hn_storage *storage, const hn_objective *objective, hn_micro *micro,

@@ -70,7 +70,7 @@ hn_train_subject hn_train_input_subject(const hn_train_input *in, const hn_train
                                         const char *dir)
 {
     hn_train_subject s = { .model = in->model, .dataset = in->data.dataset,
-                           .run = { in->n_devices ? in->n_devices : 1, in->devices, HN_NUMERICS_F32 }, .dir = dir, .config = config,
+                           .run = in->run, .dir = dir, .config = config,
                            .data_text = in->data_text.text, .told = in->told.text,
                            .template_text = in->template_text };
     memcpy(s.tokenizer, in->tokenizer, sizeof s.tokenizer);

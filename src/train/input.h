@@ -12,7 +12,8 @@ typedef struct hn_train_input {
     hn_model *model;
     hn_data_input data;
     hn_preflight preflight;
-    hn_device *devices[HN_MAX_DEVICES]; /* the caller's; the first n_devices are closed with it */
+    hn_run_spec run; /* what it is computed by: the caller's devices, */
+    hn_device *devices[HN_MAX_DEVICES]; /* or these, of which the first n_devices are closed with it */
     int n_devices;
     hn_str data_text; /* how examples become tokens */
     hn_str told;      /* what all this was opened by: lines of run.toml */
@@ -34,7 +35,7 @@ hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_da
                               const hn_train_look *look_or_null);
 void hn_train_input_close(hn_train_input *in);
 
-/* A run's on the first device. */
+/* A run's on in->run. */
 hn_train_subject hn_train_input_subject(const hn_train_input *in, const hn_train_config *config,
                                         const char *dir);
 

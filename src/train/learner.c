@@ -1,5 +1,6 @@
 #include "train/learner.h"
 
+#include "infer/fit.h"
 #include "train/evaluator.h"
 #include "train/feed.h"
 
@@ -64,6 +65,8 @@ static hn_status plan(hn_learner *l, hn_run_spec run, const hn_learner_options *
                                 run.n_devices, run.devices, &descent);
     hn_free(l->heap, decays);
     hn_free(l->heap, params);
+    if (status == HN_OK)
+        status = hn_feed_bind_weights(hn_descent_storage(l->descent), &l->objective);
     if (status == HN_OK && l->objective.goal->needs_anchor)
         status = hn_evaluator_plan(&l->anchor, l->heap, l->model, l->tuning, NULL, run,
                                    &options->objective);
@@ -82,11 +85,40 @@ hn_status hn_learner_make(hn_learner *l)
     return hn_descent_make(l->descent);
 }
 
+int hn_learner_parts(const hn_learner *l, const hn_executable *out[HN_LEARNER_PARTS])
+{
+    int n = 0;
+    out[n++] = hn_descent_executable(l->descent);
+    if (l->anchor)
+        out[n++] = hn_evaluator_executable(l->anchor);
+    return n;
+}
+
+typedef struct trial {
+    hn_heap *heap;
+    const hn_model *model;
+    const hn_tuning *tuning;
+    const hn_learner_options *options;
+} trial;
+
+static hn_status try_split(void *context, const hn_run_spec *run, hn_device_bytes *on)
+{
+    const trial *t = context;
+    const hn_executable *parts[HN_LEARNER_PARTS];
+    hn_learner *l;
+    HN_TRY(hn_learner_plan(&l, t->heap, t->model, t->tuning, *run, t->options));
+    hn_fit_count(run, hn_learner_parts(l, parts), parts, on);
+    hn_learner_free(l);
+    return HN_OK;
+}
+
 hn_status hn_learner_plan(hn_learner **out, hn_heap *heap, const hn_model *model,
                           const hn_tuning *tuning, hn_run_spec run,
                           const hn_learner_options *options)
 {
+    trial t = { heap, model, tuning, options };
     *out = NULL;
+    HN_TRY(hn_fit_layers(&run, hn_model_hparams(model)->n_layer, try_split, &t));
     hn_learner *l = hn_alloc(heap, HN_TAG_PLAN, sizeof *l);
     if (!l)
         return HN_ERR_MEMORY;

@@ -34,6 +34,9 @@ typedef struct hn_learner_bytes {
     size_t workspace, sums, moments, parameters, inputs, programs;
 } hn_learner_bytes;
 hn_learner_bytes hn_learner_memory(const hn_learner *learner);
+/* What it consists of, for hn_executables_on: how many. */
+enum { HN_LEARNER_PARTS = 2 };
+int hn_learner_parts(const hn_learner *learner, const hn_executable *out[HN_LEARNER_PARTS]);
 
 typedef struct hn_learned {
     double loss, grad_norm;

@@ -5,6 +5,7 @@
 
 #include "base/os/memory.h"
 #include "infer/compiled.h"
+#include "infer/fit.h"
 #include "io/weights_writer.h"
 #include "train/samples.h"
 
@@ -60,7 +61,7 @@ static void count_weights(const hn_train_run *r, size_t *all, size_t *mapped)
  *     answers   a session of the longest prompt that samples take
  */
 static hn_status plan_sequence(const hn_train_run *r, int64_t tokens, int64_t rows, int64_t capacity,
-                               size_t *out)
+                               size_t *out, hn_device_bytes *on)
 {
     hn_compiled c = { 0 };
     nn_build_options o = { .max_tokens = tokens, .max_rows = rows, .capacity = capacity };
@@ -73,12 +74,14 @@ static hn_status plan_sequence(const hn_train_run *r, int64_t tokens, int64_t ro
     if (status == HN_OK) {
         const hn_executable_bytes bytes = hn_executable_measure(c.x);
         *out = bytes.workspace + bytes.states + bytes.programs;
+        hn_fit_count(&c.run, 1, (const hn_executable *const[]){ c.x }, on);
     }
     hn_compiled_free(&c);
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", hn_model_path(r->on.model));
 }
 
-static hn_status plan_ending(hn_train_run *r)
+static hn_status plan_ending(hn_train_run *r, hn_device_bytes on_trial[HN_MAX_DEVICES],
+                             hn_device_bytes on_answer[HN_MAX_DEVICES])
 {
     hn_train_plan *p = &r->plan;
     const hn_model *model = r->on.model;
@@ -86,10 +89,10 @@ static hn_status plan_ending(hn_train_run *r)
     const int64_t context = most > 0 && most < HN_SAMPLES_CONTEXT ? most : HN_SAMPLES_CONTEXT;
     size_t tried = 0, answers = 0;
     if (!hn_model_arch(model)->embeds_only) {
-        HN_TRY(plan_sequence(r, HN_RUN_TEST_TOKENS, 0, 0, &tried));
+        HN_TRY(plan_sequence(r, HN_RUN_TEST_TOKENS, 0, 0, &tried, on_trial));
         if (r->on.makes_samples)
             HN_TRY(plan_sequence(r, context < HN_SAMPLES_BATCH ? context : HN_SAMPLES_BATCH, 1,
-                                 context, &answers));
+                                 context, &answers, on_answer));
     }
     const size_t trained = (size_t)r->tuning->n_params * sizeof(float);
     p->ending_bytes = trained + (tried > answers ? tried : answers);
@@ -116,6 +119,8 @@ static hn_status plan_evaluator(hn_train_run *r, int64_t longest)
     hn_learner_options o;
     if (!r->on.dataset->n_held)
         return HN_OK;
+    hn_evaluator_free(r->evaluator);
+    r->evaluator = NULL;
     HN_TRY(hn_train_config_learner(&r->config, &o));
     o.objective.max_tokens = longest;
     HN_TRY(hn_evaluator_plan(&r->evaluator, r->heap, r->on.model, r->tuning, NULL, r->on.run,
@@ -138,6 +143,50 @@ static hn_status plan_learner(hn_train_run *r, int64_t tokens, int64_t recompute
     r->plan.bytes = hn_learner_memory(r->learner);
     sum_up(r);
     return HN_OK;
+}
+
+/* ---- layers over devices ---- */
+
+typedef struct trial {
+    hn_train_run *run;
+    int64_t longest, tokens, recompute;
+} trial;
+
+/* Of the phases each device sees the one that takes most there. */
+static void take_larger(hn_device_bytes *on, const hn_device_bytes *other)
+{
+    for (int d = 0; d < HN_MAX_DEVICES; d++)
+        if (hn_device_needs(&other[d]) > hn_device_needs(&on[d]))
+            on[d] = other[d];
+}
+
+static hn_status try_split(void *context, const hn_run_spec *run, hn_device_bytes *on)
+{
+    const trial *t = context;
+    hn_train_run *r = t->run;
+    hn_device_bytes tried[HN_MAX_DEVICES] = { 0 }, answers[HN_MAX_DEVICES] = { 0 };
+    const hn_executable *parts[HN_LEARNER_PARTS + 1];
+    r->on.run = *run;
+    HN_TRY(plan_evaluator(r, t->longest));
+    HN_TRY(plan_learner(r, t->tokens, t->recompute));
+    int n = hn_learner_parts(r->learner, parts);
+    if (r->evaluator)
+        parts[n++] = hn_evaluator_executable(r->evaluator);
+    hn_fit_count(run, n, parts, on);
+    HN_TRY(plan_ending(r, tried, answers));
+    take_larger(on, tried);
+    take_larger(on, answers);
+    return HN_OK;
+}
+
+/* Everything planned for micro-batches of so many tokens, on devices as they were asked for. */
+static hn_status plan_all(const trial *t, const hn_run_spec *asked)
+{
+    hn_run_spec run = *asked;
+    hn_device_bytes on[HN_MAX_DEVICES] = { 0 };
+    trial own = *t;
+    HN_TRY(hn_fit_layers(&run, hn_model_hparams(t->run->on.model)->n_layer, try_split, &own));
+    return try_split(&own, &run, on);
 }
 
 /* ---- what may be taken ---- */
@@ -196,45 +245,70 @@ static hn_status hold_to(hn_train_run *r, size_t total)
     return HN_OK;
 }
 
-hn_status hn_run_fit(hn_train_run *r)
+/* As `plan_all`; HN_ERR_MEMORY of the devices is no end: `why` has its words. */
+static hn_status plan_and_judge(const trial *t, const hn_run_spec *asked, hn_str *why, bool *fits_devices)
 {
-    int64_t longest, step;
+    const hn_status status = plan_all(t, asked);
+    *fits_devices = status == HN_OK;
+    if (status != HN_ERR_MEMORY || !asked->fits)
+        return status;
+    hn_str_clear(why);
+    hn_str_add(why, hn_error_message());
+    return hn_str_status(why);
+}
+
+typedef struct bounds {
+    int64_t longest, step, most;
     size_t total, yet;
-    HN_TRY(measure_examples(r, &longest, &step));
-    HN_TRY(find_limits(r, &total, &yet));
-    HN_TRY(plan_evaluator(r, longest));
-    HN_TRY(plan_ending(r));
-    hn_goal goal;
-    HN_TRY(hn_goal_parse(r->config.goal, &goal));
-    const size_t times = hn_goal_spec_of(goal)->needs_anchor ? 2 : 1; /* a program more, and a step of mismatches */
-    r->plan.step_bytes = HN_WEIGHTS_PIECE + times * (STEP_BYTES + (size_t)step * TOKEN_BYTES);
+} bounds;
+
+static hn_status search(hn_train_run *r, const bounds *b, hn_str *why)
+{
+    const hn_run_spec asked = r->on.run;
     const int64_t n_layer = hn_model_hparams(r->on.model)->n_layer;
     const int64_t every[] = { 0, n_layer / 4 > 2 ? n_layer / 4 : 2, 2, 1 };
-    int64_t most = step < MOST_TOKENS ? step : MOST_TOKENS;
-    most = most > longest ? most : longest;
-    if (r->config.micro_tokens) {
-        HN_REQUIRE(r->config.micro_tokens >= longest, HN_ERR_ARGUMENT,
-                   "--micro-tokens %lld: the longest example has %lld",
-                   (long long)r->config.micro_tokens, (long long)longest);
-        most = r->config.micro_tokens;
-    }
-    const int64_t enough = longest > ENOUGH_TOKENS ? longest : ENOUGH_TOKENS;
+    const int64_t enough = b->longest > ENOUGH_TOKENS ? b->longest : ENOUGH_TOKENS;
+    bool on_devices = true;
     for (int k = 0; k < 4; k++) {
         if (r->config.recompute >= 0 && k > 0)
             break;
         const int64_t recompute = r->config.recompute >= 0 ? r->config.recompute : every[k];
-        for (int64_t tokens = most;; tokens /= 2) {
+        for (int64_t tokens = b->most;; tokens /= 2) {
             /* short of recomputing everything, small micro-batches are not worth it */
-            const int64_t least = k == 3 || r->config.recompute >= 0 ? longest : enough;
-            const int64_t at = tokens > least ? tokens : least < most ? least : most;
-            HN_TRY(plan_learner(r, at, recompute));
-            if (fits(r, total, yet))
-                return hold_to(r, total);
+            const int64_t least = k == 3 || r->config.recompute >= 0 ? b->longest : enough;
+            const int64_t at = tokens > least ? tokens : least < b->most ? least : b->most;
+            const trial t = { r, b->longest, at, recompute };
+            HN_TRY(plan_and_judge(&t, &asked, why, &on_devices));
+            if (on_devices && fits(r, b->total, b->yet))
+                return hold_to(r, b->total);
             if (at != tokens || r->config.micro_tokens || tokens <= least)
                 break;
         }
     }
-    return refuse(r, total, yet);
+    return on_devices ? refuse(r, b->total, b->yet) : hn_fail(HN_ERR_MEMORY, "%s", why->text);
+}
+
+hn_status hn_run_fit(hn_train_run *r)
+{
+    bounds b;
+    HN_TRY(measure_examples(r, &b.longest, &b.step));
+    HN_TRY(find_limits(r, &b.total, &b.yet));
+    hn_goal goal;
+    HN_TRY(hn_goal_parse(r->config.goal, &goal));
+    const size_t times = hn_goal_spec_of(goal)->needs_anchor ? 2 : 1; /* a program more, and a step of mismatches */
+    r->plan.step_bytes = HN_WEIGHTS_PIECE + times * (STEP_BYTES + (size_t)b.step * TOKEN_BYTES);
+    b.most = b.step < MOST_TOKENS ? b.step : MOST_TOKENS;
+    b.most = b.most > b.longest ? b.most : b.longest;
+    if (r->config.micro_tokens) {
+        HN_REQUIRE(r->config.micro_tokens >= b.longest, HN_ERR_ARGUMENT,
+                   "--micro-tokens %lld: the longest example has %lld",
+                   (long long)r->config.micro_tokens, (long long)b.longest);
+        b.most = r->config.micro_tokens;
+    }
+    hn_str why = hn_str_on(r->heap);
+    const hn_status status = search(r, &b, &why);
+    hn_str_free(&why);
+    return status;
 }
 
 /* Memory of the learner and the evaluator, for a run that is to go on. */

@@ -53,7 +53,7 @@ before=$(cell workspace)
 [ "$(cell workspace)" != "$before" ] || fail "recomputing takes as much"
 "$hone" plan "$models/llama" --of training --device cpu,cpu >"$dir/out" || fail "two devices"
 grep -q 'copies between devices  *[1-9]' "$dir/out" || fail "nothing is copied between devices"
-grep -q '^training, device 1: weights  *[1-9]' "$dir/out" || fail "no weights on the second device"
+grep -qE '^  cpu1 +[0-9-]+ +[1-9]' "$dir/out" || fail "no weights on the second device"
 
 "$hone" plan "$models/llama" --of token --steps --svg "$dir/plan.svg" >"$dir/out" || fail "steps"
 steps=$(sed -n 's/^steps  *//p' "$dir/out")

@@ -56,6 +56,7 @@ typedef struct far {
     hn_status failed;
     char why[1024];
     uint64_t coin;
+    size_t memory, taken; /* 0: no bound */
 } far;
 
 static pthread_mutex_t fences_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -64,7 +65,8 @@ static struct {
 } fences[1 << 14];
 static volatile int n_fences;
 static atomic_llong n_far, n_host;
-static const char *off_list, *layout_word, *counts_path;
+static const char *off_list, *layout_word, *counts_path, *memory_list;
+static atomic_size_t most_taken;
 
 static far *far_of(const hn_device *device)
 {
@@ -225,15 +227,55 @@ static hn_status far_wait(hn_device *device)
 
 /* ---- the backend ---- */
 
+/* Of HN_FAR_MEMORY, the entry of the device with this name: far, or far3 for the fourth in a list. */
+static size_t own_memory(const char *name)
+{
+    const char *at = memory_list;
+    for (int i = atoi(name + strcspn(name, "0123456789")); at && i > 0 && strchr(at, ','); i--)
+        at = strchr(at, ',') + 1;
+    return at ? (size_t)strtoull(at, NULL, 10) : 0;
+}
+
+static size_t available(const hn_device *device)
+{
+    far *f = far_of(device);
+    pthread_mutex_lock(&f->lock);
+    const size_t left = f->memory ? f->memory - f->taken : SIZE_MAX;
+    pthread_mutex_unlock(&f->lock);
+    return left;
+}
+
+static hn_status take(far *f, size_t bytes)
+{
+    const size_t left = available(&f->device);
+    if (bytes > left)
+        return hn_fail(HN_ERR_MEMORY, "%s: %zu bytes: %zu of its %zu are left", f->device.name, bytes, left, f->memory);
+    pthread_mutex_lock(&f->lock);
+    f->taken += bytes;
+    for (size_t most = most_taken; f->taken > most && !atomic_compare_exchange_weak(&most_taken, &most, f->taken);)
+        continue;
+    pthread_mutex_unlock(&f->lock);
+    return HN_OK;
+}
+
+static void give_back(far *f, size_t bytes)
+{
+    pthread_mutex_lock(&f->lock);
+    f->taken -= bytes;
+    pthread_mutex_unlock(&f->lock);
+}
+
 static hn_status buffer_new(hn_device *device, hn_tag tag, size_t bytes, hn_buffer *out)
 {
     far *f = far_of(device);
-    region *r = calloc(1, sizeof *r);
     *out = (hn_buffer){ 0 };
+    HN_TRY(take(f, bytes));
+    region *r = calloc(1, sizeof *r);
     if (!r)
-        return hn_fail(HN_ERR_MEMORY, "far: no memory");
+        abort();
     r->real = hn_alloc(device->heap, tag, bytes);
     if (!r->real) {
+        give_back(f, bytes);
         free(r);
         return HN_ERR_MEMORY;
     }
@@ -267,6 +309,7 @@ static void buffer_free(hn_buffer *buffer)
         note_fence(r->fence, r->fenced, false);
         munmap(r->fence, r->fenced);
         hn_free(f->device.heap, r->real);
+        give_back(f, r->bytes);
         free(r);
     }
     *buffer = (hn_buffer){ 0 };
@@ -481,6 +524,7 @@ static hn_status far_open(hn_device **out, hn_heap *heap, const hn_device_option
     f->device.host->is_spare = true;
     f->device.n_threads = f->kernels->n_threads;
     f->coin = 12345;
+    f->memory = own_memory(f->device.name);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->moved, NULL);
     if (pthread_create(&f->thread, NULL, serve, f) != 0)
@@ -494,6 +538,7 @@ const hn_backend hn_backend_far = {
     .summary = "the CPU's kernels behind memory that the host may not touch, for tests",
     .open = far_open,
     .close = far_close,
+    .available = available,
     .buffer_new = buffer_new,
     .buffer_free = buffer_free,
     .fill = fill,
@@ -518,7 +563,8 @@ static void tell_counts(void)
     FILE *file = counts_path ? fopen(counts_path, "a") : NULL;
     if (!file)
         return;
-    fprintf(file, "%lld calls on far, %lld on the host in its place\n", atomic_load(&n_far), atomic_load(&n_host));
+    fprintf(file, "%lld calls on far, %lld on the host in its place, %zu bytes\n", atomic_load(&n_far), atomic_load(&n_host),
+            atomic_load(&most_taken));
     fclose(file);
 }
 
@@ -530,6 +576,7 @@ void hn_far_install(void)
     off_list = getenv("HN_FAR_OFF");
     layout_word = getenv("HN_FAR_LAYOUT");
     counts_path = getenv("HN_FAR_COUNTS");
+    memory_list = getenv("HN_FAR_MEMORY");
     struct sigaction own = { .sa_sigaction = on_touch, .sa_flags = SA_SIGINFO };
     sigaction(SIGSEGV, &own, NULL);
     atexit(tell_counts);

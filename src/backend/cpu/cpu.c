@@ -1,6 +1,7 @@
 /* Runs at once in submit: the pool is the queue. */
 #include "backend/cpu/cpu.h"
 
+#include "base/os/memory.h"
 #include "graph/layout.h"
 
 #include <stdio.h>
@@ -210,6 +211,17 @@ static void describe(const hn_device *device, char *text, size_t bytes)
              device->n_threads == 1 ? "" : "s", hn_isa_name(cpu->isa, &level));
 }
 
+/* Nine tenths of what the machine and the groups of the process have free: others live there too. */
+static size_t available(const hn_device *device)
+{
+    const hn_free_memory left = hn_memory_free();
+    const hn_heap *heap = device->heap;
+    const size_t live = (size_t)atomic_load(&heap->live_bytes), most = heap->limit_bytes;
+    const size_t in_heap = !most ? SIZE_MAX : most > live ? most - live : 0;
+    const size_t there = left.physical < left.address ? left.physical / 10 * 9 : left.address / 10 * 9;
+    return in_heap < there ? in_heap : there;
+}
+
 static void shuffle(hn_device *device, uint64_t seed)
 {
     hn_pool_set_shuffle(((hn_cpu *)(void *)device)->pool, seed);
@@ -220,6 +232,7 @@ const hn_backend hn_backend_cpu = {
     .summary = "this processor",
     .open = open_device,
     .close = close_device,
+    .available = available,
     .buffer_new = buffer_new,
     .buffer_free = buffer_free,
     .fill = fill,
