@@ -19,9 +19,10 @@ hn_status hn_storage_new(hn_storage **out, const hn_graph *g, int n_devices,
                          hn_device *const *devices);
 void hn_storage_free(hn_storage *storage);
 
-/* A device with memory of its own gets its copy when memory is made, or at once if it has been. Contiguous and in the leaf's layout: of the leaf's bytes, or fewer where extents may be smaller; a run
+/* Contiguous and in the leaf's layout: of the leaf's bytes, or fewer where extents may be smaller; a run
  * that needs more is refused. What only the host writes (inputs, numbers of a step) is read at each run;
- * of other leaves, what the memory holds when it is bound. */
+ * of other leaves, what the memory holds when it is bound; a device with memory of its own gets its copy when memory is
+ * made, or at once if it has been. */
 hn_status hn_storage_bind(hn_storage *storage, const hn_leaf *leaf, const void *data, size_t bytes);
 /* Makes memory, unless the leaf has some. */
 hn_status hn_storage_make(hn_storage *storage, const hn_leaf *leaf);

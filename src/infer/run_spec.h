@@ -18,7 +18,7 @@ typedef struct hn_run_spec {
 /* On one device, in f32. */
 static inline hn_run_spec hn_run_on(hn_device *const *device)
 {
-    return (hn_run_spec){ 1, device, HN_NUMERICS_F32 };
+    return (hn_run_spec){ .n_devices = 1, .devices = device, .numerics = HN_NUMERICS_F32 };
 }
 
 /* Where a model's weights are to lie, in a user's words. */

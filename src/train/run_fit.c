@@ -150,6 +150,7 @@ static hn_status plan_learner(hn_train_run *r, int64_t tokens, int64_t recompute
 typedef struct trial {
     hn_train_run *run;
     int64_t longest, tokens, recompute;
+    bool rest_is_planned; /* what does not depend on the micro-batches */
 } trial;
 
 /* Of the phases each device sees the one that takes most there. */
@@ -167,13 +168,15 @@ static hn_status try_split(void *context, const hn_run_spec *run, hn_device_byte
     hn_device_bytes tried[HN_MAX_DEVICES] = { 0 }, answers[HN_MAX_DEVICES] = { 0 };
     const hn_executable *parts[HN_LEARNER_PARTS + 1];
     r->on.run = *run;
-    HN_TRY(plan_evaluator(r, t->longest));
+    if (!t->rest_is_planned)
+        HN_TRY(plan_evaluator(r, t->longest));
     HN_TRY(plan_learner(r, t->tokens, t->recompute));
     int n = hn_learner_parts(r->learner, parts);
     if (r->evaluator)
         parts[n++] = hn_evaluator_executable(r->evaluator);
     hn_fit_count(run, n, parts, on);
-    HN_TRY(plan_ending(r, tried, answers));
+    if (!t->rest_is_planned)
+        HN_TRY(plan_ending(r, tried, answers));
     take_larger(on, tried);
     take_larger(on, answers);
     return HN_OK;
@@ -268,7 +271,7 @@ static hn_status search(hn_train_run *r, const bounds *b, hn_str *why)
     const int64_t n_layer = hn_model_hparams(r->on.model)->n_layer;
     const int64_t every[] = { 0, n_layer / 4 > 2 ? n_layer / 4 : 2, 2, 1 };
     const int64_t enough = b->longest > ENOUGH_TOKENS ? b->longest : ENOUGH_TOKENS;
-    bool on_devices = true;
+    bool on_devices = true, is_first = true;
     for (int k = 0; k < 4; k++) {
         if (r->config.recompute >= 0 && k > 0)
             break;
@@ -277,7 +280,8 @@ static hn_status search(hn_train_run *r, const bounds *b, hn_str *why)
             /* short of recomputing everything, small micro-batches are not worth it */
             const int64_t least = k == 3 || r->config.recompute >= 0 ? b->longest : enough;
             const int64_t at = tokens > least ? tokens : least < b->most ? least : b->most;
-            const trial t = { r, b->longest, at, recompute };
+            const trial t = { r, b->longest, at, recompute, !is_first && !asked.fits };
+            is_first = false;
             HN_TRY(plan_and_judge(&t, &asked, why, &on_devices));
             if (on_devices && fits(r, b->total, b->yet))
                 return hold_to(r, b->total);
