@@ -14,7 +14,7 @@
 #ifndef HONE_FINETUNE_H
 #define HONE_FINETUNE_H
 
-#include "hone/engine.h"
+#include "hone/examples.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -110,6 +110,63 @@ typedef struct hn_finetune_estimate {
  * looked at. */
 HN_API hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spec,
                                   hn_finetune_estimate *estimate);
+
+/* ---- a run, step by step ---- */
+
+/* A run on examples that are open: planned, taken up again where it has begun, trained, finished, reported on.
+ * hn_finetune is all of it at once but the report. It is freed before its examples, which nothing else uses meanwhile. */
+typedef struct hn_finetune_run hn_finetune_run;
+
+typedef struct hn_finetune_run_options {
+    size_t size;
+    const char *const *settings; /* of hn_finetune_setting, but "threads", which are the engine's */
+    int32_t n_settings;
+    const char *out;     /* the run's folder; made if it is not there; NULL: it can be planned, and no more */
+    int32_t overwrite;   /* begins anew where a run is already, instead of refusing */
+    int32_t samples;     /* answers that hn_finetune_run_report makes before and after, within the same memory; at most 64 */
+    const char *command; /* what was called, for the report; or NULL */
+    /* As in hn_finetune_spec. */
+    void *context;
+    void (*on_step)(void *context, const hn_finetune_step *step);
+    void (*on_evaluation)(void *context, const hn_finetune_evaluation *evaluation);
+    void (*on_saved)(void *context, const char *path);
+} hn_finetune_run_options;
+
+/* Checks the examples where nobody did, and plans: nothing is written. Nothing of `options` but what is called back and
+ * its context is kept. */
+HN_API hn_status hn_finetune_run_new(hn_finetune_run **out, hn_examples *examples,
+                                     const hn_finetune_run_options *options_or_null);
+HN_API void hn_finetune_run_free(hn_finetune_run *run); /* takes NULL */
+
+typedef struct hn_finetune_layout {
+    hn_finetune_estimate estimate;
+    int32_t n_lora, n_dora, n_full; /* weights that are trained in each way */
+    double share;                   /* of the model's active parameters, that these weights hold */
+    double rate;
+    const char *schedule, *optimizer;
+    int64_t seed;
+    int32_t judges_answers;         /* what an evaluation's accuracy is of: answers told well; 0: tokens */
+    int32_t is_model;               /* whole tensors alone are trained: a model comes of it, no adapter */
+} hn_finetune_layout;
+HN_API const hn_finetune_layout *hn_finetune_run_get_layout(const hn_finetune_run *run);
+
+/* Takes up the run in the folder, before hn_finetune_run_go. *step (may be NULL): the last that was saved; 0: none was, and
+ * it begins. *is_old (may be NULL): its checkpoint is of version 1, which tells its base by a sample. */
+HN_API hn_status hn_finetune_run_resume(hn_finetune_run *run, int64_t *step, int32_t *is_old);
+/* Trains to the end. A folder that has a run in it is refused, unless it was taken up or may be overwritten. */
+HN_API hn_status hn_finetune_run_go(hn_finetune_run *run);
+/* After the end: writes what was trained, and tries it. *result is zero unless it returns HN_OK. */
+HN_API hn_status hn_finetune_run_finish(hn_finetune_run *run, hn_finetune_result *result);
+
+typedef struct hn_finetune_page {
+    char path[4096];    /* report.html in the folder; "": it was not written */
+    char left_out[512]; /* why there are no samples, where memory does not do for them; or "" */
+} hn_finetune_page;
+/* After it was finished: gives back what training took, makes the samples and the page of the run. Where samples fail
+ * otherwise, the page is written without them first. */
+HN_API hn_status hn_finetune_run_report(hn_finetune_run *run, hn_finetune_page *page);
+
+/* ---- its folder ---- */
 
 /* One page of a run's folder, also of one that has not ended: report.html in it, whose name is given as hn_lm_meta
  * gives a text. */

@@ -29,9 +29,7 @@ static const hn_option options[] = {
     HN_TEXT(prove_args, model.numerics, "numerics", "MODE", "of a model: f32 (the default) or mixed"),
     HN_FLAG(prove_args, model.full, "full", "every layer, not one of every kind"),
     HN_GROUP("how examples become tokens"),
-#define HN_DATA(kind, field, option, value, low, high, help)                                    \
-    HN_DATA_OPTION_##kind(prove_args, model.data, field, option, value, low, high, help)
-#include "train/data_choice.def"
+    HN_SETTINGS(prove_args, model.settings, hn_examples_setting),
     HN_OPTION_END,
 };
 

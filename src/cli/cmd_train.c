@@ -1,25 +1,22 @@
 /* hone train: from a model and examples to an adapter, or to a model where whole tensors were
  * trained. */
-#include "base/os/clock.h"
+#include "base/option_value.h"
 #include "base/os/terminal.h"
+#include "cli/cache_folder.h"
 #include "cli/command_line.h"
+#include "cli/data_report.h"
 #include "cli/interrupt.h"
+#include "cli/machine_options.h"
 #include "cli/memory.h"
 #include "cli/progress.h"
-#include "cli/train_options.h"
-#include "train/adapter_write.h"
-#include "train/origin.h"
-#include "train/report.h"
-#include "train/samples.h"
+#include "hone/finetune.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct train_args {
-    hn_train_config config;
-    hn_data_args data;
+    hn_settings settings;
     hn_list files;
-    hn_machine_args machine; /* threads are the configuration's */
+    hn_machine_args machine; /* threads are a setting */
     hn_sink out;
     bool resume, dry_run;
     int64_t samples;
@@ -34,59 +31,41 @@ static const hn_option options[] = {
     HN_INT(train_args, samples, "samples", "N", 0, 64,
            "answers before and after, for the report (3)"),
     HN_FLAG(train_args, dry_run, "dry-run", "say what would be done, and train nothing"),
-#define HN_TRAIN_GROUP(title) HN_GROUP(title),
-#define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help)                \
-    HN_TRAIN_OPTION_##kind(train_args, config.field, option, value, low, high, help)
-#include "train/config.def"
-#undef HN_TRAIN
+    HN_SETTINGS(train_args, settings, hn_finetune_setting),
     HN_GROUP("how examples become tokens"),
-#define HN_DATA(kind, field, option, value, low, high, help)                                    \
-    HN_DATA_OPTION_##kind(train_args, data, field, option, value, low, high, help)
-#include "train/data_choice.def"
+    HN_SETTINGS(train_args, settings, hn_examples_setting),
     HN_OPTION_END,
 };
 
-static const train_args defaults = { .config = {
-#define HN_TRAIN(kind, field, option, value, otherwise, low, high, counts, help) .field = otherwise,
-#include "train/config.def"
-#undef HN_TRAIN
-}, .samples = 3 };
+static const train_args defaults = { .samples = 3 };
 
-static void print_targets(const hn_tuning *t, FILE *out)
+static void print_targets(const hn_finetune_layout *l, FILE *out)
 {
     static const char *const ways[] = { "lora", "dora", "full" };
-    int64_t rank = -1;
-    int n[3] = { 0 };
-    for (int i = 0; i < t->n_tuned; i++) {
-        n[t->tuned[i].settings.how]++;
-        rank = t->tuned[i].settings.how != HN_TUNE_FULL ? t->tuned[i].settings.rank : rank;
-    }
-    fprintf(out, "trained: %lld numbers in %d tensors, for", (long long)t->n_params, t->n_tensors);
+    const int32_t n[] = { l->n_lora, l->n_dora, l->n_full };
+    fprintf(out, "trained: %lld numbers in %lld tensors, for", (long long)l->estimate.n_trained,
+            (long long)l->estimate.n_tensors);
     for (int i = 0; i < 3; i++)
         if (n[i])
-            fprintf(out, " %d weights (%s)", n[i], ways[i]);
-    fprintf(out, " that hold %.1f %% of the active parameters\n",
-            100 * (double)t->n_matched / (double)t->n_base);
+            fprintf(out, " %d weights (%s)", (int)n[i], ways[i]);
+    fprintf(out, " that hold %.1f %% of the active parameters\n", 100 * l->share);
 }
 
-static void print_plan(const hn_train_run *run, const train_args *args, FILE *out)
+static void print_plan(const hn_finetune_layout *l, FILE *out)
 {
-    const hn_train_plan p = hn_train_run_plan(run);
-    print_targets(hn_train_run_tuning(run), out);
-    fprintf(out, "%lld steps, rate %g (%s), %s in f32, seed %lld\n", (long long)p.n_steps,
-            args->config.rate, args->config.schedule, args->config.optimizer,
-            (long long)args->config.seed);
-    fprintf(out, "micro-batches of %lld tokens at most, ", (long long)p.micro_tokens);
-    if (p.recompute)
-        fprintf(out, "every %lld. layer kept and the rest recomputed\n", (long long)p.recompute);
+    const hn_finetune_estimate *e = &l->estimate;
+    print_targets(l, out);
+    fprintf(out, "%lld steps, rate %g (%s), %s in f32, seed %lld\n", (long long)e->n_steps, l->rate, l->schedule,
+            l->optimizer, (long long)l->seed);
+    fprintf(out, "micro-batches of %lld tokens at most, ", (long long)e->micro_tokens);
+    if (e->recompute)
+        fprintf(out, "every %lld. layer kept and the rest recomputed\n", (long long)e->recompute);
     else
         fprintf(out, "nothing recomputed\n");
     fprintf(out, "memory %.2f GiB: weights %.2f, workspace %.2f, trained with gradients and moments "
                  "%.2f, evaluation %.2f\n",
-            (double)p.total_bytes / 0x1p30, (double)p.weights_bytes / 0x1p30,
-            (double)p.bytes.workspace / 0x1p30,
-            (double)(p.bytes.parameters + p.bytes.sums + p.bytes.moments) / 0x1p30,
-            (double)p.evaluation_bytes / 0x1p30);
+            (double)e->total_bytes / 0x1p30, (double)e->weights_bytes / 0x1p30, (double)e->workspace_bytes / 0x1p30,
+            (double)e->trained_bytes / 0x1p30, (double)e->evaluation_bytes / 0x1p30);
 }
 
 /* ---- while it runs ---- */
@@ -107,7 +86,7 @@ static void show_time(double seconds, char text[32])
         snprintf(text, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
 }
 
-static void on_step(void *context, const hn_step_report *r)
+static void on_step(void *context, const hn_finetune_step *r)
 {
     display *d = context;
     char rest[32];
@@ -128,17 +107,17 @@ static void on_step(void *context, const hn_step_report *r)
     hn_progress_line((double)r->step / (double)r->n_steps, 6, figures);
 }
 
-static void on_evaluated(void *context, int64_t step, const hn_evaluation *e, bool is_best)
+static void on_evaluation(void *context, const hn_finetune_evaluation *e)
 {
     const display *d = context;
     char when[32];
-    snprintf(when, sizeof when, "step %lld", (long long)step);
+    snprintf(when, sizeof when, "step %lld", (long long)e->step);
     fprintf(stderr, "%s%s: held-out loss %.4f, ", d->is_terminal ? "\r\033[K" : "",
-            step ? when : "before training", e->loss);
+            e->step ? when : "before training", e->loss);
     if (!d->judges_answers)
         fprintf(stderr, "perplexity %.4g, ", exp(e->loss));
     fprintf(stderr, "%.1f %% %s of %lld%s\n", 100 * e->accuracy, d->judges_answers ? "preferred" : "right",
-            (long long)e->n, is_best ? ", the best so far" : "");
+            (long long)e->n, e->is_best ? ", the best so far" : "");
 }
 
 /* What happened first, then a line that can be pasted: the folder knows the rest. */
@@ -159,114 +138,111 @@ static hn_status say_how_to_go_on(hn_status status, const char *folder)
     return status;
 }
 
-static hn_status train(hn_train_run *run, const char *folder, FILE *out)
+static hn_status train(hn_finetune_run *run, const display *d, const char *folder, FILE *out)
 {
-    display d = { .is_terminal = hn_os_is_terminal(stderr),
-                  .judges_answers =
-                      hn_goal_groups(hn_learner_objective(hn_train_run_learner(run))->goal) };
-    char path[4096], digest[65];
+    hn_finetune_result result;
     hn_interrupt_begin(true);
-    const hn_train_watch watch = { .context = &d, .step = on_step, .evaluated = on_evaluated,
-                                   .cancel = hn_interrupt_flag() };
-    hn_status status = hn_train_run_go(run, &watch);
-    if (d.is_terminal)
+    hn_status status = hn_finetune_run_go(run);
+    if (d->is_terminal)
         fputs("\r\033[K", stderr);
     hn_interrupt_end();
     if (status == HN_ERR_CANCELLED)
         return say_how_to_go_on(status, folder);
     if (status == HN_OK)
-        status = hn_train_run_finish(run, path, digest);
+        status = hn_finetune_run_finish(run, &result);
     if (status != HN_OK)
         return status;
-    if (d.seconds > 0)
-        fprintf(out, "%lld steps in %.1f s, %.0f tokens/s\n", (long long)d.steps, d.seconds,
-                (double)d.tokens / d.seconds);
-    fprintf(out, "%s\n%s\nsha256 %s\n", hn_train_run_verdict(run), path, digest);
+    if (d->seconds > 0)
+        fprintf(out, "%lld steps in %.1f s, %.0f tokens/s\n", (long long)d->steps, d->seconds,
+                (double)d->tokens / d->seconds);
+    fprintf(out, "%s\n%s\nsha256 %s\n", result.verdict, result.path, result.sha256);
     return HN_OK;
 }
 
-/* What was called, for the report. */
-static hn_status leave_origin(const train_args *args, const hn_train_input *in, const char *model)
+/* The page that shows the run; what training took has been given back. */
+static hn_status leave_report(hn_finetune_run *run, FILE *out)
 {
-    hn_str line = hn_str_on(in->heap);
+    hn_finetune_page page;
+    const hn_status status = hn_finetune_run_report(run, &page);
+    if (page.left_out[0])
+        fprintf(out, "no samples: %s\n", page.left_out);
+    if (page.path[0])
+        fprintf(out, "%s\n", page.path);
+    if (status == HN_OK && hn_memory_peak())
+        fprintf(out, "at most %.3f GiB of memory from the first byte to here\n",
+                (double)hn_memory_peak() / 0x1p30);
+    return status;
+}
+
+static hn_status resume(hn_finetune_run *run, FILE *out)
+{
+    int64_t step;
+    int32_t is_old;
+    HN_TRY(hn_finetune_run_resume(run, &step, &is_old));
+    if (step)
+        fprintf(out, "going on after step %lld%s\n", (long long)step, is_old ?
+                ", of a checkpoint of version 1, which tells its base by a sample" : "");
+    else
+        fprintf(out, "no step was saved: going on from the beginning\n");
+    return HN_OK;
+}
+
+static hn_status run_examples(const train_args *args, hn_examples *examples, const hn_setting_words *words,
+                              const char *command, FILE *out)
+{
+    display d = { .is_terminal = hn_os_is_terminal(stderr) };
+    const hn_finetune_run_options o = { .size = sizeof o, .settings = (const char *const *)words->at,
+                                        .n_settings = words->n, .out = args->out.path,
+                                        .overwrite = args->out.over == HN_OVER_OLD, .samples = (int32_t)args->samples,
+                                        .command = command, .context = &d, .on_step = on_step,
+                                        .on_evaluation = on_evaluation };
+    hn_finetune_run *run;
+    HN_TRY(hn_finetune_run_new(&run, examples, &o));
+    d.judges_answers = hn_finetune_run_get_layout(run)->judges_answers != 0;
+    print_plan(hn_finetune_run_get_layout(run), out);
+    fflush(out);
+    hn_status status = HN_OK;
+    if (args->resume && !args->dry_run)
+        status = resume(run, out);
+    if (status == HN_OK && !args->dry_run)
+        status = train(run, &d, args->out.path, out);
+    if (status == HN_OK && !args->dry_run)
+        status = leave_report(run, out);
+    hn_finetune_run_free(run);
+    return status;
+}
+
+/* What was called, for the report. */
+static hn_status run_called(const train_args *args, hn_examples *examples, const hn_setting_words *words, hn_heap *heap,
+                            FILE *out)
+{
+    hn_str line = hn_str_on(heap);
     hn_command_line_write(&line);
     hn_status status = hn_str_status(&line);
-    const hn_origin origin = { .command = line.text, .version = HN_VERSION, .model = model,
-                               .dataset = in->data.dataset };
     if (status == HN_OK)
-        status = hn_origin_write(in->heap, args->out.path, &origin);
+        status = run_examples(args, examples, words, line.text, out);
     hn_str_free(&line);
     return status;
 }
 
-/* The page that shows the run; the learner's memory has been given back. */
-static hn_status leave_report(const train_args *args, const hn_train_input *in, const char *model,
-                              bool is_model, FILE *out)
+static hn_status run_model(const train_args *args, const char *model, const hn_setting_words *words, hn_heap *heap,
+                           FILE *out)
 {
-    char result[4096], path[4096];
-    snprintf(result, sizeof result, "%s/%s", args->out.path, is_model ? "model.gguf" : "adapter.gguf");
-    hn_samples_options o = { .model = in->model, .dataset = in->data.dataset,
-                             .run = in->run, .dir = args->out.path, .result = result,
-                             .is_model = is_model, .n = (int)args->samples, .most_tokens = 48,
-                             .tokenizer = in->tokenizer, .template = in->template };
-    HN_TRY(hn_train_config_numerics(&args->config, &o.run.numerics));
-    HN_TRY(leave_origin(args, in, model));
-    bool left_out = false;
-    hn_status status = hn_samples_write(in->heap, &o, &left_out);
-    if (left_out)
-        fprintf(out, "no samples: %s\n", hn_error_message());
-    if (status != HN_OK) { /* the run is worth what it is: its page first, then what went wrong */
-        char said[512];
-        snprintf(said, sizeof said, "%s", hn_error_message());
-        HN_TRY(hn_run_report_write(in->heap, args->out.path, path));
-        fprintf(out, "%s\n", path);
-        return hn_fail(status, "samples: %s", said);
-    }
-    HN_TRY(hn_run_report_write(in->heap, args->out.path, path));
-    fprintf(out, "%s\n", path);
-    if (hn_memory_peak())
-        fprintf(out, "at most %.3f GiB of memory from the first byte to here\n",
-                (double)hn_memory_peak() / 0x1p30);
-    return HN_OK;
-}
-
-static void say_where(const hn_train_run *run, FILE *out)
-{
-    const long long step = hn_train_run_state(run)->step;
-    if (step)
-        fprintf(out, "going on after step %lld%s\n", step, hn_train_run_is_old(run) ?
-                ", of a checkpoint of version 1, which tells its base by a sample" : "");
-    else
-        fprintf(out, "no step was saved: going on from the beginning\n");
-}
-
-static hn_status run_input(const train_args *args, hn_train_input *in, const char *model, FILE *out)
-{
-    hn_train_run *run;
-    hn_train_subject subject = hn_train_input_subject(in, &args->config, args->out.path);
-    subject.makes_samples = args->samples > 0;
-    char samples[40];
-    snprintf(samples, sizeof samples, "samples = %lld\n", (long long)args->samples);
-    subject.more_told = samples;
-    subject.over = args->out.over;
-    HN_TRY(hn_train_run_new(&run, in->heap, &subject));
-    print_plan(run, args, out);
-    fflush(out);
-    hn_status status = HN_OK;
-    if (args->resume && !args->dry_run)
-        status = hn_train_run_resume(run);
-    if (status == HN_OK && args->resume && !args->dry_run)
-        say_where(run, out);
-    if (status == HN_OK && !args->dry_run)
-        status = train(run, args->out.path, out);
-    const bool is_model = hn_tuning_is_full(hn_train_run_tuning(run));
-    const size_t limit = in->heap->limit_bytes; /* --memory holds to the last byte */
-    hn_lock_file folder = hn_train_run_take_lock(run); /* held to the last byte */
-    hn_train_run_free(run);
-    in->heap->limit_bytes = limit;
-    if (status == HN_OK && !args->dry_run)
-        status = leave_report(args, in, model, is_model, out);
-    hn_lock_file_release(&folder);
+    const char *threads = hn_settings_value(&args->settings, "threads");
+    hn_machine_args machine = args->machine;
+    hn_engine *engine;
+    hn_examples *examples = NULL;
+    if (threads)
+        HN_TRY(hn_option_int("threads", threads, 0, 256, &machine.threads));
+    HN_TRY(hn_machine_engine(&machine, &engine));
+    hn_status status =
+        hn_examples_told(&examples, engine, model, &args->files, &args->settings, hn_cache_folder());
+    if (status == HN_OK)
+        status = hn_data_check(engine, examples, out);
+    if (status == HN_OK)
+        status = run_called(args, examples, words, heap, out);
+    hn_examples_close(examples);
+    hn_machine_engine_free(engine);
     return status;
 }
 
@@ -275,18 +251,15 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     (void)n_operands;
     const train_args *args = parsed;
     hn_heap heap;
+    hn_setting_words words;
     HN_REQUIRE(args->out.path || args->dry_run, HN_ERR_ARGUMENT, "expected --out DIR");
     hn_heap_init(&heap, NULL);
-    hn_train_input in = { .heap = &heap };
-    hn_machine_args machine = args->machine;
-    machine.threads = args->config.threads;
-    hn_status status = hn_train_config_check(&args->config);
+    hn_status status = hn_setting_words_of(&words, &heap, &args->settings, hn_finetune_setting, "threads");
     if (status == HN_OK)
-        status = hn_train_args_open(&in, operands[0], &args->data, &args->files,
-                                     &machine, out);
+        status = hn_finetune_check_settings((const char *const *)words.at, words.n);
     if (status == HN_OK)
-        status = run_input(args, &in, operands[0], out);
-    hn_train_input_close(&in);
+        status = run_model(args, operands[0], &words, &heap, out);
+    hn_setting_words_close(&words);
     return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/heap.h"
 #include "base/out_file.h"
+#include "hone/settings.h"
 
 #include <stdio.h>
 
@@ -25,8 +26,12 @@ typedef enum hn_option_kind {
     HN_OPTION_KIND_OUT,    /* hn_sink: a file that is written */
     HN_OPTION_KIND_FOLDER, /* hn_sink: of the files in a folder */
     HN_OPTION_KIND_RESULT, /* hn_sink: the operand number `low` is a file that is written */
-    HN_OPTION_KIND_GROUP   /* none: --help begins a group, called `help` */
+    HN_OPTION_KIND_GROUP,  /* none: --help begins a group, called `help` */
+    HN_OPTION_KIND_TABLE,  /* hn_settings: every setting of a table of the library */
+    HN_OPTION_KIND_SETTING /* hn_settings: one of them, with a `help` of its own or the table's */
 } hn_option_kind;
+
+typedef const hn_setting *hn_settings_table(size_t i);
 
 typedef struct hn_option {
     hn_option_kind kind;
@@ -35,49 +40,88 @@ typedef struct hn_option {
     const char *value; /* what --help calls the value */
     const char *help;
     int64_t low, high;
+    hn_settings_table *table;
+    const hn_setting *setting; /* where hn_options_next made it of one: a value is kept as it was given, */
+    const char *otherwise;     /* and where none is given it is this */
 } hn_option;
+
+/* What was given of settings, in this order: NAME=VALUE, for the library. */
+enum { HN_MAX_GIVEN = 340 };
+typedef struct hn_setting_given {
+    const hn_setting *of;
+    const char *value; /* NULL of a flag */
+} hn_setting_given;
+typedef struct hn_settings {
+    int n;
+    hn_setting_given at[HN_MAX_GIVEN];
+} hn_settings;
+/* Those of one table but one, as the library takes them. Close it also after a failure. */
+typedef struct hn_setting_words {
+    hn_heap *heap;
+    int32_t n;
+    char *at[HN_MAX_GIVEN];
+} hn_setting_words;
+hn_status hn_setting_words_of(hn_setting_words *words, hn_heap *heap, const hn_settings *given, hn_settings_table *table,
+                              const char *except_or_null);
+void hn_setting_words_close(hn_setting_words *words);
+/* The value of one that is no list; NULL: it was not given. */
+const char *hn_settings_value(const hn_settings *told, const char *name);
 
 #define HN_FLAG(type, field, name, help)                                                       \
     {                                                                                          \
-        HN_OPTION_KIND_FLAG, name, offsetof(type, field), NULL, help, 0, 0                     \
+        HN_OPTION_KIND_FLAG, name, offsetof(type, field), NULL, help, 0, 0, NULL, NULL, NULL   \
     }
 #define HN_TEXT(type, field, name, value, help)                                                \
     {                                                                                          \
-        HN_OPTION_KIND_TEXT, name, offsetof(type, field), value, help, 0, 0                    \
+        HN_OPTION_KIND_TEXT, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL  \
     }
 #define HN_INT(type, field, name, value, low, high, help)                                      \
     {                                                                                          \
-        HN_OPTION_KIND_INT, name, offsetof(type, field), value, help, low, high                \
+        HN_OPTION_KIND_INT, name, offsetof(type, field), value, help, low, high, NULL, NULL, NULL\
     }
 #define HN_REAL(type, field, name, value, help)                                                \
     {                                                                                          \
-        HN_OPTION_KIND_REAL, name, offsetof(type, field), value, help, 0, 0                    \
+        HN_OPTION_KIND_REAL, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL  \
     }
 #define HN_LIST(type, field, name, value, help)                                                \
     {                                                                                          \
-        HN_OPTION_KIND_LIST, name, offsetof(type, field), value, help, 0, 0                    \
+        HN_OPTION_KIND_LIST, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL  \
     }
 /* What a command writes. One that has any of these takes --overwrite too, and files that are there
  * already are refused without it before the command begins. */
 #define HN_OUT(type, field, name, value, help)                                                 \
     {                                                                                          \
-        HN_OPTION_KIND_OUT, name, offsetof(type, field), value, help, 0, 0                     \
+        HN_OPTION_KIND_OUT, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL   \
     }
 #define HN_OUT_FOLDER(type, field, name, value, help)                                          \
     {                                                                                          \
-        HN_OPTION_KIND_FOLDER, name, offsetof(type, field), value, help, 0, 0                  \
+        HN_OPTION_KIND_FOLDER, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL\
     }
 #define HN_RESULT(type, field, operand)                                                        \
     {                                                                                          \
-        HN_OPTION_KIND_RESULT, "", offsetof(type, field), NULL, NULL, operand, operand         \
+        HN_OPTION_KIND_RESULT, "", offsetof(type, field), NULL, NULL, operand, operand, NULL, NULL, NULL\
     }
 #define HN_GROUP(title)                                                                        \
     {                                                                                          \
-        HN_OPTION_KIND_GROUP, "", 0, NULL, title, 0, 0                                         \
+        HN_OPTION_KIND_GROUP, "", 0, NULL, title, 0, 0, NULL, NULL, NULL                       \
+    }
+/* Settings of the library; a command's field of them is an hn_settings. */
+#define HN_SETTINGS(type, field, table)                                                        \
+    {                                                                                          \
+        HN_OPTION_KIND_TABLE, "", offsetof(type, field), NULL, NULL, 0, 0, table, NULL, NULL   \
+    }
+#define HN_SETTING(type, field, table, name, help)                                             \
+    {                                                                                          \
+        HN_OPTION_KIND_SETTING, name, offsetof(type, field), NULL, help, 0, 0, table, NULL, NULL\
+    }
+/* One of which `help` says what it is unless given. */
+#define HN_SETTING_OPEN(type, field, table, name, help)                                        \
+    {                                                                                          \
+        HN_OPTION_KIND_SETTING, name, offsetof(type, field), NULL, help, 1, 0, table, NULL, NULL\
     }
 #define HN_OPTION_END                                                                          \
     {                                                                                          \
-        HN_OPTION_KIND_END, NULL, 0, NULL, NULL, 0, 0                                          \
+        HN_OPTION_KIND_END, NULL, 0, NULL, NULL, 0, 0, NULL, NULL, NULL                        \
     }
 
 enum { HN_MAX_ARGS_BYTES = 8192, HN_MAX_OPERANDS = 64 };
@@ -102,9 +146,18 @@ extern const hn_command *const hn_commands[];
  * *wants_help, nothing else was looked at. */
 hn_status hn_options_parse(const hn_command *command, int argc, char **argv, void *args,
                            int *n_operands, char **operands, bool *wants_help);
-/* The one of this name, --overwrite too where it is taken; NULL if there is none. */
-const hn_option *hn_options_find(const hn_command *command, const char *name);
-extern const hn_option hn_option_overwrite; /* of every command that writes files */
+/* Goes through a command's options, with those of tables in their places, till it is false. */
+typedef struct hn_option_walk {
+    const hn_option *at; /* in the command's table; begins there */
+    size_t i;            /* in the library's, where that is one */
+    hn_option found;
+} hn_option_walk;
+hn_option_walk hn_options_of(const hn_command *command);
+bool hn_options_next(hn_option_walk *walk);
+/* The one of this name, --overwrite too where it is taken. */
+bool hn_options_find(const hn_command *command, const char *name, hn_option *out);
+/* --overwrite, of every command that writes files. */
+bool hn_options_overwrite(const hn_command *command, hn_option *out);
 /* How many operands there are, and what `name` was given, as far as that can be told before parsing;
  * NULL: nothing. */
 int hn_options_glance(const hn_command *command, int argc, char **argv, const char *name,

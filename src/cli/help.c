@@ -35,18 +35,33 @@ static void wrap(const char *text, int at, int indent, FILE *out)
 }
 
 /* What an option is unless it is given: where its words do not say so already. */
+static bool read_default(const hn_command *c, const hn_option *o, char value[HN_NUMBER_TEXT])
+{
+    const char *field = c->defaults && !o->setting ? (const char *)c->defaults + o->at : NULL;
+    const char *text = o->setting ? o->otherwise
+                       : field && o->kind == HN_OPTION_KIND_TEXT ? *(const char *const *)(const void *)field
+                                                                 : NULL;
+    double number = 0;
+    if (o->kind == HN_OPTION_KIND_TEXT && text)
+        snprintf(value, HN_NUMBER_TEXT, "%.30s", text);
+    if (o->kind == HN_OPTION_KIND_TEXT)
+        return text != NULL;
+    if (o->kind != HN_OPTION_KIND_INT && o->kind != HN_OPTION_KIND_REAL)
+        return false;
+    if (text)
+        hn_number_parse(text, &number);
+    else if (field)
+        number = o->kind == HN_OPTION_KIND_INT ? (double)*(const int64_t *)(const void *)field
+                                               : *(const double *)(const void *)field;
+    hn_number_write(number, o->kind == HN_OPTION_KIND_INT ? 17 : 0, value);
+    return true;
+}
+
 static void default_of(const hn_command *c, const hn_option *o, char out[HN_NUMBER_TEXT + 8])
 {
     char value[HN_NUMBER_TEXT];
-    const char *field = c->defaults ? (const char *)c->defaults + o->at : NULL;
     out[0] = 0;
-    if (o->kind == HN_OPTION_KIND_INT)
-        hn_number_write(field ? (double)*(const int64_t *)(const void *)field : 0, 17, value);
-    else if (o->kind == HN_OPTION_KIND_REAL)
-        hn_number_write(field ? *(const double *)(const void *)field : 0, 0, value);
-    else if (o->kind == HN_OPTION_KIND_TEXT && field && *(const char *const *)(const void *)field)
-        snprintf(value, sizeof value, "%.30s", *(const char *const *)(const void *)field);
-    else
+    if (!read_default(c, o, value))
         return;
     char said[HN_NUMBER_TEXT + 8];
     snprintf(said, sizeof said, "(%s", value);
@@ -79,14 +94,6 @@ static void print_option(const hn_command *c, const hn_option *o, FILE *out)
     wrap(text, INDENT, INDENT, out);
 }
 
-static bool writes_files(const hn_command *c)
-{
-    for (const hn_option *o = c->options; o && o->kind != HN_OPTION_KIND_END; o++)
-        if (o->kind >= HN_OPTION_KIND_OUT && o->kind <= HN_OPTION_KIND_RESULT)
-            return true;
-    return false;
-}
-
 void hn_help_command(const hn_command *c, FILE *out)
 {
     bool has_group = false;
@@ -97,7 +104,8 @@ void hn_help_command(const hn_command *c, FILE *out)
         fprintf(out, "\n%s", c->details);
     if (c->example)
         fprintf(out, "\nexample:\n  hone %s\n", c->example);
-    for (const hn_option *o = c->options; o && o->kind != HN_OPTION_KIND_END; o++) {
+    for (hn_option_walk w = hn_options_of(c); hn_options_next(&w);) {
+        const hn_option *o = &w.found;
         if (o->kind == HN_OPTION_KIND_RESULT)
             continue;
         if (o->kind == HN_OPTION_KIND_GROUP || !has_group)
@@ -106,8 +114,9 @@ void hn_help_command(const hn_command *c, FILE *out)
         if (o->kind != HN_OPTION_KIND_GROUP)
             print_option(c, o, out);
     }
-    if (writes_files(c))
-        print_option(c, &hn_option_overwrite, out);
+    hn_option overwrite;
+    if (hn_options_overwrite(c, &overwrite))
+        print_option(c, &overwrite, out);
 }
 
 void hn_help_all(FILE *out)

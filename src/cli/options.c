@@ -6,12 +6,60 @@
 
 #include <string.h>
 
-static const hn_option *find(const hn_command *command, const char *name, size_t length)
+/* ---- the table, with the library's in it ---- */
+
+/* A setting as an option; its words are checked as any option's, and kept. */
+static hn_option option_of(const hn_option *place, const hn_setting *s)
 {
-    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++)
-        if (*o->name && strlen(o->name) == length && !memcmp(o->name, name, length))
-            return o;
-    return NULL;
+    static const hn_option_kind kinds[] = {
+        [HN_SETTING_GROUP] = HN_OPTION_KIND_GROUP, [HN_SETTING_FLAG] = HN_OPTION_KIND_FLAG,
+        [HN_SETTING_TEXT] = HN_OPTION_KIND_TEXT,   [HN_SETTING_PATH] = HN_OPTION_KIND_TEXT,
+        [HN_SETTING_INT] = HN_OPTION_KIND_INT,     [HN_SETTING_REAL] = HN_OPTION_KIND_REAL,
+        [HN_SETTING_TEXTS] = HN_OPTION_KIND_LIST,  [HN_SETTING_PATHS] = HN_OPTION_KIND_LIST,
+    };
+    return (hn_option){ .kind = kinds[s->kind], .name = s->name ? s->name : "", .at = place->at, .value = s->value,
+                        .help = place->help ? place->help : s->help, .low = s->low, .high = s->high, .setting = s,
+                        .otherwise = place->low ? NULL : s->otherwise };
+}
+
+hn_option_walk hn_options_of(const hn_command *command)
+{
+    return (hn_option_walk){ .at = command->options };
+}
+
+bool hn_options_next(hn_option_walk *w)
+{
+    for (; w->at && w->at->kind != HN_OPTION_KIND_END; w->at++, w->i = 0) {
+        const hn_setting *s = w->at->table ? w->at->table(w->i) : NULL;
+        if (!w->at->table) {
+            w->found = *w->at++;
+            return true;
+        }
+        for (; s; s = w->at->table(w->i)) {
+            w->i++;
+            if (w->at->kind == HN_OPTION_KIND_SETTING && (!s->name || strcmp(s->name, w->at->name) != 0))
+                continue;
+            w->found = option_of(w->at, s);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find(const hn_command *command, const char *name, size_t length, hn_option *out)
+{
+    for (hn_option_walk w = hn_options_of(command); hn_options_next(&w);)
+        if (*w.found.name && strlen(w.found.name) == length && !memcmp(w.found.name, name, length)) {
+            *out = w.found;
+            return true;
+        }
+    return false;
+}
+
+static bool has(const hn_command *command, const char *name)
+{
+    hn_option unused;
+    return find(command, name, strlen(name), &unused);
 }
 
 static bool is_sink(const hn_option *o)
@@ -28,15 +76,18 @@ static bool writes(const hn_command *command)
     return false;
 }
 
-const hn_option *hn_options_find(const hn_command *command, const char *name)
+bool hn_options_overwrite(const hn_command *command, hn_option *out)
 {
-    const hn_option *o = find(command, name, strlen(name));
-    return o || strcmp(name, "overwrite") != 0 || !writes(command) ? o : &hn_option_overwrite;
+    *out = (hn_option){ .kind = HN_OPTION_KIND_FLAG, .name = "overwrite",
+                        .help = "replace files that are there already (never an input)" };
+    return writes(command);
 }
 
-const hn_option hn_option_overwrite = {
-    HN_OPTION_KIND_FLAG, "overwrite", 0, NULL, "replace files that are there already (never an input)", 0, 0
-};
+bool hn_options_find(const hn_command *command, const char *name, hn_option *out)
+{
+    return find(command, name, strlen(name), out) ||
+           (!strcmp(name, "overwrite") && hn_options_overwrite(command, out));
+}
 
 /* What others call what hone has under another name. */
 static const char *const synonyms[][2] = {
@@ -58,12 +109,12 @@ static hn_status fail_unknown(const hn_command *command, const char *name, size_
     hn_nearest near = hn_nearest_to(name, n);
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
         if (strlen(synonyms[i][0]) == n && !memcmp(synonyms[i][0], name, n) &&
-            (find(command, synonyms[i][1], strlen(synonyms[i][1])) ||
+            (has(command, synonyms[i][1]) ||
              (!strcmp(synonyms[i][1], "overwrite") && writes(command))))
             return hn_fail(HN_ERR_ARGUMENT, "unknown option --%.*s: here it is --%s", (int)n, name,
                            synonyms[i][1]);
-    for (const hn_option *o = command->options; o && o->kind != HN_OPTION_KIND_END; o++)
-        hn_nearest_try(&near, o->name);
+    for (hn_option_walk w = hn_options_of(command); hn_options_next(&w);)
+        hn_nearest_try(&near, w.found.name);
     if (writes(command))
         hn_nearest_try(&near, "overwrite");
     hn_nearest_try(&near, "help");
@@ -74,7 +125,7 @@ static hn_status fail_unknown(const hn_command *command, const char *name, size_
 /* `--overwrite`, which every command has that writes. */
 static bool is_overwrite(const hn_command *command, const char *word)
 {
-    return !strcmp(word, "--overwrite") && !find(command, word + 2, strlen(word + 2)) && writes(command);
+    return !strcmp(word, "--overwrite") && !has(command, word + 2) && writes(command);
 }
 
 /* What may be written over stands beside every name; files that are there are refused now, not when
@@ -96,9 +147,35 @@ static hn_status settle_sinks(const hn_command *command, bool may_overwrite, voi
     return HN_OK;
 }
 
+/* A setting's value is checked as an option's is, and then kept as it was given. */
+static hn_status tell(const hn_option *o, const char *value, hn_settings *told)
+{
+    int64_t integer;
+    double real;
+    int n = 0;
+    if (o->kind == HN_OPTION_KIND_INT)
+        HN_TRY(hn_option_int(o->name, value, o->low, o->high, &integer));
+    if (o->kind == HN_OPTION_KIND_REAL)
+        HN_TRY(hn_option_real(o->name, value, &real));
+    for (int i = 0; i < told->n; i++)
+        n += told->at[i].of == o->setting;
+    if (n && o->kind != HN_OPTION_KIND_LIST) {
+        for (int i = 0; i < told->n; i++)
+            if (told->at[i].of == o->setting)
+                told->at[i].value = value;
+        return HN_OK;
+    }
+    HN_REQUIRE(n < HN_MAX_LIST, HN_ERR_ARGUMENT, "--%s: given more than %d times", o->name, HN_MAX_LIST);
+    HN_REQUIRE(told->n < HN_MAX_GIVEN, HN_ERR_ARGUMENT, "--%s: more than %d settings", o->name, HN_MAX_GIVEN);
+    told->at[told->n++] = (hn_setting_given){ o->setting, value };
+    return HN_OK;
+}
+
 static hn_status store(const hn_option *o, const char *value, void *args)
 {
     void *field = (char *)args + o->at;
+    if (o->setting)
+        return tell(o, value, field);
     switch (o->kind) {
     case HN_OPTION_KIND_FLAG:
         *(bool *)field = true;
@@ -124,36 +201,37 @@ static hn_status store(const hn_option *o, const char *value, void *args)
         return HN_OK;
     case HN_OPTION_KIND_GROUP:
     case HN_OPTION_KIND_RESULT:
+    case HN_OPTION_KIND_TABLE:
+    case HN_OPTION_KIND_SETTING:
     case HN_OPTION_KIND_END:
         break;
     }
     return hn_fail(HN_ERR_ARGUMENT, "--%s: no such option", o->name);
 }
 
-/* What -x stands for; NULL if nothing. */
-static const hn_option *find_letter(const hn_command *command, const char *word)
+/* What -x stands for. */
+static bool find_letter(const hn_command *command, const char *word, hn_option *out)
 {
     if (word[0] != '-' || !word[1] || word[2])
-        return NULL;
+        return false;
     for (const char *at = command->letters; at && *at; at += strspn(at, " ")) {
         const size_t n = strcspn(at, " ");
         if (at[0] == word[1])
-            return find(command, at + 2, n - 2);
+            return find(command, at + 2, n - 2, out);
         at += n;
     }
-    return NULL;
+    return false;
 }
 
 static hn_status read_option(const hn_command *command, int argc, char **argv, int *i, void *args)
 {
     const char *word = argv[*i] + 2;
     size_t length = strcspn(word, "=");
-    const hn_option *o = find_letter(command, argv[*i]);
-    if (o)
+    hn_option found;
+    const hn_option *o = &found;
+    if (find_letter(command, argv[*i], &found))
         length = 0;
-    else
-        o = find(command, word, length);
-    if (!o)
+    else if (!find(command, word, length, &found))
         return fail_unknown(command, word, length);
     const char *value = word[length] ? word + length + 1 : NULL;
     if (o->kind == HN_OPTION_KIND_FLAG) {
@@ -174,6 +252,7 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
     *n_operands = 0;
     *wants_help = false;
     bool only_operands = false, may_overwrite = false;
+    hn_option letter;
     memset(args, 0, command->args_size);
     if (command->defaults)
         memcpy(args, command->defaults, command->args_size);
@@ -188,7 +267,7 @@ hn_status hn_options_parse(const hn_command *command, int argc, char **argv, voi
         } else if (!only_operands && is_overwrite(command, argv[i])) {
             may_overwrite = true;
         } else if (!only_operands && ((argv[i][0] == '-' && argv[i][1] == '-') ||
-                                      find_letter(command, argv[i]))) {
+                                      find_letter(command, argv[i], &letter))) {
             HN_TRY(read_option(command, argc, argv, &i, args));
         } else {
             HN_REQUIRE(*n_operands < HN_MAX_OPERANDS, HN_ERR_ARGUMENT, "more than %d operands",
@@ -209,18 +288,19 @@ int hn_options_glance(const hn_command *command, int argc, char **argv, const ch
     int n = 0;
     *value = NULL;
     for (int i = 0; i < argc; i++) {
-        const hn_option *o = find_letter(command, argv[i]);
+        hn_option o;
+        bool is_known = find_letter(command, argv[i], &o);
         const size_t length = !strncmp(argv[i], "--", 2) ? strcspn(argv[i] + 2, "=") : 0;
         const char *given = length && argv[i][2 + length] ? argv[i] + 3 + length : NULL;
-        if (!o && length)
-            o = find(command, argv[i] + 2, length);
-        if (!o) {
+        if (!is_known && length)
+            is_known = find(command, argv[i] + 2, length, &o);
+        if (!is_known) {
             n += length == 0 && argv[i][0] != '-';
             continue;
         }
-        if (o->kind != HN_OPTION_KIND_FLAG && !given && i + 1 < argc)
+        if (o.kind != HN_OPTION_KIND_FLAG && !given && i + 1 < argc)
             given = argv[++i];
-        if (!strcmp(o->name, name))
+        if (!strcmp(o.name, name))
             *value = given ? given : "";
     }
     return n;

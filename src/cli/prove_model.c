@@ -1,8 +1,12 @@
 #include "cli/prove_model.h"
 
 #include "base/sha256.h"
+#include "cli/cache_folder.h"
 #include "cli/progress.h"
+#include "models/identity.h"
 #include "prove/model_proof.h"
+#include "train/input.h"
+#include "train/run_told.h"
 
 /* The first examples as the data has them: more tokens than a proof will take. */
 static hn_status read_batch(const hn_train_input *in, hn_batch *out)
@@ -77,14 +81,42 @@ static hn_status prove(const hn_prove_model_args *args, hn_train_input *in, hn_r
     return status == HN_OK ? hn_str_status(subject) : status;
 }
 
+static bool watch(void *context, uint64_t done, uint64_t all)
+{
+    return hn_progress(context, (double)done / (double)all, "reading examples");
+}
+
+/* The bar ends before anything is refused. */
+static void found(void *context, const hn_preflight *report, const hn_dataset *dataset)
+{
+    (void)context, (void)report, (void)dataset;
+    hn_progress_end();
+}
+
+static hn_status open_input(const hn_prove_model_args *args, const char *model, hn_run_told *told, hn_train_input *in)
+{
+    const hn_train_look look = { .watch = watch, .found = found };
+    *told = hn_run_told_nothing();
+    for (int i = 0; i < args->settings.n; i++)
+        HN_TRY(hn_run_told_set(told, args->settings.at[i].of->name, args->settings.at[i].value));
+    const hn_data_choice choice = hn_run_told_choice(told);
+    hn_progress_begin();
+    const hn_status status = hn_train_input_open(in, model, &choice, args->files.at, args->files.n, &look);
+    hn_progress_end();
+    HN_TRY(status);
+    hn_model_keep_identity(in->model, hn_cache_folder());
+    return HN_OK;
+}
+
 hn_status hn_prove_model(const hn_prove_model_args *args, hn_heap *heap, const char *model,
                          hn_report *report, hn_str *subject)
 {
     hn_train_input in = { .heap = heap };
-    hn_status status = hn_train_args_open(&in, model, &args->data, &args->files,
-                                          &(hn_machine_args){ .threads = 1 }, NULL);
+    hn_run_told *told = hn_alloc(heap, HN_TAG_TEXT, sizeof *told);
+    hn_status status = told ? open_input(args, model, told, &in) : HN_ERR_MEMORY;
     if (status == HN_OK)
         status = prove(args, &in, report, subject);
     hn_train_input_close(&in);
+    hn_free(heap, told);
     return status;
 }

@@ -2,11 +2,11 @@
 #ifndef HN_CLI_PROVE_MODEL_H
 #define HN_CLI_PROVE_MODEL_H
 
-#include "cli/train_options.h"
+#include "cli/command.h"
 #include "prove/report.h"
 
 typedef struct hn_prove_model_args {
-    hn_data_args data;
+    hn_settings settings;
     hn_list files;
     const char *targets, *numerics;
     int64_t rank, directions, threads, seed;

@@ -19,8 +19,9 @@ static hn_status add_name(hn_run_words *w, const char *key)
 
 static hn_status add_line(hn_run_words *w, const hn_command *command, const hn_finetune_line *line)
 {
+    hn_option option;
     const bool is_operand = !strcmp(line->key, command->run_file_operand);
-    HN_REQUIRE(is_operand || hn_options_find(command, line->key), HN_ERR_ARGUMENT,
+    HN_REQUIRE(is_operand || hn_options_find(command, line->key, &option), HN_ERR_ARGUMENT,
                "line %d: unknown option --%.60s", line->line, line->key);
     HN_REQUIRE(!is_operand || line->value == HN_FINETUNE_TEXT, HN_ERR_ARGUMENT,
                "line %d: %s: expected a name in quotes", line->line, line->key);

@@ -44,6 +44,9 @@ hn_status hn_check_variables(const char *const *list, int32_t n);
 hn_status hn_lm_try_adapter(const hn_lm *lm, const char *path, const hn_lm_adapter_options *options_or_null,
                             hn_adapter **out, hn_adapter_trial *trial);
 
+/* What was found of one, as the public struct has it; `out` may be NULL. */
+void hn_lm_give_trial(const hn_adapter_trial *found, hn_lm_adapter_trial *out);
+
 /* Sessions and samplers as the public options have them; of the inner kind. */
 hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options_or_null, hn_session **out);
 hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling_or_null, hn_logit_bias **bias,

@@ -17,7 +17,7 @@ static hn_status add(hn_lm *lm, hn_adapter *adapter)
     return HN_OK;
 }
 
-static void tell(const hn_adapter_trial *found, hn_lm_adapter_trial *out)
+void hn_lm_give_trial(const hn_adapter_trial *found, hn_lm_adapter_trial *out)
 {
     if (!out)
         return;
@@ -53,7 +53,7 @@ static hn_status apply(hn_lm *lm, const char *path, const hn_lm_adapter_options 
     HN_REQUIRE(lm->adapters.n < HN_MAX_ADAPTERS, HN_ERR_ARGUMENT, "%s: expected at most %d adapters", path,
                HN_MAX_ADAPTERS);
     HN_TRY(hn_lm_try_adapter(lm, path, options, &adapter, &found));
-    tell(&found, trial); /* what was found stands, whatever becomes of it beside the others */
+    hn_lm_give_trial(&found, trial); /* what was found stands, whatever becomes of it beside the others */
     const hn_status status = add(lm, adapter);
     if (status != HN_OK)
         hn_adapter_close(adapter);

@@ -105,7 +105,7 @@ static hn_status check_variables(const hn_data_input *in, const hn_data_choice *
 }
 
 hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, const char *model,
-                             const char *const *files, int n_files, bool wants_roles)
+                             const char *const *files, int n_files)
 {
     hn_data_file all[HN_MAX_DATA_FILES] = { 0 };
     hn_dataset_options options = { .files = all,
@@ -121,7 +121,6 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, co
     HN_TRY(check_variables(in, choice));
     HN_TRY(read_rule(in, choice, &options.rule));
     HN_TRY(read_model(in, choice, model, &options.rule));
-    options.rule.wants_roles = wants_roles;
     HN_REQUIRE(n_files + choice->n_held <= HN_MAX_DATA_FILES, HN_ERR_ARGUMENT,
                "data files: expected at most %d, found %d", HN_MAX_DATA_FILES,
                n_files + choice->n_held);

@@ -36,7 +36,7 @@ typedef struct hn_data_input {
 /* The lists of the choice, and `model`, must outlive it.
  * `files`: paths, as PATH:2.5 with how often an epoch has them. Close it also after a failure. */
 hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, const char *model,
-                             const char *const *files, int n_files, bool wants_roles);
+                             const char *const *files, int n_files);
 void hn_data_input_close(hn_data_input *in);
 
 #endif

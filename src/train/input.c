@@ -33,31 +33,46 @@ static hn_status describe_data(hn_train_input *in, const hn_data_choice *choice)
     return hn_str_status(text);
 }
 
-hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_data_choice *choice,
-                              const char *const *files, int n_files, const hn_train_look *look)
+hn_status hn_train_input_find(hn_train_input *in, const char *model, const hn_data_choice *choice,
+                              const char *const *files, int n_files)
 {
-    static const hn_train_look nobody = { 0 };
-    hn_ignored ignored;
-    look = look ? look : &nobody;
     HN_REQUIRE(n_files > 0, HN_ERR_ARGUMENT, "expected --data FILE");
     in->data.heap = in->heap;
     in->data_text = hn_str_on(in->heap);
     in->told = hn_str_on(in->heap);
     HN_TRY(hn_run_told_write_data(model, choice, files, n_files, &in->told));
-    HN_TRY(hn_data_input_open(&in->data, choice, model, files, n_files, false));
+    return hn_data_input_open(&in->data, choice, model, files, n_files);
+}
+
+hn_status hn_train_input_check(hn_train_input *in, const hn_train_look *look)
+{
+    static const hn_train_look nobody = { 0 };
+    look = look ? look : &nobody;
     HN_TRY(hn_preflight_run(in->data.dataset, &in->preflight, look->watch, look->context));
     if (look->found)
         look->found(look->context, &in->preflight, in->data.dataset);
-    HN_TRY(hn_preflight_verdict(&in->preflight, in->data.dataset));
+    return hn_preflight_verdict(&in->preflight, in->data.dataset);
+}
+
+hn_status hn_train_input_open_model(hn_train_input *in, const char *model, const hn_data_choice *choice)
+{
+    hn_ignored ignored;
     HN_TRY(describe_data(in, choice));
     HN_TRY(hn_data_choice_ignored(choice, &ignored));
     HN_TRY(hn_model_open(in->heap, model, &ignored, &in->model));
     return hn_check_vocabulary(in->data.tok, in->model);
 }
 
+hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_data_choice *choice,
+                              const char *const *files, int n_files, const hn_train_look *look)
+{
+    HN_TRY(hn_train_input_find(in, model, choice, files, n_files));
+    HN_TRY(hn_train_input_check(in, look));
+    return hn_train_input_open_model(in, model, choice);
+}
+
 void hn_train_input_close(hn_train_input *in)
 {
-    hn_devices_close(in->n_devices, in->devices);
     hn_model_close(in->model);
     hn_data_input_close(&in->data);
     if (in->data_text.heap)

@@ -12,9 +12,7 @@ typedef struct hn_train_input {
     hn_model *model;
     hn_data_input data;
     hn_preflight preflight;
-    hn_run_spec run; /* what it is computed by: the caller's devices, */
-    hn_device *devices[HN_MAX_DEVICES]; /* or these, of which the first n_devices are closed with it */
-    int n_devices;
+    hn_run_spec run; /* what it is computed by, on the caller's devices */
     hn_str data_text; /* how examples become tokens */
     hn_str told;      /* what all this was opened by: lines of run.toml */
     char tokenizer[65], template[65];
@@ -33,6 +31,12 @@ typedef struct hn_train_look {
 hn_status hn_train_input_open(hn_train_input *in, const char *model, const hn_data_choice *choice,
                               const char *const *files, int n_files,
                               const hn_train_look *look_or_null);
+/* The three steps of it, which follow each other: the data is found, looked through and judged, and the model is
+ * opened. */
+hn_status hn_train_input_find(hn_train_input *in, const char *model, const hn_data_choice *choice,
+                              const char *const *files, int n_files);
+hn_status hn_train_input_check(hn_train_input *in, const hn_train_look *look_or_null);
+hn_status hn_train_input_open_model(hn_train_input *in, const char *model, const hn_data_choice *choice);
 void hn_train_input_close(hn_train_input *in);
 
 /* A run's on in->run. */

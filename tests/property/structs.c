@@ -200,10 +200,46 @@ static hn_status merge(const void *o)
     return hn_lm_merge(engine, "nowhere", "nowhere", "nowhere/x", o, &report);
 }
 
+/* ---- examples ---- */
+
+static hn_examples *made; /* nothing of them may be trained, so that all that takes them ends soon */
+
+static hn_status open_examples(const void *o)
+{
+    hn_examples *e = NULL;
+    const hn_status status = hn_examples_open(&e, engine, o);
+    hn_examples_close(e);
+    return status;
+}
+
+static hn_status judge_examples(const void *o)
+{
+    hn_examples_judgement found;
+    return hn_examples_judge(made, o, &found, NULL);
+}
+
+static hn_status differentiate(const void *o)
+{
+    hn_examples_gradients found;
+    return hn_examples_differentiate(made, o, &found);
+}
+
+static hn_status make_run(const void *o)
+{
+    hn_finetune_run *run = NULL;
+    const hn_status status = hn_finetune_run_new(&run, made, o);
+    hn_finetune_run_free(run);
+    return status;
+}
+
 static const struct {
     const char *name;
     hn_status (*take)(const void *);
 } takers[] = {
+    { "hn_examples_spec", open_examples },
+    { "hn_examples_judge_options", judge_examples },
+    { "hn_examples_gradients_options", differentiate },
+    { "hn_finetune_run_options", make_run },
     { "hn_engine_options", make_engine },
     { "hn_trainer_options", make_trainer },
     { "hn_finetune_spec", plan_finetune },
@@ -343,6 +379,19 @@ static void check_list(void)
     }
 }
 
+static void check_takers(void)
+{
+    static const char path[] = "structs-hollow.jsonl", hollow[] = "{\"prompt\": \"Who?\", \"completion\": \"\"}\n";
+    const char *const data[] = { path };
+    const hn_examples_spec spec = { .size = sizeof spec, .model = hn_lm_builtin(), .data = data, .n_data = 1 };
+    FILE *f = fopen(path, "w");
+    if (CHECK(f && fputs(hollow, f) >= 0 && !fclose(f)) && CHECK_OK(hn_examples_open(&made, engine, &spec)) &&
+        CHECK(hn_examples_check(made) == HN_ERR_ARGUMENT))
+        for (int i = 0; i < N_TAKERS; i++)
+            check_sizes(i);
+    remove(path);
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
@@ -352,8 +401,8 @@ int main(int argc, char **argv)
         check_grown(s);
     check_given();
     if (CHECK_OK(hn_engine_new(&engine, NULL)) && CHECK_OK(hn_lm_open(&lm, engine, hn_lm_builtin(), NULL)))
-        for (int i = 0; i < N_TAKERS; i++)
-            check_sizes(i);
+        check_takers();
+    hn_examples_close(made);
     hn_lm_close(lm);
     hn_engine_free(engine);
     return check_close();

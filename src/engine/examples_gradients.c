@@ -1,0 +1,67 @@
+/* Gradients of examples, for hosts. */
+#include "engine/examples.h"
+#include "engine/files.h"
+#include "train/gradients.h"
+
+#include <string.h>
+
+static hn_status tell_one(const hn_gradients *g, int i, const hn_examples_gradients_options *o)
+{
+    const hn_tunable *t = &g->tuning->tensors[i];
+    hn_examples_gradient gradient = { .name = t->name, .shape = { .rank = t->weight.type.rank } };
+    float *values;
+    size_t bytes;
+    HN_TRY(hn_gradients_take(g, i, &values, &bytes));
+    for (int d = 0; d < t->weight.type.rank; d++)
+        gradient.shape.dim[d] = t->weight.type.dim[d];
+    gradient.values = values;
+    gradient.n = bytes / sizeof *values;
+    hn_status status;
+    {
+        HN_CALL_HOST();
+        status = o->on_gradient(o->context, &gradient);
+    }
+    hn_free(g->in->heap, values);
+    return status;
+}
+
+static hn_status use(hn_examples *e, const hn_examples_gradients_options *o, hn_gradients *g,
+                     const hn_gradients_options *inner, hn_examples_gradients *out)
+{
+    HN_TRY(hn_examples_want_model(e));
+    HN_TRY(hn_gradients_compute(g, &e->in, inner));
+    if (o->out)
+        HN_TRY(hn_gradients_write(g, hn_take_sink(o->out, o->overwrite)));
+    for (int i = 0; i < g->tuning->n_tensors && o->on_gradient; i++)
+        HN_TRY(tell_one(g, i, o));
+    *out = (hn_examples_gradients){ .loss = g->learned.loss, .norm = g->learned.grad_norm, .weight = g->batch.weight,
+                                    .n_tensors = g->tuning->n_tensors, .n_sequences = g->batch.n_sequences,
+                                    .n_tokens = g->batch.n_tokens, .n_supervised = g->batch.n_supervised };
+    return HN_OK;
+}
+
+hn_status hn_examples_differentiate(hn_examples *e, const hn_examples_gradients_options *options,
+                                    hn_examples_gradients *out)
+{
+    HN_ENTER();
+    hn_examples_gradients_options o;
+    hn_gradients g = { 0 };
+    hn_train_config config = hn_train_config_default();
+    HN_REQUIRE(e && options && out, HN_ERR_ARGUMENT,
+               "hn_examples_differentiate: expected examples, options and out, found NULL");
+    memset(out, 0, sizeof *out);
+    HN_TRY(hn_engine_check(e->engine));
+    HN_TRY(hn_take_struct("hn_examples_gradients_options", options, sizeof o, &o));
+    HN_REQUIRE(o.out || o.on_gradient, HN_ERR_ARGUMENT,
+               "hn_examples_gradients_options: expected out or on_gradient, found NULL");
+    HN_REQUIRE(o.most >= 0, HN_ERR_ARGUMENT, "hn_examples_gradients_options.most is %lld: expected at least 0",
+               (long long)o.most);
+    HN_TRY(hn_take_run_settings("hn_examples_gradients_options.settings", o.settings, o.n_settings,
+                                HN_SETTINGS_OF_GRADIENTS, &config));
+    HN_REQUIRE(!o.from || !config.targets, HN_ERR_ARGUMENT, "--targets beside --from: the adapter says what is trained");
+    const hn_run_options run = { .cancel = hn_engine_cancelled(e->engine) };
+    const hn_gradients_options inner = { .config = &config, .from = o.from, .most = o.most, .run = &run };
+    const hn_status status = use(e, &o, &g, &inner, out);
+    hn_gradients_free(&g);
+    return status;
+}
