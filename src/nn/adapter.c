@@ -35,12 +35,12 @@ static hn_node *adapt(nn_build *b, hn_node *y, hn_node *x, const nn_weight *w, c
                       hn_node *ids)
 {
     hn_graph *g = b->g;
+    hn_node *first = lora->magnitude ? nn_leaf_plain(b, lora->a) : nn_leaf(b, lora->a); /* magnitudes multiply them */
+    hn_node *second = lora->magnitude ? nn_leaf_plain(b, lora->b) : nn_leaf(b, lora->b);
     x = drop(b, x, w, lora);
-    hn_node *low = ids ? hn_linear_id(g, x, nn_leaf(b, lora->a), ids)
-                       : hn_linear(g, x, nn_leaf(b, lora->a));
+    hn_node *low = ids ? hn_linear_id(g, x, first, ids) : hn_linear(g, x, first);
     low = hn_scale(g, low, lora->scale, 0);
-    y = hn_add(g, y, ids ? hn_linear_id(g, low, nn_leaf(b, lora->b), ids)
-                         : hn_linear(g, low, nn_leaf(b, lora->b)));
+    y = hn_add(g, y, ids ? hn_linear_id(g, low, second, ids) : hn_linear(g, low, second));
     if (!lora->magnitude)
         return y;
     return hn_mul(g, nn_product_out(b, y, w), magnitudes(b, w, lora));

@@ -261,7 +261,7 @@ static bool is_packed(const nn_build *b, const nn_weight *w)
     return layout_of(b, w) != HN_LAYOUT_PLAIN;
 }
 
-hn_node *nn_leaf(nn_build *b, const nn_weight *w)
+static hn_node *leaf_in(nn_build *b, const nn_weight *w, hn_layout layout)
 {
     for (int i = 0; i < b->n_bound; i++)
         if (b->bound[i].weight == w)
@@ -270,15 +270,24 @@ hn_node *nn_leaf(nn_build *b, const nn_weight *w)
     if (!bound)
         return &b->g->poison;
     b->bound = bound;
-    const bool packed = is_packed(b, w);
-    hn_node *leaf = hn_graph_weight(b->g, w->name, packed ? packed_type(b, w) : w->type.dtype,
-                                    layout_of(b, w), w->type.rank,
+    const bool packed = layout != HN_LAYOUT_PLAIN;
+    hn_node *leaf = hn_graph_weight(b->g, w->name, packed ? packed_type(b, w) : w->type.dtype, layout, w->type.rank,
                                     w->type.dim);
     place(b, leaf);
     hn_node *value = packed ? leaf : value_of(b, w, leaf);
     b->bound[b->n_bound++] =
         (nn_bound){ w, leaf, value, packed, packed && w->is_permuted ? head_dim(b) : 0 };
     return value;
+}
+
+hn_node *nn_leaf(nn_build *b, const nn_weight *w)
+{
+    return leaf_in(b, w, layout_of(b, w));
+}
+
+hn_node *nn_leaf_plain(nn_build *b, const nn_weight *w)
+{
+    return leaf_in(b, w, HN_LAYOUT_PLAIN);
 }
 
 const nn_weight *nn_find(const nn_build *b, const char *name)

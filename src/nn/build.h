@@ -151,6 +151,8 @@ hn_node *nn_want(nn_build *b, const char *name);
 
 /* The leaf of a weight, the same however often it is asked for. */
 hn_node *nn_leaf(nn_build *b, const nn_weight *w);
+/* The same of one that other ops than products read: its rows are not packed. It is asked for so first. */
+hn_node *nn_leaf_plain(nn_build *b, const nn_weight *w);
 /* A matrix or bias whose rows lie in pairs of the present layer's heads, in canonical order. */
 hn_node *nn_in_order(nn_build *b, hn_node *rows);
 /* A leaf of this name, in the present layer, on its device. */
