@@ -9,8 +9,11 @@
  * whatever ran beside it, forked or taken from a file. Weights are there once for all of them.
  *
  * Keys lie in blocks of 64, counted from each sequence's own start, which forks share. A sequence may have an
- * adapter of its own; adapters come and go while sequences are open. A sequence's number is never that of one that
- * was closed, until 2^31 have been. After hn_lm_batch_new only adapters and files allocate. */
+ * adapter of its own; adapters come and go while sequences are open. What cannot be done to single rows of a product
+ * (magnitudes, whole tensors, the embedding, what there is no room for) is run apart: a step runs the sequences that have
+ * such an adapter after the others, with keys of their own, and shares with them the weights that it leaves as they are. A
+ * sequence's number is never that of one that was closed, until 2^31 have been. After hn_lm_batch_new only adapters and
+ * files allocate. */
 #ifndef HONE_BATCH_H
 #define HONE_BATCH_H
 
@@ -35,6 +38,7 @@ typedef struct hn_lm_batch_options {
     int32_t adapters;  /* room for so many adapters of single sequences */
     int32_t max_rank;  /* of these; 0: 16 */
     int32_t adapts_experts, adapts_head; /* there is room for experts, and for a head of its own, too */
+    int64_t apart;     /* sequences open at a time with one adapter that is run apart; 0: none, and it is refused */
 } hn_lm_batch_options;
 
 HN_API hn_status hn_lm_batch_new(hn_lm_batch **out, hn_lm *lm, const hn_lm_batch_options *options_or_null);
@@ -43,8 +47,9 @@ HN_API void hn_lm_batch_free(hn_lm_batch *batch); /* takes NULL */
 /* ---- adapters of single sequences ---- */
 
 /* Opened and tried as hn_lm_add_adapter does it, after the adapters of the model; *adapter stands for it.
- * HN_ERR_UNSUPPORTED, naming the tensor, for what needs a batch of its own: magnitudes (DoRA), whole tensors, the
- * embedding, a larger rank or other matrices than there is room for. HN_ERR_BUSY: all room is taken. */
+ * What is run apart takes memory for `apart` sequences here: magnitudes (DoRA), whole tensors, the embedding, a larger
+ * rank or other matrices than there is room for; HN_ERR_UNSUPPORTED, naming the tensor, without `apart`. HN_ERR_BUSY: all
+ * room is taken, or 32 are run apart. HN_ERR_ARGUMENT: it replaces what an adapter of the model replaces. */
 HN_API hn_status hn_lm_batch_add_adapter(hn_lm_batch *batch, const char *path,
                                          const hn_lm_adapter_options *options_or_null, int32_t *adapter);
 /* HN_ERR_BUSY: a sequence that is open has it. */
@@ -52,7 +57,7 @@ HN_API hn_status hn_lm_batch_remove_adapter(hn_lm_batch *batch, int32_t adapter)
 
 /* ---- sequences ---- */
 
-/* One without ids. `adapter`: -1, none. HN_ERR_BUSY: as many are open as there may be. */
+/* One without ids. `adapter`: -1, none. HN_ERR_BUSY: as many are open as there may be, in all or with an adapter apart. */
 HN_API hn_status hn_lm_batch_open(hn_lm_batch *batch, int32_t adapter, int32_t *sequence);
 /* HN_ERR_ARGUMENT: it is not open. */
 HN_API hn_status hn_lm_batch_close(hn_lm_batch *batch, int32_t sequence);
@@ -86,7 +91,8 @@ HN_API hn_status hn_lm_batch_step(hn_lm_batch *batch, const hn_lm_batch_piece *p
  * NULL: there is none. */
 HN_API const float *hn_lm_batch_logits(const hn_lm_batch *batch, size_t row);
 
-/* Blocks that are free, and (may be NULL) that there are; and what a step of these pieces takes at most. */
+/* Blocks that are free, and (may be NULL) that there are; and what a step of these pieces takes at most. Sequences whose
+ * adapter is run apart have enough blocks of their own, which are not counted, and take none of these. */
 HN_API int64_t hn_lm_batch_blocks(const hn_lm_batch *batch, int64_t *of);
 HN_API int64_t hn_lm_batch_needs(const hn_lm_batch *batch, const hn_lm_batch_piece *pieces, size_t n);
 

@@ -1,29 +1,29 @@
-/* A public batch: sequences of infer/, and the adapters that were opened for them. */
-#include "engine/lm.h"
-#include "infer/sequences.h"
+/* A public batch: its groups of sequences, and the adapters that were opened for single rows of the first. */
+#include "engine/batch_groups.h"
 
 #include "hone/batch.h"
 
 struct hn_lm_batch {
     hn_lm *lm;
-    hn_sequences *inner;
-    hn_adapter **adapters; /* [n_adapters]; NULL: none */
+    hn_batch_groups groups;
+    hn_adapter **adapters; /* [n_adapters] of the first group's bank, which come first among numbers; NULL: none */
     int32_t n_adapters;
-    hn_piece *pieces; /* [n_sequences] of a step */
-    int64_t n_sequences;
 };
 
 enum { SEQUENCES = 8 };
 
-static hn_status take_options(const hn_lm *lm, const hn_lm_batch_options *options, hn_sequences_options *out)
+static hn_status take_options(const hn_lm *lm, const hn_lm_batch_options *options, hn_sequences_options *out,
+                              int64_t *apart)
 {
     hn_lm_batch_options o;
     HN_TRY(hn_take_struct("hn_lm_batch_options", options, sizeof o, &o));
     HN_REQUIRE(o.sequences >= 0 && o.context >= 0 && o.tokens >= 0 && o.rows >= 0 && o.blocks >= 0 && o.adapters >= 0 &&
-                   o.max_rank >= 0,
+                   o.max_rank >= 0 && o.apart >= 0,
                HN_ERR_ARGUMENT, "hn_lm_batch_options: expected numbers of at least 0, found sequences %lld, context "
-               "%lld, tokens %lld, rows %lld, blocks %lld, adapters %d, max_rank %d", (long long)o.sequences,
-               (long long)o.context, (long long)o.tokens, (long long)o.rows, (long long)o.blocks, o.adapters, o.max_rank);
+               "%lld, tokens %lld, rows %lld, blocks %lld, adapters %d, max_rank %d, apart %lld", (long long)o.sequences,
+               (long long)o.context, (long long)o.tokens, (long long)o.rows, (long long)o.blocks, o.adapters, o.max_rank,
+               (long long)o.apart);
+    *apart = o.apart;
     *out = (hn_sequences_options){ .n_sequences = o.sequences ? o.sequences : SEQUENCES, .n_ctx = o.context,
                                    .max_tokens = o.tokens, .max_rows = o.rows, .n_blocks = o.blocks,
                                    .packs = !o.mapped && hn_session_should_pack(lm->model, INT64_MAX),
@@ -35,15 +35,13 @@ static hn_status take_options(const hn_lm *lm, const hn_lm_batch_options *option
 
 static hn_status make(hn_lm_batch *b, const hn_lm_batch_options *options)
 {
-    hn_heap *heap = &b->lm->engine->heap;
     hn_sequences_options inner;
-    HN_TRY(take_options(b->lm, options, &inner));
-    b->n_sequences = inner.n_sequences;
+    int64_t apart = 0;
+    HN_TRY(take_options(b->lm, options, &inner, &apart));
+    HN_TRY(hn_batch_groups_new(&b->groups, b->lm, &inner, apart));
     b->n_adapters = (int32_t)inner.n_adapters;
-    HN_TRY(hn_sequences_new(&b->inner, heap, b->lm->model, b->lm->run, &inner));
-    b->pieces = hn_alloc_array(heap, HN_TAG_STATE, (size_t)b->n_sequences, sizeof *b->pieces);
-    b->adapters = hn_alloc_array(heap, HN_TAG_STATE, (size_t)b->n_adapters + 1, sizeof(hn_adapter *));
-    return b->pieces && b->adapters ? HN_OK : HN_ERR_MEMORY;
+    b->adapters = hn_alloc_array(&b->lm->engine->heap, HN_TAG_STATE, (size_t)b->n_adapters + 1, sizeof(hn_adapter *));
+    return b->adapters ? HN_OK : HN_ERR_MEMORY;
 }
 
 hn_status hn_lm_batch_new(hn_lm_batch **out, hn_lm *lm, const hn_lm_batch_options *options)
@@ -73,11 +71,10 @@ void hn_lm_batch_free(hn_lm_batch *b)
     if (!b)
         return;
     hn_lm *lm = b->lm;
-    hn_sequences_free(b->inner);
+    hn_batch_groups_free(&b->groups);
     for (int32_t i = 0; b->adapters && i < b->n_adapters; i++)
         hn_adapter_close(b->adapters[i]);
     hn_free(&lm->engine->heap, b->adapters);
-    hn_free(&lm->engine->heap, b->pieces);
     hn_free(&lm->engine->heap, b);
     hn_lm_let_go(lm);
 }
@@ -88,34 +85,60 @@ static hn_status check(const hn_lm_batch *b, const char *call)
     return hn_engine_check(b->lm->engine);
 }
 
+/* The first group, which has the bank and the blocks that are told of. */
+static hn_sequences *first(const hn_lm_batch *b)
+{
+    return b->groups.at[0]->inner;
+}
+
 /* ---- adapters ---- */
+
+/* Into the bank, or into a group of its own. */
+static hn_status place(hn_lm_batch *b, hn_adapter *adapter, int32_t *number)
+{
+    int32_t group;
+    const hn_status status = hn_sequences_add_adapter(first(b), adapter, number);
+    if (status == HN_OK)
+        b->adapters[*number] = adapter;
+    if (status != HN_ERR_UNSUPPORTED || !b->groups.apart)
+        return status;
+    HN_TRY(hn_batch_group_add(&b->groups, adapter, &group));
+    *number = b->n_adapters + group - 1;
+    return HN_OK;
+}
 
 hn_status hn_lm_batch_add_adapter(hn_lm_batch *b, const char *path, const hn_lm_adapter_options *options,
                                   int32_t *out)
 {
     HN_ENTER();
     hn_adapter *adapter;
-    int32_t slot;
     HN_TRY(check(b, "hn_lm_batch_add_adapter"));
     HN_REQUIRE(path && out, HN_ERR_ARGUMENT, "hn_lm_batch_add_adapter: expected a path and room, found NULL");
     HN_TRY(hn_lm_try_adapter(b->lm, path, options, &adapter, NULL));
-    const hn_status status = hn_sequences_add_adapter(b->inner, adapter, &slot);
-    if (status != HN_OK) {
-        hn_adapter_close(adapter);
-        return hn_fail_within(status, "%s: ", path);
-    }
-    b->adapters[slot] = adapter;
-    *out = slot;
-    return HN_OK;
+    const hn_status status = place(b, adapter, out);
+    if (status == HN_OK)
+        return HN_OK;
+    hn_adapter_close(adapter);
+    return hn_fail_within(status, "%s: ", path);
 }
 
-hn_status hn_lm_batch_remove_adapter(hn_lm_batch *b, int32_t slot)
+/* Of an adapter that is run apart; 0 of those of the bank, and of none. */
+static int32_t group_of(const hn_lm_batch *b, int32_t adapter)
+{
+    const int64_t group = (int64_t)adapter - b->n_adapters + 1;
+    return group > 0 && group <= HN_MOST_APART && hn_batch_group_has(&b->groups, (int32_t)group) ? (int32_t)group : 0;
+}
+
+hn_status hn_lm_batch_remove_adapter(hn_lm_batch *b, int32_t adapter)
 {
     HN_ENTER();
     HN_TRY(check(b, "hn_lm_batch_remove_adapter"));
-    HN_TRY(hn_sequences_remove_adapter(b->inner, slot));
-    hn_adapter_close(b->adapters[slot]);
-    b->adapters[slot] = NULL;
+    const int32_t group = group_of(b, adapter);
+    if (group)
+        return hn_batch_group_remove(&b->groups, group);
+    HN_TRY(hn_sequences_remove_adapter(first(b), adapter));
+    hn_adapter_close(b->adapters[adapter]);
+    b->adapters[adapter] = NULL;
     return HN_OK;
 }
 
@@ -126,15 +149,17 @@ hn_status hn_lm_batch_open(hn_lm_batch *b, int32_t adapter, int32_t *sequence)
     HN_ENTER();
     HN_TRY(check(b, "hn_lm_batch_open"));
     HN_REQUIRE(sequence, HN_ERR_ARGUMENT, "hn_lm_batch_open: expected room, found NULL");
-    return hn_sequences_open(b->inner, adapter, sequence);
+    const int32_t group = group_of(b, adapter);
+    return hn_batch_groups_open(&b->groups, group, group ? -1 : adapter, sequence);
 }
 
 hn_status hn_lm_batch_close(hn_lm_batch *b, int32_t sequence)
 {
     HN_ENTER();
+    hn_sequences *inner;
     HN_TRY(check(b, "hn_lm_batch_close"));
-    HN_REQUIRE(hn_sequences_length(b->inner, sequence) >= 0, HN_ERR_ARGUMENT, "sequence %d is not open", sequence);
-    hn_sequences_close(b->inner, sequence);
+    HN_TRY(hn_batch_groups_find(&b->groups, sequence, &inner));
+    hn_sequences_close(inner, sequence);
     return HN_OK;
 }
 
@@ -144,76 +169,61 @@ hn_status hn_lm_batch_fork(hn_lm_batch *b, int32_t sequence, size_t length, int3
     HN_TRY(check(b, "hn_lm_batch_fork"));
     HN_REQUIRE(out && length <= INT64_MAX, HN_ERR_ARGUMENT, "hn_lm_batch_fork: expected room and a length, found %s",
                out ? "more than there can be" : "NULL");
-    return hn_sequences_fork(b->inner, sequence, (int64_t)length, out);
+    return hn_batch_groups_fork(&b->groups, sequence, (int64_t)length, out);
 }
 
 hn_status hn_lm_batch_trim(hn_lm_batch *b, int32_t sequence, size_t length)
 {
     HN_ENTER();
+    hn_sequences *inner;
     HN_TRY(check(b, "hn_lm_batch_trim"));
     HN_REQUIRE(length <= INT64_MAX, HN_ERR_ARGUMENT, "hn_lm_batch_trim: %zu ids are more than there can be", length);
-    return hn_sequences_trim(b->inner, sequence, (int64_t)length);
+    HN_TRY(hn_batch_groups_find(&b->groups, sequence, &inner));
+    return hn_sequences_trim(inner, sequence, (int64_t)length);
 }
 
 size_t hn_lm_batch_usable(const hn_lm_batch *b, int32_t sequence, size_t length)
 {
     HN_ENTER();
-    return b && length <= INT64_MAX ? (size_t)hn_sequences_usable(b->inner, sequence, (int64_t)length) : 0;
+    const hn_sequences *inner = b ? hn_batch_groups_of(&b->groups, sequence) : NULL;
+    return inner && length <= INT64_MAX ? (size_t)hn_sequences_usable(inner, sequence, (int64_t)length) : 0;
 }
 
 const int32_t *hn_lm_batch_ids(const hn_lm_batch *b, int32_t sequence, size_t *n)
 {
     HN_ENTER();
-    const int64_t length = b ? hn_sequences_length(b->inner, sequence) : -1;
+    const hn_sequences *inner = b ? hn_batch_groups_of(&b->groups, sequence) : NULL;
     if (n)
-        *n = length > 0 ? (size_t)length : 0;
-    return b ? hn_sequences_tokens(b->inner, sequence) : NULL;
+        *n = inner ? (size_t)hn_sequences_length(inner, sequence) : 0;
+    return inner ? hn_sequences_tokens(inner, sequence) : NULL;
 }
 
 int64_t hn_lm_batch_context(const hn_lm_batch *b)
 {
     HN_ENTER();
-    return b ? hn_sequences_context(b->inner) : 0;
+    return b ? hn_sequences_context(first(b)) : 0;
 }
 
 /* ---- steps ---- */
-
-/* More pieces than sequences are refused before they are looked at. */
-static hn_status take_pieces(const hn_lm_batch *b, const hn_lm_batch_piece *pieces, size_t n)
-{
-    HN_REQUIRE(pieces && n >= 1 && n <= (size_t)b->n_sequences, HN_ERR_ARGUMENT,
-               "a step of %zu pieces: expected 1 to %lld, of one sequence each", pieces ? n : 0,
-               (long long)b->n_sequences);
-    for (size_t i = 0; i < n; i++) {
-        HN_REQUIRE(pieces[i].ids && pieces[i].n <= INT32_MAX, HN_ERR_ARGUMENT, "piece %zu: expected ids, found %s", i,
-                   pieces[i].ids ? "more than there can be" : "NULL");
-        b->pieces[i] = (hn_piece){ pieces[i].sequence, pieces[i].ids, (int64_t)pieces[i].n, pieces[i].wanted };
-    }
-    return HN_OK;
-}
-
-static void on_progress(void *context, double done)
-{
-    const hn_engine *e = ((const hn_lm_batch *)context)->lm->engine;
-    HN_CALL_HOST();
-    e->progress(e->progress_context, done);
-}
 
 hn_status hn_lm_batch_step(hn_lm_batch *b, const hn_lm_batch_piece *pieces, size_t n)
 {
     HN_ENTER();
     HN_TRY(check(b, "hn_lm_batch_step"));
-    HN_TRY(take_pieces(b, pieces, n));
-    hn_engine *e = b->lm->engine;
-    const hn_run_options options = { .cancel = hn_engine_cancelled(e), .progress = e->progress ? on_progress : NULL,
-                                     .progress_context = b };
-    return hn_sequences_step(b->inner, b->pieces, (int64_t)n, &options);
+    /* More pieces than sequences are refused before they are looked at. */
+    HN_REQUIRE(pieces && n >= 1 && n <= (size_t)b->groups.options.n_sequences, HN_ERR_ARGUMENT,
+               "a step of %zu pieces: expected 1 to %lld, of one sequence each", pieces ? n : 0,
+               (long long)b->groups.options.n_sequences);
+    for (size_t i = 0; i < n; i++)
+        HN_REQUIRE(pieces[i].ids && pieces[i].n <= INT32_MAX, HN_ERR_ARGUMENT, "piece %zu: expected ids, found %s", i,
+                   pieces[i].ids ? "more than there can be" : "NULL");
+    return hn_batch_groups_step(&b->groups, pieces, n);
 }
 
 const float *hn_lm_batch_logits(const hn_lm_batch *b, size_t row)
 {
     HN_ENTER();
-    return b && row <= INT32_MAX ? hn_sequences_logits(b->inner, (int64_t)row) : NULL;
+    return b ? hn_batch_groups_logits(&b->groups, row) : NULL;
 }
 
 int64_t hn_lm_batch_blocks(const hn_lm_batch *b, int64_t *of)
@@ -221,16 +231,16 @@ int64_t hn_lm_batch_blocks(const hn_lm_batch *b, int64_t *of)
     HN_ENTER();
     if (!b && of)
         *of = 0;
-    return b ? hn_sequences_free_blocks(b->inner, of) : 0;
+    return b ? hn_sequences_free_blocks(first(b), of) : 0;
 }
 
 int64_t hn_lm_batch_needs(const hn_lm_batch *b, const hn_lm_batch_piece *pieces, size_t n)
 {
     HN_ENTER();
     int64_t blocks = 0;
-    for (size_t i = 0; b && pieces && i < n; i++) {
+    for (size_t i = 0; b && pieces && i < n; i++) { /* one that is apart is not open there: it needs none */
         const hn_piece piece = { pieces[i].sequence, pieces[i].ids, (int64_t)pieces[i].n, pieces[i].wanted };
-        blocks += hn_sequences_needs(b->inner, &piece, 1);
+        blocks += hn_sequences_needs(first(b), &piece, 1);
     }
     return blocks;
 }
@@ -240,15 +250,19 @@ int64_t hn_lm_batch_needs(const hn_lm_batch *b, const hn_lm_batch_piece *pieces,
 hn_status hn_lm_batch_save(const hn_lm_batch *b, int32_t sequence, const char *path)
 {
     HN_ENTER();
+    hn_sequences *inner;
     HN_TRY(check(b, "hn_lm_batch_save"));
     HN_REQUIRE(path, HN_ERR_ARGUMENT, "hn_lm_batch_save: expected a path, found NULL");
-    return hn_sequences_save(b->inner, sequence, path);
+    HN_TRY(hn_batch_groups_find(&b->groups, sequence, &inner));
+    return hn_sequences_save(inner, sequence, path);
 }
 
 hn_status hn_lm_batch_load(hn_lm_batch *b, int32_t sequence, const char *path)
 {
     HN_ENTER();
+    hn_sequences *inner;
     HN_TRY(check(b, "hn_lm_batch_load"));
     HN_REQUIRE(path, HN_ERR_ARGUMENT, "hn_lm_batch_load: expected a path, found NULL");
-    return hn_sequences_restore(b->inner, sequence, path);
+    HN_TRY(hn_batch_groups_find(&b->groups, sequence, &inner));
+    return hn_sequences_restore(inner, sequence, path);
 }

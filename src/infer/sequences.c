@@ -74,6 +74,7 @@ static hn_status take_options(hn_sequences *b, const hn_sequences_options *o)
     HN_TRY(check_cache(o->cache));
     const int64_t most = hn_hparams_longest(hn_model_hparams(b->model));
     b->n_sequences = o->n_sequences;
+    b->n_open = o->n_open ? o->n_open : o->n_sequences;
     b->n_ctx = o->n_ctx ? o->n_ctx : most > 0 && most < 4096 ? most : 4096;
     b->max_tokens = o->max_tokens ? o->max_tokens : 512;
     HN_REQUIRE(b->n_ctx > 0 && b->n_ctx <= INT32_MAX && (most <= 0 || b->n_ctx <= most),
@@ -82,8 +83,11 @@ static hn_status take_options(hn_sequences *b, const hn_sequences_options *o)
     HN_REQUIRE(b->n_sequences > 0 && b->n_sequences <= INT32_MAX / HN_KEY_BLOCK / hn_blocks_of(b->n_ctx),
                HN_ERR_ARGUMENT, "%lld sequences of %lld tokens: expected 1 or more, and fewer than 2^31 tokens",
                (long long)b->n_sequences, (long long)b->n_ctx);
-    if (b->max_tokens > b->n_sequences * b->n_ctx)
-        b->max_tokens = b->n_sequences * b->n_ctx;
+    HN_REQUIRE(b->n_open > 0 && b->n_open <= b->n_sequences, HN_ERR_ARGUMENT,
+               "%lld of %lld sequences open: expected 1 or more, and not more than all", (long long)b->n_open,
+               (long long)b->n_sequences);
+    if (b->max_tokens > b->n_open * b->n_ctx)
+        b->max_tokens = b->n_open * b->n_ctx;
     b->max_rows = o->max_rows ? o->max_rows : b->n_sequences;
     HN_REQUIRE(b->max_tokens > 0 && b->max_rows > 0 && o->n_blocks >= 0,
                HN_ERR_ARGUMENT, "%lld tokens and %lld rows of logits a step, %lld blocks of keys: expected 1 or more",
@@ -116,7 +120,7 @@ static hn_status prepare(hn_sequences *b, const hn_sequences_options *o)
 {
     HN_TRY(take_options(b, o));
     HN_TRY(make_sequences(b));
-    HN_TRY(hn_sequences_keys_new(b, o->n_blocks ? o->n_blocks : b->n_sequences * b->each));
+    HN_TRY(hn_sequences_keys_new(b, o->n_blocks ? o->n_blocks : b->n_open * b->each));
     const size_t n = (size_t)b->max_tokens;
     b->tokens = hn_alloc_array(b->heap, HN_TAG_STATE, n, sizeof *b->tokens);
     b->positions = hn_alloc_array(b->heap, HN_TAG_STATE, n, sizeof *b->positions);
@@ -204,20 +208,53 @@ static hn_status find(const hn_sequences *b, int32_t sequence, hn_sequence **out
     return HN_OK;
 }
 
-hn_status hn_sequences_open(hn_sequences *b, int32_t slot, int32_t *sequence)
+hn_status hn_sequences_check_slot(const hn_sequences *b, int32_t slot)
 {
     HN_REQUIRE(slot == -1 || hn_bank_has(b, slot), HN_ERR_ARGUMENT, "adapter %d: there is none", slot);
-    for (int64_t i = 0; i < b->n_sequences; i++) {
-        hn_sequence *s = &b->sequences[i];
-        if (s->name >= 0)
-            continue;
-        *sequence = s->name = s->next;
-        s->next = s->next > INT32_MAX - (int32_t)b->n_sequences ? (int32_t)i : s->next + (int32_t)b->n_sequences;
-        s->length = s->first = 0;
-        s->slot = slot;
-        return HN_OK;
-    }
-    return hn_fail(HN_ERR_BUSY, "all of %lld sequences are open", (long long)b->n_sequences);
+    return HN_OK;
+}
+
+hn_status hn_sequences_open_as(hn_sequences *b, int32_t slot, int32_t name)
+{
+    int64_t n_open = 0;
+    HN_TRY(hn_sequences_check_slot(b, slot));
+    for (int64_t i = 0; i < b->n_sequences; i++)
+        n_open += b->sequences[i].name >= 0;
+    HN_REQUIRE(n_open < b->n_open, HN_ERR_BUSY, "all of %lld sequences are open", (long long)b->n_open);
+    hn_sequence *s = &b->sequences[name % b->n_sequences];
+    HN_REQUIRE(s->name < 0, HN_ERR_BUSY, "sequence %d: sequence %d is open in its place", name, s->name);
+    s->name = name;
+    s->length = s->first = 0;
+    s->slot = slot;
+    return HN_OK;
+}
+
+/* The name of one that can be opened. */
+static hn_status next_name(hn_sequences *b, int32_t *name)
+{
+    int64_t i = 0;
+    while (i < b->n_sequences && b->sequences[i].name >= 0)
+        i++;
+    HN_REQUIRE(i < b->n_sequences, HN_ERR_BUSY, "all of %lld sequences are open", (long long)b->n_sequences);
+    *name = b->sequences[i].next;
+    return HN_OK;
+}
+
+static void pass_name(hn_sequences *b, int32_t name)
+{
+    const int32_t n = (int32_t)b->n_sequences;
+    b->sequences[name % n].next = hn_name_after(name, n);
+}
+
+hn_status hn_sequences_open(hn_sequences *b, int32_t slot, int32_t *sequence)
+{
+    HN_TRY(hn_sequences_check_slot(b, slot));
+    int32_t name;
+    HN_TRY(next_name(b, &name));
+    HN_TRY(hn_sequences_open_as(b, slot, name));
+    pass_name(b, name);
+    *sequence = name;
+    return HN_OK;
 }
 
 void hn_sequences_close(hn_sequences *b, int32_t sequence)
@@ -255,9 +292,21 @@ static hn_status check_usable(const hn_sequences *b, int32_t sequence, int64_t l
 hn_status hn_sequences_fork(hn_sequences *b, int32_t sequence, int64_t length, int32_t *out)
 {
     hn_sequence *s;
+    int32_t name;
     HN_TRY(check_usable(b, sequence, length, &s));
-    HN_TRY(hn_sequences_open(b, s->slot, out));
-    hn_sequence *t = hn_sequences_find(b, *out);
+    HN_TRY(next_name(b, &name));
+    HN_TRY(hn_sequences_fork_as(b, sequence, length, name));
+    pass_name(b, name);
+    *out = name;
+    return HN_OK;
+}
+
+hn_status hn_sequences_fork_as(hn_sequences *b, int32_t sequence, int64_t length, int32_t name)
+{
+    hn_sequence *s;
+    HN_TRY(check_usable(b, sequence, length, &s));
+    HN_TRY(hn_sequences_open_as(b, s->slot, name));
+    hn_sequence *t = hn_sequences_find(b, name);
     memcpy(t->tokens, s->tokens, (size_t)length * sizeof *t->tokens);
     hn_sequences_keys_share(b, s, t, length);
     t->length = length;
@@ -275,15 +324,11 @@ hn_status hn_sequences_trim(hn_sequences *b, int32_t sequence, int64_t length)
 
 /* ---- steps ---- */
 
-static hn_status check_piece(const hn_sequences *b, const hn_piece *pieces, int64_t i)
+hn_status hn_sequences_check(const hn_sequences *b, const hn_piece *p)
 {
-    const hn_piece *p = &pieces[i];
     const int64_t vocab = hn_model_hparams(b->model)->n_vocab;
     hn_sequence *s;
     HN_TRY(find(b, p->sequence, &s));
-    for (int64_t j = 0; j < i; j++)
-        HN_REQUIRE(pieces[j].sequence != p->sequence, HN_ERR_ARGUMENT, "pieces %lld and %lld are both of sequence %d",
-                   (long long)j, (long long)i, p->sequence);
     HN_REQUIRE(p->n >= 1 && p->n <= b->n_ctx - s->length, HN_ERR_ARGUMENT,
                "%lld tokens after %lld: the context takes %lld in all, and a piece has 1 or more", (long long)p->n,
                (long long)s->length, (long long)b->n_ctx);
@@ -301,7 +346,10 @@ static hn_status check_step(const hn_sequences *b, const hn_piece *pieces, int64
     int64_t tokens = 0, wanted = 0;
     HN_REQUIRE(n >= 1, HN_ERR_ARGUMENT, "a step of %lld pieces", (long long)n);
     for (int64_t i = 0; i < n; i++) {
-        HN_TRY(check_piece(b, pieces, i));
+        HN_TRY(hn_sequences_check(b, &pieces[i]));
+        for (int64_t j = 0; j < i; j++)
+            HN_REQUIRE(pieces[j].sequence != pieces[i].sequence, HN_ERR_ARGUMENT,
+                       "pieces %lld and %lld are both of sequence %d", (long long)j, (long long)i, pieces[i].sequence);
         tokens += pieces[i].n;
         wanted += pieces[i].n_wanted;
     }
@@ -434,6 +482,11 @@ int64_t hn_sequences_context(const hn_sequences *b)
 int64_t hn_sequences_max_tokens(const hn_sequences *b)
 {
     return b->max_tokens;
+}
+
+int64_t hn_sequences_max_rows(const hn_sequences *b)
+{
+    return b->max_rows;
 }
 
 int64_t hn_sequences_free_blocks(const hn_sequences *b, int64_t *of)

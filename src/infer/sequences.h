@@ -26,11 +26,12 @@ enum { HN_CACHE_TYPES = 5 };
 extern const hn_dtype hn_cache_types[HN_CACHE_TYPES];
 
 typedef struct hn_sequences_options {
-    int64_t n_sequences; /* open at a time */
+    int64_t n_sequences; /* open at a time, */
+    int64_t n_open;      /* or only so many of them; 0: all */
     int64_t n_ctx;       /* longest sequence; 0: 4096, or the model's context if that is less */
     int64_t max_tokens;  /* a step; 0: 512 */
     int64_t max_rows;    /* of logits a step; 0: one for each sequence */
-    int64_t n_blocks;    /* of 64 keys; 0: as many as all sequences take at their longest */
+    int64_t n_blocks;    /* of 64 keys; 0: as many as all that are open take at their longest */
     hn_dtype cache;      /* of keys and values: HN_F32 (0; in bf16, HN_BF16, which holds as much there), f16,
                           * bf16, q8_0, q4_0 */
     bool packs;          /* weights are copied into panels, which are read faster; the same bits. Their mapped
@@ -58,11 +59,22 @@ hn_status hn_sequences_add_adapter(hn_sequences *all, const hn_adapter *adapter,
 /* HN_ERR_BUSY: a sequence that is open has it. */
 hn_status hn_sequences_remove_adapter(hn_sequences *all, int32_t slot);
 
+/* The name of what is opened next in the place of one that had this name, of n places. */
+static inline int32_t hn_name_after(int32_t name, int32_t n)
+{
+    return name > INT32_MAX - n ? name % n : name + n;
+}
+
 /* A sequence without tokens, whose adapter is that of `slot`, or -1 for none; its name is never that of one which was closed. HN_ERR_BUSY: all are open. */
 hn_status hn_sequences_open(hn_sequences *all, int32_t slot, int32_t *sequence);
+/* The same by a name of the caller's, for whoever has several of these with one row of names: name % n_sequences is its
+ * place, which is free. */
+hn_status hn_sequences_open_as(hn_sequences *all, int32_t slot, int32_t name);
+hn_status hn_sequences_check_slot(const hn_sequences *all, int32_t slot);
 void hn_sequences_close(hn_sequences *all, int32_t sequence); /* takes one that is not open */
 /* Another with the first `length` tokens of this one, their keys, and its adapter. */
 hn_status hn_sequences_fork(hn_sequences *all, int32_t sequence, int64_t length, int32_t *out);
+hn_status hn_sequences_fork_as(hn_sequences *all, int32_t sequence, int64_t length, int32_t name);
 /* Cuts a sequence back. */
 hn_status hn_sequences_trim(hn_sequences *all, int32_t sequence, int64_t length);
 /* How much of the first `length` tokens can be kept by a fork or a trim: all of them, or nothing where the
@@ -76,6 +88,8 @@ typedef struct hn_piece {
     int64_t n, n_wanted;
 } hn_piece;
 
+/* Of a piece alone: what hn_sequences_step refuses it for. */
+hn_status hn_sequences_check(const hn_sequences *all, const hn_piece *piece);
 /* Runs all pieces, or none: on failure every sequence has the tokens that it had. HN_ERR_ARGUMENT: an empty
  * piece, a sequence twice, more than fits into a step or a context, a token that the vocabulary has not;
  * HN_ERR_MEMORY: fewer blocks are free than the step needs. */
@@ -87,6 +101,7 @@ int64_t hn_sequences_length(const hn_sequences *all, int32_t sequence); /* token
 const int32_t *hn_sequences_tokens(const hn_sequences *all, int32_t sequence); /* those; NULL: not open */
 int64_t hn_sequences_context(const hn_sequences *all);
 int64_t hn_sequences_max_tokens(const hn_sequences *all);
+int64_t hn_sequences_max_rows(const hn_sequences *all);
 int64_t hn_sequences_free_blocks(const hn_sequences *all, int64_t *of_or_null);
 /* Blocks that a step of these pieces takes. */
 int64_t hn_sequences_needs(const hn_sequences *all, const hn_piece *pieces, int64_t n);

@@ -26,7 +26,7 @@ hn_status hn_sequences_keys_new(hn_sequences *b, int64_t n_blocks)
     b->n_rooms = b->keeps ? 2 : 1;
     if (!b->keeps)
         return HN_OK;
-    return room_new(b, HN_ROOM_WINDOW, b->n_sequences * (b->keeps / HN_KEY_BLOCK + 1), true);
+    return room_new(b, HN_ROOM_WINDOW, b->n_open * (b->keeps / HN_KEY_BLOCK + 1), true);
 }
 
 static void room_free(hn_sequences *b, int i)

@@ -42,7 +42,7 @@ struct hn_sequences {
     bool packs;
     hn_dtype cache;
     hn_compiled c;
-    int64_t n_ctx, n_sequences, max_tokens, max_rows;
+    int64_t n_ctx, n_sequences, n_open, max_tokens, max_rows;
     int64_t each;   /* blocks of a sequence at most */
     int64_t keeps;  /* keys that layers with a window keep; 0: they keep everything */
     hn_sequence *sequences;

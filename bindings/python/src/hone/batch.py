@@ -19,11 +19,12 @@ class Batch(Object):
 
     def __init__(self, model: Model, *, sequences: int = 0, context: int = 0, tokens: int = 0, rows: int = 0,
                  blocks: int = 0, cache: Optional[str] = None, keeps_all: bool = False, mapped: bool = False,
-                 adapters: int = 0, max_rank: int = 0, adapts_experts: bool = False, adapts_head: bool = False) -> None:
+                 adapters: int = 0, max_rank: int = 0, adapts_experts: bool = False, adapts_head: bool = False,
+                 apart: int = 0) -> None:
         self.model, self._vocabulary = model, model.vocabulary
         options = fill(_c.hn_lm_batch_options, sequences=sequences, context=context, tokens=tokens, rows=rows,
                        blocks=blocks, cache=cache, keeps_all=keeps_all, mapped=mapped, adapters=adapters,
-                       max_rank=max_rank, adapts_experts=adapts_experts, adapts_head=adapts_head)
+                       max_rank=max_rank, adapts_experts=adapts_experts, adapts_head=adapts_head, apart=apart)
         parent = model._holds()
         self._make(lambda out: c.hn_lm_batch_new(out, parent.get(), options), _c.hn_lm_batch,
                    c.hn_lm_batch_free, parent, model.engine._run)
