@@ -131,6 +131,29 @@ static void count_leaf(const hn_executable *x, const hn_leaf *leaf, hn_device_by
     sum->held += b.held;
 }
 
+static bool has_copy(const hn_plan *plan, const hn_leaf *leaf, int device)
+{
+    for (int r = 0; r < plan->n_roots; r++)
+        if (plan->roots[r].leaf == leaf && plan->roots[r].device == device)
+            return true;
+    return false;
+}
+
+/* Bytes of weights that lie elsewhere and are kept here too, for this program and none before it. */
+static size_t copies_on(const hn_executable *x, int program, int device)
+{
+    const hn_plan *plan = hn_executable_look(x, program);
+    size_t bytes = 0;
+    for (int r = 0; r < plan->n_roots; r++) {
+        const hn_root *root = &plan->roots[r];
+        bool is_counted = root->device != device || !hn_root_is_copy(plan, root);
+        for (int i = 0; i < program && !is_counted; i++)
+            is_counted = has_copy(hn_executable_look(x, i), root->leaf, device);
+        bytes += is_counted ? 0 : root->bytes;
+    }
+    return bytes;
+}
+
 size_t hn_device_needs(const hn_device_bytes *b)
 {
     const size_t all = b->weights + b->states + b->sums + b->inputs + b->workspace;
@@ -149,8 +172,10 @@ hn_device_bytes hn_executables_on(int n, const hn_executable *const *all, const 
                 count_leaf(x, leaf, &sum);
         }
         for (int d = 0; d < x->n_devices; d++)
-            for (int i = 0; i < x->n_programs && x->devices[d] == device; i++)
+            for (int i = 0; i < x->n_programs && x->devices[d] == device; i++) {
                 sum.workspace += hn_executable_look(x, i)->workspace[d];
+                sum.weights += copies_on(x, i, d);
+            }
     }
     return sum;
 }

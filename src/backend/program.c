@@ -90,12 +90,21 @@ static hn_status allocate(hn_program *p)
     return stage && !p->stage ? HN_ERR_MEMORY : HN_OK;
 }
 
+/* Memory for the weights that this program reads on other devices than their own. */
+static hn_status keep_copies(const hn_program *p)
+{
+    for (int r = 0; r < p->plan->n_roots; r++)
+        if (hn_root_is_copy(p->plan, &p->plan->roots[r]))
+            HN_TRY(hn_storage_keep(p->storage, p->plan->roots[r].leaf, p->devices[p->plan->roots[r].device]));
+    return hn_storage_refresh(p->storage);
+}
+
 static void *base_of(const hn_program *p, int root_index)
 {
     const hn_root *root = &p->plan->roots[root_index];
     size_t bytes;
     if (root->leaf)
-        return hn_storage_address(p->storage, root->leaf, &bytes);
+        return hn_storage_address(p->storage, root->leaf, p->devices[root->device], &bytes);
     return (char *)p->workspace[root->device].data + root->offset;
 }
 
@@ -227,6 +236,8 @@ hn_status hn_program_new(hn_program **out, const hn_verified_plan *verified, hn_
         p->extents[e] = plan->g->extents[e].max;
     hn_status status = allocate(p);
     if (status == HN_OK)
+        status = keep_copies(p);
+    if (status == HN_OK)
         status = link_all(p);
     if (status != HN_OK) {
         hn_program_free(p);
@@ -277,26 +288,30 @@ hn_status hn_program_set_extent(hn_program *p, int extent, int64_t size)
 
 /* ---- resolving ---- */
 
+static hn_status resolve_leaf(hn_program *p, int value)
+{
+    const hn_root *root = &p->plan->roots[p->plan->values[value].root];
+    const hn_leaf *leaf = root->leaf;
+    size_t bytes;
+    void *data = hn_storage_address(p->storage, leaf, p->devices[root->device], &bytes);
+    HN_REQUIRE(data, HN_ERR_ARGUMENT, "%s is not bound to memory", leaf->name);
+    hn_type type = leaf->type;
+    for (int i = 0; i < type.rank; i++)
+        if (leaf->extent[i])
+            type.dim[i] = p->extents[leaf->extent[i] - 1];
+    hn_type_pack(&type);
+    HN_REQUIRE(hn_type_bytes(&type) <= bytes, HN_ERR_SHAPE, "%s: memory of %zu bytes: this run takes %zu",
+               leaf->name, bytes, hn_type_bytes(&type));
+    p->values[value] = hn_tensor_at(&type, data);
+    return HN_OK;
+}
+
 static hn_status resolve_leaves(hn_program *p)
 {
     const hn_plan *plan = p->plan;
-    for (int l = 0; l < plan->g->n_leaves; l++) {
-        const hn_leaf *leaf = plan->g->leaves[l];
-        const int value = plan->leaf_value[l];
-        if (value == HN_NO_VALUE)
-            continue;
-        size_t bytes;
-        void *data = hn_storage_address(p->storage, leaf, &bytes);
-        HN_REQUIRE(data, HN_ERR_ARGUMENT, "%s is not bound to memory", leaf->name);
-        hn_type type = leaf->type;
-        for (int i = 0; i < type.rank; i++)
-            if (leaf->extent[i])
-                type.dim[i] = p->extents[leaf->extent[i] - 1];
-        hn_type_pack(&type);
-        HN_REQUIRE(hn_type_bytes(&type) <= bytes, HN_ERR_SHAPE, "%s: memory of %zu bytes: this run takes %zu",
-                   leaf->name, bytes, hn_type_bytes(&type));
-        p->values[value] = hn_tensor_at(&type, data);
-    }
+    for (int v = 0; v < plan->n_values; v++)
+        if (plan->values[v].step == HN_NO_VALUE && plan->roots[plan->values[v].root].leaf)
+            HN_TRY(resolve_leaf(p, v));
     return HN_OK;
 }
 
@@ -515,6 +530,7 @@ hn_status hn_program_run(hn_program *p, const hn_run_options *options)
     static const hn_run_options none = { 0 };
     HN_REQUIRE(p, HN_ERR_ARGUMENT, "a program that was planned and not made");
     p->is_fresh = true; /* a run that fails has no results */
+    HN_TRY(hn_storage_refresh(p->storage));
     HN_TRY(resolve(p));
     const hn_status status = run_all(p, options ? options : &none);
     if (status != HN_OK)

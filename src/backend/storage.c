@@ -18,9 +18,19 @@ typedef struct place {
     bool is_resident;  /* a copy of `bound` */
     bool is_made;      /* here, of its own or in a block */
     bool is_updated;   /* some program may write it */
+    uint64_t writes;   /* how often its bytes may have changed, from 1 on */
     hn_packed_block *shared; /* another storage's block, in which its rows lie packed already */
     bool is_offered;         /* others may read what lies packed here */
 } place;
+
+/* A weight's copy on a device that is not the weight's own. */
+typedef struct kept {
+    const hn_leaf *leaf;
+    hn_buffer memory;   /* none while the weight lies in rows of a file that the device can read */
+    hn_device *device;
+    void *stage;        /* for a copy by way of the host */
+    uint64_t writes;    /* of the weight when it was copied; 0: not yet */
+} kept;
 
 struct hn_storage {
     hn_heap *heap;
@@ -31,6 +41,8 @@ struct hn_storage {
     int n; /* leaves when made: later ones have no memory here */
     place *leaves;
     hn_packed_block *blocks[HN_MAX_DEVICES];
+    kept *kept;
+    int n_kept;
     uint64_t generation;
 };
 
@@ -103,6 +115,12 @@ void hn_storage_free(hn_storage *s)
         let_go(&s->leaves[i]);
     for (int i = 0; i < s->n_devices; i++)
         hn_packed_block_give(s->blocks[i]);
+    for (int i = 0; i < s->n_kept; i++) {
+        if (s->kept[i].memory.device)
+            s->kept[i].device->backend->buffer_free(&s->kept[i].memory);
+        hn_free(s->heap, s->kept[i].stage);
+    }
+    hn_free(s->heap, s->kept);
     hn_free(s->heap, s->leaves);
     hn_free(s->heap, s);
 }
@@ -146,7 +164,8 @@ hn_status hn_storage_bind(hn_storage *s, const hn_leaf *leaf, const void *data, 
                "%s: memory of %zu bytes: expected %zu", leaf->name, bytes, whole);
     const bool is_host = hn_device_is_host(p->device);
     place bound = { .device = p->device, .at = is_host ? (void *)(uintptr_t)data : NULL,
-                    .bytes = is_host || bytes < whole ? bytes : whole, .bound = data, .is_updated = p->is_updated };
+                    .bytes = is_host || bytes < whole ? bytes : whole, .bound = data, .is_updated = p->is_updated,
+                    .writes = p->writes + 1 };
     if (!is_host && s->has_begun)
         HN_TRY(upload(s, &bound)); /* before the old one goes, which may be the same */
     let_go(p);
@@ -167,7 +186,7 @@ hn_status hn_storage_make(hn_storage *s, const hn_leaf *leaf)
     hn_buffer own;
     HN_TRY(p->device->backend->buffer_new(p->device, tag, hn_type_bytes(&leaf->type), &own));
     *p = (place){ .device = p->device, .at = own.data, .bytes = own.bytes, .is_own = true,
-                  .is_made = true, .is_updated = p->is_updated };
+                  .is_made = true, .is_updated = p->is_updated, .writes = p->writes + 1 };
     s->generation++;
     return HN_OK;
 }
@@ -201,6 +220,7 @@ hn_status hn_storage_pack(hn_storage *s, const hn_leaf *leaf, const hn_plain_row
                "%s: no rows given, or it is bound to memory of the caller's", leaf->name);
     if (p->shared)
         return HN_OK;
+    p->writes++;
     HN_TRY(p->device->backend->pack(p->device, &leaf->type, p->at, from));
     hn_packed_block *block = block_of(s, p);
     p->is_offered = block && !p->is_updated && hn_map_has(from->data);
@@ -297,10 +317,11 @@ static hn_status check_range(const hn_storage *s, const hn_leaf *leaf, size_t at
 hn_status hn_storage_write(hn_storage *s, const hn_leaf *leaf, size_t at, const void *from, size_t bytes)
 {
     HN_TRY(check_range(s, leaf, at, bytes));
-    const place *p = &s->leaves[leaf->id];
+    place *p = &s->leaves[leaf->id];
     HN_REQUIRE(!p->bound || leaf->kind >= HN_LEAF_WEIGHT, HN_ERR_ARGUMENT,
                "%s is bound to memory that its owner writes to", leaf->name);
     HN_REQUIRE(!p->shared && !p->is_offered, HN_ERR_ARGUMENT, "%s lies packed in memory that others read", leaf->name);
+    p->writes++;
     return p->device->backend->write(p->device, (char *)p->at + at, from, bytes);
 }
 
@@ -315,16 +336,92 @@ hn_status hn_storage_move(hn_storage *s, const hn_leaf *leaf, size_t to, size_t 
 {
     HN_TRY(check_range(s, leaf, to, bytes));
     HN_TRY(check_range(s, leaf, from, bytes));
-    const place *p = &s->leaves[leaf->id];
+    place *p = &s->leaves[leaf->id];
     HN_REQUIRE(!p->bound, HN_ERR_ARGUMENT, "%s is bound to memory that its owner writes to", leaf->name);
+    p->writes++;
     return p->device->backend->copy(p->device, (char *)p->at + to, p->device, (char *)p->at + from, bytes);
 }
 
-void *hn_storage_address(const hn_storage *s, const hn_leaf *leaf, size_t *bytes)
+/* ---- copies of weights on other devices ---- */
+
+static kept *find_kept(const hn_storage *s, const hn_leaf *leaf, const hn_device *device)
 {
-    const bool is_here = leaf->id < s->n;
-    *bytes = is_here ? s->leaves[leaf->id].bytes : 0;
-    return is_here ? s->leaves[leaf->id].at : NULL;
+    for (int i = 0; i < s->n_kept; i++)
+        if (s->kept[i].leaf == leaf && s->kept[i].device == device)
+            return &s->kept[i];
+    return NULL;
+}
+
+/* Rows of a file that nobody writes to. */
+static bool is_mapped(const place *p)
+{
+    return p->bound && hn_map_has(p->bound);
+}
+
+static bool is_read_in_place(const place *p, const hn_device *device)
+{
+    return is_mapped(p) && hn_device_is_host(device);
+}
+
+hn_status hn_storage_keep(hn_storage *s, const hn_leaf *leaf, hn_device *device)
+{
+    HN_TRY(check(s, leaf));
+    if (find_kept(s, leaf, device))
+        return HN_OK;
+    kept *all = hn_realloc_array(s->heap, HN_TAG_STATE, s->kept, (size_t)s->n_kept + 1, sizeof *all);
+    if (!all)
+        return HN_ERR_MEMORY;
+    s->kept = all;
+    s->kept[s->n_kept++] = (kept){ .leaf = leaf, .device = device };
+    s->generation++;
+    return HN_OK;
+}
+
+static hn_status make_kept(hn_storage *s, kept *k, const place *p)
+{
+    const size_t bytes = hn_type_bytes(&k->leaf->type);
+    HN_TRY(k->device->backend->buffer_new(k->device, HN_TAG_WEIGHT, bytes, &k->memory));
+    s->generation++;
+    if (!hn_copy_stages(k->device, p->device))
+        return HN_OK;
+    k->stage = hn_alloc(s->heap, HN_TAG_STATE, bytes);
+    return k->stage ? HN_OK : HN_ERR_MEMORY;
+}
+
+/* What is bound and no file's may be trained by another graph, which tells nobody. */
+static bool is_fresh(const kept *k, const place *p)
+{
+    return k->writes == p->writes && (!p->bound || is_mapped(p));
+}
+
+hn_status hn_storage_refresh(hn_storage *s)
+{
+    for (int i = 0; i < s->n_kept; i++) {
+        kept *k = &s->kept[i];
+        const place *p = &s->leaves[k->leaf->id];
+        if (is_read_in_place(p, k->device) || !p->at)
+            continue;
+        if (!k->memory.device)
+            HN_TRY(make_kept(s, k, p));
+        if (is_fresh(k, p))
+            continue;
+        HN_TRY(hn_device_copy(k->device, k->memory.data, p->device, p->at, hn_type_bytes(&k->leaf->type), k->stage));
+        k->writes = p->writes;
+    }
+    return HN_OK;
+}
+
+void *hn_storage_address(const hn_storage *s, const hn_leaf *leaf, const hn_device *device, size_t *bytes)
+{
+    *bytes = 0;
+    if (leaf->id >= s->n)
+        return NULL;
+    const place *p = &s->leaves[leaf->id];
+    const kept *k = p->device == device ? NULL : find_kept(s, leaf, device);
+    *bytes = p->bytes;
+    if (!k)
+        return p->device == device ? p->at : NULL;
+    return is_read_in_place(p, device) ? (void *)(uintptr_t)p->bound : k->memory.data;
 }
 
 uint64_t hn_storage_generation(const hn_storage *s)

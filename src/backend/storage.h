@@ -60,8 +60,14 @@ hn_status hn_storage_move(hn_storage *storage, const hn_leaf *leaf, size_t to, s
 
 /* ---- for programs ---- */
 
-/* An address of the leaf's device, or NULL, and the bytes that are there. */
-void *hn_storage_address(const hn_storage *storage, const hn_leaf *leaf, size_t *bytes);
+/* An address of `device`, the leaf's or one that keeps a copy of it, or NULL, and the bytes that are there. */
+void *hn_storage_address(const hn_storage *storage, const hn_leaf *leaf, const hn_device *device, size_t *bytes);
+/* A weight is to be on another device too: mapped rows where that is the host, else memory that hn_storage_refresh
+ * fills. */
+hn_status hn_storage_keep(hn_storage *storage, const hn_leaf *leaf, hn_device *device);
+/* Before a run: makes every copy that is kept equal to its weight, which it is already unless that was written or
+ * lies in memory where others update it. */
+hn_status hn_storage_refresh(hn_storage *storage);
 /* Changes when any address changes. */
 uint64_t hn_storage_generation(const hn_storage *storage);
 

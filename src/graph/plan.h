@@ -51,7 +51,7 @@ typedef struct hn_value {
 
 typedef struct hn_root {
     const hn_leaf *leaf; /* NULL: workspace */
-    int device;
+    int device;          /* of a leaf's: its own, or another that keeps a copy of a weight that no step updates */
     size_t bytes, offset; /* in the device's workspace */
     int first, last;      /* steps between which it is alive; last = n_steps: until the end */
     bool is_scratch;
@@ -99,6 +99,12 @@ typedef struct hn_plan {
 hn_status hn_plan_new(hn_plan **out, const hn_graph *g, int n_wanted, hn_node *const *wanted,
                       int n_devices, const hn_target *devices, const hn_plan_options *options);
 void hn_plan_free(hn_plan *plan);
+
+/* Whether a root is a weight's copy on another device than the weight's own. */
+static inline bool hn_root_is_copy(const hn_plan *plan, const hn_root *root)
+{
+    return root->leaf && root->device != plan->place[root->leaf->id];
+}
 
 /* The value that `value` is a view of, through any number of views; itself if it is none. */
 int hn_plan_source(const hn_plan *plan, int value);

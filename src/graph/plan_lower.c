@@ -7,7 +7,7 @@
  *                                                             step 3   print 4 -> 5        host
  *
  * A value is one tensor on one device; a node has one where it was made, and at most one copy on each other device, which
- * all readers there share. That is sound because a value is never written twice: an update makes a new version of its
+ * all readers there share: of a weight that is never updated it stays there from run to run, and is no step. That is sound because a value is never written twice: an update makes a new version of its
  * leaf, and is lowered after every reader of the old one, or the graph was refused. A kernel that wants contiguous
  * inputs gets a copy, too, one for all that ask. */
 #include "graph/place.h"
@@ -248,6 +248,24 @@ static hn_status packed_copy(lowering *l, int *value)
     return HN_OK;
 }
 
+/* A weight that nothing in the graph updates is kept on each device that reads it, and crosses once, not in every run. */
+static bool is_kept(const hn_plan *plan, int value)
+{
+    const hn_value *v = &plan->values[value];
+    const hn_leaf *leaf = plan->roots[v->root].leaf;
+    return v->step == HN_NO_VALUE && leaf && leaf->kind == HN_LEAF_WEIGHT && !leaf->version;
+}
+
+static hn_status keep(lowering *l, int from, int device, int *out)
+{
+    hn_plan *plan = l->plan;
+    int root;
+    const hn_type type = plan->values[from].type;
+    HN_TRY(add_root(plan, plan->roots[plan->values[from].root].leaf, device, hn_type_bytes(&type), &root));
+    HN_TRY(add_value(plan, &type, root, 0, HN_NO_VALUE, out));
+    return tables_room(l);
+}
+
 /* Brings a value to a device; what crosses is contiguous, and is copied once. */
 static hn_status bring(lowering *l, int device, int *value)
 {
@@ -260,7 +278,7 @@ static hn_status bring(lowering *l, int device, int *value)
     const int slot = *value * HN_MAX_DEVICES + device;
     if (l->copies[slot] == HN_NO_VALUE) {
         int copy;
-        HN_TRY(add_copy(l, *value, device, &copy));
+        HN_TRY(is_kept(l->plan, *value) ? keep(l, *value, device, &copy) : add_copy(l, *value, device, &copy));
         l->copies[slot] = copy;
     }
     *value = l->copies[slot];

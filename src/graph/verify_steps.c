@@ -93,6 +93,34 @@ hn_status hn_plan_verify_indices(const hn_plan *plan)
     return HN_OK;
 }
 
+static bool is_updated(const hn_graph *g, const hn_leaf *leaf)
+{
+    for (int i = 0; i < g->n_applies; i++)
+        for (int o = 0; o < g->applies[i]->n_out; o++)
+            if (g->applies[i]->out[o]->leaf == leaf && !g->applies[i]->op->view_of)
+                return true;
+    return false;
+}
+
+/* A weight's copy on another device shows the weight as it was given, in every run: nothing may update it. */
+static hn_status check_kept(reading *r)
+{
+    const hn_plan *plan = r->plan;
+    for (int v = 0; v < plan->n_values; v++) {
+        const hn_root *root = &plan->roots[plan->values[v].root];
+        const hn_leaf *leaf = root->leaf;
+        if (plan->values[v].step != HN_NO_VALUE || !leaf || r->given[v])
+            continue;
+        HN_REQUIRE(leaf->kind == HN_LEAF_WEIGHT && root->device != plan->place[leaf->id] && !plan->values[v].at &&
+                       root->bytes >= hn_type_bytes(&leaf->type) && hn_same_shape(&plan->values[v].type, &leaf->type) &&
+                       plan->values[v].type.dtype == leaf->type.dtype &&
+                       plan->values[v].type.layout == leaf->type.layout && !is_updated(plan->g, leaf),
+                   HN_ERR_PROOF, "plan: a copy of %s is kept that may not be", leaf->name);
+        r->given[v] = leaf;
+    }
+    return HN_OK;
+}
+
 static hn_status check_leaves(reading *r)
 {
     const hn_plan *plan = r->plan;
@@ -109,7 +137,7 @@ static hn_status check_leaves(reading *r)
                    HN_ERR_PROOF, "plan: leaf %s does not lie in its own storage", leaf->name);
         r->given[v] = leaf;
     }
-    return HN_OK;
+    return check_kept(r);
 }
 
 /* ---- what a step computes ---- */

@@ -66,7 +66,7 @@ static struct {
 static volatile int n_fences;
 static atomic_llong n_far, n_host;
 static const char *off_list, *layout_word, *counts_path, *memory_list;
-static atomic_size_t most_taken;
+static atomic_size_t most_taken, n_read;
 
 static far *far_of(const hn_device *device)
 {
@@ -345,6 +345,7 @@ static hn_status far_read(hn_device *device, void *to, const void *from, size_t 
     HN_TRY(find(far_of(device), from, bytes, &real));
     item *it = item_new(READ);
     it->to = to, it->from = real, it->bytes = bytes;
+    n_read += bytes;
     wait_for(far_of(device), put(far_of(device), it));
     return report(far_of(device));
 }
@@ -563,8 +564,8 @@ static void tell_counts(void)
     FILE *file = counts_path ? fopen(counts_path, "a") : NULL;
     if (!file)
         return;
-    fprintf(file, "%lld calls on far, %lld on the host in its place, %zu bytes\n", atomic_load(&n_far), atomic_load(&n_host),
-            atomic_load(&most_taken));
+    fprintf(file, "%lld calls on far, %lld on the host in its place, %zu bytes, %zu read\n", atomic_load(&n_far), atomic_load(&n_host),
+            atomic_load(&most_taken), atomic_load(&n_read));
     fclose(file);
 }
 

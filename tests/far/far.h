@@ -18,8 +18,8 @@ extern const hn_backend hn_backend_far;
  *     HN_FAR_LAYOUT=plain        the layout it prefers, else panel16
  *     HN_FAR_MEMORY=1000000,500  bytes of the first in a list of devices, the second ..; the last is all others'.
  *                                None are given beyond them; without it there is no bound
- *     HN_FAR_COUNTS=FILE         gets a line at the end: calls on far, on the host in its place, and the most bytes
- *                                that any far had
+ *     HN_FAR_COUNTS=FILE         gets a line at the end: calls on far, on the host in its place, the most bytes that any
+ *                                far had, and the bytes that were read out of far
  *
  * Nothing without the first. */
 void hn_far_install(void);

@@ -10,7 +10,8 @@ n=0
 fail() { echo "FAILED: $*"; [ -f log ] && tail -n 5 log; exit 1; }
 passes() { n=$((n + 1)); }
 count() { cut -d ' ' -f "$1" counts; } # 1: calls on far, 5: on the host in its place
-peak() { sed -n 's/.*place, \([0-9]*\) bytes/\1/p' counts; }
+peak() { sed -n 's/.*place, \([0-9]*\) bytes.*/\1/p' counts; }
+read_back() { sed -n 's/.* \([0-9]*\) read$/\1/p' counts; }
 on() { # on MEMORY COMMAND...: with that much on each far; what far did is in `counts`
     : >counts
     if [ "$1" = - ]; then unset HN_FAR_MEMORY; else export HN_FAR_MEMORY="$1"; fi
@@ -99,6 +100,23 @@ train $((whole - 1)) own --device far,cpu --fit || fail "train with a byte less"
 [ "$(count 1)" -lt "$all" ] || fail "a byte less, and all of it was trained on far"
 cmp -s own/adapter.gguf cpu/adapter.gguf || fail "a byte less, and the adapter differs"
 passes
+
+# ---- a weight that the host reads in far's place crosses once, packed or mapped, and not in every run ----
+for off in linear linear_id gather linear,linear_id,gather,rms_norm; do
+    for way in "" --mapped; do
+        export HN_FAR_OFF=$off
+        # shellcheck disable=SC2086
+        on - "$hone" run q.gguf -p 'Once upon' -n 8 --context 128 --ids --quiet --ignore-end --device far $way || fail "without $off"
+        few=$(read_back)
+        # shellcheck disable=SC2086
+        run - own.ids --device far $way || fail "without $off $way"
+        unset HN_FAR_OFF
+        cmp -s own.ids cpu.ids || fail "the text differs without $off $way"
+        [ "$(count 5)" -gt 0 ] || fail "nothing ran on the host without $off $way"
+        [ $(($(read_back) - few)) -lt 300000 ] || fail "16 tokens more, and $(($(read_back) - few)) bytes more were read without $off $way"
+        passes
+    done
+done
 
 # ---- what does not fit is refused by name, before anything is made ----
 for command in "logits --overwrite m.gguf --tokens 3,4 --out own.npy" "run m.gguf -p x -n 2 --quiet"; do

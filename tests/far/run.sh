@@ -44,6 +44,7 @@ done
 program far linear,set_rows property/session
 program far gather,rms_norm property/session
 program far "" property/sequences
+program far low_rank property/sequences
 program far linear_id,top_k,attention_grad differential/gradients
 program far adamw,cross_entropy_grad,add failures/stored_form_decay
 for name in e2e/chat e2e/run failures/resume_loss failures/sampled_fingerprint failures/untried_adapter; do
