@@ -40,6 +40,8 @@ typedef struct hn_engine_options {
                            * "cpu"; NULL: with their layer */
     int32_t fit;          /* not 0: each device takes as many layers of a model as its memory has room for, in the order
                            * of the list, for what is made first on it; 0: all the same number */
+    int32_t stream;       /* not 0: the weights of layers stay in the host's memory, and are sent to devices with memory of
+                           * their own ahead of their work; 0: they lie there, but for what `fit` finds no room for */
 } hn_engine_options;
 
 HN_API hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options_or_null);

@@ -190,7 +190,12 @@ static void print_devices(FILE *out, const hn_plan_look *look, int64_t n_layer)
 {
     if (look->plan->n_devices < 2)
         return;
+    bool any_streams = false;
+    for (int d = 0; d < look->plan->n_devices; d++)
+        any_streams = any_streams || look->run.split.streamed[d];
     fprintf(out, "%s, by device\n  %-*s%8s", look->name, NAME, "", "layers");
+    if (any_streams)
+        fprintf(out, "%10s", "streamed");
     for (int i = 0; i < 5; i++)
         fprintf(out, "%*s", SHARE, (const char *const[]){ "weights", "states", "sums", "workspace", "arrives" }[i]);
     fputc('\n', out);
@@ -205,6 +210,8 @@ static void print_devices(FILE *out, const hn_plan_look *look, int64_t n_layer)
         else if (from < end)
             snprintf(layers, sizeof layers, "%lld-%lld", (long long)from, (long long)end - 1);
         fprintf(out, "  %-*s%8s", NAME, device->name, layers);
+        if (any_streams)
+            fprintf(out, "%10lld", (long long)(look->run.split.streamed[d] < end - from ? look->run.split.streamed[d] : end - from));
         print_share(out, (double)b->weights);
         print_share(out, (double)b->states);
         print_share(out, (double)b->sums);

@@ -6,7 +6,7 @@ hn_status hn_machine_open(hn_machine *m, hn_heap *heap, const hn_machine_args *a
 {
     *m = (hn_machine){ .run = { 0, m->devices } };
     const hn_device_options open = { .n_threads = (int)args->threads, .isa = args->isa };
-    const hn_run_words words = { args->device, args->experts, args->fit };
+    const hn_run_words words = { args->device, args->experts, args->fit, args->stream };
     hn_numerics numerics;
     HN_TRY(hn_numerics_parse(args->numerics, &numerics));
     HN_TRY(hn_run_open(&m->run, m->devices, heap, &words, &open));

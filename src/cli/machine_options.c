@@ -5,7 +5,8 @@
 hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out)
 {
     const hn_engine_options o = { .size = sizeof o, .devices = args->device, .isa = args->isa,
-                                  .n_threads = (int32_t)args->threads, .experts = args->experts, .fit = args->fit };
+                                  .n_threads = (int32_t)args->threads, .experts = args->experts, .fit = args->fit,
+                                  .stream = args->stream };
     HN_TRY(hn_engine_new(out, &o));
     hn_interrupt_engine(*out);
     return HN_OK;

@@ -15,7 +15,7 @@
 typedef struct hn_machine_args {
     const char *device, *experts, *isa, *numerics;
     int64_t threads;
-    bool fit;
+    bool fit, stream;
 } hn_machine_args;
 
 #define HN_THREADS_OPTION(type)                                                                \
@@ -24,6 +24,7 @@ typedef struct hn_machine_args {
 #define HN_PLACE_OPTIONS(type)                                                                 \
     HN_TEXT(type, machine.device, "device", "LIST", "of those that `hone devices` shows, layers on them in turn; default: cpu"), \
         HN_FLAG(type, machine.fit, "fit", "as many layers on each of these as its memory has room for, in their order"), \
+        HN_FLAG(type, machine.stream, "stream", "weights of layers stay with the host and are sent ahead of their work"), \
         HN_TEXT(type, machine.experts, "experts", "DEVICE", "where experts lie; default: with their layer")
 
 #define HN_DEVICE_OPTIONS(type)                                                                \

@@ -28,6 +28,8 @@ typedef struct hn_leaf {
     int extent[HN_MAX_RANK]; /* 1 + index into the graph's extents; 0: fixed */
     int id, version;
     int device;              /* HN_ANY_DEVICE: decided when planned */
+    int stretch;             /* 1 or more, of a weight: it stays with the host and is sent to its device for each run of ops
+                              * that read weights of this number, ahead of them; 0: it lies on its device */
     struct hn_leaf *beside;  /* lives where that one lives; or NULL */
     void *data;              /* constants */
     hn_node *node;           /* the present version */

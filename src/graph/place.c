@@ -65,7 +65,8 @@ hn_status hn_place_leaves(const hn_graph *g, int n_targets, const hn_target *tar
         all_are_host = all_are_host && targets[d].is_host;
     for (int i = 0; i < g->n_leaves; i++) {
         place[i] = hn_leaf_asked(g->leaves[i], n_targets, targets);
-        if (g->leaves[i]->kind < HN_LEAF_WEIGHT && !targets[place[i]].is_host)
+        const bool is_sent = g->leaves[i]->kind < HN_LEAF_WEIGHT || g->leaves[i]->stretch;
+        if (is_sent && !targets[place[i]].is_host)
             place[i] = host;
     }
     for (bool moved = !all_are_host; moved;) {

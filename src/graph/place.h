@@ -3,7 +3,8 @@
  *     inputs, numbers of a step, constants   where the host writes them: a device with memory of its own
  *                                            gets copies, which are steps of the plan
  *     weights, states, sums                  on the device that was asked for, or beside their parameter;
- *                                            on the host where a device cannot run what updates them */
+ *                                            on the host where a device cannot run what updates them
+ *     weights that are streamed              with the host; what reads them runs where they were asked for */
 #ifndef HN_GRAPH_PLACE_H
 #define HN_GRAPH_PLACE_H
 

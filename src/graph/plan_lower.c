@@ -23,6 +23,8 @@ typedef struct lowering {
     int *packed;       /* by value: its contiguous copy */
     int host;          /* the device that does what others cannot */
     int tables_room;
+    int stretch;       /* of streamed weights: whose ops are lowered now, */
+    int next_begins;   /* and the first application that reads another */
 } lowering;
 
 /* ---- growing lists ---- */
@@ -253,7 +255,7 @@ static bool is_kept(const hn_plan *plan, int value)
 {
     const hn_value *v = &plan->values[value];
     const hn_leaf *leaf = plan->roots[v->root].leaf;
-    return v->step == HN_NO_VALUE && leaf && leaf->kind == HN_LEAF_WEIGHT && !leaf->version;
+    return v->step == HN_NO_VALUE && leaf && leaf->kind == HN_LEAF_WEIGHT && !leaf->version && !leaf->stretch;
 }
 
 static hn_status keep(lowering *l, int from, int device, int *out)
@@ -294,6 +296,104 @@ static void forget_copies(lowering *l, int root)
             for (int d = 0; d < HN_MAX_DEVICES; d++)
                 l->copies[v * HN_MAX_DEVICES + d] = HN_NO_VALUE;
         }
+}
+
+/* Before anything is copied: what no kernel runs does not bring its inputs. */
+static bool runs_there(const hn_plan *plan, const hn_apply *a, hn_step *step)
+{
+    hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
+    hn_call call;
+    for (int i = 0; i < a->n_in; i++)
+        if (a->in[i])
+            in[i] = hn_tensor_at(&a->in[i]->type, NULL);
+    for (int o = 0; o < a->n_out; o++)
+        out[o] = hn_tensor_at(&a->out[o]->type, NULL);
+    ask(plan, step, in, out, &call);
+    return step->support.runs;
+}
+
+/* ---- weights that are sent ahead ---- */
+
+/* Where an application runs that reads a streamed weight; HN_ANY_DEVICE: where the weight is. */
+static int device_of_reader(const lowering *l, const hn_apply *a, const hn_leaf *leaf)
+{
+    const hn_plan *plan = l->plan;
+    hn_step step = { .op = a->op, .attrs = a->attrs, .n_in = a->n_in, .n_out = a->n_out };
+    step.device = hn_leaf_asked(leaf, plan->n_devices, plan->targets);
+    if (plan->targets[step.device].is_host || a->op->view_of || !runs_there(plan, a, &step))
+        return HN_ANY_DEVICE;
+    return step.device;
+}
+
+static const hn_leaf *streamed(const hn_apply *a, int i)
+{
+    const hn_node *x = a->in[i];
+    const bool is = x && x->leaf && !x->by && x->leaf->stretch && hn_op_reads(a->op, i);
+    return is ? x->leaf : NULL;
+}
+
+static int stretch_of(const hn_apply *a)
+{
+    for (int i = 0; i < a->n_in; i++)
+        if (streamed(a, i))
+            return streamed(a, i)->stretch;
+    return 0;
+}
+
+/* The weights of the applications from `at` on that are of one stretch, to where they are read; the first application
+ * after them that reads another's. */
+static hn_status send_stretch(lowering *l, int at, int stretch, int *end)
+{
+    const hn_graph *g = l->plan->g;
+    for (; at < g->n_applies; at++) {
+        const hn_apply *a = g->applies[at];
+        const int own = l->needed[at] ? stretch_of(a) : 0;
+        if (own && own != stretch)
+            break;
+        for (int i = 0; own && i < a->n_in; i++) {
+            const hn_leaf *leaf = streamed(a, i);
+            int value, device = leaf ? device_of_reader(l, a, leaf) : HN_ANY_DEVICE;
+            if (device == HN_ANY_DEVICE)
+                continue;
+            HN_TRY(leaf_value(l, leaf, &value));
+            HN_TRY(bring(l, device, &value));
+        }
+    }
+    *end = at;
+    return HN_OK;
+}
+
+/* Copies of other stretches than these are not read again before they are sent again. */
+static void forget_sent(lowering *l, int stretch, int next)
+{
+    const hn_plan *plan = l->plan;
+    for (int i = 0; i < plan->g->n_leaves; i++) {
+        const hn_leaf *leaf = plan->g->leaves[i];
+        const int v = plan->leaf_value[i];
+        if (leaf->stretch && leaf->stretch != stretch && leaf->stretch != next && v != HN_NO_VALUE && v < l->tables_room)
+            for (int d = 0; d < HN_MAX_DEVICES; d++)
+                l->copies[v * HN_MAX_DEVICES + d] = HN_NO_VALUE;
+    }
+}
+
+/* When a stretch begins, its weights were sent by the one before, and those of the next are sent: two of them lie on
+ * the device at most, in a ring that the workspace has room for.
+ *
+ *     sent       1 2 |       3 |       4 |            of the first, both
+ *     computed       | 1 1 1   | 2 2 2   | 3 3 3 ...
+ */
+static hn_status send_ahead(lowering *l, const hn_apply *a)
+{
+    const int stretch = stretch_of(a);
+    int end;
+    if (!stretch || (stretch == l->stretch && a->id < l->next_begins))
+        return HN_OK;
+    l->stretch = stretch;
+    HN_TRY(send_stretch(l, a->id, stretch, &l->next_begins));
+    const bool is_last = l->next_begins >= l->plan->g->n_applies;
+    const int next = is_last ? stretch : stretch_of(l->plan->g->applies[l->next_begins]);
+    forget_sent(l, stretch, next);
+    return is_last ? HN_OK : send_stretch(l, l->next_begins, next, &end);
 }
 
 /* ---- one application ---- */
@@ -346,20 +446,6 @@ static hn_status check_packed(const hn_apply *a, const hn_step *step)
                    hn_apply_text(a, name), x->leaf->name, hn_type_text(&x->type, type));
     }
     return HN_OK;
-}
-
-/* Before anything is copied: what no kernel runs does not bring its inputs. */
-static bool runs_there(const hn_plan *plan, const hn_apply *a, hn_step *step)
-{
-    hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
-    hn_call call;
-    for (int i = 0; i < a->n_in; i++)
-        if (a->in[i])
-            in[i] = hn_tensor_at(&a->in[i]->type, NULL);
-    for (int o = 0; o < a->n_out; o++)
-        out[o] = hn_tensor_at(&a->out[o]->type, NULL);
-    ask(plan, step, in, out, &call);
-    return step->support.runs;
 }
 
 static hn_status prepare_inputs(lowering *l, const hn_apply *a, hn_step *step)
@@ -417,6 +503,7 @@ static hn_status lower_apply(lowering *l, const hn_apply *a)
     memset(step.in, -1, sizeof step.in);
     memset(step.out, -1, sizeof step.out);
     memset(step.took, -1, sizeof step.took);
+    HN_TRY(send_ahead(l, a));
     for (int i = 0; i < a->n_in; i++)
         if (a->in[i])
             HN_TRY(node_value(l, a->in[i], &step.in[i]));

@@ -21,7 +21,7 @@ static hn_status build(hn_compiled *c, hn_heap *heap, const hn_model *model, con
     c->run.devices = c->devices;
     o.prefers = prefers;
     o.prefers_of = c;
-    o.split = hn_run_split(run);
+    c->run.split = o.split = hn_run_split(run, hn_model_hparams(model)->n_layer);
     c->model = model;
     HN_TRY(hn_graph_new(&c->g, heap));
     c->result = hn_model_build(model, &c->build, c->g, &o);

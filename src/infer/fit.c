@@ -104,13 +104,39 @@ static hn_status check_all(const fit *f)
     return last >= 0 && on_host > f->available[last] ? refuse(f, last, on_host, &host) : HN_OK;
 }
 
+/* The last device takes what is left. Where that is too much, and its memory is its own, the weights of as few layers as
+ * can be are sent there in each run. */
+static hn_status settle_last(fit *f, int64_t from)
+{
+    nn_split *s = &f->run.split;
+    const int last = s->n - 1;
+    if (s->n > 1)
+        s->end[last] = f->n_layer;
+    HN_TRY(try_split(f));
+    if (hn_device_needs(&f->on[last]) <= f->available[last] || hn_device_is_host(f->devices[last]) || s->streamed[last])
+        return check_all(f);
+    int64_t fails = 0, fits = f->n_layer - from + 1;
+    for (int64_t n = fits - 1; fails + 1 < fits; n = (fails + fits) / 2) {
+        s->streamed[last] = n;
+        HN_TRY(try_split(f));
+        if (hn_device_needs(&f->on[last]) <= f->available[last])
+            fits = n;
+        else
+            fails = n;
+    }
+    s->streamed[last] = fits <= f->n_layer - from ? fits : 0;
+    HN_TRY(try_split(f));
+    return check_all(f);
+}
+
 hn_status hn_fit_layers(hn_run_spec *run, int64_t n_layer, hn_fit_plan *plan, void *context)
 {
     fit f = { .run = *run, .n_layer = n_layer, .plan = plan, .context = context };
     if (!run->fits)
         return HN_OK;
     f.run.fits = false;
-    f.run.split = hn_run_split(run);
+    f.run.split = hn_run_split(run, n_layer);
+    f.run.streams = false; /* the split says so */
     HN_TRY(list_devices(&f));
     int64_t from = 0;
     for (int d = 0; d + 1 < f.run.split.n; d++) {
@@ -119,10 +145,7 @@ hn_status hn_fit_layers(hn_run_spec *run, int64_t n_layer, hn_fit_plan *plan, vo
         from += n;
         put(&f, d, from - n, n);
     }
-    if (f.run.split.n > 1)
-        f.run.split.end[f.run.split.n - 1] = n_layer;
-    HN_TRY(try_split(&f));
-    HN_TRY(check_all(&f));
+    HN_TRY(settle_last(&f, from));
     *run = f.run;
     return HN_OK;
 }

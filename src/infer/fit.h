@@ -2,7 +2,8 @@
  *
  * The first device takes as many layers as fit there, the next as many of the rest, and so on: what is counted is
  * what a plan with that split says that each device would take, weights, cache, sums and workspace, less what lies
- * there already; what a device has it says itself. Devices in the host's memory share it. */
+ * there already; what a device has it says itself. Devices in the host's memory share it. The last device takes what is
+ * left, and where its own memory is too small for that, it is sent the weights of some layers in each run. */
 #ifndef HN_INFER_FIT_H
 #define HN_INFER_FIT_H
 

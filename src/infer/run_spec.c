@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-nn_split hn_run_split(const hn_run_spec *run)
+nn_split hn_run_split(const hn_run_spec *run, int64_t n_layer)
 {
     nn_split split = run->split;
     split.n = split.n ? split.n : run->n_devices;
+    for (int d = 0; run->streams && d < split.n; d++)
+        if (!hn_device_is_host(run->devices[d]))
+            split.streamed[d] = n_layer;
     return split;
 }
 
@@ -49,6 +52,7 @@ hn_status hn_run_open(hn_run_spec *run, hn_device *devices[HN_MAX_DEVICES], hn_h
     HN_TRY(hn_devices_open(heap, words->devices ? words->devices : "cpu", options, &run->n_devices, devices));
     run->split.n = run->n_devices;
     run->fits = words->fits;
+    run->streams = words->streams;
     const hn_status status = words->experts ? open_experts(run, devices, heap, words->experts, options) : HN_OK;
     if (status != HN_OK) {
         hn_devices_close(run->n_devices, devices);

@@ -13,6 +13,7 @@ typedef struct hn_run_spec {
     hn_numerics numerics;
     nn_split split;
     bool fits; /* how many layers each device takes is found when something is planned: fit.h */
+    bool streams; /* the weights of all layers stay with the host, and are sent to devices with memory of their own */
 } hn_run_spec;
 
 /* On one device, in f32. */
@@ -25,14 +26,14 @@ static inline hn_run_spec hn_run_on(hn_device *const *device)
 typedef struct hn_run_words {
     const char *devices; /* as hn_devices_open takes them; NULL: cpu */
     const char *experts; /* one of them by its name, or a backend's, which is opened if none is; NULL: with their layer */
-    bool fits;
+    bool fits, streams;
 } hn_run_words;
 
 /* Opens the devices, which hn_devices_close takes, and says how layers lie on them, in f32. After a failure none is
  * open and n_devices is 0. */
 hn_status hn_run_open(hn_run_spec *run, hn_device *devices[HN_MAX_DEVICES], hn_heap *heap, const hn_run_words *words,
                       const hn_device_options *options);
-/* The split with what is left out filled in: what a build takes. */
-nn_split hn_run_split(const hn_run_spec *run);
+/* The split with what is left out filled in: what a build takes of a model of so many layers. */
+nn_split hn_run_split(const hn_run_spec *run, int64_t n_layer);
 
 #endif

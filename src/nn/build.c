@@ -274,6 +274,9 @@ static hn_node *leaf_in(nn_build *b, const nn_weight *w, hn_layout layout)
     hn_node *leaf = hn_graph_weight(b->g, w->name, packed ? packed_type(b, w) : w->type.dtype, layout, w->type.rank,
                                     w->type.dim);
     place(b, leaf);
+    if (b->model.find(b->model.self, w->name) == w && !hn_is_poison(b->g, leaf) &&
+        nn_split_streams(&b->o.split, b->layer, b->hp->n_layer, w->name))
+        leaf->leaf->stretch = b->layer + 1;
     hn_node *value = packed ? leaf : value_of(b, w, leaf);
     b->bound[b->n_bound++] =
         (nn_bound){ w, leaf, value, packed, packed && w->is_permuted ? head_dim(b) : 0 };

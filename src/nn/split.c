@@ -4,7 +4,7 @@
 
 bool nn_split_is_any(const nn_split *s)
 {
-    return s->n > 1 || s->experts;
+    return s->n > 1 || s->experts || s->streamed[0];
 }
 
 static int64_t end_of(const nn_split *s, int64_t n_layer, int device)
@@ -35,4 +35,14 @@ int nn_split_device(const nn_split *s, int64_t layer, int64_t n_layer, const cha
     while (device + 1 < s->n && layer >= end_of(s, n_layer, device))
         device++;
     return device;
+}
+
+bool nn_split_streams(const nn_split *s, int64_t layer, int64_t n_layer, const char *name)
+{
+    int64_t from, end;
+    if (layer < 0 || layer >= n_layer || (s->experts && is_experts(name)))
+        return false;
+    const int device = nn_split_device(s, layer, n_layer, name);
+    nn_split_layers(s, n_layer, device, &from, &end);
+    return layer >= end - s->streamed[device];
 }

@@ -166,7 +166,8 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
                "numerics 'bf16': losses are of f32 or mixed numerics (perplexity has bf16)");
     nn_build_options built = { .max_tokens = options->max_tokens, .max_rows = options->max_rows,
                                .keeps_head = true, .numerics = options->run.numerics,
-                               .split = hn_run_split(&options->run) };
+                               .split = hn_run_split(&options->run, hn_model_hparams(model)->n_layer) };
+    o->o.run.split = built.split;
     if (o->goal->needs_base) { /* first, so that recomputation never reaches into it */
         hn_model_build(model, &o->base, g, &built);
         built.inputs_of = &o->base;

@@ -80,6 +80,38 @@ try 4500000 --device far,cpu --fit
 try 5000000 --device far,far --fit
 try 5000000,3000000 --device far,far,cpu --fit --experts cpu
 
+for devices in far far,cpu far,far; do
+    try - --device $devices --stream
+done
+try - --device far --stream --experts cpu
+
+# ---- more weights than a device has memory: they are sent there, two layers' at a time ----
+# shellcheck disable=SC2086
+"$hone" new llama big.gguf layers=8 ffn=1024 --seed 1 vocab=300 width=64 heads=4 >log 2>&1 || fail "a model of 6.5 MiB"
+big() { # big MEMORY FILE OPTIONS...
+    memory=$1 file=$2
+    shift 2
+    on "$memory" "$hone" logits --overwrite big.gguf --tokens 3,4,5 --out "$file" "$@"
+}
+big - big.npy || fail "big.gguf"
+big - own.npy --device far || fail "big.gguf on far"
+all=$(count 1)
+for memory in 3300000 4500000 6500000; do
+    big $memory own.npy --device far --fit || fail "big.gguf with $memory bytes"
+    cmp -s own.npy big.npy || fail "big.gguf with $memory bytes: the logits differ"
+    [ "$(count 1)" -eq "$all" ] && [ "$(count 5)" -eq 0 ] || fail "with $memory bytes: $(count 1) of $all calls on far"
+    passes
+done
+on - "$hone" plan big.gguf --device far --stream --of token --context 64 --steps || fail "plan"
+ahead=$(sed '/linear#/,$d' log | grep -c 'copy between devices .*@panel16')
+[ "$ahead" -eq 14 ] || fail "$ahead matrices were sent before the first product: those of two layers are 14"
+[ "$(grep -c 'copy between devices .*@panel16' log)" -eq 56 ] || fail "not each of 56 matrices once"
+passes
+on - "$hone" plan big.gguf --device far --stream --of training --targets attn --micro-tokens 8 --steps || fail "plan"
+sent=$(grep -c 'copy between devices .*f32\[1024,64\]' log)
+[ "$sent" -ge 28 ] || fail "$sent of layers' matrices were sent, there and back"
+passes
+
 # ---- what a plan says is what is taken, to the byte ----
 logits - own.npy --device far || fail "logits on far"
 whole=$(peak) all=$(count 1)
@@ -136,6 +168,9 @@ cell() { sed -n "s/^  $1  *//p" log | tr -s ' ' | cut -d ' ' -f "$2"; }
 on 2000000 "$hone" plan m.gguf --of token --device far,cpu --fit --context 128 || fail plan
 [ "$(cell far 1)" = 0-1 ] && [ "$(cell cpu1 1)" = 2-5 ] || fail "layers: $(cell far 1) and $(cell cpu1 1)"
 [ "$(peak)" -eq 0 ] || fail "planning took $(peak) bytes of far"
+passes
+on 4000000 "$hone" plan big.gguf --of token --device far --fit --context 64 --threads 1 || fail plan
+[ "$(cell far 1)" = 0-7 ] && [ "$(cell far 2)" -gt 0 ] && [ "$(cell far 2)" -lt 8 ] || fail "streamed: $(cell far 2)"
 passes
 on - "$hone" plan m.gguf --of token --device far --experts cpu --context 128 || fail plan
 [ "$(cell far 1)" = 0-5 ] && [ "$(cell cpu1 1)" = - ] && [ "$(cell cpu1 2)" = 576.00 ] || fail "experts"
