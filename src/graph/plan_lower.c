@@ -7,9 +7,10 @@
  *                                                             step 3   print 4 -> 5        host
  *
  * A value is one tensor on one device; a node has one where it was made, and at most one copy on each other device, which
- * all readers there share: of a weight that is never updated it stays there from run to run, and is no step. That is sound because a value is never written twice: an update makes a new version of its
- * leaf, and is lowered after every reader of the old one, or the graph was refused. A kernel that wants contiguous
- * inputs gets a copy, too, one for all that ask. */
+ * all readers there share: of a weight that is never updated it stays there from run to run, and is no step. That is
+ * sound because a value is never written twice: an update makes a new version of its leaf, and is lowered after every
+ * reader of the old one, or the graph was refused. A kernel that wants contiguous inputs gets a copy, too, one for all that
+ * ask. */
 #include "graph/place.h"
 
 #include <string.h>
