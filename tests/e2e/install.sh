@@ -54,6 +54,7 @@ for lora in "" "--lora told/adapter.gguf" "--lora other/adapter.gguf"; do
     "$hone" run "$tiny" -p "Once upon a time" -n 30 --quiet $lora 2>/dev/null
 done >adapters
 [ "$(sort -u adapters | wc -l)" -eq 3 ] || fail "adapters: $(cat adapters)"
+"$hone" eval "$tiny" told/adapter.gguf other/adapter.gguf --data chats.jsonl | awk 'NR > 1 { print $1, $2, $4, $6 }' >evaluate
 "$hone" embed "$sentence" "a text" "another text" >embed
 
 # A model that calls a function and reads what it gives: taught so here.
@@ -97,6 +98,8 @@ used() { # FOLDER of programs
     "$1/tune" "$tiny" chats.jsonl "$1/out/tuned" a steps=8 rate=0.01 rank=4 batch=1 >"$1/out/tune" || fail "$way: tune"
     same "$1/out/tune" tune tune
     cmp -s "$1/out/tuned/adapter.gguf" told/adapter.gguf || fail "$way: tune: another adapter than the program's"
+    "$1/evaluate" "$tiny" chats.jsonl told/adapter.gguf other/adapter.gguf >"$1/out/evaluate" || fail "$way: evaluate"
+    same "$1/out/evaluate" evaluate evaluate
     "$1/tools" caller/model.gguf "What is 2 + 3?" template >"$1/out/tools" || fail "$way: tools"
     same "$1/out/tools" tools tools
     "$1/adapters" "$tiny" "Once upon a time" 30 told/adapter.gguf other/adapter.gguf >"$1/out/adapters" || fail "$way: adapters"

@@ -5,6 +5,7 @@ if it is anywhere."""
 import array
 import ctypes
 import gc
+import json
 import os
 import random
 import re
@@ -620,6 +621,54 @@ class Training(Case):
             held.add_adapter(result.path)
         session.close()
         held.add_adapter(result.path, scale=0.5)
+
+    def test_judged(self):
+        on = hone.Examples(hone.BUILTIN, self.data)
+        self.assertEqual(len(on), len(list(on)))
+        with self.assertRaises(IndexError):
+            on[len(on)]
+        first = on[0].sequences[0]
+        self.assertEqual(on[-len(on)], on[0])
+        self.assertEqual({token.role for token in first if token.weight}, {"assistant"})
+        self.assertIn("user", {token.role for token in first})
+        self.assertEqual(on.found, [])
+        counted = on.check()
+        self.assertEqual((counted.n_trained, sum(counted.bins)), (len(on), len(on)))
+        self.assertIn("too_long", {one.name for one in on.found})
+        before = on.judge()
+        self.assertEqual(before.n, counted.n_supervised)
+        result = hone.finetune(hone.BUILTIN, self.data, self.folder / "run", settings=self.SETTINGS)
+        after = on.judge(result.path)
+        self.assertLess(after.loss, before.loss)
+        self.assertEqual(on.judge(result.path, scale=1.0), after)
+        found = json.loads(program("eval", TINY, result.path, "--data", self.data, "--json"))
+        self.assertEqual([one["loss"] for one in found], [before.loss, after.loss])
+        with self.fails(hone.Status.ERR_ARGUMENT, "--rate"):
+            on.judge(settings={"rate": 1})
+        with self.fails(hone.Status.ERR_ARGUMENT, "unknown option --rank"):
+            hone.Examples(hone.BUILTIN, self.data, settings={"rank": 2})
+
+    def test_words_that_hold_nul(self):
+        data = self.folder / "nul.jsonl"
+        data.write_text(json.dumps({"prompt": "a", "completion": "b\0c"}) + "\n")
+        tokens = hone.Examples(hone.BUILTIN, data, settings={"plain": True})[0].sequences[0]
+        self.assertIn(b"b\0c", b"".join(token.text for token in tokens))
+
+    def test_gradients(self):
+        on = hone.Examples(hone.BUILTIN, [self.data])
+        found = on.gradients(settings={"targets": "norm:full"})
+        self.assertEqual(found.sum.n_tensors, len(found.tensors))
+        square = sum(x * x for values in found.tensors.values() for x in values.tolist())
+        self.assertAlmostEqual(square ** 0.5 / found.sum.norm, 1, places=5)
+        self.assertAlmostEqual(found.sum.loss, on.judge().loss, places=5)
+        on.gradients(settings={"targets": "norm:full"}, out=self.folder / "g.safetensors")
+        with self.fails(hone.Status.ERR_ARGUMENT, "g.safetensors"):
+            on.gradients(settings={"targets": "norm:full"}, out=self.folder / "g.safetensors")
+
+    def test_settings(self):
+        run = {one.name: one for one in hone.run_settings()}
+        self.assertEqual((run["rank"].otherwise, run["rank"].low), ("16", 1))
+        self.assertIn("held-fraction", {one.name for one in hone.data_settings()})
 
     def test_stopped_by_a_callback_and_resumed(self):
         whole = hone.finetune(hone.BUILTIN, self.data, self.folder / "whole", settings=self.SETTINGS)

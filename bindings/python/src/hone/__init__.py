@@ -14,6 +14,7 @@ from .embed import Embedder, Embedding
 from .engine import Engine, Memory
 from .errors import Busy, Cancelled, Closed, Error, Status
 from ._finetune import Estimate, Evaluation, Result, Step, finetune, plan, report, told
+from .examples import Example, Examples, Gradients, Token, data_settings, run_settings
 from .files import (
     File, Merge, MergeError, convert, export_gguf, export_peft, import_adapter, make, make_tokenizer, merge,
     numerics_name, quantize, recipe_type, texts, use_name,
@@ -27,10 +28,10 @@ __version__: str = library.hn_version().decode()
 
 __all__ = [
     "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Embedder", "Embedding",
-    "End", "Engine", "Error", "Estimate", "Evaluation", "Exec", "File", "Memory", "Merge", "MergeError", "Model",
-    "Node", "Piece", "Record", "Result", "Sampler", "Session", "Status", "Step", "Stream", "Template", "Trainer",
-    "Turn", "arch", "arch_keys", "archs", "convert", "decode", "device_ops", "devices", "encode", "export_gguf",
-    "export_peft", "finetune", "import_adapter", "levels", "library", "make", "make_tokenizer", "merge",
-    "numerics_name", "plan", "quantize", "read_array", "recipe_type", "report", "texts", "told", "types",
-    "use_name", "write_array",
+    "End", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Memory",
+    "Merge", "MergeError", "Model", "Node", "Piece", "Record", "Result", "Sampler", "Session", "Status", "Step",
+    "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "convert", "data_settings",
+    "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune", "import_adapter", "levels",
+    "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "quantize", "read_array", "recipe_type",
+    "report", "run_settings", "texts", "told", "types", "use_name", "write_array",
 ]

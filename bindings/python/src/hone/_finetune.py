@@ -10,6 +10,7 @@ from ._library import c
 from ._object import bytes_of, fill, text_of
 from .engine import Engine
 from .errors import check
+from .examples import words_of
 from .model import Json, settings_of
 
 
@@ -82,21 +83,9 @@ def _telling(field: str, call: Optional[Callable[[Any], object]], record: Callab
     return kind(told)
 
 
-def _settings(settings: Mapping[str, Any]) -> list[str]:
-    """{"rank": 8, "in_order": True} as the options of `hone train`."""
-    words = []
-    for name, value in settings.items():
-        name = name.replace("_", "-")
-        if value is True:
-            words.append(name)
-        elif value is not None and value is not False:
-            words.append(f"{name}={value}")
-    return words
-
-
 def _spec(given: Mapping[str, Any]) -> Any:
     values = dict(given)
-    values["settings"] = _settings(values["settings"] or {})
+    values["settings"] = words_of(values["settings"])
     values["variables"] = settings_of(values["variables"])
     for name in ("data", "held", "ignored_fields", "ignored_keys"):
         one = values[name]

@@ -36,6 +36,8 @@ def value_of(value: Any) -> Any:
         if names_of(value) == ["rank", "dim"]:
             return tuple(value.dim[: value.rank])
         return Record(value)
+    if isinstance(value, ctypes.Array):
+        return list(value)
     if isinstance(value, ctypes.POINTER(ctypes.c_char_p)):  # a list that NULL ends
         found: list[str] = []
         while value and value[len(found)] is not None:
