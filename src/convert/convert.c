@@ -6,7 +6,7 @@
 #include "convert/same_model.h"
 #include "nn/source.h"
 #include "nn/surplus.h"
-#include "convert/tokenizer_keys.h"
+#include "models/tokenizer_keys.h"
 #include "models/models.h"
 #include "models/sentence.h"
 

@@ -1,25 +1,14 @@
 /* A model file looked into: what is in its header, counted, and its weights left alone. */
-#include "base/file.h"
-#include "base/json.h"
 #include "engine/files.h"
-#include "io/gguf.h"
-#include "io/hf_templates.h"
+#include "models/format.h"
 #include "models/models.h"
-#include "text/template/chat.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct hn_lm_file {
     hn_heap *heap;
-    hn_gguf *gguf; /* one of the two */
-    hn_hf_dir *dir;
-    const hn_meta *meta; /* NULL of a directory */
-    const hn_weights *weights;
-    const hn_arch *arch; /* NULL: not known to hone, or none stated */
-    hn_hparams *hp;      /* NULL where arch is, or where there is no model in it */
-    char *path, arch_name[64];
-    hn_str template, others;
+    hn_model_look look; /* what its format finds in it */
+    char *path;
     hn_lm_shape shape;
     hn_lm_about about;
     const hn_meta_value *read_of; /* whose texts were read, */
@@ -66,20 +55,20 @@ static uint64_t count_of(const hn_weight_entry *e)
 static void count_weights(hn_lm_file *f)
 {
     hn_lm_about *about = &f->about;
-    for (size_t i = 0; i < f->weights->n; i++) {
-        const hn_weight_entry *e = &f->weights->entries[i];
+    for (size_t i = 0; i < f->look.weights->n; i++) {
+        const hn_weight_entry *e = &f->look.weights->entries[i];
         const uint64_t count = count_of(e);
         const bool is_routed = use_of(e->name) == HN_LM_USE_EXPERTS && !strstr(e->name, "ffn_gate_inp") &&
-                               !strstr(e->name, "gate.weight") && f->hp && f->hp->n_expert > 0;
+                               !strstr(e->name, "gate.weight") && f->look.hp && f->look.hp->n_expert > 0;
         about->parameters += count;
         about->bytes += e->bytes;
-        about->active += is_routed ? count / (uint64_t)f->hp->n_expert * (uint64_t)f->hp->n_used : count;
+        about->active += is_routed ? count / (uint64_t)f->look.hp->n_expert * (uint64_t)f->look.hp->n_used : count;
     }
 }
 
 static void take_shape(hn_lm_file *f)
 {
-    const hn_hparams *hp = f->hp;
+    const hn_hparams *hp = f->look.hp;
     const int64_t own = hp->n_layer - hp->n_shared_kv;
     for (int i = 0; i < own; i++)
         f->about.kv_bytes += 2 * (uint64_t)hp->n_kv_head[i] *
@@ -92,134 +81,41 @@ static void take_shape(hn_lm_file *f)
     f->about.shape = &f->shape;
 }
 
-/* ---- its templates ---- */
-
-static void add_name(hn_str *names, const char *name)
-{
-    hn_str_print(names, "%s%s", names->length ? ", " : "", name);
-}
-
-static void set_template(hn_lm_file *f, hn_span text)
-{
-    if (!text.data)
-        return;
-    hn_str_add_bytes(&f->template, text.data, text.bytes);
-    f->about.template_text = f->template.text;
-    f->about.template_bytes = f->template.length;
-}
-
-static hn_status read_gguf_templates(hn_lm_file *f)
-{
-    static const char written[] = "tokenizer.chat_template";
-    const char *key = hn_chat_template_key(f->meta);
-    hn_span text, unused;
-    HN_TRY(hn_meta_string(f->meta, key, &text));
-    set_template(f, text);
-    f->about.template_key = key;
-    HN_TRY(hn_meta_string(f->meta, written, &unused));
-    if (strcmp(key, written) != 0)
-        f->about.template_unused = unused.bytes;
-    const size_t n = strlen(key);
-    for (size_t i = 0; i < f->meta->n; i++)
-        if (!strncmp(f->meta->values[i].key, key, n) && f->meta->values[i].key[n] == '.')
-            add_name(&f->others, f->meta->values[i].key + n + 1);
-    return HN_OK;
-}
-
-static hn_status read_dir_templates(hn_lm_file *f)
-{
-    hn_hf_templates list;
-    HN_TRY(hn_hf_templates_read(f->dir, HN_HF_TRANSFORMERS, &list));
-    for (size_t i = 0; i < list.n; i++) {
-        if (!strcmp(list.at[i].name, "default"))
-            set_template(f, (hn_span){ list.at[i].source, list.at[i].bytes });
-        else
-            add_name(&f->others, list.at[i].name);
-    }
-    hn_hf_templates_free(&list);
-    return HN_OK;
-}
-
-static hn_status read_templates(hn_lm_file *f)
-{
-    HN_TRY(f->meta ? read_gguf_templates(f) : read_dir_templates(f));
-    HN_TRY(hn_str_status(&f->others));
-    f->about.templates = f->others.length ? f->others.text : "";
-    return hn_str_status(&f->template);
-}
-
 /* ---- opening ---- */
 
-/* A vocabulary alone, or an adapter. */
-static bool has_no_shape(const hn_lm_file *f)
+static void tell_template(hn_lm_file *f)
 {
-    hn_span type;
-    return !f->weights->n || (hn_meta_string(f->meta, "general.type", &type) == HN_OK && type.bytes == 7 &&
-                              !memcmp(type.data, "adapter", 7));
-}
-
-static hn_status open_gguf(hn_lm_file *f, const hn_ignored *ignored)
-{
-    hn_span name;
-    HN_TRY(hn_gguf_open(f->heap, f->path, &f->gguf));
-    f->meta = hn_gguf_meta(f->gguf);
-    f->weights = hn_gguf_weights(f->gguf);
-    f->about.parts = hn_gguf_parts(f->gguf);
-    f->about.format = hn_gguf_version(f->gguf) == 2 ? "GGUF 2" : "GGUF 3";
-    f->about.is_gguf = 1;
-    HN_TRY(hn_meta_string(f->meta, "general.architecture", &name));
-    if (name.data)
-        memcpy(f->arch_name, name.data, name.bytes < sizeof f->arch_name ? name.bytes : sizeof f->arch_name - 1);
-    /* What hone cannot run can still be looked at. */
-    if (hn_arch_named(f->arch_name, &f->arch) != HN_OK)
-        return HN_OK;
-    f->hp = hn_alloc(f->heap, HN_TAG_FILE, sizeof *f->hp);
-    const hn_status status =
-        f->hp ? hn_arch_read_meta(f->arch, f->meta, f->weights, ignored, f->hp) : HN_ERR_MEMORY;
-    if (status != HN_ERR_FORMAT || !has_no_shape(f))
-        return status;
-    hn_free(f->heap, f->hp);
-    f->hp = NULL;
-    return HN_OK;
-}
-
-static hn_status open_dir(hn_lm_file *f, const hn_ignored *ignored)
-{
-    HN_TRY(hn_hf_dir_open(f->heap, f->path, HN_HF_WEIGHTS, &f->dir));
-    const hn_json *config = hn_json_root(f->dir->config);
-    const hn_json *class = hn_json_at(hn_json_get(config, "architectures"), 0);
-    const hn_json *words = f->dir->tokenizer_config ? hn_json_root(f->dir->tokenizer_config) : NULL;
-    const hn_json *tokenizer = words ? hn_json_get(words, "tokenizer_class") : NULL;
-    const char *text = "";
-    f->weights = &f->dir->weights;
-    f->about.format = "safetensors";
-    f->about.parts = f->dir->n_parts;
-    f->about.tokenizer_class = tokenizer && tokenizer->kind == HN_JSON_STRING ? tokenizer->as.string.text : NULL;
-    if (class)
-        HN_TRY(hn_json_want_string(class, "architectures", &text));
-    snprintf(f->arch_name, sizeof f->arch_name, "%s", text);
-    if (hn_arch_of_config(config, &f->arch) != HN_OK)
-        return HN_OK;
-    snprintf(f->arch_name, sizeof f->arch_name, "%s", f->arch->name);
-    f->hp = hn_alloc(f->heap, HN_TAG_FILE, sizeof *f->hp);
-    return f->hp ? hn_arch_read_config(f->arch, config, ignored, f->hp) : HN_ERR_MEMORY;
+    const hn_model_look *look = &f->look;
+    if (look->has_template) {
+        f->about.template_text = look->template.text;
+        f->about.template_bytes = look->template.length;
+    }
+    f->about.template_key = look->template_key;
+    f->about.template_unused = look->template_unused;
+    f->about.templates = look->others.length ? look->others.text : "";
 }
 
 static hn_status open_file(hn_lm_file *f, const hn_ignored *ignored)
 {
-    HN_TRY(hn_is_dir(f->path) ? open_dir(f, ignored) : open_gguf(f, ignored));
+    hn_model_look *look = &f->look;
+    HN_TRY(hn_model_look_open(look, f->heap, f->path, ignored));
     /* Of what hone cannot run no key is read, and none passed over. */
-    HN_REQUIRE(f->hp || !ignored->n, HN_ERR_ARGUMENT, "--ignore %s: %s is no model whose keys are read", ignored->at[0],
-               f->path);
+    HN_REQUIRE(look->hp || !ignored->n, HN_ERR_ARGUMENT, "--ignore %s: %s is no model whose keys are read",
+               ignored->at[0], f->path);
     count_weights(f);
-    if (f->hp)
+    if (look->hp)
         take_shape(f);
     f->about.path = f->path;
-    f->about.architecture = f->arch_name;
-    f->about.is_supported = f->arch != NULL;
-    f->about.n_tensors = f->weights->n;
-    f->about.n_keys = f->meta ? f->meta->n : 0;
-    return read_templates(f);
+    f->about.format = look->format;
+    f->about.is_gguf = look->meta != NULL;
+    f->about.parts = look->parts;
+    f->about.architecture = look->arch_name;
+    f->about.is_supported = look->arch != NULL;
+    f->about.n_tensors = look->weights->n;
+    f->about.n_keys = look->meta ? look->meta->n : 0;
+    f->about.tokenizer_class = look->tokenizer_class;
+    tell_template(f);
+    return HN_OK;
 }
 
 hn_status hn_lm_file_open(hn_lm_file **out, hn_engine *engine, const char *path, const char *const *ignored_keys,
@@ -235,8 +131,7 @@ hn_status hn_lm_file_open(hn_lm_file **out, hn_engine *engine, const char *path,
     hn_lm_file *f = hn_alloc(heap, HN_TAG_FILE, sizeof *f);
     if (!f)
         return HN_ERR_MEMORY;
-    *f = (hn_lm_file){ .heap = heap, .template = hn_str_on(heap), .others = hn_str_on(heap),
-                       .path = hn_strdup(heap, HN_TAG_FILE, path) };
+    *f = (hn_lm_file){ .heap = heap, .path = hn_strdup(heap, HN_TAG_FILE, path) };
     const hn_status status = f->path ? open_file(f, &ignored) : HN_ERR_MEMORY;
     if (status != HN_OK) {
         hn_lm_file_close(f);
@@ -251,12 +146,7 @@ void hn_lm_file_close(hn_lm_file *f)
     HN_ENTER();
     if (!f)
         return;
-    hn_free(f->heap, f->hp);
-    hn_str_free(&f->template);
-    hn_str_free(&f->others);
-    if (f->dir)
-        hn_hf_dir_close(f->dir);
-    hn_gguf_close(f->gguf);
+    hn_model_look_close(&f->look, f->heap, f->path);
     hn_free(f->heap, f->path);
     hn_free(f->heap, f);
 }
@@ -273,8 +163,8 @@ hn_status hn_lm_file_tensor(const hn_lm_file *f, size_t i, hn_lm_tensor *out)
 {
     HN_ENTER();
     HN_REQUIRE(f && out, HN_ERR_ARGUMENT, "hn_lm_file_tensor: expected a file and out, found NULL");
-    HN_REQUIRE(i < f->weights->n, HN_ERR_ARGUMENT, "%s: tensor %zu of %zu", f->path, i, f->weights->n);
-    const hn_weight_entry *e = &f->weights->entries[i];
+    HN_REQUIRE(i < f->look.weights->n, HN_ERR_ARGUMENT, "%s: tensor %zu of %zu", f->path, i, f->look.weights->n);
+    const hn_weight_entry *e = &f->look.weights->entries[i];
     *out = (hn_lm_tensor){ .name = e->name, .type = e->encoding, .use = use_of(e->name), .shape.rank = e->type.rank,
                            .parameters = count_of(e), .bytes = e->bytes };
     for (int d = 0; d < e->type.rank; d++)
@@ -294,7 +184,7 @@ static hn_status want_key(const hn_lm_file *f, size_t i, const hn_meta_value **o
 {
     *out = NULL;
     HN_REQUIRE(i < f->about.n_keys, HN_ERR_ARGUMENT, "%s: key %zu of %zu", f->path, i, f->about.n_keys);
-    *out = &f->meta->values[i];
+    *out = &f->look.meta->values[i];
     return HN_OK;
 }
 
@@ -312,8 +202,8 @@ hn_status hn_lm_file_key(const hn_lm_file *f, size_t i, hn_lm_key *out)
 size_t hn_lm_file_find(const hn_lm_file *f, const char *key)
 {
     HN_ENTER();
-    const hn_meta_value *v = f && f->meta && key ? hn_meta_find(f->meta, key) : NULL;
-    return v ? (size_t)(v - f->meta->values) : f ? f->about.n_keys : 0;
+    const hn_meta_value *v = f && f->look.meta && key ? hn_meta_find(f->look.meta, key) : NULL;
+    return v ? (size_t)(v - f->look.meta->values) : f ? f->about.n_keys : 0;
 }
 
 /* Texts lie one after another: from the last that was asked for, or from the first. */

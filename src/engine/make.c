@@ -1,34 +1,11 @@
 /* Models that are made up. */
 #include "convert/random_model.h"
 #include "convert/random_numbers.h"
-#include "convert/tokenizer_keys.h"
 #include "engine/files.h"
-#include "io/gguf.h"
+#include "models/format.h"
 #include "models/models.h"
 
 #include <string.h>
-
-/* tokenizer.*, of whatever holds them. */
-static hn_status read_tokenizer(hn_heap *heap, const char *path, hn_meta *meta)
-{
-    if (hn_is_dir(path)) {
-        hn_hf_dir *dir;
-        HN_TRY(hn_hf_dir_open(heap, path, HN_HF_TEXT, &dir));
-        const hn_status status = hn_tokenizer_keys(dir, meta);
-        hn_hf_dir_close(dir);
-        return status;
-    }
-    hn_gguf *gguf;
-    HN_TRY(hn_gguf_open(heap, path, &gguf));
-    const hn_meta *all = hn_gguf_meta(gguf);
-    hn_status status = HN_OK;
-    for (size_t i = 0; i < all->n && status == HN_OK; i++)
-        if (!strncmp(all->values[i].key, "tokenizer.", strlen("tokenizer.")))
-            status = hn_meta_set_copy(meta, &all->values[i]);
-    hn_gguf_close(gguf);
-    HN_REQUIRE(status != HN_OK || meta->n, HN_ERR_FORMAT, "%s: it has no keys tokenizer.*", path);
-    return status;
-}
 
 /* The vocabulary is the tokenizer's unless it was set. */
 static hn_status take_tokenizer(hn_hparams *hp, const hn_meta *meta)
@@ -75,7 +52,7 @@ static hn_status choose_numbers(making *m)
     hn_random_begin(m->hp);
     if (m->o.tokenizer) {
         m->inner.tokenizer = &m->tokenizer;
-        HN_TRY(read_tokenizer(heap, m->o.tokenizer, &m->tokenizer));
+        HN_TRY(hn_model_format_of(m->o.tokenizer)->read_tokenizer_keys(heap, m->o.tokenizer, &m->tokenizer));
         HN_TRY(take_tokenizer(m->hp, &m->tokenizer));
     }
     for (int32_t i = 0; i < m->o.n_settings; i++)

@@ -1,6 +1,7 @@
 /* format_gguf: a GGUF file, in one part or several: every tensor where it lies, by the names that hone has. */
 #include "io/gguf.h"
 #include "models/model_parts.h"
+#include "text/template/chat.h"
 
 #include <string.h>
 
@@ -55,6 +56,79 @@ static hn_status read_chat(hn_chat_input *in, const char *path)
     const hn_status status = hn_chat_format_add_meta(in->chat, hn_gguf_meta(file));
     hn_gguf_close(file);
     return status;
+}
+
+static hn_status read_tokenizer_keys(hn_heap *heap, const char *path, hn_meta *keys)
+{
+    hn_gguf *file;
+    HN_TRY(hn_gguf_open(heap, path, &file));
+    const hn_meta *all = hn_gguf_meta(file);
+    hn_status status = HN_OK;
+    for (size_t i = 0; i < all->n && status == HN_OK; i++)
+        if (!strncmp(all->values[i].key, "tokenizer.", strlen("tokenizer.")))
+            status = hn_meta_set_copy(keys, &all->values[i]);
+    hn_gguf_close(file);
+    HN_REQUIRE(status != HN_OK || keys->n, HN_ERR_FORMAT, "%s: it has no keys tokenizer.*", path);
+    return status;
+}
+
+static hn_status look_at_templates(hn_model_look *look)
+{
+    static const char written[] = "tokenizer.chat_template";
+    const char *key = hn_chat_template_key(look->meta);
+    hn_span text, unused;
+    HN_TRY(hn_meta_string(look->meta, key, &text));
+    if (text.data)
+        hn_model_look_add(look, "default", text.data, text.bytes);
+    look->template_key = key;
+    HN_TRY(hn_meta_string(look->meta, written, &unused));
+    if (strcmp(key, written) != 0)
+        look->template_unused = unused.bytes;
+    const size_t n = strlen(key);
+    for (size_t i = 0; i < look->meta->n; i++)
+        if (!strncmp(look->meta->values[i].key, key, n) && look->meta->values[i].key[n] == '.')
+            hn_model_look_add(look, look->meta->values[i].key + n + 1, NULL, 0);
+    return HN_OK;
+}
+
+/* A vocabulary alone, or an adapter. */
+static bool has_no_shape(const hn_model_look *look)
+{
+    hn_span type;
+    return !look->weights->n || (hn_meta_string(look->meta, "general.type", &type) == HN_OK && type.bytes == 7 &&
+                                 !memcmp(type.data, "adapter", 7));
+}
+
+static hn_status look_at_shape(hn_heap *heap, const hn_ignored *ignored, hn_model_look *look)
+{
+    look->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *look->hp);
+    const hn_status status =
+        look->hp ? hn_arch_read_meta(look->arch, look->meta, look->weights, ignored, look->hp) : HN_ERR_MEMORY;
+    if (status != HN_ERR_FORMAT || !has_no_shape(look))
+        return status;
+    hn_free(heap, look->hp);
+    look->hp = NULL;
+    return HN_OK;
+}
+
+static hn_status look(hn_heap *heap, const char *path, const hn_ignored *ignored, hn_model_look *out)
+{
+    hn_span name;
+    hn_gguf *file;
+    HN_TRY(hn_gguf_open(heap, path, &file));
+    out->file = file;
+    out->meta = hn_gguf_meta(file);
+    out->weights = hn_gguf_weights(file);
+    out->parts = hn_gguf_parts(file);
+    out->format = hn_gguf_version(file) == 2 ? "GGUF 2" : "GGUF 3";
+    HN_TRY(hn_meta_string(out->meta, "general.architecture", &name));
+    if (name.data)
+        memcpy(out->arch_name, name.data,
+               name.bytes < sizeof out->arch_name ? name.bytes : sizeof out->arch_name - 1);
+    /* What hone cannot run can still be looked at. */
+    if (hn_arch_named(out->arch_name, &out->arch) == HN_OK)
+        HN_TRY(look_at_shape(heap, ignored, out));
+    return look_at_templates(out);
 }
 
 hn_status hn_model_read_keys(hn_model *m, const hn_meta *meta)
@@ -125,6 +199,8 @@ const hn_model_format hn_model_format_gguf = {
     .is_tokenizer_alone = is_tokenizer_alone,
     .read_tokenizer = read_tokenizer,
     .read_chat = read_chat,
+    .read_tokenizer_keys = read_tokenizer_keys,
+    .look = look,
     .open = open_file,
     .close = close_file,
     .weights = weights,

@@ -3,8 +3,10 @@
 #include "io/hf_dir.h"
 #include "io/hf_templates.h"
 #include "models/model_parts.h"
+#include "models/tokenizer_keys.h"
 #include "nn/source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is(const char *path) { return hn_is_dir(path); }
@@ -94,6 +96,50 @@ static hn_status read_chat(hn_chat_input *in, const char *path)
         status = hn_chat_format_add_tokens(in->chat, hn_json_root(dir->special_tokens));
     hn_hf_dir_close(dir);
     return status;
+}
+
+static hn_status read_tokenizer_keys(hn_heap *heap, const char *path, hn_meta *keys)
+{
+    hn_hf_dir *dir;
+    HN_TRY(hn_hf_dir_open(heap, path, HN_HF_TEXT, &dir));
+    const hn_status status = hn_tokenizer_keys(dir, keys);
+    hn_hf_dir_close(dir);
+    return status;
+}
+
+static hn_status look_at_templates(const hn_hf_dir *dir, hn_model_look *look)
+{
+    hn_hf_templates list;
+    HN_TRY(hn_hf_templates_read(dir, HN_HF_TRANSFORMERS, &list));
+    for (size_t i = 0; i < list.n; i++)
+        hn_model_look_add(look, list.at[i].name, list.at[i].source, list.at[i].bytes);
+    hn_hf_templates_free(&list);
+    return HN_OK;
+}
+
+static hn_status look(hn_heap *heap, const char *path, const hn_ignored *ignored, hn_model_look *out)
+{
+    hn_hf_dir *dir;
+    HN_TRY(hn_hf_dir_open(heap, path, HN_HF_WEIGHTS, &dir));
+    const hn_json *config = hn_json_root(dir->config);
+    const hn_json *class = hn_json_at(hn_json_get(config, "architectures"), 0);
+    const hn_json *words = dir->tokenizer_config ? hn_json_root(dir->tokenizer_config) : NULL;
+    const hn_json *tokenizer = words ? hn_json_get(words, "tokenizer_class") : NULL;
+    const char *text = "";
+    out->file = dir;
+    out->weights = &dir->weights;
+    out->format = "safetensors";
+    out->parts = dir->n_parts;
+    out->tokenizer_class = tokenizer && tokenizer->kind == HN_JSON_STRING ? tokenizer->as.string.text : NULL;
+    if (class)
+        HN_TRY(hn_json_want_string(class, "architectures", &text));
+    snprintf(out->arch_name, sizeof out->arch_name, "%s", text);
+    if (hn_arch_of_config(config, &out->arch) == HN_OK) {
+        snprintf(out->arch_name, sizeof out->arch_name, "%s", out->arch->name);
+        out->hp = hn_alloc(heap, HN_TAG_FILE, sizeof *out->hp);
+        HN_TRY(out->hp ? hn_arch_read_config(out->arch, config, ignored, out->hp) : HN_ERR_MEMORY);
+    }
+    return look_at_templates(dir, out);
 }
 
 static hn_status open_file(hn_model *m)
@@ -207,6 +253,8 @@ const hn_model_format hn_model_format_hf = {
     .is_tokenizer_alone = is_tokenizer_alone,
     .read_tokenizer = read_tokenizer,
     .read_chat = read_chat,
+    .read_tokenizer_keys = read_tokenizer_keys,
+    .look = look,
     .open = open_file,
     .close = close_file,
     .weights = weights,

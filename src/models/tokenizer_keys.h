@@ -1,6 +1,6 @@
 /* tokenizer_keys.h: the keys tokenizer.* of a converted model: vocabulary and chat template. */
-#ifndef HN_CONVERT_TOKENIZER_KEYS_H
-#define HN_CONVERT_TOKENIZER_KEYS_H
+#ifndef HN_MODELS_TOKENIZER_KEYS_H
+#define HN_MODELS_TOKENIZER_KEYS_H
 
 #include "base/meta.h"
 #include "io/hf_dir.h"

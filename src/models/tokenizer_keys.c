@@ -1,4 +1,4 @@
-#include "convert/tokenizer_keys.h"
+#include "models/tokenizer_keys.h"
 
 #include "io/hf_templates.h"
 #include "text/tokenizer/tokenizer.h"
