@@ -27,7 +27,8 @@ typedef struct hn_lm hn_lm;
 typedef enum hn_lm_numerics {
     HN_LM_F32,  /* "f32" */
     HN_LM_BF16, /* "bf16" */
-    HN_LM_MIXED /* "mixed" */
+    HN_LM_MIXED, /* "mixed" */
+    HN_LM_INT8  /* "int8" */
 } hn_lm_numerics;
 
 /* By its word; NULL is "f32". HN_ERR_ARGUMENT lists them. */

@@ -31,7 +31,7 @@ typedef struct hn_machine_args {
     HN_PLACE_OPTIONS(type), HN_THREADS_OPTION(type),                                           \
         HN_TEXT(type, machine.isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: the best")
 
-#define HN_NUMERICS_OF_RUNS  "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so"
+#define HN_NUMERICS_OF_RUNS  "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so; int8: block formats in whole numbers"
 #define HN_NUMERICS_OF_LOSSES "f32 (the default) or mixed"
 
 #define HN_MACHINE_OPTIONS(type, numerics_help)                                                \

@@ -20,12 +20,13 @@ hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t
     return HN_OK;
 }
 
-static const hn_numerics inner_numerics[] = { HN_NUMERICS_F32, HN_NUMERICS_BF16, HN_NUMERICS_MIXED };
+static const hn_numerics inner_numerics[] = { HN_NUMERICS_F32, HN_NUMERICS_BF16, HN_NUMERICS_MIXED,
+                                              HN_NUMERICS_INT8 };
 
 hn_lm_numerics hn_outer_numerics(hn_numerics numerics)
 {
     int i = HN_LM_F32;
-    while (i < HN_LM_MIXED && inner_numerics[i] != numerics)
+    while (i < HN_LM_INT8 && inner_numerics[i] != numerics)
         i++;
     return (hn_lm_numerics)i;
 }
@@ -43,7 +44,7 @@ hn_status hn_lm_numerics_named(const char *word, hn_lm_numerics *out)
 const char *hn_lm_numerics_name(hn_lm_numerics numerics)
 {
     HN_ENTER();
-    return (unsigned)numerics <= HN_LM_MIXED ? hn_numerics_name(inner_numerics[numerics]) : "";
+    return (unsigned)numerics <= HN_LM_INT8 ? hn_numerics_name(inner_numerics[numerics]) : "";
 }
 
 static hn_status hold(hn_lm *lm)
@@ -136,8 +137,8 @@ static hn_status open_lm(hn_lm *lm, const char *path, const hn_lm_options *o, in
 {
     hn_ignored ignored;
     HN_TRY(hn_take_ignored("hn_lm_options", o->ignored_keys, o->n_ignored_keys, &ignored));
-    HN_REQUIRE((unsigned)o->numerics <= HN_LM_MIXED, HN_ERR_ARGUMENT,
-               "hn_lm_options.numerics is %d: expected HN_LM_F32, HN_LM_BF16 or HN_LM_MIXED", (int)o->numerics);
+    HN_REQUIRE((unsigned)o->numerics <= HN_LM_INT8, HN_ERR_ARGUMENT,
+               "hn_lm_options.numerics is %d: expected HN_LM_F32, HN_LM_BF16, HN_LM_MIXED or HN_LM_INT8", (int)o->numerics);
     lm->run = lm->engine->run;
     lm->run.numerics = inner_numerics[o->numerics];
     lm->path = hn_strdup(&lm->engine->heap, HN_TAG_TEXT, path);

@@ -28,7 +28,7 @@ typedef struct identity {
 
 static hn_status identify(const hn_sequences *s, int32_t slot, int64_t version, identity *out)
 {
-    identity own = { .numerics = hn_numerics_name(s->run.numerics), .cache = hn_dtype_name(s->cache) };
+    identity own = { .numerics = hn_numerics_definition(s->run.numerics), .cache = hn_dtype_name(s->cache) };
     uint8_t digest[32];
     hn_sha256 sha;
     if (version == 1) {

@@ -8,6 +8,7 @@
 #include "kernels/elemwise/elemwise.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemv/gemv.h"
+#include "kernels/int8/int8.h"
 #include "kernels/norm/norm.h"
 #include "kernels/optim/optim.h"
 #include "kernels/peak/peak.h"
@@ -30,6 +31,7 @@
     X(decode, with)   \
     X(gemv, with)     \
     X(gemm, with)     \
+    X(int8, with)     \
     X(attn, with)     \
     X(xent, with)     \
     X(peak, with)

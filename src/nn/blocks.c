@@ -164,7 +164,7 @@ hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
     if (!w)
         return hn_graph_fail(g, HN_ERR_FORMAT, "tensor token_embd.weight is missing");
     nn_note_use(b, w, x, NULL);
-    hn_node *y = hn_linear(g, x, nn_leaf(b, w));
+    hn_node *y = nn_product(b, x, w, 0);
     y = nn_round(b, own ? nn_adapt(b, y, x, own, NULL) : nn_product_out(b, y, w));
     if (divisor > 0)
         y = nn_round(b, hn_div(g, y, hn_graph_scalar(g, divisor)));

@@ -375,8 +375,7 @@ hn_node *nn_linear(nn_build *b, hn_node *x, const char *name)
                              nn_name(b, name, ".weight"));
     x = nn_product_in(b, x, w);
     nn_note_use(b, w, x, NULL);
-    const linear_attrs rows = { w->is_permuted && !is_packed(b, w) ? head_dim(b) : 0 };
-    hn_node *y = HN_APPLY(b->g, &hn_op_linear, &rows, x, nn_leaf(b, w));
+    hn_node *y = nn_product(b, x, w, w->is_permuted && !is_packed(b, w) ? head_dim(b) : 0);
     y = nn_adapt(b, y, x, w, NULL);
     if (!bias)
         return nn_round(b, y);
@@ -392,7 +391,7 @@ hn_node *nn_linear_id(nn_build *b, hn_node *x, const char *name, hn_node *ids)
                              nn_name(b, name, ".weight"));
     x = nn_product_in(b, x, w);
     nn_note_use(b, w, x, ids);
-    hn_node *y = nn_adapt(b, hn_linear_id(b->g, x, nn_leaf(b, w), ids), x, w, ids);
+    hn_node *y = nn_adapt(b, nn_product_id(b, x, w, ids), x, w, ids);
     y = nn_round(b, y);
     return bias ? nn_add(b, y, hn_gather(b->g, nn_leaf(b, bias), ids)) : y;
 }

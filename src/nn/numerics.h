@@ -7,10 +7,14 @@
 typedef enum hn_numerics {
     HN_NUMERICS_F32,  /* activations are f32: the one true answer */
     HN_NUMERICS_BF16, /* rounded to bf16 exactly where Transformers' eager bf16 models round */
-    HN_NUMERICS_MIXED /* f32, but both sides of every product by a matrix in BF16 are bf16 */
+    HN_NUMERICS_MIXED, /* f32, but both sides of every product by a matrix in BF16 are bf16 */
+    HN_NUMERICS_INT8  /* f32, but products by matrices in block formats are in whole numbers: nothing is trained in it */
 } hn_numerics;
 
 const char *hn_numerics_name(hn_numerics numerics);
+
+/* What a file records: the name and, where a mode was defined more than once or may be, which definition. */
+const char *hn_numerics_definition(hn_numerics numerics);
 
 /* NULL is f32. HN_ERR_ARGUMENT names what is expected. */
 hn_status hn_numerics_parse(const char *word, hn_numerics *out);

@@ -1,8 +1,10 @@
 #include "nn/rounding.h"
 
 #include "base/half.h"
+#include "ops/attrs.h"
 
 #include <math.h>
+#include <string.h>
 
 static bool is_bf16(const nn_build *b) { return b->o.numerics == HN_NUMERICS_BF16; }
 
@@ -32,6 +34,24 @@ hn_node *nn_product_in(nn_build *b, hn_node *x, const nn_weight *w)
 hn_node *nn_product_out(nn_build *b, hn_node *y, const nn_weight *w)
 {
     return nn_is_narrow(b, w) ? hn_round_back(b->g, y, HN_BF16) : y;
+}
+
+static bool is_whole(nn_build *b, const nn_weight *w)
+{
+    const bool is = b->o.numerics == HN_NUMERICS_INT8 && hn_is_block(w->type.dtype) && !strstr(w->name, ".ffn_gate_inp.");
+    b->has_whole = b->has_whole || is;
+    return is;
+}
+
+hn_node *nn_product(nn_build *b, hn_node *x, const nn_weight *w, int64_t pairs)
+{
+    return is_whole(b, w) ? hn_linear_int8(b->g, x, nn_leaf(b, w), pairs)
+                          : HN_APPLY(b->g, &hn_op_linear, &((linear_attrs){ pairs }), x, nn_leaf(b, w));
+}
+
+hn_node *nn_product_id(nn_build *b, hn_node *x, const nn_weight *w, hn_node *ids)
+{
+    return is_whole(b, w) ? hn_linear_id_int8(b->g, x, nn_leaf(b, w), ids) : hn_linear_id(b->g, x, nn_leaf(b, w), ids);
 }
 
 float nn_constant(const nn_build *b, double value)

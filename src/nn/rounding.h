@@ -25,6 +25,11 @@ bool nn_is_narrow(const nn_build *b, const nn_weight *w);
 hn_node *nn_product_in(nn_build *b, hn_node *x, const nn_weight *w);
 hn_node *nn_product_out(nn_build *b, hn_node *y, const nn_weight *w);
 
+/* The product of x by a matrix, whose rows lie in `pairs`, or by those of experts that were chosen: in int8 mode in whole
+ * numbers, if it is in a block format and chooses no experts. */
+hn_node *nn_product(nn_build *b, hn_node *x, const nn_weight *w, int64_t pairs);
+hn_node *nn_product_id(nn_build *b, hn_node *x, const nn_weight *w, hn_node *ids);
+
 /* One rounding each, of the result. */
 hn_node *nn_add(nn_build *b, hn_node *x, hn_node *y);
 hn_node *nn_mul(nn_build *b, hn_node *x, hn_node *y);

@@ -162,8 +162,9 @@ hn_status hn_objective_build(hn_objective *o, hn_graph *g, const hn_model *model
                              const hn_tuning *tuning, const hn_objective_options *options)
 {
     *o = (hn_objective){ .o = *options, .goal = hn_goal_spec_of(options->goal), .g = g };
-    HN_REQUIRE(options->run.numerics != HN_NUMERICS_BF16, HN_ERR_UNSUPPORTED,
-               "numerics 'bf16': losses are of f32 or mixed numerics (perplexity has bf16)");
+    HN_REQUIRE(options->run.numerics == HN_NUMERICS_F32 || options->run.numerics == HN_NUMERICS_MIXED, HN_ERR_UNSUPPORTED,
+               "numerics '%s': losses are of f32 or mixed numerics (perplexity has %s)",
+               hn_numerics_name(options->run.numerics), hn_numerics_name(options->run.numerics));
     nn_build_options built = { .max_tokens = options->max_tokens, .max_rows = options->max_rows,
                                .keeps_head = true, .numerics = options->run.numerics,
                                .split = hn_run_split(&options->run, hn_model_hparams(model)->n_layer) };

@@ -38,7 +38,7 @@ expect 'no reference: the status' 1 "$?"
 expect 'no reference is named' yes "$(holds 'metadata dtype' "$text")"
 text=$($hone logits --overwrite "$models/llama" --tokens 3 --numerics f64 --out "$work/l.npy" 2>&1)
 expect 'no such mode: the status' 2 "$?"
-expect 'no such mode is named' yes "$(holds "numerics 'f64': expected f32, bf16 or mixed" "$text")"
+expect 'no such mode is named' yes "$(holds "numerics 'f64': expected f32, bf16, mixed or int8" "$text")"
 
 # Weights that bf16 does not hold are rounded in bf16 mode, as converting them would have it: gains
 # that GGUF holds plus one too, and never in f32.

@@ -2,15 +2,16 @@
  * each expert is a unit: its rows are gathered, multiplied in blocks, and scattered back. Where the
  * choices of a token share one row of dx, one phase a choice keeps their chain in order.
  *
- *     shared:  | first choice of each expert (and one past the last), for each round | choices |
- */
+ *     shared:  | first choice of each expert (and one past the last), for each round | choices | rows in blocks |
+ *
+ * In whole numbers, rows of x are rounded to blocks in a phase of their own after the sorting. */
 #include "backend/cpu/products.h"
 #include "backend/cpu/strips.h"
 
 #include <string.h>
 
 enum { BLOCK = 128 }; /* rows multiplied at a time, by weights that are packed again for each */
-enum { IDS = 2 };    /* of all three ops */
+enum { IDS = 2 };    /* of all four ops */
 
 typedef struct choices {
     int64_t n_expert, n_used, n, rounds;
@@ -21,6 +22,11 @@ typedef struct choices {
 static bool is_outer(const hn_call *call)
 {
     return call->op == &hn_op_outer_id;
+}
+
+static bool is_int8(const hn_call *call)
+{
+    return call->op == &hn_op_linear_id_int8;
 }
 
 static bool shares_rows(const hn_call *call)
@@ -43,6 +49,13 @@ static size_t choices_bytes(const hn_call *call)
 {
     const choices c = choices_of(call, NULL);
     return (size_t)(c.rounds * (c.n_expert + 1) + c.n) * sizeof(int32_t);
+}
+
+/* Rows of x in blocks, behind the choices. */
+static hn_int8_rows rows_in_blocks(const hn_call *call, char *shared)
+{
+    const hn_type *x = &call->in[0]->type;
+    return hn_int8_rows_in(shared + hn_round_scratch(choices_bytes(call)), hn_rows(x), hn_last_dim(x));
 }
 
 /* A counting sort: ascending expert, then ascending choice. */
@@ -151,6 +164,41 @@ static void run_expert(const hn_cpu_task *task, const choices *c, int64_t round,
     }
 }
 
+/* ---- linear_id_int8 ---- */
+
+/* One row of blocks beside others of another order. */
+static void gather_blocks(const hn_int8_rows *from, int64_t row, int64_t k, const hn_int8_rows *to, int64_t at)
+{
+    const int64_t blocks = k / HN_INT8_BLOCK;
+    memcpy(to->q + at * k, from->q + row * k, (size_t)k);
+    memcpy(to->d + at * blocks, from->d + row * blocks, (size_t)blocks * sizeof *to->d);
+    memcpy(to->sum + 2 * at * blocks, from->sum + 2 * row * blocks, (size_t)(2 * blocks) * sizeof *to->sum);
+}
+
+static void run_expert_int8(const hn_cpu_task *task, const choices *c, int64_t expert, char *scratch)
+{
+    const hn_call *call = task->call;
+    const hn_tensor *x = call->in[0], *y = call->out[0];
+    const hn_tensor w = matrix_of(call->in[1], expert);
+    const int64_t k = hn_last_dim(&x->type), n = hn_last_dim(&y->type);
+    const hn_int8_rows rows_of_x = rows_in_blocks(call, task->shared), own = hn_int8_rows_in(scratch, BLOCK, k);
+    char *room = scratch + hn_round_scratch(BLOCK * hn_int8_row_bytes(k));
+    float *to = (float *)(void *)room;
+    room += hn_round_scratch((size_t)(BLOCK * n) * sizeof(float));
+    for (int32_t at = c->first[expert]; at < c->first[expert + 1]; at += BLOCK) {
+        const int32_t rest = c->first[expert + 1] - at, rows = rest < BLOCK ? rest : BLOCK;
+        for (int32_t i = 0; i < rows; i++)
+            gather_blocks(&rows_of_x, row_of(x, c->choice[at + i], c->n_used), k, &own, i);
+        hn_int8_args a = hn_cpu_int8_weights(&w);
+        a.rows = rows;
+        a.x = own;
+        a.y = to;
+        hn_int8_run(&task->cpu->kernels.int8, &a, 0, hn_int8_units(&a), room);
+        for (int32_t i = 0; i < rows; i++)
+            scatter(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n);
+    }
+}
+
 /* ---- outer_id ---- */
 
 static void sum_expert(const hn_cpu_task *task, const choices *c, int64_t expert, char *scratch)
@@ -192,6 +240,8 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     if (!is_float_type(call->in[0]->type.dtype) || !hn_cpu_elem(call->in[1]->type.dtype, &elem) ||
         !is_float_type(call->out[0]->type.dtype))
         return false;
+    if (is_int8(call) && (call->in[0]->type.dtype != HN_F32 || !hn_int8_formats[elem].kind))
+        return false;
     if (is_outer(call) ? !is_float_type(call->in[1]->type.dtype)
                        : shares_rows(call) && call->out[0]->type.dtype != HN_F32)
         return false;
@@ -203,6 +253,13 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     const int64_t k = hn_last_dim(&call->in[0]->type);
     const int64_t n = hn_last_dim(is_outer(call) ? &call->in[1]->type : &call->out[0]->type);
     out->shared_scratch = choices_bytes(call);
+    if (is_int8(call)) {
+        out->shared_scratch = hn_round_scratch(out->shared_scratch) +
+                              (size_t)hn_rows(&call->in[0]->type) * hn_int8_row_bytes(k);
+        out->thread_scratch = hn_round_scratch(BLOCK * hn_int8_row_bytes(k)) +
+                              hn_round_scratch((size_t)(BLOCK * n) * sizeof(float)) + hn_int8_scratch_bytes();
+        return true;
+    }
     out->thread_scratch = hn_round_scratch((size_t)(BLOCK * (k + n)) * sizeof(float)) +
                           hn_gemm_scratch_bytes(&cpu->kernels.gemm);
     return true;
@@ -210,11 +267,13 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
 
 static int phases(const hn_cpu_task *task)
 {
-    return 1 + (int)choices_of(task->call, task->shared).rounds;
+    return 1 + is_int8(task->call) + (int)choices_of(task->call, task->shared).rounds;
 }
 
 static int64_t units(const hn_cpu_task *task, int phase)
 {
+    if (phase == 1 && is_int8(task->call))
+        return hn_rows(&task->call->in[0]->type);
     return phase == 0 ? 1 : choices_of(task->call, task->shared).n_expert;
 }
 
@@ -242,8 +301,15 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
         start(task, &c);
         return;
     }
+    if (phase == 1 && is_int8(task->call)) {
+        const hn_int8_rows to = rows_in_blocks(task->call, task->shared);
+        hn_cpu_int8_rows(task, task->call->in[0], &to, begin, end);
+        return;
+    }
     for (int64_t expert = begin; expert < end; expert++)
-        if (is_outer(task->call))
+        if (is_int8(task->call))
+            run_expert_int8(task, &c, expert, hn_cpu_scratch(task, thread));
+        else if (is_outer(task->call))
             sum_expert(task, &c, expert, hn_cpu_scratch(task, thread));
         else
             run_expert(task, &c, phase - 1, expert, hn_cpu_scratch(task, thread));
@@ -254,4 +320,5 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
                                            .phases = phases, .units = units, .run = run };
 HN_BIND_EXPERTS(linear_id)
 HN_BIND_EXPERTS(linear_id_back)
+HN_BIND_EXPERTS(linear_id_int8)
 HN_BIND_EXPERTS(outer_id)

@@ -114,3 +114,21 @@ void hn_cpu_product_run(const hn_cpu_task *task, const hn_cpu_product *p, int ph
     hn_strip_narrow(task->cpu, p->out->type.dtype, (const float *)(void *)task->shared + begin * n,
                     (end - begin) * n, (char *)p->out->data + (size_t)(begin * n) * bytes);
 }
+
+/* ---- in whole numbers ---- */
+
+hn_int8_args hn_cpu_int8_weights(const hn_tensor *w)
+{
+    hn_int8_args a = { .n = w->type.dim[0], .k = w->type.dim[1], .w = w->data, .stride = row_bytes(&w->type),
+                       .is_panel16 = w->type.layout == HN_LAYOUT_PANEL16 };
+    hn_cpu_elem(w->type.dtype, &a.type);
+    return a;
+}
+
+void hn_cpu_int8_rows(const hn_cpu_task *task, const hn_tensor *x, const hn_int8_rows *to, int64_t begin, int64_t end)
+{
+    const int64_t k = hn_last_dim(&x->type), blocks = k / HN_INT8_BLOCK;
+    for (int64_t row = begin; row < end; row++)
+        task->cpu->kernels.int8.quantise(k, (const float *)x->data + row * k, to->q + row * k, to->d + row * blocks,
+                                         to->sum + 2 * row * blocks);
+}

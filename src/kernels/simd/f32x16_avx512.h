@@ -92,9 +92,9 @@ HN_INLINE i32x16 i_mul(i32x16 a, i32x16 b) { return _mm512_mullo_epi32(a, b); }
 HN_INLINE i32x16 i_and(i32x16 a, i32x16 b) { return _mm512_and_si512(a, b); }
 HN_INLINE i32x16 i_or(i32x16 a, i32x16 b) { return _mm512_or_si512(a, b); }
 HN_INLINE i32x16 i_xor(i32x16 a, i32x16 b) { return _mm512_xor_si512(a, b); }
-#define i_shl(x, bits) _mm512_slli_epi32(x, bits)
-#define i_shr(x, bits) _mm512_srli_epi32(x, bits)
-#define i_sar(x, bits) _mm512_srai_epi32(x, bits)
+#define i_shl(x, bits) _mm512_slli_epi32(x, (unsigned)(bits))
+#define i_shr(x, bits) _mm512_srli_epi32(x, (unsigned)(bits))
+#define i_sar(x, bits) _mm512_srai_epi32(x, (unsigned)(bits))
 HN_INLINE m16 i_eq(i32x16 a, i32x16 b) { return _mm512_cmpeq_epi32_mask(a, b); }
 HN_INLINE m16 i_gt(i32x16 a, i32x16 b) { return _mm512_cmpgt_epi32_mask(a, b); }
 HN_INLINE i32x16 i_select(m16 m, i32x16 yes, i32x16 no)

@@ -1,0 +1,115 @@
+/* A unit is a few groups of columns and all rows: their weights are unpacked once, some blocks at a time, and stay in a
+ * cache while row after row goes by. Few rows take so few blocks at a time that they stay in the first one. */
+#include "kernels/int8/int8.h"
+
+#include "kernels/gemm/rows.h"
+
+#include <string.h>
+
+const hn_int8_format hn_int8_formats[HN_N_ELEMS] = {
+#define HN_SUMMED(name, elements, bytes, sums, offset) [HN_ELEM_##name] = { HN_INT8_##sums, offset },
+#include "quant/types.def"
+};
+
+enum { COLUMNS = 16 * HN_INT8_GROUPS };
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+typedef struct areas {
+    int32_t *words;
+    float *sums;     /* [rows of a tile][COLUMNS]: columns that are not all there */
+    uint8_t *panel;  /* a group's rows, turned */
+    uint8_t *rows;   /* rows of panels that lie in pairs */
+} areas;
+
+enum {
+    WORDS_BYTES = HN_INT8_GROUPS * HN_INT8_DEEPER * HN_INT8_MOST_WORDS * 4,
+    SUMS_BYTES = 8 * COLUMNS * 4,
+    PANEL_BYTES = 16 * HN_INT8_DEEPER * HN_INT8_BLOCK / 32 * 40 /* no format has more than 1.25 bytes an element */
+};
+
+size_t hn_int8_scratch_bytes(void) { return WORDS_BYTES + SUMS_BYTES + 2 * PANEL_BYTES; }
+
+static areas areas_of(char *scratch)
+{
+    areas a;
+    a.words = (int32_t *)(void *)scratch;
+    a.sums = (float *)(void *)(scratch + WORDS_BYTES);
+    a.panel = (uint8_t *)scratch + WORDS_BYTES + SUMS_BYTES;
+    a.rows = a.panel + PANEL_BYTES;
+    return a;
+}
+
+int64_t hn_int8_units(const hn_int8_args *a) { return (a->n + COLUMNS - 1) / COLUMNS; }
+
+/* Blocks [first, first + blocks) of rows [row, row + 16) of w; rows that are not there are zeros. */
+static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t row, int64_t first,
+                   int64_t blocks, int32_t *to)
+{
+    const int64_t from = first * HN_INT8_BLOCK, n = blocks * HN_INT8_BLOCK;
+    const int64_t bytes = hn_elem_span(a->type, n), left = least(16, a->n - row);
+    if (a->is_panel16 && !a->pairs) {
+        const uint8_t *panel = (const uint8_t *)a->w + row * hn_elem_span(a->type, a->k);
+        k->unpack[a->type](0, blocks, panel + 16 * hn_elem_span(a->type, from), to);
+        return;
+    }
+    if (a->is_panel16) {
+        for (int64_t i = 0; i < left; i++)
+            hn_panel16_row(a->type, a->k, a->w, hn_gemm_row(a->pairs, row + i), from, n, s->rows + i * bytes);
+        hn_panel16_pack(a->type, left, n, s->rows, bytes, 0, s->panel, 0, 1);
+    } else if (a->pairs) {
+        const char *w = (const char *)a->w + hn_elem_span(a->type, from);
+        for (int64_t i = 0; i < left; i++)
+            memcpy(s->rows + i * bytes, w + hn_gemm_row(a->pairs, row + i) * a->stride, (size_t)bytes);
+        hn_panel16_pack(a->type, left, n, s->rows, bytes, 0, s->panel, 0, 1);
+    } else {
+        const char *w = (const char *)a->w + row * a->stride + hn_elem_span(a->type, from);
+        hn_panel16_pack(a->type, left, n, w, a->stride, 0, s->panel, 0, 1);
+    }
+    k->unpack[a->type](0, blocks, s->panel, to);
+}
+
+/* One tile, whose last columns may not be there. */
+static void put_tile(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, hn_int8_tile *t, int64_t row,
+                     int64_t column)
+{
+    const hn_int8_kind kind = hn_int8_formats[a->type].kind;
+    const int64_t columns = least(a->n - column, COLUMNS);
+    float *y = a->y + row * a->n + column;
+    const bool is_whole = columns == 16 * t->groups;
+    t->y = is_whole ? y : s->sums;
+    t->ldy = is_whole ? a->n : COLUMNS;
+    for (int r = 0; !is_whole && t->accumulate && r < t->rows; r++)
+        memcpy(s->sums + r * COLUMNS, y + r * a->n, (size_t)columns * sizeof *y);
+    k->tile[kind](t);
+    for (int r = 0; !is_whole && r < t->rows; r++)
+        memcpy(y + r * a->n, s->sums + r * COLUMNS, (size_t)columns * sizeof *y);
+}
+
+static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t column)
+{
+    const hn_int8_format *format = &hn_int8_formats[a->type];
+    const int64_t in_row = a->k / HN_INT8_BLOCK, words = hn_int8_words(format->kind);
+    const int64_t deep = a->rows > 2 * k->rows ? HN_INT8_DEEPER : HN_INT8_DEEP;
+    const int groups = (int)((least(a->n - column, COLUMNS) + 15) / 16);
+    for (int64_t first = 0; first < in_row; first += deep) {
+        const int64_t blocks = least(deep, in_row - first);
+        for (int g = 0; g < groups; g++)
+            unpack(k, a, s, column + 16 * g, first, blocks, s->words + g * blocks * words);
+        for (int64_t row = 0; row < a->rows; row += k->rows) {
+            const int64_t at = row * in_row + first;
+            hn_int8_tile t = { .rows = (int)least(k->rows, a->rows - row), .groups = groups, .blocks = blocks,
+                               .blocks_of_x = in_row, .w = s->words, .group_words = blocks * words,
+                               .offset = format->offset, .accumulate = first > 0 };
+            t.x = (hn_int8_rows){ a->x.q + at * HN_INT8_BLOCK, a->x.d + at, a->x.sum + 2 * at };
+            put_tile(k, a, s, &t, row, column);
+        }
+    }
+}
+
+void hn_int8_run(const hn_int8_kernels *k, const hn_int8_args *a, int64_t first, int64_t end, void *scratch)
+{
+    const areas s = areas_of(scratch);
+    for (int64_t unit = first; unit < end; unit++)
+        run_unit(k, a, &s, unit * COLUMNS);
+}

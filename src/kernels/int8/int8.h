@@ -1,0 +1,118 @@
+/* int8.h: y[rows,n] = x[rows,k] * w[n,k]^T in whole numbers, for weights in block formats.
+ *
+ * x is cut into blocks of 32 along k. Of each: m = max|x|, d = m / 127, Q = x (127 / m) to the nearest even, within
+ * +-127; where d is not a normal number d = 0 and every Q = 0; where an x is not finite d is a NaN. Then, block after
+ * block in ascending order, acc from +0, each step rounded once:
+ *
+ *     whole          s = ws d            acc = fma(I, s, acc)       I = sum of q Q
+ *     less           the same, then      acc = fma(-wm, d M, acc)   M = sum of Q
+ *     halves         as whole            I = sc0 S0 + sc1 S1        S of sixteen elements each
+ *     halves, less   as less             M = m0 sum of Q0 + m1 sum of Q1
+ *     steps          as whole, twice a block: sixteen elements each with a scale ws of their own
+ *
+ * q, ws, wm, sc and m are the format's (unpack.h). I and M are exact, and below 2^24: so whatever makes them gives the
+ * same bits, and the order of the chain is all there is to hold.
+ *
+ * Weights are unpacked from panels of sixteen rows (decode.h), some blocks at a time, into words that all formats share;
+ * one tile a kind multiplies them. A block there, of `words` words for each of sixteen lanes:
+ *
+ *     | 8 x 16 words: four q + offset of a row each, as bytes without a sign | its scales: 1 to 6 x 16 | */
+#ifndef HN_KERNELS_INT8_INT8_H
+#define HN_KERNELS_INT8_INT8_H
+
+#include "kernels/decode/decode.h"
+
+#include <stdbool.h>
+
+/* clang-format off */
+typedef enum hn_int8_kind { /* as types.def calls them */
+    HN_INT8_none, HN_INT8_whole, HN_INT8_less, HN_INT8_halves, HN_INT8_halves_less, HN_INT8_steps,
+    HN_INT8_KINDS
+} hn_int8_kind;
+/* clang-format on */
+
+enum {
+    HN_INT8_BLOCK = 32,
+    HN_INT8_GROUPS = 2,  /* of sixteen columns that a tile takes at a time */
+    HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows; */
+    HN_INT8_DEEPER = 64, /* for many */
+    HN_INT8_MOST_WORDS = 16 * (8 + 6)
+};
+
+/* What is added to q so that it has no sign; and whether that takes all eight bits. */
+typedef struct hn_int8_format {
+    hn_int8_kind kind;
+    int offset;
+} hn_int8_format;
+extern const hn_int8_format hn_int8_formats[HN_N_ELEMS];
+
+/* Words of an unpacked block of sixteen rows. */
+static inline int64_t hn_int8_words(hn_int8_kind kind)
+{
+    static const int scales[HN_INT8_KINDS] = { 0, 1, 2, 3, 6, 2 };
+    return 16 * (8 + scales[kind]);
+}
+
+/* Rows in blocks: q[rows][k], d[rows][k / 32], sum[rows][k / 16] of sixteen Q each. */
+typedef struct hn_int8_rows {
+    int8_t *q;
+    float *d;
+    int32_t *sum;
+} hn_int8_rows;
+
+static inline size_t hn_int8_row_bytes(int64_t k)
+{
+    return (size_t)(k + k / HN_INT8_BLOCK * (int64_t)(sizeof(float) + 2 * sizeof(int32_t)));
+}
+
+/* Rows of blocks in memory of hn_int8_row_bytes(k) each, aligned as an int is. */
+static inline hn_int8_rows hn_int8_rows_in(void *memory, int64_t rows, int64_t k)
+{
+    hn_int8_rows x;
+    x.d = memory;
+    x.sum = (int32_t *)(void *)(x.d + rows * (k / HN_INT8_BLOCK));
+    x.q = (int8_t *)(x.sum + rows * (k / HN_INT8_BLOCK) * 2);
+    return x;
+}
+
+/* Some rows, some blocks of them, some columns. Rows of x are `blocks_of_x` blocks long. */
+typedef struct hn_int8_tile {
+    int rows, groups; /* groups of sixteen columns: 1 to HN_INT8_GROUPS */
+    int64_t blocks, blocks_of_x;
+    hn_int8_rows x; /* where the first row's first block is */
+    const int32_t *w;
+    int64_t group_words; /* from a group's words to the next's */
+    int offset;
+    float *y;
+    int64_t ldy;
+    bool accumulate;
+} hn_int8_tile;
+
+typedef void hn_int8_tile_fn(const hn_int8_tile *t);
+typedef struct hn_int8_kernels {
+    /* One row of k elements into d, sum and q. */
+    void (*quantise)(int64_t k, const float *x, int8_t *q, float *d, int32_t *sum);
+    /* Blocks of 32 from a panel of sixteen rows: `first` counts them from where `panel` begins. */
+    void (*unpack[HN_N_ELEMS])(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to);
+    hn_int8_tile_fn *tile[HN_INT8_KINDS];
+    int rows; /* the most that a tile takes */
+} hn_int8_kernels;
+
+/* ---- products ---- */
+
+typedef struct hn_int8_args {
+    int64_t rows, n, k;
+    hn_int8_rows x;
+    hn_elem type;
+    const void *w; /* panels, or rows `stride` bytes apart */
+    bool is_panel16;
+    int64_t stride, pairs; /* rows.h: of rows that are not in panels */
+    float *y;              /* [rows][n] */
+} hn_int8_args;
+
+size_t hn_int8_scratch_bytes(void);
+/* Columns of a unit; units of a product. */
+int64_t hn_int8_units(const hn_int8_args *a);
+void hn_int8_run(const hn_int8_kernels *k, const hn_int8_args *a, int64_t first, int64_t end, void *scratch);
+
+#endif

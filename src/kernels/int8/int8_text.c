@@ -1,0 +1,106 @@
+/* Rows of x in blocks of whole numbers, weights out of panels, and tiles where four products are not one instruction. */
+#include "kernels/int8/int8.h"
+#include "kernels/int8/unpack.h"
+
+/* ---- four products a lane ---- */
+
+#if defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2)
+/* Pairs are added in sixteen bits, which saturate: u <= 128 fits, so of eight bits the highest goes its own way. */
+#if defined(HN_LEVEL_avx512)
+#define EACH(op, x, y)  _mm512_##op(x, y)
+#else
+#define EACH(op, x, y)  ((i32x16){ _mm256_##op((x).a, (y).a), _mm256_##op((x).b, (y).b) })
+#endif
+HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
+{
+    return i_add(acc, EACH(madd_epi16, EACH(maddubs_epi16, u, q), i_set1(0x00010001)));
+}
+HN_INLINE i32x16 dot4_wide(i32x16 acc, i32x16 u, i32x16 q)
+{
+    const i32x16 low = i_and(u, i_set1(0x7f7f7f7f)), high = i_and(i_shr(u, 7), i_set1(0x01010101));
+    return i_add(dot4(acc, low, q), EACH(madd_epi16, EACH(maddubs_epi16, high, q), i_set1(0x00800080)));
+}
+#else
+HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
+{
+    int32_t a[16], x[16], y[16];
+    i_store(a, acc);
+    i_store(x, u);
+    i_store(y, q);
+    for (int l = 0; l < 16; l++)
+        for (int c = 0; c < 32; c += 8)
+            a[l] += (int32_t)((uint32_t)x[l] >> c & 255) * (int8_t)((uint32_t)y[l] >> c & 255);
+    return i_load(a);
+}
+#define dot4_wide dot4
+#endif
+#define DOT4      dot4
+#define DOT4_WIDE dot4_wide
+#include "kernels/int8/tile.h"
+
+/* ---- rows of x ---- */
+
+/* The largest magnitude, as bits: one that is not finite is above all others. */
+static int32_t largest(f32x16 a, f32x16 b)
+{
+    const i32x16 x = f_bits(f_abs(a)), y = f_bits(f_abs(b));
+    int32_t lane[16], most = 0;
+    i_store(lane, i_select(i_gt(x, y), x, y));
+    for (int l = 0; l < 16; l++)
+        most = lane[l] > most ? lane[l] : most;
+    return most;
+}
+
+/* Sixteen values as Q, and what they add up to. */
+static int32_t put_sixteen(f32x16 x, float times, int8_t *q)
+{
+    int32_t lane[16], sum = 0;
+    const f32x16 least = f_set1(-127.0f), most = f_set1(127.0f);
+    i_store(lane, f_to_i(f_max(f_min(f_mul(x, f_set1(times)), most), least)));
+    for (int l = 0; l < 16; l++) {
+        q[l] = (int8_t)lane[l];
+        sum += lane[l];
+    }
+    return sum;
+}
+
+static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *sum)
+{
+    for (int64_t b = 0; b < k / HN_INT8_BLOCK; b++, x += HN_INT8_BLOCK, q += HN_INT8_BLOCK, sum += 2) {
+        const f32x16 low = f_load(x), high = f_load(x + 16);
+        const int32_t bits = largest(low, high);
+        const bool is_finite = bits < 0x7f800000;
+        const float m = hn_f32_from_bits((uint32_t)bits);
+        d[b] = m / 127.0f;
+        if (!is_finite || d[b] < 0x1p-126f) {
+            d[b] = is_finite ? 0.0f : hn_f32_from_bits(0x7fc00000);
+            memset(q, 0, HN_INT8_BLOCK);
+            sum[0] = sum[1] = 0;
+            continue;
+        }
+        const float times = 127.0f / m;
+        sum[0] = put_sixteen(low, times, q);
+        sum[1] = put_sixteen(high, times, q + 16);
+    }
+}
+
+/* ---- weights ---- */
+
+#define HN_SUMMED(name, elements, bytes, sums, offset)                                         \
+    static void unpack_blocks_##name(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to) \
+    {                                                                                          \
+        const int each = (elements) / HN_INT8_BLOCK;                                           \
+        for (int64_t b = first; b < first + blocks; b++, to += hn_int8_words(HN_INT8_##sums))  \
+            unpack_##name(panel + 16 * (bytes) * (b / each), (int)(b % each), to);             \
+    }
+#include "quant/types.def"
+
+HN_KERNEL_TABLE(int8) = {
+    .quantise = quantise,
+    .unpack = {
+#define HN_SUMMED(name, elements, bytes, sums, offset) [HN_ELEM_##name] = unpack_blocks_##name,
+#include "quant/types.def"
+    },
+    .tile = HN_INT8_TILES,
+    .rows = ROWS,
+};

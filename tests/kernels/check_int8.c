@@ -1,0 +1,172 @@
+/* Products in whole numbers at every level against the definition (kernels/int8/int8.h), written out one by one: rows of
+ * x in blocks at every magnitude, all formats, from one row to more than a tile has, weights in rows, in panels and in
+ * pairs, columns that no sixteen divide. */
+#include "base/half.h"
+#include "kernels/gemm/rows.h"
+#include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
+#include "tests/kernels/gemm_data.h"
+#include "tests/kernels/int8_blocks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the definition ---- */
+
+static void define_row(int64_t k, const float *x, int8_t *q, float *d, int32_t *sum)
+{
+    for (int64_t b = 0; b < k / 32; b++, x += 32, q += 32) {
+        float m = 0;
+        bool is_finite = true;
+        for (int i = 0; i < 32; i++) {
+            is_finite = is_finite && isfinite(x[i]);
+            m = fabsf(x[i]) > m ? fabsf(x[i]) : m;
+        }
+        d[b] = is_finite ? m / 127.0f : NAN;
+        const bool is_normal = d[b] >= 0x1p-126f;
+        if (is_finite && !is_normal)
+            d[b] = 0;
+        sum[2 * b] = sum[2 * b + 1] = 0;
+        for (int i = 0; i < 32; i++) {
+            float near = is_normal ? nearbyintf(x[i] * (127.0f / m)) : 0;
+            near = near > 127 ? 127 : near < -127 ? -127 : near;
+            q[i] = (int8_t)near;
+            sum[2 * b + i / 16] += q[i];
+        }
+    }
+}
+
+static float define_element(hn_elem type, int64_t k, const int8_t *q, const float *d, const uint8_t *row)
+{
+    const hn_int8_kind kind = hn_int8_formats[type].kind;
+    float acc = 0;
+    for (int64_t b = 0; b < k / 32; b++, q += 32) {
+        const int8_block w = int8_block_of(type, row, b);
+        int64_t part[2] = { 0, 0 }, of_q[2] = { 0, 0 };
+        for (int i = 0; i < 32; i++) {
+            part[i / 16] += w.q[i] * q[i];
+            of_q[i / 16] += q[i];
+        }
+        if (kind == HN_INT8_steps) {
+            for (int half = 0; half < 2; half++)
+                acc = fmaf((float)part[half], w.scale[half] * d[b], acc);
+            continue;
+        }
+        const bool halves = kind == HN_INT8_halves || kind == HN_INT8_halves_less;
+        const int64_t whole = halves ? w.factor[0] * part[0] + w.factor[1] * part[1] : part[0] + part[1];
+        const int64_t less = halves ? w.less[0] * of_q[0] + w.less[1] * of_q[1] : of_q[0] + of_q[1];
+        KC_CHECK(llabs(whole) < 1 << 24 && llabs(less) < 1 << 24);
+        acc = fmaf((float)whole, w.scale[0] * d[b], acc);
+        if (kind == HN_INT8_less || kind == HN_INT8_halves_less)
+            acc = fmaf(-w.minimum, d[b] * (float)less, acc);
+    }
+    return acc;
+}
+
+/* ---- rows of x ---- */
+
+/* Blocks whose largest is what the definition turns on, and ties on the way to whole numbers. */
+static float *hard_rows(int64_t n)
+{
+    static const float largest[] = { 0, 0x1p-149f, 0x1p-126f, 0x1p-122f, 127 * 0x1p-126f, 126.99999f * 0x1p-126f, 127, 1,
+                                     254, 0x1.fffffep127f, 0x1p100f, 3 };
+    enum { N = sizeof largest / sizeof *largest };
+    float *x = kc_floats((size_t)n);
+    if (kc_current_flavour() != KC_EXTREME)
+        return x;
+    for (int64_t b = 0; b < n / 32; b++)
+        for (int i = 0; i < 32; i++) {
+            const float m = largest[b % N];
+            x[32 * b + i] = i == 7 ? m : (float)((int)(kc_random() % 255) - 127) * 0.5f * (m / 127.0f);
+        }
+    return x;
+}
+
+static void check_rows(const hn_int8_kernels *ref, const hn_int8_kernels *opt)
+{
+    if (!KC_BEGIN(ref, opt, quantise))
+        return;
+    static const int64_t lengths[] = { 32, 64, 416, 2048 };
+    for (int i = 0; i < 4; i++)
+        while (kc_next_flavour()) {
+            const int64_t k = lengths[i], blocks = k / 32;
+            const float *x = hard_rows(k);
+            int8_t *want_q = kc_blank_bytes((size_t)k), *q = kc_blank_bytes((size_t)k);
+            float *want_d = kc_blank((size_t)blocks), *d = kc_blank((size_t)blocks);
+            int32_t *want_sum = kc_blank_bytes((size_t)blocks * 8), *sum = kc_blank_bytes((size_t)blocks * 8);
+            define_row(k, x, want_q, want_d, want_sum);
+            opt->quantise(k, x, q, d, sum);
+            kc_same_bits(want_d, d, (size_t)blocks);
+            kc_same_bytes(want_q, q, (size_t)k);
+            kc_same_bytes(want_sum, sum, (size_t)blocks * 8);
+        }
+}
+
+/* ---- products ---- */
+
+typedef struct shape {
+    int64_t rows, n, blocks;
+    enum { IN_ROWS, IN_PANELS } lie;
+    int64_t pairs;
+} shape;
+static const shape shapes[] = { { 1, 16, 1, IN_PANELS, 0 }, { 1, 33, 3, IN_ROWS, 0 },   { 2, 40, 2, IN_PANELS, 0 },
+                                { 3, 48, 1, IN_ROWS, 6 },   { 7, 5, 2, IN_PANELS, 0 },  { 5, 32, 11, IN_PANELS, 0 },
+                                { 29, 50, 3, IN_PANELS, 0 }, { 9, 24, 1, IN_PANELS, 8 }, { 64, 17, 2, IN_ROWS, 0 },
+                                { 14, 32, 70, IN_PANELS, 0 } };
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static void check_shape(const hn_int8_kernels *opt, hn_elem type, const shape *s)
+{
+    const int64_t k = s->blocks * hn_elem_block(type), row_bytes = hn_elem_span(type, k);
+    hn_gemm_operand w;
+    (void)gemm_weights(&w, type, s->n, k, false, false);
+    const float *x = hard_rows(s->rows * k);
+    const hn_int8_rows of_x = hn_int8_rows_in(kc_blank_bytes((size_t)s->rows * hn_int8_row_bytes(k)), s->rows, k);
+    for (int64_t r = 0; r < s->rows; r++)
+        define_row(k, x + r * k, of_x.q + r * k, of_x.d + r * (k / 32), of_x.sum + r * (k / 16));
+    float *want = kc_blank((size_t)(s->rows * s->n)), *got = kc_blank((size_t)(s->rows * s->n));
+    for (int64_t r = 0; r < s->rows; r++)
+        for (int64_t c = 0; c < s->n; c++)
+            want[r * s->n + c] = define_element(type, k, of_x.q + r * k, of_x.d + r * (k / 32),
+                                                (const uint8_t *)w.data + hn_gemm_row(s->pairs, c) * row_bytes);
+    hn_int8_args a = { .rows = s->rows, .n = s->n, .k = k, .x = of_x, .type = type, .w = w.data, .stride = row_bytes,
+                       .pairs = s->pairs, .y = got };
+    if (s->lie == IN_PANELS) {
+        char *panels = kc_blank_bytes(hn_panel16_bytes(type, s->n, k));
+        hn_panel16_pack(type, s->n, k, w.data, row_bytes, 0, panels, 0, (s->n + 15) / 16);
+        a.w = panels;
+        a.is_panel16 = true;
+    }
+    hn_int8_run(opt, &a, 0, hn_int8_units(&a), kc_blank_bytes(hn_int8_scratch_bytes()));
+    kc_same_bits(want, got, (size_t)(s->rows * s->n));
+}
+
+static void check_type(const hn_int8_kernels *ref, const hn_int8_kernels *opt, hn_elem type)
+{
+    const hn_int8_kind kind = hn_int8_formats[type].kind;
+    char slot[32];
+    snprintf(slot, sizeof slot, "int8_%s", gemm_elem_name(type));
+    if (!kc_begin(slot, (kc_function)ref->tile[kind], (kc_function)opt->tile[kind]))
+        return;
+    for (int i = 0; i < N_SHAPES; i++)
+        while (kc_next_flavour()) {
+            kc_note("rows %d n %d blocks %d", (int)shapes[i].rows, (int)shapes[i].n, (int)shapes[i].blocks);
+            check_shape(opt, type, &shapes[i]);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    kc_open(argc, argv);
+    const hn_int8_kernels *ref = &at_level(HN_ISA(ref))->int8;
+    for (hn_isa isa = 0; kc_next_isa(&isa);) {
+        const hn_int8_kernels *opt = &at_level(isa)->int8;
+        check_rows(ref, opt);
+        for (hn_elem type = 0; type < HN_N_ELEMS; type++)
+            if (hn_int8_formats[type].kind)
+                check_type(ref, opt, type);
+    }
+    return kc_close();
+}
