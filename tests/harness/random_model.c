@@ -24,11 +24,11 @@ static void begin(hn_hparams *hp)
     hp->rope_partial = 1;
 }
 
-static hn_status set_keys(hn_hparams *hp, const char *keys)
+static hn_status set_keys(hn_random_options *o, hn_hparams *hp, const char *keys)
 {
     char key[64], value[64];
     for (int used = 0; sscanf(keys, " %63[^= ]=%63s%n", key, value, &used) == 2; keys += used)
-        HN_TRY(hn_hparams_set(hp, key, value));
+        HN_TRY(strcmp(key, "weights") ? hn_hparams_set(hp, key, value) : hn_recipe_named(value, &o->recipe));
     return HN_OK;
 }
 
@@ -54,7 +54,7 @@ hn_status random_model_open(hn_heap *heap, const char *arch, const char *keys, u
     if (!hp)
         return HN_ERR_MEMORY;
     begin(hp);
-    hn_status status = set_keys(hp, keys);
+    hn_status status = set_keys(&o, hp, keys);
     if (status == HN_OK)
         status = o.arch->defaults(hp);
     o.hp = hp;

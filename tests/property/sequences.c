@@ -415,7 +415,10 @@ static hn_device *open_device(int n_threads)
     return device;
 }
 
-static void check_model(const char *arch, const char *keys, bool blocks)
+/* In block formats it is whole numbers that are asked, too. */
+typedef enum stored { PLAIN, PLAIN_SHORT, IN_BLOCKS } stored;
+
+static void check_model(const char *arch, const char *keys, stored weights)
 {
     subject s = { 0 };
     check_group(arch);
@@ -430,11 +433,16 @@ static void check_model(const char *arch, const char *keys, bool blocks)
             CHECK_OK(hn_adapters_add(&s.adapters[i], adapter));
     }
     if (s.one && s.three && s.adapters[0].n && s.adapters[1].n) {
-        check_packed_once(&s);
-        check_cache(&s, HN_F32, HN_NUMERICS_F32, false);
-        check_cache(&s, HN_F16, HN_NUMERICS_F32, true);
-        check_cache(&s, HN_BF16, HN_NUMERICS_BF16, false);
-        if (blocks)
+        if (weights == IN_BLOCKS) {
+            check_cache(&s, HN_F32, HN_NUMERICS_INT8, false);
+            check_cache(&s, HN_TYPE_q8_0, HN_NUMERICS_INT8, true);
+        } else {
+            check_packed_once(&s);
+            check_cache(&s, HN_F32, HN_NUMERICS_F32, false);
+            check_cache(&s, HN_F16, HN_NUMERICS_F32, true);
+            check_cache(&s, HN_BF16, HN_NUMERICS_BF16, false);
+        }
+        if (weights == PLAIN)
             check_cache(&s, HN_TYPE_q8_0, HN_NUMERICS_F32, true);
     }
     for (int i = 0; i < N_ADAPTERS; i++)
@@ -450,13 +458,18 @@ int main(int argc, char **argv)
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     snprintf(file, sizeof file, "%.80s/hone-sequences-%d.gguf", dir ? dir : "/tmp", (int)getpid());
-    check_model("llama", "", true);
-    check_model("gemma3", "attention.sliding_window=20 block_count=6", true);
+    check_model("llama", "", PLAIN);
+    check_model("gemma3", "attention.sliding_window=20 block_count=6", PLAIN);
     check_model("gemma4", "attention.sliding_window=20 block_count=6 attention.key_length_swa=32 "
-                          "attention.key_length=64 attention.value_length=64", true);
+                          "attention.key_length=64 attention.value_length=64", PLAIN);
     check_model("gpt-oss", "attention.sliding_window=20 expert_count=4 expert_used_count=2 "
-                           "expert_feed_forward_length=64", true);
-    check_model("qwen3moe", "expert_count=4 expert_used_count=2 expert_feed_forward_length=64", false);
+                           "expert_feed_forward_length=64", PLAIN);
+    check_model("qwen3moe", "expert_count=4 expert_used_count=2 expert_feed_forward_length=64", PLAIN_SHORT);
+    check_model("llama", "weights=q8_0", IN_BLOCKS);
+    check_model("gemma3", "attention.sliding_window=20 block_count=6 embedding_length=256 feed_forward_length=256 "
+                          "weights=q4_k_m", IN_BLOCKS);
+    check_model("gpt-oss", "attention.sliding_window=20 expert_count=4 expert_used_count=2 "
+                           "expert_feed_forward_length=64 weights=mxfp4", IN_BLOCKS);
     check_group("what was met");
     CHECK(counted.adapted > 0 && counted.added > 0);
     CHECK(counted.mixed > 0 && counted.forks > 0 && counted.shared > 0 && counted.trims > 0 && counted.lost > 0);
