@@ -44,4 +44,5 @@ void hn_families_init(hn_families *k, hn_isa isa)
 #include "kernels/slots.def"
 #undef HN_SLOTS
     k->gemm.lanes = &k->gemv;
+    k->int8.decode = &k->decode;
 }

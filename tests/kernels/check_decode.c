@@ -66,12 +66,33 @@ static void check_type(const hn_decode_kernels *ref, const hn_decode_kernels *op
         }
 }
 
+/* Sixteen rows at once, somewhat apart. */
+static void check_turn(const hn_decode_kernels *ref, const hn_decode_kernels *opt, hn_elem type)
+{
+    char slot[32];
+    snprintf(slot, sizeof slot, "turn_%s", gemm_elem_name(type));
+    if (!kc_begin(slot, (kc_function)ref->turn, (kc_function)opt->turn))
+        return;
+    for (int i = 1; i < 4; i++)
+        while (kc_next_flavour()) {
+            const int64_t n = i * (hn_elem_block(type) > 1 ? hn_elem_block(type) : 7);
+            const int64_t bytes = hn_elem_span(type, n), stride = bytes + 3 * i;
+            char *rows = (char *)kc_bytes((size_t)(15 * stride + bytes));
+            uint8_t *want = kc_blank_bytes((size_t)(16 * bytes)), *got = kc_blank_bytes((size_t)(16 * bytes));
+            hn_panel16_pack(type, 16, n, rows, stride, 0, want, 0, 1);
+            opt->turn(type, n, rows, stride, got);
+            kc_same_bytes(want, got, (size_t)(16 * bytes));
+        }
+}
+
 int main(int argc, char **argv)
 {
     kc_open(argc, argv);
     const hn_decode_kernels *ref = &at_level(HN_ISA(ref))->decode;
     for (hn_isa isa = 0; kc_next_isa(&isa);)
-        for (hn_elem type = 0; type < HN_N_ELEMS; type++)
+        for (hn_elem type = 0; type < HN_N_ELEMS; type++) {
             check_type(ref, &at_level(isa)->decode, type);
+            check_turn(ref, &at_level(isa)->decode, type);
+        }
     return kc_close();
 }

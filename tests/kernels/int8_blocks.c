@@ -144,10 +144,10 @@ static void short_block(hn_elem type, const uint8_t *x, int g, int8_block *b)
             b->q[i] = nibble_of(x + 4, i);
             break;
         case HN_ELEM_q5_0:
-            b->q[i] = (int)(nibble_of(x + 6, i) | (fifth >> i & 1) << 4) - 16;
+            b->q[i] = (nibble_of(x + 6, i) | (int)(fifth >> i & 1) << 4) - 16;
             break;
         case HN_ELEM_q5_1:
-            b->q[i] = (int)(nibble_of(x + 8, i) | (fifth >> i & 1) << 4);
+            b->q[i] = nibble_of(x + 8, i) | (int)(fifth >> i & 1) << 4;
             break;
         case HN_ELEM_iq4_nl:
             b->q[i] = iq4[nibble_of(x + 2, i)];

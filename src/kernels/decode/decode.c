@@ -1,5 +1,4 @@
-/* The panel16 layout. A block is a run of fields; each field is so many
- * units of one or two bytes (an f32 is one unit of four). */
+/* The panel16 layout. */
 #include "kernels/decode/decode.h"
 
 #include "base/bytes.h"
@@ -8,16 +7,15 @@
 
 #include <string.h>
 
-typedef struct field {
-    int n, bytes; /* units, bytes of each */
-} field;
-
-static const field fields[HN_N_ELEMS][4] = {
+const hn_panel16_field hn_panel16_fields[HN_N_ELEMS][4] = {
 #define UNITS(n, bytes) { n, bytes },
 #define HN_ELEM(name, elements, bytes, kernels, ...) { __VA_ARGS__ },
 #include "quant/types.def"
 #undef UNITS
 };
+
+#define EACH_FIELD(f, type)                                                                    \
+    for (const hn_panel16_field *f = hn_panel16_fields[type]; f < hn_panel16_fields[type] + 4 && f->n; f++)
 
 size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems)
 {
@@ -28,7 +26,7 @@ size_t hn_panel16_bytes(hn_elem type, int64_t rows, int64_t row_elems)
 static void clear_lanes(hn_elem type, int lane, int64_t row_bytes, char *to)
 {
     for (int64_t at = 0; at < row_bytes;)
-        for (const field *f = fields[type]; f < fields[type] + 4 && f->n; f++)
+        EACH_FIELD(f, type)
             for (int i = 0; i < f->n; i++, at += f->bytes, to += 16 * f->bytes)
                 memset(to + lane * f->bytes, 0, (size_t)((16 - lane) * f->bytes));
 }
@@ -52,7 +50,7 @@ static void put_units(char *to, const char *const from[16], int64_t at, int size
 static void pack_panel(hn_elem type, const char *const from[16], int64_t row_bytes, char *to)
 {
     for (int64_t at = 0; at < row_bytes;)
-        for (const field *f = fields[type]; f < fields[type] + 4 && f->n; f++)
+        EACH_FIELD(f, type)
             for (int i = 0; i < f->n; i++, at += f->bytes, to += 16 * f->bytes)
                 put_units(to, from, at, f->bytes);
 }
@@ -123,7 +121,7 @@ void hn_panel16_row(hn_elem type, int64_t row_elems, const void *panels, int64_t
         (const char *)panels + 16 * ((row >> 4) * row_bytes + hn_elem_span(type, from));
     char *to = plain;
     for (int64_t at = 0; at < n_bytes; at += block)
-        for (const field *f = fields[type]; f < fields[type] + 4 && f->n; f++)
+        EACH_FIELD(f, type)
             for (int i = 0; i < f->n; i++) {
                 memcpy(to, x + lane * f->bytes, (size_t)f->bytes);
                 to += f->bytes;

@@ -50,7 +50,15 @@ typedef struct hn_decode_kernels {
     void (*row[HN_N_ELEMS])(int64_t n, const void *x, float *y);
     /* y[p * ld + lane] for p in [0,n): whole blocks of one panel, sixteen rows at once. */
     void (*panel[HN_N_ELEMS])(int64_t n, const void *x, float *y, int64_t ld);
+    /* Sixteen plain rows, `stride` bytes apart, as a panel: n elements of each, whole blocks. */
+    void (*turn)(hn_elem type, int64_t n, const char *rows, int64_t stride, uint8_t *panel);
 } hn_decode_kernels;
+
+/* A block is a run of fields; each field is so many units of one or two bytes, or of four. */
+typedef struct hn_panel16_field {
+    int n, bytes; /* units, bytes of each */
+} hn_panel16_field;
+extern const hn_panel16_field hn_panel16_fields[HN_N_ELEMS][4];
 
 #if defined(HN_LEVEL) /* for the texts of this level */
 extern const hn_decode_kernels HN_KERNEL_NAME(decode_kernels);

@@ -42,6 +42,15 @@ static areas areas_of(char *scratch)
 
 int64_t hn_int8_units(const hn_int8_args *a) { return (a->n + COLUMNS - 1) / COLUMNS; }
 
+static void turn(const hn_int8_kernels *k, hn_elem type, int64_t rows, int64_t n, const char *w, int64_t stride,
+                 uint8_t *panel)
+{
+    if (rows == 16)
+        k->decode->turn(type, n, w, stride, panel);
+    else
+        hn_panel16_pack(type, rows, n, w, stride, 0, panel, 0, 1);
+}
+
 /* Blocks [first, first + blocks) of rows [row, row + 16) of w; rows that are not there are zeros. */
 static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t row, int64_t first,
                    int64_t blocks, int32_t *to)
@@ -56,15 +65,15 @@ static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas 
     if (a->is_panel16) {
         for (int64_t i = 0; i < left; i++)
             hn_panel16_row(a->type, a->k, a->w, hn_gemm_row(a->pairs, row + i), from, n, s->rows + i * bytes);
-        hn_panel16_pack(a->type, left, n, s->rows, bytes, 0, s->panel, 0, 1);
+        turn(k, a->type, left, n, (const char *)s->rows, bytes, s->panel);
     } else if (a->pairs) {
         const char *w = (const char *)a->w + hn_elem_span(a->type, from);
         for (int64_t i = 0; i < left; i++)
             memcpy(s->rows + i * bytes, w + hn_gemm_row(a->pairs, row + i) * a->stride, (size_t)bytes);
-        hn_panel16_pack(a->type, left, n, s->rows, bytes, 0, s->panel, 0, 1);
+        turn(k, a->type, left, n, (const char *)s->rows, bytes, s->panel);
     } else {
         const char *w = (const char *)a->w + row * a->stride + hn_elem_span(a->type, from);
-        hn_panel16_pack(a->type, left, n, w, a->stride, 0, s->panel, 0, 1);
+        turn(k, a->type, left, n, w, a->stride, s->panel);
     }
     k->unpack[a->type](0, blocks, s->panel, to);
 }
@@ -90,7 +99,8 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
 {
     const hn_int8_format *format = &hn_int8_formats[a->type];
     const int64_t in_row = a->k / HN_INT8_BLOCK, words = hn_int8_words(format->kind);
-    const int64_t deep = a->rows > 2 * k->rows ? HN_INT8_DEEPER : HN_INT8_DEEP;
+    const int64_t few = a->is_panel16 ? HN_INT8_DEEP : HN_INT8_ALONG;
+    const int64_t deep = a->rows > 2 * k->rows ? HN_INT8_DEEPER : few;
     const int groups = (int)((least(a->n - column, COLUMNS) + 15) / 16);
     for (int64_t first = 0; first < in_row; first += deep) {
         const int64_t blocks = least(deep, in_row - first);

@@ -34,8 +34,9 @@ typedef enum hn_int8_kind { /* as types.def calls them */
 enum {
     HN_INT8_BLOCK = 32,
     HN_INT8_GROUPS = 2,  /* of sixteen columns that a tile takes at a time */
-    HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows; */
-    HN_INT8_DEEPER = 64, /* for many */
+    HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows, */
+    HN_INT8_ALONG = 32,  /* out of rows that do not lie side by side, */
+    HN_INT8_DEEPER = 64, /* and for many rows */
     HN_INT8_MOST_WORDS = 16 * (8 + 6)
 };
 
@@ -96,6 +97,7 @@ typedef struct hn_int8_kernels {
     void (*unpack[HN_N_ELEMS])(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to);
     hn_int8_tile_fn *tile[HN_INT8_KINDS];
     int rows; /* the most that a tile takes */
+    const hn_decode_kernels *decode; /* turns plain rows */
 } hn_int8_kernels;
 
 /* ---- products ---- */
