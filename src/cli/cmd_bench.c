@@ -27,7 +27,7 @@ static const hn_option options[] = {
     HN_FLAG(bench_args, model.mapped, "mapped", "weights where the file is mapped, not in panels"),
     HN_TEXT(bench_args, model.machine.numerics, "numerics", "MODE", HN_NUMERICS_OF_RUNS),
     HN_TEXT(bench_args, beside, "beside", "PROGRAM", "of a model and a training step: another build of hone, in turn"),
-    HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, attention, rows, xent or step"),
+    HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, int8, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
     HN_OUT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
     HN_LIST(bench_args, model.ignore, "ignore", "KEY", HN_IGNORE_KEY_HELP),
@@ -44,7 +44,8 @@ static const struct {
 } parts[] = {
     { "gemm", hn_bench_matmul, true },   { "attention", hn_bench_attention, true },
     { "gemv", hn_bench_gemv, true },     { "rows", hn_bench_rows, true },
-    { "xent", hn_bench_loss, false },    { "step", hn_bench_step, false },
+    { "int8", hn_bench_int8, true },     { "xent", hn_bench_loss, false },
+    { "step", hn_bench_step, false },
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 

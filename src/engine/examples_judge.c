@@ -102,7 +102,8 @@ static hn_status take_options(judge *j)
                                             [HN_LM_MIXED] = HN_NUMERICS_MIXED };
     hn_engine *engine = j->examples->engine;
     HN_REQUIRE((unsigned)j->o.numerics <= HN_LM_MIXED, HN_ERR_ARGUMENT,
-               "hn_examples_judge_options.numerics is %d: expected HN_LM_F32 or HN_LM_MIXED", (int)j->o.numerics);
+               "numerics '%s': losses are of f32 or mixed numerics, HN_LM_F32 or HN_LM_MIXED",
+               hn_lm_numerics_name(j->o.numerics));
     HN_REQUIRE(j->o.most >= 0, HN_ERR_ARGUMENT, "hn_examples_judge_options.most is %lld: expected at least 0",
                (long long)j->o.most);
     j->config = hn_train_config_default();

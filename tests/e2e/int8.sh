@@ -34,6 +34,6 @@ chats 8 c.jsonl
 refuses 'int8 numerics multiply by matrices in block formats, and there is none' \
     "$hone" logits wide.gguf --tokens 5,9 --out n.npy --numerics int8
 refuses '--numerics int8: expected f32 or mixed' "$hone" train moe-q8.gguf --data c.jsonl --out r --steps 1 --numerics int8
-refuses "numerics 'int8': losses are of f32 or mixed" "$hone" eval moe-q8.gguf --data c.jsonl --numerics int8
+refuses "numerics 'int8': losses are of f32 or mixed numerics" "$hone" eval moe-q8.gguf --data c.jsonl --numerics int8
 [ ! -e r ] || fail "a refused run left its folder"
 passed

@@ -110,11 +110,13 @@ static const nn_lora *find_change(const void *self, const nn_weight *w)
     return self && w == &base ? self : NULL;
 }
 
+static const hn_hparams no_layers;
+
 static void check_linear(const char *what, const nn_lora *lora, hn_numerics numerics, int want)
 {
     hn_graph *g = bench_graph(&b);
     const nn_adapter adapter = { lora, find_change };
-    nn_build n = { .g = g, .model = { NULL, find_weight },
+    nn_build n = { .g = g, .hp = &no_layers, .model = { NULL, find_weight },
                    .o = { .numerics = numerics, .adapters = &adapter, .n_adapters = 1 } };
     CHECK_OK(hn_type_make(&base.type, HN_BF16, 2, (int64_t[]){ OUT, IN }));
     CHECK_OK(hn_type_make(&low.type, HN_F32, 2, (int64_t[]){ RANK, IN }));

@@ -20,22 +20,9 @@ HN_INLINE i32x16 dot4_wide(i32x16 acc, i32x16 u, i32x16 q)
     const i32x16 low = i_and(u, i_set1(0x7f7f7f7f)), high = i_and(i_shr(u, 7), i_set1(0x01010101));
     return i_add(dot4(acc, low, q), EACH(madd_epi16, EACH(maddubs_epi16, high, q), i_set1(0x00800080)));
 }
-#else
-HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
-{
-    int32_t a[16], x[16], y[16];
-    i_store(a, acc);
-    i_store(x, u);
-    i_store(y, q);
-    for (int l = 0; l < 16; l++)
-        for (int c = 0; c < 32; c += 8)
-            a[l] += (int32_t)((uint32_t)x[l] >> c & 255) * (int8_t)((uint32_t)y[l] >> c & 255);
-    return i_load(a);
-}
-#define dot4_wide dot4
-#endif
 #define DOT4      dot4
 #define DOT4_WIDE dot4_wide
+#endif
 #include "kernels/int8/tile.h"
 
 /* ---- rows of x ---- */
@@ -86,12 +73,22 @@ static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *su
 
 /* ---- weights ---- */
 
+/* Memory would wait while what was unpacked is multiplied: so a block asks the second-level cache for the one that is as far behind it as all that
+ * are unpacked before the next product. */
+static void ask_for(const uint8_t *from, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch(from + at, 0, 2);
+}
+
 #define HN_SUMMED(name, elements, bytes, sums, offset)                                         \
     static void unpack_blocks_##name(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to) \
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
-        for (int64_t b = first; b < first + blocks; b++, to += hn_int8_words(HN_INT8_##sums))  \
+        for (int64_t b = first; b < first + blocks; b++, to += hn_int8_words(HN_INT8_##sums)) { \
+            ask_for(panel + 16 * (bytes) * (b + HN_INT8_DEEP) / each, 16 * (bytes) / each);    \
             unpack_##name(panel + 16 * (bytes) * (b / each), (int)(b % each), to);             \
+        }                                                                                      \
     }
 #include "quant/types.def"
 

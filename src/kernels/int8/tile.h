@@ -4,7 +4,7 @@
  *   DOT4(acc, u, q)   acc + sum of u q, u bytes without a sign of which q's are at most 127; DOT4_WIDE: u of all
  *                     eight bits
  *
- * Sums start at -offset times what Q add up to, so that the offset in u leaves no trace. */
+ * or it is done product by product. Sums start at -offset times what Q add up to, so that the offset in u leaves no trace. */
 #ifndef HN_KERNELS_INT8_TILE_H
 #define HN_KERNELS_INT8_TILE_H
 
@@ -19,6 +19,22 @@ enum { ROWS = 6 };
 enum { ROWS = 4 };
 #else
 enum { ROWS = 4 };
+#endif
+
+#ifndef DOT4
+HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
+{
+    int32_t a[16], x[16], y[16];
+    i_store(a, acc);
+    i_store(x, u);
+    i_store(y, q);
+    for (int l = 0; l < 16; l++)
+        for (int c = 0; c < 32; c += 8)
+            a[l] += (int32_t)((uint32_t)x[l] >> c & 255) * (int8_t)((uint32_t)y[l] >> c & 255);
+    return i_load(a);
+}
+#define DOT4      dot4
+#define DOT4_WIDE dot4
 #endif
 
 HN_INLINE i32x16 word_of(const int8_t *q)

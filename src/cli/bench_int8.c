@@ -1,0 +1,92 @@
+/* Products in whole numbers: one row by each format's panels beside what reading them costs, and many rows beside the
+ * f32 fma peak, of which they do several times as much. */
+#include "cli/bench.h"
+
+#include <string.h>
+
+typedef struct whole {
+    const float *x;
+    hn_int8_args args;
+} whole;
+
+typedef struct running {
+    hn_bench *b;
+    whole *w;
+} running;
+
+static void round_units(void *of, int64_t begin, int64_t end, int thread)
+{
+    const running *r = of;
+    const hn_int8_args *a = &r->w->args;
+    const int64_t blocks = a->k / HN_INT8_BLOCK;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++)
+        r->b->kernels.int8.quantise(a->k, r->w->x + i * a->k, a->x.q + i * a->k, a->x.d + i * blocks,
+                                    a->x.sum + 2 * i * blocks);
+}
+
+static void product_units(void *of, int64_t begin, int64_t end, int thread)
+{
+    const running *r = of;
+    hn_int8_run(&r->b->kernels.int8, &r->w->args, begin, end, hn_bench_scratch(r->b, thread));
+}
+
+static void run_own(hn_bench *b, void *what)
+{
+    running r = { b, what };
+    hn_bench_units(b, r.w->args.rows, round_units, &r);
+    hn_bench_units(b, hn_int8_units(&r.w->args), product_units, &r);
+}
+
+static const char *const names[] = {
+#define HN_ELEM(name, elements, bytes, kernels, ...) #name,
+#include "quant/types.def"
+};
+
+/* One row: as many bytes of weights as the limit reads. */
+static void bench_stream(hn_bench *b, hn_elem type, whole *w)
+{
+    const int64_t row = hn_elem_span(type, w->args.k);
+    w->args.rows = 1;
+    w->args.type = type;
+    w->args.n = 4LL * HN_BENCH_STREAM / row / 64 * 64;
+    hn_racer racers[] = { hn_bench_read(b), { .run = run_own, .what = w, .work = (double)(row * w->args.n) } };
+    hn_bench_race(b, 2, racers);
+    char what[64];
+    snprintf(what, sizeof what, "%-6s     1 row  %6.1f Gweight/s", names[type],
+             hn_racer_rate(&racers[1]) * (double)w->args.k / (double)row);
+    hn_bench_line(b, "int8", what, "GB/s", 2, racers);
+}
+
+static void bench_rows(hn_bench *b, hn_elem type, int64_t rows, whole *w)
+{
+    w->args.rows = rows;
+    w->args.type = type;
+    w->args.n = 1024;
+    hn_racer racers[] = { hn_bench_fma(b),
+                          { .run = run_own, .what = w, .work = 2.0 * (double)(rows * w->args.n * w->args.k) } };
+    hn_bench_race(b, 2, racers);
+    char what[64];
+    snprintf(what, sizeof what, "%-6s %5lld rows", names[type], (long long)rows);
+    hn_bench_line(b, "int8", what, "Gop/s", 2, racers);
+}
+
+hn_status hn_bench_int8(hn_bench *b)
+{
+    enum { K = 2048, MOST_ROWS = 256, MOST_OUTPUTS = 1 << 18 };
+    float *x = hn_bench_floats(b, MOST_ROWS * K), *y = hn_bench_floats(b, MOST_OUTPUTS);
+    void *rows = hn_alloc(b->heap, HN_TAG_WORKSPACE, MOST_ROWS * hn_int8_row_bytes(K));
+    if (x && y && rows) {
+        whole w = { x, { .k = K, .x = hn_int8_rows_in(rows, MOST_ROWS, K), .w = b->to, .is_panel16 = true, .y = y } };
+        memset(b->to, 0x11, sizeof(float) * HN_BENCH_STREAM);
+        for (hn_elem type = 0; type < HN_N_ELEMS; type++) {
+            if (!hn_int8_formats[type].kind)
+                continue;
+            bench_stream(b, type, &w);
+            for (int64_t n = 4; n <= (b->is_quick ? 16 : MOST_ROWS); n = n == 16 ? MOST_ROWS : 4 * n)
+                bench_rows(b, type, n, &w);
+        }
+    }
+    hn_free(b->heap, rows), hn_free(b->heap, y), hn_free(b->heap, x);
+    return x && y && rows ? HN_OK : HN_ERR_MEMORY;
+}
