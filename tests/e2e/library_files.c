@@ -287,6 +287,87 @@ static void check_parity(hn_engine *engine)
     hn_lm_close(lm);
 }
 
+/* ---- plans ---- */
+
+/* Over two devices: their layers are all there are, and what they take is what the whole takes. */
+static void check_plan_devices(const hn_lm_plan *plan, int32_t i, const hn_lm_planned *p)
+{
+    int64_t end = 0;
+    uint64_t workspace = 0, weights = 0;
+    double arrives = 0;
+    hn_lm_planned_device d;
+    CHECK_INT(2, p->n_devices);
+    for (int32_t k = 0; k < p->n_devices; k++) {
+        if (!CHECK_OK(hn_lm_plan_device(plan, i, k, &d)))
+            return;
+        CHECK(d.first_layer == end && d.end_layer > end && !d.streamed && d.weights && d.available > 0);
+        CHECK_TEXT(k ? "cpu1" : "cpu", d.name);
+        end = d.end_layer;
+        workspace += d.workspace;
+        weights += d.weights;
+        arrives += d.arrives;
+    }
+    CHECK(end == 2 && arrives > 0 && weights >= p->weights + p->packed);
+    CHECK(workspace == p->workspace || !strcmp(p->name, "training")); /* what is written for it is counted there, too */
+    CHECK_FAILS(hn_lm_plan_device(plan, i, 2, &d), HN_ERR_ARGUMENT, "device 2 of 2");
+}
+
+static void check_plan_texts(const hn_lm_plan *plan)
+{
+    static char text[1 << 20];
+    size_t bytes = 0, again;
+    CHECK_FAILS(hn_lm_plan_steps(plan, 0, text, 4, &bytes), HN_ERR_ARGUMENT, "expected");
+    CHECK(bytes > 1000 && bytes < sizeof text);
+    CHECK_OK(hn_lm_plan_steps(plan, 0, text, sizeof text, &again));
+    CHECK(bytes == again && strlen(text) == bytes && strstr(text, "linear#"));
+    CHECK_OK(hn_lm_plan_svg(plan, 0, text, sizeof text, &again));
+    CHECK(!strncmp(text, "<svg", 4));
+}
+
+static void check_plans(void)
+{
+    static const char *const names[] = { "token", "prompt", "training" };
+    const hn_engine_options two = { .size = sizeof two, .devices = "cpu,cpu" };
+    const hn_lm_plan_options o = { .size = sizeof o, .context = 64, .prompt = 8, .micro_tokens = 16, .targets = "attn" };
+    hn_engine *engine;
+    hn_lm *lm;
+    hn_lm_plan *plan;
+    hn_lm_planned p;
+    hn_lm_planned_op op;
+    hn_lm_planned_model m;
+    check_group("plans");
+    if (!CHECK_OK(hn_engine_new(&engine, &two)))
+        return;
+    if (CHECK_OK(hn_lm_open_weights(&lm, engine, in("m.gguf"), NULL))) {
+        const int64_t tokens[] = { 1, 8, 16 };
+        if (CHECK_OK(hn_lm_plan_new(&plan, lm, &o))) {
+            CHECK_INT(3, hn_lm_plan_count(plan));
+            CHECK_TEXT("", hn_lm_plan_refused(plan));
+            CHECK_OK(hn_lm_plan_model(plan, &m));
+            CHECK(m.layers == 2 && m.weights && m.parameters && !strcmp(m.architecture, "llama"));
+            for (int32_t i = 0; i < 3 && CHECK_OK(hn_lm_plan_at(plan, i, &p)); i++) {
+                double operations = 0;
+                CHECK_TEXT(names[i], p.name);
+                CHECK(p.tokens == tokens[i] && p.steps > 0 && p.copies > 0 && p.workspace && !p.cache == (i == 2) &&
+                      !p.moments == (i < 2) && !p.sums == (i < 2));
+                for (int32_t k = 0; k < p.n_ops && CHECK_OK(hn_lm_plan_op(plan, i, k, &op)); k++)
+                    operations += op.operations;
+                CHECK(operations > 0.999 * p.operations && operations < 1.001 * p.operations);
+                check_plan_devices(plan, i, &p);
+            }
+            check_plan_texts(plan);
+            CHECK_FAILS(hn_lm_plan_at(plan, 3, &p), HN_ERR_ARGUMENT, "plan 3 of 3");
+            CHECK_FAILS(hn_lm_plan_op(plan, 0, -1, &op), HN_ERR_ARGUMENT, "op -1 of");
+            hn_lm_plan_free(plan);
+        }
+        const hn_lm_plan_options bad = { .size = sizeof bad, .of = "text" }, low = { .size = sizeof low, .prompt = -1 };
+        CHECK_FAILS(hn_lm_plan_new(&plan, lm, &bad), HN_ERR_ARGUMENT, "expected token, prompt or training");
+        CHECK_FAILS(hn_lm_plan_new(&plan, lm, &low), HN_ERR_ARGUMENT, "prompt -1");
+        hn_lm_close(lm);
+    }
+    hn_engine_free(engine);
+}
+
 /* ---- parts of a model ---- */
 
 static void check_parts(hn_engine *engine)
@@ -454,6 +535,7 @@ static void check_all(hn_engine *engine)
     check_look(engine);
     check_convert(engine);
     check_quantize(engine);
+    check_plans();
     check_parts(engine);
     if (CHECK_OK(hn_lm_open(&lm, engine, in("m.gguf"), NULL))) {
         check_eval(engine, lm);

@@ -74,6 +74,14 @@ static hn_status measure_session(const void *o)
     return hn_lm_measure(lm, o, &sizes);
 }
 
+static hn_status make_plan(const void *o)
+{
+    hn_lm_plan *plan = NULL;
+    const hn_status status = hn_lm_plan_new(&plan, lm, o);
+    hn_lm_plan_free(plan);
+    return status;
+}
+
 static hn_status make_batch(const void *o)
 {
     hn_lm_batch *batch = NULL;
@@ -247,6 +255,7 @@ static const struct {
     { "hn_lm_options", open_model },
     { "hn_lm_session_options", make_session },
     { "hn_lm_session_options", measure_session },
+    { "hn_lm_plan_options", make_plan },
     { "hn_lm_batch_options", make_batch },
     { "hn_lm_sampling", make_sampler },
     { "hn_lm_sampling", default_sampling },

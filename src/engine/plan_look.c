@@ -1,27 +1,9 @@
-#include "cli/plan_look.h"
+#include "engine/plan_look.h"
 
+#include <stdio.h>
 #include <string.h>
 
-const char *hn_plan_memory_name(hn_plan_memory memory)
-{
-    static const char *const names[HN_N_PLAN_MEMORY] = {
-        [HN_PLAN_WEIGHTS] = "weights, as stored",   [HN_PLAN_PACKED] = "weights, in panels",
-        [HN_PLAN_CACHE] = "cache",               [HN_PLAN_WORKSPACE] = "workspace",
-        [HN_PLAN_PARAMETERS] = "what is trained", [HN_PLAN_MOMENTS] = "the optimiser's states",
-        [HN_PLAN_SUMS] = "gradients and sums",
-    };
-    return names[memory];
-}
-
-uint64_t hn_plan_look_bytes(const hn_plan_look *l)
-{
-    uint64_t bytes = 0;
-    for (int m = 0; m < HN_N_PLAN_MEMORY; m++)
-        bytes += l->memory[m];
-    return bytes;
-}
-
-static uint64_t weight_bytes(const hn_model *model, uint64_t *n_parameters)
+uint64_t hn_plan_weight_bytes(const hn_model *model, uint64_t *n_parameters)
 {
     size_t n;
     uint64_t bytes = 0;
@@ -38,21 +20,11 @@ static uint64_t weight_bytes(const hn_model *model, uint64_t *n_parameters)
     return bytes;
 }
 
-void hn_plan_describe(const hn_model *model, FILE *out)
-{
-    uint64_t parameters;
-    const uint64_t bytes = weight_bytes(model, &parameters);
-    fprintf(out, "%s: %s, %lld layers of %lld, %.4g M parameters, %.4g MiB of weights\n\n",
-            hn_model_path(model), hn_model_arch(model)->name,
-            (long long)hn_model_hparams(model)->n_layer, (long long)hn_model_hparams(model)->width,
-            (double)parameters / 1e6, (double)bytes / 1048576);
-}
-
 /* What is not in panels is read where it is mapped. */
 static void put_weights(hn_plan_look *l, const hn_model *model, size_t packed)
 {
     uint64_t unused;
-    const uint64_t all = weight_bytes(model, &unused);
+    const uint64_t all = hn_plan_weight_bytes(model, &unused);
     l->memory[HN_PLAN_WEIGHTS] = all > packed ? all - packed : 0;
     l->memory[HN_PLAN_PACKED] = packed;
 }
@@ -64,12 +36,12 @@ static void count_compiled(hn_plan_look *l, const hn_compiled *c)
 }
 
 static hn_status look_at_session(hn_plan_look *l, hn_heap *heap, const hn_model *model,
-                                 const hn_machine *machine, const hn_plan_asks *asks)
+                                 const hn_run_spec *run, const hn_plan_asks *asks)
 {
     hn_session_options o = { .n_ctx = asks->context, .max_batch = l->tokens, .keeps_all = asks->keeps_all,
-                             .packs = !asks->mapped };
+                             .packs = !asks->mapped, .adapters = asks->adapters };
     HN_TRY(hn_session_cache_parse(asks->cache, &o.cache));
-    HN_TRY(hn_session_plan(&l->session, heap, model, machine->run, &o));
+    HN_TRY(hn_session_plan(&l->session, heap, model, *run, &o));
     l->tokens = hn_session_batch(l->session);
     l->plan = hn_session_look(l->session);
     put_weights(l, model, hn_session_packed_bytes(l->session));
@@ -80,15 +52,15 @@ static hn_status look_at_session(hn_plan_look *l, hn_heap *heap, const hn_model 
 }
 
 /* A model that embeds: a text at once, without a cache. */
-static hn_status look_at_text(hn_plan_look *l, hn_heap *heap, const hn_model *model, const hn_machine *machine,
+static hn_status look_at_text(hn_plan_look *l, hn_heap *heap, const hn_model *model, const hn_run_spec *run,
                               const hn_plan_asks *asks)
 {
     const int64_t longest = hn_hparams_longest(hn_model_hparams(model));
     if (longest > 0 && longest < l->tokens)
         l->tokens = longest;
     nn_build_options o = { .max_tokens = l->tokens };
-    o.numerics = machine->run.numerics;
-    HN_TRY(hn_compiled_build(&l->compiled, heap, model, machine->run, &o));
+    o.numerics = run->numerics;
+    HN_TRY(hn_compiled_build(&l->compiled, heap, model, *run, &o));
     HN_TRY(hn_compiled_plan(&l->compiled, 1, &l->compiled.result, asks->mode));
     l->plan = hn_executable_look(l->compiled.x, 0);
     put_weights(l, model, 0);
@@ -108,7 +80,7 @@ static hn_status make_tuning(hn_plan_look *l, hn_heap *heap, const hn_model *mod
     return status;
 }
 
-static hn_status look_at_training(hn_plan_look *l, hn_heap *heap, const hn_model *model, const hn_machine *machine,
+static hn_status look_at_training(hn_plan_look *l, hn_heap *heap, const hn_model *model, const hn_run_spec *run,
                             const hn_plan_asks *asks)
 {
     hn_learner_options o = { .objective = { .max_tokens = l->tokens },
@@ -118,7 +90,7 @@ static hn_status look_at_training(hn_plan_look *l, hn_heap *heap, const hn_model
     if (asks->optimizer)
         HN_TRY(hn_optimizer_parse("--optimizer", asks->optimizer, &o.descent.optimizer));
     HN_TRY(make_tuning(l, heap, model, asks));
-    HN_TRY(hn_learner_plan(&l->learner, heap, model, l->tuning, machine->run, &o));
+    HN_TRY(hn_learner_plan(&l->learner, heap, model, l->tuning, *run, &o));
     const hn_learner_bytes bytes = hn_learner_memory(l->learner);
     const hn_executable *parts[HN_LEARNER_PARTS];
     l->run = hn_learner_objective(l->learner)->o.run;
@@ -145,16 +117,16 @@ static void free_look(hn_plan_look *l, hn_heap *heap)
 enum { A_TOKEN, A_PROMPT, TRAINING, A_TEXT, N_KINDS };
 static const char *const kinds[N_KINDS] = { "token", "prompt", "training", "text" };
 
-static hn_status add(hn_plan_looks *looks, int kind, const hn_model *model, const hn_machine *machine,
+static hn_status add(hn_plan_looks *looks, int kind, const hn_model *model, const hn_run_spec *run,
                             const hn_plan_asks *asks)
 {
     const int64_t tokens[N_KINDS] = { 1, asks->prompt, asks->micro_tokens, asks->prompt };
     hn_plan_look *l = &looks->at[looks->n];
     *l = (hn_plan_look){ .name = kinds[kind], .tokens = tokens[kind] };
     hn_status status = kind == TRAINING
-                           ? look_at_training(l, looks->heap, model, machine, asks)
-                       : kind == A_TEXT ? look_at_text(l, looks->heap, model, machine, asks)
-                                        : look_at_session(l, looks->heap, model, machine, asks);
+                           ? look_at_training(l, looks->heap, model, run, asks)
+                       : kind == A_TEXT ? look_at_text(l, looks->heap, model, run, asks)
+                                        : look_at_session(l, looks->heap, model, run, asks);
     if (status == HN_OK)
         status = hn_plan_work_new(l->plan, looks->heap, &l->work);
     if (status == HN_OK)
@@ -172,14 +144,14 @@ static hn_status find_kind(const char *of, int *kind)
     return hn_fail(HN_ERR_ARGUMENT, "--of %.40s: expected token, prompt, training or text", of);
 }
 
-static hn_status add_all(hn_plan_looks *looks, const hn_model *model, const hn_machine *machine,
+static hn_status add_all(hn_plan_looks *looks, const hn_model *model, const hn_run_spec *run,
                             const hn_plan_asks *asks)
 {
     if (hn_model_arch(model)->embeds_only)
-        return add(looks, A_TEXT, model, machine, asks);
-    HN_TRY(add(looks, A_TOKEN, model, machine, asks));
-    HN_TRY(add(looks, A_PROMPT, model, machine, asks));
-    const hn_status status = add(looks, TRAINING, model, machine, asks);
+        return add(looks, A_TEXT, model, run, asks);
+    HN_TRY(add(looks, A_TOKEN, model, run, asks));
+    HN_TRY(add(looks, A_PROMPT, model, run, asks));
+    const hn_status status = add(looks, TRAINING, model, run, asks);
     if (status != HN_ERR_UNSUPPORTED)
         return status;
     snprintf(looks->refused, sizeof looks->refused, "training: %s", hn_error_message());
@@ -187,7 +159,7 @@ static hn_status add_all(hn_plan_looks *looks, const hn_model *model, const hn_m
 }
 
 hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model *model,
-                            const hn_machine *machine, const char *of, const hn_plan_asks *asks)
+                            const hn_run_spec *run, const char *of, const hn_plan_asks *asks)
 {
     *looks = (hn_plan_looks){ .heap = heap };
     int kind = N_KINDS;
@@ -196,8 +168,8 @@ hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model 
         status = hn_fail(HN_ERR_ARGUMENT, "--of text: %s generates: expected token, prompt or training",
                          hn_model_arch(model)->name);
     if (status == HN_OK)
-        status = of ? add(looks, kind, model, machine, asks)
-                    : add_all(looks, model, machine, asks);
+        status = of ? add(looks, kind, model, run, asks)
+                    : add_all(looks, model, run, asks);
     if (status != HN_OK)
         hn_plan_looks_free(looks);
     return status;

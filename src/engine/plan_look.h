@@ -1,19 +1,19 @@
 /* plan_look.h: the plans of a model's token, prompt and training step, as sessions and runs plan them. */
-#ifndef HN_CLI_PLAN_LOOK_H
-#define HN_CLI_PLAN_LOOK_H
+#ifndef HN_ENGINE_PLAN_LOOK_H
+#define HN_ENGINE_PLAN_LOOK_H
 
-#include "cli/machine.h"
-#include "cli/session_options.h"
 #include "graph/plan_work.h"
 #include "infer/compiled.h"
 #include "infer/fit.h"
 #include "infer/session.h"
 #include "train/learner.h"
 
+/* hn_lm_plan_options with what is left out filled in. */
 typedef struct hn_plan_asks {
     int64_t context, prompt, rank, micro_tokens, recompute;
     const char *cache, *targets, *optimizer, *mode;
     bool keeps_all, mapped;
+    const hn_adapters *adapters; /* of the token and the prompt */
 } hn_plan_asks;
 
 typedef enum hn_plan_memory {
@@ -27,15 +27,13 @@ typedef enum hn_plan_memory {
     HN_N_PLAN_MEMORY
 } hn_plan_memory;
 
-const char *hn_plan_memory_name(hn_plan_memory memory);
-
 typedef struct hn_plan_look {
     const char *name;
     int64_t tokens;
     const hn_plan *plan;
     hn_plan_work work;
     uint64_t memory[HN_N_PLAN_MEMORY];
-    hn_run_spec run;                     /* with the split that it is planned for */
+    hn_run_spec run;                    /* with the split that it is planned for */
     hn_device_bytes on[HN_MAX_DEVICES];  /* of plan->n_devices */
     /* what holds the plan */
     hn_session *session;
@@ -55,12 +53,10 @@ typedef struct hn_plan_looks {
 
 /* `of`: "token", "prompt" or "training", or "text" of a model that embeds; NULL: all that the model can do. */
 hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model *model,
-                            const hn_machine *machine, const char *of, const hn_plan_asks *asks);
+                            const hn_run_spec *run, const char *of, const hn_plan_asks *asks);
 void hn_plan_looks_free(hn_plan_looks *looks);
 
-uint64_t hn_plan_look_bytes(const hn_plan_look *look); /* all of its memory */
-
-/* One line: what the model is. */
-void hn_plan_describe(const hn_model *model, FILE *out);
+/* Bytes and numbers of a model's weights. */
+uint64_t hn_plan_weight_bytes(const hn_model *model, uint64_t *n_parameters);
 
 #endif
