@@ -51,6 +51,27 @@ static void count_weights(const hn_train_run *r, size_t *all, size_t *mapped)
     }
 }
 
+/* Copies of weights and of what is trained on devices that do not see the host's memory. */
+static size_t count_uploads(const hn_run_spec *run, int n, const hn_executable *const *all)
+{
+    hn_device_bytes on[HN_MAX_DEVICES] = { 0 };
+    size_t bytes = 0;
+    hn_fit_count(run, n, all, on);
+    for (int d = 0; d < run->n_devices; d++)
+        if (!hn_device_is_host(run->devices[d]) && on[d].weights > on[d].held)
+            bytes += on[d].weights - on[d].held;
+    return bytes;
+}
+
+/* All that stand beside each other while it learns. */
+static int parts_of(const hn_train_run *r, const hn_executable *out[HN_LEARNER_PARTS + 1])
+{
+    int n = hn_learner_parts(r->learner, out);
+    if (r->evaluator)
+        out[n++] = hn_evaluator_executable(r->evaluator);
+    return n;
+}
+
 /* ---- the phases ---- */
 
 /* A run takes memory three times over: while it learns; when its adapter is tried; and for the answers
@@ -73,7 +94,8 @@ static hn_status plan_sequence(const hn_train_run *r, int64_t tokens, int64_t ro
         status = hn_compiled_plan(&c, 1, &c.result, NULL);
     if (status == HN_OK) {
         const hn_executable_bytes bytes = hn_executable_measure(c.x);
-        *out = bytes.workspace + bytes.states + bytes.programs;
+        *out = bytes.workspace + bytes.states + bytes.programs +
+               count_uploads(&c.run, 1, (const hn_executable *const[]){ c.x });
         hn_fit_count(&c.run, 1, (const hn_executable *const[]){ c.x }, on);
     }
     hn_compiled_free(&c);
@@ -104,10 +126,11 @@ static hn_status plan_ending(hn_train_run *r, hn_device_bytes on_trial[HN_MAX_DE
 static void sum_up(hn_train_run *r)
 {
     hn_train_plan *p = &r->plan;
+    const hn_executable *parts[HN_LEARNER_PARTS + 1];
     size_t mapped;
     count_weights(r, &p->weights_bytes, &mapped);
     const size_t learns = p->bytes.workspace + p->bytes.sums + p->bytes.moments + p->bytes.inputs + p->bytes.programs +
-                          p->evaluation_bytes + p->step_bytes;
+                          p->evaluation_bytes + p->step_bytes + count_uploads(&r->on.run, parts_of(r, parts), parts);
     p->yet_bytes = learns > p->ending_bytes ? learns : p->ending_bytes;
     p->total_bytes =
         mapped + PROGRAM_BYTES + (size_t)atomic_load(&r->heap->live_bytes) + p->yet_bytes;
@@ -171,10 +194,7 @@ static hn_status try_split(void *context, const hn_run_spec *run, hn_device_byte
     if (!t->rest_is_planned)
         HN_TRY(plan_evaluator(r, t->longest));
     HN_TRY(plan_learner(r, t->tokens, t->recompute));
-    int n = hn_learner_parts(r->learner, parts);
-    if (r->evaluator)
-        parts[n++] = hn_evaluator_executable(r->evaluator);
-    hn_fit_count(run, n, parts, on);
+    hn_fit_count(run, parts_of(r, parts), parts, on);
     if (!t->rest_is_planned)
         HN_TRY(plan_ending(r, tried, answers));
     take_larger(on, tried);

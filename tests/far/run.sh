@@ -47,7 +47,9 @@ program far "" property/sequences
 program far low_rank property/sequences
 program far linear_id,top_k,attention_grad differential/gradients
 program far adamw,cross_entropy_grad,add failures/stored_form_decay
-for name in e2e/chat e2e/run failures/resume_loss failures/sampled_fingerprint failures/untried_adapter; do
+# Not among these: failures/process_kill, whose run is foretold to 6 % and not to 5 on far, where pages of the base that
+# were uploaded stay mapped for a while.
+for name in e2e/chat e2e/run e2e/session e2e/train failures/resume_loss failures/sampled_fingerprint failures/untried_adapter; do
     script far "" $name
 done
 # A model's layers on several devices: whole commands, which open all that there are.
