@@ -9,7 +9,7 @@ clean() {
     rm -rf "${tree:?}"/*
     mkdir -p "$tree/src/base" "$tree/src/io" "$tree/src/cli" "$tree/include" "$tree/tests" "$tree/docs" \
         "$tree/tools" "$tree/cmake" "$tree/build/CMakeFiles/hn_kernels_avx2.dir"
-    grep -vE '^(inside|still) ' "$tools/../docs/layers.txt" >"$tree/docs/layers.txt"
+    grep -v '^inside ' "$tools/../docs/layers.txt" >"$tree/docs/layers.txt"
     printf '#include "base/a.h"\n\n/* exit(1) and "abort(" in words */\nint hn_a(void)\n{\n    return 1;\n}\n' >"$tree/src/io/a.c"
     printf 'int hn_a(void);\n' >"$tree/src/base/a.h"
     printf 'int main(void)\n{\n    exit(1);\n}\n' >"$tree/src/cli/main.c"
@@ -66,10 +66,10 @@ printf '#include "hone/a.h"\n' >"$tree/src/cli/b.h"
 try 0 layers ' 0 failed'
 printf '#include "io/a.h"\n' >>"$tree/src/cli/b.h"
 try 1 layers 'src/cli/b.h:2: src/cli is written on include/hone: io/a.h'
-printf 'still b.h\n' >>"$tree/docs/layers.txt"
+printf 'inside b.h\n' >>"$tree/docs/layers.txt"
 try 1 layers 'src/cli/main.c:7: src/cli is written on include/hone: cli/b.h, which looks inside'
 printf 'inside main.c\n' >>"$tree/docs/layers.txt"
-try 0 layers '1 files of src/cli are still to be written on include/hone'
+try 0 layers ' 0 failed'
 printf 'int b;\n' >"$tree/src/cli/b.h"
 try 1 layers 'docs/layers.txt: b.h needs nothing inside: take it off the list'
 rm "$tree/src/cli/b.h"

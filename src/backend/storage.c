@@ -64,7 +64,7 @@ static hn_status place_all(hn_storage *s)
     for (int i = 0; i < s->n && status == HN_OK; i++) {
         const hn_leaf *leaf = s->g->leaves[i];
         s->leaves[i] = (place){ .device = s->devices[device[i]], .at = leaf->data,
-                                .bytes = leaf->data ? hn_type_bytes(&leaf->type) : 0 };
+                                .bytes = leaf->data ? hn_type_bytes(&leaf->type) : 0, .writes = 1 };
     }
     for (int i = 0; i < s->g->n_applies && status == HN_OK; i++)
         for (int o = 0; o < s->g->applies[i]->n_out; o++)

@@ -45,6 +45,8 @@ program far linear,set_rows property/session
 program far gather,rms_norm property/session
 program far "" property/sequences
 program far low_rank property/sequences
+program far linear property/sequences # twice: in either layout
+program far linear property/sequences
 program far linear_id,top_k,attention_grad differential/gradients
 program far adamw,cross_entropy_grad,add failures/stored_form_decay
 # Not among these: failures/process_kill, whose run is foretold to 6 % and not to 5 on far, where pages of the base that
