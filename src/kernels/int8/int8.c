@@ -58,8 +58,7 @@ static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas 
     const int64_t from = first * HN_INT8_BLOCK, n = blocks * HN_INT8_BLOCK;
     const int64_t bytes = hn_elem_span(a->type, n), left = least(16, a->n - row);
     if (a->is_panel16 && !a->pairs) {
-        const uint8_t *panel = (const uint8_t *)a->w + row * hn_elem_span(a->type, a->k);
-        k->unpack[a->type](0, blocks, panel + 16 * hn_elem_span(a->type, from), to);
+        k->unpack[a->type](first, blocks, (const uint8_t *)a->w + row * hn_elem_span(a->type, a->k), to);
         return;
     }
     if (a->is_panel16) {
@@ -78,11 +77,19 @@ static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas 
     k->unpack[a->type](0, blocks, s->panel, to);
 }
 
+static void multiply(const hn_int8_kernels *k, const hn_int8_args *a, const hn_int8_tile *t, int64_t column)
+{
+    const int64_t row_bytes = hn_elem_span(a->type, a->k);
+    if (t->w)
+        k->tile[hn_int8_formats[a->type].kind](t);
+    else
+        k->walk[a->type](t, (const uint8_t *)a->w + column * row_bytes, 16 * row_bytes);
+}
+
 /* One tile, whose last columns may not be there. */
 static void put_tile(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, hn_int8_tile *t, int64_t row,
                      int64_t column)
 {
-    const hn_int8_kind kind = hn_int8_formats[a->type].kind;
     const int64_t columns = least(a->n - column, COLUMNS);
     float *y = a->y + row * a->n + column;
     const bool is_whole = columns == 16 * t->groups;
@@ -90,7 +97,7 @@ static void put_tile(const hn_int8_kernels *k, const hn_int8_args *a, const area
     t->ldy = is_whole ? a->n : COLUMNS;
     for (int r = 0; !is_whole && t->accumulate && r < t->rows; r++)
         memcpy(s->sums + r * COLUMNS, y + r * a->n, (size_t)columns * sizeof *y);
-    k->tile[kind](t);
+    multiply(k, a, t, column);
     for (int r = 0; !is_whole && r < t->rows; r++)
         memcpy(y + r * a->n, s->sums + r * COLUMNS, (size_t)columns * sizeof *y);
 }
@@ -102,6 +109,12 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
     const int64_t few = a->is_panel16 ? HN_INT8_DEEP : HN_INT8_ALONG;
     const int64_t deep = a->rows > 2 * k->rows ? HN_INT8_DEEPER : few;
     const int groups = (int)((least(a->n - column, COLUMNS) + 15) / 16);
+    if (a->rows == 1 && a->is_panel16 && !a->pairs) {
+        hn_int8_tile t = { .rows = 1, .groups = groups, .blocks = in_row, .blocks_of_x = in_row, .x = a->x,
+                           .offset = format->offset };
+        put_tile(k, a, s, &t, 0, column);
+        return;
+    }
     for (int64_t first = 0; first < in_row; first += deep) {
         const int64_t blocks = least(deep, in_row - first);
         for (int g = 0; g < groups; g++)

@@ -90,12 +90,15 @@ typedef struct hn_int8_tile {
 } hn_int8_tile;
 
 typedef void hn_int8_tile_fn(const hn_int8_tile *t);
+/* One row by panels `stride` bytes apart, group after group, each block multiplied as it is unpacked: `w` is not looked at. */
+typedef void hn_int8_walk_fn(const hn_int8_tile *t, const uint8_t *panels, int64_t stride);
 typedef struct hn_int8_kernels {
     /* One row of k elements into d, sum and q. */
     void (*quantise)(int64_t k, const float *x, int8_t *q, float *d, int32_t *sum);
     /* Blocks of 32 from a panel of sixteen rows: `first` counts them from where `panel` begins. */
     void (*unpack[HN_N_ELEMS])(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to);
     hn_int8_tile_fn *tile[HN_INT8_KINDS];
+    hn_int8_walk_fn *walk[HN_N_ELEMS];
     int rows; /* the most that a tile takes */
     const hn_decode_kernels *decode; /* turns plain rows */
 } hn_int8_kernels;

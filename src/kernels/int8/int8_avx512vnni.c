@@ -12,11 +12,6 @@ HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
 }
 #define DOT4      dot4
 #define DOT4_WIDE dot4
-#include "kernels/int8/tile.h"
+#include "kernels/int8/walk.h"
 
-HN_KERNEL_SLOTS(int8)
-{
-    static hn_int8_tile_fn *const tiles[HN_INT8_KINDS] = HN_INT8_TILES;
-    memcpy(k->tile, tiles, sizeof tiles);
-    k->rows = ROWS;
-}
+HN_KERNEL_SLOTS(int8) { put_tiles(k); }

@@ -23,7 +23,7 @@ HN_INLINE i32x16 dot4_wide(i32x16 acc, i32x16 u, i32x16 q)
 #define DOT4      dot4
 #define DOT4_WIDE dot4_wide
 #endif
-#include "kernels/int8/tile.h"
+#include "kernels/int8/walk.h"
 
 /* ---- rows of x ---- */
 
@@ -73,20 +73,12 @@ static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *su
 
 /* ---- weights ---- */
 
-/* Memory would wait while what was unpacked is multiplied: so a block asks the second-level cache for the one that is as far behind it as all that
- * are unpacked before the next product. */
-static void ask_for(const uint8_t *from, int64_t bytes)
-{
-    for (int64_t at = 0; at < bytes; at += 64)
-        __builtin_prefetch(from + at, 0, 2);
-}
-
 #define HN_SUMMED(name, elements, bytes, sums, offset)                                         \
     static void unpack_blocks_##name(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to) \
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
         for (int64_t b = first; b < first + blocks; b++, to += hn_int8_words(HN_INT8_##sums)) { \
-            ask_for(panel + 16 * (bytes) * (b + HN_INT8_DEEP) / each, 16 * (bytes) / each);    \
+            ask_for(panel + 16 * (bytes) * (b + AHEAD) / each, 16 * (bytes) / each);           \
             unpack_##name(panel + 16 * (bytes) * (b / each), (int)(b % each), to);             \
         }                                                                                      \
     }
@@ -96,6 +88,10 @@ HN_KERNEL_TABLE(int8) = {
     .quantise = quantise,
     .unpack = {
 #define HN_SUMMED(name, elements, bytes, sums, offset) [HN_ELEM_##name] = unpack_blocks_##name,
+#include "quant/types.def"
+    },
+    .walk = {
+#define HN_SUMMED(name, elements, bytes, sums, offset) [HN_ELEM_##name] = walk_##name,
 #include "quant/types.def"
     },
     .tile = HN_INT8_TILES,

@@ -1,0 +1,56 @@
+/* walk.h: one row by panels as they lie. What it unpacks never leaves the lines of a block, and memory is asked evenly: into the
+ * second-level cache, because the first one has too few requests under way to be fed by memory. */
+#ifndef HN_KERNELS_INT8_WALK_H
+#define HN_KERNELS_INT8_WALK_H
+
+#include "kernels/int8/tile.h"
+#include "kernels/int8/unpack.h"
+
+enum { AHEAD = 8 }; /* blocks */
+
+HN_INLINE void ask_for(const uint8_t *from, int64_t bytes)
+{
+    for (int64_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch(from + at, 0, 2);
+}
+
+HN_INLINE void add_block(const hn_int8_tile *t, const hn_int8_kind kind, const bool is_wide, const int32_t *w, int64_t block,
+                         f32x16 acc[ROWS][HN_INT8_GROUPS])
+{
+    if (kind == HN_INT8_whole || kind == HN_INT8_less)
+        whole_block(t, 1, 1, is_wide, kind == HN_INT8_less, w, block, acc);
+    else
+        halved_block(t, 1, 1, kind, w, block, acc);
+}
+
+#define HN_SUMMED(name, elements, bytes, sums, offset)                                         \
+    static void walk_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride)      \
+    {                                                                                          \
+        const int each = (elements) / HN_INT8_BLOCK;                                           \
+        _Alignas(64) int32_t w[HN_INT8_MOST_WORDS];                                            \
+        f32x16 acc[HN_INT8_GROUPS][ROWS][HN_INT8_GROUPS];                                      \
+        for (int g = 0; g < HN_INT8_GROUPS; g++)                                               \
+            acc[g][0][0] = f_zero();                                                           \
+        for (int64_t b = 0; b < t->blocks; b++)                                                \
+            for (int g = 0; g < t->groups; g++) {                                              \
+                const uint8_t *panel = panels + g * stride;                                    \
+                ask_for(panel + 16 * (bytes) * (b + AHEAD) / each, 16 * (bytes) / each);       \
+                unpack_##name(panel + 16 * (bytes) * (b / each), (int)(b % each), w);          \
+                add_block(t, HN_INT8_##sums, offset == 128, w, b, acc[g]);                     \
+            }                                                                                  \
+        for (int g = 0; g < t->groups; g++)                                                    \
+            f_store(t->y + 16 * g, acc[g][0][0]);                                              \
+    }
+#include "quant/types.def"
+
+/* What a level that multiplies otherwise puts in. */
+__attribute__((unused)) static void put_tiles(hn_int8_kernels *k)
+{
+    static hn_int8_tile_fn *const tiles[HN_INT8_KINDS] = HN_INT8_TILES;
+    memcpy(k->tile, tiles, sizeof tiles);
+#define HN_SUMMED(name, elements, bytes, sums, offset) k->walk[HN_ELEM_##name] = walk_##name;
+#include "quant/types.def"
+    k->rows = ROWS;
+}
+
+#endif
