@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-static _Thread_local hn_host *innermost;
+/* Who has the host's state of this thread: the entry that is not nested; NULL outside, and while the host is called. */
+static _Thread_local hn_host *entered;
 
 int hn_text_vprint(char *out, size_t room, const char *format, va_list args)
 {
@@ -25,25 +26,29 @@ int hn_text_print(char *out, size_t room, const char *format, ...)
 
 void hn_host_enter(hn_host *host)
 {
-    host->outer = innermost;
+    host->is_nested = entered != NULL;
+    if (host->is_nested)
+        return;
     host->locale = hn_os_locale_set_plain();
     hn_fp_set(&host->fp);
-    innermost = host;
+    entered = host;
 }
 
 void hn_host_leave(hn_host *host)
 {
-    innermost = host->outer;
+    if (host->is_nested)
+        return;
+    entered = NULL;
     hn_os_locale_set(host->locale);
     hn_fp_restore(&host->fp);
 }
 
 void hn_host_call_begin(hn_host_call *call)
 {
-    call->host = innermost;
+    call->host = entered;
     if (!call->host)
         return;
-    innermost = NULL;
+    entered = NULL;
     call->locale = hn_os_locale_set(call->host->locale);
     hn_fp_state ours;
     hn_fp_set(&ours); /* saves it; the next line makes the host's of it */
@@ -59,5 +64,5 @@ void hn_host_call_end(hn_host_call *call)
     hn_fp_restore(&call->fp);
     if (call->locale)
         call->host->locale = hn_os_locale_set(call->locale);
-    innermost = call->host;
+    entered = call->host;
 }

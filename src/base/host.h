@@ -8,12 +8,13 @@
 #include "base/fp_state.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct hn_host {
     hn_fp_state fp;
     void *locale; /* of base/os/locale.h */
-    struct hn_host *outer; /* this thread was in hone already: a callback's call */
+    bool is_nested; /* this thread is in hone already, and no callback lies between: the host's state is another's */
 } hn_host;
 
 void hn_host_enter(hn_host *host);
