@@ -83,7 +83,7 @@ hn_status hn_bench_int8(hn_bench *b)
             if (!hn_int8_formats[type].kind)
                 continue;
             bench_stream(b, type, &w);
-            for (int64_t n = 4; n <= (b->is_quick ? 16 : MOST_ROWS); n = n == 16 ? MOST_ROWS : 4 * n)
+            for (int64_t n = b->is_quick ? MOST_ROWS : 4; n <= MOST_ROWS; n = n == 16 ? MOST_ROWS : 4 * n)
                 bench_rows(b, type, n, &w);
         }
     }
