@@ -84,7 +84,7 @@ static void check_layout(hn_engine *engine)
     const char *const mixed[] = { "targets=attn_q:dora,attn_k:r=2,norm:full", "optimizer=lion", "schedule=linear",
                                   "rate=0.25", "seed=7" };
     const char *const full[] = { "targets=norm:full" }, *const of_data[] = { "plain" }, *const dpo[] = { "goal=dpo" };
-    hn_finetune_run *run;
+    hn_finetune_run *run = NULL;
     hn_finetune_result result;
     check_group("layout");
     hn_examples *e = open_examples(engine);
@@ -144,7 +144,7 @@ static void check_page(hn_finetune_run *run)
 static void check_whole(hn_engine *engine, char digest[65])
 {
     heard h = { .engine = engine };
-    hn_finetune_run *run;
+    hn_finetune_run *run = NULL;
     hn_finetune_result result;
     hn_finetune_page page;
     char want[256];
@@ -178,7 +178,7 @@ static void check_whole(hn_engine *engine, char digest[65])
 static void check_parts(hn_engine *engine, const char *digest)
 {
     heard h = { .engine = engine, .cancels_at = 3 };
-    hn_finetune_run *run;
+    hn_finetune_run *run = NULL;
     hn_finetune_result result;
     int64_t step = -1;
     int32_t is_old = -1;
@@ -238,7 +238,7 @@ static void run_within(hn_examples *e)
     const char *const few[] = { "memory=26M", "steps=1" };
     const hn_finetune_run_options o = { .size = sizeof o, .settings = few, .n_settings = 2, .out = in_dir("within"),
                                         .samples = 1 };
-    hn_finetune_run *run;
+    hn_finetune_run *run = NULL;
     hn_finetune_result result;
     hn_finetune_page page;
     if (!CHECK_OK(hn_finetune_run_new(&run, e, &o)))
@@ -253,7 +253,7 @@ static void check_memory(hn_engine *engine)
 {
     const char *const least[] = { "memory=26M" };
     int64_t wide, narrow, after, before, live;
-    hn_finetune_run *run;
+    hn_finetune_run *run = NULL;
     hn_finetune_run_options o = { .size = sizeof o };
     check_group("memory");
     hn_engine_memory(engine, &before, NULL, NULL);
