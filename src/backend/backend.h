@@ -48,10 +48,12 @@ typedef struct hn_device_options {
     const char *isa;  /* NULL: the best there is */
 } hn_device_options;
 
-/* One call of a program on its device. Its types and addresses are those of the run that submits it:
- * program.h keeps them up to date. */
+/* One call of a program on its device. */
 typedef struct hn_launch {
+    /* When it is compiled: types at their upper bounds, no addresses. When it is submitted those of that run, for a device
+     * that has the host's memory; any other takes them from its frame, for the host goes on. */
     const hn_call *call;
+    const void *frame;     /* the device's address of this launch's words (frame.h); NULL where the host's memory is its own */
     const hn_apply *apply; /* for messages; NULL: a copy that the planner put there */
     const void *binding;   /* the backend's own, from `compile` to `discard` */
     void *scratch;         /* shared bytes first, then each thread's */
@@ -67,7 +69,6 @@ hn_status hn_launch_check(const hn_launch *launch);
 typedef struct hn_submission {
     hn_launch *at;
     int n;
-    uint64_t stamp; /* changes with any type or address: what was recorded of another is stale */
     const hn_cancel_flag *cancel; /* looked at between calls; NULL: never */
 } hn_submission;
 
@@ -100,7 +101,8 @@ struct hn_backend {
     /* The layout that the device likes matrices of this element type and rank in: one that
      * hn_layout_takes, or plain. */
     hn_layout (*prefers)(const hn_device *device, hn_dtype dtype, int rank);
-    /* Kernels for all calls of a program on this device, in their order; `discard` before they go. */
+    /* Kernels for all calls of a program on this device, in their order, once: what a run changes is in their frames;
+     * `discard` before they go. */
     hn_status (*compile)(hn_device *device, hn_launch *launches, int n);
     void (*discard)(hn_device *device, hn_launch *launches, int n);
 

@@ -9,6 +9,7 @@
  * outlive it. */
 #include "backend/executable.h"
 
+#include "backend/frame.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -80,12 +81,18 @@ const hn_plan *hn_executable_look(const hn_executable *x, int program)
     return hn_verified_plan_look(x->plans[program]);
 }
 
+static size_t workspace_on(const hn_executable *x, int program, int device)
+{
+    const hn_plan *plan = hn_executable_look(x, program);
+    return plan->workspace[device] + hn_frame_bytes(plan, device);
+}
+
 hn_executable_bytes hn_executable_measure(const hn_executable *x)
 {
     hn_executable_bytes bytes = { 0 };
     for (int i = 0; i < x->n_programs; i++)
         for (int d = 0; d < x->n_devices; d++)
-            bytes.workspace += hn_executable_look(x, i)->workspace[d];
+            bytes.workspace += workspace_on(x, i, d);
     for (int i = 0; i < x->n_programs; i++)
         bytes.programs += x->programs[i] ? 0 : hn_program_bytes(hn_executable_look(x, i));
     for (int i = 0; i < x->g->n_leaves; i++) {
@@ -173,7 +180,7 @@ hn_device_bytes hn_executables_on(int n, const hn_executable *const *all, const 
         }
         for (int d = 0; d < x->n_devices; d++)
             for (int i = 0; i < x->n_programs && x->devices[d] == device; i++) {
-                sum.workspace += hn_executable_look(x, i)->workspace[d];
+                sum.workspace += workspace_on(x, i, d);
                 sum.weights += copies_on(x, i, d);
             }
     }

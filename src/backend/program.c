@@ -10,6 +10,7 @@
  * looking for what is not finite, poison) has them handed over one by one. */
 #include "backend/program.h"
 
+#include "backend/frame.h"
 #include "base/os/clock.h"
 
 #include <math.h>
@@ -22,6 +23,7 @@ struct hn_program {
     hn_device *devices[HN_MAX_DEVICES];
     int n_devices;
     hn_buffer workspace[HN_MAX_DEVICES];
+    hn_frame frames[HN_MAX_DEVICES];
     hn_tensor *values; /* by value: type and address of this run */
     hn_call *calls;    /* by step */
     hn_launch *launches;
@@ -35,7 +37,6 @@ struct hn_program {
     int64_t extents[HN_MAX_EXTENTS];
     bool types_are_stale, is_fresh;
     uint64_t generation; /* of the storage that the addresses are of */
-    uint64_t stamp;
 };
 
 static bool is_launched(const hn_step *step)
@@ -196,7 +197,9 @@ static hn_status link_all(hn_program *p)
             };
         }
         p->begin[d + 1] = n;
-        HN_TRY(p->devices[d]->backend->compile(p->devices[d], p->launches + p->begin[d], n - p->begin[d]));
+        hn_launch *own = p->launches + p->begin[d];
+        HN_TRY(hn_frame_new(&p->frames[d], plan->heap, p->devices[d], own, n - p->begin[d]));
+        HN_TRY(p->devices[d]->backend->compile(p->devices[d], own, n - p->begin[d]));
         p->is_compiled[d] = true;
     }
     return HN_OK;
@@ -209,6 +212,8 @@ size_t hn_program_bytes(const hn_plan *plan)
     size_t bytes = sizeof *p + ((size_t)plan->n_values + 1) * sizeof *p->values +
                    steps * (sizeof *p->calls + sizeof *p->launches + sizeof *p->launch) +
                    ((size_t)plan->n_results + 1) * sizeof *p->mirrors;
+    for (int d = 0; d < plan->n_devices; d++)
+        bytes += hn_frame_bytes(plan, d);
     for (int i = 0; i < plan->n_results && !plan->options.results_are_judged; i++) {
         const hn_value *v = &plan->values[plan->result[i]];
         bytes += plan->targets[plan->roots[v->root].device].is_host ? 0 : hn_type_span(&v->type);
@@ -256,6 +261,7 @@ void hn_program_free(hn_program *p)
         if (p->is_compiled[d])
             p->devices[d]->backend->discard(p->devices[d], p->launches + p->begin[d],
                                             p->begin[d + 1] - p->begin[d]);
+        hn_frame_free(&p->frames[d]);
         if (p->workspace[d].device)
             p->devices[d]->backend->buffer_free(&p->workspace[d]);
     }
@@ -349,9 +355,10 @@ static hn_status resolve(hn_program *p)
     HN_TRY(resolve_leaves(p));
     for (int s = 0; s < p->plan->n_steps; s++)
         HN_TRY(resolve_step(p, s));
+    for (int d = 0; d < p->n_devices; d++)
+        hn_frame_set(&p->frames[d]);
     p->types_are_stale = false;
     p->generation = generation;
-    p->stamp++;
     return HN_OK;
 }
 
@@ -449,8 +456,7 @@ static hn_status hand_over(hn_program *p, int s, const hn_run_options *options, 
     const hn_plan *plan = p->plan;
     const hn_step *steps = plan->steps;
     hn_device *device = p->devices[steps[s].device];
-    hn_submission stretch = { .at = &p->launches[p->launch[s]], .n = 1, .stamp = p->stamp,
-                           .cancel = options->cancel };
+    hn_submission stretch = { .at = &p->launches[p->launch[s]], .n = 1, .cancel = options->cancel };
     for (*end = s + 1; *end < plan->n_steps && !is_watched(p, options); ++*end) {
         if (hn_step_is_view(&steps[*end]))
             continue;
@@ -498,6 +504,8 @@ static hn_status run_all(hn_program *p, const hn_run_options *options)
 {
     const int n = p->plan->n_steps;
     HN_TRY(check_inputs(p));
+    for (int d = 0; d < p->n_devices; d++)
+        HN_TRY(hn_frame_send(&p->frames[d]));
     if (p->plan->options.mode == HN_PLAN_POISON)
         HN_TRY(poison_all(p));
     for (int s = 0, end; s < n; s = end) {
@@ -520,8 +528,10 @@ static hn_status settle(hn_program *p, hn_status failed)
 {
     char first[1024];
     snprintf(first, sizeof first, "%s", hn_error_message());
-    for (int d = 0; d < p->n_devices; d++)
+    for (int d = 0; d < p->n_devices; d++) {
         (void)p->devices[d]->backend->wait(p->devices[d]);
+        p->frames[d].is_written = false; /* a device that failed leaves out what was queued behind */
+    }
     return hn_fail(failed, "%s", first);
 }
 

@@ -2,23 +2,21 @@
 #include "tests/far/far.h"
 
 #include "backend/cpu/cpu.h"
+#include "backend/frame.h"
 #include "base/rng.h"
+#include "tests/far/fence.h"
 
-#include <execinfo.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* ---- memory: what the host gets to see is fenced, what kernels work on lies elsewhere ---- */
 
 typedef struct region {
     struct region *next;
     char *fence, *real;
-    size_t bytes, fenced;
+    size_t bytes;
 } region;
 
 /* What one queue tells another. */
@@ -29,12 +27,19 @@ typedef struct event {
 
 typedef enum item_kind { CALL, FILL, WRITE, READ, COPY, AWAIT } item_kind;
 
+/* A call as it was when it was compiled. Nothing of the host's is looked at again but what a graph never changes: the
+ * op, its attributes, the node for a message. */
+typedef struct captured {
+    hn_launch launch;
+    hn_call call;         /* of `upper` */
+    hn_tensor *upper;     /* its operands: element types, ranks, layouts */
+    const int64_t *frame; /* where it really is */
+} captured;
+
 typedef struct item {
     struct item *next;
     item_kind kind;
-    hn_launch launch;
-    hn_call call;
-    hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
+    captured *call;
     const hn_cancel_flag *cancel;
     char *to, *from;
     void *staged; /* freed with the item */
@@ -59,47 +64,13 @@ typedef struct far {
     size_t memory, taken; /* 0: no bound */
 } far;
 
-static pthread_mutex_t fences_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-    char *begin, *end;
-} fences[1 << 14];
-static volatile int n_fences;
-static atomic_llong n_far, n_host;
+static atomic_llong n_far, n_host, n_captured;
 static const char *off_list, *layout_word, *counts_path, *memory_list;
 static atomic_size_t most_taken, n_read;
 
 static far *far_of(const hn_device *device)
 {
     return (far *)(uintptr_t)device;
-}
-
-static void on_touch(int number, siginfo_t *info, void *context)
-{
-    void *frames[40];
-    char *at = info->si_addr;
-    (void)context;
-    for (int i = 0; i < n_fences; i++)
-        if (at >= fences[i].begin && at < fences[i].end) {
-            static const char text[] = "FAILED: the host touched memory of far, here:\n";
-            (void)!write(2, text, sizeof text - 1);
-            backtrace_symbols_fd(frames, backtrace(frames, 40), 2);
-            _exit(99);
-        }
-    signal(number, SIG_DFL);
-}
-
-static void note_fence(char *begin, size_t bytes, bool is_new)
-{
-    pthread_mutex_lock(&fences_lock);
-    for (int i = 0; i < (int)(sizeof fences / sizeof *fences); i++) {
-        if (is_new ? fences[i].begin != NULL : fences[i].begin != begin)
-            continue;
-        fences[i].begin = is_new ? begin : NULL;
-        fences[i].end = is_new ? begin + bytes : NULL;
-        n_fences = i >= n_fences ? i + 1 : n_fences;
-        break;
-    }
-    pthread_mutex_unlock(&fences_lock);
 }
 
 /* Where [at, at + bytes) really is; all of it must be one buffer's. */
@@ -138,11 +109,38 @@ static void wait_for(far *f, uint64_t seq)
     pthread_mutex_unlock(&f->lock);
 }
 
+/* With what the device finds in its own memory when the call's turn has come, at addresses that its kernel may use. */
+static hn_status run_captured(far *f, const captured *c, const hn_cancel_flag *cancel)
+{
+    hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
+    hn_call call = c->call;
+    hn_launch launch = c->launch;
+    launch.call = &call;
+    hn_frame_read(c->frame, &c->call, in, out);
+    for (int i = 0; i < call.n_in; i++) {
+        char *real = NULL;
+        if (!call.in[i])
+            continue;
+        if (hn_op_reads(call.op, i))
+            HN_TRY(find(f, in[i].data, hn_type_span(&in[i].type), &real));
+        in[i].data = real;
+        call.in[i] = &in[i];
+    }
+    for (int o = 0; o < call.n_out; o++) {
+        char *real = NULL;
+        if (!call.out[o])
+            continue;
+        HN_TRY(find(f, out[o].data, hn_type_span(&out[o].type), &real));
+        out[o].data = real;
+        call.out[o] = &out[o];
+    }
+    return f->kernels->backend->submit(f->kernels, &(hn_submission){ .at = &launch, .n = 1, .cancel = cancel });
+}
+
 static hn_status work(far *f, item *it)
 {
-    hn_submission one = { .at = &it->launch, .n = 1, .cancel = it->cancel };
     switch (it->kind) {
-    case CALL: return f->kernels->backend->submit(f->kernels, &one);
+    case CALL: return run_captured(f, it->call, it->cancel);
     case FILL: memset(it->to, it->byte, it->bytes); return HN_OK;
     case WRITE:
     case READ:
@@ -280,11 +278,7 @@ static hn_status buffer_new(hn_device *device, hn_tag tag, size_t bytes, hn_buff
         return HN_ERR_MEMORY;
     }
     r->bytes = bytes;
-    r->fenced = (bytes / 4096 + 2) * 4096;
-    r->fence = mmap(NULL, r->fenced, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (r->fence == MAP_FAILED)
-        abort();
-    note_fence(r->fence, r->fenced, true);
+    r->fence = fence_new(bytes);
     pthread_mutex_lock(&f->lock);
     r->next = f->regions;
     f->regions = r;
@@ -306,8 +300,7 @@ static void buffer_free(hn_buffer *buffer)
         *at = r->next;
     pthread_mutex_unlock(&f->lock);
     if (r) {
-        note_fence(r->fence, r->fenced, false);
-        munmap(r->fence, r->fenced);
+        fence_free(r->fence, r->bytes);
         hn_free(f->device.heap, r->real);
         give_back(f, r->bytes);
         free(r);
@@ -409,64 +402,75 @@ static hn_layout prefers(const hn_device *device, hn_dtype dtype, int rank)
     return hn_layout_takes(layout, dtype, rank) ? layout : HN_LAYOUT_PLAIN;
 }
 
+static hn_status capture(far *f, const hn_launch *l, captured *c)
+{
+    char *real;
+    int n = 0;
+    c->launch = *l;
+    c->call = *l->call;
+    c->upper = calloc((size_t)(c->call.n_in + c->call.n_out), sizeof *c->upper);
+    if (!c->upper)
+        abort();
+    for (int i = 0; i < c->call.n_in; i++)
+        if (c->call.in[i])
+            c->upper[n] = *c->call.in[i], c->call.in[i] = &c->upper[n++];
+    for (int o = 0; o < c->call.n_out; o++)
+        if (c->call.out[o])
+            c->upper[n] = *c->call.out[o], c->call.out[o] = &c->upper[n++];
+    HN_TRY(find(f, l->frame, hn_frame_words(l->call) * sizeof *c->frame, &real));
+    c->frame = (const int64_t *)(const void *)real;
+    if (l->scratch) {
+        HN_TRY(find(f, l->scratch, l->shared_scratch + (size_t)f->device.n_threads * l->thread_scratch, &real));
+        c->launch.scratch = real;
+    }
+    return HN_OK;
+}
+
+static void captured_free(captured *all, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(all[i].upper);
+    free(all);
+}
+
 static hn_status compile(hn_device *device, hn_launch *launches, int n)
 {
     far *f = far_of(device);
-    return f->kernels->backend->compile(f->kernels, launches, n);
+    captured *all = calloc((size_t)n + 1, sizeof *all);
+    if (!all)
+        abort();
+    hn_status status = f->kernels->backend->compile(f->kernels, launches, n);
+    for (int i = 0; i < n && status == HN_OK; i++) {
+        status = capture(f, &launches[i], &all[i]);
+        launches[i].binding = &all[i];
+    }
+    if (status != HN_OK || !n)
+        captured_free(all, n);
+    n_captured += n;
+    return status;
 }
 
 static void discard(hn_device *device, hn_launch *launches, int n)
 {
     far *f = far_of(device);
+    captured *all = n ? (captured *)(uintptr_t)launches[0].binding : NULL;
+    wait_for(f, f->n_queued);
+    for (int i = 0; i < n; i++)
+        launches[i].binding = all[i].launch.binding;
     f->kernels->backend->discard(f->kernels, launches, n);
+    captured_free(all, n);
 }
 
-/* The call with the addresses that its kernel may use: a copy, since the host goes on. */
-static hn_status translate(far *f, const hn_launch *l, item *it)
-{
-    it->launch = *l;
-    it->call = *l->call;
-    it->launch.call = &it->call;
-    for (int i = 0; i < it->call.n_in; i++) {
-        if (!l->call->in[i])
-            continue;
-        it->in[i] = *l->call->in[i];
-        it->call.in[i] = &it->in[i];
-        char *real = NULL;
-        if (hn_op_reads(l->call->op, i))
-            HN_TRY(find(f, it->in[i].data, hn_type_span(&it->in[i].type), &real));
-        it->in[i].data = real;
-    }
-    for (int o = 0; o < it->call.n_out; o++) {
-        char *real;
-        if (!l->call->out[o])
-            continue;
-        it->out[o] = *l->call->out[o];
-        it->call.out[o] = &it->out[o];
-        HN_TRY(find(f, it->out[o].data, hn_type_span(&it->out[o].type), &real));
-        it->out[o].data = real;
-    }
-    if (l->scratch) {
-        char *real;
-        HN_TRY(find(f, l->scratch, l->shared_scratch + (size_t)f->device.n_threads * l->thread_scratch, &real));
-        it->launch.scratch = real;
-    }
-    return HN_OK;
-}
-
+/* Looks at nothing of the host's but which of the captured calls these are. */
 static hn_status submit(hn_device *device, const hn_submission *s)
 {
     far *f = far_of(device);
     for (int i = 0; i < s->n; i++) {
         item *it = item_new(CALL);
+        it->call = (captured *)(uintptr_t)s->at[i].binding;
         it->cancel = s->cancel;
-        const hn_status status = translate(f, &s->at[i], it);
-        if (status != HN_OK) {
-            free(it);
-            return status;
-        }
+        device->n_calls += it->call->launch.apply != NULL;
         put(f, it);
-        device->n_calls += s->at[i].apply != NULL;
     }
     return HN_OK;
 }
@@ -564,9 +568,14 @@ static void tell_counts(void)
     FILE *file = counts_path ? fopen(counts_path, "a") : NULL;
     if (!file)
         return;
-    fprintf(file, "%lld calls on far, %lld on the host in its place, %zu bytes, %zu read\n", atomic_load(&n_far), atomic_load(&n_host),
-            atomic_load(&most_taken), atomic_load(&n_read));
+    fprintf(file, "%lld calls on far, %lld on the host in its place, %zu bytes, %lld captured, %zu read\n", atomic_load(&n_far),
+            atomic_load(&n_host), atomic_load(&most_taken), atomic_load(&n_captured), atomic_load(&n_read));
     fclose(file);
+}
+
+long long hn_far_captured(void)
+{
+    return atomic_load(&n_captured);
 }
 
 void hn_far_install(void)
@@ -578,8 +587,7 @@ void hn_far_install(void)
     layout_word = getenv("HN_FAR_LAYOUT");
     counts_path = getenv("HN_FAR_COUNTS");
     memory_list = getenv("HN_FAR_MEMORY");
-    struct sigaction own = { .sa_sigaction = on_touch, .sa_flags = SA_SIGINFO };
-    sigaction(SIGSEGV, &own, NULL);
+    fence_watch();
     atexit(tell_counts);
     hn_backend_add(&hn_backend_far, devices);
 }

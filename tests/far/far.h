@@ -2,7 +2,8 @@
  *
  * Its kernels are the CPU's. Its memory has addresses at which the host finds nothing: a touch ends the
  * process with the place. Its work is done by a thread, in order but as late as it can be: half of what is
- * submitted lies there until somebody waits. It prefers the layout of weights that it is told to, and does
+ * submitted lies there until somebody waits. It captures calls when they are compiled, and looks at nothing of the host's
+ * again: lengths and addresses of a run are what its own memory holds when their turn comes. It prefers the layout of weights that it is told to, and does
  * not run the ops that it is told not to. */
 #ifndef TESTS_FAR_FAR_H
 #define TESTS_FAR_FAR_H
@@ -19,9 +20,11 @@ extern const hn_backend hn_backend_far;
  *     HN_FAR_MEMORY=1000000,500  bytes of the first in a list of devices, the second ..; the last is all others'.
  *                                None are given beyond them; without it there is no bound
  *     HN_FAR_COUNTS=FILE         gets a line at the end: calls on far, on the host in its place, the most bytes that any
- *                                far had, and the bytes that were read out of far
+ *                                far had, calls that were captured, and the bytes that were read out of far
  *
  * Nothing without the first. */
 void hn_far_install(void);
+/* Calls that were captured so far, by all of far's devices. */
+long long hn_far_captured(void);
 
 #endif

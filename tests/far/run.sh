@@ -1,7 +1,8 @@
 #!/bin/sh
 # far/run.sh BUILD SOURCE [--all]: tests that take a device, on devices whose memory the host may not touch.
 # Each must pass as it does on cpu: the bits that it compares with are the host's own. What is not switched off
-# may not run on the host. Counts are printed: calls on far, and on the host in its place.
+# may not run on the host. Counts are printed: calls on far, how many were captured for them, and calls on the host in its
+# place.
 set -u
 build=$1 source=$2 all=${3:-}
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
@@ -14,15 +15,17 @@ try() { # DEVICES OFF NAME COMMAND...
     [ $((turn % 2)) -eq 0 ] && [ "$name" != e2e/session ] && [ "$name" != e2e/train ] && layout=plain
     : >"$dir/counts"
     if HN_TEST_DEVICES=$devices HN_FAR_OFF=$off HN_FAR_LAYOUT=$layout HN_FAR_COUNTS="$dir/counts" "$@" >"$dir/out" 2>&1; then
-        counts=$(awk '{ far += $1; host += $5 } END { print far + 0, host + 0 }' "$dir/counts")
+        counts=$(awk '{ far += $1; host += $5; captured += $(NF - 3) } END { print far + 0, host + 0, captured + 0 }' "$dir/counts")
     else
         echo "FAILED: $name on $devices${off:+ without $off}, $layout"
         grep -E 'FAILED|:[0-9]+: ' "$dir/out" | head -n 5
         failed=$((failed + 1))
         return
     fi
-    far=${counts% *} host=${counts#* }
-    echo "$name on $devices${off:+ without $off}, $layout: $far calls on far, $host on the host"
+    # shellcheck disable=SC2086
+    set -- $counts
+    far=$1 host=$2
+    echo "$name on $devices${off:+ without $off}, $layout: $far calls on far, of $3 captured, $host on the host"
     n=$((n + 1))
     if [ "$far" -eq 0 ] || { [ -z "$off" ] && [ "$host" -ne 0 ]; } || { [ -n "$off" ] && [ "$host" -eq 0 ]; }; then
         echo "FAILED: $name on $devices${off:+ without $off}: not where it belongs"
