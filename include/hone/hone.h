@@ -8,6 +8,7 @@
 #include "hone/batch.h"
 #include "hone/chat.h"
 #include "hone/devices.h"
+#include "hone/draft.h"
 #include "hone/embed.h"
 #include "hone/engine.h"
 #include "hone/eval.h"

@@ -4,6 +4,7 @@
 #include "base/os/files.h"
 #include "base/os/signals.h"
 #include "cli/command.h"
+#include "cli/draft_options.h"
 #include "cli/ignore_option.h"
 #include "cli/interrupt.h"
 #include "cli/json_name.h"
@@ -29,6 +30,7 @@ typedef struct chat_args {
     hn_machine_args machine;
     hn_lora_args lora;
     hn_sampling_args sampling;
+    hn_draft_args draft;
     bool overwrite;
     hn_list ignore;
 } chat_args;
@@ -49,6 +51,7 @@ static const hn_option options[] = {
     HN_MACHINE_OPTIONS(chat_args, HN_NUMERICS_OF_RUNS),
     HN_GROUP("how the next token is chosen"),
     HN_SAMPLING_OPTIONS(chat_args),
+    HN_DRAFT_OPTIONS(chat_args),
     HN_FLAG(chat_args, verbose, "verbose", "figures of each turn on stderr"),
     HN_IGNORE_OPTION(chat_args),
     HN_OPTION_END,
@@ -70,6 +73,8 @@ typedef struct chat {
     hn_heap *heap;
     hn_opened opened;
     hn_lm_chat *talk;
+    hn_lm *draft; /* the model that guesses; NULL: none */
+    int64_t accepted, rejected; /* guesses, before this turn */
     hn_line_input lines;
     hn_terminal terminal;
     bool was_thinking, has_spoken;
@@ -98,8 +103,20 @@ static void hear_thought(void *context, const char *text, size_t bytes)
     hear(context, true, text, bytes);
 }
 
-static void report(const chat *c, const hn_lm_turn *t)
+/* Guesses of this turn. */
+static void count_guesses(chat *c, char *text, size_t room)
 {
+    int64_t accepted = 0, rejected = 0;
+    if (hn_lm_chat_drafted(c->talk, &accepted, &rejected) == HN_OK)
+        hn_draft_tell(&c->args->draft, accepted - c->accepted, rejected - c->rejected, text, room);
+    c->accepted = accepted;
+    c->rejected = rejected;
+}
+
+static void report(chat *c, const hn_lm_turn *t)
+{
+    char guessed[80] = "";
+    count_guesses(c, guessed, sizeof guessed);
     const int64_t computed = t->n_prompt - t->n_reused;
     if (t->end == HN_LM_CANCELLED)
         fputs(t->n_answer ? "(stopped)\n" : "(stopped; the question is taken back)\n", stderr);
@@ -108,10 +125,10 @@ static void report(const chat *c, const hn_lm_turn *t)
     if (c->args->verbose)
         fprintf(
             stderr,
-            "prompt: %lld tokens, %lld reused, %lld computed, %.1f/s; answer: %lld, %.1f/s\n",
+            "prompt: %lld tokens, %lld reused, %lld computed, %.1f/s; answer: %lld, %.1f/s%s\n",
             (long long)t->n_prompt, (long long)t->n_reused, (long long)computed,
             t->prompt_seconds > 0 ? (double)computed / t->prompt_seconds : 0, (long long)t->n_answer,
-            t->answer_seconds > 0 && t->n_answer > 1 ? (double)(t->n_answer - 1) / t->answer_seconds : 0);
+            t->answer_seconds > 0 && t->n_answer > 1 ? (double)(t->n_answer - 1) / t->answer_seconds : 0, guessed);
 }
 
 static const char way_out[] = "/reset begins anew, --context makes room";
@@ -246,7 +263,10 @@ static hn_status open_chat(chat *c, const char *path)
         .sampling = &sampling, .on_text = hear_text, .on_thought = args->hide_thinking ? NULL : hear_thought,
         .context = c,
     };
-    return hn_lm_chat_new(&c->talk, c->opened.lm, &o);
+    hn_lm_draft_options draft;
+    bool drafts;
+    HN_TRY(hn_draft_open(&args->draft, &c->opened, &args->machine, &sampling, &c->draft, &draft, &drafts));
+    return drafts ? hn_lm_chat_new_drafting(&c->talk, c->opened.lm, &o, &draft) : hn_lm_chat_new(&c->talk, c->opened.lm, &o);
 }
 
 static hn_status run_model(chat *c, const char *path)
@@ -275,6 +295,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
               "(`hone help chat`)\n", stderr);
     const hn_status status = run_model(&c, n_operands ? operands[0] : hn_lm_builtin());
     hn_lm_chat_free(c.talk);
+    hn_lm_close(c.draft);
     hn_opened_close(&c.opened);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "base/os/terminal.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/draft_options.h"
 #include "cli/ignore_option.h"
 #include "cli/interrupt.h"
 #include "cli/lora_options.h"
@@ -23,6 +24,7 @@ typedef struct run_args {
     hn_machine_args machine;
     hn_lora_args lora;
     hn_sampling_args sampling;
+    hn_draft_args draft;
     hn_list ignore;
 } run_args;
 
@@ -37,6 +39,7 @@ static const hn_option options[] = {
     HN_MACHINE_OPTIONS(run_args, HN_NUMERICS_OF_RUNS),
     HN_GROUP("how the next token is chosen"),
     HN_SAMPLING_OPTIONS(run_args),
+    HN_DRAFT_OPTIONS(run_args),
     HN_FLAG(run_args, special, "special", "read <|special|> tokens in the prompt as such"),
     HN_FLAG(run_args, ids, "ids", "print ids, not text"),
     HN_FLAG(run_args, ignore_end, "ignore-end", "go on after the model's own end"),
@@ -55,6 +58,7 @@ typedef struct state {
     hn_heap *heap;
     hn_opened opened;
     hn_lm_numerics numerics;
+    hn_lm *draft; /* the model that guesses; NULL: none */
     hn_lm_session *session;
     hn_lm_sampler *sampler;
     hn_ids prompt;
@@ -128,13 +132,18 @@ static hn_status next(state *s, const int32_t *ids, size_t n, int32_t *id, bool 
     return HN_OK;
 }
 
-static void report(const state *s, int64_t first_ns, int64_t later_ns)
+static hn_status report(const state *s, int64_t first_ns, int64_t later_ns)
 {
+    char guessed[80];
+    int64_t accepted, rejected;
+    HN_TRY(hn_lm_session_drafted(s->session, &accepted, &rejected));
+    hn_draft_tell(&s->args->draft, accepted, rejected, guessed, sizeof guessed);
     const double first = (double)first_ns * 1e-9, later = (double)later_ns * 1e-9;
-    fprintf(stderr, "prompt: %zu tokens, %.1f/s; then %lld, %.1f/s; %s\n", s->prompt.n,
+    fprintf(stderr, "prompt: %zu tokens, %.1f/s; then %lld, %.1f/s%s; %s\n", s->prompt.n,
             first > 0 ? (double)s->prompt.n / first : 0, (long long)s->n,
-            s->n > 1 && later > 0 ? (double)(s->n - 1) / later : 0,
+            s->n > 1 && later > 0 ? (double)(s->n - 1) / later : 0, guessed,
             hn_lm_numerics_name(s->numerics));
+    return HN_OK;
 }
 
 /* What came before is not written again, and a character may begin in it. */
@@ -204,23 +213,33 @@ static hn_status generate(state *s)
         status = hn_fail(HN_ERR_CANCELLED, "interrupted");
     hn_interrupt_end();
     if (status == HN_OK && !s->args->quiet)
-        report(s, first, later);
+        status = report(s, first, later);
     return status;
 }
 
-static hn_status make_sampler(state *s)
+static hn_status make_session(state *s, const hn_lm_sampling *sampling)
+{
+    hn_lm_session_options o = hn_session_args_options(&s->args->session);
+    hn_lm_draft_options draft;
+    bool drafts;
+    o.mapped = o.mapped || !hn_lm_worth_copying(s->opened.lm, s->args->count);
+    HN_TRY(hn_draft_open(&s->args->draft, &s->opened, &s->args->machine, sampling, &s->draft, &draft, &drafts));
+    return drafts ? hn_lm_session_new_drafting(&s->session, s->opened.lm, &o, &draft)
+                  : hn_lm_session_new(&s->session, s->opened.lm, &o);
+}
+
+static hn_status make_both(state *s)
 {
     hn_lm_sampling o;
     hn_lm_bias bias[HN_MAX_LIST];
     HN_TRY(hn_sampling_read(&s->args->sampling, bias, &o));
-    return hn_lm_sampler_new(&s->sampler, s->opened.lm, &o);
+    HN_TRY(hn_lm_sampler_new(&s->sampler, s->opened.lm, &o));
+    return make_session(s, &o);
 }
 
 static hn_status use_session(state *s)
 {
-    hn_lm_session_options o = hn_session_args_options(&s->args->session);
-    o.mapped = o.mapped || !hn_lm_worth_copying(s->opened.lm, s->args->count);
-    HN_TRY(hn_lm_session_new(&s->session, s->opened.lm, &o));
+    HN_TRY(make_both(s));
     HN_TRY(hn_session_args_restore(&s->args->session, s->session));
     HN_TRY(hn_lm_session_trim(s->session, 0)); /* what was restored is known still */
     const hn_status status = generate(s);
@@ -235,7 +254,6 @@ static hn_status run_model(state *s)
     HN_TRY(hn_machine_numerics(&s->args->machine, &s->numerics));
     HN_TRY(read_prompt(s));
     HN_TRY(hn_lora_apply(&s->args->lora, s->opened.lm, s->numerics));
-    HN_TRY(make_sampler(s));
     return use_session(s);
 }
 
@@ -250,6 +268,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const hn_status status = run_model(&s);
     hn_lm_session_free(s.session);
     hn_lm_sampler_free(s.sampler);
+    hn_lm_close(s.draft);
     hn_opened_close(&s.opened);
     hn_free(&heap, s.prompt.at);
     return status;

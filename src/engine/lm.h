@@ -3,6 +3,8 @@
 #define HN_ENGINE_LM_H
 
 #include "engine/engine.h"
+#include "hone/draft.h"
+#include "infer/drafter.h"
 #include "infer/sampler.h"
 #include "infer/session.h"
 #include "models/open_chat.h"
@@ -48,8 +50,20 @@ hn_status hn_lm_try_adapter(const hn_lm *lm, const char *path, const hn_lm_adapt
 void hn_lm_give_trial(const hn_adapter_trial *found, hn_lm_adapter_trial *out);
 
 /* Sessions and samplers as the public options have them; of the inner kind. */
-hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options_or_null, hn_session **out);
+hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options_or_null, int64_t max_ahead, hn_session **out);
 hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling_or_null, hn_logit_bias **bias,
                               hn_sampler **out);
+
+/* ---- lm_draft.c ---- */
+
+/* Options with their defaults; and a drafter by them. */
+hn_status hn_lm_take_draft(const hn_lm_draft_options *given_or_null, hn_lm_draft_options *out);
+hn_status hn_lm_drafter_of(hn_lm_drafter **out, hn_lm *lm, const hn_lm_draft_options *taken, int64_t context);
+hn_drafter *hn_lm_drafter_inner(const hn_lm_drafter *drafter_or_null);
+hn_status hn_lm_drafted(const hn_lm_drafter *drafter_or_null, int64_t *accepted, int64_t *rejected);
+/* Of a session's: the token after n ids was drawn with this number; and the one to be drawn after n others. */
+void hn_lm_drafter_drawn(hn_lm_drafter *drafter_or_null, size_t n, uint64_t number);
+uint64_t hn_lm_drafter_number(const hn_lm_drafter *drafter_or_null, size_t n);
+void hn_lm_session_drawn(const hn_lm_session *session, size_t n, uint64_t number);
 
 #endif

@@ -11,6 +11,7 @@ struct hn_lm_chat {
     hn_session *session;
     hn_sampler *sampler;
     hn_logit_bias *bias;
+    hn_lm_drafter *drafter; /* NULL: nothing is guessed ahead */
     hn_chat_input input; /* its variables and tools; the templates are the model's */
     hn_json_text *tools;
     hn_conversation *inner;
@@ -132,7 +133,20 @@ static hn_status take_variables(hn_lm_chat *c)
     return hn_chat_input_set(&c->input, c->o.variables, c->o.n_variables);
 }
 
-static hn_status open_chat(hn_lm_chat *c)
+/* Its model draws as the chat does, unless it was told otherwise. */
+static hn_status make_drafter(hn_lm_chat *c, const hn_lm_draft_options *draft)
+{
+    hn_lm_sampling likely;
+    if (!draft)
+        return HN_OK;
+    hn_lm_draft_options o = *draft;
+    HN_TRY(hn_lm_sampling_default(&likely, sizeof likely));
+    if (o.model && !o.sampling)
+        o.sampling = c->o.sampling ? c->o.sampling : &likely;
+    return hn_lm_drafter_of(&c->drafter, c->lm, &o, hn_session_context(c->session));
+}
+
+static hn_status open_chat(hn_lm_chat *c, const hn_lm_draft_options *draft)
 {
     hn_heap *heap = &c->lm->engine->heap;
     HN_REQUIRE(c->o.max_answer >= 0, HN_ERR_ARGUMENT, "hn_lm_chat_options.max_answer: expected at least 0, found %lld",
@@ -143,11 +157,13 @@ static hn_status open_chat(hn_lm_chat *c)
     HN_TRY(settle(c->lm, &c->input, c->o.variables, name_of(c->o.tools, "of hn_lm_chat_options"),
                   &o.template_name));
     HN_TRY(hn_lm_inner_sampler(c->lm, c->o.sampling, &c->bias, &c->sampler));
-    HN_TRY(hn_lm_inner_session(c->lm, c->o.session, &c->session));
+    HN_TRY(hn_lm_inner_session(c->lm, c->o.session, draft ? draft->most : 0, &c->session));
+    HN_TRY(make_drafter(c, draft));
     o.tools = root_of(c->tools);
     o.vars = c->input.vars;
     o.n_vars = (size_t)c->input.n_vars;
-    const hn_conversation_parts parts = { c->lm->tok, c->lm->input.chat, c->session, c->sampler };
+    const hn_conversation_parts parts = { c->lm->tok, c->lm->input.chat, c->session, c->sampler,
+                                          hn_lm_drafter_inner(c->drafter) };
     HN_TRY(hn_conversation_new(&c->inner, heap, &parts, &o));
     return hn_conversation_set_system(c->inner, c->o.system);
 }
@@ -159,12 +175,10 @@ static void forget_options(hn_lm_chat *c)
                                  .context = c->o.context };
 }
 
-hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *options)
+/* `draft`: taken already; NULL: nothing is guessed. */
+static hn_status make_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *options, const hn_lm_draft_options *draft)
 {
-    HN_ENTER();
     hn_lm_chat_options o;
-    HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_chat_new: expected out and a model, found NULL");
-    *out = NULL;
     HN_TRY(hn_take_struct("hn_lm_chat_options", options, sizeof o, &o));
     HN_TRY(hn_lm_want_words(lm));
     HN_TRY(hn_lm_hold(lm));
@@ -176,7 +190,7 @@ hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *
     c->lm = lm;
     c->o = o;
     c->input = (hn_chat_input){ .heap = &lm->engine->heap, .chat = lm->input.chat };
-    const hn_status status = open_chat(c);
+    const hn_status status = open_chat(c, draft);
     forget_options(c);
     if (status != HN_OK) {
         hn_lm_chat_free(c);
@@ -186,6 +200,25 @@ hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *
     return HN_OK;
 }
 
+hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *options)
+{
+    HN_ENTER();
+    HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_chat_new: expected out and a model, found NULL");
+    *out = NULL;
+    return make_new(out, lm, options, NULL);
+}
+
+hn_status hn_lm_chat_new_drafting(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *options,
+                                  const hn_lm_draft_options *draft)
+{
+    HN_ENTER();
+    hn_lm_draft_options o;
+    HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_chat_new_drafting: expected out and a model, found NULL");
+    *out = NULL;
+    HN_TRY(hn_lm_take_draft(draft, &o));
+    return make_new(out, lm, options, &o);
+}
+
 void hn_lm_chat_free(hn_lm_chat *c)
 {
     HN_ENTER();
@@ -193,6 +226,7 @@ void hn_lm_chat_free(hn_lm_chat *c)
         return;
     hn_lm *lm = c->lm;
     hn_conversation_free(c->inner);
+    hn_lm_drafter_free(c->drafter);
     hn_session_free(c->session);
     hn_sampler_free(c->sampler);
     hn_free(&lm->engine->heap, c->bias);
@@ -309,4 +343,11 @@ hn_status hn_lm_chat_load_keys(hn_lm_chat *c, const char *path)
     HN_REQUIRE(c && path, HN_ERR_ARGUMENT, "hn_lm_chat_load_keys: expected a chat and a path, found NULL");
     HN_TRY(hn_engine_check(c->lm->engine));
     return hn_session_restore(c->session, path);
+}
+
+hn_status hn_lm_chat_drafted(const hn_lm_chat *c, int64_t *accepted, int64_t *rejected)
+{
+    HN_ENTER();
+    HN_REQUIRE(c && accepted && rejected, HN_ERR_ARGUMENT, "hn_lm_chat_drafted: expected a chat and room, found NULL");
+    return hn_lm_drafted(c->drafter, accepted, rejected);
 }

@@ -112,5 +112,7 @@ hn_status hn_lm_sampler_draw(hn_lm_sampler *s, const hn_lm_session *session, int
     const float *logits = hn_lm_session_logits(session);
     const int32_t *ids = hn_lm_session_ids(session, &n);
     HN_REQUIRE(logits, HN_ERR_ARGUMENT, "hn_lm_sampler_draw: the session has no logits: feed it first");
-    return hn_lm_sampler_next(s, logits, ids, n, out);
+    HN_TRY(hn_lm_sampler_next(s, logits, ids, n, out));
+    hn_lm_session_drawn(session, n, s->number + (n - s->from));
+    return HN_OK;
 }

@@ -11,28 +11,38 @@ struct hn_lm_session {
     int32_t *ids; /* [context] */
     int64_t n;
     bool has_logits;
+    hn_lm_drafter *drafter; /* NULL: nothing is guessed ahead */
     int64_t batch, n_batches; /* of the feed that runs */
 };
 
-hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options, hn_session **out)
+hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options, int64_t max_ahead, hn_session **out)
 {
     hn_lm_session_options o;
     HN_TRY(hn_take_struct("hn_lm_session_options", options, sizeof o, &o));
     HN_REQUIRE(o.context >= 0 && o.batch >= 0, HN_ERR_ARGUMENT,
                "hn_lm_session_options: expected context and batch of at least 0, found %lld and %lld",
                (long long)o.context, (long long)o.batch);
-    hn_session_options inner = { .n_ctx = o.context, .max_batch = o.batch, .keeps_all = o.keeps_all != 0,
+    hn_session_options inner = { .n_ctx = o.context, .max_batch = o.batch, .keeps_all = o.keeps_all != 0, .max_ahead = max_ahead,
                                  .adapters = &lm->adapters,
                                  .packs = !o.mapped && hn_session_should_pack(lm->model, INT64_MAX) };
     HN_TRY(hn_session_cache_parse(o.cache, &inner.cache));
     return hn_session_new(out, &lm->engine->heap, lm->model, lm->run, &inner);
 }
 
-hn_status hn_lm_session_new(hn_lm_session **out, hn_lm *lm, const hn_lm_session_options *options)
+/* `draft`: taken already; NULL: nothing is guessed. */
+static hn_status make(hn_lm_session *s, const hn_lm_session_options *options, const hn_lm_draft_options *draft)
 {
-    HN_ENTER();
-    HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_session_new: expected out and a model, found NULL");
-    *out = NULL;
+    HN_TRY(hn_lm_inner_session(s->lm, options, draft ? draft->most : 0, &s->inner));
+    const int64_t n_ctx = hn_session_context(s->inner);
+    s->ids = hn_alloc_array(&s->lm->engine->heap, HN_TAG_STATE, (size_t)n_ctx, sizeof *s->ids);
+    if (!s->ids)
+        return HN_ERR_MEMORY;
+    return draft ? hn_lm_drafter_of(&s->drafter, s->lm, draft, n_ctx) : HN_OK;
+}
+
+static hn_status make_new(hn_lm_session **out, hn_lm *lm, const hn_lm_session_options *options,
+                          const hn_lm_draft_options *draft)
+{
     HN_TRY(hn_lm_hold(lm));
     hn_lm_session *s = hn_alloc(&lm->engine->heap, HN_TAG_STATE, sizeof *s);
     if (!s) {
@@ -40,12 +50,7 @@ hn_status hn_lm_session_new(hn_lm_session **out, hn_lm *lm, const hn_lm_session_
         return HN_ERR_MEMORY;
     }
     s->lm = lm;
-    hn_status status = hn_lm_inner_session(lm, options, &s->inner);
-    if (status == HN_OK) {
-        s->ids = hn_alloc_array(&lm->engine->heap, HN_TAG_STATE, (size_t)hn_session_context(s->inner),
-                                sizeof *s->ids);
-        status = s->ids ? HN_OK : HN_ERR_MEMORY;
-    }
+    const hn_status status = make(s, options, draft);
     if (status != HN_OK) {
         hn_lm_session_free(s);
         return status;
@@ -54,12 +59,32 @@ hn_status hn_lm_session_new(hn_lm_session **out, hn_lm *lm, const hn_lm_session_
     return HN_OK;
 }
 
+hn_status hn_lm_session_new(hn_lm_session **out, hn_lm *lm, const hn_lm_session_options *options)
+{
+    HN_ENTER();
+    HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_session_new: expected out and a model, found NULL");
+    *out = NULL;
+    return make_new(out, lm, options, NULL);
+}
+
+hn_status hn_lm_session_new_drafting(hn_lm_session **out, hn_lm *lm, const hn_lm_session_options *options,
+                                     const hn_lm_draft_options *draft)
+{
+    HN_ENTER();
+    hn_lm_draft_options o;
+    HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_session_new_drafting: expected out and a model, found NULL");
+    *out = NULL;
+    HN_TRY(hn_lm_take_draft(draft, &o));
+    return make_new(out, lm, options, &o);
+}
+
 void hn_lm_session_free(hn_lm_session *s)
 {
     HN_ENTER();
     if (!s)
         return;
     hn_lm *lm = s->lm;
+    hn_lm_drafter_free(s->drafter);
     hn_session_free(s->inner);
     hn_free(&lm->engine->heap, s->ids);
     hn_free(&lm->engine->heap, s);
@@ -78,7 +103,7 @@ static void on_progress(void *context, double done)
     e->progress(e->progress_context, share < 1 ? share : 1);
 }
 
-static hn_status run(hn_lm_session *s, int64_t n)
+static hn_status run(hn_lm_session *s, int64_t n, hn_lm_drafter *drafter)
 {
     hn_engine *e = s->lm->engine;
     const int64_t per_batch = hn_session_batch(s->inner);
@@ -88,7 +113,12 @@ static hn_status run(hn_lm_session *s, int64_t n)
     s->batch = 0;
     s->n_batches = (left + per_batch - 1) / per_batch;
     s->has_logits = false;
-    HN_TRY(hn_session_sync(s->inner, s->ids, n, &options));
+    HN_TRY(hn_drafter_sync(hn_lm_drafter_inner(drafter), s->inner, s->ids, n, hn_lm_drafter_number(drafter, (size_t)n),
+                           &options));
+    if (!left && options.progress) { /* it was guessed: nothing was left to tell of */
+        HN_CALL_HOST();
+        e->progress(e->progress_context, 1);
+    }
     s->n = n;
     s->has_logits = true;
     return HN_OK;
@@ -116,7 +146,7 @@ hn_status hn_lm_session_feed(hn_lm_session *s, const int32_t *ids, size_t n)
     HN_REQUIRE(s->n + (int64_t)n > 0, HN_ERR_ARGUMENT, "hn_lm_session_feed: expected ids, found an empty sequence");
     if (n)
         memcpy(s->ids + s->n, ids, n * sizeof *ids);
-    return run(s, s->n + (int64_t)n);
+    return run(s, s->n + (int64_t)n, s->drafter);
 }
 
 const float *hn_lm_session_logits(const hn_lm_session *s)
@@ -164,13 +194,13 @@ hn_status hn_lm_session_score(hn_lm_session *s, const int32_t *ids, size_t n, do
     HN_TRY(check_ids(s, ids, n));
     HN_REQUIRE(s->n > 0, HN_ERR_ARGUMENT, "hn_lm_session_score: expected a sequence that the ids follow, found none");
     const int64_t before = s->n, vocab = hn_lm_vocabulary(s->lm);
-    hn_status status = s->has_logits ? HN_OK : run(s, s->n);
+    hn_status status = s->has_logits ? HN_OK : run(s, s->n, NULL);
     for (size_t i = 0; i < n && status == HN_OK; i++) {
         int64_t best;
         const float *logits = hn_session_logits(s->inner);
         out[i] = (double)logits[ids[i]] - hn_log_sum(logits, vocab, &best);
         s->ids[s->n] = ids[i];
-        status = run(s, s->n + 1);
+        status = run(s, s->n + 1, NULL);
     }
     if (status != HN_OK) { /* as it was; what was computed is still known */
         s->n = before;
@@ -210,4 +240,16 @@ hn_status hn_lm_session_save_known(const hn_lm_session *s, const char *path, siz
     if (n)
         *n = (size_t)known;
     return known ? hn_session_save(s->inner, path) : HN_OK;
+}
+
+hn_status hn_lm_session_drafted(const hn_lm_session *s, int64_t *accepted, int64_t *rejected)
+{
+    HN_ENTER();
+    HN_REQUIRE(s && accepted && rejected, HN_ERR_ARGUMENT, "hn_lm_session_drafted: expected a session and room, found NULL");
+    return hn_lm_drafted(s->drafter, accepted, rejected);
+}
+
+void hn_lm_session_drawn(const hn_lm_session *s, size_t n, uint64_t number)
+{
+    hn_lm_drafter_drawn(s->drafter, n, number);
 }

@@ -252,7 +252,7 @@ static hn_status next(answer *a, const hn_run_options *run, hn_turn *turn, bool 
 {
     hn_conversation *c = a->c;
     int32_t token;
-    HN_TRY(hn_session_sync(c->parts.session, c->tokens, c->n, run));
+    HN_TRY(hn_drafter_sync(c->parts.drafter, c->parts.session, c->tokens, c->n, a->n_drawn, run));
     HN_TRY(hn_sampler_next(c->parts.sampler, a->n_drawn, hn_session_logits(c->parts.session), c->tokens,
                            c->n, &token));
     a->n_drawn++;

@@ -6,6 +6,7 @@
 #ifndef HN_INFER_CONVERSATION_H
 #define HN_INFER_CONVERSATION_H
 
+#include "infer/drafter.h"
 #include "infer/sampler.h"
 #include "infer/session.h"
 #include "infer/thought.h"
@@ -42,6 +43,7 @@ typedef struct hn_conversation_parts {
     const hn_chat_format *chat;
     hn_session *session;
     hn_sampler *sampler;
+    hn_drafter *drafter; /* NULL: nothing is guessed ahead */
 } hn_conversation_parts;
 
 typedef struct hn_conversation_options {

@@ -22,6 +22,7 @@ typedef struct hn_session_options {
     bool packs;        /* weights are copied into panels, which generation reads faster; the same
                         * bits. Their mapped pages leave memory */
     bool keeps_all;    /* layers with a window keep everything too */
+    int64_t max_ahead; /* guesses that hn_session_sync_ahead takes, at most; less than max_batch */
     const hn_adapters *adapters; /* NULL: none; they must outlive it */
 } hn_session_options;
 
@@ -56,13 +57,28 @@ hn_status hn_session_measure(hn_heap *heap, const hn_model *model, hn_run_spec r
 hn_status hn_session_sync(hn_session *session, const int32_t *tokens, int64_t n,
                           const hn_run_options *options);
 
+/* The same, and what may come next is computed with it, as far as there is room:
+ *
+ *     sync_ahead(tokens 0 .. n,  guess a b c)     computes n .. n + 3, keeps logits of the last four
+ *     sync(tokens 0 .. n, a)                      is there already: nothing is computed
+ *     sync(tokens 0 .. n, a, x)                   cuts b and c off, computes x
+ *
+ * Nothing that this header tells of is changed by a guess, right or wrong, but the work. Where a step fails with
+ * guesses, it is run without them. */
+hn_status hn_session_sync_ahead(hn_session *session, const int32_t *tokens, int64_t n, const int32_t *guess,
+                                int64_t n_guess, const hn_run_options *options);
+/* Whether this sequence was guessed: a sync computes nothing. */
+bool hn_session_has(const hn_session *session, const int32_t *tokens, int64_t n);
+/* How many guesses a sync takes: none where it computes nothing. */
+int64_t hn_session_room_ahead(const hn_session *session, const int32_t *tokens, int64_t n);
+
 /* How many of these tokens would not be computed again. */
 int64_t hn_session_known(const hn_session *session, const int32_t *tokens, int64_t n);
 
 /* [vocabulary] f32, for the token after the last; until the next sync. NULL before the first. */
 const float *hn_session_logits(const hn_session *session);
 
-int64_t hn_session_length(const hn_session *session); /* tokens whose keys are held */
+int64_t hn_session_length(const hn_session *session); /* tokens whose keys are held, but guesses */
 /* Those. */
 const int32_t *hn_session_tokens(const hn_session *session);
 int64_t hn_session_context(const hn_session *session);

@@ -70,7 +70,7 @@ static bool begin(subject *s, const char *template, bool adds_bos, int64_t max_a
         !make_sampler(s) ||
         !CHECK_OK(hn_session_new(&s->session, &heap, s->model, hn_run_on(s->devices), &session)))
         return false;
-    const hn_conversation_parts parts = { s->tok, s->chat, s->session, s->sampler };
+    const hn_conversation_parts parts = { s->tok, s->chat, s->session, s->sampler, NULL };
     const hn_conversation_options o = { .max_answer = max_answer };
     return CHECK_OK(hn_conversation_new(&s->conversation, &heap, &parts, &o));
 }
