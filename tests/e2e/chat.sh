@@ -117,6 +117,14 @@ cp -r "$source/tests/differential/models/llama" hf
 printf '{{ bos_token }}{{ messages[0].content }}' >hf/chat_template.jinja
 chat 'one\n' hf --count 1 --verbose
 has "a directory" 'prompt: [0-9]* tokens' err
+chat 'Who was there?\nWho was there?\n' hone:tiny --temperature 0.9 --count 20
+succeeds "without guesses"
+cp out alone
+chat 'Who was there?\nWho was there?\n' hone:tiny --temperature 0.9 --count 20 --verbose --draft hone:tiny --draft-ngram 3
+succeeds "with guesses"
+is "an answer with guesses" "$(cat alone)" "$(cat out)"
+has "figures of guesses" '; guessed [1-9][0-9]*, [1-9][0-9]* right$' err
+refuses 2 'the draft model hf' 'x\n' hone:tiny --draft hf
 chat 'one\n' hf --count 5 --logit-bias 330=1000
 succeeds "a padded vocabulary"
 is "ids beyond the tokenizer's" "" "$(cat out)"

@@ -97,6 +97,29 @@ gets a "$hone" run new.gguf -p xxxx -n 99 --ids --quiet --context 10 --ignore-en
 [ "$(wc -w <a)" -eq 6 ] || fail "a context of 10, 4 of them the prompt: $(cat a)"
 passes
 
+# Guesses: the same text, and its figures tell how many were right.
+for t in 0 0.7 1.5; do
+    tiny() { # tiny FILE OPTIONS...
+        file=$1
+        shift
+        gets "$file" "$hone" run hone:tiny -p 'The cat sat on the mat. The dog sat on the mat. The cat sat' -n 60 --ids --ignore-end \
+            --temperature $t --seed 3 --repetition 1.1 "$@"
+    }
+    tiny want
+    grep -q guessed err && fail "guesses of nobody: $(cat err)"
+    tiny a --draft-ngram 4
+    same "n-grams at $t" want a
+    grep -q '; guessed [1-9][0-9]*, [0-9]* right; f32$' err || fail "no figures: $(cat err)"
+    tiny a --draft hone:tiny --draft-max 5 --session guessed-$t.hone
+    same "by itself at $t" want a
+    grep -q 'guessed [1-9][0-9]*, [1-9][0-9]* right' err || fail "never right by itself: $(cat err)"
+    tiny a --draft hone:tiny --draft-ngram 2 --session guessed-$t.hone
+    same "from a session at $t" want a
+done
+refuses 2 "--draft-max 4: expected --draft" "$hone" run hone:tiny -p x --draft-max 4
+refuses 2 "the draft model new.gguf: expected the 4789 tokens of hone:tiny" "$hone" run hone:tiny -p x --draft new.gguf
+refuses 1 "nowhere" "$hone" run hone:tiny -p x --draft nowhere
+
 # Ctrl-C: what came until then stays, its line ends, and the status tells.
 env --default-signal=INT "$hone" run new.gguf -p x -n 99999 --context 100000 --ids --ignore-end --threads 1 >out 2>err &
 job=$!

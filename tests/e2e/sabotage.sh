@@ -119,4 +119,15 @@ number "half of dpo's beta" src/train/goal_dpo.c 's/-hn_objective_beta(o), 0/-hn
 number "one of lion's betas for both" src/backend/cpu/bind_optim.c 's/at->beta2), .rate = (float)lr,/at->beta1), .rate = (float)lr,/' differential/model_ops
 number "decay of lion that adds" src/backend/cpu/bind_optim.c 's/(1 - lr \* (double)at->decay), .toward = at->toward$/(1 + lr * (double)at->decay), .toward = at->toward/' differential/model_ops
 plant "lion against a gradient's sign" src/ops/lion.c lion.c 's/mixed < 0 ? -1 :/mixed < 0 ? 1 :/' 'lion' --time-limit 0 --ops 'lion'
+# Guesses: what is drawn, where, after what, and from which keys.
+ahead="property/drafts --quick"
+number "draws of one number for all guesses" src/engine/lm_draft.c 's/ids, before + i, &drawn\[i\]/ids, before, \&drawn[i]/' $ahead
+number "penalties for what was guessed wrong" src/engine/lm_draft.c 's/, ids, before + i, &drawn\[i\]/, ids + (i ? 1 : 0), before + i, \&drawn[i]/' $ahead
+number "guesses that stay in a sequence" src/engine/lm_draft.c 's/before + \*n - 1);/length);/' $ahead
+number "a guess that need not be what is drawn" src/engine/lm_draft.c 's/if (i + 1 < rows && drawn\[i\] != ids\[before + i\])/if (false)/' $ahead
+number "keys of wrong guesses" src/infer/session.c 's/    return n > s->n && hn_sequences_logits(s->all, n - 1 - s->rows_from) && common_with(s, tokens, n) == n;/    return n > s->n \&\& hn_sequences_logits(s->all, n - 1 - s->rows_from);/' $ahead
+number "the first guess's logits for all" src/infer/session.c 's/    s->row = n - 1 - s->rows_from;/    s->row = 0;/' $ahead
+number "guesses in a session's file" src/infer/session.c 's/> s->n) \/\* guesses/> s->n + 100) \/* guesses/' $ahead
+number "a number too many for the draft model" src/infer/drafter.c 's/number + (uint64_t)i, options/number + (uint64_t)i + 1, options/' $ahead
+number "no step without guesses that cannot be run" src/infer/session.c 's/if (n_guess && status != HN_OK && status != HN_ERR_CANCELLED)/if (false)/' failures/non_finite_weight
 echo "$n passed, 0 failed, 0 skipped"

@@ -208,6 +208,34 @@ static void check_tensor(const char *tensor, float value)
     refused("f32", tensor, encode("f32"));
 }
 
+/* A token that nothing can follow, guessed and not drawn: a sequence without it goes on as if nothing was guessed. */
+static void check_guess(void)
+{
+    static float want[1024];
+    hn_model *m;
+    hn_session *s;
+    const hn_session_options o = { .n_ctx = 64, .max_ahead = 3 };
+    if (!plant("token_embd.weight", NAN) || !CHECK_OK(hn_model_open(&heap, bad, NULL, &m)))
+        return;
+    const int64_t vocab = hn_model_hparams(m)->n_vocab;
+    const int32_t guess[3] = { 7, (int32_t)(vocab / 2), 8 }, *fine = ids;
+    const size_t bytes = (size_t)vocab * sizeof *want;
+    if (CHECK(vocab <= 1024) && CHECK_OK(hn_session_new(&s, &heap, m, hn_run_on(devices), &o))) {
+        for (int i = 0; i < N; i++)
+            CHECK(ids[i] != guess[1]);
+        CHECK_OK(hn_session_sync(s, fine, N - 1, NULL));
+        CHECK_OK(hn_session_sync(s, fine, N, NULL));
+        memcpy(want, hn_session_logits(s), bytes);
+        CHECK_OK(hn_session_sync(s, fine, N - 1, NULL));
+        CHECK_OK(hn_session_sync_ahead(s, fine, N, guess, 3, NULL));
+        CHECK(!memcmp(want, hn_session_logits(s), bytes));
+        CHECK_INT(N, hn_session_length(s));
+        refused("a guess that is drawn", "token_embd.weight", hn_session_sync(s, guess, 2, NULL));
+        hn_session_free(s);
+    }
+    hn_model_close(m);
+}
+
 static void check_model(const char *name)
 {
     static const char *const tensors[] = { "blk.0.attn_q.weight", "blk.1.attn_k.weight",
@@ -228,6 +256,8 @@ static void check_model(const char *name)
             check_tensor(tensors[i], NAN);
             check_tensor(tensors[i], INFINITY);
         }
+    if (!strcmp(name, "llama"))
+        check_guess();
     check_cut();
     remove(whole);
     remove(bad);

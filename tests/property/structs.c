@@ -68,6 +68,22 @@ static hn_status make_session(const void *o)
     return status;
 }
 
+static hn_status make_drafting(const void *o)
+{
+    hn_lm_session *session = NULL;
+    const hn_status status = hn_lm_session_new_drafting(&session, lm, NULL, o);
+    hn_lm_session_free(session);
+    return status;
+}
+
+static hn_status make_drafter(const void *o)
+{
+    hn_lm_drafter *drafter = NULL;
+    const hn_status status = hn_lm_drafter_new(&drafter, lm, o, 0);
+    hn_lm_drafter_free(drafter);
+    return status;
+}
+
 static hn_status measure_session(const void *o)
 {
     hn_lm_sizes sizes;
@@ -254,6 +270,8 @@ static const struct {
     { "hn_finetune_spec", run_finetune },
     { "hn_lm_options", open_model },
     { "hn_lm_session_options", make_session },
+    { "hn_lm_draft_options", make_drafting },
+    { "hn_lm_draft_options", make_drafter },
     { "hn_lm_session_options", measure_session },
     { "hn_lm_plan_options", make_plan },
     { "hn_lm_batch_options", make_batch },
