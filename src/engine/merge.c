@@ -64,18 +64,26 @@ struct hn_lm_merge_report {
     char *names; /* of these, one after another: the model goes */
 };
 
-static hn_status fill(hn_lm_merge_report *r)
+/* Room for what can be told of a model's tensors, before any is written: a file that has its name is not given up for a
+ * report that there is no memory for. */
+static hn_status reserve(hn_lm_merge_report *r, const hn_model *model)
+{
+    hn_gguf *gguf = hn_model_gguf(model);
+    const size_t n = gguf ? hn_gguf_weights(gguf)->n : 0;
+    size_t bytes = 1;
+    for (size_t i = 0; i < n; i++)
+        bytes += strlen(hn_gguf_weights(gguf)->entries[i].name) + 1;
+    r->tensors = hn_alloc_array(r->heap, HN_TAG_FILE, n + 1, sizeof *r->tensors);
+    r->names = hn_alloc(r->heap, HN_TAG_FILE, bytes);
+    return r->tensors && r->names ? HN_OK : HN_ERR_MEMORY;
+}
+
+/* Every tensor of it is one of the model's. */
+static void fill(hn_lm_merge_report *r)
 {
     const hn_merge_report *in = &r->inner;
     r->sum = (hn_lm_merge_sum){ .n_tensors = in->n, .kept = in->kept, .kl = in->kl, .kl_base = in->kl_base,
                                 .fits = in->fits, .better = in->has_better ? hn_dtype_name(in->better) : NULL };
-    size_t bytes = 1;
-    for (size_t i = 0; i < in->n; i++)
-        bytes += strlen(in->tensors[i].name) + 1;
-    r->tensors = hn_alloc_array(r->heap, HN_TAG_FILE, in->n + 1, sizeof *r->tensors);
-    r->names = hn_alloc(r->heap, HN_TAG_FILE, bytes);
-    if (!r->tensors || !r->names)
-        return HN_ERR_MEMORY;
     char *name = r->names;
     for (size_t i = 0; i < in->n; i++) {
         const hn_merged *t = &in->tensors[i];
@@ -88,7 +96,6 @@ static hn_status fill(hn_lm_merge_report *r)
                                         .error = s->change > 0 ? sqrt(s->error / s->change) : 0 };
         name += n;
     }
-    return HN_OK;
 }
 
 const hn_lm_merge_sum *hn_lm_merge_report_sum(const hn_lm_merge_report *report)
@@ -198,6 +205,7 @@ static hn_status run(merging *m, hn_lm_merge_report *report)
     hn_watch watch = hn_engine_watch(m->engine);
     HN_TRY(open_input(m));
     HN_TRY(read_type(m));
+    HN_TRY(reserve(report, m->opened));
     m->inner.text = (hn_divergence_text){ .tokens = m->held.encoding.ids, .chunk = CHUNK, .bos = m->held.bos,
                                           .n = m->held.encoding.n < MOST_TOKENS ? m->held.encoding.n : MOST_TOKENS };
     return hn_merge(&m->engine->heap, m->pool, m->run, m->opened, &m->adapters,
@@ -216,13 +224,12 @@ static void close_all(merging *m)
 /* The report outlives the model, whose names its tensors have: it is filled before that is closed. */
 static hn_status keep_report(hn_lm_merge_report *report, hn_status status, hn_lm_merge_report **out)
 {
-    const bool is_measured = report->inner.n && (status == HN_OK || status == HN_ERR_NUMERIC);
-    if (is_measured && fill(report) == HN_OK) {
+    if (report->inner.n && (status == HN_OK || status == HN_ERR_NUMERIC)) {
+        fill(report);
         *out = report;
-        return status;
-    }
-    hn_lm_merge_report_free(report);
-    return is_measured && status == HN_OK ? HN_ERR_MEMORY : status;
+    } else
+        hn_lm_merge_report_free(report);
+    return status;
 }
 
 hn_status hn_lm_merge(hn_engine *engine, const char *model, const char *adapter, const char *out,

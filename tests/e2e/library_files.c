@@ -438,6 +438,28 @@ static void check_adapter_files(hn_engine *engine)
     CHECK(!is_there("no.gguf") && !is_there("no"));
 }
 
+/* Refused memory at any of the last allocations of a merge: no file, or the file and what was measured. */
+static void check_merge_without_memory(hn_engine *own)
+{
+    hn_lm_merge_report *report;
+    int64_t before, after, n_refused = 0;
+    hn_engine_memory(own, NULL, NULL, &before);
+    CHECK_OK(hn_lm_merge(own, in("m.gguf"), in("run/adapter.gguf"), in("poor.gguf"), NULL, &report));
+    hn_engine_memory(own, NULL, NULL, &after);
+    hn_lm_merge_report_free(report);
+    for (int64_t nth = after - before; nth > after - before - 40; nth--) {
+        remove(in("poor.gguf"));
+        hn_engine_fail_allocation(own, nth);
+        const hn_status status = hn_lm_merge(own, in("m.gguf"), in("run/adapter.gguf"), in("poor.gguf"), NULL, &report);
+        hn_engine_fail_allocation(own, 0);
+        n_refused += status == HN_ERR_MEMORY;
+        CHECK_THAT(is_there("poor.gguf") == (status == HN_OK) && (status == HN_OK) == !!report, "merge, allocation %lld: %s",
+                   (long long)nth, hn_error_message());
+        hn_lm_merge_report_free(report);
+    }
+    CHECK(n_refused > 10);
+}
+
 static void check_merge(hn_engine *engine)
 {
     hn_lm_merge_report *report;
@@ -545,6 +567,7 @@ static void check_all(hn_engine *engine)
     check_adapters(engine);
     check_adapter_files(engine);
     check_merge(engine);
+    check_merge_without_memory(engine);
     check_allocations(engine);
 }
 
