@@ -20,7 +20,7 @@ static hn_status talk(hn_lm_chat *chat)
     char line[4096];
     while (fgets(line, sizeof line, stdin)) {
         line[strcspn(line, "\n")] = 0;
-        const hn_status status = hn_lm_chat_ask(chat, line, NULL);
+        const hn_status status = hn_lm_chat_ask(chat, line, NULL, 0);
         puts("");
         if (status != HN_OK)
             return status;

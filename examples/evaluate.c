@@ -10,7 +10,7 @@ static hn_status judge(hn_examples *examples, const char *adapter)
 {
     const hn_examples_judge_options options = { .size = sizeof options, .adapter = adapter };
     hn_examples_judgement found;
-    hn_status status = hn_examples_judge(examples, &options, &found, NULL);
+    hn_status status = hn_examples_judge(examples, &options, &found, sizeof found, NULL, 0);
     if (status == HN_OK)
         printf("%s %.5f %.2f %lld\n", adapter ? adapter : "base", found.loss, 100 * found.accuracy,
                (long long)found.n);

@@ -28,13 +28,13 @@ static hn_status finetune(hn_engine *engine, hn_finetune_spec *spec)
 {
     hn_finetune_estimate plan;
     hn_finetune_result result;
-    hn_status status = hn_finetune_plan(engine, spec, &plan);
+    hn_status status = hn_finetune_plan(engine, spec, &plan, sizeof plan);
     if (status != HN_OK)
         return status;
     printf("%lld steps, %lld numbers in %lld tensors, %.2f GiB\n", (long long)plan.n_steps,
            (long long)plan.n_trained, (long long)plan.n_tensors,
            (double)plan.total_bytes / (1 << 30));
-    status = hn_finetune(engine, spec, &result);
+    status = hn_finetune(engine, spec, &result, sizeof result);
     if (status == HN_OK)
         printf("%s\nsha256 %s\n", result.path, result.sha256);
     return status;

@@ -49,13 +49,13 @@ static hn_status tell_result(hn_lm_chat *chat, int sum)
     if (status != HN_OK)
         return status;
     snprintf(messages + n - 1, sizeof messages - n + 1, ",{\"role\":\"tool\",\"content\":\"%d\"}]", sum);
-    return hn_lm_chat_answer(chat, messages, NULL);
+    return hn_lm_chat_answer(chat, messages, NULL, 0);
 }
 
 static hn_status ask(hn_lm_chat *chat, const char *question, answer *a)
 {
     int sum;
-    hn_status status = hn_lm_chat_ask(chat, question, NULL);
+    hn_status status = hn_lm_chat_ask(chat, question, NULL, 0);
     puts("");
     if (status != HN_OK || !is_call(a, &sum))
         return status;

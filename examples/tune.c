@@ -33,7 +33,7 @@ static hn_status use(hn_engine *engine, const char *model, const char *result, c
     if (status == HN_OK)
         status = hn_lm_chat_new(&chat, lm, &options);
     if (status == HN_OK)
-        status = hn_lm_chat_ask(chat, question, NULL);
+        status = hn_lm_chat_ask(chat, question, NULL, 0);
     puts("");
     hn_lm_chat_free(chat);
     hn_lm_close(lm);
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     const char *data = argv[2];
     const hn_finetune_spec spec = { .size = sizeof spec, .model = argv[1], .data = &data, .n_data = 1, .out = argv[3],
                                     .settings = (const char *const *)(argv + 5), .n_settings = argc - 5 };
-    const int is_done = hn_engine_new(&engine, NULL) == HN_OK && hn_finetune(engine, &spec, &result) == HN_OK &&
+    const int is_done = hn_engine_new(&engine, NULL) == HN_OK && hn_finetune(engine, &spec, &result, sizeof result) == HN_OK &&
                         use(engine, argv[1], result.path, argv[4]) == HN_OK;
     if (!is_done)
         fprintf(stderr, "%s\n", hn_error_message());

@@ -197,20 +197,72 @@ structs() { # a header with `$1` as a function's struct, and `$2` as its line of
 }
 structs '    size_t size;\n    int x, *y;' 'HN_STRUCT(hn_a, y)'
 sed -i 's/\\n/\n/g' "$tree/include/hone/a.h"
-try 0 structs '1 passed, 0 failed'
+try 0 structs '2 passed, 0 failed'
 structs '    int x;' 'HN_STRUCT(hn_a, x)'
 try 1 structs 'hn_a: a caller fills it: expected size_t size; as its first field'
 structs '    size_t size; int x, z;' 'HN_STRUCT(hn_a, x)'
-try 1 structs 'hn_a: its last field is z: src/engine/structs.def ends it with x'
+try 1 structs 'hn_a: its last field is z: src/engine/structs.def ends it with x of HN_STRUCT'
 structs '    size_t size; const hn_b *b;' 'HN_STRUCT(hn_a, b)'
 try 1 structs 'hn_b: a caller fills it'
 structs '    size_t size; void (*on)(const hn_b *b);' 'HN_STRUCT(hn_a, on)'
-try 0 structs '1 passed, 0 failed'
+try 0 structs '2 passed, 0 failed'
 rm "$tree/src/engine/a.c"
 try 1 structs 'hn_a: no hn_take_struct takes it'
 structs '    size_t size;' 'HN_STRUCT(hn_a, size)'
 echo 'HN_STRUCT(hn_b, x)' >>"$tree/src/engine/structs.def"
 try 1 structs 'hn_b: src/engine/structs.def has it, and no caller fills it'
+
+# What the library fills or lends.
+gives() { # a function `$1` of hn_a, which has the fields `$2`; the line of the list
+    clean
+    mkdir -p "$tree/include/hone" "$tree/src/engine"
+    printf 'typedef struct hn_a { %s; } hn_a;\nHN_API %s;\n' "$2" "$1" >"$tree/include/hone/a.h"
+    echo "${3:-}" >"$tree/src/engine/structs.def"
+    printf 'HN_GIVES(hn_a, out, to, size);\n' >"$tree/src/engine/a.c"
+}
+gives 'int hn_f(hn_a *out, size_t size)' 'int x; char y[8]' 'HN_RESULT(hn_a, y)'
+try 0 structs '1 passed, 0 failed'
+gives 'int hn_f(int i, hn_a *turn_or_null, size_t turn_size, int k)' 'int x' 'HN_RESULT(hn_a, x)'
+try 0 structs '1 passed, 0 failed'
+gives 'int hn_f(hn_a *out)' 'int x' 'HN_RESULT(hn_a, x)'
+try 1 structs 'hn_a: hn_f fills it: expected its size as the next parameter, size_t size'
+gives 'int hn_f(hn_a *out, size_t n)' 'int x' 'HN_RESULT(hn_a, x)'
+try 1 structs 'hn_a: hn_f fills it: expected its size as the next parameter, size_t size'
+gives 'int hn_f(hn_a *out, size_t size)' 'int x, z' 'HN_RESULT(hn_a, x)'
+try 1 structs 'hn_a: its last field is z: src/engine/structs.def ends it with x of HN_RESULT'
+gives 'int hn_f(hn_a *out, size_t size)' 'int x' 'HN_RESULT(hn_a, x)'
+rm "$tree/src/engine/a.c"
+try 1 structs 'hn_a: no HN_GIVES fills it'
+gives 'const hn_a *hn_f(void)' 'int x'
+try 0 structs '1 passed, 0 failed'
+gives 'const hn_a *hn_f(void)' 'int x' 'HN_RESULT(hn_a, x)'
+try 1 structs 'hn_a: src/engine/structs.def has it, and no caller is given it'
+gives 'int hn_f(const hn_a **out)' 'int x'
+try 0 structs '1 passed, 0 failed'
+gives 'int hn_f(void (*call)(void *context, const hn_a *a), void *context)' 'int x'
+try 0 structs '1 passed, 0 failed'
+gives 'int hn_f(void (*call)(hn_a *a))' 'int x'
+try 1 structs 'hn_a: a callback of hn_f gets it: expected const hn_a *'
+gives 'hn_a *hn_f(void)' 'int x'
+try 1 structs 'hn_a: it is returned: expected const hn_a *'
+gives 'hn_a hn_f(void)' 'int x'
+try 1 structs 'hn_a: it is returned: expected const hn_a *'
+gives 'int hn_f(hn_a **out)' 'int x'
+try 1 structs 'hn_a: hn_f takes it by value, or by pointers that are not const'
+gives 'int hn_f(void)' 'int x'
+try 1 structs 'hn_a: no function takes, fills or lends it'
+gives 'const hn_a *hn_f(void)' 'hn_b b'
+sed -i '1i typedef struct hn_b { int x; } hn_b;' "$tree/include/hone/a.h"
+try 1 structs 'hn_b: hn_a holds it by value: expected const hn_b *'
+gives 'const hn_a *hn_f(void)' 'const hn_b *b; int n_b'
+sed -i '1i typedef struct hn_b { int x; } hn_b;' "$tree/include/hone/a.h"
+try 1 structs 'hn_b: hn_a points to many: no element of an array can grow'
+gives 'const hn_a *hn_f(void)' 'const hn_b *b'
+sed -i '1i typedef struct hn_b { int x; } hn_b;' "$tree/include/hone/a.h"
+try 0 structs '2 passed, 0 failed'
+gives 'const hn_a *hn_f(const hn_shape *s)' 'int x'
+sed -i '1i typedef struct hn_shape { int x; } hn_shape;' "$tree/include/hone/a.h"
+try 1 structs 'hn_shape: no element of an array and no value within a struct: it can grow'
 
 # Layouts: a struct that may grow and one that may not, an enum.
 layouts() { # what hn_a has, what hn_b has, what the enum has, the list's line of hn_a
@@ -231,6 +283,18 @@ layouts 'long more; int x, *y[2];' 'void (*f)(int a, int b); int z;' 'HN_P, HN_Q
 try 1 layouts 'hn_a.x at 8 of 4 in the last release; now hn_a.x at 16 of 4'
 layouts 'int x, *y[2];' 'void (*f)(int a, int b); int z; long more;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, y)'
 try 1 layouts 'hn_b: 16 bytes in the last release, 24 now'
+layouts_lent() {
+    layouts "$@"
+    echo '#define HN_API' >"$tree/include/hone/b.h"
+    echo 'HN_API const hn_b *hn_f(void);' >>"$tree/include/hone/b.h"
+}
+layouts_lent 'int x, *y[2];' 'void (*f)(int a, int b); int z; long more;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, y)'
+try 0 layouts ' 0 failed'
+layouts_lent 'int x, *y[2];' 'long more; void (*f)(int a, int b); int z;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, y)'
+try 1 layouts 'hn_b.f at 0 of 8 in the last release; now hn_b.f at 8 of 8'
+rm "$tree/include/hone/b.h"
+layouts 'int x, *y[2]; long more;' 'void (*f)(int a, int b); int z;' 'HN_P, HN_Q = 7' 'HN_RESULT(hn_a, y)'
+try 0 layouts ' 0 failed'
 layouts 'int x, *y[2];' 'int z;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, y)'
 try 1 layouts 'hn_b.f at 0 of 8 in the last release; now it is gone'
 layouts 'int x, *y[2];' 'void (*f)(int a, int b); int z;' 'HN_P, HN_Q' 'HN_STRUCT(hn_a, y)'

@@ -24,7 +24,7 @@ typedef struct hn_lm_adapter_trial {
 
 /* hn_lm_add_adapter, and what was found; also where it is refused for what was applied before it. */
 HN_API hn_status hn_lm_apply_adapter(hn_lm *lm, const char *path, const hn_lm_adapter_options *options_or_null,
-                                     hn_lm_adapter_trial *trial);
+                                     hn_lm_adapter_trial *trial, size_t size);
 
 /* ---- to and from PEFT and llama.cpp ---- */
 

@@ -4,6 +4,7 @@
 
 #include "hone/status.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -20,9 +21,9 @@ typedef struct hn_lm_arch {
 } hn_lm_arch;
 
 HN_API int32_t hn_lm_archs(void); /* how many there are */
-HN_API hn_status hn_lm_arch_at(int32_t i, hn_lm_arch *out);
+HN_API hn_status hn_lm_arch_at(int32_t i, hn_lm_arch *out, size_t size);
 /* HN_ERR_UNSUPPORTED: there is none of this name. */
-HN_API hn_status hn_lm_arch_named(const char *name, hn_lm_arch *out);
+HN_API hn_status hn_lm_arch_named(const char *name, hn_lm_arch *out, size_t size);
 
 typedef enum hn_lm_key_use {
     HN_LM_KEY_USED,

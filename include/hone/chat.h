@@ -91,12 +91,12 @@ typedef struct hn_lm_turn {
 
 /* Adds a message of the user and the model's answer. HN_ERR_ARGUMENT if it does not fit in the context.
  * Where hn_engine_cancel stops it, it is HN_ERR_CANCELLED, and what was said until then is kept; otherwise
- * after a failure, the question is taken back. `turn` may be NULL. */
-HN_API hn_status hn_lm_chat_ask(hn_lm_chat *chat, const char *text, hn_lm_turn *turn);
+ * after a failure, the question is taken back. Of a NULL turn the size is not looked at. */
+HN_API hn_status hn_lm_chat_ask(hn_lm_chat *chat, const char *text, hn_lm_turn *turn_or_null, size_t size);
 
 /* The answer to messages from elsewhere, as hn_lm_render takes them: the chat's own are neither read nor
  * changed. */
-HN_API hn_status hn_lm_chat_answer(hn_lm_chat *chat, const char *messages, hn_lm_turn *turn);
+HN_API hn_status hn_lm_chat_answer(hn_lm_chat *chat, const char *messages, hn_lm_turn *turn_or_null, size_t size);
 
 HN_API hn_status hn_lm_chat_set_system(hn_lm_chat *chat, const char *text_or_null);
 HN_API hn_status hn_lm_chat_reset(hn_lm_chat *chat); /* forgets the messages, not the system's; draws begin anew */

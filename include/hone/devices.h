@@ -26,7 +26,8 @@ typedef struct hn_device_op {
 } hn_device_op;
 
 HN_API int32_t hn_device_ops(void); /* how many there are */
-HN_API hn_status hn_device_op_at(const hn_engine *engine, int32_t device, int32_t i, hn_device_op *out);
+HN_API hn_status hn_device_op_at(const hn_engine *engine, int32_t device, int32_t i, hn_device_op *out,
+                                  size_t size);
 
 #ifdef __cplusplus
 }

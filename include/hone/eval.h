@@ -36,7 +36,8 @@ typedef struct hn_lm_perplexity {
 /* Of a text's ids without a BOS: where the model has one, it begins each chunk. HN_ERR_ARGUMENT: the text is shorter
  * than a chunk. *out is zero unless it returns HN_OK. */
 HN_API hn_status hn_lm_perplexity_of(hn_lm *lm, const int32_t *ids, size_t n,
-                                     const hn_lm_perplexity_options *options_or_null, hn_lm_perplexity *out);
+                                     const hn_lm_perplexity_options *options_or_null, hn_lm_perplexity *out,
+                                     size_t size);
 
 typedef struct hn_lm_logits_options {
     size_t size;

@@ -4,7 +4,7 @@
  *     hn_examples_spec spec = { .size = sizeof spec, .model = "m.gguf", .data = files, .n_data = 1 };
  *     hn_examples_open(&examples, engine, &spec);
  *     hn_examples_check(examples);
- *     hn_examples_judge(examples, NULL, &judgement, NULL);
+ *     hn_examples_judge(examples, NULL, &judgement, sizeof judgement, NULL, 0);
  *
  * One is used by one thread at a time, and closed before its engine. What it gives out lives as long as it does, unless it
  * says otherwise. hn_engine_on_work tells of long calls, and hn_engine_cancel ends them with HN_ERR_CANCELLED.
@@ -81,7 +81,7 @@ typedef struct hn_examples_place {
 
 /* Reads example `i`, of all files: what was read before is gone then. Whatever is wrong with it is refused with its file
  * and line; that it is too long, or that nothing of it is supervised, is left to hn_examples_check. */
-HN_API hn_status hn_examples_read(hn_examples *examples, uint64_t i, hn_examples_place *out);
+HN_API hn_status hn_examples_read(hn_examples *examples, uint64_t i, hn_examples_place *out, size_t size);
 
 /* As the model sees it. Until the next is read. */
 typedef struct hn_examples_sequence {
@@ -171,10 +171,11 @@ typedef struct hn_examples_judgement {
     int64_t n;
 } hn_examples_judgement;
 
-/* Judges those held out, or where none are, all. *trial, which may be NULL, is what was found of the adapter, also with a
+/* Judges those held out, or where none are, all. *trial_or_null is what was found of the adapter, also with a
  * failure after it was tried. *out is zero unless it returns HN_OK. */
 HN_API hn_status hn_examples_judge(hn_examples *examples, const hn_examples_judge_options *options_or_null,
-                                   hn_examples_judgement *out, hn_lm_adapter_trial *trial);
+                                   hn_examples_judgement *out, size_t size, hn_lm_adapter_trial *trial_or_null,
+                                   size_t trial_size);
 
 /* ---- gradients ---- */
 
@@ -209,7 +210,7 @@ typedef struct hn_examples_gradients {
 /* The gradient of every trained tensor on one batch of those to train, in f32. Nothing is clipped or trained. *out is
  * zero unless it returns HN_OK. */
 HN_API hn_status hn_examples_differentiate(hn_examples *examples, const hn_examples_gradients_options *options,
-                                           hn_examples_gradients *out);
+                                           hn_examples_gradients *out, size_t size);
 
 #ifdef __cplusplus
 }

@@ -72,7 +72,7 @@ typedef struct hn_lm_tensor {
     uint64_t parameters, bytes;
 } hn_lm_tensor;
 /* HN_ERR_ARGUMENT: there are n_tensors. */
-HN_API hn_status hn_lm_file_tensor(const hn_lm_file *file, size_t i, hn_lm_tensor *out);
+HN_API hn_status hn_lm_file_tensor(const hn_lm_file *file, size_t i, hn_lm_tensor *out, size_t size);
 
 typedef enum hn_lm_kind {
     HN_LM_INT,
@@ -88,7 +88,7 @@ typedef struct hn_lm_key {
     uint64_t n; /* items; 1 of what is no array */
 } hn_lm_key;
 /* HN_ERR_ARGUMENT: there are n_keys. */
-HN_API hn_status hn_lm_file_key(const hn_lm_file *file, size_t i, hn_lm_key *out);
+HN_API hn_status hn_lm_file_key(const hn_lm_file *file, size_t i, hn_lm_key *out, size_t size);
 /* Its number; n_keys: there is no such key. */
 HN_API size_t hn_lm_file_find(const hn_lm_file *file, const char *key);
 
@@ -100,7 +100,7 @@ typedef struct hn_lm_item {
     size_t bytes;
 } hn_lm_item;
 /* Item `i` of a key, 0 of what is no array; texts are found soonest in order. HN_ERR_ARGUMENT: it has n. */
-HN_API hn_status hn_lm_file_item(hn_lm_file *file, size_t key, uint64_t i, hn_lm_item *out);
+HN_API hn_status hn_lm_file_item(hn_lm_file *file, size_t key, uint64_t i, hn_lm_item *out, size_t size);
 
 /* ---- texts ---- */
 

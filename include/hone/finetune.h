@@ -1,7 +1,7 @@
 /* finetune.h: fine-tuning of a model file: what `hone train` does, in the caller's process.
  *
  *     hn_finetune_spec spec = { .size = sizeof spec, .model = "m.gguf", .data = files, .n_data = 1, .out = "run" };
- *     hn_finetune(engine, &spec, &result);
+ *     hn_finetune(engine, &spec, &result, sizeof result);
  *
  * The result is a function of model, data, settings and seed: the file has the SHA-256 that
  * `hone train` gives with the same options. docs/training.md and docs/data.md say what they mean.
@@ -95,7 +95,7 @@ typedef struct hn_finetune_result {
 
 /* Trains to the end and writes what was trained. *result is zero unless it returns HN_OK. */
 HN_API hn_status hn_finetune(hn_engine *engine, const hn_finetune_spec *spec,
-                             hn_finetune_result *result);
+                             hn_finetune_result *result, size_t size);
 
 /* What a run would take. */
 typedef struct hn_finetune_estimate {
@@ -109,7 +109,7 @@ typedef struct hn_finetune_estimate {
 /* Opens and checks all that hn_finetune would, and writes nothing; `out` and `resume` are not
  * looked at. */
 HN_API hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spec,
-                                  hn_finetune_estimate *estimate);
+                                  hn_finetune_estimate *estimate, size_t size);
 
 /* ---- a run, step by step ---- */
 
@@ -139,7 +139,7 @@ HN_API hn_status hn_finetune_run_new(hn_finetune_run **out, hn_examples *example
 HN_API void hn_finetune_run_free(hn_finetune_run *run); /* takes NULL */
 
 typedef struct hn_finetune_layout {
-    hn_finetune_estimate estimate;
+    const hn_finetune_estimate *estimate; /* lives as long as the run */
     int32_t n_lora, n_dora, n_full; /* weights that are trained in each way */
     double share;                   /* of the model's active parameters, that these weights hold */
     double rate;
@@ -156,7 +156,7 @@ HN_API hn_status hn_finetune_run_resume(hn_finetune_run *run, int64_t *step, int
 /* Trains to the end. A folder that has a run in it is refused, unless it was taken up or may be overwritten. */
 HN_API hn_status hn_finetune_run_go(hn_finetune_run *run);
 /* After the end: writes what was trained, and tries it. *result is zero unless it returns HN_OK. */
-HN_API hn_status hn_finetune_run_finish(hn_finetune_run *run, hn_finetune_result *result);
+HN_API hn_status hn_finetune_run_finish(hn_finetune_run *run, hn_finetune_result *result, size_t size);
 
 typedef struct hn_finetune_page {
     char path[4096];    /* report.html in the folder; "": it was not written */
@@ -164,7 +164,7 @@ typedef struct hn_finetune_page {
 } hn_finetune_page;
 /* After it was finished: gives back what training took, makes the samples and the page of the run. Where samples fail
  * otherwise, the page is written without them first. */
-HN_API hn_status hn_finetune_run_report(hn_finetune_run *run, hn_finetune_page *page);
+HN_API hn_status hn_finetune_run_report(hn_finetune_run *run, hn_finetune_page *page, size_t size);
 
 /* ---- its folder ---- */
 

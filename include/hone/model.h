@@ -11,7 +11,9 @@
  * one thread at a time, each on a thread of its own if wanted: they give the same bits, and share the
  * engine's threads. `hone/engine.h` says what holds for all: errors, callbacks, floating point, fork.
  *
- * Structs that you fill begin with their size: { .size = sizeof(hn_lm_options), ... }. Zero is default. */
+ * Structs that you fill begin with their size: { .size = sizeof(hn_lm_options), ... }. Zero is default. What the library
+ * fills of yours has its size after it, hn_lm_measure(lm, NULL, &sizes, sizeof sizes), and is zero after a failure, unless it
+ * says otherwise; what it lends you is read in place. So all of them can grow. */
 #ifndef HONE_MODEL_H
 #define HONE_MODEL_H
 

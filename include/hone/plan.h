@@ -16,7 +16,8 @@ typedef struct hn_lm_sizes {
 } hn_lm_sizes;
 
 /* Plans a session as hn_lm_session_new would make it, and allocates neither cache nor workspace. */
-HN_API hn_status hn_lm_measure(hn_lm *lm, const hn_lm_session_options *options_or_null, hn_lm_sizes *out);
+HN_API hn_status hn_lm_measure(hn_lm *lm, const hn_lm_session_options *options_or_null, hn_lm_sizes *out,
+                               size_t size);
 
 /* Whether copying weights into panels, which hn_lm_session_options.mapped leaves out, is worth it for so many tokens:
  * not for few, or where the copies would take more than half of the memory that is left. */
@@ -55,7 +56,7 @@ typedef struct hn_lm_planned_model {
     int64_t layers, width;
     uint64_t parameters, weights; /* numbers, and bytes */
 } hn_lm_planned_model;
-HN_API hn_status hn_lm_plan_model(const hn_lm_plan *plan, hn_lm_planned_model *out);
+HN_API hn_status hn_lm_plan_model(const hn_lm_plan *plan, hn_lm_planned_model *out, size_t size);
 
 /* One of them; bytes over all devices. Names live as long as the plan. */
 typedef struct hn_lm_planned {
@@ -76,7 +77,7 @@ typedef struct hn_lm_planned {
 } hn_lm_planned;
 
 HN_API int32_t hn_lm_plan_count(const hn_lm_plan *plan);
-HN_API hn_status hn_lm_plan_at(const hn_lm_plan *plan, int32_t i, hn_lm_planned *out);
+HN_API hn_status hn_lm_plan_at(const hn_lm_plan *plan, int32_t i, hn_lm_planned *out, size_t size);
 
 typedef struct hn_lm_planned_device {
     const char *name;
@@ -88,7 +89,8 @@ typedef struct hn_lm_planned_device {
     double arrives;      /* bytes that copies from other devices bring in a step */
     uint64_t available;  /* bytes that it has room for; UINT64_MAX: nobody knows */
 } hn_lm_planned_device;
-HN_API hn_status hn_lm_plan_device(const hn_lm_plan *plan, int32_t i, int32_t device, hn_lm_planned_device *out);
+HN_API hn_status hn_lm_plan_device(const hn_lm_plan *plan, int32_t i, int32_t device, hn_lm_planned_device *out,
+                                   size_t size);
 
 typedef struct hn_lm_planned_op {
     const char *name;
@@ -96,7 +98,7 @@ typedef struct hn_lm_planned_op {
     double operations, bytes; /* of inputs and outputs, each once a step */
 } hn_lm_planned_op;
 /* Those that compute most come first. */
-HN_API hn_status hn_lm_plan_op(const hn_lm_plan *plan, int32_t i, int32_t op, hn_lm_planned_op *out);
+HN_API hn_status hn_lm_plan_op(const hn_lm_plan *plan, int32_t i, int32_t op, hn_lm_planned_op *out, size_t size);
 
 /* Every step with its types, places and what it takes over; and a picture of it, bytes against time, a box a tensor, in
  * SVG. As hn_lm_meta gives a text. */

@@ -33,7 +33,7 @@ typedef struct hn_lm_sampling {
 } hn_lm_sampling;
 
 /* What the program has when nothing is said: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no
- * penalties, seed 0. `size` is sizeof(hn_lm_sampling). */
+ * penalties, seed 0. */
 HN_API hn_status hn_lm_sampling_default(hn_lm_sampling *out, size_t size);
 
 /* NULL: those. */

@@ -2,8 +2,9 @@
  *
  * Within one HN_VERSION_MAJOR above 0, what was compiled against an older minor version runs with a newer one:
  * functions, values and fields are added, never changed or taken away (tools/abi.sh and tools/check-layouts.sh hold it),
- * and structs that begin with their size have grown at their end: a shorter one is taken with defaults for the rest, a
- * longer one if what is behind the library's is zero. While it is 0 a minor version may change more. */
+ * and structs have grown at their end: of those that begin with their size a shorter one is taken with defaults for the
+ * rest, a longer one if what is behind the library's is zero; of those whose size is given beside them, what there is room
+ * for is filled, and zeros after it. While it is 0 a minor version may change more. */
 #ifndef HONE_VERSION_H
 #define HONE_VERSION_H
 

@@ -76,7 +76,7 @@ static hn_status ask(asker *a, const hn_json *example, bool is_shown, FILE *out,
     hn_str_clear(&a->heard);
     hn_status status = split(example, &q);
     if (status == HN_OK)
-        status = hn_lm_chat_answer(a->chat, q.messages.text, NULL);
+        status = hn_lm_chat_answer(a->chat, q.messages.text, NULL, 0);
     if (status == HN_OK)
         status = hn_str_status(&a->heard);
     if (status == HN_OK) {

@@ -8,7 +8,7 @@ static hn_status print_list(FILE *out)
     fprintf(out, "%-12s %-34s %s\n", "name", "can be", "classes of Hugging Face");
     for (int32_t i = 0; i < hn_lm_archs(); i++) {
         hn_lm_arch a;
-        HN_TRY(hn_lm_arch_at(i, &a));
+        HN_TRY(hn_lm_arch_at(i, &a, sizeof a));
         fprintf(out, "%-12s %-34s ", a.name,
                 !a.runs        ? "converted"
                 : a.embeds     ? "run (embed), converted"
@@ -68,7 +68,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_lm_arch arch;
     if (!n_operands)
         return print_list(out);
-    HN_TRY(hn_lm_arch_named(operands[0], &arch));
+    HN_TRY(hn_lm_arch_named(operands[0], &arch, sizeof arch));
     printer p = { out, arch.name, false };
     fprintf(out, "config.json of %s\n  %-34s %-16s %s\n", arch.name, "key", "where it is absent",
             "what it does");

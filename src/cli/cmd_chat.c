@@ -138,7 +138,7 @@ static hn_status ask(chat *c, const char *text)
     hn_lm_turn turn = { .end = HN_LM_DONE };
     c->has_spoken = false;
     hn_interrupt_begin(false);
-    hn_status status = hn_lm_chat_ask(c->talk, text, &turn);
+    hn_status status = hn_lm_chat_ask(c->talk, text, &turn, sizeof turn);
     hn_interrupt_end();
     const int asked = hn_interrupt_signal();
     const long long context = (long long)hn_lm_chat_context(c->talk);

@@ -20,7 +20,7 @@ static hn_status print_ops(const hn_engine *engine, int32_t device, FILE *out)
     fprintf(out, "  %-22s %-34s %s\n", "op", "kernels for", "by the op's own forward");
     for (int32_t i = 0; i < hn_device_ops(); i++) {
         hn_device_op op;
-        HN_TRY(hn_device_op_at(engine, device, i, &op));
+        HN_TRY(hn_device_op_at(engine, device, i, &op, sizeof op));
         fprintf(out, "  %-22s %-34s %s\n", op.name,
                 op.is_view ? "(a view: no kernel needed)" : *op.with ? op.with : "-",
                 op.is_view ? "-" : *op.without ? op.without : "-");

@@ -63,7 +63,7 @@ static hn_status judge_one(const judge *j, const char *word, judged *out)
         HN_TRY(hn_lora_split(word, path, sizeof path, &o.scale));
     o.adapter = word ? path : NULL;
     hn_progress_of(j->engine);
-    const hn_status status = hn_examples_judge(j->examples, &o, &out->result, &told);
+    const hn_status status = hn_examples_judge(j->examples, &o, &out->result, sizeof out->result, &told, sizeof told);
     hn_progress_end();
     hn_lora_tell(path, &told, j->numerics);
     return status;

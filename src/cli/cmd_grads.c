@@ -77,7 +77,7 @@ static hn_status differentiate(const grads_args *args, const char *model, const 
     if (status == HN_OK)
         status = hn_data_check(engine, examples, NULL);
     if (status == HN_OK)
-        status = hn_examples_differentiate(examples, &o, &found);
+        status = hn_examples_differentiate(examples, &o, &found, sizeof found);
     if (status == HN_OK)
         fprintf(out, "loss %.9g, gradient norm %.9g: %d tensors of %" PRIu64 " sequences, %" PRIu64
                      " tokens, %" PRIu64 " supervised\n", found.loss, found.norm, found.n_tensors,

@@ -62,7 +62,7 @@ static hn_status count_weights(model *m)
     for (size_t i = 0; i < m->about->n_tensors; i++) {
         hn_lm_tensor t;
         int k = 0;
-        HN_TRY(hn_lm_file_tensor(m->file, i, &t));
+        HN_TRY(hn_lm_file_tensor(m->file, i, &t, sizeof t));
         while (k < m->n_types && strcmp(m->by_type[k].name, t.type) != 0)
             k++;
         HN_REQUIRE(k < MAX_ENCODINGS, HN_ERR_FORMAT, "%s: more than %d types", m->about->path,
@@ -131,8 +131,8 @@ static bool find_text(const model *m, const char *name, hn_lm_item *out)
 {
     hn_lm_key key;
     const size_t at = hn_lm_file_find(m->file, name);
-    return hn_lm_file_key(m->file, at, &key) == HN_OK && key.kind == HN_LM_TEXT && !key.is_array &&
-           hn_lm_file_item(m->file, at, 0, out) == HN_OK;
+    return hn_lm_file_key(m->file, at, &key, sizeof key) == HN_OK && key.kind == HN_LM_TEXT && !key.is_array &&
+           hn_lm_file_item(m->file, at, 0, out, sizeof *out) == HN_OK;
 }
 
 static void print_span(FILE *out, const char *label, const model *m, const char *key)
@@ -210,7 +210,7 @@ static hn_status print_tensors(const model *m, FILE *out)
     fputs("\n", out);
     for (size_t i = 0; i < m->about->n_tensors; i++) {
         hn_lm_tensor t;
-        HN_TRY(hn_lm_file_tensor(m->file, i, &t));
+        HN_TRY(hn_lm_file_tensor(m->file, i, &t, sizeof t));
         const size_t length = strlen(t.name);
         hn_terminal_show(out, t.name, length);
         fprintf(out, "%*s %-8s [", length < 48 ? 48 - (int)length : 0, "", t.type);
@@ -240,7 +240,7 @@ static hn_status print_value(const model *m, size_t at, const hn_lm_key *key, FI
     enum { SHOWN = 8 };
     for (uint64_t i = 0; i < key->n && i < SHOWN; i++) {
         hn_lm_item item;
-        HN_TRY(hn_lm_file_item(m->file, at, i, &item));
+        HN_TRY(hn_lm_file_item(m->file, at, i, &item, sizeof item));
         fputs(i ? ", " : "", out);
         if (key->kind == HN_LM_TEXT)
             print_quoted(&item, out);
@@ -261,7 +261,7 @@ static hn_status print_keys(const model *m, FILE *out)
     fputs("\n", out);
     for (size_t i = 0; i < m->about->n_keys; i++) {
         hn_lm_key key;
-        HN_TRY(hn_lm_file_key(m->file, i, &key));
+        HN_TRY(hn_lm_file_key(m->file, i, &key, sizeof key));
         const size_t length = strlen(key.name);
         hn_terminal_show(out, key.name, length);
         fprintf(out, "%*s %s", length < 44 ? 44 - (int)length : 0, "", key.type);
@@ -371,7 +371,7 @@ static hn_status json_tensors(hn_json_writer *json, const model *m)
     hn_json_begin_array(json);
     for (size_t i = 0; i < m->about->n_tensors; i++) {
         hn_lm_tensor t;
-        HN_TRY(hn_lm_file_tensor(m->file, i, &t));
+        HN_TRY(hn_lm_file_tensor(m->file, i, &t, sizeof t));
         hn_json_begin_object(json);
         hn_json_key(json, "name");
         hn_json_add_string(json, t.name);

@@ -94,7 +94,7 @@ static hn_status run_model(const perplexity_args *args, hn_heap *heap, const hn_
         status = hn_lora_apply(&args->lora, opened->lm, numerics);
     hn_progress_of(opened->engine);
     if (status == HN_OK)
-        status = hn_lm_perplexity_of(opened->lm, ids.at, ids.n, &o, &result);
+        status = hn_lm_perplexity_of(opened->lm, ids.at, ids.n, &o, &result, sizeof result);
     hn_progress_end();
     hn_free(heap, ids.at);
     if (status == HN_OK && args->json)

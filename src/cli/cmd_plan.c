@@ -59,7 +59,7 @@ static hn_status table_of(const hn_lm_plan *plan, table *out)
     *out = (table){ .plan = plan, .n = hn_lm_plan_count(plan) };
     HN_REQUIRE(out->n <= MOST_PLANS, HN_ERR_UNSUPPORTED, "%d plans: expected at most %d", out->n, MOST_PLANS);
     for (int i = 0; i < out->n; i++)
-        HN_TRY(hn_lm_plan_at(plan, i, &out->at[i]));
+        HN_TRY(hn_lm_plan_at(plan, i, &out->at[i], sizeof out->at[i]));
     return HN_OK;
 }
 
@@ -144,7 +144,7 @@ static hn_lm_planned_op find_op(const table *t, int i, const char *name)
 {
     hn_lm_planned_op op;
     for (int k = 0; k < t->at[i].n_ops; k++)
-        if (hn_lm_plan_op(t->plan, i, k, &op) == HN_OK && !strcmp(op.name, name))
+        if (hn_lm_plan_op(t->plan, i, k, &op, sizeof op) == HN_OK && !strcmp(op.name, name))
             return op;
     return (hn_lm_planned_op){ .name = name };
 }
@@ -171,12 +171,12 @@ static hn_status print_ops(FILE *out, const table *t)
     int n = 0;
     fprintf(out, "by op: how often, and of the operations\n");
     for (; n < t->at[last].n_ops && n < MOST_OPS; n++) {
-        HN_TRY(hn_lm_plan_op(t->plan, last, n, &op));
+        HN_TRY(hn_lm_plan_op(t->plan, last, n, &op, sizeof op));
         print_op(out, t, op.name);
     }
     for (int i = 0; i < last; i++)
         for (int k = 0; k < t->at[i].n_ops; k++) {
-            HN_TRY(hn_lm_plan_op(t->plan, i, k, &op));
+            HN_TRY(hn_lm_plan_op(t->plan, i, k, &op, sizeof op));
             bool is_told = find_op(t, last, op.name).n != 0;
             for (int j = 0; j < i; j++)
                 is_told = is_told || find_op(t, j, op.name).n;
@@ -219,7 +219,7 @@ static hn_status print_devices(FILE *out, const table *t, int i)
     bool any_streams = false;
     HN_REQUIRE(n <= MOST_DEVICES, HN_ERR_UNSUPPORTED, "%d devices: expected at most %d", n, MOST_DEVICES);
     for (int d = 0; d < n; d++) {
-        HN_TRY(hn_lm_plan_device(t->plan, i, d, &all[d]));
+        HN_TRY(hn_lm_plan_device(t->plan, i, d, &all[d], sizeof all[d]));
         any_streams = any_streams || all[d].streamed;
     }
     if (n < 2)
@@ -273,7 +273,7 @@ static int64_t copies_of(const hn_lm_planned *p)
 static hn_status print_model(FILE *out, const hn_lm_plan *plan)
 {
     hn_lm_planned_model m;
-    HN_TRY(hn_lm_plan_model(plan, &m));
+    HN_TRY(hn_lm_plan_model(plan, &m, sizeof m));
     fprintf(out, "%s: %s, %lld layers of %lld, %.4g M parameters, %.4g MiB of weights\n\n", m.path, m.architecture,
             (long long)m.layers, (long long)m.width, (double)m.parameters / 1e6, (double)m.weights / 1048576);
     return HN_OK;

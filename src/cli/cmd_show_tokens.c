@@ -153,7 +153,7 @@ static hn_status show_examples(hn_examples *examples, const show_args *args, hn_
         n = all;
     for (uint64_t i = from; i < from + n; i++) {
         hn_examples_place place;
-        HN_TRY(hn_examples_read(examples, i, &place));
+        HN_TRY(hn_examples_read(examples, i, &place, sizeof place));
         if (args->json)
             HN_TRY(write_example(examples, &place, heap, out));
         else

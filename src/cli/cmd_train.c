@@ -43,8 +43,8 @@ static void print_targets(const hn_finetune_layout *l, FILE *out)
 {
     static const char *const ways[] = { "lora", "dora", "full" };
     const int32_t n[] = { l->n_lora, l->n_dora, l->n_full };
-    fprintf(out, "trained: %lld numbers in %lld tensors, for", (long long)l->estimate.n_trained,
-            (long long)l->estimate.n_tensors);
+    fprintf(out, "trained: %lld numbers in %lld tensors, for", (long long)l->estimate->n_trained,
+            (long long)l->estimate->n_tensors);
     for (int i = 0; i < 3; i++)
         if (n[i])
             fprintf(out, " %d weights (%s)", (int)n[i], ways[i]);
@@ -53,7 +53,7 @@ static void print_targets(const hn_finetune_layout *l, FILE *out)
 
 static void print_plan(const hn_finetune_layout *l, FILE *out)
 {
-    const hn_finetune_estimate *e = &l->estimate;
+    const hn_finetune_estimate *e = l->estimate;
     print_targets(l, out);
     fprintf(out, "%lld steps, rate %g (%s), %s in f32, seed %lld\n", (long long)e->n_steps, l->rate, l->schedule,
             l->optimizer, (long long)l->seed);
@@ -149,7 +149,7 @@ static hn_status train(hn_finetune_run *run, const display *d, const char *folde
     if (status == HN_ERR_CANCELLED)
         return say_how_to_go_on(status, folder);
     if (status == HN_OK)
-        status = hn_finetune_run_finish(run, &result);
+        status = hn_finetune_run_finish(run, &result, sizeof result);
     if (status != HN_OK)
         return status;
     if (d->seconds > 0)
@@ -163,7 +163,7 @@ static hn_status train(hn_finetune_run *run, const display *d, const char *folde
 static hn_status leave_report(hn_finetune_run *run, FILE *out)
 {
     hn_finetune_page page;
-    const hn_status status = hn_finetune_run_report(run, &page);
+    const hn_status status = hn_finetune_run_report(run, &page, sizeof page);
     if (page.left_out[0])
         fprintf(out, "no samples: %s\n", page.left_out);
     if (page.path[0])

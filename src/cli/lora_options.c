@@ -49,7 +49,7 @@ hn_status hn_lora_apply(const hn_lora_args *args, hn_lm *lm, hn_lm_numerics nume
         hn_lm_adapter_options o = { .size = sizeof o, .is_forced = args->force };
         hn_lm_adapter_trial told;
         HN_TRY(hn_lora_split(args->files.at[i], path, sizeof path, &o.scale));
-        const hn_status status = hn_lm_apply_adapter(lm, path, &o, &told);
+        const hn_status status = hn_lm_apply_adapter(lm, path, &o, &told, sizeof told);
         hn_lora_tell(path, &told, numerics);
         HN_TRY(status);
     }

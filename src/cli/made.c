@@ -33,7 +33,7 @@ static hn_status count(const hn_lm_file *file, counted *c)
     for (size_t i = 0; i < n; i++) {
         hn_lm_tensor t;
         int k = 0;
-        HN_TRY(hn_lm_file_tensor(file, i, &t));
+        HN_TRY(hn_lm_file_tensor(file, i, &t, sizeof t));
         c->numbers += (double)t.parameters;
         c->bytes += (double)t.bytes;
         while (k < c->n && strcmp(c->types[k], t.type))
@@ -54,7 +54,7 @@ static hn_status print_arch(hn_lm_file *file, FILE *out)
     const size_t key = hn_lm_file_find(file, "general.architecture");
     if (key == hn_lm_file_about(file)->n_keys)
         return HN_OK;
-    HN_TRY(hn_lm_file_item(file, key, 0, &arch));
+    HN_TRY(hn_lm_file_item(file, key, 0, &arch, sizeof arch));
     hn_terminal_show(out, arch.text, arch.bytes);
     fputs(", ", out);
     return HN_OK;

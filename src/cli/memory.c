@@ -27,7 +27,7 @@ hn_status hn_memory_foretell(const char *path, const hn_list *ignored, const hn_
     uint64_t program[N_ACCOUNTS];
     read_accounts(program); /* zeros where there is none */
     HN_TRY(hn_opened_open(&opened, HN_OPEN_ALL, path, args, ignored, NULL));
-    const hn_status status = hn_lm_measure(opened.lm, options, out);
+    const hn_status status = hn_lm_measure(opened.lm, options, out, sizeof *out);
     out->other += program[OWN] + program[FILES];
     hn_opened_close(&opened);
     return status;

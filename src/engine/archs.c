@@ -20,20 +20,22 @@ int32_t hn_lm_archs(void)
     return n;
 }
 
-hn_status hn_lm_arch_at(int32_t i, hn_lm_arch *out)
+hn_status hn_lm_arch_at(int32_t i, hn_lm_arch *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_arch, out, to, size);
     const int32_t n = hn_lm_archs();
-    HN_REQUIRE(out && i >= 0 && i < n, HN_ERR_ARGUMENT, "architecture %d of %d", i, n);
+    HN_REQUIRE(to && i >= 0 && i < n, HN_ERR_ARGUMENT, "architecture %d of %d", i, n);
     *out = outer(hn_archs[i]);
     return HN_OK;
 }
 
-hn_status hn_lm_arch_named(const char *name, hn_lm_arch *out)
+hn_status hn_lm_arch_named(const char *name, hn_lm_arch *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_arch, out, to, size);
     const hn_arch *arch;
-    HN_REQUIRE(name && out, HN_ERR_ARGUMENT, "hn_lm_arch_named: expected a name and out, found NULL");
+    HN_REQUIRE(name && to, HN_ERR_ARGUMENT, "hn_lm_arch_named: expected a name and out, found NULL");
     HN_TRY(hn_arch_named(name, &arch));
     *out = outer(arch);
     return HN_OK;

@@ -112,12 +112,13 @@ int32_t hn_device_ops(void)
     return n;
 }
 
-hn_status hn_device_op_at(const hn_engine *engine, int32_t device, int32_t i, hn_device_op *out)
+hn_status hn_device_op_at(const hn_engine *engine, int32_t device, int32_t i, hn_device_op *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_device_op, out, to, size);
     hn_device *on = NULL;
     const int32_t n = hn_device_ops();
-    HN_REQUIRE(out && i >= 0 && i < n, HN_ERR_ARGUMENT, "op %d of %d", i, n);
+    HN_REQUIRE(to && i >= 0 && i < n, HN_ERR_ARGUMENT, "op %d of %d", i, n);
     HN_TRY(want_device(engine, device, &on));
     const hn_op *op = hn_ops[i];
     *out = (hn_device_op){ .name = op->name, .is_view = op->view_of != 0 };

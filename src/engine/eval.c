@@ -38,13 +38,13 @@ static hn_lm_estimate outer(const hn_estimate *e)
 }
 
 hn_status hn_lm_perplexity_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_lm_perplexity_options *options,
-                              hn_lm_perplexity *out)
+                              hn_lm_perplexity *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_perplexity, out, to, size);
     hn_lm_perplexity_options o;
     hn_perplexity found;
-    HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_lm_perplexity_of: out is NULL");
-    memset(out, 0, sizeof *out);
+    HN_REQUIRE(to, HN_ERR_ARGUMENT, "hn_lm_perplexity_of: out is NULL");
     HN_TRY(check_ids("hn_lm_perplexity_of", lm, ids, n));
     HN_TRY(hn_lm_want_words(lm));
     HN_TRY(hn_take_struct("hn_lm_perplexity_options", options, sizeof o, &o));

@@ -151,11 +151,11 @@ static hn_examples_sequence view(const hn_sample *s)
                                    .n_straddling = s->n_straddling };
 }
 
-hn_status hn_examples_read(hn_examples *e, uint64_t i, hn_examples_place *out)
+hn_status hn_examples_read(hn_examples *e, uint64_t i, hn_examples_place *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(e && out, HN_ERR_ARGUMENT, "hn_examples_read: expected examples and out, found NULL");
-    *out = (hn_examples_place){ NULL, 0, 0 };
+    HN_GIVES(hn_examples_place, out, to, size);
+    HN_REQUIRE(e && to, HN_ERR_ARGUMENT, "hn_examples_read: expected examples and out, found NULL");
     HN_TRY(hn_engine_check(e->engine));
     hn_dataset *d = e->in.data.dataset;
     e->n_sequences = 0;

@@ -41,15 +41,15 @@ static hn_status use(hn_examples *e, const hn_examples_gradients_options *o, hn_
 }
 
 hn_status hn_examples_differentiate(hn_examples *e, const hn_examples_gradients_options *options,
-                                    hn_examples_gradients *out)
+                                    hn_examples_gradients *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_examples_gradients, out, to, size);
     hn_examples_gradients_options o;
     hn_gradients g = { 0 };
     hn_train_config config = hn_train_config_default();
-    HN_REQUIRE(e && options && out, HN_ERR_ARGUMENT,
+    HN_REQUIRE(e && options && to, HN_ERR_ARGUMENT,
                "hn_examples_differentiate: expected examples, options and out, found NULL");
-    memset(out, 0, sizeof *out);
     HN_TRY(hn_engine_check(e->engine));
     HN_TRY(hn_take_struct("hn_examples_gradients_options", options, sizeof o, &o));
     HN_REQUIRE(o.out || o.on_gradient, HN_ERR_ARGUMENT,

@@ -132,16 +132,15 @@ static void give(judge *j, hn_examples_judgement *out)
                                     .loss = j->sums.loss, .accuracy = j->sums.accuracy, .n = j->sums.n };
 }
 
-hn_status hn_examples_judge(hn_examples *e, const hn_examples_judge_options *options, hn_examples_judgement *out,
-                            hn_lm_adapter_trial *trial)
+hn_status hn_examples_judge(hn_examples *e, const hn_examples_judge_options *options, hn_examples_judgement *to,
+                            size_t size, hn_lm_adapter_trial *trial_to, size_t trial_size)
 {
     HN_ENTER();
+    HN_GIVES(hn_examples_judgement, out, to, size);
+    HN_GIVES(hn_lm_adapter_trial, trial, trial_to, trial_size);
     hn_adapter_trial told = { .note = "" };
-    HN_REQUIRE(e && out, HN_ERR_ARGUMENT, "hn_examples_judge: expected examples and out, found NULL");
+    HN_REQUIRE(e && to, HN_ERR_ARGUMENT, "hn_examples_judge: expected examples and out, found NULL");
     judge j = { .examples = e };
-    memset(out, 0, sizeof *out);
-    if (trial)
-        memset(trial, 0, sizeof *trial);
     HN_TRY(hn_engine_check(e->engine));
     HN_TRY(hn_take_struct("hn_examples_judge_options", options, sizeof j.o, &j.o));
     HN_TRY(take_options(&j));

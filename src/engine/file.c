@@ -159,10 +159,11 @@ const hn_lm_about *hn_lm_file_about(const hn_lm_file *f)
     return f ? &f->about : NULL;
 }
 
-hn_status hn_lm_file_tensor(const hn_lm_file *f, size_t i, hn_lm_tensor *out)
+hn_status hn_lm_file_tensor(const hn_lm_file *f, size_t i, hn_lm_tensor *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(f && out, HN_ERR_ARGUMENT, "hn_lm_file_tensor: expected a file and out, found NULL");
+    HN_GIVES(hn_lm_tensor, out, to, size);
+    HN_REQUIRE(f && to, HN_ERR_ARGUMENT, "hn_lm_file_tensor: expected a file and out, found NULL");
     HN_REQUIRE(i < f->look.weights->n, HN_ERR_ARGUMENT, "%s: tensor %zu of %zu", f->path, i, f->look.weights->n);
     const hn_weight_entry *e = &f->look.weights->entries[i];
     *out = (hn_lm_tensor){ .name = e->name, .type = e->encoding, .use = use_of(e->name), .shape.rank = e->type.rank,
@@ -188,11 +189,12 @@ static hn_status want_key(const hn_lm_file *f, size_t i, const hn_meta_value **o
     return HN_OK;
 }
 
-hn_status hn_lm_file_key(const hn_lm_file *f, size_t i, hn_lm_key *out)
+hn_status hn_lm_file_key(const hn_lm_file *f, size_t i, hn_lm_key *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_key, out, to, size);
     const hn_meta_value *v;
-    HN_REQUIRE(f && out, HN_ERR_ARGUMENT, "hn_lm_file_key: expected a file and out, found NULL");
+    HN_REQUIRE(f && to, HN_ERR_ARGUMENT, "hn_lm_file_key: expected a file and out, found NULL");
     HN_TRY(want_key(f, i, &v));
     *out = (hn_lm_key){ .name = v->key, .type = hn_meta_type_name(v->type), .kind = kind_of(v->type),
                         .is_array = v->is_array, .n = v->n };
@@ -219,11 +221,12 @@ static hn_span text_at(hn_lm_file *f, const hn_meta_value *v, uint64_t i)
     return hn_meta_next_string(v, &f->cursor);
 }
 
-hn_status hn_lm_file_item(hn_lm_file *f, size_t key, uint64_t i, hn_lm_item *out)
+hn_status hn_lm_file_item(hn_lm_file *f, size_t key, uint64_t i, hn_lm_item *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_item, out, to, size);
     const hn_meta_value *v;
-    HN_REQUIRE(f && out, HN_ERR_ARGUMENT, "hn_lm_file_item: expected a file and out, found NULL");
+    HN_REQUIRE(f && to, HN_ERR_ARGUMENT, "hn_lm_file_item: expected a file and out, found NULL");
     HN_TRY(want_key(f, key, &v));
     HN_REQUIRE(i < v->n, HN_ERR_ARGUMENT, "%s: %s: item %llu of %llu", f->path, v->key, (unsigned long long)i,
                (unsigned long long)v->n);

@@ -115,16 +115,16 @@ static hn_status train(hn_finetune_run *run, const hn_finetune_spec *s, void *ou
     if (s->resume)
         HN_TRY(hn_finetune_run_resume(run, NULL, NULL));
     HN_TRY(hn_finetune_run_go(run));
-    return hn_finetune_run_finish(run, out);
+    return hn_finetune_run_finish(run, out, sizeof(hn_finetune_result));
 }
 
-hn_status hn_finetune(hn_engine *engine, const hn_finetune_spec *spec, hn_finetune_result *result)
+hn_status hn_finetune(hn_engine *engine, const hn_finetune_spec *spec, hn_finetune_result *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(engine && spec && result, HN_ERR_ARGUMENT,
+    HN_GIVES(hn_finetune_result, result, to, size);
+    HN_REQUIRE(engine && spec && to, HN_ERR_ARGUMENT,
                "hn_finetune: expected engine, spec and result, found NULL");
     HN_TRY(hn_engine_check(engine));
-    memset(result, 0, sizeof *result);
     hn_finetune_spec s;
     HN_TRY(hn_take_struct("hn_finetune_spec", spec, sizeof s, &s));
     return with_run(engine, &s, true, train, result);
@@ -133,18 +133,18 @@ hn_status hn_finetune(hn_engine *engine, const hn_finetune_spec *spec, hn_finetu
 static hn_status estimate_run(hn_finetune_run *run, const hn_finetune_spec *s, void *out)
 {
     (void)s;
-    *(hn_finetune_estimate *)out = hn_finetune_run_get_layout(run)->estimate;
+    *(hn_finetune_estimate *)out = *hn_finetune_run_get_layout(run)->estimate;
     return HN_OK;
 }
 
 hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spec,
-                           hn_finetune_estimate *estimate)
+                           hn_finetune_estimate *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(engine && spec && estimate, HN_ERR_ARGUMENT,
+    HN_GIVES(hn_finetune_estimate, estimate, to, size);
+    HN_REQUIRE(engine && spec && to, HN_ERR_ARGUMENT,
                "hn_finetune_plan: expected engine, spec and estimate, found NULL");
     HN_TRY(hn_engine_check(engine));
-    memset(estimate, 0, sizeof *estimate);
     hn_finetune_spec s;
     HN_TRY(hn_take_struct("hn_finetune_spec", spec, sizeof s, &s));
     return with_run(engine, &s, false, estimate_run, estimate);

@@ -52,7 +52,7 @@ static void lay_out(hn_finetune_run *r)
 {
     const hn_train_plan p = hn_train_run_plan(r->inner);
     const hn_tuning *t = hn_train_run_tuning(r->inner);
-    const hn_finetune_estimate estimate = {
+    r->estimate = (hn_finetune_estimate){
         .n_steps = p.n_steps, .n_examples = (int64_t)r->examples->in.preflight.n_examples,
         .n_trained = t->n_params, .n_tensors = t->n_tensors, .micro_tokens = p.micro_tokens,
         .recompute = p.recompute, .total_bytes = p.total_bytes, .weights_bytes = p.weights_bytes,
@@ -62,7 +62,7 @@ static void lay_out(hn_finetune_run *r)
     };
     hn_finetune_layout *l = &r->layout;
     *l = (hn_finetune_layout){
-        .estimate = estimate, .share = (double)t->n_matched / (double)t->n_base, .rate = r->config.rate,
+        .estimate = &r->estimate, .share = (double)t->n_matched / (double)t->n_base, .rate = r->config.rate,
         .schedule = r->config.schedule, .optimizer = r->config.optimizer, .seed = r->config.seed,
         .judges_answers = hn_goal_groups(hn_learner_objective(hn_train_run_learner(r->inner))->goal),
         .is_model = hn_tuning_is_full(t),
@@ -195,19 +195,19 @@ hn_status hn_finetune_run_go(hn_finetune_run *r)
     return HN_OK;
 }
 
-hn_status hn_finetune_run_finish(hn_finetune_run *r, hn_finetune_result *result)
+hn_status hn_finetune_run_finish(hn_finetune_run *r, hn_finetune_result *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(result, HN_ERR_ARGUMENT, "hn_finetune_run_finish: expected a result, found NULL");
-    memset(result, 0, sizeof *result);
+    HN_GIVES(hn_finetune_result, result, to, size);
+    HN_REQUIRE(to, HN_ERR_ARGUMENT, "hn_finetune_run_finish: expected a result, found NULL");
     HN_TRY(check_turn(r, "hn_finetune_run_finish", r && r->is_done && !r->is_finished));
-    const hn_status status = hn_train_run_finish(r->inner, result->path, result->sha256);
+    const hn_status status = hn_train_run_finish(r->inner, r->result, result->sha256);
     if (status != HN_OK) {
         memset(result, 0, sizeof *result);
         return status;
     }
     r->is_finished = true;
-    snprintf(r->result, sizeof r->result, "%s", result->path);
+    memcpy(result->path, r->result, sizeof r->result);
     result->n_steps = hn_train_run_state(r->inner)->step;
     result->last_loss = hn_train_run_state(r->inner)->last_loss;
     snprintf(result->verdict, sizeof result->verdict, "%s", hn_train_run_verdict(r->inner));
@@ -252,11 +252,11 @@ static hn_status report(hn_finetune_run *r, hn_finetune_page *page)
     return status == HN_OK ? HN_OK : hn_fail(status, "samples: %s", said);
 }
 
-hn_status hn_finetune_run_report(hn_finetune_run *r, hn_finetune_page *page)
+hn_status hn_finetune_run_report(hn_finetune_run *r, hn_finetune_page *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(page, HN_ERR_ARGUMENT, "hn_finetune_run_report: expected a page, found NULL");
-    memset(page, 0, sizeof *page);
+    HN_GIVES(hn_finetune_page, page, to, size);
+    HN_REQUIRE(to, HN_ERR_ARGUMENT, "hn_finetune_run_report: expected a page, found NULL");
     HN_TRY(check_turn(r, "hn_finetune_run_report", r && r->is_finished && r->inner));
     end_training(r);
     return report(r, page);

@@ -13,6 +13,7 @@ struct hn_finetune_run {
     hn_train_config config;
     char samples[40]; /* as a line of run.toml */
     hn_train_run *inner; /* NULL once it is reported on */
+    hn_finetune_estimate estimate;
     hn_finetune_layout layout;
     hn_lock_file folder; /* held to the last byte that is written there */
     size_t limit;        /* of the engine's heap, before the run lowered it */

@@ -19,8 +19,6 @@ static hn_status add(hn_lm *lm, hn_adapter *adapter)
 
 void hn_lm_give_trial(const hn_adapter_trial *found, hn_lm_adapter_trial *out)
 {
-    if (!out)
-        return;
     *out = (hn_lm_adapter_trial){ .was_tried = found->was_tried, .recorded = hn_outer_numerics(found->recorded),
                                   .kl = found->kl, .budget = found->budget };
     snprintf(out->note, sizeof out->note, "%s", found->note);
@@ -53,7 +51,8 @@ static hn_status apply(hn_lm *lm, const char *path, const hn_lm_adapter_options 
     HN_REQUIRE(lm->adapters.n < HN_MAX_ADAPTERS, HN_ERR_ARGUMENT, "%s: expected at most %d adapters", path,
                HN_MAX_ADAPTERS);
     HN_TRY(hn_lm_try_adapter(lm, path, options, &adapter, &found));
-    hn_lm_give_trial(&found, trial); /* what was found stands, whatever becomes of it beside the others */
+    if (trial)
+        hn_lm_give_trial(&found, trial); /* what was found stands, whatever becomes of it beside the others */
     const hn_status status = add(lm, adapter);
     if (status != HN_OK)
         hn_adapter_close(adapter);
@@ -68,11 +67,11 @@ hn_status hn_lm_add_adapter(hn_lm *lm, const char *path, const hn_lm_adapter_opt
 }
 
 hn_status hn_lm_apply_adapter(hn_lm *lm, const char *path, const hn_lm_adapter_options *options,
-                              hn_lm_adapter_trial *trial)
+                              hn_lm_adapter_trial *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(lm && path && trial, HN_ERR_ARGUMENT,
+    HN_GIVES(hn_lm_adapter_trial, trial, to, size);
+    HN_REQUIRE(lm && path && to, HN_ERR_ARGUMENT,
                "hn_lm_apply_adapter: expected a model, a path and a trial, found NULL");
-    *trial = (hn_lm_adapter_trial){ .note = "" };
     return apply(lm, path, options, trial);
 }

@@ -259,19 +259,20 @@ static hn_status end_turn(const hn_turn *found, hn_status status, hn_lm_turn *ou
 {
     static const hn_lm_end ends[] = { [HN_TURN_DONE] = HN_LM_DONE, [HN_TURN_COUNTED] = HN_LM_COUNTED,
                                       [HN_TURN_FULL] = HN_LM_FULL, [HN_TURN_CANCELLED] = HN_LM_CANCELLED };
-    if (out)
-        *out = (hn_lm_turn){ .end = found->does_not_fit ? HN_LM_FULL : ends[found->end], .n_prompt = found->n_prompt, .n_reused = found->n_reused,
-                             .n_answer = found->n_answer, .prompt_seconds = (double)found->prompt_ns * 1e-9,
-                             .answer_seconds = (double)found->answer_ns * 1e-9 };
+    *out = (hn_lm_turn){ .end = found->does_not_fit ? HN_LM_FULL : ends[found->end], .n_prompt = found->n_prompt,
+                         .n_reused = found->n_reused, .n_answer = found->n_answer,
+                         .prompt_seconds = (double)found->prompt_ns * 1e-9,
+                         .answer_seconds = (double)found->answer_ns * 1e-9 };
     HN_TRY(status);
     HN_REQUIRE(found->end != HN_TURN_CANCELLED, HN_ERR_CANCELLED, "the answer was stopped after %lld tokens",
                (long long)found->n_answer);
     return HN_OK;
 }
 
-hn_status hn_lm_chat_ask(hn_lm_chat *c, const char *text, hn_lm_turn *turn)
+hn_status hn_lm_chat_ask(hn_lm_chat *c, const char *text, hn_lm_turn *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_turn, turn, to, size);
     HN_REQUIRE(c && text, HN_ERR_ARGUMENT, "hn_lm_chat_ask: expected a chat and a text, found NULL");
     HN_TRY(hn_engine_check(c->lm->engine));
     const hn_run_options run = { .cancel = hn_engine_cancelled(c->lm->engine) };
@@ -281,9 +282,10 @@ hn_status hn_lm_chat_ask(hn_lm_chat *c, const char *text, hn_lm_turn *turn)
     return end_turn(&found, status, turn);
 }
 
-hn_status hn_lm_chat_answer(hn_lm_chat *c, const char *messages, hn_lm_turn *turn)
+hn_status hn_lm_chat_answer(hn_lm_chat *c, const char *messages, hn_lm_turn *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_turn, turn, to, size);
     HN_REQUIRE(c && messages, HN_ERR_ARGUMENT, "hn_lm_chat_answer: expected a chat and messages, found NULL");
     HN_TRY(hn_engine_check(c->lm->engine));
     const hn_run_options run = { .cancel = hn_engine_cancelled(c->lm->engine) };

@@ -79,10 +79,11 @@ const char *hn_lm_plan_refused(const hn_lm_plan *p)
     return p ? p->looks.refused : "";
 }
 
-hn_status hn_lm_plan_model(const hn_lm_plan *p, hn_lm_planned_model *out)
+hn_status hn_lm_plan_model(const hn_lm_plan *p, hn_lm_planned_model *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(p && out, HN_ERR_ARGUMENT, "hn_lm_plan_model: expected a plan and out, found NULL");
+    HN_GIVES(hn_lm_planned_model, out, to, size);
+    HN_REQUIRE(p && to, HN_ERR_ARGUMENT, "hn_lm_plan_model: expected a plan and out, found NULL");
     const hn_model *model = p->lm->model;
     const hn_hparams *hp = hn_model_hparams(model);
     *out = (hn_lm_planned_model){ .path = hn_model_path(model), .architecture = hn_model_arch(model)->name,
@@ -105,11 +106,12 @@ static hn_status want(const hn_lm_plan *p, int32_t i, const void *out, const hn_
     return HN_OK;
 }
 
-hn_status hn_lm_plan_at(const hn_lm_plan *p, int32_t i, hn_lm_planned *out)
+hn_status hn_lm_plan_at(const hn_lm_plan *p, int32_t i, hn_lm_planned *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_planned, out, to, size);
     const hn_plan_look *l = NULL;
-    HN_TRY(want(p, i, out, &l));
+    HN_TRY(want(p, i, to, &l));
     *out = (hn_lm_planned){ .name = l->name, .tokens = l->tokens, .steps = l->work.all.n, .copies = l->work.n_copies,
                             .slow = l->work.n_without_kernel, .operations = l->work.all.flops,
                             .weights = l->memory[HN_PLAN_WEIGHTS], .packed = l->memory[HN_PLAN_PACKED],
@@ -120,11 +122,12 @@ hn_status hn_lm_plan_at(const hn_lm_plan *p, int32_t i, hn_lm_planned *out)
     return HN_OK;
 }
 
-hn_status hn_lm_plan_device(const hn_lm_plan *p, int32_t i, int32_t device, hn_lm_planned_device *out)
+hn_status hn_lm_plan_device(const hn_lm_plan *p, int32_t i, int32_t device, hn_lm_planned_device *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_planned_device, out, to, size);
     const hn_plan_look *l = NULL;
-    HN_TRY(want(p, i, out, &l));
+    HN_TRY(want(p, i, to, &l));
     HN_REQUIRE(device >= 0 && device < l->plan->n_devices, HN_ERR_ARGUMENT, "device %d of %d", device, l->plan->n_devices);
     const hn_device *on = l->plan->targets[device].device;
     const hn_device_bytes *b = &l->on[device];
@@ -138,11 +141,12 @@ hn_status hn_lm_plan_device(const hn_lm_plan *p, int32_t i, int32_t device, hn_l
     return HN_OK;
 }
 
-hn_status hn_lm_plan_op(const hn_lm_plan *p, int32_t i, int32_t op, hn_lm_planned_op *out)
+hn_status hn_lm_plan_op(const hn_lm_plan *p, int32_t i, int32_t op, hn_lm_planned_op *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_planned_op, out, to, size);
     const hn_plan_look *l = NULL;
-    HN_TRY(want(p, i, out, &l));
+    HN_TRY(want(p, i, to, &l));
     HN_REQUIRE(op >= 0 && op < l->work.n_ops, HN_ERR_ARGUMENT, "op %d of %d", op, l->work.n_ops);
     const hn_op_work *w = &l->work.ops[op];
     *out = (hn_lm_planned_op){ .name = w->op->name, .n = w->n, .operations = w->flops, .bytes = w->bytes };

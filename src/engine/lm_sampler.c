@@ -12,15 +12,16 @@ struct hn_lm_sampler {
     uint64_t number; /* with this one */
 };
 
-hn_status hn_lm_sampling_default(hn_lm_sampling *out, size_t size)
+hn_status hn_lm_sampling_default(hn_lm_sampling *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_sampling, out, to, size);
     static const hn_sampler_options inner = HN_SAMPLER_DEFAULTS(float);
-    HN_REQUIRE(out, HN_ERR_ARGUMENT, "hn_lm_sampling_default: out is NULL");
-    const hn_lm_sampling o = { .size = sizeof o, .temperature = inner.temperature, .top_k = inner.top_k,
+    HN_REQUIRE(to, HN_ERR_ARGUMENT, "hn_lm_sampling_default: out is NULL");
+    *out = (hn_lm_sampling){ .size = size, .temperature = inner.temperature, .top_k = inner.top_k,
                                .top_p = inner.top_p, .min_p = inner.min_p, .repetition = inner.repetition,
                                .last = inner.last_n };
-    return hn_give_struct("hn_lm_sampling", &o, sizeof o, out, size);
+    return HN_OK;
 }
 
 hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling, hn_logit_bias **bias,

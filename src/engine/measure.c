@@ -12,13 +12,13 @@ static uint64_t weight_bytes(const hn_model *model)
     return bytes;
 }
 
-hn_status hn_lm_measure(hn_lm *lm, const hn_lm_session_options *options, hn_lm_sizes *out)
+hn_status hn_lm_measure(hn_lm *lm, const hn_lm_session_options *options, hn_lm_sizes *to, size_t size)
 {
     HN_ENTER();
+    HN_GIVES(hn_lm_sizes, out, to, size);
     hn_lm_session_options o;
     hn_session_sizes sizes;
-    HN_REQUIRE(lm && out, HN_ERR_ARGUMENT, "hn_lm_measure: expected a model and out, found NULL");
-    *out = (hn_lm_sizes){ 0 };
+    HN_REQUIRE(lm && to, HN_ERR_ARGUMENT, "hn_lm_measure: expected a model and out, found NULL");
     HN_TRY(hn_take_struct("hn_lm_session_options", options, sizeof o, &o));
     HN_TRY(hn_lm_want_model(lm));
     hn_session_options inner = { .n_ctx = o.context, .max_batch = o.batch, .keeps_all = o.keeps_all != 0,

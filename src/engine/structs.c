@@ -12,7 +12,9 @@
 
 const hn_struct_size hn_struct_sizes[] = {
 #define HN_STRUCT(type, last) { #type, END(type, last) },
+#define HN_RESULT(type, last) HN_STRUCT(type, last)
 #include "engine/structs.def"
+#undef HN_RESULT
 #undef HN_STRUCT
     { NULL, 0 },
 };
@@ -32,9 +34,14 @@ static bool may_be_newer(size_t found, size_t size)
     return found > size && found - size <= MOST_MORE && found % sizeof(size_t) == 0;
 }
 
+static bool is_size(const hn_struct_size *list, const char *name, size_t found, size_t size)
+{
+    return is_known(list, name, found) || may_be_newer(found, size);
+}
+
 static hn_status check_size(const hn_struct_size *list, const char *name, size_t found, size_t size)
 {
-    HN_REQUIRE(is_known(list, name, found) || may_be_newer(found, size), HN_ERR_ARGUMENT,
+    HN_REQUIRE(is_size(list, name, found, size), HN_ERR_ARGUMENT,
                "%s.size is %zu: expected %zu, its size", name, found, size);
     return HN_OK;
 }
@@ -62,11 +69,15 @@ hn_status hn_take_struct(const char *name, const void *given, size_t size, void 
     return hn_take_struct_by(hn_struct_sizes, name, given, size, out);
 }
 
-hn_status hn_give_struct(const char *name, const void *from, size_t size, void *to, size_t room)
+hn_status hn_check_giving(const hn_giving *g)
 {
-    HN_TRY(check_size(hn_struct_sizes, name, room, size));
-    memset(to, 0, room);
-    memcpy(to, from, room < size ? room : size);
-    memcpy(to, &room, sizeof room);
-    return HN_OK;
+    return g->to ? check_size(hn_struct_sizes, g->name, g->room, g->size) : HN_OK;
+}
+
+void hn_give(const hn_giving *g)
+{
+    if (!g->to || !is_size(hn_struct_sizes, g->name, g->room, g->size))
+        return;
+    memset(g->to, 0, g->room);
+    memcpy(g->to, g->from, g->room < g->size ? g->room : g->size);
 }

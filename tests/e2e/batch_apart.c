@@ -57,7 +57,7 @@ static bool train(int kind)
     FILE *f = fopen(data, "w");
     for (int i = 0; f && i < 8; i++)
         fprintf(f, "{\"prompt\":\"ab%dcd\",\"completion\":\" %d is what comes\"}\n", i, 7 * i);
-    return CHECK(f && !fclose(f)) && CHECK_OK(hn_finetune(engine, &spec, &result));
+    return CHECK(f && !fclose(f)) && CHECK_OK(hn_finetune(engine, &spec, &result, sizeof result));
 }
 
 static bool say_alone(int kind)

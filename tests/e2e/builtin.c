@@ -61,10 +61,10 @@ static void check_resume(hn_engine *engine, hn_finetune_spec spec)
     spec.out = "run";
     spec.settings = settings;
     spec.n_settings = 3;
-    if (!CHECK_OK(hn_finetune(engine, &spec, &result)))
+    if (!CHECK_OK(hn_finetune(engine, &spec, &result, sizeof result)))
         return;
     memcpy(sha256, result.sha256, sizeof sha256);
-    if (CHECK_OK(hn_finetune(engine, &(hn_finetune_spec){ .size = sizeof(hn_finetune_spec), .out = "run", .resume = 1 }, &result)))
+    if (CHECK_OK(hn_finetune(engine, &(hn_finetune_spec){ .size = sizeof(hn_finetune_spec), .out = "run", .resume = 1 }, &result, sizeof result)))
         CHECK_TEXT(sha256, result.sha256);
 }
 
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     hn_finetune_estimate plan;
     const hn_finetune_spec spec = { .size = sizeof spec, .model = hn_lm_builtin(), .data = &data, .n_data = 1, .plain = 1,
                                     .allow_unended = 1, .loss = "all" };
-    if (CHECK_OK(hn_finetune_plan(engine, &spec, &plan)))
+    if (CHECK_OK(hn_finetune_plan(engine, &spec, &plan, sizeof plan)))
         CHECK_INT(1, plan.n_examples);
     check_resume(engine, spec);
     hn_engine_free(engine);

@@ -159,10 +159,10 @@ static void check_chat(hn_lm *lm, stopper *s)
     *s = (stopper){ .cancel = s->cancel, .at = 3 };
     if (!CHECK_OK(hn_lm_chat_new(&chat, lm, &o)))
         return;
-    CHECK_FAILS(hn_lm_chat_ask(chat, "Tell me a story.", &turn), HN_ERR_CANCELLED, "stopped after");
+    CHECK_FAILS(hn_lm_chat_ask(chat, "Tell me a story.", &turn, sizeof turn), HN_ERR_CANCELLED, "stopped after");
     CHECK(turn.n_answer >= 3 && turn.n_answer < 20);
     hn_cancel_clear(s->cancel);
-    CHECK_OK(hn_lm_chat_ask(chat, "Another one.", &turn));
+    CHECK_OK(hn_lm_chat_ask(chat, "Another one.", &turn, sizeof turn));
     hn_lm_chat_free(chat);
 }
 
@@ -185,13 +185,13 @@ static void check_run(hn_engine *engine, stopper *s)
         snprintf(run[i], sizeof run[i], "%s/%d", folder, i);
         spec.out = run[i];
         if (!i)
-            CHECK_FAILS(hn_finetune(engine, &spec, &result[i]), HN_ERR_CANCELLED, "");
+            CHECK_FAILS(hn_finetune(engine, &spec, &result[i], sizeof result[i]), HN_ERR_CANCELLED, "");
         if (!i)
             CHECK_INT(2, s->n);
         hn_cancel_clear(s->cancel);
         spec.resume = !i;
         s->at = 0;
-        CHECK_OK(hn_finetune(engine, &spec, &result[i]));
+        CHECK_OK(hn_finetune(engine, &spec, &result[i], sizeof result[i]));
     }
     CHECK_TEXT(result[1].sha256, result[0].sha256);
     snprintf(line, sizeof line, "rm -rf %s", folder);

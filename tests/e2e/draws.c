@@ -148,7 +148,7 @@ static void ask(hn_lm_chat *chat, const char *question, char *to, size_t room)
 {
     size_t n;
     hn_lm_turn turn;
-    CHECK_OK(hn_lm_chat_ask(chat, question, &turn));
+    CHECK_OK(hn_lm_chat_ask(chat, question, &turn, sizeof turn));
     CHECK_INT(10, turn.n_answer);
     CHECK_OK(hn_lm_chat_messages(chat, to, room, &n));
 }
@@ -169,7 +169,7 @@ static void check_chat(void)
     ask(chat, "Who was there?", again, sizeof again);
     CHECK_TEXT(first, again);
     hn_engine_cancel(engine);
-    CHECK_FAILS(hn_lm_chat_ask(chat, "Why?", &turn), HN_ERR_CANCELLED, "");
+    CHECK_FAILS(hn_lm_chat_ask(chat, "Why?", &turn, sizeof turn), HN_ERR_CANCELLED, "");
     hn_engine_resume(engine);
     ask(chat, "Why?", again, sizeof again);
     CHECK_TEXT(second, again);

@@ -121,7 +121,7 @@ static void check_whole(hn_engine *engine, const char *digest)
     const hn_finetune_spec spec = spec_of(in_dir("whole"), &h);
     check_group("whole");
     hn_engine_on_progress(engine, on_progress, &h);
-    if (CHECK_OK(hn_finetune(engine, &spec, &result))) {
+    if (CHECK_OK(hn_finetune(engine, &spec, &result, sizeof result))) {
         CHECK_TEXT(digest, result.sha256);
         CHECK(strstr(result.path, "whole/adapter.gguf") && exists("whole/adapter.gguf"));
         CHECK_INT(N_STEPS, result.n_steps);
@@ -141,19 +141,19 @@ static void check_cancelled(hn_engine *engine, const char *digest)
     hn_finetune_result result;
     hn_finetune_spec spec = spec_of(in_dir("parts"), &h);
     check_group("cancelled");
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_CANCELLED, "stopped after step 3 of 6");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_CANCELLED, "stopped after step 3 of 6");
     CHECK(!result.path[0] && !result.sha256[0]);
     CHECK_INT(3, h.steps);
     CHECK(exists("parts/step-00000003.ckpt") && !exists("parts/adapter.gguf"));
     h.cancels_at = 0;
     spec.resume = 1;
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_CANCELLED, "");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_CANCELLED, "");
     CHECK_INT(3, h.steps); /* until it is told to go on */
     hn_engine_resume(engine);
     spec.resume = 0;
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "a run is there already");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_ARGUMENT, "a run is there already");
     spec.resume = 1;
-    if (CHECK_OK(hn_finetune(engine, &spec, &result)))
+    if (CHECK_OK(hn_finetune(engine, &spec, &result, sizeof result)))
         CHECK_TEXT(digest, result.sha256);
     CHECK_INT(N_STEPS, h.steps); /* only those that were left */
 }
@@ -167,45 +167,45 @@ static void check_folder(hn_engine *engine, const char *digest)
     hn_finetune_result result;
     hn_finetune_spec spec = spec_of(in_dir("alone"), &h);
     check_group("the folder alone");
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_CANCELLED, "stopped after step 3 of 6");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_CANCELLED, "stopped after step 3 of 6");
     hn_engine_resume(engine);
     h.cancels_at = 0;
     spec = (hn_finetune_spec){ .size = sizeof(hn_finetune_spec), .out = in_dir("alone"), .resume = 1, .context = &h, .on_step = on_step };
     spec.settings = other;
     spec.n_settings = 1;
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT,
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_ARGUMENT,
                 "made with another --rate: it was 0.001");
     spec.settings = smaller;
     spec.n_settings = 2;
-    if (CHECK_OK(hn_finetune(engine, &spec, &result)))
+    if (CHECK_OK(hn_finetune(engine, &spec, &result, sizeof result)))
         CHECK_TEXT(digest, result.sha256);
     CHECK_INT(N_STEPS, h.steps);
     /* Killed before anything was saved: it begins, of the same; or another begins there. */
     sh("cd %s && rm alone/adapter.gguf alone/*.ckpt && grep -q '^save-every = 1$' alone/run.toml", dir);
     h = (heard){ .engine = engine };
     spec.n_settings = 0;
-    if (CHECK_OK(hn_finetune(engine, &spec, &result)))
+    if (CHECK_OK(hn_finetune(engine, &spec, &result, sizeof result)))
         CHECK_TEXT(digest, result.sha256);
     CHECK_INT(N_STEPS, h.steps);
     sh("cd %s && rm alone/adapter.gguf alone/*.ckpt", dir);
     h = (heard){ .engine = engine };
     spec = spec_of(in_dir("alone"), &h);
-    if (CHECK_OK(hn_finetune(engine, &spec, &result)))
+    if (CHECK_OK(hn_finetune(engine, &spec, &result, sizeof result)))
         CHECK_TEXT(digest, result.sha256);
     /* No run, a file that is not ours, and lines that mean nothing. */
     spec = (hn_finetune_spec){ .size = sizeof(hn_finetune_spec), .out = in_dir("nobody"), .resume = 1 };
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_IO, "no run to go on with");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_IO, "no run to go on with");
     CHECK(!exists("nobody"));
     sh("mkdir %s/odd && cd %s/odd && echo 'model = \"m.gguf\"' >run.toml", dir, dir);
     heard silent = { .engine = engine };
     spec = spec_of(in_dir("odd"), &silent);
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "a run is there already");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_ARGUMENT, "a run is there already");
     spec = (hn_finetune_spec){ .size = sizeof(hn_finetune_spec), .out = in_dir("odd"), .resume = 1 };
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "expected --data FILE");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_ARGUMENT, "expected --data FILE");
     sh("echo 'rnak = false' >>%s/odd/run.toml", dir);
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_FORMAT, "line 2: unknown option --rnak");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_FORMAT, "line 2: unknown option --rnak");
     sh("cd %s/odd && printf 'model = \"m\"\nrank = 1\nrank = 2\n' >run.toml", dir);
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_FORMAT, "line 3: rank: expected a key once");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_FORMAT, "line 3: rank: expected a key once");
 }
 
 /* What patience has counted outlives an interruption: a run whose evaluations get worse stops at the
@@ -221,17 +221,17 @@ static void check_patience(hn_engine *engine)
     spec.settings = settings_of;
     spec.n_settings = sizeof settings_of / sizeof *settings_of;
     spec.on_saved = NULL;
-    if (!CHECK_OK(hn_finetune(engine, &spec, &a)) ||
+    if (!CHECK_OK(hn_finetune(engine, &spec, &a, sizeof a)) ||
         !CHECK_THAT(whole.steps > 4 && whole.steps < 60, "%d steps", whole.steps))
         return;
     spec.out = in_dir("impatient");
     spec.context = &parts;
     parts.cancels_at = whole.steps - 1; /* three of four worse ones have been counted */
-    CHECK_FAILS(hn_finetune(engine, &spec, &b), HN_ERR_CANCELLED, "stopped after step");
+    CHECK_FAILS(hn_finetune(engine, &spec, &b, sizeof b), HN_ERR_CANCELLED, "stopped after step");
     hn_engine_resume(engine);
     parts.cancels_at = 0;
     spec.resume = 1;
-    if (CHECK_OK(hn_finetune(engine, &spec, &b)))
+    if (CHECK_OK(hn_finetune(engine, &spec, &b, sizeof b)))
         CHECK_TEXT(a.sha256, b.sha256);
     CHECK_INT(whole.steps, parts.steps);
 }
@@ -245,7 +245,7 @@ static void refuse_setting(hn_engine *engine, const char *setting, const char *w
     hn_finetune_spec spec = spec_of(NULL, &h);
     spec.settings = &setting;
     spec.n_settings = 1;
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, words);
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, words);
 }
 
 static void check_refusals(hn_engine *engine)
@@ -255,9 +255,9 @@ static void check_refusals(hn_engine *engine)
     hn_finetune_estimate e;
     hn_finetune_spec spec = spec_of(NULL, &h);
     check_group("refusals");
-    CHECK_FAILS(hn_finetune(engine, &spec, &result), HN_ERR_ARGUMENT, "hn_finetune_spec.out");
-    CHECK_FAILS(hn_finetune(engine, NULL, &result), HN_ERR_ARGUMENT, "found NULL");
-    CHECK_FAILS(hn_finetune(engine, &spec, NULL), HN_ERR_ARGUMENT, "found NULL");
+    CHECK_FAILS(hn_finetune(engine, &spec, &result, sizeof result), HN_ERR_ARGUMENT, "hn_finetune_spec.out");
+    CHECK_FAILS(hn_finetune(engine, NULL, &result, sizeof result), HN_ERR_ARGUMENT, "found NULL");
+    CHECK_FAILS(hn_finetune(engine, &spec, NULL, 0), HN_ERR_ARGUMENT, "found NULL");
     refuse_setting(engine, "rnak=8", "unknown option --rnak");
     refuse_setting(engine, "rank=8x", "--rank 8x: expected a whole number from 1 to 65536");
     refuse_setting(engine, "rank=0", "--rank 0: expected a whole number");
@@ -267,16 +267,16 @@ static void check_refusals(hn_engine *engine)
     refuse_setting(engine, "goal=sgt", "--goal sgt: expected sft, kl, dpo, orpo or kto");
     refuse_setting(engine, "threads=4", "n_threads");
     spec.n_data = 0;
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "hn_finetune_spec.data");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, "hn_finetune_spec.data");
     spec = spec_of(NULL, &h);
     spec.loss = "some";
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "some");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, "some");
     spec = spec_of(NULL, &h);
     spec.held_fraction = 2;
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "held");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, "held");
     spec = spec_of(NULL, &h);
     spec.model = in_dir("nothing.gguf");
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_IO, "nothing.gguf");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_IO, "nothing.gguf");
     CHECK_INT(0, h.steps);
 }
 
@@ -292,24 +292,24 @@ static void check_passed_over(hn_engine *engine)
     sh("cd %s && LC_ALL=C sed %s m.gguf >bad.gguf && sed 's/^{/{\"mood\":\"sad\",/' d.jsonl >mood.jsonl", dir, bass);
     const char *mood = in_dir("mood.jsonl");
     spec.data = &mood;
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_FORMAT, "--ignore-field mood leaves them");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_FORMAT, "--ignore-field mood leaves them");
     spec.ignored_keys = field;
     spec.n_ignored_keys = 1;
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "--ignore mood: ");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, "--ignore mood: ");
     spec.n_ignored_keys = 0;
     spec.ignored_fields = field;
     spec.n_ignored_fields = 1;
-    CHECK_OK(hn_finetune_plan(engine, &spec, &e));
+    CHECK_OK(hn_finetune_plan(engine, &spec, &e, sizeof e));
     spec.model = in_dir("bad.gguf");
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_UNSUPPORTED, "--ignore llama.rope.freq_bass passes over it");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_UNSUPPORTED, "--ignore llama.rope.freq_bass passes over it");
     spec.ignored_keys = key;
     spec.n_ignored_keys = 1;
-    CHECK_OK(hn_finetune_plan(engine, &spec, &e));
+    CHECK_OK(hn_finetune_plan(engine, &spec, &e, sizeof e));
     spec.ignored_keys = NULL;
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "ignored_keys: expected a list");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, "ignored_keys: expected a list");
     spec.n_ignored_keys = 0;
     spec.ignored_fields = NULL;
-    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e), HN_ERR_ARGUMENT, "ignored_fields: expected a list");
+    CHECK_FAILS(hn_finetune_plan(engine, &spec, &e, sizeof e), HN_ERR_ARGUMENT, "ignored_fields: expected a list");
 }
 
 static void check_plan(hn_engine *engine)
@@ -318,7 +318,7 @@ static void check_plan(hn_engine *engine)
     heard h = { .engine = engine };
     const hn_finetune_spec spec = spec_of(in_dir("dry"), &h);
     check_group("plan");
-    if (!CHECK_OK(hn_finetune_plan(engine, &spec, &e)))
+    if (!CHECK_OK(hn_finetune_plan(engine, &spec, &e, sizeof e)))
         return;
     CHECK_INT(N_STEPS, e.n_steps);
     CHECK(e.n_examples > 0 && e.n_examples < 20);
@@ -341,7 +341,7 @@ static void check_limit(const char *digest)
     if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 1 })))
         return;
     h.engine = engine;
-    CHECK_OK(hn_finetune_plan(engine, &spec, &whole));
+    CHECK_OK(hn_finetune_plan(engine, &spec, &whole, sizeof whole));
     hn_engine_memory(engine, NULL, &peak, NULL);
     hn_engine_free(engine);
     const size_t taken = whole.workspace_bytes + whole.trained_bytes + whole.evaluation_bytes;
@@ -352,9 +352,9 @@ static void check_limit(const char *digest)
         if (!CHECK_OK(hn_engine_new(&engine, &narrow)))
             return;
         h = (heard){ .engine = engine };
-        is_found = hn_finetune_plan(engine, &spec, &e) == HN_OK &&
+        is_found = hn_finetune_plan(engine, &spec, &e, sizeof e) == HN_OK &&
                    (e.micro_tokens < whole.micro_tokens || e.recompute > 0);
-        if (is_found && CHECK_OK(hn_finetune(engine, &spec, &result)))
+        if (is_found && CHECK_OK(hn_finetune(engine, &spec, &result, sizeof result)))
             CHECK_TEXT(digest, result.sha256);
         hn_engine_free(engine);
     }
@@ -380,7 +380,7 @@ static void check_allocations(const char *digest, int64_t thins)
         const hn_finetune_spec spec = spec_of(in_dir("refused"), &h);
         sh("rm -rf %s", spec.out);
         hn_engine_fail_allocation(engine, nth);
-        const hn_status status = hn_finetune(engine, &spec, &result);
+        const hn_status status = hn_finetune(engine, &spec, &result, sizeof result);
         hn_engine_memory(engine, &live, NULL, &calls);
         CHECK_THAT(live == before, "allocation %lld refused: %lld bytes left", (long long)nth,
                    (long long)(live - before));

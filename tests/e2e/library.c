@@ -327,7 +327,7 @@ static void check_chat(hn_engine *engine, hn_lm *lm)
     if (!CHECK_OK(hn_lm_chat_new(&chat, lm, &o)))
         return;
     fesetround(FE_UPWARD);
-    const hn_status status = hn_lm_chat_ask(chat, "Tell me a story.", &turn);
+    const hn_status status = hn_lm_chat_ask(chat, "Tell me a story.", &turn, sizeof turn);
     const int after = fegetround();
     fesetround(FE_TONEAREST);
     h.mode = FE_TONEAREST;
@@ -340,14 +340,14 @@ static void check_chat(hn_engine *engine, hn_lm *lm)
     CHECK(strstr(json, "\"assistant\"") && strstr(json, "Tell me a story."));
 
     h = (heard){ .engine = engine, .cancels_at = 3 };
-    CHECK_FAILS(hn_lm_chat_ask(chat, "Another one.", &turn), HN_ERR_CANCELLED, "stopped after");
+    CHECK_FAILS(hn_lm_chat_ask(chat, "Another one.", &turn, sizeof turn), HN_ERR_CANCELLED, "stopped after");
     CHECK_INT(HN_LM_CANCELLED, turn.end);
     CHECK(turn.n_answer >= 3 && turn.n_answer < 20);
     hn_engine_resume(engine);
     h.cancels_at = 0;
     CHECK_OK(hn_lm_chat_reset(chat));
-    CHECK_FAILS(hn_lm_chat_answer(chat, "[{", &turn), HN_ERR_FORMAT, "messages");
-    CHECK_OK(hn_lm_chat_answer(chat, messages, &turn));
+    CHECK_FAILS(hn_lm_chat_answer(chat, "[{", &turn, sizeof turn), HN_ERR_FORMAT, "messages");
+    CHECK_OK(hn_lm_chat_answer(chat, messages, &turn, sizeof turn));
     hn_lm_chat_free(chat);
 
     CHECK_OK(hn_lm_render(lm, messages, NULL, rendered, sizeof rendered, NULL));
@@ -418,7 +418,7 @@ static hn_status uses_all(hn_engine *engine, char *text, size_t room)
     if (status == HN_OK)
         status = hn_lm_chat_new(&chat, lm, &o);
     if (status == HN_OK)
-        status = hn_lm_chat_ask(chat, "a", NULL);
+        status = hn_lm_chat_ask(chat, "a", NULL, 0);
     hn_lm_close(lm);
     hn_lm_chat_free(chat);
     hn_lm_session_free(session);

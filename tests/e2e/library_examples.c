@@ -92,8 +92,8 @@ static void check_reading(hn_engine *engine)
     CHECK_INT(3, (int64_t)hn_examples_count(e));
     CHECK_INT(HN_EXAMPLES_SINGLE, hn_examples_kind_of(e));
     CHECK(!hn_examples_get_sum(e) && !hn_examples_get_found(e, HN_EXAMPLES_EMPTY) && !hn_examples_get_sequence(e, 0));
-    CHECK_FAILS(hn_examples_read(e, 3, &place), HN_ERR_ARGUMENT, "expected less than 3");
-    CHECK_OK(hn_examples_read(e, 1, &place));
+    CHECK_FAILS(hn_examples_read(e, 3, &place, sizeof place), HN_ERR_ARGUMENT, "expected less than 3");
+    CHECK_OK(hn_examples_read(e, 1, &place, sizeof place));
     CHECK(place.n_sequences == 1 && place.line == 2 && !strcmp(place.path, chats));
     const hn_examples_sequence *s = hn_examples_get_sequence(e, 0);
     CHECK(s && !hn_examples_get_sequence(e, 1) && !hn_examples_get_token(e, 0, s->n, &bytes));
@@ -131,7 +131,7 @@ static void check_checking(hn_engine *engine)
         const hn_examples_found *found = hn_examples_get_found(e, HN_EXAMPLES_HOLLOW);
         CHECK(found && found->n == 1 && found->line == 2 && !strcmp(found->path, bad) && !found->held_path);
         hn_examples_judgement j;
-        CHECK_FAILS(hn_examples_judge(e, NULL, &j, NULL), HN_ERR_ARGUMENT, "--drop-empty"); /* and nobody forgets it */
+        CHECK_FAILS(hn_examples_judge(e, NULL, &j, sizeof j, NULL, 0), HN_ERR_ARGUMENT, "--drop-empty"); /* and nobody forgets it */
         CHECK(!j.goal && !j.n);
     }
     hn_examples_close(e);
@@ -166,7 +166,7 @@ static void judge_here(hn_engine *engine, hn_examples *e, double *loss, double *
     const size_t vocab = (size_t)hn_lm_vocabulary(lm);
     for (uint64_t i = 0; i < hn_examples_count(e); i++) {
         hn_examples_place place;
-        CHECK_OK(hn_examples_read(e, i, &place));
+        CHECK_OK(hn_examples_read(e, i, &place, sizeof place));
         const hn_examples_sequence *s = hn_examples_get_sequence(e, 0);
         float *logits = malloc(s->n * vocab * sizeof *logits);
         CHECK_OK(hn_lm_logits_of(lm, s->ids, s->n, NULL, logits, s->n * vocab));
@@ -222,7 +222,7 @@ static void check_judging(hn_engine *engine)
     check_group("judging");
     hn_examples *e = open_one(engine, chats, NULL, 0);
     hn_engine_on_work(engine, on_work, &work);
-    if (e && CHECK_OK(hn_examples_judge(e, NULL, &all, NULL))) {
+    if (e && CHECK_OK(hn_examples_judge(e, NULL, &all, sizeof all, NULL, 0))) {
         judge_here(engine, e, &loss, &right, &n);
         CHECK_INT(n, all.n);
         CHECK_THAT(fabs(all.loss - loss) < 1e-4, "%.9g, by its logits %.9g", all.loss, loss);
@@ -230,22 +230,22 @@ static void check_judging(hn_engine *engine)
         CHECK(!strcmp(all.goal, "sft") && all.kind == HN_EXAMPLES_SINGLE && work.n > 3 && work.last > 0.9);
     }
     hn_examples_judge_options o = { .size = sizeof o, .most = 1 };
-    CHECK_OK(hn_examples_judge(e, &o, &one, &trial));
+    CHECK_OK(hn_examples_judge(e, &o, &one, sizeof one, &trial, sizeof trial));
     CHECK(one.n < all.n && !trial.was_tried && !trial.note[0]);
     snprintf(adapter, sizeof adapter, "%s/run/adapter.gguf", dir);
     o = (hn_examples_judge_options){ .size = sizeof o, .adapter = adapter };
-    CHECK_OK(hn_examples_judge(e, &o, &with, &trial));
+    CHECK_OK(hn_examples_judge(e, &o, &with, sizeof with, &trial, sizeof trial));
     CHECK(trial.was_tried && with.loss < all.loss);
     o.scale = 1e-6;
-    CHECK_OK(hn_examples_judge(e, &o, &one, NULL));
+    CHECK_OK(hn_examples_judge(e, &o, &one, sizeof one, NULL, 0));
     CHECK_THAT(fabs(one.loss - all.loss) < 1e-3, "%.9g with next to nothing of the adapter, %.9g without", one.loss, all.loss);
     o.adapter = chats;
-    CHECK_FAILS(hn_examples_judge(e, &o, &one, &trial), HN_ERR_FORMAT, chats);
+    CHECK_FAILS(hn_examples_judge(e, &o, &one, sizeof one, &trial, sizeof trial), HN_ERR_FORMAT, chats);
     hn_engine_on_work(engine, on_work_cancel, engine);
-    CHECK_FAILS(hn_examples_judge(e, NULL, &one, NULL), HN_ERR_CANCELLED, "");
+    CHECK_FAILS(hn_examples_judge(e, NULL, &one, sizeof one, NULL, 0), HN_ERR_CANCELLED, "");
     hn_engine_resume(engine);
     hn_engine_on_work(engine, NULL, NULL);
-    CHECK_OK(hn_examples_judge(e, NULL, &one, NULL));
+    CHECK_OK(hn_examples_judge(e, NULL, &one, sizeof one, NULL, 0));
     CHECK(!memcmp(&one.loss, &all.loss, sizeof one.loss) && one.n == all.n);
     hn_examples_close(e);
 }
@@ -257,18 +257,18 @@ static void check_goals(hn_engine *engine)
     hn_examples_judge_options o = { .size = sizeof o, .settings = beta, .n_settings = 1 };
     check_group("goals");
     hn_examples *e = open_one(engine, pairs, NULL, 0);
-    if (e && CHECK_OK(hn_examples_judge(e, NULL, &usual, NULL))) {
+    if (e && CHECK_OK(hn_examples_judge(e, NULL, &usual, sizeof usual, NULL, 0))) {
         CHECK(!strcmp(usual.goal, "dpo") && usual.kind == HN_EXAMPLES_PAIR && usual.n == 2);
         CHECK_THAT(fabs(usual.loss - log(2)) < 1e-6, "%.9g of a model that is its own base", usual.loss);
-        CHECK_OK(hn_examples_judge(e, &o, &other, NULL)); /* it is dpo's, and so is the goal */
+        CHECK_OK(hn_examples_judge(e, &o, &other, sizeof other, NULL, 0)); /* it is dpo's, and so is the goal */
         o.settings = sft;
-        CHECK_FAILS(hn_examples_judge(e, &o, &other, NULL), HN_ERR_ARGUMENT, "sft");
+        CHECK_FAILS(hn_examples_judge(e, &o, &other, sizeof other, NULL, 0), HN_ERR_ARGUMENT, "sft");
         o.settings = rate;
-        CHECK_FAILS(hn_examples_judge(e, &o, &other, NULL), HN_ERR_ARGUMENT, "--rate");
+        CHECK_FAILS(hn_examples_judge(e, &o, &other, sizeof other, NULL, 0), HN_ERR_ARGUMENT, "--rate");
         o = (hn_examples_judge_options){ .size = sizeof o, .numerics = HN_LM_BF16 };
-        CHECK_FAILS(hn_examples_judge(e, &o, &other, NULL), HN_ERR_UNSUPPORTED, "bf16");
+        CHECK_FAILS(hn_examples_judge(e, &o, &other, sizeof other, NULL, 0), HN_ERR_UNSUPPORTED, "bf16");
         o = (hn_examples_judge_options){ .size = 4 };
-        CHECK_FAILS(hn_examples_judge(e, &o, &other, NULL), HN_ERR_ARGUMENT, "size");
+        CHECK_FAILS(hn_examples_judge(e, &o, &other, sizeof other, NULL, 0), HN_ERR_ARGUMENT, "size");
     }
     hn_examples_close(e);
 }
@@ -311,24 +311,24 @@ static void check_gradients(hn_engine *engine)
         return;
     snprintf(out, sizeof out, "%s/g.safetensors", dir);
     o.out = out;
-    if (CHECK_OK(hn_examples_differentiate(e, &o, &sum))) {
+    if (CHECK_OK(hn_examples_differentiate(e, &o, &sum, sizeof sum))) {
         hn_examples_judgement j;
-        CHECK_OK(hn_examples_judge(e, NULL, &j, NULL));
+        CHECK_OK(hn_examples_judge(e, NULL, &j, sizeof j, NULL, 0));
         CHECK_THAT(fabs(j.loss - sum.loss) < 1e-5, "%.9g, judged %.9g", sum.loss, j.loss);
         CHECK_INT(sum.n_tensors, t.n);
         CHECK_THAT(fabs(sqrt(t.squares) / sum.norm - 1) < 1e-5, "%.9g, told %.9g", sqrt(t.squares), sum.norm);
         CHECK(sum.n_sequences == 3 && (int64_t)sum.n_supervised == j.n && strstr(t.first, "norm") && !access(out, F_OK));
         shell("$HONE grads tiny.gguf --data chats.jsonl --targets norm:full --out p.safetensors && cmp g.safetensors p.safetensors");
     }
-    CHECK_FAILS(hn_examples_differentiate(e, &o, &sum), HN_ERR_ARGUMENT, "g.safetensors"); /* there already */
+    CHECK_FAILS(hn_examples_differentiate(e, &o, &sum, sizeof sum), HN_ERR_ARGUMENT, "g.safetensors"); /* there already */
     o.out = NULL;
     t = (taken){ .ends_at = 2 };
-    CHECK_INT(HN_ERR_CANCELLED, hn_examples_differentiate(e, &o, &sum));
+    CHECK_INT(HN_ERR_CANCELLED, hn_examples_differentiate(e, &o, &sum, sizeof sum));
     CHECK(t.n == 2 && !sum.n_tensors);
     o.settings = steps;
-    CHECK_FAILS(hn_examples_differentiate(e, &o, &sum), HN_ERR_ARGUMENT, "--steps");
+    CHECK_FAILS(hn_examples_differentiate(e, &o, &sum, sizeof sum), HN_ERR_ARGUMENT, "--steps");
     o.on_gradient = NULL;
-    CHECK_FAILS(hn_examples_differentiate(e, &o, &sum), HN_ERR_ARGUMENT, "found NULL");
+    CHECK_FAILS(hn_examples_differentiate(e, &o, &sum, sizeof sum), HN_ERR_ARGUMENT, "found NULL");
     hn_examples_close(e);
 }
 
@@ -373,7 +373,7 @@ static void check_memory(hn_engine *engine)
         hn_engine_fail_allocation(engine, nth);
         hn_status status = hn_examples_open(&e, engine, &spec);
         if (status == HN_OK)
-            status = hn_examples_judge(e, NULL, &j, NULL);
+            status = hn_examples_judge(e, NULL, &j, sizeof j, NULL, 0);
         hn_engine_fail_allocation(engine, 0);
         hn_examples_close(e);
         hn_engine_memory(engine, &after, NULL, NULL);

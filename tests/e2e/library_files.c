@@ -113,27 +113,27 @@ static void check_look(hn_engine *engine)
     }
     CHECK_INT(2 * 2 * 1 * (32 + 32), (int64_t)about->kv_bytes);
     for (size_t i = 0; i < about->n_tensors; i++) {
-        CHECK_OK(hn_lm_file_tensor(file, i, &t));
+        CHECK_OK(hn_lm_file_tensor(file, i, &t, sizeof t));
         bytes += t.bytes;
         parameters += t.parameters;
         CHECK(t.use != HN_LM_USE_OTHER && *hn_lm_use_name(t.use));
     }
     CHECK(about->n_tensors > 10 && bytes == about->bytes && parameters == about->parameters);
-    CHECK_FAILS(hn_lm_file_tensor(file, about->n_tensors, &t), HN_ERR_ARGUMENT, "m.gguf: tensor");
+    CHECK_FAILS(hn_lm_file_tensor(file, about->n_tensors, &t, sizeof t), HN_ERR_ARGUMENT, "m.gguf: tensor");
     const size_t at = hn_lm_file_find(file, "general.architecture");
-    CHECK_OK(hn_lm_file_key(file, at, &key));
+    CHECK_OK(hn_lm_file_key(file, at, &key, sizeof key));
     CHECK(key.kind == HN_LM_TEXT && !key.is_array && key.n == 1);
-    CHECK_OK(hn_lm_file_item(file, at, 0, &item));
+    CHECK_OK(hn_lm_file_item(file, at, 0, &item, sizeof item));
     CHECK(item.bytes == 5 && !memcmp(item.text, "llama", 5));
-    CHECK_FAILS(hn_lm_file_item(file, at, 1, &item), HN_ERR_ARGUMENT, "item 1 of 1");
+    CHECK_FAILS(hn_lm_file_item(file, at, 1, &item, sizeof item), HN_ERR_ARGUMENT, "item 1 of 1");
     CHECK_INT((int64_t)about->n_keys, (int64_t)hn_lm_file_find(file, "no.such.key"));
     /* Texts of an array, in any order. */
     const size_t tokens = hn_lm_file_find(file, "tokenizer.ggml.tokens");
-    if (CHECK_OK(hn_lm_file_key(file, tokens, &key)) && CHECK(key.is_array && key.n > 100)) {
+    if (CHECK_OK(hn_lm_file_key(file, tokens, &key, sizeof key)) && CHECK(key.is_array && key.n > 100)) {
         hn_lm_item first, later, again;
-        CHECK_OK(hn_lm_file_item(file, tokens, 0, &first));
-        CHECK_OK(hn_lm_file_item(file, tokens, 99, &later));
-        CHECK_OK(hn_lm_file_item(file, tokens, 0, &again));
+        CHECK_OK(hn_lm_file_item(file, tokens, 0, &first, sizeof first));
+        CHECK_OK(hn_lm_file_item(file, tokens, 99, &later, sizeof later));
+        CHECK_OK(hn_lm_file_item(file, tokens, 0, &again, sizeof again));
         CHECK(first.text == again.text && later.text > first.text);
     }
     hn_lm_file_close(file);
@@ -234,12 +234,12 @@ static void check_eval(hn_engine *engine, hn_lm *lm)
     check_group("eval");
     shell(text, sizeof text, "cat text.txt; echo");
     CHECK_OK(hn_lm_encode_by(lm, text, strlen(text), &bare, ids, MOST, &n));
-    CHECK_OK(hn_lm_perplexity_of(lm, ids, n, &o, &found));
+    CHECK_OK(hn_lm_perplexity_of(lm, ids, n, &o, &found, sizeof found));
     shell(json, sizeof json, "$HONE perplexity m.gguf text.txt --chunk 16 --json");
     CHECK_THAT(found.loss.n > 16 && fabs(number_after(json, "\"loss\":") - found.loss.mean) < 1e-12, "%.17g: %s",
                found.loss.mean, json);
     CHECK_INT(0, found.divergence.n);
-    CHECK_FAILS(hn_lm_perplexity_of(lm, ids, 5, &o, &found), HN_ERR_ARGUMENT, "16");
+    CHECK_FAILS(hn_lm_perplexity_of(lm, ids, 5, &o, &found, sizeof found), HN_ERR_ARGUMENT, "16");
     CHECK_OK(hn_lm_write_imatrix(lm, ids, n, in("i.gguf"), &i16));
     does("$HONE imatrix m.gguf text.txt --out cli-i.gguf --chunk 16 && cmp i.gguf cli-i.gguf");
 
@@ -298,7 +298,7 @@ static void check_plan_devices(const hn_lm_plan *plan, int32_t i, const hn_lm_pl
     hn_lm_planned_device d;
     CHECK_INT(2, p->n_devices);
     for (int32_t k = 0; k < p->n_devices; k++) {
-        if (!CHECK_OK(hn_lm_plan_device(plan, i, k, &d)))
+        if (!CHECK_OK(hn_lm_plan_device(plan, i, k, &d, sizeof d)))
             return;
         CHECK(d.first_layer == end && d.end_layer > end && !d.streamed && d.weights && d.available > 0);
         CHECK_TEXT(k ? "cpu1" : "cpu", d.name);
@@ -309,7 +309,7 @@ static void check_plan_devices(const hn_lm_plan *plan, int32_t i, const hn_lm_pl
     }
     CHECK(end == 2 && arrives > 0 && weights >= p->weights + p->packed);
     CHECK(workspace == p->workspace || !strcmp(p->name, "training")); /* what is written for it is counted there, too */
-    CHECK_FAILS(hn_lm_plan_device(plan, i, 2, &d), HN_ERR_ARGUMENT, "device 2 of 2");
+    CHECK_FAILS(hn_lm_plan_device(plan, i, 2, &d, sizeof d), HN_ERR_ARGUMENT, "device 2 of 2");
 }
 
 static void check_plan_texts(const hn_lm_plan *plan)
@@ -343,21 +343,21 @@ static void check_plans(void)
         if (CHECK_OK(hn_lm_plan_new(&plan, lm, &o))) {
             CHECK_INT(3, hn_lm_plan_count(plan));
             CHECK_TEXT("", hn_lm_plan_refused(plan));
-            CHECK_OK(hn_lm_plan_model(plan, &m));
+            CHECK_OK(hn_lm_plan_model(plan, &m, sizeof m));
             CHECK(m.layers == 2 && m.weights && m.parameters && !strcmp(m.architecture, "llama"));
-            for (int32_t i = 0; i < 3 && CHECK_OK(hn_lm_plan_at(plan, i, &p)); i++) {
+            for (int32_t i = 0; i < 3 && CHECK_OK(hn_lm_plan_at(plan, i, &p, sizeof p)); i++) {
                 double operations = 0;
                 CHECK_TEXT(names[i], p.name);
                 CHECK(p.tokens == tokens[i] && p.steps > 0 && p.copies > 0 && p.workspace && !p.cache == (i == 2) &&
                       !p.moments == (i < 2) && !p.sums == (i < 2));
-                for (int32_t k = 0; k < p.n_ops && CHECK_OK(hn_lm_plan_op(plan, i, k, &op)); k++)
+                for (int32_t k = 0; k < p.n_ops && CHECK_OK(hn_lm_plan_op(plan, i, k, &op, sizeof op)); k++)
                     operations += op.operations;
                 CHECK(operations > 0.999 * p.operations && operations < 1.001 * p.operations);
                 check_plan_devices(plan, i, &p);
             }
             check_plan_texts(plan);
-            CHECK_FAILS(hn_lm_plan_at(plan, 3, &p), HN_ERR_ARGUMENT, "plan 3 of 3");
-            CHECK_FAILS(hn_lm_plan_op(plan, 0, -1, &op), HN_ERR_ARGUMENT, "op -1 of");
+            CHECK_FAILS(hn_lm_plan_at(plan, 3, &p, sizeof p), HN_ERR_ARGUMENT, "plan 3 of 3");
+            CHECK_FAILS(hn_lm_plan_op(plan, 0, -1, &op, sizeof op), HN_ERR_ARGUMENT, "op -1 of");
             hn_lm_plan_free(plan);
         }
         const hn_lm_plan_options bad = { .size = sizeof bad, .of = "text" }, low = { .size = sizeof low, .prompt = -1 };
@@ -397,7 +397,7 @@ static void check_parts(hn_engine *engine)
         CHECK_FAILS(hn_lm_chat_new(&chat, weights, NULL), HN_ERR_UNSUPPORTED, "without its tokenizer");
         CHECK_INT(-1, hn_lm_special(weights, HN_LM_EOS));
         const hn_lm_session_options o = { .size = sizeof o, .context = 64 };
-        CHECK_OK(hn_lm_measure(weights, &o, &sizes));
+        CHECK_OK(hn_lm_measure(weights, &o, &sizes, sizeof sizes));
         CHECK(sizes.context == 64 && sizes.cache >= 2 * 2 * 32 * 64 * sizeof(float) && sizes.workspace && sizes.other);
         CHECK(!hn_lm_worth_copying(weights, 1) && hn_lm_worth_copying(weights, 1000));
         if (CHECK_OK(hn_lm_session_new(&session, weights, &o))) {
@@ -494,7 +494,7 @@ static void check_adapters(hn_engine *engine)
     if (CHECK_OK(hn_lm_open(&lm, engine, in("m.gguf"), NULL))) {
         CHECK_OK(hn_lm_keep_digests(lm, in("digests")));
         CHECK_FAILS(hn_lm_keep_digests(lm, in("others")), HN_ERR_ARGUMENT, "are kept in");
-        CHECK_OK(hn_lm_apply_adapter(lm, in("run/adapter.gguf"), NULL, &trial));
+        CHECK_OK(hn_lm_apply_adapter(lm, in("run/adapter.gguf"), NULL, &trial, sizeof trial));
         CHECK(trial.was_tried && trial.recorded == HN_LM_F32 && trial.kl <= trial.budget && !trial.overridden[0]);
         hn_lm_close(lm);
     }
@@ -502,8 +502,8 @@ static void check_adapters(hn_engine *engine)
     const hn_lm_adapter_options forced = { .size = sizeof forced, .is_forced = 1 };
     CHECK_OK(hn_lm_make(engine, "llama", in("other.gguf"), &other));
     if (CHECK_OK(hn_lm_open(&lm, engine, in("other.gguf"), NULL))) {
-        CHECK_FAILS(hn_lm_apply_adapter(lm, in("run/adapter.gguf"), NULL, &trial), HN_ERR_ARGUMENT, "base");
-        CHECK_OK(hn_lm_apply_adapter(lm, in("run/adapter.gguf"), &forced, &trial));
+        CHECK_FAILS(hn_lm_apply_adapter(lm, in("run/adapter.gguf"), NULL, &trial, sizeof trial), HN_ERR_ARGUMENT, "base");
+        CHECK_OK(hn_lm_apply_adapter(lm, in("run/adapter.gguf"), &forced, &trial, sizeof trial));
         CHECK(!trial.was_tried && trial.overridden[0]);
         hn_lm_close(lm);
     }

@@ -59,14 +59,14 @@ static void check_archs(void)
     check_group("architectures");
     shell(want, sizeof want, "$HONE archs | tail -n +2 | awk '{ print $1 }'");
     for (int32_t i = 0; i < hn_lm_archs(); i++) {
-        CHECK_OK(hn_lm_arch_at(i, &a));
+        CHECK_OK(hn_lm_arch_at(i, &a, sizeof a));
         CHECK(a.classes);
         used += (size_t)snprintf(got + used, sizeof got - used, "%s\n", a.name);
     }
     CHECK_TEXT(want, got);
-    CHECK_FAILS(hn_lm_arch_at(hn_lm_archs(), &a), HN_ERR_ARGUMENT, "architecture");
-    CHECK_FAILS(hn_lm_arch_named("lama", &a), HN_ERR_UNSUPPORTED, "llama");
-    CHECK_OK(hn_lm_arch_named("llama", &a));
+    CHECK_FAILS(hn_lm_arch_at(hn_lm_archs(), &a, sizeof a), HN_ERR_ARGUMENT, "architecture");
+    CHECK_FAILS(hn_lm_arch_named("lama", &a, sizeof a), HN_ERR_UNSUPPORTED, "llama");
+    CHECK_OK(hn_lm_arch_named("llama", &a, sizeof a));
     CHECK(a.runs && !a.embeds && !strcmp(a.classes[0], "LlamaForCausalLM"));
     CHECK_OK(hn_lm_arch_keys("llama", count_key, &c));
     CHECK_THAT(c.n > 40 && c.n_gguf > 20 && c.n_within > 2 && c.has_width, "%d, %d, %d", c.n, c.n_gguf, c.n_within);
@@ -98,14 +98,14 @@ static void check_devices(hn_engine *engine)
     CHECK_TEXT(want, got);
     CHECK_FAILS(hn_engine_device_about(engine, 1, about, sizeof about, &bytes), HN_ERR_ARGUMENT, "device 1 of 1");
     for (int32_t i = 0; i < hn_device_ops(); i++) {
-        CHECK_OK(hn_device_op_at(engine, 0, i, &op));
+        CHECK_OK(hn_device_op_at(engine, 0, i, &op, sizeof op));
         n_views += op.is_view != 0;
         n_with += op.with[0] != 0;
         if (!strcmp(op.name, "rms_norm"))
             CHECK(strstr(op.with, "f32"));
     }
     CHECK_THAT(n_views > 2 && n_with > 10, "%d views, %d with kernels", n_views, n_with);
-    CHECK_FAILS(hn_device_op_at(engine, 0, hn_device_ops(), &op), HN_ERR_ARGUMENT, "op ");
+    CHECK_FAILS(hn_device_op_at(engine, 0, hn_device_ops(), &op, sizeof op), HN_ERR_ARGUMENT, "op ");
 }
 
 /* ---- templates ---- */

@@ -95,10 +95,10 @@ static void check_layout(hn_engine *engine)
                    (int)l->n_lora, (int)l->n_full);
         CHECK(l->share > 0 && l->share < 1 && !l->judges_answers && !l->is_model && l->seed == 7);
         CHECK(l->rate > 0.24 && l->rate < 0.26 && !strcmp(l->optimizer, "lion") && !strcmp(l->schedule, "linear"));
-        CHECK(l->estimate.n_steps == 1 && l->estimate.n_examples == 6 && l->estimate.total_bytes > 0);
+        CHECK(l->estimate->n_steps == 1 && l->estimate->n_examples == 6 && l->estimate->total_bytes > 0);
         CHECK_FAILS(hn_finetune_run_go(run), HN_ERR_ARGUMENT, "out: expected a folder");
         CHECK_FAILS(hn_finetune_run_resume(run, NULL, NULL), HN_ERR_ARGUMENT, "out: expected a folder");
-        CHECK_FAILS(hn_finetune_run_finish(run, &result), HN_ERR_ARGUMENT, "out: expected a folder");
+        CHECK_FAILS(hn_finetune_run_finish(run, &result, sizeof result), HN_ERR_ARGUMENT, "out: expected a folder");
         hn_finetune_run_free(run);
     }
     o.settings = full;
@@ -126,7 +126,7 @@ static void check_page(hn_finetune_run *run)
     static char text[1 << 20];
     hn_finetune_page page;
     hn_finetune_result again;
-    if (!CHECK_OK(hn_finetune_run_report(run, &page)))
+    if (!CHECK_OK(hn_finetune_run_report(run, &page, sizeof page)))
         return;
     CHECK(strstr(page.path, "whole/report.html") && !page.left_out[0]);
     read_file("whole/report.html", text, sizeof text);
@@ -136,8 +136,8 @@ static void check_page(hn_finetune_run *run)
     read_file("whole/run.toml", text, sizeof text);
     CHECK(strstr(text, "samples = 1\n") && strstr(text, "threads = 2\n"));
     shell("! $HONE train tiny.gguf --data chats.jsonl --out whole --overwrite $OPTIONS 2>busy && grep -q 'it works there' busy");
-    CHECK_FAILS(hn_finetune_run_report(run, &page), HN_ERR_ARGUMENT, "in this order");
-    CHECK_FAILS(hn_finetune_run_finish(run, &again), HN_ERR_ARGUMENT, "in this order");
+    CHECK_FAILS(hn_finetune_run_report(run, &page, sizeof page), HN_ERR_ARGUMENT, "in this order");
+    CHECK_FAILS(hn_finetune_run_finish(run, &again, sizeof again), HN_ERR_ARGUMENT, "in this order");
     CHECK_FAILS(hn_finetune_run_go(run), HN_ERR_ARGUMENT, "in this order");
 }
 
@@ -156,12 +156,12 @@ static void check_whole(hn_engine *engine, char digest[65])
     read_file("digest", want, sizeof want);
     digest[0] = 0;
     if (e && CHECK_OK(hn_finetune_run_new(&run, e, &o))) {
-        CHECK_FAILS(hn_finetune_run_finish(run, &result), HN_ERR_ARGUMENT, "in this order");
-        CHECK_FAILS(hn_finetune_run_report(run, &page), HN_ERR_ARGUMENT, "in this order");
+        CHECK_FAILS(hn_finetune_run_finish(run, &result, sizeof result), HN_ERR_ARGUMENT, "in this order");
+        CHECK_FAILS(hn_finetune_run_report(run, &page, sizeof page), HN_ERR_ARGUMENT, "in this order");
         CHECK_FAILS(hn_finetune_run_resume(run, &step, NULL), HN_ERR_IO, "no run to go on with");
         CHECK_OK(hn_finetune_run_go(run));
-        CHECK_FAILS(hn_finetune_run_report(run, &page), HN_ERR_ARGUMENT, "in this order");
-        if (CHECK_OK(hn_finetune_run_finish(run, &result))) {
+        CHECK_FAILS(hn_finetune_run_report(run, &page, sizeof page), HN_ERR_ARGUMENT, "in this order");
+        if (CHECK_OK(hn_finetune_run_finish(run, &result, sizeof result))) {
             CHECK(!strncmp(want, result.sha256, 64) && result.n_steps == N_STEPS && result.verdict[0]);
             snprintf(digest, 65, "%s", result.sha256);
             check_page(run);
@@ -187,7 +187,7 @@ static void check_parts(hn_engine *engine, const char *digest)
     hn_finetune_run_options o = options_of(in_dir("parts"), &h);
     if (e && CHECK_OK(hn_finetune_run_new(&run, e, &o))) {
         CHECK_FAILS(hn_finetune_run_go(run), HN_ERR_CANCELLED, "stopped after step 3 of 5");
-        CHECK_FAILS(hn_finetune_run_finish(run, &result), HN_ERR_ARGUMENT, "in this order");
+        CHECK_FAILS(hn_finetune_run_finish(run, &result, sizeof result), HN_ERR_ARGUMENT, "in this order");
         CHECK(!result.sha256[0] && access(in_dir("parts/adapter.gguf"), F_OK));
     }
     hn_finetune_run_free(run);
@@ -196,7 +196,7 @@ static void check_parts(hn_engine *engine, const char *digest)
     if (e && CHECK_OK(hn_finetune_run_new(&run, e, &o)) && CHECK_OK(hn_finetune_run_resume(run, &step, &is_old))) {
         CHECK(step == 3 && !is_old);
         CHECK_OK(hn_finetune_run_go(run));
-        CHECK_OK(hn_finetune_run_finish(run, &result));
+        CHECK_OK(hn_finetune_run_finish(run, &result, sizeof result));
         CHECK_TEXT(digest, result.sha256);
         CHECK_INT(N_STEPS, h.steps);
     }
@@ -219,15 +219,15 @@ static void check_devices(const char *digest)
     check_group("devices");
     if (!CHECK_OK(hn_engine_new(&one, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 1 })))
         return;
-    CHECK_OK(hn_finetune_plan(one, &spec, &of_one));
+    CHECK_OK(hn_finetune_plan(one, &spec, &of_one, sizeof of_one));
     hn_engine_free(one);
     const hn_engine_options both = { .size = sizeof both, .devices = "cpu,cpu", .n_threads = 1 };
     if (!CHECK_OK(hn_engine_new(&two, &both)))
         return;
-    CHECK_OK(hn_finetune_plan(two, &spec, &of_two));
+    CHECK_OK(hn_finetune_plan(two, &spec, &of_two, sizeof of_two));
     CHECK_THAT(of_one.workspace_bytes != of_two.workspace_bytes, "%zu bytes of workspace on one device, %zu on two",
                of_one.workspace_bytes, of_two.workspace_bytes);
-    CHECK_OK(hn_finetune(two, &spec, &result));
+    CHECK_OK(hn_finetune(two, &spec, &result, sizeof result));
     CHECK_TEXT(digest, result.sha256);
     hn_engine_free(two);
 }
@@ -244,8 +244,8 @@ static void run_within(hn_examples *e)
     if (!CHECK_OK(hn_finetune_run_new(&run, e, &o)))
         return;
     CHECK_OK(hn_finetune_run_go(run));
-    CHECK_OK(hn_finetune_run_finish(run, &result));
-    CHECK_OK(hn_finetune_run_report(run, &page));
+    CHECK_OK(hn_finetune_run_finish(run, &result, sizeof result));
+    CHECK_OK(hn_finetune_run_report(run, &page, sizeof page));
     hn_finetune_run_free(run);
 }
 
@@ -260,19 +260,19 @@ static void check_memory(hn_engine *engine)
     hn_examples *e = open_examples(engine);
     if (!e || !CHECK_OK(hn_finetune_run_new(&run, e, &o)))
         return;
-    wide = (int64_t)hn_finetune_run_get_layout(run)->estimate.workspace_bytes;
+    wide = (int64_t)hn_finetune_run_get_layout(run)->estimate->workspace_bytes;
     hn_finetune_run_free(run);
     o.settings = least;
     o.n_settings = 1;
     if (CHECK_OK(hn_finetune_run_new(&run, e, &o))) {
-        narrow = (int64_t)hn_finetune_run_get_layout(run)->estimate.workspace_bytes;
+        narrow = (int64_t)hn_finetune_run_get_layout(run)->estimate->workspace_bytes;
         CHECK_THAT(narrow < wide, "%lld bytes, and %lld within 26M", (long long)wide, (long long)narrow);
         hn_finetune_run_free(run);
     }
     o.n_settings = 0;
     run_within(e);
     if (CHECK_OK(hn_finetune_run_new(&run, e, &o))) { /* the limit was the run's alone */
-        after = (int64_t)hn_finetune_run_get_layout(run)->estimate.workspace_bytes;
+        after = (int64_t)hn_finetune_run_get_layout(run)->estimate->workspace_bytes;
         CHECK_INT(wide, after);
         hn_finetune_run_free(run);
     }

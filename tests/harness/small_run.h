@@ -62,7 +62,7 @@ static inline hn_status small_run_train(small_run *r, void (*on_step)(void *, co
     options.n_threads = options.n_threads ? options.n_threads : 2;
     hn_status status = hn_engine_new(&engine, &options);
     if (status == HN_OK) {
-        status = hn_finetune(engine, &spec, result);
+        status = hn_finetune(engine, &spec, result, sizeof *result);
         hn_engine_free(engine);
     }
     return status;

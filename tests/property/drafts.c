@@ -351,7 +351,7 @@ static void talk(hn_lm *lm, const hn_lm_sampling *sampling, int64_t most, const 
         return;
     for (int i = 0; i < 3; i++) {
         hn_lm_turn turn = { 0 };
-        const hn_status status = hn_lm_chat_ask(chat, asked[i], &turn);
+        const hn_status status = hn_lm_chat_ask(chat, asked[i], &turn, sizeof turn);
         CHECK(status == HN_OK || turn.end == HN_LM_FULL);
         n[i] = turn.n_answer * 8 + (int64_t)turn.end;
     }

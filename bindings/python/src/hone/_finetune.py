@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
 
 from . import _c, _call
 from ._library import c
-from ._object import bytes_of, fill, text_of
+from ._object import bytes_of, fill, found_by, text_of
 from .engine import Engine
 from .errors import check
 from .examples import words_of
@@ -61,9 +61,18 @@ RECORDS = {Step: _c.hn_finetune_step, Evaluation: _c.hn_finetune_evaluation, Res
            Estimate: _c.hn_finetune_estimate}
 
 
-def _record(kind: Any, struct: Any) -> Any:
+def record_of(kind: Any, struct: Any) -> Any:
     values = (getattr(struct, name) for name in kind._fields)
     return kind(*(value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value for value in values))
+
+
+def telling(on_step: Optional[Callable[[Step], object]], on_evaluation: Optional[Callable[[Evaluation], object]],
+            on_saved: Optional[Callable[[str], object]]) -> dict[str, Any]:
+    """The callbacks of a run, as fields."""
+    return {"on_step": _telling("on_step", on_step, lambda p: record_of(Step, p.contents)),
+            "on_evaluation": _telling("on_evaluation", on_evaluation, lambda p: record_of(Evaluation, p.contents)),
+            "on_saved": _telling("on_saved", on_saved,
+                                 lambda p: ctypes.string_at(p).decode("utf-8", "surrogateescape"))}
 
 
 def _telling(field: str, call: Optional[Callable[[Any], object]], record: Callable[[Any], Any]) -> Any:
@@ -109,17 +118,13 @@ def finetune(model: Any = None, data: Any = (), out: Any = None, *, engine: Opti
     one in `out` to the same bits."""
     given = {name: value for name, value in locals().items() if name not in ("engine", "on_step", "on_evaluation",
                                                                              "on_saved")}
-    spec = _spec(given)
-    spec.on_step = _telling("on_step", on_step, lambda p: _record(Step, p.contents))
-    spec.on_evaluation = _telling("on_evaluation", on_evaluation, lambda p: _record(Evaluation, p.contents))
-    spec.on_saved = _telling("on_saved", on_saved, lambda p: ctypes.string_at(p).decode("utf-8", "surrogateescape"))
+    spec = _spec({**given, **telling(on_step, on_evaluation, on_saved)})
     on = engine or Engine()
     pointer = on._holds()
 
     def run() -> Result:
-        result = _c.hn_finetune_result()
-        check(c.hn_finetune(pointer.get(), spec, result))
-        made: Result = _record(Result, result)
+        made: Result = record_of(Result, found_by(_c.hn_finetune_result,
+                                                  lambda *to: c.hn_finetune(pointer.get(), spec, *to)))
         return made
 
     return on._run(run)
@@ -137,9 +142,8 @@ def plan(model: Any, data: Any, *, engine: Optional[Engine] = None, settings: Op
     pointer = on._holds()
 
     def run() -> Estimate:
-        estimate = _c.hn_finetune_estimate()
-        check(c.hn_finetune_plan(pointer.get(), spec, estimate))
-        made: Estimate = _record(Estimate, estimate)
+        made: Estimate = record_of(Estimate, found_by(_c.hn_finetune_estimate,
+                                                      lambda *to: c.hn_finetune_plan(pointer.get(), spec, *to)))
         return made
 
     return on._run(run)

@@ -73,11 +73,33 @@ class Handle:
         """The pointer, to be used by this thread alone."""
         with self.share() as pointer:
             if not self._turn.acquire(blocking=False):
-                raise Busy(Status.ERR_BUSY, f"{self.name}: used by another call at this moment")
+                raise Busy(Status.ERR_BUSY, f"{self.name}: used by another call or object at this moment")
             try:
                 yield pointer
             finally:
                 self._turn.release()
+
+
+    def take(self) -> "Turn":
+        """For what is made on it and uses it as long as it is there: until then all else is Busy."""
+        self.check()
+        if not self._turn.acquire(blocking=False):
+            raise Busy(Status.ERR_BUSY, f"{self.name}: used by another call or object at this moment")
+        return Turn(self._turn)
+
+
+class Turn:
+    """A handle's, given back once."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._locks = [lock]
+
+    def give_back(self) -> None:
+        try:
+            lock = self._locks.pop()
+        except IndexError:
+            return
+        lock.release()
 
 
 class Key:
@@ -138,6 +160,13 @@ def text_of(call: Callable[[Any, int, Any], int]) -> bytes:
     to = ctypes.create_string_buffer(size.value + 1)
     check(call(to, size.value + 1, ctypes.byref(size)))
     return to.raw[: size.value]
+
+
+def found_by(struct: Any, call: Callable[[Any, int], int]) -> Any:
+    """A struct of the headers that call(to, size) fills."""
+    made = struct()
+    check(call(ctypes.byref(made), ctypes.sizeof(made)))
+    return made
 
 
 def fill(struct: Any, **values: Any) -> Any:

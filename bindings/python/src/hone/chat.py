@@ -138,7 +138,7 @@ class Chat(Object):
         """Adds a message of the user and the model's answer, which is given piece by piece. A stream that was not
         taken to its end ends when the next one begins."""
         question = bytes_of(text)
-        return self._begin(lambda chat, turn: c.hn_lm_chat_ask(chat, question, turn))
+        return self._begin(lambda chat, turn: c.hn_lm_chat_ask(chat, question, turn, ctypes.sizeof(turn)))
 
     def ask(self, text: str, on_text: Optional[Callable[[str], object]] = None,
             on_thought: Optional[Callable[[str], object]] = None) -> Answer:
@@ -147,7 +147,7 @@ class Chat(Object):
     def stream_answer(self, messages: Json) -> Stream:
         """The answer to messages from elsewhere: the chat's own are neither read nor changed."""
         given = bytes_of(json_of(messages))
-        return self._begin(lambda chat, turn: c.hn_lm_chat_answer(chat, given, turn))
+        return self._begin(lambda chat, turn: c.hn_lm_chat_answer(chat, given, turn, ctypes.sizeof(turn)))
 
     def answer(self, messages: Json, on_text: Optional[Callable[[str], object]] = None,
                on_thought: Optional[Callable[[str], object]] = None) -> Answer:

@@ -7,7 +7,7 @@ from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 from . import _c
 from ._library import c
-from ._object import Object, bytes_of, fill, given_of
+from ._object import Object, bytes_of, fill, found_by, given_of
 from ._record import Record
 from .engine import Engine
 from .errors import check
@@ -58,6 +58,12 @@ def run_settings() -> list[Record]:
     return _table(c.hn_finetune_setting)
 
 
+def check_settings(settings: Settings) -> None:
+    """Refuses settings of a run that no run can mean, before anything is opened."""
+    words = [bytes_of(word) for word in words_of(settings)]
+    check(c.hn_finetune_check_settings((ctypes.c_char_p * len(words))(*words), len(words)))
+
+
 def data_settings() -> list[Record]:
     """What `Examples` takes as settings."""
     return _table(c.hn_examples_setting)
@@ -80,17 +86,22 @@ class Examples(Object):
             return int(c.hn_examples_count(pointer))
 
     def __getitem__(self, i: int) -> Example:
-        place = _c.hn_examples_place()
         with self._use() as pointer:
             n = c.hn_examples_count(pointer)
             if not -n <= i < n:
                 raise IndexError(i)
-            check(c.hn_examples_read(pointer, i % n, place))
+            place = found_by(_c.hn_examples_place, lambda *to: c.hn_examples_read(pointer, i % n, *to))
             return Example(place.path.decode("utf-8", "surrogateescape"), place.line,
                            [_sequence(pointer, k) for k in range(place.n_sequences)])
 
     def __iter__(self) -> Iterator[Example]:
         return (self[i] for i in range(len(self)))
+
+    @property
+    def kind(self) -> str:
+        """What all of them are: "single", "pair" or "labelled"."""
+        with self._use() as pointer:
+            return _c.hn_examples_kind(c.hn_examples_kind_of(pointer)).name.lower()
 
     @property
     def files(self) -> list[Record]:
@@ -120,10 +131,9 @@ class Examples(Object):
         handle = self._holds()
 
         def run() -> Record:
-            found = _c.hn_examples_judgement()
             with handle.use() as pointer:
-                check(c.hn_examples_judge(pointer, given, found, None))
-                return Record(found)
+                return Record(found_by(_c.hn_examples_judgement,
+                                       lambda *to: c.hn_examples_judge(pointer, given, *to, None, 0)))
 
         return self.engine._run(run)
 
@@ -145,9 +155,9 @@ class Examples(Object):
         given.on_gradient = dict(_c.hn_examples_gradients_options._fields_)["on_gradient"](told)
 
         def run() -> Gradients:
-            found = _c.hn_examples_gradients()
             with handle.use() as pointer:
-                check(c.hn_examples_differentiate(pointer, given, found))
+                found = found_by(_c.hn_examples_gradients,
+                                 lambda *to: c.hn_examples_differentiate(pointer, given, *to))
                 return Gradients(Record(found), tensors)
 
         return self.engine._run(run)

@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional, Sequence
 
 from . import _c, _call
 from ._library import c
-from ._object import Object, bytes_of, given_of
+from ._object import Object, bytes_of, found_by, given_of
 from ._record import Record
 from .engine import Engine
 from .errors import Error, check, last
@@ -39,22 +39,20 @@ class File(Object):
         found = []
         with self._use() as file:
             for i in range(getattr(c.hn_lm_file_about(file).contents, count)):
-                one = kind()
-                check(get(file, i, one))
-                found.append(Record(one))
+                found.append(Record(found_by(kind, lambda *to: get(file, i, *to))))
         return found
 
     def value(self, key: str) -> Any:
         """A number, a truth, a text, or a list of them; KeyError: there is no such key."""
-        name, about, item = bytes_of(key), _c.hn_lm_key(), _c.hn_lm_item()
+        name = bytes_of(key)
         with self._use() as file:
             at = c.hn_lm_file_find(file, name)
             if at == c.hn_lm_file_about(file).contents.n_keys:
                 raise KeyError(key)
-            check(c.hn_lm_file_key(file, at, about))
+            about = found_by(_c.hn_lm_key, lambda *to: c.hn_lm_file_key(file, at, *to))
             found = []
             for i in range(about.n):
-                check(c.hn_lm_file_item(file, at, i, item))
+                item = found_by(_c.hn_lm_item, lambda *to: c.hn_lm_file_item(file, at, i, *to))
                 found.append(_item(_c.hn_lm_kind(about.kind), item))
         return found if about.is_array else found[0]
 

@@ -5,25 +5,18 @@ from typing import Any, Optional
 
 from . import _c
 from ._library import c
-from ._object import bytes_of, text_of
+from ._object import bytes_of, found_by, text_of
 from ._record import Record
 from .engine import Engine
 from .errors import check
 
 
 def archs() -> list[Record]:
-    found = []
-    for i in range(c.hn_lm_archs()):
-        one = _c.hn_lm_arch()
-        check(c.hn_lm_arch_at(i, one))
-        found.append(Record(one))
-    return found
+    return [Record(found_by(_c.hn_lm_arch, lambda *to: c.hn_lm_arch_at(i, *to))) for i in range(c.hn_lm_archs())]
 
 
 def arch(name: str) -> Record:
-    found = _c.hn_lm_arch()
-    check(c.hn_lm_arch_named(bytes_of(name), found))
-    return Record(found)
+    return Record(found_by(_c.hn_lm_arch, lambda *to: c.hn_lm_arch_named(bytes_of(name), *to)))
 
 
 def arch_keys(name: str) -> list[Record]:
@@ -53,13 +46,10 @@ def devices(engine: Optional[Engine] = None) -> list[tuple[str, str]]:
 
 def device_ops(engine: Optional[Engine] = None, device: int = 0) -> list[Record]:
     """The types that a device has kernels for, and has not, of each op."""
-    on, found = Engine() if engine is None else engine, []
+    on = Engine() if engine is None else engine
     with on._share() as pointer:
-        for i in range(c.hn_device_ops()):
-            one = _c.hn_device_op()
-            check(c.hn_device_op_at(pointer, device, i, one))
-            found.append(Record(one))
-    return found
+        return [Record(found_by(_c.hn_device_op, lambda *to: c.hn_device_op_at(pointer, device, i, *to)))
+                for i in range(c.hn_device_ops())]
 
 
 def _all(get: Any) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 from . import _c
 from ._library import c
-from ._object import Object, bytes_of, fill, given_of, text_of
+from ._object import Object, bytes_of, fill, found_by, given_of, text_of
 from .engine import Engine
 from ._record import Record
 from .errors import check
@@ -80,10 +80,9 @@ class Model(Object):
         handle = self._holds()
 
         def add() -> Record:
-            trial = _c.hn_lm_adapter_trial()
             with handle.use() as lm:
-                check(c.hn_lm_apply_adapter(lm, name, options, trial))
-            return Record(trial)
+                return Record(found_by(_c.hn_lm_adapter_trial,
+                                       lambda *to: c.hn_lm_apply_adapter(lm, name, options, *to)))
 
         return self.engine._run(add)
 
@@ -210,7 +209,7 @@ class Model(Object):
     def perplexity(self, ids: Iterable[int], **options: Any) -> Record:
         """Of a text's ids without a BOS. The options are hn_lm_perplexity_options' (hone/eval.h)."""
         given, out = given_of(_c.hn_lm_perplexity_options, options), _c.hn_lm_perplexity()
-        self._of_ids(ids, lambda lm, array, n: c.hn_lm_perplexity_of(lm, array, n, given, out))
+        self._of_ids(ids, lambda lm, array, n: c.hn_lm_perplexity_of(lm, array, n, given, out, ctypes.sizeof(out)))
         return Record(out)
 
     def logits_of(self, ids: Sequence[int], **options: Any) -> memoryview[float]:
@@ -246,15 +245,13 @@ class Model(Object):
 
     def measure(self, **session: Any) -> Record:
         """What a session so made would take, in bytes; nothing of it is allocated."""
-        given, out = given_of(_c.hn_lm_session_options, session), _c.hn_lm_sizes()
-        handle = self._holds()
+        given, handle = given_of(_c.hn_lm_session_options, session), self._holds()
 
-        def run() -> None:
+        def run() -> Record:
             with handle.share() as lm:
-                check(c.hn_lm_measure(lm, given, out))
+                return Record(found_by(_c.hn_lm_sizes, lambda *to: c.hn_lm_measure(lm, given, *to)))
 
-        self.engine._run(run)
-        return Record(out)
+        return self.engine._run(run)
 
     def worth_copying(self, tokens: int) -> bool:
         """Whether Session(mapped=False) is worth it for so many tokens."""
