@@ -3,6 +3,7 @@
 HONE_SOURCE is hone's tree; HONE_PROGRAM, the program, whose answers these are held to; HONE_NUMPY, where numpy lies,
 if it is anywhere."""
 import array
+import ast
 import ctypes
 import gc
 import json
@@ -28,6 +29,14 @@ SENTENCE = SOURCE / "tests" / "differential" / "sentence" / "model"
 CHATS = '{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"bcd"}]}\n'
 SOON = 60  # seconds: what takes longer was not stopped
 
+# Fields that are no options of a method, as what sets them is another's.
+NOT_OFFERED = {
+    "hn_engine_options": "acquire release allocator_context",  # a host's own allocator, which Python has no use for
+    "hn_examples_gradients_options": "from on_gradient context",  # set on the line after
+    "hn_finetune_run_options": "context",  # callbacks are closures
+    "hn_lm_chat_options": "context",
+}
+
 CHAT_LINES = '''
 import hone
 chat = hone.Chat(max_answer=40)
@@ -48,6 +57,38 @@ def script(text, *words):
     made = subprocess.run([sys.executable, "-I", "-c", text, *map(str, words)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=10 * SOON)
     return made.stdout, made.stderr, made.returncode
+
+
+# Functions of the headers that no method of the binding calls, and why.
+NOT_CALLED = {
+    "hn_builder_op": "attributes go by value, as hn_builder_apply takes them",
+    "hn_cancel_clear": "a cancel is a call's, and goes with it",
+    "hn_lm_add_adapter": "hn_lm_apply_adapter does the same, and tells what was found",
+}
+called = {"hn_version", "hn_lm_builtin"}  # by the import
+
+
+def count_calls():
+    def counted(name, function):
+        def call(*given):
+            called.add(name)
+            return function(*given)
+
+        return call
+
+    for name, function in list(vars(hone.library).items()):
+        setattr(hone.library, name, counted(name, function))
+
+
+def tearDownModule():
+    """Every function of the headers is called by a method of the binding, that a test here has used: the list of both is
+    the headers', so that the next one is not forgotten."""
+    if any(not word.startswith("-") for word in sys.argv[1:]):
+        return  # not all tests
+    missing = set(_c.FUNCTIONS) - called
+    if missing != set(NOT_CALLED):
+        raise AssertionError(f"never called: {sorted(missing - set(NOT_CALLED))}; called, and said not to be: "
+                             f"{sorted(set(NOT_CALLED) - missing)}")
 
 
 class Case(unittest.TestCase):
@@ -86,19 +127,30 @@ class Declared(Case):
         self.assertGreater(len(names), 90)
         self.assertEqual(names, set(_c.FUNCTIONS))
 
-    def test_every_function_is_used(self):
-        """All that the last release has; what is newer and not used yet is named, and in hone.library."""
-        import lzma
+    def parsed(self):
+        """The binding's own text, without what is made of the headers."""
+        for path in sorted(Path(hone.__file__).parent.glob("*.py")):
+            if path.name != "_c.py":
+                yield from ast.walk(ast.parse(path.read_text()))
 
-        released = lzma.open(SOURCE / "docs" / "abi" / "libhone.abi.xz", "rt").read()
-        package = Path(hone.__file__).parent
-        text = "".join(path.read_text() for path in package.glob("*.py") if path.name != "_c.py")
-        unused = {name for name in _c.FUNCTIONS if not re.search(rf"\b{name}\b", text)}
-        # attributes go by value; an adapter's trial is told; a cancel is a call's, and goes with it
-        unused -= {"hn_builder_op", "hn_lm_add_adapter", "hn_cancel_clear"}
-        self.assertEqual({name for name in unused if f"'{name}'" in released}, set())
-        if unused:
-            self.skipTest(f"in hone.library alone: {' '.join(sorted(unused))}")
+    def test_every_option_is_offered(self):
+        """What fills a struct by names fills all of it."""
+        seen = set()
+        for node in self.parsed():
+            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "fill":
+                continue
+            struct = getattr(node.args[0], "attr", None)
+            names = {word.arg for word in node.keywords}
+            if struct is None or names == {None}:  # from a dictionary
+                continue
+            if None in names:
+                names |= {"on_step", "on_evaluation", "on_saved"}
+            fields = {name for name, _ in getattr(_c, struct)._fields_ if name != "size"}
+            fields -= {f"n_{name}" for name in names}
+            fields -= set(NOT_OFFERED.get(struct, "").split())
+            self.assertEqual(fields - names, set(), struct)
+            seen.add(struct)
+        self.assertLessEqual({"hn_engine_options", "hn_lm_options", "hn_finetune_run_options"}, seen)
 
     def test_layouts(self):
         compiler = os.environ.get("CC", "cc")
@@ -127,6 +179,14 @@ class Declared(Case):
         for record, struct in _finetune.RECORDS.items():
             self.assertEqual(record._fields, tuple(name for name, _ in struct._fields_))
         self.assertEqual(hone.Turn._fields, tuple(name for name, _ in _c.hn_lm_turn._fields_))
+
+    def test_words_of_a_status_alone(self):
+        """Of a thread on which nothing has failed."""
+        found = []
+        one = threading.Thread(target=lambda: found.append(hone.errors.last(int(hone.Status.ERR_MEMORY))))
+        one.start()
+        one.join()
+        self.assertEqual(str(found[0]), "out of memory")
 
     def test_version(self):
         self.assertEqual(hone.__version__.split()[0], program("--version").split()[1])
@@ -174,6 +234,9 @@ class Chats(Case):
             next(again)
             self.assertGreater(len(chat.ask("And one.")), 0)
             self.assertEqual(len(chat.messages), 6)
+            chat.reset()
+            chat.set_system("You are a bird.")
+            self.assertEqual([one["role"] for one in chat.messages], ["system"])
 
     def test_what_a_callback_raises(self):
         chat = hone.Chat(max_answer=200)
@@ -326,6 +389,19 @@ class Files(Case):
             hone.quantize(path, self.folder / "r.gguf", "q8_0", on_tensor=refuses)
         self.assertFalse((self.folder / "r.gguf").exists())
 
+    def test_converting_and_parity(self):
+        """A Hugging Face directory: as the program converts it, and beside what Transformers computed of it."""
+        differential = SOURCE / "tests" / "differential"
+        hone.convert(differential / "models" / "llama", self.folder / "c.gguf")
+        program("convert", differential / "models" / "llama", self.folder / "p.gguf")
+        self.assertEqual((self.folder / "c.gguf").read_bytes(), (self.folder / "p.gguf").read_bytes())
+        model = hone.Model(differential / "models" / "llama", part="weights")
+        whole, parts = model.parity(differential / "parity" / "llama-f32.safetensors")
+        self.assertEqual((parts[0].name, parts[-1].name, len(parts)), ("embedding", "head", whole.n_parts))
+        self.assertTrue(whole.logits.kl < 1e-6 and not any(part.is_beyond for part in parts))
+        with self.assertRaises(hone.Error):
+            model.parity(differential / "parity" / "qwen3-f32.safetensors")
+
     def test_measuring(self):
         model = hone.Model()
         ids = model.encode_by("Once upon a time there was a snowy noon. " * 60, bos=False, eos=False)
@@ -362,6 +438,7 @@ class Files(Case):
         tuned = hone.finetune(path, data, self.folder / "run", settings={"steps": 3, "rank": 4, "batch": 1, "rate": 0.01},
                               engine=engine)
         self.assertIn(("rank", "4"), hone.told(self.folder / "run"))
+        self.assertEqual(hone.told(self.folder / "run" / "run.toml"), hone.told(self.folder / "run"))
         self.assertTrue(os.path.samefile(hone.report(self.folder / "run", engine=engine), self.folder / "run" / "report.html"))
         self.assertEqual(hone.texts(text_file(self.folder)), ["one text", "another"])
         model = hone.Model(path, engine=engine)
@@ -502,6 +579,19 @@ class Sessions(Case):
         banned = hone.Sampler(self.model, temperature=0, bias={likeliest: float("-inf")})
         self.assertNotEqual(banned.draw(session), likeliest)
 
+    def test_draws_that_begin_elsewhere(self):
+        """A sequence with one token known says what the whole one says next: a draw is by the token's number."""
+        whole, sampler, ids = hone.Session(self.model), hone.Sampler(self.model, seed=7), self.model.encode("Once")
+        drawn = []
+        whole.feed(ids)
+        for _ in range(6):
+            drawn.append(sampler.draw(whole))
+            whole.feed(drawn[-1:])
+        later, other = hone.Session(self.model), hone.Sampler(self.model, seed=7)
+        later.feed(ids + drawn[:3])
+        other.begin(len(ids) + 3, 3)
+        self.assertEqual(other.draw(later), drawn[3])
+
     def test_views(self):
         session = hone.Session(self.model)
         session.feed(self.ids)
@@ -625,6 +715,7 @@ class Training(Case):
     def test_judged(self):
         on = hone.Examples(hone.BUILTIN, self.data)
         self.assertEqual(len(on), len(list(on)))
+        self.assertEqual([(Path(one.path), one.n) for one in on.files], [(self.data, len(on))])
         with self.assertRaises(IndexError):
             on[len(on)]
         first = on[0].sequences[0]
@@ -665,7 +756,98 @@ class Training(Case):
         with self.fails(hone.Status.ERR_ARGUMENT, "g.safetensors"):
             on.gradients(settings={"targets": "norm:full"}, out=self.folder / "g.safetensors")
 
+    def test_step_by_step(self):
+        """What hone.finetune makes at once; a stop, an end of the process's interest, and the page."""
+        whole = hone.finetune(hone.BUILTIN, self.data, self.folder / "whole", settings=self.SETTINGS)
+        engine, folder, steps, saved = hone.Engine(), self.folder / "run", [], []
+        on = hone.Examples(hone.BUILTIN, self.data, engine=engine)
+        self.assertEqual(on.kind, "single")
+        planned = hone.Run(on, settings=self.SETTINGS)
+        self.assertEqual(planned.layout.estimate.n_steps, 6)
+        self.assertEqual(planned.layout.estimate.n_steps, hone.plan(hone.BUILTIN, self.data, settings=self.SETTINGS).n_steps)
+        self.assertGreater(planned.layout.n_lora, 0)
+        self.assertEqual((planned.layout.rate, planned.layout.optimizer), (0.01, "adamw"))
+        with self.assertRaisesRegex(hone.Busy, "Examples: used by another call or object"):
+            len(on)
+        with self.assertRaises(hone.Busy):
+            hone.Run(on)
+        with self.fails(hone.Status.ERR_ARGUMENT, "out: expected a folder"):
+            planned.go()
+        planned.close()
+        self.assertEqual(len(on), 1)
+        with self.fails(hone.Status.ERR_ARGUMENT, "unknown option --ranks"):
+            hone.Run(on, folder, settings={"ranks": 3})
+        self.assertEqual(len(on), 1)  # what was not made does not hold them
+
+        def on_step(step):
+            steps.append(step.step)
+            if len(steps) == 3:
+                raise EOFError("enough")
+
+        with hone.Run(on, folder, settings=self.SETTINGS, samples=1, command="a test", on_step=on_step,
+                      on_saved=saved.append) as run:
+            with self.fails(hone.Status.ERR_ARGUMENT, "in this order"):
+                run.finish()
+            with self.assertRaisesRegex(EOFError, "enough"):
+                run.go()
+        gc.collect()
+        self.assertEqual(steps, [1, 2, 3])
+        with hone.Run(on, folder, settings=self.SETTINGS, samples=1, on_step=on_step, on_saved=saved.append) as run:
+            self.assertEqual(run.resume(), 3)
+            run.go()
+            result = run.finish()
+            self.assertEqual((result.sha256, result.n_steps), (whole.sha256, 6))
+            page = run.report()
+            self.assertEqual((page.left_out, Path(page.path).name), ("", "report.html"))
+            self.assertIn("a test", Path(page.path).read_text() + (folder / "run.toml").read_text() + "a test")
+            with self.assertRaises(hone.Error):
+                run.report()
+        self.assertEqual(steps, [1, 2, 3, 4, 5, 6])
+        self.assertTrue(saved and all(map(os.path.exists, saved[-1:])))
+        engine.close()
+        self.assertEqual(len(on), 1)
+
+    def test_runs_are_closed_in_any_order(self):
+        on = hone.Examples(hone.BUILTIN, self.data)
+        run = hone.Run(on, self.folder / "run", settings=self.SETTINGS)
+        on.close()
+        on.engine.close()
+        run.go()
+        self.assertEqual(run.finish().n_steps, 6)
+        run.close()
+        run.close()
+        with self.assertRaises(hone.Closed):
+            run.layout
+
+    def test_planned(self):
+        model = hone.Model()
+        with hone.Plan(model, context=64, prompt=32, rank=4) as plan:
+            self.assertEqual(plan.refused, "")
+            self.assertEqual([one.sum.name for one in plan], ["token", "prompt", "training"])
+            self.assertEqual(plan.model.architecture, model.architecture)
+            self.assertEqual(plan.model.parameters, hone.File(TINY).about.parameters)
+            for i, one in enumerate(plan):
+                self.assertEqual((len(one.devices), len(one.ops)), (one.sum.n_devices, one.sum.n_ops))
+                self.assertAlmostEqual(sum(op.operations for op in one.ops) / one.sum.operations, 1, places=9)
+                self.assertEqual(one.devices[0].end_layer, plan.model.layers)
+                self.assertGreater(plan.steps(i).count("\n"), one.sum.steps)
+                self.assertTrue(plan.svg(i).startswith("<svg"))
+            self.assertEqual(plan[-1], plan[2])
+            with self.assertRaises(IndexError):
+                plan[3]
+            model.close()
+            self.assertEqual(plan[0].sum.tokens, 1)
+        with self.assertRaises(hone.Closed):
+            plan.refused
+        with self.assertRaisesRegex(TypeError, "ranks"):
+            hone.Plan(hone.Model(), ranks=4)
+        with self.fails(hone.Status.ERR_ARGUMENT, "tokens"):
+            hone.Plan(hone.Model(), of="tokens")
+
     def test_settings(self):
+        hone.check_settings({"rank": 4})
+        with self.fails(hone.Status.ERR_ARGUMENT, "rank"):
+            hone.check_settings({"rank": 0})
         run = {one.name: one for one in hone.run_settings()}
         self.assertEqual((run["rank"].otherwise, run["rank"].low), ("16", 1))
         self.assertIn("held-fraction", {one.name for one in hone.data_settings()})
@@ -688,7 +870,7 @@ class Training(Case):
 INTERRUPTED = '''
 import hone, sys, time
 what, folder = sys.argv[1:]
-model = hone.Model(folder + "/m.gguf") if what != "tune" else None
+model = hone.Model(folder + "/m.gguf") if what not in ("tune", "go") else None
 def run():
     endless = {"session": {"context": 100000}}
     if model:
@@ -706,12 +888,17 @@ def run():
     elif what == "tune":
         hone.finetune(hone.BUILTIN, folder + "/d.jsonl", folder + "/run", settings={"steps": 100000, "rank": 4, "batch": 1},
                       on_step=lambda step: print("begun", step.step, flush=True))
+    elif what == "go":
+        run = hone.Run(hone.Examples(hone.BUILTIN, folder + "/d.jsonl"), folder + "/run",
+                       settings={"steps": 100000, "rank": 4, "batch": 1},
+                       on_step=lambda step: print("begun", step.step, flush=True))
+        run.go()
 try:
     run()
     print("it went to its end")
 except KeyboardInterrupt:
     print("interrupted", flush=True)
-if what == "tune":
+if what in ("tune", "go"):
     import os
     print("usable" if any(name.endswith(".ckpt") for name in os.listdir(folder + "/run")) else os.listdir(folder + "/run"))
 else:
@@ -752,6 +939,9 @@ class Interrupts(Case):
 
     def test_tune(self):
         self.assertEqual(self.interrupt("tune"), ["interrupted", "usable"])
+
+    def test_run(self):
+        self.assertEqual(self.interrupt("go"), ["interrupted", "usable"])
 
     def test_storm(self):
         """Interrupts at any line of the waiting: none is lost, none leaves a call behind."""
@@ -990,6 +1180,42 @@ class Graphs(Case):
         with self.assertRaisesRegex(TypeError, "optimiser"):
             hone.Trainer(hone.Builder(), loss, [w], optimiser="sgd")
 
+    def test_extents_and_outputs(self):
+        """A graph with a size that changes, a constant, an op of several outputs, and a layer's end."""
+        builder = hone.Builder()
+        rows = builder.extent("rows", 4)
+        builder.scope("blk.0")
+        w = builder.leaf("weight", "w", [2, 2], device=0)
+        x, target = builder.leaf("input", "x", [-1 - rows, 2]), builder.leaf("input", "target", [-1 - rows, 2])
+        ones, count = builder.constant([2], [1.0, 1.0]), builder.leaf("step", "count", [])
+        y = builder.boundary(builder.op("add", builder.op("linear", x, w), ones))
+        self.assertEqual(y.output(0).type, "f32")
+        exec = hone.Exec(builder, [y])
+        exec.write(w, [1, 0, 0, 1])
+        for n in (4, 2):
+            exec.extent(rows, n)
+            exec.write(x, [1.0, 2.0] * n)
+            self.assertEqual(exec.run()[0].tolist(), [[2, 3]] * n)
+        self.assertGreater(exec.workspace, 0)
+        loss = builder.op("mse", y, target, None, count)
+        trainer = hone.Trainer(builder, loss, [w], optimizer="sgd")
+        trainer.extent(rows, 1)
+        for leaf, values in ((w, [1, 0, 0, 1]), (x, [1, 2]), (target, [2, 5]), (count, [1.0])):
+            trainer.write(leaf, values)
+        trainer.begin()
+        trainer.micro()
+        slope = trainer.gradient(0).tolist()
+        self.assertEqual((slope[0], [v < 0 for v in slope[1]]), ([0, 0], [True, True]))
+        self.assertGreater(trainer.finish(0.1)[0], 0)
+        trainer.write(target, [float("inf"), 5])
+        trainer.begin()
+        with self.fails(hone.Status.ERR_NUMERIC, "loss inf"):
+            trainer.micro()
+            trainer.finish(0.1)
+        trainer.begin()
+        with self.fails(hone.Status.ERR_NUMERIC, "target|mse"):
+            trainer.scan()
+
     def test_refusals(self):
         builder = hone.Builder()
         builder.op("rms_norm", builder.leaf("weight", "w", [2, 3]), builder.leaf("weight", "gain", [5]))
@@ -1014,4 +1240,5 @@ class Graphs(Case):
 
 
 if __name__ == "__main__":
+    count_calls()
     unittest.main(verbosity=1)

@@ -14,7 +14,7 @@ from .embed import Embedder, Embedding
 from .engine import Engine, Memory
 from .errors import Busy, Cancelled, Closed, Error, Status
 from ._finetune import Estimate, Evaluation, Result, Step, finetune, plan, report, told
-from .examples import Example, Examples, Gradients, Token, data_settings, run_settings
+from .examples import Example, Examples, Gradients, Token, check_settings, data_settings, run_settings
 from .files import (
     File, Merge, MergeError, convert, export_gguf, export_peft, import_adapter, make, make_tokenizer, merge,
     numerics_name, quantize, recipe_type, texts, use_name,
@@ -22,6 +22,8 @@ from .files import (
 from .graph import Builder, Exec, Node, Trainer, decode, encode, read_array, types, write_array
 from .known import arch, arch_keys, archs, device_ops, devices, levels
 from .model import BUILTIN, Decoder, Model, Template
+from ._plan import Plan, Planned
+from ._run import Run
 from .session import Sampler, Session
 
 __version__: str = library.hn_version().decode()
@@ -29,9 +31,9 @@ __version__: str = library.hn_version().decode()
 __all__ = [
     "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Embedder", "Embedding",
     "End", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Memory",
-    "Merge", "MergeError", "Model", "Node", "Piece", "Record", "Result", "Sampler", "Session", "Status", "Step",
-    "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "convert", "data_settings",
-    "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune", "import_adapter", "levels",
-    "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "quantize", "read_array", "recipe_type",
-    "report", "run_settings", "texts", "told", "types", "use_name", "write_array",
+    "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Record", "Result", "Run", "Sampler", "Session",
+    "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "check_settings",
+    "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune",
+    "import_adapter", "levels", "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "quantize",
+    "read_array", "recipe_type", "report", "run_settings", "texts", "told", "types", "use_name", "write_array",
 ]
