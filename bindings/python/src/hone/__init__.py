@@ -10,6 +10,7 @@ from ._library import c as library
 from ._record import Record
 from .batch import Batch
 from .chat import Answer, Chat, End, Piece, Stream, Turn
+from .draft import Drafter
 from .embed import Embedder, Embedding
 from .engine import Engine, Memory
 from .errors import Busy, Cancelled, Closed, Error, Status
@@ -29,7 +30,8 @@ from .session import Sampler, Session
 __version__: str = library.hn_version().decode()
 
 __all__ = [
-    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Embedder", "Embedding",
+    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Drafter", "Embedder",
+    "Embedding",
     "End", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Memory",
     "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Record", "Result", "Run", "Sampler", "Session",
     "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "check_settings",

@@ -113,16 +113,28 @@ class Object:
     _handle: Handle
 
     def _make(self, new: Callable[[Any], int], kind: Any, free: Callable[[Any], None], parent: Optional[Handle],
-              run: Callable[[Callable[[], Handle]], Handle] = lambda make: make()) -> None:
-        """new(out) makes it; `run` is an engine's where that takes long."""
-        name = type(self).__name__
+              run: Callable[[Callable[[], Handle]], Handle] = lambda make: make(),
+              also: Optional[Handle] = None) -> None:
+        """new(out) makes it; `run` is an engine's where that takes long; `also` is what it needs beside its parent."""
+        name, key = type(self).__name__, Key()
+
+        def freed(pointer: Any) -> None:
+            free(pointer)
+            if also:
+                also.let_go(key)
 
         def make() -> Handle:
             pointer = ctypes.POINTER(kind)()
             check(new(ctypes.byref(pointer)))
-            return Handle(name, pointer, free, parent)
+            return Handle(name, pointer, freed, parent)
 
-        self._handle = run(make)
+        if also:
+            also.hold(key)
+        try:
+            self._handle = run(make)
+        finally:
+            if also and not hasattr(self, "_handle"):
+                also.let_go(key)
 
     def close(self) -> None:
         """Frees it when nothing that is made on it, and no view of its memory, is left. Twice is once."""

@@ -9,7 +9,7 @@ from ._library import c
 from ._object import Object, bytes_of, fill
 from .errors import check
 from .model import Model, ids_of
-from .session import _view
+from .session import Sampler, _view
 
 Asked = tuple[Iterable[int], int]
 
@@ -134,6 +134,15 @@ class Batch(Object):
                                  for i in range(n)]
                 row += n
         return out
+
+    def settle(self, sequence: int, sampler: Sampler, rows: int, row: int = 0) -> list[int]:
+        """After a step whose last ids of the sequence were guesses, with `rows` rows of logits, the first number `row` of
+        all: draws until what is drawn is not what follows, and cuts back to it. What was drawn; all but the last are in
+        the sequence."""
+        drawn, n = (ctypes.c_int32 * max(rows, 1))(), ctypes.c_size_t()
+        with self._use() as batch, sampler._use() as by:
+            check(c.hn_lm_batch_settle(batch, sequence, by, row, rows, drawn, ctypes.byref(n)))
+        return list(drawn[: n.value])
 
     def save(self, sequence: int, path: Any) -> None:
         """As Session.save: sessions and batches take each other's files."""

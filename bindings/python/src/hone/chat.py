@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional
 from . import _c, _call
 from ._library import c
 from ._object import Object, bytes_of, fill, text_of
+from .draft import draft_options, drafted
 from .errors import Cancelled, check
 from .model import Json, Model, json_of, settings_of
 from .session import sampling, session_options
@@ -97,11 +98,12 @@ class Stream(Iterator[Piece]):
 
 class Chat(Object):
     """A conversation with a model, or with the one that is part of the library. `sampling` is what Sampler takes,
-    `session` what Session takes."""
+    `session` and `draft` what Session takes."""
 
     def __init__(self, model: Optional[Model] = None, *, system: Optional[str] = None, tools: Json = None,
                  variables: Optional[Mapping[str, Json]] = None, max_answer: int = 0,
-                 sampling: Optional[Mapping[str, Any]] = None, session: Optional[Mapping[str, Any]] = None) -> None:
+                 sampling: Optional[Mapping[str, Any]] = None, session: Optional[Mapping[str, Any]] = None,
+                 draft: Optional[Mapping[str, Any]] = None) -> None:
         self.model = Model() if model is None else model
         self._stream: Optional["weakref.ref[Stream]"] = None
         parts = [_session_options(**(session or {})), _sampling(**(sampling or {}))]
@@ -109,8 +111,20 @@ class Chat(Object):
                        max_answer=max_answer, session=ctypes.pointer(parts[0]), sampling=ctypes.pointer(parts[1]),
                        on_text=_ON_TEXT, on_thought=_ON_THOUGHT)
         parent = self.model._holds()
-        self._make(lambda out: c.hn_lm_chat_new(out, parent.get(), options), _c.hn_lm_chat, c.hn_lm_chat_free, parent,
-                   self.model.engine._run)
+        given, also = (None, None) if draft is None else draft_options(draft)
+
+        def new(out: Any) -> int:
+            if given is None:
+                return int(c.hn_lm_chat_new(out, parent.get(), options))
+            return int(c.hn_lm_chat_new_drafting(out, parent.get(), options, given))
+
+        self._make(new, _c.hn_lm_chat, c.hn_lm_chat_free, parent, self.model.engine._run, also=also)
+
+    @property
+    def drafted(self) -> tuple[int, int]:
+        """Guesses that were right so far, and that were not."""
+        with self._use() as chat:
+            return drafted(c.hn_lm_chat_drafted, chat)
 
     def _begin(self, ask: Callable[[Any, Any], int]) -> Stream:
         before = self._stream and self._stream()

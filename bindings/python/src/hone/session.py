@@ -16,15 +16,32 @@ def session_options(**given: Any) -> Any:
 
 
 class Session(Object):
-    """Feeding, cutting back and feeding again gives the bits of running the sequence at once."""
+    """Feeding, cutting back and feeding again gives the bits of running the sequence at once. `draft`, {} or fields of
+    hn_lm_draft_options (hone/draft.h): what comes next is guessed, and computed where that is as good as free."""
 
     def __init__(self, model: Model, *, context: int = 0, batch: int = 0, cache: Optional[str] = None,
-                 keeps_all: bool = False, mapped: bool = False) -> None:
+                 keeps_all: bool = False, mapped: bool = False, draft: Optional[Mapping[str, Any]] = None) -> None:
+        from .draft import draft_options
+
         self.model, self._vocabulary = model, model.vocabulary
+        given, also = (None, None) if draft is None else draft_options(draft)
         options = session_options(context=context, batch=batch, cache=cache, keeps_all=keeps_all, mapped=mapped)
         parent = model._holds()
-        self._make(lambda out: c.hn_lm_session_new(out, parent.get(), options), _c.hn_lm_session,
-                   c.hn_lm_session_free, parent, model.engine._run)
+
+        def new(out: Any) -> int:
+            if given is None:
+                return int(c.hn_lm_session_new(out, parent.get(), options))
+            return int(c.hn_lm_session_new_drafting(out, parent.get(), options, given))
+
+        self._make(new, _c.hn_lm_session, c.hn_lm_session_free, parent, model.engine._run, also=also)
+
+    @property
+    def drafted(self) -> tuple[int, int]:
+        """Guesses that were right so far, and that were not."""
+        from .draft import drafted
+
+        with self._use() as session:
+            return drafted(c.hn_lm_session_drafted, session)
 
     def _long(self, call: Any) -> None:
         handle = self._holds()
