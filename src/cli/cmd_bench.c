@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/bench.h"
 #include "cli/bench_beside.h"
+#include "cli/bench_drafts.h"
 #include "cli/bench_model.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
@@ -11,7 +12,8 @@
 
 typedef struct bench_args {
     int64_t threads;
-    const char *only, *beside;
+    const char *only, *beside, *drafts;
+    hn_draft_args draft;
     hn_list blas;
     bool quick;
     hn_bench_model_args model; /* but its threads */
@@ -27,6 +29,8 @@ static const hn_option options[] = {
     HN_FLAG(bench_args, model.mapped, "mapped", "weights where the file is mapped, not in panels"),
     HN_TEXT(bench_args, model.machine.numerics, "numerics", "MODE", HN_NUMERICS_OF_RUNS),
     HN_TEXT(bench_args, beside, "beside", "PROGRAM", "of a model and a training step: another build of hone, in turn"),
+    HN_TEXT(bench_args, drafts, "drafts", "FILE.jsonl", "of a model: what guessing brings on these prompts, by their kind"),
+    HN_DRAFT_OPTIONS(bench_args),
     HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, int8, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
     HN_OUT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
@@ -157,8 +161,15 @@ static hn_status run_what(const bench_args *args, const char *what, hn_heap *hea
     HN_REQUIRE(is_model || !model.ignore.n, HN_ERR_ARGUMENT,
                "--ignore %s: %s: expected a model, whose key it would be", model.ignore.at[0], what);
     HN_REQUIRE(is_model || !args->beside, HN_ERR_ARGUMENT, "--beside: %s: expected a model", what);
+    HN_REQUIRE(is_model || !args->drafts, HN_ERR_ARGUMENT, "--drafts: %s: expected a model", what);
+    HN_REQUIRE(args->drafts || !(args->draft.model || args->draft.ngram || args->draft.most), HN_ERR_ARGUMENT,
+               "--draft, --draft-ngram and --draft-max: expected --drafts, and prompts to guess after");
+    HN_REQUIRE(!args->drafts || (!args->beside && !model.prompt), HN_ERR_ARGUMENT,
+               "--drafts: expected neither --beside nor --prompt");
     if (!is_model)
         return strcmp(what, "gate") ? bench_kernels(args, NULL, heap, json, out) : bench_gate(args, heap, json, out);
+    if (args->drafts)
+        return hn_bench_drafts(heap, what, args->drafts, &model, &args->draft, json, out);
     return args->beside ? hn_bench_beside(heap, what, args->beside, &model, json, out)
                         : hn_bench_model(heap, what, &model, json, out);
 }

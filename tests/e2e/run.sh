@@ -116,6 +116,18 @@ for t in 0 0.7 1.5; do
     tiny a --draft hone:tiny --draft-ngram 2 --session guessed-$t.hone
     same "from a session at $t" want a
 done
+gets table "$hone" bench hone:tiny --drafts "$models/../../bench/prompts/drafts.jsonl" --generate 12 --repeat 1 --draft hone:tiny --draft-ngram 3 \
+    --json table.json --threads 1
+for kind in code repeated chat story; do
+    [ "$(grep -c "^$kind .* [0-9]* % " table)" -eq 8 ] || { cat table; fail "bench: not every way of $kind"; }
+    passes
+done
+[ "$(grep -o '"times_plain"' table.json | wc -l)" -eq 32 ] || fail "bench: not every line in JSON"
+passes
+refuses 2 "expected --drafts" "$hone" bench hone:tiny --draft hone:tiny
+refuses 2 "neither --beside nor --prompt" "$hone" bench hone:tiny --drafts prompt --prompt 5
+refuses 2 "kernels: expected a model" "$hone" bench kernels --drafts prompt
+refuses 1 "prompt: " "$hone" bench hone:tiny --drafts prompt
 refuses 2 "--draft-max 4: expected --draft" "$hone" run hone:tiny -p x --draft-max 4
 refuses 2 "the draft model new.gguf: expected the 4789 tokens of hone:tiny" "$hone" run hone:tiny -p x --draft new.gguf
 refuses 1 "nowhere" "$hone" run hone:tiny -p x --draft nowhere
