@@ -187,6 +187,15 @@ hn_device_bytes hn_executables_on(int n, const hn_executable *const *all, const 
     return sum;
 }
 
+bool hn_executable_reads_in_place(const hn_executable *x, const hn_leaf *leaf)
+{
+    bool is_read = hn_storage_measure(x->storage, leaf).is_in_place;
+    for (int i = 0; i < x->n_programs; i++)
+        for (int d = 0; d < x->n_devices; d++)
+            is_read = is_read || (hn_device_is_host(x->devices[d]) && has_copy(hn_executable_look(x, i), leaf, d));
+    return is_read;
+}
+
 hn_storage *hn_executable_storage(const hn_executable *x)
 {
     return x->storage;

@@ -44,6 +44,10 @@ size_t hn_device_needs(const hn_device_bytes *bytes); /* to be taken yet */
 /* Of several that stand beside each other on one model: a weight that more of them read counts once. */
 hn_device_bytes hn_executables_on(int n, const hn_executable *const *all, const hn_device *device);
 
+/* Whether a bound leaf is read where it was bound, by its own device or by the host in another's place; if not, devices
+ * have copies, and pages of a file leave as they are made. */
+bool hn_executable_reads_in_place(const hn_executable *x, const hn_leaf *leaf);
+
 /* Leaves are bound to memory of the caller's before they are made. */
 hn_storage *hn_executable_storage(const hn_executable *x);
 

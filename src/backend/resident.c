@@ -2,7 +2,9 @@
  * device. Lists are short, and looked at when memory is bound or handed out, never while running. */
 #include "backend/resident.h"
 
+#include "base/map_file.h"
 #include "base/os/threads.h"
+
 #include <string.h>
 
 typedef struct resident {
@@ -24,6 +26,18 @@ static resident **find(const hn_device *device, const void *data, size_t bytes)
     return r;
 }
 
+/* Piece after piece. Of a mapped file's rows nobody reads the pages again: they leave. */
+static hn_status write_all(hn_device *device, char *to, const char *data, size_t bytes)
+{
+    enum { PIECE = 4 << 20 };
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = bytes - at < PIECE ? bytes - at : PIECE;
+        HN_TRY(device->backend->write(device, to + at, data + at, n));
+        hn_map_release(data + at, n);
+    }
+    return HN_OK;
+}
+
 static hn_status upload(hn_device *device, const void *data, size_t bytes, resident **out)
 {
     resident *r = hn_alloc(device->heap, HN_TAG_DEVICE, sizeof *r);
@@ -32,7 +46,7 @@ static hn_status upload(hn_device *device, const void *data, size_t bytes, resid
     r->data = data;
     hn_status status = device->backend->buffer_new(device, HN_TAG_WEIGHT, bytes, &r->at);
     if (status == HN_OK) {
-        status = device->backend->write(device, r->at.data, data, bytes);
+        status = write_all(device, r->at.data, data, bytes);
         if (status != HN_OK)
             device->backend->buffer_free(&r->at);
     }

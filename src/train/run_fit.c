@@ -35,10 +35,12 @@ static hn_status measure_examples(hn_train_run *r, int64_t *longest, int64_t *st
     return HN_OK;
 }
 
-/* What of the model is read: all of it, and what of that is mapped rather than copied. */
+/* What of the model is read: all of it, and what of that stays mapped rather than copied, by the host or to a device. */
 static void count_weights(const hn_train_run *r, size_t *all, size_t *mapped)
 {
     const nn_build *b = &hn_learner_objective(r->learner)->policy;
+    const hn_executable *parts[HN_LEARNER_PARTS];
+    hn_learner_parts(r->learner, parts);
     *all = *mapped = 0;
     for (int i = 0; i < b->n_bound; i++) {
         const nn_weight *w = b->bound[i].weight;
@@ -47,7 +49,9 @@ static void count_weights(const hn_train_run *r, size_t *all, size_t *mapped)
             own = own || w == &r->tuning->tensors[k].weight;
         const size_t bytes = own ? 0 : hn_type_bytes(&w->type);
         *all += bytes;
-        *mapped += own || hn_model_owns(r->on.model, w->data) ? 0 : bytes;
+        const bool is_copied = hn_model_owns(r->on.model, w->data) ||
+                               !hn_executable_reads_in_place(parts[0], b->bound[i].leaf->leaf);
+        *mapped += own || is_copied ? 0 : bytes;
     }
 }
 

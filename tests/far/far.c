@@ -62,11 +62,19 @@ typedef struct far {
     char why[1024];
     uint64_t coin;
     size_t memory, taken; /* 0: no bound */
+    atomic_size_t staged; /* bytes put in the queue since it was empty */
 } far;
 
 static atomic_llong n_far, n_host, n_captured;
 static const char *off_list, *layout_word, *counts_path, *memory_list;
 static atomic_size_t most_taken, n_read;
+
+static void *must(void *block)
+{
+    if (!block)
+        abort();
+    return block;
+}
 
 static far *far_of(const hn_device *device)
 {
@@ -200,9 +208,7 @@ static uint64_t put(far *f, item *it)
 
 static item *item_new(item_kind kind)
 {
-    item *it = calloc(1, sizeof *it);
-    if (!it)
-        abort();
+    item *it = must(calloc(1, sizeof *it));
     it->kind = kind;
     return it;
 }
@@ -268,9 +274,7 @@ static hn_status buffer_new(hn_device *device, hn_tag tag, size_t bytes, hn_buff
     far *f = far_of(device);
     *out = (hn_buffer){ 0 };
     HN_TRY(take(f, bytes));
-    region *r = calloc(1, sizeof *r);
-    if (!r)
-        abort();
+    region *r = must(calloc(1, sizeof *r));
     r->real = hn_alloc(device->heap, tag, bytes);
     if (!r->real) {
         give_back(f, bytes);
@@ -318,29 +322,39 @@ static hn_status fill(hn_device *device, void *at, int byte, size_t bytes)
     return HN_OK;
 }
 
+/* What waits to be written lies in so much of the host's memory and no more: who would put more there waits. */
+enum { MOST_STAGED = 1 << 18 };
+
 static hn_status far_write(hn_device *device, void *to, const void *from, size_t bytes)
 {
+    far *f = far_of(device);
     char *real;
-    HN_TRY(find(far_of(device), to, bytes, &real));
-    item *it = item_new(WRITE);
-    it->staged = malloc(bytes + 1);
-    if (!it->staged)
-        abort();
-    memcpy(it->staged, from, bytes);
-    it->to = real, it->from = it->staged, it->bytes = bytes;
-    put(far_of(device), it);
+    HN_TRY(find(f, to, bytes, &real));
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = bytes - at < MOST_STAGED ? bytes - at : MOST_STAGED;
+        if (f->staged + n > MOST_STAGED) {
+            wait_for(f, f->n_queued);
+            f->staged = 0;
+        }
+        item *it = item_new(WRITE);
+        it->staged = memcpy(must(malloc(n)), (const char *)from + at, n);
+        it->to = real + at, it->from = it->staged, it->bytes = n;
+        f->staged += n;
+        put(f, it);
+    }
     return HN_OK;
 }
 
 static hn_status far_read(hn_device *device, void *to, const void *from, size_t bytes)
 {
     char *real;
-    HN_TRY(find(far_of(device), from, bytes, &real));
+    far *f = far_of(device);
+    HN_TRY(find(f, from, bytes, &real));
     item *it = item_new(READ);
     it->to = to, it->from = real, it->bytes = bytes;
     n_read += bytes;
-    wait_for(far_of(device), put(far_of(device), it));
-    return report(far_of(device));
+    wait_for(f, put(f, it));
+    return report(f);
 }
 
 static hn_status pack(hn_device *device, const hn_type *type, void *to, const hn_plain_rows *from)
@@ -408,9 +422,7 @@ static hn_status capture(far *f, const hn_launch *l, captured *c)
     int n = 0;
     c->launch = *l;
     c->call = *l->call;
-    c->upper = calloc((size_t)(c->call.n_in + c->call.n_out), sizeof *c->upper);
-    if (!c->upper)
-        abort();
+    c->upper = must(calloc((size_t)(c->call.n_in + c->call.n_out), sizeof *c->upper));
     for (int i = 0; i < c->call.n_in; i++)
         if (c->call.in[i])
             c->upper[n] = *c->call.in[i], c->call.in[i] = &c->upper[n++];
@@ -436,9 +448,7 @@ static void captured_free(captured *all, int n)
 static hn_status compile(hn_device *device, hn_launch *launches, int n)
 {
     far *f = far_of(device);
-    captured *all = calloc((size_t)n + 1, sizeof *all);
-    if (!all)
-        abort();
+    captured *all = must(calloc((size_t)n + 1, sizeof *all));
     hn_status status = f->kernels->backend->compile(f->kernels, launches, n);
     for (int i = 0; i < n && status == HN_OK; i++) {
         status = capture(f, &launches[i], &all[i]);
