@@ -60,6 +60,30 @@ hn_status hn_launch_check(const hn_launch *l)
                ? status : hn_fail_within(status, "%s: ", hn_apply_text(l->apply, name));
 }
 
+/* ---- what went wrong ---- */
+
+enum { SETTING = -1 };
+
+void hn_fault_set(hn_fault *fault, hn_status status)
+{
+    int none = HN_OK;
+    if (!atomic_compare_exchange_strong(&fault->status, &none, SETTING))
+        return;
+    snprintf(fault->why, sizeof fault->why, "%s", hn_error_message());
+    atomic_store(&fault->status, (int)status);
+}
+
+void hn_fault_clear(hn_fault *fault)
+{
+    atomic_store(&fault->status, (int)HN_OK);
+}
+
+hn_status hn_fault_report(const hn_fault *fault)
+{
+    const int status = atomic_load(&fault->status);
+    return status == HN_OK || status == SETTING ? HN_OK : hn_fail((hn_status)status, "%s", fault->why);
+}
+
 /* ---- copies between devices ---- */
 
 bool hn_copy_stages(const hn_device *to, const hn_device *from)

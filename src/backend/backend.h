@@ -65,11 +65,23 @@ typedef struct hn_launch {
  * host's here: for devices that can call it. */
 hn_status hn_launch_check(const hn_launch *launch);
 
+/* What went wrong on devices in the calls of one program, which has it: other programs' work lies in the same queues, and
+ * goes on. The first failure stays until it is cleared. */
+typedef struct hn_fault {
+    _Atomic int status; /* hn_status */
+    char why[1024];
+} hn_fault;
+
+void hn_fault_set(hn_fault *fault, hn_status status); /* on any thread; with its hn_error_message */
+void hn_fault_clear(hn_fault *fault);
+hn_status hn_fault_report(const hn_fault *fault); /* after a wait or a read */
+
 /* A stretch of calls without a copy from another device between them. */
 typedef struct hn_submission {
     hn_launch *at;
     int n;
     const hn_cancel_flag *cancel; /* looked at between calls; NULL: never */
+    hn_fault *fault;              /* where it has one already, calls are left out */
 } hn_submission;
 
 struct hn_backend {
@@ -106,7 +118,8 @@ struct hn_backend {
     hn_status (*compile)(hn_device *device, hn_launch *launches, int n);
     void (*discard)(hn_device *device, hn_launch *launches, int n);
 
-    /* HN_ERR_CANCELLED at once, or from `wait`; `wait` reports the first failure since the last. */
+    /* What fails, or is cancelled, is told at once, or later by the submission's fault: it is there when `wait` or `read`
+     * return. What was written, filled or copied is done all the same. */
     hn_status (*submit)(hn_device *device, const hn_submission *stretch);
     hn_status (*wait)(hn_device *device);
 

@@ -35,6 +35,7 @@ struct hn_program {
     void *scanned;  /* the same of a value that is looked at */
     size_t scanned_bytes;
     int64_t extents[HN_MAX_EXTENTS];
+    hn_fault fault; /* of this run */
     bool types_are_stale, is_fresh;
     uint64_t generation; /* of the storage that the addresses are of */
 };
@@ -456,7 +457,8 @@ static hn_status hand_over(hn_program *p, int s, const hn_run_options *options, 
     const hn_plan *plan = p->plan;
     const hn_step *steps = plan->steps;
     hn_device *device = p->devices[steps[s].device];
-    hn_submission stretch = { .at = &p->launches[p->launch[s]], .n = 1, .cancel = options->cancel };
+    hn_submission stretch = { .at = &p->launches[p->launch[s]], .n = 1, .cancel = options->cancel,
+                              .fault = &p->fault };
     for (*end = s + 1; *end < plan->n_steps && !is_watched(p, options); ++*end) {
         if (hn_step_is_view(&steps[*end]))
             continue;
@@ -479,6 +481,7 @@ static hn_status run_steps(hn_program *p, int s, const hn_run_options *options, 
     HN_TRY(plan->steps[s].crosses ? cross(p, s) : hand_over(p, s, options, end));
     if (options->step_ns || options->scan)
         HN_TRY(device->backend->wait(device));
+    HN_TRY(hn_fault_report(&p->fault));
     if (options->step_ns)
         options->step_ns[s] += hn_clock_ns() - start;
     return options->scan ? scan_step(p, s) : HN_OK;
@@ -520,6 +523,7 @@ static hn_status run_all(hn_program *p, const hn_run_options *options)
     }
     for (int d = 0; d < p->n_devices; d++)
         HN_TRY(p->devices[d]->backend->wait(p->devices[d]));
+    HN_TRY(hn_fault_report(&p->fault));
     return ask_guard(p);
 }
 
@@ -528,10 +532,8 @@ static hn_status settle(hn_program *p, hn_status failed)
 {
     char first[1024];
     snprintf(first, sizeof first, "%s", hn_error_message());
-    for (int d = 0; d < p->n_devices; d++) {
+    for (int d = 0; d < p->n_devices; d++)
         (void)p->devices[d]->backend->wait(p->devices[d]);
-        p->frames[d].is_written = false; /* a device that failed leaves out what was queued behind */
-    }
     return hn_fail(failed, "%s", first);
 }
 
@@ -540,6 +542,7 @@ hn_status hn_program_run(hn_program *p, const hn_run_options *options)
     static const hn_run_options none = { 0 };
     HN_REQUIRE(p, HN_ERR_ARGUMENT, "a program that was planned and not made");
     p->is_fresh = true; /* a run that fails has no results */
+    hn_fault_clear(&p->fault);
     HN_TRY(hn_storage_refresh(p->storage));
     HN_TRY(resolve(p));
     const hn_status status = run_all(p, options ? options : &none);

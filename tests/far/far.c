@@ -41,6 +41,7 @@ typedef struct item {
     item_kind kind;
     captured *call;
     const hn_cancel_flag *cancel;
+    hn_fault *fault;
     char *to, *from;
     void *staged; /* freed with the item */
     size_t bytes;
@@ -58,8 +59,6 @@ typedef struct far {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     bool ends;
-    hn_status failed;
-    char why[1024];
     uint64_t coin;
     size_t memory, taken; /* 0: no bound */
     atomic_size_t staged; /* bytes put in the queue since it was empty */
@@ -99,19 +98,12 @@ static hn_status find(far *f, const void *at, size_t bytes, char **out)
 
 /* ---- the queue ---- */
 
-static void may_reach(far *f, uint64_t seq)
+static void wait_for(far *f, uint64_t seq)
 {
     pthread_mutex_lock(&f->lock);
     if (f->may_do < seq)
         f->may_do = seq;
     pthread_cond_broadcast(&f->moved);
-    pthread_mutex_unlock(&f->lock);
-}
-
-static void wait_for(far *f, uint64_t seq)
-{
-    may_reach(f, seq);
-    pthread_mutex_lock(&f->lock);
     while (f->n_done < seq)
         pthread_cond_wait(&f->moved, &f->lock);
     pthread_mutex_unlock(&f->lock);
@@ -145,17 +137,25 @@ static hn_status run_captured(far *f, const captured *c, const hn_cancel_flag *c
     return f->kernels->backend->submit(f->kernels, &(hn_submission){ .at = &launch, .n = 1, .cancel = cancel });
 }
 
-static hn_status work(far *f, item *it)
+static void call(far *f, const item *it)
+{
+    if (atomic_load(&it->fault->status) != HN_OK)
+        return;
+    const hn_status status = run_captured(f, it->call, it->cancel);
+    if (status != HN_OK)
+        hn_fault_set(it->fault, status);
+}
+
+static void work(far *f, item *it)
 {
     switch (it->kind) {
-    case CALL: return run_captured(f, it->call, it->cancel);
-    case FILL: memset(it->to, it->byte, it->bytes); return HN_OK;
+    case CALL: call(f, it); break;
+    case FILL: memset(it->to, it->byte, it->bytes); break;
     case WRITE:
     case READ:
-    case COPY: memmove(it->to, it->from, it->bytes); return HN_OK;
-    case AWAIT: wait_for(it->until.of, it->until.seq); return HN_OK;
+    case COPY: memmove(it->to, it->from, it->bytes); break;
+    case AWAIT: wait_for(it->until.of, it->until.seq); break;
     }
-    return HN_OK;
 }
 
 static void *serve(void *context)
@@ -168,14 +168,9 @@ static void *serve(void *context)
         if (!f->first)
             break;
         item *it = f->first;
-        const bool runs = it->kind == AWAIT || f->failed == HN_OK;
         pthread_mutex_unlock(&f->lock);
-        const hn_status status = runs ? work(f, it) : HN_OK;
+        work(f, it);
         pthread_mutex_lock(&f->lock);
-        if (status != HN_OK) {
-            f->failed = status;
-            snprintf(f->why, sizeof f->why, "%s", hn_error_message());
-        }
         f->first = it->next;
         if (!f->first)
             f->last = NULL;
@@ -213,20 +208,18 @@ static item *item_new(item_kind kind)
     return it;
 }
 
-static hn_status report(far *f)
+static uint64_t queued(far *f)
 {
     pthread_mutex_lock(&f->lock);
-    const hn_status status = f->failed;
-    f->failed = HN_OK;
+    const uint64_t seq = f->n_queued;
     pthread_mutex_unlock(&f->lock);
-    return status == HN_OK ? HN_OK : hn_fail(status, "%s", f->why);
+    return seq;
 }
 
 static hn_status far_wait(hn_device *device)
 {
-    far *f = far_of(device);
-    wait_for(f, f->n_queued);
-    return report(f);
+    wait_for(far_of(device), queued(far_of(device)));
+    return HN_OK;
 }
 
 /* ---- the backend ---- */
@@ -294,7 +287,7 @@ static hn_status buffer_new(hn_device *device, hn_tag tag, size_t bytes, hn_buff
 static void buffer_free(hn_buffer *buffer)
 {
     far *f = far_of(buffer->device);
-    wait_for(f, f->n_queued);
+    wait_for(f, queued(f));
     pthread_mutex_lock(&f->lock);
     region **at = &f->regions;
     while (*at && (*at)->fence != buffer->data)
@@ -333,7 +326,7 @@ static hn_status far_write(hn_device *device, void *to, const void *from, size_t
     for (size_t at = 0, n; at < bytes; at += n) {
         n = bytes - at < MOST_STAGED ? bytes - at : MOST_STAGED;
         if (f->staged + n > MOST_STAGED) {
-            wait_for(f, f->n_queued);
+            wait_for(f, queued(f));
             f->staged = 0;
         }
         item *it = item_new(WRITE);
@@ -354,7 +347,7 @@ static hn_status far_read(hn_device *device, void *to, const void *from, size_t 
     it->to = to, it->from = real, it->bytes = bytes;
     n_read += bytes;
     wait_for(f, put(f, it));
-    return report(f);
+    return HN_OK;
 }
 
 static hn_status pack(hn_device *device, const hn_type *type, void *to, const hn_plain_rows *from)
@@ -384,7 +377,7 @@ static hn_status copy(hn_device *device, void *to, hn_device *source, const void
         return HN_OK;
     }
     item *before = item_new(AWAIT), *after = item_new(AWAIT);
-    before->until = (event){ s, s->n_queued };
+    before->until = (event){ s, queued(s) };
     put(f, before);
     after->until = (event){ f, put(f, it) };
     put(s, after);
@@ -464,7 +457,7 @@ static void discard(hn_device *device, hn_launch *launches, int n)
 {
     far *f = far_of(device);
     captured *all = n ? (captured *)(uintptr_t)launches[0].binding : NULL;
-    wait_for(f, f->n_queued);
+    wait_for(f, queued(f));
     for (int i = 0; i < n; i++)
         launches[i].binding = all[i].launch.binding;
     f->kernels->backend->discard(f->kernels, launches, n);
@@ -479,6 +472,7 @@ static hn_status submit(hn_device *device, const hn_submission *s)
         item *it = item_new(CALL);
         it->call = (captured *)(uintptr_t)s->at[i].binding;
         it->cancel = s->cancel;
+        it->fault = s->fault;
         device->n_calls += it->call->launch.apply != NULL;
         put(f, it);
     }
@@ -488,7 +482,7 @@ static hn_status submit(hn_device *device, const hn_submission *s)
 static void shuffle(hn_device *device, uint64_t seed)
 {
     far *f = far_of(device);
-    wait_for(f, f->n_queued);
+    wait_for(f, queued(f));
     f->kernels->backend->shuffle(f->kernels, seed);
 }
 
@@ -504,7 +498,7 @@ static void far_close(hn_device *device)
     if (!device)
         return;
     far *f = far_of(device);
-    wait_for(f, f->n_queued);
+    wait_for(f, queued(f));
     pthread_mutex_lock(&f->lock);
     f->ends = true;
     pthread_cond_broadcast(&f->moved);
