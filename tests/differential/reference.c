@@ -234,11 +234,10 @@ void reference_check(const char *path)
     place b = { .heap = &heap };
     void *text = NULL;
     size_t bytes = 0;
-    const hn_backend *cpu = hn_backend_find("cpu");
     if (CHECK_OK(hn_file_read(&heap, path, MOST_BYTES, &text, &bytes)) &&
-        CHECK_OK(cpu->open(&b.device, &heap, &(hn_device_options){ .n_threads = 2 }))) {
+        CHECK_OK(hn_device_open(&b.device, &heap, 0, &(hn_device_options){ .n_threads = 2 }))) {
         check_text_file(text, &b);
-        cpu->close(b.device);
+        b.device->backend->close(b.device);
     }
     hn_free(&heap, text);
     CHECK_INT(0, (int64_t)heap.live_bytes);
