@@ -130,4 +130,7 @@ number "the first guess's logits for all" src/infer/session.c 's/    s->row = n 
 number "guesses in a session's file" src/infer/session.c 's/> s->n) \/\* guesses/> s->n + 100) \/* guesses/' $ahead
 number "a number too many for the draft model" src/infer/drafter.c 's/number + (uint64_t)i, options/number + (uint64_t)i + 1, options/' $ahead
 number "no step without guesses that cannot be run" src/infer/session.c 's/if (n_guess && status != HN_OK && status != HN_ERR_CANCELLED)/if (false)/' failures/non_finite_weight
+number "a draft model's session that stays" src/engine/lm_draft.c 's/^    hn_session_free(d->session);//' fault/drafts
+number "guessing that allocates" src/infer/drafter.c 's/^    close_guess(d);/    close_guess(d); hn_free(d->heap, hn_alloc(d->heap, HN_TAG_STATE, 8));/' fault/drafts
+number "a draft model that is let go too late" src/engine/lm_draft.c 's/^    hn_lm_let_go(model);//' fault/drafts
 echo "$n passed, 0 failed, 0 skipped"
