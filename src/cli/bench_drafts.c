@@ -311,7 +311,7 @@ static hn_status measure_kinds(bench *b, hn_json_writer *json, FILE *out)
 static hn_status run(bench *b, const char *prompts, hn_json_writer *json, FILE *out)
 {
     hn_lm_draft_options unused;
-    const hn_draft_args model = { .model = b->draft->model };
+    const hn_draft_args model = { .model = b->draft->model, .numerics = b->draft->numerics };
     bool uses;
     HN_TRY(hn_draft_open(&model, &b->opened, &b->args->machine, NULL, &b->model, &unused, &uses));
     HN_TRY(read_prompts(b, prompts));

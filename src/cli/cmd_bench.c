@@ -162,8 +162,8 @@ static hn_status run_what(const bench_args *args, const char *what, hn_heap *hea
                "--ignore %s: %s: expected a model, whose key it would be", model.ignore.at[0], what);
     HN_REQUIRE(is_model || !args->beside, HN_ERR_ARGUMENT, "--beside: %s: expected a model", what);
     HN_REQUIRE(is_model || !args->drafts, HN_ERR_ARGUMENT, "--drafts: %s: expected a model", what);
-    HN_REQUIRE(args->drafts || !(args->draft.model || args->draft.ngram || args->draft.most), HN_ERR_ARGUMENT,
-               "--draft, --draft-ngram and --draft-max: expected --drafts, and prompts to guess after");
+    HN_REQUIRE(args->drafts || !(args->draft.model || args->draft.ngram || args->draft.most || args->draft.numerics),
+               HN_ERR_ARGUMENT, "--draft and its like: expected --drafts, and prompts to guess after");
     HN_REQUIRE(!args->drafts || (!args->beside && !model.prompt), HN_ERR_ARGUMENT,
                "--drafts: expected neither --beside nor --prompt");
     if (!is_model)

@@ -10,9 +10,11 @@ hn_status hn_draft_open(const hn_draft_args *args, const hn_opened *opened, cons
     *uses = args->model || args->ngram;
     HN_REQUIRE(*uses || !args->most, HN_ERR_ARGUMENT,
                "--draft-max %lld: expected --draft or --draft-ngram, by which there are guesses", (long long)args->most);
+    HN_REQUIRE(args->model || !args->numerics, HN_ERR_ARGUMENT,
+               "--draft-numerics %.40s: expected --draft, and a model to compute so", args->numerics);
     if (!*uses)
         return HN_OK;
-    HN_TRY(hn_machine_numerics(machine, &o.numerics));
+    HN_TRY(args->numerics ? hn_lm_numerics_named(args->numerics, &o.numerics) : hn_machine_numerics(machine, &o.numerics));
     if (args->model)
         HN_TRY(hn_lm_open(lm, opened->engine, args->model, &o));
     *out = (hn_lm_draft_options){ .size = sizeof *out, .model = *lm, .sampling = *lm ? sampling : NULL,

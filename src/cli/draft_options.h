@@ -7,7 +7,7 @@
 #include "hone/draft.h"
 
 typedef struct hn_draft_args {
-    const char *model;
+    const char *model, *numerics;
     int64_t ngram, most;
 } hn_draft_args;
 
@@ -17,7 +17,8 @@ typedef struct hn_draft_args {
             "a smaller model with the same tokens guesses ahead: the same text, sooner if it is often right"), \
         HN_INT(type, draft.ngram, "draft-ngram", "N", 1, 64,                                   \
                "guess what followed the last tokens, up to N, where they were said before"),   \
-        HN_INT(type, draft.most, "draft-max", "N", 1, 64, "guesses at a time; default 8")
+        HN_INT(type, draft.most, "draft-max", "N", 1, 64, "guesses at a time; default 8"),      \
+        HN_TEXT(type, draft.numerics, "draft-numerics", "MODE", "of the model that guesses; default: those of the other")
 
 /* The options that say so, with the model opened as *lm on the engine of `opened`; it is the caller's to close. *uses is false
  * where nothing is guessed. The model draws by `sampling`, which must live as long as the options. */

@@ -113,6 +113,8 @@ for t in 0 0.7 1.5; do
     tiny a --draft hone:tiny --draft-max 5 --session guessed-$t.hone
     same "by itself at $t" want a
     grep -q 'guessed [1-9][0-9]*, [1-9][0-9]* right' err || fail "never right by itself: $(cat err)"
+    tiny a --draft hone:tiny --draft-numerics int8 --draft-max 3
+    same "in other numerics at $t" want a
     tiny a --draft hone:tiny --draft-ngram 2 --session guessed-$t.hone
     same "from a session at $t" want a
 done
@@ -124,6 +126,8 @@ for kind in code repeated chat story; do
 done
 [ "$(grep -o '"times_plain"' table.json | wc -l)" -eq 32 ] || fail "bench: not every line in JSON"
 passes
+refuses 2 "--draft-numerics int8: expected --draft" "$hone" run hone:tiny -p x --draft-ngram 3 --draft-numerics int8
+refuses 2 "" "$hone" run hone:tiny -p x --draft hone:tiny --draft-numerics f31
 refuses 2 "expected --drafts" "$hone" bench hone:tiny --draft hone:tiny
 refuses 2 "neither --beside nor --prompt" "$hone" bench hone:tiny --drafts prompt --prompt 5
 refuses 2 "kernels: expected a model" "$hone" bench kernels --drafts prompt
