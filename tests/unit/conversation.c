@@ -16,6 +16,7 @@ static hn_heap heap;
 typedef struct subject {
     hn_model *model;
     hn_device *devices[HN_MAX_DEVICES];
+    int n_devices;
     hn_meta meta;
     hn_tokenizer *tok;
     hn_chat_format *chat;
@@ -54,13 +55,12 @@ static bool make_sampler(subject *s)
 static bool begin(subject *s, const char *template, bool adds_bos, int64_t max_answer)
 {
     char dir[512];
-    int n;
     const hn_device_options one = { .n_threads = 1 };
     const hn_session_options session = { .n_ctx = N_CTX, .max_batch = 1 };
     *s = (subject){ .meta = hn_meta_on(&heap, "test") };
     snprintf(dir, sizeof dir, "%s/tests/differential/models/llama", HN_SOURCE_DIR);
     if (!CHECK_OK(hn_model_open(&heap, dir, NULL, &s->model)) ||
-        !CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n, s->devices)) ||
+        !CHECK_OK(hn_devices_open(&heap, "cpu", &one, &s->n_devices, s->devices)) ||
         !CHECK_OK(hn_byte_tokenizer(&s->meta, N_VOCAB)) ||
         !CHECK_OK(hn_meta_set_bool(&s->meta, "tokenizer.ggml.add_bos_token", adds_bos)) ||
         !CHECK_OK(hn_tokenizer_from_meta(&heap, &s->meta, &s->tok)) ||
@@ -83,8 +83,7 @@ static void end(subject *s)
     hn_chat_format_free(s->chat);
     hn_tokenizer_free(s->tok);
     hn_meta_free(&s->meta);
-    if (s->devices[0])
-        hn_devices_close(1, s->devices);
+    hn_devices_close(s->n_devices, s->devices);
     hn_model_close(s->model);
 }
 
