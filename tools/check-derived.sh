@@ -1,7 +1,8 @@
 #!/bin/sh
 # check-derived.sh BUILD [ROOT]: the lists that the build derives hold all that there is: every binding that libhone.a defines is
 # in bindings.def, and nothing else; in a copy, one that is added is found, and so is a kernel's signature that is
-# spread over lines. NM and CMAKE name the tools.
+# spread over lines; an op whose kernel's signature has a shape of strips is bound by it, unless it is bound already, and what
+# is no op is not. NM and CMAKE name the tools.
 build=$(cd "${1:?the build folder}" && pwd)
 cd "${2:-$(dirname "$0")/..}" || exit 1
 copy=$(mktemp -d)
@@ -26,9 +27,14 @@ sort "$build/derived/backend/cpu/bindings.def" >"$copy/listed"
 same "bindings" "$copy/defined" "$copy/listed"
 
 # One more of each kind.
-mkdir -p "$copy/src/backend/cpu" "$copy/src/kernels"
+mkdir -p "$copy/src/backend/cpu" "$copy/src/kernels" "$copy/src/ops"
 cp src/backend/cpu/bind_*.c "$copy/src/backend/cpu"
-cp -R src/kernels/norm "$copy/src/kernels"
+cp -R src/kernels/norm src/kernels/elemwise "$copy/src/kernels"
+cp src/ops/ops.def "$copy/src/ops"
+printf 'HN_OP(planted_map, hn_node *x)\nHN_OP(planted_alone, hn_node *x)\n' >>"$copy/src/ops/ops.def"
+for name in planted_map planted_alone planted_no_op; do
+    printf '#define HN_PARAMS_%s_f32 HN_SHARED_map\n' $name >>"$copy/src/kernels/elemwise/elemwise.h"
+done
 printf '\nHN_BIND_PLANTED(planted_line)\n' >>"$copy/src/backend/cpu/bind_norm.c"
 printf 'const hn_cpu_binding hn_cpu_planted_alone = { 0 };\n' >"$copy/src/backend/cpu/bind_planted.c"
 printf '#define HN_PARAMS_planted_f32 \\\n    int64_t n, \\\n    float *x\n#define HN_PARAMS_after_f32 int64_t n\n' \
@@ -36,10 +42,16 @@ printf '#define HN_PARAMS_planted_f32 \\\n    int64_t n, \\\n    float *x\n#defi
 ${CMAKE:-cmake} "-DHN_ROOT=$copy" "-DHN_DERIVED=$copy/derived" -P cmake/hn_derive.cmake || n_failed=$((n_failed + 1))
 {
     cat "$copy/listed"
-    printf 'HN_BIND(planted_line)\nHN_BIND(planted_alone)\n'
+    printf 'HN_BIND(planted_line)\nHN_BIND(planted_alone)\nHN_BIND(planted_map)\n'
 } | sort >"$copy/wanted"
 sort "$copy/derived/backend/cpu/bindings.def" >"$copy/got"
-same "bindings with two more" "$copy/wanted" "$copy/got"
+same "bindings with three more" "$copy/wanted" "$copy/got"
+{
+    cat "$build/derived/backend/cpu/strips.def"
+    echo 'HN_STRIP(map, planted_map)'
+} | sort >"$copy/wanted"
+sort "$copy/derived/backend/cpu/strips.def" >"$copy/got"
+same "strips with one more" "$copy/wanted" "$copy/got"
 {
     cat "$build/derived/kernels/norm/norm.def"
     printf 'HN_KERNEL(planted_f32)\nHN_KERNEL(after_f32)\n'

@@ -1,5 +1,5 @@
-/* Maps of one, two or three inputs, gated pairs, and their gradients. One line an op: which kernel,
- * and what its attributes are to the kernel. */
+/* Maps of one, two or three inputs, gated pairs, and their gradients. An op is bound by its kernel's signature, or has a line
+ * here: which kernel, and what its attributes are to the kernel. */
 #include "backend/cpu/strips.h"
 #include "ops/attrs.h"
 
@@ -29,45 +29,23 @@
 #define HN_BIND_GRAD(name)                                                                     \
     HN_BIND_STRIPS(name, KERNELS.name##_f32(s->n, s->in[0], s->in[1], s->out[0],               \
                                             task->call->attrs))
+#define HN_BIND_PAIR(name)                                                                     \
+    HN_BIND_STRIPS(name, KERNELS.name##_f32(s->n, s->in[0], s->in[1], s->out[0]))
+#define HN_BIND_PAIR_GRAD(name)                                                                \
+    HN_BIND_STRIPS(name, KERNELS.name##_f32(s->n, s->in[0], s->in[1], s->in[2], s->out[0],     \
+                                            s->out[1]))
 
-HN_BIND_MAP(neg)
-HN_BIND_MAP(scale)
-HN_BIND_MAP(abs)
-HN_BIND_MAP(sqr)
-HN_BIND_MAP(sqrt)
-HN_BIND_MAP(rsqrt)
-HN_BIND_MAP(exp)
-HN_BIND_MAP(log)
-HN_BIND_MAP(clamp)
-HN_BIND_MAP(sigmoid)
-HN_BIND_MAP(tanh)
-HN_BIND_MAP(relu)
-HN_BIND_MAP(silu)
-HN_BIND_MAP(softplus)
-HN_BIND_MAP(softcap)
-
-HN_BIND_BINARY(add)
-HN_BIND_BINARY(sub)
-HN_BIND_BINARY(mul)
-HN_BIND_BINARY(div)
-HN_BIND_BINARY(pow)
-HN_BIND_BINARY(min)
-HN_BIND_BINARY(max)
-
-HN_BIND_GRAD(abs_grad)
-HN_BIND_GRAD(sigmoid_grad)
-HN_BIND_GRAD(tanh_grad)
-HN_BIND_GRAD(relu_grad)
-HN_BIND_GRAD(silu_grad)
-HN_BIND_GRAD(softplus_grad)
-HN_BIND_GRAD(softcap_grad)
-HN_BIND_GRAD(clamp_grad)
+/* Every op whose kernel has a signature of one of these shapes, and no line below: derived from kernels/elemwise/elemwise.h. */
+#define HN_STRIP_map(name)       HN_BIND_MAP(name)
+#define HN_STRIP_binary(name)    HN_BIND_BINARY(name)
+#define HN_STRIP_map_grad(name)  HN_BIND_GRAD(name)
+#define HN_STRIP_pair(name)      HN_BIND_PAIR(name)
+#define HN_STRIP_pair_grad(name) HN_BIND_PAIR_GRAD(name)
+#define HN_STRIP(shape, name)    HN_STRIP_##shape(name)
+#include "backend/cpu/strips.def"
 
 HN_BIND_STRIPS(where, KERNELS.where_f32(s->n, s->in[0], s->step[0], s->in[1], s->step[1], s->in[2],
                                         s->step[2], s->out[0]))
-HN_BIND_STRIPS(swiglu, KERNELS.swiglu_f32(s->n, s->in[0], s->in[1], s->out[0]))
-HN_BIND_STRIPS(swiglu_grad, KERNELS.swiglu_grad_f32(s->n, s->in[0], s->in[1], s->in[2], s->out[0],
-                                                    s->out[1]))
 
 static bool is_erf(const hn_cpu_task *task)
 {
