@@ -22,7 +22,7 @@ typedef struct feeder {
     const hn_cancel *heeds;
     atomic_int n_fed;  /* how often */
     atomic_bool ends;  /* now */
-    hn_status status;  /* of the first that failed */
+    _Atomic hn_status status; /* of the first that failed */
     float logits[MOST]; /* of the last that did not */
 } feeder;
 
