@@ -26,6 +26,8 @@ static const hn_numerics inner_numerics[] = { HN_NUMERICS_F32, HN_NUMERICS_BF16,
 hn_lm_numerics hn_outer_numerics(hn_numerics numerics)
 {
     int i = HN_LM_F32;
+    if (numerics == HN_NUMERICS_MIXED_1)
+        return HN_LM_MIXED;
     while (i < HN_LM_INT8 && inner_numerics[i] != numerics)
         i++;
     return (hn_lm_numerics)i;

@@ -5,6 +5,7 @@
 #include "infer/adapter_parts.h"
 #include "infer/forward.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The last token's logits; the forward stays open for their sake. */
@@ -116,11 +117,11 @@ static hn_status judge(const hn_meta *meta, const float *logits, int64_t n, hn_n
     out->kl = divergence(recorded, logits, n);
     HN_REQUIRE(!is_exact, HN_ERR_FORMAT,
                "its self-test gives other logits than it recorded (KL %.3g, in %s, where the bits must "
-               "agree): the adapter or its base was altered", out->kl, hn_numerics_name(numerics));
+               "agree): the adapter or its base was altered", out->kl, hn_numerics_definition(numerics));
     HN_REQUIRE(out->kl <= out->budget, HN_ERR_FORMAT,
                "in %s numerics the KL of its last logits from those recorded in %s is %.3g, more than its "
-               "budget of %.3g: expected --numerics %s", hn_numerics_name(numerics),
-               hn_numerics_name(out->recorded), out->kl, out->budget, hn_numerics_name(out->recorded));
+               "budget of %.3g: expected --numerics %s", hn_numerics_definition(numerics),
+               hn_numerics_definition(out->recorded), out->kl, out->budget, hn_numerics_definition(out->recorded));
     return HN_OK;
 }
 
@@ -131,7 +132,7 @@ hn_status hn_adapter_numerics(const hn_adapter *adapter, hn_numerics *out)
     HN_TRY(hn_meta_string(hn_adapter_meta(adapter), HN_ADAPTER_NUMERICS, &found));
     if (found.data)
         memcpy(word, found.data, found.bytes < sizeof word ? found.bytes : sizeof word - 1);
-    return hn_numerics_parse(found.data ? word : NULL, out);
+    return hn_numerics_recorded(found.data ? word : NULL, out);
 }
 
 static hn_status run_by(hn_heap *heap, const hn_model *model, hn_run_spec run,
@@ -160,6 +161,9 @@ hn_status hn_adapter_test_run(hn_heap *heap, const hn_model *model, hn_run_spec 
                ids ? (unsigned long long)ids->n : 0ull);
     hn_run_spec then = run;
     then.numerics = out->recorded;
+    if (out->recorded == HN_NUMERICS_MIXED_1)
+        snprintf(out->note, sizeof out->note, "of the first definition of mixed numerics, in which its test is run; "
+                 "what follows is run in another, by its budget");
     int32_t *tokens = hn_alloc_array(heap, HN_TAG_TEXT, (size_t)ids->n, sizeof *tokens);
     if (!tokens)
         return HN_ERR_MEMORY;

@@ -113,7 +113,7 @@ static hn_status open_writer(judge *j)
     HN_TRY(hn_type_make(&entries[0].type, HN_F32, 2, dim));
     HN_TRY(hn_type_make(&entries[1].type, HN_I32, 1, text));
     hn_meta meta = hn_meta_on(j->heap, j->o->save.path);
-    hn_status status = hn_meta_set_text(&meta, "numerics", hn_numerics_name(j->run.numerics));
+    hn_status status = hn_meta_set_text(&meta, "numerics", hn_numerics_definition(j->run.numerics));
     if (status == HN_OK)
         status = hn_safetensors_create(j->heap, j->o->save, &meta, entries, 2, &j->writer);
     hn_meta_free(&meta);
@@ -129,10 +129,26 @@ static const hn_weight_entry *find(const hn_safetensors *file, const char *name)
     return NULL;
 }
 
+/* Logits of any mode are compared, but not of one that was defined anew since. */
+static hn_status check_definition(judge *j)
+{
+    hn_span recorded;
+    hn_numerics numerics;
+    char word[64] = "";
+    HN_TRY(hn_meta_string(&j->saved.meta, "numerics", &recorded));
+    if (recorded.data)
+        memcpy(word, recorded.data, recorded.bytes < sizeof word ? recorded.bytes : sizeof word - 1);
+    const hn_status status = hn_numerics_recorded(recorded.data ? word : NULL, &numerics);
+    HN_REQUIRE(status == HN_OK && numerics != HN_NUMERICS_MIXED_1, HN_ERR_UNSUPPORTED,
+               "%s: its logits are of numerics '%s': expected f32, bf16.2, mixed.2 or int8.1", j->o->against, word);
+    return HN_OK;
+}
+
 static hn_status open_other(judge *j)
 {
     const int64_t rows = j->n_chunks * (j->o->chunk - 1 - j->first);
     HN_TRY(hn_safetensors_open(j->heap, j->o->against, &j->saved));
+    HN_TRY(check_definition(j));
     const hn_weight_entry *logits = find(&j->saved, "logits"), *tokens = find(&j->saved, "tokens");
     HN_REQUIRE(logits && tokens && logits->type.dtype == HN_F32 && tokens->type.dtype == HN_I32 &&
                    logits->type.rank == 2 && (uintptr_t)logits->data % sizeof(float) == 0,

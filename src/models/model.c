@@ -213,10 +213,6 @@ hn_node *hn_model_build(const hn_model *m, nn_build *b, hn_graph *g,
                              "%s: architecture %s has no bf16 mode: it runs in f32", m->path,
                              m->arch->name);
     hn_node *y = m->arch->build(b);
-    if (options->numerics == HN_NUMERICS_MIXED && !b->has_narrow && !hn_is_poison(g, y))
-        return hn_graph_fail(g, HN_ERR_UNSUPPORTED,
-                             "mixed numerics multiply in bf16 by matrices that are, and remain, stored in "
-                             "BF16: there is none here, or all are trained in full");
     if (options->numerics == HN_NUMERICS_INT8 && !b->has_whole && !hn_is_poison(g, y))
         return hn_graph_fail(g, HN_ERR_UNSUPPORTED,
                              "%s: int8 numerics multiply by matrices in block formats, and there is none: it runs in f32",

@@ -97,7 +97,6 @@ typedef struct nn_build {
     int layer;
     int tokens_extent;
     hn_node *wide, *narrow; /* what went into the last product in bf16, before it was rounded and after */
-    bool has_narrow;        /* there was one */
     bool has_whole;         /* a product in whole numbers */
     hn_node *tokens, *positions; /* i32 [T] */
     hn_node *segments;           /* i32 [T], or with a cache i32 [T,3]: hn_attention_span */

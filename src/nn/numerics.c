@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-static const char *const names[] = { "f32", "bf16", "mixed", "int8" };
-static const char *const definitions[] = { "f32", "bf16", "mixed", "int8.1" };
+enum { N_MODES = HN_NUMERICS_INT8 + 1, N_DEFINITIONS };
+static const char *const names[N_DEFINITIONS] = { "f32", "bf16", "mixed", "int8", "mixed" };
+static const char *const definitions[N_DEFINITIONS] = { "f32", "bf16.2", "mixed.2", "int8.1", "mixed" };
 
 const char *hn_numerics_name(hn_numerics numerics) { return names[numerics]; }
 
@@ -14,10 +15,23 @@ hn_status hn_numerics_parse(const char *word, hn_numerics *out)
     *out = HN_NUMERICS_F32;
     if (!word)
         return HN_OK;
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+    for (int i = 0; i < N_MODES; i++)
         if (!strcmp(word, names[i])) {
             *out = (hn_numerics)i;
             return HN_OK;
         }
     return hn_fail(HN_ERR_ARGUMENT, "numerics '%s': expected f32, bf16, mixed or int8", word);
+}
+
+hn_status hn_numerics_recorded(const char *word, hn_numerics *out)
+{
+    *out = HN_NUMERICS_F32;
+    for (int i = 0; word && i < N_DEFINITIONS; i++)
+        if (!strcmp(word, definitions[i])) {
+            *out = (hn_numerics)i;
+            return HN_OK;
+        }
+    HN_REQUIRE(!word, HN_ERR_UNSUPPORTED,
+               "recorded numerics '%s': expected f32, bf16.2, mixed, mixed.2 or int8.1, which this version defines", word);
+    return HN_OK;
 }

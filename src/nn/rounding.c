@@ -13,9 +13,19 @@ hn_node *nn_round(nn_build *b, hn_node *x)
     return is_bf16(b) ? hn_round_to(b->g, x, HN_BF16) : x;
 }
 
+static bool chooses_experts(const nn_weight *w) { return strstr(w->name, ".ffn_gate_inp.") != NULL; }
+
 bool nn_is_narrow(const nn_build *b, const nn_weight *w)
 {
-    return b->o.numerics == HN_NUMERICS_MIXED && w->type.dtype == HN_BF16;
+    if (b->o.numerics == HN_NUMERICS_MIXED_1)
+        return w->type.dtype == HN_BF16;
+    return b->o.numerics == HN_NUMERICS_MIXED && !chooses_experts(w);
+}
+
+hn_sums nn_sums(const nn_build *b, const nn_weight *w)
+{
+    const bool is_mixed = b->o.numerics == HN_NUMERICS_MIXED && nn_is_narrow(b, w);
+    return is_mixed || (is_bf16(b) && !hn_is_block(w->type.dtype)) ? HN_SUMS_BLOCKS : HN_SUMS_CHAIN;
 }
 
 /* Queries, keys and values are made of the same x: it is rounded once. */
@@ -23,7 +33,6 @@ hn_node *nn_product_in(nn_build *b, hn_node *x, const nn_weight *w)
 {
     if (!nn_is_narrow(b, w))
         return x;
-    b->has_narrow = true;
     if (b->wide != x) {
         b->wide = x;
         b->narrow = hn_round_to(b->g, x, HN_BF16);
@@ -38,7 +47,7 @@ hn_node *nn_product_out(nn_build *b, hn_node *y, const nn_weight *w)
 
 static bool is_whole(nn_build *b, const nn_weight *w)
 {
-    const bool is = b->o.numerics == HN_NUMERICS_INT8 && hn_is_block(w->type.dtype) && !strstr(w->name, ".ffn_gate_inp.");
+    const bool is = b->o.numerics == HN_NUMERICS_INT8 && hn_is_block(w->type.dtype) && !chooses_experts(w);
     b->has_whole = b->has_whole || is;
     return is;
 }
@@ -46,12 +55,13 @@ static bool is_whole(nn_build *b, const nn_weight *w)
 hn_node *nn_product(nn_build *b, hn_node *x, const nn_weight *w, int64_t pairs)
 {
     return is_whole(b, w) ? hn_linear_int8(b->g, x, nn_leaf(b, w), pairs)
-                          : HN_APPLY(b->g, &hn_op_linear, &((linear_attrs){ pairs }), x, nn_leaf(b, w));
+                          : HN_APPLY(b->g, &hn_op_linear, &((linear_attrs){ pairs, nn_sums(b, w) }), x, nn_leaf(b, w));
 }
 
 hn_node *nn_product_id(nn_build *b, hn_node *x, const nn_weight *w, hn_node *ids)
 {
-    return is_whole(b, w) ? hn_linear_id_int8(b->g, x, nn_leaf(b, w), ids) : hn_linear_id(b->g, x, nn_leaf(b, w), ids);
+    return is_whole(b, w) ? hn_linear_id_int8(b->g, x, nn_leaf(b, w), ids)
+                          : HN_APPLY(b->g, &hn_op_linear_id, &((linear_id_attrs){ nn_sums(b, w) }), x, nn_leaf(b, w), ids);
 }
 
 float nn_constant(const nn_build *b, double value)

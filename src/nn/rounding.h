@@ -11,6 +11,7 @@
 #define HN_NN_ROUNDING_H
 
 #include "nn/build.h"
+#include "ops/attrs.h"
 
 hn_node *nn_round(nn_build *b, hn_node *x);
 
@@ -18,15 +19,18 @@ hn_node *nn_round(nn_build *b, hn_node *x);
  * code are not rounded: they go to nn_scale as they are. */
 float nn_constant(const nn_build *b, double value);
 
-/* In mixed mode both sides of a product by a matrix that is stored in BF16 are bf16, here and in
- * the gradient: what goes in is rounded, and so is the gradient of what comes out. All else is f32. nn_linear
- * and nn_linear_id do the first, nn_adapt the second; heads, which are products of their own, ask. */
+/* In mixed mode both sides of a product by a matrix of any stored type are bf16, here and in the gradient, but for one that
+ * chooses experts: what goes in is rounded, and so is the gradient of what comes out; the product rounds the matrix.
+ * All else is f32. nn_linear and nn_linear_id do the first, nn_adapt the second; heads, which are products of their
+ * own, ask. */
 bool nn_is_narrow(const nn_build *b, const nn_weight *w);
 hn_node *nn_product_in(nn_build *b, hn_node *x, const nn_weight *w);
 hn_node *nn_product_out(nn_build *b, hn_node *y, const nn_weight *w);
 
-/* The product of x by a matrix, whose rows lie in `pairs`, or by those of experts that were chosen: in int8 mode in whole
- * numbers, if it is in a block format and chooses no experts. */
+/* The product of x by a matrix, whose rows lie in `pairs`, or by those of experts that were chosen. The mode and the matrix
+ * alone say how it is summed: in int8 mode in whole numbers, if it is in a block format and chooses no experts; in blocks
+ * of bf16 in mixed mode where it is narrow, and in bf16 mode if it is in no block format; else as one chain. */
+hn_sums nn_sums(const nn_build *b, const nn_weight *w);
 hn_node *nn_product(nn_build *b, hn_node *x, const nn_weight *w, int64_t pairs);
 hn_node *nn_product_id(nn_build *b, hn_node *x, const nn_weight *w, hn_node *ids);
 

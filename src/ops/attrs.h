@@ -84,11 +84,21 @@ typedef struct softmax_attrs {
     float scale;
 } softmax_attrs;
 
-/* linear, linear_back: 0, or the head size D of a w whose rows lie in pairs: of each head, row
+/* In which order a product sums over the reduced index, whatever its operands hold: one chain, or both sides rounded to bf16
+ * and blocks of 32 (kernels/gemm/blocks.h). */
+typedef enum hn_sums { HN_SUMS_CHAIN, HN_SUMS_BLOCKS } hn_sums;
+#define HN_ATTR_SUMS(type) HN_ATTR_ENUM(type, sums, "chain", "chain|blocks")
+
+/* linear, linear_back: pairs is 0, or the head size D of a w whose rows lie in pairs: of each head, row
  * j + half * D/2 of the product is row 2j + half of the file. Sums go in the product's order. */
 typedef struct linear_attrs {
     int64_t pairs;
+    int sums;
 } linear_attrs;
+
+typedef struct linear_id_attrs {
+    int sums;
+} linear_id_attrs;
 
 typedef struct matmul_attrs {
     bool ta, tb; /* the last two dimensions of a, of b are transposed */

@@ -15,7 +15,7 @@ typedef struct hn_cross_entropy_attrs {
     int64_t ignore;
     float softcap; /* 0: none */
     float logit_scale;
-    bool narrow; /* slopes of logits are rounded to bf16; in double nothing is */
+    bool narrow; /* products by w are in blocks of bf16, slopes of logits are rounded to it; in double nothing is */
 } hn_cross_entropy_attrs;
 
 #define HN_CROSS_ENTROPY_ATTRS                                                                 \

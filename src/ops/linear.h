@@ -1,4 +1,4 @@
-/* linear.h: the order of rows that linear and linear_back share. */
+/* linear.h: the order of rows and of sums that linear and linear_back share. */
 #ifndef HN_OPS_LINEAR_H
 #define HN_OPS_LINEAR_H
 
@@ -16,6 +16,12 @@ static inline hn_status linear_check_pairs(const hn_call *call)
         return hn_refuse(call, "pairs is %lld: expected an even size of a head that divides the "
                                "%lld rows of w", (long long)pairs, (long long)w->dim[0]);
     return HN_OK;
+}
+
+/* What is lost where both sides are rounded to bf16, relative. */
+static inline double linear_rounding(const void *attrs)
+{
+    return ((const linear_attrs *)attrs)->sums == HN_SUMS_BLOCKS ? 0x1p-8 : 0;
 }
 
 /* A gradient [N,K] in the product's order, in the order that w has. */

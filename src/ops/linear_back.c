@@ -3,7 +3,7 @@
 #include "ops/linear.h"
 #include "ops/ops.h"
 
-static const hn_attr attrs[] = { HN_ATTR_INT(linear_attrs, pairs, "0"), HN_ATTR_END };
+static const hn_attr attrs[] = { HN_ATTR_INT(linear_attrs, pairs, "0"), HN_ATTR_SUMS(linear_attrs), HN_ATTR_END };
 
 static hn_status infer(const hn_call *call, hn_type *out)
 {
@@ -61,13 +61,15 @@ static const char *const cases[] = { "f32[1,1] f32[1,1]", "f32[5,17] f32[17,33]"
                                      "f32[5,12] f32[12,33] pairs=6",
                                      "f32[20,96] bf16[96,64] pairs=32",
                                      "f32[2,64] q8_0[64,64] pairs=64",
-                                     "f32[40,32] q4_k[32,256] pairs=8", NULL };
+                                     "f32[40,32] q4_k[32,256] pairs=8",
+                                     "f32[5,17] f32[17,33] sums=blocks", "f32[20,96] bf16[96,72] pairs=32 sums=blocks",
+                                     "f32[9,17] q4_k[17,256] sums=blocks", NULL };
 /* clang-format off */
 const hn_op hn_op_linear_back = {
     .name = "linear_back", .summary = "dx[T,K] = dy[T,N] * w[N,K]", .inputs = "dy w",
     .attrs = attrs,
     .attrs_size = sizeof(linear_attrs), .infer = infer, .forward = forward, .backward = backward, .flops = flops,
-    .cases = cases, .tolerance = 2e-6,
+    .cases = cases, .tolerance = 2e-6, .rounding = linear_rounding,
 };
 /* clang-format on */
 hn_node *hn_linear_back(hn_graph *g, hn_node *dy, hn_node *w)

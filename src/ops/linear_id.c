@@ -1,9 +1,12 @@
 /* linear_id: y[t,u] = w[ids[t,u]] * x[t] (or x[t,u]): the product of a mixture of experts. An
  * id of -1 means no expert, and a row of zeros. w may be in blocks. */
 #include "ops/ids.h"
+#include "ops/linear_id.h"
 #include "ops/ops.h"
 
 enum { X, W, IDS };
+
+static const hn_attr attrs[] = { HN_ATTR_SUMS(linear_id_attrs), HN_ATTR_END };
 
 static hn_status infer(const hn_call *call, hn_type *out)
 {
@@ -53,7 +56,7 @@ static void backward(hn_grad *d)
 {
     hn_graph *g = d->g;
     if (d->wants[X])
-        d->din[X] = hn_linear_id_back(g, d->dout[0], d->in[W], d->in[IDS], d->in[X]);
+        d->din[X] = HN_APPLY(g, &hn_op_linear_id_back, d->attrs, d->dout[0], d->in[W], d->in[IDS], d->in[X]);
     if (d->wants[W])
         d->din[W] = hn_outer_id(g, d->dout[0], d->in[X], d->in[IDS], d->in[W], NULL, 0);
 }
@@ -65,16 +68,17 @@ static const char *const cases[] = { "f32[1,1] f32[1,1,1] i32[1,1]{0:1}",
                                      "f32[2,256] q4_k[3,9,256] i32[2,2]{0:3}",
                                      "f32[3,64] mxfp4[3,9,64] i32[3,2]{0:3}",
                                      "bf16[4,32] bf16[4,17,32] i32[4,3]{-1:4}",
+                                     "f32[9,72] f32[2,17,72] i32[9,2]{-1:2} sums=blocks",
                                      NULL };
 /* clang-format off */
 const hn_op hn_op_linear_id = {
     .name = "linear_id", .summary = "y[t,u] = w[ids[t,u]] * x[t], or x[t,u]", .inputs = "x w ids!",
-    .infer = infer, .forward = forward, .backward = backward,
+    .attrs = attrs, .attrs_size = sizeof(linear_id_attrs), .infer = infer, .forward = forward, .backward = backward,
     .check = check, .checks = HN_IN(IDS), .flops = flops,
-    .cases = cases, .tolerance = 2e-6,
+    .cases = cases, .tolerance = 2e-6, .rounding = linear_id_rounding,
 };
 /* clang-format on */
 hn_node *hn_linear_id(hn_graph *g, hn_node *x, hn_node *w, hn_node *ids)
 {
-    return HN_APPLY(g, &hn_op_linear_id, NULL, x, w, ids);
+    return HN_APPLY(g, &hn_op_linear_id, &((linear_id_attrs){ 0 }), x, w, ids);
 }

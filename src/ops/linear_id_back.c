@@ -2,9 +2,12 @@
  * which all choices of a token share, one chain over u and, in each, over the expert's outputs.
  */
 #include "ops/ids.h"
+#include "ops/linear_id.h"
 #include "ops/ops.h"
 
 enum { DY, W, IDS, LIKE };
+
+static const hn_attr attrs[] = { HN_ATTR_SUMS(linear_id_attrs), HN_ATTR_END };
 
 static hn_status infer(const hn_call *call, hn_type *out)
 {
@@ -60,7 +63,7 @@ static void backward(hn_grad *d)
 {
     hn_graph *g = d->g;
     if (d->wants[DY])
-        d->din[DY] = hn_linear_id(g, d->dout[0], d->in[W], d->in[IDS]);
+        d->din[DY] = HN_APPLY(g, &hn_op_linear_id, d->attrs, d->dout[0], d->in[W], d->in[IDS]);
     if (d->wants[W])
         d->din[W] = hn_outer_id(g, d->in[DY], d->dout[0], d->in[IDS], d->in[W], NULL, 0);
 }
@@ -71,16 +74,17 @@ static const char *const cases[] = { "f32[1,1,1] f32[1,1,1] i32[1,1]{0:1} f32[1,
                                      "f32[3,2,5] q4_0[3,5,64] i32[3,2]{-1:3} f32[3,64]",
                                      "f32[2,2,9] q4_k[3,9,256] i32[2,2]{0:3} f32[2,2,256]",
                                      "bf16[4,3,17] bf16[4,17,32] i32[4,3]{-1:4} bf16[4,32]",
+                                     "f32[9,2,40] f32[2,40,17] i32[9,2]{-1:2} f32[9,17] sums=blocks",
                                      NULL };
 /* clang-format off */
 const hn_op hn_op_linear_id_back = {
     .name = "linear_id_back", .summary = "dx of linear_id", .inputs = "dy w ids! like~",
-    .infer = infer, .forward = forward, .backward = backward,
+    .attrs = attrs, .attrs_size = sizeof(linear_id_attrs), .infer = infer, .forward = forward, .backward = backward,
     .check = check, .checks = HN_IN(IDS), .flops = flops,
-    .cases = cases, .tolerance = 2e-6,
+    .cases = cases, .tolerance = 2e-6, .rounding = linear_id_rounding,
 };
 /* clang-format on */
 hn_node *hn_linear_id_back(hn_graph *g, hn_node *dy, hn_node *w, hn_node *ids, hn_node *like)
 {
-    return HN_APPLY(g, &hn_op_linear_id_back, NULL, dy, w, ids, like);
+    return HN_APPLY(g, &hn_op_linear_id_back, &((linear_id_attrs){ 0 }), dy, w, ids, like);
 }

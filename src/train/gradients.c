@@ -167,7 +167,9 @@ static hn_status describe(const hn_gradients *g, hn_meta *keys)
     HN_TRY(status);
     HN_TRY(hn_model_identity(g->in->model, identity));
     HN_TRY(hn_meta_set_text(keys, "base.sha256", identity));
-    return hn_meta_set_text(keys, "numerics", g->o->config->numerics);
+    hn_numerics numerics;
+    HN_TRY(hn_train_config_numerics(g->o->config, &numerics));
+    return hn_meta_set_text(keys, "numerics", hn_numerics_definition(numerics));
 }
 
 hn_status hn_gradients_take(const hn_gradients *g, int i, float **values, size_t *bytes)

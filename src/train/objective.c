@@ -12,7 +12,7 @@ hn_node *hn_objective_logits(nn_build *b)
     hn_graph *g = b->g;
     if (!head->w)
         return hn_graph_fail(g, HN_ERR_UNSUPPORTED, "the model has no head: nothing to train");
-    hn_node *z = hn_linear(g, head->x, nn_leaf(b, head->w));
+    hn_node *z = nn_product(b, head->x, head->w, 0);
     const bool is_own = !strcmp(head->w->name, "output.weight");
     z = is_own ? nn_adapt(b, z, head->x, head->w, NULL) : nn_product_out(b, z, head->w);
     if (head->divisor > 0)

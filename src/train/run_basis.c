@@ -35,11 +35,15 @@ hn_status hn_run_basis_make(hn_run_basis *b, hn_heap *heap, const hn_train_confi
                             const hn_run_basis_of *of)
 {
     hn_str all = hn_str_on(heap);
+    hn_train_config defined = *config; /* what a mode means is of the basis, and not its name alone */
+    hn_numerics numerics;
     *b = (hn_run_basis){ .config = hn_str_on(heap), .data = hn_str_on(heap), .model = of->model };
-    hn_train_config_text(config, &all);
+    HN_TRY(hn_train_config_numerics(config, &numerics));
+    defined.numerics = hn_numerics_definition(numerics);
+    hn_train_config_text(&defined, &all);
     digest_text(&all, b->config_sha);
     hn_str_clear(&all);
-    hn_train_config_lines(config, &b->config);
+    hn_train_config_lines(&defined, &b->config);
     add_files(of->dataset, &b->data);
     hn_str_print(&b->data, "%stokenizer = SHA-256 %s\n", of->data_text, of->tokenizer);
     hn_str_print(&b->data, "chat template = SHA-256 %s\n", of->template);

@@ -282,6 +282,7 @@ static hn_status note_ignored(const hn_train_run *r, hn_meta *keys)
 static hn_status describe(const hn_train_run *r, hn_meta *keys)
 {
     hn_str text = hn_str_on(r->heap);
+    hn_numerics numerics;
     hn_train_config_text(&r->config, &text);
     hn_status status = hn_str_status(&text);
     if (status == HN_OK)
@@ -291,7 +292,8 @@ static hn_status describe(const hn_train_run *r, hn_meta *keys)
     HN_TRY(note_ignored(r, keys));
     HN_TRY(hn_adapter_set_version(keys));
     HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_BASE, r->basis.base));
-    HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_NUMERICS, r->config.numerics));
+    HN_TRY(hn_train_config_numerics(&r->config, &numerics));
+    HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_NUMERICS, hn_numerics_definition(numerics)));
     HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TOKENIZER, r->on.tokenizer));
     if (r->on.template[0])
         HN_TRY(hn_meta_set_text(keys, HN_ADAPTER_TEMPLATE, r->on.template));

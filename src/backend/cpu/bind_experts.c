@@ -7,6 +7,7 @@
  * In whole numbers, rows of x are rounded to blocks in a phase of their own after the sorting. */
 #include "backend/cpu/products.h"
 #include "backend/cpu/strips.h"
+#include "ops/attrs.h"
 
 #include <string.h>
 
@@ -156,6 +157,7 @@ static void run_expert(const hn_cpu_task *task, const choices *c, int64_t round,
                 gather(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n);
         }
         const hn_gemm_args args = { .m = rows, .n = n, .k = k, .accumulate = shared_rows,
+                                    .blocks = ((const linear_id_attrs *)call->attrs)->sums == HN_SUMS_BLOCKS,
                                     .a = block_operand(from, k, false),
                                     .b = back ? hn_cpu_rows_summed(&w) : hn_cpu_rows_outer(&w) };
         multiply(task, args, to, room);

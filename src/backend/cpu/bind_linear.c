@@ -44,6 +44,7 @@ static hn_cpu_product product(const hn_call *call)
                              .k = hn_last_dim(&a->type), .a = hn_cpu_rows_outer(a),
                              .b = back ? hn_cpu_rows_summed(b) : hn_cpu_rows_outer(b) };
     p.args.b.pairs = ((const linear_attrs *)call->attrs)->pairs;
+    p.args.blocks = ((const linear_attrs *)call->attrs)->sums == HN_SUMS_BLOCKS;
     return p;
 }
 

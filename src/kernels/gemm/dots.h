@@ -24,6 +24,11 @@ typedef struct hn_gemm_dots {
     /* As hn_gemm_kernels.tile, but a row of either panel is two of k: k / 2 of them. */
     void (*tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
                  int rows, int cols, bool accumulate);
+    /* In blocks of 32 (blocks.h): whole ones, k elements of panels that `regroup` has seen. */
+    void (*block_tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
+                       int rows, int cols, bool accumulate);
+    /* k joined elements of `width`, of each four (0,1) (2,3), become (0,2) (1,3). k is a multiple of 4. */
+    void (*regroup)(int64_t k, int64_t width, float *x);
     /* Panels as hn_gemm_kernels.pack makes them, already joined, of operands that lie as those of
      * models do; false, and nothing done, for others. */
     bool (*pack)(const struct hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,

@@ -6,7 +6,8 @@
 #include <immintrin.h>
 
 #define HN_GEMM_STEP(a, b, acc) _mm512_dpbf16_ps(acc, (__m512bh)(a), (__m512bh)(b))
-#include "kernels/gemm/tile.h"
+#define HN_GEMM_HELD 2
+#include "kernels/gemm/blocks.h"
 #include "kernels/gemm/transpose.h"
 
 #include <math.h>
@@ -52,6 +53,19 @@ static int join(int64_t k, int64_t width, const float *x, float *dst)
             _mm512_mask_storeu_epi32(dst + i, lanes, pairs);
         }
     return lowest_seen(&s);
+}
+
+static void regroup(int64_t k, int64_t width, float *x)
+{
+    const i32x16 high = i_set1((int32_t)0xffff0000u), low = i_set1(0xffff);
+    for (int64_t p = 0; p < k; p += 4, x += 2 * width)
+        for (int64_t i = 0; i < width; i += 16) {
+            const m16 lanes = width - i < 16 ? m_first(width - i) : 0xffff;
+            const i32x16 first = _mm512_maskz_loadu_epi32(lanes, x + i);
+            const i32x16 second = _mm512_maskz_loadu_epi32(lanes, x + width + i);
+            _mm512_mask_storeu_epi32(x + i, lanes, i_or(i_and(first, high), i_shr(second, 16)));
+            _mm512_mask_storeu_epi32(x + width + i, lanes, i_or(i_shl(first, 16), i_and(second, low)));
+        }
 }
 
 /* ---- packing ---- */
@@ -209,6 +223,6 @@ static bool is_chain(void)
 
 HN_KERNEL_SLOTS(gemm)
 {
-    static const hn_gemm_dots dots = { .tile = tile, .pack = pack, .join = join };
+    static const hn_gemm_dots dots = { .tile = tile, .block_tile = block_tile, .regroup = regroup, .pack = pack, .join = join };
     k->dots = is_chain() ? &dots : NULL;
 }

@@ -7,7 +7,9 @@
  *       for m by mr                                                     tile; used once, gone
  *         for n by nr: tile
  *
- * Many rows whose elements are all bf16 take dots (dots.h) in the first order, as long as they may. */
+ * Many rows whose elements are all bf16 take dots (dots.h) in the first order, as long as they may. In blocks (blocks.h)
+ * panels are rounded to bf16 when they are packed, few rows take their weights by way of panels, and every depth begins at
+ * a block. */
 #include "kernels/gemm/gemm.h"
 
 #include <limits.h>
@@ -17,6 +19,7 @@ enum {
     KF = 2048,   /* depth of A's panels in the streaming order */
     WIDE = 1024, /* columns decoded at once when weights are contiguous along n */
     DEEP = 32,
+    BLOCK = 32, /* blocks.h */
 };
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -65,6 +68,28 @@ static bool is_along_n(const hn_gemm_operand *b)
                                       : b->outer_stride == hn_elem_bytes(b->type);
 }
 
+static int height_of(const hn_gemm_plan *plan)
+{
+    return plan->args.blocks ? plan->kernels->block_mr : plan->kernels->mr;
+}
+
+static hn_gemm_tile tile_of(const hn_gemm_plan *plan, bool dots)
+{
+    const hn_gemm_kernels *g = plan->kernels;
+    if (dots)
+        return plan->args.blocks ? g->dots->block_tile : g->dots->tile;
+    return plan->args.blocks ? g->block_tile : g->tile;
+}
+
+/* Panels of f32, rounded where they are multiplied in blocks. */
+static void pack(const hn_gemm_plan *plan, const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
+                 int64_t n_k, int64_t width, float *dst, float *room)
+{
+    plan->kernels->pack(x, outer, n_outer, k, n_k, width, dst, room);
+    if (plan->args.blocks && x->type != HN_ELEM_bf16)
+        plan->kernels->round(cuts(n_outer, width) * width * n_k, dst);
+}
+
 static bool may_hold_bf16(const hn_gemm_operand *x)
 {
     return x->type == HN_ELEM_bf16 || x->type == HN_ELEM_f32;
@@ -82,8 +107,8 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     const int64_t m = plan->args.m, n = plan->args.n, nr = kernels->nr;
     const int64_t want = threads > 1 ? threads : 1;
     plan->few = m <= HN_GEMM_FEW;
-    plan->may_dot = kernels->dots && !plan->few && !args->accumulate &&
-                    may_hold_bf16(&plan->args.a) && may_hold_bf16(&plan->args.b);
+    plan->may_dot = kernels->dots && !plan->few &&
+                    (args->blocks || (!args->accumulate && may_hold_bf16(&plan->args.a) && may_hold_bf16(&plan->args.b)));
     /* Columns first: a unit packs its part of B once, and A once for every unit of columns. */
     int64_t n_units = cuts(n, kernels->nc);
     if (threads > 1 && n_units % want && n_units < 8 * want)
@@ -100,7 +125,7 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     int64_t m_units = 1;
     if (!plan->few && threads > 1 && plan->n_units % want && plan->n_units < 4 * want)
         m_units = least(cuts(4 * want, plan->n_units), cuts(m, 8 * kernels->mr));
-    plan->m_block = cuts(cuts(m, m_units), kernels->mr) * kernels->mr;
+    plan->m_block = cuts(cuts(m, m_units), height_of(plan)) * height_of(plan);
     plan->m_units = cuts(m, plan->m_block);
     plan->units = plan->m_units * plan->n_units;
 }
@@ -120,7 +145,7 @@ static void put_tile(const hn_gemm_plan *plan, const areas *s, bool dots, int64_
         for (int q = 0; q < cols; q++)
             to[r * ld + q] =
                 *(const float *)(const void *)(c + r * x->c_row_stride + q * x->c_col_stride);
-    (dots ? g->dots->tile : g->tile)(k, a, b, ldb, to, ld, rows, cols, accumulate);
+    tile_of(plan, dots)(k, a, b, ldb, to, ld, rows, cols, accumulate);
     for (int r = 0; r < rows && !direct; r++)
         for (int q = 0; q < cols; q++)
             *(float *)(void *)(c + r * x->c_row_stride + q * x->c_col_stride) = to[r * ld + q];
@@ -133,12 +158,14 @@ static int pack_pairs(const hn_gemm_plan *plan, const areas *s, const hn_gemm_op
 {
     const hn_gemm_kernels *g = plan->kernels;
     int lowest = INT_MAX;
-    if (g->dots->pack(x, outer, n_outer, k, depth, width, dst, &lowest))
+    if (g->dots->pack(x, outer, n_outer, k, depth, width, dst, &lowest) &&
+        !(plan->args.blocks && lowest == HN_GEMM_NO_DOTS && x->type != HN_ELEM_bf16)) /* not rounded, perhaps */
         return lowest;
+    lowest = INT_MAX;
     for (int64_t o = 0; o < n_outer; o += width)
         for (int64_t at = 0; at < depth; at += g->kc) {
             const int64_t deep = least(depth - at, g->kc);
-            g->pack(x, outer + o, least(width, n_outer - o), k + at, deep, width, s->panel, s->room);
+            pack(plan, x, outer + o, least(width, n_outer - o), k + at, deep, width, s->panel, s->room);
             const int exponent = g->dots->join(deep, width, s->panel, dst);
             lowest = exponent < lowest ? exponent : lowest;
             dst += (deep + 1) / 2 * width;
@@ -165,7 +192,7 @@ static void put_tiles(const hn_gemm_plan *plan, const areas *s, bool dots, int64
     const int64_t nr = plan->kernels->nr, deep = dots ? (depth + 1) / 2 : depth;
     for (int64_t p = 0; p < rows; p += height)
         for (int64_t j = j0; j < j1; j += nr)
-            put_tile(plan, s, dots, deep, s->a + p * deep, s->b + (j - j0) * deep, nr, i + p, j,
+            put_tile(plan, s, dots, plan->args.blocks ? depth : deep, s->a + p * deep, s->b + (j - j0) * deep, nr, i + p, j,
                      (int)least(rows - p, height), (int)least(nr, j1 - j), accumulate);
 }
 
@@ -181,13 +208,13 @@ static void run_fmas(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64
 {
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_kernels *g = plan->kernels;
-    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, g->mr));
+    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, height_of(plan)));
     for (int64_t k = k0; k < k1; k += g->kc) {
         const int64_t depth = least(k1 - k, g->kc);
-        g->pack(&x->b, j0, j1 - j0, k, depth, g->nr, s->b, s->room);
+        pack(plan, &x->b, j0, j1 - j0, k, depth, g->nr, s->b, s->room);
         for (int64_t i = i0, rows; i < i1; i += rows) {
             rows = rows_at(g, height, i1 - i);
-            g->pack(&x->a, i, rows, k, depth, least(rows, height), s->a, s->room);
+            pack(plan, &x->a, i, rows, k, depth, least(rows, height), s->a, s->room);
             put_tiles(plan, s, false, depth, i, rows, least(rows, height), j0, j1,
                       x->accumulate || k > 0);
         }
@@ -200,17 +227,36 @@ static int64_t run_dots(const hn_gemm_plan *plan, const areas *s, int64_t i0, in
 {
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_kernels *g = plan->kernels;
-    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, g->mr));
+    const bool goes_on = x->accumulate || k > 0;
+    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, height_of(plan)));
     const int of_b = pack_pairs(plan, s, &x->b, j0, j1 - j0, k, depth, g->nr, s->b);
+    if (x->blocks)
+        g->dots->regroup(depth * cuts(j1 - j0, g->nr), g->nr, s->b);
     int64_t i = i0;
     for (int64_t rows; i < i1; i += rows) {
         rows = rows_at(g, height, i1 - i);
         if (pack_pairs(plan, s, &x->a, i, rows, k, depth, least(rows, height), s->a) + of_b <
             HN_GEMM_DOTS_LEAST)
             break;
-        put_tiles(plan, s, true, depth, i, rows, least(rows, height), j0, j1, k > 0);
+        if (x->blocks)
+            g->dots->regroup(depth * cuts(rows, height), least(rows, height), s->a);
+        put_tiles(plan, s, true, depth, i, rows, least(rows, height), j0, j1, goes_on);
     }
     return i;
+}
+
+/* E and O begin anew in every block: where dots fail in one depth they may do in the next. What is no whole block is for
+ * fmas. */
+static void run_blocks(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
+{
+    const int64_t whole = plan->may_dot ? plan->args.k / BLOCK * BLOCK : 0;
+    for (int64_t k = 0, depth; k < whole; k += depth) {
+        depth = least(whole - k, 2 * (int64_t)plan->kernels->kc);
+        const int64_t row = run_dots(plan, s, i0, i1, j0, j1, k, depth);
+        if (row < i1)
+            run_fmas(plan, s, row, i1, j0, j1, k, k + depth);
+    }
+    run_fmas(plan, s, i0, i1, j0, j1, whole, plan->args.k);
 }
 
 /* Once dots have failed for some row, sums may have become too small for them: it is fmas from
@@ -219,6 +265,10 @@ static void run_many(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64
                      int64_t j0, int64_t j1)
 {
     const hn_gemm_args *x = &plan->args;
+    if (x->blocks) {
+        run_blocks(plan, s, i0, i1, j0, j1);
+        return;
+    }
     bool dots = plan->may_dot && looks_like_bf16(&x->a, i0, x->k) && looks_like_bf16(&x->b, j0, x->k);
     int64_t k = 0;
     for (int64_t depth; dots && k < x->k; k += depth) {
@@ -236,7 +286,7 @@ static void few_tiles(const hn_gemm_plan *plan, const areas *s, int64_t k, int64
                       int64_t a_depth, int64_t a_from, const float *b, int64_t ldb, int64_t j,
                       int64_t cols)
 {
-    const int64_t m = plan->args.m, panels = cuts(m, plan->kernels->mr);
+    const int64_t m = plan->args.m, panels = cuts(m, height_of(plan));
     const bool accumulate = plan->args.accumulate || k > 0;
     for (int64_t p = 0, i = 0; p < panels; p++) {
         const int64_t rows = (m - i + panels - p - 1) / (panels - p);
@@ -248,10 +298,10 @@ static void few_tiles(const hn_gemm_plan *plan, const areas *s, int64_t k, int64
 
 static void pack_few(const hn_gemm_plan *plan, const areas *s, int64_t k, int64_t depth)
 {
-    const int64_t m = plan->args.m, panels = cuts(m, plan->kernels->mr);
+    const int64_t m = plan->args.m, panels = cuts(m, height_of(plan));
     for (int64_t p = 0, i = 0; p < panels; p++) {
         const int64_t rows = (m - i + panels - p - 1) / (panels - p);
-        plan->kernels->pack(&plan->args.a, i, rows, k, depth, rows, s->a + i * depth, s->room);
+        pack(plan, &plan->args.a, i, rows, k, depth, rows, s->a + i * depth, s->room);
         i += rows;
     }
 }
@@ -267,7 +317,7 @@ static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, i
     const bool along_k =
         hn_elem_block(b->type) > 1 ? b->k_stride == 0 : b->k_stride == hn_elem_bytes(b->type);
     const bool plain = !b->is_panel16 && along_k;
-    if ((!plain && !b->is_panel16) || x->c_col_stride != 4 || j % 16)
+    if (x->blocks || (!plain && !b->is_panel16) || x->c_col_stride != 4 || j % 16)
         return j;
     const int64_t m = x->m, height = HN_GEMV_ROWS;
     const int64_t row_bytes = hn_elem_span(b->type, b->row_elems);
@@ -297,14 +347,15 @@ static void run_few(const hn_gemm_plan *plan, const areas *s, int64_t j0, int64_
     const int64_t most_deep = HN_GEMM_FEW * KF / x->m / 256 * 256;
     for (int64_t k0 = 0; k0 < x->k; k0 += most_deep) {
         const int64_t deep = least(x->k - k0, most_deep);
-        g->pack(&x->a, 0, x->m, k0, deep, x->m, s->a, s->room);
+        if (!x->blocks) /* in lanes */
+            g->pack(&x->a, 0, x->m, k0, deep, x->m, s->a, s->room);
         const int64_t from = run_lanes(plan, s, k0, deep, j0, j1);
         if (from < j1)
             pack_few(plan, s, k0, deep);
         for (int64_t j = from; j < j1; j += g->nr)
             for (int64_t k = 0; k < deep; k += g->kc) {
                 const int64_t depth = least(deep - k, g->kc), cols = least(g->nr, j1 - j);
-                g->pack(&x->b, j, cols, k0 + k, depth, g->nr, s->b, s->room);
+                pack(plan, &x->b, j, cols, k0 + k, depth, g->nr, s->b, s->room);
                 few_tiles(plan, s, k0 + k, depth, deep, k, s->b, g->nr, j, cols);
             }
     }
@@ -317,7 +368,7 @@ static void run_few_along_n(const hn_gemm_plan *plan, const areas *s, int64_t j0
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_kernels *g = plan->kernels;
     const bool in_place =
-        x->b.type == HN_ELEM_f32 && !x->b.is_panel16 && !x->b.pairs && x->b.k_stride % 4 == 0;
+        !x->blocks && x->b.type == HN_ELEM_f32 && !x->b.is_panel16 && !x->b.pairs && x->b.k_stride % 4 == 0;
     for (int64_t k0 = 0; k0 < x->k; k0 += KF) {
         const int64_t deep = least(x->k - k0, KF);
         pack_few(plan, s, k0, deep);
@@ -333,6 +384,8 @@ static void run_few_along_n(const hn_gemm_plan *plan, const areas *s, int64_t j0
                     ldb = x->b.k_stride / 4;
                 } else {
                     g->rows(&x->b, wide, n, k0 + k, depth, s->b, WIDE, s->room);
+                    if (x->blocks && x->b.type != HN_ELEM_bf16)
+                        g->round(depth * WIDE, s->b);
                 }
                 for (int64_t j = 0; j < n; j += g->nr)
                     few_tiles(plan, s, k0 + k, depth, deep, k, b + j, ldb, wide + j,

@@ -5,6 +5,10 @@
  * over units. So the bits depend on a row of A and a column of B, and on nothing else: not on
  * the level, the unit grid, the threads, the layout of an operand, or the rows beside it.
  *
+ * In blocks (blocks.h), which a call asks for, both sides are rounded to bf16 and the reduced index is summed in blocks of 32:
+ * another order, and as much a function of a row and a column alone. What a call asks for, never what its operands
+ * hold, says which of both it is.
+ *
  * A call is planned from its sizes (no allocation, no data), then its units are run in any
  * order by any threads, each thread with a scratch of its own. The same small rows of x that
  * a decode step multiplies by a weight take another loop order of the same kernels: weights
@@ -40,13 +44,16 @@ typedef struct hn_gemm_args {
     float *c;
     int64_t c_row_stride, c_col_stride; /* bytes; fast when either is 4 */
     bool accumulate;                    /* start from C, not from +0 */
+    bool blocks;                        /* blocks.h, not one chain */
 } hn_gemm_args;
+
+/* c[rows,cols] from a[k][rows] and b[k * ldb + col]; rows <= mr, cols <= nr. */
+typedef void (*hn_gemm_tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
+                             int rows, int cols, bool accumulate);
 
 /* One level's micro-kernel with the sizes that its packing must agree with. */
 typedef struct hn_gemm_kernels {
-    /* c[rows,cols] from a[k][rows] and b[k * ldb + col]; rows <= mr, cols <= nr. */
-    void (*tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                 int rows, int cols, bool accumulate);
+    hn_gemm_tile tile, block_tile;
     /* Panels of `width` outer elements, dst[panel][k][width], the last one padded with zeros.
      * Writes up to 15 floats past the end. `room` holds HN_GEMM_ROOM floats. */
     void (*pack)(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
@@ -54,10 +61,13 @@ typedef struct hn_gemm_kernels {
     /* dst[k][n_outer], row stride ld: for operands contiguous along outer. */
     void (*rows)(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
                  int64_t n_k, float *dst, int64_t ld, float *room);
+    /* x[n] to bf16, as f32; up to 15 floats past the end are rounded too. */
+    void (*round)(int64_t n, float *x);
     const hn_gemv_kernels *lanes; /* few rows by weights in lanes */
     const hn_gemm_dots *dots;     /* operands whose elements are all bf16; NULL: as any others */
     int mr, nr, kc, mc,
         nc; /* mc is a multiple of mr; kc and nc are multiples of 256, the longest block */
+    int block_mr; /* mr of block_tile */
 } hn_gemm_kernels;
 
 enum {
@@ -73,7 +83,7 @@ typedef struct hn_gemm_plan {
     int64_t m_block, n_block, m_units, n_units;
     int64_t units; /* m_units * n_units */
     bool few;      /* the streaming order */
-    bool may_dot;  /* dots (dots.h), if the elements turn out to be bf16 */
+    bool may_dot;  /* dots (dots.h): of a chain, if the elements turn out to be bf16 */
 } hn_gemm_plan;
 
 /* Scratch of one thread for calls of at most these sizes. */

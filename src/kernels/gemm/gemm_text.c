@@ -1,6 +1,6 @@
 /* The packers of one level: any operand becomes k-major panels of f32, decoded on the way. */
 #include "kernels/gemm/gemm.h"
-#include "kernels/gemm/tile.h"
+#include "kernels/gemm/blocks.h"
 #include "kernels/gemm/transpose.h"
 #include "kernels/simd/f32x16.h"
 
@@ -230,9 +230,17 @@ static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
         }
 }
 
+static void to_bf16(int64_t n, float *x)
+{
+    for (int64_t i = 0; i < n; i += 16)
+        f_store(x + i, f_from_bf16(f_to_bf16(f_load(x + i))));
+}
+
 HN_KERNEL_TABLE(gemm) = {
     .lanes = &HN_KERNEL_NAME(gemv_kernels),
     .tile = tile,
+    .block_tile = block_tile,
+    .round = to_bf16,
     .pack = pack,
     .rows = rows,
     .mr = MR,
@@ -240,4 +248,5 @@ HN_KERNEL_TABLE(gemm) = {
     .kc = KC,
     .mc = MC,
     .nc = NC,
+    .block_mr = BLOCK_MR,
 };

@@ -58,6 +58,7 @@ static void logits(const hn_xent_plan *plan, tile t, int64_t row, int64_t rows, 
         .c = s,
         .c_row_stride = 4 * stride,
         .c_col_stride = 4,
+        .blocks = x->narrow,
     };
     multiply(plan, &args, scratch);
 }
@@ -132,6 +133,7 @@ static void add_dx(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scra
         .c_row_stride = x->dx_stride,
         .c_col_stride = 4,
         .accumulate = i > 0,
+        .blocks = x->narrow, /* a tile is whole blocks of the vocabulary */
     };
     multiply(plan, &args, scratch);
 }
@@ -214,6 +216,7 @@ static void plan_dx(const hn_xent_plan *plan, int64_t row, float *shared, hn_gem
         .c = (float *)(void *)((char *)x->dx + row * x->dx_stride),
         .c_row_stride = x->dx_stride,
         .c_col_stride = 4,
+        .blocks = x->narrow,
     };
     hn_gemm_plan_make(gemm, plan->gemm, &args, plan->threads);
 }

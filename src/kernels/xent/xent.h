@@ -12,8 +12,9 @@
  * Gradient, with g[t] = grad[t] * weight[t]: dz = (exp(z - lse) - [v = label]) * g, with a cap
  * dz *= 1 - (z / cap)^2, ds = dz * scale, exactly 0 where label < 0. dx is one chain over
  * ascending v; dw one chain over ascending tokens, from +0 or from what it holds. One tile of
- * ds, [T,512], is all that is stored. Narrow: ds is rounded to bf16, and a probability below 2^-60
- * is none: next to rounding it is nothing, and products of bf16 (dots.h) want no number so small.
+ * ds, [T,512], is all that is stored. Narrow: both products by w are in blocks (blocks.h), of dx over the
+ * vocabulary; ds is rounded to bf16, and a probability below 2^-60 is none: next to rounding it is nothing, and
+ * instructions for bf16 (dots.h) want no number so small.
  *
  * Forward with dx: both at once, a block of rows after the other, whose logits are then kept as a
  * whole, so that no product is made twice, where that takes little beside the weights. The same bits.

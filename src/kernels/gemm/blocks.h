@@ -1,0 +1,152 @@
+/* blocks.h: products of bf16 in blocks of 32, and the micro-kernel of one level for them.
+ *
+ * The reduced index is cut into blocks of 32, counted from 0. In a block, E takes the even elements and O the odd ones:
+ *
+ *     E = O = +0;  p = 0 .. 15:  E = fma(a[2p], b[2p], E),  O = fma(a[2p+1], b[2p+1], O)
+ *     C = C + (E + O)
+ *
+ * all f32, to nearest even, subnormals kept; C goes on from +0 or from what it holds. Both sides are rounded to bf16 first,
+ * and zeros fill a last block, but there is no block of zeros alone. It is what a matrix unit's TDPBF16PS does for
+ * normal numbers, so that one may be used; with dots (dots.h) a word holds elements 0 and 2 of every four, and the next one 1
+ * and 3, which are two steps of E and of O. Where sixteen lanes are one register, E and O of a few rows are kept side by
+ * side; where they are more, O follows E, for as many rows as a chain's tile has, because each element of a is loaded once
+ * for so many lanes less. */
+#ifndef HN_KERNELS_GEMM_BLOCKS_H
+#define HN_KERNELS_GEMM_BLOCKS_H
+
+#include "kernels/gemm/tile.h"
+
+#if defined(HN_LEVEL_avx512)
+enum { BLOCK_MR = 5 };
+#else
+enum { BLOCK_MR = MR };
+#endif
+enum { BLOCK = 32 };
+
+/* What is known of the elements in a row of a panel: one, or the two that a word holds. */
+#ifndef HN_GEMM_HELD
+#define HN_GEMM_HELD 1
+#endif
+
+/* What was computed lies in memory, and what comes next may have the registers. */
+#define HN_FORGET_REGISTERS __asm__ volatile("" ::: "memory")
+
+/* acc = a step for each row of half a block: `steps` rows of either panel, every other one. */
+HN_INLINE void half_block(const int rows, int steps, const float *a, const float *b, int64_t ldb,
+                          f32x16 acc[BLOCK_MR][NV])
+{
+    for (int p = 0; p < steps; p++, a += 2 * rows, b += 2 * ldb) {
+        f32x16 bv[NV];
+        for (int v = 0; v < NV; v++)
+            bv[v] = f_load(b + 16 * v);
+        for (int i = 0; i < rows; i++) {
+            const f32x16 av = f_set1(a[i]);
+            for (int v = 0; v < NV; v++)
+                acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
+        }
+    }
+}
+
+/* The zeros that fill a block: fma(0, 0, -0) is +0. */
+HN_INLINE void fill_half(const int rows, f32x16 acc[BLOCK_MR][NV])
+{
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < NV; v++)
+            acc[i][v] = f_add(acc[i][v], f_zero());
+}
+
+HN_INLINE void clear_half(const int rows, f32x16 acc[BLOCK_MR][NV])
+{
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < NV; v++)
+            acc[i][v] = f_zero();
+}
+
+/* One block of `left` (at most 32) elements into sum[rows][NR]. */
+HN_INLINE void add_block(const int rows, int64_t left, const float *a, const float *b, int64_t ldb,
+                         float sum[BLOCK_MR][NR])
+{
+    const int even = (int)(left + 2 * HN_GEMM_HELD - 1) / (2 * HN_GEMM_HELD), odd = (int)left / (2 * HN_GEMM_HELD);
+    f32x16 e[BLOCK_MR][NV], o[BLOCK_MR][NV];
+    clear_half(rows, e);
+#if defined(HN_LEVEL_avx512)
+    clear_half(rows, o);
+    for (int p = 0; p < odd; p++, a += 2 * rows, b += 2 * ldb) {
+        half_block(rows, 1, a, b, ldb, e);
+        half_block(rows, 1, a + rows, b + ldb, ldb, o);
+    }
+    if (even > odd)
+        half_block(rows, 1, a, b, ldb, e);
+#else
+    float kept[BLOCK_MR][NR];
+    half_block(rows, even, a, b, ldb, e);
+    for (int i = 0; i < rows; i++) /* to memory: O needs the registers */
+        for (int v = 0; v < NV; v++)
+            f_store(&kept[i][16 * v], e[i][v]);
+    HN_FORGET_REGISTERS;
+    clear_half(rows, o);
+    half_block(rows, odd, a + rows, b + ldb, ldb, o);
+    HN_FORGET_REGISTERS;
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < NV; v++)
+            e[i][v] = f_load(&kept[i][16 * v]);
+#endif
+    if (left < BLOCK) {
+        fill_half(rows, e);
+        fill_half(rows, o);
+    }
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < NV; v++)
+            f_store(&sum[i][16 * v], f_add(f_load(&sum[i][16 * v]), f_add(e[i][v], o[i][v])));
+    HN_FORGET_REGISTERS;
+}
+
+HN_INLINE void block_tile_of(const int rows, int64_t k, const float *a, const float *b, int64_t ldb,
+                             float *c, int64_t ldc, int cols, bool accumulate)
+{
+    float sum[BLOCK_MR][NR];
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < NV; v++) {
+            const int left = cols - 16 * v;
+            f_store(&sum[i][16 * v], !accumulate  ? f_zero()
+                                     : left >= 16 ? f_load(c + i * ldc + 16 * v)
+                                                  : f_load_n(c + i * ldc + 16 * v, left < 0 ? 0 : left));
+        }
+    for (; k >= BLOCK; k -= BLOCK, a += BLOCK / HN_GEMM_HELD * rows, b += BLOCK / HN_GEMM_HELD * ldb)
+        add_block(rows, BLOCK, a, b, ldb, sum);
+    if (HN_GEMM_HELD == 1 && k > 0)
+        add_block(rows, k, a, b, ldb, sum);
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < NV; v++) {
+            const int left = cols - 16 * v;
+            if (left >= 16)
+                f_store(c + i * ldc + 16 * v, f_load(&sum[i][16 * v]));
+            else if (left > 0)
+                f_store_n(c + i * ldc + 16 * v, f_load(&sum[i][16 * v]), left);
+        }
+}
+
+/* k elements of either panel, from a multiple of 32 on; panels of B are whole, whatever lies behind `cols`. */
+static void block_tile(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
+                       int rows, int cols, bool accumulate)
+{
+    switch (rows) {
+#define ROWS(n)                                                                                \
+    case n:                                                                                    \
+        block_tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate);                              \
+        return;
+        ROWS(1)
+        ROWS(2)
+        ROWS(3)
+        ROWS(4)
+#if !defined(HN_LEVEL_ref)
+        ROWS(5)
+#endif
+#if !defined(HN_LEVEL_ref) && !defined(HN_LEVEL_avx512)
+        ROWS(6)
+#endif
+#undef ROWS
+    }
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* Products in blocks of 32 at every level against their definition written out: every element type and layout,
+ * orientations, rows, odd sizes, unit grids, sums that go on from C; signs of zero, subnormals, and magnitudes near and
+ * below what an instruction for bf16 is used for. */
+#include "base/half.h"
+#include "kernels/gemm/gemm.h"
+#include "tests/harness/kernel_check.h"
+#include "tests/kernels/at_level.h"
+#include "tests/kernels/gemm_data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct shape {
+    int64_t m, n, k;
+} shape;
+
+/* Rows 1 to 9 and many; less than a block, whole ones, and what is left; more than a depth. */
+static const shape shapes[] = {
+    { 1, 16, 64 },  { 1, 70, 300 },  { 2, 1100, 70 }, { 3, 40, 2305 }, { 4, 33, 33 },  { 5, 37, 40 },   { 6, 50, 35 },
+    { 7, 100, 64 }, { 8, 33, 257 },  { 9, 17, 31 },   { 9, 64, 512 },  { 16, 64, 256 }, { 29, 31, 33 }, { 45, 47, 520 },
+    { 100, 530, 20 }, { 64, 64, 1060 }, { 130, 70, 1 }, { 3, 5, 7 },
+};
+enum { N_SHAPES = sizeof shapes / sizeof shapes[0], BLOCK = 32 };
+
+static float rounded(float x) { return hn_bf16_to_f32(hn_f32_to_bf16(x)); }
+
+static float one_block(const float *a, const float *b, int64_t left)
+{
+    float sum[2] = { 0, 0 };
+    for (int p = 0; p < BLOCK; p++)
+        sum[p % 2] = p < left ? fmaf(rounded(a[p]), rounded(b[p]), sum[p % 2]) : fmaf(0.0f, 0.0f, sum[p % 2]);
+    return sum[0] + sum[1];
+}
+
+static void blocks(const shape *s, const float *a, const float *b, float *c, bool accumulate)
+{
+    for (int64_t i = 0; i < s->m; i++)
+        for (int64_t j = 0; j < s->n; j++) {
+            float acc = accumulate ? c[i * s->n + j] : 0.0f;
+            for (int64_t p = 0; p < s->k; p += BLOCK)
+                acc += one_block(a + i * s->k + p, b + j * s->k + p, s->k - p);
+            c[i * s->n + j] = acc;
+        }
+}
+
+static int64_t n_dots;
+static const hn_gemm_kernels *counted;
+
+static void count_dots(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows,
+                       int cols, bool accumulate)
+{
+    n_dots++;
+    counted->dots->block_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate);
+}
+
+static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int threads)
+{
+    hn_gemm_dots dots;
+    hn_gemm_kernels counting = *g;
+    counted = g;
+    if (g->dots) {
+        dots = *g->dots;
+        dots.block_tile = count_dots;
+        counting.dots = &dots;
+    }
+    hn_gemm_plan plan;
+    n_dots = 0;
+    hn_gemm_plan_make(&plan, &counting, args, threads);
+    float *scratch = kc_blank(hn_gemm_scratch_bytes(g) / sizeof(float));
+    for (int64_t unit = plan.units - 1; unit >= 0; unit--)
+        hn_gemm_run(&plan, unit, unit + 1, scratch);
+}
+
+/* From +0, from C, and turned. `a` is [m][k], `plain` what b holds, [n][k]. */
+static void check_product(const hn_gemm_kernels *g, const shape *s, const float *a, const hn_gemm_operand *b,
+                          const float *plain, float *first)
+{
+    const size_t mn = (size_t)(s->m * s->n);
+    float *want = kc_blank(mn), *more = kc_copy(first, mn * sizeof *first), *a_turned = kc_blank((size_t)(s->m * s->k));
+    blocks(s, a, plain, want, false);
+    blocks(s, a, plain, more, true);
+    hn_gemm_args args = { .m = s->m, .n = s->n, .k = s->k, .b = *b, .blocks = true };
+    args.a = (hn_gemm_operand){ .data = a, .outer_stride = 4 * s->k, .k_stride = 4 };
+    args.c_row_stride = 4 * s->n, args.c_col_stride = 4;
+    args.c = kc_blank(mn);
+    multiply(g, &args, 1);
+    kc_same_bits(want, args.c, mn);
+
+    args.c = kc_copy(first, mn * sizeof *first);
+    args.accumulate = true;
+    multiply(g, &args, 7);
+    kc_same_bits(more, args.c, mn);
+
+    float *turned = kc_blank(mn), *back = kc_blank(mn);
+    for (int64_t i = 0; i < s->m * s->k; i++)
+        a_turned[i % s->k * s->m + i / s->k] = a[i];
+    args.accumulate = false;
+    args.a = (hn_gemm_operand){ .data = a_turned, .outer_stride = 4, .k_stride = 4 * s->m };
+    args.c = turned, args.c_row_stride = 4, args.c_col_stride = 4 * s->m;
+    multiply(g, &args, 2);
+    for (int64_t i = 0; i < s->m * s->n; i++)
+        back[i] = turned[i % s->n * s->m + i / s->n];
+    kc_same_bits(want, back, mn);
+}
+
+static int64_t up_to(int64_t n, int64_t block) { return (n + block - 1) / block * block; }
+
+/* Weights as they are stored, seen along k (w[n,k]) or along n (w[k,n]), plain or in panels. */
+static void check_operand(const hn_gemm_kernels *ref, const hn_gemm_kernels *g, hn_elem type, bool along_n, bool panel16)
+{
+    char slot[64];
+    snprintf(slot, sizeof slot, "blocks_%s_%s%s", along_n ? "nn" : "nt", gemm_elem_name(type), panel16 ? "_panel16" : "");
+    if (!kc_begin(slot, (kc_function)ref->block_tile, (kc_function)g->block_tile))
+        return;
+    for (int i = 0; i < N_SHAPES; i++) {
+        shape s = shapes[i];
+        *(along_n ? &s.n : &s.k) = up_to(along_n ? s.n : s.k, hn_elem_block(type));
+        if (s.m * s.n * s.k > (type == HN_ELEM_f32 || type == HN_ELEM_bf16 ? 5000000 : 300000))
+            continue;
+        kc_note("m %d n %d k %d", (int)s.m, (int)s.n, (int)s.k);
+        const int64_t rows = along_n ? s.k : s.n, row = along_n ? s.n : s.k;
+        hn_gemm_operand b;
+        float *values = gemm_weights(&b, type, rows, row, along_n, panel16), *plain = values;
+        if (along_n) {
+            plain = kc_blank((size_t)(s.n * s.k));
+            for (int64_t j = 0; j < s.n * s.k; j++)
+                plain[j] = values[j % s.k * s.n + j / s.k];
+        }
+        check_product(g, &s, kc_floats((size_t)(s.m * s.k)), &b, plain, kc_floats((size_t)(s.m * s.n)));
+    }
+}
+
+static float number(int low, int high)
+{
+    const uint32_t word = kc_random();
+    const uint32_t exponent = (uint32_t)low + (word >> 8) % (uint32_t)(high - low + 1);
+    const uint32_t bits = (word & 7) == 0 ? (word & 8) << 28 : (word & 8) << 28 | exponent << 23 | (word >> 24 & 127) << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+typedef struct range {
+    const char *name;
+    int a_low, a_high, b_low, b_high; /* biased exponents */
+    enum { NO, SOME, YES } dots;      /* may multiply it */
+    enum { ALL, ONE_DEPTH } where;    /* of A; elsewhere it is near 1 */
+} range;
+
+static const range ranges[] = {
+    { "near one", 120, 130, 120, 130, YES, ALL },    { "lowest", 71, 72, 71, 72, YES, ALL },
+    { "too low", 70, 72, 71, 72, NO, ALL },          { "results subnormal", 40, 66, 60, 66, NO, ALL },
+    { "subnormal", 0, 1, 100, 130, NO, ALL },        { "tiny by huge", 1, 2, 141, 150, YES, ALL },
+    { "one depth too low", 40, 66, 71, 72, SOME, ONE_DEPTH },
+};
+enum { N_RANGES = sizeof ranges / sizeof ranges[0], FROM = 600, TO = 640 };
+
+static void check_ranges(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
+{
+    static const shape some[] = { { 1, 48, 100 }, { 9, 40, 1620 }, { 131, 70, 1632 }, { 16, 33, 50 } };
+    if (!kc_begin("blocks_ranges", (kc_function)ref->block_tile, (kc_function)g->block_tile))
+        return;
+    for (int r = 0; r < N_RANGES; r++)
+        for (int i = 0; i < 4; i++) {
+            const range *of = &ranges[r];
+            const shape s = some[i];
+            kc_note("%s, m %d n %d k %d", of->name, (int)s.m, (int)s.n, (int)s.k);
+            float *a = kc_blank((size_t)(s.m * s.k)), *b = kc_blank((size_t)(s.n * s.k));
+            for (int64_t q = 0; q < s.m * s.k; q++) {
+                const bool here = of->where == ALL || (q % s.k >= FROM && q % s.k < TO);
+                a[q] = here ? number(of->a_low, of->a_high) : number(120, 130);
+            }
+            for (int64_t q = 0; q < s.n * s.k; q++)
+                b[q] = number(of->b_low, of->b_high);
+            const hn_gemm_operand stored = { .data = b, .outer_stride = 4 * s.k, .k_stride = 4 };
+            check_product(g, &s, a, &stored, b, kc_blank((size_t)(s.m * s.n)));
+            if (!g->dots || s.m <= HN_GEMM_FEW || s.k < BLOCK)
+                continue;
+            KC_CHECK(of->dots == NO ? n_dots == 0 : n_dots > 0);
+        }
+}
+
+/* Sums that go on from -0 by products too small to be told from -0: a whole block leaves it, the zeros that fill one, and
+ * a block of zeros, do not. */
+static void check_signs(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
+{
+    if (!kc_begin("blocks_signs", (kc_function)ref->block_tile, (kc_function)g->block_tile))
+        return;
+    for (int64_t k = 1; k <= 97; k++)
+        for (int64_t m = 1; m <= 9; m += 4) {
+            const shape s = { m, 20, k };
+            float *a = kc_blank((size_t)(m * k)), *b = kc_blank((size_t)(20 * k)), *first = kc_blank((size_t)(m * 20));
+            kc_note("m %d k %d", (int)m, (int)k);
+            for (int64_t i = 0; i < m * k; i++)
+                a[i] = -0x1p-100f;
+            for (int64_t i = 0; i < 20 * k; i++)
+                b[i] = 0x1p-100f;
+            for (int64_t i = 0; i < m * 20; i++)
+                first[i] = -0.0f;
+            const hn_gemm_operand stored = { .data = b, .outer_stride = 4 * k, .k_stride = 4 };
+            check_product(g, &s, a, &stored, b, first);
+        }
+}
+
+/* k in two calls, the second going on at a block, is the whole. */
+static void check_halves(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
+{
+    enum { M = 37, N = 50, K = 700, CUT = 320 };
+    if (!kc_begin("blocks_halves", (kc_function)ref->block_tile, (kc_function)g->block_tile))
+        return;
+    float *a = kc_floats(M * K), *b = kc_floats(N * K), *whole = kc_blank(M * N), *halves = kc_blank(M * N);
+    hn_gemm_args args = { .m = M, .n = N, .k = K, .c = whole, .c_row_stride = 4 * N, .c_col_stride = 4, .blocks = true };
+    args.a = (hn_gemm_operand){ .data = a, .outer_stride = 4, .k_stride = 4 * M };
+    args.b = (hn_gemm_operand){ .data = b, .outer_stride = 4, .k_stride = 4 * N };
+    multiply(g, &args, 1);
+    args.c = halves, args.k = CUT;
+    multiply(g, &args, 2);
+    args.k = K - CUT, args.accumulate = true;
+    args.a.data = a + CUT * M, args.b.data = b + CUT * N;
+    multiply(g, &args, 5);
+    kc_same_bits(whole, halves, M * N);
+}
+
+int main(int argc, char **argv)
+{
+    kc_open(argc, argv);
+    const hn_gemm_kernels *ref = &at_level(HN_ISA(ref))->gemm;
+    for (hn_isa isa = 0; kc_next_isa(&isa);) {
+        const hn_gemm_kernels *g = &at_level(isa)->gemm;
+        for (hn_elem type = 0; type < HN_N_ELEMS; type++)
+            for (int how = 0; how < 4; how++)
+                check_operand(ref, g, type, how & 1, how >> 1);
+        check_ranges(ref, g);
+        check_signs(ref, g);
+        check_halves(ref, g);
+    }
+    return kc_close();
+}
