@@ -1,6 +1,8 @@
 /* Matrix products in the three orientations of training, and weights streamed past few rows. */
 #include "cli/bench.h"
 
+#include "base/half.h"
+
 #include <string.h>
 
 typedef struct product {
@@ -51,7 +53,8 @@ static product make_product(int order, int64_t t, int64_t n_w, int64_t k_w)
     return p;
 }
 
-static void print_product(hn_bench *b, product *f32, product *bf16)
+/* In blocks, as they come: a weight in bf16, activations in f32 that are bf16. */
+static void print_product(hn_bench *b, product *f32, product *bf16, const float *x_bf16)
 {
     static const char *const names[] = { "NT y", "NN dx", "TN dw" };
     const hn_gemm_args *x = &f32->args;
@@ -75,6 +78,16 @@ static void print_product(hn_bench *b, product *f32, product *bf16)
     snprintf(what, sizeof what, form, names[f32->order], (long long)x->m, (long long)x->n,
              (long long)x->k, "bf16");
     hn_bench_line(b, "gemm", what, "GFLOP/s", 2, racers);
+    if (f32->order == 2) /* sums over tokens are chains */
+        return;
+    product blocks = *bf16;
+    blocks.args.blocks = true;
+    blocks.args.a.data = x_bf16;
+    racers[1] = (hn_racer){ .run = run_own, .what = &blocks, .work = work };
+    hn_bench_race(b, 2, racers);
+    snprintf(what, sizeof what, form, names[f32->order], (long long)x->m, (long long)x->n,
+             (long long)x->k, "blocks");
+    hn_bench_line(b, "blocks", what, "GFLOP/s", 2, racers);
 }
 
 /* The weight is bf16: b forward and in dx; in dw the activations, as a product of two would be. */
@@ -83,9 +96,9 @@ static hn_status bench_product(hn_bench *b, int order, int64_t t, int64_t n_w, i
     product f32 = make_product(order, t, n_w, k_w);
     hn_gemm_args *x = &f32.args;
     float *from_a = hn_bench_floats(b, x->m * x->k), *from_b = hn_bench_floats(b, x->n * x->k);
-    float *to = hn_bench_floats(b, x->m * x->n);
+    float *to = hn_bench_floats(b, x->m * x->n), *rounded = hn_bench_floats(b, x->m * x->k);
     uint16_t *narrow = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, (size_t)(x->n * x->k), 2);
-    const bool is_made = from_a && from_b && to && narrow;
+    const bool is_made = from_a && from_b && to && rounded && narrow;
     if (is_made) {
         x->a.data = from_a, x->b.data = from_b, x->c = to;
         product bf16 = f32;
@@ -94,10 +107,12 @@ static hn_status bench_product(hn_bench *b, int order, int64_t t, int64_t n_w, i
         bf16.args.b.data = narrow;
         bf16.args.b.type = HN_ELEM_bf16;
         bf16.args.b.outer_stride /= 2, bf16.args.b.k_stride /= 2;
-        print_product(b, &f32, &bf16);
+        for (int64_t i = 0; i < x->m * x->k; i++)
+            rounded[i] = hn_bf16_to_f32(hn_f32_to_bf16(from_a[i]));
+        print_product(b, &f32, &bf16, rounded);
     }
     hn_free(b->heap, from_a), hn_free(b->heap, from_b), hn_free(b->heap, to);
-    hn_free(b->heap, narrow);
+    hn_free(b->heap, narrow), hn_free(b->heap, rounded);
     return is_made ? HN_OK : HN_ERR_MEMORY;
 }
 
@@ -144,6 +159,11 @@ static void bench_stream(hn_bench *b, hn_elem type, bool is_panel16, const float
              is_panel16 ? "panel16" : "plain",
              hn_racer_rate(&racers[1]) * (double)DEEP / (double)row);
     hn_bench_line(b, "gemv", what, "GB/s", 2, racers);
+    p.args.blocks = true;
+    hn_bench_race(b, 2, racers);
+    snprintf(what, sizeof what, "%-5s %-8s %5.1f Gweight/s", names[type],
+             is_panel16 ? "panel16" : "plain", hn_racer_rate(&racers[1]) * (double)DEEP / (double)row);
+    hn_bench_line(b, "blocks", what, "GB/s", 2, racers);
 }
 
 hn_status hn_bench_gemv(hn_bench *b)

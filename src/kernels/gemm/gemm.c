@@ -8,8 +8,7 @@
  *         for n by nr: tile
  *
  * Many rows whose elements are all bf16 take dots (dots.h) in the first order, as long as they may. In blocks (blocks.h)
- * panels are rounded to bf16 when they are packed, few rows take their weights by way of panels, and every depth begins at
- * a block. */
+ * panels are rounded to bf16 when they are packed, and every depth begins at a block. */
 #include "kernels/gemm/gemm.h"
 
 #include <limits.h>
@@ -306,6 +305,16 @@ static void pack_few(const hn_gemm_plan *plan, const areas *s, int64_t k, int64_
     }
 }
 
+static void lanes_of(const hn_gemm_plan *plan, bool plain, HN_PARAMS_gemv)
+{
+    const hn_gemv_kernels *lanes = plan->kernels->lanes;
+    const hn_elem type = plan->args.b.type;
+    if (plan->args.blocks)
+        (plain ? lanes->block_plain : lanes->block_panel)(type, rows, groups, k, x, w, stride, y, ldy, accumulate, room);
+    else
+        (plain ? lanes->plain : lanes->panel)[type](rows, groups, k, x, w, stride, y, ldy, accumulate, room);
+}
+
 /* Rows of weights in lanes, straight from memory: whole groups of sixteen from column j on.
  * Returns the column it came to. */
 static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, int64_t deep,
@@ -313,11 +322,10 @@ static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, i
 {
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_operand *b = &x->b;
-    const hn_gemv_kernels *lanes = plan->kernels->lanes;
     const bool along_k =
         hn_elem_block(b->type) > 1 ? b->k_stride == 0 : b->k_stride == hn_elem_bytes(b->type);
     const bool plain = !b->is_panel16 && along_k;
-    if (x->blocks || (!plain && !b->is_panel16) || x->c_col_stride != 4 || j % 16)
+    if ((!plain && !b->is_panel16) || x->c_col_stride != 4 || j % 16)
         return j;
     const int64_t m = x->m, height = HN_GEMV_ROWS;
     const int64_t row_bytes = hn_elem_span(b->type, b->row_elems);
@@ -331,11 +339,9 @@ static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, i
         const char *w = hn_elem_span(b->type, k0) * (plain ? 1 : 16) +
                         (const char *)b->data + (plain ? hn_gemm_row(b->pairs, j) * b->outer_stride : j * row_bytes);
         for (int64_t i = 0; i < m; i += height)
-            (plain ? lanes->plain : lanes->panel)[b->type](
-                (int)least(m - i, height), (int)groups, deep, s->a + i * deep, w,
-                plain ? step : 16 * row_bytes,
-                (float *)(void *)((char *)x->c + i * x->c_row_stride + 4 * j),
-                x->c_row_stride / 4, x->accumulate || k0 > 0, s->room);
+            lanes_of(plan, plain, (int)least(m - i, height), (int)groups, deep, s->a + i * deep, w,
+                     plain ? step : 16 * row_bytes, (float *)(void *)((char *)x->c + i * x->c_row_stride + 4 * j),
+                     x->c_row_stride / 4, x->accumulate || k0 > 0, s->room);
     }
     return j;
 }
@@ -347,8 +353,7 @@ static void run_few(const hn_gemm_plan *plan, const areas *s, int64_t j0, int64_
     const int64_t most_deep = HN_GEMM_FEW * KF / x->m / 256 * 256;
     for (int64_t k0 = 0; k0 < x->k; k0 += most_deep) {
         const int64_t deep = least(x->k - k0, most_deep);
-        if (!x->blocks) /* in lanes */
-            g->pack(&x->a, 0, x->m, k0, deep, x->m, s->a, s->room);
+        pack(plan, &x->a, 0, x->m, k0, deep, x->m, s->a, s->room);
         const int64_t from = run_lanes(plan, s, k0, deep, j0, j1);
         if (from < j1)
             pack_few(plan, s, k0, deep);

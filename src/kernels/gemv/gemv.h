@@ -38,6 +38,9 @@ enum { HN_GEMV_ROWS = 8, HN_GEMV_GROUPS = 4, HN_GEMV_ROOM = 16 * 272 };
 typedef struct hn_gemv_kernels {
     void (*plain[HN_N_ELEMS])(HN_PARAMS_gemv);
     void (*panel[HN_N_ELEMS])(HN_PARAMS_gemv);
+    /* In blocks of 32 (gemm/blocks.h), of x that is rounded; k begins at one. */
+    void (*block_plain)(hn_elem type, HN_PARAMS_gemv);
+    void (*block_panel)(hn_elem type, HN_PARAMS_gemv);
 } hn_gemv_kernels;
 
 #if defined(HN_LEVEL) /* for the texts of this level */

@@ -531,7 +531,11 @@ static void do_panel_q5_0(HN_PARAMS_gemv)
 #define HN_ELEM(name, elements, bytes, kernels, ...) NEEDS_##kernels(name)
 #include "quant/types.def"
 
+#include "kernels/gemv/blocks.h"
+
 HN_KERNEL_TABLE(gemv) = {
+    .block_plain = blocks_of_rows,
+    .block_panel = blocks_of_panel,
 #define HN_ELEM(name, elements, bytes, kernels, ...)                                         \
     .plain[HN_ELEM_##name] = do_plain_##name, .panel[HN_ELEM_##name] = do_panel_##name,
 #include "quant/types.def"
