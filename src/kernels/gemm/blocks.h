@@ -78,7 +78,7 @@ HN_INLINE void add_block(const int rows, int64_t left, const float *a, const flo
     if (even > odd)
         half_block(rows, 1, a, b, ldb, e);
 #else
-    float kept[BLOCK_MR][NR];
+    _Alignas(64) float kept[BLOCK_MR][NR];
     half_block(rows, even, a, b, ldb, e);
     for (int i = 0; i < rows; i++) /* to memory: O needs the registers */
         for (int v = 0; v < NV; v++)
@@ -104,7 +104,7 @@ HN_INLINE void add_block(const int rows, int64_t left, const float *a, const flo
 HN_INLINE void block_tile_of(const int rows, int64_t k, const float *a, const float *b, int64_t ldb,
                              float *c, int64_t ldc, int cols, bool accumulate)
 {
-    float sum[BLOCK_MR][NR];
+    _Alignas(64) float sum[BLOCK_MR][NR];
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < NV; v++) {
             const int left = cols - 16 * v;

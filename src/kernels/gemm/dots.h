@@ -30,9 +30,9 @@ typedef struct hn_gemm_dots {
     /* k joined elements of `width`, of each four (0,1) (2,3), become (0,2) (1,3). k is a multiple of 4. */
     void (*regroup)(int64_t k, int64_t width, float *x);
     /* Panels as hn_gemm_kernels.pack makes them, already joined, of operands that lie as those of
-     * models do; false, and nothing done, for others. */
+     * models do; false, and nothing done, for others. `grouped`: as `regroup` leaves them. */
     bool (*pack)(const struct hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
-                 int64_t n_k, int64_t width, float *dst, int *lowest);
+                 int64_t n_k, int64_t width, bool grouped, float *dst, int *lowest);
     /* dst[p][i] = x[2 p][i], x[2 p + 1][i] as the halves of a word, of k rows of `width`; behind the
      * last of an odd number zeros are put. Gives the lowest exponent, biased, of elements that are not
      * zero (256: all are), or HN_GEMM_NO_DOTS where one is subnormal or no bf16. `dst` may be `x`. */

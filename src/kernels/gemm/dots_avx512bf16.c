@@ -55,16 +55,24 @@ static int join(int64_t k, int64_t width, const float *x, float *dst)
     return lowest_seen(&s);
 }
 
+/* Of (0,1) and (2,3): (0,2) and (1,3). */
+static inline void group(i32x16 *first, i32x16 *second)
+{
+    const i32x16 pairs = *first, high = i_set1((int32_t)0xffff0000u), low = i_set1(0xffff);
+    *first = i_or(i_and(pairs, high), i_shr(*second, 16));
+    *second = i_or(i_shl(pairs, 16), i_and(*second, low));
+}
+
 static void regroup(int64_t k, int64_t width, float *x)
 {
-    const i32x16 high = i_set1((int32_t)0xffff0000u), low = i_set1(0xffff);
     for (int64_t p = 0; p < k; p += 4, x += 2 * width)
         for (int64_t i = 0; i < width; i += 16) {
             const m16 lanes = width - i < 16 ? m_first(width - i) : 0xffff;
-            const i32x16 first = _mm512_maskz_loadu_epi32(lanes, x + i);
-            const i32x16 second = _mm512_maskz_loadu_epi32(lanes, x + width + i);
-            _mm512_mask_storeu_epi32(x + i, lanes, i_or(i_and(first, high), i_shr(second, 16)));
-            _mm512_mask_storeu_epi32(x + width + i, lanes, i_or(i_shl(first, 16), i_and(second, low)));
+            i32x16 first = _mm512_maskz_loadu_epi32(lanes, x + i);
+            i32x16 second = _mm512_maskz_loadu_epi32(lanes, x + width + i);
+            group(&first, &second);
+            _mm512_mask_storeu_epi32(x + i, lanes, first);
+            _mm512_mask_storeu_epi32(x + width + i, lanes, second);
         }
 }
 
@@ -77,14 +85,24 @@ static inline i32x16 lane_times(int32_t factor, int32_t plus)
 }
 
 /* `rows` of a panel of sixteen, [k][16]. */
-static void pack_panel(const uint16_t *x, int rows, int64_t n_k, float *dst, int64_t width, seen *s)
+static inline i32x16 pairs_of_panel(const uint16_t *x, int64_t n, int rows, i32x16 turn, seen *s)
+{
+    const i32x16 two = _mm512_maskz_loadu_epi16(n > 1 ? ~0u : 0xffffu, x);
+    return see(s, _mm512_maskz_mov_epi32(m_first(rows), _mm512_permutexvar_epi16(turn, two)));
+}
+
+static void pack_panel(const uint16_t *x, int rows, int64_t n_k, float *dst, int64_t width, bool grouped, seen *s)
 {
     const i32x16 turn = lane_times(0x10001, 16); /* the first of two rows goes up */
-    for (int64_t p = 0; p < n_k; p += 2, x += 32, dst += width) {
-        const i32x16 two = _mm512_maskz_loadu_epi16(p + 1 < n_k ? ~0u : 0xffffu, x);
-        const i32x16 pairs = _mm512_permutexvar_epi16(turn, two);
-        _mm512_storeu_si512(dst, see(s, _mm512_maskz_mov_epi32(m_first(rows), pairs)));
+    int64_t p = 0;
+    for (; grouped && p < n_k; p += 4, x += 64, dst += 2 * width) {
+        i32x16 first = pairs_of_panel(x, 2, rows, turn, s), second = pairs_of_panel(x + 32, 2, rows, turn, s);
+        group(&first, &second);
+        _mm512_storeu_si512(dst, first);
+        _mm512_storeu_si512(dst + width, second);
     }
+    for (; p < n_k; p += 2, x += 32, dst += width)
+        _mm512_storeu_si512(dst, pairs_of_panel(x, n_k - p, rows, turn, s));
 }
 
 /* Up to 32 elements of a row. */
@@ -106,7 +124,7 @@ static inline i32x16 row_of_bf16(const uint16_t *x, int64_t n)
 
 /* Up to sixteen rows along k, into `lanes` lanes. */
 static void pack_rows(const char *x, int64_t stride, hn_elem type, int rows, int64_t n_k, float *dst,
-                      int64_t width, m16 lanes, seen *s)
+                      int64_t width, bool grouped, m16 lanes, seen *s)
 {
     float part[16][16] = { { 0 } };
     for (int64_t p = 0; p < n_k; p += 32) {
@@ -121,6 +139,14 @@ static void pack_rows(const char *x, int64_t stride, hn_elem type, int rows, int
                                               : row_of_bf16((const void *)at, n)));
         }
         transpose16((const char *)part, sizeof part[0], turned);
+        if (grouped) {
+#pragma GCC unroll 8
+            for (int i = 0; i < 16; i += 2) {
+                i32x16 first = f_bits(turned[i]), second = f_bits(turned[i + 1]);
+                group(&first, &second);
+                turned[i] = i_float(first), turned[i + 1] = i_float(second);
+            }
+        }
 #pragma GCC unroll 16
         for (int i = 0; i < 16; i++)
             if (2 * i < n)
@@ -139,14 +165,15 @@ static inline i32x16 pair_of_rows(const uint16_t *first, const uint16_t *second,
 }
 
 /* Rows along lanes are read whole, side by side, each in order. */
-static void pack_along_lanes(const char *x, int64_t stride, int64_t n_outer, int64_t n_k, int64_t width,
+static void pack_along_lanes(const char *x, int64_t stride, int64_t n_outer, int64_t n_k, int64_t width, bool grouped,
                              float *dst, seen *s)
 {
     enum { AHEAD = 8 }; /* rows: pieces of them are too short to be followed */
     const int64_t panel = (n_k + 1) / 2 * width;
-    for (int64_t p = 0; p < n_k; p += 2, x += 2 * stride, dst += width) {
-        const uint16_t *first = (const void *)x;
-        const uint16_t *second = p + 1 < n_k ? (const void *)(x + stride) : NULL;
+    for (int64_t p = 0; p < n_k; p += 2, dst += width) {
+        const int64_t row = grouped && p % 4 ? p - 1 : p, other = row + (grouped ? 2 : 1);
+        const uint16_t *first = (const void *)(x + row * stride);
+        const uint16_t *second = other < n_k ? (const void *)(x + other * stride) : NULL;
         for (int64_t o = 0; o < n_outer; o += width)
             for (int64_t i = o; i < o + width; i += 16) {
                 const int64_t left = n_outer - i;
@@ -165,7 +192,7 @@ static void pack_along_lanes(const char *x, int64_t stride, int64_t n_outer, int
 }
 
 static bool pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k, int64_t n_k,
-                 int64_t width, float *dst, int *lowest)
+                 int64_t width, bool grouped, float *dst, int *lowest)
 {
     const bool in_panels = x->is_panel16 && !x->rows_are_k && x->type == HN_ELEM_bf16 &&
                            outer % 16 == 0 && width % 16 == 0;
@@ -177,7 +204,7 @@ static bool pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
     seen s = nothing_seen();
     if (along_lanes) {
         pack_along_lanes((const char *)x->data + outer * 2 + k * x->k_stride, x->k_stride, n_outer,
-                         n_k, width, dst, &s);
+                         n_k, width, grouped, dst, &s);
         *lowest = lowest_seen(&s);
         return true;
     }
@@ -188,11 +215,11 @@ static bool pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
             const int rows = left < 0 ? 0 : left < room ? (int)left : room;
             if (in_panels && rows)
                 pack_panel((const uint16_t *)x->data + 16 * (row / 16 * x->row_elems + k), rows, n_k,
-                           dst + i, width, &s);
+                           dst + i, width, grouped, &s);
             else
                 pack_rows((const char *)x->data + row * x->outer_stride + k * x->k_stride,
                           x->outer_stride, x->type, rows, n_k, dst + i, width,
-                          m_first(room), &s);
+                          grouped, m_first(room), &s);
         }
     *lowest = lowest_seen(&s);
     return true;

@@ -157,7 +157,7 @@ static int pack_pairs(const hn_gemm_plan *plan, const areas *s, const hn_gemm_op
 {
     const hn_gemm_kernels *g = plan->kernels;
     int lowest = INT_MAX;
-    if (g->dots->pack(x, outer, n_outer, k, depth, width, dst, &lowest) &&
+    if (g->dots->pack(x, outer, n_outer, k, depth, width, plan->args.blocks, dst, &lowest) &&
         !(plan->args.blocks && lowest == HN_GEMM_NO_DOTS && x->type != HN_ELEM_bf16)) /* not rounded, perhaps */
         return lowest;
     lowest = INT_MAX;
@@ -167,6 +167,8 @@ static int pack_pairs(const hn_gemm_plan *plan, const areas *s, const hn_gemm_op
             pack(plan, x, outer + o, least(width, n_outer - o), k + at, deep, width, s->panel, s->room);
             const int exponent = g->dots->join(deep, width, s->panel, dst);
             lowest = exponent < lowest ? exponent : lowest;
+            if (plan->args.blocks)
+                g->dots->regroup(deep, width, dst);
             dst += (deep + 1) / 2 * width;
         }
     return lowest;
@@ -189,10 +191,13 @@ static void put_tiles(const hn_gemm_plan *plan, const areas *s, bool dots, int64
                       int64_t rows, int64_t height, int64_t j0, int64_t j1, bool accumulate)
 {
     const int64_t nr = plan->kernels->nr, deep = dots ? (depth + 1) / 2 : depth;
-    for (int64_t p = 0; p < rows; p += height)
-        for (int64_t j = j0; j < j1; j += nr)
-            put_tile(plan, s, dots, plan->args.blocks ? depth : deep, s->a + p * deep, s->b + (j - j0) * deep, nr, i + p, j,
-                     (int)least(rows - p, height), (int)least(nr, j1 - j), accumulate);
+    const int64_t n_p = cuts(rows, height), n_j = cuts(j1 - j0, nr);
+    for (int64_t at = 0; at < n_p * n_j; at++) {
+        const int64_t p = (plan->args.blocks ? at % n_p : at / n_j) * height;
+        const int64_t j = (plan->args.blocks ? at / n_p : at % n_j) * nr;
+        put_tile(plan, s, dots, plan->args.blocks ? depth : deep, s->a + p * deep, s->b + j * deep, nr, i + p, j0 + j,
+                 (int)least(rows - p, height), (int)least(nr, j1 - j0 - j), accumulate);
+    }
 }
 
 /* Rows that are packed together: whole panels, all of one height but the last. */
@@ -229,16 +234,12 @@ static int64_t run_dots(const hn_gemm_plan *plan, const areas *s, int64_t i0, in
     const bool goes_on = x->accumulate || k > 0;
     const int64_t height = cuts(i1 - i0, cuts(i1 - i0, height_of(plan)));
     const int of_b = pack_pairs(plan, s, &x->b, j0, j1 - j0, k, depth, g->nr, s->b);
-    if (x->blocks)
-        g->dots->regroup(depth * cuts(j1 - j0, g->nr), g->nr, s->b);
     int64_t i = i0;
     for (int64_t rows; i < i1; i += rows) {
         rows = rows_at(g, height, i1 - i);
         if (pack_pairs(plan, s, &x->a, i, rows, k, depth, least(rows, height), s->a) + of_b <
             HN_GEMM_DOTS_LEAST)
             break;
-        if (x->blocks)
-            g->dots->regroup(depth * cuts(rows, height), least(rows, height), s->a);
         put_tiles(plan, s, true, depth, i, rows, least(rows, height), j0, j1, goes_on);
     }
     return i;

@@ -230,8 +230,14 @@ static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
         }
 }
 
+/* What is bf16 already, as activations are as a rule, is only looked at. */
 static void to_bf16(int64_t n, float *x)
 {
+    i32x16 low = i_set1(0);
+    for (int64_t i = 0; i < n; i += 16)
+        low = i_or(low, f_bits(f_load(x + i)));
+    if (!m_any(m_not(i_eq(i_and(low, i_set1(0xffff)), i_set1(0)))))
+        return;
     for (int64_t i = 0; i < n; i += 16)
         f_store(x + i, f_from_bf16(f_to_bf16(f_load(x + i))));
 }
