@@ -104,6 +104,12 @@ static void check_product(const hn_gemm_kernels *g, const shape *s, const float 
     kc_same_bits(want, back, mn);
 }
 
+/* What a level has of its own: its tile, or that of its instruction for bf16. */
+static kc_function of(const hn_gemm_kernels *g)
+{
+    return g->dots ? (kc_function)g->dots->block_tile : (kc_function)g->block_tile;
+}
+
 static int64_t up_to(int64_t n, int64_t block) { return (n + block - 1) / block * block; }
 
 /* Weights as they are stored, seen along k (w[n,k]) or along n (w[k,n]), plain or in panels. */
@@ -111,7 +117,7 @@ static void check_operand(const hn_gemm_kernels *ref, const hn_gemm_kernels *g, 
 {
     char slot[64];
     snprintf(slot, sizeof slot, "blocks_%s_%s%s", along_n ? "nn" : "nt", gemm_elem_name(type), panel16 ? "_panel16" : "");
-    if (!kc_begin(slot, (kc_function)ref->block_tile, (kc_function)g->block_tile))
+    if (!kc_begin(slot, (kc_function)ref->block_tile, of(g)))
         return;
     for (int i = 0; i < N_SHAPES; i++) {
         shape s = shapes[i];
@@ -159,7 +165,7 @@ enum { N_RANGES = sizeof ranges / sizeof ranges[0], FROM = 600, TO = 640 };
 static void check_ranges(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
 {
     static const shape some[] = { { 1, 48, 100 }, { 9, 40, 1620 }, { 131, 70, 1632 }, { 16, 33, 50 } };
-    if (!kc_begin("blocks_ranges", (kc_function)ref->block_tile, (kc_function)g->block_tile))
+    if (!kc_begin("blocks_ranges", (kc_function)ref->block_tile, of(g)))
         return;
     for (int r = 0; r < N_RANGES; r++)
         for (int i = 0; i < 4; i++) {
@@ -185,7 +191,7 @@ static void check_ranges(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
  * a block of zeros, do not. */
 static void check_signs(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
 {
-    if (!kc_begin("blocks_signs", (kc_function)ref->block_tile, (kc_function)g->block_tile))
+    if (!kc_begin("blocks_signs", (kc_function)ref->block_tile, of(g)))
         return;
     for (int64_t k = 1; k <= 97; k++)
         for (int64_t m = 1; m <= 9; m += 4) {
@@ -207,7 +213,7 @@ static void check_signs(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
 static void check_halves(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
 {
     enum { M = 37, N = 50, K = 700, CUT = 320 };
-    if (!kc_begin("blocks_halves", (kc_function)ref->block_tile, (kc_function)g->block_tile))
+    if (!kc_begin("blocks_halves", (kc_function)ref->block_tile, of(g)))
         return;
     float *a = kc_floats(M * K), *b = kc_floats(N * K), *whole = kc_blank(M * N), *halves = kc_blank(M * N);
     hn_gemm_args args = { .m = M, .n = N, .k = K, .c = whole, .c_row_stride = 4 * N, .c_col_stride = 4, .blocks = true };

@@ -91,10 +91,8 @@ HN_INLINE void add_block(const int rows, int64_t left, const float *a, const flo
         for (int v = 0; v < NV; v++)
             e[i][v] = f_load(&kept[i][16 * v]);
 #endif
-    if (left < BLOCK) {
+    if (left < BLOCK) /* either is enough: E + O is no -0 then */
         fill_half(rows, e);
-        fill_half(rows, o);
-    }
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < NV; v++)
             f_store(&sum[i][16 * v], f_add(f_load(&sum[i][16 * v]), f_add(e[i][v], o[i][v])));

@@ -199,7 +199,7 @@ static bool pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
     const bool along_k = !x->is_panel16 && x->k_stride == hn_elem_bytes(x->type);
     const bool along_lanes =
         !x->is_panel16 && x->type == HN_ELEM_bf16 && x->outer_stride == 2 && !along_k;
-    if (x->pairs || !(in_panels || along_k || along_lanes))
+    if ((x->type != HN_ELEM_f32 && x->type != HN_ELEM_bf16) || x->pairs || !(in_panels || along_k || along_lanes))
         return false;
     seen s = nothing_seen();
     if (along_lanes) {

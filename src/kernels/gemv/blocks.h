@@ -113,7 +113,7 @@ HN_INLINE void block_plain_bf16(BLOCK_PARAMS)
         {                                                                                      \
             float *to = y + r * ldy + 16 * g;                                                  \
             if (n < BLOCK) /* the zeros that fill it */                                        \
-                e[g][r] = f_add(e[g][r], f_zero()), o[g][r] = f_add(o[g][r], f_zero());        \
+                e[g][r] = f_add(e[g][r], f_zero());                                            \
             const f32x16 sum = accumulate || p ? f_load(to) : f_zero();                        \
             f_store(to, f_add(sum, f_add(e[g][r], o[g][r])));                                  \
         }                                                                                      \
