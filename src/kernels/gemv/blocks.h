@@ -1,10 +1,14 @@
-/* blocks.h: one to eight rows by sixteen rows of weights in lanes, in blocks of 32 (gemm/blocks.h). Included by the text
- * of gemv, whose vocabulary it has.
+/* blocks.h: one to eight rows by sixteen rows of weights in lanes, in blocks of 32 (gemm/blocks.h).
  *
  * E and O of every row are registers, the sum lies in memory and is met once a block. Weights are rounded to bf16 as they
  * are loaded; of formats without a walk here 256 of a row are decoded into `room` first. */
 #ifndef HN_KERNELS_GEMV_BLOCKS_H
 #define HN_KERNELS_GEMV_BLOCKS_H
+
+#include "kernels/decode/decode.h"
+#include "kernels/gemm/transpose.h"
+#include "kernels/gemv/gemv.h"
+#include "kernels/gemv/weights.h"
 
 #if defined(HN_LEVEL_avx2)
 enum { BLOCK_ROWS = 3, BLOCK_GROUPS = 2 }; /* sixteen registers, a vector takes two */

@@ -7,22 +7,6 @@
 #include "kernels/decode/lanes.h"
 #include "kernels/simd/f32x16.h"
 
-/* Groups, rows and lanes of a transpose index registers: their loops must go. */
-#if defined(HN_LEVEL_ref)
-#define ALL
-#else
-#define ALL _Pragma("GCC unroll 16")
-#endif
-/* Loops over words, whose bytes index registers, and which do not themselves: they go where sixteen lanes are one register
- * or two. Where they are four, the one block of thousands of instructions would take the compiler minutes. */
-#if defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2)
-#define WORDS ALL
-#elif defined(HN_LEVEL_ref)
-#define WORDS
-#else
-#define WORDS _Pragma("GCC unroll 1")
-#endif
-
 #define WALK_PARAMS                                                                            \
     const int rows, const int groups, int64_t k, const float *x, const uint8_t *w,             \
         int64_t stride, f32x16(*acc)[HN_GEMV_ROWS], float *room
@@ -34,23 +18,6 @@ HN_INLINE void take(f32x16 v, int g, int64_t p, const int rows, const float *x,
     ALL for (int r = 0; r < rows; r++) acc[g][r] = f_fma_by(v, x + p * rows + r, acc[g][r]);
 }
 #define TAKE(v, g, p) take(v, g, p, rows, x, acc)
-
-/* The last k of plain rows: one element of each. */
-HN_INLINE f32x16 column(const uint8_t *w, int64_t stride, int64_t p)
-{
-    float v[16];
-    for (int l = 0; l < 16; l++)
-        memcpy(v + l, w + l * stride + 4 * p, sizeof v[0]);
-    return f_load(v);
-}
-
-/* Lines a little way ahead, for the second-level cache: as many streams as rows are more than
- * the hardware follows, and the first level may have one set for all of them. */
-HN_INLINE void fetch_lines(const uint8_t *w, int64_t stride)
-{
-    for (int row = 0; row < 16; row++)
-        __builtin_prefetch(w + row * stride + 256, 0, 2);
-}
 
 /* `bytes` of plain rows as a panel of words in `room`: four bytes of sixteen rows side by side. */
 enum { GROUP_WORDS = 68, GROUP_FLOATS = 16 * GROUP_WORDS };
@@ -110,11 +77,6 @@ HN_INLINE void plain_f32(WALK_PARAMS)
                 TAKE(f_load(v), g, p);                                                         \
             }                                                                                  \
     }
-HN_INLINE f32x16 low_bf16(i32x16 pair) { return i_float(i_shl(pair, 16)); }
-HN_INLINE f32x16 high_bf16(i32x16 pair)
-{
-    return i_float(i_and(pair, i_set1((int32_t)0xffff0000u)));
-}
 PLAIN_HALVES(bf16, low_bf16, high_bf16, hn_bf16_to_f32)
 PLAIN_HALVES(f16, low_f16, high_f16, hn_f16_to_f32)
 

@@ -1,10 +1,51 @@
-/* weights.h: what turns the bits of sixteen rows, a word of each in a lane, into weights. */
+/* weights.h: what turns the bits of sixteen rows, a word of each in a lane, into weights; and how loops over them are written. */
 #ifndef HN_KERNELS_GEMV_WEIGHTS_H
 #define HN_KERNELS_GEMV_WEIGHTS_H
 
 #include "kernels/simd/f32x16.h"
 
 #include <math.h>
+#include <string.h>
+
+/* Groups, rows and lanes of a transpose index registers: their loops must go. */
+#if defined(HN_LEVEL_ref)
+#define ALL
+#else
+#define ALL _Pragma("GCC unroll 16")
+#endif
+/* Loops over words, whose bytes index registers, and which do not themselves: they go where sixteen lanes are one register
+ * or two. Where they are four, the one block of thousands of instructions would take the compiler minutes. */
+#if defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2)
+#define WORDS ALL
+#elif defined(HN_LEVEL_ref)
+#define WORDS
+#else
+#define WORDS _Pragma("GCC unroll 1")
+#endif
+
+/* The last k of plain rows: one element of each. */
+HN_INLINE f32x16 column(const uint8_t *w, int64_t stride, int64_t p)
+{
+    float v[16];
+    for (int l = 0; l < 16; l++)
+        memcpy(v + l, w + l * stride + 4 * p, sizeof v[0]);
+    return f_load(v);
+}
+
+/* Lines a little way ahead, for the second-level cache: as many streams as rows are more than
+ * the hardware follows, and the first level may have one set for all of them. */
+HN_INLINE void fetch_lines(const uint8_t *w, int64_t stride)
+{
+    for (int row = 0; row < 16; row++)
+        __builtin_prefetch(w + row * stride + 256, 0, 2);
+}
+
+/* Two of bf16 in each word: the first is the low one. */
+HN_INLINE f32x16 low_bf16(i32x16 pair) { return i_float(i_shl(pair, 16)); }
+HN_INLINE f32x16 high_bf16(i32x16 pair)
+{
+    return i_float(i_and(pair, i_set1((int32_t)0xffff0000u)));
+}
 
 /* Four bytes of sixteen rows in the lanes: byte b, signed, times 2^24. What is decoded from
  * bits further up is scaled by a power of two too much, and its scale by as much too little: no
