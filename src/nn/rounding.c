@@ -55,13 +55,13 @@ static bool is_whole(nn_build *b, const nn_weight *w)
 hn_node *nn_product(nn_build *b, hn_node *x, const nn_weight *w, int64_t pairs)
 {
     return is_whole(b, w) ? hn_linear_int8(b->g, x, nn_leaf(b, w), pairs)
-                          : HN_APPLY(b->g, &hn_op_linear, &((linear_attrs){ pairs, nn_sums(b, w) }), x, nn_leaf(b, w));
+                          : HN_APPLY(b->g, &hn_op_linear, &((linear_attrs){ pairs, (int)nn_sums(b, w) }), x, nn_leaf(b, w));
 }
 
 hn_node *nn_product_id(nn_build *b, hn_node *x, const nn_weight *w, hn_node *ids)
 {
     return is_whole(b, w) ? hn_linear_id_int8(b->g, x, nn_leaf(b, w), ids)
-                          : HN_APPLY(b->g, &hn_op_linear_id, &((linear_id_attrs){ nn_sums(b, w) }), x, nn_leaf(b, w), ids);
+                          : HN_APPLY(b->g, &hn_op_linear_id, &((linear_id_attrs){ (int)nn_sums(b, w) }), x, nn_leaf(b, w), ids);
 }
 
 float nn_constant(const nn_build *b, double value)

@@ -17,7 +17,7 @@ typedef hn_node *(*product)(nn_build *n, hn_node *x, const nn_weight *w, hn_node
 
 static hn_node *linear(nn_build *n, hn_node *x, hn_node *leaf, hn_sums sums)
 {
-    return HN_APPLY(n->g, &hn_op_linear, &((linear_attrs){ 0, sums }), x, leaf);
+    return HN_APPLY(n->g, &hn_op_linear, &((linear_attrs){ 0, (int)sums }), x, leaf);
 }
 
 static hn_node *by_verbs(nn_build *n, hn_node *x, const nn_weight *w, hn_node *leaf)
