@@ -133,7 +133,8 @@ static void check_operand(const hn_gemm_kernels *ref, const hn_gemm_kernels *g, 
             for (int64_t j = 0; j < s.n * s.k; j++)
                 plain[j] = values[j % s.k * s.n + j / s.k];
         }
-        check_product(g, &s, kc_floats((size_t)(s.m * s.k)), &b, plain, kc_floats((size_t)(s.m * s.n)));
+        float *a = kc_floats((size_t)(s.m * s.k)), *first = kc_floats((size_t)(s.m * s.n));
+        check_product(g, &s, a, &b, plain, first);
     }
 }
 
