@@ -3,6 +3,7 @@
  * said to be there is not written. And as if each had grown. */
 #include "engine/structs.h"
 #include "hone/hone.h"
+#include "tests/property/struct_sizes.h"
 #include "tests/harness/check.h"
 
 #include <stdint.h>
@@ -179,23 +180,6 @@ static const struct {
 };
 
 enum { N_GIVERS = sizeof givers / sizeof *givers };
-
-static bool is_listed(const char *name, size_t size)
-{
-    for (const hn_struct_size *s = hn_struct_sizes; s->name; s++)
-        if (!strcmp(s->name, name) && s->size == size)
-            return true;
-    return false;
-}
-
-static size_t newest(const char *name)
-{
-    size_t size = 0;
-    for (const hn_struct_size *s = hn_struct_sizes; s->name; s++)
-        if (!strcmp(s->name, name))
-            size = s->size;
-    return size;
-}
 
 /* A caller with `room` bytes: nothing behind them is written, and what a newer one has more is zero. Whether it was given. */
 static bool is_given(int i, size_t room, size_t own)

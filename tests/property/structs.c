@@ -3,6 +3,7 @@
  * has grown field after field: what an older caller has behind its struct is not looked at. */
 #include "engine/structs.h"
 #include "hone/hone.h"
+#include "tests/property/struct_sizes.h"
 #include "tests/harness/check.h"
 
 #include <stdint.h>
@@ -299,23 +300,6 @@ static const struct {
 enum { N_TAKERS = sizeof takers / sizeof *takers };
 
 /* ---- every size ---- */
-
-static bool is_listed(const char *name, size_t size)
-{
-    for (const hn_struct_size *s = hn_struct_sizes; s->name; s++)
-        if (!strcmp(s->name, name) && s->size == size)
-            return true;
-    return false;
-}
-
-static size_t newest(const char *name)
-{
-    size_t size = 0;
-    for (const hn_struct_size *s = hn_struct_sizes; s->name; s++)
-        if (!strcmp(s->name, name))
-            size = s->size;
-    return size;
-}
 
 /* Whether its size was what it was refused for. */
 static bool is_refused(int i, size_t size)
