@@ -15,13 +15,15 @@
 #define HN_KERNELS_GEMM_BLOCKS_H
 
 #include "kernels/gemm/tile.h"
+#include "kernels/gemv/gemv.h"
 
 #if defined(HN_LEVEL_avx512)
 enum { BLOCK_MR = 5 };
 #else
 enum { BLOCK_MR = MR };
 #endif
-enum { BLOCK = 32 };
+enum { BLOCK = HN_SUM_BLOCK };
+_Static_assert(KC % BLOCK == 0, "every depth begins at a block");
 
 /* What is known of the elements in a row of a panel: one, or the two that a word holds. */
 #ifndef HN_GEMM_HELD

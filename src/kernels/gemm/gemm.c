@@ -18,8 +18,9 @@ enum {
     KF = 2048,   /* depth of A's panels in the streaming order */
     WIDE = 1024, /* columns decoded at once when weights are contiguous along n */
     DEEP = 32,
-    BLOCK = 32, /* blocks.h */
+    BLOCK = HN_SUM_BLOCK,
 };
+_Static_assert(KF % BLOCK == 0 && DEEP % BLOCK == 0, "every depth begins at a block");
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 

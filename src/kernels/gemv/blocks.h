@@ -15,7 +15,7 @@ enum { BLOCK_ROWS = 3, BLOCK_GROUPS = 2 }; /* sixteen registers, a vector takes 
 #else
 enum { BLOCK_ROWS = HN_GEMV_ROWS, BLOCK_GROUPS = 4 };
 #endif
-enum { BLOCK = 32 };
+enum { BLOCK = HN_SUM_BLOCK };
 
 typedef f32x16 block_half[BLOCK_GROUPS][BLOCK_ROWS];
 

@@ -24,6 +24,9 @@
 
 #include <stdbool.h>
 
+/* Of the reduced index, in products that are summed in blocks (gemm/blocks.h). */
+enum { HN_SUM_BLOCK = 32 };
+
 enum { HN_GEMV_ROWS = 8, HN_GEMV_GROUPS = 4, HN_GEMV_ROOM = 16 * 272 };
 
 /* y[row * ldy + 16 * group + lane] for `groups` (1, 2 or 4) times sixteen outputs.

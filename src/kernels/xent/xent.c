@@ -9,6 +9,8 @@
  *              or, where too few rows could be kept: forward, then backward */
 #include "kernels/xent/xent.h"
 
+_Static_assert(HN_XENT_TILE % HN_SUM_BLOCK == 0, "a tile is whole blocks of the vocabulary");
+
 typedef struct tile {
     int64_t from, cols;
 } tile;
@@ -133,7 +135,7 @@ static void add_dx(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scra
         .c_row_stride = x->dx_stride,
         .c_col_stride = 4,
         .accumulate = i > 0,
-        .blocks = x->narrow, /* a tile is whole blocks of the vocabulary */
+        .blocks = x->narrow,
     };
     multiply(plan, &args, scratch);
 }
