@@ -5,6 +5,7 @@
 # is src/base/os: no other file includes a header that is not of C itself, or calls what only a system has.
 # And what opens files for writing, names or cuts them is called in src/base alone, which holds what README promises
 # of them: nothing is written over an input, or half, or by two at once. That goes for src/cli too.
+# Models and training multiply by weights through src/nn/rounding.h alone, which knows how the mode sums.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
 find src include -type f \( -name '*.[ch]' -o -name '*.cu' \) 2>/dev/null | sort |
@@ -19,6 +20,8 @@ BEGIN {
     n = split("hn_os_open_new hn_os_open_log hn_os_open_lock hn_os_rename hn_os_rename_new hn_os_resize " \
               "hn_os_open_reader hn_os_open_reader_itself", word, " ")
     for (i = 1; i <= n; i++) of_base[word[i]] = 1
+    n = split("hn_linear hn_linear_id", word, " ")
+    for (i = 1; i <= n; i++) of_nn[word[i]] = 1
     n = split("getpid isatty access unlink mkdir rmdir getcwd chdir stat lstat fstat opendir clock_gettime gmtime_r " \
               "localtime_r sigaction signal raise setenv sysconf uname mkdtemp dlopen fileno chmod uselocale " \
               "newlocale usleep nanosleep remove gmtime localtime time", word, " ")
@@ -86,6 +89,10 @@ function code_of(line,    out, c, two, i) {
             }
             if (name in of_base && !is_base) {
                 print file ":" at ": " name "() is of src/base alone"
+                n_bad++
+            }
+            if (name in of_nn && (file ~ /^src\/models\// || file ~ /^src\/train\//)) {
+                print file ":" at ": " name "() sums as one chain whatever the mode: a product by a weight is nn_product()"
                 n_bad++
             }
             if (name in of_system && !is_system && !is_member && !is_definition) {

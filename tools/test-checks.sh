@@ -100,6 +100,9 @@ printf 'long g(void) { return getpid(); }\n' >"$tree/src/io/a.c"
 try 1 banned 'src/io/a.c:1: getpid() is of src/base/os alone'
 printf 'int g(void) { return hn_os_rename("a", "b"); }\n' >"$tree/src/io/a.c"
 try 1 banned 'src/io/a.c:1: hn_os_rename() is of src/base alone'
+mkdir -p "$tree/src/models" && printf 'void *g(void) { return hn_linear(0, 0, 0); }\n' >"$tree/src/models/m.c"
+try 1 banned 'src/models/m.c:1: hn_linear() sums as one chain whatever the mode'
+rm -r "$tree/src/models"
 mkdir -p "$tree/src/base/os/posix"
 printf '#include <unistd.h>\nlong g(void) { return getpid(); }\n' >"$tree/src/base/os/posix/a.c"
 printf 'int hn_a(void);\n' >"$tree/src/io/a.c"
