@@ -30,6 +30,11 @@ static void print_step(const hn_plan *plan, int s, hn_str *out)
     for (int o = 0; o < step->n_out; o++)
         if (step->out[o] != HN_NO_VALUE)
             print_output(plan, step, o, out);
+    char attrs[256] = "";
+    if (step->apply)
+        hn_attrs_print(step->apply->op->attrs, step->apply->attrs, attrs, sizeof attrs);
+    if (attrs[0])
+        hn_str_print(out, "  %s", attrs);
     if (hn_step_is_view(step))
         hn_str_add(out, "  view");
     else if (!step->support.has_kernel)

@@ -73,6 +73,10 @@ done
 quietly "$hone" train b.gguf --data c.jsonl --batch 4 --out masters --steps 2 --numerics mixed --targets all:full
 shows '0 failed, 0 skipped' "$hone" prove b.gguf --data c.jsonl --numerics mixed --targets all:full
 
+shows '  linear#.* sums=blocks' "$hone" plan d.gguf --numerics mixed --of prompt --steps
+shows '  linear#.* sums=chain' "$hone" plan d.gguf --of prompt --steps
+grep -q sums=blocks out && fail "f32 has products in blocks"
+
 # What its first definition made, when products were chains: its own test is run in that, and a run that began in it does not go on.
 cp -r "$2/tests/e2e/mixed_1" . && chmod u+w mixed_1 mixed_1/*
 shows 'mixed_1/adapter.gguf: of the first definition of mixed numerics' \
