@@ -1,6 +1,7 @@
 /* The list of backends, and devices opened by name. */
 #include "backend/backend.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,6 +59,41 @@ hn_status hn_launch_check(const hn_launch *l)
     const hn_status status = l->call->op->check(l->call);
     return status == HN_OK || !l->apply
                ? status : hn_fail_within(status, "%s: ", hn_apply_text(l->apply, name));
+}
+
+static const hn_leaf *weight_of(const hn_apply *apply)
+{
+    for (int i = 0; i < apply->n_in; i++)
+        if (apply->in[i] && apply->in[i]->leaf && apply->in[i]->leaf->kind == HN_LEAF_WEIGHT)
+            return apply->in[i]->leaf;
+    return NULL;
+}
+
+static hn_status refuse_element(const hn_launch *l, int input, int64_t row, int64_t at, double x)
+{
+    char name[HN_NODE_TEXT], from[HN_NODE_TEXT];
+    hn_input_info info[HN_MAX_IN];
+    hn_op_inputs(l->call->op, info);
+    const hn_leaf *weight = l->apply ? weight_of(l->apply) : NULL;
+    return hn_fail(HN_ERR_NUMERIC, "%s%s%s: row %lld of %s (%s) is not finite: element %lld is %s",
+                   l->apply ? hn_apply_text(l->apply, name) : l->call->op->name, weight ? " by " : "",
+                   weight ? weight->name : "", (long long)row, info[input].name,
+                   l->apply ? hn_node_text(l->apply->in[input], from) : "", (long long)at,
+                   isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+}
+
+hn_status hn_launch_finite(const hn_launch *l, int64_t from)
+{
+    const int input = l->call->op->finite - 1;
+    if (input < 0)
+        return HN_OK;
+    const hn_tensor *t = l->call->in[input];
+    const int64_t n = hn_last_dim(&t->type), rows = hn_rows(&t->type);
+    for (int64_t row = from; row < rows; row++)
+        for (int64_t i = 0; i < n; i++)
+            if (!isfinite(hn_get(t, row * n + i)))
+                return refuse_element(l, input, row, i, hn_get(t, row * n + i));
+    return HN_OK;
 }
 
 /* ---- what went wrong ---- */

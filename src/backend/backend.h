@@ -65,6 +65,10 @@ typedef struct hn_launch {
  * host's here: for devices that can call it. */
 hn_status hn_launch_check(const hn_launch *launch);
 
+/* hn_op.finite of a launch, from row `from` on: HN_ERR_NUMERIC names the tensor, the row and the element. Before the op's own
+ * forward, or with the row that a kernel came upon. Addresses are the host's here too. */
+hn_status hn_launch_finite(const hn_launch *launch, int64_t from);
+
 /* What went wrong on devices in the calls of one program, which has it: other programs' work lies in the same queues, and
  * goes on. The first failure stays until it is cleared. */
 typedef struct hn_fault {

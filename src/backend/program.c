@@ -503,6 +503,14 @@ static hn_status ask_guard(hn_program *p)
     return HN_OK;
 }
 
+/* Who scans wants to know where a number that is none was met first, and nothing else. */
+static hn_status ask_whence(const hn_program *p, hn_status failed, const hn_run_options *options)
+{
+    const hn_graph_guard *guard = &p->plan->g->guard;
+    const bool scans = options && options->scan;
+    return failed == HN_ERR_NUMERIC && guard->met && !scans ? guard->met(guard->context) : failed;
+}
+
 static hn_status run_all(hn_program *p, const hn_run_options *options)
 {
     const int n = p->plan->n_steps;
@@ -523,8 +531,7 @@ static hn_status run_all(hn_program *p, const hn_run_options *options)
     }
     for (int d = 0; d < p->n_devices; d++)
         HN_TRY(p->devices[d]->backend->wait(p->devices[d]));
-    HN_TRY(hn_fault_report(&p->fault));
-    return ask_guard(p);
+    return hn_fault_report(&p->fault);
 }
 
 /* Nothing is still under way when a run that failed returns; its first failure stands. */
@@ -547,7 +554,8 @@ hn_status hn_program_run(hn_program *p, const hn_run_options *options)
     HN_TRY(resolve(p));
     const hn_status status = run_all(p, options ? options : &none);
     if (status != HN_OK)
-        return settle(p, status);
+        return ask_whence(p, settle(p, status), options);
+    HN_TRY(ask_guard(p));
     p->is_fresh = false;
     return HN_OK;
 }

@@ -74,6 +74,8 @@ typedef struct hn_graph_guard {
     hn_status (*begins)(const void *context);
     /* After a run, before anybody sees a result: is what was read still what it was. */
     hn_status (*ran)(const void *context);
+    /* A run that an op ended by a number that is none (hn_op.finite): a message that says where it comes from. */
+    hn_status (*met)(const void *context);
     /* And each result, unless who runs it looks at them with more knowledge. */
     hn_status (*gave)(const void *context, const hn_tensor *result);
 } hn_graph_guard;

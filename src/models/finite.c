@@ -6,6 +6,7 @@
 #include "quant/format.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static int64_t first_bad(const float *x, int64_t n)
 {
@@ -86,6 +87,21 @@ static hn_status ran(const void *context)
     return hn_map_check(m->heap);
 }
 
+/* The weight that is to blame, and where it was met. */
+static hn_status met(const void *context)
+{
+    const hn_model *m = context;
+    char first[512];
+    snprintf(first, sizeof first, "%s", hn_error_message());
+    HN_TRY(hn_map_check(m->heap));
+    const hn_status status = hn_model_check_finite(m);
+    if (status == HN_OK)
+        return hn_fail(HN_ERR_NUMERIC, "%s, though every weight is finite", first);
+    char blamed[512];
+    snprintf(blamed, sizeof blamed, "%s", hn_error_message());
+    return hn_fail(status, "%s; %s", blamed, first);
+}
+
 static int64_t first_bad_of(const hn_tensor *t)
 {
     const int64_t n = hn_count(&t->type);
@@ -109,5 +125,5 @@ static hn_status gave(const void *context, const hn_tensor *result)
 
 hn_graph_guard hn_model_guard(const hn_model *m)
 {
-    return (hn_graph_guard){ .context = m, .begins = begins, .ran = ran, .gave = gave };
+    return (hn_graph_guard){ .context = m, .begins = begins, .ran = ran, .met = met, .gave = gave };
 }

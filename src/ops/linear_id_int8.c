@@ -39,7 +39,7 @@ static const char *const cases[] = { "f32[3,64] q4_0[3,5,64] i32[3,2]{-1:3}", "f
 const hn_op hn_op_linear_id_int8 = {
     .name = "linear_id_int8", .summary = "y[t,u] = w[ids[t,u]] * round8(x[t]), or x[t,u]", .inputs = "x w ids!",
     .infer = infer, .forward = forward, .no_gradient = HN_INT8_NO_GRADIENT,
-    .check = check, .checks = HN_IN(IDS), .flops = flops,
+    .check = check, .checks = HN_IN(IDS), .finite = HN_INPUT(X), .flops = flops,
     .cases = cases, .tolerance = 2e-6,
 };
 /* clang-format on */

@@ -26,7 +26,7 @@ static void forward(const hn_call *call)
 
 static double flops(const hn_call *call) { return hn_op_linear.flops(call); }
 
-static const char *const cases[] = { "f32[3,64] q8_0[5,64]", "f32[3,64] q4_0[20,64]", "f32[2,256] q4_k[17,256]",
+static const char *const cases[] = { "f32[3,64] q8_0[5,64]", "bf16[3,64] q8_0[5,64]", "f32[3,64] q4_0[20,64]", "f32[2,256] q4_k[17,256]",
                                      "f32[9,256] q6_k[4,256]", "f32[2,2,64] q4_1[5,64]", "f32[64] q5_0[17,64]",
                                      "f32[4,64] q5_1[20,64]", "f32[2,256] q2_k[5,256]", "f32[3,256] q3_k[17,256]",
                                      "f32[4,256] q5_k[20,256]", "f32[2,64] iq4_nl[5,64]", "f32[3,256] iq4_xs[17,256]",
@@ -38,7 +38,7 @@ const hn_op hn_op_linear_int8 = {
     .name = "linear_int8", .summary = "y[T,N] = round8(x[T,K]) * w[N,K]^T", .inputs = "x w",
     .attrs = attrs,
     .attrs_size = sizeof(linear_attrs), .infer = infer, .forward = forward,
-    .no_gradient = HN_INT8_NO_GRADIENT, .flops = flops,
+    .no_gradient = HN_INT8_NO_GRADIENT, .finite = HN_INPUT(0), .flops = flops,
     .cases = cases, .tolerance = 2e-6,
 };
 /* clang-format on */

@@ -11,6 +11,8 @@ hn_status hn_check_op(hn_prove_env *env, const hn_op *op)
         hn_status status = hn_check_gradient(env, &c);
         if (status == HN_OK)
             status = hn_check_bits(env, &c, &tally);
+        if (status == HN_OK)
+            status = hn_check_finite(env, &c);
         if (status == HN_ERR_MEMORY || status == HN_ERR_CANCELLED)
             return status;
         if (status != HN_OK) /* a case that cannot be run is a failed check, not a skipped one */

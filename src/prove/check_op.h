@@ -10,6 +10,8 @@ hn_status hn_check_op(hn_prove_env *env, const hn_op *op);
 
 /* gradient.c: backward against central differences, kernels against the oracle. */
 hn_status hn_check_gradient(hn_prove_env *env, const hn_case *c);
+/* finite.c: what must be finite and is not is refused by its row. */
+hn_status hn_check_finite(hn_prove_env *env, const hn_case *c);
 /* bits.c: plans, aliases, threads, levels, devices and strides against one separate run. */
 typedef struct hn_alias_tally {
     unsigned allowed, taken; /* inputs, as masks: by op and kernel; in some run */

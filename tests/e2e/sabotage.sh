@@ -71,6 +71,13 @@ plant "a state updated before its last reader" src/graph/plan.c plan.c \
 plant "a part of an architecture without its gradient" src/models/smollm3.c smollm3.c \
     's/nn_swiglu(b, h)/nn_add(b, nn_swiglu(b, h), hn_stop_gradient(b->g, h))/' 'smollm3, .*directions' --time-limit 0
 
+plant "a row that is no number, passed over" src/backend/cpu/products.c products \
+    's/        if (b < blocks)/        if (false)/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
+plant "another row than the first that is no number" src/backend/cpu/products.c products \
+    's/hn_cpu_refuse_row(task, row);/hn_cpu_refuse_row(task, end - 1);/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
+plant "one that no kernel sees" src/backend/cpu/cpu.c cpu/cpu.c \
+    's/if (!binding || !binding->sees_rows)/if (false)/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
+
 # The same of a model's own certificate: no op is run by itself there.
 models=$source/tests/differential/models
 printf '{"prompt":"what is it? ","completion":"a certificate."}\n{"prompt":"for whom? ","completion":"for you."}\n' >"$dir/data.jsonl"
@@ -130,6 +137,7 @@ number "the first guess's logits for all" src/infer/session.c 's/    s->row = n 
 number "guesses in a session's file" src/infer/session.c 's/> s->n) \/\* guesses/> s->n + 100) \/* guesses/' $ahead
 number "a number too many for the draft model" src/infer/drafter.c 's/number + (uint64_t)i, options/number + (uint64_t)i + 1, options/' $ahead
 number "no step without guesses that cannot be run" src/infer/session.c 's/if (n_guess && status != HN_OK && status != HN_ERR_CANCELLED)/if (false)/' failures/non_finite_weight
+number "a number that is none, without its weight" src/models/finite.c 's/ \.met = met,//' failures/int8_not_finite
 number "a draft model's session that stays" src/engine/lm_draft.c 's/^    hn_session_free(d->session);//' fault/drafts
 number "guessing that allocates" src/infer/drafter.c 's/^    close_guess(d);/    close_guess(d); hn_free(d->heap, hn_alloc(d->heap, HN_TAG_STATE, 8));/' fault/drafts
 number "a draft model that is let go too late" src/engine/lm_draft.c 's/^    hn_lm_let_go(model);//' fault/drafts

@@ -319,7 +319,8 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
 
 #define HN_BIND_EXPERTS(name)                                                                  \
     const hn_cpu_binding hn_cpu_##name = { .op = &hn_op_##name, .supports = supports,          \
-                                           .phases = phases, .units = units, .run = run };
+                                           .phases = phases, .units = units, .run = run, \
+                                           .sees_rows = true };
 HN_BIND_EXPERTS(linear_id)
 HN_BIND_EXPERTS(linear_id_back)
 HN_BIND_EXPERTS(linear_id_int8)

@@ -54,4 +54,4 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
 }
 
 const hn_cpu_binding hn_cpu_linear_int8 = { .op = &hn_op_linear_int8, .supports = supports, .phases = phases,
-                                            .units = units, .run = run };
+                                            .units = units, .run = run, .sees_rows = true };

@@ -163,26 +163,38 @@ static int64_t smallest_chunk(const hn_call *call, int64_t units)
     return n < 1 ? 1 : n > (double)units ? units : (int64_t)n;
 }
 
+static hn_status refuse_row(const hn_launch *launch, int64_t row)
+{
+    HN_TRY(hn_launch_finite(launch, row));
+    return hn_fail(HN_ERR_PROOF, "%s: its kernel refused row %lld, which is finite", launch->call->op->name,
+                   (long long)row);
+}
+
 static hn_status run_launch(hn_cpu *cpu, const hn_launch *launch)
 {
+    const hn_cpu_binding *binding = launch->binding;
     HN_TRY(hn_launch_check(launch));
-    if (!launch->binding) {
+    if (!binding || !binding->sees_rows)
+        HN_TRY(hn_launch_finite(launch, 0));
+    if (!binding) {
         hn_call call = *launch->call;
         hn_pool_run(cpu->pool, 1, 1, run_forward, &call);
         return HN_OK;
     }
-    const hn_cpu_binding *binding = launch->binding;
+    _Atomic int64_t bad_row = INT64_MAX;
     const hn_cpu_task task = { .cpu = cpu, .call = launch->call, .shared = launch->scratch,
                                .threads = launch->scratch
                                               ? (char *)launch->scratch + launch->shared_scratch
                                               : NULL,
-                               .thread_bytes = launch->thread_scratch };
+                               .thread_bytes = launch->thread_scratch, .bad_row = &bad_row };
     const int n_phases = binding->phases ? binding->phases(&task) : 1;
     for (int phase = 0; phase < n_phases; phase++) {
         phase_job job = { binding, &task, phase };
         const int64_t units = binding->units(&task, phase);
         if (units > 0)
             hn_pool_run(cpu->pool, units, smallest_chunk(launch->call, units), run_units, &job);
+        if (atomic_load(&bad_row) != INT64_MAX)
+            return refuse_row(launch, bad_row);
     }
     return HN_OK;
 }

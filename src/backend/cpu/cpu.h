@@ -26,6 +26,7 @@ typedef struct hn_cpu_task {
     char *shared;  /* support->shared_scratch bytes */
     char *threads; /* support->thread_scratch bytes for each thread */
     size_t thread_bytes;
+    _Atomic int64_t *bad_row; /* the first that units came upon (hn_cpu_refuse_row); INT64_MAX: none yet */
 } hn_cpu_task;
 
 typedef struct hn_cpu_binding {
@@ -38,7 +39,16 @@ typedef struct hn_cpu_binding {
     int (*phases)(const hn_cpu_task *task); /* NULL: one; there is a barrier between phases */
     int64_t (*units)(const hn_cpu_task *task, int phase);
     void (*run)(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread);
+    bool sees_rows; /* of hn_op.finite: its units tell a row that is not. Else the rows are looked at before */
 } hn_cpu_binding;
+
+/* By any unit: this row of what must be finite is not. The call ends after the phase. */
+static inline void hn_cpu_refuse_row(const hn_cpu_task *task, int64_t row)
+{
+    int64_t first = atomic_load_explicit(task->bad_row, memory_order_relaxed);
+    while (row < first && !atomic_compare_exchange_weak(task->bad_row, &first, row))
+        ;
+}
 
 static inline void *hn_cpu_scratch(const hn_cpu_task *task, int thread)
 {

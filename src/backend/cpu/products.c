@@ -5,6 +5,7 @@
 #include "backend/cpu/strips.h"
 #include "graph/layout.h"
 
+#include <math.h>
 #include <string.h>
 
 bool hn_cpu_elem(hn_dtype dtype, hn_elem *out)
@@ -128,7 +129,14 @@ hn_int8_args hn_cpu_int8_weights(const hn_tensor *w)
 void hn_cpu_int8_rows(const hn_cpu_task *task, const hn_tensor *x, const hn_int8_rows *to, int64_t begin, int64_t end)
 {
     const int64_t k = hn_last_dim(&x->type), blocks = k / HN_INT8_BLOCK;
-    for (int64_t row = begin; row < end; row++)
+    for (int64_t row = begin; row < end; row++) {
+        const float *d = to->d + row * blocks;
         task->cpu->kernels.int8.quantise(k, (const float *)x->data + row * k, to->q + row * k, to->d + row * blocks,
                                          to->sum + 2 * row * blocks);
+        int64_t b = 0;
+        while (b < blocks && !isnan(d[b]))
+            b++;
+        if (b < blocks)
+            hn_cpu_refuse_row(task, row);
+    }
 }
