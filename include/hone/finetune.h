@@ -147,6 +147,7 @@ typedef struct hn_finetune_layout {
     int64_t seed;
     int32_t judges_answers;         /* what an evaluation's accuracy is of: answers told well; 0: tokens */
     int32_t is_model;               /* whole tensors alone are trained: a model comes of it, no adapter */
+    hn_lm_numerics numerics;        /* of the steps */
 } hn_finetune_layout;
 HN_API const hn_finetune_layout *hn_finetune_run_get_layout(const hn_finetune_run *run);
 

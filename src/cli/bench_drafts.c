@@ -297,7 +297,8 @@ static hn_status measure(bench *b, const char *kind, int heat, hn_json_writer *j
 
 static hn_status measure_kinds(bench *b, hn_json_writer *json, FILE *out)
 {
-    fprintf(out, "%-12s %11s  %-8s %9s %10s %12s %8s\n", "kind", "temperature", "guesses", "guessed", "right", "tokens/s", "times");
+    fprintf(out, "%-12s %11s  %-8s %9s %10s %12s %8s   %s\n", "kind", "temperature", "guesses", "guessed", "right", "tokens/s",
+            "times", b->args->machine.numerics ? b->args->machine.numerics : "f32");
     for (int i = 0; i < b->n_prompts; i++) {
         int first = 0;
         while (strcmp(b->prompts[first].kind, b->prompts[i].kind))

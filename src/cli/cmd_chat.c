@@ -78,6 +78,7 @@ typedef struct chat {
     hn_line_input lines;
     hn_terminal terminal;
     bool was_thinking, has_spoken;
+    hn_lm_numerics numerics;
 } chat;
 
 /* Thoughts and answers are set apart by an empty line. */
@@ -125,10 +126,11 @@ static void report(chat *c, const hn_lm_turn *t)
     if (c->args->verbose)
         fprintf(
             stderr,
-            "prompt: %lld tokens, %lld reused, %lld computed, %.1f/s; answer: %lld, %.1f/s%s\n",
+            "prompt: %lld tokens, %lld reused, %lld computed, %.1f/s; answer: %lld, %.1f/s%s; %s\n",
             (long long)t->n_prompt, (long long)t->n_reused, (long long)computed,
             t->prompt_seconds > 0 ? (double)computed / t->prompt_seconds : 0, (long long)t->n_answer,
-            t->answer_seconds > 0 && t->n_answer > 1 ? (double)(t->n_answer - 1) / t->answer_seconds : 0, guessed);
+            t->answer_seconds > 0 && t->n_answer > 1 ? (double)(t->n_answer - 1) / t->answer_seconds : 0, guessed,
+            hn_lm_numerics_name(c->numerics));
 }
 
 static const char way_out[] = "/reset begins anew, --context makes room";
@@ -249,14 +251,13 @@ static hn_status open_chat(chat *c, const char *path)
 {
     hn_lm_sampling sampling;
     hn_lm_bias bias[HN_MAX_LIST];
-    hn_lm_numerics numerics;
     char tools[HN_JSON_NAME];
     const chat_args *args = c->args;
     const hn_lm_session_options session = hn_session_args_options(&args->session);
     HN_TRY(hn_sampling_read(&args->sampling, bias, &sampling));
-    HN_TRY(hn_machine_numerics(&args->machine, &numerics));
+    HN_TRY(hn_machine_numerics(&args->machine, &c->numerics));
     HN_TRY(hn_opened_open(&c->opened, HN_OPEN_ALL, path, &args->machine, &args->ignore, &args->template));
-    HN_TRY(hn_lora_apply(&args->lora, c->opened.lm, numerics));
+    HN_TRY(hn_lora_apply(&args->lora, c->opened.lm, c->numerics));
     const hn_lm_chat_options o = {
         .size = sizeof o, .system = args->system, .tools = hn_json_name(args->tools, tools),
         .variables = args->set.at, .n_variables = args->set.n, .max_answer = args->count, .session = &session,

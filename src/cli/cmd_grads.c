@@ -68,6 +68,7 @@ static hn_status differentiate(const grads_args *args, const char *model, const 
     const hn_examples_gradients_options o = { .size = sizeof o, .settings = (const char *const *)words->at,
                                               .n_settings = words->n, .from = args->from, .most = args->examples,
                                               .out = args->out.path, .overwrite = args->out.over == HN_OVER_OLD };
+    const char *numerics = hn_settings_value(&args->settings, "numerics");
     hn_engine *engine;
     hn_examples *examples = NULL;
     hn_examples_gradients found;
@@ -80,8 +81,8 @@ static hn_status differentiate(const grads_args *args, const char *model, const 
         status = hn_examples_differentiate(examples, &o, &found, sizeof found);
     if (status == HN_OK)
         fprintf(out, "loss %.9g, gradient norm %.9g: %d tensors of %" PRIu64 " sequences, %" PRIu64
-                     " tokens, %" PRIu64 " supervised\n", found.loss, found.norm, found.n_tensors,
-                found.n_sequences, found.n_tokens, found.n_supervised);
+                     " tokens, %" PRIu64 " supervised; %s\n", found.loss, found.norm, found.n_tensors,
+                found.n_sequences, found.n_tokens, found.n_supervised, numerics ? numerics : "f32");
     hn_examples_close(examples);
     hn_machine_engine_free(engine);
     return status;

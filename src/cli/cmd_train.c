@@ -55,8 +55,8 @@ static void print_plan(const hn_finetune_layout *l, FILE *out)
 {
     const hn_finetune_estimate *e = l->estimate;
     print_targets(l, out);
-    fprintf(out, "%lld steps, rate %g (%s), %s in f32, seed %lld\n", (long long)e->n_steps, l->rate, l->schedule,
-            l->optimizer, (long long)l->seed);
+    fprintf(out, "%lld steps in %s, rate %g (%s), %s in f32, seed %lld\n", (long long)e->n_steps,
+            hn_lm_numerics_name(l->numerics), l->rate, l->schedule, l->optimizer, (long long)l->seed);
     fprintf(out, "micro-batches of %lld tokens at most, ", (long long)e->micro_tokens);
     if (e->recompute)
         fprintf(out, "every %lld. layer kept and the rest recomputed\n", (long long)e->recompute);

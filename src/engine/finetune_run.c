@@ -48,8 +48,10 @@ static void on_saved(void *context, const char *path)
 
 /* ---- planning ---- */
 
-static void lay_out(hn_finetune_run *r)
+static hn_status lay_out(hn_finetune_run *r)
 {
+    hn_numerics numerics;
+    HN_TRY(hn_train_config_numerics(&r->config, &numerics));
     const hn_train_plan p = hn_train_run_plan(r->inner);
     const hn_tuning *t = hn_train_run_tuning(r->inner);
     r->estimate = (hn_finetune_estimate){
@@ -65,11 +67,12 @@ static void lay_out(hn_finetune_run *r)
         .estimate = &r->estimate, .share = (double)t->n_matched / (double)t->n_base, .rate = r->config.rate,
         .schedule = r->config.schedule, .optimizer = r->config.optimizer, .seed = r->config.seed,
         .judges_answers = hn_goal_groups(hn_learner_objective(hn_train_run_learner(r->inner))->goal),
-        .is_model = hn_tuning_is_full(t),
+        .is_model = hn_tuning_is_full(t), .numerics = hn_outer_numerics(numerics),
     };
     int32_t *const ways[] = { [HN_TUNE_LORA] = &l->n_lora, [HN_TUNE_DORA] = &l->n_dora, [HN_TUNE_FULL] = &l->n_full };
     for (int i = 0; i < t->n_tuned; i++)
         ++*ways[t->tuned[i].settings.how];
+    return HN_OK;
 }
 
 hn_status hn_finetune_run_plan(hn_finetune_run *r)
@@ -80,8 +83,7 @@ hn_status hn_finetune_run_plan(hn_finetune_run *r)
     subject.more_told = r->samples;
     subject.over = r->o.overwrite ? HN_OVER_OLD : HN_OVER_NOTHING;
     HN_TRY(hn_train_run_new(&r->inner, &r->examples->engine->heap, &subject));
-    lay_out(r);
-    return HN_OK;
+    return lay_out(r);
 }
 
 hn_status hn_finetune_run_make(hn_finetune_run **out, hn_examples *examples, const hn_finetune_run_options *o,

@@ -30,6 +30,28 @@ is 'leaving its keys' "$want" "$(said --numerics int8 --session s.hone)"
 is 'taking them' "$want" "$(said --numerics int8 --session s.hone)"
 refuses 'numerics int8.1' "$hone" run tiny.gguf --count 2 --prompt "One day a small boy" --session s.hone
 
+# Every command says what it ran in, and that is f32 where nobody asked: docs/quantisation.md tells why.
+for mode in f32 int8; do
+    how="--numerics $mode"
+    [ $mode = int8 ] || how=
+    shows "; $mode\$" "$hone" run tiny.gguf --temperature 0 --count 2 --prompt "One day" $how
+    shows ", $mode\$" "$hone" bench tiny.gguf --prompt 4 --generate 2 --repeat 1 $how
+    echo hello >asked
+    "$hone" chat tiny.gguf --count 2 --verbose $how <asked >out 2>err || fail "chat: $(cat err)"
+    grep -q "; $mode\$" err || fail "chat does not say $mode: $(cat err)"
+    shows "in $mode to " "$hone" logits tiny.gguf --tokens 5,9 --out m.npy --overwrite $how
+    n=$((n + 1))
+done
+
+# What is not a number has no code in eight bits: the step ends by tensor and row, and no token of it is said. The file ends in
+# the last layer's norm, router and three matrices of experts.
+cp tiny.gguf nan.gguf
+printf '\377%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 |
+    dd of=nan.gguf bs=1 seek=$(($(wc -c <tiny.gguf) - 3 * 139264 - 4096 - 512)) conv=notrunc 2>err || fail "dd: $(cat err)"
+refuses 'tensor blk.2.ffn_norm.weight: row 0, element 0 is -?nan; .*int8#[0-9]+ by blk.2.ffn_[a-z_]*.weight: row 0 of x \(.*\) is not finite' \
+    "$hone" run nan.gguf --numerics int8 --count 4 --prompt "One day a small boy" --temperature 0
+is 'what was said' '' "$(tr -d '\n' <out)"
+
 chats 8 c.jsonl
 refuses 'int8 numerics multiply by matrices in block formats, and there is none' \
     "$hone" logits wide.gguf --tokens 5,9 --out n.npy --numerics int8

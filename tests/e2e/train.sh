@@ -17,7 +17,7 @@ status() { # STATUS: of the last refusal
 
 # One command, and everything else by default: printed.
 shows '^sha256 [0-9a-f]{64}$' train --out r --steps 4
-shows '^4 steps, rate 0.0002 \(cosine\), adamw in f32, seed 1$' train --out dry --steps 4 --dry-run
+shows '^4 steps in f32, rate 0.0002 \(cosine\), adamw in f32, seed 1$' train --out dry --steps 4 --dry-run
 [ ! -e dry ] || fail "--dry-run wrote something"
 shows '^trained: [0-9]+ numbers in 28 tensors, for 14 weights \(lora\)' train --dry-run --steps 4
 shows '^memory [0-9.]+ GiB: weights' train --dry-run --steps 4
@@ -138,7 +138,7 @@ quietly train --out lion2 --steps 4 --optimizer lion --rate 5e-5 --beta1 0.9 --b
 is "lion's own betas" "$want" "$(digest)"
 quietly train --out lion3 --steps 4 --optimizer lion --rate 5e-5 --beta2 0.999
 [ "$(digest)" != "$want" ] || fail "--beta2 of lion changes nothing"
-shows '^4 steps, rate 5e-05 \(cosine\), lion in f32, seed 1$' train --dry-run --steps 4 --optimizer lion --rate 5e-5
+shows '^4 steps in f32, rate 5e-05 \(cosine\), lion in f32, seed 1$' train --dry-run --steps 4 --optimizer lion --rate 5e-5
 
 # Preferences without a base: the loss falls, and hone eval says of the adapter what the run said.
 quietly "$hone" train d.gguf --data pairs.jsonl --out orpo --goal orpo --steps 12 --batch 4 --rank 4 --rate 2e-3 --held-fraction 0.3
