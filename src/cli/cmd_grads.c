@@ -37,6 +37,7 @@ static const hn_option options[] = {
     SETTING("balance", "over each sequence, or batch"),
     SETTING("z-weight", NULL),
     SETTING("seed", "of first values"),
+    SETTING("numerics", "f32 (the default) or mixed"),
     SETTING("micro-tokens", "tokens of a micro-batch (0: up to 2048, or the longest example)"),
     HN_INT(grads_args, recompute, "recompute", "N", 0, 10000,
            "keep every n-th layer's input and compute the rest again (0: keep all)"),

@@ -26,7 +26,7 @@ static const hn_option options[] = {
     HN_TEXT(prove_args, model.targets, "targets", "LIST", "of a model: what is trained, as hone train has it (all)"),
     HN_INT(prove_args, model.rank, "rank", "R", 1, 65536, "of low-rank changes (8)"),
     HN_INT(prove_args, model.directions, "directions", "N", 2, 1000, "of each tensor (2)"),
-    HN_TEXT(prove_args, model.numerics, "numerics", "MODE", "of a model: f32 (the default) or mixed"),
+    HN_TEXT(prove_args, model.numerics, "numerics", "MODE", "of a model: f32 (the default), mixed; bf16, int8: of its logits"),
     HN_FLAG(prove_args, model.full, "full", "every layer, not one of every kind"),
     HN_GROUP("how examples become tokens"),
     HN_SETTINGS(prove_args, model.settings, hn_examples_setting),
@@ -98,7 +98,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 }
 
 static const prove_args defaults = { .time_limit = 240,
-                                     .model = { .seed = 1, .rank = 8, .directions = 2 } };
+                                     .model = { .seed = 1 } };
 
 const hn_command hn_cmd_prove = {
     .name = "prove",
@@ -106,8 +106,9 @@ const hn_command hn_cmd_prove = {
     .summary = "prove every gradient of this build on this machine, or of a model",
     .details = "Of a model, with --data: derivatives along directions of every trained tensor against\n"
                "differences of the loss, and equal bits for every plan, recomputation, micro-batch\n"
-               "cut and thread count; on one layer of every kind unless --full. In mixed\n"
-               "numerics also how far the gradient is from f32's.\n\n"
+               "cut, thread count and instruction-set level; on one layer of every kind unless --full. In mixed\n"
+               "numerics also how far the gradient is from f32's. In bf16 and int8, which train nothing,\n"
+               "how far the logits are from f32's, and their bits, also in pieces and beside others.\n\n"
                "Without a model: backward against central differences in double precision; kernels against double\n"
                "precision; and equal bits for every plan, alias, thread count, instruction-set\n"
                "level, device split, recomputation and micro-batch cut. Exit status 1 if any\n"

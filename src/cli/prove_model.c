@@ -4,7 +4,8 @@
 #include "cli/cache_folder.h"
 #include "cli/progress.h"
 #include "models/identity.h"
-#include "prove/model_proof.h"
+#include "prove/answer_proof.h"
+#include "prove/env.h"
 #include "train/input.h"
 #include "train/run_told.h"
 
@@ -25,10 +26,10 @@ static hn_status read_batch(const hn_train_input *in, hn_batch *out)
     return status;
 }
 
-static void describe(const hn_train_input *in, const hn_str *slice, hn_str *subject)
+static void describe(const hn_train_input *in, const hn_str *slice, hn_numerics numerics, hn_str *subject)
 {
     const hn_dataset *d = in->data.dataset;
-    hn_str_print(subject, "%s: %s; data", hn_model_path(in->model), slice->text);
+    hn_str_print(subject, "%s in %s: %s; data", hn_model_path(in->model), hn_numerics_name(numerics), slice->text);
     for (int i = 0; i < d->n_files; i++) {
         char digest[65];
         hn_sha256_text(d->files[i].source.digest, digest);
@@ -52,15 +53,19 @@ static hn_status open_devices(hn_heap *heap, int threads, int *n, hn_device **de
 static hn_status prove(const hn_prove_model_args *args, hn_train_input *in, hn_report *report,
                        hn_str *subject)
 {
-    hn_device *devices[HN_MAX_DEVICES];
+    enum { RANK = 8 };
+    hn_device *devices[HN_MAX_DEVICES], *levels[HN_N_LEVELS + 1];
     hn_batch batch = hn_batch_on(in->heap);
     hn_str slice = hn_str_on(in->heap);
     hn_tune_targets targets = { 0 };
-    const hn_tune_settings plain = { .how = HN_TUNE_LORA, .rank = args->rank };
+    const hn_tune_settings plain = { .how = HN_TUNE_LORA, .rank = args->rank ? args->rank : RANK };
     hn_model_proof_options o = { .seed = (uint64_t)args->seed, .directions = (int)args->directions,
                                  .full = args->full, .heap = in->heap, .run = { 0, devices, HN_NUMERICS_F32 },
-                                 .progress = hn_progress };
+                                 .levels = levels, .progress = hn_progress };
     hn_status status = hn_numerics_parse(args->numerics, &o.run.numerics);
+    if (status == HN_OK && hn_answers_only(o.run.numerics) && (args->targets || args->rank || args->directions))
+        status = hn_fail(HN_ERR_ARGUMENT, "--targets, --rank, --directions: nothing is trained in %s",
+                         hn_numerics_name(o.run.numerics));
     if (status == HN_OK)
         status = read_batch(in, &batch);
     if (status == HN_OK && args->targets) {
@@ -69,11 +74,14 @@ static hn_status prove(const hn_prove_model_args *args, hn_train_input *in, hn_r
     }
     if (status == HN_OK)
         status = open_devices(in->heap, args->threads ? (int)args->threads : 3, &o.run.n_devices, devices);
+    if (status == HN_OK)
+        status = hn_prove_levels_open(in->heap, levels, &o.n_levels);
     hn_progress_begin();
     if (status == HN_OK)
         status = hn_model_prove(in->model, &batch, &o, report, &slice);
     hn_progress_end();
-    describe(in, &slice, subject);
+    describe(in, &slice, o.run.numerics, subject);
+    hn_devices_close(o.n_levels, levels);
     hn_devices_close(o.run.n_devices, devices);
     hn_tune_targets_free(in->heap, &targets);
     hn_str_free(&slice);

@@ -3,14 +3,14 @@
 
 #include "base/os/clock.h"
 
-static hn_status open_one(hn_prove_env *env, int index, int threads, const char *isa, hn_device **out)
+static hn_status open_one(hn_prove_env *env, int index, int threads, hn_device **out)
 {
-    const hn_device_options options = { .n_threads = threads, .isa = isa };
+    const hn_device_options options = { .n_threads = threads };
     return hn_device_open(out, env->heap, index, &options);
 }
 
 /* `ref`, and each level that the host has with no more than it implies. */
-static hn_status open_levels(hn_prove_env *env)
+hn_status hn_prove_levels_open(hn_heap *heap, hn_device *levels[HN_N_LEVELS + 1], int *n)
 {
     hn_isa host;
     HN_TRY(hn_isa_available(&host));
@@ -18,22 +18,23 @@ static hn_status open_levels(hn_prove_env *env)
         const hn_level level = i < 0 ? (hn_level){ "ref", 0, 0 } : hn_isa_level(i);
         if ((level.with_implied & host) != level.with_implied || level.with_implied == host)
             continue;
-        HN_TRY(open_one(env, 0, 1, level.name, &env->levels[env->n_levels]));
-        env->n_levels++;
+        const hn_device_options options = { .n_threads = 1, .isa = level.name };
+        HN_TRY(hn_device_open(&levels[*n], heap, 0, &options));
+        ++*n;
     }
     return HN_OK;
 }
 
 static hn_status open_all(hn_prove_env *env, int max_threads)
 {
-    HN_TRY(open_one(env, 0, 1, NULL, &env->one));
+    HN_TRY(open_one(env, 0, 1, &env->one));
     for (int i = 0; i < 2; i++)
-        HN_TRY(open_one(env, i, 1, NULL, &env->pair[i]));
+        HN_TRY(open_one(env, i, 1, &env->pair[i]));
     for (int n = 2; n <= max_threads && env->n_threads < HN_MAX_VARIANTS; n++) {
-        HN_TRY(open_one(env, 0, n, NULL, &env->threads[env->n_threads]));
+        HN_TRY(open_one(env, 0, n, &env->threads[env->n_threads]));
         env->n_threads++;
     }
-    return open_levels(env);
+    return hn_prove_levels_open(env->heap, env->levels, &env->n_levels);
 }
 
 hn_status hn_prove_env_open(hn_prove_env *env, hn_heap *heap, hn_report *report, int max_threads)

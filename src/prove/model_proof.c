@@ -1,6 +1,7 @@
 #include "prove/model_proof.h"
 
 #include "base/rng.h"
+#include "prove/answer_proof.h"
 #include "prove/held_norms.h"
 #include "prove/model_slice.h"
 #include "train/feed.h"
@@ -13,7 +14,6 @@ enum { MOST_TOKENS = 64, MOST_ROWS = 8 }; /* of which so many count: the head is
 
 typedef struct proof {
     const hn_model_proof_options *o;
-    const hn_model *whole;
     hn_model *slice; /* NULL: the whole one */
     const hn_model *model;
     hn_tuning *tuning;
@@ -63,22 +63,6 @@ static hn_status cut_batch(proof *p, const hn_batch *all)
     return HN_OK;
 }
 
-static hn_status take_slice(proof *p, hn_str *left_out)
-{
-    int layers[HN_MAX_LAYERS], n;
-    p->model = p->whole;
-    if (p->o->full || hn_model_hparams(p->whole)->ple_width) {
-        hn_str_print(left_out, "all %lld layers",
-                     (long long)hn_model_hparams(p->whole)->n_layer);
-        return hn_str_status(left_out);
-    }
-    HN_TRY(hn_slice_layers(p->o->heap, p->whole, layers, &n));
-    HN_TRY(hn_model_slice(p->whole, n, layers, &p->slice));
-    hn_slice_describe(p->whole, layers, n, left_out);
-    p->model = p->slice;
-    return hn_str_status(left_out);
-}
-
 /* B is zero in a new adapter, and A without a gradient: here both are random, in many ways.
  * False where nothing is low-rank. */
 static bool stir(proof *p, int way)
@@ -116,16 +100,15 @@ static hn_status make_tuning(proof *p)
     return HN_OK;
 }
 
-/* On its kth device. */
-static hn_run_spec by(const proof *p, int k)
+static hn_run_spec by(const proof *p, hn_device *const *device)
 {
-    return (hn_run_spec){ 1, p->o->run.devices + k, p->numerics };
+    return (hn_run_spec){ 1, device, p->numerics };
 }
 
 static hn_learner_options learner_options(const proof *p)
 {
     hn_learner_options o = { .objective = p->o->objective };
-    o.objective.run = by(p, 0);
+    o.objective.run = by(p, p->o->run.devices);
     o.objective.max_tokens = (int64_t)p->batch.n_tokens;
     return o;
 }
@@ -142,7 +125,7 @@ static hn_status take_gradient(proof *p)
     const hn_learner_options o = learner_options(p);
     hn_learned learned;
     HN_TRY(hn_tuning_push(p->tuning));
-    HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, by(p, 0), &o));
+    HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, by(p, p->o->run.devices), &o));
     HN_TRY(hn_learner_look(p->learner, &p->batch, 0, NULL, &learned));
     p->loss = learned.loss;
     p->gradient = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
@@ -446,7 +429,7 @@ static hn_status check_numerics(proof *p)
     p->numerics = p->o->run.numerics;
     const hn_learner_options o = learner_options(p);
     const hn_status status =
-        hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, by(p, 0), &o);
+        hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, by(p, p->o->run.devices), &o);
     hn_learner_free(p->learner);
     p->learner = NULL;
     p->numerics = HN_NUMERICS_F32;
@@ -488,8 +471,9 @@ static hn_status check_distance(proof *p)
 typedef struct variant {
     const char *kind, *what;
     hn_plan_mode mode;
-    int recompute, device;
-    bool cuts; /* micro-batches of one example */
+    int recompute;
+    bool cuts;                 /* micro-batches of one example */
+    hn_device *const *device;  /* NULL: the first */
 } variant;
 
 static hn_status compare(proof *p, const variant *v)
@@ -504,7 +488,7 @@ static hn_status compare(proof *p, const variant *v)
             o.objective.max_tokens = p->batch.tokens[i];
     HN_TRY(hn_tuning_push(p->tuning));
     HN_TRY(
-        hn_learner_new(&other, p->o->heap, p->model, p->tuning, by(p, v->device), &o));
+        hn_learner_new(&other, p->o->heap, p->model, p->tuning, by(p, v->device ? v->device : p->o->run.devices), &o));
     hn_status status = hn_learner_look(other, &p->batch, 0, NULL, &learned);
     if (status == HN_OK)
         hn_report_note(p->report, "loss", v->kind,
@@ -526,19 +510,21 @@ static hn_status compare(proof *p, const variant *v)
 static hn_status check_bits(proof *p)
 {
     static const variant variants[] = {
-        { "plans", "every value apart", HN_PLAN_SEPARATE, 0, 0, false },
-        { "plans", "reuse", HN_PLAN_REUSE, 0, 0, false },
-        { "plans", "poisoned", HN_PLAN_POISON, 0, 0, false },
-        { "recompute", "every layer", HN_PLAN_INPLACE, 1, 0, false },
-        { "recompute", "every second", HN_PLAN_INPLACE, 2, 0, false },
-        { "micro-batches", "one example each", HN_PLAN_INPLACE, 0, 0, true },
+        { "plans", "every value apart", HN_PLAN_SEPARATE, 0, false, NULL },
+        { "plans", "reuse", HN_PLAN_REUSE, 0, false, NULL },
+        { "plans", "poisoned", HN_PLAN_POISON, 0, false, NULL },
+        { "recompute", "every layer", HN_PLAN_INPLACE, 1, false, NULL },
+        { "recompute", "every second", HN_PLAN_INPLACE, 2, false, NULL },
+        { "micro-batches", "one example each", HN_PLAN_INPLACE, 0, true, NULL },
     };
+    const int n_threads = p->o->run.n_devices;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
         HN_TRY(compare(p, &variants[i]));
-    for (int k = 1; k < p->o->run.n_devices; k++) {
+    for (int k = 1; k < n_threads + p->o->n_levels; k++) {
         char what[96];
-        p->o->run.devices[k]->backend->describe(p->o->run.devices[k], what, sizeof what);
-        const variant v = { "threads", what, HN_PLAN_INPLACE, 0, k, false };
+        hn_device *const *device = k < n_threads ? p->o->run.devices + k : p->o->levels + k - n_threads;
+        (*device)->backend->describe(*device, what, sizeof what);
+        const variant v = { k < n_threads ? "threads" : "levels", what, HN_PLAN_INPLACE, 0, false, device };
         HN_TRY(compare(p, &v));
     }
     return HN_OK;
@@ -563,14 +549,17 @@ hn_status hn_model_prove(const hn_model *model, const hn_batch *batch,
                          const hn_model_proof_options *options, hn_report *report,
                          hn_str *left_out)
 {
+    if (hn_answers_only(options->run.numerics))
+        return hn_answer_prove(model, batch, options, report, left_out);
     proof p = {
-        .o = options, .whole = model, .report = report, .batch = hn_batch_on(options->heap)
+        .o = options, .report = report, .batch = hn_batch_on(options->heap)
     };
     hn_status status = options->objective.goal == HN_GOAL_SFT
                            ? cut_batch(&p, batch)
                            : hn_fail(HN_ERR_UNSUPPORTED, "proofs are of sft's loss");
     if (status == HN_OK)
-        status = take_slice(&p, left_out);
+        status = hn_slice_take(options->heap, model, options->full, &p.slice, left_out);
+    p.model = p.slice ? p.slice : model;
     if (status == HN_OK)
         status = make_tuning(&p);
     if (status == HN_OK && options->run.numerics != HN_NUMERICS_F32)

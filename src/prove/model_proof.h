@@ -3,11 +3,12 @@
  * Of every trained tensor, derivatives along directions are compared with differences of the loss:
  * along the gradient, the gradient weighed at random, and random signs. Losses are sums of rows' losses in double, of
  * f32 forwards, so steps are chosen by how the difference answers, and the bound is what the
- * answers' own spread allows. Then the bits: every plan, recomputation, micro-batch cut and thread
- * count must give the same gradient.
+ * answers' own spread allows. Then the bits: every plan, recomputation, micro-batch cut, thread
+ * count and instruction-set level must give the same gradient.
  *
  * Numerics that round make steps of the loss, of which differences say nothing. There the derivatives are
- * those of f32, the gradient must be near that one, and the bits are its own.
+ * those of f32, the gradient must be near that one, and the bits are its own. Where nothing is trained (answer_proof.h)
+ * it is the logits that must be near.
  *
  * By default on a slice of the model: embedding, head, the first, the last and one layer of every
  * kind, at full width. */
@@ -25,6 +26,8 @@ typedef struct hn_model_proof_options {
     bool full;      /* all layers */
     hn_heap *heap;
     hn_run_spec run; /* the first device does the work; bits are compared on all */
+    int n_levels;    /* and on these, of weaker instructions */
+    hn_device *const *levels;
     bool (*progress)(void *context, double done, const char *what); /* false stops */
     void *progress_context;
 } hn_model_proof_options;

@@ -84,3 +84,17 @@ void hn_slice_describe(const hn_model *m, const int *layers, int n, hn_str *out)
         i = end;
     }
 }
+
+hn_status hn_slice_take(hn_heap *heap, const hn_model *model, bool full, hn_model **slice, hn_str *left_out)
+{
+    int layers[HN_MAX_LAYERS], n;
+    *slice = NULL;
+    if (full || hn_model_hparams(model)->ple_width) {
+        hn_str_print(left_out, "all %lld layers", (long long)hn_model_hparams(model)->n_layer);
+        return hn_str_status(left_out);
+    }
+    HN_TRY(hn_slice_layers(heap, model, layers, &n));
+    HN_TRY(hn_model_slice(model, n, layers, slice));
+    hn_slice_describe(model, layers, n, left_out);
+    return hn_str_status(left_out);
+}

@@ -10,6 +10,10 @@
  * types and shapes are the same. */
 hn_status hn_slice_layers(hn_heap *heap, const hn_model *model, int *layers, int *n);
 
+/* What is proved of a model: those layers, or all with `full` and where all layers share one more embedding. *slice is NULL then, else for
+ * hn_model_close. */
+hn_status hn_slice_take(hn_heap *heap, const hn_model *model, bool full, hn_model **slice, hn_str *left_out);
+
 /* "3 of 24 layers: 0, 12, 23"; says what was left out. */
 void hn_slice_describe(const hn_model *model, const int *layers, int n, hn_str *out);
 

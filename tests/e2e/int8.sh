@@ -12,6 +12,11 @@ logits() { # MODEL OPTIONS...
     sha256sum <l.npy
 }
 for model in moe-q8.gguf wide-q4_k_m.gguf wide-q6_k.gguf wide-q2_k_s.gguf wide-iq4_xs.gguf wide-tq1_0.gguf; do
+    printf '{"prompt":"what is it?","completion":"a certificate of logits, in eight bits each."}\n' >p.jsonl
+    shows ' 0 failed, 0 skipped' "$hone" prove $model --data p.jsonl --plain --numerics int8
+    for kind in distance digest plans threads levels batches cuts; do
+        grep -q "^$kind " out || fail "$model: prove has no $kind"
+    done
     want=$(logits $model --numerics int8)
     [ "$want" != "$(logits $model)" ] || fail "$model: int8 has the logits of f32"
     for threads in 1 3; do is "$model, $threads threads" "$want" "$(logits $model --numerics int8 --threads $threads)"; done
@@ -55,6 +60,10 @@ is 'what was said' '' "$(tr -d '\n' <out)"
 chats 8 c.jsonl
 refuses 'int8 numerics multiply by matrices in block formats, and there is none' \
     "$hone" logits wide.gguf --tokens 5,9 --out n.npy --numerics int8
+refuses 'int8 numerics multiply by matrices in block formats, and there is none' "$hone" prove wide.gguf --data c.jsonl --numerics int8
+refuses '--targets, --rank, --directions: nothing is trained in int8' "$hone" prove moe-q8.gguf --data c.jsonl --numerics int8 --rank 4
+refuses '--numerics int8: expected f32 or mixed' "$hone" grads moe-q8.gguf --data c.jsonl --out g --numerics int8
+shows '; mixed$' "$hone" grads moe-q8.gguf --data c.jsonl --out g --numerics mixed --rank 2 --targets attn_q
 refuses '--numerics int8: expected f32 or mixed' "$hone" train moe-q8.gguf --data c.jsonl --out r --steps 1 --numerics int8
 refuses "numerics 'int8': losses are of f32 or mixed numerics" "$hone" eval moe-q8.gguf --data c.jsonl --numerics int8
 [ ! -e r ] || fail "a refused run left its folder"

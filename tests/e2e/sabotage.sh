@@ -92,6 +92,14 @@ plant "no gradient for keys" src/ops/attention.c attention.c \
 plant "no gradient for a router's weights" src/ops/combine.c combine.c \
     's/d->din\[WEIGHTS\] = hn_output(dx, 1);/d->din[WEIGHTS] = hn_scale(d->g, hn_output(dx, 1), 0, 0);/' \
     'ffn_gate_inp.*, gradient' "$models/gemma4-moe" --data "$dir/data.jsonl" --plain
+# Of a mode that nothing is trained in: its logits.
+"$build/hone" convert "$models/qwen3moe" "$dir/q8.gguf" --type q8_0 >"$dir/out" 2>&1 || fail "q8.gguf: $(cat "$dir/out")"
+whole="$dir/q8.gguf --data $dir/data.jsonl --plain --numerics int8"
+plant "a scale of 126 for 127 at one level" src/kernels/int8/int8_text.c "$level" 's|times = 127.0f / m|times = 126.0f / m|' 'logits, levels' $whole
+plant "what goes into a product, half as large" src/backend/cpu/products.c products \
+    's|^        int64_t b = 0;|        for (int64_t i = 0; i < blocks; i++) to->d[row * blocks + i] *= 0.5f;\n        int64_t b = 0;|' 'logits, distance' $whole
+plant "the last of many rows, rounded as the first" src/backend/cpu/products.c products \
+    's|quantise(k, (const float \*)x->data + row \* k|quantise(k, (const float *)x->data + (row \&\& row == hn_rows(\&x->type) - 1 ? 0 : row) * k|' 'logits, cuts' $whole
 # Numbers that no certificate knows: each is held by a closed formula.
 held=failures/unheld_number
 number "wsd a step early" src/train/schedule.c 's/s->steps - s->decay;/s->steps - s->decay - 1;/' $held
@@ -138,6 +146,10 @@ number "guesses in a session's file" src/infer/session.c 's/> s->n) \/\* guesses
 number "a number too many for the draft model" src/infer/drafter.c 's/number + (uint64_t)i, options/number + (uint64_t)i + 1, options/' $ahead
 number "no step without guesses that cannot be run" src/infer/session.c 's/if (n_guess && status != HN_OK && status != HN_ERR_CANCELLED)/if (false)/' failures/non_finite_weight
 number "a number that is none, without its weight" src/models/finite.c 's/ \.met = met,//' failures/int8_not_finite
+number "a session of another definition" src/infer/sequences_file.c 's/    HN_TRY(check_key(meta, KEY_NUMERICS.*//' failures/old_numerics --hone "$build/hone"
+number "logits of another definition" src/infer/perplexity.c 's/    HN_TRY(check_definition(j));//' failures/old_numerics --hone "$build/hone"
+number "an adapter whose word counts for nothing" src/infer/adapter_test.c 's/    then.numerics = out->recorded;/    out->recorded = HN_NUMERICS_F32;/' failures/old_numerics --hone "$build/hone"
+number "an adapter in another mode, without its budget" src/infer/adapter_test.c 's/    HN_REQUIRE(out->kl <= out->budget, /    HN_REQUIRE(true, /' failures/old_numerics --hone "$build/hone"
 number "a draft model's session that stays" src/engine/lm_draft.c 's/^    hn_session_free(d->session);//' fault/drafts
 number "guessing that allocates" src/infer/drafter.c 's/^    close_guess(d);/    close_guess(d); hn_free(d->heap, hn_alloc(d->heap, HN_TAG_STATE, 8));/' fault/drafts
 number "a draft model that is let go too late" src/engine/lm_draft.c 's/^    hn_lm_let_go(model);//' fault/drafts

@@ -90,7 +90,8 @@ refuses "old: its logits are of numerics 'mixed': expected f32, bf16.2, mixed.2 
     "$hone" perplexity b.gguf c.jsonl --chunk 64 --chunks 1 --against old
 quietly "$hone" prove b.gguf --data c.jsonl --numerics mixed --targets attn:dora
 refuses "numerics 'bf16': losses are of f32 or mixed numerics" "$hone" eval b.gguf --data c.jsonl --numerics bf16
-refuses "numerics 'bf16': losses are of f32 or mixed numerics" "$hone" prove b.gguf --data c.jsonl --numerics bf16
+shows '^distance  *1  *0 ' "$hone" prove b.gguf --data c.jsonl --numerics bf16
+refuses '--targets, --rank, --directions: nothing is trained in bf16' "$hone" prove b.gguf --data c.jsonl --numerics bf16 --targets all
 refuses '--numerics bf16: expected f32 or mixed' train --out x --numerics bf16
 
 # Refusals.
