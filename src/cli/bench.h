@@ -88,6 +88,7 @@ hn_status hn_bench_peer_open(const char *path, hn_isa isa, hn_peer *out);
 hn_status hn_bench_matmul(hn_bench *b);
 hn_status hn_bench_gemv(hn_bench *b);
 hn_status hn_bench_int8(hn_bench *b);
+hn_status hn_bench_formats(hn_bench *b);
 hn_status hn_bench_attention(hn_bench *b);
 hn_status hn_bench_rows(hn_bench *b);
 /* A planned loss, and a training step: `level` and threads as the bench's, on a device of their

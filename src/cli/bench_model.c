@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_LENGTHS = 16, MOST_REPEATS = 99 };
+enum { MOST_REPEATS = 99 };
 
 typedef struct bench {
     const hn_bench_model_args *args;
@@ -19,16 +19,16 @@ typedef struct bench {
     double prompt[MOST_REPEATS], generate[MOST_REPEATS]; /* seconds */
 } bench;
 
-static hn_status read_lengths(const char *text, int64_t *out, int *n)
+hn_status hn_bench_lengths(const char *option, const char *text, int64_t *out, int *n)
 {
     *n = 0;
     for (const char *at = text;; at++) {
         char *end;
         const long long length = strtoll(at, &end, 10);
         HN_REQUIRE(end != at && (!*end || *end == ',') && length > 0 && length <= INT32_MAX / 2 &&
-                       *n < MOST_LENGTHS,
-                   HN_ERR_ARGUMENT, "--prompt %.60s: expected up to %d lengths separated by commas",
-                   text, MOST_LENGTHS);
+                       *n < HN_BENCH_LENGTHS,
+                   HN_ERR_ARGUMENT, "%s %.60s: expected up to %d numbers separated by commas",
+                   option, text, HN_BENCH_LENGTHS);
         out[(*n)++] = length;
         at = end;
         if (!*at)
@@ -105,11 +105,11 @@ static hn_status measure(bench *b, int64_t length, hn_json_writer *json, FILE *o
 static hn_status run_lengths(bench *b, hn_heap *heap, const hn_model *model, const hn_machine *machine,
                              hn_json_writer *json, FILE *out)
 {
-    int64_t lengths[MOST_LENGTHS], most = 0;
+    int64_t lengths[HN_BENCH_LENGTHS], most = 0;
     int n;
     hn_session_options o = { .packs = !b->args->mapped };
     HN_TRY(hn_session_cache_parse(b->args->cache, &o.cache));
-    HN_TRY(read_lengths(b->args->prompt ? b->args->prompt : "512", lengths, &n));
+    HN_TRY(hn_bench_lengths("--prompt", b->args->prompt ? b->args->prompt : "512", lengths, &n));
     for (int i = 0; i < n; i++)
         most = lengths[i] > most ? lengths[i] : most;
     o.n_ctx = most + b->args->generate;

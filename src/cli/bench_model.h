@@ -15,6 +15,10 @@ typedef struct hn_bench_model_args {
     hn_list ignore; /* keys of the model */
 } hn_bench_model_args;
 
+/* "N,N" of an option: up to HN_BENCH_LENGTHS numbers above zero. */
+enum { HN_BENCH_LENGTHS = 16 };
+hn_status hn_bench_lengths(const char *option, const char *text, int64_t *out, int *n);
+
 /* One line a length, and one object a length into `json` if it is there. */
 hn_status hn_bench_model(hn_heap *heap, const char *model, const hn_bench_model_args *args,
                          hn_json_writer *json, FILE *out);

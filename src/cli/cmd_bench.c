@@ -2,6 +2,7 @@
  * machine can do, and beside other libraries, or held to the least share that they may have. */
 #include "base/file.h"
 #include "cli/bench.h"
+#include "cli/bench_batches.h"
 #include "cli/bench_beside.h"
 #include "cli/bench_drafts.h"
 #include "cli/bench_model.h"
@@ -12,7 +13,7 @@
 
 typedef struct bench_args {
     int64_t threads;
-    const char *only, *beside, *drafts;
+    const char *only, *beside, *drafts, *batches;
     hn_draft_args draft;
     hn_list blas;
     bool quick;
@@ -29,9 +30,10 @@ static const hn_option options[] = {
     HN_FLAG(bench_args, model.mapped, "mapped", "weights where the file is mapped, not in panels"),
     HN_TEXT(bench_args, model.machine.numerics, "numerics", "MODE", HN_NUMERICS_OF_RUNS),
     HN_TEXT(bench_args, beside, "beside", "PROGRAM", "of a model and a training step: another build of hone, in turn"),
+    HN_TEXT(bench_args, batches, "batches", "N,N", "of a model: so many sequences decoded together"),
     HN_TEXT(bench_args, drafts, "drafts", "FILE.jsonl", "of a model: what guessing brings on these prompts, by their kind"),
     HN_DRAFT_OPTIONS(bench_args),
-    HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, int8, attention, rows, xent or step"),
+    HN_TEXT(bench_args, only, "only", "PART", "gemm, gemv, int8, formats, attention, rows, xent or step"),
     HN_FLAG(bench_args, quick, "quick", "fewer shapes and rounds"),
     HN_OUT(bench_args, json, "json", "FILE", "write the lines of the table there too"),
     HN_LIST(bench_args, model.ignore, "ignore", "KEY", HN_IGNORE_KEY_HELP),
@@ -48,8 +50,8 @@ static const struct {
 } parts[] = {
     { "gemm", hn_bench_matmul, true },   { "attention", hn_bench_attention, true },
     { "gemv", hn_bench_gemv, true },     { "rows", hn_bench_rows, true },
-    { "int8", hn_bench_int8, true },     { "xent", hn_bench_loss, false },
-    { "step", hn_bench_step, false },
+    { "int8", hn_bench_int8, true },     { "formats", hn_bench_formats, true },
+    { "xent", hn_bench_loss, false },    { "step", hn_bench_step, false },
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
 
@@ -80,6 +82,18 @@ static hn_status run_parts(hn_bench *b, hn_isa isa, int n_threads, const char *o
     return status;
 }
 
+/* Formats at every weaker level where they alone are asked for; else all at AVX2. */
+static hn_status run_weaker(hn_bench *b, const char *only)
+{
+    const bool at_all = only && !strcmp(only, "formats");
+    for (int i = -1; i < HN_N_LEVELS; i++) {
+        const hn_isa level = i < 0 ? 0 : hn_isa_level(i).with_implied;
+        if ((level & b->best) == level && level != b->best && (at_all || level == HN_ISA(avx2)))
+            HN_TRY(run_parts(b, level, 1, only));
+    }
+    return HN_OK;
+}
+
 static hn_status run_all(hn_bench *b, int n_threads, const char *only)
 {
     fputs("The share is of the fma peak (products, attention, xent, step), of reading (gemv) or of "
@@ -89,7 +103,7 @@ static hn_status run_all(hn_bench *b, int n_threads, const char *only)
     HN_TRY(run_parts(b, b->best, 1, only));
     if (n_threads > 1)
         HN_TRY(run_parts(b, b->best, n_threads, only));
-    return b->best & HN_ISA(avx512) ? run_parts(b, HN_ISA(avx2), 1, only) : HN_OK;
+    return run_weaker(b, only);
 }
 
 static hn_status prepare(hn_bench *b, const bench_args *args, int n_threads)
@@ -119,6 +133,8 @@ static hn_status run_gate(hn_bench *b)
     b->gate->is_avx512 = (b->best & HN_ISA(avx512)) != 0;
     for (int i = 0; i < ROUNDS; i++)
         HN_TRY(run_parts(b, b->best, 1, NULL));
+    for (int i = 0; i < ROUNDS && b->best != HN_ISA(avx2); i++)
+        HN_TRY(run_parts(b, HN_ISA(avx2), 1, "formats"));
     return hn_bench_gate_judge(b->gate, b->json, b->out);
 }
 
@@ -162,12 +178,17 @@ static hn_status run_what(const bench_args *args, const char *what, hn_heap *hea
                "--ignore %s: %s: expected a model, whose key it would be", model.ignore.at[0], what);
     HN_REQUIRE(is_model || !args->beside, HN_ERR_ARGUMENT, "--beside: %s: expected a model", what);
     HN_REQUIRE(is_model || !args->drafts, HN_ERR_ARGUMENT, "--drafts: %s: expected a model", what);
+    HN_REQUIRE(is_model || !args->batches, HN_ERR_ARGUMENT, "--batches: %s: expected a model", what);
+    HN_REQUIRE(!args->batches || (!args->beside && !args->drafts), HN_ERR_ARGUMENT,
+               "--batches: expected neither --beside nor --drafts");
     HN_REQUIRE(args->drafts || !(args->draft.model || args->draft.ngram || args->draft.most || args->draft.numerics),
                HN_ERR_ARGUMENT, "--draft and its like: expected --drafts, and prompts to guess after");
     HN_REQUIRE(!args->drafts || (!args->beside && !model.prompt), HN_ERR_ARGUMENT,
                "--drafts: expected neither --beside nor --prompt");
     if (!is_model)
         return strcmp(what, "gate") ? bench_kernels(args, NULL, heap, json, out) : bench_gate(args, heap, json, out);
+    if (args->batches)
+        return hn_bench_batches(heap, what, args->batches, &model, json, out);
     if (args->drafts)
         return hn_bench_drafts(heap, what, args->drafts, &model, &args->draft, json, out);
     return args->beside ? hn_bench_beside(heap, what, args->beside, &model, json, out)

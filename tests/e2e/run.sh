@@ -126,6 +126,18 @@ for kind in code repeated chat story; do
 done
 [ "$(grep -o '"times_plain"' table.json | wc -l)" -eq 32 ] || fail "bench: not every line in JSON"
 passes
+# Sequences together.
+gets table "$hone" bench hone:tiny --batches 1,2,4 --generate 4 --repeat 2 --prompt 5 --threads 1 --numerics int8 --json batches.json
+grep -q 'median of 2, int8$' table || fail "bench: no mode: $(cat table)"
+for many in 1 2 4; do
+    [ "$(grep -cE "^ +$many +[0-9.]+ +[0-9.]+ +[0-9.]+$" table)" -eq 1 ] || { cat table; fail "bench: no line of $many sequences"; }
+    grep -q "\"sequences\":$many," batches.json || fail "bench: no $many sequences in JSON: $(cat batches.json)"
+    passes
+done
+refuses 2 "expected one length of prompts" "$hone" bench hone:tiny --batches 2 --prompt 3,4
+refuses 2 "batches 2,x: expected" "$hone" bench hone:tiny --batches 2,x
+refuses 2 "kernels: expected a model" "$hone" bench kernels --batches 2
+refuses 2 "neither --beside nor --drafts" "$hone" bench hone:tiny --batches 2 --drafts prompt
 refuses 2 "--draft-numerics int8: expected --draft" "$hone" run hone:tiny -p x --draft-ngram 3 --draft-numerics int8
 refuses 2 "" "$hone" run hone:tiny -p x --draft hone:tiny --draft-numerics f31
 refuses 2 "expected --drafts" "$hone" bench hone:tiny --draft hone:tiny
