@@ -109,6 +109,21 @@ void hn_processor_name(char *text, size_t bytes)
     }
 }
 
+/* Levels of this architecture at which nothing was computed, by name: the processor lacks them, or they are masked. */
+static void add_absent(hn_isa isa, hn_str *out)
+{
+    int n = 0;
+    (void)isa, (void)n; /* where there is only `ref` */
+    hn_str_add(out, "[");
+#define ADD(name)                                                                              \
+    if (!(isa & HN_ISA(name)))                                                                 \
+        hn_str_print(out, "%s\"%s\"", n++ ? ", " : "", #name);
+#define HN_ISA_LEVEL(name, arch, made_of, implies, needs, flags) HN_ON_##arch(ADD(name))
+#include "base/levels.def"
+#undef ADD
+    hn_str_add(out, "]");
+}
+
 hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *o, double seconds,
                                hn_str *out)
 {
@@ -121,8 +136,9 @@ hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *
     hn_report_text(o->subject ? o->subject : "this build", out);
     hn_str_print(out, ",\n  \"build\": \"%s, %s\",\n", HN_BUILD,
                  __VERSION__);
-    hn_str_print(out, "  \"cpu\": \"%s\",\n  \"isa\": \"%s\",\n  \"seed\": %llu,\n", processor,
-                 hn_isa_name(isa, &level), (unsigned long long)(o->seed ? o->seed : 1));
+    hn_str_print(out, "  \"cpu\": \"%s\",\n  \"isa\": \"%s\",\n  \"isa_absent\": ", processor, hn_isa_name(isa, &level));
+    add_absent(isa, out);
+    hn_str_print(out, ",\n  \"seed\": %llu,\n", (unsigned long long)(o->seed ? o->seed : 1));
     hn_str_print(out,
                  "  \"seconds\": %.1f,\n  \"checks\": %lld,\n  \"failed\": %lld,\n"
                  "  \"skipped\": %lld,\n  \"rows\": ",
