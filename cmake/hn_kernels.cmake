@@ -68,8 +68,8 @@ foreach(row IN LISTS rows)
     elseif(last IN_LIST HN_ALL_LEVELS)
       list(APPEND HN_KERNEL_SOURCES_${last} ${file})
       file(STRINGS ${file} slots REGEX "^HN_KERNEL_SLOTS\\(${family}\\)")
-      if(slots AND last IN_LIST HN_KERNEL_LEVELS)
-        string(APPEND HN_SLOTS_LIST "HN_SLOTS(${family}, ${last})\n")
+      if(slots)
+        list(APPEND HN_SLOTS_OF_${last} ${family})
       endif()
     else()
       list(APPEND HN_KERNEL_PLAIN ${file})
@@ -77,6 +77,11 @@ foreach(row IN LISTS rows)
   endforeach()
 endforeach()
 
+foreach(level IN LISTS HN_KERNEL_LEVELS) # a level's slots come after those of the levels that it implies
+  foreach(family IN LISTS HN_SLOTS_OF_${level})
+    string(APPEND HN_SLOTS_LIST "HN_SLOTS(${family}, ${level})\n")
+  endforeach()
+endforeach()
 hn_write_if_changed(${HN_DERIVED}/kernels/slots.def "${HN_SLOTS_LIST}")
 
 # One object library a level: the same source may not have two sets of flags in one target.

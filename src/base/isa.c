@@ -1,5 +1,9 @@
-/* CPUID says what the processor has, XGETBV what the operating system saves. */
+/* CPUID says what the processor has, XGETBV what the operating system saves. A matrix unit's registers are given to whoever
+ * asks, and what it computes is tried: one that gives other bits is none. */
 #include "base/isa.h"
+
+#include "base/os/process.h"
+#include "base/tmm_trial.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,7 +27,7 @@ enum {
 #include <cpuid.h>
 
 enum { EAX, EBX, ECX, EDX };
-enum { STATE_YMM = 0x6, STATE_ZMM = 0xe6 }; /* what the operating system must save */
+enum { STATE_YMM = 0x6, STATE_ZMM = 0xe6, STATE_TMM = 0x600e6 }; /* what the operating system must save */
 
 static const struct {
     unsigned feature, leaf, subleaf, reg, bit, state;
@@ -90,16 +94,28 @@ hn_level hn_isa_level(int i)
     return level;
 }
 
-hn_isa hn_isa_host(void)
+/* Once: what the system gives it does not take back. */
+static _Atomic int has_unit; /* 1: no, 2: yes */
+
+static bool has_matrix_unit(void)
 {
-    hn_isa host = HN_ISA_ref;
-    const unsigned has = processor_has();
-    for (int i = 0; i < HN_N_LEVELS; i++)
-        if (rows[i].is_ours && (has & rows[i].needs) == rows[i].needs &&
-            (host & rows[i].implies) == rows[i].implies)
-            host |= 1u << i;
-    return host;
+    if (!has_unit)
+        has_unit = 1 + (hn_os_matrix_unit() && tmm_trial());
+    return has_unit == 2;
 }
+
+/* Of the levels `allowed`, those that a processor with these features can run. Nothing is asked of the system for others. */
+static hn_isa levels_of(unsigned has, hn_isa allowed)
+{
+    hn_isa levels = HN_ISA_ref;
+    for (int i = 0; i < HN_N_LEVELS; i++)
+        if (rows[i].is_ours && allowed >> i & 1 && (has & rows[i].needs) == rows[i].needs &&
+            (levels & rows[i].implies) == rows[i].implies && (!(rows[i].needs & amx_tile) || has_matrix_unit()))
+            levels |= 1u << i;
+    return levels;
+}
+
+hn_isa hn_isa_host(void) { return levels_of(processor_has(), HN_ISA_ALL); }
 
 static hn_status fail_unknown(const char *word, size_t n)
 {
@@ -132,15 +148,14 @@ hn_status hn_isa_parse(const char *words, hn_isa *out)
 
 hn_status hn_isa_available(hn_isa *out)
 {
-    *out = hn_isa_host();
     const char *mask = getenv("HN_ISA_MASK");
-    if (!mask || !*mask)
-        return HN_OK;
-    hn_isa allowed = HN_ISA_ref;
-    const hn_status status = hn_isa_parse(mask, &allowed);
-    if (status != HN_OK)
-        return hn_fail_within(status, "HN_ISA_MASK: ");
-    *out &= allowed;
+    hn_isa allowed = HN_ISA_ALL;
+    if (mask && *mask) {
+        const hn_status status = hn_isa_parse(mask, &allowed);
+        if (status != HN_OK)
+            return hn_fail_within(status, "HN_ISA_MASK: ");
+    }
+    *out = levels_of(processor_has(), allowed);
     return HN_OK;
 }
 

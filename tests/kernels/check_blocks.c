@@ -104,9 +104,11 @@ static void check_product(const hn_gemm_kernels *g, const shape *s, const float 
     kc_same_bits(want, back, mn);
 }
 
-/* What a level has of its own: its tile, or that of its instruction for bf16. */
+/* What a level has of its own: its tile, that of its instruction for bf16, or its matrix unit. */
 static kc_function of(const hn_gemm_kernels *g)
 {
+    if (g->squares)
+        return (kc_function)g->squares->multiply;
     return g->dots ? (kc_function)g->dots->block_tile : (kc_function)g->block_tile;
 }
 
@@ -182,7 +184,7 @@ static void check_ranges(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
                 b[q] = number(of->b_low, of->b_high);
             const hn_gemm_operand stored = { .data = b, .outer_stride = 4 * s.k, .k_stride = 4 };
             check_product(g, &s, a, &stored, b, kc_blank((size_t)(s.m * s.n)));
-            if (!g->dots || s.m <= HN_GEMM_FEW || s.k < BLOCK)
+            if (!g->dots || g->squares || s.m <= HN_GEMM_FEW || s.k < BLOCK)
                 continue;
             KC_CHECK(of->dots == NO ? n_dots == 0 : n_dots > 0);
         }

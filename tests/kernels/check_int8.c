@@ -5,6 +5,7 @@
 #include "kernels/gemm/rows.h"
 #include "tests/harness/kernel_check.h"
 #include "tests/kernels/at_level.h"
+#include "tests/kernels/emulated/emulated.h"
 #include "tests/kernels/gemm_data.h"
 #include "tests/kernels/int8_blocks.h"
 
@@ -143,12 +144,53 @@ static void check_shape(const hn_int8_kernels *opt, hn_elem type, const shape *s
     kc_same_bits(want, got, (size_t)(s->rows * s->n));
 }
 
+/* ---- by a matrix unit whose registers are emulated ---- */
+
+/* Sixteens of rows and what is left; one group of columns, two, and columns that no sixteen divide; more blocks than are unpacked
+ * at a time. */
+static const shape squares[] = { { 16, 16, 1, IN_PANELS, 0 }, { 17, 33, 3, IN_ROWS, 0 }, { 32, 48, 2, IN_PANELS, 0 },
+                                 { 38, 20, 66, IN_PANELS, 0 }, { 15, 32, 2, IN_PANELS, 0 }, { 47, 24, 1, IN_PANELS, 8 } };
+enum { N_SQUARES = sizeof squares / sizeof *squares };
+
+static int n_squares;
+static hn_int8_tile_fn *counted;
+
+static void count_squares(const hn_int8_tile *t)
+{
+    n_squares++;
+    counted(t);
+}
+
+static void check_squares(const emulated_unit *ref, const emulated_unit *unit, const hn_int8_kernels *opt, hn_elem type)
+{
+    const hn_int8_kind kind = hn_int8_formats[type].kind;
+    hn_int8_kernels k = *opt;
+    hn_int8_squares counting = *unit->int8;
+    char slot[48];
+    snprintf(slot, sizeof slot, "int8_squares_%s", gemm_elem_name(type));
+    if (!kc_begin(slot, (kc_function)ref->int8->tile[kind], (kc_function)unit->int8->tile[kind]))
+        return;
+    counted = counting.tile[kind];
+    counting.tile[kind] = count_squares;
+    k.squares = &counting;
+    for (int i = 0; i < N_SQUARES; i++)
+        while (kc_next_flavour()) {
+            const shape *s = &squares[i];
+            const int64_t deeps = (s->blocks * hn_elem_block(type) / HN_INT8_BLOCK + HN_INT8_DEEPER - 1) / HN_INT8_DEEPER;
+            kc_note("rows %d n %d blocks %d", (int)s->rows, (int)s->n, (int)s->blocks);
+            n_squares = 0;
+            check_shape(&k, type, s);
+            KC_CHECK(n_squares >= s->rows / HN_INT8_SQUARE * ((s->n + 31) / 32) * deeps);
+            KC_CHECK(!unit->is_open() && unit->n_refused() == 0);
+        }
+}
+
 static void check_type(const hn_int8_kernels *ref, const hn_int8_kernels *opt, hn_elem type)
 {
     const hn_int8_kind kind = hn_int8_formats[type].kind;
     char slot[32];
     snprintf(slot, sizeof slot, "int8_%s", gemm_elem_name(type));
-    if (!kc_begin(slot, (kc_function)ref->tile[kind], (kc_function)opt->tile[kind]))
+    if (!kc_begin(slot, (kc_function)ref->tile[kind], (kc_function)(opt->squares ? opt->squares->tile[kind] : opt->tile[kind])))
         return;
     for (int i = 0; i < N_SHAPES; i++)
         while (kc_next_flavour()) {
@@ -167,6 +209,9 @@ int main(int argc, char **argv)
         for (hn_elem type = 0; type < HN_N_ELEMS; type++)
             if (hn_int8_formats[type].kind)
                 check_type(ref, opt, type);
+        for (hn_elem type = 0; type < HN_N_ELEMS; type++)
+            if (hn_int8_formats[type].kind)
+                check_squares(emulated_int8(HN_ISA(ref)), emulated_int8(isa), opt, type);
     }
     return kc_close();
 }

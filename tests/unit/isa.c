@@ -22,6 +22,7 @@ static void check_order(void)
     CHECK_INT(HN_ISA(avx2) | HN_ISA(avx512) | HN_ISA(avx512bf16),
               hn_isa_level(HN_ISA_AT_avx512bf16).with_implied);
     CHECK_INT(HN_ISA(avx2) | HN_ISA(avxvnni), hn_isa_level(HN_ISA_AT_avxvnni).with_implied);
+    CHECK_INT(HN_ISA(avx2) | HN_ISA(avx512) | HN_ISA(avx512vnni) | HN_ISA(amx), hn_isa_level(HN_ISA_AT_amx).with_implied);
     CHECK_INT(HN_ISA(neon), hn_isa_level(HN_ISA_AT_neon).with_implied);
 }
 
@@ -43,7 +44,7 @@ static void check_names(void)
     }
     hn_isa_text text;
     CHECK_TEXT("ref", hn_isa_name(HN_ISA(ref), &text));
-    CHECK_TEXT("avx512vnni+avx512bf16",
+    CHECK_TEXT("avx512bf16+amx",
                hn_isa_name(HN_ISA_ALL & ~(HN_ISA(neon) | HN_ISA(avxvnni)), &text));
 }
 
@@ -53,7 +54,7 @@ static void check_refused(void)
     static const char *const words[] = { "", "sse", "avx", "avx2+", "+avx2", "avx2 ", "AVX2", "avx5122" };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         hn_isa isa;
-        CHECK_FAILS(hn_isa_parse(words[i], &isa), HN_ERR_ARGUMENT, "avx512bf16 or neon");
+        CHECK_FAILS(hn_isa_parse(words[i], &isa), HN_ERR_ARGUMENT, "avx512bf16, amx or neon");
     }
 }
 
@@ -66,6 +67,19 @@ static void check_host(void)
             CHECK_INT(hn_isa_level(i).with_implied, host & hn_isa_level(i).with_implied);
 }
 
+/* What a level puts into a family's slots has to be put after what those that it implies do, and a stronger one's last. */
+static void check_slots(void)
+{
+    check_group("slots are filled in the order of levels");
+    static const int at[] = { -1,
+#define HN_SLOTS(family, level) HN_ISA_AT_##level,
+#include "kernels/slots.def"
+#undef HN_SLOTS
+    };
+    for (size_t i = 1; i < sizeof at / sizeof *at; i++)
+        CHECK_THAT(at[i - 1] <= at[i], "line %zu: %s", i, hn_isa_level(at[i]).name);
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
@@ -73,5 +87,6 @@ int main(int argc, char **argv)
     check_names();
     check_refused();
     check_host();
+    check_slots();
     return check_close();
 }

@@ -7,6 +7,7 @@
  *       for m by mr                                                     tile; used once, gone
  *         for n by nr: tile
  *
+ * Many rows in blocks take squares (squares.h) where there is a matrix unit.
  * Many rows whose elements are all bf16 take dots (dots.h) in the first order, as long as they may. In blocks (blocks.h)
  * panels are rounded to bf16 when they are packed, and every depth begins at a block. */
 #include "kernels/gemm/gemm.h"
@@ -28,9 +29,9 @@ static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static inline int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
-/* Scratch: room | A panels | B panels | one tile of C | a panel to be joined into pairs. */
+/* Scratch: room | A panels | B panels | one tile of C | a panel to be joined into pairs | what a matrix unit reads and writes. */
 typedef struct areas {
-    float *room, *a, *b, *tile, *panel;
+    float *room, *a, *b, *tile, *panel, *squares;
 } areas;
 
 static int64_t a_floats(const hn_gemm_kernels *g)
@@ -43,11 +44,13 @@ static int64_t b_floats(const hn_gemm_kernels *g)
     return most((int64_t)g->nc * g->kc, (int64_t)DEEP * WIDE) + 64;
 }
 
+static int64_t panel_floats(const hn_gemm_kernels *g) { return g->dots ? (int64_t)g->nr * g->kc + 64 : 0; }
+
 size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *g)
 {
-    const int64_t panel = g->dots ? (int64_t)g->nr * g->kc + 64 : 0;
+    const int64_t squares = g->squares ? hn_gemm_region_floats(g->nc) : 0;
     return sizeof(float) *
-           (size_t)(HN_GEMM_ROOM + a_floats(g) + b_floats(g) + g->mr * g->nr + panel);
+           (size_t)(HN_GEMM_ROOM + a_floats(g) + b_floats(g) + g->mr * g->nr + panel_floats(g) + squares);
 }
 
 static areas areas_of(const hn_gemm_kernels *g, void *scratch)
@@ -57,6 +60,7 @@ static areas areas_of(const hn_gemm_kernels *g, void *scratch)
     s.b = s.a + a_floats(g);
     s.tile = s.b + b_floats(g);
     s.panel = s.tile + g->mr * g->nr;
+    s.squares = s.panel + panel_floats(g);
     return s;
 }
 
@@ -107,6 +111,7 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     const int64_t m = plan->args.m, n = plan->args.n, nr = kernels->nr;
     const int64_t want = threads > 1 ? threads : 1;
     plan->few = m <= HN_GEMM_FEW;
+    plan->squares = kernels->squares && args->blocks && !plan->few;
     plan->may_dot = kernels->dots && !plan->few &&
                     (args->blocks || (!args->accumulate && may_hold_bf16(&plan->args.a) && may_hold_bf16(&plan->args.b)));
     /* Columns first: a unit packs its part of B once, and A once for every unit of columns. */
@@ -125,7 +130,10 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     int64_t m_units = 1;
     if (!plan->few && threads > 1 && plan->n_units % want && plan->n_units < 4 * want)
         m_units = least(cuts(4 * want, plan->n_units), cuts(m, 8 * kernels->mr));
-    plan->m_block = cuts(cuts(m, m_units), height_of(plan)) * height_of(plan);
+    if (plan->squares)
+        m_units = most(m_units, cuts(m, HN_SQUARE_ROWS));
+    const int64_t height = plan->squares ? HN_SQUARE : height_of(plan);
+    plan->m_block = cuts(cuts(m, m_units), height) * height;
     plan->m_units = cuts(m, plan->m_block);
     plan->units = plan->m_units * plan->n_units;
 }
@@ -260,12 +268,29 @@ static void run_blocks(const hn_gemm_plan *plan, const areas *s, int64_t i0, int
     run_fmas(plan, s, i0, i1, j0, j1, whole, plan->args.k);
 }
 
+/* A matrix unit for as many rows as it may, depth by depth. */
+static void run_squares(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
+{
+    hn_gemm_region region = hn_gemm_region_of(plan, s->squares, i0, i1, j0, j1);
+    for (int64_t k = 0, depth; k < plan->args.k; k += depth) {
+        depth = least(plan->args.k - k, HN_SQUARE_DEPTH);
+        const int64_t row = hn_gemm_region_step(&region, k, depth, s->room);
+        if (row < i1)
+            run_fmas(plan, s, row, i1, j0, j1, k, k + depth);
+    }
+    hn_gemm_region_end(&region);
+}
+
 /* Once dots have failed for some row, sums may have become too small for them: it is fmas from
  * there on. */
 static void run_many(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64_t i1,
                      int64_t j0, int64_t j1)
 {
     const hn_gemm_args *x = &plan->args;
+    if (plan->squares) {
+        run_squares(plan, s, i0, i1, j0, j1);
+        return;
+    }
     if (x->blocks) {
         run_blocks(plan, s, i0, i1, j0, j1);
         return;

@@ -18,6 +18,7 @@
 
 #include "kernels/gemm/dots.h"
 #include "kernels/gemm/rows.h"
+#include "kernels/gemm/squares.h"
 #include "kernels/gemv/gemv.h"
 
 #include <stdbool.h>
@@ -65,6 +66,7 @@ typedef struct hn_gemm_kernels {
     void (*round)(int64_t n, float *x);
     const hn_gemv_kernels *lanes; /* few rows by weights in lanes */
     const hn_gemm_dots *dots;     /* operands whose elements are all bf16; NULL: as any others */
+    const hn_gemm_squares *squares; /* many rows in blocks by a matrix unit; NULL: there is none */
     int mr, nr, kc, mc,
         nc; /* mc is a multiple of mr; kc and nc are multiples of 256, the longest block */
     int block_mr; /* mr of block_tile */
@@ -83,6 +85,7 @@ typedef struct hn_gemm_plan {
     int64_t m_block, n_block, m_units, n_units;
     int64_t units; /* m_units * n_units */
     bool few;      /* the streaming order */
+    bool squares;  /* squares.h: of products in blocks */
     bool may_dot;  /* dots (dots.h): of a chain, if the elements turn out to be bf16 */
 } hn_gemm_plan;
 

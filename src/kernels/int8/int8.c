@@ -1,5 +1,6 @@
 /* A unit is a few groups of columns and all rows: their weights are unpacked once, some blocks at a time, and stay in a
- * cache while row after row goes by. Few rows take so few blocks at a time that they stay in the first one. */
+ * cache while row after row goes by. Few rows take so few blocks at a time that they stay in the first one. Where there is a matrix
+ * unit it takes rows by sixteens, and the tile what is left. */
 #include "kernels/int8/int8.h"
 
 #include "kernels/gemm/rows.h"
@@ -24,7 +25,7 @@ typedef struct areas {
 
 enum {
     WORDS_BYTES = HN_INT8_GROUPS * HN_INT8_DEEPER * HN_INT8_MOST_WORDS * 4,
-    SUMS_BYTES = 8 * COLUMNS * 4,
+    SUMS_BYTES = HN_INT8_SQUARE * COLUMNS * 4,
     PANEL_BYTES = 16 * HN_INT8_DEEPER * HN_INT8_BLOCK / 32 * 40 /* no format has more than 1.25 bytes an element */
 };
 
@@ -80,7 +81,9 @@ static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas 
 static void multiply(const hn_int8_kernels *k, const hn_int8_args *a, const hn_int8_tile *t, int64_t column)
 {
     const int64_t row_bytes = hn_elem_span(a->type, a->k);
-    if (t->w)
+    if (t->w && t->rows > k->rows)
+        k->squares->tile[hn_int8_formats[a->type].kind](t);
+    else if (t->w)
         k->tile[hn_int8_formats[a->type].kind](t);
     else
         k->walk[a->type](t, (const uint8_t *)a->w + column * row_bytes, 16 * row_bytes);
@@ -115,18 +118,24 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
         put_tile(k, a, s, &t, 0, column);
         return;
     }
+    const int64_t in_squares = k->squares ? a->rows / HN_INT8_SQUARE * HN_INT8_SQUARE : 0;
     for (int64_t first = 0; first < in_row; first += deep) {
         const int64_t blocks = least(deep, in_row - first);
         for (int g = 0; g < groups; g++)
             unpack(k, a, s, column + 16 * g, first, blocks, s->words + g * blocks * words);
-        for (int64_t row = 0; row < a->rows; row += k->rows) {
+        if (in_squares)
+            k->squares->open(format->kind);
+        for (int64_t row = 0, rows; row < a->rows; row += rows) {
+            rows = row < in_squares ? HN_INT8_SQUARE : least(k->rows, a->rows - row);
             const int64_t at = row * in_row + first;
-            hn_int8_tile t = { .rows = (int)least(k->rows, a->rows - row), .groups = groups, .blocks = blocks,
+            hn_int8_tile t = { .rows = (int)rows, .groups = groups, .blocks = blocks,
                                .blocks_of_x = in_row, .w = s->words, .group_words = blocks * words,
                                .offset = format->offset, .accumulate = first > 0 };
             t.x = (hn_int8_rows){ a->x.q + at * HN_INT8_BLOCK, a->x.d + at, a->x.sum + 2 * at };
             put_tile(k, a, s, &t, row, column);
         }
+        if (in_squares)
+            k->squares->close();
     }
 }
 

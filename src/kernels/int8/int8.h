@@ -37,7 +37,8 @@ enum {
     HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows, */
     HN_INT8_ALONG = 32,  /* out of rows that do not lie side by side, */
     HN_INT8_DEEPER = 64, /* and for many rows */
-    HN_INT8_MOST_WORDS = 16 * (8 + 6)
+    HN_INT8_MOST_WORDS = 16 * (8 + 6),
+    HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time */
 };
 
 /* What is added to q so that it has no sign; and whether that takes all eight bits. */
@@ -90,6 +91,12 @@ typedef struct hn_int8_tile {
 } hn_int8_tile;
 
 typedef void hn_int8_tile_fn(const hn_int8_tile *t);
+/* Tiles of HN_INT8_SQUARE rows by a matrix unit, between open and close of the thread that runs them. */
+typedef struct hn_int8_squares {
+    void (*open)(hn_int8_kind kind);
+    void (*close)(void);
+    hn_int8_tile_fn *tile[HN_INT8_KINDS];
+} hn_int8_squares;
 /* One row by panels `stride` bytes apart, group after group, each block multiplied as it is unpacked: `w` is not looked at. */
 typedef void hn_int8_walk_fn(const hn_int8_tile *t, const uint8_t *panels, int64_t stride);
 typedef struct hn_int8_kernels {
@@ -100,6 +107,7 @@ typedef struct hn_int8_kernels {
     hn_int8_tile_fn *tile[HN_INT8_KINDS];
     hn_int8_walk_fn *walk[HN_N_ELEMS];
     int rows; /* the most that a tile takes */
+    const hn_int8_squares *squares; /* many rows; NULL: there is no matrix unit */
     const hn_decode_kernels *decode; /* turns plain rows */
 } hn_int8_kernels;
 

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE 1 /* gethostname */
+#define _GNU_SOURCE 1 /* gethostname, syscall */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE 1
 #endif
@@ -11,7 +11,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #if defined(__linux__)
+#include <errno.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #endif
 
 long hn_os_process_id(void) { return (long)getpid(); }
@@ -50,3 +52,16 @@ bool hn_os_random(uint64_t *out)
     return false;
 #endif
 }
+
+#if defined(__linux__) && defined(__x86_64__)
+bool hn_os_matrix_unit(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 }; /* asm/prctl.h of Linux 5.16 */
+    const int before = errno;
+    const bool is_given = syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0;
+    errno = before;
+    return is_given;
+}
+#else
+bool hn_os_matrix_unit(void) { return false; }
+#endif
