@@ -9,7 +9,7 @@
 # structs: they stay as they are. What is in no other struct in this way is not to be named. --lent lists those that are lent alone.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
-fixed=" hn_attribute hn_lm_batch_piece hn_lm_bias hn_lm_distance hn_lm_estimate hn_lm_span hn_shape "
+fixed=" hn_attribute hn_lm_batch_piece hn_lm_bias hn_lm_distance hn_lm_likely hn_lm_estimate hn_lm_span hn_shape "
 list=${TMPDIR:-/tmp}/hn-structs.$$
 trap 'rm -f "$list"' EXIT
 cat include/hone/*.h | grep -v '^#' | awk -v fixed="$fixed" '

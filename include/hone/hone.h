@@ -9,6 +9,7 @@
 #include "hone/chat.h"
 #include "hone/devices.h"
 #include "hone/draft.h"
+#include "hone/scheduler.h"
 #include "hone/embed.h"
 #include "hone/engine.h"
 #include "hone/eval.h"

@@ -1,7 +1,7 @@
 /* A public batch: its groups of sequences, and the adapters that were opened for single rows of the first. */
 #include "engine/batch_groups.h"
 
-#include "hone/batch.h"
+#include "engine/scheduler.h"
 
 struct hn_lm_batch {
     hn_lm *lm;
@@ -265,4 +265,12 @@ hn_status hn_lm_batch_load(hn_lm_batch *b, int32_t sequence, const char *path)
     HN_REQUIRE(path, HN_ERR_ARGUMENT, "hn_lm_batch_load: expected a path, found NULL");
     HN_TRY(hn_batch_groups_find(&b->groups, sequence, &inner));
     return hn_sequences_restore(inner, sequence, path);
+}
+
+void hn_lm_batch_limits(const hn_lm_batch *b, hn_lm **lm, int64_t *sequences, int64_t *tokens, int64_t *rows)
+{
+    *lm = b->lm;
+    *sequences = b->groups.options.n_sequences;
+    *tokens = hn_sequences_max_tokens(first(b));
+    *rows = hn_sequences_max_rows(first(b));
 }

@@ -1,0 +1,113 @@
+/* scheduler.h: requests to a model, from as many as ask: who runs, who waits, and what is kept of what was computed.
+ *
+ *     hn_lm_request r = { .size = sizeof r, .ids = ids, .n = n, .on_token = say, .on_end = close };
+ *     hn_lm_scheduler_ask(scheduler, &r, &number);
+ *     while (left)
+ *         hn_lm_scheduler_step(scheduler, &left);
+ *
+ * It drives a batch: a step takes a token of each request that generates, and pieces of the prompts that enter. What is asked
+ * has the tokens and log-probabilities that it has alone, in a session: whoever else asks, however a prompt is cut, whatever
+ * was kept or guessed, and if it had to make room in between.
+ *
+ * Beginnings of sequences that have ended are kept as long as nobody needs their room; a request that begins like one, of the
+ * same owner and with the same adapter, goes on from there, and so does one that begins like a request that runs. Where keys
+ * have no room, the request that came last of the owner who has most makes room: it returns first, is computed again to
+ * where it was, and after the second time it runs on to its end. */
+#ifndef HONE_SCHEDULER_H
+#define HONE_SCHEDULER_H
+
+#include "hone/draft.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hn_lm_scheduler hn_lm_scheduler;
+
+typedef struct hn_lm_scheduler_options {
+    size_t size;
+    int64_t running;    /* requests at a time; 0: as many as the batch has sequences */
+    int64_t waiting;    /* beside them; 0: 1024 */
+    int64_t kept;       /* beginnings; 0: as many as the batch has sequences, less those that run */
+    int64_t piece;      /* of prompts a step while others generate, so that these do not wait; 0: 128 tokens */
+    int32_t keeps_none; /* no beginnings */
+    const hn_lm_draft_options *draft; /* guesses ahead, where a step has rows to spare (hn_lm_batch_options.rows); NULL: none */
+} hn_lm_scheduler_options;
+
+/* The batch is freed after it, has no sequence when it is made, and is stepped by nobody else. Adapters may be added to the batch
+ * at any time. Used by one thread at a time. */
+HN_API hn_status hn_lm_scheduler_new(hn_lm_scheduler **out, hn_lm_batch *batch,
+                                     const hn_lm_scheduler_options *options_or_null);
+/* Requests that have not ended are forgotten; nobody is told. */
+HN_API void hn_lm_scheduler_free(hn_lm_scheduler *scheduler); /* takes NULL */
+
+typedef struct hn_lm_likely {
+    int32_t id;
+    double log_probability;
+} hn_lm_likely;
+
+typedef struct hn_lm_drawn {
+    int64_t request;
+    int64_t number; /* of the token, from 0 */
+    int32_t id;
+    int32_t n_likeliest;
+    double log_probability; /* 0 unless it was asked for */
+    const hn_lm_likely *likeliest; /* the likeliest first, of equals the lower id */
+} hn_lm_drawn;
+
+typedef struct hn_lm_ended {
+    int64_t request;
+    hn_status status; /* not HN_OK: hn_error_message says why, and `end` says nothing */
+    hn_lm_end end;
+    int64_t n_prompt, n_reused; /* of the prompt were known when it first ran */
+    int64_t n_drawn;
+    int64_t n_returned; /* how often it made room */
+} hn_lm_ended;
+
+typedef struct hn_lm_request {
+    size_t size;
+    const int32_t *ids; /* of the prompt */
+    size_t n;
+    const hn_lm_sampling *sampling; /* NULL: default */
+    const int32_t *adapter;         /* as hn_lm_batch_add_adapter gave it; NULL: none */
+    uint64_t owner;                 /* whose: no beginning of another owner is used */
+    int64_t most;                   /* tokens; 0: to the end of the context */
+    int32_t goes_on;                /* past tokens by which a model says that it is done */
+    int32_t scores;                 /* log-probabilities are told, before biases, penalties and temperature */
+    int32_t likeliest;              /* and of so many of the likeliest: at most 20 */
+
+    /* Called in a step, on its thread; both may ask, and cancel. NULL: not heard. The token by which a model says that it is done
+     * is not told, unless `goes_on`. */
+    void (*on_token)(void *context, const hn_lm_drawn *token);
+    void (*on_end)(void *context, const hn_lm_ended *ended);
+    void *context;
+} hn_lm_request;
+
+/* All of it is copied. HN_ERR_ARGUMENT: no ids, one beyond the vocabulary, or as many as the context takes; HN_ERR_MEMORY: it
+ * can never have room; HN_ERR_BUSY: too many wait. `number` is of no other request. */
+HN_API hn_status hn_lm_scheduler_ask(hn_lm_scheduler *scheduler, const hn_lm_request *request, int64_t *number);
+/* It ends before the next token, as HN_LM_CANCELLED. HN_ERR_ARGUMENT: there is none of this number, or it has ended. */
+HN_API hn_status hn_lm_scheduler_cancel(hn_lm_scheduler *scheduler, int64_t number);
+
+/* One step of all that run; *left is how many requests have not ended: 0, and there is nothing to do. A request that fails ends with
+ * its status, and the others go on. HN_ERR_CANCELLED: hn_engine_cancel stopped it, and all is as before. */
+HN_API hn_status hn_lm_scheduler_step(hn_lm_scheduler *scheduler, int64_t *left);
+
+/* Drops the beginnings that have this adapter, so that the batch can remove it; NULL: all. */
+HN_API hn_status hn_lm_scheduler_forget(hn_lm_scheduler *scheduler, const int32_t *adapter_or_null);
+
+typedef struct hn_lm_scheduler_counts {
+    int64_t running, waiting, kept; /* now */
+    int64_t steps, mixed;     /* of which with pieces of prompts beside tokens that are generated */
+    int64_t computed, reused; /* ids run, guesses too; and not, for they were known */
+    int64_t begun_known;      /* requests that went on from a beginning */
+    int64_t drawn, returned;  /* tokens; and how often a request made room */
+    int64_t accepted, rejected; /* guesses, of requests that have ended */
+} hn_lm_scheduler_counts;
+
+HN_API hn_status hn_lm_scheduler_count(const hn_lm_scheduler *scheduler, hn_lm_scheduler_counts *out, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

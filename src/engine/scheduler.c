@@ -1,0 +1,230 @@
+/* What asks of a scheduler: requests come, are cancelled, and go. */
+#include "engine/scheduler.h"
+
+#include <string.h>
+
+static hn_status check(const hn_lm_scheduler *s, const char *call)
+{
+    HN_REQUIRE(s, HN_ERR_ARGUMENT, "%s: expected a scheduler, found NULL", call);
+    return hn_engine_check(s->lm->engine);
+}
+
+static hn_status outside(const hn_lm_scheduler *s, const char *call)
+{
+    HN_TRY(check(s, call));
+    HN_REQUIRE(!s->is_stepping, HN_ERR_BUSY, "%s: called in a step of the scheduler", call);
+    return HN_OK;
+}
+
+/* ---- beginning and end ---- */
+
+static hn_status take_options(hn_lm_scheduler *s, const hn_lm_scheduler_options *options)
+{
+    enum { WAITING = 1024, PIECE = 128 };
+    hn_lm_scheduler_options o;
+    HN_TRY(hn_take_struct("hn_lm_scheduler_options", options, sizeof o, &o));
+    HN_REQUIRE(o.running >= 0 && o.running <= s->n_sequences && o.waiting >= 0 && o.kept >= 0 && o.piece >= 0,
+               HN_ERR_ARGUMENT, "hn_lm_scheduler_options: expected numbers of at least 0, and running at most %lld, found "
+               "running %lld, waiting %lld, kept %lld, piece %lld", (long long)s->n_sequences, (long long)o.running,
+               (long long)o.waiting, (long long)o.kept, (long long)o.piece);
+    o.running = o.running ? o.running : s->n_sequences;
+    o.waiting = o.waiting ? o.waiting : WAITING;
+    o.piece = o.piece ? o.piece : PIECE;
+    o.kept = o.keeps_none ? 0 : o.kept && o.kept < s->n_sequences ? o.kept : s->n_sequences;
+    if (o.draft) {
+        HN_TRY(hn_lm_take_draft(o.draft, &s->draft));
+        o.draft = &s->draft;
+    }
+    s->o = o;
+    return HN_OK;
+}
+
+static hn_status make(hn_lm_scheduler *s, const hn_lm_scheduler_options *options)
+{
+    const size_t n = (size_t)s->n_sequences;
+    hn_heap *heap = &s->lm->engine->heap;
+    HN_TRY(take_options(s, options));
+    s->running = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->running);
+    s->kept = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->kept);
+    s->turns = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->turns);
+    s->pieces = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->pieces);
+    s->guesses = hn_alloc_array(heap, HN_TAG_STATE, n * (1 + HN_MOST_GUESSES), sizeof *s->guesses);
+    return s->running && s->kept && s->turns && s->pieces && s->guesses ? HN_OK : HN_ERR_MEMORY;
+}
+
+hn_status hn_lm_scheduler_new(hn_lm_scheduler **out, hn_lm_batch *batch, const hn_lm_scheduler_options *options)
+{
+    HN_ENTER();
+    hn_lm *lm;
+    int64_t sequences, tokens, rows;
+    HN_REQUIRE(out && batch, HN_ERR_ARGUMENT, "hn_lm_scheduler_new: expected out and a batch, found NULL");
+    *out = NULL;
+    hn_lm_batch_limits(batch, &lm, &sequences, &tokens, &rows);
+    HN_TRY(hn_lm_hold(lm));
+    hn_lm_scheduler *s = hn_alloc(&lm->engine->heap, HN_TAG_STATE, sizeof *s);
+    if (!s) {
+        hn_lm_let_go(lm);
+        return HN_ERR_MEMORY;
+    }
+    *s = (hn_lm_scheduler){ .lm = lm, .batch = batch, .n_sequences = sequences, .n_tokens = tokens, .n_rows = rows };
+    const hn_status status = make(s, options);
+    if (status != HN_OK) {
+        hn_lm_scheduler_free(s);
+        return status;
+    }
+    *out = s;
+    return HN_OK;
+}
+
+void hn_request_free(hn_lm_scheduler *s, hn_request *r)
+{
+    hn_heap *heap = &s->lm->engine->heap;
+    hn_lm_sampler_free(r->sampler);
+    hn_lm_drafter_free(r->drafter);
+    hn_free(heap, r->ids);
+    hn_free(heap, r);
+}
+
+void hn_lm_scheduler_free(hn_lm_scheduler *s)
+{
+    HN_ENTER();
+    if (!s)
+        return;
+    hn_lm *lm = s->lm;
+    hn_heap *heap = &lm->engine->heap;
+    while (s->n_running) {
+        hn_request *r = s->running[s->n_running - 1];
+        hn_scheduler_leave(s, r, false);
+        hn_request_free(s, r);
+    }
+    while (s->waiting) {
+        hn_request *r = s->waiting;
+        s->waiting = r->next;
+        hn_request_free(s, r);
+    }
+    while (s->n_kept)
+        hn_scheduler_drop(s, s->n_kept - 1);
+    hn_free(heap, s->running);
+    hn_free(heap, s->kept);
+    hn_free(heap, s->turns);
+    hn_free(heap, s->pieces);
+    hn_free(heap, s->guesses);
+    hn_free(heap, s);
+    hn_lm_let_go(lm);
+}
+
+/* ---- requests ---- */
+
+static hn_status check_request(const hn_lm_scheduler *s, const hn_lm_request *r)
+{
+    const int64_t context = hn_lm_batch_context(s->batch), vocab = hn_lm_vocabulary(s->lm);
+    int64_t blocks;
+    HN_REQUIRE(r->ids && r->n, HN_ERR_ARGUMENT, "hn_lm_request: expected ids, found none");
+    HN_REQUIRE(r->n < (size_t)context, HN_ERR_ARGUMENT, "a prompt of %zu tokens leaves no room for an answer in a context of %lld",
+               r->n, (long long)context);
+    for (size_t i = 0; i < r->n; i++)
+        HN_REQUIRE(r->ids[i] >= 0 && r->ids[i] < vocab, HN_ERR_ARGUMENT, "id %zu is %d: the vocabulary has %lld", i, r->ids[i],
+                   (long long)vocab);
+    HN_REQUIRE(r->most >= 0 && r->likeliest >= 0 && r->likeliest <= HN_MOST_LIKELY, HN_ERR_ARGUMENT,
+               "hn_lm_request: expected most of at least 0 and likeliest of 0 to %d, found %lld and %d", HN_MOST_LIKELY,
+               (long long)r->most, r->likeliest);
+    const int64_t room = context - (int64_t)r->n;
+    const int64_t ids = (int64_t)r->n + (r->most && r->most < room ? r->most : room);
+    const int64_t needs = (ids + HN_KEY_BLOCK_IDS - 1) / HN_KEY_BLOCK_IDS;
+    hn_lm_batch_blocks(s->batch, &blocks);
+    HN_REQUIRE(needs <= blocks, HN_ERR_MEMORY, "%lld tokens take %lld blocks of keys: the batch has %lld", (long long)ids,
+               (long long)needs, (long long)blocks);
+    HN_REQUIRE(s->n_waiting < s->o.waiting, HN_ERR_BUSY, "%lld requests wait, as many as may", (long long)s->n_waiting);
+    return HN_OK;
+}
+
+static hn_status fill(hn_lm_scheduler *s, hn_request *r, const hn_lm_request *o)
+{
+    const int64_t room = hn_lm_batch_context(s->batch) - (int64_t)o->n;
+    r->r = *o;
+    r->r.ids = NULL;
+    r->r.sampling = NULL;
+    r->r.adapter = NULL;
+    r->adapter = o->adapter ? *o->adapter : -1;
+    r->sequence = -1;
+    r->n_ids = r->n_prompt = (int64_t)o->n;
+    r->most = r->n_prompt + (o->most && o->most < room ? o->most : room);
+    r->ids = hn_alloc_array(&s->lm->engine->heap, HN_TAG_STATE, (size_t)r->most, sizeof *r->ids);
+    if (!r->ids)
+        return HN_ERR_MEMORY;
+    memcpy(r->ids, o->ids, o->n * sizeof *r->ids);
+    HN_TRY(hn_lm_sampler_new(&r->sampler, s->lm, o->sampling));
+    HN_TRY(hn_lm_sampler_begin(r->sampler, o->n, 0));
+    return s->o.draft ? hn_lm_drafter_new(&r->drafter, s->lm, s->o.draft, hn_lm_batch_context(s->batch)) : HN_OK;
+}
+
+hn_status hn_lm_scheduler_ask(hn_lm_scheduler *s, const hn_lm_request *request, int64_t *number)
+{
+    HN_ENTER();
+    hn_lm_request o;
+    HN_TRY(check(s, "hn_lm_scheduler_ask"));
+    HN_REQUIRE(request && number, HN_ERR_ARGUMENT, "hn_lm_scheduler_ask: expected a request and room, found NULL");
+    HN_TRY(hn_take_struct("hn_lm_request", request, sizeof o, &o));
+    HN_TRY(check_request(s, &o));
+    hn_request *r = hn_alloc(&s->lm->engine->heap, HN_TAG_STATE, sizeof *r);
+    if (!r)
+        return HN_ERR_MEMORY;
+    *r = (hn_request){ .sequence = -1 };
+    const hn_status status = fill(s, r, &o);
+    if (status != HN_OK) {
+        hn_request_free(s, r);
+        return status;
+    }
+    hn_request **last = &s->waiting;
+    while (*last)
+        last = &(*last)->next;
+    *last = r;
+    s->n_waiting++;
+    *number = r->number = s->n_asked++;
+    return HN_OK;
+}
+
+static hn_request *find(const hn_lm_scheduler *s, int64_t number)
+{
+    for (int64_t i = 0; i < s->n_running; i++)
+        if (s->running[i]->number == number)
+            return s->running[i];
+    hn_request *r = s->waiting;
+    while (r && r->number != number)
+        r = r->next;
+    return r;
+}
+
+hn_status hn_lm_scheduler_cancel(hn_lm_scheduler *s, int64_t number)
+{
+    HN_ENTER();
+    HN_TRY(check(s, "hn_lm_scheduler_cancel"));
+    hn_request *r = find(s, number);
+    HN_REQUIRE(r && !r->has_ended, HN_ERR_ARGUMENT, "request %lld: there is none of this number, or it has ended",
+               (long long)number);
+    r->is_cancelled = true;
+    return HN_OK;
+}
+
+hn_status hn_lm_scheduler_forget(hn_lm_scheduler *s, const int32_t *adapter)
+{
+    HN_ENTER();
+    HN_TRY(outside(s, "hn_lm_scheduler_forget"));
+    for (int64_t i = s->n_kept - 1; i >= 0; i--)
+        if (!adapter || s->kept[i].adapter == *adapter)
+            hn_scheduler_drop(s, i);
+    return HN_OK;
+}
+
+hn_status hn_lm_scheduler_count(const hn_lm_scheduler *s, hn_lm_scheduler_counts *to, size_t size)
+{
+    HN_ENTER();
+    HN_GIVES(hn_lm_scheduler_counts, out, to, size);
+    HN_TRY(check(s, "hn_lm_scheduler_count"));
+    HN_REQUIRE(to, HN_ERR_ARGUMENT, "hn_lm_scheduler_count: expected room, found NULL");
+    *out = s->counts;
+    out->running = s->n_running;
+    out->waiting = s->n_waiting;
+    out->kept = s->n_kept;
+    return HN_OK;
+}

@@ -1,0 +1,87 @@
+/* scheduler.h: requests, and the room of a batch that they share.
+ *
+ *     ask -> waiting  . . . . . . . . .  first come, first served; who made room stands before all
+ *              | admit: from a beginning, if one is known        ^ make room: its sequence is closed,
+ *              v                                                  |  what was drawn stays with the request
+ *            running  step: one token, or a piece of the prompt --+
+ *              | end
+ *              v
+ *            kept     the sequence, until its blocks or its place are wanted
+ *
+ * Keys come in blocks. Who has made room twice is settled: it runs again only where all blocks are free that it can need to its
+ * end, and they stay its own, free or taken, so that nobody is sent back for ever. */
+#ifndef HN_ENGINE_SCHEDULER_H
+#define HN_ENGINE_SCHEDULER_H
+
+#include "engine/lm.h"
+#include "hone/scheduler.h"
+
+enum { HN_KEY_BLOCK_IDS = 64, HN_MOST_LIKELY = 20, HN_MOST_GUESSES = 16, HN_MOST_RETURNS = 2 };
+
+typedef struct hn_request {
+    hn_lm_request r; /* its pointers, save callbacks and their context, are NULL */
+    int64_t number;
+    int32_t adapter; /* -1: none */
+    int32_t *ids;    /* of the prompt and what was drawn; room for all that it may have */
+    int64_t n_ids, n_prompt, n_known; /* these are in its sequence */
+    int64_t most;    /* ids in all */
+    hn_lm_sampler *sampler;
+    hn_lm_drafter *drafter;
+    int32_t sequence; /* -1: it waits */
+    int64_t n_reused, n_returned, admitted;
+    bool has_run, is_cancelled, has_ended;
+    struct hn_request *next; /* that waits */
+} hn_request;
+
+typedef struct hn_beginning {
+    int32_t sequence, adapter;
+    uint64_t owner;
+    int64_t used; /* the larger, the later */
+} hn_beginning;
+
+/* What a request has in a step. */
+typedef struct hn_turn {
+    hn_request *r;
+    int64_t n, n_guessed; /* ids of its own, and after them guesses */
+    int64_t row;          /* of its first wanted logits; -1: none */
+} hn_turn;
+
+struct hn_lm_scheduler {
+    hn_lm *lm;
+    hn_lm_batch *batch;
+    hn_lm_scheduler_options o;
+    hn_lm_draft_options draft;
+    int64_t n_sequences, n_tokens, n_rows; /* of the batch; the last two a step */
+    hn_request *waiting;  /* the first */
+    hn_request **running; /* [n_sequences], in the order of admission */
+    hn_beginning *kept;   /* [n_sequences] */
+    hn_turn *turns;       /* [n_sequences], of a step */
+    hn_lm_batch_piece *pieces; /* the same */
+    int32_t *guesses;     /* [n_sequences, 1 + HN_MOST_GUESSES] */
+    int64_t n_running, n_waiting, n_kept, clock, n_asked;
+    int64_t from;         /* who is served first, where a step is too short for all */
+    bool is_stepping;
+    hn_lm_scheduler_counts counts;
+};
+
+/* ---- scheduler_room.c ---- */
+
+/* Those who wait and have room run. */
+hn_status hn_scheduler_admit(hn_lm_scheduler *s);
+/* Room for the turns of a step; false: somebody who was in it gave way, and it is to be made anew. */
+bool hn_scheduler_makes_room(hn_lm_scheduler *s, int64_t n_turns);
+/* Its sequence is kept, or closed; it no longer runs. */
+void hn_scheduler_leave(hn_lm_scheduler *s, hn_request *r, bool keep);
+void hn_scheduler_drop(hn_lm_scheduler *s, int64_t kept);
+
+/* ---- scheduler_step.c ---- */
+
+/* Tells that it has ended, and frees it. */
+void hn_scheduler_end(hn_lm_scheduler *s, hn_request *r, hn_status status, hn_lm_end end);
+
+void hn_request_free(hn_lm_scheduler *s, hn_request *r);
+
+/* What the batch was made for. */
+void hn_lm_batch_limits(const hn_lm_batch *batch, hn_lm **lm, int64_t *sequences, int64_t *tokens, int64_t *rows);
+
+#endif

@@ -1,0 +1,286 @@
+/* A step of a scheduler: pieces of prompts and tokens of all that run, what is drawn after them, and who is told.
+ *
+ *     turns      who has what in it: first a token of each that generates, then pieces of prompts, in the order of admission,
+ *                then guesses, where rows and tokens are left
+ *     room       blocks for all of it; if somebody gives way, turns are made anew
+ *     run        one step of the batch. If it fails, each alone: what fails alone is at fault, and ends
+ *     draw       of each whose last id was run; told at once, so that those who listen may cancel */
+#include "engine/scheduler.h"
+
+#include "infer/log_sum.h"
+
+/* ---- turns ---- */
+
+static bool generates(const hn_request *r) { return r->n_ids - r->n_known == 1; }
+
+typedef struct left {
+    int64_t tokens, rows, n; /* of a step; n turns are made */
+} left;
+
+/* From s->from on, so that all come by turns where a step is too short for them. */
+static void take_tokens(hn_lm_scheduler *s, left *l)
+{
+    int64_t served = 0;
+    for (int64_t i = 0; i < s->n_running && l->tokens && l->rows; i++) {
+        hn_request *r = s->running[(s->from + i) % s->n_running];
+        if (!generates(r))
+            continue;
+        s->turns[l->n++] = (hn_turn){ .r = r, .n = 1 };
+        l->tokens--;
+        l->rows--;
+        served = i + 1;
+    }
+    s->from = s->n_running ? (s->from + served) % s->n_running : 0;
+}
+
+static void take_prompts(hn_lm_scheduler *s, left *l, bool alone)
+{
+    int64_t most = alone || l->tokens < s->o.piece ? l->tokens : s->o.piece;
+    for (int64_t i = 0; i < s->n_running && most; i++) {
+        hn_request *r = s->running[i];
+        const int64_t rest = r->n_ids - r->n_known;
+        if (generates(r))
+            continue;
+        const int64_t n = rest <= most && !l->rows ? rest - 1 : rest < most ? rest : most;
+        if (!n)
+            continue;
+        s->turns[l->n++] = (hn_turn){ .r = r, .n = n };
+        l->rows -= n == rest;
+        l->tokens -= n;
+        most -= n;
+    }
+}
+
+/* Whose drafter failed is in *at_fault. */
+static hn_status take_guesses(hn_lm_scheduler *s, left *l, hn_request **at_fault)
+{
+    for (int64_t i = 0; i < l->n; i++) {
+        hn_turn *t = &s->turns[i];
+        hn_request *r = t->r;
+        if (!r->drafter || !generates(r))
+            continue;
+        int64_t most = r->most - r->n_ids - 1; /* the token after the last guess is one more */
+        most = most < HN_MOST_GUESSES ? most : HN_MOST_GUESSES;
+        most = most < l->rows ? most : l->rows;
+        most = most < l->tokens ? most : l->tokens;
+        if (most <= 0)
+            continue;
+        size_t n = 0;
+        int32_t *to = s->guesses + i * (1 + HN_MOST_GUESSES);
+        *at_fault = r;
+        HN_TRY(hn_lm_drafter_guess(r->drafter, r->ids, (size_t)r->n_ids, (uint64_t)(r->n_ids - r->n_prompt), to + 1,
+                                   (size_t)most, &n));
+        to[0] = r->ids[r->n_ids - 1];
+        t->n_guessed = (int64_t)n;
+        l->rows -= (int64_t)n;
+        l->tokens -= (int64_t)n;
+    }
+    return HN_OK;
+}
+
+static hn_status make_turns(hn_lm_scheduler *s, int64_t *n, bool *mixed)
+{
+    const int64_t from = s->from;
+    for (;;) {
+        left l = { s->n_tokens, s->n_rows, 0 };
+        hn_request *at_fault = NULL;
+        s->from = from;
+        take_tokens(s, &l);
+        const int64_t n_tokens = l.n;
+        take_prompts(s, &l, !n_tokens);
+        *mixed = n_tokens && l.n > n_tokens;
+        *n = l.n;
+        const hn_status status = take_guesses(s, &l, &at_fault);
+        if (status == HN_ERR_CANCELLED)
+            return status;
+        if (status != HN_OK)
+            hn_scheduler_end(s, at_fault, status, HN_LM_DONE);
+        else if (hn_scheduler_makes_room(s, l.n))
+            return HN_OK;
+    }
+}
+
+/* ---- running ---- */
+
+/* Turns from `from` on, n of them. */
+static hn_status run_turns(hn_lm_scheduler *s, int64_t from, int64_t n)
+{
+    int64_t row = 0;
+    for (int64_t i = from; i < from + n; i++) {
+        hn_turn *t = &s->turns[i];
+        const hn_request *r = t->r;
+        const bool ends = r->n_known + t->n == r->n_ids;
+        const int64_t wanted = ends ? 1 + t->n_guessed : 0;
+        t->row = ends ? row : -1;
+        s->pieces[i] = (hn_lm_batch_piece){ r->sequence, (int32_t)wanted,
+                                            t->n_guessed ? s->guesses + i * (1 + HN_MOST_GUESSES) : r->ids + r->n_known,
+                                            (size_t)(t->n + t->n_guessed) };
+        row += wanted;
+    }
+    return hn_lm_batch_step(s->batch, s->pieces + from, (size_t)n);
+}
+
+/* ---- telling ---- */
+
+static void tell_token(hn_lm_scheduler *s, const hn_request *r, int32_t id, const float *logits)
+{
+    hn_lm_likely likeliest[HN_MOST_LIKELY];
+    hn_lm_drawn token = { .request = r->number, .number = r->n_ids - 1 - r->n_prompt, .id = id, .likeliest = likeliest };
+    if (!r->r.on_token)
+        return;
+    if (r->r.scores || r->r.likeliest) {
+        const int64_t vocab = hn_lm_vocabulary(s->lm);
+        int64_t best;
+        const double sum = hn_log_sum(logits, vocab, &best);
+        token.log_probability = r->r.scores ? (double)logits[id] - sum : 0;
+        for (int64_t v = 0; v < vocab; v++) { /* kept in order: of equals the first stays first */
+            int32_t at = token.n_likeliest;
+            const double here = (double)logits[v] - sum;
+            if (at == r->r.likeliest && (!at || !(here > likeliest[at - 1].log_probability)))
+                continue;
+            at -= at == r->r.likeliest;
+            for (; at > 0 && here > likeliest[at - 1].log_probability; at--)
+                likeliest[at] = likeliest[at - 1];
+            likeliest[at] = (hn_lm_likely){ (int32_t)v, here };
+            token.n_likeliest += token.n_likeliest < r->r.likeliest;
+        }
+    }
+    HN_CALL_HOST();
+    r->r.on_token(r->r.context, &token);
+}
+
+static void tell_end(const hn_request *r, const hn_lm_ended *ended)
+{
+    if (!r->r.on_end)
+        return;
+    HN_CALL_HOST();
+    r->r.on_end(r->r.context, ended);
+}
+
+void hn_scheduler_end(hn_lm_scheduler *s, hn_request *r, hn_status status, hn_lm_end end)
+{
+    int64_t accepted = 0, rejected = 0;
+    r->has_ended = true;
+    if (r->drafter)
+        hn_lm_drafter_counts(r->drafter, &accepted, &rejected);
+    s->counts.accepted += accepted;
+    s->counts.rejected += rejected;
+    if (r->sequence >= 0)
+        hn_scheduler_leave(s, r, status == HN_OK);
+    const hn_lm_ended ended = { r->number, status, end, r->n_prompt, r->n_reused, r->n_ids - r->n_prompt, r->n_returned };
+    tell_end(r, &ended);
+    hn_request_free(s, r);
+}
+
+/* ---- drawing ---- */
+
+/* Takes one token that was drawn. True: the request has ended, as *end. */
+static bool take(hn_lm_scheduler *s, hn_request *r, int32_t id, int64_t row, hn_lm_end *end)
+{
+    if (r->is_cancelled) {
+        *end = HN_LM_CANCELLED;
+        return true;
+    }
+    if (!r->r.goes_on && hn_lm_ends(s->lm, id)) {
+        *end = HN_LM_DONE;
+        return true;
+    }
+    r->ids[r->n_ids++] = id;
+    s->counts.drawn++;
+    tell_token(s, r, id, hn_lm_batch_logits(s->batch, (size_t)row));
+    *end = r->n_ids - r->n_prompt == r->r.most ? HN_LM_COUNTED : HN_LM_FULL;
+    return r->n_ids == r->most;
+}
+
+static void draw(hn_lm_scheduler *s, const hn_turn *t)
+{
+    hn_request *r = t->r;
+    int32_t drawn[1 + HN_MOST_GUESSES];
+    size_t n = 1;
+    hn_lm_end end = HN_LM_DONE;
+    s->counts.computed += t->n + t->n_guessed;
+    r->n_known += t->n;
+    if (t->row < 0)
+        return;
+    const hn_status status =
+        t->n_guessed
+            ? hn_lm_batch_settle(s->batch, r->sequence, r->sampler, (size_t)t->row, (size_t)(1 + t->n_guessed), drawn, &n)
+            : hn_lm_sampler_next(r->sampler, hn_lm_batch_logits(s->batch, (size_t)t->row), r->ids, (size_t)r->n_ids, drawn);
+    if (status != HN_OK) {
+        hn_scheduler_end(s, r, status, end);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (take(s, r, drawn[i], t->row + (int64_t)i, &end)) {
+            hn_scheduler_end(s, r, HN_OK, end);
+            return;
+        }
+        r->n_known += i + 1 < n; /* a guess that was right has been run */
+    }
+}
+
+static hn_status run(hn_lm_scheduler *s, int64_t n)
+{
+    hn_status status = run_turns(s, 0, n);
+    if (status == HN_OK) {
+        for (int64_t i = 0; i < n; i++)
+            draw(s, &s->turns[i]);
+        return HN_OK;
+    }
+    for (int64_t i = 0; i < n && status != HN_ERR_CANCELLED; i++) {
+        status = run_turns(s, i, 1);
+        if (status == HN_OK)
+            draw(s, &s->turns[i]);
+        else if (status != HN_ERR_CANCELLED)
+            hn_scheduler_end(s, s->turns[i].r, status, HN_LM_DONE);
+    }
+    return status == HN_ERR_CANCELLED ? status : HN_OK;
+}
+
+static void end_cancelled(hn_lm_scheduler *s)
+{
+    for (int64_t i = s->n_running - 1; i >= 0; i--)
+        if (s->running[i]->is_cancelled)
+            hn_scheduler_end(s, s->running[i], HN_OK, HN_LM_CANCELLED);
+    for (hn_request **at = &s->waiting; *at;) {
+        hn_request *r = *at;
+        if (!r->is_cancelled) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        s->n_waiting--;
+        hn_scheduler_end(s, r, HN_OK, HN_LM_CANCELLED);
+    }
+}
+
+static hn_status step(hn_lm_scheduler *s)
+{
+    int64_t n = 0;
+    bool mixed = false;
+    end_cancelled(s);
+    HN_TRY(hn_scheduler_admit(s));
+    if (!s->n_running)
+        return HN_OK;
+    HN_TRY(make_turns(s, &n, &mixed));
+    if (!n)
+        return HN_OK;
+    HN_TRY(run(s, n));
+    s->counts.steps++;
+    s->counts.mixed += mixed;
+    end_cancelled(s);
+    return HN_OK;
+}
+
+hn_status hn_lm_scheduler_step(hn_lm_scheduler *s, int64_t *to)
+{
+    HN_ENTER();
+    HN_REQUIRE(s && to, HN_ERR_ARGUMENT, "hn_lm_scheduler_step: expected a scheduler and room, found NULL");
+    HN_TRY(hn_engine_check(s->lm->engine));
+    HN_REQUIRE(!s->is_stepping, HN_ERR_BUSY, "hn_lm_scheduler_step: called in a step of the scheduler");
+    s->is_stepping = true;
+    const hn_status status = step(s);
+    s->is_stepping = false;
+    *to = s->n_running + s->n_waiting;
+    return status;
+}
