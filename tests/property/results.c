@@ -18,6 +18,8 @@ static _Alignas(16) unsigned char bytes[ROOM];
 static hn_lm_plan *plan;
 static hn_lm_file *file;
 static hn_lm_chat *chat;
+static hn_lm_batch *batch;
+static hn_lm_scheduler *scheduler;
 static hn_examples *good;
 
 static hn_status give_sampling(void *to, size_t size)
@@ -107,6 +109,11 @@ static hn_status give_turn(void *to, size_t size)
     return hn_lm_chat_ask(chat, "Who?", to, size);
 }
 
+static hn_status give_counts(void *to, size_t size)
+{
+    return hn_lm_scheduler_count(scheduler, to, size);
+}
+
 static hn_status give_answer(void *to, size_t size)
 {
     return hn_lm_chat_answer(chat, "[{\"role\": \"user\", \"content\": \"Who?\"}]", to, size);
@@ -169,6 +176,7 @@ static const struct {
     { "hn_examples_judgement", give_judgement, false },
     { "hn_examples_gradients", give_gradients, false },
     { "hn_lm_perplexity", give_perplexity, false },
+    { "hn_lm_scheduler_counts", give_counts, false },
     { "hn_lm_turn", give_turn, false },
     { "hn_lm_turn", give_answer, false },
     { "hn_finetune_estimate", give_estimate, false },
@@ -284,6 +292,9 @@ static void check_givers(void)
     FILE *f = fopen(path, "w");
     if (CHECK(f && fputs(one, f) >= 0 && !fclose(f)) && CHECK_OK(hn_examples_open(&good, engine, &spec)) &&
         CHECK_OK(hn_lm_plan_new(&plan, lm, &short_plan)) && CHECK_OK(hn_lm_chat_new(&chat, lm, &short_chat)) &&
+        CHECK_OK(hn_lm_batch_new(&batch, lm, NULL)) && CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, NULL)) &&
+        CHECK_OK(hn_lm_scheduler_ask(scheduler, &(hn_lm_request){ .size = sizeof(hn_lm_request), .ids = (int32_t[]){ 1 }, .n = 1 },
+                                     &(int64_t){ 0 })) &&
         CHECK_OK(hn_lm_make_tokenizer(engine, &spec.data[0], 1, "results.gguf", NULL, NULL)) &&
         CHECK_OK(hn_lm_make(engine, "llama", "results-m.gguf",
                             &(hn_lm_make_options){ .size = sizeof(hn_lm_make_options), .tokenizer = "results.gguf" })) &&
@@ -291,6 +302,8 @@ static void check_givers(void)
         for (int i = 0; i < N_GIVERS; i++)
             check_rooms(i);
     hn_lm_file_close(file);
+    hn_lm_scheduler_free(scheduler);
+    hn_lm_batch_free(batch);
     hn_lm_chat_free(chat);
     hn_lm_plan_free(plan);
     hn_examples_close(good);

@@ -13,7 +13,8 @@
 enum { ROOM = 16384, FAR = 4096 };
 
 static hn_engine *engine;
-static hn_lm *lm;
+static hn_lm *lm, *other; /* on which a batch is */
+static hn_lm_batch *of_other;
 static const int32_t ids[] = { 5, 6, 7 };
 static _Alignas(16) unsigned char bytes[ROOM];
 
@@ -104,6 +105,25 @@ static hn_status make_batch(const void *o)
     hn_lm_batch *batch = NULL;
     const hn_status status = hn_lm_batch_new(&batch, lm, o);
     hn_lm_batch_free(batch);
+    return status;
+}
+
+static hn_status make_scheduler(const void *o)
+{
+    hn_lm_scheduler *scheduler = NULL;
+    const hn_status status = hn_lm_scheduler_new(&scheduler, of_other, o);
+    hn_lm_scheduler_free(scheduler);
+    return status;
+}
+
+static hn_status ask_scheduler(const void *o)
+{
+    hn_lm_scheduler *scheduler = NULL;
+    int64_t number;
+    hn_status status = hn_lm_scheduler_new(&scheduler, of_other, NULL);
+    if (status == HN_OK)
+        status = hn_lm_scheduler_ask(scheduler, o, &number);
+    hn_lm_scheduler_free(scheduler);
     return status;
 }
 
@@ -276,6 +296,8 @@ static const struct {
     { "hn_lm_session_options", measure_session },
     { "hn_lm_plan_options", make_plan },
     { "hn_lm_batch_options", make_batch },
+    { "hn_lm_scheduler_options", make_scheduler },
+    { "hn_lm_request", ask_scheduler },
     { "hn_lm_sampling", make_sampler },
     { "hn_lm_sampling", default_sampling },
     { "hn_lm_chat_options", make_chat },
@@ -403,9 +425,12 @@ int main(int argc, char **argv)
     check_group("as if each had grown");
     for (const hn_struct_size *s = hn_struct_sizes; s->name; s++)
         check_grown(s);
-    if (CHECK_OK(hn_engine_new(&engine, NULL)) && CHECK_OK(hn_lm_open(&lm, engine, hn_lm_builtin(), NULL)))
+    if (CHECK_OK(hn_engine_new(&engine, NULL)) && CHECK_OK(hn_lm_open(&lm, engine, hn_lm_builtin(), NULL)) &&
+        CHECK_OK(hn_lm_open(&other, engine, hn_lm_builtin(), NULL)) && CHECK_OK(hn_lm_batch_new(&of_other, other, NULL)))
         check_takers();
     hn_examples_close(made);
+    hn_lm_batch_free(of_other);
+    hn_lm_close(other);
     hn_lm_close(lm);
     hn_engine_free(engine);
     return check_close();

@@ -35,6 +35,7 @@ NOT_OFFERED = {
     "hn_examples_gradients_options": "from on_gradient context",  # set on the line after
     "hn_finetune_run_options": "context",  # callbacks are closures
     "hn_lm_chat_options": "context",
+    "hn_lm_request": "context",
 }
 
 CHAT_LINES = '''
@@ -609,6 +610,47 @@ class Sessions(Case):
             all += batch.settle(sequence, sampler, 1 + len(guessed))
         self.assertEqual(all[len(ids):len(ids) + 24], said)
         self.assertGreater(drafter.drafted[0], 10)
+
+    def test_requests(self):
+        """What is asked together has the tokens that each has alone; a beginning is of its owner."""
+        batch = hone.Batch(self.model, sequences=3, rows=9)
+        scheduler = hone.Scheduler(batch, draft={"ngram": 2})
+        prompts = [self.model.encode(text) for text in ("Once upon a time there was", "The dog", "Once upon a time there")]
+        numbers = [scheduler.ask(ids, sampling={"seed": at}, most=12, goes_on=True, scores=True, likeliest=2, owner=at == 1)
+                   for at, ids in enumerate(prompts)]
+        self.assertEqual(scheduler.left, 3)
+        said, ended = {number: [] for number in numbers}, {}
+        while scheduler.left:
+            for event in scheduler.step():
+                if isinstance(event, hone.Ended):
+                    ended[event.request] = event
+                else:
+                    said[event.request].append(event.id)
+                    self.assertEqual((event.number, len(event.likeliest)), (len(said[event.request]) - 1, 2))
+                    self.assertLessEqual(event.log_probability, event.likeliest[0][1])
+        for at, ids in enumerate(prompts):
+            session, sampler, alone = hone.Session(self.model), hone.Sampler(self.model, seed=at), []
+            session.feed(ids)
+            while len(alone) < 12:
+                alone.append(sampler.draw(session))
+                session.feed(alone[-1:])
+            self.assertEqual(said[numbers[at]], alone)
+            self.assertEqual((ended[numbers[at]].end, ended[numbers[at]].error), (hone.End.COUNTED, None))
+        self.assertEqual(scheduler.counts.drawn, 36)
+        number = scheduler.ask(prompts[0], most=5)
+        scheduler.cancel(number)
+        self.assertEqual([event.end for event in scheduler.step()], [hone.End.CANCELLED])
+        with self.assertRaisesRegex(hone.Error, "has ended"):
+            scheduler.cancel(number)
+        wrong = scheduler.ask(prompts[0], adapter=7, most=5)
+        event, = scheduler.step()
+        self.assertEqual((event.request, event.end), (wrong, None))
+        self.assertEqual(event.error.status, hone.Status.ERR_ARGUMENT)
+        self.assertGreater(scheduler.counts.kept, 0)
+        scheduler.forget()
+        self.assertEqual(scheduler.counts.kept, 0)
+        free, of = batch.blocks
+        self.assertEqual(free, of)
 
     def test_draws_that_begin_elsewhere(self):
         """A sequence with one token known says what the whole one says next: a draw is by the token's number."""

@@ -25,15 +25,16 @@ from .known import arch, arch_keys, archs, device_ops, devices, levels
 from .model import BUILTIN, Decoder, Model, Template
 from ._plan import Plan, Planned
 from ._run import Run
+from .scheduler import Drawn, Ended, Scheduler
 from .session import Sampler, Session
 
 __version__: str = library.hn_version().decode()
 
 __all__ = [
-    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Drafter", "Embedder",
-    "Embedding",
-    "End", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Memory",
-    "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Record", "Result", "Run", "Sampler", "Session",
+    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Drafter", "Drawn",
+    "Embedder", "Embedding", "End", "Ended", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Memory",
+    "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Record", "Result", "Run", "Sampler",
+    "Scheduler", "Session",
     "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "check_settings",
     "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune",
     "import_adapter", "levels", "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "quantize",
