@@ -128,7 +128,7 @@ done
 passes
 # Sequences together.
 gets table "$hone" bench hone:tiny --batches 1,2,4 --generate 4 --repeat 2 --prompt 5 --threads 1 --numerics int8 --json batches.json
-grep -q 'median of 2, int8$' table || fail "bench: no mode: $(cat table)"
+grep -q 'median of 2, processor time, int8$' table || fail "bench: no mode: $(cat table)"
 for many in 1 2 4; do
     [ "$(grep -cE "^ +$many +[0-9.]+ +[0-9.]+ +[0-9.]+$" table)" -eq 1 ] || { cat table; fail "bench: no line of $many sequences"; }
     grep -q "\"sequences\":$many," batches.json || fail "bench: no $many sequences in JSON: $(cat batches.json)"
