@@ -3,7 +3,7 @@
 # Each must pass as it does on cpu: the bits that it compares with are the host's own. What is not switched off
 # may not run on the host. Counts are printed: calls on far, how many were captured for them, and calls on the host in its
 # place. Some by turns in either layout; --all: every test that CTest has (tests/far/names, which CMake writes), on each
-# list of devices, in each layout. Nobody lists them: what runs nothing on any device by default is told and left, and
+# list of devices, in layouts by turns. Nobody lists them: what runs nothing on any device by default is told and left, and
 # those that cannot are named in tests/far/exceptions.txt with the reason. PATTERN: names to be tried of all.
 set -u
 build=$(cd "$1" && pwd) source=$(cd "$2" && pwd) all=${3:-} pattern=${4:-.}
@@ -34,7 +34,7 @@ try() { # DEVICES OFF NAME COMMAND...
     what="$name on $devices${off:+ without $off}, $layout"
     if ! runs "$devices" "$off" $layout "$@"; then
         fails "$what"
-        grep -E 'FAILED|:[0-9]+: ' "$dir/out" | head -n 5
+        grep -E 'FAILED|:[0-9]+: ' "$dir/out" | head -n 5 | cut -c 1-300
         return
     fi
     tell "$what"
@@ -53,25 +53,26 @@ on_every_list() { # NAME COMMAND...: one that runs nothing on far, alone, takes 
     name=$1
     shift
     for devices in far cpu,far far,far; do
-        for layout in plain panel16; do
-            what="$name on $devices, $layout"
-            runs $devices "" $layout timeout 1800 "$@"
-            got=$?
-            [ $got -eq 77 ] && echo "$name is skipped" && return
-            if [ $got -ne 0 ]; then
-                fails "$what: status $got"
-                grep -E 'FAILED|:[0-9]+: ' "$dir/out" | head -n 5
-                continue
-            fi
-            if [ "$devices" = far ] && [ "$far" -eq 0 ]; then
-                [ "$host" -eq 0 ] || fails "$what: all on the host"
-                none=$((none + 1))
-                return
-            fi
-            tell "$what"
-            n=$((n + 1))
-            [ "$host" -eq 0 ] || fails "$what: not where it belongs"
-        done
+        turn=$((turn + 1)) # another layout from run to run, and from test to test on one list
+        layout=panel16
+        [ $((turn % 2)) -eq 0 ] && layout=plain
+        what="$name on $devices, $layout"
+        runs $devices "" $layout timeout 1800 "$@"
+        got=$?
+        [ $got -eq 77 ] && echo "$name is skipped" && return
+        if [ $got -ne 0 ]; then
+            fails "$what: status $got"
+            grep -E 'FAILED|:[0-9]+: ' "$dir/out" | head -n 5 | cut -c 1-300
+            continue
+        fi
+        if [ "$devices" = far ] && [ "$far" -eq 0 ]; then
+            [ "$host" -eq 0 ] || fails "$what: all on the host"
+            none=$((none + 1))
+            return
+        fi
+        tell "$what"
+        n=$((n + 1))
+        [ "$host" -eq 0 ] || fails "$what: not where it belongs"
     done
 }
 all_tests() {
