@@ -190,6 +190,106 @@ static void check_ranges(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
         }
 }
 
+/* ---- few rows by formats with scales that are special, and x that is ---- */
+
+/* Bytes of a block that its scales are at: f16, but E8M0 of MXFP4. `odd` gets special ones. */
+typedef struct scaled {
+    hn_elem type;
+    int odd, other;
+} scaled;
+static const scaled some_scaled[] = {
+    { HN_ELEM_q8_0, 0, 0 },   { HN_ELEM_q4_k, 0, 2 },   { HN_ELEM_q4_k, 2, 0 },   { HN_ELEM_q6_k, 208, 208 },
+    { HN_ELEM_q2_k, 82, 80 }, { HN_ELEM_iq4_nl, 0, 0 }, { HN_ELEM_mxfp4, 0, 0 },
+};
+enum { N_SCALED = sizeof some_scaled / sizeof some_scaled[0] };
+
+/* 0, -0, the least, the largest, infinities, a NaN of all bits, and a common one. */
+static const uint16_t odd_halves[] = { 0, 0x8000, 1, 0x83ff, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7fff, 0x9e66 };
+static const uint8_t odd_bytes[] = { 0, 1, 2, 102, 103, 104, 206, 207, 208, 209, 253, 255 };
+
+/* Special scales are those of one row in three: of all its blocks, or of one in four. */
+static uint8_t *scaled_blocks(const scaled *of, int64_t rows, int64_t in_row)
+{
+    const int64_t bytes = hn_elem_bytes(of->type);
+    uint8_t *x = kc_bytes((size_t)(rows * in_row * bytes));
+    for (int64_t i = 0; i < rows * in_row; i++) {
+        uint8_t *block = x + i * bytes;
+        const int64_t row = i / in_row;
+        const bool is_odd = row % 3 == 0 && (row % 2 || i % in_row % 4 == 1);
+        const uint32_t which = row % 3 == 0 && row % 2 ? (uint32_t)(row / 6) : kc_random();
+        if (of->type == HN_ELEM_mxfp4) {
+            block[0] = is_odd ? odd_bytes[which % sizeof odd_bytes] : (uint8_t)(120 + which % 8);
+            continue;
+        }
+        const uint16_t usual = (uint16_t)((which & 0x8000) | 0x1000 | (which & 0x3ff));
+        memcpy(block + of->other, &usual, sizeof usual);
+        memcpy(block + of->odd, is_odd ? &odd_halves[which % (sizeof odd_halves / 2)] : &usual, sizeof usual);
+    }
+    return x;
+}
+
+/* x near one; too small for dots by one power of two, by none; subnormal. */
+static const int x_exponents[] = { 120, 31, 32, 0 };
+
+static void check_scales(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
+{
+    enum { N = 96, K = 1280 };
+    if (!kc_begin("blocks_scales", (kc_function)ref->block_tile, of(g)))
+        return;
+    for (int i = 0; i < N_SCALED * 4 * 2; i++) {
+        const scaled *of = &some_scaled[i / 8];
+        const int64_t block = hn_elem_block(of->type), row_bytes = hn_elem_span(of->type, K);
+        const uint8_t *stored = scaled_blocks(of, N, K / block);
+        float *plain = kc_blank(N * K);
+        for (int64_t r = 0; r < N; r++)
+            at_level(HN_ISA(ref))->decode.row[of->type](K, stored + r * row_bytes, plain + r * K);
+        hn_gemm_operand b = { .data = stored, .type = of->type, .outer_stride = row_bytes };
+        if (i % 2) {
+            void *panels = kc_blank_bytes(hn_panel16_bytes(of->type, N, K));
+            hn_panel16_pack(of->type, N, K, stored, row_bytes, 0, panels, 0, N / 16);
+            b = (hn_gemm_operand){ .data = panels, .type = of->type, .is_panel16 = true, .row_elems = K };
+        }
+        for (int64_t m = 1; m <= 8; m += m == 1 ? 1 : 3) {
+            const shape s = { m, N, K };
+            const int low = x_exponents[i / 2 % 4];
+            kc_note("%s byte %d, m %d, x from 2^%d", gemm_elem_name(of->type), of->odd, (int)m, low - 127);
+            float *a = kc_blank((size_t)(m * K));
+            for (int64_t p = 0; p < m * K; p++)
+                a[p] = number(low, low == 0 ? 1 : 130);
+            a[m * K / 2] = hn_f32_from_bits((uint32_t)low << 23 | (low ? 0 : 0x10000));
+            check_product(g, &s, a, &b, plain, kc_floats((size_t)(m * N)));
+        }
+    }
+}
+
+/* What is left of two products is the least normal number, or half of it. */
+static void check_least(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
+{
+    enum { N = 32, K = 64, BYTES = 34 };
+    if (!kc_begin("blocks_least", (kc_function)ref->block_tile, of(g)))
+        return;
+    uint8_t *stored = kc_blank_bytes(N * K / 32 * BYTES);
+    float *plain = kc_blank(N * K);
+    memset(stored, 1, N * K / 32 * BYTES);
+    for (int i = 0; i < N * K / 32; i++)
+        stored[i * BYTES + 1] = 0; /* the scale is 2^-24 */
+    for (int i = 0; i < N * K; i++)
+        plain[i] = 0x1p-24f;
+    for (int e = 30; e <= 33; e++)
+        for (int64_t m = 1; m <= 8; m++) {
+            const shape s = { m, N, K };
+            float *a = kc_blank((size_t)(m * K));
+            memset(a, 0, (size_t)(m * K) * sizeof *a);
+            for (int64_t i = 0; i < m; i++) {
+                a[i * K + i] = hn_f32_from_bits((uint32_t)e << 23 | 1 << 16);
+                a[i * K + i + 2] = -hn_f32_from_bits((uint32_t)e << 23);
+            }
+            kc_note("m %d, x from 2^%d", (int)m, e - 127);
+            const hn_gemm_operand b = { .data = stored, .type = HN_ELEM_q8_0, .outer_stride = K / 32 * BYTES };
+            check_product(g, &s, a, &b, plain, kc_floats((size_t)(m * N)));
+        }
+}
+
 /* Sums that go on from -0 by products too small to be told from -0: a whole block leaves it, the zeros that fill one, and
  * a block of zeros, do not. */
 static void check_signs(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
@@ -241,6 +341,8 @@ int main(int argc, char **argv)
             for (int how = 0; how < 4; how++)
                 check_operand(ref, g, type, how & 1, how >> 1);
         check_ranges(ref, g);
+        check_scales(ref, g);
+        check_least(ref, g);
         check_signs(ref, g);
         check_halves(ref, g);
     }

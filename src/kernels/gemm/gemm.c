@@ -332,11 +332,13 @@ static void pack_few(const hn_gemm_plan *plan, const areas *s, int64_t k, int64_
     }
 }
 
-static void lanes_of(const hn_gemm_plan *plan, bool plain, HN_PARAMS_gemv)
+static void lanes_of(const hn_gemm_plan *plan, bool plain, bool paired, HN_PARAMS_gemv)
 {
     const hn_gemv_kernels *lanes = plan->kernels->lanes;
     const hn_elem type = plan->args.b.type;
-    if (plan->args.blocks)
+    if (paired)
+        (plain ? lanes->pair_plain : lanes->pair_panel)(type, rows, groups, k, x, w, stride, y, ldy, accumulate, room);
+    else if (plan->args.blocks)
         (plain ? lanes->block_plain : lanes->block_panel)(type, rows, groups, k, x, w, stride, y, ldy, accumulate, room);
     else
         (plain ? lanes->plain : lanes->panel)[type](rows, groups, k, x, w, stride, y, ldy, accumulate, room);
@@ -359,6 +361,10 @@ static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, i
     const int64_t half = b->pairs / 2, step = half ? 2 * b->outer_stride : b->outer_stride;
     if (half % 16 || (half && !plain))
         return j;
+    _Static_assert((int)HN_GEMM_FEW == (int)HN_GEMV_ROWS, "rows of x are one panel");
+    const hn_gemv_kernels *lanes = plan->kernels->lanes;
+    const bool paired = x->blocks && plan->kernels->dots && lanes->pair_up && hn_elem_block(b->type) > 1 &&
+                        lanes->pair_up(deep, (int)m, s->a);
     const int64_t end = j + (j1 - j) / 16 * 16;
     for (int64_t groups; j < end; j += 16 * groups) {
         const int64_t left = half ? least(end - j, half - j % half) : end - j;
@@ -366,7 +372,7 @@ static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, i
         const char *w = hn_elem_span(b->type, k0) * (plain ? 1 : 16) +
                         (const char *)b->data + (plain ? hn_gemm_row(b->pairs, j) * b->outer_stride : j * row_bytes);
         for (int64_t i = 0; i < m; i += height)
-            lanes_of(plan, plain, (int)least(m - i, height), (int)groups, deep, s->a + i * deep, w,
+            lanes_of(plan, plain, paired, (int)least(m - i, height), (int)groups, deep, s->a + i * deep, w,
                      plain ? step : 16 * row_bytes, (float *)(void *)((char *)x->c + i * x->c_row_stride + 4 * j),
                      x->c_row_stride / 4, x->accumulate || k0 > 0, s->room);
     }

@@ -1,13 +1,14 @@
 /* blocks.h: one to eight rows by sixteen rows of weights in lanes, in blocks of 32 (gemm/blocks.h).
  *
  * E and O of every row are registers, the sum lies in memory and is met once a block. Weights are rounded to bf16 as they
- * are loaded; of formats without a walk here 256 of a row are decoded into `room` first. */
+ * are loaded; f16 is decoded into `room` first, 256 of a row. Block formats go by ways.h. */
 #ifndef HN_KERNELS_GEMV_BLOCKS_H
 #define HN_KERNELS_GEMV_BLOCKS_H
 
 #include "kernels/decode/decode.h"
 #include "kernels/gemm/transpose.h"
 #include "kernels/gemv/gemv.h"
+#include "kernels/gemv/ways.h"
 #include "kernels/gemv/weights.h"
 
 #if defined(HN_LEVEL_avx2)
@@ -15,7 +16,6 @@ enum { BLOCK_ROWS = 3, BLOCK_GROUPS = 2 }; /* sixteen registers, a vector takes 
 #else
 enum { BLOCK_ROWS = HN_GEMV_ROWS, BLOCK_GROUPS = 4 };
 #endif
-enum { BLOCK = HN_SUM_BLOCK };
 
 typedef f32x16 block_half[BLOCK_GROUPS][BLOCK_ROWS];
 
@@ -29,7 +29,6 @@ HN_INLINE void block_take(f32x16 v, const int rows, const float *x, f32x16 *half
     ALL for (int r = 0; r < rows; r++) half[r] = f_fma_by(v, x + r, half[r]);
 }
 
-HN_INLINE f32x16 rounded(f32x16 x) { return f_from_bf16(f_to_bf16(x)); }
 HN_INLINE f32x16 block_bf16(const uint8_t *w) { return f_from_bf16(h_load((const uint16_t *)(const void *)w)); }
 HN_INLINE f32x16 block_f32(const uint8_t *w) { return rounded(f_load((const float *)(const void *)w)); }
 
@@ -174,12 +173,19 @@ HN_INLINE void all_rows(some_blocks *some, HN_PARAMS_gemv)
         some(rows - r < BLOCK_ROWS ? rows - r : BLOCK_ROWS, rows, groups, k, x + r, w, stride, y + r * ldy, ldy, accumulate);
 }
 
+ADD_ROWS(add_blocks, BLOCKS, false)
+ADD_WORDS(block_words, BLOCKS, add_blocks, add_blocks)
+
 static void blocks_of_panel(hn_elem type, HN_PARAMS_gemv)
 {
     enum { CHUNK = 256 };
     if (type == HN_ELEM_f32 || type == HN_ELEM_bf16) {
         all_rows(type == HN_ELEM_f32 ? some_block_panel_f32 : some_block_panel_bf16, rows, groups, k, x, w, stride, y, ldy,
                  accumulate, room);
+        return;
+    }
+    if (hn_elem_block(type) > 1) {
+        some_rows(block_words, type, rows, groups, k, x, w, stride, y, ldy, accumulate, room);
         return;
     }
     for (; groups > 0; groups--, w = (const char *)w + stride, y += 16)
@@ -196,6 +202,10 @@ static void blocks_of_rows(hn_elem type, HN_PARAMS_gemv)
     if (type == HN_ELEM_f32 || type == HN_ELEM_bf16) {
         all_rows(type == HN_ELEM_f32 ? some_block_plain_f32 : some_block_plain_bf16, rows, groups, k, x, w, stride, y, ldy,
                  accumulate, room);
+        return;
+    }
+    if (hn_elem_block(type) > 1) {
+        some_plain_rows(block_words, type, rows, groups, k, x, w, stride, y, ldy, accumulate, room);
         return;
     }
     for (; groups > 0; groups--, w = (const char *)w + 16 * stride, y += 16)

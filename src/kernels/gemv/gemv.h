@@ -11,9 +11,10 @@
  *     bf16 plain     2 shuffles, 1 shift or mask, 1 fma                  32 bytes
  *     q8_0 panel     1/4 xor, mask, convert, 2 fma                       17 bytes
  *     q8_0 plain     the same and 1 of a turn                            17 bytes
- *     q5_0 panel     mask, convert, 2 fma, 3 for the fifth bit           11 bytes
  *     q4_k panel     mask, convert, 2 fma, 0.4 for the scales             9 bytes
  *     q4_k plain     the same and half of a turn                          9 bytes
+ *     others         move a byte, convert, 2 of fma and product, and what makes words of bits (words.h)
+ *     in blocks      mask and 2 fma more, to round; by dots 1/2 conversion of two, 1/2 shuffle, half of the fma
  *
  * so f32, bf16 and q8_0 wait for memory, and q4_k decodes at most 7 weights a cycle and core. Scalar
  * work counts too: gathering sixteen scales one by one cost as much as all of the above. */
@@ -44,6 +45,11 @@ typedef struct hn_gemv_kernels {
     /* In blocks of 32 (gemm/blocks.h), of x that is rounded; k begins at one. */
     void (*block_plain)(hn_elem type, HN_PARAMS_gemv);
     void (*block_panel)(hn_elem type, HN_PARAMS_gemv);
+    /* Block formats in blocks of 32 by dots (gemm/dots.h): of x that pair_up has changed, unless it said that some of it is too
+     * small. None at levels without them. */
+    bool (*pair_up)(int64_t k, int rows, float *x);
+    void (*pair_plain)(hn_elem type, HN_PARAMS_gemv);
+    void (*pair_panel)(hn_elem type, HN_PARAMS_gemv);
 } hn_gemv_kernels;
 
 #if defined(HN_LEVEL) /* for the texts of this level */

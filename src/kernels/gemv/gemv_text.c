@@ -3,6 +3,7 @@
  * that the accumulators are registers. */
 #include "kernels/gemm/transpose.h"
 #include "kernels/gemv/gemv.h"
+#include "kernels/gemv/ways.h"
 #include "kernels/gemv/weights.h"
 #include "kernels/decode/lanes.h"
 #include "kernels/simd/f32x16.h"
@@ -23,7 +24,7 @@ HN_INLINE void take(f32x16 v, int g, int64_t p, const int rows, const float *x,
 enum { GROUP_WORDS = 68, GROUP_FLOATS = 16 * GROUP_WORDS };
 _Static_assert(HN_GEMV_GROUPS * GROUP_FLOATS <= HN_GEMV_ROOM, "the panels fit");
 
-HN_INLINE void turn(const int groups, const uint8_t *w, int64_t stride, const int bytes,
+HN_INLINE void turn_in_words(const int groups, const uint8_t *w, int64_t stride, const int bytes,
                     float *room)
 {
     for (int g = 0; g < groups; g++, w += 16 * stride, room += GROUP_FLOATS)
@@ -157,7 +158,7 @@ HN_INLINE void turn_end_q8_0(const int groups, const uint8_t *w, int64_t stride,
         uint8_t end[16][BYTES] = { { 0 } };
         for (int row = 0; row < 16; row++, w += stride)
             memcpy(end[row], w, (size_t)(34 * blocks));
-        turn(1, end[0], BYTES, BYTES, room);
+        turn_in_words(1, end[0], BYTES, BYTES, room);
     }
 }
 
@@ -167,7 +168,7 @@ HN_INLINE void plain_q8_0(WALK_PARAMS)
     for (; k > 0; k -= 256, w += BYTES) {
         const int blocks = k < 256 ? (int)k / 32 : 8;
         if (blocks == 8)
-            turn(groups, w, stride, BYTES, room);
+            turn_in_words(groups, w, stride, BYTES, room);
         else
             turn_end_q8_0(groups, w, stride, blocks, room);
         for (int block = 0; block < blocks; block++, x += 32 * rows) {
@@ -226,7 +227,7 @@ HN_INLINE void take_q4_k(const int rows, const int groups, const float *x, const
 HN_INLINE void plain_q4_k(WALK_PARAMS)
 {
     for (int64_t p = 0; p < k; p += 256, w += 144) {
-        turn(groups, w, stride, 144, room);
+        turn_in_words(groups, w, stride, 144, room);
         take_q4_k(rows, groups, x + p * rows, room, 4 * GROUP_FLOATS, w, stride, acc);
     }
 }
@@ -267,108 +268,11 @@ HN_INLINE void panel_q8_0(WALK_PARAMS)
     }
 }
 
-HN_INLINE void panel_q4_0(WALK_PARAMS)
-{
-    (void)room;
-    for (int64_t p = 0; p < k; p += 32, w += 16 * 18) {
-        f32x16 d[HN_GEMV_GROUPS];
-        ALL for (int g = 0; g < groups; g++) d[g] = halves_f16(w + g * stride);
-        for (int j = 0; j < 16; j++)
-            ALL for (int g = 0; g < groups; g++)
-            {
-                const i32x16 q = bytes_u8(w + g * stride + 32 + 16 * j);
-                TAKE(f_mul(nibble(q, -8), d[g]), g, p + j);
-            }
-        for (int j = 0; j < 16; j++)
-            ALL for (int g = 0; g < groups; g++)
-            {
-                const i32x16 q = bytes_u8(w + g * stride + 32 + 16 * j);
-                TAKE(f_mul(nibble(i_shr(q, 4), -8), d[g]), g, p + 16 + j);
-            }
-    }
-}
-
 HN_INLINE void panel_q4_k(WALK_PARAMS)
 {
     (void)room;
     for (int64_t p = 0; p < k; p += 256, w += 16 * 144)
         take_q4_k(rows, groups, x + p * rows, w, stride, NULL, 0, acc);
-}
-
-/* Sixteen of a block: the low nibbles of its words, or the high ones. */
-HN_INLINE void take_q5_0(const int rows, const int groups, const float *x, const uint8_t *from,
-                         int64_t stride, const bool high, const f32x16 *d, const bool is_tame,
-                         f32x16 (*acc)[HN_GEMV_ROWS])
-{
-    f32x16 scale[HN_GEMV_GROUPS][4], less[HN_GEMV_GROUPS];
-    ALL for (int g = 0; g < groups; g++)
-    {
-        less[g] = f_mul(d[g], f_set1(-16.0f));
-        ALL for (int c = 0; c < 4; c++) scale[g][c] = f_mul(
-            d[g], f_set1(high ? (c == 3 ? 1.0f : 0x1p-4f / (float)(1 << 8 * c)) : 1.0f / (float)(1 << 8 * c)));
-    }
-    WORDS for (int word = 0; word < 4; word++)
-        ALL for (int b = 0; b < 4; b++)
-            ALL for (int g = 0; g < groups; g++)
-            {
-                const int i = 4 * word + b;
-                const i32x16 fifth = i_set1((int32_t)(1u << (high ? 16 + i : i)));
-                const m16 is_small = i_eq(i_and(words(from + g * stride, 0), fifth), i_set1(0));
-                const i32x16 v = words(from + g * stride, 1 + word);
-                TAKE(q5_times(v, 2 * b + high, is_small, scale[g], d[g], less[g], is_tame), g, i);
-            }
-}
-
-HN_INLINE void some_q5_0(WALK_PARAMS)
-{
-    (void)room;
-    for (int64_t p = 0; p < k; p += 32, w += 16 * 22, x += 32 * rows) {
-        f32x16 d[HN_GEMV_GROUPS];
-        ALL for (int g = 0; g < groups; g++) d[g] = halves_f16(w + g * stride);
-        if (are_tame(groups, d)) {
-            take_q5_0(rows, groups, x, w + 32, stride, false, d, true, acc);
-            take_q5_0(rows, groups, x + 16 * rows, w + 32, stride, true, d, true, acc);
-        } else {
-            take_q5_0(rows, groups, x, w + 32, stride, false, d, false, acc);
-            take_q5_0(rows, groups, x + 16 * rows, w + 32, stride, true, d, false, acc);
-        }
-    }
-}
-
-/* Sixteen values of a Q6_K block: half h, quarter of it (a constant), group `is`. */
-HN_INLINE void q6_k_part(WALK_PARAMS, int64_t p, int h, const int quarter, int is)
-{
-    const int low_at = 64 * h + 32 * (quarter & 1) + 16 * is, top_at = 128 + 32 * h + 16 * is;
-    f32x16 d[HN_GEMV_GROUPS];
-    (void)k, (void)room;
-    ALL for (int g = 0; g < groups; g++)
-    {
-        d[g] = f_mul(halves_f16(w + g * stride + 16 * 208),
-                     i_to_f(bytes_i8(w + g * stride + 16 * (192 + 8 * h + is + 2 * quarter))));
-    }
-    for (int i = 0; i < 16; i++)
-        ALL for (int g = 0; g < groups; g++)
-        {
-            const i32x16 low = bytes_u8(w + g * stride + 16 * (low_at + i));
-            const i32x16 top = bytes_u8(w + g * stride + 16 * (top_at + i));
-            TAKE(f_mul(d[g], six_bits(low, top, quarter)), g,
-                 p + 128 * h + 32 * quarter + 16 * is + i);
-        }
-}
-
-HN_INLINE void panel_q6_k(WALK_PARAMS)
-{
-    for (int64_t p = 0; p < k; p += 256, w += 16 * 210)
-        for (int h = 0; h < 2; h++) {
-#define QUARTER(quarter)                                                                       \
-    for (int is = 0; is < 2; is++)                                                             \
-        q6_k_part(rows, groups, k, x, w, stride, acc, room, p, h, quarter, is);
-            QUARTER(0)
-            QUARTER(1)
-            QUARTER(2)
-            QUARTER(3)
-#undef QUARTER
-        }
 }
 
 /* A walk between loading and storing its accumulators. */
@@ -430,66 +334,25 @@ KERNEL(panel_f32, stride, true, 4)
 KERNEL(panel_bf16, stride, true, 4)
 KERNEL(panel_f16, stride, true, 4)
 KERNEL(panel_q8_0, stride, true, 4)
-KERNEL(panel_q4_0, stride, true, 4)
 KERNEL(panel_q4_k, stride, true, 4)
-KERNEL(some_q5_0, stride, false, 2)
-KERNEL(panel_q6_k, stride, true, 4)
 
-/* Block formats: 256 weights of sixteen rows at a time to f32 in `room`, and on as f32. */
-static void plain_blocks(hn_elem type, HN_PARAMS_gemv)
-{
-    enum { CHUNK = 256, LD = HN_GEMV_ROOM / 16 };
-    for (; groups > 0; groups--, w = (const char *)w + 16 * stride, y += 16)
-        for (int64_t p = 0; p < k; p += CHUNK) {
-            const int64_t n = k - p < CHUNK ? k - p : CHUNK;
-            for (int row = 0; row < 16; row++)
-                HN_KERNEL_NAME(decode_kernels)
-                    .row[type](n, (const char *)w + row * stride + hn_elem_span(type, p),
-                               room + LD * row);
-            do_plain_f32(rows, 1, n, x + p * rows, room, LD * (int64_t)sizeof *room, y, ldy,
-                         accumulate || p > 0, NULL);
-        }
-}
-#define BLOCKS(name)                                                                           \
+/* ---- block formats out of words ---- */
+
+ADD_ROWS(add_chain, CHAIN, false)
+ADD_WORDS(chain_words, CHAIN, add_chain, add_chain)
+
+/* Those of a chain that have no walk of their own: types.def says which have. */
+#define BY_PANELS(name)                                                                        \
     static void do_plain_##name(HN_PARAMS_gemv)                                                \
     {                                                                                          \
-        plain_blocks(HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room); \
-    }
-
-/* Formats without a walk of their own: a panel is decoded 256 weights at a time into `room`,
- * which is then a panel of f32. */
-static void panel_blocks(hn_elem type, HN_PARAMS_gemv)
-{
-    enum { CHUNK = 256 };
-    for (; groups > 0; groups--, w = (const char *)w + stride, y += 16)
-        for (int64_t p = 0; p < k; p += CHUNK) {
-            const int64_t n = k - p < CHUNK ? k - p : CHUNK;
-            HN_KERNEL_NAME(decode_kernels)
-                .panel[type](n, (const char *)w + 16 * hn_elem_span(type, p), room, 16);
-            do_panel_f32(rows, 1, n, x + p * rows, room, 0, y, ldy, accumulate || p > 0, NULL);
-        }
-}
-#define DECODED(name)                                                                          \
-    BLOCKS(name)                                                                               \
+        some_plain_rows(chain_words, HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room); \
+    }                                                                                          \
     static void do_panel_##name(HN_PARAMS_gemv)                                                \
     {                                                                                          \
-        panel_blocks(HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room); \
+        some_rows(chain_words, HN_ELEM_##name, rows, groups, k, x, w, stride, y, ldy, accumulate, room);           \
     }
-static void do_panel_q5_0(HN_PARAMS_gemv)
-{
-#if defined(HN_LEVEL_avx2) /* sixteen registers hold no more rows */
-    if (rows > 1) {
-        panel_blocks(HN_ELEM_q5_0, rows, groups, k, x, w, stride, y, ldy, accumulate, room);
-        return;
-    }
-#endif
-    do_some_q5_0(rows, groups, k, x, w, stride, y, ldy, accumulate, room);
-}
-
-/* Which of them a format needs: types.def says what it has of its own. */
 #define NEEDS_walks(name)
-#define NEEDS_panels(name)  BLOCKS(name)
-#define NEEDS_decoded(name) DECODED(name)
+#define NEEDS_decoded(name) BY_PANELS(name)
 #define HN_ELEM(name, elements, bytes, kernels, ...) NEEDS_##kernels(name)
 #include "quant/types.def"
 

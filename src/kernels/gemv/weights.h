@@ -59,6 +59,14 @@ HN_INLINE f32x16 top_byte(i32x16 v, const int b)
             v, _mm512_set4_epi32((15 + at) << 24 | 0x808080, (11 + at) << 24 | 0x808080,
                                  (7 + at) << 24 | 0x808080, (3 + at) << 24 | 0x808080)));
     }
+#elif defined(HN_LEVEL_avx2)
+    if (b == 1 || b == 2) {
+        const int at = b - 3;
+        const __m256i from = _mm256_broadcastsi128_si256(
+            _mm_set_epi32((15 + at) << 24 | 0x808080, (11 + at) << 24 | 0x808080, (7 + at) << 24 | 0x808080,
+                          (3 + at) << 24 | 0x808080));
+        return i_to_f((i32x16){ _mm256_shuffle_epi8(v.a, from), _mm256_shuffle_epi8(v.b, from) });
+    }
 #endif
     const i32x16 moved = b == 0   ? i_shl(v, 24)
                          : b == 1 ? i_shl(v, 16)
@@ -105,18 +113,6 @@ HN_INLINE f32x16 nibble_times(i32x16 v, const int n, const f32x16 scale[4], f32x
 {
     const i32x16 q = n == 7 ? i_shr(v, 28) : i_and(v, i_set1(15 << (n == 7 ? 0 : 4 * n)));
     return f_fma(scale[n / 2], i_to_f(q), less);
-}
-
-/* Q5_0: d (q - 16) of nibble n and a fifth bit, exact either way. As of Q8_0, only positive finite d may be taken
- * into the product that decodes. */
-HN_INLINE f32x16 q5_times(i32x16 v, const int n, m16 is_small, const f32x16 scale[4], f32x16 d,
-                          f32x16 less, const bool is_tame)
-{
-    if (is_tame)
-        return nibble_times(v, n, scale, f_select(is_small, less, f_zero()));
-    const f32x16 unit[4] = { f_set1(n % 2 ? 0x1p-4f : 1.0f), f_set1(n % 2 ? 0x1p-12f : 0x1p-8f),
-                             f_set1(n % 2 ? 0x1p-20f : 0x1p-16f), f_set1(n % 2 ? 1.0f : 0x1p-24f) };
-    return f_mul(d, nibble_times(v, n, unit, f_select(is_small, f_set1(-16.0f), f_zero())));
 }
 
 #endif
