@@ -23,14 +23,16 @@ static hn_status take_options(hn_lm_scheduler *s, const hn_lm_scheduler_options 
     enum { WAITING = 1024, PIECE = 128 };
     hn_lm_scheduler_options o;
     HN_TRY(hn_take_struct("hn_lm_scheduler_options", options, sizeof o, &o));
-    HN_REQUIRE(o.running >= 0 && o.running <= s->n_sequences && o.waiting >= 0 && o.kept >= 0 && o.piece >= 0,
-               HN_ERR_ARGUMENT, "hn_lm_scheduler_options: expected numbers of at least 0, and running at most %lld, found "
-               "running %lld, waiting %lld, kept %lld, piece %lld", (long long)s->n_sequences, (long long)o.running,
+    HN_REQUIRE(o.running >= 0 && o.running <= s->n_sequences && o.waiting >= 0 && o.kept >= 0 && o.kept <= s->n_sequences &&
+                   o.piece >= 0,
+               HN_ERR_ARGUMENT, "hn_lm_scheduler_options: expected numbers of at least 0, and running and kept of at most %lld, "
+               "found running %lld, waiting %lld, kept %lld, piece %lld", (long long)s->n_sequences, (long long)o.running,
                (long long)o.waiting, (long long)o.kept, (long long)o.piece);
+    HN_REQUIRE(!o.keeps_none || !o.kept, HN_ERR_ARGUMENT, "hn_lm_scheduler_options: kept %lld, and keeps_none", (long long)o.kept);
     o.running = o.running ? o.running : s->n_sequences;
     o.waiting = o.waiting ? o.waiting : WAITING;
     o.piece = o.piece ? o.piece : PIECE;
-    o.kept = o.keeps_none ? 0 : o.kept && o.kept < s->n_sequences ? o.kept : s->n_sequences;
+    o.kept = o.keeps_none ? 0 : o.kept ? o.kept : s->n_sequences;
     if (o.draft) {
         HN_TRY(hn_lm_take_draft(o.draft, &s->draft));
         o.draft = &s->draft;

@@ -445,7 +445,11 @@ static void check_refusals(void)
     if (!CHECK_OK(hn_lm_open(&lm, engine, MODELS "llama", NULL)) || !CHECK_OK(hn_lm_batch_new(&batch, lm, &b)))
         return;
     const hn_lm_scheduler_options many = { .size = sizeof many, .running = 3 }, one = { .size = sizeof one, .waiting = 1 };
-    CHECK_FAILS(hn_lm_scheduler_new(&scheduler, batch, &many), HN_ERR_ARGUMENT, "running at most 2");
+    CHECK_FAILS(hn_lm_scheduler_new(&scheduler, batch, &many), HN_ERR_ARGUMENT, "running and kept of at most 2");
+    const hn_lm_scheduler_options kept = { .size = sizeof kept, .kept = 3 },
+                                  both = { .size = sizeof both, .kept = 1, .keeps_none = 1 };
+    CHECK_FAILS(hn_lm_scheduler_new(&scheduler, batch, &kept), HN_ERR_ARGUMENT, "running and kept of at most 2");
+    CHECK_FAILS(hn_lm_scheduler_new(&scheduler, batch, &both), HN_ERR_ARGUMENT, "kept 1, and keeps_none");
     CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, &one));
     r.n = 4;
     CHECK_FAILS(hn_lm_scheduler_ask(scheduler, &r, &number), HN_ERR_ARGUMENT, "id 3 is 4000000");

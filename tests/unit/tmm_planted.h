@@ -30,7 +30,7 @@ static float sum_of(float c, int a, int b, int i, int j)
         else if (planted == ONE_CHAIN)
             sum[0] = fmaf(x[1], y[1], fmaf(x[0], y[0], sum[0]));
         else if (planted == NOT_FUSED)
-            sum[0] = (float)((double)x[0] * y[0] + (double)x[1] * y[1] + (double)sum[0]);
+            sum[0] = (float)((double)x[0] * (double)y[0] + (double)x[1] * (double)y[1] + (double)sum[0]);
         else
             for (int half = 0; half < 2; half++)
                 sum[half] = fmaf(x[half], y[half], sum[half]);

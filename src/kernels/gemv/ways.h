@@ -139,7 +139,7 @@ HN_INLINE void add_rows(const way how, const bool paired, const int rows, int of
         even[r] = how != CHAIN || from_zero ? f_zero() : f_load(y + r * ldy);
         odd[r] = f_zero();
     }
-    for (int p = 0; p < BLOCK; p += 4, x += 4 * of)
+    for (int p = 0; p < BLOCK; p += 4, x += 4 * of) {
         if (how == DOTS) {
             const f32x16 e = f_load(v + 8 * p), o = f_load(v + 8 * p + 16);
             ALL for (int r = 0; r < rows; r++)
@@ -155,6 +155,7 @@ HN_INLINE void add_rows(const way how, const bool paired, const int rows, int of
                 ALL for (int r = 0; r < rows; r++) acc[r] = times_x(paired, w, x + i * of + r, i, acc[r]);
             }
         }
+    }
     ALL for (int r = 0; r < rows; r++)
     {
         const f32x16 sum = how == CHAIN ? even[r] : f_add(even[r], odd[r]);
