@@ -167,11 +167,22 @@ static void ask(asked *a, const int32_t *adapters)
         CHECK_OK(hn_lm_scheduler_cancel(scheduler, a->number));
 }
 
+static bool same_bits(double a, double b) { return !memcmp(&a, &b, sizeof a); }
+
+static bool is_same(const said *a, const said *b)
+{
+    bool same = a->id == b->id && same_bits(a->log_probability, b->log_probability);
+    for (int i = 0; i < N_LIKELIEST; i++)
+        same = same && a->likeliest[i].id == b->likeliest[i].id &&
+               same_bits(a->likeliest[i].log_probability, b->likeliest[i].log_probability);
+    return same;
+}
+
 static void compare(const setup *s, int i)
 {
     const asked *a = &all[i];
     int k = 0;
-    while (k < a->n_got && k < a->n_alone && !memcmp(&a->got[k], &a->alone[k], sizeof(said)))
+    while (k < a->n_got && k < a->n_alone && is_same(&a->got[k], &a->alone[k]))
         k++;
     CHECK_THAT(k == a->n_got, "%s: request %d: token %d is %d, alone %d of %d, or its log-probabilities differ", s->name, i, k,
                a->got[k % MOST].id, a->alone[k % MOST].id, a->n_alone);
