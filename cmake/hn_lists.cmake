@@ -5,6 +5,7 @@
 #   src/base/os/SYSTEM/*.c  if SYSTEM is what is built for: posix or windows; what is in its folder program
 #                           to the program, for it changes the host,
 #   src/kernels/**.c        as hn_kernels.cmake says,
+#   src/server/**.c         to the program and to the tests, and not to the library,
 #   src/cli/**.c            to the program.
 #
 # A file added or taken away configures the build again; build/sources.txt is the list, for scripts.
@@ -12,7 +13,7 @@
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/layers.txt)
 file(STRINGS ${CMAKE_SOURCE_DIR}/docs/layers.txt HN_LAYERS REGEX "^[a-z]+ *:")
 list(TRANSFORM HN_LAYERS REPLACE " *:.*" "")
-list(REMOVE_ITEM HN_LAYERS cli)
+list(REMOVE_ITEM HN_LAYERS server cli) # guests: of the program, not of the library
 
 if(WIN32)
   set(HN_SYSTEM windows)
@@ -39,7 +40,7 @@ endfunction()
 # build/sources.txt: all of them, and the kernels of the levels built for, one a line from the root.
 function(hn_write_sources)
   set(listed "")
-  foreach(layer IN LISTS HN_LAYERS ITEMS cli)
+  foreach(layer IN LISTS HN_LAYERS ITEMS server cli)
     hn_sources(${layer} sources)
     list(APPEND listed ${sources})
   endforeach()

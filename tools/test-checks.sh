@@ -76,6 +76,16 @@ rm "$tree/src/cli/b.h"
 try 1 layers 'docs/layers.txt: b.h needs nothing inside: take it off the list'
 
 clean
+mkdir -p "$tree/src/server"
+printf '#include "hone/a.h"\n#include "base/a.h"\n#include "server/b.h"\n' >"$tree/src/server/a.c"
+printf '#include "server/b.h"\n' >>"$tree/src/cli/main.c"
+try 0 layers ' 0 failed'
+printf '#include "infer/b.h"\n' >>"$tree/src/server/a.c"
+printf '#include "server/b.h"\n' >>"$tree/src/io/a.c"
+try 1 layers 'src/server/a.c:4: server may not include infer/b.h'
+try 1 layers 'src/io/a.c:8: io may not include server/b.h'
+
+clean
 { printf 'int hn_long(void)\n{\n'; yes '    ;' | head -81; printf '}\n'; } >"$tree/src/io/long.c"
 try 1 sizes 'src/io/long.c:hn_long: 81 lines: expected at most 80'
 printf 'src/io/long.c:hn_long 90 a table\n' >"$tree/tools/sizes-allowed.txt"
