@@ -76,13 +76,14 @@ static const char *decode_path(char *path)
 {
     char *to = path;
     for (const char *from = path; *from; to++) {
-        const int high = *from == '%' ? hex_of(from[1]) : 0, low = *from == '%' && high >= 0 ? hex_of(from[2]) : 0;
+        const bool is_coded = *from == '%';
+        const int high = is_coded ? hex_of(from[1]) : 0, low = is_coded && high >= 0 ? hex_of(from[2]) : 0;
         if (high < 0 || low < 0)
             return "the path has a % without two hexadecimal digits";
-        *to = *from == '%' ? (char)(high << 4 | low) : *from;
+        *to = is_coded ? (char)(high << 4 | low) : *from;
         if (!*to)
             return "the path has a NUL when it is decoded";
-        from += *from == '%' ? 3 : 1;
+        from += is_coded ? 3 : 1;
     }
     *to = 0;
     return fault_of_path(path, (size_t)(to - path));
