@@ -10,6 +10,7 @@
 typedef struct hn_os_file {
     bool is_file, is_folder, is_link;
     bool is_guarded; /* this user's own, and written to by nobody else */
+    bool is_open_to_others; /* who may read it or write to it; Windows is not asked: false */
     uint64_t device, inode, bytes, n_links;
     int64_t modified_ns, changed_ns;
 } hn_os_file;

@@ -32,6 +32,7 @@ static bool about(int failure, const struct stat *s, hn_os_file *out)
     *out = (hn_os_file){
         .is_file = S_ISREG(s->st_mode), .is_folder = S_ISDIR(s->st_mode), .is_link = S_ISLNK(s->st_mode),
         .is_guarded = s->st_uid == geteuid() && !(s->st_mode & (S_IWGRP | S_IWOTH)),
+        .is_open_to_others = (s->st_mode & (S_IRGRP | S_IROTH | S_IWGRP | S_IWOTH)) != 0,
         .device = (uint64_t)s->st_dev, .inode = (uint64_t)s->st_ino, .bytes = (uint64_t)s->st_size,
         .n_links = (uint64_t)s->st_nlink,
         .modified_ns = (int64_t)modified.tv_sec * 1000000000 + modified.tv_nsec,
