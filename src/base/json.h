@@ -90,5 +90,7 @@ void hn_json_add_null(hn_json_writer *w);
 void hn_json_add_json(hn_json_writer *w, const char *text, size_t bytes);
 /* A value read; arrays and objects as null. */
 void hn_json_add_scalar(hn_json_writer *w, const hn_json *value);
+/* A value read, with all that is in it: as deep as it was read. */
+void hn_json_add_value(hn_json_writer *w, const hn_json *value);
 
 #endif

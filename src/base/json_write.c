@@ -65,13 +65,15 @@ static void add_quoted(hn_str *to, const char *text, size_t bytes)
     hn_str_add_char(to, '"');
 }
 
-void hn_json_key(hn_json_writer *w, const char *key)
+static void add_key(hn_json_writer *w, const char *key, size_t bytes)
 {
     before_value(w);
-    add_quoted(w->to, key, strlen(key));
+    add_quoted(w->to, key, bytes);
     hn_str_add_char(w->to, ':');
     w->after_key = true;
 }
+
+void hn_json_key(hn_json_writer *w, const char *key) { add_key(w, key, strlen(key)); }
 
 void hn_json_add_string(hn_json_writer *w, const char *text)
 {
@@ -137,4 +139,20 @@ void hn_json_add_scalar(hn_json_writer *w, const hn_json *value)
     default:
         hn_json_add_null(w);
     }
+}
+
+void hn_json_add_value(hn_json_writer *w, const hn_json *value)
+{
+    const bool is_array = value->kind == HN_JSON_ARRAY;
+    if (!is_array && value->kind != HN_JSON_OBJECT) {
+        hn_json_add_scalar(w, value);
+        return;
+    }
+    (is_array ? hn_json_begin_array : hn_json_begin_object)(w);
+    for (const hn_json *v = value->as.children.first; v; v = v->next) {
+        if (!is_array)
+            add_key(w, v->key, (size_t)v->key_bytes);
+        hn_json_add_value(w, v);
+    }
+    (is_array ? hn_json_end_array : hn_json_end_object)(w);
 }

@@ -32,6 +32,7 @@ typedef struct hn_os_thread {
  * to the thread but what it does itself: others are the host's affair. */
 int hn_os_thread_start(hn_os_thread *thread, void (*run)(void *context), void *context);
 void hn_os_thread_join(hn_os_thread *thread);
+void hn_os_thread_rest(int ms); /* this one, for so long or until a signal came */
 
 void hn_os_mutex_open(hn_os_mutex *mutex);
 void hn_os_mutex_close(hn_os_mutex *mutex);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 
 static void *run(void *argument)
 {
@@ -42,6 +43,12 @@ int hn_os_thread_start(hn_os_thread *thread, void (*task)(void *context), void *
 }
 
 void hn_os_thread_join(hn_os_thread *thread) { pthread_join(thread->handle, NULL); }
+
+void hn_os_thread_rest(int ms)
+{
+    const struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
+    nanosleep(&time, NULL);
+}
 
 void hn_os_mutex_open(hn_os_mutex *mutex)
 {

@@ -31,6 +31,8 @@ void hn_os_thread_join(hn_os_thread *thread)
 /* Zeros are what SRWLOCK_INIT and CONDITION_VARIABLE_INIT are. */
 _Static_assert(sizeof(SRWLOCK) == sizeof(void *) && sizeof(CONDITION_VARIABLE) == sizeof(void *), "held in their place");
 
+void hn_os_thread_rest(int ms) { Sleep((DWORD)ms); }
+
 void hn_os_mutex_open(hn_os_mutex *mutex) { *mutex = (hn_os_mutex)HN_OS_MUTEX; }
 
 void hn_os_mutex_close(hn_os_mutex *mutex) { (void)mutex; }

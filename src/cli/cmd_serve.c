@@ -1,0 +1,183 @@
+/* hone serve: models over HTTP, until a signal asks for an end. */
+#include "base/os/threads.h"
+#include "cli/cache_folder.h"
+#include "cli/ignore_option.h"
+#include "cli/interrupt.h"
+#include "cli/machine_options.h"
+#include "cli/session_options.h"
+#include "cli/template_options.h"
+#include "hone/draft.h"
+#include "server/server.h"
+
+#include <string.h>
+
+typedef struct serve_args {
+    const char *host, *cache;
+    int64_t port, context, parallel, waiting, piece, blocks, most_loaded, drain, draft_ngram;
+    bool force, mapped;
+    hn_list lora, ignore;
+    hn_template_args template;
+    hn_machine_args machine;
+} serve_args;
+
+static const hn_option options[] = {
+    HN_TEXT(serve_args, host, "host", "ADDRESS", "to listen at; default 127.0.0.1"),
+    HN_INT(serve_args, port, "port", "N", 0, 65535, "default 8080; 0: one that is free"),
+    HN_INT(serve_args, drain, "drain", "SECONDS", 0, 86400, "for those who are answered, after a signal; default 30"),
+    HN_GROUP("the models"),
+    HN_LIST(serve_args, lora, "lora", "NAME=FILE[:SCALE]",
+            "an adapter for requests of `model:NAME`; of a model that is not the first, MODEL:NAME=FILE"),
+    HN_FLAG(serve_args, force, "force", "take adapters of another base, tokenizer or template"),
+    HN_INT(serve_args, most_loaded, "models-max", "N", 1, 64,
+           "that are loaded at a time; one that is asked for takes the place of the one longest not asked. Default: all"),
+    HN_TEMPLATE_OPTIONS(serve_args, template, "this chat template", "s"),
+    HN_IGNORE_OPTION(serve_args),
+    HN_GROUP("who is served when"),
+    HN_INT(serve_args, parallel, "parallel", "N", 1, 256, "requests of a model that run at a time; default 8"),
+    HN_INT(serve_args, waiting, "waiting", "N", 1, 1000000, "beside them; default 1024"),
+    HN_INT(serve_args, context, "context", "N", 1, INT32_MAX, "of a request, prompt and answer; default 4096"),
+    HN_INT(serve_args, blocks, "blocks", "N", 1, INT32_MAX,
+           "of 64 keys, of all requests together; default: what they take at their longest"),
+    HN_INT(serve_args, piece, "piece", "N", 1, 65536, "tokens of prompts a step while others generate; default 128"),
+    HN_TEXT(serve_args, cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_INT(serve_args, draft_ngram, "draft-ngram", "N", 1, 64,
+           "guess what followed the last tokens, up to N, where they were said before"),
+    HN_GROUP("what computes it, and how"),
+    HN_FLAG(serve_args, mapped, "mapped", "read weights where the file is mapped: starts sooner, generates slower"),
+    HN_MACHINE_OPTIONS(serve_args, HN_NUMERICS_OF_RUNS),
+    HN_OPTION_END,
+};
+
+static const serve_args defaults = { .port = 8080, .parallel = 8, .drain = 30 };
+
+typedef struct serving {
+    const serve_args *args;
+    hn_heap heap;
+    hn_engine *engine;
+    hn_shelf shelf;
+    bool has_shelf;
+    hn_server *server;
+    hn_lm_draft_options draft;
+} serving;
+
+/* "NAME=PATH": a name has no slash, so a path with '=' in it is told apart. */
+static hn_status add_model(serving *s, const char *word, const hn_served_options *common)
+{
+    const char *equals = strchr(word, '='), *slash = strchr(word, '/');
+    const bool has_name = equals && equals > word && (!slash || slash > equals);
+    char name[128] = "";
+    hn_served *added;
+    hn_served_options o = *common;
+    HN_REQUIRE(!has_name || (size_t)(equals - word) < sizeof name, HN_ERR_ARGUMENT, "%.60s: a name has at most %zu bytes", word,
+               sizeof name - 1);
+    if (has_name)
+        memcpy(name, word, (size_t)(equals - word));
+    o.path = has_name ? equals + 1 : word;
+    return hn_shelf_add(&s->shelf, has_name ? name : NULL, &o, &added);
+}
+
+static hn_status fill_shelf(serving *s, int n, char **words)
+{
+    const serve_args *a = s->args;
+    s->draft = (hn_lm_draft_options){ .size = sizeof s->draft, .ngram = a->draft_ngram };
+    hn_served_options o = {
+        .model = { .size = sizeof o.model, .ignored_keys = a->ignore.at, .n_ignored_keys = a->ignore.n,
+                   .template_file = a->template.file, .template_name = a->template.name },
+        .batch = { .size = sizeof o.batch, .sequences = 2 * a->parallel, .context = a->context, .blocks = a->blocks, .rows = 4 * a->parallel,
+                   .cache = a->cache, .mapped = a->mapped },
+        .scheduler = { .size = sizeof o.scheduler, .running = a->parallel, .waiting = a->waiting, .piece = a->piece,
+                       .draft = a->draft_ngram ? &s->draft : NULL },
+        .forces_adapters = a->force, .digests = a->lora.n ? hn_cache_folder() : NULL,
+    };
+    HN_TRY(hn_machine_numerics(&a->machine, &o.model.numerics));
+    for (int i = 0; i < n; i++)
+        HN_TRY(add_model(s, words[i], &o));
+    for (int i = 0; i < a->lora.n; i++)
+        HN_TRY(hn_shelf_add_adapter(&s->shelf, a->lora.at[i]));
+    return HN_OK;
+}
+
+static hn_status open_serving(serving *s, int n, char **words)
+{
+    static char builtin[64];
+    char *only = builtin;
+    const serve_args *a = s->args;
+    snprintf(builtin, sizeof builtin, "%s", hn_lm_builtin());
+    HN_TRY(hn_machine_engine(&a->machine, &s->engine));
+    hn_interrupt_engine(NULL); /* a signal ends the server, not what it is at */
+    hn_shelf_open(&s->shelf, &s->heap, s->engine, a->most_loaded);
+    s->has_shelf = true;
+    HN_TRY(fill_shelf(s, n ? n : 1, n ? words : &only));
+    const hn_server_options o = { .http = { .host = a->host, .port = (int)a->port } };
+    return hn_server_open(&s->server, &s->shelf, &o);
+}
+
+/* Until all are loaded: a model that cannot be is the end. */
+static hn_status wait_for_models(serving *s)
+{
+    enum { LOOK_MS = 20 };
+    bool is_done = false;
+    const char *failure = NULL;
+    while (!is_done && !failure && !hn_interrupt_is_asked()) {
+        failure = hn_server_loading(s->server, &is_done);
+        if (!is_done)
+            hn_os_thread_rest(LOOK_MS);
+    }
+    return failure ? hn_fail(HN_ERR_FORMAT, "%s", failure) : HN_OK;
+}
+
+static void wait_for_end(serving *s)
+{
+    enum { LOOK_MS = 50 };
+    while (!hn_interrupt_is_asked())
+        hn_os_thread_rest(LOOK_MS);
+    hn_server_drain(s->server);
+    for (int64_t left = s->args->drain * 1000; left > 0 && !hn_server_is_idle(s->server); left -= LOOK_MS)
+        hn_os_thread_rest(LOOK_MS);
+}
+
+static hn_status serve(serving *s, int n, char **words, FILE *out)
+{
+    const char *host = s->args->host ? s->args->host : "127.0.0.1";
+    HN_TRY(open_serving(s, n, words));
+    HN_TRY(wait_for_models(s));
+    if (hn_interrupt_is_asked())
+        return HN_OK;
+    fprintf(out, strchr(host, ':') ? "http://[%s]:%d\n" : "http://%s:%d\n", host, hn_server_port(s->server));
+    fflush(out);
+    for (int32_t i = 0; i < s->shelf.n; i++)
+        fprintf(stderr, "%s, %s\n", s->shelf.models[i]->name, hn_lm_numerics_name(s->shelf.models[i]->o.model.numerics));
+    wait_for_end(s);
+    return HN_OK;
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    serving s = { .args = parsed };
+    hn_heap_init(&s.heap, NULL);
+    hn_interrupt_begin(true);
+    if (!n_operands)
+        fputs("no MODEL was given: this is the one that is built in, which tells stories\n", stderr);
+    const hn_status status = serve(&s, n_operands, operands, out);
+    hn_server_close(s.server);
+    if (s.has_shelf)
+        hn_shelf_close(&s.shelf);
+    hn_machine_engine_free(s.engine);
+    hn_interrupt_end();
+    return status;
+}
+
+const hn_command hn_cmd_serve = {
+    .name = "serve",
+    .operands = "[MODEL|NAME=MODEL ...]",
+    .summary = "answer requests over HTTP, as OpenAI's clients make them",
+    .details = "MODEL is a GGUF file or a Hugging Face directory; without one it is the model that is built in.\n"
+               "The first is answered with where no model is named. What a request gets has the bits that it has\n"
+               "alone, whoever else is served. docs/http.md has every path and field.\n",
+    .example = "serve model.gguf --port 8080",
+    .options = options,
+    .defaults = &defaults,
+    .args_size = sizeof(serve_args),
+    .max_operands = HN_MAX_OPERANDS,
+    .run = run,
+};

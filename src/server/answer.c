@@ -1,0 +1,396 @@
+#include "server/answer.h"
+
+#include "base/os/clock.h"
+#include "base/os/process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- making and freeing ---- */
+
+/* Not to be guessed, and never twice in a run: the number goes in too. */
+static void make_id(char *to, size_t room)
+{
+    static _Atomic uint64_t number;
+    uint64_t drawn = 0;
+    if (!hn_os_random(&drawn))
+        drawn = (uint64_t)hn_clock_ns();
+    snprintf(to, room, "%016llx%06llx", (unsigned long long)drawn, (unsigned long long)(++number & 0xffffff));
+}
+
+hn_answer *hn_answer_new(hn_heap *heap, hn_http_call *call, const hn_voice *voice)
+{
+    static const char full[] = "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\",\"param\":null,\"code\":null}}";
+    hn_answer *a = hn_alloc(heap, HN_TAG_STATE, sizeof *a);
+    if (!a) {
+        hn_http_reply(call, 503, "application/json", full, sizeof full - 1);
+        return NULL;
+    }
+    a->heap = heap;
+    a->call = call;
+    a->voice = voice;
+    a->adapter = -1;
+    a->created = hn_clock_wall_ns() / 1000000000;
+    make_id(a->id, sizeof a->id);
+    return a;
+}
+
+bool hn_answer_choices(hn_answer *a, int32_t n_prompts, int32_t n_each, hn_failure *why)
+{
+    const int64_t n = (int64_t)n_prompts * n_each;
+    if (n > HN_MOST_CHOICES)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "n", "expected at most %d choices in all, found %lld", HN_MOST_CHOICES, (long long)n);
+    a->prompts = hn_alloc_array(a->heap, HN_TAG_TEXT, (size_t)n_prompts, sizeof *a->prompts);
+    a->choices = hn_alloc_array(a->heap, HN_TAG_TEXT, (size_t)n, sizeof *a->choices);
+    if (!a->prompts || !a->choices)
+        return hn_refuse_by(why, HN_ERR_MEMORY, NULL);
+    a->n_prompts = n_prompts;
+    a->n_each = n_each;
+    a->n_choices = (int32_t)n;
+    for (int32_t i = 0; i < a->n_choices; i++)
+        a->choices[i] = (hn_choice){ .answer = a, .prompt = &a->prompts[i / n_each], .index = i, .number = -1,
+                                     .text = hn_str_on(a->heap) };
+    return true;
+}
+
+static void free_choice(hn_choice *c)
+{
+    hn_lm_decoder_free(c->decoder);
+    hn_str_free(&c->text);
+    hn_free(c->answer->heap, c->tokens);
+}
+
+static void free_answer(hn_answer *a)
+{
+    for (int32_t i = 0; i < a->n_prompts * a->n_each; i++)
+        free_choice(&a->choices[i]);
+    for (int32_t i = 0; i < a->n_prompts; i++)
+        hn_free(a->heap, a->prompts[i].ids);
+    hn_free(a->heap, a->choices);
+    hn_free(a->heap, a->prompts);
+    if (a->model)
+        hn_served_let_go(a->model);
+    hn_json_free(a->text);
+    hn_free(a->heap, a->bias);
+    hn_free(a->heap, a);
+}
+
+void hn_answer_fail(hn_answer *a)
+{
+    hn_str out = hn_str_on(a->heap);
+    a->voice->fail(&a->failure, a->has_begun, &out);
+    if (a->has_begun) {
+        hn_http_write(a->call, out.text, out.length);
+        hn_http_end(a->call);
+    } else {
+        if (a->failure.kind == HN_REFUSED_LOADING || a->failure.kind == HN_REFUSED_BUSY)
+            hn_http_add_field(a->call, "Retry-After", "1");
+        hn_http_reply(a->call, hn_failure_http(&a->failure), "application/json", out.text, out.length);
+    }
+    hn_str_free(&out);
+    free_answer(a);
+}
+
+void hn_answer_reply(hn_answer *a, const hn_str *json)
+{
+    hn_http_reply(a->call, 200, "application/json", json->text, json->length);
+    free_answer(a);
+}
+
+/* ---- text ---- */
+
+static size_t token_bytes(const hn_answer *a)
+{
+    return sizeof(hn_told_token) + (size_t)a->likeliest * sizeof(hn_lm_likely);
+}
+
+const hn_told_token *hn_choice_token(const hn_choice *c, size_t i)
+{
+    return (const hn_told_token *)(const void *)(c->tokens + i * token_bytes(c->answer));
+}
+
+static hn_status keep_token(hn_choice *c, const hn_lm_drawn *drawn, size_t begin)
+{
+    const hn_answer *a = c->answer;
+    if (c->n_tokens == c->room_tokens) {
+        const size_t room = c->room_tokens ? 2 * c->room_tokens : 16;
+        char *grown = hn_realloc_array(a->heap, HN_TAG_TEXT, c->tokens, room, token_bytes(a));
+        if (!grown)
+            return HN_ERR_MEMORY;
+        c->tokens = grown;
+        c->room_tokens = room;
+    }
+    hn_told_token *t = (hn_told_token *)(void *)(c->tokens + c->n_tokens++ * token_bytes(a));
+    *t = (hn_told_token){ drawn->id, drawn->n_likeliest, drawn->log_probability, begin, c->text.length };
+    if (drawn->n_likeliest)
+        memcpy(t->likeliest, drawn->likeliest, (size_t)drawn->n_likeliest * sizeof *t->likeliest);
+    return HN_OK;
+}
+
+/* Tells what is known of the text up to `to`, and the tokens that lie within. */
+static void tell(hn_choice *c, size_t to, bool ends)
+{
+    hn_answer *a = c->answer;
+    hn_piece piece = { c->text.text + c->told, to - c->told, c->tokens_told, 0 };
+    size_t i = c->tokens_told;
+    while (i < c->n_tokens && (hn_choice_token(c, i)->end <= to || (ends && hn_choice_token(c, i)->begin < to)))
+        i++;
+    piece.n_tokens = i - c->tokens_told;
+    c->told = to;
+    c->tokens_told = i;
+    if (!a->streams || (!piece.bytes && !piece.n_tokens))
+        return;
+    hn_str out = hn_str_on(a->heap);
+    a->voice->tell(a, c, &piece, &out);
+    hn_http_write(a->call, out.text, out.length);
+    hn_str_free(&out);
+}
+
+/* Whether a stop ends it: the text ends before it. */
+static bool meets_stop(hn_choice *c)
+{
+    int which = 0;
+    const size_t at = hn_stops_find(&c->answer->stops, c->text.text, c->text.length, c->told, &which);
+    if (at == c->text.length)
+        return false;
+    c->stopped_by = c->answer->stops.at[which];
+    c->text.length = at;
+    c->text.text[at] = '\0';
+    return true;
+}
+
+static hn_status hear(hn_choice *c, const hn_lm_drawn *drawn)
+{
+    const hn_answer *a = c->answer;
+    const size_t begin = c->text.length;
+    const char *text;
+    size_t bytes;
+    HN_TRY(hn_lm_decoder_add(c->decoder, drawn->id, &text, &bytes));
+    hn_str_add_bytes(&c->text, text, bytes);
+    HN_TRY(hn_str_status(&c->text));
+    if (a->scores)
+        HN_TRY(keep_token(c, drawn, begin));
+    c->n_drawn++;
+    if (meets_stop(c))
+        tell(c, c->text.length, true);
+    else
+        tell(c, hn_stops_safe(&a->stops, c->text.text, c->text.length), false);
+    return HN_OK;
+}
+
+/* ---- running ---- */
+
+static void leave(hn_answer *a)
+{
+    if (a->before)
+        a->before->next = a->next;
+    else if (a->model->running == a)
+        a->model->running = a->next;
+    if (a->next)
+        a->next->before = a->before;
+    a->next = a->before = NULL;
+}
+
+static void cancel_choices(hn_answer *a)
+{
+    for (int32_t i = 0; i < a->n_choices; i++)
+        if (a->choices[i].number >= 0 && !a->choices[i].has_ended)
+            hn_lm_scheduler_cancel(a->model->scheduler, a->choices[i].number);
+}
+
+static void finish(hn_answer *a)
+{
+    hn_str out = hn_str_on(a->heap);
+    (a->streams ? a->voice->finish : a->voice->whole)(a, &out);
+    if (hn_str_status(&out) != HN_OK) {
+        hn_refuse_by(&a->failure, HN_ERR_MEMORY, NULL);
+        hn_str_free(&out);
+        hn_answer_fail(a);
+        return;
+    }
+    if (a->streams) {
+        hn_http_write(a->call, out.text, out.length);
+        hn_http_end(a->call);
+        free_answer(a);
+    } else
+        hn_answer_reply(a, &out);
+    hn_str_free(&out);
+}
+
+/* All that the scheduler had of it has ended. */
+static void settle(hn_answer *a)
+{
+    leave(a);
+    if (a->failure.kind != HN_REFUSED_NOT)
+        hn_answer_fail(a);
+    else if (a->is_gone) {
+        hn_refuse_as(&a->failure, HN_REFUSED_INTERNAL, NULL, "the client has left");
+        hn_answer_fail(a);
+    } else
+        finish(a);
+}
+
+static void on_token(void *context, const hn_lm_drawn *drawn)
+{
+    hn_choice *c = context;
+    hn_answer *a = c->answer;
+    if (c->stopped_by || a->failure.kind != HN_REFUSED_NOT || a->is_gone)
+        return;
+    const hn_status status = hear(c, drawn);
+    if (status != HN_OK) {
+        hn_refuse_by(&a->failure, status, NULL);
+        cancel_choices(a);
+    } else if (c->stopped_by)
+        hn_lm_scheduler_cancel(a->model->scheduler, c->number);
+}
+
+/* What the decoder holds back is no whole character: what it makes of that is told. */
+static void close_choice(hn_choice *c)
+{
+    hn_answer *a = c->answer;
+    const char *text = "";
+    size_t bytes = 0;
+    if (!c->stopped_by && hn_lm_decoder_finish(c->decoder, &text, &bytes) == HN_OK) {
+        hn_str_add_bytes(&c->text, text, bytes);
+        meets_stop(c);
+        tell(c, c->text.length, true);
+    }
+    if (a->streams && a->failure.kind == HN_REFUSED_NOT) {
+        hn_str out = hn_str_on(a->heap);
+        a->voice->close(a, c, &out);
+        hn_http_write(a->call, out.text, out.length);
+        hn_str_free(&out);
+    }
+}
+
+static void on_end(void *context, const hn_lm_ended *ended)
+{
+    hn_choice *c = context;
+    hn_answer *a = c->answer;
+    c->has_ended = true;
+    c->end = ended->end;
+    c->n_reused = ended->n_reused;
+    if (ended->status != HN_OK && a->failure.kind == HN_REFUSED_NOT) {
+        hn_refuse_by(&a->failure, ended->status, NULL);
+        cancel_choices(a);
+    } else if (a->failure.kind == HN_REFUSED_NOT && !a->is_gone)
+        close_choice(c);
+    if (++a->n_ended == a->n_choices)
+        settle(a);
+}
+
+uint64_t hn_choice_seed(uint64_t seed, int32_t i)
+{
+    uint64_t x = seed + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);
+    if (!i)
+        return seed;
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+static hn_status ask(hn_answer *a, hn_choice *c)
+{
+    hn_lm_sampling sampling = a->sampling;
+    sampling.seed = hn_choice_seed(a->sampling.seed, c->index % a->n_each);
+    sampling.bias = a->bias;
+    HN_TRY(hn_lm_decoder_new(&c->decoder, a->model->lm, 0));
+    const hn_lm_request r = {
+        .size = sizeof r, .ids = c->prompt->ids, .n = c->prompt->n, .sampling = &sampling,
+        .adapter = a->adapter >= 0 ? &a->model->adapters[a->adapter].number : NULL, .owner = a->owner, .most = a->most,
+        .goes_on = a->goes_on, .scores = a->scores, .likeliest = a->likeliest, .on_token = on_token, .on_end = on_end, .context = c,
+    };
+    return hn_lm_scheduler_ask(a->model->scheduler, &r, &c->number);
+}
+
+static void begin_stream(hn_answer *a)
+{
+    hn_str out = hn_str_on(a->heap);
+    hn_http_begin(a->call, 200, a->voice->type);
+    a->has_begun = true;
+    if (a->voice->ping)
+        hn_http_ping_with(a->call, a->voice->ping, strlen(a->voice->ping), 15);
+    if (a->voice->begin)
+        a->voice->begin(a, &out);
+    hn_http_write(a->call, out.text, out.length);
+    hn_str_free(&out);
+}
+
+/* On the runner. A choice that cannot be asked ends those that were. */
+static void run(hn_task *task)
+{
+    hn_answer *a = (hn_answer *)(void *)task;
+    hn_served *m = a->model;
+    hn_status status = HN_OK;
+    int32_t i = 0;
+    for (; i < a->n_choices && status == HN_OK; i++)
+        status = ask(a, &a->choices[i]);
+    if (status != HN_OK) {
+        hn_refuse_by(&a->failure, status, NULL);
+        a->n_choices = i - 1; /* that were asked */
+        cancel_choices(a);
+        if (!a->n_choices) {
+            hn_answer_fail(a);
+            return;
+        }
+    } else if (a->streams)
+        begin_stream(a);
+    a->next = m->running;
+    if (m->running)
+        m->running->before = a;
+    m->running = a;
+}
+
+/* On the clerk. */
+static void prepare(hn_task *task)
+{
+    hn_answer *a = (hn_answer *)(void *)task;
+    hn_served *m = a->model;
+    if (hn_http_is_gone(a->call))
+        hn_refuse_as(&a->failure, HN_REFUSED_INTERNAL, NULL, "the client has left");
+    else if (hn_served_load(m, &a->failure))
+        a->voice->prepare(a, &a->failure);
+    if (a->failure.kind != HN_REFUSED_NOT) {
+        hn_answer_fail(a);
+        return;
+    }
+    a->task.run = run;
+    hn_worker_give(&m->runner, &a->task);
+}
+
+void hn_answer_begin(hn_answer *a)
+{
+    a->task.run = prepare;
+    hn_worker_give(&a->model->clerk, &a->task);
+}
+
+void hn_answers_look(hn_served *m)
+{
+    for (hn_answer *a = m->running; a; a = a->next)
+        if (!a->is_gone && hn_http_is_gone(a->call)) {
+            a->is_gone = true;
+            cancel_choices(a);
+        }
+}
+
+void hn_answers_end(hn_served *m)
+{
+    for (hn_answer *a = m->running; a; a = a->next)
+        if (a->failure.kind == HN_REFUSED_NOT) {
+            hn_refuse_as(&a->failure, HN_REFUSED_ENDING, NULL, "the server is ending");
+            cancel_choices(a);
+        }
+}
+
+const char *hn_choice_reason(const hn_choice *c)
+{
+    return c->stopped_by || c->end == HN_LM_DONE ? "stop" : "length";
+}
+
+int64_t hn_answer_drawn(const hn_answer *a)
+{
+    int64_t n = 0;
+    for (int32_t i = 0; i < a->n_choices; i++)
+        n += a->choices[i].n_drawn;
+    return n;
+}

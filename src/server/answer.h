@@ -1,0 +1,121 @@
+/* answer.h: one request to a model and what becomes of it: one or more choices, each a request of the scheduler. Its way:
+ *
+ *     a thread of HTTP's    checked its body, made the answer
+ *     clerk                 loads the model, makes ids (voice->prepare)
+ *     runner                asks; hears tokens, makes text of them, looks for stops; tells (voice)
+ *
+ * and at its end the call is ended and all of it freed, by whoever has it then. A voice is an API's own way of asking and of
+ * saying: chat completions, completions and so on. */
+#ifndef HN_SERVER_ANSWER_H
+#define HN_SERVER_ANSWER_H
+
+#include "base/json.h"
+#include "server/http.h"
+#include "server/served.h"
+#include "server/stops.h"
+
+enum { HN_MOST_CHOICES = 128, HN_MOST_LIKELIEST = 20 };
+
+typedef struct hn_told_token {
+    int32_t id, n_likeliest;
+    double log_probability;
+    size_t begin, end; /* its part of the choice's text */
+    hn_lm_likely likeliest[]; /* room for as many as were asked for */
+} hn_told_token;
+
+typedef struct hn_prompt {
+    int32_t *ids;
+    size_t n;
+} hn_prompt;
+
+typedef struct hn_choice {
+    hn_answer *answer;
+    const hn_prompt *prompt;
+    int32_t index;  /* of all choices: index % n_each of its prompt's */
+    int64_t number; /* of the scheduler's; -1: not asked */
+    hn_lm_decoder *decoder;
+    hn_str text;      /* all of it, with what is held back */
+    size_t told;      /* bytes of it */
+    char *tokens;     /* hn_told_token after hn_told_token, if they are to be told */
+    size_t n_tokens, room_tokens, tokens_told;
+    int64_t n_drawn, n_reused;
+    const char *stopped_by; /* one of the stops; NULL */
+    hn_lm_end end;
+    bool has_ended;
+} hn_choice;
+
+/* What a voice is told of a choice: a piece of text, and the tokens that it is of. */
+typedef struct hn_piece {
+    const char *text;
+    size_t bytes;
+    size_t first_token, n_tokens;
+} hn_piece;
+
+typedef struct hn_voice {
+    const char *type; /* of a stream */
+    const char *ping; /* what may be sent while it is silent */
+    /* Fills ids from the body; on the clerk, with the model loaded. */
+    bool (*prepare)(hn_answer *a, hn_failure *why);
+    /* Each adds to `out`; NULL: says nothing there. */
+    void (*begin)(hn_answer *a, hn_str *out);
+    void (*tell)(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out);
+    void (*close)(hn_answer *a, hn_choice *c, hn_str *out);
+    void (*finish)(hn_answer *a, hn_str *out);
+    void (*whole)(hn_answer *a, hn_str *out);
+    void (*fail)(const hn_failure *f, bool in_stream, hn_str *out);
+} hn_voice;
+
+struct hn_answer {
+    hn_task task;
+    hn_heap *heap;
+    hn_http_call *call;
+    const hn_voice *voice;
+    hn_served *model;
+    int32_t adapter;
+    uint64_t owner;
+    hn_json_text *text; /* of the body */
+    const hn_json *body;
+
+    hn_prompt *prompts;
+    int32_t n_prompts, n_each;
+    hn_lm_sampling sampling;
+    hn_lm_bias *bias;
+    int64_t most; /* tokens; 0: to the context's end */
+    int32_t likeliest;
+    bool scores, streams, tells_usage, goes_on;
+    hn_stops stops;
+    char id[48];
+    int64_t created;
+
+    int32_t n_choices, n_ended;
+    hn_choice *choices;
+    bool has_begun, is_gone;
+    hn_failure failure;
+    hn_answer *next, *before; /* of those that the runner has */
+    bool (*run)(hn_answer *a, hn_str *out, hn_failure *why); /* of one that the clerk answers (hn_api_ask) */
+};
+
+/* Takes the call, whatever happens. */
+hn_answer *hn_answer_new(hn_heap *heap, hn_http_call *call, const hn_voice *voice);
+/* So many prompts, whose ids `prepare` makes, with so many choices each. Once. */
+bool hn_answer_choices(hn_answer *a, int32_t n_prompts, int32_t n_each, hn_failure *why);
+/* Gives it to its model, which is held and let go of at the end. */
+void hn_answer_begin(hn_answer *a);
+/* Ends it with a reply of its own. */
+void hn_answer_reply(hn_answer *a, const hn_str *json);
+/* Ends it with what `a->failure` says. */
+void hn_answer_fail(hn_answer *a);
+
+const hn_told_token *hn_choice_token(const hn_choice *c, size_t i);
+/* "stop" or "length". */
+const char *hn_choice_reason(const hn_choice *c);
+/* All tokens of all choices. */
+int64_t hn_answer_drawn(const hn_answer *a);
+/* The seed of choice i: the request's own for choice 0. */
+uint64_t hn_choice_seed(uint64_t seed, int32_t i);
+/* On the runner: those whose client has left end. */
+void hn_answers_look(hn_served *model);
+/* All end before the next step, by name: the server is ending. */
+void hn_answers_end(hn_served *model);
+
+#endif

@@ -1,0 +1,24 @@
+/* apis.h: what the server answers: a function for each line of routes.def, on the desk's thread. */
+#ifndef HN_SERVER_APIS_H
+#define HN_SERVER_APIS_H
+
+#include "server/answer.h"
+#include "server/fields.h"
+
+typedef struct hn_server hn_server;
+
+#define HN_ROUTE(method, path, name, right) void hn_api_##name(hn_server *server, hn_http_call *call);
+#include "server/routes.def"
+#undef HN_ROUTE
+
+/* A request to a model: body read and checked by `fields`, then by `take`, which fills the answer; the model found; begun. */
+void hn_api_answer(hn_server *server, hn_http_call *call, const hn_voice *voice, const hn_fields *fields,
+                   bool (*take)(hn_answer *a, hn_failure *why));
+/* A request that a model's clerk answers at once: `run` makes the whole reply. */
+void hn_api_ask(hn_server *server, hn_http_call *call, const hn_fields *fields,
+                bool (*run)(hn_answer *a, hn_str *out, hn_failure *why));
+
+/* `messages` and what goes with them as the model's template has it. */
+bool hn_render_messages(const hn_lm *lm, hn_heap *heap, const hn_json *body, hn_str *out, hn_failure *why);
+
+#endif

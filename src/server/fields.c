@@ -1,0 +1,149 @@
+#include "server/fields.h"
+
+#include "base/word_list.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    hn_kinds kind;
+    const char *word;
+} kinds[] = { { HN_IS_BOOL, "boolean" }, { HN_IS_INT, "integer" },  { HN_IS_NUMBER, "number" },
+              { HN_IS_TEXT, "string" },  { HN_IS_ARRAY, "array" },  { HN_IS_OBJECT, "object" } };
+
+void hn_kinds_text(hn_kinds of, char *to, size_t room)
+{
+    const char *words[6];
+    int n = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (of & kinds[i].kind)
+            words[n++] = kinds[i].word;
+    hn_word_list(n, words, "or", to, room);
+}
+
+static hn_kinds kind_of(const hn_json *v)
+{
+    switch (v->kind) {
+    case HN_JSON_BOOL: return HN_IS_BOOL;
+    case HN_JSON_INT: return (hn_kinds)(HN_IS_INT | HN_IS_NUMBER);
+    case HN_JSON_DOUBLE: return HN_IS_NUMBER;
+    case HN_JSON_STRING: return HN_IS_TEXT;
+    case HN_JSON_ARRAY: return HN_IS_ARRAY;
+    default: return HN_IS_OBJECT;
+    }
+}
+
+static const char *word_of(const hn_json *v)
+{
+    return v->kind == HN_JSON_INT ? "integer" : v->kind == HN_JSON_DOUBLE ? "number" : hn_json_kind_text(v->kind);
+}
+
+static double number_of(const hn_json *v)
+{
+    return v->kind == HN_JSON_INT ? (double)v->as.integer : v->as.number;
+}
+
+static bool check_kind(const hn_field *f, const char *name, const hn_json *v, hn_failure *why)
+{
+    char expected[80];
+    if (!(kind_of(v) & f->kinds)) {
+        hn_kinds_text(f->kinds, expected, sizeof expected);
+        return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: expected %s, found %s", name, expected, word_of(v));
+    }
+    if (v->kind == HN_JSON_STRING && memchr(v->as.string.text, 0, v->as.string.bytes))
+        return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: holds a NUL", name);
+    if ((v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE) && (f->low != 0 || f->high != 0) &&
+        !(number_of(v) >= f->low && number_of(v) <= f->high))
+        return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: expected %.15g to %.15g, found %.15g", name, f->low, f->high,
+                         number_of(v));
+    return true;
+}
+
+/* One of the values, each compared as it is written. */
+static bool is_named(const hn_field *f, const hn_json *v)
+{
+    char written[64];
+    if (v->kind == HN_JSON_STRING)
+        snprintf(written, sizeof written, "\"%s\"", v->as.string.text);
+    else if (v->kind == HN_JSON_BOOL)
+        snprintf(written, sizeof written, "%s", v->as.boolean ? "true" : "false");
+    else if (v->kind == HN_JSON_INT)
+        snprintf(written, sizeof written, "%lld", (long long)v->as.integer);
+    else if (v->kind == HN_JSON_ARRAY && v->as.children.n == 1 && v->as.children.first->kind == HN_JSON_STRING)
+        snprintf(written, sizeof written, "[\"%s\"]", v->as.children.first->as.string.text);
+    else
+        return false;
+    return !strchr(written, ' ') && hn_word_is_in(f->values, written);
+}
+
+static bool check_field(const hn_field *f, const char *name, const hn_json *v, hn_failure *why)
+{
+    switch (f->use) {
+    case HN_USE_REFUSED:
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, name, "%s: not supported: %s", name, f->note);
+    case HN_USE_NAMED:
+        return is_named(f, v) || hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, name, "%s: expected one of %s", name, f->values);
+    default:
+        return check_kind(f, name, v, why);
+    }
+}
+
+static const hn_field *find(const hn_fields *fields, const hn_json *v)
+{
+    for (size_t i = 0; i < fields->n; i++)
+        if (strlen(fields->of[i].name) == (size_t)v->key_bytes && !strcmp(fields->of[i].name, v->key))
+            return &fields->of[i];
+    return NULL;
+}
+
+bool hn_fields_check_within(const hn_fields *fields, const char *within, const hn_json *object, hn_failure *why)
+{
+    if (object->kind != HN_JSON_OBJECT)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, within, "%s: expected an object, found %s", *within ? within : "the body",
+                         word_of(object));
+    for (const hn_json *v = object->as.children.first; v; v = v->next) {
+        char name[96];
+        const hn_field *f = find(fields, v);
+        snprintf(name, sizeof name, "%.40s%.50s", within, v->key);
+        if (!f)
+            return hn_refuse_as(why, HN_REFUSED_UNKNOWN_FIELD, name, "%s: no field of %s", name, fields->api);
+        if (v->kind != HN_JSON_NULL && !check_field(f, name, v, why))
+            return false;
+    }
+    return true;
+}
+
+bool hn_fields_check(const hn_fields *fields, const hn_json *body, hn_failure *why)
+{
+    return hn_fields_check_within(fields, "", body, why);
+}
+
+const hn_json *hn_field_of(const hn_json *body, const char *name)
+{
+    const hn_json *v = hn_json_get(body, name);
+    return v && v->kind != HN_JSON_NULL ? v : NULL;
+}
+
+double hn_field_number(const hn_json *body, const char *name, double otherwise)
+{
+    const hn_json *v = hn_field_of(body, name);
+    return v ? number_of(v) : otherwise;
+}
+
+int64_t hn_field_int(const hn_json *body, const char *name, int64_t otherwise)
+{
+    const hn_json *v = hn_field_of(body, name);
+    return v && v->kind == HN_JSON_INT ? v->as.integer : otherwise;
+}
+
+bool hn_field_bool(const hn_json *body, const char *name, bool otherwise)
+{
+    const hn_json *v = hn_field_of(body, name);
+    return v && v->kind == HN_JSON_BOOL ? v->as.boolean : otherwise;
+}
+
+const char *hn_field_text(const hn_json *body, const char *name, const char *otherwise)
+{
+    const hn_json *v = hn_field_of(body, name);
+    return v && v->kind == HN_JSON_STRING ? v->as.string.text : otherwise;
+}

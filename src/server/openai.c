@@ -1,0 +1,207 @@
+#include "server/openai.h"
+
+#include "base/os/clock.h"
+#include "base/os/process.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BIASES = 1024 };
+
+/* ---- saying ---- */
+
+void hn_openai_fail(const hn_failure *f, bool in_stream, hn_str *out)
+{
+    hn_json_writer w = hn_json_write_to(out);
+    if (in_stream)
+        hn_str_add(out, "data: ");
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "error");
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "message");
+    hn_json_add_string(&w, f->message);
+    hn_json_key(&w, "type");
+    hn_json_add_string(&w, hn_failure_type(f));
+    hn_json_key(&w, "param");
+    f->param[0] ? hn_json_add_string(&w, f->param) : hn_json_add_null(&w);
+    hn_json_key(&w, "code");
+    hn_json_add_string(&w, hn_failure_code(f));
+    hn_json_end_object(&w);
+    hn_json_end_object(&w);
+    hn_str_add(out, in_stream ? "\n\n" : "\n");
+}
+
+hn_json_writer hn_openai_event(hn_str *out)
+{
+    hn_str_add(out, "data: ");
+    return hn_json_write_to(out);
+}
+
+void hn_openai_event_end(hn_json_writer *w) { hn_str_add(w->to, "\n\n"); }
+
+void hn_openai_usage(hn_json_writer *w, const hn_answer *a)
+{
+    const int64_t drawn = hn_answer_drawn(a);
+    int64_t prompt = 0, known = 0;
+    for (int32_t i = 0; i < a->n_prompts; i++) {
+        prompt += (int64_t)a->prompts[i].n;
+        known += a->choices[i * a->n_each].n_reused;
+    }
+    hn_json_key(w, "usage");
+    hn_json_begin_object(w);
+    hn_json_key(w, "prompt_tokens");
+    hn_json_add_int(w, prompt);
+    hn_json_key(w, "completion_tokens");
+    hn_json_add_int(w, drawn);
+    hn_json_key(w, "total_tokens");
+    hn_json_add_int(w, prompt + drawn);
+    hn_json_key(w, "prompt_tokens_details");
+    hn_json_begin_object(w);
+    hn_json_key(w, "cached_tokens");
+    hn_json_add_int(w, known);
+    hn_json_end_object(w);
+    hn_json_end_object(w);
+}
+
+void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id)
+{
+    const char *text = "";
+    size_t bytes = 0;
+    if (hn_lm_piece(a->model->lm, id, &text, &bytes) != HN_OK)
+        bytes = 0; /* a vocabulary's padding */
+    const hn_json piece = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
+    hn_json_key(w, "token");
+    hn_json_add_scalar(w, &piece);
+    hn_json_key(w, "bytes");
+    hn_json_begin_array(w);
+    for (size_t i = 0; i < bytes; i++)
+        hn_json_add_int(w, (unsigned char)text[i]);
+    hn_json_end_array(w);
+}
+
+/* ---- asking ---- */
+
+static bool take_bias(hn_answer *a, const hn_json *object, hn_failure *why)
+{
+    const size_t n = object->as.children.n;
+    if (n > MOST_BIASES)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "logit_bias", "logit_bias: expected at most %d, found %zu", MOST_BIASES, n);
+    a->bias = hn_alloc_array(a->heap, HN_TAG_TEXT, n ? n : 1, sizeof *a->bias);
+    if (!a->bias)
+        return hn_refuse_by(why, HN_ERR_MEMORY, "logit_bias");
+    for (const hn_json *v = object->as.children.first; v; v = v->next) {
+        char *end;
+        const long long id = strtoll(v->key, &end, 10);
+        const bool is_number = v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE;
+        const double bias = v->kind == HN_JSON_INT ? (double)v->as.integer : is_number ? v->as.number : 0;
+        if (*end || end == v->key || v->key[0] < '0' || v->key[0] > '9' || id > INT32_MAX || !is_number || !(fabs(bias) <= 100))
+            return hn_refuse_as(why, HN_REFUSED_INVALID, "logit_bias",
+                             "logit_bias: expected token ids with numbers of -100 to 100, found %.40s", v->key);
+        a->bias[a->sampling.n_bias++] = (hn_lm_bias){ (int32_t)id, bias == -100 ? -INFINITY : (float)bias };
+    }
+    return true;
+}
+
+static bool take_stop(hn_answer *a, const hn_json *v, hn_failure *why)
+{
+    if (!v || v->kind != HN_JSON_STRING || !v->as.string.bytes || memchr(v->as.string.text, 0, v->as.string.bytes))
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "stop", "stop: expected texts that are not empty and hold no NUL");
+    if (a->stops.n == HN_MOST_STOPS)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "stop", "stop: expected at most %d", HN_MOST_STOPS);
+    a->stops.at[a->stops.n++] = v->as.string.text;
+    return true;
+}
+
+static bool take_stops(hn_answer *a, const hn_json *stop, hn_failure *why)
+{
+    if (stop->kind == HN_JSON_STRING)
+        return take_stop(a, stop, why);
+    for (const hn_json *v = stop->as.children.first; v; v = v->next)
+        if (!take_stop(a, v, why))
+            return false;
+    return true;
+}
+
+static uint64_t drawn_seed(void)
+{
+    uint64_t seed = 0;
+    if (!hn_os_random(&seed))
+        seed = (uint64_t)hn_clock_ns();
+    return seed >> 11; /* exact in JSON, whoever reads it */
+}
+
+bool hn_openai_take(hn_answer *a, hn_failure *why)
+{
+    const hn_json *b = a->body, *bias = hn_field_of(b, "logit_bias"), *stop = hn_field_of(b, "stop"),
+                  *options = hn_field_of(b, "stream_options"), *seed = hn_field_of(b, "seed");
+    a->sampling = (hn_lm_sampling){
+        .size = sizeof a->sampling,
+        .seed = seed ? (uint64_t)seed->as.integer : drawn_seed(),
+        .temperature = (float)hn_field_number(b, "temperature", 1),
+        .top_k = (int32_t)hn_field_int(b, "top_k", 0),
+        .top_p = (float)hn_field_number(b, "top_p", 1),
+        .min_p = (float)hn_field_number(b, "min_p", 0),
+        .repetition = (float)hn_field_number(b, "repetition_penalty", 1),
+        .frequency = (float)hn_field_number(b, "frequency_penalty", 0),
+        .presence = (float)hn_field_number(b, "presence_penalty", 0),
+    };
+    a->goes_on = hn_field_bool(b, "ignore_eos", false);
+    a->streams = hn_field_bool(b, "stream", false);
+    if (options && !a->streams)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "stream_options", "stream_options: of a stream alone");
+    if (options && !hn_fields_check_within(&hn_fields_stream_options, "stream_options.", options, why))
+        return false;
+    a->tells_usage = options && hn_field_bool(options, "include_usage", false);
+    return (!bias || take_bias(a, bias, why)) && (!stop || take_stops(a, stop, why));
+}
+
+/* ---- ids ---- */
+
+bool hn_answer_encode(hn_answer *a, hn_prompt *to, const char *text, size_t bytes, hn_lm_text kind, hn_failure *why)
+{
+    size_t room = bytes / 2 + 64, n;
+    for (;;) {
+        int32_t *ids = hn_alloc_array(a->heap, HN_TAG_TEXT, room, sizeof *ids);
+        if (!ids)
+            return hn_refuse_by(why, HN_ERR_MEMORY, NULL);
+        const hn_status status = hn_lm_encode(a->model->lm, text, bytes, kind, ids, room, &n);
+        if (status == HN_OK) {
+            *to = (hn_prompt){ ids, n };
+            return true;
+        }
+        hn_free(a->heap, ids);
+        if (status != HN_ERR_ARGUMENT || n <= room)
+            return hn_refuse_by(why, status, NULL);
+        room = n;
+    }
+}
+
+bool hn_answer_take_ids(hn_answer *a, hn_prompt *to, const hn_json *list, const char *param, hn_failure *why)
+{
+    const int64_t vocabulary = hn_lm_vocabulary(a->model->lm);
+    to->ids = hn_alloc_array(a->heap, HN_TAG_TEXT, list->as.children.n ? list->as.children.n : 1, sizeof *to->ids);
+    if (!to->ids)
+        return hn_refuse_by(why, HN_ERR_MEMORY, param);
+    for (const hn_json *v = list->as.children.first; v; v = v->next) {
+        if (v->kind != HN_JSON_INT || v->as.integer < 0 || v->as.integer >= vocabulary)
+            return hn_refuse_as(why, HN_REFUSED_INVALID, param, "%s: expected token ids from 0 to %lld", param,
+                             (long long)vocabulary - 1);
+        to->ids[to->n++] = (int32_t)v->as.integer;
+    }
+    return true;
+}
+
+bool hn_answer_fits(const hn_answer *a, const char *param, hn_failure *why)
+{
+    const int64_t context = hn_lm_batch_context(a->model->batch);
+    for (int32_t i = 0; i < a->n_prompts; i++) {
+        if (!a->prompts[i].n)
+            return hn_refuse_as(why, HN_REFUSED_INVALID, param, "%s: the prompt is empty", param);
+        if ((int64_t)a->prompts[i].n >= context)
+            return hn_refuse_as(why, HN_REFUSED_TOO_LONG, param,
+                             "a prompt of %zu tokens leaves no room for an answer in a context of %lld", a->prompts[i].n,
+                             (long long)context);
+    }
+    return true;
+}

@@ -1,0 +1,31 @@
+/* openai.h: what OpenAI's forms of asking and saying have in common. */
+#ifndef HN_SERVER_OPENAI_H
+#define HN_SERVER_OPENAI_H
+
+#include "server/answer.h"
+#include "server/fields.h"
+
+/* {"error": {...}}, of its own or as an event. */
+void hn_openai_fail(const hn_failure *f, bool in_stream, hn_str *out);
+
+/* Temperature, penalties, bias, seed, n, stop, stream: of a body that was checked, into the answer. */
+bool hn_openai_take(hn_answer *a, hn_failure *why);
+
+/* "usage": {...} */
+void hn_openai_usage(hn_json_writer *w, const hn_answer *a);
+
+/* An event's beginning and end around the JSON in between. */
+hn_json_writer hn_openai_event(hn_str *out);
+void hn_openai_event_end(hn_json_writer *w);
+
+/* A text of a token's own bytes, and these as numbers. */
+void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id);
+
+/* A text's ids, on the answer's heap. */
+bool hn_answer_encode(hn_answer *a, hn_prompt *to, const char *text, size_t bytes, hn_lm_text kind, hn_failure *why);
+/* Of an array of numbers, each a token of the model's. */
+bool hn_answer_take_ids(hn_answer *a, hn_prompt *to, const hn_json *list, const char *param, hn_failure *why);
+/* Whether each prompt has ids, and leaves room for an answer. */
+bool hn_answer_fits(const hn_answer *a, const char *param, hn_failure *why);
+
+#endif

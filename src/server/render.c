@@ -1,0 +1,132 @@
+/* Messages of a request as the model's template takes them. */
+#include "server/apis.h"
+
+#include <string.h>
+
+enum { MOST_VARIABLES = 16 };
+
+/* Parts of type text as one text, a line each; others are refused by name. */
+static bool add_parts(hn_json_writer *w, hn_heap *heap, const hn_json *parts, hn_failure *why)
+{
+    hn_str all = hn_str_on(heap);
+    for (const hn_json *p = parts->as.children.first; p; p = p->next) {
+        const hn_json *type = hn_json_get(p, "type"), *text = hn_json_get(p, "text");
+        const char *word = type && type->kind == HN_JSON_STRING ? type->as.string.text : "";
+        if (strcmp(word, "text") != 0 || !text || text->kind != HN_JSON_STRING) {
+            hn_str_free(&all);
+            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages", "messages: a part of content of type \"%.40s\": expected text",
+                             word);
+        }
+        if (p != parts->as.children.first)
+            hn_str_add_char(&all, '\n');
+        hn_str_add_bytes(&all, text->as.string.text, text->as.string.bytes);
+    }
+    const hn_json joined = { .kind = HN_JSON_STRING, .as.string = { all.text, all.length } };
+    hn_json_add_scalar(w, &joined);
+    hn_str_free(&all);
+    return true;
+}
+
+static bool add_message(hn_json_writer *w, hn_heap *heap, const hn_json *message, hn_failure *why)
+{
+    if (message->kind != HN_JSON_OBJECT)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: expected objects of role and content");
+    hn_json_begin_object(w);
+    for (const hn_json *v = message->as.children.first; v; v = v->next) {
+        hn_json_key(w, v->key);
+        if (strcmp(v->key, "content") != 0 || v->kind != HN_JSON_ARRAY)
+            hn_json_add_value(w, v);
+        else if (!add_parts(w, heap, v, why))
+            return false;
+    }
+    hn_json_end_object(w);
+    return true;
+}
+
+static bool add_messages(hn_str *out, hn_heap *heap, const hn_json *messages, hn_failure *why)
+{
+    hn_json_writer w = hn_json_write_to(out);
+    hn_json_begin_array(&w);
+    for (const hn_json *m = messages->as.children.first; m; m = m->next)
+        if (!add_message(&w, heap, m, why))
+            return false;
+    hn_json_end_array(&w);
+    return hn_str_status(out) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "messages");
+}
+
+/* KEY=JSON, one after the other with a NUL each. */
+typedef struct variables {
+    hn_str words;
+    size_t begins[MOST_VARIABLES];
+    const char *at[MOST_VARIABLES];
+    int32_t n;
+} variables;
+
+static bool add_variable(variables *to, const char *name, const hn_json *value, hn_failure *why)
+{
+    if (!value)
+        return true;
+    if (to->n == MOST_VARIABLES)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "chat_template_kwargs", "chat_template_kwargs: expected at most %d", MOST_VARIABLES);
+    if (!*name || strchr(name, '='))
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "chat_template_kwargs", "chat_template_kwargs: \"%.40s\" is no name", name);
+    to->begins[to->n++] = to->words.length;
+    hn_str_add(&to->words, name);
+    hn_str_add_char(&to->words, '=');
+    hn_json_writer w = hn_json_write_to(&to->words);
+    hn_json_add_value(&w, value);
+    hn_str_add_char(&to->words, '\0');
+    return true;
+}
+
+static bool add_variables(variables *to, const hn_json *body, hn_failure *why)
+{
+    static const char *const own[] = { "enable_thinking", "reasoning_effort" };
+    const hn_json *given = hn_field_of(body, "chat_template_kwargs");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!add_variable(to, own[i], hn_field_of(body, own[i]), why))
+            return false;
+    for (const hn_json *v = given ? given->as.children.first : NULL; v; v = v->next)
+        if (!add_variable(to, v->key, v, why))
+            return false;
+    for (int32_t i = 0; i < to->n; i++)
+        to->at[i] = to->words.text + to->begins[i];
+    return hn_str_status(&to->words) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "chat_template_kwargs");
+}
+
+static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_render_options *o, hn_str *out)
+{
+    size_t bytes = 0;
+    HN_TRY(hn_lm_render(lm, messages, o, NULL, 0, &bytes));
+    char *text = hn_alloc(out->heap, HN_TAG_TEXT, bytes + 1);
+    if (!text)
+        return HN_ERR_MEMORY;
+    const hn_status status = hn_lm_render(lm, messages, o, text, bytes + 1, &bytes);
+    if (status == HN_OK)
+        hn_str_add_bytes(out, text, bytes);
+    hn_free(out->heap, text);
+    return status == HN_OK ? hn_str_status(out) : status;
+}
+
+bool hn_render_messages(const hn_lm *lm, hn_heap *heap, const hn_json *body, hn_str *out, hn_failure *why)
+{
+    const hn_json *found = hn_field_of(body, "documents");
+    hn_str messages = hn_str_on(heap), documents = hn_str_on(heap);
+    variables vars = { .words = hn_str_on(heap) };
+    bool is_well = add_messages(&messages, heap, hn_field_of(body, "messages"), why) && add_variables(&vars, body, why);
+    if (is_well) {
+        hn_json_writer w = hn_json_write_to(&documents);
+        if (found)
+            hn_json_add_value(&w, found);
+        const hn_lm_render_options o = {
+            .size = sizeof o, .documents = found ? documents.text : NULL, .variables = vars.at, .n_variables = vars.n,
+            .no_generation_prompt = !hn_field_bool(body, "add_generation_prompt", true),
+        };
+        const hn_status status = render(lm, messages.text, &o, out);
+        is_well = status == HN_OK || hn_refuse_by(why, status, "messages");
+    }
+    hn_str_free(&messages);
+    hn_str_free(&documents);
+    hn_str_free(&vars.words);
+    return is_well;
+}

@@ -1,0 +1,121 @@
+/* Which function answers a call, and what all of them do first. */
+#include "server/openai.h"
+#include "server/server_state.h"
+
+#include <string.h>
+
+typedef enum right { RIGHT_any, RIGHT_key, RIGHT_admin } right;
+
+typedef struct route {
+    const char *method, *path;
+    void (*answer)(hn_server *server, hn_http_call *call);
+    right right;
+} route;
+
+static const route routes[] = {
+#define HN_ROUTE(method, path, name, right) { method, path, hn_api_##name, RIGHT_##right },
+#include "server/routes.def"
+#undef HN_ROUTE
+};
+
+enum { N_ROUTES = sizeof routes / sizeof *routes };
+
+static bool is_path(const char *pattern, const char *path)
+{
+    const size_t n = strlen(pattern);
+    return pattern[n - 1] == '*' ? !strncmp(pattern, path, n - 1) && path[n - 1] : !strcmp(pattern, path);
+}
+
+void hn_api_refuse(hn_server *s, hn_http_call *call, const hn_failure *why)
+{
+    hn_str out = hn_str_on(s->heap);
+    hn_openai_fail(why, false, &out);
+    if (hn_failure_http(why) == 401)
+        hn_http_add_field(call, "WWW-Authenticate", "Bearer");
+    if (why->kind == HN_REFUSED_LOADING || why->kind == HN_REFUSED_BUSY)
+        hn_http_add_field(call, "Retry-After", "1");
+    hn_http_reply(call, hn_failure_http(why), "application/json", out.text, out.length);
+    hn_str_free(&out);
+}
+
+/* 405 names what the path takes. */
+static bool refuse_path(hn_http_call *call, const hn_http_request *r, hn_failure *why)
+{
+    char takes[64] = "";
+    for (int i = 0; i < N_ROUTES; i++)
+        if (is_path(routes[i].path, r->path)) {
+            strncat(takes, *takes ? ", " : "", sizeof takes - strlen(takes) - 1);
+            strncat(takes, routes[i].method, sizeof takes - strlen(takes) - 1);
+        }
+    if (!*takes)
+        return hn_refuse_as(why, HN_REFUSED_NO_PATH, NULL, "%.200s: there is no such path", r->path);
+    hn_http_add_field(call, "Allow", takes);
+    return hn_refuse_as(why, HN_REFUSED_NO_METHOD, NULL, "%.200s: expected %s, found %.20s", r->path, takes, r->method);
+}
+
+void hn_server_route(hn_server *s, hn_http_call *call)
+{
+    const hn_http_request *r = hn_http_request_of(call);
+    hn_failure why;
+    for (int i = 0; i < N_ROUTES; i++)
+        if (!strcmp(routes[i].method, r->method) && is_path(routes[i].path, r->path)) {
+            routes[i].answer(s, call);
+            return;
+        }
+    refuse_path(call, r, &why);
+    hn_api_refuse(s, call, &why);
+}
+
+/* ---- requests to a model ---- */
+
+static bool read_body(hn_server *s, hn_answer *a, const hn_fields *fields)
+{
+    const hn_http_request *r = hn_http_request_of(a->call);
+    const hn_status status = hn_json_read(a->heap, "the body", r->body, r->body_bytes, &a->text);
+    if (status != HN_OK)
+        return hn_refuse_by(&a->failure, status, NULL);
+    a->body = hn_json_root(a->text);
+    return hn_fields_check(fields, a->body, &a->failure) &&
+           hn_shelf_find(s->shelf, hn_field_text(a->body, "model", NULL), &a->model, &a->adapter, &a->failure);
+}
+
+void hn_api_answer(hn_server *s, hn_http_call *call, const hn_voice *voice, const hn_fields *fields,
+                   bool (*take)(hn_answer *, hn_failure *))
+{
+    hn_answer *a = hn_answer_new(s->heap, call, voice);
+    if (!a)
+        return;
+    if (read_body(s, a, fields) && take(a, &a->failure))
+        hn_answer_begin(a);
+    else
+        hn_answer_fail(a);
+}
+
+/* ---- requests to a model's clerk ---- */
+
+static void run_ask(hn_task *task)
+{
+    hn_answer *a = (hn_answer *)(void *)task;
+    hn_str out = hn_str_on(a->heap);
+    const bool is_well = hn_served_load(a->model, &a->failure) && a->run(a, &out, &a->failure) &&
+                         (hn_str_status(&out) == HN_OK || hn_refuse_by(&a->failure, HN_ERR_MEMORY, NULL));
+    if (is_well)
+        hn_answer_reply(a, &out);
+    else
+        hn_answer_fail(a);
+    hn_str_free(&out);
+}
+
+void hn_api_ask(hn_server *s, hn_http_call *call, const hn_fields *fields, bool (*run)(hn_answer *, hn_str *, hn_failure *))
+{
+    static const hn_voice voice = { .fail = hn_openai_fail };
+    hn_answer *a = hn_answer_new(s->heap, call, &voice);
+    if (!a)
+        return;
+    a->run = run;
+    a->task.run = run_ask;
+    if (read_body(s, a, fields))
+        hn_worker_give(&a->model->clerk, &a->task);
+    else
+        hn_answer_fail(a);
+}

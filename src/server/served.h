@@ -1,0 +1,93 @@
+/* served.h: a model that is served. It is loaded when it is first asked for, and put away again when another needs its place and
+ * nobody asks it.
+ *
+ *     clerk    a thread that loads it, and makes ids of what is asked: a long prompt keeps nobody waiting who reads
+ *     runner   a thread that steps its scheduler as long as anybody runs
+ *
+ * A request holds the model from hn_shelf_find until hn_served_let_go: what is held is not put away. */
+#ifndef HN_SERVER_SERVED_H
+#define HN_SERVER_SERVED_H
+
+#include "base/heap.h"
+#include "hone/hone.h"
+#include "server/failure.h"
+#include "server/worker.h"
+
+typedef struct hn_shelf hn_shelf;
+typedef struct hn_answer hn_answer;
+
+enum { HN_MOST_SERVED = 64, HN_MOST_SERVED_ADAPTERS = 32 };
+
+typedef struct hn_served_adapter {
+    char name[64];
+    const char *path;
+    double scale;
+    int32_t number; /* as the batch has it, while the model is loaded */
+} hn_served_adapter;
+
+typedef struct hn_served_options {
+    const char *path;
+    hn_lm_options model;
+    hn_lm_batch_options batch;
+    hn_lm_scheduler_options scheduler;
+    bool forces_adapters;
+    const char *digests; /* hn_lm_keep_digests */
+} hn_served_options;
+
+typedef enum hn_served_state { HN_SERVED_AWAY, HN_SERVED_LOADING, HN_SERVED_READY } hn_served_state;
+
+typedef struct hn_served {
+    hn_shelf *shelf;
+    char name[128];
+    hn_served_options o;
+    hn_served_adapter adapters[HN_MOST_SERVED_ADAPTERS];
+    int32_t n_adapters;
+
+    hn_served_state state; /* these four by the shelf's lock */
+    int64_t held;
+    int64_t last_asked; /* of a count of all requests */
+    hn_lm_scheduler_counts counts;
+
+    hn_lm *lm; /* these, while it is held and after it was loaded */
+    hn_lm_batch *batch;
+    hn_lm_scheduler *scheduler;
+    hn_lm_embedder *embedder; /* of a model that embeds: it has neither batch nor scheduler */
+
+    hn_worker clerk, runner;
+    hn_answer *running; /* the runner's */
+    int64_t created;    /* seconds since 1970 */
+} hn_served;
+
+struct hn_shelf {
+    hn_heap *heap;
+    hn_engine *engine;
+    hn_os_mutex lock;
+    hn_served *models[HN_MOST_SERVED];
+    int32_t n;
+    int64_t most_loaded;
+    int64_t n_asked;
+    bool is_starting; /* what it begins with is being loaded */
+};
+
+void hn_shelf_open(hn_shelf *shelf, hn_heap *heap, hn_engine *engine, int64_t most_loaded);
+/* One more, under `name`, or its path's last word; not loaded. Nothing of `o` is kept but what it points at. */
+hn_status hn_shelf_add(hn_shelf *shelf, const char *name_or_null, const hn_served_options *o, hn_served **out);
+/* "NAME=FILE" or "MODEL:NAME=FILE", with ":SCALE" after it if wanted. Before anything is served. */
+hn_status hn_shelf_add_adapter(hn_shelf *shelf, const char *word);
+/* Stops all threads: nobody asks any more. */
+void hn_shelf_close(hn_shelf *shelf);
+
+/* By "model", "model:adapter" or "adapter"; NULL or "": the first. Held for the caller. *adapter: its number in the list, -1
+ * none. */
+bool hn_shelf_find(hn_shelf *shelf, const char *name, hn_served **out, int32_t *adapter, hn_failure *why);
+/* The same by name alone: nothing is held. */
+bool hn_shelf_look(hn_shelf *shelf, const char *name, hn_served **out, int32_t *adapter, hn_failure *why);
+void hn_served_hold(hn_served *model);
+void hn_served_let_go(hn_served *model);
+
+/* On its clerk, held: loads it if it is not, and puts another away if there is no place. */
+bool hn_served_load(hn_served *model, hn_failure *why);
+/* What it is at the moment. */
+hn_served_state hn_served_now(hn_served *model, hn_lm_scheduler_counts *counts_or_null);
+
+#endif

@@ -1,0 +1,157 @@
+#include "server/server_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- loading what it begins with ---- */
+
+typedef struct load {
+    hn_task task;
+    hn_server *server;
+    hn_served *model;
+} load;
+
+static void run_load(hn_task *task)
+{
+    load *l = (load *)(void *)task;
+    hn_server *s = l->server;
+    hn_failure why = { .kind = HN_REFUSED_NOT };
+    hn_served_hold(l->model);
+    if (!hn_served_load(l->model, &why)) {
+        hn_os_mutex_lock(&s->lock);
+        if (!s->failure[0])
+            snprintf(s->failure, sizeof s->failure, "%s", why.message);
+        hn_os_mutex_unlock(&s->lock);
+    }
+    hn_served_let_go(l->model);
+    if (--s->n_loading)
+        return;
+    hn_os_mutex_lock(&s->shelf->lock);
+    s->shelf->is_starting = false;
+    hn_os_mutex_unlock(&s->shelf->lock);
+}
+
+const char *hn_server_loading(hn_server *s, bool *is_done)
+{
+    *is_done = !s->n_loading;
+    hn_os_mutex_lock(&s->lock);
+    const bool has_failed = s->failure[0];
+    hn_os_mutex_unlock(&s->lock);
+    return has_failed ? s->failure : NULL;
+}
+
+static hn_status begin_loading(hn_server *s)
+{
+    const hn_shelf *shelf = s->shelf;
+    const int32_t n = shelf->most_loaded && shelf->most_loaded < shelf->n ? (int32_t)shelf->most_loaded : shelf->n;
+    load *loads = hn_alloc_array(s->heap, HN_TAG_STATE, (size_t)n + 1, sizeof *loads);
+    if (!loads)
+        return HN_ERR_MEMORY;
+    s->loads = &loads->task;
+    s->n_loading = n;
+    s->shelf->is_starting = n > 0;
+    for (int32_t i = 0; i < n; i++) {
+        loads[i] = (load){ { NULL, run_load }, s, shelf->models[i] };
+        hn_worker_give(&shelf->models[i]->clerk, &loads[i].task);
+    }
+    return HN_OK;
+}
+
+/* ---- calls ---- */
+
+typedef struct visit {
+    hn_task task;
+    hn_server *server;
+    hn_http_call *call;
+} visit;
+
+static void serve(hn_task *task)
+{
+    visit *v = (visit *)(void *)task;
+    hn_server *s = v->server;
+    hn_http_call *call = v->call;
+    hn_free(s->heap, v);
+    hn_server_route(s, call);
+}
+
+static void on_call(void *context, hn_http_call *call)
+{
+    hn_server *s = context;
+    visit *v = hn_alloc(s->heap, HN_TAG_STATE, sizeof *v);
+    s->n_calls++;
+    if (!v) {
+        hn_failure why;
+        hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
+        hn_api_refuse(s, call, &why);
+        return;
+    }
+    *v = (visit){ { NULL, serve }, s, call };
+    hn_worker_give(&s->desk, &v->task);
+}
+
+static void on_done(void *context, const hn_http_done *done)
+{
+    hn_server *s = context;
+    if (done->status >= 0 && done->status < HN_N_STATUSES)
+        s->by_status[done->status]++;
+}
+
+/* ---- beginning and end ---- */
+
+static hn_status open_server(hn_server *s)
+{
+    hn_http_options http = s->o.http;
+    http.heap = s->heap;
+    http.on_call = on_call;
+    http.on_done = on_done;
+    http.context = s;
+    HN_TRY(hn_worker_start(&s->desk, NULL, NULL));
+    HN_TRY(hn_http_open(&s->http, &http));
+    return begin_loading(s);
+}
+
+hn_status hn_server_open(hn_server **out, hn_shelf *shelf, const hn_server_options *options)
+{
+    *out = NULL;
+    HN_REQUIRE(shelf->n, HN_ERR_ARGUMENT, "hn_server_open: expected a model, found none");
+    hn_server *s = hn_alloc(shelf->heap, HN_TAG_STATE, sizeof *s);
+    if (!s)
+        return HN_ERR_MEMORY;
+    s->heap = shelf->heap;
+    s->shelf = shelf;
+    s->o = *options;
+    hn_os_mutex_open(&s->lock);
+    const hn_status status = open_server(s);
+    if (status != HN_OK) {
+        hn_server_close(s);
+        return status;
+    }
+    *out = s;
+    return HN_OK;
+}
+
+int hn_server_port(const hn_server *s) { return hn_http_port(s->http); }
+
+void hn_server_drain(hn_server *s) { hn_http_drain(s->http); }
+
+bool hn_server_is_idle(const hn_server *s) { return hn_http_is_idle(s->http); }
+
+/* Cancelled work ends each answer by name; then nobody has a call any more. */
+void hn_server_close(hn_server *s)
+{
+    if (!s)
+        return;
+    if (s->http)
+        hn_http_drain(s->http);
+    hn_engine_cancel(s->shelf->engine);
+    hn_worker_stop(&s->desk);
+    for (int32_t i = 0; i < s->shelf->n; i++)
+        hn_worker_stop(&s->shelf->models[i]->clerk);
+    for (int32_t i = 0; i < s->shelf->n; i++)
+        hn_worker_stop(&s->shelf->models[i]->runner);
+    hn_http_close(s->http);
+    hn_engine_resume(s->shelf->engine);
+    hn_free(s->heap, s->loads);
+    hn_os_mutex_close(&s->lock);
+    hn_free(s->heap, s);
+}

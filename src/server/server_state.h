@@ -1,0 +1,33 @@
+/* server_state.h: a server from within. */
+#ifndef HN_SERVER_SERVER_STATE_H
+#define HN_SERVER_SERVER_STATE_H
+
+#include "server/apis.h"
+#include "server/server.h"
+
+#include <stdatomic.h>
+
+/* What metrics tell of calls: by the status of their reply. */
+enum { HN_N_STATUSES = 600 };
+
+struct hn_server {
+    hn_heap *heap;
+    hn_shelf *shelf;
+    hn_http *http;
+    hn_worker desk;
+    hn_server_options o;
+    _Atomic int64_t n_calls;
+    _Atomic int64_t by_status[HN_N_STATUSES]; /* 0: the client left before there was one */
+
+    hn_task *loads; /* one for each model that is loaded at the beginning */
+    _Atomic int32_t n_loading;
+    hn_os_mutex lock; /* of the next */
+    char failure[600];
+};
+
+/* Gives a call to the API that it is for; on the desk. */
+void hn_server_route(hn_server *server, hn_http_call *call);
+/* Refuses a call before there is an answer. */
+void hn_api_refuse(hn_server *server, hn_http_call *call, const hn_failure *why);
+
+#endif

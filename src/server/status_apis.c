@@ -1,0 +1,174 @@
+/* What there is and how it does: /health, /v1/models, /metrics, /props. */
+#include "server/server_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void reply(hn_http_call *call, int status, const char *type, hn_str *out)
+{
+    if (hn_str_status(out) != HN_OK)
+        hn_http_reply(call, 503, NULL, "", 0);
+    else
+        hn_http_reply(call, status, type, out->text, out->length);
+    hn_str_free(out);
+}
+
+/* ---- /health ---- */
+
+void hn_api_health(hn_server *s, hn_http_call *call)
+{
+    static const char well[] = "{\"status\":\"ok\"}\n", loading[] = "{\"status\":\"loading\"}\n";
+    if (s->n_loading)
+        hn_http_reply(call, 503, "application/json", loading, sizeof loading - 1);
+    else
+        hn_http_reply(call, 200, "application/json", well, sizeof well - 1);
+}
+
+/* ---- /v1/models ---- */
+
+static void add_model(hn_json_writer *w, const hn_served *m, const char *adapter)
+{
+    char id[256];
+    snprintf(id, sizeof id, "%s%s%s", m->name, adapter ? ":" : "", adapter ? adapter : "");
+    hn_json_begin_object(w);
+    hn_json_key(w, "id");
+    hn_json_add_string(w, id);
+    hn_json_key(w, "object");
+    hn_json_add_string(w, "model");
+    hn_json_key(w, "created");
+    hn_json_add_int(w, m->created);
+    hn_json_key(w, "owned_by");
+    hn_json_add_string(w, "hone");
+    hn_json_end_object(w);
+}
+
+void hn_api_models(hn_server *s, hn_http_call *call)
+{
+    hn_str out = hn_str_on(s->heap);
+    hn_json_writer w = hn_json_write_to(&out);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "object");
+    hn_json_add_string(&w, "list");
+    hn_json_key(&w, "data");
+    hn_json_begin_array(&w);
+    for (int32_t i = 0; i < s->shelf->n; i++) {
+        const hn_served *m = s->shelf->models[i];
+        add_model(&w, m, NULL);
+        for (int32_t j = 0; j < m->n_adapters; j++)
+            add_model(&w, m, m->adapters[j].name);
+    }
+    hn_json_end_array(&w);
+    hn_json_end_object(&w);
+    hn_str_add_char(&out, '\n');
+    reply(call, 200, "application/json", &out);
+}
+
+void hn_api_model(hn_server *s, hn_http_call *call)
+{
+    const char *name = hn_http_request_of(call)->path + strlen("/v1/models/");
+    hn_failure why;
+    hn_served *m;
+    int32_t adapter;
+    if (!hn_shelf_look(s->shelf, name, &m, &adapter, &why)) {
+        hn_api_refuse(s, call, &why);
+        return;
+    }
+    hn_str out = hn_str_on(s->heap);
+    hn_json_writer w = hn_json_write_to(&out);
+    add_model(&w, m, adapter >= 0 ? m->adapters[adapter].name : NULL);
+    hn_str_add_char(&out, '\n');
+    reply(call, 200, "application/json", &out);
+}
+
+/* ---- /metrics ---- */
+
+/* Each of a model's scheduler: its name, what it is, and the field. */
+#define MODEL_METRICS(X)                                                                           \
+    X(requests_running, gauge, running, "requests that run")                                       \
+    X(requests_waiting, gauge, waiting, "requests that wait for their turn")                       \
+    X(beginnings_kept, gauge, kept, "beginnings whose keys are kept")                              \
+    X(steps_total, counter, steps, "steps of the model")                                           \
+    X(steps_mixed_total, counter, mixed, "steps with pieces of prompts beside tokens")             \
+    X(tokens_computed_total, counter, computed, "tokens that were run")                            \
+    X(tokens_reused_total, counter, reused, "tokens of prompts that were known")                   \
+    X(prefix_hits_total, counter, begun_known, "requests that went on from a beginning")           \
+    X(tokens_generated_total, counter, drawn, "tokens that were drawn")                            \
+    X(preemptions_total, counter, returned, "requests that made room")                             \
+    X(drafts_accepted_total, counter, accepted, "guesses that were right")                         \
+    X(drafts_rejected_total, counter, rejected, "guesses that were wrong")
+
+static void begin_metric(hn_str *out, const char *name, const char *kind, const char *help)
+{
+    hn_str_print(out, "# HELP hone_%s %s\n# TYPE hone_%s %s\n", name, help, name, kind);
+}
+
+static void add_model_metrics(hn_str *out, hn_shelf *shelf)
+{
+    hn_lm_scheduler_counts of[HN_MOST_SERVED];
+    hn_served_state state[HN_MOST_SERVED];
+    for (int32_t i = 0; i < shelf->n; i++)
+        state[i] = hn_served_now(shelf->models[i], &of[i]);
+#define ADD(metric, kind, field, help)                                                                           \
+    begin_metric(out, #metric, #kind, help);                                                                     \
+    for (int32_t i = 0; i < shelf->n; i++)                                                                       \
+        hn_str_print(out, "hone_" #metric "{model=\"%s\"} %lld\n", shelf->models[i]->name, (long long)of[i].field);
+    MODEL_METRICS(ADD)
+#undef ADD
+    begin_metric(out, "model_loaded", "gauge", "whether a model is loaded");
+    for (int32_t i = 0; i < shelf->n; i++)
+        hn_str_print(out, "hone_model_loaded{model=\"%s\"} %d\n", shelf->models[i]->name, state[i] == HN_SERVED_READY);
+}
+
+void hn_api_metrics(hn_server *s, hn_http_call *call)
+{
+    hn_str out = hn_str_on(s->heap);
+    int64_t live, peak;
+    begin_metric(&out, "http_requests_total", "counter", "requests by the status of their reply; 0: the client left before it");
+    for (int i = 0; i < HN_N_STATUSES; i++)
+        if (s->by_status[i])
+            hn_str_print(&out, "hone_http_requests_total{status=\"%d\"} %lld\n", i, (long long)s->by_status[i]);
+    hn_engine_memory(s->shelf->engine, &live, &peak, NULL);
+    begin_metric(&out, "memory_bytes", "gauge", "bytes on the engine's heap");
+    hn_str_print(&out, "hone_memory_bytes %lld\n", (long long)live);
+    add_model_metrics(&out, s->shelf);
+    reply(call, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
+}
+
+/* ---- /props ---- */
+
+static void add_props(hn_json_writer *w, hn_served *m)
+{
+    static const char *const states[] = { "away", "loading", "ready" };
+    hn_json_begin_object(w);
+    hn_json_key(w, "name");
+    hn_json_add_string(w, m->name);
+    hn_json_key(w, "state");
+    hn_json_add_string(w, states[hn_served_now(m, NULL)]);
+    hn_json_key(w, "numerics");
+    hn_json_add_string(w, hn_lm_numerics_name(m->o.model.numerics));
+    hn_json_key(w, "cache");
+    hn_json_add_string(w, m->o.batch.cache ? m->o.batch.cache : "f32");
+    hn_json_key(w, "adapters");
+    hn_json_begin_array(w);
+    for (int32_t i = 0; i < m->n_adapters; i++)
+        hn_json_add_string(w, m->adapters[i].name);
+    hn_json_end_array(w);
+    hn_json_end_object(w);
+}
+
+void hn_api_props(hn_server *s, hn_http_call *call)
+{
+    hn_str out = hn_str_on(s->heap);
+    hn_json_writer w = hn_json_write_to(&out);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "version");
+    hn_json_add_string(&w, hn_version());
+    hn_json_key(&w, "models");
+    hn_json_begin_array(&w);
+    for (int32_t i = 0; i < s->shelf->n; i++)
+        add_props(&w, s->shelf->models[i]);
+    hn_json_end_array(&w);
+    hn_json_end_object(&w);
+    hn_str_add_char(&out, '\n');
+    reply(call, 200, "application/json", &out);
+}

@@ -1,0 +1,77 @@
+#include "server/worker.h"
+
+#include <string.h>
+
+/* NULL: nothing was given, and it is to stop or has work of its own. */
+static hn_task *take(hn_worker *w, bool waits)
+{
+    hn_os_mutex_lock(&w->lock);
+    while (!w->first && waits && !w->stops)
+        hn_os_condition_wait(&w->comes, &w->lock);
+    hn_task *task = w->first;
+    if (task)
+        w->first = task->next;
+    hn_os_mutex_unlock(&w->lock);
+    return task;
+}
+
+static bool is_to_stop(hn_worker *w)
+{
+    hn_os_mutex_lock(&w->lock);
+    const bool stops = w->stops && !w->first;
+    hn_os_mutex_unlock(&w->lock);
+    return stops;
+}
+
+static void work(void *context)
+{
+    hn_worker *w = context;
+    bool has_more = false;
+    do {
+        for (hn_task *task; (task = take(w, !has_more)); has_more = has_more || w->step)
+            task->run(task);
+        has_more = w->step && has_more && w->step(w->context);
+    } while (!is_to_stop(w));
+}
+
+hn_status hn_worker_start(hn_worker *w, bool (*step)(void *), void *context)
+{
+    *w = (hn_worker){ .step = step, .context = context };
+    hn_os_mutex_open(&w->lock);
+    hn_os_condition_open(&w->comes);
+    const int error = hn_os_thread_start(&w->thread, work, w);
+    if (!error) {
+        w->is_running = true;
+        return HN_OK;
+    }
+    hn_os_condition_close(&w->comes);
+    hn_os_mutex_close(&w->lock);
+    return hn_fail(HN_ERR_MEMORY, "a thread to serve with: %s", strerror(error));
+}
+
+void hn_worker_give(hn_worker *w, hn_task *task)
+{
+    task->next = NULL;
+    hn_os_mutex_lock(&w->lock);
+    if (w->first)
+        w->last->next = task;
+    else
+        w->first = task;
+    w->last = task;
+    hn_os_condition_wake(&w->comes);
+    hn_os_mutex_unlock(&w->lock);
+}
+
+void hn_worker_stop(hn_worker *w)
+{
+    if (!w->is_running)
+        return;
+    hn_os_mutex_lock(&w->lock);
+    w->stops = true;
+    hn_os_condition_wake(&w->comes);
+    hn_os_mutex_unlock(&w->lock);
+    hn_os_thread_join(&w->thread);
+    hn_os_condition_close(&w->comes);
+    hn_os_mutex_close(&w->lock);
+    w->is_running = false;
+}

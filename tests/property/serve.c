@@ -1,0 +1,476 @@
+/* The same answer for everybody, over HTTP: what a request is told, whole or as a stream, is what a session of its own says, by text,
+ * log-probabilities, likeliest and end: whoever else asks, in whatever pieces prompts enter, with adapters, experts, windows
+ * and keys in q8_0, guessed ahead, put off for lack of room, beside clients that leave. It fails unless mixed steps, beginnings,
+ * requests that made room, and guesses of both kinds were all counted. --quick: fewer requests. */
+#include "base/json.h"
+#include "hone/hone.h"
+#include "infer/log_sum.h"
+#include "server/answer.h"
+#include "server/server.h"
+#include "tests/harness/check.h"
+#include "tests/harness/http_client.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_CLIENTS = 24, MOST_REQUESTS = 260, MOST_PROMPT = 150, MOST_TOKENS = 40, CONTEXT = 200, N_LIKELIEST = 2, MOST_CHOICES = 3,
+       MOST_TEXT = 4096 };
+#define MODELS   HN_SOURCE_DIR "/tests/differential/models/"
+#define ADAPTERS HN_SOURCE_DIR "/tests/differential/adapters/"
+
+typedef struct said {
+    char text[MOST_TEXT];
+    size_t bytes;
+    double log_probability[MOST_TOKENS], likeliest[MOST_TOKENS][N_LIKELIEST + 1];
+    int n_tokens, n_likeliest[MOST_TOKENS], n_drawn;
+    char reason[16];
+} said;
+
+typedef struct asked {
+    int model, adapter; /* -1: none */
+    int32_t prompt[MOST_PROMPT];
+    int n, most, n_choices;
+    hn_lm_sampling sampling;
+    hn_lm_bias bias[2];
+    const char *stop;
+    bool streams, goes_on;
+    size_t leaves_after; /* bytes; 0: stays */
+    http_reply reply;
+} asked;
+
+static const struct {
+    const char *name, *path, *cache;
+    int64_t piece;
+    bool has_adapters, drafts;
+} kinds[] = {
+    { "llama", MODELS "llama", NULL, 64, true, true },    { "mixtral", MODELS "mixtral", NULL, 1, false, false },
+    { "gemma2", MODELS "gemma2", NULL, 63, false, true }, { "tiny8", "hone:tiny", "q8_0", 65, false, true },
+    { "qwen3", MODELS "qwen3", NULL, 512, false, false },
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds, N_ADAPTERS = 3 };
+static const double scales[N_ADAPTERS] = { 1, 0.5, -1.5 };
+
+static hn_heap heap;
+static hn_engine *engine;
+static hn_shelf shelf;
+static hn_server *server;
+static asked *all;
+static int n_requests, port;
+static _Atomic int next_request;
+static char adapter_file[300];
+
+static uint32_t draw(uint64_t *state, uint32_t n)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33) % n;
+}
+
+/* ---- what is asked ---- */
+
+/* Four beginnings that requests share, each goes its own way somewhere. */
+static void make_request(asked *a, uint64_t *state)
+{
+    static const int lengths[] = { 1, 2, 17, 63, 64, 65, 100, 127, 128, 129, 150 };
+    static const char *const stops[] = { NULL, NULL, "e", "the", "\n" };
+    a->model = (int)draw(state, N_KINDS);
+    a->adapter = kinds[a->model].has_adapters ? (int)draw(state, N_ADAPTERS + 1) - 1 : -1;
+    a->n = lengths[draw(state, sizeof lengths / sizeof *lengths)];
+    const uint32_t text = draw(state, 4);
+    const int own = draw(state, 3) ? a->n - (int)draw(state, a->n < 40 ? (uint32_t)a->n : 40) : a->n;
+    for (int i = 0; i < a->n; i++)
+        a->prompt[i] = (int32_t)((uint32_t)i % 29 * 7 + text * 31 + (i >= own ? draw(state, 50) : 0) + 10) % 250;
+    a->most = 1 + (int)draw(state, MOST_TOKENS);
+    a->n_choices = 1 + (draw(state, 4) ? 0 : (int)draw(state, MOST_CHOICES));
+    a->stop = stops[draw(state, sizeof stops / sizeof *stops)];
+    a->streams = draw(state, 2);
+    a->goes_on = draw(state, 2);
+    a->leaves_after = draw(state, 6) ? 0 : 1 + draw(state, 2000);
+    a->bias[0] = (hn_lm_bias){ (int32_t)draw(state, 250), 2.5f };
+    a->sampling = (hn_lm_sampling){ .size = sizeof a->sampling, .seed = draw(state, 1000), .top_p = 1, .repetition = 1, .bias = a->bias,
+                                    .n_bias = draw(state, 2) ? 1 : 0 };
+    if (draw(state, 3)) {
+        a->sampling.temperature = 0.5f + (float)draw(state, 3) * 0.5f;
+        a->sampling.top_k = draw(state, 2) ? 20 : 0;
+        a->sampling.top_p = draw(state, 2) ? 0.875f : 1;
+    }
+    if (!draw(state, 3))
+        a->sampling.frequency = 0.25f;
+}
+
+static void add_number(hn_json_writer *w, const char *key, double value)
+{
+    hn_json_key(w, key);
+    hn_json_add_double(w, value);
+}
+
+static void add_int(hn_json_writer *w, const char *key, int64_t value)
+{
+    hn_json_key(w, key);
+    hn_json_add_int(w, value);
+}
+
+static void body_of(const asked *a, hn_str *out)
+{
+    hn_json_writer w = hn_json_write_to(out);
+    char name[64];
+    snprintf(name, sizeof name, a->adapter >= 0 ? "%s:a%d" : "%s", kinds[a->model].name, a->adapter);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "model");
+    hn_json_add_string(&w, name);
+    hn_json_key(&w, "prompt");
+    hn_json_begin_array(&w);
+    for (int i = 0; i < a->n; i++)
+        hn_json_add_int(&w, a->prompt[i]);
+    hn_json_end_array(&w);
+    add_int(&w, "max_tokens", a->most);
+    add_int(&w, "n", a->n_choices);
+    add_int(&w, "seed", (int64_t)a->sampling.seed);
+    add_int(&w, "logprobs", N_LIKELIEST);
+    add_int(&w, "top_k", a->sampling.top_k);
+    add_number(&w, "temperature", (double)a->sampling.temperature);
+    add_number(&w, "top_p", (double)a->sampling.top_p);
+    add_number(&w, "frequency_penalty", (double)a->sampling.frequency);
+    if (a->sampling.n_bias) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", a->bias[0].id);
+        hn_json_key(&w, "logit_bias");
+        hn_json_begin_object(&w);
+        add_number(&w, id, (double)a->bias[0].bias);
+        hn_json_end_object(&w);
+    }
+    if (a->stop) {
+        hn_json_key(&w, "stop");
+        hn_json_add_string(&w, a->stop);
+    }
+    hn_json_key(&w, "stream");
+    hn_json_add_bool(&w, a->streams);
+    hn_json_key(&w, "ignore_eos");
+    hn_json_add_bool(&w, a->goes_on);
+    hn_json_end_object(&w);
+}
+
+static void *client(void *unused)
+{
+    for (int i; (i = next_request++) < n_requests;) {
+        asked *a = &all[i];
+        hn_str body = hn_str_on(&heap);
+        body_of(a, &body);
+        if (a->leaves_after)
+            http_leave_after(port, "/v1/completions", body.text, a->leaves_after);
+        else
+            a->reply = http_ask(port, "POST", "/v1/completions", "", body.text);
+        hn_str_free(&body);
+    }
+    return unused;
+}
+
+/* ---- what is told ---- */
+
+static double number_of(const hn_json *v) { return v->kind == HN_JSON_INT ? (double)v->as.integer : v->as.number; }
+
+static void hear(said *s, const hn_json *choice)
+{
+    const hn_json *text = hn_json_get(choice, "text"), *reason = hn_json_get(choice, "finish_reason"),
+                  *logprobs = hn_json_get(choice, "logprobs");
+    if (!CHECK(text && reason && logprobs) || !CHECK(s->bytes + text->as.string.bytes < MOST_TEXT))
+        return;
+    memcpy(s->text + s->bytes, text->as.string.text, text->as.string.bytes);
+    s->bytes += text->as.string.bytes;
+    if (reason->kind == HN_JSON_STRING)
+        snprintf(s->reason, sizeof s->reason, "%s", reason->as.string.text);
+    const hn_json *values = hn_json_get(logprobs, "token_logprobs"), *tops = hn_json_get(logprobs, "top_logprobs");
+    for (size_t i = 0; i < values->as.children.n && CHECK(s->n_tokens < MOST_TOKENS); i++, s->n_tokens++) {
+        const hn_json *top = hn_json_at(tops, i);
+        s->log_probability[s->n_tokens] = number_of(hn_json_at(values, i));
+        for (const hn_json *v = top->as.children.first; v && s->n_likeliest[s->n_tokens] < N_LIKELIEST + 1; v = v->next)
+            s->likeliest[s->n_tokens][s->n_likeliest[s->n_tokens]++] = number_of(v);
+    }
+}
+
+static void hear_json(said *to, const char *text, size_t bytes)
+{
+    hn_json_text *json = NULL;
+    if (!CHECK_OK(hn_json_read(&heap, "reply", text, bytes, &json)))
+        return;
+    const hn_json *choices = hn_json_get(hn_json_root(json), "choices");
+    for (const hn_json *c = choices ? choices->as.children.first : NULL; c; c = c->next) {
+        const hn_json *index = hn_json_get(c, "index");
+        if (CHECK(index && index->kind == HN_JSON_INT && index->as.integer >= 0 && index->as.integer < MOST_CHOICES))
+            hear(&to[index->as.integer], c);
+    }
+    hn_json_free(json);
+}
+
+static void hear_reply(asked *a, said *to)
+{
+    char *at = a->reply.body, *event, *last = NULL;
+    if (!a->streams) {
+        hear_json(to, a->reply.body, a->reply.body_bytes);
+        return;
+    }
+    while (http_next_event(&at, &event)) {
+        last = event;
+        if (strcmp(event, "[DONE]") != 0)
+            hear_json(to, event, strlen(event));
+    }
+    CHECK(last && !strcmp(last, "[DONE]"));
+}
+
+/* ---- what it is alone ---- */
+
+static void score(const hn_lm *lm, const float *logits, said *s, int32_t id)
+{
+    const int64_t vocab = hn_lm_vocabulary(lm);
+    int64_t best, taken[N_LIKELIEST] = { -1, -1 };
+    const double sum = hn_log_sum(logits, vocab, &best);
+    double *to = s->likeliest[s->n_tokens];
+    bool has_own = false;
+    int n = 0;
+    s->log_probability[s->n_tokens] = (double)logits[id] - sum;
+    for (; n < N_LIKELIEST; n++) {
+        int64_t at = -1;
+        for (int64_t v = 0; v < vocab; v++)
+            if (v != taken[0] && (at < 0 || logits[v] > logits[at]))
+                at = v;
+        taken[n] = at;
+        to[n] = (double)logits[at] - sum;
+        has_own |= at == id;
+    }
+    if (!has_own)
+        to[n++] = s->log_probability[s->n_tokens];
+    s->n_likeliest[s->n_tokens] = n;
+}
+
+/* Where each token's text begins and ends: of those that a stop cuts off none is told. */
+static void cut_at_stop(const asked *a, said *s, const size_t *begins, const size_t *ends, bool *has_stopped)
+{
+    const char *stop = a->stop ? strstr(s->text, a->stop) : NULL;
+    if (!stop)
+        return;
+    s->bytes = (size_t)(stop - s->text);
+    while (s->n_tokens && begins[s->n_tokens - 1] >= s->bytes && ends[s->n_tokens - 1] > s->bytes)
+        s->n_tokens--;
+    *has_stopped = true;
+}
+
+/* As JSON has it: what is no UTF-8 stands as U+FFFD. */
+static void as_json(said *s)
+{
+    const hn_json raw = { .kind = HN_JSON_STRING, .as.string = { s->text, s->bytes } };
+    hn_str written = hn_str_on(&heap);
+    hn_json_text *read = NULL;
+    hn_json_writer w = hn_json_write_to(&written);
+    hn_json_add_scalar(&w, &raw);
+    if (CHECK_OK(hn_json_read(&heap, "text", written.text, written.length, &read))) {
+        const hn_json *text = hn_json_root(read);
+        s->bytes = text->as.string.bytes;
+        memcpy(s->text, text->as.string.text, s->bytes + 1);
+    }
+    hn_json_free(read);
+    hn_str_free(&written);
+}
+
+static void run_alone(hn_lm *lm, const asked *a, int choice, said *s)
+{
+    hn_lm_session *session = NULL;
+    hn_lm_sampler *sampler = NULL;
+    hn_lm_decoder *decoder = NULL;
+    size_t begins[MOST_TOKENS], ends[MOST_TOKENS];
+    bool has_stopped = false, is_done = false;
+    const char *text;
+    size_t bytes;
+    hn_lm_sampling sampling = a->sampling;
+    sampling.seed = hn_choice_seed(a->sampling.seed, choice);
+    const hn_lm_session_options o = { .size = sizeof o, .context = CONTEXT, .cache = kinds[a->model].cache };
+    if (!CHECK_OK(hn_lm_session_new(&session, lm, &o)) || !CHECK_OK(hn_lm_sampler_new(&sampler, lm, &sampling)) ||
+        !CHECK_OK(hn_lm_decoder_new(&decoder, lm, 0)) || !CHECK_OK(hn_lm_session_feed(session, a->prompt, (size_t)a->n)))
+        return;
+    for (int i = 0; i < a->most && !has_stopped; i++) {
+        int32_t id;
+        CHECK_OK(hn_lm_sampler_draw(sampler, session, &id));
+        if (!a->goes_on && hn_lm_ends(lm, id)) {
+            is_done = true;
+            break;
+        }
+        begins[s->n_tokens] = s->bytes;
+        score(lm, hn_lm_session_logits(session), s, id);
+        s->n_tokens++;
+        CHECK_OK(hn_lm_decoder_add(decoder, id, &text, &bytes));
+        memcpy(s->text + s->bytes, text, bytes + 1);
+        s->bytes += bytes;
+        ends[s->n_tokens - 1] = s->bytes;
+        cut_at_stop(a, s, begins, ends, &has_stopped);
+        if (!has_stopped && i + 1 < a->most)
+            CHECK_OK(hn_lm_session_feed(session, &id, 1));
+    }
+    if (!has_stopped && CHECK_OK(hn_lm_decoder_finish(decoder, &text, &bytes))) {
+        memcpy(s->text + s->bytes, text, bytes + 1);
+        s->bytes += bytes;
+        cut_at_stop(a, s, begins, ends, &has_stopped);
+    }
+    as_json(s);
+    snprintf(s->reason, sizeof s->reason, is_done || has_stopped ? "stop" : "length");
+    hn_lm_decoder_free(decoder);
+    hn_lm_sampler_free(sampler);
+    hn_lm_session_free(session);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Two tokens of one text are one key of an object: the likelier stands there. */
+static bool same_likeliest(double *got, int n_got, double *want, int n_want)
+{
+    int at = 0;
+    qsort(got, (size_t)n_got, sizeof *got, by_value);
+    qsort(want, (size_t)n_want, sizeof *want, by_value);
+    for (int i = 0; i < n_got; i++) {
+        while (at < n_want && want[at] != got[i])
+            at++;
+        if (at++ >= n_want)
+            return false;
+    }
+    return n_got > 0;
+}
+
+static void compare(int request, int choice, said *got, said *want)
+{
+    CHECK_THAT(got->bytes == want->bytes && !memcmp(got->text, want->text, want->bytes), "request %d, choice %d: \"%.*s\", alone \"%.*s\"",
+               request, choice, (int)got->bytes, got->text, (int)want->bytes, want->text);
+    CHECK_TEXT(want->reason, got->reason);
+    if (!CHECK_THAT(got->n_tokens == want->n_tokens, "request %d, choice %d: %d tokens, alone %d", request, choice, got->n_tokens,
+                    want->n_tokens))
+        return;
+    for (int i = 0; i < want->n_tokens; i++) {
+        CHECK_THAT(got->log_probability[i] == want->log_probability[i], "request %d, choice %d: token %d has %.17g, alone %.17g", request,
+                   choice, i, got->log_probability[i], want->log_probability[i]);
+        CHECK_THAT(same_likeliest(got->likeliest[i], got->n_likeliest[i], want->likeliest[i], want->n_likeliest[i]),
+                   "request %d, choice %d: the likeliest of token %d", request, choice, i);
+    }
+}
+
+/* ---- all of it ---- */
+
+static bool serve(void)
+{
+    static hn_lm_draft_options draft = { .size = sizeof draft, .ngram = 2, .most = 3 };
+    hn_shelf_open(&shelf, &heap, engine, 0);
+    for (int i = 0; i < N_KINDS; i++) {
+        hn_served *m;
+        const hn_served_options o = {
+            .path = kinds[i].path, .model = { .size = sizeof o.model },
+            .batch = { .size = sizeof o.batch, .sequences = 8, .context = CONTEXT, .tokens = 160, .rows = 16, .blocks = 6,
+                       .cache = kinds[i].cache },
+            .scheduler = { .size = sizeof o.scheduler, .running = 6, .piece = kinds[i].piece, .draft = kinds[i].drafts ? &draft : NULL },
+        };
+        if (!CHECK_OK(hn_shelf_add(&shelf, kinds[i].name, &o, &m)))
+            return false;
+        for (int k = 0; k < N_ADAPTERS && kinds[i].has_adapters; k++) {
+            char word[400];
+            snprintf(word, sizeof word, "%s:a%d=%s:%g", kinds[i].name, k, adapter_file, scales[k]);
+            CHECK_OK(hn_shelf_add_adapter(&shelf, word));
+        }
+    }
+    const hn_server_options o = { .http = { .port = 0 } };
+    if (!CHECK_OK(hn_server_open(&server, &shelf, &o)))
+        return false;
+    port = hn_server_port(server);
+    bool is_done = false;
+    const char *failure = NULL;
+    while (!is_done && !(failure = hn_server_loading(server, &is_done)))
+        hn_os_thread_rest(10);
+    return CHECK_THAT(!failure, "%s", failure);
+}
+
+static void ask_all(void)
+{
+    pthread_t threads[N_CLIENTS];
+    for (int i = 0; i < N_CLIENTS; i++)
+        pthread_create(&threads[i], NULL, client, NULL);
+    for (int i = 0; i < N_CLIENTS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void judge(void)
+{
+    static said got[MOST_CHOICES], want;
+    hn_lm *lm[N_KINDS][N_ADAPTERS + 1] = { { NULL } };
+    for (int i = 0; i < n_requests; i++) {
+        asked *a = &all[i];
+        if (a->leaves_after)
+            continue;
+        hn_lm **of = &lm[a->model][a->adapter + 1];
+        if (!*of && CHECK_OK(hn_lm_open(of, engine, kinds[a->model].path, NULL)) && a->adapter >= 0) {
+            const hn_lm_adapter_options o = { .size = sizeof o, .scale = scales[a->adapter] };
+            CHECK_OK(hn_lm_add_adapter(*of, adapter_file, &o));
+        }
+        if (!CHECK_THAT(a->reply.status == 200 && a->reply.is_whole, "request %d: status %d, %s", i, a->reply.status,
+                        a->reply.body ? a->reply.body : "no reply"))
+            continue;
+        memset(got, 0, sizeof got);
+        hear_reply(a, got);
+        for (int k = 0; k < a->n_choices; k++) {
+            memset(&want, 0, sizeof want);
+            run_alone(*of, a, k, &want);
+            compare(i, k, &got[k], &want);
+        }
+    }
+    for (int i = 0; i < N_KINDS; i++)
+        for (int k = 0; k <= N_ADAPTERS; k++)
+            hn_lm_close(lm[i][k]);
+}
+
+static void check_counts(void)
+{
+    hn_lm_scheduler_counts all_of = { 0 };
+    for (int i = 0; i < N_KINDS; i++) {
+        hn_lm_scheduler_counts c;
+        hn_served_now(shelf.models[i], &c);
+        all_of.mixed += c.mixed;
+        all_of.begun_known += c.begun_known;
+        all_of.returned += c.returned;
+        all_of.accepted += c.accepted;
+        all_of.rejected += c.rejected;
+    }
+    fprintf(stderr, "%lld mixed steps, %lld beginnings, %lld made room, %lld guesses right and %lld wrong\n", (long long)all_of.mixed,
+            (long long)all_of.begun_known, (long long)all_of.returned, (long long)all_of.accepted, (long long)all_of.rejected);
+    CHECK(all_of.mixed > 0 && all_of.begun_known > 0 && all_of.returned > 0 && all_of.accepted > 0 && all_of.rejected > 0);
+}
+
+int main(int argc, char **argv)
+{
+    char dir[] = "/tmp/hone-serve-XXXXXX";
+    check_open(argc, argv);
+    uint64_t state = check_seed();
+    n_requests = check_flag("--quick") ? 60 : MOST_REQUESTS;
+    all = calloc((size_t)n_requests, sizeof *all);
+    hn_heap_init(&heap, NULL);
+    if (!CHECK(all && mkdtemp(dir)) || !CHECK_OK(hn_engine_new(&engine, NULL)))
+        return check_close();
+    snprintf(adapter_file, sizeof adapter_file, "%s/adapter.gguf", dir);
+    CHECK_OK(hn_lm_import_adapter(engine, ADAPTERS "llama", MODELS "llama", adapter_file, NULL));
+    for (int i = 0; i < n_requests; i++)
+        make_request(&all[i], &state);
+    if (serve()) {
+        ask_all();
+        check_counts();
+        judge();
+    }
+    hn_server_close(server);
+    hn_shelf_close(&shelf);
+    hn_engine_free(engine);
+    for (int i = 0; i < n_requests; i++)
+        http_reply_free(&all[i].reply);
+    free(all);
+    unlink(adapter_file);
+    rmdir(dir);
+    CHECK_INT(0, heap.live_blocks);
+    return check_close();
+}
