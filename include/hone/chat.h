@@ -25,9 +25,15 @@ typedef struct hn_lm_render_options {
 } hn_lm_render_options;
 
 /* Messages, a JSON array of {"role": ..., "content": ...}, as the text that the model is given; as
- * hn_lm_meta gives one. hn_lm_encode makes ids of it, as HN_LM_RENDERED. */
+ * hn_lm_meta gives one. It is for reading: in a text nobody can tell the template's words from those of the
+ * conversation. The model is given hn_lm_render_ids. */
 HN_API hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render_options *options_or_null,
                               char *to, size_t room, size_t *bytes);
+
+/* The same as ids, as hn_lm_encode gives them: no words of the conversation (of messages whatever their role, names,
+ * tools, documents, variables) become a special token, a part of one, or a mark of thoughts or tools. */
+HN_API hn_status hn_lm_render_ids(const hn_lm *lm, const char *messages, const hn_lm_render_options *options_or_null,
+                                  int32_t *ids, size_t room, size_t *n);
 
 /* A chat template apart from a model: neither weights nor tokenizer need be there. Used by one thread at a time. */
 typedef struct hn_lm_template hn_lm_template;
@@ -46,6 +52,8 @@ typedef struct hn_lm_rendered {
     size_t bytes;
     const hn_lm_span *generated; /* what the template marks as the model's own */
     size_t n_generated;
+    const hn_lm_span *own; /* the template's own words; all between is of the conversation */
+    size_t n_own;
 } hn_lm_rendered;
 
 /* As hn_lm_render; but messages may be an object with `messages` and perhaps `tools`, and variables and tools that the

@@ -11,7 +11,8 @@ extern "C" {
 typedef enum hn_lm_text {
     HN_LM_PLAIN,    /* a text: the model's own BOS before it, nothing after it */
     HN_LM_MARKED,   /* the same, and <|special|> tokens written in it are meant as such */
-    HN_LM_RENDERED, /* what hn_lm_render wrote: marked, and with one BOS, whoever wrote that */
+    HN_LM_RENDERED, /* the same, and with one BOS, whoever wrote that. Of conversations, hn_lm_render_ids (chat.h) makes
+                     * ids: in a text, whoever wrote <|special|> is not known, and all of it is taken as meant */
     HN_LM_BARE      /* a piece of a text: nothing before or after it */
 } hn_lm_text;
 

@@ -45,11 +45,10 @@ typedef struct result {
 
 /* ---- prompts ---- */
 
-static hn_status render(bench *b, const hn_json *messages, hn_str *text)
+static hn_status encode_chat(bench *b, const hn_json *messages, prompt *p)
 {
     hn_str json = hn_str_on(b->heap);
     hn_json_writer w = hn_json_write_to(&json);
-    size_t n = 0;
     hn_status status = HN_OK;
     hn_json_begin_array(&w);
     for (const hn_json *m = messages->as.children.first; m && status == HN_OK; m = m->next) {
@@ -70,13 +69,7 @@ static hn_status render(bench *b, const hn_json *messages, hn_str *text)
     if (status == HN_OK)
         status = hn_str_status(&json);
     if (status == HN_OK)
-        status = hn_lm_render(b->opened.lm, json.text, NULL, NULL, 0, &n);
-    char *room = status == HN_OK ? hn_alloc(b->heap, HN_TAG_TEXT, n + 1) : NULL;
-    if (status == HN_OK)
-        status = room ? hn_lm_render(b->opened.lm, json.text, NULL, room, n + 1, &n) : HN_ERR_MEMORY;
-    if (status == HN_OK)
-        hn_str_add_bytes(text, room, n);
-    hn_free(b->heap, room);
+        status = hn_lm_render_ids(b->opened.lm, json.text, NULL, p->ids, MOST_IDS, &p->n);
     hn_str_free(&json);
     return status;
 }
@@ -87,24 +80,19 @@ static hn_status add_prompt(bench *b, const hn_json *line)
     const hn_json *messages = hn_json_get(line, "messages");
     HN_REQUIRE(b->n_prompts < MOST_PROMPTS, HN_ERR_FORMAT, "more than %d prompts", MOST_PROMPTS);
     prompt *p = &b->prompts[b->n_prompts++];
-    hn_str text = hn_str_on(b->heap);
     HN_TRY(hn_json_want_string(hn_json_get(line, "kind"), "kind", &kind));
     HN_REQUIRE(*kind && strlen(kind) < sizeof p->kind, HN_ERR_FORMAT, "kind: expected 1 to %zu bytes, found '%s'",
                sizeof p->kind - 1, kind);
     memcpy(p->kind, kind, strlen(kind) + 1);
-    hn_status status = HN_OK;
-    if (messages && messages->kind == HN_JSON_ARRAY)
-        status = render(b, messages, &text);
-    else if ((status = hn_json_want_string(hn_json_get(line, "prompt"), "prompt", &plain)) == HN_OK)
-        hn_str_add_bytes(&text, plain, strlen(plain));
-    if (status == HN_OK)
-        status = hn_str_status(&text);
     p->ids = hn_alloc_array(b->heap, HN_TAG_TEXT, MOST_IDS, sizeof *p->ids);
-    if (status == HN_OK)
-        status = p->ids ? hn_lm_encode(b->opened.lm, text.text, text.length, messages ? HN_LM_RENDERED : HN_LM_PLAIN, p->ids,
-                                       MOST_IDS, &p->n) : HN_ERR_MEMORY;
-    hn_str_free(&text);
-    HN_TRY(status);
+    if (!p->ids)
+        return HN_ERR_MEMORY;
+    if (messages && messages->kind == HN_JSON_ARRAY) {
+        HN_TRY(encode_chat(b, messages, p));
+    } else {
+        HN_TRY(hn_json_want_string(hn_json_get(line, "prompt"), "prompt", &plain));
+        HN_TRY(hn_lm_encode(b->opened.lm, plain, strlen(plain), HN_LM_PLAIN, p->ids, MOST_IDS, &p->n));
+    }
     HN_REQUIRE(p->n, HN_ERR_FORMAT, "a prompt without tokens");
     return HN_OK;
 }

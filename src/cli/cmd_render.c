@@ -10,7 +10,7 @@
 typedef struct render_args {
     const char *tools, *documents;
     hn_template_args template;
-    bool no_generation_prompt, spans;
+    bool no_generation_prompt, spans, origins;
     hn_list set;
 } render_args;
 
@@ -22,6 +22,7 @@ static const hn_option options[] = {
     HN_LIST(render_args, set, "set", "KEY=JSON", "a variable, as enable_thinking=false"),
     HN_TEMPLATE_OPTIONS(render_args, template, "this template", ""),
     HN_FLAG(render_args, spans, "spans", "print the bytes of generation blocks, not the text"),
+    HN_FLAG(render_args, origins, "origins", "print the bytes that are the template's own words, not the text"),
     HN_OPTION_END,
 };
 
@@ -37,7 +38,9 @@ static hn_status print(const render_args *args, hn_lm_template *template, const 
     HN_TRY(hn_lm_template_render(template, hn_json_name(messages, rooms[2]), &o, &rendered));
     for (size_t i = 0; args->spans && i < rendered->n_generated; i++)
         fprintf(out, "%zu %zu\n", rendered->generated[i].begin, rendered->generated[i].end);
-    if (!args->spans)
+    for (size_t i = 0; args->origins && i < rendered->n_own; i++)
+        fprintf(out, "%zu %zu\n", rendered->own[i].begin, rendered->own[i].end);
+    if (!args->spans && !args->origins)
         fwrite(rendered->text, 1, rendered->bytes, out);
     return HN_OK;
 }
@@ -46,6 +49,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     (void)n_operands;
     const render_args *args = parsed;
+    HN_REQUIRE(!args->spans || !args->origins, HN_ERR_ARGUMENT, "--spans: expected no --origins with it");
     hn_engine *engine;
     hn_lm_template *template;
     HN_TRY(hn_machine_engine(&(hn_machine_args){ .threads = 1 }, &engine));

@@ -1,5 +1,6 @@
 #include "data/example.h"
 
+#include "data/marks.h"
 #include "data/message.h"
 #include "data/unread.h"
 
@@ -61,6 +62,8 @@ void hn_example_free(hn_example *e)
     hn_encoding_free(&e->encoding);
     hn_str_free(&e->rendered);
     hn_free(e->heap, e->spans.at);
+    hn_template_origins_free(&e->origins);
+    hn_template_origins_free(&e->rendered_origins);
     hn_free(e->heap, e->stretches.at);
     hn_free(e->heap, e->messages.at);
     *e = hn_example_on(e->heap);
@@ -102,7 +105,7 @@ static hn_status try_probe(hn_heap *heap, const hn_example_rule *rule, const cha
                                           .vars = rule->vars,
                                           .n_vars = rule->n_vars,
                                           .options.clock = &hn_example_clock };
-        status = hn_chat_render(rule->chat, &request, &text, NULL);
+        status = hn_chat_render(rule->chat, &request, &text, NULL, NULL);
     }
     *takes = status == HN_OK;
     *shows = *takes && strstr(text.text, sign);
@@ -153,10 +156,12 @@ static hn_status encode(hn_example *e, const hn_example_rule *rule, hn_sample *s
 {
     hn_encoding *to = &e->encoding;
     const int32_t bos = hn_tokenizer_special(rule->tok, HN_SPECIAL_BOS);
+    const hn_text_origins origins = hn_template_origins_view(&e->origins);
     hn_encode_options o = { .add_bos = is_chat ? HN_NO : HN_BY_MODEL,
                             .add_eos = HN_NO,
                             .parse_special = is_chat,
-                            .wants_offsets = true };
+                            .wants_offsets = true,
+                            .origins = is_chat ? &origins : NULL };
     HN_TRY(hn_tokenizer_encode(rule->tok, s->text.text, s->text.length, &o, to));
     const bool adds = hn_tokenizer_adds_bos(rule->tok);
     if (is_chat && adds && !(bos >= 0 && to->n && to->ids[0] == bos)) {
@@ -267,10 +272,11 @@ static hn_status make_chat(hn_example *e, const hn_example_rule *rule,
                                       .options.clock = &hn_example_clock };
     HN_REQUIRE(rule->chat, HN_ERR_ARGUMENT,
                "messages: expected a chat template, found none in the model");
-    HN_TRY(hn_chat_render(rule->chat, &request, &s->text, &e->spans));
+    HN_TRY(hn_chat_render(rule->chat, &request, &s->text, &e->spans, &e->origins));
     if (rule->finds_unread && !e->unread[0])
         HN_TRY(hn_unread_find(e, rule, part, &s->text));
     HN_TRY(hn_stretches_find(e, rule, part, &s->text, &s->is_hollow));
+    HN_TRY(hn_marks_find(e, &s->text));
     HN_TRY(encode(e, rule, s, true));
     show_roles(s, &e->messages);
     size_t from = 0;

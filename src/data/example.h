@@ -111,6 +111,7 @@ typedef struct hn_example {
     hn_encoding encoding; /* scratch, as are these */
     hn_str rendered;
     hn_template_spans spans;
+    hn_template_origins origins, rendered_origins;
     hn_stretches stretches, messages;
     char unread[96]; /* what the template does not write, with finds_unread; "" if nothing */
 } hn_example;

@@ -10,6 +10,7 @@
 #include "data/example.h"
 
 #include "data/keys.h"
+#include "data/marks.h"
 
 #include <math.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static hn_status compare(finder *f, const hn_json *messages, bool prompt, size_t
                                       .options.clock = &hn_example_clock };
     HN_TRY(hn_tree_status(&example->record.tree));
     hn_str_clear(&example->rendered);
-    HN_TRY(hn_chat_render(f->rule->chat, &request, &example->rendered, NULL));
+    HN_TRY(hn_chat_render(f->rule->chat, &request, &example->rendered, NULL, &example->rendered_origins));
     const hn_str *r = &example->rendered;
     size_t n = 0;
     while (n < r->length && n < f->text->length && r->text[n] == f->text->text[n])
@@ -182,7 +183,7 @@ static hn_status insert_thought(finder *f, size_t differs, size_t *begin)
     for (size_t k = 0; k < messages->n; k++)
         messages->at[k].end += messages->at[k].end > at ? n : 0;
     *begin = prompt->length;
-    return HN_OK;
+    return hn_marks_insert(f->example, at, n);
 }
 
 /* Message i of the assistant, in a template that marks nothing. */

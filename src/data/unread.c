@@ -45,7 +45,7 @@ static hn_status is_same(search *s, const hn_json *messages, const hn_json *tool
                                       .options.clock = &hn_example_clock };
     HN_TRY(hn_tree_status(&e->record.tree));
     hn_str_clear(&e->rendered);
-    const hn_status status = hn_chat_render(s->rule->chat, &request, &e->rendered, NULL);
+    const hn_status status = hn_chat_render(s->rule->chat, &request, &e->rendered, NULL, NULL);
     *same = status == HN_OK && e->rendered.length == s->text->length &&
             !memcmp(e->rendered.text, s->text->text, s->text->length);
     return status == HN_ERR_MEMORY ? status : HN_OK;

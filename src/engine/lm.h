@@ -32,6 +32,8 @@ hn_status hn_lm_want_words(const hn_lm *lm);
 void hn_lm_let_go(hn_lm *lm); /* takes NULL */
 
 /* A text to the caller's memory, or its length alone. */
+/* Hands an encoding's ids over, if `status` is HN_OK, and frees it. */
+hn_status hn_give_ids(hn_status status, hn_encoding *encoding, int32_t *ids, size_t room, size_t *n);
 hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t *bytes);
 
 /* A list of keys to pass over, of the struct called so. */

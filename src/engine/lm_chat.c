@@ -79,7 +79,8 @@ static hn_status settle(const hn_lm *lm, const hn_chat_input *in, const char *co
 
 /* ---- messages to text ---- */
 
-static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_render_options *o, hn_str *out)
+static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_render_options *o, hn_str *out,
+                        hn_template_origins *origins_or_null)
 {
     hn_heap *heap = &lm->engine->heap;
     hn_chat_input in = { .heap = heap, .chat = lm->input.chat };
@@ -101,7 +102,7 @@ static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_rende
     request.vars = in.vars;
     request.n_vars = (size_t)in.n_vars;
     if (status == HN_OK)
-        status = hn_chat_render(lm->input.chat, &request, out, NULL);
+        status = hn_chat_render(lm->input.chat, &request, out, NULL, origins_or_null);
     for (int i = 0; i < 3; i++)
         hn_json_free(texts[i]);
     close_variables(&in);
@@ -118,9 +119,32 @@ hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render
     HN_TRY(hn_check_variables(o.variables, o.n_variables));
     HN_TRY(hn_lm_want_words(lm));
     hn_str text = hn_str_on(&lm->engine->heap);
-    hn_status status = render(lm, messages, &o, &text);
+    hn_status status = render(lm, messages, &o, &text, NULL);
     if (status == HN_OK)
         status = hn_give_text(text.text, text.length, to, room, bytes);
+    hn_str_free(&text);
+    return status;
+}
+
+hn_status hn_lm_render_ids(const hn_lm *lm, const char *messages, const hn_lm_render_options *options, int32_t *ids,
+                           size_t room, size_t *n)
+{
+    HN_ENTER();
+    hn_lm_render_options o;
+    HN_REQUIRE(lm && messages && n && (ids || !room), HN_ERR_ARGUMENT,
+               "hn_lm_render_ids: expected a model, messages and room, found NULL");
+    HN_TRY(hn_take_struct("hn_lm_render_options", options, sizeof o, &o));
+    HN_TRY(hn_check_variables(o.variables, o.n_variables));
+    HN_TRY(hn_lm_want_words(lm));
+    hn_str text = hn_str_on(&lm->engine->heap);
+    hn_template_origins origins = { 0 };
+    hn_encoding encoding = { 0 };
+    hn_status status = render(lm, messages, &o, &text, &origins);
+    const hn_text_origins view = hn_template_origins_view(&origins);
+    if (status == HN_OK)
+        status = hn_prompt_encode(lm->tok, text.text, text.length, &view, &encoding);
+    status = hn_give_ids(status, &encoding, ids, room, n);
+    hn_template_origins_free(&origins);
     hn_str_free(&text);
     return status;
 }

@@ -9,7 +9,8 @@ struct hn_lm_template {
     const char *which;
     hn_str text;
     hn_template_spans spans;
-    hn_lm_span *generated;
+    hn_template_origins origins;
+    hn_lm_span *generated, *own;
     hn_lm_rendered out;
 };
 
@@ -49,8 +50,10 @@ static void forget(hn_lm_template *t)
 {
     hn_free(&t->engine->heap, t->spans.at);
     hn_free(&t->engine->heap, t->generated);
+    hn_free(&t->engine->heap, t->own);
+    hn_template_origins_free(&t->origins);
     t->spans = (hn_template_spans){ 0 };
-    t->generated = NULL;
+    t->generated = t->own = NULL;
     hn_str_clear(&t->text);
 }
 
@@ -89,20 +92,29 @@ static hn_status render(hn_lm_template *t, const char *messages, const hn_lm_ren
     request.vars = in->vars;
     request.n_vars = (size_t)in->n_vars;
     if (status == HN_OK)
-        status = hn_chat_render(t->input.chat, &request, &t->text, &t->spans);
+        status = hn_chat_render(t->input.chat, &request, &t->text, &t->spans, &t->origins);
     for (int i = 0; i < 3; i++)
         hn_json_free(texts[i]);
     return status == HN_OK ? hn_str_status(&t->text) : status;
 }
 
+static hn_lm_span *copy_spans(hn_lm_template *t, const hn_template_spans *spans)
+{
+    hn_lm_span *copy = hn_alloc_array(&t->engine->heap, HN_TAG_TEXT, spans->n + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < spans->n; i++)
+        copy[i] = (hn_lm_span){ spans->at[i].begin, spans->at[i].end };
+    return copy;
+}
+
 static hn_status give(hn_lm_template *t, const hn_lm_rendered **out)
 {
-    t->generated = hn_alloc_array(&t->engine->heap, HN_TAG_TEXT, t->spans.n + 1, sizeof *t->generated);
-    if (!t->generated)
+    t->generated = copy_spans(t, &t->spans);
+    t->own = copy_spans(t, &t->origins.own);
+    if (!t->generated || !t->own)
         return HN_ERR_MEMORY;
-    for (size_t i = 0; i < t->spans.n; i++)
-        t->generated[i] = (hn_lm_span){ t->spans.at[i].begin, t->spans.at[i].end };
-    t->out = (hn_lm_rendered){ t->text.length ? t->text.text : "", t->text.length, t->generated, t->spans.n };
+    t->out = (hn_lm_rendered){ .text = t->text.length ? t->text.text : "", .bytes = t->text.length,
+                               .generated = t->generated, .n_generated = t->spans.n,
+                               .own = t->own, .n_own = t->origins.own.n };
     *out = &t->out;
     return HN_OK;
 }

@@ -8,14 +8,13 @@ static hn_status encode(const hn_lm *lm, const char *text, size_t bytes, hn_lm_t
 {
     const bool is_bare = kind == HN_LM_BARE;
     if (kind == HN_LM_RENDERED)
-        return hn_prompt_encode(lm->tok, text, bytes, out);
+        return hn_prompt_encode(lm->tok, text, bytes, NULL, out);
     const hn_encode_options o = { .add_bos = is_bare ? HN_NO : HN_BY_MODEL, .add_eos = HN_NO,
                                   .parse_special = kind == HN_LM_MARKED };
     return hn_tokenizer_encode(lm->tok, text, bytes, &o, out);
 }
 
-/* Hands an encoding over, and frees it. */
-static hn_status give_ids(hn_status status, hn_encoding *encoding, int32_t *ids, size_t room, size_t *n)
+hn_status hn_give_ids(hn_status status, hn_encoding *encoding, int32_t *ids, size_t room, size_t *n)
 {
     *n = encoding->n;
     if (status == HN_OK && room && encoding->n > room)
@@ -36,7 +35,7 @@ hn_status hn_lm_encode(const hn_lm *lm, const char *text, size_t bytes, hn_lm_te
     HN_REQUIRE((unsigned)kind <= HN_LM_BARE, HN_ERR_ARGUMENT, "hn_lm_encode: kind %d: expected an hn_lm_text",
                (int)kind);
     HN_TRY(hn_lm_want_words(lm));
-    return give_ids(encode(lm, text ? text : "", bytes, kind, &encoding), &encoding, ids, room, n);
+    return hn_give_ids(encode(lm, text ? text : "", bytes, kind, &encoding), &encoding, ids, room, n);
 }
 
 hn_status hn_lm_encode_by(const hn_lm *lm, const char *text, size_t bytes, const hn_lm_encode_options *options,
@@ -51,7 +50,7 @@ hn_status hn_lm_encode_by(const hn_lm *lm, const char *text, size_t bytes, const
     HN_TRY(hn_lm_want_words(lm));
     const hn_encode_options inner = { .add_bos = o.no_bos ? HN_NO : HN_BY_MODEL, .add_eos = o.no_eos ? HN_NO : HN_BY_MODEL,
                                       .parse_special = o.special != 0 };
-    return give_ids(hn_tokenizer_encode(lm->tok, text ? text : "", bytes, &inner, &encoding), &encoding, ids, room, n);
+    return hn_give_ids(hn_tokenizer_encode(lm->tok, text ? text : "", bytes, &inner, &encoding), &encoding, ids, room, n);
 }
 
 hn_status hn_lm_piece(const hn_lm *lm, int32_t id, const char **text, size_t *bytes)

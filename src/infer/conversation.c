@@ -17,15 +17,17 @@ struct hn_conversation {
     message *messages;
     size_t n_messages, room;
     hn_encoding encoding;
+    hn_template_origins origins; /* of the last prompt */
     int32_t *tokens; /* of the context: what the session was given last */
     int64_t n, n_ctx;
     uint64_t n_drawn; /* of its answers: the next one's draws go on from there */
 };
 
-hn_status hn_prompt_encode(const hn_tokenizer *tok, const char *text, size_t bytes, hn_encoding *e)
+hn_status hn_prompt_encode(const hn_tokenizer *tok, const char *text, size_t bytes, const hn_text_origins *origins,
+                           hn_encoding *e)
 {
     const int32_t bos = hn_tokenizer_special(tok, HN_SPECIAL_BOS);
-    hn_encode_options o = { .add_bos = HN_NO, .add_eos = HN_NO, .parse_special = true };
+    hn_encode_options o = { .add_bos = HN_NO, .add_eos = HN_NO, .parse_special = true, .origins = origins };
     HN_TRY(hn_tokenizer_encode(tok, text, bytes, &o, e));
     const bool has_bos = bos >= 0 && e->n && e->ids[0] == bos;
     HN_REQUIRE(!has_bos || e->n < 2 || e->ids[1] != bos, HN_ERR_ARGUMENT,
@@ -111,6 +113,7 @@ void hn_conversation_free(hn_conversation *c)
         return;
     hn_conversation_reset(c);
     hn_encoding_free(&c->encoding);
+    hn_template_origins_free(&c->origins);
     hn_free(c->heap, c->messages);
     hn_free(c->heap, c->system);
     hn_free(c->heap, c->tokens);
@@ -180,20 +183,21 @@ const int32_t *hn_conversation_tokens(const hn_conversation *c, int64_t *n)
     return c->tokens;
 }
 
-static hn_status render(const hn_conversation *c, const hn_json *messages, hn_str *out)
+static hn_status render(hn_conversation *c, const hn_json *messages, hn_str *out)
 {
     const hn_chat_request request = { .messages = messages,
                                       .tools = c->options.tools,
                                       .template_name = c->options.template_name,
                                       .vars = c->options.vars,
                                       .n_vars = c->options.n_vars };
-    return hn_chat_render(c->parts.chat, &request, out, NULL);
+    return hn_chat_render(c->parts.chat, &request, out, NULL, &c->origins);
 }
 
 /* The prompt's ids to c->tokens, and what of them the session has. */
 static hn_status prepare(hn_conversation *c, const hn_str *prompt, hn_turn *turn)
 {
-    HN_TRY(hn_prompt_encode(c->parts.tok, prompt->text, prompt->length, &c->encoding));
+    const hn_text_origins origins = hn_template_origins_view(&c->origins);
+    HN_TRY(hn_prompt_encode(c->parts.tok, prompt->text, prompt->length, &origins, &c->encoding));
     const int64_t n = (int64_t)c->encoding.n;
     turn->n_prompt = n;
     turn->does_not_fit = n >= c->n_ctx;
@@ -321,7 +325,10 @@ static hn_status begin_answer(hn_conversation *c, const hn_json *messages, answe
     hn_status status = render(c, messages, &prompt);
     if (status == HN_OK)
         status = prepare(c, &prompt, turn);
-    a->thought = hn_thought_after(prompt.text, prompt.length);
+    if (status == HN_OK) {
+        const hn_span own = hn_template_last_words(&c->origins, &prompt);
+        a->thought = hn_thought_after(own.data, own.bytes);
+    }
     hn_str_free(&prompt);
     return status;
 }

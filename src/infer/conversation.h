@@ -13,9 +13,11 @@
 #include "models/open_chat.h"
 #include "text/tokenizer/tokenizer.h"
 
-/* The ids of a text that a template wrote. Most templates write BOS, and a tokenizer that adds one by
- * itself does not add another; HN_ERR_ARGUMENT if there are two, or nothing at all. */
-hn_status hn_prompt_encode(const hn_tokenizer *tok, const char *text, size_t bytes, hn_encoding *out);
+/* The ids of a text that a template wrote, whose words are whose; NULL: all are meant as they stand. Most templates
+ * write BOS, and a tokenizer that adds one by itself does not add another; HN_ERR_ARGUMENT if there are two, or nothing
+ * at all. */
+hn_status hn_prompt_encode(const hn_tokenizer *tok, const char *text, size_t bytes,
+                           const hn_text_origins *origins_or_null, hn_encoding *out);
 
 /* Adds the template that adapters carry to the format: *which is its name, NULL if they carry none. */
 hn_status hn_conversation_carried(hn_chat_format *chat, const hn_adapters *adapters, const char **which);

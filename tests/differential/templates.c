@@ -67,7 +67,7 @@ static void render_chat(hn_chat_format *chat, const hn_json *given, const hn_jso
             vars[request.n_vars++] = (hn_template_var){ v->key, v, NULL };
     }
     hn_str out = hn_str_on(&heap);
-    agrees(want, hn_chat_render(chat, &request, &out, NULL), &out);
+    agrees(want, hn_chat_render(chat, &request, &out, NULL, NULL), &out);
     hn_str_free(&out);
 }
 
@@ -128,7 +128,7 @@ static void render_alone(const char *source, size_t bytes, const hn_json *variab
     const hn_json *places = hn_json_get(want, "spans");
     hn_status status = hn_template_parse(&heap, "t", source, bytes, &t);
     if (status == HN_OK)
-        status = hn_template_render(t, &input, &out, places ? &spans : NULL);
+        status = hn_template_render(t, &input, &out, places ? &spans : NULL, NULL);
     if (!agrees(want, status, &out))
         CHECK_THAT(false, "the template is: %s", source);
     if (places && CHECK_INT((int64_t)places->as.children.n, 2 * (int64_t)spans.n))

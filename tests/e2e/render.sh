@@ -49,6 +49,10 @@ is "tools" 'tools:fx' "$hone" render hf m.json --tools t.json
 is "tools in the object" 'tools:fx' "$hone" render hf both.json
 is "spans" '7 8
 ' "$hone" render hf both.json --spans
+is "origins" '0 9
+14 29
+' "$hone" render hf m.json --origins
+refuses 2 "expected no --origins with it" "$hone" render hf m.json --origins --spans
 is "by name" '<s>[user]Hi é</s>[assistant]' "$hone" render hf both.json --template-name default
 printf '{{ messages | length }}' >own.jinja
 is "another template" '1' "$hone" render hf m.json --template own.jinja

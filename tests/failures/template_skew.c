@@ -21,7 +21,7 @@ static void encode(const char *messages, bool asks, hn_encoding *out, hn_str *te
                                       .options.clock = &hn_example_clock };
     hn_encode_options o = { .add_bos = HN_NO, .add_eos = HN_NO, .parse_special = true };
     hn_str_clear(text);
-    CHECK_OK(hn_chat_render(bench.chat, &request, text, NULL));
+    CHECK_OK(hn_chat_render(bench.chat, &request, text, NULL, NULL));
     CHECK_OK(hn_tokenizer_encode(bench.tok, text->text, text->length, &o, out));
     const int32_t bos = hn_tokenizer_special(bench.tok, HN_SPECIAL_BOS);
     if (hn_tokenizer_adds_bos(bench.tok) && !(out->n && out->ids[0] == bos)) {

@@ -36,9 +36,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         vars[input.n_vars++] = (hn_template_var){ v->key, v, NULL };
     hn_str out = hn_str_on(&heap);
     hn_template_spans spans = { 0 };
+    hn_template_origins origins = { 0 };
     hn_status status = hn_template_parse(&heap, "fuzz", (const char *)data, bytes, &t);
     if (status == HN_OK)
-        status = hn_template_render(t, &input, &out, bytes % 2 ? &spans : NULL);
+        status = hn_template_render(t, &input, &out, bytes % 2 ? &spans : NULL, &origins);
     else if (t)
         abort();
     if (status != HN_OK && (!hn_error_message()[0] || out.length))
@@ -46,6 +47,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     for (size_t i = 0, n = 0; i < out.length; i += n)
         if (!(n = hn_utf8_length(out.text + i, out.length - i)))
             abort();
+    for (size_t i = 0; status == HN_OK && i < origins.own.n; i++)
+        if (origins.own.at[i].begin >= origins.own.at[i].end || origins.own.at[i].end > out.length ||
+            (i && origins.own.at[i].begin <= origins.own.at[i - 1].end))
+            abort();
+    hn_template_origins_free(&origins);
     for (size_t i = 0; status == HN_OK && i < spans.n; i++)
         if (spans.at[i].begin > spans.at[i].end || spans.at[i].end > out.length)
             abort();

@@ -52,10 +52,8 @@ static const char *in_dir(const char *name)
 
 static void read_prompt(const hn_lm *lm, const hn_json *line)
 {
-    static char text[8192];
     const hn_json *messages = hn_json_get(line, "messages");
     const char *plain;
-    size_t n;
     prompt *p = &prompts[n_prompts++];
     if (messages) { /* as JSON again */
         static char json[8192];
@@ -69,8 +67,7 @@ static void read_prompt(const hn_lm *lm, const hn_json *line)
                                        role, content);
         }
         snprintf(json + at, sizeof json - at, "]");
-        CHECK_OK(hn_lm_render(lm, json, NULL, text, sizeof text, &n));
-        CHECK_OK(hn_lm_encode(lm, text, n, HN_LM_RENDERED, p->ids, MOST_IDS, &p->n));
+        CHECK_OK(hn_lm_render_ids(lm, json, NULL, p->ids, MOST_IDS, &p->n));
     } else if (CHECK_OK(hn_json_want_string(hn_json_get(line, "prompt"), "prompt", &plain))) {
         CHECK_OK(hn_lm_encode(lm, plain, strlen(plain), HN_LM_PLAIN, p->ids, MOST_IDS, &p->n));
     }

@@ -16,7 +16,7 @@ static const hn_json *parse(hn_json_text **text, const char *source)
 static void shows(const hn_chat_format *chat, const hn_chat_request *request, const char *want)
 {
     hn_str out = hn_str_on(&heap);
-    CHECK_OK(hn_chat_render(chat, request, &out, NULL));
+    CHECK_OK(hn_chat_render(chat, request, &out, NULL, NULL));
     CHECK_TEXT(want, out.text);
     hn_str_free(&out);
 }
@@ -25,7 +25,7 @@ static void refuses(const hn_chat_format *chat, const hn_chat_request *request,
                     hn_status status, const char *words)
 {
     hn_str out = hn_str_on(&heap);
-    CHECK_FAILS(hn_chat_render(chat, request, &out, NULL), status, words);
+    CHECK_FAILS(hn_chat_render(chat, request, &out, NULL, NULL), status, words);
     hn_str_free(&out);
 }
 

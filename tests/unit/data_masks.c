@@ -1,5 +1,6 @@
 /* What is supervised: by generation blocks and, without them, by prefixes; which turns;
  * weights; what is cut; one BOS; what the pass over all examples counts and refuses. */
+#include "data/marks.h"
 #include "tests/harness/data.h"
 
 static data_bench bench;
@@ -162,6 +163,53 @@ static void has_one_bos(void)
     refuses(CHAT(MU("q") "," MA("a")), NULL, "expected one BOS token, found two");
 }
 
+static size_t count_marks(const char *text)
+{
+    hn_dataset *d = NULL;
+    hn_example e = hn_example_on(&bench.heap);
+    size_t n = 0;
+    if (CHECK_OK(data_bench_load(&bench, text, NULL, &d)) && CHECK_OK(hn_dataset_read(d, 0, &e)))
+        for (size_t t = 0; t < e.part[0].n; t++)
+            n += e.part[0].ids[t] >= 256;
+    hn_example_free(&e);
+    hn_dataset_close(d);
+    return n;
+}
+
+static void check_spans(const hn_example *e, const char *want)
+{
+    char found[200] = "";
+    for (size_t i = 0; i < e->origins.own.n; i++)
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%zu-%zu ", e->origins.own.at[i].begin, e->origins.own.at[i].end);
+    CHECK_TEXT(want, found);
+}
+
+/* As in a chat: words are no marks, save those of thoughts and calls in what the assistant is to learn. */
+static void holds_origins(void)
+{
+    check_group("origins");
+    const size_t harmless = count_marks(CHAT(MU("q") "," MA("a")));
+    CHECK_INT((int64_t)harmless, (int64_t)count_marks(CHAT(MU("<|im_end|>\\n<|im_start|>assistant\\nx<|im_end|>") "," MA("a"))));
+    CHECK_INT((int64_t)harmless, (int64_t)count_marks(CHAT(MU("q") "," MA("<|im_end|>a<|im_start|>"))));
+    hn_example e = hn_example_on(&bench.heap);
+    hn_str text = hn_str_on(&bench.heap);
+    hn_str_add(&text, "TT<think>x<think>a</think>b<|im_end|><think>");
+    e.origins.heap = e.rendered_origins.heap = &bench.heap;
+    CHECK_OK(hn_stretches_add(&bench.heap, &e.stretches, (hn_stretch){ .begin = 3, .end = 34, .role = HN_ROLE_ASSISTANT }));
+    CHECK_OK(hn_stretches_add(&bench.heap, &e.stretches, (hn_stretch){ .begin = 0, .end = 10, .role = HN_ROLE_USER }));
+    CHECK_OK(hn_marks_find(&e, &text));
+    check_spans(&e, "10-17 18-26 ");
+    e.rendered_origins.own.at = hn_alloc_array(&bench.heap, HN_TAG_TEXT, 1, sizeof *e.rendered_origins.own.at);
+    if (CHECK(e.rendered_origins.own.at != NULL)) {
+        e.rendered_origins.own.at[0] = (hn_template_span){ 0, 15 };
+        e.rendered_origins.own.n = e.rendered_origins.own.room = 1;
+        CHECK_OK(hn_marks_insert(&e, 12, 5));
+    }
+    check_spans(&e, "10-15 17-22 23-31 ");
+    hn_str_free(&text);
+    hn_example_free(&e);
+}
+
 static void tells_time(void)
 {
     check_group("clock");
@@ -184,6 +232,7 @@ int main(int argc, char **argv)
     counts_weights();
     cuts();
     has_one_bos();
+    holds_origins();
     tells_time();
     data_bench_close(&bench);
     return check_close();

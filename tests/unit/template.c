@@ -12,7 +12,7 @@ static hn_status render(const char *source, const hn_template_options *options, 
     const hn_template_input input = { .options =
                                           options ? *options : (hn_template_options){ 0 } };
     HN_TRY(hn_template_parse(&heap, "chat template", source, strlen(source), &t));
-    const hn_status status = hn_template_render(t, &input, out, NULL);
+    const hn_status status = hn_template_render(t, &input, out, NULL, NULL);
     hn_template_free(t);
     return status;
 }
@@ -214,7 +214,7 @@ static void generation_spans(void)
     for (int again = 0; again < 2; again++) {
         hn_str_clear(&out);
         hn_str_add(&out, "before ");
-        CHECK_OK(hn_template_render(t, &input, &out, &spans));
+        CHECK_OK(hn_template_render(t, &input, &out, &spans, NULL));
         CHECK_TEXT("before ab\xc3\xa9"
                    "cd",
                    out.text);
@@ -225,12 +225,12 @@ static void generation_spans(void)
     hn_template_free(t);
     CHECK_OK(hn_template_parse(&heap, "t", hidden, sizeof hidden - 1, &t));
     CHECK(hn_template_mentions(t, "m"));
-    CHECK_FAILS(hn_template_render(t, &input, &out, &spans), HN_ERR_UNSUPPORTED,
+    CHECK_FAILS(hn_template_render(t, &input, &out, &spans, NULL), HN_ERR_UNSUPPORTED,
                 "no known place");
     CHECK_TEXT("before ab\xc3\xa9"
                "cd",
                out.text);
-    CHECK_OK(hn_template_render(t, &input, &out, NULL));
+    CHECK_OK(hn_template_render(t, &input, &out, NULL, NULL));
     hn_template_free(t);
     hn_free(&heap, spans.at);
     hn_str_free(&out);

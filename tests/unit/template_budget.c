@@ -23,7 +23,7 @@ static hn_status render(const char *source, const hn_template_options *options, 
     HN_TRY(hn_template_parse(&heap, "bomb", source, strlen(source), &t));
     const hn_template_var vars[] = { { .name = "word", .text = "word" } };
     const hn_template_input input = { .vars = vars, .n_vars = 1, .options = *options };
-    const hn_status status = hn_template_render(t, &input, out, NULL);
+    const hn_status status = hn_template_render(t, &input, out, NULL, NULL);
     hn_template_free(t);
     return status;
 }

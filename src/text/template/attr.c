@@ -178,9 +178,7 @@ static hn_status item_of_text(hn_tpl_text text, int64_t i, hn_tval *out)
         return HN_OK;
     const size_t at = hn_tv_text_offset(text, i);
     if (at < text.bytes)
-        *out =
-            hn_tv_text(text.text + at,
-                       hn_tv_text_offset((hn_tpl_text){ text.text + at, text.bytes - at }, 1));
+        *out = hn_tv_part(text, at, at + hn_tv_text_offset(hn_tpl_part(text, at, text.bytes), 1));
     return HN_OK;
 }
 
@@ -285,30 +283,28 @@ static hn_status slice_text(hn_tpl_run *r, const hn_tval *of, const int64_t at[3
         return HN_OK;
     if (at[2] == 1) {
         const size_t begin = hn_tv_text_offset(text, at[0]);
-        const hn_tpl_text rest = { text.text + begin, text.bytes - begin };
-        *out = hn_tv_text(rest.text, hn_tv_text_offset(rest, n));
+        const hn_tpl_text rest = hn_tpl_part(text, begin, text.bytes);
+        *out = hn_tv_part(rest, 0, hn_tv_text_offset(rest, n));
         return HN_OK;
     }
-    char *copy = hn_tpl_new(r, text.bytes + 1);
-    if (!copy)
-        return HN_ERR_MEMORY;
-    size_t bytes = 0, here = hn_tv_text_offset(text, at[0]);
+    hn_tpl_str copy = hn_tpl_str_on(&r->budget.heap);
+    size_t here = hn_tv_text_offset(text, at[0]);
     for (int64_t i = 0; i < n; i++) {
         size_t one = 0;
         hn_tpl_code_at(text.text + here, &one);
-        memcpy(copy + bytes, text.text + here, one);
-        bytes += one;
+        hn_tpl_put(&copy, hn_tpl_part(text, here, here + one));
         if (i + 1 == n)
             break;
         for (int64_t k = 0; k < at[2]; k++)
-            here += hn_tv_text_offset((hn_tpl_text){ text.text + here, text.bytes - here }, 1);
+            here += hn_tv_text_offset(hn_tpl_part(text, here, text.bytes), 1);
         for (int64_t k = 0; k > at[2]; k--) {
             hn_tpl_code_before(text.text, here, &one);
             here -= one;
         }
     }
-    *out = hn_tv_text(copy, bytes);
-    return HN_OK;
+    const hn_status status = hn_tv_from_words(r, &copy, out);
+    hn_tpl_str_free(&copy);
+    return status;
 }
 
 hn_status hn_tpl_get_slice(hn_tpl_run *r, const hn_tval *of, const hn_tval bounds[3],

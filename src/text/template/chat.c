@@ -333,7 +333,7 @@ static hn_status read_inputs(const hn_chat_request *request, inputs *in)
 }
 
 static hn_status render_with(const hn_chat_format *chat, const hn_chat_request *request,
-                             const inputs *in, hn_str *out, hn_template_spans *spans)
+                             const inputs *in, hn_str *out, hn_template_spans *spans, hn_template_origins *origins)
 {
     static const char *const fixed[] = { "messages", "tools", "documents",
                                          "add_generation_prompt" };
@@ -349,28 +349,29 @@ static hn_status render_with(const hn_chat_format *chat, const hn_chat_request *
     HN_REQUIRE(request->n_vars <= MOST_VARS, HN_ERR_ARGUMENT, "more than %d variables",
                MOST_VARS);
     for (int i = 0; i < chat->n_tokens; i++)
-        vars[n++] = (hn_template_var){ chat->tokens[i].name, NULL, chat->tokens[i].text };
+        vars[n++] = (hn_template_var){ .name = chat->tokens[i].name, .text = chat->tokens[i].text, .is_own = true };
     for (size_t i = 0; i < request->n_vars; i++) {
         for (int k = 0; k < 4; k++)
             HN_REQUIRE(strcmp(request->vars[i].name, fixed[k]) != 0, HN_ERR_ARGUMENT,
                        "the variable %s has its own argument", fixed[k]);
-        vars[n++] = request->vars[i];
+        vars[n] = request->vars[i];
+        vars[n++].is_own = false; /* whoever asks gives data */
     }
     for (int i = 0; i < 4; i++)
-        vars[n++] = (hn_template_var){ fixed[i], values[i], NULL };
+        vars[n++] = (hn_template_var){ .name = fixed[i], .json = values[i], .has_roles = i == 0 };
     const hn_template_input input = { vars, n, request->options };
-    return hn_template_render(t, &input, out, spans);
+    return hn_template_render(t, &input, out, spans, origins);
 }
 
-hn_status hn_chat_render(const hn_chat_format *chat, const hn_chat_request *request,
-                         hn_str *out, hn_template_spans *spans_or_null)
+hn_status hn_chat_render(const hn_chat_format *chat, const hn_chat_request *request, hn_str *out,
+                         hn_template_spans *spans_or_null, hn_template_origins *origins_or_null)
 {
     inputs in;
     hn_json *messages = NULL;
     HN_TRY(read_inputs(request, &in));
     HN_TRY(copy_messages(chat->heap, in.messages, &messages));
     in.messages = messages;
-    const hn_status status = render_with(chat, request, &in, out, spans_or_null);
+    const hn_status status = render_with(chat, request, &in, out, spans_or_null, origins_or_null);
     hn_free(chat->heap, messages);
     return status;
 }

@@ -51,7 +51,8 @@ typedef struct hn_chat_request {
     hn_template_options options;
 } hn_chat_request;
 
-hn_status hn_chat_render(const hn_chat_format *chat, const hn_chat_request *request,
-                         hn_str *out, hn_template_spans *spans_or_null);
+/* Adds to *out, with the places of generation blocks and whose each byte is. */
+hn_status hn_chat_render(const hn_chat_format *chat, const hn_chat_request *request, hn_str *out,
+                         hn_template_spans *generated_or_null, hn_template_origins *origins_or_null);
 
 #endif

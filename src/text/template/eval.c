@@ -235,20 +235,20 @@ static hn_status eval_compare(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *o
 
 static hn_status eval_concat(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *out)
 {
-    hn_str text = hn_str_on(&r->budget.heap);
+    hn_tpl_str text = hn_tpl_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     for (const hn_tpl_node *kid = node->kids; kid && status == HN_OK; kid = kid->next) {
         hn_tval item;
         status = hn_tpl_eval(r, kid, &item);
         if (status == HN_OK)
             status = hn_tv_write(r, &item, &text);
-        if (status == HN_OK && text.length > r->options.max_memory)
+        if (status == HN_OK && text.text.length > r->options.max_memory)
             status =
                 hn_fail(HN_ERR_MEMORY, "text of more than %zu bytes", r->options.max_memory);
     }
     if (status == HN_OK)
-        status = hn_tv_from_str(r, &text, out);
-    hn_str_free(&text);
+        status = hn_tv_from_words(r, &text, out);
+    hn_tpl_str_free(&text);
     return status;
 }
 
@@ -314,7 +314,7 @@ static hn_status eval_any(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *out)
         *out = hn_tv_float(node->number);
         return HN_OK;
     case HN_TPL_CONST_TEXT:
-        *out = hn_tv_text(node->text.text, node->text.bytes);
+        *out = (hn_tval){ .kind = HN_TV_TEXT, .as.text = hn_tpl_owned(r->t, node->text) };
         return HN_OK;
     case HN_TPL_VARIABLE:
         return find_variable(r, node, out);

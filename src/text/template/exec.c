@@ -7,17 +7,17 @@
 
 #include <string.h>
 
-hn_status hn_tpl_emit(hn_tpl_run *r, const char *text, size_t bytes)
+hn_status hn_tpl_emit(hn_tpl_run *r, hn_tpl_text text)
 {
-    hn_str_add_bytes(r->out, text, bytes);
-    HN_REQUIRE(r->out->length <= r->options.max_bytes, HN_ERR_FORMAT,
+    hn_tpl_put(r->out, text);
+    HN_REQUIRE(r->out->text.length <= r->options.max_bytes, HN_ERR_FORMAT,
                "output of more than %zu bytes", r->options.max_bytes);
-    return hn_tpl_charge(r, bytes);
+    return hn_tpl_charge(r, text.bytes);
 }
 
 void hn_tpl_capture_begin(hn_tpl_run *r, hn_tpl_capture *c)
 {
-    c->text = hn_str_on(&r->budget.heap);
+    c->text = hn_tpl_str_on(&r->budget.heap);
     c->before = r->out;
     r->out = &c->text;
     r->n_captures++;
@@ -28,8 +28,8 @@ hn_status hn_tpl_capture_end(hn_tpl_run *r, hn_tpl_capture *c, hn_status status,
     r->out = c->before;
     r->n_captures--;
     if (status == HN_OK)
-        status = hn_tv_from_str(r, &c->text, out);
-    hn_str_free(&c->text);
+        status = hn_tv_from_words(r, &c->text, out);
+    hn_tpl_str_free(&c->text);
     return status;
 }
 
@@ -312,7 +312,7 @@ static hn_status exec_call_block(hn_tpl_run *r, const hn_tpl_node *node)
 static hn_status exec_generation(hn_tpl_run *r, const hn_tpl_node *node)
 {
     hn_tpl_scope *scope = NULL;
-    const size_t begin = r->out->length;
+    const size_t begin = r->out->text.length;
     const hn_tpl_call nothing = { 0 };
     HN_TRY(hn_tpl_scope_new(r, r->scope, node->unset, &scope));
     HN_TRY(bind_specials(r, node, &nothing, 0, scope));
@@ -334,7 +334,7 @@ static hn_status exec_generation(hn_tpl_run *r, const hn_tpl_node *node)
         spans->at = grown;
         spans->room = room;
     }
-    spans->at[spans->n++] = (hn_template_span){ begin, r->out->length };
+    spans->at[spans->n++] = (hn_template_span){ begin, r->out->text.length };
     return HN_OK;
 }
 
@@ -343,7 +343,7 @@ static hn_status exec_print(hn_tpl_run *r, const hn_tpl_node *node)
     hn_tval value;
     HN_TRY(hn_tpl_eval(r, node->a, &value));
     HN_TRY(hn_tv_write(r, &value, r->out));
-    return hn_tpl_emit(r, "", 0);
+    return hn_tpl_emit(r, (hn_tpl_text){ "", 0 });
 }
 
 static hn_status exec_if(hn_tpl_run *r, const hn_tpl_node *node)
@@ -372,7 +372,7 @@ static hn_status exec_one(hn_tpl_run *r, const hn_tpl_node *node)
 {
     switch (node->kind) {
     case HN_TPL_OUTPUT:
-        return hn_tpl_emit(r, node->text.text, node->text.bytes);
+        return hn_tpl_emit(r, hn_tpl_owned(r->t, node->text));
     case HN_TPL_PRINT:
         return exec_print(r, node);
     case HN_TPL_FOR:

@@ -52,10 +52,10 @@ static hn_status escape(hn_tpl_run *r, hn_tpl_call *c, bool again, hn_tval *out)
     *out = text;
     if (text.is_markup && !again)
         return HN_OK;
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     hn_tv_escape(&to, text.as.text);
-    const hn_status status = hn_tv_from_str(r, &to, out);
-    hn_str_free(&to);
+    const hn_status status = hn_tv_from_words(r, &to, out);
+    hn_tpl_str_free(&to);
     out->is_markup = true;
     return status;
 }

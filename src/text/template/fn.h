@@ -32,7 +32,7 @@ struct hn_tpl_run {
     hn_tpl_budget budget;
     hn_template_options options; /* defaults filled in */
     hn_tpl_arena arena;
-    hn_str *out; /* the output, or what a block captures */
+    hn_tpl_str *out; /* the output, or what a block captures */
     size_t out_start;
     int n_captures;
     hn_template_spans *spans;
@@ -108,14 +108,14 @@ static inline void hn_tpl_leave(hn_tpl_run *r) { r->depth--; }
 void *hn_tpl_new(hn_tpl_run *r, size_t bytes);
 hn_status hn_tpl_eval(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *out);
 hn_status hn_tpl_exec(hn_tpl_run *r, const hn_tpl_node *body);
-hn_status hn_tpl_emit(hn_tpl_run *r, const char *text, size_t bytes);
+hn_status hn_tpl_emit(hn_tpl_run *r, hn_tpl_text text);
 hn_status hn_tpl_exec_for(hn_tpl_run *r, const hn_tpl_node *node);
 hn_status hn_tpl_loop_again(hn_tpl_run *r, const hn_tpl_loop *loop, const hn_tval *items,
                             hn_tval *out);
 hn_status hn_tpl_loop_attr(hn_tpl_run *r, hn_tpl_loop *loop, const char *name, hn_tval *out);
 /* Runs a body with its output taken: capture, body, then captured. */
 typedef struct hn_tpl_capture {
-    hn_str text, *before;
+    hn_tpl_str text, *before;
 } hn_tpl_capture;
 void hn_tpl_capture_begin(hn_tpl_run *r, hn_tpl_capture *c);
 hn_status hn_tpl_capture_end(hn_tpl_run *r, hn_tpl_capture *c, hn_status status, hn_tval *out);
@@ -150,7 +150,7 @@ hn_status hn_tpl_percent(hn_tpl_run *r, const hn_tval *format, const hn_tval *ar
                          hn_tval *out);
 hn_status hn_tpl_str_format(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out);
 /* What stands after ':' in {} and is the whole of format(). */
-hn_status hn_tpl_format_spec(hn_tpl_run *r, const hn_tval *v, hn_tpl_text spec, hn_str *to);
+hn_status hn_tpl_format_spec(hn_tpl_run *r, const hn_tval *v, hn_tpl_text spec, hn_tpl_str *to);
 
 /* Tables. NULL if there is no such name. */
 const hn_tpl_fn *hn_tpl_filter_find(const char *name);

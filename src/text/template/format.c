@@ -11,7 +11,7 @@
 
 typedef struct formatter {
     hn_tpl_run *r;
-    hn_str to;
+    hn_tpl_str to;
     const hn_tval *args; /* one value, or a tuple's */
     size_t n_args, next;
     const hn_tval *mapping; /* NULL if the values are no dict */
@@ -20,7 +20,7 @@ typedef struct formatter {
 
 static hn_status limit(const formatter *f)
 {
-    HN_REQUIRE(f->to.length <= f->r->options.max_memory, HN_ERR_MEMORY,
+    HN_REQUIRE(f->to.text.length <= f->r->options.max_memory, HN_ERR_MEMORY,
                "text of more than %zu bytes", f->r->options.max_memory);
     return HN_OK;
 }
@@ -57,20 +57,19 @@ static hn_status star_or_number(formatter *f, hn_tpl_text text, size_t *i, int64
 /* %s and its like take any value; the escaping of markup is theirs. */
 static hn_status percent_text(formatter *f, const hn_tval *v, hn_tpl_spec *spec)
 {
-    hn_str one = hn_str_on(&f->r->budget.heap), escaped = hn_str_on(&f->r->budget.heap);
+    hn_tpl_str one = hn_tpl_str_on(&f->r->budget.heap), escaped = hn_tpl_str_on(&f->r->budget.heap);
     hn_status status =
-        spec->type == 's' ? hn_tv_write(f->r, v, &one) : hn_tv_write_repr(f->r, v, &one);
-    hn_str *text = &one;
+        spec->type == 's' ? hn_tv_write(f->r, v, &one) : hn_tv_write_repr(f->r, v, &one.text);
+    hn_tpl_str *text = &one;
     if (status == HN_OK && f->is_markup && !v->is_markup) {
-        hn_tv_escape(&escaped, (hn_tpl_text){ one.text, one.length });
+        hn_tv_escape(&escaped, hn_tpl_str_text(&one));
         text = &escaped;
     }
     spec->zero = false;
     if (status == HN_OK)
-        hn_tpl_pad_text((hn_tpl_text){ text->text, text->length }, spec, spec->dash ? '<' : '>',
-                        &f->to);
-    hn_str_free(&one);
-    hn_str_free(&escaped);
+        hn_tpl_pad_text(hn_tpl_str_text(text), spec, spec->dash ? '<' : '>', &f->to);
+    hn_tpl_str_free(&one);
+    hn_tpl_str_free(&escaped);
     return status;
 }
 
@@ -118,7 +117,7 @@ static hn_status percent_number(formatter *f, const hn_tval *v, hn_tpl_spec *spe
     }
     if (status == HN_OK)
         hn_tpl_pad_number(is_negative, prefix, (hn_tpl_text){ body.text, body.length }, spec,
-                          &f->to);
+                          &f->to.text);
     hn_str_free(&body);
     return status;
 }
@@ -183,7 +182,7 @@ static hn_status convert(formatter *f, hn_tpl_text text, size_t *i)
     HN_REQUIRE(*i < text.bytes, HN_ERR_FORMAT, "incomplete format");
     spec.type = text.text[(*i)++];
     if (spec.type == '%') {
-        hn_str_add_char(&f->to, '%');
+        hn_tpl_put(&f->to, hn_tpl_part(text, *i - 1, *i));
         return HN_OK;
     }
     HN_REQUIRE(spec.type && strchr("sradiuxXoeEfFgGc", spec.type), HN_ERR_FORMAT,
@@ -204,7 +203,7 @@ static hn_status percent_all(formatter *f, hn_tpl_text text, const hn_tval *args
     for (size_t i = 0; i < text.bytes;) {
         const char *percent = memchr(text.text + i, '%', text.bytes - i);
         const size_t end = percent ? (size_t)(percent - text.text) : text.bytes;
-        hn_str_add_bytes(&f->to, text.text + i, end - i);
+        hn_tpl_put(&f->to, hn_tpl_part(text, i, end));
         i = end + 1;
         HN_TRY(hn_tpl_step(f->r, 1));
         if (percent)
@@ -223,7 +222,7 @@ hn_status hn_tpl_percent(hn_tpl_run *r, const hn_tval *format, const hn_tval *ar
                          hn_tval *out)
 {
     formatter f = { .r = r,
-                    .to = hn_str_on(&r->budget.heap),
+                    .to = hn_tpl_str_on(&r->budget.heap),
                     .args = args,
                     .n_args = 1,
                     .is_markup = format->is_markup };
@@ -235,8 +234,8 @@ hn_status hn_tpl_percent(hn_tpl_run *r, const hn_tval *format, const hn_tval *ar
         f.mapping = args;
     hn_status status = percent_all(&f, format->as.text, args);
     if (status == HN_OK)
-        status = hn_tv_from_str(r, &f.to, out);
-    hn_str_free(&f.to);
+        status = hn_tv_from_words(r, &f.to, out);
+    hn_tpl_str_free(&f.to);
     if (status == HN_OK)
         out->is_markup = format->is_markup;
     return status;
@@ -324,17 +323,17 @@ static hn_status format_number(hn_tpl_run *r, const hn_tval *v, const hn_tpl_spe
     return status;
 }
 
-hn_status hn_tpl_format_spec(hn_tpl_run *r, const hn_tval *v, hn_tpl_text text, hn_str *to)
+hn_status hn_tpl_format_spec(hn_tpl_run *r, const hn_tval *v, hn_tpl_text text, hn_tpl_str *to)
 {
     hn_tpl_spec spec;
     if (!text.bytes)
         return hn_tv_write(r, v, to);
     HN_TRY(read_spec(text, &spec));
     if ((v->kind == HN_TV_BOOL && spec.type) || v->kind == HN_TV_INT || v->kind == HN_TV_FLOAT)
-        return format_number(r, v, &spec, to);
+        return format_number(r, v, &spec, &to->text);
     if (v->kind == HN_TV_BOOL) {
         const hn_tval as_int = hn_tv_int(v->as.boolean);
-        return format_number(r, &as_int, &spec, to);
+        return format_number(r, &as_int, &spec, &to->text);
     }
     HN_REQUIRE(v->kind == HN_TV_TEXT, HN_ERR_FORMAT,
                "unsupported format string passed to %s.__format__", hn_tv_type(v));
@@ -406,9 +405,9 @@ static hn_status field_value(fields *s, hn_tpl_text name, hn_tval *out)
     return HN_OK;
 }
 
-static hn_status fill_fields(fields *s, hn_tpl_text text, hn_str *to);
+static hn_status fill_fields(fields *s, hn_tpl_text text, hn_tpl_str *to);
 
-static hn_status put_field(fields *s, hn_tpl_text field, hn_str *to)
+static hn_status put_field(fields *s, hn_tpl_text field, hn_tpl_str *to)
 {
     hn_tpl_run *r = s->f->r;
     size_t end = 0, colon;
@@ -425,30 +424,29 @@ static hn_status put_field(fields *s, hn_tpl_text field, hn_str *to)
         const char conversion = end + 1 < field.bytes ? field.text[end + 1] : '\0';
         HN_REQUIRE(conversion == 'r' || conversion == 's', HN_ERR_FORMAT,
                    "Unknown conversion specifier");
-        hn_str one = hn_str_on(&r->budget.heap);
-        hn_status status = conversion == 'r' ? hn_tv_write_repr(r, &value, &one)
+        hn_tpl_str one = hn_tpl_str_on(&r->budget.heap);
+        hn_status status = conversion == 'r' ? hn_tv_write_repr(r, &value, &one.text)
                                              : hn_tv_write(r, &value, &one);
         if (status == HN_OK)
-            status = hn_tv_from_str(r, &one, &as_text);
-        hn_str_free(&one);
+            status = hn_tv_from_words(r, &one, &as_text);
+        hn_tpl_str_free(&one);
         HN_TRY(status);
         value = as_text;
         colon = end + 2;
         HN_REQUIRE(colon >= field.bytes || field.text[colon] == ':', HN_ERR_FORMAT,
                    "expected ':' after conversion specifier");
     }
-    hn_str spec = hn_str_on(&r->budget.heap);
+    hn_tpl_str spec = hn_tpl_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     if (colon < field.bytes)
-        status = fill_fields(
-            s, (hn_tpl_text){ field.text + colon + 1, field.bytes - colon - 1 }, &spec);
+        status = fill_fields(s, hn_tpl_part(field, colon + 1, field.bytes), &spec);
     if (status == HN_OK)
-        status = hn_tpl_format_spec(r, &value, (hn_tpl_text){ spec.text, spec.length }, to);
-    hn_str_free(&spec);
+        status = hn_tpl_format_spec(r, &value, hn_tpl_str_text(&spec), to);
+    hn_tpl_str_free(&spec);
     return status;
 }
 
-static hn_status fill_fields(fields *s, hn_tpl_text text, hn_str *to)
+static hn_status fill_fields(fields *s, hn_tpl_text text, hn_tpl_str *to)
 {
     HN_REQUIRE(s->depth < 2, HN_ERR_FORMAT, "Max string recursion exceeded");
     s->depth++;
@@ -456,11 +454,11 @@ static hn_status fill_fields(fields *s, hn_tpl_text text, hn_str *to)
         const char c = text.text[i];
         HN_TRY(hn_tpl_step(s->f->r, 1));
         if (c != '{' && c != '}') {
-            hn_str_add_char(to, c);
+            hn_tpl_put(to, hn_tpl_part(text, i, i + 1));
             continue;
         }
         if (i + 1 < text.bytes && text.text[i + 1] == c) {
-            hn_str_add_char(to, c);
+            hn_tpl_put(to, hn_tpl_part(text, i, i + 1));
             i++;
             continue;
         }
@@ -474,9 +472,9 @@ static hn_status fill_fields(fields *s, hn_tpl_text text, hn_str *to)
         HN_REQUIRE(end < text.bytes, HN_ERR_FORMAT,
                    i + 1 < text.bytes ? "expected '}' before end of string"
                                       : "Single '{' encountered in format string");
-        HN_TRY(put_field(s, (hn_tpl_text){ text.text + i + 1, end - i - 1 }, to));
+        HN_TRY(put_field(s, hn_tpl_part(text, i + 1, end), to));
         i = end;
-        HN_REQUIRE(to->length <= s->f->r->options.max_memory, HN_ERR_MEMORY,
+        HN_REQUIRE(to->text.length <= s->f->r->options.max_memory, HN_ERR_MEMORY,
                    "text of more than %zu bytes", s->f->r->options.max_memory);
     }
     s->depth--;
@@ -485,11 +483,11 @@ static hn_status fill_fields(fields *s, hn_tpl_text text, hn_str *to)
 
 hn_status hn_tpl_str_format(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    formatter f = { .r = r, .to = hn_str_on(&r->budget.heap) };
+    formatter f = { .r = r, .to = hn_tpl_str_on(&r->budget.heap) };
     fields s = { .f = &f, .c = c };
     hn_status status = fill_fields(&s, c->self.as.text, &f.to);
     if (status == HN_OK)
-        status = hn_tv_from_str(r, &f.to, out);
-    hn_str_free(&f.to);
+        status = hn_tv_from_words(r, &f.to, out);
+    hn_tpl_str_free(&f.to);
     return status;
 }

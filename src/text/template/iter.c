@@ -93,7 +93,7 @@ hn_status hn_tv_next(hn_tpl_run *r, hn_tpl_iter *it, hn_tval *out, bool *done)
             return HN_OK;
         size_t bytes = 0;
         hn_tpl_code_at(of->as.text.text + it->next, &bytes);
-        *out = hn_tv_text(of->as.text.text + it->next, bytes);
+        *out = hn_tv_part(of->as.text, it->next, it->next + bytes);
         it->next += bytes;
         return HN_OK;
     }

@@ -219,7 +219,7 @@ static hn_status filter_reverse(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     return HN_OK;
 }
 
-static hn_status join_items(hn_tpl_run *r, hn_tpl_call *c, hn_str *to)
+static hn_status join_items(hn_tpl_run *r, hn_tpl_call *c, hn_tpl_str *to)
 {
     hn_tpl_iter it;
     hn_tval separator = hn_tv_text("", 0), item, value;
@@ -231,21 +231,21 @@ static hn_status join_items(hn_tpl_run *r, hn_tpl_call *c, hn_str *to)
         if (done)
             return HN_OK;
         if (!first)
-            hn_str_add_bytes(to, separator.as.text.text, separator.as.text.bytes);
+            hn_tpl_put(to, separator.as.text);
         HN_TRY(hn_tpl_get_path(r, &item, &c->slots[1], &value));
         HN_TRY(hn_tv_write(r, &value, to));
-        HN_REQUIRE(to->length <= r->options.max_memory, HN_ERR_MEMORY,
+        HN_REQUIRE(to->text.length <= r->options.max_memory, HN_ERR_MEMORY,
                    "text of more than %zu bytes", r->options.max_memory);
     }
 }
 
 static hn_status filter_join(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     hn_status status = join_items(r, c, &to);
     if (status == HN_OK)
-        status = hn_tv_from_str(r, &to, out);
-    hn_str_free(&to);
+        status = hn_tv_from_words(r, &to, out);
+    hn_tpl_str_free(&to);
     return status;
 }
 

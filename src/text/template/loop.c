@@ -211,5 +211,5 @@ hn_status hn_tpl_exec_for(hn_tpl_run *r, const hn_tpl_node *node)
         return run_loop(r, node, r->scope, &items, 0);
     const hn_tpl_loop outer = { .node = node, .around = r->scope };
     HN_TRY(run_captured(r, &outer, &items, &text));
-    return hn_tpl_emit(r, text.as.text.text, text.as.text.bytes);
+    return hn_tpl_emit(r, text.as.text);
 }

@@ -123,14 +123,14 @@ void hn_tpl_pad_number(bool is_negative, const char *prefix, hn_tpl_text body,
         fill(spec, pad - before, with, to);
 }
 
-void hn_tpl_pad_text(hn_tpl_text text, const hn_tpl_spec *spec, char align, hn_str *to)
+void hn_tpl_pad_text(hn_tpl_text text, const hn_tpl_spec *spec, char align, hn_tpl_str *to)
 {
     if (spec->precision >= 0)
         text.bytes = hn_tv_text_offset(text, spec->precision);
     const int64_t pad = spec->width - hn_tv_text_length(text);
     const int64_t before = align == '>' ? pad : align == '^' ? pad / 2 : 0;
     const char *with = spec->zero ? "0" : " ";
-    fill(spec, before, with, to);
-    hn_str_add_bytes(to, text.text, text.bytes);
-    fill(spec, pad - (before > 0 ? before : 0), with, to);
+    fill(spec, before, with, &to->text);
+    hn_tpl_put(to, text);
+    fill(spec, pad - (before > 0 ? before : 0), with, &to->text);
 }

@@ -21,6 +21,7 @@ hn_status hn_tpl_digits_of_double(double v, const hn_tpl_spec *spec, hn_str *to)
 /* Sign, prefix and body, padded to the width. */
 void hn_tpl_pad_number(bool is_negative, const char *prefix, hn_tpl_text body,
                        const hn_tpl_spec *spec, hn_str *to);
-void hn_tpl_pad_text(hn_tpl_text text, const hn_tpl_spec *spec, char align, hn_str *to);
+/* The text's bytes stay whose they were; what fills is data. */
+void hn_tpl_pad_text(hn_tpl_text text, const hn_tpl_spec *spec, char align, hn_tpl_str *to);
 
 #endif

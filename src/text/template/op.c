@@ -143,16 +143,16 @@ static hn_status on_doubles(char op, double a, double b, hn_tval *out)
 
 static hn_status join_texts(hn_tpl_run *r, const hn_tval *a, const hn_tval *b, hn_tval *out)
 {
-    hn_str text = hn_str_on(&r->budget.heap);
+    hn_tpl_str text = hn_tpl_str_on(&r->budget.heap);
     const bool is_markup = a->is_markup || b->is_markup;
     const hn_tval *const parts[] = { a, b };
     for (int i = 0; i < 2; i++)
         if (is_markup && !parts[i]->is_markup)
             hn_tv_escape(&text, parts[i]->as.text);
         else
-            hn_str_add_bytes(&text, parts[i]->as.text.text, parts[i]->as.text.bytes);
-    const hn_status status = hn_tv_from_str(r, &text, out);
-    hn_str_free(&text);
+            hn_tpl_put(&text, parts[i]->as.text);
+    const hn_status status = hn_tv_from_words(r, &text, out);
+    hn_tpl_str_free(&text);
     out->is_markup = is_markup;
     return status;
 }
@@ -188,9 +188,16 @@ static hn_status repeat(hn_tpl_run *r, const hn_tval *what, int64_t times, hn_tv
     char *copy = hn_tpl_new(r, bytes + 1);
     if (!copy)
         return HN_ERR_MEMORY;
-    for (size_t at = 0; at < bytes; at += text.bytes)
+    uint8_t *own = text.own && bytes ? hn_tpl_new(r, bytes) : NULL;
+    if (text.own && bytes && !own)
+        return HN_ERR_MEMORY;
+    for (size_t at = 0; at < bytes; at += text.bytes) {
         memcpy(copy + at, text.text, text.bytes);
+        if (own)
+            memcpy(own + at, text.own, text.bytes);
+    }
     *out = hn_tv_text(copy, bytes);
+    out->as.text.own = own;
     out->is_markup = what->is_markup;
     return hn_tpl_charge(r, bytes);
 }

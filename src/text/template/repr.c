@@ -153,6 +153,8 @@ static hn_status write_loop(hn_tpl_run *r, const hn_tval *v, hn_str *to)
     return HN_OK;
 }
 
+static hn_status write_data(hn_tpl_run *r, const hn_tval *v, hn_str *to);
+
 hn_status hn_tv_write_repr(hn_tpl_run *r, const hn_tval *v, hn_str *to)
 {
     switch (v->kind) {
@@ -165,11 +167,12 @@ hn_status hn_tv_write_repr(hn_tpl_run *r, const hn_tval *v, hn_str *to)
         hn_str_add(to, v->is_markup ? ")" : "");
         return hn_tpl_charge(r, v->as.text.bytes);
     default:
-        return hn_tv_write(r, v, to);
+        return write_data(r, v, to);
     }
 }
 
-hn_status hn_tv_write(hn_tpl_run *r, const hn_tval *v, hn_str *to)
+/* str(v) of all but texts. */
+static hn_status write_data(hn_tpl_run *r, const hn_tval *v, hn_str *to)
 {
     switch (v->kind) {
     case HN_TV_MISSING:
@@ -187,9 +190,6 @@ hn_status hn_tv_write(hn_tpl_run *r, const hn_tval *v, hn_str *to)
     case HN_TV_FLOAT:
         hn_tv_write_float(v->as.number, to);
         return HN_OK;
-    case HN_TV_TEXT:
-        hn_str_add_bytes(to, v->as.text.text, v->as.text.bytes);
-        return hn_tpl_charge(r, v->as.text.bytes);
     case HN_TV_LIST:
         return write_items(r, v, "[", "]", to);
     case HN_TV_TUPLE:
@@ -221,6 +221,14 @@ hn_status hn_tv_write(hn_tpl_run *r, const hn_tval *v, hn_str *to)
     }
 }
 
+hn_status hn_tv_write(hn_tpl_run *r, const hn_tval *v, hn_tpl_str *to)
+{
+    if (v->kind != HN_TV_TEXT)
+        return write_data(r, v, &to->text);
+    hn_tpl_put(to, v->as.text);
+    return hn_tpl_charge(r, v->as.text.bytes);
+}
+
 hn_status hn_tv_to_text(hn_tpl_run *r, const hn_tval *v, hn_tval *out)
 {
     if (v->kind == HN_TV_TEXT) {
@@ -228,14 +236,14 @@ hn_status hn_tv_to_text(hn_tpl_run *r, const hn_tval *v, hn_tval *out)
         return HN_OK;
     }
     hn_str text = hn_str_on(&r->budget.heap);
-    hn_status status = hn_tv_write(r, v, &text);
+    hn_status status = write_data(r, v, &text);
     if (status == HN_OK)
         status = hn_tv_from_str(r, &text, out);
     hn_str_free(&text);
     return status;
 }
 
-void hn_tv_escape(hn_str *to, hn_tpl_text text)
+void hn_tv_escape(hn_tpl_str *to, hn_tpl_text text)
 {
     for (size_t i = 0; i < text.bytes; i++) {
         const char c = text.text[i];
@@ -245,9 +253,6 @@ void hn_tv_escape(hn_str *to, hn_tpl_text text)
                              : c == '\'' ? "&#39;"
                              : c == '"'  ? "&#34;"
                                          : NULL;
-        if (entity)
-            hn_str_add(to, entity);
-        else
-            hn_str_add_char(to, c);
+        hn_tpl_put_as(to, entity ? entity : &c, entity ? strlen(entity) : 1, text, i);
     }
 }

@@ -7,7 +7,7 @@
 
 static hn_tval part(const hn_tpl_call *c, size_t begin, size_t end)
 {
-    hn_tval v = hn_tv_text(c->self.as.text.text + begin, end - begin);
+    hn_tval v = hn_tv_part(c->self.as.text, begin, end);
     v.is_markup = c->self.is_markup;
     return v;
 }

@@ -7,18 +7,19 @@
 
 #include <string.h>
 
-static hn_status finish(hn_tpl_run *r, hn_str *text, const hn_tval *like, hn_tval *out)
+static hn_status finish(hn_tpl_run *r, hn_tpl_str *text, const hn_tval *like, hn_tval *out)
 {
-    hn_status status = hn_tv_from_str(r, text, out);
-    hn_str_free(text);
+    hn_status status = hn_tv_from_words(r, text, out);
+    hn_tpl_str_free(text);
     out->is_markup = like->is_markup;
     return status;
 }
 
-static void put_code(hn_str *to, uint32_t code)
+/* What the character at this place of a text became: whose it was, it stays. */
+static void put_code(hn_tpl_str *to, uint32_t code, hn_tpl_text of, size_t at)
 {
     char bytes[4];
-    hn_str_add_bytes(to, bytes, hn_utf8_put(code, bytes));
+    hn_tpl_put_as(to, bytes, hn_utf8_put(code, bytes), of, at);
 }
 
 static bool is_cased(uint32_t code)
@@ -48,23 +49,23 @@ static bool is_final_sigma(hn_tpl_text text, size_t at)
     return before;
 }
 
-static void put_case(hn_str *to, hn_tpl_case which, hn_tpl_text text, size_t at, size_t *bytes)
+static void put_case(hn_tpl_str *to, hn_tpl_case which, hn_tpl_text text, size_t at, size_t *bytes)
 {
     uint32_t codes[3];
     const uint32_t code = hn_tpl_code_at(text.text + at, bytes);
     if (which == HN_TPL_TO_LOWER && code == 0x3a3) {
-        put_code(to, is_final_sigma(text, at) ? 0x3c2 : 0x3c3);
+        put_code(to, is_final_sigma(text, at) ? 0x3c2 : 0x3c3, text, at);
         return;
     }
     const int n = hn_tpl_change_case(which, code, codes);
     for (int i = 0; i < n; i++)
-        put_code(to, codes[i]);
+        put_code(to, codes[i], text, at);
 }
 
 static hn_status change(hn_tpl_run *r, const hn_tpl_call *c, hn_tpl_case first,
                         hn_tpl_case rest, hn_tval *out)
 {
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     const hn_tpl_text text = c->self.as.text;
     for (size_t i = 0, n = 0; i < text.bytes; i += n)
         put_case(&to, i ? rest : first, text, i, &n);
@@ -93,7 +94,7 @@ static hn_status str_capitalize(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 
 static hn_status str_title(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     const hn_tpl_text text = c->self.as.text;
     bool in_word = false;
     for (size_t i = 0, n = 0; i < text.bytes; i += n) {
@@ -105,7 +106,7 @@ static hn_status str_title(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 
 static hn_status str_swapcase(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     const hn_tpl_text text = c->self.as.text;
     for (size_t i = 0, n = 0; i < text.bytes; i += n) {
         const uint32_t code = hn_tpl_code_at(text.text + i, &n);
@@ -114,7 +115,7 @@ static hn_status str_swapcase(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
         else if (hn_tpl_is_in(HN_TPL_LOWER, code))
             put_case(&to, HN_TPL_TO_UPPER, text, i, &n);
         else
-            hn_str_add_bytes(&to, text.text + i, n);
+            hn_tpl_put(&to, hn_tpl_part(text, i, i + n));
     }
     return finish(r, &to, &c->self, out);
 }
@@ -266,18 +267,18 @@ static hn_status str_replace(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     HN_TRY(hn_tpl_want_text(c, 0, NULL, &old));
     HN_TRY(hn_tpl_want_text(c, 1, NULL, &fresh));
     HN_TRY(hn_tpl_want_int(c, 2, -1, &count));
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     for (size_t at = 0; status == HN_OK;) {
         const size_t found = count == 0 ? SIZE_MAX : find(text, old, at, text.bytes, false);
         const size_t end = found == SIZE_MAX ? text.bytes : found;
-        hn_str_add_bytes(&to, text.text + at, end - at);
+        hn_tpl_put(&to, hn_tpl_part(text, at, end));
         if (found == SIZE_MAX)
             break;
-        hn_str_add_bytes(&to, fresh.text, fresh.bytes);
+        hn_tpl_put(&to, fresh);
         count -= count > 0;
         at = end + old.bytes;
-        status = to.length > r->options.max_memory ? hn_fail(HN_ERR_MEMORY, "text too long")
+        status = to.text.length > r->options.max_memory ? hn_fail(HN_ERR_MEMORY, "text too long")
                                                    : hn_tpl_step(r, 1);
         if (old.bytes)
             continue;
@@ -285,11 +286,11 @@ static hn_status str_replace(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
             break;
         const size_t one =
             hn_tv_text_offset((hn_tpl_text){ text.text + at, text.bytes - at }, 1);
-        hn_str_add_bytes(&to, text.text + at, one);
+        hn_tpl_put(&to, hn_tpl_part(text, at, at + one));
         at += one;
     }
     if (status != HN_OK) {
-        hn_str_free(&to);
+        hn_tpl_str_free(&to);
         return status;
     }
     return finish(r, &to, &c->self, out);
@@ -308,12 +309,12 @@ static hn_status justify(hn_tpl_run *r, hn_tpl_call *c, char align, hn_tval *out
                (long long)width);
     /* Python's center puts the odd space left where the width is odd too */
     const int64_t left = align == '>' ? pad : align == '^' ? pad / 2 + (pad & width & 1) : 0;
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     for (int64_t i = 0; i < left; i++)
-        hn_str_add_bytes(&to, fill.text, fill.bytes);
-    hn_str_add_bytes(&to, c->self.as.text.text, c->self.as.text.bytes);
+        hn_tpl_put(&to, fill);
+    hn_tpl_put(&to, c->self.as.text);
     for (int64_t i = left; i < pad; i++)
-        hn_str_add_bytes(&to, fill.text, fill.bytes);
+        hn_tpl_put(&to, fill);
     return finish(r, &to, &c->self, out);
 }
 
@@ -339,12 +340,12 @@ static hn_status str_zfill(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     HN_TRY(hn_tpl_want_int(c, 0, 0, &width));
     HN_REQUIRE(width < (int64_t)(r->options.max_memory / 4), HN_ERR_FORMAT, "a width of %lld: more than a template may hold",
                (long long)width);
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     const size_t sign = text.bytes && (text.text[0] == '+' || text.text[0] == '-');
-    hn_str_add_bytes(&to, text.text, sign);
+    hn_tpl_put(&to, hn_tpl_part(text, 0, sign));
     for (int64_t i = hn_tv_text_length(text); i < width; i++)
-        hn_str_add_char(&to, '0');
-    hn_str_add_bytes(&to, text.text + sign, text.bytes - sign);
+        hn_str_add_char(&to.text, '0');
+    hn_tpl_put(&to, hn_tpl_part(text, sign, text.bytes));
     return finish(r, &to, &c->self, out);
 }
 
@@ -353,18 +354,18 @@ static hn_status str_expandtabs(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     int64_t size = 8, column = 0;
     HN_TRY(hn_tpl_want_int(c, 0, 8, &size));
     HN_REQUIRE(size < 1000, HN_ERR_UNSUPPORTED, "expandtabs() of more than 1000");
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     const hn_tpl_text text = c->self.as.text;
     for (size_t i = 0; i < text.bytes; i++) {
         const char one = text.text[i];
         if (one == '\t') {
             const int64_t n = size > 0 ? size - column % size : 0;
             for (int64_t k = 0; k < n; k++)
-                hn_str_add_char(&to, ' ');
+                hn_str_add_char(&to.text, ' ');
             column += n;
             continue;
         }
-        hn_str_add_char(&to, one);
+        hn_tpl_put(&to, hn_tpl_part(text, i, i + 1));
         column =
             one == '\n' || one == '\r' ? 0 : column + (((unsigned char)one & 0xc0) != 0x80);
     }
@@ -375,22 +376,22 @@ static hn_status str_join(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     hn_tval items;
     HN_TRY(hn_tv_collect(r, &c->slots[0], &items));
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     const hn_tpl_list *list = items.as.list;
     for (size_t i = 0; i < list->n; i++) {
         if (list->at[i].kind != HN_TV_TEXT) {
-            hn_str_free(&to);
+            hn_tpl_str_free(&to);
             return hn_fail(HN_ERR_FORMAT, "sequence item %zu: expected str instance, %s found",
                            i, hn_tv_type(&list->at[i]));
         }
         if (i)
-            hn_str_add_bytes(&to, c->self.as.text.text, c->self.as.text.bytes);
+            hn_tpl_put(&to, c->self.as.text);
         if (c->self.is_markup && !list->at[i].is_markup)
             hn_tv_escape(&to, list->at[i].as.text);
         else
-            hn_str_add_bytes(&to, list->at[i].as.text.text, list->at[i].as.text.bytes);
-        if (to.length > r->options.max_memory)
-            to.status = HN_ERR_MEMORY;
+            hn_tpl_put(&to, list->at[i].as.text);
+        if (to.text.length > r->options.max_memory)
+            to.text.status = HN_ERR_MEMORY;
     }
     return finish(r, &to, &c->self, out);
 }

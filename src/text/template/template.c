@@ -113,6 +113,32 @@ static hn_status copy_source(hn_template *t, const char *source, size_t bytes, h
     return HN_OK;
 }
 
+static bool is_literal(const hn_tpl_token *token)
+{
+    return token->kind == HN_TPL_DATA || token->kind == HN_TPL_STRING;
+}
+
+/* All that the template writes of itself, for whoever looks for its markers. */
+static hn_status keep_words(hn_template *t, const hn_tpl_tokens *tokens)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < tokens->n; i++)
+        bytes += is_literal(&tokens->at[i]) ? tokens->at[i].text.bytes + 1 : 0;
+    char *words = hn_tpl_arena_new(&t->arena, bytes + 1);
+    t->ones = hn_tpl_arena_new(&t->arena, bytes + 1);
+    if (!words || !t->ones)
+        return HN_ERR_MEMORY;
+    memset(t->ones, 1, bytes);
+    t->words = (hn_tpl_text){ words, bytes };
+    for (size_t i = 0; i < tokens->n; i++)
+        if (is_literal(&tokens->at[i])) {
+            const hn_tpl_text text = tokens->at[i].text;
+            memcpy(words, text.text, text.bytes);
+            words += text.bytes + 1;
+        }
+    return HN_OK;
+}
+
 static hn_status read_source(hn_template *t, const char *source, size_t bytes)
 {
     hn_tpl_text text;
@@ -124,6 +150,8 @@ static hn_status read_source(hn_template *t, const char *source, size_t bytes)
     hn_tpl_parser p = { .t = t, .at = tokens.at };
     if (status == HN_OK)
         status = hn_tpl_parse_body(&p, &t->body);
+    if (status == HN_OK)
+        status = keep_words(t, &tokens);
     hn_free(t->heap, tokens.at);
     return status == HN_OK ? hn_tpl_resolve(t) : status;
 }
@@ -158,6 +186,35 @@ void hn_template_free(hn_template *t)
     hn_free(t->heap, t);
 }
 
+/* Templates write '<|' + role + '|>': a role that is one is no more than its place in the conversation, which whoever
+ * speaks to the model has to say anyway. Any other word there stays data, and makes no token. */
+static bool is_role(hn_tpl_text text)
+{
+    static const char *const roles[] = {
+#define HN_CHAT_ROLE(name) #name,
+#include "text/template/roles.def"
+#undef HN_CHAT_ROLE
+    };
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (strlen(roles[i]) == text.bytes && !memcmp(roles[i], text.text, text.bytes))
+            return true;
+    return false;
+}
+
+static hn_status own_roles(hn_tpl_run *r, hn_tval *messages)
+{
+    const hn_tval key = hn_tv_text("role", 4);
+    for (size_t i = 0; messages->kind == HN_TV_LIST && i < messages->as.list->n; i++) {
+        const hn_tval *message = &messages->as.list->at[i];
+        hn_tval *role = NULL;
+        if (message->kind == HN_TV_DICT)
+            HN_TRY(hn_tv_dict_get(r, message->as.dict, &key, &role));
+        if (role && role->kind == HN_TV_TEXT && is_role(role->as.text))
+            HN_TRY(hn_tv_own_text(r, role->as.text.text, role->as.text.bytes, role));
+    }
+    return HN_OK;
+}
+
 static hn_status set_variables(hn_tpl_run *r, const hn_template_input *input)
 {
     for (size_t i = 0; i < input->n_vars; i++) {
@@ -168,8 +225,12 @@ static hn_status set_variables(hn_tpl_run *r, const hn_template_input *input)
             continue; /* nothing asks for it */
         if (v->json)
             HN_TRY(hn_tv_from_json(r, v->json, &value));
+        else if (v->is_own)
+            HN_TRY(hn_tv_own_text(r, v->text, strlen(v->text), &value));
         else
             value = hn_tv_text(v->text, strlen(v->text));
+        if (v->has_roles)
+            HN_TRY(own_roles(r, &value));
         HN_TRY(hn_tpl_set(r, r->root, name, &value));
     }
     return HN_OK;
@@ -183,7 +244,7 @@ static hn_status run_body(hn_tpl_run *r, const hn_template_input *input)
     HN_TRY(hn_tpl_scope_new(r, r->root, r->t->unset, &top));
     r->scope = top;
     HN_TRY(hn_tpl_exec(r, r->t->body));
-    return hn_str_status(r->out);
+    return hn_tpl_str_status(r->out);
 }
 
 static void *acquire(void *context, size_t bytes, size_t alignment)
@@ -236,15 +297,45 @@ static hn_status name_failure(const hn_tpl_run *r, hn_status status)
                           : hn_fail_within(status, "%s: ", r->t->name);
 }
 
+void hn_template_origins_free(hn_template_origins *origins)
+{
+    if (origins->heap)
+        hn_free(origins->heap, origins->own.at);
+    *origins = (hn_template_origins){ 0 };
+}
+
+hn_text_origins hn_template_origins_view(const hn_template_origins *origins)
+{
+    return (hn_text_origins){ origins->own.at, origins->own.n, origins->words.data, origins->words.bytes };
+}
+
+hn_span hn_template_last_words(const hn_template_origins *origins, const hn_str *output)
+{
+    const hn_template_spans *own = &origins->own;
+    const size_t begin = own->n && own->at[own->n - 1].end == output->length ? own->at[own->n - 1].begin : output->length;
+    return (hn_span){ output->text + begin, output->length - begin };
+}
+
+static hn_status give_origins(const hn_template *t, const hn_tpl_str *text, size_t base, hn_template_origins *out)
+{
+    if (out->heap != t->heap)
+        hn_template_origins_free(out);
+    out->heap = t->heap;
+    out->words = (hn_span){ t->words.text, t->words.bytes };
+    return hn_tpl_spans_of(t->heap, text, base, &out->own);
+}
+
 hn_status hn_template_render(const hn_template *t, const hn_template_input *input, hn_str *out,
-                             hn_template_spans *spans_or_null)
+                             hn_template_spans *spans_or_null, hn_template_origins *origins_or_null)
 {
     hn_tpl_run r;
     begin(&r, t, input, spans_or_null);
-    hn_str text = hn_str_on(&r.budget.heap);
+    hn_tpl_str text = hn_tpl_str_on(&r.budget.heap);
     r.out = &text;
     if (spans_or_null)
         spans_or_null->n = 0;
+    if (origins_or_null)
+        origins_or_null->own.n = 0;
     hn_status status = run_body(&r, input);
     if (r.budget.is_spent || r.budget.is_dry) /* texts lose what they are refused, whoever looks */
         status = HN_ERR_MEMORY;
@@ -253,12 +344,16 @@ hn_status hn_template_render(const hn_template *t, const hn_template_input *inpu
             spans_or_null->at[i].begin += out->length;
             spans_or_null->at[i].end += out->length;
         }
-        hn_str_add_bytes(out, text.text, text.length);
-        status = hn_str_status(out);
+        if (origins_or_null)
+            status = give_origins(t, &text, out->length, origins_or_null);
+        if (status == HN_OK) {
+            hn_str_add_bytes(out, text.text.text, text.text.length);
+            status = hn_str_status(out);
+        }
     } else {
         status = name_failure(&r, status);
     }
-    hn_str_free(&text);
+    hn_tpl_str_free(&text);
     hn_tpl_arena_free(&r.arena);
     return status;
 }

@@ -9,15 +9,19 @@
 #ifndef HN_TEXT_TEMPLATE_TEMPLATE_H
 #define HN_TEXT_TEMPLATE_TEMPLATE_H
 
+#include "base/file.h"
 #include "base/json.h"
+#include "text/unicode/origins.h"
 
 typedef struct hn_template hn_template;
 
-/* A variable. Of `json` or `text` one is given; text is a string as it stands. */
+/* A variable. Of `json` or `text` one is given; text is a string as it stands. All of it is data, save what these say. */
 typedef struct hn_template_var {
     const char *name;
     const hn_json *json;
     const char *text;
+    bool is_own;      /* the text counts as the template's own words: a token of its model */
+    bool has_roles;   /* messages: the role of one, if it is a role at all, counts as the template's own word */
 } hn_template_var;
 
 /* What raise_exception("...") says is marked by HN_ERR_ARGUMENT and the word "raised"; every
@@ -30,11 +34,9 @@ typedef struct hn_template_options {
     int max_depth;        /* of what is nested in the template or calls itself; 0: 600 */
 } hn_template_options;
 
-typedef struct hn_template_span {
-    size_t begin, end; /* bytes of the output */
-} hn_template_span;
+typedef hn_text_span hn_template_span; /* of the output */
 
-/* Where {% generation %} blocks came to lie, in order; hn_free(heap, at). */
+/* Where {% generation %} blocks came to lie, or the template's own words, in order; hn_free(heap, at). */
 typedef struct hn_template_spans {
     hn_template_span *at;
     size_t n, room;
@@ -54,8 +56,20 @@ typedef struct hn_template_input {
     hn_template_options options;
 } hn_template_input;
 
-/* Adds to *out; on failure *out is as long as before. `spans_or_null` is cleared first. */
+/* Whose each byte of the output is. Zeroed at first, and used again and again. */
+typedef struct hn_template_origins {
+    hn_heap *heap; /* of the template */
+    hn_template_spans own; /* what the template's source wrote: all else is data */
+    hn_span words;         /* all it can write; lives as long as the template */
+} hn_template_origins;
+void hn_template_origins_free(hn_template_origins *origins);
+/* As encoding takes them: borrows. */
+hn_text_origins hn_template_origins_view(const hn_template_origins *origins);
+/* The end of an output that is all the template's own, "" if it ends in data. */
+hn_span hn_template_last_words(const hn_template_origins *origins, const hn_str *output);
+
+/* Adds to *out; on failure *out is as long as before. Spans are cleared first. */
 hn_status hn_template_render(const hn_template *t, const hn_template_input *input, hn_str *out,
-                             hn_template_spans *spans_or_null);
+                             hn_template_spans *generated_or_null, hn_template_origins *origins_or_null);
 
 #endif

@@ -43,7 +43,7 @@ static hn_status filter_title(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 {
     hn_tval text, one;
     HN_TRY(hn_tv_to_text(r, &c->self, &text));
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     const hn_tpl_text t = text.as.text;
     bool starts = true;
@@ -61,7 +61,7 @@ static hn_status filter_title(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
                 break;
             end += n;
         }
-        hn_tpl_call call = { .self = hn_tv_text(t.text + begin, end - begin) };
+        hn_tpl_call call = { .self = hn_tv_part(t, begin, end) };
         status = method(r, &call,
                         starts && !divides ? "upper"
                         : divides          ? "strip"
@@ -70,12 +70,12 @@ static hn_status filter_title(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
         if (divides)
             one = call.self;
         if (status == HN_OK)
-            hn_str_add_bytes(&to, one.as.text.text, one.as.text.bytes);
+            hn_tpl_put(&to, one.as.text);
         starts = divides;
     }
     if (status == HN_OK)
-        status = hn_tv_from_str(r, &to, out);
-    hn_str_free(&to);
+        status = hn_tv_from_words(r, &to, out);
+    hn_tpl_str_free(&to);
     return status;
 }
 
@@ -134,22 +134,22 @@ static hn_status filter_indent(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     const hn_tval newline = hn_tv_text("\n", 1);
     HN_TRY(hn_tpl_binary(r, '+', &c->self, &newline, &text)); /* so that a last "\n" counts */
     HN_TRY(lines_of(r, &text, &lines));
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     for (size_t i = 0; i < lines.as.list->n; i++) {
         const hn_tpl_text line = lines.as.list->at[i].as.text;
         if (i)
-            hn_str_add_char(&to, '\n');
+            hn_str_add_char(&to.text, '\n');
         const bool indents = i == 0 ? first : blank || line.bytes;
         if (indents && c->slots[0].kind == HN_TV_TEXT)
-            hn_str_add_bytes(&to, c->slots[0].as.text.text, c->slots[0].as.text.bytes);
+            hn_tpl_put(&to, c->slots[0].as.text);
         for (int64_t k = 0; indents && c->slots[0].kind != HN_TV_TEXT && k < width; k++)
-            hn_str_add_char(&to, ' ');
-        hn_str_add_bytes(&to, line.text, line.bytes);
-        if (to.length > r->options.max_memory)
-            to.status = HN_ERR_MEMORY;
+            hn_str_add_char(&to.text, ' ');
+        hn_tpl_put(&to, line);
+        if (to.text.length > r->options.max_memory)
+            to.text.status = HN_ERR_MEMORY;
     }
-    const hn_status status = hn_tv_from_str(r, &to, out);
-    hn_str_free(&to);
+    const hn_status status = hn_tv_from_words(r, &to, out);
+    hn_tpl_str_free(&to);
     out->is_markup = c->self.is_markup;
     return status;
 }
@@ -181,8 +181,7 @@ static hn_status filter_truncate(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
             text.bytes = i - 1;
             break;
         }
-    const hn_tval kept = hn_tv_text(text.text, text.bytes),
-                  tail = hn_tv_text(end.text, end.bytes);
+    const hn_tval kept = hn_tv_part(text, 0, text.bytes), tail = hn_tv_part(end, 0, end.bytes);
     return hn_tpl_binary(r, '+', &kept, &tail, out);
 }
 
@@ -261,7 +260,7 @@ static hn_status filter_urlencode(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
 }
 
 static hn_status put_attribute(hn_tpl_run *r, const hn_tval *key, const hn_tval *value,
-                               hn_str *to)
+                               hn_tpl_str *to)
 {
     hn_tval text;
     HN_REQUIRE(key->kind == HN_TV_TEXT, HN_ERR_FORMAT, "xmlattr: expected str keys, not %s",
@@ -270,15 +269,15 @@ static hn_status put_attribute(hn_tpl_run *r, const hn_tval *key, const hn_tval 
         HN_REQUIRE(!key->as.text.text[i] || !strchr(" \t\n\r\f\v/>=", key->as.text.text[i]),
                    HN_ERR_FORMAT, "Invalid character in attribute name");
     HN_TRY(hn_tv_to_text(r, value, &text));
-    if (to->length)
-        hn_str_add_char(to, ' ');
+    if (to->text.length)
+        hn_str_add_char(&to->text, ' ');
     hn_tv_escape(to, key->as.text);
-    hn_str_add(to, "=\"");
+    hn_str_add(&to->text, "=\"");
     if (text.is_markup)
-        hn_str_add_bytes(to, text.as.text.text, text.as.text.bytes);
+        hn_tpl_put(to, text.as.text);
     else
         hn_tv_escape(to, text.as.text);
-    hn_str_add_char(to, '"');
+    hn_str_add_char(&to->text, '"');
     return HN_OK;
 }
 
@@ -288,7 +287,7 @@ static hn_status filter_xmlattr(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     HN_TRY(hn_tpl_want_bool(r, c, 0, true, &autospace));
     HN_REQUIRE(c->self.kind == HN_TV_DICT, HN_ERR_FORMAT,
                "'%s' object has no attribute 'items'", hn_tv_type(&c->self));
-    hn_str to = hn_str_on(&r->budget.heap);
+    hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     hn_status status = HN_OK;
     const hn_tpl_dict *d = c->self.as.dict;
     for (size_t i = 0; i < d->n && status == HN_OK; i++)
@@ -297,9 +296,9 @@ static hn_status filter_xmlattr(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     hn_tval text;
     const hn_tval space = hn_tv_text(" ", 1);
     if (status == HN_OK)
-        status = hn_tv_from_str(r, &to, &text);
-    const bool spaced = autospace && to.length;
-    hn_str_free(&to);
+        status = hn_tv_from_words(r, &to, &text);
+    const bool spaced = autospace && to.text.length;
+    hn_tpl_str_free(&to);
     HN_TRY(status);
     *out = text;
     return spaced ? hn_tpl_binary(r, '+', &space, &text, out) : HN_OK;

@@ -15,10 +15,18 @@ typedef struct hn_tpl_arena {
 void *hn_tpl_arena_new(hn_tpl_arena *arena, size_t bytes); /* NULL and a message */
 void hn_tpl_arena_free(hn_tpl_arena *arena);
 
+/* `own` tells the template's own words from what it was given: a byte for each of the text's, 1 where it is the
+ * template's; NULL: none is. So whoever makes a text and does not say whose it is has made one of data. */
 typedef struct hn_tpl_text {
     const char *text; /* UTF-8, not ended */
     size_t bytes;
+    const uint8_t *own;
 } hn_tpl_text;
+
+static inline hn_tpl_text hn_tpl_part(hn_tpl_text of, size_t begin, size_t end)
+{
+    return (hn_tpl_text){ of.text + begin, end - begin, of.own ? of.own + begin : NULL };
+}
 
 typedef enum hn_tpl_token_kind {
     HN_TPL_END,
@@ -124,6 +132,8 @@ struct hn_template {
     size_t n_names;
     hn_tpl_node *body;
     const char **unset;
+    hn_tpl_text words; /* all its literals, a NUL after each */
+    uint8_t *ones;     /* as many as the words have bytes: no literal is longer */
 };
 
 /* NULL and a message: no memory, or too many. */

@@ -30,6 +30,32 @@ hn_status hn_tv_from_str(hn_tpl_run *r, const hn_str *text, hn_tval *out)
     return hn_tv_copy_text(r, text->text, text->length, out);
 }
 
+hn_status hn_tv_from_words(hn_tpl_run *r, const hn_tpl_str *words, hn_tval *out)
+{
+    HN_TRY(hn_tpl_str_status(words));
+    HN_TRY(hn_tv_copy_text(r, words->text.text, words->text.length, out));
+    const size_t n = words->own.length; /* what is beyond is data */
+    if (!n)
+        return HN_OK;
+    uint8_t *own = hn_tpl_new(r, words->text.length + 1);
+    if (!own)
+        return HN_ERR_MEMORY;
+    memcpy(own, words->own.text, n);
+    out->as.text.own = own;
+    return HN_OK;
+}
+
+hn_status hn_tv_own_text(hn_tpl_run *r, const char *text, size_t bytes, hn_tval *out)
+{
+    uint8_t *own = hn_tpl_new(r, bytes + 1);
+    if (!own)
+        return HN_ERR_MEMORY;
+    memset(own, 1, bytes);
+    HN_TRY(hn_tv_copy_text(r, text, bytes, out));
+    out->as.text.own = own;
+    return HN_OK;
+}
+
 int64_t hn_tv_text_length(hn_tpl_text text)
 {
     int64_t n = 0;

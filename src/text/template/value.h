@@ -5,7 +5,7 @@
 #ifndef HN_TEXT_TEMPLATE_VALUE_H
 #define HN_TEXT_TEMPLATE_VALUE_H
 
-#include "text/template/tree.h"
+#include "text/template/own.h"
 
 typedef struct hn_tpl_run hn_tpl_run;
 
@@ -111,6 +111,11 @@ static inline hn_tval hn_tv_text(const char *text, size_t bytes)
 {
     return (hn_tval){ .kind = HN_TV_TEXT, .as.text = { text, bytes } };
 }
+/* A part of a text, each byte whose it was. */
+static inline hn_tval hn_tv_part(hn_tpl_text of, size_t begin, size_t end)
+{
+    return (hn_tval){ .kind = HN_TV_TEXT, .as.text = hn_tpl_part(of, begin, end) };
+}
 static inline bool hn_tv_is_sequence(const hn_tval *v)
 {
     return v->kind == HN_TV_LIST || v->kind == HN_TV_TUPLE;
@@ -157,20 +162,23 @@ hn_status hn_tv_hash(hn_tpl_run *r, const hn_tval *v, uint64_t *out);
 /* Every pair of a dict's items, or of what dict() takes. */
 hn_status hn_tv_dict_merge(hn_tpl_run *r, hn_tpl_dict *d, const hn_tval *from);
 hn_status hn_tv_copy_text(hn_tpl_run *r, const char *text, size_t bytes, hn_tval *out);
-/* Takes what was written; frees nothing. */
+/* Takes what was written; frees nothing. Of a hn_str it is data. */
 hn_status hn_tv_from_str(hn_tpl_run *r, const hn_str *text, hn_tval *out);
+hn_status hn_tv_from_words(hn_tpl_run *r, const hn_tpl_str *words, hn_tval *out);
+/* A copy that is the template's own, for the tokens of its model and the roles of messages. */
+hn_status hn_tv_own_text(hn_tpl_run *r, const char *text, size_t bytes, hn_tval *out);
 hn_status hn_tv_undefined(hn_tpl_run *r, const char *hint, const hn_tval *owner,
                           const hn_tval *name, hn_tval *out);
 hn_status hn_tv_from_json(hn_tpl_run *r, const hn_json *json, hn_tval *out);
 
-/* Writing: str(v) and repr(v). */
-hn_status hn_tv_write(hn_tpl_run *r, const hn_tval *v, hn_str *to);
+/* Writing: str(v) and repr(v). A text's bytes stay whose they were; all else is data. */
+hn_status hn_tv_write(hn_tpl_run *r, const hn_tval *v, hn_tpl_str *to);
 hn_status hn_tv_write_repr(hn_tpl_run *r, const hn_tval *v, hn_str *to);
 hn_status hn_tv_to_text(hn_tpl_run *r, const hn_tval *v, hn_tval *out); /* keeps markup */
 void hn_tv_write_float(double d, hn_str *to);
 /* Shortest digits that read back the same; value = 0.DIGITS * 10^point. Finite, not 0. */
 int hn_tv_float_digits(double d, char digits[20], int *point);
-void hn_tv_escape(hn_str *to, hn_tpl_text text); /* & < > ' " as entities */
+void hn_tv_escape(hn_tpl_str *to, hn_tpl_text text); /* & < > ' " as entities */
 
 /* Texts count code points. */
 int64_t hn_tv_text_length(hn_tpl_text text);

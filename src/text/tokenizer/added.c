@@ -8,17 +8,44 @@ static bool is_word_at(const hn_tokenizer *tok, const uint8_t *at, const uint8_t
     return hn_charset_has(tok->word_chars, code);
 }
 
-static const hn_added *longest(const hn_tokenizer *tok, const hn_trie *trie, const uint8_t *at,
-                               const uint8_t *end, bool parse_special, size_t *bytes)
+/* Whether a mark of the template begins within (at, end): a token of data and template may not swallow it. */
+static bool holds_mark(const hn_added_search *s, size_t at, size_t end)
+{
+    const uint8_t *text = s->text.data, *last = text + s->text.bytes;
+    for (size_t i = at + 1; i < end; i++) {
+        uint32_t node = 0;
+        for (const uint8_t *p = text + i; p < last && (node = hn_trie_child(s->trie, node, *p)); p++) {
+            const int32_t value = s->trie->value[node];
+            if (value >= 0 && hn_guard_has(s->encoder, value) &&
+                hn_guard_owns(s->encoder, s->passage, i, (size_t)(p + 1 - text)))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a token may stand here: a guarded one only where all of it is the template's. */
+static bool may_stand(const hn_added_search *s, int32_t value, size_t at, size_t end)
+{
+    if (s->tok->added[value].is_special && !s->parse_special)
+        return false;
+    if (!hn_guard_is_set(s->encoder) || hn_guard_owns(s->encoder, s->passage, at, end))
+        return true;
+    return !hn_guard_has(s->encoder, value) && !holds_mark(s, at, end);
+}
+
+static const hn_added *longest(const hn_added_search *s, size_t at, size_t *bytes)
 {
     const hn_added *best = NULL;
+    const uint8_t *text = s->text.data, *end = text + s->text.bytes;
     uint32_t node = 0;
-    for (const uint8_t *p = at; p < end && (node = hn_trie_child(trie, node, *p)); p++) {
-        const int32_t value = trie->value[node];
-        if (value < 0 || (tok->added[value].is_special && !parse_special))
+    for (const uint8_t *p = text + at; p < end && (node = hn_trie_child(s->trie, node, *p)); p++) {
+        const int32_t value = s->trie->value[node];
+        const size_t n = (size_t)(p + 1 - text) - at;
+        if (value < 0 || !may_stand(s, value, at, at + n))
             continue;
-        best = &tok->added[value];
-        *bytes = (size_t)(p + 1 - at);
+        best = &s->tok->added[value];
+        *bytes = n;
     }
     return best;
 }
@@ -53,14 +80,14 @@ static void take_blanks(const hn_tokenizer *tok, const hn_added *added, hn_span 
     }
 }
 
-hn_added_match hn_added_next(const hn_tokenizer *tok, const hn_trie *trie, hn_span span,
-                             size_t from, size_t taken, bool parse_special)
+hn_added_match hn_added_next(const hn_added_search *s, size_t from, size_t taken)
 {
+    const hn_tokenizer *tok = s->tok;
+    const hn_span span = s->text;
     const uint8_t *text = span.data, *end = text + span.bytes;
-    for (size_t at = from; trie->n_nodes && at < span.bytes; at++) {
+    for (size_t at = from; s->trie->n_nodes && at < span.bytes; at++) {
         size_t n = 0;
-        const hn_added *found =
-            trie->root[text[at]] ? longest(tok, trie, text + at, end, parse_special, &n) : NULL;
+        const hn_added *found = s->trie->root[text[at]] ? longest(s, at, &n) : NULL;
         if (!found)
             continue;
         hn_added_match m = { at, at + n, at + n, found->id };

@@ -73,10 +73,9 @@ static hn_status encode_normalized(const hn_tokenizer *tok, const hn_encode_opti
     e->text = (hn_passage){ 0 };
     hn_status status = HN_OK;
     const uint32_t at = e->at, last = e->end;
-    const hn_span all = { whole.bytes, whole.n };
+    const hn_added_search search = { tok, &tok->added_normalized, { whole.bytes, whole.n }, o->parse_special, e, &whole };
     for (size_t from = 0, next = 0; (from < whole.n || next < whole.n) && status == HN_OK;) {
-        const hn_added_match m =
-            hn_added_next(tok, &tok->added_normalized, all, next, from, o->parse_special);
+        const hn_added_match m = hn_added_next(&search, next, from);
         const uint32_t begin = m.begin < whole.n ? hn_passage_from(&whole, m.begin) : last;
         const uint32_t end = m.end < whole.n ? hn_passage_from(&whole, m.end) : last;
         hn_passage_clear(&e->text, e->heap, whole.maps);
@@ -102,10 +101,12 @@ static hn_status encode_stretch(const hn_tokenizer *tok, const uint8_t *text, hn
     struct hn_encoder *e = out->encoder;
     if (stretch.begin == stretch.end)
         return HN_OK;
-    hn_passage_clear(&e->text, e->heap, o->wants_offsets);
+    /* where a byte came from tells whose it is, also after normalising */
+    const bool maps = o->wants_offsets || (o->origins && tok->added_normalized.n_nodes);
+    hn_passage_clear(&e->text, e->heap, maps);
     hn_passage_put(&e->text, text + stretch.begin, stretch.end - stretch.begin, 0);
     HN_TRY(e->text.status);
-    for (size_t i = 0, n; o->wants_offsets && i < e->text.n; i += n) {
+    for (size_t i = 0, n; maps && i < e->text.n; i += n) {
         uint32_t code;
         n = hn_char_at(e->text.bytes + i, e->text.bytes + e->text.n, &code);
         for (size_t k = 0; k < n; k++) /* a token may be a part of a character */
@@ -127,10 +128,9 @@ static hn_status encode_text(const hn_tokenizer *tok, const uint8_t *text, size_
         o->add_eos == HN_BY_MODEL ? tok->adds_suffix : o->add_eos == HN_YES;
     for (size_t i = 0; adds_prefix && i < tok->n_prefix; i++)
         HN_TRY(put(out, tok->prefix[i], 0, 0, offsets));
-    const hn_span all = { text, bytes };
+    const hn_added_search search = { tok, &tok->added_raw, { text, bytes }, o->parse_special, out->encoder, NULL };
     for (size_t at = 0, next = 0; at < bytes || next < bytes;) {
-        const hn_added_match m =
-            hn_added_next(tok, &tok->added_raw, all, next, at, o->parse_special);
+        const hn_added_match m = hn_added_next(&search, next, at);
         if (m.begin > at)
             HN_TRY(encode_stretch(tok, text, (hn_piece){ (uint32_t)at, (uint32_t)m.begin }, o,
                                   out));
@@ -171,8 +171,10 @@ hn_status hn_tokenizer_encode(const hn_tokenizer *tok, const char *text, size_t 
     HN_REQUIRE(bytes < UINT32_MAX / 2, HN_ERR_ARGUMENT,
                "text: %zu bytes: expected less than 2 GiB", bytes);
     HN_TRY(prepare(tok, out));
-    const hn_status status =
-        encode_text(tok, (const uint8_t *)text, bytes, options ? options : &none, out);
+    const hn_encode_options *o = options ? options : &none;
+    HN_TRY(hn_guard_set(tok, o->origins, out->encoder));
+    const hn_status status = encode_text(tok, (const uint8_t *)text, bytes, o, out);
+    out->encoder->origins = NULL;
     if (status != HN_OK)
         out->n = 0;
     return status;
@@ -188,7 +190,7 @@ void hn_encoding_free(hn_encoding *out)
     hn_passage_free(&e->spare);
     hn_split_space_free(heap, &e->split);
     hn_merger_free(heap, &e->merger);
-    void *const blocks[] = { e->score, e->start, e->id,      e->slots, e->texts,
+    void *const blocks[] = { e->score, e->start, e->id,      e->slots, e->texts, e->guarded,
                              e->ids,   out->ids, out->begin, out->end, e };
     for (size_t i = 0; i < HN_COUNT(blocks); i++)
         hn_free(heap, blocks[i]);

@@ -1,5 +1,6 @@
 /* model: the ids of one piece, which the family makes and an encoder remembers. */
 #include "text/tokenizer/family.h"
+#include "text/tokenizer/guard.h"
 
 #include <string.h>
 
@@ -66,8 +67,7 @@ static hn_status remember(struct hn_encoder *e, uint64_t hash, const uint8_t *te
     return HN_OK;
 }
 
-hn_status hn_model_encode(const hn_tokenizer *tok, hn_piece piece, bool offsets,
-                          hn_encoding *out)
+static hn_status encode_piece(const hn_tokenizer *tok, hn_piece piece, bool offsets, hn_encoding *out)
 {
     struct hn_encoder *e = out->encoder;
     const uint8_t *text = e->text.bytes + piece.begin;
@@ -87,4 +87,33 @@ hn_status hn_model_encode(const hn_tokenizer *tok, hn_piece piece, bool offsets,
     const size_t n_before = out->n;
     HN_TRY(tok->family->encode(tok, piece, false, out));
     return remember(e, hash, text, bytes, out->ids + n_before, out->n - n_before);
+}
+
+static bool has_guarded(const hn_tokenizer *tok, const hn_encoding *out, size_t from)
+{
+    for (size_t i = from; hn_guard_is_set(out->encoder) && i < out->n; i++)
+        if (hn_guard_forbids(tok, out->encoder, out->ids[i]))
+            return true;
+    return false;
+}
+
+/* Some models have special tokens among their words, and a text that spells one would be it. Then its characters are
+ * encoded one by one: no text of a single character is a mark. */
+hn_status hn_model_encode(const hn_tokenizer *tok, hn_piece piece, bool offsets, hn_encoding *out)
+{
+    const size_t n_before = out->n;
+    HN_TRY(encode_piece(tok, piece, offsets, out));
+    if (!has_guarded(tok, out, n_before))
+        return HN_OK;
+    const uint8_t *text = out->encoder->text.bytes;
+    uint32_t code;
+    out->n = n_before;
+    for (size_t at = piece.begin, n; at < piece.end; at += n) {
+        n = hn_char_at(text + at, text + piece.end, &code);
+        const size_t before = out->n;
+        HN_TRY(encode_piece(tok, (hn_piece){ (uint32_t)at, (uint32_t)(at + n) }, offsets, out));
+        if (has_guarded(tok, out, before))
+            out->n = before;
+    }
+    return HN_OK;
 }

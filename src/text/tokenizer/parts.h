@@ -90,6 +90,8 @@ struct hn_encoder {
     int32_t *ids;
     uint32_t size, n_slots, n_texts, n_ids; /* size: slots; 16 bytes of text and 4 ids for each */
     uint32_t at, end; /* of the fragment, in the caller's text */
+    const hn_text_origins *origins; /* of the text that is being encoded; NULL: nothing is guarded */
+    bool *guarded;                  /* by place in `added` (guard.h) */
 };
 
 /* Puts an id at the end; begin and end are places in the encoder's passage. */

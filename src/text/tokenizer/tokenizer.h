@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/meta.h"
+#include "text/unicode/origins.h"
 #include "text/tokenizer/vocab.h"
 
 typedef struct hn_tokenizer hn_tokenizer;
@@ -32,6 +33,9 @@ typedef struct hn_encode_options {
     hn_choice add_bos, add_eos; /* what the model puts before and after a text */
     bool parse_special;         /* control tokens written out in the text are meant */
     bool wants_offsets;
+    /* Whose words they are; NULL: nobody asked. What is data becomes no special token, nor a part of one, and no mark
+     * that the template writes itself; ordinary tokens form across the edge as everywhere. */
+    const hn_text_origins *origins;
 } hn_encode_options;
 
 /* The ids of a text, and what encoding needs on the way: keep one a thread, zeroed at first,
