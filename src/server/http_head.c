@@ -80,7 +80,7 @@ static const char *decode_path(char *path)
         const int high = is_coded ? hex_of(from[1]) : 0, low = is_coded && high >= 0 ? hex_of(from[2]) : 0;
         if (high < 0 || low < 0)
             return "the path has a % without two hexadecimal digits";
-        *to = is_coded ? (char)(high << 4 | low) : *from;
+        *to = (char)(is_coded ? high << 4 | low : *from);
         if (!*to)
             return "the path has a NUL when it is decoded";
         from += is_coded ? 3 : 1;
@@ -229,18 +229,22 @@ static bool no_field_twice(hn_http_parse *p)
     return true;
 }
 
-/* How often a list of words, parted by commas, has one. */
+/* How often a list, parted by commas, has a word. */
 static int list_count(const char *list, const char *word)
 {
     const size_t n = strlen(word);
     int times = 0;
-    while (*list) {
-        list += strspn(list, ", \t");
-        const size_t here = strcspn(list, ", \t");
+    for (;;) {
+        list += strspn(list, " \t");
+        size_t here = strcspn(list, ",");
+        const char *next = list + here;
+        while (here && (list[here - 1] == ' ' || list[here - 1] == '\t'))
+            here--;
         times += here == n && hn_ascii_same_n(list, word, n);
-        list += here;
+        if (!*next)
+            return times;
+        list = next + 1;
     }
-    return times;
 }
 
 static bool asks_for(const hn_http_parse *p, const char *word)

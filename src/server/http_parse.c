@@ -3,6 +3,8 @@
  * stands. A body goes to where it stays. */
 #include "server/http_parse.h"
 
+#include "base/ascii.h"
+
 #include <string.h>
 
 enum {
@@ -13,7 +15,20 @@ enum {
     FIRST_BODY = 4096
 };
 
-enum { CHUNK_SIZE, CHUNK_EXTENSION, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_CR, CHUNK_LF, TRAILER, TRAILER_LF };
+enum {
+    CHUNK_SIZE,
+    EXTENSION_NAME, /* ;name, ;name=value and ;name="value", without blanks */
+    EXTENSION_VALUE,
+    EXTENSION_QUOTED,
+    EXTENSION_ESCAPED,
+    EXTENSION_DONE,
+    CHUNK_SIZE_LF,
+    CHUNK_DATA,
+    CHUNK_CR,
+    CHUNK_LF,
+    TRAILER,
+    TRAILER_LF
+};
 
 void hn_http_parse_begin(hn_http_parse *p, hn_heap *heap, const hn_http_parse_limits *limits)
 {
@@ -73,7 +88,11 @@ static void head_is_too_long(hn_http_parse *p)
 /* One empty line before a request is nothing: some clients end a body with it. */
 static void skip_empty_line(hn_http_parse *p)
 {
-    if (p->n_seen == 2 && !p->overhead_bytes && p->head[0] == '\r' && p->head[1] == '\n') {
+    if (p->n_seen != 2 || p->head[0] != '\r' || p->head[1] != '\n')
+        return;
+    if (p->overhead_bytes) {
+        hn_http_parse_refuse(p, 400, "more than one empty line stands before the request");
+    } else {
         p->head_bytes -= 2;
         memmove(p->head, p->head + 2, p->head_bytes);
         p->n_seen = 0;
@@ -182,21 +201,49 @@ static void take_size(hn_http_parse *p, char c)
             hn_http_parse_refuse(p, 400, "a chunk's size has too many digits");
         return;
     }
-    p->line_bytes = 0;
+    p->line_bytes = p->word_bytes = 0;
     if (!p->n_digits || (c != '\r' && c != ';'))
         hn_http_parse_refuse(p, 400, "a chunk does not begin with its size");
-    p->chunk_state = c == ';' ? CHUNK_EXTENSION : CHUNK_SIZE_LF;
+    p->chunk_state = c == ';' ? EXTENSION_NAME : CHUNK_SIZE_LF;
 }
 
-/* What an extension says is not looked at. */
+/* Between quotes; -1: c may not stand there. */
+static int quoted(int state, char c)
+{
+    if (!hn_http_is_value_char((unsigned char)c))
+        return -1;
+    if (state == EXTENSION_ESCAPED)
+        return EXTENSION_QUOTED;
+    return c == '"' ? EXTENSION_DONE : c == '\\' ? EXTENSION_ESCAPED : EXTENSION_QUOTED;
+}
+
+/* `word`: bytes of the name or value before c. */
+static int after_word(int state, char c, size_t word)
+{
+    if (state == EXTENSION_VALUE && c == '"' && !word)
+        return EXTENSION_QUOTED;
+    if (state != EXTENSION_DONE && hn_http_is_token_char((unsigned char)c))
+        return state;
+    if (state != EXTENSION_DONE && !word)
+        return -1;
+    if (c == '=' && state == EXTENSION_NAME)
+        return EXTENSION_VALUE;
+    return c == ';' ? EXTENSION_NAME : c == '\r' ? CHUNK_SIZE_LF : -1;
+}
+
+/* What an extension says is not looked at, but that it is one. */
 static void take_extension(hn_http_parse *p, char c)
 {
-    if (c == '\r')
-        p->chunk_state = CHUNK_SIZE_LF;
-    else if (!hn_http_is_value_char((unsigned char)c))
-        hn_http_parse_refuse(p, 400, "a chunk's extension has a control character");
-    else if (++p->line_bytes > MOST_EXTENSION || ++p->overhead_bytes > MOST_OVERHEAD)
+    const int state = p->chunk_state;
+    const bool is_quoted = state == EXTENSION_QUOTED || state == EXTENSION_ESCAPED;
+    const int next = is_quoted ? quoted(state, c) : after_word(state, c, p->word_bytes);
+    p->word_bytes = next == state ? p->word_bytes + 1 : 0;
+    if (next < 0)
+        hn_http_parse_refuse(p, 400, "behind a chunk's size stands no extension");
+    else if (next != CHUNK_SIZE_LF && (++p->line_bytes > MOST_EXTENSION || ++p->overhead_bytes > MOST_OVERHEAD))
         hn_http_parse_refuse(p, 400, "the chunks' extensions are longer than is taken here");
+    else
+        p->chunk_state = next;
 }
 
 static void end_size(hn_http_parse *p, char c)
@@ -221,23 +268,39 @@ static void end_data(hn_http_parse *p, char c)
     p->chunk_state = p->chunk_state == CHUNK_CR ? CHUNK_LF : CHUNK_SIZE;
 }
 
+/* Behind the last chunk nothing is said of how long a request is, or whose. */
+static bool is_of_the_head(const char *name)
+{
+    return !strcmp(name, "content-length") || !strcmp(name, "transfer-encoding") || !strcmp(name, "host");
+}
+
+static void take_trailer_name(hn_http_parse *p, char c)
+{
+    if (c == ':' && p->line_bytes) {
+        p->in_value = true;
+        p->trailer_name[p->line_bytes < sizeof p->trailer_name ? p->line_bytes : 0] = 0;
+        if (is_of_the_head(p->trailer_name))
+            hn_http_parse_refuse(p, 400, "a field stands behind the body that belongs before it");
+    } else if (!hn_http_is_token_char((unsigned char)c)) {
+        hn_http_parse_refuse(p, 400, "behind the body stands no field");
+    } else if (p->line_bytes < sizeof p->trailer_name) {
+        p->trailer_name[p->line_bytes] = hn_ascii_lower(c);
+    }
+    p->line_bytes++;
+}
+
 /* Fields behind the last chunk, which have to be such, and are not kept: nobody may add what was not there when the
- * request was looked at. `in_value`: the name is over. */
+ * request was looked at. */
 static void take_trailer(hn_http_parse *p, char c)
 {
-    if (++p->trailer_bytes > p->limits.head_bytes) {
+    if (++p->trailer_bytes > p->limits.head_bytes)
         hn_http_parse_refuse(p, 431, "the fields behind the body are larger than is taken here");
-    } else if (c == '\r' && (p->in_value || !p->line_bytes)) {
+    else if (c == '\r' && (p->in_value || !p->line_bytes))
         p->chunk_state = TRAILER_LF;
-    } else if (!p->in_value) {
-        if (c == ':' && p->line_bytes)
-            p->in_value = true;
-        else if (!hn_http_is_token_char((unsigned char)c))
-            hn_http_parse_refuse(p, 400, "behind the body stands no field");
-        p->line_bytes++;
-    } else if (!hn_http_is_value_char((unsigned char)c)) {
+    else if (!p->in_value)
+        take_trailer_name(p, c);
+    else if (!hn_http_is_value_char((unsigned char)c))
         hn_http_parse_refuse(p, 400, "a field behind the body has a control character");
-    }
 }
 
 static void end_trailer(hn_http_parse *p, char c)
@@ -257,7 +320,11 @@ static void take_chunk_byte(hn_http_parse *p, char c)
 {
     switch (p->chunk_state) {
     case CHUNK_SIZE: take_size(p, c); break;
-    case CHUNK_EXTENSION: take_extension(p, c); break;
+    case EXTENSION_NAME:
+    case EXTENSION_VALUE:
+    case EXTENSION_QUOTED:
+    case EXTENSION_ESCAPED:
+    case EXTENSION_DONE: take_extension(p, c); break;
     case CHUNK_SIZE_LF: end_size(p, c); break;
     case CHUNK_CR:
     case CHUNK_LF: end_data(p, c); break;

@@ -34,7 +34,8 @@ typedef struct hn_http_parse {
     hn_http_field *fields;
     char *body;
     size_t body_room, left; /* of the body, or of the chunk that comes */
-    size_t trailer_bytes, line_bytes, overhead_bytes;
+    size_t trailer_bytes, line_bytes, word_bytes, overhead_bytes;
+    char trailer_name[20]; /* one that is longer is none that is looked for */
     int chunk_state, n_digits;
     bool is_chunked, after_cr, in_value;
 } hn_http_parse;
