@@ -11,8 +11,18 @@
 
 #include <string.h>
 
+#define LIMIT_FIELD(field, otherwise, name, what) int64_t field;
+#define LIMIT_OPTION(field, otherwise, name, what)                                                                     \
+    HN_INT(serve_args, limits.field, name, "N", 1, INT64_MAX, what "; default " #otherwise),
+#define LIMIT_TAKE(field, otherwise, name, what) o.http.field = a->limits.field;
+
 typedef struct serve_args {
-    const char *host, *cache;
+    const char *host, *cache, *keys, *log;
+    bool shares_beginnings;
+    hn_list hosts, origins;
+    struct {
+        HN_HTTP_LIMITS(LIMIT_FIELD)
+    } limits;
     int64_t port, context, parallel, waiting, piece, blocks, most_loaded, drain, draft_ngram;
     bool force, mapped;
     hn_list lora, ignore;
@@ -22,18 +32,25 @@ typedef struct serve_args {
 
 static const hn_option options[] = {
     HN_TEXT(serve_args, host, "host", "ADDRESS", "to listen at; default 127.0.0.1"),
-    HN_INT(serve_args, port, "port", "N", 0, 65535, "default 8080; 0: one that is free"),
-    HN_INT(serve_args, drain, "drain", "SECONDS", 0, 86400, "for those who are answered, after a signal; default 30"),
+    HN_INT(serve_args, port, "port", "N", 0, 65535, "0: one that is free"),
+    HN_INT(serve_args, drain, "drain", "SECONDS", 0, 86400, "for those who are answered, after a signal"),
+    HN_GROUP("who may ask"),
+    HN_TEXT(serve_args, keys, "api-keys", "FILE", "of lines NAME SECRET [admin]; without it whoever reaches the address"),
+    HN_FLAG(serve_args, shares_beginnings, "share-cache",
+            "beginnings among keys: how soon one is answered tells what others asked"),
+    HN_LIST(serve_args, hosts, "allow-host", "NAME", "without keys: another name that the Host may have"),
+    HN_LIST(serve_args, origins, "allow-origin", "ORIGIN", "pages of it may ask, as https://app.example"),
+    HN_TEXT(serve_args, log, "log", "FORM", "of requests, on stderr: none (the default), lines or json; never their texts"),
     HN_GROUP("the models"),
     HN_LIST(serve_args, lora, "lora", "NAME=FILE[:SCALE]",
             "an adapter for requests of `model:NAME`; of a model that is not the first, MODEL:NAME=FILE"),
     HN_FLAG(serve_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_INT(serve_args, most_loaded, "models-max", "N", 1, 64,
            "that are loaded at a time; one that is asked for takes the place of the one longest not asked. Default: all"),
-    HN_TEMPLATE_OPTIONS(serve_args, template, "this chat template", "s"),
+    HN_TEMPLATE_OPTIONS(serve_args, template, "this chat template", ""),
     HN_IGNORE_OPTION(serve_args),
     HN_GROUP("who is served when"),
-    HN_INT(serve_args, parallel, "parallel", "N", 1, 256, "requests of a model that run at a time; default 8"),
+    HN_INT(serve_args, parallel, "parallel", "N", 1, 256, "requests of a model that run at a time"),
     HN_INT(serve_args, waiting, "waiting", "N", 1, 1000000, "beside them; default 1024"),
     HN_INT(serve_args, context, "context", "N", 1, INT32_MAX, "of a request, prompt and answer; default 4096"),
     HN_INT(serve_args, blocks, "blocks", "N", 1, INT32_MAX,
@@ -41,7 +58,9 @@ static const hn_option options[] = {
     HN_INT(serve_args, piece, "piece", "N", 1, 65536, "tokens of prompts a step while others generate; default 128"),
     HN_TEXT(serve_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_INT(serve_args, draft_ngram, "draft-ngram", "N", 1, 64,
-           "guess what followed the last tokens, up to N, where they were said before"),
+           "guess what followed the last tokens, up to N, where they were said before; default: no guesses"),
+    HN_GROUP("limits of HTTP"),
+    HN_HTTP_LIMITS(LIMIT_OPTION)
     HN_GROUP("what computes it, and how"),
     HN_FLAG(serve_args, mapped, "mapped", "read weights where the file is mapped: starts sooner, generates slower"),
     HN_MACHINE_OPTIONS(serve_args, HN_NUMERICS_OF_RUNS),
@@ -56,6 +75,7 @@ typedef struct serving {
     hn_engine *engine;
     hn_shelf shelf;
     bool has_shelf;
+    hn_keys *keys;
     hn_server *server;
     hn_lm_draft_options draft;
 } serving;
@@ -97,6 +117,14 @@ static hn_status fill_shelf(serving *s, int n, char **words)
     return HN_OK;
 }
 
+static hn_status take_log(const char *form, hn_log *out)
+{
+    const bool is_json = form && !strcmp(form, "json"), is_lines = form && !strcmp(form, "lines");
+    HN_REQUIRE(!form || is_json || is_lines || !strcmp(form, "none"), HN_ERR_ARGUMENT, "--log %.40s: expected none, lines or json", form);
+    *out = (hn_log){ is_json || is_lines ? stderr : NULL, is_json };
+    return HN_OK;
+}
+
 static hn_status open_serving(serving *s, int n, char **words)
 {
     static char builtin[64];
@@ -108,7 +136,14 @@ static hn_status open_serving(serving *s, int n, char **words)
     hn_shelf_open(&s->shelf, &s->heap, s->engine, a->most_loaded);
     s->has_shelf = true;
     HN_TRY(fill_shelf(s, n ? n : 1, n ? words : &only));
-    const hn_server_options o = { .http = { .host = a->host, .port = (int)a->port } };
+    if (a->keys)
+        HN_TRY(hn_keys_read(&s->keys, &s->heap, a->keys));
+    hn_server_options o = {
+        .http = { .host = a->host, .port = (int)a->port }, .keys = s->keys, .shares_beginnings = a->shares_beginnings,
+        .guard = { .hosts = a->hosts.at, .n_hosts = (size_t)a->hosts.n, .origins = a->origins.at, .n_origins = (size_t)a->origins.n },
+    };
+    HN_HTTP_LIMITS(LIMIT_TAKE)
+    HN_TRY(take_log(a->log, &o.log));
     return hn_server_open(&s->server, &s->shelf, &o);
 }
 
@@ -162,6 +197,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_server_close(s.server);
     if (s.has_shelf)
         hn_shelf_close(&s.shelf);
+    hn_keys_free(s.keys);
     hn_machine_engine_free(s.engine);
     hn_interrupt_end();
     return status;

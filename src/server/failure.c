@@ -19,7 +19,7 @@ const char *hn_failure_type(const hn_failure *f) { return words[f->kind].type; }
 
 const char *hn_failure_code(const hn_failure *f) { return words[f->kind].code; }
 
-bool hn_refuse_as(hn_failure *out, hn_refusal kind, const char *param, const char *format, ...)
+bool hn_refuse_as(hn_failure *out, hn_failure_kind kind, const char *param, const char *format, ...)
 {
     va_list args;
     out->kind = kind;

@@ -13,6 +13,8 @@
     X(MISSING_FIELD, 400, "invalid_request_error", "missing_required_parameter")                                  \
     X(UNSUPPORTED, 400, "invalid_request_error", "unsupported_parameter")                                         \
     X(TOO_LONG, 400, "invalid_request_error", "context_length_exceeded")                                          \
+    X(BAD_TYPE, 415, "invalid_request_error", "unsupported_media_type")                                           \
+    X(WRONG_HOST, 421, "invalid_request_error", "unknown_host")                                                   \
     X(NO_KEY, 401, "authentication_error", "invalid_api_key")                                                     \
     X(NO_RIGHT, 403, "permission_error", "insufficient_permissions")                                              \
     X(NO_MODEL, 404, "invalid_request_error", "model_not_found")                                                  \
@@ -24,15 +26,15 @@
     X(ENDING, 503, "server_error", "server_is_ending")                                                            \
     X(NO_ROOM, 503, "server_error", "out_of_memory")
 
-typedef enum hn_refusal {
+typedef enum hn_failure_kind {
     HN_REFUSED_NOT,
 #define HN_REFUSAL_ENUM(name, http, type, code) HN_REFUSED_##name,
     HN_REFUSAL_LIST(HN_REFUSAL_ENUM)
 #undef HN_REFUSAL_ENUM
-} hn_refusal;
+} hn_failure_kind;
 
 typedef struct hn_failure {
-    hn_refusal kind;
+    hn_failure_kind kind;
     char param[96]; /* the field that it is about; "": none */
     char message[600];
 } hn_failure;
@@ -42,7 +44,7 @@ const char *hn_failure_type(const hn_failure *f);
 const char *hn_failure_code(const hn_failure *f);
 
 /* Fills *out and returns false: `return hn_refuse_as(...)`. */
-bool hn_refuse_as(hn_failure *out, hn_refusal kind, const char *param, const char *format, ...)
+bool hn_refuse_as(hn_failure *out, hn_failure_kind kind, const char *param, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* By what the library says: its sentence, and the kind that its status means here. */
 bool hn_refuse_by(hn_failure *out, hn_status status, const char *param);

@@ -53,17 +53,45 @@ static bool refuse_path(hn_http_call *call, const hn_http_request *r, hn_failure
     return hn_refuse_as(why, HN_REFUSED_NO_METHOD, NULL, "%.200s: expected %s, found %.20s", r->path, takes, r->method);
 }
 
-void hn_server_route(hn_server *s, hn_http_call *call)
+static const route *find(const hn_http_request *r)
+{
+    for (int i = 0; i < N_ROUTES; i++)
+        if (!strcmp(routes[i].method, r->method) && is_path(routes[i].path, r->path))
+            return &routes[i];
+    return NULL;
+}
+
+static bool has_right(const hn_server *s, hn_http_call *call, right wanted, hn_failure *why)
+{
+    const hn_key *key = s->o.keys ? hn_keys_of(s->o.keys, hn_http_request_of(call)) : NULL;
+    if (key)
+        hn_http_set_tag(call, key->name);
+    if (!s->o.keys || wanted == RIGHT_any)
+        return true;
+    if (!key)
+        return hn_refuse_as(why, HN_REFUSED_NO_KEY, NULL, "expected a key of this server: Authorization: Bearer, or x-api-key");
+    return wanted != RIGHT_admin || key->is_admin ||
+           hn_refuse_as(why, HN_REFUSED_NO_RIGHT, NULL, "%s: takes a key with the admin right", hn_http_request_of(call)->path);
+}
+
+bool hn_server_admits(hn_server *s, hn_http_call *call, hn_failure *why)
 {
     const hn_http_request *r = hn_http_request_of(call);
-    hn_failure why;
-    for (int i = 0; i < N_ROUTES; i++)
-        if (!strcmp(routes[i].method, r->method) && is_path(routes[i].path, r->path)) {
-            routes[i].answer(s, call);
-            return;
-        }
-    refuse_path(call, r, &why);
-    hn_api_refuse(s, call, &why);
+    const route *found = find(r);
+    hn_refusal no;
+    if (!has_right(s, call, found ? found->right : RIGHT_key, why)) /* who has no key learns of no path */
+        return false;
+    if (!found)
+        return refuse_path(call, r, why);
+    if (hn_guard_admits(&s->o.guard, r, &no))
+        return true;
+    return hn_refuse_as(why, no.status == 415 ? HN_REFUSED_BAD_TYPE : no.status == 421 ? HN_REFUSED_WRONG_HOST : HN_REFUSED_NO_RIGHT,
+                        NULL, "%s", no.message);
+}
+
+void hn_server_route(hn_server *s, hn_http_call *call)
+{
+    find(hn_http_request_of(call))->answer(s, call); /* there is one: it was admitted */
 }
 
 /* ---- requests to a model ---- */
@@ -74,6 +102,8 @@ static bool read_body(hn_server *s, hn_answer *a, const hn_fields *fields)
     const hn_status status = hn_json_read(a->heap, "the body", r->body, r->body_bytes, &a->text);
     if (status != HN_OK)
         return hn_refuse_by(&a->failure, status, NULL);
+    const hn_key *key = s->o.keys && !s->o.shares_beginnings ? hn_keys_of(s->o.keys, r) : NULL;
+    a->owner = key ? key->owner : 0;
     a->body = hn_json_root(a->text);
     return hn_fields_check(fields, a->body, &a->failure) &&
            hn_shelf_find(s->shelf, hn_field_text(a->body, "model", NULL), &a->model, &a->adapter, &a->failure);

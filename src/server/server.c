@@ -89,9 +89,25 @@ static void on_call(void *context, hn_http_call *call)
     hn_worker_give(&s->desk, &v->task);
 }
 
+/* By the head alone: whoever may not ask is told before a body is taken. */
+static bool on_head(void *context, hn_http_call *call)
+{
+    hn_server *s = context;
+    hn_failure why;
+    hn_guard_share(&s->o.guard, call);
+    if (hn_guard_preflight(&s->o.guard, call))
+        return false;
+    if (hn_server_admits(s, call, &why))
+        return true;
+    s->n_calls++;
+    hn_api_refuse(s, call, &why);
+    return false;
+}
+
 static void on_done(void *context, const hn_http_done *done)
 {
     hn_server *s = context;
+    hn_log_write(&s->o.log, s->heap, done);
     if (done->status >= 0 && done->status < HN_N_STATUSES)
         s->by_status[done->status]++;
 }
@@ -103,6 +119,7 @@ static hn_status open_server(hn_server *s)
     hn_http_options http = s->o.http;
     http.heap = s->heap;
     http.on_call = on_call;
+    http.on_head = on_head;
     http.on_done = on_done;
     http.context = s;
     HN_TRY(hn_worker_start(&s->desk, NULL, NULL));
@@ -120,6 +137,8 @@ hn_status hn_server_open(hn_server **out, hn_shelf *shelf, const hn_server_optio
     s->heap = shelf->heap;
     s->shelf = shelf;
     s->o = *options;
+    s->o.guard.has_keys = options->keys != NULL;
+    s->o.guard.host = options->http.host ? options->http.host : "127.0.0.1";
     hn_os_mutex_open(&s->lock);
     const hn_status status = open_server(s);
     if (status != HN_OK) {
@@ -136,9 +155,10 @@ void hn_server_drain(hn_server *s) { hn_http_drain(s->http); }
 
 bool hn_server_is_idle(const hn_server *s) { return hn_http_is_idle(s->http); }
 
-/* Cancelled work ends each answer by name; then nobody has a call any more. */
+/* Cancelled work ends each answer by name; then nobody has a call any more, and what was said last is sent. */
 void hn_server_close(hn_server *s)
 {
+    enum { LAST_WORDS_MS = 2000, LOOK_MS = 5 };
     if (!s)
         return;
     if (s->http)
@@ -149,6 +169,8 @@ void hn_server_close(hn_server *s)
         hn_worker_stop(&s->shelf->models[i]->clerk);
     for (int32_t i = 0; i < s->shelf->n; i++)
         hn_worker_stop(&s->shelf->models[i]->runner);
+    for (int ms = 0; s->http && ms < LAST_WORDS_MS && !hn_http_is_idle(s->http); ms += LOOK_MS)
+        hn_os_thread_rest(LOOK_MS);
     hn_http_close(s->http);
     hn_engine_resume(s->shelf->engine);
     hn_free(s->heap, s->loads);

@@ -3,13 +3,19 @@
 #ifndef HN_SERVER_SERVER_H
 #define HN_SERVER_SERVER_H
 
-#include "server/http.h"
+#include "server/guard.h"
+#include "server/keys.h"
+#include "server/log.h"
 #include "server/served.h"
 
 typedef struct hn_server hn_server;
 
 typedef struct hn_server_options {
-    hn_http_options http; /* its callbacks, context and heap are the server's */
+    hn_http_options http;  /* its callbacks, context and heap are the server's */
+    hn_guard guard;        /* whom it admits; its host, and whether there are keys, are filled in */
+    const hn_keys *keys;   /* who may ask; NULL: everybody whom the guard admits. It outlives the server */
+    bool shares_beginnings; /* among keys: what they ask is told by how soon others are answered */
+    hn_log log;
 } hn_server_options;
 
 /* Serves what is on the shelf, which stays the caller's and outlives it; loads its models, as many as may be at a time, in the

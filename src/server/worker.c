@@ -31,7 +31,7 @@ static void work(void *context)
         for (hn_task *task; (task = take(w, !has_more)); has_more = has_more || w->step)
             task->run(task);
         has_more = w->step && has_more && w->step(w->context);
-    } while (!is_to_stop(w));
+    } while (has_more || !is_to_stop(w));
 }
 
 hn_status hn_worker_start(hn_worker *w, bool (*step)(void *), void *context)

@@ -26,7 +26,7 @@ typedef struct hn_worker {
 hn_status hn_worker_start(hn_worker *worker, bool (*step)(void *context), void *context);
 /* Any thread, between start and stop. */
 void hn_worker_give(hn_worker *worker, hn_task *task);
-/* After all that was given; its own work is left where it is. Takes one that was never started. */
+/* After all that was given, and when its own work says that there is no more. Takes one that was never started. */
 void hn_worker_stop(hn_worker *worker);
 
 #endif

@@ -1,0 +1,226 @@
+# serve.rb BUILD SOURCE: see serve.sh.
+require 'json'
+require 'net/http'
+require 'open3'
+require 'socket'
+require 'tmpdir'
+
+BUILD, SOURCE = ARGV
+HONE = File.join(BUILD, 'hone')
+MODELS = File.join(SOURCE, 'tests/differential/models')
+$failed = 0
+$passed = 0
+$killed = false
+
+def check(what, holds)
+  holds ? $passed += 1 : ($failed += 1; warn "FAILED: #{what}")
+end
+
+# A server with these words, on a port that is free; its address, and what it wrote on stderr, are the block's.
+def serve(*words)
+  out, err = IO.pipe, IO.pipe
+  pid = Process.spawn(HONE, 'serve', '--port', '0', *words, out: out[1], err: err[1])
+  out[1].close
+  err[1].close
+  line = out[0].gets
+  unless line
+    warn "hone serve #{words.join(' ')}: #{err[0].read}"
+    Process.wait pid
+    check('it begins', false)
+    return
+  end
+  yield URI(line.strip), pid
+ensure
+  begin
+    Process.kill('TERM', pid) unless $killed # a second one would end it at once
+    $killed = false
+  rescue Errno::ESRCH
+  end
+  status = Process.wait2(pid)[1] rescue nil
+  check('it ends well after SIGTERM', status.nil? || status.exitstatus == 0)
+end
+
+def ask(uri, method, path, body = nil, fields = {})
+  Net::HTTP.start(uri.host, uri.port, read_timeout: 60) do |http|
+    request = Net::HTTPGenericRequest.new(method, !body.nil?, true, path, { 'Content-Type' => 'application/json' }.merge(fields))
+    request.body = body.is_a?(String) ? body : JSON.generate(body) if body
+    http.request(request)
+  end
+end
+
+def error_of(reply) = JSON.parse(reply.body)['error']
+
+def refused(words, expected)
+  said, status = Open3.capture2e(HONE, 'serve', '--port', '0', *words)
+  check("hone serve #{words.join(' ')}: exit #{status.exitstatus}, #{said}", status.exitstatus != 0 && said.include?(expected))
+end
+
+# ---- what is answered ----
+
+def check_answers
+  serve do |uri, _|
+    chat = { messages: [{ role: 'user', content: 'Tell me a story' }], max_tokens: 12, seed: 5 }
+    whole = ask(uri, 'POST', '/v1/chat/completions', chat)
+    said = JSON.parse(whole.body)
+    text = said['choices'][0]['message']['content']
+    check('a chat is answered', whole.code == '200' && !text.empty? && said['usage']['completion_tokens'] == 12)
+    check('by its own name', said['model'] == 'hone-tiny' && said['seed'] == 5)
+    stream = ask(uri, 'POST', '/v1/chat/completions', chat.merge(stream: true, stream_options: { include_usage: true }))
+    events = stream.body.scan(/^data: (.*)$/).flatten
+    pieces = events[0..-2].map { |e| JSON.parse(e) }
+    check('as a stream too', stream['Content-Type'] == 'text/event-stream' && events.last == '[DONE]' &&
+                             pieces.map { |e| e['choices'].dig(0, 'delta', 'content') }.join == text)
+    check('with usage at its end', pieces.last['choices'].empty? && pieces.last['usage']['completion_tokens'] == 12)
+    drawn = JSON.parse(ask(uri, 'POST', '/v1/chat/completions', chat.reject { |k, _| k == :seed }).body)
+    again = JSON.parse(ask(uri, 'POST', '/v1/chat/completions', chat.merge(seed: drawn['seed'])).body)
+    check('a drawn seed is told, and gives the same', again['choices'] == drawn['choices'])
+    ids = JSON.parse(ask(uri, 'POST', '/tokenize', { content: 'Once upon a time', with_pieces: true }).body)['tokens']
+    back = JSON.parse(ask(uri, 'POST', '/detokenize', { tokens: ids.map { |t| t['id'] } }).body)['content']
+    check('tokens and back', back == 'Once upon a time' && ids.map { |t| t['bytes'] }.flatten.pack('C*') == back.b)
+    check('the rendering', JSON.parse(ask(uri, 'POST', '/apply-template', { messages: chat[:messages] }).body)['prompt'].include?('Tell me a story'))
+    check('health', ask(uri, 'GET', '/health').code == '200')
+    check('metrics', ask(uri, 'GET', '/metrics').body.include?('hone_tokens_generated_total{model="hone-tiny"} '))
+  end
+end
+
+# ---- what is refused ----
+
+def check_refusals
+  serve do |uri, _|
+    chat = '/v1/chat/completions'
+    hello = { messages: [{ role: 'user', content: 'a' }], max_tokens: 1 }
+    [[chat, '{"messages":', 400, nil], [chat, '[]', 400, nil], [chat, {}, 400, 'messages'], [chat, hello.merge(messages: []), 400, 'messages'],
+     [chat, hello.merge(nonsense: 1), 400, 'nonsense'], [chat, hello.merge(temperature: 3), 400, 'temperature'],
+     [chat, hello.merge(stop: ['a'] * 17), 400, 'stop'], [chat, hello.merge(stop: ''), 400, 'stop'], [chat, hello.merge(n: 17), 400, 'n'],
+     [chat, hello.merge(top_logprobs: 2), 400, 'top_logprobs'], [chat, hello.merge(max_completion_tokens: 2), 400, 'max_tokens'],
+     [chat, hello.merge(stream_options: { include_usage: true }), 400, 'stream_options'],
+     [chat, hello.merge(stream: true, stream_options: { more: true }), 400, 'stream_options.more'],
+     [chat, hello.merge(logit_bias: { 'x' => 1 }), 400, 'logit_bias'], [chat, hello.merge(logit_bias: { '5' => 101 }), 400, 'logit_bias'],
+     [chat, hello.merge(model: 'no-such'), 404, 'model'], [chat, hello.merge(model: 'hone-tiny:no-such'), 404, 'model'],
+     [chat, { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'http://127.0.0.1/a.png' } }] }] }, 400, 'messages'],
+     [chat, { messages: [{ role: 'user', content: 'word ' * 2000 }] }, 400, 'messages'],
+     [chat, hello.merge(chat_template_kwargs: { no_such: 1 }), 400, 'messages'],
+     ['/v1/completions', {}, 400, 'prompt'], ['/v1/completions', { prompt: [] }, 400, 'prompt'], ['/v1/completions', { prompt: [-1] }, 400, 'prompt'],
+     ['/v1/completions', { prompt: [1_000_000] }, 400, 'prompt'], ['/v1/completions', { prompt: [{}] }, 400, 'prompt'],
+     ['/v1/completions', { prompt: ['a'] * 65, n: 2 }, 400, 'n'], ['/v1/embeddings', { input: 'a' }, 400, 'model'],
+     ['/tokenize', {}, 400, 'content'], ['/detokenize', { tokens: ['a'] }, 400, 'tokens']].each do |path, body, status, param|
+      reply = ask(uri, 'POST', path, body)
+      check("#{path} #{body.to_s[0, 60]}: #{reply.code} #{reply.body}",
+            reply.code == status.to_s && error_of(reply)['param'] == param && !error_of(reply)['message'].empty?)
+    end
+    check('a prompt that is too long has its code', error_of(ask(uri, 'POST', chat, { messages: [{ role: 'user', content: 'a ' * 3000 }] }))['code'] == 'context_length_exceeded')
+    check('no path', ask(uri, 'GET', '/no/such').code == '404')
+    wrong = ask(uri, 'DELETE', '/v1/models')
+    check('no method', wrong.code == '405' && wrong['Allow'] == 'GET')
+    check('no JSON', ask(uri, 'POST', chat, hello, 'Content-Type' => 'text/plain').code == '415')
+    check('a foreign page', ask(uri, 'POST', chat, hello, 'Origin' => 'http://evil.example').code == '403')
+    check('a name turned to this address', ask(uri, 'POST', chat, hello, 'Host' => 'evil.example').code == '421')
+    check('and it goes on', ask(uri, 'POST', chat, hello).code == '200')
+  end
+end
+
+# ---- who may ask ----
+
+def check_keys(dir)
+  keys = File.join(dir, 'keys')
+  File.write(keys, "# two\nalice aaaaaaaaaaaaaaaaaaaa\nops bbbbbbbbbbbbbbbbbbbbbb admin\n", perm: 0600)
+  serve('--api-keys', keys) do |uri, _|
+    alice, ops = { 'Authorization' => 'Bearer aaaaaaaaaaaaaaaaaaaa' }, { 'x-api-key' => 'bbbbbbbbbbbbbbbbbbbbbb' }
+    check('no key', ask(uri, 'GET', '/v1/models').code == '401')
+    check('another key', ask(uri, 'GET', '/v1/models', nil, 'x-api-key' => 'aaaaaaaaaaaaaaaaaaab').code == '401')
+    check('no key, no path', ask(uri, 'GET', '/no/such').code == '401')
+    check('a key', ask(uri, 'GET', '/v1/models', nil, alice).code == '200')
+    check('no right', ask(uri, 'GET', '/metrics', nil, alice).code == '403')
+    check('the right', ask(uri, 'GET', '/metrics', nil, ops).code == '200')
+    check('health for all', ask(uri, 'GET', '/health').code == '200')
+    prompt = { prompt: (1..100).to_a, max_tokens: 1 }
+    cached = ->(who) { JSON.parse(ask(uri, 'POST', '/v1/completions', prompt, who).body)['usage']['prompt_tokens_details']['cached_tokens'] }
+    check('beginnings are a key\'s own', cached.(alice).zero? && cached.(ops).zero? && cached.(alice).positive?)
+  end
+  serve('--api-keys', keys, '--share-cache') do |uri, _|
+    prompt = { prompt: (1..100).to_a, max_tokens: 1 }
+    cached = ->(who) { JSON.parse(ask(uri, 'POST', '/v1/completions', prompt, 'x-api-key' => who).body)['usage']['prompt_tokens_details']['cached_tokens'] }
+    check('or shared', cached.('a' * 20).zero? && cached.('b' * 22).positive?)
+  end
+  File.chmod(0644, keys)
+  refused(['--api-keys', keys], 'keys')
+end
+
+# ---- models that take turns ----
+
+def check_models
+  llama, qwen, bert = %w[llama qwen3 bert].map { |m| File.join(MODELS, m) }
+  serve("a=#{llama}", qwen, "e=#{bert}", '--models-max', '1') do |uri, _|
+    names = JSON.parse(ask(uri, 'GET', '/v1/models').body)['data'].map { |m| m['id'] }
+    check('by their names', names == %w[a qwen3 e])
+    loaded = -> { ask(uri, 'GET', '/metrics').body.scan(/hone_model_loaded\{model="(\w+)"\} 1/).flatten }
+    check('the first is there', loaded.() == ['a'])
+    go = ->(m) { JSON.parse(ask(uri, 'POST', '/v1/completions', { model: m, prompt: [5, 6, 7], max_tokens: 3, seed: 1 }).body)['choices'] }
+    first = go.('a')
+    check('another takes its place', go.('qwen3') && loaded.() == ['qwen3'])
+    vectors = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: ['a b', 'c'] }).body)['data']
+    packed = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: 'a b', encoding_format: 'base64' }).body)['data'][0]['embedding']
+    check('and one that embeds', vectors.size == 2 && packed.unpack1('m').unpack('e*') == vectors[0]['embedding'].map { |x| [x].pack('e').unpack1('e') })
+    short = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: 'a b', dimensions: 4 }).body)['data'][0]['embedding']
+    check('cut to length 1', short.size == 4 && (short.sum { |x| x * x } - 1).abs < 1e-6)
+    check('and says the same when it is back', go.('a') == first)
+    threads = 12.times.map { |i| Thread.new { ask(uri, 'POST', '/v1/completions', { model: %w[a qwen3][i % 2], prompt: [5, 6, 7], max_tokens: 3, seed: 1 }) } }
+    codes = threads.map { |t| t.value.code }
+    check("all are answered or told to come again: #{codes.tally}", codes.all? { |c| %w[200 429].include?(c) } && codes.include?('200'))
+  end
+end
+
+# ---- its end ----
+
+def check_end
+  serve do |uri, pid|
+    text = +''
+    Net::HTTP.start(uri.host, uri.port) do |http|
+      request = Net::HTTP::Post.new('/v1/completions', 'Content-Type' => 'application/json')
+      request.body = JSON.generate(prompt: 'Once upon a time', max_tokens: 300, ignore_eos: true, stream: true, seed: 1)
+      http.request(request) do |reply|
+        reply.read_body do |piece|
+          $killed ||= Process.kill('TERM', pid)
+          text << piece
+        end
+      end
+    end
+    check('who is answered is answered to the end', text.end_with?("data: [DONE]\n\n"))
+  end
+  serve('--drain', '0') do |uri, pid|
+    text = +''
+    begin
+      Net::HTTP.start(uri.host, uri.port) do |http|
+        request = Net::HTTP::Post.new('/v1/completions', 'Content-Type' => 'application/json')
+        request.body = JSON.generate(prompt: 'Once upon a time', max_tokens: 400, ignore_eos: true, stream: true, n: 16, seed: 1)
+        http.request(request) do |reply|
+          reply.read_body do |piece|
+            $killed ||= Process.kill('TERM', pid)
+            text << piece
+          end
+        end
+      end
+    rescue EOFError, Errno::ECONNRESET => e
+      text << e.class.name
+    end
+    check("or told that it ends: #{text[-200..]}", text.include?('server_is_ending') || text.end_with?("data: [DONE]\n\n"))
+  end
+end
+
+Dir.mktmpdir do |dir|
+  check_answers
+  check_refusals
+  check_keys(dir)
+  check_models
+  check_end
+  refused(['/no/such.gguf'], '/no/such.gguf')
+  refused(["a=#{MODELS}/llama", "a=#{MODELS}/qwen3"], 'two models of this name')
+  refused(['--lora', 'x'], 'NAME=FILE')
+  refused(['--lora', 'x=/no/such'], '/no/such')
+  refused(['--log', 'loud'], '--log loud')
+  taken = TCPServer.new('127.0.0.1', 0)
+  refused(['--port', taken.addr[1].to_s], 'port')
+  taken.close
+end
+puts "#{$passed} passed, #{$failed} failed"
+exit $failed.zero?
