@@ -31,6 +31,7 @@ hn_answer *hn_answer_new(hn_heap *heap, hn_http_call *call, const hn_voice *voic
     a->voice = voice;
     a->adapter = -1;
     a->created = hn_clock_wall_ns() / 1000000000;
+    a->begun_ns = a->first_ns = hn_clock_ns();
     make_id(a->id, sizeof a->id);
     return a;
 }
@@ -50,6 +51,20 @@ bool hn_answer_choices(hn_answer *a, int32_t n_prompts, int32_t n_each, hn_failu
     for (int32_t i = 0; i < a->n_choices; i++)
         a->choices[i] = (hn_choice){ .answer = a, .prompt = &a->prompts[i / n_each], .index = i, .number = -1,
                                      .text = hn_str_on(a->heap) };
+    return true;
+}
+
+bool hn_answer_translate(hn_answer *a, const hn_str *body, hn_failure *why)
+{
+    hn_json_text *text = NULL;
+    hn_status status = hn_str_status(body);
+    if (status == HN_OK)
+        status = hn_json_read(a->heap, "the body", body->text, body->length, &text);
+    if (status != HN_OK)
+        return hn_refuse_by(why, status, NULL);
+    hn_json_free(a->text);
+    a->text = text;
+    a->body = hn_json_root(text);
     return true;
 }
 
@@ -236,6 +251,8 @@ static void on_token(void *context, const hn_lm_drawn *drawn)
     hn_answer *a = c->answer;
     if (c->stopped_by || a->failure.kind != HN_REFUSED_NOT || a->is_gone)
         return;
+    if (!drawn->number)
+        a->first_ns = hn_clock_ns();
     const hn_status status = hear(c, drawn);
     if (status != HN_OK) {
         hn_refuse_by(&a->failure, status, NULL);
@@ -255,7 +272,7 @@ static void close_choice(hn_choice *c)
         meets_stop(c);
         tell(c, c->text.length, true);
     }
-    if (a->streams && a->failure.kind == HN_REFUSED_NOT) {
+    if (a->streams && a->voice->close && a->failure.kind == HN_REFUSED_NOT) {
         hn_str out = hn_str_on(a->heap);
         a->voice->close(a, c, &out);
         hn_http_write(a->call, out.text, out.length);

@@ -85,7 +85,8 @@ struct hn_answer {
     bool scores, streams, tells_usage, goes_on;
     hn_stops stops;
     char id[48];
-    int64_t created;
+    int64_t created;            /* seconds since 1970 */
+    int64_t begun_ns, first_ns; /* hn_clock_ns when it was made, and when its first token was */
 
     int32_t n_choices, n_ended;
     hn_choice *choices;
@@ -99,6 +100,8 @@ struct hn_answer {
 hn_answer *hn_answer_new(hn_heap *heap, hn_http_call *call, const hn_voice *voice);
 /* So many prompts, whose ids `prepare` makes, with so many choices each. Once. */
 bool hn_answer_choices(hn_answer *a, int32_t n_prompts, int32_t n_each, hn_failure *why);
+/* Takes another body, in the form of OpenAI's chats, in the place of its own: of an API that asks for the same otherwise. */
+bool hn_answer_translate(hn_answer *a, const hn_str *body, hn_failure *why);
 /* Gives it to its model, which is held and let go of at the end. */
 void hn_answer_begin(hn_answer *a);
 /* Ends it with a reply of its own. */

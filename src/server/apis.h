@@ -7,18 +7,20 @@
 
 typedef struct hn_server hn_server;
 
-#define HN_ROUTE(method, path, name, right) void hn_api_##name(hn_server *server, hn_http_call *call);
+#define HN_ROUTE(method, path, name, right, form) void hn_api_##name(hn_server *server, hn_http_call *call);
 #include "server/routes.def"
 #undef HN_ROUTE
 
 /* A request to a model: body read and checked by `fields`, then by `take`, which fills the answer; the model found; begun. */
 void hn_api_answer(hn_server *server, hn_http_call *call, const hn_voice *voice, const hn_fields *fields,
                    bool (*take)(hn_answer *a, hn_failure *why));
-/* A request that a model's clerk answers at once: `run` makes the whole reply. */
-void hn_api_ask(hn_server *server, hn_http_call *call, const hn_fields *fields,
+/* A request that a model's clerk answers at once: `run` makes the whole reply, the voice says why there is none. */
+void hn_api_ask(hn_server *server, hn_http_call *call, const hn_fields *fields, const hn_voice *voice,
                 bool (*run)(hn_answer *a, hn_str *out, hn_failure *why));
 
-/* `messages` and what goes with them as the model's template has it. */
+/* `messages` and what goes with them as the model's template has it: to be read; and as the ids that the model is given, in which
+ * nobody's words are a turn's beginning. */
 bool hn_render_messages(const hn_lm *lm, hn_heap *heap, const hn_json *body, hn_str *out, hn_failure *why);
+bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why);
 
 #endif

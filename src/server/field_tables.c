@@ -12,6 +12,12 @@ static const hn_field completions[] = {
 static const hn_field embeddings[] = {
 #include "server/fields/embeddings.def"
 };
+static const hn_field messages[] = {
+#include "server/fields/messages.def"
+};
+static const hn_field count_tokens[] = {
+#include "server/fields/count_tokens.def"
+};
 static const hn_field tokenize[] = {
 #include "server/fields/tokenize.def"
 };
@@ -20,6 +26,21 @@ static const hn_field detokenize[] = {
 };
 static const hn_field apply_template[] = {
 #include "server/fields/apply_template.def"
+};
+static const hn_field ollama_chat[] = {
+#include "server/fields/ollama_chat.def"
+};
+static const hn_field ollama_generate[] = {
+#include "server/fields/ollama_generate.def"
+};
+static const hn_field ollama_options[] = {
+#include "server/fields/ollama_options.def"
+};
+static const hn_field ollama_embed[] = {
+#include "server/fields/ollama_embed.def"
+};
+static const hn_field ollama_show[] = {
+#include "server/fields/ollama_show.def"
 };
 
 #define HN_FIELD_TABLE(name, api) const hn_fields hn_fields_##name = { api, name, sizeof name / sizeof *name };

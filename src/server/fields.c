@@ -2,6 +2,7 @@
 
 #include "base/word_list.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,8 +68,10 @@ static bool is_named(const hn_field *f, const hn_json *v)
         snprintf(written, sizeof written, "\"%s\"", v->as.string.text);
     else if (v->kind == HN_JSON_BOOL)
         snprintf(written, sizeof written, "%s", v->as.boolean ? "true" : "false");
-    else if (v->kind == HN_JSON_INT)
-        snprintf(written, sizeof written, "%lld", (long long)v->as.integer);
+    else if ((v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE) && number_of(v) == floor(number_of(v)) && fabs(number_of(v)) < 1e9)
+        snprintf(written, sizeof written, "%d", (int)number_of(v));
+    else if (v->kind == HN_JSON_ARRAY && !v->as.children.n)
+        snprintf(written, sizeof written, "[]");
     else if (v->kind == HN_JSON_ARRAY && v->as.children.n == 1 && v->as.children.first->kind == HN_JSON_STRING)
         snprintf(written, sizeof written, "[\"%s\"]", v->as.children.first->as.string.text);
     else

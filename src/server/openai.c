@@ -32,6 +32,8 @@ void hn_openai_fail(const hn_failure *f, bool in_stream, hn_str *out)
     hn_str_add(out, in_stream ? "\n\n" : "\n");
 }
 
+const hn_voice hn_openai_voice = { .fail = hn_openai_fail };
+
 hn_json_writer hn_openai_event(hn_str *out)
 {
     hn_str_add(out, "data: ");
@@ -144,6 +146,7 @@ bool hn_openai_take(hn_answer *a, hn_failure *why)
         .min_p = (float)hn_field_number(b, "min_p", 0),
         .repetition = (float)hn_field_number(b, "repetition_penalty", 1),
         .frequency = (float)hn_field_number(b, "frequency_penalty", 0),
+        .last = (int32_t)hn_field_int(b, "repeat_last_n", 0),
         .presence = (float)hn_field_number(b, "presence_penalty", 0),
     };
     a->goes_on = hn_field_bool(b, "ignore_eos", false);

@@ -8,8 +8,16 @@
 /* {"error": {...}}, of its own or as an event. */
 void hn_openai_fail(const hn_failure *f, bool in_stream, hn_str *out);
 
+/* Of replies that are made at once. */
+extern const hn_voice hn_openai_voice;
+
 /* Temperature, penalties, bias, seed, n, stop, stream: of a body that was checked, into the answer. */
 bool hn_openai_take(hn_answer *a, hn_failure *why);
+
+/* What a chat takes of a body in OpenAI's form: the above, lengths, log-probabilities, and one prompt with its choices. */
+bool hn_openai_take_chat(hn_answer *a, hn_failure *why);
+/* The prompt's ids, by the model's template; on the clerk. */
+bool hn_openai_prepare_chat(hn_answer *a, hn_failure *why);
 
 /* "usage": {...} */
 void hn_openai_usage(hn_json_writer *w, const hn_answer *a);

@@ -163,23 +163,19 @@ static void whole(hn_answer *a, hn_str *out)
 
 /* ---- asking ---- */
 
-static bool prepare(hn_answer *a, hn_failure *why)
+bool hn_openai_prepare_chat(hn_answer *a, hn_failure *why)
 {
-    hn_str text = hn_str_on(a->heap);
     if (!a->model->batch)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
-    const bool is_well = hn_render_messages(a->model->lm, a->heap, a->body, &text, why) &&
-                         hn_answer_encode(a, &a->prompts[0], text.text, text.length, HN_LM_RENDERED, why) && hn_answer_fits(a, "messages", why);
-    hn_str_free(&text);
-    return is_well;
+    return hn_render_ids(a, &a->prompts[0], why) && hn_answer_fits(a, "messages", why);
 }
 
 static const hn_voice voice = {
-    .type = "text/event-stream", .ping = ": ping\n\n", .prepare = prepare, .begin = begin, .tell = tell, .close = close_choice,
+    .type = "text/event-stream", .ping = ": ping\n\n", .prepare = hn_openai_prepare_chat, .begin = begin, .tell = tell, .close = close_choice,
     .finish = finish, .whole = whole, .fail = hn_openai_fail,
 };
 
-static bool take(hn_answer *a, hn_failure *why)
+bool hn_openai_take_chat(hn_answer *a, hn_failure *why)
 {
     const hn_json *b = a->body, *format = hn_field_of(b, "response_format");
     a->scores = hn_field_bool(b, "logprobs", false);
@@ -198,5 +194,5 @@ static bool take(hn_answer *a, hn_failure *why)
 
 void hn_api_chat(hn_server *server, hn_http_call *call)
 {
-    hn_api_answer(server, call, &voice, &hn_fields_chat, take);
+    hn_api_answer(server, call, &voice, &hn_fields_chat, hn_openai_take_chat);
 }

@@ -94,14 +94,44 @@ static bool add_variables(variables *to, const hn_json *body, hn_failure *why)
     return hn_str_status(&to->words) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "chat_template_kwargs");
 }
 
-static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_render_options *o, hn_str *out)
+/* What a rendering takes of a body, as the library has it. */
+typedef struct rendering {
+    hn_str messages, documents;
+    variables vars;
+    hn_lm_render_options o;
+} rendering;
+
+static bool open_rendering(rendering *r, hn_heap *heap, const hn_json *body, hn_failure *why)
+{
+    const hn_json *documents = hn_field_of(body, "documents");
+    *r = (rendering){ .messages = hn_str_on(heap), .documents = hn_str_on(heap), .vars = { .words = hn_str_on(heap) } };
+    if (!add_messages(&r->messages, heap, hn_field_of(body, "messages"), why) || !add_variables(&r->vars, body, why))
+        return false;
+    hn_json_writer w = hn_json_write_to(&r->documents);
+    if (documents)
+        hn_json_add_value(&w, documents);
+    r->o = (hn_lm_render_options){
+        .size = sizeof r->o, .documents = documents ? r->documents.text : NULL, .variables = r->vars.at, .n_variables = r->vars.n,
+        .no_generation_prompt = !hn_field_bool(body, "add_generation_prompt", true),
+    };
+    return hn_str_status(&r->documents) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "documents");
+}
+
+static void close_rendering(rendering *r)
+{
+    hn_str_free(&r->messages);
+    hn_str_free(&r->documents);
+    hn_str_free(&r->vars.words);
+}
+
+static hn_status render(const hn_lm *lm, const rendering *r, hn_str *out)
 {
     size_t bytes = 0;
-    HN_TRY(hn_lm_render(lm, messages, o, NULL, 0, &bytes));
+    HN_TRY(hn_lm_render(lm, r->messages.text, &r->o, NULL, 0, &bytes));
     char *text = hn_alloc(out->heap, HN_TAG_TEXT, bytes + 1);
     if (!text)
         return HN_ERR_MEMORY;
-    const hn_status status = hn_lm_render(lm, messages, o, text, bytes + 1, &bytes);
+    const hn_status status = hn_lm_render(lm, r->messages.text, &r->o, text, bytes + 1, &bytes);
     if (status == HN_OK)
         hn_str_add_bytes(out, text, bytes);
     hn_free(out->heap, text);
@@ -110,23 +140,44 @@ static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_rende
 
 bool hn_render_messages(const hn_lm *lm, hn_heap *heap, const hn_json *body, hn_str *out, hn_failure *why)
 {
-    const hn_json *found = hn_field_of(body, "documents");
-    hn_str messages = hn_str_on(heap), documents = hn_str_on(heap);
-    variables vars = { .words = hn_str_on(heap) };
-    bool is_well = add_messages(&messages, heap, hn_field_of(body, "messages"), why) && add_variables(&vars, body, why);
+    rendering r;
+    bool is_well = open_rendering(&r, heap, body, why);
     if (is_well) {
-        hn_json_writer w = hn_json_write_to(&documents);
-        if (found)
-            hn_json_add_value(&w, found);
-        const hn_lm_render_options o = {
-            .size = sizeof o, .documents = found ? documents.text : NULL, .variables = vars.at, .n_variables = vars.n,
-            .no_generation_prompt = !hn_field_bool(body, "add_generation_prompt", true),
-        };
-        const hn_status status = render(lm, messages.text, &o, out);
+        const hn_status status = render(lm, &r, out);
         is_well = status == HN_OK || hn_refuse_by(why, status, "messages");
     }
-    hn_str_free(&messages);
-    hn_str_free(&documents);
-    hn_str_free(&vars.words);
+    close_rendering(&r);
+    return is_well;
+}
+
+/* Most prompts have fewer tokens than half their bytes; one that has more is rendered once more. */
+static hn_status render_ids(const hn_lm *lm, hn_heap *heap, const rendering *r, hn_prompt *to)
+{
+    size_t room = r->messages.length / 2 + 256, n = 0;
+    for (;;) {
+        int32_t *ids = hn_alloc_array(heap, HN_TAG_TEXT, room, sizeof *ids);
+        if (!ids)
+            return HN_ERR_MEMORY;
+        const hn_status status = hn_lm_render_ids(lm, r->messages.text, &r->o, ids, room, &n);
+        if (status == HN_OK) {
+            *to = (hn_prompt){ ids, n };
+            return HN_OK;
+        }
+        hn_free(heap, ids);
+        if (status != HN_ERR_ARGUMENT || n <= room)
+            return status;
+        room = n;
+    }
+}
+
+bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why)
+{
+    rendering r;
+    bool is_well = open_rendering(&r, a->heap, a->body, why);
+    if (is_well) {
+        const hn_status status = render_ids(a->model->lm, a->heap, &r, to);
+        is_well = status == HN_OK || hn_refuse_by(why, status, "messages");
+    }
+    close_rendering(&r);
     return is_well;
 }

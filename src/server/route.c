@@ -1,4 +1,6 @@
 /* Which function answers a call, and what all of them do first. */
+#include "server/anthropic.h"
+#include "server/ollama.h"
 #include "server/openai.h"
 #include "server/server_state.h"
 
@@ -10,10 +12,11 @@ typedef struct route {
     const char *method, *path;
     void (*answer)(hn_server *server, hn_http_call *call);
     right right;
+    void (*fail)(const hn_failure *f, bool in_stream, hn_str *out);
 } route;
 
 static const route routes[] = {
-#define HN_ROUTE(method, path, name, right) { method, path, hn_api_##name, RIGHT_##right },
+#define HN_ROUTE(method, path, name, right, form) { method, path, hn_api_##name, RIGHT_##right, hn_##form##_fail },
 #include "server/routes.def"
 #undef HN_ROUTE
 };
@@ -29,7 +32,11 @@ static bool is_path(const char *pattern, const char *path)
 void hn_api_refuse(hn_server *s, hn_http_call *call, const hn_failure *why)
 {
     hn_str out = hn_str_on(s->heap);
-    hn_openai_fail(why, false, &out);
+    const char *path = hn_http_request_of(call)->path;
+    int i = 0;
+    while (i < N_ROUTES && !is_path(routes[i].path, path))
+        i++;
+    (i < N_ROUTES ? routes[i].fail : hn_openai_fail)(why, false, &out);
     if (hn_failure_http(why) == 401)
         hn_http_add_field(call, "WWW-Authenticate", "Bearer");
     if (why->kind == HN_REFUSED_LOADING || why->kind == HN_REFUSED_BUSY)
@@ -136,10 +143,10 @@ static void run_ask(hn_task *task)
     hn_str_free(&out);
 }
 
-void hn_api_ask(hn_server *s, hn_http_call *call, const hn_fields *fields, bool (*run)(hn_answer *, hn_str *, hn_failure *))
+void hn_api_ask(hn_server *s, hn_http_call *call, const hn_fields *fields, const hn_voice *voice,
+                bool (*run)(hn_answer *, hn_str *, hn_failure *))
 {
-    static const hn_voice voice = { .fail = hn_openai_fail };
-    hn_answer *a = hn_answer_new(s->heap, call, &voice);
+    hn_answer *a = hn_answer_new(s->heap, call, voice);
     if (!a)
         return;
     a->run = run;

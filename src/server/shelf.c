@@ -147,7 +147,8 @@ static hn_served *find(const hn_shelf *shelf, const char *name, int32_t *adapter
         return m ? m : find_by_adapter(shelf, name, adapter);
     m = find_model(shelf, name, (size_t)(colon - name));
     *adapter = m ? find_adapter(m, colon + 1) : -1;
-    return *adapter >= 0 ? m : NULL;
+    const bool is_plain = *adapter < 0 && !strcmp(colon, ":latest"); /* as Ollama's clients call a model without a tag */
+    return *adapter >= 0 || is_plain ? m : NULL;
 }
 
 bool hn_shelf_look(hn_shelf *shelf, const char *name, hn_served **out, int32_t *adapter, hn_failure *why)

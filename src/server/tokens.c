@@ -76,11 +76,11 @@ static bool apply_template(hn_answer *a, hn_str *out, hn_failure *why)
     return is_well;
 }
 
-void hn_api_tokenize(hn_server *server, hn_http_call *call) { hn_api_ask(server, call, &hn_fields_tokenize, tokenize); }
+void hn_api_tokenize(hn_server *server, hn_http_call *call) { hn_api_ask(server, call, &hn_fields_tokenize, &hn_openai_voice, tokenize); }
 
-void hn_api_detokenize(hn_server *server, hn_http_call *call) { hn_api_ask(server, call, &hn_fields_detokenize, detokenize); }
+void hn_api_detokenize(hn_server *server, hn_http_call *call) { hn_api_ask(server, call, &hn_fields_detokenize, &hn_openai_voice, detokenize); }
 
 void hn_api_apply_template(hn_server *server, hn_http_call *call)
 {
-    hn_api_ask(server, call, &hn_fields_apply_template, apply_template);
+    hn_api_ask(server, call, &hn_fields_apply_template, &hn_openai_voice, apply_template);
 }

@@ -83,6 +83,50 @@ def check_answers
   end
 end
 
+# ---- other forms of asking ----
+
+# The same conversation has the same text in each API's form, whole and as a stream, with the same sampling.
+def check_forms
+  serve do |uri, _|
+    said = [{ role: 'user', content: 'Tell me a story' }]
+    chat = JSON.parse(ask(uri, 'POST', '/v1/chat/completions', { messages: said, max_tokens: 12, seed: 5 }).body)
+    text = chat['choices'][0]['message']['content']
+    message = { model: 'hone-tiny', messages: said, max_tokens: 12, seed: 5 }
+    whole = JSON.parse(ask(uri, 'POST', '/v1/messages', message).body)
+    check('a message', whole['type'] == 'message' && whole['content'] == [{ 'type' => 'text', 'text' => text }] &&
+                       whole['stop_reason'] == 'max_tokens' && whole['usage']['output_tokens'] == 12)
+    events = ask(uri, 'POST', '/v1/messages', message.merge(stream: true)).body.scan(/^event: (.*)\ndata: (.*)$/)
+    deltas = events.map { |_, d| JSON.parse(d) }
+    check('its events', events.map(&:first).chunk_while { |a, b| a == b }.map(&:first) ==
+                        %w[message_start content_block_start content_block_delta content_block_stop message_delta message_stop])
+    check('and their text', deltas.filter_map { |d| d.dig('delta', 'text') }.join == text && deltas.all? { |d| events.map(&:first).include?(d['type']) })
+    system = JSON.parse(ask(uri, 'POST', '/v1/messages/count_tokens', { messages: said, system: 'Be brief.' }).body)['input_tokens']
+    plain = JSON.parse(ask(uri, 'POST', '/v1/messages/count_tokens', { messages: said }).body)['input_tokens']
+    check('counting', plain == chat['usage']['prompt_tokens'] && system > plain)
+    same = { temperature: 1, top_k: 0, top_p: 1, repeat_penalty: 1, num_predict: 12, seed: 5 }
+    lines = ask(uri, 'POST', '/api/chat', { model: 'hone-tiny:latest', messages: said, options: same, tools: [] }).body.lines.map { |l| JSON.parse(l) }
+    check('lines', lines.map { |l| l['message']['content'] }.join == text && lines.map { |l| l['done'] }.uniq == [false, true] &&
+                   lines.last['done_reason'] == 'length' && lines.last['eval_count'] == 12)
+    whole = JSON.parse(ask(uri, 'POST', '/api/generate', { prompt: 'Tell me a story', options: same, stream: false }).body)
+    check('generate is a user\'s turn', whole['response'] == text)
+    raw = JSON.parse(ask(uri, 'POST', '/api/generate', { prompt: 'Once upon', raw: true, options: same, stream: false }).body)
+    going = JSON.parse(ask(uri, 'POST', '/v1/completions', { prompt: 'Once upon', max_tokens: 12, seed: 5 }).body)
+    check('or a text to go on with', raw['response'] == going['choices'][0]['text'])
+    check('its list', JSON.parse(ask(uri, 'GET', '/api/tags').body)['models'][0]['name'] == 'hone-tiny')
+    [['/v1/messages', message.merge(max_tokens: nil), 400], ['/v1/messages', message.merge(messages: [{ role: 'system', content: 'a' }]), 400],
+     ['/v1/messages', message.merge(model: 'no'), 404], ['/v1/messages', message.merge(messages: [{ role: 'user', content: [{ type: 'image' }] }]), 400]].each do |path, body, status|
+      reply = ask(uri, 'POST', path, body)
+      check("#{path} #{body}: #{reply.code}", reply.code == status.to_s && JSON.parse(reply.body)['type'] == 'error')
+    end
+    [['/api/chat', {}, 400], ['/api/chat', { messages: said, options: { num_ctx: 10_000_000, mirostat: 1 } }, 400], ['/api/generate', {}, 400],
+     ['/api/generate', { prompt: 'a', suffix: 'b' }, 400], ['/api/embed', { input: 'a' }, 400], ['/api/chat', { model: 'no', messages: said }, 404]].each do |path, body, status|
+      reply = ask(uri, 'POST', path, body)
+      check("#{path} #{body}: #{reply.code}", reply.code == status.to_s && JSON.parse(reply.body)['error'].is_a?(String))
+    end
+    check('a method', JSON.parse(ask(uri, 'GET', '/api/chat').body)['error'].is_a?(String) && JSON.parse(ask(uri, 'GET', '/v1/messages').body)['type'] == 'error')
+  end
+end
+
 # ---- what is refused ----
 
 def check_refusals
@@ -209,6 +253,7 @@ end
 
 Dir.mktmpdir do |dir|
   check_answers
+  check_forms
   check_refusals
   check_keys(dir)
   check_models

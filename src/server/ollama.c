@@ -1,0 +1,225 @@
+/* POST /api/chat and /api/generate: Ollama's form of asking for a chat, told in lines of JSON. */
+#include "server/ollama.h"
+
+#include "base/os/clock.h"
+#include "server/apis.h"
+#include "server/openai.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- saying ---- */
+
+void hn_ollama_fail(const hn_failure *f, bool in_stream, hn_str *out)
+{
+    (void)in_stream;
+    hn_json_writer w = hn_json_write_to(out);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "error");
+    hn_json_add_string(&w, f->message);
+    hn_json_end_object(&w);
+    hn_str_add(out, "\n");
+}
+
+void hn_ollama_time(hn_json_writer *w, const char *key, int64_t wall_ns)
+{
+    struct tm t;
+    char text[64] = "1970-01-01T00:00:00Z";
+    if (hn_clock_utc(wall_ns / 1000000000, &t))
+        snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%09lldZ", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday, t.tm_hour,
+                 t.tm_min, t.tm_sec, (long long)(wall_ns % 1000000000));
+    hn_json_key(w, key);
+    hn_json_add_string(w, text);
+}
+
+static bool is_generate(const hn_answer *a) { return !strcmp(hn_http_request_of(a->call)->path, "/api/generate"); }
+
+static void add_line(hn_answer *a, const hn_json *text, bool is_done, hn_str *out)
+{
+    hn_json_writer w = hn_json_write_to(out);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "model");
+    hn_json_add_string(&w, hn_field_text(a->body, "model", a->model->name));
+    hn_ollama_time(&w, "created_at", hn_clock_wall_ns());
+    if (is_generate(a)) {
+        hn_json_key(&w, "response");
+        hn_json_add_scalar(&w, text);
+    } else {
+        hn_json_key(&w, "message");
+        hn_json_begin_object(&w);
+        hn_json_key(&w, "role");
+        hn_json_add_string(&w, "assistant");
+        hn_json_key(&w, "content");
+        hn_json_add_scalar(&w, text);
+        hn_json_end_object(&w);
+    }
+    hn_json_key(&w, "done");
+    hn_json_add_bool(&w, is_done);
+    if (is_done) {
+        const hn_choice *c = &a->choices[0];
+        const int64_t counts[][1] = { { hn_clock_ns() - a->begun_ns }, { (int64_t)c->prompt->n }, { a->first_ns - a->begun_ns },
+                                      { c->n_drawn }, { hn_clock_ns() - a->first_ns } };
+        static const char *const names[] = { "total_duration", "prompt_eval_count", "prompt_eval_duration", "eval_count",
+                                             "eval_duration" };
+        hn_json_key(&w, "done_reason");
+        hn_json_add_string(&w, hn_choice_reason(c));
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            hn_json_key(&w, names[i]);
+            hn_json_add_int(&w, counts[i][0]);
+        }
+    }
+    hn_json_end_object(&w);
+    hn_str_add(out, "\n");
+}
+
+static void tell(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out)
+{
+    const hn_json text = { .kind = HN_JSON_STRING, .as.string = { piece->text, piece->bytes } };
+    (void)c;
+    add_line(a, &text, false, out);
+}
+
+static void finish(hn_answer *a, hn_str *out)
+{
+    const hn_json nothing = { .kind = HN_JSON_STRING, .as.string = { "", 0 } };
+    add_line(a, &nothing, true, out);
+}
+
+static void whole(hn_answer *a, hn_str *out)
+{
+    const hn_json all = { .kind = HN_JSON_STRING, .as.string = { a->choices[0].text.text, a->choices[0].text.length } };
+    add_line(a, &all, true, out);
+}
+
+/* ---- asking ---- */
+
+static void add_text(hn_json_writer *w, const char *role, const char *text)
+{
+    hn_json_begin_object(w);
+    hn_json_key(w, "role");
+    hn_json_add_string(w, role);
+    hn_json_key(w, "content");
+    hn_json_add_string(w, text);
+    hn_json_end_object(w);
+}
+
+/* Ollama's own defaults, and what the options say instead. */
+static void add_options(hn_json_writer *w, const hn_json *o)
+{
+    static const struct {
+        const char *name, *to;
+        double otherwise;
+    } numbers[] = { { "temperature", "temperature", 0.8 },          { "top_p", "top_p", 0.9 },
+                    { "min_p", "min_p", 0 },                        { "repeat_penalty", "repetition_penalty", 1.1 },
+                    { "presence_penalty", "presence_penalty", 0 }, { "frequency_penalty", "frequency_penalty", 0 } };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        hn_json_key(w, numbers[i].to);
+        hn_json_add_double(w, hn_field_number(o, numbers[i].name, numbers[i].otherwise));
+    }
+    hn_json_key(w, "top_k");
+    hn_json_add_int(w, hn_field_int(o, "top_k", 40));
+    hn_json_key(w, "repeat_last_n");
+    hn_json_add_int(w, hn_field_int(o, "repeat_last_n", 64));
+    if (hn_field_int(o, "num_predict", -1) > 0) {
+        hn_json_key(w, "max_tokens");
+        hn_json_add_int(w, hn_field_int(o, "num_predict", -1));
+    }
+    if (hn_field_of(o, "seed")) {
+        hn_json_key(w, "seed");
+        hn_json_add_value(w, hn_field_of(o, "seed"));
+    }
+    if (hn_field_of(o, "stop")) {
+        hn_json_key(w, "stop");
+        hn_json_add_value(w, hn_field_of(o, "stop"));
+    }
+}
+
+static void add_prompt(hn_json_writer *w, const hn_json *b, bool generates)
+{
+    const char *system = hn_field_text(b, "system", NULL);
+    const bool is_raw = hn_field_bool(b, "raw", false);
+    hn_json_key(w, is_raw ? "prompt" : "messages");
+    if (is_raw) {
+        hn_json_add_string(w, hn_field_text(b, "prompt", ""));
+        return;
+    }
+    if (!generates) {
+        hn_json_add_value(w, hn_field_of(b, "messages"));
+        return;
+    }
+    hn_json_begin_array(w);
+    if (system)
+        add_text(w, "system", system);
+    add_text(w, "user", hn_field_text(b, "prompt", ""));
+    hn_json_end_array(w);
+}
+
+static bool translate(hn_answer *a, const hn_json *options, hn_failure *why)
+{
+    const hn_json *b = a->body;
+    hn_str out = hn_str_on(a->heap);
+    hn_json_writer w = hn_json_write_to(&out);
+    hn_json_begin_object(&w);
+    if (hn_field_of(b, "model")) {
+        hn_json_key(&w, "model");
+        hn_json_add_value(&w, hn_field_of(b, "model"));
+    }
+    add_prompt(&w, b, is_generate(a));
+    add_options(&w, options);
+    hn_json_key(&w, "stream");
+    hn_json_add_bool(&w, hn_field_bool(b, "stream", true));
+    if (hn_field_of(b, "think")) {
+        hn_json_key(&w, "enable_thinking");
+        hn_json_add_value(&w, hn_field_of(b, "think"));
+    }
+    hn_json_end_object(&w);
+    const bool is_well = hn_answer_translate(a, &out, why);
+    hn_str_free(&out);
+    return is_well;
+}
+
+static bool prepare(hn_answer *a, hn_failure *why)
+{
+    const hn_json *raw = hn_field_of(a->body, "prompt");
+    if (!raw)
+        return hn_openai_prepare_chat(a, why);
+    if (!a->model->batch)
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
+    return hn_answer_encode(a, &a->prompts[0], raw->as.string.text, raw->as.string.bytes, HN_LM_PLAIN, why) &&
+           hn_answer_fits(a, "prompt", why);
+}
+
+static const hn_voice voice = {
+    .type = "application/x-ndjson", .prepare = prepare, .tell = tell, .finish = finish, .whole = whole, .fail = hn_ollama_fail,
+};
+
+static bool take(hn_answer *a, hn_failure *why)
+{
+    static const hn_json none = { .kind = HN_JSON_OBJECT };
+    const hn_json *options = hn_field_of(a->body, "options"), *messages = hn_field_of(a->body, "messages");
+    options = options ? options : &none;
+    if (!hn_fields_check_within(&hn_fields_ollama_options, "options.", options, why))
+        return false;
+    const int64_t context = hn_field_int(options, "num_ctx", 0), has = a->model->o.batch.context;
+    if (has && context > has)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "options.num_ctx", "options.num_ctx: the server's --context is %lld, found %lld",
+                            (long long)has, (long long)context);
+    if (!is_generate(a) && (!messages || !messages->as.children.n))
+        return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "messages", "messages: expected at least one");
+    if (is_generate(a) && !*hn_field_text(a->body, "prompt", ""))
+        return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "prompt", "prompt: expected a text, found none");
+    if (!translate(a, options, why))
+        return false;
+    a->most = hn_field_int(a->body, "max_tokens", 0);
+    return hn_openai_take(a, why) && hn_answer_choices(a, 1, 1, why);
+}
+
+void hn_api_ollama_chat(hn_server *server, hn_http_call *call)
+{
+    hn_api_answer(server, call, &voice, &hn_fields_ollama_chat, take);
+}
+
+void hn_api_ollama_generate(hn_server *server, hn_http_call *call)
+{
+    hn_api_answer(server, call, &voice, &hn_fields_ollama_generate, take);
+}

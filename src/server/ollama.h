@@ -1,0 +1,12 @@
+/* ollama.h: what Ollama's forms of asking and saying have in common. */
+#ifndef HN_SERVER_OLLAMA_H
+#define HN_SERVER_OLLAMA_H
+
+#include "server/answer.h"
+
+/* {"error": "..."} */
+void hn_ollama_fail(const hn_failure *f, bool in_stream, hn_str *out);
+/* "2026-11-23T10:00:00.123456789Z" */
+void hn_ollama_time(hn_json_writer *w, const char *key, int64_t wall_ns);
+
+#endif

@@ -1,0 +1,145 @@
+/* What Ollama's clients ask of models: /api/version, /api/tags, /api/ps, /api/show and /api/embed. */
+#include "server/embedding.h"
+#include "server/ollama.h"
+#include "server/server_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void reply(hn_http_call *call, hn_str *out)
+{
+    const bool is_well = hn_str_status(out) == HN_OK;
+    hn_http_reply(call, is_well ? 200 : 503, is_well ? "application/json" : NULL, is_well ? out->text : "", is_well ? out->length : 0);
+    hn_str_free(out);
+}
+
+void hn_api_ollama_version(hn_server *s, hn_http_call *call)
+{
+    hn_str out = hn_str_on(s->heap);
+    hn_json_writer w = hn_json_write_to(&out);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "version");
+    hn_json_add_string(&w, hn_version());
+    hn_json_end_object(&w);
+    hn_str_add(&out, "\n");
+    reply(call, &out);
+}
+
+static void add_model(hn_json_writer *w, const hn_served *m, int32_t adapter)
+{
+    char name[256];
+    const bool has_one = adapter >= 0;
+    snprintf(name, sizeof name, "%s%s%s", m->name, has_one ? ":" : "", has_one ? m->adapters[adapter].name : "");
+    hn_json_begin_object(w);
+    hn_json_key(w, "name");
+    hn_json_add_string(w, name);
+    hn_json_key(w, "model");
+    hn_json_add_string(w, name);
+    hn_ollama_time(w, "modified_at", m->created * 1000000000);
+    hn_json_key(w, "details");
+    hn_json_begin_object(w);
+    hn_json_key(w, "parent_model");
+    hn_json_add_string(w, has_one ? m->name : "");
+    hn_json_end_object(w);
+    hn_json_end_object(w);
+}
+
+static void list(hn_server *s, hn_http_call *call, bool all)
+{
+    hn_str out = hn_str_on(s->heap);
+    hn_json_writer w = hn_json_write_to(&out);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "models");
+    hn_json_begin_array(&w);
+    for (int32_t i = 0; i < s->shelf->n; i++) {
+        hn_served *m = s->shelf->models[i];
+        if (!all && hn_served_now(m, NULL) != HN_SERVED_READY)
+            continue;
+        for (int32_t j = -1; j < m->n_adapters; j++)
+            add_model(&w, m, j);
+    }
+    hn_json_end_array(&w);
+    hn_json_end_object(&w);
+    hn_str_add(&out, "\n");
+    reply(call, &out);
+}
+
+void hn_api_ollama_tags(hn_server *s, hn_http_call *call) { list(s, call, true); }
+
+void hn_api_ollama_ps(hn_server *s, hn_http_call *call) { list(s, call, false); }
+
+/* ---- /api/show ---- */
+
+static const hn_voice voice = { .fail = hn_ollama_fail };
+
+/* A text of the library's: a value of the model by its key; "" if it has none. */
+static void add_meta(hn_json_writer *w, const hn_answer *a, const char *key, const char *as)
+{
+    size_t bytes = 0;
+    if (hn_lm_meta(a->model->lm, key, NULL, 0, &bytes) != HN_OK)
+        return;
+    char *text = hn_alloc(a->heap, HN_TAG_TEXT, bytes + 1);
+    if (text && hn_lm_meta(a->model->lm, key, text, bytes + 1, &bytes) == HN_OK) {
+        hn_json_key(w, as);
+        hn_json_add_string(w, text);
+    }
+    hn_free(a->heap, text);
+}
+
+static bool show(hn_answer *a, hn_str *out, hn_failure *why)
+{
+    const hn_lm *lm = a->model->lm;
+    (void)why;
+    hn_json_writer w = hn_json_write_to(out);
+    hn_json_begin_object(&w);
+    hn_ollama_time(&w, "modified_at", a->model->created * 1000000000);
+    add_meta(&w, a, "tokenizer.chat_template", "template");
+    hn_json_key(&w, "details");
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "family");
+    hn_json_add_string(&w, hn_lm_architecture(lm));
+    hn_json_end_object(&w);
+    hn_json_key(&w, "model_info");
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "general.architecture");
+    hn_json_add_string(&w, hn_lm_architecture(lm));
+    hn_json_key(&w, "general.name");
+    hn_json_add_string(&w, hn_lm_name(lm));
+    hn_json_key(&w, "context_length");
+    hn_json_add_int(&w, hn_lm_context(lm));
+    hn_json_key(&w, "vocabulary");
+    hn_json_add_int(&w, hn_lm_vocabulary(lm));
+    hn_json_end_object(&w);
+    hn_json_key(&w, "capabilities");
+    hn_json_begin_array(&w);
+    hn_json_add_string(&w, hn_lm_embeds(lm) ? "embedding" : "completion");
+    hn_json_end_array(&w);
+    hn_json_end_object(&w);
+    hn_str_add(out, "\n");
+    return true;
+}
+
+void hn_api_ollama_show(hn_server *s, hn_http_call *call) { hn_api_ask(s, call, &hn_fields_ollama_show, &voice, show); }
+
+/* ---- /api/embed ---- */
+
+static bool embed(hn_answer *a, hn_str *out, hn_failure *why)
+{
+    hn_json_writer w = hn_json_write_to(out);
+    int64_t n_tokens = 0;
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "model");
+    hn_json_add_string(&w, hn_field_text(a->body, "model", a->model->name));
+    hn_json_key(&w, "embeddings");
+    hn_json_begin_array(&w);
+    if (!hn_embed_input(a, hn_embed_as_numbers, &w, &n_tokens, why))
+        return false;
+    hn_json_end_array(&w);
+    hn_json_key(&w, "prompt_eval_count");
+    hn_json_add_int(&w, n_tokens);
+    hn_json_end_object(&w);
+    hn_str_add(out, "\n");
+    return true;
+}
+
+void hn_api_ollama_embed(hn_server *s, hn_http_call *call) { hn_api_ask(s, call, &hn_fields_ollama_embed, &voice, embed); }
