@@ -1,4 +1,5 @@
 /* What a server holds against those who send too much, too slowly or never, who read nothing, and who leave. */
+#include "base/file.h"
 #include "base/os/clock.h"
 #include "tests/harness/check.h"
 #include "tests/property/http_client.h"
@@ -221,10 +222,10 @@ static void test_slow_writers(void)
     static const char forty[] = "0123456789012345678901234567890123456789";
     int64_t ms;
     check_group("slow writers");
-    open_site(&(hn_http_options){ .head_ms = LIMIT_MS, .body_ms = LIMIT_MS, .bytes_per_second = 20 });
+    open_site(&(hn_http_options){ .head_ms = LIMIT_MS, .body_ms = LIMIT_MS, .bytes_per_second = 4 });
     CHECK_INT(408, trickle("", slow, sizeof slow - 1, 10, &ms));
     CHECK_THAT(ms >= LIMIT_MS && ms < 10 * LIMIT_MS, "%d ms", (int)ms);
-    CHECK_INT(408, trickle(body, forty, 10, 50, &ms));
+    CHECK_INT(408, trickle(body, forty, 3, 50, &ms));
     CHECK_THAT(ms >= 2 * LIMIT_MS && ms < 20 * LIMIT_MS, "%d ms", (int)ms);
     CHECK_INT(200, trickle(body, forty, 40, 15, &ms)); /* longer than that, and fast enough */
     CHECK_THAT(ms > 2 * LIMIT_MS, "%d ms", (int)ms);
@@ -447,10 +448,52 @@ static void test_many_streams(void)
     close_site();
 }
 
+/* ---- what is written about it ---- */
+
+/* 32768 as "32,768". */
+static void with_commas(long long n, char text[32])
+{
+    char digits[32];
+    const int length = snprintf(digits, sizeof digits, "%lld", n);
+    int to = 0;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            text[to++] = ',';
+        text[to++] = digits[i];
+    }
+    text[to] = 0;
+}
+
+/* docs/http.md has each limit with its default. */
+static void test_page(void)
+{
+    static const struct {
+        const char *name, *what;
+        long long otherwise;
+    } limits[] = {
+#define HN_HTTP_LIMIT(field, otherwise, name, what) { name, what, otherwise },
+        HN_HTTP_LIMITS(HN_HTTP_LIMIT)
+#undef HN_HTTP_LIMIT
+    };
+    void *text = NULL;
+    size_t bytes = 0;
+    check_group("docs/http.md");
+    if (!CHECK_OK(hn_file_read(&heap, HN_SOURCE_DIR "/docs/http.md", 1 << 20, &text, &bytes)))
+        return;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        char number[32], row[512];
+        with_commas(limits[i].otherwise, number);
+        snprintf(row, sizeof row, "| `--%s` | %s | %s |\n", limits[i].name, number, limits[i].what);
+        CHECK_THAT(strstr(text, row) != NULL, "expected the row %s", row);
+    }
+    hn_free(&heap, text);
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
+    test_page();
     test_sizes();
     test_bodies();
     test_connections();
