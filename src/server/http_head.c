@@ -60,7 +60,7 @@ static const char *fault_of_path(const char *path, size_t bytes)
         if (!n)
             return "the path is not UTF-8 when it is decoded";
         if ((unsigned char)path[at] < 0x20 || path[at] == 0x7f || path[at] == '\\')
-            return "the path has a control character or a backslash when it is decoded";
+            return "the path has a NUL, a control character or a backslash when it is decoded";
     }
     for (const char *part = path; part; part = strchr(part, '/')) {
         part += *part == '/';
@@ -81,8 +81,6 @@ static const char *decode_path(char *path)
         if (high < 0 || low < 0)
             return "the path has a % without two hexadecimal digits";
         *to = (char)(is_coded ? high << 4 | low : *from);
-        if (!*to)
-            return "the path has a NUL when it is decoded";
         from += is_coded ? 3 : 1;
     }
     *to = 0;

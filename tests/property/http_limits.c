@@ -260,6 +260,7 @@ static void test_slow_readers(void)
     client_say_text(&stream, "GET /flood?100000 HTTP/1.1\r\nHost: a\r\n\r\n");
     CHECK(comes_to(n_done, 1));
     CHECK_INT(1, site.n_gone);
+    CHECK_THAT(atomic_load(&heap.peak_bytes) < 4000000, "%lld bytes were held", (long long)atomic_load(&heap.peak_bytes));
     char *large = calloc(1, LARGE);
     const size_t n = (size_t)sprintf(large, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", LARGE - 1000);
     client_say(&reply, large, n + LARGE - 1000);
