@@ -27,7 +27,7 @@ typedef struct hn_lm_draft_options {
     int64_t ngram_least; /* the shortest; 0: 2, or `ngram` if that is less */
     hn_lm *model;        /* guesses where no run is found; NULL: none. Its tokens are the model's, one by one, or it is refused:
                           * HN_ERR_ARGUMENT names the first that differs. It may be on another engine, and have adapters */
-    const hn_lm_sampling *sampling; /* by which it draws: best what draws the text, seed and all. NULL: a chat's own, else the likeliest */
+    const hn_lm_sampling *sampling; /* by which it draws, but for its grammar: best what draws the text, seed and all. NULL: a chat's own, else the likeliest */
     int32_t fixed;       /* as many each time; else fewer after guesses that were wrong, and for some steps none */
     int32_t mapped;      /* the model's weights are read where they are mapped */
 } hn_lm_draft_options;

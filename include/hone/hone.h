@@ -16,6 +16,7 @@
 #include "hone/examples.h"
 #include "hone/files.h"
 #include "hone/finetune.h"
+#include "hone/grammar.h"
 #include "hone/graph.h"
 #include "hone/model.h"
 #include "hone/plan.h"

@@ -5,6 +5,7 @@
 #ifndef HONE_SAMPLER_H
 #define HONE_SAMPLER_H
 
+#include "hone/grammar.h"
 #include "hone/session.h"
 
 #ifdef __cplusplus
@@ -18,7 +19,7 @@ typedef struct hn_lm_bias {
     float bias; /* added to its logit; -INFINITY: never */
 } hn_lm_bias;
 
-/* Applied in this order: bias, penalties, top_k, top_p, min_p, temperature. */
+/* Applied in this order: bias, penalties, grammar, top_k, top_p, min_p, temperature. */
 typedef struct hn_lm_sampling {
     size_t size;
     uint64_t seed;
@@ -30,6 +31,7 @@ typedef struct hn_lm_sampling {
     int32_t last;              /* how far back these look; 0: everything */
     const hn_lm_bias *bias;    /* copied */
     int32_t n_bias;
+    hn_lm_grammar *grammar;    /* of what is generated; held. NULL: any text */
 } hn_lm_sampling;
 
 /* What the program has when nothing is said: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no

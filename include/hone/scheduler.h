@@ -81,6 +81,7 @@ typedef struct hn_lm_request {
     void (*on_token)(void *context, const hn_lm_drawn *token);
     void (*on_end)(void *context, const hn_lm_ended *ended);
     void *context;
+    hn_lm_grammar *grammar; /* of what is generated, in the place of the sampling's; held. NULL: none of its own */
 } hn_lm_request;
 
 /* All of it is copied. HN_ERR_ARGUMENT: no ids, one beyond the vocabulary, or as many as the context takes; HN_ERR_MEMORY: it

@@ -1,5 +1,5 @@
 /* A public model: opened whole, held by what is made on it. */
-#include "engine/lm.h"
+#include "engine/lm_grammar.h"
 
 #include "base/embedded.h"
 #include "models/identity.h"
@@ -86,6 +86,8 @@ void hn_lm_let_go(hn_lm *lm)
     if (!lm || atomic_fetch_sub(&lm->n_holders, 1) > 1)
         return;
     hn_heap *heap = &lm->engine->heap;
+    hn_lm_bounds_free(lm);
+    hn_os_mutex_close(&lm->bounds_lock);
     hn_adapters_close(&lm->adapters);
     hn_chat_input_close(&lm->input);
     hn_model_close(lm->model);
@@ -172,6 +174,7 @@ static hn_status make_lm(hn_lm **out, hn_engine *engine, const char *path, const
     lm->engine = engine;
     lm->input.heap = &engine->heap;
     atomic_init(&lm->n_holders, 1);
+    hn_os_mutex_open(&lm->bounds_lock);
     const hn_status status = open_lm(lm, path, &o, parts);
     if (status != HN_OK) {
         hn_lm_let_go(lm);

@@ -2,6 +2,7 @@
 #ifndef HN_ENGINE_LM_H
 #define HN_ENGINE_LM_H
 
+#include "base/os/threads.h"
 #include "engine/engine.h"
 #include "hone/draft.h"
 #include "infer/drafter.h"
@@ -22,6 +23,10 @@ struct hn_lm {
     char *digests; /* a folder, or NULL */
     hn_adapters adapters;
     hn_run_spec run;
+    hn_os_mutex bounds_lock;     /* of these: */
+    struct hn_tokens *tokens;    /* of grammars; NULL until the first */
+    struct hn_lm_bound *bounds;  /* grammars on its vocabulary */
+    int64_t n_bindings;
 };
 
 /* Beginning and end of what is made on it. HN_ERR_UNSUPPORTED in a child of fork. */
@@ -55,6 +60,11 @@ void hn_lm_give_trial(const hn_adapter_trial *found, hn_lm_adapter_trial *out);
 hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options_or_null, int64_t max_ahead, hn_session **out);
 hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling_or_null, hn_logit_bias **bias,
                               hn_sampler **out);
+
+/* Guesses at what follows the ids by the sampler's grammar: those that it does not allow are left out with all after them, and
+ * where it allows one token alone, that is guessed. */
+hn_status hn_lm_sampler_fit(hn_lm_sampler *sampler, const int32_t *ids, size_t n, int32_t *guesses, size_t room,
+                            size_t *n_guesses);
 
 /* ---- lm_draft.c ---- */
 

@@ -170,6 +170,15 @@ static hn_status make_drafter(hn_lm_chat *c, const hn_lm_draft_options *draft)
     return hn_lm_drafter_of(&c->drafter, c->lm, &o, hn_session_context(c->session));
 }
 
+/* A chat's answers are of no grammar. */
+static hn_status refuse_grammar(const hn_lm_sampling *sampling)
+{
+    hn_lm_sampling o;
+    HN_TRY(hn_take_struct("hn_lm_sampling", sampling, sizeof o, &o));
+    HN_REQUIRE(!o.grammar, HN_ERR_UNSUPPORTED, "hn_lm_chat_options.sampling: a grammar is taken by samplers and requests, not by chats");
+    return HN_OK;
+}
+
 static hn_status open_chat(hn_lm_chat *c, const hn_lm_draft_options *draft)
 {
     hn_heap *heap = &c->lm->engine->heap;
@@ -181,6 +190,7 @@ static hn_status open_chat(hn_lm_chat *c, const hn_lm_draft_options *draft)
     HN_TRY(settle(c->lm, &c->input, c->o.variables, name_of(c->o.tools, "of hn_lm_chat_options"),
                   &o.template_name));
     HN_TRY(hn_lm_inner_sampler(c->lm, c->o.sampling, &c->bias, &c->sampler));
+    HN_TRY(refuse_grammar(c->o.sampling));
     HN_TRY(hn_lm_inner_session(c->lm, c->o.session, draft ? draft->most : 0, &c->session));
     HN_TRY(make_drafter(c, draft));
     o.tools = root_of(c->tools);

@@ -1,10 +1,11 @@
 /* Public draws: the inner sampler's, with what it trusts checked. */
-#include "engine/lm.h"
+#include "engine/lm_grammar.h"
 
 #include <string.h>
 
 struct hn_lm_sampler {
     hn_lm *lm;
+    hn_lm_matcher *matcher; /* of the tokens from `from` on; NULL: none */
     hn_sampler *inner;
     hn_logit_bias *bias;
     bool has_begun;
@@ -46,6 +47,13 @@ hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling, hn_logi
     return hn_sampler_new(out, &lm->engine->heap, (int32_t)hn_lm_vocabulary(lm), &inner);
 }
 
+static hn_status take_grammar(hn_lm_sampler *s, const hn_lm_sampling *sampling)
+{
+    hn_lm_sampling o;
+    HN_TRY(hn_take_struct("hn_lm_sampling", sampling, sizeof o, &o));
+    return o.grammar ? hn_lm_matcher_new(&s->matcher, s->lm, o.grammar) : HN_OK;
+}
+
 hn_status hn_lm_sampler_new(hn_lm_sampler **out, hn_lm *lm, const hn_lm_sampling *sampling)
 {
     HN_ENTER();
@@ -58,7 +66,9 @@ hn_status hn_lm_sampler_new(hn_lm_sampler **out, hn_lm *lm, const hn_lm_sampling
         return HN_ERR_MEMORY;
     }
     s->lm = lm;
-    const hn_status status = hn_lm_inner_sampler(lm, sampling, &s->bias, &s->inner);
+    hn_status status = hn_lm_inner_sampler(lm, sampling, &s->bias, &s->inner);
+    if (status == HN_OK)
+        status = take_grammar(s, sampling);
     if (status != HN_OK) {
         hn_lm_sampler_free(s);
         return status;
@@ -73,6 +83,7 @@ void hn_lm_sampler_free(hn_lm_sampler *s)
     if (!s)
         return;
     hn_lm *lm = s->lm;
+    hn_lm_matcher_free(s->matcher);
     hn_sampler_free(s->inner);
     hn_free(&lm->engine->heap, s->bias);
     hn_free(&lm->engine->heap, s);
@@ -101,7 +112,37 @@ hn_status hn_lm_sampler_next(hn_lm_sampler *s, const float *logits, const int32_
                    ids[i], (long long)vocab);
     if (!s->has_begun || n < s->from)
         HN_TRY(hn_lm_sampler_begin(s, n, 0));
-    return hn_sampler_next(s->inner, s->number + (n - s->from), logits, ids, (int64_t)n, out);
+    const uint64_t number = s->number + (n - s->from);
+    hn_lm_mask mask;
+    if (!s->matcher)
+        return hn_sampler_next(s->inner, number, logits, ids, (int64_t)n, out);
+    HN_TRY(hn_lm_matcher_set(s->matcher, ids + s->from, n - s->from));
+    HN_TRY(hn_lm_matcher_mask(s->matcher, &mask, sizeof mask));
+    return hn_sampler_next_of(s->inner, number, logits, mask.bits, ids, (int64_t)n, out);
+}
+
+hn_status hn_lm_sampler_fit(hn_lm_sampler *s, const int32_t *ids, size_t n, int32_t *guesses, size_t room, size_t *n_guesses)
+{
+    if (!s->matcher || !s->has_begun || n < s->from)
+        return HN_OK;
+    HN_TRY(hn_lm_matcher_set(s->matcher, ids + s->from, n - s->from));
+    const size_t n_guessed = *n_guesses;
+    *n_guesses = 0;
+    for (bool goes_on = true; goes_on && *n_guesses < room;) {
+        hn_lm_mask mask;
+        size_t taken = 0;
+        HN_TRY(hn_lm_matcher_mask(s->matcher, &mask, sizeof mask));
+        if (mask.only >= 0)
+            guesses[*n_guesses] = mask.only;
+        else if (*n_guesses >= n_guessed)
+            break;
+        goes_on = !hn_lm_ends(s->lm, guesses[*n_guesses]);
+        if (goes_on)
+            HN_TRY(hn_lm_matcher_advance(s->matcher, &guesses[*n_guesses], 1, &taken));
+        goes_on = taken == 1;
+        *n_guesses += taken;
+    }
+    return HN_OK;
 }
 
 hn_status hn_lm_sampler_draw(hn_lm_sampler *s, const hn_lm_session *session, int32_t *out)

@@ -140,6 +140,19 @@ static hn_status check_request(const hn_lm_scheduler *s, const hn_lm_request *r)
     return HN_OK;
 }
 
+/* With the request's own grammar. */
+static hn_status take_sampling(const hn_lm_request *o, hn_lm_sampling *out)
+{
+    if (o->sampling)
+        HN_TRY(hn_take_struct("hn_lm_sampling", o->sampling, sizeof *out, out));
+    else
+        HN_TRY(hn_lm_sampling_default(out, sizeof *out));
+    out->grammar = o->grammar ? o->grammar : out->grammar;
+    HN_REQUIRE(!out->grammar || !o->goes_on, HN_ERR_ARGUMENT,
+               "hn_lm_request: a grammar, and goes_on: a grammar's text ends where the model says that it is done");
+    return HN_OK;
+}
+
 static hn_status fill(hn_lm_scheduler *s, hn_request *r, const hn_lm_request *o)
 {
     const int64_t room = hn_lm_batch_context(s->batch) - (int64_t)o->n;
@@ -147,6 +160,7 @@ static hn_status fill(hn_lm_scheduler *s, hn_request *r, const hn_lm_request *o)
     r->r.ids = NULL;
     r->r.sampling = NULL;
     r->r.adapter = NULL;
+    r->r.grammar = NULL;
     r->adapter = o->adapter ? *o->adapter : -1;
     r->sequence = -1;
     r->n_ids = r->n_prompt = (int64_t)o->n;
@@ -155,7 +169,9 @@ static hn_status fill(hn_lm_scheduler *s, hn_request *r, const hn_lm_request *o)
     if (!r->ids)
         return HN_ERR_MEMORY;
     memcpy(r->ids, o->ids, o->n * sizeof *r->ids);
-    HN_TRY(hn_lm_sampler_new(&r->sampler, s->lm, o->sampling));
+    hn_lm_sampling sampling;
+    HN_TRY(take_sampling(o, &sampling));
+    HN_TRY(hn_lm_sampler_new(&r->sampler, s->lm, &sampling));
     HN_TRY(hn_lm_sampler_begin(r->sampler, o->n, 0));
     return s->o.draft ? hn_lm_drafter_new(&r->drafter, s->lm, s->o.draft, hn_lm_batch_context(s->batch)) : HN_OK;
 }

@@ -57,7 +57,7 @@ static hn_status take_guesses(hn_lm_scheduler *s, left *l, hn_request **at_fault
     for (int64_t i = 0; i < l->n; i++) {
         hn_turn *t = &s->turns[i];
         hn_request *r = t->r;
-        if (!r->drafter || !generates(r))
+        if (!generates(r))
             continue;
         int64_t most = r->most - r->n_ids - 1; /* the token after the last guess is one more */
         most = most < HN_MOST_GUESSES ? most : HN_MOST_GUESSES;
@@ -68,8 +68,10 @@ static hn_status take_guesses(hn_lm_scheduler *s, left *l, hn_request **at_fault
         size_t n = 0;
         int32_t *to = s->guesses + i * (1 + HN_MOST_GUESSES);
         *at_fault = r;
-        HN_TRY(hn_lm_drafter_guess(r->drafter, r->ids, (size_t)r->n_ids, (uint64_t)(r->n_ids - r->n_prompt), to + 1,
-                                   (size_t)most, &n));
+        if (r->drafter)
+            HN_TRY(hn_lm_drafter_guess(r->drafter, r->ids, (size_t)r->n_ids, (uint64_t)(r->n_ids - r->n_prompt), to + 1,
+                                       (size_t)most, &n));
+        HN_TRY(hn_lm_sampler_fit(r->sampler, r->ids, (size_t)r->n_ids, to + 1, (size_t)most, &n));
         to[0] = r->ids[r->n_ids - 1];
         t->n_guessed = (int64_t)n;
         l->rows -= (int64_t)n;

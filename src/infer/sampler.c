@@ -168,6 +168,20 @@ static int32_t draw(hn_sampler *s, uint64_t number, int32_t n)
 hn_status hn_sampler_next(hn_sampler *s, uint64_t number, const float *logits, const int32_t *tokens, int64_t n,
                           int32_t *out)
 {
+    return hn_sampler_next_of(s, number, logits, NULL, tokens, n, out);
+}
+
+/* After penalties, whose arithmetic takes no infinity. */
+static void forbid(hn_sampler *s, const uint64_t *allowed)
+{
+    for (int32_t i = 0; i < s->n_vocab; i++)
+        if (!(allowed[i / 64] >> i % 64 & 1))
+            s->choices[i].logit = -INFINITY;
+}
+
+hn_status hn_sampler_next_of(hn_sampler *s, uint64_t number, const float *logits, const uint64_t *allowed,
+                             const int32_t *tokens, int64_t n, int32_t *out)
+{
     for (int32_t i = 0; i < s->n_vocab; i++) {
         HN_REQUIRE(!isnan(logits[i]), HN_ERR_NUMERIC, "the logit of token %d is not a number", i);
         s->choices[i] = (choice){ logits[i], i };
@@ -175,6 +189,8 @@ hn_status hn_sampler_next(hn_sampler *s, uint64_t number, const float *logits, c
     for (int32_t i = 0; i < s->o.n_bias; i++)
         s->choices[s->o.bias[i].token].logit += s->o.bias[i].bias;
     penalise(s, tokens, n);
+    if (allowed)
+        forbid(s, allowed);
     if (s->o.temperature == 0) {
         int32_t best = 0;
         for (int32_t i = 1; i < s->n_vocab; i++)

@@ -46,5 +46,8 @@ void hn_sampler_free(hn_sampler *sampler); /* takes NULL */
  * left. */
 hn_status hn_sampler_next(hn_sampler *sampler, uint64_t number, const float *logits, const int32_t *tokens,
                           int64_t n, int32_t *out);
+/* The same among those that have a bit: token i is bit i % 64 of word i / 64. */
+hn_status hn_sampler_next_of(hn_sampler *sampler, uint64_t number, const float *logits, const uint64_t *allowed,
+                             const int32_t *tokens, int64_t n, int32_t *out);
 
 #endif

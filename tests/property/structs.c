@@ -187,6 +187,14 @@ static hn_status encode(const void *o)
     return hn_lm_encode_by(lm, "a", 1, o, NULL, 0, &n);
 }
 
+static hn_status make_grammar(const void *o)
+{
+    hn_lm_grammar *made = NULL;
+    const hn_status status = hn_lm_grammar_new(&made, engine, HN_LM_REGEX, "a", 1, o);
+    hn_lm_grammar_free(made);
+    return status;
+}
+
 static hn_status perplexity(const void *o)
 {
     hn_lm_perplexity found;
@@ -306,6 +314,7 @@ static const struct {
     { "hn_lm_render_options", render },
     { "hn_lm_render_options", render_template },
     { "hn_lm_encode_options", encode },
+    { "hn_lm_grammar_options", make_grammar },
     { "hn_lm_perplexity_options", perplexity },
     { "hn_lm_logits_options", logits },
     { "hn_lm_imatrix_options", imatrix },

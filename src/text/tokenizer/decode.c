@@ -160,3 +160,10 @@ hn_status hn_decoder_finish(hn_decoder *d, hn_str *out)
     d->has_begun = false;
     return hn_str_status(out);
 }
+
+hn_status hn_tokenizer_inner_text(const hn_tokenizer *tok, int32_t id, hn_str *out)
+{
+    bool has_begun = true;
+    HN_TRY(add_token(tok, id, false, &has_begun, out));
+    return hn_str_status(out);
+}

@@ -60,6 +60,9 @@ void hn_encoding_free(hn_encoding *encoding);
 hn_status hn_tokenizer_decode(const hn_tokenizer *tok, const int32_t *ids, size_t n,
                               bool skip_special, hn_str *out);
 
+/* The text of a token within a text, special or not. */
+hn_status hn_tokenizer_inner_text(const hn_tokenizer *tok, int32_t id, hn_str *out);
+
 /* The same id by id. `hold` keeps what may be the first half of a character, so that each text
  * given out is whole characters, unless the bytes are no UTF-8 at all. */
 typedef struct hn_decoder {

@@ -1,0 +1,224 @@
+#include "text/grammar/states.h"
+
+#include "text/grammar/closure.h"
+
+#include <string.h>
+
+static hn_status make(hn_states *s)
+{
+    const hn_grammar *g = s->g;
+    s->reads = hn_alloc_array(s->heap, HN_TAG_TEXT, g->n_nodes, sizeof *s->reads);
+    if (!s->reads)
+        return HN_ERR_MEMORY;
+    for (uint32_t v = 0; v < g->n_nodes; v++)
+        for (uint32_t e = g->first[v]; e < g->first[v + 1]; e++)
+            s->reads[v] |= g->edges[e].kind == HN_EDGE_BYTE ? 1 : g->edges[e].kind >= HN_EDGE_TOKEN ? 2 : 0;
+    return hn_closure_new(&s->closure, s->heap, g);
+}
+
+hn_status hn_states_new(hn_states **out, hn_heap *heap, const hn_grammar *g, const int32_t *token_ids)
+{
+    hn_states *s = hn_alloc(heap, HN_TAG_TEXT, sizeof *s);
+    *out = NULL;
+    if (!s)
+        return HN_ERR_MEMORY;
+    *s = (hn_states){ .heap = heap, .g = g, .token_ids = token_ids };
+    const hn_status status = make(s);
+    if (status != HN_OK) {
+        hn_states_free(s);
+        return status;
+    }
+    *out = s;
+    return HN_OK;
+}
+
+static void free_table(const hn_states *s, hn_set_table *t)
+{
+    hn_free(s->heap, t->at);
+    hn_free(s->heap, t->slots);
+    *t = (hn_set_table){ 0 };
+}
+
+void hn_states_clear(hn_states *s)
+{
+    free_table(s, &s->states);
+    free_table(s, &s->stacks);
+    hn_free(s->heap, s->pool);
+    hn_free(s->heap, s->rows);
+    hn_free(s->heap, s->loops);
+    s->pool = NULL;
+    s->rows = NULL;
+    s->loops = NULL;
+    s->n_pool = s->pool_room = s->row_room = s->loop_room = 0;
+    s->begin = HN_STATE_UNKNOWN;
+    s->cleared++;
+}
+
+void hn_states_free(hn_states *s)
+{
+    if (!s)
+        return;
+    hn_states_clear(s);
+    hn_closure_free(s->heap, s->closure);
+    hn_free(s->heap, s->reads);
+    hn_free(s->heap, s);
+}
+
+size_t hn_states_bytes(const hn_states *s)
+{
+    return s->row_room * s->g->n_classes * sizeof *s->rows + s->loop_room * sizeof *s->loops + s->pool_room * sizeof *s->pool +
+           (s->states.room + s->stacks.room) * sizeof *s->states.at +
+           (s->states.slot_room + s->stacks.slot_room) * sizeof *s->states.slots;
+}
+
+/* Rows and loops for all states that there are. */
+static hn_status make_rows(hn_states *s)
+{
+    const size_t n = s->states.room, classes = s->g->n_classes;
+    if (n <= s->loop_room)
+        return HN_OK;
+    uint32_t *rows = hn_realloc_array(s->heap, HN_TAG_TEXT, s->rows, n * classes, sizeof *rows);
+    if (!rows)
+        return HN_ERR_MEMORY;
+    s->rows = rows;
+    for (size_t i = 0; i < classes && !s->row_room; i++)
+        rows[classes + i] = HN_STATE_DEAD; /* after a dead state */
+    s->row_room = n;
+    hn_state_loop *loops = hn_realloc_array(s->heap, HN_TAG_TEXT, s->loops, n, sizeof *loops);
+    if (!loops)
+        return HN_ERR_MEMORY;
+    s->loops = loops;
+    s->loop_room = n;
+    return HN_OK;
+}
+
+static hn_status close_state(hn_states *s, uint32_t *out)
+{
+    HN_TRY(hn_closure_state(s, out));
+    return make_rows(s);
+}
+
+hn_status hn_states_begin(hn_states *s, uint32_t *out)
+{
+    *out = s->begin;
+    if (s->begin != HN_STATE_UNKNOWN)
+        return HN_OK;
+    hn_closure_begin(s->closure);
+    HN_TRY(hn_closure_visit(s, s->g->rules[s->g->root].start, 0));
+    HN_TRY(close_state(s, out));
+    s->begin = *out;
+    return HN_OK;
+}
+
+hn_status hn_states_byte(hn_states *s, uint32_t from, uint8_t byte, uint32_t *out)
+{
+    const hn_grammar *g = s->g;
+    *out = from == HN_STATE_DEAD ? HN_STATE_DEAD : hn_states_known(s, from, byte);
+    if (*out != HN_STATE_UNKNOWN)
+        return HN_OK;
+    const hn_place_set set = s->states.at[from];
+    hn_closure_begin(s->closure);
+    for (uint32_t i = 0; i < set.n; i++) {
+        const hn_place at = s->pool[set.first + i];
+        for (uint32_t e = g->first[at.node]; e < g->first[at.node + 1]; e++)
+            if (g->edges[e].kind == HN_EDGE_BYTE && g->edges[e].low <= byte && byte <= g->edges[e].high)
+                HN_TRY(hn_closure_visit(s, g->edges[e].to, at.stack));
+    }
+    HN_TRY(close_state(s, out));
+    s->rows[(size_t)from * g->n_classes + g->classes[byte]] = *out;
+    return HN_OK;
+}
+
+static bool takes(const hn_states *s, const hn_edge *e, int32_t id, hn_token_as as)
+{
+    if (e->kind == HN_EDGE_TOKEN)
+        return s->token_ids[e->what] == id;
+    if (e->kind == HN_EDGE_OTHER_TOKEN)
+        return as != HN_TOKEN_BY_NAME && s->token_ids[e->what] != id;
+    bool is_named = false;
+    for (uint32_t i = 0; i < s->g->n_tokens; i++)
+        is_named |= s->token_ids[i] == id;
+    return e->kind == HN_EDGE_CONTROL && as == HN_TOKEN_OR_CONTROL && !is_named;
+}
+
+hn_status hn_states_token(hn_states *s, uint32_t from, int32_t id, hn_token_as as, uint32_t *out)
+{
+    const hn_grammar *g = s->g;
+    const hn_place_set set = s->states.at[from];
+    *out = HN_STATE_DEAD;
+    if (from == HN_STATE_DEAD || !set.reads_tokens)
+        return HN_OK;
+    hn_closure_begin(s->closure);
+    for (uint32_t i = 0; i < set.n; i++) {
+        const hn_place at = s->pool[set.first + i];
+        for (uint32_t e = g->first[at.node]; e < g->first[at.node + 1]; e++)
+            if (takes(s, &g->edges[e], id, as))
+                HN_TRY(hn_closure_visit(s, g->edges[e].to, at.stack));
+    }
+    return close_state(s, out);
+}
+
+hn_status hn_states_either(hn_states *s, uint32_t a, uint32_t b, uint32_t *out)
+{
+    const uint32_t both[2] = { a, b };
+    *out = a == HN_STATE_DEAD ? b : a;
+    if (a == b || a == HN_STATE_DEAD || b == HN_STATE_DEAD)
+        return HN_OK;
+    hn_closure_begin(s->closure);
+    for (int k = 0; k < 2; k++) {
+        const hn_place_set set = s->states.at[both[k]];
+        for (uint32_t i = 0; i < set.n; i++)
+            HN_TRY(hn_closure_visit(s, s->pool[set.first + i].node, s->pool[set.first + i].stack));
+        if (set.may_end)
+            HN_TRY(hn_closure_visit(s, 0, 0));
+    }
+    return close_state(s, out);
+}
+
+/* ---- loops ---- */
+
+static hn_status find_loop(hn_states *s, uint32_t state)
+{
+    uint32_t to[128], best = 0;
+    hn_state_loop loop = { .is_known = 1 };
+    for (int i = 0; i < 128; i++)
+        HN_TRY(hn_states_byte(s, state, (uint8_t)i, &to[i]));
+    for (int i = 0; i < 128; i++) {
+        uint32_t n = 0;
+        for (int k = i; k < 128 && to[i] != HN_STATE_DEAD && (!i || to[i] != to[i - 1]); k++)
+            n += to[k] == to[i];
+        if (n > best) {
+            best = n;
+            loop.to = to[i];
+        }
+    }
+    for (int i = 0; i < 128 && best; i++)
+        loop.bytes[i / 64] |= (uint64_t)(to[i] == loop.to) << i % 64;
+    s->loops[state] = loop;
+    return HN_OK;
+}
+
+hn_status hn_states_loop(hn_states *s, uint32_t state, const hn_state_loop **out)
+{
+    enum { LONGEST = 64, FOUND = 1, MEASURED = 2 };
+    if (!s->loops[state].is_known)
+        HN_TRY(find_loop(s, state));
+    if (s->loops[state].is_known == FOUND && s->loops[state].to) {
+        const uint64_t bytes[2] = { s->loops[state].bytes[0], s->loops[state].bytes[1] };
+        uint8_t length = 1;
+        for (uint32_t at = state, to = s->loops[state].to; length < LONGEST; length++, at = to, to = s->loops[at].to) {
+            if (to == at) {
+                length = UINT8_MAX;
+                break;
+            }
+            if (!s->loops[to].is_known)
+                HN_TRY(find_loop(s, to));
+            if ((bytes[0] & ~s->loops[to].bytes[0]) || (bytes[1] & ~s->loops[to].bytes[1]))
+                break;
+        }
+        s->loops[state].length = length;
+    }
+    s->loops[state].is_known = MEASURED;
+    *out = &s->loops[state];
+    return HN_OK;
+}
