@@ -72,6 +72,7 @@ typedef struct chat {
     const chat_args *args;
     hn_heap *heap;
     hn_opened opened;
+    hn_lm_grammar *grammar; /* of answers; NULL: any text */
     hn_lm_chat *talk;
     hn_lm *draft; /* the model that guesses; NULL: none */
     int64_t accepted, rejected; /* guesses, before this turn */
@@ -258,6 +259,8 @@ static hn_status open_chat(chat *c, const char *path)
     HN_TRY(hn_machine_numerics(&args->machine, &c->numerics));
     HN_TRY(hn_opened_open(&c->opened, HN_OPEN_ALL, path, &args->machine, &args->ignore, &args->template));
     HN_TRY(hn_lora_apply(&args->lora, c->opened.lm, c->numerics));
+    HN_TRY(hn_sampling_grammar(&args->sampling, c->opened.engine, &c->grammar));
+    sampling.grammar = c->grammar;
     const hn_lm_chat_options o = {
         .size = sizeof o, .system = args->system, .tools = hn_json_name(args->tools, tools),
         .variables = args->set.at, .n_variables = args->set.n, .max_answer = args->count, .session = &session,
@@ -296,6 +299,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
               "(`hone help chat`)\n", stderr);
     const hn_status status = run_model(&c, n_operands ? operands[0] : hn_lm_builtin());
     hn_lm_chat_free(c.talk);
+    hn_lm_grammar_free(c.grammar);
     hn_lm_close(c.draft);
     hn_opened_close(&c.opened);
     return status;

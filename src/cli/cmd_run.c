@@ -60,6 +60,7 @@ typedef struct state {
     hn_lm_numerics numerics;
     hn_lm *draft; /* the model that guesses; NULL: none */
     hn_lm_session *session;
+    hn_lm_grammar *grammar;
     hn_lm_sampler *sampler;
     hn_ids prompt;
     int64_t n; /* tokens after it */
@@ -233,6 +234,10 @@ static hn_status make_both(state *s)
     hn_lm_sampling o;
     hn_lm_bias bias[HN_MAX_LIST];
     HN_TRY(hn_sampling_read(&s->args->sampling, bias, &o));
+    HN_TRY(hn_sampling_grammar(&s->args->sampling, s->opened.engine, &s->grammar));
+    HN_REQUIRE(!s->grammar || !s->args->ignore_end, HN_ERR_ARGUMENT,
+               "--ignore-end, and a grammar, whose text ends where the model says that it is done");
+    o.grammar = s->grammar;
     HN_TRY(hn_lm_sampler_new(&s->sampler, s->opened.lm, &o));
     return make_session(s, &o);
 }
@@ -268,6 +273,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     const hn_status status = run_model(&s);
     hn_lm_session_free(s.session);
     hn_lm_sampler_free(s.sampler);
+    hn_lm_grammar_free(s.grammar);
     hn_lm_close(s.draft);
     hn_opened_close(&s.opened);
     hn_free(&heap, s.prompt.at);

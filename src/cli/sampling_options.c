@@ -1,9 +1,11 @@
 #include "cli/sampling_options.h"
 
+#include "base/file.h"
 #include "base/number.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static hn_status read_bias(const char *text, hn_lm_bias *out)
 {
@@ -36,4 +38,25 @@ hn_status hn_sampling_read(const hn_sampling_args *a, hn_lm_bias *bias, hn_lm_sa
         .bias = bias,
     };
     return HN_OK;
+}
+
+hn_status hn_sampling_grammar(const hn_sampling_args *a, hn_engine *engine, hn_lm_grammar **out)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    const char *path = a->grammar ? a->grammar : a->json_schema;
+    void *text = NULL;
+    size_t bytes = 0;
+    *out = NULL;
+    HN_REQUIRE(!a->grammar + !a->json_schema + !a->regex >= 2, HN_ERR_ARGUMENT,
+               "expected one of --json-schema, --regex and --grammar, found more");
+    if (a->regex)
+        return hn_lm_grammar_new(out, engine, HN_LM_REGEX, a->regex, strlen(a->regex), NULL);
+    if (!path)
+        return HN_OK;
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    HN_TRY(hn_file_read(&heap, path, MOST_BYTES, &text, &bytes));
+    const hn_status status = hn_lm_grammar_new(out, engine, a->grammar ? HN_LM_GBNF : HN_LM_JSON_SCHEMA, text, bytes, NULL);
+    hn_free(&heap, text);
+    return status == HN_OK ? status : hn_fail_within(status, "%s", path);
 }

@@ -9,6 +9,7 @@ typedef struct hn_sampling_args {
     int64_t top_k, last_n, seed;
     double temperature, top_p, min_p, repetition, frequency, presence;
     hn_list logit_bias;
+    const char *grammar, *json_schema, *regex;
 } hn_sampling_args;
 
 /* Of a command whose args have a field `sampling`. */
@@ -27,6 +28,9 @@ typedef struct hn_sampling_args {
                "how far back these look; default 64; 0: everything"),                          \
         HN_LIST(type, sampling.logit_bias, "logit-bias", "ID=X",                               \
                 "added to this token's logit; -inf: never"),                                   \
+        HN_TEXT(type, sampling.json_schema, "json-schema", "FILE", "only JSON that is valid by it"),                 \
+        HN_TEXT(type, sampling.regex, "regex", "TEXT", "only what matches it, whole"),                               \
+        HN_TEXT(type, sampling.grammar, "grammar", "FILE", "only what has this GBNF"),                               \
         HN_INT(type, sampling.seed, "seed", "N", 0, INT64_MAX, "default 0")
 
 /* hn_lm_sampling_default's, which e2e/library holds these to: --help shows them. */
@@ -37,5 +41,8 @@ typedef struct hn_sampling_args {
 
 /* `bias` has room for HN_MAX_LIST, and lives until the sampler is made. */
 hn_status hn_sampling_read(const hn_sampling_args *args, hn_lm_bias *bias, hn_lm_sampling *out);
+
+/* The grammar that is asked for, or NULL; the caller's, with hn_lm_grammar_free. */
+hn_status hn_sampling_grammar(const hn_sampling_args *args, hn_engine *engine, hn_lm_grammar **out);
 
 #endif

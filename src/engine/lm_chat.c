@@ -1,6 +1,6 @@
 /* Public conversations: a session, a sampler and the inner conversation, made together. */
 #include "base/file.h"
-#include "engine/lm.h"
+#include "engine/lm_grammar.h"
 #include "infer/conversation.h"
 
 #include <string.h>
@@ -10,6 +10,7 @@ struct hn_lm_chat {
     hn_lm_chat_options o; /* its callbacks */
     hn_session *session;
     hn_sampler *sampler;
+    hn_lm_matcher *matcher; /* of an answer; NULL: any */
     hn_logit_bias *bias;
     hn_lm_drafter *drafter; /* NULL: nothing is guessed ahead */
     hn_chat_input input; /* its variables and tools; the templates are the model's */
@@ -170,13 +171,22 @@ static hn_status make_drafter(hn_lm_chat *c, const hn_lm_draft_options *draft)
     return hn_lm_drafter_of(&c->drafter, c->lm, &o, hn_session_context(c->session));
 }
 
-/* A chat's answers are of no grammar. */
-static hn_status refuse_grammar(const hn_lm_sampling *sampling)
+/* Each answer is a text of the grammar. */
+static hn_status allowed(void *context, const int32_t *answer, int64_t n, const uint64_t **out)
+{
+    hn_lm_chat *c = context;
+    hn_lm_mask mask;
+    HN_TRY(hn_lm_matcher_set(c->matcher, answer, (size_t)n));
+    HN_TRY(hn_lm_matcher_mask(c->matcher, &mask, sizeof mask));
+    *out = mask.bits;
+    return HN_OK;
+}
+
+static hn_status take_grammar(hn_lm_chat *c)
 {
     hn_lm_sampling o;
-    HN_TRY(hn_take_struct("hn_lm_sampling", sampling, sizeof o, &o));
-    HN_REQUIRE(!o.grammar, HN_ERR_UNSUPPORTED, "hn_lm_chat_options.sampling: a grammar is taken by samplers and requests, not by chats");
-    return HN_OK;
+    HN_TRY(hn_take_struct("hn_lm_sampling", c->o.sampling, sizeof o, &o));
+    return o.grammar ? hn_lm_matcher_new(&c->matcher, c->lm, o.grammar) : HN_OK;
 }
 
 static hn_status open_chat(hn_lm_chat *c, const hn_lm_draft_options *draft)
@@ -190,14 +200,14 @@ static hn_status open_chat(hn_lm_chat *c, const hn_lm_draft_options *draft)
     HN_TRY(settle(c->lm, &c->input, c->o.variables, name_of(c->o.tools, "of hn_lm_chat_options"),
                   &o.template_name));
     HN_TRY(hn_lm_inner_sampler(c->lm, c->o.sampling, &c->bias, &c->sampler));
-    HN_TRY(refuse_grammar(c->o.sampling));
+    HN_TRY(take_grammar(c));
     HN_TRY(hn_lm_inner_session(c->lm, c->o.session, draft ? draft->most : 0, &c->session));
     HN_TRY(make_drafter(c, draft));
     o.tools = root_of(c->tools);
     o.vars = c->input.vars;
     o.n_vars = (size_t)c->input.n_vars;
     const hn_conversation_parts parts = { c->lm->tok, c->lm->input.chat, c->session, c->sampler,
-                                          hn_lm_drafter_inner(c->drafter) };
+                                          hn_lm_drafter_inner(c->drafter), c->matcher ? allowed : NULL, c };
     HN_TRY(hn_conversation_new(&c->inner, heap, &parts, &o));
     return hn_conversation_set_system(c->inner, c->o.system);
 }
@@ -262,6 +272,7 @@ void hn_lm_chat_free(hn_lm_chat *c)
     hn_conversation_free(c->inner);
     hn_lm_drafter_free(c->drafter);
     hn_session_free(c->session);
+    hn_lm_matcher_free(c->matcher);
     hn_sampler_free(c->sampler);
     hn_free(&lm->engine->heap, c->bias);
     hn_json_free(c->tools);

@@ -255,10 +255,13 @@ static hn_status say_token(answer *a, int32_t id)
 static hn_status next(answer *a, const hn_run_options *run, hn_turn *turn, bool *goes_on)
 {
     hn_conversation *c = a->c;
+    const uint64_t *allowed = NULL;
     int32_t token;
     HN_TRY(hn_drafter_sync(c->parts.drafter, c->parts.session, c->tokens, c->n, a->n_drawn, run));
-    HN_TRY(hn_sampler_next(c->parts.sampler, a->n_drawn, hn_session_logits(c->parts.session), c->tokens,
-                           c->n, &token));
+    if (c->parts.allowed)
+        HN_TRY(c->parts.allowed(c->parts.allowed_context, c->tokens + (c->n - turn->n_answer), turn->n_answer, &allowed));
+    HN_TRY(hn_sampler_next_of(c->parts.sampler, a->n_drawn, hn_session_logits(c->parts.session), allowed, c->tokens, c->n,
+                              &token));
     a->n_drawn++;
     *goes_on = false;
     turn->end = HN_TURN_DONE;

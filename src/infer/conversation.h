@@ -46,6 +46,9 @@ typedef struct hn_conversation_parts {
     hn_session *session;
     hn_sampler *sampler;
     hn_drafter *drafter; /* NULL: nothing is guessed ahead */
+    /* What may come after the n tokens that an answer has: a bit for each, as hn_sampler_next_of. NULL: anything. */
+    hn_status (*allowed)(void *context, const int32_t *answer, int64_t n, const uint64_t **out);
+    void *allowed_context;
 } hn_conversation_parts;
 
 typedef struct hn_conversation_options {

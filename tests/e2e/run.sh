@@ -188,6 +188,8 @@ refuses 2 "no tokens" "$hone" run new.gguf
 refuses 2 "10 tokens" "$hone" run new.gguf -p 0123456789 --context 9
 refuses 2 "was made for 131072" "$hone" run new.gguf -p x --context 131073
 refuses 2 "and not both" "$hone" run new.gguf -p x -f prompt
+refuses 2 "--json-schema, --regex and --grammar" "$hone" run new.gguf -p x --regex a --grammar b
+refuses 2 "--ignore-end, and a grammar" "$hone" run new.gguf -p x --regex a --ignore-end
 refuses 2 "logit-bias 5" "$hone" run new.gguf -p x --logit-bias 5
 refuses 2 "logit-bias 5=x" "$hone" run new.gguf -p x --logit-bias 5=x
 refuses 2 "logit bias of token 512" "$hone" run new.gguf -p x --logit-bias 512=1

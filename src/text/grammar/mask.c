@@ -107,27 +107,27 @@ hn_status hn_masks_token(hn_masks *m, uint32_t state, int32_t id, uint32_t *out)
 
 static void allow(uint64_t *bits, int32_t id) { bits[id / 64] |= (uint64_t)1 << id % 64; }
 
-/* Every way that a byte adds is work that somebody does, now or before: counted the same. */
-static hn_status count(const hn_masks *m, int64_t *steps, uint32_t state)
+/* Every way that a byte adds is work that somebody does, now or before: it is counted the same. */
+static hn_status check_steps(const hn_masks *m, int64_t steps)
 {
-    *steps += 1 + (int64_t)m->states->states.at[state].n;
-    HN_REQUIRE(*steps <= m->g->limits.steps, HN_ERR_UNSUPPORTED, "a mask of the grammar takes more than %lld steps",
+    HN_REQUIRE(steps <= m->g->limits.steps, HN_ERR_UNSUPPORTED, "a mask of the grammar takes more than %lld steps",
                (long long)m->g->limits.steps);
     return HN_OK;
 }
 
+enum { WORTH = 8 }; /* nodes below one that are looked at together */
+
 /* Whether all below the node is allowed. */
 static hn_status allows_below(hn_masks *m, uint32_t state, uint32_t node, bool *out)
 {
-    enum { WORTH = 16 };
     const hn_token_node *n = &m->tokens->nodes[node];
     const uint64_t *bytes = m->tokens->bytes[node];
     const hn_state_loop *loop;
     *out = false;
-    if (!n->is_ascii || n->next - node < WORTH)
+    if (!(n->whole & 1 << HN_UTF8_BEGIN))
         return HN_OK;
     HN_TRY(hn_states_loop(m->states, state, &loop));
-    *out = !(bytes[0] & ~loop->bytes[0]) && !(bytes[1] & ~loop->bytes[1]) && n->below <= loop->length;
+    *out = (n->is_ascii || loop->is_wide) && !(bytes[0] & ~loop->bytes[0]) && !(bytes[1] & ~loop->bytes[1]) && n->below <= loop->length;
     return HN_OK;
 }
 
@@ -138,23 +138,26 @@ static hn_status walk(hn_masks *m, uint32_t state, uint64_t *bits)
     int64_t steps = 0;
     for (uint32_t i = 0; i < t->n_nodes;) {
         const hn_token_node *n = &t->nodes[i];
-        uint32_t next = hn_states_known(m->states, at[n->depth - 1], n->byte);
+        uint32_t next = hn_states_known(m->states, at[n->depth - 1], n->byte), after = i + 1;
         if (next == HN_STATE_UNKNOWN)
             HN_TRY(hn_states_byte(m->states, at[n->depth - 1], n->byte, &next));
         if (next == HN_STATE_DEAD) {
             i = n->next;
             continue;
         }
-        bool all;
-        HN_TRY(count(m, &steps, next));
-        HN_TRY(allows_below(m, next, i, &all));
+        steps += 1 + (int64_t)m->states->states.at[next].n;
+        if (n->next - i > WORTH) {
+            bool all;
+            HN_TRY(check_steps(m, steps));
+            HN_TRY(allows_below(m, next, i, &all));
+            after = all ? n->next : after;
+        }
         at[n->depth] = next;
-        const uint32_t after = all ? n->next : i + 1;
         for (uint32_t k = n->first; k < t->nodes[after].first; k++)
             allow(bits, t->ids[k]);
         i = after;
     }
-    return HN_OK;
+    return check_steps(m, steps);
 }
 
 static hn_status make_mask(hn_masks *m, uint32_t state, uint64_t *bits)

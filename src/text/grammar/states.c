@@ -177,6 +177,44 @@ hn_status hn_states_either(hn_states *s, uint32_t a, uint32_t b, uint32_t *out)
 
 /* ---- loops ---- */
 
+/* Whether `n` more bytes that continue a character, the first from `low` to `high`, all lead to one state. */
+static hn_status leads_to(hn_states *s, uint32_t from, int n, int low, int high, uint32_t to, bool *all)
+{
+    uint32_t last = HN_STATE_UNKNOWN;
+    for (int c = low; c <= high && *all; c++) {
+        uint32_t next;
+        HN_TRY(hn_states_byte(s, from, (uint8_t)c, &next));
+        if (n == 1 || next == HN_STATE_DEAD)
+            *all = next == to;
+        else if (next != last)
+            HN_TRY(leads_to(s, next, n - 1, 0x80, 0xbf, to, all));
+        last = next;
+    }
+    return HN_OK;
+}
+
+static hn_status find_wide(hn_states *s, uint32_t state, uint32_t to, bool *all)
+{
+    static const struct {
+        uint8_t low, high, n, first, last; /* n bytes after one of low to high, the first from `first` to `last` */
+    } leads[] = { { 0xc2, 0xdf, 1, 0x80, 0xbf }, { 0xe0, 0xe0, 2, 0xa0, 0xbf }, { 0xe1, 0xec, 2, 0x80, 0xbf },
+                  { 0xed, 0xed, 2, 0x80, 0x9f }, { 0xee, 0xef, 2, 0x80, 0xbf }, { 0xf0, 0xf0, 3, 0x90, 0xbf },
+                  { 0xf1, 0xf3, 3, 0x80, 0xbf }, { 0xf4, 0xf4, 3, 0x80, 0x8f } };
+    *all = to > HN_STATE_DEAD;
+    for (size_t i = 0; i < sizeof leads / sizeof *leads && *all; i++) {
+        uint32_t last = HN_STATE_UNKNOWN;
+        for (int c = leads[i].low; c <= leads[i].high && *all; c++) {
+            uint32_t next;
+            HN_TRY(hn_states_byte(s, state, (uint8_t)c, &next));
+            *all = next != HN_STATE_DEAD;
+            if (*all && next != last)
+                HN_TRY(leads_to(s, next, leads[i].n, leads[i].first, leads[i].last, to, all));
+            last = next;
+        }
+    }
+    return HN_OK;
+}
+
 static hn_status find_loop(hn_states *s, uint32_t state)
 {
     uint32_t to[128], best = 0;
@@ -194,17 +232,19 @@ static hn_status find_loop(hn_states *s, uint32_t state)
     }
     for (int i = 0; i < 128 && best; i++)
         loop.bytes[i / 64] |= (uint64_t)(to[i] == loop.to) << i % 64;
+    HN_TRY(find_wide(s, state, loop.to, &loop.is_wide));
     s->loops[state] = loop;
     return HN_OK;
 }
 
 hn_status hn_states_loop(hn_states *s, uint32_t state, const hn_state_loop **out)
 {
-    enum { LONGEST = 64, FOUND = 1, MEASURED = 2 };
+    enum { LONGEST = 32, FOUND = 1, MEASURED = 2 };
     if (!s->loops[state].is_known)
         HN_TRY(find_loop(s, state));
     if (s->loops[state].is_known == FOUND && s->loops[state].to) {
         const uint64_t bytes[2] = { s->loops[state].bytes[0], s->loops[state].bytes[1] };
+        const bool is_wide = s->loops[state].is_wide;
         uint8_t length = 1;
         for (uint32_t at = state, to = s->loops[state].to; length < LONGEST; length++, at = to, to = s->loops[at].to) {
             if (to == at) {
@@ -213,7 +253,7 @@ hn_status hn_states_loop(hn_states *s, uint32_t state, const hn_state_loop **out
             }
             if (!s->loops[to].is_known)
                 HN_TRY(find_loop(s, to));
-            if ((bytes[0] & ~s->loops[to].bytes[0]) || (bytes[1] & ~s->loops[to].bytes[1]))
+            if ((bytes[0] & ~s->loops[to].bytes[0]) || (bytes[1] & ~s->loops[to].bytes[1]) || is_wide > s->loops[to].is_wide)
                 break;
         }
         s->loops[state].length = length;

@@ -28,11 +28,13 @@ typedef struct hn_set_table {
     size_t room, slot_room; /* slots: a power of two */
 } hn_set_table;
 
-/* The bytes of ASCII that most lead to one state, and how many of them in a row do not leave what is allowed. */
+/* The bytes of ASCII that most lead to one state, and how many of them in a row do not leave what is allowed; is_wide: and so do
+ * all other characters. */
 typedef struct hn_state_loop {
     uint64_t bytes[2];
     uint32_t to;
     uint8_t is_known, length; /* UINT8_MAX: any number */
+    bool is_wide;
 } hn_state_loop;
 
 typedef struct hn_states {

@@ -54,6 +54,36 @@ static size_t count_nodes(const entry *e, size_t n)
     return nodes;
 }
 
+hn_utf8_state hn_utf8_after(hn_utf8_state state, uint8_t byte)
+{
+    static const struct {
+        uint8_t state, low, high, to;
+    } steps[] = {
+        { HN_UTF8_BEGIN, 0, 0x7f, HN_UTF8_BEGIN },       { HN_UTF8_BEGIN, 0xc2, 0xdf, HN_UTF8_ONE },
+        { HN_UTF8_BEGIN, 0xe0, 0xe0, HN_UTF8_E0 },       { HN_UTF8_BEGIN, 0xe1, 0xec, HN_UTF8_TWO },
+        { HN_UTF8_BEGIN, 0xed, 0xed, HN_UTF8_ED },       { HN_UTF8_BEGIN, 0xee, 0xef, HN_UTF8_TWO },
+        { HN_UTF8_BEGIN, 0xf0, 0xf0, HN_UTF8_F0 },       { HN_UTF8_BEGIN, 0xf1, 0xf3, HN_UTF8_THREE },
+        { HN_UTF8_BEGIN, 0xf4, 0xf4, HN_UTF8_F4 },       { HN_UTF8_ONE, 0x80, 0xbf, HN_UTF8_BEGIN },
+        { HN_UTF8_TWO, 0x80, 0xbf, HN_UTF8_ONE },        { HN_UTF8_THREE, 0x80, 0xbf, HN_UTF8_TWO },
+        { HN_UTF8_E0, 0xa0, 0xbf, HN_UTF8_ONE },         { HN_UTF8_ED, 0x80, 0x9f, HN_UTF8_ONE },
+        { HN_UTF8_F0, 0x90, 0xbf, HN_UTF8_TWO },         { HN_UTF8_F4, 0x80, 0x8f, HN_UTF8_TWO },
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (steps[i].state == state && steps[i].low <= byte && byte <= steps[i].high)
+            return (hn_utf8_state)steps[i].to;
+    return HN_N_UTF8_STATES;
+}
+
+static uint8_t whole_above(const hn_token_node *node)
+{
+    uint8_t whole = 0;
+    for (int s = 0; s < HN_N_UTF8_STATES; s++) {
+        const hn_utf8_state to = hn_utf8_after((hn_utf8_state)s, node->byte);
+        whole |= (uint8_t)((to < HN_N_UTF8_STATES && (node->whole >> to & 1)) << s);
+    }
+    return whole;
+}
+
 /* What is below a node that is finished goes to the one above. */
 static void close_node(hn_tokens *t, const uint32_t *way, size_t depth)
 {
@@ -63,7 +93,9 @@ static void close_node(hn_tokens *t, const uint32_t *way, size_t depth)
     if (!depth)
         return;
     hn_token_node *above = &t->nodes[way[depth - 1]];
-    above->below = node->below + 1 > above->below ? (uint8_t)(node->below + 1) : above->below;
+    const uint8_t below = (uint8_t)(node->below + ((node->byte & 0xc0) != 0x80));
+    above->below = below > above->below ? below : above->below;
+    above->whole &= whole_above(node);
     above->is_ascii &= node->is_ascii && node->byte < 0x80;
     for (int k = 0; k < 2; k++)
         t->bytes[way[depth - 1]][k] |= t->bytes[at][k];
@@ -82,7 +114,7 @@ static void add_nodes(hn_tokens *t, const entry *e, size_t n)
         for (; depth < e[i].bytes; depth++) {
             way[depth] = t->n_nodes;
             t->nodes[t->n_nodes++] = (hn_token_node){ .first = (uint32_t)i, .byte = e[i].text[depth],
-                                                      .depth = (uint8_t)(depth + 1), .is_ascii = true };
+                                                      .depth = (uint8_t)(depth + 1), .whole = UINT8_MAX, .is_ascii = true };
         }
         t->ids[i] = e[i].id;
     }

@@ -8,9 +8,24 @@ typedef struct hn_token_node {
     uint32_t next;  /* the node after all that begin with this one */
     uint32_t first; /* of `ids`: its own, and after them those of the nodes below */
     uint8_t byte, depth; /* from 1 */
-    uint8_t below;  /* bytes of the longest that begins with it, beyond its own */
+    uint8_t below;  /* characters of the longest that begins with it, beyond its own */
+    uint8_t whole;  /* bit s: what is below is UTF-8 that goes on in hn_utf8_state s, perhaps cut off */
     bool is_ascii;  /* all below it */
 } hn_token_node;
+
+/* What a character that has begun still wants. */
+typedef enum hn_utf8_state {
+    HN_UTF8_BEGIN,
+    HN_UTF8_ONE, /* bytes that continue it */
+    HN_UTF8_TWO,
+    HN_UTF8_THREE,
+    HN_UTF8_E0, /* after these, some of them */
+    HN_UTF8_ED,
+    HN_UTF8_F0,
+    HN_UTF8_F4,
+    HN_N_UTF8_STATES
+} hn_utf8_state;
+hn_utf8_state hn_utf8_after(hn_utf8_state state, uint8_t byte); /* HN_N_UTF8_STATES: the byte does not go on with it */
 
 typedef enum hn_token_class {
     HN_TOKEN_IS_NOTHING, /* of a vocabulary that is longer than its tokenizer, or too long: never */
