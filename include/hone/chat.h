@@ -118,6 +118,58 @@ HN_API int64_t hn_lm_chat_context(const hn_lm_chat *chat);
 HN_API hn_status hn_lm_chat_save_keys(const hn_lm_chat *chat, const char *path);
 HN_API hn_status hn_lm_chat_load_keys(hn_lm_chat *chat, const char *path);
 
+/* ---- what a model says: answers, thoughts, calls of tools ---- */
+
+/* A piece of a call. Calls of an answer are counted from 0. `name` comes once, with the first piece, as does `id`, "" if the model
+ * gives none; of later pieces both are NULL. `arguments` are a piece of a JSON object's text, whole once the call is; it ends in no
+ * NUL. All of it lives until the callback returns. */
+typedef struct hn_lm_call {
+    int32_t index;
+    const char *id, *name;
+    const char *arguments;
+    size_t bytes;
+} hn_lm_call;
+
+/* How a model's template has calls written. The frame of a call is
+ *     open begin prefix NAME sep ARGUMENTS end close
+ * where each part may be "". A lazy grammar begins once `open` was said (`trigger` is its id where it is one token, else -1); with an
+ * `open` of "" an answer may be a call from its first byte on. Texts live as long as the program. */
+typedef struct hn_lm_call_style {
+    const char *family; /* "hermes", "llama-3", ...: docs/speech.md */
+    const char *form;   /* of ARGUMENTS with what is around them: "json" "keyed" "named" "xml" "pairs" "python" "harmony" */
+    const char *open, *begin, *prefix, *sep, *end, *close;
+    int32_t trigger;
+} hn_lm_call_style;
+
+/* Of the model's own template, or of a family by its name. HN_ERR_UNSUPPORTED: the template's is not known; "json" takes any model
+ * whose template writes tools. Of *out the size is given. */
+HN_API hn_status hn_lm_call_style_of(const hn_lm *lm, const char *family_or_null, hn_lm_call_style *out, size_t size);
+
+/* Tells them apart as they come: the same whatever the pieces. Used by one thread at a time. */
+typedef struct hn_lm_reader hn_lm_reader;
+
+typedef struct hn_lm_reader_options {
+    size_t size;
+    const char *tools;     /* as hn_lm_render_options; NULL: calls are not looked for, and are text */
+    const char *family;    /* of calls; NULL: the template's. One that is not known is refused where there are tools */
+    const int32_t *prompt; /* what the model goes on with: where it ends in a thought's beginning, the answer begins in it */
+    int64_t n_prompt;
+    void (*on_text)(void *context, const char *text, size_t bytes); /* none of them ends in NUL; NULL: not heard */
+    void (*on_thought)(void *context, const char *text, size_t bytes);
+    void (*on_call)(void *context, const hn_lm_call *call);
+    void *context;
+} hn_lm_reader_options;
+
+/* Nothing of the options is kept, save callbacks and their context. */
+HN_API hn_status hn_lm_reader_new(hn_lm_reader **out, hn_lm *lm, const hn_lm_reader_options *options_or_null);
+HN_API void hn_lm_reader_free(hn_lm_reader *reader); /* takes NULL */
+/* The next token, or text where there are no ids; not both with one reader. A token that ends an answer is not for it. */
+HN_API hn_status hn_lm_reader_add(hn_lm_reader *reader, int32_t id);
+HN_API hn_status hn_lm_reader_add_text(hn_lm_reader *reader, const char *text, size_t bytes);
+/* Lets go of what was held back. *is_cut: a call was begun and not ended, and its arguments are no whole JSON. The reader may only
+ * be freed after it. */
+HN_API hn_status hn_lm_reader_finish(hn_lm_reader *reader, int32_t *is_cut);
+
 #ifdef __cplusplus
 }
 #endif
