@@ -116,6 +116,15 @@ void hn_reader_free(hn_reader *r)
     hn_free(r->heap, r);
 }
 
+void hn_reader_drop(hn_reader *r, hn_str *text)
+{
+    if (r->status == HN_OK)
+        r->status = text->status;
+    hn_str_free(text);
+}
+
+bool hn_reader_is_name(const hn_str *text) { return text->length && !memchr(text->text, 0, text->length); }
+
 /* ---- giving out ---- */
 
 static void flush_said(hn_reader *r)
@@ -222,7 +231,7 @@ void hn_reader_abandon(hn_reader *r)
     hn_str_clear(&r->id);
     hn_str_clear(&r->arguments);
     hn_reader_say(r, text.text, text.length);
-    hn_str_free(&text);
+    hn_reader_drop(r, &text);
 }
 
 /* ---- tools ---- */
@@ -428,7 +437,7 @@ static void leave_section(hn_reader *r)
     hn_reader_end_section(r);
     for (size_t i = 0; i < rest.length; i++)
         hn_reader_feed(r, rest.text[i]);
-    hn_str_free(&rest);
+    hn_reader_drop(r, &rest);
 }
 
 static bool read_bracket(hn_reader *r, char c)

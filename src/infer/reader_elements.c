@@ -48,7 +48,7 @@ static void tell(hn_reader *r, hn_reader_phase next)
     hn_str_add_bytes(&r->name, r->word.text, r->word.length);
     hn_str_clear(&r->word);
     hn_str_clear(&r->held);
-    if (!r->name.length) {
+    if (!hn_reader_is_name(&r->name)) {
         hn_reader_abandon(r);
         return;
     }
@@ -219,10 +219,9 @@ static void give(hn_reader *r)
         hn_reader_quote(&out, r->word.text, r->word.length);
     else
         hn_str_add_bytes(&out, bare.text, bare.length);
-    r->status = r->status == HN_OK ? hn_str_status(&out) : r->status;
     hn_reader_give(r, out.text, out.length);
-    hn_str_free(&out);
-    hn_str_free(&bare);
+    hn_reader_drop(r, &out);
+    hn_reader_drop(r, &bare);
 }
 
 static void read_value(hn_reader *r, char c)

@@ -67,7 +67,7 @@ static void read_name(hn_reader *r, char c)
         return;
     cut_at(&r->word, r->word.length - strlen(f->sep));
     take_name(r);
-    if (!r->name.length) {
+    if (!hn_reader_is_name(&r->name)) {
         hn_reader_abandon(r);
         return;
     }
@@ -168,11 +168,11 @@ void hn_reader_header(hn_reader *r, char c)
     for (const char *at = r->word.text; (at = strstr(at, "<|channel|>")) != NULL; at++)
         channel = at; /* the last counts */
     r->phase = HN_READS_TEXT;
-    if (name && r->o.tools) {
-        name += strlen(recipient);
-        hn_str_clear(&r->name);
-        hn_str_clear(&r->id);
-        hn_str_add_bytes(&r->name, name, strcspn(name, " <\n"));
+    hn_str_clear(&r->name);
+    hn_str_clear(&r->id);
+    if (name)
+        hn_str_add_bytes(&r->name, name + strlen(recipient), strcspn(name + strlen(recipient), " <\n"));
+    if (r->o.tools && hn_reader_is_name(&r->name)) {
         hn_reader_tell(r);
         r->value = (hn_value_scan){ 0 };
         hn_str_clear(&r->word);

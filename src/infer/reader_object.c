@@ -29,7 +29,10 @@ hn_status hn_reader_unquote(hn_reader *r, const hn_str *quoted, hn_str *to)
 {
     hn_json_text *json = NULL;
     hn_str_clear(to);
-    HN_TRY(hn_json_read(r->heap, "a call", quoted->text, quoted->length, &json));
+    const hn_status status = hn_json_read(r->heap, "a call", quoted->text, quoted->length, &json);
+    if (status == HN_ERR_MEMORY)
+        r->status = status;
+    HN_TRY(status);
     const hn_json *root = hn_json_root(json);
     if (root->kind == HN_JSON_STRING)
         hn_str_add_bytes(to, root->as.string.text, root->as.string.bytes);
@@ -78,7 +81,7 @@ static bool tells_late(const hn_reader *r) { return !strcmp(r->o.family->sep, "i
 /* A call without a mark before it is one only if it names a tool. */
 static bool tell_if_known(hn_reader *r)
 {
-    if (r->is_told || !r->name.length)
+    if (r->is_told || !hn_reader_is_name(&r->name))
         return true;
     if (r->is_bare && !hn_reader_has_tool(r, r->name.text)) {
         hn_reader_abandon(r);
@@ -130,13 +133,24 @@ static void end_object(hn_reader *r)
         r->place = HN_AFTER_VALUE;
         return;
     }
-    if (!r->name.length || (!r->is_told && r->is_bare && !hn_reader_has_tool(r, r->name.text))) {
+    if (!hn_reader_is_name(&r->name) || (!r->is_told && r->is_bare && !hn_reader_has_tool(r, r->name.text))) {
         hn_reader_abandon(r);
         return;
     }
     const bool was_bare = r->is_bare;
     hn_reader_end_call(r);
     r->is_bare = was_bare;
+}
+
+/* In a call that was told already nothing is text any more: what is malformed ends it. */
+static void go_wrong(hn_reader *r)
+{
+    if (!r->is_told) {
+        hn_reader_abandon(r);
+        return;
+    }
+    hn_reader_end_call(r);
+    hn_reader_end_section(r);
 }
 
 /* Whether a value that was written out ended well; what it is to the call. */
@@ -147,9 +161,7 @@ static bool end_value(hn_reader *r)
     bool is_well = true;
     r->place = HN_AFTER_VALUE;
     if (place == HN_IN_NAME || place == HN_IN_ID || place == HN_IN_ARGUMENT_TEXT) {
-        const hn_status status = hn_reader_unquote(r, &r->word, &text);
-        is_well = status == HN_OK;
-        r->status = status == HN_ERR_MEMORY ? status : r->status;
+        is_well = hn_reader_unquote(r, &r->word, &text) == HN_OK;
     }
     if (is_well && place == HN_IN_ARGUMENT_TEXT) {
         is_well = tell_if_known(r);
@@ -159,10 +171,10 @@ static bool end_value(hn_reader *r)
         hn_str *to = place == HN_IN_NAME ? &r->name : &r->id;
         hn_str_clear(to);
         hn_str_add_bytes(to, text.text, text.length);
-    } else if (!is_well && place != HN_IN_ARGUMENT_TEXT) {
-        hn_reader_abandon(r);
     }
-    hn_str_free(&text);
+    hn_reader_drop(r, &text);
+    if (!is_well && r->phase == HN_READS_OBJECT)
+        go_wrong(r);
     if (is_well && place == HN_IN_NAME && !r->is_bare)
         is_well = tell_if_known(r);
     else if (is_well && place == HN_IN_NAME && r->arguments.length)
@@ -194,18 +206,7 @@ static void read_key(hn_reader *r, char c)
         return;
     r->place = HN_AT_COLON;
     if (hn_reader_unquote(r, &r->word, &r->key) != HN_OK)
-        hn_reader_abandon(r);
-}
-
-/* In a call that was told already nothing is text any more: what is malformed ends it. */
-static void go_wrong(hn_reader *r)
-{
-    if (!r->is_told) {
-        hn_reader_abandon(r);
-        return;
-    }
-    hn_reader_end_call(r);
-    hn_reader_end_section(r);
+        go_wrong(r);
 }
 
 static void take(hn_reader *r, char c)

@@ -79,7 +79,10 @@ hn_value_step hn_value_feed(hn_value_scan *v, char c);
 /* The text of a JSON string, with its quotes. */
 hn_status hn_reader_unquote(hn_reader *r, const hn_str *quoted, hn_str *to);
 void hn_reader_quote(hn_str *to, const char *text, size_t bytes);
-bool hn_reader_ends(const hn_str *text, const char *mark);
+bool hn_reader_ends(const hn_str *text, const char *end);
+/* Frees a text on the way; what it was refused, the reader was. */
+void hn_reader_drop(hn_reader *r, hn_str *text);
+bool hn_reader_is_name(const hn_str *text);
 
 /* ---- one file a form ---- */
 void hn_reader_begin_object(hn_reader *r);

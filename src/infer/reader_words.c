@@ -91,7 +91,7 @@ static bool take_text(words *w, const char *close, bool has_escapes)
         }
     }
     hn_reader_quote(&w->out, text.text, text.length);
-    hn_str_free(&text);
+    hn_reader_drop(w->r, &text);
     return is_well;
 }
 
@@ -199,6 +199,8 @@ static bool take_call(words *w, bool is_python)
     hn_str_clear(&r->id);
     hn_str_clear(&r->arguments);
     hn_str_add_bytes(&r->name, name, n);
+    if (!hn_reader_is_name(&r->name))
+        return false;
     hn_reader_tell(r);
     hn_reader_give(r, w->out.text, w->out.length);
     hn_reader_end_call(r);
@@ -229,8 +231,7 @@ void hn_reader_words(hn_reader *r, char c)
         return;
     words w = { .r = r, .at = r->word.text, .end = r->word.text + r->word.length - strlen(close), .out = hn_str_on(r->heap) };
     const bool is_well = read_all(&w);
-    r->status = r->status == HN_OK ? hn_str_status(&w.out) : r->status;
-    hn_str_free(&w.out);
+    hn_reader_drop(r, &w.out);
     if (is_well || r->had_call)
         hn_reader_end_section(r);
     else

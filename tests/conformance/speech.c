@@ -233,7 +233,8 @@ int main(int argc, char **argv)
 {
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
-    try_file("llama_cpp.json", 200);
+    try_file("llama_cpp.json", 260);
+    try_file("own.json", 80);
     CHECK_INT(0, atomic_load(&heap.live_blocks));
     return check_close();
 }

@@ -313,6 +313,89 @@ static void hears(void *context, const char *text, size_t bytes)
         hn_engine_cancel(h->engine);
 }
 
+typedef struct spoken {
+    char text[256], thought[256], calls[512];
+} spoken;
+
+static void add(char *to, size_t room, const char *text, size_t bytes)
+{
+    const size_t n = strlen(to);
+    if (n + bytes < room) {
+        memcpy(to + n, text, bytes);
+        to[n + bytes] = 0;
+    }
+}
+
+static void hear_said(void *context, const char *text, size_t bytes)
+{
+    add(((spoken *)context)->text, 256, text, bytes);
+}
+
+static void hear_thought(void *context, const char *text, size_t bytes)
+{
+    add(((spoken *)context)->thought, 256, text, bytes);
+}
+
+static void hear_call(void *context, const hn_lm_call *call)
+{
+    spoken *s = context;
+    if (call->name)
+        snprintf(s->calls + strlen(s->calls), sizeof s->calls - strlen(s->calls), "%d %s:", call->index, call->name);
+    add(s->calls, sizeof s->calls, call->arguments, call->bytes);
+}
+
+/* As ids and as text, with calls and without; a template whose calls nobody knows is refused, and takes a family that is named. */
+static void check_reader(hn_lm *lm)
+{
+    static const char tools[] = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]",
+                      answer[] = "<think>hm</think>So <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>";
+    spoken s = { "" };
+    hn_lm_call_style style;
+    hn_lm_reader_options o = { .size = sizeof o, .tools = tools, .on_text = hear_said, .on_thought = hear_thought,
+                               .on_call = hear_call, .context = &s };
+    hn_lm_reader *reader;
+    int32_t ids[256], cut = 1;
+    size_t n;
+    check_group("reader");
+    CHECK_FAILS(hn_lm_reader_new(&reader, lm, &o), HN_ERR_UNSUPPORTED, "the family json may be asked for");
+    CHECK_FAILS(hn_lm_call_style_of(lm, NULL, &style, sizeof style), HN_ERR_UNSUPPORTED, "the family json may be asked for");
+    CHECK_FAILS(hn_lm_call_style_of(lm, "cats", &style, sizeof style), HN_ERR_ARGUMENT, "found 'cats'");
+    CHECK_OK(hn_lm_call_style_of(lm, "hermes", &style, sizeof style));
+    CHECK_TEXT("<tool_call>", style.open);
+    CHECK_TEXT("json", style.form);
+    CHECK_INT(-1, style.trigger);
+    o.family = "hermes";
+    CHECK_OK(hn_lm_encode(lm, answer, strlen(answer), HN_LM_BARE, ids, 256, &n));
+    for (int way = 0; way < 2; way++) {
+        s = (spoken){ "" };
+        if (!CHECK_OK(hn_lm_reader_new(&reader, lm, &o)))
+            return;
+        for (size_t i = 0; way == 0 && i < n; i++)
+            CHECK_OK(hn_lm_reader_add(reader, ids[i]));
+        for (size_t i = 0; way == 1 && i < strlen(answer); i++)
+            CHECK_OK(hn_lm_reader_add_text(reader, answer + i, 1));
+        CHECK_OK(hn_lm_reader_finish(reader, &cut));
+        CHECK_INT(0, cut);
+        CHECK_TEXT("So ", s.text);
+        CHECK_TEXT("hm", s.thought);
+        CHECK_TEXT("0 f:{\"a\": 1}", s.calls);
+        CHECK_FAILS(hn_lm_reader_add(reader, ids[0]), HN_ERR_ARGUMENT, "one that was");
+        hn_lm_reader_free(reader);
+    }
+    o = (hn_lm_reader_options){ .size = sizeof o, .on_text = hear_said, .on_thought = hear_thought, .context = &s, .prompt = ids };
+    CHECK_OK(hn_lm_encode(lm, "x<think>\n", 9, HN_LM_BARE, ids, 256, &n));
+    for (o.n_prompt = 0; o.n_prompt <= (int64_t)n; o.n_prompt += (int64_t)n) { /* a prompt that ends in a thought */
+        s = (spoken){ "" };
+        if (!CHECK_OK(hn_lm_reader_new(&reader, lm, &o)))
+            return;
+        CHECK_OK(hn_lm_reader_add_text(reader, "hm", 2));
+        CHECK_OK(hn_lm_reader_finish(reader, &cut));
+        CHECK_TEXT(o.n_prompt ? "" : "hm", s.text);
+        CHECK_TEXT(o.n_prompt ? "hm" : "", s.thought);
+        hn_lm_reader_free(reader);
+    }
+}
+
 static void check_chat(hn_engine *engine, hn_lm *lm)
 {
     static const char messages[] = "[{\"role\":\"user\",\"content\":\"Tell me a story.\"}]";
@@ -372,6 +455,7 @@ static void check_chat(hn_engine *engine, hn_lm *lm)
     CHECK(file && fputs(messages, file) >= 0 && !fclose(file));
     program(want, sizeof want, line);
     CHECK_THAT(strlen(want) + 1 == strlen(rendered) && *want && !strncmp(want, rendered, strlen(want)), "%s", rendered);
+    check_reader(lm);
 }
 
 static void check_embed(hn_engine *engine)

@@ -140,6 +140,11 @@ static hn_status give_judged_trial(void *to, size_t size)
     return hn_examples_judge(good, &o, &judgement, sizeof judgement, to, size);
 }
 
+static hn_status give_style(void *to, size_t size)
+{
+    return hn_lm_call_style_of(lm, "hermes", to, size);
+}
+
 static hn_status give_result(void *to, size_t size)
 {
     return hn_finetune(engine, &(hn_finetune_spec){ .size = sizeof(hn_finetune_spec) }, to, size);
@@ -177,6 +182,7 @@ static const struct {
     { "hn_examples_gradients", give_gradients, false },
     { "hn_lm_perplexity", give_perplexity, false },
     { "hn_lm_scheduler_counts", give_counts, false },
+    { "hn_lm_call_style", give_style, false },
     { "hn_lm_turn", give_turn, false },
     { "hn_lm_turn", give_answer, false },
     { "hn_finetune_estimate", give_estimate, false },

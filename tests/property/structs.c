@@ -170,6 +170,20 @@ static hn_status render(const void *o)
     return hn_lm_render(lm, "[]", o, NULL, 0, &n);
 }
 
+static hn_status render_ids(const void *o)
+{
+    size_t n;
+    return hn_lm_render_ids(lm, "[]", o, NULL, 0, &n);
+}
+
+static hn_status make_reader(const void *o)
+{
+    hn_lm_reader *reader = NULL;
+    const hn_status status = hn_lm_reader_new(&reader, lm, o);
+    hn_lm_reader_free(reader);
+    return status;
+}
+
 static hn_status render_template(const void *o)
 {
     const hn_lm_rendered *rendered;
@@ -312,6 +326,8 @@ static const struct {
     { "hn_lm_embed_options", make_embedder },
     { "hn_lm_adapter_options", add_adapter },
     { "hn_lm_render_options", render },
+    { "hn_lm_render_options", render_ids },
+    { "hn_lm_reader_options", make_reader },
     { "hn_lm_render_options", render_template },
     { "hn_lm_encode_options", encode },
     { "hn_lm_grammar_options", make_grammar },
