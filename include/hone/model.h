@@ -70,6 +70,12 @@ HN_API hn_status hn_lm_open_weights(hn_lm **out, hn_engine *engine, const char *
  * SHA-256 of weights, which adapters are held to. Said once; NULL: it is computed each time. */
 HN_API hn_status hn_lm_keep_digests(hn_lm *lm, const char *folder_or_null);
 
+/* What tells its weights from others, in 64 hexadecimal digits: of its numbers and of elements spread over every tensor, decoded; so a
+ * directory and a file made of it, of the same types, have the same one. A few pages of each tensor are read. */
+HN_API hn_status hn_lm_fingerprint(const hn_lm *lm, char text[65]);
+/* What its numerics mean in this release, as files record it ("mixed.2"); "" of NULL. */
+HN_API const char *hn_lm_numerics_definition(const hn_lm *lm);
+
 /* Texts live as long as the model. */
 HN_API const char *hn_lm_architecture(const hn_lm *lm); /* "llama" */
 HN_API const char *hn_lm_name(const hn_lm *lm);         /* general.name; "" if it has none */

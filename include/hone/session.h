@@ -49,6 +49,9 @@ HN_API hn_status hn_lm_session_trim(hn_lm_session *session, size_t length);
 HN_API hn_status hn_lm_session_score(hn_lm_session *session, const int32_t *ids, size_t n,
                                      double *log_probabilities);
 
+/* The same of one id that may come next, and is not fed. HN_ERR_ARGUMENT: there are no logits. */
+HN_API hn_status hn_lm_session_foretell(const hn_lm_session *session, int32_t id, double *log_probability);
+
 /* The sequence with its keys and values, in a file that is written whole or not at all, and replaces one
  * of this name. Loaded only with the model, adapters, numerics and type of cache that it was saved with,
  * else HN_ERR_FORMAT, and the session is as before. */

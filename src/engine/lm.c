@@ -2,6 +2,8 @@
 #include "engine/lm_grammar.h"
 
 #include "base/embedded.h"
+#include "base/sha256.h"
+#include "models/fingerprint.h"
 #include "models/identity.h"
 #include "models/open_tokenizer.h"
 
@@ -220,6 +222,23 @@ hn_status hn_lm_keep_digests(hn_lm *lm, const char *folder)
     hn_model_keep_identity(lm->model, copy);
     lm->digests = copy;
     return HN_OK;
+}
+
+hn_status hn_lm_fingerprint(const hn_lm *lm, char text[65])
+{
+    HN_ENTER();
+    uint8_t digest[32];
+    HN_REQUIRE(lm && text, HN_ERR_ARGUMENT, "hn_lm_fingerprint: expected a model and room, found NULL");
+    HN_TRY(hn_lm_want_model(lm));
+    hn_model_fingerprint(lm->model, digest);
+    hn_sha256_text(digest, text);
+    return HN_OK;
+}
+
+const char *hn_lm_numerics_definition(const hn_lm *lm)
+{
+    HN_ENTER();
+    return lm ? hn_numerics_definition(lm->run.numerics) : "";
 }
 
 void hn_lm_close(hn_lm *lm)

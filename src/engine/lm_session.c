@@ -186,6 +186,20 @@ hn_status hn_lm_session_trim(hn_lm_session *s, size_t length)
     return HN_OK;
 }
 
+hn_status hn_lm_session_foretell(const hn_lm_session *s, int32_t id, double *out)
+{
+    HN_ENTER();
+    int64_t best;
+    HN_REQUIRE(s && out, HN_ERR_ARGUMENT, "hn_lm_session_foretell: expected a session and room, found NULL");
+    HN_TRY(hn_engine_check(s->lm->engine));
+    const int64_t vocab = hn_lm_vocabulary(s->lm);
+    HN_REQUIRE(s->has_logits, HN_ERR_ARGUMENT, "hn_lm_session_foretell: there are no logits: the session was not fed last");
+    HN_REQUIRE(id >= 0 && id < vocab, HN_ERR_ARGUMENT, "id %d: the vocabulary has %lld", id, (long long)vocab);
+    const float *logits = hn_session_logits(s->inner);
+    *out = (double)logits[id] - hn_log_sum(logits, vocab, &best);
+    return HN_OK;
+}
+
 hn_status hn_lm_session_score(hn_lm_session *s, const int32_t *ids, size_t n, double *out)
 {
     HN_ENTER();

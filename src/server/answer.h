@@ -82,7 +82,7 @@ struct hn_answer {
     hn_lm_bias *bias;
     int64_t most; /* tokens; 0: to the context's end */
     int32_t likeliest;
-    bool scores, streams, tells_usage, goes_on;
+    bool scores, streams, tells_usage, goes_on, tells_recipe;
     hn_stops stops;
     char id[48];
     int64_t created;            /* seconds since 1970 */

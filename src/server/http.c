@@ -14,6 +14,9 @@ enum {
     ACCEPT_AGAIN_MS = 100
 };
 
+/* Of any limit: what times and sums can be computed with. */
+#define MOST_LIMIT (INT64_C(1) << 40)
+
 static const char too_many[] = "too many connections are open here already";
 
 /* ---- connections ---- */
@@ -157,7 +160,8 @@ static void serve(void *context)
 static hn_status resolve(hn_http_options *o)
 {
 #define HN_HTTP_LIMIT(field, otherwise, name, what)                                                                    \
-    HN_REQUIRE(o->field >= 0, HN_ERR_ARGUMENT, name ": expected at least 1, found %lld", (long long)o->field);         \
+    HN_REQUIRE(o->field >= 0 && o->field <= MOST_LIMIT, HN_ERR_ARGUMENT, name ": expected 1 to %lld, found %lld",      \
+               (long long)MOST_LIMIT, (long long)o->field);                                                            \
     o->field = o->field ? o->field : otherwise;
     HN_HTTP_LIMITS(HN_HTTP_LIMIT)
 #undef HN_HTTP_LIMIT

@@ -10,13 +10,11 @@
 
 enum { LINGER_MS = 1000, MOST_KEPT = 4096 };
 
-static int64_t ns_of(int64_t milliseconds) { return milliseconds * 1000000; }
-
 /* ---- what is waited for ---- */
 
 static void watch(hn_http_connection *c)
 {
-    const bool is_full = c->is_handed && c->held.n >= c->http->limits.head_bytes;
+    const bool is_full = c->is_handed && c->held.n - c->held.sent >= c->http->limits.head_bytes;
     const bool read = !c->has_ended && !is_full && c->phase != HN_HTTP_LAST, write = c->waits_ns != 0;
     if (c->is_dead || (read == c->watches_read && write == c->watches_write))
         return;
@@ -385,14 +383,13 @@ static size_t take(hn_http_connection *c, const char *bytes, size_t n)
 
 static void take_held(hn_http_connection *c)
 {
-    const size_t n = take(c, c->held.bytes, c->held.n);
+    hn_http_buffer *held = &c->held;
+    const size_t n = take(c, held->bytes + held->sent, held->n - held->sent);
     if (c->is_dead)
         return;
-    if (n)
-        memmove(c->held.bytes, c->held.bytes + n, c->held.n - n);
-    c->held.n -= n;
-    if (!c->held.n)
-        hn_http_buffer_free(&c->held, c->http->heap);
+    held->sent += n;
+    if (held->sent == held->n)
+        hn_http_buffer_free(held, c->http->heap);
     if (c->has_ended && !c->is_handed && c->phase == HN_HTTP_OPEN)
         hn_http_connection_close(c);
     else
@@ -401,13 +398,19 @@ static void take_held(hn_http_connection *c)
 
 static void hold(hn_http_connection *c, const char *bytes, size_t n)
 {
+    hn_http_buffer *held = &c->held;
     if (c->is_dead || c->phase != HN_HTTP_OPEN || !n)
         return;
-    if (!hn_http_buffer_room(&c->held, c->http->heap, n)) {
+    if (held->sent) { /* what was taken goes */
+        memmove(held->bytes, held->bytes + held->sent, held->n - held->sent);
+        held->n -= held->sent;
+        held->sent = 0;
+    }
+    if (!hn_http_buffer_room(held, c->http->heap, n)) {
         hn_http_connection_close(c);
         return;
     }
-    hn_http_buffer_add(&c->held, bytes, n);
+    hn_http_buffer_add(held, bytes, n);
 }
 
 /* The client has sent its last. One who waits for an answer may still read it, but most have left. */
@@ -460,7 +463,7 @@ void hn_http_connection_on(hn_http_connection *c, const hn_os_event *event)
 static bool is_late(const hn_http *http, int64_t since_ns, int64_t limit_ms, uint64_t bytes)
 {
     const int64_t more_ms = (int64_t)(bytes / (uint64_t)http->options.bytes_per_second) * 1000;
-    return http->now_ns - since_ns > ns_of(limit_ms + more_ms);
+    return (http->now_ns - since_ns) / 1000000 > limit_ms + more_ms;
 }
 
 static void look_at_request(hn_http_connection *c)

@@ -151,6 +151,7 @@ bool hn_openai_take(hn_answer *a, hn_failure *why)
     };
     a->goes_on = hn_field_bool(b, "ignore_eos", false);
     a->streams = hn_field_bool(b, "stream", false);
+    a->tells_recipe = hn_field_bool(b, "recipe", false);
     if (options && !a->streams)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "stream_options", "stream_options: of a stream alone");
     if (options && !hn_fields_check_within(&hn_fields_stream_options, "stream_options.", options, why))

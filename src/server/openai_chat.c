@@ -1,6 +1,7 @@
 /* POST /v1/chat/completions. */
 #include "server/apis.h"
 #include "server/openai.h"
+#include "server/recipe.h"
 
 #include <string.h>
 
@@ -114,13 +115,15 @@ static void close_choice(hn_answer *a, hn_choice *c, hn_str *out)
 
 static void finish(hn_answer *a, hn_str *out)
 {
-    if (a->tells_usage) {
+    if (a->tells_usage || a->tells_recipe) {
         hn_json_writer w = hn_openai_event(out);
         begin_chunk(&w, a, "chat.completion.chunk");
         hn_json_key(&w, "choices");
         hn_json_begin_array(&w);
         hn_json_end_array(&w);
         hn_openai_usage(&w, a);
+        if (a->tells_recipe)
+            hn_recipe_add(&w, a);
         hn_json_end_object(&w);
         hn_openai_event_end(&w);
     }
@@ -157,6 +160,8 @@ static void whole(hn_answer *a, hn_str *out)
         add_choice(&w, &a->choices[i]);
     hn_json_end_array(&w);
     hn_openai_usage(&w, a);
+    if (a->tells_recipe)
+        hn_recipe_add(&w, a);
     hn_json_end_object(&w);
     hn_str_add(out, "\n");
 }

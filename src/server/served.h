@@ -22,7 +22,8 @@ typedef struct hn_served_adapter {
     char name[64];
     const char *path;
     double scale;
-    int32_t number; /* as the batch has it, while the model is loaded */
+    int32_t number;  /* these, while the model is loaded: as the batch has it, */
+    char digest[65]; /* and of its file */
 } hn_served_adapter;
 
 typedef struct hn_served_options {
@@ -51,6 +52,7 @@ typedef struct hn_served {
     hn_lm *lm; /* these, while it is held and after it was loaded */
     hn_lm_batch *batch;
     hn_lm_scheduler *scheduler;
+    char weights[65];         /* hn_lm_fingerprint */
     hn_lm_embedder *embedder; /* of a model that embeds: it has neither batch nor scheduler */
 
     hn_worker clerk, runner;

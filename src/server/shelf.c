@@ -1,6 +1,7 @@
 /* The models that there are: who is found by which name, who is held, whose place is taken. */
 #include "base/number.h"
 #include "base/os/clock.h"
+#include "base/sha256.h"
 #include "server/answer.h"
 
 #include <math.h>
@@ -222,6 +223,7 @@ static hn_status add_adapters(hn_served *m)
         const hn_status status = hn_lm_batch_add_adapter(m->batch, a->path, &o, &a->number);
         if (status != HN_OK)
             return hn_fail_within(status, "adapter %s: ", a->name);
+        HN_TRY(hn_sha256_file(a->path, a->digest));
     }
     return HN_OK;
 }
@@ -230,6 +232,7 @@ static hn_status open_model(hn_served *m)
 {
     hn_lm_batch_options batch = m->o.batch;
     HN_TRY(hn_lm_open(&m->lm, m->shelf->engine, m->o.path, &m->o.model));
+    HN_TRY(hn_lm_fingerprint(m->lm, m->weights));
     if (hn_lm_embeds(m->lm))
         return m->n_adapters ? hn_fail(HN_ERR_UNSUPPORTED, "%s embeds: adapters of requests are for models that generate", m->name)
                              : hn_lm_embedder_new(&m->embedder, m->lm, NULL);

@@ -64,7 +64,9 @@ sed -n 's/^hone \([a-z-]*\).*/\1/p' examples | while read -r command; do
 done || fail "a line of help is wider than 80 columns"
 
 # The README begins with commands that talk, and names every architecture that runs.
-sed -n '/^## Try it/,/^## Use/p' "$source/README.md" | grep -m2 'build/hone' | grep -q 'build/hone chat' || fail "the README does not begin with chat"
+sed -n '/^## Try it/,/^## Use/p' "$source/README.md" | grep -m4 '^    ' >"$dir/first"
+sed -n 3p "$dir/first" | grep -q '^    curl ' || fail "the README's third command is not curl"
+grep -q 'build/hone chat' "$dir/first" || fail "the README does not begin with chat"
 "$hone" archs | awk '/ run[ ,]/ { print $1 }' >archs
 [ "$(wc -l <archs)" -ge 10 ] || fail "archs lists too few"
 while read -r arch; do

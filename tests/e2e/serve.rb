@@ -127,6 +127,55 @@ def check_forms
   end
 end
 
+# ---- made again ----
+
+def replay(dir, answer, *words)
+  file = File.join(dir, 'answer.json')
+  File.write(file, answer.is_a?(String) ? answer : JSON.generate(answer))
+  said, status = Open3.capture2e(HONE, 'replay', *words, file)
+  [status.exitstatus, said]
+end
+
+# What was told is made again, alone; every change of what was told, or of how it was made, is named.
+def check_replays(dir)
+  adapter, llama = File.join(dir, 'adapter.gguf'), File.join(MODELS, 'llama')
+  system(HONE, 'import', File.join(SOURCE, 'tests/differential/adapters/llama'), adapter, '--base', llama, out: File::NULL, err: File::NULL)
+  check('an adapter is there', File.exist?(adapter))
+  serve("a=#{llama}", 'hone:tiny', '--lora', "ad=#{adapter}:0.5", '--cache', 'f16', '--draft-ngram', '3') do |uri, _|
+    told = lambda do |path, body|
+      JSON.parse(ask(uri, 'POST', path, { recipe: true, seed: 9, max_tokens: 30 }.merge(body)).body)
+    end
+    chat = told.('/v1/chat/completions', { model: 'hone-tiny', messages: [{ role: 'user', content: 'Tell me a story' }], n: 3, logprobs: true, stop: ['. A', 'the'] })
+    check("a chat: #{replay(dir, chat)}", replay(dir, chat)[0].zero?)
+    full = told.('/v1/completions', { model: 'hone-tiny', prompt: 'Once upon a time', max_tokens: 100_000, ignore_eos: true, logprobs: 1, logit_bias: { '5' => -100, '7' => 1.5 } })
+    check("to the context's end: #{replay(dir, full)}", replay(dir, full)[0].zero? && full['usage']['total_tokens'] == full['recipe']['context'])
+    many = told.('/v1/completions', { model: 'a:ad', prompt: [[5, 6, 7], [9, 10, 11, 12]], n: 2, logprobs: 2, temperature: 0.7, top_k: 30, frequency_penalty: 0.5 })
+    check("with an adapter: #{replay(dir, many, llama, '--lora', adapter)}", replay(dir, many, llama, '--lora', adapter)[0].zero?)
+    check('not without it', replay(dir, many, llama)[1].include?('--lora'))
+    check('another model', replay(dir, many, File.join(MODELS, 'qwen3'), '--lora', adapter)[1].include?('expected the model'))
+    deep = ->(o) { JSON.parse(JSON.generate(o)) }
+    { 'seed' => 10, 'temperature' => 0.5, 'top_k' => 3, 'max_tokens' => 20, 'frequency' => 0.25, 'adapter_scale' => 1.0, 'cache' => 'f32',
+      'prompts' => [[5, 6, 8], [9, 10, 11, 12]], 'bias' => [[20, 1000.0]], 'numerics' => 'f32.9', 'n' => 1, 'adapter' => '0' * 64 }.each do |key, value|
+      other = deep.(many)
+      other['recipe'][key] = value
+      check("another #{key} is found", !replay(dir, other, llama, '--lora', adapter)[0].zero?)
+    end
+    other = deep.(chat)
+    other['choices'][1]['message']['content'] += '.'
+    check('another text', replay(dir, other)[1].include?('choice 1: the text differs'))
+    other = deep.(chat)
+    other['choices'][2]['logprobs']['content'][0]['logprob'] = other['choices'][2]['logprobs']['content'][0]['logprob'].next_float
+    check('one bit of a log-probability', replay(dir, other)[1].include?('choice 2: the log-probability of token 0'))
+    other = deep.(chat)
+    other['recipe']['more'] = 1
+    check('more than is known', replay(dir, other)[1].include?('"more" is not known'))
+    other['recipe'] = nil
+    check('no recipe', replay(dir, other)[1].include?('has no recipe'))
+    stream = ask(uri, 'POST', '/v1/completions', { model: 'hone-tiny', prompt: 'Once', max_tokens: 3, stream: true, recipe: true }).body.scan(/^data: (.*)$/).flatten
+    check('of a stream', JSON.parse(stream[-2])['recipe']['prompts'][0].is_a?(Array))
+  end
+end
+
 # ---- what is refused ----
 
 def check_refusals
@@ -255,6 +304,7 @@ Dir.mktmpdir do |dir|
   check_answers
   check_forms
   check_refusals
+  check_replays(dir)
   check_keys(dir)
   check_models
   check_end

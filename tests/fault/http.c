@@ -96,6 +96,7 @@ static void test_opening(void)
     }
     atomic_store(&heap.fail_at, 0);
     static const hn_http_options wrong[] = { { .host = "example.com" }, { .port = 65536 }, { .port = -1 }, { .fields = -1 },
+                                             { .idle_ms = INT64_MAX },
                                              { .host = "127.0.0.1 " } };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK_FAILS(site_open(&site, &heap, &wrong[i]), HN_ERR_ARGUMENT, "expected");

@@ -513,7 +513,12 @@ class Sessions(Case):
         one.feed()
         self.assertEqual(one.logits.tolist(), want)
         two.trim(1)
+        two.feed()
+        first = two.foretell(self.ids[1])
         scores = two.score(self.ids[1:])
+        self.assertEqual(first, scores[0])
+        self.assertRegex(self.model.fingerprint, "^[0-9a-f]{64}$")
+        self.assertEqual(self.model.numerics_definition, "f32")
         self.assertTrue(all(score < 0 for score in scores))
         self.assertEqual(len(scores), len(self.ids) - 1)
         path = self.folder / "s.gguf"

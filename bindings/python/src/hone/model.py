@@ -92,6 +92,19 @@ class Model(Object):
             check(c.hn_lm_keep_digests(lm, bytes_of(folder)))
 
     @property
+    def fingerprint(self) -> str:
+        """What tells its weights from others, in 64 hexadecimal digits."""
+        text = ctypes.create_string_buffer(65)
+        with self._use() as lm:
+            check(c.hn_lm_fingerprint(lm, text))
+        return text.value.decode()
+
+    @property
+    def numerics_definition(self) -> str:
+        """What its numerics mean in this release, as files record it."""
+        return self._text(c.hn_lm_numerics_definition)
+
+    @property
     def architecture(self) -> str:
         return self._text(c.hn_lm_architecture)
 

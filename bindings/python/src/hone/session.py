@@ -98,6 +98,13 @@ class Session(Object):
         self._long(lambda session: c.hn_lm_session_score(session, array, n, out))
         return list(out)
 
+    def foretell(self, token: int) -> float:
+        """The same of one id that may come next, and is not fed."""
+        out = ctypes.c_double()
+        with self._use() as session:
+            check(c.hn_lm_session_foretell(session, token, ctypes.byref(out)))
+        return out.value
+
     def save(self, path: Any) -> None:
         name = bytes_of(path)
         self._long(lambda session: c.hn_lm_session_save(session, name))

@@ -1,0 +1,299 @@
+/* hone replay: an answer of `hone serve` made again by its recipe: alone, in a process of its own, without a cache, on one thread;
+ * and held to what was told, text and log-probabilities, to the bit. */
+#include "base/file.h"
+#include "base/sha256.h"
+#include "cli/ignore_option.h"
+#include "cli/lora_options.h"
+#include "cli/open_model.h"
+#include "hone/hone.h"
+#include "server/recipe.h"
+
+#include <string.h>
+
+typedef struct replay_args {
+    const char *lora;
+    bool force;
+    hn_machine_args machine;
+    hn_list ignore;
+} replay_args;
+
+static const hn_option options[] = {
+    HN_TEXT(replay_args, lora, "lora", "FILE", "the adapter that the answer was made with"),
+    HN_FLAG(replay_args, force, "force", "take an adapter of another base, tokenizer or template"),
+    HN_DEVICE_OPTIONS(replay_args),
+    HN_IGNORE_OPTION(replay_args),
+    HN_OPTION_END,
+};
+
+static const replay_args defaults = { .machine = { .threads = 1 } };
+
+typedef struct replay {
+    const replay_args *args;
+    hn_heap heap;
+    hn_opened opened;
+    hn_json_text *answer;
+    hn_recipe recipe;
+    hn_str text;       /* of one choice, made again */
+    double *scores;    /* of its tokens */
+    size_t *ends;      /* where in the text each ends */
+    size_t n_tokens, room;
+} replay;
+
+/* "mixed.2" is a definition of mixed; another of this release is refused when the model is open. */
+static hn_status open_model(replay *r, const char *path)
+{
+    char mode[32];
+    hn_machine_args machine = r->args->machine;
+    const size_t n = strcspn(r->recipe.numerics, ".");
+    HN_REQUIRE(n < sizeof mode, HN_ERR_FORMAT, "recipe: numerics %.40s: not known", r->recipe.numerics);
+    memcpy(mode, r->recipe.numerics, n);
+    mode[n] = '\0';
+    machine.numerics = mode;
+    HN_TRY(hn_opened_open(&r->opened, HN_OPEN_ALL, path, &machine, &r->args->ignore, NULL));
+    const char *is = hn_lm_numerics_definition(r->opened.lm);
+    HN_REQUIRE(!strcmp(is, r->recipe.numerics), HN_ERR_FORMAT, "the answer was made in %s: here it is %s", r->recipe.numerics, is);
+    return HN_OK;
+}
+
+static hn_status check_weights(replay *r, const char *path)
+{
+    char found[65];
+    HN_TRY(hn_lm_fingerprint(r->opened.lm, found));
+    HN_REQUIRE(!strcmp(found, r->recipe.weights), HN_ERR_FORMAT, "%s: expected the model %.16s, found %.16s", path, r->recipe.weights, found);
+    return HN_OK;
+}
+
+static hn_status apply_adapter(replay *r)
+{
+    char found[65];
+    const char *file = r->args->lora, *expected = r->recipe.adapter;
+    const hn_lm_adapter_options o = { .size = sizeof o, .scale = r->recipe.adapter_scale, .is_forced = r->args->force };
+    HN_REQUIRE(!file == !expected, HN_ERR_ARGUMENT, expected ? "the answer was made with an adapter: say which by --lora"
+                                                             : "the answer was made without an adapter: found --lora");
+    if (!file)
+        return HN_OK;
+    HN_TRY(hn_sha256_file(file, found));
+    HN_REQUIRE(!strcmp(found, expected), HN_ERR_FORMAT, "%s: expected the adapter %.16s, found %.16s", file, expected, found);
+    return hn_lm_add_adapter(r->opened.lm, file, &o);
+}
+
+/* ---- making it again ---- */
+
+static hn_status keep(replay *r, double score)
+{
+    if (r->n_tokens == r->room) {
+        const size_t room = r->room ? 2 * r->room : 256;
+        double *scores = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->scores, room, sizeof *scores);
+        r->scores = scores ? scores : r->scores;
+        size_t *ends = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->ends, room, sizeof *ends);
+        r->ends = ends ? ends : r->ends;
+        if (!scores || !ends)
+            return HN_ERR_MEMORY;
+        r->room = room;
+    }
+    r->ends[r->n_tokens] = r->text.length;
+    r->scores[r->n_tokens++] = score;
+    return HN_OK;
+}
+
+/* Whether a stop ended it: text and tokens end before it. */
+static bool cut_at_stop(replay *r)
+{
+    int which;
+    const size_t at = hn_stops_find(&r->recipe.stops, r->text.text, r->text.length, 0, &which);
+    if (at == r->text.length)
+        return false;
+    r->text.length = at;
+    r->text.text[at] = '\0';
+    while (r->n_tokens && r->ends[r->n_tokens - 1] > at && (r->n_tokens < 2 ? 0 : r->ends[r->n_tokens - 2]) >= at)
+        r->n_tokens--;
+    return true;
+}
+
+static hn_status generate(replay *r, hn_lm_session *session, hn_lm_sampler *sampler, hn_lm_decoder *decoder, size_t n_prompt)
+{
+    const hn_recipe *p = &r->recipe;
+    const int64_t room = p->context - (int64_t)n_prompt, most = p->most && p->most < room ? p->most : room;
+    const char *text;
+    size_t bytes;
+    hn_str_clear(&r->text);
+    r->n_tokens = 0;
+    for (int64_t i = 0; i < most; i++) {
+        int32_t id;
+        double score;
+        HN_TRY(hn_lm_sampler_draw(sampler, session, &id));
+        if (!p->goes_on && hn_lm_ends(r->opened.lm, id))
+            break;
+        HN_TRY(hn_lm_session_foretell(session, id, &score));
+        HN_TRY(hn_lm_decoder_add(decoder, id, &text, &bytes));
+        hn_str_add_bytes(&r->text, text, bytes);
+        HN_TRY(hn_str_status(&r->text));
+        HN_TRY(keep(r, score));
+        if (cut_at_stop(r))
+            return HN_OK;
+        if (i + 1 < most)
+            HN_TRY(hn_lm_session_feed(session, &id, 1));
+    }
+    HN_TRY(hn_lm_decoder_finish(decoder, &text, &bytes));
+    hn_str_add_bytes(&r->text, text, bytes);
+    cut_at_stop(r);
+    return hn_str_status(&r->text);
+}
+
+static hn_status feed(replay *r, hn_lm_session *session, const hn_json *prompt)
+{
+    int32_t *ids = hn_alloc_array(&r->heap, HN_TAG_TEXT, prompt->as.children.n + 1, sizeof *ids);
+    size_t n = 0;
+    hn_status status = ids ? HN_OK : HN_ERR_MEMORY;
+    for (const hn_json *v = prompt->as.children.first; v && status == HN_OK; v = v->next) {
+        int64_t id = -1;
+        status = hn_json_want_int(v, "prompts", &id);
+        ids[n++] = id < 0 || id > INT32_MAX ? -1 : (int32_t)id;
+    }
+    if (status == HN_OK)
+        status = hn_lm_session_feed(session, ids, n);
+    hn_free(&r->heap, ids);
+    return status;
+}
+
+static hn_status make_choice(replay *r, const hn_json *prompt, int32_t number)
+{
+    hn_lm_session *session = NULL;
+    hn_lm_sampler *sampler = NULL;
+    hn_lm_decoder *decoder = NULL;
+    const hn_lm_session_options o = { .size = sizeof o, .context = r->recipe.context, .cache = r->recipe.cache };
+    hn_lm_sampling sampling = r->recipe.sampling;
+    sampling.seed = hn_choice_seed(sampling.seed, number);
+    hn_status status = hn_lm_session_new(&session, r->opened.lm, &o);
+    if (status == HN_OK)
+        status = hn_lm_sampler_new(&sampler, r->opened.lm, &sampling);
+    if (status == HN_OK)
+        status = hn_lm_decoder_new(&decoder, r->opened.lm, 0);
+    if (status == HN_OK)
+        status = feed(r, session, prompt);
+    if (status == HN_OK)
+        status = generate(r, session, sampler, decoder, prompt->as.children.n);
+    hn_lm_decoder_free(decoder);
+    hn_lm_sampler_free(sampler);
+    hn_lm_session_free(session);
+    return status;
+}
+
+/* ---- comparing ---- */
+
+/* As JSON has it, where what is no UTF-8 is U+FFFD. */
+static hn_status compare_text(replay *r, const char *told)
+{
+    const hn_json raw = { .kind = HN_JSON_STRING, .as.string = { r->text.text, r->text.length } };
+    hn_str written = hn_str_on(&r->heap);
+    hn_json_text *read = NULL;
+    hn_json_writer w = hn_json_write_to(&written);
+    hn_json_add_scalar(&w, &raw);
+    hn_status status = hn_json_read(&r->heap, "text", written.text, written.length, &read);
+    if (status == HN_OK && strcmp(hn_json_root(read)->as.string.text, told) != 0) {
+        size_t at = 0;
+        const char *made = hn_json_root(read)->as.string.text;
+        while (made[at] && made[at] == told[at])
+            at++;
+        status = hn_fail(HN_ERR_PROOF, "the text differs from byte %zu on: told \"%.40s\", made \"%.40s\"", at, told + at, made + at);
+    }
+    hn_json_free(read);
+    hn_str_free(&written);
+    return status;
+}
+
+/* In either form: {"content": [{"logprob": x}]} or {"token_logprobs": [x]}; null: none were asked for. */
+static hn_status compare_scores(const replay *r, const hn_json *told)
+{
+    const hn_json *list = hn_json_get(told, "token_logprobs");
+    const bool is_old = list != NULL;
+    list = is_old ? list : hn_json_get(told, "content");
+    if (!told || told->kind == HN_JSON_NULL)
+        return HN_OK;
+    HN_REQUIRE(list && list->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "logprobs: expected content or token_logprobs");
+    HN_REQUIRE(list->as.children.n == r->n_tokens, HN_ERR_PROOF, "%zu tokens were told, %zu made", list->as.children.n, r->n_tokens);
+    size_t i = 0;
+    for (const hn_json *v = list->as.children.first; v; v = v->next, i++) {
+        double value = 0;
+        HN_TRY(hn_json_want_double(is_old ? v : hn_json_get(v, "logprob"), "logprob", &value));
+        HN_REQUIRE(value == r->scores[i], HN_ERR_PROOF, "the log-probability of token %zu differs: told %.17g, made %.17g", i, value,
+                   r->scores[i]);
+    }
+    return HN_OK;
+}
+
+static hn_status compare(replay *r, const hn_json *choice)
+{
+    const hn_json *message = hn_json_get(choice, "message");
+    const char *told;
+    HN_TRY(hn_json_want_string(message ? hn_json_get(message, "content") : hn_json_get(choice, "text"), "a choice's text", &told));
+    HN_TRY(compare_text(r, told));
+    return compare_scores(r, hn_json_get(choice, "logprobs"));
+}
+
+static hn_status replay_choices(replay *r, FILE *out)
+{
+    const hn_json *choices = hn_json_get(hn_json_root(r->answer), "choices"), *prompt = r->recipe.prompts->as.children.first;
+    const size_t expected = r->recipe.prompts->as.children.n * (size_t)r->recipe.n_each;
+    HN_REQUIRE(choices && choices->kind == HN_JSON_ARRAY && choices->as.children.n == expected, HN_ERR_FORMAT,
+               "choices: expected %zu, found %zu", expected, choices && choices->kind == HN_JSON_ARRAY ? choices->as.children.n : 0);
+    size_t i = 0;
+    for (const hn_json *c = choices->as.children.first; c; c = c->next, i++) {
+        if (i && i % (size_t)r->recipe.n_each == 0)
+            prompt = prompt->next;
+        HN_REQUIRE(prompt->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "recipe: prompts: expected arrays of ids");
+        HN_TRY(make_choice(r, prompt, (int32_t)(i % (size_t)r->recipe.n_each)));
+        const hn_status status = compare(r, c);
+        if (status != HN_OK)
+            return hn_fail_within(status, "choice %zu: ", i);
+        fprintf(out, "choice %zu: %zu tokens, %zu bytes: the same\n", i, r->n_tokens, r->text.length);
+    }
+    return HN_OK;
+}
+
+static hn_status replay_file(replay *r, const char *path, const char *file, FILE *out)
+{
+    enum { MOST_BYTES = 1 << 28 };
+    void *text;
+    size_t bytes;
+    HN_TRY(hn_file_read(&r->heap, file, MOST_BYTES, &text, &bytes));
+    const hn_status status = hn_json_read(&r->heap, file, text, bytes, &r->answer);
+    hn_free(&r->heap, text);
+    HN_TRY(status);
+    HN_TRY(hn_recipe_read(&r->recipe, &r->heap, hn_json_root(r->answer)));
+    HN_TRY(open_model(r, path));
+    HN_TRY(check_weights(r, path));
+    HN_TRY(apply_adapter(r));
+    return replay_choices(r, out);
+}
+
+static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
+{
+    replay r = { .args = parsed };
+    hn_heap_init(&r.heap, NULL);
+    r.text = hn_str_on(&r.heap);
+    const hn_status status = replay_file(&r, n_operands > 1 ? operands[0] : hn_lm_builtin(), operands[n_operands - 1], out);
+    hn_opened_close(&r.opened);
+    hn_json_free(r.answer);
+    hn_free(&r.heap, r.recipe.bias);
+    hn_free(&r.heap, r.scores);
+    hn_free(&r.heap, r.ends);
+    hn_str_free(&r.text);
+    return status;
+}
+
+const hn_command hn_cmd_replay = {
+    .name = "replay",
+    .operands = "[MODEL] ANSWER.json",
+    .summary = "make an answer of `hone serve` again, alone, and compare",
+    .details = "ANSWER.json is what the server replied to a request with \"recipe\": true. It is made again by its recipe, in\n"
+               "this process alone, without a cache and on one thread: text and log-probabilities have the same bits, or the\n"
+               "first difference is named. Without MODEL it is the model that is built in.\n",
+    .example = "replay model.gguf answer.json",
+    .options = options,
+    .defaults = &defaults,
+    .args_size = sizeof(replay_args),
+    .min_operands = 1,
+    .max_operands = 2,
+    .run = run,
+};

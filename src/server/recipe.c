@@ -1,0 +1,209 @@
+#include "server/recipe.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- writing ---- */
+
+static void add_text(hn_json_writer *w, const char *key, const char *text)
+{
+    hn_json_key(w, key);
+    text ? hn_json_add_string(w, text) : hn_json_add_null(w);
+}
+
+static void add_int(hn_json_writer *w, const char *key, int64_t value)
+{
+    hn_json_key(w, key);
+    hn_json_add_int(w, value);
+}
+
+static void add_double(hn_json_writer *w, const char *key, double value)
+{
+    hn_json_key(w, key);
+    hn_json_add_double(w, value);
+}
+
+static void add_prompts(hn_json_writer *w, const hn_answer *a)
+{
+    hn_json_key(w, "prompts");
+    hn_json_begin_array(w);
+    for (int32_t i = 0; i < a->n_prompts; i++) {
+        hn_json_begin_array(w);
+        for (size_t k = 0; k < a->prompts[i].n; k++)
+            hn_json_add_int(w, a->prompts[i].ids[k]);
+        hn_json_end_array(w);
+    }
+    hn_json_end_array(w);
+}
+
+/* "-inf" is no number of JSON: null stands for it. */
+static void add_bias(hn_json_writer *w, const hn_answer *a)
+{
+    hn_json_key(w, "bias");
+    hn_json_begin_array(w);
+    for (int32_t i = 0; i < a->sampling.n_bias; i++) {
+        hn_json_begin_array(w);
+        hn_json_add_int(w, a->bias[i].id);
+        hn_json_add_double(w, (double)a->bias[i].bias);
+        hn_json_end_array(w);
+    }
+    hn_json_end_array(w);
+}
+
+static void add_sampling(hn_json_writer *w, const hn_answer *a)
+{
+    const hn_lm_sampling *s = &a->sampling;
+    add_int(w, "seed", (int64_t)s->seed);
+    add_double(w, "temperature", (double)s->temperature);
+    add_int(w, "top_k", s->top_k);
+    add_double(w, "top_p", (double)s->top_p);
+    add_double(w, "min_p", (double)s->min_p);
+    add_double(w, "repetition", (double)s->repetition);
+    add_double(w, "frequency", (double)s->frequency);
+    add_double(w, "presence", (double)s->presence);
+    add_int(w, "last", s->last);
+    add_bias(w, a);
+}
+
+void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
+{
+    const hn_served *m = a->model;
+    const hn_served_adapter *adapter = a->adapter >= 0 ? &m->adapters[a->adapter] : NULL;
+    hn_json_key(w, "recipe");
+    hn_json_begin_object(w);
+    add_text(w, "hone", hn_version());
+    add_text(w, "weights", m->weights);
+    add_text(w, "adapter", adapter ? adapter->digest : NULL);
+    add_double(w, "adapter_scale", adapter ? adapter->scale : 1);
+    add_text(w, "numerics", hn_lm_numerics_definition(m->lm));
+    add_text(w, "cache", m->o.batch.cache ? m->o.batch.cache : "f32");
+    add_int(w, "context", hn_lm_batch_context(m->batch));
+    add_prompts(w, a);
+    add_int(w, "n", a->n_each);
+    add_int(w, "max_tokens", a->most);
+    add_int(w, "likeliest", a->likeliest);
+    hn_json_key(w, "ignore_eos");
+    hn_json_add_bool(w, a->goes_on);
+    hn_json_key(w, "stop");
+    hn_json_begin_array(w);
+    for (int i = 0; i < a->stops.n; i++)
+        hn_json_add_string(w, a->stops.at[i]);
+    hn_json_end_array(w);
+    add_sampling(w, a);
+    hn_json_end_object(w);
+}
+
+/* ---- reading ---- */
+
+static const char *const known[] = { "hone",  "weights", "adapter", "adapter_scale", "numerics", "cache",     "context",
+                                     "prompts", "n",     "max_tokens", "likeliest",  "ignore_eos", "stop",   "seed",
+                                     "temperature", "top_k", "top_p",  "min_p",     "repetition", "frequency", "presence",
+                                     "last",  "bias" };
+enum { N_KNOWN = sizeof known / sizeof *known };
+
+static hn_status check_known(const hn_json *r)
+{
+    for (int i = 0; i < N_KNOWN; i++)
+        HN_REQUIRE(hn_json_get(r, known[i]), HN_ERR_FORMAT, "recipe: has no \"%s\"", known[i]);
+    for (const hn_json *v = r->as.children.first; v; v = v->next) {
+        int i = 0;
+        while (i < N_KNOWN && strcmp(known[i], v->key) != 0)
+            i++;
+        HN_REQUIRE(i < N_KNOWN, HN_ERR_FORMAT, "recipe: \"%.40s\" is not known", v->key);
+    }
+    return HN_OK;
+}
+
+static hn_status read_int(const hn_json *r, const char *key, int64_t low, int64_t high, int64_t *out)
+{
+    HN_TRY(hn_json_want_int(hn_json_get(r, key), key, out));
+    HN_REQUIRE(*out >= low && *out <= high, HN_ERR_FORMAT, "recipe: %s is %lld: expected %lld to %lld", key, (long long)*out,
+               (long long)low, (long long)high);
+    return HN_OK;
+}
+
+static hn_status read_float(const hn_json *r, const char *key, float *out)
+{
+    double value;
+    HN_TRY(hn_json_want_double(hn_json_get(r, key), key, &value));
+    *out = (float)value;
+    HN_REQUIRE((double)*out == value, HN_ERR_FORMAT, "recipe: %s is no number of 32 bits", key);
+    return HN_OK;
+}
+
+static hn_status read_bias(hn_recipe *out, hn_heap *heap, const hn_json *list)
+{
+    HN_REQUIRE(list->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "recipe: bias: expected an array");
+    out->bias = hn_alloc_array(heap, HN_TAG_TEXT, list->as.children.n + 1, sizeof *out->bias);
+    if (!out->bias)
+        return HN_ERR_MEMORY;
+    for (const hn_json *pair = list->as.children.first; pair; pair = pair->next) {
+        const hn_json *id = hn_json_at(pair, 0), *value = hn_json_at(pair, 1);
+        double bias = -INFINITY;
+        HN_REQUIRE(id && value && id->kind == HN_JSON_INT && id->as.integer >= 0 && id->as.integer <= INT32_MAX, HN_ERR_FORMAT,
+                   "recipe: bias: expected pairs of a token's id and a number or null");
+        if (value->kind != HN_JSON_NULL)
+            HN_TRY(hn_json_want_double(value, "bias", &bias));
+        out->bias[out->sampling.n_bias++] = (hn_lm_bias){ (int32_t)id->as.integer, (float)bias };
+    }
+    out->sampling.bias = out->bias;
+    return HN_OK;
+}
+
+static hn_status read_stops(hn_stops *out, const hn_json *list)
+{
+    HN_REQUIRE(list->kind == HN_JSON_ARRAY && list->as.children.n <= HN_MOST_STOPS, HN_ERR_FORMAT,
+               "recipe: stop: expected an array of at most %d", HN_MOST_STOPS);
+    for (const hn_json *v = list->as.children.first; v; v = v->next) {
+        HN_TRY(hn_json_want_string(v, "stop", &out->at[out->n++]));
+        HN_REQUIRE(v->as.string.bytes, HN_ERR_FORMAT, "recipe: stop: one is empty");
+    }
+    return HN_OK;
+}
+
+static hn_status read_sampling(hn_recipe *out, hn_heap *heap, const hn_json *r)
+{
+    int64_t seed, top_k, last;
+    hn_lm_sampling *s = &out->sampling;
+    s->size = sizeof *s;
+    HN_TRY(read_int(r, "seed", 0, INT64_MAX, &seed));
+    HN_TRY(read_int(r, "top_k", 0, INT32_MAX, &top_k));
+    HN_TRY(read_int(r, "last", 0, INT32_MAX, &last));
+    s->seed = (uint64_t)seed;
+    s->top_k = (int32_t)top_k;
+    s->last = (int32_t)last;
+    HN_TRY(read_float(r, "temperature", &s->temperature));
+    HN_TRY(read_float(r, "top_p", &s->top_p));
+    HN_TRY(read_float(r, "min_p", &s->min_p));
+    HN_TRY(read_float(r, "repetition", &s->repetition));
+    HN_TRY(read_float(r, "frequency", &s->frequency));
+    HN_TRY(read_float(r, "presence", &s->presence));
+    return read_bias(out, heap, hn_json_get(r, "bias"));
+}
+
+hn_status hn_recipe_read(hn_recipe *out, hn_heap *heap, const hn_json *answer)
+{
+    const hn_json *r = hn_json_get(answer, "recipe"), *adapter;
+    int64_t n, likeliest;
+    *out = (hn_recipe){ .adapter = NULL };
+    HN_REQUIRE(r && r->kind == HN_JSON_OBJECT, HN_ERR_FORMAT, "the answer has no recipe: ask with \"recipe\": true");
+    HN_TRY(check_known(r));
+    HN_TRY(hn_json_want_string(hn_json_get(r, "weights"), "weights", &out->weights));
+    HN_TRY(hn_json_want_string(hn_json_get(r, "numerics"), "numerics", &out->numerics));
+    HN_TRY(hn_json_want_string(hn_json_get(r, "cache"), "cache", &out->cache));
+    adapter = hn_json_get(r, "adapter");
+    if (adapter->kind != HN_JSON_NULL)
+        HN_TRY(hn_json_want_string(adapter, "adapter", &out->adapter));
+    HN_TRY(hn_json_want_double(hn_json_get(r, "adapter_scale"), "adapter_scale", &out->adapter_scale));
+    HN_TRY(read_int(r, "context", 1, INT32_MAX, &out->context));
+    HN_TRY(read_int(r, "max_tokens", 0, INT32_MAX, &out->most));
+    HN_TRY(read_int(r, "n", 1, HN_MOST_CHOICES, &n));
+    HN_TRY(read_int(r, "likeliest", 0, HN_MOST_LIKELIEST, &likeliest));
+    HN_TRY(hn_json_want_bool(hn_json_get(r, "ignore_eos"), "ignore_eos", &out->goes_on));
+    out->n_each = (int32_t)n;
+    out->likeliest = (int32_t)likeliest;
+    out->prompts = hn_json_get(r, "prompts");
+    HN_REQUIRE(out->prompts->kind == HN_JSON_ARRAY && out->prompts->as.children.n, HN_ERR_FORMAT, "recipe: prompts: expected arrays of ids");
+    HN_TRY(read_stops(&out->stops, hn_json_get(r, "stop")));
+    return read_sampling(out, heap, r);
+}
