@@ -33,6 +33,7 @@ typedef struct replay {
     hn_opened opened;
     hn_json_text *answer;
     hn_recipe recipe;
+    hn_lm_grammar *grammar;
     hn_str text;       /* of one choice, made again */
     double *scores;    /* of its tokens */
     size_t *ends;      /* where in the text each ends */
@@ -164,6 +165,7 @@ static hn_status make_choice(replay *r, const hn_json *prompt, int32_t number)
     const hn_lm_session_options o = { .size = sizeof o, .context = r->recipe.context, .cache = r->recipe.cache };
     hn_lm_sampling sampling = r->recipe.sampling;
     sampling.seed = hn_choice_seed(sampling.seed, number);
+    sampling.grammar = r->grammar;
     hn_status status = hn_lm_session_new(&session, r->opened.lm, &o);
     if (status == HN_OK)
         status = hn_lm_sampler_new(&sampler, r->opened.lm, &sampling);
@@ -264,6 +266,8 @@ static hn_status replay_file(replay *r, const char *path, const char *file, FILE
     HN_TRY(open_model(r, path));
     HN_TRY(check_weights(r, path));
     HN_TRY(apply_adapter(r));
+    if (r->recipe.grammar)
+        HN_TRY(hn_lm_grammar_new(&r->grammar, r->opened.engine, r->recipe.grammar_kind, r->recipe.grammar, strlen(r->recipe.grammar), NULL));
     return replay_choices(r, out);
 }
 
@@ -273,6 +277,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&r.heap, NULL);
     r.text = hn_str_on(&r.heap);
     const hn_status status = replay_file(&r, n_operands > 1 ? operands[0] : hn_lm_builtin(), operands[n_operands - 1], out);
+    hn_lm_grammar_free(r.grammar);
     hn_opened_close(&r.opened);
     hn_json_free(r.answer);
     hn_free(&r.heap, r.recipe.bias);

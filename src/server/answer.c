@@ -30,6 +30,7 @@ hn_answer *hn_answer_new(hn_heap *heap, hn_http_call *call, const hn_voice *voic
     a->call = call;
     a->voice = voice;
     a->adapter = -1;
+    a->grammar_text = hn_str_on(heap);
     a->created = hn_clock_wall_ns() / 1000000000;
     a->begun_ns = a->first_ns = hn_clock_ns();
     make_id(a->id, sizeof a->id);
@@ -81,6 +82,8 @@ static void free_answer(hn_answer *a)
         free_choice(&a->choices[i]);
     for (int32_t i = 0; i < a->n_prompts; i++)
         hn_free(a->heap, a->prompts[i].ids);
+    hn_lm_grammar_free(a->grammar);
+    hn_str_free(&a->grammar_text);
     hn_free(a->heap, a->choices);
     hn_free(a->heap, a->prompts);
     if (a->model)
@@ -315,7 +318,7 @@ static hn_status ask(hn_answer *a, hn_choice *c)
     const hn_lm_request r = {
         .size = sizeof r, .ids = c->prompt->ids, .n = c->prompt->n, .sampling = &sampling,
         .adapter = a->adapter >= 0 ? &a->model->adapters[a->adapter].number : NULL, .owner = a->owner, .most = a->most,
-        .goes_on = a->goes_on, .scores = a->scores, .likeliest = a->likeliest, .on_token = on_token, .on_end = on_end, .context = c,
+        .goes_on = a->goes_on, .grammar = a->grammar, .scores = a->scores, .likeliest = a->likeliest, .on_token = on_token, .on_end = on_end, .context = c,
     };
     return hn_lm_scheduler_ask(a->model->scheduler, &r, &c->number);
 }

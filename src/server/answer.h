@@ -84,6 +84,9 @@ struct hn_answer {
     int32_t likeliest;
     bool scores, streams, tells_usage, goes_on, tells_recipe;
     hn_stops stops;
+    hn_lm_grammar_kind grammar_kind;
+    hn_str grammar_text;    /* "": any text may be said */
+    hn_lm_grammar *grammar; /* made of it by the clerk */
     char id[48];
     int64_t created;            /* seconds since 1970 */
     int64_t begun_ns, first_ns; /* hn_clock_ns when it was made, and when its first token was */

@@ -6,6 +6,12 @@ static const hn_field chat[] = {
 static const hn_field stream_options[] = {
 #include "server/fields/stream_options.def"
 };
+static const hn_field response_format[] = {
+#include "server/fields/response_format.def"
+};
+static const hn_field json_schema[] = {
+#include "server/fields/json_schema.def"
+};
 static const hn_field completions[] = {
 #include "server/fields/completions.def"
 };

@@ -3,6 +3,7 @@
 
 #include "base/os/clock.h"
 #include "server/apis.h"
+#include "server/format.h"
 #include "server/openai.h"
 
 #include <stdio.h>
@@ -154,6 +155,29 @@ static void add_prompt(hn_json_writer *w, const hn_json *b, bool generates)
     hn_json_end_array(w);
 }
 
+/* "json", or a schema; "" is none. */
+static bool add_format(hn_json_writer *w, const hn_json *format, hn_failure *why)
+{
+    const bool is_word = format && format->kind == HN_JSON_STRING;
+    if (!format || (is_word && !format->as.string.bytes))
+        return true;
+    if (is_word && strcmp(format->as.string.text, "json") != 0)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "format", "format: expected \"json\" or a schema");
+    hn_json_key(w, "response_format");
+    hn_json_begin_object(w);
+    hn_json_key(w, "type");
+    hn_json_add_string(w, is_word ? "json_object" : "json_schema");
+    if (!is_word) {
+        hn_json_key(w, "json_schema");
+        hn_json_begin_object(w);
+        hn_json_key(w, "schema");
+        hn_json_add_value(w, format);
+        hn_json_end_object(w);
+    }
+    hn_json_end_object(w);
+    return true;
+}
+
 static bool translate(hn_answer *a, const hn_json *options, hn_failure *why)
 {
     const hn_json *b = a->body;
@@ -172,8 +196,9 @@ static bool translate(hn_answer *a, const hn_json *options, hn_failure *why)
         hn_json_key(&w, "enable_thinking");
         hn_json_add_value(&w, hn_field_of(b, "think"));
     }
+    bool is_well = add_format(&w, hn_field_of(b, "format"), why);
     hn_json_end_object(&w);
-    const bool is_well = hn_answer_translate(a, &out, why);
+    is_well = is_well && hn_answer_translate(a, &out, why);
     hn_str_free(&out);
     return is_well;
 }
@@ -186,7 +211,7 @@ static bool prepare(hn_answer *a, hn_failure *why)
     if (!a->model->batch)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
     return hn_answer_encode(a, &a->prompts[0], raw->as.string.text, raw->as.string.bytes, HN_LM_PLAIN, why) &&
-           hn_answer_fits(a, "prompt", why);
+           hn_answer_fits(a, "prompt", why) && hn_format_make(a, why);
 }
 
 static const hn_voice voice = {

@@ -2,6 +2,7 @@
 
 #include "base/os/clock.h"
 #include "base/os/process.h"
+#include "server/format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -157,7 +158,7 @@ bool hn_openai_take(hn_answer *a, hn_failure *why)
     if (options && !hn_fields_check_within(&hn_fields_stream_options, "stream_options.", options, why))
         return false;
     a->tells_usage = options && hn_field_bool(options, "include_usage", false);
-    return (!bias || take_bias(a, bias, why)) && (!stop || take_stops(a, stop, why));
+    return (!bias || take_bias(a, bias, why)) && (!stop || take_stops(a, stop, why)) && hn_format_take(a, why);
 }
 
 /* ---- ids ---- */

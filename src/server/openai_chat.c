@@ -1,5 +1,6 @@
 /* POST /v1/chat/completions. */
 #include "server/apis.h"
+#include "server/format.h"
 #include "server/openai.h"
 #include "server/recipe.h"
 
@@ -172,7 +173,7 @@ bool hn_openai_prepare_chat(hn_answer *a, hn_failure *why)
 {
     if (!a->model->batch)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
-    return hn_render_ids(a, &a->prompts[0], why) && hn_answer_fits(a, "messages", why);
+    return hn_render_ids(a, &a->prompts[0], why) && hn_answer_fits(a, "messages", why) && hn_format_make(a, why);
 }
 
 static const hn_voice voice = {
@@ -182,7 +183,7 @@ static const hn_voice voice = {
 
 bool hn_openai_take_chat(hn_answer *a, hn_failure *why)
 {
-    const hn_json *b = a->body, *format = hn_field_of(b, "response_format");
+    const hn_json *b = a->body;
     a->scores = hn_field_bool(b, "logprobs", false);
     a->likeliest = (int32_t)hn_field_int(b, "top_logprobs", 0);
     a->most = hn_field_int(b, "max_completion_tokens", hn_field_int(b, "max_tokens", 0));
@@ -192,8 +193,6 @@ bool hn_openai_take_chat(hn_answer *a, hn_failure *why)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "max_tokens", "max_tokens is the old name of max_completion_tokens: found both");
     if (a->likeliest && !a->scores)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "top_logprobs", "top_logprobs: takes logprobs true");
-    if (format && strcmp(hn_field_text(format, "type", ""), "text") != 0)
-        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "response_format", "response_format: expected type text");
     return hn_openai_take(a, why) && hn_answer_choices(a, 1, (int32_t)hn_field_int(b, "n", 1), why);
 }
 

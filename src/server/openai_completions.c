@@ -1,6 +1,7 @@
 /* POST /v1/completions. */
 #include "base/utf8.h"
 #include "server/apis.h"
+#include "server/format.h"
 #include "server/openai.h"
 #include "server/recipe.h"
 
@@ -223,7 +224,7 @@ static bool prepare(hn_answer *a, hn_failure *why)
     for (int32_t i = 0; i < a->n_prompts; i++, one = one->next)
         if (!take_prompt(a, &a->prompts[i], one, why))
             return false;
-    return hn_answer_fits(a, "prompt", why);
+    return hn_answer_fits(a, "prompt", why) && hn_format_make(a, why);
 }
 
 static const hn_voice voice = {

@@ -65,6 +65,8 @@ static void add_sampling(hn_json_writer *w, const hn_answer *a)
     add_bias(w, a);
 }
 
+static const char *const grammar_words[] = { [HN_LM_JSON_SCHEMA] = "json_schema", [HN_LM_REGEX] = "regex", [HN_LM_GBNF] = "gbnf" };
+
 void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
 {
     const hn_served *m = a->model;
@@ -89,6 +91,8 @@ void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
     for (int i = 0; i < a->stops.n; i++)
         hn_json_add_string(w, a->stops.at[i]);
     hn_json_end_array(w);
+    add_text(w, "grammar_kind", a->grammar ? grammar_words[a->grammar_kind] : NULL);
+    add_text(w, "grammar", a->grammar ? a->grammar_text.text : NULL);
     add_sampling(w, a);
     hn_json_end_object(w);
 }
@@ -98,7 +102,7 @@ void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
 static const char *const known[] = { "hone",  "weights", "adapter", "adapter_scale", "numerics", "cache",     "context",
                                      "prompts", "n",     "max_tokens", "likeliest",  "ignore_eos", "stop",   "seed",
                                      "temperature", "top_k", "top_p",  "min_p",     "repetition", "frequency", "presence",
-                                     "last",  "bias" };
+                                     "last",  "bias", "grammar_kind", "grammar" };
 enum { N_KNOWN = sizeof known / sizeof *known };
 
 static hn_status check_known(const hn_json *r)
@@ -161,6 +165,22 @@ static hn_status read_stops(hn_stops *out, const hn_json *list)
     return HN_OK;
 }
 
+static hn_status read_grammar(hn_recipe *out, const hn_json *r)
+{
+    const char *word;
+    const hn_json *kind = hn_json_get(r, "grammar_kind");
+    if (kind->kind == HN_JSON_NULL)
+        return HN_OK;
+    HN_TRY(hn_json_want_string(kind, "grammar_kind", &word));
+    HN_TRY(hn_json_want_string(hn_json_get(r, "grammar"), "grammar", &out->grammar));
+    for (int i = 0; i < (int)(sizeof grammar_words / sizeof *grammar_words); i++)
+        if (!strcmp(word, grammar_words[i])) {
+            out->grammar_kind = (hn_lm_grammar_kind)i;
+            return HN_OK;
+        }
+    return hn_fail(HN_ERR_FORMAT, "recipe: grammar_kind %.40s: not known", word);
+}
+
 static hn_status read_sampling(hn_recipe *out, hn_heap *heap, const hn_json *r)
 {
     int64_t seed, top_k, last;
@@ -204,6 +224,7 @@ hn_status hn_recipe_read(hn_recipe *out, hn_heap *heap, const hn_json *answer)
     out->likeliest = (int32_t)likeliest;
     out->prompts = hn_json_get(r, "prompts");
     HN_REQUIRE(out->prompts->kind == HN_JSON_ARRAY && out->prompts->as.children.n, HN_ERR_FORMAT, "recipe: prompts: expected arrays of ids");
+    HN_TRY(read_grammar(out, r));
     HN_TRY(read_stops(&out->stops, hn_json_get(r, "stop")));
     return read_sampling(out, heap, r);
 }

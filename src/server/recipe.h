@@ -18,6 +18,8 @@ typedef struct hn_recipe {
     hn_lm_sampling sampling; /* with bias, which the caller frees */
     hn_lm_bias *bias;
     hn_stops stops;
+    hn_lm_grammar_kind grammar_kind;
+    const char *grammar; /* NULL: any text */
 } hn_recipe;
 
 /* HN_ERR_FORMAT names what is missing, of another kind, or not known. */

@@ -127,6 +127,39 @@ def check_forms
   end
 end
 
+# ---- held to a form ----
+
+def check_formats(dir)
+  serve do |uri, _|
+    schema = { type: 'object', properties: { name: { type: 'string', maxLength: 8 }, n: { type: 'integer', minimum: 3, maximum: 17 } },
+               required: %w[name n], additionalProperties: false }
+    said = [{ role: 'user', content: 'Tell me a story' }]
+    [1, 2, 3].each do |seed|
+      reply = JSON.parse(ask(uri, 'POST', '/v1/chat/completions', { messages: said, seed: seed, max_tokens: 100, recipe: true, logprobs: true,
+                             response_format: { type: 'json_schema', json_schema: { name: 'a', schema: schema, strict: true } } }).body)
+      value = JSON.parse(reply['choices'][0]['message']['content'])
+      check("a schema is held: #{value}", value.keys.sort == %w[n name] && value['name'].size <= 8 && (3..17).cover?(value['n']) &&
+                                        reply['choices'][0]['finish_reason'] == 'stop')
+      check('and made again', replay(dir, reply)[0].zero?)
+      other = JSON.parse(JSON.generate(reply))
+      other['recipe']['grammar'] = '{"type":"integer"}'
+      check('another grammar is found', !replay(dir, other)[0].zero?)
+      value = JSON.parse(JSON.parse(ask(uri, 'POST', '/api/chat', { messages: said, stream: false, format: schema, options: { seed: seed } }).body)['message']['content'])
+      check('in another form too', value.keys.sort == %w[n name])
+    end
+    rules = { prompt: 'Once', grammar: 'root ::= "yes" | "no"', max_tokens: 20, seed: 1 }
+    check('rules', %w[yes no].include?(JSON.parse(ask(uri, 'POST', '/v1/completions', rules).body)['choices'][0]['text']))
+    [[{ grammar: 'root ::= nothing' }, 'grammar'], [{ grammar: '' }, 'grammar'], [{ grammar: 'root ::= "a"', response_format: { type: 'text' } }, 'grammar'],
+     [{ response_format: { type: 'xml' } }, 'response_format.type'], [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
+     [{ response_format: { type: 'json_schema', json_schema: { schema: { type: 'string', contentEncoding: 'base64', minLength: -1 } } } }, 'response_format'],
+     [{ response_format: { type: 'json_schema', json_schema: { schema: { '$ref' => 'http://127.0.0.1/a.json' } } } }, 'response_format'],
+     [{ response_format: { type: 'json_object', json_schema: {} } }, 'response_format.json_schema']].each do |more, param|
+      reply = ask(uri, 'POST', '/v1/chat/completions', { messages: said, max_tokens: 5 }.merge(more))
+      check("#{more}: #{reply.code} #{reply.body}", reply.code == '400' && error_of(reply)['param'] == param)
+    end
+  end
+end
+
 # ---- made again ----
 
 def replay(dir, answer, *words)
@@ -305,6 +338,7 @@ Dir.mktmpdir do |dir|
   check_forms
   check_refusals
   check_replays(dir)
+  check_formats(dir)
   check_keys(dir)
   check_models
   check_end

@@ -1,6 +1,6 @@
 /* The same answer for everybody, over HTTP: what a request is told, whole or as a stream, is what a session of its own says, by text,
- * log-probabilities, likeliest and end: whoever else asks, in whatever pieces prompts enter, with adapters, experts, windows
- * and keys in q8_0, guessed ahead, put off for lack of room, beside clients that leave. It fails unless mixed steps, beginnings,
+ * log-probabilities, likeliest and end: whoever else asks, in whatever pieces prompts enter, with adapters, experts, windows,
+ * grammars and keys in q8_0, guessed ahead, put off for lack of room, beside clients that leave. It fails unless mixed steps, beginnings,
  * requests that made room, and guesses of both kinds were all counted. --quick: fewer requests. */
 #include "base/json.h"
 #include "hone/hone.h"
@@ -36,7 +36,7 @@ typedef struct asked {
     int n, most, n_choices;
     hn_lm_sampling sampling;
     hn_lm_bias bias[2];
-    const char *stop;
+    const char *stop, *grammar;
     bool streams, goes_on;
     size_t leaves_after; /* bytes; 0: stays */
     http_reply reply;
@@ -53,6 +53,10 @@ static const struct {
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds, N_ADAPTERS = 3 };
 static const double scales[N_ADAPTERS] = { 1, 0.5, -1.5 };
+
+enum { N_GRAMMARS = 4 };
+static const char *const grammars[N_GRAMMARS] = { NULL, "root ::= ([a-z ]+ \"1\")+", "root ::= [A-Z] [a-z]* (\" \" [a-z]+)* \".\"",
+                                                  "root ::= \"yes\" | \"no\" root" };
 
 static hn_heap heap;
 static hn_engine *engine;
@@ -89,6 +93,8 @@ static void make_request(asked *a, uint64_t *state)
     a->streams = draw(state, 2);
     a->goes_on = draw(state, 2);
     a->leaves_after = draw(state, 6) ? 0 : 1 + draw(state, 2000);
+    a->grammar = !strcmp(kinds[a->model].path, "hone:tiny") ? grammars[draw(state, N_GRAMMARS)] : NULL;
+    a->goes_on &= !a->grammar;
     a->bias[0] = (hn_lm_bias){ (int32_t)draw(state, 250), 2.5f };
     a->sampling = (hn_lm_sampling){ .size = sizeof a->sampling, .seed = draw(state, 1000), .top_p = 1, .repetition = 1, .bias = a->bias,
                                     .n_bias = draw(state, 2) ? 1 : 0 };
@@ -145,6 +151,10 @@ static void body_of(const asked *a, hn_str *out)
     if (a->stop) {
         hn_json_key(&w, "stop");
         hn_json_add_string(&w, a->stop);
+    }
+    if (a->grammar) {
+        hn_json_key(&w, "grammar");
+        hn_json_add_string(&w, a->grammar);
     }
     hn_json_key(&w, "stream");
     hn_json_add_bool(&w, a->streams);
@@ -284,7 +294,11 @@ static void run_alone(hn_lm *lm, const asked *a, int choice, said *s)
     const char *text;
     size_t bytes;
     hn_lm_sampling sampling = a->sampling;
+    hn_lm_grammar *grammar = NULL;
     sampling.seed = hn_choice_seed(a->sampling.seed, choice);
+    if (a->grammar)
+        CHECK_OK(hn_lm_grammar_new(&grammar, engine, HN_LM_GBNF, a->grammar, strlen(a->grammar), NULL));
+    sampling.grammar = grammar;
     const hn_lm_session_options o = { .size = sizeof o, .context = CONTEXT, .cache = kinds[a->model].cache };
     if (!CHECK_OK(hn_lm_session_new(&session, lm, &o)) || !CHECK_OK(hn_lm_sampler_new(&sampler, lm, &sampling)) ||
         !CHECK_OK(hn_lm_decoder_new(&decoder, lm, 0)) || !CHECK_OK(hn_lm_session_feed(session, a->prompt, (size_t)a->n)))
@@ -317,6 +331,7 @@ static void run_alone(hn_lm *lm, const asked *a, int choice, said *s)
     hn_lm_decoder_free(decoder);
     hn_lm_sampler_free(sampler);
     hn_lm_session_free(session);
+    hn_lm_grammar_free(grammar);
 }
 
 static int by_value(const void *a, const void *b)
