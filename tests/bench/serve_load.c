@@ -20,10 +20,10 @@ typedef struct asker {
     hn_os_socket socket;
     size_t sent;
     int64_t begin_ns, first_ns;
-    char head[8192]; /* of the reply, or the end of a chunked one */
     size_t n, left;
     bool has_head, is_chunked, has_length;
     char tail[5];
+    char head[8192]; /* of the reply: so much of it as `n` says */
 } asker;
 
 typedef struct times {
@@ -89,7 +89,10 @@ static bool ask(load *l, asker *a)
 
 static void begin(load *l, asker *a)
 {
-    *a = (asker){ .socket = a->socket, .begin_ns = hn_clock_ns() };
+    const hn_os_socket socket = a->socket;
+    memset(a, 0, offsetof(asker, head));
+    a->socket = socket;
+    a->begin_ns = hn_clock_ns();
     if (!ask(l, a))
         l->n_lost++;
     hn_os_poller_change(&l->poller, a->socket, a, true, a->sent < l->bytes);

@@ -49,6 +49,7 @@ tls=$((20000 + $$ % 20000))
             s,/etc/ssl/models.example.key,$dir/key.pem," "$source/examples/serve/nginx.conf"
     echo "}"
 } >"$dir/nginx.conf"
+: >"$dir/said"
 nginx -e "$dir/errors" -p "$dir" -c "$dir/nginx.conf" 2>"$dir/said" &
 proxy=$!
 

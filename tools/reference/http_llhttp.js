@@ -91,8 +91,8 @@ function llhttp(buffer) {
 
 // Why this server may judge otherwise; the first that fits.
 const known = [
-  [/(chunked|close|keep-alive) *\t/i, 'a tab behind a word is blank, as RFC 9110 5.6.3 has it; llhttp takes it for part of the word'],
-  [/^Connection: keep-alive[^]*^Connection: close/mi, 'of several fields Connection a close wins; llhttp takes one of them'],
+  [/(chunked|close|keep-alive|Content-Length: *\d+) *\t/i, 'a tab behind a word is blank, as RFC 9110 5.6.3 has it; llhttp takes it for part of the word'],
+  [/^Connection: (keep-alive[^]*^Connection: close|close[^]*^Connection: keep-alive)/mi, 'of several fields Connection a close wins; llhttp takes one of them'],
   [/\r$/, 'the bytes end in the middle of an empty line between requests, which llhttp takes for none'],
   [/\bCONNECT\b|Upgrade/i, 'llhttp hands the rest over after an Upgrade; here it is ignored, as RFC 9110 allows'],
 ];
