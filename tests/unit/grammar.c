@@ -6,7 +6,7 @@
 #include <string.h>
 
 static hn_heap heap;
-static const hn_grammar_limits limits = HN_GRAMMAR_DEFAULTS;
+static hn_grammar_limits limits = HN_GRAMMAR_DEFAULTS;
 
 typedef hn_status from_fn(hn_heap *heap, const char *text, size_t bytes, const hn_grammar_limits *limits, hn_grammar **out);
 
@@ -196,6 +196,28 @@ static void has_by_gbnf(void)
     refuses(hn_grammar_from_gbnf, "root ::= \"a\"{3,2}", HN_ERR_FORMAT, "expected {m}");
 }
 
+/* Any text, and after a trigger the grammar alone. */
+static void waits(void)
+{
+    static const char *const triggers[] = { "<<", "aab" };
+    limits.triggers = (hn_grammar_triggers){ triggers, NULL, 2, 0 };
+    tries(hn_grammar_from_schema, "{\"type\":\"array\",\"items\":{\"type\":\"boolean\"}}",
+          (const char *const[]){ "+", "+free \xff text", "+a < b", "-a <<", "+a <<[true]", "-a <<x", "-<<[] and more", "+<a<<[]", "-aaab x",
+                                 "+aaab[false]", "+aa<", NULL });
+    limits.triggers = (hn_grammar_triggers){ 0 };
+}
+
+/* Beyond `nesting` nothing is allowed, and whoever comes near can still end. */
+static void nests(void)
+{
+    const int64_t nesting = limits.nesting;
+    limits.nesting = 3;
+    tries(hn_grammar_from_gbnf, "root ::= \"(\" root \")\" | x\nx ::= \"x\" y \"!\"\ny ::= \"y\"",
+          (const char *const[]){ "+xy!", "+(xy!)", "+((xy!))", "-(((xy!)))", "-((((xy!))))", NULL });
+    tries(hn_grammar_from_gbnf, "root ::= \"a\" root | \"b\"", (const char *const[]){ "+aaaaaaaaab", NULL }); /* it does not nest */
+    limits.nesting = nesting;
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
@@ -204,6 +226,8 @@ int main(int argc, char **argv)
     refuses_schemas();
     has_by_regex();
     has_by_gbnf();
+    waits();
+    nests();
     CHECK(atomic_load(&heap.live_blocks) == 0);
     return check_close();
 }

@@ -283,7 +283,7 @@ static hn_status add_return(hn_states *s, const hn_call *call)
     const uint32_t stack = known_stack(s->closure, call->stack);
     if (stack == NONE || !fits(s, call->node, stack))
         return HN_OK;
-    const bool is_last = g->ends[call->node] && g->first[call->node] == g->first[call->node + 1];
+    const bool is_last = hn_grammar_is_last(g, call->node);
     if (!is_last || !stack)
         return add_content(s, (hn_place){ is_last ? 0 : call->node, stack });
     const hn_place_set set = s->stacks.at[stack];
@@ -307,7 +307,9 @@ static hn_status make_stacks(hn_states *s)
             const uint32_t depth = depth_of(s, c->content[k].stack) + 1;
             with.depth = depth > with.depth ? depth : with.depth;
         }
-        if (c->n_content)
+        if (c->n_content == 1 && !c->content[0].node)
+            c->stack_of[rule] = 0; /* what calls last of all is in no call */
+        else if (c->n_content)
             HN_TRY(hn_set_intern(s, &s->stacks, c->content, c->n_content, &with, &c->stack_of[rule]));
     }
     return HN_OK;

@@ -60,7 +60,10 @@ static uint32_t edge_height(const hn_grammar *g, const hn_edge *e)
     if (e->kind != HN_EDGE_CALL || after == NEVER)
         return after;
     const uint32_t within = g->rules[e->what].height;
-    return within == NEVER ? NEVER : within + 1 > after ? within + 1 : after;
+    if (within == NEVER)
+        return NEVER;
+    const uint32_t needed = within + !hn_grammar_is_last(g, e->to);
+    return needed > after ? needed : after;
 }
 
 static bool lower(hn_grammar *g, uint32_t node)

@@ -81,6 +81,19 @@ typedef struct hn_grammar {
 hn_status hn_grammar_from_schema(hn_heap *heap, const char *text, size_t bytes, const hn_grammar_limits *limits, hn_grammar **out);
 hn_status hn_grammar_from_regex(hn_heap *heap, const char *text, size_t bytes, const hn_grammar_limits *limits, hn_grammar **out);
 hn_status hn_grammar_from_gbnf(hn_heap *heap, const char *text, size_t bytes, const hn_grammar_limits *limits, hn_grammar **out);
+/* Whether nothing but its rule's end comes after a node: a call that goes on there goes on where its caller does. */
+static inline bool hn_grammar_is_last(const hn_grammar *g, uint32_t node)
+{
+    enum { FAR = 64 };
+    for (int i = 0; i < FAR; i++) {
+        const uint32_t first = g->first[node], n = g->first[node + 1] - first;
+        if (n != 1 || g->ends[node] || g->edges[first].kind != HN_EDGE_EMPTY)
+            return !n && g->ends[node];
+        node = g->edges[first].to;
+    }
+    return false;
+}
+
 void hn_grammar_free(hn_grammar *grammar); /* takes NULL */
 
 #endif

@@ -65,7 +65,7 @@ void hn_schema_array(hn_schema *s, const hn_parts *p, uint32_t from, uint32_t to
     for (int64_t i = 0; i <= last && b->status == HN_OK; i++) {
         const bool goes_round = i == last && e.most < 0;
         uint32_t item = at, next = i < last ? hn_build_node(b) : at;
-        if (i >= e.least && (e.most < 0 || i <= e.most))
+        if (i >= e.least)
             hn_build_empty(b, at, i ? before_end : end);
         if (i == last && !goes_round)
             break;
