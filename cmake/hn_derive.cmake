@@ -5,6 +5,7 @@
 #   backend/cpu/strips.def      HN_STRIP(shape, op) for each op that none of these binds, and whose kernel is HN_PARAMS_<op>_f32 of
 #                               one of the shapes HN_SHARED_<shape> in kernels/elemwise/elemwise.h
 #   kernels/FAMILY/FAMILY.def   HN_KERNEL(slot) for each HN_PARAMS_<slot> of a FAMILY.h that includes that list
+#   server/page.def             HN_PAGE_FILE(number, file, tag) for each file of src/server/page, tag of its bytes
 #   kernels/slots.def           HN_SLOTS(family, level) for each NAME_<level>.c that is built (cmake/hn_kernels.cmake)
 #
 # So a kernel is its text and its signature, and an op that has one is bound where its binding is, or by its signature alone. Written only when
@@ -87,5 +88,21 @@ function(hn_derive_kernels)
   endforeach()
 endfunction()
 
+function(hn_derive_page)
+  file(GLOB files ${HN_ROOT}/src/server/page/*.html ${HN_ROOT}/src/server/page/*.css ${HN_ROOT}/src/server/page/*.js)
+  set(list "")
+  set(number 0)
+  foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME)
+    file(SHA256 ${file} digest)
+    string(SUBSTRING ${digest} 0 32 tag)
+    string(APPEND list "HN_PAGE_FILE(${number}, \"${name}\", \"${tag}\")\n")
+    math(EXPR number "${number} + 1")
+  endforeach()
+  hn_write_if_changed(${HN_DERIVED}/server/page.def "${list}")
+  hn_configure_depends(${files})
+endfunction()
+
 hn_derive_bindings()
 hn_derive_kernels()
+hn_derive_page()

@@ -1,0 +1,127 @@
+/** api.js: the server, asked. Addresses are relative, so that the page also works behind a proxy with a path of its own. */
+
+/** @typedef {{id: string, created: number}} Model */
+/** @typedef {{name: string, state: string, numerics: string, cache: string, adapters: string[]}} Loaded */
+/** @typedef {{text: string, logprob: number, others: [string, number][]}} Token */
+/** @typedef {{content?: string, reasoning?: string, calls?: {index: number, id?: string, name?: string, args?: string}[], tokens?: Token[],
+ *             seed?: number, model?: string, finish?: string, usage?: {prompt_tokens: number, completion_tokens: number}}} Piece */
+
+const KEY = 'hone-key';
+
+export class Refused extends Error {
+    /** @param {number} status @param {string} message */
+    constructor(status, message) {
+        super(message);
+        this.status = status;
+    }
+}
+
+/** @param {string} key "" forgets it */
+export function setKey(key) {
+    if (key) sessionStorage.setItem(KEY, key);
+    else sessionStorage.removeItem(KEY);
+}
+
+export function hasKey() {
+    return sessionStorage.getItem(KEY) !== null;
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {AbortSignal} [signal]
+ */
+async function call(path, body, signal) {
+    const key = sessionStorage.getItem(KEY);
+    /** @type {Record<string, string>} */
+    const headers = key ? { Authorization: `Bearer ${key}` } : {};
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    const reply = await fetch(path, { method: body === undefined ? 'GET' : 'POST', headers, signal, cache: 'no-store',
+                                      credentials: 'same-origin', body: body === undefined ? undefined : JSON.stringify(body) });
+    if (!reply.ok) throw new Refused(reply.status, await reason(reply));
+    return reply;
+}
+
+/** @param {Response} reply */
+async function reason(reply) {
+    const text = await reply.text();
+    try {
+        return String(JSON.parse(text).error.message);
+    } catch {
+        return text.slice(0, 300) || `${reply.status} ${reply.statusText}`;
+    }
+}
+
+/** @returns {Promise<Model[]>} */
+export async function models() {
+    return (await (await call('v1/models')).json()).data;
+}
+
+/** @returns {Promise<{version: string, models: Loaded[]}>} */
+export async function props() {
+    return (await call('props')).json();
+}
+
+export async function metrics() {
+    return (await call('metrics')).text();
+}
+
+/** Takes a stream of server-sent events apart: push() is given text as it comes, and returns the data of each whole event. */
+export function eventReader() {
+    let rest = '';
+    return {
+        /** @param {string} text @returns {string[]} */
+        push(text) {
+            rest += text;
+            const parts = rest.split(/\r?\n\r?\n/);
+            rest = parts.pop() || '';
+            return parts.map(part => part.split(/\r?\n/).filter(line => line.startsWith('data:'))
+                                         .map(line => line.slice(5).replace(/^ /, '')).join('\n'))
+                        .filter(data => data !== '');
+        },
+    };
+}
+
+/** Bytes that are not whole UTF-8 are shown by their numbers. @param {{token: string, bytes?: number[] | null}} of */
+function textOf(of) {
+    if (!of.bytes) return of.token;
+    try {
+        return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(new Uint8Array(of.bytes));
+    } catch {
+        return of.bytes.map(byte => `\u2039${byte.toString(16).padStart(2, '0')}\u203a`).join('');
+    }
+}
+
+/** @param {any} chunk @returns {Piece} */
+function pieceOf(chunk) {
+    const choice = (chunk.choices || [])[0] || {}, delta = choice.delta || {};
+    return {
+        content: delta.content || '', reasoning: delta.reasoning_content || '', seed: chunk.seed, model: chunk.model,
+        finish: choice.finish_reason || undefined, usage: chunk.usage || undefined,
+        calls: (delta.tool_calls || []).map((/** @type {any} */ c) => ({ index: c.index || 0, id: c.id, name: c.function?.name, args: c.function?.arguments })),
+        tokens: (choice.logprobs?.content || []).map((/** @type {any} */ t) => ({
+            text: textOf(t), logprob: t.logprob, others: (t.top_logprobs || []).map((/** @type {any} */ o) => [textOf(o), o.logprob]) })),
+    };
+}
+
+/**
+ * An answer, piece by piece. A stream that ends before its [DONE] is an error.
+ * @param {Record<string, unknown>} body
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<Piece>}
+ */
+export async function* chat(body, signal) {
+    const reply = await call('v1/chat/completions', { ...body, stream: true, stream_options: { include_usage: true } }, signal);
+    if (!reply.body) throw new Error('the reply has no body');
+    const reader = reply.body.getReader(), decoder = new TextDecoder(), events = eventReader();
+    for (;;) {
+        const { done, value } = await reader.read();
+        if (done) throw new Error('the connection ended before the answer did');
+        for (const data of events.push(decoder.decode(value, { stream: true }))) {
+            if (data === '[DONE]') return;
+            const chunk = JSON.parse(data);
+            if (chunk.error) throw new Error(String(chunk.error.message));
+            yield pieceOf(chunk);
+        }
+    }
+}
