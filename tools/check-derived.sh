@@ -2,7 +2,7 @@
 # check-derived.sh BUILD [ROOT]: the lists that the build derives hold all that there is: every binding that libhone.a defines is
 # in bindings.def, and nothing else; in a copy, one that is added is found, and so is a kernel's signature that is
 # spread over lines; an op whose kernel's signature has a shape of strips is bound by it, unless it is bound already, and what
-# is no op is not. NM and CMAKE name the tools.
+# is no op is not; every file of the page is in page.def. NM and CMAKE name the tools.
 build=$(cd "${1:?the build folder}" && pwd)
 cd "${2:-$(dirname "$0")/..}" || exit 1
 copy=$(mktemp -d)
@@ -31,6 +31,8 @@ mkdir -p "$copy/src/backend/cpu" "$copy/src/kernels" "$copy/src/ops"
 cp src/backend/cpu/bind_*.c "$copy/src/backend/cpu"
 cp -R src/kernels/norm src/kernels/elemwise "$copy/src/kernels"
 cp src/ops/ops.def "$copy/src/ops"
+cp -R src/server "$copy/src"
+echo '"a file";' >"$copy/src/server/page/zz_planted.js"
 printf 'HN_OP(planted_map, hn_node *x)\nHN_OP(planted_alone, hn_node *x)\n' >>"$copy/src/ops/ops.def"
 for name in planted_map planted_alone planted_no_op; do
     printf '#define HN_PARAMS_%s_f32 HN_SHARED_map\n' $name >>"$copy/src/kernels/elemwise/elemwise.h"
@@ -58,6 +60,11 @@ same "strips with one more" "$copy/wanted" "$copy/got"
 } | sort >"$copy/wanted"
 sort "$copy/derived/kernels/norm/norm.def" >"$copy/got"
 same "kernels of norm with two more" "$copy/wanted" "$copy/got"
+{
+    cat "$build/derived/server/page.def"
+    echo "HN_PAGE_FILE($(grep -c . "$build/derived/server/page.def"), \"zz_planted.js\", \"$(${CMAKE:-cmake} -E sha256sum "$copy/src/server/page/zz_planted.js" | cut -c 1-32)\")"
+} >"$copy/wanted"
+same "files of the page with one more" "$copy/wanted" "$copy/derived/server/page.def"
 
 echo "$n_passed passed, $n_failed failed"
 [ $n_failed = 0 ]

@@ -27,6 +27,9 @@ function serve(...words) {
 
 // ---- what no small model says ----
 
+const MATRIX = 'A **matrix** is a table of numbers; here is how two are multiplied, in $O(n^3)$:\n\n```c\nfor (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n        c[i][j] = dot(a, b, i, j);\n```\n\n' +
+    '| format | bits | error |\n|---|--:|--:|\n| q8_0 | 8.5 | 0.003 |\n| q4_0 | 4.5 | 0.05 |\n\n1. The rows of the first\n2. The columns of the second\n\n> Both have to be of one length.\n\n$$\\sum_{i=1}^{n} a_i b_i = \\frac{x}{\\sqrt{2}}$$\n';
+
 const lasting = new Set();
 
 function event(to, delta, more = {}) {
@@ -52,7 +55,7 @@ function scripted(said, to) {
         event(to, { tool_calls: [{ index: 0, id: 'a', function: { name: 'weather', arguments: '{"city":' } }] });
         event(to, { tool_calls: [{ index: 0, function: { arguments: '"<b>Bern</b>"}' } }] });
     } else {
-        const text = said.includes('HOSTILE') ? hostile : said;
+        const text = said.includes('HOSTILE') ? hostile : said.includes('MATRIX') ? MATRIX : said;
         for (let i = 0; i < text.length; i += 7) event(to, { content: text.slice(i, i + 7) });
     }
     event(to, {}, { finish_reason: 'stop' });
@@ -65,7 +68,7 @@ function proxy(port) {
             const chunks = [];
             from.on('data', c => chunks.push(c)).on('end', () => {
                 const body = Buffer.concat(chunks), said = from.method === 'POST' ? JSON.parse(body).messages?.at(-1).content || '' : '';
-                if (/ENDLESS|BROKEN|TOOLS|HOSTILE|SHOW/.test(said)) return scripted(said, to);
+                if (/ENDLESS|BROKEN|TOOLS|HOSTILE|MATRIX|SHOW/.test(said)) return scripted(said, to);
                 const headers = { ...from.headers, host: `127.0.0.1:${port}` };
                 delete headers.origin;
                 const on = http.request({ port, host: '127.0.0.1', path: from.url, method: from.method, headers }, reply => {
@@ -140,6 +143,7 @@ async function checkChat(page) {
     check('an edit is a branch', (await text(page, '.user .arrows'))[0].includes('2/2'));
     check('with other words', (await text(page, '.user > .sheet'))[0] === 'Who are you? Say it again.');
     await page.click('.user .arrows button');
+    check('a branch does not rename', (await text(page, '#list .name')).join() === 'Who are you?', await text(page, '#list .name'));
     check('the first branch is there', (await text(page, '.user > .sheet'))[0] === 'Who are you?' && (await text(page, '.assistant .arrows'))[0].includes('1/2'));
 }
 
@@ -205,6 +209,16 @@ async function checkKept(page, address, browser) {
     await (await page.$('#import-file')).uploadFile(join(folder, 'wrong.json'));
     await page.waitForSelector('#notice:not([hidden])');
     check('a wrong file is refused by name', (await text(page, '#notice'))[0].includes('conversations[0].title: expected a string, found number'), await text(page, '#notice'));
+    const message = (id, parent) => ({ id, parent, role: 'user', content: 'x', at: 1 });
+    const wrongs = [[{ a: message('a', 'b'), b: message('b', 'a') }, 'in a circle'], [{ a: message('a', 'c') }, 'has the parent c'], [{ a: { ...message('a', null), role: 'root' } }, 'expected a role'],
+                    [{ a: message('a', null), b: message('a', null) }, 'one id'], [{ a: null }, 'expected a object'], [{ a: { ...message('a', null), tokens: 3 } }, 'expected an array']];
+    for (const [messages, expected] of wrongs) {
+        const said = await page.evaluate(async m => {
+            const { readConversation } = await import('/page/tree.js');
+            try { readConversation({ title: 't', created: 1, changed: 1, system: '', messages: m, chosen: {} }, 'f'); return 'read'; } catch (e) { return e.message; }
+        }, messages);
+        check(`a conversation is refused: ${expected}`, said.includes(expected), said);
+    }
     await (await page.$('#files')).uploadFile(join(folder, 'note.txt'));
     await page.waitForSelector('#attached li');
     await page.click('#new');
@@ -225,20 +239,15 @@ async function checkCompare(page) {
     check('of two models', (await text(page, '.beside-another .who')).join() === 'first,second', await text(page, '.beside-another .who'));
     await press(page, 'Go on from here');
     check('one of them is gone on from', (await page.$eval('.beside-another .taken .who', e => e.textContent)) === 'second');
+    await page.$eval('.beside-another', e => e.scrollIntoView());
     await clean(page, 'a comparison');
     await page.screenshot({ path: join(pictures, 'compare.png') });
     await page.click('#compare');
 }
 
-const SHOW = 'SHOW\n\nA **matrix** is a table of numbers; here is how two are multiplied, in $O(n^3)$:\n\n```c\nfor (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n        c[i][j] = dot(a, b, i, j);\n```\n\n' +
-    '| format | bits | error |\n|---|--:|--:|\n| q8_0 | 8.5 | 0.003 |\n| q4_0 | 4.5 | 0.05 |\n\n1. The rows of the first\n2. The columns of the second\n\n> Both have to be of one length.\n\n$$\\sum_{i=1}^{n} a_i b_i = \\frac{x}{\\sqrt{2}}$$\n';
-
 async function takePictures(page) {
     await page.click('#new');
-    await page.evaluate(t => { document.getElementById('question').value = t; }, SHOW);
-    await page.focus('#question');
-    await page.keyboard.press('Enter');
-    await idle(page);
+    await say(page, 'How are matrices multiplied? A MATRIX, please, in C and in words.');
     for (const scheme of ['light', 'dark']) {
         await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
         for (const [name, width, height] of [['wide', 1280, 860], ['phone', 390, 844]]) {

@@ -26,6 +26,11 @@ export function make(with_) {
         open.system = byId('system').value;
         if (store.get(open.id)) keep(open);
     });
+    const place = byId('scroll');
+    place.addEventListener('scroll', () => { is_following = place.scrollHeight - place.scrollTop - place.clientHeight < 60; }, { passive: true });
+    document.addEventListener('visibilitychange', () => { /* the last that a page is sure to hear: what is half written is kept */
+        if (document.hidden) for (const r of running.values()) store.put(r.of).catch(() => {});
+    });
 }
 
 export function current() {
@@ -87,10 +92,14 @@ function drawTurn(message) {
     return shown.length < 2 ? shown[0] : el('div', { class: 'beside-another', role: 'group', 'aria-label': 'answers side by side' }, ...shown);
 }
 
+/** Whether the end is in sight, and is to stay so while an answer grows. */
+let is_following = true;
+
 /** Follows what is written, unless its reader has gone up. @param {boolean} [always] */
 function toEnd(always = false) {
     const place = byId('scroll');
-    if (always || place.scrollHeight - place.scrollTop - place.clientHeight < 120) place.scrollTop = place.scrollHeight;
+    if (always || is_following) place.scrollTop = place.scrollHeight;
+    if (always) is_following = true;
 }
 
 /** @type {import('./message.js').Acts} */

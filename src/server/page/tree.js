@@ -56,7 +56,7 @@ export function add(of, what) {
     const message = { id: newId(), at: Math.max(Date.now(), last + 1), ...what };
     of.messages[message.id] = message;
     choose(of, message);
-    if (!of.is_named && what.role === 'user' && what.parent === null) of.title = titleOf(what.content) || of.title;
+    if (!of.is_named && Object.keys(of.messages).length === 1) of.title = titleOf(what.content) || of.title;
     return message;
 }
 
@@ -98,12 +98,15 @@ export function asked(of, last) {
 
 /** @param {any} value @param {string} type @param {string} name */
 function expect(value, type, name) {
-    if (typeof value !== type) throw new Error(`${name}: expected a ${type}, found ${value === null ? 'null' : typeof value}`);
+    if (typeof value !== type || value === null) throw new Error(`${name}: expected a ${type}, found ${value === null ? 'null' : typeof value}`);
     return value;
 }
 
 /** @param {any} m @param {string} where @returns {Message} with what this page knows, and nothing else */
 function readMessage(m, where) {
+    expect(m, 'object', where);
+    for (const list of ['calls', 'attachments', 'tokens'])
+        if (m[list] !== undefined && !Array.isArray(m[list])) throw new Error(`${where}.${list}: expected an array, found ${typeof m[list]}`);
     if (m.role !== 'user' && m.role !== 'assistant') throw new Error(`${where}: expected a role of user or assistant, found ${JSON.stringify(m.role)}`);
     const out = /** @type {Message} */ ({ id: expect(m.id, 'string', `${where}.id`), parent: m.parent === null ? null : expect(m.parent, 'string', `${where}.parent`),
                                           role: m.role, content: expect(m.content, 'string', `${where}.content`), at: expect(m.at, 'number', `${where}.at`) });
@@ -120,6 +123,7 @@ function readMessage(m, where) {
 
 /** @param {any} from @param {string} where @returns {Conversation} checked: every parent is there, no message is its own ancestor */
 export function readConversation(from, where) {
+    expect(from, 'object', where);
     const out = newConversation();
     out.title = expect(from.title, 'string', `${where}.title`);
     out.is_named = from.is_named === true;
@@ -127,9 +131,8 @@ export function readConversation(from, where) {
     out.changed = expect(from.changed, 'number', `${where}.changed`);
     out.system = expect(from.system, 'string', `${where}.system`);
     expect(from.messages, 'object', `${where}.messages`);
-    /** @type {Map<string, string>} */
-    const ids = new Map(Object.values(from.messages).map((/** @type {any} */ m) => [String(m.id), newId()]));
-    const read = Object.values(from.messages).map((m, i) => readMessage(m, `${where}.messages[${i}]`));
+    const read = Object.values(from.messages).map((m, i) => readMessage(m, `${where}.messages[${i}]`)), ids = new Map(read.map(m => [m.id, newId()]));
+    if (ids.size < read.length) throw new Error(`${where}: two messages have one id`);
     for (const m of read) {
         const parent = m.parent === null ? null : ids.get(m.parent);
         if (parent === undefined) throw new Error(`${where}: a message has the parent ${m.parent}, which is not there`);
