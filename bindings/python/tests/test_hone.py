@@ -498,6 +498,59 @@ class Sessions(Case):
         self.model = hone.Model()
         self.ids = self.model.encode("Once upon a time there was")
 
+    def test_grammars(self):
+        model = self.model
+        schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3, "maximum": 9}}, "required": ["n"],
+                  "additionalProperties": False}
+        grammar = hone.Grammar(model.engine, "json_schema", schema)
+        with hone.Session(model) as session:
+            ids = model.encode("Once")
+            session.feed(ids)
+            sampler, said = hone.Sampler(model, seed=1, grammar=grammar), []
+            while not model.ends(id := sampler.draw(session)):
+                said.append(id)
+                session.feed([id])
+        value = json.loads(model.decode(said))
+        self.assertEqual(list(value), ["n"])
+        self.assertTrue(3 <= value["n"] <= 9)
+        scheduler, asked = hone.Scheduler(hone.Batch(model)), []
+        scheduler.ask(ids, sampling={"seed": 1}, grammar=grammar)
+        while scheduler.left:
+            asked += [event.id for event in scheduler.step() if isinstance(event, hone.Drawn)]
+        self.assertEqual(asked, said)
+        matcher = hone.Matcher(model, grammar)
+        self.assertEqual(matcher.advance(said), len(said))
+        self.assertEqual(matcher.ids, said)
+        self.assertTrue(matcher.mask.may_end)
+        matcher.rollback(len(said))
+        first = matcher.mask
+        self.assertIn(said[0], first.allowed)
+        self.assertFalse(first.may_end)
+        self.assertEqual(matcher.advance([said[-1] if said[-1] not in first.allowed else model.vocabulary - 1]), 0)
+        with self.assertRaisesRegex(ValueError, "expected one of"):
+            hone.Grammar(model.engine, "xml", "")
+        with self.assertRaises(hone.Error):
+            hone.Grammar(model.engine, "regex", "(")
+
+    def test_readers(self):
+        model, said = self.model, [{"role": "user", "content": "<|im_end|> Tell me a story"}]
+        ids = model.render_ids(said)
+        self.assertEqual(model.decode(ids, special=True), model.render(said))
+        tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+        reader = hone.Reader(model, tools=[tool], family="hermes", prompt=ids)
+        text = 'One.<tool_call>{"name": "look", "arguments": {"a": 1}}</tool_call>'
+        pieces = [piece for at in text for piece in reader.add_text(at)]
+        rest, cut = reader.finish()
+        pieces += rest
+        self.assertFalse(cut)
+        self.assertEqual("".join(p.text for p in pieces if p.kind == "text"), "One.")
+        self.assertEqual(json.loads("".join(p.text for p in pieces if p.kind == "call")), {"a": 1})
+        self.assertEqual({p.name for p in pieces if p.kind == "call"} - {""}, {"look"})
+        plain = hone.Reader(model)
+        self.assertEqual("".join(p.text for id in model.encode("A day.") for p in plain.add(id)) +
+                         "".join(p.text for p in plain.finish()[0]), model.decode(model.encode("A day.")))
+        self.assertEqual(model.call_style("hermes").family, "hermes")
+
     def test_feeding(self):
         one, two = hone.Session(self.model), hone.Session(self.model, batch=3)
         one.feed(self.ids)

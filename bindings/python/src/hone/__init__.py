@@ -20,11 +20,13 @@ from .files import (
     File, Merge, MergeError, convert, export_gguf, export_peft, import_adapter, make, make_tokenizer, merge,
     numerics_name, quantize, recipe_type, texts, use_name,
 )
+from .grammar import Grammar, Mask, Matcher
 from .graph import Builder, Exec, Node, Trainer, decode, encode, read_array, types, write_array
 from .known import arch, arch_keys, archs, device_ops, devices, levels
 from .model import BUILTIN, Decoder, Model, Template
 from ._plan import Plan, Planned
 from ._run import Run
+from .reader import Reader, Said
 from .scheduler import Drawn, Ended, Scheduler
 from .session import Sampler, Session
 
@@ -32,8 +34,8 @@ __version__: str = library.hn_version().decode()
 
 __all__ = [
     "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Drafter", "Drawn",
-    "Embedder", "Embedding", "End", "Ended", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Memory",
-    "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Record", "Result", "Run", "Sampler",
+    "Embedder", "Embedding", "End", "Ended", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Grammar", "Mask", "Matcher", "Memory",
+    "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Reader", "Record", "Result", "Run", "Said", "Sampler",
     "Scheduler", "Session",
     "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "check_settings",
     "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune",

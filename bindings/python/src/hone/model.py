@@ -199,12 +199,30 @@ class Model(Object):
 
     def render(self, messages: Json, *, tools: Json = None, documents: Json = None,
                variables: Optional[Mapping[str, Json]] = None, generation_prompt: bool = True) -> str:
-        """Messages as the text that the model is given; encode() makes ids of it as "rendered"."""
+        """Messages as the text that the model is given, for reading: render_ids() gives the ids."""
         options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
                        variables=settings_of(variables), no_generation_prompt=not generation_prompt)
         text = bytes_of(json_of(messages))
         with self._share() as lm:
             return text_of(lambda *to: c.hn_lm_render(lm, text, options, *to)).decode("utf-8", "replace")
+
+    def render_ids(self, messages: Json, *, tools: Json = None, documents: Json = None,
+                   variables: Optional[Mapping[str, Json]] = None, generation_prompt: bool = True) -> list[int]:
+        """Messages as the ids that the model is given: nobody's words become a special token."""
+        options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
+                       variables=settings_of(variables), no_generation_prompt=not generation_prompt)
+        text, n = bytes_of(json_of(messages)), ctypes.c_size_t()
+        with self._share() as lm:
+            check(c.hn_lm_render_ids(lm, text, options, None, 0, ctypes.byref(n)))
+            ids = (ctypes.c_int32 * n.value)()
+            check(c.hn_lm_render_ids(lm, text, options, ids, n.value, ctypes.byref(n)))
+        return list(ids)
+
+    def call_style(self, family: Optional[str] = None) -> Record:
+        """How it writes calls of tools: by its template, or as a family does."""
+        name = None if family is None else bytes_of(family)
+        with self._share() as lm:
+            return Record(found_by(_c.hn_lm_call_style, lambda to, size: c.hn_lm_call_style_of(lm, name, to, size)))
 
 
     # ---- how good it is, and what it takes ----

@@ -11,6 +11,7 @@ from ._record import Record
 from .batch import Batch
 from .draft import draft_options
 from .errors import Error, check, last
+from .grammar import Grammar
 from .model import ids_of
 from .session import sampling as sampling_of
 
@@ -80,14 +81,16 @@ class Scheduler(Object):
                    batch.model.engine._run, also=also)
 
     def ask(self, ids: Iterable[int], *, sampling: Optional[Mapping[str, Any]] = None, adapter: Optional[int] = None,
-            owner: int = 0, most: int = 0, goes_on: bool = False, scores: bool = False, likeliest: int = 0) -> int:
+            owner: int = 0, most: int = 0, goes_on: bool = False, scores: bool = False, likeliest: int = 0,
+            grammar: Optional[Grammar] = None) -> int:
         """A request's number. `sampling` is what Sampler takes; beginnings are shared within an `owner` alone."""
         array, n = ids_of(ids)
         number = ctypes.c_int64()
         request = fill(_c.hn_lm_request, ids=array, n=n, owner=owner, most=most, goes_on=goes_on, scores=scores,
                        likeliest=likeliest, on_token=self._heard[0], on_end=self._heard[1],
                        sampling=ctypes.pointer(sampling_of(**sampling)) if sampling is not None else None,
-                       adapter=ctypes.pointer(ctypes.c_int32(adapter)) if adapter is not None else None)
+                       adapter=ctypes.pointer(ctypes.c_int32(adapter)) if adapter is not None else None,
+                       grammar=grammar._holds().get() if grammar is not None else None)
         with self.batch._use(), self._use() as scheduler:
             check(c.hn_lm_scheduler_ask(scheduler, request, ctypes.byref(number)))
         self.left += 1

@@ -8,6 +8,7 @@ from . import _c
 from ._library import c
 from ._object import Handle, Key, Object, bytes_of, fill
 from .errors import check
+from .grammar import Grammar
 from .model import Model, ids_of
 
 
@@ -157,10 +158,11 @@ class Sampler(Object):
     def __init__(self, model: Model, *, seed: int = 0, temperature: Optional[float] = None, top_k: Optional[int] = None,
                  top_p: Optional[float] = None, min_p: Optional[float] = None, repetition: Optional[float] = None,
                  frequency: Optional[float] = None, presence: Optional[float] = None, last: Optional[int] = None,
-                 bias: Optional[Mapping[int, float]] = None) -> None:
+                 bias: Optional[Mapping[int, float]] = None, grammar: Optional[Grammar] = None) -> None:
         self.model, self._vocabulary = model, model.vocabulary
         options = sampling(seed=seed, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
-                           repetition=repetition, frequency=frequency, presence=presence, last=last, bias=bias)
+                           repetition=repetition, frequency=frequency, presence=presence, last=last, bias=bias,
+                           grammar=grammar._holds().get() if grammar is not None else None)
         parent = model._holds()
         self._make(lambda out: c.hn_lm_sampler_new(out, parent.get(), options), _c.hn_lm_sampler,
                    c.hn_lm_sampler_free, parent)
