@@ -3,6 +3,8 @@
 #ifndef HN_BASE_TAKEN_IN_H
 #define HN_BASE_TAKEN_IN_H
 
+typedef const unsigned char hn_taken_bytes[];
+
 #ifdef __APPLE__
 #define HN_TAKEN_SECTION ".const\n"
 #define HN_TAKEN_NAME(symbol) "_" symbol
@@ -24,6 +26,6 @@
     __asm__(HN_TAKEN_SECTION ".balign 64\n" HN_TAKEN_OWN(#name "_begin") HN_TAKEN_OWN(#name "_end")                      \
             ".globl " HN_TAKEN_NAME(#name "_begin") "\n" HN_TAKEN_NAME(#name "_begin") ":\n.incbin \"" path "\"\n"       \
             ".globl " HN_TAKEN_NAME(#name "_end") "\n" HN_TAKEN_NAME(#name "_end") ":\n.byte 0\n" HN_TAKEN_BACK);        \
-    extern const unsigned char name##_begin[], name##_end[];
+    extern hn_taken_bytes name##_begin, name##_end;
 
 #endif
