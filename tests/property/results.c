@@ -20,6 +20,8 @@ static hn_lm_file *file;
 static hn_lm_chat *chat;
 static hn_lm_batch *batch;
 static hn_lm_scheduler *scheduler;
+static hn_lm_grammar *grammar;
+static hn_lm_matcher *matcher;
 static hn_examples *good;
 
 static hn_status give_sampling(void *to, size_t size)
@@ -140,6 +142,11 @@ static hn_status give_judged_trial(void *to, size_t size)
     return hn_examples_judge(good, &o, &judgement, sizeof judgement, to, size);
 }
 
+static hn_status give_mask(void *to, size_t size)
+{
+    return hn_lm_matcher_mask(matcher, to, size);
+}
+
 static hn_status give_style(void *to, size_t size)
 {
     return hn_lm_call_style_of(lm, "hermes", to, size);
@@ -182,6 +189,7 @@ static const struct {
     { "hn_examples_gradients", give_gradients, false },
     { "hn_lm_perplexity", give_perplexity, false },
     { "hn_lm_scheduler_counts", give_counts, false },
+    { "hn_lm_mask", give_mask, false },
     { "hn_lm_call_style", give_style, false },
     { "hn_lm_turn", give_turn, false },
     { "hn_lm_turn", give_answer, false },
@@ -298,7 +306,8 @@ static void check_givers(void)
     FILE *f = fopen(path, "w");
     if (CHECK(f && fputs(one, f) >= 0 && !fclose(f)) && CHECK_OK(hn_examples_open(&good, engine, &spec)) &&
         CHECK_OK(hn_lm_plan_new(&plan, lm, &short_plan)) && CHECK_OK(hn_lm_chat_new(&chat, lm, &short_chat)) &&
-        CHECK_OK(hn_lm_batch_new(&batch, lm, NULL)) && CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, NULL)) &&
+        CHECK_OK(hn_lm_grammar_new(&grammar, engine, HN_LM_REGEX, "a+", 2, NULL)) &&
+        CHECK_OK(hn_lm_matcher_new(&matcher, lm, grammar)) && CHECK_OK(hn_lm_batch_new(&batch, lm, NULL)) && CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, NULL)) &&
         CHECK_OK(hn_lm_scheduler_ask(scheduler, &(hn_lm_request){ .size = sizeof(hn_lm_request), .ids = (int32_t[]){ 1 }, .n = 1 },
                                      &(int64_t){ 0 })) &&
         CHECK_OK(hn_lm_make_tokenizer(engine, &spec.data[0], 1, "results.gguf", NULL, NULL)) &&
@@ -309,6 +318,8 @@ static void check_givers(void)
             check_rooms(i);
     hn_lm_file_close(file);
     hn_lm_scheduler_free(scheduler);
+    hn_lm_matcher_free(matcher);
+    hn_lm_grammar_free(grammar);
     hn_lm_batch_free(batch);
     hn_lm_chat_free(chat);
     hn_lm_plan_free(plan);

@@ -35,6 +35,7 @@ NOT_OFFERED = {
     "hn_examples_gradients_options": "from on_gradient context",  # set on the line after
     "hn_finetune_run_options": "context",  # callbacks are closures
     "hn_lm_chat_options": "context",
+    "hn_lm_reader_options": "context",
     "hn_lm_request": "context",
 }
 

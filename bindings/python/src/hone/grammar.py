@@ -9,9 +9,7 @@ from ._library import c
 from ._object import Object, bytes_of, fill, found_by
 from .engine import Engine
 from .errors import check
-from .model import Json, Model, ids_of, json_of
-
-_KINDS = {"json_schema": "HN_LM_JSON_SCHEMA", "regex": "HN_LM_REGEX", "gbnf": "HN_LM_GBNF"}
+from .model import Json, Model, choice, ids_of, json_of
 
 
 class Grammar(Object):
@@ -21,15 +19,13 @@ class Grammar(Object):
     def __init__(self, engine: Engine, kind: str, text: Json, *, triggers: Iterable[str] = (), trigger_tokens: Iterable[str] = (),
                  bytes: int = 0, depth: int = 0, references: int = 0, repetition: int = 0, states: int = 0, steps: int = 0,
                  nesting: int = 0, ways: int = 0) -> None:
-        if kind not in _KINDS:
-            raise ValueError(f"{kind!r}: expected one of {', '.join(_KINDS)}")
         self.engine = engine
-        rules = bytes_of(json_of(text))
+        what, rules = choice(_c.hn_lm_grammar_kind, kind), bytes_of(json_of(text))
         options = fill(_c.hn_lm_grammar_options, bytes=bytes, depth=depth, references=references, repetition=repetition,
                        states=states, steps=steps, nesting=nesting, ways=ways, triggers=list(triggers) or None,
                        trigger_tokens=list(trigger_tokens) or None)
         parent = engine._holds()
-        self._make(lambda out: c.hn_lm_grammar_new(out, parent.get(), getattr(_c.hn_lm_grammar_kind, _KINDS[kind]), rules, len(rules),
+        self._make(lambda out: c.hn_lm_grammar_new(out, parent.get(), what, rules, len(rules),
                                                    options),
                    _c.hn_lm_grammar, c.hn_lm_grammar_free, parent)
 
