@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { ENDED = UINT32_MAX };
+static const uint32_t ENDED = UINT32_MAX;
 
 struct hn_lm_matcher {
     hn_lm *lm;

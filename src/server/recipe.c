@@ -143,7 +143,7 @@ static hn_status read_bias(hn_recipe *out, hn_heap *heap, const hn_json *list)
         return HN_ERR_MEMORY;
     for (const hn_json *pair = list->as.children.first; pair; pair = pair->next) {
         const hn_json *id = hn_json_at(pair, 0), *value = hn_json_at(pair, 1);
-        double bias = -INFINITY;
+        double bias = -(double)INFINITY;
         HN_REQUIRE(id && value && id->kind == HN_JSON_INT && id->as.integer >= 0 && id->as.integer <= INT32_MAX, HN_ERR_FORMAT,
                    "recipe: bias: expected pairs of a token's id and a number or null");
         if (value->kind != HN_JSON_NULL)

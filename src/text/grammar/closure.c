@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX };
+static const uint32_t NONE = UINT32_MAX;
 #define PENDING 0x80000000u
 
 hn_status hn_closure_new(hn_closure **out, hn_heap *heap, const hn_grammar *g)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { NEVER = UINT32_MAX };
+static const uint32_t NEVER = UINT32_MAX;
 
 static hn_status copy_tokens(const hn_build *b, hn_grammar *g)
 {
