@@ -5,7 +5,9 @@
 #include "cli/ignore_option.h"
 #include "cli/lora_options.h"
 #include "cli/open_model.h"
+#include "cli/template_options.h"
 #include "hone/hone.h"
+#include "server/hearing.h"
 #include "server/recipe.h"
 
 #include <string.h>
@@ -13,6 +15,7 @@
 typedef struct replay_args {
     const char *lora;
     bool force;
+    hn_template_args template;
     hn_machine_args machine;
     hn_list ignore;
 } replay_args;
@@ -20,6 +23,7 @@ typedef struct replay_args {
 static const hn_option options[] = {
     HN_TEXT(replay_args, lora, "lora", "FILE", "the adapter that the answer was made with"),
     HN_FLAG(replay_args, force, "force", "take an adapter of another base, tokenizer or template"),
+    HN_TEMPLATE_OPTIONS(replay_args, template, "this chat template", ""),
     HN_DEVICE_OPTIONS(replay_args),
     HN_IGNORE_OPTION(replay_args),
     HN_OPTION_END,
@@ -34,9 +38,9 @@ typedef struct replay {
     hn_json_text *answer;
     hn_recipe recipe;
     hn_lm_grammar *grammar;
-    hn_str text;       /* of one choice, made again */
-    double *scores;    /* of its tokens */
-    size_t *ends;      /* where in the text each ends */
+    hn_hearing h;           /* one choice, made again */
+    double *scores;         /* of its tokens */
+    size_t *begins, *ends;  /* where in the text each begins and ends */
     size_t n_tokens, room;
 } replay;
 
@@ -50,7 +54,7 @@ static hn_status open_model(replay *r, const char *path)
     memcpy(mode, r->recipe.numerics, n);
     mode[n] = '\0';
     machine.numerics = mode;
-    HN_TRY(hn_opened_open(&r->opened, HN_OPEN_ALL, path, &machine, &r->args->ignore, NULL));
+    HN_TRY(hn_opened_open(&r->opened, HN_OPEN_ALL, path, &machine, &r->args->ignore, &r->args->template));
     const char *is = hn_lm_numerics_definition(r->opened.lm);
     HN_REQUIRE(!strcmp(is, r->recipe.numerics), HN_ERR_FORMAT, "the answer was made in %s: here it is %s", r->recipe.numerics, is);
     return HN_OK;
@@ -80,113 +84,121 @@ static hn_status apply_adapter(replay *r)
 
 /* ---- making it again ---- */
 
-static hn_status keep(replay *r, double score)
+/* Room for one more token. */
+static hn_status grow(replay *r)
 {
-    if (r->n_tokens == r->room) {
-        const size_t room = r->room ? 2 * r->room : 256;
-        double *scores = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->scores, room, sizeof *scores);
-        r->scores = scores ? scores : r->scores;
-        size_t *ends = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->ends, room, sizeof *ends);
-        r->ends = ends ? ends : r->ends;
-        if (!scores || !ends)
-            return HN_ERR_MEMORY;
-        r->room = room;
-    }
-    r->ends[r->n_tokens] = r->text.length;
+    if (r->n_tokens < r->room)
+        return HN_OK;
+    const size_t room = r->room ? 2 * r->room : 256;
+    double *scores = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->scores, room, sizeof *scores);
+    r->scores = scores ? scores : r->scores;
+    size_t *begins = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->begins, room, sizeof *begins);
+    r->begins = begins ? begins : r->begins;
+    size_t *ends = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->ends, room, sizeof *ends);
+    r->ends = ends ? ends : r->ends;
+    if (!scores || !begins || !ends)
+        return HN_ERR_MEMORY;
+    r->room = room;
+    return HN_OK;
+}
+
+static hn_status hear(replay *r, int32_t id, double score)
+{
+    size_t to;
+    HN_TRY(grow(r));
+    r->begins[r->n_tokens] = r->h.text.length;
+    HN_TRY(hn_hearing_add(&r->h, id, &to));
+    r->h.told = to;
+    r->ends[r->n_tokens] = r->h.uncut;
     r->scores[r->n_tokens++] = score;
     return HN_OK;
 }
 
-/* Whether a stop ended it: text and tokens end before it. */
-static bool cut_at_stop(replay *r)
+/* Tokens that a stop cut off are not told. */
+static void drop_cut(replay *r)
 {
-    int which;
-    const size_t at = hn_stops_find(&r->recipe.stops, r->text.text, r->text.length, 0, &which);
-    if (at == r->text.length)
-        return false;
-    r->text.length = at;
-    r->text.text[at] = '\0';
-    while (r->n_tokens && r->ends[r->n_tokens - 1] > at && (r->n_tokens < 2 ? 0 : r->ends[r->n_tokens - 2]) >= at)
+    const size_t at = r->h.text.length;
+    while (r->n_tokens && r->ends[r->n_tokens - 1] > at && r->begins[r->n_tokens - 1] >= at)
         r->n_tokens--;
-    return true;
 }
 
-static hn_status generate(replay *r, hn_lm_session *session, hn_lm_sampler *sampler, hn_lm_decoder *decoder, size_t n_prompt)
+static hn_status generate(replay *r, hn_lm_session *session, hn_lm_sampler *sampler, size_t n_prompt)
 {
     const hn_recipe *p = &r->recipe;
     const int64_t room = p->context - (int64_t)n_prompt, most = p->most && p->most < room ? p->most : room;
-    const char *text;
-    size_t bytes;
-    hn_str_clear(&r->text);
     r->n_tokens = 0;
-    for (int64_t i = 0; i < most; i++) {
+    for (int64_t i = 0; i < most && !r->h.stopped_by; i++) {
         int32_t id;
         double score;
         HN_TRY(hn_lm_sampler_draw(sampler, session, &id));
         if (!p->goes_on && hn_lm_ends(r->opened.lm, id))
             break;
         HN_TRY(hn_lm_session_foretell(session, id, &score));
-        HN_TRY(hn_lm_decoder_add(decoder, id, &text, &bytes));
-        hn_str_add_bytes(&r->text, text, bytes);
-        HN_TRY(hn_str_status(&r->text));
-        HN_TRY(keep(r, score));
-        if (cut_at_stop(r))
-            return HN_OK;
-        if (i + 1 < most)
+        HN_TRY(hear(r, id, score));
+        if (i + 1 < most && !r->h.stopped_by)
             HN_TRY(hn_lm_session_feed(session, &id, 1));
     }
-    HN_TRY(hn_lm_decoder_finish(decoder, &text, &bytes));
-    hn_str_add_bytes(&r->text, text, bytes);
-    cut_at_stop(r);
-    return hn_str_status(&r->text);
+    HN_TRY(hn_hearing_finish(&r->h));
+    drop_cut(r);
+    return HN_OK;
 }
 
-static hn_status feed(replay *r, hn_lm_session *session, const hn_json *prompt)
+static hn_status ids_of(replay *r, const hn_json *prompt, int32_t **out)
 {
     int32_t *ids = hn_alloc_array(&r->heap, HN_TAG_TEXT, prompt->as.children.n + 1, sizeof *ids);
     size_t n = 0;
-    hn_status status = ids ? HN_OK : HN_ERR_MEMORY;
-    for (const hn_json *v = prompt->as.children.first; v && status == HN_OK; v = v->next) {
-        int64_t id = -1;
-        status = hn_json_want_int(v, "prompts", &id);
+    *out = ids;
+    if (!ids)
+        return HN_ERR_MEMORY;
+    for (const hn_json *v = prompt->as.children.first; v; v = v->next) {
+        int64_t id;
+        HN_TRY(hn_json_want_int(v, "prompts", &id));
         ids[n++] = id < 0 || id > INT32_MAX ? -1 : (int32_t)id;
     }
-    if (status == HN_OK)
-        status = hn_lm_session_feed(session, ids, n);
-    hn_free(&r->heap, ids);
-    return status;
+    return HN_OK;
+}
+
+static hn_status open_hearing(replay *r, const int32_t *ids, size_t n)
+{
+    const hn_recipe *p = &r->recipe;
+    hn_hearing_close(&r->h);
+    return p->is_chat ? hn_hearing_open_chat(&r->h, &r->heap, r->opened.lm, &p->stops, NULL, ids, n, p->tools)
+                      : hn_hearing_open_text(&r->h, &r->heap, r->opened.lm, &p->stops, NULL);
 }
 
 static hn_status make_choice(replay *r, const hn_json *prompt, int32_t number)
 {
     hn_lm_session *session = NULL;
     hn_lm_sampler *sampler = NULL;
-    hn_lm_decoder *decoder = NULL;
+    int32_t *ids = NULL;
+    const size_t n = prompt->as.children.n;
     const hn_lm_session_options o = { .size = sizeof o, .context = r->recipe.context, .cache = r->recipe.cache };
     hn_lm_sampling sampling = r->recipe.sampling;
     sampling.seed = hn_choice_seed(sampling.seed, number);
     sampling.grammar = r->grammar;
-    hn_status status = hn_lm_session_new(&session, r->opened.lm, &o);
+    hn_status status = ids_of(r, prompt, &ids);
+    if (status == HN_OK)
+        status = hn_lm_session_new(&session, r->opened.lm, &o);
     if (status == HN_OK)
         status = hn_lm_sampler_new(&sampler, r->opened.lm, &sampling);
     if (status == HN_OK)
-        status = hn_lm_decoder_new(&decoder, r->opened.lm, 0);
+        status = open_hearing(r, ids, n);
     if (status == HN_OK)
-        status = feed(r, session, prompt);
+        status = hn_lm_session_feed(session, ids, n);
     if (status == HN_OK)
-        status = generate(r, session, sampler, decoder, prompt->as.children.n);
-    hn_lm_decoder_free(decoder);
+        status = generate(r, session, sampler, n);
     hn_lm_sampler_free(sampler);
     hn_lm_session_free(session);
+    hn_free(&r->heap, ids);
     return status;
 }
 
 /* ---- comparing ---- */
 
-/* As JSON has it, where what is no UTF-8 is U+FFFD. */
-static hn_status compare_text(replay *r, const char *told)
+/* As JSON has it, where what is no UTF-8 is U+FFFD. `what` is "text" and so on. */
+static hn_status compare_text(replay *r, const char *what, const hn_str *made, const char *told)
 {
-    const hn_json raw = { .kind = HN_JSON_STRING, .as.string = { r->text.text, r->text.length } };
+    const hn_json raw = { .kind = HN_JSON_STRING, .as.string = { made->text, made->length } };
     hn_str written = hn_str_on(&r->heap);
     hn_json_text *read = NULL;
     hn_json_writer w = hn_json_write_to(&written);
@@ -194,10 +206,10 @@ static hn_status compare_text(replay *r, const char *told)
     hn_status status = hn_json_read(&r->heap, "text", written.text, written.length, &read);
     if (status == HN_OK && strcmp(hn_json_root(read)->as.string.text, told) != 0) {
         size_t at = 0;
-        const char *made = hn_json_root(read)->as.string.text;
-        while (made[at] && made[at] == told[at])
+        const char *is = hn_json_root(read)->as.string.text;
+        while (is[at] && is[at] == told[at])
             at++;
-        status = hn_fail(HN_ERR_PROOF, "the text differs from byte %zu on: told \"%.40s\", made \"%.40s\"", at, told + at, made + at);
+        status = hn_fail(HN_ERR_PROOF, "the %s differs from byte %zu on: told \"%.40s\", made \"%.40s\"", what, at, told + at, is + at);
     }
     hn_json_free(read);
     hn_str_free(&written);
@@ -224,12 +236,39 @@ static hn_status compare_scores(const replay *r, const hn_json *told)
     return HN_OK;
 }
 
+/* null, or not there, is "". */
+static hn_status want_text(const hn_json *of, const char *key, const char **out)
+{
+    const hn_json *v = hn_json_get(of, key);
+    *out = "";
+    return !v || v->kind == HN_JSON_NULL ? HN_OK : hn_json_want_string(v, key, out);
+}
+
+static hn_status compare_calls(replay *r, const hn_json *told)
+{
+    const size_t n = told && told->kind == HN_JSON_ARRAY ? told->as.children.n : 0;
+    const char *text;
+    HN_REQUIRE(n == (size_t)r->h.n_calls, HN_ERR_PROOF, "%zu calls of tools were told, %d made", n, r->h.n_calls);
+    for (int32_t i = 0; i < r->h.n_calls; i++) {
+        const hn_json *function = hn_json_get(hn_json_at(told, (size_t)i), "function");
+        HN_TRY(want_text(function, "name", &text));
+        HN_TRY(compare_text(r, "name of a call", &r->h.calls[i].name, text));
+        HN_TRY(want_text(function, "arguments", &text));
+        HN_TRY(compare_text(r, "call", &r->h.calls[i].arguments, text));
+    }
+    return HN_OK;
+}
+
 static hn_status compare(replay *r, const hn_json *choice)
 {
     const hn_json *message = hn_json_get(choice, "message");
-    const char *told;
-    HN_TRY(hn_json_want_string(message ? hn_json_get(message, "content") : hn_json_get(choice, "text"), "a choice's text", &told));
-    HN_TRY(compare_text(r, told));
+    const char *text;
+    HN_REQUIRE(!message == !r->recipe.is_chat, HN_ERR_FORMAT, "a choice: expected %s", r->recipe.is_chat ? "a message" : "a text");
+    HN_TRY(message ? want_text(message, "content", &text) : hn_json_want_string(hn_json_get(choice, "text"), "text", &text));
+    HN_TRY(compare_text(r, "text", &r->h.text, text));
+    HN_TRY(want_text(message, "reasoning_content", &text));
+    HN_TRY(compare_text(r, "thought", &r->h.thought, text));
+    HN_TRY(compare_calls(r, hn_json_get(message, "tool_calls")));
     return compare_scores(r, hn_json_get(choice, "logprobs"));
 }
 
@@ -248,7 +287,7 @@ static hn_status replay_choices(replay *r, FILE *out)
         const hn_status status = compare(r, c);
         if (status != HN_OK)
             return hn_fail_within(status, "choice %zu: ", i);
-        fprintf(out, "choice %zu: %zu tokens, %zu bytes: the same\n", i, r->n_tokens, r->text.length);
+        fprintf(out, "choice %zu: %zu tokens, %zu bytes: the same\n", i, r->n_tokens, r->h.text.length);
     }
     return HN_OK;
 }
@@ -275,15 +314,15 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
 {
     replay r = { .args = parsed };
     hn_heap_init(&r.heap, NULL);
-    r.text = hn_str_on(&r.heap);
     const hn_status status = replay_file(&r, n_operands > 1 ? operands[0] : hn_lm_builtin(), operands[n_operands - 1], out);
+    hn_hearing_close(&r.h);
     hn_lm_grammar_free(r.grammar);
     hn_opened_close(&r.opened);
     hn_json_free(r.answer);
     hn_free(&r.heap, r.recipe.bias);
     hn_free(&r.heap, r.scores);
+    hn_free(&r.heap, r.begins);
     hn_free(&r.heap, r.ends);
-    hn_str_free(&r.text);
     return status;
 }
 

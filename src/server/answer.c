@@ -31,6 +31,7 @@ hn_answer *hn_answer_new(hn_heap *heap, hn_http_call *call, const hn_voice *voic
     a->voice = voice;
     a->adapter = -1;
     a->grammar_text = hn_str_on(heap);
+    a->tools = hn_str_on(heap);
     a->created = hn_clock_wall_ns() / 1000000000;
     a->begun_ns = a->first_ns = hn_clock_ns();
     make_id(a->id, sizeof a->id);
@@ -50,8 +51,7 @@ bool hn_answer_choices(hn_answer *a, int32_t n_prompts, int32_t n_each, hn_failu
     a->n_each = n_each;
     a->n_choices = (int32_t)n;
     for (int32_t i = 0; i < a->n_choices; i++)
-        a->choices[i] = (hn_choice){ .answer = a, .prompt = &a->prompts[i / n_each], .index = i, .number = -1,
-                                     .text = hn_str_on(a->heap) };
+        a->choices[i] = (hn_choice){ .answer = a, .prompt = &a->prompts[i / n_each], .index = i, .number = -1 };
     return true;
 }
 
@@ -71,8 +71,7 @@ bool hn_answer_translate(hn_answer *a, const hn_str *body, hn_failure *why)
 
 static void free_choice(hn_choice *c)
 {
-    hn_lm_decoder_free(c->decoder);
-    hn_str_free(&c->text);
+    hn_hearing_close(&c->h);
     hn_free(c->answer->heap, c->tokens);
 }
 
@@ -84,6 +83,7 @@ static void free_answer(hn_answer *a)
         hn_free(a->heap, a->prompts[i].ids);
     hn_lm_grammar_free(a->grammar);
     hn_str_free(&a->grammar_text);
+    hn_str_free(&a->tools);
     hn_free(a->heap, a->choices);
     hn_free(a->heap, a->prompts);
     if (a->model)
@@ -139,7 +139,7 @@ static hn_status keep_token(hn_choice *c, const hn_lm_drawn *drawn, size_t begin
         c->room_tokens = room;
     }
     hn_told_token *t = (hn_told_token *)(void *)(c->tokens + c->n_tokens++ * token_bytes(a));
-    *t = (hn_told_token){ drawn->id, drawn->n_likeliest, drawn->log_probability, begin, c->text.length };
+    *t = (hn_told_token){ drawn->id, drawn->n_likeliest, drawn->log_probability, begin, c->h.uncut };
     if (drawn->n_likeliest)
         memcpy(t->likeliest, drawn->likeliest, (size_t)drawn->n_likeliest * sizeof *t->likeliest);
     return HN_OK;
@@ -149,12 +149,12 @@ static hn_status keep_token(hn_choice *c, const hn_lm_drawn *drawn, size_t begin
 static void tell(hn_choice *c, size_t to, bool ends)
 {
     hn_answer *a = c->answer;
-    hn_piece piece = { c->text.text + c->told, to - c->told, c->tokens_told, 0 };
+    hn_piece piece = { c->h.text.text + c->h.told, to - c->h.told, c->tokens_told, 0 };
     size_t i = c->tokens_told;
     while (i < c->n_tokens && (hn_choice_token(c, i)->end <= to || (ends && hn_choice_token(c, i)->begin < to)))
         i++;
     piece.n_tokens = i - c->tokens_told;
-    c->told = to;
+    c->h.told = to;
     c->tokens_told = i;
     if (!a->streams || (!piece.bytes && !piece.n_tokens))
         return;
@@ -164,35 +164,51 @@ static void tell(hn_choice *c, size_t to, bool ends)
     hn_str_free(&out);
 }
 
-/* Whether a stop ends it: the text ends before it. */
-static bool meets_stop(hn_choice *c)
+static void on_text(void *context, size_t to) { tell(context, to, false); }
+
+static void on_thought(void *context, const char *text, size_t bytes)
 {
-    int which = 0;
-    const size_t at = hn_stops_find(&c->answer->stops, c->text.text, c->text.length, c->told, &which);
-    if (at == c->text.length)
-        return false;
-    c->stopped_by = c->answer->stops.at[which];
-    c->text.length = at;
-    c->text.text[at] = '\0';
-    return true;
+    hn_choice *c = context;
+    hn_answer *a = c->answer;
+    if (!a->streams || !a->voice->think)
+        return;
+    hn_str out = hn_str_on(a->heap);
+    a->voice->think(a, c, text, bytes, &out);
+    hn_http_write(a->call, out.text, out.length);
+    hn_str_free(&out);
+}
+
+static void on_call(void *context, const hn_lm_call *call)
+{
+    hn_choice *c = context;
+    hn_answer *a = c->answer;
+    if (!a->streams || !a->voice->call)
+        return;
+    hn_str out = hn_str_on(a->heap);
+    a->voice->call(a, c, call, &out);
+    hn_http_write(a->call, out.text, out.length);
+    hn_str_free(&out);
+}
+
+static hn_status begin_hearing(hn_choice *c)
+{
+    hn_answer *a = c->answer;
+    const hn_hearer hearer = { on_text, on_thought, on_call, c };
+    if (!a->is_chat)
+        return hn_hearing_open_text(&c->h, a->heap, a->model->lm, &a->stops, &hearer);
+    return hn_hearing_open_chat(&c->h, a->heap, a->model->lm, &a->stops, &hearer, c->prompt->ids, c->prompt->n,
+                                a->tools.length ? a->tools.text : NULL);
 }
 
 static hn_status hear(hn_choice *c, const hn_lm_drawn *drawn)
 {
-    const hn_answer *a = c->answer;
-    const size_t begin = c->text.length;
-    const char *text;
-    size_t bytes;
-    HN_TRY(hn_lm_decoder_add(c->decoder, drawn->id, &text, &bytes));
-    hn_str_add_bytes(&c->text, text, bytes);
-    HN_TRY(hn_str_status(&c->text));
-    if (a->scores)
+    const size_t begin = c->h.text.length;
+    size_t to;
+    HN_TRY(hn_hearing_add(&c->h, drawn->id, &to));
+    if (c->answer->scores)
         HN_TRY(keep_token(c, drawn, begin));
     c->n_drawn++;
-    if (meets_stop(c))
-        tell(c, c->text.length, true);
-    else
-        tell(c, hn_stops_safe(&a->stops, c->text.text, c->text.length), false);
+    tell(c, to, c->h.stopped_by != NULL);
     return HN_OK;
 }
 
@@ -252,7 +268,7 @@ static void on_token(void *context, const hn_lm_drawn *drawn)
 {
     hn_choice *c = context;
     hn_answer *a = c->answer;
-    if (c->stopped_by || a->failure.kind != HN_REFUSED_NOT || a->is_gone)
+    if (c->h.stopped_by || a->failure.kind != HN_REFUSED_NOT || a->is_gone)
         return;
     if (!drawn->number)
         a->first_ns = hn_clock_ns();
@@ -260,27 +276,25 @@ static void on_token(void *context, const hn_lm_drawn *drawn)
     if (status != HN_OK) {
         hn_refuse_by(&a->failure, status, NULL);
         cancel_choices(a);
-    } else if (c->stopped_by)
+    } else if (c->h.stopped_by)
         hn_lm_scheduler_cancel(a->model->scheduler, c->number);
 }
 
-/* What the decoder holds back is no whole character: what it makes of that is told. */
-static void close_choice(hn_choice *c)
+/* What was held back is told, and how it ended. */
+static hn_status close_choice(hn_choice *c)
 {
     hn_answer *a = c->answer;
-    const char *text = "";
-    size_t bytes = 0;
-    if (!c->stopped_by && hn_lm_decoder_finish(c->decoder, &text, &bytes) == HN_OK) {
-        hn_str_add_bytes(&c->text, text, bytes);
-        meets_stop(c);
-        tell(c, c->text.length, true);
+    if (!c->h.stopped_by) {
+        HN_TRY(hn_hearing_finish(&c->h));
+        tell(c, c->h.text.length, true);
     }
-    if (a->streams && a->voice->close && a->failure.kind == HN_REFUSED_NOT) {
+    if (a->streams && a->voice->close) {
         hn_str out = hn_str_on(a->heap);
         a->voice->close(a, c, &out);
         hn_http_write(a->call, out.text, out.length);
         hn_str_free(&out);
     }
+    return HN_OK;
 }
 
 static void on_end(void *context, const hn_lm_ended *ended)
@@ -293,8 +307,13 @@ static void on_end(void *context, const hn_lm_ended *ended)
     if (ended->status != HN_OK && a->failure.kind == HN_REFUSED_NOT) {
         hn_refuse_by(&a->failure, ended->status, NULL);
         cancel_choices(a);
-    } else if (a->failure.kind == HN_REFUSED_NOT && !a->is_gone)
-        close_choice(c);
+    } else if (a->failure.kind == HN_REFUSED_NOT && !a->is_gone) {
+        const hn_status status = close_choice(c);
+        if (status != HN_OK) {
+            hn_refuse_by(&a->failure, status, NULL);
+            cancel_choices(a);
+        }
+    }
     if (++a->n_ended == a->n_choices)
         settle(a);
 }
@@ -314,7 +333,7 @@ static hn_status ask(hn_answer *a, hn_choice *c)
     hn_lm_sampling sampling = a->sampling;
     sampling.seed = hn_choice_seed(a->sampling.seed, c->index % a->n_each);
     sampling.bias = a->bias;
-    HN_TRY(hn_lm_decoder_new(&c->decoder, a->model->lm, 0));
+    HN_TRY(begin_hearing(c));
     const hn_lm_request r = {
         .size = sizeof r, .ids = c->prompt->ids, .n = c->prompt->n, .sampling = &sampling,
         .adapter = a->adapter >= 0 ? &a->model->adapters[a->adapter].number : NULL, .owner = a->owner, .most = a->most,
@@ -404,7 +423,8 @@ void hn_answers_end(hn_served *m)
 
 const char *hn_choice_reason(const hn_choice *c)
 {
-    return c->stopped_by || c->end == HN_LM_DONE ? "stop" : "length";
+    const bool is_done = c->h.stopped_by || c->end == HN_LM_DONE;
+    return is_done && c->h.n_calls ? "tool_calls" : is_done ? "stop" : "length";
 }
 
 int64_t hn_answer_drawn(const hn_answer *a)

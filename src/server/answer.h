@@ -10,9 +10,9 @@
 #define HN_SERVER_ANSWER_H
 
 #include "base/json.h"
+#include "server/hearing.h"
 #include "server/http.h"
 #include "server/served.h"
-#include "server/stops.h"
 
 enum { HN_MOST_CHOICES = 128, HN_MOST_LIKELIEST = 20 };
 
@@ -33,13 +33,10 @@ typedef struct hn_choice {
     const hn_prompt *prompt;
     int32_t index;  /* of all choices: index % n_each of its prompt's */
     int64_t number; /* of the scheduler's; -1: not asked */
-    hn_lm_decoder *decoder;
-    hn_str text;      /* all of it, with what is held back */
-    size_t told;      /* bytes of it */
+    hn_hearing h; /* what it says */
     char *tokens;     /* hn_told_token after hn_told_token, if they are to be told */
     size_t n_tokens, room_tokens, tokens_told;
     int64_t n_drawn, n_reused;
-    const char *stopped_by; /* one of the stops; NULL */
     hn_lm_end end;
     bool has_ended;
 } hn_choice;
@@ -59,6 +56,8 @@ typedef struct hn_voice {
     /* Each adds to `out`; NULL: says nothing there. */
     void (*begin)(hn_answer *a, hn_str *out);
     void (*tell)(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out);
+    void (*think)(hn_answer *a, hn_choice *c, const char *text, size_t bytes, hn_str *out);
+    void (*call)(hn_answer *a, hn_choice *c, const hn_lm_call *call, hn_str *out);
     void (*close)(hn_answer *a, hn_choice *c, hn_str *out);
     void (*finish)(hn_answer *a, hn_str *out);
     void (*whole)(hn_answer *a, hn_str *out);
@@ -84,6 +83,8 @@ struct hn_answer {
     int32_t likeliest;
     bool scores, streams, tells_usage, goes_on, tells_recipe;
     hn_stops stops;
+    bool is_chat;  /* thoughts, and calls of tools, are told apart */
+    hn_str tools;  /* JSON; "": none */
     hn_lm_grammar_kind grammar_kind;
     hn_str grammar_text;    /* "": any text may be said */
     hn_lm_grammar *grammar; /* made of it by the clerk */
@@ -113,7 +114,7 @@ void hn_answer_reply(hn_answer *a, const hn_str *json);
 void hn_answer_fail(hn_answer *a);
 
 const hn_told_token *hn_choice_token(const hn_choice *c, size_t i);
-/* "stop" or "length". */
+/* "stop", "length" or "tool_calls". */
 const char *hn_choice_reason(const hn_choice *c);
 /* All tokens of all choices. */
 int64_t hn_answer_drawn(const hn_answer *a);

@@ -74,11 +74,11 @@ static void add_usage(hn_json_writer *w, const hn_answer *a, int64_t drawn)
 
 static void add_reason(hn_json_writer *w, const hn_choice *c)
 {
-    const char *word = c->stopped_by ? "stop_sequence" : c->end == HN_LM_DONE ? "end_turn" : "max_tokens";
+    const char *word = c->h.stopped_by ? "stop_sequence" : c->end == HN_LM_DONE ? "end_turn" : "max_tokens";
     hn_json_key(w, "stop_reason");
     hn_json_add_string(w, word);
     hn_json_key(w, "stop_sequence");
-    c->stopped_by ? hn_json_add_string(w, c->stopped_by) : hn_json_add_null(w);
+    c->h.stopped_by ? hn_json_add_string(w, c->h.stopped_by) : hn_json_add_null(w);
 }
 
 static void add_text_block(hn_json_writer *w, const char *text)
@@ -175,7 +175,7 @@ static void whole(hn_answer *a, hn_str *out)
     const hn_choice *c = &a->choices[0];
     hn_json_writer w = hn_json_write_to(out);
     begin_message(&w, a);
-    add_text_block(&w, c->text.text);
+    add_text_block(&w, c->h.text.text);
     hn_json_end_array(&w);
     add_reason(&w, c);
     add_usage(&w, a, c->n_drawn);

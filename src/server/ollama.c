@@ -88,7 +88,7 @@ static void finish(hn_answer *a, hn_str *out)
 
 static void whole(hn_answer *a, hn_str *out)
 {
-    const hn_json all = { .kind = HN_JSON_STRING, .as.string = { a->choices[0].text.text, a->choices[0].text.length } };
+    const hn_json all = { .kind = HN_JSON_STRING, .as.string = { a->choices[0].h.text.text, a->choices[0].h.text.length } };
     add_line(a, &all, true, out);
 }
 

@@ -4,6 +4,7 @@
 #include "server/openai.h"
 #include "server/recipe.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- saying ---- */
@@ -63,8 +64,8 @@ static void add_logprobs(hn_json_writer *w, const hn_choice *c, size_t first, si
     hn_json_end_object(w);
 }
 
-/* One choice's part of a stream: what `role`, `text` and `reason` are not NULL. */
-static void add_event(hn_answer *a, hn_choice *c, const char *role, const hn_piece *piece, const char *reason, hn_str *out)
+/* One choice's part of a stream: {..., "delta": {, then what is said, then the rest. */
+static hn_json_writer begin_delta(const hn_answer *a, const hn_choice *c, hn_str *out)
 {
     hn_json_writer w = hn_openai_event(out);
     begin_chunk(&w, a, "chat.completion.chunk");
@@ -75,43 +76,95 @@ static void add_event(hn_answer *a, hn_choice *c, const char *role, const hn_pie
     hn_json_add_int(&w, c->index);
     hn_json_key(&w, "delta");
     hn_json_begin_object(&w);
-    if (role) {
-        hn_json_key(&w, "role");
-        hn_json_add_string(&w, role);
+    return w;
+}
+
+static void end_delta(hn_json_writer *w, const hn_choice *c, const hn_piece *piece, const char *reason)
+{
+    hn_json_end_object(w);
+    add_logprobs(w, c, piece ? piece->first_token : 0, piece ? piece->n_tokens : 0);
+    hn_json_key(w, "finish_reason");
+    reason ? hn_json_add_string(w, reason) : hn_json_add_null(w);
+    hn_json_end_object(w);
+    hn_json_end_array(w);
+    if (c->answer->tells_usage) {
+        hn_json_key(w, "usage");
+        hn_json_add_null(w);
     }
-    if (role || piece) {
-        const hn_json text = { .kind = HN_JSON_STRING, .as.string = { piece ? piece->text : "", piece ? piece->bytes : 0 } };
-        hn_json_key(&w, "content");
-        hn_json_add_scalar(&w, &text);
-    }
-    hn_json_end_object(&w);
-    add_logprobs(&w, c, piece ? piece->first_token : 0, piece ? piece->n_tokens : 0);
-    hn_json_key(&w, "finish_reason");
-    reason ? hn_json_add_string(&w, reason) : hn_json_add_null(&w);
-    hn_json_end_object(&w);
-    hn_json_end_array(&w);
-    if (a->tells_usage) {
-        hn_json_key(&w, "usage");
-        hn_json_add_null(&w);
-    }
-    hn_json_end_object(&w);
-    hn_openai_event_end(&w);
+    hn_json_end_object(w);
+    hn_openai_event_end(w);
+}
+
+static void add_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes)
+{
+    const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
+    hn_json_key(w, key);
+    hn_json_add_scalar(w, &said);
 }
 
 static void begin(hn_answer *a, hn_str *out)
 {
-    for (int32_t i = 0; i < a->n_choices; i++)
-        add_event(a, &a->choices[i], "assistant", NULL, NULL, out);
+    for (int32_t i = 0; i < a->n_choices; i++) {
+        hn_json_writer w = begin_delta(a, &a->choices[i], out);
+        hn_json_key(&w, "role");
+        hn_json_add_string(&w, "assistant");
+        add_bytes(&w, "content", "", 0);
+        end_delta(&w, &a->choices[i], NULL, NULL);
+    }
 }
 
 static void tell(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out)
 {
-    add_event(a, c, NULL, piece, NULL, out);
+    hn_json_writer w = begin_delta(a, c, out);
+    add_bytes(&w, "content", piece->text, piece->bytes);
+    end_delta(&w, c, piece, NULL);
+}
+
+static void think(hn_answer *a, hn_choice *c, const char *text, size_t bytes, hn_str *out)
+{
+    hn_json_writer w = begin_delta(a, c, out);
+    add_bytes(&w, "reasoning_content", text, bytes);
+    end_delta(&w, c, NULL, NULL);
+}
+
+/* The model's own id of a call, or one that is made of the answer's. */
+static void add_call_id(hn_json_writer *w, const hn_answer *a, const hn_choice *c, int32_t index, const char *own)
+{
+    char id[96];
+    snprintf(id, sizeof id, "call_%.40s_%d_%d", a->id, c->index, index);
+    hn_json_key(w, "id");
+    hn_json_add_string(w, *own ? own : id);
+    hn_json_key(w, "type");
+    hn_json_add_string(w, "function");
+}
+
+static void call(hn_answer *a, hn_choice *c, const hn_lm_call *of, hn_str *out)
+{
+    hn_json_writer w = begin_delta(a, c, out);
+    hn_json_key(&w, "tool_calls");
+    hn_json_begin_array(&w);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "index");
+    hn_json_add_int(&w, of->index);
+    if (of->name)
+        add_call_id(&w, a, c, of->index, of->id ? of->id : "");
+    hn_json_key(&w, "function");
+    hn_json_begin_object(&w);
+    if (of->name) {
+        hn_json_key(&w, "name");
+        hn_json_add_string(&w, of->name);
+    }
+    add_bytes(&w, "arguments", of->arguments, of->bytes);
+    hn_json_end_object(&w);
+    hn_json_end_object(&w);
+    hn_json_end_array(&w);
+    end_delta(&w, c, NULL, NULL);
 }
 
 static void close_choice(hn_answer *a, hn_choice *c, hn_str *out)
 {
-    add_event(a, c, NULL, NULL, hn_choice_reason(c), out);
+    hn_json_writer w = begin_delta(a, c, out);
+    end_delta(&w, c, NULL, hn_choice_reason(c));
 }
 
 static void finish(hn_answer *a, hn_str *out)
@@ -131,6 +184,27 @@ static void finish(hn_answer *a, hn_str *out)
     hn_str_add(out, "data: [DONE]\n\n");
 }
 
+static void add_calls(hn_json_writer *w, const hn_choice *c)
+{
+    if (!c->h.n_calls)
+        return;
+    hn_json_key(w, "tool_calls");
+    hn_json_begin_array(w);
+    for (int32_t i = 0; i < c->h.n_calls; i++) {
+        const hn_heard_call *of = &c->h.calls[i];
+        hn_json_begin_object(w);
+        add_call_id(w, c->answer, c, i, of->id.text);
+        hn_json_key(w, "function");
+        hn_json_begin_object(w);
+        hn_json_key(w, "name");
+        hn_json_add_string(w, of->name.text);
+        add_bytes(w, "arguments", of->arguments.text, of->arguments.length);
+        hn_json_end_object(w);
+        hn_json_end_object(w);
+    }
+    hn_json_end_array(w);
+}
+
 static void add_choice(hn_json_writer *w, const hn_choice *c)
 {
     hn_json_begin_object(w);
@@ -141,7 +215,13 @@ static void add_choice(hn_json_writer *w, const hn_choice *c)
     hn_json_key(w, "role");
     hn_json_add_string(w, "assistant");
     hn_json_key(w, "content");
-    hn_json_add_string(w, c->text.text);
+    if (c->h.n_calls && !c->h.text.length)
+        hn_json_add_null(w);
+    else
+        hn_json_add_string(w, c->h.text.text);
+    if (c->h.thought.length)
+        add_bytes(w, "reasoning_content", c->h.thought.text, c->h.thought.length);
+    add_calls(w, c);
     hn_json_key(w, "refusal");
     hn_json_add_null(w);
     hn_json_end_object(w);
@@ -177,9 +257,29 @@ bool hn_openai_prepare_chat(hn_answer *a, hn_failure *why)
 }
 
 static const hn_voice voice = {
-    .type = "text/event-stream", .ping = ": ping\n\n", .prepare = hn_openai_prepare_chat, .begin = begin, .tell = tell, .close = close_choice,
+    .type = "text/event-stream", .ping = ": ping\n\n", .prepare = hn_openai_prepare_chat, .begin = begin, .tell = tell, .think = think,
+    .call = call, .close = close_choice,
     .finish = finish, .whole = whole, .fail = hn_openai_fail,
 };
+
+/* Functions alone; tool_choice "none" is as if there were none. */
+static bool take_tools(hn_answer *a, hn_failure *why)
+{
+    const hn_json *tools = hn_field_of(a->body, "tools");
+    if (!tools || !tools->as.children.n || !strcmp(hn_field_text(a->body, "tool_choice", "auto"), "none"))
+        return true;
+    for (const hn_json *t = tools->as.children.first; t; t = t->next) {
+        const hn_json *type = hn_json_get(t, "type"), *function = hn_json_get(t, "function"), *name = hn_json_get(function, "name");
+        if (!type || type->kind != HN_JSON_STRING || strcmp(type->as.string.text, "function") != 0 || !name ||
+            name->kind != HN_JSON_STRING)
+            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: expected functions with a name");
+    }
+    hn_json_writer w = hn_json_write_to(&a->tools);
+    hn_json_add_value(&w, tools);
+    if (a->grammar_text.length && a->grammar_kind == HN_LM_JSON_SCHEMA)
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: found response_format, which holds the whole answer");
+    return hn_str_status(&a->tools) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "tools");
+}
 
 bool hn_openai_take_chat(hn_answer *a, hn_failure *why)
 {
@@ -193,7 +293,8 @@ bool hn_openai_take_chat(hn_answer *a, hn_failure *why)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "max_tokens", "max_tokens is the old name of max_completion_tokens: found both");
     if (a->likeliest && !a->scores)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "top_logprobs", "top_logprobs: takes logprobs true");
-    return hn_openai_take(a, why) && hn_answer_choices(a, 1, (int32_t)hn_field_int(b, "n", 1), why);
+    a->is_chat = true;
+    return hn_openai_take(a, why) && take_tools(a, why) && hn_answer_choices(a, 1, (int32_t)hn_field_int(b, "n", 1), why);
 }
 
 void hn_api_chat(hn_server *server, hn_http_call *call)

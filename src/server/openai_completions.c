@@ -184,7 +184,7 @@ static void whole(hn_answer *a, hn_str *out)
     hn_json_begin_array(&w);
     for (int32_t i = 0; i < a->n_choices; i++) {
         const hn_choice *c = &a->choices[i];
-        const hn_piece all = { c->text.text, c->text.length, 0, c->tokens_told };
+        const hn_piece all = { c->h.text.text, c->h.text.length, 0, c->tokens_told };
         add_choice(&w, c, &all, hn_choice_reason(c));
     }
     hn_json_end_array(&w);

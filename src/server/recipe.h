@@ -20,6 +20,8 @@ typedef struct hn_recipe {
     hn_stops stops;
     hn_lm_grammar_kind grammar_kind;
     const char *grammar; /* NULL: any text */
+    bool is_chat;
+    const char *tools; /* NULL: none */
 } hn_recipe;
 
 /* HN_ERR_FORMAT names what is missing, of another kind, or not known. */

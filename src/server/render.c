@@ -27,17 +27,73 @@ static bool add_parts(hn_json_writer *w, hn_heap *heap, const hn_json *parts, hn
     return true;
 }
 
+/* A function's arguments are a text of JSON here, and an object where a template reads them. */
+static bool add_arguments(hn_json_writer *w, hn_heap *heap, const hn_json *text, hn_failure *why)
+{
+    hn_json_text *read = NULL;
+    if (text->kind != HN_JSON_STRING) {
+        hn_json_add_value(w, text);
+        return true;
+    }
+    const hn_status status = hn_json_read(heap, "arguments", text->as.string.text, text->as.string.bytes, &read);
+    if (status != HN_OK)
+        return hn_refuse_by(why, status, "messages");
+    hn_json_add_value(w, hn_json_root(read));
+    hn_json_free(read);
+    return true;
+}
+
+static bool add_object(hn_json_writer *w, hn_heap *heap, const hn_json *object, int depth, hn_failure *why);
+
+/* tool_calls: [{"function": {"name": ..., "arguments": "..."}}] */
+static bool add_call_part(hn_json_writer *w, hn_heap *heap, const hn_json *v, int depth, hn_failure *why)
+{
+    if (depth == 2 && !strcmp(v->key, "arguments"))
+        return add_arguments(w, heap, v, why);
+    if (depth == 1 && !strcmp(v->key, "function") && v->kind == HN_JSON_OBJECT)
+        return add_object(w, heap, v, 2, why);
+    hn_json_add_value(w, v);
+    return true;
+}
+
+static bool add_object(hn_json_writer *w, hn_heap *heap, const hn_json *object, int depth, hn_failure *why)
+{
+    hn_json_begin_object(w);
+    for (const hn_json *v = object->as.children.first; v; v = v->next) {
+        hn_json_key(w, v->key);
+        if (!add_call_part(w, heap, v, depth, why))
+            return false;
+    }
+    hn_json_end_object(w);
+    return true;
+}
+
+static bool add_calls(hn_json_writer *w, hn_heap *heap, const hn_json *calls, hn_failure *why)
+{
+    hn_json_begin_array(w);
+    for (const hn_json *c = calls->as.children.first; c; c = c->next) {
+        if (c->kind != HN_JSON_OBJECT)
+            return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: tool_calls: expected objects");
+        if (!add_object(w, heap, c, 1, why))
+            return false;
+    }
+    hn_json_end_array(w);
+    return true;
+}
+
 static bool add_message(hn_json_writer *w, hn_heap *heap, const hn_json *message, hn_failure *why)
 {
     if (message->kind != HN_JSON_OBJECT)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: expected objects of role and content");
     hn_json_begin_object(w);
     for (const hn_json *v = message->as.children.first; v; v = v->next) {
+        const bool is_list = v->kind == HN_JSON_ARRAY;
         hn_json_key(w, v->key);
-        if (strcmp(v->key, "content") != 0 || v->kind != HN_JSON_ARRAY)
-            hn_json_add_value(w, v);
-        else if (!add_parts(w, heap, v, why))
+        if (is_list && !strcmp(v->key, "content") ? !add_parts(w, heap, v, why)
+            : is_list && !strcmp(v->key, "tool_calls") ? !add_calls(w, heap, v, why) : false)
             return false;
+        if (!is_list || (strcmp(v->key, "content") != 0 && strcmp(v->key, "tool_calls") != 0))
+            hn_json_add_value(w, v);
     }
     hn_json_end_object(w);
     return true;
@@ -101,7 +157,7 @@ typedef struct rendering {
     hn_lm_render_options o;
 } rendering;
 
-static bool open_rendering(rendering *r, hn_heap *heap, const hn_json *body, hn_failure *why)
+static bool open_rendering(rendering *r, hn_heap *heap, const hn_json *body, const char *tools, hn_failure *why)
 {
     const hn_json *documents = hn_field_of(body, "documents");
     *r = (rendering){ .messages = hn_str_on(heap), .documents = hn_str_on(heap), .vars = { .words = hn_str_on(heap) } };
@@ -111,7 +167,7 @@ static bool open_rendering(rendering *r, hn_heap *heap, const hn_json *body, hn_
     if (documents)
         hn_json_add_value(&w, documents);
     r->o = (hn_lm_render_options){
-        .size = sizeof r->o, .documents = documents ? r->documents.text : NULL, .variables = r->vars.at, .n_variables = r->vars.n,
+        .size = sizeof r->o, .tools = tools, .documents = documents ? r->documents.text : NULL, .variables = r->vars.at, .n_variables = r->vars.n,
         .no_generation_prompt = !hn_field_bool(body, "add_generation_prompt", true),
     };
     return hn_str_status(&r->documents) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "documents");
@@ -141,7 +197,7 @@ static hn_status render(const hn_lm *lm, const rendering *r, hn_str *out)
 bool hn_render_messages(const hn_lm *lm, hn_heap *heap, const hn_json *body, hn_str *out, hn_failure *why)
 {
     rendering r;
-    bool is_well = open_rendering(&r, heap, body, why);
+    bool is_well = open_rendering(&r, heap, body, NULL, why);
     if (is_well) {
         const hn_status status = render(lm, &r, out);
         is_well = status == HN_OK || hn_refuse_by(why, status, "messages");
@@ -173,7 +229,7 @@ static hn_status render_ids(const hn_lm *lm, hn_heap *heap, const rendering *r, 
 bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why)
 {
     rendering r;
-    bool is_well = open_rendering(&r, a->heap, a->body, why);
+    bool is_well = open_rendering(&r, a->heap, a->body, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
         const hn_status status = render_ids(a->model->lm, a->heap, &r, to);
         is_well = status == HN_OK || hn_refuse_by(why, status, "messages");

@@ -160,6 +160,61 @@ def check_formats(dir)
   end
 end
 
+# ---- thoughts and calls ----
+
+# The built-in model under Qwen 3's template; what it says is dictated by a grammar.
+def check_calls(dir)
+  look = { type: 'function', function: { name: 'look', description: 'a place', parameters: { type: 'object', properties: { n: { type: 'integer' } } } } }
+  said = [{ role: 'user', content: 'Where?' }]
+  thought = 'root ::= "<think>so it is</think>there it " [a-z]+ "."'
+  call = 'root ::= "One. <tool_call>\\n{\\"name\\": \\"look\\", \\"arguments\\": {\\"n\\": " [0-9] "}}\\n</tool_call>"'
+  serve('--template', File.join(SOURCE, 'tests/differential/templates/real/qwen3.jinja')) do |uri, _|
+    both = lambda do |body|
+      body = { messages: said, max_tokens: 200, seed: 4, recipe: true, logprobs: true }.merge(body)
+      whole = JSON.parse(ask(uri, 'POST', '/v1/chat/completions', body).body)
+      events = ask(uri, 'POST', '/v1/chat/completions', body.merge(stream: true)).body.scan(/^data: (\{.*)$/).flatten.map { |e| JSON.parse(e) }
+      [whole, events.filter_map { |e| e['choices'][0] }]
+    end
+    template = ['--template', File.join(SOURCE, 'tests/differential/templates/real/qwen3.jinja')]
+    whole, events = both.(grammar: thought)
+    message = whole['choices'][0]['message']
+    check("a thought is told apart: #{message}", message['reasoning_content'] == 'so it is' && message['content'].match?(/\Athere it [a-z]+\.?\z/))
+    deltas = events.map { |c| c['delta'] }
+    check('in a stream too', deltas.filter_map { |d| d['reasoning_content'] }.join == 'so it is' && deltas.filter_map { |d| d['content'] }.join == message['content'])
+    check("made again: #{replay(dir, whole, *template)}", replay(dir, whole, *template)[0].zero?)
+    other = JSON.parse(JSON.generate(whole))
+    other['choices'][0]['message']['reasoning_content'] = 'so it was'
+    check('another thought', replay(dir, other, *template)[1].include?('the thought differs'))
+    whole, events = both.(grammar: call, tools: [look])
+    message = whole['choices'][0]['message']
+    made = message['tool_calls'][0]
+    check("a call is read: #{message}", made['function']['name'] == 'look' && (0..9).cover?(JSON.parse(made['function']['arguments'])['n']) &&
+                                        made['type'] == 'function' && whole['choices'][0]['finish_reason'] == 'tool_calls' && message['content'].strip == 'One.')
+    parts = events.flat_map { |c| c['delta']['tool_calls'] || [] }
+    check('in a stream too', parts.map { |p| p['function']['arguments'] }.join == made['function']['arguments'] && parts[0]['function']['name'] == 'look' &&
+                             parts[0]['id'] && parts[1..].none? { |p| p['id'] } && events.last['finish_reason'] == 'tool_calls')
+    check("made again: #{replay(dir, whole, *template)}", replay(dir, whole, *template)[0].zero?)
+    other = JSON.parse(JSON.generate(whole))
+    other['choices'][0]['message']['tool_calls'][0]['function']['arguments'].sub!(/\d/) { |d| (9 - d.to_i).to_s }
+    check('another call', replay(dir, other, *template)[1].include?('the call differs'))
+    plain, = both.(grammar: call)
+    check('without tools it is text', plain['choices'][0]['message']['content'].include?('<tool_call>') && !plain['choices'][0]['message']['tool_calls'])
+    none, = both.(grammar: call, tools: [look], tool_choice: 'none')
+    check('and so it is where none may be called', none['usage']['prompt_tokens'] == plain['usage']['prompt_tokens'] && !none['choices'][0]['message']['tool_calls'])
+    history = said + [message.slice('role', 'content', 'tool_calls'), { role: 'tool', tool_call_id: made['id'], content: 'here' }]
+    told = JSON.parse(ask(uri, 'POST', '/apply-template', { messages: history }).body)['prompt']
+    check("what was called goes back: #{told}", told.include?('"arguments": ' + JSON.generate(JSON.parse(made['function']['arguments'])).sub(':', ': ')) && told.include?('here'))
+    [{ tools: [{ type: 'web_search' }] }, { tools: [{ type: 'function', function: {} }] },
+     { tools: [look], response_format: { type: 'json_object' } }].each do |more|
+      check("#{more}", error_of(ask(uri, 'POST', '/v1/chat/completions', { messages: said }.merge(more)))['param'] == 'tools')
+    end
+  end
+  serve do |uri, _|
+    reply = ask(uri, 'POST', '/v1/chat/completions', { messages: said, tools: [look], max_tokens: 1 })
+    check("a template without tools refuses them: #{reply.body}", reply.code == '400')
+  end
+end
+
 # ---- made again ----
 
 def replay(dir, answer, *words)
@@ -339,6 +394,7 @@ Dir.mktmpdir do |dir|
   check_refusals
   check_replays(dir)
   check_formats(dir)
+  check_calls(dir)
   check_keys(dir)
   check_models
   check_end

@@ -307,7 +307,8 @@ static void check_givers(void)
     if (CHECK(f && fputs(one, f) >= 0 && !fclose(f)) && CHECK_OK(hn_examples_open(&good, engine, &spec)) &&
         CHECK_OK(hn_lm_plan_new(&plan, lm, &short_plan)) && CHECK_OK(hn_lm_chat_new(&chat, lm, &short_chat)) &&
         CHECK_OK(hn_lm_grammar_new(&grammar, engine, HN_LM_REGEX, "a+", 2, NULL)) &&
-        CHECK_OK(hn_lm_matcher_new(&matcher, lm, grammar)) && CHECK_OK(hn_lm_batch_new(&batch, lm, NULL)) && CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, NULL)) &&
+        CHECK_OK(hn_lm_matcher_new(&matcher, lm, grammar)) && CHECK_OK(hn_lm_batch_new(&batch, lm, NULL)) &&
+        CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, NULL)) &&
         CHECK_OK(hn_lm_scheduler_ask(scheduler, &(hn_lm_request){ .size = sizeof(hn_lm_request), .ids = (int32_t[]){ 1 }, .n = 1 },
                                      &(int64_t){ 0 })) &&
         CHECK_OK(hn_lm_make_tokenizer(engine, &spec.data[0], 1, "results.gguf", NULL, NULL)) &&

@@ -1,0 +1,148 @@
+#include "server/hearing.h"
+
+/* ---- what a reader says ---- */
+
+/* Everything is kept first: the status says whether it could be. */
+static bool may_hear(const hn_hearing *h) { return !h->stopped_by && h->status == HN_OK; }
+
+static void add_text(hn_hearing *h, const char *text, size_t bytes)
+{
+    int which = 0;
+    if (!may_hear(h))
+        return;
+    hn_str_add_bytes(&h->text, text, bytes);
+    h->status = hn_str_status(&h->text);
+    const size_t at = hn_stops_find(h->stops, h->text.text, h->text.length, h->told, &which);
+    h->uncut = h->text.length;
+    if (at == h->text.length)
+        return;
+    h->stopped_by = h->stops->at[which];
+    h->text.length = at;
+    h->text.text[at] = '\0';
+}
+
+/* Before a thought or a call the text is told whole: no stop goes across it. */
+static void tell_text(hn_hearing *h)
+{
+    if (h->hearer.on_text && h->told < h->text.length)
+        h->hearer.on_text(h->hearer.context, h->text.length);
+    h->told = h->text.length;
+}
+
+static void on_text(void *context, const char *text, size_t bytes)
+{
+    add_text(context, text, bytes);
+}
+
+static void on_thought(void *context, const char *text, size_t bytes)
+{
+    hn_hearing *h = context;
+    if (!may_hear(h))
+        return;
+    tell_text(h);
+    hn_str_add_bytes(&h->thought, text, bytes);
+    h->status = hn_str_status(&h->thought);
+    if (h->hearer.on_thought)
+        h->hearer.on_thought(h->hearer.context, text, bytes);
+}
+
+static hn_status keep_call(hn_hearing *h, const hn_lm_call *call)
+{
+    HN_REQUIRE(call->index < HN_MOST_CALLS, HN_ERR_UNSUPPORTED, "an answer of more than %d calls of tools", HN_MOST_CALLS);
+    if (!h->calls)
+        h->calls = hn_alloc_array(h->heap, HN_TAG_TEXT, HN_MOST_CALLS, sizeof *h->calls);
+    if (!h->calls)
+        return HN_ERR_MEMORY;
+    for (; h->n_calls <= call->index; h->n_calls++)
+        h->calls[h->n_calls] = (hn_heard_call){ hn_str_on(h->heap), hn_str_on(h->heap), hn_str_on(h->heap) };
+    hn_heard_call *to = &h->calls[call->index];
+    hn_str_add(&to->id, call->id ? call->id : "");
+    hn_str_add(&to->name, call->name ? call->name : "");
+    hn_str_add_bytes(&to->arguments, call->arguments, call->bytes);
+    HN_TRY(hn_str_status(&to->id));
+    HN_TRY(hn_str_status(&to->name));
+    return hn_str_status(&to->arguments);
+}
+
+static void on_call(void *context, const hn_lm_call *call)
+{
+    hn_hearing *h = context;
+    if (!may_hear(h))
+        return;
+    tell_text(h);
+    h->status = keep_call(h, call);
+    if (h->status == HN_OK && h->hearer.on_call)
+        h->hearer.on_call(h->hearer.context, call);
+}
+
+/* ---- beginning and end ---- */
+
+static void begin(hn_hearing *h, hn_heap *heap, const hn_stops *stops, const hn_hearer *hearer)
+{
+    *h = (hn_hearing){ .heap = heap, .stops = stops, .text = hn_str_on(heap), .thought = hn_str_on(heap) };
+    if (hearer)
+        h->hearer = *hearer;
+}
+
+hn_status hn_hearing_open_text(hn_hearing *h, hn_heap *heap, hn_lm *lm, const hn_stops *stops, const hn_hearer *hearer)
+{
+    begin(h, heap, stops, hearer);
+    return hn_lm_decoder_new(&h->decoder, lm, 0);
+}
+
+hn_status hn_hearing_open_chat(hn_hearing *h, hn_heap *heap, hn_lm *lm, const hn_stops *stops, const hn_hearer *hearer,
+                               const int32_t *prompt, size_t n_prompt, const char *tools)
+{
+    begin(h, heap, stops, hearer);
+    const hn_lm_reader_options o = { .size = sizeof o, .tools = tools, .prompt = prompt, .n_prompt = (int64_t)n_prompt,
+                                     .on_text = on_text, .on_thought = on_thought, .on_call = on_call, .context = h };
+    return hn_lm_reader_new(&h->reader, lm, &o);
+}
+
+void hn_hearing_close(hn_hearing *h)
+{
+    if (!h->heap)
+        return;
+    hn_lm_decoder_free(h->decoder);
+    hn_lm_reader_free(h->reader);
+    for (int32_t i = 0; i < h->n_calls; i++) {
+        hn_str_free(&h->calls[i].id);
+        hn_str_free(&h->calls[i].name);
+        hn_str_free(&h->calls[i].arguments);
+    }
+    hn_free(h->heap, h->calls);
+    hn_str_free(&h->text);
+    hn_str_free(&h->thought);
+    *h = (hn_hearing){ .heap = NULL };
+}
+
+hn_status hn_hearing_add(hn_hearing *h, int32_t id, size_t *to)
+{
+    const char *text;
+    size_t bytes;
+    if (h->reader)
+        HN_TRY(hn_lm_reader_add(h->reader, id));
+    else {
+        HN_TRY(hn_lm_decoder_add(h->decoder, id, &text, &bytes));
+        add_text(h, text, bytes);
+    }
+    *to = h->stopped_by ? h->text.length : hn_stops_safe(h->stops, h->text.text, h->text.length);
+    *to = *to < h->told ? h->told : *to; /* what a stop might begin with was told before a thought */
+    return h->status;
+}
+
+hn_status hn_hearing_finish(hn_hearing *h)
+{
+    const char *text;
+    size_t bytes;
+    int32_t is_cut;
+    if (h->stopped_by)
+        return h->status;
+    if (h->reader)
+        HN_TRY(hn_lm_reader_finish(h->reader, &is_cut));
+    else {
+        HN_TRY(hn_lm_decoder_finish(h->decoder, &text, &bytes));
+        add_text(h, text, bytes);
+    }
+    return h->status;
+}
