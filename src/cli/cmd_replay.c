@@ -24,12 +24,10 @@ static const hn_option options[] = {
     HN_TEXT(replay_args, lora, "lora", "FILE", "the adapter that the answer was made with"),
     HN_FLAG(replay_args, force, "force", "take an adapter of another base, tokenizer or template"),
     HN_TEMPLATE_OPTIONS(replay_args, template, "this chat template", ""),
-    HN_DEVICE_OPTIONS(replay_args),
+    HN_PLACE_OPTIONS(replay_args),
     HN_IGNORE_OPTION(replay_args),
     HN_OPTION_END,
 };
-
-static const replay_args defaults = { .machine = { .threads = 1 } };
 
 typedef struct replay {
     const replay_args *args;
@@ -54,6 +52,7 @@ static hn_status open_model(replay *r, const char *path)
     memcpy(mode, r->recipe.numerics, n);
     mode[n] = '\0';
     machine.numerics = mode;
+    machine.threads = 1;
     HN_TRY(hn_opened_open(&r->opened, HN_OPEN_ALL, path, &machine, &r->args->ignore, &r->args->template));
     const char *is = hn_lm_numerics_definition(r->opened.lm);
     HN_REQUIRE(!strcmp(is, r->recipe.numerics), HN_ERR_FORMAT, "the answer was made in %s: here it is %s", r->recipe.numerics, is);
@@ -335,7 +334,6 @@ const hn_command hn_cmd_replay = {
                "first difference is named. Without MODEL it is the model that is built in.\n",
     .example = "replay model.gguf answer.json",
     .options = options,
-    .defaults = &defaults,
     .args_size = sizeof(replay_args),
     .min_operands = 1,
     .max_operands = 2,

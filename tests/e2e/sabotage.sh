@@ -35,6 +35,7 @@ number() {
 
 # The program's objects: those of its sources, and not what a source that is gone has left in the build.
 objects=$(grep -E '^src/(cli/|base/os/[a-z]*/program/)' "$build/sources.txt" | sed "s|.*|$build/CMakeFiles/hn_cli.dir/&.o|")
+objects="$objects $(grep '^src/server/' "$build/sources.txt" | sed "s|.*|$build/CMakeFiles/hn_server.dir/&.o|")"
 
 # plant NAME FILE OUTPUT SED CULPRIT ARGS...: hone prove fails, and names the culprit
 plant() {
