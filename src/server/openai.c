@@ -3,8 +3,10 @@
 #include "base/os/clock.h"
 #include "base/os/process.h"
 #include "server/format.h"
+#include "server/recipe.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +45,38 @@ hn_json_writer hn_openai_event(hn_str *out)
 
 void hn_openai_event_end(hn_json_writer *w) { hn_str_add(w->to, "\n\n"); }
 
+void hn_openai_begin(hn_json_writer *w, const hn_answer *a, const char *id_prefix, const char *object)
+{
+    char id[80];
+    snprintf(id, sizeof id, "%s%s", id_prefix, a->id);
+    hn_json_begin_object(w);
+    hn_json_key(w, "id");
+    hn_json_add_string(w, id);
+    hn_json_key(w, "object");
+    hn_json_add_string(w, object);
+    hn_json_key(w, "created");
+    hn_json_add_int(w, a->created);
+    hn_json_key(w, "model");
+    hn_json_add_string(w, hn_field_text(a->body, "model", a->model->name));
+    hn_json_key(w, "seed");
+    hn_json_add_int(w, (int64_t)a->sampling.seed);
+}
+
+void hn_openai_finish(hn_answer *a, const char *id_prefix, const char *object, hn_str *out)
+{
+    if (a->tells_usage || a->tells_recipe) {
+        hn_json_writer w = hn_openai_event(out);
+        hn_openai_begin(&w, a, id_prefix, object);
+        hn_json_key(&w, "choices");
+        hn_json_begin_array(&w);
+        hn_json_end_array(&w);
+        hn_openai_usage(&w, a);
+        hn_json_end_object(&w);
+        hn_openai_event_end(&w);
+    }
+    hn_str_add(out, "data: [DONE]\n\n");
+}
+
 void hn_openai_usage(hn_json_writer *w, const hn_answer *a)
 {
     const int64_t drawn = hn_answer_drawn(a);
@@ -65,6 +99,8 @@ void hn_openai_usage(hn_json_writer *w, const hn_answer *a)
     hn_json_add_int(w, known);
     hn_json_end_object(w);
     hn_json_end_object(w);
+    if (a->tells_recipe)
+        hn_recipe_add(w, a);
 }
 
 void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id)

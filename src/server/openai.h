@@ -19,8 +19,12 @@ bool hn_openai_take_chat(hn_answer *a, hn_failure *why);
 /* The prompt's ids, by the model's template; on the clerk. */
 bool hn_openai_prepare_chat(hn_answer *a, hn_failure *why);
 
-/* "usage": {...} */
+/* What every answer begins with, and each event of one: {"id": ..., "object": ..., "created", "model", "seed". */
+void hn_openai_begin(hn_json_writer *w, const hn_answer *a, const char *id_prefix, const char *object);
+/* "usage": {...}, and "recipe" where it is asked for. */
 void hn_openai_usage(hn_json_writer *w, const hn_answer *a);
+/* A stream's end: usage and recipe in an event of their own, where they are asked for, and [DONE]. */
+void hn_openai_finish(hn_answer *a, const char *id_prefix, const char *object, hn_str *out);
 
 /* An event's beginning and end around the JSON in between. */
 hn_json_writer hn_openai_event(hn_str *out);

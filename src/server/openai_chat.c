@@ -2,29 +2,13 @@
 #include "server/apis.h"
 #include "server/format.h"
 #include "server/openai.h"
-#include "server/recipe.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- saying ---- */
+#define ID "chatcmpl-"
 
-static void begin_chunk(hn_json_writer *w, const hn_answer *a, const char *object)
-{
-    char id[64] = "chatcmpl-";
-    strncat(id, a->id, sizeof id - 10);
-    hn_json_begin_object(w);
-    hn_json_key(w, "id");
-    hn_json_add_string(w, id);
-    hn_json_key(w, "object");
-    hn_json_add_string(w, object);
-    hn_json_key(w, "created");
-    hn_json_add_int(w, a->created);
-    hn_json_key(w, "model");
-    hn_json_add_string(w, hn_field_text(a->body, "model", a->model->name));
-    hn_json_key(w, "seed");
-    hn_json_add_int(w, (int64_t)a->sampling.seed);
-}
+/* ---- saying ---- */
 
 static void add_log_probability(hn_json_writer *w, const hn_answer *a, int32_t id, double value)
 {
@@ -68,7 +52,7 @@ static void add_logprobs(hn_json_writer *w, const hn_choice *c, size_t first, si
 static hn_json_writer begin_delta(const hn_answer *a, const hn_choice *c, hn_str *out)
 {
     hn_json_writer w = hn_openai_event(out);
-    begin_chunk(&w, a, "chat.completion.chunk");
+    hn_openai_begin(&w, a, ID, "chat.completion.chunk");
     hn_json_key(&w, "choices");
     hn_json_begin_array(&w);
     hn_json_begin_object(&w);
@@ -167,22 +151,7 @@ static void close_choice(hn_answer *a, hn_choice *c, hn_str *out)
     end_delta(&w, c, NULL, hn_choice_reason(c));
 }
 
-static void finish(hn_answer *a, hn_str *out)
-{
-    if (a->tells_usage || a->tells_recipe) {
-        hn_json_writer w = hn_openai_event(out);
-        begin_chunk(&w, a, "chat.completion.chunk");
-        hn_json_key(&w, "choices");
-        hn_json_begin_array(&w);
-        hn_json_end_array(&w);
-        hn_openai_usage(&w, a);
-        if (a->tells_recipe)
-            hn_recipe_add(&w, a);
-        hn_json_end_object(&w);
-        hn_openai_event_end(&w);
-    }
-    hn_str_add(out, "data: [DONE]\n\n");
-}
+static void finish(hn_answer *a, hn_str *out) { hn_openai_finish(a, ID, "chat.completion.chunk", out); }
 
 static void add_calls(hn_json_writer *w, const hn_choice *c)
 {
@@ -234,15 +203,13 @@ static void add_choice(hn_json_writer *w, const hn_choice *c)
 static void whole(hn_answer *a, hn_str *out)
 {
     hn_json_writer w = hn_json_write_to(out);
-    begin_chunk(&w, a, "chat.completion");
+    hn_openai_begin(&w, a, ID, "chat.completion");
     hn_json_key(&w, "choices");
     hn_json_begin_array(&w);
     for (int32_t i = 0; i < a->n_choices; i++)
         add_choice(&w, &a->choices[i]);
     hn_json_end_array(&w);
     hn_openai_usage(&w, a);
-    if (a->tells_recipe)
-        hn_recipe_add(&w, a);
     hn_json_end_object(&w);
     hn_str_add(out, "\n");
 }

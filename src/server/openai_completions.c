@@ -3,28 +3,12 @@
 #include "server/apis.h"
 #include "server/format.h"
 #include "server/openai.h"
-#include "server/recipe.h"
 
 #include <string.h>
 
-/* ---- saying ---- */
+#define ID "cmpl-"
 
-static void begin_chunk(hn_json_writer *w, const hn_answer *a)
-{
-    char id[64] = "cmpl-";
-    strncat(id, a->id, sizeof id - 6);
-    hn_json_begin_object(w);
-    hn_json_key(w, "id");
-    hn_json_add_string(w, id);
-    hn_json_key(w, "object");
-    hn_json_add_string(w, "text_completion");
-    hn_json_key(w, "created");
-    hn_json_add_int(w, a->created);
-    hn_json_key(w, "model");
-    hn_json_add_string(w, hn_field_text(a->body, "model", a->model->name));
-    hn_json_key(w, "seed");
-    hn_json_add_int(w, (int64_t)a->sampling.seed);
-}
+/* ---- saying ---- */
 
 /* A token's text; of one that is no whole text, its bytes: "bytes:\\xe2\\x80". */
 static void piece_text(const hn_answer *a, int32_t id, hn_str *out)
@@ -135,7 +119,7 @@ static void add_choice(hn_json_writer *w, const hn_choice *c, const hn_piece *pi
 static void add_event(hn_answer *a, hn_choice *c, const hn_piece *piece, const char *reason, hn_str *out)
 {
     hn_json_writer w = hn_openai_event(out);
-    begin_chunk(&w, a);
+    hn_openai_begin(&w, a, ID, "text_completion");
     hn_json_key(&w, "choices");
     hn_json_begin_array(&w);
     add_choice(&w, c, piece, reason);
@@ -159,27 +143,12 @@ static void close_choice(hn_answer *a, hn_choice *c, hn_str *out)
     add_event(a, c, &nothing, hn_choice_reason(c), out);
 }
 
-static void finish(hn_answer *a, hn_str *out)
-{
-    if (a->tells_usage || a->tells_recipe) {
-        hn_json_writer w = hn_openai_event(out);
-        begin_chunk(&w, a);
-        hn_json_key(&w, "choices");
-        hn_json_begin_array(&w);
-        hn_json_end_array(&w);
-        hn_openai_usage(&w, a);
-        if (a->tells_recipe)
-            hn_recipe_add(&w, a);
-        hn_json_end_object(&w);
-        hn_openai_event_end(&w);
-    }
-    hn_str_add(out, "data: [DONE]\n\n");
-}
+static void finish(hn_answer *a, hn_str *out) { hn_openai_finish(a, ID, "text_completion", out); }
 
 static void whole(hn_answer *a, hn_str *out)
 {
     hn_json_writer w = hn_json_write_to(out);
-    begin_chunk(&w, a);
+    hn_openai_begin(&w, a, ID, "text_completion");
     hn_json_key(&w, "choices");
     hn_json_begin_array(&w);
     for (int32_t i = 0; i < a->n_choices; i++) {
@@ -189,8 +158,6 @@ static void whole(hn_answer *a, hn_str *out)
     }
     hn_json_end_array(&w);
     hn_openai_usage(&w, a);
-    if (a->tells_recipe)
-        hn_recipe_add(&w, a);
     hn_json_end_object(&w);
     hn_str_add(out, "\n");
 }

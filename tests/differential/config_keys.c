@@ -92,7 +92,7 @@ static void describe(const hn_json *c, char *out, size_t room)
 {
     hn_str text = hn_str_on(&heap);
     hn_json_writer w = hn_json_write_to(&text);
-    json_add_value(&w, c);
+    hn_json_add_value(&w, c);
     snprintf(out, room, "%s", text.text);
     hn_str_free(&text);
 }

@@ -107,7 +107,7 @@ static void check_case(const hn_json *texts, const hn_json *c, int number)
     for (const hn_json *f = hn_json_get(c, "files")->as.children.first; f; f = f->next) {
         hn_str text = hn_str_on(&heap);
         hn_json_writer w = hn_json_write_to(&text);
-        json_add_value(&w, f);
+        hn_json_add_value(&w, f);
         put(f->key, text.text);
         hn_str_free(&text);
     }

@@ -487,7 +487,7 @@ static void check_texts(void)
         hn_json_text *json = json_read_file(&heap, path);
         hn_str text = hn_str_on(&heap);
         hn_json_writer w = hn_json_write_to(&text);
-        json_add_value(&w, hn_json_root(json));
+        hn_json_add_value(&w, hn_json_root(json));
         for (int k = 0; k < 4 && changes[i][k]; k += 2)
             replace(&text, changes[i][k], changes[i][k + 1]);
         put_config(&d, "{\"eos_token_id\": 2}");

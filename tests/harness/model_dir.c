@@ -16,22 +16,7 @@ void json_add_members(hn_json_writer *w, const hn_json *first)
     for (const hn_json *v = first; v; v = v->next) {
         if (v->key)
             hn_json_key(w, v->key);
-        json_add_value(w, v);
-    }
-}
-
-void json_add_value(hn_json_writer *w, const hn_json *value)
-{
-    if (value->kind == HN_JSON_OBJECT) {
-        hn_json_begin_object(w);
-        json_add_members(w, value->as.children.first);
-        hn_json_end_object(w);
-    } else if (value->kind == HN_JSON_ARRAY) {
-        hn_json_begin_array(w);
-        json_add_members(w, value->as.children.first);
-        hn_json_end_array(w);
-    } else {
-        hn_json_add_scalar(w, value);
+        hn_json_add_value(w, v);
     }
 }
 
@@ -77,7 +62,7 @@ bool model_dir_write(const model_dir *d, const hn_json *put, const hn_json *take
     for (const hn_json *v = hn_json_root(d->base)->as.children.first; v; v = v->next)
         if (!hn_json_get(put, v->key) && !is_taken(take, v->key)) {
             hn_json_key(&w, v->key);
-            json_add_value(&w, v);
+            hn_json_add_value(&w, v);
         }
     if (put)
         json_add_members(&w, put->as.children.first);

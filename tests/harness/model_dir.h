@@ -21,8 +21,7 @@ bool model_dir_write(const model_dir *d, const hn_json *put, const hn_json *take
 /* Another file of it: its text; NULL: it is not there. */
 bool model_dir_put(const model_dir *d, const char *file, const char *text);
 
-/* JSON as text, whole or its members alone. */
-void json_add_value(hn_json_writer *w, const hn_json *value);
+/* Members of an object, or what an array has, into one that is open. */
 void json_add_members(hn_json_writer *w, const hn_json *first);
 
 /* The file, read; NULL and a failed check if it cannot be. */
