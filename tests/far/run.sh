@@ -1,8 +1,8 @@
 #!/bin/sh
-# far/run.sh BUILD SOURCE [--all [PATTERN]]: tests that take a device, on devices whose memory the host may not touch.
+# far/run.sh BUILD SOURCE [--quick | --all [PATTERN]]: tests that take a device, on devices whose memory the host may not touch.
 # Each must pass as it does on cpu: the bits that it compares with are the host's own. What is not switched off
 # may not run on the host. Counts are printed: calls on far, how many were captured for them, and calls on the host in its
-# place. Some by turns in either layout; --all: every test that CTest has (tests/far/names, which CMake writes), on each
+# place. Some by turns in either layout; --quick: one of each kind; --all: every test that CTest has (tests/far/names, which CMake writes), on each
 # list of devices, in layouts by turns. Nobody lists them: what runs nothing on any device by default is told and left, and
 # those that cannot are named in tests/far/exceptions.txt with the reason. PATTERN: names to be tried of all.
 set -u
@@ -101,6 +101,18 @@ if [ "$all" = --all ] && [ "$pattern" != . ]; then
 fi
 
 try far "" "prove of every op" "$build/tests/far/hone" prove --ops '*' --time-limit 0
+if [ "$all" = --quick ]; then
+    for name in property/session differential/gradients differential/fused failures/stale_state; do
+        program far "" $name
+    done
+    program far linear,set_rows property/session
+    script far "" e2e/train
+    script far,far "" e2e/run
+    script cpu,far "" failures/resume_loss
+    echo "$n passed, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+fi
 try far,far "" "prove of every op" "$build/tests/far/hone" prove --ops '*' --time-limit 0
 try cpu,far "" "prove of every op" "$build/tests/far/hone" prove --ops '*' --time-limit 0
 for name in property/session differential/logits differential/gradients differential/preferences differential/parity \
