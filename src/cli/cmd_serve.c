@@ -7,6 +7,7 @@
 #include "cli/session_options.h"
 #include "cli/template_options.h"
 #include "hone/draft.h"
+#include "server/served_adapters.h"
 #include "server/server.h"
 
 #include <string.h>
@@ -23,9 +24,9 @@ typedef struct serve_args {
     struct {
         HN_HTTP_LIMITS(LIMIT_FIELD)
     } limits;
-    int64_t port, context, parallel, waiting, piece, blocks, most_loaded, drain, draft_ngram;
+    int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram;
     bool force, mapped;
-    hn_list lora, ignore;
+    hn_list lora, folders, ignore;
     hn_template_args template;
     hn_machine_args machine;
 } serve_args;
@@ -44,6 +45,10 @@ static const hn_option options[] = {
     HN_GROUP("the models"),
     HN_LIST(serve_args, lora, "lora", "NAME=FILE[:SCALE]",
             "an adapter for requests of `model:NAME`; of a model that is not the first, MODEL:NAME=FILE"),
+    HN_LIST(serve_args, folders, "adapters", "[MODEL:]FOLDER",
+            "each NAME.gguf of it is an adapter; on SIGHUP those that came, changed or went are taken, replaced or dropped"),
+    HN_INT(serve_args, most_adapters, "adapters-max", "N", 1, 256,
+           "that a model runs at a time; one that is asked for takes the place of one not asked. Default: those given and 2 more"),
     HN_FLAG(serve_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_INT(serve_args, most_loaded, "models-max", "N", 1, 64,
            "that are loaded at a time; one that is asked for takes the place of the one longest not asked. Default: all"),
@@ -107,13 +112,15 @@ static hn_status fill_shelf(serving *s, int n, char **words)
                    .cache = a->cache, .mapped = a->mapped },
         .scheduler = { .size = sizeof o.scheduler, .running = a->parallel, .waiting = a->waiting, .piece = a->piece,
                        .draft = a->draft_ngram ? &s->draft : NULL },
-        .forces_adapters = a->force, .digests = a->lora.n ? hn_cache_folder() : NULL,
+        .forces_adapters = a->force, .adapters = a->most_adapters, .digests = hn_cache_folder(),
     };
     HN_TRY(hn_machine_numerics(&a->machine, &o.model.numerics));
     for (int i = 0; i < n; i++)
         HN_TRY(add_model(s, words[i], &o));
     for (int i = 0; i < a->lora.n; i++)
         HN_TRY(hn_shelf_add_adapter(&s->shelf, a->lora.at[i]));
+    for (int i = 0; i < a->folders.n; i++)
+        HN_TRY(hn_shelf_add_folder(&s->shelf, a->folders.at[i]));
     return HN_OK;
 }
 
@@ -161,11 +168,16 @@ static hn_status wait_for_models(serving *s)
     return failure ? hn_fail(HN_ERR_FORMAT, "%s", failure) : HN_OK;
 }
 
+static void tell_reload(void *context, const char *sentence) { fprintf(context, "%s\n", sentence); }
+
 static void wait_for_end(serving *s)
 {
     enum { LOOK_MS = 50 };
-    while (!hn_interrupt_is_asked())
+    while (!hn_interrupt_is_asked()) {
+        if (hn_interrupt_take_hangup())
+            hn_shelf_reload(&s->shelf, tell_reload, stderr);
         hn_os_thread_rest(LOOK_MS);
+    }
     hn_server_drain(s->server);
     for (int64_t left = s->args->drain * 1000; left > 0 && !hn_server_is_idle(s->server); left -= LOOK_MS)
         hn_os_thread_rest(LOOK_MS);
@@ -191,6 +203,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     serving s = { .args = parsed };
     hn_heap_init(&s.heap, NULL);
     hn_interrupt_begin(true);
+    hn_interrupt_hear_hangups(true);
     if (!n_operands)
         fputs("no MODEL was given: this is the one that is built in, which tells stories\n", stderr);
     const hn_status status = serve(&s, n_operands, operands, out);
@@ -199,6 +212,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         hn_shelf_close(&s.shelf);
     hn_keys_free(s.keys);
     hn_machine_engine_free(s.engine);
+    hn_interrupt_hear_hangups(false);
     hn_interrupt_end();
     return status;
 }

@@ -3,7 +3,7 @@
 #include "base/os/signals.h"
 #include "base/out_file.h"
 
-static atomic_bool is_watching, again_ends_it;
+static atomic_bool is_watching, again_ends_it, hears_hangups, hung_up;
 static hn_cancel_flag asked;
 static atomic_int which;
 static void (*_Atomic restore)(void);
@@ -20,6 +20,10 @@ static void end_by(int number)
 
 static void on_signal(int number, bool is_wish)
 {
+    if (is_wish && atomic_load(&hears_hangups) && hn_os_signal_is_hangup(number)) {
+        atomic_store(&hung_up, true);
+        return;
+    }
     if (!is_wish || !atomic_load(&is_watching) ||
         (atomic_load(&asked.is_set) && atomic_load(&again_ends_it)))
         end_by(number);
@@ -37,6 +41,14 @@ void hn_interrupt_begin(bool again_ends)
     atomic_store(&again_ends_it, again_ends);
     atomic_store(&is_watching, true);
 }
+
+void hn_interrupt_hear_hangups(bool hears)
+{
+    atomic_store(&hung_up, false);
+    atomic_store(&hears_hangups, hears);
+}
+
+bool hn_interrupt_take_hangup(void) { return atomic_exchange(&hung_up, false); }
 
 void hn_interrupt_end(void) { atomic_store(&is_watching, false); }
 

@@ -25,6 +25,10 @@ bool hn_interrupt_is_asked(void);
 /* Whose work is cancelled by it too, from here on; NULL: nobody's. It outlives that. */
 void hn_interrupt_engine(hn_engine *engine);
 
+/* From here on SIGHUP is no wish for an end but another, which is heard of once. */
+void hn_interrupt_hear_hangups(bool hears);
+bool hn_interrupt_take_hangup(void);
+
 /* Which it was; 0: none. Not only the work at hand is to end but the program, unless it was SIGINT. */
 int hn_interrupt_signal(void);
 

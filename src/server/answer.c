@@ -29,7 +29,6 @@ hn_answer *hn_answer_new(hn_heap *heap, hn_http_call *call, const hn_voice *voic
     a->heap = heap;
     a->call = call;
     a->voice = voice;
-    a->adapter = -1;
     a->grammar_text = hn_str_on(heap);
     a->tools = hn_str_on(heap);
     a->created = hn_clock_wall_ns() / 1000000000;
@@ -86,8 +85,10 @@ static void free_answer(hn_answer *a)
     hn_str_free(&a->tools);
     hn_free(a->heap, a->choices);
     hn_free(a->heap, a->prompts);
-    if (a->model)
+    if (a->model) {
+        hn_adapter_let_go(a->model, a->adapter);
         hn_served_let_go(a->model);
+    }
     hn_json_free(a->text);
     hn_free(a->heap, a->bias);
     hn_free(a->heap, a);
@@ -334,9 +335,11 @@ static hn_status ask(hn_answer *a, hn_choice *c)
     sampling.seed = hn_choice_seed(a->sampling.seed, c->index % a->n_each);
     sampling.bias = a->bias;
     HN_TRY(begin_hearing(c));
+    if (a->adapter)
+        HN_TRY(hn_adapter_ready(a->model, a->adapter));
     const hn_lm_request r = {
         .size = sizeof r, .ids = c->prompt->ids, .n = c->prompt->n, .sampling = &sampling,
-        .adapter = a->adapter >= 0 ? &a->model->adapters[a->adapter].number : NULL, .owner = a->owner, .most = a->most,
+        .adapter = a->adapter ? &a->adapter->number : NULL, .owner = a->owner, .most = a->most,
         .goes_on = a->goes_on, .grammar = a->grammar, .scores = a->scores, .likeliest = a->likeliest, .on_token = on_token, .on_end = on_end, .context = c,
     };
     return hn_lm_scheduler_ask(a->model->scheduler, &r, &c->number);

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "server/hearing.h"
 #include "server/http.h"
-#include "server/served.h"
+#include "server/served_adapters.h"
 
 enum { HN_MOST_CHOICES = 128, HN_MOST_LIKELIEST = 20 };
 
@@ -70,8 +70,9 @@ struct hn_answer {
     hn_http_call *call;
     const hn_voice *voice;
     hn_served *model;
-    int32_t adapter;
-    uint64_t owner;
+    hn_served_adapter *adapter; /* NULL: none */
+    uint64_t owner; /* of beginnings: hn_lm_request */
+    uint64_t asker; /* the key's owner; 0: there are no keys */
     hn_json_text *text; /* of the body */
     const hn_json *body;
 

@@ -24,6 +24,12 @@ static const hn_field messages[] = {
 static const hn_field count_tokens[] = {
 #include "server/fields/count_tokens.def"
 };
+static const hn_field load_lora_adapter[] = {
+#include "server/fields/load_lora_adapter.def"
+};
+static const hn_field unload_lora_adapter[] = {
+#include "server/fields/unload_lora_adapter.def"
+};
 static const hn_field tokenize[] = {
 #include "server/fields/tokenize.def"
 };

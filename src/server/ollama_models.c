@@ -25,11 +25,10 @@ void hn_api_ollama_version(hn_server *s, hn_http_call *call)
     reply(call, &out);
 }
 
-static void add_model(hn_json_writer *w, const hn_served *m, int32_t adapter)
+static void add_model(hn_json_writer *w, const hn_served *m, const char *adapter)
 {
     char name[256];
-    const bool has_one = adapter >= 0;
-    snprintf(name, sizeof name, "%s%s%s", m->name, has_one ? ":" : "", has_one ? m->adapters[adapter].name : "");
+    snprintf(name, sizeof name, "%s%s%s", m->name, *adapter ? ":" : "", adapter);
     hn_json_begin_object(w);
     hn_json_key(w, "name");
     hn_json_add_string(w, name);
@@ -39,13 +38,14 @@ static void add_model(hn_json_writer *w, const hn_served *m, int32_t adapter)
     hn_json_key(w, "details");
     hn_json_begin_object(w);
     hn_json_key(w, "parent_model");
-    hn_json_add_string(w, has_one ? m->name : "");
+    hn_json_add_string(w, *adapter ? m->name : "");
     hn_json_end_object(w);
     hn_json_end_object(w);
 }
 
 static void list(hn_server *s, hn_http_call *call, bool all)
 {
+    char adapter[HN_ADAPTER_NAME];
     hn_str out = hn_str_on(s->heap);
     hn_json_writer w = hn_json_write_to(&out);
     hn_json_begin_object(&w);
@@ -55,8 +55,9 @@ static void list(hn_server *s, hn_http_call *call, bool all)
         hn_served *m = s->shelf->models[i];
         if (!all && hn_served_now(m, NULL) != HN_SERVED_READY)
             continue;
-        for (int32_t j = -1; j < m->n_adapters; j++)
-            add_model(&w, m, j);
+        add_model(&w, m, "");
+        for (int32_t j = 0; hn_served_adapter_name(m, hn_server_asker(s, call), j, adapter); j++)
+            add_model(&w, m, adapter);
     }
     hn_json_end_array(&w);
     hn_json_end_object(&w);

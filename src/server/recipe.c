@@ -70,7 +70,7 @@ static const char *const grammar_words[] = { [HN_LM_JSON_SCHEMA] = "json_schema"
 void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
 {
     const hn_served *m = a->model;
-    const hn_served_adapter *adapter = a->adapter >= 0 ? &m->adapters[a->adapter] : NULL;
+    const hn_served_adapter *adapter = a->adapter;
     hn_json_key(w, "recipe");
     hn_json_begin_object(w);
     add_text(w, "hone", hn_version());

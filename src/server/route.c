@@ -81,6 +81,12 @@ static bool has_right(const hn_server *s, hn_http_call *call, right wanted, hn_f
            hn_refuse_as(why, HN_REFUSED_NO_RIGHT, NULL, "%s: takes a key with the admin right", hn_http_request_of(call)->path);
 }
 
+uint64_t hn_server_asker(const hn_server *s, const hn_http_call *call)
+{
+    const hn_key *key = s->o.keys ? hn_keys_of(s->o.keys, hn_http_request_of(call)) : NULL;
+    return key ? key->owner : 0;
+}
+
 bool hn_server_admits(hn_server *s, hn_http_call *call, hn_failure *why)
 {
     const hn_http_request *r = hn_http_request_of(call);
@@ -109,11 +115,11 @@ static bool read_body(hn_server *s, hn_answer *a, const hn_fields *fields)
     const hn_status status = hn_json_read(a->heap, "the body", r->body, r->body_bytes, &a->text);
     if (status != HN_OK)
         return hn_refuse_by(&a->failure, status, NULL);
-    const hn_key *key = s->o.keys && !s->o.shares_beginnings ? hn_keys_of(s->o.keys, r) : NULL;
-    a->owner = key ? key->owner : 0;
+    a->asker = hn_server_asker(s, a->call);
+    a->owner = s->o.shares_beginnings ? 0 : a->asker;
     a->body = hn_json_root(a->text);
     return hn_fields_check(fields, a->body, &a->failure) &&
-           hn_shelf_find(s->shelf, hn_field_text(a->body, "model", NULL), &a->model, &a->adapter, &a->failure);
+           hn_shelf_find(s->shelf, hn_field_text(a->body, "model", NULL), a->asker, &a->model, &a->adapter, &a->failure);
 }
 
 void hn_api_answer(hn_server *s, hn_http_call *call, const hn_voice *voice, const hn_fields *fields,

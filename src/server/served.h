@@ -16,15 +16,9 @@
 typedef struct hn_shelf hn_shelf;
 typedef struct hn_answer hn_answer;
 
-enum { HN_MOST_SERVED = 64, HN_MOST_SERVED_ADAPTERS = 32 };
+enum { HN_MOST_SERVED = 64, HN_ADAPTER_NAME = 64 };
 
-typedef struct hn_served_adapter {
-    char name[64];
-    const char *path;
-    double scale;
-    int32_t number;  /* these, while the model is loaded: as the batch has it, */
-    char digest[65]; /* and of its file */
-} hn_served_adapter;
+typedef struct hn_served_adapter hn_served_adapter; /* served_adapters.h */
 
 typedef struct hn_served_options {
     const char *path;
@@ -32,6 +26,10 @@ typedef struct hn_served_options {
     hn_lm_batch_options batch;
     hn_lm_scheduler_options scheduler;
     bool forces_adapters;
+    int64_t adapters;    /* that the batch has at a time; 0: as many as there are when it is loaded, and two more if there are
+                          * any, or some may come */
+    bool takes_adapters; /* some may come */
+    const char *folder;  /* of adapters, each NAME.gguf; NULL: none */
     const char *digests; /* hn_lm_keep_digests */
 } hn_served_options;
 
@@ -41,8 +39,8 @@ typedef struct hn_served {
     hn_shelf *shelf;
     char name[128];
     hn_served_options o;
-    hn_served_adapter adapters[HN_MOST_SERVED_ADAPTERS];
-    int32_t n_adapters;
+    hn_served_adapter *adapters; /* the first; who is in the list by the shelf's lock */
+    int64_t room;                /* of its batch, for adapters */
 
     hn_served_state state; /* these four by the shelf's lock */
     int64_t held;
@@ -74,16 +72,14 @@ struct hn_shelf {
 void hn_shelf_open(hn_shelf *shelf, hn_heap *heap, hn_engine *engine, int64_t most_loaded);
 /* One more, under `name`, or its path's last word; not loaded. Nothing of `o` is kept but what it points at. */
 hn_status hn_shelf_add(hn_shelf *shelf, const char *name_or_null, const hn_served_options *o, hn_served **out);
-/* "NAME=FILE" or "MODEL:NAME=FILE", with ":SCALE" after it if wanted. Before anything is served. */
-hn_status hn_shelf_add_adapter(hn_shelf *shelf, const char *word);
 /* Stops all threads: nobody asks any more. */
 void hn_shelf_close(hn_shelf *shelf);
 
-/* By "model", "model:adapter" or "adapter"; NULL or "": the first. Held for the caller. *adapter: its number in the list, -1
- * none. */
-bool hn_shelf_find(hn_shelf *shelf, const char *name, hn_served **out, int32_t *adapter, hn_failure *why);
-/* The same by name alone: nothing is held. */
-bool hn_shelf_look(hn_shelf *shelf, const char *name, hn_served **out, int32_t *adapter, hn_failure *why);
+/* By "model", "model:adapter" or "adapter"; NULL or "": the first. An adapter is found by who may: `asker` is the owner of the key
+ * that asks, 0 where there are none, and his own comes before everybody's. Both are held for the caller; *adapter NULL: none. */
+bool hn_shelf_find(hn_shelf *shelf, const char *name, uint64_t asker, hn_served **out, hn_served_adapter **adapter, hn_failure *why);
+/* The same by name alone: nothing is held. "": no adapter. */
+bool hn_shelf_look(hn_shelf *shelf, const char *name, uint64_t asker, hn_served **out, char adapter[HN_ADAPTER_NAME], hn_failure *why);
 void hn_served_hold(hn_served *model);
 void hn_served_let_go(hn_served *model);
 
@@ -91,5 +87,10 @@ void hn_served_let_go(hn_served *model);
 bool hn_served_load(hn_served *model, hn_failure *why);
 /* What it is at the moment. */
 hn_served_state hn_served_now(hn_served *model, hn_lm_scheduler_counts *counts_or_null);
+
+/* By its name; NULL: there is none. */
+hn_served *hn_shelf_model(const hn_shelf *shelf, const char *name, size_t n);
+/* Whether a model or an adapter may be called so: it has no blank, ':', '=' or quote. */
+bool hn_shelf_is_name(const char *name);
 
 #endif

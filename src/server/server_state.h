@@ -27,6 +27,8 @@ struct hn_server {
 
 /* Whether its head may ask for what it asks for: the guard's rules, its key, the right that its path takes. */
 bool hn_server_admits(hn_server *server, hn_http_call *call, hn_failure *why);
+/* The owner of its key; 0: there are no keys. */
+uint64_t hn_server_asker(const hn_server *server, const hn_http_call *call);
 /* Gives a call to the API that it is for; on the desk. */
 void hn_server_route(hn_server *server, hn_http_call *call);
 /* Refuses a call before there is an answer. */

@@ -1,10 +1,8 @@
 /* The models that there are: who is found by which name, who is held, whose place is taken. */
-#include "base/number.h"
 #include "base/os/clock.h"
-#include "base/sha256.h"
 #include "server/answer.h"
+#include "server/served_adapters.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,12 +31,12 @@ static void name_of_path(const char *path, char *to, size_t room)
     snprintf(to, room, "%.*s", (int)(end - from), path + from);
 }
 
-static bool is_name(const char *name)
+bool hn_shelf_is_name(const char *name)
 {
     return *name && !strpbrk(name, ":=\"\\ \t\r\n");
 }
 
-static hn_served *find_model(const hn_shelf *shelf, const char *name, size_t n)
+hn_served *hn_shelf_model(const hn_shelf *shelf, const char *name, size_t n)
 {
     for (int32_t i = 0; i < shelf->n; i++)
         if (strlen(shelf->models[i]->name) == n && !strncmp(shelf->models[i]->name, name, n))
@@ -53,8 +51,8 @@ hn_status hn_shelf_add(hn_shelf *shelf, const char *name, const hn_served_option
         snprintf(found, sizeof found, "%s", name);
     else
         name_of_path(o->path, found, sizeof found);
-    HN_REQUIRE(is_name(found), HN_ERR_ARGUMENT, "%s: a model's name has no blank, ':', '=' or quote: say NAME=%s", found, o->path);
-    HN_REQUIRE(!find_model(shelf, found, strlen(found)), HN_ERR_ARGUMENT, "%s: two models of this name: say NAME=%s", found, o->path);
+    HN_REQUIRE(hn_shelf_is_name(found), HN_ERR_ARGUMENT, "%s: a model's name has no blank, ':', '=' or quote: say NAME=%s", found, o->path);
+    HN_REQUIRE(!hn_shelf_model(shelf, found, strlen(found)), HN_ERR_ARGUMENT, "%s: two models of this name: say NAME=%s", found, o->path);
     HN_REQUIRE(shelf->n < HN_MOST_SERVED, HN_ERR_ARGUMENT, "expected at most %d models", HN_MOST_SERVED);
     hn_served *m = hn_alloc(shelf->heap, HN_TAG_STATE, sizeof *m);
     if (!m)
@@ -70,111 +68,72 @@ hn_status hn_shelf_add(hn_shelf *shelf, const char *name, const hn_served_option
     return HN_OK;
 }
 
-/* Of "FILE:SCALE" the file's length; the whole, where no number follows the last colon. */
-static size_t scale_of(const char *word, double *scale)
-{
-    const char *colon = strrchr(word, ':');
-    double value;
-    *scale = 1;
-    if (!colon || !colon[1] || !hn_number_parse(colon + 1, &value))
-        return strlen(word);
-    *scale = value;
-    return (size_t)(colon - word);
-}
-
-hn_status hn_shelf_add_adapter(hn_shelf *shelf, const char *word)
-{
-    const char *equals = strchr(word, '='), *colon = strchr(word, ':');
-    HN_REQUIRE(equals && equals > word && equals[1], HN_ERR_ARGUMENT, "--lora %s: expected NAME=FILE or MODEL:NAME=FILE", word);
-    const bool says_model = colon && colon < equals;
-    hn_served *m = says_model ? find_model(shelf, word, (size_t)(colon - word)) : shelf->n ? shelf->models[0] : NULL;
-    HN_REQUIRE(m, HN_ERR_ARGUMENT, "--lora %s: there is no such model", word);
-    HN_REQUIRE(m->n_adapters < HN_MOST_SERVED_ADAPTERS, HN_ERR_ARGUMENT, "--lora %s: expected at most %d of a model", word,
-               HN_MOST_SERVED_ADAPTERS);
-    hn_served_adapter *a = &m->adapters[m->n_adapters];
-    const char *name = says_model ? colon + 1 : word;
-    double scale;
-    const size_t n = scale_of(equals + 1, &scale);
-    HN_REQUIRE(isfinite(scale) && scale != 0, HN_ERR_ARGUMENT, "--lora %s: expected a scale other than 0", word);
-    snprintf(a->name, sizeof a->name, "%.*s", (int)(equals - name), name);
-    HN_REQUIRE(is_name(a->name) && (size_t)(equals - name) < sizeof a->name, HN_ERR_ARGUMENT,
-               "--lora %s: a name has at most %zu bytes, and no blank, ':' or quote", word, sizeof a->name - 1);
-    for (int32_t i = 0; i < m->n_adapters; i++)
-        HN_REQUIRE(strcmp(m->adapters[i].name, a->name) != 0, HN_ERR_ARGUMENT, "--lora %s: two adapters of this name", word);
-    char *path = hn_alloc(shelf->heap, HN_TAG_TEXT, n + 1);
-    if (!path)
-        return HN_ERR_MEMORY;
-    memcpy(path, equals + 1, n);
-    a->path = path;
-    a->scale = scale;
-    m->n_adapters++;
-    return HN_OK;
-}
-
 /* ---- finding ---- */
 
-static int32_t find_adapter(const hn_served *m, const char *name)
-{
-    for (int32_t i = 0; i < m->n_adapters; i++)
-        if (!strcmp(m->adapters[i].name, name))
-            return i;
-    return -1;
-}
-
 /* An adapter's name alone, if one model has it. */
-static hn_served *find_by_adapter(const hn_shelf *shelf, const char *name, int32_t *adapter)
+static hn_served *find_by_adapter(const hn_shelf *shelf, const char *name, uint64_t asker, hn_served_adapter **adapter)
 {
     hn_served *found = NULL;
     for (int32_t i = 0; i < shelf->n; i++) {
-        const int32_t at = find_adapter(shelf->models[i], name);
-        if (at >= 0 && found)
+        hn_served_adapter *here = hn_served_adapter_of(shelf->models[i], name, asker);
+        if (here && found)
             return NULL;
-        if (at >= 0) {
+        if (here) {
             found = shelf->models[i];
-            *adapter = at;
+            *adapter = here;
         }
     }
     return found;
 }
 
-static hn_served *find(const hn_shelf *shelf, const char *name, int32_t *adapter)
+/* By the lock. */
+static hn_served *find(const hn_shelf *shelf, const char *name, uint64_t asker, hn_served_adapter **adapter)
 {
-    *adapter = -1;
+    *adapter = NULL;
     if (!name || !*name)
         return shelf->n ? shelf->models[0] : NULL;
-    hn_served *m = find_model(shelf, name, strlen(name));
+    hn_served *m = hn_shelf_model(shelf, name, strlen(name));
     const char *colon = strchr(name, ':');
     if (m || !colon)
-        return m ? m : find_by_adapter(shelf, name, adapter);
-    m = find_model(shelf, name, (size_t)(colon - name));
-    *adapter = m ? find_adapter(m, colon + 1) : -1;
-    const bool is_plain = *adapter < 0 && !strcmp(colon, ":latest"); /* as Ollama's clients call a model without a tag */
-    return *adapter >= 0 || is_plain ? m : NULL;
+        return m ? m : find_by_adapter(shelf, name, asker, adapter);
+    m = hn_shelf_model(shelf, name, (size_t)(colon - name));
+    *adapter = m ? hn_served_adapter_of(m, colon + 1, asker) : NULL;
+    const bool is_plain = !*adapter && !strcmp(colon, ":latest"); /* as Ollama's clients call a model without a tag */
+    return *adapter || is_plain ? m : NULL;
 }
 
-bool hn_shelf_look(hn_shelf *shelf, const char *name, hn_served **out, int32_t *adapter, hn_failure *why)
+static bool refuse_name(const char *name, hn_failure *why)
 {
-    *out = find(shelf, name, adapter);
-    return *out || hn_refuse_as(why, HN_REFUSED_NO_MODEL, "model", "%.100s: there is no such model; /v1/models lists them",
-                             name ? name : "");
+    return hn_refuse_as(why, HN_REFUSED_NO_MODEL, "model", "%.100s: there is no such model; /v1/models lists them", name ? name : "");
 }
 
-bool hn_shelf_find(hn_shelf *shelf, const char *name, hn_served **out, int32_t *adapter, hn_failure *why)
+bool hn_shelf_look(hn_shelf *shelf, const char *name, uint64_t asker, hn_served **out, char adapter[HN_ADAPTER_NAME], hn_failure *why)
 {
-    hn_served *m;
-    if (!hn_shelf_look(shelf, name, &m, adapter, why)) {
-        *out = NULL;
-        return false;
-    }
+    hn_served_adapter *found;
     hn_os_mutex_lock(&shelf->lock);
-    const bool is_loading = shelf->is_starting && m->state != HN_SERVED_READY;
-    if (!is_loading) {
+    *out = find(shelf, name, asker, &found);
+    snprintf(adapter, HN_ADAPTER_NAME, "%s", *out && found ? found->name : "");
+    hn_os_mutex_unlock(&shelf->lock);
+    return *out || refuse_name(name, why);
+}
+
+bool hn_shelf_find(hn_shelf *shelf, const char *name, uint64_t asker, hn_served **out, hn_served_adapter **adapter, hn_failure *why)
+{
+    hn_os_mutex_lock(&shelf->lock);
+    hn_served *m = find(shelf, name, asker, adapter);
+    const bool is_loading = m && shelf->is_starting && m->state != HN_SERVED_READY;
+    *out = is_loading ? NULL : m;
+    if (*out) {
         m->held++;
         m->last_asked = ++shelf->n_asked;
     }
+    if (*out && *adapter) {
+        (*adapter)->held++;
+        (*adapter)->last_asked = m->last_asked;
+    } else
+        *adapter = NULL;
     hn_os_mutex_unlock(&shelf->lock);
-    *out = is_loading ? NULL : m;
-    return !is_loading || hn_refuse_as(why, HN_REFUSED_LOADING, "model", "%s is being loaded", m->name);
+    return *out || (m ? hn_refuse_as(why, HN_REFUSED_LOADING, "model", "%s is being loaded", m->name) : refuse_name(name, why));
 }
 
 void hn_served_hold(hn_served *m)
@@ -213,35 +172,25 @@ static void put_away(hn_served *m)
     m->batch = NULL;
     m->embedder = NULL;
     m->lm = NULL;
-}
-
-static hn_status add_adapters(hn_served *m)
-{
-    for (int32_t i = 0; i < m->n_adapters; i++) {
-        hn_served_adapter *a = &m->adapters[i];
-        const hn_lm_adapter_options o = { .size = sizeof o, .scale = a->scale, .is_forced = m->o.forces_adapters };
-        const hn_status status = hn_lm_batch_add_adapter(m->batch, a->path, &o, &a->number);
-        if (status != HN_OK)
-            return hn_fail_within(status, "adapter %s: ", a->name);
-        HN_TRY(hn_sha256_file(a->path, a->digest));
-    }
-    return HN_OK;
+    hn_adapters_leave(m);
 }
 
 static hn_status open_model(hn_served *m)
 {
     hn_lm_batch_options batch = m->o.batch;
+    hn_adapters_sweep(m); /* who was dropped while there was no batch */
+    m->room = hn_adapters_room(m);
     HN_TRY(hn_lm_open(&m->lm, m->shelf->engine, m->o.path, &m->o.model));
     HN_TRY(hn_lm_fingerprint(m->lm, m->weights));
     if (hn_lm_embeds(m->lm))
-        return m->n_adapters ? hn_fail(HN_ERR_UNSUPPORTED, "%s embeds: adapters of requests are for models that generate", m->name)
-                             : hn_lm_embedder_new(&m->embedder, m->lm, NULL);
-    if (m->n_adapters)
+        return m->adapters ? hn_fail(HN_ERR_UNSUPPORTED, "%s embeds: adapters of requests are for models that generate", m->name)
+                           : hn_lm_embedder_new(&m->embedder, m->lm, NULL);
+    if (m->room)
         HN_TRY(hn_lm_keep_digests(m->lm, m->o.digests));
-    batch.adapters = m->n_adapters;
-    batch.apart = m->n_adapters ? (batch.sequences ? batch.sequences : 8) : 0;
+    batch.adapters = (int32_t)m->room;
+    batch.apart = m->room ? (batch.sequences ? batch.sequences : 8) : 0;
     HN_TRY(hn_lm_batch_new(&m->batch, m->lm, &batch));
-    HN_TRY(add_adapters(m));
+    HN_TRY(hn_adapters_place(m));
     return hn_lm_scheduler_new(&m->scheduler, m->batch, &m->o.scheduler);
 }
 
@@ -302,6 +251,7 @@ static bool step(void *context)
     hn_answers_look(m);
     if (hn_lm_scheduler_step(m->scheduler, &left) != HN_OK)
         hn_answers_end(m); /* cancelled: the server is ending */
+    hn_adapters_sweep(m);
     if (hn_lm_scheduler_count(m->scheduler, &counts, sizeof counts) == HN_OK) {
         hn_os_mutex_lock(&m->shelf->lock);
         m->counts = counts;
@@ -320,8 +270,7 @@ void hn_shelf_close(hn_shelf *shelf)
     for (int32_t i = 0; i < shelf->n; i++) {
         hn_served *m = shelf->models[i];
         put_away(m);
-        for (int32_t j = 0; j < m->n_adapters; j++)
-            hn_free(shelf->heap, (void *)(uintptr_t)m->adapters[j].path);
+        hn_adapters_free(m);
         hn_free(shelf->heap, m);
     }
     hn_os_mutex_close(&shelf->lock);

@@ -44,6 +44,8 @@ static void add_model(hn_json_writer *w, const hn_served *m, const char *adapter
 
 void hn_api_models(hn_server *s, hn_http_call *call)
 {
+    const uint64_t asker = hn_server_asker(s, call);
+    char adapter[HN_ADAPTER_NAME];
     hn_str out = hn_str_on(s->heap);
     hn_json_writer w = hn_json_write_to(&out);
     hn_json_begin_object(&w);
@@ -52,10 +54,10 @@ void hn_api_models(hn_server *s, hn_http_call *call)
     hn_json_key(&w, "data");
     hn_json_begin_array(&w);
     for (int32_t i = 0; i < s->shelf->n; i++) {
-        const hn_served *m = s->shelf->models[i];
+        hn_served *m = s->shelf->models[i];
         add_model(&w, m, NULL);
-        for (int32_t j = 0; j < m->n_adapters; j++)
-            add_model(&w, m, m->adapters[j].name);
+        for (int32_t j = 0; hn_served_adapter_name(m, asker, j, adapter); j++)
+            add_model(&w, m, adapter);
     }
     hn_json_end_array(&w);
     hn_json_end_object(&w);
@@ -68,14 +70,14 @@ void hn_api_model(hn_server *s, hn_http_call *call)
     const char *name = hn_http_request_of(call)->path + strlen("/v1/models/");
     hn_failure why;
     hn_served *m;
-    int32_t adapter;
-    if (!hn_shelf_look(s->shelf, name, &m, &adapter, &why)) {
+    char adapter[HN_ADAPTER_NAME];
+    if (!hn_shelf_look(s->shelf, name, hn_server_asker(s, call), &m, adapter, &why)) {
         hn_api_refuse(s, call, &why);
         return;
     }
     hn_str out = hn_str_on(s->heap);
     hn_json_writer w = hn_json_write_to(&out);
-    add_model(&w, m, adapter >= 0 ? m->adapters[adapter].name : NULL);
+    add_model(&w, m, *adapter ? adapter : NULL);
     hn_str_add_char(&out, '\n');
     reply(call, 200, "application/json", &out);
 }
@@ -136,8 +138,9 @@ void hn_api_metrics(hn_server *s, hn_http_call *call)
 
 /* ---- /props ---- */
 
-static void add_props(hn_json_writer *w, hn_served *m)
+static void add_props(hn_json_writer *w, hn_served *m, uint64_t asker)
 {
+    char adapter[HN_ADAPTER_NAME];
     static const char *const states[] = { "away", "loading", "ready" };
     hn_json_begin_object(w);
     hn_json_key(w, "name");
@@ -150,8 +153,8 @@ static void add_props(hn_json_writer *w, hn_served *m)
     hn_json_add_string(w, m->o.batch.cache ? m->o.batch.cache : "f32");
     hn_json_key(w, "adapters");
     hn_json_begin_array(w);
-    for (int32_t i = 0; i < m->n_adapters; i++)
-        hn_json_add_string(w, m->adapters[i].name);
+    for (int32_t i = 0; hn_served_adapter_name(m, asker, i, adapter); i++)
+        hn_json_add_string(w, adapter);
     hn_json_end_array(w);
     hn_json_end_object(w);
 }
@@ -166,7 +169,7 @@ void hn_api_props(hn_server *s, hn_http_call *call)
     hn_json_key(&w, "models");
     hn_json_begin_array(&w);
     for (int32_t i = 0; i < s->shelf->n; i++)
-        add_props(&w, s->shelf->models[i]);
+        add_props(&w, s->shelf->models[i], hn_server_asker(s, call));
     hn_json_end_array(&w);
     hn_json_end_object(&w);
     hn_str_add_char(&out, '\n');

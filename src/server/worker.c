@@ -62,6 +62,39 @@ void hn_worker_give(hn_worker *w, hn_task *task)
     hn_os_mutex_unlock(&w->lock);
 }
 
+typedef struct errand {
+    hn_task task;
+    void (*run)(void *context);
+    void *context;
+    hn_os_mutex lock;
+    hn_os_condition ends;
+    bool is_done;
+} errand;
+
+static void run_errand(hn_task *task)
+{
+    errand *e = (errand *)(void *)task;
+    e->run(e->context);
+    hn_os_mutex_lock(&e->lock);
+    e->is_done = true;
+    hn_os_condition_wake(&e->ends);
+    hn_os_mutex_unlock(&e->lock);
+}
+
+void hn_worker_do(hn_worker *w, void (*run)(void *), void *context)
+{
+    errand e = { .task = { NULL, run_errand }, .run = run, .context = context };
+    hn_os_mutex_open(&e.lock);
+    hn_os_condition_open(&e.ends);
+    hn_worker_give(w, &e.task);
+    hn_os_mutex_lock(&e.lock);
+    while (!e.is_done)
+        hn_os_condition_wait(&e.ends, &e.lock);
+    hn_os_mutex_unlock(&e.lock);
+    hn_os_condition_close(&e.ends);
+    hn_os_mutex_close(&e.lock);
+}
+
 void hn_worker_stop(hn_worker *w)
 {
     if (!w->is_running)

@@ -26,6 +26,8 @@ typedef struct hn_worker {
 hn_status hn_worker_start(hn_worker *worker, bool (*step)(void *context), void *context);
 /* Any thread, between start and stop. */
 void hn_worker_give(hn_worker *worker, hn_task *task);
+/* Gives it and waits until it is done; any thread but the worker's own, between start and stop. */
+void hn_worker_do(hn_worker *worker, void (*run)(void *context), void *context);
 /* After all that was given, and when its own work says that there is no more. Takes one that was never started. */
 void hn_worker_stop(hn_worker *worker);
 

@@ -1,4 +1,5 @@
 # serve.rb BUILD SOURCE: see serve.sh.
+require 'fileutils'
 require 'json'
 require 'net/http'
 require 'open3'
@@ -17,9 +18,9 @@ def check(what, holds)
 end
 
 # A server with these words, on a port that is free; its address, and what it wrote on stderr, are the block's.
-def serve(*words)
+def serve(*words, log: nil)
   out, err = IO.pipe, IO.pipe
-  pid = Process.spawn(HONE, 'serve', '--port', '0', *words, out: out[1], err: err[1])
+  pid = Process.spawn(HONE, 'serve', '--port', '0', *words, out: out[1], err: log || err[1])
   out[1].close
   err[1].close
   line = out[0].gets
@@ -351,6 +352,121 @@ def check_models
   end
 end
 
+# ---- adapters that come and go ----
+
+# What NAME.gguf says for a few tokens: of `model:name` on a server.
+def adapter_says(uri, name, more = {})
+  reply = ask(uri, 'POST', '/v1/completions', { model: name, prompt: [5, 6, 7], max_tokens: 20, seed: 1, ignore_eos: true, logprobs: 1 }.merge(more))
+  reply.code == '200' ? JSON.parse(reply.body)['choices'] : reply.code
+end
+
+# One that is held to what was there before it was replaced: its stream is read slowly while `during` runs.
+def stream_during(uri, name)
+  text, values, done = +'', [], false
+  Net::HTTP.start(uri.host, uri.port, read_timeout: 60) do |http|
+    request = Net::HTTP::Post.new('/v1/completions', 'Content-Type' => 'application/json')
+    request.body = JSON.generate(model: name, prompt: [5, 6, 7], max_tokens: 20, seed: 1, ignore_eos: true, logprobs: 1, stream: true)
+    http.request(request) do |reply|
+      reply.read_body do |piece|
+        text << piece
+        yield unless done
+        done = true
+      end
+    end
+  end
+  text.scan(/^data: (\{.*)$/).flatten.flat_map { |e| JSON.parse(e)['choices'] }.flat_map { |c| c.dig('logprobs', 'token_logprobs') || [] }.each { |v| values << v }
+  values
+end
+
+def wait_until
+  600.times { return true if yield || !sleep(0.05) }
+  false
+end
+
+def check_adapters(dir)
+  llama, folder, store = File.join(MODELS, 'llama'), File.join(dir, 'adapters'), File.join(dir, 'store')
+  [folder, store].each { |d| Dir.mkdir(d) }
+  make = lambda do |to, type|
+    system(HONE, 'import', File.join(SOURCE, 'tests/differential/adapters/llama'), to, '--base', llama, '--type', type, out: File::NULL, err: File::NULL)
+  end
+  %w[f32 f16 bf16].each { |type| make.(File.join(store, "#{type}.gguf"), type) }
+  File.write(File.join(store, 'bad.gguf'), 'GGUF no more')
+  put = lambda do |type, name| # a file of it in the place of what is there, as a whole
+    FileUtils.cp(File.join(store, "#{type}.gguf"), File.join(folder, '.new'))
+    File.rename(File.join(folder, '.new'), File.join(folder, "#{name}.gguf"))
+  end
+  put.('f32', 'x')
+  log = File.join(dir, 'reload.log')
+  load = ->(uri, body) { ask(uri, 'POST', '/v1/load_lora_adapter', body) }
+  names = ->(uri) { JSON.parse(ask(uri, 'GET', '/v1/models').body)['data'].map { |m| m['id'] } }
+  said = {}
+  %w[f32 f16 bf16].each { |type| serve("a=#{llama}", '--lora', "x=#{File.join(store, type)}.gguf") { |uri, _| said[type] = adapter_says(uri, 'a:x') } }
+  check('three adapters say three things', said.values.uniq.size == 3)
+  serve("a=#{llama}", '--adapters', folder, '--adapters-max', '2', '--parallel', '2', log: log) do |uri, pid|
+    plain = adapter_says(uri, 'a')
+    check("a folder's are there", names.(uri) == %w[a a:x] && adapter_says(uri, 'a:x') == said['f32'] && plain != said['f32'])
+    put.('f16', 'y')
+    reply = load.(uri, { lora_name: 'y' })
+    check("one more: #{reply.body}", reply.code == '200' && JSON.parse(reply.body)['id'] == 'a:y' && names.(uri) == %w[a a:x a:y])
+    check('it is its own', adapter_says(uri, 'a:y') == said['f16'] && adapter_says(uri, 'y') == said['f16'] && adapter_says(uri, 'a:x') == said['f32'])
+    check('not twice', (reply = load.(uri, { lora_name: 'y' })).code == '400' && error_of(reply)['param'] == 'lora_name')
+    values = stream_during(uri, 'a:y') do
+      put.('bf16', 'y')
+      check('in its place', load.(uri, { lora_name: 'y', load_inplace: true }).code == '200')
+      check('what comes has the new one', adapter_says(uri, 'a:y') == said['bf16'])
+    end
+    check('who began keeps the old one', values == said['f16'][0]['logprobs']['token_logprobs'])
+    check('with a scale', load.(uri, { lora_name: 'x', load_inplace: true, scale: 0.5 }).code == '200' && ![said['f32'], plain].include?(adapter_says(uri, 'a:x')))
+    check('and without', load.(uri, { lora_name: 'x', load_inplace: true }).code == '200' && adapter_says(uri, 'a:x') == said['f32'])
+    put.('bad', 'bad')
+    [[{ lora_name: 'bad' }, '400', 'lora_name'], [{ lora_name: 'none' }, '500', 'lora_name'], [{}, '400', 'lora_name'], [{ lora_name: '../store/f32' }, '400', 'lora_name'],
+     [{ lora_name: 'a b' }, '400', 'lora_name'], [{ lora_name: 'x', lora_path: '/etc/passwd' }, '400', 'lora_path'], [{ lora_name: 'x', model: 'no' }, '404', 'model'],
+     [{ lora_name: 'x' * 64 }, '400', 'lora_name']].each do |body, status, param|
+      reply = load.(uri, body)
+      check("#{body}: #{reply.code} #{reply.body}", reply.code == status && error_of(reply)['param'] == param && !reply.body.include?('passwd'))
+    end
+    check('all as before', names.(uri) == %w[a a:y a:x] && adapter_says(uri, 'a:y') == said['bf16'])
+    # Three have room for two.
+    put.('f32', 'z')
+    check('a third', load.(uri, { lora_name: 'z' }).code == '200')
+    check('each in its turn', %w[x y z x z y].all? { |n| adapter_says(uri, "a:#{n}") == said[{ 'x' => 'f32', 'y' => 'bf16', 'z' => 'f32' }[n]] })
+    put.('f16', 'x') # which is not in the batch
+    check('another file is not taken for it', adapter_says(uri, 'a:x') == '500')
+    put.('f32', 'x')
+    check('but this is', adapter_says(uri, 'a:x') == said['f32'])
+    codes = 24.times.map { |i| Thread.new { [%w[x y z][i % 3], adapter_says(uri, "a:#{%w[x y z][i % 3]}")] } }.map(&:value)
+    check("at a time: #{codes.map { |_, c| c.is_a?(String) ? c : 'said' }.tally}", codes.all? { |n, c| c == '429' || c == said[n == 'y' ? 'bf16' : 'f32'] })
+    check('and gone', ask(uri, 'POST', '/v1/unload_lora_adapter', { lora_name: 'z' }).code == '200' && adapter_says(uri, 'a:z') == '404' &&
+                      ask(uri, 'POST', '/v1/unload_lora_adapter', { lora_name: 'z' }).code == '404' && names.(uri) == %w[a a:y a:x])
+    check('as often as one likes', 40.times.all? { load.(uri, { lora_name: 'x', load_inplace: true }).code == '200' && adapter_says(uri, 'a:x', max_tokens: 1).is_a?(Array) })
+    # SIGHUP: x is another, y is damaged, z is new again, w was never there, bad stays bad.
+    put.('f16', 'x')
+    put.('bad', 'y')
+    put.('f32', 'w')
+    Process.kill('HUP', pid)
+    check('a signal', wait_until { File.read(log).include?('a:w: taken') && File.read(log).include?('a:bad') && File.read(log).include?('a:z: taken') })
+    told = File.read(log)
+    check("is told of: #{told}", told.include?('adapter a:x: taken anew') && told.match?(/adapter a:y: .*y\.gguf/) && !told.include?('a:y: taken'))
+    check('what changed is there', adapter_says(uri, 'a:x') == said['f16'] && adapter_says(uri, 'a:w') == said['f32'] && adapter_says(uri, 'a:z') == said['f32'])
+    File.delete(File.join(folder, 'w.gguf'))
+    Process.kill('HUP', pid)
+    check('what is gone is dropped', wait_until { File.read(log).include?('a:w: dropped') } && adapter_says(uri, 'a:w') == '404')
+  end
+  keys = File.join(dir, 'adapter-keys')
+  File.write(keys, "ann secret-of-ann-12345\nops secret-of-ops-12345 admin\n")
+  File.chmod(0o600, keys)
+  File.delete(File.join(folder, 'bad.gguf'), File.join(folder, 'y.gguf'))
+  serve("a=#{llama}", '--adapters', "a:#{folder}", '--api-keys', keys) do |uri, _|
+    by = ->(who, path, body) { ask(uri, 'POST', path, body, 'Authorization' => "Bearer secret-of-#{who}-12345").code }
+    check('it takes the right', by.('ann', '/v1/unload_lora_adapter', { lora_name: 'x' }) == '403' && by.('ops', '/v1/unload_lora_adapter', { lora_name: 'x' }) == '200' &&
+                                by.('ann', '/v1/completions', { model: 'a:x', prompt: [5], max_tokens: 1 }) == '404' &&
+                                by.('ann', '/v1/completions', { model: 'a:z', prompt: [5], max_tokens: 1 }) == '200')
+  end
+  refused(["a=#{llama}", '--adapters', '/no/such'], '/no/such')
+  refused(["a=#{llama}", '--adapters', folder, '--adapters', folder], 'has a folder already')
+  refused(["a=#{llama}", '--adapters', folder, '--lora', "x=#{store}/f32.gguf"], 'two adapters of this name')
+end
+
 # ---- its end ----
 
 def check_end
@@ -397,6 +513,7 @@ Dir.mktmpdir do |dir|
   check_calls(dir)
   check_keys(dir)
   check_models
+  check_adapters(dir)
   check_end
   refused(['/no/such.gguf'], '/no/such.gguf')
   refused(["a=#{MODELS}/llama", "a=#{MODELS}/qwen3"], 'two models of this name')

@@ -1,11 +1,14 @@
 /* The same answer for everybody, over HTTP: what a request is told, whole or as a stream, is what a session of its own says, by text,
  * log-probabilities, likeliest and end: whoever else asks, in whatever pieces prompts enter, with adapters, experts, windows,
- * grammars and keys in q8_0, guessed ahead, put off for lack of room, beside clients that leave. It fails unless mixed steps, beginnings,
- * requests that made room, and guesses of both kinds were all counted. --quick: fewer requests. */
+ * grammars and keys in q8_0, guessed ahead, put off for lack of room, beside clients that leave. One adapter's place is taken by
+ * another all the time: an answer is of the one that its recipe names, from the first token to the last. It fails unless mixed
+ * steps, beginnings, requests that made room, guesses of both kinds and answers of both adapters were all counted. --quick: fewer
+ * requests. */
 #include "base/json.h"
 #include "hone/hone.h"
 #include "infer/log_sum.h"
 #include "server/answer.h"
+#include "server/served_adapters.h"
 #include "server/server.h"
 #include "tests/harness/check.h"
 #include "tests/harness/http_client.h"
@@ -51,7 +54,7 @@ static const struct {
     { "gemma2", MODELS "gemma2", NULL, 63, false, true }, { "tiny8", "hone:tiny", "q8_0", 65, false, true },
     { "qwen3", MODELS "qwen3", NULL, 512, false, false },
 };
-enum { N_KINDS = sizeof kinds / sizeof *kinds, N_ADAPTERS = 3 };
+enum { N_KINDS = sizeof kinds / sizeof *kinds, N_ADAPTERS = 3, SWAPPED = N_ADAPTERS }; /* SWAPPED: by turns the first and the last */
 static const double scales[N_ADAPTERS] = { 1, 0.5, -1.5 };
 
 enum { N_GRAMMARS = 4 };
@@ -66,6 +69,7 @@ static asked *all;
 static int n_requests, port;
 static _Atomic int next_request;
 static char adapter_file[300];
+static int n_swapped[N_ADAPTERS], n_replaced_held;
 
 static uint32_t draw(uint64_t *state, uint32_t n)
 {
@@ -81,7 +85,8 @@ static void make_request(asked *a, uint64_t *state)
     static const int lengths[] = { 1, 2, 17, 63, 64, 65, 100, 127, 128, 129, 150 };
     static const char *const stops[] = { NULL, NULL, "e", "the", "\n" };
     a->model = (int)draw(state, N_KINDS);
-    a->adapter = kinds[a->model].has_adapters ? (int)draw(state, N_ADAPTERS + 1) - 1 : -1;
+    a->adapter = kinds[a->model].has_adapters ? (int)draw(state, N_ADAPTERS + 5) - 1 : -1;
+    a->adapter = a->adapter > SWAPPED ? SWAPPED : a->adapter;
     a->n = lengths[draw(state, sizeof lengths / sizeof *lengths)];
     const uint32_t text = draw(state, 4);
     const int own = draw(state, 3) ? a->n - (int)draw(state, a->n < 40 ? (uint32_t)a->n : 40) : a->n;
@@ -156,6 +161,8 @@ static void body_of(const asked *a, hn_str *out)
         hn_json_key(&w, "grammar");
         hn_json_add_string(&w, a->grammar);
     }
+    hn_json_key(&w, "recipe");
+    hn_json_add_bool(&w, a->adapter == SWAPPED);
     hn_json_key(&w, "stream");
     hn_json_add_bool(&w, a->streams);
     hn_json_key(&w, "ignore_eos");
@@ -201,11 +208,15 @@ static void hear(said *s, const hn_json *choice)
     }
 }
 
-static void hear_json(said *to, const char *text, size_t bytes)
+/* *scale: of the adapter that its recipe names, if it has one. */
+static void hear_json(said *to, const char *text, size_t bytes, double *scale)
 {
     hn_json_text *json = NULL;
     if (!CHECK_OK(hn_json_read(&heap, "reply", text, bytes, &json)))
         return;
+    const hn_json *recipe = hn_json_get(hn_json_root(json), "recipe");
+    if (recipe)
+        *scale = number_of(hn_json_get(recipe, "adapter_scale"));
     const hn_json *choices = hn_json_get(hn_json_root(json), "choices");
     for (const hn_json *c = choices ? choices->as.children.first : NULL; c; c = c->next) {
         const hn_json *index = hn_json_get(c, "index");
@@ -215,17 +226,17 @@ static void hear_json(said *to, const char *text, size_t bytes)
     hn_json_free(json);
 }
 
-static void hear_reply(asked *a, said *to)
+static void hear_reply(asked *a, said *to, double *scale)
 {
     char *at = a->reply.body, *event, *last = NULL;
     if (!a->streams) {
-        hear_json(to, a->reply.body, a->reply.body_bytes);
+        hear_json(to, a->reply.body, a->reply.body_bytes, scale);
         return;
     }
     while (http_next_event(&at, &event)) {
         last = event;
         if (strcmp(event, "[DONE]") != 0)
-            hear_json(to, event, strlen(event));
+            hear_json(to, event, strlen(event), scale);
     }
     CHECK(last && !strcmp(last, "[DONE]"));
 }
@@ -384,12 +395,13 @@ static bool serve(void)
             .batch = { .size = sizeof o.batch, .sequences = 8, .context = CONTEXT, .tokens = 160, .rows = 16, .blocks = 6,
                        .cache = kinds[i].cache },
             .scheduler = { .size = sizeof o.scheduler, .running = 6, .piece = kinds[i].piece, .draft = kinds[i].drafts ? &draft : NULL },
+            .adapters = kinds[i].has_adapters ? N_ADAPTERS + 3 : 0, /* the swapped one, one that is replaced, and one that comes */
         };
         if (!CHECK_OK(hn_shelf_add(&shelf, kinds[i].name, &o, &m)))
             return false;
-        for (int k = 0; k < N_ADAPTERS && kinds[i].has_adapters; k++) {
+        for (int k = 0; k <= SWAPPED && kinds[i].has_adapters; k++) {
             char word[400];
-            snprintf(word, sizeof word, "%s:a%d=%s:%g", kinds[i].name, k, adapter_file, scales[k]);
+            snprintf(word, sizeof word, "%s:a%d=%s:%g", kinds[i].name, k, adapter_file, scales[k % N_ADAPTERS]);
             CHECK_OK(hn_shelf_add_adapter(&shelf, word));
         }
     }
@@ -404,13 +416,58 @@ static bool serve(void)
     return CHECK_THAT(!failure, "%s", failure);
 }
 
+/* Somebody has one that is replaced. */
+static bool is_held(void)
+{
+    bool is_one = false;
+    hn_os_mutex_lock(&shelf.lock);
+    for (const hn_served_adapter *a = shelf.models[0]->adapters; a; a = a->next)
+        is_one |= !a->is_listed;
+    hn_os_mutex_unlock(&shelf.lock);
+    return is_one;
+}
+
+/* As long as somebody asks: when nobody has any more the one before the last, the last is replaced. */
+static void swap_adapters(void)
+{
+    char name[8];
+    snprintf(name, sizeof name, "a%d", SWAPPED);
+    for (int n = 1; next_request < n_requests; n++) {
+        const hn_adapter_order o = { .model = kinds[0].name, .name = name, .path = adapter_file, .scale = scales[n % 2 ? N_ADAPTERS - 1 : 0] };
+        hn_failure why = { .kind = HN_REFUSED_NOT };
+        if (is_held())
+            n--;
+        else if (CHECK_THAT(hn_shelf_take_adapter(&shelf, &o, &why), "%s", why.message))
+            n_replaced_held += is_held();
+        hn_os_thread_rest(2);
+    }
+}
+
 static void ask_all(void)
 {
     pthread_t threads[N_CLIENTS];
     for (int i = 0; i < N_CLIENTS; i++)
         pthread_create(&threads[i], NULL, client, NULL);
+    swap_adapters();
     for (int i = 0; i < N_CLIENTS; i++)
         pthread_join(threads[i], NULL);
+}
+
+/* Of its model, with its adapter: of the swapped one, that of its scale. */
+static hn_lm *alone_for(hn_lm *lm[N_KINDS][N_ADAPTERS + 1], const asked *a, double scale)
+{
+    int adapter = a->adapter;
+    if (adapter == SWAPPED) {
+        adapter = scale == scales[0] ? 0 : N_ADAPTERS - 1;
+        CHECK(scale == scales[adapter]);
+        n_swapped[adapter]++;
+    }
+    hn_lm **of = &lm[a->model][adapter + 1];
+    if (!*of && CHECK_OK(hn_lm_open(of, engine, kinds[a->model].path, NULL)) && adapter >= 0) {
+        const hn_lm_adapter_options o = { .size = sizeof o, .scale = scales[adapter] };
+        CHECK_OK(hn_lm_add_adapter(*of, adapter_file, &o));
+    }
+    return *of;
 }
 
 static void judge(void)
@@ -421,22 +478,23 @@ static void judge(void)
         asked *a = &all[i];
         if (a->leaves_after)
             continue;
-        hn_lm **of = &lm[a->model][a->adapter + 1];
-        if (!*of && CHECK_OK(hn_lm_open(of, engine, kinds[a->model].path, NULL)) && a->adapter >= 0) {
-            const hn_lm_adapter_options o = { .size = sizeof o, .scale = scales[a->adapter] };
-            CHECK_OK(hn_lm_add_adapter(*of, adapter_file, &o));
-        }
         if (!CHECK_THAT(a->reply.status == 200 && a->reply.is_whole, "request %d: status %d, %s", i, a->reply.status,
                         a->reply.body ? a->reply.body : "no reply"))
             continue;
+        double scale = 0;
         memset(got, 0, sizeof got);
-        hear_reply(a, got);
+        hear_reply(a, got, &scale);
+        hn_lm *of = alone_for(lm, a, scale);
         for (int k = 0; k < a->n_choices; k++) {
             memset(&want, 0, sizeof want);
-            run_alone(*of, a, k, &want);
+            run_alone(of, a, k, &want);
             compare(i, k, &got[k], &want);
         }
     }
+    fprintf(stderr, "%d and %d answers of the adapters that were swapped, %d times while somebody had it\n", n_swapped[0],
+            n_swapped[N_ADAPTERS - 1], n_replaced_held);
+    CHECK(n_replaced_held > 0 && n_swapped[0] + n_swapped[N_ADAPTERS - 1] > 0 &&
+          (check_flag("--quick") || (n_swapped[0] > 0 && n_swapped[N_ADAPTERS - 1] > 0)));
     for (int i = 0; i < N_KINDS; i++)
         for (int k = 0; k <= N_ADAPTERS; k++)
             hn_lm_close(lm[i][k]);

@@ -11,6 +11,7 @@ void hn_os_signals_watch(void (*on)(int number, bool is_wish));
 /* Ends the process as the signal would have, had nobody watched. */
 void hn_os_signal_end(int number);
 bool hn_os_signal_is_interrupt(int number); /* Ctrl-C */
+bool hn_os_signal_is_hangup(int number);    /* SIGHUP; there is none on Windows */
 
 /* A file beyond a limit of the process is an error like others. */
 void hn_os_signals_spare_large_files(void);

@@ -47,4 +47,6 @@ void hn_os_signal_end(int number)
 
 bool hn_os_signal_is_interrupt(int number) { return number == SIGINT; }
 
+bool hn_os_signal_is_hangup(int number) { return number == SIGHUP; }
+
 void hn_os_signals_spare_large_files(void) { signal(SIGXFSZ, SIG_IGN); }

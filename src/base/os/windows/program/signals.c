@@ -29,6 +29,12 @@ void hn_os_signal_end(int number)
     ExitProcess(STATUS_CONTROL_C_EXIT);
 }
 
+bool hn_os_signal_is_hangup(int number)
+{
+    (void)number;
+    return false;
+}
+
 bool hn_os_signal_is_interrupt(int number) { return number == SIGINT; }
 
 void hn_os_signals_spare_large_files(void) {}
