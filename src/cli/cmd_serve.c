@@ -1,4 +1,5 @@
 /* hone serve: models over HTTP, until a signal asks for an end. */
+#include "base/os/program.h"
 #include "base/os/threads.h"
 #include "cli/cache_folder.h"
 #include "cli/ignore_option.h"
@@ -10,20 +11,28 @@
 #include "server/served_adapters.h"
 #include "server/server.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define LIMIT_FIELD(field, otherwise, name, what) int64_t field;
 #define LIMIT_OPTION(field, otherwise, name, what)                                                                     \
     HN_INT(serve_args, limits.field, name, "N", 1, INT64_MAX, what "; default " #otherwise),
+#define KEPT_OPTION(field, otherwise, name, what)                                                                      \
+    HN_INT(serve_args, kept.field, name, "N", 1, INT64_MAX, what "; default " #otherwise),
+#define KEPT_TAKE(field, otherwise, name, what)  o.field = a->kept.field;
 #define LIMIT_TAKE(field, otherwise, name, what) o.http.field = a->limits.field;
 
 typedef struct serve_args {
-    const char *host, *cache, *keys, *log;
+    const char *host, *cache, *keys, *log, *jobs, *train_memory;
     bool shares_beginnings;
     hn_list hosts, origins;
     struct {
         HN_HTTP_LIMITS(LIMIT_FIELD)
     } limits;
+    struct {
+        HN_JOB_LIMITS(LIMIT_FIELD)
+    } kept;
+    int64_t train_threads;
     int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram;
     bool force, mapped;
     hn_list lora, folders, ignore;
@@ -64,6 +73,11 @@ static const hn_option options[] = {
     HN_TEXT(serve_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_INT(serve_args, draft_ngram, "draft-ngram", "N", 1, 64,
            "guess what followed the last tokens, up to N, where they were said before; default: no guesses"),
+    HN_GROUP("files and training"),
+    HN_TEXT(serve_args, jobs, "jobs", "DIR", "where they are kept; without it there are none"),
+    HN_INT(serve_args, train_threads, "train-threads", "N", 1, 256, "of a run; default: half of the processors"),
+    HN_TEXT(serve_args, train_memory, "train-memory", "SIZE", "of a run at most, as 8G; default: what is free"),
+    HN_JOB_LIMITS(KEPT_OPTION)
     HN_GROUP("limits of HTTP"),
     HN_HTTP_LIMITS(LIMIT_OPTION)
     HN_GROUP("what computes it, and how"),
@@ -81,6 +95,7 @@ typedef struct serving {
     hn_shelf shelf;
     bool has_shelf;
     hn_keys *keys;
+    hn_jobs *jobs;
     hn_server *server;
     hn_lm_draft_options draft;
 } serving;
@@ -112,7 +127,7 @@ static hn_status fill_shelf(serving *s, int n, char **words)
                    .cache = a->cache, .mapped = a->mapped },
         .scheduler = { .size = sizeof o.scheduler, .running = a->parallel, .waiting = a->waiting, .piece = a->piece,
                        .draft = a->draft_ngram ? &s->draft : NULL },
-        .forces_adapters = a->force, .adapters = a->most_adapters, .digests = hn_cache_folder(),
+        .forces_adapters = a->force, .takes_adapters = a->jobs != NULL, .adapters = a->most_adapters, .digests = hn_cache_folder(),
     };
     HN_TRY(hn_machine_numerics(&a->machine, &o.model.numerics));
     for (int i = 0; i < n; i++)
@@ -132,6 +147,19 @@ static hn_status take_log(const char *form, hn_log *out)
     return HN_OK;
 }
 
+static hn_status open_jobs(serving *s)
+{
+    static char program[4096];
+    const serve_args *a = s->args;
+    if (!a->jobs)
+        return HN_OK;
+    HN_REQUIRE(hn_os_program_path(program, sizeof program), HN_ERR_IO, "--jobs: this program's own file: %s", strerror(errno));
+    hn_jobs_options o = { .folder = a->jobs, .program = program, .memory = a->train_memory, .digests = hn_cache_folder(),
+                          .threads = a->train_threads };
+    HN_JOB_LIMITS(KEPT_TAKE)
+    return hn_jobs_open(&s->jobs, &s->shelf, s->keys, &o);
+}
+
 static hn_status open_serving(serving *s, int n, char **words)
 {
     static char builtin[64];
@@ -145,11 +173,13 @@ static hn_status open_serving(serving *s, int n, char **words)
     HN_TRY(fill_shelf(s, n ? n : 1, n ? words : &only));
     if (a->keys)
         HN_TRY(hn_keys_read(&s->keys, &s->heap, a->keys));
+    HN_TRY(open_jobs(s));
     hn_server_options o = {
         .http = { .host = a->host, .port = (int)a->port }, .keys = s->keys, .shares_beginnings = a->shares_beginnings,
         .guard = { .hosts = a->hosts.at, .n_hosts = (size_t)a->hosts.n, .origins = a->origins.at, .n_origins = (size_t)a->origins.n },
     };
     HN_HTTP_LIMITS(LIMIT_TAKE)
+    o.jobs = s->jobs;
     HN_TRY(take_log(a->log, &o.log));
     return hn_server_open(&s->server, &s->shelf, &o);
 }
@@ -194,6 +224,8 @@ static hn_status serve(serving *s, int n, char **words, FILE *out)
     fflush(out);
     for (int32_t i = 0; i < s->shelf.n; i++)
         fprintf(stderr, "%s, %s\n", s->shelf.models[i]->name, hn_lm_numerics_name(s->shelf.models[i]->o.model.numerics));
+    if (s->jobs)
+        hn_jobs_begin(s->jobs);
     wait_for_end(s);
     return HN_OK;
 }
@@ -208,6 +240,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
         fputs("no MODEL was given: this is the one that is built in, which tells stories\n", stderr);
     const hn_status status = serve(&s, n_operands, operands, out);
     hn_server_close(s.server);
+    hn_jobs_close(s.jobs);
     if (s.has_shelf)
         hn_shelf_close(&s.shelf);
     hn_keys_free(s.keys);

@@ -9,6 +9,7 @@
 #include "cli/machine_options.h"
 #include "cli/memory.h"
 #include "cli/progress.h"
+#include "cli/tied.h"
 #include "hone/finetune.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ typedef struct train_args {
     hn_list files;
     hn_machine_args machine; /* threads are a setting */
     hn_sink out;
-    bool resume, dry_run;
+    bool resume, dry_run, tied;
     int64_t samples;
 } train_args;
 
@@ -30,6 +31,8 @@ static const hn_option options[] = {
     HN_FLAG(train_args, resume, "resume", "go on with the run in DIR: without MODEL, as it was told then"),
     HN_INT(train_args, samples, "samples", "N", 0, 64,
            "answers before and after, for the report (3)"),
+    HN_FLAG(train_args, tied, "tied",
+            "for programs that start it: a byte on standard input asks it to save and end, its end ends it at once, and others go first"),
     HN_FLAG(train_args, dry_run, "dry-run", "say what would be done, and train nothing"),
     HN_SETTINGS(train_args, settings, hn_finetune_setting),
     HN_GROUP("how examples become tokens"),
@@ -253,6 +256,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap heap;
     hn_setting_words words;
     HN_REQUIRE(args->out.path || args->dry_run, HN_ERR_ARGUMENT, "expected --out DIR");
+    if (args->tied)
+        HN_TRY(hn_tied_begin());
     hn_heap_init(&heap, NULL);
     hn_status status = hn_setting_words_of(&words, &heap, &args->settings, hn_finetune_setting, "threads");
     if (status == HN_OK)

@@ -32,6 +32,14 @@ static void on_signal(int number, bool is_wish)
     hn_engine_cancel(atomic_load(&engine));
 }
 
+void hn_interrupt_ask(void)
+{
+    enum { TERMINATE = 15 }; /* as if by that signal, on every system */
+    atomic_store(&which, TERMINATE);
+    atomic_store(&asked.is_set, true);
+    hn_engine_cancel(atomic_load(&engine));
+}
+
 void hn_interrupt_install(void) { hn_os_signals_watch(on_signal); }
 
 void hn_interrupt_begin(bool again_ends)

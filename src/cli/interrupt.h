@@ -18,6 +18,9 @@ void hn_interrupt_install(void);
 void hn_interrupt_begin(bool again_ends);
 void hn_interrupt_end(void);
 
+/* The same wish without a signal; any thread. Whoever begins to watch later has not heard it. */
+void hn_interrupt_ask(void);
+
 /* For hn_run_options.cancel. */
 const hn_cancel_flag *hn_interrupt_flag(void);
 bool hn_interrupt_is_asked(void);

@@ -20,6 +20,10 @@
     X(NO_MODEL, 404, "invalid_request_error", "model_not_found")                                                  \
     X(NO_PATH, 404, "invalid_request_error", "unknown_url")                                                       \
     X(NO_METHOD, 405, "invalid_request_error", "method_not_allowed")                                              \
+    X(NO_OBJECT, 404, "invalid_request_error", "not_found")                                                       \
+    X(IN_USE, 409, "invalid_request_error", "conflict")                                                           \
+    X(TOO_LARGE, 413, "invalid_request_error", "file_too_large")                                                  \
+    X(QUOTA, 403, "permission_error", "quota_exceeded")                                                           \
     X(BUSY, 429, "rate_limit_error", "queue_full")                                                                \
     X(INTERNAL, 500, "server_error", "internal_error")                                                            \
     X(LOADING, 503, "server_error", "model_is_loading")                                                           \

@@ -54,6 +54,33 @@ static const hn_field ollama_embed[] = {
 static const hn_field ollama_show[] = {
 #include "server/fields/ollama_show.def"
 };
+static const hn_field files[] = {
+#include "server/fields/files.def"
+};
+static const hn_field expires_after[] = {
+#include "server/fields/expires_after.def"
+};
+static const hn_field files_list[] = {
+#include "server/fields/files_list.def"
+};
+static const hn_field jobs[] = {
+#include "server/fields/jobs.def"
+};
+static const hn_field job_method[] = {
+#include "server/fields/job_method.def"
+};
+static const hn_field job_part[] = {
+#include "server/fields/job_part.def"
+};
+static const hn_field job_hyperparameters[] = {
+#include "server/fields/job_hyperparameters.def"
+};
+static const hn_field jobs_list[] = {
+#include "server/fields/jobs_list.def"
+};
+static const hn_field job_events[] = {
+#include "server/fields/job_events.def"
+};
 
 #define HN_FIELD_TABLE(name, api) const hn_fields hn_fields_##name = { api, name, sizeof name / sizeof *name };
 #include "server/field_tables.def"

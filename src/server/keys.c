@@ -56,6 +56,14 @@ const hn_key *hn_keys_find(const hn_keys *keys, const char *secret)
     return found ? &keys->at[found - 1] : NULL;
 }
 
+const hn_key *hn_keys_named(const hn_keys *keys, const char *name)
+{
+    for (size_t i = 0; i < keys->n; i++)
+        if (!strcmp(keys->at[i].name, name))
+            return &keys->at[i];
+    return NULL;
+}
+
 const hn_key *hn_keys_of(const hn_keys *keys, const hn_http_request *request)
 {
     const char *bearer = hn_http_find_field(request, "authorization");

@@ -30,6 +30,7 @@ size_t hn_keys_count(const hn_keys *keys);
 
 /* NULL: nobody's. What is found lives as long as the keys. */
 const hn_key *hn_keys_find(const hn_keys *keys, const char *secret);
+const hn_key *hn_keys_named(const hn_keys *keys, const char *name);
 /* By "Authorization: Bearer SECRET" or "x-api-key: SECRET"; where both are given they have to be one key's. */
 const hn_key *hn_keys_of(const hn_keys *keys, const hn_http_request *request);
 

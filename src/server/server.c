@@ -89,6 +89,8 @@ static void on_call(void *context, hn_http_call *call)
     hn_worker_give(&s->desk, &v->task);
 }
 
+#define FILES "/v1/files"
+
 /* By the head alone: whoever may not ask is told before a body is taken. */
 static bool on_head(void *context, hn_http_call *call)
 {
@@ -97,8 +99,11 @@ static bool on_head(void *context, hn_http_call *call)
     hn_guard_share(&s->o.guard, call);
     if (hn_guard_preflight(&s->o.guard, call))
         return false;
-    if (hn_server_admits(s, call, &why))
+    if (hn_server_admits(s, call, &why)) {
+        if (s->o.jobs && !strcmp(hn_http_request_of(call)->path, FILES))
+            hn_http_set_body_limit(call, hn_jobs_body_bytes(s->o.jobs));
         return true;
+    }
     s->n_calls++;
     hn_api_refuse(s, call, &why);
     return false;
@@ -138,6 +143,9 @@ hn_status hn_server_open(hn_server **out, hn_shelf *shelf, const hn_server_optio
     s->shelf = shelf;
     s->o = *options;
     s->o.guard.has_keys = options->keys != NULL;
+    static const char *const forms[] = { FILES };
+    s->o.guard.form_paths = forms;
+    s->o.guard.n_form_paths = 1;
     s->o.guard.host = options->http.host ? options->http.host : "127.0.0.1";
     hn_os_mutex_open(&s->lock);
     const hn_status status = open_server(s);
@@ -151,7 +159,12 @@ hn_status hn_server_open(hn_server **out, hn_shelf *shelf, const hn_server_optio
 
 int hn_server_port(const hn_server *s) { return hn_http_port(s->http); }
 
-void hn_server_drain(hn_server *s) { hn_http_drain(s->http); }
+void hn_server_drain(hn_server *s)
+{
+    if (s->o.jobs)
+        hn_jobs_drain(s->o.jobs);
+    hn_http_drain(s->http);
+}
 
 bool hn_server_is_idle(const hn_server *s) { return hn_http_is_idle(s->http); }
 
@@ -165,6 +178,7 @@ void hn_server_close(hn_server *s)
         hn_http_drain(s->http);
     hn_engine_cancel(s->shelf->engine);
     hn_worker_stop(&s->desk);
+    hn_jobs_end(s->o.jobs);
     for (int32_t i = 0; i < s->shelf->n; i++)
         hn_worker_stop(&s->shelf->models[i]->clerk);
     for (int32_t i = 0; i < s->shelf->n; i++)

@@ -4,6 +4,7 @@
 #define HN_SERVER_SERVER_H
 
 #include "server/guard.h"
+#include "server/jobs.h"
 #include "server/keys.h"
 #include "server/log.h"
 #include "server/served.h"
@@ -16,6 +17,7 @@ typedef struct hn_server_options {
     const hn_keys *keys;   /* who may ask; NULL: everybody whom the guard admits. It outlives the server */
     bool shares_beginnings; /* among keys: what they ask is told by how soon others are answered */
     hn_log log;
+    hn_jobs *jobs; /* files and jobs; NULL: none. Ended with the server, and the caller's to close */
 } hn_server_options;
 
 /* Serves what is on the shelf, which stays the caller's and outlives it; loads its models, as many as may be at a time, in the

@@ -143,7 +143,9 @@ static void try_kinds(const hn_fields *t, const hn_field *f)
     for (int i = 0; i < N_SAMPLES; i++) {
         const hn_kinds kind = samples[i].kind;
         const bool fits = (f->kinds & kind) || (kind == HN_IS_INT && (f->kinds & HN_IS_NUMBER));
-        const bool lies_in = kind != HN_IS_NUMBER || f->high == 0 || (0.5 >= f->low && 0.5 <= f->high);
+        const double value = kind == HN_IS_INT ? 1 : 0.5; /* as in the sample */
+        const bool is_number = kind == HN_IS_INT || kind == HN_IS_NUMBER;
+        const bool lies_in = !is_number || f->high == 0 || (value >= f->low && value <= f->high);
         CHECK(takes_value(t, f, samples[i].json, &why) == (fits && lies_in));
         if (!fits)
             CHECK(why.kind == HN_REFUSED_INVALID);

@@ -17,4 +17,8 @@ bool hn_os_narrow(const wchar_t *text, char *out, size_t room);
 /* errno from the system's last error; false. */
 bool hn_os_fail(void);
 
+/* One line of all words, as a program takes them apart again: a quote, and backslashes before one, get a backslash. Of the
+ * program alone. */
+bool hn_os_join_words(const char *const *words, char *line, size_t room);
+
 #endif

@@ -66,8 +66,7 @@ bool hn_os_program_path(char *path, size_t room)
     return false;
 }
 
-/* One line of all words, as a program takes them apart again: a quote, and backslashes before one, get a backslash. */
-static bool join(const char *const *words, char *line, size_t room)
+bool hn_os_join_words(const char *const *words, char *line, size_t room)
 {
     size_t n = 0;
     for (; *words; words++) {
@@ -106,7 +105,7 @@ int hn_os_program_run(const char *path, const char *const *words)
     DWORD status = 0;
     if (!hn_os_widen(path, wide))
         return -1;
-    if (!join(words, line, ROOM) || MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, line, -1, wide_line, ROOM) <= 0) {
+    if (!hn_os_join_words(words, line, ROOM) || MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, line, -1, wide_line, ROOM) <= 0) {
         errno = E2BIG;
         return -1;
     }

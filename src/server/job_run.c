@@ -1,0 +1,349 @@
+/* Training: one job at a time, in a process of its own. */
+#include "base/file.h"
+#include "base/os/clock.h"
+#include "base/os/files.h"
+#include "base/os/folders.h"
+#include "base/sha256.h"
+#include "server/jobs_state.h"
+#include "server/served_adapters.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RESTARTS = 3, FAILED = 1, USAGE = 2 };
+
+static bool record(hn_jobs *jobs, hn_job *job)
+{
+    hn_failure why;
+    return hn_job_record(jobs, job, &why); /* if not, it is as it was on the disk: it is looked at again then */
+}
+
+/* ---- ends ---- */
+
+static void over(hn_jobs *jobs, hn_job *job, hn_job_state state)
+{
+    job->state = state;
+    job->finished = hn_clock_wall_ns() / 1000000000;
+    hn_job_hold(jobs, job, -1);
+}
+
+static void fail(hn_jobs *jobs, hn_job *job, const char *code, const char *message)
+{
+    snprintf(job->code, sizeof job->code, "%s", code);
+    snprintf(job->error, sizeof job->error, "%s", message);
+    hn_jobs_clean(jobs, job->error, sizeof job->error);
+    over(jobs, job, HN_JOB_FAILED);
+    hn_job_note_add(job, "error", "%.180s", job->error);
+    record(jobs, job);
+}
+
+/* The last line that it said: why. */
+static void last_words(hn_jobs *jobs, const hn_job *job, char *to, size_t room)
+{
+    static const char name[] = "hone train: ";
+    char path[HN_KEPT_PATH];
+    void *text;
+    size_t bytes;
+    snprintf(to, room, "training ended without a word");
+    hn_job_path(jobs, job, "train.log", path);
+    if (hn_file_read(jobs->heap, path, (size_t)1 << 26, &text, &bytes) != HN_OK)
+        return;
+    char *found = NULL;
+    for (char *at = text; (at = strstr(at, name)); at++)
+        found = at + sizeof name - 1;
+    if (found)
+        snprintf(to, room, "%.*s", (int)strcspn(found, "\n"), found);
+    hn_free(jobs->heap, text);
+}
+
+/* ---- what came of it ---- */
+
+typedef struct finishing {
+    hn_task task;
+    hn_jobs *jobs;
+    hn_job *job;
+    char path[HN_KEPT_PATH], sha256[65], verdict[HN_LONG_TEXT], adapter[64], model[128];
+    uint64_t owner;
+    int64_t tokens;
+    bool is_there, is_served, is_new;
+    hn_failure why;
+} finishing;
+
+static void read_metrics(finishing *f)
+{
+    hn_job_metrics m;
+    hn_job_metrics_read(f->jobs, f->job, &m);
+    for (size_t at = 0; at < m.bytes;) {
+        hn_json_text *line;
+        const char *end = memchr(m.text + at, '\n', m.bytes - at);
+        const size_t n = end ? (size_t)(end - m.text) - at : m.bytes - at;
+        if (end && hn_json_read(f->jobs->heap, "a line", m.text + at, n, &line) == HN_OK) {
+            const hn_json *v = hn_json_root(line);
+            f->tokens += hn_field_int(v, "tokens", 0);
+            snprintf(f->verdict, sizeof f->verdict, "%s", hn_field_text(v, "verdict", f->verdict));
+            hn_json_free(line);
+        }
+        at += n + 1;
+    }
+    hn_job_metrics_free(&m);
+}
+
+static uint64_t owner_of(const hn_jobs *jobs, const char *name)
+{
+    const hn_key *key = jobs->keys && *name ? hn_keys_named(jobs->keys, name) : NULL;
+    return key ? key->owner : 0;
+}
+
+static void succeed(hn_jobs *jobs, hn_job *job, const finishing *f)
+{
+    memcpy(job->sha256, f->sha256, sizeof job->sha256);
+    memcpy(job->verdict, f->verdict, sizeof job->verdict);
+    job->trained_tokens = f->tokens;
+    over(jobs, job, HN_JOB_SUCCEEDED);
+    hn_job_note_add(job, "info", "it is trained: sha256 %s", job->sha256);
+    if (f->is_served)
+        hn_job_note_add(job, "info", "it is served as %.70s:%.60s", job->model, job->adapter);
+    else
+        hn_job_note_add(job, "warn", "it is not served: %.170s", f->why.message);
+    record(jobs, job);
+    hn_upload_results(jobs, job);
+}
+
+static void end_finish(hn_task *task)
+{
+    finishing *f = (finishing *)(void *)task;
+    hn_jobs *jobs = f->jobs;
+    hn_job *job = f->job;
+    job->is_served = f->is_served;
+    if (f->is_new) {
+        jobs->trained = NULL;
+        jobs->is_finishing = false;
+    }
+    if (f->is_new && !f->is_there)
+        fail(jobs, job, "no_result", f->why.message);
+    else if (f->is_new)
+        succeed(jobs, job, f);
+    hn_free(jobs->heap, f);
+}
+
+/* On the reader: the adapter is held to its contract and found from here on. */
+static void finish(hn_task *task)
+{
+    finishing *f = (finishing *)(void *)task;
+    hn_jobs *jobs = f->jobs;
+    f->is_there = hn_sha256_file(f->path, f->sha256) == HN_OK;
+    if (!f->is_there)
+        hn_refuse_by(&f->why, HN_ERR_IO, NULL);
+    if (f->is_there && f->is_new)
+        read_metrics(f);
+    const hn_adapter_order order = { .model = f->model, .name = f->adapter, .path = f->path, .owner = f->owner };
+    const bool is_orphan = jobs->keys && !f->owner;
+    f->is_served = f->is_there && !jobs->ends && !is_orphan && hn_shelf_take_adapter(jobs->shelf, &order, &f->why);
+    hn_jobs_clean(jobs, f->why.message, sizeof f->why.message);
+    f->task.run = end_finish;
+    hn_worker_give(&jobs->office, &f->task);
+}
+
+static bool give_to_finish(hn_jobs *jobs, hn_job *job, bool is_new)
+{
+    finishing *f = jobs->ends ? NULL : hn_alloc(jobs->heap, HN_TAG_STATE, sizeof *f);
+    if (!f)
+        return false;
+    *f = (finishing){ .task = { NULL, finish }, .jobs = jobs, .job = job, .owner = owner_of(jobs, job->owner), .is_new = is_new };
+    memcpy(f->adapter, job->adapter, sizeof f->adapter);
+    memcpy(f->model, job->model, sizeof f->model);
+    hn_job_path(jobs, job, "run/adapter.gguf", f->path);
+    hn_worker_give(&jobs->reader, &f->task);
+    return true;
+}
+
+/* Nobody else uses them yet. What is not to be served any more, because its model or its key is gone, stays a file. */
+void hn_jobs_serve_all(hn_jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->n_jobs; i++)
+        if (jobs->jobs[i]->state == HN_JOB_SUCCEEDED && !jobs->jobs[i]->is_away)
+            give_to_finish(jobs, jobs->jobs[i], false);
+}
+
+/* ---- the process ---- */
+
+typedef struct newest {
+    int64_t step;
+} newest;
+
+static bool look_at(void *context, const char *name)
+{
+    newest *n = context;
+    if (!strncmp(name, "step-", 5) && strtoll(name + 5, NULL, 10) > n->step)
+        n->step = strtoll(name + 5, NULL, 10);
+    return true;
+}
+
+static int64_t saved_step(const hn_jobs *jobs, const hn_job *job)
+{
+    char run[HN_KEPT_PATH];
+    newest n = { 0 };
+    hn_job_path(jobs, job, "run", run);
+    hn_os_folder_each(run, look_at, &n);
+    return n.step;
+}
+
+static void forget_run(hn_jobs *jobs, const hn_job *job)
+{
+    char run[HN_KEPT_PATH];
+    hn_job_path(jobs, job, "run", run);
+    hn_kept_remove(run);
+}
+
+/* It was ended by something else: the system, which lacked memory, or its own mistake. */
+static void ended_by(hn_jobs *jobs, hn_job *job, int status)
+{
+    char message[HN_NOTE_TEXT];
+    const int64_t step = saved_step(jobs, job);
+    job->restarts = step > job->saved ? 1 : job->restarts + 1;
+    job->saved = step;
+    snprintf(message, sizeof message, "training was ended by signal %d after checkpoint %lld", status - 128, (long long)step);
+    if (job->restarts > MOST_RESTARTS) {
+        fail(jobs, job, "training_ended", message);
+        return;
+    }
+    job->state = HN_JOB_QUEUED;
+    hn_job_note_add(job, "warn", "%s: it goes on from there", message);
+    record(jobs, job);
+}
+
+static void ended(hn_jobs *jobs, int status)
+{
+    char message[HN_LONG_TEXT];
+    hn_job *job = jobs->trained;
+    if (job->state == HN_JOB_RUNNING && !status && give_to_finish(jobs, job, true)) {
+        jobs->is_finishing = true;
+        return;
+    } else if (job->state == HN_JOB_RUNNING && (status == FAILED || status == USAGE)) {
+        last_words(jobs, job, message, sizeof message);
+        fail(jobs, job, "training_failed", message);
+    } else if (job->state == HN_JOB_RUNNING && status)
+        ended_by(jobs, job, status);
+    jobs->trained = NULL;
+}
+
+/* The one that trained there before may not have heard yet that its server is gone. */
+static bool is_free(hn_jobs *jobs, const hn_job *job)
+{
+    char path[HN_KEPT_PATH];
+    hn_lock_file lock = { 0 };
+    hn_job_path(jobs, job, "run/lock", path);
+    if (!hn_os_is_there(path))
+        return true;
+    const bool is_ours = hn_lock_file_take(&lock, path) == HN_OK;
+    hn_lock_file_release(&lock);
+    return is_ours;
+}
+
+static void start(hn_jobs *jobs, hn_job *job)
+{
+    char log[HN_KEPT_PATH];
+    hn_failure why;
+    hn_words words = { .heap = jobs->heap };
+    const hn_served *model = hn_jobs_model(jobs, job->model, &why);
+    if (!model) {
+        fail(jobs, job, "model_not_found", why.message);
+        return;
+    }
+    hn_job_path(jobs, job, "train.log", log);
+    hn_os_remove(log);
+    hn_job_words(jobs, job, model, &words);
+    job->state = HN_JOB_RUNNING;
+    hn_job_note_add(job, "info", "training begins");
+    const bool is_begun = words.status == HN_OK && record(jobs, job) &&
+                          hn_os_child_start(&jobs->child, jobs->o.program, (const char *const *)words.at, log);
+    if (is_begun)
+        jobs->trained = job;
+    else
+        fail(jobs, job, "training_failed", words.status != HN_OK ? hn_error_message() : strerror(errno));
+    hn_words_free(&words);
+}
+
+static hn_job *next(const hn_jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->n_jobs; i++)
+        if (jobs->jobs[i]->is_listed && jobs->jobs[i]->state == HN_JOB_QUEUED)
+            return jobs->jobs[i];
+    return NULL;
+}
+
+void hn_jobs_look(hn_jobs *jobs)
+{
+    int status;
+    if (jobs->drains && jobs->child.process)
+        hn_os_child_tell(&jobs->child, 's');
+    if (jobs->trained && !jobs->is_finishing && hn_os_child_has_ended(&jobs->child, &status) && !jobs->drains)
+        ended(jobs, status);
+    hn_job *job = jobs->trained || jobs->drains || jobs->ends ? NULL : next(jobs);
+    if (job && is_free(jobs, job))
+        start(jobs, job);
+}
+
+/* ---- what may be asked of one ---- */
+
+static bool refuse_state(const hn_job *job, const char *what, hn_failure *why)
+{
+    return hn_refuse_as(why, HN_REFUSED_IN_USE, "fine_tuning_job_id", "%s is %s: it cannot be %s", job->id, hn_job_state_word(job->state),
+                        what);
+}
+
+bool hn_job_pause(hn_jobs *jobs, hn_job *job, hn_failure *why)
+{
+    if (job->state != HN_JOB_QUEUED && job->state != HN_JOB_RUNNING)
+        return refuse_state(job, "paused", why);
+    const int64_t before = job->state;
+    if (jobs->trained == job && jobs->is_finishing)
+        return refuse_state(job, "paused: it is trained", why);
+    job->state = HN_JOB_PAUSED;
+    hn_job_note_add(job, "info", "paused");
+    if (!hn_job_record(jobs, job, why)) {
+        job->state = before;
+        return false;
+    }
+    if (jobs->trained == job)
+        hn_os_child_tell(&jobs->child, 's'); /* it ends its step and saves */
+    return true;
+}
+
+bool hn_job_resume(hn_jobs *jobs, hn_job *job, hn_failure *why)
+{
+    if (job->state != HN_JOB_PAUSED)
+        return refuse_state(job, "resumed", why);
+    job->state = HN_JOB_QUEUED;
+    job->restarts = 0;
+    hn_job_note_add(job, "info", "resumed: it waits for its turn");
+    if (hn_job_record(jobs, job, why))
+        return true;
+    job->state = HN_JOB_PAUSED;
+    return false;
+}
+
+bool hn_job_cancel(hn_jobs *jobs, hn_job *job, hn_failure *why)
+{
+    const int64_t before = job->state;
+    if (hn_job_is_over(job))
+        return refuse_state(job, "cancelled", why);
+    if (jobs->trained == job && jobs->is_finishing)
+        return refuse_state(job, "cancelled: it is trained", why);
+    over(jobs, job, HN_JOB_CANCELLED);
+    hn_job_note_add(job, "info", "cancelled");
+    if (!hn_job_record(jobs, job, why)) {
+        job->state = before;
+        job->finished = 0;
+        hn_job_hold(jobs, job, 1);
+        return false;
+    }
+    if (jobs->trained == job) {
+        hn_os_child_end(&jobs->child);
+        jobs->trained = NULL;
+    }
+    forget_run(jobs, job);
+    return true;
+}

@@ -1,0 +1,246 @@
+#include "base/file.h"
+#include "base/os/clock.h"
+#include "server/jobs_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void hn_job_metrics_read(const hn_jobs *jobs, const hn_job *job, hn_job_metrics *out)
+{
+    char path[HN_KEPT_PATH];
+    void *text;
+    *out = (hn_job_metrics){ .heap = jobs->heap };
+    hn_job_path(jobs, job, "run/metrics.jsonl", path);
+    if (hn_file_read(jobs->heap, path, (size_t)1 << 30, &text, &out->bytes) == HN_OK)
+        out->text = text;
+    else
+        out->bytes = 0;
+}
+
+void hn_job_metrics_free(hn_job_metrics *m)
+{
+    hn_free(m->heap, m->text);
+    *m = (hn_job_metrics){ 0 };
+}
+
+static void text(hn_json_writer *w, const char *key, const char *value)
+{
+    hn_json_key(w, key);
+    *value ? hn_json_add_string(w, value) : hn_json_add_null(w);
+}
+
+static void number(hn_json_writer *w, const char *key, int64_t value)
+{
+    hn_json_key(w, key);
+    value ? hn_json_add_int(w, value) : hn_json_add_null(w);
+}
+
+static void tell_names(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w)
+{
+    char served[256];
+    snprintf(served, sizeof served, "%s:%s", job->model, job->adapter);
+    text(w, "id", job->id);
+    text(w, "object", "fine_tuning.job");
+    text(w, "model", job->model);
+    text(w, "fine_tuned_model", job->is_served ? served : "");
+    text(w, "training_file", job->training);
+    text(w, "validation_file", job->validation);
+    text(w, "organization_id", *job->owner ? job->owner : "-");
+    text(w, "status", hn_job_state_word(job->state));
+    text(w, "user_provided_suffix", job->suffix);
+    hn_json_key(w, "result_files");
+    hn_json_begin_array(w);
+    for (size_t i = 0; i < jobs->n_uploads; i++)
+        if (!strcmp(jobs->uploads[i]->job, job->id))
+            hn_json_add_string(w, jobs->uploads[i]->id);
+    hn_json_end_array(w);
+}
+
+static void tell_error(const hn_job *job, hn_json_writer *w)
+{
+    hn_json_key(w, "error");
+    if (!*job->code) {
+        hn_json_add_null(w);
+        return;
+    }
+    hn_json_begin_object(w);
+    text(w, "code", job->code);
+    text(w, "message", job->error);
+    text(w, "param", job->param);
+    hn_json_end_object(w);
+}
+
+/* Numbers that were chosen stand in the settings. */
+static void tell_hyperparameters(const hn_json *settings, hn_json_writer *w)
+{
+    static const struct {
+        const char *name, *setting;
+    } of[] = { { "n_epochs", "epochs=" }, { "batch_size", "batch=" } };
+    hn_json_begin_object(w);
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (const hn_json *v = settings ? settings->as.children.first : NULL; v; v = v->next)
+            if (!strncmp(v->as.string.text, of[i].setting, strlen(of[i].setting))) {
+                const char *value = v->as.string.text + strlen(of[i].setting);
+                hn_json_key(w, of[i].name);
+                hn_json_add_json(w, value, strlen(value));
+            }
+    hn_json_end_object(w);
+}
+
+static void tell_asked(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w)
+{
+    hn_json_text *asked = NULL, *settings = NULL;
+    hn_json_read(jobs->heap, "asked", job->asked.text, job->asked.length, &asked);
+    hn_json_read(jobs->heap, "settings", job->settings.text, job->settings.length, &settings);
+    const hn_json *root = asked ? hn_json_root(asked) : NULL, *list = settings ? hn_json_root(settings) : NULL;
+    const hn_json *method = hn_json_get(root, "method"), *metadata = hn_json_get(root, "metadata");
+    hn_json_key(w, "hyperparameters");
+    tell_hyperparameters(list, w);
+    hn_json_key(w, "method");
+    if (method)
+        hn_json_add_value(w, method);
+    else {
+        hn_json_begin_object(w);
+        text(w, "type", job->method);
+        hn_json_end_object(w);
+    }
+    hn_json_key(w, "metadata");
+    metadata ? hn_json_add_value(w, metadata) : hn_json_add_null(w);
+    hn_json_key(w, "settings"); /* the words of hone train that give the same bits */
+    list ? hn_json_add_value(w, list) : hn_json_add_null(w);
+    hn_json_free(asked);
+    hn_json_free(settings);
+}
+
+/* What metrics say: the last step, its pace, and what was held out before and now. */
+typedef struct progress {
+    int64_t step;
+    double loss, seconds, before[2], after[2];
+    int64_t n_seconds;
+    bool has_before, has_after;
+} progress;
+
+static void take_line(progress *p, const hn_json *v)
+{
+    const hn_json *held = hn_json_get(v, "held_loss");
+    const int64_t step = hn_field_int(v, "step", 0);
+    if (hn_field_of(v, "loss")) {
+        p->step = step;
+        p->loss = hn_field_number(v, "loss", 0);
+        p->seconds += hn_field_number(v, "seconds", 0);
+        p->n_seconds++;
+    }
+    if (!held)
+        return;
+    double *to = step ? p->after : p->before;
+    to[0] = hn_field_number(v, "held_loss", 0);
+    to[1] = hn_field_number(v, "held_accuracy", 0);
+    p->has_before = p->has_before || !step;
+    p->has_after = p->has_after || step;
+}
+
+static void read_progress(const hn_jobs *jobs, const hn_job *job, progress *p)
+{
+    hn_job_metrics m;
+    *p = (progress){ 0 };
+    hn_job_metrics_read(jobs, job, &m);
+    for (size_t at = 0; at < m.bytes;) {
+        hn_json_text *line;
+        const char *end = memchr(m.text + at, '\n', m.bytes - at);
+        if (!end)
+            break; /* it is being written */
+        const size_t n = (size_t)(end - m.text) - at;
+        if (hn_json_read(jobs->heap, "a line", m.text + at, n, &line) == HN_OK) {
+            take_line(p, hn_json_root(line));
+            hn_json_free(line);
+        }
+        at += n + 1;
+    }
+    hn_job_metrics_free(&m);
+}
+
+static void tell_held(hn_json_writer *w, const char *key, const double held[2], bool is_there)
+{
+    hn_json_key(w, key);
+    if (!is_there) {
+        hn_json_add_null(w);
+        return;
+    }
+    hn_json_begin_object(w);
+    hn_json_key(w, "loss");
+    hn_json_add_double(w, held[0]);
+    hn_json_key(w, "accuracy");
+    hn_json_add_double(w, held[1]);
+    hn_json_end_object(w);
+}
+
+static void tell_progress(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w)
+{
+    progress p;
+    read_progress(jobs, job, &p);
+    const double left = p.n_seconds ? p.seconds / (double)p.n_seconds * (double)(job->steps - p.step) : 0;
+    number(w, "estimated_finish",
+           job->state == HN_JOB_RUNNING && p.n_seconds ? hn_clock_wall_ns() / 1000000000 + (int64_t)left + 1 : 0);
+    hn_json_key(w, "step");
+    hn_json_add_int(w, p.step);
+    hn_json_key(w, "steps");
+    hn_json_add_int(w, job->steps);
+    hn_json_key(w, "loss");
+    p.n_seconds ? hn_json_add_double(w, p.loss) : hn_json_add_null(w);
+    tell_held(w, "held_before", p.before, p.has_before);
+    tell_held(w, "held_after", p.after, p.has_after);
+}
+
+void hn_job_tell(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w)
+{
+    hn_json_begin_object(w);
+    tell_names(jobs, job, w);
+    hn_json_key(w, "created_at");
+    hn_json_add_int(w, job->created);
+    number(w, "finished_at", job->finished);
+    hn_json_key(w, "seed");
+    hn_json_add_int(w, job->seed);
+    number(w, "trained_tokens", job->trained_tokens);
+    hn_json_key(w, "integrations");
+    hn_json_begin_array(w);
+    hn_json_end_array(w);
+    tell_error(job, w);
+    tell_asked(jobs, job, w);
+    tell_progress(jobs, job, w);
+    hn_json_key(w, "examples");
+    hn_json_add_int(w, job->examples);
+    hn_json_key(w, "memory_bytes");
+    hn_json_add_int(w, job->bytes);
+    text(w, "sha256", job->sha256);
+    text(w, "verdict", job->verdict);
+    hn_json_end_object(w);
+}
+
+void hn_job_tell_checkpoint(const hn_jobs *jobs, const hn_job *job, const char *id, const char *served, hn_json_writer *w)
+{
+    progress p;
+    read_progress(jobs, job, &p);
+    hn_json_begin_object(w);
+    text(w, "id", id);
+    text(w, "object", "fine_tuning.job.checkpoint");
+    hn_json_key(w, "created_at");
+    hn_json_add_int(w, job->finished);
+    text(w, "fine_tuned_model_checkpoint", served);
+    text(w, "fine_tuning_job_id", job->id);
+    hn_json_key(w, "step_number");
+    hn_json_add_int(w, p.step);
+    hn_json_key(w, "metrics");
+    hn_json_begin_object(w);
+    hn_json_key(w, "step");
+    hn_json_add_int(w, p.step);
+    hn_json_key(w, "train_loss");
+    hn_json_add_double(w, p.loss);
+    if (p.has_after) {
+        hn_json_key(w, "full_valid_loss");
+        hn_json_add_double(w, p.after[0]);
+        hn_json_key(w, "full_valid_mean_token_accuracy");
+        hn_json_add_double(w, p.after[1]);
+    }
+    hn_json_end_object(w);
+    hn_json_end_object(w);
+}

@@ -1,0 +1,350 @@
+# jobs.rb BUILD SOURCE: see jobs.sh. HN_JOB_KILLS: how often a server is killed in the middle of training (3).
+require 'digest'
+require 'json'
+require 'net/http'
+require 'open3'
+require 'tmpdir'
+
+BUILD, SOURCE = ARGV
+HONE = File.join(BUILD, 'hone')
+KILLS = Integer(ENV.fetch('HN_JOB_KILLS', '3'))
+$failed = 0
+$passed = 0
+
+def check(what, holds)
+  holds ? $passed += 1 : ($failed += 1; warn "FAILED: #{what}")
+  holds
+end
+
+class Server
+  attr_reader :uri, :pid, :dir
+
+  def initialize(dir, *words)
+    @dir = dir
+    out = IO.pipe
+    @pid = Process.spawn(HONE, 'serve', '--port', '0', '--jobs', dir, *words, out: out[1], err: File.join(File.dirname(dir), 'serve.err'))
+    out[1].close
+    line = out[0].gets
+    raise "hone serve does not begin: #{File.read(File.join(File.dirname(dir), 'serve.err'))}" unless line
+    @uri = URI(line.strip)
+  end
+
+  def end_by(signal)
+    Process.kill(signal, @pid)
+    Process.wait2(@pid)[1]
+  end
+
+  def ask(method, path, body = nil, key: nil, type: 'application/json')
+    fields = { 'Content-Type' => type }
+    fields['Authorization'] = "Bearer #{key}" if key
+    Net::HTTP.start(@uri.host, @uri.port, read_timeout: 60) do |http|
+      request = Net::HTTPGenericRequest.new(method, !body.nil?, true, path, fields)
+      request.body = body.is_a?(String) ? body : JSON.generate(body) if body
+      http.request(request)
+    end
+  end
+
+  def json(method, path, body = nil, key: nil) = JSON.parse(ask(method, path, body, key: key).body)
+
+  # A file as a client sends it: parts in the order given.
+  def upload(content, name: 'a.jsonl', key: nil, **more)
+    parts = { purpose: 'fine-tune' }.merge(more).compact.map { |k, v| "--xYx\r\nContent-Disposition: form-data; name=\"#{k}\"\r\n\r\n#{v}\r\n" }
+    parts << "--xYx\r\nContent-Disposition: form-data; name=\"file\"; filename=\"#{name}\"\r\nContent-Type: application/octet-stream\r\n\r\n#{content}\r\n" if name
+    ask('POST', '/v1/files', "#{parts.join}--xYx--\r\n", key: key, type: 'multipart/form-data; boundary=xYx')
+  end
+
+  def file(content, **more)
+    reply = upload(content, **more)
+    check("a file is taken: #{reply.body}", reply.code == '200')
+    JSON.parse(reply.body)['id']
+  end
+
+  def wait(id, *states, key: nil, seconds: 90)
+    job = nil
+    (seconds * 20).times do
+      job = json('GET', "/v1/fine_tuning/jobs/#{id}", key: key)
+      return job if states.include?(job['status'])
+      sleep 0.05
+    end
+    check("#{id} comes to #{states}: #{job}", false)
+    job
+  end
+end
+
+def with(dir, *words)
+  server = Server.new(dir, *words)
+  yield server
+ensure
+  status = server&.end_by('TERM')
+  check('it ends well after SIGTERM', status&.exitstatus == 0) if server
+end
+
+def error_of(reply) = JSON.parse(reply.body)['error']
+
+def chats(n, word = 'number') = (1..n).map { |i| JSON.generate(messages: [{ role: 'user', content: "what is #{i}?" }, { role: 'assistant', content: "it is #{word} #{i} of ten." }]) + "\n" }.join
+
+def pairs(n) = (1..n).map { |i| JSON.generate(input: { messages: [{ role: 'user', content: "what is #{i}?" }] }, preferred_output: [{ role: 'assistant', content: "it is #{i}." }], non_preferred_output: [{ role: 'assistant', content: 'who knows?' }]) + "\n" }.join
+
+# What `hone train` makes of the same, without a server.
+def trained(dir, data, *words)
+  file = File.join(dir, 'alone.jsonl')
+  out = File.join(dir, "alone#{rand(1 << 40)}")
+  File.write(file, data)
+  said, status = Open3.capture2e(HONE, 'train', 'hone:tiny', '--data', file, '--out', out, '--samples', '0', *words)
+  check("hone train: #{said}", status.success?)
+  said[/^sha256 (\h{64})$/, 1]
+end
+
+# ---- files ----
+
+def check_files(dir)
+  store = File.join(dir, 'files')
+  with(store, '--files-max', '6', '--file-bytes', '20000') do |s|
+    good = chats(5)
+    reply = s.upload(good, name: 'my chats.jsonl')
+    file = JSON.parse(reply.body)
+    check("it is told: #{file}", file['object'] == 'file' && file['bytes'] == good.bytesize && file['filename'] == 'my chats.jsonl' &&
+                                 file['purpose'] == 'fine-tune' && file['examples'] == 5 && file['kind'] == 'single' && file['format'] == 'messages')
+    check('it is there', s.json('GET', "/v1/files/#{file['id']}") == file)
+    check('with what it holds', s.ask('GET', "/v1/files/#{file['id']}/content").body == good)
+    { "#{good}{\"messages\": [" => 'a.jsonl: line 6, column 15', "#{good}{\"messages\": [{\"role\": \"usr\", \"content\": \"a\"}]}\n" => 'a.jsonl: line 6',
+      '{"text": 5}' => 'a.jsonl: line 1', '' => 'a.jsonl', good + pairs(1) => 'a.jsonl: line 6' }.each do |content, place|
+      reply = s.upload(content)
+      check("#{place}: #{reply.code} #{reply.body}", reply.code == '400' && error_of(reply)['message'].include?(place) &&
+                                                    !reply.body.include?(store) && error_of(reply)['param'] == 'file')
+    end
+    [[{ purpose: 'batch' }, 'purpose', '400'], [{ purpose: nil }, 'purpose', '400'], [{ name: nil }, 'file', '400'], [{ model: 'none' }, 'model', '404'],
+     [{ more: 'x' }, 'more', '400'], [{ 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '10' }, 'expires_after.seconds', '400'],
+     [{ 'expires_after[anchor]': 'created_at' }, 'expires_after', '400']].each do |more, param, code|
+      reply = s.upload(good, **more)
+      check("#{more}: #{reply.code} #{reply.body}", reply.code == code && error_of(reply)['param'] == param)
+    end
+    check('nothing was kept of them', s.json('GET', '/v1/files')['data'].size == 1 && Dir.children(File.join(store, 'files')).size == 2)
+    soon = s.file(good, name: '../../up.csv.jsonl', 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600')
+    told = s.json('GET', "/v1/files/#{soon}")
+    check("a name is no path: #{told}", told['filename'] == 'up.csv.jsonl' && told['expires_at'] == told['created_at'] + 3600)
+    s.file("messages\n\"[{\"\"role\"\":\"\"user\"\",\"\"content\"\":\"\"a\"\"},{\"\"role\"\":\"\"assistant\"\",\"\"content\"\":\"\"b\"\"}]\"\n", name: 'b.CSV')
+    s.file("[#{good.lines.join(',')}]", name: 'c.json')
+    check("pairs: #{s.json('GET', "/v1/files/#{s.file(pairs(2))}")}", s.json('GET', '/v1/files')['data'][0]['kind'] == 'pair')
+    s.file(good)
+    check("no more than may be: #{(reply = s.upload(good)).body}", reply.code == '403' && error_of(reply)['code'] == 'quota_exceeded')
+    check("one that is too large: #{(reply = s.upload('x' * 30_000)).code}", reply.code == '413' && error_of(reply)['code'] == 'file_too_large')
+    ids = s.json('GET', '/v1/files?order=asc')['data'].map { |f| f['id'] }
+    check('all of them', ids.size == 6 && ids[0] == file['id'] && s.json('GET', '/v1/files')['data'].map { |f| f['id'] } == ids.reverse)
+    page = s.json('GET', "/v1/files?order=asc&limit=2&after=#{ids[1]}")
+    check("a page: #{page['last_id']}", page['data'].map { |f| f['id'] } == ids[2, 2] && page['has_more'] && page['first_id'] == ids[2] && page['last_id'] == ids[3])
+    check('the last', !s.json('GET', "/v1/files?order=asc&limit=2&after=#{ids[3]}")['has_more'])
+    check('none of a purpose', s.json('GET', '/v1/files?purpose=batch')['data'].empty?)
+    ['limit=0', 'limit=x', 'order=up', 'after=file-1', 'more=1', 'limit=%zz', 'limit=1&limit=2'].each { |q| check(q, s.ask('GET', "/v1/files?#{q}").code == '400') }
+    check('it is deleted', s.json('DELETE', "/v1/files/#{ids[1]}") == { 'id' => ids[1], 'object' => 'file', 'deleted' => true })
+    check('and gone', s.ask('GET', "/v1/files/#{ids[1]}").code == '404' && s.ask('DELETE', "/v1/files/#{ids[1]}").code == '404' && s.json('GET', '/v1/files')['data'].size == 5)
+    ['file-0', 'x', '%2e%2e%2fjobs', "#{ids[0]}/x", "#{ids[0]}/content/x", ids[0].upcase].each { |id| check(id, s.ask('GET', "/v1/files/#{id}").code.match?(/40[04]/)) }
+    check('JSON is no form', s.ask('POST', '/v1/files', '{}').code == '415')
+    check('nobody else reads them', Dir.glob(File.join(store, '{files,jobs}')).all? { |f| File.stat(f).mode & 0o77 == 0 } &&
+                                    Dir.glob(File.join(store, 'files', '*')).all? { |f| File.stat(f).mode & 0o777 == 0o600 })
+    _, status = Open3.capture2e(HONE, 'serve', '--port', '0', '--jobs', store)
+    check('one server a folder', status.exitstatus == 1)
+    $kept = s.json('GET', '/v1/files')
+  end
+  with(store) { |s| check('they are there again', s.json('GET', '/v1/files') == $kept) }
+  content = Dir.glob(File.join(store, 'files', '*.array.json'))[0]
+  File.truncate(content, 10)
+  said, status = Open3.capture2e(HONE, 'serve', '--port', '0', '--jobs', store)
+  check("a file that was cut is named: #{said}", status.exitstatus == 1 && said.include?(File.basename(content)))
+end
+
+# A server that is killed while files come: what was acknowledged is there, and nothing else.
+def check_killed_uploads(dir)
+  store = File.join(dir, 'killed')
+  KILLS.times do |round|
+    s = Server.new(store)
+    known = s.json('GET', '/v1/files')['data'].map { |f| f['id'] }
+    told = known.dup
+    killer = Thread.new { sleep rand * 0.3; Process.kill('KILL', s.pid) }
+    begin
+      loop { told << JSON.parse(s.upload(chats(3)).body)['id'] }
+    rescue StandardError
+      nil
+    end
+    killer.join
+    Process.wait s.pid
+    with(store) do |again|
+      found = again.json('GET', '/v1/files?order=asc')['data'].map { |f| f['id'] }
+      check("round #{round}: all that were told are there", (told - found).empty? && (found - told).size <= 1)
+      check('and whole', found.all? { |id| again.ask('GET', "/v1/files/#{id}/content").body == chats(3) })
+      check('and nothing beside them', Dir.children(File.join(store, 'files')).size == 2 * found.size)
+    end
+  end
+end
+
+SETTINGS = ['steps=120', 'rank=4', 'save-every=10'].freeze
+WORDS = %w[--seed 1 --epochs 1 --batch 2 --steps 120 --rank 4 --save-every 10].freeze
+
+def order(file, **more) = { model: 'hone-tiny', training_file: file, settings: SETTINGS, hyperparameters: { batch_size: 2 } }.merge(more)
+
+# ---- jobs ----
+
+def check_jobs(dir)
+  with(File.join(dir, 'jobs')) do |s|
+    good = s.file(chats(40))
+    held = s.file(chats(6, 'item'))
+    two = s.file(pairs(8))
+    [[{ model: 'none' }, 'model', '404'], [{ model: nil }, 'model', '400'], [{ training_file: nil }, 'training_file', '400'],
+     [{ training_file: 'file-0' }, 'training_file', '400'], [{ validation_file: 'file-0' }, 'validation_file', '400'],
+     [{ hyperparameters: { batch_size: 'many' } }, 'batch_size', '400'], [{ hyperparameters: { beta: 0.1 } }, 'beta', '400'],
+     [{ hyperparameters: { rank: 1 } }, 'hyperparameters.rank', '400'], [{ hyperparameters: nil, method: { type: 'reinforcement' } }, 'method.type', '400'],
+     [{ hyperparameters: nil, method: { type: 'dpo', supervised: {} } }, 'method', '400'], [{ method: { type: 'supervised' } }, 'hyperparameters', '400'],
+     [{ integrations: [{ type: 'wandb' }] }, 'integrations', '400'], [{ suffix: 'a:b' }, 'suffix', '400'], [{ suffix: '' }, 'suffix', '400'],
+     [{ metadata: { a: 1 } }, 'metadata', '400'], [{ settings: ['rank'] }, 'settings', '400'], [{ settings: ['held=/etc/passwd'] }, 'settings', '400'],
+     [{ settings: ['template=/etc/passwd'] }, 'settings', '400'], [{ settings: ['threads=9'] }, 'settings', '400'], [{ settings: ['none=1'] }, 'settings', '400'],
+     [{ settings: ['rank=0'] }, nil, '400'], [{ settings: ['targets=all:full'] }, nil, '400'], [{ training_file: two, settings: [] }, nil, '400'],
+     [{ hyperparameters: nil, method: { type: 'dpo' }, settings: [] }, nil, '400'], [{ settings: ['max-length=3'] }, nil, '400']].each do |more, param, code|
+      reply = s.ask('POST', '/v1/fine_tuning/jobs', order(good, **more).compact)
+      check("#{more}: #{reply.code} #{reply.body}", reply.code == code && error_of(reply)['param'] == param && !reply.body.include?(dir))
+    end
+    check('none of them is kept', s.json('GET', '/v1/fine_tuning/jobs')['data'].empty? && Dir.children(File.join(dir, 'jobs/jobs')).empty?)
+    job = s.json('POST', '/v1/fine_tuning/jobs', order(good, validation_file: held, suffix: 'mine', metadata: { team: 'a' }))
+    id = job['id']
+    check("it is told: #{job}", job['object'] == 'fine_tuning.job' && job['status'] == 'queued' && job['steps'] == 120 && job['hyperparameters'] == { 'n_epochs' => 1, 'batch_size' => 2 } &&
+                               job['metadata'] == { 'team' => 'a' } && job['training_file'] == good && job['fine_tuned_model'].nil? && job['memory_bytes'] > 0)
+    check("a file that it needs stays: #{(reply = s.ask('DELETE', "/v1/files/#{good}")).body}", reply.code == '409' && error_of(reply)['message'].include?(id))
+    check('so does what it is judged by', s.ask('DELETE', "/v1/files/#{held}").code == '409')
+    s.wait(id, 'running')
+    chat = { messages: [{ role: 'user', content: 'Tell me a story' }], max_tokens: 8, seed: 5 }
+    said = s.json('POST', '/v1/chat/completions', chat)
+    check('a chat meanwhile', said['usage']['completion_tokens'] == 8)
+    done = s.wait(id, 'succeeded', 'failed')
+    name = "hone-tiny:mine-#{id[6, 8]}"
+    File.write(File.join(dir, 'held.jsonl'), chats(6, 'item'))
+    alone = trained(dir, chats(40), *WORDS, '--held', File.join(dir, 'held.jsonl'))
+    check("the hash of hone train: #{done}", done['status'] == 'succeeded' && done['sha256'] == alone)
+    check('what came of it', done['fine_tuned_model'] == name && done['finished_at'] >= done['created_at'] && done['trained_tokens'] > 0 && done['verdict'].include?('held-out') &&
+                             done['held_after']['loss'] < done['held_before']['loss'] && done['step'] == 120)
+    check('it is served', s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == name })
+    tuned = s.json('POST', '/v1/chat/completions', chat.merge(model: name, recipe: true))
+    check("and answers as itself: #{tuned}", tuned.dig('recipe', 'adapter') == alone && tuned['choices'][0]['message'] != said['choices'][0]['message'])
+    events = s.json('GET', "/v1/fine_tuning/jobs/#{id}/events?limit=1000")['data']
+    check('events', events.count { |e| e['type'] == 'metrics' && e['data']['loss'] } == 120 && events.first['message'].include?(name) && events.map { |e| e['id'] }.uniq.size == events.size)
+    paged = []
+    paged += s.json('GET', "/v1/fine_tuning/jobs/#{id}/events?limit=50#{"&after=#{paged.last['id']}" if paged.any?}")['data'] while paged.size < events.size
+    check('in pages', paged == events)
+    points = s.json('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints")['data']
+    check("checkpoints: #{points}", points.size == 1 && points[0]['fine_tuned_model_checkpoint'] == name && points[0]['step_number'] == 120)
+    files = done['result_files'].map { |f| s.json('GET', "/v1/files/#{f}") }
+    check("results: #{files}", files.map { |f| f['filename'] } == %w[adapter.gguf metrics.jsonl report.html] && files.all? { |f| f['purpose'] == 'fine-tune-results' })
+    check('the adapter itself', Digest::SHA256.hexdigest(s.ask('GET', "/v1/files/#{files[0]['id']}/content").body) == alone)
+    check('they are the job\'s', s.ask('DELETE', "/v1/files/#{files[0]['id']}").code == '409' && s.ask('POST', '/v1/fine_tuning/jobs', order(files[1]['id'])).code == '400')
+    check('its files may go', s.ask('DELETE', "/v1/files/#{held}").code == '200')
+    preferred = s.json('POST', '/v1/fine_tuning/jobs', order(two, hyperparameters: nil, method: { type: 'dpo', dpo: { hyperparameters: { batch_size: 2, beta: 0.2, n_epochs: 2 } } }, settings: ['rank=4']).compact)
+    dpo = s.wait(preferred['id'], 'succeeded', 'failed')
+    check("dpo: #{dpo}", dpo['sha256'] == trained(dir, pairs(8), *%w[--seed 1 --epochs 2 --batch 2 --goal dpo --beta 0.2 --rank 4]))
+    check('all of them', s.json('GET', '/v1/fine_tuning/jobs')['data'].map { |j| j['id'] } == [dpo['id'], id])
+    check('a page', s.json('GET', '/v1/fine_tuning/jobs?limit=1').then { |l| l['has_more'] && l['data'][0]['id'] == dpo['id'] } &&
+                    s.json('GET', "/v1/fine_tuning/jobs?after=#{dpo['id']}")['data'].map { |j| j['id'] } == [id])
+    check('by metadata', s.json('GET', '/v1/fine_tuning/jobs?metadata[team]=a')['data'].size == 1 && s.json('GET', '/v1/fine_tuning/jobs?metadata%5Bteam%5D=b')['data'].empty? &&
+                         s.json('GET', '/v1/fine_tuning/jobs?metadata=null')['data'].map { |j| j['id'] } == [dpo['id']])
+    check('what is over stays so', %w[cancel pause resume].all? { |w| s.ask('POST', "/v1/fine_tuning/jobs/#{id}/#{w}").code == '409' })
+    check('no such thing', s.ask('POST', "/v1/fine_tuning/jobs/#{id}/stop").code == '404' && s.ask('GET', '/v1/fine_tuning/jobs/ftjob-0').code == '404' && s.ask('GET', "/v1/fine_tuning/jobs/#{id}/run").code == '404')
+    $served = name
+    $alone = alone
+  end
+  with(File.join(dir, 'jobs')) do |s|
+    40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == $served } ? break : sleep(0.05) }
+    tuned = s.json('POST', '/v1/chat/completions', { model: $served, messages: [{ role: 'user', content: 'a' }], max_tokens: 2, recipe: true })
+    check("it is served again: #{tuned}", tuned.dig('recipe', 'adapter') == $alone)
+  end
+end
+
+# Paused, taken up, cancelled; and the process that trains killed by itself.
+def check_changes(dir)
+  want = trained(dir, chats(40), *WORDS)
+  with(File.join(dir, 'changes')) do |s|
+    good = s.file(chats(40))
+    id = s.json('POST', '/v1/fine_tuning/jobs', order(good))['id']
+    later = s.json('POST', '/v1/fine_tuning/jobs', order(good))['id']
+    s.wait(id, 'running')
+    sleep 0.05 until s.json('GET', "/v1/fine_tuning/jobs/#{id}")['step'] > 5
+    check('one at a time', s.json('GET', "/v1/fine_tuning/jobs/#{later}")['status'] == 'queued')
+    check('paused while it waits', s.json('POST', "/v1/fine_tuning/jobs/#{later}/pause")['status'] == 'paused')
+    check('paused', s.json('POST', "/v1/fine_tuning/jobs/#{id}/pause")['status'] == 'paused')
+    sleep 0.6
+    step = s.json('GET', "/v1/fine_tuning/jobs/#{id}")['step']
+    sleep 0.4
+    check("it stands: #{step}", step < 120 && s.json('GET', "/v1/fine_tuning/jobs/#{id}")['step'] == step && trainers(s).empty?)
+    check('it goes on', s.json('POST', "/v1/fine_tuning/jobs/#{id}/resume")['status'] == 'queued')
+    s.wait(id, 'running')
+    sleep 0.05 until trainers(s).any?
+    Process.kill('KILL', trainers(s)[0])
+    chat = s.json('POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'a' }], max_tokens: 2 })
+    check('a chat does not notice', chat['usage']['completion_tokens'] == 2)
+    done = s.wait(id, 'succeeded', 'failed')
+    check("the same hash: #{done['sha256']} #{done['error']}", done['sha256'] == want)
+    events = s.json('GET', "/v1/fine_tuning/jobs/#{id}/events?limit=1000")['data']
+    check('it is told', events.any? { |e| e['level'] == 'warn' && e['message'].include?('ended by signal 9') })
+    s.json('POST', "/v1/fine_tuning/jobs/#{later}/resume")
+    s.wait(later, 'running')
+    sleep 0.05 until trainers(s).any?
+    check('cancelled', s.json('POST', "/v1/fine_tuning/jobs/#{later}/cancel")['status'] == 'cancelled' && trainers(s).empty?)
+    check('nothing of it is left', !File.exist?(File.join(s.dir, 'jobs', later, 'run')))
+    check('its file may go', s.ask('DELETE', "/v1/files/#{good}").code == '200')
+  end
+end
+
+# Who trains for a server.
+def trainers(s) = `ps -o pid= --ppid #{s.pid}`.split.map(&:to_i).select { |p| File.read("/proc/#{p}/stat").split(') ')[1][0] != 'Z' rescue false }
+
+# A server that is killed in the middle: whoever trained for it is gone too, and the next goes on to the same bits.
+def check_killed(dir)
+  want = trained(dir, chats(40), *WORDS)
+  store = File.join(dir, 'kills')
+  s = Server.new(store)
+  id = s.json('POST', '/v1/fine_tuning/jobs', order(s.file(chats(40))))['id']
+  KILLS.times do |round|
+    sleep rand
+    mine = trainers(s)
+    Process.kill('KILL', s.pid)
+    Process.wait s.pid
+    100.times { mine.any? { |p| File.exist?("/proc/#{p}") } ? sleep(0.02) : break }
+    check("round #{round}: nobody trains for nobody", mine.none? { |p| File.exist?("/proc/#{p}") })
+    s = Server.new(store)
+    check('the job is there', s.json('GET', "/v1/fine_tuning/jobs/#{id}")['id'] == id)
+  end
+  done = s.wait(id, 'succeeded', 'failed')
+  check("killed #{KILLS} times, the same hash: #{done['sha256']} #{done['error']}", done['sha256'] == want)
+  check('it ends well', s.end_by('TERM').exitstatus == 0)
+end
+
+# ---- keys ----
+
+def check_keys(dir)
+  keys = File.join(dir, 'keys')
+  File.write(keys, "alice alice-secret-0123456789\nbob bob-secret-0123456789\n", perm: 0o600)
+  alice, bob = 'alice-secret-0123456789', 'bob-secret-0123456789'
+  with(File.join(dir, 'keyed'), '--api-keys', keys, '--files-max', '1', '--jobs-max', '1') do |s|
+    file = s.file(chats(8), key: alice)
+    job = s.json('POST', '/v1/fine_tuning/jobs', order(file, settings: ['steps=2', 'rank=2']), key: alice)
+    check('nobody without a key', s.ask('GET', '/v1/files').code == '401' && s.upload(chats(2)).code == '401')
+    check('another\'s are not there', s.json('GET', '/v1/files', key: bob)['data'].empty? && s.json('GET', '/v1/fine_tuning/jobs', key: bob)['data'].empty?)
+    ["/v1/files/#{file}", "/v1/files/#{file}/content", "/v1/fine_tuning/jobs/#{job['id']}", "/v1/fine_tuning/jobs/#{job['id']}/events"].each do |path|
+      check("#{path} of another: 404", s.ask('GET', path, key: bob).code == '404')
+    end
+    check('not to be deleted, cancelled or trained of', s.ask('DELETE', "/v1/files/#{file}", key: bob).code == '404' &&
+          s.ask('POST', "/v1/fine_tuning/jobs/#{job['id']}/cancel", key: bob).code == '404' && s.ask('POST', '/v1/fine_tuning/jobs', order(file), key: bob).code == '400')
+    check('a cursor of another\'s tells nothing', s.ask('GET', "/v1/files?after=#{file}", key: bob).code == '400')
+    check('each has a quota', s.upload(chats(2), key: bob).code == '200' && s.upload(chats(2), key: bob).code == '403' &&
+                              s.ask('POST', '/v1/fine_tuning/jobs', order(file), key: alice).code == '403')
+    done = s.wait(job['id'], 'succeeded', 'failed', key: alice)
+    name = done['fine_tuned_model']
+    chat = { model: name, messages: [{ role: 'user', content: 'a' }], max_tokens: 2 }
+    check("it is served to its owner: #{done}", s.ask('POST', '/v1/chat/completions', chat, key: alice).code == '200')
+    check('and to nobody else', s.ask('POST', '/v1/chat/completions', chat, key: bob).code == '404' && s.json('GET', '/v1/models', key: bob)['data'].none? { |m| m['id'] == name })
+  end
+end
+
+Dir.mktmpdir do |dir|
+  steps = { files: :check_files, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
+  only = ENV['HN_JOB_STEPS']&.split(',')&.map(&:to_sym)
+  steps.each { |name, step| send(step, dir) if !only || only.include?(name) }
+end
+puts "#{$passed} passed, #{$failed} failed"
+exit($failed.zero? ? 0 : 1)
