@@ -63,6 +63,9 @@ static const hn_field expires_after[] = {
 static const hn_field files_list[] = {
 #include "server/fields/files_list.def"
 };
+static const hn_field file_tokens[] = {
+#include "server/fields/file_tokens.def"
+};
 static const hn_field jobs[] = {
 #include "server/fields/jobs.def"
 };

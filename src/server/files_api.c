@@ -254,6 +254,40 @@ static void reply_with_content(hn_visit *v)
     hn_visit_refuse(v);
 }
 
+static void end_tokens(hn_task *task)
+{
+    hn_visit *v = (hn_visit *)(void *)task;
+    v->upload->uses--;
+    if (v->is_well)
+        hn_visit_reply(v, 200, &v->said);
+    else
+        hn_visit_refuse(v);
+}
+
+static void read_tokens(hn_task *task)
+{
+    hn_visit *v = (hn_visit *)(void *)task;
+    v->is_well = hn_upload_tokens(v->jobs, v->model, v->upload, hn_field_int(v->body, "first", 0), hn_field_int(v->body, "limit", 3), &v->said,
+                                  &v->why);
+    hn_jobs_clean(v->jobs, v->why.message, sizeof v->why.message);
+    hn_visit_to_office(v, end_tokens);
+}
+
+static void begin_tokens(hn_visit *v)
+{
+    const bool is_well = hn_visit_query(v, &hn_fields_file_tokens) &&
+                         (v->model = hn_jobs_model(v->jobs, hn_field_text(v->body, "model", NULL), &v->why)) != NULL;
+    if (is_well && !v->upload->examples)
+        hn_refuse_as(&v->why, HN_REFUSED_INVALID, "file_id", "%s: has no examples", v->upload->id);
+    else if (is_well) {
+        v->upload->uses++;
+        if (hn_visit_to_reader(v, read_tokens))
+            return;
+        v->upload->uses--;
+    }
+    hn_visit_refuse(v);
+}
+
 static void get(hn_visit *v)
 {
     char rest[32];
@@ -263,8 +297,10 @@ static void get(hn_visit *v)
         reply_with(v, v->upload);
     else if (!strcmp(rest, "content"))
         reply_with_content(v);
+    else if (!strcmp(rest, "tokens"))
+        begin_tokens(v);
     else {
-        hn_refuse_as(&v->why, HN_REFUSED_NO_PATH, NULL, "%s: expected nothing or content after a file's id", rest);
+        hn_refuse_as(&v->why, HN_REFUSED_NO_PATH, NULL, "%s: expected nothing, content or tokens after a file's id", rest);
         hn_visit_refuse(v);
     }
 }

@@ -91,6 +91,78 @@ bool hn_upload_check(hn_jobs *jobs, const hn_served *model, hn_upload *u, hn_fai
     return false;
 }
 
+static void tell_sequence(const hn_examples *examples, size_t k, hn_json_writer *w)
+{
+    const hn_examples_sequence *s = hn_examples_get_sequence(examples, k);
+    hn_json_begin_array(w);
+    for (size_t t = 0; t < s->n; t++) {
+        char word[256];
+        size_t bytes;
+        const char *text = hn_examples_get_token(examples, k, t, &bytes);
+        snprintf(word, sizeof word, "%.*s", (int)(bytes < sizeof word ? bytes : sizeof word - 1), text);
+        hn_json_begin_object(w);
+        hn_json_key(w, "id");
+        hn_json_add_int(w, s->ids[t]);
+        hn_json_key(w, "text");
+        hn_json_add_string(w, word);
+        hn_json_key(w, "role");
+        hn_json_add_string(w, hn_examples_role_name((hn_examples_role)s->roles[t]));
+        hn_json_key(w, "weight");
+        hn_json_add_double(w, (double)s->weights[t]);
+        hn_json_end_object(w);
+    }
+    hn_json_end_array(w);
+}
+
+static hn_status tell_tokens(hn_examples *examples, int64_t first, int64_t most, hn_str *out)
+{
+    const int64_t n = (int64_t)hn_examples_count(examples);
+    hn_json_writer w = hn_json_write_to(out);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "object");
+    hn_json_add_string(&w, "list");
+    hn_json_key(&w, "data");
+    hn_json_begin_array(&w);
+    for (int64_t i = first; i < n && i - first < most; i++) {
+        hn_examples_place place;
+        HN_TRY(hn_examples_read(examples, (uint64_t)i, &place, sizeof place));
+        hn_json_begin_object(&w);
+        hn_json_key(&w, "line");
+        hn_json_add_int(&w, (int64_t)place.line);
+        hn_json_key(&w, "sequences");
+        hn_json_begin_array(&w);
+        for (size_t k = 0; k < place.n_sequences; k++)
+            tell_sequence(examples, k, &w);
+        hn_json_end_array(&w);
+        hn_json_end_object(&w);
+    }
+    hn_json_end_array(&w);
+    hn_json_key(&w, "has_more");
+    hn_json_add_bool(&w, n - first > most);
+    hn_json_end_object(&w);
+    return hn_str_status(out);
+}
+
+bool hn_upload_tokens(hn_jobs *jobs, const hn_served *model, const hn_upload *u, int64_t first, int64_t most, hn_str *out, hn_failure *why)
+{
+    char path[HN_KEPT_PATH];
+    hn_words words = { .heap = jobs->heap };
+    hn_examples *examples;
+    hn_upload_path(jobs, u, path);
+    add_model_words(model, &words);
+    hn_status status = open_examples(jobs, model, path, &words, &examples);
+    if (status == HN_OK)
+        status = tell_tokens(examples, first, most, out);
+    hn_examples_close(examples);
+    hn_words_free(&words);
+    if (status == HN_OK)
+        return true;
+    hn_refuse_by(why, status, "file");
+    if (strlen(u->name) <= strlen(path))
+        replace(why->message, path, u->name);
+    return false;
+}
+
 /* ---- a job ---- */
 
 static void pick(const hn_job_plan_of *of, const hn_setting *(*table)(size_t), hn_words *words)

@@ -347,3 +347,20 @@ bool hn_job_cancel(hn_jobs *jobs, hn_job *job, hn_failure *why)
     forget_run(jobs, job);
     return true;
 }
+
+/* The record first: then nobody serves it again. */
+bool hn_job_put_away(hn_jobs *jobs, hn_job *job, hn_failure *why)
+{
+    hn_failure unserved;
+    job->is_away = 1;
+    hn_job_note_add(job, "info", "what was trained was deleted");
+    if (!hn_job_record(jobs, job, why)) {
+        job->is_away = 0;
+        return false;
+    }
+    hn_shelf_drop_adapter(jobs->shelf, job->model, job->adapter, owner_of(jobs, job->owner), &unserved); /* or it was not there */
+    job->is_served = false;
+    hn_upload_forget_results(jobs, job);
+    forget_run(jobs, job);
+    return true;
+}

@@ -46,7 +46,7 @@ static void tell_names(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w
     text(w, "training_file", job->training);
     text(w, "validation_file", job->validation);
     text(w, "organization_id", *job->owner ? job->owner : "-");
-    text(w, "status", hn_job_state_word(job->state));
+    text(w, "status", job->is_listed ? hn_job_state_word(job->state) : "validating_files");
     text(w, "user_provided_suffix", job->suffix);
     hn_json_key(w, "result_files");
     hn_json_begin_array(w);

@@ -22,6 +22,15 @@ static void end_create(hn_task *task)
 {
     hn_visit *v = (hn_visit *)(void *)task;
     hn_job *job = v->job;
+    if (v->is_well && hn_field_bool(v->body, "dry_run", false)) {
+        hn_str out = hn_str_on(v->jobs->heap);
+        hn_json_writer w = hn_json_write_to(&out);
+        hn_job_tell(v->jobs, job, &w);
+        hn_job_hold(v->jobs, job, -1);
+        hn_job_drop(v->jobs, job);
+        hn_visit_reply(v, 200, &out);
+        return;
+    }
     if (v->is_well) {
         hn_job_note_add(job, "info", "%lld examples, %lld steps, %.3g GiB: it waits for its turn", (long long)job->examples,
                         (long long)job->steps, (double)job->bytes / 0x1p30);
@@ -375,6 +384,45 @@ static void change(hn_visit *v)
         hn_refuse_as(&v->why, HN_REFUSED_NO_PATH, NULL, "%s: expected cancel, pause or resume after a job's id", rest);
     hn_visit_refuse(v);
 }
+
+/* ---- what was trained ---- */
+
+static hn_job *find_served(const hn_jobs *jobs, const char *name, const char *owner)
+{
+    char served[256];
+    for (size_t i = 0; i < jobs->n_jobs; i++) {
+        hn_job *job = jobs->jobs[i];
+        snprintf(served, sizeof served, "%s:%s", job->model, job->adapter);
+        if (job->is_served && !strcmp(job->owner, owner) && (!strcmp(served, name) || !strcmp(job->adapter, name)))
+            return job;
+    }
+    return NULL;
+}
+
+static void remove_model(hn_visit *v)
+{
+    const char *name = hn_http_request_of(v->call)->path + strlen("/v1/models/");
+    hn_job *job = find_served(v->jobs, name, v->owner);
+    if (!job)
+        hn_refuse_as(&v->why, HN_REFUSED_NO_OBJECT, "model", "%.200s: no job of yours trained a model of this name", name);
+    if (!job || !hn_job_put_away(v->jobs, job, &v->why)) {
+        hn_visit_refuse(v);
+        return;
+    }
+    hn_str out = hn_str_on(v->jobs->heap);
+    hn_json_writer w = hn_json_write_to(&out);
+    hn_json_begin_object(&w);
+    hn_json_key(&w, "id");
+    hn_json_add_string(&w, name);
+    hn_json_key(&w, "object");
+    hn_json_add_string(&w, "model");
+    hn_json_key(&w, "deleted");
+    hn_json_add_bool(&w, true);
+    hn_json_end_object(&w);
+    hn_visit_reply(v, 200, &out);
+}
+
+void hn_api_model_delete(hn_server *s, hn_http_call *call) { hn_visit_begin(s, call, remove_model); }
 
 void hn_api_job_create(hn_server *s, hn_http_call *call) { hn_visit_begin(s, call, create); }
 

@@ -107,6 +107,7 @@ hn_upload *hn_upload_find(const hn_jobs *jobs, const char *id, const char *owner
 void hn_uploads_expire(hn_jobs *jobs);
 /* What a job left is to be had as files too. */
 bool hn_upload_results(hn_jobs *jobs, const hn_job *job);
+void hn_upload_forget_results(hn_jobs *jobs, const hn_job *job);
 void hn_uploads_free(hn_jobs *jobs);
 
 const char *hn_job_state_word(int64_t state);
@@ -134,6 +135,9 @@ void hn_job_words(hn_jobs *jobs, const hn_job *job, const hn_served *model, hn_w
 
 /* Every example is read, as the model's tokenizer and template have it, and counted. */
 bool hn_upload_check(hn_jobs *jobs, const hn_served *model, hn_upload *u, hn_failure *why);
+/* Examples of a file token by token, with what is supervised of each, as a job without settings has them. */
+bool hn_upload_tokens(hn_jobs *jobs, const hn_served *model, const hn_upload *u, int64_t first, int64_t most, hn_str *out, hn_failure *why);
+
 typedef struct hn_job_plan_of {
     hn_job *job;
     const hn_served *model;
@@ -152,6 +156,8 @@ void hn_jobs_look(hn_jobs *jobs);
 bool hn_job_pause(hn_jobs *jobs, hn_job *job, hn_failure *why);
 bool hn_job_resume(hn_jobs *jobs, hn_job *job, hn_failure *why);
 bool hn_job_cancel(hn_jobs *jobs, hn_job *job, hn_failure *why);
+/* What was trained is found no more, and its run's folder goes. */
+bool hn_job_put_away(hn_jobs *jobs, hn_job *job, hn_failure *why);
 /* What was trained before is served again; to the reader. */
 void hn_jobs_serve_all(hn_jobs *jobs);
 
@@ -187,6 +193,7 @@ typedef struct hn_visit {
     hn_upload *upload;
     hn_job *job;
     hn_job_plan_of plan;
+    hn_str said; /* what the reader made */
     bool is_well;
     hn_failure why;
 } hn_visit;

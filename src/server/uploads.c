@@ -132,6 +132,8 @@ bool hn_upload_remove(hn_jobs *jobs, hn_upload *u, hn_failure *why)
     for (size_t i = 0; u->uses && i < jobs->n_jobs; i++)
         if (!hn_job_is_over(jobs->jobs[i]) && (!strcmp(jobs->jobs[i]->training, u->id) || !strcmp(jobs->jobs[i]->validation, u->id)))
             return hn_refuse_as(why, HN_REFUSED_IN_USE, "file_id", "%s is needed by %s: cancel that first", u->id, jobs->jobs[i]->id);
+    if (u->uses)
+        return hn_refuse_as(why, HN_REFUSED_IN_USE, "file_id", "%s is being read: ask again", u->id);
     record_path(jobs, u, path);
     if (!hn_os_remove(path) && errno != ENOENT)
         return hn_refuse_as(why, HN_REFUSED_INTERNAL, NULL, "%s: its record cannot be removed: %s", u->id, strerror(errno));
@@ -266,4 +268,11 @@ bool hn_upload_results(hn_jobs *jobs, const hn_job *job)
     add_result(jobs, job, "metrics.jsonl");
     add_result(jobs, job, "report.html");
     return has_adapter;
+}
+
+void hn_upload_forget_results(hn_jobs *jobs, const hn_job *job)
+{
+    for (size_t i = jobs->n_uploads; i-- > 0;)
+        if (!strcmp(jobs->uploads[i]->job, job->id))
+            hn_upload_drop(jobs, jobs->uploads[i]);
 }

@@ -28,6 +28,7 @@ void hn_visit_begin(hn_server *s, hn_http_call *call, void (*run_it)(hn_visit *)
     }
     const hn_key *key = s->o.keys ? hn_keys_of(s->o.keys, hn_http_request_of(call)) : NULL;
     v->task.run = run;
+    v->said = hn_str_on(s->heap);
     v->server = s;
     v->jobs = jobs;
     v->call = call;
@@ -54,6 +55,7 @@ void hn_visit_to_office(hn_visit *v, void (*run_it)(hn_task *))
 static void end(hn_visit *v)
 {
     hn_json_free(v->text);
+    hn_str_free(&v->said);
     hn_pairs_free(&v->pairs);
     hn_free(v->jobs->heap, v);
 }

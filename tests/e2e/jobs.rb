@@ -202,6 +202,14 @@ def check_jobs(dir)
       reply = s.ask('POST', '/v1/fine_tuning/jobs', order(good, **more).compact)
       check("#{more}: #{reply.code} #{reply.body}", reply.code == code && error_of(reply)['param'] == param && !reply.body.include?(dir))
     end
+    dry = s.json('POST', '/v1/fine_tuning/jobs', order(good, dry_run: true))
+    check("what it would take: #{dry}", dry['status'] == 'validating_files' && dry['steps'] == 120 && dry['examples'] == 40 && dry['memory_bytes'] > 0)
+    shown = s.json('GET', "/v1/files/#{good}/tokens?first=4&limit=2")
+    tokens = shown['data'].flat_map { |e| e['sequences'].map { |q| q.select { |t| t['weight'] > 0 }.map { |t| t['text'] }.join } }
+    check("what is supervised: #{tokens}", shown['data'].map { |e| e['line'] } == [5, 6] && shown['has_more'] && tokens[0].include?('it is number 5 of ten.') && !tokens[0].include?('what'))
+    check('of pairs two', s.json('GET', "/v1/files/#{two}/tokens?limit=1")['data'][0]['sequences'].size == 2)
+    check('past the last', s.json('GET', "/v1/files/#{two}/tokens?first=8") == { 'object' => 'list', 'data' => [], 'has_more' => false })
+    check('no such model', s.ask('GET', "/v1/files/#{two}/tokens?model=none").code == '404' && s.ask('GET', "/v1/files/#{two}/tokens?limit=21").code == '400')
     check('none of them is kept', s.json('GET', '/v1/fine_tuning/jobs')['data'].empty? && Dir.children(File.join(dir, 'jobs/jobs')).empty?)
     job = s.json('POST', '/v1/fine_tuning/jobs', order(good, validation_file: held, suffix: 'mine', metadata: { team: 'a' }))
     id = job['id']
@@ -252,6 +260,40 @@ def check_jobs(dir)
     40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == $served } ? break : sleep(0.05) }
     tuned = s.json('POST', '/v1/chat/completions', { model: $served, messages: [{ role: 'user', content: 'a' }], max_tokens: 2, recipe: true })
     check("it is served again: #{tuned}", tuned.dig('recipe', 'adapter') == $alone)
+    check('a model of nobody is not deleted', s.ask('DELETE', '/v1/models/hone-tiny').code == '404')
+    check('what was trained is', s.json('DELETE', "/v1/models/#{$served}") == { 'id' => $served, 'object' => 'model', 'deleted' => true })
+    check('and found no more', s.ask('DELETE', "/v1/models/#{$served}").code == '404' && s.json('GET', '/v1/models')['data'].none? { |m| m['id'] == $served })
+    job = s.json('GET', '/v1/fine_tuning/jobs?metadata[team]=a')['data'][0]
+    check("its job stays, without files: #{job}", job['status'] == 'succeeded' && job['fine_tuned_model'].nil? && job['result_files'].empty? && job['sha256'] == $alone)
+    client(dir, s)
+  end
+  with(File.join(dir, 'jobs')) do |s|
+    40.times { s.json('GET', '/v1/models')['data'].size > 1 ? break : sleep(0.05) }
+    check('nor after a restart', s.json('GET', '/v1/models')['data'].none? { |m| m['id'] == $served })
+  end
+end
+
+# hone jobs: the same from the command line.
+def client(dir, s)
+  data = File.join(dir, 'the "data".jsonl')
+  File.write(data, chats(6))
+  bad = File.join(dir, 'bad.jsonl')
+  File.write(bad, chats(2) + "{\n")
+  jobs = ->(*words) { Open3.capture2e(HONE, 'jobs', *words, '--server', "#{s.uri.host}:#{s.uri.port}").then { |said, status| [said, status.exitstatus] } }
+  said, status = jobs.('create', 'hone-tiny', data, '--validation', data, '--suffix', 'cli', '--setting', 'steps=2', '--setting', 'rank=2')
+  id = said[/^ftjob-\h+/]
+  check("hone jobs create: #{said}", status == 0 && id && said.include?('settings: seed=1 epochs=1 batch=8 steps=2 rank=2'))
+  s.wait(id, 'succeeded', 'failed')
+  check("show: #{said = jobs.('show', id)[0]}", said.include?('succeeded') && said.match?(/^sha256: \h{64}$/) && said.include?("hone-tiny:cli-#{id[6, 8]}"))
+  check("list: #{said = jobs.('list', '--limit', '1')[0]}", said.lines.size == 1 && said.start_with?(id))
+  check("events: #{said = jobs.('events', id)[0]}", said.include?('it waits for its turn') && said.include?('step 2/2'))
+  check('in JSON', JSON.parse(jobs.('show', id, '--json')[0])['id'] == id)
+  check("what is over: #{said = jobs.('pause', id)}", said[1] == 2 && said[0].include?('is succeeded: it cannot be paused'))
+  check("a mistake: #{said = jobs.('create', 'hone-tiny', bad)}", said[1] == 2 && said[0].include?('bad.jsonl: line 3, column 2'))
+  [['start'], ['list', 'x'], ['show'], ['show', '../x'], ['create', 'hone-tiny'], ['list', '--suffix', 'x'], ['list', '--server', 'https://127.0.0.1:1'],
+   ['list', '--server', 'example.com:80'], ['list', '--server', '127.0.0.1'], ['list', '--server', '127.0.0.1:1'], ['list', '--key-file', data]].each do |words|
+    said, status = Open3.capture2e(HONE, 'jobs', *words)
+    check("hone jobs #{words}: #{said}", status.exitstatus != 0 && said.start_with?('hone jobs: '))
   end
 end
 
@@ -333,6 +375,12 @@ def check_keys(dir)
     check('a cursor of another\'s tells nothing', s.ask('GET', "/v1/files?after=#{file}", key: bob).code == '400')
     check('each has a quota', s.upload(chats(2), key: bob).code == '200' && s.upload(chats(2), key: bob).code == '403' &&
                               s.ask('POST', '/v1/fine_tuning/jobs', order(file), key: alice).code == '403')
+    secret = File.join(dir, 'secret')
+    File.write(secret, "#{bob}\n", perm: 0o600)
+    said, status = Open3.capture2e(HONE, 'jobs', 'show', job['id'], '--server', "#{s.uri.host}:#{s.uri.port}", '--key-file', secret)
+    check("nor by hone jobs: #{said}", status.exitstatus == 2 && said.include?('there is no such job'))
+    File.write(secret, "#{alice}\n")
+    check('which shows one\'s own', Open3.capture2e(HONE, 'jobs', 'show', job['id'], '--server', "#{s.uri.host}:#{s.uri.port}", '--key-file', secret)[0].start_with?(job['id']))
     done = s.wait(job['id'], 'succeeded', 'failed', key: alice)
     name = done['fine_tuned_model']
     chat = { model: name, messages: [{ role: 'user', content: 'a' }], max_tokens: 2 }
