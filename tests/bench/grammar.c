@@ -1,4 +1,4 @@
-/* How long masks take: random texts by several grammars, on the vocabulary of a model.
+/* How long masks take, by the processor's time: random texts by several grammars, on the vocabulary of a model.
  *
  *     grammar MODEL.gguf [TEXTS]       prints, of each grammar, milliseconds to compile it, and of its masks the median, the
  *                                      99th of a hundred and the longest in microseconds, first texts and later ones apart */
@@ -80,9 +80,9 @@ static hn_status write_text(hn_lm *lm, hn_lm_grammar *g, double *us, size_t *n)
     for (int i = 0; i < MOST_TOKENS && *n < MOST_MASKS && status == HN_OK; i++) {
         hn_lm_mask mask;
         size_t taken;
-        const int64_t begin = hn_clock_ns();
+        const int64_t begin = hn_clock_thread_ns();
         status = hn_lm_matcher_mask(m, &mask, sizeof mask);
-        us[(*n)++] = (double)(hn_clock_ns() - begin) * 1e-3;
+        us[(*n)++] = (double)(hn_clock_thread_ns() - begin) * 1e-3;
         if (status != HN_OK)
             break;
         const int32_t id = pick(lm, &mask);
@@ -99,14 +99,14 @@ static hn_status measure(hn_engine *engine, hn_lm *lm, size_t i, int n_texts)
     static double us[MOST_MASKS];
     hn_lm_grammar *g = NULL;
     hn_lm_matcher *m = NULL;
-    const int64_t begin = hn_clock_ns();
+    const int64_t begin = hn_clock_thread_ns();
     const hn_status made = hn_lm_grammar_new(&g, engine, sources[i].kind, sources[i].text, strlen(sources[i].text), NULL);
     if (made != HN_OK)
         return made;
-    const int64_t compiled = hn_clock_ns();
+    const int64_t compiled = hn_clock_thread_ns();
     hn_status status = hn_lm_matcher_new(&m, lm, g);
     printf("%-12s %.2f ms to compile, %.1f ms to bind\n", sources[i].name, (double)(compiled - begin) * 1e-6,
-           (double)(hn_clock_ns() - compiled) * 1e-6);
+           (double)(hn_clock_thread_ns() - compiled) * 1e-6);
     size_t n = 0;
     for (int k = 0; k < n_texts && status == HN_OK; k++) {
         status = write_text(lm, g, us, &n);

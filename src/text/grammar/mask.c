@@ -1,6 +1,6 @@
 /* The tree of a vocabulary is walked in the order of its texts, with the state of each depth. Nodes whose byte leads nowhere are
  * left out with all below them; where the bytes below are among those that go round in one state, as in a string, all of
- * them are allowed without a look. */
+ * them are allowed without a look, or as many as have no more characters than the string may. */
 #include "text/grammar/mask.h"
 
 #include <string.h>
@@ -117,45 +117,66 @@ static hn_status check_steps(const hn_masks *m, int64_t steps)
 
 enum { WORTH = 8 }; /* nodes below one that are looked at together */
 
-/* Whether all below the node is allowed. */
-static hn_status allows_below(hn_masks *m, uint32_t state, uint32_t node, bool *out)
+/* How many characters may follow where a loop is, if that is all that there is to say of what begins with the node (below it, or
+ * with its own byte, which still `wants` others): longer ones are not allowed. -1: they have to be looked at. */
+static hn_status goes_round(hn_masks *m, uint32_t state, uint32_t node, hn_utf8_state wants, int *most)
 {
     const hn_token_node *n = &m->tokens->nodes[node];
     const uint64_t *bytes = m->tokens->bytes[node];
+    const bool is_wide = wants != HN_UTF8_BEGIN || !n->is_ascii;
     const hn_state_loop *loop;
-    *out = false;
-    if (!(n->whole & 1 << HN_UTF8_BEGIN))
+    *most = -1;
+    if (!(n->whole & 1 << wants))
         return HN_OK;
     HN_TRY(hn_states_loop(m->states, state, &loop));
-    *out = (n->is_ascii || loop->is_wide) && !(bytes[0] & ~loop->bytes[0]) && !(bytes[1] & ~loop->bytes[1]) && n->below <= loop->length;
+    if (loop->is_wide < is_wide || (bytes[0] & ~loop->bytes[0]) || (bytes[1] & ~loop->bytes[1]))
+        return HN_OK;
+    if (loop->ends || n->below + (wants != HN_UTF8_BEGIN) <= loop->length)
+        *most = loop->length;
     return HN_OK;
+}
+
+static void allow_up_to(const hn_tokens *t, uint32_t first, uint32_t end, int most_chars, uint64_t *bits)
+{
+    for (uint32_t k = first; k < end; k++)
+        if (t->chars[k] <= most_chars)
+            allow(bits, t->ids[k]);
 }
 
 static hn_status walk(hn_masks *m, uint32_t state, uint64_t *bits)
 {
     const hn_tokens *t = m->tokens;
     uint32_t at[HN_TOKEN_MAX_BYTES + 1] = { state };
+    int chars[HN_TOKEN_MAX_BYTES + 1] = { 0 };
     int64_t steps = 0;
     for (uint32_t i = 0; i < t->n_nodes;) {
         const hn_token_node *n = &t->nodes[i];
-        uint32_t next = hn_states_known(m->states, at[n->depth - 1], n->byte), after = i + 1;
+        const uint32_t before = at[n->depth - 1], end = t->nodes[n->next].first;
+        const hn_utf8_state wants = n->byte < 0x80 || n->next - i <= WORTH ? HN_N_UTF8_STATES : hn_utf8_after(HN_UTF8_BEGIN, n->byte);
+        int most = -1;
+        if (wants != HN_N_UTF8_STATES)
+            HN_TRY(goes_round(m, before, i, wants, &most));
+        if (most >= 0) {
+            allow_up_to(t, n->first, end, chars[n->depth - 1] + most, bits);
+            i = n->next;
+            continue;
+        }
+        uint32_t next = hn_states_known(m->states, before, n->byte);
         if (next == HN_STATE_UNKNOWN)
-            HN_TRY(hn_states_byte(m->states, at[n->depth - 1], n->byte, &next));
+            HN_TRY(hn_states_byte(m->states, before, n->byte, &next));
         if (next == HN_STATE_DEAD) {
             i = n->next;
             continue;
         }
+        at[n->depth] = next;
+        chars[n->depth] = chars[n->depth - 1] + ((n->byte & 0xc0) != 0x80);
         steps += 1 + (int64_t)m->states->states.at[next].n;
         if (n->next - i > WORTH) {
-            bool all;
             HN_TRY(check_steps(m, steps));
-            HN_TRY(allows_below(m, next, i, &all));
-            after = all ? n->next : after;
+            HN_TRY(goes_round(m, next, i, HN_UTF8_BEGIN, &most));
         }
-        at[n->depth] = next;
-        for (uint32_t k = n->first; k < t->nodes[after].first; k++)
-            allow(bits, t->ids[k]);
-        i = after;
+        allow_up_to(t, n->first, most < 0 ? t->nodes[i + 1].first : end, chars[n->depth] + (most < 0 ? 0 : most), bits);
+        i = most < 0 ? i + 1 : n->next;
     }
     return check_steps(m, steps);
 }

@@ -237,27 +237,47 @@ static hn_status find_loop(hn_states *s, uint32_t state)
     return HN_OK;
 }
 
+/* Whether no byte of these leads anywhere, and none that begins a longer character. */
+static hn_status ends_at(hn_states *s, uint32_t state, const uint64_t bytes[2], bool *out)
+{
+    *out = true;
+    for (int i = 0; i < 256 && *out; i++) {
+        uint32_t next = HN_STATE_DEAD;
+        if (i >= 128 || bytes[i / 64] >> i % 64 & 1)
+            HN_TRY(hn_states_byte(s, state, (uint8_t)i, &next));
+        *out = next == HN_STATE_DEAD;
+    }
+    return HN_OK;
+}
+
+static hn_status measure_loop(hn_states *s, uint32_t state)
+{
+    enum { LONGEST = 32 };
+    hn_state_loop loop = s->loops[state];
+    uint32_t at = state, to = loop.to;
+    for (loop.length = 1; loop.length < LONGEST && to != at; loop.length++) {
+        if (!s->loops[to].is_known)
+            HN_TRY(find_loop(s, to));
+        const hn_state_loop *next = &s->loops[to];
+        if ((loop.bytes[0] & ~next->bytes[0]) || (loop.bytes[1] & ~next->bytes[1]) || loop.is_wide > next->is_wide) {
+            HN_TRY(ends_at(s, to, loop.bytes, &loop.ends));
+            break;
+        }
+        at = to;
+        to = next->to;
+    }
+    loop.length = to == at ? UINT8_MAX : loop.length;
+    s->loops[state] = loop;
+    return HN_OK;
+}
+
 hn_status hn_states_loop(hn_states *s, uint32_t state, const hn_state_loop **out)
 {
-    enum { LONGEST = 32, FOUND = 1, MEASURED = 2 };
+    enum { FOUND = 1, MEASURED = 2 };
     if (!s->loops[state].is_known)
         HN_TRY(find_loop(s, state));
-    if (s->loops[state].is_known == FOUND && s->loops[state].to) {
-        const uint64_t bytes[2] = { s->loops[state].bytes[0], s->loops[state].bytes[1] };
-        const bool is_wide = s->loops[state].is_wide;
-        uint8_t length = 1;
-        for (uint32_t at = state, to = s->loops[state].to; length < LONGEST; length++, at = to, to = s->loops[at].to) {
-            if (to == at) {
-                length = UINT8_MAX;
-                break;
-            }
-            if (!s->loops[to].is_known)
-                HN_TRY(find_loop(s, to));
-            if ((bytes[0] & ~s->loops[to].bytes[0]) || (bytes[1] & ~s->loops[to].bytes[1]) || is_wide > s->loops[to].is_wide)
-                break;
-        }
-        s->loops[state].length = length;
-    }
+    if (s->loops[state].is_known == FOUND && s->loops[state].to)
+        HN_TRY(measure_loop(s, state));
     s->loops[state].is_known = MEASURED;
     *out = &s->loops[state];
     return HN_OK;

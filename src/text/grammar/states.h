@@ -29,12 +29,12 @@ typedef struct hn_set_table {
 } hn_set_table;
 
 /* The bytes of ASCII that most lead to one state, and how many of them in a row do not leave what is allowed; is_wide: and so do
- * all other characters. */
+ * all other characters. ends: and after so many none of them is allowed. */
 typedef struct hn_state_loop {
     uint64_t bytes[2];
     uint32_t to;
     uint8_t is_known, length; /* UINT8_MAX: any number */
-    bool is_wide;
+    bool is_wide, ends;
 } hn_state_loop;
 
 typedef struct hn_states {

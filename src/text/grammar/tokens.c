@@ -103,6 +103,14 @@ static void close_node(hn_tokens *t, const uint32_t *way, size_t depth)
         t->bytes[way[depth - 1]][node->byte / 64] |= (uint64_t)1 << node->byte % 64;
 }
 
+static uint8_t n_chars(const entry *e)
+{
+    uint8_t n = 0;
+    for (uint32_t i = 0; i < e->bytes; i++)
+        n = (uint8_t)(n + ((e->text[i] & 0xc0) != 0x80));
+    return n;
+}
+
 static void add_nodes(hn_tokens *t, const entry *e, size_t n)
 {
     uint32_t way[HN_TOKEN_MAX_BYTES + 1];
@@ -117,6 +125,7 @@ static void add_nodes(hn_tokens *t, const entry *e, size_t n)
                                                       .depth = (uint8_t)(depth + 1), .whole = UINT8_MAX, .is_ascii = true };
         }
         t->ids[i] = e[i].id;
+        t->chars[i] = n_chars(&e[i]);
     }
     while (depth)
         close_node(t, way, --depth);
@@ -138,7 +147,8 @@ static hn_status make_tree(hn_tokens *t, entry *e)
     t->nodes = hn_alloc_array(t->heap, HN_TAG_TEXT, nodes, sizeof *t->nodes);
     t->bytes = hn_alloc_array(t->heap, HN_TAG_TEXT, nodes, sizeof *t->bytes);
     t->ids = hn_alloc_array(t->heap, HN_TAG_TEXT, n + 1, sizeof *t->ids);
-    if (!t->nodes || !t->bytes || !t->ids)
+    t->chars = hn_alloc_array(t->heap, HN_TAG_TEXT, n + 1, sizeof *t->chars);
+    if (!t->nodes || !t->bytes || !t->ids || !t->chars)
         return HN_ERR_MEMORY;
     add_nodes(t, e, n);
     return HN_OK;
@@ -181,6 +191,7 @@ void hn_tokens_free(hn_tokens *t)
     hn_free(t->heap, t->nodes);
     hn_free(t->heap, t->bytes);
     hn_free(t->heap, t->ids);
+    hn_free(t->heap, t->chars);
     hn_free(t->heap, t->class);
     hn_free(t->heap, t->at);
     hn_str_free(&t->text);

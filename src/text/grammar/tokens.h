@@ -41,6 +41,7 @@ typedef struct hn_tokens {
     hn_token_node *nodes; /* in the order of their texts; after them one more, which ends them */
     uint64_t (*bytes)[2]; /* of ASCII that are below each node */
     int32_t *ids;         /* of text, in that order */
+    uint8_t *chars;       /* [n_ids]: characters that begin in each */
     uint8_t *class;       /* [n_vocab] */
     uint32_t *at;         /* [n_vocab + 1]: of `text` */
     hn_str text;
