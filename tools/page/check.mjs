@@ -67,7 +67,7 @@ function proxy(port) {
         const server = http.createServer((from, to) => {
             const chunks = [];
             from.on('data', c => chunks.push(c)).on('end', () => {
-                const body = Buffer.concat(chunks), said = from.method === 'POST' ? JSON.parse(body).messages?.at(-1).content || '' : '';
+                const body = Buffer.concat(chunks), is_json = /json/.test(from.headers['content-type'] || ''), said = from.method === 'POST' && is_json ? JSON.parse(body).messages?.at(-1).content || '' : '';
                 if (/ENDLESS|BROKEN|TOOLS|HOSTILE|MATRIX|SHOW/.test(said)) return scripted(said, to);
                 const headers = { ...from.headers, host: `127.0.0.1:${port}` };
                 delete headers.origin;
@@ -245,6 +245,55 @@ async function checkCompare(page) {
     await page.click('#compare');
 }
 
+async function checkTrain(page) {
+    const chats = join(folder, 'chats.jsonl'), bad = join(folder, 'bad.jsonl');
+    writeFileSync(chats, Array.from({ length: 30 }, (_, i) => JSON.stringify({ messages: [{ role: 'user', content: `what is ${i}?` }, { role: 'assistant', content: `it is <b>number</b> ${i}.` }] })).join('\n'));
+    writeFileSync(bad, '{"messages": [');
+    await page.click('#tab-train');
+    const field = await page.$('#train-file');
+    await field.uploadFile(bad);
+    await page.waitForSelector('#train-said.alarm');
+    check('a mistake is told with its place', (await text(page, '#train-said'))[0].includes('bad.jsonl: line 1, column 15'), await text(page, '#train-said'));
+    await field.uploadFile(chats);
+    await page.waitForSelector('#train-shown .learned');
+    const learned = (await text(page, '#train-shown .learned')).join('');
+    check('what is learned is coloured, as text', learned.includes('it is <b>number</b> 0.') && !learned.includes('what'), learned);
+    await page.evaluate(() => [...document.querySelectorAll('#train-shown button')][1].click());
+    await page.waitForFunction(() => document.getElementById('train-shown').textContent.includes('number</b> 1.'));
+    await page.type('#train-name', 'page');
+    await page.type('#train-epochs', '20');
+    await page.type('#train-rank', '4');
+    await page.select('#train-held', await page.$eval('#train-with', e => e.value));
+    await page.click('#train-estimate');
+    await page.waitForFunction(() => /30 examples, 7\d steps/.test(document.getElementById('train-estimated').textContent));
+    await clean(page, 'before training');
+    await page.click('#train-start');
+    await page.waitForSelector('#train-chart polyline', { timeout: 60000 });
+    const steps = async () => Number(/step (\d+) of/.exec((await text(page, '#train-jobs .faint'))[0])[1]);
+    const before = await steps();
+    await page.waitForFunction(n => Number(/step (\d+) of/.exec(document.querySelector('#train-jobs .faint').textContent)[1]) > n, { timeout: 60000 }, before);
+    check('it is live', (await steps()) > before);
+    await page.waitForFunction(() => /succeeded/.test(document.querySelector('#train-jobs .state').textContent), { timeout: 90000 });
+    check('what came of it', (await text(page, '#train-jobs .card'))[0].includes('held out') && /\b[0-9a-f]{64}\b/.test((await text(page, '#train-jobs code'))[0]));
+    for (const scheme of ['light', 'dark']) {
+        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+        for (const [name, width, height] of [['wide', 1280, 1100], ['phone', 390, 844]]) {
+            await page.setViewport({ width, height });
+            check(`train ${name}: nothing is wider than the screen`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+            await clean(page, `train ${scheme} ${name}`);
+            await page.screenshot({ path: join(pictures, `train-${scheme}-${name}.png`) });
+        }
+        await page.setViewport({ width: 1280, height: 860 });
+    }
+    await page.evaluate(() => [...document.querySelectorAll('#train-jobs button')].find(b => b.textContent === 'Compare with its base').click());
+    await page.waitForFunction(() => !document.getElementById('chat').hidden && !document.getElementById('other').hidden);
+    check('it is chosen beside its base', /^first:page-/.test(await page.$eval('#other', e => e.value)) && (await page.$eval('#model', e => e.value)) === 'first');
+    await page.click('#new');
+    await say(page, 'what is 3?');
+    check('and answers there', (await page.$$('.beside-another .assistant')).length === 2);
+    await page.click('#compare');
+}
+
 async function takePictures(page) {
     await page.click('#new');
     await say(page, 'How are matrices multiplied? A MATRIX, please, in C and in words.');
@@ -291,14 +340,14 @@ async function checkKey(browser) {
     child.kill();
 }
 
-const { child, port } = await serve('first=hone:tiny', 'second=hone:tiny');
+const { child, port } = await serve('first=hone:tiny', 'second=hone:tiny', '--jobs', join(folder, 'jobs'));
 const between = await proxy(port), address = `http://127.0.0.1:${between.address().port}/`;
 const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--disable-quic'] });
 try {
     const page = await newPage(browser, address);
     await page.setViewport({ width: 1280, height: 860 });
     await page.screenshot({ path: join(pictures, 'empty.png') });
-    for (const part of [checkChat, checkEnds, checkHostile, checkCompare, checkKept, takePictures]) {
+    for (const part of [checkChat, checkEnds, checkHostile, checkCompare, checkKept, checkTrain, takePictures]) {
         await part(page, address, browser).catch(error => check(part.name, false, error.stack));
         await page.bringToFront();
     }

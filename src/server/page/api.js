@@ -30,14 +30,16 @@ export function hasKey() {
  * @param {string} path
  * @param {unknown} [body]
  * @param {AbortSignal} [signal]
+ * @param {string} [method]
  */
-async function call(path, body, signal) {
+async function call(path, body, signal, method = body === undefined ? 'GET' : 'POST') {
     const key = sessionStorage.getItem(KEY);
     /** @type {Record<string, string>} */
     const headers = key ? { Authorization: `Bearer ${key}` } : {};
-    if (body !== undefined) headers['Content-Type'] = 'application/json';
-    const reply = await fetch(path, { method: body === undefined ? 'GET' : 'POST', headers, signal, cache: 'no-store',
-                                      credentials: 'same-origin', body: body === undefined ? undefined : JSON.stringify(body) });
+    const is_form = body instanceof FormData;
+    if (body !== undefined && !is_form) headers['Content-Type'] = 'application/json';
+    const reply = await fetch(path, { method, headers, signal, cache: 'no-store', credentials: 'same-origin',
+                                      body: body === undefined ? undefined : is_form ? body : JSON.stringify(body) });
     if (!reply.ok) throw new Refused(reply.status, await reason(reply));
     return reply;
 }
@@ -64,6 +66,65 @@ export async function props() {
 
 export async function metrics() {
     return (await call('metrics')).text();
+}
+
+/* ---- training ---- */
+
+/** @typedef {{id: string, filename: string, bytes: number, examples?: number, kind?: string, purpose: string}} Kept */
+/** @typedef {{line: number, sequences: {text: string, role: string, weight: number}[][]}} Shown */
+/** @typedef {{id: string, status: string, model: string, fine_tuned_model: string | null, step: number, steps: number, loss: number | null,
+ *             estimated_finish: number | null, memory_bytes: number, examples: number, sha256: string | null, verdict: string | null,
+ *             error: {message: string} | null, result_files: string[], held_before: {loss: number} | null, held_after: {loss: number} | null}} Job */
+
+/** @returns {Promise<Kept[]>} */
+export async function files() {
+    return (await (await call('v1/files?purpose=fine-tune')).json()).data;
+}
+
+/** @param {File} file @param {string} model @returns {Promise<Kept>} */
+export async function sendFile(file, model) {
+    const form = new FormData();
+    form.append('purpose', 'fine-tune');
+    form.append('model', model);
+    form.append('file', file);
+    return (await call('v1/files', form)).json();
+}
+
+/** @param {string} id */
+export async function removeFile(id) {
+    await call(`v1/files/${id}`, undefined, undefined, 'DELETE');
+}
+
+/** @param {string} id @returns {Promise<Blob>} */
+export async function content(id) {
+    return (await call(`v1/files/${id}/content`)).blob();
+}
+
+/** @param {string} id @param {string} model @param {number} first @returns {Promise<{data: Shown[], has_more: boolean}>} */
+export async function tokens(id, model, first) {
+    return (await call(`v1/files/${id}/tokens?limit=1&first=${first}&model=${encodeURIComponent(model)}`)).json();
+}
+
+/** @returns {Promise<Job[]>} */
+export async function jobs() {
+    return (await (await call('v1/fine_tuning/jobs')).json()).data;
+}
+
+/** @param {Record<string, unknown>} body @returns {Promise<Job>} */
+export async function train(body) {
+    return (await call('v1/fine_tuning/jobs', body)).json();
+}
+
+/** @param {string} id @param {'pause' | 'resume' | 'cancel'} how */
+export async function change(id, how) {
+    await call(`v1/fine_tuning/jobs/${id}/${how}`, {});
+}
+
+/** Steps with their losses, in their order. @param {string} id @returns {Promise<{step: number, loss?: number, held_loss?: number}[]>} */
+export async function curve(id) {
+    const { data } = await (await call(`v1/fine_tuning/jobs/${id}/events?limit=1000`)).json();
+    return data.filter((/** @type {any} */ e) => e.type === 'metrics' && e.data).map((/** @type {any} */ e) => e.data)
+               .sort((/** @type {any} */ a, /** @type {any} */ b) => a.step - b.step);
 }
 
 /** Takes a stream of server-sent events apart: push() is given text as it comes, and returns the data of each whole event. */

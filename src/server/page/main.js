@@ -7,6 +7,7 @@ import * as files from './files.js';
 import * as models from './models.js';
 import * as settings from './settings.js';
 import * as store from './store.js';
+import * as train from './train.js';
 import * as tree from './tree.js';
 
 /** @type {string[]} */
@@ -23,6 +24,7 @@ async function refresh() {
         fill(byId('model'), 'hone-model', 0);
         fill(byId('other'), 'hone-other', 1);
         if (!byId('models').hidden) await models.show(names);
+        if (!byId('train').hidden) await train.show(names);
         chat.tell('');
     } catch (error) {
         if (error instanceof api.Refused && error.status === 401) await askKey();
@@ -49,6 +51,16 @@ function asked() {
 function compare(is_two) {
     byId('compare').setAttribute('aria-pressed', String(is_two));
     byId('other').hidden = !is_two;
+}
+
+/** To the chat, with a model, or beside another. @param {string} model @param {string} [other] */
+async function talk(model, other) {
+    await refresh();
+    byId('model').value = model;
+    if (other) byId('other').value = other;
+    compare(other !== undefined);
+    turn('chat');
+    byId('question').focus();
 }
 
 async function askKey() {
@@ -161,14 +173,16 @@ async function attach(chosen) {
 
 /* ---- around it ---- */
 
-/** @param {'chat' | 'models'} to */
+const VIEWS = /** @type {const} */ (['chat', 'models', 'train']);
+
+/** @param {'chat' | 'models' | 'train'} to */
 function turn(to) {
-    for (const name of ['chat', 'models']) {
+    for (const name of VIEWS) {
         byId(name).hidden = name !== to;
         byId(`tab-${name}`).setAttribute('aria-selected', String(name === to));
         byId(`tab-${name}`).tabIndex = name === to ? 0 : -1;
     }
-    if (to === 'models') refresh();
+    if (to !== 'chat') refresh();
 }
 
 /** @param {boolean} is_open */
@@ -218,7 +232,7 @@ function listen() {
     const pressed = {
         new: begin, send, stop: () => chat.stop(), menu: () => drawer(!document.body.classList.contains('drawn')), veil: () => drawer(false),
         'open-settings': () => byId('settings').showModal(), 'open-keys': () => byId('keys').showModal(), clear: settings.clear,
-        compare: () => compare(!asksTwo()), 'tab-chat': () => turn('chat'), 'tab-models': () => turn('models'),
+        compare: () => compare(!asksTwo()), 'tab-chat': () => turn('chat'), 'tab-models': () => turn('models'), 'tab-train': () => turn('train'),
         attach: () => byId('files').click(), import: () => byId('import-file').click(),
         export: () => files.save(store.all(), 'hone conversations'), refresh,
         forget: () => { api.setKey(''); askKey(); },
@@ -229,7 +243,8 @@ function listen() {
     byId('other').addEventListener('change', () => localStorage.setItem('hone-other', byId('other').value));
     byId('tabs').addEventListener('keydown', (/** @type {KeyboardEvent} */ e) => {
         if (e.key !== 'ArrowLeft' && e.key !== 'ArrowRight') return;
-        const to = byId('chat').hidden ? 'chat' : 'models';
+        const at = VIEWS.findIndex(name => !byId(name).hidden);
+        const to = VIEWS[(at + (e.key === 'ArrowRight' ? 1 : VIEWS.length - 1)) % VIEWS.length];
         turn(to);
         byId(`tab-${to}`).focus();
     });
@@ -255,13 +270,16 @@ function listenToQuestion() {
     document.addEventListener('dragover', e => e.preventDefault());
     document.addEventListener('drop', e => {
         e.preventDefault();
-        if (e.dataTransfer?.files.length) attach([...e.dataTransfer.files]);
+        if (!e.dataTransfer?.files.length) return;
+        if (byId('train').hidden) attach([...e.dataTransfer.files]);
+        else train.take([...e.dataTransfer.files]);
     });
 }
 
 paint(localStorage.getItem('hone-theme') || 'auto');
 settings.make();
 chat.make({ changed: drawList, models: asked, refused: status => { if (status === 401) askKey(); } });
+train.make({ talk, models: refresh });
 compare(false);
 listen();
 const trouble = await store.open();
