@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "base/os/clock.h"
+#include "base/os/files.h"
 #include "server/jobs_state.h"
 
 #include <stdio.h>
@@ -112,15 +113,7 @@ static void tell_asked(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w
     hn_json_free(settings);
 }
 
-/* What metrics say: the last step, its pace, and what was held out before and now. */
-typedef struct progress {
-    int64_t step;
-    double loss, seconds, before[2], after[2];
-    int64_t n_seconds;
-    bool has_before, has_after;
-} progress;
-
-static void take_line(progress *p, const hn_json *v)
+static void take_line(hn_job_progress *p, const hn_json *v)
 {
     const hn_json *held = hn_json_get(v, "held_loss");
     const int64_t step = hn_field_int(v, "step", 0);
@@ -139,10 +132,18 @@ static void take_line(progress *p, const hn_json *v)
     p->has_after = p->has_after || step;
 }
 
-static void read_progress(const hn_jobs *jobs, const hn_job *job, progress *p)
+/* Read again where the file is another than it was. */
+static const hn_job_progress *read_progress(const hn_jobs *jobs, hn_job *job)
 {
+    char path[HN_KEPT_PATH];
+    hn_os_file about = { 0 };
     hn_job_metrics m;
-    *p = (progress){ 0 };
+    hn_job_progress *p = &job->progress;
+    hn_job_path(jobs, job, "run/metrics.jsonl", path);
+    hn_os_about(path, &about);
+    if (p->bytes == (int64_t)about.bytes && p->modified_ns == about.modified_ns)
+        return p;
+    *p = (hn_job_progress){ .bytes = (int64_t)about.bytes, .modified_ns = about.modified_ns };
     hn_job_metrics_read(jobs, job, &m);
     for (size_t at = 0; at < m.bytes;) {
         hn_json_text *line;
@@ -157,6 +158,7 @@ static void read_progress(const hn_jobs *jobs, const hn_job *job, progress *p)
         at += n + 1;
     }
     hn_job_metrics_free(&m);
+    return p;
 }
 
 static void tell_held(hn_json_writer *w, const char *key, const double held[2], bool is_there)
@@ -174,24 +176,23 @@ static void tell_held(hn_json_writer *w, const char *key, const double held[2], 
     hn_json_end_object(w);
 }
 
-static void tell_progress(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w)
+static void tell_progress(const hn_jobs *jobs, hn_job *job, hn_json_writer *w)
 {
-    progress p;
-    read_progress(jobs, job, &p);
-    const double left = p.n_seconds ? p.seconds / (double)p.n_seconds * (double)(job->steps - p.step) : 0;
+    const hn_job_progress *p = read_progress(jobs, job);
+    const double left = p->n_seconds ? p->seconds / (double)p->n_seconds * (double)(job->steps - p->step) : 0;
     number(w, "estimated_finish",
-           job->state == HN_JOB_RUNNING && p.n_seconds ? hn_clock_wall_ns() / 1000000000 + (int64_t)left + 1 : 0);
+           job->state == HN_JOB_RUNNING && p->n_seconds ? hn_clock_wall_ns() / 1000000000 + (int64_t)left + 1 : 0);
     hn_json_key(w, "step");
-    hn_json_add_int(w, p.step);
+    hn_json_add_int(w, p->step);
     hn_json_key(w, "steps");
     hn_json_add_int(w, job->steps);
     hn_json_key(w, "loss");
-    p.n_seconds ? hn_json_add_double(w, p.loss) : hn_json_add_null(w);
-    tell_held(w, "held_before", p.before, p.has_before);
-    tell_held(w, "held_after", p.after, p.has_after);
+    p->n_seconds ? hn_json_add_double(w, p->loss) : hn_json_add_null(w);
+    tell_held(w, "held_before", p->before, p->has_before);
+    tell_held(w, "held_after", p->after, p->has_after);
 }
 
-void hn_job_tell(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w)
+void hn_job_tell(const hn_jobs *jobs, hn_job *job, hn_json_writer *w)
 {
     hn_json_begin_object(w);
     tell_names(jobs, job, w);
@@ -216,10 +217,9 @@ void hn_job_tell(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w)
     hn_json_end_object(w);
 }
 
-void hn_job_tell_checkpoint(const hn_jobs *jobs, const hn_job *job, const char *id, const char *served, hn_json_writer *w)
+void hn_job_tell_checkpoint(const hn_jobs *jobs, hn_job *job, const char *id, const char *served, hn_json_writer *w)
 {
-    progress p;
-    read_progress(jobs, job, &p);
+    const hn_job_progress *p = read_progress(jobs, job);
     hn_json_begin_object(w);
     text(w, "id", id);
     text(w, "object", "fine_tuning.job.checkpoint");
@@ -228,18 +228,18 @@ void hn_job_tell_checkpoint(const hn_jobs *jobs, const hn_job *job, const char *
     text(w, "fine_tuned_model_checkpoint", served);
     text(w, "fine_tuning_job_id", job->id);
     hn_json_key(w, "step_number");
-    hn_json_add_int(w, p.step);
+    hn_json_add_int(w, p->step);
     hn_json_key(w, "metrics");
     hn_json_begin_object(w);
     hn_json_key(w, "step");
-    hn_json_add_int(w, p.step);
+    hn_json_add_int(w, p->step);
     hn_json_key(w, "train_loss");
-    hn_json_add_double(w, p.loss);
-    if (p.has_after) {
+    hn_json_add_double(w, p->loss);
+    if (p->has_after) {
         hn_json_key(w, "full_valid_loss");
-        hn_json_add_double(w, p.after[0]);
+        hn_json_add_double(w, p->after[0]);
         hn_json_key(w, "full_valid_mean_token_accuracy");
-        hn_json_add_double(w, p.after[1]);
+        hn_json_add_double(w, p->after[1]);
     }
     hn_json_end_object(w);
     hn_json_end_object(w);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void reply_with(hn_visit *v, const hn_job *job)
+static void reply_with(hn_visit *v, hn_job *job)
 {
     hn_str out = hn_str_on(v->jobs->heap);
     hn_json_writer w = hn_json_write_to(&out);
@@ -161,7 +161,7 @@ static void list(hn_visit *v)
     hn_json_writer w = hn_json_write_to(&out);
     begin_list(&w);
     for (size_t i = jobs->n_jobs; i-- > 0 && !has_more;) {
-        const hn_job *job = jobs->jobs[i];
+        hn_job *job = jobs->jobs[i];
         if (!job->is_listed || strcmp(job->owner, v->owner) != 0)
             continue;
         if (is_after && has_metadata(jobs, job, metadata)) {
@@ -322,7 +322,7 @@ static void events(hn_visit *v)
 /* A checkpoint is what can be asked: there is one, when training has ended. */
 static void checkpoints(hn_visit *v)
 {
-    const hn_job *job = v->job;
+    hn_job *job = v->job;
     char id[80], served[256];
     const char *after = hn_field_text(v->body, "after", NULL);
     hn_str out = hn_str_on(v->jobs->heap);

@@ -46,6 +46,14 @@ typedef struct hn_job_note {
     char level[8], text[HN_NOTE_TEXT];
 } hn_job_note;
 
+/* What metrics say: the last step, its pace, and what was held out before and now. */
+typedef struct hn_job_progress {
+    int64_t step, n_seconds;
+    double loss, seconds, before[2], after[2]; /* loss and accuracy */
+    bool has_before, has_after;
+    int64_t bytes, modified_ns; /* of the file that it was read of */
+} hn_job_progress;
+
 typedef struct hn_job {
     char id[HN_ITEM_ID], owner[HN_KEY_NAME + 1];
     char model[128];   /* of the shelf */
@@ -62,7 +70,8 @@ typedef struct hn_job {
     hn_str asked;    /* and the fields that are told again as they came: an object */
     hn_job_note notes[HN_MOST_NOTES];
     size_t n_notes;
-    bool is_listed, is_served; /* not kept */
+    bool is_listed, is_served; /* these not kept */
+    hn_job_progress progress;
 } hn_job;
 
 struct hn_jobs {
@@ -163,8 +172,8 @@ void hn_jobs_serve_all(hn_jobs *jobs);
 
 /* ---- job_tell.c: jobs in OpenAI's form ---- */
 
-void hn_job_tell(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w);
-void hn_job_tell_checkpoint(const hn_jobs *jobs, const hn_job *job, const char *id, const char *served, hn_json_writer *w);
+void hn_job_tell(const hn_jobs *jobs, hn_job *job, hn_json_writer *w);
+void hn_job_tell_checkpoint(const hn_jobs *jobs, hn_job *job, const char *id, const char *served, hn_json_writer *w);
 
 /* Lines of metrics.jsonl, from the first; NULL: there are none. */
 typedef struct hn_job_metrics {

@@ -19,10 +19,11 @@ end
 class Server
   attr_reader :uri, :pid, :dir
 
-  def initialize(dir, *words)
+  def initialize(dir, *words, limit: nil)
     @dir = dir
+    limits = limit ? { rlimit_fsize: limit } : {}
     out = IO.pipe
-    @pid = Process.spawn(HONE, 'serve', '--port', '0', '--jobs', dir, *words, out: out[1], err: File.join(File.dirname(dir), 'serve.err'))
+    @pid = Process.spawn(HONE, 'serve', '--port', '0', '--jobs', dir, *words, out: out[1], err: File.join(File.dirname(dir), 'serve.err'), **limits)
     out[1].close
     line = out[0].gets
     raise "hone serve does not begin: #{File.read(File.join(File.dirname(dir), 'serve.err'))}" unless line
@@ -71,8 +72,8 @@ class Server
   end
 end
 
-def with(dir, *words)
-  server = Server.new(dir, *words)
+def with(dir, *words, **more)
+  server = Server.new(dir, *words, **more)
   yield server
 ensure
   status = server&.end_by('TERM')
@@ -151,6 +152,22 @@ def check_files(dir)
   File.truncate(content, 10)
   said, status = Open3.capture2e(HONE, 'serve', '--port', '0', '--jobs', store)
   check("a file that was cut is named: #{said}", status.exitstatus == 1 && said.include?(File.basename(content)))
+end
+
+# Where no more can be written: said, nothing half made, and everything else goes on.
+def check_full(dir)
+  store = File.join(dir, 'full')
+  with(store, limit: 60_000) do |s|
+    small = s.file(chats(3))
+    reply = s.upload(chats(2000))
+    check("a disk that is full: #{reply.code} #{reply.body}", reply.code == '500' && error_of(reply)['message'].include?('large') && !reply.body.include?(dir))
+    check('nothing of it is left', Dir.children(File.join(store, 'files')).size == 2)
+    job = s.json('POST', '/v1/fine_tuning/jobs', order(small, settings: ['steps=3']))
+    done = s.wait(job['id'], 'succeeded', 'failed')
+    check("a run that cannot save fails by name: #{done['error']}", done['status'] == 'failed' && done['error']['message'].include?('large') && !done['error']['message'].include?(dir))
+    chat = s.json('POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'a' }], max_tokens: 2 })
+    check('chats go on', chat['usage']['completion_tokens'] == 2)
+  end
 end
 
 # A server that is killed while files come: what was acknowledged is there, and nothing else.
@@ -349,7 +366,11 @@ def check_killed(dir)
     100.times { mine.any? { |p| File.exist?("/proc/#{p}") } ? sleep(0.02) : break }
     check("round #{round}: nobody trains for nobody", mine.none? { |p| File.exist?("/proc/#{p}") })
     s = Server.new(store)
-    check('the job is there', s.json('GET', "/v1/fine_tuning/jobs/#{id}")['id'] == id)
+    job = s.json('GET', "/v1/fine_tuning/jobs/#{id}")
+    check("the job is there: #{job}", job['id'] == id && job['status'] != 'failed')
+    next unless job['status'] == 'succeeded' # and another one is killed
+    check("round #{round}: the same hash", job['sha256'] == want)
+    id = s.json('POST', '/v1/fine_tuning/jobs', order(job['training_file']))['id']
   end
   done = s.wait(id, 'succeeded', 'failed')
   check("killed #{KILLS} times, the same hash: #{done['sha256']} #{done['error']}", done['sha256'] == want)
@@ -390,7 +411,7 @@ def check_keys(dir)
 end
 
 Dir.mktmpdir do |dir|
-  steps = { files: :check_files, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
+  steps = { files: :check_files, full: :check_full, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
   only = ENV['HN_JOB_STEPS']&.split(',')&.map(&:to_sym)
   steps.each { |name, step| send(step, dir) if !only || only.include?(name) }
 end
