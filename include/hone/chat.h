@@ -22,6 +22,7 @@ typedef struct hn_lm_render_options {
     const char *const *variables;         /* KEY=JSON, as "enable_thinking=false"; at most 16 */
     int32_t n_variables;
     int32_t no_generation_prompt; /* ends after the last message */
+    int32_t goes_on_last; /* ends within the last message, after its content: the model goes on with it */
 } hn_lm_render_options;
 
 /* Messages, a JSON array of {"role": ..., "content": ...}, as the text that the model is given; as
@@ -169,6 +170,26 @@ HN_API hn_status hn_lm_reader_add_text(hn_lm_reader *reader, const char *text, s
 /* Lets go of what was held back. *is_cut: a call was begun and not ended, and its arguments are no whole JSON. The reader may only
  * be freed after it. */
 HN_API hn_status hn_lm_reader_finish(hn_lm_reader *reader, int32_t *is_cut);
+
+/* What an answer may be. */
+typedef struct hn_lm_rules_options {
+    size_t size;
+    const char *tools;    /* as hn_lm_render_options; NULL: none */
+    const char *family;   /* of calls; NULL: the template's */
+    const char *only;     /* a call is one of this tool; NULL: of any */
+    int32_t must_call;    /* an answer is calls; 0: text, and calls after it or not */
+    int32_t once;         /* no more than one call */
+    int64_t thought;      /* most tokens of a thought, 1 or more; 0: any number */
+    const char *schema;   /* a JSON schema of the answer, of one without tools; NULL: any text */
+    const int32_t *prompt; /* what the model goes on with, as hn_lm_reader_options */
+    int64_t n_prompt;
+} hn_lm_rules_options;
+
+/* The rules of it, in GBNF, as hn_lm_meta gives a text: for hn_lm_grammar_new; "" where nothing is held. What they allow a reader of
+ * the same template takes for it. A call's arguments are held to its tool's `parameters`, if `strict` is true or, where `must_call`
+ * is, not false; else to be an object. HN_ERR_UNSUPPORTED: what no rules are known of, by name; HN_ERR_ARGUMENT: there is no such
+ * tool. */
+HN_API hn_status hn_lm_answer_rules(const hn_lm *lm, const hn_lm_rules_options *options_or_null, char *to, size_t room, size_t *bytes);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include "cli/lora_options.h"
 #include "cli/open_model.h"
 #include "cli/template_options.h"
+#include "cli/told_answer.h"
 #include "hone/hone.h"
 #include "server/hearing.h"
 #include "server/recipe.h"
@@ -33,7 +34,7 @@ typedef struct replay {
     const replay_args *args;
     hn_heap heap;
     hn_opened opened;
-    hn_json_text *answer;
+    hn_json_text *answer, *made; /* made: its choices, where it was told in another form */
     hn_recipe recipe;
     hn_lm_grammar *grammar;
     hn_hearing h;           /* one choice, made again */
@@ -243,18 +244,51 @@ static hn_status want_text(const hn_json *of, const char *key, const char **out)
     return !v || v->kind == HN_JSON_NULL ? HN_OK : hn_json_want_string(v, key, out);
 }
 
+/* Arguments as an object: as both are written anew. *is_cut: what was made is none. */
+static hn_status compare_object(replay *r, const hn_json *told, const hn_str *made, bool *is_cut)
+{
+    hn_json_text *read = NULL;
+    hn_str a = hn_str_on(&r->heap), b = hn_str_on(&r->heap);
+    hn_json_writer wa = hn_json_write_to(&a), wb = hn_json_write_to(&b);
+    *is_cut = hn_json_read(&r->heap, "arguments", made->text, made->length, &read) != HN_OK;
+    hn_status status = HN_OK;
+    if (!*is_cut && told) {
+        hn_json_add_value(&wa, told);
+        hn_json_add_value(&wb, hn_json_root(read));
+        status = compare_text(r, "call", &b, a.text);
+    }
+    hn_json_free(read);
+    hn_str_free(&a);
+    hn_str_free(&b);
+    return status;
+}
+
+static hn_status compare_call(replay *r, const hn_json *told, const hn_heard_call *made, bool *is_cut)
+{
+    const hn_json *function = hn_json_get(told, "function"), *arguments = hn_json_get(function, "arguments");
+    const bool is_object = r->made && (!arguments || arguments->kind == HN_JSON_OBJECT);
+    const char *text;
+    *is_cut = false;
+    if (is_object)
+        HN_TRY(compare_object(r, arguments, &made->arguments, is_cut));
+    if (*is_cut)
+        return HN_OK; /* it is not told then */
+    HN_TRY(want_text(function, "name", &text));
+    HN_TRY(compare_text(r, "name of a call", &made->name, text));
+    HN_TRY(is_object ? HN_OK : want_text(function, "arguments", &text));
+    return is_object ? HN_OK : compare_text(r, "call", &made->arguments, text);
+}
+
 static hn_status compare_calls(replay *r, const hn_json *told)
 {
     const size_t n = told && told->kind == HN_JSON_ARRAY ? told->as.children.n : 0;
-    const char *text;
-    HN_REQUIRE(n == (size_t)r->h.n_calls, HN_ERR_PROOF, "%zu calls of tools were told, %d made", n, r->h.n_calls);
+    size_t n_made = 0;
     for (int32_t i = 0; i < r->h.n_calls; i++) {
-        const hn_json *function = hn_json_get(hn_json_at(told, (size_t)i), "function");
-        HN_TRY(want_text(function, "name", &text));
-        HN_TRY(compare_text(r, "name of a call", &r->h.calls[i].name, text));
-        HN_TRY(want_text(function, "arguments", &text));
-        HN_TRY(compare_text(r, "call", &r->h.calls[i].arguments, text));
+        bool is_cut;
+        HN_TRY(compare_call(r, hn_json_at(told, n_made), &r->h.calls[i], &is_cut));
+        n_made += !is_cut;
     }
+    HN_REQUIRE(n == n_made, HN_ERR_PROOF, "%zu calls of tools were told, %zu made", n, n_made);
     return HN_OK;
 }
 
@@ -273,7 +307,8 @@ static hn_status compare(replay *r, const hn_json *choice)
 
 static hn_status replay_choices(replay *r, FILE *out)
 {
-    const hn_json *choices = hn_json_get(hn_json_root(r->answer), "choices"), *prompt = r->recipe.prompts->as.children.first;
+    const hn_json *choices, *prompt = r->recipe.prompts->as.children.first;
+    HN_TRY(hn_told_choices(&r->heap, hn_json_root(r->answer), &r->made, &choices));
     const size_t expected = r->recipe.prompts->as.children.n * (size_t)r->recipe.n_each;
     HN_REQUIRE(choices && choices->kind == HN_JSON_ARRAY && choices->as.children.n == expected, HN_ERR_FORMAT,
                "choices: expected %zu, found %zu", expected, choices && choices->kind == HN_JSON_ARRAY ? choices->as.children.n : 0);
@@ -318,6 +353,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_lm_grammar_free(r.grammar);
     hn_opened_close(&r.opened);
     hn_json_free(r.answer);
+    hn_json_free(r.made);
     hn_free(&r.heap, r.recipe.bias);
     hn_free(&r.heap, r.scores);
     hn_free(&r.heap, r.begins);

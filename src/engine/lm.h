@@ -36,6 +36,9 @@ hn_status hn_lm_want_model(const hn_lm *lm); /* the same for what is done at onc
 hn_status hn_lm_want_words(const hn_lm *lm);
 void hn_lm_let_go(hn_lm *lm); /* takes NULL */
 
+/* What a template wrote after the last message's content goes, so that a model goes on with it. */
+hn_status hn_cut_after_last(const hn_json *messages, hn_str *text, hn_template_spans *generated_or_null, hn_template_origins *origins);
+
 /* A text to the caller's memory, or its length alone. */
 /* Hands an encoding's ids over, if `status` is HN_OK, and frees it. */
 hn_status hn_give_ids(hn_status status, hn_encoding *encoding, int32_t *ids, size_t room, size_t *n);

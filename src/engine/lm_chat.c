@@ -80,13 +80,44 @@ static hn_status settle(const hn_lm *lm, const hn_chat_input *in, const char *co
 
 /* ---- messages to text ---- */
 
+static void cut_spans(hn_template_spans *spans, size_t end)
+{
+    while (spans->n && spans->at[spans->n - 1].begin >= end)
+        spans->n--;
+    if (spans->n && spans->at[spans->n - 1].end > end)
+        spans->at[spans->n - 1].end = end;
+}
+
+hn_status hn_cut_after_last(const hn_json *messages, hn_str *text, hn_template_spans *generated_or_null, hn_template_origins *origins)
+{
+    messages = messages->kind == HN_JSON_OBJECT ? hn_json_get(messages, "messages") : messages;
+    HN_REQUIRE(messages, HN_ERR_ARGUMENT, "messages: expected an array, found none");
+    const hn_json *last = messages->kind == HN_JSON_ARRAY && messages->as.children.n ? hn_json_at(messages, messages->as.children.n - 1) : NULL;
+    const hn_json *content = hn_json_get(last, "content");
+    const size_t end = text->length - hn_template_last_words(origins, text).bytes;
+    HN_REQUIRE(content && content->kind == HN_JSON_STRING, HN_ERR_ARGUMENT, "messages: expected a text as the content of the last, to go on with");
+    size_t n = content->as.string.bytes;
+    while (n && strchr(" \n\r\t", content->as.string.text[n - 1]))
+        n--;
+    size_t is = end;
+    while (is && strchr(" \n\r\t", text->text[is - 1]))
+        is--;
+    HN_REQUIRE(n && is >= n && !memcmp(text->text + is - n, content->as.string.text, n), HN_ERR_ARGUMENT,
+               "messages: the template does not end with the content of the last, to go on with");
+    text->text[text->length = end] = '\0';
+    cut_spans(&origins->own, end);
+    if (generated_or_null)
+        cut_spans(generated_or_null, end);
+    return HN_OK;
+}
+
 static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_render_options *o, hn_str *out,
                         hn_template_origins *origins_or_null)
 {
     hn_heap *heap = &lm->engine->heap;
     hn_chat_input in = { .heap = heap, .chat = lm->input.chat };
     hn_json_text *texts[3] = { NULL, NULL, NULL };
-    hn_chat_request request = { .no_generation_prompt = o->no_generation_prompt != 0 };
+    hn_chat_request request = { .no_generation_prompt = o->no_generation_prompt || o->goes_on_last };
     hn_status status = hn_take_json(heap, "messages", messages, &texts[0]);
     if (status == HN_OK)
         status = hn_take_json(heap, "tools", o->tools, &texts[1]);
@@ -104,6 +135,8 @@ static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_rende
     request.n_vars = (size_t)in.n_vars;
     if (status == HN_OK)
         status = hn_chat_render(lm->input.chat, &request, out, NULL, origins_or_null);
+    if (status == HN_OK && o->goes_on_last)
+        status = hn_cut_after_last(request.messages, out, NULL, origins_or_null);
     for (int i = 0; i < 3; i++)
         hn_json_free(texts[i]);
     close_variables(&in);
@@ -120,9 +153,11 @@ hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render
     HN_TRY(hn_check_variables(o.variables, o.n_variables));
     HN_TRY(hn_lm_want_words(lm));
     hn_str text = hn_str_on(&lm->engine->heap);
-    hn_status status = render(lm, messages, &o, &text, NULL);
+    hn_template_origins origins = { 0 };
+    hn_status status = render(lm, messages, &o, &text, o.goes_on_last ? &origins : NULL);
     if (status == HN_OK)
         status = hn_give_text(text.text, text.length, to, room, bytes);
+    hn_template_origins_free(&origins);
     hn_str_free(&text);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Public readers: what a model says, told apart. */
 #include "engine/lm.h"
 #include "hone/chat.h"
+#include "infer/answer_rules.h"
 #include "infer/reader.h"
 
 #include <string.h>
@@ -84,13 +85,14 @@ static void call(void *context, int32_t index, const char *id, const char *name,
 /* ---- making ---- */
 
 /* Whether the prompt's end, without white space, is a thought's mark. */
-static hn_status ends_in_thought(const hn_lm *lm, const hn_lm_reader_options *o, const char *open, bool *does)
+static hn_status ends_in_thought(const hn_lm *lm, const int32_t *prompt, int64_t n_prompt, const char *open, bool *does)
 {
     enum { LAST = 32 };
-    const int64_t n = o->n_prompt < LAST ? o->n_prompt : LAST;
+    HN_REQUIRE(n_prompt >= 0 && (prompt || !n_prompt), HN_ERR_ARGUMENT, "prompt: expected ids, found NULL");
+    const int64_t n = n_prompt < LAST ? n_prompt : LAST;
     const size_t bytes = strlen(open);
     hn_str end = hn_str_on(&lm->engine->heap);
-    hn_status status = n ? hn_tokenizer_decode(lm->tok, o->prompt + o->n_prompt - n, (size_t)n, false, &end) : HN_OK;
+    hn_status status = n ? hn_tokenizer_decode(lm->tok, prompt + n_prompt - n, (size_t)n, false, &end) : HN_OK;
     if (status == HN_OK)
         status = hn_str_status(&end);
     size_t length = end.length;
@@ -106,10 +108,9 @@ static hn_status open_reader(hn_lm_reader *r)
     const hn_span source = source_of(r->lm);
     hn_reader_options o = { .thoughts = hn_thought_marks_of(source.data, source.bytes) };
     const hn_reader_ear ear = { say, call, r };
-    HN_REQUIRE(r->o.n_prompt >= 0 && (r->o.prompt || !r->o.n_prompt), HN_ERR_ARGUMENT, "prompt: expected ids, found NULL");
     HN_TRY(hn_take_json(&r->lm->engine->heap, "tools", r->o.tools, &r->tools));
     HN_TRY(choose_family(r->lm, r->o.family, &o.family));
-    HN_TRY(ends_in_thought(r->lm, &r->o, o.thoughts.open, &o.in_thought));
+    HN_TRY(ends_in_thought(r->lm, r->o.prompt, r->o.n_prompt, o.thoughts.open, &o.in_thought));
     o.tools = r->tools ? hn_json_root(r->tools) : NULL;
     HN_TRY(hn_reader_new(&r->inner, &r->lm->engine->heap, &o, &ear));
     r->decoder = hn_decoder_on(r->lm->tok, true);
@@ -210,4 +211,63 @@ hn_status hn_lm_reader_finish(hn_lm_reader *r, int32_t *is_cut)
     HN_TRY(hn_reader_finish(r->inner, &cut));
     *is_cut = cut;
     return HN_OK;
+}
+
+/* ---- rules ---- */
+
+static int32_t find_control(const void *context, const char *text, size_t *bytes)
+{
+    enum { LONGEST = 64 };
+    const hn_lm *lm = context;
+    size_t n = 0;
+    while (n < LONGEST && text[n])
+        n++;
+    for (; n > 1; n--) {
+        const int32_t id = hn_tokenizer_find(lm->tok, text, n);
+        if (id >= 0 && hn_tokenizer_token_kind(lm->tok, id) == HN_TOKEN_CONTROL) {
+            *bytes = n;
+            return id;
+        }
+    }
+    return -1;
+}
+
+static int32_t find_token(const void *context, const char *text)
+{
+    const hn_lm *lm = context;
+    return hn_tokenizer_find(lm->tok, text, strlen(text));
+}
+
+static hn_status write_rules(const hn_lm *lm, const hn_lm_rules_options *o, hn_json_text **tools, hn_str *out)
+{
+    const hn_span source = source_of(lm);
+    hn_answer_rules rules = { .thoughts = hn_thought_marks_of(source.data, source.bytes), .only = o->only, .must_call = o->must_call,
+                              .once = o->once, .most_thought = o->thought ? o->thought : -1, .schema = o->schema,
+                              .control = find_control, .token = find_token, .context = lm };
+    HN_REQUIRE(o->thought >= 0, HN_ERR_ARGUMENT, "thought: expected a number of tokens, found %lld", (long long)o->thought);
+    HN_REQUIRE(!o->schema || !o->tools, HN_ERR_ARGUMENT, "schema: of an answer without tools, found both");
+    HN_TRY(hn_take_json(&lm->engine->heap, "tools", o->tools, tools));
+    HN_TRY(choose_family(lm, o->family, &rules.family));
+    HN_TRY(ends_in_thought(lm, o->prompt, o->n_prompt, rules.thoughts.open, &rules.in_thought));
+    rules.tools = *tools ? hn_json_root(*tools) : NULL;
+    HN_REQUIRE(!rules.tools || rules.tools->kind == HN_JSON_ARRAY, HN_ERR_ARGUMENT, "tools: expected an array");
+    HN_REQUIRE(rules.tools || !o->must_call, HN_ERR_ARGUMENT, "must_call: expected tools, found none");
+    return hn_answer_rules_write(&lm->engine->heap, &rules, out);
+}
+
+hn_status hn_lm_answer_rules(const hn_lm *lm, const hn_lm_rules_options *options, char *to, size_t room, size_t *bytes)
+{
+    HN_ENTER();
+    hn_lm_rules_options o;
+    hn_json_text *tools = NULL;
+    HN_REQUIRE(lm, HN_ERR_ARGUMENT, "hn_lm_answer_rules: expected a model, found NULL");
+    HN_TRY(hn_take_struct("hn_lm_rules_options", options, sizeof o, &o));
+    HN_TRY(hn_lm_want_words(lm));
+    hn_str text = hn_str_on(&lm->engine->heap);
+    hn_status status = write_rules(lm, &o, &tools, &text);
+    if (status == HN_OK)
+        status = hn_give_text(text.text, text.length, to, room, bytes);
+    hn_str_free(&text);
+    hn_json_free(tools);
+    return status;
 }

@@ -78,7 +78,7 @@ static hn_status render(hn_lm_template *t, const char *messages, const hn_lm_ren
 {
     hn_heap *heap = &t->engine->heap;
     hn_json_text *texts[3] = { NULL, NULL, NULL };
-    hn_chat_request request = { .no_generation_prompt = o->no_generation_prompt != 0, .template_name = t->which };
+    hn_chat_request request = { .no_generation_prompt = o->no_generation_prompt || o->goes_on_last, .template_name = t->which };
     hn_status status = hn_take_json(heap, "messages", messages, &texts[0]);
     if (status == HN_OK)
         status = hn_take_json(heap, "tools", o->tools, &texts[1]);
@@ -93,6 +93,8 @@ static hn_status render(hn_lm_template *t, const char *messages, const hn_lm_ren
     request.n_vars = (size_t)in->n_vars;
     if (status == HN_OK)
         status = hn_chat_render(t->input.chat, &request, &t->text, &t->spans, &t->origins);
+    if (status == HN_OK && o->goes_on_last)
+        status = hn_cut_after_last(request.messages, &t->text, &t->spans, &t->origins);
     for (int i = 0; i < 3; i++)
         hn_json_free(texts[i]);
     return status == HN_OK ? hn_str_status(&t->text) : status;

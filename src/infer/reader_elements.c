@@ -1,26 +1,25 @@
 /* Calls whose parameters are elements: <function=NAME><parameter=KEY>value</parameter></function>, and as others write it.
  * A value is text where the tool's schema says so; otherwise it is the JSON it is, or text. */
+#include "infer/answer_rules.h"
 #include "infer/reader_parts.h"
 
 #include <string.h>
 
-typedef struct elements {
-    const char *family, *open, *key_end, *value_open, *value_end;
-} elements;
-
-static const elements all[] = {
+static const hn_call_elements all[] = {
 #define HN_ELEMENTS(family, open, key_end, value_open, value_end) { family, open, key_end, value_open, value_end },
 #include "infer/call_elements.def"
 #undef HN_ELEMENTS
 };
 
-static const elements *elements_of(const hn_reader *r)
+const hn_call_elements *hn_call_elements_of(const hn_call_family *family)
 {
-    size_t i = 0;
-    while (strcmp(all[i].family, r->o.family->name) != 0)
-        i++;
-    return &all[i];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!strcmp(all[i].family, family->name))
+            return &all[i];
+    return NULL;
 }
+
+static const hn_call_elements *elements_of(const hn_reader *r) { return hn_call_elements_of(r->o.family); }
 
 static void cut_end(hn_str *text, const char *mark)
 {
@@ -86,7 +85,7 @@ static void read_name(hn_reader *r, char c)
 
 static void read_body(hn_reader *r, char c)
 {
-    const elements *e = elements_of(r);
+    const hn_call_elements *e = elements_of(r);
     const hn_call_family *f = r->o.family;
     if (!r->held.length && strchr(" \n\r\t", c))
         return;
@@ -106,7 +105,7 @@ static void read_body(hn_reader *r, char c)
 /* x" string="true" is a key with a note on its kind; kept in `held`. */
 static void read_key(hn_reader *r, char c)
 {
-    const elements *e = elements_of(r);
+    const hn_call_elements *e = elements_of(r);
     hn_str_add_char(&r->word, c);
     if (!hn_reader_ends(&r->word, e->key_end))
         return;
@@ -136,8 +135,7 @@ static bool is_type(const hn_json *type, const char *name)
     return false;
 }
 
-/* Of type, of one in anyOf or oneOf, of enum: whether a value may be of it. */
-static bool may_be(const hn_json *schema, const char *name)
+bool hn_call_value_may_be(const hn_json *schema, const char *name)
 {
     static const char *const unions[] = { "anyOf", "oneOf", "allOf" };
     const hn_json *values = hn_json_get(schema, "enum");
@@ -146,7 +144,7 @@ static bool may_be(const hn_json *schema, const char *name)
     for (int i = 0; i < 3; i++) {
         const hn_json *list = hn_json_get(schema, unions[i]);
         for (const hn_json *s = list && list->kind == HN_JSON_ARRAY ? list->as.children.first : NULL; s; s = s->next)
-            if (may_be(s, name))
+            if (hn_call_value_may_be(s, name))
                 return true;
     }
     for (const hn_json *v = values && values->kind == HN_JSON_ARRAY ? values->as.children.first : NULL; v; v = v->next)
@@ -171,7 +169,7 @@ static bool may_be_kind(const hn_json *schema, hn_json_kind kind)
     static const char *const names[] = { [HN_JSON_NULL] = "null",     [HN_JSON_BOOL] = "boolean", [HN_JSON_INT] = "integer",
                                          [HN_JSON_DOUBLE] = "number", [HN_JSON_STRING] = "string", [HN_JSON_ARRAY] = "array",
                                          [HN_JSON_OBJECT] = "object" };
-    return may_be(schema, names[kind]) || (kind == HN_JSON_INT && may_be(schema, "number"));
+    return hn_call_value_may_be(schema, names[kind]) || (kind == HN_JSON_INT && hn_call_value_may_be(schema, "number"));
 }
 
 static bool is_text(hn_reader *r, const hn_str *value)
@@ -183,7 +181,7 @@ static bool is_text(hn_reader *r, const hn_str *value)
         return true;
     if (!is_json)
         return true;
-    if (!schema || !may_be(schema, "string"))
+    if (!schema || !hn_call_value_may_be(schema, "string"))
         return false;
     return kind == HN_JSON_STRING || !may_be_kind(schema, kind); /* a text, unless it is of another kind that may be */
 }
@@ -208,7 +206,7 @@ static void give(hn_reader *r)
     hn_str_add_bytes(&bare, r->word.text, r->word.length);
     trim(&bare);
     for (int i = 0; i < 3; i++)
-        if (!strcmp(bare.text, python[i][0]) && schema && !may_be(schema, "string")) {
+        if (!strcmp(bare.text, python[i][0]) && schema && !hn_call_value_may_be(schema, "string")) {
             hn_str_clear(&bare);
             hn_str_add(&bare, python[i][1]);
         }
@@ -226,7 +224,7 @@ static void give(hn_reader *r)
 
 static void read_value(hn_reader *r, char c)
 {
-    const elements *e = elements_of(r);
+    const hn_call_elements *e = elements_of(r);
     hn_str_add_char(&r->word, c);
     if (!hn_reader_ends(&r->word, e->value_end))
         return;

@@ -62,7 +62,12 @@ bool hn_answer_translate(hn_answer *a, const hn_str *body, hn_failure *why)
         status = hn_json_read(a->heap, "the body", body->text, body->length, &text);
     if (status != HN_OK)
         return hn_refuse_by(why, status, NULL);
-    hn_json_free(a->text);
+    if (a->asked_text)
+        hn_json_free(a->text);
+    else {
+        a->asked_text = a->text;
+        a->asked = a->body;
+    }
     a->text = text;
     a->body = hn_json_root(text);
     return true;
@@ -90,6 +95,7 @@ static void free_answer(hn_answer *a)
         hn_served_let_go(a->model);
     }
     hn_json_free(a->text);
+    hn_json_free(a->asked_text);
     hn_free(a->heap, a->bias);
     hn_free(a->heap, a);
 }
@@ -97,7 +103,10 @@ static void free_answer(hn_answer *a)
 void hn_answer_fail(hn_answer *a)
 {
     hn_str out = hn_str_on(a->heap);
-    a->voice->fail(&a->failure, a->has_begun, &out);
+    if (a->has_begun && a->voice->fail_stream)
+        a->voice->fail_stream(a, &out);
+    else
+        a->voice->fail(&a->failure, a->has_begun, &out);
     if (a->has_begun) {
         hn_http_write(a->call, out.text, out.length);
         hn_http_end(a->call);
@@ -436,4 +445,29 @@ int64_t hn_answer_drawn(const hn_answer *a)
     for (int32_t i = 0; i < a->n_choices; i++)
         n += a->choices[i].n_drawn;
     return n;
+}
+
+int64_t hn_answer_thought(const hn_answer *a)
+{
+    int64_t n = 0;
+    for (int32_t i = 0; i < a->n_choices; i++)
+        n += a->choices[i].h.n_thought;
+    return n;
+}
+
+void hn_choice_call_id(const hn_choice *c, int32_t call, const char *own, char *to, size_t room)
+{
+    if (*own)
+        snprintf(to, room, "%s", own);
+    else
+        snprintf(to, room, "call_%.40s_%d_%d", c->answer->id, c->index, call);
+}
+
+bool hn_choice_call_is_whole(const hn_choice *c, int32_t call)
+{
+    const hn_str *arguments = &c->h.calls[call].arguments;
+    hn_json_text *read = NULL;
+    const bool is_whole = hn_json_read(c->answer->heap, "arguments", arguments->text, arguments->length, &read) == HN_OK;
+    hn_json_free(read);
+    return is_whole;
 }

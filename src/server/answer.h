@@ -39,6 +39,9 @@ typedef struct hn_choice {
     int64_t n_drawn, n_reused;
     hn_lm_end end;
     bool has_ended;
+    hn_block_kind open;  /* of a stream's blocks, of APIs that have such; */
+    int32_t n_opened;    /* those that were */
+    size_t opened_at;    /* in its text, where the open one begins */
 } hn_choice;
 
 /* What a voice is told of a choice: a piece of text, and the tokens that it is of. */
@@ -47,6 +50,8 @@ typedef struct hn_piece {
     size_t bytes;
     size_t first_token, n_tokens;
 } hn_piece;
+
+typedef struct hn_server hn_server;
 
 typedef struct hn_voice {
     const char *type; /* of a stream */
@@ -62,6 +67,7 @@ typedef struct hn_voice {
     void (*finish)(hn_answer *a, hn_str *out);
     void (*whole)(hn_answer *a, hn_str *out);
     void (*fail)(const hn_failure *f, bool in_stream, hn_str *out);
+    void (*fail_stream)(hn_answer *a, hn_str *out); /* NULL: as `fail` says it */
 } hn_voice;
 
 struct hn_answer {
@@ -73,8 +79,11 @@ struct hn_answer {
     hn_served_adapter *adapter; /* NULL: none */
     uint64_t owner; /* of beginnings: hn_lm_request */
     uint64_t asker; /* the key's owner; 0: there are no keys */
+    hn_server *server;  /* NULL: of an answer that was not asked over a path */
     hn_json_text *text; /* of the body */
     const hn_json *body;
+    hn_json_text *asked_text; /* as it was asked, of one that was translated */
+    const hn_json *asked;
 
     hn_prompt *prompts;
     int32_t n_prompts, n_each;
@@ -86,7 +95,11 @@ struct hn_answer {
     hn_stops stops;
     bool is_chat;  /* thoughts, and calls of tools, are told apart */
     hn_str tools;  /* JSON; "": none */
+    bool must_call, calls_once;
+    const char *only;       /* the tool that is to be called; NULL: any */
+    int64_t most_thought;   /* tokens; 0: any number */
     hn_lm_grammar_kind grammar_kind;
+    const char *grammar_of; /* the field that it comes of */
     hn_str grammar_text;    /* "": any text may be said */
     hn_lm_grammar *grammar; /* made of it by the clerk */
     char id[48];
@@ -117,8 +130,13 @@ void hn_answer_fail(hn_answer *a);
 const hn_told_token *hn_choice_token(const hn_choice *c, size_t i);
 /* "stop", "length" or "tool_calls". */
 const char *hn_choice_reason(const hn_choice *c);
-/* All tokens of all choices. */
+/* All tokens of all choices; and those of thoughts. */
 int64_t hn_answer_drawn(const hn_answer *a);
+int64_t hn_answer_thought(const hn_answer *a);
+/* The model's own id of a call, or one that is made of the answer's. */
+void hn_choice_call_id(const hn_choice *c, int32_t call, const char *own, char *to, size_t room);
+/* Whether a call's arguments are whole: an answer may have ended in the middle of them. */
+bool hn_choice_call_is_whole(const hn_choice *c, int32_t call);
 /* The seed of choice i: the request's own for choice 0. */
 uint64_t hn_choice_seed(uint64_t seed, int32_t i);
 /* On the runner: those whose client has left end. */

@@ -3,6 +3,8 @@
 
 #include "server/apis.h"
 #include "server/openai.h"
+#include "server/recipe.h"
+#include "server/tools.h"
 
 #include <string.h>
 
@@ -56,7 +58,7 @@ void hn_anthropic_fail(const hn_failure *f, bool in_stream, hn_str *out)
     hn_str_add(out, in_stream ? "\n\n" : "\n");
 }
 
-static void add_usage(hn_json_writer *w, const hn_answer *a, int64_t drawn)
+static void add_usage(hn_json_writer *w, const hn_answer *a, const hn_choice *c_or_null)
 {
     const int64_t known = a->choices[0].n_reused;
     hn_json_key(w, "usage");
@@ -68,27 +70,81 @@ static void add_usage(hn_json_writer *w, const hn_answer *a, int64_t drawn)
     hn_json_key(w, "cache_read_input_tokens");
     hn_json_add_int(w, known);
     hn_json_key(w, "output_tokens");
-    hn_json_add_int(w, drawn);
+    hn_json_add_int(w, c_or_null ? c_or_null->n_drawn : 0);
+    hn_json_key(w, "output_tokens_details");
+    hn_json_begin_object(w);
+    hn_json_key(w, "thinking_tokens");
+    hn_json_add_int(w, c_or_null ? c_or_null->h.n_thought : 0);
+    hn_json_end_object(w);
     hn_json_end_object(w);
 }
 
 static void add_reason(hn_json_writer *w, const hn_choice *c)
 {
-    const char *word = c->h.stopped_by ? "stop_sequence" : c->end == HN_LM_DONE ? "end_turn" : "max_tokens";
+    const char *word = c->h.stopped_by ? "stop_sequence" : c->end != HN_LM_DONE ? "max_tokens" : c->h.n_calls ? "tool_use" : "end_turn";
     hn_json_key(w, "stop_reason");
     hn_json_add_string(w, word);
     hn_json_key(w, "stop_sequence");
     c->h.stopped_by ? hn_json_add_string(w, c->h.stopped_by) : hn_json_add_null(w);
 }
 
-static void add_text_block(hn_json_writer *w, const char *text)
+/* ---- blocks ---- */
+
+static void add_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes)
+{
+    const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
+    hn_json_key(w, key);
+    hn_json_add_scalar(w, &said);
+}
+
+static void begin_block(hn_json_writer *w, const char *type)
 {
     hn_json_begin_object(w);
     hn_json_key(w, "type");
-    hn_json_add_string(w, "text");
-    hn_json_key(w, "text");
-    hn_json_add_string(w, text);
+    hn_json_add_string(w, type);
+}
+
+static void add_text_block(hn_json_writer *w, const char *text, size_t bytes)
+{
+    begin_block(w, "text");
+    add_bytes(w, "text", text, bytes);
     hn_json_end_object(w);
+}
+
+/* Nothing is signed: a thought that comes back is believed. */
+static void add_thought_block(hn_json_writer *w, const char *text, size_t bytes)
+{
+    begin_block(w, "thinking");
+    add_bytes(w, "thinking", text, bytes);
+    add_bytes(w, "signature", "", 0);
+    hn_json_end_object(w);
+}
+
+/* input: JSON. */
+static void add_call_block(hn_json_writer *w, const hn_choice *c, int32_t index, const char *own, const char *name, const char *input, size_t bytes)
+{
+    char id[200];
+    hn_choice_call_id(c, index, own, id, sizeof id);
+    begin_block(w, "tool_use");
+    hn_json_key(w, "id");
+    hn_json_add_string(w, id);
+    hn_json_key(w, "name");
+    hn_json_add_string(w, name);
+    hn_json_key(w, "input");
+    hn_json_add_json(w, input, bytes);
+    hn_json_end_object(w);
+}
+
+/* A call that the answer's end cut off is none. */
+static void add_block(hn_json_writer *w, const hn_choice *c, const hn_heard_block *b)
+{
+    const hn_heard_call *call = b->kind == HN_CALL_BLOCK ? &c->h.calls[b->call] : NULL;
+    if (b->kind == HN_TEXT_BLOCK)
+        add_text_block(w, c->h.text.text + b->begin, b->end - b->begin);
+    else if (b->kind == HN_THOUGHT_BLOCK)
+        add_thought_block(w, c->h.thought.text + b->begin, b->end - b->begin);
+    else if (hn_choice_call_is_whole(c, b->call))
+        add_call_block(w, c, b->call, call->id.text, call->name.text, call->arguments.text, call->arguments.length);
 }
 
 /* {"id": ..., up to its content. */
@@ -109,6 +165,8 @@ static void begin_message(hn_json_writer *w, const hn_answer *a)
     hn_json_begin_array(w);
 }
 
+/* ---- a stream ---- */
+
 static void begin(hn_answer *a, hn_str *out)
 {
     hn_json_writer w = begin_event(out, "message_start");
@@ -119,47 +177,100 @@ static void begin(hn_answer *a, hn_str *out)
     hn_json_add_null(&w);
     hn_json_key(&w, "stop_sequence");
     hn_json_add_null(&w);
-    add_usage(&w, a, 0);
+    add_usage(&w, a, NULL);
     hn_json_end_object(&w);
     end_event(&w);
-    w = begin_event(out, "content_block_start");
+}
+
+/* An event of the block that is open, which has the last number. */
+static hn_json_writer begin_block_event(const hn_choice *c, const char *type, hn_str *out)
+{
+    hn_json_writer w = begin_event(out, type);
     hn_json_key(&w, "index");
-    hn_json_add_int(&w, 0);
+    hn_json_add_int(&w, c->n_opened - 1);
+    return w;
+}
+
+static void close_block(hn_choice *c, hn_str *out)
+{
+    if (c->open == HN_NO_BLOCK)
+        return;
+    hn_json_writer w = begin_block_event(c, "content_block_stop", out);
+    end_event(&w);
+    c->open = HN_NO_BLOCK;
+}
+
+/* The one that is open ends, and another begins: {"index": ..., "content_block":, for the block itself. */
+static hn_json_writer open_block(hn_choice *c, hn_block_kind kind, hn_str *out)
+{
+    close_block(c, out);
+    c->open = kind;
+    c->n_opened++;
+    hn_json_writer w = begin_block_event(c, "content_block_start", out);
     hn_json_key(&w, "content_block");
-    add_text_block(&w, "");
+    return w;
+}
+
+static void add_delta(const hn_choice *c, const char *type, const char *key, const char *text, size_t bytes, hn_str *out)
+{
+    if (!bytes)
+        return;
+    hn_json_writer w = begin_block_event(c, "content_block_delta", out);
+    hn_json_key(&w, "delta");
+    begin_block(&w, type);
+    add_bytes(&w, key, text, bytes);
+    hn_json_end_object(&w);
     end_event(&w);
 }
 
 static void tell(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out)
 {
-    const hn_json text = { .kind = HN_JSON_STRING, .as.string = { piece->text, piece->bytes } };
     (void)a;
-    (void)c;
-    hn_json_writer w = begin_event(out, "content_block_delta");
-    hn_json_key(&w, "index");
-    hn_json_add_int(&w, 0);
-    hn_json_key(&w, "delta");
-    hn_json_begin_object(&w);
-    hn_json_key(&w, "type");
-    hn_json_add_string(&w, "text_delta");
-    hn_json_key(&w, "text");
-    hn_json_add_scalar(&w, &text);
-    hn_json_end_object(&w);
-    end_event(&w);
+    if (c->open != HN_TEXT_BLOCK && piece->bytes) {
+        hn_json_writer w = open_block(c, HN_TEXT_BLOCK, out);
+        add_text_block(&w, "", 0);
+        end_event(&w);
+    }
+    add_delta(c, "text_delta", "text", piece->text, piece->bytes, out);
 }
 
+static void think(hn_answer *a, hn_choice *c, const char *text, size_t bytes, hn_str *out)
+{
+    (void)a;
+    if (c->open != HN_THOUGHT_BLOCK && bytes) {
+        hn_json_writer w = open_block(c, HN_THOUGHT_BLOCK, out);
+        add_thought_block(&w, "", 0);
+        end_event(&w);
+    }
+    add_delta(c, "thinking_delta", "thinking", text, bytes, out);
+}
+
+static void call(hn_answer *a, hn_choice *c, const hn_lm_call *of, hn_str *out)
+{
+    (void)a;
+    if (of->name) {
+        hn_json_writer w = open_block(c, HN_CALL_BLOCK, out);
+        add_call_block(&w, c, of->index, of->id ? of->id : "", of->name, "{}", 2);
+        end_event(&w);
+    }
+    add_delta(c, "input_json_delta", "partial_json", of->arguments, of->bytes, out);
+}
+
+/* Every message has a block. */
 static void close_choice(hn_answer *a, hn_choice *c, hn_str *out)
 {
-    hn_json_writer w = begin_event(out, "content_block_stop");
-    hn_json_key(&w, "index");
-    hn_json_add_int(&w, 0);
-    end_event(&w);
-    w = begin_event(out, "message_delta");
+    if (!c->n_opened) {
+        hn_json_writer w = open_block(c, HN_TEXT_BLOCK, out);
+        add_text_block(&w, "", 0);
+        end_event(&w);
+    }
+    close_block(c, out);
+    hn_json_writer w = begin_event(out, "message_delta");
     hn_json_key(&w, "delta");
     hn_json_begin_object(&w);
     add_reason(&w, c);
     hn_json_end_object(&w);
-    add_usage(&w, a, c->n_drawn);
+    add_usage(&w, a, c);
     end_event(&w);
 }
 
@@ -175,115 +286,41 @@ static void whole(hn_answer *a, hn_str *out)
     const hn_choice *c = &a->choices[0];
     hn_json_writer w = hn_json_write_to(out);
     begin_message(&w, a);
-    add_text_block(&w, c->h.text.text);
+    for (size_t i = 0; i < c->h.n_blocks; i++)
+        add_block(&w, c, &c->h.blocks[i]);
+    if (!c->h.n_blocks)
+        add_text_block(&w, "", 0);
     hn_json_end_array(&w);
     add_reason(&w, c);
-    add_usage(&w, a, c->n_drawn);
+    add_usage(&w, a, c);
+    if (a->tells_recipe)
+        hn_recipe_add(&w, a);
     hn_json_end_object(&w);
     hn_str_add(out, "\n");
 }
 
-/* ---- asking ---- */
-
-/* A text, or blocks of type text; what else a block may be is refused by its type. */
-static bool check_content(const hn_json *content, const char *param, hn_failure *why)
-{
-    if (content && content->kind == HN_JSON_STRING)
-        return true;
-    if (!content || content->kind != HN_JSON_ARRAY)
-        return hn_refuse_as(why, HN_REFUSED_INVALID, param, "%s: expected a text or blocks", param);
-    for (const hn_json *b = content->as.children.first; b; b = b->next) {
-        const hn_json *type = hn_json_get(b, "type"), *text = hn_json_get(b, "text");
-        const char *word = type && type->kind == HN_JSON_STRING ? type->as.string.text : "";
-        if (strcmp(word, "text") != 0 || !text || text->kind != HN_JSON_STRING)
-            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, param, "%s: a block of type \"%.40s\": expected text", param, word);
-    }
-    return true;
-}
-
-static bool check_messages(const hn_json *body, hn_failure *why)
-{
-    const hn_json *messages = hn_field_of(body, "messages"), *system = hn_field_of(body, "system");
-    if (!messages || !messages->as.children.n)
-        return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "messages", "messages: expected at least one");
-    for (const hn_json *m = messages->as.children.first; m; m = m->next) {
-        const hn_json *role = hn_json_get(m, "role");
-        const char *word = role && role->kind == HN_JSON_STRING ? role->as.string.text : "";
-        if (strcmp(word, "user") != 0 && strcmp(word, "assistant") != 0)
-            return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: a role of \"%.40s\": expected user or assistant", word);
-        if (!check_content(hn_json_get(m, "content"), "messages", why))
-            return false;
-    }
-    return !system || check_content(system, "system", why);
-}
-
-static void add_message(hn_json_writer *w, const char *role, const hn_json *content)
-{
-    hn_json_begin_object(w);
-    hn_json_key(w, "role");
-    hn_json_add_string(w, role);
-    hn_json_key(w, "content");
-    hn_json_add_value(w, content);
-    hn_json_end_object(w);
-}
-
-/* A field under another name, or its own, if it is there. */
-static void move(hn_json_writer *w, const hn_json *body, const char *name, const char *to)
-{
-    const hn_json *v = hn_field_of(body, name);
-    if (!v)
-        return;
-    hn_json_key(w, to);
-    hn_json_add_value(w, v);
-}
-
-static bool translate(hn_answer *a, hn_failure *why)
-{
-    const hn_json *b = a->body, *system = hn_field_of(b, "system");
-    hn_str out = hn_str_on(a->heap);
-    hn_json_writer w = hn_json_write_to(&out);
-    if (!check_messages(b, why))
-        return false;
-    hn_json_begin_object(&w);
-    hn_json_key(&w, "messages");
-    hn_json_begin_array(&w);
-    if (system)
-        add_message(&w, "system", system);
-    for (const hn_json *m = hn_field_of(b, "messages")->as.children.first; m; m = m->next)
-        add_message(&w, hn_json_get(m, "role")->as.string.text, hn_json_get(m, "content"));
-    hn_json_end_array(&w);
-    static const char *const fields[][2] = { { "model", "model" },         { "max_tokens", "max_tokens" },
-                                             { "temperature", "temperature" }, { "top_p", "top_p" },
-                                             { "top_k", "top_k" },         { "stop_sequences", "stop" },
-                                             { "stream", "stream" },       { "seed", "seed" } };
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        move(&w, b, fields[i][0], fields[i][1]);
-    hn_json_end_object(&w);
-    const bool is_well = hn_answer_translate(a, &out, why);
-    hn_str_free(&out);
-    return is_well;
-}
-
 static const hn_voice voice = {
     .type = "text/event-stream", .ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n", .prepare = hn_openai_prepare_chat, .begin = begin,
-    .tell = tell, .close = close_choice, .finish = finish, .whole = whole, .fail = hn_anthropic_fail,
+    .tell = tell, .think = think, .call = call, .close = close_choice, .finish = finish, .whole = whole, .fail = hn_anthropic_fail,
 };
+
+/* ---- asking ---- */
 
 static bool take(hn_answer *a, hn_failure *why)
 {
     if (!hn_field_of(a->body, "max_tokens"))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "max_tokens", "max_tokens: expected a number, found none");
-    return translate(a, why) && hn_openai_take_chat(a, why);
+    return hn_anthropic_translate(a, why) && hn_openai_take_chat(a, why);
 }
 
-void hn_api_messages(hn_server *server, hn_http_call *call) { hn_api_answer(server, call, &voice, &hn_fields_messages, take); }
+void hn_api_messages(hn_server *server, hn_http_call *call_of) { hn_api_answer(server, call_of, &voice, &hn_fields_messages, take); }
 
 /* ---- counting ---- */
 
 static bool count(hn_answer *a, hn_str *out, hn_failure *why)
 {
     hn_prompt ids = { NULL, 0 };
-    if (!translate(a, why) || !hn_render_ids(a, &ids, why))
+    if (!hn_anthropic_translate(a, why) || !hn_tools_take(a, why) || !hn_render_ids(a, &ids, why))
         return false;
     hn_json_writer w = hn_json_write_to(out);
     hn_json_begin_object(&w);

@@ -5,8 +5,6 @@
 #include "server/answer.h"
 #include "server/fields.h"
 
-typedef struct hn_server hn_server;
-
 #define HN_ROUTE(method, path, name, right, form) void hn_api_##name(hn_server *server, hn_http_call *call);
 #include "server/routes.def"
 #undef HN_ROUTE

@@ -43,6 +43,7 @@ bool hn_format_take(hn_answer *a, hn_failure *why)
     const char *rules = hn_field_text(a->body, "grammar", NULL);
     if (format && rules)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "grammar", "grammar: found response_format too");
+    a->grammar_of = format ? "response_format" : "grammar";
     if (format)
         return take_format(a, format, why);
     a->grammar_kind = HN_LM_GBNF;
@@ -54,10 +55,9 @@ bool hn_format_take(hn_answer *a, hn_failure *why)
 
 bool hn_format_make(hn_answer *a, hn_failure *why)
 {
-    const char *param = a->grammar_kind == HN_LM_GBNF ? "grammar" : "response_format";
     if (!a->grammar_text.length)
         return true;
     const hn_status status = hn_lm_grammar_new(&a->grammar, a->model->shelf->engine, a->grammar_kind, a->grammar_text.text,
                                                a->grammar_text.length, NULL);
-    return status == HN_OK || hn_refuse_by(why, status, param);
+    return status == HN_OK || hn_refuse_by(why, status, a->grammar_of);
 }

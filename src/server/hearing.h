@@ -15,6 +15,14 @@ typedef struct hn_heard_call {
     hn_str id, name, arguments;
 } hn_heard_call;
 
+/* What was said, in the order in which it was: pieces of the text, of the thought, and calls, by their numbers. */
+typedef enum hn_block_kind { HN_NO_BLOCK, HN_TEXT_BLOCK, HN_THOUGHT_BLOCK, HN_CALL_BLOCK } hn_block_kind;
+typedef struct hn_heard_block {
+    hn_block_kind kind;
+    int32_t call;
+    size_t begin, end;
+} hn_heard_block;
+
 typedef struct hn_hearing hn_hearing;
 
 /* Who is told, in this order: text may be told up to `to`; a piece of a thought; a piece of a call, whose number is call->index. */
@@ -34,6 +42,10 @@ struct hn_hearing {
     hn_str text, thought;
     hn_heard_call *calls;
     int32_t n_calls;
+    hn_heard_block *blocks; /* none is empty, but a call's may be */
+    size_t n_blocks, room_blocks;
+    hn_block_kind said;     /* last */
+    int64_t n_thought;      /* tokens after which it was a thought */
     size_t told;            /* of the text */
     size_t uncut;           /* the text's length before a stop cut it */
     const char *stopped_by; /* one of the stops; NULL */

@@ -5,6 +5,8 @@
 #include "server/apis.h"
 #include "server/format.h"
 #include "server/openai.h"
+#include "server/recipe.h"
+#include "server/tools.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,61 +37,127 @@ void hn_ollama_time(hn_json_writer *w, const char *key, int64_t wall_ns)
 
 static bool is_generate(const hn_answer *a) { return !strcmp(hn_http_request_of(a->call)->path, "/api/generate"); }
 
-static void add_line(hn_answer *a, const hn_json *text, bool is_done, hn_str *out)
+/* Whole calls from number `from` on: one that the answer's end cut off is none. */
+static void add_calls(hn_json_writer *w, const hn_choice *c, int32_t from)
+{
+    bool has_begun = false;
+    for (int32_t i = from; i < c->h.n_calls; i++) {
+        const hn_heard_call *of = &c->h.calls[i];
+        if (!hn_choice_call_is_whole(c, i))
+            continue;
+        if (!has_begun) {
+            hn_json_key(w, "tool_calls");
+            hn_json_begin_array(w);
+        }
+        has_begun = true;
+        hn_json_begin_object(w);
+        hn_json_key(w, "function");
+        hn_json_begin_object(w);
+        hn_json_key(w, "name");
+        hn_json_add_string(w, of->name.text);
+        hn_json_key(w, "arguments");
+        hn_json_add_json(w, of->arguments.text, of->arguments.length);
+        hn_json_end_object(w);
+        hn_json_end_object(w);
+    }
+    if (has_begun)
+        hn_json_end_array(w);
+}
+
+static void add_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes)
+{
+    const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
+    hn_json_key(w, key);
+    hn_json_add_scalar(w, &said);
+}
+
+/* What a line says of an answer. */
+typedef struct said {
+    const char *text, *thought;
+    size_t bytes, thought_bytes;
+    int32_t calls_from; /* -1: none */
+} said;
+
+static void add_said(hn_json_writer *w, const hn_answer *a, const said *what)
+{
+    if (is_generate(a)) {
+        add_bytes(w, "response", what->text, what->bytes);
+        if (what->thought_bytes)
+            add_bytes(w, "thinking", what->thought, what->thought_bytes);
+        return;
+    }
+    hn_json_key(w, "message");
+    hn_json_begin_object(w);
+    hn_json_key(w, "role");
+    hn_json_add_string(w, "assistant");
+    add_bytes(w, "content", what->text, what->bytes);
+    if (what->thought_bytes)
+        add_bytes(w, "thinking", what->thought, what->thought_bytes);
+    if (what->calls_from >= 0)
+        add_calls(w, &a->choices[0], what->calls_from);
+    hn_json_end_object(w);
+}
+
+static void add_counts(hn_json_writer *w, const hn_answer *a)
+{
+    const hn_choice *c = &a->choices[0];
+    const int64_t counts[] = { hn_clock_ns() - a->begun_ns, (int64_t)c->prompt->n, a->first_ns - a->begun_ns, c->n_drawn,
+                               hn_clock_ns() - a->first_ns };
+    static const char *const names[] = { "total_duration", "prompt_eval_count", "prompt_eval_duration", "eval_count", "eval_duration" };
+    const char *reason = hn_choice_reason(c);
+    hn_json_key(w, "done_reason");
+    hn_json_add_string(w, !strcmp(reason, "tool_calls") ? "stop" : reason);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hn_json_key(w, names[i]);
+        hn_json_add_int(w, counts[i]);
+    }
+}
+
+static void add_line(hn_answer *a, const said *what, bool is_done, hn_str *out)
 {
     hn_json_writer w = hn_json_write_to(out);
     hn_json_begin_object(&w);
     hn_json_key(&w, "model");
     hn_json_add_string(&w, hn_field_text(a->body, "model", a->model->name));
     hn_ollama_time(&w, "created_at", hn_clock_wall_ns());
-    if (is_generate(a)) {
-        hn_json_key(&w, "response");
-        hn_json_add_scalar(&w, text);
-    } else {
-        hn_json_key(&w, "message");
-        hn_json_begin_object(&w);
-        hn_json_key(&w, "role");
-        hn_json_add_string(&w, "assistant");
-        hn_json_key(&w, "content");
-        hn_json_add_scalar(&w, text);
-        hn_json_end_object(&w);
-    }
+    add_said(&w, a, what);
     hn_json_key(&w, "done");
     hn_json_add_bool(&w, is_done);
-    if (is_done) {
-        const hn_choice *c = &a->choices[0];
-        const int64_t counts[][1] = { { hn_clock_ns() - a->begun_ns }, { (int64_t)c->prompt->n }, { a->first_ns - a->begun_ns },
-                                      { c->n_drawn }, { hn_clock_ns() - a->first_ns } };
-        static const char *const names[] = { "total_duration", "prompt_eval_count", "prompt_eval_duration", "eval_count",
-                                             "eval_duration" };
-        hn_json_key(&w, "done_reason");
-        hn_json_add_string(&w, hn_choice_reason(c));
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            hn_json_key(&w, names[i]);
-            hn_json_add_int(&w, counts[i][0]);
-        }
-    }
+    if (is_done)
+        add_counts(&w, a);
+    if (is_done && a->tells_recipe)
+        hn_recipe_add(&w, a);
     hn_json_end_object(&w);
     hn_str_add(out, "\n");
 }
 
 static void tell(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out)
 {
-    const hn_json text = { .kind = HN_JSON_STRING, .as.string = { piece->text, piece->bytes } };
     (void)c;
-    add_line(a, &text, false, out);
+    if (piece->bytes)
+        add_line(a, &(said){ .text = piece->text, .bytes = piece->bytes, .calls_from = -1 }, false, out);
 }
 
-static void finish(hn_answer *a, hn_str *out)
+static void think(hn_answer *a, hn_choice *c, const char *text, size_t bytes, hn_str *out)
 {
-    const hn_json nothing = { .kind = HN_JSON_STRING, .as.string = { "", 0 } };
-    add_line(a, &nothing, true, out);
+    (void)c;
+    if (bytes)
+        add_line(a, &(said){ .text = "", .thought = text, .thought_bytes = bytes, .calls_from = -1 }, false, out);
 }
+
+/* Calls are told whole, all of them at the end. */
+static void close_choice(hn_answer *a, hn_choice *c, hn_str *out)
+{
+    if (c->h.n_calls)
+        add_line(a, &(said){ .text = "" }, false, out);
+}
+
+static void finish(hn_answer *a, hn_str *out) { add_line(a, &(said){ .text = "", .calls_from = -1 }, true, out); }
 
 static void whole(hn_answer *a, hn_str *out)
 {
-    const hn_json all = { .kind = HN_JSON_STRING, .as.string = { a->choices[0].h.text.text, a->choices[0].h.text.length } };
-    add_line(a, &all, true, out);
+    const hn_hearing *h = &a->choices[0].h;
+    add_line(a, &(said){ h->text.text, h->thought.text, h->text.length, h->thought.length, 0 }, true, out);
 }
 
 /* ---- asking ---- */
@@ -135,6 +203,29 @@ static void add_options(hn_json_writer *w, const hn_json *o)
     }
 }
 
+/* `thinking` is `reasoning_content` there, and `tool_name` a message's name. */
+static void add_messages(hn_json_writer *w, const hn_json *messages)
+{
+    static const char *const others[][2] = { { "thinking", "reasoning_content" }, { "tool_name", "name" } };
+    hn_json_begin_array(w);
+    for (const hn_json *m = messages->as.children.first; m; m = m->next) {
+        if (m->kind != HN_JSON_OBJECT) {
+            hn_json_add_value(w, m);
+            continue;
+        }
+        hn_json_begin_object(w);
+        for (const hn_json *v = m->as.children.first; v; v = v->next) {
+            const char *key = !strcmp(v->key, others[0][0]) ? others[0][1] : !strcmp(v->key, others[1][0]) ? others[1][1] : v->key;
+            if (v->kind == HN_JSON_NULL)
+                continue;
+            hn_json_key(w, key);
+            hn_json_add_value(w, v);
+        }
+        hn_json_end_object(w);
+    }
+    hn_json_end_array(w);
+}
+
 static void add_prompt(hn_json_writer *w, const hn_json *b, bool generates)
 {
     const char *system = hn_field_text(b, "system", NULL);
@@ -145,7 +236,7 @@ static void add_prompt(hn_json_writer *w, const hn_json *b, bool generates)
         return;
     }
     if (!generates) {
-        hn_json_add_value(w, hn_field_of(b, "messages"));
+        add_messages(w, hn_field_of(b, "messages"));
         return;
     }
     hn_json_begin_array(w);
@@ -196,6 +287,12 @@ static bool translate(hn_answer *a, const hn_json *options, hn_failure *why)
         hn_json_key(&w, "enable_thinking");
         hn_json_add_value(&w, hn_field_of(b, "think"));
     }
+    static const char *const same[] = { "tools", "recipe" };
+    for (int i = 0; i < 2; i++)
+        if (hn_field_of(b, same[i])) {
+            hn_json_key(&w, same[i]);
+            hn_json_add_value(&w, hn_field_of(b, same[i]));
+        }
     bool is_well = add_format(&w, hn_field_of(b, "format"), why);
     hn_json_end_object(&w);
     is_well = is_well && hn_answer_translate(a, &out, why);
@@ -215,7 +312,8 @@ static bool prepare(hn_answer *a, hn_failure *why)
 }
 
 static const hn_voice voice = {
-    .type = "application/x-ndjson", .prepare = prepare, .tell = tell, .finish = finish, .whole = whole, .fail = hn_ollama_fail,
+    .type = "application/x-ndjson", .prepare = prepare, .tell = tell, .think = think,
+    .close = close_choice, .finish = finish, .whole = whole, .fail = hn_ollama_fail,
 };
 
 static bool take(hn_answer *a, hn_failure *why)
@@ -231,12 +329,16 @@ static bool take(hn_answer *a, hn_failure *why)
                             (long long)has, (long long)context);
     if (!is_generate(a) && (!messages || !messages->as.children.n))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "messages", "messages: expected at least one");
+    for (const hn_json *m = messages ? messages->as.children.first : NULL; m; m = m->next)
+        if (hn_field_of(m, "images"))
+            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages", "messages: images: text alone");
     if (is_generate(a) && !*hn_field_text(a->body, "prompt", ""))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "prompt", "prompt: expected a text, found none");
     if (!translate(a, options, why))
         return false;
     a->most = hn_field_int(a->body, "max_tokens", 0);
-    return hn_openai_take(a, why) && hn_answer_choices(a, 1, 1, why);
+    a->is_chat = !hn_field_of(a->body, "prompt");
+    return hn_openai_take(a, why) && hn_tools_take(a, why) && hn_answer_choices(a, 1, 1, why);
 }
 
 void hn_api_ollama_chat(hn_server *server, hn_http_call *call)

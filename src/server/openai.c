@@ -98,6 +98,13 @@ void hn_openai_usage(hn_json_writer *w, const hn_answer *a)
     hn_json_key(w, "cached_tokens");
     hn_json_add_int(w, known);
     hn_json_end_object(w);
+    if (a->is_chat) {
+        hn_json_key(w, "completion_tokens_details");
+        hn_json_begin_object(w);
+        hn_json_key(w, "reasoning_tokens");
+        hn_json_add_int(w, hn_answer_thought(a));
+        hn_json_end_object(w);
+    }
     hn_json_end_object(w);
     if (a->tells_recipe)
         hn_recipe_add(w, a);

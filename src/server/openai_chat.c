@@ -2,6 +2,7 @@
 #include "server/apis.h"
 #include "server/format.h"
 #include "server/openai.h"
+#include "server/tools.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -111,13 +112,12 @@ static void think(hn_answer *a, hn_choice *c, const char *text, size_t bytes, hn
     end_delta(&w, c, NULL, NULL);
 }
 
-/* The model's own id of a call, or one that is made of the answer's. */
-static void add_call_id(hn_json_writer *w, const hn_answer *a, const hn_choice *c, int32_t index, const char *own)
+static void add_call_id(hn_json_writer *w, const hn_choice *c, int32_t index, const char *own)
 {
-    char id[96];
-    snprintf(id, sizeof id, "call_%.40s_%d_%d", a->id, c->index, index);
+    char id[200];
+    hn_choice_call_id(c, index, own, id, sizeof id);
     hn_json_key(w, "id");
-    hn_json_add_string(w, *own ? own : id);
+    hn_json_add_string(w, id);
     hn_json_key(w, "type");
     hn_json_add_string(w, "function");
 }
@@ -131,7 +131,7 @@ static void call(hn_answer *a, hn_choice *c, const hn_lm_call *of, hn_str *out)
     hn_json_key(&w, "index");
     hn_json_add_int(&w, of->index);
     if (of->name)
-        add_call_id(&w, a, c, of->index, of->id ? of->id : "");
+        add_call_id(&w, c, of->index, of->id ? of->id : "");
     hn_json_key(&w, "function");
     hn_json_begin_object(&w);
     if (of->name) {
@@ -162,7 +162,7 @@ static void add_calls(hn_json_writer *w, const hn_choice *c)
     for (int32_t i = 0; i < c->h.n_calls; i++) {
         const hn_heard_call *of = &c->h.calls[i];
         hn_json_begin_object(w);
-        add_call_id(w, c->answer, c, i, of->id.text);
+        add_call_id(w, c, i, of->id.text);
         hn_json_key(w, "function");
         hn_json_begin_object(w);
         hn_json_key(w, "name");
@@ -220,7 +220,7 @@ bool hn_openai_prepare_chat(hn_answer *a, hn_failure *why)
 {
     if (!a->model->batch)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
-    return hn_render_ids(a, &a->prompts[0], why) && hn_answer_fits(a, "messages", why) && hn_format_make(a, why);
+    return hn_render_ids(a, &a->prompts[0], why) && hn_answer_fits(a, "messages", why) && hn_tools_rule(a, why) && hn_format_make(a, why);
 }
 
 static const hn_voice voice = {
@@ -228,25 +228,6 @@ static const hn_voice voice = {
     .call = call, .close = close_choice,
     .finish = finish, .whole = whole, .fail = hn_openai_fail,
 };
-
-/* Functions alone; tool_choice "none" is as if there were none. */
-static bool take_tools(hn_answer *a, hn_failure *why)
-{
-    const hn_json *tools = hn_field_of(a->body, "tools");
-    if (!tools || !tools->as.children.n || !strcmp(hn_field_text(a->body, "tool_choice", "auto"), "none"))
-        return true;
-    for (const hn_json *t = tools->as.children.first; t; t = t->next) {
-        const hn_json *type = hn_json_get(t, "type"), *function = hn_json_get(t, "function"), *name = hn_json_get(function, "name");
-        if (!type || type->kind != HN_JSON_STRING || strcmp(type->as.string.text, "function") != 0 || !name ||
-            name->kind != HN_JSON_STRING)
-            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: expected functions with a name");
-    }
-    hn_json_writer w = hn_json_write_to(&a->tools);
-    hn_json_add_value(&w, tools);
-    if (a->grammar_text.length && a->grammar_kind == HN_LM_JSON_SCHEMA)
-        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: found response_format, which holds the whole answer");
-    return hn_str_status(&a->tools) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "tools");
-}
 
 bool hn_openai_take_chat(hn_answer *a, hn_failure *why)
 {
@@ -261,7 +242,7 @@ bool hn_openai_take_chat(hn_answer *a, hn_failure *why)
     if (a->likeliest && !a->scores)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "top_logprobs", "top_logprobs: takes logprobs true");
     a->is_chat = true;
-    return hn_openai_take(a, why) && take_tools(a, why) && hn_answer_choices(a, 1, (int32_t)hn_field_int(b, "n", 1), why);
+    return hn_openai_take(a, why) && hn_tools_take(a, why) && hn_answer_choices(a, 1, (int32_t)hn_field_int(b, "n", 1), why);
 }
 
 void hn_api_chat(hn_server *server, hn_http_call *call)

@@ -169,6 +169,7 @@ static bool open_rendering(rendering *r, hn_heap *heap, const hn_json *body, con
     r->o = (hn_lm_render_options){
         .size = sizeof r->o, .tools = tools, .documents = documents ? r->documents.text : NULL, .variables = r->vars.at, .n_variables = r->vars.n,
         .no_generation_prompt = !hn_field_bool(body, "add_generation_prompt", true),
+        .goes_on_last = hn_field_bool(body, "continue_final_message", false),
     };
     return hn_str_status(&r->documents) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "documents");
 }

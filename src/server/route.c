@@ -115,6 +115,7 @@ static bool read_body(hn_server *s, hn_answer *a, const hn_fields *fields)
     const hn_status status = hn_json_read(a->heap, "the body", r->body, r->body_bytes, &a->text);
     if (status != HN_OK)
         return hn_refuse_by(&a->failure, status, NULL);
+    a->server = s;
     a->asker = hn_server_asker(s, a->call);
     a->owner = s->o.shares_beginnings ? 0 : a->asker;
     a->body = hn_json_root(a->text);

@@ -364,6 +364,10 @@ static void check_reader(hn_lm *lm)
     CHECK_TEXT("<tool_call>", style.open);
     CHECK_TEXT("json", style.form);
     CHECK_INT(-1, style.trigger);
+    const hn_lm_rules_options rules = { .size = sizeof rules, .tools = tools, .family = "hermes", .only = "f", .must_call = 1, .once = 1 };
+    char text[4096];
+    CHECK_OK(hn_lm_answer_rules(lm, &rules, text, sizeof text, &n));
+    CHECK(strstr(text, "root ::= ") && strstr(text, "\\\"name\\\": ") && n == strlen(text));
     o.family = "hermes";
     CHECK_OK(hn_lm_encode(lm, answer, strlen(answer), HN_LM_BARE, ids, 256, &n));
     for (int way = 0; way < 2; way++) {

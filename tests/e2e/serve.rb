@@ -1,60 +1,5 @@
 # serve.rb BUILD SOURCE: see serve.sh.
-require 'fileutils'
-require 'json'
-require 'net/http'
-require 'open3'
-require 'socket'
-require 'tmpdir'
-
-BUILD, SOURCE = ARGV
-HONE = File.join(BUILD, 'hone')
-MODELS = File.join(SOURCE, 'tests/differential/models')
-$failed = 0
-$passed = 0
-$killed = false
-
-def check(what, holds)
-  holds ? $passed += 1 : ($failed += 1; warn "FAILED: #{what}")
-end
-
-# A server with these words, on a port that is free; its address, and what it wrote on stderr, are the block's.
-def serve(*words, log: nil)
-  out, err = IO.pipe, IO.pipe
-  pid = Process.spawn(HONE, 'serve', '--port', '0', *words, out: out[1], err: log || err[1])
-  out[1].close
-  err[1].close
-  line = out[0].gets
-  unless line
-    warn "hone serve #{words.join(' ')}: #{err[0].read}"
-    Process.wait pid
-    check('it begins', false)
-    return
-  end
-  yield URI(line.strip), pid
-ensure
-  begin
-    Process.kill('TERM', pid) unless $killed # a second one would end it at once
-    $killed = false
-  rescue Errno::ESRCH
-  end
-  status = Process.wait2(pid)[1] rescue nil
-  check('it ends well after SIGTERM', status.nil? || status.exitstatus == 0)
-end
-
-def ask(uri, method, path, body = nil, fields = {})
-  Net::HTTP.start(uri.host, uri.port, read_timeout: 60) do |http|
-    request = Net::HTTPGenericRequest.new(method, !body.nil?, true, path, { 'Content-Type' => 'application/json' }.merge(fields))
-    request.body = body.is_a?(String) ? body : JSON.generate(body) if body
-    http.request(request)
-  end
-end
-
-def error_of(reply) = JSON.parse(reply.body)['error']
-
-def refused(words, expected)
-  said, status = Open3.capture2e(HONE, 'serve', '--port', '0', *words)
-  check("hone serve #{words.join(' ')}: exit #{status.exitstatus}, #{said}", status.exitstatus != 0 && said.include?(expected))
-end
+require File.join(ARGV[1], 'tests/harness/serve')
 
 # ---- what is answered ----
 
@@ -217,13 +162,6 @@ def check_calls(dir)
 end
 
 # ---- made again ----
-
-def replay(dir, answer, *words)
-  file = File.join(dir, 'answer.json')
-  File.write(file, answer.is_a?(String) ? answer : JSON.generate(answer))
-  said, status = Open3.capture2e(HONE, 'replay', *words, file)
-  [status.exitstatus, said]
-end
 
 # What was told is made again, alone; every change of what was told, or of how it was made, is named.
 def check_replays(dir)
@@ -524,5 +462,4 @@ Dir.mktmpdir do |dir|
   refused(['--port', taken.addr[1].to_s], 'port')
   taken.close
 end
-puts "#{$passed} passed, #{$failed} failed"
-exit $failed.zero?
+close_checks

@@ -184,6 +184,12 @@ static hn_status make_reader(const void *o)
     return status;
 }
 
+static hn_status make_rules(const void *o)
+{
+    size_t n;
+    return hn_lm_answer_rules(lm, o, NULL, 0, &n);
+}
+
 static hn_status render_template(const void *o)
 {
     const hn_lm_rendered *rendered;
@@ -328,6 +334,7 @@ static const struct {
     { "hn_lm_render_options", render },
     { "hn_lm_render_options", render_ids },
     { "hn_lm_reader_options", make_reader },
+    { "hn_lm_rules_options", make_rules },
     { "hn_lm_render_options", render_template },
     { "hn_lm_encode_options", encode },
     { "hn_lm_grammar_options", make_grammar },

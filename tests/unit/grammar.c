@@ -185,6 +185,14 @@ static void has_by_gbnf(void)
     };
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
         tries(hn_grammar_from_gbnf, trials[i].source, trials[i].texts);
+    tries(hn_grammar_from_gbnf, "root ::= \"<\" %json {\"type\": \"integer\", \"maximum\": 12, \"minimum\": 9} \">\"{2}\nnext ::= %json {\"enum\": [\"}\"]}",
+          (const char *const[]){ "+<9>>", "+<12>>", "-<13>>", "-<9>", "-9>>", NULL });
+    tries(hn_grammar_from_gbnf, "root ::= (%json {\"enum\": [\"}\\\"{\"]} | %json{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"const\": [1]}}}) \"!\"*",
+          (const char *const[]){ "+\"}\\\"{\"", "+[1]!!", "-[2]", "-!", NULL });
+    refuses(hn_grammar_from_gbnf, "root ::= %json 1", HN_ERR_FORMAT, "expected a JSON schema");
+    refuses(hn_grammar_from_gbnf, "root ::= %json {\"a\": [}", HN_ERR_FORMAT, "expected a JSON schema");
+    refuses(hn_grammar_from_gbnf, "root ::= %json {\"type\": }", HN_ERR_FORMAT, "JSON schema");
+    refuses(hn_grammar_from_gbnf, "root ::= \"a\" %json {\"not\": {}}", HN_ERR_UNSUPPORTED, "#/not");
     refuses(hn_grammar_from_gbnf, "root ::= root \"a\" | \"b\"", HN_ERR_UNSUPPORTED, "rule root calls itself");
     refuses(hn_grammar_from_gbnf, "root ::= a\na ::= \"\" b\nb ::= a", HN_ERR_ARGUMENT, "no text");
     refuses(hn_grammar_from_gbnf, "root ::= a\na ::= [x]? a | \"y\"", HN_ERR_UNSUPPORTED, "rule a calls itself");

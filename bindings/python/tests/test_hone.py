@@ -36,6 +36,7 @@ NOT_OFFERED = {
     "hn_finetune_run_options": "context",  # callbacks are closures
     "hn_lm_chat_options": "context",
     "hn_lm_reader_options": "context",
+    "hn_lm_rules_options": "n_prompt",
     "hn_lm_request": "context",
 }
 
@@ -551,6 +552,7 @@ class Sessions(Case):
         self.assertEqual("".join(p.text for id in model.encode("A day.") for p in plain.add(id)) +
                          "".join(p.text for p in plain.finish()[0]), model.decode(model.encode("A day.")))
         self.assertEqual(model.call_style("hermes").family, "hermes")
+        self.assertIn("root ::= ", model.answer_rules(tools=[tool], family="hermes", must_call=True))
 
     def test_feeding(self):
         one, two = hone.Session(self.model), hone.Session(self.model, batch=3)

@@ -43,6 +43,8 @@ void hn_build_chars(hn_build *b, uint32_t from, uint32_t low, uint32_t high, uin
 void hn_build_control(hn_build *b, uint32_t from, uint32_t to); /* any token without text that the grammar does not name */
 void hn_build_token(hn_build *b, uint32_t from, hn_edge_kind kind, int32_t id, const char *text, size_t bytes, uint32_t to);
 uint32_t hn_build_rule_new(hn_build *b);
+/* The rule of what a JSON schema allows; nothing of its text is kept. */
+uint32_t hn_build_schema(hn_build *b, const char *text, size_t bytes);
 /* A rule that has any text, and may end there; from after the first trigger on, what `rule` has. */
 uint32_t hn_build_lazy(hn_build *b, uint32_t rule);
 

@@ -1,6 +1,7 @@
 /* GBNF, as llama.cpp writes it:
  *
  *     root ::= "a" [b-d^\n]* ( item | <think> )? !<[5]> .{2,3}     # and so on
+ *     item ::= "value: " %json {"type": "integer"}                  # what a JSON schema allows; not llama.cpp's
  *
  * Each element lies between two nodes of its own. What is repeated a number of times becomes a rule, which is called so often. */
 #include "text/grammar/automaton.h"
@@ -198,6 +199,39 @@ static void read_token(reader *r, hn_edge_kind kind, uint32_t from, uint32_t to)
         hn_build_token(r->b, from, kind, (int32_t)id, name, id < 0 ? (size_t)(r->at - name) : 0, to);
 }
 
+/* The text of a JSON value that begins here: brackets in pairs, and none within a string. Whether it is one its reader says. */
+static size_t value_length(const reader *r)
+{
+    bool in_string = false;
+    size_t depth = 0;
+    for (const char *c = r->at; c < r->end; c++) {
+        if (in_string && *c == '\\')
+            c++;
+        else if (*c == '"')
+            in_string = !in_string;
+        else if (!in_string && (*c == '{' || *c == '['))
+            depth++;
+        else if (!in_string && (*c == '}' || *c == ']') && --depth == 0)
+            return (size_t)(c - r->at) + 1;
+    }
+    return 0;
+}
+
+/* %json SCHEMA, an object: what it allows. */
+static void read_schema(reader *r, uint32_t from, uint32_t to)
+{
+    skip_space(r, false);
+    const size_t n = looking_at(r, "{") ? value_length(r) : 0;
+    if (!n) {
+        refuse(r, HN_ERR_FORMAT, "expected a JSON schema, { to }");
+        return;
+    }
+    const uint32_t rule = hn_build_schema(r->b, r->at, n);
+    r->at += n;
+    if (r->b->status == HN_OK)
+        hn_build_call(r->b, from, rule, to);
+}
+
 /* ---- elements ---- */
 
 static void read_either(reader *r, uint32_t from, uint32_t to, bool is_nested);
@@ -223,6 +257,8 @@ static bool read_element(reader *r, uint32_t from, uint32_t to)
         read_class(r, from, to);
     else if (skip(r, "."))
         hn_build_chars(r->b, from, 0, HN_LAST_CHAR, to);
+    else if (skip(r, "%json"))
+        read_schema(r, from, to);
     else if (skip(r, "!<"))
         read_token(r, HN_EDGE_OTHER_TOKEN, from, to);
     else if (skip(r, "<"))

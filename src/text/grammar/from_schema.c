@@ -454,35 +454,46 @@ static void make_string(hn_schema *s)
     hn_build_bytes(b, inside, '"', '"', b->rules[s->string].end);
 }
 
-static hn_status make(hn_schema *s, hn_grammar **out)
+/* The rule of a schema, which was read; failures are the build's. */
+static uint32_t make_rule(hn_build *b, const hn_json *schema)
 {
+    hn_schema s = { .b = b, .root = schema };
     hn_parts p = { 0 };
-    make_space(s);
-    make_string(s);
-    hn_parts_add(s, &p, (hn_part){ s->root, 0 });
-    const uint32_t root = hn_schema_rule(s, &p);
-    hn_parts_free(s, &p);
-    for (; s->n_made < s->keys.n && s->b->status == HN_OK; s->n_made++)
-        make_set(s, s->n_made);
-    hn_status status = hn_build_finish(s->b, root, out);
-    if (status == HN_ERR_ARGUMENT)
-        status = hn_fail_within(status, "JSON schema");
-    return status;
+    make_space(&s);
+    make_string(&s);
+    hn_parts_add(&s, &p, (hn_part){ s.root, 0 });
+    const uint32_t root = hn_schema_rule(&s, &p);
+    hn_parts_free(&s, &p);
+    for (; s.n_made < s.keys.n && b->status == HN_OK; s.n_made++)
+        make_set(&s, s.n_made);
+    hn_met_free(b, &s.keys);
+    hn_free(b->heap, s.rules);
+    return root;
+}
+
+uint32_t hn_build_schema(hn_build *b, const char *text, size_t bytes)
+{
+    hn_json_text *json = NULL;
+    uint32_t rule = 0;
+    if (b->status != HN_OK)
+        return 0;
+    b->status = hn_json_read(b->heap, "JSON schema", text, bytes, &json);
+    if (b->status == HN_OK)
+        rule = make_rule(b, hn_json_root(json));
+    hn_json_free(json);
+    return rule;
 }
 
 hn_status hn_grammar_from_schema(hn_heap *heap, const char *text, size_t bytes, const hn_grammar_limits *limits, hn_grammar **out)
 {
-    hn_json_text *json = NULL;
     *out = NULL;
     HN_REQUIRE((int64_t)bytes <= limits->bytes, HN_ERR_UNSUPPORTED, "a JSON schema of %zu bytes: expected at most %lld", bytes,
                (long long)limits->bytes);
-    HN_TRY(hn_json_read(heap, "JSON schema", text, bytes, &json));
     hn_build b = hn_build_on(heap, limits);
-    hn_schema s = { .b = &b, .root = hn_json_root(json) };
-    const hn_status status = make(&s, out);
-    hn_met_free(&b, &s.keys);
-    hn_free(heap, s.rules);
+    const uint32_t root = hn_build_schema(&b, text, bytes);
+    hn_status status = hn_build_finish(&b, root, out);
+    if (status == HN_ERR_ARGUMENT)
+        status = hn_fail_within(status, "JSON schema");
     hn_build_free(&b);
-    hn_json_free(json);
     return status;
 }

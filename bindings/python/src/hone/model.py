@@ -198,25 +198,38 @@ class Model(Object):
     # ---- its template ----
 
     def render(self, messages: Json, *, tools: Json = None, documents: Json = None,
-               variables: Optional[Mapping[str, Json]] = None, generation_prompt: bool = True) -> str:
+               variables: Optional[Mapping[str, Json]] = None, generation_prompt: bool = True,
+               goes_on_last: bool = False) -> str:
         """Messages as the text that the model is given, for reading: render_ids() gives the ids."""
         options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
-                       variables=settings_of(variables), no_generation_prompt=not generation_prompt)
+                       variables=settings_of(variables), no_generation_prompt=not generation_prompt,
+                       goes_on_last=goes_on_last)
         text = bytes_of(json_of(messages))
         with self._share() as lm:
             return text_of(lambda *to: c.hn_lm_render(lm, text, options, *to)).decode("utf-8", "replace")
 
     def render_ids(self, messages: Json, *, tools: Json = None, documents: Json = None,
-                   variables: Optional[Mapping[str, Json]] = None, generation_prompt: bool = True) -> list[int]:
+                   variables: Optional[Mapping[str, Json]] = None, generation_prompt: bool = True,
+                   goes_on_last: bool = False) -> list[int]:
         """Messages as the ids that the model is given: nobody's words become a special token."""
         options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
-                       variables=settings_of(variables), no_generation_prompt=not generation_prompt)
+                       variables=settings_of(variables), no_generation_prompt=not generation_prompt,
+                       goes_on_last=goes_on_last)
         text, n = bytes_of(json_of(messages)), ctypes.c_size_t()
         with self._share() as lm:
             check(c.hn_lm_render_ids(lm, text, options, None, 0, ctypes.byref(n)))
             ids = (ctypes.c_int32 * n.value)()
             check(c.hn_lm_render_ids(lm, text, options, ids, n.value, ctypes.byref(n)))
         return list(ids)
+
+    def answer_rules(self, *, tools: Json = None, family: Optional[str] = None, only: Optional[str] = None, must_call: bool = False,
+                     once: bool = False, thought: int = 0, schema: Json = None, prompt: Iterable[int] = ()) -> str:
+        """What an answer may be, in GBNF for Grammar(): "" where nothing is held."""
+        array, n = ids_of(prompt)
+        options = fill(_c.hn_lm_rules_options, tools=json_of(tools), family=family, only=only, must_call=must_call, once=once, thought=thought,
+                       schema=json_of(schema), prompt=array, n_prompt=n)
+        with self._share() as lm:
+            return text_of(lambda *to: c.hn_lm_answer_rules(lm, options, *to)).decode("utf-8", "replace")
 
     def call_style(self, family: Optional[str] = None) -> Record:
         """How it writes calls of tools: by its template, or as a family does."""
@@ -324,10 +337,11 @@ class Template(Object):
 
     def render(self, messages: Json, *, tools: Json = None, documents: Json = None,
                variables: Optional[Mapping[str, Json]] = None,
-               generation_prompt: bool = True) -> tuple[str, list[tuple[int, int]]]:
+               generation_prompt: bool = True, goes_on_last: bool = False) -> tuple[str, list[tuple[int, int]]]:
         """The text, and which of its bytes the template marks as the model's own."""
         options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
-                       variables=settings_of(variables), no_generation_prompt=not generation_prompt)
+                       variables=settings_of(variables), no_generation_prompt=not generation_prompt,
+                       goes_on_last=goes_on_last)
         text, found = bytes_of(json_of(messages)), ctypes.POINTER(_c.hn_lm_rendered)()
         with self._use() as template:
             check(c.hn_lm_template_render(template, text, options, ctypes.byref(found)))

@@ -1,0 +1,111 @@
+#include "server/tools.h"
+
+#include "server/fields.h"
+
+#include <string.h>
+
+/* ---- what is asked for ---- */
+
+static const char *name_of(const hn_json *tool)
+{
+    const hn_json *type = hn_json_get(tool, "type"), *name = hn_json_get(hn_json_get(tool, "function"), "name");
+    const bool is_function = type && type->kind == HN_JSON_STRING && !strcmp(type->as.string.text, "function");
+    return is_function && name && name->kind == HN_JSON_STRING ? name->as.string.text : NULL;
+}
+
+static bool check_tool(const hn_json *tools, const hn_json *tool, hn_failure *why)
+{
+    const char *name = name_of(tool);
+    const hn_json *parameters = hn_json_get(hn_json_get(tool, "function"), "parameters");
+    if (!name || !*name || strlen(name) > 128 || strpbrk(name, " \n\"\\{}<>"))
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: expected functions with a name, of at most 128 bytes without blanks, "
+                                                                  "quotes and brackets");
+    if (parameters && parameters->kind != HN_JSON_OBJECT && parameters->kind != HN_JSON_NULL)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "tools", "tools: parameters of %.80s: expected an object", name);
+    for (const hn_json *t = tools->as.children.first; t != tool; t = t->next)
+        if (!strcmp(name_of(t), name))
+            return hn_refuse_as(why, HN_REFUSED_INVALID, "tools", "tools: two of the name %.80s", name);
+    return true;
+}
+
+static bool check_tools(const hn_json *tools, hn_failure *why)
+{
+    if (tools->as.children.n > HN_MOST_TOOLS)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "tools", "tools: expected at most %d, found %zu", HN_MOST_TOOLS, tools->as.children.n);
+    for (const hn_json *t = tools->as.children.first; t; t = t->next)
+        if (!check_tool(tools, t, why))
+            return false;
+    return true;
+}
+
+/* "none", "auto", "required", or {"type": "function", "function": {"name": ...}}. *is_none: as if there were no tools. */
+static bool take_choice(hn_answer *a, const hn_json *choice, const hn_json *tools, bool *is_none, hn_failure *why)
+{
+    const char *word = choice->kind == HN_JSON_STRING ? choice->as.string.text : NULL, *name = name_of(choice);
+    *is_none = word && !strcmp(word, "none");
+    if (*is_none || (word && !strcmp(word, "auto")))
+        return true;
+    if (!name && !(word && !strcmp(word, "required")))
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: expected none, auto, required or a function by its name");
+    a->must_call = true;
+    a->only = name;
+    for (const hn_json *t = tools ? tools->as.children.first : NULL; t; t = t->next)
+        if (!name || !strcmp(name, name_of(t)))
+            return true;
+    return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: there is no tool %.80s", name ? name : "at all");
+}
+
+bool hn_tools_take(hn_answer *a, hn_failure *why)
+{
+    const hn_json *tools = hn_field_of(a->body, "tools"), *choice = hn_field_of(a->body, "tool_choice");
+    bool is_none = false;
+    a->calls_once = !hn_field_bool(a->body, "parallel_tool_calls", true);
+    a->most_thought = hn_field_int(a->body, "thinking_budget", 0);
+    if (tools && !check_tools(tools, why))
+        return false;
+    if (choice && !take_choice(a, choice, tools, &is_none, why))
+        return false;
+    if ((a->must_call || a->most_thought) && a->grammar_text.length && a->grammar_kind == HN_LM_GBNF)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "grammar", "grammar: found %s too", a->must_call ? "tool_choice" : "thinking_budget");
+    if (!tools || !tools->as.children.n || is_none)
+        return true;
+    hn_json_writer w = hn_json_write_to(&a->tools);
+    hn_json_add_value(&w, tools);
+    if (a->grammar_text.length && a->grammar_kind == HN_LM_JSON_SCHEMA)
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: found response_format, which holds the whole answer");
+    return hn_str_status(&a->tools) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "tools");
+}
+
+/* ---- what it is held to ---- */
+
+static hn_status write_rules(const hn_answer *a, const hn_lm_rules_options *o, hn_str *out)
+{
+    size_t bytes = 0;
+    HN_TRY(hn_lm_answer_rules(a->model->lm, o, NULL, 0, &bytes));
+    char *text = hn_alloc(a->heap, HN_TAG_TEXT, bytes + 1);
+    if (!text)
+        return HN_ERR_MEMORY;
+    const hn_status status = hn_lm_answer_rules(a->model->lm, o, text, bytes + 1, &bytes);
+    hn_str_clear(out);
+    hn_str_add_bytes(out, text, bytes);
+    hn_free(a->heap, text);
+    return status == HN_OK ? hn_str_status(out) : status;
+}
+
+bool hn_tools_rule(hn_answer *a, hn_failure *why)
+{
+    const bool has_schema = a->grammar_text.length && a->grammar_kind == HN_LM_JSON_SCHEMA;
+    const hn_prompt *p = &a->prompts[0];
+    if ((a->grammar_text.length && !a->most_thought) || (!a->tools.length && !a->most_thought))
+        return true; /* a grammar of the request's own, and its schema, hold the whole answer */
+    const hn_lm_rules_options o = { .size = sizeof o, .tools = a->tools.length ? a->tools.text : NULL, .only = a->only,
+                                    .must_call = a->must_call, .once = a->calls_once, .thought = a->most_thought,
+                                    .schema = has_schema ? a->grammar_text.text : NULL, .prompt = p->ids, .n_prompt = (int64_t)p->n };
+    hn_str rules = hn_str_on(a->heap);
+    const hn_status status = write_rules(a, &o, &rules);
+    hn_str_free(&a->grammar_text);
+    a->grammar_text = rules;
+    a->grammar_kind = HN_LM_GBNF;
+    a->grammar_of = a->tools.length ? "tools" : has_schema ? "response_format" : "thinking_budget";
+    return status == HN_OK || hn_refuse_by(why, status, a->tools.length ? "tools" : "thinking_budget");
+}
