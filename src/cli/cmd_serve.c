@@ -20,6 +20,9 @@
 #define KEPT_OPTION(field, otherwise, name, what)                                                                      \
     HN_INT(serve_args, kept.field, name, "N", 1, INT64_MAX, what "; default " #otherwise),
 #define KEPT_TAKE(field, otherwise, name, what)  o.field = a->kept.field;
+#define RESPONSES_OPTION(field, otherwise, name, what)                                                                 \
+    HN_INT(serve_args, responses.field, name, "N", 1, INT32_MAX, what "; default " #otherwise),
+#define RESPONSES_TAKE(field, otherwise, name, what) o.responses.field = a->responses.field;
 #define LIMIT_TAKE(field, otherwise, name, what) o.http.field = a->limits.field;
 
 typedef struct serve_args {
@@ -32,6 +35,9 @@ typedef struct serve_args {
     struct {
         HN_JOB_LIMITS(LIMIT_FIELD)
     } kept;
+    struct {
+        HN_RESPONSES_LIMITS(LIMIT_FIELD)
+    } responses;
     int64_t train_threads;
     int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram;
     bool force, mapped;
@@ -80,6 +86,8 @@ static const hn_option options[] = {
     HN_JOB_LIMITS(KEPT_OPTION)
     HN_GROUP("limits of HTTP"),
     HN_HTTP_LIMITS(LIMIT_OPTION)
+    HN_GROUP("what is kept of responses (POST /v1/responses)"),
+    HN_RESPONSES_LIMITS(RESPONSES_OPTION)
     HN_GROUP("what computes it, and how"),
     HN_FLAG(serve_args, mapped, "mapped", "read weights where the file is mapped: starts sooner, generates slower"),
     HN_MACHINE_OPTIONS(serve_args, HN_NUMERICS_OF_RUNS),
@@ -180,6 +188,7 @@ static hn_status open_serving(serving *s, int n, char **words)
     };
     HN_HTTP_LIMITS(LIMIT_TAKE)
     o.jobs = s->jobs;
+    HN_RESPONSES_LIMITS(RESPONSES_TAKE)
     HN_TRY(take_log(a->log, &o.log));
     return hn_server_open(&s->server, &s->shelf, &o);
 }

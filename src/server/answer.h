@@ -39,9 +39,9 @@ typedef struct hn_choice {
     int64_t n_drawn, n_reused;
     hn_lm_end end;
     bool has_ended;
+    int64_t n_events;    /* of a stream whose events are numbered */
     hn_block_kind open;  /* of a stream's blocks, of APIs that have such; */
-    int32_t n_opened;    /* those that were */
-    size_t opened_at;    /* in its text, where the open one begins */
+    int32_t n_opened;    /* and those that were opened */
 } hn_choice;
 
 /* What a voice is told of a choice: a piece of text, and the tokens that it is of. */
@@ -82,6 +82,7 @@ struct hn_answer {
     hn_server *server;  /* NULL: of an answer that was not asked over a path */
     hn_json_text *text; /* of the body */
     const hn_json *body;
+    hn_str items;       /* of POST /v1/responses: those that went in, JSON, parted by commas */
     hn_json_text *asked_text; /* as it was asked, of one that was translated */
     const hn_json *asked;
 

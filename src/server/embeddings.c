@@ -3,6 +3,7 @@
 
 #include "server/apis.h"
 #include "server/openai.h"
+#include "server/server_state.h"
 
 #include <math.h>
 #include <string.h>
@@ -159,3 +160,11 @@ static bool embed(hn_answer *a, hn_str *out, hn_failure *why)
 }
 
 void hn_api_embeddings(hn_server *server, hn_http_call *call) { hn_api_ask(server, call, &hn_fields_embeddings, &hn_openai_voice, embed); }
+
+/* Ranking takes a head that was trained for it, and models with one are not read; how near two embeddings lie is another measure. */
+void hn_api_rerank(hn_server *server, hn_http_call *call)
+{
+    hn_failure why;
+    hn_refuse_as(&why, HN_REFUSED_UNSUPPORTED, "model", "/v1/rerank: no model here has a head that ranks; embeddings are at /v1/embeddings");
+    hn_api_refuse(server, call, &why);
+}

@@ -12,6 +12,18 @@ static const hn_field response_format[] = {
 static const hn_field json_schema[] = {
 #include "server/fields/json_schema.def"
 };
+static const hn_field responses[] = {
+#include "server/fields/responses.def"
+};
+static const hn_field response_text[] = {
+#include "server/fields/response_text.def"
+};
+static const hn_field text_format[] = {
+#include "server/fields/text_format.def"
+};
+static const hn_field response_reasoning[] = {
+#include "server/fields/response_reasoning.def"
+};
 static const hn_field completions[] = {
 #include "server/fields/completions.def"
 };

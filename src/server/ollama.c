@@ -221,6 +221,10 @@ static void add_messages(hn_json_writer *w, const hn_json *messages)
             hn_json_key(w, key);
             hn_json_add_value(w, v);
         }
+        if (!hn_field_of(m, "content")) { /* their clients leave an empty one out */
+            hn_json_key(w, "content");
+            hn_json_add_string(w, "");
+        }
         hn_json_end_object(w);
     }
     hn_json_end_array(w);

@@ -30,6 +30,8 @@ void hn_openai_finish(hn_answer *a, const char *id_prefix, const char *object, h
 hn_json_writer hn_openai_event(hn_str *out);
 void hn_openai_event_end(hn_json_writer *w);
 
+/* {"token", "bytes", "logprob", "top_logprobs"} */
+void hn_openai_score(hn_json_writer *w, const hn_answer *a, const hn_told_token *t);
 /* A text of a token's own bytes, and these as numbers. */
 void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id);
 

@@ -148,6 +148,7 @@ hn_status hn_server_open(hn_server **out, hn_shelf *shelf, const hn_server_optio
     s->o.guard.n_form_paths = 1;
     s->o.guard.host = options->http.host ? options->http.host : "127.0.0.1";
     hn_os_mutex_open(&s->lock);
+    hn_responses_open(&s->responses, s->heap, &s->o.responses);
     const hn_status status = open_server(s);
     if (status != HN_OK) {
         hn_server_close(s);
@@ -188,6 +189,7 @@ void hn_server_close(hn_server *s)
     hn_http_close(s->http);
     hn_engine_resume(s->shelf->engine);
     hn_free(s->heap, s->loads);
+    hn_responses_close(&s->responses);
     hn_os_mutex_close(&s->lock);
     hn_free(s->heap, s);
 }

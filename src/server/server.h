@@ -7,6 +7,7 @@
 #include "server/jobs.h"
 #include "server/keys.h"
 #include "server/log.h"
+#include "server/responses.h"
 #include "server/served.h"
 
 typedef struct hn_server hn_server;
@@ -18,6 +19,7 @@ typedef struct hn_server_options {
     bool shares_beginnings; /* among keys: what they ask is told by how soon others are answered */
     hn_log log;
     hn_jobs *jobs; /* files and jobs; NULL: none. Ended with the server, and the caller's to close */
+    hn_responses_limits responses;
 } hn_server_options;
 
 /* Serves what is on the shelf, which stays the caller's and outlives it; loads its models, as many as may be at a time, in the

@@ -3,6 +3,7 @@
 #define HN_SERVER_SERVER_STATE_H
 
 #include "server/apis.h"
+#include "server/responses.h"
 #include "server/server.h"
 
 #include <stdatomic.h>
@@ -16,6 +17,7 @@ struct hn_server {
     hn_http *http;
     hn_worker desk;
     hn_server_options o;
+    hn_responses responses;
     _Atomic int64_t n_calls;
     _Atomic int64_t by_status[HN_N_STATUSES]; /* 0: the client left before there was one */
 
