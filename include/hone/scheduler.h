@@ -75,6 +75,7 @@ typedef struct hn_lm_request {
     int32_t goes_on;                /* past tokens by which a model says that it is done */
     int32_t scores;                 /* log-probabilities are told, before biases, penalties and temperature */
     int32_t likeliest;              /* and of so many of the likeliest: at most 20 */
+    int32_t draws_none;             /* ends where its first token would be drawn, as HN_LM_COUNTED */
 
     /* Called in a step, on its thread; both may ask, and cancel. NULL: not heard. The token by which a model says that it is done
      * is not told, unless `goes_on`. */
@@ -82,6 +83,10 @@ typedef struct hn_lm_request {
     void (*on_end)(void *context, const hn_lm_ended *ended);
     void *context;
     hn_lm_grammar *grammar; /* of what is generated, in the place of the sampling's; held. NULL: none of its own */
+    /* Called in a step for each id of the prompt from the second on, in their order and before any on_token: what it was given those
+     * before it, `number` its place, `likeliest` as above. A prompt that is scored begins anew: keys that are known say no
+     * logits. NULL: it is not scored. */
+    void (*on_scored)(void *context, const hn_lm_drawn *id);
 } hn_lm_request;
 
 /* All of it is copied. HN_ERR_ARGUMENT: no ids, one beyond the vocabulary, or as many as the context takes; HN_ERR_MEMORY: it

@@ -164,6 +164,7 @@ static hn_status fill(hn_lm_scheduler *s, hn_request *r, const hn_lm_request *o)
     r->adapter = o->adapter ? *o->adapter : -1;
     r->sequence = -1;
     r->n_ids = r->n_prompt = (int64_t)o->n;
+    r->n_scored = o->on_scored ? 1 : r->n_prompt;
     r->most = r->n_prompt + (o->most && o->most < room ? o->most : room);
     r->ids = hn_alloc_array(&s->lm->engine->heap, HN_TAG_STATE, (size_t)r->most, sizeof *r->ids);
     if (!r->ids)

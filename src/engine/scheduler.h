@@ -28,6 +28,7 @@ typedef struct hn_request {
     hn_lm_sampler *sampler;
     hn_lm_drafter *drafter;
     int32_t sequence; /* -1: it waits */
+    int64_t n_scored; /* ids of the prompt, the first among them, that were told of; n_prompt where none is asked for */
     int64_t n_reused, n_returned, admitted;
     bool has_run, is_cancelled, has_ended;
     struct hn_request *next; /* that waits */
@@ -43,7 +44,8 @@ typedef struct hn_beginning {
 typedef struct hn_turn {
     hn_request *r;
     int64_t n, n_guessed; /* ids of its own, and after them guesses */
-    int64_t row;          /* of its first wanted logits; -1: none */
+    int64_t row;          /* of the logits that its next token is drawn from; -1: none */
+    int64_t n_scores, score_row; /* ids of the prompt that are scored, and the row of the first */
 } hn_turn;
 
 struct hn_lm_scheduler {
@@ -73,6 +75,13 @@ bool hn_scheduler_makes_room(hn_lm_scheduler *s, int64_t n_turns);
 /* Its sequence is kept, or closed; it no longer runs. */
 void hn_scheduler_leave(hn_lm_scheduler *s, hn_request *r, bool keep);
 void hn_scheduler_drop(hn_lm_scheduler *s, int64_t kept);
+
+/* ---- scheduler_tell.c: who asked is told ---- */
+
+/* What a row of logits says of an id: of the one that was drawn, and of one of the prompt. */
+void hn_scheduler_tell_token(const hn_lm_scheduler *s, const hn_request *r, int32_t id, int64_t row);
+void hn_scheduler_tell_score(const hn_lm_scheduler *s, const hn_request *r, int64_t row);
+void hn_scheduler_tell_end(const hn_request *r, const hn_lm_ended *ended);
 
 /* ---- scheduler_step.c ---- */
 

@@ -49,12 +49,18 @@ static int64_t common(const int32_t *a, int64_t n_a, const int32_t *b, int64_t n
     return i;
 }
 
+/* The row after which n ids are known tells of id n: what is to be scored yet is to be run. */
+static int64_t most_shared(const hn_request *r)
+{
+    return r->n_scored < r->n_prompt ? r->n_scored - 1 : r->n_ids - 1;
+}
+
 /* How many ids of `r` a sequence has, of which the last is run anew: its logits are wanted. */
 static int64_t shared(const hn_lm_scheduler *s, int32_t sequence, const hn_request *r)
 {
     size_t n;
     const int32_t *ids = hn_lm_batch_ids(s->batch, sequence, &n);
-    const int64_t same = common(ids, (int64_t)n, r->ids, r->n_ids - 1);
+    const int64_t same = common(ids, (int64_t)n, r->ids, most_shared(r));
     return (int64_t)hn_lm_batch_usable(s->batch, sequence, (size_t)same);
 }
 
@@ -88,7 +94,7 @@ static bool is_being_computed(const hn_lm_scheduler *s, const hn_request *r, int
     for (int64_t i = 0; i < s->n_running && !s->o.keeps_none; i++) {
         const hn_request *other = s->running[i];
         if (other->r.owner == r->r.owner && other->adapter == r->adapter && other->n_ids - other->n_known > 1 &&
-            common(other->ids, other->n_ids, r->ids, r->n_ids - 1) >= length + HN_KEY_BLOCK_IDS)
+            common(other->ids, other->n_ids, r->ids, most_shared(r)) >= length + HN_KEY_BLOCK_IDS)
             return true;
     }
     return false;

@@ -7,8 +7,6 @@
  *     draw       of each whose last id was run; told at once, so that those who listen may cancel */
 #include "engine/scheduler.h"
 
-#include "infer/log_sum.h"
-
 /* ---- turns ---- */
 
 static bool generates(const hn_request *r) { return r->n_ids - r->n_known == 1; }
@@ -33,19 +31,42 @@ static void take_tokens(hn_lm_scheduler *s, left *l)
     s->from = s->n_running ? (s->from + served) % s->n_running : 0;
 }
 
+/* Rows of logits for the scores that the first n ids of what is to be run give: those from here on. */
+static int64_t rows_for_scores(const hn_request *r, int64_t n)
+{
+    const int64_t from = r->n_known > r->n_scored - 1 ? r->n_known : r->n_scored - 1, to = r->n_known + n;
+    return r->n_scored < r->n_prompt && to > from ? to - from : 0;
+}
+
+/* How much of a prompt goes with so many tokens, and the rows that are left; *rows: that it takes. */
+static int64_t piece_of(const hn_request *r, int64_t tokens, int64_t rows_left, int64_t *rows)
+{
+    const int64_t rest = r->n_ids - r->n_known;
+    int64_t n = rest < tokens ? rest : tokens;
+    const int64_t over = rows_for_scores(r, n) - rows_left;
+    if (over > 0)
+        n -= over;
+    else if (n == rest && !rows_left)
+        n--;
+    *rows = rows_for_scores(r, n);
+    if (n == rest && !*rows)
+        *rows = 1;
+    return n;
+}
+
 static void take_prompts(hn_lm_scheduler *s, left *l, bool alone)
 {
     int64_t most = alone || l->tokens < s->o.piece ? l->tokens : s->o.piece;
     for (int64_t i = 0; i < s->n_running && most; i++) {
         hn_request *r = s->running[i];
-        const int64_t rest = r->n_ids - r->n_known;
+        int64_t rows;
         if (generates(r))
             continue;
-        const int64_t n = rest <= most && !l->rows ? rest - 1 : rest < most ? rest : most;
+        const int64_t n = piece_of(r, most, l->rows, &rows);
         if (!n)
             continue;
         s->turns[l->n++] = (hn_turn){ .r = r, .n = n };
-        l->rows -= n == rest;
+        l->rows -= rows;
         l->tokens -= n;
         most -= n;
     }
@@ -57,7 +78,7 @@ static hn_status take_guesses(hn_lm_scheduler *s, left *l, hn_request **at_fault
     for (int64_t i = 0; i < l->n; i++) {
         hn_turn *t = &s->turns[i];
         hn_request *r = t->r;
-        if (!generates(r))
+        if (!generates(r) || r->r.draws_none)
             continue;
         int64_t most = r->most - r->n_ids - 1; /* the token after the last guess is one more */
         most = most < HN_MOST_GUESSES ? most : HN_MOST_GUESSES;
@@ -112,8 +133,11 @@ static hn_status run_turns(hn_lm_scheduler *s, int64_t from, int64_t n)
         hn_turn *t = &s->turns[i];
         const hn_request *r = t->r;
         const bool ends = r->n_known + t->n == r->n_ids;
-        const int64_t wanted = ends ? 1 + t->n_guessed : 0;
-        t->row = ends ? row : -1;
+        const int64_t scores = rows_for_scores(r, t->n); /* of a prompt's end one is more than there are ids to score */
+        const int64_t wanted = scores ? scores : ends ? 1 + t->n_guessed : 0;
+        t->n_scores = scores - (scores && ends);
+        t->score_row = row;
+        t->row = ends ? row + t->n_scores : -1;
         s->pieces[i] = (hn_lm_batch_piece){ r->sequence, (int32_t)wanted,
                                             t->n_guessed ? s->guesses + i * (1 + HN_MOST_GUESSES) : r->ids + r->n_known,
                                             (size_t)(t->n + t->n_guessed) };
@@ -123,41 +147,6 @@ static hn_status run_turns(hn_lm_scheduler *s, int64_t from, int64_t n)
 }
 
 /* ---- telling ---- */
-
-static void tell_token(hn_lm_scheduler *s, const hn_request *r, int32_t id, const float *logits)
-{
-    hn_lm_likely likeliest[HN_MOST_LIKELY];
-    hn_lm_drawn token = { .request = r->number, .number = r->n_ids - 1 - r->n_prompt, .id = id, .likeliest = likeliest };
-    if (!r->r.on_token)
-        return;
-    if (r->r.scores || r->r.likeliest) {
-        const int64_t vocab = hn_lm_vocabulary(s->lm);
-        int64_t best;
-        const double sum = hn_log_sum(logits, vocab, &best);
-        token.log_probability = r->r.scores ? (double)logits[id] - sum : 0;
-        for (int64_t v = 0; v < vocab; v++) { /* kept in order: of equals the first stays first */
-            int32_t at = token.n_likeliest;
-            const double here = (double)logits[v] - sum;
-            if (at == r->r.likeliest && (!at || !(here > likeliest[at - 1].log_probability)))
-                continue;
-            at -= at == r->r.likeliest;
-            for (; at > 0 && here > likeliest[at - 1].log_probability; at--)
-                likeliest[at] = likeliest[at - 1];
-            likeliest[at] = (hn_lm_likely){ (int32_t)v, here };
-            token.n_likeliest += token.n_likeliest < r->r.likeliest;
-        }
-    }
-    HN_CALL_HOST();
-    r->r.on_token(r->r.context, &token);
-}
-
-static void tell_end(const hn_request *r, const hn_lm_ended *ended)
-{
-    if (!r->r.on_end)
-        return;
-    HN_CALL_HOST();
-    r->r.on_end(r->r.context, ended);
-}
 
 void hn_scheduler_end(hn_lm_scheduler *s, hn_request *r, hn_status status, hn_lm_end end)
 {
@@ -170,7 +159,7 @@ void hn_scheduler_end(hn_lm_scheduler *s, hn_request *r, hn_status status, hn_lm
     if (r->sequence >= 0)
         hn_scheduler_leave(s, r, status == HN_OK);
     const hn_lm_ended ended = { r->number, status, end, r->n_prompt, r->n_reused, r->n_ids - r->n_prompt, r->n_returned };
-    tell_end(r, &ended);
+    hn_scheduler_tell_end(r, &ended);
     hn_request_free(s, r);
 }
 
@@ -189,7 +178,7 @@ static bool take(hn_lm_scheduler *s, hn_request *r, int32_t id, int64_t row, hn_
     }
     r->ids[r->n_ids++] = id;
     s->counts.drawn++;
-    tell_token(s, r, id, hn_lm_batch_logits(s->batch, (size_t)row));
+    hn_scheduler_tell_token(s, r, id, row);
     *end = r->n_ids - r->n_prompt == r->r.most ? HN_LM_COUNTED : HN_LM_FULL;
     return r->n_ids == r->most;
 }
@@ -202,8 +191,14 @@ static void draw(hn_lm_scheduler *s, const hn_turn *t)
     hn_lm_end end = HN_LM_DONE;
     s->counts.computed += t->n + t->n_guessed;
     r->n_known += t->n;
+    for (int64_t i = 0; i < t->n_scores && !r->is_cancelled; i++, r->n_scored++)
+        hn_scheduler_tell_score(s, r, t->score_row + i);
     if (t->row < 0)
         return;
+    if (r->r.draws_none || r->is_cancelled) {
+        hn_scheduler_end(s, r, HN_OK, r->is_cancelled ? HN_LM_CANCELLED : HN_LM_COUNTED);
+        return;
+    }
     const hn_status status =
         t->n_guessed
             ? hn_lm_batch_settle(s->batch, r->sequence, r->sampler, (size_t)t->row, (size_t)(1 + t->n_guessed), drawn, &n)

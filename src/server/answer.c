@@ -50,6 +50,8 @@ bool hn_answer_choices(hn_answer *a, int32_t n_prompts, int32_t n_each, hn_failu
     a->n_prompts = n_prompts;
     a->n_each = n_each;
     a->n_choices = (int32_t)n;
+    for (int32_t i = 0; i < n_prompts; i++)
+        a->prompts[i].text = hn_str_on(a->heap);
     for (int32_t i = 0; i < a->n_choices; i++)
         a->choices[i] = (hn_choice){ .answer = a, .prompt = &a->prompts[i / n_each], .index = i, .number = -1 };
     return true;
@@ -78,14 +80,18 @@ static void free_choice(hn_choice *c)
 {
     hn_hearing_close(&c->h);
     hn_free(c->answer->heap, c->tokens);
+    hn_free(c->answer->heap, c->scored);
 }
 
 static void free_answer(hn_answer *a)
 {
     for (int32_t i = 0; i < a->n_prompts * a->n_each; i++)
         free_choice(&a->choices[i]);
-    for (int32_t i = 0; i < a->n_prompts; i++)
+    for (int32_t i = 0; i < a->n_prompts; i++) {
         hn_free(a->heap, a->prompts[i].ids);
+        hn_free(a->heap, a->prompts[i].begins);
+        hn_str_free(&a->prompts[i].text);
+    }
     hn_lm_grammar_free(a->grammar);
     hn_str_free(&a->grammar_text);
     hn_str_free(&a->tools);
@@ -137,6 +143,11 @@ static size_t token_bytes(const hn_answer *a)
 const hn_told_token *hn_choice_token(const hn_choice *c, size_t i)
 {
     return (const hn_told_token *)(const void *)(c->tokens + i * token_bytes(c->answer));
+}
+
+const hn_told_token *hn_choice_score(const hn_choice *c, size_t i)
+{
+    return i ? (const hn_told_token *)(const void *)(c->scored + (i - 1) * token_bytes(c->answer)) : NULL;
 }
 
 static hn_status keep_token(hn_choice *c, const hn_lm_drawn *drawn, size_t begin)
@@ -212,10 +223,17 @@ static hn_status begin_hearing(hn_choice *c)
                                 a->tools.length ? a->tools.text : NULL);
 }
 
+/* Who reads scores counts tokens: the one by which the model ends is one. */
+static bool says_end(const hn_answer *a) { return a->echoes && a->scores && !a->grammar; }
+
 static hn_status hear(hn_choice *c, const hn_lm_drawn *drawn)
 {
     const size_t begin = c->h.text.length;
     size_t to;
+    if (says_end(c->answer) && !c->answer->goes_on && hn_lm_ends(c->answer->model->lm, drawn->id)) {
+        c->has_said_end = true;
+        return keep_token(c, drawn, begin);
+    }
     HN_TRY(hn_hearing_add(&c->h, drawn->id, &to));
     if (c->answer->scores)
         HN_TRY(keep_token(c, drawn, begin));
@@ -280,7 +298,7 @@ static void on_token(void *context, const hn_lm_drawn *drawn)
 {
     hn_choice *c = context;
     hn_answer *a = c->answer;
-    if (c->h.stopped_by || a->failure.kind != HN_REFUSED_NOT || a->is_gone)
+    if (c->h.stopped_by || c->has_said_end || a->failure.kind != HN_REFUSED_NOT || a->is_gone)
         return;
     if (!drawn->number)
         a->first_ns = hn_clock_ns();
@@ -288,8 +306,16 @@ static void on_token(void *context, const hn_lm_drawn *drawn)
     if (status != HN_OK) {
         hn_refuse_by(&a->failure, status, NULL);
         cancel_choices(a);
-    } else if (c->h.stopped_by)
+    } else if (c->h.stopped_by || c->has_said_end)
         hn_lm_scheduler_cancel(a->model->scheduler, c->number);
+}
+
+static void on_scored(void *context, const hn_lm_drawn *id)
+{
+    hn_choice *c = context;
+    hn_told_token *t = (hn_told_token *)(void *)(c->scored + c->n_scored++ * token_bytes(c->answer));
+    *t = (hn_told_token){ .id = id->id, .n_likeliest = id->n_likeliest, .log_probability = id->log_probability };
+    memcpy(t->likeliest, id->likeliest, (size_t)id->n_likeliest * sizeof *t->likeliest);
 }
 
 /* What was held back is told, and how it ended. */
@@ -343,6 +369,9 @@ uint64_t hn_choice_seed(uint64_t seed, int32_t i)
 static hn_status ask(hn_answer *a, hn_choice *c)
 {
     hn_lm_sampling sampling = a->sampling;
+    const bool is_scored = a->echoes && a->scores;
+    if (is_scored && !(c->scored = hn_alloc_array(a->heap, HN_TAG_TEXT, c->prompt->n, token_bytes(a))))
+        return HN_ERR_MEMORY;
     sampling.seed = hn_choice_seed(a->sampling.seed, c->index % a->n_each);
     sampling.bias = a->bias;
     HN_TRY(begin_hearing(c));
@@ -351,7 +380,8 @@ static hn_status ask(hn_answer *a, hn_choice *c)
     const hn_lm_request r = {
         .size = sizeof r, .ids = c->prompt->ids, .n = c->prompt->n, .sampling = &sampling,
         .adapter = a->adapter ? &a->adapter->number : NULL, .owner = a->owner, .most = a->most,
-        .goes_on = a->goes_on, .grammar = a->grammar, .scores = a->scores, .likeliest = a->likeliest, .on_token = on_token, .on_end = on_end, .context = c,
+        .goes_on = a->goes_on || says_end(a), .grammar = a->grammar, .scores = a->scores, .likeliest = a->likeliest,
+        .on_scored = is_scored ? on_scored : NULL, .draws_none = a->draws_none, .on_token = on_token, .on_end = on_end, .context = c,
     };
     return hn_lm_scheduler_ask(a->model->scheduler, &r, &c->number);
 }
@@ -437,7 +467,7 @@ void hn_answers_end(hn_served *m)
 
 const char *hn_choice_reason(const hn_choice *c)
 {
-    const bool is_done = c->h.stopped_by || c->end == HN_LM_DONE;
+    const bool is_done = c->h.stopped_by || c->has_said_end || c->end == HN_LM_DONE;
     return is_done && c->h.n_calls ? "tool_calls" : is_done ? "stop" : "length";
 }
 

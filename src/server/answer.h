@@ -26,6 +26,8 @@ typedef struct hn_told_token {
 typedef struct hn_prompt {
     int32_t *ids;
     size_t n;
+    hn_str text;    /* of one that is said again: it, */
+    size_t *begins; /* and where in it the text of each id begins */
 } hn_prompt;
 
 typedef struct hn_choice {
@@ -36,6 +38,9 @@ typedef struct hn_choice {
     hn_hearing h; /* what it says */
     char *tokens;     /* hn_told_token after hn_told_token, if they are to be told */
     size_t n_tokens, room_tokens, tokens_told;
+    char *scored;     /* the same of the prompt's ids from the second on, if its text is told with log-probabilities */
+    size_t n_scored;
+    bool has_echoed, has_said_end; /* the prompt was told; and the token by which the model ends is among the tokens */
     int64_t n_drawn, n_reused;
     hn_lm_end end;
     bool has_ended;
@@ -94,6 +99,8 @@ struct hn_answer {
     int32_t likeliest;
     bool scores, streams, tells_usage, goes_on, tells_recipe;
     hn_stops stops;
+    bool echoes;   /* the prompt's text is told before what is said; with scores, so is the token by which the model ends */
+    bool draws_none; /* nothing is said */
     bool is_chat;  /* thoughts, and calls of tools, are told apart */
     hn_str tools;  /* JSON; "": none */
     bool must_call, calls_once;
@@ -129,6 +136,8 @@ void hn_answer_reply(hn_answer *a, const hn_str *json);
 void hn_answer_fail(hn_answer *a);
 
 const hn_told_token *hn_choice_token(const hn_choice *c, size_t i);
+/* Of id i of the prompt; NULL: of the first, which follows nothing. */
+const hn_told_token *hn_choice_score(const hn_choice *c, size_t i);
 /* "stop", "length" or "tool_calls". */
 const char *hn_choice_reason(const hn_choice *c);
 /* All tokens of all choices; and those of thoughts. */

@@ -215,7 +215,8 @@ bool hn_answer_encode(hn_answer *a, hn_prompt *to, const char *text, size_t byte
             return hn_refuse_by(why, HN_ERR_MEMORY, NULL);
         const hn_status status = hn_lm_encode(a->model->lm, text, bytes, kind, ids, room, &n);
         if (status == HN_OK) {
-            *to = (hn_prompt){ ids, n };
+            to->ids = ids;
+            to->n = n;
             return true;
         }
         hn_free(a->heap, ids);

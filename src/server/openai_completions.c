@@ -4,6 +4,7 @@
 #include "server/format.h"
 #include "server/openai.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ID "cmpl-"
@@ -65,64 +66,98 @@ static void add_likeliest(hn_json_writer *w, const hn_answer *a, const hn_told_t
     hn_json_end_object(w);
 }
 
-/* The old form: four arrays. */
-static void add_logprobs(hn_json_writer *w, const hn_choice *c, size_t first, size_t n)
+/* What is told of a choice: the prompt, if it is said again here, and a piece of the answer. */
+typedef struct part {
+    const hn_choice *c;
+    const hn_piece *piece;
+    size_t n_prompt; /* ids of the prompt; 0: it is not told here */
+} part;
+
+static size_t tokens_of(const part *p) { return p->n_prompt + p->piece->n_tokens; }
+
+/* NULL: the prompt's first. */
+static const hn_told_token *told(const part *p, size_t i)
 {
-    const hn_answer *a = c->answer;
+    return i < p->n_prompt ? hn_choice_score(p->c, i) : hn_choice_token(p->c, p->piece->first_token + i - p->n_prompt);
+}
+
+static void add_offset(hn_json_writer *w, const part *p, size_t i)
+{
+    const hn_prompt *prompt = p->c->prompt;
+    const size_t before = p->c->answer->echoes ? prompt->text.length : 0;
+    hn_json_add_int(w, (int64_t)(i < p->n_prompt ? prompt->begins[i] : before + told(p, i)->begin));
+}
+
+static void add_top(hn_json_writer *w, const part *p)
+{
+    const hn_answer *a = p->c->answer;
+    hn_json_key(w, "top_logprobs");
+    if (!a->likeliest) {
+        hn_json_add_null(w);
+        return;
+    }
+    hn_json_begin_array(w);
+    for (size_t i = 0; i < tokens_of(p); i++)
+        told(p, i) ? add_likeliest(w, a, told(p, i)) : hn_json_add_null(w);
+    hn_json_end_array(w);
+}
+
+/* The old form: four arrays. */
+static void add_logprobs(hn_json_writer *w, const part *p)
+{
+    const hn_answer *a = p->c->answer;
     hn_json_key(w, "logprobs");
-    if (!a->scores) {
+    if (!hn_field_of(a->body, "logprobs")) {
         hn_json_add_null(w);
         return;
     }
     hn_json_begin_object(w);
     hn_json_key(w, "tokens");
     hn_json_begin_array(w);
-    for (size_t i = first; i < first + n; i++)
-        add_piece(w, a, hn_choice_token(c, i)->id);
+    for (size_t i = 0; i < tokens_of(p); i++)
+        add_piece(w, a, told(p, i) ? told(p, i)->id : p->c->prompt->ids[0]);
     hn_json_end_array(w);
     hn_json_key(w, "token_logprobs");
     hn_json_begin_array(w);
-    for (size_t i = first; i < first + n; i++)
-        hn_json_add_double(w, hn_choice_token(c, i)->log_probability);
+    for (size_t i = 0; i < tokens_of(p); i++)
+        told(p, i) ? hn_json_add_double(w, told(p, i)->log_probability) : hn_json_add_null(w);
     hn_json_end_array(w);
-    hn_json_key(w, "top_logprobs");
-    if (!a->likeliest)
-        hn_json_add_null(w);
-    else {
-        hn_json_begin_array(w);
-        for (size_t i = first; i < first + n; i++)
-            add_likeliest(w, a, hn_choice_token(c, i));
-        hn_json_end_array(w);
-    }
+    add_top(w, p);
     hn_json_key(w, "text_offset");
     hn_json_begin_array(w);
-    for (size_t i = first; i < first + n; i++)
-        hn_json_add_int(w, (int64_t)hn_choice_token(c, i)->begin);
+    for (size_t i = 0; i < tokens_of(p); i++)
+        add_offset(w, p, i);
     hn_json_end_array(w);
     hn_json_end_object(w);
 }
 
-static void add_choice(hn_json_writer *w, const hn_choice *c, const hn_piece *piece, const char *reason)
+static void add_choice(hn_json_writer *w, const hn_choice *c, int32_t index, const hn_piece *piece, const char *reason, bool echoes)
 {
-    const hn_json text = { .kind = HN_JSON_STRING, .as.string = { piece->text, piece->bytes } };
+    hn_str both = hn_str_on(c->answer->heap);
+    const part p = { c, piece, echoes && c->answer->scores ? c->prompt->n : 0 };
+    if (echoes)
+        hn_str_add_bytes(&both, c->prompt->text.text, c->prompt->text.length);
+    hn_str_add_bytes(&both, piece->text, piece->bytes);
+    const hn_json text = { .kind = HN_JSON_STRING, .as.string = { both.text, both.length } };
     hn_json_begin_object(w);
     hn_json_key(w, "text");
     hn_json_add_scalar(w, &text);
     hn_json_key(w, "index");
-    hn_json_add_int(w, c->index);
-    add_logprobs(w, c, piece->first_token, piece->n_tokens);
+    hn_json_add_int(w, index);
+    add_logprobs(w, &p);
     hn_json_key(w, "finish_reason");
     reason ? hn_json_add_string(w, reason) : hn_json_add_null(w);
     hn_json_end_object(w);
+    hn_str_free(&both);
 }
 
-static void add_event(hn_answer *a, hn_choice *c, const hn_piece *piece, const char *reason, hn_str *out)
+static void add_event(hn_answer *a, hn_choice *c, const hn_piece *piece, const char *reason, bool echoes, hn_str *out)
 {
     hn_json_writer w = hn_openai_event(out);
     hn_openai_begin(&w, a, ID, "text_completion");
     hn_json_key(&w, "choices");
     hn_json_begin_array(&w);
-    add_choice(&w, c, piece, reason);
+    add_choice(&w, c, c->index, piece, reason, echoes);
     hn_json_end_array(&w);
     if (a->tells_usage) {
         hn_json_key(&w, "usage");
@@ -132,29 +167,61 @@ static void add_event(hn_answer *a, hn_choice *c, const hn_piece *piece, const c
     hn_openai_event_end(&w);
 }
 
+static const hn_piece nothing = { "", 0, 0, 0 };
+
+/* The prompt in an event of its own, before the first of the choice. */
+static void tell_prompt(hn_answer *a, hn_choice *c, hn_str *out)
+{
+    if (a->echoes && !c->has_echoed)
+        add_event(a, c, &nothing, NULL, true, out);
+    c->has_echoed = true;
+}
+
 static void tell(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out)
 {
-    add_event(a, c, piece, NULL, out);
+    tell_prompt(a, c, out);
+    add_event(a, c, piece, NULL, false, out);
 }
 
 static void close_choice(hn_answer *a, hn_choice *c, hn_str *out)
 {
-    const hn_piece nothing = { "", 0, 0, 0 };
-    add_event(a, c, &nothing, hn_choice_reason(c), out);
+    tell_prompt(a, c, out);
+    add_event(a, c, &nothing, hn_choice_reason(c), false, out);
 }
 
 static void finish(hn_answer *a, hn_str *out) { hn_openai_finish(a, ID, "text_completion", out); }
 
+/* The likelier a token the better; one that says nothing comes last. */
+static double merit(const hn_choice *c)
+{
+    double sum = 0;
+    for (size_t i = 0; i < c->tokens_told; i++)
+        sum += hn_choice_token(c, i)->log_probability;
+    return c->tokens_told ? sum / (double)c->tokens_told : -HUGE_VAL;
+}
+
+/* The best of a prompt's choices that was not told yet; of equals the first. */
+static hn_choice *best(hn_answer *a, int32_t prompt)
+{
+    hn_choice *found = NULL;
+    for (int32_t i = prompt * a->n_each; i < (prompt + 1) * a->n_each; i++)
+        if (!a->choices[i].has_echoed && (!found || merit(&a->choices[i]) > merit(found)))
+            found = &a->choices[i];
+    found->has_echoed = true;
+    return found;
+}
+
 static void whole(hn_answer *a, hn_str *out)
 {
+    const int32_t n = (int32_t)hn_field_int(a->body, "n", 1);
     hn_json_writer w = hn_json_write_to(out);
     hn_openai_begin(&w, a, ID, "text_completion");
     hn_json_key(&w, "choices");
     hn_json_begin_array(&w);
-    for (int32_t i = 0; i < a->n_choices; i++) {
-        const hn_choice *c = &a->choices[i];
+    for (int32_t i = 0; i < a->n_prompts * n; i++) {
+        const hn_choice *c = n < a->n_each ? best(a, i / n) : &a->choices[i];
         const hn_piece all = { c->h.text.text, c->h.text.length, 0, c->tokens_told };
-        add_choice(&w, c, &all, hn_choice_reason(c));
+        add_choice(&w, c, i, &all, hn_choice_reason(c), a->echoes);
     }
     hn_json_end_array(&w);
     hn_openai_usage(&w, a);
@@ -182,6 +249,38 @@ static bool take_prompt(hn_answer *a, hn_prompt *to, const hn_json *v, hn_failur
     return hn_answer_encode(a, to, v->as.string.text, v->as.string.bytes, is_special ? HN_LM_MARKED : HN_LM_PLAIN, why);
 }
 
+/* The text that is told of a prompt, and where each id's begins: of ids, what they say without special tokens. */
+static hn_status say_prompt(hn_answer *a, hn_prompt *to, const hn_json *given)
+{
+    hn_lm_decoder *decoder = NULL;
+    const char *text;
+    size_t bytes, n = 0;
+    to->begins = hn_alloc_array(a->heap, HN_TAG_TEXT, to->n, sizeof *to->begins);
+    hn_str said = hn_str_on(a->heap);
+    hn_status status = to->begins ? hn_lm_decoder_new(&decoder, a->model->lm, 0) : HN_ERR_MEMORY;
+    for (size_t i = 0; i < to->n && status == HN_OK; i++) {
+        to->begins[i] = n;
+        status = hn_lm_decoder_add(decoder, to->ids[i], &text, &bytes);
+        if (status == HN_OK)
+            hn_str_add_bytes(&said, text, bytes);
+        n = said.length;
+    }
+    if (status == HN_OK)
+        status = hn_lm_decoder_finish(decoder, &text, &bytes);
+    if (status == HN_OK)
+        hn_str_add_bytes(&said, text, bytes);
+    if (given->kind == HN_JSON_STRING)
+        hn_str_add_bytes(&to->text, given->as.string.text, given->as.string.bytes);
+    else
+        hn_str_add_bytes(&to->text, said.text, said.length);
+    for (size_t i = 0; i < to->n && to->begins; i++) /* a tokenizer may have changed the text */
+        to->begins[i] = to->begins[i] < to->text.length ? to->begins[i] : to->text.length;
+    hn_lm_decoder_free(decoder);
+    status = status == HN_OK ? hn_str_status(&said) : status;
+    hn_str_free(&said);
+    return status == HN_OK ? hn_str_status(&to->text) : status;
+}
+
 static bool prepare(hn_answer *a, hn_failure *why)
 {
     const hn_json *prompt = hn_field_of(a->body, "prompt");
@@ -191,6 +290,12 @@ static bool prepare(hn_answer *a, hn_failure *why)
     for (int32_t i = 0; i < a->n_prompts; i++, one = one->next)
         if (!take_prompt(a, &a->prompts[i], one, why))
             return false;
+    one = is_many(prompt) ? prompt->as.children.first : prompt;
+    for (int32_t i = 0; i < a->n_prompts && a->echoes; i++, one = one->next) {
+        const hn_status status = a->prompts[i].n ? say_prompt(a, &a->prompts[i], one) : HN_OK;
+        if (status != HN_OK)
+            return hn_refuse_by(why, status, "echo");
+    }
     return hn_answer_fits(a, "prompt", why) && hn_format_make(a, why);
 }
 
@@ -198,6 +303,15 @@ static const hn_voice voice = {
     .type = "text/event-stream", .ping = ": ping\n\n", .prepare = prepare, .tell = tell, .close = close_choice, .finish = finish,
     .whole = whole, .fail = hn_openai_fail,
 };
+
+static bool check_best(const hn_answer *a, int64_t n, int64_t best_of, hn_failure *why)
+{
+    if (best_of < n || (best_of > n && a->streams))
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "best_of", "best_of is %lld: expected at least n, and no more of a stream",
+                            (long long)best_of);
+    return !a->tells_recipe || (best_of == n && !a->echoes) ||
+           hn_refuse_as(why, HN_REFUSED_INVALID, "recipe", "recipe: of an answer without echo, of all that were made");
+}
 
 static bool take(hn_answer *a, hn_failure *why)
 {
@@ -208,11 +322,14 @@ static bool take(hn_answer *a, hn_failure *why)
     if (prompt->kind == HN_JSON_ARRAY && prompt->as.children.n > HN_MOST_CHOICES && is_many(prompt))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "prompt", "prompt: expected at most %d, found %zu", HN_MOST_CHOICES,
                          prompt->as.children.n);
-    a->scores = logprobs != NULL;
+    const int64_t n = hn_field_int(b, "n", 1), best_of = hn_field_int(b, "best_of", n);
+    a->scores = logprobs || best_of > n;
     a->likeliest = (int32_t)hn_field_int(b, "logprobs", 0);
     a->most = hn_field_int(b, "max_tokens", USUAL_LENGTH);
-    return hn_openai_take(a, why) &&
-           hn_answer_choices(a, is_many(prompt) ? (int32_t)prompt->as.children.n : 1, (int32_t)hn_field_int(b, "n", 1), why);
+    a->draws_none = hn_field_of(b, "max_tokens") && !a->most;
+    a->echoes = hn_field_bool(b, "echo", false);
+    return hn_openai_take(a, why) && check_best(a, n, best_of, why) &&
+           hn_answer_choices(a, is_many(prompt) ? (int32_t)prompt->as.children.n : 1, (int32_t)best_of, why);
 }
 
 void hn_api_completions(hn_server *server, hn_http_call *call)

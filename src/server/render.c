@@ -217,7 +217,8 @@ static hn_status render_ids(const hn_lm *lm, hn_heap *heap, const rendering *r, 
             return HN_ERR_MEMORY;
         const hn_status status = hn_lm_render_ids(lm, r->messages.text, &r->o, ids, room, &n);
         if (status == HN_OK) {
-            *to = (hn_prompt){ ids, n };
+            to->ids = ids;
+            to->n = n;
             return HN_OK;
         }
         hn_free(heap, ids);

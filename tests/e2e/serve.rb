@@ -29,6 +29,38 @@ def check_answers
   end
 end
 
+# ---- what a prompt is given, and the best of several ----
+
+def check_scores
+  serve do |uri, _|
+    go = ->(body) { JSON.parse(ask(uri, 'POST', '/v1/completions', { prompt: 'Once upon', max_tokens: 6, seed: 1 }.merge(body)).body)['choices'] }
+    plain, echoed = go.(logprobs: 1)[0], go.(logprobs: 1, echo: true)[0]
+    said = echoed['logprobs']
+    n = said['tokens'].size - plain['logprobs']['tokens'].size
+    check('the prompt comes first', echoed['text'] == 'Once upon' + plain['text'] && n == JSON.parse(ask(uri, 'POST', '/tokenize', { content: 'Once upon', add_special: true }).body)['tokens'].size)
+    check('with what it was given', said['token_logprobs'][0].nil? && said['top_logprobs'][0].nil? && said['token_logprobs'][1...n].all? { |v| v < 0 } &&
+                                    said['token_logprobs'][n..] == plain['logprobs']['token_logprobs'] && said['top_logprobs'][n..] == plain['logprobs']['top_logprobs'])
+    check('and where', said['text_offset'][n..] == plain['logprobs']['text_offset'].map { |o| o + 'Once upon'.size } &&
+                       said['tokens'].each_with_index.all? { |t, i| i.zero? || echoed['text'][said['text_offset'][i], t.size] == t })
+    none = go.(logprobs: 0, echo: true, max_tokens: 0)[0]
+    check('alone', none['text'] == 'Once upon' && none['logprobs']['token_logprobs'] == said['token_logprobs'][0...n] && none['finish_reason'] == 'length')
+    # Longer than all rows of a step together; given one more token the last is what the model would have given it.
+    ids = (0...300).map { |i| 40 + i * 7 % 200 }
+    scores = go.(prompt: ids, logprobs: 0, echo: true, max_tokens: 0)[0]['logprobs']['token_logprobs']
+    again = go.(prompt: [ids, ids[0...100]], logprobs: 0, echo: true, max_tokens: 0).map { |c| c['logprobs']['token_logprobs'] }
+    check('of a long one', scores.size == 300 && again == [scores, scores[0...100]])
+    check('without scores', go.(echo: true)[0].then { |c| c['text'] == 'Once upon' + plain['text'] && c['logprobs'].nil? })
+    made = go.(n: 5, logprobs: 0, temperature: 2)
+    best = go.(n: 2, best_of: 5, temperature: 2)
+    mean = ->(c) { (v = c['logprobs']['token_logprobs']).sum / v.size }
+    check('the best of five', best.map { |c| c['text'] } == made.sort_by { |c| -mean.(c) }.first(2).map { |c| c['text'] } && best.map { |c| c['index'] } == [0, 1] &&
+                              best.none? { |c| c['logprobs'] } && made.map { |c| c['text'] }.uniq.size > 1)
+    [{ best_of: 1, n: 2 }, { best_of: 3, stream: true }, { best_of: 17 }, { recipe: true, echo: true }, { recipe: true, best_of: 2 }, { max_tokens: -1 }].each do |body|
+      check("#{body} is refused", ask(uri, 'POST', '/v1/completions', { prompt: 'Once' }.merge(body)).code == '400')
+    end
+  end
+end
+
 # ---- other forms of asking ----
 
 # The same conversation has the same text in each API's form, whole and as a stream, with the same sampling.
@@ -444,6 +476,7 @@ end
 
 Dir.mktmpdir do |dir|
   check_answers
+  check_scores
   check_forms
   check_refusals
   check_replays(dir)

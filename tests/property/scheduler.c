@@ -1,6 +1,7 @@
 /* The same answer for everybody: requests that come and go, share beginnings, make room for each other, have adapters of their own,
  * are cut into pieces, guessed ahead and cancelled have the tokens and log-probabilities that each has alone, in a
- * session. Mixed steps, beginnings, those who made room and guesses of both kinds are counted: without them nothing was tried.
+ * session; so do the ids of prompts that are scored, each told once and in order. Mixed steps, beginnings, those who made room and
+ * guesses of both kinds are counted: without them nothing was tried.
  * --quick: fewer requests. */
 #include "hone/hone.h"
 #include "infer/log_sum.h"
@@ -28,7 +29,10 @@ typedef struct asked {
     uint64_t owner;
     hn_lm_sampling sampling;
     int32_t goes_on;
+    bool is_scored, draws_none;
 
+    said prompt_alone[MOST_PROMPT], prompt_got[MOST_PROMPT];
+    int32_t n_scored;
     said alone[MOST], got[MOST];
     int32_t n_alone, n_got;
     hn_lm_end end_alone;
@@ -75,6 +79,8 @@ static void make_request(asked *a, uint64_t *state, int n_adapters, int64_t toke
     a->owner = draw(state, 3) == 0;
     a->cancelled_at = draw(state, 6) ? -1 : (int32_t)draw(state, 12);
     a->goes_on = draw(state, 2) != 0;
+    a->is_scored = draw(state, 4) == 0;
+    a->draws_none = draw(state, 10) == 0;
     a->sampling = (hn_lm_sampling){ .size = sizeof a->sampling, .seed = draw(state, 5), .bias = padding, .n_bias = n_padding };
     if (draw(state, 3)) {
         a->sampling.temperature = 0.5f + (float)draw(state, 3) * 0.4f;
@@ -111,9 +117,13 @@ static void run_alone(hn_lm *lm, const char *cache, asked *a)
     const hn_lm_session_options o = { .size = sizeof o, .context = CONTEXT, .cache = cache };
     if (!CHECK_OK(hn_lm_session_new(&session, lm, &o)) || !CHECK_OK(hn_lm_sampler_new(&sampler, lm, &a->sampling)))
         return;
-    CHECK_OK(hn_lm_session_feed(session, a->prompt, (size_t)a->n));
+    for (int32_t i = 0; i < a->n; i++) {
+        if (i)
+            score(hn_lm_session_logits(session), &a->prompt_alone[i], a->prompt[i]);
+        CHECK_OK(hn_lm_session_feed(session, &a->prompt[i], 1));
+    }
     a->end_alone = HN_LM_COUNTED;
-    while (a->n_alone < a->most) {
+    while (a->n_alone < a->most && !a->draws_none) {
         int32_t id;
         CHECK_OK(hn_lm_sampler_draw(sampler, session, &id));
         if (!a->goes_on && hn_lm_ends(lm, id)) {
@@ -147,6 +157,20 @@ static void on_token(void *context, const hn_lm_drawn *token)
         CHECK_FAILS(hn_lm_scheduler_step(scheduler, &left), HN_ERR_BUSY, "in a step");
 }
 
+static void on_scored(void *context, const hn_lm_drawn *id)
+{
+    asked *a = context;
+    if (!CHECK(!a->has_ended && !a->n_got && id->number == a->n_scored + 1 && id->number < a->n && id->request == a->number &&
+               id->n_likeliest == N_LIKELIEST))
+        return;
+    said *s = &a->prompt_got[++a->n_scored];
+    s->id = id->id;
+    s->log_probability = id->log_probability;
+    memcpy(s->likeliest, id->likeliest, sizeof s->likeliest);
+    if (a->n_scored == 20 && a->cancelled_at == 1)
+        CHECK_OK(hn_lm_scheduler_cancel(scheduler, a->number));
+}
+
 static void on_end(void *context, const hn_lm_ended *ended)
 {
     asked *a = context;
@@ -161,7 +185,8 @@ static void ask(asked *a, const int32_t *adapters)
     const hn_lm_request r = { .size = sizeof r, .ids = a->prompt, .n = (size_t)a->n, .sampling = &a->sampling,
                               .adapter = a->adapter < 0 ? NULL : &adapters[a->adapter], .owner = a->owner, .most = a->most,
                               .goes_on = a->goes_on, .scores = 1, .likeliest = N_LIKELIEST, .on_token = on_token,
-                              .on_end = on_end, .context = a };
+                              .on_end = on_end, .context = a, .on_scored = a->is_scored ? on_scored : NULL,
+                              .draws_none = a->draws_none };
     a->is_asked = CHECK_OK(hn_lm_scheduler_ask(scheduler, &r, &a->number));
     if (a->is_asked && a->cancelled_at == 0)
         CHECK_OK(hn_lm_scheduler_cancel(scheduler, a->number));
@@ -178,10 +203,23 @@ static bool is_same(const said *a, const said *b)
     return same;
 }
 
+static void compare_prompt(const setup *s, int i)
+{
+    const asked *a = &all[i];
+    const bool is_cut = a->has_ended && a->ended.end == HN_LM_CANCELLED && !a->n_got;
+    CHECK_THAT(a->is_scored ? is_cut || a->n_scored == a->n - 1 : !a->n_scored, "%s: request %d: %d of %d ids scored", s->name, i,
+               a->n_scored, a->n);
+    for (int32_t k = 1; k <= a->n_scored; k++)
+        if (!CHECK_THAT(is_same(&a->prompt_got[k], &a->prompt_alone[k]), "%s: request %d: id %d of the prompt is scored %.17g, alone %.17g",
+                        s->name, i, k, a->prompt_got[k].log_probability, a->prompt_alone[k].log_probability))
+            return;
+}
+
 static void compare(const setup *s, int i)
 {
     const asked *a = &all[i];
     int k = 0;
+    compare_prompt(s, i);
     while (k < a->n_got && k < a->n_alone && is_same(&a->got[k], &a->alone[k]))
         k++;
     CHECK_THAT(k == a->n_got, "%s: request %d: token %d is %d, alone %d of %d, or its log-probabilities differ", s->name, i, k,
@@ -189,8 +227,9 @@ static void compare(const setup *s, int i)
     CHECK_THAT(a->has_ended && a->ended.status == HN_OK && a->ended.n_drawn == a->n_got && a->ended.n_prompt == a->n &&
                    a->ended.n_returned <= 2 && a->ended.n_reused < a->n,
                "%s: request %d: status %d", s->name, i, (int)a->ended.status);
-    const bool is_cut = a->cancelled_at >= 0 && a->cancelled_at <= a->n_alone && a->ended.end == HN_LM_CANCELLED;
-    CHECK_THAT(is_cut ? a->n_got == a->cancelled_at : a->n_got == a->n_alone && a->ended.end == a->end_alone,
+    const bool is_cut_before = a->is_scored && a->cancelled_at == 1 && a->n > 20; /* among its scores */
+    const bool is_cut = a->cancelled_at >= 0 && (is_cut_before || a->cancelled_at <= a->n_alone) && a->ended.end == HN_LM_CANCELLED;
+    CHECK_THAT(is_cut ? a->n_got == (is_cut_before ? 0 : a->cancelled_at) : a->n_got == a->n_alone && a->ended.end == a->end_alone,
                "%s: request %d: %d tokens and end %d, alone %d and %d", s->name, i, a->n_got, (int)a->ended.end, a->n_alone,
                (int)a->end_alone);
 }

@@ -1,6 +1,7 @@
 /* The same answer for everybody, over HTTP: what a request is told, whole or as a stream, is what a session of its own says, by text,
  * log-probabilities, likeliest and end: whoever else asks, in whatever pieces prompts enter, with adapters, experts, windows,
- * grammars and keys in q8_0, guessed ahead, put off for lack of room, beside clients that leave. One adapter's place is taken by
+ * grammars and keys in q8_0, guessed ahead, put off for lack of room, beside clients that leave. Of some the prompt is told too, each
+ * of its tokens given those before it. One adapter's place is taken by
  * another all the time: an answer is of the one that its recipe names, from the first token to the last. It fails unless mixed
  * steps, beginnings, requests that made room, guesses of both kinds and answers of both adapters were all counted. --quick: fewer
  * requests. */
@@ -21,15 +22,15 @@
 #include <unistd.h>
 
 enum { N_CLIENTS = 24, MOST_REQUESTS = 260, MOST_PROMPT = 150, MOST_TOKENS = 40, CONTEXT = 200, N_LIKELIEST = 2, MOST_CHOICES = 3,
-       MOST_TEXT = 4096 };
+       MOST_TEXT = 4096, MOST_TOLD = MOST_PROMPT + MOST_TOKENS + 1 };
 #define MODELS   HN_SOURCE_DIR "/tests/differential/models/"
 #define ADAPTERS HN_SOURCE_DIR "/tests/differential/adapters/"
 
 typedef struct said {
     char text[MOST_TEXT];
     size_t bytes;
-    double log_probability[MOST_TOKENS], likeliest[MOST_TOKENS][N_LIKELIEST + 1];
-    int n_tokens, n_likeliest[MOST_TOKENS], n_drawn;
+    double log_probability[MOST_TOLD], likeliest[MOST_TOLD][N_LIKELIEST + 1];
+    int n_tokens, n_likeliest[MOST_TOLD], n_drawn;
     char reason[16];
 } said;
 
@@ -40,7 +41,7 @@ typedef struct asked {
     hn_lm_sampling sampling;
     hn_lm_bias bias[2];
     const char *stop, *grammar;
-    bool streams, goes_on;
+    bool streams, goes_on, echoes;
     size_t leaves_after; /* bytes; 0: stays */
     http_reply reply;
 } asked;
@@ -100,6 +101,8 @@ static void make_request(asked *a, uint64_t *state)
     a->leaves_after = draw(state, 6) ? 0 : 1 + draw(state, 2000);
     a->grammar = !strcmp(kinds[a->model].path, "hone:tiny") ? grammars[draw(state, N_GRAMMARS)] : NULL;
     a->goes_on &= !a->grammar;
+    a->echoes = a->adapter != SWAPPED && !draw(state, 4);
+    a->most = draw(state, 8) ? a->most : 0;
     a->bias[0] = (hn_lm_bias){ (int32_t)draw(state, 250), 2.5f };
     a->sampling = (hn_lm_sampling){ .size = sizeof a->sampling, .seed = draw(state, 1000), .top_p = 1, .repetition = 1, .bias = a->bias,
                                     .n_bias = draw(state, 2) ? 1 : 0 };
@@ -163,6 +166,8 @@ static void body_of(const asked *a, hn_str *out)
     }
     hn_json_key(&w, "recipe");
     hn_json_add_bool(&w, a->adapter == SWAPPED);
+    hn_json_key(&w, "echo");
+    hn_json_add_bool(&w, a->echoes);
     hn_json_key(&w, "stream");
     hn_json_add_bool(&w, a->streams);
     hn_json_key(&w, "ignore_eos");
@@ -200,8 +205,12 @@ static void hear(said *s, const hn_json *choice)
     if (reason->kind == HN_JSON_STRING)
         snprintf(s->reason, sizeof s->reason, "%s", reason->as.string.text);
     const hn_json *values = hn_json_get(logprobs, "token_logprobs"), *tops = hn_json_get(logprobs, "top_logprobs");
-    for (size_t i = 0; i < values->as.children.n && CHECK(s->n_tokens < MOST_TOKENS); i++, s->n_tokens++) {
+    for (size_t i = 0; i < values->as.children.n && CHECK(s->n_tokens < MOST_TOLD); i++, s->n_tokens++) {
         const hn_json *top = hn_json_at(tops, i);
+        if (!s->n_tokens && top->kind == HN_JSON_NULL) { /* of the prompt's first */
+            CHECK(hn_json_at(values, i)->kind == HN_JSON_NULL);
+            continue;
+        }
         s->log_probability[s->n_tokens] = number_of(hn_json_at(values, i));
         for (const hn_json *v = top->as.children.first; v && s->n_likeliest[s->n_tokens] < N_LIKELIEST + 1; v = v->next)
             s->likeliest[s->n_tokens][s->n_likeliest[s->n_tokens]++] = number_of(v);
@@ -266,13 +275,16 @@ static void score(const hn_lm *lm, const float *logits, said *s, int32_t id)
     s->n_likeliest[s->n_tokens] = n;
 }
 
-/* Where each token's text begins and ends: of those that a stop cuts off none is told. */
-static void cut_at_stop(const asked *a, said *s, const size_t *begins, const size_t *ends, bool *has_stopped)
+/* Where each token's text begins and ends: of those that a stop cuts off none is told. None is looked for before `from`. */
+static void cut_at_stop(const asked *a, said *s, size_t from, const size_t *begins, const size_t *ends, bool *has_stopped)
 {
-    const char *stop = a->stop ? strstr(s->text, a->stop) : NULL;
-    if (!stop)
+    const size_t n = a->stop ? strlen(a->stop) : 0;
+    size_t at = from;
+    while (n && at + n <= s->bytes && memcmp(s->text + at, a->stop, n) != 0) /* a text may hold NULs */
+        at++;
+    if (!n || at + n > s->bytes)
         return;
-    s->bytes = (size_t)(stop - s->text);
+    s->bytes = at;
     while (s->n_tokens && begins[s->n_tokens - 1] >= s->bytes && ends[s->n_tokens - 1] > s->bytes)
         s->n_tokens--;
     *has_stopped = true;
@@ -295,12 +307,33 @@ static void as_json(said *s)
     hn_str_free(&written);
 }
 
+/* The prompt's text; a stream tells it by itself. */
+static void say_prompt(hn_lm *lm, const asked *a, said *s)
+{
+    CHECK_OK(hn_lm_decode(lm, a->prompt, (size_t)a->n, 0, s->text, MOST_TEXT, &s->bytes));
+    if (a->streams)
+        as_json(s);
+}
+
+static void feed(hn_lm *lm, hn_lm_session *session, const asked *a, said *s)
+{
+    if (!a->echoes) {
+        CHECK_OK(hn_lm_session_feed(session, a->prompt, (size_t)a->n));
+        return;
+    }
+    for (int i = 0; i < a->n; i++, s->n_tokens++) {
+        if (i)
+            score(lm, hn_lm_session_logits(session), s, a->prompt[i]);
+        CHECK_OK(hn_lm_session_feed(session, &a->prompt[i], 1));
+    }
+}
+
 static void run_alone(hn_lm *lm, const asked *a, int choice, said *s)
 {
     hn_lm_session *session = NULL;
     hn_lm_sampler *sampler = NULL;
     hn_lm_decoder *decoder = NULL;
-    size_t begins[MOST_TOKENS], ends[MOST_TOKENS];
+    size_t begins[MOST_TOLD] = { 0 }, ends[MOST_TOLD] = { 0 };
     bool has_stopped = false, is_done = false;
     const char *text;
     size_t bytes;
@@ -312,30 +345,38 @@ static void run_alone(hn_lm *lm, const asked *a, int choice, said *s)
     sampling.grammar = grammar;
     const hn_lm_session_options o = { .size = sizeof o, .context = CONTEXT, .cache = kinds[a->model].cache };
     if (!CHECK_OK(hn_lm_session_new(&session, lm, &o)) || !CHECK_OK(hn_lm_sampler_new(&sampler, lm, &sampling)) ||
-        !CHECK_OK(hn_lm_decoder_new(&decoder, lm, 0)) || !CHECK_OK(hn_lm_session_feed(session, a->prompt, (size_t)a->n)))
+        !CHECK_OK(hn_lm_decoder_new(&decoder, lm, 0)))
         return;
+    if (a->echoes)
+        say_prompt(lm, a, s);
+    const size_t from = s->bytes;
+    feed(lm, session, a, s);
     for (int i = 0; i < a->most && !has_stopped; i++) {
         int32_t id;
         CHECK_OK(hn_lm_sampler_draw(sampler, session, &id));
+        begins[s->n_tokens] = ends[s->n_tokens] = s->bytes;
         if (!a->goes_on && hn_lm_ends(lm, id)) {
             is_done = true;
+            if (a->echoes && !a->grammar) { /* the token by which it ends is told */
+                score(lm, hn_lm_session_logits(session), s, id);
+                s->n_tokens++;
+            }
             break;
         }
-        begins[s->n_tokens] = s->bytes;
         score(lm, hn_lm_session_logits(session), s, id);
         s->n_tokens++;
         CHECK_OK(hn_lm_decoder_add(decoder, id, &text, &bytes));
         memcpy(s->text + s->bytes, text, bytes + 1);
         s->bytes += bytes;
         ends[s->n_tokens - 1] = s->bytes;
-        cut_at_stop(a, s, begins, ends, &has_stopped);
+        cut_at_stop(a, s, from, begins, ends, &has_stopped);
         if (!has_stopped && i + 1 < a->most)
             CHECK_OK(hn_lm_session_feed(session, &id, 1));
     }
     if (!has_stopped && CHECK_OK(hn_lm_decoder_finish(decoder, &text, &bytes))) {
         memcpy(s->text + s->bytes, text, bytes + 1);
         s->bytes += bytes;
-        cut_at_stop(a, s, begins, ends, &has_stopped);
+        cut_at_stop(a, s, from, begins, ends, &has_stopped);
     }
     as_json(s);
     snprintf(s->reason, sizeof s->reason, is_done || has_stopped ? "stop" : "length");
@@ -375,6 +416,10 @@ static void compare(int request, int choice, said *got, said *want)
                     want->n_tokens))
         return;
     for (int i = 0; i < want->n_tokens; i++) {
+        if (!want->n_likeliest[i]) {
+            CHECK(!i && !got->n_likeliest[i]);
+            continue;
+        }
         CHECK_THAT(got->log_probability[i] == want->log_probability[i], "request %d, choice %d: token %d has %.17g, alone %.17g", request,
                    choice, i, got->log_probability[i], want->log_probability[i]);
         CHECK_THAT(same_likeliest(got->likeliest[i], got->n_likeliest[i], want->likeliest[i], want->n_likeliest[i]),

@@ -520,6 +520,11 @@ class Sessions(Case):
         while scheduler.left:
             asked += [event.id for event in scheduler.step() if isinstance(event, hone.Drawn)]
         self.assertEqual(asked, said)
+        scheduler.ask(ids, scores_prompt=True, draws_none=True, likeliest=1)
+        events = scheduler.step()
+        self.assertEqual([(event.number, event.id) for event in events[:-1]], list(enumerate(ids))[1:])
+        self.assertTrue(all(isinstance(event, hone.Scored) and event.log_probability <= event.likeliest[0][1] for event in events[:-1]))
+        self.assertEqual((events[-1].n_drawn, events[-1].end), (0, hone.scheduler.End.COUNTED))
         matcher = hone.Matcher(model, grammar)
         self.assertEqual(matcher.advance(said), len(said))
         self.assertEqual(matcher.ids, said)

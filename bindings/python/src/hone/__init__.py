@@ -27,7 +27,7 @@ from .model import BUILTIN, Decoder, Model, Template
 from ._plan import Plan, Planned
 from ._run import Run
 from .reader import Reader, Said
-from .scheduler import Drawn, Ended, Scheduler
+from .scheduler import Drawn, Ended, Scheduler, Scored
 from .session import Sampler, Session
 
 __version__: str = library.hn_version().decode()
@@ -36,7 +36,7 @@ __all__ = [
     "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Drafter", "Drawn",
     "Embedder", "Embedding", "End", "Ended", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Grammar", "Mask", "Matcher", "Memory",
     "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Reader", "Record", "Result", "Run", "Said", "Sampler",
-    "Scheduler", "Session",
+    "Scheduler", "Scored", "Session",
     "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "check_settings",
     "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune",
     "import_adapter", "levels", "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "quantize",

@@ -29,6 +29,16 @@ class Drawn(NamedTuple):
     likeliest: list[tuple[int, float]]
 
 
+class Scored(NamedTuple):
+    """Id `number` of a request's prompt, from 1 on, and what it was given those before it."""
+
+    request: int
+    number: int
+    id: int
+    log_probability: float
+    likeliest: list[tuple[int, float]]
+
+
 class Ended(NamedTuple):
     """A request has ended: with an error, or as `end` says."""
 
@@ -56,14 +66,19 @@ class Scheduler(Object):
         options = fill(_c.hn_lm_scheduler_options, running=running, waiting=waiting, kept=kept, piece=piece,
                        keeps_none=keeps_none, draft=ctypes.pointer(guesses) if guesses is not None else None)
         self.batch, self.left = batch, 0
-        events: list[Union[Drawn, Ended]] = []
+        events: list[Union[Scored, Drawn, Ended]] = []
         self._events = events
         parent = batch._holds()
 
-        def on_token(context: Any, token: Any) -> None:
-            t = token.contents
+        def told(t: Any, kind: Any) -> None:
             likeliest = [(t.likeliest[i].id, t.likeliest[i].log_probability) for i in range(t.n_likeliest)]
-            events.append(Drawn(t.request, t.number, t.id, t.log_probability, likeliest))
+            events.append(kind(t.request, t.number, t.id, t.log_probability, likeliest))
+
+        def on_token(context: Any, token: Any) -> None:
+            told(token.contents, Drawn)
+
+        def on_scored(context: Any, token: Any) -> None:
+            told(token.contents, Scored)
 
         def on_end(context: Any, ended: Any) -> None:
             e = ended.contents
@@ -71,7 +86,8 @@ class Scheduler(Object):
             events.append(Ended(e.request, None if error else End(e.end), error, e.n_prompt, e.n_reused, e.n_drawn,
                                 e.n_returned))
 
-        heard = self._heard = (_FIELDS["on_token"](on_token), _FIELDS["on_end"](on_end))
+        heard = self._heard = (_FIELDS["on_token"](on_token), _FIELDS["on_end"](on_end),
+                               _FIELDS["on_scored"](on_scored))
 
         def free(pointer: Any) -> None:
             c.hn_lm_scheduler_free(pointer)
@@ -82,12 +98,14 @@ class Scheduler(Object):
 
     def ask(self, ids: Iterable[int], *, sampling: Optional[Mapping[str, Any]] = None, adapter: Optional[int] = None,
             owner: int = 0, most: int = 0, goes_on: bool = False, scores: bool = False, likeliest: int = 0,
-            grammar: Optional[Grammar] = None) -> int:
-        """A request's number. `sampling` is what Sampler takes; beginnings are shared within an `owner` alone."""
+            grammar: Optional[Grammar] = None, scores_prompt: bool = False, draws_none: bool = False) -> int:
+        """A request's number. `sampling` is what Sampler takes; beginnings are shared within an `owner` alone; a prompt that is
+        scored is told as Scored; with draws_none nothing follows it."""
         array, n = ids_of(ids)
         number = ctypes.c_int64()
         request = fill(_c.hn_lm_request, ids=array, n=n, owner=owner, most=most, goes_on=goes_on, scores=scores,
                        likeliest=likeliest, on_token=self._heard[0], on_end=self._heard[1],
+                       on_scored=self._heard[2] if scores_prompt else _FIELDS["on_scored"](), draws_none=draws_none,
                        sampling=ctypes.pointer(sampling_of(**sampling)) if sampling is not None else None,
                        adapter=ctypes.pointer(ctypes.c_int32(adapter)) if adapter is not None else None,
                        grammar=grammar._holds().get() if grammar is not None else None)
@@ -101,8 +119,8 @@ class Scheduler(Object):
         with self._use() as scheduler:
             check(c.hn_lm_scheduler_cancel(scheduler, number))
 
-    def step(self) -> list[Union[Drawn, Ended]]:
-        """One step of all that run: what was drawn, and who ended, in their order. `left` is how many have not."""
+    def step(self) -> list[Union[Scored, Drawn, Ended]]:
+        """One step of all that run: what was scored, what was drawn, and who ended, in their order. `left` is how many have not."""
         handle, of, left = self._holds(), self.batch._holds(), ctypes.c_int64()
 
         def step() -> None:
