@@ -39,7 +39,7 @@ typedef struct serve_args {
         HN_RESPONSES_LIMITS(LIMIT_FIELD)
     } responses;
     int64_t train_threads;
-    int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram;
+    int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram, first_ms, answer_ms;
     bool force, mapped;
     hn_list lora, folders, ignore;
     hn_template_args template;
@@ -76,6 +76,9 @@ static const hn_option options[] = {
     HN_INT(serve_args, blocks, "blocks", "N", 1, INT32_MAX,
            "of 64 keys, of all requests together; default: what they take at their longest"),
     HN_INT(serve_args, piece, "piece", "N", 1, 65536, "tokens of prompts a step while others generate; default 128"),
+    HN_INT(serve_args, first_ms, "first-token-ms", "N", 1, INT64_MAX,
+           "from a request to its first token, waiting and loading too; then it ends with an error. Default 600000"),
+    HN_INT(serve_args, answer_ms, "answer-ms", "N", 1, INT64_MAX, "to its last; default 3600000"),
     HN_TEXT(serve_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_INT(serve_args, draft_ngram, "draft-ngram", "N", 1, 64,
            "guess what followed the last tokens, up to N, where they were said before; default: no guesses"),
@@ -94,7 +97,7 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-static const serve_args defaults = { .port = 8080, .parallel = 8, .drain = 30 };
+static const serve_args defaults = { .port = 8080, .parallel = 8, .drain = 30, .first_ms = 600000, .answer_ms = 3600000 };
 
 typedef struct serving {
     const serve_args *args;
@@ -136,6 +139,7 @@ static hn_status fill_shelf(serving *s, int n, char **words)
         .scheduler = { .size = sizeof o.scheduler, .running = a->parallel, .waiting = a->waiting, .piece = a->piece,
                        .draft = a->draft_ngram ? &s->draft : NULL },
         .forces_adapters = a->force, .takes_adapters = a->jobs != NULL, .adapters = a->most_adapters, .digests = hn_cache_folder(),
+        .first_ms = a->first_ms, .answer_ms = a->answer_ms,
     };
     HN_TRY(hn_machine_numerics(&a->machine, &o.model.numerics));
     for (int i = 0; i < n; i++)

@@ -294,6 +294,17 @@ static void settle(hn_answer *a)
         finish(a);
 }
 
+/* Whether its time is not over; from the request on, waiting and loading too. */
+static bool is_in_time(hn_answer *a, int64_t now)
+{
+    const hn_served_options *o = &a->model->o;
+    const int64_t ms = (now - a->begun_ns) / 1000000;
+    if (o->answer_ms && ms >= o->answer_ms)
+        return hn_refuse_as(&a->failure, HN_REFUSED_TOO_LATE, NULL, "the answer was not whole in %lld ms", (long long)o->answer_ms);
+    return a->has_first || !o->first_ms || ms < o->first_ms ||
+           hn_refuse_as(&a->failure, HN_REFUSED_TOO_LATE, NULL, "the answer did not begin in %lld ms", (long long)o->first_ms);
+}
+
 static void on_token(void *context, const hn_lm_drawn *drawn)
 {
     hn_choice *c = context;
@@ -302,6 +313,11 @@ static void on_token(void *context, const hn_lm_drawn *drawn)
         return;
     if (!drawn->number)
         a->first_ns = hn_clock_ns();
+    if (!is_in_time(a, hn_clock_ns())) {
+        cancel_choices(a);
+        return;
+    }
+    a->has_first = true;
     const hn_status status = hear(c, drawn);
     if (status != HN_OK) {
         hn_refuse_by(&a->failure, status, NULL);
@@ -313,6 +329,7 @@ static void on_token(void *context, const hn_lm_drawn *drawn)
 static void on_scored(void *context, const hn_lm_drawn *id)
 {
     hn_choice *c = context;
+    c->answer->has_first = true;
     hn_told_token *t = (hn_told_token *)(void *)(c->scored + c->n_scored++ * token_bytes(c->answer));
     *t = (hn_told_token){ .id = id->id, .n_likeliest = id->n_likeliest, .log_probability = id->log_probability };
     memcpy(t->likeliest, id->likeliest, (size_t)id->n_likeliest * sizeof *t->likeliest);
@@ -431,7 +448,7 @@ static void prepare(hn_task *task)
     hn_served *m = a->model;
     if (hn_http_is_gone(a->call))
         hn_refuse_as(&a->failure, HN_REFUSED_INTERNAL, NULL, "the client has left");
-    else if (hn_served_load(m, &a->failure))
+    else if (is_in_time(a, hn_clock_ns()) && hn_served_load(m, &a->failure))
         a->voice->prepare(a, &a->failure);
     if (a->failure.kind != HN_REFUSED_NOT) {
         hn_answer_fail(a);
@@ -449,11 +466,14 @@ void hn_answer_begin(hn_answer *a)
 
 void hn_answers_look(hn_served *m)
 {
-    for (hn_answer *a = m->running; a; a = a->next)
-        if (!a->is_gone && hn_http_is_gone(a->call)) {
+    const int64_t now = hn_clock_ns();
+    for (hn_answer *a = m->running; a; a = a->next) {
+        const bool is_well = a->failure.kind == HN_REFUSED_NOT && !a->is_gone;
+        if (is_well && hn_http_is_gone(a->call))
             a->is_gone = true;
+        if (is_well && (a->is_gone || !is_in_time(a, now)))
             cancel_choices(a);
-        }
+    }
 }
 
 void hn_answers_end(hn_served *m)

@@ -116,7 +116,7 @@ struct hn_answer {
 
     int32_t n_choices, n_ended;
     hn_choice *choices;
-    bool has_begun, is_gone;
+    bool has_begun, has_first, is_gone; /* has_first: a token was drawn, or an id of the prompt scored */
     hn_failure failure;
     hn_answer *next, *before; /* of those that the runner has */
     bool (*run)(hn_answer *a, hn_str *out, hn_failure *why); /* of one that the clerk answers (hn_api_ask) */

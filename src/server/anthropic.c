@@ -17,6 +17,7 @@ static const char *error_word(const hn_failure *f)
     case 403: return "permission_error";
     case 404: return "not_found_error";
     case 429: return "rate_limit_error";
+    case 504: return "timeout_error";
     case 500: return "api_error";
     case 503: return "overloaded_error";
     default: return "invalid_request_error";

@@ -25,6 +25,7 @@
     X(TOO_LARGE, 413, "invalid_request_error", "file_too_large")                                                  \
     X(QUOTA, 403, "permission_error", "quota_exceeded")                                                           \
     X(BUSY, 429, "rate_limit_error", "queue_full")                                                                \
+    X(TOO_LATE, 504, "server_error", "time_limit_exceeded")                                                       \
     X(INTERNAL, 500, "server_error", "internal_error")                                                            \
     X(LOADING, 503, "server_error", "model_is_loading")                                                           \
     X(ENDING, 503, "server_error", "server_is_ending")                                                            \

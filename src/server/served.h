@@ -31,6 +31,8 @@ typedef struct hn_served_options {
     bool takes_adapters; /* some may come */
     const char *folder;  /* of adapters, each NAME.gguf; NULL: none */
     const char *digests; /* hn_lm_keep_digests */
+    int64_t first_ms;    /* from a request to its answer's first token, at most; 0: any */
+    int64_t answer_ms;   /* to its last */
 } hn_served_options;
 
 typedef enum hn_served_state { HN_SERVED_AWAY, HN_SERVED_LOADING, HN_SERVED_READY } hn_served_state;

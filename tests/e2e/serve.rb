@@ -322,6 +322,28 @@ def check_models
   end
 end
 
+# ---- limits of time ----
+
+def check_times
+  said = [{ role: 'user', content: 'Tell me a story' }]
+  long = { prompt: 'Once', max_tokens: 450, ignore_eos: true, n: 16, seed: 1, temperature: 2 }
+  serve('--answer-ms', '60') do |uri, _|
+    reply = ask(uri, 'POST', '/v1/completions', long)
+    check("an answer that takes too long: #{reply.code}", reply.code == '504' && error_of(reply)['code'] == 'time_limit_exceeded')
+    events = ask(uri, 'POST', '/v1/completions', long.merge(stream: true)).body.scan(/^data: (.*)$/).flatten
+    check('in a stream', events.size > 1 && JSON.parse(events[0])['choices'] && JSON.parse(events.last)['error']['code'] == 'time_limit_exceeded')
+    message = { model: 'hone-tiny', messages: said, max_tokens: 400, temperature: 1, stream: true }
+    body = ask(uri, 'POST', '/v1/messages', message).body while !body&.include?('timeout_error') && (tries = (tries || 0) + 1) < 50
+    check('in Anthropic\'s form', body.include?("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"timeout_error\""))
+    check('and others go on', ask(uri, 'POST', '/v1/completions', { prompt: 'Once', max_tokens: 1 }).code == '200')
+  end
+  serve('--first-token-ms', '1') do |uri, _|
+    reply = ask(uri, 'POST', '/v1/completions', { prompt: [300] * 400, max_tokens: 1 })
+    check("one that does not begin: #{reply.code} #{reply.body}", reply.code == '504' && error_of(reply)['message'].include?('did not begin'))
+  end
+  refused(['--answer-ms', '0'], '--answer-ms')
+end
+
 # ---- adapters that come and go ----
 
 # What NAME.gguf says for a few tokens: of `model:name` on a server.
@@ -485,6 +507,7 @@ Dir.mktmpdir do |dir|
   check_keys(dir)
   check_models
   check_adapters(dir)
+  check_times
   check_end
   refused(['/no/such.gguf'], '/no/such.gguf')
   refused(["a=#{MODELS}/llama", "a=#{MODELS}/qwen3"], 'two models of this name')
