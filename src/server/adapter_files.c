@@ -174,8 +174,13 @@ static hn_served_adapter *copy_of(hn_served *m, int i)
     while (a && (!a->is_listed || i-- > 0))
         a = a->next;
     const size_t bytes = a ? sizeof *a + strlen(a->path) + 1 : 0;
-    if (a && (copy = hn_alloc(m->shelf->heap, HN_TAG_STATE, bytes)))
-        memcpy(copy, a, bytes);
+    if (a && (copy = hn_alloc(m->shelf->heap, HN_TAG_STATE, bytes))) { /* not its number, which is the runner's */
+        memcpy(copy->name, a->name, sizeof a->name);
+        memcpy(copy->digest, a->digest, sizeof a->digest);
+        memcpy(copy->path, a->path, strlen(a->path) + 1);
+        copy->scale = a->scale;
+        copy->owner = a->owner;
+    }
     hn_os_mutex_unlock(&m->shelf->lock);
     return copy;
 }
