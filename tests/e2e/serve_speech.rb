@@ -56,10 +56,12 @@ def check_thoughts(uri, model, dir)
   whole = chat(uri, grammar: long, seed: 1)
   count = whole['usage']['completion_tokens_details']['reasoning_tokens']
   check("tokens of a thought: #{whole['usage']}", count.between?(2, whole['usage']['completion_tokens'] - 1))
-  (1..3).each do |seed|
-    held = chat(uri, thinking_budget: 7, seed: seed, max_tokens: 40, chat_template_kwargs: { enable_thinking: true }, messages: SAID)
+  open = JSON.parse(ask(uri, 'POST', '/tokenize', { content: '<think>', parse_special: true }).body)['tokens']
+  (1..3).each do |seed| # it would think for ever
+    held = chat(uri, thinking_budget: 7, seed: seed, max_tokens: 40, logit_bias: { open[0].to_s => 100 })
     thought = held['choices'][0]['message']['reasoning_content']
-    check("a budget is not passed: #{held['usage']}", held['usage']['completion_tokens_details']['reasoning_tokens'] <= 8)
+    check("a budget is used up, and the mark of its end is the last: #{held['usage']} #{open}",
+          open.size == 1 && held['usage']['completion_tokens_details']['reasoning_tokens'] == 8 && !held['choices'][0]['message']['content'].include?('<think>'))
     check("made again: #{replay(dir, held, model)}", replay(dir, held, model)[0].zero?)
     schema = chat(uri, thinking_budget: 7, seed: seed, response_format: { type: 'json_schema', json_schema: { name: 'a', schema: WAY } })
     check("before JSON too: #{thought}", %w[up down].include?((JSON.parse(schema['choices'][0]['message']['content']) rescue {})['way']))
@@ -132,10 +134,17 @@ def check_history(uri)
                       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'here' }, { type: 'text', text: 'Then?' }] }]
   ollama = SAID + [{ role: 'assistant', content: 'So.', thinking: 'hm', tool_calls: [{ function: { name: 'look', arguments: { n: 5 } } }] },
                    { role: 'tool', tool_name: 'look', content: 'here' }, { role: 'user', content: 'Then?' }]
-  tokens = [JSON.parse(ask(uri, 'POST', '/v1/chat/completions', { messages: openai, max_tokens: 1 }).body)['usage']['prompt_tokens'],
-            JSON.parse(ask(uri, 'POST', '/v1/messages/count_tokens', { messages: anthropic }).body)['input_tokens'],
-            JSON.parse(ask(uri, 'POST', '/api/chat', { messages: ollama, stream: false, options: { num_predict: 1 } }).body)['prompt_eval_count']]
+  counts = lambda do |first, second, third|
+    [JSON.parse(ask(uri, 'POST', '/v1/chat/completions', { messages: first, max_tokens: 1 }).body)['usage']['prompt_tokens'],
+     JSON.parse(ask(uri, 'POST', '/v1/messages/count_tokens', { messages: second }).body)['input_tokens'],
+     JSON.parse(ask(uri, 'POST', '/api/chat', { messages: third, stream: false, options: { num_predict: 1 } }).body)['prompt_eval_count']]
+  end
+  tokens = counts.(openai, anthropic, ollama)
   check("the same prompt of all forms: #{tokens}", tokens.uniq.size == 1 && tokens[0] > 20)
+  result = anthropic[2].merge(content: anthropic[2][:content][0, 1]) # the template has thoughts of the turn that goes on alone
+  tokens = counts.(openai[0..2], anthropic[0, 2] + [result], ollama[0..2])
+  plain = openai[0..2].map { |m| m.reject { |k, _| k == :reasoning_content } }
+  check("with its thoughts: #{tokens}", tokens.uniq.size == 1 && tokens[0] > counts.(plain, SAID, SAID)[0])
   going = SAID + [{ role: 'assistant', content: 'It is in the' }]
   prompt = JSON.parse(ask(uri, 'POST', '/apply-template', { messages: going, continue_final_message: true }).body)['prompt']
   check("a message is gone on with: #{prompt}", prompt.end_with?('It is in the'))
@@ -163,6 +172,7 @@ def check_lines(uri, model, dir)
   body = { messages: SAID, tools: [function('look', SCHEMA, strict: true)], options: { seed: 3, num_predict: 300, temperature: 1, top_k: 0, top_p: 1, repeat_penalty: 1 } }
   whole = JSON.parse(ask(uri, 'POST', '/api/chat', body.merge(stream: false, recipe: true)).body)
   check("made again: #{replay(dir, whole, model)}", replay(dir, whole, model)[0].zero?)
+  check('with its tools', whole['recipe']['tools'].include?('look') && whole['recipe']['grammar'].include?('"maximum":17'))
   lines = ask(uri, 'POST', '/api/chat', body).body.lines.map { |l| JSON.parse(l)['message'] }
   check('lines are the whole', lines.map { |m| m['content'] }.join == whole['message']['content'] && lines.filter_map { |m| m['thinking'] }.join == whole['message']['thinking'].to_s &&
                                lines.flat_map { |m| m['tool_calls'] || [] } == (whole['message']['tool_calls'] || []))

@@ -240,6 +240,8 @@ static void check_texts(const hn_json *tools)
     CHECK(!has(g, "<tool_call>\n{\"name\": \"h\", \"arguments\": {}}\n</tool_call>"));
     CHECK(!has(g, "<tool_call>\n{\"name\": \"f\", \"arguments\": []}\n</tool_call>"));
     CHECK(!has(g, "Hello <tool_call>"));
+    CHECK(!has(g, "<<tool_call>"));
+    CHECK(!has(g, "<tool_<tool_call>."));
     hn_grammar_free(g);
     rules.must_call = rules.once = true;
     rules.only = "ns.g";
