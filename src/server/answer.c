@@ -108,29 +108,40 @@ static void free_answer(hn_answer *a)
     hn_free(a->heap, a);
 }
 
+/* Who is told the end may ask for another model at once: by then this one is not held any more. */
+static void end_stream(hn_answer *a, const hn_str *last)
+{
+    hn_http_call *call = a->call;
+    free_answer(a);
+    hn_http_write(call, last->text, last->length);
+    hn_http_end(call);
+}
+
 void hn_answer_fail(hn_answer *a)
 {
+    const hn_failure failure = a->failure;
+    hn_http_call *call = a->call;
     hn_str out = hn_str_on(a->heap);
     if (a->has_begun && a->voice->fail_stream)
         a->voice->fail_stream(a, &out);
     else
-        a->voice->fail(&a->failure, a->has_begun, &out);
-    if (a->has_begun) {
-        hn_http_write(a->call, out.text, out.length);
-        hn_http_end(a->call);
-    } else {
-        if (a->failure.kind == HN_REFUSED_LOADING || a->failure.kind == HN_REFUSED_BUSY)
-            hn_http_add_field(a->call, "Retry-After", "1");
-        hn_http_reply(a->call, hn_failure_http(&a->failure), "application/json", out.text, out.length);
+        a->voice->fail(&failure, a->has_begun, &out);
+    if (a->has_begun)
+        end_stream(a, &out);
+    else {
+        free_answer(a);
+        if (failure.kind == HN_REFUSED_LOADING || failure.kind == HN_REFUSED_BUSY)
+            hn_http_add_field(call, "Retry-After", "1");
+        hn_http_reply(call, hn_failure_http(&failure), "application/json", out.text, out.length);
     }
     hn_str_free(&out);
-    free_answer(a);
 }
 
 void hn_answer_reply(hn_answer *a, const hn_str *json)
 {
-    hn_http_reply(a->call, 200, "application/json", json->text, json->length);
+    hn_http_call *call = a->call;
     free_answer(a);
+    hn_http_reply(call, 200, "application/json", json->text, json->length);
 }
 
 /* ---- text ---- */
@@ -272,11 +283,9 @@ static void finish(hn_answer *a)
         hn_answer_fail(a);
         return;
     }
-    if (a->streams) {
-        hn_http_write(a->call, out.text, out.length);
-        hn_http_end(a->call);
-        free_answer(a);
-    } else
+    if (a->streams)
+        end_stream(a, &out);
+    else
         hn_answer_reply(a, &out);
     hn_str_free(&out);
 }

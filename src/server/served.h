@@ -44,8 +44,9 @@ typedef struct hn_served {
     hn_served_adapter *adapters; /* the first; who is in the list by the shelf's lock */
     int64_t room;                /* of its batch, for adapters */
 
-    hn_served_state state; /* these four by the shelf's lock */
+    hn_served_state state; /* these five by the shelf's lock */
     int64_t held;
+    bool is_stepping; /* which is soon over; who is answered in a step holds it no more */
     int64_t last_asked; /* of a count of all requests */
     hn_lm_scheduler_counts counts;
 
@@ -64,6 +65,7 @@ struct hn_shelf {
     hn_heap *heap;
     hn_engine *engine;
     hn_os_mutex lock;
+    hn_os_condition stepped;
     hn_served *models[HN_MOST_SERVED];
     int32_t n;
     int64_t most_loaded;

@@ -12,6 +12,7 @@ void hn_shelf_open(hn_shelf *shelf, hn_heap *heap, hn_engine *engine, int64_t mo
 {
     *shelf = (hn_shelf){ .heap = heap, .engine = engine, .most_loaded = most_loaded };
     hn_os_mutex_open(&shelf->lock);
+    hn_os_condition_open(&shelf->stepped);
 }
 
 /* "path/to/model.gguf" and "path/to/model/" -> "model". */
@@ -194,23 +195,35 @@ static hn_status open_model(hn_served *m)
     return hn_lm_scheduler_new(&m->scheduler, m->batch, &m->o.scheduler);
 }
 
-/* By the lock. True: there is a place for one more, or the one that was asked least lately has left its own. */
-static bool make_place(hn_shelf *shelf)
+/* Whether one more has a place; else in *oldest the one that was asked least lately of those whom nobody holds. */
+static bool has_place(const hn_shelf *shelf, hn_served **oldest)
 {
     int64_t n_loaded = 0;
-    hn_served *oldest = NULL;
+    *oldest = NULL;
     for (int32_t i = 0; i < shelf->n; i++) {
         hn_served *m = shelf->models[i];
         n_loaded += m->state != HN_SERVED_AWAY;
-        if (m->state == HN_SERVED_READY && !m->held && (!oldest || m->last_asked < oldest->last_asked))
-            oldest = m;
+        if (m->state == HN_SERVED_READY && !m->held && (!*oldest || m->last_asked < (*oldest)->last_asked))
+            *oldest = m;
     }
-    if (!shelf->most_loaded || n_loaded < shelf->most_loaded)
-        return true;
-    if (!oldest)
-        return false;
-    put_away(oldest);
-    oldest->state = HN_SERVED_AWAY;
+    return !shelf->most_loaded || n_loaded < shelf->most_loaded;
+}
+
+/* By the lock. True: there is a place for one more, or the one that was asked least lately has left its own; after its step,
+ * in which others may have come. */
+static bool make_place(hn_shelf *shelf)
+{
+    hn_served *oldest;
+    while (!has_place(shelf, &oldest)) {
+        if (!oldest)
+            return false;
+        if (oldest->is_stepping) {
+            hn_os_condition_wait(&shelf->stepped, &shelf->lock);
+            continue;
+        }
+        put_away(oldest);
+        oldest->state = HN_SERVED_AWAY;
+    }
     return true;
 }
 
@@ -218,13 +231,13 @@ bool hn_served_load(hn_served *m, hn_failure *why)
 {
     hn_shelf *shelf = m->shelf;
     hn_os_mutex_lock(&shelf->lock);
-    const bool is_ready = m->state == HN_SERVED_READY, has_place = is_ready || make_place(shelf);
-    if (!is_ready && has_place)
+    const bool is_ready = m->state == HN_SERVED_READY, may_load = is_ready || make_place(shelf);
+    if (!is_ready && may_load)
         m->state = HN_SERVED_LOADING;
     hn_os_mutex_unlock(&shelf->lock);
     if (is_ready)
         return true;
-    if (!has_place)
+    if (!may_load)
         return hn_refuse_as(why, HN_REFUSED_BUSY, "model", "%lld models are loaded, as many as may, and all are busy",
                          (long long)shelf->most_loaded);
     const hn_status status = open_model(m);
@@ -240,25 +253,38 @@ bool hn_served_load(hn_served *m, hn_failure *why)
 
 /* ---- running ---- */
 
+static void begin_step(hn_served *m)
+{
+    hn_os_mutex_lock(&m->shelf->lock);
+    m->is_stepping = true;
+    hn_os_mutex_unlock(&m->shelf->lock);
+}
+
+static void end_step(hn_served *m, const hn_lm_scheduler_counts *counts)
+{
+    hn_os_mutex_lock(&m->shelf->lock);
+    m->counts = *counts;
+    m->is_stepping = false;
+    hn_os_condition_wake_all(&m->shelf->stepped);
+    hn_os_mutex_unlock(&m->shelf->lock);
+}
+
 static bool step(void *context)
 {
     hn_served *m = context;
-    hn_lm_scheduler_counts counts;
+    hn_lm_scheduler_counts counts = m->counts;
     int64_t left = 0;
     if (!m->running)
         return false;
-    hn_served_hold(m); /* the last that is answered lets go of it in the step */
+    begin_step(m);
     hn_answers_look(m);
     if (hn_lm_scheduler_step(m->scheduler, &left) != HN_OK)
         hn_answers_end(m); /* cancelled: the server is ending */
     hn_adapters_sweep(m);
-    if (hn_lm_scheduler_count(m->scheduler, &counts, sizeof counts) == HN_OK) {
-        hn_os_mutex_lock(&m->shelf->lock);
-        m->counts = counts;
-        hn_os_mutex_unlock(&m->shelf->lock);
-    }
-    hn_served_let_go(m);
-    return m->running != NULL;
+    hn_lm_scheduler_count(m->scheduler, &counts, sizeof counts); /* a failure leaves those before */
+    const bool goes_on = m->running != NULL;
+    end_step(m, &counts);
+    return goes_on;
 }
 
 void hn_shelf_close(hn_shelf *shelf)
@@ -273,6 +299,7 @@ void hn_shelf_close(hn_shelf *shelf)
         hn_adapters_free(m);
         hn_free(shelf->heap, m);
     }
+    hn_os_condition_close(&shelf->stepped);
     hn_os_mutex_close(&shelf->lock);
     *shelf = (hn_shelf){ 0 };
 }

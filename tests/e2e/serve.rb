@@ -310,6 +310,7 @@ def check_models
     go = ->(m) { JSON.parse(ask(uri, 'POST', '/v1/completions', { model: m, prompt: [5, 6, 7], max_tokens: 3, seed: 1 }).body)['choices'] }
     first = go.('a')
     check('another takes its place', go.('qwen3') && loaded.() == ['qwen3'])
+    check('at once, each time', 20.times.all? { |i| go.(%w[a qwen3][i % 2]) } && loaded.() == ['qwen3'])
     vectors = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: ['a b', 'c'] }).body)['data']
     packed = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: 'a b', encoding_format: 'base64' }).body)['data'][0]['embedding']
     check('and one that embeds', vectors.size == 2 && packed.unpack1('m').unpack('e*') == vectors[0]['embedding'].map { |x| [x].pack('e').unpack1('e') })
