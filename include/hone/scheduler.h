@@ -29,7 +29,8 @@ typedef struct hn_lm_scheduler_options {
     int64_t running;    /* requests at a time; 0: as many as the batch has sequences */
     int64_t waiting;    /* beside them; 0: 1024 */
     int64_t kept;       /* beginnings; 0: as many as the batch has sequences, less those that run */
-    int64_t piece;      /* of prompts a step while others generate, so that these do not wait; 0: 128 tokens */
+    int64_t piece;      /* of prompts a step while others generate, so that these do not wait; 0: so many tokens that a step
+                           takes about twice as long as one without, by measure */
     int32_t keeps_none; /* no beginnings */
     const hn_lm_draft_options *draft; /* guesses ahead, where a step has rows to spare (hn_lm_batch_options.rows); NULL: none */
 } hn_lm_scheduler_options;

@@ -75,7 +75,8 @@ static const hn_option options[] = {
     HN_INT(serve_args, context, "context", "N", 1, INT32_MAX, "of a request, prompt and answer; default 4096"),
     HN_INT(serve_args, blocks, "blocks", "N", 1, INT32_MAX,
            "of 64 keys, of all requests together; default: what they take at their longest"),
-    HN_INT(serve_args, piece, "piece", "N", 1, 65536, "tokens of prompts a step while others generate; default 128"),
+    HN_INT(serve_args, piece, "piece", "N", 1, 65536, "tokens of prompts a step while others generate; default: so many that it takes about twice "
+           "as long as one without"),
     HN_INT(serve_args, first_ms, "first-token-ms", "N", 1, INT64_MAX,
            "from a request to its first token, waiting and loading too; then it ends with an error. Default 600000"),
     HN_INT(serve_args, answer_ms, "answer-ms", "N", 1, INT64_MAX, "to its last; default 3600000"),

@@ -20,7 +20,7 @@ static hn_status outside(const hn_lm_scheduler *s, const char *call)
 
 static hn_status take_options(hn_lm_scheduler *s, const hn_lm_scheduler_options *options)
 {
-    enum { WAITING = 1024, PIECE = 128 };
+    enum { WAITING = 1024 };
     hn_lm_scheduler_options o;
     HN_TRY(hn_take_struct("hn_lm_scheduler_options", options, sizeof o, &o));
     HN_REQUIRE(o.running >= 0 && o.running <= s->n_sequences && o.waiting >= 0 && o.kept >= 0 && o.kept <= s->n_sequences &&
@@ -31,7 +31,7 @@ static hn_status take_options(hn_lm_scheduler *s, const hn_lm_scheduler_options 
     HN_REQUIRE(!o.keeps_none || !o.kept, HN_ERR_ARGUMENT, "hn_lm_scheduler_options: kept %lld, and keeps_none", (long long)o.kept);
     o.running = o.running ? o.running : s->n_sequences;
     o.waiting = o.waiting ? o.waiting : WAITING;
-    o.piece = o.piece ? o.piece : PIECE;
+    s->pace = hn_pace_of(o.piece, s->n_tokens);
     o.kept = o.keeps_none ? 0 : o.kept ? o.kept : s->n_sequences;
     if (o.draft) {
         HN_TRY(hn_lm_take_draft(o.draft, &s->draft));

@@ -14,6 +14,7 @@
 #define HN_ENGINE_SCHEDULER_H
 
 #include "engine/lm.h"
+#include "engine/pace.h"
 #include "hone/scheduler.h"
 
 enum { HN_KEY_BLOCK_IDS = 64, HN_MOST_LIKELY = 20, HN_MOST_GUESSES = 16, HN_MOST_RETURNS = 2 };
@@ -63,6 +64,7 @@ struct hn_lm_scheduler {
     int64_t n_running, n_waiting, n_kept, clock, n_asked;
     int64_t from;         /* who is served first, where a step is too short for all */
     bool is_stepping;
+    hn_pace pace;
     hn_lm_scheduler_counts counts;
 };
 

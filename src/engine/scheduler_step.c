@@ -5,6 +5,7 @@
  *     room       blocks for all of it; if somebody gives way, turns are made anew
  *     run        one step of the batch. If it fails, each alone: what fails alone is at fault, and ends
  *     draw       of each whose last id was run; told at once, so that those who listen may cancel */
+#include "base/os/clock.h"
 #include "engine/scheduler.h"
 
 /* ---- turns ---- */
@@ -56,7 +57,8 @@ static int64_t piece_of(const hn_request *r, int64_t tokens, int64_t rows_left, 
 
 static void take_prompts(hn_lm_scheduler *s, left *l, bool alone)
 {
-    int64_t most = alone || l->tokens < s->o.piece ? l->tokens : s->o.piece;
+    const int64_t piece = hn_pace_piece(&s->pace);
+    int64_t most = alone || l->tokens < piece ? l->tokens : piece;
     for (int64_t i = 0; i < s->n_running && most; i++) {
         hn_request *r = s->running[i];
         int64_t rows;
@@ -101,7 +103,8 @@ static hn_status take_guesses(hn_lm_scheduler *s, left *l, hn_request **at_fault
     return HN_OK;
 }
 
-static hn_status make_turns(hn_lm_scheduler *s, int64_t *n, bool *mixed)
+/* n turns, of which the first n_tokens are of those who generate. */
+static hn_status make_turns(hn_lm_scheduler *s, int64_t *n, int64_t *n_tokens)
 {
     const int64_t from = s->from;
     for (;;) {
@@ -109,9 +112,8 @@ static hn_status make_turns(hn_lm_scheduler *s, int64_t *n, bool *mixed)
         hn_request *at_fault = NULL;
         s->from = from;
         take_tokens(s, &l);
-        const int64_t n_tokens = l.n;
-        take_prompts(s, &l, !n_tokens);
-        *mixed = n_tokens && l.n > n_tokens;
+        *n_tokens = l.n;
+        take_prompts(s, &l, !l.n);
         *n = l.n;
         const hn_status status = take_guesses(s, &l, &at_fault);
         if (status == HN_ERR_CANCELLED)
@@ -253,18 +255,22 @@ static void end_cancelled(hn_lm_scheduler *s)
 
 static hn_status step(hn_lm_scheduler *s)
 {
-    int64_t n = 0;
-    bool mixed = false;
+    int64_t n = 0, n_tokens = 0, n_beside = 0;
     end_cancelled(s);
     HN_TRY(hn_scheduler_admit(s));
     if (!s->n_running)
         return HN_OK;
-    HN_TRY(make_turns(s, &n, &mixed));
+    HN_TRY(make_turns(s, &n, &n_tokens));
     if (!n)
         return HN_OK;
+    for (int64_t i = n_tokens; i < n && n_tokens; i++)
+        n_beside += s->turns[i].n;
+    const int64_t begin = hn_clock_ns();
     HN_TRY(run(s, n));
+    if (n_tokens)
+        hn_pace_took(&s->pace, n_beside, hn_clock_ns() - begin);
     s->counts.steps++;
-    s->counts.mixed += mixed;
+    s->counts.mixed += n_beside > 0;
     end_cancelled(s);
     return HN_OK;
 }

@@ -33,6 +33,7 @@ typedef struct line {
 typedef struct reader {
     hn_os_socket socket;
     bool is_busy, is_done, intrudes; /* done: [DONE] was read */
+    bool has_asked; /* on this connection, before this request: the server may close it meanwhile */
     char *request;
     size_t bytes, sent;
     int64_t asked_ns, first_ns, last_ns;
@@ -169,20 +170,26 @@ static void leave(load *l, reader *r)
     r->socket = HN_OS_NO_SOCKET;
 }
 
-static void ask(load *l, reader *r)
+static void send_again(load *l, reader *r)
 {
-    if (r->socket == HN_OS_NO_SOCKET && !join(l, r)) {
+    r->has_asked = r->socket != HN_OS_NO_SOCKET;
+    if (!r->has_asked && !join(l, r)) {
         fprintf(stderr, "nobody answers at port %d\n", l->port);
         exit(1);
     }
-    write_request(l, r);
     r->sent = r->frame.n = r->event.n = 0;
     r->at = IN_HEAD;
+    send_more(l, r);
+}
+
+static void ask(load *l, reader *r)
+{
+    write_request(l, r);
     r->is_busy = true;
     r->is_done = false;
     r->asked_ns = hn_clock_ns();
     r->first_ns = r->last_ns = 0;
-    send_more(l, r);
+    send_again(l, r);
 }
 
 /* ---- what comes ---- */
@@ -276,9 +283,12 @@ static void receive(load *l, reader *r)
     if (n > 0)
         take(l, r, bytes, (size_t)n);
     else if (n != HN_OS_LATER) {
-        if (r->is_busy)
-            end_answer(l, r);
+        const bool was_closed = r->is_busy && r->has_asked && r->at == IN_HEAD && !r->frame.n; /* after the answer before */
         leave(l, r);
+        if (was_closed)
+            send_again(l, r);
+        else if (r->is_busy)
+            end_answer(l, r);
     }
 }
 
