@@ -23,7 +23,7 @@ gate() {
 sanitized() {
     local dir=$1 kinds=$2
     shift 2
-    cmake -S . -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="-O1 -g" -DHN_SANITIZE="$kinds" &&
+    cmake -S . -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="-O1 -g1" -DHN_SANITIZE="$kinds" &&
         cmake --build "$dir" -j 2 ${1:+--target "$@"}
 }
 
