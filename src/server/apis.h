@@ -18,7 +18,7 @@ void hn_api_ask(hn_server *server, hn_http_call *call, const hn_fields *fields, 
 
 /* `messages` and what goes with them as the model's template has it: to be read; and as the ids that the model is given, in which
  * nobody's words are a turn's beginning. */
-bool hn_render_messages(const hn_lm *lm, hn_heap *heap, const hn_json *body, hn_str *out, hn_failure *why);
+bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why);
 bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why);
 
 #endif

@@ -249,7 +249,7 @@ bool hn_answer_fits(const hn_answer *a, const char *param, hn_failure *why)
             return hn_refuse_as(why, HN_REFUSED_INVALID, param, "%s: the prompt is empty", param);
         if ((int64_t)a->prompts[i].n >= context)
             return hn_refuse_as(why, HN_REFUSED_TOO_LONG, param,
-                             "a prompt of %zu tokens leaves no room for an answer in a context of %lld", a->prompts[i].n,
+                             "prompt is too long: %zu tokens, and this model's maximum context length is %lld tokens, its answer too", a->prompts[i].n,
                              (long long)context);
     }
     return true;

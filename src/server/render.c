@@ -81,13 +81,27 @@ static bool add_calls(hn_json_writer *w, hn_heap *heap, const hn_json *calls, hn
     return true;
 }
 
+/* A call of an assistant needs no text beside it, and most clients send none; templates read it all the same. */
+static bool lacks_text(const hn_json *message)
+{
+    const hn_json *content = hn_json_get(message, "content"), *calls = hn_json_get(message, "tool_calls");
+    return (!content || content->kind == HN_JSON_NULL) && calls && calls->kind == HN_JSON_ARRAY && calls->as.children.n;
+}
+
 static bool add_message(hn_json_writer *w, hn_heap *heap, const hn_json *message, hn_failure *why)
 {
     if (message->kind != HN_JSON_OBJECT)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: expected objects of role and content");
+    const bool is_textless = lacks_text(message);
     hn_json_begin_object(w);
+    if (is_textless) {
+        hn_json_key(w, "content");
+        hn_json_add_string(w, "");
+    }
     for (const hn_json *v = message->as.children.first; v; v = v->next) {
         const bool is_list = v->kind == HN_JSON_ARRAY;
+        if (is_textless && !strcmp(v->key, "content"))
+            continue;
         hn_json_key(w, v->key);
         if (is_list && !strcmp(v->key, "content") ? !add_parts(w, heap, v, why)
             : is_list && !strcmp(v->key, "tool_calls") ? !add_calls(w, heap, v, why) : false)
@@ -195,13 +209,23 @@ static hn_status render(const hn_lm *lm, const rendering *r, hn_str *out)
     return status == HN_OK ? hn_str_status(out) : status;
 }
 
-bool hn_render_messages(const hn_lm *lm, hn_heap *heap, const hn_json *body, hn_str *out, hn_failure *why)
+/* A sentence about a template begins with its file, of which a client is told the model's name alone. */
+static bool refuse_rendering(const hn_served *model, hn_status status, hn_failure *why)
+{
+    const size_t n = strlen(model->o.path);
+    hn_refuse_by(why, status, "messages");
+    if (strncmp(hn_error_message(), model->o.path, n) != 0)
+        return false;
+    return hn_refuse_as(why, why->kind, "messages", "%s%s", model->name, hn_error_message() + n);
+}
+
+bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why)
 {
     rendering r;
-    bool is_well = open_rendering(&r, heap, body, NULL, why);
+    bool is_well = open_rendering(&r, a->heap, a->body, NULL, why);
     if (is_well) {
-        const hn_status status = render(lm, &r, out);
-        is_well = status == HN_OK || hn_refuse_by(why, status, "messages");
+        const hn_status status = render(a->model->lm, &r, out);
+        is_well = status == HN_OK || refuse_rendering(a->model, status, why);
     }
     close_rendering(&r);
     return is_well;
@@ -234,7 +258,7 @@ bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why)
     bool is_well = open_rendering(&r, a->heap, a->body, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
         const hn_status status = render_ids(a->model->lm, a->heap, &r, to);
-        is_well = status == HN_OK || hn_refuse_by(why, status, "messages");
+        is_well = status == HN_OK || refuse_rendering(a->model, status, why);
     }
     close_rendering(&r);
     return is_well;

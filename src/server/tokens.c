@@ -63,7 +63,7 @@ static bool apply_template(hn_answer *a, hn_str *out, hn_failure *why)
     hn_str text = hn_str_on(a->heap);
     if (!hn_field_of(a->body, "messages"))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "messages", "messages: expected an array, found none");
-    const bool is_well = hn_render_messages(a->model->lm, a->heap, a->body, &text, why);
+    const bool is_well = hn_render_messages(a, &text, why);
     if (is_well) {
         const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text.text, text.length } };
         hn_json_writer w = hn_json_write_to(out);

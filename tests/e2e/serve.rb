@@ -182,6 +182,13 @@ def check_calls(dir)
     history = said + [message.slice('role', 'content', 'tool_calls'), { role: 'tool', tool_call_id: made['id'], content: 'here' }]
     told = JSON.parse(ask(uri, 'POST', '/apply-template', { messages: history }).body)['prompt']
     check("what was called goes back: #{told}", told.include?('"arguments": ' + JSON.generate(JSON.parse(made['function']['arguments'])).sub(':', ': ')) && told.include?('here'))
+    textless = [nil, { content: nil }].map { |m| [said[0], { role: 'assistant', tool_calls: message['tool_calls'] }.merge(m || {}), history[2]] }
+    texts = [history.map { |m| m['tool_calls'] ? m.merge('content' => '') : m }, *textless].map { |h| JSON.parse(ask(uri, 'POST', '/apply-template', { messages: h }).body)['prompt'] }
+    check("a call without a text has an empty one: #{texts}", texts.uniq.size == 1 && texts[0]&.include?('"name": "look"'))
+    [{ role: 'assistant' }, { role: 'assistant', content: nil, tool_calls: [] }].each do |m|
+      reply = ask(uri, 'POST', '/apply-template', { messages: said + [m, *said] })
+      check("nothing at all is refused, by the model's name: #{reply.body}", reply.code == '400' && error_of(reply)['message'].start_with?('hone-tiny: chat template'))
+    end
     [{ tools: [{ type: 'web_search' }] }, { tools: [{ type: 'function', function: {} }] },
      { tools: [look], response_format: { type: 'json_object' } }].each do |more|
       check("#{more}", error_of(ask(uri, 'POST', '/v1/chat/completions', { messages: said }.merge(more)))['param'] == 'tools')
@@ -260,7 +267,8 @@ def check_refusals
       check("#{path} #{body.to_s[0, 60]}: #{reply.code} #{reply.body}",
             reply.code == status.to_s && error_of(reply)['param'] == param && !error_of(reply)['message'].empty?)
     end
-    check('a prompt that is too long has its code', error_of(ask(uri, 'POST', chat, { messages: [{ role: 'user', content: 'a ' * 3000 }] }))['code'] == 'context_length_exceeded')
+    check('a prompt that is too long has its code', error_of(ask(uri, 'POST', chat, { messages: [{ role: 'user', content: 'a ' * 3000 }] })).then { |e| e['code'] == 'context_length_exceeded' &&
+                                          e['message'].match?(/prompt is too long: \d+ tokens, and this model's maximum context length is 512 tokens/) }) # which clients look for
     check('no path', ask(uri, 'GET', '/no/such').code == '404')
     wrong = ask(uri, 'DELETE', '/v1/models')
     check('no method', wrong.code == '405' && wrong['Allow'] == 'GET')
