@@ -1,4 +1,5 @@
-#include "infer/answer_texts.h"
+#include "infer/answer_tools.h"
+#include "infer/answer_words.h"
 
 #include <string.h>
 
@@ -27,101 +28,7 @@ static const object_style *object_style_of(const hn_call_family *f)
     return s;
 }
 
-/* ---- tools ---- */
-
-static const hn_json *function_of(const hn_json *tool)
-{
-    const hn_json *f = hn_json_get(tool, "function");
-    return f ? f : tool;
-}
-
-static const char *name_of(const hn_json *tool)
-{
-    const hn_json *name = hn_json_get(function_of(tool), "name");
-    return name && name->kind == HN_JSON_STRING ? name->as.string.text : "";
-}
-
-static bool is_strict(const hn_json *tool, bool otherwise)
-{
-    const hn_json *strict = hn_json_get(function_of(tool), "strict");
-    return strict && strict->kind == HN_JSON_BOOL ? strict->as.boolean : otherwise;
-}
-
-static const hn_json *parameters_of(const hn_json *tool)
-{
-    const hn_json *p = hn_json_get(function_of(tool), "parameters");
-    return p && p->kind == HN_JSON_OBJECT ? p : NULL;
-}
-
-static void add_schema(hn_str *to, const hn_json *schema)
-{
-    hn_json_writer w = hn_json_write_to(to);
-    hn_str_add(to, "%json ");
-    hn_json_add_value(&w, schema);
-    hn_str_add_char(to, ' ');
-}
-
-/* A call's arguments, as JSON: by the tool's schema where it is held, else any object. */
-static void add_arguments(const hn_rule_writer *w, hn_str *to, const hn_json *tool)
-{
-    const hn_json *parameters = parameters_of(tool);
-    if (!is_strict(tool, w->of->must_call))
-        hn_str_add(to, "%json {\"type\":\"object\"} ");
-    else if (!parameters)
-        hn_str_add(to, "%json {\"type\":\"object\",\"additionalProperties\":false} ");
-    else
-        add_schema(to, parameters);
-}
-
 /* ---- parameters as elements ---- */
-
-/* A parameter's schema by itself, with what it may refer to. */
-static void add_value_schema(hn_str *to, const hn_json *schema, const hn_json *parameters)
-{
-    static const char *const shared[] = { "$defs", "definitions" };
-    hn_json_writer w = hn_json_write_to(to);
-    if (schema->kind != HN_JSON_OBJECT) {
-        hn_str_add(to, "%json {} ");
-        return;
-    }
-    hn_str_add(to, "%json ");
-    hn_json_begin_object(&w);
-    for (const hn_json *v = schema->as.children.first; v; v = v->next) {
-        hn_json_key(&w, v->key);
-        hn_json_add_value(&w, v);
-    }
-    for (int i = 0; i < 2; i++)
-        if (hn_json_get(parameters, shared[i]) && !hn_json_get(schema, shared[i])) {
-            hn_json_key(&w, shared[i]);
-            hn_json_add_value(&w, hn_json_get(parameters, shared[i]));
-        }
-    hn_json_end_object(&w);
-    hn_str_add_char(to, ' ');
-}
-
-/* A text as such, which may be one of `enum`, up to the element's end: what else its schema says is refused of a tool that is strict. */
-static hn_status add_text_value(hn_rule_writer *w, hn_str *to, const hn_json *schema, bool is_exact, const char *end)
-{
-    static const char *const unheld[] = { "pattern", "format", "minLength", "maxLength", "const" };
-    const hn_json *values = hn_json_get(schema, "enum");
-    for (int i = 0; i < 5; i++)
-        HN_REQUIRE(!is_exact || !hn_json_get(schema, unheld[i]), HN_ERR_UNSUPPORTED,
-                   "tools: %s of parameter %.60s: calls of this model have texts without quotes, of which it is not held", unheld[i],
-                   schema->key ? schema->key : "");
-    if (!values || values->kind != HN_JSON_ARRAY) {
-        hn_rule_until(w, to, end, NULL, NULL);
-        return HN_OK;
-    }
-    hn_str_add(to, "( ");
-    for (const hn_json *v = values->as.children.first; v; v = v->next) {
-        HN_REQUIRE(v->kind == HN_JSON_STRING && v->as.string.bytes, HN_ERR_UNSUPPORTED,
-                   "tools: enum of parameter %.60s: expected texts that are not empty", schema->key ? schema->key : "");
-        hn_rule_text(to, v->as.string.text);
-        hn_str_add(to, v->next ? "| " : ") ");
-    }
-    hn_rule_mark(w, to, end);
-    return HN_OK;
-}
 
 /* Some write values on lines of their own, and in some a key stands in quotes, perhaps with its kind. */
 static hn_status add_parameter(hn_rule_writer *w, hn_str *to, const hn_json *schema, const hn_json *tool)
@@ -145,33 +52,21 @@ static hn_status add_parameter(hn_rule_writer *w, hn_str *to, const hn_json *sch
     hn_str_print(&end, "%s%s", has_lines ? "\n" : "", e->value_end);
     hn_status status = hn_str_status(&end);
     if (status == HN_OK && is_text)
-        status = add_text_value(w, to, schema, is_strict(tool, false), end.text);
+        status = hn_rule_text_value(w, to, schema, hn_tool_is_strict(tool, false), end.text, NULL);
     else if (status == HN_OK) {
-        add_value_schema(to, schema, parameters_of(tool));
+        hn_rule_value(to, schema, hn_tool_parameters(tool));
         hn_rule_mark(w, to, end.text);
     }
     hn_str_free(&end);
     return status;
 }
 
-static bool is_required(const hn_json *parameters, const char *name)
-{
-    const hn_json *list = hn_json_get(parameters, "required");
-    for (const hn_json *v = list && list->kind == HN_JSON_ARRAY ? list->as.children.first : NULL; v; v = v->next)
-        if (v->kind == HN_JSON_STRING && !strcmp(v->as.string.text, name))
-            return true;
-    return false;
-}
-
 static hn_status add_parameters(hn_rule_writer *w, hn_str *to, const hn_json *tool)
 {
-    static const char *const unheld[] = { "$ref", "anyOf", "oneOf", "allOf", "patternProperties", "minProperties", "maxProperties" };
-    const hn_json *parameters = parameters_of(tool), *properties = hn_json_get(parameters, "properties");
-    for (int i = 0; i < 7; i++)
-        HN_REQUIRE(!hn_json_get(parameters, unheld[i]), HN_ERR_UNSUPPORTED,
-                   "tools: %s of %.60s: calls of this model have parameters as elements, of which it is not held", unheld[i], name_of(tool));
+    const hn_json *parameters = hn_tool_parameters(tool), *properties = hn_json_get(parameters, "properties");
+    HN_TRY(hn_tool_check_apart(tool));
     for (const hn_json *p = properties && properties->kind == HN_JSON_OBJECT ? properties->as.children.first : NULL; p; p = p->next) {
-        const bool may_lack = !is_required(parameters, p->key);
+        const bool may_lack = !hn_tool_requires(parameters, p->key);
         hn_str_add(to, may_lack ? "( " : "");
         HN_TRY(add_parameter(w, to, p, tool));
         hn_str_add(to, may_lack ? ")? " : "");
@@ -202,11 +97,11 @@ static void add_object(const hn_rule_writer *w, hn_str *to, const hn_json *tool)
     const object_style *s = object_style_of(w->of->family);
     hn_str name = hn_str_on(to->heap);
     hn_json_writer j = hn_json_write_to(&name);
-    hn_json_add_string(&j, name_of(tool));
+    hn_json_add_string(&j, hn_tool_name(tool));
     hn_str_print(to, "\"{\" %s\"\\\"%s\\\": \" ", s->before, s->name);
     hn_rule_text(to, name.text);
     hn_str_print(to, "\", \\\"%s\\\": \" ", s->arguments);
-    add_arguments(w, to, tool);
+    hn_rule_arguments(w, to, tool);
     hn_str_print(to, "%s\"}\" ", s->after);
     hn_str_free(&name);
 }
@@ -214,9 +109,9 @@ static void add_object(const hn_rule_writer *w, hn_str *to, const hn_json *tool)
 static void add_keyed(const hn_rule_writer *w, hn_str *to, const hn_json *tool)
 {
     hn_str_add(to, "\"{\\\"\" ");
-    hn_rule_text(to, name_of(tool));
+    hn_rule_text(to, hn_tool_name(tool));
     hn_str_add(to, "\"\\\": \" ");
-    add_arguments(w, to, tool);
+    hn_rule_arguments(w, to, tool);
     hn_str_add(to, "\"}\" ");
 }
 
@@ -226,12 +121,12 @@ static void add_named(const hn_rule_writer *w, hn_str *to, const hn_json *tool)
     const bool is_fenced = !strcmp(f->name, "deepseek-r1");
     hn_rule_mark(w, to, f->begin);
     hn_rule_mark(w, to, f->prefix);
-    hn_rule_text(to, name_of(tool));
+    hn_rule_text(to, hn_tool_name(tool));
     if (!strcmp(f->name, "kimi-k2"))
         hn_str_add(to, "\":\" [0-9]{1,3} ");
     hn_rule_mark(w, to, f->sep);
     hn_rule_text(to, is_fenced ? "```json\n" : "");
-    add_arguments(w, to, tool);
+    hn_rule_arguments(w, to, tool);
     hn_rule_text(to, is_fenced ? "\n```" : "");
     hn_rule_mark(w, to, f->end);
 }
@@ -241,9 +136,9 @@ static hn_status add_elements(hn_rule_writer *w, hn_str *to, const hn_json *tool
 {
     const hn_call_family *f = w->of->family;
     hn_rule_mark(w, to, f->prefix);
-    hn_rule_text(to, name_of(tool));
+    hn_rule_text(to, hn_tool_name(tool));
     hn_rule_mark(w, to, f->prefix[0] ? f->sep : "");
-    if (is_strict(tool, w->of->must_call))
+    if (hn_tool_is_strict(tool, w->of->must_call))
         HN_TRY(add_parameters(w, to, tool));
     else
         add_any_parameters(w, to);
@@ -252,12 +147,25 @@ static hn_status add_elements(hn_rule_writer *w, hn_str *to, const hn_json *tool
     return HN_OK;
 }
 
+/* A header that names the tool. What ends the message ends the answer. */
+static void add_addressed(const hn_rule_writer *w, hn_str *to, const hn_json *tool)
+{
+    hn_rule_mark(w, to, w->of->family->prefix);
+    hn_rule_text(to, hn_tool_name(tool));
+    hn_rule_mark(w, to, " <|constrain|>json");
+    hn_rule_mark(w, to, w->of->family->sep);
+    hn_rule_arguments(w, to, tool);
+}
+
 static hn_status add_call(hn_rule_writer *w, hn_str *to, const hn_json *tool)
 {
     switch (w->of->family->form) {
     case HN_CALLS_JSON: add_object(w, to, tool); return HN_OK;
     case HN_CALLS_KEYED: add_keyed(w, to, tool); return HN_OK;
     case HN_CALLS_NAMED: add_named(w, to, tool); return HN_OK;
+    case HN_CALLS_HARMONY: add_addressed(w, to, tool); return HN_OK;
+    case HN_CALLS_PAIRS:
+    case HN_CALLS_PYTHON: return hn_rule_words(w, to, tool);
     default: return add_elements(w, to, tool);
     }
 }
@@ -269,7 +177,7 @@ static hn_status add_call_rule(hn_rule_writer *w)
     hn_status status = HN_OK;
     int n = 0;
     for (const hn_json *t = w->of->tools->as.children.first; t && status == HN_OK; t = t->next)
-        if (!w->of->only || !strcmp(name_of(t), w->of->only)) {
+        if (!w->of->only || !strcmp(hn_tool_name(t), w->of->only)) {
             hn_str_add(&all, n++ ? "| " : "");
             status = add_call(w, &all, t);
         }
@@ -295,6 +203,15 @@ static void add_list(hn_rule_writer *w)
         hn_str_add(to, blank);
         hn_rule_mark(w, to, w->of->family->close);
     }
+}
+
+/* [NAME(...), NAME(...)] */
+static void add_python(hn_rule_writer *w)
+{
+    const hn_call_family *f = w->of->family;
+    hn_rule_text(&w->root, f->prefix);
+    hn_str_add(&w->root, w->of->once ? "call " : "call ( \", \" call )* ");
+    hn_rule_mark(w, &w->root, f->close);
 }
 
 /* Each with its own marks, or several between one pair of them. */
@@ -334,6 +251,8 @@ static void add_calls(hn_rule_writer *w)
                            !strcmp(f->name, "deepseek-v4");
     if (is_bare(f))
         hn_str_add(&w->root, "call ");
+    else if (f->form == HN_CALLS_PYTHON)
+        add_python(w);
     else if (f->form == HN_CALLS_KEYED || (f->form == HN_CALLS_JSON && object_style_of(f)->is_list))
         add_list(w);
     else
@@ -387,10 +306,62 @@ static hn_status add_answer(hn_rule_writer *w)
     return HN_OK;
 }
 
+/* ---- messages with headers ---- */
+
+static void add_header(hn_rule_writer *w, const char *channel, const char *after)
+{
+    hn_rule_mark(w, &w->root, w->of->family->open);
+    hn_rule_text(&w->root, channel);
+    hn_rule_mark(w, &w->root, after);
+}
+
+/* A message, or none, that another comes after; *most: its tokens, -1: any number. */
+static hn_status add_before(hn_rule_writer *w, const char *channel, int64_t most)
+{
+    static const char end[] = "<|end|>", start[] = "<|start|>";
+    const int32_t close = w->of->token(w->of->context, end);
+    hn_str_add(&w->root, "( ");
+    add_header(w, channel, w->of->family->sep);
+    if (most < 0)
+        hn_rule_until(w, &w->root, end, start, w->of->family->open);
+    else {
+        HN_REQUIRE(close >= 0, HN_ERR_UNSUPPORTED, "a thinking budget takes a model whose thoughts end in a token of their own: here \"%s\" is none", end);
+        hn_str_print(&w->root, "!<[%d]>{0,%lld} <[%d]> ", close, (long long)most, close);
+    }
+    hn_rule_mark(w, &w->root, start);
+    hn_str_add(&w->root, "\"assistant\" )? ");
+    return HN_OK;
+}
+
+/* Thoughts, then the answer, or words before a call and the call, each a message of its own. One call: its end is the answer's. */
+static hn_status add_messages(hn_rule_writer *w)
+{
+    const hn_answer_rules *of = w->of;
+    HN_TRY(add_before(w, "analysis", of->most_thought));
+    if (of->tools)
+        HN_TRY(add_call_rule(w));
+    hn_str_add(&w->root, of->must_call ? "" : "( ");
+    if (!of->must_call) {
+        add_header(w, "final", of->family->sep);
+        if (of->schema)
+            hn_str_print(&w->root, "%%json %s ", of->schema);
+        else
+            hn_rule_until(w, &w->root, NULL, "<|start|>", of->family->open);
+        hn_str_add(&w->root, of->tools ? "| " : ") ");
+        if (of->tools)
+            HN_TRY(add_before(w, "commentary", -1));
+    }
+    if (of->tools) {
+        add_header(w, "commentary", "");
+        hn_str_add(&w->root, of->must_call ? "call " : "call ) ");
+    }
+    return HN_OK;
+}
+
 static bool has_strict(const hn_json *tools)
 {
     for (const hn_json *t = tools->as.children.first; t; t = t->next)
-        if (is_strict(t, false))
+        if (hn_tool_is_strict(t, false))
             return true;
     return false;
 }
@@ -403,8 +374,7 @@ static hn_status check_family(const hn_answer_rules *of, bool *is_loose)
     if (!of->tools)
         return HN_OK;
     HN_REQUIRE(f && f->form != HN_CALLS_REFUSED, HN_ERR_UNSUPPORTED, "tools: how this model writes calls is not known");
-    const bool has_rules = f->form != HN_CALLS_PAIRS && f->form != HN_CALLS_PYTHON && f->form != HN_CALLS_HARMONY;
-    if (has_rules && (of->must_call || !is_bare(f)))
+    if (of->must_call || !is_bare(f))
         return HN_OK;
     *is_loose = true;
     HN_REQUIRE(!of->must_call && !of->once && of->most_thought < 0 && !has_strict(of->tools), HN_ERR_UNSUPPORTED,
@@ -420,9 +390,10 @@ hn_status hn_answer_rules_write(hn_heap *heap, const hn_answer_rules *of, hn_str
     HN_TRY(check_family(of, &is_loose));
     if (is_loose)
         return HN_OK;
-    hn_status status = of->thoughts.open[0] ? add_thought(&w) : HN_OK;
+    const bool has_messages = of->family && of->family->form == HN_CALLS_HARMONY;
+    hn_status status = of->thoughts.open[0] && !has_messages ? add_thought(&w) : HN_OK;
     if (status == HN_OK)
-        status = add_answer(&w);
+        status = has_messages ? add_messages(&w) : add_answer(&w);
     if (status == HN_OK)
         status = hn_str_status(&w.rules);
     if (status == HN_OK)

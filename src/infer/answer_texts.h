@@ -1,4 +1,4 @@
-/* answer_texts.h: parts of rules in GBNF: a family's marks, and texts up to one. Private to answer_rules.c.
+/* answer_texts.h: parts of rules in GBNF: a family's marks, and texts up to one. Private to the files of rules.
  *
  * A text up to a mark, or without one, is a rule for each beginning of a mark that the text may end in. */
 #ifndef HN_INFER_ANSWER_TEXTS_H
@@ -9,7 +9,7 @@
 typedef struct hn_rule_writer {
     const hn_answer_rules *of;
     hn_str root, rules; /* the rule `root`, and those that it calls */
-    int n_texts;
+    int n_texts, n_pairs;
 } hn_rule_writer;
 
 /* A text of the family's: tokens without text as such. */

@@ -326,6 +326,8 @@ static void open_call(hn_reader *r, const char *text)
     hn_str_add(&r->raw, text);
     r->is_list = r->had_call = false;
     r->nesting = 0;
+    r->quote = '\0';
+    r->value = (hn_value_scan){ 0 };
     r->phase = HN_READS_SECTION;
     if (f->form == HN_CALLS_PAIRS || f->form == HN_CALLS_PYTHON)
         r->phase = HN_READS_WORDS;

@@ -58,6 +58,7 @@ struct hn_reader {
     int32_t index, nesting;
     hn_object_place place;
     hn_value_scan value;
+    char quote; /* that a text in words is in: " ' or <, for <|"|>; 0: none */
 };
 
 /* ---- reader.c ---- */

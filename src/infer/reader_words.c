@@ -44,8 +44,44 @@ static void put_code(hn_str *to, unsigned code)
         hn_str_add_char(to, (char)code);
     else if (code < 0x800)
         hn_str_print(to, "%c%c", (int)(0xc0 | code >> 6), (int)(0x80 | (code & 0x3f)));
-    else
+    else if (code < 0x10000)
         hn_str_print(to, "%c%c%c", (int)(0xe0 | code >> 12), (int)(0x80 | (code >> 6 & 0x3f)), (int)(0x80 | (code & 0x3f)));
+    else
+        hn_str_print(to, "%c%c%c%c", (int)(0xf0 | code >> 18), (int)(0x80 | (code >> 12 & 0x3f)), (int)(0x80 | (code >> 6 & 0x3f)),
+                     (int)(0x80 | (code & 0x3f)));
+}
+
+static bool take_digits(words *w, unsigned *code)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (w->end - w->at < 4)
+        return false;
+    *code = 0;
+    for (int i = 0; i < 4; i++, w->at++) {
+        const char *found = *w->at ? strchr(digits, *w->at | 0x20) : NULL;
+        if (!found)
+            return false;
+        *code = *code * 16 + (unsigned)(found - digits);
+    }
+    return true;
+}
+
+/* After \u: four digits, or, as JSON has it, two halves of a character. */
+static bool take_code(words *w, hn_str *text)
+{
+    unsigned code, low = 0;
+    if (!take_digits(w, &code))
+        return false;
+    const bool is_high = code >= 0xd800 && code <= 0xdbff;
+    if (is_high && (w->end - w->at < 2 || memcmp(w->at, "\\u", 2) != 0))
+        return false;
+    w->at += is_high ? 2 : 0;
+    if (is_high && (!take_digits(w, &low) || low < 0xdc00 || low > 0xdfff))
+        return false;
+    if (code >= 0xdc00 && code <= 0xdfff)
+        return false;
+    put_code(text, is_high ? 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00)) : code);
+    return true;
 }
 
 static bool take_escape(words *w, hn_str *text)
@@ -54,17 +90,8 @@ static bool take_escape(words *w, hn_str *text)
     if (w->at >= w->end)
         return false;
     const char c = *w->at++;
-    if (c == 'u' && w->end - w->at >= 4) {
-        unsigned code = 0;
-        for (int i = 0; i < 4; i++, w->at++) {
-            const char *digits = "0123456789abcdef", *found = strchr(digits, *w->at | 0x20);
-            if (!found || !*w->at)
-                return false;
-            code = code * 16 + (unsigned)(found - digits);
-        }
-        put_code(text, code);
-        return code < 0xd800 || code > 0xdfff;
-    }
+    if (c == 'u')
+        return take_code(w, text);
     const char *found = c ? strchr(names, c) : NULL;
     if (!found)
         hn_str_add_char(text, '\\');
@@ -221,13 +248,36 @@ static bool read_all(words *w)
     return true;
 }
 
+/* Within quotes, of which r->quote is the one that ends them, what looks like the end of a call is none. */
+static void follow_quotes(hn_reader *r, char c)
+{
+    static const char mark[] = "<|\"|>";
+    const bool is_python = r->o.family->form == HN_CALLS_PYTHON;
+    if (r->value.is_escaped)
+        r->value.is_escaped = false;
+    else if (r->quote == '<')
+        r->quote = hn_reader_ends(&r->word, mark) ? '\0' : '<';
+    else if (r->quote && c == '\\')
+        r->value.is_escaped = true;
+    else if (r->quote)
+        r->quote = c == r->quote ? '\0' : r->quote;
+    else if (!strchr(r->word.text, is_python ? '(' : '{'))
+        return;
+    else if (hn_reader_ends(&r->word, mark))
+        r->quote = '<';
+    else if ((c == '"' && !hn_reader_ends(&r->word, "<|\"")) || (c == '\'' && is_python))
+        r->quote = c;
+}
+
 void hn_reader_words(hn_reader *r, char c)
 {
     const hn_call_family *f = r->o.family;
     const char *close = f->form == HN_CALLS_PYTHON ? f->close + 1 : f->close;
     hn_str_add_char(&r->raw, c);
     hn_str_add_char(&r->word, c);
-    if (!hn_reader_ends(&r->word, close))
+    if (r->word.status == HN_OK)
+        follow_quotes(r, c);
+    if (r->quote || !hn_reader_ends(&r->word, close))
         return;
     words w = { .r = r, .at = r->word.text, .end = r->word.text + r->word.length - strlen(close), .out = hn_str_on(r->heap) };
     const bool is_well = read_all(&w);

@@ -179,6 +179,41 @@ def check_lines(uri, model, dir)
   check('images', ask(uri, 'POST', '/api/chat', { messages: [{ role: 'user', content: 'a', images: ['aaaa'] }] }).code == '400')
 end
 
+# ---- forced, in notations of their own ----
+
+# Templates of which the words alone count by which a family is known.
+OWN = { 'gpt_oss' => [%w[<|channel|> <|message|> <|start|> <|end|> <|call|> <|return|> <|constrain|>], nil],
+        'gemma4' => [%w[<|tool_call> <tool_call|> <|"|> <|channel> <channel|>], '<|tool_call>call:'],
+        'lfm2' => [%w[<|tool_call_start|> <|tool_call_end|>], '<|tool_call_start|>'] }.freeze
+
+def check_notations(dir)
+  words = { type: 'object', properties: { way: { type: 'string' }, far: { type: 'boolean' }, n: { type: 'integer', minimum: 3, maximum: 17 } }, required: %w[way far], additionalProperties: false }
+  tools = { look: SCHEMA, go: WAY, say: words }.map { |n, schema| function(n, schema, description: 'it does') }
+  made = []
+  OWN.each do |name, (marks, sign)|
+    text = sign && "{% for m in messages %}{{ m.content }}{% endfor %}{% if tools %}{{ tools | tojson }}#{sign}{% endif %}"
+    model = marked_model(dir, name, marks: marks, **(text ? { text: text } : {}))
+    serve(model, '--context', '4096') do |uri, _|
+      (1..3).each do |seed|
+        [['required', %w[look go say]], [{ type: 'function', function: { name: 'go' } }, %w[go]], [{ type: 'function', function: { name: 'say' } }, %w[say]]].each do |choice, names|
+          body = { tools: tools, tool_choice: choice, parallel_tool_calls: false, seed: seed, max_tokens: 1200, **(sign ? {} : { thinking_budget: 9 }) }
+          whole = chat(uri, body)
+          calls = (whole.dig('choices', 0, 'message', 'tool_calls') || []).map { |c| [c['function']['name'], (JSON.parse(c['function']['arguments']) rescue {})] }
+          next check("#{name} #{choice} #{seed}: #{whole}", whole.dig('choices', 0, 'finish_reason') == 'length') if calls.empty? || whole['choices'][0]['finish_reason'] == 'length'
+          said, given = calls[0]
+          fits = said == 'say' ? given['way'].is_a?(String) && [true, false].include?(given['far']) && (given.keys - %w[way far n]).empty? : well_called?(calls, names, 1)
+          check("#{name} #{choice} #{seed}: #{calls}", calls.size == 1 && names.include?(said) && fits)
+          made << name
+          events = events_of(ask(uri, 'POST', '/v1/chat/completions', { messages: SAID, stream: true }.merge(body)))
+          check('in a stream too', events.flat_map { |e| e.dig('choices', 0, 'delta', 'tool_calls') || [] }.map { |c| c['function']['arguments'] }.join == whole['choices'][0]['message']['tool_calls'][0]['function']['arguments'])
+          check("made again: #{replay(dir, whole, model)}", replay(dir, whole, model)[0].zero?) if seed == 1
+        end
+      end
+    end
+  end
+  check("each was called: #{made}", made.uniq == OWN.keys)
+end
+
 Dir.mktmpdir do |dir|
   model = marked_model(dir, 'qwen3')
   serve(model, '--context', '4096') do |uri, _|
@@ -188,6 +223,7 @@ Dir.mktmpdir do |dir|
     check_history(uri)
     check_lines(uri, model, dir)
   end
+  check_notations(dir)
   check_ollama(dir)
   serve do |uri, _|
     reply = ask(uri, 'POST', '/v1/chat/completions', { messages: SAID, thinking_budget: 5, max_tokens: 1 })

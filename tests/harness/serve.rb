@@ -70,20 +70,23 @@ def close_checks
   exit $failed.zero?
 end
 
-# A model whose thoughts and calls are tokens of their own, of random weights: what it says is for grammars to tell.
-def marked_model(dir, template)
-  from, at = File.join(MODELS, 'qwen3'), File.join(dir, 'tokenizer')
+MARKS = %w[<think> </think> <tool_call> </tool_call> <|im_start|> <|im_end|> [TOOL_CALLS] [ARGS] [INST] [/INST]].freeze
+
+# A model whose thoughts and calls are tokens of their own, of random weights: what it says is for grammars to tell. Its template is one
+# of those that are real, or a text.
+def marked_model(dir, template, marks: MARKS, text: File.read(File.join(SOURCE, 'tests/differential/templates/real', "#{template}.jinja")))
+  from, at = File.join(MODELS, 'qwen3'), File.join(dir, "tokenizer-#{template}")
   Dir.mkdir(at)
   tokenizer, config = %w[tokenizer.json tokenizer_config.json].map { |f| JSON.parse(File.read(File.join(from, f))) }
   id = (tokenizer['model']['vocab'].values + tokenizer['added_tokens'].map { |t| t['id'] }).max
-  %w[<think> </think> <tool_call> </tool_call> <|im_start|> <|im_end|> [TOOL_CALLS] [ARGS] [INST] [/INST]].each do |mark|
+  marks.each do |mark|
     tokenizer['added_tokens'] << { id: id += 1, content: mark, single_word: false, lstrip: false, rstrip: false, normalized: false,
                                    special: !mark.match?(/think|call/) }
   end
-  config['chat_template'] = File.read(File.join(SOURCE, 'tests/differential/templates/real', "#{template}.jinja"))
+  config['chat_template'] = text
   { 'tokenizer.json' => tokenizer, 'tokenizer_config.json' => config }.each { |f, v| File.write(File.join(at, f), JSON.generate(v)) }
   File.write(File.join(at, 'config.json'), File.read(File.join(from, 'config.json')))
-  file = File.join(dir, 'marked.gguf')
+  file = File.join(dir, "#{template}.gguf")
   system(HONE, 'new', 'qwen3', file, 'layers=1', 'width=32', 'heads=2', 'head_dim=16', 'context=16384', '--tokenizer', at, out: File::NULL, err: File::NULL)
   file
 end

@@ -177,7 +177,7 @@ static void walk_all(const hn_json *tools)
     static const char *const families[] = { "hermes",      "llama-3", "json",        "mistral",       "mistral-args", "command-r7b", "phi-4-mini",
                                             "nemotron-v2", "granite", "firefunction", "apriel",       "apertus",      "deepseek-r1", "deepseek-v3.1",
                                             "kimi-k2",     "functionary-3.1", "qwen3-coder", "seed-oss", "glm-4.5",  "minimax-m2",  "deepseek-dsml",
-                                            "deepseek-v4" };
+                                            "deepseek-v4", "gemma4",  "lfm2",        "harmony" };
     static char said[LONGEST + 1];
     uint64_t state = check_seed();
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
@@ -258,20 +258,141 @@ static void check_texts(const hn_json *tools)
     rules.only = "no";
     hn_str text = hn_str_on(&heap);
     CHECK_FAILS(hn_answer_rules_write(&heap, &rules, &text), HN_ERR_ARGUMENT, "there is no tool no");
-    rules = rules_of("gemma4", tools);
+    rules = rules_of("llama-3", tools);
     CHECK_OK(hn_answer_rules_write(&heap, &rules, &text));
     CHECK(!text.length);
-    rules.must_call = true;
-    CHECK_FAILS(hn_answer_rules_write(&heap, &rules, &text), HN_ERR_UNSUPPORTED, "gemma4");
+    rules.once = true;
+    CHECK_FAILS(hn_answer_rules_write(&heap, &rules, &text), HN_ERR_UNSUPPORTED, "llama-3");
     rules = rules_of("hermes", tools);
     rules.most_thought = 5;
     CHECK_FAILS(hn_answer_rules_write(&heap, &rules, &text), HN_ERR_UNSUPPORTED, "</think>");
     hn_str_free(&text);
 }
 
+/* ---- notations of their own ---- */
+
+static const char optional_text[] =
+    "[{\"name\":\"f\",\"parameters\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"boolean\"},"
+    "\"s\":{\"type\":\"string\"},\"o\":{\"type\":\"object\"}},\"required\":[\"b\"]}},"
+    "{\"name\":\"g\",\"parameters\":{\"type\":\"object\",\"properties\":{\"x\":{\"enum\":[\"up\",\"down\"]},\"y\":{\"type\":\"null\"}}}},"
+    "{\"name\":\"free\",\"strict\":false}]";
+
+typedef struct said_case {
+    bool is_allowed;
+    const char *said;
+} said_case;
+
+static void check_list(const char *family, bool once, const hn_json *tools, const said_case *list, size_t n)
+{
+    hn_answer_rules rules = rules_of(family, tools);
+    rules.must_call = true;
+    rules.once = once;
+    hn_grammar *g = make(&rules);
+    for (size_t i = 0; g && i < n; i++)
+        CHECK_THAT(has(g, list[i].said) == list[i].is_allowed, "%s: %s %s", family, list[i].said, list[i].is_allowed ? "is refused" : "is allowed");
+    hn_grammar_free(g);
+}
+
+static void check_pairs(const hn_json *tools)
+{
+#define GEMMA(said) "<|tool_call>call:" said "<tool_call|>"
+    static const said_case list[] = {
+        { true, GEMMA("f{b:true}") },
+        { true, GEMMA("f{a:-12,b:false}") },
+        { true, GEMMA("f{a:1,b:true,s:<|\"|>x {y}, \"z\" </tool><|\"|>,o:{\"k\":[\"<tool_call|>\"]}}") },
+        { true, GEMMA("f{b:true,o:{}}") GEMMA("g{}") },
+        { true, GEMMA("g{x:<|\"|>up<|\"|>,y:null}") },
+        { true, GEMMA("g{y:null}") },
+        { true, GEMMA("free{}") },
+        { true, GEMMA("free{k:<|\"|>v<|\"|>,l:[1]}") },
+        { false, GEMMA("f{}") },
+        { false, GEMMA("f{a:1}") },
+        { false, GEMMA("f{,b:true}") },
+        { false, GEMMA("f{b:true,}") },
+        { false, GEMMA("f{b:true,a:1}") },
+        { false, GEMMA("f{b:1}") },
+        { false, GEMMA("f{b:true,s:x}") },
+        { false, GEMMA("f{b:true,s:<|\"|><tool_call|><|\"|>}") },
+        { false, GEMMA("g{x:<|\"|>by<|\"|>}") },
+        { false, GEMMA("h{}") },
+        { false, "f{b:true}" },
+    };
+    check_list("gemma4", false, tools, list, sizeof list / sizeof *list);
+    check_list("gemma4", true, tools, (const said_case[]){ { false, GEMMA("g{}") GEMMA("g{}") }, { true, GEMMA("g{}") } }, 2);
+}
+
+static void check_python(const hn_json *tools)
+{
+#define LFM(said) "<|tool_call_start|>[" said "]<|tool_call_end|>"
+    static const said_case list[] = {
+        { true, LFM("f(b=True)") },
+        { true, LFM("f(a=1, b=False, s=\"it's \\\"]<|tool_call_end|>\\\"\", o={\"k\": null})") },
+        { true, LFM("f(b=True), g(x=\"down\", y=None), free(k=[1])") },
+        { true, LFM("g()") },
+        { false, LFM("") },
+        { false, LFM("f()") },
+        { false, LFM("f(b=true)") },
+        { false, LFM("f(b=True, )") },
+        { false, LFM("g(x=\"by\")") },
+        { false, LFM("g(y=None, x=\"up\")") },
+        { false, LFM("h()") },
+    };
+    check_list("lfm2", false, tools, list, sizeof list / sizeof *list);
+    check_list("lfm2", true, tools, (const said_case[]){ { false, LFM("g(), g()") }, { true, LFM("g()") } }, 2);
+}
+
+static void check_messages(const hn_json *tools)
+{
+#define THOUGHT "<|channel|>analysis<|message|>hm<|end|><|start|>assistant"
+#define CALL(said) "<|channel|>commentary to=functions." said
+    static const said_case list[] = {
+        { true, CALL("g <|constrain|>json<|message|>{\"x\": \"up\"}") },
+        { true, THOUGHT CALL("f <|constrain|>json<|message|>{\"b\": true}") },
+        { false, CALL("g <|constrain|>json<|message|>{\"x\": \"by\"}") },
+        { false, CALL("h <|constrain|>json<|message|>{}") },
+        { false, THOUGHT "<|channel|>final<|message|>Yes." },
+        { false, "<|channel|>commentary<|message|>So,<|end|><|start|>assistant" CALL("g <|constrain|>json<|message|>{}") },
+    };
+    check_list("harmony", false, tools, list, sizeof list / sizeof *list);
+    hn_answer_rules rules = rules_of("harmony", tools);
+    hn_grammar *g = make(&rules);
+    CHECK(has(g, THOUGHT "<|channel|>final<|message|>Yes."));
+    CHECK(has(g, "<|channel|>commentary<|message|>So,<|end|><|start|>assistant" CALL("f <|constrain|>json<|message|>{}")));
+    CHECK(!has(g, "<|channel|>final<|message|>Yes.<|start|>"));
+    CHECK(!has(g, "<|channel|>final<|message|>Yes." CALL("f <|constrain|>json<|message|>{}")));
+    CHECK(!has(g, "Yes."));
+    CHECK(!has(g, "<|channel|>finalYes."));
+    hn_grammar_free(g);
+    rules.most_thought = 3;
+    hn_str text = hn_str_on(&heap);
+    CHECK_FAILS(hn_answer_rules_write(&heap, &rules, &text), HN_ERR_UNSUPPORTED, "<|end|>");
+    hn_str_free(&text);
+}
+
+static void check_refused_tools(void)
+{
+    static const char *const families[] = { "gemma4", "lfm2" };
+    static const char *const wrong[][2] = {
+        { "[{\"name\":\"f\",\"parameters\":{\"properties\":{\"a b\":{}}}}]", "\"a b\"" },
+        { "[{\"name\":\"f(\",\"parameters\":{}}]", "\"f(\"" },
+        { "[{\"name\":\"f\",\"parameters\":{\"anyOf\":[]}}]", "anyOf" },
+    };
+    for (int i = 0; i < 6; i++) {
+        hn_json_text *json = NULL;
+        hn_str text = hn_str_on(&heap);
+        if (!CHECK_OK(hn_json_read(&heap, "tools", wrong[i / 2][0], strlen(wrong[i / 2][0]), &json)))
+            continue;
+        hn_answer_rules rules = rules_of(families[i % 2], hn_json_root(json));
+        rules.must_call = true;
+        CHECK_FAILS(hn_answer_rules_write(&heap, &rules, &text), HN_ERR_UNSUPPORTED, wrong[i / 2][1]);
+        hn_str_free(&text);
+        hn_json_free(json);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    hn_json_text *tools = NULL;
+    hn_json_text *tools = NULL, *optional = NULL;
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     if (CHECK_OK(hn_json_read(&heap, "tools", tools_text, strlen(tools_text), &tools))) {
@@ -279,6 +400,13 @@ int main(int argc, char **argv)
         check_cases(hn_json_root(tools));
         walk_all(hn_json_root(tools));
     }
+    if (CHECK_OK(hn_json_read(&heap, "tools", optional_text, strlen(optional_text), &optional))) {
+        check_pairs(hn_json_root(optional));
+        check_python(hn_json_root(optional));
+        check_messages(hn_json_root(optional));
+        check_refused_tools();
+    }
+    hn_json_free(optional);
     hn_json_free(tools);
     CHECK_INT(0, heap.live_blocks);
     return check_close();
