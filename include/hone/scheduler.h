@@ -9,10 +9,11 @@
  * has the tokens and log-probabilities that it has alone, in a session: whoever else asks, however a prompt is cut, whatever
  * was kept or guessed, and if it had to make room in between.
  *
- * Beginnings of sequences that have ended are kept as long as nobody needs their room; a request that begins like one, of the
- * same owner and with the same adapter, goes on from there, and so does one that begins like a request that runs. Where keys
- * have no room, the request that came last of the owner who has most makes room: it returns first, is computed again to
- * where it was, and after the second time it runs on to its end. */
+ * Each block of 64 ids that was run is a beginning, after all that were before it, and is kept as long as nobody needs its room: a
+ * request of the same owner and with the same adapter goes on after as many whole blocks as are known of it, also while the
+ * request that computes them runs. What several begin with is there once, and what was not used for longest gives way first, the
+ * end of a text before its beginning. Where keys have no room, the request that came last of the owner who has most makes room: it
+ * returns first, is computed again to where it was, and after the second time it runs on to its end. */
 #ifndef HONE_SCHEDULER_H
 #define HONE_SCHEDULER_H
 
@@ -28,7 +29,7 @@ typedef struct hn_lm_scheduler_options {
     size_t size;
     int64_t running;    /* requests at a time; 0: as many as the batch has sequences */
     int64_t waiting;    /* beside them; 0: 1024 */
-    int64_t kept;       /* beginnings; 0: as many as the batch has sequences, less those that run */
+    int64_t kept;       /* beginnings, blocks of 64 ids; 0: as many as the batch has blocks of keys */
     int64_t piece;      /* of prompts a step while others generate, so that these do not wait; 0: so many tokens that a step
                            takes about twice as long as one without, by measure */
     int32_t keeps_none; /* no beginnings */
@@ -104,7 +105,7 @@ HN_API hn_status hn_lm_scheduler_step(hn_lm_scheduler *scheduler, int64_t *left)
 HN_API hn_status hn_lm_scheduler_forget(hn_lm_scheduler *scheduler, const int32_t *adapter_or_null);
 
 typedef struct hn_lm_scheduler_counts {
-    int64_t running, waiting, kept; /* now */
+    int64_t running, waiting, kept; /* now; the last in blocks of 64 ids */
     int64_t steps, mixed;     /* of which with pieces of prompts beside tokens that are generated */
     int64_t computed, reused; /* ids run, guesses too; and not, for they were known */
     int64_t begun_known;      /* requests that went on from a beginning */

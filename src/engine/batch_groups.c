@@ -88,6 +88,8 @@ hn_status hn_batch_group_remove(hn_batch_groups *g, int32_t group)
     for (int64_t i = 0; i < g->options.n_sequences; i++)
         HN_REQUIRE(g->places[i].group != group || !hn_batch_groups_of(g, g->places[i].name), HN_ERR_BUSY,
                    "adapter of sequence %d, which is open", g->places[i].name);
+    HN_REQUIRE(!hn_sequences_lent(g->at[group]->inner), HN_ERR_BUSY, "%lld blocks of keys were computed with the adapter, and are kept",
+               (long long)hn_sequences_lent(g->at[group]->inner));
     free_group(&g->lm->engine->heap, g->at[group]);
     g->at[group] = NULL;
     return HN_OK;

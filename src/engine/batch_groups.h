@@ -46,7 +46,7 @@ void hn_batch_groups_free(hn_batch_groups *g); /* takes a zeroed one */
 
 /* A group of its own for an adapter, which it takes if it succeeds. */
 hn_status hn_batch_group_add(hn_batch_groups *g, hn_adapter *adapter, int32_t *group);
-/* HN_ERR_BUSY: a sequence that is open is in it. */
+/* HN_ERR_BUSY: a sequence that is open is in it, or keys of it are lent. */
 hn_status hn_batch_group_remove(hn_batch_groups *g, int32_t group);
 bool hn_batch_group_has(const hn_batch_groups *g, int32_t group);
 

@@ -267,6 +267,11 @@ hn_status hn_lm_batch_load(hn_lm_batch *b, int32_t sequence, const char *path)
     return hn_sequences_restore(inner, sequence, path);
 }
 
+hn_sequences *hn_lm_batch_inner(const hn_lm_batch *b, int32_t adapter)
+{
+    return b->groups.at[group_of(b, adapter)]->inner;
+}
+
 void hn_lm_batch_limits(const hn_lm_batch *b, hn_lm **lm, int64_t *sequences, int64_t *tokens, int64_t *rows)
 {
     *lm = b->lm;

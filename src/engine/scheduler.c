@@ -21,18 +21,19 @@ static hn_status outside(const hn_lm_scheduler *s, const char *call)
 static hn_status take_options(hn_lm_scheduler *s, const hn_lm_scheduler_options *options)
 {
     enum { WAITING = 1024 };
+    int64_t blocks;
     hn_lm_scheduler_options o;
     HN_TRY(hn_take_struct("hn_lm_scheduler_options", options, sizeof o, &o));
-    HN_REQUIRE(o.running >= 0 && o.running <= s->n_sequences && o.waiting >= 0 && o.kept >= 0 && o.kept <= s->n_sequences &&
-                   o.piece >= 0,
-               HN_ERR_ARGUMENT, "hn_lm_scheduler_options: expected numbers of at least 0, and running and kept of at most %lld, "
-               "found running %lld, waiting %lld, kept %lld, piece %lld", (long long)s->n_sequences, (long long)o.running,
-               (long long)o.waiting, (long long)o.kept, (long long)o.piece);
+    hn_lm_batch_blocks(s->batch, &blocks);
+    HN_REQUIRE(o.running >= 0 && o.running <= s->n_sequences && o.waiting >= 0 && o.kept >= 0 && o.kept <= blocks && o.piece >= 0,
+               HN_ERR_ARGUMENT, "hn_lm_scheduler_options: expected numbers of at least 0, running of at most %lld and kept of at most "
+               "%lld, found running %lld, waiting %lld, kept %lld, piece %lld", (long long)s->n_sequences, (long long)blocks,
+               (long long)o.running, (long long)o.waiting, (long long)o.kept, (long long)o.piece);
     HN_REQUIRE(!o.keeps_none || !o.kept, HN_ERR_ARGUMENT, "hn_lm_scheduler_options: kept %lld, and keeps_none", (long long)o.kept);
     o.running = o.running ? o.running : s->n_sequences;
     o.waiting = o.waiting ? o.waiting : WAITING;
     s->pace = hn_pace_of(o.piece, s->n_tokens);
-    o.kept = o.keeps_none ? 0 : o.kept ? o.kept : s->n_sequences;
+    o.kept = o.keeps_none ? 0 : o.kept ? o.kept : blocks;
     if (o.draft) {
         HN_TRY(hn_lm_take_draft(o.draft, &s->draft));
         o.draft = &s->draft;
@@ -47,11 +48,12 @@ static hn_status make(hn_lm_scheduler *s, const hn_lm_scheduler_options *options
     hn_heap *heap = &s->lm->engine->heap;
     HN_TRY(take_options(s, options));
     s->running = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->running);
-    s->kept = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->kept);
+    HN_TRY(hn_scheduler_known_new(s));
+    s->inner_pieces = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->inner_pieces);
     s->turns = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->turns);
     s->pieces = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->pieces);
     s->guesses = hn_alloc_array(heap, HN_TAG_STATE, n * (1 + HN_MOST_GUESSES), sizeof *s->guesses);
-    return s->running && s->kept && s->turns && s->pieces && s->guesses ? HN_OK : HN_ERR_MEMORY;
+    return s->running && s->inner_pieces && s->turns && s->pieces && s->guesses ? HN_OK : HN_ERR_MEMORY;
 }
 
 hn_status hn_lm_scheduler_new(hn_lm_scheduler **out, hn_lm_batch *batch, const hn_lm_scheduler_options *options)
@@ -96,7 +98,7 @@ void hn_lm_scheduler_free(hn_lm_scheduler *s)
     hn_heap *heap = &lm->engine->heap;
     while (s->n_running) {
         hn_request *r = s->running[s->n_running - 1];
-        hn_scheduler_leave(s, r, false);
+        hn_scheduler_leave(s, r);
         hn_request_free(s, r);
     }
     while (s->waiting) {
@@ -104,10 +106,10 @@ void hn_lm_scheduler_free(hn_lm_scheduler *s)
         s->waiting = r->next;
         hn_request_free(s, r);
     }
-    while (s->n_kept)
-        hn_scheduler_drop(s, s->n_kept - 1);
+    hn_beginnings_free(&s->beginnings);
+    hn_free(heap, s->way);
     hn_free(heap, s->running);
-    hn_free(heap, s->kept);
+    hn_free(heap, s->inner_pieces);
     hn_free(heap, s->turns);
     hn_free(heap, s->pieces);
     hn_free(heap, s->guesses);
@@ -188,7 +190,7 @@ hn_status hn_lm_scheduler_ask(hn_lm_scheduler *s, const hn_lm_request *request, 
     hn_request *r = hn_alloc(&s->lm->engine->heap, HN_TAG_STATE, sizeof *r);
     if (!r)
         return HN_ERR_MEMORY;
-    *r = (hn_request){ .sequence = -1 };
+    *r = (hn_request){ .sequence = -1, .known = HN_NO_BEGINNING };
     const hn_status status = fill(s, r, &o);
     if (status != HN_OK) {
         hn_request_free(s, r);
@@ -229,9 +231,12 @@ hn_status hn_lm_scheduler_forget(hn_lm_scheduler *s, const int32_t *adapter)
 {
     HN_ENTER();
     HN_TRY(outside(s, "hn_lm_scheduler_forget"));
-    for (int64_t i = s->n_kept - 1; i >= 0; i--)
-        if (!adapter || s->kept[i].adapter == *adapter)
-            hn_scheduler_drop(s, i);
+    for (int64_t i = 0; i < s->n_running; i++)
+        if (!adapter || s->running[i]->adapter == *adapter) {
+            hn_scheduler_let_go(s, s->running[i]);
+            s->running[i]->is_forgotten = true;
+        }
+    hn_beginnings_drop(&s->beginnings, adapter);
     return HN_OK;
 }
 
@@ -244,6 +249,6 @@ hn_status hn_lm_scheduler_count(const hn_lm_scheduler *s, hn_lm_scheduler_counts
     *out = s->counts;
     out->running = s->n_running;
     out->waiting = s->n_waiting;
-    out->kept = s->n_kept;
+    out->kept = s->beginnings.n;
     return HN_OK;
 }

@@ -4,15 +4,16 @@
  *              | admit: from a beginning, if one is known        ^ make room: its sequence is closed,
  *              v                                                  |  what was drawn stays with the request
  *            running  step: one token, or a piece of the prompt --+
- *              | end
+ *              | each whole block that it knows is a beginning (beginnings.h), at once, for whoever comes
  *              v
- *            kept     the sequence, until its blocks or its place are wanted
+ *            end      its sequence is closed; the beginnings stay until their blocks are wanted
  *
  * Keys come in blocks. Who has made room twice is settled: it runs again only where all blocks are free that it can need to its
  * end, and they stay its own, free or taken, so that nobody is sent back for ever. */
 #ifndef HN_ENGINE_SCHEDULER_H
 #define HN_ENGINE_SCHEDULER_H
 
+#include "engine/beginnings.h"
 #include "engine/lm.h"
 #include "engine/pace.h"
 #include "hone/scheduler.h"
@@ -31,15 +32,11 @@ typedef struct hn_request {
     int32_t sequence; /* -1: it waits */
     int64_t n_scored; /* ids of the prompt, the first among them, that were told of; n_prompt where none is asked for */
     int64_t n_reused, n_returned, admitted;
+    int32_t known;   /* the last block that it knows of the beginnings, and holds */
+    bool is_forgotten; /* what it computes is no beginning any more */
     bool has_run, is_cancelled, has_ended;
     struct hn_request *next; /* that waits */
 } hn_request;
-
-typedef struct hn_beginning {
-    int32_t sequence, adapter;
-    uint64_t owner;
-    int64_t used; /* the larger, the later */
-} hn_beginning;
 
 /* What a request has in a step. */
 typedef struct hn_turn {
@@ -57,16 +54,35 @@ struct hn_lm_scheduler {
     int64_t n_sequences, n_tokens, n_rows; /* of the batch; the last two a step */
     hn_request *waiting;  /* the first */
     hn_request **running; /* [n_sequences], in the order of admission */
-    hn_beginning *kept;   /* [n_sequences] */
+    hn_beginnings beginnings;
+    const hn_lent_keys **way; /* [blocks of a context], to a block of the beginnings */
     hn_turn *turns;       /* [n_sequences], of a step */
     hn_lm_batch_piece *pieces; /* the same */
+    hn_piece *inner_pieces;    /* of those that run together */
     int32_t *guesses;     /* [n_sequences, 1 + HN_MOST_GUESSES] */
-    int64_t n_running, n_waiting, n_kept, clock, n_asked;
+    int64_t n_running, n_waiting, clock, n_asked;
     int64_t from;         /* who is served first, where a step is too short for all */
     bool is_stepping;
     hn_pace pace;
     hn_lm_scheduler_counts counts;
 };
+
+/* ---- scheduler_known.c: beginnings ---- */
+
+hn_status hn_scheduler_known_new(hn_lm_scheduler *s);
+/* How many ids of `r` a sequence can begin with, and the last block of these. */
+int64_t hn_scheduler_known(hn_lm_scheduler *s, const hn_request *r, int32_t *node);
+/* Its sequence, which is open and has no ids, begins with them. */
+void hn_scheduler_begin(hn_lm_scheduler *s, hn_request *r, int32_t node);
+/* Whether someone is computing a block or more of what `r` begins with, beyond what is known already. */
+bool hn_scheduler_is_being_computed(const hn_lm_scheduler *s, const hn_request *r, int64_t length);
+/* The whole blocks that it knows by now are beginnings. */
+void hn_scheduler_keep(hn_lm_scheduler *s, hn_request *r);
+/* It holds none of them any more. */
+void hn_scheduler_let_go(hn_lm_scheduler *s, hn_request *r);
+/* Of the beginnings that nobody runs on, the longest not used gives up its block; false: none has one that this frees. Of `inner`: those
+ * computed there; of windows: the keys of these alone, and the rest stays. */
+bool hn_scheduler_gives_block(hn_lm_scheduler *s, const hn_sequences *inner, bool of_windows);
 
 /* ---- scheduler_room.c ---- */
 
@@ -74,9 +90,8 @@ struct hn_lm_scheduler {
 hn_status hn_scheduler_admit(hn_lm_scheduler *s);
 /* Room for the turns of a step; false: somebody who was in it gave way, and it is to be made anew. */
 bool hn_scheduler_makes_room(hn_lm_scheduler *s, int64_t n_turns);
-/* Its sequence is kept, or closed; it no longer runs. */
-void hn_scheduler_leave(hn_lm_scheduler *s, hn_request *r, bool keep);
-void hn_scheduler_drop(hn_lm_scheduler *s, int64_t kept);
+/* Its sequence is closed; it no longer runs. */
+void hn_scheduler_leave(hn_lm_scheduler *s, hn_request *r);
 
 /* ---- scheduler_tell.c: who asked is told ---- */
 
@@ -92,6 +107,8 @@ void hn_scheduler_end(hn_lm_scheduler *s, hn_request *r, hn_status status, hn_lm
 
 void hn_request_free(hn_lm_scheduler *s, hn_request *r);
 
+/* Those that run with an adapter, or -1. */
+hn_sequences *hn_lm_batch_inner(const hn_lm_batch *batch, int32_t adapter);
 /* What the batch was made for. */
 void hn_lm_batch_limits(const hn_lm_batch *batch, hn_lm **lm, int64_t *sequences, int64_t *tokens, int64_t *rows);
 

@@ -158,8 +158,10 @@ void hn_scheduler_end(hn_lm_scheduler *s, hn_request *r, hn_status status, hn_lm
         hn_lm_drafter_counts(r->drafter, &accepted, &rejected);
     s->counts.accepted += accepted;
     s->counts.rejected += rejected;
+    if (r->sequence >= 0 && status == HN_OK)
+        hn_scheduler_keep(s, r);
     if (r->sequence >= 0)
-        hn_scheduler_leave(s, r, status == HN_OK);
+        hn_scheduler_leave(s, r);
     const hn_lm_ended ended = { r->number, status, end, r->n_prompt, r->n_reused, r->n_ids - r->n_prompt, r->n_returned };
     hn_scheduler_tell_end(r, &ended);
     hn_request_free(s, r);
@@ -193,6 +195,7 @@ static void draw(hn_lm_scheduler *s, const hn_turn *t)
     hn_lm_end end = HN_LM_DONE;
     s->counts.computed += t->n + t->n_guessed;
     r->n_known += t->n;
+    hn_scheduler_keep(s, r);
     for (int64_t i = 0; i < t->n_scores && !r->is_cancelled; i++, r->n_scored++)
         hn_scheduler_tell_score(s, r, t->score_row + i);
     if (t->row < 0)

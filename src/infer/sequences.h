@@ -56,7 +56,7 @@ void hn_sequences_free(hn_sequences *all); /* takes NULL */
  * matrices are copied, and it must be there as long. HN_ERR_UNSUPPORTED, naming the tensor: magnitudes, whole tensors, the embedding,
  * and what there is no room for, need sequences of their own; HN_ERR_BUSY: all room is taken. */
 hn_status hn_sequences_add_adapter(hn_sequences *all, const hn_adapter *adapter, int32_t *slot);
-/* HN_ERR_BUSY: a sequence that is open has it. */
+/* HN_ERR_BUSY: a sequence that is open has it, or keys that are lent. */
 hn_status hn_sequences_remove_adapter(hn_sequences *all, int32_t slot);
 
 /* The name of what is opened next in the place of one that had this name, of n places. */
@@ -113,6 +113,34 @@ size_t hn_sequences_packed_bytes(const hn_sequences *all); /* of weights copied 
 size_t hn_sequences_program_bytes(const hn_sequences *all);
 const hn_plan *hn_sequences_look(const hn_sequences *all);
 const hn_compiled *hn_sequences_compiled(const hn_sequences *all);
+
+/* ---- blocks that are lent ---- */
+
+/* The keys of 64 tokens that a sequence ran, which outlive it. */
+typedef struct hn_lent_keys {
+    int32_t all, window; /* blocks of layers that see everything, and of those with a window; -1: not held */
+    int32_t slot;        /* of the adapter that they were computed with; -1: none */
+} hn_lent_keys;
+
+#define HN_NO_KEYS ((hn_lent_keys){ -1, -1, -1 })
+
+/* Those of tokens [64 i, 64 i + 64) of an open sequence, all of which it has: what is not held yet is held from now on. Its adapter stays
+ * as long as any are. */
+void hn_sequences_lend(hn_sequences *all, int32_t sequence, int64_t i, hn_lent_keys *keys);
+void hn_sequences_take_back(hn_sequences *all, hn_lent_keys *keys);
+void hn_sequences_take_back_window(hn_sequences *all, hn_lent_keys *keys); /* of layers with a window alone */
+/* Whether taking them back frees a block: nobody else holds it. */
+bool hn_sequences_frees(const hn_sequences *all, const hn_lent_keys *keys);
+bool hn_sequences_frees_window(const hn_sequences *all, const hn_lent_keys *keys);
+
+int64_t hn_sequences_lent(const hn_sequences *all); /* blocks, in all */
+
+/* How many of the first n lent blocks of a text a sequence can begin with: those before which the window is there too. */
+int64_t hn_sequences_can_begin(const hn_sequences *all, const hn_lent_keys *const *keys, int64_t n);
+/* An open sequence without tokens begins with n of them, whose tokens these are; it has their adapter. Nothing is copied. */
+void hn_sequences_begin(hn_sequences *all, int32_t sequence, const int32_t *tokens, const hn_lent_keys *const *keys, int64_t n);
+/* Blocks that a step of these pieces takes beyond those that are free. Where none are lent, layers with a window lack none. */
+int64_t hn_sequences_lacks(const hn_sequences *all, const hn_piece *pieces, int64_t n, bool of_windows);
 
 /* Writes a sequence, keys and values to a GGUF file: whole, or not at all. */
 hn_status hn_sequences_save(const hn_sequences *all, int32_t sequence, const char *path);

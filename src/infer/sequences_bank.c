@@ -21,7 +21,8 @@ hn_status hn_bank_new(hn_sequences *all, int64_t n)
     bank->at = hn_alloc_array(all->heap, HN_TAG_STATE, (size_t)n, sizeof *bank->at);
     bank->ranks = hn_alloc_array(all->heap, HN_TAG_STATE, room, sizeof *bank->ranks);
     bank->scales = hn_alloc_array(all->heap, HN_TAG_STATE, room, sizeof *bank->scales);
-    return bank->at && bank->ranks && bank->scales ? HN_OK : HN_ERR_MEMORY;
+    bank->n_lent = hn_alloc_array(all->heap, HN_TAG_STATE, (size_t)n, sizeof *bank->n_lent);
+    return bank->at && bank->ranks && bank->scales && bank->n_lent ? HN_OK : HN_ERR_MEMORY;
 }
 
 hn_status hn_bank_bind(hn_sequences *all)
@@ -41,6 +42,7 @@ void hn_bank_free(hn_sequences *all)
     hn_free(all->heap, all->bank.at);
     hn_free(all->heap, all->bank.ranks);
     hn_free(all->heap, all->bank.scales);
+    hn_free(all->heap, all->bank.n_lent);
 }
 
 bool hn_bank_has(const hn_sequences *all, int32_t slot)
@@ -160,6 +162,8 @@ hn_status hn_sequences_remove_adapter(hn_sequences *all, int32_t slot)
     for (int64_t i = 0; i < all->n_sequences; i++)
         HN_REQUIRE(all->sequences[i].name < 0 || all->sequences[i].slot != slot, HN_ERR_BUSY,
                    "adapter %d: sequence %d has it", slot, all->sequences[i].name);
+    HN_REQUIRE(!all->bank.n_lent[slot], HN_ERR_BUSY, "adapter %d: %lld blocks of keys were computed with it, and are kept", slot,
+               (long long)all->bank.n_lent[slot]);
     clear(all, slot);
     return HN_OK;
 }

@@ -30,6 +30,7 @@ typedef struct hn_bank {
     const hn_adapter **at;    /* [n]; NULL: free */
     int32_t *ranks;           /* [n_banked, n] */
     float *scales;            /* the same */
+    int64_t *n_lent;          /* [n] blocks that were computed with each */
 } hn_bank;
 
 enum { HN_ROOM_ALL, HN_ROOM_WINDOW, HN_KEY_ROOMS };
@@ -48,6 +49,7 @@ struct hn_sequences {
     hn_sequence *sequences;
     hn_key_room rooms[HN_KEY_ROOMS];
     int n_rooms;
+    int64_t n_lent; /* blocks */
     hn_bank bank;
     /* Inputs of a step. */
     int32_t *tokens, *positions, *slots, *window_slots, *spans, *rows, *adapter_ids, *row_adapters;
@@ -89,7 +91,7 @@ void hn_sequences_keys_join(hn_sequences *all);
 void hn_sequences_keys_free(hn_sequences *all);
 /* Blocks that `more` tokens after `s` take beside those that it has, in this room. */
 int64_t hn_sequences_keys_need(const hn_sequences *all, const hn_sequence *s, int room, int64_t more);
-/* Makes room for `more` tokens. HN_ERR_MEMORY: too few blocks are free, which is never so with a window. */
+/* Makes room for `more` tokens. HN_ERR_MEMORY: too few blocks are free, which with a window is so only where some are lent. */
 hn_status hn_sequences_keys_grow(hn_sequences *all, hn_sequence *s, int room, int64_t more);
 /* Gives back what lies behind the first `length` keys. */
 void hn_sequences_keys_cut(hn_sequences *all, hn_sequence *s, int64_t length);

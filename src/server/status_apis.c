@@ -88,7 +88,7 @@ void hn_api_model(hn_server *s, hn_http_call *call)
 #define MODEL_METRICS(X)                                                                           \
     X(requests_running, gauge, running, "requests that run")                                       \
     X(requests_waiting, gauge, waiting, "requests that wait for their turn")                       \
-    X(beginnings_kept, gauge, kept, "beginnings whose keys are kept")                              \
+    X(beginnings_kept, gauge, kept, "blocks of 64 tokens whose keys are kept")                     \
     X(steps_total, counter, steps, "steps of the model")                                           \
     X(steps_mixed_total, counter, mixed, "steps with pieces of prompts beside tokens")             \
     X(tokens_computed_total, counter, computed, "tokens that were run")                            \
