@@ -306,6 +306,35 @@ def check_keys(dir)
   refused(['--api-keys', keys], 'keys')
 end
 
+# ---- a context that is full ----
+
+# It ends an answer, and nobody may ask that something be taken out of it; a value that asks for nothing is taken.
+def check_full
+  serve('--context', '96') do |uri, _|
+    said = [{ role: 'user', content: 'a' }]
+    asked = { messages: said, ignore_eos: true, seed: 1, temperature: 0 }
+    full = JSON.parse(ask(uri, 'POST', '/v1/chat/completions', asked).body)
+    check('the context ends it', full['choices'][0]['finish_reason'] == 'length' && full['usage']['total_tokens'] == 96)
+    chat, raw, said_so, made = '/v1/chat/completions', '/v1/completions', '/api/chat', '/api/generate'
+    [[chat, { context_shift: true }, 'context_shift'], [chat, { n_keep: 4 }, 'n_keep'], [chat, { n_discard: 8 }, 'n_discard'],
+     [chat, { truncate_prompt_tokens: 9 }, 'truncate_prompt_tokens'], [raw, { context_shift: true }, 'context_shift'],
+     [raw, { n_keep: 4 }, 'n_keep'], [raw, { n_discard: 8 }, 'n_discard'], [raw, { truncate_prompt_tokens: 9 }, 'truncate_prompt_tokens'],
+     [said_so, { shift: true }, 'shift'], [said_so, { truncate: true }, 'truncate'], [said_so, { options: { num_keep: 4 } }, 'options.num_keep'],
+     [made, { shift: true }, 'shift'], [made, { truncate: true }, 'truncate'], [made, { options: { num_keep: 4 } }, 'options.num_keep'],
+     ['/v1/responses', { truncation: 'auto' }, 'truncation'], ['/v1/responses', { context_management: [] }, 'context_management'],
+     ['/v1/messages', { context_management: {} }, 'context_management']].each do |path, more, name|
+      body = { '/v1/responses' => { input: 'a' }, raw => { prompt: 'a' }, made => { prompt: 'a' }, said_so => { messages: said } }[path] ||
+             { messages: said, max_tokens: 1 }
+      reply = ask(uri, 'POST', path, body.merge(more))
+      check("#{path} #{more}: #{reply.code} #{reply.body}", reply.code == '400' && reply.body.include?(name))
+    end
+    none = ask(uri, 'POST', chat, asked.merge(context_shift: false, n_keep: -1, n_discard: 0))
+    check('the same without', none.code == '200' && JSON.parse(none.body)['choices'] == full['choices'])
+    kept = ask(uri, 'POST', said_so, { messages: said, shift: false, truncate: false, stream: false, options: { num_keep: -1, num_predict: -1 } })
+    check('and so is Ollama\'s', kept.code == '200' && %w[length stop].include?(JSON.parse(kept.body)['done_reason']))
+  end
+end
+
 # ---- models that take turns ----
 
 def check_models
@@ -514,6 +543,7 @@ Dir.mktmpdir do |dir|
   check_formats(dir)
   check_calls(dir)
   check_keys(dir)
+  check_full
   check_models
   check_adapters(dir)
   check_times
