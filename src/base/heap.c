@@ -108,7 +108,7 @@ void *hn_alloc(hn_heap *heap, hn_tag tag, size_t bytes)
     if (!over && number != atomic_load(&heap->fail_at))
         base = acquire(heap, whole_bytes(bytes));
     if (!base) {
-        hn_fail(HN_ERR_MEMORY, "out of memory: %zu bytes for %s", bytes, hn_tag_text(tag));
+        hn_fail(HN_ERR_MEMORY, HN_HEAP_REFUSED ": %zu bytes for %s", bytes, hn_tag_text(tag));
         return NULL;
     }
     void *block = (char *)base + ALIGNMENT;
@@ -124,7 +124,7 @@ void *hn_alloc(hn_heap *heap, hn_tag tag, size_t bytes)
 void *hn_alloc_array(hn_heap *heap, hn_tag tag, size_t n, size_t size)
 {
     if (size && n > SIZE_MAX / 2 / size) {
-        hn_fail(HN_ERR_MEMORY, "out of memory: %zu elements of %zu bytes for %s", n, size,
+        hn_fail(HN_ERR_MEMORY, HN_HEAP_REFUSED ": %zu elements of %zu bytes for %s", n, size,
                 hn_tag_text(tag));
         return NULL;
     }
@@ -161,3 +161,5 @@ void hn_free(hn_heap *heap, void *block)
     atomic_fetch_sub(&heap->live_blocks, 1);
     release(heap, h, whole_bytes(bytes));
 }
+
+bool hn_heap_has_refused(const char *sentence) { return strstr(sentence, HN_HEAP_REFUSED) != NULL; }

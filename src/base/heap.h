@@ -61,4 +61,9 @@ void hn_free(hn_heap *heap, void *block); /* takes NULL */
 
 const char *hn_tag_text(hn_tag tag);
 
+/* What a sentence begins with, behind what it is of, where a heap has refused: HN_ERR_MEMORY is also what is said of plans that
+ * are larger than they may be. */
+#define HN_HEAP_REFUSED "out of memory"
+bool hn_heap_has_refused(const char *sentence);
+
 #endif

@@ -9,11 +9,24 @@ static char nothing[1]; /* what an empty string points at; nobody writes to it *
 
 hn_str hn_str_on(hn_heap *heap) { return (hn_str){ .heap = heap, .text = nothing }; }
 
+hn_str hn_str_within(char *room, size_t bytes)
+{
+    room[0] = '\0';
+    return (hn_str){ .text = room, .room = bytes };
+}
+
 void hn_str_free(hn_str *str)
 {
-    if (str->room)
+    if (str->room && str->heap)
         hn_free(str->heap, str->text);
     *str = hn_str_on(str->heap);
+}
+
+void hn_str_end(hn_str *part, hn_str *whole)
+{
+    if (whole->status == HN_OK)
+        whole->status = part->status;
+    hn_str_free(part);
 }
 
 void hn_str_clear(hn_str *str)
@@ -30,7 +43,7 @@ static bool reserve(hn_str *str, size_t n)
         return false;
     if (n < str->room && str->length < str->room - n)
         return true;
-    if (n > SIZE_MAX / 4 || str->length > SIZE_MAX / 4) {
+    if (n > SIZE_MAX / 4 || str->length > SIZE_MAX / 4 || !str->heap) {
         str->status = HN_ERR_MEMORY;
         return false;
     }
@@ -77,7 +90,7 @@ void hn_str_print(hn_str *str, const char *format, ...)
 
 hn_status hn_str_status(const hn_str *str)
 {
-    HN_REQUIRE(str->status == HN_OK, str->status, "out of memory: text of more than %zu bytes",
+    HN_REQUIRE(str->status == HN_OK, str->status, HN_HEAP_REFUSED ": text of more than %zu bytes",
                str->length);
     return HN_OK;
 }

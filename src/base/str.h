@@ -8,14 +8,18 @@
 #include "base/heap.h"
 
 typedef struct hn_str {
-    hn_heap *heap;
+    hn_heap *heap; /* NULL: hn_str_within */
     char *text; /* "" until something is added; never NULL */
     size_t length, room;
     hn_status status;
 } hn_str;
 
 hn_str hn_str_on(hn_heap *heap); /* allocates nothing */
+/* In the caller's room, the NUL too, which it never outgrows: for what is said when there is no memory. */
+hn_str hn_str_within(char *room, size_t bytes);
 void hn_str_free(hn_str *str);   /* and makes it empty again */
+/* The same of a part of a text: what it has lost is lost to the whole. */
+void hn_str_end(hn_str *part, hn_str *whole);
 void hn_str_clear(hn_str *str);  /* keeps its room, and a failure */
 
 void hn_str_add(hn_str *str, const char *text);

@@ -8,6 +8,31 @@
 
 /* ---- making and freeing ---- */
 
+/* In room of its own, for there may be no other: a sentence that is too long for it is its code. */
+static hn_str say_failure(hn_fail_form *fail, const hn_failure *why, bool in_stream, char room[HN_FAILURE_ROOM])
+{
+    hn_failure shorter;
+    hn_str out = hn_str_within(room, HN_FAILURE_ROOM);
+    fail(why, in_stream, &out);
+    if (out.status == HN_OK)
+        return out;
+    hn_refuse_as(&shorter, why->kind, NULL, "%s", hn_failure_code(why));
+    out = hn_str_within(room, HN_FAILURE_ROOM);
+    fail(&shorter, in_stream, &out);
+    return out;
+}
+
+void hn_call_refuse(hn_http_call *call, hn_fail_form *fail, const hn_failure *why)
+{
+    char room[HN_FAILURE_ROOM];
+    const hn_str out = say_failure(fail, why, false, room);
+    if (hn_failure_http(why) == 401)
+        hn_http_add_field(call, "WWW-Authenticate", "Bearer");
+    if (why->kind == HN_REFUSED_LOADING || why->kind == HN_REFUSED_BUSY)
+        hn_http_add_field(call, "Retry-After", "1");
+    hn_http_reply(call, hn_failure_http(why), "application/json", out.text, out.length);
+}
+
 /* Not to be guessed, and never twice in a run: the number goes in too. */
 static void make_id(char *to, size_t room)
 {
@@ -20,10 +45,11 @@ static void make_id(char *to, size_t room)
 
 hn_answer *hn_answer_new(hn_heap *heap, hn_http_call *call, const hn_voice *voice)
 {
-    static const char full[] = "{\"error\":{\"message\":\"out of memory\",\"type\":\"server_error\",\"param\":null,\"code\":null}}";
     hn_answer *a = hn_alloc(heap, HN_TAG_STATE, sizeof *a);
     if (!a) {
-        hn_http_reply(call, 503, "application/json", full, sizeof full - 1);
+        hn_failure why;
+        hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
+        hn_call_refuse(call, voice->fail, &why);
         return NULL;
     }
     a->heap = heap;
@@ -117,24 +143,32 @@ static void end_stream(hn_answer *a, const hn_str *last)
     hn_http_end(call);
 }
 
+static void fail_stream(hn_answer *a)
+{
+    char room[HN_FAILURE_ROOM];
+    const hn_failure failure = a->failure;
+    hn_str out = hn_str_on(a->heap);
+    if (a->voice->fail_stream)
+        a->voice->fail_stream(a, &out);
+    if (!a->voice->fail_stream || out.status != HN_OK) {
+        hn_str_free(&out);
+        out = say_failure(a->voice->fail, &failure, true, room);
+    }
+    end_stream(a, &out);
+    hn_str_free(&out);
+}
+
 void hn_answer_fail(hn_answer *a)
 {
     const hn_failure failure = a->failure;
+    hn_fail_form *fail = a->voice->fail;
     hn_http_call *call = a->call;
-    hn_str out = hn_str_on(a->heap);
-    if (a->has_begun && a->voice->fail_stream)
-        a->voice->fail_stream(a, &out);
-    else
-        a->voice->fail(&failure, a->has_begun, &out);
-    if (a->has_begun)
-        end_stream(a, &out);
-    else {
-        free_answer(a);
-        if (failure.kind == HN_REFUSED_LOADING || failure.kind == HN_REFUSED_BUSY)
-            hn_http_add_field(call, "Retry-After", "1");
-        hn_http_reply(call, hn_failure_http(&failure), "application/json", out.text, out.length);
+    if (a->has_begun) {
+        fail_stream(a);
+        return;
     }
-    hn_str_free(&out);
+    free_answer(a);
+    hn_call_refuse(call, fail, &failure);
 }
 
 void hn_answer_reply(hn_answer *a, const hn_str *json)
@@ -179,6 +213,24 @@ static hn_status keep_token(hn_choice *c, const hn_lm_drawn *drawn, size_t begin
     return HN_OK;
 }
 
+static void cancel_choices(hn_answer *a)
+{
+    for (int32_t i = 0; i < a->n_choices; i++)
+        if (a->choices[i].number >= 0 && !a->choices[i].has_ended)
+            hn_lm_scheduler_cancel(a->model->scheduler, a->choices[i].number);
+}
+
+/* The next of a stream, whole; after one that is lost nothing comes but why. Frees it. */
+static void say(hn_answer *a, hn_str *out)
+{
+    if (a->failure.kind == HN_REFUSED_NOT && hn_str_status(out) != HN_OK) {
+        hn_refuse_by(&a->failure, HN_ERR_MEMORY, NULL);
+        cancel_choices(a);
+    } else if (a->failure.kind == HN_REFUSED_NOT)
+        hn_http_write(a->call, out->text, out->length);
+    hn_str_free(out);
+}
+
 /* Tells what is known of the text up to `to`, and the tokens that lie within. */
 static void tell(hn_choice *c, size_t to, bool ends)
 {
@@ -194,8 +246,7 @@ static void tell(hn_choice *c, size_t to, bool ends)
         return;
     hn_str out = hn_str_on(a->heap);
     a->voice->tell(a, c, &piece, &out);
-    hn_http_write(a->call, out.text, out.length);
-    hn_str_free(&out);
+    say(a, &out);
 }
 
 static void on_text(void *context, size_t to) { tell(context, to, false); }
@@ -208,8 +259,7 @@ static void on_thought(void *context, const char *text, size_t bytes)
         return;
     hn_str out = hn_str_on(a->heap);
     a->voice->think(a, c, text, bytes, &out);
-    hn_http_write(a->call, out.text, out.length);
-    hn_str_free(&out);
+    say(a, &out);
 }
 
 static void on_call(void *context, const hn_lm_call *call)
@@ -220,8 +270,7 @@ static void on_call(void *context, const hn_lm_call *call)
         return;
     hn_str out = hn_str_on(a->heap);
     a->voice->call(a, c, call, &out);
-    hn_http_write(a->call, out.text, out.length);
-    hn_str_free(&out);
+    say(a, &out);
 }
 
 static hn_status begin_hearing(hn_choice *c)
@@ -264,13 +313,6 @@ static void leave(hn_answer *a)
     if (a->next)
         a->next->before = a->before;
     a->next = a->before = NULL;
-}
-
-static void cancel_choices(hn_answer *a)
-{
-    for (int32_t i = 0; i < a->n_choices; i++)
-        if (a->choices[i].number >= 0 && !a->choices[i].has_ended)
-            hn_lm_scheduler_cancel(a->model->scheduler, a->choices[i].number);
 }
 
 static void finish(hn_answer *a)
@@ -355,8 +397,7 @@ static hn_status close_choice(hn_choice *c)
     if (a->streams && a->voice->close) {
         hn_str out = hn_str_on(a->heap);
         a->voice->close(a, c, &out);
-        hn_http_write(a->call, out.text, out.length);
-        hn_str_free(&out);
+        say(a, &out);
     }
     return HN_OK;
 }
@@ -415,14 +456,15 @@ static hn_status ask(hn_answer *a, hn_choice *c)
 static void begin_stream(hn_answer *a)
 {
     hn_str out = hn_str_on(a->heap);
-    hn_http_begin(a->call, 200, a->voice->type);
-    a->has_begun = true;
-    if (a->voice->ping)
-        hn_http_ping_with(a->call, a->voice->ping, strlen(a->voice->ping), 15);
     if (a->voice->begin)
         a->voice->begin(a, &out);
-    hn_http_write(a->call, out.text, out.length);
-    hn_str_free(&out);
+    if (hn_str_status(&out) == HN_OK) {
+        hn_http_begin(a->call, 200, a->voice->type);
+        a->has_begun = true;
+        if (a->voice->ping)
+            hn_http_ping_with(a->call, a->voice->ping, strlen(a->voice->ping), 15);
+    }
+    say(a, &out);
 }
 
 /* On the runner. A choice that cannot be asked ends those that were. */

@@ -14,7 +14,7 @@
 #include "server/http.h"
 #include "server/served_adapters.h"
 
-enum { HN_MOST_CHOICES = 128, HN_MOST_LIKELIEST = 20 };
+enum { HN_MOST_CHOICES = 128, HN_MOST_LIKELIEST = 20, HN_FAILURE_ROOM = 3000 };
 
 typedef struct hn_told_token {
     int32_t id, n_likeliest;
@@ -58,6 +58,9 @@ typedef struct hn_piece {
 
 typedef struct hn_server hn_server;
 
+/* Why, as an API says it: of its own or as an event of a stream. */
+typedef void hn_fail_form(const hn_failure *f, bool in_stream, hn_str *out);
+
 typedef struct hn_voice {
     const char *type; /* of a stream */
     const char *ping; /* what may be sent while it is silent */
@@ -71,7 +74,7 @@ typedef struct hn_voice {
     void (*close)(hn_answer *a, hn_choice *c, hn_str *out);
     void (*finish)(hn_answer *a, hn_str *out);
     void (*whole)(hn_answer *a, hn_str *out);
-    void (*fail)(const hn_failure *f, bool in_stream, hn_str *out);
+    hn_fail_form *fail;
     void (*fail_stream)(hn_answer *a, hn_str *out); /* NULL: as `fail` says it */
 } hn_voice;
 
@@ -134,6 +137,8 @@ void hn_answer_begin(hn_answer *a);
 void hn_answer_reply(hn_answer *a, const hn_str *json);
 /* Ends it with what `a->failure` says. */
 void hn_answer_fail(hn_answer *a);
+/* The same of a call for which there is no answer; no memory is needed to say why. */
+void hn_call_refuse(hn_http_call *call, hn_fail_form *fail, const hn_failure *why);
 
 const hn_told_token *hn_choice_token(const hn_choice *c, size_t i);
 /* Of id i of the prompt; NULL: of the first, which follows nothing. */

@@ -128,7 +128,7 @@ static void add_thoughts(hn_json_writer *w, hn_heap *heap, const hn_json *conten
         hn_json_key(w, "reasoning_content");
         hn_json_add_string(w, all.text);
     }
-    hn_str_free(&all);
+    hn_str_end(&all, w->to);
 }
 
 static void add_call(hn_json_writer *w, const hn_json *block)

@@ -35,8 +35,8 @@ static void add_numbers_base64(hn_json_writer *w, hn_heap *heap, const float *ve
     }
     add_base64(&text, (const unsigned char *)bytes.text, bytes.length);
     hn_json_add_string(w, text.text);
-    hn_str_free(&bytes);
-    hn_str_free(&text);
+    hn_str_end(&bytes, w->to);
+    hn_str_end(&text, w->to);
 }
 
 /* The first `n` numbers, of length 1 again. */

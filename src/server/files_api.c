@@ -125,12 +125,15 @@ static bool prepare(hn_visit *v)
     return take_expiry(v->upload, v->body, &v->why);
 }
 
-/* Back on the office. */
+/* Back on the office. What will be said is there before the record is: who is told of a failure has left no file. */
 static void end_create(hn_task *task)
 {
     hn_visit *v = (hn_visit *)(void *)task;
-    if (v->is_well && hn_upload_record(v->jobs, v->upload, &v->why)) {
-        reply_with(v, v->upload);
+    hn_json_writer w = hn_json_write_to(&v->said);
+    if (v->is_well)
+        tell(v->upload, &w);
+    if (v->is_well && hn_visit_has_said(v) && hn_upload_record(v->jobs, v->upload, &v->why)) {
+        hn_visit_reply(v, 200, &v->said);
         return;
     }
     hn_upload_drop(v->jobs, v->upload);
@@ -258,7 +261,7 @@ static void end_tokens(hn_task *task)
 {
     hn_visit *v = (hn_visit *)(void *)task;
     v->upload->uses--;
-    if (v->is_well)
+    if (v->is_well && hn_visit_has_said(v))
         hn_visit_reply(v, 200, &v->said);
     else
         hn_visit_refuse(v);
@@ -307,27 +310,20 @@ static void get(hn_visit *v)
 
 static void remove_one(hn_visit *v)
 {
-    char rest[32], id[HN_ITEM_ID];
+    char rest[32];
+    hn_json_writer w = hn_json_write_to(&v->said);
     const bool is_there = find(v, rest);
-    if (is_there)
-        memcpy(id, v->upload->id, sizeof id);
-    if (!is_there || *rest || !hn_upload_remove(v->jobs, v->upload, &v->why)) {
-        if (is_there && *rest)
-            hn_refuse_as(&v->why, HN_REFUSED_NO_PATH, NULL, "expected nothing after a file's id");
+    if (is_there && *rest)
+        hn_refuse_as(&v->why, HN_REFUSED_NO_PATH, NULL, "expected nothing after a file's id");
+    if (!is_there || *rest) {
         hn_visit_refuse(v);
         return;
     }
-    hn_str out = hn_str_on(v->jobs->heap);
-    hn_json_writer w = hn_json_write_to(&out);
-    hn_json_begin_object(&w);
-    hn_json_key(&w, "id");
-    hn_json_add_string(&w, id);
-    hn_json_key(&w, "object");
-    hn_json_add_string(&w, "file");
-    hn_json_key(&w, "deleted");
-    hn_json_add_bool(&w, true);
-    hn_json_end_object(&w);
-    hn_visit_reply(v, 200, &out);
+    hn_visit_tell_deleted(&w, v->upload->id, "file");
+    if (hn_visit_has_said(v) && hn_upload_remove(v->jobs, v->upload, &v->why))
+        hn_visit_reply(v, 200, &v->said);
+    else
+        hn_visit_refuse(v);
 }
 
 void hn_api_file_create(hn_server *s, hn_http_call *call) { hn_visit_begin(s, call, create); }

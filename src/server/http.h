@@ -5,7 +5,7 @@
 #ifndef HN_SERVER_HTTP_H
 #define HN_SERVER_HTTP_H
 
-#include "base/heap.h"
+#include "base/str.h"
 
 typedef struct hn_http hn_http;           /* a server: listening sockets, connections, one thread */
 typedef struct hn_http_call hn_http_call; /* one request and its reply */
@@ -62,6 +62,9 @@ typedef struct hn_http_options {
      * wanted. NULL: all are wanted. */
     bool (*on_head)(void *context, hn_http_call *call);
     void (*on_done)(void *context, const hn_http_done *done); /* or NULL */
+    /* Adds JSON to `out`, which has room for 1 KiB and a little more: why the server itself refuses a request, as far as that
+     * could be read. NULL: as OpenAI says it. */
+    void (*on_refusal)(void *context, const hn_http_request *request, int status, const char *reason, hn_str *out);
     void *context;
 } hn_http_options;
 
@@ -89,6 +92,8 @@ void hn_http_set_tag(hn_http_call *call, const char *tag);
 /* One thread at a time for each call; none blocks, none can fail: a client that has no room is gone, and so is one
  * for whose reply there is no memory (it is told 503, or the stream breaks off). */
 
+/* Room for a reply of so many bytes and what was added to its head: hn_http_reply does not lack memory then. False: there is none. */
+bool hn_http_reserve(hn_http_call *call, size_t bytes);
 /* Whole, and ends the call. type: of the body, or NULL. */
 void hn_http_reply(hn_http_call *call, int status, const char *type, const char *body, size_t bytes);
 /* Before the reply begins. Neither has control characters: such a field is left out. */

@@ -159,29 +159,38 @@ static const char *framing(hn_http_call *call, bool is_stream, size_t bytes, cha
     return text;
 }
 
-/* Under the mutex; false: no memory. */
+/* Under the mutex; false: no memory. Nothing is asked of the heap but room in what is said. */
 static bool say_head(hn_http_call *call, int status, const char *type, bool is_stream, size_t bytes)
 {
-    char length[64];
-    hn_str head = hn_str_on(call->http->heap);
+    char length[64], room[HN_HTTP_ROOM_HEAD], more[HN_HTTP_ROOM_HEAD];
+    hn_str head = hn_str_within(room, sizeof room), tail = hn_str_within(more, sizeof more);
     call->has_begun = true;
     call->status = status;
     call->closes = call->closes || atomic_load(&call->http->is_draining);
     framing(call, is_stream, bytes, length, sizeof length);
     hn_str_print(&head, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, hn_http_status_words(status), hn_http_date(call->http));
-    hn_str_add_bytes(&head, call->fields.text, call->fields.length);
     if (type && is_plain(type) && !(call->has_no_body && !length[0]))
-        hn_str_print(&head, "Content-Type: %s\r\n", type);
-    hn_str_add(&head, length);
-    hn_str_add(&head, call->closes ? "Connection: close\r\n\r\n" : call->parse.is_1_1 ? "\r\n" : "Connection: keep-alive\r\n\r\n");
-    const bool is_said = head.status == HN_OK && call->fields.status == HN_OK &&
-                         hn_http_buffer_room(&call->said, call->http->heap, head.length);
-    if (is_said) {
-        hn_http_buffer_add(&call->said, head.text, head.length);
-        atomic_fetch_add(&call->n_waiting, head.length);
-    }
-    hn_str_free(&head);
-    return is_said;
+        hn_str_print(&tail, "Content-Type: %s\r\n", type);
+    hn_str_add(&tail, length);
+    hn_str_add(&tail, call->closes ? "Connection: close\r\n\r\n" : call->parse.is_1_1 ? "\r\n" : "Connection: keep-alive\r\n\r\n");
+    const size_t all = head.length + call->fields.length + tail.length;
+    if (head.status != HN_OK || tail.status != HN_OK || call->fields.status != HN_OK ||
+        !hn_http_buffer_room(&call->said, call->http->heap, all))
+        return false;
+    hn_http_buffer_add(&call->said, head.text, head.length);
+    hn_http_buffer_add(&call->said, call->fields.text, call->fields.length);
+    hn_http_buffer_add(&call->said, tail.text, tail.length);
+    atomic_fetch_add(&call->n_waiting, all);
+    return true;
+}
+
+bool hn_http_reserve(hn_http_call *call, size_t bytes)
+{
+    hn_os_mutex_lock(&call->http->mutex);
+    const bool is_there = call->fields.status == HN_OK && bytes < SIZE_MAX / 8 &&
+                          hn_http_buffer_room(&call->said, call->http->heap, bytes + call->fields.length + 2 * HN_HTTP_ROOM_HEAD);
+    hn_os_mutex_unlock(&call->http->mutex);
+    return is_there;
 }
 
 /* ---- its body ---- */

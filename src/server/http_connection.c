@@ -170,11 +170,9 @@ static bool send_some(hn_http_connection *c)
     return true;
 }
 
-/* An answer of the server's own, whole, of which nothing else has been sent. */
-static void answer(hn_http_connection *c, int status, const char *reason)
+static void say_refusal(int status, const char *reason, hn_str *out)
 {
-    hn_str body = hn_str_on(c->http->heap), head = hn_str_on(c->http->heap);
-    hn_json_writer w = hn_json_write_to(&body);
+    hn_json_writer w = hn_json_write_to(out);
     hn_json_begin_object(&w);
     hn_json_key(&w, "error");
     hn_json_begin_object(&w);
@@ -184,20 +182,28 @@ static void answer(hn_http_connection *c, int status, const char *reason)
     hn_json_add_string(&w, status < 500 ? "invalid_request_error" : "server_error");
     hn_json_end_object(&w);
     hn_json_end_object(&w);
+}
+
+/* An answer of the server's own, whole, of which nothing else has been sent; without memory it goes as far as it goes. */
+static void answer(hn_http_connection *c, int status, const char *reason)
+{
+    enum { BODY = 1200, HEAD = 400 };
+    const hn_http_request *r = c->call ? &c->call->parse.request : &c->parse.request;
+    char room[BODY], text[HEAD + BODY];
+    hn_str body = hn_str_within(room, sizeof room), all = hn_str_within(text, sizeof text);
+    if (c->http->options.on_refusal)
+        c->http->options.on_refusal(c->http->options.context, r, status, reason, &body);
+    else
+        say_refusal(status, reason, &body);
     hn_os_mutex_lock(&c->http->mutex);
-    hn_str_print(&head, "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-                        "Connection: close\r\n\r\n",
-                 status, hn_http_status_words(status), hn_http_date(c->http), body.length);
+    hn_str_print(&all, "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+                       "Connection: close\r\n\r\n%s",
+                 status, hn_http_status_words(status), hn_http_date(c->http), body.length, body.text);
     hn_os_mutex_unlock(&c->http->mutex);
-    if (body.status == HN_OK && head.status == HN_OK &&
-        hn_http_buffer_room(&c->sending, c->http->heap, head.length + body.length)) {
-        hn_http_buffer_add(&c->sending, head.text, head.length);
-        hn_http_buffer_add(&c->sending, body.text, body.length);
-    } else { /* without memory: as it stands, as far as it goes */
-        hn_os_send(c->socket, HN_HTTP_NO_ROOM, sizeof HN_HTTP_NO_ROOM - 1);
-    }
-    hn_str_free(&body);
-    hn_str_free(&head);
+    if (hn_http_buffer_room(&c->sending, c->http->heap, all.length))
+        hn_http_buffer_add(&c->sending, all.text, all.length);
+    else
+        hn_os_send(c->socket, all.text, all.length);
 }
 
 /* Nothing more of this client is understood: what is wrong is said, and that was the last. */
@@ -221,8 +227,12 @@ static void give_up(hn_http_connection *c, hn_http_trouble trouble)
         hn_http_connection_close(c);
         return;
     }
-    hn_os_send(c->socket, HN_HTTP_NO_ROOM, sizeof HN_HTTP_NO_ROOM - 1);
+    c->sending.n = c->sending.sent = 0;
+    answer(c, 503, "there is no memory for this reply");
     part(c);
+    if (c->sending.n)
+        hn_os_send(c->socket, c->sending.bytes, c->sending.n);
+    c->sending.n = 0;
     linger(c);
 }
 

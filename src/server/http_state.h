@@ -17,7 +17,7 @@
 
 #include <stdatomic.h>
 
-enum { HN_HTTP_SCRATCH = 65536, HN_HTTP_TAG = 64, HN_HTTP_SURPLUS = 64 };
+enum { HN_HTTP_SCRATCH = 65536, HN_HTTP_TAG = 64, HN_HTTP_SURPLUS = 64, HN_HTTP_ROOM_HEAD = 400 };
 
 /* What is said where there is no memory to say it with. */
 #define HN_HTTP_NO_ROOM                                                                                                \

@@ -226,7 +226,7 @@ bool hn_job_plan(hn_jobs *jobs, hn_job_plan_of *of, hn_failure *why)
     if (status == HN_OK)
         return true;
     hn_refuse_by(why, status, NULL);
-    if (status == HN_ERR_MEMORY) /* it will not fit tomorrow either */
+    if (status == HN_ERR_MEMORY && !hn_heap_has_refused(hn_error_message())) /* it will not fit tomorrow either */
         hn_refuse_as(why, HN_REFUSED_INVALID, NULL, "%s", hn_error_message());
     return false;
 }

@@ -6,16 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
-void hn_job_metrics_read(const hn_jobs *jobs, const hn_job *job, hn_job_metrics *out)
+hn_status hn_job_metrics_read(const hn_jobs *jobs, const hn_job *job, hn_job_metrics *out)
 {
     char path[HN_KEPT_PATH];
     void *text;
     *out = (hn_job_metrics){ .heap = jobs->heap };
     hn_job_path(jobs, job, "run/metrics.jsonl", path);
-    if (hn_file_read(jobs->heap, path, (size_t)1 << 30, &text, &out->bytes) == HN_OK)
+    if (!hn_os_is_there(path))
+        return HN_OK;
+    const hn_status status = hn_file_read(jobs->heap, path, (size_t)1 << 30, &text, &out->bytes);
+    if (status == HN_OK)
         out->text = text;
     else
         out->bytes = 0;
+    return status;
 }
 
 void hn_job_metrics_free(hn_job_metrics *m)
@@ -91,8 +95,9 @@ static void tell_hyperparameters(const hn_json *settings, hn_json_writer *w)
 static void tell_asked(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w)
 {
     hn_json_text *asked = NULL, *settings = NULL;
-    hn_json_read(jobs->heap, "asked", job->asked.text, job->asked.length, &asked);
-    hn_json_read(jobs->heap, "settings", job->settings.text, job->settings.length, &settings);
+    if (hn_json_read(jobs->heap, "asked", job->asked.text, job->asked.length, &asked) != HN_OK ||
+        hn_json_read(jobs->heap, "settings", job->settings.text, job->settings.length, &settings) != HN_OK)
+        w->to->status = HN_ERR_MEMORY; /* both were read when they were taken */
     const hn_json *root = asked ? hn_json_root(asked) : NULL, *list = settings ? hn_json_root(settings) : NULL;
     const hn_json *method = hn_json_get(root, "method"), *metadata = hn_json_get(root, "metadata");
     hn_json_key(w, "hyperparameters");
@@ -132,8 +137,8 @@ static void take_line(hn_job_progress *p, const hn_json *v)
     p->has_after = p->has_after || step;
 }
 
-/* Read again where the file is another than it was. */
-static const hn_job_progress *read_progress(const hn_jobs *jobs, hn_job *job)
+/* Read again where the file is another than it was. What could not be read is lost to `out`. */
+static const hn_job_progress *read_progress(const hn_jobs *jobs, hn_job *job, hn_str *out)
 {
     char path[HN_KEPT_PATH];
     hn_os_file about = { 0 };
@@ -144,20 +149,26 @@ static const hn_job_progress *read_progress(const hn_jobs *jobs, hn_job *job)
     if (p->bytes == (int64_t)about.bytes && p->modified_ns == about.modified_ns)
         return p;
     *p = (hn_job_progress){ .bytes = (int64_t)about.bytes, .modified_ns = about.modified_ns };
-    hn_job_metrics_read(jobs, job, &m);
+    hn_status status = hn_job_metrics_read(jobs, job, &m);
     for (size_t at = 0; at < m.bytes;) {
         hn_json_text *line;
         const char *end = memchr(m.text + at, '\n', m.bytes - at);
         if (!end)
             break; /* it is being written */
         const size_t n = (size_t)(end - m.text) - at;
-        if (hn_json_read(jobs->heap, "a line", m.text + at, n, &line) == HN_OK) {
+        const hn_status is_read = hn_json_read(jobs->heap, "a line", m.text + at, n, &line);
+        if (is_read == HN_OK) {
             take_line(p, hn_json_root(line));
             hn_json_free(line);
-        }
+        } else if (is_read == HN_ERR_MEMORY)
+            status = is_read;
         at += n + 1;
     }
     hn_job_metrics_free(&m);
+    if (status != HN_OK) {
+        *p = (hn_job_progress){ .bytes = -1 }; /* another time */
+        out->status = HN_ERR_MEMORY;
+    }
     return p;
 }
 
@@ -178,7 +189,7 @@ static void tell_held(hn_json_writer *w, const char *key, const double held[2], 
 
 static void tell_progress(const hn_jobs *jobs, hn_job *job, hn_json_writer *w)
 {
-    const hn_job_progress *p = read_progress(jobs, job);
+    const hn_job_progress *p = read_progress(jobs, job, w->to);
     const double left = p->n_seconds ? p->seconds / (double)p->n_seconds * (double)(job->steps - p->step) : 0;
     number(w, "estimated_finish",
            job->state == HN_JOB_RUNNING && p->n_seconds ? hn_clock_wall_ns() / 1000000000 + (int64_t)left + 1 : 0);
@@ -219,7 +230,7 @@ void hn_job_tell(const hn_jobs *jobs, hn_job *job, hn_json_writer *w)
 
 void hn_job_tell_checkpoint(const hn_jobs *jobs, hn_job *job, const char *id, const char *served, hn_json_writer *w)
 {
-    const hn_job_progress *p = read_progress(jobs, job);
+    const hn_job_progress *p = read_progress(jobs, job, w->to);
     hn_json_begin_object(w);
     text(w, "id", id);
     text(w, "object", "fine_tuning.job.checkpoint");

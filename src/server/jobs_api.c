@@ -18,30 +18,29 @@ static void reply_with(hn_visit *v, hn_job *job)
 
 /* ---- one more ---- */
 
+/* What will be said is there before the record is: who is told of a failure has left no job. */
 static void end_create(hn_task *task)
 {
     hn_visit *v = (hn_visit *)(void *)task;
     hn_job *job = v->job;
-    if (v->is_well && hn_field_bool(v->body, "dry_run", false)) {
-        hn_str out = hn_str_on(v->jobs->heap);
-        hn_json_writer w = hn_json_write_to(&out);
-        hn_job_tell(v->jobs, job, &w);
-        hn_job_hold(v->jobs, job, -1);
-        hn_job_drop(v->jobs, job);
-        hn_visit_reply(v, 200, &out);
-        return;
-    }
+    hn_json_writer w = hn_json_write_to(&v->said);
+    const bool is_dry = hn_field_bool(v->body, "dry_run", false);
     if (v->is_well) {
         hn_job_note_add(job, "info", "%lld examples, %lld steps, %.3g GiB: it waits for its turn", (long long)job->examples,
                         (long long)job->steps, (double)job->bytes / 0x1p30);
-        if (hn_job_record(v->jobs, job, &v->why)) {
-            reply_with(v, job);
-            return;
-        }
+        job->is_listed = !is_dry;
+        hn_job_tell(v->jobs, job, &w);
+        v->is_well = hn_visit_has_said(v);
     }
-    hn_job_hold(v->jobs, job, -1);
-    hn_job_drop(v->jobs, job);
-    hn_visit_refuse(v);
+    const bool is_kept = v->is_well && !is_dry && hn_job_record(v->jobs, job, &v->why);
+    if (!is_kept) {
+        hn_job_hold(v->jobs, job, -1);
+        hn_job_drop(v->jobs, job);
+    }
+    if (is_kept || (v->is_well && is_dry))
+        hn_visit_reply(v, 200, &v->said);
+    else
+        hn_visit_refuse(v);
 }
 
 static void plan(hn_task *task)
@@ -105,13 +104,15 @@ static void create(hn_visit *v)
 /* ---- all of them ---- */
 
 /* Whether its metadata are those that were asked for. */
-static bool has_metadata(const hn_jobs *jobs, const hn_job *job, const hn_json *wanted)
+static bool has_metadata(const hn_jobs *jobs, const hn_job *job, const hn_json *wanted, hn_str *out)
 {
     hn_json_text *asked;
     if (!wanted)
         return true;
-    if (hn_json_read(jobs->heap, "asked", job->asked.text, job->asked.length, &asked) != HN_OK)
+    if (hn_json_read(jobs->heap, "asked", job->asked.text, job->asked.length, &asked) != HN_OK) {
+        out->status = HN_ERR_MEMORY;
         return false;
+    }
     const hn_json *metadata = hn_json_get(hn_json_root(asked), "metadata");
     bool is_so = wanted->kind == HN_JSON_OBJECT || !metadata;
     for (const hn_json *v = wanted->kind == HN_JSON_OBJECT ? wanted->as.children.first : NULL; v && is_so; v = v->next) {
@@ -164,7 +165,7 @@ static void list(hn_visit *v)
         hn_job *job = jobs->jobs[i];
         if (!job->is_listed || strcmp(job->owner, v->owner) != 0)
             continue;
-        if (is_after && has_metadata(jobs, job, metadata)) {
+        if (is_after && has_metadata(jobs, job, metadata, &out)) {
             has_more = !left;
             if (left-- > 0)
                 hn_job_tell(jobs, job, &w);
@@ -237,8 +238,8 @@ static void tell_event(hn_heap *heap, const hn_job *job, const event *e, hn_json
 {
     char id[80], said[HN_LONG_TEXT];
     hn_json_text *line = NULL;
-    if (e->line)
-        hn_json_read(heap, "a line", e->line, e->bytes, &line);
+    if (e->line && hn_json_read(heap, "a line", e->line, e->bytes, &line) == HN_ERR_MEMORY)
+        w->to->status = HN_ERR_MEMORY;
     event_id(job, e, id);
     hn_json_begin_object(w);
     hn_json_key(w, "id");
@@ -292,11 +293,12 @@ static void events(hn_visit *v)
     const char *after = hn_field_text(v->body, "after", NULL);
     int64_t left = hn_field_int(v->body, "limit", 20);
     bool is_after = !after, has_more = false;
-    hn_job_metrics_read(v->jobs, v->job, &m);
-    event *all = gather(v->jobs, v->job, &m, &n);
+    const hn_status status = hn_job_metrics_read(v->jobs, v->job, &m);
+    event *all = status == HN_OK ? gather(v->jobs, v->job, &m, &n) : NULL;
     if (!all) {
         hn_job_metrics_free(&m);
-        hn_refuse_by(&v->why, HN_ERR_MEMORY, NULL);
+        hn_refuse_by(&v->why, status == HN_OK ? HN_ERR_MEMORY : status, NULL);
+        hn_jobs_clean(v->jobs, v->why.message, sizeof v->why.message);
         hn_visit_refuse(v);
         return;
     }
@@ -403,23 +405,14 @@ static void remove_model(hn_visit *v)
 {
     const char *name = hn_http_request_of(v->call)->path + strlen("/v1/models/");
     hn_job *job = find_served(v->jobs, name, v->owner);
+    hn_json_writer w = hn_json_write_to(&v->said);
     if (!job)
         hn_refuse_as(&v->why, HN_REFUSED_NO_OBJECT, "model", "%.200s: no job of yours trained a model of this name", name);
-    if (!job || !hn_job_put_away(v->jobs, job, &v->why)) {
+    hn_visit_tell_deleted(&w, name, "model");
+    if (job && hn_visit_has_said(v) && hn_job_put_away(v->jobs, job, &v->why))
+        hn_visit_reply(v, 200, &v->said);
+    else
         hn_visit_refuse(v);
-        return;
-    }
-    hn_str out = hn_str_on(v->jobs->heap);
-    hn_json_writer w = hn_json_write_to(&out);
-    hn_json_begin_object(&w);
-    hn_json_key(&w, "id");
-    hn_json_add_string(&w, name);
-    hn_json_key(&w, "object");
-    hn_json_add_string(&w, "model");
-    hn_json_key(&w, "deleted");
-    hn_json_add_bool(&w, true);
-    hn_json_end_object(&w);
-    hn_visit_reply(v, 200, &out);
 }
 
 void hn_api_model_delete(hn_server *s, hn_http_call *call) { hn_visit_begin(s, call, remove_model); }

@@ -175,13 +175,13 @@ void hn_jobs_serve_all(hn_jobs *jobs);
 void hn_job_tell(const hn_jobs *jobs, hn_job *job, hn_json_writer *w);
 void hn_job_tell_checkpoint(const hn_jobs *jobs, hn_job *job, const char *id, const char *served, hn_json_writer *w);
 
-/* Lines of metrics.jsonl, from the first; NULL: there are none. */
+/* Lines of metrics.jsonl, from the first; NULL: there are none. After a failure *out is empty. */
 typedef struct hn_job_metrics {
     hn_heap *heap;
     char *text;
     size_t bytes;
 } hn_job_metrics;
-void hn_job_metrics_read(const hn_jobs *jobs, const hn_job *job, hn_job_metrics *out);
+hn_status hn_job_metrics_read(const hn_jobs *jobs, const hn_job *job, hn_job_metrics *out);
 void hn_job_metrics_free(hn_job_metrics *m);
 
 /* ---- visits: requests on the office ---- */
@@ -202,7 +202,7 @@ typedef struct hn_visit {
     hn_upload *upload;
     hn_job *job;
     hn_job_plan_of plan;
-    hn_str said; /* what the reader made */
+    hn_str said; /* what will be replied, where it is made before */
     bool is_well;
     hn_failure why;
 } hn_visit;
@@ -212,6 +212,10 @@ void hn_visit_begin(hn_server *server, hn_http_call *call, void (*run)(hn_visit 
 /* To the reader, or ended where that takes nothing any more: false. */
 bool hn_visit_to_reader(hn_visit *v, void (*run)(hn_task *task));
 void hn_visit_to_office(hn_visit *v, void (*run)(hn_task *task));
+void hn_visit_tell_deleted(hn_json_writer *w, const char *id, const char *object);
+/* Ends what will be said, and makes room for the reply: what is done from there on is told of. False, and refused: there is no memory
+ * for it. */
+bool hn_visit_has_said(hn_visit *v);
 /* Each ends it. */
 void hn_visit_reply(hn_visit *v, int status, hn_str *json); /* and frees the text */
 void hn_visit_refuse(hn_visit *v);

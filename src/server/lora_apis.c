@@ -24,7 +24,7 @@ static void say(const hn_answer *a, const char *name, bool is_there, hn_str *out
     hn_json_add_bool(&w, is_there);
     hn_json_end_object(&w);
     hn_str_add(out, "\n");
-    hn_str_free(&id);
+    hn_str_end(&id, out);
 }
 
 /* A name that is none is refused with the order: no file is looked for. */

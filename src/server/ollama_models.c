@@ -8,8 +8,13 @@
 
 static void reply(hn_http_call *call, hn_str *out)
 {
-    const bool is_well = hn_str_status(out) == HN_OK;
-    hn_http_reply(call, is_well ? 200 : 503, is_well ? "application/json" : NULL, is_well ? out->text : "", is_well ? out->length : 0);
+    hn_failure why;
+    if (hn_str_status(out) == HN_OK)
+        hn_http_reply(call, 200, "application/json", out->text, out->length);
+    else {
+        hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
+        hn_call_refuse(call, hn_ollama_fail, &why);
+    }
     hn_str_free(out);
 }
 
@@ -77,10 +82,15 @@ static const hn_voice voice = { .fail = hn_ollama_fail };
 static void add_meta(hn_json_writer *w, const hn_answer *a, const char *key, const char *as)
 {
     size_t bytes = 0;
-    if (hn_lm_meta(a->model->lm, key, NULL, 0, &bytes) != HN_OK)
-        return;
-    char *text = hn_alloc(a->heap, HN_TAG_TEXT, bytes + 1);
-    if (text && hn_lm_meta(a->model->lm, key, text, bytes + 1, &bytes) == HN_OK) {
+    hn_status status = hn_lm_meta(a->model->lm, key, NULL, 0, &bytes);
+    char *text = status == HN_OK ? hn_alloc(a->heap, HN_TAG_TEXT, bytes + 1) : NULL;
+    if (text)
+        status = hn_lm_meta(a->model->lm, key, text, bytes + 1, &bytes);
+    else if (status == HN_OK)
+        status = HN_ERR_MEMORY;
+    if (status == HN_ERR_MEMORY)
+        w->to->status = status;
+    else if (status == HN_OK) {
         hn_json_key(w, as);
         hn_json_add_string(w, text);
     }

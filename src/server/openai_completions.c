@@ -34,17 +34,17 @@ static void add_piece(hn_json_writer *w, const hn_answer *a, int32_t id)
     hn_str text = hn_str_on(a->heap);
     piece_text(a, id, &text);
     hn_json_add_string(w, text.text);
-    hn_str_free(&text);
+    hn_str_end(&text, w->to);
 }
 
-static bool is_told(const hn_answer *a, const hn_told_token *t, int32_t n, const char *text)
+static bool is_told(const hn_answer *a, const hn_told_token *t, int32_t n, const char *text, hn_str *to)
 {
     bool is_there = false;
     for (int32_t k = 0; k < n && !is_there; k++) {
         hn_str other = hn_str_on(a->heap);
         piece_text(a, t->likeliest[k].id, &other);
         is_there = !strcmp(other.text, text);
-        hn_str_free(&other);
+        hn_str_end(&other, to);
     }
     return is_there;
 }
@@ -57,11 +57,11 @@ static void add_likeliest(hn_json_writer *w, const hn_answer *a, const hn_told_t
         const bool is_own = k == t->n_likeliest;
         hn_str text = hn_str_on(a->heap);
         piece_text(a, is_own ? t->id : t->likeliest[k].id, &text);
-        if (!is_told(a, t, k, text.text)) {
+        if (!is_told(a, t, k, text.text, w->to)) {
             hn_json_key(w, text.text);
             hn_json_add_double(w, is_own ? t->log_probability : t->likeliest[k].log_probability);
         }
-        hn_str_free(&text);
+        hn_str_end(&text, w->to);
     }
     hn_json_end_object(w);
 }
@@ -148,7 +148,7 @@ static void add_choice(hn_json_writer *w, const hn_choice *c, int32_t index, con
     hn_json_key(w, "finish_reason");
     reason ? hn_json_add_string(w, reason) : hn_json_add_null(w);
     hn_json_end_object(w);
-    hn_str_free(&both);
+    hn_str_end(&both, w->to);
 }
 
 static void add_event(hn_answer *a, hn_choice *c, const hn_piece *piece, const char *reason, bool echoes, hn_str *out)

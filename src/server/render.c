@@ -23,7 +23,7 @@ static bool add_parts(hn_json_writer *w, hn_heap *heap, const hn_json *parts, hn
     }
     const hn_json joined = { .kind = HN_JSON_STRING, .as.string = { all.text, all.length } };
     hn_json_add_scalar(w, &joined);
-    hn_str_free(&all);
+    hn_str_end(&all, w->to);
     return true;
 }
 

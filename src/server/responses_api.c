@@ -29,14 +29,15 @@ static void add_whole(hn_answer *a, const char *status, hn_str *to)
     hn_responses_object(&w, a, status, is_to_keep(a));
     bool is_kept = is_to_keep(a) && hn_str_status(&out) == HN_OK && hn_str_status(&json) == HN_OK;
     is_kept = is_kept && hn_responses_keep(&a->server->responses, a->asker, id, json.text, a->items.text, out.text);
-    if (is_kept || !is_to_keep(a))
-        hn_str_add_bytes(to, json.text, json.length);
-    else {
-        w = hn_json_write_to(to);
-        hn_responses_object(&w, a, status, false);
-    }
     hn_str_free(&out);
+    if (is_kept || !is_to_keep(a)) {
+        hn_str_add_bytes(to, json.text, json.length);
+        hn_str_end(&json, to);
+        return;
+    }
     hn_str_free(&json);
+    w = hn_json_write_to(to);
+    hn_responses_object(&w, a, status, false);
 }
 
 static const char *status_of(const hn_choice *c) { return c->h.stopped_by || c->end == HN_LM_DONE ? "completed" : "incomplete"; }
@@ -258,7 +259,7 @@ static void finish(hn_answer *a, hn_str *out)
     hn_json_key(&w, "response");
     hn_json_add_json(&w, whole.text, whole.length);
     end_event(&w);
-    hn_str_free(&whole);
+    hn_str_end(&whole, out);
 }
 
 static void whole(hn_answer *a, hn_str *out)
@@ -402,8 +403,11 @@ static void reply_items(hn_server *s, hn_http_call *call_of, const hn_str *in)
     if (is_well) {
         hn_json_writer w = hn_json_write_to(&out);
         add_list(&w, hn_json_root(items), &page);
+        is_well = hn_str_status(&out) == HN_OK || hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
+    }
+    if (is_well)
         hn_http_reply(call_of, 200, "application/json", out.text, out.length);
-    } else
+    else
         hn_api_refuse(s, call_of, &why);
     hn_json_free(items);
     hn_str_free(&all);
@@ -423,6 +427,8 @@ void hn_api_response_get(hn_server *s, hn_http_call *call_of)
         memcpy(id, path, n);
     if (!*id || !hn_responses_find(&s->responses, hn_server_asker(s, call_of), id, &json, &in, NULL))
         refuse(s, call_of, HN_REFUSED_NO_OBJECT, "there is no such response", path);
+    else if (hn_str_status(&json) != HN_OK || hn_str_status(&in) != HN_OK)
+        refuse(s, call_of, HN_REFUSED_NO_ROOM, "out of memory", path);
     else if (wants_items)
         reply_items(s, call_of, &in);
     else if (*query)

@@ -139,7 +139,7 @@ static bool keep_items(hn_answer *a, hn_failure *why)
     const bool is_there = !before || hn_responses_find(&a->server->responses, a->asker, before, NULL, &a->items, &out);
     hn_str_add(&a->items, a->items.length && out.length ? "," : "");
     hn_str_add(&a->items, out.text);
-    hn_str_free(&out);
+    hn_str_end(&out, &a->items);
     if (!is_there)
         return hn_refuse_as(why, HN_REFUSED_NO_OBJECT, "previous_response_id", "previous_response_id: there is no response %.100s", before);
     if (input && input->kind == HN_JSON_STRING)
@@ -149,9 +149,9 @@ static bool keep_items(hn_answer *a, hn_failure *why)
             return false;
         keep_item(a, v, number++);
     }
-    if (!a->items.length)
-        return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "input", "input: expected a text or items");
-    return hn_str_status(&a->items) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "input");
+    if (hn_str_status(&a->items) != HN_OK)
+        return hn_refuse_by(why, HN_ERR_MEMORY, "input");
+    return a->items.length || hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "input", "input: expected a text or items");
 }
 
 /* ---- items as messages ---- */
@@ -283,6 +283,7 @@ static bool add_messages(hn_json_writer *w, hn_answer *a, hn_failure *why)
     hn_str all = hn_str_on(a->heap);
     hn_json_text *items = NULL;
     hn_str_print(&all, "[%s]", a->items.text);
+    all.status = all.status == HN_OK ? a->items.status : all.status;
     const hn_status status = hn_str_status(&all) == HN_OK ? hn_json_read(a->heap, "input", all.text, all.length, &items) : HN_ERR_MEMORY;
     hn_str_free(&all);
     if (status != HN_OK)

@@ -12,7 +12,7 @@ typedef struct route {
     const char *method, *path;
     void (*answer)(hn_server *server, hn_http_call *call);
     right right;
-    void (*fail)(const hn_failure *f, bool in_stream, hn_str *out);
+    hn_fail_form *fail;
 } route;
 
 static const route routes[] = {
@@ -29,20 +29,18 @@ static bool is_path(const char *pattern, const char *path)
     return pattern[n - 1] == '*' ? !strncmp(pattern, path, n - 1) && path[n - 1] : !strcmp(pattern, path);
 }
 
+hn_fail_form *hn_api_form(const char *path)
+{
+    int i = 0;
+    while (i < N_ROUTES && !(path && is_path(routes[i].path, path)))
+        i++;
+    return i < N_ROUTES ? routes[i].fail : hn_openai_fail;
+}
+
 void hn_api_refuse(hn_server *s, hn_http_call *call, const hn_failure *why)
 {
-    hn_str out = hn_str_on(s->heap);
-    const char *path = hn_http_request_of(call)->path;
-    int i = 0;
-    while (i < N_ROUTES && !is_path(routes[i].path, path))
-        i++;
-    (i < N_ROUTES ? routes[i].fail : hn_openai_fail)(why, false, &out);
-    if (hn_failure_http(why) == 401)
-        hn_http_add_field(call, "WWW-Authenticate", "Bearer");
-    if (why->kind == HN_REFUSED_LOADING || why->kind == HN_REFUSED_BUSY)
-        hn_http_add_field(call, "Retry-After", "1");
-    hn_http_reply(call, hn_failure_http(why), "application/json", out.text, out.length);
-    hn_str_free(&out);
+    (void)s;
+    hn_call_refuse(call, hn_api_form(hn_http_request_of(call)->path), why);
 }
 
 /* 405 names what the path takes. */

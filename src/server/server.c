@@ -117,6 +117,17 @@ static void on_done(void *context, const hn_http_done *done)
         s->by_status[done->status]++;
 }
 
+/* What HTTP refuses, in the form of what was asked. */
+static void on_refusal(void *context, const hn_http_request *r, int status, const char *reason, hn_str *out)
+{
+    hn_failure why;
+    const hn_failure_kind kind = status == 413 ? HN_REFUSED_TOO_LARGE : status == 503 ? HN_REFUSED_NO_ROOM :
+                                 status >= 500 ? HN_REFUSED_INTERNAL : HN_REFUSED_INVALID;
+    (void)context;
+    hn_refuse_as(&why, kind, NULL, "%s", reason);
+    hn_api_form(r->path)(&why, false, out);
+}
+
 /* ---- beginning and end ---- */
 
 static hn_status open_server(hn_server *s)
@@ -126,6 +137,7 @@ static hn_status open_server(hn_server *s)
     http.on_call = on_call;
     http.on_head = on_head;
     http.on_done = on_done;
+    http.on_refusal = on_refusal;
     http.context = s;
     HN_TRY(hn_worker_start(&s->desk, NULL, NULL));
     HN_TRY(hn_http_open(&s->http, &http));

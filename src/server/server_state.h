@@ -33,6 +33,8 @@ bool hn_server_admits(hn_server *server, hn_http_call *call, hn_failure *why);
 uint64_t hn_server_asker(const hn_server *server, const hn_http_call *call);
 /* Gives a call to the API that it is for; on the desk. */
 void hn_server_route(hn_server *server, hn_http_call *call);
+/* How the API that a path is of says why not; NULL: none is known yet. */
+hn_fail_form *hn_api_form(const char *path);
 /* Refuses a call before there is an answer. */
 void hn_api_refuse(hn_server *server, hn_http_call *call, const hn_failure *why);
 

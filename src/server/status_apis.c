@@ -6,10 +6,13 @@
 
 static void reply(hn_http_call *call, int status, const char *type, hn_str *out)
 {
-    if (hn_str_status(out) != HN_OK)
-        hn_http_reply(call, 503, NULL, "", 0);
-    else
+    hn_failure why;
+    if (hn_str_status(out) == HN_OK)
         hn_http_reply(call, status, type, out->text, out->length);
+    else {
+        hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
+        hn_call_refuse(call, hn_api_form(NULL), &why);
+    }
     hn_str_free(out);
 }
 

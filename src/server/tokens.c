@@ -72,7 +72,7 @@ static bool apply_template(hn_answer *a, hn_str *out, hn_failure *why)
         hn_json_add_scalar(&w, &said);
         hn_json_end_object(&w);
     }
-    hn_str_free(&text);
+    hn_str_end(&text, out);
     return is_well;
 }
 

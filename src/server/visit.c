@@ -67,9 +67,30 @@ void hn_visit_refuse(hn_visit *v)
     end(v);
 }
 
+void hn_visit_tell_deleted(hn_json_writer *w, const char *id, const char *object)
+{
+    hn_json_begin_object(w);
+    hn_json_key(w, "id");
+    hn_json_add_string(w, id);
+    hn_json_key(w, "object");
+    hn_json_add_string(w, object);
+    hn_json_key(w, "deleted");
+    hn_json_add_bool(w, true);
+    hn_json_end_object(w);
+}
+
+bool hn_visit_has_said(hn_visit *v)
+{
+    hn_str_add_char(&v->said, '\n');
+    if (hn_str_status(&v->said) == HN_OK && hn_http_reserve(v->call, v->said.length))
+        return true;
+    return hn_refuse_as(&v->why, HN_REFUSED_NO_ROOM, NULL, "there is no memory for the reply");
+}
+
 void hn_visit_reply(hn_visit *v, int status, hn_str *json)
 {
-    hn_str_add_char(json, '\n');
+    if (json != &v->said)
+        hn_str_add_char(json, '\n');
     if (hn_str_status(json) == HN_OK)
         hn_http_reply(v->call, status, "application/json", json->text, json->length);
     else {
