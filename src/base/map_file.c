@@ -255,25 +255,48 @@ void hn_map_file_close(hn_map_file *map)
 
 /* ---- what became of them ---- */
 
+/* Whether it is shorter than it was by more than zeros; under the lock. *has: bytes that it has now. */
+static bool was_cut(mapping *m, uint64_t *has)
+{
+    hn_os_file about;
+    if (!atomic_load(&m->end) || is_whole(m))
+        return false;
+    const bool is_known = hn_os_about_open(m->file, &about);
+    const bool is_gone = m->last && !*m->last; /* it may have grown again */
+    if (!atomic_load(&m->is_cut) && !is_gone && is_known && about.bytes >= m->stamp.bytes)
+        return false;
+    *has = is_known ? about.bytes : 0;
+    atomic_store(&m->is_cut, true); /* whatever it becomes later, parts of it were not there */
+    return true;
+}
+
+static hn_status refuse_cut(const char *name, uint64_t had, uint64_t has)
+{
+    return hn_fail(HN_ERR_IO, "%s: was cut short while it was read: it had %llu bytes, now %llu", name, (unsigned long long)had,
+                   (unsigned long long)has);
+}
+
+hn_status hn_map_file_check(const hn_map_file *map)
+{
+    mapping *m = &mappings[map->slot ? map->slot - 1 : 0];
+    uint64_t has = 0;
+    hn_os_mutex_lock(&lock);
+    const bool is_cut = map->slot && was_cut(m, &has);
+    hn_os_mutex_unlock(&lock);
+    return is_cut ? refuse_cut(m->name, m->stamp.bytes, has) : HN_OK;
+}
+
 static hn_status check(const void *owner, bool is_end)
 {
     char name[NAME] = "";
     uint64_t had = 0, has = 0;
     hn_os_mutex_lock(&lock);
     for (int i = 0; i < atomic_load(&n_used) && !name[0]; i++) {
-        hn_os_file about;
         mapping *m = &mappings[i];
-        if (!atomic_load(&m->end) || (owner && m->owner != owner) || (is_end && m->is_settled) ||
-            is_whole(m))
-            continue;
-        const bool is_known = hn_os_about_open(m->file, &about);
-        const bool is_gone = m->last && !*m->last; /* it may have grown again */
-        if (!atomic_load(&m->is_cut) && !is_gone && is_known && about.bytes >= m->stamp.bytes)
+        if ((owner && m->owner != owner) || (is_end && m->is_settled) || !was_cut(m, &has))
             continue;
         memcpy(name, m->name, sizeof name);
         had = m->stamp.bytes;
-        has = is_known ? about.bytes : 0;
-        atomic_store(&m->is_cut, true); /* whatever it becomes later, parts of it were not there */
     }
     if (!name[0] && !owner && cut_before[0]) {
         memcpy(name, cut_before, sizeof name);
@@ -281,10 +304,7 @@ static hn_status check(const void *owner, bool is_end)
         has = cut_has;
     }
     hn_os_mutex_unlock(&lock);
-    HN_REQUIRE(!name[0], HN_ERR_IO,
-               "%s: was cut short while it was read: it had %llu bytes, now %llu", name,
-               (unsigned long long)had, (unsigned long long)has);
-    return HN_OK;
+    return name[0] ? refuse_cut(name, had, has) : HN_OK;
 }
 
 hn_status hn_map_check(const void *owner) { return check(owner, false); }

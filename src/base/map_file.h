@@ -33,6 +33,8 @@ void hn_map_release(const void *data, size_t bytes);
 bool hn_map_has(const void *data);
 void hn_map_file_close(hn_map_file *map); /* and zeroes it; takes a zeroed one */
 
+/* As hn_map_check, of this one alone. */
+hn_status hn_map_file_check(const hn_map_file *map);
 /* HN_ERR_IO, by name, if a mapped file of `owner`, or NULL: of anybody, is shorter than it was by more than
  * zeros. To be asked before anything that was computed from one is handed out; of files that are whole it
  * costs a look at a byte of each. */

@@ -190,7 +190,7 @@ hn_status hn_adapter_read(hn_adapter **out, hn_heap *heap, const hn_model *model
         return HN_ERR_MEMORY;
     a->heap = heap;
     a->model = model;
-    hn_status status = hn_gguf_open(heap, path, &a->file);
+    hn_status status = hn_gguf_read(heap, path, &a->file);
     if (status == HN_OK) {
         a->all = hn_gguf_weights(a->file);
         status = check_keys(a);

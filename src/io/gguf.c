@@ -15,6 +15,7 @@ struct hn_gguf {
     hn_gguf_part *parts;
     int n_parts;
     hn_weights weights;
+    hn_status (*read_part)(hn_heap *heap, const char *path, hn_gguf_part *out);
 };
 
 typedef struct split {
@@ -59,7 +60,7 @@ static hn_status open_part(hn_gguf *gguf, const char *path, const split *expecte
     split found;
     HN_TRY(part_path(path, expected, no, name, sizeof name));
     gguf->n_parts = no + 1;
-    HN_TRY(hn_gguf_part_open(gguf->heap, name, &gguf->parts[no]));
+    HN_TRY(gguf->read_part(gguf->heap, name, &gguf->parts[no]));
     HN_TRY(read_split(&gguf->parts[no].meta, &found));
     HN_REQUIRE(found.no == no && found.count == expected->count, HN_ERR_FORMAT,
                "%s: is part %lld of %lld: expected part %d of %lld", name,
@@ -72,7 +73,7 @@ static hn_status open_parts(hn_gguf *gguf, const char *path)
 {
     hn_gguf_part named;
     split s = { 0, 1, -1 };
-    hn_status status = hn_gguf_part_open(gguf->heap, path, &named);
+    hn_status status = gguf->read_part(gguf->heap, path, &named);
     if (status == HN_OK)
         status = read_split(&named.meta, &s);
     if (status == HN_OK) {
@@ -113,13 +114,14 @@ static hn_status gather_tensors(hn_gguf *gguf)
     return hn_weights_index(gguf->heap, all);
 }
 
-hn_status hn_gguf_open(hn_heap *heap, const char *path, hn_gguf **out)
+static hn_status open_by(hn_status (*read)(hn_heap *, const char *, hn_gguf_part *), hn_heap *heap, const char *path, hn_gguf **out)
 {
     *out = NULL;
     hn_gguf *gguf = hn_alloc(heap, HN_TAG_FILE, sizeof *gguf);
     if (!gguf)
         return HN_ERR_MEMORY;
     gguf->heap = heap;
+    gguf->read_part = read;
     gguf->path = hn_strdup(heap, HN_TAG_FILE, path);
     hn_status status = gguf->path ? open_parts(gguf, path) : HN_ERR_MEMORY;
     if (status == HN_OK)
@@ -135,6 +137,10 @@ hn_status hn_gguf_open(hn_heap *heap, const char *path, hn_gguf **out)
     *out = gguf;
     return HN_OK;
 }
+
+hn_status hn_gguf_open(hn_heap *heap, const char *path, hn_gguf **out) { return open_by(hn_gguf_part_open, heap, path, out); }
+
+hn_status hn_gguf_read(hn_heap *heap, const char *path, hn_gguf **out) { return open_by(hn_gguf_part_read, heap, path, out); }
 
 void hn_gguf_close(hn_gguf *gguf)
 {

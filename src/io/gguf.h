@@ -15,6 +15,8 @@ typedef struct hn_gguf hn_gguf;
 /* HN_ERR_IO; HN_ERR_FORMAT for what is malformed, and, said apart, for what was cut off;
  * HN_ERR_UNSUPPORTED for other versions and byte orders. */
 hn_status hn_gguf_open(hn_heap *heap, const char *path, hn_gguf **out);
+/* The same read into memory: whatever becomes of the file, what was read stays. For what is small and used for long. */
+hn_status hn_gguf_read(hn_heap *heap, const char *path, hn_gguf **out);
 void hn_gguf_close(hn_gguf *gguf); /* takes NULL */
 
 /* They live as long as the file is open. Without the keys `split.*`. */

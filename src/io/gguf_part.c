@@ -3,6 +3,7 @@
 #include "io/gguf_part.h"
 
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "io/encoding.h"
 #include "quant/gguf_type.h"
@@ -286,6 +287,17 @@ hn_status hn_gguf_part_open(hn_heap *heap, const char *path, hn_gguf_part *out)
     return hn_gguf_part_parse(heap, out->path, out->map.data, out->map.bytes, out);
 }
 
+hn_status hn_gguf_part_read(hn_heap *heap, const char *path, hn_gguf_part *out)
+{
+    size_t bytes;
+    *out = (hn_gguf_part){ .heap = heap };
+    out->path = hn_strdup(heap, HN_TAG_FILE, path);
+    if (!out->path)
+        return HN_ERR_MEMORY;
+    HN_TRY(hn_file_read(heap, path, SIZE_MAX / 4, &out->copy, &bytes));
+    return hn_gguf_part_parse(heap, out->path, out->copy, bytes, out);
+}
+
 void hn_gguf_part_close(hn_gguf_part *part)
 {
     for (size_t i = 0; i < part->n_tensors; i++)
@@ -294,6 +306,7 @@ void hn_gguf_part_close(hn_gguf_part *part)
         hn_free(part->heap, part->tensors);
         hn_meta_free(&part->meta);
         hn_free(part->heap, part->path);
+        hn_free(part->heap, part->copy);
     }
     hn_map_file_close(&part->map);
     *part = (hn_gguf_part){ 0 };

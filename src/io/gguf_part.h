@@ -9,7 +9,8 @@
 typedef struct hn_gguf_part {
     hn_heap *heap;
     char *path;
-    hn_map_file map;
+    hn_map_file map; /* or */
+    void *copy;      /* of one that was read */
     int version;
     hn_meta meta;
     hn_weight_entry *tensors; /* names are on the heap */
@@ -20,6 +21,8 @@ enum { HN_GGUF_ALIGNMENT = 32, HN_GGUF_MIN_ALIGNMENT = 8, HN_GGUF_MAX_ALIGNMENT 
 
 /* What failed is left for hn_gguf_part_close to release, and can be closed twice. */
 hn_status hn_gguf_part_open(hn_heap *heap, const char *path, hn_gguf_part *out);
+/* All of it is read, and the file is nobody's any more. */
+hn_status hn_gguf_part_read(hn_heap *heap, const char *path, hn_gguf_part *out);
 /* The same of bytes in memory, which must outlive it; `name` begins messages. */
 hn_status hn_gguf_part_parse(hn_heap *heap, const char *name, const void *file, size_t bytes,
                              hn_gguf_part *out);

@@ -81,11 +81,16 @@ static hn_status begins(const void *context)
     return hp->final_softcap > 0 ? check_named(m, head) : HN_OK;
 }
 
-static hn_status ran(const void *context)
+/* Another model's file may be cut: this one's are judged. */
+static hn_status check_files(const hn_model *m)
 {
-    const hn_model *m = context;
-    return hn_map_check(m->heap);
+    const int n_parts = m->file ? m->format->parts(m->file) : 0;
+    for (int i = 0; i < n_parts; i++)
+        HN_TRY(hn_map_file_check(m->format->map(m->file, i)));
+    return HN_OK;
 }
+
+static hn_status ran(const void *context) { return check_files(context); }
 
 /* The weight that is to blame, and where it was met. */
 static hn_status met(const void *context)
@@ -93,7 +98,7 @@ static hn_status met(const void *context)
     const hn_model *m = context;
     char first[512];
     snprintf(first, sizeof first, "%s", hn_error_message());
-    HN_TRY(hn_map_check(m->heap));
+    HN_TRY(check_files(m));
     const hn_status status = hn_model_check_finite(m);
     if (status == HN_OK)
         return hn_fail(HN_ERR_NUMERIC, "%s, though every weight is finite", first);

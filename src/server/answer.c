@@ -409,6 +409,8 @@ static void on_end(void *context, const hn_lm_ended *ended)
     c->has_ended = true;
     c->end = ended->end;
     c->n_reused = ended->n_reused;
+    if (ended->status == HN_ERR_IO)
+        hn_served_is_broken(a->model);
     if (ended->status != HN_OK && a->failure.kind == HN_REFUSED_NOT) {
         hn_refuse_by(&a->failure, ended->status, NULL);
         cancel_choices(a);

@@ -44,7 +44,8 @@ typedef struct hn_served {
     hn_served_adapter *adapters; /* the first; who is in the list by the shelf's lock */
     int64_t room;                /* of its batch, for adapters */
 
-    hn_served_state state; /* these five by the shelf's lock */
+    hn_served_state state; /* these six by the shelf's lock */
+    bool is_broken;        /* it was not what it was when it was loaded */
     int64_t held;
     bool is_stepping; /* which is soon over; who is answered in a step holds it no more */
     int64_t last_asked; /* of a count of all requests */
@@ -91,6 +92,9 @@ void hn_served_let_go(hn_served *model);
 bool hn_served_load(hn_served *model, hn_failure *why);
 /* What it is at the moment. */
 hn_served_state hn_served_now(hn_served *model, hn_lm_scheduler_counts *counts_or_null);
+
+/* What it is made of is not there any more: it is loaded anew when nobody holds it but who asks for it next. */
+void hn_served_is_broken(hn_served *model);
 
 /* By its name; NULL: there is none. */
 hn_served *hn_shelf_model(const hn_shelf *shelf, const char *name, size_t n);

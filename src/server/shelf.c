@@ -227,13 +227,29 @@ static bool make_place(hn_shelf *shelf)
     return true;
 }
 
+/* By the lock: one whose file was cut short is read anew, once who asks is the only one who holds it. */
+static void leave_broken(hn_served *m)
+{
+    while (m->is_broken && m->state == HN_SERVED_READY && m->held == 1) {
+        if (m->is_stepping) {
+            hn_os_condition_wait(&m->shelf->stepped, &m->shelf->lock);
+            continue;
+        }
+        put_away(m);
+        m->state = HN_SERVED_AWAY;
+    }
+}
+
 bool hn_served_load(hn_served *m, hn_failure *why)
 {
     hn_shelf *shelf = m->shelf;
     hn_os_mutex_lock(&shelf->lock);
+    leave_broken(m);
     const bool is_ready = m->state == HN_SERVED_READY, may_load = is_ready || make_place(shelf);
-    if (!is_ready && may_load)
+    if (!is_ready && may_load) {
         m->state = HN_SERVED_LOADING;
+        m->is_broken = false;
+    }
     hn_os_mutex_unlock(&shelf->lock);
     if (is_ready)
         return true;
@@ -285,6 +301,13 @@ static bool step(void *context)
     const bool goes_on = m->running != NULL;
     end_step(m, &counts);
     return goes_on;
+}
+
+void hn_served_is_broken(hn_served *m)
+{
+    hn_os_mutex_lock(&m->shelf->lock);
+    m->is_broken = true;
+    hn_os_mutex_unlock(&m->shelf->lock);
 }
 
 void hn_shelf_close(hn_shelf *shelf)
