@@ -326,8 +326,8 @@ hn_status hn_map_check_end(void) { return check(NULL, true); }
 void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes)
 {
     enum { WINDOW = 1 << 16 };
-    if (at >= map->bytes || bytes > map->bytes - at)
-        return;
+    if (!map->slot || at >= map->bytes || bytes > map->bytes - at)
+        return; /* pages of other memory would come back as zeros */
     const size_t begin = at / WINDOW * WINDOW;
     const size_t end = at + bytes + WINDOW - 1 - (at + bytes + WINDOW - 1) % WINDOW;
     const size_t last = end < map->bytes ? end : map->bytes;

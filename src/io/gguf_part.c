@@ -295,6 +295,7 @@ hn_status hn_gguf_part_read(hn_heap *heap, const char *path, hn_gguf_part *out)
     if (!out->path)
         return HN_ERR_MEMORY;
     HN_TRY(hn_file_read(heap, path, SIZE_MAX / 4, &out->copy, &bytes));
+    out->map = (hn_map_file){ out->copy, bytes, 0 };
     return hn_gguf_part_parse(heap, out->path, out->copy, bytes, out);
 }
 

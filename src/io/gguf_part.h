@@ -9,8 +9,8 @@
 typedef struct hn_gguf_part {
     hn_heap *heap;
     char *path;
-    hn_map_file map; /* or */
-    void *copy;      /* of one that was read */
+    hn_map_file map;
+    void *copy; /* of one that was read: where `map` lies then */
     int version;
     hn_meta meta;
     hn_weight_entry *tensors; /* names are on the heap */

@@ -1,4 +1,5 @@
 /* What is read and counted before anything is kept or trained; on the reader. */
+#include "base/os/memory.h"
 #include "server/jobs_state.h"
 
 #include <stdio.h>
@@ -202,8 +203,12 @@ static hn_status plan(hn_jobs *jobs, const hn_job_plan_of *of, hn_words *data, h
         hn_words_add(data, "held=%s", path);
     }
     pick(of, hn_finetune_setting, run);
-    if (jobs->o.memory)
+    if (of->most)
+        hn_words_add(run, "memory=%zu", of->most);
+    else if (jobs->o.memory)
         hn_words_add(run, "memory=%s", jobs->o.memory);
+    else
+        hn_words_add(run, "memory=%zu", hn_memory_total() / 10 * 9);
     hn_upload_path(jobs, of->training, path);
     HN_TRY(open_examples(jobs, of->model, path, data, &examples));
     const hn_status status = plan_run(of, run, examples);
@@ -226,7 +231,8 @@ bool hn_job_plan(hn_jobs *jobs, hn_job_plan_of *of, hn_failure *why)
     if (status == HN_OK)
         return true;
     hn_refuse_by(why, status, NULL);
-    if (status == HN_ERR_MEMORY && !hn_heap_has_refused(hn_error_message())) /* it will not fit tomorrow either */
+    of->is_too_large = status == HN_ERR_MEMORY && !hn_heap_has_refused(hn_error_message());
+    if (of->is_too_large) /* it will not fit tomorrow either, unless it was to take less than it ever may */
         hn_refuse_as(why, HN_REFUSED_INVALID, NULL, "%s", hn_error_message());
     return false;
 }

@@ -3,6 +3,7 @@
 #include "base/os/clock.h"
 #include "base/os/files.h"
 #include "base/os/folders.h"
+#include "base/os/memory.h"
 #include "base/sha256.h"
 #include "server/jobs_state.h"
 #include "server/served_adapters.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 enum { MOST_RESTARTS = 3, FAILED = 1, USAGE = 2 };
+#define AGAIN_NS INT64_C(1000000000) /* between two looks whether there is room now */
 
 static bool record(hn_jobs *jobs, hn_job *job)
 {
@@ -67,7 +69,7 @@ typedef struct finishing {
     char path[HN_KEPT_PATH], sha256[65], verdict[HN_LONG_TEXT], adapter[64], model[128];
     uint64_t owner;
     int64_t tokens;
-    bool is_there, is_served, is_new;
+    bool is_there, is_served, is_new, is_late;
     hn_failure why;
 } finishing;
 
@@ -117,6 +119,12 @@ static void end_finish(hn_task *task)
     hn_jobs *jobs = f->jobs;
     hn_job *job = f->job;
     job->is_served = f->is_served;
+    job->lacks_place = f->is_there && !f->is_served && (f->why.kind == HN_REFUSED_BUSY || f->why.kind == HN_REFUSED_NO_ROOM);
+    job->again_ns = hn_clock_ns() + AGAIN_NS;
+    if (!f->is_new && f->is_late && f->is_served) {
+        hn_job_note_add(job, "info", "there is room now: it is served as %.70s:%.60s", job->model, job->adapter);
+        record(jobs, job);
+    }
     if (f->is_new) {
         jobs->trained = NULL;
         jobs->is_finishing = false;
@@ -151,7 +159,8 @@ static bool give_to_finish(hn_jobs *jobs, hn_job *job, bool is_new)
     finishing *f = jobs->ends ? NULL : hn_alloc(jobs->heap, HN_TAG_STATE, sizeof *f);
     if (!f)
         return false;
-    *f = (finishing){ .task = { NULL, finish }, .jobs = jobs, .job = job, .owner = owner_of(jobs, job->owner), .is_new = is_new };
+    *f = (finishing){ .task = { NULL, finish }, .jobs = jobs, .job = job, .owner = owner_of(jobs, job->owner), .is_new = is_new,
+                      .is_late = job->lacks_place };
     memcpy(f->adapter, job->adapter, sizeof f->adapter);
     memcpy(f->model, job->model, sizeof f->model);
     hn_job_path(jobs, job, "run/adapter.gguf", f->path);
@@ -256,6 +265,7 @@ static void start(hn_jobs *jobs, hn_job *job)
     hn_os_remove(log);
     hn_job_words(jobs, job, model, &words);
     job->state = HN_JOB_RUNNING;
+    job->waits[0] = 0;
     hn_job_note_add(job, "info", "training begins");
     const bool is_begun = words.status == HN_OK && record(jobs, job) &&
                           hn_os_child_start(&jobs->child, jobs->o.program, (const char *const *)words.at, log);
@@ -266,12 +276,123 @@ static void start(hn_jobs *jobs, hn_job *job)
     hn_words_free(&words);
 }
 
-static hn_job *next(const hn_jobs *jobs)
+/* ---- whose turn it is ---- */
+
+/* What a job needs is planned again with what there is now: it takes less where there is less, as far as that goes. */
+typedef struct weighing {
+    hn_task task;
+    hn_jobs *jobs;
+    hn_job *job, copy; /* the copy is the reader's */
+    hn_job_plan_of plan;
+    size_t left;
+    bool fits;
+    hn_failure why;
+} weighing;
+
+static size_t left_now(const hn_jobs *jobs) { return jobs->o.left ? jobs->o.left() : hn_memory_free().physical / 10 * 9; }
+
+static void put_off(hn_jobs *jobs, hn_job *job, const weighing *w)
 {
-    for (size_t i = 0; i < jobs->n_jobs; i++)
-        if (jobs->jobs[i]->is_listed && jobs->jobs[i]->state == HN_JOB_QUEUED)
-            return jobs->jobs[i];
+    const bool is_first = !*job->waits;
+    job->again_ns = hn_clock_ns() + AGAIN_NS;
+    snprintf(job->waits, sizeof job->waits, "memory: %.180s", w->why.message);
+    if (is_first) {
+        hn_job_note_add(job, "info", "it waits for %.180s", job->waits);
+        record(jobs, job);
+    }
+}
+
+static void end_weigh(hn_task *task)
+{
+    weighing *w = (weighing *)(void *)task;
+    hn_jobs *jobs = w->jobs;
+    hn_job *job = w->job;
+    jobs->trained = NULL;
+    jobs->is_weighed = false;
+    const bool lacks_memory = !w->fits && (w->plan.is_too_large || w->why.kind == HN_REFUSED_NO_ROOM);
+    if (job->state == HN_JOB_QUEUED && w->plan.is_too_large && !w->plan.most)
+        fail(jobs, job, "never_fits", w->why.message);
+    else if (job->state == HN_JOB_QUEUED && lacks_memory)
+        put_off(jobs, job, w);
+    else if (job->state == HN_JOB_QUEUED && !jobs->drains && !jobs->ends)
+        start(jobs, job); /* or it will say why it cannot be trained */
+    hn_free(jobs->heap, w);
+}
+
+static void weigh(hn_task *task)
+{
+    weighing *w = (weighing *)(void *)task;
+    hn_jobs *jobs = w->jobs;
+    w->plan.most = 0;
+    w->fits = hn_job_plan(jobs, &w->plan, &w->why);
+    if (w->fits && (size_t)w->copy.bytes > w->left) {
+        w->plan.most = w->left ? w->left : 1;
+        w->fits = hn_job_plan(jobs, &w->plan, &w->why);
+    }
+    hn_jobs_clean(jobs, w->why.message, sizeof w->why.message);
+    w->task.run = end_weigh;
+    hn_worker_give(&jobs->office, &w->task);
+}
+
+/* Nothing else begins until it is known. */
+static void begin_to_weigh(hn_jobs *jobs, hn_job *job, size_t left)
+{
+    hn_failure why;
+    weighing *w = jobs->ends ? NULL : hn_alloc(jobs->heap, HN_TAG_STATE, sizeof *w);
+    const hn_served *model = hn_jobs_model(jobs, job->model, &why);
+    if (w && !model)
+        fail(jobs, job, "model_not_found", why.message);
+    if (!w || !model) {
+        hn_free(jobs->heap, w);
+        return;
+    }
+    if (!hn_upload_find(jobs, job->training, job->owner)) {
+        hn_free(jobs->heap, w);
+        start(jobs, job); /* which says so */
+        return;
+    }
+    *w = (weighing){ .task = { NULL, weigh }, .jobs = jobs, .job = job, .copy = *job, .left = left };
+    w->plan = (hn_job_plan_of){ .job = &w->copy, .model = model, .training = hn_upload_find(jobs, job->training, job->owner),
+                                .validation = *job->validation ? hn_upload_find(jobs, job->validation, job->owner) : NULL };
+    jobs->trained = job;
+    jobs->is_weighed = true;
+    hn_worker_give(&jobs->reader, &w->task);
+}
+
+/* The first of those who wait and are not put off. */
+static hn_job *next(hn_jobs *jobs)
+{
+    const int64_t now = hn_clock_ns();
+    for (size_t i = 0; i < jobs->n_jobs; i++) {
+        hn_job *job = jobs->jobs[i];
+        if (job->is_listed && job->state == HN_JOB_QUEUED && job->again_ns <= now && is_free(jobs, job))
+            return job;
+    }
     return NULL;
+}
+
+static void begin_next(hn_jobs *jobs)
+{
+    hn_job *job = next(jobs);
+    const size_t left = job ? left_now(jobs) : 0;
+    if (job && (size_t)job->bytes <= left)
+        start(jobs, job);
+    else if (job)
+        begin_to_weigh(jobs, job, left);
+}
+
+/* One that was trained, and found no room, is tried again now and then. */
+static void serve_late(hn_jobs *jobs)
+{
+    const int64_t now = hn_clock_ns();
+    for (size_t i = 0; i < jobs->n_jobs; i++) {
+        hn_job *job = jobs->jobs[i];
+        if (job->state == HN_JOB_SUCCEEDED && job->lacks_place && !job->is_away && job->again_ns <= now) {
+            job->again_ns = INT64_MAX; /* until it is known */
+            if (!give_to_finish(jobs, job, false))
+                job->again_ns = now + AGAIN_NS;
+        }
+    }
 }
 
 void hn_jobs_look(hn_jobs *jobs)
@@ -279,11 +400,12 @@ void hn_jobs_look(hn_jobs *jobs)
     int status;
     if (jobs->drains && jobs->child.process)
         hn_os_child_tell(&jobs->child, 's');
-    if (jobs->trained && !jobs->is_finishing && hn_os_child_has_ended(&jobs->child, &status) && !jobs->drains)
+    if (jobs->trained && !jobs->is_finishing && !jobs->is_weighed && hn_os_child_has_ended(&jobs->child, &status) && !jobs->drains)
         ended(jobs, status);
-    hn_job *job = jobs->trained || jobs->drains || jobs->ends ? NULL : next(jobs);
-    if (job && is_free(jobs, job))
-        start(jobs, job);
+    if (!jobs->drains && !jobs->ends)
+        serve_late(jobs);
+    if (!jobs->trained && !jobs->drains && !jobs->ends)
+        begin_next(jobs);
 }
 
 /* ---- what may be asked of one ---- */
@@ -307,7 +429,7 @@ bool hn_job_pause(hn_jobs *jobs, hn_job *job, hn_failure *why)
         job->state = before;
         return false;
     }
-    if (jobs->trained == job)
+    if (jobs->trained == job && !jobs->is_weighed)
         hn_os_child_tell(&jobs->child, 's'); /* it ends its step and saves */
     return true;
 }
@@ -340,7 +462,7 @@ bool hn_job_cancel(hn_jobs *jobs, hn_job *job, hn_failure *why)
         hn_job_hold(jobs, job, 1);
         return false;
     }
-    if (jobs->trained == job) {
+    if (jobs->trained == job && !jobs->is_weighed) {
         hn_os_child_end(&jobs->child);
         jobs->trained = NULL;
     }

@@ -52,6 +52,7 @@ static void tell_names(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w
     text(w, "validation_file", job->validation);
     text(w, "organization_id", *job->owner ? job->owner : "-");
     text(w, "status", job->is_listed ? hn_job_state_word(job->state) : "validating_files");
+    text(w, "waits_for", job->state == HN_JOB_QUEUED ? job->waits : "");
     text(w, "user_provided_suffix", job->suffix);
     hn_json_key(w, "result_files");
     hn_json_begin_array(w);

@@ -70,7 +70,10 @@ typedef struct hn_job {
     hn_str asked;    /* and the fields that are told again as they came: an object */
     hn_job_note notes[HN_MOST_NOTES];
     size_t n_notes;
-    bool is_listed, is_served; /* these not kept */
+    bool is_listed, is_served; /* these not kept, nor what follows */
+    char waits[HN_NOTE_TEXT];  /* what it waits for, beside its turn */
+    int64_t again_ns;          /* hn_clock_ns, from when on it is looked whether it fits, or can be served */
+    bool lacks_place;          /* what was trained found no room to be served in */
     hn_job_progress progress;
 } hn_job;
 
@@ -96,8 +99,8 @@ struct hn_jobs {
     int64_t last_number;
 
     hn_os_child child;
-    hn_job *trained; /* by the child; or what it left is being looked at */
-    bool is_finishing;
+    hn_job *trained; /* by the child; or what it left is being looked at, or whether it fits */
+    bool is_finishing, is_weighed;
 };
 
 /* Where they lie. `what`: a file of a job's folder. */
@@ -151,6 +154,8 @@ typedef struct hn_job_plan_of {
     hn_job *job;
     const hn_served *model;
     const hn_upload *training, *validation; /* held by it; NULL: none */
+    size_t most;                            /* bytes that it may take; 0: all that it ever may */
+    bool is_too_large;                      /* it was refused because it takes more */
     const hn_json *settings;                /* the job's; hn_job_plan reads them */
 } hn_job_plan_of;
 /* Whether it can be trained at all, and fits: steps, examples, bytes and seed are the job's from then on. */

@@ -13,6 +13,8 @@ typedef struct hn_free_memory {
 } hn_free_memory;
 
 hn_free_memory hn_memory_free(void);
+/* Of the machine, whoever has it; SIZE_MAX: nobody knows. */
+size_t hn_memory_total(void);
 #if !defined(_WIN32)
 /* The same of a machine whose /proc and /sys stand under `root`: for tests. */
 hn_free_memory hn_memory_free_under(const char *root);

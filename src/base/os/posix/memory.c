@@ -120,15 +120,19 @@ static size_t left_of(int which, size_t used)
     return (size_t)limit.rlim_cur > used ? (size_t)limit.rlim_cur - used : 0;
 }
 
+size_t hn_memory_total(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
+}
+
 hn_free_memory hn_memory_free_under(const char *root)
 {
     char path[PATH];
     size_t available, size, data;
     snprintf(path, sizeof path, "%.2000s/proc/meminfo", root);
-    if (!read_number(path, "MemAvailable", 1024, &available)) {
-        const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-        available = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
-    }
+    if (!read_number(path, "MemAvailable", 1024, &available))
+        available = hn_memory_total();
     const size_t groups = left_by_groups(root);
     hn_free_memory left = { groups < available ? groups : available, SIZE_MAX };
     if (read_own(root, &size, &data)) {

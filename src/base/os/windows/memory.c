@@ -4,6 +4,12 @@
 
 #include <stdint.h>
 
+size_t hn_memory_total(void)
+{
+    MEMORYSTATUSEX m = { .dwLength = sizeof m };
+    return GlobalMemoryStatusEx(&m) ? (size_t)m.ullTotalPhys : SIZE_MAX;
+}
+
 hn_free_memory hn_memory_free(void)
 {
     MEMORYSTATUSEX m = { .dwLength = sizeof m };

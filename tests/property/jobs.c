@@ -1,0 +1,252 @@
+/* Jobs in a server in memory, whose trainer is this program: a job that does not fit waits and says for what, one that does goes first,
+ * and one that never can is refused; nobody trains where an old trainer still holds the folder; and what was trained is served as soon
+ * as there is room for it. */
+#include "base/file.h"
+#include "hone/hone.h"
+#include "server/jobs_state.h"
+#include "server/served_adapters.h"
+#include "server/server.h"
+#include "tests/harness/check.h"
+#include "tests/property/http_client.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LLAMA HN_SOURCE_DIR "/tests/differential/models/llama"
+enum { SOON_MS = 8000, STAYS_MS = 700 };
+
+static hn_heap heap;
+static hn_engine *engine;
+static hn_shelf shelf;
+static hn_jobs *jobs;
+static hn_server *server;
+static char dir[] = "/tmp/hone-jobs-XXXXXX", folder[100], adapter[200], file_id[HN_ITEM_ID];
+static _Atomic size_t left;
+
+static size_t left_now(void) { return left; }
+
+/* ---- the trainer: `PROGRAM train MODEL ... --out FOLDER`; the adapter lies beside the jobs ---- */
+
+static int train(int argc, char **argv)
+{
+    char path[400], from[400];
+    void *data;
+    size_t bytes;
+    const char *out = NULL;
+    for (int i = 0; i + 1 < argc; i++)
+        out = !strcmp(argv[i], "--out") ? argv[i + 1] : out;
+    hn_heap_init(&heap, NULL);
+    snprintf(from, sizeof from, "%s/../../../../a.gguf", out);
+    snprintf(path, sizeof path, "%s/adapter.gguf", out);
+    hn_lock_file lock = { 0 };
+    char held[400];
+    snprintf(held, sizeof held, "%s/lock", out);
+    if (!out || hn_kept_folder(out) != HN_OK || hn_lock_file_take(&lock, held) != HN_OK ||
+        hn_file_read(&heap, from, 1 << 20, &data, &bytes) != HN_OK)
+        return 1;
+    const hn_span span = { data, bytes };
+    return hn_file_write(hn_sink_new(path), &span, 1) == HN_OK ? 0 : 1;
+}
+
+/* ---- asking ---- */
+
+static http_reply ask(const char *method, const char *path, const char *type, const char *body)
+{
+    static char request[4000];
+    const int n = snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: %s\r\n"
+                           "Content-Length: %zu\r\n\r\n%s", method, path, type, strlen(body), body);
+    return client_ask(hn_server_port(server), request, (size_t)n);
+}
+
+/* The value of a field of an object, as it stands there. */
+static void field(const char *json, const char *name, char *to, size_t room)
+{
+    char key[64];
+    snprintf(key, sizeof key, "\"%s\":", name);
+    const char *at = json ? strstr(json, key) : NULL;
+    at = at ? at + strlen(key) : "";
+    const bool is_text = *at == '"';
+    snprintf(to, room, "%.*s", (int)(is_text ? strcspn(at + 1, "\"") : strcspn(at, ",}")), at + is_text);
+}
+
+static int create(int rank, char id[HN_ITEM_ID], char bytes[32])
+{
+    char body[400];
+    snprintf(body, sizeof body, "{\"model\":\"llama\",\"training_file\":\"%s\",\"settings\":[\"rank=%d\",\"steps=2\"]}", file_id, rank);
+    http_reply r = ask("POST", "/v1/fine_tuning/jobs", "application/json", body);
+    field(r.body, "id", id, HN_ITEM_ID);
+    field(r.body, "memory_bytes", bytes, 32);
+    const int status = r.status;
+    CHECK_THAT(status == 200, "%d: %s", status, r.body);
+    reply_free(&r);
+    return status;
+}
+
+static void look(const char *id, const char *name, char *to, size_t room)
+{
+    char path[200];
+    snprintf(path, sizeof path, "/v1/fine_tuning/jobs/%s", id);
+    http_reply r = ask("GET", path, "application/json", "");
+    field(r.body, name, to, room);
+    reply_free(&r);
+}
+
+/* Whether the field comes to be so. */
+static bool comes(const char *id, const char *name, const char *wanted)
+{
+    char is[400] = "";
+    for (int ms = 0; ms < SOON_MS && strcmp(is, wanted) != 0; ms += 20) {
+        look(id, name, is, sizeof is);
+        pause_ms(20);
+    }
+    return CHECK_THAT(!strcmp(is, wanted), "%s: %s is %s: expected %s", id, name, is, wanted);
+}
+
+static void stays(const char *id, const char *wanted)
+{
+    char is[64];
+    for (int ms = 0; ms < STAYS_MS; ms += 50) {
+        look(id, "status", is, sizeof is);
+        if (!CHECK_THAT(!strcmp(is, wanted), "%s is %s: expected %s", id, is, wanted))
+            return;
+        pause_ms(50);
+    }
+}
+
+/* ---- what is tried ---- */
+
+static void check_memory(void)
+{
+    char large[HN_ITEM_ID], small[HN_ITEM_ID], bytes[2][32], why[400], path[200];
+    check_group("memory");
+    left = 1;
+    if (create(512, large, bytes[0]) != 200 || create(1, small, bytes[1]) != 200)
+        return;
+    stays(large, "queued");
+    stays(small, "queued");
+    look(large, "waits_for", why, sizeof why);
+    CHECK_THAT(!strncmp(why, "memory: ", 8) && strstr(why, "GiB are needed"), "it waits for %s", why);
+    snprintf(path, sizeof path, "/v1/fine_tuning/jobs/%s/events", large);
+    http_reply r = ask("GET", path, "application/json", "");
+    CHECK_THAT(r.body && strstr(r.body, "it waits for memory"), "%s", r.body);
+    reply_free(&r);
+    CHECK_THAT(strtoll(bytes[0], NULL, 10) > strtoll(bytes[1], NULL, 10), "%s and %s bytes", bytes[0], bytes[1]);
+    left = (size_t)strtoll(bytes[1], NULL, 10); /* for the second alone */
+    comes(small, "status", "succeeded");
+    stays(large, "queued");
+    left = (size_t)strtoll(bytes[0], NULL, 10);
+    comes(large, "status", "succeeded");
+    comes(large, "waits_for", "null");
+}
+
+static void check_lock(void)
+{
+    char id[HN_ITEM_ID], bytes[32], path[300];
+    hn_lock_file lock = { 0 };
+    check_group("an old trainer");
+    left = 1;
+    if (create(1, id, bytes) != 200)
+        return;
+    snprintf(path, sizeof path, "%s/jobs/%s/run", folder, id);
+    CHECK_OK(hn_kept_folder(path));
+    snprintf(path, sizeof path, "%s/jobs/%s/run/lock", folder, id);
+    CHECK_OK(hn_lock_file_take(&lock, path));
+    left = SIZE_MAX;
+    stays(id, "queued");
+    hn_lock_file_release(&lock);
+    comes(id, "status", "succeeded");
+}
+
+static void check_place(void)
+{
+    char id[HN_ITEM_ID], bytes[32], served[200];
+    hn_served *m;
+    hn_served_adapter *held;
+    hn_failure why;
+    check_group("a place");
+    const hn_adapter_order o = { .name = "held", .path = adapter };
+    if (!CHECK_THAT(hn_shelf_take_adapter(&shelf, &o, &why), "%s", why.message) ||
+        !CHECK(hn_shelf_find(&shelf, "llama:held", 0, &m, &held, &why) && held))
+        return;
+    if (create(1, id, bytes) == 200) {
+        comes(id, "status", "succeeded");
+        comes(id, "fine_tuned_model", "null");
+        pause_ms(STAYS_MS);
+        look(id, "fine_tuned_model", served, sizeof served);
+        CHECK_TEXT("null", served);
+    }
+    hn_adapter_let_go(m, held);
+    hn_served_let_go(m);
+    snprintf(served, sizeof served, "llama:ft-%.8s", id + strlen("ftjob-"));
+    comes(id, "fine_tuned_model", served);
+}
+
+/* ---- the server ---- */
+
+static bool serve(const char *program)
+{
+    bool is_done = false;
+    hn_served *m;
+    const hn_served_options o = { .path = LLAMA, .model = { .size = sizeof o.model }, .batch = { .size = sizeof o.batch, .sequences = 2, .context = 64 },
+                                  .scheduler = { .size = sizeof o.scheduler }, .takes_adapters = true, .adapters = 1 };
+    const hn_jobs_options j = { .folder = folder, .program = program, .threads = 1, .left = left_now };
+    hn_shelf_open(&shelf, &heap, engine, 0);
+    if (!CHECK_OK(hn_shelf_add(&shelf, "llama", &o, &m)) || !CHECK_OK(hn_jobs_open(&jobs, &shelf, NULL, &j)) ||
+        !CHECK_OK(hn_server_open(&server, &shelf, &(hn_server_options){ .http = { .port = 0 }, .jobs = jobs })))
+        return false;
+    while (!is_done && CHECK(!hn_server_loading(server, &is_done)))
+        pause_ms(5);
+    hn_jobs_begin(jobs);
+    return is_done;
+}
+
+static bool upload(void)
+{
+    http_reply r = ask("POST", "/v1/files", "multipart/form-data; boundary=xx",
+                       "--xx\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nfine-tune\r\n--xx\r\n"
+                       "Content-Disposition: form-data; name=\"file\"; filename=\"a.jsonl\"\r\n\r\n"
+                       "{\"prompt\":\"a\",\"completion\":\"b\"}\n{\"prompt\":\"c\",\"completion\":\"d\"}\n\r\n--xx--\r\n");
+    field(r.body, "id", file_id, sizeof file_id);
+    const bool is_there = CHECK_THAT(r.status == 200, "%d: %s", r.status, r.body);
+    reply_free(&r);
+    return is_there;
+}
+
+/* Its own file, from wherever it was called. */
+static bool find_program(const char *word, char path[4096])
+{
+    char here[2048] = "";
+    if (*word != '/' && !getcwd(here, sizeof here))
+        return false;
+    snprintf(path, 4096, "%s%s%.1000s", here, *here ? "/" : "", word);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    char program[4096];
+    if (argc > 1 && !strcmp(argv[1], "train"))
+        return train(argc, argv);
+    check_open(argc, argv);
+    hn_heap_init(&heap, NULL);
+    if (!CHECK(mkdtemp(dir)) || !CHECK_OK(hn_engine_new(&engine, NULL)) || !CHECK(find_program(argv[0], program)))
+        return check_close();
+    snprintf(folder, sizeof folder, "%s/jobs", dir);
+    snprintf(adapter, sizeof adapter, "%s/a.gguf", dir);
+    CHECK_OK(hn_lm_import_adapter(engine, HN_SOURCE_DIR "/tests/differential/adapters/llama", LLAMA, adapter, NULL));
+    if (serve(program) && upload()) {
+        check_memory();
+        check_lock();
+        check_place();
+    }
+    hn_server_close(server);
+    hn_jobs_close(jobs);
+    hn_shelf_close(&shelf);
+    hn_engine_free(engine);
+    hn_kept_remove(dir);
+    CHECK_INT(0, atomic_load(&heap.live_blocks));
+    return check_close();
+}
