@@ -87,9 +87,10 @@ hn_write_if_changed(${HN_DERIVED}/kernels/slots.def "${HN_SLOTS_LIST}")
 # One object library a level: the same source may not have two sets of flags in one target.
 # Sanitizers make every load a branch, and a kernel takes the compiler minutes. Kernels are held to their
 # bounds by the checks' unreadable pages instead; everything above them is sanitized.
-set(HN_KERNEL_OPTIMISE -O3)
+# Lines for backtraces, but no variables: those of inlined intrinsics made each of the test programs 60 MB.
+set(HN_KERNEL_OPTIMISE -O3 -g1)
 if(HN_SANITIZE)
-  set(HN_KERNEL_OPTIMISE -O2 -fno-sanitize=all)
+  set(HN_KERNEL_OPTIMISE -O2 -g1 -fno-sanitize=all)
 endif()
 
 function(hn_kernel_objects out)

@@ -20,7 +20,7 @@ typedef enum hn_dtype { /* the scalars, then the block formats, in the order of 
     HN_N_SCALARS,
     HN_FIRST_FORMAT = HN_N_SCALARS,
     HN_BEFORE_FORMATS = HN_FIRST_FORMAT - 1,
-#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, panel) HN_TYPE_##name,
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel) HN_TYPE_##name,
 #include "quant/types.def"
     HN_N_DTYPES
 } hn_dtype;

@@ -14,7 +14,7 @@ typedef struct encoding {
 static const encoding encodings[] = {
 #define HN_SCALAR(upper, name, gguf, id, safetensors, bytes, kind, kernels, panel)             \
     { HN_##upper, id, safetensors, bytes },
-#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, panel) { HN_TYPE_##name, id, NULL, 0 },
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel) { HN_TYPE_##name, id, NULL, 0 },
 #define HN_LISTED(gguf, id, safetensors, elements, bytes) { HN_N_DTYPES, id, safetensors, bytes },
 #include "quant/types.def"
 };

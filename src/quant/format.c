@@ -6,7 +6,7 @@
 #include <string.h>
 
 const hn_format *const hn_formats[HN_N_FORMATS] = {
-#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, panel) &hn_format_##name,
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel) &hn_format_##name,
 #include "quant/types.def"
 };
 

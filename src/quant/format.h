@@ -38,13 +38,13 @@ typedef struct hn_format {
 
 /* What types.def says of a format: HN_GGUF_ID_q4_k, HN_ELEMENTS_q4_k, HN_BYTES_q4_k. */
 enum {
-#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, panel)                             \
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel)                             \
     HN_GGUF_ID_##name = id, HN_ELEMENTS_##name = elements, HN_BYTES_##name = bytes,
 #include "quant/types.def"
 };
 
 enum {
-#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, panel) HN_FORMAT_##name,
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel) HN_FORMAT_##name,
 #include "quant/types.def"
     HN_N_FORMATS
 };
@@ -56,7 +56,7 @@ enum {
 
 extern const hn_format *const hn_formats[HN_N_FORMATS];
 
-#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, panel)                             \
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel)                             \
     extern const hn_format hn_format_##name;
 #include "quant/types.def"
 

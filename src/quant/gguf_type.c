@@ -6,7 +6,7 @@
 
 static const hn_gguf_type types[] = {
 #define HN_SCALAR(upper, name, gguf, id, safetensors, bytes, kind, kernels, panel) { id, gguf, 1, bytes },
-#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, panel) { id, gguf, elements, bytes },
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel) { id, gguf, elements, bytes },
 #define HN_LISTED(gguf, id, safetensors, elements, bytes) { id, gguf, elements, bytes },
 #include "quant/types.def"
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 const hn_int8_format hn_int8_formats[HN_N_ELEMS] = {
-#define HN_SUMMED(name, elements, bytes, sums, offset) [HN_ELEM_##name] = { HN_INT8_##sums, offset },
+#define HN_SUMMED(name, elements, bytes, sums, offset, most) [HN_ELEM_##name] = { HN_INT8_##sums, offset, most },
 #include "quant/types.def"
 };
 
@@ -114,7 +114,7 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
     const int groups = (int)((least(a->n - column, COLUMNS) + 15) / 16);
     if (a->rows == 1 && a->is_panel16 && !a->pairs) {
         hn_int8_tile t = { .rows = 1, .groups = groups, .blocks = in_row, .blocks_of_x = in_row, .x = a->x,
-                           .offset = format->offset };
+                           .offset = format->offset, .most = format->most };
         put_tile(k, a, s, &t, 0, column);
         return;
     }
@@ -130,7 +130,7 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
             const int64_t at = row * in_row + first;
             hn_int8_tile t = { .rows = (int)rows, .groups = groups, .blocks = blocks,
                                .blocks_of_x = in_row, .w = s->words, .group_words = blocks * words,
-                               .offset = format->offset, .accumulate = first > 0 };
+                               .offset = format->offset, .most = format->most, .accumulate = first > 0 };
             t.x = (hn_int8_rows){ a->x.q + at * HN_INT8_BLOCK, a->x.d + at, a->x.sum + 2 * at };
             put_tile(k, a, s, &t, row, column);
         }

@@ -41,10 +41,10 @@ enum {
     HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time */
 };
 
-/* What is added to q so that it has no sign; and whether that takes all eight bits. */
+/* What is added to q so that it has no sign; and the most that it can be then. */
 typedef struct hn_int8_format {
     hn_int8_kind kind;
-    int offset;
+    int offset, most;
 } hn_int8_format;
 extern const hn_int8_format hn_int8_formats[HN_N_ELEMS];
 
@@ -84,7 +84,7 @@ typedef struct hn_int8_tile {
     hn_int8_rows x; /* where the first row's first block is */
     const int32_t *w;
     int64_t group_words; /* from a group's words to the next's */
-    int offset;
+    int offset, most;
     float *y;
     int64_t ldy;
     bool accumulate;

@@ -2,27 +2,6 @@
 #include "kernels/int8/int8.h"
 #include "kernels/int8/unpack.h"
 
-/* ---- four products a lane ---- */
-
-#if defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2)
-/* Pairs are added in sixteen bits, which saturate: u <= 128 fits, so of eight bits the highest goes its own way. */
-#if defined(HN_LEVEL_avx512)
-#define EACH(op, x, y)  _mm512_##op(x, y)
-#else
-#define EACH(op, x, y)  ((i32x16){ _mm256_##op((x).a, (y).a), _mm256_##op((x).b, (y).b) })
-#endif
-HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
-{
-    return i_add(acc, EACH(madd_epi16, EACH(maddubs_epi16, u, q), i_set1(0x00010001)));
-}
-HN_INLINE i32x16 dot4_wide(i32x16 acc, i32x16 u, i32x16 q)
-{
-    const i32x16 low = i_and(u, i_set1(0x7f7f7f7f)), high = i_and(i_shr(u, 7), i_set1(0x01010101));
-    return i_add(dot4(acc, low, q), EACH(madd_epi16, EACH(maddubs_epi16, high, q), i_set1(0x00800080)));
-}
-#define DOT4      dot4
-#define DOT4_WIDE dot4_wide
-#endif
 #include "kernels/int8/walk.h"
 
 /* ---- rows of x ---- */
@@ -73,7 +52,7 @@ static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *su
 
 /* ---- weights ---- */
 
-#define HN_SUMMED(name, elements, bytes, sums, offset)                                         \
+#define HN_SUMMED(name, elements, bytes, sums, offset, most)                                         \
     static void unpack_blocks_##name(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to) \
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
@@ -87,11 +66,11 @@ static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *su
 HN_KERNEL_TABLE(int8) = {
     .quantise = quantise,
     .unpack = {
-#define HN_SUMMED(name, elements, bytes, sums, offset) [HN_ELEM_##name] = unpack_blocks_##name,
+#define HN_SUMMED(name, elements, bytes, sums, offset, most) [HN_ELEM_##name] = unpack_blocks_##name,
 #include "quant/types.def"
     },
     .walk = {
-#define HN_SUMMED(name, elements, bytes, sums, offset) [HN_ELEM_##name] = walk_##name,
+#define HN_SUMMED(name, elements, bytes, sums, offset, most) [HN_ELEM_##name] = walk_##name,
 #include "quant/types.def"
     },
     .tile = HN_INT8_TILES,

@@ -1,26 +1,20 @@
 /* tile.h: rows of x by columns of unpacked words (int8.h), for one level. Who includes it says how four bytes of a
  * lane are multiplied by four of x:
  *
- *   DOT4(acc, u, q)   acc + sum of u q, u bytes without a sign of which q's are at most 127; DOT4_WIDE: u of all
- *                     eight bits
+ *   DOT4(acc, u, q)   acc + sum of u q, u bytes without a sign
  *
- * or it is done product by product. Sums start at -offset times what Q add up to, so that the offset in u leaves no trace. */
+ * where that is one instruction; or it is done by pairs (pairs.h), or product by product. Sums start at -offset times what
+ * Q add up to, so that the offset in u leaves no trace. */
 #ifndef HN_KERNELS_INT8_TILE_H
 #define HN_KERNELS_INT8_TILE_H
 
-#include "kernels/int8/int8.h"
-#include "kernels/simd/f32x16.h"
+#include "kernels/int8/words.h"
 
-#include <string.h>
-
-#if defined(HN_LEVEL_avx512)
-enum { ROWS = 6 };
-#elif defined(HN_LEVEL_avx2)
-enum { ROWS = 4 };
+#if !defined(DOT4) && (defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2))
+#include "kernels/int8/pairs.h"
 #else
-enum { ROWS = 4 };
-#endif
-
+enum { WIDE_HAS_OFFSET = 1 };
+#define HOW_LARGE(most) 255
 #ifndef DOT4
 HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
 {
@@ -33,32 +27,29 @@ HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
             a[l] += (int32_t)((uint32_t)x[l] >> c & 255) * (int8_t)((uint32_t)y[l] >> c & 255);
     return i_load(a);
 }
-#define DOT4      dot4
-#define DOT4_WIDE dot4
+#define DOT4 dot4
 #endif
 
-HN_INLINE i32x16 word_of(const int8_t *q)
-{
-    int32_t word;
-    memcpy(&word, q, sizeof word);
-    return i_set1(word);
-}
-
 /* Words [from, end) of a block, of all rows and groups. */
-HN_INLINE void add_words(const hn_int8_tile *t, const int rows, const int groups, const bool is_wide, const int from,
+HN_INLINE void add_words(const hn_int8_tile *t, const int rows, const int groups, const int most, const int from,
                          const int end, const int32_t *w, int64_t block, i32x16 sum[ROWS][HN_INT8_GROUPS])
 {
+    (void)most;
     for (int j = from; j < end; j++) {
         i32x16 u[HN_INT8_GROUPS];
+        HN_UNROLL
         for (int g = 0; g < groups; g++)
             u[g] = i_load(w + g * t->group_words + 16 * j);
+        HN_UNROLL
         for (int r = 0; r < rows; r++) {
-            const i32x16 q = word_of(t->x.q + (r * t->blocks_of_x + block) * HN_INT8_BLOCK + 4 * j);
+            const i32x16 q = word_of(t, r, block, j);
+            HN_UNROLL
             for (int g = 0; g < groups; g++)
-                sum[r][g] = is_wide ? DOT4_WIDE(sum[r][g], u[g], q) : DOT4(sum[r][g], u[g], q);
+                sum[r][g] = DOT4(sum[r][g], u[g], q);
         }
     }
 }
+#endif
 
 HN_INLINE const int32_t *sums_of(const hn_int8_tile *t, int row, int64_t block)
 {
@@ -71,20 +62,24 @@ HN_INLINE f32x16 scale_at(const int32_t *w, int64_t group, int i)
 }
 
 /* A block of kinds whose words are one sum. */
-HN_INLINE void whole_block(const hn_int8_tile *t, const int rows, const int groups, const bool is_wide,
-                           const bool has_less, const int32_t *w, int64_t block, f32x16 acc[ROWS][HN_INT8_GROUPS])
+HN_INLINE void whole_block(const hn_int8_tile *t, const int rows, const int groups, const int most, const bool has_less,
+                           const int32_t *w, int64_t block, f32x16 acc[ROWS][HN_INT8_GROUPS])
 {
     i32x16 sum[ROWS][HN_INT8_GROUPS];
+    HN_UNROLL
     for (int r = 0; r < rows; r++) {
         const int32_t *of_q = sums_of(t, r, block);
+        HN_UNROLL
         for (int g = 0; g < groups; g++)
-            sum[r][g] = i_set1(-t->offset * (of_q[0] + of_q[1]));
+            sum[r][g] = i_set1(most <= 127 || WIDE_HAS_OFFSET ? -t->offset * (of_q[0] + of_q[1]) : 0);
     }
-    add_words(t, rows, groups, is_wide, 0, 8, w, block, sum);
+    add_words(t, rows, groups, most, 0, 8, w, block, sum);
+    HN_UNROLL
     for (int r = 0; r < rows; r++) {
         const int32_t *of_q = sums_of(t, r, block);
         const float d = t->x.d[r * t->blocks_of_x + block];
         const f32x16 less = f_set1(d * (float)(of_q[0] + of_q[1]));
+        HN_UNROLL
         for (int g = 0; g < groups; g++) {
             const f32x16 s = f_mul(scale_at(w, g * t->group_words, 0), f_set1(d));
             acc[r][g] = f_fma(i_to_f(sum[r][g]), s, acc[r][g]);
@@ -95,21 +90,28 @@ HN_INLINE void whole_block(const hn_int8_tile *t, const int rows, const int grou
 }
 
 /* One of kinds whose halves have factors of their own, or are steps of their own. */
-HN_INLINE void halved_block(const hn_int8_tile *t, const int rows, const int groups, const hn_int8_kind kind,
+HN_INLINE void halved_block(const hn_int8_tile *t, const int rows, const int groups, const int most, const hn_int8_kind kind,
                             const int32_t *w, int64_t block, f32x16 acc[ROWS][HN_INT8_GROUPS])
 {
     const int first = kind == HN_INT8_halves_less ? 2 : 1;
     i32x16 both[ROWS][HN_INT8_GROUPS];
+    HN_UNROLL
     for (int r = 0; r < rows; r++)
+        HN_UNROLL
         for (int g = 0; g < groups; g++)
             both[r][g] = i_set1(0);
+    HN_UNROLL
     for (int half = 0; half < 2; half++) {
         i32x16 sum[ROWS][HN_INT8_GROUPS];
+        HN_UNROLL
         for (int r = 0; r < rows; r++)
+            HN_UNROLL
             for (int g = 0; g < groups; g++)
                 sum[r][g] = i_set1(-t->offset * sums_of(t, r, block)[half]);
-        add_words(t, rows, groups, false, 4 * half, 4 * half + 4, w, block, sum);
+        add_words(t, rows, groups, most, 4 * half, 4 * half + 4, w, block, sum);
+        HN_UNROLL
         for (int r = 0; r < rows; r++)
+            HN_UNROLL
             for (int g = 0; g < groups; g++) {
                 const int64_t group = g * t->group_words;
                 if (kind == HN_INT8_steps) {
@@ -122,9 +124,11 @@ HN_INLINE void halved_block(const hn_int8_tile *t, const int rows, const int gro
     }
     if (kind == HN_INT8_steps)
         return;
+    HN_UNROLL
     for (int r = 0; r < rows; r++) {
         const int32_t *of_q = sums_of(t, r, block);
         const f32x16 d = f_set1(t->x.d[r * t->blocks_of_x + block]);
+        HN_UNROLL
         for (int g = 0; g < groups; g++) {
             const int64_t group = g * t->group_words;
             acc[r][g] = f_fma(i_to_f(both[r][g]), f_mul(scale_at(w, group, 0), d), acc[r][g]);
@@ -137,61 +141,87 @@ HN_INLINE void halved_block(const hn_int8_tile *t, const int rows, const int gro
     }
 }
 
-/* `rows` and `groups` are constants at every use, so that sums are registers. */
-HN_INLINE void tile_of(const hn_int8_tile *t, const int rows, const int groups, const hn_int8_kind kind,
-                       const bool is_wide)
+HN_INLINE void add_block(const hn_int8_tile *t, const int rows, const int groups, const int most, const hn_int8_kind kind,
+                         const int32_t *w, int64_t block, f32x16 acc[ROWS][HN_INT8_GROUPS])
+{
+    if (kind == HN_INT8_whole || kind == HN_INT8_less)
+        whole_block(t, rows, groups, most, kind == HN_INT8_less, w, block, acc);
+    else
+        halved_block(t, rows, groups, most, kind, w, block, acc);
+}
+
+/* `rows`, `groups` and `most` are constants at every use, so that sums are registers. */
+HN_INLINE void tile_of(const hn_int8_tile *t, const int rows, const int groups, const int most, const hn_int8_kind kind,
+                       int64_t group)
 {
     const int64_t words = hn_int8_words(kind);
+    float *y = t->y + 16 * group;
     f32x16 acc[ROWS][HN_INT8_GROUPS];
+    HN_UNROLL
     for (int r = 0; r < rows; r++)
+        HN_UNROLL
         for (int g = 0; g < groups; g++)
-            acc[r][g] = t->accumulate ? f_load(t->y + r * t->ldy + 16 * g) : f_zero();
-    for (int64_t block = 0; block < t->blocks; block++) {
-        const int32_t *w = t->w + block * words;
-        if (kind == HN_INT8_whole || kind == HN_INT8_less)
-            whole_block(t, rows, groups, is_wide, kind == HN_INT8_less, w, block, acc);
-        else
-            halved_block(t, rows, groups, kind, w, block, acc);
-    }
+            acc[r][g] = t->accumulate ? f_load(y + r * t->ldy + 16 * g) : f_zero();
+    for (int64_t block = 0; block < t->blocks; block++)
+        add_block(t, rows, groups, most, kind, t->w + group * t->group_words + block * words, block, acc);
+    HN_UNROLL
     for (int r = 0; r < rows; r++)
+        HN_UNROLL
         for (int g = 0; g < groups; g++)
-            f_store(t->y + r * t->ldy + 16 * g, acc[r][g]);
+            f_store(y + r * t->ldy + 16 * g, acc[r][g]);
 }
 
-HN_INLINE void tile_of_groups(const hn_int8_tile *t, const int rows, const hn_int8_kind kind, const bool is_wide)
+/* Two groups at a time where there are registers for their sums. */
+HN_INLINE void tile_of_groups(const hn_int8_tile *t, const int rows, const int most, const hn_int8_kind kind)
 {
-    if (t->groups == 2)
-        tile_of(t, rows, 2, kind, is_wide);
+    if (GROUPS == 2 && t->groups == 2)
+        tile_of(t, rows, 2, most, kind, 0);
     else
-        tile_of(t, rows, 1, kind, is_wide);
+        for (int g = 0; g < t->groups; g++)
+            tile_of(t, rows, 1, most, kind, g);
 }
 
-HN_INLINE void tile_of_rows(const hn_int8_tile *t, const hn_int8_kind kind, const bool is_wide)
+HN_INLINE void tile_of_rows(const hn_int8_tile *t, const int most, const hn_int8_kind kind)
 {
     switch (t->rows) {
-    case 1: tile_of_groups(t, 1, kind, is_wide); return;
-    case 2: tile_of_groups(t, 2, kind, is_wide); return;
-    case 3: tile_of_groups(t, 3, kind, is_wide); return;
-    case 4: tile_of_groups(t, 4, kind, is_wide); return;
+    case 1: tile_of_groups(t, 1, most, kind); return;
+    case 2: tile_of_groups(t, 2, most, kind); return;
+    case 3: tile_of_groups(t, 3, most, kind); return;
+#if !defined(HN_LEVEL_avx2)
+    case 4: tile_of_groups(t, 4, most, kind); return;
+#endif
 #if defined(HN_LEVEL_avx512)
-    case 5: tile_of_groups(t, 5, kind, is_wide); return;
-    case 6: tile_of_groups(t, 6, kind, is_wide); return;
+    case 5: tile_of_groups(t, 5, most, kind); return;
+    case 6: tile_of_groups(t, 6, most, kind); return;
 #endif
     }
 }
 
-/* Only whole blocks of one scale have points that want all eight bits. */
+/* The formats of a kind differ in how large their bytes are, where that matters. */
 static void tile_whole(const hn_int8_tile *t)
 {
-    if (t->offset == 128)
-        tile_of_rows(t, HN_INT8_whole, true);
-    else
-        tile_of_rows(t, HN_INT8_whole, false);
+    switch (HOW_LARGE(t->most)) {
+    case 15: tile_of_rows(t, 15, HN_INT8_whole); return;
+    case 31: tile_of_rows(t, 31, HN_INT8_whole); return;
+    default: tile_of_rows(t, 255, HN_INT8_whole); return;
+    }
 }
-static void tile_less(const hn_int8_tile *t) { tile_of_rows(t, HN_INT8_less, false); }
-static void tile_halves(const hn_int8_tile *t) { tile_of_rows(t, HN_INT8_halves, false); }
-static void tile_halves_less(const hn_int8_tile *t) { tile_of_rows(t, HN_INT8_halves_less, false); }
-static void tile_steps(const hn_int8_tile *t) { tile_of_rows(t, HN_INT8_steps, false); }
+static void tile_less(const hn_int8_tile *t)
+{
+    if (HOW_LARGE(t->most) == 15)
+        tile_of_rows(t, 15, HN_INT8_less);
+    else
+        tile_of_rows(t, 31, HN_INT8_less);
+}
+static void tile_halves(const hn_int8_tile *t)
+{
+    if (HOW_LARGE(t->most) == 15)
+        tile_of_rows(t, 15, HN_INT8_halves);
+    else
+        tile_of_rows(t, 63, HN_INT8_halves);
+}
+static void tile_halves_less(const hn_int8_tile *t) { tile_of_rows(t, 15, HN_INT8_halves_less); }
+static void tile_steps(const hn_int8_tile *t) { tile_of_rows(t, 31, HN_INT8_steps); }
 
 #define HN_INT8_TILES                                                                          \
     {                                                                                          \

@@ -14,16 +14,7 @@ HN_INLINE void ask_for(const uint8_t *from, int64_t bytes)
         __builtin_prefetch(from + at, 0, 2);
 }
 
-HN_INLINE void add_block(const hn_int8_tile *t, const hn_int8_kind kind, const bool is_wide, const int32_t *w, int64_t block,
-                         f32x16 acc[ROWS][HN_INT8_GROUPS])
-{
-    if (kind == HN_INT8_whole || kind == HN_INT8_less)
-        whole_block(t, 1, 1, is_wide, kind == HN_INT8_less, w, block, acc);
-    else
-        halved_block(t, 1, 1, kind, w, block, acc);
-}
-
-#define HN_SUMMED(name, elements, bytes, sums, offset)                                         \
+#define HN_SUMMED(name, elements, bytes, sums, offset, most)                                         \
     static void walk_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride)      \
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
@@ -36,7 +27,7 @@ HN_INLINE void add_block(const hn_int8_tile *t, const hn_int8_kind kind, const b
                 const uint8_t *panel = panels + g * stride;                                    \
                 ask_for(panel + 16 * (bytes) * (b + AHEAD) / each, 16 * (bytes) / each);       \
                 unpack_##name(panel + 16 * (bytes) * (b / each), (int)(b % each), w);          \
-                add_block(t, HN_INT8_##sums, offset == 128, w, b, acc[g]);                     \
+                add_block(t, 1, 1, HOW_LARGE(most), HN_INT8_##sums, w, b, acc[g]);                     \
             }                                                                                  \
         for (int g = 0; g < t->groups; g++)                                                    \
             f_store(t->y + 16 * g, acc[g][0][0]);                                              \
@@ -48,7 +39,7 @@ __attribute__((unused)) static void put_tiles(hn_int8_kernels *k)
 {
     static hn_int8_tile_fn *const tiles[HN_INT8_KINDS] = HN_INT8_TILES;
     memcpy(k->tile, tiles, sizeof tiles);
-#define HN_SUMMED(name, elements, bytes, sums, offset) k->walk[HN_ELEM_##name] = walk_##name;
+#define HN_SUMMED(name, elements, bytes, sums, offset, most) k->walk[HN_ELEM_##name] = walk_##name;
 #include "quant/types.def"
     k->rows = ROWS;
 }

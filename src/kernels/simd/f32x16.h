@@ -26,6 +26,19 @@
 #define HN_INLINE static inline __attribute__((unused))
 #endif
 
+/* Loops over what is to be in registers, an array of them otherwise: gcc 12 unrolls no more than two rounds of an inner one by
+ * itself, and then all of the loops around it, until nothing has a register. */
+#if !defined(HN_LEVEL_avx512) && !defined(HN_LEVEL_avx2) && !defined(HN_LEVEL_neon) /* whose loops nobody inlines */
+#define HN_UNROLL
+#define HN_KEEP_ROLLED
+#elif defined(__clang__)
+#define HN_UNROLL      _Pragma("clang loop unroll(full)")
+#define HN_KEEP_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define HN_UNROLL      _Pragma("GCC unroll 8")
+#define HN_KEEP_ROLLED _Pragma("GCC unroll 1")
+#endif
+
 #if defined(HN_LEVEL_avx512)
 #include "kernels/simd/f32x16_avx512.h"
 #elif defined(HN_LEVEL_avx2)

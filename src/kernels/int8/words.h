@@ -1,0 +1,26 @@
+/* words.h: how many sums a tile has (tile.h), and the words of x that it multiplies by. */
+#ifndef HN_KERNELS_INT8_WORDS_H
+#define HN_KERNELS_INT8_WORDS_H
+
+#include "kernels/int8/int8.h"
+#include "kernels/simd/f32x16.h"
+
+#include <string.h>
+
+/* So many rows and groups that their sums are registers. */
+#if defined(HN_LEVEL_avx512)
+enum { ROWS = 6, GROUPS = 2 };
+#elif defined(HN_LEVEL_avx2)
+enum { ROWS = 3, GROUPS = 1 };
+#else
+enum { ROWS = 4, GROUPS = 2 };
+#endif
+
+HN_INLINE i32x16 word_of(const hn_int8_tile *t, int row, int64_t block, int j)
+{
+    int32_t word;
+    memcpy(&word, t->x.q + (row * t->blocks_of_x + block) * HN_INT8_BLOCK + 4 * j, sizeof word);
+    return i_set1(word);
+}
+
+#endif
