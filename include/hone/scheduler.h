@@ -25,6 +25,37 @@ extern "C" {
 
 typedef struct hn_lm_scheduler hn_lm_scheduler;
 
+/* ---- beginnings on disk ---- */
+
+/* A folder of files, one for each block that left memory; of any number of schedulers, models and adapters, whose threads may use it
+ * at once. */
+typedef struct hn_lm_disk hn_lm_disk;
+
+typedef struct hn_lm_disk_options {
+    size_t size;
+    int64_t most; /* bytes of all files; 0: 1 GiB. The oldest go: who was longest not written, read or asked for */
+    /* Told of a file that is not whole, or of something else than its name says: it was removed, and is not used; and of one that
+     * cannot be written. On the thread that steps, or frees, a scheduler. NULL: not told. */
+    void (*on_refused)(void *context, const char *sentence);
+    void *context;
+} hn_lm_disk_options;
+
+/* The folder is made if it is not there. It has to be this user's own, and nobody else's to write to; it is one process's at a time
+ * (HN_ERR_BUSY). The engine outlives it. */
+HN_API hn_status hn_lm_disk_open(hn_lm_disk **out, hn_engine *engine, const char *folder, const hn_lm_disk_options *options_or_null);
+/* After the schedulers that have it. Its files stay. */
+HN_API void hn_lm_disk_close(hn_lm_disk *disk); /* takes NULL */
+
+typedef struct hn_lm_disk_counts {
+    int64_t files, bytes;  /* now */
+    int64_t written, read;
+    int64_t refused, gone; /* that may not be used; and the oldest, which had no room */
+} hn_lm_disk_counts;
+
+HN_API hn_status hn_lm_disk_count(hn_lm_disk *disk, hn_lm_disk_counts *out, size_t size);
+
+/* ---- schedulers ---- */
+
 typedef struct hn_lm_scheduler_options {
     size_t size;
     int64_t running;    /* requests at a time; 0: as many as the batch has sequences */
@@ -34,6 +65,7 @@ typedef struct hn_lm_scheduler_options {
                            takes about twice as long as one without, by measure */
     int32_t keeps_none; /* no beginnings */
     const hn_lm_draft_options *draft; /* guesses ahead, where a step has rows to spare (hn_lm_batch_options.rows); NULL: none */
+    hn_lm_disk *disk;   /* where beginnings go that leave memory, all of them when it is freed, and are found again; NULL: nowhere */
 } hn_lm_scheduler_options;
 
 /* The batch is freed after it, has no sequence when it is made, and is stepped by nobody else. Adapters may be added to the batch

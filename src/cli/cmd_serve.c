@@ -26,7 +26,7 @@
 #define LIMIT_TAKE(field, otherwise, name, what) o.http.field = a->limits.field;
 
 typedef struct serve_args {
-    const char *host, *cache, *keys, *log, *jobs, *train_memory;
+    const char *host, *cache, *keys, *log, *jobs, *train_memory, *disk;
     bool shares_beginnings;
     hn_list hosts, origins;
     struct {
@@ -38,7 +38,7 @@ typedef struct serve_args {
     struct {
         HN_RESPONSES_LIMITS(LIMIT_FIELD)
     } responses;
-    int64_t train_threads;
+    int64_t train_threads, disk_most;
     int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram, first_ms, answer_ms;
     bool force, mapped;
     hn_list lora, folders, ignore;
@@ -81,6 +81,8 @@ static const hn_option options[] = {
            "from a request to its first token, waiting and loading too; then it ends with an error. Default 600000"),
     HN_INT(serve_args, answer_ms, "answer-ms", "N", 1, INT64_MAX, "to its last; default 3600000"),
     HN_TEXT(serve_args, cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_TEXT(serve_args, disk, "cache-disk", "FOLDER", "where beginnings go that leave memory, and are found again; default: nowhere"),
+    HN_INT(serve_args, disk_most, "cache-disk-max", "N", 1, INT64_MAX, "bytes of its files; the oldest go. Default 1073741824"),
     HN_INT(serve_args, draft_ngram, "draft-ngram", "N", 1, 64,
            "guess what followed the last tokens, up to N, where they were said before; default: no guesses"),
     HN_GROUP("files and training"),
@@ -108,6 +110,7 @@ typedef struct serving {
     bool has_shelf;
     hn_keys *keys;
     hn_jobs *jobs;
+    hn_lm_disk *disk;
     hn_server *server;
     hn_lm_draft_options draft;
 } serving;
@@ -138,7 +141,7 @@ static hn_status fill_shelf(serving *s, int n, char **words)
         .batch = { .size = sizeof o.batch, .sequences = 2 * a->parallel, .context = a->context, .blocks = a->blocks, .rows = 4 * a->parallel,
                    .cache = a->cache, .mapped = a->mapped },
         .scheduler = { .size = sizeof o.scheduler, .running = a->parallel, .waiting = a->waiting, .piece = a->piece,
-                       .draft = a->draft_ngram ? &s->draft : NULL },
+                       .draft = a->draft_ngram ? &s->draft : NULL, .disk = s->disk },
         .forces_adapters = a->force, .takes_adapters = a->jobs != NULL, .adapters = a->most_adapters, .digests = hn_cache_folder(),
         .first_ms = a->first_ms, .answer_ms = a->answer_ms,
     };
@@ -173,6 +176,16 @@ static hn_status open_jobs(serving *s)
     return hn_jobs_open(&s->jobs, &s->shelf, s->keys, &o);
 }
 
+static void tell_refused(void *context, const char *sentence) { fprintf(context, "%s\n", sentence); }
+
+static hn_status open_disk(serving *s)
+{
+    const serve_args *a = s->args;
+    const hn_lm_disk_options o = { .size = sizeof o, .most = a->disk_most, .on_refused = tell_refused, .context = stderr };
+    HN_REQUIRE(a->disk || !a->disk_most, HN_ERR_ARGUMENT, "--cache-disk-max: expected --cache-disk FOLDER too");
+    return a->disk ? hn_lm_disk_open(&s->disk, s->engine, a->disk, &o) : HN_OK;
+}
+
 static hn_status open_serving(serving *s, int n, char **words)
 {
     static char builtin[64];
@@ -180,6 +193,7 @@ static hn_status open_serving(serving *s, int n, char **words)
     const serve_args *a = s->args;
     snprintf(builtin, sizeof builtin, "%s", hn_lm_builtin());
     HN_TRY(hn_machine_engine(&a->machine, &s->engine));
+    HN_TRY(open_disk(s));
     hn_interrupt_engine(NULL); /* a signal ends the server, not what it is at */
     hn_shelf_open(&s->shelf, &s->heap, s->engine, a->most_loaded);
     s->has_shelf = true;
@@ -193,6 +207,7 @@ static hn_status open_serving(serving *s, int n, char **words)
     };
     HN_HTTP_LIMITS(LIMIT_TAKE)
     o.jobs = s->jobs;
+    o.disk = s->disk;
     HN_RESPONSES_LIMITS(RESPONSES_TAKE)
     HN_TRY(take_log(a->log, &o.log));
     return hn_server_open(&s->server, &s->shelf, &o);
@@ -258,6 +273,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     if (s.has_shelf)
         hn_shelf_close(&s.shelf);
     hn_keys_free(s.keys);
+    hn_lm_disk_close(s.disk);
     hn_machine_engine_free(s.engine);
     hn_interrupt_hear_hangups(false);
     hn_interrupt_end();

@@ -272,6 +272,8 @@ hn_sequences *hn_lm_batch_inner(const hn_lm_batch *b, int32_t adapter)
     return b->groups.at[group_of(b, adapter)]->inner;
 }
 
+int32_t hn_lm_batch_slot(const hn_lm_batch *b, int32_t adapter) { return group_of(b, adapter) ? -1 : adapter; }
+
 void hn_lm_batch_limits(const hn_lm_batch *b, hn_lm **lm, int64_t *sequences, int64_t *tokens, int64_t *rows)
 {
     *lm = b->lm;

@@ -108,6 +108,7 @@ void hn_lm_scheduler_free(hn_lm_scheduler *s)
     }
     hn_beginnings_free(&s->beginnings);
     hn_free(heap, s->way);
+    hn_free(heap, s->nodes);
     hn_free(heap, s->running);
     hn_free(heap, s->inner_pieces);
     hn_free(heap, s->turns);

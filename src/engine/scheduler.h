@@ -34,6 +34,7 @@ typedef struct hn_request {
     int64_t n_reused, n_returned, admitted;
     int32_t known;   /* the last block that it knows of the beginnings, and holds */
     bool is_forgotten; /* what it computes is no beginning any more */
+    bool has_looked; /* for what the disk has of it, since it waits */
     bool has_run, is_cancelled, has_ended;
     struct hn_request *next; /* that waits */
 } hn_request;
@@ -56,6 +57,7 @@ struct hn_lm_scheduler {
     hn_request **running; /* [n_sequences], in the order of admission */
     hn_beginnings beginnings;
     const hn_lent_keys **way; /* [blocks of a context], to a block of the beginnings */
+    const hn_beginning **nodes; /* the same */
     hn_turn *turns;       /* [n_sequences], of a step */
     hn_lm_batch_piece *pieces; /* the same */
     hn_piece *inner_pieces;    /* of those that run together */
@@ -70,6 +72,7 @@ struct hn_lm_scheduler {
 /* ---- scheduler_known.c: beginnings ---- */
 
 hn_status hn_scheduler_known_new(hn_lm_scheduler *s);
+int64_t hn_scheduler_most_shared(const hn_request *r); /* ids that it may begin with */
 /* How many ids of `r` a sequence can begin with, and the last block of these. */
 int64_t hn_scheduler_known(hn_lm_scheduler *s, const hn_request *r, int32_t *node);
 /* Its sequence, which is open and has no ids, begins with them. */
@@ -84,7 +87,16 @@ void hn_scheduler_let_go(hn_lm_scheduler *s, hn_request *r);
  * computed there; of windows: the keys of these alone, and the rest stays. */
 bool hn_scheduler_gives_block(hn_lm_scheduler *s, const hn_sequences *inner, bool of_windows);
 
+/* ---- scheduler_disk.c: beginnings on disk, where there is one ---- */
+
+void hn_scheduler_write(hn_lm_scheduler *s, const hn_beginning *leaving);
+/* What it begins with is known, as far as the disk has it; once while it waits. */
+void hn_scheduler_read(hn_lm_scheduler *s, hn_request *r);
+
 /* ---- scheduler_room.c ---- */
+
+/* Blocks that are free there, and not somebody's own to his end. */
+int64_t hn_scheduler_spare(const hn_lm_scheduler *s, const hn_sequences *inner);
 
 /* Those who wait and have room run. */
 hn_status hn_scheduler_admit(hn_lm_scheduler *s);
@@ -109,6 +121,7 @@ void hn_request_free(hn_lm_scheduler *s, hn_request *r);
 
 /* Those that run with an adapter, or -1. */
 hn_sequences *hn_lm_batch_inner(const hn_lm_batch *batch, int32_t adapter);
+int32_t hn_lm_batch_slot(const hn_lm_batch *batch, int32_t adapter); /* there */
 /* What the batch was made for. */
 void hn_lm_batch_limits(const hn_lm_batch *batch, hn_lm **lm, int64_t *sequences, int64_t *tokens, int64_t *rows);
 

@@ -7,7 +7,8 @@ static hn_whose whose(const hn_request *r) { return (hn_whose){ r->r.owner, r->a
 
 static void on_leave(void *context, hn_beginning *leaving)
 {
-    const hn_lm_scheduler *s = context;
+    hn_lm_scheduler *s = context;
+    hn_scheduler_write(s, leaving);
     hn_sequences_take_back(hn_lm_batch_inner(s->batch, leaving->whose.adapter), &leaving->keys);
 }
 
@@ -16,11 +17,12 @@ hn_status hn_scheduler_known_new(hn_lm_scheduler *s)
     hn_heap *heap = &s->lm->engine->heap;
     const int64_t blocks = (hn_lm_batch_context(s->batch) + HN_KEY_BLOCK_IDS - 1) / HN_KEY_BLOCK_IDS;
     s->way = hn_alloc_array(heap, HN_TAG_STATE, (size_t)blocks, sizeof *s->way);
-    return s->way ? hn_beginnings_new(&s->beginnings, heap, (int32_t)s->o.kept, on_leave, s) : HN_ERR_MEMORY;
+    s->nodes = hn_alloc_array(heap, HN_TAG_STATE, (size_t)blocks, sizeof *s->nodes);
+    return s->way && s->nodes ? hn_beginnings_new(&s->beginnings, heap, (int32_t)s->o.kept, on_leave, s) : HN_ERR_MEMORY;
 }
 
 /* The row after which n ids are known tells of id n: what is to be scored yet is to be run. */
-static int64_t most_shared(const hn_request *r)
+int64_t hn_scheduler_most_shared(const hn_request *r)
 {
     return r->n_scored < r->n_prompt ? r->n_scored - 1 : r->n_ids - 1;
 }
@@ -37,7 +39,7 @@ static int64_t take_way(hn_lm_scheduler *s, int32_t node)
 
 int64_t hn_scheduler_known(hn_lm_scheduler *s, const hn_request *r, int32_t *node)
 {
-    *node = hn_beginnings_find(&s->beginnings, whose(r), r->ids, most_shared(r));
+    *node = hn_beginnings_find(&s->beginnings, whose(r), r->ids, hn_scheduler_most_shared(r));
     const int64_t n = take_way(s, *node);
     const int64_t usable = hn_sequences_can_begin(hn_lm_batch_inner(s->batch, r->adapter), s->way, n);
     for (int64_t i = n; i > usable; i--)
@@ -69,7 +71,7 @@ bool hn_scheduler_is_being_computed(const hn_lm_scheduler *s, const hn_request *
     for (int64_t i = 0; i < s->n_running && s->o.kept; i++) {
         const hn_request *other = s->running[i];
         if (other->r.owner == r->r.owner && other->adapter == r->adapter && other->n_ids - other->n_known > 1 &&
-            !other->is_forgotten && common(other->ids, other->n_ids, r->ids, most_shared(r)) >= length + HN_KEY_BLOCK_IDS)
+            !other->is_forgotten && common(other->ids, other->n_ids, r->ids, hn_scheduler_most_shared(r)) >= length + HN_KEY_BLOCK_IDS)
             return true;
     }
     return false;

@@ -9,7 +9,6 @@ static int64_t needs(const hn_lm_scheduler *s, const hn_request *r, int64_t n)
 
 static bool is_settled(const hn_request *r) { return r->n_returned >= HN_MOST_RETURNS; }
 
-/* Blocks that are free, and not somebody's own to his end. */
 static int64_t spare(const hn_lm_scheduler *s)
 {
     int64_t blocks = hn_lm_batch_blocks(s->batch, NULL);
@@ -17,6 +16,11 @@ static int64_t spare(const hn_lm_scheduler *s)
         if (is_settled(s->running[i]))
             blocks -= needs(s, s->running[i], s->running[i]->most - s->running[i]->n_known);
     return blocks;
+}
+
+int64_t hn_scheduler_spare(const hn_lm_scheduler *s, const hn_sequences *inner)
+{
+    return inner == hn_lm_batch_inner(s->batch, -1) ? spare(s) : hn_sequences_free_blocks(inner, NULL);
 }
 
 /* ---- coming in ---- */
@@ -78,6 +82,8 @@ hn_status hn_scheduler_admit(hn_lm_scheduler *s)
             at = &r->next;
             continue;
         }
+        hn_scheduler_read(s, r);
+        hn_scheduler_known(s, r, &beginning);
         const hn_status status = admit(s, r, beginning);
         if (status == HN_ERR_BUSY && s->n_running)
             return HN_OK;
@@ -131,6 +137,7 @@ static void give_way(hn_lm_scheduler *s, hn_request *r)
 {
     hn_scheduler_leave(s, r);
     r->n_returned++;
+    r->has_looked = false;
     s->counts.returned++;
     r->next = s->waiting;
     s->waiting = r;

@@ -15,6 +15,7 @@
 #define HN_INFER_SEQUENCES_H
 
 #include "backend/program.h"
+#include "base/str.h"
 #include "infer/adapter.h"
 #include "infer/compiled.h"
 #include "models/model.h"
@@ -139,6 +140,13 @@ int64_t hn_sequences_lent(const hn_sequences *all); /* blocks, in all */
 int64_t hn_sequences_can_begin(const hn_sequences *all, const hn_lent_keys *const *keys, int64_t n);
 /* An open sequence without tokens begins with n of them, whose tokens these are; it has their adapter. Nothing is copied. */
 void hn_sequences_begin(hn_sequences *all, int32_t sequence, const int32_t *tokens, const hn_lent_keys *const *keys, int64_t n);
+/* Keys of a lent block as bytes: of all layers, or of those that have no window of their own. */
+size_t hn_sequences_lent_bytes(const hn_sequences *all, bool with_window);
+hn_status hn_sequences_read_lent(const hn_sequences *all, const hn_lent_keys *keys, void *to);
+/* A block that is free takes them, lent; those of a window too, if they are there and have room. HN_ERR_FORMAT: another number of bytes. */
+hn_status hn_sequences_take_lent(hn_sequences *all, int32_t slot, const void *data, size_t bytes, hn_lent_keys *keys);
+/* Lines of what keys were computed with: whatever has the same lines has the same keys for the same tokens. */
+hn_status hn_sequences_describe(hn_sequences *all, int32_t slot, hn_str *out);
 /* Blocks that a step of these pieces takes beyond those that are free. Where none are lent, layers with a window lack none. */
 int64_t hn_sequences_lacks(const hn_sequences *all, const hn_piece *pieces, int64_t n, bool of_windows);
 

@@ -22,7 +22,8 @@ hn_status hn_bank_new(hn_sequences *all, int64_t n)
     bank->ranks = hn_alloc_array(all->heap, HN_TAG_STATE, room, sizeof *bank->ranks);
     bank->scales = hn_alloc_array(all->heap, HN_TAG_STATE, room, sizeof *bank->scales);
     bank->n_lent = hn_alloc_array(all->heap, HN_TAG_STATE, (size_t)n, sizeof *bank->n_lent);
-    return bank->at && bank->ranks && bank->scales && bank->n_lent ? HN_OK : HN_ERR_MEMORY;
+    bank->identities = hn_alloc_array(all->heap, HN_TAG_STATE, (size_t)n, sizeof *bank->identities);
+    return bank->at && bank->ranks && bank->scales && bank->n_lent && bank->identities ? HN_OK : HN_ERR_MEMORY;
 }
 
 hn_status hn_bank_bind(hn_sequences *all)
@@ -43,6 +44,7 @@ void hn_bank_free(hn_sequences *all)
     hn_free(all->heap, all->bank.ranks);
     hn_free(all->heap, all->bank.scales);
     hn_free(all->heap, all->bank.n_lent);
+    hn_free(all->heap, all->bank.identities);
 }
 
 bool hn_bank_has(const hn_sequences *all, int32_t slot)
@@ -122,6 +124,7 @@ static void clear(hn_sequences *all, int32_t slot)
     for (int i = 0; i < all->c.build.n_banked; i++)
         all->bank.ranks[i * all->bank.n + slot] = 0;
     all->bank.at[slot] = NULL;
+    all->bank.identities[slot] = (hn_sequences_identity){ 0 };
 }
 
 static hn_status fill(hn_sequences *all, const hn_adapter *adapter, int32_t slot)

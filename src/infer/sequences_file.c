@@ -20,15 +20,9 @@
 #define KEY_TOKENS   "hone.session.tokens"
 #define KEY_BYTES    "hone.session.sha256"
 
-/* What must be the same of whoever takes the file. */
-typedef struct identity {
-    char model[65], adapters[65];
-    const char *numerics, *cache;
-} identity;
-
-static hn_status identify(const hn_sequences *s, int32_t slot, int64_t version, identity *out)
+hn_status hn_sequences_identify(const hn_sequences *s, int32_t slot, int64_t version, hn_sequences_identity *out)
 {
-    identity own = { .numerics = hn_numerics_definition(s->run.numerics), .cache = hn_dtype_name(s->cache) };
+    hn_sequences_identity own = { .numerics = hn_numerics_definition(s->run.numerics), .cache = hn_dtype_name(s->cache) };
     uint8_t digest[32];
     hn_sha256 sha;
     if (version == 1) {
@@ -128,11 +122,11 @@ static hn_status list_parts(const hn_sequences *b, const hn_sequence *s, part *p
 
 static hn_status describe(const hn_sequences *b, const hn_sequence *s, const part *parts, size_t n, hn_meta *meta)
 {
-    identity own;
+    hn_sequences_identity own;
     uint8_t digest[32];
     char text[65];
     hn_sha256 sha;
-    HN_TRY(identify(b, s->slot, 2, &own));
+    HN_TRY(hn_sequences_identify(b, s->slot, 2, &own));
     digest_tokens(&sha, s->tokens, s->length);
     for (size_t i = 0; i < n; i++)
         HN_TRY(digest_part(&sha, &parts[i]));
@@ -228,12 +222,12 @@ static hn_status check_identity(const hn_sequences *s, int32_t slot, const hn_gg
     HN_TRY(hn_meta_string(meta, "general.type", &type));
     HN_REQUIRE(type.bytes == 7 && !memcmp(type.data, "session", 7), HN_ERR_FORMAT,
                "%s: not a session's file", meta->name);
-    identity own;
+    hn_sequences_identity own;
     int64_t version;
     HN_TRY(hn_meta_int(meta, KEY_VERSION, 1, &version));
     HN_REQUIRE(version == 1 || version == 2, HN_ERR_UNSUPPORTED, "%s: %s is %lld: this hone knows 1 and 2",
                meta->name, KEY_VERSION, (long long)version);
-    HN_TRY(identify(s, slot, version, &own));
+    HN_TRY(hn_sequences_identify(s, slot, version, &own));
     HN_TRY(check_key(meta, KEY_NUMERICS, own.numerics, "numerics"));
     HN_TRY(check_key(meta, KEY_CACHE, own.cache, "a cache of"));
     HN_TRY(check_key(meta, KEY_MODEL, own.model, "another model, SHA-256"));

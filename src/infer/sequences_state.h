@@ -24,6 +24,12 @@ typedef struct hn_key_room {
     bool is_window;
 } hn_key_room;
 
+/* What must be the same of whoever takes keys that were kept; of the adapters, those of a slot too. */
+typedef struct hn_sequences_identity {
+    char model[65], adapters[65];
+    const char *numerics, *cache; /* numerics NULL: not known yet */
+} hn_sequences_identity;
+
 /* Adapters that sequences may have, and for each matrix with room, in the graph's order, their ranks and scales. */
 typedef struct hn_bank {
     int32_t n;                /* slots */
@@ -31,6 +37,7 @@ typedef struct hn_bank {
     int32_t *ranks;           /* [n_banked, n] */
     float *scales;            /* the same */
     int64_t *n_lent;          /* [n] blocks that were computed with each */
+    hn_sequences_identity *identities; /* [n] */
 } hn_bank;
 
 enum { HN_ROOM_ALL, HN_ROOM_WINDOW, HN_KEY_ROOMS };
@@ -50,6 +57,7 @@ struct hn_sequences {
     hn_key_room rooms[HN_KEY_ROOMS];
     int n_rooms;
     int64_t n_lent; /* blocks */
+    hn_sequences_identity own_identity; /* without a slot */
     hn_bank bank;
     /* Inputs of a step. */
     int32_t *tokens, *positions, *slots, *window_slots, *spans, *rows, *adapter_ids, *row_adapters;
@@ -82,6 +90,10 @@ static inline int32_t *hn_sequences_row(const hn_sequences *all, const hn_sequen
 {
     return all->rooms[room].table + hn_sequences_slot(all, s) * all->each;
 }
+
+/* ---- sequences_file.c ---- */
+
+hn_status hn_sequences_identify(const hn_sequences *all, int32_t slot, int64_t version, hn_sequences_identity *out);
 
 /* ---- sequences_keys.c: blocks of sequences ---- */
 

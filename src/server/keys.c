@@ -1,6 +1,7 @@
 #include "server/keys.h"
 
 #include "base/ascii.h"
+#include "base/bytes.h"
 #include "base/file.h"
 #include "base/os/files.h"
 #include "base/rng.h"
@@ -35,6 +36,15 @@ static void digest_of(const char *secret, size_t n, uint8_t digest[32])
     hn_sha256_begin(&sha);
     hn_sha256_add(&sha, secret, n);
     hn_sha256_end(&sha, digest);
+}
+
+/* Of its name, whatever else is in the file, so that what is kept of it over a restart stays its own. */
+static uint64_t owner_of(const char *name)
+{
+    uint8_t digest[32];
+    digest_of(name, strlen(name), digest);
+    const uint64_t owner = hn_load_64(digest);
+    return owner ? owner : 1;
 }
 
 /* 1 if they are the same, else 0, by the same steps. */
@@ -128,11 +138,13 @@ static hn_status read_key(hn_keys *keys, char *words[MOST_WORDS], size_t n, cons
     hn_key *key = &keys->at[keys->n];
     memcpy(key->name, words[0], strlen(words[0]));
     key->is_admin = n == 3;
-    key->owner = keys->n + 1;
+    key->owner = owner_of(words[0]);
     digest_of(words[1], bytes, key->digest);
     for (size_t i = 0; i < keys->n; i++) {
         HN_REQUIRE(strcmp(keys->at[i].name, key->name) != 0, HN_ERR_FORMAT, "%s line %zu: the name %s was there before", path,
                    line, key->name);
+        HN_REQUIRE(keys->at[i].owner != key->owner, HN_ERR_FORMAT, "%s line %zu: the names %s and %s have the same number: change one",
+                   path, line, key->name, keys->at[i].name);
         HN_REQUIRE(!is_same(keys->at[i].digest, key->digest), HN_ERR_FORMAT, "%s line %zu: the secret is that of %s", path, line,
                    keys->at[i].name);
     }

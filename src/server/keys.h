@@ -17,7 +17,7 @@ enum { HN_KEY_NAME = 64, HN_KEY_LEAST_SECRET = 16, HN_KEY_MOST_SECRET = 512 };
 
 typedef struct hn_key {
     char name[HN_KEY_NAME + 1];
-    uint64_t owner; /* of what is asked for with it: the same for a name as long as the process runs; 0 is nobody */
+    uint64_t owner; /* of what is asked for with it: the same for a name, whatever else there is; 0 is nobody */
     bool is_admin;
     uint8_t digest[32];
 } hn_key;

@@ -18,6 +18,7 @@ typedef struct hn_server_options {
     const hn_keys *keys;   /* who may ask; NULL: everybody whom the guard admits. It outlives the server */
     bool shares_beginnings; /* among keys: what they ask is told by how soon others are answered */
     hn_log log;
+    hn_lm_disk *disk; /* that the models' schedulers have; NULL: none. For the metrics */
     hn_jobs *jobs; /* files and jobs; NULL: none. Ended with the server, and the caller's to close */
     hn_responses_limits responses;
 } hn_server_options;

@@ -102,6 +102,15 @@ void hn_api_model(hn_server *s, hn_http_call *call)
     X(drafts_accepted_total, counter, accepted, "guesses that were right")                         \
     X(drafts_rejected_total, counter, rejected, "guesses that were wrong")
 
+/* Of the disk of beginnings, where there is one. */
+#define DISK_METRICS(X)                                                                            \
+    X(cache_disk_files, gauge, files, "blocks of 64 tokens on disk")                               \
+    X(cache_disk_bytes, gauge, bytes, "bytes of these")                                            \
+    X(cache_disk_written_total, counter, written, "blocks that were written")                      \
+    X(cache_disk_read_total, counter, read, "blocks that were read back")                          \
+    X(cache_disk_refused_total, counter, refused, "files that were not used, and removed")         \
+    X(cache_disk_dropped_total, counter, gone, "the oldest, which had no room")
+
 static void begin_metric(hn_str *out, const char *name, const char *kind, const char *help)
 {
     hn_str_print(out, "# HELP hone_%s %s\n# TYPE hone_%s %s\n", name, help, name, kind);
@@ -124,6 +133,18 @@ static void add_model_metrics(hn_str *out, hn_shelf *shelf)
         hn_str_print(out, "hone_model_loaded{model=\"%s\"} %d\n", shelf->models[i]->name, state[i] == HN_SERVED_READY);
 }
 
+static void add_disk_metrics(hn_str *out, hn_lm_disk *disk)
+{
+    hn_lm_disk_counts of = { 0 };
+    if (!disk || hn_lm_disk_count(disk, &of, sizeof of) != HN_OK)
+        return;
+#define ADD(metric, kind, field, help)          \
+    begin_metric(out, #metric, #kind, help);    \
+    hn_str_print(out, "hone_" #metric " %lld\n", (long long)of.field);
+    DISK_METRICS(ADD)
+#undef ADD
+}
+
 void hn_api_metrics(hn_server *s, hn_http_call *call)
 {
     hn_str out = hn_str_on(s->heap);
@@ -136,6 +157,7 @@ void hn_api_metrics(hn_server *s, hn_http_call *call)
     begin_metric(&out, "memory_bytes", "gauge", "bytes on the engine's heap");
     hn_str_print(&out, "hone_memory_bytes %lld\n", (long long)live);
     add_model_metrics(&out, s->shelf);
+    add_disk_metrics(&out, s->o.disk);
     reply(call, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
 }
 

@@ -335,6 +335,33 @@ def check_full
   end
 end
 
+# ---- beginnings on disk ----
+
+# Over restarts, for who asked alone; a file that is damaged is named, counted and not used.
+def check_disk(dir)
+  folder, keys = File.join(dir, 'blocks'), File.join(dir, 'keys-disk')
+  File.write(keys, "alice aaaaaaaaaaaaaaaaaaaa\nops bbbbbbbbbbbbbbbbbbbbbb admin\n", perm: 0600)
+  prompt = { prompt: (1..150).to_a, max_tokens: 4, seed: 1, logprobs: 2 }
+  said, known, refused, others = [], [], [], []
+  4.times do |i|
+    blocks = Dir[File.join(folder, '*.block')]
+    File.write(blocks[0], 'x' * 3000) if i == 2
+    File.write(keys, "bob cccccccccccccccccccc\n" + File.read(keys), perm: 0600) if i == 1
+    serve('--api-keys', keys, '--cache-disk', folder) do |uri, _|
+      answer = JSON.parse(ask(uri, 'POST', '/v1/completions', prompt, 'x-api-key' => 'a' * 20).body)
+      said << answer['choices']
+      known << answer['usage']['prompt_tokens_details']['cached_tokens']
+      others << JSON.parse(ask(uri, 'POST', '/v1/completions', prompt, 'x-api-key' => 'c' * 20).body)['usage']['prompt_tokens_details']['cached_tokens'] if i == 1
+      refused << ask(uri, 'GET', '/metrics', nil, 'x-api-key' => 'b' * 22).body[/^hone_cache_disk_refused_total (\d+)/, 1].to_i
+    end
+  end
+  check("the same each time: #{known} #{refused}", said.uniq.size == 1 && known[0].zero? && known[1] == 128 && known[3] == 128)
+  check('a file of another kind is counted', refused[0].zero? && refused[1].zero? && refused[2] <= 1 && refused[3].zero? && (known[2] < 128) == (refused[2] == 1))
+  check('and another key finds nothing', others == [0])
+  check('for this user alone', Dir[File.join(folder, '*.block')].all? { |f| File.stat(f).mode & 0777 == 0600 } && File.stat(folder).mode & 0777 == 0700)
+  refused(['--cache-disk-max', '5'], 'cache-disk')
+end
+
 # ---- models that take turns ----
 
 def check_models
@@ -544,6 +571,7 @@ Dir.mktmpdir do |dir|
   check_calls(dir)
   check_keys(dir)
   check_full
+  check_disk(dir)
   check_models
   check_adapters(dir)
   check_times

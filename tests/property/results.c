@@ -1,6 +1,8 @@
 /* Structs of a caller's that the library fills, of a caller that was compiled against an older or a newer hone: of every HN_RESULT of
  * structs.def, through the functions that fill it, every room up to its own, rooms of newer ones, and what is no room: what was not
  * said to be there is not written. And as if each had grown. */
+#include "base/os/files.h"
+#include "base/os/folders.h"
 #include "engine/structs.h"
 #include "hone/hone.h"
 #include "tests/property/struct_sizes.h"
@@ -20,6 +22,7 @@ static hn_lm_file *file;
 static hn_lm_chat *chat;
 static hn_lm_batch *batch;
 static hn_lm_scheduler *scheduler;
+static hn_lm_disk *disk;
 static hn_lm_grammar *grammar;
 static hn_lm_matcher *matcher;
 static hn_examples *good;
@@ -116,6 +119,11 @@ static hn_status give_counts(void *to, size_t size)
     return hn_lm_scheduler_count(scheduler, to, size);
 }
 
+static hn_status give_disk(void *to, size_t size)
+{
+    return hn_lm_disk_count(disk, to, size);
+}
+
 static hn_status give_answer(void *to, size_t size)
 {
     return hn_lm_chat_answer(chat, "[{\"role\": \"user\", \"content\": \"Who?\"}]", to, size);
@@ -189,6 +197,7 @@ static const struct {
     { "hn_examples_gradients", give_gradients, false },
     { "hn_lm_perplexity", give_perplexity, false },
     { "hn_lm_scheduler_counts", give_counts, false },
+    { "hn_lm_disk_counts", give_disk, false },
     { "hn_lm_mask", give_mask, false },
     { "hn_lm_call_style", give_style, false },
     { "hn_lm_turn", give_turn, false },
@@ -296,6 +305,16 @@ static void check_list(void)
     }
 }
 
+#define BLOCK "results-blocks/0000000000000000000000000000000000000000000000000000000000000000.block"
+
+/* One file is there, so that there is something to count. */
+static hn_status open_disk(void)
+{
+    FILE *f = hn_os_folder_make("results-blocks", true) ? fopen(BLOCK, "w") : NULL;
+    CHECK(f && fputs("a", f) >= 0 && !fclose(f));
+    return hn_lm_disk_open(&disk, engine, "results-blocks", NULL);
+}
+
 static void check_givers(void)
 {
     static const char path[] = "results.jsonl", one[] = "{\"prompt\": \"Who?\", \"completion\": \" A bird.\"}\n";
@@ -308,7 +327,7 @@ static void check_givers(void)
         CHECK_OK(hn_lm_plan_new(&plan, lm, &short_plan)) && CHECK_OK(hn_lm_chat_new(&chat, lm, &short_chat)) &&
         CHECK_OK(hn_lm_grammar_new(&grammar, engine, HN_LM_REGEX, "a+", 2, NULL)) &&
         CHECK_OK(hn_lm_matcher_new(&matcher, lm, grammar)) && CHECK_OK(hn_lm_batch_new(&batch, lm, NULL)) &&
-        CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, NULL)) &&
+        CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, NULL)) && CHECK_OK(open_disk()) &&
         CHECK_OK(hn_lm_scheduler_ask(scheduler, &(hn_lm_request){ .size = sizeof(hn_lm_request), .ids = (int32_t[]){ 1 }, .n = 1 },
                                      &(int64_t){ 0 })) &&
         CHECK_OK(hn_lm_make_tokenizer(engine, &spec.data[0], 1, "results.gguf", NULL, NULL)) &&
@@ -319,6 +338,10 @@ static void check_givers(void)
             check_rooms(i);
     hn_lm_file_close(file);
     hn_lm_scheduler_free(scheduler);
+    hn_lm_disk_close(disk);
+    hn_os_remove(BLOCK);
+    hn_os_remove("results-blocks/lock");
+    hn_os_folder_remove("results-blocks");
     hn_lm_matcher_free(matcher);
     hn_lm_grammar_free(grammar);
     hn_lm_batch_free(batch);

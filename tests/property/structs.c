@@ -1,6 +1,8 @@
 /* Structs of a caller's that was compiled against an older or a newer hone: of every one of structs.def, through the functions
  * that take it, every size up to its own, sizes of newer ones, and what is no size. And by a list in which every one
  * has grown field after field: what an older caller has behind its struct is not looked at. */
+#include "base/os/files.h"
+#include "base/os/folders.h"
 #include "engine/structs.h"
 #include "hone/hone.h"
 #include "tests/property/struct_sizes.h"
@@ -113,6 +115,16 @@ static hn_status make_scheduler(const void *o)
     hn_lm_scheduler *scheduler = NULL;
     const hn_status status = hn_lm_scheduler_new(&scheduler, of_other, o);
     hn_lm_scheduler_free(scheduler);
+    return status;
+}
+
+static hn_status open_disk(const void *o)
+{
+    hn_lm_disk *disk = NULL;
+    const hn_status status = hn_lm_disk_open(&disk, engine, "structs-blocks", o);
+    hn_lm_disk_close(disk);
+    hn_os_remove("structs-blocks/lock");
+    hn_os_folder_remove("structs-blocks");
     return status;
 }
 
@@ -325,6 +337,7 @@ static const struct {
     { "hn_lm_plan_options", make_plan },
     { "hn_lm_batch_options", make_batch },
     { "hn_lm_scheduler_options", make_scheduler },
+    { "hn_lm_disk_options", open_disk },
     { "hn_lm_request", ask_scheduler },
     { "hn_lm_sampling", make_sampler },
     { "hn_lm_sampling", default_sampling },

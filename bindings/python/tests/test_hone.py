@@ -35,6 +35,7 @@ NOT_OFFERED = {
     "hn_examples_gradients_options": "from on_gradient context",  # set on the line after
     "hn_finetune_run_options": "context",  # callbacks are closures
     "hn_lm_chat_options": "context",
+    "hn_lm_disk_options": "on_refused context",  # counts tells how many
     "hn_lm_reader_options": "context",
     "hn_lm_rules_options": "n_prompt",
     "hn_lm_request": "context",
@@ -676,6 +677,23 @@ class Sessions(Case):
             all += batch.settle(sequence, sampler, 1 + len(guessed))
         self.assertEqual(all[len(ids):len(ids) + 24], said)
         self.assertGreater(drafter.drafted[0], 10)
+
+    def test_disk(self):
+        """What left memory is found again by the next scheduler, and is the disk's until it is closed."""
+        folder = os.path.join(tempfile.mkdtemp(), "blocks")
+        ids, said = (self.model.encode("Once upon a time there was a bird. ") * 20)[:100], []
+        with hone.Disk(self.model.engine, folder, most=1 << 24) as disk:
+            for reused in (0, 64):
+                with hone.Scheduler(hone.Batch(self.model, sequences=2), disk=disk) as scheduler:
+                    scheduler.ask(ids, most=4, sampling={"temperature": 0})
+                    events = []
+                    while scheduler.left:
+                        events += scheduler.step()
+                    said.append([event.id for event in events[:-1]])
+                    self.assertEqual(events[-1].n_reused, reused)
+            self.assertEqual(said[0], said[1])
+            self.assertEqual((disk.counts.files, disk.counts.read, disk.counts.refused), (1, 1, 0))
+        shutil.rmtree(os.path.dirname(folder))
 
     def test_requests(self):
         """What is asked together has the tokens that each has alone; a beginning is of its owner."""

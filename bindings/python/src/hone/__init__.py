@@ -27,13 +27,13 @@ from .model import BUILTIN, Decoder, Model, Template
 from ._plan import Plan, Planned
 from ._run import Run
 from .reader import Reader, Said
-from .scheduler import Drawn, Ended, Scheduler, Scored
+from .scheduler import Disk, Drawn, Ended, Scheduler, Scored
 from .session import Sampler, Session
 
 __version__: str = library.hn_version().decode()
 
 __all__ = [
-    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Drafter", "Drawn",
+    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Disk", "Drafter", "Drawn",
     "Embedder", "Embedding", "End", "Ended", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Grammar", "Mask", "Matcher", "Memory",
     "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Reader", "Record", "Result", "Run", "Said", "Sampler",
     "Scheduler", "Scored", "Session",

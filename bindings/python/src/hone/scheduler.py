@@ -6,10 +6,11 @@ from typing import Any, Iterable, Mapping, NamedTuple, Optional, Union
 
 from . import _c
 from ._library import c
-from ._object import Object, fill, found_by
+from ._object import Key, Object, bytes_of, fill, found_by
 from ._record import Record
 from .batch import Batch
 from .draft import draft_options
+from .engine import Engine
 from .errors import Error, check, last
 from .grammar import Grammar
 from .model import ids_of
@@ -51,6 +52,21 @@ class Ended(NamedTuple):
     n_returned: int
 
 
+class Disk(Object):
+    """A folder for what schedulers on an engine keep beyond memory: `most` bytes of files, of which the oldest go. What may
+    not be used of it is removed and counted."""
+
+    def __init__(self, engine: Engine, folder: str, *, most: int = 0) -> None:
+        self.engine = engine
+        parent, path, options = engine._holds(), bytes_of(folder), fill(_c.hn_lm_disk_options, most=most)
+        self._make(lambda out: c.hn_lm_disk_open(out, parent.get(), path, options), _c.hn_lm_disk, c.hn_lm_disk_close, parent)
+
+    @property
+    def counts(self) -> Record:
+        with self._use() as disk:
+            return Record(found_by(_c.hn_lm_disk_counts, lambda *to: c.hn_lm_disk_count(disk, *to)))
+
+
 class Scheduler(Object):
     """Drives a batch, which nobody else steps until it is closed (hone/scheduler.h). What is 0 is the library's default.
 
@@ -61,9 +77,11 @@ class Scheduler(Object):
                 ..."""
 
     def __init__(self, batch: Batch, *, running: int = 0, waiting: int = 0, kept: int = 0, piece: int = 0,
-                 keeps_none: bool = False, draft: Optional[Mapping[str, Any]] = None) -> None:
+                 keeps_none: bool = False, draft: Optional[Mapping[str, Any]] = None,
+                 disk: Optional[Disk] = None) -> None:
         guesses, also = draft_options(draft) if draft is not None else (None, None)
-        options = fill(_c.hn_lm_scheduler_options, running=running, waiting=waiting, kept=kept, piece=piece,
+        beyond, key = disk._holds() if disk is not None else None, Key()
+        options = fill(_c.hn_lm_scheduler_options, disk=beyond.get() if beyond is not None else None, running=running, waiting=waiting, kept=kept, piece=piece,
                        keeps_none=keeps_none, draft=ctypes.pointer(guesses) if guesses is not None else None)
         self.batch, self.left = batch, 0
         events: list[Union[Scored, Drawn, Ended]] = []
@@ -92,9 +110,17 @@ class Scheduler(Object):
         def free(pointer: Any) -> None:
             c.hn_lm_scheduler_free(pointer)
             heard  # which are the library's until here
+            if beyond is not None:
+                beyond.let_go(key)
 
-        self._make(lambda out: c.hn_lm_scheduler_new(out, parent.get(), options), _c.hn_lm_scheduler, free, parent,
-                   batch.model.engine._run, also=also)
+        if beyond is not None:
+            beyond.hold(key)
+        try:
+            self._make(lambda out: c.hn_lm_scheduler_new(out, parent.get(), options), _c.hn_lm_scheduler, free, parent,
+                       batch.model.engine._run, also=also)
+        finally:
+            if beyond is not None and not hasattr(self, "_handle"):
+                beyond.let_go(key)
 
     def ask(self, ids: Iterable[int], *, sampling: Optional[Mapping[str, Any]] = None, adapter: Optional[int] = None,
             owner: int = 0, most: int = 0, goes_on: bool = False, scores: bool = False, likeliest: int = 0,
