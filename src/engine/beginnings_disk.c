@@ -389,7 +389,7 @@ hn_status hn_disk_read(hn_lm_disk *d, const hn_disk_name *name, const void *key,
         return HN_OK;
     hn_status status = path_of(d, name, &path);
     if (status == HN_OK)
-        status = hn_file_read(heap_of(d), path.text, SIZE_MAX / 2, &file, &bytes);
+        status = hn_file_read(heap_of(d), path.text, (size_t)d->o.most, &file, &bytes);
     if (status == HN_OK)
         status = check_file(path.text, file, bytes, key, key_bytes);
     hn_str_free(&path);

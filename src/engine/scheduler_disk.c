@@ -109,10 +109,9 @@ static bool read_block(hn_lm_scheduler *s, const hn_request *r, const hn_str *ke
     hn_free(&s->lm->engine->heap, data);
     if (!has_room || status != HN_OK)
         return false;
-    const int32_t *ids = (const int32_t *)(const void *)(key->text + key->length - BLOCK_BYTES);
-    int32_t aligned[HN_BEGINNING_IDS];
-    memcpy(aligned, ids, sizeof aligned);
-    const int32_t added = hn_beginnings_add(&s->beginnings, whose, *node, aligned, &keys);
+    int32_t ids[HN_BEGINNING_IDS];
+    memcpy(ids, key->text + key->length - BLOCK_BYTES, sizeof ids);
+    const int32_t added = hn_beginnings_add(&s->beginnings, whose, *node, ids, &keys);
     hn_beginnings_hold(&s->beginnings, added);
     hn_beginnings_let_go(&s->beginnings, *node);
     *node = added;

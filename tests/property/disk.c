@@ -224,6 +224,34 @@ static void check_pressure(const setup *with)
     empty_folder();
 }
 
+/* Another adapter in the place of one that was removed has another key. */
+static void check_replaced(const setup *with)
+{
+    setup halved = *with;
+    const hn_lm_adapter_options half = { .size = sizeof half, .scale = 0.5 };
+    const int32_t place = 0;
+    serving s;
+    halved.scale = 0.5;
+    halved.has_disk = false;
+    if (!begin(&s, &halved))
+        return;
+    const answer alone = ask(&s, 0, 150, 1);
+    end(&s);
+    if (!begin(&s, with))
+        return;
+    const answer full = ask(&s, 0, 150, 1);
+    CHECK_INT(place, s.adapter);
+    CHECK_OK(hn_lm_scheduler_forget(s.scheduler, &s.adapter));
+    CHECK_INT(2, counts_of(&s).written);
+    CHECK_OK(hn_lm_batch_remove_adapter(s.batch, s.adapter));
+    CHECK_OK(hn_lm_batch_add_adapter(s.batch, with->adapter, &half, &s.adapter));
+    CHECK_INT(place, s.adapter);
+    const answer other = ask(&s, 0, 150, 1);
+    CHECK(is_same(&alone, &other) && !is_same(&full, &other) && other.ended.n_reused == 0);
+    end(&s);
+    empty_folder();
+}
+
 /* ---- files that may not be used ---- */
 
 static void check_refused(const setup *with, const answer *alone, const char *path, const void *data, size_t n, const char *why)
@@ -307,8 +335,6 @@ static void check_bound(const setup *with)
         if (!begin(&s, &small))
             return;
         CHECK_INT(0, ask(&s, 1 + i, 70, 1).ended.n_reused);
-        if (i == 2) /* young again */
-            CHECK_INT(64, ask(&s, 1, 70, 1).ended.n_reused);
         end(&s);
         CHECK(list_files().bytes <= small.most && list_files().n <= 3);
     }
@@ -316,8 +342,13 @@ static void check_bound(const setup *with)
         return;
     CHECK_INT(3, counts_of(&s).files);
     CHECK_INT(list_files().bytes, counts_of(&s).bytes);
-    CHECK_INT(64, ask(&s, 5, 70, 1).ended.n_reused);
-    CHECK_INT(0, ask(&s, 0, 70, 1).ended.n_reused);
+    CHECK_INT(64, ask(&s, 3, 70, 1).ended.n_reused); /* the oldest of three, and young again */
+    CHECK_INT(0, ask(&s, 2, 70, 1).ended.n_reused);  /* takes the place of another */
+    end(&s);
+    if (!begin(&s, &small))
+        return;
+    CHECK_INT(64, ask(&s, 3, 70, 1).ended.n_reused);
+    CHECK_INT(0, ask(&s, 4, 70, 1).ended.n_reused);
     end(&s);
     small.most = one / 2; /* none fits, and those that are there go */
     if (!begin(&s, &small))
@@ -373,6 +404,7 @@ int main(int argc, char **argv)
     check_pressure(&plain);
     check_group("an adapter");
     check_restart(&adapted, true);
+    check_replaced(&adapted);
     check_group("windows");
     check_restart(&windows, false);
     check_pressure(&windows);
