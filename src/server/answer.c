@@ -57,6 +57,7 @@ hn_answer *hn_answer_new(hn_heap *heap, hn_http_call *call, const hn_voice *voic
     a->voice = voice;
     a->grammar_text = hn_str_on(heap);
     a->tools = hn_str_on(heap);
+    a->allowed = hn_str_on(heap);
     a->items = hn_str_on(heap);
     a->created = hn_clock_wall_ns() / 1000000000;
     a->begun_ns = a->first_ns = hn_clock_ns();
@@ -121,6 +122,7 @@ static void free_answer(hn_answer *a)
     hn_lm_grammar_free(a->grammar);
     hn_str_free(&a->grammar_text);
     hn_str_free(&a->tools);
+    hn_str_free(&a->allowed);
     hn_str_free(&a->items);
     hn_free(a->heap, a->choices);
     hn_free(a->heap, a->prompts);

@@ -105,7 +105,8 @@ struct hn_answer {
     bool echoes;   /* the prompt's text is told before what is said; with scores, so is the token by which the model ends */
     bool draws_none; /* nothing is said */
     bool is_chat;  /* thoughts, and calls of tools, are told apart */
-    hn_str tools;  /* JSON; "": none */
+    hn_str tools;   /* JSON; "": none */
+    hn_str allowed; /* those of them that may be called, JSON; "": all */
     bool must_call, calls_once;
     const char *only;       /* the tool that is to be called; NULL: any */
     int64_t most_thought;   /* tokens; 0: any number */

@@ -56,7 +56,7 @@ static bool check_item(const hn_json *item, hn_failure *why)
         return !content || content->kind == HN_JSON_NULL || check_parts(content, why);
     if (*text_of(item, "type") && !is_of(item, "message"))
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "input",
-                            "input: an item of type \"%.40s\": expected message, function_call, function_call_output or reasoning", text_of(item, "type"));
+                            "input: an item of type \"%.40s\": expected message, function_call, function_call_output, reasoning or item_reference", text_of(item, "type"));
     while (i < 4 && strcmp(roles[i], role) != 0)
         i++;
     return (i < 4 || hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: a role of \"%.40s\": expected user, assistant, system or developer", role)) &&
@@ -129,12 +129,67 @@ static void keep_text(hn_answer *a, const hn_json *text)
     hn_json_end_object(&w);
 }
 
+/* The id of the response that an item with an id of the server's own came out of, or went into: KIND_ID_NUMBER. False: it is none. */
+static bool response_of(const char *item, char *to, size_t room)
+{
+    const char *begin = strchr(item, '_'), *end = strrchr(item, '_');
+    const int n = begin && end > begin ? (int)(end - begin - 1) : 0;
+    return n > 0 && (size_t)n + 8 < room && snprintf(to, room, "resp_%.*s", n, begin + 1) > 0;
+}
+
+/* The item of this id, of a response that is kept, as it stands there. */
+static bool keep_reference(hn_answer *a, const hn_json *reference, hn_failure *why)
+{
+    char response[128];
+    const char *id = text_of(reference, "id");
+    hn_str all = hn_str_on(a->heap), out = hn_str_on(a->heap);
+    hn_json_text *read = NULL;
+    const hn_json *item = NULL;
+    hn_str_add_char(&all, '[');
+    if (response_of(id, response, sizeof response) && hn_responses_find(&a->server->responses, a->asker, response, NULL, &all, &out)) {
+        hn_str_print(&all, "%s%s]", all.length > 1 && out.length ? "," : "", out.text);
+        if (hn_str_status(&all) == HN_OK && hn_json_read(a->heap, "item_reference", all.text, all.length, &read) == HN_OK)
+            item = hn_json_root(read)->as.children.first;
+        while (item && strcmp(text_of(item, "id"), id) != 0)
+            item = item->next;
+    }
+    const bool lacks_memory = hn_str_status(&all) != HN_OK || hn_str_status(&out) != HN_OK || (all.length > 1 && !read);
+    if (item) {
+        hn_json_writer w = hn_json_write_to(&a->items);
+        hn_str_add(&a->items, a->items.length ? "," : "");
+        hn_json_add_value(&w, item);
+    }
+    hn_json_free(read);
+    hn_str_free(&all);
+    hn_str_free(&out);
+    if (lacks_memory)
+        return hn_refuse_by(why, HN_ERR_MEMORY, "input");
+    return item || hn_refuse_as(why, HN_REFUSED_NO_OBJECT, "input", "input: item_reference: there is no item %.100s", id);
+}
+
+/* One of them as often as the limit of what is kept allows: each may be as large as that. */
+static bool take_item(hn_answer *a, const hn_json *item, size_t number, int *n_references, hn_failure *why)
+{
+    enum { MOST_REFERENCES = 64 };
+    if (is_of(item, "item_reference")) {
+        if (++*n_references > MOST_REFERENCES || (int64_t)a->items.length > a->server->responses.limits.bytes)
+            return hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: expected at most %d references, to items of %lld bytes together", MOST_REFERENCES,
+                                (long long)a->server->responses.limits.bytes);
+        return keep_reference(a, item, why);
+    }
+    if (!check_item(item, why))
+        return false;
+    keep_item(a, item, number);
+    return true;
+}
+
 /* Those of what it goes on from, and its own. */
 static bool keep_items(hn_answer *a, hn_failure *why)
 {
     const hn_json *input = hn_field_of(a->body, "input");
     const char *before = hn_field_text(a->body, "previous_response_id", NULL);
     size_t number = 0;
+    int n_references = 0;
     hn_str out = hn_str_on(a->heap);
     const bool is_there = !before || hn_responses_find(&a->server->responses, a->asker, before, NULL, &a->items, &out);
     hn_str_add(&a->items, a->items.length && out.length ? "," : "");
@@ -144,11 +199,9 @@ static bool keep_items(hn_answer *a, hn_failure *why)
         return hn_refuse_as(why, HN_REFUSED_NO_OBJECT, "previous_response_id", "previous_response_id: there is no response %.100s", before);
     if (input && input->kind == HN_JSON_STRING)
         keep_text(a, input);
-    for (const hn_json *v = input && input->kind == HN_JSON_ARRAY ? input->as.children.first : NULL; v; v = v->next) {
-        if (!check_item(v, why))
+    for (const hn_json *v = input && input->kind == HN_JSON_ARRAY ? input->as.children.first : NULL; v; v = v->next)
+        if (!take_item(a, v, number++, &n_references, why))
             return false;
-        keep_item(a, v, number++);
-    }
     if (hn_str_status(&a->items) != HN_OK)
         return hn_refuse_by(why, HN_ERR_MEMORY, "input");
     return a->items.length || hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "input", "input: expected a text or items");
@@ -327,6 +380,29 @@ static void add_function(hn_json_writer *w, const hn_json *tool)
     hn_json_end_object(w);
 }
 
+/* {"type": "allowed_tools", "mode", "tools": [{"type": "function", "name"}]} */
+static void add_allowed(hn_json_writer *w, const hn_json *choice)
+{
+    const hn_json *tools = hn_json_get(choice, "tools");
+    hn_json_begin_object(w);
+    hn_json_key(w, "type");
+    hn_json_add_string(w, "allowed_tools");
+    hn_json_key(w, "allowed_tools");
+    hn_json_begin_object(w);
+    hn_json_key(w, "mode");
+    hn_json_add_string(w, text_of(choice, "mode"));
+    hn_json_key(w, "tools");
+    hn_json_begin_array(w);
+    for (const hn_json *t = tools && tools->kind == HN_JSON_ARRAY ? tools->as.children.first : NULL; t; t = t->next)
+        if (is_of(t, "function"))
+            add_function(w, t);
+        else
+            hn_json_add_value(w, t); /* refused by name */
+    hn_json_end_array(w);
+    hn_json_end_object(w);
+    hn_json_end_object(w);
+}
+
 static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
 {
     const hn_json *tools = hn_field_of(body, "tools"), *choice = hn_field_of(body, "tool_choice");
@@ -342,10 +418,13 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
     }
     if (!choice)
         return true;
-    if (choice->kind == HN_JSON_OBJECT && !is_of(choice, "function"))
-        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: type \"%.40s\": expected function", text_of(choice, "type"));
+    const bool is_allowed = is_of(choice, "allowed_tools");
+    if (choice->kind == HN_JSON_OBJECT && !is_of(choice, "function") && !is_allowed)
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: type \"%.40s\": expected function or allowed_tools", text_of(choice, "type"));
     hn_json_key(w, "tool_choice");
-    if (choice->kind == HN_JSON_OBJECT)
+    if (is_allowed)
+        add_allowed(w, choice);
+    else if (choice->kind == HN_JSON_OBJECT)
         add_function(w, choice);
     else
         hn_json_add_value(w, choice);

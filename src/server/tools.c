@@ -38,20 +38,65 @@ static bool check_tools(const hn_json *tools, hn_failure *why)
     return true;
 }
 
-/* "none", "auto", "required", or {"type": "function", "function": {"name": ...}}. *is_none: as if there were no tools. */
+static const hn_json *tool_named(const hn_json *tools, const char *name)
+{
+    const hn_json *t = tools ? tools->as.children.first : NULL;
+    while (t && strcmp(name_of(t), name) != 0)
+        t = t->next;
+    return t;
+}
+
+static bool refuse_allowed(hn_failure *why, const char *found)
+{
+    return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: allowed_tools: expected a mode, auto or required, and functions of tools by their names, found %.80s",
+                        found);
+}
+
+static const char *text_of(const hn_json *object, const char *key)
+{
+    const hn_json *v = hn_json_get(object, key);
+    return v && v->kind == HN_JSON_STRING ? v->as.string.text : "";
+}
+
+/* {"mode": "auto" | "required", "tools": [{"type": "function", "function": {"name": ...}}]}: the model is given all tools, and may call these. */
+static bool take_allowed(hn_answer *a, const hn_json *allowed, const hn_json *tools, hn_failure *why)
+{
+    const char *mode = text_of(allowed, "mode");
+    const hn_json *list = hn_json_get(allowed, "tools");
+    hn_json_writer w = hn_json_write_to(&a->allowed);
+    a->must_call = !strcmp(mode, "required");
+    if (!a->must_call && strcmp(mode, "auto") != 0)
+        return refuse_allowed(why, *mode ? mode : "no mode");
+    if (!list || list->kind != HN_JSON_ARRAY || !list->as.children.n || list->as.children.n > HN_MOST_TOOLS)
+        return refuse_allowed(why, "none, or too many");
+    hn_json_begin_array(&w);
+    for (const hn_json *t = list->as.children.first; t; t = t->next) {
+        const char *name = name_of(t);
+        const hn_json *tool = name ? tool_named(tools, name) : NULL;
+        if (!tool)
+            return refuse_allowed(why, name ? name : "another");
+        hn_json_add_value(&w, tool);
+    }
+    hn_json_end_array(&w);
+    return hn_str_status(&a->allowed) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "tool_choice");
+}
+
+/* "none", "auto", "required", {"type": "function", "function": {"name": ...}}, or {"type": "allowed_tools", ...}. *is_none: as if there were
+ * no tools. */
 static bool take_choice(hn_answer *a, const hn_json *choice, const hn_json *tools, bool *is_none, hn_failure *why)
 {
     const char *word = choice->kind == HN_JSON_STRING ? choice->as.string.text : NULL, *name = name_of(choice);
     *is_none = word && !strcmp(word, "none");
     if (*is_none || (word && !strcmp(word, "auto")))
         return true;
+    if (!strcmp(text_of(choice, "type"), "allowed_tools"))
+        return take_allowed(a, hn_json_get(choice, "allowed_tools"), tools, why);
     if (!name && !(word && !strcmp(word, "required")))
-        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: expected none, auto, required or a function by its name");
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: expected none, auto, required, a function by its name or allowed_tools");
     a->must_call = true;
     a->only = name;
-    for (const hn_json *t = tools ? tools->as.children.first : NULL; t; t = t->next)
-        if (!name || !strcmp(name, name_of(t)))
-            return true;
+    if (name ? tool_named(tools, name) != NULL : tools && tools->as.children.n)
+        return true;
     return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: there is no tool %.80s", name ? name : "at all");
 }
 
@@ -96,9 +141,12 @@ bool hn_tools_rule(hn_answer *a, hn_failure *why)
 {
     const bool has_schema = a->grammar_text.length && a->grammar_kind == HN_LM_JSON_SCHEMA;
     const hn_prompt *p = &a->prompts[0];
+    const hn_str *may_call = a->allowed.length ? &a->allowed : &a->tools;
+    if (a->allowed.length && a->grammar_text.length)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "grammar", "grammar: found allowed_tools too");
     if ((a->grammar_text.length && !a->most_thought) || (!a->tools.length && !a->most_thought))
         return true; /* a grammar of the request's own, and its schema, hold the whole answer */
-    const hn_lm_rules_options o = { .size = sizeof o, .tools = a->tools.length ? a->tools.text : NULL, .only = a->only,
+    const hn_lm_rules_options o = { .size = sizeof o, .tools = may_call->length ? may_call->text : NULL, .only = a->only,
                                     .must_call = a->must_call, .once = a->calls_once, .thought = a->most_thought,
                                     .schema = has_schema ? a->grammar_text.text : NULL, .prompt = p->ids, .n_prompt = (int64_t)p->n };
     hn_str rules = hn_str_on(a->heap);
@@ -107,5 +155,8 @@ bool hn_tools_rule(hn_answer *a, hn_failure *why)
     a->grammar_text = rules;
     a->grammar_kind = HN_LM_GBNF;
     a->grammar_of = a->tools.length ? "tools" : has_schema ? "response_format" : "thinking_budget";
+    if (status == HN_OK && a->allowed.length && !a->grammar_text.length)
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice",
+                            "tool_choice: allowed_tools of mode auto: how this model writes calls is held to no rules, expected required");
     return status == HN_OK || hn_refuse_by(why, status, a->tools.length ? "tools" : "thinking_budget");
 }

@@ -81,6 +81,12 @@ def check_calls(uri, model, dir)
     ids = listed['data'].map { |i| i['id'] }
     page = JSON.parse(ask(uri, 'GET', "#{PATH}/#{going['id']}/input_items?limit=1&after=#{ids.last}").body)
     check('a page of them', page['data'].map { |i| i['id'] } == [ids[-2]] && page['has_more'] && page['last_id'] == ids[-2])
+    refer = ->(id) { { type: 'item_reference', id: id } }
+    named = respond(uri, input: [{ role: 'user', content: 'Where?' }] + whole['output'].map { |i| refer.(i['id']) } + [result], tools: [LOOK], seed: 8)
+    check('items by their ids', named['usage']['input_tokens'] == going['usage']['input_tokens'])
+    inside = respond(uri, input: listed['data'].first(2).map { |i| refer.(i['id']) } + ['user'].map { |r| { role: r, content: 'b' } }, tools: [LOOK])
+    kept = JSON.parse(ask(uri, 'GET', "#{PATH}/#{inside['id']}/input_items?order=asc").body)['data']
+    check("what went in too, as it stands: #{kept}", kept.first(2) == listed['data'].first(2) && kept.size == 3)
     third = respond(uri, previous_response_id: going['id'], input: 'And?', tools: [LOOK])
     check('and on', third['usage']['input_tokens'] > going['usage']['input_tokens'])
   end
@@ -106,7 +112,8 @@ def check_kept(uri)
                          ask(uri, 'DELETE', "#{PATH}/#{kept['id']}").code == '404')
   check('of streams too', JSON.parse(ask(uri, 'GET', "#{PATH}/#{stream(uri, input: 'a').last[1]['response']['id']}").body)['status'] == 'incomplete')
   [[{ previous_response_id: kept['id'], input: 'b' }, '404', 'previous_response_id'], [{}, '400', 'input'], [{ input: [] }, '400', 'input'],
-   [{ input: [{ type: 'item_reference', id: 'a' }] }, '400', 'input'], [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'http://127.0.0.1/' }] }] }, '400', 'input'],
+   [{ input: [{ type: 'item_reference', id: 'a' }] }, '404', 'input'], [{ input: [{ type: 'item_reference' }] }, '404', 'input'], [{ input: [{ type: 'item_reference', id: "msg#{kept['id'][4..]}_0" }] }, '404', 'input'],
+   [{ input: [{ type: 'item_reference', id: "msg_#{'a' * 500}_0" }] }, '404', 'input'], [{ input: [{ type: 'item_reference', id: "in#{ask(uri, 'GET', "#{PATH}/#{loose['id']}").code && respond(uri, input: 'a')['id'][4..]}_0" }] * 65 }, '400', 'input'], [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'http://127.0.0.1/' }] }] }, '400', 'input'],
    [{ input: [{ role: 'owner', content: 'a' }] }, '400', 'input'], [{ input: [{ type: 'function_call_output', output: 'a' }] }, '400', 'input'],
    [{ input: 'a', background: true }, '400', 'background'], [{ input: 'a', conversation: 'c' }, '400', 'conversation'], [{ input: 'a', tools: [{ type: 'web_search' }] }, '400', 'tools'],
    [{ input: 'a', tool_choice: { type: 'mcp' } }, '400', 'tool_choice'], [{ input: 'a', include: ['file_search_call.results'] }, '400', 'include'],
@@ -130,7 +137,9 @@ def check_owners(dir)
     first = respond(uri, { input: 'a' }, alice)
     path = "#{PATH}/#{first['id']}"
     check('another key sees none of it', ask(uri, 'GET', path, nil, bob).code == '404' && ask(uri, 'DELETE', path, nil, bob).code == '404' &&
-                                         ask(uri, 'POST', PATH, { previous_response_id: first['id'], input: 'b' }, bob).code == '404' && ask(uri, 'GET', path, nil, alice).code == '200')
+                                         ask(uri, 'POST', PATH, { previous_response_id: first['id'], input: 'b' }, bob).code == '404' &&
+                                         ask(uri, 'POST', PATH, { input: [{ type: 'item_reference', id: first['output'][0]['id'] }] }, bob).code == '404' &&
+                                         ask(uri, 'POST', PATH, { input: [{ type: 'item_reference', id: first['output'][0]['id'] }] }, alice).code == '200' && ask(uri, 'GET', path, nil, alice).code == '200')
     3.times { respond(uri, { input: 'a' }, bob) }
     check('nor takes its place', ask(uri, 'GET', path, nil, alice).code == '200')
     2.times { respond(uri, { input: 'a' }, alice) }

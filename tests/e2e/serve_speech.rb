@@ -49,6 +49,32 @@ def check_forced(uri, model, dir)
         chat(uri, tools: [function('a', { type: 'object', not: {} }, strict: false)], tool_choice: 'required', max_tokens: 2)['choices'])
 end
 
+# ---- some of the tools ----
+
+def allowed(mode, *names) = { type: 'allowed_tools', allowed_tools: { mode: mode, tools: names.map { |n| { type: 'function', function: { name: n } } } } }
+
+def check_allowed(uri, model, dir)
+  tools = [function('look', SCHEMA), function('go', WAY), function('stay', WAY)]
+  all = chat(uri, tools: tools, max_tokens: 1)['usage']['prompt_tokens']
+  (1..4).each do |seed|
+    whole = chat(uri, tools: tools, tool_choice: allowed('required', 'go', 'stay'), parallel_tool_calls: false, seed: seed, thinking_budget: 9)
+    calls = whole['choices'][0]['message']['tool_calls'].map { |c| [c['function']['name'], JSON.parse(c['function']['arguments'])] }
+    check("allowed: #{calls}", well_called?(calls, %w[go stay], 1) && whole['usage']['prompt_tokens'] == all)
+    check("made again: #{replay(dir, whole, model)}", replay(dir, whole, model)[0].zero?) if seed == 1
+    items = JSON.parse(ask(uri, 'POST', '/v1/responses', { input: 'Where?', tools: tools.map { |t| t[:function].merge(type: 'function') }, seed: seed, thinking_budget: 9, parallel_tool_calls: false,
+                                                           tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'stay' }] } }).body)['output']
+    check("in a response: #{items}", items.last['name'] == 'stay')
+  end
+  may = chat(uri, tools: tools, tool_choice: allowed('auto', 'go'), max_tokens: 2)['recipe']['grammar']
+  check('or a text', may.include?('\\"go\\"') && !may.include?('look') && !may.include?('stay'))
+  [allowed('never', 'go'), allowed('auto'), allowed('auto', 'no'), { type: 'allowed_tools' }, allowed('auto', 'go').tap { |c| c[:allowed_tools][:tools] << { type: 'mcp' } }].each do |choice|
+    reply = ask(uri, 'POST', '/v1/chat/completions', { messages: SAID, max_tokens: 2, tools: tools, tool_choice: choice })
+    check("#{choice}: #{reply.body}", reply.code == '400' && error_of(reply)['param'] == 'tool_choice')
+  end
+  reply = ask(uri, 'POST', '/v1/responses', { input: 'a', tools: [function('go', WAY)[:function].merge(type: 'function')], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'mcp', name: 'go' }] } })
+  check("a response's: #{reply.body}", reply.code == '400' && error_of(reply)['param'] == 'tool_choice')
+end
+
 # ---- thoughts ----
 
 def check_thoughts(uri, model, dir)
@@ -218,6 +244,7 @@ Dir.mktmpdir do |dir|
   model = marked_model(dir, 'qwen3')
   serve(model, '--context', '4096') do |uri, _|
     check_forced(uri, model, dir)
+    check_allowed(uri, model, dir)
     check_thoughts(uri, model, dir)
     check_messages(uri, model, dir)
     check_history(uri)
