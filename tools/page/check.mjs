@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkForeign } from './foreign.mjs';
 
 const [hone, modules, pictures] = process.argv.slice(2);
 const load = createRequire(join(modules, 'x.js'));
@@ -340,9 +341,26 @@ async function checkKey(browser) {
     child.kill();
 }
 
+// In a browser of its own, which takes evil.example for a name of the loopback.
+async function checkElsewhere() {
+    const told = [], child = spawn(hone, ['serve', '--port', '0', '--log', 'json', '--jobs', join(folder, 'others')], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let rest = '';
+    child.stderr.on('data', d => {
+        const lines = (rest + d).split('\n');
+        rest = lines.pop();
+        told.push(...lines.filter(line => line.startsWith('{')));
+    });
+    const at = await new Promise(resolve => child.stdout.once('data', line => resolve(Number(/:(\d+)/.exec(String(line))[1]))));
+    const browser = await puppeteer.launch({ ...launched, args: [...launched.args, '--host-resolver-rules=MAP evil.example 127.0.0.1'] });
+    await checkForeign(browser, at, () => told, check).catch(error => check('elsewhere', false, error.stack));
+    await browser.close();
+    child.kill();
+}
+
+const launched = { executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--disable-quic'] };
 const { child, port } = await serve('first=hone:tiny', 'second=hone:tiny', '--jobs', join(folder, 'jobs'));
 const between = await proxy(port), address = `http://127.0.0.1:${between.address().port}/`;
-const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: ['--no-sandbox', '--disable-quic'] });
+const browser = await puppeteer.launch(launched);
 try {
     const page = await newPage(browser, address);
     await page.setViewport({ width: 1280, height: 860 });
@@ -355,6 +373,7 @@ try {
     check('the page keeps its own policy', refused.length === 0, refused);
     check('no error in the page', broken.length === 0, broken);
     await checkKey(browser).catch(error => check('keys', false, error.stack));
+    await checkElsewhere();
 } finally {
     await browser.close();
     between.close();

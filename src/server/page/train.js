@@ -3,7 +3,7 @@
 import * as api from './api.js';
 import { announce, button, byId, el } from './dom.js';
 
-const SVG = 'http://www.w3.org/2000/svg', WIDE = 640, HIGH = 220, EDGE = 44, CURVES = 5, AGAIN_MS = 1000;
+const SVG = 'http://www.w3.org/2000/svg', WIDE = 640, HIGH = 220, EDGE = 56, CURVES = 5, AGAIN_MS = 1000;
 
 /** @type {{talk: (model: string, other?: string) => void, models: () => void}} */
 let around;
@@ -138,7 +138,7 @@ function drawChart(jobs) {
     const y = (/** @type {number} */ loss) => 10 + (HIGH - 34) * (high - loss) / (high - low);
     const made = svg('svg', { viewBox: `0 0 ${WIDE} ${HIGH}`, role: 'img', 'aria-label': `loss by step, of ${shown.length} runs, from ${high.toFixed(3)} to ${low.toFixed(3)}` },
                      svg('line', { x1: EDGE, x2: WIDE - 8, y1: HIGH - 24, y2: HIGH - 24, class: 'axis' }),
-                     svg('text', { x: 4, y: 18 }, high.toFixed(3)), svg('text', { x: 4, y: HIGH - 26 }, low.toFixed(3)),
+                     svg('text', { x: EDGE - 8, y: 14, 'text-anchor': 'end' }, high.toFixed(3)), svg('text', { x: EDGE - 8, y: HIGH - 22, 'text-anchor': 'end' }, low.toFixed(3)),
                      svg('text', { x: EDGE, y: HIGH - 8 }, 'step 0'), svg('text', { x: WIDE - 8, y: HIGH - 8, 'text-anchor': 'end' }, `${last}`));
     shown.forEach((job, i) => {
         const points = curves.get(job.id) || [];
