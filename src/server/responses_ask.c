@@ -490,6 +490,7 @@ bool hn_responses_translate(hn_answer *a, hn_failure *why)
     static const char *const fields[][2] = { { "model", "model" }, { "max_output_tokens", "max_completion_tokens" }, { "temperature", "temperature" },
                                              { "top_p", "top_p" }, { "top_logprobs", "top_logprobs" }, { "parallel_tool_calls", "parallel_tool_calls" },
                                              { "stream", "stream" }, { "seed", "seed" }, { "recipe", "recipe" }, { "thinking_budget", "thinking_budget" },
+                                             { "grammar", "grammar" },
                                              { "chat_template_kwargs", "chat_template_kwargs" }, { "enable_thinking", "enable_thinking" } };
     const hn_json *b = a->body, *text = hn_field_of(b, "text"), *reasoning = hn_field_of(b, "reasoning");
     hn_str out = hn_str_on(a->heap);

@@ -95,6 +95,8 @@ def check_calls(uri, model, dir)
   items = [{ role: 'developer', content: 'Be brief.' }, { role: 'user', content: 'Where?' }, { type: 'reasoning', id: 'r', summary: [], content: [{ type: 'reasoning_text', text: 'hm' }] },
            { role: 'assistant', content: [{ type: 'output_text', text: 'So.' }] }, { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{"n": 5}' },
            { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'here' }] }]
+  told = respond(uri, input: 'Where?', max_output_tokens: 200, client_metadata: { a: 'b' }, grammar: 'root ::= "So. <tool_call>\\n{\\"name\\": \\"look\\", \\"arguments\\": {\\"n\\": 4}}\\n</tool_call>"', tools: [LOOK])
+  check("rules of its own: #{told['output']}", told['output'].map { |i| i['type'] } == %w[message function_call] && told['output'][1]['arguments'] == '{"n": 4}')
   tokens = JSON.parse(ask(uri, 'POST', '/v1/chat/completions', { messages: [{ role: 'system', content: 'Be brief.' }] + chat, max_tokens: 1 }).body)['usage']['prompt_tokens']
   check('items are one message', respond(uri, input: items)['usage']['input_tokens'] == tokens)
 end
@@ -118,7 +120,8 @@ def check_kept(uri)
    [{ input: 'a', background: true }, '400', 'background'], [{ input: 'a', conversation: 'c' }, '400', 'conversation'], [{ input: 'a', tools: [{ type: 'web_search' }] }, '400', 'tools'],
    [{ input: 'a', tool_choice: { type: 'mcp' } }, '400', 'tool_choice'], [{ input: 'a', include: ['file_search_call.results'] }, '400', 'include'],
    [{ input: 'a', text: { format: { type: 'xml' } } }, '400', 'text.format.type'], [{ input: 'a', reasoning: { mode: 'pro' } }, '400', 'reasoning.mode'],
-   [{ input: 'a', truncation: 'auto' }, '400', 'truncation']].each do |body, code, param|
+   [{ input: 'a', truncation: 'auto' }, '400', 'truncation'], [{ input: 'a', grammar: 'root ::= no' }, '400', 'grammar'],
+   [{ input: 'a', grammar: 'root ::= "a"', text: { format: { type: 'json_object' } } }, '400', 'grammar']].each do |body, code, param|
     reply = ask(uri, 'POST', PATH, body)
     check("#{body}: #{reply.code} #{reply.body}", reply.code == code && error_of(reply)['param'] == param)
   end

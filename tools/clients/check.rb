@@ -6,7 +6,7 @@ require File.join(ARGV[1], 'tests/harness/serve')
 
 CLIENTS = { 'openai' => 'openai_client.py', 'node' => 'openai_client.mjs', 'anthropic' => 'anthropic_client.py', 'ollama' => 'ollama_client.py',
             'langchain' => 'langchain_client.py', 'litellm' => 'litellm_client.py',
-            'agent' => 'agent.mjs' }.freeze
+            'qwen' => 'agent.mjs', 'codex' => 'agent.mjs' }.freeze
 KEPT = ENV.fetch('HN_CLIENTS')
 SECRET = 'a-secret-of-32-characters-000000'
 
@@ -26,13 +26,16 @@ Dir.mktmpdir do |dir|
   words = ["m=#{marked_model(dir, 'qwen3')}", 'hone:tiny', "e=#{File.join(MODELS, 'bert')}", '--jobs', File.join(dir, 'jobs')]
   serve(*words) do |uri, _|
     serve('--api-keys', File.join(dir, 'keys')) do |locked, _|
-      CLIENTS.each { |name, file| run(file, uri.to_s, locked.to_s) if name != 'agent' && (clients.empty? || clients.include?(name)) }
+      CLIENTS.each { |name, file| run(file, uri.to_s, locked.to_s) if file != 'agent.mjs' && (clients.empty? || clients.include?(name)) }
     end
   end
-  next unless clients.empty? || clients.include?('agent')
+  agents = %w[qwen codex].select { |name| clients.empty? || clients.include?(name) }
+  next if agents.empty?
 
   agent = File.join(dir, 'agent.gguf')
   system(HONE, 'new', 'qwen3', agent, 'layers=1', 'width=32', 'heads=2', 'head_dim=16', 'context=32768', '--tokenizer', 'hone:tiny', out: File::NULL)
-  serve("agent=#{agent}", '--template', File.join(SOURCE, 'tests/differential/templates/real/qwen3.jinja'), '--context', '32768') { |uri, _| run('agent.mjs', uri.to_s, 'agent') }
+  serve("agent=#{agent}", '--template', File.join(SOURCE, 'tests/differential/templates/real/qwen3.jinja'), '--context', '32768') do |uri, _|
+    agents.each { |name| run('agent.mjs', uri.to_s, name) }
+  end
 end
 close_checks

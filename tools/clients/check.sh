@@ -1,6 +1,6 @@
 #!/bin/sh
 # check.sh BUILD [CLIENT ...]: the clients that people have, from their registries, against `hone serve`: openai (Python and npm), anthropic,
-# ollama, LangChain, LiteLLM, and Qwen Code, an agent that edits and tests a file. Chats, streams, tools, schemas, embeddings, files, training, responses, and what they say of errors: values are
+# ollama, LangChain, LiteLLM, and Qwen Code and Codex, agents that edit and test a file. Chats, streams, tools, schemas, embeddings, files, training, responses, and what they say of errors: values are
 # looked at. Takes ruby, python3 with venv, node and npm; what it installs is pinned here, and kept in the folder that HN_CLIENTS names.
 set -e
 build=$(cd "${1:?the build folder}" && pwd)
@@ -10,5 +10,5 @@ kept=${HN_CLIENTS:-$(mktemp -d)}
 mkdir -p "$kept"
 [ -d "$kept/venv" ] || python3 -m venv "$kept/venv"
 "$kept/venv/bin/pip" install -q -r "$here/requirements.txt"
-(cd "$kept" && npm install --silent --no-save --no-audit --no-fund openai@6.49.0 @qwen-code/qwen-code@0.24.4)
+(cd "$kept" && npm install --silent --no-save --no-audit --no-fund openai@6.49.0 @qwen-code/qwen-code@0.24.4 @openai/codex@0.169.0)
 HN_CLIENTS=$kept exec ruby "$here/check.rb" "$build" "$here/../.." "$@"
