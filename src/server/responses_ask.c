@@ -56,7 +56,8 @@ static bool check_item(const hn_json *item, hn_failure *why)
         return !content || content->kind == HN_JSON_NULL || check_parts(content, why);
     if (*text_of(item, "type") && !is_of(item, "message"))
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "input",
-                            "input: an item of type \"%.40s\": expected message, function_call, function_call_output, reasoning or item_reference", text_of(item, "type"));
+                            "input: an item of type \"%.40s\": expected message, function_call, function_call_output, reasoning or item_reference",
+                            text_of(item, "type"));
     while (i < 4 && strcmp(roles[i], role) != 0)
         i++;
     return (i < 4 || hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: a role of \"%.40s\": expected user, assistant, system or developer", role)) &&
@@ -420,7 +421,8 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
         return true;
     const bool is_allowed = is_of(choice, "allowed_tools");
     if (choice->kind == HN_JSON_OBJECT && !is_of(choice, "function") && !is_allowed)
-        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: type \"%.40s\": expected function or allowed_tools", text_of(choice, "type"));
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: type \"%.40s\": expected function or allowed_tools",
+                            text_of(choice, "type"));
     hn_json_key(w, "tool_choice");
     if (is_allowed)
         add_allowed(w, choice);

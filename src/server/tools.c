@@ -48,8 +48,8 @@ static const hn_json *tool_named(const hn_json *tools, const char *name)
 
 static bool refuse_allowed(hn_failure *why, const char *found)
 {
-    return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: allowed_tools: expected a mode, auto or required, and functions of tools by their names, found %.80s",
-                        found);
+    return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice",
+                        "tool_choice: allowed_tools: expected a mode, auto or required, and functions of tools by their names, found %.80s", found);
 }
 
 static const char *text_of(const hn_json *object, const char *key)
