@@ -81,6 +81,8 @@ static float *hard_rows(int64_t n)
         for (int i = 0; i < 32; i++) {
             const float m = largest[b % N];
             x[32 * b + i] = i == 7 ? m : (float)((int)(kc_random() % 255) - 127) * 0.5f * (m / 127.0f);
+            if (b % 4 == 3) /* nothing that adds up to less than it may */
+                x[32 * b + i] = b % 8 == 3 ? m : -m;
         }
     return x;
 }
@@ -118,11 +120,23 @@ static const shape shapes[] = { { 1, 16, 1, IN_PANELS, 0 }, { 1, 33, 3, IN_ROWS,
                                 { 14, 32, 70, IN_PANELS, 0 }, { 1, 50, 3, IN_PANELS, 0 } };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
+/* Rows of one byte, so that products add up to the most that they may: one of each format's largest and smallest is among them. */
+static void fill_rows(hn_elem type, int64_t rows, int64_t k, uint8_t *w)
+{
+    static const int bytes[] = { 0x00, 0xff, 0x77, 0x88, 0x80, 0x7f, 0x70 };
+    enum { N = sizeof bytes / sizeof *bytes };
+    for (int64_t r = 0; r < rows; r++, w += hn_elem_span(type, k))
+        if (r % (N + 1) < N) /* the others are random */
+            gemm_fill_blocks(type, (size_t)(k / hn_elem_block(type)), bytes[r % (N + 1)], w);
+}
+
 static void check_shape(const hn_int8_kernels *opt, hn_elem type, const shape *s)
 {
     const int64_t k = s->blocks * hn_elem_block(type), row_bytes = hn_elem_span(type, k);
     hn_gemm_operand w;
     (void)gemm_weights(&w, type, s->n, k, false, false);
+    if (kc_current_flavour() == KC_EXTREME)
+        fill_rows(type, s->n, k, (uint8_t *)(uintptr_t)w.data);
     const float *x = hard_rows(s->rows * k);
     const hn_int8_rows of_x = hn_int8_rows_in(kc_blank_bytes((size_t)s->rows * hn_int8_row_bytes(k)), s->rows, k);
     for (int64_t r = 0; r < s->rows; r++)

@@ -61,6 +61,16 @@ static uint8_t *blocks(hn_elem type, size_t n)
     return x;
 }
 
+void gemm_fill_blocks(hn_elem type, size_t n, int byte, uint8_t *x)
+{
+    const halves at = halves_of(type);
+    const int end = type == HN_ELEM_mxfp4 ? 1 : at.first + 2 * at.n;
+    for (size_t i = 0; i < n; i++)
+        for (int b = 0; b < hn_elem_bytes(type); b++, x++)
+            if (b < at.first || b >= end)
+                *x = (uint8_t)byte;
+}
+
 float *gemm_weights(hn_gemm_operand *out, hn_elem type, int64_t rows, int64_t row, bool along_n,
                     bool panel16)
 {

@@ -11,4 +11,7 @@ const char *gemm_elem_name(hn_elem type);
 float *gemm_weights(hn_gemm_operand *out, hn_elem type, int64_t rows, int64_t row, bool along_n,
                     bool panel16);
 
+/* n blocks all of whose bytes but their own scales are `byte`. */
+void gemm_fill_blocks(hn_elem type, size_t n, int byte, uint8_t *x);
+
 #endif
