@@ -48,7 +48,10 @@ static int train(int argc, char **argv)
         hn_file_read(&heap, from, 1 << 20, &data, &bytes) != HN_OK)
         return 1;
     const hn_span span = { data, bytes };
-    return hn_file_write(hn_sink_new(path), &span, 1) == HN_OK ? 0 : 1;
+    const hn_status written = hn_file_write(hn_sink_new(path), &span, 1);
+    hn_free(&heap, data);
+    hn_lock_file_release(&lock);
+    return written == HN_OK ? 0 : 1;
 }
 
 /* ---- asking ---- */
@@ -102,7 +105,9 @@ static bool comes(const char *id, const char *name, const char *wanted)
         look(id, name, is, sizeof is);
         pause_ms(20);
     }
-    return CHECK_THAT(!strcmp(is, wanted), "%s: %s is %s: expected %s", id, name, is, wanted);
+    char why[400];
+    look(id, "message", why, sizeof why); /* of its error */
+    return CHECK_THAT(!strcmp(is, wanted), "%s: %s is %s: expected %s (%s)", id, name, is, wanted, why);
 }
 
 static void stays(const char *id, const char *wanted)
