@@ -19,11 +19,15 @@ gate() {
     rm -f "$log"
 }
 
-# sanitized FOLDER SANITIZERS TARGET...: a build in FOLDER; without targets, of everything
+# sanitized FOLDER SANITIZERS TARGET...: a build in FOLDER; without targets, of everything. Kernels, which are
+# never sanitized, are those of the release build.
 sanitized() {
     local dir=$1 kinds=$2
     shift 2
-    cmake -S . -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="-O1 -g1" -DHN_SANITIZE="$kinds" &&
+    cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release &&
+        cmake --build build -j 2 --target hn_kernel_objects &&
+        cmake -S . -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="-O1 -g1" -DHN_SANITIZE="$kinds" \
+            -DHN_KERNELS_OF="$PWD/build" &&
         cmake --build "$dir" -j 2 ${1:+--target "$@"}
 }
 

@@ -86,23 +86,48 @@ hn_write_if_changed(${HN_DERIVED}/kernels/slots.def "${HN_SLOTS_LIST}")
 
 # One object library a level: the same source may not have two sets of flags in one target.
 # Sanitizers make every load a branch, and a kernel takes the compiler minutes. Kernels are held to their
-# bounds by the checks' unreadable pages instead; everything above them is sanitized.
+# bounds by the checks' unreadable pages instead; everything above them is sanitized. As they are not, a
+# sanitized build can take the objects of another one: HN_KERNELS_OF=FOLDER.
 # Lines for backtraces, but no variables: those of inlined intrinsics made each of the test programs 60 MB.
+set(HN_KERNELS_OF "" CACHE PATH "a build of the same sources and compiler, without sanitizers, whose kernels are taken as they are")
 set(HN_KERNEL_OPTIMISE -O3 -g1)
 if(HN_SANITIZE)
   set(HN_KERNEL_OPTIMISE -O2 -g1 -fno-sanitize=all)
 endif()
+if(HN_KERNELS_OF AND NOT HN_SANITIZE)
+  message(FATAL_ERROR "HN_KERNELS_OF is for a sanitized build: another one compiles its kernels")
+endif()
+add_custom_target(hn_kernel_objects) # all of them, and nothing else: what HN_KERNELS_OF takes
+
+# The objects of sources, compiled at a level by the target; or, with HN_KERNELS_OF, that target's in the other folder.
+function(hn_level_objects target level out)
+  if(HN_KERNELS_OF)
+    file(RELATIVE_PATH here ${CMAKE_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR})
+    set(objects "")
+    foreach(source IN LISTS ARGN)
+      get_filename_component(source ${source} ABSOLUTE)
+      file(RELATIVE_PATH source ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+      list(APPEND objects ${HN_KERNELS_OF}/${here}/CMakeFiles/${target}.dir/${source}${CMAKE_C_OUTPUT_EXTENSION})
+    endforeach()
+    set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE)
+  else()
+    add_library(${target} OBJECT ${ARGN})
+    hn_compile_options(${target})
+    target_compile_definitions(${target} PRIVATE HN_LEVEL=${level} HN_LEVEL_${level}=1)
+    target_compile_options(${target} PRIVATE ${HN_KERNEL_OPTIMISE} ${HN_KERNEL_FLAGS_${level}})
+    add_dependencies(hn_kernel_objects ${target})
+    set(objects $<TARGET_OBJECTS:${target}>)
+  endif()
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()
 
 function(hn_kernel_objects out)
-  set(objects ${${out}})
+  set(all ${${out}})
   foreach(level IN LISTS HN_KERNEL_LEVELS)
     if(HN_KERNEL_SOURCES_${level})
-      add_library(hn_kernels_${level} OBJECT ${HN_KERNEL_SOURCES_${level}})
-      hn_compile_options(hn_kernels_${level})
-      target_compile_definitions(hn_kernels_${level} PRIVATE HN_LEVEL=${level} HN_LEVEL_${level}=1)
-      target_compile_options(hn_kernels_${level} PRIVATE ${HN_KERNEL_OPTIMISE} ${HN_KERNEL_FLAGS_${level}})
-      list(APPEND objects $<TARGET_OBJECTS:hn_kernels_${level}>)
+      hn_level_objects(hn_kernels_${level} ${level} objects ${HN_KERNEL_SOURCES_${level}})
+      list(APPEND all ${objects})
     endif()
   endforeach()
-  set(${out} ${objects} PARENT_SCOPE)
+  set(${out} ${all} PARENT_SCOPE)
 endfunction()
