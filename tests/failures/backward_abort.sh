@@ -12,8 +12,11 @@ while [ $i -lt 12 ]; do
     echo "{\"prompt\":\"question $i? \",\"completion\":\"answer $((i * 37 % 91)).\"}"
     i=$((i + 1))
 done >"$dir/data.jsonl"
-for model in llama llama-tied mistral mixtral mixtral-top4 qwen2 qwen3 qwen3moe gemma2 gemma3 gemma4-dense gemma4-moe gemma4-e gpt-oss \
-    smollm3 granite; do
+all="llama llama-tied mistral mixtral mixtral-top4 qwen2 qwen3 qwen3moe gemma2 gemma3 gemma4-dense gemma4-moe gemma4-e gpt-oss
+    smollm3 granite"
+other_ways="llama mixtral gemma4-e gpt-oss"
+[ "${3:-}" = --quick ] && all="llama-tied mixtral-top4 gemma4-e gpt-oss" other_ways=gemma4-e
+for model in $all; do
     rate=5e-3
     [ "$model" = granite ] && rate=5e-2 # its logits are divided by eight
     "$hone" train "$models/$model" --data "$dir/data.jsonl" --plain --out "$dir/$model" --steps 20 --batch 6 --rate $rate \
@@ -27,7 +30,7 @@ for model in llama llama-tied mistral mixtral mixtral-top4 qwen2 qwen3 qwen3moe 
     n=$((n + 2))
 done
 # The certificate of other ways to train: DoRA, whose norms count as constants, and whole tensors.
-for model in llama mixtral gemma4-e gpt-oss; do
+for model in $other_ways; do
     for targets in attn:dora,norm:full all:full; do
         "$hone" prove "$models/$model" --data "$dir/data.jsonl" --plain --targets $targets >"$dir/out" 2>&1 ||
             { grep FAILED "$dir/out"; fail "$model, $targets: its certificate"; }

@@ -5,7 +5,7 @@
 #include "prove/check_model.h"
 #include "tests/failures/bench.h"
 
-enum { SHAPES = 6 };
+enum { SHAPES = 6, QUICK_SHAPES = 2 };
 
 int main(int argc, char **argv)
 {
@@ -13,14 +13,15 @@ int main(int argc, char **argv)
     check_open(argc, argv);
     if (bench_open(&b)) {
         hn_instance_spec spec;
-        for (int i = 0; i < SHAPES; i++) {
+        const int shapes = check_flag("--quick") ? QUICK_SHAPES : SHAPES;
+        for (int i = 0; i < shapes; i++) {
             hn_instance_at(hn_instance_count() + i, check_seed(), &spec);
             CHECK_OK(hn_check_model(&b.env, &spec));
         }
         for (int i = 0; i < b.report.n; i++)
             CHECK_THAT(b.report.rows[i].n_failed == 0, "%s: %s", b.report.rows[i].kind,
                        b.report.rows[i].where);
-        CHECK(hn_report_checks(&b.report) > 20 * SHAPES);
+        CHECK(hn_report_checks(&b.report) > 20 * shapes);
         bench_close(&b);
     }
     return check_close();

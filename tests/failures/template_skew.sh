@@ -16,7 +16,9 @@ while [ $i -lt 20 ]; do
     echo "{\"messages\":[{\"role\":\"user\",\"content\":\"say $i\"},{\"role\":\"assistant\",\"content\":\"$a $b\"}]}"
     i=$((i + 1))
 done >"$dir/chats.jsonl"
-for arch in llama qwen3moe gemma4; do
+archs="llama qwen3moe gemma4"
+[ "${3:-}" = --quick ] && archs=llama
+for arch in $archs; do
     shape="width=256 layers=2 heads=4 kv_heads=2 ffn=512 vocab=300"
     targets=attn,mlp
     [ $arch = qwen3moe ] && shape="$shape experts=4 used=2 expert_ffn=256" && targets=attn,experts,router

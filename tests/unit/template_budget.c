@@ -62,6 +62,28 @@ static void refuses_small(const char *source)
     hn_str_free(&out);
 }
 
+/* Memory is refused once, and that ends it, however much was still to be written: what walks on through the rest
+ * takes time by the rest. `format` has a %d, the number of rounds; few are already too many. */
+static void ends_where_it_fails(const char *format)
+{
+    enum { FEW = 2000, TIMES = 16 };
+    const hn_template_options small = { .max_memory = 4 << 20 };
+    double seconds[2];
+    for (int i = 0; i < 2; i++) {
+        char source[200];
+        hn_str out = hn_str_on(&heap);
+        snprintf(source, sizeof source, format, i ? FEW * TIMES : FEW);
+        check_group(source);
+        const double since = seconds_worked();
+        CHECK_FAILS(render(source, &small, &out), HN_ERR_FORMAT, "more than 4194304 bytes of memory");
+        seconds[i] = seconds_worked() - since;
+        hn_str_free(&out);
+    }
+    if (check_flag("--times"))
+        printf("%6.3f s and %.3f s of %d times as many: %s\n", seconds[0], seconds[1], TIMES, format);
+    CHECK_THAT(seconds[1] < TIMES / 2 * seconds[0] + 0.05, "%.3f s, and %.3f s of %d times as many", seconds[0], seconds[1], TIMES);
+}
+
 int main(int argc, char **argv)
 {
     static const char *const bombs[] = {
@@ -119,6 +141,9 @@ int main(int argc, char **argv)
         refuses(bombs[i]);
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
         refuses_small(small[i]);
+    ends_where_it_fails("{{ (['a' * 30000] * %d)|tojson }}");
+    ends_where_it_fails("{{ ['a' * 30000] * %d }}");
+    ends_where_it_fails("{{ ('a\\n' * %d)|indent(30000) }}");
     check_group("what is not too much");
     hn_str out = hn_str_on(&heap);
     if (CHECK_OK(render("{% for i in range(1000) %}{{ word * 5000 }}{% endfor %}", &(hn_template_options){ 0 }, &out)))

@@ -16,6 +16,13 @@ hn_status hn_tpl_charge(hn_tpl_run *r, size_t bytes)
     return hn_tpl_step(r, (int64_t)(bytes / 16));
 }
 
+hn_status hn_tpl_fits(hn_tpl_run *r, const hn_str *text)
+{
+    HN_TRY(hn_str_status(text));
+    HN_REQUIRE(text->length <= r->options.max_memory, HN_ERR_MEMORY, "text of more than %zu bytes", r->options.max_memory);
+    return HN_OK;
+}
+
 /* A failure leaves the depth as it is: nothing runs after it, save where it is caught, which
  * restores the depth. */
 hn_status hn_tpl_enter(hn_tpl_run *r)
@@ -242,9 +249,8 @@ static hn_status eval_concat(hn_tpl_run *r, const hn_tpl_node *node, hn_tval *ou
         status = hn_tpl_eval(r, kid, &item);
         if (status == HN_OK)
             status = hn_tv_write(r, &item, &text);
-        if (status == HN_OK && text.text.length > r->options.max_memory)
-            status =
-                hn_fail(HN_ERR_MEMORY, "text of more than %zu bytes", r->options.max_memory);
+        if (status == HN_OK)
+            status = hn_tpl_fits(r, &text.text);
     }
     if (status == HN_OK)
         status = hn_tv_from_words(r, &text, out);

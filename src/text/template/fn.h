@@ -103,6 +103,9 @@ typedef struct hn_tpl_joiner {
 /* Running. */
 hn_status hn_tpl_step(hn_tpl_run *r, int64_t n);
 hn_status hn_tpl_charge(hn_tpl_run *r, size_t bytes); /* work done on so much text */
+/* Whether a text in the making may grow on: a loop asks after each round, or goes on through gigabytes that it
+ * cannot have. */
+hn_status hn_tpl_fits(hn_tpl_run *r, const hn_str *text);
 hn_status hn_tpl_enter(hn_tpl_run *r);                /* depth; then hn_tpl_leave */
 static inline void hn_tpl_leave(hn_tpl_run *r) { r->depth--; }
 void *hn_tpl_new(hn_tpl_run *r, size_t bytes);

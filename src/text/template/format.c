@@ -18,13 +18,6 @@ typedef struct formatter {
     bool is_markup;
 } formatter;
 
-static hn_status limit(const formatter *f)
-{
-    HN_REQUIRE(f->to.text.length <= f->r->options.max_memory, HN_ERR_MEMORY,
-               "text of more than %zu bytes", f->r->options.max_memory);
-    return HN_OK;
-}
-
 static bool eat_number(hn_tpl_text text, size_t *i, int64_t *out)
 {
     const size_t begin = *i;
@@ -208,7 +201,7 @@ static hn_status percent_all(formatter *f, hn_tpl_text text, const hn_tval *args
         HN_TRY(hn_tpl_step(f->r, 1));
         if (percent)
             HN_TRY(convert(f, text, &i));
-        HN_TRY(limit(f));
+        HN_TRY(hn_tpl_fits(f->r, &f->to.text));
     }
     const bool may_be_left = args->kind != HN_TV_TUPLE &&
                              (args->kind == HN_TV_DICT || args->kind == HN_TV_LIST ||
@@ -474,8 +467,7 @@ static hn_status fill_fields(fields *s, hn_tpl_text text, hn_tpl_str *to)
                                       : "Single '{' encountered in format string");
         HN_TRY(put_field(s, hn_tpl_part(text, i + 1, end), to));
         i = end;
-        HN_REQUIRE(to->text.length <= s->f->r->options.max_memory, HN_ERR_MEMORY,
-                   "text of more than %zu bytes", s->f->r->options.max_memory);
+        HN_TRY(hn_tpl_fits(s->f->r, &to->text));
     }
     s->depth--;
     return HN_OK;

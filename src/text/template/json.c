@@ -169,9 +169,7 @@ static hn_status dump(dumper *d, const hn_tval *v, int depth)
     HN_TRY(hn_tpl_enter(d->r));
     HN_TRY(dump_any(d, v, depth));
     hn_tpl_leave(d->r);
-    HN_REQUIRE(d->to->length <= d->r->options.max_memory, HN_ERR_MEMORY,
-               "text of more than %zu bytes", d->r->options.max_memory);
-    return HN_OK;
+    return hn_tpl_fits(d->r, d->to);
 }
 
 static hn_status read_separators(dumper *d, const hn_tval *given)

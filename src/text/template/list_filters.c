@@ -234,8 +234,7 @@ static hn_status join_items(hn_tpl_run *r, hn_tpl_call *c, hn_tpl_str *to)
             hn_tpl_put(to, separator.as.text);
         HN_TRY(hn_tpl_get_path(r, &item, &c->slots[1], &value));
         HN_TRY(hn_tv_write(r, &value, to));
-        HN_REQUIRE(to->text.length <= r->options.max_memory, HN_ERR_MEMORY,
-                   "text of more than %zu bytes", r->options.max_memory);
+        HN_TRY(hn_tpl_fits(r, &to->text));
     }
 }
 

@@ -109,8 +109,7 @@ static hn_status write_items(hn_tpl_run *r, const hn_tval *v, const char *open,
         if (i)
             hn_str_add(to, ", ");
         HN_TRY(hn_tv_write_repr(r, &item, to));
-        HN_REQUIRE(to->length <= r->options.max_memory, HN_ERR_MEMORY,
-                   "text of more than %zu bytes", r->options.max_memory);
+        HN_TRY(hn_tpl_fits(r, to));
     }
     if (v->kind == HN_TV_TUPLE && v->as.list->n == 1)
         hn_str_add_char(to, ',');
@@ -130,8 +129,7 @@ static hn_status write_dict(hn_tpl_run *r, const hn_tpl_dict *d, hn_str *to)
         hn_str_add(to, ": ");
         HN_TRY(hn_tv_write_repr(r, &d->values[i], to));
         HN_TRY(hn_tpl_step(r, 1));
-        HN_REQUIRE(to->length <= r->options.max_memory, HN_ERR_MEMORY,
-                   "text of more than %zu bytes", r->options.max_memory);
+        HN_TRY(hn_tpl_fits(r, to));
     }
     hn_str_add_char(to, '}');
     hn_tpl_leave(r);

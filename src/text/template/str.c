@@ -278,8 +278,9 @@ static hn_status str_replace(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
         hn_tpl_put(&to, fresh);
         count -= count > 0;
         at = end + old.bytes;
-        status = to.text.length > r->options.max_memory ? hn_fail(HN_ERR_MEMORY, "text too long")
-                                                   : hn_tpl_step(r, 1);
+        status = hn_tpl_fits(r, &to.text);
+        if (status == HN_OK)
+            status = hn_tpl_step(r, 1);
         if (old.bytes)
             continue;
         if (at == text.bytes)
@@ -378,7 +379,8 @@ static hn_status str_join(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     HN_TRY(hn_tv_collect(r, &c->slots[0], &items));
     hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
     const hn_tpl_list *list = items.as.list;
-    for (size_t i = 0; i < list->n; i++) {
+    hn_status status = HN_OK;
+    for (size_t i = 0; i < list->n && status == HN_OK; i++) {
         if (list->at[i].kind != HN_TV_TEXT) {
             hn_tpl_str_free(&to);
             return hn_fail(HN_ERR_FORMAT, "sequence item %zu: expected str instance, %s found",
@@ -390,10 +392,12 @@ static hn_status str_join(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
             hn_tv_escape(&to, list->at[i].as.text);
         else
             hn_tpl_put(&to, list->at[i].as.text);
-        if (to.text.length > r->options.max_memory)
-            to.text.status = HN_ERR_MEMORY;
+        status = hn_tpl_fits(r, &to.text);
     }
-    return finish(r, &to, &c->self, out);
+    if (status == HN_OK)
+        return finish(r, &to, &c->self, out);
+    hn_tpl_str_free(&to);
+    return status;
 }
 
 static hn_status str_encode(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)

@@ -135,7 +135,8 @@ static hn_status filter_indent(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
     HN_TRY(hn_tpl_binary(r, '+', &c->self, &newline, &text)); /* so that a last "\n" counts */
     HN_TRY(lines_of(r, &text, &lines));
     hn_tpl_str to = hn_tpl_str_on(&r->budget.heap);
-    for (size_t i = 0; i < lines.as.list->n; i++) {
+    hn_status status = HN_OK;
+    for (size_t i = 0; i < lines.as.list->n && status == HN_OK; i++) {
         const hn_tpl_text line = lines.as.list->at[i].as.text;
         if (i)
             hn_str_add_char(&to.text, '\n');
@@ -145,10 +146,12 @@ static hn_status filter_indent(hn_tpl_run *r, hn_tpl_call *c, hn_tval *out)
         for (int64_t k = 0; indents && c->slots[0].kind != HN_TV_TEXT && k < width; k++)
             hn_str_add_char(&to.text, ' ');
         hn_tpl_put(&to, line);
-        if (to.text.length > r->options.max_memory)
-            to.text.status = HN_ERR_MEMORY;
+        status = hn_tpl_fits(r, &to.text);
+        if (status == HN_OK)
+            status = hn_tpl_charge(r, indents ? (size_t)(width > 0 ? width : 0) : 0);
     }
-    const hn_status status = hn_tv_from_words(r, &to, out);
+    if (status == HN_OK)
+        status = hn_tv_from_words(r, &to, out);
     hn_tpl_str_free(&to);
     out->is_markup = c->self.is_markup;
     return status;
