@@ -61,16 +61,26 @@ hn_status hn_file_read(hn_heap *heap, const char *path, size_t limit, void **out
     return status;
 }
 
-hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans)
+static hn_status write_to(hn_sink to, bool is_private, const hn_span *spans, int n_spans)
 {
     hn_out_file out;
-    hn_status status = hn_out_file_open(&out, to);
+    HN_TRY(hn_out_file_open(&out, to));
+    hn_status status = HN_OK;
+    if (is_private && !hn_os_guard(out.partial))
+        status = hn_fail(HN_ERR_IO, "%s: %s", to.path, strerror(errno));
     for (int i = 0; i < n_spans && status == HN_OK; i++)
         status = hn_out_file_write(&out, spans[i].data, spans[i].bytes);
     if (status == HN_OK)
         return hn_out_file_commit(&out);
     hn_out_file_abandon(&out);
     return status;
+}
+
+hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans) { return write_to(to, false, spans, n_spans); }
+
+hn_status hn_file_write_private(const char *path, const hn_span *spans, int n_spans)
+{
+    return write_to(hn_sink_own(path), true, spans, n_spans);
 }
 
 void hn_file_text(const char *path, char *out, size_t room)

@@ -17,6 +17,8 @@ typedef struct hn_span {
 
 /* Writes the spans one after the other, as base/out_file.h has it: the old file, or the whole new one. */
 hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans);
+/* The writer's own, which nobody but this user reads: at no time, also not before it has its name. */
+hn_status hn_file_write_private(const char *path, const hn_span *spans, int n_spans);
 
 /* A descriptor to read from, or -1 with errno; a FIFO does not hold it up. Only base/ opens files. */
 int hn_file_reader(const char *path);

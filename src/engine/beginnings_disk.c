@@ -411,19 +411,6 @@ hn_status hn_disk_read(hn_lm_disk *d, const hn_disk_name *name, const void *key,
 
 /* ---- writing ---- */
 
-static hn_status write_file(const char *path, const hn_span *spans, int n)
-{
-    hn_out_file out;
-    HN_TRY(hn_out_file_open(&out, hn_sink_own(path)));
-    hn_status status = hn_os_guard(out.partial) ? HN_OK : hn_fail(HN_ERR_IO, "%s: %s", path, strerror(errno));
-    for (int i = 0; i < n && status == HN_OK; i++)
-        status = hn_out_file_write(&out, spans[i].data, spans[i].bytes);
-    if (status == HN_OK)
-        return hn_out_file_commit(&out);
-    hn_out_file_abandon(&out);
-    return status;
-}
-
 static hn_status write_block(hn_lm_disk *d, const hn_disk_name *name, const hn_span *key, const hn_span *data)
 {
     uint8_t head[HEAD_BYTES], digest[DIGEST_BYTES];
@@ -441,7 +428,7 @@ static hn_status write_block(hn_lm_disk *d, const hn_disk_name *name, const hn_s
     const hn_span spans[] = { { head, sizeof head }, *key, *data, { digest, sizeof digest } };
     hn_status status = path_of(d, name, &path);
     if (status == HN_OK)
-        status = write_file(path.text, spans, 4);
+        status = hn_file_write_private(path.text, spans, 4);
     hn_str_free(&path);
     return status;
 }

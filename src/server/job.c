@@ -197,7 +197,26 @@ bool hn_job_record(hn_jobs *jobs, hn_job *job, hn_failure *why)
     if (status == HN_OK)
         status = hn_kept_write(jobs->heap, path, fields, N_FIELDS, job, write_more);
     job->is_listed = job->is_listed || status == HN_OK;
+    job->is_unkept = status != HN_OK;
     return status == HN_OK || hn_refuse_by(why, status, NULL);
+}
+
+bool hn_job_become(hn_jobs *jobs, hn_job *job, const hn_job *next, hn_failure *why)
+{
+    hn_job to = *next;
+    if (!hn_job_record(jobs, &to, why))
+        return false;
+    if (hn_job_is_over(&to) && !hn_job_is_over(job))
+        hn_job_hold(jobs, job, -1);
+    *job = to;
+    return true;
+}
+
+void hn_job_forget_run(const hn_jobs *jobs, const hn_job *job)
+{
+    char run[HN_KEPT_PATH];
+    hn_job_path(jobs, job, "run", run);
+    hn_kept_remove(run);
 }
 
 static bool read_note(const hn_json *v, hn_job_note *note)
@@ -293,8 +312,12 @@ hn_status hn_jobs_read(hn_jobs *jobs)
     HN_TRY(hn_kept_folder(folder));
     HN_REQUIRE(hn_os_folder_each(folder, read_folder, &r), HN_ERR_IO, "%s: %s", folder, strerror(errno));
     HN_TRY(r.status);
-    for (size_t i = 0; i < jobs->n_jobs; i++)
-        if (jobs->jobs[i]->state == HN_JOB_SUCCEEDED && !jobs->jobs[i]->is_away)
-            hn_upload_results(jobs, jobs->jobs[i]);
+    for (size_t i = 0; i < jobs->n_jobs; i++) {
+        const hn_job *job = jobs->jobs[i];
+        if (job->state == HN_JOB_CANCELLED || job->is_away) /* a process that ended between the two */
+            hn_job_forget_run(jobs, job);
+        else if (job->state == HN_JOB_SUCCEEDED)
+            hn_upload_results(jobs, job);
+    }
     return HN_OK;
 }

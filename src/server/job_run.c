@@ -16,18 +16,30 @@
 enum { MOST_RESTARTS = 3, FAILED = 1, USAGE = 2 };
 #define AGAIN_NS INT64_C(1000000000) /* between two looks whether there is room now */
 
-static bool record(hn_jobs *jobs, hn_job *job)
+/* What was found out: where it cannot be written, it is so all the same, and is written later; whoever begins again before that
+ * finds it out again. */
+static void keep(hn_jobs *jobs, hn_job *job)
 {
     hn_failure why;
-    return hn_job_record(jobs, job, &why); /* if not, it is as it was on the disk: it is looked at again then */
+    if (!hn_job_record(jobs, job, &why))
+        jobs->keep_ns = hn_clock_ns() + AGAIN_NS;
+}
+
+void hn_jobs_keep(hn_jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->n_jobs; i++)
+        if (jobs->jobs[i]->is_listed && jobs->jobs[i]->is_unkept)
+            keep(jobs, jobs->jobs[i]);
 }
 
 /* ---- ends ---- */
 
+static int64_t now_seconds(void) { return hn_clock_wall_ns() / 1000000000; }
+
 static void over(hn_jobs *jobs, hn_job *job, hn_job_state state)
 {
     job->state = state;
-    job->finished = hn_clock_wall_ns() / 1000000000;
+    job->finished = now_seconds();
     hn_job_hold(jobs, job, -1);
 }
 
@@ -38,7 +50,7 @@ static void fail(hn_jobs *jobs, hn_job *job, const char *code, const char *messa
     hn_jobs_clean(jobs, job->error, sizeof job->error);
     over(jobs, job, HN_JOB_FAILED);
     hn_job_note_add(job, "error", "%.180s", job->error);
-    record(jobs, job);
+    keep(jobs, job);
 }
 
 /* The last line that it said: why. */
@@ -109,7 +121,7 @@ static void succeed(hn_jobs *jobs, hn_job *job, const finishing *f)
         hn_job_note_add(job, "info", "it is served as %.70s:%.60s", job->model, job->adapter);
     else
         hn_job_note_add(job, "warn", "it is not served: %.170s", f->why.message);
-    record(jobs, job);
+    keep(jobs, job);
     hn_upload_results(jobs, job);
 }
 
@@ -123,7 +135,7 @@ static void end_finish(hn_task *task)
     job->again_ns = hn_clock_ns() + AGAIN_NS;
     if (!f->is_new && f->is_late && f->is_served) {
         hn_job_note_add(job, "info", "there is room now: it is served as %.70s:%.60s", job->model, job->adapter);
-        record(jobs, job);
+        keep(jobs, job);
     }
     if (f->is_new) {
         jobs->trained = NULL;
@@ -199,13 +211,6 @@ static int64_t saved_step(const hn_jobs *jobs, const hn_job *job)
     return n.step;
 }
 
-static void forget_run(hn_jobs *jobs, const hn_job *job)
-{
-    char run[HN_KEPT_PATH];
-    hn_job_path(jobs, job, "run", run);
-    hn_kept_remove(run);
-}
-
 /* It was ended by something else: the system, which lacked memory, or its own mistake. */
 static void ended_by(hn_jobs *jobs, hn_job *job, int status)
 {
@@ -220,17 +225,19 @@ static void ended_by(hn_jobs *jobs, hn_job *job, int status)
     }
     job->state = HN_JOB_QUEUED;
     hn_job_note_add(job, "warn", "%s: it goes on from there", message);
-    record(jobs, job);
+    keep(jobs, job);
 }
 
 static void ended(hn_jobs *jobs, int status)
 {
     char message[HN_LONG_TEXT];
     hn_job *job = jobs->trained;
-    if (job->state == HN_JOB_RUNNING && !status && give_to_finish(jobs, job, true)) {
+    if (job->state == HN_JOB_RUNNING && !status) {
         jobs->is_finishing = true;
+        jobs->finish_is_due = !give_to_finish(jobs, job, true);
         return;
-    } else if (job->state == HN_JOB_RUNNING && (status == FAILED || status == USAGE)) {
+    }
+    if (job->state == HN_JOB_RUNNING && (status == FAILED || status == USAGE)) {
         last_words(jobs, job, message, sizeof message);
         fail(jobs, job, "training_failed", message);
     } else if (job->state == HN_JOB_RUNNING && status)
@@ -251,6 +258,19 @@ static bool is_free(hn_jobs *jobs, const hn_job *job)
     return is_ours;
 }
 
+/* Until there is more of it. */
+static void put_off(hn_jobs *jobs, hn_job *job, const char *of, const char *message)
+{
+    const bool is_first = !*job->waits;
+    job->again_ns = hn_clock_ns() + AGAIN_NS;
+    snprintf(job->waits, sizeof job->waits, "%s: %.180s", of, message);
+    hn_jobs_clean(jobs, job->waits, sizeof job->waits);
+    if (is_first) {
+        hn_job_note_add(job, "info", "it waits for %.180s", job->waits);
+        keep(jobs, job);
+    }
+}
+
 static void start(hn_jobs *jobs, hn_job *job)
 {
     char log[HN_KEPT_PATH];
@@ -264,15 +284,18 @@ static void start(hn_jobs *jobs, hn_job *job)
     hn_job_path(jobs, job, "train.log", log);
     hn_os_remove(log);
     hn_job_words(jobs, job, model, &words);
-    job->state = HN_JOB_RUNNING;
-    job->waits[0] = 0;
-    hn_job_note_add(job, "info", "training begins");
-    const bool is_begun = words.status == HN_OK && record(jobs, job) &&
-                          hn_os_child_start(&jobs->child, jobs->o.program, (const char *const *)words.at, log);
-    if (is_begun)
+    hn_job next = *job;
+    next.state = HN_JOB_RUNNING;
+    next.waits[0] = 0;
+    hn_job_note_add(&next, "info", "training begins");
+    if (words.status != HN_OK)
+        put_off(jobs, job, "memory", hn_error_message());
+    else if (!hn_job_become(jobs, job, &next, &why))
+        put_off(jobs, job, "disk", why.message);
+    else if (hn_os_child_start(&jobs->child, jobs->o.program, (const char *const *)words.at, log))
         jobs->trained = job;
     else
-        fail(jobs, job, "training_failed", words.status != HN_OK ? hn_error_message() : strerror(errno));
+        fail(jobs, job, "training_failed", strerror(errno));
     hn_words_free(&words);
 }
 
@@ -291,17 +314,6 @@ typedef struct weighing {
 
 static size_t left_now(const hn_jobs *jobs) { return jobs->o.left ? jobs->o.left() : hn_memory_free().physical / 10 * 9; }
 
-static void put_off(hn_jobs *jobs, hn_job *job, const weighing *w)
-{
-    const bool is_first = !*job->waits;
-    job->again_ns = hn_clock_ns() + AGAIN_NS;
-    snprintf(job->waits, sizeof job->waits, "memory: %.180s", w->why.message);
-    if (is_first) {
-        hn_job_note_add(job, "info", "it waits for %.180s", job->waits);
-        record(jobs, job);
-    }
-}
-
 static void end_weigh(hn_task *task)
 {
     weighing *w = (weighing *)(void *)task;
@@ -313,7 +325,7 @@ static void end_weigh(hn_task *task)
     if (job->state == HN_JOB_QUEUED && w->plan.is_too_large && !w->plan.most)
         fail(jobs, job, "never_fits", w->why.message);
     else if (job->state == HN_JOB_QUEUED && lacks_memory)
-        put_off(jobs, job, w);
+        put_off(jobs, job, "memory", w->why.message);
     else if (job->state == HN_JOB_QUEUED && !jobs->drains && !jobs->ends)
         start(jobs, job); /* or it will say why it cannot be trained */
     hn_free(jobs->heap, w);
@@ -402,6 +414,10 @@ void hn_jobs_look(hn_jobs *jobs)
         hn_os_child_tell(&jobs->child, 's');
     if (jobs->trained && !jobs->is_finishing && !jobs->is_weighed && hn_os_child_has_ended(&jobs->child, &status) && !jobs->drains)
         ended(jobs, status);
+    if (jobs->finish_is_due && !jobs->ends)
+        jobs->finish_is_due = !give_to_finish(jobs, jobs->trained, true);
+    if (hn_clock_ns() >= jobs->keep_ns)
+        hn_jobs_keep(jobs);
     if (!jobs->drains && !jobs->ends)
         serve_late(jobs);
     if (!jobs->trained && !jobs->drains && !jobs->ends)
@@ -420,15 +436,13 @@ bool hn_job_pause(hn_jobs *jobs, hn_job *job, hn_failure *why)
 {
     if (job->state != HN_JOB_QUEUED && job->state != HN_JOB_RUNNING)
         return refuse_state(job, "paused", why);
-    const int64_t before = job->state;
     if (jobs->trained == job && jobs->is_finishing)
         return refuse_state(job, "paused: it is trained", why);
-    job->state = HN_JOB_PAUSED;
-    hn_job_note_add(job, "info", "paused");
-    if (!hn_job_record(jobs, job, why)) {
-        job->state = before;
+    hn_job next = *job;
+    next.state = HN_JOB_PAUSED;
+    hn_job_note_add(&next, "info", "paused");
+    if (!hn_job_become(jobs, job, &next, why))
         return false;
-    }
     if (jobs->trained == job && !jobs->is_weighed)
         hn_os_child_tell(&jobs->child, 's'); /* it ends its step and saves */
     return true;
@@ -438,35 +452,30 @@ bool hn_job_resume(hn_jobs *jobs, hn_job *job, hn_failure *why)
 {
     if (job->state != HN_JOB_PAUSED)
         return refuse_state(job, "resumed", why);
-    job->state = HN_JOB_QUEUED;
-    job->restarts = 0;
-    hn_job_note_add(job, "info", "resumed: it waits for its turn");
-    if (hn_job_record(jobs, job, why))
-        return true;
-    job->state = HN_JOB_PAUSED;
-    return false;
+    hn_job next = *job;
+    next.state = HN_JOB_QUEUED;
+    next.restarts = 0;
+    hn_job_note_add(&next, "info", "resumed: it waits for its turn");
+    return hn_job_become(jobs, job, &next, why);
 }
 
 bool hn_job_cancel(hn_jobs *jobs, hn_job *job, hn_failure *why)
 {
-    const int64_t before = job->state;
     if (hn_job_is_over(job))
         return refuse_state(job, "cancelled", why);
     if (jobs->trained == job && jobs->is_finishing)
         return refuse_state(job, "cancelled: it is trained", why);
-    over(jobs, job, HN_JOB_CANCELLED);
-    hn_job_note_add(job, "info", "cancelled");
-    if (!hn_job_record(jobs, job, why)) {
-        job->state = before;
-        job->finished = 0;
-        hn_job_hold(jobs, job, 1);
+    hn_job next = *job;
+    next.state = HN_JOB_CANCELLED;
+    next.finished = now_seconds();
+    hn_job_note_add(&next, "info", "cancelled");
+    if (!hn_job_become(jobs, job, &next, why))
         return false;
-    }
     if (jobs->trained == job && !jobs->is_weighed) {
         hn_os_child_end(&jobs->child);
         jobs->trained = NULL;
     }
-    forget_run(jobs, job);
+    hn_job_forget_run(jobs, job); /* or who begins next */
     return true;
 }
 
@@ -474,15 +483,14 @@ bool hn_job_cancel(hn_jobs *jobs, hn_job *job, hn_failure *why)
 bool hn_job_put_away(hn_jobs *jobs, hn_job *job, hn_failure *why)
 {
     hn_failure unserved;
-    job->is_away = 1;
-    hn_job_note_add(job, "info", "what was trained was deleted");
-    if (!hn_job_record(jobs, job, why)) {
-        job->is_away = 0;
+    hn_job next = *job;
+    next.is_away = 1;
+    hn_job_note_add(&next, "info", "what was trained was deleted");
+    if (!hn_job_become(jobs, job, &next, why))
         return false;
-    }
     hn_shelf_drop_adapter(jobs->shelf, job->model, job->adapter, owner_of(jobs, job->owner), &unserved); /* or it was not there */
     job->is_served = false;
     hn_upload_forget_results(jobs, job);
-    forget_run(jobs, job);
+    hn_job_forget_run(jobs, job);
     return true;
 }

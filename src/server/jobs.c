@@ -136,6 +136,7 @@ void hn_jobs_end(hn_jobs *jobs)
     hn_worker_stop(&jobs->reader);
     hn_worker_stop(&jobs->office);
     end_child(jobs);
+    hn_jobs_keep(jobs);
 }
 
 void hn_jobs_close(hn_jobs *jobs)

@@ -71,6 +71,7 @@ typedef struct hn_job {
     hn_job_note notes[HN_MOST_NOTES];
     size_t n_notes;
     bool is_listed, is_served; /* these not kept, nor what follows */
+    bool is_unkept;            /* what became of it was found out, and could not be written yet */
     char waits[HN_NOTE_TEXT];  /* what it waits for, beside its turn */
     int64_t again_ns;          /* hn_clock_ns, from when on it is looked whether it fits, or can be served */
     bool lacks_place;          /* what was trained found no room to be served in */
@@ -101,6 +102,8 @@ struct hn_jobs {
     hn_os_child child;
     hn_job *trained; /* by the child; or what it left is being looked at, or whether it fits */
     bool is_finishing, is_weighed;
+    bool finish_is_due; /* there was no memory to ask the reader for it */
+    int64_t keep_ns;    /* hn_clock_ns, from when on what is unkept is written */
 };
 
 /* Where they lie. `what`: a file of a job's folder. */
@@ -127,6 +130,11 @@ bool hn_job_is_over(const hn_job *job);
 hn_status hn_jobs_read(hn_jobs *jobs);
 hn_job *hn_job_new(hn_jobs *jobs, const char *owner, hn_failure *why);
 bool hn_job_record(hn_jobs *jobs, hn_job *job, hn_failure *why);
+/* What somebody asks for: the job is `next`, made of a copy of it, on the disk first and then in memory; or nothing of it is. What is
+ * found out instead, the end of training, is so whether or not it can be written: hn_job_record, again until it is. */
+bool hn_job_become(hn_jobs *jobs, hn_job *job, const hn_job *next, hn_failure *why);
+/* What is trained is none any more, or will be looked for by nobody. */
+void hn_job_forget_run(const hn_jobs *jobs, const hn_job *job);
 void hn_job_drop(hn_jobs *jobs, hn_job *job);
 hn_job *hn_job_find(const hn_jobs *jobs, const char *id, const char *owner);
 void hn_job_note_add(hn_job *job, const char *level, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -167,6 +175,8 @@ void hn_jobs_clean(const hn_jobs *jobs, char *message, size_t room);
 
 /* Starts, looks after and ends the one that is trained. */
 void hn_jobs_look(hn_jobs *jobs);
+/* What could not be written before. */
+void hn_jobs_keep(hn_jobs *jobs);
 bool hn_job_pause(hn_jobs *jobs, hn_job *job, hn_failure *why);
 bool hn_job_resume(hn_jobs *jobs, hn_job *job, hn_failure *why);
 bool hn_job_cancel(hn_jobs *jobs, hn_job *job, hn_failure *why);

@@ -32,9 +32,7 @@ hn_status hn_kept_write(hn_heap *heap, const char *path, const hn_kept_field *fi
     hn_status status = hn_str_status(&text);
     const hn_span span = { text.text, text.length };
     if (status == HN_OK)
-        status = hn_file_write(hn_sink_own(path), &span, 1);
-    if (status == HN_OK && !hn_os_guard(path))
-        status = hn_fail(HN_ERR_IO, "%s: %s", path, strerror(errno));
+        status = hn_file_write_private(path, &span, 1);
     hn_str_free(&text);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Jobs in a server in memory, whose trainer is this program: a job that does not fit waits and says for what, one that does goes first,
  * and one that never can is refused; nobody trains where an old trainer still holds the folder; and what was trained is served as soon
- * as there is room for it. */
+ * as there is room for it. Where a record cannot be written, what was asked for is refused and has left nothing, and what came of
+ * training is so, and written as soon as it can be; what a process left that ended between a record and its deed is done at start. */
 #include "base/file.h"
 #include "hone/hone.h"
 #include "server/jobs_state.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LLAMA HN_SOURCE_DIR "/tests/differential/models/llama"
@@ -28,7 +30,7 @@ static _Atomic size_t left;
 
 static size_t left_now(void) { return left; }
 
-/* ---- the trainer: `PROGRAM train MODEL ... --out FOLDER`; the adapter lies beside the jobs ---- */
+/* ---- the trainer: `PROGRAM train MODEL ... --out FOLDER`; the adapter lies beside the jobs, and a file that holds it up ---- */
 
 static int train(int argc, char **argv)
 {
@@ -38,13 +40,18 @@ static int train(int argc, char **argv)
     const char *out = NULL;
     for (int i = 0; i + 1 < argc; i++)
         out = !strcmp(argv[i], "--out") ? argv[i + 1] : out;
+    if (!out)
+        return 1;
     hn_heap_init(&heap, NULL);
     snprintf(from, sizeof from, "%s/../../../../a.gguf", out);
-    snprintf(path, sizeof path, "%s/adapter.gguf", out);
     hn_lock_file lock = { 0 };
     char held[400];
+    snprintf(path, sizeof path, "%s/../../../../hold", out);
+    while (!access(path, F_OK))
+        pause_ms(5);
+    snprintf(path, sizeof path, "%s/adapter.gguf", out);
     snprintf(held, sizeof held, "%s/lock", out);
-    if (!out || hn_kept_folder(out) != HN_OK || hn_lock_file_take(&lock, held) != HN_OK ||
+    if (hn_kept_folder(out) != HN_OK || hn_lock_file_take(&lock, held) != HN_OK ||
         hn_file_read(&heap, from, 1 << 20, &data, &bytes) != HN_OK)
         return 1;
     const hn_span span = { data, bytes };
@@ -189,6 +196,196 @@ static void check_place(void)
     comes(id, "fine_tuned_model", served);
 }
 
+/* ---- records that cannot be written: a folder has the record's name ---- */
+
+static void name_record(const char *id, const char *what, char path[300]) { snprintf(path, 300, "%s/jobs/%s/job.json%s", folder, id, what); }
+
+static void block(const char *id, bool is_blocked)
+{
+    char record[300], aside[300];
+    name_record(id, "", record);
+    name_record(id, ".aside", aside);
+    if (is_blocked)
+        CHECK(!rename(record, aside) && !mkdir(record, 0700));
+    else
+        CHECK(!rmdir(record) && !rename(aside, record));
+}
+
+static int events(const char *id)
+{
+    char path[200];
+    int n = 0;
+    snprintf(path, sizeof path, "/v1/fine_tuning/jobs/%s/events?limit=100", id);
+    http_reply r = ask("GET", path, "application/json", "");
+    for (const char *at = r.body; at && (at = strstr(at, "\"level\"")); at++)
+        n++;
+    reply_free(&r);
+    return n;
+}
+
+static void refuses_change(const char *id, const char *what)
+{
+    char path[200], before[64], after[64];
+    const int n = events(id);
+    look(id, "status", before, sizeof before);
+    snprintf(path, sizeof path, "/v1/fine_tuning/jobs/%s/%s", id, what);
+    http_reply r = ask("POST", path, "application/json", "{}");
+    CHECK_THAT(r.status >= 500, "%s: %d: %s", what, r.status, r.body);
+    reply_free(&r);
+    look(id, "status", after, sizeof after);
+    CHECK_TEXT(before, after);
+    CHECK_INT(n, events(id));
+}
+
+static bool changes(const char *id, const char *what)
+{
+    char path[200];
+    snprintf(path, sizeof path, "/v1/fine_tuning/jobs/%s/%s", id, what);
+    http_reply r = ask("POST", path, "application/json", "{}");
+    const bool is_well = CHECK_THAT(r.status == 200, "%s: %d: %s", what, r.status, r.body);
+    reply_free(&r);
+    return is_well;
+}
+
+static bool record_says(const char *id, const char *words)
+{
+    char path[300];
+    void *text = NULL;
+    size_t bytes;
+    bool holds = false;
+    name_record(id, "", path);
+    for (int ms = 0; ms < SOON_MS && !holds; ms += 50) {
+        if (hn_file_read(&heap, path, 1 << 20, &text, &bytes) == HN_OK) {
+            holds = strstr(text, words) != NULL;
+            hn_free(&heap, text);
+        }
+        pause_ms(50);
+    }
+    return CHECK_THAT(holds, "%s: nothing of %s", path, words);
+}
+
+static void hold_trainers(bool holds)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/hold", dir);
+    const hn_span nothing = { "", 0 };
+    if (holds)
+        CHECK_OK(hn_file_write(hn_sink_own(path), &nothing, 1));
+    else
+        CHECK(!remove(path));
+}
+
+static void check_asked(void)
+{
+    char id[HN_ITEM_ID], bytes[32];
+    check_group("what was asked for, and cannot be written");
+    left = 1;
+    if (create(1, id, bytes) != 200)
+        return;
+    stays(id, "queued"); /* it has said what it waits for */
+    block(id, true);
+    refuses_change(id, "pause");
+    refuses_change(id, "cancel");
+    block(id, false);
+    if (!changes(id, "pause"))
+        return;
+    block(id, true);
+    refuses_change(id, "resume");
+    refuses_change(id, "cancel");
+    block(id, false);
+    changes(id, "cancel");
+    CHECK_INT(4, events(id)); /* it waits, for what, paused, cancelled */
+}
+
+static void check_begin(void)
+{
+    char id[HN_ITEM_ID], bytes[32], why[400];
+    check_group("a beginning that cannot be written");
+    left = 1;
+    if (create(1, id, bytes) != 200)
+        return;
+    stays(id, "queued");
+    block(id, true);
+    left = SIZE_MAX;
+    pause_ms(1500); /* it is looked at every second */
+    stays(id, "queued");
+    look(id, "waits_for", why, sizeof why);
+    CHECK_THAT(!strncmp(why, "disk: ", 6) && !strstr(why, folder), "it waits for %s", why);
+    block(id, false);
+    comes(id, "status", "succeeded");
+    record_says(id, "\"state\":3");
+}
+
+static void check_found(void)
+{
+    char id[HN_ITEM_ID], bytes[32];
+    check_group("an end that cannot be written");
+    left = SIZE_MAX;
+    hold_trainers(true);
+    if (create(1, id, bytes) == 200 && comes(id, "status", "running")) {
+        block(id, true);
+        hold_trainers(false);
+        comes(id, "status", "succeeded");
+        pause_ms(1500);
+        stays(id, "succeeded");
+        block(id, false);
+        record_says(id, "\"state\":3");
+    } else
+        hold_trainers(false);
+}
+
+/* The server is closed. */
+static void check_left(const char *cancelled, const char *away)
+{
+    const char *ids[] = { cancelled, away };
+    char path[300];
+    check_group("what a process left");
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/jobs/%s/run", folder, ids[i]);
+        CHECK_THAT(access(path, F_OK) != 0, "%s is there", path);
+        CHECK_OK(hn_kept_folder(path));
+    }
+    if (!CHECK_OK(hn_jobs_open(&jobs, &shelf, NULL, &(hn_jobs_options){ .folder = folder, .program = "/nothing", .threads = 1 })))
+        return;
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/jobs/%s/run", folder, ids[i]);
+        CHECK_THAT(access(path, F_OK) != 0, "%s is there", path);
+    }
+    hn_jobs_close(jobs);
+}
+
+static void put_away(char id[HN_ITEM_ID])
+{
+    char bytes[32], path[200], served[100];
+    check_group("put away");
+    left = SIZE_MAX;
+    if (create(1, id, bytes) != 200 || !comes(id, "status", "succeeded"))
+        return;
+    snprintf(served, sizeof served, "llama:ft-%.8s", id + strlen("ftjob-"));
+    comes(id, "fine_tuned_model", served);
+    snprintf(path, sizeof path, "/v1/models/%s", served);
+    block(id, true);
+    http_reply r = ask("DELETE", path, "application/json", "");
+    CHECK_THAT(r.status >= 500, "%d: %s", r.status, r.body);
+    reply_free(&r);
+    block(id, false);
+    comes(id, "fine_tuned_model", served);
+    r = ask("DELETE", path, "application/json", "");
+    CHECK_THAT(r.status == 200, "%d: %s", r.status, r.body);
+    reply_free(&r);
+}
+
+static void cancel(char id[HN_ITEM_ID])
+{
+    char bytes[32];
+    check_group("cancelled");
+    left = SIZE_MAX;
+    hold_trainers(true);
+    if (create(1, id, bytes) == 200 && comes(id, "status", "running"))
+        changes(id, "cancel");
+    hold_trainers(false);
+}
+
 /* ---- the server ---- */
 
 static bool serve(const char *program)
@@ -232,7 +429,7 @@ static bool find_program(const char *word, char path[4096])
 
 int main(int argc, char **argv)
 {
-    char program[4096];
+    char program[4096], cancelled[HN_ITEM_ID] = "", away[HN_ITEM_ID] = "";
     if (argc > 1 && !strcmp(argv[1], "train"))
         return train(argc, argv);
     check_open(argc, argv);
@@ -246,9 +443,16 @@ int main(int argc, char **argv)
         check_memory();
         check_lock();
         check_place();
+        check_asked();
+        check_begin();
+        check_found();
+        put_away(away);
+        cancel(cancelled);
     }
     hn_server_close(server);
     hn_jobs_close(jobs);
+    if (*cancelled && *away)
+        check_left(cancelled, away);
     hn_shelf_close(&shelf);
     hn_engine_free(engine);
     hn_kept_remove(dir);
