@@ -386,6 +386,17 @@ static void cancel(char id[HN_ITEM_ID])
     hold_trainers(false);
 }
 
+/* Jobs that are over hold no file, however they ended. */
+static void check_file_goes(void)
+{
+    char path[200];
+    check_group("a file of jobs that are over");
+    snprintf(path, sizeof path, "/v1/files/%s", file_id);
+    http_reply r = ask("DELETE", path, "application/json", "");
+    CHECK_THAT(r.status == 200, "%d: %s", r.status, r.body);
+    reply_free(&r);
+}
+
 /* ---- the server ---- */
 
 static bool serve(const char *program)
@@ -448,6 +459,7 @@ int main(int argc, char **argv)
         check_found();
         put_away(away);
         cancel(cancelled);
+        check_file_goes();
     }
     hn_server_close(server);
     hn_jobs_close(jobs);
