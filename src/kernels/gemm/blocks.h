@@ -39,10 +39,13 @@ HN_INLINE void half_block(const int rows, int steps, const float *a, const float
 {
     for (int p = 0; p < steps; p++, a += 2 * rows, b += 2 * ldb) {
         f32x16 bv[NV];
+        HN_UNROLL
         for (int v = 0; v < NV; v++)
             bv[v] = f_load(b + 16 * v);
+        HN_UNROLL
         for (int i = 0; i < rows; i++) {
             const f32x16 av = f_set1(a[i]);
+            HN_UNROLL
             for (int v = 0; v < NV; v++)
                 acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
         }
@@ -52,14 +55,18 @@ HN_INLINE void half_block(const int rows, int steps, const float *a, const float
 /* The zeros that fill a block: fma(0, 0, -0) is +0. */
 HN_INLINE void fill_half(const int rows, f32x16 acc[BLOCK_MR][NV])
 {
+    HN_UNROLL
     for (int i = 0; i < rows; i++)
+        HN_UNROLL
         for (int v = 0; v < NV; v++)
             acc[i][v] = f_add(acc[i][v], f_zero());
 }
 
 HN_INLINE void clear_half(const int rows, f32x16 acc[BLOCK_MR][NV])
 {
+    HN_UNROLL
     for (int i = 0; i < rows; i++)
+        HN_UNROLL
         for (int v = 0; v < NV; v++)
             acc[i][v] = f_zero();
 }
@@ -82,20 +89,26 @@ HN_INLINE void add_block(const int rows, int64_t left, const float *a, const flo
 #else
     _Alignas(64) float kept[BLOCK_MR][NR];
     half_block(rows, even, a, b, ldb, e);
+    HN_UNROLL
     for (int i = 0; i < rows; i++) /* to memory: O needs the registers */
+        HN_UNROLL
         for (int v = 0; v < NV; v++)
             f_store(&kept[i][16 * v], e[i][v]);
     HN_FORGET_REGISTERS;
     clear_half(rows, o);
     half_block(rows, odd, a + rows, b + ldb, ldb, o);
     HN_FORGET_REGISTERS;
+    HN_UNROLL
     for (int i = 0; i < rows; i++)
+        HN_UNROLL
         for (int v = 0; v < NV; v++)
             e[i][v] = f_load(&kept[i][16 * v]);
 #endif
     if (left < BLOCK) /* either is enough: E + O is no -0 then */
         fill_half(rows, e);
+    HN_UNROLL
     for (int i = 0; i < rows; i++)
+        HN_UNROLL
         for (int v = 0; v < NV; v++)
             f_store(&sum[i][16 * v], f_add(f_load(&sum[i][16 * v]), f_add(e[i][v], o[i][v])));
     HN_FORGET_REGISTERS;
@@ -105,7 +118,9 @@ HN_INLINE void block_tile_of(const int rows, int64_t k, const float *a, const fl
                              float *c, int64_t ldc, int cols, bool accumulate)
 {
     _Alignas(64) float sum[BLOCK_MR][NR];
+    HN_UNROLL
     for (int i = 0; i < rows; i++)
+        HN_UNROLL
         for (int v = 0; v < NV; v++) {
             const int left = cols - 16 * v;
             f_store(&sum[i][16 * v], !accumulate  ? f_zero()
@@ -116,7 +131,9 @@ HN_INLINE void block_tile_of(const int rows, int64_t k, const float *a, const fl
         add_block(rows, BLOCK, a, b, ldb, sum);
     if (HN_GEMM_HELD == 1 && k > 0)
         add_block(rows, k, a, b, ldb, sum);
+    HN_UNROLL
     for (int i = 0; i < rows; i++)
+        HN_UNROLL
         for (int v = 0; v < NV; v++) {
             const int left = cols - 16 * v;
             if (left >= 16)

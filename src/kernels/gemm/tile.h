@@ -24,7 +24,9 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
                        float *c, int64_t ldc, int cols, bool accumulate)
 {
     f32x16 acc[MR][NV];
+    HN_UNROLL
     for (int i = 0; i < rows; i++)
+        HN_UNROLL
         for (int v = 0; v < NV; v++) {
             const int left = cols - 16 * v;
             acc[i][v] = !accumulate  ? f_zero()
@@ -34,10 +36,13 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
     if (cols == NR) {
         for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
             f32x16 bv[NV];
+            HN_UNROLL
             for (int v = 0; v < NV; v++)
                 bv[v] = f_load(b + 16 * v);
+            HN_UNROLL
             for (int i = 0; i < rows; i++) {
                 const f32x16 av = f_set1(a[i]);
+                HN_UNROLL
                 for (int v = 0; v < NV; v++)
                     acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
             }
@@ -45,24 +50,30 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
     } else if (NV > 1 && cols <= 16) { /* a low rank, as a rule: nothing for the other registers */
         for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
             const f32x16 bv = cols == 16 ? f_load(b) : f_load_n(b, cols);
+            HN_UNROLL
             for (int i = 0; i < rows; i++)
                 acc[i][0] = HN_GEMM_STEP(f_set1(a[i]), bv, acc[i][0]);
         }
     } else {
         for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
             f32x16 bv[NV];
+            HN_UNROLL
             for (int v = 0; v < NV; v++) {
                 const int left = cols - 16 * v;
                 bv[v] = f_load_n(b + 16 * v, left < 0 ? 0 : left > 16 ? 16 : left);
             }
+            HN_UNROLL
             for (int i = 0; i < rows; i++) {
                 const f32x16 av = f_set1(a[i]);
+                HN_UNROLL
                 for (int v = 0; v < NV; v++)
                     acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
             }
         }
     }
+    HN_UNROLL
     for (int i = 0; i < rows; i++)
+        HN_UNROLL
         for (int v = 0; v < NV; v++) {
             const int left = cols - 16 * v;
             if (left >= 16)

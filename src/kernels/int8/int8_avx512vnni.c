@@ -11,7 +11,6 @@ HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
     return acc;
 }
 #define DOT4      dot4
-#define DOT4_WIDE dot4
 #include "kernels/int8/walk.h"
 
 HN_KERNEL_SLOTS(int8) { put_tiles(k); }

@@ -35,7 +35,7 @@
 #define HN_UNROLL      _Pragma("clang loop unroll(full)")
 #define HN_KEEP_ROLLED _Pragma("clang loop unroll(disable)")
 #else
-#define HN_UNROLL      _Pragma("GCC unroll 8")
+#define HN_UNROLL      _Pragma("GCC unroll 16") /* as many as the rows of the largest tile */
 #define HN_KEEP_ROLLED _Pragma("GCC unroll 1")
 #endif
 
