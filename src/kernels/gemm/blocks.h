@@ -33,108 +33,108 @@ _Static_assert(KC % BLOCK == 0, "every depth begins at a block");
 /* What was computed lies in memory, and what comes next may have the registers. */
 #define HN_FORGET_REGISTERS __asm__ volatile("" ::: "memory")
 
-/* acc = a step for each row of half a block: `steps` rows of either panel, every other one. */
-HN_INLINE void half_block(const int rows, int steps, const float *a, const float *b, int64_t ldb,
+/* acc = a step for each row and each of `nv` registers of columns of half a block: `steps` rows of either panel, every other one. */
+HN_INLINE void half_block(const int rows, const int nv, int steps, const float *a, const float *b, int64_t ldb,
                           f32x16 acc[BLOCK_MR][NV])
 {
     for (int p = 0; p < steps; p++, a += 2 * rows, b += 2 * ldb) {
         f32x16 bv[NV];
         HN_UNROLL
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < nv; v++)
             bv[v] = f_load(b + 16 * v);
         HN_UNROLL
         for (int i = 0; i < rows; i++) {
             const f32x16 av = f_set1(a[i]);
             HN_UNROLL
-            for (int v = 0; v < NV; v++)
+            for (int v = 0; v < nv; v++)
                 acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
         }
     }
 }
 
 /* The zeros that fill a block: fma(0, 0, -0) is +0. */
-HN_INLINE void fill_half(const int rows, f32x16 acc[BLOCK_MR][NV])
+HN_INLINE void fill_half(const int rows, const int nv, f32x16 acc[BLOCK_MR][NV])
 {
     HN_UNROLL
     for (int i = 0; i < rows; i++)
         HN_UNROLL
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < nv; v++)
             acc[i][v] = f_add(acc[i][v], f_zero());
 }
 
-HN_INLINE void clear_half(const int rows, f32x16 acc[BLOCK_MR][NV])
+HN_INLINE void clear_half(const int rows, const int nv, f32x16 acc[BLOCK_MR][NV])
 {
     HN_UNROLL
     for (int i = 0; i < rows; i++)
         HN_UNROLL
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < nv; v++)
             acc[i][v] = f_zero();
 }
 
 /* One block of `left` (at most 32) elements into sum[rows][NR]. */
-HN_INLINE void add_block(const int rows, int64_t left, const float *a, const float *b, int64_t ldb,
+HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float *a, const float *b, int64_t ldb,
                          float sum[BLOCK_MR][NR])
 {
     const int even = (int)(left + 2 * HN_GEMM_HELD - 1) / (2 * HN_GEMM_HELD), odd = (int)left / (2 * HN_GEMM_HELD);
     f32x16 e[BLOCK_MR][NV], o[BLOCK_MR][NV];
-    clear_half(rows, e);
+    clear_half(rows, nv, e);
 #if defined(HN_LEVEL_avx512)
-    clear_half(rows, o);
+    clear_half(rows, nv, o);
     for (int p = 0; p < odd; p++, a += 2 * rows, b += 2 * ldb) {
-        half_block(rows, 1, a, b, ldb, e);
-        half_block(rows, 1, a + rows, b + ldb, ldb, o);
+        half_block(rows, nv, 1, a, b, ldb, e);
+        half_block(rows, nv, 1, a + rows, b + ldb, ldb, o);
     }
     if (even > odd)
-        half_block(rows, 1, a, b, ldb, e);
+        half_block(rows, nv, 1, a, b, ldb, e);
 #else
     _Alignas(64) float kept[BLOCK_MR][NR];
-    half_block(rows, even, a, b, ldb, e);
+    half_block(rows, nv, even, a, b, ldb, e);
     HN_UNROLL
     for (int i = 0; i < rows; i++) /* to memory: O needs the registers */
         HN_UNROLL
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < nv; v++)
             f_store(&kept[i][16 * v], e[i][v]);
     HN_FORGET_REGISTERS;
-    clear_half(rows, o);
-    half_block(rows, odd, a + rows, b + ldb, ldb, o);
+    clear_half(rows, nv, o);
+    half_block(rows, nv, odd, a + rows, b + ldb, ldb, o);
     HN_FORGET_REGISTERS;
     HN_UNROLL
     for (int i = 0; i < rows; i++)
         HN_UNROLL
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < nv; v++)
             e[i][v] = f_load(&kept[i][16 * v]);
 #endif
     if (left < BLOCK) /* either is enough: E + O is no -0 then */
-        fill_half(rows, e);
+        fill_half(rows, nv, e);
     HN_UNROLL
     for (int i = 0; i < rows; i++)
         HN_UNROLL
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < nv; v++)
             f_store(&sum[i][16 * v], f_add(f_load(&sum[i][16 * v]), f_add(e[i][v], o[i][v])));
     HN_FORGET_REGISTERS;
 }
 
-HN_INLINE void block_tile_of(const int rows, int64_t k, const float *a, const float *b, int64_t ldb,
+HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const float *a, const float *b, int64_t ldb,
                              float *c, int64_t ldc, int cols, bool accumulate)
 {
     _Alignas(64) float sum[BLOCK_MR][NR];
     HN_UNROLL
     for (int i = 0; i < rows; i++)
         HN_UNROLL
-        for (int v = 0; v < NV; v++) {
+        for (int v = 0; v < nv; v++) {
             const int left = cols - 16 * v;
             f_store(&sum[i][16 * v], !accumulate  ? f_zero()
                                      : left >= 16 ? f_load(c + i * ldc + 16 * v)
                                                   : f_load_n(c + i * ldc + 16 * v, left < 0 ? 0 : left));
         }
     for (; k >= BLOCK; k -= BLOCK, a += BLOCK / HN_GEMM_HELD * rows, b += BLOCK / HN_GEMM_HELD * ldb)
-        add_block(rows, BLOCK, a, b, ldb, sum);
+        add_block(rows, nv, BLOCK, a, b, ldb, sum);
     if (HN_GEMM_HELD == 1 && k > 0)
-        add_block(rows, k, a, b, ldb, sum);
+        add_block(rows, nv, k, a, b, ldb, sum);
     HN_UNROLL
     for (int i = 0; i < rows; i++)
         HN_UNROLL
-        for (int v = 0; v < NV; v++) {
+        for (int v = 0; v < nv; v++) {
             const int left = cols - 16 * v;
             if (left >= 16)
                 f_store(c + i * ldc + 16 * v, f_load(&sum[i][16 * v]));
@@ -150,7 +150,10 @@ static void block_tile(int64_t k, const float *a, const float *b, int64_t ldb, f
     switch (rows) {
 #define ROWS(n)                                                                                \
     case n:                                                                                    \
-        block_tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate);                              \
+        if (NV > 1 && cols <= 16) /* a low rank, as a rule */                                  \
+            block_tile_of(n, 1, k, a, b, ldb, c, ldc, cols, accumulate);                       \
+        else                                                                                   \
+            block_tile_of(n, NV, k, a, b, ldb, c, ldc, cols, accumulate);                      \
         return;
         ROWS(1)
         ROWS(2)
