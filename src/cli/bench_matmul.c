@@ -53,10 +53,27 @@ static product make_product(int order, int64_t t, int64_t n_w, int64_t k_w)
     return p;
 }
 
+/* Of an adapter's: a tile has columns or a depth of so few. Its lines are a part of their own, by the form. */
+enum { LOW_RANK = 16 };
+static bool is_low(const hn_gemm_args *x) { return x->m <= LOW_RANK || x->n <= LOW_RANK || x->k <= LOW_RANK; }
+
+static void put_line(hn_bench *b, const product *p, const char *part, const char *form, int n, hn_racer *racers)
+{
+    static const char *const names[] = { "NT y", "NN dx", "TN dw" };
+    const hn_gemm_args *x = &p->args;
+    char what[96];
+    if (is_low(x))
+        snprintf(what, sizeof what, "%-6s %-5s %5lld x %5lld x %5lld", form, names[p->order], (long long)x->m, (long long)x->n,
+                 (long long)x->k);
+    else
+        snprintf(what, sizeof what, "%-5s %5lld x %5lld x %5lld  %s", names[p->order], (long long)x->m, (long long)x->n,
+                 (long long)x->k, form);
+    hn_bench_line(b, is_low(x) ? "rank" : part, what, "GFLOP/s", n, racers);
+}
+
 /* In blocks, as they come: a weight in bf16, activations in f32 that are bf16. */
 static void print_product(hn_bench *b, product *f32, product *bf16, const float *x_bf16)
 {
-    static const char *const names[] = { "NT y", "NN dx", "TN dw" };
     const hn_gemm_args *x = &f32->args;
     const double work = 2.0 * (double)x->m * (double)x->n * (double)x->k;
     hn_racer racers[HN_BENCH_MOST] = { hn_bench_fma(b), { .run = run_own, .what = f32, .work = work } };
@@ -69,15 +86,9 @@ static void print_product(hn_bench *b, product *f32, product *bf16, const float 
     }
     racers[n] = (hn_racer){ .run = run_own, .what = bf16, .work = work };
     hn_bench_race(b, n + 1, racers);
-    char what[64];
-    const char *form = "%-5s %5lld x %5lld x %5lld  %s";
-    snprintf(what, sizeof what, form, names[f32->order], (long long)x->m, (long long)x->n,
-             (long long)x->k, "f32");
-    hn_bench_line(b, "gemm", what, "GFLOP/s", n, racers);
+    put_line(b, f32, "gemm", "f32", n, racers);
     racers[1] = racers[n];
-    snprintf(what, sizeof what, form, names[f32->order], (long long)x->m, (long long)x->n,
-             (long long)x->k, "bf16");
-    hn_bench_line(b, "gemm", what, "GFLOP/s", 2, racers);
+    put_line(b, f32, "gemm", "bf16", 2, racers);
     if (f32->order == 2) /* sums over tokens are chains */
         return;
     product blocks = *bf16;
@@ -85,9 +96,7 @@ static void print_product(hn_bench *b, product *f32, product *bf16, const float 
     blocks.args.a.data = x_bf16;
     racers[1] = (hn_racer){ .run = run_own, .what = &blocks, .work = work };
     hn_bench_race(b, 2, racers);
-    snprintf(what, sizeof what, form, names[f32->order], (long long)x->m, (long long)x->n,
-             (long long)x->k, "blocks");
-    hn_bench_line(b, "blocks", what, "GFLOP/s", 2, racers);
+    put_line(b, f32, "blocks", "blocks", 2, racers);
 }
 
 /* The weight is bf16: b forward and in dx; in dw the activations, as a product of two would be. */
@@ -131,6 +140,9 @@ hn_status hn_bench_matmul(hn_bench *b)
         for (int s = 0; s < (is_short ? 3 : 4); s++)
             for (int order = 0; order < 3; order++)
                 HN_TRY(bench_product(b, order, t, shapes[s][0], shapes[s][1]));
+    for (int s = 0; s < 2; s++)
+        for (int order = 0; order < 3; order++)
+            HN_TRY(bench_product(b, order, 512, s ? LOW_RANK : 1024, s ? 1024 : LOW_RANK));
     return HN_OK;
 }
 
