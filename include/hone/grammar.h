@@ -31,7 +31,7 @@ typedef struct hn_lm_grammar_options {
     int64_t references; /* $ref and rules that are called; 65536 */
     int64_t repetition; /* the largest count and length; 65536 */
     int64_t states;     /* of all that is made of it; 524288 */
-    int64_t steps;      /* of making it, and of one mask; 2^28 */
+    int64_t steps;      /* of making it, and of one mask; 2^26 */
     int64_t nesting;    /* of what is written by it; 256 */
     int64_t ways;       /* in which what is written may be read at a time: beyond, it is not allowed; 16384 */
     /* With one of these, any text comes before it, and all may end there too; it holds from after the first of them on. */

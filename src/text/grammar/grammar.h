@@ -29,7 +29,7 @@ typedef struct hn_grammar_limits {
 #define HN_GRAMMAR_DEFAULTS                                                                                            \
     {                                                                                                                  \
         .bytes = 1 << 20, .depth = 64, .references = 1 << 16, .repetition = 1 << 16, .states = 1 << 19,                \
-        .steps = 1 << 28, .nesting = 256, .ways = 1 << 14                                                              \
+        .steps = 1 << 26, .nesting = 256, .ways = 1 << 14                                                              \
     }
 
 typedef enum hn_edge_kind {

@@ -40,16 +40,26 @@ typedef struct subsets {
     const hn_nfa *nfa;
     uint32_t *first; /* of steps, by where they are from; [n_states + 1] */
     uint32_t *seen, *list; /* [n_states] */
-    uint32_t *bounds;      /* where ranges begin, and after them */
-    size_t n_list, n_bounds, bound_room;
+    hn_nfa_step *ranges;         /* of a set, by where they begin */
+    uint32_t *live;              /* of them: those that hold the character at hand */
+    size_t n_list, n_ranges, n_live, range_room;
     uint32_t mark;
+    bool end_takes_all;
     hn_met keys;
 } subsets;
 
+/* Of one state those without a character first: a class of Unicode has hundreds with one, which a closure need not pass. */
 static int by_from(const void *a, const void *b)
 {
     const hn_nfa_step *x = a, *y = b;
-    return (x->from > y->from) - (x->from < y->from);
+    const int from = (x->from > y->from) - (x->from < y->from);
+    return from ? from : (x->kind == HN_STEP_CHARS) - (y->kind == HN_STEP_CHARS);
+}
+
+static int by_low(const void *a, const void *b)
+{
+    const hn_nfa_step *x = a, *y = b;
+    return (x->low > y->low) - (x->low < y->low);
 }
 
 static int by_number(const void *a, const void *b)
@@ -70,8 +80,10 @@ static void put(subsets *s, uint32_t state)
 static void close_list(subsets *s, bool at_begin, bool at_end)
 {
     for (size_t i = 0; i < s->n_list && hn_build_step(s->b, 1); i++)
-        for (uint32_t e = s->first[s->list[i]]; e < s->first[s->list[i] + 1]; e++) {
+        for (uint32_t e = s->first[s->list[i]]; e < s->first[s->list[i] + 1] && hn_build_step(s->b, 1); e++) {
             const hn_nfa_step *step = &s->nfa->steps[e];
+            if (step->kind == HN_STEP_CHARS)
+                break;
             if (step->kind == HN_STEP_EMPTY || (step->kind == HN_STEP_AT_BEGIN && at_begin) ||
                 (step->kind == HN_STEP_AT_END && at_end))
                 put(s, step->to);
@@ -87,8 +99,14 @@ static void take_key(subsets *s, size_t key)
         put(s, s->keys.words[i]);
 }
 
+/* Where the end goes on with any text, a set that has it has every text, whatever else it has: one set for all of these, of
+ * which a pattern that may match anywhere has one for each way to have matched. */
 static uint32_t key_of(subsets *s, bool is_first)
 {
+    if (s->end_takes_all && s->seen[s->nfa->end] == s->mark) {
+        s->list[0] = s->nfa->end;
+        s->n_list = 1;
+    }
     if (s->n_list > 1)
         qsort(s->list, s->n_list, sizeof *s->list, by_number);
     s->list[s->n_list] = is_first;
@@ -102,56 +120,86 @@ static bool accepts(subsets *s, size_t key, bool is_first)
     return s->seen[s->nfa->end] == s->mark;
 }
 
-static void add_bound(subsets *s, uint32_t at)
+/* What a set of states does at a character is told by a sweep. Its ranges lie in `ranges` by where they begin; `live` are
+ * those that hold the character at hand, and a bound is where one begins or one is over:
+ *
+ *     a---------d        ranges: a..d b..e f..g
+ *         b-----------e
+ *                         f---g
+ *     |   |     ||    |   |   |   an edge from each bound to before the next that has any range
+ *
+ * Every round costs the live ranges alone, and each of them is counted: a class of Unicode has hundreds of ranges, one of
+ * which is live at a time. */
+static void add_range(subsets *s, const hn_nfa_step *step)
 {
-    if (s->n_bounds == s->bound_room) {
-        const size_t room = s->bound_room ? 2 * s->bound_room : 64;
-        uint32_t *grown = hn_realloc_array(s->b->heap, HN_TAG_TEXT, s->bounds, room, sizeof *grown);
-        if (!grown) {
+    if (s->n_ranges == s->range_room) {
+        const size_t room = s->range_room ? 2 * s->range_room : 64;
+        hn_nfa_step *grown = hn_realloc_array(s->b->heap, HN_TAG_TEXT, s->ranges, room, sizeof *grown);
+        if (grown)
+            s->ranges = grown;
+        uint32_t *live = grown ? hn_realloc_array(s->b->heap, HN_TAG_TEXT, s->live, room, sizeof *live) : NULL;
+        if (!live) {
             hn_build_fail(s->b, HN_ERR_MEMORY);
             return;
         }
-        s->bounds = grown;
-        s->bound_room = room;
+        s->live = live;
+        s->range_room = room;
     }
-    s->bounds[s->n_bounds++] = at;
+    s->ranges[s->n_ranges++] = *step;
 }
 
-static void find_bounds(subsets *s, size_t key)
+static void find_ranges(subsets *s, size_t key)
 {
-    s->n_bounds = 0;
+    s->n_ranges = 0;
     for (uint32_t i = s->keys.at[key]; i + 1 < s->keys.at[key + 1]; i++) {
         const uint32_t state = s->keys.words[i];
-        for (uint32_t e = s->first[state]; e < s->first[state + 1]; e++)
-            if (s->nfa->steps[e].kind == HN_STEP_CHARS) {
-                add_bound(s, s->nfa->steps[e].low);
-                add_bound(s, s->nfa->steps[e].high + 1);
-            }
+        for (uint32_t e = s->first[state]; e < s->first[state + 1] && hn_build_step(s->b, 1); e++)
+            if (s->nfa->steps[e].kind == HN_STEP_CHARS)
+                add_range(s, &s->nfa->steps[e]);
     }
+    if (s->n_ranges > 1 && s->b->status == HN_OK)
+        qsort(s->ranges, s->n_ranges, sizeof *s->ranges, by_low);
+}
+
+/* The live ranges at a bound, those that begin there taken in; and where the next bound is. */
+static uint32_t pass_bound(subsets *s, uint32_t at, size_t *next)
+{
+    uint32_t after = UINT32_MAX;
     size_t n = 0;
-    if (s->n_bounds > 1 && s->b->status == HN_OK)
-        qsort(s->bounds, s->n_bounds, sizeof *s->bounds, by_number);
-    for (size_t i = 0; i < s->n_bounds; i++)
-        if (!n || s->bounds[i] != s->bounds[n - 1])
-            s->bounds[n++] = s->bounds[i];
-    s->n_bounds = n;
+    while (*next < s->n_ranges && s->ranges[*next].low == at)
+        s->live[s->n_live++] = (uint32_t)(*next)++;
+    if (*next < s->n_ranges)
+        after = s->ranges[*next].low;
+    for (size_t i = 0; i < s->n_live; i++) {
+        const hn_nfa_step *range = &s->ranges[s->live[i]];
+        if (range->high < at)
+            continue;
+        s->live[n++] = s->live[i];
+        if (range->high + 1 < after)
+            after = range->high + 1;
+    }
+    s->n_live = n;
+    return after;
 }
 
 static void add_edges(subsets *s, hn_automaton *out, size_t key)
 {
-    find_bounds(s, key);
-    for (size_t i = 0; i + 1 < s->n_bounds && s->b->status == HN_OK; i++) {
-        const uint32_t low = s->bounds[i];
+    find_ranges(s, key);
+    s->n_live = 0;
+    size_t next = 0;
+    for (uint32_t at = s->n_ranges ? s->ranges[0].low : UINT32_MAX; at != UINT32_MAX && s->b->status == HN_OK;) {
+        const uint32_t after = pass_bound(s, at, &next);
         s->mark++;
         s->n_list = 0;
-        for (uint32_t k = s->keys.at[key]; k + 1 < s->keys.at[key + 1]; k++)
-            for (uint32_t e = s->first[s->keys.words[k]]; e < s->first[s->keys.words[k] + 1]; e++)
-                if (s->nfa->steps[e].kind == HN_STEP_CHARS && s->nfa->steps[e].low <= low && low <= s->nfa->steps[e].high)
-                    put(s, s->nfa->steps[e].to);
-        if (!s->n_list || !hn_build_step(s->b, 1 + s->keys.at[key + 1] - s->keys.at[key]))
-            continue;
-        close_list(s, false, false);
-        hn_automaton_add_edge(s->b, out, low, s->bounds[i + 1] - 1, key_of(s, false));
+        for (size_t i = 0; i < s->n_live; i++)
+            put(s, s->ranges[s->live[i]].to);
+        if (!hn_build_step(s->b, 1 + (int64_t)s->n_live))
+            return;
+        if (s->n_list) {
+            close_list(s, false, false);
+            hn_automaton_add_edge(s->b, out, at, after - 1, key_of(s, false));
+        }
+        at = after;
     }
 }
 
@@ -182,8 +230,12 @@ void hn_automaton_from_nfa(hn_build *b, hn_nfa *nfa, hn_automaton *out)
     if (s.first && s.seen && s.list) {
         if (nfa->n > 1)
             qsort(nfa->steps, nfa->n, sizeof *nfa->steps, by_from);
-        for (size_t i = 0; i < nfa->n; i++)
-            s.first[nfa->steps[i].from + 1]++;
+        for (size_t i = 0; i < nfa->n; i++) {
+            const hn_nfa_step *step = &nfa->steps[i];
+            s.first[step->from + 1]++;
+            s.end_takes_all |= step->kind == HN_STEP_CHARS && step->from == nfa->end && step->to == nfa->end && !step->low &&
+                               step->high == HN_LAST_CHAR;
+        }
         for (size_t i = 0; i < n; i++)
             s.first[i + 1] += s.first[i];
         explore(&s, out);
@@ -195,5 +247,6 @@ void hn_automaton_from_nfa(hn_build *b, hn_nfa *nfa, hn_automaton *out)
     hn_free(b->heap, s.first);
     hn_free(b->heap, s.seen);
     hn_free(b->heap, s.list);
-    hn_free(b->heap, s.bounds);
+    hn_free(b->heap, s.ranges);
+    hn_free(b->heap, s.live);
 }
