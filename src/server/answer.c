@@ -2,6 +2,8 @@
 
 #include "base/os/clock.h"
 #include "base/os/process.h"
+#include "server/format.h"
+#include "server/tools.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -450,7 +452,7 @@ static hn_status ask(hn_answer *a, hn_choice *c)
         HN_TRY(hn_adapter_ready(a->model, a->adapter));
     const hn_lm_request r = {
         .size = sizeof r, .ids = c->prompt->ids, .n = c->prompt->n, .sampling = &sampling,
-        .adapter = a->adapter ? &a->adapter->number : NULL, .owner = a->owner, .most = a->most,
+        .adapter = a->adapter ? &a->adapter->number : NULL, .owner = a->owner, .asker = a->asker, .most = a->most,
         .goes_on = a->goes_on || says_end(a), .grammar = a->grammar, .scores = a->scores, .likeliest = a->likeliest,
         .on_scored = is_scored ? on_scored : NULL, .draws_none = a->draws_none, .on_token = on_token, .on_end = on_end, .context = c,
     };
@@ -496,21 +498,61 @@ static void run(hn_task *task)
     m->running = a;
 }
 
+/* To another thread, unless it has failed. */
+static void give(hn_answer *a, hn_worker *to, void (*what)(hn_task *task))
+{
+    if (a->failure.kind != HN_REFUSED_NOT) {
+        hn_answer_fail(a);
+        return;
+    }
+    a->task.run = what;
+    hn_worker_give(to, &a->task);
+}
+
+/* Whether somebody still waits for it; after each time that it waited itself. */
+static bool is_wanted(hn_answer *a)
+{
+    if (hn_http_is_gone(a->call))
+        return hn_refuse_as(&a->failure, HN_REFUSED_INTERNAL, NULL, "the client has left");
+    return is_in_time(a, hn_clock_ns());
+}
+
+/* On the smith. */
+static void make_rules(hn_task *task)
+{
+    hn_answer *a = (hn_answer *)(void *)task;
+    if (is_wanted(a) && hn_tools_rule(a, &a->failure))
+        hn_format_make(a, &a->failure);
+    give(a, &a->model->runner, run);
+}
+
+/* Whether each prompt has ids, and leaves room for an answer. */
+static bool fits(const hn_answer *a, hn_failure *why)
+{
+    const char *param = a->is_chat ? "messages" : "prompt";
+    const int64_t context = hn_lm_batch_context(a->model->batch);
+    for (int32_t i = 0; i < a->n_prompts; i++) {
+        if (!a->prompts[i].n)
+            return hn_refuse_as(why, HN_REFUSED_INVALID, param, "%s: the prompt is empty", param);
+        if ((int64_t)a->prompts[i].n >= context)
+            return hn_refuse_as(why, HN_REFUSED_TOO_LONG, param,
+                             "prompt is too long: %zu tokens, and this model's maximum context length is %lld tokens, its answer too", a->prompts[i].n,
+                             (long long)context);
+    }
+    return true;
+}
+
 /* On the clerk. */
 static void prepare(hn_task *task)
 {
     hn_answer *a = (hn_answer *)(void *)task;
     hn_served *m = a->model;
-    if (hn_http_is_gone(a->call))
-        hn_refuse_as(&a->failure, HN_REFUSED_INTERNAL, NULL, "the client has left");
-    else if (is_in_time(a, hn_clock_ns()) && hn_served_load(m, &a->failure))
-        a->voice->prepare(a, &a->failure);
-    if (a->failure.kind != HN_REFUSED_NOT) {
-        hn_answer_fail(a);
-        return;
-    }
-    a->task.run = run;
-    hn_worker_give(&m->runner, &a->task);
+    if (is_wanted(a) && hn_served_load(m, &a->failure) && a->voice->prepare(a, &a->failure))
+        fits(a, &a->failure);
+    if (a->grammar_text.length || a->tools.length || a->most_thought)
+        give(a, &m->smith, make_rules);
+    else
+        give(a, &m->runner, run);
 }
 
 void hn_answer_begin(hn_answer *a)

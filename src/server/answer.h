@@ -1,7 +1,8 @@
 /* answer.h: one request to a model and what becomes of it: one or more choices, each a request of the scheduler. Its way:
  *
  *     a thread of HTTP's    checked its body, made the answer
- *     clerk                 loads the model, makes ids (voice->prepare)
+ *     clerk                 loads the model, makes ids (voice->prepare), and holds them to the context
+ *     smith                 makes the rules of one that is held to some: tools, a schema, a grammar
  *     runner                asks; hears tokens, makes text of them, looks for stops; tells (voice)
  *
  * and at its end the call is ended and all of it freed, by whoever has it then. A voice is an API's own way of asking and of
@@ -113,7 +114,7 @@ struct hn_answer {
     hn_lm_grammar_kind grammar_kind;
     const char *grammar_of; /* the field that it comes of */
     hn_str grammar_text;    /* "": any text may be said */
-    hn_lm_grammar *grammar; /* made of it by the clerk */
+    hn_lm_grammar *grammar; /* made of it by the smith */
     char id[48];
     int64_t created;            /* seconds since 1970 */
     int64_t begun_ns, first_ns; /* hn_clock_ns when it was made, and when its first token was */

@@ -6,7 +6,7 @@
 
 /* Of a body that was checked: its kind and its text, into the answer. */
 bool hn_format_take(hn_answer *a, hn_failure *why);
-/* The grammar of it; on the clerk. Nothing where there is none. */
+/* The grammar of it; on the smith. Nothing where there is none. */
 bool hn_format_make(hn_answer *a, hn_failure *why);
 
 #endif

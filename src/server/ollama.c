@@ -311,8 +311,7 @@ static bool prepare(hn_answer *a, hn_failure *why)
         return hn_openai_prepare_chat(a, why);
     if (!a->model->batch)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
-    return hn_answer_encode(a, &a->prompts[0], raw->as.string.text, raw->as.string.bytes, HN_LM_PLAIN, why) &&
-           hn_answer_fits(a, "prompt", why) && hn_format_make(a, why);
+    return hn_answer_encode(a, &a->prompts[0], raw->as.string.text, raw->as.string.bytes, HN_LM_PLAIN, why);
 }
 
 static const hn_voice voice = {

@@ -240,17 +240,3 @@ bool hn_answer_take_ids(hn_answer *a, hn_prompt *to, const hn_json *list, const 
     }
     return true;
 }
-
-bool hn_answer_fits(const hn_answer *a, const char *param, hn_failure *why)
-{
-    const int64_t context = hn_lm_batch_context(a->model->batch);
-    for (int32_t i = 0; i < a->n_prompts; i++) {
-        if (!a->prompts[i].n)
-            return hn_refuse_as(why, HN_REFUSED_INVALID, param, "%s: the prompt is empty", param);
-        if ((int64_t)a->prompts[i].n >= context)
-            return hn_refuse_as(why, HN_REFUSED_TOO_LONG, param,
-                             "prompt is too long: %zu tokens, and this model's maximum context length is %lld tokens, its answer too", a->prompts[i].n,
-                             (long long)context);
-    }
-    return true;
-}

@@ -39,7 +39,5 @@ void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id);
 bool hn_answer_encode(hn_answer *a, hn_prompt *to, const char *text, size_t bytes, hn_lm_text kind, hn_failure *why);
 /* Of an array of numbers, each a token of the model's. */
 bool hn_answer_take_ids(hn_answer *a, hn_prompt *to, const hn_json *list, const char *param, hn_failure *why);
-/* Whether each prompt has ids, and leaves room for an answer. */
-bool hn_answer_fits(const hn_answer *a, const char *param, hn_failure *why);
 
 #endif

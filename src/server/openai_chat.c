@@ -223,7 +223,7 @@ bool hn_openai_prepare_chat(hn_answer *a, hn_failure *why)
 {
     if (!a->model->batch)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
-    return hn_render_ids(a, &a->prompts[0], why) && hn_answer_fits(a, "messages", why) && hn_tools_rule(a, why) && hn_format_make(a, why);
+    return hn_render_ids(a, &a->prompts[0], why);
 }
 
 static const hn_voice voice = {

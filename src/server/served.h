@@ -2,6 +2,7 @@
  * nobody asks it.
  *
  *     clerk    a thread that loads it, and makes ids of what is asked: a long prompt keeps nobody waiting who reads
+ *     smith    a thread that makes rules: a schema that takes a second keeps those waiting alone who have one, too
  *     runner   a thread that steps its scheduler as long as anybody runs
  *
  * A request holds the model from hn_shelf_find until hn_served_let_go: what is held is not put away. */
@@ -57,7 +58,7 @@ typedef struct hn_served {
     char weights[65];         /* hn_lm_fingerprint */
     hn_lm_embedder *embedder; /* of a model that embeds: it has neither batch nor scheduler */
 
-    hn_worker clerk, runner;
+    hn_worker clerk, smith, runner;
     hn_answer *running; /* the runner's */
     int64_t created;    /* seconds since 1970 */
 } hn_served;
@@ -77,7 +78,9 @@ struct hn_shelf {
 void hn_shelf_open(hn_shelf *shelf, hn_heap *heap, hn_engine *engine, int64_t most_loaded);
 /* One more, under `name`, or its path's last word; not loaded. Nothing of `o` is kept but what it points at. */
 hn_status hn_shelf_add(hn_shelf *shelf, const char *name_or_null, const hn_served_options *o, hn_served **out);
-/* Stops all threads: nobody asks any more. */
+/* Stops all threads when they have done what they were given: nobody asks any more. */
+void hn_shelf_stop(hn_shelf *shelf);
+/* After that, or with it. */
 void hn_shelf_close(hn_shelf *shelf);
 
 /* By "model", "model:adapter" or "adapter"; NULL or "": the first. An adapter is found by who may: `asker` is the owner of the key

@@ -192,10 +192,7 @@ void hn_server_close(hn_server *s)
     hn_engine_cancel(s->shelf->engine);
     hn_worker_stop(&s->desk);
     hn_jobs_end(s->o.jobs);
-    for (int32_t i = 0; i < s->shelf->n; i++)
-        hn_worker_stop(&s->shelf->models[i]->clerk);
-    for (int32_t i = 0; i < s->shelf->n; i++)
-        hn_worker_stop(&s->shelf->models[i]->runner);
+    hn_shelf_stop(s->shelf);
     for (int ms = 0; s->http && ms < LAST_WORDS_MS && !hn_http_is_idle(s->http); ms += LOOK_MS)
         hn_os_thread_rest(LOOK_MS);
     hn_http_close(s->http);

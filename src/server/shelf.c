@@ -64,6 +64,7 @@ hn_status hn_shelf_add(hn_shelf *shelf, const char *name, const hn_served_option
     memcpy(m->name, found, sizeof m->name);
     shelf->models[shelf->n++] = m; /* closed with the shelf, also after a failure here */
     HN_TRY(hn_worker_start(&m->clerk, NULL, NULL));
+    HN_TRY(hn_worker_start(&m->smith, NULL, NULL));
     HN_TRY(hn_worker_start(&m->runner, step, m));
     *out = m;
     return HN_OK;
@@ -310,12 +311,20 @@ void hn_served_is_broken(hn_served *m)
     hn_os_mutex_unlock(&m->shelf->lock);
 }
 
+/* Each hands on to the next, in one model or in another that it puts away. */
+void hn_shelf_stop(hn_shelf *shelf)
+{
+    for (int32_t i = 0; i < shelf->n; i++)
+        hn_worker_stop(&shelf->models[i]->clerk);
+    for (int32_t i = 0; i < shelf->n; i++)
+        hn_worker_stop(&shelf->models[i]->smith);
+    for (int32_t i = 0; i < shelf->n; i++)
+        hn_worker_stop(&shelf->models[i]->runner);
+}
+
 void hn_shelf_close(hn_shelf *shelf)
 {
-    for (int32_t i = 0; i < shelf->n; i++) {
-        hn_worker_stop(&shelf->models[i]->clerk);
-        hn_worker_stop(&shelf->models[i]->runner);
-    }
+    hn_shelf_stop(shelf);
     for (int32_t i = 0; i < shelf->n; i++) {
         hn_served *m = shelf->models[i];
         put_away(m);

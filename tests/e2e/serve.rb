@@ -107,6 +107,21 @@ end
 
 # ---- held to a form ----
 
+# A schema that takes long to make keeps nobody waiting who has none: it is refused, and whoever asked after it was answered
+# before.
+def check_long_rules
+  serve do |uri, _|
+    ends = Queue.new
+    long = { messages: [{ role: 'user', content: 'x' }], max_tokens: 1, response_format:
+             { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'string', pattern: '^((a|b|c|d|e)*(a|b)(a|b|c|d){16})$' } } } }
+    first = Thread.new { ask(uri, 'POST', '/v1/chat/completions', long).tap { ends << :long } }
+    sleep 0.05
+    short = ask(uri, 'POST', '/v1/completions', { prompt: 'Once', max_tokens: 1 }).tap { ends << :short }
+    check('who asks without rules does not wait for them', short.code == '200' && ends.pop == :short)
+    check('rules of too many steps are refused', first.value.code == '400' && first.value.body.include?('steps to make'))
+  end
+end
+
 def check_formats(dir)
   serve do |uri, _|
     schema = { type: 'object', properties: { name: { type: 'string', maxLength: 8 }, n: { type: 'integer', minimum: 3, maximum: 17 } },
