@@ -12,7 +12,7 @@
  * Each block of 64 ids that was run is a beginning, after all that were before it, and is kept as long as nobody needs its room: a
  * request of the same owner and with the same adapter goes on after as many whole blocks as are known of it, also while the
  * request that computes them runs. What several begin with is there once, and what was not used for longest gives way first, the
- * end of a text before its beginning. Where keys have no room, the request that came last of the owner who has most makes room: it
+ * end of a text before its beginning. Where keys have no room, the request that came last of the asker who has most makes room: it
  * returns first, is computed again to where it was, and after the second time it runs on to its end. */
 #ifndef HONE_SCHEDULER_H
 #define HONE_SCHEDULER_H
@@ -59,7 +59,7 @@ HN_API hn_status hn_lm_disk_count(hn_lm_disk *disk, hn_lm_disk_counts *out, size
 typedef struct hn_lm_scheduler_options {
     size_t size;
     int64_t running;    /* requests at a time; 0: as many as the batch has sequences */
-    int64_t waiting;    /* beside them; 0: 1024 */
+    int64_t waiting;    /* beside them, of each who asks; 0: 1024 */
     int64_t kept;       /* beginnings, blocks of 64 ids; 0: as many as the batch has blocks of keys */
     int64_t piece;      /* of prompts a step while others generate, so that these do not wait; 0: so many tokens that a step
                            takes about twice as long as one without, by measure */
@@ -121,10 +121,11 @@ typedef struct hn_lm_request {
      * before it, `number` its place, `likeliest` as above. A prompt that is scored begins anew: keys that are known say no
      * logits. NULL: it is not scored. */
     void (*on_scored)(void *context, const hn_lm_drawn *id);
+    uint64_t asker; /* who asks: those who do have turns, and who has most makes room; 0: the owner */
 } hn_lm_request;
 
 /* All of it is copied. HN_ERR_ARGUMENT: no ids, one beyond the vocabulary, or as many as the context takes; HN_ERR_MEMORY: it
- * can never have room; HN_ERR_BUSY: too many wait. `number` is of no other request. */
+ * can never have room; HN_ERR_BUSY: too many of its asker wait. `number` is of no other request. */
 HN_API hn_status hn_lm_scheduler_ask(hn_lm_scheduler *scheduler, const hn_lm_request *request, int64_t *number);
 /* It ends before the next token, as HN_LM_CANCELLED. HN_ERR_ARGUMENT: there is none of this number, or it has ended. */
 HN_API hn_status hn_lm_scheduler_cancel(hn_lm_scheduler *scheduler, int64_t number);

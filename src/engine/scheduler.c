@@ -118,6 +118,36 @@ void hn_lm_scheduler_free(hn_lm_scheduler *s)
     hn_lm_let_go(lm);
 }
 
+/* ---- turns ---- */
+
+static uint64_t asker_of(const hn_lm_request *r) { return r->asker ? r->asker : r->owner; }
+
+static int64_t count_waiting(const hn_lm_scheduler *s, uint64_t asker)
+{
+    int64_t n = 0;
+    for (const hn_request *r = s->waiting; r; r = r->next)
+        n += r->r.asker == asker;
+    return n;
+}
+
+static void stand_in_line(hn_lm_scheduler *s, hn_request *r)
+{
+    int64_t last = s->turn;
+    hn_request **at = &s->waiting;
+    for (int64_t i = 0; i < s->n_running; i++)
+        if (s->running[i]->r.asker == r->r.asker && s->running[i]->turn > last)
+            last = s->running[i]->turn;
+    for (const hn_request *w = s->waiting; w; w = w->next)
+        if (w->r.asker == r->r.asker && w->turn > last)
+            last = w->turn;
+    r->turn = last + 1;
+    while (*at && (*at)->turn <= r->turn)
+        at = &(*at)->next;
+    r->next = *at;
+    *at = r;
+    s->n_waiting++;
+}
+
 /* ---- requests ---- */
 
 static hn_status check_request(const hn_lm_scheduler *s, const hn_lm_request *r)
@@ -139,7 +169,8 @@ static hn_status check_request(const hn_lm_scheduler *s, const hn_lm_request *r)
     hn_lm_batch_blocks(s->batch, &blocks);
     HN_REQUIRE(needs <= blocks, HN_ERR_MEMORY, "%lld tokens take %lld blocks of keys: the batch has %lld", (long long)ids,
                (long long)needs, (long long)blocks);
-    HN_REQUIRE(s->n_waiting < s->o.waiting, HN_ERR_BUSY, "%lld requests wait, as many as may", (long long)s->n_waiting);
+    const int64_t n = count_waiting(s, asker_of(r));
+    HN_REQUIRE(n < s->o.waiting, HN_ERR_BUSY, "%lld requests wait, as many as may", (long long)n);
     return HN_OK;
 }
 
@@ -164,6 +195,7 @@ static hn_status fill(hn_lm_scheduler *s, hn_request *r, const hn_lm_request *o)
     r->r.sampling = NULL;
     r->r.adapter = NULL;
     r->r.grammar = NULL;
+    r->r.asker = asker_of(o);
     r->adapter = o->adapter ? *o->adapter : -1;
     r->sequence = -1;
     r->n_ids = r->n_prompt = (int64_t)o->n;
@@ -197,11 +229,7 @@ hn_status hn_lm_scheduler_ask(hn_lm_scheduler *s, const hn_lm_request *request, 
         hn_request_free(s, r);
         return status;
     }
-    hn_request **last = &s->waiting;
-    while (*last)
-        last = &(*last)->next;
-    *last = r;
-    s->n_waiting++;
+    stand_in_line(s, r);
     *number = r->number = s->n_asked++;
     return HN_OK;
 }

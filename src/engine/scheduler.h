@@ -1,12 +1,20 @@
 /* scheduler.h: requests, and the room of a batch that they share.
  *
- *     ask -> waiting  . . . . . . . . .  first come, first served; who made room stands before all
+ *     ask -> waiting  . . . . . . . . .  in turns of who asks; who made room stands before all
  *              | admit: from a beginning, if one is known        ^ make room: its sequence is closed,
  *              v                                                  |  what was drawn stays with the request
  *            running  step: one token, or a piece of the prompt --+
  *              | each whole block that it knows is a beginning (beginnings.h), at once, for whoever comes
  *              v
  *            end      its sequence is closed; the beginnings stay until their blocks are wanted
+ *
+ * A turn is a number: a request has the one after the last of its asker's that wait or run, and none before the turn that came
+ * in last. So whoever has a hundred waiting has a hundred turns, and who asks once stands behind one of them:
+ *
+ *     turn     5      6      7          5 has come in; c asks, and stands in the turn that is next
+ *              a1     a2     a3  ...
+ *                     b1
+ *                     c1
  *
  * Keys come in blocks. Who has made room twice is settled: it runs again only where all blocks are free that it can need to its
  * end, and they stay its own, free or taken, so that nobody is sent back for ever. */
@@ -22,7 +30,7 @@ enum { HN_KEY_BLOCK_IDS = 64, HN_MOST_LIKELY = 20, HN_MOST_GUESSES = 16, HN_MOST
 
 typedef struct hn_request {
     hn_lm_request r; /* its pointers, save callbacks and their context, are NULL */
-    int64_t number;
+    int64_t number, turn;
     int32_t adapter; /* -1: none */
     int32_t *ids;    /* of the prompt and what was drawn; room for all that it may have */
     int64_t n_ids, n_prompt, n_known; /* these are in its sequence */
@@ -62,7 +70,7 @@ struct hn_lm_scheduler {
     hn_lm_batch_piece *pieces; /* the same */
     hn_piece *inner_pieces;    /* of those that run together */
     int32_t *guesses;     /* [n_sequences, 1 + HN_MOST_GUESSES] */
-    int64_t n_running, n_waiting, clock, n_asked;
+    int64_t n_running, n_waiting, clock, n_asked, turn; /* turn: the last that came in */
     int64_t from;         /* who is served first, where a step is too short for all */
     bool is_stepping;
     hn_pace pace;

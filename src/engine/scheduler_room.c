@@ -90,6 +90,7 @@ hn_status hn_scheduler_admit(hn_lm_scheduler *s)
         *at = r->next;
         r->next = NULL;
         s->n_waiting--;
+        s->turn = r->turn > s->turn ? r->turn : s->turn;
         if (status != HN_OK)
             hn_scheduler_end(s, r, status, HN_LM_DONE);
     }
@@ -108,23 +109,23 @@ void hn_scheduler_leave(hn_lm_scheduler *s, hn_request *r)
     close(s, r);
 }
 
-static int64_t blocks_of(const hn_lm_scheduler *s, uint64_t owner)
+static int64_t blocks_of(const hn_lm_scheduler *s, uint64_t asker)
 {
     int64_t blocks = 0;
     for (int64_t i = 0; i < s->n_running; i++)
-        if (s->running[i]->r.owner == owner)
+        if (s->running[i]->r.asker == asker)
             blocks += (s->running[i]->n_known + HN_KEY_BLOCK_IDS - 1) / HN_KEY_BLOCK_IDS;
     return blocks;
 }
 
-/* The last that came in of the owner who has most, of those who may be sent back; NULL: none may. */
+/* The last that came in of the asker who has most, of those who may be sent back; NULL: none may. */
 static hn_request *who_gives_way(const hn_lm_scheduler *s)
 {
     hn_request *who = NULL;
     int64_t most = -1;
     for (int64_t i = 0; i < s->n_running; i++) {
         hn_request *r = s->running[i];
-        const int64_t blocks = blocks_of(s, r->r.owner);
+        const int64_t blocks = blocks_of(s, r->r.asker);
         if (is_settled(r) || blocks < most || (blocks == most && r->admitted < who->admitted))
             continue;
         who = r;

@@ -366,6 +366,33 @@ static void check_order(hn_lm *lm, const int32_t *ids)
     hn_lm_batch_free(batch);
 }
 
+/* One at a time, and four may wait of each. A has one that runs and asks for four more; a fifth may not wait, but B's may, and has
+ * its turn with the second of A's. */
+static void check_turns(hn_lm *lm, const int32_t *ids)
+{
+    static const int order[] = { 0, 1, 5, 2, 3, 4 };
+    hn_lm_batch *batch;
+    int64_t left;
+    const hn_lm_batch_options b = { .size = sizeof b, .sequences = 1, .context = 200 };
+    const hn_lm_scheduler_options o = { .size = sizeof o, .waiting = 4 };
+    if (!CHECK_OK(hn_lm_batch_new(&batch, lm, &b)) || !CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, &o)))
+        return;
+    n_ended = 0;
+    ask_for(0, ids, 10, 4, 1);
+    CHECK_OK(hn_lm_scheduler_step(scheduler, &left));
+    for (int i = 1; i < 5; i++)
+        ask_for(i, ids + i, 10, 4, 1);
+    const hn_lm_request more = { .size = sizeof more, .ids = ids, .n = 10, .owner = 2, .asker = 1 };
+    CHECK_FAILS(hn_lm_scheduler_ask(scheduler, &more, &left), HN_ERR_BUSY, "4 requests wait");
+    ask_for(5, ids + 5, 10, 4, 2);
+    run_out();
+    CHECK_INT(6, n_ended);
+    for (int i = 0; i < n_ended; i++)
+        CHECK_INT(all[order[i]].number, ended_order[i]);
+    hn_lm_scheduler_free(scheduler);
+    hn_lm_batch_free(batch);
+}
+
 /* Where room is always short, some make it twice, and nobody more often. */
 static int64_t check_settled(hn_lm *lm, const int32_t *ids, int64_t blocks)
 {
@@ -423,6 +450,7 @@ static void check_room(void)
     for (int i = 0; i < 200; i++)
         ids[i] = i * i % 251 + 1;
     if (CHECK_OK(hn_lm_open(&lm, engine, MODELS "llama", NULL))) {
+        check_turns(lm, ids);
         check_order(lm, ids);
         int64_t twice = 0;
         for (int64_t blocks = 7; blocks < 19; blocks += 2)

@@ -124,12 +124,13 @@ class Scheduler(Object):
 
     def ask(self, ids: Iterable[int], *, sampling: Optional[Mapping[str, Any]] = None, adapter: Optional[int] = None,
             owner: int = 0, most: int = 0, goes_on: bool = False, scores: bool = False, likeliest: int = 0,
-            grammar: Optional[Grammar] = None, scores_prompt: bool = False, draws_none: bool = False) -> int:
-        """A request's number. `sampling` is what Sampler takes; beginnings are shared within an `owner` alone; a prompt that is
+            grammar: Optional[Grammar] = None, scores_prompt: bool = False, draws_none: bool = False,
+            asker: int = 0) -> int:
+        """A request's number. `sampling` is what Sampler takes; beginnings are shared within an `owner` alone; those who ask (`asker`, or else the owner) have turns; a prompt that is
         scored is told as Scored; with draws_none nothing follows it."""
         array, n = ids_of(ids)
         number = ctypes.c_int64()
-        request = fill(_c.hn_lm_request, ids=array, n=n, owner=owner, most=most, goes_on=goes_on, scores=scores,
+        request = fill(_c.hn_lm_request, ids=array, n=n, owner=owner, asker=asker, most=most, goes_on=goes_on, scores=scores,
                        likeliest=likeliest, on_token=self._heard[0], on_end=self._heard[1],
                        on_scored=self._heard[2] if scores_prompt else _FIELDS["on_scored"](), draws_none=draws_none,
                        sampling=ctypes.pointer(sampling_of(**sampling)) if sampling is not None else None,
