@@ -85,14 +85,20 @@ endforeach()
 hn_write_if_changed(${HN_DERIVED}/kernels/slots.def "${HN_SLOTS_LIST}")
 
 # One object library a level: the same source may not have two sets of flags in one target.
-# Sanitizers make every load a branch, and a kernel takes the compiler minutes. Kernels are held to their
-# bounds by the checks' unreadable pages instead; everything above them is sanitized. As they are not, a
-# sanitized build can take the objects of another one: HN_KERNELS_OF=FOLDER.
+# Sanitizers make every load a branch, and a kernel takes the compiler minutes. In most sanitized builds they are
+# held to their bounds by the checks' unreadable pages instead, and everything above them is sanitized; as they are
+# not, such a build can take the objects of another one: HN_KERNELS_OF=FOLDER. With HN_SANITIZE_KERNELS they are, too.
 # Lines for backtraces, but no variables: those of inlined intrinsics made each of the test programs 60 MB.
 set(HN_KERNELS_OF "" CACHE PATH "a build of the same sources and compiler, without sanitizers, whose kernels are taken as they are")
+option(HN_SANITIZE_KERNELS "of a sanitized build: kernels, too" OFF)
 set(HN_KERNEL_OPTIMISE -O3 -g1)
-if(HN_SANITIZE)
+if(HN_SANITIZE AND HN_SANITIZE_KERNELS)
+  set(HN_KERNEL_OPTIMISE -O1 -g1)
+elseif(HN_SANITIZE)
   set(HN_KERNEL_OPTIMISE -O2 -g1 -fno-sanitize=all)
+endif()
+if(HN_KERNELS_OF AND HN_SANITIZE_KERNELS)
+  message(FATAL_ERROR "HN_KERNELS_OF takes kernels that are not sanitized, HN_SANITIZE_KERNELS is to sanitize them")
 endif()
 if(HN_KERNELS_OF AND NOT HN_SANITIZE)
   message(FATAL_ERROR "HN_KERNELS_OF is for a sanitized build: another one compiles its kernels")
