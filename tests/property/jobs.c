@@ -282,7 +282,9 @@ static void check_asked(void)
     left = 1;
     if (create(1, id, bytes) != 200)
         return;
-    stays(id, "queued"); /* it has said what it waits for */
+    stays(id, "queued");
+    for (int ms = 0; ms < 60000 && events(id) < 2; ms += 50) /* until it has said what it waits for */
+        pause_ms(50);
     block(id, true);
     refuses_change(id, "pause");
     refuses_change(id, "cancel");
