@@ -14,6 +14,7 @@ hn_status hn_builder_new(hn_builder **out, hn_engine *engine)
     if (!b)
         return HN_ERR_MEMORY;
     b->engine = engine;
+    atomic_init(&b->n_holders, 1);
     const hn_status status = hn_graph_new(&b->g, &engine->heap);
     if (status != HN_OK) {
         hn_free(&engine->heap, b);
@@ -23,14 +24,25 @@ hn_status hn_builder_new(hn_builder **out, hn_engine *engine)
     return HN_OK;
 }
 
-void hn_builder_free(hn_builder *b)
+hn_builder *hn_builder_hold(hn_builder *b)
 {
-    HN_ENTER();
-    if (!b)
+    atomic_fetch_add(&b->n_holders, 1);
+    return b;
+}
+
+void hn_builder_let_go(hn_builder *b)
+{
+    if (!b || atomic_fetch_sub(&b->n_holders, 1) > 1)
         return;
     hn_heap *heap = &b->engine->heap;
     hn_graph_free(b->g);
     hn_free(heap, b);
+}
+
+void hn_builder_free(hn_builder *b)
+{
+    HN_ENTER();
+    hn_builder_let_go(b);
 }
 
 hn_status hn_builder_status(hn_builder *b)

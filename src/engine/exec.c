@@ -7,6 +7,7 @@
 
 struct hn_exec {
     hn_engine *engine;
+    hn_builder *builder; /* held: its graph is what runs, and the caller's leaves are its */
     hn_executable *x;
     hn_engine_leaves leaves;
 };
@@ -41,6 +42,7 @@ hn_status hn_exec_new(hn_exec **out, hn_builder *b, int32_t n_wanted, hn_node *c
     if (!x)
         return HN_ERR_MEMORY;
     x->engine = b->engine;
+    x->builder = hn_builder_hold(b);
     const hn_status status = make(x, b, n_wanted, wanted, plan);
     if (status != HN_OK) {
         hn_exec_free(x);
@@ -57,6 +59,7 @@ void hn_exec_free(hn_exec *x)
         return;
     hn_executable_free(x->x);
     hn_engine_leaves_close(&x->leaves);
+    hn_builder_let_go(x->builder);
     hn_free(&x->engine->heap, x);
 }
 

@@ -6,6 +6,7 @@
 
 struct hn_trainer {
     hn_engine *engine;
+    hn_builder *builder; /* held: its graph is what is trained, and the caller's leaves are its */
     hn_descent *descent;
     hn_engine_leaves leaves;
 };
@@ -60,6 +61,7 @@ hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t
     if (!t)
         return HN_ERR_MEMORY;
     t->engine = b->engine;
+    t->builder = hn_builder_hold(b);
     b->is_taken = true;
     const hn_status status = make(t, b, loss, n, params, &o);
     if (status != HN_OK) {
@@ -77,6 +79,7 @@ void hn_trainer_free(hn_trainer *t)
         return;
     hn_descent_free(t->descent);
     hn_engine_leaves_close(&t->leaves);
+    hn_builder_let_go(t->builder);
     hn_free(&t->engine->heap, t);
 }
 
