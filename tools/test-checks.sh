@@ -147,6 +147,16 @@ cat >"$tree/include/hone/version.h" <<'END'
 HN_API int hn_e(char c); /* '\\0' */
 END
 try 0 man ' 0 failed'
+opaque() { printf '/* a.h: a type. */\n%s\ntypedef struct hn_o hn_o;\nHN_API int hn_f(hn_o *o);\n' "$1" >"$tree/include/hone/a.h"; }
+opaque '/* The caller frees it. Used by one thread at a time. */'
+try 0 man ' 0 failed'
+opaque '/* Used by one thread at a time. */'
+try 1 man 'hn_o: its comment does not say who frees it'
+opaque '/* The caller closes it. */'
+try 1 man 'hn_o: its comment does not say what threads may do with it'
+opaque '/* The caller frees it. Used by one thread at a time. */
+enum { HN_X };'
+try 1 man 'hn_o: its comment does not say who frees it'
 printf '/* b.h: another name. */\nHN_API int hn_f(void);\n' >"$tree/include/hone/a.h"
 try 1 man 'include/hone/a.h: expected a first line that begins with /* a.h:'
 printf '/* a.h: without its function. */\nHN_API\nint hn_f(void);\n' >"$tree/include/hone/a.h"

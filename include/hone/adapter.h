@@ -77,6 +77,8 @@ typedef struct hn_lm_merge_options {
     int32_t overwrite;
 } hn_lm_merge_options;
 
+/* What was measured. The caller frees it, before its engine; it needs no model any more. Nothing changes it: any number of
+ * threads may read one. */
 typedef struct hn_lm_merge_report hn_lm_merge_report;
 
 /* Of the whole. */

@@ -23,6 +23,8 @@
 extern "C" {
 #endif
 
+/* The caller frees it, after the scheduler that drives it; it holds its model. Used by one thread at a time, and while a
+ * scheduler drives it, by the scheduler's. */
 typedef struct hn_lm_batch hn_lm_batch;
 
 typedef struct hn_lm_batch_options {

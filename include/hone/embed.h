@@ -8,6 +8,7 @@
 extern "C" {
 #endif
 
+/* The caller frees it; it holds its model. Used by one thread at a time. */
 typedef struct hn_lm_embedder hn_lm_embedder;
 
 typedef struct hn_lm_embed_options {

@@ -114,7 +114,8 @@ HN_API hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spe
 /* ---- a run, step by step ---- */
 
 /* A run on examples that are open: planned, taken up again where it has begun, trained, finished, reported on.
- * hn_finetune is all of it at once but the report. It is freed before its examples, which nothing else uses meanwhile. */
+ * hn_finetune is all of it at once but the report. The caller frees it, before its examples, which nothing else uses
+ * meanwhile. Used by one thread at a time, on which it calls back. */
 typedef struct hn_finetune_run hn_finetune_run;
 
 typedef struct hn_finetune_run_options {
@@ -175,7 +176,8 @@ HN_API hn_status hn_finetune_report(hn_engine *engine, const char *folder, char 
 
 /* ---- run.toml ---- */
 
-/* What a run is told, in lines `key = value`: keys are options of `hone train`, and "model" and "data". */
+/* What a run is told, in lines `key = value`: keys are options of `hone train`, and "model" and "data". The caller closes it,
+ * before its engine is freed. Nothing changes it: any number of threads may read one. */
 typedef struct hn_finetune_file hn_finetune_file;
 
 HN_API hn_status hn_finetune_file_open(hn_finetune_file **out, hn_engine *engine, const char *path);

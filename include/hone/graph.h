@@ -1,4 +1,4 @@
-/* graph.h: building computations. A builder owns its nodes; they die with it.
+/* graph.h: building computations.
  *
  * Building is sticky: after a failure every function returns a node that may be passed on, does
  * nothing, and hn_builder_status reports the first failure. Nodes of another builder are refused. */
@@ -12,11 +12,16 @@
 extern "C" {
 #endif
 
+/* A graph, and what it is built with. The caller frees it, before its engine; what is made of it (hn_exec, hn_trainer) holds the
+ * graph, and may be freed after it. Used by one thread at a time. While what was made of it runs on other threads, nothing is
+ * built. */
 typedef struct hn_builder hn_builder;
+/* A value. The graph's own, never freed alone: it lives as long as the builder, and as what holds the graph. Used by the
+ * thread that uses one of these. */
 typedef struct hn_node hn_node;
 
 HN_API hn_status hn_builder_new(hn_builder **out, hn_engine *engine);
-HN_API void hn_builder_free(hn_builder *builder);
+HN_API void hn_builder_free(hn_builder *builder); /* takes NULL */
 HN_API hn_status hn_builder_status(hn_builder *builder);
 
 /* A size that may be smaller in a run: pass -1 - extent as a dimension of an input. */

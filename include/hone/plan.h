@@ -26,7 +26,8 @@ HN_API int32_t hn_lm_worth_copying(const hn_lm *lm, int64_t tokens);
 /* ---- a token, a prompt, a training step ---- */
 
 /* Plans of what a model can do, as sessions and runs plan it on the engine's devices. Nothing is allocated but the plans
- * themselves: the model may be larger than memory. */
+ * themselves: the model may be larger than memory. The caller frees it; it holds its model. Nothing changes it: any number
+ * of threads may read one. */
 typedef struct hn_lm_plan hn_lm_plan;
 
 typedef struct hn_lm_plan_options {
@@ -44,7 +45,7 @@ typedef struct hn_lm_plan_options {
     int32_t keeps_all, mapped; /* as hn_lm_session_options */
 } hn_lm_plan_options;
 
-/* HN_ERR_MEMORY: hn_engine_options.fit, and no split of the layers fits. The plan is freed before the model is closed. */
+/* HN_ERR_MEMORY: hn_engine_options.fit, and no split of the layers fits. */
 HN_API hn_status hn_lm_plan_new(hn_lm_plan **out, hn_lm *lm, const hn_lm_plan_options *options_or_null);
 HN_API void hn_lm_plan_free(hn_lm_plan *plan); /* takes NULL */
 /* Why training is not among them: "" if it is, or was not asked for. */

@@ -10,12 +10,14 @@
 extern "C" {
 #endif
 
+/* The caller frees it, before its engine; it holds the builder's graph, which it reads and does not change. Used by one thread
+ * at a time; of several that are made of one builder, each may have a thread of its own. */
 typedef struct hn_exec hn_exec;
 
 /* plan: "inplace" (or NULL), "separate", "reuse", "poison". Every plan is verified. */
 HN_API hn_status hn_exec_new(hn_exec **out, hn_builder *builder, int32_t n_wanted,
                              hn_node *const *wanted, const char *plan);
-HN_API void hn_exec_free(hn_exec *exec);
+HN_API void hn_exec_free(hn_exec *exec); /* takes NULL */
 
 /* Copies into a leaf's memory: as many bytes as the leaf has, or fewer for smaller extents. */
 HN_API hn_status hn_exec_write(hn_exec *exec, hn_node *leaf, const void *data, size_t bytes);

@@ -11,6 +11,7 @@
 extern "C" {
 #endif
 
+/* The caller frees it; it holds its model. Used by one thread at a time. */
 typedef struct hn_lm_session hn_lm_session;
 
 typedef struct hn_lm_session_options {

@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+/* The caller frees it, before its engine; it holds the builder's graph, which is its own from then on. Used by one thread at a
+ * time. */
 typedef struct hn_trainer hn_trainer;
 
 /* Zero is default in every field but the first. */
@@ -31,7 +33,7 @@ typedef struct hn_trainer_options {
 /* Takes the builder's graph as it is and extends it: nothing may be built on it afterwards. */
 HN_API hn_status hn_trainer_new(hn_trainer **out, hn_builder *builder, hn_node *loss, int32_t n,
                                 hn_node *const *params, const hn_trainer_options *options_or_null);
-HN_API void hn_trainer_free(hn_trainer *trainer);
+HN_API void hn_trainer_free(hn_trainer *trainer); /* takes NULL */
 
 HN_API hn_status hn_trainer_write(hn_trainer *trainer, hn_node *leaf, const void *data,
                                   size_t bytes);
