@@ -196,6 +196,16 @@ try 1 names 'docs/names.md: zebra: src/io/a.c does not have the word'
 clean
 printf 'size_t hn_b(void);\n' >"$tree/src/base/b.h"
 try 1 headers 'src/base/b.h: does not compile alone'
+clean
+mkdir "$tree/include/hone"
+public() { printf '#ifndef HONE_A_H\n#define HONE_A_H\n#include <stddef.h>\n#define HN_API\n#define HN_VERSION_MAJOR 1\n%s\n#endif\n' "$1" >"$tree/include/hone/a.h"; }
+public 'typedef enum hn_e { HN_A = 0 } hn_e;'
+try 0 headers ' 0 failed'
+public '#define HN_LIST(X) X(A, 0)
+typedef enum hn_e {
+HN_LIST(HN_NAME)
+} hn_e;'
+try 1 headers 'include/hone/a.h:6:#define HN_LIST(X) X(A, 0): a binding generator has no preprocessor'
 
 clean
 compile 'int hn_a; static int b; int *c(void); void hn_f(void) { b++; }' a.o
