@@ -27,8 +27,17 @@ HN_API hn_status hn_builder_status(hn_builder *builder);
 /* A size that may be smaller in a run: pass -1 - extent as a dimension of an input. */
 HN_API int32_t hn_builder_extent(hn_builder *builder, const char *name, int64_t max);
 
-/* kind: "input" (differs between micro-batches), "step" (the same for all of a step), "weight",
- * "state". A frozen weight may have a packed layout, type "q4_k@panel16": it is written as plain
+/* What a leaf is, by number. */
+typedef enum hn_builder_kind {
+    HN_BUILDER_INPUT,  /* "input": differs between micro-batches */
+    HN_BUILDER_STEP,   /* "step": the same for all of a step */
+    HN_BUILDER_WEIGHT, /* "weight" */
+    HN_BUILDER_STATE   /* "state" */
+} hn_builder_kind;
+HN_API hn_status hn_builder_kind_named(const char *word, hn_builder_kind *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_builder_kind_name(hn_builder_kind kind); /* "" of a number that is none */
+
+/* kind: as hn_builder_kind_name gives it. A frozen weight may have a packed layout, type "q4_k@panel16": it is written as plain
  * rows, all at once, and takes no other memory. */
 HN_API hn_node *hn_builder_leaf(hn_builder *builder, const char *kind, const char *name,
                                 const char *type, int32_t rank, const int64_t *dim);

@@ -30,9 +30,19 @@ HN_API int32_t hn_lm_worth_copying(const hn_lm *lm, int64_t tokens);
  * of threads may read one. */
 typedef struct hn_lm_plan hn_lm_plan;
 
+/* What is planned, by number. */
+typedef enum hn_lm_plan_kind {
+    HN_LM_PLAN_TOKEN,    /* "token" */
+    HN_LM_PLAN_PROMPT,   /* "prompt" */
+    HN_LM_PLAN_TRAINING, /* "training" */
+    HN_LM_PLAN_TEXT      /* "text", of a model that embeds */
+} hn_lm_plan_kind;
+HN_API hn_status hn_lm_plan_kind_named(const char *word, hn_lm_plan_kind *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_lm_plan_kind_name(hn_lm_plan_kind kind); /* "" of a number that is none */
+
 typedef struct hn_lm_plan_options {
     size_t size;
-    const char *of;        /* "token", "prompt", "training", or "text" of a model that embeds; NULL: all that it can do */
+    const char *of;        /* as hn_lm_plan_kind_name gives it; NULL: all that it can do */
     int64_t context;       /* as hn_lm_session_options */
     int64_t prompt;        /* tokens of a prompt that are computed at a time; 0: 512 */
     const char *cache;     /* as hn_lm_session_options */
@@ -61,7 +71,7 @@ HN_API hn_status hn_lm_plan_model(const hn_lm_plan *plan, hn_lm_planned_model *o
 
 /* One of them; bytes over all devices. Names live as long as the plan. */
 typedef struct hn_lm_planned {
-    const char *name;   /* "token", "prompt", "training", "text" */
+    const char *name;   /* as hn_lm_plan_kind_name gives it */
     int64_t tokens;     /* at a time */
     int64_t steps;      /* of the program, */
     int64_t copies;     /* of these between devices, */

@@ -14,7 +14,17 @@ extern "C" {
  * at a time; of several that are made of one builder, each may have a thread of its own. */
 typedef struct hn_exec hn_exec;
 
-/* plan: "inplace" (or NULL), "separate", "reuse", "poison". Every plan is verified. */
+/* How a plan lays out its memory, by number. The results have the same bits. */
+typedef enum hn_exec_plan {
+    HN_EXEC_INPLACE,  /* "inplace", or NULL: memory is used again, and outputs take inputs over */
+    HN_EXEC_SEPARATE, /* "separate": everything has memory of its own */
+    HN_EXEC_REUSE,    /* "reuse": memory is used again, and nothing is taken over */
+    HN_EXEC_POISON    /* "poison": as inplace, and what is dead is filled with NaN */
+} hn_exec_plan;
+HN_API hn_status hn_exec_plan_named(const char *word_or_null, hn_exec_plan *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_exec_plan_name(hn_exec_plan plan); /* "" of a number that is none */
+
+/* plan: as hn_exec_plan_name gives it, or NULL. Every plan is verified. */
 HN_API hn_status hn_exec_new(hn_exec **out, hn_builder *builder, int32_t n_wanted,
                              hn_node *const *wanted, const char *plan);
 HN_API void hn_exec_free(hn_exec *exec); /* takes NULL */

@@ -17,11 +17,27 @@ extern "C" {
  * time. */
 typedef struct hn_trainer hn_trainer;
 
+/* What updates parameters, and the type of its states, by number. */
+typedef enum hn_trainer_optimizer {
+    HN_TRAINER_ADAMW, /* "adamw", or NULL */
+    HN_TRAINER_SGD,   /* "sgd" */
+    HN_TRAINER_LION   /* "lion" */
+} hn_trainer_optimizer;
+HN_API hn_status hn_trainer_optimizer_named(const char *word_or_null, hn_trainer_optimizer *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_trainer_optimizer_name(hn_trainer_optimizer optimizer); /* "" of a number that is none */
+
+typedef enum hn_trainer_moments {
+    HN_TRAINER_F32, /* "f32", or NULL */
+    HN_TRAINER_BF16 /* "bf16" */
+} hn_trainer_moments;
+HN_API hn_status hn_trainer_moments_named(const char *word_or_null, hn_trainer_moments *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_trainer_moments_name(hn_trainer_moments moments); /* "" of a number that is none */
+
 /* Zero is default in every field but the first. */
 typedef struct hn_trainer_options {
     size_t size;
-    const char *optimizer; /* "adamw" (default), "sgd" or "lion" */
-    const char *moments;   /* "f32" (default) or "bf16" */
+    const char *optimizer; /* as hn_trainer_optimizer_name gives it; NULL: "adamw" */
+    const char *moments;   /* as hn_trainer_moments_name gives it; NULL: "f32" */
     const char *plan;      /* as hn_exec_new */
     float beta1, beta2, eps, momentum, decay;
     float clip_norm, gclip; /* 0: off */
