@@ -22,7 +22,7 @@ typedef struct hn_node hn_node;
 
 HN_API hn_status hn_builder_new(hn_builder **out, hn_engine *engine);
 HN_API void hn_builder_free(hn_builder *builder); /* takes NULL */
-HN_API hn_status hn_builder_status(hn_builder *builder);
+HN_API hn_status hn_builder_status(const hn_builder *builder);
 
 /* A size that may be smaller in a run: pass -1 - extent as a dimension of an input. */
 HN_API int32_t hn_builder_extent(hn_builder *builder, const char *name, int64_t max);

@@ -30,15 +30,15 @@ HN_API hn_status hn_exec_new(hn_exec **out, hn_builder *builder, int32_t n_wante
 HN_API void hn_exec_free(hn_exec *exec); /* takes NULL */
 
 /* Copies into a leaf's memory: as many bytes as the leaf has, or fewer for smaller extents. */
-HN_API hn_status hn_exec_write(hn_exec *exec, hn_node *leaf, const void *data, size_t bytes);
+HN_API hn_status hn_exec_write(hn_exec *exec, const hn_node *leaf, const void *data, size_t bytes);
 HN_API hn_status hn_exec_extent(hn_exec *exec, int32_t extent, int64_t size);
 HN_API hn_status hn_exec_run(hn_exec *exec);
 /* Copies wanted node number `index` out, packed, in its own element type. */
-HN_API hn_status hn_exec_read(hn_exec *exec, int32_t index, void *to, size_t bytes);
+HN_API hn_status hn_exec_read(const hn_exec *exec, int32_t index, void *to, size_t bytes);
 /* Copies a leaf out: weights and states after updates. */
-HN_API hn_status hn_exec_read_leaf(hn_exec *exec, hn_node *leaf, void *to, size_t bytes);
+HN_API hn_status hn_exec_read_leaf(const hn_exec *exec, const hn_node *leaf, void *to, size_t bytes);
 /* The shape of wanted node `index` in the last run. */
-HN_API hn_status hn_exec_shape(hn_exec *exec, int32_t index, hn_shape *out);
+HN_API hn_status hn_exec_shape(const hn_exec *exec, int32_t index, hn_shape *out);
 
 /* Bytes of workspace over all devices. */
 HN_API size_t hn_exec_workspace(const hn_exec *exec);

@@ -54,7 +54,7 @@ typedef struct hn_lm_disk_counts {
     int64_t refused, gone; /* that may not be used; and the oldest, which had no room */
 } hn_lm_disk_counts;
 
-HN_API hn_status hn_lm_disk_count(hn_lm_disk *disk, hn_lm_disk_counts *out, size_t size);
+HN_API hn_status hn_lm_disk_count(const hn_lm_disk *disk, hn_lm_disk_counts *out, size_t size);
 
 /* ---- schedulers ---- */
 

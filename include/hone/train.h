@@ -51,9 +51,9 @@ HN_API hn_status hn_trainer_new(hn_trainer **out, hn_builder *builder, hn_node *
                                 hn_node *const *params, const hn_trainer_options *options_or_null);
 HN_API void hn_trainer_free(hn_trainer *trainer); /* takes NULL */
 
-HN_API hn_status hn_trainer_write(hn_trainer *trainer, hn_node *leaf, const void *data,
+HN_API hn_status hn_trainer_write(hn_trainer *trainer, const hn_node *leaf, const void *data,
                                   size_t bytes);
-HN_API hn_status hn_trainer_read(hn_trainer *trainer, hn_node *leaf, void *to, size_t bytes);
+HN_API hn_status hn_trainer_read(const hn_trainer *trainer, const hn_node *leaf, void *to, size_t bytes);
 HN_API hn_status hn_trainer_extent(hn_trainer *trainer, int32_t extent, int64_t size);
 
 HN_API hn_status hn_trainer_begin(hn_trainer *trainer);
@@ -65,7 +65,7 @@ HN_API hn_status hn_trainer_scan(hn_trainer *trainer);
 HN_API hn_status hn_trainer_finish(hn_trainer *trainer, float learning_rate, double *loss,
                                    double *grad_norm);
 /* The gradient of parameter `index`, f32, before finish: ends in HN_ERR_NUMERIC like finish. */
-HN_API hn_status hn_trainer_gradient(hn_trainer *trainer, int32_t index, float *to, size_t bytes);
+HN_API hn_status hn_trainer_gradient(const hn_trainer *trainer, int32_t index, float *to, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -45,7 +45,7 @@ void hn_builder_free(hn_builder *b)
     hn_builder_let_go(b);
 }
 
-hn_status hn_builder_status(hn_builder *b)
+hn_status hn_builder_status(const hn_builder *b)
 {
     HN_ENTER();
     HN_REQUIRE(b, HN_ERR_ARGUMENT, "no builder given");

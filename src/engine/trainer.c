@@ -87,14 +87,14 @@ void hn_trainer_free(hn_trainer *t)
     hn_free(&t->engine->heap, t);
 }
 
-hn_status hn_trainer_write(hn_trainer *t, hn_node *leaf, const void *data, size_t bytes)
+hn_status hn_trainer_write(hn_trainer *t, const hn_node *leaf, const void *data, size_t bytes)
 {
     HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
     return hn_engine_write_leaf(&t->leaves, leaf, data, bytes);
 }
 
-hn_status hn_trainer_read(hn_trainer *t, hn_node *leaf, void *to, size_t bytes)
+hn_status hn_trainer_read(const hn_trainer *t, const hn_node *leaf, void *to, size_t bytes)
 {
     HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
@@ -155,7 +155,7 @@ hn_status hn_trainer_finish(hn_trainer *t, float learning_rate, double *loss, do
     return status;
 }
 
-hn_status hn_trainer_gradient(hn_trainer *t, int32_t index, float *to, size_t bytes)
+hn_status hn_trainer_gradient(const hn_trainer *t, int32_t index, float *to, size_t bytes)
 {
     HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
