@@ -10,7 +10,19 @@
  *
  * Whatever rounding mode, traps, precision or locale the calling thread has, the results are the same,
  * and it has them afterwards, flags included; callbacks find them as well. In a child of fork an
- * engine and what was made on it can be freed, and nothing else: HN_ERR_UNSUPPORTED. */
+ * engine and what was made on it can be freed, and nothing else: HN_ERR_UNSUPPORTED.
+ *
+ * Two things of the whole process are touched:
+ *
+ * SIGBUS, except on Windows. While a file is mapped (models, adapters), a handler of hone's finds the pages of
+ * one that was cut meanwhile: they read as zeros, and the call that met them fails instead of the process. Faults of
+ * other memory go to the handler that was there before, or end the process as without one. With the last file the
+ * handler of before is put back. Who sets one meanwhile keeps it, and passes on what is not its own.
+ *
+ * AMX, on Linux, where the processor has it and hn_engine_options.isa does not leave it out: the kernel is asked once
+ * for the right to its registers, and does not take it back. From then on a signal's frame is 8 KiB larger, and
+ * sigaltstack refuses less than sysconf(_SC_MINSIGSTKSZ). Where a smaller one is set already, the kernel gives no right,
+ * and hone computes without AMX. */
 #ifndef HONE_ENGINE_H
 #define HONE_ENGINE_H
 
