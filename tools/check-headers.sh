@@ -1,7 +1,8 @@
 #!/bin/sh
 # check-headers.sh [ROOT]: each header compiles by itself. CC names the compiler. A header named for an
 # instruction-set level, x_avx2.h, is a part of x.h and is compiled through it, at that level; levels
-# of another architecture, and headers of another system, are skipped by name.
+# of another architecture, and headers of another system, are skipped by name. The public ones make nothing by macros, but
+# HN_API and the version: who reads them without a preprocessor, to make a binding, sees all that there is.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
 cc=${CC:-cc}
@@ -54,6 +55,16 @@ for header in $(find src include tests -name '*.h' | sort); do
         echo "$header: does not compile alone"
         head -3 "$errors"
         n_failed=$((n_failed + 1))
+    fi
+done
+for header in include/hone/*.h; do
+    [ -f "$header" ] || continue
+    if grep -nE '^ *#' "$header" | grep -vE ':#(ifndef HONE_[A-Z]+_H|define HONE_[A-Z]+_H|include .*|ifdef __cplusplus|if defined\(__GNUC__\)|else|endif)$' |
+        grep -vE ':#define (HN_API( .*)?|HN_VERSION_[A-Z]+ .*[^\])$' >"$errors"; then
+        echo "$header:$(head -1 "$errors"): a binding generator has no preprocessor"
+        n_failed=$((n_failed + 1))
+    else
+        n_passed=$((n_passed + 1))
     fi
 done
 echo "$n_passed passed, $n_failed failed, $n_skipped skipped"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # check-man.sh [ROOT]: every public function is in one page, its header's, and is led there by one of its own name;
-# every word of a header is in its page as it is read; and what renders pages has nothing to say of them.
+# every word of a header is in its page as it is read; and what renders pages has nothing to say of them. The comment at each
+# opaque type says who frees it (frees, freed, closes), and what threads may do with it.
 tools=$(cd "$(dirname "$0")" && pwd)
 root=${1:-$tools/..}
 cd "$root" || exit 1
@@ -37,5 +38,19 @@ for name in $(cat include/hone/*.h | tr '\n' ' ' | grep -o 'HN_API [^;{]*' | sed
     [ "$pages" = "$dir/man3/hone_$(basename "$header" .h).3" ] || wrong "$name: in the pages '$pages', expected that of $header"
     [ "$(cat "$dir/man3/$name.3" 2>/dev/null)" = ".so man3/hone_$(basename "$header" .h).3" ] || wrong "$name.3 does not lead to its page"
 done
+cat include/hone/*.h | awk '
+    /^\/\*/ { comment = ""; is_comment = 1 }
+    is_comment { comment = comment " " $0; if (/\*\//) is_comment = 0; next }
+    /^typedef struct hn_[a-z0-9_]+ hn_[a-z0-9_]+;$/ {
+        name = $3
+        if (comment !~ /(frees?|freed|closes) /) print name ": its comment does not say who frees it"
+        else if (comment !~ /threads?[ ,.:]/) print name ": its comment does not say what threads may do with it"
+        else print "said"
+    }
+    { comment = "" }' >"$dir/types"
+n=$((n + $(wc -l <"$dir/types")))
+grep -v '^said$' "$dir/types" >"$dir/unsaid"
+cat "$dir/unsaid"
+bad=$((bad + $(wc -l <"$dir/unsaid")))
 echo "$((n - bad)) passed, $bad failed, $skipped skipped"
 [ "$bad" -eq 0 ] && [ "$n" -gt 1 ]

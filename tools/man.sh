@@ -51,7 +51,6 @@ for header in "$include"/hone/*.h; do
     /^#if defined\(__GNUC__\)/ { skips = 1 }
     skips { if (/^#endif/) skips = 0; next }
     /^#endif|^}$/ { next }
-    depth && /^#/ { next } # of a list of names within an enumeration
     # a comment of its own, from its first line to its last
     !in_comment && !depth && /^\/\*/ { in_comment = 1; in_text = 0; sub(/^\/\*/, "  ") }
     in_comment {

@@ -147,6 +147,16 @@ cat >"$tree/include/hone/version.h" <<'END'
 HN_API int hn_e(char c); /* '\\0' */
 END
 try 0 man ' 0 failed'
+opaque() { printf '/* a.h: a type. */\n%s\ntypedef struct hn_o hn_o;\nHN_API int hn_f(hn_o *o);\n' "$1" >"$tree/include/hone/a.h"; }
+opaque '/* The caller frees it. Used by one thread at a time. */'
+try 0 man ' 0 failed'
+opaque '/* Used by one thread at a time. */'
+try 1 man 'hn_o: its comment does not say who frees it'
+opaque '/* The caller closes it. */'
+try 1 man 'hn_o: its comment does not say what threads may do with it'
+opaque '/* The caller frees it. Used by one thread at a time. */
+enum { HN_X };'
+try 1 man 'hn_o: its comment does not say who frees it'
 printf '/* b.h: another name. */\nHN_API int hn_f(void);\n' >"$tree/include/hone/a.h"
 try 1 man 'include/hone/a.h: expected a first line that begins with /* a.h:'
 printf '/* a.h: without its function. */\nHN_API\nint hn_f(void);\n' >"$tree/include/hone/a.h"
@@ -186,6 +196,16 @@ try 1 names 'docs/names.md: zebra: src/io/a.c does not have the word'
 clean
 printf 'size_t hn_b(void);\n' >"$tree/src/base/b.h"
 try 1 headers 'src/base/b.h: does not compile alone'
+clean
+mkdir "$tree/include/hone"
+public() { printf '#ifndef HONE_A_H\n#define HONE_A_H\n#include <stddef.h>\n#define HN_API\n#define HN_VERSION_MAJOR 1\n%s\n#endif\n' "$1" >"$tree/include/hone/a.h"; }
+public 'typedef enum hn_e { HN_A = 0 } hn_e;'
+try 0 headers ' 0 failed'
+public '#define HN_LIST(X) X(A, 0)
+typedef enum hn_e {
+HN_LIST(HN_NAME)
+} hn_e;'
+try 1 headers 'include/hone/a.h:6:#define HN_LIST(X) X(A, 0): a binding generator has no preprocessor'
 
 clean
 compile 'int hn_a; static int b; int *c(void); void hn_f(void) { b++; }' a.o
@@ -312,6 +332,71 @@ layouts 'int x, *y[2];' 'int z;' 'HN_P, HN_Q = 7' 'HN_STRUCT(hn_a, y)'
 try 1 layouts 'hn_b.f at 0 of 8 in the last release; now it is gone'
 layouts 'int x, *y[2];' 'void (*f)(int a, int b); int z;' 'HN_P, HN_Q' 'HN_STRUCT(hn_a, y)'
 try 1 layouts 'HN_Q 7 in the last release; now HN_Q 1'
+
+# The interface of a shared library beside its record, and its headers.
+shared() { # its functions
+    printf '#define HN_API\n#include "hone/a.h"\nstruct hn_a { int x; };\n%s\n' "$1" |
+        cc -g -fPIC -shared -fvisibility=hidden -x c -I"$tree/include" - -o "$tree/build/libhone.so"
+}
+header() { printf 'typedef struct hn_a hn_a;\n%s\n' "$1" >"$tree/include/hone/a.h"; }
+of_release='__attribute__((visibility("default"))) int hn_f(%shn_a *a, %s n) { return a->x + (int)n; }'
+# Whose interface is it: what the library is with these types, and how the check ends
+interface() { # WANTED WORDS CONST TYPE MORE
+    header "HN_API int hn_f($3hn_a *a, $4 n);"
+    # shellcheck disable=SC2059
+    shared "$(printf "$of_release" "$3" "$4") $5"
+    tried "$1" "$2" "$tools/abi.sh" "$tree/build" "$tree"
+}
+# tried WANTED WORDS COMMAND...: its exit status, or any but 0, and words of what it prints
+tried() {
+    wanted=$1 words=$2
+    shift 2
+    out=$("$@" 2>&1)
+    got=$?
+    [ "$wanted" != other ] || [ $got = 0 ] || got=other
+    if [ "$got" = "$wanted" ] && echo "$out" | grep -qF -- "$words"; then
+        n_passed=$((n_passed + 1))
+    else
+        echo "$*: expected status $wanted and \"$words\", found $got and:"
+        echo "$out"
+        n_failed=$((n_failed + 1))
+    fi
+}
+clean
+mkdir -p "$tree/include/hone"
+more='__attribute__((visibility("default"))) int hn_g(void); int hn_g(void) { return 1; }'
+if command -v abidiff >/dev/null 2>&1 && command -v xz >/dev/null 2>&1; then
+    header 'HN_API int hn_f(hn_a *a, int n);'
+    # shellcheck disable=SC2059
+    shared "$(printf "$of_release" '' int) $more"
+    mkdir -p "$tree/docs/abi" "$tree/src/engine"
+    abidw --headers-dir "$tree/include/hone" --drop-private-types --exported-interfaces-only --no-corpus-path --no-comp-dir-path \
+        --no-show-locs "$tree/build/libhone.so" | xz >"$tree/docs/abi/libhone.abi.xz"
+    interface 0 'that of the last release, or more' '' int "$more"
+    interface 0 'that of the last release, or more' '' int "$more __attribute__((visibility(\"default\"))) int hn_new(void) { return 2; }"
+    interface 0 'that of the last release, or more' 'const ' int "$more"
+    interface other "hn_g" '' int ''
+    interface other "type name changed from 'int' to 'long int'" '' long "$more"
+else
+    echo "skipped: abi.sh: abidiff or xz is not installed"
+fi
+
+# 51 functions, as fewer are taken for a library that could not be read.
+clean
+mkdir -p "$tree/include/hone"
+functions=$(seq 1 51 | sed 's/.*/int hn_f&(void);/')
+exports() { # the header's, the library's
+    echo "$1" | sed 's/^int/HN_API int/' >"$tree/include/hone/a.h"
+    echo "$2" | sed 's/(void);/(void) { return 1; }/; s/^int/__attribute__((visibility("default"))) int/' |
+        cc -fPIC -shared -fvisibility=hidden -x c - -o "$tree/build/libhone.so"
+    shift 2
+    tried "$1" "$2" "$tools/check-exports.sh" "$tree/build/libhone.so" "$tree/include"
+}
+exports "$functions" "$functions" 0 '51 passed, 0 failed'
+exports "$functions" "$functions
+int hn_more(void);" 1 'hn_more: shown by the library, and in no public header'
+exports "$functions
+int hn_gone(void);" "$functions" 1 'hn_gone: in a public header, and not shown by the library'
 
 echo "$n_passed passed, $n_failed failed, 0 skipped"
 [ $n_failed = 0 ] && [ $n_passed != 0 ]

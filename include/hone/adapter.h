@@ -30,7 +30,7 @@ HN_API hn_status hn_lm_apply_adapter(hn_lm *lm, const char *path, const hn_lm_ad
 
 typedef struct hn_lm_import_options {
     size_t size;
-    const char *type; /* of the matrices: "f32" (NULL), "f16" or "bf16" */
+    const char *type; /* of the matrices: "f32" (NULL), "f16" or "bf16"; hn_element_name gives them */
     const char *name; /* general.name; NULL: the directory's */
     const char *const *ignored_keys; /* of the base, that are passed over */
     int32_t n_ignored_keys;
@@ -64,7 +64,7 @@ HN_API hn_status hn_lm_export_gguf(hn_engine *engine, const char *adapter, const
 
 typedef struct hn_lm_merge_options {
     size_t size;
-    const char *type;  /* of changed matrices; NULL: that which each has */
+    const char *type;  /* of changed matrices, as hn_element_name gives it; NULL: that which each has */
     double budget;     /* KL(adapter || merged) at most, nats a token; 0: 0.01; below 0: 0 is meant */
     double keep;       /* share of the update that must survive; 0: 0.9; below 0: 0 is meant */
     const char *held;  /* a file of text to measure on; NULL: one of hone's own */
@@ -77,6 +77,8 @@ typedef struct hn_lm_merge_options {
     int32_t overwrite;
 } hn_lm_merge_options;
 
+/* What was measured. The caller frees it, before its engine; it needs no model any more. Nothing changes it: any number of
+ * threads may read one. */
 typedef struct hn_lm_merge_report hn_lm_merge_report;
 
 /* Of the whole. */

@@ -13,6 +13,7 @@ extern "C" {
 HN_API hn_status hn_array_write(const char *path, int32_t overwrite, const char *type, const hn_shape *shape,
                                 const void *data);
 
+/* The caller frees it, before its engine. Nothing changes it: any number of threads may read one. */
 typedef struct hn_array hn_array;
 
 /* On the engine's heap. Dimensions may be 0. */

@@ -23,6 +23,8 @@
 extern "C" {
 #endif
 
+/* The caller frees it, after the scheduler that drives it; it holds its model. Used by one thread at a time, and while a
+ * scheduler drives it, by the scheduler's. */
 typedef struct hn_lm_batch hn_lm_batch;
 
 typedef struct hn_lm_batch_options {
@@ -32,7 +34,7 @@ typedef struct hn_lm_batch_options {
     int64_t tokens;    /* a step at most; 0: 512 */
     int64_t rows;      /* of logits a step; 0: one for each sequence */
     int64_t blocks;    /* of 64 keys; 0: what all sequences take at their longest */
-    const char *cache; /* of keys and values: "f32" (NULL), "f16", "bf16", "q8_0", "q4_0" */
+    const char *cache; /* of keys and values, as hn_lm_session_options */
     int32_t keeps_all; /* keys beyond their windows too: going back is always possible */
     int32_t mapped;    /* reads weights where they are mapped: starts sooner, runs slower; the same bits */
     int32_t adapters;  /* room for so many adapters of single sequences */

@@ -36,7 +36,8 @@ HN_API hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm
 HN_API hn_status hn_lm_render_ids(const hn_lm *lm, const char *messages, const hn_lm_render_options *options_or_null,
                                   int32_t *ids, size_t room, size_t *n);
 
-/* A chat template apart from a model: neither weights nor tokenizer need be there. Used by one thread at a time. */
+/* A chat template apart from a model: neither weights nor tokenizer need be there. The caller frees it, before its engine.
+ * Used by one thread at a time. */
 typedef struct hn_lm_template hn_lm_template;
 
 /* Of a GGUF file or a Hugging Face directory: its default, the one of this name, or a file in its place. */
@@ -62,6 +63,7 @@ typedef struct hn_lm_rendered {
 HN_API hn_status hn_lm_template_render(hn_lm_template *t, const char *messages,
                                        const hn_lm_render_options *options_or_null, const hn_lm_rendered **out);
 
+/* A conversation. The caller frees it; it holds its model. Used by one thread at a time, on which it calls back. */
 typedef struct hn_lm_chat hn_lm_chat;
 
 typedef struct hn_lm_chat_options {
@@ -146,7 +148,8 @@ typedef struct hn_lm_call_style {
  * whose template writes tools. Of *out the size is given. */
 HN_API hn_status hn_lm_call_style_of(const hn_lm *lm, const char *family_or_null, hn_lm_call_style *out, size_t size);
 
-/* Tells them apart as they come: the same whatever the pieces. Used by one thread at a time. */
+/* Tells them apart as they come: the same whatever the pieces. The caller frees it; it holds its model. Used by one thread
+ * at a time, on which it calls back. */
 typedef struct hn_lm_reader hn_lm_reader;
 
 typedef struct hn_lm_reader_options {

@@ -47,6 +47,7 @@ HN_API hn_status hn_lm_chat_drafted(const hn_lm_chat *chat, int64_t *accepted, i
  *     hn_lm_batch_step(batch, &(hn_lm_batch_piece){ s, 1 + guessed, piece, 1 + guessed }, 1);
  *     hn_lm_batch_settle(batch, s, sampler, 0, 1 + guessed, drawn, &n_drawn);
  */
+/* The caller frees it, before the engines of both models, which it holds. Used by one thread at a time. */
 typedef struct hn_lm_drafter hn_lm_drafter;
 
 /* For sequences of up to `context` ids; 0: 4096, or the model's if that is less. */

@@ -8,11 +8,24 @@
 extern "C" {
 #endif
 
+/* The caller frees it; it holds its model. Used by one thread at a time. */
 typedef struct hn_lm_embedder hn_lm_embedder;
+
+/* What becomes of the vectors of a text's tokens, by number. */
+typedef enum hn_lm_pooling {
+    HN_LM_POOLING_CLS,  /* "cls": the first */
+    HN_LM_POOLING_MAX,  /* "max" */
+    HN_LM_POOLING_MEAN, /* "mean" */
+    HN_LM_POOLING_MEAN_SQRT,     /* "mean_sqrt_len_tokens": the sum over the root of how many there are */
+    HN_LM_POOLING_WEIGHTED_MEAN, /* "weightedmean": token i counts i + 1 times */
+    HN_LM_POOLING_LAST           /* "lasttoken" */
+} hn_lm_pooling;
+HN_API hn_status hn_lm_pooling_named(const char *word, hn_lm_pooling *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_lm_pooling_name(hn_lm_pooling pooling); /* "" of a number that is none */
 
 typedef struct hn_lm_embed_options {
     size_t size;
-    const char *pooling;   /* "cls", "max", "mean", ...: the words of `hone embed --pooling`; NULL: the model's */
+    const char *pooling;   /* as hn_lm_pooling_name gives it; NULL: the model's */
     int32_t normalize;     /* to length 1; 0: as the model says */
     int32_t refuses_long;  /* texts beyond the model's longest, instead of cutting their end */
 } hn_lm_embed_options;

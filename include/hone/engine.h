@@ -1,13 +1,28 @@
 /* engine.h: what everything else is made on: memory, devices, cancellation, progress.
  *
- * Engines share nothing: two in one process cannot disturb each other. Objects made on an engine
- * must be freed before it. An engine's objects are used by one thread at a time, each by another if
- * wanted: they take turns at the engine's threads. hn_engine_cancel any thread may call. Nothing here
- * aborts, exits or prints.
+ * Engines share nothing: two in one process cannot disturb each other. Nothing here aborts, exits or
+ * prints.
+ *
+ * At each type stands who frees it, what it has to be freed before, and what threads may do with it.
+ * Where it is used by one thread at a time, that may be another each time. What runs on one engine in
+ * several threads takes turns at the engine's, and gives what it gives alone. What an object lends (a
+ * text, an array, a struct by a const pointer) is its own, and lives as its function says.
  *
  * Whatever rounding mode, traps, precision or locale the calling thread has, the results are the same,
  * and it has them afterwards, flags included; callbacks find them as well. In a child of fork an
- * engine and what was made on it can be freed, and nothing else: HN_ERR_UNSUPPORTED. */
+ * engine and what was made on it can be freed, and nothing else: HN_ERR_UNSUPPORTED.
+ *
+ * Two things of the whole process are touched:
+ *
+ * SIGBUS, except on Windows. While a file is mapped (models, adapters), a handler of hone's finds the pages of
+ * one that was cut meanwhile: they read as zeros, and the call that met them fails instead of the process. Faults of
+ * other memory go to the handler that was there before, or end the process as without one. With the last file the
+ * handler of before is put back. Who sets one meanwhile keeps it, and passes on what is not its own.
+ *
+ * AMX, on Linux, where the processor has it and hn_engine_options.isa does not leave it out: the kernel is asked once
+ * for the right to its registers, and does not take it back. From then on a signal's frame is 8 KiB larger, and
+ * sigaltstack refuses less than sysconf(_SC_MINSIGSTKSZ). Where a smaller one is set already, the kernel gives no right,
+ * and hone computes without AMX. */
 #ifndef HONE_ENGINE_H
 #define HONE_ENGINE_H
 
@@ -21,6 +36,9 @@
 extern "C" {
 #endif
 
+/* The caller frees it, after all that was made on it. Any number of threads may use one, to make things on it and to run
+ * them; hn_engine_on_progress and hn_engine_on_work are said while nothing runs, and what they name is called on the thread
+ * that runs, so by several if several do. */
 typedef struct hn_engine hn_engine;
 
 /* All fields but the first may be zero. */
@@ -53,7 +71,7 @@ HN_API void hn_engine_cancel(hn_engine *engine);
 HN_API void hn_engine_resume(hn_engine *engine);
 
 /* Stops some of an engine's calls: those of the threads that heed it. Any thread may set and clear one; what is
- * set stays so. It is freed before its engine, and when no thread heeds it any more. */
+ * set stays so. The caller frees it, before its engine, and when no thread heeds it any more. */
 typedef struct hn_cancel hn_cancel;
 HN_API hn_status hn_cancel_new(hn_cancel **out, hn_engine *engine);
 HN_API void hn_cancel_free(hn_cancel *cancel); /* takes NULL */

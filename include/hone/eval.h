@@ -64,7 +64,8 @@ HN_API hn_status hn_lm_write_imatrix(hn_lm *lm, const int32_t *ids, size_t n, co
 
 /* ---- beside another program ---- */
 
-/* What Transformers computed of a model, layer by layer (docs/parity.md), and how near hone is to it. */
+/* What Transformers computed of a model, layer by layer (docs/parity.md), and how near hone is to it. The caller frees it,
+ * before the engine; it needs no model any more. Nothing changes it: any number of threads may read one. */
 typedef struct hn_lm_parity hn_lm_parity;
 
 typedef struct hn_lm_distance {

@@ -6,9 +6,8 @@
  *     hn_examples_check(examples);
  *     hn_examples_judge(examples, NULL, &judgement, sizeof judgement, NULL, 0);
  *
- * One is used by one thread at a time, and closed before its engine. What it gives out lives as long as it does, unless it
- * says otherwise. hn_engine_on_work tells of long calls, and hn_engine_cancel ends them with HN_ERR_CANCELLED.
- * docs/data.md says what files may hold. */
+ * What it gives out lives as long as it does, unless it says otherwise. hn_engine_on_work tells of long calls, and
+ * hn_engine_cancel ends them with HN_ERR_CANCELLED. docs/data.md says what files may hold. */
 #ifndef HONE_EXAMPLES_H
 #define HONE_EXAMPLES_H
 
@@ -20,6 +19,7 @@
 extern "C" {
 #endif
 
+/* The caller closes it, after runs on it and before its engine is freed. Used by one thread at a time. */
 typedef struct hn_examples hn_examples;
 
 /* Read, not kept: it may go when the call has returned. */

@@ -28,7 +28,7 @@ HN_API const char *hn_lm_use_name(hn_lm_use use); /* "feed-forward"; "" of a num
 /* ---- looking ---- */
 
 /* A GGUF file or a Hugging Face directory, whatever it holds: a model, an adapter, a vocabulary. Its weights are not
- * read. Used by one thread at a time. */
+ * read. The caller closes it, before its engine is freed. Used by one thread at a time. */
 typedef struct hn_lm_file hn_lm_file;
 
 /* `ignored_keys`: of config.json or GGUF, that are passed over. What hone cannot run can be looked at. */

@@ -37,6 +37,25 @@ typedef struct hn_finetune_evaluation {
     int32_t is_best; /* so far */
 } hn_finetune_evaluation;
 
+/* What of an example is supervised, and what becomes of one that is too long, by number. */
+typedef enum hn_finetune_loss {
+    HN_FINETUNE_ASSISTANT, /* "assistant", or NULL: every turn of the assistant; completions; whole texts */
+    HN_FINETUNE_LAST,      /* "last": the last of these turns */
+    HN_FINETUNE_ALL,       /* "all": every token */
+    HN_FINETUNE_WEIGHTS    /* "weights": messages that have a weight */
+} hn_finetune_loss;
+HN_API hn_status hn_finetune_loss_named(const char *word_or_null, hn_finetune_loss *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_finetune_loss_name(hn_finetune_loss loss); /* "" of a number that is none */
+
+typedef enum hn_finetune_too_long {
+    HN_FINETUNE_ERROR,      /* "error", or NULL: it is refused */
+    HN_FINETUNE_KEEP_START, /* "keep-start" */
+    HN_FINETUNE_KEEP_END,   /* "keep-end" */
+    HN_FINETUNE_ALLOW       /* "allow": it is trained as it is */
+} hn_finetune_too_long;
+HN_API hn_status hn_finetune_too_long_named(const char *word_or_null, hn_finetune_too_long *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_finetune_too_long_name(hn_finetune_too_long too_long); /* "" of a number that is none */
+
 /* Zero is default in every field but the first. Read, not kept: it may go when the call has returned. */
 typedef struct hn_finetune_spec {
     size_t size;
@@ -52,8 +71,8 @@ typedef struct hn_finetune_spec {
 
     /* How examples become tokens. */
     const char *format;        /* NULL: by name and keys */
-    const char *loss;          /* "assistant" (default), "last", "all" or "weights" */
-    const char *too_long;      /* "error" (default), "keep-start", "keep-end" or "allow" */
+    const char *loss;          /* as hn_finetune_loss_name gives it; NULL: "assistant" */
+    const char *too_long;      /* as hn_finetune_too_long_name gives it; NULL: "error" */
     const char *template_file; /* a chat template instead of the model's */
     const char *template_name; /* or the model's of this name */
     int64_t max_length;        /* tokens of a sequence at most; 0: the model's context */
@@ -114,7 +133,8 @@ HN_API hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spe
 /* ---- a run, step by step ---- */
 
 /* A run on examples that are open: planned, taken up again where it has begun, trained, finished, reported on.
- * hn_finetune is all of it at once but the report. It is freed before its examples, which nothing else uses meanwhile. */
+ * hn_finetune is all of it at once but the report. The caller frees it, before its examples, which nothing else uses
+ * meanwhile. Used by one thread at a time, on which it calls back. */
 typedef struct hn_finetune_run hn_finetune_run;
 
 typedef struct hn_finetune_run_options {
@@ -175,7 +195,8 @@ HN_API hn_status hn_finetune_report(hn_engine *engine, const char *folder, char 
 
 /* ---- run.toml ---- */
 
-/* What a run is told, in lines `key = value`: keys are options of `hone train`, and "model" and "data". */
+/* What a run is told, in lines `key = value`: keys are options of `hone train`, and "model" and "data". The caller closes it,
+ * before its engine is freed. Nothing changes it: any number of threads may read one. */
 typedef struct hn_finetune_file hn_finetune_file;
 
 HN_API hn_status hn_finetune_file_open(hn_finetune_file **out, hn_engine *engine, const char *path);

@@ -15,6 +15,7 @@
 extern "C" {
 #endif
 
+/* The caller frees it, before its engine; what was made with it holds it. Any number of threads may use one at a time. */
 typedef struct hn_lm_grammar hn_lm_grammar;
 
 typedef enum hn_lm_grammar_kind {
@@ -41,13 +42,12 @@ typedef struct hn_lm_grammar_options {
 } hn_lm_grammar_options;
 
 /* HN_ERR_FORMAT: it is malformed; HN_ERR_UNSUPPORTED: a keyword that no mask can hold, by its JSON pointer, or a limit;
- * HN_ERR_ARGUMENT: nothing satisfies it. Nothing of the text is kept. Any number of threads may use it at a time. */
+ * HN_ERR_ARGUMENT: nothing satisfies it. Nothing of the text is kept. */
 HN_API hn_status hn_lm_grammar_new(hn_lm_grammar **out, hn_engine *engine, hn_lm_grammar_kind kind, const char *text, size_t bytes,
                                    const hn_lm_grammar_options *options_or_null);
-/* What was made with it keeps it. */
 HN_API void hn_lm_grammar_free(hn_lm_grammar *grammar); /* takes NULL */
 
-/* Where one sequence is in a grammar. */
+/* Where one sequence is in a grammar. The caller frees it; it holds its model and the grammar. Used by one thread at a time. */
 typedef struct hn_lm_matcher hn_lm_matcher;
 
 /* At the beginning. HN_ERR_ARGUMENT: the grammar names a token that the model has not; HN_ERR_UNSUPPORTED: the model has none by

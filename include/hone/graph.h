@@ -1,4 +1,4 @@
-/* graph.h: building computations. A builder owns its nodes; they die with it.
+/* graph.h: building computations.
  *
  * Building is sticky: after a failure every function returns a node that may be passed on, does
  * nothing, and hn_builder_status reports the first failure. Nodes of another builder are refused. */
@@ -12,18 +12,32 @@
 extern "C" {
 #endif
 
+/* A graph, and what it is built with. The caller frees it, before its engine; what is made of it (hn_exec, hn_trainer) holds the
+ * graph, and may be freed after it. Used by one thread at a time. While what was made of it runs on other threads, nothing is
+ * built. */
 typedef struct hn_builder hn_builder;
+/* A value. The graph's own, never freed alone: it lives as long as the builder, and as what holds the graph. Used by the
+ * thread that uses one of these. */
 typedef struct hn_node hn_node;
 
 HN_API hn_status hn_builder_new(hn_builder **out, hn_engine *engine);
-HN_API void hn_builder_free(hn_builder *builder);
-HN_API hn_status hn_builder_status(hn_builder *builder);
+HN_API void hn_builder_free(hn_builder *builder); /* takes NULL */
+HN_API hn_status hn_builder_status(const hn_builder *builder);
 
 /* A size that may be smaller in a run: pass -1 - extent as a dimension of an input. */
 HN_API int32_t hn_builder_extent(hn_builder *builder, const char *name, int64_t max);
 
-/* kind: "input" (differs between micro-batches), "step" (the same for all of a step), "weight",
- * "state". A frozen weight may have a packed layout, type "q4_k@panel16": it is written as plain
+/* What a leaf is, by number. */
+typedef enum hn_builder_kind {
+    HN_BUILDER_INPUT,  /* "input": differs between micro-batches */
+    HN_BUILDER_STEP,   /* "step": the same for all of a step */
+    HN_BUILDER_WEIGHT, /* "weight" */
+    HN_BUILDER_STATE   /* "state" */
+} hn_builder_kind;
+HN_API hn_status hn_builder_kind_named(const char *word, hn_builder_kind *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_builder_kind_name(hn_builder_kind kind); /* "" of a number that is none */
+
+/* kind: as hn_builder_kind_name gives it. A frozen weight may have a packed layout, type "q4_k@panel16": it is written as plain
  * rows, all at once, and takes no other memory. */
 HN_API hn_node *hn_builder_leaf(hn_builder *builder, const char *kind, const char *name,
                                 const char *type, int32_t rank, const int64_t *dim);

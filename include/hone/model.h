@@ -3,13 +3,9 @@
  *     hn_lm *lm;
  *     hn_lm_open(&lm, engine, "m.gguf", NULL);
  *
- * Everything that is made on one holds it: hn_lm_close may come before they are freed, and the memory
- * goes with the last of them. The engine is freed after all.
- *
- * Any number of threads may use one model at a time, to read, encode, render, and to make things on it,
- * save hn_lm_add_adapter. What is made on it (sessions, samplers, decoders, chats, embedders) is used by
- * one thread at a time, each on a thread of its own if wanted: they give the same bits, and share the
- * engine's threads. `hone/engine.h` says what holds for all: errors, callbacks, floating point, fork.
+ * What is made on one (sessions, samplers, decoders, chats, embedders) is used by one thread at a time, each on a
+ * thread of its own if wanted: they give the same bits, and take turns at the engine's threads. `hone/engine.h` says
+ * what holds for all: threads, callbacks, floating point, fork.
  *
  * Structs that you fill begin with their size: { .size = sizeof(hn_lm_options), ... }. Zero is default. What the library
  * fills of yours has its size after it, hn_lm_measure(lm, NULL, &sizes, sizeof sizes), and is zero after a failure, unless it
@@ -23,6 +19,10 @@
 extern "C" {
 #endif
 
+/* The caller closes it, before its engine is freed. Everything that is made on one holds it: hn_lm_close may come before
+ * they are freed, and the memory goes with the last of them. Any number of threads may use one at a time, to read, encode,
+ * render, measure and judge, and to make things on it. hn_lm_add_adapter, hn_lm_apply_adapter and hn_lm_keep_digests change
+ * it: no other thread uses it meanwhile. */
 typedef struct hn_lm hn_lm;
 
 /* docs/numerics.md; the word of `--numerics`. */

@@ -26,12 +26,23 @@ HN_API int32_t hn_lm_worth_copying(const hn_lm *lm, int64_t tokens);
 /* ---- a token, a prompt, a training step ---- */
 
 /* Plans of what a model can do, as sessions and runs plan it on the engine's devices. Nothing is allocated but the plans
- * themselves: the model may be larger than memory. */
+ * themselves: the model may be larger than memory. The caller frees it; it holds its model. Nothing changes it: any number
+ * of threads may read one. */
 typedef struct hn_lm_plan hn_lm_plan;
+
+/* What is planned, by number. */
+typedef enum hn_lm_plan_kind {
+    HN_LM_PLAN_TOKEN,    /* "token" */
+    HN_LM_PLAN_PROMPT,   /* "prompt" */
+    HN_LM_PLAN_TRAINING, /* "training" */
+    HN_LM_PLAN_TEXT      /* "text", of a model that embeds */
+} hn_lm_plan_kind;
+HN_API hn_status hn_lm_plan_kind_named(const char *word, hn_lm_plan_kind *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_lm_plan_kind_name(hn_lm_plan_kind kind); /* "" of a number that is none */
 
 typedef struct hn_lm_plan_options {
     size_t size;
-    const char *of;        /* "token", "prompt", "training", or "text" of a model that embeds; NULL: all that it can do */
+    const char *of;        /* as hn_lm_plan_kind_name gives it; NULL: all that it can do */
     int64_t context;       /* as hn_lm_session_options */
     int64_t prompt;        /* tokens of a prompt that are computed at a time; 0: 512 */
     const char *cache;     /* as hn_lm_session_options */
@@ -44,7 +55,7 @@ typedef struct hn_lm_plan_options {
     int32_t keeps_all, mapped; /* as hn_lm_session_options */
 } hn_lm_plan_options;
 
-/* HN_ERR_MEMORY: hn_engine_options.fit, and no split of the layers fits. The plan is freed before the model is closed. */
+/* HN_ERR_MEMORY: hn_engine_options.fit, and no split of the layers fits. */
 HN_API hn_status hn_lm_plan_new(hn_lm_plan **out, hn_lm *lm, const hn_lm_plan_options *options_or_null);
 HN_API void hn_lm_plan_free(hn_lm_plan *plan); /* takes NULL */
 /* Why training is not among them: "" if it is, or was not asked for. */
@@ -60,7 +71,7 @@ HN_API hn_status hn_lm_plan_model(const hn_lm_plan *plan, hn_lm_planned_model *o
 
 /* One of them; bytes over all devices. Names live as long as the plan. */
 typedef struct hn_lm_planned {
-    const char *name;   /* "token", "prompt", "training", "text" */
+    const char *name;   /* as hn_lm_plan_kind_name gives it */
     int64_t tokens;     /* at a time */
     int64_t steps;      /* of the program, */
     int64_t copies;     /* of these between devices, */

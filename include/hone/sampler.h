@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+/* The caller frees it; it holds its model, and its grammar. Used by one thread at a time. */
 typedef struct hn_lm_sampler hn_lm_sampler;
 
 typedef struct hn_lm_bias {

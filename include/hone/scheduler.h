@@ -23,12 +23,14 @@
 extern "C" {
 #endif
 
+/* The caller frees it, before its batch and its disk; it holds its model. Used by one thread at a time, on which it calls back;
+ * so is its batch meanwhile. */
 typedef struct hn_lm_scheduler hn_lm_scheduler;
 
 /* ---- beginnings on disk ---- */
 
 /* A folder of files, one for each block that left memory; of any number of schedulers, models and adapters, whose threads may use it
- * at once. */
+ * at once. The caller closes it, after the schedulers that have it and before its engine is freed. */
 typedef struct hn_lm_disk hn_lm_disk;
 
 typedef struct hn_lm_disk_options {
@@ -41,9 +43,9 @@ typedef struct hn_lm_disk_options {
 } hn_lm_disk_options;
 
 /* The folder is made if it is not there. It has to be this user's own, and nobody else's to write to; it is one process's at a time
- * (HN_ERR_BUSY). The engine outlives it. */
+ * (HN_ERR_BUSY). */
 HN_API hn_status hn_lm_disk_open(hn_lm_disk **out, hn_engine *engine, const char *folder, const hn_lm_disk_options *options_or_null);
-/* After the schedulers that have it. Its files stay. */
+/* Its files stay. */
 HN_API void hn_lm_disk_close(hn_lm_disk *disk); /* takes NULL */
 
 typedef struct hn_lm_disk_counts {
@@ -52,7 +54,7 @@ typedef struct hn_lm_disk_counts {
     int64_t refused, gone; /* that may not be used; and the oldest, which had no room */
 } hn_lm_disk_counts;
 
-HN_API hn_status hn_lm_disk_count(hn_lm_disk *disk, hn_lm_disk_counts *out, size_t size);
+HN_API hn_status hn_lm_disk_count(const hn_lm_disk *disk, hn_lm_disk_counts *out, size_t size);
 
 /* ---- schedulers ---- */
 
@@ -68,8 +70,7 @@ typedef struct hn_lm_scheduler_options {
     hn_lm_disk *disk;   /* where beginnings go that leave memory, all of them when it is freed, and are found again; NULL: nowhere */
 } hn_lm_scheduler_options;
 
-/* The batch is freed after it, has no sequence when it is made, and is stepped by nobody else. Adapters may be added to the batch
- * at any time. Used by one thread at a time. */
+/* The batch has no sequence when it is made, and is stepped by nobody else. Adapters may be added to the batch at any time. */
 HN_API hn_status hn_lm_scheduler_new(hn_lm_scheduler **out, hn_lm_batch *batch,
                                      const hn_lm_scheduler_options *options_or_null);
 /* Requests that have not ended are forgotten; nobody is told. */

@@ -11,13 +11,25 @@
 extern "C" {
 #endif
 
+/* The caller frees it; it holds its model. Used by one thread at a time. */
 typedef struct hn_lm_session hn_lm_session;
+
+/* Types of keys and values in a cache, by number. */
+typedef enum hn_lm_cache {
+    HN_LM_CACHE_F32, /* "f32", or NULL */
+    HN_LM_CACHE_F16, /* "f16" */
+    HN_LM_CACHE_BF16, /* "bf16" */
+    HN_LM_CACHE_Q8_0, /* "q8_0" */
+    HN_LM_CACHE_Q4_0  /* "q4_0" */
+} hn_lm_cache;
+HN_API hn_status hn_lm_cache_named(const char *word_or_null, hn_lm_cache *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_lm_cache_name(hn_lm_cache cache); /* "" of a number that is none */
 
 typedef struct hn_lm_session_options {
     size_t size;
     int64_t context;   /* longest sequence; 0: 4096, or the model's if that is less */
     int64_t batch;     /* tokens computed at a time; 0: 512; changes no bit */
-    const char *cache; /* of keys and values: "f32" (NULL), "f16", "bf16", "q8_0", "q4_0" */
+    const char *cache; /* of keys and values, as hn_lm_cache_name gives it; NULL: "f32" */
     int32_t keeps_all; /* keys beyond their windows too: going back is cheap */
     int32_t mapped;    /* reads weights where they are mapped: starts sooner, generates slower; the same bits */
 } hn_lm_session_options;

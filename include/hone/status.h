@@ -15,25 +15,20 @@ extern "C" {
 #define HN_API
 #endif
 
-/* One list: names, numbers, which stay what they are, and words. Chosen by what a caller does next. */
-#define HN_STATUS_LIST(X)                                                                      \
-    X(OK, 0, "ok")                                                                             \
-    X(ERR_ARGUMENT, 1, "bad argument")                                                         \
-    X(ERR_SHAPE, 2, "shapes do not fit")                                                       \
-    X(ERR_IO, 3, "input or output error")                                                      \
-    X(ERR_FORMAT, 4, "malformed data")                                                         \
-    X(ERR_MEMORY, 5, "out of memory")                                                          \
-    X(ERR_UNSUPPORTED, 6, "unsupported")                                                       \
-    X(ERR_DEVICE, 7, "device error")                                                           \
-    X(ERR_CANCELLED, 8, "cancelled")                                                           \
-    X(ERR_BUSY, 9, "busy")                                                                     \
-    X(ERR_NUMERIC, 10, "not a finite number")                                                  \
-    X(ERR_PROOF, 11, "a check did not hold")
-
+/* Chosen by what a caller does next. The numbers stay what they are. */
 typedef enum hn_status {
-#define HN_STATUS_ENUM(name, number, text) HN_##name = number,
-    HN_STATUS_LIST(HN_STATUS_ENUM)
-#undef HN_STATUS_ENUM
+    HN_OK = 0,
+    HN_ERR_ARGUMENT = 1,
+    HN_ERR_SHAPE = 2, /* shapes do not fit */
+    HN_ERR_IO = 3,
+    HN_ERR_FORMAT = 4, /* malformed data */
+    HN_ERR_MEMORY = 5,
+    HN_ERR_UNSUPPORTED = 6,
+    HN_ERR_DEVICE = 7,
+    HN_ERR_CANCELLED = 8,
+    HN_ERR_BUSY = 9,
+    HN_ERR_NUMERIC = 10, /* not a finite number */
+    HN_ERR_PROOF = 11    /* a check did not hold */
 } hn_status;
 
 /* The words for a code alone, never NULL. */

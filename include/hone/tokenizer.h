@@ -37,7 +37,7 @@ HN_API hn_status hn_lm_piece(const hn_lm *lm, int32_t id, const char **text, siz
 HN_API hn_status hn_lm_decode(const hn_lm *lm, const int32_t *ids, size_t n, int32_t with_special,
                               char *to, size_t room, size_t *bytes);
 
-/* The same id by id, as they come. */
+/* The same id by id, as they come. The caller frees it; it holds its model. Used by one thread at a time. */
 typedef struct hn_lm_decoder hn_lm_decoder;
 /* `follows`: what is decoded goes on with a text, so that a space at its beginning stays. */
 HN_API hn_status hn_lm_decoder_new(hn_lm_decoder **out, hn_lm *lm, int32_t follows);

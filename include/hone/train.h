@@ -13,13 +13,31 @@
 extern "C" {
 #endif
 
+/* The caller frees it, before its engine; it holds the builder's graph, which is its own from then on. Used by one thread at a
+ * time. */
 typedef struct hn_trainer hn_trainer;
+
+/* What updates parameters, and the type of its states, by number. */
+typedef enum hn_trainer_optimizer {
+    HN_TRAINER_ADAMW, /* "adamw", or NULL */
+    HN_TRAINER_SGD,   /* "sgd" */
+    HN_TRAINER_LION   /* "lion" */
+} hn_trainer_optimizer;
+HN_API hn_status hn_trainer_optimizer_named(const char *word_or_null, hn_trainer_optimizer *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_trainer_optimizer_name(hn_trainer_optimizer optimizer); /* "" of a number that is none */
+
+typedef enum hn_trainer_moments {
+    HN_TRAINER_F32, /* "f32", or NULL */
+    HN_TRAINER_BF16 /* "bf16" */
+} hn_trainer_moments;
+HN_API hn_status hn_trainer_moments_named(const char *word_or_null, hn_trainer_moments *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_trainer_moments_name(hn_trainer_moments moments); /* "" of a number that is none */
 
 /* Zero is default in every field but the first. */
 typedef struct hn_trainer_options {
     size_t size;
-    const char *optimizer; /* "adamw" (default), "sgd" or "lion" */
-    const char *moments;   /* "f32" (default) or "bf16" */
+    const char *optimizer; /* as hn_trainer_optimizer_name gives it; NULL: "adamw" */
+    const char *moments;   /* as hn_trainer_moments_name gives it; NULL: "f32" */
     const char *plan;      /* as hn_exec_new */
     float beta1, beta2, eps, momentum, decay;
     float clip_norm, gclip; /* 0: off */
@@ -31,11 +49,11 @@ typedef struct hn_trainer_options {
 /* Takes the builder's graph as it is and extends it: nothing may be built on it afterwards. */
 HN_API hn_status hn_trainer_new(hn_trainer **out, hn_builder *builder, hn_node *loss, int32_t n,
                                 hn_node *const *params, const hn_trainer_options *options_or_null);
-HN_API void hn_trainer_free(hn_trainer *trainer);
+HN_API void hn_trainer_free(hn_trainer *trainer); /* takes NULL */
 
-HN_API hn_status hn_trainer_write(hn_trainer *trainer, hn_node *leaf, const void *data,
+HN_API hn_status hn_trainer_write(hn_trainer *trainer, const hn_node *leaf, const void *data,
                                   size_t bytes);
-HN_API hn_status hn_trainer_read(hn_trainer *trainer, hn_node *leaf, void *to, size_t bytes);
+HN_API hn_status hn_trainer_read(const hn_trainer *trainer, const hn_node *leaf, void *to, size_t bytes);
 HN_API hn_status hn_trainer_extent(hn_trainer *trainer, int32_t extent, int64_t size);
 
 HN_API hn_status hn_trainer_begin(hn_trainer *trainer);
@@ -47,7 +65,7 @@ HN_API hn_status hn_trainer_scan(hn_trainer *trainer);
 HN_API hn_status hn_trainer_finish(hn_trainer *trainer, float learning_rate, double *loss,
                                    double *grad_norm);
 /* The gradient of parameter `index`, f32, before finish: ends in HN_ERR_NUMERIC like finish. */
-HN_API hn_status hn_trainer_gradient(hn_trainer *trainer, int32_t index, float *to, size_t bytes);
+HN_API hn_status hn_trainer_gradient(const hn_trainer *trainer, int32_t index, float *to, size_t bytes);
 
 #ifdef __cplusplus
 }

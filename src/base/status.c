@@ -12,17 +12,37 @@ enum { MESSAGE_BYTES = 1024 };
 
 static _Thread_local char message[MESSAGE_BYTES];
 
+/* The words of each name, and its number once more: what the header's list has and this has not, or the other way, or with
+ * another number, is not compiled. */
+#define STATUSES(X)                                                                                                            \
+    X(HN_OK, 0, "ok")                                                                                                          \
+    X(HN_ERR_ARGUMENT, 1, "bad argument")                                                                                      \
+    X(HN_ERR_SHAPE, 2, "shapes do not fit")                                                                                    \
+    X(HN_ERR_IO, 3, "input or output error")                                                                                   \
+    X(HN_ERR_FORMAT, 4, "malformed data")                                                                                      \
+    X(HN_ERR_MEMORY, 5, "out of memory")                                                                                       \
+    X(HN_ERR_UNSUPPORTED, 6, "unsupported")                                                                                    \
+    X(HN_ERR_DEVICE, 7, "device error")                                                                                        \
+    X(HN_ERR_CANCELLED, 8, "cancelled")                                                                                        \
+    X(HN_ERR_BUSY, 9, "busy")                                                                                                  \
+    X(HN_ERR_NUMERIC, 10, "not a finite number")                                                                               \
+    X(HN_ERR_PROOF, 11, "a check did not hold")
+
+#define CHECK_NUMBER(name, number, text) _Static_assert(name == (number), #name);
+STATUSES(CHECK_NUMBER)
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
 const char *hn_status_text(hn_status status)
 {
-    static const char *const texts[] = {
-#define HN_STATUS_TEXT(name, number, text) [HN_##name] = text,
-        HN_STATUS_LIST(HN_STATUS_TEXT)
-#undef HN_STATUS_TEXT
-    };
-    if ((unsigned)status >= sizeof texts / sizeof *texts)
-        return "unknown status";
-    return texts[status];
+    switch (status) {
+#define TEXT(name, number, text) \
+    case name: return text;
+        STATUSES(TEXT)
+    }
+    return "unknown status";
 }
+#pragma GCC diagnostic pop
 
 const char *hn_error_message(void)
 {

@@ -15,11 +15,16 @@ const char *hn_token_role_name(hn_token_role role)
     return names[role];
 }
 
+static const char *const loss_names[HN_N_LOSS_ON] = { "assistant", "last", "all", "weights" };
+static const char *const cut_names[HN_N_CUTS] = { "error", "keep-start", "keep-end", "allow" };
+
+const char *hn_loss_on_name(hn_loss_on loss) { return loss_names[loss]; }
+const char *hn_cut_name(hn_cut cut) { return cut_names[cut]; }
+
 hn_status hn_loss_on_parse(const char *name, hn_loss_on *out)
 {
-    static const char *const names[] = { "assistant", "last", "all", "weights" };
-    for (int i = 0; i < 4; i++)
-        if (!strcmp(name, names[i])) {
+    for (int i = 0; i < HN_N_LOSS_ON; i++)
+        if (!strcmp(name, loss_names[i])) {
             *out = (hn_loss_on)i;
             return HN_OK;
         }
@@ -29,9 +34,8 @@ hn_status hn_loss_on_parse(const char *name, hn_loss_on *out)
 
 hn_status hn_cut_parse(const char *name, hn_cut *out)
 {
-    static const char *const names[] = { "error", "keep-start", "keep-end", "allow" };
-    for (int i = 0; i < 4; i++)
-        if (!strcmp(name, names[i])) {
+    for (int i = 0; i < HN_N_CUTS; i++)
+        if (!strcmp(name, cut_names[i])) {
             *out = (hn_cut)i;
             return HN_OK;
         }

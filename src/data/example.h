@@ -15,14 +15,16 @@ typedef enum hn_loss_on {
     HN_LOSS_ASSISTANT, /* every turn of the assistant; completions; whole texts */
     HN_LOSS_LAST,      /* the last turn of the assistant */
     HN_LOSS_ALL,       /* every token */
-    HN_LOSS_WEIGHTS    /* messages that have a weight, whatever their role */
+    HN_LOSS_WEIGHTS,   /* messages that have a weight, whatever their role */
+    HN_N_LOSS_ON
 } hn_loss_on;
 
 typedef enum hn_cut {
     HN_CUT_ERROR,
     HN_CUT_KEEP_START,
     HN_CUT_KEEP_END, /* and BOS */
-    HN_CUT_ALLOW     /* nothing: longer ones are trained as they are */
+    HN_CUT_ALLOW,    /* nothing: longer ones are trained as they are */
+    HN_N_CUTS
 } hn_cut;
 
 typedef enum hn_token_role {
@@ -42,7 +44,9 @@ extern const int64_t hn_example_clock;
 
 const char *hn_token_role_name(hn_token_role role);
 hn_status hn_loss_on_parse(const char *name, hn_loss_on *out); /* "assistant", "last", ... */
+const char *hn_loss_on_name(hn_loss_on loss);
 hn_status hn_cut_parse(const char *name, hn_cut *out);         /* "error", "keep-start", ... */
+const char *hn_cut_name(hn_cut cut);
 
 /* How examples become tokens. Zeroed but for `tok` it is the default. */
 typedef struct hn_example_rule {

@@ -14,6 +14,7 @@ hn_status hn_builder_new(hn_builder **out, hn_engine *engine)
     if (!b)
         return HN_ERR_MEMORY;
     b->engine = engine;
+    atomic_init(&b->n_holders, 1);
     const hn_status status = hn_graph_new(&b->g, &engine->heap);
     if (status != HN_OK) {
         hn_free(&engine->heap, b);
@@ -23,17 +24,28 @@ hn_status hn_builder_new(hn_builder **out, hn_engine *engine)
     return HN_OK;
 }
 
-void hn_builder_free(hn_builder *b)
+hn_builder *hn_builder_hold(hn_builder *b)
 {
-    HN_ENTER();
-    if (!b)
+    atomic_fetch_add(&b->n_holders, 1);
+    return b;
+}
+
+void hn_builder_let_go(hn_builder *b)
+{
+    if (!b || atomic_fetch_sub(&b->n_holders, 1) > 1)
         return;
     hn_heap *heap = &b->engine->heap;
     hn_graph_free(b->g);
     hn_free(heap, b);
 }
 
-hn_status hn_builder_status(hn_builder *b)
+void hn_builder_free(hn_builder *b)
+{
+    HN_ENTER();
+    hn_builder_let_go(b);
+}
+
+hn_status hn_builder_status(const hn_builder *b)
 {
     HN_ENTER();
     HN_REQUIRE(b, HN_ERR_ARGUMENT, "no builder given");
@@ -46,18 +58,17 @@ int32_t hn_builder_extent(hn_builder *b, const char *name, int64_t max)
     return b ? hn_graph_extent(b->g, name ? name : "extent", max) : 0;
 }
 
-static hn_status leaf_kind(const char *word, hn_leaf_kind *out)
+/* Kinds that a caller can make: NULL of the others. */
+static const char *const kinds[] = { [HN_LEAF_INPUT] = "input", [HN_LEAF_STEP] = "step", [HN_LEAF_WEIGHT] = "weight",
+                                     [HN_LEAF_STATE] = "state" };
+
+const char *hn_leaf_kind_name(hn_leaf_kind kind) { return kinds[kind]; }
+
+hn_status hn_leaf_kind_parse(const char *word, hn_leaf_kind *out)
 {
-    static const struct {
-        const char *word;
-        hn_leaf_kind kind;
-    } kinds[] = { { "input", HN_LEAF_INPUT },
-                  { "step", HN_LEAF_STEP },
-                  { "weight", HN_LEAF_WEIGHT },
-                  { "state", HN_LEAF_STATE } };
     for (size_t i = 0; word && i < sizeof kinds / sizeof *kinds; i++)
-        if (!strcmp(word, kinds[i].word)) {
-            *out = kinds[i].kind;
+        if (kinds[i] && !strcmp(word, kinds[i])) {
+            *out = (hn_leaf_kind)i;
             return HN_OK;
         }
     return hn_fail(HN_ERR_ARGUMENT, "leaf kind '%.40s': expected input, step, weight or state",
@@ -98,7 +109,7 @@ hn_node *hn_builder_leaf(hn_builder *b, const char *kind, const char *name, cons
     hn_layout layout = HN_LAYOUT_PLAIN;
     hn_status status = check_building(b);
     if (status == HN_OK)
-        status = leaf_kind(kind, &leaf);
+        status = hn_leaf_kind_parse(kind, &leaf);
     if (status == HN_OK)
         status = type ? leaf_type(type, &dtype, &layout)
                       : hn_fail(HN_ERR_ARGUMENT, "no element type given");

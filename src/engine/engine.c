@@ -140,8 +140,8 @@ hn_status hn_engine_check(const hn_engine *e)
 hn_status hn_engine_leaves_open(hn_engine_leaves *l, hn_engine *e, const hn_graph *g,
                                 hn_storage *storage)
 {
-    *l = (hn_engine_leaves){ .engine = e, .g = g, .storage = storage };
-    l->is_written = hn_alloc_array(&e->heap, HN_TAG_STATE, (size_t)g->n_leaves + 1, sizeof *l->is_written);
+    *l = (hn_engine_leaves){ .engine = e, .g = g, .storage = storage, .n = g->n_leaves };
+    l->is_written = hn_alloc_array(&e->heap, HN_TAG_STATE, (size_t)l->n + 1, sizeof *l->is_written);
     return l->is_written ? HN_OK : HN_ERR_MEMORY;
 }
 
@@ -153,7 +153,7 @@ void hn_engine_leaves_close(hn_engine_leaves *l)
 
 hn_status hn_engine_check_written(const hn_engine_leaves *l, const hn_plan *plan)
 {
-    for (int i = 0; i < l->g->n_leaves; i++) {
+    for (int i = 0; i < l->n; i++) {
         const hn_leaf *leaf = l->g->leaves[i];
         const bool is_given = leaf->kind == HN_LEAF_INPUT || leaf->kind == HN_LEAF_STEP ||
                               leaf->kind == HN_LEAF_WEIGHT;

@@ -26,9 +26,20 @@ struct hn_engine {
 
 struct hn_builder {
     hn_engine *engine;
+    atomic_int n_holders; /* the caller, until it frees it, and all that runs its graph */
     hn_graph *g;
     bool is_taken; /* by a trainer */
 };
+
+/* A leaf that a caller makes, by its word. */
+const char *hn_leaf_kind_name(hn_leaf_kind kind);
+hn_status hn_leaf_kind_parse(const char *word, hn_leaf_kind *out);
+/* A trainer's moments: HN_F32 or HN_BF16. */
+hn_status hn_moments_parse(const char *word, hn_dtype *out);
+
+/* Beginning and end of what runs its graph, and reads leaves and nodes of it to the last. */
+hn_builder *hn_builder_hold(hn_builder *builder);
+void hn_builder_let_go(hn_builder *builder); /* takes NULL */
 
 /* What ends a call that this thread begins: the engine's cancellation, and the hn_cancel that the thread heeds. */
 const hn_cancel_flag *hn_engine_cancelled(const hn_engine *engine);
@@ -46,6 +57,7 @@ typedef struct hn_engine_leaves {
     hn_engine *engine;
     const hn_graph *g;
     hn_storage *storage;
+    int n;            /* that had their memory then: the graph may have got more */
     bool *is_written; /* by leaf */
 } hn_engine_leaves;
 

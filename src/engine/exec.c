@@ -7,6 +7,7 @@
 
 struct hn_exec {
     hn_engine *engine;
+    hn_builder *builder; /* held: its graph is what runs, and the caller's leaves are its */
     hn_executable *x;
     hn_engine_leaves leaves;
 };
@@ -41,6 +42,7 @@ hn_status hn_exec_new(hn_exec **out, hn_builder *b, int32_t n_wanted, hn_node *c
     if (!x)
         return HN_ERR_MEMORY;
     x->engine = b->engine;
+    x->builder = hn_builder_hold(b);
     const hn_status status = make(x, b, n_wanted, wanted, plan);
     if (status != HN_OK) {
         hn_exec_free(x);
@@ -57,10 +59,11 @@ void hn_exec_free(hn_exec *x)
         return;
     hn_executable_free(x->x);
     hn_engine_leaves_close(&x->leaves);
+    hn_builder_let_go(x->builder);
     hn_free(&x->engine->heap, x);
 }
 
-hn_status hn_exec_write(hn_exec *x, hn_node *leaf, const void *data, size_t bytes)
+hn_status hn_exec_write(hn_exec *x, const hn_node *leaf, const void *data, size_t bytes)
 {
     HN_ENTER();
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
@@ -84,7 +87,7 @@ hn_status hn_exec_run(hn_exec *x)
     return hn_program_run(hn_executable_program(x->x, 0), &options);
 }
 
-hn_status hn_exec_read(hn_exec *x, int32_t index, void *to, size_t bytes)
+hn_status hn_exec_read(const hn_exec *x, int32_t index, void *to, size_t bytes)
 {
     HN_ENTER();
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
@@ -93,14 +96,14 @@ hn_status hn_exec_read(hn_exec *x, int32_t index, void *to, size_t bytes)
     return hn_engine_read_tensor(&t, to, bytes);
 }
 
-hn_status hn_exec_read_leaf(hn_exec *x, hn_node *leaf, void *to, size_t bytes)
+hn_status hn_exec_read_leaf(const hn_exec *x, const hn_node *leaf, void *to, size_t bytes)
 {
     HN_ENTER();
     HN_REQUIRE(x, HN_ERR_ARGUMENT, "no exec given");
     return hn_engine_read_leaf(&x->leaves, leaf, to, bytes);
 }
 
-hn_status hn_exec_shape(hn_exec *x, int32_t index, hn_shape *out)
+hn_status hn_exec_shape(const hn_exec *x, int32_t index, hn_shape *out)
 {
     HN_ENTER();
     HN_REQUIRE(x && out, HN_ERR_ARGUMENT, "no exec given");

@@ -114,18 +114,29 @@ static void free_look(hn_plan_look *l, hn_heap *heap)
     *l = (hn_plan_look){ 0 };
 }
 
-enum { A_TOKEN, A_PROMPT, TRAINING, A_TEXT, N_KINDS };
-static const char *const kinds[N_KINDS] = { "token", "prompt", "training", "text" };
+static const char *const kinds[HN_N_PLAN_KINDS] = { "token", "prompt", "training", "text" };
 
-static hn_status add(hn_plan_looks *looks, int kind, const hn_model *model, const hn_run_spec *run,
+const char *hn_plan_kind_name(hn_plan_kind kind) { return kinds[kind]; }
+
+hn_status hn_plan_kind_parse(const char *word, hn_plan_kind *out)
+{
+    for (int i = 0; i < HN_N_PLAN_KINDS; i++)
+        if (!strcmp(word, kinds[i])) {
+            *out = (hn_plan_kind)i;
+            return HN_OK;
+        }
+    return hn_fail(HN_ERR_ARGUMENT, "--of %.40s: expected token, prompt, training or text", word);
+}
+
+static hn_status add(hn_plan_looks *looks, hn_plan_kind kind, const hn_model *model, const hn_run_spec *run,
                             const hn_plan_asks *asks)
 {
-    const int64_t tokens[N_KINDS] = { 1, asks->prompt, asks->micro_tokens, asks->prompt };
+    const int64_t tokens[HN_N_PLAN_KINDS] = { 1, asks->prompt, asks->micro_tokens, asks->prompt };
     hn_plan_look *l = &looks->at[looks->n];
     *l = (hn_plan_look){ .name = kinds[kind], .tokens = tokens[kind] };
-    hn_status status = kind == TRAINING
+    hn_status status = kind == HN_PLAN_OF_TRAINING
                            ? look_at_training(l, looks->heap, model, run, asks)
-                       : kind == A_TEXT ? look_at_text(l, looks->heap, model, run, asks)
+                       : kind == HN_PLAN_OF_TEXT ? look_at_text(l, looks->heap, model, run, asks)
                                         : look_at_session(l, looks->heap, model, run, asks);
     if (status == HN_OK)
         status = hn_plan_work_new(l->plan, looks->heap, &l->work);
@@ -136,22 +147,14 @@ static hn_status add(hn_plan_looks *looks, int kind, const hn_model *model, cons
     return status;
 }
 
-static hn_status find_kind(const char *of, int *kind)
-{
-    for (*kind = 0; *kind < N_KINDS; ++*kind)
-        if (!strcmp(of, kinds[*kind]))
-            return HN_OK;
-    return hn_fail(HN_ERR_ARGUMENT, "--of %.40s: expected token, prompt, training or text", of);
-}
-
 static hn_status add_all(hn_plan_looks *looks, const hn_model *model, const hn_run_spec *run,
                             const hn_plan_asks *asks)
 {
     if (hn_model_arch(model)->embeds_only)
-        return add(looks, A_TEXT, model, run, asks);
-    HN_TRY(add(looks, A_TOKEN, model, run, asks));
-    HN_TRY(add(looks, A_PROMPT, model, run, asks));
-    const hn_status status = add(looks, TRAINING, model, run, asks);
+        return add(looks, HN_PLAN_OF_TEXT, model, run, asks);
+    HN_TRY(add(looks, HN_PLAN_OF_TOKEN, model, run, asks));
+    HN_TRY(add(looks, HN_PLAN_OF_PROMPT, model, run, asks));
+    const hn_status status = add(looks, HN_PLAN_OF_TRAINING, model, run, asks);
     if (status != HN_ERR_UNSUPPORTED)
         return status;
     snprintf(looks->refused, sizeof looks->refused, "training: %s", hn_error_message());
@@ -162,9 +165,9 @@ hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model 
                             const hn_run_spec *run, const char *of, const hn_plan_asks *asks)
 {
     *looks = (hn_plan_looks){ .heap = heap };
-    int kind = N_KINDS;
-    hn_status status = of ? find_kind(of, &kind) : HN_OK;
-    if (kind == A_TEXT && !hn_model_arch(model)->embeds_only)
+    hn_plan_kind kind = HN_N_PLAN_KINDS;
+    hn_status status = of ? hn_plan_kind_parse(of, &kind) : HN_OK;
+    if (kind == HN_PLAN_OF_TEXT && !hn_model_arch(model)->embeds_only)
         status = hn_fail(HN_ERR_ARGUMENT, "--of text: %s generates: expected token, prompt or training",
                          hn_model_arch(model)->name);
     if (status == HN_OK)

@@ -27,6 +27,17 @@ typedef enum hn_plan_memory {
     HN_N_PLAN_MEMORY
 } hn_plan_memory;
 
+typedef enum hn_plan_kind {
+    HN_PLAN_OF_TOKEN,
+    HN_PLAN_OF_PROMPT,
+    HN_PLAN_OF_TRAINING,
+    HN_PLAN_OF_TEXT, /* of a model that embeds */
+    HN_N_PLAN_KINDS
+} hn_plan_kind;
+
+const char *hn_plan_kind_name(hn_plan_kind kind); /* "token" */
+hn_status hn_plan_kind_parse(const char *word, hn_plan_kind *out);
+
 typedef struct hn_plan_look {
     const char *name;
     int64_t tokens;
@@ -51,7 +62,7 @@ typedef struct hn_plan_looks {
     char refused[320]; /* what cannot be had and why; "" if nothing */
 } hn_plan_looks;
 
-/* `of`: "token", "prompt" or "training", or "text" of a model that embeds; NULL: all that the model can do. */
+/* `of`: a kind's name; NULL: all that the model can do. */
 hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model *model,
                             const hn_run_spec *run, const char *of, const hn_plan_asks *asks);
 void hn_plan_looks_free(hn_plan_looks *looks);

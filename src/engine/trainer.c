@@ -6,9 +6,17 @@
 
 struct hn_trainer {
     hn_engine *engine;
+    hn_builder *builder; /* held: its graph is what is trained, and the caller's leaves are its */
     hn_descent *descent;
     hn_engine_leaves leaves;
 };
+
+hn_status hn_moments_parse(const char *word, hn_dtype *out)
+{
+    *out = strcmp(word, "bf16") ? HN_F32 : HN_BF16;
+    HN_REQUIRE(!strcmp(word, hn_dtype_name(*out)), HN_ERR_ARGUMENT, "moments '%.40s': expected f32 or bf16", word);
+    return HN_OK;
+}
 
 static hn_status read_options(const hn_trainer_options *o, hn_descent_options *out)
 {
@@ -20,12 +28,9 @@ static hn_status read_options(const hn_trainer_options *o, hn_descent_options *o
     if (o->plan)
         HN_TRY(hn_plan_mode_parse(o->plan, &out->mode));
     const char *optimizer = o->optimizer ? o->optimizer : "adamw";
-    const char *moments = o->moments ? o->moments : "f32";
     HN_TRY(hn_optimizer_parse("optimizer", optimizer, &out->optimizer));
-    HN_REQUIRE(!strcmp(moments, "f32") || !strcmp(moments, "bf16"), HN_ERR_ARGUMENT,
-               "moments '%.40s': expected f32 or bf16", moments);
+    HN_TRY(hn_moments_parse(o->moments ? o->moments : "f32", &out->moments));
     HN_REQUIRE(o->recompute_every >= 0, HN_ERR_ARGUMENT, "recompute_every is negative");
-    out->moments = strcmp(moments, "bf16") ? HN_F32 : HN_BF16;
     return HN_OK;
 }
 
@@ -60,6 +65,7 @@ hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t
     if (!t)
         return HN_ERR_MEMORY;
     t->engine = b->engine;
+    t->builder = hn_builder_hold(b);
     b->is_taken = true;
     const hn_status status = make(t, b, loss, n, params, &o);
     if (status != HN_OK) {
@@ -77,17 +83,18 @@ void hn_trainer_free(hn_trainer *t)
         return;
     hn_descent_free(t->descent);
     hn_engine_leaves_close(&t->leaves);
+    hn_builder_let_go(t->builder);
     hn_free(&t->engine->heap, t);
 }
 
-hn_status hn_trainer_write(hn_trainer *t, hn_node *leaf, const void *data, size_t bytes)
+hn_status hn_trainer_write(hn_trainer *t, const hn_node *leaf, const void *data, size_t bytes)
 {
     HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
     return hn_engine_write_leaf(&t->leaves, leaf, data, bytes);
 }
 
-hn_status hn_trainer_read(hn_trainer *t, hn_node *leaf, void *to, size_t bytes)
+hn_status hn_trainer_read(const hn_trainer *t, const hn_node *leaf, void *to, size_t bytes)
 {
     HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");
@@ -148,7 +155,7 @@ hn_status hn_trainer_finish(hn_trainer *t, float learning_rate, double *loss, do
     return status;
 }
 
-hn_status hn_trainer_gradient(hn_trainer *t, int32_t index, float *to, size_t bytes)
+hn_status hn_trainer_gradient(const hn_trainer *t, int32_t index, float *to, size_t bytes)
 {
     HN_ENTER();
     HN_REQUIRE(t, HN_ERR_ARGUMENT, "no trainer given");

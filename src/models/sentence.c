@@ -35,6 +35,8 @@ static hn_pool_kind kind_of(const char *name, size_t bytes)
     return HN_POOL_NONE;
 }
 
+const char *hn_pool_kind_name(hn_pool_kind kind) { return names[kind]; }
+
 hn_status hn_pool_kind_named(const char *name, hn_pool_kind *out)
 {
     *out = kind_of(name, strlen(name));

@@ -30,6 +30,7 @@ typedef struct hn_sentence {
 
 /* By sentence-transformers' name; HN_ERR_ARGUMENT lists them. */
 hn_status hn_pool_kind_named(const char *name, hn_pool_kind *out);
+const char *hn_pool_kind_name(hn_pool_kind kind);
 
 hn_status hn_sentence_of_dir(const hn_hf_dir *dir, const hn_hparams *hp, hn_sentence *out);
 hn_status hn_sentence_of_meta(const hn_meta *meta, const hn_hparams *hp, hn_sentence *out);

@@ -96,7 +96,8 @@ static void forward(const hn_call *call)
                     low += hn_get(x, of.x * k + i) * hn_get(a, (of.matrix * most + r) * k + i);
                 sum += low * hn_get(call->in[SCALES], of.adapter) * hn_get(b, (of.matrix * n + col) * most + r);
             }
-            hn_set(y, row * n + col, hn_get(call->in[Y], row * n + col) + sum);
+            const double was = hn_get(call->in[Y], row * n + col);
+            hn_set(y, row * n + col, has ? was + sum : was);
         }
     }
 }

@@ -1,13 +1,11 @@
 """Declarations for ctypes, of the public headers: nothing is declared by hand.
 
-    declare.py INCLUDE [CC]     writes the module and its types to standard output
+    declare.py INCLUDE     writes the module and its types to standard output
 
-The compiler's preprocessor takes out comments and expands what the headers make by macros; what is left
-is structs, enumerations, types of callbacks and functions. What this does not understand is refused."""
+The headers make nothing by macros: without comments and the preprocessor's lines, what is left is structs,
+enumerations, types of callbacks and functions. What this does not understand is refused."""
 import os
 import re
-import shlex
-import subprocess
 import sys
 
 SCALARS = {
@@ -21,18 +19,17 @@ class Refused(Exception):
     """Something in a header that this does not understand."""
 
 
-def preprocessed(include, compiler):
-    """The headers' own text, without what they include of the system."""
-    top = os.path.join(include, "hone", "hone.h")
-    made = subprocess.run([*shlex.split(compiler), "-E", "-I", include, top], stdout=subprocess.PIPE, check=True)
-    kept, is_own = [], False
-    for line in made.stdout.decode().splitlines():
-        marker = re.match(r'# \d+ "(.*?)"', line)
-        if marker:
-            is_own = os.path.dirname(marker[1]) == os.path.join(include, "hone")
-        elif is_own and not line.startswith("#"):
-            kept.append(line)
-    return re.sub(r"__attribute__\s*\(\(.*?\)\)\)", "", "\n".join(kept))
+def declarations(include, name="hone.h", known=None):
+    """The text of a header, behind that of each header of hone that it includes and that was not there before."""
+    known = set() if known is None else known
+    if name in known:
+        return ""
+    known.add(name)
+    with open(os.path.join(include, "hone", name), encoding="utf-8") as file:
+        text = re.sub(r"/\*.*?\*/", " ", file.read(), flags=re.S)
+    before = "".join(declarations(include, other, known) for other in re.findall(r'^#include "hone/(\w+\.h)"', text, re.M))
+    text = re.sub(r"^#ifdef __cplusplus$.*?^#endif$", "", text, flags=re.M | re.S)
+    return before + re.sub(r"^#.*$|\bHN_API\b", "", text, flags=re.M)
 
 
 def statements(text):
@@ -171,9 +168,9 @@ class Header:
             out[item[0]] = value
 
 
-def read(include, compiler):
+def read(include):
     header = Header()
-    for tokens in statements(preprocessed(include, compiler)):
+    for tokens in statements(declarations(include)):
         header.take(tokens)
     return header
 
@@ -215,13 +212,13 @@ def write_types(header):
     yield "\ndef __getattr__(name: str) -> Any: ..."
 
 
-def modules(include, compiler):
+def modules(include):
     """(name, text) of the module and of its types."""
-    header = read(include, compiler)
+    header = read(include)
     for name, lines in (("_c.py", write(header)), ("_c.pyi", write_types(header))):
         yield name, "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    for _, text in modules(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else os.environ.get("CC", "cc")):
+    for _, text in modules(sys.argv[1]):
         sys.stdout.write(text)

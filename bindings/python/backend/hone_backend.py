@@ -50,7 +50,7 @@ def metadata():
 
 
 def compiled(folder, settings):
-    """libhone.so, or what the system calls it, and the compiler that made it."""
+    """libhone.so, or what the system calls it."""
     for tool in ("cmake",):
         if not shutil.which(tool):
             raise RuntimeError(f"{tool}: not found: hone is compiled by it and a C compiler")
@@ -62,26 +62,25 @@ def compiled(folder, settings):
                        check=True)
     subprocess.run(["cmake", "--build", build, "--target", "hone_shared", "-j", str(os.cpu_count() or 1)], check=True)
     cache = text_of(build, "CMakeCache.txt")
-    compiler = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", cache, re.M)[1]
     strip = re.search(r"^CMAKE_STRIP:\w+=(.*)$", cache, re.M)
     for name in ("libhone.so", "libhone.dylib"):
         if os.path.exists(os.path.join(build, name)):
             library = shutil.copyfile(os.path.join(build, name), os.path.join(tempfile.mkdtemp(dir=folder), name))
             if strip and name.endswith(".so"):
                 subprocess.run([strip[1], "--strip-unneeded", library], check=True)
-            return library, compiler
+            return library
     raise RuntimeError(f"{build}: expected a shared libhone, found none")
 
 
 def contents(folder, settings):
     """(name in the wheel, bytes)."""
-    library, compiler = compiled(folder, settings)
+    library = compiled(folder, settings)
     source = os.path.join(HERE, "src", "hone")
     for name in sorted(os.listdir(source)):
         if name.endswith((".py", ".pyi")) or name == "py.typed":
             with open(os.path.join(source, name), "rb") as file:
                 yield f"hone/{name}", file.read()
-    for name, text in declare.modules(INCLUDE, compiler):
+    for name, text in declare.modules(INCLUDE):
         yield f"hone/{name}", text.encode()
     with open(library, "rb") as file:
         yield f"hone/{os.path.basename(library)}", file.read()

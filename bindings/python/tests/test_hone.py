@@ -324,6 +324,18 @@ class Known(Case):
         with self.fails(hone.Status.ERR_UNSUPPORTED, "lama"):
             hone.arch("lama")
 
+    def test_choices(self):
+        kinds = hone.choices()
+        self.assertEqual(kinds["hn_lm_cache"], ["f32", "f16", "bf16", "q8_0", "q4_0"])
+        self.assertEqual(sorted(kinds["hn_element"]), sorted(hone.types()))
+        self.assertGreater(len(kinds), 10)
+        for kind, words in kinds.items():
+            for number, word in enumerate(words):
+                self.assertEqual(hone.choice_number(kind, word), number)
+            with self.fails(hone.Status.ERR_ARGUMENT, "so-so"):
+                hone.choice_number(kind, "so-so")
+        self.assertEqual(hone.choice_number("hn_exec_plan", None), 0)
+
     def test_devices(self):
         self.assertEqual(hone.levels()[0], "ref")
         ((name, about),) = hone.devices()

@@ -1,6 +1,8 @@
-"""What hone knows: architectures and their keys, devices and what they have kernels for."""
+"""What hone knows: architectures and their keys, devices and what they have kernels for, the words of options."""
 from __future__ import annotations
 
+import ctypes
+from enum import IntEnum
 from typing import Any, Optional
 
 from . import _c
@@ -52,6 +54,24 @@ def device_ops(engine: Optional[Engine] = None, device: int = 0) -> list[Record]
                 for i in range(c.hn_device_ops())]
 
 
+def choices() -> dict[str, list[str]]:
+    """The words of each option that takes one of some, in the order of their numbers, by the name of their enumeration in the
+    headers: "hn_lm_cache"."""
+    found: dict[str, list[str]] = {}
+    for name in _c.FUNCTIONS:
+        kind = getattr(_c, name[: -len("_named")], None) if name.endswith("_named") else None
+        if isinstance(kind, type) and issubclass(kind, IntEnum):
+            found[kind.__name__] = [getattr(c, f"{kind.__name__}_name")(number).decode() for number in kind]
+    return found
+
+
+def choice_number(kind: str, word: Optional[str]) -> int:
+    """The number of one of these words; None is the default, where there is one."""
+    number = ctypes.c_int()
+    check(getattr(c, f"{kind}_named")(None if word is None else bytes_of(word), ctypes.byref(number)))
+    return number.value
+
+
 def _all(get: Any) -> list[str]:
     found: list[str] = []
     while (name := get(len(found))) is not None:
@@ -59,4 +79,4 @@ def _all(get: Any) -> list[str]:
     return found
 
 
-__all__ = ["arch", "arch_keys", "archs", "device_ops", "devices", "levels"]
+__all__ = ["arch", "arch_keys", "archs", "choice_number", "choices", "device_ops", "devices", "levels"]

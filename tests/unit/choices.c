@@ -1,0 +1,143 @@
+/* Choices by number: of every kind, each number has one word, which is read as that number and is one that the option takes;
+ * what is no number has no word, and what is no word is refused with a list. NULL is the default where there is one. */
+#include "hone/hone.h"
+#include "tests/harness/check.h"
+
+#include <string.h>
+
+enum { FAR = 1000 };
+
+/* A kind of choice, as functions of plain numbers. */
+typedef struct kind {
+    const char *name;
+    int n;
+    hn_status (*named)(const char *word, int *out);
+    const char *(*word)(int number);
+    const char *otherwise; /* of NULL; or NULL: NULL is refused */
+    const char *refused;   /* words of the sentence */
+} kind;
+
+#define FUNCTIONS(kind)                                                                                                    \
+    static hn_status kind##_of(const char *word, int *out)                                                                 \
+    {                                                                                                                      \
+        kind found = (kind)FAR;                                                                                            \
+        const hn_status status = kind##_named(word, &found);                                                               \
+        *out = (int)found;                                                                                                 \
+        return status;                                                                                                     \
+    }                                                                                                                      \
+    static const char *kind##_word(int number) { return kind##_name((kind)number); }
+
+FUNCTIONS(hn_element)
+FUNCTIONS(hn_builder_kind)
+FUNCTIONS(hn_exec_plan)
+FUNCTIONS(hn_trainer_optimizer)
+FUNCTIONS(hn_trainer_moments)
+FUNCTIONS(hn_lm_numerics)
+FUNCTIONS(hn_lm_cache)
+FUNCTIONS(hn_lm_pooling)
+FUNCTIONS(hn_lm_plan_kind)
+FUNCTIONS(hn_finetune_loss)
+FUNCTIONS(hn_finetune_too_long)
+
+#define KIND(kind, last, otherwise, refused) { #kind, (last) + 1, kind##_of, kind##_word, otherwise, refused }
+static const kind kinds[] = {
+    KIND(hn_element, HN_ELEMENT_q8_k, NULL, "so-so"),
+    KIND(hn_builder_kind, HN_BUILDER_STATE, NULL, "input, step, weight or state"),
+    KIND(hn_exec_plan, HN_EXEC_POISON, "inplace", "separate, reuse, inplace or poison"),
+    KIND(hn_trainer_optimizer, HN_TRAINER_LION, "adamw", "adamw, sgd or lion"),
+    KIND(hn_trainer_moments, HN_TRAINER_BF16, "f32", "f32 or bf16"),
+    KIND(hn_lm_numerics, HN_LM_INT8, "f32", "so-so"),
+    KIND(hn_lm_cache, HN_LM_CACHE_Q4_0, "f32", "f32, f16, bf16, q8_0 or q4_0"),
+    KIND(hn_lm_pooling, HN_LM_POOLING_LAST, NULL, "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken"),
+    KIND(hn_lm_plan_kind, HN_LM_PLAN_TEXT, NULL, "token, prompt, training or text"),
+    KIND(hn_finetune_loss, HN_FINETUNE_WEIGHTS, "assistant", "assistant, last, all or weights"),
+    KIND(hn_finetune_too_long, HN_FINETUNE_ALLOW, "error", "error, keep-start, keep-end or allow"),
+};
+
+static void check_kind(const kind *k)
+{
+    int number;
+    check_group(k->name);
+    for (int i = 0; i < k->n; i++) {
+        const char *word = k->word(i);
+        CHECK_THAT(word[0], "number %d has no word", i);
+        CHECK_OK(k->named(word, &number));
+        CHECK_INT(i, number);
+        for (int other = 0; other < i; other++)
+            CHECK_THAT(strcmp(word, k->word(other)) != 0, "numbers %d and %d are both %s", other, i, word);
+    }
+    CHECK_TEXT("", k->word(k->n));
+    CHECK_TEXT("", k->word(-1));
+    CHECK_TEXT("", k->word(FAR));
+    CHECK_FAILS(k->named("so-so", &number), HN_ERR_ARGUMENT, k->refused);
+    CHECK_INT(FAR, number); /* as it was */
+    if (k->otherwise) {
+        CHECK_OK(k->named(NULL, &number));
+        CHECK_TEXT(k->otherwise, k->word(number));
+        CHECK_INT(0, number); /* zero is default */
+    } else {
+        CHECK(k->named(NULL, &number) == HN_ERR_ARGUMENT);
+    }
+}
+
+/* Each name of the header has the word that it says, whatever the order of the inside. */
+static void check_words(void)
+{
+    check_group("words");
+    CHECK_TEXT("bf16", hn_element_name(HN_ELEMENT_bf16));
+    CHECK_TEXT("q4_k", hn_element_name(HN_ELEMENT_q4_k));
+    CHECK_TEXT("nvfp4", hn_element_name(HN_ELEMENT_nvfp4));
+    CHECK_TEXT("weight", hn_builder_kind_name(HN_BUILDER_WEIGHT));
+    CHECK_TEXT("separate", hn_exec_plan_name(HN_EXEC_SEPARATE));
+    CHECK_TEXT("sgd", hn_trainer_optimizer_name(HN_TRAINER_SGD));
+    CHECK_TEXT("bf16", hn_trainer_moments_name(HN_TRAINER_BF16));
+    CHECK_TEXT("q8_0", hn_lm_cache_name(HN_LM_CACHE_Q8_0));
+    CHECK_TEXT("lasttoken", hn_lm_pooling_name(HN_LM_POOLING_LAST));
+    CHECK_TEXT("training", hn_lm_plan_kind_name(HN_LM_PLAN_TRAINING));
+    CHECK_TEXT("weights", hn_finetune_loss_name(HN_FINETUNE_WEIGHTS));
+    CHECK_TEXT("keep-end", hn_finetune_too_long_name(HN_FINETUNE_KEEP_END));
+    for (int32_t i = 0; hn_tensor_type(i); i++) {
+        hn_element element;
+        CHECK_OK(hn_element_named(hn_tensor_type(i), &element)); /* all that there are */
+    }
+    CHECK_FAILS(hn_lm_cache_named("f32", NULL), HN_ERR_ARGUMENT, "hn_lm_cache_named: out is NULL");
+}
+
+/* What a struct takes as a text takes the word of a number. */
+static void check_taken(void)
+{
+    hn_engine *engine;
+    hn_builder *b;
+    hn_lm *lm;
+    check_group("taken");
+    if (!CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 1 })))
+        return;
+    for (hn_exec_plan plan = HN_EXEC_INPLACE; plan <= HN_EXEC_POISON; plan++) {
+        hn_exec *x;
+        CHECK_OK(hn_builder_new(&b, engine));
+        hn_node *a = hn_builder_leaf(b, hn_builder_kind_name(HN_BUILDER_INPUT), "a", hn_element_name(HN_ELEMENT_f32), 1, (int64_t[]){ 3 });
+        hn_node *y = hn_builder_op(b, "neg", NULL, 1, &a);
+        if (CHECK_OK(hn_exec_new(&x, b, 1, &y, hn_exec_plan_name(plan))))
+            hn_exec_free(x);
+        hn_builder_free(b);
+    }
+    if (CHECK_OK(hn_lm_open(&lm, engine, hn_lm_builtin(), NULL))) {
+        for (hn_lm_cache cache = HN_LM_CACHE_F32; cache <= HN_LM_CACHE_Q4_0; cache++) {
+            const hn_lm_session_options o = { .size = sizeof o, .context = 16, .cache = hn_lm_cache_name(cache) };
+            hn_lm_sizes sizes;
+            CHECK_OK(hn_lm_measure(lm, &o, &sizes, sizeof sizes));
+        }
+        hn_lm_close(lm);
+    }
+    hn_engine_free(engine);
+}
+
+int main(int argc, char **argv)
+{
+    check_open(argc, argv);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        check_kind(&kinds[i]);
+    check_words();
+    check_taken();
+    return check_close();
+}
