@@ -1,4 +1,6 @@
-/*     write   basis unchanged (who calls asks that) | devices' tensors to the host | all parts | digest | its name
+/* A run as it stands, in this order, each way:
+ *
+ *     write   basis unchanged (who calls asks that) | devices' tensors to the host | all parts | digest | its name
  *     read    digest of the file | basis, by line | counts | each tensor's name, type, shape || parts | devices
  *
  * A file has its name when it is whole and durable, so the newest name is a state that once was. Left of the
