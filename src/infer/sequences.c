@@ -10,8 +10,9 @@
  * window keep a window and a whole step (keys_kept), so all that the old length sees is there still, and the step
  * may be tried again.
  *
- * A sequence is a place and a name. Name % n_sequences is the place, X is not mistaken for who came after. Logits
- * are the program's memory, of the last step that ended well. */
+ * A sequence is a place and a name. Name % n_sequences is the place, and the next opening of a place has another
+ * name, so who was closed is not mistaken for who came after. Logits are the program's memory, of the last step that
+ * ended well. */
 #include "infer/sequences_state.h"
 
 #include <string.h>

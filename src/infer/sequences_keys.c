@@ -2,9 +2,9 @@
  * row of the table, and where keys of a window lie apart, there those from `first` / 64 on. What is behind or
  * before them is -1, and nobody's.
  *
- *     row of A   | 7 | 2 | 9 |         9 is full up to key 40, and B was forked there: held twice
+ *     row of A   | 7 | 2 | 9 |         9 has 40 keys, and B was forked there: held twice
  *     row of B   | 7 | 2 | 9 |
- *     B grows    | 7 | 2 | 5 |         5 is a copy of 9, then B writes key 40; A's 9 is as it was, held once
+ *     B grows    | 7 | 2 | 5 |         5 is a copy of 9, and B writes on in it; A's 9 is as it was, held once
  *
  * Held blocks are counted, so every number of a row is one hold, and only a block that is held once is written to.
  * Needs are worked out from the same `change` that is then made: what goes is dropped before anything is taken, so
