@@ -3,7 +3,7 @@
 # initialisers of two to a line): it has 10,000 lines of another opinion. Held here: no tab, no blank at an end of a
 # line, one newline at a file's end, no line over 160 bytes (but between clang-format off and on, and in what a program has written), no two empty lines, none after { or before }; blanks after
 # if, for, while, switch and after a comma; a pointer's * at its name; a function's { on a line of its own, every
-# other at the end of one.
+# other at the end of one. A file of src opens with a comment that says what it is for; a heading is none.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
 awk '
@@ -26,6 +26,8 @@ FNR == 1 { if (file != "" && last == "") { print file ": an empty line at its en
 {
     if (index($0, "\t")) bad("a tab")
     if ($0 ~ /[ \r]$/) bad("a blank at the end of the line")
+    if (FNR == 1 && file ~ /^src\// && ($0 !~ /^\/[*\/] ?[^ *-]/ || $0 ~ /^\/\* clang-format/))
+        bad("expected a comment first, of what the file is for")
     if ($0 ~ /clang-format o(ff|n) \*\//) is_table = $0 ~ /off/
     if (FNR < 4 && $0 ~ /Written by/) is_table = 1
     if (length($0) > 160 && !is_table) bad("a line of " length($0) " bytes: expected at most 160")

@@ -10,9 +10,9 @@ clean() {
     mkdir -p "$tree/src/base" "$tree/src/io" "$tree/src/cli" "$tree/include" "$tree/tests" "$tree/docs" \
         "$tree/tools" "$tree/cmake" "$tree/build/CMakeFiles/hn_kernels_avx2.dir"
     grep -v '^inside ' "$tools/../docs/layers.txt" >"$tree/docs/layers.txt"
-    printf '#include "base/a.h"\n\n/* exit(1) and "abort(" in words */\nint hn_a(void)\n{\n    return 1;\n}\n' >"$tree/src/io/a.c"
-    printf 'int hn_a(void);\n' >"$tree/src/base/a.h"
-    printf 'int main(void)\n{\n    exit(1);\n}\n' >"$tree/src/cli/main.c"
+    printf '/* a: what is read. */\n#include "base/a.h"\n\n/* exit(1) and "abort(" in words */\nint hn_a(void)\n{\n    return 1;\n}\n' >"$tree/src/io/a.c"
+    printf '/* a.h: what all have. */\nint hn_a(void);\n' >"$tree/src/base/a.h"
+    printf '/* The program. */\nint main(void)\n{\n    exit(1);\n}\n' >"$tree/src/cli/main.c"
 }
 
 # try WANTED NAME WORDS: the check's exit status, and words of what it prints
@@ -44,7 +44,7 @@ done
 
 clean
 printf '#include "io/a.h"\n' >>"$tree/src/base/a.h"
-try 1 layers 'src/base/a.h:2: base may not include io/a.h'
+try 1 layers 'src/base/a.h:3: base may not include io/a.h'
 clean
 mkdir -p "$tree/src/text/unicode" "$tree/src/text/template"
 printf '#include "text/template/b.h"\n' >"$tree/src/text/unicode/a.c"
@@ -67,7 +67,7 @@ try 0 layers ' 0 failed'
 printf '#include "io/a.h"\n' >>"$tree/src/cli/b.h"
 try 1 layers 'src/cli/b.h:2: src/cli is written on include/hone: io/a.h'
 printf 'inside b.h\n' >>"$tree/docs/layers.txt"
-try 1 layers 'src/cli/main.c:7: src/cli is written on include/hone: cli/b.h, which looks inside'
+try 1 layers 'src/cli/main.c:8: src/cli is written on include/hone: cli/b.h, which looks inside'
 printf 'inside main.c\n' >>"$tree/docs/layers.txt"
 try 0 layers ' 0 failed'
 printf 'int b;\n' >"$tree/src/cli/b.h"
@@ -83,7 +83,7 @@ try 0 layers ' 0 failed'
 printf '#include "infer/b.h"\n' >>"$tree/src/server/a.c"
 printf '#include "server/b.h"\n' >>"$tree/src/io/a.c"
 try 1 layers 'src/server/a.c:4: server may not include infer/b.h'
-try 1 layers 'src/io/a.c:8: io may not include server/b.h'
+try 1 layers 'src/io/a.c:9: io may not include server/b.h'
 
 clean
 { printf 'int hn_long(void)\n{\n'; yes '    ;' | head -81; printf '}\n'; } >"$tree/src/io/long.c"
@@ -105,7 +105,7 @@ try 1 banned 'src/cli/g.c:1: fopen() is of src/base/out_file.c alone'
 rm -r "$tree/src/cli"
 clean
 printf '#include <unistd.h>\n' >>"$tree/src/io/a.c"
-try 1 banned 'src/io/a.c:8: <unistd.h> is of src/base/os alone'
+try 1 banned 'src/io/a.c:9: <unistd.h> is of src/base/os alone'
 printf 'long g(void) { return getpid(); }\n' >"$tree/src/io/a.c"
 try 1 banned 'src/io/a.c:1: getpid() is of src/base/os alone'
 printf 'int g(void) { return hn_os_rename("a", "b"); }\n' >"$tree/src/io/a.c"
@@ -164,23 +164,30 @@ try 1 man 'hn_f: in the pages'
 
 clean
 while IFS='|' read -r words text; do
-    printf "$text" >"$tree/src/io/a.c"
+    printf "/* a: what is read. */\n$text" >"$tree/src/io/a.c"
     try 1 format "src/io/a.c:$words"
 done <<'LINES'
-1: a tab|\tint a;\n
-1: a blank at the end|int a; \n
-1: a line of 164 bytes|int a; /*%152s */\n
-3: two empty lines|int a;\n\n\nint b;\n
-3: an empty line after {|int f(void)\n{\n\n    return 1;\n}\n
-5: an empty line before }|int f(void)\n{\n    return 1;\n\n}\n
-3: expected a blank after if|int f(int a)\n{\n    if(a)\n        return 0;\n    return 1;\n}\n
-1: expected a blank after a comma|int f(int a,int b);\n
-1: expected the * of a pointer|int f(char* p);\n
-1: a function: expected its {|int f(int a) {\n    return a;\n}\n
-4: expected { at the end|int f(int a)\n{\n    if (a)\n    {\n        a++;\n    }\n    return a;\n}\n
+2: a tab|\tint a;\n
+2: a blank at the end|int a; \n
+2: a line of 164 bytes|int a; /*%152s */\n
+4: two empty lines|int a;\n\n\nint b;\n
+4: an empty line after {|int f(void)\n{\n\n    return 1;\n}\n
+6: an empty line before }|int f(void)\n{\n    return 1;\n\n}\n
+4: expected a blank after if|int f(int a)\n{\n    if(a)\n        return 0;\n    return 1;\n}\n
+2: expected a blank after a comma|int f(int a,int b);\n
+2: expected the * of a pointer|int f(char* p);\n
+2: a function: expected its {|int f(int a) {\n    return a;\n}\n
+5: expected { at the end|int f(int a)\n{\n    if (a)\n    {\n        a++;\n    }\n    return a;\n}\n
 LINES
 printf 'int a;\n\n' >"$tree/src/io/a.c"
 try 1 format 'src/io/a.c: an empty line at its end'
+for text in 'int a;' '/* ---- a heading ---- */\nint a;' '/* clang-format off */\nint a;'; do
+    printf "$text\n" >"$tree/src/io/a.c"
+    try 1 format 'src/io/a.c:1: expected a comment first, of what the file is for'
+done
+printf '/* a: what is read. */\nint a;\n' >"$tree/src/io/a.c"
+printf 'int a;\n' >"$tree/tests/a.c"
+try 0 format ' 0 failed'
 
 clean
 table() { printf '| Name | What | File |\n|---|---|---|\n%s\n%s\n' "$1" "$2" >"$tree/docs/names.md"; }

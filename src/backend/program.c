@@ -1,13 +1,19 @@
-/* Types are inferred again whenever an extent changed, addresses whenever storage changed; in
- * between, a run hands each device its calls, stretch after stretch:
+/* Types are inferred again whenever an extent changed, addresses whenever storage changed; in between, a run hands
+ * each device its calls, stretch after stretch:
  *
- *     steps     far  far  view  far | copy | cpu  cpu | copy | far  far
- *     handed    [--- a stretch ---]   to     [ one ]     to    [ one ]
- *                                     cpu                far
+ *     steps    far  far  view  far | copy | cpu  cpu | copy | far  far
+ *     handed   [--- a stretch ---]   to     [ one ]    to     [ one ]
+ *                                    cpu               far
  *
- * The calls of a device lie in one list, in the order of the steps. The host goes on while devices work;
- * what makes it wait is a copy into its own memory, and the end. Somebody who watches (progress, times,
- * looking for what is not finite, poison) has them handed over one by one. */
+ * The calls of a device lie in one list, in the order of the steps. The host goes on while devices work; what
+ * makes it wait is a copy into its own memory, and the end. Somebody who watches (progress, times, looking for
+ * what is not finite, poison) has them handed over one by one.
+ *
+ * Launches point to calls and calls to the table of values, once and for all: resolving writes that table, and
+ * nothing else differs from run to run. A device that has the host's memory reads it there, so it stands still
+ * until all devices were waited for, after a failure too. Before anything runs, copies of weights are equal, types
+ * and addresses of this run, and ids and counts that the host wrote lie in their tables. There are results only
+ * after a run that came to its end and that the graph's guard let pass; until then the last ones are gone. */
 #include "backend/program.h"
 
 #include "backend/frame.h"

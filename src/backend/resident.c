@@ -1,5 +1,14 @@
-/* One list for the process: tensors that are trained are asked for by whoever holds them, who knows no
- * device. Lists are short, and looked at when memory is bound or handed out, never while running. */
+/* One list for the process: tensors that are trained are asked for by whoever holds them, who knows no device.
+ * Lists are short, and looked at when memory is bound or handed out, never while running.
+ *
+ * A copy is known by device, address and bytes, and is there exactly as long as somebody has it. Who binds gives
+ * it back before his memory goes: the next at that address would have the old bytes. The lock is held while a copy
+ * is filled, so two who bind the same do not upload it twice and neither sees half of it.
+ *
+ * Which side is right at a time is not kept: who changes the host's memory pushes, who wants what programs made of
+ * it pulls. Only the end is kept in mind: if any of its users had programs that update it, the last who gives it
+ * back writes it home, and fills the host's memory with what is no number where the device cannot be read any
+ * more. Lost training is not taken for none. */
 #include "backend/resident.h"
 
 #include "base/map_file.h"

@@ -1,5 +1,19 @@
-/* One entry a leaf. Weights that are made together lie in one block of their device: huge pages do not end
- * with a tensor. */
+/* One entry a leaf. Weights that are made together lie in one block of their device: huge pages do not end with a
+ * tensor.
+ *
+ *     nothing --- bind ---> the caller's memory, in place: the device has the host's
+ *        |    --- bind ---> the caller's memory --- make ---> a copy of it on the device, resident.c's
+ *        |    --- share --> rows in a block of another storage that packed the same
+ *        |    --- make ---> memory of its own, or a part of this storage's block
+ *
+ * What is bound may be bound anew, what was made or shared never. Two numbers tell others what changed.
+ * `generation` moves with any address: programs then resolve theirs again. A place's `writes` move when the host
+ * changes its bytes: copies that are kept on other devices are then made equal. What programs update moves
+ * neither, and need not: only a weight that nothing in the graph updates is kept elsewhere (plan_lower.c); where
+ * another graph may train the same memory, every run copies it.
+ *
+ * Packed rows that others may read are offered only where they came from a mapped file and nothing updates them,
+ * and from then on nobody may write them. A block lives until the last who took of it has given it back. */
 #include "backend/storage.h"
 
 #include "backend/packed.h"

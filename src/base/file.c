@@ -1,3 +1,6 @@
+/* Regular files alone: a pipe or a device has no size to trust and may never end. What is read is noted as an
+ * input, so that nothing is written over it later; hn_file_text asks nothing and notes nothing, for small ones
+ * that may be missing. */
 #include "base/file.h"
 
 #include "base/map_file.h"

@@ -1,3 +1,5 @@
+/* One entry a thread has the host's state: the outermost. Entries within it change nothing, and while the host is
+ * called back there is none, so that what it calls of hone in turn is an outermost one again. */
 #include "base/host.h"
 
 #include "base/os/locale.h"

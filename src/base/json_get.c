@@ -1,3 +1,5 @@
+/* The reading half that does not parse: values by key and place, and what was expected where another kind is
+ * found. */
 #include "base/json.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* A comma is owed by whoever comes second: one bit a depth says whether something stands there already. Text that
+ * is no UTF-8 becomes U+FFFD, byte by byte, so what is written can always be read. */
 #include "base/json.h"
 #include "base/number.h"
 #include "base/utf8.h"

@@ -1,3 +1,5 @@
+/* The lock is the system's, on the open file; the words in it are only for messages. The file stays when the lock
+ * goes: if it were removed, one could hold the old file and another the new. */
 #include "base/lock_file.h"
 
 #include "base/os/files.h"

@@ -1,3 +1,10 @@
+/* A table of what is mapped, and not a list on the heap, because the handler of SIGBUS reads it: slots are never
+ * moved, their bounds are atomic, and what the handler does is to put zeros there and set a flag. `end` is written
+ * last when a slot is taken, and the pages go before the slot is free. Slots are taken and given up under the lock,
+ * which no handler takes.
+ *
+ * A file that was cut and has grown again, with other bytes, does not fault: its last byte that was not zero was
+ * looked at when it was opened, and tells of it. */
 #include "base/map_file.h"
 
 #include "base/embedded.h"

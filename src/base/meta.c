@@ -1,3 +1,6 @@
+/* Every value is bytes as GGUF has them, and its numbers are read out of these when they are asked for: a file's
+ * table costs nothing but its keys, and what was read is written back unchanged. A value set is one allocation
+ * that belongs to it; one that is borrowed points into the file. */
 #include "base/meta.h"
 
 #include "base/bytes.h"

@@ -1,3 +1,4 @@
+/* The whole word is the number, or it is none: nothing is cut off or rounded into range. */
 #include "base/option_value.h"
 
 #include "base/number.h"

@@ -1,3 +1,8 @@
+/* A file lives under a name of its own until it is given the other one, and three parties may meet it there. A
+ * writer of the same path sweeps away what has nobody's lock, and a maker holds one from right after the making:
+ * in between it may lose the file, sees that it has no link any more, and makes another. A handler of signals
+ * removes what is in the making, from a table that it can read at any moment. And whoever reads `path` meets it
+ * after all bytes are on the disk. */
 #include "base/out_file.h"
 
 #include "base/map_file.h"

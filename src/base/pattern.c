@@ -1,3 +1,5 @@
+/* Only the last star is ever taken up again: what an earlier one could take instead, that one can too. So the time
+ * is at most the product of both lengths. */
 #include "base/pattern.h"
 
 #include <stddef.h>

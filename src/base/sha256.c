@@ -1,3 +1,4 @@
+/* Whole blocks are digested where they lie; only what is left over is copied. The rounds are sha256_blocks.c's. */
 #include "base/sha256.h"
 
 #include "base/file.h"

@@ -1,3 +1,5 @@
+/* The rounds, twice. Whether the processor has them is asked once; threads that ask at the same time find the
+ * same. */
 #include "base/sha256_blocks.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* An empty text points at a byte of zero that all share and nobody writes to, so that `text` can always be read.
+ * What was added to a text that failed is lost; its length says how far it had come. */
 #include "base/str.h"
 
 #include "base/host.h"

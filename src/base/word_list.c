@@ -1,3 +1,4 @@
+/* Lists of words in one text: written for people, and looked into, words apart by blanks. */
 #include "base/word_list.h"
 
 #include <stdio.h>

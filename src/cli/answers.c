@@ -1,3 +1,5 @@
+/* Questions are asked through the chat that `hone chat` has, the likeliest token each time: so what is counted is
+ * what a user would see. */
 #include "cli/answers.h"
 
 #include "base/file.h"

@@ -1,3 +1,5 @@
+/* Both programs are started anew for every round, this one too, so neither finds what the other warmed. The other
+ * may be older: what it says is read from its file of JSON, and what only one of them measures is left out. */
 #include "cli/bench_beside.h"
 
 #include "base/file.h"

@@ -1,3 +1,5 @@
+/* The table is bench_gate.def; here lines are sorted into its rows by how they begin. A row without a line is
+ * refused: a kind that is no longer measured would pass for ever. */
 #include "cli/bench_gate.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Where the system knows no folder for caches there is none, and what would be kept is computed each time. */
 #include "cli/cache_folder.h"
 
 #include "base/os/folders.h"

@@ -1,3 +1,4 @@
+/* Words in the quotes of a POSIX shell, and only those that need them. */
 #include "cli/command_line.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* The same numbers told twice: for people, with a picture of lengths, and as JSON. Both ask the library's list of
+ * findings, so a new one is in both. */
 #include "cli/data_report.h"
 
 #include "cli/progress.h"

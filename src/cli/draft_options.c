@@ -1,3 +1,4 @@
+/* What guesses come from, of the options; without any, nothing is guessed. */
 #include "cli/draft_options.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* Text is wrapped here, word by word, and nothing is written down twice: an option's default is read out of the
+ * command's own defaults. hn_help_examples parses each command's example with its own table, for a test that looks
+ * for the wrong ones. */
 #include "cli/help.h"
 
 #include "base/nearest.h"

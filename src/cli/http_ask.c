@@ -1,3 +1,6 @@
+/* A client as small as what it asks for: one request a connection, a reply of a told length, no redirects, no TLS.
+ * A secret is read only from a file that nobody else can read, and never from a command line, where others would
+ * see it. */
 #include "cli/http_ask.h"
 
 #include "base/ascii.h"

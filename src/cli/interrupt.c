@@ -1,3 +1,5 @@
+/* All that the handler touches is atomic: it can come at any moment, in any thread. What ends the program first
+ * puts the terminal back and removes files in the making. */
 #include "cli/interrupt.h"
 
 #include "base/os/signals.h"

@@ -1,3 +1,4 @@
+/* The library tells JSON from a file's name by its first character. */
 #include "cli/json_name.h"
 
 #include <stdio.h>

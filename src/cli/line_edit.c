@@ -1,3 +1,5 @@
+/* A key is as many bytes as it takes, and bytes that are not enough yet are no key: 0 asks for more. The text is
+ * well-formed UTF-8 at every moment, and the cursor stands between whole characters. */
 #include "cli/line_edit.h"
 
 #include "base/utf8.h"

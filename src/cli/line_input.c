@@ -1,3 +1,5 @@
+/* The terminal is put into its raw mode for a line and back after it, and the handler of signals knows how, so no
+ * end of the program leaves it raw. What is pasted comes marked, so its line ends do not enter the line. */
 #include "cli/line_input.h"
 
 #include "base/os/files.h"

@@ -1,3 +1,4 @@
+/* A scale may stand behind a file's name, and a name may have colons: the last one counts, if a number follows it. */
 #include "cli/lora_options.h"
 
 #include "base/number.h"

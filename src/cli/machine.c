@@ -1,3 +1,4 @@
+/* The inner half, which few commands have: those that only run models open an engine by machine_options.c. */
 #include "cli/machine.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* An engine by these options, known to the handler of signals, so that Ctrl-C ends what it is computing. */
 #include "cli/machine_options.h"
 
 #include "cli/interrupt.h"

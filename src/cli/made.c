@@ -1,3 +1,5 @@
+/* What was written is opened and counted as a stranger's file would be. If that fails the file is there all the
+ * same, and the message says so. */
 #include "cli/made.h"
 
 #include "base/os/files.h"

@@ -1,3 +1,4 @@
+/* Measured by Linux's account of the process; where there is none nothing is made up. */
 #include "cli/memory.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* Engine and model go together: they are opened in this order and closed in the other. */
 #include "cli/open_model.h"
 
 #include "base/file.h"

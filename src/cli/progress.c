@@ -1,3 +1,5 @@
+/* On a terminal a bar is drawn over itself in one line; elsewhere hn_progress draws nothing, and the lines of
+ * hn_progress_line stay. Whether a signal asked for the end is looked at here, as the bar moves. */
 #include "cli/progress.h"
 
 #include "base/os/terminal.h"

@@ -1,3 +1,5 @@
+/* The parts of a proof put together: data read as a training run would, devices of one thread, of several, and of
+ * weaker instructions, to compare bits with. */
 #include "cli/prove_model.h"
 
 #include "base/sha256.h"

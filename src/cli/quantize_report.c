@@ -1,3 +1,5 @@
+/* Tensors that fell back for the same reason are one line, with the first one's name; the last line takes what has
+ * no room. */
 #include "cli/quantize_report.h"
 
 #include <string.h>

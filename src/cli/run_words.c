@@ -1,3 +1,5 @@
+/* A run's file goes through the same parser as the command line: its lines become words, and what it says is
+ * checked once, by the option's table. `false` and an empty array are no word at all. */
 #include "cli/run_words.h"
 
 #include "cli/machine_options.h"

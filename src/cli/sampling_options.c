@@ -1,3 +1,4 @@
+/* The options as the library takes them. A bias may be minus infinity, which forbids a token. */
 #include "cli/sampling_options.h"
 
 #include "base/file.h"

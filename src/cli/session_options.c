@@ -1,3 +1,4 @@
+/* A session's file is read if it is there and written at the end: the first call with its name makes it. */
 #include "cli/session_options.h"
 
 #include "base/os/files.h"

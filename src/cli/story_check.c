@@ -1,3 +1,5 @@
+/* In this order: the judged texts are remembered, then the training text passes them once, then each is judged;
+ * for it may be larger than memory. */
 #include "cli/story_check.h"
 
 #include "cli/machine_options.h"

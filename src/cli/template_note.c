@@ -1,3 +1,4 @@
+/* One sentence in two forms, as JSON and for people. */
 #include "cli/template_note.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* What a model writes is not to be trusted with a terminal: of what would move it or set it only a picture is
+ * shown. Widths are of the characters that people write lines with; what is not in the table is one column. */
 #include "cli/terminal.h"
 
 #include "base/os/terminal.h"

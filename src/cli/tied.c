@@ -1,3 +1,5 @@
+/* Two threads: one listens at the input, whose end is the end of the process, the other says again and again that
+ * the work is to end, since a command that begins to watch forgets what was said before. */
 #include "cli/tied.h"
 
 #include "base/os/child.h"

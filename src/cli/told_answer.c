@@ -1,3 +1,4 @@
+/* Every form becomes that of OpenAI's chats, so that whoever compares answers knows one. */
 #include "cli/told_answer.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Names and orders between GGUF and Hugging Face, for both directions, so that one is the other's inverse: rows of
+ * heads whose pairs rope turns together, experts stacked, modules by the prefix that the directory has. */
 #include "convert/adapter_base.h"
 
 #include "base/bytes.h"

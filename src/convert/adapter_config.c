@@ -1,3 +1,5 @@
+/* Reading refuses the keys that change what an adapter computes and have no place in GGUF; what only says how it
+ * was trained is let pass. Writing says no more than is needed to load it. */
 #include "convert/adapter_config.h"
 
 #include "base/file.h"

@@ -1,3 +1,10 @@
+/* All tensors are walked twice by the same function: without room it counts what there can be at most, with room
+ * it says what is written; what needs to know of all of them is checked the second time. Nothing is written before
+ * every tensor of the file was found a place.
+ *
+ * A name of Hugging Face may be one of several that the tensor has there, as experts apart and in one parameter:
+ * the first that fits names the modules. What is in the folder under an adapter's names goes first, and after a
+ * failure all goes: half an adapter is none. */
 #include "convert/adapter_export.h"
 
 #include "base/os/files.h"

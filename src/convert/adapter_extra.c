@@ -1,3 +1,5 @@
+/* Rows are turned on their way as the weights' own are: in the order of GGUF, and with the one that a class adds
+ * to its gains. */
 #include "convert/adapter_extra.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Which parameter of all experts a tensor is part of, told by the names that its architecture lists: one without
+ * '#' and with all experts. */
 #include "convert/adapter_fused.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* Every tensor of the directory is taken once, by what it is for, and marked; one that nobody took is refused by
+ * name. Ranks of fused experts are sums: the components whose columns are zero in a tensor's rows are the other
+ * tensor's, and left out, and B is scaled, as alpha over the rank would otherwise be another number. */
 #include "convert/adapter_import.h"
 
 #include "base/os/files.h"

@@ -1,3 +1,4 @@
+/* Compared number by number, and only where there is such a tensor: then the whole base is opened, which costs. */
 #include "convert/adapter_kept.h"
 
 #include "models/model.h"

@@ -1,3 +1,5 @@
+/* In GPT-2's form, without merges, so every tokenizer reads it; its template is short, and marks what an assistant
+ * says for training. */
 #include "convert/byte_tokenizer.h"
 
 #include "base/utf8.h"

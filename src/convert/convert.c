@@ -1,3 +1,6 @@
+/* Planned whole before a byte is written: which source serves each tensor, its type, all keys; then the file that
+ * will be is read back as a model (same_model.c). A tensor of the directory that nothing takes is refused, or the
+ * model would lose it silently. */
 #include "convert/convert.h"
 
 #include "base/pattern.h"

@@ -1,3 +1,6 @@
+/* A batch of rows is encoded by all threads and written by one, which waits for the disk alone. A row that cannot
+ * be encoded is noted by its number, the lowest of all threads', and explained afterwards: so the message is the
+ * same for any number of threads. */
 #include "convert/encode_rows.h"
 
 #include "base/bytes.h"

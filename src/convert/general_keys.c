@@ -1,3 +1,5 @@
+/* Who says it first is believed: what was asked for, the model card, the configuration, the folder's name. The
+ * sizes in names are rounded as llama.cpp's converter does, so that the keys are equal. */
 #include "convert/general_keys.h"
 
 #include "convert/model_card.h"

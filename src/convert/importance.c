@@ -1,3 +1,5 @@
+/* Sums become means when they are read, and a mean that is no number, negative or too large is refused there: who
+ * quantises weighs by them. */
 #include "convert/importance.h"
 
 #include "base/bytes.h"

@@ -1,3 +1,6 @@
+/* A file is made whole under another name, run, measured, and only then given its own: what fails a budget was
+ * never there. When it does, the types with more bits are tried, in order of their size, to be able to name the
+ * smallest that would do. */
 #include "convert/merge.h"
 
 #include "base/file.h"

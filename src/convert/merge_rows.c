@@ -1,3 +1,4 @@
+/* Sums over rows are kept a row and added in the order of rows, so shares are the same for any number of threads. */
 #include "convert/merge_rows.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* What Python makes of the same text: its line ends, its YAML's truth values, its idea of what is false. Every
+ * oddity here is the converter's, and kept, because the keys are to be equal to the letter. */
 #include "convert/model_card.h"
 
 #include "base/str.h"

@@ -1,3 +1,4 @@
+/* Titles are Python's str.title, of words of small letters alone. */
 #include "convert/model_id.h"
 
 #include "base/str.h"

@@ -1,3 +1,5 @@
+/* A name is parts between hyphens, and each may be several things at first; rules then take away. Their order is
+ * the converter's: in another one, other names come out. */
 #include "convert/model_name.h"
 
 #include "base/ascii.h"

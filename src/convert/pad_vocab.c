@@ -1,3 +1,4 @@
+/* Tokens, their kinds and their scores are three arrays of one length, and grow together. */
 #include "convert/pad_vocab.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Types are chosen for all tensors before one is encoded. A result that has no tensor of the type asked for and
+ * none that changed is refused: it would be a copy under a name that promises otherwise. */
 #include "convert/quantize.h"
 
 #include "io/gguf.h"

@@ -1,3 +1,6 @@
+/* Every number is a function of the tensor's key and its place, so any thread may make any piece, a file may be
+ * larger than memory, and the same seed gives the same bytes. Written straight to a file or to memory, by the same
+ * functions. */
 #include "convert/random_model.h"
 
 #include "base/pattern.h"

@@ -1,3 +1,5 @@
+/* Few numbers are told; what depends on them follows (heads divide the width, experts their layers), and is read
+ * back as from a file: what was set and would not come back was no number of this architecture. */
 #include "convert/random_numbers.h"
 
 #include "base/nearest.h"

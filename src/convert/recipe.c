@@ -1,3 +1,5 @@
+/* A table of mixes: for each role of a tensor the first rule that holds, else the recipe's own type. The rules are
+ * llama.cpp's, layer by layer, so a name means the same mix. */
 #include "convert/recipe.h"
 
 #include "base/ascii.h"

@@ -1,3 +1,5 @@
+/* Two graphs of one token: one of the numbers that the directory gave, one of the keys as a reader will find them.
+ * No weight is read; only constants, which some graphs look into, are filled. */
 #include "convert/same_model.h"
 
 #include "graph/graph_same.h"

@@ -1,3 +1,5 @@
+/* null is as if the key were not there, and an empty text gives way to one under another name: tables of other
+ * programs have every column in every row. */
 #include "data/asked.h"
 
 static bool is_there(const hn_json *example, const char *key)

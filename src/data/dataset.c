@@ -1,3 +1,5 @@
+/* Opening finds where each example lies and reads none; whatever is said of one later names its file and line.
+ * Files of pairs, of labelled answers and of others are not mixed: no goal takes two of these. */
 #include "data/dataset.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,8 @@
+/* Which tokens count is decided by characters, not by tokens: stretches of the rendered text are supervised, and a
+ * token is if it begins in one. What is cut off a long sequence is cut after that, so what stays counts as it did.
+ *
+ * The clock that templates may ask for stands still (hn_example_clock): otherwise the same data would be another
+ * on another day. */
 #include "data/example.h"
 
 #include "data/marks.h"

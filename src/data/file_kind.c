@@ -1,3 +1,4 @@
+/* Kinds of files and formats of examples share one option: no word is of both. */
 #include "data/file_kind.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* An example has the format whose keys it has; where that is none or several it is refused, and the message lists
+ * its keys. Nothing is guessed by content. */
 #include "data/format.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Three kinds of keys: read, notes that are known to change nothing, and others. Of others only those with words
+ * in them are refused, for a number or a truth value is nothing that a model would have learned to say. */
 #include "data/keys.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Where the model itself speaks, marks in its words are made places of the template's own, so that they become
+ * tokens again. Spans are kept in order and apart, for the tokenizer takes one after the other. */
 #include "data/marks.h"
 
 #include <stdlib.h>

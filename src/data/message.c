@@ -1,3 +1,5 @@
+/* All dialects end in one shape, and a message that holds anything but text is refused: images and sounds would
+ * become no tokens, silently. A weight is taken down beside the messages, one for each, in their order. */
 #include "data/message.h"
 
 #include "data/keys.h"

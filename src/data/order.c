@@ -1,3 +1,5 @@
+/* A Feistel network is a bijection whatever its round function is, so the walk through values beyond n comes back,
+ * and nothing is drawn twice. */
 #include "data/order.h"
 
 enum { ROUNDS = 6 };

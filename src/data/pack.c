@@ -1,3 +1,5 @@
+/* The label of a row is the next token of the same sequence: the last row of each has none, so no sequence
+ * foretells the beginning of the one behind it. A run of examples that fits is never reordered to fit better. */
 #include "data/pack.h"
 
 hn_pack hn_pack_on(hn_heap *heap) { return (hn_pack){ .heap = heap }; }

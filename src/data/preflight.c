@@ -1,3 +1,6 @@
+/* One pass over all examples, in their order, which decides each one's fate once: a later step only looks it up.
+ * Two examples are the same if their tokens and weights are, and of such one that is held out is found among those
+ * to train. */
 #include "data/preflight.h"
 
 #include "base/sha256.h"

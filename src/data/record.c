@@ -1,3 +1,5 @@
+/* Reads any format into the same few fields; whatever of an example is left unread is refused in keys.c. Texts are
+ * not copied: they lie in the JSON or in the record's tree. */
 #include "data/record.h"
 
 #include "data/asked.h"

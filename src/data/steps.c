@@ -1,3 +1,6 @@
+/* No state but the seed: which example stands at a place of an epoch is computed, file by file in whole rounds and
+ * a rest that every epoch chooses anew. Only steps that are filled by tokens depend on the ones before; the place
+ * where the last one ended is kept, to be counted from. */
 #include "data/steps.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Values lie in blocks that never move, so links between them hold while the tree grows; a value has its key and
+ * the next one in itself, so one that is put somewhere else is copied first, and what is below it is shared. */
 #include "data/tree.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* A step of several groups is one to whoever asked: all pieces are checked before the first group runs, and if a
+ * later one fails, those that ran are cut back to where they were. Numbers of sequences go through one row of
+ * places, so no two groups ever give the same. */
 #include "engine/batch_groups.h"
 
 /* ---- groups ---- */

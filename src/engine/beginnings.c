@@ -1,3 +1,6 @@
+/* Nodes lie in one array and are linked by numbers: in the chain of their hash's place or in that of the free
+ * ones, and in the order of use. An index is what others hold, so a node never moves. Whoever walks the order
+ * while nodes leave takes the next one first. */
 #include "engine/beginnings.h"
 
 #include <string.h>

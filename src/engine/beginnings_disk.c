@@ -1,3 +1,15 @@
+/* The list and the folder are two things, and only the list is under the lock:
+ *
+ *     an entry is in the list and in the chain of its place, or in the chain of free ones (by `newer`), never in both
+ *     counts.files and counts.bytes are of the list
+ *
+ *     write     its entry goes | the file, by another name, is renamed into place | it is in the list
+ *     read      is it in the list | the file | digest and key, or it goes
+ *
+ * So what is in the list was whole once. That it still is, nobody promises: another thread may have dropped it
+ * since, or somebody have removed it by hand, and so every reading looks at all its bytes. A file without an entry
+ * costs room until the folder is opened again, which lists what is there and removes what was never finished.
+ * Until that list is sorted by age no entry was dropped, so the first n are taken: sort_by_age needs that. */
 #include "engine/beginnings_disk.h"
 
 #include "base/bytes.h"

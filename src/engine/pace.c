@@ -1,3 +1,5 @@
+/* Two means that forget slowly: of steps without a prompt, and of what a row of a prompt costs beyond that. A
+ * row's cost is never taken for nothing, or one lucky measurement would ask for the longest piece. */
 #include "engine/pace.h"
 
 enum { FIRST = 32, LEAST = 8, TIMES = 2 };

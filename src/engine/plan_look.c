@@ -1,3 +1,5 @@
+/* A session, a text and a training step are planned by the very functions that run them, and then asked for their
+ * sizes: nothing is estimated here. */
 #include "engine/plan_look.h"
 
 #include <stdio.h>

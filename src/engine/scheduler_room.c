@@ -1,4 +1,17 @@
-/* Who has room in a scheduler's batch: who comes in, and who makes room. */
+/* Who has room in a scheduler's batch: who comes in, and who makes room.
+ *
+ *     free blocks    | . . . . . . . . . . . . . . |
+ *     spare          | . . . . . . . . |  what the settled may still need, to their end  |
+ *
+ * Everybody but the settled lives on what is spare; a settled one on its own, which nobody else may have. So a
+ * settled one never lacks a block, is never sent back, and ends. Of the others somebody may give way in every
+ * step, but only twice each: then it is settled, and waits until all that it can need is spare. Who gives way
+ * stands first among those who wait, and who runs alone is admitted whatever is free, after the beginnings have
+ * given up theirs. So it goes on, and nobody waits for ever.
+ *
+ * Beginnings go before requests: they are work that was done, not work that is owed. Keys of windows, and
+ * sequences apart (whose adapter has its own graph), have room for all that run; there beginnings alone are in the
+ * way. */
 #include "engine/scheduler.h"
 
 static int64_t needs(const hn_lm_scheduler *s, const hn_request *r, int64_t n)

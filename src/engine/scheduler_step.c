@@ -1,10 +1,18 @@
 /* A step of a scheduler: pieces of prompts and tokens of all that run, what is drawn after them, and who is told.
  *
- *     turns      who has what in it: first a token of each that generates, then pieces of prompts, in the order of admission,
- *                then guesses, where rows and tokens are left
- *     room       blocks for all of it; if somebody gives way, turns are made anew
- *     run        one step of the batch. If it fails, each alone: what fails alone is at fault, and ends
- *     draw       of each whose last id was run; told at once, so that those who listen may cancel */
+ *     turns   who has what in it: first a token of each that generates, then pieces of prompts, in the order of
+ *             admission, then guesses, where rows and tokens are left
+ *     room    blocks for all of it; if somebody gives way, turns are made anew
+ *     run     one step of the batch. If it fails, each alone: what fails alone is at fault, and ends
+ *     draw    of each whose last id was run; told at once, so that those who listen may cancel
+ *
+ * Of each that runs, ids [0, n_known) are in its sequence and the rest is to be run: one id, and it generates;
+ * more, and it is a prompt, or came back after it gave way. A guess is no id before it was drawn: whatever comes
+ * of it, the sequence is cut to what was.
+ *
+ * A request that ends is freed at its turn, which is not looked at afterwards; before turns are made or after all
+ * of them; or while they are made, and then they are made anew. Who is told may ask and cancel, which only marks a
+ * request, but not step. Who is served first moves on once a step, however often its turns were made. */
 #include "base/os/clock.h"
 #include "engine/scheduler.h"
 

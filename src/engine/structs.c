@@ -1,3 +1,5 @@
+/* Sizes that were ever released are in structs.def, computed from each one's last field. A longer struct is taken
+ * if what is beyond is zero: a caller of newer headers that wants nothing new. */
 #include "engine/structs.h"
 
 #include "base/status.h"

@@ -1,3 +1,5 @@
+/* Applications are compared in order and their inputs by number, which is enough: as long as all before were the
+ * same, equal numbers are the same nodes. */
 #include "graph/graph_same.h"
 
 #include <string.h>

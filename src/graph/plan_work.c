@@ -1,3 +1,8 @@
+/* Nothing is run and no byte is looked at: each step's op is asked what it computes and moves for its types alone,
+ * at their upper bounds. A view costs nothing and is counted beside. A copy between devices is a step like any
+ * other, and its bytes are counted for the device that they come to as well, for that is what a slow link is asked
+ * for. There is room for as many ops as steps, since each might be another; there are few, so a row of them is
+ * searched from its beginning. */
 #include "graph/plan_work.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Bits are compared on the CPU in the numerics that were recorded, where they must be equal on every machine; what
+ * another mode makes of them is measured apart. */
 #include "infer/adapter_test.h"
 
 #include "base/mathfn.h"

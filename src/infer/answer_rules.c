@@ -1,3 +1,6 @@
+/* Rules are written in the order in which a family of models writes: thoughts, words, what opens a call, the call,
+ * what stands between two. Where a tool's schema is held its arguments have the schema's own rules; where it is
+ * not, any that can be read back. */
 #include "infer/answer_tools.h"
 #include "infer/answer_words.h"
 

@@ -1,3 +1,5 @@
+/* GBNF cannot say "any text without this mark", so it is spelled out: a state for each beginning of a mark that
+ * has been written so far, and from each the characters that go on with it or fall back. */
 #include "infer/answer_texts.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* A tool comes bare or as `function` of an object, and its parameters may be left out; both are settled here once. */
 #include "infer/answer_tools.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/* Weights are bound where they are mapped, or wait for panels. Panels that another has packed already are taken
+ * when it is planned, so that they are not counted, and once more when it is finished, for some may have been
+ * packed since; only then is memory made, all of it before the first row is packed, so that weights lie in one
+ * block. */
 #include "infer/compiled.h"
 
 #include "base/map_file.h"

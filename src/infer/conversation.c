@@ -1,3 +1,8 @@
+/* Messages are the truth, and the prompt is rendered anew from all of them for each answer; the session finds out
+ * by itself how much of it is there already. A question without an answer leaves again, so messages always end as
+ * they began: asked and answered.
+ *
+ * Draws are numbered over the whole conversation, so a second answer draws other numbers than the first. */
 #include "infer/conversation.h"
 
 #include "base/os/clock.h"

@@ -1,3 +1,5 @@
+/* Both sides run the same chunk one after the other, so memory is one chunk's logits of each. Sums are in double,
+ * in the order of the text. */
 #include "infer/divergence.h"
 
 #include "base/mathfn.h"

@@ -1,3 +1,6 @@
+/* A guess is closed when the text goes on: what was drawn is compared, token by token, with what was guessed, and
+ * that decides how long the next is. The small model's session is brought to the text before it guesses, so its
+ * own guesses never stay in it. */
 #include "infer/drafter.h"
 
 #include "infer/ngram.h"

@@ -1,3 +1,5 @@
+/* A text that is too long loses its end and keeps what the tokenizer puts behind it, for a model was trained to
+ * find that there. */
 #include "infer/embed.h"
 
 #include <string.h>

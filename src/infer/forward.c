@@ -1,3 +1,6 @@
+/* Tokens, positions and segments are this object's own memory, bound once: a run fills them and sets the extent.
+ * Positions count up, for a sequence is always whole. What is wanted beside the logits is each product's input,
+ * once, however many products read it. */
 #include "infer/forward.h"
 
 #include "infer/compiled.h"

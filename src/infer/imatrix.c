@@ -1,3 +1,5 @@
+/* One thread adds, in the order of the text, so the sums are the same on any machine. Experts count their own
+ * tokens, and one that saw none has a count of 0. */
 #include "infer/imatrix.h"
 
 #include "io/weights_writer.h"

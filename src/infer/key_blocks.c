@@ -1,3 +1,4 @@
+/* Free blocks are a stack: what came back last is taken first, so a cache that is hardly used stays in few pages. */
 #include "infer/key_blocks.h"
 
 hn_status hn_key_blocks_new(hn_key_blocks *b, hn_heap *heap, int32_t n)

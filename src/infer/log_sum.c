@@ -1,3 +1,4 @@
+/* Less the largest, so no exponential overflows; in double and in one order, so that whoever adds gets the same. */
 #include "infer/log_sum.h"
 
 #include "base/mathfn.h"

@@ -1,3 +1,5 @@
+/* The longest run of last tokens that occurred before is looked for from the end, so of equal ones the latest
+ * counts; what followed it is guessed, over and over where it reaches the end. */
 #include "infer/ngram.h"
 
 /* How many of the tokens before `at` are the last ones of the sequence, up to `longest`. */

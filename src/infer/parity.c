@@ -1,3 +1,5 @@
+/* The model runs several times over the same tokens: as it is, layer by layer from the reference's inputs, and the
+ * same without rounding. What is kept of each run is copied out, because the next takes its memory. */
 #include "infer/parity.h"
 
 #include "base/half.h"

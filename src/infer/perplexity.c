@@ -1,3 +1,5 @@
+/* Logits that are compared with another run's are read from its file where they lie, row by row in the same order;
+ * they are refused unless they are of the same tokens. */
 #include "infer/perplexity.h"
 
 #include "base/mathfn.h"

@@ -1,3 +1,5 @@
+/* Shapes are held to the model's before a number is taken; what is not there for a model without experts, say, is
+ * NULL, and nothing is put in its place. */
 #include "infer/reference.h"
 
 #include "base/str.h"

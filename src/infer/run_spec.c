@@ -1,3 +1,5 @@
+/* Devices are opened in the order of the words, and the one for experts last, if it is not among them: its number
+ * in the list is what a split says. */
 #include "infer/run_spec.h"
 
 #include <stdio.h>

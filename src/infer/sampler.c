@@ -1,3 +1,6 @@
+/* Candidates shrink step by step and lie sorted by logit, equals by their number: so a draw walks the same odds on
+ * every machine. The counts of what was said are set to zero again behind each call, token by token and not as a
+ * whole. */
 #include "infer/sampler.h"
 
 #include "base/mathfn.h"

@@ -1,3 +1,18 @@
+/* A step is all or nothing, and the order makes it so:
+ *
+ *     check     pieces, tokens, rows: nothing is touched yet
+ *     grow      blocks for every piece; one that others hold too is copied first, keys that no window sees any more go
+ *     run       keys are written from each sequence's length on, into blocks that it alone holds
+ *     length    moves last, when the program has come to its end
+ *
+ * Keys behind a sequence's length are nobody's: a step that fails leaves them there, their blocks go back, and
+ * whoever comes next writes over them. What grow has dropped does not come back, and need not: layers with a
+ * window keep a window and a whole step (keys_kept), so all that the old length sees is there still, and the step
+ * may be tried again.
+ *
+ * A sequence is a place and a name. Name % n_sequences is the place, and the next opening of a place has another
+ * name, so who was closed is not mistaken for who came after. Logits are the program's memory, of the last step that
+ * ended well. */
 #include "infer/sequences_state.h"
 
 #include <string.h>

@@ -1,8 +1,16 @@
 /* Blocks that are lent, as bytes: for whoever keeps them elsewhere than among the keys.
  *
- *     | layer 0's keys | its values | layer 1's ... |      64 rows of each leaf of a room, in the graph's order;
- *     | those of layers with a window ... |                and then, if they were held, those whose room is another
- */
+ *     | layer 0's keys | its values | layer 1's ... |         64 rows of each leaf of a room, in the graph's order;
+ *     | those of layers with a window ... |                   and then, if they were held, those whose room is another
+ *
+ * Nothing in the bytes says what they are. Whether a window is among them is told by their number, for there are
+ * two that can be; leaves, their order and types by the digest of the layout, model, adapter and numerics by the
+ * other lines of hn_sequences_describe. Whoever keeps bytes keeps these lines with them, and hands back only what
+ * has the same.
+ *
+ * A block that comes back is held and counted as lent before the first byte is written, so a device that fails
+ * half way leaves something that hn_sequences_take_back can take. Keys of a window without room are left out: that
+ * block serves where no window reaches back to it. */
 #include "infer/sequences_state.h"
 
 #include "base/sha256.h"

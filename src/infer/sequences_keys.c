@@ -1,6 +1,14 @@
-/* Which block each key of a sequence lies in. A sequence of `length` tokens has the blocks [0, length / 64]
- * of its row of the table, and where keys of a window lie apart, there those from `first` / 64 on. What is
- * behind or before them is -1, and nobody's. */
+/* Which block each key of a sequence lies in. A sequence of `length` tokens has the blocks [0, length / 64] of its
+ * row of the table, and where keys of a window lie apart, there those from `first` / 64 on. What is behind or
+ * before them is -1, and nobody's.
+ *
+ *     row of A   | 7 | 2 | 9 |         9 has 40 keys, and B was forked there: held twice
+ *     row of B   | 7 | 2 | 9 |
+ *     B grows    | 7 | 2 | 5 |         5 is a copy of 9, and B writes on in it; A's 9 is as it was, held once
+ *
+ * Held blocks are counted, so every number of a row is one hold, and only a block that is held once is written to.
+ * Needs are worked out from the same `change` that is then made: what goes is dropped before anything is taken, so
+ * a window's room of n_open * (keeps / 64 + 1) blocks always suffices, save where blocks of it are lent. */
 #include "infer/sequences_state.h"
 
 #include <string.h>

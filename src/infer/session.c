@@ -1,3 +1,17 @@
+/* The sequence that is held may be longer than the one that was asked for: behind its n tokens lie guesses.
+ *
+ *     held      | 0 ........... n-2 | n-1 |  a  |  b  |  c  |
+ *     logits                        |  0  |  1  |  2  |  3  |      rows of the last step, from token rows_from on
+ *                                      row: what hn_session_logits gives
+ *
+ * Whoever asks for n tokens and a, as guessed, has them: n and row move on by one, nothing runs. Whoever asks for
+ * anything else has the sequence cut back to what both have in common, less one token where that is all of it, for
+ * the logits of its last token are wanted. So a step always begins at n, on tokens that were asked for, and
+ * guesses are no part of what is saved, told as length or built upon.
+ *
+ * A step that fails keeps what the pieces before it computed, and there are no logits. After a restore that failed
+ * in a device the sequence is empty and n is not: hn_session_length is the lesser of both, and the next sync
+ * begins anew. */
 #include "infer/session.h"
 
 #include "base/os/memory.h"

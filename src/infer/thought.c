@@ -1,3 +1,6 @@
+/* Text comes in pieces that may end within a mark: what could begin one is held back until it is one or is not.
+ * Marks that are tokens of their own are told apart by the caller, for the same letters in a user's text mean
+ * nothing. */
 #include "infer/thought.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* One list, quant/types.def, for both formats of files. A type that can be listed and not computed with has a
+ * number and a name here, and no more. */
 #include "io/encoding.h"
 
 #include "quant/gguf_type.h"

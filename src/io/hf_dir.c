@@ -1,3 +1,5 @@
+/* What is absent and what cannot be looked at are told apart: a broken link is an error, not a directory without
+ * that file. The index of shards is held to what they contain, in both directions. */
 #include "io/hf_dir.h"
 
 #include "base/embedded.h"

@@ -1,3 +1,5 @@
+/* Two programs, two orders of precedence: each reader goes through the same places in its program's order, and of
+ * two with one name the later counts. */
 #include "io/hf_templates.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* The whole file is read, and its data copied out of it in the order of rows; where columns come first they are
+ * turned around on the way. */
 #include "io/npy.h"
 
 #include "base/file.h"

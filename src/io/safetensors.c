@@ -1,3 +1,5 @@
+/* Tensors are listed in the header's order and then looked at by their place: each must begin where the one before
+ * ends, and the last end with the file. So nothing is hidden in a gap and nothing lies in two. */
 #include "io/safetensors.h"
 
 #include "base/bytes.h"

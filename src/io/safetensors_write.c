@@ -1,3 +1,5 @@
+/* The header is written first, and its length decides where every tensor lies; it is padded with blanks, so data
+ * begins at a multiple of eight. */
 #include "base/bytes.h"
 #include "base/json.h"
 #include "io/encoding.h"

@@ -1,3 +1,5 @@
+/* The digest is of the file with the digits themselves as zeros, so it can stand within. They are found as text,
+ * and must be there once. */
 #include "io/seal.h"
 
 #include "base/sha256.h"

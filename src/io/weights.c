@@ -1,3 +1,5 @@
+/* Tensors by name, over an open table of twice their number. A name that comes twice is refused here, whatever the
+ * format. */
 #include "io/weights.h"
 
 #include "base/rng.h"

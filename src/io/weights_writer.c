@@ -1,3 +1,5 @@
+/* Bytes of a tensor are counted as they are written; a file whose tensors are not all whole is never given its
+ * name. Each byte is to come once: that is the caller's to see to, for only their number is counted. */
 #include "io/weights_writer.h"
 
 #include "base/out_file.h"

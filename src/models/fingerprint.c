@@ -1,3 +1,5 @@
+/* A hundred places are enough to tell models apart that were trained; what changes one number is not seen, and
+ * identity.c is for that. */
 #include "models/fingerprint.h"
 
 #include "base/sha256.h"

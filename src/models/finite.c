@@ -1,3 +1,5 @@
+/* A mapped file may be cut while it is read, and then reads as zeros: so files are asked after first, and only a
+ * model that is whole is searched for the tensor that is to blame. */
 #include "models/finite.h"
 
 #include "base/map_file.h"

@@ -1,3 +1,5 @@
+/* The formats in the order of formats.def: the first that knows the path opens it, and the last takes what none of
+ * them knows. */
 #include "models/format.h"
 
 #include <string.h>

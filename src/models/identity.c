@@ -1,3 +1,9 @@
+/* A tree of two levels: leaves of about a megabyte, each hashed by whichever thread comes, and a root over their
+ * digests in order. So the result is the same for any number of threads, and for a directory and a file, since
+ * rows are taken in canonical order.
+ *
+ * It may be computed in a thread of its own from the opening on. Whoever needs it waits there; an error of that
+ * thread is carried over with its words. */
 #include "models/identity.h"
 
 #include "base/os/threads.h"

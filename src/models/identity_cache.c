@@ -1,3 +1,5 @@
+/* A stamp is believed only if the file was at rest for some seconds: within the clock's grain it could have been
+ * written to twice. An entry that is not exactly what would be written is none. */
 #include "models/identity_cache.h"
 
 #include "base/file.h"

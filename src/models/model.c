@@ -1,3 +1,5 @@
+/* What both formats have in common: weights by name, and that every tensor of the architecture's table is there
+ * and no other. */
 #include "models/model_parts.h"
 
 #include "base/map_file.h"

@@ -1,3 +1,5 @@
+/* Numbers are read, then settled by the architecture, then held to each other and to the tensors; what a class
+ * leaves out when it is the usual is filled in between. So a model that opens can be built. */
 #include "models/models.h"
 
 #include "base/nearest.h"

@@ -1,3 +1,5 @@
+/* Texts of JSON that were read stay with the input, whose values point into them. A template from a file is added
+ * beside the model's own, and then chosen by its name. */
 #include "models/open_chat.h"
 
 #include "base/file.h"

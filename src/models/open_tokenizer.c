@@ -1,3 +1,5 @@
+/* A vocabulary may be smaller than the embedding, whose other rows nobody asks for; a larger one would ask for
+ * rows that are not there. */
 #include "models/open_tokenizer.h"
 
 #include "models/format.h"

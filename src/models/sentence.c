@@ -1,3 +1,5 @@
+/* Directories say it in several files and GGUF in a few keys; both are read into the same few words, and pooling
+ * is one loop over them. Pooling adds in double, in the order of tokens. */
 #include "models/sentence.h"
 
 #include "io/gguf.h"

@@ -1,3 +1,4 @@
+/* Tables, and for every row either what reads it or why it changes nothing. A note is what `hone archs` prints. */
 #include "models/shared_keys.h"
 
 #include <stddef.h>

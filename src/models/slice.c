@@ -1,3 +1,5 @@
+/* A model of some of another's layers: their weights under new numbers, in the same memory, so the whole one must
+ * outlive it. It has no identity of its own. */
 #include "models/model_parts.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Two templates may be written: the one that llama.cpp takes where it looks, and, if the model was trained with
+ * another, that one under hone's own key. */
 #include "models/tokenizer_keys.h"
 
 #include "io/hf_templates.h"

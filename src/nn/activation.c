@@ -1,3 +1,4 @@
+/* Words of both kinds of files for the same curves. */
 #include "nn/activation.h"
 
 #include <string.h>

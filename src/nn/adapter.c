@@ -1,3 +1,5 @@
+/* The product comes first, then what is added to it, in the order of the adapters: so without one the graph has no
+ * node more. Drop-out is of the input, by the tensor's name and the step, and not by where the graph has it. */
 #include "nn/adapter.h"
 
 #include "base/rng.h"

@@ -1,3 +1,5 @@
+/* A line of the table becomes one tensor for each layer that has it; shapes are words over the model's letters,
+ * and their products are looked at for overflow, since numbers come from files. */
 #include "nn/arch.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Blocks ask for weights by name and for numbers by the present layer, so a model's file is the order of its
+ * blocks and little else. */
 #include "nn/blocks.h"
 
 #include "nn/arch.h"

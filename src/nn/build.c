@@ -1,3 +1,6 @@
+/* A weight becomes a leaf when it is asked for, and the same one however often. Its layout is decided there:
+ * panels if products will read it again and again, as the file has it if single rows are looked up. What is bound
+ * is written down in order, for whoever runs the graph. */
 #include "nn/build.h"
 
 #include "base/half.h"

@@ -1,3 +1,5 @@
+/* Tables are walked twice: each key of the file for its row, then each question for its value or default. The
+ * second cannot ask what the first has not checked, for it asks by row. */
 #include "nn/config.h"
 
 #include "base/host.h"

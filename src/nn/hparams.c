@@ -1,3 +1,5 @@
+/* hparams.def is included for each: where a number lies in the struct, its key, its range, and what its absence
+ * means. So reading, writing and setting by hand are loops. */
 #include "nn/hparams.h"
 
 #include "base/number.h"

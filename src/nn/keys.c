@@ -1,3 +1,5 @@
+/* A row may have several names, and be for some classes alone: the first table that has the key decides, a class's
+ * own before those that all share. */
 #include "nn/keys.h"
 
 #include <string.h>

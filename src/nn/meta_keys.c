@@ -1,3 +1,5 @@
+/* All keys are checked before one is read, those that are ignored too: what the user passes over must be there,
+ * and be nothing that is used. */
 #include "nn/meta_keys.h"
 
 #include "base/host.h"

@@ -1,3 +1,5 @@
+/* A mode has a name for people and a definition for records: when what it computes changes, the definition's
+ * number does, and what was recorded before is told apart. */
 #include "nn/numerics.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Computed as the converters do, in the precision in which they do, so that the same bytes come out. */
 #include "nn/rope_constants.h"
 
 #include "base/mathfn.h"

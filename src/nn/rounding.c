@@ -1,3 +1,5 @@
+/* In f32 every verb here is its op and nothing more. In bf16 it rounds what PyTorch would store; what is no tensor
+ * of its own there is not rounded here either. */
 #include "nn/rounding.h"
 
 #include "base/half.h"

@@ -1,3 +1,6 @@
+/* A row of the result is a line in one part: where it begins and how far apart its elements lie. Every difference
+ * between the formats is found out in find_line and its like, so reading is one loop, and of a row that no part
+ * has, zeros. */
 #include "nn/source.h"
 
 #include "base/bytes.h"

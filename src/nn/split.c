@@ -1,3 +1,5 @@
+/* Ends, and not lists: a layer lies on the first device whose end it is before, and layers that are beyond all
+ * ends lie with the last. */
 #include "nn/split.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Every tensor that is read is marked, and at the end what has no mark is refused, unless a rule knows it to
+ * change nothing. */
 #include "nn/surplus.h"
 
 #include "base/pattern.h"

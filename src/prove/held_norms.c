@@ -1,3 +1,5 @@
+/* Norms are taken in double of W + scale B A as it stands when the tensor begins to move. While it moves only
+ * magnitudes follow; at the end they are put back from a copy, not computed back, so nothing is left of the visit. */
 #include "prove/held_norms.h"
 
 #include <math.h>

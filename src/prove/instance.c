@@ -1,3 +1,5 @@
+/* A few numbers are set small, and the rest follow as for any random model (random_numbers.c). Matrices of an
+ * adapter that begin at zero are stirred, or what lies behind them would have no gradient to compare. */
 #include "prove/instance.h"
 
 #include "base/rng.h"

@@ -1,3 +1,15 @@
+/* One point, three witnesses:
+ *
+ *     the point       p->tuning: stirred, as B of a new adapter is zero, and of a few ways the one furthest from where
+ *                     a token would go to another expert. Whoever moves a tensor puts it back before the next question
+ *     take_gradient   by a learner, as in a run: what is to be proved
+ *     forward         a graph of the loss alone, its rows summed in double: differences are made of these
+ *     compare         the gradient by other plans, cuts, threads, instructions: it must be the same bits
+ *
+ * The point is settled first and stays. Everybody who runs pushes the tensors before, since devices may have
+ * copies. Derivatives come before check_distance, which puts the gradient of rounded numerics in the place of
+ * f32's; that one the bits are then compared with. A difference counts only where every token stayed with its
+ * experts. */
 #include "prove/model_proof.h"
 
 #include "base/rng.h"

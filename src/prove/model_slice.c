@@ -1,3 +1,5 @@
+/* Layers are of one kind if a number made of all that tells them apart is the same; one of each kind is kept, and
+ * those whose keys a chosen one reads. */
 #include "prove/model_slice.h"
 
 #include "base/rng.h"

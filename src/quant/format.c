@@ -1,3 +1,5 @@
+/* The formats of types.def by number. An input is looked at once for all its blocks, and only if something is
+ * wrong a second time, for the first element at fault. */
 #include "quant/format.h"
 
 #include <float.h>

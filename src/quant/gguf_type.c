@@ -1,3 +1,4 @@
+/* types.def again, in its columns for files. */
 #include "quant/gguf_type.h"
 
 #include "base/ascii.h"

@@ -1,3 +1,4 @@
+/* Both ways of a grid are tables: the code of a point, and for each half step the nearest point. */
 #include "quant/points.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* A power of two is taken from the exponent's bits, so that multiplying by it and by its inverse rounds nothing. */
 #include "quant/samples.h"
 
 #include "base/half.h"

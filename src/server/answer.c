@@ -1,3 +1,13 @@
+/* An answer belongs to one thread at a time, and hands itself on: nothing of it is locked.
+ *
+ *     HTTP's thread    begin     the body is checked, a task is given to the clerk
+ *     clerk            prepare   the model is there, ids are made; a task is given to the runner
+ *     runner           run       each choice is asked of the scheduler; then on_token, on_end, in its steps
+ *     runner           settle    when the scheduler has none of its choices any more: the reply, and all is freed
+ *
+ * A failure is kept and the choices are cancelled; it is told when the last has ended, for until then the
+ * scheduler has pointers here. A client that is gone is such a failure. Before a stream says its end the model is
+ * let go of, since who reads it may ask at once for another. */
 #include "server/answer.h"
 
 #include "base/os/clock.h"

@@ -1,3 +1,4 @@
+/* One table from kinds to HTTP's status and the words of an API: no other place chooses a status. */
 #include "server/failure.h"
 
 #include <stdarg.h>

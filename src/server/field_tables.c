@@ -1,3 +1,4 @@
+/* The rows are the .def files of server/fields, one for each object of a body; here they become tables. */
 #include "server/fields.h"
 
 static const hn_field chat[] = {

@@ -1,3 +1,5 @@
+/* A body is held to its table before anything reads it, so a reader need not check: the getters take the value or
+ * what it is otherwise. */
 #include "server/fields.h"
 
 #include "base/word_list.h"

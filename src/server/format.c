@@ -1,3 +1,4 @@
+/* What is asked for is only kept while the body is read; the grammar is made when the model's vocabulary is there. */
 #include "server/format.h"
 
 #include "server/fields.h"

@@ -1,3 +1,5 @@
+/* Three questions in this order: is the Host ours, is the Origin, is the body of a kind that no form of a page can
+ * send. Pages of other origins are answered only if they were named. */
 #include "server/guard.h"
 
 #include "base/ascii.h"

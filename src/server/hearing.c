@@ -1,3 +1,5 @@
+/* Text, thoughts and calls come apart from the reader; here they become blocks in their order, each a piece of one
+ * text. What might begin a stop is not told yet, and is told at once when a thought or a call begins. */
 #include "server/hearing.h"
 
 /* ---- what a reader says ---- */

@@ -1,3 +1,5 @@
+/* What a job's object says, from its record, its settings and the files that its run left. A run's metrics are
+ * read again only when the file has changed, up to the last whole line. */
 #include "base/file.h"
 #include "base/os/clock.h"
 #include "base/os/files.h"

@@ -1,3 +1,6 @@
+/* The office has everything and the other two threads give it tasks, so its lists need no lock. At the end it
+ * first finishes what it is at, then the reader stops, and what that has read the office still takes; then the
+ * office stops, and the child that trains is asked to save. */
 #include "server/jobs.h"
 
 #include "base/os/folders.h"

@@ -1,3 +1,5 @@
+/* A record is a table of fields and where they lie in a struct, read and written by the same rows. A name is
+ * drawn, long enough never to come twice. */
 #include "server/kept.h"
 
 #include "base/file.h"

@@ -1,3 +1,5 @@
+/* Names are compared as they stand, secrets by their digests and with all of them each time. Whose something is,
+ * over a restart too, is a number made of the name alone. */
 #include "server/keys.h"
 
 #include "base/ascii.h"

@@ -1,3 +1,5 @@
+/* A line is one write, so lines of several threads are not mixed; a path is shown with what could fool a terminal
+ * replaced. */
 #include "server/log.h"
 
 #include "base/json.h"

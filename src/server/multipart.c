@@ -1,3 +1,6 @@
+/* A cursor through the body, which is never copied: a boundary is looked for, a head is read strictly, and what
+ * lies between is the part. Whatever the form does not allow is refused, since another reader might take it
+ * otherwise. */
 #include "server/multipart.h"
 
 #include "base/ascii.h"

@@ -1,3 +1,5 @@
+/* Chat and completions share what they ask for (sampling, stops, biases) and how they say it; other APIs translate
+ * themselves into this. */
 #include "server/openai.h"
 
 #include "base/os/clock.h"

@@ -1,3 +1,5 @@
+/* They become JSON, and that an object: so a name that comes twice is refused there, as in any body. Kinds come
+ * from the table of fields that the object is then checked against: a query has texts alone. */
 #include "server/pairs.h"
 
 #include "base/utf8.h"

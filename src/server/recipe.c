@@ -1,3 +1,5 @@
+/* What is written is what is read, key by key: nothing may be missing, and nothing stand beside it that is not
+ * known, for it might be a number that the answer hangs on. */
 #include "server/recipe.h"
 
 #include <math.h>

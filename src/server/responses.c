@@ -1,3 +1,5 @@
+/* One list, the newest first, under one lock; what is given out is copied. Those whose time is over go when
+ * someone comes, not by a clock of its own. */
 #include "server/responses.h"
 
 #include "base/os/clock.h"

@@ -1,3 +1,7 @@
+/* A list entry and a place in the batch are two things. An entry that was replaced or dropped is found no more,
+ * but stays until the last request that has it is gone; its place in the batch is given up between two steps of
+ * the runner, since rows of a step may have it. The list is under the shelf's lock, the batch is the runner's
+ * alone. */
 #include "server/served_adapters.h"
 
 #include "base/os/files.h"

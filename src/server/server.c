@@ -1,3 +1,5 @@
+/* Who begins first ends last: models load while HTTP already answers that they do, and at the end work is
+ * cancelled, calls are answered, and only then is HTTP closed. */
 #include "server/server_state.h"
 
 #include <stdio.h>

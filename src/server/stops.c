@@ -1,3 +1,5 @@
+/* The stop that ends first counts, and of those that end at one place the longest. What is safe to tell ends where
+ * the longest beginning of any stop does. */
 #include "server/stops.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Checked in OpenAI's form once for all APIs. What a model may write is then rules: of the tools that may be
+ * called, not of those that it is shown. */
 #include "server/tools.h"
 
 #include "server/fields.h"

@@ -1,3 +1,4 @@
+/* Words are counted and copied one by one, with a NULL behind them, as a program is started with. */
 #include "server/words.h"
 
 #include "base/str.h"

@@ -1,3 +1,5 @@
+/* Tasks come first, in their order; only when there is none does the thread do a step of its own work, and it
+ * sleeps when that has nothing left either. It ends when it is told to and all that it was given is done. */
 #include "server/worker.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Rows are put into GGUF's order on the way, and B is scaled where a pair means another alpha over rank than the
+ * file says. A number that is not finite stops it before the file has its name. */
 #include "train/adapter_write.h"
 
 #include "io/weights_writer.h"

@@ -1,3 +1,6 @@
+/* A step's sequences lie one after the other in columns; a micro-batch is a run of them, laid into memory that was
+ * made for the largest. Rows with a label are listed for the head, which computes no others; where there is none a
+ * row stands in that weighs nothing, for a graph has one at least. */
 #include "train/batch.h"
 
 #include <string.h>

@@ -1,3 +1,16 @@
+/* A run as it stands, in this order, each way:
+ *
+ *     write   basis unchanged (who calls asks that) | devices' tensors to the host | all parts | digest | its name
+ *     read    digest of the file | basis, by line | counts | each tensor's name, type, shape || parts | devices
+ *
+ * A file has its name when it is whole and durable, so the newest name is a state that once was. Left of the
+ * double line nothing of the learner is touched: what is refused leaves it as it was. To the right only a device
+ * can fail, or a file that is cut while it is read, and then the run ends.
+ *
+ * It has all that a later step depends on, and that is little: tensors, the optimiser's states, how many updates
+ * there were (moments are corrected by it) and which step is next. Data and random numbers are functions of seed
+ * and step, so no order of examples and no generator's state is kept. Doubles are written in hexadecimal and come
+ * back bit for bit. A number is taken only as it would be written, so there is one file for one state. */
 #include "train/checkpoint.h"
 
 #include "base/sha256.h"

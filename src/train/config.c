@@ -1,3 +1,5 @@
+/* config.def is included for each: defaults, text, setting, and what may not be given because it would change
+ * nothing. The text that digests are of is never changed for options that came later. */
 #include "train/config.h"
 
 #include "base/option_value.h"

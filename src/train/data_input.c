@@ -1,3 +1,5 @@
+/* Everything that decides which tokens training sees is opened here, once: tokenizer, template, its variables, the
+ * rule. A variable that no template reads is refused. */
 #include "train/data_input.h"
 
 #include "base/number.h"

@@ -1,3 +1,5 @@
+/* The objective's graph without its backward, in sums that nobody divides; a batch's rows go through the head some
+ * at a time, so logits take a bounded room whatever the batch. */
 #include "train/evaluator.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* One walk over all that an objective's graph reads, in one order, whatever is done with it: bound, or listed. A
+ * part that the graph was built without has no node, and is passed over. */
 #include "train/feed.h"
 
 typedef struct feed {

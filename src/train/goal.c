@@ -1,3 +1,5 @@
+/* goals.def as a table, with each goal's two functions. The loss of a model that tells no token from another,
+ * which several of them share, is the logarithm of the vocabulary. */
 #include "train/goal.h"
 
 #include "base/mathfn.h"

@@ -1,3 +1,5 @@
+/* Rows go out in canonical order, wherever the file has a head's rows in pairs, and an adapter's values come in by
+ * the same function: to and from differ by one argument. */
 #include "train/gradients.h"
 
 #include "infer/adapter.h"

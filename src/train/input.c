@@ -1,3 +1,4 @@
+/* Finding is cheap and opening is not: a look at the data can refuse before the model is read. */
 #include "train/input.h"
 
 #include "models/open_tokenizer.h"

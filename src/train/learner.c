@@ -1,3 +1,18 @@
+/* A step is one sum, over the whole batch, in as many micro-batches as memory asks for:
+ *
+ *     numbers    counts of the whole batch, the step's number, the anchor      before the first micro-batch
+ *     begin      all sums are zero
+ *     micro      ... micro ... micro      each divides by the batch's count, never by its own
+ *     check      of loss and norm; then, or never, the update
+ *
+ * What a micro-batch reads beside its own columns is the same for all of them, so the cut is in no bit. Nothing
+ * that lasts was written before the check: when it fails, the same micro-batches run again from zero sums and the
+ * same numbers, every value looked at, and the first that is not finite is named.
+ *
+ * Weights and tensors that are trained are bound when it is planned, or memory would be counted for them; a
+ * micro-batch's columns when it is made. No leaf that has memory of its own can be bound later. The objective's
+ * nodes, the tuning's memory and the micro-batch's stay where they are until the learner is freed: programs know
+ * their addresses. */
 #include "train/learner.h"
 
 #include "infer/fit.h"

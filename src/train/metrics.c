@@ -1,3 +1,5 @@
+/* A run that goes on keeps the lines of steps up to its checkpoint and cuts off what came after them: those steps
+ * are made again. */
 #include "train/metrics.h"
 
 #include "base/file.h"

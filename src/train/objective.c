@@ -1,3 +1,6 @@
+/* The base comes first in the graph, where a goal needs it, so that recomputation, which clones what lies before a
+ * reader, never reaches into it. Sums over tokens stay sums to the end, and are divided by the step's counts, not
+ * by a micro-batch's. */
 #include "train/objective.h"
 
 #include "nn/rounding.h"

@@ -1,3 +1,4 @@
+/* optimizers.def as a table; a state is a leaf that is named after its parameter, as checkpoints find it. */
 #include "train/optimizer.h"
 
 #include "base/word_list.h"

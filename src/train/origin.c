@@ -1,3 +1,5 @@
+/* Where and when, for people: nothing here is in a digest, so equal runs on two machines have equal results beside
+ * different origins. */
 #include "train/origin.h"
 
 #include "base/json.h"

@@ -1,3 +1,5 @@
+/* metrics.jsonl back into columns: lines are told apart by what they have. What a run that was killed left torn is
+ * cut off when it goes on (metrics.c), and an error here. */
 #include "train/report_parts.h"
 
 #include "base/file.h"

@@ -1,3 +1,17 @@
+/* Two forms of the same thing, and why there are two:
+ *
+ *     lines     every option that counts, each file's digest    compared by key, both ways; what differs is named
+ *     digests   of an older text of the same                    of checkpoints of version 1, and of data in adapters
+ *
+ * The digests' text stays as it was first made, to the byte: an option that came later is not in it while it has
+ * its default. Lines have all. A key's place among them means nothing, so that options can be put in another
+ * order. What a word stands for is in the basis where that may change: numerics as their definition and not as
+ * their name.
+ *
+ * The base's identity is of every byte of its numbers, and takes long: it is settled before it is compared or
+ * written, not when a run is opened. That model and data are still what was opened is asked before each checkpoint
+ * and before the result: first their stamps, and of what was written to since, the digest. So nothing names bytes
+ * that it was not made of. */
 #include "train/run_basis.h"
 
 #include "base/map_file.h"

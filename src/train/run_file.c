@@ -1,3 +1,13 @@
+/* One pass, a character at a time, for text that a person may have changed. What it holds to:
+ *
+ * A key comes once, '_' and '-' are the same in it, and an array's values are lines beside each other, so that
+ * whoever reads the lines needs no structure. An empty array is a line too, without text: its key was given, and a
+ * second one is refused. A value in quotes is text whatever it says; without them only a number, true or false
+ * stands, so a word whose quotes were forgotten is named and not guessed at.
+ *
+ * A line counts before its strings are made: whatever fails, hn_run_file_close finds all that was. The version is
+ * taken out of the lines last, for it may stand anywhere among them, and what it decides is asked of all the
+ * others. */
 #include "train/run_file.h"
 
 #include "base/file.h"

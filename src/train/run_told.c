@@ -1,3 +1,13 @@
+/* config.def and data_choice.def have every option once, and are included to set an option by its name, to know
+ * whether there is one, to write it, and to point at lists. What is written and read again sets the same:
+ *
+ *     strings     escaped as run_file.c reads them        numbers    the fewest digits that read back the same
+ *     defaults    left out, as what was not given         flags      none is true by default: false is not there
+ *     files       absolute when written, as the run goes on from any folder; the built-in model has no folder
+ *
+ * hn_run_told is copied as a value. Its lists lie in it, so pointers to them are made when they are asked for
+ * (hn_run_told_choice), and not kept. The words are not copied: they are the command line's, or the file's, and
+ * outlive it. */
 #include "train/run_told.h"
 
 #include "base/embedded.h"

@@ -1,3 +1,5 @@
+/* Prompts end where supervision begins, and answers are the likeliest tokens: the same before and after, so a
+ * difference is the training's. Base and result answer one after the other, each in a session of its own. */
 #include "train/samples.h"
 
 #include "base/json.h"

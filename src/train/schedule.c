@@ -1,3 +1,5 @@
+/* A function of the step alone, so a run that goes on has the same rate. The cosine is our own: the C library's
+ * differs from system to system. */
 #include "train/schedule.h"
 
 #include "base/mathfn.h"

@@ -1,3 +1,5 @@
+/* A name is taken apart into what it may be called by; a target that names a tensor is a group, a pattern with
+ * stars, or the last parts of one of its names. */
 #include "train/target.h"
 
 #include "base/pattern.h"

@@ -1,3 +1,7 @@
+/* A graph of the model is built once and thrown away, only to see which weights it reads and which of them
+ * products read: a target of what nobody reads would be trained for nothing. First values are a function of the
+ * seed and the tensor's name, not of their order, so another target beside it changes none. What is trained lies
+ * in the host's memory; devices have copies, and who changes one side pushes or pulls. */
 #include "train/tuning.h"
 
 #include "backend/resident.h"

@@ -1,3 +1,5 @@
+/* A run helped if what was held out says so; without that only the training loss is left, and the words say which
+ * it was. */
 #include "train/verdict.h"
 
 #include <math.h>

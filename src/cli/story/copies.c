@@ -1,3 +1,6 @@
+/* A window of 20 words has a rolling hash, of which a word that goes out is subtracted again; windows with the
+ * same hash are then compared letter by letter. Only the few texts have an index, so the training text may be of
+ * any size. */
 #include "cli/story/copies.h"
 
 #include "base/str.h"

@@ -1,3 +1,5 @@
+/* The .def files become tables here: words, phrases that name each other by number, and plots that are lists of
+ * them. */
 #include "cli/story/grammar.h"
 
 #include <stddef.h>

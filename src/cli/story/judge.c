@@ -1,3 +1,5 @@
+/* A sentence is recognised by its pattern, and a pattern makes claims: each is a function of claims.c on the
+ * account that is kept. The teller's own tables of phrases and plots are not asked. */
 #include "cli/story/judge.h"
 
 #include "cli/story/claims.h"

@@ -1,3 +1,5 @@
+/* A letter of a pattern stands for a class of words, and a word may be of several. A sentence is what one pattern
+ * covers to its end. */
 #include "cli/story/sentence.h"
 
 #include <ctype.h>

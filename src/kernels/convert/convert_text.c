@@ -1,3 +1,5 @@
+/* One loop for every pair of types: sixteen at a time, then the rest by loads and stores that touch no element
+ * beyond n. */
 #include "kernels/convert/convert.h"
 
 #include "kernels/simd/f32x16.h"

@@ -1,3 +1,5 @@
+/* Sums are of sixteen lanes in f32 within a block, and of blocks in double, in one fixed order (simd/row.h): so
+ * every level gives the same bits. */
 #include "kernels/reduce/reduce.h"
 
 #include "kernels/simd/row.h"

@@ -1,3 +1,5 @@
+/* States are made as they are met, by a table of keys that gives the same number for the same key: so an
+ * intersection has only the pairs that a text can reach. */
 #include "text/grammar/automaton.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Edges are of bytes, never of characters: a range of characters becomes sequences of ranges of bytes here, which
+ * share their ends. Every node and edge counts against the limits. */
 #include "text/grammar/build.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* A whole text matches, from its beginning to its end: the pattern becomes an automaton over characters and that a
+ * rule. */
 #include "text/grammar/automaton.h"
 
 static hn_status make(hn_build *b, const char *text, size_t bytes, hn_grammar **out)

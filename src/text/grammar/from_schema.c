@@ -1,3 +1,7 @@
+/* A set of schemas that hold at one place is the key of a rule, and sets that were met are made one after the
+ * other until none is left. So a schema that refers to itself ends: its set has a rule already. Alternatives
+ * divide a set, everything else joins it; a reference that comes back to itself without a value between is
+ * refused. */
 #include "text/grammar/schema.h"
 
 #include <string.h>

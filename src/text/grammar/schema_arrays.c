@@ -1,3 +1,5 @@
+/* Places before the last that has a schema of its own are counted one by one, and so are items up to the least
+ * number; beyond that one loop stands for all. */
 #include "text/grammar/schema.h"
 
 /* An array's schemas by place: of prefixItems or, in older drafts, of items. */

@@ -1,3 +1,6 @@
+/* A row of a state has a place for each class of bytes and is filled when it is first asked for. Loops are looked
+ * for too: a state that a long run of characters does not leave, as within a string, lets whole tokens be allowed
+ * without walking them. */
 #include "text/grammar/states.h"
 
 #include "text/grammar/closure.h"

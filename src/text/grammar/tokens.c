@@ -1,3 +1,5 @@
+/* Texts are sorted, and the tree is an array in that order: a node's children follow it, and `next` is behind them
+ * all, so a walk that cuts off a branch is one jump. */
 #include "text/grammar/tokens.h"
 
 #include <stdlib.h>

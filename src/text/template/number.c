@@ -1,3 +1,4 @@
+/* printf writes the digits in the plain locale; groups, fill and sign are put around them as Python does. */
 #include "text/template/number.h"
 
 #include "base/host.h"

@@ -1,3 +1,6 @@
+/* Texts are cut into pieces once, and equal pieces are one with a count: so a merge costs as much as there are
+ * different pieces. All pairs are counted anew for each merge, which is slow and has nothing that could fall out
+ * of step. */
 #include "text/tokenizer/bpe_train.h"
 
 #include "text/tokenizer/parts.h"

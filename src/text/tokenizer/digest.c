@@ -1,3 +1,5 @@
+/* Of every token its text and kind, then the special ids, then the ids of one probe: what is made of any other
+ * text it cannot say. */
 #include "base/sha256.h"
 #include "text/tokenizer/tokenizer.h"
 

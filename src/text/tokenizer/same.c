@@ -1,3 +1,5 @@
+/* What was written is read back as a stranger's file and compared, with texts in which tokenizers differ. First
+ * what hone has keys of its own for is added where it is missing, then what is still another is refused. */
 #include "text/tokenizer/same.h"
 
 #include <string.h>

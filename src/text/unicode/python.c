@@ -1,3 +1,4 @@
+/* Searches in python_tables.h, which tools/reference/templates_unicode.py makes of what Python itself answers. */
 #include "text/unicode/python.h"
 
 #include "text/unicode/python_tables.h"

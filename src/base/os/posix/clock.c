@@ -1,3 +1,4 @@
+/* Three clocks of the system, in nanoseconds. */
 #include "base/os/clock.h"
 
 static int64_t now_of(clockid_t which)

@@ -1,3 +1,6 @@
+/* Calls of the system, nearly one for one. Files are opened without waiting (a pipe would hold up whoever opens
+ * it) and are closed in a child. A lock is flock's: it belongs to the open file, not to the process, and ends with
+ * it. */
 #define _GNU_SOURCE 1 /* renameat2, flock */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE 1

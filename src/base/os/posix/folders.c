@@ -1,3 +1,4 @@
+/* Folders by the system's calls. A new name is durable when the folder that it is in has been synced. */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE 1
 #endif

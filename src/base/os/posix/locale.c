@@ -1,3 +1,4 @@
+/* uselocale is of the calling thread alone: the host's other threads keep theirs. */
 #include "base/os/locale.h"
 
 #include <locale.h>

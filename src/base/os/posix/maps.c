@@ -1,3 +1,5 @@
+/* Mapping, and the handler that stands for SIGBUS while something is mapped. It passes on what is no cut of ours
+ * to who stood there before it, and is taken down only if it still stands on top. */
 #define _DEFAULT_SOURCE 1 /* madvise: posix_madvise's DONTNEED does nothing in glibc */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE 1

@@ -1,3 +1,6 @@
+/* What may still be taken is the least of several: what the machine has, what each group of processes that this
+ * one is in leaves (control groups of either version, up to the top one), and its own limits of address space.
+ * Where /proc is not, it is the machine's whole memory. */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE 1 /* _SC_PHYS_PAGES */
 #endif

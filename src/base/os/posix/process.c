@@ -1,3 +1,5 @@
+/* This process and its machine. Random numbers and the matrix unit are asked of the system, each in its own way,
+ * and where there is none the answer is no: nothing is put in its place. */
 #define _GNU_SOURCE 1 /* gethostname, syscall */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE 1

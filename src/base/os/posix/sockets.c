@@ -1,3 +1,5 @@
+/* TCP by the system's sockets. Errors become the few that callers tell apart: none of this side's numbers is free,
+ * later, lost. */
 #define _GNU_SOURCE 1 /* accept4 */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE 1

@@ -1,3 +1,5 @@
+/* POSIX threads, with two habits: threads of ours hear no signal of the host's, and a mutex knows its owner, so
+ * that taking it twice is refused and does not stop the thread for ever. */
 #include "base/os/threads.h"
 
 #include <errno.h>

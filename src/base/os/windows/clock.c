@@ -1,3 +1,4 @@
+/* Whole seconds and the rest are turned into nanoseconds apart: together they would overflow within the hour. */
 #include "base/os/clock.h"
 
 #include "base/os/windows/wide.h"

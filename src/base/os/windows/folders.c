@@ -1,3 +1,5 @@
+/* Names are UTF-8 outside and UTF-16 here. Whether others may write to one is not asked here: so no folder
+ * is private, and there is none for caches. */
 #include "base/os/folders.h"
 
 #include "base/os/process.h"

@@ -1,3 +1,5 @@
+/* What the system says is free; address space is also bounded by the page file, for memory is promised when it is
+ * asked for. */
 #include "base/os/memory.h"
 
 #include "base/os/windows/wide.h"

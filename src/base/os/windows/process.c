@@ -1,3 +1,4 @@
+/* This process and its machine, by the system's calls. */
 #define _CRT_RAND_S 1
 #include "base/os/process.h"
 

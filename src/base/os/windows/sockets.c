@@ -1,3 +1,4 @@
+/* As posix/sockets.c, over Winsock, whose errors are not errno's. It must be begun once. */
 #include <winsock2.h>
 #include <ws2tcpip.h>
 

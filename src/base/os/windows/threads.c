@@ -1,3 +1,5 @@
+/* A slim lock does not know who has it: the owner's number stands beside it, so that taking it twice is refused
+ * here too. */
 #include "base/os/threads.h"
 
 #include "base/os/windows/wide.h"

@@ -1,3 +1,5 @@
+/* Between UTF-8 and the system's UTF-16, and from the system's errors to errno's, coarsely: callers tell few
+ * apart. */
 #include "base/os/windows/wide.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* A child has a group of its own, so that keys pressed at the terminal do not come to it, and a line from its
+ * parent as its input: when the parent ends, however that happens, the line does, and the child sees it. */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE 1
 #endif

@@ -1,3 +1,4 @@
+/* What a program does to its process, its folder and its variables, and libraries that it loads while it runs. */
 #include "base/os/program.h"
 
 #include <dlfcn.h>

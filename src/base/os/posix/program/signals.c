@@ -1,3 +1,4 @@
+/* A signal that was ignored when the program began stays so: nohup means it. */
 #include "base/os/signals.h"
 
 #include <signal.h>

@@ -1,3 +1,5 @@
+/* Keys come one by one, unseen and unread by the terminal, between hn_os_keys_begin and _end. A handler of signals
+ * may put the terminal back, so how it was lies in a static variable. */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE 1
 #endif

@@ -1,3 +1,5 @@
+/* As posix/program/child.c, with a pipe for the line. The child inherits its end of it and its log, and nothing
+ * that was not marked so. */
 #include "base/os/child.h"
 
 #include "base/os/windows/wide.h"

@@ -1,3 +1,5 @@
+/* A command line is one text here: hn_os_join_words quotes words so that the runtime of the child takes the same
+ * ones out of it. */
 #include "base/os/program.h"
 
 #include "base/os/windows/wide.h"

@@ -1,3 +1,5 @@
+/* The console's events in the place of signals. They come in a thread of the system's, and there is none to raise
+ * again: the end is ExitProcess. */
 #include "base/os/signals.h"
 
 #include "base/os/windows/wide.h"

@@ -1,3 +1,4 @@
+/* The console in the mode in which it sends and obeys what terminals do, so that line_edit.c knows one kind. */
 #include "base/os/terminal.h"
 
 #include "base/os/windows/wide.h"
