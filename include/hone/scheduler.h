@@ -37,9 +37,12 @@ typedef struct hn_lm_disk_options {
     size_t size;
     int64_t most; /* bytes of all files; 0: 1 GiB. The oldest go: who was longest not written, read or asked for */
     /* Told of a file that is not whole, or of something else than its name says: it was removed, and is not used; and of one that
-     * cannot be written. On the thread that steps, or frees, a scheduler. NULL: not told. */
+     * cannot be written. On the thread that steps, or frees, a scheduler, or on the disk's own, which writes: one at a time each, but
+     * maybe at the same time. NULL: not told. */
     void (*on_refused)(void *context, const char *sentence);
     void *context;
+    int64_t waiting; /* bytes that wait to be written, so that steps need not wait for the disk; 0: 64 MiB. What would be more is not
+                        kept; when a scheduler is freed all of it is */
 } hn_lm_disk_options;
 
 /* The folder is made if it is not there. It has to be this user's own, and nobody else's to write to; it is one process's at a time
@@ -52,6 +55,7 @@ typedef struct hn_lm_disk_counts {
     int64_t files, bytes;  /* now */
     int64_t written, read;
     int64_t refused, gone; /* that may not be used; and the oldest, which had no room */
+    int64_t skipped;       /* that were not kept because too much waited to be written */
 } hn_lm_disk_counts;
 
 HN_API hn_status hn_lm_disk_count(const hn_lm_disk *disk, hn_lm_disk_counts *out, size_t size);

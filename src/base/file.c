@@ -64,10 +64,11 @@ hn_status hn_file_read(hn_heap *heap, const char *path, size_t limit, void **out
     return status;
 }
 
-static hn_status write_to(hn_sink to, bool is_private, const hn_span *spans, int n_spans)
+static hn_status write_to(hn_sink to, bool is_private, bool may_be_lost, const hn_span *spans, int n_spans)
 {
     hn_out_file out;
     HN_TRY(hn_out_file_open(&out, to));
+    out.may_be_lost = may_be_lost;
     hn_status status = HN_OK;
     if (is_private && !hn_os_guard(out.partial))
         status = hn_fail(HN_ERR_IO, "%s: %s", to.path, strerror(errno));
@@ -79,11 +80,16 @@ static hn_status write_to(hn_sink to, bool is_private, const hn_span *spans, int
     return status;
 }
 
-hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans) { return write_to(to, false, spans, n_spans); }
+hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans) { return write_to(to, false, false, spans, n_spans); }
 
 hn_status hn_file_write_private(const char *path, const hn_span *spans, int n_spans)
 {
-    return write_to(hn_sink_own(path), true, spans, n_spans);
+    return write_to(hn_sink_own(path), true, false, spans, n_spans);
+}
+
+hn_status hn_file_write_passing(const char *path, const hn_span *spans, int n_spans)
+{
+    return write_to(hn_sink_own(path), true, true, spans, n_spans);
 }
 
 void hn_file_text(const char *path, char *out, size_t room)

@@ -19,6 +19,8 @@ typedef struct hn_span {
 hn_status hn_file_write(hn_sink to, const hn_span *spans, int n_spans);
 /* The writer's own, which nobody but this user reads: at no time, also not before it has its name. */
 hn_status hn_file_write_private(const char *path, const hn_span *spans, int n_spans);
+/* The same, of what can be made again and is known when it is torn: nobody waits for the disk. */
+hn_status hn_file_write_passing(const char *path, const hn_span *spans, int n_spans);
 
 /* A descriptor to read from, or -1 with errno; a FIFO does not hold it up. Only base/ opens files. */
 int hn_file_reader(const char *path);

@@ -2,7 +2,7 @@
  * writer of the same path sweeps away what has nobody's lock, and a maker holds one from right after the making:
  * in between it may lose the file, sees that it has no link any more, and makes another. A handler of signals
  * removes what is in the making, from a table that it can read at any moment. And whoever reads `path` meets it
- * after all bytes are on the disk. */
+ * after all bytes are on the disk, unless it may be lost: then a power cut can leave it torn under its name. */
 #include "base/out_file.h"
 
 #include "base/map_file.h"
@@ -260,13 +260,14 @@ static hn_status give_name(hn_out_file *out)
 {
     HN_TRY(hn_map_settle(out->owner));
     HN_TRY(hn_sink_check((hn_sink){ out->path, out->over }));
-    HN_REQUIRE(hn_os_sync(out->file), HN_ERR_IO, "%s: %s", out->path, strerror(errno));
+    HN_REQUIRE(out->may_be_lost || hn_os_sync(out->file), HN_ERR_IO, "%s: %s", out->path, strerror(errno));
     const bool is_named = out->over == HN_OVER_NOTHING ? hn_os_rename_new(out->partial, out->path)
                                                        : hn_os_rename(out->partial, out->path);
     if (!is_named && errno == EEXIST && out->over == HN_OVER_NOTHING)
         return refuse_there(out->path);
     HN_REQUIRE(is_named, HN_ERR_IO, "%s: %s", out->path, strerror(errno));
-    hn_os_folder_sync(out->path);
+    if (!out->may_be_lost)
+        hn_os_folder_sync(out->path);
     return HN_OK;
 }
 

@@ -35,6 +35,7 @@ typedef struct hn_out_file {
     int file; /* -1: none */
     int slot; /* among those that hn_out_files_remove knows; -1: none */
     hn_over over;
+    bool may_be_lost; /* set before it is committed: it gets its name without being durable first */
     const void *owner; /* hn_map_check asks for its mappings; NULL: for all */
     char path[4072], partial[4104];
 } hn_out_file;

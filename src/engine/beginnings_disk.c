@@ -3,8 +3,11 @@
  *     an entry is in the list and in the chain of its place, or in the chain of free ones (by `newer`), never in both
  *     counts.files and counts.bytes are of the list
  *
- *     write     its entry goes | the file, by another name, is renamed into place | it is in the list
- *     read      is it in the list | the file | digest and key, or it goes
+ *     give      it waits (beginnings_queue.h)
+ *     write     its entry goes | the file, by another name, is renamed into place | it is in the list | it waits no more
+ *     read      does it wait, is it in the list | the file | digest and key, or it goes
+ *
+ * One thread writes, so no two meet at a name. Nothing is made durable: a file that a power cut tore has another digest.
  *
  * So what is in the list was whole once. That it still is, nobody promises: another thread may have dropped it
  * since, or somebody have removed it by hand, and so every reading looks at all its bytes. A file without an entry
@@ -19,6 +22,7 @@
 #include "base/os/folders.h"
 #include "base/os/threads.h"
 #include "base/str.h"
+#include "engine/beginnings_queue.h"
 #include "engine/structs.h"
 
 #include <errno.h>
@@ -28,11 +32,12 @@
 enum { NONE = -1, VERSION = 1, HEAD_BYTES = 28, DIGEST_BYTES = 32, NAME_DIGITS = 64 };
 #define MAGIC  "hnblocks"
 #define ENDING ".block"
-#define DEFAULT_MOST ((int64_t)1 << 30)
+#define DEFAULT_MOST    ((int64_t)1 << 30)
+#define DEFAULT_WAITING ((int64_t)64 << 20)
 
 typedef struct entry {
     hn_disk_name name;
-    int64_t bytes, modified_ns;
+    int64_t bytes, modified_ns, number; /* of the writing: a file that comes in its place has another */
     int32_t older, newer; /* in the list; `newer` of the free ones: the next of them */
     int32_t next;         /* in its place */
 } entry;
@@ -46,7 +51,9 @@ struct hn_lm_disk {
     entry *at;
     int32_t *places; /* [room], each the first with these bits of the name */
     int32_t room, n, free, oldest, newest;
+    int64_t n_added;
     hn_lm_disk_counts counts;
+    hn_disk_queue queue; /* has a lock of its own */
 };
 
 static hn_heap *heap_of(const hn_lm_disk *d) { return &d->engine->heap; }
@@ -160,7 +167,7 @@ static hn_status add(hn_lm_disk *d, const hn_disk_name *name, int64_t bytes, int
     const int32_t i = d->free;
     d->free = d->at[i].newer;
     int32_t *place = place_of(d, name);
-    d->at[i] = (entry){ .name = *name, .bytes = bytes, .modified_ns = modified_ns, .next = *place };
+    d->at[i] = (entry){ .name = *name, .bytes = bytes, .modified_ns = modified_ns, .number = ++d->n_added, .next = *place };
     *place = i;
     link_newest(d, i);
     d->counts.files++;
@@ -283,6 +290,96 @@ static hn_status open_folder(hn_lm_disk *d, const char *folder)
     return HN_OK;
 }
 
+/* ---- writing ---- */
+
+static hn_status write_block(hn_lm_disk *d, const hn_disk_name *name, const hn_span *key, const hn_span *data)
+{
+    uint8_t head[HEAD_BYTES], digest[DIGEST_BYTES];
+    hn_sha256 sha;
+    hn_str path = hn_str_on(heap_of(d));
+    memcpy(head, MAGIC, 8);
+    hn_store_32(head + 8, VERSION);
+    hn_store_64(head + 12, key->bytes);
+    hn_store_64(head + 20, data->bytes);
+    hn_sha256_begin(&sha);
+    hn_sha256_add(&sha, head, sizeof head);
+    hn_sha256_add(&sha, key->data, key->bytes);
+    hn_sha256_add(&sha, data->data, data->bytes);
+    hn_sha256_end(&sha, digest);
+    const hn_span spans[] = { { head, sizeof head }, *key, *data, { digest, sizeof digest } };
+    hn_status status = path_of(d, name, &path);
+    if (status == HN_OK)
+        status = hn_file_write_passing(path.text, spans, 4);
+    hn_str_free(&path);
+    return status;
+}
+
+/* Room for one more of so many bytes; what has its name is forgotten, and its file written over. */
+static bool takes(hn_lm_disk *d, const hn_disk_name *name, int64_t bytes)
+{
+    hn_os_mutex_lock(&d->lock);
+    const int32_t i = find(d, name);
+    if (i != NONE)
+        drop(d, i);
+    const bool fits = bytes <= d->o.most;
+    if (fits)
+        make_room(d, bytes);
+    hn_os_mutex_unlock(&d->lock);
+    return fits;
+}
+
+static void keep(hn_lm_disk *d, const hn_disk_name *name, int64_t bytes)
+{
+    hn_str path = hn_str_on(heap_of(d));
+    hn_os_mutex_lock(&d->lock);
+    hn_status status = add(d, name, bytes, 0);
+    if (status == HN_OK)
+        d->counts.written++;
+    else if (path_of(d, name, &path) == HN_OK)
+        hn_os_remove(path.text); /* what is not in the list would be in nobody's sum */
+    make_room(d, 0);
+    hn_os_mutex_unlock(&d->lock);
+    hn_str_free(&path);
+    if (status != HN_OK)
+        hn_disk_tell(d);
+}
+
+/* On the queue's thread. */
+static void write_waiting(void *context, const hn_disk_waiting *w)
+{
+    hn_lm_disk *d = context;
+    const hn_span key = { w->key, w->key_bytes }, data = { w->data, w->data_bytes };
+    const int64_t bytes = (int64_t)(HEAD_BYTES + DIGEST_BYTES + w->key_bytes + w->data_bytes);
+    if (!takes(d, &w->name, bytes))
+        return;
+    if (write_block(d, &w->name, &key, &data) == HN_OK)
+        keep(d, &w->name, bytes);
+    else
+        hn_disk_tell(d);
+}
+
+hn_status hn_disk_give(hn_lm_disk *d, const hn_disk_name *name, const void *key, size_t key_bytes, void *data, size_t data_bytes, bool waits)
+{
+    const hn_status status = hn_disk_queue_give(&d->queue, name, key, key_bytes, data, data_bytes, waits);
+    if (status == HN_OK)
+        return HN_OK;
+    hn_free(heap_of(d), data);
+    if (status != HN_ERR_BUSY)
+        return status;
+    hn_os_mutex_lock(&d->lock);
+    d->counts.skipped++;
+    hn_os_mutex_unlock(&d->lock);
+    return HN_OK;
+}
+
+void hn_disk_settle(hn_lm_disk *d)
+{
+    if (hn_engine_check(d->engine) == HN_OK)
+        hn_disk_queue_settle(&d->queue);
+}
+
+/* ---- opening and closing ---- */
+
 hn_status hn_lm_disk_open(hn_lm_disk **out, hn_engine *engine, const char *folder, const hn_lm_disk_options *options)
 {
     HN_ENTER();
@@ -292,13 +389,17 @@ hn_status hn_lm_disk_open(hn_lm_disk **out, hn_engine *engine, const char *folde
     HN_TRY(hn_engine_check(engine));
     HN_TRY(hn_take_struct("hn_lm_disk_options", options, sizeof o, &o));
     HN_REQUIRE(o.most >= 0, HN_ERR_ARGUMENT, "hn_lm_disk_options: expected most of at least 0, found %lld", (long long)o.most);
+    HN_REQUIRE(o.waiting >= 0, HN_ERR_ARGUMENT, "hn_lm_disk_options: expected waiting of at least 0, found %lld", (long long)o.waiting);
     o.most = o.most ? o.most : DEFAULT_MOST;
+    o.waiting = o.waiting ? o.waiting : DEFAULT_WAITING;
     hn_lm_disk *d = hn_alloc(&engine->heap, HN_TAG_STATE, sizeof *d);
     if (!d)
         return HN_ERR_MEMORY;
     *d = (hn_lm_disk){ .engine = engine, .o = o, .free = NONE, .oldest = NONE, .newest = NONE };
     hn_os_mutex_open(&d->lock);
-    const hn_status status = open_folder(d, folder);
+    hn_status status = open_folder(d, folder);
+    if (status == HN_OK)
+        status = hn_disk_queue_start(&d->queue, &engine->heap, o.waiting, write_waiting, d);
     if (status != HN_OK) {
         hn_lm_disk_close(d);
         return status;
@@ -313,6 +414,8 @@ void hn_lm_disk_close(hn_lm_disk *d)
     if (!d)
         return;
     hn_heap *heap = heap_of(d);
+    if (hn_engine_check(d->engine) == HN_OK) /* a child of fork has no such thread */
+        hn_disk_queue_stop(&d->queue);
     hn_lock_file_release(&d->taken);
     hn_os_mutex_close(&d->lock);
     hn_free(heap, d->folder);
@@ -335,7 +438,8 @@ hn_status hn_lm_disk_count(const hn_lm_disk *d, hn_lm_disk_counts *to, size_t si
 
 /* ---- reading ---- */
 
-bool hn_disk_has(hn_lm_disk *d, const hn_disk_name *name, size_t data_bytes)
+/* The number of its file; 0: it is not in the list, or has less data. */
+static int64_t look(hn_lm_disk *d, const hn_disk_name *name, size_t data_bytes)
 {
     hn_os_mutex_lock(&d->lock);
     const int32_t i = find(d, name);
@@ -344,8 +448,14 @@ bool hn_disk_has(hn_lm_disk *d, const hn_disk_name *name, size_t data_bytes)
         unlink_one(d, i);
         link_newest(d, i);
     }
+    const int64_t number = has ? d->at[i].number : 0;
     hn_os_mutex_unlock(&d->lock);
-    return has;
+    return number;
+}
+
+bool hn_disk_has(hn_lm_disk *d, const hn_disk_name *name, size_t data_bytes)
+{
+    return hn_disk_queue_has(&d->queue, name, data_bytes) || look(d, name, data_bytes); /* what waits no more is in the list */
 }
 
 /* A key is lines of a word and what it is, a NUL, and ids: the word of the first line that is another, or the ids. */
@@ -380,15 +490,26 @@ static hn_status check_file(const char *path, const uint8_t *file, size_t bytes,
     return HN_OK;
 }
 
-/* One that may not be used goes, and is told. */
-static void refuse(hn_lm_disk *d, const hn_disk_name *name)
+/* One that may not be used goes, and is told; unless it went meanwhile to make room, or another came in its place: then what was read
+ * is not what is in the list, and says nothing of it. */
+static void refuse(hn_lm_disk *d, const hn_disk_name *name, int64_t number)
 {
-    hn_disk_tell(d);
     hn_os_mutex_lock(&d->lock);
     const int32_t i = find(d, name);
-    d->counts.refused++;
-    if (i != NONE)
+    const bool is_it = i != NONE && d->at[i].number == number;
+    if (is_it) {
+        d->counts.refused++;
         drop(d, i);
+    }
+    hn_os_mutex_unlock(&d->lock);
+    if (is_it)
+        hn_disk_tell(d);
+}
+
+static void count_read(hn_lm_disk *d)
+{
+    hn_os_mutex_lock(&d->lock);
+    d->counts.read++;
     hn_os_mutex_unlock(&d->lock);
 }
 
@@ -397,10 +518,13 @@ hn_status hn_disk_read(hn_lm_disk *d, const hn_disk_name *name, const void *key,
     void *file = NULL;
     size_t bytes = 0;
     hn_str path = hn_str_on(heap_of(d));
-    *data = NULL;
-    if (!hn_disk_has(d, name, 0))
-        return HN_OK;
-    hn_status status = path_of(d, name, &path);
+    hn_status status = hn_disk_queue_copy(&d->queue, name, key, key_bytes, data, data_bytes);
+    if (*data)
+        count_read(d);
+    const int64_t number = status == HN_OK && !*data ? look(d, name, 0) : 0;
+    if (!number)
+        return status;
+    status = path_of(d, name, &path);
     if (status == HN_OK)
         status = hn_file_read(heap_of(d), path.text, (size_t)d->o.most, &file, &bytes);
     if (status == HN_OK)
@@ -410,70 +534,12 @@ hn_status hn_disk_read(hn_lm_disk *d, const hn_disk_name *name, const void *key,
         hn_free(heap_of(d), file);
         if (status == HN_ERR_MEMORY)
             return status;
-        refuse(d, name);
+        refuse(d, name, number);
         return HN_OK;
     }
     *data_bytes = bytes - HEAD_BYTES - DIGEST_BYTES - key_bytes;
     memmove(file, (uint8_t *)file + HEAD_BYTES + key_bytes, *data_bytes);
     *data = file;
-    hn_os_mutex_lock(&d->lock);
-    d->counts.read++;
-    hn_os_mutex_unlock(&d->lock);
+    count_read(d);
     return HN_OK;
-}
-
-/* ---- writing ---- */
-
-static hn_status write_block(hn_lm_disk *d, const hn_disk_name *name, const hn_span *key, const hn_span *data)
-{
-    uint8_t head[HEAD_BYTES], digest[DIGEST_BYTES];
-    hn_sha256 sha;
-    hn_str path = hn_str_on(heap_of(d));
-    memcpy(head, MAGIC, 8);
-    hn_store_32(head + 8, VERSION);
-    hn_store_64(head + 12, key->bytes);
-    hn_store_64(head + 20, data->bytes);
-    hn_sha256_begin(&sha);
-    hn_sha256_add(&sha, head, sizeof head);
-    hn_sha256_add(&sha, key->data, key->bytes);
-    hn_sha256_add(&sha, data->data, data->bytes);
-    hn_sha256_end(&sha, digest);
-    const hn_span spans[] = { { head, sizeof head }, *key, *data, { digest, sizeof digest } };
-    hn_status status = path_of(d, name, &path);
-    if (status == HN_OK)
-        status = hn_file_write_private(path.text, spans, 4);
-    hn_str_free(&path);
-    return status;
-}
-
-/* Room for one more of so many bytes; what has its name is forgotten, and its file written over. */
-static bool takes(hn_lm_disk *d, const hn_disk_name *name, int64_t bytes)
-{
-    hn_os_mutex_lock(&d->lock);
-    const int32_t i = find(d, name);
-    if (i != NONE)
-        drop(d, i);
-    const bool fits = bytes <= d->o.most;
-    if (fits)
-        make_room(d, bytes);
-    hn_os_mutex_unlock(&d->lock);
-    return fits;
-}
-
-void hn_disk_write(hn_lm_disk *d, const hn_disk_name *name, const void *key, size_t key_bytes, const void *data, size_t data_bytes)
-{
-    const hn_span spans[] = { { key, key_bytes }, { data, data_bytes } };
-    const int64_t bytes = (int64_t)(HEAD_BYTES + DIGEST_BYTES + key_bytes + data_bytes);
-    if (!takes(d, name, bytes))
-        return;
-    const hn_status status = write_block(d, name, &spans[0], &spans[1]);
-    if (status != HN_OK) {
-        hn_disk_tell(d);
-        return;
-    }
-    hn_os_mutex_lock(&d->lock);
-    if (find(d, name) == NONE && add(d, name, bytes, 0) == HN_OK)
-        d->counts.written++;
-    make_room(d, 0);
-    hn_os_mutex_unlock(&d->lock);
 }

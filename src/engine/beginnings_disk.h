@@ -11,7 +11,7 @@
  *
  * The folder is one process's at a time. The list of its files is in memory, the oldest first: one that was read or asked for
  * is young again, until the process ends; after that by the file's date. Used by as many threads as like: what is in the list is
- * changed under a lock, and files are read and written without it. */
+ * changed under a lock, and files are read and written without it, written by a thread of the disk's own. */
 #ifndef HN_ENGINE_BEGINNINGS_DISK_H
 #define HN_ENGINE_BEGINNINGS_DISK_H
 
@@ -29,8 +29,12 @@ bool hn_disk_has(hn_lm_disk *disk, const hn_disk_name *name, size_t data_bytes);
 /* `key` is lines of a word and what it is, a NUL, and ids. The file's data is *data, to be freed with hn_free, or NULL: there is no
  * file, or none that may be used. Only the lack of memory fails. */
 hn_status hn_disk_read(hn_lm_disk *disk, const hn_disk_name *name, const void *key, size_t key_bytes, void **data, size_t *data_bytes);
-/* In the place of what has this name; the oldest go, so that all have room. One that cannot be written is told, and is no failure. */
-void hn_disk_write(hn_lm_disk *disk, const hn_disk_name *name, const void *key, size_t key_bytes, const void *data, size_t data_bytes);
+/* To be written, by the disk's own thread, in the place of what has this name; the oldest go, so that all have room. `data`, of the
+ * engine's heap, is the disk's from then on. If too much waits already it is not kept, and counted, unless it `waits`. One that cannot
+ * be written is told, and is no failure; the lack of memory is. */
+hn_status hn_disk_give(hn_lm_disk *disk, const hn_disk_name *name, const void *key, size_t key_bytes, void *data, size_t data_bytes, bool waits);
+/* Until all that was given is written. */
+void hn_disk_settle(hn_lm_disk *disk);
 
 /* The failure that was last on this thread, to who opened it. */
 void hn_disk_tell(const hn_lm_disk *disk);

@@ -1,6 +1,8 @@
 /* What asks of a scheduler: requests come, are cancelled, and go. */
 #include "engine/scheduler.h"
 
+#include "engine/beginnings_disk.h"
+
 #include <string.h>
 
 static hn_status check(const hn_lm_scheduler *s, const char *call)
@@ -106,7 +108,10 @@ void hn_lm_scheduler_free(hn_lm_scheduler *s)
         s->waiting = r->next;
         hn_request_free(s, r);
     }
+    s->is_ending = true; /* nobody reads any more: all of it is kept, however long the disk takes */
     hn_beginnings_free(&s->beginnings);
+    if (s->o.disk)
+        hn_disk_settle(s->o.disk);
     hn_free(heap, s->way);
     hn_free(heap, s->nodes);
     hn_free(heap, s->running);

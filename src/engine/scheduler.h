@@ -72,7 +72,7 @@ struct hn_lm_scheduler {
     int32_t *guesses;     /* [n_sequences, 1 + HN_MOST_GUESSES] */
     int64_t n_running, n_waiting, clock, n_asked, turn; /* turn: the last that came in */
     int64_t from;         /* who is served first, where a step is too short for all */
-    bool is_stepping;
+    bool is_stepping, is_ending;
     hn_pace pace;
     hn_lm_scheduler_counts counts;
 };

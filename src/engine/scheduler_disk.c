@@ -66,14 +66,14 @@ static hn_status write_block(hn_lm_scheduler *s, const hn_beginning *leaving, hn
         return HN_ERR_MEMORY;
     const hn_status status = hn_sequences_read_lent(inner, &leaving->keys, data);
     if (status == HN_OK)
-        hn_disk_write(s->o.disk, &name, key->text, key->length, data, bytes);
+        return hn_disk_give(s->o.disk, &name, key->text, key->length, data, bytes, s->is_ending);
     hn_free(&s->lm->engine->heap, data);
     return status;
 }
 
 void hn_scheduler_write(hn_lm_scheduler *s, const hn_beginning *leaving)
 {
-    if (!s->o.disk)
+    if (!s->o.disk || hn_engine_check(s->lm->engine) != HN_OK) /* a child of fork has no thread that writes */
         return;
     hn_str key = hn_str_on(&s->lm->engine->heap);
     if (write_block(s, leaving, &key) != HN_OK)

@@ -109,7 +109,8 @@ void hn_api_model(hn_server *s, hn_http_call *call)
     X(cache_disk_written_total, counter, written, "blocks that were written")                      \
     X(cache_disk_read_total, counter, read, "blocks that were read back")                          \
     X(cache_disk_refused_total, counter, refused, "files that were not used, and removed")         \
-    X(cache_disk_dropped_total, counter, gone, "the oldest, which had no room")
+    X(cache_disk_dropped_total, counter, gone, "the oldest, which had no room")                    \
+    X(cache_disk_skipped_total, counter, skipped, "blocks that were not kept because too many waited to be written")
 
 static void begin_metric(hn_str *out, const char *name, const char *kind, const char *help)
 {

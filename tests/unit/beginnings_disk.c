@@ -1,11 +1,14 @@
 /* A file of a block: whatever single byte of it is changed, wherever it is cut, and whatever is put behind it, it is not used: it is
- * removed, told and counted, and what was right before is right again when it is written anew. */
+ * removed, told and counted, and what was right before is right again when it is written anew. What is in the list is in the folder,
+ * though memory lacks and several write one name; what makes room while somebody reads it is not counted as damaged. */
 #include "base/file.h"
 #include "base/os/files.h"
 #include "base/os/folders.h"
+#include "base/os/threads.h"
 #include "engine/beginnings_disk.h"
 #include "tests/harness/check.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +30,16 @@ static void put(const uint8_t *bytes, size_t n)
 {
     FILE *f = fopen(path, "wb");
     CHECK(f && fwrite(bytes, 1, n, f) == n && !fclose(f));
+}
+
+/* A copy of it. */
+static hn_status give(hn_lm_disk *disk, const hn_disk_name *name, const uint8_t *key, const uint8_t *data, size_t n)
+{
+    uint8_t *copy = hn_alloc(&engine->heap, HN_TAG_FILE, n);
+    if (!copy)
+        return HN_ERR_MEMORY;
+    memcpy(copy, data, n);
+    return hn_disk_give(disk, name, key, KEY_BYTES, copy, n, true);
 }
 
 /* With these bytes on the disk: whether they are used. */
@@ -76,6 +89,133 @@ static void check_bytes(const uint8_t *whole, const uint8_t *key, const uint8_t 
     }
 }
 
+/* ---- what is in the list is what is in the folder ---- */
+
+static bool count_one(void *context, const char *name)
+{
+    int64_t *to = context; /* files, and their bytes */
+    char file[PATH + 300];
+    hn_os_file about;
+    snprintf(file, sizeof file, "%s/%s", folder, name);
+    if (strcmp(name, "lock") != 0 && CHECK(hn_os_about(file, &about))) {
+        to[0]++;
+        to[1] += (int64_t)about.bytes;
+    }
+    return true;
+}
+
+static void check_sums(hn_lm_disk *disk)
+{
+    int64_t found[2] = { 0 };
+    hn_lm_disk_counts c = { 0 };
+    CHECK(hn_os_folder_each(folder, count_one, found));
+    CHECK_OK(hn_lm_disk_count(disk, &c, sizeof c));
+    CHECK_INT(found[0], c.files);
+    CHECK_INT(found[1], c.bytes);
+}
+
+/* Whatever allocation of a writing fails, there is a file if and only if it is in the list. */
+static void check_memory(const uint8_t *key, const uint8_t *data)
+{
+    const hn_disk_name name = { { 0xab } };
+    int64_t n_calls = 1;
+    for (int64_t i = 1; i <= n_calls; i++) {
+        hn_lm_disk *disk;
+        unlink(path);
+        if (!CHECK_OK(hn_lm_disk_open(&disk, engine, folder, NULL)))
+            return;
+        uint8_t *copy = hn_alloc(&engine->heap, HN_TAG_FILE, DATA_BYTES);
+        memcpy(copy, data, DATA_BYTES);
+        const int64_t before = engine->heap.n_calls;
+        if (i > 1)
+            engine->heap.fail_at = before + i - 1;
+        const hn_status status = hn_disk_give(disk, &name, key, KEY_BYTES, copy, DATA_BYTES, false);
+        hn_disk_settle(disk);
+        CHECK(status == HN_OK || status == HN_ERR_MEMORY);
+        engine->heap.fail_at = 0;
+        if (i == 1)
+            n_calls = engine->heap.n_calls - before + 1;
+        CHECK(i > 1 || hn_os_is_there(path));
+        check_sums(disk);
+        hn_lm_disk_close(disk);
+    }
+    CHECK(n_calls > 3);
+}
+
+typedef struct giver {
+    hn_os_thread thread;
+    hn_lm_disk *disk;
+    const uint8_t *key, *data;
+    size_t n;
+    atomic_bool is_done;
+} giver;
+
+enum { N_GIVEN = 400 };
+
+static void give_often(void *context)
+{
+    giver *g = context;
+    for (int i = 0; i < N_GIVEN; i++) {
+        const hn_disk_name name = { { 0xab } };
+        CHECK_OK(give(g->disk, &name, g->key, g->data, g->n));
+    }
+}
+
+static void check_two(const uint8_t *key, const uint8_t *data)
+{
+    giver short_one = { .key = key, .data = data, .n = 20 }, long_one = { .key = key, .data = data, .n = DATA_BYTES };
+    unlink(path);
+    if (!CHECK_OK(hn_lm_disk_open(&short_one.disk, engine, folder, NULL)))
+        return;
+    long_one.disk = short_one.disk;
+    CHECK(!hn_os_thread_start(&long_one.thread, give_often, &long_one));
+    give_often(&short_one);
+    hn_os_thread_join(&long_one.thread);
+    hn_disk_settle(short_one.disk);
+    check_sums(short_one.disk);
+    hn_lm_disk_close(short_one.disk);
+}
+
+static void give_in_turn(void *context)
+{
+    giver *g = context;
+    for (int i = 0; i < 10 * N_GIVEN; i++) {
+        const hn_disk_name name = { { i % 2 ? 0xcd : 0xab } };
+        CHECK_OK(give(g->disk, &name, g->key, g->data, g->n));
+        hn_disk_settle(g->disk); /* else it would be read while it waits */
+    }
+    g->is_done = true;
+}
+
+/* A disk with room for one: what is looked for goes all the time, which is no damage. */
+static void check_evicted(const uint8_t *key, const uint8_t *data)
+{
+    const hn_lm_disk_options o = { .size = sizeof o, .most = FILE_BYTES, .on_refused = on_refused, .context = path };
+    const hn_disk_name name = { { 0xab } };
+    giver one = { .key = key, .data = data, .n = DATA_BYTES };
+    hn_lm_disk_counts c = { 0 };
+    unlink(path);
+    n_told = 0;
+    if (!CHECK_OK(hn_lm_disk_open(&one.disk, engine, folder, &o)))
+        return;
+    CHECK(!hn_os_thread_start(&one.thread, give_in_turn, &one));
+    while (!one.is_done) {
+        void *found;
+        size_t n = DATA_BYTES;
+        CHECK_OK(hn_disk_read(one.disk, &name, key, KEY_BYTES, &found, &n));
+        CHECK(!found || (n == DATA_BYTES && !memcmp(found, data, n)));
+        hn_free(&engine->heap, found);
+    }
+    hn_os_thread_join(&one.thread);
+    CHECK_OK(hn_lm_disk_count(one.disk, &c, sizeof c));
+    CHECK_INT(0, c.refused);
+    CHECK_INT(0, n_told);
+    check_sums(one.disk);
+    hn_lm_disk_close(one.disk);
+    if (CHECK_OK(hn_lm_disk_open(&one.disk, engine, folder, &(hn_lm_disk_options){ .size = sizeof o, .most = 1 }))) /* none fits */
+        hn_lm_disk_close(one.disk);
+}
+
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/hone-blocks-XXXXXX", lock[PATH + 10], digits[65];
@@ -96,13 +236,22 @@ int main(int argc, char **argv)
     for (int i = 0; i < DATA_BYTES; i++)
         data[i] = (uint8_t)(i * 5 + 1);
     if (CHECK_OK(hn_lm_disk_open(&disk, engine, folder, NULL))) {
-        hn_disk_write(disk, &name, key, sizeof key, data, sizeof data);
+        CHECK_OK(give(disk, &name, key, data, sizeof data));
+        CHECK(hn_disk_has(disk, &name, DATA_BYTES) && !hn_disk_has(disk, &name, FILE_BYTES + 1)); /* while it waits, or is written */
+        hn_disk_settle(disk);
         CHECK(hn_disk_has(disk, &name, DATA_BYTES) && !hn_disk_has(disk, &name, FILE_BYTES + 1));
         hn_lm_disk_close(disk);
     }
     if (CHECK_OK(hn_file_read(&engine->heap, path, 1000, &whole, &n)) && CHECK(n == FILE_BYTES))
         check_bytes(whole, key, data);
     hn_free(&engine->heap, whole);
+    check_group("memory that lacks");
+    check_memory(key, data);
+    check_group("two that write one name");
+    check_two(key, data);
+    check_group("what makes room while it is read");
+    check_evicted(key, data);
+    check_group(NULL);
     hn_engine_free(engine);
     unlink(path);
     unlink(lock);

@@ -54,11 +54,11 @@ class Ended(NamedTuple):
 
 class Disk(Object):
     """A folder for what schedulers on an engine keep beyond memory: `most` bytes of files, of which the oldest go. What may
-    not be used of it is removed and counted."""
+    not be used of it is removed and counted. `waiting` bytes are yet to be written at a time; what would be more is not kept."""
 
-    def __init__(self, engine: Engine, folder: str, *, most: int = 0) -> None:
+    def __init__(self, engine: Engine, folder: str, *, most: int = 0, waiting: int = 0) -> None:
         self.engine = engine
-        parent, path, options = engine._holds(), bytes_of(folder), fill(_c.hn_lm_disk_options, most=most)
+        parent, path, options = engine._holds(), bytes_of(folder), fill(_c.hn_lm_disk_options, most=most, waiting=waiting)
         self._make(lambda out: c.hn_lm_disk_open(out, parent.get(), path, options), _c.hn_lm_disk, c.hn_lm_disk_close, parent)
 
     @property
