@@ -58,6 +58,9 @@ bool hn_format_make(hn_answer *a, hn_failure *why)
 {
     if (!a->grammar_text.length)
         return true;
+    if (a->goes_on) /* the rules say where the text ends */
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "ignore_eos", "ignore_eos: found %s too, whose text ends where the model says that it is done",
+                            a->grammar_of);
     const hn_status status = hn_lm_grammar_new(&a->grammar, a->model->shelf->engine, a->grammar_kind, a->grammar_text.text,
                                                a->grammar_text.length, NULL);
     return status == HN_OK || hn_refuse_by(why, status, a->grammar_of);

@@ -81,26 +81,34 @@ static bool add_calls(hn_json_writer *w, hn_heap *heap, const hn_json *calls, hn
     return true;
 }
 
-/* A call of an assistant needs no text beside it, and most clients send none; templates read it all the same. */
-static bool lacks_text(const hn_json *message)
+/* A call of an assistant needs no text beside it, and most clients send none; an answer that is sent back may have `content` null, and then
+ * what was said in `refusal`. Templates read a text all the same: this one; NULL: the message's own. */
+static const char *missing_text(const hn_json *message)
 {
-    const hn_json *content = hn_json_get(message, "content"), *calls = hn_json_get(message, "tool_calls");
-    return (!content || content->kind == HN_JSON_NULL) && calls && calls->kind == HN_JSON_ARRAY && calls->as.children.n;
+    const hn_json *content = hn_json_get(message, "content"), *calls = hn_json_get(message, "tool_calls"),
+                  *role = hn_json_get(message, "role"), *refusal = hn_json_get(message, "refusal");
+    const bool has_calls = calls && calls->kind == HN_JSON_ARRAY && calls->as.children.n,
+               is_answer = role && role->kind == HN_JSON_STRING && !strcmp(role->as.string.text, "assistant");
+    if (content && content->kind != HN_JSON_NULL)
+        return NULL;
+    if (is_answer && refusal && refusal->kind == HN_JSON_STRING)
+        return refusal->as.string.text;
+    return has_calls || (is_answer && content) ? "" : NULL;
 }
 
 static bool add_message(hn_json_writer *w, hn_heap *heap, const hn_json *message, hn_failure *why)
 {
     if (message->kind != HN_JSON_OBJECT)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: expected objects of role and content");
-    const bool is_textless = lacks_text(message);
+    const char *text = missing_text(message);
     hn_json_begin_object(w);
-    if (is_textless) {
+    if (text) {
         hn_json_key(w, "content");
-        hn_json_add_string(w, "");
+        hn_json_add_string(w, text);
     }
     for (const hn_json *v = message->as.children.first; v; v = v->next) {
         const bool is_list = v->kind == HN_JSON_ARRAY;
-        if (is_textless && !strcmp(v->key, "content"))
+        if (text && !strcmp(v->key, "content"))
             continue;
         hn_json_key(w, v->key);
         if (is_list && !strcmp(v->key, "content") ? !add_parts(w, heap, v, why)
@@ -149,12 +157,18 @@ static bool add_variable(variables *to, const char *name, const hn_json *value, 
     return true;
 }
 
+/* Variables that have fields of their own, and what these are called in the other forms. */
+static const struct {
+    const char *name, *elsewhere[2];
+} own[] = { { "enable_thinking", { "think", "thinking" } }, { "reasoning_effort", { "reasoning", "output_config" } } };
+
+enum { N_OWN = sizeof own / sizeof *own };
+
 static bool add_variables(variables *to, const hn_json *body, hn_failure *why)
 {
-    static const char *const own[] = { "enable_thinking", "reasoning_effort" };
     const hn_json *given = hn_field_of(body, "chat_template_kwargs");
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (!add_variable(to, own[i], hn_field_of(body, own[i]), why))
+    for (size_t i = 0; i < N_OWN; i++)
+        if (!add_variable(to, own[i].name, hn_field_of(body, own[i].name), why))
             return false;
     for (const hn_json *v = given ? given->as.children.first : NULL; v; v = v->next)
         if (!add_variable(to, v->key, v, why))
@@ -209,14 +223,51 @@ static hn_status render(const hn_lm *lm, const rendering *r, hn_str *out)
     return status == HN_OK ? hn_str_status(out) : status;
 }
 
-/* A sentence about a template begins with its file, of which a client is told the model's name alone. */
-static bool refuse_rendering(const hn_served *model, hn_status status, hn_failure *why)
+/* Where a variable was asked for: a field of its own, as this form calls it, or among all. */
+static const char *field_of_variable(const hn_answer *a, const char *name, size_t n)
 {
+    for (size_t i = 0; i < N_OWN; i++) {
+        if (strlen(own[i].name) != n || strncmp(own[i].name, name, n) != 0)
+            continue;
+        for (int j = 0; a->asked && j < 2; j++)
+            if (hn_field_of(a->asked, own[i].elsewhere[j]))
+                return own[i].elsewhere[j];
+        return own[i].name;
+    }
+    return "chat_template_kwargs";
+}
+
+/* The library's sentence about a variable names it as the command line does: what is left of it behind that, and where it was asked for;
+ * NULL: it is about none. */
+static const char *rest_of_variable(const hn_answer *a, const variables *vars, const char *sentence, const char **field)
+{
+    const char *word = "--set ";
+    for (int32_t i = 0; i < vars->n && !strncmp(sentence, word, strlen(word)); i++) {
+        const size_t n = strlen(vars->at[i]);
+        if (strncmp(sentence + strlen(word), vars->at[i], n) != 0)
+            continue;
+        *field = field_of_variable(a, vars->at[i], strcspn(vars->at[i], "="));
+        return sentence + strlen(word) + (!strcmp(*field, "chat_template_kwargs") ? 0 : n);
+    }
+    return NULL;
+}
+
+/* A sentence about a template begins with its file, of which a client is told the model's name alone; one about what the template does not
+ * read names the field that asked for it. */
+static bool refuse_rendering(const hn_answer *a, const variables *vars, hn_status status, hn_failure *why)
+{
+    static const char tools[] = "--tools of hn_lm_render_options";
+    const hn_served *model = a->model;
     const size_t n = strlen(model->o.path);
-    hn_refuse_by(why, status, "messages");
-    if (strncmp(hn_error_message(), model->o.path, n) != 0)
+    const char *said = hn_error_message(), *field = "messages", *rest = rest_of_variable(a, vars, said, &field);
+    hn_refuse_by(why, status, field);
+    if (rest)
+        return hn_refuse_as(why, why->kind, field, "%s%s%s", field, *rest == ':' ? "" : ": ", rest);
+    if (!strncmp(said, tools, sizeof tools - 1))
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools%s", said + sizeof tools - 1);
+    if (strncmp(said, model->o.path, n) != 0)
         return false;
-    return hn_refuse_as(why, why->kind, "messages", "%s%s", model->name, hn_error_message() + n);
+    return hn_refuse_as(why, why->kind, "messages", "%s%s", model->name, said + n);
 }
 
 bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why)
@@ -225,7 +276,7 @@ bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why)
     bool is_well = open_rendering(&r, a->heap, a->body, NULL, why);
     if (is_well) {
         const hn_status status = render(a->model->lm, &r, out);
-        is_well = status == HN_OK || refuse_rendering(a->model, status, why);
+        is_well = status == HN_OK || refuse_rendering(a, &r.vars, status, why);
     }
     close_rendering(&r);
     return is_well;
@@ -258,7 +309,7 @@ bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why)
     bool is_well = open_rendering(&r, a->heap, a->body, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
         const hn_status status = render_ids(a->model->lm, a->heap, &r, to);
-        is_well = status == HN_OK || refuse_rendering(a->model, status, why);
+        is_well = status == HN_OK || refuse_rendering(a, &r.vars, status, why);
     }
     close_rendering(&r);
     return is_well;

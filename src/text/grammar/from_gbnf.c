@@ -427,7 +427,7 @@ static hn_status make(reader *r, hn_grammar **out)
         rule->name_bytes = r->symbols[i].bytes;
     }
     const hn_status status = hn_build_finish(r->b, root, out);
-    return status == HN_OK ? status : hn_fail_within(status, "GBNF");
+    return status == HN_OK ? status : hn_fail_within(status, "GBNF: ");
 }
 
 hn_status hn_grammar_from_gbnf(hn_heap *heap, const char *text, size_t bytes, const hn_grammar_limits *limits, hn_grammar **out)
