@@ -81,8 +81,8 @@ static bool add_calls(hn_json_writer *w, hn_heap *heap, const hn_json *calls, hn
     return true;
 }
 
-/* A call of an assistant needs no text beside it, and most clients send none; an answer that is sent back may have `content` null, and then
- * what was said in `refusal`. Templates read a text all the same: this one; NULL: the message's own. */
+/* A call of an assistant needs no text beside it, and most clients send none; an answer that is sent back may have `content` null beside its
+ * `refusal`, which has the text or is null too. Templates read a text all the same: this one; NULL: the message's own. */
 static const char *missing_text(const hn_json *message)
 {
     const hn_json *content = hn_json_get(message, "content"), *calls = hn_json_get(message, "tool_calls"),
@@ -93,7 +93,7 @@ static const char *missing_text(const hn_json *message)
         return NULL;
     if (is_answer && refusal && refusal->kind == HN_JSON_STRING)
         return refusal->as.string.text;
-    return has_calls || (is_answer && content) ? "" : NULL;
+    return has_calls || (is_answer && refusal) ? "" : NULL;
 }
 
 static bool add_message(hn_json_writer *w, hn_heap *heap, const hn_json *message, hn_failure *why)

@@ -29,12 +29,18 @@ static bool is_path(const char *pattern, const char *path)
     return pattern[n - 1] == '*' ? !strncmp(pattern, path, n - 1) && path[n - 1] : !strcmp(pattern, path);
 }
 
+/* Who asks an API for a path that there is not here reads its form too. */
+static hn_fail_form *form_of_stranger(const char *path)
+{
+    return !strncmp(path, "/api/", 5) ? hn_ollama_fail : !strncmp(path, "/v1/messages/", 13) ? hn_anthropic_fail : hn_openai_fail;
+}
+
 hn_fail_form *hn_api_form(const char *path)
 {
     int i = 0;
     while (i < N_ROUTES && !(path && is_path(routes[i].path, path)))
         i++;
-    return i < N_ROUTES ? routes[i].fail : hn_openai_fail;
+    return i < N_ROUTES ? routes[i].fail : path ? form_of_stranger(path) : hn_openai_fail;
 }
 
 void hn_api_refuse(hn_server *s, hn_http_call *call, const hn_failure *why)
@@ -50,7 +56,7 @@ static bool refuse_path(hn_http_call *call, const hn_http_request *r, hn_failure
     for (int i = 0; i < N_ROUTES; i++)
         if (is_path(routes[i].path, r->path)) {
             strncat(takes, *takes ? ", " : "", sizeof takes - strlen(takes) - 1);
-            strncat(takes, routes[i].method, sizeof takes - strlen(takes) - 1);
+            strncat(takes, strcmp(routes[i].method, "GET") != 0 ? routes[i].method : "GET, HEAD", sizeof takes - strlen(takes) - 1);
         }
     if (!*takes)
         return hn_refuse_as(why, HN_REFUSED_NO_PATH, NULL, "%.200s: there is no such path", r->path);
@@ -58,10 +64,12 @@ static bool refuse_path(hn_http_call *call, const hn_http_request *r, hn_failure
     return hn_refuse_as(why, HN_REFUSED_NO_METHOD, NULL, "%.200s: expected %s, found %.20s", r->path, takes, r->method);
 }
 
+/* HEAD is GET whose body HTTP leaves out. */
 static const route *find(const hn_http_request *r)
 {
+    const char *method = strcmp(r->method, "HEAD") != 0 ? r->method : "GET";
     for (int i = 0; i < N_ROUTES; i++)
-        if (!strcmp(routes[i].method, r->method) && is_path(routes[i].path, r->path))
+        if (!strcmp(routes[i].method, method) && is_path(routes[i].path, r->path))
             return &routes[i];
     return NULL;
 }

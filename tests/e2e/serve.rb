@@ -273,7 +273,7 @@ def check_refusals
      [chat, hello.merge(model: 'no-such'), 404, 'model'], [chat, hello.merge(model: 'hone-tiny:no-such'), 404, 'model'],
      [chat, { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'http://127.0.0.1/a.png' } }] }] }, 400, 'messages'],
      [chat, { messages: [{ role: 'user', content: 'word ' * 2000 }] }, 400, 'messages'],
-     [chat, hello.merge(chat_template_kwargs: { no_such: 1 }), 400, 'messages'],
+     [chat, hello.merge(chat_template_kwargs: { no_such: 1 }), 400, 'chat_template_kwargs'],
      ['/v1/completions', {}, 400, 'prompt'], ['/v1/completions', { prompt: [] }, 400, 'prompt'], ['/v1/completions', { prompt: [-1] }, 400, 'prompt'],
      ['/v1/completions', { prompt: [1_000_000] }, 400, 'prompt'], ['/v1/completions', { prompt: [{}] }, 400, 'prompt'],
      ['/v1/completions', { prompt: ['a'] * 65, n: 2 }, 400, 'n'], ['/v1/embeddings', { input: 'a' }, 400, 'model'],
@@ -286,7 +286,7 @@ def check_refusals
                                           e['message'].match?(/prompt is too long: \d+ tokens, and this model's maximum context length is 512 tokens/) }) # which clients look for
     check('no path', ask(uri, 'GET', '/no/such').code == '404')
     wrong = ask(uri, 'DELETE', '/v1/models')
-    check('no method', wrong.code == '405' && wrong['Allow'] == 'GET')
+    check('no method', wrong.code == '405' && wrong['Allow'] == 'GET, HEAD')
     check('no JSON', ask(uri, 'POST', chat, hello, 'Content-Type' => 'text/plain').code == '415')
     check('a foreign page', ask(uri, 'POST', chat, hello, 'Origin' => 'http://evil.example').code == '403')
     check('a name turned to this address', ask(uri, 'POST', chat, hello, 'Host' => 'evil.example').code == '421')
