@@ -211,6 +211,7 @@ void hn_shelf_reload(hn_shelf *shelf, void (*tells)(void *context, const char *s
     for (int32_t i = 0; i < shelf->n; i++) {
         walk w = { .model = shelf->models[i], .tell = tells, .context = context };
         hn_served_hold(w.model);
+        hn_served_forget(w.model);
         hn_worker_do(&w.model->clerk, reload, &w);
         hn_served_let_go(w.model);
     }

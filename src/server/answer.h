@@ -125,6 +125,7 @@ struct hn_answer {
     hn_failure failure;
     hn_answer *next, *before; /* of those that the runner has */
     bool (*run)(hn_answer *a, hn_str *out, hn_failure *why); /* of one that the clerk answers (hn_api_ask) */
+    bool leaves; /* of one of these: its model is not loaded for it */
 };
 
 /* Takes the call, whatever happens. */

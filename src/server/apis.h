@@ -9,7 +9,8 @@
 #include "server/routes.def"
 #undef HN_ROUTE
 
-/* A request to a model: body read and checked by `fields`, then by `take`, which fills the answer; the model found; begun. */
+/* A request to a model: body read and checked by `fields`, then by `take`, which fills the answer; the model found; begun. If `take` sets
+ * its `run` it is answered as by hn_api_ask. */
 void hn_api_answer(hn_server *server, hn_http_call *call, const hn_voice *voice, const hn_fields *fields,
                    bool (*take)(hn_answer *a, hn_failure *why));
 /* A request that a model's clerk answers at once: `run` makes the whole reply, the voice says why there is none. */

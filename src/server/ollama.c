@@ -330,13 +330,11 @@ static bool take(hn_answer *a, hn_failure *why)
     if (has && context > has)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "options.num_ctx", "options.num_ctx: the server's --context is %lld, found %lld",
                             (long long)has, (long long)context);
-    if (!is_generate(a) && (!messages || !messages->as.children.n))
-        return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "messages", "messages: expected at least one");
+    if (hn_ollama_loads(a))
+        return hn_ollama_take_load(a, why);
     for (const hn_json *m = messages ? messages->as.children.first : NULL; m; m = m->next)
         if (hn_field_of(m, "images"))
             return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages", "messages: images: text alone");
-    if (is_generate(a) && !*hn_field_text(a->body, "prompt", ""))
-        return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "prompt", "prompt: expected a text, found none");
     if (!translate(a, options, why))
         return false;
     a->most = hn_field_int(a->body, "max_tokens", 0);

@@ -30,9 +30,22 @@ void hn_api_ollama_version(hn_server *s, hn_http_call *call)
     reply(call, &out);
 }
 
-static void add_model(hn_json_writer *w, const hn_served *m, const char *adapter)
+/* A model stays as long as there is room: what Ollama's clients show as "forever" is a date that none of them will see. */
+#define FOREVER "9999-12-31T23:59:59Z"
+
+static void add_loaded(hn_json_writer *w, const hn_served *m, int64_t bytes)
 {
-    char name[256];
+    const char *device = hn_engine_device(m->shelf->engine, 0);
+    hn_json_key(w, "expires_at");
+    hn_json_add_string(w, FOREVER);
+    hn_json_key(w, "size_vram");
+    hn_json_add_int(w, strncmp(device, "cpu", 3) != 0 ? bytes : 0);
+}
+
+static void add_model(hn_json_writer *w, hn_served *m, const char *adapter, bool is_loaded)
+{
+    char name[256], weights[65];
+    const int64_t bytes = hn_served_about(m, weights);
     snprintf(name, sizeof name, "%s%s%s", m->name, *adapter ? ":" : "", adapter);
     hn_json_begin_object(w);
     hn_json_key(w, "name");
@@ -40,6 +53,12 @@ static void add_model(hn_json_writer *w, const hn_served *m, const char *adapter
     hn_json_key(w, "model");
     hn_json_add_string(w, name);
     hn_ollama_time(w, "modified_at", m->created * 1000000000);
+    hn_json_key(w, "size");
+    hn_json_add_int(w, bytes);
+    hn_json_key(w, "digest");
+    hn_json_add_string(w, weights);
+    if (is_loaded)
+        add_loaded(w, m, bytes);
     hn_json_key(w, "details");
     hn_json_begin_object(w);
     hn_json_key(w, "parent_model");
@@ -60,9 +79,9 @@ static void list(hn_server *s, hn_http_call *call, bool all)
         hn_served *m = s->shelf->models[i];
         if (!all && hn_served_now(m, NULL) != HN_SERVED_READY)
             continue;
-        add_model(&w, m, "");
+        add_model(&w, m, "", !all);
         for (int32_t j = 0; hn_served_adapter_name(m, hn_server_asker(s, call), j, adapter); j++)
-            add_model(&w, m, adapter);
+            add_model(&w, m, adapter, !all);
     }
     hn_json_end_array(&w);
     hn_json_end_object(&w);

@@ -129,31 +129,37 @@ static bool read_body(hn_server *s, hn_answer *a, const hn_fields *fields)
            hn_shelf_find(s->shelf, hn_field_text(a->body, "model", NULL), a->asker, &a->model, &a->adapter, &a->failure);
 }
 
-void hn_api_answer(hn_server *s, hn_http_call *call, const hn_voice *voice, const hn_fields *fields,
-                   bool (*take)(hn_answer *, hn_failure *))
-{
-    hn_answer *a = hn_answer_new(s->heap, call, voice);
-    if (!a)
-        return;
-    if (read_body(s, a, fields) && take(a, &a->failure))
-        hn_answer_begin(a);
-    else
-        hn_answer_fail(a);
-}
-
-/* ---- requests to a model's clerk ---- */
-
 static void run_ask(hn_task *task)
 {
     hn_answer *a = (hn_answer *)(void *)task;
     hn_str out = hn_str_on(a->heap);
-    const bool is_well = hn_served_load(a->model, &a->failure) && a->run(a, &out, &a->failure) &&
+    const bool is_well = (a->leaves || hn_served_load(a->model, &a->failure)) && a->run(a, &out, &a->failure) &&
                          (hn_str_status(&out) == HN_OK || hn_refuse_by(&a->failure, HN_ERR_MEMORY, NULL));
     if (is_well)
         hn_answer_reply(a, &out);
     else
         hn_answer_fail(a);
     hn_str_free(&out);
+}
+
+static void ask_clerk(hn_answer *a)
+{
+    a->task.run = run_ask;
+    hn_worker_give(&a->model->clerk, &a->task);
+}
+
+void hn_api_answer(hn_server *s, hn_http_call *call, const hn_voice *voice, const hn_fields *fields,
+                   bool (*take)(hn_answer *, hn_failure *))
+{
+    hn_answer *a = hn_answer_new(s->heap, call, voice);
+    if (!a)
+        return;
+    if (!read_body(s, a, fields) || !take(a, &a->failure))
+        hn_answer_fail(a);
+    else if (a->run)
+        ask_clerk(a);
+    else
+        hn_answer_begin(a);
 }
 
 void hn_api_ask(hn_server *s, hn_http_call *call, const hn_fields *fields, const hn_voice *voice,
@@ -163,9 +169,8 @@ void hn_api_ask(hn_server *s, hn_http_call *call, const hn_fields *fields, const
     if (!a)
         return;
     a->run = run;
-    a->task.run = run_ask;
     if (read_body(s, a, fields))
-        hn_worker_give(&a->model->clerk, &a->task);
+        ask_clerk(a);
     else
         hn_answer_fail(a);
 }

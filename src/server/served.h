@@ -45,7 +45,9 @@ typedef struct hn_served {
     hn_served_adapter *adapters; /* the first; who is in the list by the shelf's lock */
     int64_t room;                /* of its batch, for adapters */
 
-    hn_served_state state; /* these six by the shelf's lock */
+    hn_served_state state; /* these eight by the shelf's lock */
+    char weights[65];      /* hn_lm_fingerprint, as it was first loaded; "": it was not yet */
+    int64_t bytes;         /* of its files */
     bool is_broken;        /* it was not what it was when it was loaded */
     int64_t held;
     bool is_stepping; /* which is soon over; who is answered in a step holds it no more */
@@ -55,7 +57,6 @@ typedef struct hn_served {
     hn_lm *lm; /* these, while it is held and after it was loaded */
     hn_lm_batch *batch;
     hn_lm_scheduler *scheduler;
-    char weights[65];         /* hn_lm_fingerprint */
     hn_lm_embedder *embedder; /* of a model that embeds: it has neither batch nor scheduler */
 
     hn_worker clerk, smith, runner;
@@ -93,8 +94,15 @@ void hn_served_let_go(hn_served *model);
 
 /* On its clerk, held: loads it if it is not, and puts another away if there is no place. */
 bool hn_served_load(hn_served *model, hn_failure *why);
+/* On its clerk, held by nobody else: it is put away. False: others hold it. */
+bool hn_served_unload(hn_served *model, hn_failure *why);
+/* The SHA-256 of its weights, zeros if it was never loaded, and the bytes of its files. */
+int64_t hn_served_about(hn_served *model, char weights[65]);
 /* What it is at the moment. */
 hn_served_state hn_served_now(hn_served *model, hn_lm_scheduler_counts *counts_or_null);
+
+/* If it is not loaded: its file may be another than before. */
+void hn_served_forget(hn_served *model);
 
 /* What it is made of is not there any more: it is loaded anew when nobody holds it but who asks for it next. */
 void hn_served_is_broken(hn_served *model);

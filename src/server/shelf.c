@@ -1,5 +1,7 @@
 /* The models that there are: who is found by which name, who is held, whose place is taken. */
 #include "base/os/clock.h"
+#include "base/os/files.h"
+#include "base/os/folders.h"
 #include "server/answer.h"
 #include "server/served_adapters.h"
 
@@ -45,6 +47,29 @@ hn_served *hn_shelf_model(const hn_shelf *shelf, const char *name, size_t n)
     return NULL;
 }
 
+/* A folder's are its weights alone. */
+static bool add_bytes(void *context, const char *name)
+{
+    hn_served *m = context;
+    const char *end = strrchr(name, '.');
+    char path[4096];
+    hn_os_file about;
+    snprintf(path, sizeof path, "%s/%s", m->o.path, name);
+    if (end && (!strcmp(end, ".safetensors") || !strcmp(end, ".gguf")) && hn_os_about(path, &about))
+        m->bytes += (int64_t)about.bytes;
+    return true;
+}
+
+static void take_bytes(hn_served *m)
+{
+    hn_os_file about;
+    m->bytes = 0;
+    if (hn_os_about(m->o.path, &about) && about.is_folder)
+        hn_os_folder_each(m->o.path, add_bytes, m);
+    else if (hn_os_about(m->o.path, &about))
+        m->bytes = (int64_t)about.bytes;
+}
+
 hn_status hn_shelf_add(hn_shelf *shelf, const char *name, const hn_served_options *o, hn_served **out)
 {
     char found[sizeof(*out)->name];
@@ -62,6 +87,7 @@ hn_status hn_shelf_add(hn_shelf *shelf, const char *name, const hn_served_option
     m->o = *o;
     m->created = hn_clock_wall_ns() / 1000000000;
     memcpy(m->name, found, sizeof m->name);
+    take_bytes(m);
     shelf->models[shelf->n++] = m; /* closed with the shelf, also after a failure here */
     HN_TRY(hn_worker_start(&m->clerk, NULL, NULL));
     HN_TRY(hn_worker_start(&m->smith, NULL, NULL));
@@ -177,13 +203,31 @@ static void put_away(hn_served *m)
     hn_adapters_leave(m);
 }
 
+/* Whoever began with a model goes on with it: another file under its name is no answer to what was asked before. */
+static hn_status check_weights(hn_served *m)
+{
+    char weights[sizeof m->weights];
+    hn_lm_sizes sizes = { 0 };
+    HN_TRY(hn_lm_fingerprint(m->lm, weights));
+    if (!m->bytes && hn_lm_measure(m->lm, NULL, &sizes, sizeof sizes) != HN_OK) /* the one that is built in has no file */
+        sizes.weights = 0;
+    hn_os_mutex_lock(&m->shelf->lock);
+    const bool is_same = !m->weights[0] || !strcmp(weights, m->weights);
+    if (is_same)
+        memcpy(m->weights, weights, sizeof weights);
+    m->bytes = m->bytes ? m->bytes : (int64_t)sizes.weights;
+    hn_os_mutex_unlock(&m->shelf->lock);
+    HN_REQUIRE(is_same, HN_ERR_IO, "%s: its file is another than the one that was served: SIGHUP takes it", m->name);
+    return HN_OK;
+}
+
 static hn_status open_model(hn_served *m)
 {
     hn_lm_batch_options batch = m->o.batch;
     hn_adapters_sweep(m); /* who was dropped while there was no batch */
     m->room = hn_adapters_room(m);
     HN_TRY(hn_lm_open(&m->lm, m->shelf->engine, m->o.path, &m->o.model));
-    HN_TRY(hn_lm_fingerprint(m->lm, m->weights));
+    HN_TRY(check_weights(m));
     if (hn_lm_embeds(m->lm))
         return m->adapters ? hn_fail(HN_ERR_UNSUPPORTED, "%s embeds: adapters of requests are for models that generate", m->name)
                            : hn_lm_embedder_new(&m->embedder, m->lm, NULL);
@@ -194,6 +238,42 @@ static hn_status open_model(hn_served *m)
     HN_TRY(hn_lm_batch_new(&m->batch, m->lm, &batch));
     HN_TRY(hn_adapters_place(m));
     return hn_lm_scheduler_new(&m->scheduler, m->batch, &m->o.scheduler);
+}
+
+bool hn_served_unload(hn_served *m, hn_failure *why)
+{
+    hn_shelf *shelf = m->shelf;
+    hn_os_mutex_lock(&shelf->lock);
+    while (m->state == HN_SERVED_READY && m->held == 1 && m->is_stepping)
+        hn_os_condition_wait(&shelf->stepped, &shelf->lock);
+    const bool is_busy = m->state == HN_SERVED_READY && m->held > 1;
+    if (m->state == HN_SERVED_READY && !is_busy) {
+        put_away(m);
+        m->state = HN_SERVED_AWAY;
+    }
+    hn_os_mutex_unlock(&shelf->lock);
+    return !is_busy || hn_refuse_as(why, HN_REFUSED_BUSY, "keep_alive", "keep_alive: others are answered by %s", m->name);
+}
+
+int64_t hn_served_about(hn_served *m, char weights[65])
+{
+    hn_os_mutex_lock(&m->shelf->lock);
+    memcpy(weights, m->weights, sizeof m->weights);
+    const int64_t bytes = m->bytes;
+    hn_os_mutex_unlock(&m->shelf->lock);
+    if (!weights[0])
+        memset(weights, '0', sizeof m->weights - 1);
+    return bytes;
+}
+
+void hn_served_forget(hn_served *m)
+{
+    hn_os_mutex_lock(&m->shelf->lock);
+    if (m->state == HN_SERVED_AWAY) {
+        m->weights[0] = '\0';
+        take_bytes(m);
+    }
+    hn_os_mutex_unlock(&m->shelf->lock);
 }
 
 /* Whether one more has a place; else in *oldest the one that was asked least lately of those whom nobody holds. */

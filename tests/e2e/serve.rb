@@ -96,7 +96,7 @@ def check_forms
       reply = ask(uri, 'POST', path, body)
       check("#{path} #{body}: #{reply.code}", reply.code == status.to_s && JSON.parse(reply.body)['type'] == 'error')
     end
-    [['/api/chat', {}, 400], ['/api/chat', { messages: said, options: { num_ctx: 10_000_000, mirostat: 1 } }, 400], ['/api/generate', {}, 400],
+    [['/api/chat', { messages: said, options: { num_ctx: 10_000_000, mirostat: 1 } }, 400], ['/api/generate', { prompt: 5 }, 400],
      ['/api/generate', { prompt: 'a', suffix: 'b' }, 400], ['/api/embed', { input: 'a' }, 400], ['/api/chat', { model: 'no', messages: said }, 404]].each do |path, body, status|
       reply = ask(uri, 'POST', path, body)
       check("#{path} #{body}: #{reply.code}", reply.code == status.to_s && JSON.parse(reply.body)['error'].is_a?(String))

@@ -68,11 +68,77 @@ def check_paths(uri)
   check('HEAD of what is asked by POST', not_there.code == '405' && not_there['Allow'] == 'POST' && not_there.body.nil?)
 end
 
-Dir.mktmpdir do |_dir|
+# ---- Ollama's loading ----
+
+def check_loading(dir)
+  llama, qwen = %w[llama qwen3].map { |m| File.join(MODELS, m) }
+  state = ->(uri) { ask(uri, 'GET', '/metrics').body.scan(/^hone_model_loaded\{model="(\w+)"\} 1/).flatten }
+  serve("a=#{llama}", "b=#{qwen}", '--models-max', '1') do |uri, _|
+    load = ->(path, body) { (r = ask(uri, 'POST', path, body)) && [r.code, JSON.parse(r.body)] }
+    code, said = load.('/api/generate', { model: 'b' })
+    check("loaded: #{said}", code == '200' && said['done'] == true && said['done_reason'] == 'load' && said['response'] == '' && state.(uri) == ['b'])
+    code, said = load.('/api/chat', { model: 'a', messages: [], keep_alive: '5m0s' })
+    check("by a chat: #{said}", code == '200' && said['done_reason'] == 'load' && said['message'] == { 'role' => 'assistant', 'content' => '' } && state.(uri) == ['a'])
+    check('another stays away', load.('/api/generate', { model: 'b', keep_alive: 0 }).then { |c, s| c == '200' && s['done_reason'] == 'unload' } && state.(uri) == ['a'])
+    { '/api/chat' => '0s', '/api/generate' => 0 }.each do |path, keep|
+      before = ask(uri, 'POST', '/v1/completions', { model: 'a', prompt: [5, 6], max_tokens: 3, seed: 1 })
+      code, said = load.(path, { model: 'a', keep_alive: keep })
+      check("put away: #{said}", code == '200' && said['done_reason'] == 'unload' && state.(uri) == [] && JSON.parse(ask(uri, 'GET', '/api/ps').body)['models'] == [])
+      after = ask(uri, 'POST', '/v1/completions', { model: 'a', prompt: [5, 6], max_tokens: 3, seed: 1 })
+      check('and back', JSON.parse(after.body)['choices'] == JSON.parse(before.body)['choices'] && state.(uri) == ['a'])
+    end
+    check('what is none', load.('/api/generate', { model: 'no' })[0] == '404' && load.('/api/chat', { model: 'a', messages: [], zzz: 1 })[0] == '400')
+    tags = JSON.parse(ask(uri, 'GET', '/api/tags').body)['models']
+    bytes = [llama, qwen].map { |f| File.size(File.join(f, 'model.safetensors')) }
+    check("sizes and digests: #{tags}", tags.map { |m| m['size'] } == bytes && tags.map { |m| m['digest'] }.then { |d| d.uniq.size == 2 && d.all?(/\A\h{64}\z/) })
+    recipe = JSON.parse(ask(uri, 'POST', '/v1/completions', { model: 'a', prompt: [5], max_tokens: 1, recipe: true }).body)['recipe']
+    loaded = JSON.parse(ask(uri, 'GET', '/api/ps').body)['models']
+    check("what is loaded: #{loaded}", loaded.size == 1 && loaded[0]['digest'] == recipe['weights'] && loaded[0]['size_vram'] == 0 && loaded[0]['expires_at'] == '9999-12-31T23:59:59Z')
+  end
+  serve { |uri, _| check('the one that is built in has a size', JSON.parse(ask(uri, 'GET', '/api/tags').body)['models'][0]['size'] > 100_000) }
+  keys = File.join(dir, 'keys')
+  File.write(keys, "ann secret-of-ann-12345\nops secret-of-ops-12345 admin\n", perm: 0o600)
+  serve("a=#{llama}", '--api-keys', keys) do |uri, _|
+    by = ->(who, body) { ask(uri, 'POST', '/api/generate', body, 'Authorization' => "Bearer secret-of-#{who}-12345").code }
+    check('putting away takes the right', [by.('ann', { keep_alive: 0 }), by.('ann', {}), by.('ops', { keep_alive: 0 })] == %w[403 200 200])
+  end
+end
+
+# ---- a model's file that is replaced ----
+
+def check_replaced(dir)
+  model = File.join(dir, 'model')
+  FileUtils.cp_r(File.join(MODELS, 'llama'), model)
+  FileUtils.chmod_R('u+w', model)
+  file = File.join(model, 'model.safetensors')
+  serve("a=#{model}", "b=#{File.join(MODELS, 'qwen3')}", '--models-max', '1') do |uri, pid|
+    go = ->(m) { (r = ask(uri, 'POST', '/v1/completions', { model: m, prompt: [5, 6, 7], max_tokens: 4, seed: 1 })).code == '200' ? JSON.parse(r.body)['choices'] : r }
+    put = ->(bytes) { File.binwrite("#{file}.new", bytes) && File.rename("#{file}.new", file) }
+    was = File.binread(file)
+    other = was.dup
+    other[-2000..] = was[-4000..-2001]
+    first = go.('a')
+    put.(other)
+    check('who has it keeps it', go.('a') == first && go.('b').is_a?(Array))
+    reply = go.('a')
+    check("another is not taken for it: #{reply.is_a?(Array) ? reply : reply.body}", !reply.is_a?(Array) && reply.code == '500' && error_of(reply)['param'] == 'model' &&
+                                                                                     error_of(reply)['message'].include?('another than the one that was served'))
+    check('the others are served', go.('b').is_a?(Array))
+    put.(was)
+    check('the one that it was is', go.('a') == first && go.('b').is_a?(Array))
+    put.(other)
+    Process.kill('HUP', pid)
+    check('a signal takes it', 200.times.any? { go.('a').is_a?(Array) || !sleep(0.05) } && go.('a') != first)
+  end
+end
+
+Dir.mktmpdir do |dir|
   serve do |uri, _|
     check_params(uri)
     check_paths(uri)
     check_sent_back(uri)
   end
+  check_loading(dir)
+  check_replaced(dir)
 end
 close_checks
