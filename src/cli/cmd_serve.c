@@ -41,7 +41,7 @@ typedef struct serve_args {
     int64_t train_threads, disk_most;
     int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram, first_ms, answer_ms;
     bool force, mapped;
-    hn_list lora, folders, ignore;
+    hn_list lora, folders, aliases, ignore;
     hn_template_args template;
     hn_machine_args machine;
 } serve_args;
@@ -64,6 +64,7 @@ static const hn_option options[] = {
             "each NAME.gguf of it is an adapter; on SIGHUP those that came, changed or went are taken, replaced or dropped"),
     HN_INT(serve_args, most_adapters, "adapters-max", "N", 1, 256,
            "that a model runs at a time; one that is asked for takes the place of one not asked. Default: those given and 2 more"),
+    HN_LIST(serve_args, aliases, "alias", "NAME=MODEL", "another name of a model that is served; its file is loaded once"),
     HN_FLAG(serve_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_INT(serve_args, most_loaded, "models-max", "N", 1, 64,
            "that are loaded at a time; one that is asked for takes the place of the one longest not asked. Default: all"),
@@ -148,6 +149,8 @@ static hn_status fill_shelf(serving *s, int n, char **words)
     HN_TRY(hn_machine_numerics(&a->machine, &o.model.numerics));
     for (int i = 0; i < n; i++)
         HN_TRY(add_model(s, words[i], &o));
+    for (int i = 0; i < a->aliases.n; i++)
+        HN_TRY(hn_shelf_add_alias(&s->shelf, a->aliases.at[i]));
     for (int i = 0; i < a->lora.n; i++)
         HN_TRY(hn_shelf_add_adapter(&s->shelf, a->lora.at[i]));
     for (int i = 0; i < a->folders.n; i++)

@@ -42,11 +42,11 @@ static void add_loaded(hn_json_writer *w, const hn_served *m, int64_t bytes)
     hn_json_add_int(w, strncmp(device, "cpu", 3) != 0 ? bytes : 0);
 }
 
-static void add_model(hn_json_writer *w, hn_served *m, const char *adapter, bool is_loaded)
+static void add_model(hn_json_writer *w, hn_served *m, const char *by, const char *adapter, bool is_loaded)
 {
     char name[256], weights[65];
     const int64_t bytes = hn_served_about(m, weights);
-    snprintf(name, sizeof name, "%s%s%s", m->name, *adapter ? ":" : "", adapter);
+    snprintf(name, sizeof name, "%s%s%s", by, *adapter ? ":" : "", adapter);
     hn_json_begin_object(w);
     hn_json_key(w, "name");
     hn_json_add_string(w, name);
@@ -79,9 +79,14 @@ static void list(hn_server *s, hn_http_call *call, bool all)
         hn_served *m = s->shelf->models[i];
         if (!all && hn_served_now(m, NULL) != HN_SERVED_READY)
             continue;
-        add_model(&w, m, "", !all);
+        add_model(&w, m, m->name, "", !all);
         for (int32_t j = 0; hn_served_adapter_name(m, hn_server_asker(s, call), j, adapter); j++)
-            add_model(&w, m, adapter, !all);
+            add_model(&w, m, m->name, adapter, !all);
+    }
+    for (int32_t i = 0; i < s->shelf->n_aliases; i++) {
+        const hn_alias *alias = &s->shelf->aliases[i];
+        if (all || hn_served_now(alias->of, NULL) == HN_SERVED_READY)
+            add_model(&w, alias->of, alias->name, "", !all);
     }
     hn_json_end_array(&w);
     hn_json_end_object(&w);

@@ -64,6 +64,12 @@ typedef struct hn_served {
     int64_t created;    /* seconds since 1970 */
 } hn_served;
 
+/* Another name of a model. */
+typedef struct hn_alias {
+    char name[128];
+    hn_served *of;
+} hn_alias;
+
 struct hn_shelf {
     hn_heap *heap;
     hn_engine *engine;
@@ -71,6 +77,8 @@ struct hn_shelf {
     hn_os_condition stepped;
     hn_served *models[HN_MOST_SERVED];
     int32_t n;
+    hn_alias aliases[HN_MOST_SERVED]; /* of before anything is served */
+    int32_t n_aliases;
     int64_t most_loaded;
     int64_t n_asked;
     bool is_starting; /* what it begins with is being loaded */
@@ -79,6 +87,8 @@ struct hn_shelf {
 void hn_shelf_open(hn_shelf *shelf, hn_heap *heap, hn_engine *engine, int64_t most_loaded);
 /* One more, under `name`, or its path's last word; not loaded. Nothing of `o` is kept but what it points at. */
 hn_status hn_shelf_add(hn_shelf *shelf, const char *name_or_null, const hn_served_options *o, hn_served **out);
+/* "NAME=MODEL": the model that is called MODEL, by NAME too. After it was added, and before anything is served. */
+hn_status hn_shelf_add_alias(hn_shelf *shelf, const char *word);
 /* Stops all threads when they have done what they were given: nobody asks any more. */
 void hn_shelf_stop(hn_shelf *shelf);
 /* After that, or with it. */
@@ -107,8 +117,10 @@ void hn_served_forget(hn_served *model);
 /* What it is made of is not there any more: it is loaded anew when nobody holds it but who asks for it next. */
 void hn_served_is_broken(hn_served *model);
 
-/* By its name; NULL: there is none. */
+/* By its name, or another that it has; NULL: there is none. */
 hn_served *hn_shelf_model(const hn_shelf *shelf, const char *name, size_t n);
+/* What "NAME" or "NAME:adapter" is another name by; NULL: it is a model's own. */
+const hn_alias *hn_shelf_alias(const hn_shelf *shelf, const char *name);
 /* Whether a model or an adapter may be called so: it has no blank, ':', '=' or quote. */
 bool hn_shelf_is_name(const char *name);
 

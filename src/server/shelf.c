@@ -39,12 +39,39 @@ bool hn_shelf_is_name(const char *name)
     return *name && !strpbrk(name, ":=\"\\ \t\r\n");
 }
 
+static const hn_alias *find_alias(const hn_shelf *shelf, const char *name, size_t n)
+{
+    for (int32_t i = 0; i < shelf->n_aliases; i++)
+        if (strlen(shelf->aliases[i].name) == n && !strncmp(shelf->aliases[i].name, name, n))
+            return &shelf->aliases[i];
+    return NULL;
+}
+
 hn_served *hn_shelf_model(const hn_shelf *shelf, const char *name, size_t n)
 {
     for (int32_t i = 0; i < shelf->n; i++)
         if (strlen(shelf->models[i]->name) == n && !strncmp(shelf->models[i]->name, name, n))
             return shelf->models[i];
-    return NULL;
+    const hn_alias *alias = find_alias(shelf, name, n);
+    return alias ? alias->of : NULL;
+}
+
+const hn_alias *hn_shelf_alias(const hn_shelf *shelf, const char *name) { return find_alias(shelf, name, strcspn(name, ":")); }
+
+hn_status hn_shelf_add_alias(hn_shelf *shelf, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    hn_alias *alias = &shelf->aliases[shelf->n_aliases];
+    HN_REQUIRE(equals && equals > word && equals[1], HN_ERR_ARGUMENT, "--alias %.60s: expected NAME=MODEL", word);
+    HN_REQUIRE(shelf->n_aliases < HN_MOST_SERVED, HN_ERR_ARGUMENT, "expected at most %d aliases", HN_MOST_SERVED);
+    const int n = snprintf(alias->name, sizeof alias->name, "%.*s", (int)(equals - word), word);
+    HN_REQUIRE(n < (int)sizeof alias->name && hn_shelf_is_name(alias->name), HN_ERR_ARGUMENT,
+               "--alias %.60s: expected a name of at most %zu bytes without blank, ':' and quote", word, sizeof alias->name - 1);
+    HN_REQUIRE(!hn_shelf_model(shelf, alias->name, strlen(alias->name)), HN_ERR_ARGUMENT, "--alias %.60s: two models of this name", word);
+    alias->of = hn_shelf_model(shelf, equals + 1, strlen(equals + 1));
+    HN_REQUIRE(alias->of, HN_ERR_ARGUMENT, "--alias %.60s: there is no model %.60s", word, equals + 1);
+    shelf->n_aliases++;
+    return HN_OK;
 }
 
 /* A folder's are its weights alone. */

@@ -29,10 +29,11 @@ void hn_api_health(hn_server *s, hn_http_call *call)
 
 /* ---- /v1/models ---- */
 
-static void add_model(hn_json_writer *w, const hn_served *m, const char *adapter)
+/* By the name that it is asked by; `root` of another's name. */
+static void add_model(hn_json_writer *w, const hn_served *m, const char *name, const char *adapter)
 {
     char id[256];
-    snprintf(id, sizeof id, "%s%s%s", m->name, adapter ? ":" : "", adapter ? adapter : "");
+    snprintf(id, sizeof id, "%s%s%s", name, adapter ? ":" : "", adapter ? adapter : "");
     hn_json_begin_object(w);
     hn_json_key(w, "id");
     hn_json_add_string(w, id);
@@ -42,6 +43,10 @@ static void add_model(hn_json_writer *w, const hn_served *m, const char *adapter
     hn_json_add_int(w, m->created);
     hn_json_key(w, "owned_by");
     hn_json_add_string(w, "hone");
+    if (strcmp(name, m->name) != 0) {
+        hn_json_key(w, "root");
+        hn_json_add_string(w, m->name);
+    }
     hn_json_end_object(w);
 }
 
@@ -58,10 +63,12 @@ void hn_api_models(hn_server *s, hn_http_call *call)
     hn_json_begin_array(&w);
     for (int32_t i = 0; i < s->shelf->n; i++) {
         hn_served *m = s->shelf->models[i];
-        add_model(&w, m, NULL);
+        add_model(&w, m, m->name, NULL);
         for (int32_t j = 0; hn_served_adapter_name(m, asker, j, adapter); j++)
-            add_model(&w, m, adapter);
+            add_model(&w, m, m->name, adapter);
     }
+    for (int32_t i = 0; i < s->shelf->n_aliases; i++)
+        add_model(&w, s->shelf->aliases[i].of, s->shelf->aliases[i].name, NULL);
     hn_json_end_array(&w);
     hn_json_end_object(&w);
     hn_str_add_char(&out, '\n');
@@ -80,7 +87,8 @@ void hn_api_model(hn_server *s, hn_http_call *call)
     }
     hn_str out = hn_str_on(s->heap);
     hn_json_writer w = hn_json_write_to(&out);
-    add_model(&w, m, *adapter ? adapter : NULL);
+    const hn_alias *alias = hn_shelf_alias(s->shelf, name);
+    add_model(&w, m, alias ? alias->name : m->name, *adapter ? adapter : NULL);
     hn_str_add_char(&out, '\n');
     reply(call, 200, "application/json", &out);
 }

@@ -104,6 +104,29 @@ def check_loading(dir)
   end
 end
 
+# ---- names ----
+
+def check_aliases(dir)
+  llama, adapter = File.join(MODELS, 'llama'), File.join(dir, 'x.gguf')
+  system(HONE, 'import', File.join(SOURCE, 'tests/differential/adapters/llama'), adapter, '--base', llama, out: File::NULL, err: File::NULL)
+  memory = ->(uri) { ask(uri, 'GET', '/metrics').body[/^hone_memory_bytes (\d+)/, 1].to_i }
+  alone = nil
+  serve("a=#{llama}", '--lora', "x=#{adapter}") { |uri, _| alone = memory.(uri) }
+  serve("a=#{llama}", "b=#{File.join(MODELS, 'qwen3')}", '--alias', 'gpt-4o=a', '--alias', 'small=b', '--alias', 'big=a', '--lora', "gpt-4o:x=#{adapter}", '--models-max', '1') do |uri, _|
+    list = JSON.parse(ask(uri, 'GET', '/v1/models').body)['data']
+    check("all are told: #{list}", list.map { |m| [m['id'], m['root']] } == [['a', nil], ['a:x', nil], ['b', nil], %w[gpt-4o a], %w[small b], %w[big a]])
+    check('each by its name', list.all? { |m| JSON.parse(ask(uri, 'GET', "/v1/models/#{m['id']}").body) == m } && ask(uri, 'GET', '/v1/models/gpt-4o:x').code == '200')
+    go = ->(m) { (r = ask(uri, 'POST', '/v1/completions', { model: m, prompt: [5, 6, 7], max_tokens: 6, seed: 1 })).code == '200' ? JSON.parse(r.body)['choices'] : r.code }
+    check('the same is said', [go.('gpt-4o'), go.('big'), go.('gpt-4o:latest')].uniq == [go.('a')] && go.('gpt-4o:x') == go.('a:x') && go.('a:x') != go.('a'))
+    check('by Ollama too', JSON.parse(ask(uri, 'GET', '/api/tags').body)['models'].map { |m| m['name'] } == %w[a a:x b gpt-4o small big] &&
+                           JSON.parse(ask(uri, 'GET', '/api/ps').body)['models'].map { |m| m['name'] } == %w[a a:x gpt-4o big])
+    check("and loaded once: #{memory.(uri)}, alone #{alone}", memory.(uri) < 1.5 * alone)
+    check('no more than these', go.('gpt-4') == '404' && go.('gpt-4o:y') == '404')
+  end
+  { %w[a=b] => 'two models of this name', %w[c=no] => 'no model no', %w[c] => 'NAME=MODEL', %w[=a] => 'NAME=MODEL', ['c d=a'] => 'without blank', ["#{'c' * 200}=a"] => 'at most 127',
+    %w[c=a --alias c=b] => 'two models of this name' }.each { |words, why| refused(["a=#{llama}", "b=#{llama}", '--alias', *words], why) }
+end
+
 # ---- a model's file that is replaced ----
 
 def check_replaced(dir)
@@ -139,6 +162,7 @@ Dir.mktmpdir do |dir|
     check_sent_back(uri)
   end
   check_loading(dir)
+  check_aliases(dir)
   check_replaced(dir)
 end
 close_checks
