@@ -162,7 +162,8 @@ static hn_status open_hearing(replay *r, const int32_t *ids, size_t n)
 {
     const hn_recipe *p = &r->recipe;
     hn_hearing_close(&r->h);
-    return p->is_chat ? hn_hearing_open_chat(&r->h, &r->heap, r->opened.lm, &p->stops, NULL, ids, n, p->tools)
+    const hn_heard_chat chat = { ids, n, p->tools, p->calls };
+    return p->is_chat ? hn_hearing_open_chat(&r->h, &r->heap, r->opened.lm, &p->stops, NULL, &chat)
                       : hn_hearing_open_text(&r->h, &r->heap, r->opened.lm, &p->stops, NULL);
 }
 

@@ -26,7 +26,7 @@
 #define LIMIT_TAKE(field, otherwise, name, what) o.http.field = a->limits.field;
 
 typedef struct serve_args {
-    const char *host, *cache, *keys, *log, *jobs, *train_memory, *disk;
+    const char *host, *cache, *calls, *keys, *log, *jobs, *train_memory, *disk;
     bool shares_beginnings;
     hn_list hosts, origins;
     struct {
@@ -69,6 +69,8 @@ static const hn_option options[] = {
     HN_INT(serve_args, most_loaded, "models-max", "N", 1, 64,
            "that are loaded at a time; one that is asked for takes the place of the one longest not asked. Default: all"),
     HN_TEMPLATE_OPTIONS(serve_args, template, "this chat template", ""),
+    HN_TEXT(serve_args, calls, "calls", "FAMILY",
+            "how models write calls of tools, by its name in docs/speech.md; json is of any. Default: as the template has them"),
     HN_IGNORE_OPTION(serve_args),
     HN_GROUP("who is served when"),
     HN_INT(serve_args, parallel, "parallel", "N", 1, 256, "requests of a model that run at a time"),
@@ -143,7 +145,7 @@ static hn_status fill_shelf(serving *s, int n, char **words)
                    .cache = a->cache, .mapped = a->mapped },
         .scheduler = { .size = sizeof o.scheduler, .running = a->parallel, .waiting = a->waiting, .piece = a->piece,
                        .draft = a->draft_ngram ? &s->draft : NULL, .disk = s->disk },
-        .forces_adapters = a->force, .takes_adapters = a->jobs != NULL, .adapters = a->most_adapters, .digests = hn_cache_folder(),
+        .calls = a->calls, .forces_adapters = a->force, .takes_adapters = a->jobs != NULL, .adapters = a->most_adapters, .digests = hn_cache_folder(),
         .first_ms = a->first_ms, .answer_ms = a->answer_ms,
     };
     HN_TRY(hn_machine_numerics(&a->machine, &o.model.numerics));

@@ -293,8 +293,8 @@ static hn_status begin_hearing(hn_choice *c)
     const hn_hearer hearer = { on_text, on_thought, on_call, c };
     if (!a->is_chat)
         return hn_hearing_open_text(&c->h, a->heap, a->model->lm, &a->stops, &hearer);
-    return hn_hearing_open_chat(&c->h, a->heap, a->model->lm, &a->stops, &hearer, c->prompt->ids, c->prompt->n,
-                                a->tools.length ? a->tools.text : NULL);
+    const hn_heard_chat chat = { c->prompt->ids, c->prompt->n, a->tools.length ? a->tools.text : NULL, a->model->o.calls };
+    return hn_hearing_open_chat(&c->h, a->heap, a->model->lm, &a->stops, &hearer, &chat);
 }
 
 /* Who reads scores counts tokens: the one by which the model ends is one. */

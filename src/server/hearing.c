@@ -134,10 +134,11 @@ hn_status hn_hearing_open_text(hn_hearing *h, hn_heap *heap, hn_lm *lm, const hn
 }
 
 hn_status hn_hearing_open_chat(hn_hearing *h, hn_heap *heap, hn_lm *lm, const hn_stops *stops, const hn_hearer *hearer,
-                               const int32_t *prompt, size_t n_prompt, const char *tools)
+                               const hn_heard_chat *chat)
 {
     begin(h, heap, stops, hearer);
-    const hn_lm_reader_options o = { .size = sizeof o, .tools = tools, .prompt = prompt, .n_prompt = (int64_t)n_prompt,
+    const hn_lm_reader_options o = { .size = sizeof o, .tools = chat->tools, .family = chat->calls, .prompt = chat->prompt,
+                                     .n_prompt = (int64_t)chat->n_prompt,
                                      .on_text = on_text, .on_thought = on_thought, .on_call = on_call, .context = h };
     return hn_lm_reader_new(&h->reader, lm, &o);
 }

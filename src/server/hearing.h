@@ -52,11 +52,18 @@ struct hn_hearing {
     hn_status status;       /* of what callbacks could not keep */
 };
 
-/* The struct stays where it is until it is closed; stops outlive it. `prompt` and `tools` are of a chat; tools: JSON, or NULL. Close it
- * also after a failure. */
+/* What a chat is heard by. */
+typedef struct hn_heard_chat {
+    const int32_t *prompt;
+    size_t n_prompt;
+    const char *tools; /* JSON; NULL: none */
+    const char *calls; /* the family that calls are of; NULL: the template's */
+} hn_heard_chat;
+
+/* The struct stays where it is until it is closed; stops outlive it. Close it also after a failure. */
 hn_status hn_hearing_open_text(hn_hearing *h, hn_heap *heap, hn_lm *lm, const hn_stops *stops, const hn_hearer *hearer_or_null);
 hn_status hn_hearing_open_chat(hn_hearing *h, hn_heap *heap, hn_lm *lm, const hn_stops *stops, const hn_hearer *hearer_or_null,
-                               const int32_t *prompt, size_t n_prompt, const char *tools);
+                               const hn_heard_chat *chat);
 void hn_hearing_close(hn_hearing *h); /* takes a zeroed one */
 
 /* The next token. After it, text may be told up to *to. */

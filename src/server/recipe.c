@@ -96,6 +96,7 @@ void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
     hn_json_key(w, "is_chat");
     hn_json_add_bool(w, a->is_chat);
     add_text(w, "tools", a->tools.length ? a->tools.text : NULL);
+    add_text(w, "calls", a->tools.length ? m->o.calls : NULL);
     add_text(w, "grammar_kind", a->grammar ? grammar_words[a->grammar_kind] : NULL);
     add_text(w, "grammar", a->grammar ? a->grammar_text.text : NULL);
     add_sampling(w, a);
@@ -107,7 +108,7 @@ void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
 static const char *const known[] = { "hone",  "weights", "adapter", "adapter_scale", "numerics", "cache",     "context",
                                      "prompts", "n",     "max_tokens", "likeliest",  "ignore_eos", "stop",   "seed",
                                      "temperature", "top_k", "top_p",  "min_p",     "repetition", "frequency", "presence",
-                                     "last",  "bias", "grammar_kind", "grammar", "is_chat", "tools" };
+                                     "last",  "bias", "grammar_kind", "grammar", "is_chat", "tools", "calls" };
 enum { N_KNOWN = sizeof known / sizeof *known };
 
 static hn_status check_known(const hn_json *r)
@@ -233,6 +234,8 @@ hn_status hn_recipe_read(hn_recipe *out, hn_heap *heap, const hn_json *answer)
     HN_TRY(hn_json_want_bool(hn_json_get(r, "is_chat"), "is_chat", &out->is_chat));
     if (hn_json_get(r, "tools")->kind != HN_JSON_NULL)
         HN_TRY(hn_json_want_string(hn_json_get(r, "tools"), "tools", &out->tools));
+    if (hn_json_get(r, "calls")->kind != HN_JSON_NULL)
+        HN_TRY(hn_json_want_string(hn_json_get(r, "calls"), "calls", &out->calls));
     HN_TRY(read_stops(&out->stops, hn_json_get(r, "stop")));
     return read_sampling(out, heap, r);
 }

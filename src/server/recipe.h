@@ -22,6 +22,7 @@ typedef struct hn_recipe {
     const char *grammar; /* NULL: any text */
     bool is_chat;
     const char *tools; /* NULL: none */
+    const char *calls; /* the family that they are of; NULL: the template's */
 } hn_recipe;
 
 /* HN_ERR_FORMAT names what is missing, of another kind, or not known. */

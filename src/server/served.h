@@ -29,6 +29,7 @@ typedef struct hn_served_options {
     bool forces_adapters;
     int64_t adapters;    /* that the batch has at a time; 0: as many as there are when it is loaded, and two more if there are
                           * any, or some may come */
+    const char *calls;   /* the family that calls of tools are of; NULL: the template's */
     bool takes_adapters; /* some may come */
     const char *folder;  /* of adapters, each NAME.gguf; NULL: none */
     const char *digests; /* hn_lm_keep_digests */

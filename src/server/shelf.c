@@ -248,6 +248,14 @@ static hn_status check_weights(hn_served *m)
     return HN_OK;
 }
 
+static hn_status check_calls(const hn_served *m)
+{
+    hn_lm_call_style style;
+    if (!m->o.calls || hn_lm_embeds(m->lm) || hn_lm_call_style_of(m->lm, m->o.calls, &style, sizeof style) == HN_OK)
+        return HN_OK;
+    return hn_fail_within(HN_ERR_ARGUMENT, "--calls: ");
+}
+
 static hn_status open_model(hn_served *m)
 {
     hn_lm_batch_options batch = m->o.batch;
@@ -255,6 +263,7 @@ static hn_status open_model(hn_served *m)
     m->room = hn_adapters_room(m);
     HN_TRY(hn_lm_open(&m->lm, m->shelf->engine, m->o.path, &m->o.model));
     HN_TRY(check_weights(m));
+    HN_TRY(check_calls(m));
     if (hn_lm_embeds(m->lm))
         return m->adapters ? hn_fail(HN_ERR_UNSUPPORTED, "%s embeds: adapters of requests are for models that generate", m->name)
                            : hn_lm_embedder_new(&m->embedder, m->lm, NULL);

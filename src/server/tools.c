@@ -139,16 +139,28 @@ static hn_status write_rules(const hn_answer *a, const hn_lm_rules_options *o, h
     return status == HN_OK ? hn_str_status(out) : status;
 }
 
+static bool knows_calls(const hn_answer *a, hn_failure *why)
+{
+    hn_lm_call_style style;
+    const hn_status status = a->tools.length ? hn_lm_call_style_of(a->model->lm, a->model->o.calls, &style, sizeof style) : HN_OK;
+    if (status == HN_ERR_UNSUPPORTED)
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: how %s writes calls is not known by its chat template; "
+                            "`hone serve --calls json` takes objects of JSON for calls", a->model->name);
+    return status == HN_OK || hn_refuse_by(why, status, "tools");
+}
+
 bool hn_tools_rule(hn_answer *a, hn_failure *why)
 {
     const bool has_schema = a->grammar_text.length && a->grammar_kind == HN_LM_JSON_SCHEMA;
     const hn_prompt *p = &a->prompts[0];
     const hn_str *may_call = a->allowed.length ? &a->allowed : &a->tools;
+    if (!knows_calls(a, why))
+        return false;
     if (a->allowed.length && a->grammar_text.length)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "grammar", "grammar: found allowed_tools too");
     if ((a->grammar_text.length && !a->most_thought) || (!a->tools.length && !a->most_thought))
         return true; /* a grammar of the request's own, and its schema, hold the whole answer */
-    const hn_lm_rules_options o = { .size = sizeof o, .tools = may_call->length ? may_call->text : NULL, .only = a->only,
+    const hn_lm_rules_options o = { .size = sizeof o, .tools = may_call->length ? may_call->text : NULL, .only = a->only, .family = a->model->o.calls,
                                     .must_call = a->must_call, .once = a->calls_once, .thought = a->most_thought,
                                     .schema = has_schema ? a->grammar_text.text : NULL, .prompt = p->ids, .n_prompt = (int64_t)p->n };
     hn_str rules = hn_str_on(a->heap);

@@ -127,6 +127,29 @@ def check_aliases(dir)
     %w[c=a --alias c=b] => 'two models of this name' }.each { |words, why| refused(["a=#{llama}", "b=#{llama}", '--alias', *words], why) }
 end
 
+# ---- calls of a template that is not known ----
+
+SCHEMA = { type: 'object', properties: { n: { type: 'integer', minimum: 3, maximum: 17 } }, required: %w[n], additionalProperties: false }.freeze
+
+def check_calls(dir)
+  model = marked_model(dir, 'unknown', text: '{% for m in messages %}{{ m.content }}{% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}')
+  tools = [{ type: 'function', function: { name: 'look', parameters: SCHEMA } }]
+  go = ->(uri, **more) { ask(uri, 'POST', '/v1/chat/completions', { messages: SAID, tools: tools, max_tokens: 200, seed: 1, recipe: true }.merge(more)) }
+  serve(model) do |uri, _|
+    reply = go.(uri)
+    check("not without being asked: #{reply.body}", reply.code == '400' && error_of(reply)['param'] == 'tools' && error_of(reply)['message'].include?('--calls json'))
+  end
+  serve(model, '--calls', 'json') do |uri, _|
+    whole = JSON.parse(go.(uri, tool_choice: 'required').body)
+    call = whole.dig('choices', 0, 'message', 'tool_calls', 0, 'function') || {}
+    check("a call: #{whole}", call['name'] == 'look' && (3..17).cover?(JSON.parse(call['arguments'])['n']) && whole['choices'][0]['finish_reason'] == 'tool_calls')
+    check("made again: #{replay(dir, whole, model)}", replay(dir, whole, model)[0].zero? && whole['recipe']['calls'] == 'json')
+    check("or a text: #{(r = go.(uri)).body}", r.code == '200')
+    check('nothing of it without tools', JSON.parse(go.(uri, tools: nil).body)['recipe']['calls'].nil?)
+  end
+  refused([model, '--calls', 'no'], "--calls: family: expected one of docs/speech.md, found 'no'")
+end
+
 # ---- a model's file that is replaced ----
 
 def check_replaced(dir)
@@ -163,6 +186,7 @@ Dir.mktmpdir do |dir|
   end
   check_loading(dir)
   check_aliases(dir)
+  check_calls(dir)
   check_replaced(dir)
 end
 close_checks
