@@ -95,31 +95,6 @@ void hn_api_model(hn_server *s, hn_http_call *call)
 
 /* ---- /metrics ---- */
 
-/* Each of a model's scheduler: its name, what it is, and the field. */
-#define MODEL_METRICS(X)                                                                           \
-    X(requests_running, gauge, running, "requests that run")                                       \
-    X(requests_waiting, gauge, waiting, "requests that wait for their turn")                       \
-    X(beginnings_kept, gauge, kept, "blocks of 64 tokens whose keys are kept")                     \
-    X(steps_total, counter, steps, "steps of the model")                                           \
-    X(steps_mixed_total, counter, mixed, "steps with pieces of prompts beside tokens")             \
-    X(tokens_computed_total, counter, computed, "tokens that were run")                            \
-    X(tokens_reused_total, counter, reused, "tokens of prompts that were known")                   \
-    X(prefix_hits_total, counter, begun_known, "requests that went on from a beginning")           \
-    X(tokens_generated_total, counter, drawn, "tokens that were drawn")                            \
-    X(preemptions_total, counter, returned, "requests that made room")                             \
-    X(drafts_accepted_total, counter, accepted, "guesses that were right")                         \
-    X(drafts_rejected_total, counter, rejected, "guesses that were wrong")
-
-/* Of the disk of beginnings, where there is one. */
-#define DISK_METRICS(X)                                                                            \
-    X(cache_disk_files, gauge, files, "blocks of 64 tokens on disk")                               \
-    X(cache_disk_bytes, gauge, bytes, "bytes of these")                                            \
-    X(cache_disk_written_total, counter, written, "blocks that were written")                      \
-    X(cache_disk_read_total, counter, read, "blocks that were read back")                          \
-    X(cache_disk_refused_total, counter, refused, "files that were not used, and removed")         \
-    X(cache_disk_dropped_total, counter, gone, "the oldest, which had no room")                    \
-    X(cache_disk_skipped_total, counter, skipped, "blocks that were not kept because too many waited to be written")
-
 static void begin_metric(hn_str *out, const char *name, const char *kind, const char *help)
 {
     hn_str_print(out, "# HELP hone_%s %s\n# TYPE hone_%s %s\n", name, help, name, kind);
@@ -131,15 +106,14 @@ static void add_model_metrics(hn_str *out, hn_shelf *shelf)
     hn_served_state state[HN_MOST_SERVED];
     for (int32_t i = 0; i < shelf->n; i++)
         state[i] = hn_served_now(shelf->models[i], &of[i]);
-#define ADD(metric, kind, field, help)                                                                           \
+#define ADD(metric, kind, help, value)                                                                           \
     begin_metric(out, #metric, #kind, help);                                                                     \
     for (int32_t i = 0; i < shelf->n; i++)                                                                       \
-        hn_str_print(out, "hone_" #metric "{model=\"%s\"} %lld\n", shelf->models[i]->name, (long long)of[i].field);
-    MODEL_METRICS(ADD)
+        hn_str_print(out, "hone_" #metric "{model=\"%s\"} %lld\n", shelf->models[i]->name, (long long)(value));
+#define HN_METRIC_OF_SHELF(metric, kind, help)        ADD(metric, kind, help, state[i] == HN_SERVED_READY)
+#define HN_METRIC_OF_MODEL(metric, kind, field, help) ADD(metric, kind, help, of[i].field)
+#include "server/metrics.def"
 #undef ADD
-    begin_metric(out, "model_loaded", "gauge", "whether a model is loaded");
-    for (int32_t i = 0; i < shelf->n; i++)
-        hn_str_print(out, "hone_model_loaded{model=\"%s\"} %d\n", shelf->models[i]->name, state[i] == HN_SERVED_READY);
 }
 
 static void add_disk_metrics(hn_str *out, hn_lm_disk *disk)
@@ -147,24 +121,31 @@ static void add_disk_metrics(hn_str *out, hn_lm_disk *disk)
     hn_lm_disk_counts of = { 0 };
     if (!disk || hn_lm_disk_count(disk, &of, sizeof of) != HN_OK)
         return;
-#define ADD(metric, kind, field, help)          \
-    begin_metric(out, #metric, #kind, help);    \
+#define HN_METRIC_OF_DISK(metric, kind, field, help) \
+    begin_metric(out, #metric, #kind, help);         \
     hn_str_print(out, "hone_" #metric " %lld\n", (long long)of.field);
-    DISK_METRICS(ADD)
-#undef ADD
+#include "server/metrics.def"
+}
+
+static void add_own_metrics(hn_str *out, const hn_server *s)
+{
+    int64_t live, peak;
+    hn_engine_memory(s->shelf->engine, &live, &peak, NULL);
+#define HN_METRIC_OF_CALLS(metric, kind, help)                                                                   \
+    begin_metric(out, #metric, #kind, help);                                                                     \
+    for (int i = 0; i < HN_N_STATUSES; i++)                                                                      \
+        if (s->by_status[i])                                                                                     \
+            hn_str_print(out, "hone_" #metric "{status=\"%d\"} %lld\n", i, (long long)s->by_status[i]);
+#define HN_METRIC_OF_HEAP(metric, kind, help) \
+    begin_metric(out, #metric, #kind, help);  \
+    hn_str_print(out, "hone_" #metric " %lld\n", (long long)live);
+#include "server/metrics.def"
 }
 
 void hn_api_metrics(hn_server *s, hn_http_call *call)
 {
     hn_str out = hn_str_on(s->heap);
-    int64_t live, peak;
-    begin_metric(&out, "http_requests_total", "counter", "requests by the status of their reply; 0: the client left before it");
-    for (int i = 0; i < HN_N_STATUSES; i++)
-        if (s->by_status[i])
-            hn_str_print(&out, "hone_http_requests_total{status=\"%d\"} %lld\n", i, (long long)s->by_status[i]);
-    hn_engine_memory(s->shelf->engine, &live, &peak, NULL);
-    begin_metric(&out, "memory_bytes", "gauge", "bytes on the engine's heap");
-    hn_str_print(&out, "hone_memory_bytes %lld\n", (long long)live);
+    add_own_metrics(&out, s);
     add_model_metrics(&out, s->shelf);
     add_disk_metrics(&out, s->o.disk);
     reply(call, 200, "text/plain; version=0.0.4; charset=utf-8", &out);

@@ -150,6 +150,38 @@ def check_calls(dir)
   refused([model, '--calls', 'no'], "--calls: family: expected one of docs/speech.md, found 'no'")
 end
 
+# ---- metrics ----
+
+# Names, kinds, labels and words are those that the docs list: who draws them keeps his pictures.
+def check_metrics(dir)
+  rows = File.read(File.join(SOURCE, 'docs/http.md')).scan(/^\| `(hone_\w+)` \| (\w+) \| (?:`(\w+)`)? ?\| (.*) \|$/)
+  check('the docs list them', rows.size > 20)
+  told = lambda do |uri|
+    kinds, helps, values = {}, {}, Hash.new { |h, k| h[k] = [] }
+    ask(uri, 'GET', '/metrics').body.each_line(chomp: true) do |line|
+      case line
+      when /\A# TYPE (\w+) (counter|gauge)\z/ then kinds[$1] = $2
+      when /\A# HELP (\w+) (.*)\z/ then helps[$1] = $2
+      when /\A(\w+)(?:\{(\w+)="([^"]*)"\})? \d+\z/ then values[$1] << [$2, $3]
+      else check("a line of another kind: #{line}", false)
+      end
+    end
+    [kinds, helps, values]
+  end
+  words = ["a=#{MODELS}/llama", "b=#{MODELS}/qwen3", '--alias', 'c=a', '--models-max', '1']
+  serve(*words, '--cache-disk', File.join(dir, 'metrics')) do |uri, _|
+    ask(uri, 'GET', '/health')
+    kinds, helps, values = told.(uri)
+    check("each as it is listed: #{(rows.map { |n, *| n } - kinds.keys) + (kinds.keys - rows.map { |n, *| n })}", rows.map { |n, kind, _, _| [n, kind] } == kinds.to_a)
+    check('in these words', rows.map { |n, _, _, help| [n, help] } == helps.to_a)
+    rows.each do |name, _, label, _|
+      want = { nil => [[nil, nil]], 'model' => [%w[model a], %w[model b]], 'status' => [%w[status 200]] }[label]
+      check("#{name}: #{values[name]}", values[name] == want)
+    end
+  end
+  serve(*words) { |uri, _| check('without a disk', told.(uri)[0].keys == rows.map { |n, *| n }.grep_v(/cache_disk/)) }
+end
+
 # ---- a model's file that is replaced ----
 
 def check_replaced(dir)
@@ -187,6 +219,7 @@ Dir.mktmpdir do |dir|
   check_loading(dir)
   check_aliases(dir)
   check_calls(dir)
+  check_metrics(dir)
   check_replaced(dir)
 end
 close_checks
