@@ -493,7 +493,7 @@ static void run(hn_task *task)
     for (; i < a->n_choices && status == HN_OK; i++)
         status = ask(a, &a->choices[i]);
     if (status != HN_OK) {
-        hn_refuse_by(&a->failure, status, NULL);
+        hn_refuse_by(&a->failure, status, strncmp(hn_error_message(), "the grammar ", 12) != 0 ? NULL : a->grammar_of);
         a->n_choices = i - 1; /* that were asked */
         cancel_choices(a);
         if (!a->n_choices) {
