@@ -1,5 +1,5 @@
 /* What a request's body may say: every row of every table does what it says, and stands in docs/http.md as it is; nothing else
- * stands there. --print writes the page's tables. */
+ * stands there; and what the clients' own types have has a row. --print writes the page's tables. */
 #include "base/file.h"
 #include "server/fields.h"
 #include "tests/harness/check.h"
@@ -181,10 +181,31 @@ static void try_table(const hn_fields *t)
     CHECK(!takes(t, "[]", &why) && why.kind == HN_REFUSED_INVALID);
 }
 
+/* What the clients' own types have: tools/reference/client_fields.py. */
+static void check_clients(const hn_json *fields)
+{
+    CHECK(fields && fields->kind == HN_JSON_OBJECT && fields->as.children.n > 20);
+    for (const hn_json *table = fields ? fields->as.children.first : NULL; table; table = table->next) {
+        const hn_fields *t;
+        size_t i = 0;
+        while ((t = hn_fields_at(i)) && strcmp(t->api, table->key) != 0)
+            i++;
+        if (!CHECK_THAT(t != NULL, "%s: there is no such table", table->key))
+            continue;
+        for (const hn_json *name = table->as.children.first; name; name = name->next) {
+            size_t k = 0;
+            while (k < t->n && strcmp(t->of[k].name, name->as.string.text) != 0)
+                k++;
+            CHECK_THAT(k < t->n, "%s: a client can say %s, which has no row", t->api, name->as.string.text);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
-    void *page;
+    void *page, *clients;
     size_t bytes;
+    hn_json_text *read = NULL;
     const hn_fields *t;
     hn_heap_init(&heap, NULL);
     if (argc > 1 && !strcmp(argv[1], "--print")) {
@@ -198,5 +219,11 @@ int main(int argc, char **argv)
         try_table(t);
     }
     hn_free(&heap, page);
+    if (CHECK_OK(hn_file_read(&heap, HN_SOURCE_DIR "/tests/unit/client_fields.json", 1 << 20, &clients, &bytes))) {
+        if (CHECK_OK(hn_json_read(&heap, "client_fields.json", clients, bytes, &read)))
+            check_clients(hn_json_get(hn_json_root(read), "fields"));
+        hn_json_free(read);
+        hn_free(&heap, clients);
+    }
     return check_close();
 }

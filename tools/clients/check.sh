@@ -11,4 +11,5 @@ mkdir -p "$kept"
 [ -d "$kept/venv" ] || python3 -m venv "$kept/venv"
 "$kept/venv/bin/pip" install -q -r "$here/requirements.txt"
 (cd "$kept" && npm install --silent --no-save --no-audit --no-fund openai@6.49.0 @qwen-code/qwen-code@0.24.4 @openai/codex@0.169.0)
+"$kept/venv/bin/python" "$here/../reference/client_fields.py" --check
 HN_CLIENTS=$kept exec ruby "$here/check.rb" "$build" "$here/../.." "$@"

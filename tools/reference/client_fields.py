@@ -1,0 +1,85 @@
+"""The fields that the clients' own types have, for tests/unit/client_fields.json, to which unit/http_fields holds the tables of
+src/server/fields: what a client can say has a row, done, harmless or refused by name.
+
+    pip install -r tools/clients/requirements.txt
+    python tools/reference/client_fields.py          # writes the file, and says what is new in it
+    python tools/reference/client_fields.py --check  # says it, and fails if there is any: tools/clients/check.sh does
+
+Run it again when a version in tools/clients/requirements.txt is raised: a field that came with it is then red in unit/http_fields until
+its row is written. What a client sends beside its types (extra_body, headers, time limits) is no field of theirs."""
+import importlib
+import importlib.metadata
+import json
+import pathlib
+import sys
+import typing
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILE = ROOT / "tests/unit/client_fields.json"
+
+# By the title of a table: where its types are; of several, all that one of them has. "module:Type".
+OPENAI = "openai.types."
+TYPES = {
+    "POST /v1/chat/completions": [OPENAI + "chat.completion_create_params:CompletionCreateParamsNonStreaming",
+                                  OPENAI + "chat.completion_create_params:CompletionCreateParamsStreaming"],
+    "stream_options": [OPENAI + "chat.chat_completion_stream_options_param:ChatCompletionStreamOptionsParam"],
+    "response_format": [OPENAI + "shared_params.response_format_json_schema:ResponseFormatJSONSchema",
+                        OPENAI + "shared_params.response_format_json_object:ResponseFormatJSONObject",
+                        OPENAI + "shared_params.response_format_text:ResponseFormatText"],
+    "response_format.json_schema": [OPENAI + "shared_params.response_format_json_schema:JSONSchema"],
+    "POST /v1/responses": [OPENAI + "responses.response_create_params:ResponseCreateParamsNonStreaming",
+                           OPENAI + "responses.response_create_params:ResponseCreateParamsStreaming"],
+    "text": [OPENAI + "responses.response_text_config_param:ResponseTextConfigParam"],
+    "text.format": [OPENAI + "responses.response_format_text_json_schema_config_param:ResponseFormatTextJSONSchemaConfigParam"],
+    "reasoning": [OPENAI + "shared_params.reasoning:Reasoning"],
+    "POST /v1/completions": [OPENAI + "completion_create_params:CompletionCreateParamsNonStreaming",
+                             OPENAI + "completion_create_params:CompletionCreateParamsStreaming"],
+    "POST /v1/embeddings": [OPENAI + "embedding_create_params:EmbeddingCreateParams"],
+    "POST /v1/files": [OPENAI + "file_create_params:FileCreateParams"],
+    "expires_after": [OPENAI + "file_create_params:ExpiresAfter"],
+    "GET /v1/files": [OPENAI + "file_list_params:FileListParams"],
+    "POST /v1/fine_tuning/jobs": [OPENAI + "fine_tuning.job_create_params:JobCreateParams"],
+    "method": [OPENAI + "fine_tuning.job_create_params:Method"],
+    "method.supervised and method.dpo": [OPENAI + "fine_tuning.supervised_method_param:SupervisedMethodParam",
+                                         OPENAI + "fine_tuning.dpo_method_param:DpoMethodParam"],
+    "hyperparameters": [OPENAI + "fine_tuning.supervised_hyperparameters_param:SupervisedHyperparametersParam",
+                        OPENAI + "fine_tuning.dpo_hyperparameters_param:DpoHyperparametersParam",
+                        OPENAI + "fine_tuning.job_create_params:Hyperparameters"],
+    "GET /v1/fine_tuning/jobs": [OPENAI + "fine_tuning.job_list_params:JobListParams"],
+    "GET /v1/fine_tuning/jobs/ID/events": [OPENAI + "fine_tuning.job_list_events_params:JobListEventsParams",
+                                           OPENAI + "fine_tuning.jobs.checkpoint_list_params:CheckpointListParams"],
+    "POST /v1/messages": ["anthropic.types.message_create_params:MessageCreateParamsNonStreaming",
+                          "anthropic.types.message_create_params:MessageCreateParamsStreaming"],
+    "POST /v1/messages/count_tokens": ["anthropic.types.message_count_tokens_params:MessageCountTokensParams"],
+    "POST /api/chat": ["ollama._types:ChatRequest"],
+    "POST /api/generate": ["ollama._types:GenerateRequest"],
+    "options": ["ollama._types:Options"],
+    "POST /api/embed": ["ollama._types:EmbedRequest"],
+    "POST /api/show": ["ollama._types:ShowRequest"],
+}
+
+
+def fields_of(where):
+    module, name = where.split(":")
+    kind = getattr(importlib.import_module(module), name)
+    if hasattr(kind, "model_fields"):
+        return set(kind.model_fields)
+    return {n for n in typing.get_type_hints(kind) if not n.startswith("betas")}
+
+
+def main():
+    old = json.loads(FILE.read_text())["fields"] if FILE.exists() else {}
+    versions = {n: importlib.metadata.version(n) for n in ("openai", "anthropic", "ollama")}
+    found = {title: sorted(set().union(*map(fields_of, types))) for title, types in TYPES.items()}
+    changed = [(title, n, n in names) for title, names in found.items() for n in sorted(set(names) ^ set(old.get(title, [])))]
+    for title, n, is_new in changed:
+        print(f"{title}: {n} {'is new' if is_new else 'is gone'}")
+    if "--check" in sys.argv:
+        sys.exit(bool(changed))
+    lines = [f"{json.dumps(title)}: {json.dumps(names)}" for title, names in found.items()]
+    FILE.write_text('{"versions": ' + json.dumps(versions) + ',\n"fields": {\n' + ",\n".join(lines) + "\n}}\n")
+    print(f"{sum(map(len, found.values()))} fields of {len(found)} tables")
+
+
+if __name__ == "__main__":
+    main()
