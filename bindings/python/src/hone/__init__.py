@@ -26,6 +26,7 @@ from .known import arch, arch_keys, archs, device_ops, devices, levels
 from .model import BUILTIN, Decoder, Model, Template
 from ._plan import Plan, Planned
 from ._run import Run
+from .prove import Certificate, ProofError, prove
 from .reader import Reader, Said
 from .scheduler import Disk, Drawn, Ended, Scheduler, Scored
 from .session import Sampler, Session
@@ -33,12 +34,12 @@ from .session import Sampler, Session
 __version__: str = library.hn_version().decode()
 
 __all__ = [
-    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Disk", "Drafter", "Drawn",
+    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Certificate", "Chat", "Closed", "Decoder", "Disk", "Drafter", "Drawn",
     "Embedder", "Embedding", "End", "Ended", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Grammar", "Mask", "Matcher", "Memory",
-    "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Reader", "Record", "Result", "Run", "Said", "Sampler",
+    "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "ProofError", "Reader", "Record", "Result", "Run", "Said", "Sampler",
     "Scheduler", "Scored", "Session",
     "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "check_settings",
     "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune",
-    "import_adapter", "levels", "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "quantize",
+    "import_adapter", "levels", "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "prove", "quantize",
     "read_array", "recipe_type", "report", "run_settings", "texts", "told", "types", "use_name", "write_array",
 ]
