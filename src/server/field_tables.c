@@ -1,5 +1,7 @@
 #include "server/fields.h"
 
+#include "server/job_methods.h"
+
 static const hn_field chat[] = {
 #include "server/fields/chat.def"
 };

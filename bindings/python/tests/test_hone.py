@@ -916,6 +916,11 @@ class Training(Case):
         with self.fails(hone.Status.ERR_ARGUMENT, "g.safetensors"):
             on.gradients(settings={"targets": "norm:full"}, out=self.folder / "g.safetensors")
 
+    def test_losses(self):
+        found = hone.goals()
+        self.assertEqual(next(one.otherwise for one in hone.run_settings() if one.name == "goal"), found[0].name)
+        self.assertEqual({word for one in found for word in one.settings.split()}, {one.name for one in hone.goal_settings()})
+
     def test_proved(self):
         """As the program proves it; what does not hold raises, and says what it is."""
         on, told = hone.Examples(hone.BUILTIN, self.data), []

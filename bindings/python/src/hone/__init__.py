@@ -15,7 +15,7 @@ from .embed import Embedder, Embedding
 from .engine import Engine, Memory
 from .errors import Busy, Cancelled, Closed, Error, Status
 from ._finetune import Estimate, Evaluation, Result, Step, finetune, plan, report, told
-from .examples import Example, Examples, Gradients, Token, check_settings, data_settings, run_settings
+from .examples import Example, Examples, Gradients, Token, check_settings, data_settings, goal_settings, goals, run_settings
 from .files import (
     File, Merge, MergeError, convert, export_gguf, export_peft, import_adapter, make, make_tokenizer, merge,
     numerics_name, quantize, recipe_type, texts, use_name,
@@ -39,7 +39,7 @@ __all__ = [
     "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "ProofError", "Reader", "Record", "Result", "Run", "Said", "Sampler",
     "Scheduler", "Scored", "Session",
     "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "check_settings",
-    "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune",
+    "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune", "goal_settings", "goals",
     "import_adapter", "levels", "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "prove", "quantize",
     "read_array", "recipe_type", "report", "run_settings", "texts", "told", "types", "use_name", "write_array",
 ]
