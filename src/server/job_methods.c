@@ -1,3 +1,5 @@
+/* Each setting that a method reads is found by asking the library's own table of settings, so that a loss that comes there is
+ * told, checked and passed on without a line here. */
 #include "server/job_methods.h"
 
 #include "base/word_list.h"
