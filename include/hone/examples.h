@@ -46,6 +46,18 @@ typedef enum hn_examples_kind {
     HN_EXAMPLES_LABELLED /* an answer that is good, or is not */
 } hn_examples_kind;
 
+/* A loss: a value of "goal" of hn_finetune_setting. */
+typedef struct hn_finetune_goal {
+    const char *name;       /* "dpo" */
+    hn_examples_kind takes; /* examples of this kind alone; the first of a kind is what is judged by where nothing is said */
+    const char *settings;   /* those of hn_finetune_setting that it reads and not every loss does, with a blank between; "" */
+    const char *about;      /* "dpo, of pairs (--beta)" */
+} hn_finetune_goal;
+/* They are the library's, as settings are. NULL: past the last. */
+HN_API const hn_finetune_goal *hn_finetune_goal_at(size_t i);
+/* Those of hn_finetune_setting that some of them read and others do not. NULL: past the last. */
+HN_API const hn_setting *hn_finetune_goal_setting(size_t i);
+
 HN_API hn_examples_kind hn_examples_kind_of(const hn_examples *examples); /* of all of them */
 HN_API uint64_t hn_examples_count(const hn_examples *examples);           /* of all files */
 

@@ -20,6 +20,7 @@
 #include "hone/graph.h"
 #include "hone/model.h"
 #include "hone/plan.h"
+#include "hone/prove.h"
 #include "hone/run.h"
 #include "hone/sampler.h"
 #include "hone/session.h"

@@ -15,17 +15,12 @@ typedef struct eval_args {
     bool force, json;
 } eval_args;
 
-#define SETTING(name, help) HN_SETTING(eval_args, settings, hn_finetune_setting, name, help)
-
 static const hn_option options[] = {
     HN_LIST(eval_args, files, "data", "FILE", "examples; may be given again"),
     HN_INT(eval_args, most, "examples", "N", 0, INT32_MAX, "the first N only (0: all)"),
     HN_SETTING_OPEN(eval_args, settings, hn_finetune_setting, "goal",
-                    "what hone train minimised; otherwise sft, dpo of pairs, kto of labelled answers"),
-    SETTING("beta", NULL),
-    SETTING("desirable-weight", NULL),
-    SETTING("undesirable-weight", NULL),
-    SETTING("kl-weight", NULL),
+                    "what hone train minimised; otherwise the first of its goals that takes such examples"),
+    HN_SETTINGS(eval_args, settings, hn_finetune_goal_setting),
     HN_MACHINE_OPTIONS(eval_args, HN_NUMERICS_OF_LOSSES),
     HN_FLAG(eval_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_FLAG(eval_args, json, "json", "for programs"),

@@ -25,7 +25,7 @@ static const hn_option options[] = {
     HN_GROUP("what is trained, of create"),
     HN_TEXT(jobs_args, validation, "validation", "FILE", "examples to judge by, not to train"),
     HN_TEXT(jobs_args, suffix, "suffix", "NAME", "what the name of what is trained begins with"),
-    HN_TEXT(jobs_args, method, "method", "NAME", "supervised (the default), or dpo, of pairs"),
+    HN_TEXT(jobs_args, method, "method", "NAME", "supervised (the default), or a --goal of `hone train` by its name"),
     HN_LIST(jobs_args, settings, "setting", "NAME=VALUE", "an option of `hone train`, without its dashes"),
     HN_OPTION_END,
 };

@@ -1,104 +1,111 @@
-/* hone prove: the certificate of this build on this machine. */
-#include "base/os/clock.h"
-#include "base/file.h"
-#include "cli/command.h"
+/* hone prove: the certificate of this build on this machine, or of a model. */
+#include "cli/cache_folder.h"
+#include "cli/data_report.h"
+#include "cli/machine_options.h"
 #include "cli/progress.h"
-#include "cli/prove_model.h"
-#include "prove/prove.h"
-
-#include <string.h>
+#include "hone/prove.h"
 
 typedef struct prove_args {
-    const char *ops;
+    const char *ops, *targets, *numerics;
     double time_limit;
-    hn_prove_model_args model;
+    hn_settings settings;
+    hn_list files;
+    int64_t rank, directions, threads, seed;
+    bool full;
     hn_sink json;
 } prove_args;
 
 static const hn_option options[] = {
     HN_TEXT(prove_args, ops, "ops", "PATTERN", "only these ops, * and ? allowed, and no models"),
-    HN_INT(prove_args, model.seed, "seed", "N", 1, INT64_MAX, "of all data; default 1"),
+    HN_INT(prove_args, seed, "seed", "N", 1, INT64_MAX, "of all data; default 1"),
     HN_REAL(prove_args, time_limit, "time-limit", "SECONDS",
             "how long random shapes may be added; default 240, 0: none"),
-    HN_INT(prove_args, model.threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1"),
+    HN_INT(prove_args, threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1"),
     HN_OUT(prove_args, json, "json", "FILE", "write the certificate"),
-    HN_LIST(prove_args, model.files, "data", "FILE", "of a model: examples; may be given again"),
-    HN_TEXT(prove_args, model.targets, "targets", "LIST", "of a model: what is trained, as hone train has it (all)"),
-    HN_INT(prove_args, model.rank, "rank", "R", 1, 65536, "of low-rank changes (8)"),
-    HN_INT(prove_args, model.directions, "directions", "N", 2, 1000, "of each tensor (2)"),
-    HN_TEXT(prove_args, model.numerics, "numerics", "MODE", "of a model: f32 (the default), mixed; bf16, int8: of its logits"),
-    HN_FLAG(prove_args, model.full, "full", "every layer, not one of every kind"),
+    HN_LIST(prove_args, files, "data", "FILE", "of a model: examples; may be given again"),
+    HN_TEXT(prove_args, targets, "targets", "LIST", "of a model: what is trained, as hone train has it (all)"),
+    HN_INT(prove_args, rank, "rank", "R", 1, 65536, "of low-rank changes (8)"),
+    HN_INT(prove_args, directions, "directions", "N", 2, 1000, "of each tensor (2)"),
+    HN_TEXT(prove_args, numerics, "numerics", "MODE", "of a model: f32 (the default), mixed; bf16, int8: of its logits"),
+    HN_FLAG(prove_args, full, "full", "every layer, not one of every kind"),
     HN_GROUP("how examples become tokens"),
-    HN_SETTINGS(prove_args, model.settings, hn_examples_setting),
+    HN_SETTINGS(prove_args, settings, hn_examples_setting),
     HN_OPTION_END,
 };
 
-static hn_status write_certificate(const hn_report *report, const hn_prove_options *o,
-                                   double seconds, hn_heap *heap, hn_sink to)
+/* ---- what is proved ---- */
+
+static hn_status prove_build(const prove_args *args, hn_engine *engine, hn_certificate **out)
 {
-    hn_str text = hn_str_on(heap);
-    hn_status status = hn_prove_certificate(report, o, seconds, &text);
-    const hn_span span = { text.text, text.length };
-    if (status == HN_OK)
-        status = hn_file_write(to, &span, 1);
-    hn_str_free(&text);
+    const hn_engine_prove_options o = { .size = sizeof o, .ops = args->ops, .seed = (uint64_t)args->seed,
+                                        .seconds = args->time_limit, .n_threads = (int32_t)args->threads };
+    return hn_engine_prove(engine, &o, out);
+}
+
+static hn_status prove_model(const prove_args *args, hn_engine *engine, const char *model, hn_certificate **out)
+{
+    hn_examples_prove_options o = { .size = sizeof o, .targets = args->targets, .rank = args->rank,
+                                    .directions = args->directions, .seed = (uint64_t)args->seed,
+                                    .n_threads = (int32_t)args->threads, .is_full = args->full };
+    hn_examples *examples;
+    HN_TRY(hn_lm_numerics_named(args->numerics, &o.numerics));
+    HN_TRY(hn_examples_told(&examples, engine, model, &args->files, &args->settings, hn_cache_folder()));
+    const hn_status status = hn_examples_prove(examples, &o, out);
+    hn_examples_close(examples);
     return status;
 }
 
-static hn_status print_report(const hn_report *report, double seconds, hn_heap *heap, FILE *out)
+/* ---- showing ---- */
+
+static hn_status print_table(const hn_certificate *certificate, hn_heap *heap, FILE *out)
 {
-    hn_str table = hn_str_on(heap);
-    hn_report_table(report, &table);
-    const hn_status status = hn_str_status(&table);
-    fputs(table.text, out);
-    hn_str_free(&table);
-    fprintf(out, "%lld checks in %.1f s: %lld failed, %lld skipped\n",
-            (long long)hn_report_checks(report), seconds, (long long)hn_report_failures(report),
-            (long long)report->n_skipped);
+    size_t bytes;
+    HN_TRY(hn_certificate_table(certificate, NULL, 0, &bytes));
+    char *text = hn_alloc(heap, HN_TAG_TEXT, bytes + 1);
+    if (!text)
+        return HN_ERR_MEMORY;
+    const hn_status status = hn_certificate_table(certificate, text, bytes + 1, NULL);
+    if (status == HN_OK)
+        fputs(text, out);
+    hn_free(heap, text);
     return status;
+}
+
+static hn_status show(const prove_args *args, const hn_certificate *certificate, bool is_of_model, FILE *out)
+{
+    const hn_certificate_sum *sum = hn_certificate_get_sum(certificate);
+    hn_heap heap;
+    hn_heap_init(&heap, NULL);
+    if (is_of_model)
+        fprintf(out, "%s\n", sum->subject);
+    HN_TRY(print_table(certificate, &heap, out));
+    fprintf(out, "%lld checks in %.1f s: %lld failed, %lld skipped\n", (long long)sum->n_checks, sum->seconds,
+            (long long)sum->n_failed, (long long)sum->n_skipped);
+    return args->json.path ? hn_certificate_write(certificate, args->json.path, args->json.over == HN_OVER_OLD) : HN_OK;
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     const prove_args *args = parsed;
-    hn_prove_options o = { .ops = args->ops, .seed = (uint64_t)args->model.seed,
-                           .time_s = args->time_limit, .max_threads = (int)args->model.threads,
-                           .progress = hn_progress };
-    hn_heap heap;
-    hn_report report;
-    hn_heap_init(&heap, NULL);
-    hn_report_init(&report, &heap);
+    const hn_machine_args machine = { 0 };
+    hn_engine *engine;
+    hn_certificate *certificate = NULL;
     HN_REQUIRE(!n_operands || !args->ops, HN_ERR_ARGUMENT, "--ops is of the build, not of a model");
-    hn_str subject = hn_str_on(&heap);
-    const int64_t start = hn_clock_ns();
-    hn_progress_begin();
-    hn_status status = n_operands ? hn_prove_model(&args->model, &heap, operands[0], &report, &subject)
-                                  : hn_prove(&heap, &o, &report);
+    HN_TRY(hn_machine_engine(&machine, &engine));
+    hn_progress_of(engine);
+    hn_status status = n_operands ? prove_model(args, engine, operands[0], &certificate)
+                                  : prove_build(args, engine, &certificate);
     hn_progress_end();
-    if (n_operands) {
-        fprintf(out, "%s\n", subject.text);
-        o.subject = subject.text;
+    if (certificate) { /* also of what did not hold: that is the last word, unless the rest fails */
+        const hn_status shown = show(args, certificate, n_operands > 0, out);
+        status = shown == HN_OK ? status : shown;
     }
-    const double seconds = (double)(hn_clock_ns() - start) / 1e9;
-    if (status == HN_OK)
-        status = print_report(&report, seconds, &heap, out);
-    if (status == HN_OK && args->json.path)
-        status = write_certificate(&report, &o, seconds, &heap, args->json);
-    const int64_t failed = hn_report_failures(&report), made = hn_report_checks(&report);
-    const int64_t skipped = report.n_skipped;
-    hn_report_free(&report);
-    hn_str_free(&subject);
-    if (status == HN_OK && skipped)
-        return hn_fail(HN_ERR_PROOF, "%lld checks were due and could not be made",
-                       (long long)skipped);
-    if (status == HN_OK && failed)
-        return hn_fail(HN_ERR_PROOF, "%lld of %lld checks failed", (long long)failed,
-                       (long long)made);
+    hn_certificate_free(certificate);
+    hn_machine_engine_free(engine);
     return status;
 }
 
-static const prove_args defaults = { .time_limit = 240,
-                                     .model = { .seed = 1 } };
+static const prove_args defaults = { .time_limit = 240, .seed = 1 };
 
 const hn_command hn_cmd_prove = {
     .name = "prove",

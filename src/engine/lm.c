@@ -35,6 +35,14 @@ hn_lm_numerics hn_outer_numerics(hn_numerics numerics)
     return (hn_lm_numerics)i;
 }
 
+hn_status hn_inner_numerics(const char *name, hn_lm_numerics numerics, hn_numerics *out)
+{
+    HN_REQUIRE((unsigned)numerics <= HN_LM_INT8, HN_ERR_ARGUMENT,
+               "%s is %d: expected HN_LM_F32, HN_LM_BF16, HN_LM_MIXED or HN_LM_INT8", name, (int)numerics);
+    *out = inner_numerics[numerics];
+    return HN_OK;
+}
+
 hn_status hn_lm_numerics_named(const char *word, hn_lm_numerics *out)
 {
     HN_ENTER();
@@ -143,10 +151,8 @@ static hn_status open_lm(hn_lm *lm, const char *path, const hn_lm_options *o, in
 {
     hn_ignored ignored;
     HN_TRY(hn_take_ignored("hn_lm_options", o->ignored_keys, o->n_ignored_keys, &ignored));
-    HN_REQUIRE((unsigned)o->numerics <= HN_LM_INT8, HN_ERR_ARGUMENT,
-               "hn_lm_options.numerics is %d: expected HN_LM_F32, HN_LM_BF16, HN_LM_MIXED or HN_LM_INT8", (int)o->numerics);
     lm->run = lm->engine->run;
-    lm->run.numerics = inner_numerics[o->numerics];
+    HN_TRY(hn_inner_numerics("hn_lm_options.numerics", o->numerics, &lm->run.numerics));
     lm->path = hn_strdup(&lm->engine->heap, HN_TAG_TEXT, path);
     if (!lm->path)
         return HN_ERR_MEMORY;

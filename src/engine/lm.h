@@ -47,6 +47,8 @@ hn_status hn_give_text(const char *text, size_t n, char *to, size_t room, size_t
 /* A list of keys to pass over, of the struct called so. */
 hn_status hn_take_ignored(const char *name, const char *const *keys, int32_t n, hn_ignored *out);
 hn_lm_numerics hn_outer_numerics(hn_numerics numerics);
+/* HN_ERR_ARGUMENT names the field called so. */
+hn_status hn_inner_numerics(const char *name, hn_lm_numerics numerics, hn_numerics *out);
 
 /* JSON, or a file of it, whose name messages begin with in the place of `name`; of NULL *out is NULL. */
 hn_status hn_take_json(hn_heap *heap, const char *name, const char *text, hn_json_text **out);

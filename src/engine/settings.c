@@ -3,6 +3,7 @@
 
 #include "base/host.h"
 #include "base/word_list.h"
+#include "hone/examples.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,6 +50,39 @@ const hn_setting *hn_examples_setting(size_t i)
 {
     HN_ENTER();
     return i < sizeof of_data / sizeof *of_data ? &of_data[i] : NULL;
+}
+
+#define HN_TAKES_HN_SINGLES  HN_EXAMPLES_SINGLE
+#define HN_TAKES_HN_PAIRS    HN_EXAMPLES_PAIR
+#define HN_TAKES_HN_LABELLED HN_EXAMPLES_LABELLED
+
+static const hn_finetune_goal goals[] = {
+#define HN_GOAL(name, NAME, examples, base, logits, anchor, counts, options, help) { #name, HN_TAKES_##examples, options, help },
+#include "train/goals.def"
+#undef HN_GOAL
+};
+
+const hn_finetune_goal *hn_finetune_goal_at(size_t i)
+{
+    HN_ENTER();
+    return i < sizeof goals / sizeof *goals ? &goals[i] : NULL;
+}
+
+static bool is_of_goals(const hn_setting *s)
+{
+    bool is = false;
+    for (size_t i = 0; i < sizeof goals / sizeof *goals && s->name; i++)
+        is = is || hn_word_is_in(goals[i].settings, s->name);
+    return is;
+}
+
+const hn_setting *hn_finetune_goal_setting(size_t i)
+{
+    HN_ENTER();
+    for (size_t k = 0; k < sizeof of_runs / sizeof *of_runs; k++)
+        if (is_of_goals(&of_runs[k]) && !i--)
+            return &of_runs[k];
+    return NULL;
 }
 
 /* ---- taken ---- */

@@ -60,7 +60,7 @@ static hn_status run_whole(const proof *p, hn_run_spec run, const char *plan, fl
     size_t at = 0;
     for (size_t i = 0; i < p->batch.n_sequences && status == HN_OK; i++) {
         const hn_sample s = hn_batch_sequence(&p->batch, i);
-        status = hn_forward_run(f, s.ids, (int64_t)s.n, NULL);
+        status = hn_forward_run(f, s.ids, (int64_t)s.n, p->o->ends);
         if (status == HN_OK)
             status = take_logits(p, f, at, s.n, to);
         at += s.n;
@@ -159,7 +159,7 @@ static hn_status step_all(const proof *p, hn_sequences *all, const int32_t *name
             of[n_pieces] = i;
             pieces[n_pieces++] = (hn_piece){ names[i], s.ids + done[i], (int64_t)length, (int64_t)length };
         }
-        HN_TRY(hn_sequences_step(all, pieces, n_pieces, NULL));
+        HN_TRY(hn_sequences_step(all, pieces, n_pieces, p->o->ends));
         for (int64_t k = 0; k < n_pieces; k++) {
             const size_t i = of[k];
             for (int64_t r = 0; r < pieces[k].n; r++, wanted++, done[i]++, left--)

@@ -138,7 +138,7 @@ static hn_status take_gradient(proof *p)
     hn_learned learned;
     HN_TRY(hn_tuning_push(p->tuning));
     HN_TRY(hn_learner_new(&p->learner, p->o->heap, p->model, p->tuning, by(p, p->o->run.devices), &o));
-    HN_TRY(hn_learner_look(p->learner, &p->batch, 0, NULL, &learned));
+    HN_TRY(hn_learner_look(p->learner, &p->batch, 0, p->o->ends, &learned));
     p->loss = learned.loss;
     p->gradient = hn_alloc_array(p->o->heap, HN_TAG_PROVE, (size_t)p->tuning->n_tensors,
                                  sizeof *p->gradient);
@@ -197,7 +197,7 @@ static hn_status forward(proof *p, double *loss, uint64_t *routes)
     *loss = 0;
     *routes = 0;
     HN_TRY(hn_tuning_push(p->tuning));
-    HN_TRY(hn_program_run(p->program, NULL));
+    HN_TRY(hn_program_run(p->program, p->o->ends));
     HN_TRY(hn_program_result(p->program, 0, &nll));
     for (int64_t i = 0; i < p->micro.n_rows; i++)
         *loss += (double)p->micro.weights[i] * hn_get(&nll, i);
@@ -501,7 +501,7 @@ static hn_status compare(proof *p, const variant *v)
     HN_TRY(hn_tuning_push(p->tuning));
     HN_TRY(
         hn_learner_new(&other, p->o->heap, p->model, p->tuning, by(p, v->device ? v->device : p->o->run.devices), &o));
-    hn_status status = hn_learner_look(other, &p->batch, 0, NULL, &learned);
+    hn_status status = hn_learner_look(other, &p->batch, 0, p->o->ends, &learned);
     if (status == HN_OK)
         hn_report_note(p->report, "loss", v->kind,
                        memcmp(&learned.loss, &p->loss, 8) ? INFINITY : 0, 0, "%s", v->what);

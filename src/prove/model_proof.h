@@ -28,6 +28,7 @@ typedef struct hn_model_proof_options {
     hn_run_spec run; /* the first device does the work; bits are compared on all */
     int n_levels;    /* and on these, of weaker instructions */
     hn_device *const *levels;
+    const hn_run_options *ends; /* what ends its programs; NULL: nothing */
     bool (*progress)(void *context, double done, const char *what); /* false stops */
     void *progress_context;
 } hn_model_proof_options;

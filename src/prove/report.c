@@ -52,13 +52,22 @@ void hn_report_note(hn_report *report, const char *subject, const char *kind, do
     row->n_failed += failed;
     if (isnan(error))
         error = INFINITY;
-    if (first_failure || (error > row->worst && (failed || row->n_failed == 0))) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(row->where, sizeof row->where, format, args);
-        va_end(args);
+    const bool is_worst = first_failure || (error > row->worst && (failed || row->n_failed == 0));
+    if (!is_worst && !report->told)
+        return;
+    char where[sizeof row->where];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(where, sizeof where, format, args);
+    va_end(args);
+    if (is_worst) {
+        memcpy(row->where, where, sizeof where);
         row->worst = error;
         row->bound = bound;
+    }
+    if (report->told) {
+        const hn_noted noted = { row->subject, row->kind, error, bound, failed, where };
+        report->told(report->told_context, &noted);
     }
 }
 

@@ -13,8 +13,18 @@ typedef struct hn_row {
     char where[200]; /* of the worst, or of the first failure */
 } hn_row;
 
+/* One check, as it is noted. */
+typedef struct hn_noted {
+    const char *subject, *kind;
+    double error, bound;
+    bool failed;
+    const char *where;
+} hn_noted;
+
 typedef struct hn_report {
     hn_heap *heap;
+    void (*told)(void *context, const hn_noted *noted); /* of every check, until it returns; or NULL */
+    void *told_context;
     hn_row *rows;
     int n, room;
     int64_t n_skipped; /* checks that were due and could not be made: must be 0 */

@@ -1,6 +1,8 @@
 /* The rows are the .def files of server/fields, one for each object of a body; here they become tables. */
 #include "server/fields.h"
 
+#include "server/job_methods.h"
+
 static const hn_field chat[] = {
 #include "server/fields/chat.def"
 };

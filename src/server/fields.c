@@ -62,10 +62,21 @@ static bool check_kind(const hn_field *f, const char *name, const hn_json *v, hn
     return true;
 }
 
+static bool is_among(hn_field_names *names, const hn_json *v)
+{
+    const char *name;
+    for (size_t i = 0; v->kind == HN_JSON_STRING && (name = names(i)); i++)
+        if (strlen(name) == v->as.string.bytes && !strcmp(name, v->as.string.text))
+            return true;
+    return false;
+}
+
 /* One of the values, each compared as it is written. */
 static bool is_named(const hn_field *f, const hn_json *v)
 {
     char written[64];
+    if (f->names)
+        return is_among(f->names, v);
     if (v->kind == HN_JSON_STRING)
         snprintf(written, sizeof written, "\"%s\"", v->as.string.text);
     else if (v->kind == HN_JSON_BOOL)
@@ -81,23 +92,55 @@ static bool is_named(const hn_field *f, const hn_json *v)
     return !strchr(written, ' ') && hn_word_is_in(f->values, written);
 }
 
+static bool refuse_value(const hn_field *f, const char *name, hn_failure *why)
+{
+    const char *words[32];
+    char list[400];
+    int n = 0;
+    if (!f->names)
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, name, "%s: expected one of %s", name, f->values);
+    while (n < (int)(sizeof words / sizeof *words) && (words[n] = f->names((size_t)n)))
+        n++;
+    hn_word_list(n, words, "or", list, sizeof list);
+    return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, name, "%s: expected %s", name, list);
+}
+
 static bool check_field(const hn_field *f, const char *name, const hn_json *v, hn_failure *why)
 {
     switch (f->use) {
     case HN_USE_REFUSED:
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, name, "%s: not supported: %s", name, f->note);
     case HN_USE_NAMED:
-        return is_named(f, v) || hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, name, "%s: expected one of %s", name, f->values);
+        return is_named(f, v) || refuse_value(f, name, why);
     default:
         return check_kind(f, name, v, why);
     }
 }
 
+hn_field_key hn_field_key_of(const char *name)
+{
+    hn_field_key key = { { 0 } };
+    for (size_t i = 0; name[i] && i + 1 < sizeof key.text; i++)
+        key.text[i] = name[i] == '-' ? '_' : name[i];
+    return key;
+}
+
+static bool is_called(const char *name, const hn_json *v)
+{
+    return strlen(name) == (size_t)v->key_bytes && !strcmp(name, v->key);
+}
+
 static const hn_field *find(const hn_fields *fields, const hn_json *v)
 {
-    for (size_t i = 0; i < fields->n; i++)
-        if (strlen(fields->of[i].name) == (size_t)v->key_bytes && !strcmp(fields->of[i].name, v->key))
-            return &fields->of[i];
+    const char *name;
+    for (size_t i = 0; i < fields->n; i++) {
+        const hn_field *f = &fields->of[i];
+        if (f->name && is_called(f->name, v))
+            return f;
+        for (size_t k = 0; !f->name && (name = f->names(k)); k++)
+            if (is_called(hn_field_key_of(name).text, v))
+                return f;
+    }
     return NULL;
 }
 

@@ -2,6 +2,8 @@
  *
  *     HN_FIELD(name, kinds, low, high, note)      it is done; numbers lie in [low, high]
  *     HN_FIELD_NAMED(name, values, note)          it is done, and is one of these values, written as JSON
+ *     HN_FIELD_NAMED_BY(name, names, note)        the same, of texts that `names` tells: NULL past the last
+ *     HN_FIELD_EACH(names, kinds, low, high, note) each that `names` tells is a field, done; a '-' is written '_'
  *     HN_FIELD_HARMLESS(name, kinds, note)        it is read past: it could change nothing of an answer
  *     HN_FIELD_REFUSED(name, note)                it is refused by name, unless null
  *
@@ -25,13 +27,16 @@ typedef enum hn_kinds { /* of JSON; may be or-ed */
 
 typedef enum hn_use { HN_USE_DONE, HN_USE_NAMED, HN_USE_HARMLESS, HN_USE_REFUSED } hn_use;
 
+typedef const char *hn_field_names(size_t i);
+
 typedef struct hn_field {
-    const char *name;
+    const char *name; /* NULL: each of `names` */
     hn_use use;
     hn_kinds kinds;
     double low, high;   /* both 0: any */
     const char *values; /* of HN_USE_NAMED: parted by blanks */
     const char *note;
+    hn_field_names *names; /* or NULL */
 } hn_field;
 
 typedef struct hn_fields {
@@ -42,6 +47,8 @@ typedef struct hn_fields {
 
 #define HN_FIELD(name, kinds, low, high, note)  { #name, HN_USE_DONE, (hn_kinds)(kinds), low, high, NULL, note },
 #define HN_FIELD_NAMED(name, values, note)      { #name, HN_USE_NAMED, HN_IS_ANY, 0, 0, values, note },
+#define HN_FIELD_NAMED_BY(name, names, note)    { #name, HN_USE_NAMED, HN_IS_ANY, 0, 0, NULL, note, names },
+#define HN_FIELD_EACH(names, kinds, low, high, note) { NULL, HN_USE_DONE, (hn_kinds)(kinds), low, high, NULL, note, names },
 #define HN_FIELD_HARMLESS(name, kinds, note)    { #name, HN_USE_HARMLESS, (hn_kinds)(kinds), 0, 0, NULL, note },
 #define HN_FIELD_REFUSED(name, note)            { #name, HN_USE_REFUSED, HN_IS_ANY, 0, 0, NULL, note },
 
@@ -49,6 +56,12 @@ typedef struct hn_fields {
 bool hn_fields_check(const hn_fields *fields, const hn_json *body, hn_failure *why);
 /* The same of an object within a body: `within` goes before its fields' names ("stream_options."). */
 bool hn_fields_check_within(const hn_fields *fields, const char *within, const hn_json *object, hn_failure *why);
+
+/* "kl_weight" of "kl-weight": what a field is called in JSON. */
+typedef struct hn_field_key {
+    char text[64];
+} hn_field_key;
+hn_field_key hn_field_key_of(const char *name);
 
 /* A field of a body that was checked; NULL: it is not there, or null. */
 const hn_json *hn_field_of(const hn_json *body, const char *name);

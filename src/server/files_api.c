@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/os/files.h"
 #include "server/apis.h"
+#include "server/job_methods.h"
 #include "server/jobs_state.h"
 
 #include <errno.h>
@@ -35,6 +36,8 @@ static void tell(const hn_upload *u, hn_json_writer *w)
         hn_json_add_int(w, u->examples);
         hn_json_key(w, "kind");
         hn_json_add_string(w, u->kind);
+        hn_json_key(w, "methods");
+        hn_job_methods_write(u->kind, w);
         hn_json_key(w, "format");
         hn_json_add_string(w, u->format);
     }

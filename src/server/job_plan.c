@@ -1,5 +1,6 @@
 /* What is read and counted before anything is kept or trained; on the reader. */
 #include "base/os/memory.h"
+#include "server/job_methods.h"
 #include "server/jobs_state.h"
 
 #include <stdio.h>
@@ -35,14 +36,13 @@ void hn_jobs_clean(const hn_jobs *jobs, char *message, size_t room)
 
 static hn_status read_all(hn_examples *examples, hn_upload *u)
 {
-    static const char *const kinds[] = { "single", "pair", "labelled" };
     hn_examples_place place;
     const hn_examples_file *file = hn_examples_get_file(examples, 0);
     u->examples = (int64_t)hn_examples_count(examples);
     HN_REQUIRE(u->examples, HN_ERR_FORMAT, "%s: has no example", u->name);
     for (int64_t i = 0; i < u->examples; i++)
         HN_TRY(hn_examples_read(examples, (uint64_t)i, &place, sizeof place));
-    snprintf(u->kind, sizeof u->kind, "%s", kinds[hn_examples_kind_of(examples)]);
+    snprintf(u->kind, sizeof u->kind, "%s", hn_job_kind_word(hn_examples_kind_of(examples)));
     snprintf(u->format, sizeof u->format, "%s", file->format);
     return HN_OK;
 }

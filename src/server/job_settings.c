@@ -2,7 +2,9 @@
 #include "base/host.h"
 #include "base/number.h"
 #include "base/os/files.h"
+#include "base/word_list.h"
 #include "server/apis.h"
+#include "server/job_methods.h"
 #include "server/jobs_state.h"
 
 #include <stdio.h>
@@ -105,26 +107,45 @@ static double default_of(const char *name)
     return s && s->otherwise && hn_number_parse(s->otherwise, &value) ? value : 0;
 }
 
+/* The loss, and what it reads. */
+static bool take_goal(taking *t, const char *within, const hn_json *of)
+{
+    const hn_finetune_goal *goal = hn_job_method_goal(t->job->method);
+    const char *name;
+    char word[80];
+    if (!hn_job_method_is_plain(goal)) {
+        snprintf(word, sizeof word, "goal=%.60s", goal->name);
+        hn_json_add_string(&t->w, word);
+    }
+    for (size_t i = 0; (name = hn_job_method_number(i)); i++) {
+        const hn_field_key key = hn_field_key_of(name);
+        double value;
+        if (!take_number(t, of, key.text, &value))
+            return false;
+        if (hn_field_of(of, key.text) && !hn_word_is_in(goal->settings, name)) {
+            char methods[200];
+            hn_job_methods_of_number(name, methods, sizeof methods);
+            return hn_refuse_as(t->why, HN_REFUSED_UNSUPPORTED, key.text, "%s%s: of method %s alone", within, key.text, methods);
+        }
+        if (value > 0)
+            add_setting(t, name, value);
+    }
+    return true;
+}
+
 static bool take_hyperparameters(taking *t, const char *within, const hn_json *of)
 {
-    double epochs, batch, rate, beta;
+    double epochs, batch, rate;
     if (of && !hn_fields_check_within(&hn_fields_job_hyperparameters, within, of, t->why))
         return false;
     if (!take_number(t, of, "n_epochs", &epochs) || !take_number(t, of, "batch_size", &batch) ||
-        !take_number(t, of, "learning_rate_multiplier", &rate) || !take_number(t, of, "beta", &beta))
+        !take_number(t, of, "learning_rate_multiplier", &rate))
         return false;
-    if (hn_field_of(of, "beta") && strcmp(t->job->method, "dpo") != 0)
-        return hn_refuse_as(t->why, HN_REFUSED_UNSUPPORTED, "beta", "%sbeta: of method dpo alone", within);
     add_setting(t, "epochs", epochs > 0 ? epochs : default_of("epochs"));
     add_setting(t, "batch", batch > 0 ? batch : default_of("batch"));
     if (rate > 0)
         add_setting(t, "rate", rate * default_of("rate"));
-    if (!strcmp(t->job->method, "dpo")) {
-        hn_json_add_string(&t->w, "goal=dpo");
-        if (beta > 0)
-            add_setting(t, "beta", beta);
-    }
-    return true;
+    return take_goal(t, within, of);
 }
 
 static bool take_method(taking *t, const hn_json *body)
@@ -136,11 +157,12 @@ static bool take_method(taking *t, const hn_json *body)
     if (method && !hn_fields_check_within(&hn_fields_job_method, "method.", method, t->why))
         return false;
     if (method && !hn_field_of(method, "type"))
-        return hn_refuse_as(t->why, HN_REFUSED_MISSING_FIELD, "method.type", "method.type: expected \"supervised\" or \"dpo\"");
+        return hn_refuse_as(t->why, HN_REFUSED_MISSING_FIELD, "method.type", "method.type: expected the name of a method, as \"supervised\"");
     snprintf(t->job->method, sizeof t->job->method, "%s", method ? hn_field_text(method, "type", "") : "supervised");
-    const char *other = !strcmp(t->job->method, "dpo") ? "supervised" : "dpo";
-    if (hn_field_of(method, other))
-        return hn_refuse_as(t->why, HN_REFUSED_INVALID, "method", "method.%s: the type is %s", other, t->job->method);
+    const char *other;
+    for (size_t i = 0; (other = hn_job_method_name(i)); i++)
+        if (strcmp(other, t->job->method) != 0 && hn_field_of(method, other))
+            return hn_refuse_as(t->why, HN_REFUSED_INVALID, "method", "method.%s: the type is %s", other, t->job->method);
     const hn_json *part = hn_field_of(method, t->job->method);
     snprintf(within, sizeof within, "method.%s.", t->job->method);
     if (part && !hn_fields_check_within(&hn_fields_job_part, within, part, t->why))

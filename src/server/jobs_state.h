@@ -58,7 +58,7 @@ typedef struct hn_job {
     char id[HN_ITEM_ID], owner[HN_KEY_NAME + 1];
     char model[128];   /* of the shelf */
     char adapter[64];  /* what it is served as: model:adapter */
-    char suffix[64], method[16];
+    char suffix[64], method[32];
     char training[HN_ITEM_ID], validation[HN_ITEM_ID];
     char code[32], error[HN_LONG_TEXT], param[32];
     char sha256[65], verdict[HN_LONG_TEXT];

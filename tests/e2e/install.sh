@@ -56,6 +56,9 @@ done >adapters
 [ "$(sort -u adapters | wc -l)" -eq 3 ] || fail "adapters: $(cat adapters)"
 "$hone" eval "$tiny" told/adapter.gguf other/adapter.gguf --data chats.jsonl | awk 'NR > 1 { print $1, $2, $4, $6 }' >evaluate
 "$hone" embed "$sentence" "a text" "another text" >embed
+"$hone" prove m.gguf --data d.jsonl --json proved >/dev/null
+sed '/"seconds"/d' proved >prove
+grep -q '"failed": 0' prove || fail "prove: $(cat prove)"
 
 # A model that calls a function and reads what it gives: taught so here.
 calls='<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 2, \"b\": 3}}</tool_call>'
@@ -104,6 +107,10 @@ used() { # FOLDER of programs
     same "$1/out/tools" tools tools
     "$1/adapters" "$tiny" "Once upon a time" 30 told/adapter.gguf other/adapter.gguf >"$1/out/adapters" || fail "$way: adapters"
     same "$1/out/adapters" adapters adapters
+    "$1/prove" m.gguf d.jsonl "$1/out/proved" >"$1/out/prove.rows" || fail "$way: prove"
+    sed '/"seconds"/d' "$1/out/proved" >"$1/out/prove"
+    same "$1/out/prove" prove prove
+    [ "$(wc -l <"$1/out/prove.rows")" -eq "$(grep -c '"subject": .*"check"' prove)" ] || fail "$way: prove: $(cat "$1/out/prove.rows")"
     n=0
     for example in "$source"/examples/*.c; do
         ls "$1/out/$(basename "$example" .c)"* >/dev/null 2>&1 || fail "$way: $(basename "$example") was not run"

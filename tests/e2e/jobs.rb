@@ -84,6 +84,8 @@ def error_of(reply) = JSON.parse(reply.body)['error']
 
 def chats(n, word = 'number') = (1..n).map { |i| JSON.generate(messages: [{ role: 'user', content: "what is #{i}?" }, { role: 'assistant', content: "it is #{word} #{i} of ten." }]) + "\n" }.join
 
+def labelled(n) = (1..n).map { |i| JSON.generate(prompt: [{ role: 'user', content: "what is #{i}?" }], completion: [{ role: 'assistant', content: i.odd? ? "it is #{i}." : 'who knows?' }], label: i.odd?) + "\n" }.join
+
 def pairs(n) = (1..n).map { |i| JSON.generate(input: { messages: [{ role: 'user', content: "what is #{i}?" }] }, preferred_output: [{ role: 'assistant', content: "it is #{i}." }], non_preferred_output: [{ role: 'assistant', content: 'who knows?' }]) + "\n" }.join
 
 # What `hone train` makes of the same, without a server.
@@ -210,7 +212,10 @@ def check_jobs(dir)
      [{ training_file: 'file-0' }, 'training_file', '400'], [{ validation_file: 'file-0' }, 'validation_file', '400'],
      [{ hyperparameters: { batch_size: 'many' } }, 'batch_size', '400'], [{ hyperparameters: { beta: 0.1 } }, 'beta', '400'],
      [{ hyperparameters: { rank: 1 } }, 'hyperparameters.rank', '400'], [{ hyperparameters: nil, method: { type: 'reinforcement' } }, 'method.type', '400'],
-     [{ hyperparameters: nil, method: { type: 'dpo', supervised: {} } }, 'method', '400'], [{ method: { type: 'supervised' } }, 'hyperparameters', '400'],
+     [{ hyperparameters: nil, method: { type: 'dpo', supervised: {} } }, 'method', '400'], [{ hyperparameters: nil, method: { type: 'sft' } }, 'method.type', '400'],
+     [{ hyperparameters: nil, method: { type: 'orpo', dpo: {} } }, 'method', '400'], [{ hyperparameters: nil, method: { type: 'orpo', orpo: { hyperparameters: { kl_weight: 1 } } } }, 'kl_weight', '400'],
+     [{ hyperparameters: { kl_weight: 1 } }, 'kl_weight', '400'], [{ hyperparameters: nil, training_file: two, method: { type: 'kto' }, settings: [] }, nil, '400'],
+     [{ hyperparameters: nil, method: { type: 'kl', kl: { hyperparameters: { kl_weight: -1 } } } }, 'method.hyperparameters.kl_weight', '400'], [{ method: { type: 'supervised' } }, 'hyperparameters', '400'],
      [{ integrations: [{ type: 'wandb' }] }, 'integrations', '400'], [{ suffix: 'a:b' }, 'suffix', '400'], [{ suffix: '' }, 'suffix', '400'],
      [{ metadata: { a: 1 } }, 'metadata', '400'], [{ settings: ['rank'] }, 'settings', '400'], [{ settings: ['held=/etc/passwd'] }, 'settings', '400'],
      [{ settings: ['template=/etc/passwd'] }, 'settings', '400'], [{ settings: ['threads=9'] }, 'settings', '400'], [{ settings: ['none=1'] }, 'settings', '400'],
@@ -264,6 +269,7 @@ def check_jobs(dir)
     dpo = s.wait(preferred['id'], 'succeeded', 'failed')
     check("dpo: #{dpo}", dpo['sha256'] == trained(dir, pairs(8), *%w[--seed 1 --epochs 2 --batch 2 --goal dpo --beta 0.2 --rank 4]))
     check('all of them', s.json('GET', '/v1/fine_tuning/jobs')['data'].map { |j| j['id'] } == [dpo['id'], id])
+    check_losses(dir)
     check('a page', s.json('GET', '/v1/fine_tuning/jobs?limit=1').then { |l| l['has_more'] && l['data'][0]['id'] == dpo['id'] } &&
                     s.json('GET', "/v1/fine_tuning/jobs?after=#{dpo['id']}")['data'].map { |j| j['id'] } == [id])
     check('by metadata', s.json('GET', '/v1/fine_tuning/jobs?metadata[team]=a')['data'].size == 1 && s.json('GET', '/v1/fine_tuning/jobs?metadata%5Bteam%5D=b')['data'].empty? &&
@@ -287,6 +293,25 @@ def check_jobs(dir)
   with(File.join(dir, 'jobs')) do |s|
     40.times { s.json('GET', '/v1/models')['data'].size > 1 ? break : sleep(0.05) }
     check('nor after a restart', s.json('GET', '/v1/models')['data'].none? { |m| m['id'] == $served })
+  end
+end
+
+# Every other loss, by its name, on a file that says that it takes it: what `hone train` makes of it.
+def check_losses(dir)
+  methods = ->(s, file) { s.json('GET', "/v1/files/#{file}")['methods'] }
+  with(File.join(dir, 'losses')) do |s|
+    of = { 'kl' => [chats(8), { kl_weight: 0.3 }, %w[--kl-weight 0.3]], 'orpo' => [pairs(8), { beta: 0.4 }, %w[--beta 0.4]],
+           'kto' => [labelled(8), { beta: 'auto', desirable_weight: 2, undesirable_weight: 0.5 }, %w[--desirable-weight 2 --undesirable-weight 0.5]] }
+    of.each do |name, (data, read, words)|
+      file = s.file(data)
+      check("#{name}: #{methods.(s, file)}", methods.(s, file).include?(name))
+      asked = order(file, hyperparameters: nil, method: { type: name, name => { hyperparameters: { batch_size: 4 }.merge(read) } }, settings: ['rank=2', 'steps=3']).compact
+      job = s.json('POST', '/v1/fine_tuning/jobs', asked)
+      check("#{name}: #{job}", job['method'] == JSON.parse(JSON.generate(asked[:method])) && job['settings'].include?("goal=#{name}"))
+      done = s.wait(job['id'], 'succeeded', 'failed')
+      check("#{name}: #{done}", done['sha256'] == trained(dir, data, *%w[--seed 1 --epochs 1 --batch 4 --rank 2 --steps 3], '--goal', name, *words))
+    end
+    check('the usual one first', [chats(2), pairs(2), labelled(2)].map { |data| methods.(s, s.file(data))[0] } == %w[supervised dpo kto])
   end
 end
 

@@ -42,6 +42,32 @@ static hn_examples *open_one(hn_engine *engine, const char *path, const char *co
 
 /* ---- settings ---- */
 
+/* Each is a value of the setting; what it reads is a setting, which no other loss takes; each kind of examples has one. */
+static void check_losses(const hn_setting *setting)
+{
+    const hn_finetune_goal *g, *of[HN_EXAMPLES_LABELLED + 1] = { NULL };
+    size_t i = 0, n = 0;
+    for (; (g = hn_finetune_goal_at(i)); i++) {
+        char goal[64], names[200];
+        const char *words[2] = { goal };
+        snprintf(goal, sizeof goal, "goal=%s", g->name);
+        CHECK_OK(hn_finetune_check_settings(words, 1));
+        CHECK(setting && strstr(setting->help, g->about) && (unsigned)g->takes <= HN_EXAMPLES_LABELLED);
+        of[g->takes] = of[g->takes] ? of[g->takes] : g;
+        n = 0;
+        for (const hn_setting *s; (s = hn_finetune_goal_setting(n)); n++) {
+            char value[64];
+            snprintf(names, sizeof names, " %s ", g->settings);
+            snprintf(value, sizeof value, " %s ", s->name);
+            const bool reads = strstr(names, value) != NULL;
+            snprintf(value, sizeof value, "%s=0.3", s->name);
+            words[1] = value;
+            CHECK_INT(reads ? HN_OK : HN_ERR_ARGUMENT, hn_finetune_check_settings(words, 2));
+        }
+    }
+    CHECK(i > 4 && n > 3 && of[0] && of[1] && of[2] && setting && !strcmp(of[0]->name, setting->otherwise));
+}
+
 static void check_settings(void)
 {
     const hn_setting *s, *rank = NULL, *goal = NULL, *flag = NULL, *set = NULL;
@@ -68,6 +94,7 @@ static void check_settings(void)
     for (size_t i = 0; (s = hn_examples_setting(i)) != NULL; i++)
         set = !strcmp(s->name, "set") ? s : set;
     CHECK(set && set->kind == HN_SETTING_TEXTS && !hn_finetune_setting(1000) && !hn_examples_setting(1000));
+    check_losses(goal);
     CHECK_OK(hn_finetune_check_settings(good, 4));
     CHECK_OK(hn_finetune_check_settings(NULL, 0));
     CHECK_FAILS(hn_finetune_check_settings(of_other_goal, 1), HN_ERR_ARGUMENT, "the goal is sft");

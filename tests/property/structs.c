@@ -309,6 +309,25 @@ static hn_status differentiate(const void *o)
     return hn_examples_differentiate(made, o, &found, sizeof found);
 }
 
+static hn_status prove_examples(const void *o)
+{
+    hn_certificate *found = NULL;
+    const hn_status status = hn_examples_prove(made, o, &found);
+    hn_certificate_free(found);
+    return status;
+}
+
+/* Of an engine on which nothing runs: a proof would take minutes. */
+static hn_status prove_build(const void *o)
+{
+    hn_certificate *found = NULL;
+    hn_engine_cancel(engine);
+    const hn_status status = hn_engine_prove(engine, o, &found);
+    hn_engine_resume(engine);
+    hn_certificate_free(found);
+    return status;
+}
+
 static hn_status make_run(const void *o)
 {
     hn_finetune_run *run = NULL;
@@ -323,6 +342,8 @@ static const struct {
 } takers[] = {
     { "hn_examples_spec", open_examples },
     { "hn_examples_judge_options", judge_examples },
+    { "hn_examples_prove_options", prove_examples },
+    { "hn_engine_prove_options", prove_build },
     { "hn_examples_gradients_options", differentiate },
     { "hn_finetune_run_options", make_run },
     { "hn_engine_options", make_engine },

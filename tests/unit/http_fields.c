@@ -23,9 +23,23 @@ static const struct {
                 { HN_IS_ARRAY, "[]" }, { HN_IS_OBJECT, "{}" } };
 enum { N_SAMPLES = sizeof samples / sizeof *samples };
 
+/* The names of a row, or the values that are told by name, as the page has code. */
+static void names_text(hn_field_names *names, const char *quote, hn_str *out)
+{
+    const char *name;
+    for (size_t i = 0; (name = names(i)); i++)
+        hn_str_print(out, "%s`%s%s%s`", i ? ", " : "", quote, hn_field_key_of(name).text, quote);
+}
+
 static void row_text(const hn_field *f, hn_str *out)
 {
     char kinds[80] = "";
+    if (f->use == HN_USE_NAMED && f->names) {
+        hn_str_print(out, "| `%s` | done | ", f->name);
+        names_text(f->names, "\"", out);
+        hn_str_print(out, " | %s |", f->note);
+        return;
+    }
     if (f->use == HN_USE_NAMED) {
         char values[200];
         size_t n = 0;
@@ -36,7 +50,12 @@ static void row_text(const hn_field *f, hn_str *out)
     }
     if (f->use != HN_USE_REFUSED)
         hn_kinds_text(f->kinds, kinds, sizeof kinds);
-    hn_str_print(out, "| `%s` | %s | %s", f->name, use_word(f->use), kinds);
+    hn_str_add(out, "| ");
+    if (f->name)
+        hn_str_print(out, "`%s`", f->name);
+    else
+        names_text(f->names, "", out);
+    hn_str_print(out, " | %s | %s", use_word(f->use), kinds);
     if (f->high != 0)
         hn_str_print(out, ", %.15g to %.15g", f->low, f->high);
     hn_str_print(out, " | %s |", f->note);
@@ -108,7 +127,14 @@ static void try_named(const hn_fields *t, const hn_field *f)
 {
     char value[64];
     hn_failure why;
-    for (const char *at = f->values; *at;) {
+    const char *name;
+    for (size_t i = 0; f->names && (name = f->names(i)); i++) {
+        snprintf(value, sizeof value, "\"%s\"", name);
+        CHECK(takes_value(t, f, value, &why));
+        snprintf(value, sizeof value, "\"%sx\"", name);
+        CHECK(!takes_value(t, f, value, &why) && strstr(why.message, name));
+    }
+    for (const char *at = f->values ? f->values : ""; *at;) {
         const size_t n = strcspn(at, " ");
         snprintf(value, sizeof value, "%.*s", (int)n, at);
         CHECK(takes_value(t, f, value, &why));
@@ -168,13 +194,34 @@ static void try_row(const hn_fields *t, const hn_field *f)
     }
 }
 
+/* Every name of a row of many; each is one's alone. */
+static void try_each(const hn_fields *t, const hn_field *f)
+{
+    const char *name;
+    for (size_t i = 0; (name = f->names(i)); i++) {
+        const hn_field_key key = hn_field_key_of(name);
+        hn_field one = *f;
+        one.name = key.text;
+        one.names = NULL;
+        try_row(t, &one);
+        for (size_t k = 0; k < t->n; k++)
+            CHECK(!t->of[k].name || strcmp(t->of[k].name, key.text) != 0);
+        for (size_t k = 0; k < i; k++)
+            CHECK(strcmp(f->names(k), name) != 0);
+    }
+}
+
 static void try_table(const hn_fields *t)
 {
     hn_failure why;
     for (size_t i = 0; i < t->n; i++) {
+        if (!t->of[i].name) {
+            try_each(t, &t->of[i]);
+            continue;
+        }
         try_row(t, &t->of[i]);
         for (size_t k = 0; k < i; k++)
-            CHECK(strcmp(t->of[i].name, t->of[k].name) != 0);
+            CHECK(!t->of[k].name || strcmp(t->of[i].name, t->of[k].name) != 0);
     }
     CHECK(!takes(t, "{\"no_such_field\":1}", &why) && why.kind == HN_REFUSED_UNKNOWN_FIELD && !strcmp(why.param, "no_such_field"));
     CHECK(!takes(t, "{\"model\\u0000\":null,\"\":1}", &why) && why.kind == HN_REFUSED_UNKNOWN_FIELD);

@@ -928,6 +928,49 @@ class Training(Case):
         with self.fails(hone.Status.ERR_ARGUMENT, "g.safetensors"):
             on.gradients(settings={"targets": "norm:full"}, out=self.folder / "g.safetensors")
 
+    def test_losses(self):
+        found = hone.goals()
+        self.assertEqual(next(one.otherwise for one in hone.run_settings() if one.name == "goal"), found[0].name)
+        self.assertEqual({word for one in found for word in one.settings.split()}, {one.name for one in hone.goal_settings()})
+
+    def test_proved(self):
+        """As the program proves it; what does not hold raises, and says what it is."""
+        on, told = hone.Examples(hone.BUILTIN, self.data), []
+        found = hone.prove(on, targets="attn_q", rank=2, threads=2, on_check=told.append)
+        program("prove", hone.BUILTIN, "--data", self.data, "--targets", "attn_q", "--rank", 2, "--threads", 2, "--json",
+                self.folder / "p.json")
+        own, written = json.loads(found.json), json.loads((self.folder / "p.json").read_text())
+        self.assertEqual((own.pop("seconds") > 0, written.pop("seconds") > 0), (True, True))
+        self.assertEqual(own, written)
+        self.assertEqual((found.sum.n_checks, found.sum.n_failed), (len(told), 0))
+        self.assertEqual(sum(row.n for row in found.rows), len(told))
+        self.assertTrue(all(one.holds for one in told) and found.table.startswith("check "))
+        found.write(self.folder / "c.json")
+        self.assertEqual((self.folder / "c.json").read_text(), found.json)
+        with self.fails(hone.Status.ERR_ARGUMENT, "c.json"):
+            found.write(self.folder / "c.json")
+        self.assertEqual(hone.prove(ops="silu*", threads=2).sum.subject, "this build")
+        with self.assertRaisesRegex(KeyError, "enough"):
+            hone.prove(on, targets="attn_q", on_check=lambda one: {}["enough"])
+        # behind a matrix of zeros nothing has a gradient
+        zeros = self.folder / "zeros.gguf"
+        program("new", "--first", "spread", "llama", zeros, "layers=2", "width=64", "heads=2", "kv_heads=1", "head_dim=32",
+                "ffn=64")
+        data, at = bytearray(zeros.read_bytes()), 0
+        tensors = [line.split() for line in program("inspect", zeros, "--tensors").splitlines() if ".weight " in line]
+        for words in reversed(tensors):
+            at += int(words[-1])
+            if words[0] == "blk.1.attn_output.weight":
+                data[-at:len(data) - at + int(words[-1])] = bytes(int(words[-1]))
+        zeros.write_bytes(data)
+        with self.assertRaises(hone.ProofError) as caught:
+            hone.prove(hone.Examples(zeros, self.data), targets="blk.1.attn_q:r=2", is_full=True, threads=2)
+        self.assertEqual(caught.exception.status, hone.Status.ERR_PROOF)
+        failed = [row.where for row in caught.exception.certificate.rows if row.n_failed]
+        self.assertEqual(failed, ["it is exactly zero"] * 2)
+        with self.assertRaisesRegex(TypeError, "beside examples"):
+            hone.prove(on, engine=hone.Engine())
+
     def test_step_by_step(self):
         """What hone.finetune makes at once; a stop, an end of the process's interest, and the page."""
         whole = hone.finetune(hone.BUILTIN, self.data, self.folder / "whole", settings=self.SETTINGS)

@@ -129,7 +129,11 @@ HN_INLINE void transpose16(const char *src, int64_t stride, f32x16 out[16])
 {
     float lines[16][16];
     for (int row = 0; row < 16; row++)
+#if defined(HN_LEVEL_ref) /* whose lanes are floats in memory, which rows of bf16 need not be aligned for */
+        memcpy(lines[row], src + row * stride, sizeof lines[row]);
+#else
         f_store(lines[row], f_load((const float *)(const void *)(src + row * stride)));
+#endif
     for (int part = 0; part < 16; part += 4)
         transpose4((const char *)(lines[0] + part), sizeof lines[0], out + part);
 }

@@ -70,7 +70,7 @@ export async function metrics() {
 
 /* ---- training ---- */
 
-/** @typedef {{id: string, filename: string, bytes: number, examples?: number, kind?: string, purpose: string}} Kept */
+/** @typedef {{id: string, filename: string, bytes: number, examples?: number, kind?: string, methods?: string[], purpose: string}} Kept */
 /** @typedef {{line: number, sequences: {text: string, role: string, weight: number}[][]}} Shown */
 /** @typedef {{id: string, status: string, model: string, fine_tuned_model: string | null, step: number, steps: number, loss: number | null,
  *             estimated_finish: number | null, memory_bytes: number, examples: number, sha256: string | null, verdict: string | null,

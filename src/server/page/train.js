@@ -44,7 +44,14 @@ function drawFiles() {
         button('Look', () => attempt(() => look(file, 0)), { 'aria-label': `look at ${file.filename}` }),
         button('\u2715', () => attempt(async () => { await api.removeFile(file.id); await refresh(); }), { 'aria-label': `delete ${file.filename}`, title: 'delete' }))));
     choose(byId('train-with'), kept.map(file => [file.id, about(file)]));
+    drawMethods();
     choose(byId('train-held'), [['', 'none'], ...kept.map(file => /** @type {[string, string]} */ ([file.id, about(file)]))]);
+}
+
+/** The file says which methods take it; the first is the usual one. */
+function drawMethods() {
+    const file = kept.find(each => each.id === byId('train-with').value);
+    choose(byId('train-how'), (file?.methods ?? []).map(name => [name, name]));
 }
 
 /** @param {HTMLSelectElement} select @param {[string, string][]} of */
@@ -74,6 +81,7 @@ export function take(chosen) {
             const found = await api.sendFile(file, byId('train-model').value);
             await refresh();
             byId('train-with').value = found.id;
+            drawMethods();
             await look(found, 0);
             announce(`${about(found)}, all well`);
         }
@@ -93,7 +101,7 @@ function order(is_dry) {
         if (!byId(id).reportValidity()) return null;
     const file = kept.find(each => each.id === byId('train-with').value);
     if (!file) throw new Error('Bring in examples first.');
-    const type = file.kind === 'pair' ? 'dpo' : 'supervised';
+    const type = byId('train-how').value;
     return { model: byId('train-model').value, training_file: file.id, validation_file: byId('train-held').value || undefined, dry_run: is_dry,
              suffix: byId('train-name').value || undefined, settings: byId('train-rank').value ? [`rank=${byId('train-rank').value}`] : [],
              method: { type, [type]: { hyperparameters: { n_epochs: number('train-epochs'), batch_size: number('train-batch'),
@@ -214,6 +222,7 @@ export function make(with_what) {
     around = with_what;
     byId('train-choose').addEventListener('click', () => byId('train-file').click());
     byId('train-file').addEventListener('change', () => { take([...byId('train-file').files]); byId('train-file').value = ''; });
+    byId('train-with').addEventListener('change', drawMethods);
     byId('train-estimate').addEventListener('click', () => attempt(estimate));
     byId('train-start').addEventListener('click', () => attempt(start));
 }

@@ -15,7 +15,7 @@ from .embed import Embedder, Embedding
 from .engine import Engine, Memory
 from .errors import Busy, Cancelled, Closed, Error, Status
 from ._finetune import Estimate, Evaluation, Result, Step, finetune, plan, report, told
-from .examples import Example, Examples, Gradients, Token, check_settings, data_settings, run_settings
+from .examples import Example, Examples, Gradients, Token, check_settings, data_settings, goal_settings, goals, run_settings
 from .files import (
     File, Merge, MergeError, convert, export_gguf, export_peft, import_adapter, make, make_tokenizer, merge,
     numerics_name, quantize, recipe_type, texts, use_name,
@@ -26,6 +26,7 @@ from .known import arch, arch_keys, archs, choice_number, choices, device_ops, d
 from .model import BUILTIN, Decoder, Model, Template
 from ._plan import Plan, Planned
 from ._run import Run
+from .prove import Certificate, ProofError, prove
 from .reader import Reader, Said
 from .scheduler import Disk, Drawn, Ended, Scheduler, Scored
 from .session import Sampler, Session
@@ -33,13 +34,13 @@ from .session import Sampler, Session
 __version__: str = library.hn_version().decode()
 
 __all__ = [
-    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Chat", "Closed", "Decoder", "Disk", "Drafter", "Drawn",
+    "Answer", "BUILTIN", "Batch", "Builder", "Busy", "Cancelled", "Certificate", "Chat", "Closed", "Decoder", "Disk", "Drafter", "Drawn",
     "Embedder", "Embedding", "End", "Ended", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Grammar", "Mask", "Matcher", "Memory",
-    "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "Reader", "Record", "Result", "Run", "Said", "Sampler",
+    "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "ProofError", "Reader", "Record", "Result", "Run", "Said", "Sampler",
     "Scheduler", "Scored", "Session",
     "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "check_settings",
     "choice_number", "choices",
-    "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune",
-    "import_adapter", "levels", "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "quantize",
+    "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune", "goal_settings", "goals",
+    "import_adapter", "levels", "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "prove", "quantize",
     "read_array", "recipe_type", "report", "run_settings", "texts", "told", "types", "use_name", "write_array",
 ]

@@ -64,6 +64,16 @@ def check_settings(settings: Settings) -> None:
     check(c.hn_finetune_check_settings((ctypes.c_char_p * len(words))(*words), len(words)))
 
 
+def goals() -> list[Record]:
+    """The losses: names, the kind of examples that each takes, the settings that it reads and others do not."""
+    return _table(c.hn_finetune_goal_at)
+
+
+def goal_settings() -> list[Record]:
+    """Those of run_settings() that some losses read and others do not."""
+    return _table(c.hn_finetune_goal_setting)
+
+
 def data_settings() -> list[Record]:
     """What `Examples` takes as settings."""
     return _table(c.hn_examples_setting)

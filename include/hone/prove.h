@@ -1,0 +1,104 @@
+/* prove.h: certificates: what `hone prove` shows, in the caller's process.
+ *
+ *     hn_examples_prove(examples, NULL, &certificate);
+ *     hn_certificate_write(certificate, "c.json", 1);
+ *     hn_certificate_free(certificate);
+ *
+ * Of a model and its data: derivatives along directions of every trained tensor against differences of the loss, and equal bits
+ * for every plan, recomputation, micro-batch cut, thread count and level of instructions. Of the build: every op and a small
+ * random model of every architecture, against double precision. docs/training.md and docs/adding-an-op.md say more.
+ *
+ * HN_OK is: all that was due was checked, and held. Where it did not, HN_ERR_PROOF says how much, and the certificate is there
+ * all the same: it names what did not hold.
+ *
+ * A proof is made on devices of its own, of the machine's processors, whatever the engine's are; its memory is the
+ * engine's. hn_engine_on_work tells of it, and hn_engine_cancel and hn_cancel end it with HN_ERR_CANCELLED: of a model between
+ * two ops, of the build between two ops or models that are proved. */
+#ifndef HONE_PROVE_H
+#define HONE_PROVE_H
+
+#include "hone/examples.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One check. It holds where `error` is at most `bound`. */
+typedef struct hn_prove_check {
+    const char *subject; /* a tensor, "loss", "logits"; an op or a model */
+    const char *kind;    /* "along", "plans", "threads" */
+    double error, bound;
+    int32_t holds;
+    const char *where;   /* in words */
+} hn_prove_check;
+
+/* Zero is default in every field but the first. */
+typedef struct hn_examples_prove_options {
+    size_t size;
+    const char *targets;     /* what is trained, as "targets" of hn_finetune_setting has it; NULL: "all" */
+    int64_t rank;            /* of low-rank changes; 0: 8 */
+    int64_t directions;      /* of each tensor, at most 1000; 0: 2 */
+    uint64_t seed;           /* of first values and directions; 0: 1 */
+    int32_t n_threads;       /* 1 to so many are compared, 2 to 8; 0: 3 */
+    int32_t is_full;         /* every layer; 0: the first, the last and one of every kind */
+    hn_lm_numerics numerics; /* HN_LM_F32, HN_LM_MIXED: of gradients; HN_LM_BF16, HN_LM_INT8, which train nothing: of logits */
+    /* Told of each check as it is made, on the thread that proves. What it is given lives until it returns. Or NULL. */
+    void (*on_check)(void *context, const hn_prove_check *check);
+    void *context;
+} hn_examples_prove_options;
+
+/* Zero is default in every field but the first. */
+typedef struct hn_engine_prove_options {
+    size_t size;
+    const char *ops;   /* only ops of such names, * and ? allowed, and no models; NULL: all, and models */
+    uint64_t seed;     /* of all data; 0: 1 */
+    double seconds;    /* random shapes are added until then; what is fixed is proved whole; 0: no random ones */
+    int32_t n_threads; /* 1 to so many are compared, 2 to 8; 0: one more than there are processors, at most 7 */
+    /* As in hn_examples_prove_options. */
+    void (*on_check)(void *context, const hn_prove_check *check);
+    void *context;
+} hn_engine_prove_options;
+
+/* What was checked, and what came of it. Any thread may read it; it is freed before its engine, and needs no examples. */
+typedef struct hn_certificate hn_certificate;
+
+/* Of the model that the examples were opened with, on the first of those to train. *out is NULL unless it returns HN_OK or
+ * HN_ERR_PROOF. */
+HN_API hn_status hn_examples_prove(hn_examples *examples, const hn_examples_prove_options *options_or_null,
+                                   hn_certificate **out);
+/* Of this build on this machine. *out is NULL unless it returns HN_OK or HN_ERR_PROOF. */
+HN_API hn_status hn_engine_prove(hn_engine *engine, const hn_engine_prove_options *options_or_null, hn_certificate **out);
+HN_API void hn_certificate_free(hn_certificate *certificate); /* takes NULL */
+
+typedef struct hn_certificate_sum {
+    int64_t n_checks, n_failed;
+    int64_t n_skipped;   /* checks that were due and could not be made */
+    const char *skipped; /* the first of them, and why; "" */
+    const char *subject; /* what was proved, in words */
+    double seconds;      /* it took */
+    size_t n_rows;
+} hn_certificate_sum;
+/* It lives as long as the certificate. */
+HN_API const hn_certificate_sum *hn_certificate_get_sum(const hn_certificate *certificate);
+
+/* All checks of one kind of one subject. */
+typedef struct hn_certificate_row {
+    const char *subject, *kind;
+    int64_t n, n_failed;
+    double worst, bound; /* of the first that failed, or of the largest error */
+    const char *where;   /* of that one, in words */
+} hn_certificate_row;
+/* They live as long as the certificate. NULL: past the last. */
+HN_API const hn_certificate_row *hn_certificate_get_row(const hn_certificate *certificate, size_t i);
+
+/* As `hone prove` prints it: a line for each kind, and one for each row with a failure. Given as hn_lm_meta gives a text. */
+HN_API hn_status hn_certificate_table(const hn_certificate *certificate, char *to, size_t room, size_t *bytes);
+/* All of it, with build, processor and seed, as JSON: what `hone prove --json` writes. */
+HN_API hn_status hn_certificate_json(const hn_certificate *certificate, char *to, size_t room, size_t *bytes);
+/* The same to a file. */
+HN_API hn_status hn_certificate_write(const hn_certificate *certificate, const char *path, int32_t overwrite);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
