@@ -40,7 +40,7 @@ TYPES = {
     "GET /v1/files": [OPENAI + "file_list_params:FileListParams"],
     "POST /v1/fine_tuning/jobs": [OPENAI + "fine_tuning.job_create_params:JobCreateParams"],
     "method": [OPENAI + "fine_tuning.job_create_params:Method"],
-    "method.supervised and method.dpo": [OPENAI + "fine_tuning.supervised_method_param:SupervisedMethodParam",
+    "method.supervised and its like": [OPENAI + "fine_tuning.supervised_method_param:SupervisedMethodParam",
                                          OPENAI + "fine_tuning.dpo_method_param:DpoMethodParam"],
     "hyperparameters": [OPENAI + "fine_tuning.supervised_hyperparameters_param:SupervisedHyperparametersParam",
                         OPENAI + "fine_tuning.dpo_hyperparameters_param:DpoHyperparametersParam",
