@@ -135,6 +135,14 @@ printf 'int hn_b(int x)\n{\n    return x;\n}\n' >"$tree/src/engine/a.c"
 try 1 entries 'hn_e: it is declared in include/hone and defined nowhere'
 
 clean
+mkdir -p "$tree/tests/e2e"
+printf 'def check_a\nend\ndef check_ab(x)\nend\ncheck_a\ncheck_ab(1)\n' >"$tree/tests/e2e/a.rb"
+try 0 called '2 passed, 0 failed'
+printf 'def check_a\nend\ndef check_ab(x)\nend\ncheck_ab(1)\n' >"$tree/tests/e2e/a.rb"
+try 1 called 'tests/e2e/a.rb: check_a is defined, and called nowhere'
+rm -r "$tree/tests/e2e"
+
+clean
 mkdir -p "$tree/include/hone"
 cat >"$tree/include/hone/version.h" <<'END'
 /* version.h: what roff takes for its own is text here.

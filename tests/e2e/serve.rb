@@ -583,6 +583,7 @@ Dir.mktmpdir do |dir|
   check_refusals
   check_replays(dir)
   check_formats(dir)
+  check_long_rules
   check_calls(dir)
   check_keys(dir)
   check_full
