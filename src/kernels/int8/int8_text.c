@@ -7,27 +7,17 @@
 /* ---- rows of x ---- */
 
 /* The largest magnitude, as bits: one that is not finite is above all others. */
-static int32_t largest(f32x16 a, f32x16 b)
+HN_INLINE int32_t largest(f32x16 a, f32x16 b)
 {
     const i32x16 x = f_bits(f_abs(a)), y = f_bits(f_abs(b));
-    int32_t lane[16], most = 0;
-    i_store(lane, i_select(i_gt(x, y), x, y));
-    for (int l = 0; l < 16; l++)
-        most = lane[l] > most ? lane[l] : most;
-    return most;
+    return i_largest(i_select(i_gt(x, y), x, y));
 }
 
 /* Sixteen values as Q, and what they add up to. */
-static int32_t put_sixteen(f32x16 x, float times, int8_t *q)
+HN_INLINE int32_t put_sixteen(f32x16 x, float times, int8_t *q)
 {
-    int32_t lane[16], sum = 0;
     const f32x16 least = f_set1(-127.0f), most = f_set1(127.0f);
-    i_store(lane, f_to_i(f_max(f_min(f_mul(x, f_set1(times)), most), least)));
-    for (int l = 0; l < 16; l++) {
-        q[l] = (int8_t)lane[l];
-        sum += lane[l];
-    }
-    return sum;
+    return i_put_bytes(q, f_to_i(f_max(f_min(f_mul(x, f_set1(times)), most), least)));
 }
 
 static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *sum)

@@ -294,6 +294,24 @@ HN_INLINE void split8(__m256 x, __m256 y, __m256 *even, __m256 *odd)
     const __m256 e = _mm256_shuffle_ps(low, high, 0x88), o = _mm256_shuffle_ps(low, high, 0xdd);
     *even = e, *odd = o;
 }
+HN_INLINE int32_t i_largest(i32x16 x)
+{
+    const __m256i eight = _mm256_max_epi32(x.a, x.b);
+    const __m128i four = _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
+    const __m128i two = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
+}
+/* Lanes of -128 to 127 as bytes; returns what they add up to. Words are packed within each half of a register, so that
+ * fours of bytes come as 0 2 1 3. */
+HN_INLINE int32_t i_put_bytes(int8_t *p, i32x16 x)
+{
+    const __m256i words = _mm256_packs_epi32(x.a, x.b);
+    const __m128i fours = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    const __m128i sums = _mm_sad_epu8(_mm_xor_si128(fours, _mm_set1_epi8(-128)), _mm_setzero_si128());
+    _mm_storeu_si128((void *)p, _mm_shuffle_epi32(fours, 0xd8));
+    return _mm_cvtsi128_si32(sums) + _mm_extract_epi32(sums, 2) - 16 * 128;
+}
+
 /* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats; f_interleave is the way back. */
 HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
 {

@@ -182,6 +182,16 @@ HN_INLINE float f_largest(f32x16 x)
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
+HN_INLINE int32_t i_largest(i32x16 x) { return _mm512_reduce_max_epi32(x); }
+/* Lanes of -128 to 127 as bytes; returns what they add up to. */
+HN_INLINE int32_t i_put_bytes(int8_t *p, i32x16 x)
+{
+    const __m128i bytes = _mm512_cvtepi32_epi8(x);
+    const __m128i sums = _mm_sad_epu8(_mm_xor_si128(bytes, _mm_set1_epi8(-128)), _mm_setzero_si128());
+    _mm_storeu_si128((void *)p, bytes);
+    return _mm_cvtsi128_si32(sums) + _mm_extract_epi32(sums, 2) - 16 * 128;
+}
+
 /* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats; f_interleave is the way back. */
 HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
 {

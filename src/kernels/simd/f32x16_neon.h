@@ -176,6 +176,21 @@ HN_INLINE float f_largest(f32x16 x)
             lane[l] = lane[l] > lane[l + half] ? lane[l] : lane[l + half];
     return lane[0];
 }
+HN_INLINE int32_t i_largest(i32x16 x)
+{
+    const int32x4_t low = vmaxq_s32(vreinterpretq_s32_u32(x.v[0]), vreinterpretq_s32_u32(x.v[1]));
+    const int32x4_t high = vmaxq_s32(vreinterpretq_s32_u32(x.v[2]), vreinterpretq_s32_u32(x.v[3]));
+    return vmaxvq_s32(vmaxq_s32(low, high));
+}
+/* Lanes of -128 to 127 as bytes; returns what they add up to. */
+HN_INLINE int32_t i_put_bytes(int8_t *p, i32x16 x)
+{
+    const uint16x8_t low = vcombine_u16(vmovn_u32(x.v[0]), vmovn_u32(x.v[1]));
+    const uint16x8_t high = vcombine_u16(vmovn_u32(x.v[2]), vmovn_u32(x.v[3]));
+    const int8x16_t bytes = vreinterpretq_s8_u8(vcombine_u8(vmovn_u16(low), vmovn_u16(high)));
+    vst1q_s8(p, bytes);
+    return vaddlvq_s8(bytes);
+}
 
 /* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats; f_interleave is the way back. */
 HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)

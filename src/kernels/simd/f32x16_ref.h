@@ -142,6 +142,24 @@ HN_INLINE float f_largest(f32x16 x)
     return x.v[0];
 }
 
+HN_INLINE int32_t i_largest(i32x16 x)
+{
+    int32_t most = (int32_t)x.v[0];
+    for (int l = 1; l < 16; l++)
+        most = (int32_t)x.v[l] > most ? (int32_t)x.v[l] : most;
+    return most;
+}
+/* Lanes of -128 to 127 as bytes; returns what they add up to. */
+HN_INLINE int32_t i_put_bytes(int8_t *p, i32x16 x)
+{
+    int32_t sum = 0;
+    for (int l = 0; l < 16; l++) {
+        p[l] = (int8_t)(int32_t)x.v[l];
+        sum += (int32_t)x.v[l];
+    }
+    return sum;
+}
+
 /* (p[0], p[2], ...) and (p[1], p[3], ...) of 32 floats; f_interleave is the way back. */
 HN_INLINE void f_load_pairs(const float *p, f32x16 *even, f32x16 *odd)
 {
