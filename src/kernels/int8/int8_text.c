@@ -47,7 +47,7 @@ static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *su
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
         for (int64_t b = first; b < first + blocks; b++, to += hn_int8_words(HN_INT8_##sums)) { \
-            ask_for(panel + 16 * (bytes) * (b + AHEAD) / each, 16 * (bytes) / each);           \
+            ask_for(panel + 16 * (bytes) * b / each + AHEAD, 16 * (bytes) / each);                   \
             unpack_##name(panel + 16 * (bytes) * (b / each), (int)(b % each), to);             \
         }                                                                                      \
     }

@@ -6,7 +6,7 @@
 #include "kernels/int8/tile.h"
 #include "kernels/int8/unpack.h"
 
-enum { AHEAD = 8 }; /* blocks */
+enum { AHEAD = 8192 }; /* bytes: two panels of a thousand columns in four bits */
 
 HN_INLINE void ask_for(const uint8_t *from, int64_t bytes)
 {
@@ -19,18 +19,19 @@ HN_INLINE void ask_for(const uint8_t *from, int64_t bytes)
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
         _Alignas(64) int32_t w[HN_INT8_MOST_WORDS];                                            \
-        f32x16 acc[HN_INT8_GROUPS][ROWS][HN_INT8_GROUPS];                                      \
-        for (int g = 0; g < HN_INT8_GROUPS; g++)                                               \
-            acc[g][0][0] = f_zero();                                                           \
-        for (int64_t b = 0; b < t->blocks; b++)                                                \
-            for (int g = 0; g < t->groups; g++) {                                              \
-                const uint8_t *panel = panels + g * stride;                                    \
-                ask_for(panel + 16 * (bytes) * (b + AHEAD) / each, 16 * (bytes) / each);       \
-                unpack_##name(panel + 16 * (bytes) * (b / each), (int)(b % each), w);          \
-                add_block(t, 1, 1, HOW_LARGE(most), HN_INT8_##sums, w, b, acc[g]);                     \
-            }                                                                                  \
-        for (int g = 0; g < t->groups; g++)                                                    \
-            f_store(t->y + 16 * g, acc[g][0][0]);                                              \
+        for (int g = 0; g < t->groups; g++) {                                                  \
+            const uint8_t *panel = panels + g * stride;                                        \
+            f32x16 acc[ROWS][HN_INT8_GROUPS];                                                  \
+            acc[0][0] = f_zero();                                                              \
+            for (int64_t b = 0; b < t->blocks; b += each, panel += 16 * (bytes))               \
+                HN_UNROLL                                                                      \
+                for (int i = 0; i < each; i++) {                                               \
+                    ask_for(panel + 16 * (bytes) * i / each + AHEAD, 16 * (bytes) / each);     \
+                    unpack_##name(panel, i, w);                                                \
+                    add_block(t, 1, 1, HOW_LARGE(most), HN_INT8_##sums, w, b + i, acc);        \
+                }                                                                              \
+            f_store(t->y + 16 * g, acc[0][0]);                                                 \
+        }                                                                                      \
     }
 #include "quant/types.def"
 
