@@ -42,7 +42,7 @@ static int64_t head_of(const eager_block *b, int64_t row)
     return b->group * b->heads + (b->row0 + row) % b->heads;
 }
 
-HN_INLINE f32x16 rounded(f32x16 x) { return f_from_bf16(f_to_bf16(x)); }
+HN_INLINE f32x16 rounded(f32x16 x) { return f_round_bf16(x); }
 
 static int64_t row_of_key(const hn_attn_args *x, int64_t key)
 {

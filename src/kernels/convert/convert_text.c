@@ -36,7 +36,7 @@ CONVERT(f32_to_f16, f, h, f_to_f16(v))
 CONVERT(bf16_to_f32, h, f, f_from_bf16(v))
 CONVERT(f32_to_bf16, f, h, f_to_bf16(v))
 CONVERT(round_f16, f, f, f_from_f16(f_to_f16(v)))
-CONVERT(round_bf16, f, f, f_from_bf16(f_to_bf16(v)))
+CONVERT(round_bf16, f, f, f_round_bf16(v))
 CONVERT(i32_to_f32, i, f, i_to_f(v))
 CONVERT(f32_to_i32, f, i, to_i32(v))
 

@@ -8,20 +8,14 @@
  * all f32, to nearest even, subnormals kept; C goes on from +0 or from what it holds. Both sides are rounded to bf16 first,
  * and zeros fill a last block, but there is no block of zeros alone. It is what a matrix unit's TDPBF16PS does for
  * normal numbers, so that one may be used; with dots (dots.h) a word holds elements 0 and 2 of every four, and the next one 1
- * and 3, which are two steps of E and of O. Where sixteen lanes are one register, E and O of a few rows are kept side by
- * side; where they are more, O follows E, for as many rows as a chain's tile has, because each element of a is loaded once
- * for so many lanes less. */
+ * and 3, which are two steps of E and of O. O follows E, for as many rows as a chain's tile has: side by side they would have
+ * half of its rows, and each element of b be loaded twice as often. */
 #ifndef HN_KERNELS_GEMM_BLOCKS_H
 #define HN_KERNELS_GEMM_BLOCKS_H
 
 #include "kernels/gemm/tile.h"
 #include "kernels/gemv/gemv.h"
 
-#if defined(HN_LEVEL_avx512)
-enum { BLOCK_MR = 5 };
-#else
-enum { BLOCK_MR = MR };
-#endif
 enum { BLOCK = HN_SUM_BLOCK };
 _Static_assert(KC % BLOCK == 0, "every depth begins at a block");
 
@@ -35,7 +29,7 @@ _Static_assert(KC % BLOCK == 0, "every depth begins at a block");
 
 /* acc = a step for each row and each of `nv` registers of columns of half a block: `steps` rows of either panel, every other one. */
 HN_INLINE void half_block(const int rows, const int nv, int steps, const float *a, const float *b, int64_t ldb,
-                          f32x16 acc[BLOCK_MR][NV])
+                          f32x16 acc[MR][NV])
 {
     for (int p = 0; p < steps; p++, a += 2 * rows, b += 2 * ldb) {
         f32x16 bv[NV];
@@ -53,7 +47,7 @@ HN_INLINE void half_block(const int rows, const int nv, int steps, const float *
 }
 
 /* The zeros that fill a block: fma(0, 0, -0) is +0. */
-HN_INLINE void fill_half(const int rows, const int nv, f32x16 acc[BLOCK_MR][NV])
+HN_INLINE void fill_half(const int rows, const int nv, f32x16 acc[MR][NV])
 {
     HN_UNROLL
     for (int i = 0; i < rows; i++)
@@ -62,7 +56,7 @@ HN_INLINE void fill_half(const int rows, const int nv, f32x16 acc[BLOCK_MR][NV])
             acc[i][v] = f_add(acc[i][v], f_zero());
 }
 
-HN_INLINE void clear_half(const int rows, const int nv, f32x16 acc[BLOCK_MR][NV])
+HN_INLINE void clear_half(const int rows, const int nv, f32x16 acc[MR][NV])
 {
     HN_UNROLL
     for (int i = 0; i < rows; i++)
@@ -73,21 +67,12 @@ HN_INLINE void clear_half(const int rows, const int nv, f32x16 acc[BLOCK_MR][NV]
 
 /* One block of `left` (at most 32) elements into sum[rows][NR]. */
 HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float *a, const float *b, int64_t ldb,
-                         float sum[BLOCK_MR][NR])
+                         float sum[MR][NR])
 {
     const int even = (int)(left + 2 * HN_GEMM_HELD - 1) / (2 * HN_GEMM_HELD), odd = (int)left / (2 * HN_GEMM_HELD);
-    f32x16 e[BLOCK_MR][NV], o[BLOCK_MR][NV];
+    f32x16 e[MR][NV], o[MR][NV];
     clear_half(rows, nv, e);
-#if defined(HN_LEVEL_avx512)
-    clear_half(rows, nv, o);
-    for (int p = 0; p < odd; p++, a += 2 * rows, b += 2 * ldb) {
-        half_block(rows, nv, 1, a, b, ldb, e);
-        half_block(rows, nv, 1, a + rows, b + ldb, ldb, o);
-    }
-    if (even > odd)
-        half_block(rows, nv, 1, a, b, ldb, e);
-#else
-    _Alignas(64) float kept[BLOCK_MR][NR];
+    _Alignas(64) float kept[MR][NR];
     half_block(rows, nv, even, a, b, ldb, e);
     HN_UNROLL
     for (int i = 0; i < rows; i++) /* to memory: O needs the registers */
@@ -103,7 +88,6 @@ HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float
         HN_UNROLL
         for (int v = 0; v < nv; v++)
             e[i][v] = f_load(&kept[i][16 * v]);
-#endif
     if (left < BLOCK) /* either is enough: E + O is no -0 then */
         fill_half(rows, nv, e);
     HN_UNROLL
@@ -117,7 +101,7 @@ HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float
 HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const float *a, const float *b, int64_t ldb,
                              float *c, int64_t ldc, int cols, bool accumulate)
 {
-    _Alignas(64) float sum[BLOCK_MR][NR];
+    _Alignas(64) float sum[MR][NR];
     HN_UNROLL
     for (int i = 0; i < rows; i++)
         HN_UNROLL
@@ -161,9 +145,10 @@ static void block_tile(int64_t k, const float *a, const float *b, int64_t ldb, f
         ROWS(4)
 #if !defined(HN_LEVEL_ref)
         ROWS(5)
-#endif
-#if !defined(HN_LEVEL_ref) && !defined(HN_LEVEL_avx512)
         ROWS(6)
+#endif
+#if defined(HN_LEVEL_avx512)
+        ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
 #endif
 #undef ROWS
     }

@@ -72,11 +72,6 @@ static bool is_along_n(const hn_gemm_operand *b)
                                       : b->outer_stride == hn_elem_bytes(b->type);
 }
 
-static int height_of(const hn_gemm_plan *plan)
-{
-    return plan->args.blocks ? plan->kernels->block_mr : plan->kernels->mr;
-}
-
 static hn_gemm_tile tile_of(const hn_gemm_plan *plan, bool dots)
 {
     const hn_gemm_kernels *g = plan->kernels;
@@ -132,7 +127,7 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
         m_units = least(cuts(4 * want, plan->n_units), cuts(m, 8 * kernels->mr));
     if (plan->squares)
         m_units = most(m_units, cuts(m, HN_SQUARE_ROWS));
-    const int64_t height = plan->squares ? HN_SQUARE : height_of(plan);
+    const int64_t height = plan->squares ? HN_SQUARE : plan->kernels->mr;
     plan->m_block = cuts(cuts(m, m_units), height) * height;
     plan->m_units = cuts(m, plan->m_block);
     plan->units = plan->m_units * plan->n_units;
@@ -202,8 +197,8 @@ static void put_tiles(const hn_gemm_plan *plan, const areas *s, bool dots, int64
     const int64_t nr = plan->kernels->nr, deep = dots ? (depth + 1) / 2 : depth;
     const int64_t n_p = cuts(rows, height), n_j = cuts(j1 - j0, nr);
     for (int64_t at = 0; at < n_p * n_j; at++) {
-        const int64_t p = (plan->args.blocks ? at % n_p : at / n_j) * height;
-        const int64_t j = (plan->args.blocks ? at / n_p : at % n_j) * nr;
+        const int64_t p = (at / n_j) * height;
+        const int64_t j = (at % n_j) * nr;
         put_tile(plan, s, dots, plan->args.blocks ? depth : deep, s->a + p * deep, s->b + j * deep, nr, i + p, j0 + j,
                  (int)least(rows - p, height), (int)least(nr, j1 - j0 - j), accumulate);
     }
@@ -221,7 +216,7 @@ static void run_fmas(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64
 {
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_kernels *g = plan->kernels;
-    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, height_of(plan)));
+    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, plan->kernels->mr));
     for (int64_t k = k0; k < k1; k += g->kc) {
         const int64_t depth = least(k1 - k, g->kc);
         pack(plan, &x->b, j0, j1 - j0, k, depth, g->nr, s->b, s->room);
@@ -241,7 +236,7 @@ static int64_t run_dots(const hn_gemm_plan *plan, const areas *s, int64_t i0, in
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_kernels *g = plan->kernels;
     const bool goes_on = x->accumulate || k > 0;
-    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, height_of(plan)));
+    const int64_t height = cuts(i1 - i0, cuts(i1 - i0, plan->kernels->mr));
     const int of_b = pack_pairs(plan, s, &x->b, j0, j1 - j0, k, depth, g->nr, s->b);
     int64_t i = i0;
     for (int64_t rows; i < i1; i += rows) {
@@ -312,7 +307,7 @@ static void few_tiles(const hn_gemm_plan *plan, const areas *s, int64_t k, int64
                       int64_t a_depth, int64_t a_from, const float *b, int64_t ldb, int64_t j,
                       int64_t cols)
 {
-    const int64_t m = plan->args.m, panels = cuts(m, height_of(plan));
+    const int64_t m = plan->args.m, panels = cuts(m, plan->kernels->mr);
     const bool accumulate = plan->args.accumulate || k > 0;
     for (int64_t p = 0, i = 0; p < panels; p++) {
         const int64_t rows = (m - i + panels - p - 1) / (panels - p);
@@ -324,7 +319,7 @@ static void few_tiles(const hn_gemm_plan *plan, const areas *s, int64_t k, int64
 
 static void pack_few(const hn_gemm_plan *plan, const areas *s, int64_t k, int64_t depth)
 {
-    const int64_t m = plan->args.m, panels = cuts(m, height_of(plan));
+    const int64_t m = plan->args.m, panels = cuts(m, plan->kernels->mr);
     for (int64_t p = 0, i = 0; p < panels; p++) {
         const int64_t rows = (m - i + panels - p - 1) / (panels - p);
         pack(plan, &plan->args.a, i, rows, k, depth, rows, s->a + i * depth, s->room);

@@ -69,7 +69,6 @@ typedef struct hn_gemm_kernels {
     const hn_gemm_squares *squares; /* many rows in blocks by a matrix unit; NULL: there is none */
     int mr, nr, kc, mc,
         nc; /* mc is a multiple of mr; kc and nc are multiples of 256, the longest block */
-    int block_mr; /* mr of block_tile */
 } hn_gemm_kernels;
 
 enum {

@@ -239,7 +239,7 @@ static void to_bf16(int64_t n, float *x)
     if (!m_any(m_not(i_eq(i_and(low, i_set1(0xffff)), i_set1(0)))))
         return;
     for (int64_t i = 0; i < n; i += 16)
-        f_store(x + i, f_from_bf16(f_to_bf16(f_load(x + i))));
+        f_store(x + i, f_round_bf16(f_load(x + i)));
 }
 
 HN_KERNEL_TABLE(gemm) = {
@@ -254,5 +254,4 @@ HN_KERNEL_TABLE(gemm) = {
     .kc = KC,
     .mc = MC,
     .nc = NC,
-    .block_mr = BLOCK_MR,
 };

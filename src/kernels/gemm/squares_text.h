@@ -84,8 +84,8 @@ HN_INLINE i32x16 words_of_f32(const float *x, int64_t n, seen *s)
     }
     f_load_pairs(x, &even, &odd);
     if (!are_bf16(even, odd)) {
-        even = f_from_bf16(f_to_bf16(even));
-        odd = f_from_bf16(f_to_bf16(odd));
+        even = f_round_bf16(even);
+        odd = f_round_bf16(odd);
     }
     return see(s, words_of(f_bits(even), f_bits(odd)));
 }

@@ -127,13 +127,15 @@ HN_INLINE void f_store_pairs(float *p, f32x16 even, f32x16 odd)
 /* bf16: widening is exact; narrowing rounds to nearest even and keeps a NaN quiet. */
 HN_INLINE f32x16 f_from_bf16(h16 h) { return i_float(i_shl(h_widen(h), 16)); }
 
-HN_INLINE h16 f_to_bf16(f32x16 x)
+/* The nearest bf16, as f32: what f_to_bf16 takes the upper half of. */
+HN_INLINE f32x16 f_round_bf16(f32x16 x)
 {
-    const i32x16 bits = f_bits(x);
+    const i32x16 bits = f_bits(x), upper = i_set1((int32_t)0xffff0000u);
     const i32x16 odd = i_and(i_shr(bits, 16), i_set1(1));
-    const i32x16 rounded = i_shr(i_add(bits, i_add(odd, i_set1(0x7fff))), 16);
-    const i32x16 quiet = i_or(i_shr(bits, 16), i_set1(0x40));
-    return h_narrow(i_select(f_eq(x, x), rounded, quiet));
+    const i32x16 rounded = i_add(bits, i_add(odd, i_set1(0x7fff)));
+    const i32x16 quiet = i_or(bits, i_set1(0x400000));
+    return i_float(i_and(i_select(f_eq(x, x), rounded, quiet), upper));
 }
+HN_INLINE h16 f_to_bf16(f32x16 x) { return h_narrow(i_shr(f_bits(f_round_bf16(x)), 16)); }
 
 #endif

@@ -97,7 +97,7 @@ static void grad_of_tile(HN_PARAMS_xent_grad)
                 d = f_mul(d, f_sub(f_set1(1.0f), f_mul(t, t)));
             d = f_mul(d, f_set1(scale));
             if (narrow)
-                d = f_from_bf16(f_to_bf16(d));
+                d = f_round_bf16(d);
             f_store_n(s + i, d, cols - i < 16 ? cols - i : 16);
         }
     }
