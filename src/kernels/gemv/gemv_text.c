@@ -24,8 +24,7 @@ HN_INLINE void take(f32x16 v, int g, int64_t p, const int rows, const float *x,
 enum { GROUP_WORDS = 68, GROUP_FLOATS = 16 * GROUP_WORDS };
 _Static_assert(HN_GEMV_GROUPS * GROUP_FLOATS <= HN_GEMV_ROOM, "the panels fit");
 
-HN_INLINE void turn_in_words(const int groups, const uint8_t *w, int64_t stride, const int bytes,
-                    float *room)
+static __attribute__((noinline)) void turn_in_words(int groups, const uint8_t *w, int64_t stride, int bytes, float *room)
 {
     for (int g = 0; g < groups; g++, w += 16 * stride, room += GROUP_FLOATS)
         for (int at = 0; at < bytes; at += 16)
@@ -60,7 +59,7 @@ HN_INLINE void plain_f32(WALK_PARAMS)
                 f32x16 v[16];                                                                  \
                 fetch_lines(w + 16 * g * stride + 2 * p, stride);                              \
                 transpose16((const char *)w + 16 * g * stride + 2 * p, stride, v);             \
-                WORDS for (int i = 0; i < 16; i++)                                             \
+                HALF_WORDS for (int i = 0; i < 16; i++)                                        \
                 {                                                                              \
                     TAKE(low_half(f_bits(v[i])), g, p + 2 * i);                                \
                     TAKE(high_half(f_bits(v[i])), g, p + 2 * i + 1);                           \
@@ -114,14 +113,30 @@ HN_INLINE void take_bytes(const int rows, const int groups, const float *x, cons
                           const bool is_tame, f32x16 (*acc)[HN_GEMV_ROWS])
 {
     const uint8_t *w = from;
-    for (int half = 0; half < 2; half++, w += 4 * 64, x += 16 * rows)
-        WORDS for (int word = 0; word < 4; word++)
-            ALL for (int b = 0; b < 4; b++)
-                ALL for (int g = 0; g < groups; g++)
-                {
-                    const i32x16 v = words(w + g * stride, word + (first + b) / 4);
-                    TAKE(q8_times(v, (first + b) % 4, &scale[g], is_tame), g, 4 * word + b);
-                }
+    HN_KEEP_ROLLED
+    for (int word = 0; word < 8; word++, w += 64, x += 4 * rows)
+        ALL for (int b = 0; b < 4; b++)
+            ALL for (int g = 0; g < groups; g++)
+            {
+                const i32x16 v = words(w + g * stride, (first + b) / 4);
+                TAKE(q8_times(v, (first + b) % 4, &scale[g], is_tame), g, b);
+            }
+}
+
+/* A block whose scales are not tame, by one row: such are rare, and one text is enough for them. */
+static __attribute__((noinline)) void take_wild(int rows, int groups, const float *x, const void *from, int64_t stride,
+                                                const int first, const q8_scale *scale, f32x16 (*acc)[HN_GEMV_ROWS])
+{
+    const uint8_t *const w = from;
+    for (int p = 0; p < 32; p++)
+        for (int g = 0; g < groups; g++) {
+            i32x16 v = words(w + g * stride, (first + p) / 4);
+            for (int up = (first + p) % 4; up < 3; up++)
+                v = i_shl(v, 8);
+            const f32x16 weight = f_mul(top_byte(v, 3), scale[g].step[3]);
+            for (int r = 0; r < rows; r++)
+                acc[g][r] = f_fma_by(weight, x + p * rows + r, acc[g][r]);
+        }
 }
 
 HN_INLINE void take_q8_0(const int rows, const int groups, const float *x, const void *from,
@@ -130,10 +145,14 @@ HN_INLINE void take_q8_0(const int rows, const int groups, const float *x, const
 {
     q8_scale scale[HN_GEMV_GROUPS];
     ALL for (int g = 0; g < groups; g++) scale[g] = q8_scale_of(d[g]);
-    if (are_tame(groups, d))
+    if (are_tame(groups, d)) {
         take_bytes(rows, groups, x, from, stride, first, scale, true, acc);
-    else
-        take_bytes(rows, groups, x, from, stride, first, scale, false, acc);
+        return;
+    }
+    f32x16 kept[HN_GEMV_GROUPS][HN_GEMV_ROWS]; /* so that acc has no address */
+    ALL for (int g = 0; g < groups; g++) ALL for (int r = 0; r < rows; r++) kept[g][r] = acc[g][r];
+    take_wild(rows, groups, x, from, stride, first, scale, kept);
+    ALL for (int g = 0; g < groups; g++) ALL for (int r = 0; r < rows; r++) acc[g][r] = kept[g][r];
 }
 
 /* Block 0 or 1 (`odd`, a constant) of two of Q8_0, 17 words: 2, 32, 2 and 32 bytes. */
@@ -150,8 +169,7 @@ HN_INLINE void take_half_q8_0(const int rows, const int groups, const float *x, 
 }
 
 /* Up to seven blocks of Q8_0: nothing past them is read. */
-HN_INLINE void turn_end_q8_0(const int groups, const uint8_t *w, int64_t stride, int blocks,
-                             float *room)
+static __attribute__((noinline)) void turn_end_q8_0(int groups, const uint8_t *w, int64_t stride, int blocks, float *room)
 {
     enum { BYTES = 240 };
     for (int g = 0; g < groups; g++, room += GROUP_FLOATS) {
@@ -201,6 +219,7 @@ HN_INLINE void take_nibbles(const int rows, const int groups, const float *x,
         ALL for (int c = 0; c < 4; c++) scale[g][c] =
             f_mul(d, f_set1(high && c == 3 ? 1.0f : by / (float)(1 << 8 * c)));
     }
+    HN_KEEP_ROLLED
     for (int i = 0; i < 8; i++)
         ALL for (int c = 0; c < 4; c++)
             ALL for (int g = 0; g < groups; g++)
@@ -215,6 +234,7 @@ HN_INLINE void take_q4_k(const int rows, const int groups, const float *x, const
                          int64_t block_stride, const uint8_t *next, int64_t stride,
                          f32x16 (*acc)[HN_GEMV_ROWS])
 {
+    HN_KEEP_ROLLED
     for (int j = 0; j < 8; j += 2)
         ALL for (int high = 0; high < 2; high++, x += 32 * rows)
         {

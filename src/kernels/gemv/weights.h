@@ -13,14 +13,18 @@
 #else
 #define ALL _Pragma("GCC unroll 16")
 #endif
-/* Loops over words, whose bytes index registers, and which do not themselves: they go where sixteen lanes are one register
- * or two. Where they are four, the one block of thousands of instructions would take the compiler minutes. */
-#if defined(HN_LEVEL_avx512) || defined(HN_LEVEL_avx2)
-#define WORDS ALL
-#elif defined(HN_LEVEL_ref)
-#define WORDS
+/* Loops over words of a transpose: they go where it is registers. Where it lies in memory, because there are too few of them,
+ * the one block of thousands of instructions takes the compiler long, with four registers for sixteen lanes minutes, and is no
+ * faster, but for two weights of a word (HALF_WORDS). */
+#if defined(HN_LEVEL_avx512)
+#define WORDS      ALL
+#define HALF_WORDS ALL
+#elif defined(HN_LEVEL_avx2)
+#define WORDS      HN_KEEP_ROLLED
+#define HALF_WORDS ALL
 #else
-#define WORDS _Pragma("GCC unroll 1")
+#define WORDS      HN_KEEP_ROLLED
+#define HALF_WORDS HN_KEEP_ROLLED
 #endif
 
 /* The last k of plain rows: one element of each. */
