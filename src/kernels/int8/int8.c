@@ -52,6 +52,31 @@ static void turn(const hn_int8_kernels *k, hn_elem type, int64_t rows, int64_t n
         hn_panel16_pack(type, rows, n, w, stride, 0, panel, 0, 1);
 }
 
+/* Sixteen rows are sixteen streams of pieces too short to be followed: while some blocks of them are turned, the same ones of
+ * the next sixteen rows are asked for. */
+static void ask_for_rows(const char *w, int64_t stride, int64_t bytes)
+{
+    for (int row = 0; row < 16; row++)
+        for (int64_t at = 0; at < bytes; at += 64)
+            __builtin_prefetch(w + row * stride + at, 0, 2);
+}
+
+static void unpack_plain(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t row, int64_t first,
+                         int64_t blocks, int32_t *to)
+{
+    const int64_t words = hn_int8_words(hn_int8_formats[a->type].kind), left = least(16, a->n - row);
+    const char *w = (const char *)a->w + row * a->stride + hn_elem_span(a->type, first * HN_INT8_BLOCK);
+    for (int64_t b = 0, some; b < blocks; b += some, to += some * words) {
+        some = least(HN_INT8_DEEP, blocks - b);
+        const int64_t bytes = hn_elem_span(a->type, some * HN_INT8_BLOCK);
+        if (row + 32 <= a->n)
+            ask_for_rows(w + 16 * a->stride, a->stride, bytes);
+        turn(k, a->type, left, some * HN_INT8_BLOCK, w, a->stride, s->panel);
+        k->unpack[a->type](0, some, s->panel, to);
+        w += bytes;
+    }
+}
+
 /* Blocks [first, first + blocks) of rows [row, row + 16) of w; rows that are not there are zeros. */
 static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t row, int64_t first,
                    int64_t blocks, int32_t *to)
@@ -72,8 +97,8 @@ static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas 
             memcpy(s->rows + i * bytes, w + hn_gemm_row(a->pairs, row + i) * a->stride, (size_t)bytes);
         turn(k, a->type, left, n, (const char *)s->rows, bytes, s->panel);
     } else {
-        const char *w = (const char *)a->w + row * a->stride + hn_elem_span(a->type, from);
-        turn(k, a->type, left, n, w, a->stride, s->panel);
+        unpack_plain(k, a, s, row, first, blocks, to);
+        return;
     }
     k->unpack[a->type](0, blocks, s->panel, to);
 }
