@@ -316,8 +316,10 @@ hn_status hn_jobs_read(hn_jobs *jobs)
         const hn_job *job = jobs->jobs[i];
         if (job->state == HN_JOB_CANCELLED || job->is_away) /* a process that ended between the two */
             hn_job_forget_run(jobs, job);
-        else if (job->state == HN_JOB_SUCCEEDED)
+        else if (job->state == HN_JOB_SUCCEEDED) {
+            hn_job_find_checkpoints(jobs, jobs->jobs[i]);
             hn_upload_results(jobs, job);
+        }
     }
     return HN_OK;
 }

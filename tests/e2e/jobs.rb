@@ -218,6 +218,7 @@ def check_jobs(dir)
      [{ hyperparameters: nil, method: { type: 'kl', kl: { hyperparameters: { kl_weight: -1 } } } }, 'method.hyperparameters.kl_weight', '400'], [{ method: { type: 'supervised' } }, 'hyperparameters', '400'],
      [{ integrations: [{ type: 'wandb' }] }, 'integrations', '400'], [{ suffix: 'a:b' }, 'suffix', '400'], [{ suffix: '' }, 'suffix', '400'],
      [{ metadata: { a: 1 } }, 'metadata', '400'], [{ settings: ['rank'] }, 'settings', '400'], [{ settings: ['held=/etc/passwd'] }, 'settings', '400'],
+     [{ settings: ['keep=17'] }, 'settings', '400'], [{ settings: ['keep-adapters'] }, 'settings', '400'],
      [{ settings: ['template=/etc/passwd'] }, 'settings', '400'], [{ settings: ['threads=9'] }, 'settings', '400'], [{ settings: ['none=1'] }, 'settings', '400'],
      [{ settings: ['rank=0'] }, nil, '400'], [{ settings: ['targets=all:full'] }, nil, '400'], [{ training_file: two, settings: [] }, nil, '400'],
      [{ hyperparameters: nil, method: { type: 'dpo' }, settings: [] }, nil, '400'], [{ settings: ['max-length=3'] }, nil, '400']].each do |more, param, code|
@@ -259,9 +260,14 @@ def check_jobs(dir)
     paged += s.json('GET', "/v1/fine_tuning/jobs/#{id}/events?limit=50#{"&after=#{paged.last['id']}" if paged.any?}")['data'] while paged.size < events.size
     check('in pages', paged == events)
     points = s.json('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints")['data']
-    check("checkpoints: #{points}", points.size == 1 && points[0]['fine_tuned_model_checkpoint'] == name && points[0]['step_number'] == 120)
+    check("checkpoints: #{points}", points.map { |p| p['fine_tuned_model_checkpoint'] } == [name, "#{name}-at-110"] && points.map { |p| p['step_number'] } == [120, 110] &&
+                                    points[0]['metrics']['full_valid_loss'] == done['held_after']['loss'] && points[1]['metrics'].keys == %w[step train_loss] && points.uniq { |p| p['id'] }.size == 2)
+    check('in pages', s.json('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints?limit=1").then { |l| l['data'] == points[0, 1] && l['has_more'] } &&
+                      s.json('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints?after=#{points[0]['id']}").then { |l| l['data'] == points[1, 1] && !l['has_more'] } &&
+                      s.ask('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints?after=ftckpt-0").code == '400')
+    check_point(dir, s, done, points[1])
     files = done['result_files'].map { |f| s.json('GET', "/v1/files/#{f}") }
-    check("results: #{files}", files.map { |f| f['filename'] } == %w[adapter.gguf metrics.jsonl report.html] && files.all? { |f| f['purpose'] == 'fine-tune-results' })
+    check("results: #{files}", files.map { |f| f['filename'] } == %w[adapter.gguf metrics.jsonl report.html step-00000110.gguf] && files.all? { |f| f['purpose'] == 'fine-tune-results' })
     check('the adapter itself', Digest::SHA256.hexdigest(s.ask('GET', "/v1/files/#{files[0]['id']}/content").body) == alone)
     check('they are the job\'s', s.ask('DELETE', "/v1/files/#{files[0]['id']}").code == '409' && s.ask('POST', '/v1/fine_tuning/jobs', order(files[1]['id'])).code == '400')
     check('its files may go', s.ask('DELETE', "/v1/files/#{held}").code == '200')
@@ -283,6 +289,13 @@ def check_jobs(dir)
     40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == $served } ? break : sleep(0.05) }
     tuned = s.json('POST', '/v1/chat/completions', { model: $served, messages: [{ role: 'user', content: 'a' }], max_tokens: 2, recipe: true })
     check("it is served again: #{tuned}", tuned.dig('recipe', 'adapter') == $alone)
+    point = "#{$served}-at-110"
+    40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == point } ? break : sleep(0.05) }
+    check('a checkpoint too', s.ask('POST', '/v1/completions', { model: point, prompt: 'a', max_tokens: 2 }).code == '200')
+    job = s.json('GET', '/v1/fine_tuning/jobs?metadata[team]=a')['data'][0]
+    check('and is deleted alone', s.json('DELETE', "/v1/models/#{point}")['deleted'] && s.ask('POST', '/v1/completions', { model: point, prompt: 'a' }).code == '404' &&
+                                  s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}/checkpoints")['data'].size == 1 && s.ask('DELETE', "/v1/models/#{point}").code == '404' &&
+                                  s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}")['result_files'].size == job['result_files'].size - 1 && !File.exist?(File.join(s.dir, 'jobs', job['id'], 'run/step-00000110.gguf')))
     check('a model of nobody is not deleted', s.ask('DELETE', '/v1/models/hone-tiny').code == '404')
     check('what was trained is', s.json('DELETE', "/v1/models/#{$served}") == { 'id' => $served, 'object' => 'model', 'deleted' => true })
     check('and found no more', s.ask('DELETE', "/v1/models/#{$served}").code == '404' && s.json('GET', '/v1/models')['data'].none? { |m| m['id'] == $served })
@@ -294,6 +307,22 @@ def check_jobs(dir)
     40.times { s.json('GET', '/v1/models')['data'].size > 1 ? break : sleep(0.05) }
     check('nor after a restart', s.json('GET', '/v1/models')['data'].none? { |m| m['id'] == $served })
   end
+end
+
+# A checkpoint is a model like another: what it answers is what `hone run` does with its file.
+def check_point(dir, s, job, point)
+  name = point['fine_tuned_model_checkpoint']
+  file = job['result_files'].find { |f| s.json('GET', "/v1/files/#{f}")['filename'] == 'step-00000110.gguf' }
+  path = File.join(dir, 'point.gguf')
+  File.binwrite(path, s.ask('GET', "/v1/files/#{file}/content").body)
+  check('it is listed', s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == name } && s.json('GET', "/v1/models/#{name}")['id'] == name)
+  ask = ->(model) { s.json('POST', '/v1/completions', { model: model, prompt: 'what is 3?', max_tokens: 24, temperature: 0, recipe: true }) }
+  run = ->(*words) { Open3.capture2(HONE, 'run', 'hone:tiny', *words, '-p', 'what is 3?', '-n', '24', '--temperature', '0', err: File::NULL)[0].chomp }
+  said = ask.(name)
+  check("its recipe names it: #{said['recipe']}", said.dig('recipe', 'adapter') == Digest::SHA256.file(path).hexdigest)
+  alone = run.('--lora', path)
+  check("and its text is that of hone run: #{said['choices']} #{alone.inspect}", alone.end_with?(said['choices'][0]['text'].chomp) && said['choices'][0]['text'].size > 9)
+  check('not the base\'s', !run.().end_with?(said['choices'][0]['text'].chomp))
 end
 
 # Every other loss, by its name, on a file that says that it takes it: what `hone train` makes of it.
