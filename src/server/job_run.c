@@ -53,10 +53,9 @@ static void fail(hn_jobs *jobs, hn_job *job, const char *code, const char *messa
     keep(jobs, job);
 }
 
-/* The last line that it said: why. */
-static void last_words(hn_jobs *jobs, const hn_job *job, char *to, size_t room)
+/* What follows `name` where it said that last. */
+static void last_words(hn_jobs *jobs, const hn_job *job, const char *name, char *to, size_t room)
 {
-    static const char name[] = "hone train: ";
     char path[HN_KEPT_PATH];
     void *text;
     size_t bytes;
@@ -66,7 +65,7 @@ static void last_words(hn_jobs *jobs, const hn_job *job, char *to, size_t room)
         return;
     char *found = NULL;
     for (char *at = text; (at = strstr(at, name)); at++)
-        found = at + sizeof name - 1;
+        found = at + strlen(name);
     if (found)
         snprintf(to, room, "%.*s", (int)strcspn(found, "\n"), found);
     hn_free(jobs->heap, text);
@@ -112,6 +111,19 @@ static uint64_t owner_of(const hn_jobs *jobs, const char *name)
     return key ? key->owner : 0;
 }
 
+/* A certificate that lacks memory is no reason to lose what was trained. */
+static void note_certificate(hn_jobs *jobs, hn_job *job)
+{
+    char path[HN_KEPT_PATH], why[HN_NOTE_TEXT];
+    hn_job_path(jobs, job, "run/certificate.json", path);
+    if (hn_os_is_there(path)) {
+        hn_job_note_add(job, "info", "it has its certificate");
+        return;
+    }
+    last_words(jobs, job, "no certificate: ", why, sizeof why);
+    hn_job_note_add(job, "warn", "it has no certificate: %.160s", why);
+}
+
 static void succeed(hn_jobs *jobs, hn_job *job, const finishing *f)
 {
     memcpy(job->sha256, f->sha256, sizeof job->sha256);
@@ -119,6 +131,7 @@ static void succeed(hn_jobs *jobs, hn_job *job, const finishing *f)
     job->trained_tokens = f->tokens;
     over(jobs, job, HN_JOB_SUCCEEDED);
     hn_job_note_add(job, "info", "it is trained: sha256 %s", job->sha256);
+    note_certificate(jobs, job);
     if (f->is_served)
         hn_job_note_add(job, "info", "it is served as %.70s:%.60s", job->model, job->adapter);
     else
@@ -175,6 +188,18 @@ static void end_finish(hn_task *task)
     hn_free(jobs->heap, f);
 }
 
+/* What a client is to have; one that cannot be written again is not for him. */
+static void clean_results(const finishing *f)
+{
+    static const char *const names[] = { "run/report.html", "run/certificate.json" };
+    char path[HN_KEPT_PATH];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hn_job_path(f->jobs, f->job, names[i], path);
+        if (hn_os_is_there(path) && hn_jobs_clean_file(f->jobs, f->model, path) != HN_OK)
+            hn_os_remove(path);
+    }
+}
+
 /* Held to its contract, and found from here on. */
 static bool take(finishing *f, const char *name, const char *path, hn_failure *why)
 {
@@ -206,8 +231,10 @@ static void finish(hn_task *task)
     f->is_there = hn_sha256_file(f->path, f->sha256) == HN_OK;
     if (!f->is_there)
         hn_refuse_by(&f->why, HN_ERR_IO, NULL);
-    if (f->is_there && f->is_new)
+    if (f->is_there && f->is_new) {
         read_metrics(f);
+        clean_results(f);
+    }
     f->is_served = f->is_served || (f->is_there && take(f, f->adapter, f->path, &f->why));
     for (size_t i = 0; i < f->n_checkpoints && f->is_served; i++)
         f->checkpoints[i].is_served = f->checkpoints[i].is_served || take_checkpoint(f, f->checkpoints[i].step);
@@ -293,7 +320,7 @@ static void ended(hn_jobs *jobs, int status)
         return;
     }
     if (job->state == HN_JOB_RUNNING && (status == FAILED || status == USAGE)) {
-        last_words(jobs, job, message, sizeof message);
+        last_words(jobs, job, "hone train: ", message, sizeof message);
         fail(jobs, job, "training_failed", message);
     } else if (job->state == HN_JOB_RUNNING && status)
         ended_by(jobs, job, status);

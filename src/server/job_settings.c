@@ -315,6 +315,7 @@ void hn_job_words(hn_jobs *jobs, const hn_job *job, const hn_served *model, hn_w
         hn_words_add(words, "%s", jobs->o.memory);
     }
     hn_words_add(words, "--keep-adapters");
+    hn_words_add(words, "--prove");
     hn_words_add(words, "--tied");
     if (hn_os_is_there(told))
         hn_words_add(words, "--resume");

@@ -180,6 +180,8 @@ typedef struct hn_job_plan_of {
 bool hn_job_plan(hn_jobs *jobs, hn_job_plan_of *of, hn_failure *why);
 /* What a sentence says of this server's folders is nobody's affair. */
 void hn_jobs_clean(const hn_jobs *jobs, char *message, size_t room);
+/* Nor what a page or a certificate says of them, of this program's file and of the model's. */
+hn_status hn_jobs_clean_file(const hn_jobs *jobs, const char *model, const char *path);
 
 /* ---- job_run.c: training ---- */
 

@@ -269,6 +269,7 @@ bool hn_upload_results(hn_jobs *jobs, const hn_job *job)
     const bool has_adapter = add_result(jobs, job, "adapter.gguf", "a");
     add_result(jobs, job, "metrics.jsonl", "m");
     add_result(jobs, job, "report.html", "r");
+    add_result(jobs, job, "certificate.json", "c");
     for (size_t i = 0; i < job->n_checkpoints; i++) {
         hn_job_checkpoint_file(job->checkpoints[i].step, file);
         snprintf(mark, sizeof mark, "%lld", (long long)job->checkpoints[i].step);

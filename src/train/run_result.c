@@ -101,7 +101,7 @@ static const struct {
 } files_of_run[] = {
     { "adapter.gguf", false }, { "model.gguf", false },  { "best.ckpt", false },
     { "samples.json", false }, { "report.html", false }, { "origin.json", false },
-    { "untried.gguf", false }, { "base.gguf", false },   { "metrics.jsonl", true },
+    { "certificate.json", false }, { "untried.gguf", false }, { "base.gguf", false },   { "metrics.jsonl", true },
     { HN_RUN_TOLD, true },
 };
 enum { N_FILES = sizeof files_of_run / sizeof *files_of_run };

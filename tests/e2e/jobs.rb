@@ -172,6 +172,17 @@ def check_full(dir)
   end
 end
 
+# Where a proof has no room in the memory of a run, it is trained, and said.
+def check_unproved(dir)
+  with(File.join(dir, 'narrow'), '--train-memory', '28M') do |s|
+    job = s.json('POST', '/v1/fine_tuning/jobs', order(s.file(chats(8)), settings: ['steps=2', 'rank=4']))
+    done = s.wait(job['id'], 'succeeded', 'failed')
+    names = done['result_files'].map { |f| s.json('GET', "/v1/files/#{f}")['filename'] }
+    said = s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}/events?limit=1000")['data'].map { |e| e['message'] }
+    check("no certificate, by name: #{names} #{said}", done['status'] == 'succeeded' && !names.include?('certificate.json') && said.any? { |m| m.start_with?('it has no certificate: out of memory') })
+  end
+end
+
 # A server that is killed while files come: what was acknowledged is there, and nothing else.
 def check_killed_uploads(dir)
   store = File.join(dir, 'killed')
@@ -266,8 +277,9 @@ def check_jobs(dir)
                       s.json('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints?after=#{points[0]['id']}").then { |l| l['data'] == points[1, 1] && !l['has_more'] } &&
                       s.ask('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints?after=ftckpt-0").code == '400')
     check_point(dir, s, done, points[1])
+    check_results(dir, s, done)
     files = done['result_files'].map { |f| s.json('GET', "/v1/files/#{f}") }
-    check("results: #{files}", files.map { |f| f['filename'] } == %w[adapter.gguf metrics.jsonl report.html step-00000110.gguf] && files.all? { |f| f['purpose'] == 'fine-tune-results' })
+    check("results: #{files}", files.map { |f| f['filename'] } == %w[adapter.gguf metrics.jsonl report.html certificate.json step-00000110.gguf] && files.all? { |f| f['purpose'] == 'fine-tune-results' })
     check('the adapter itself', Digest::SHA256.hexdigest(s.ask('GET', "/v1/files/#{files[0]['id']}/content").body) == alone)
     check('they are the job\'s', s.ask('DELETE', "/v1/files/#{files[0]['id']}").code == '409' && s.ask('POST', '/v1/fine_tuning/jobs', order(files[1]['id'])).code == '400')
     check('its files may go', s.ask('DELETE', "/v1/files/#{held}").code == '200')
@@ -307,6 +319,28 @@ def check_jobs(dir)
     40.times { s.json('GET', '/v1/models')['data'].size > 1 ? break : sleep(0.05) }
     check('nor after a restart', s.json('GET', '/v1/models')['data'].none? { |m| m['id'] == $served })
   end
+end
+
+# All that is left of a job, by the command line: its certificate is of this model, data and rank, and holds.
+def check_results(dir, s, job)
+  out = File.join(dir, 'results')
+  fetch = ->(*words) { Open3.capture2e(HONE, 'jobs', 'fetch', *words, '--server', "#{s.uri.host}:#{s.uri.port}") }
+  said, status = fetch.(job['id'], '--out', out)
+  check("hone jobs fetch: #{said}", status.success? && said.lines.size == job['result_files'].size && Dir.children(out).sort == %w[adapter.gguf certificate.json metrics.jsonl report.html step-00000110.gguf])
+  check('each as it is', job['result_files'].all? { |f| File.binread(File.join(out, s.json('GET', "/v1/files/#{f}")['filename'])) == s.ask('GET', "/v1/files/#{f}/content").body.b } &&
+                         Digest::SHA256.file(File.join(out, 'adapter.gguf')).hexdigest == job['sha256'])
+  proof = JSON.parse(File.read(File.join(out, 'certificate.json')))
+  ranks = proof['rows'].select { |r| r['check'] == 'along' && r['subject'].include?('lora') }
+  check("a certificate that holds: #{proof['subject']}", proof['checks'] > 100 && proof['failed'].zero? && proof['skipped'].zero? && proof['seed'] == job['seed'] && ranks.any? &&
+                                                       proof['subject'].include?(Digest::SHA256.hexdigest(chats(40))[0, 16]))
+  check('of no folder of the server\'s', %w[certificate.json report.html metrics.jsonl].none? { |f| File.read(File.join(out, f)).include?(s.dir) })
+  held = File.readlines(File.join(out, 'metrics.jsonl')).map { |l| JSON.parse(l) }.select { |l| l['held_loss'] }
+  check('judged before and after', held.map { |l| l['step'] } == [0, 120] && held.map { |l| l['held_loss'] } == [job['held_before']['loss'], job['held_after']['loss']])
+  check("and told: #{said = Open3.capture2e(HONE, 'jobs', 'show', job['id'], '--server', "#{s.uri.host}:#{s.uri.port}")[0]}", said.match?(/^held_before: loss [\d.]+, accuracy [\d.]+ %$/) && said.include?('held_after: loss '))
+  said, status = fetch.(job['id'], '--out', out)
+  check("nothing is written over: #{said}", status.exitstatus != 0 && said.include?('adapter.gguf'))
+  check('unless it may be', fetch.(job['id'], '--out', out, '--overwrite')[1].success?)
+  [['ftjob-0', '--out', out], [job['id']], ['../x', '--out', out]].each { |words| check("fetch #{words}", fetch.(*words)[1].exitstatus != 0) }
 end
 
 # A checkpoint is a model like another: what it answers is what `hone run` does with its file.
@@ -465,7 +499,7 @@ def check_keys(dir)
 end
 
 Dir.mktmpdir do |dir|
-  steps = { files: :check_files, full: :check_full, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
+  steps = { files: :check_files, full: :check_full, unproved: :check_unproved, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
   only = ENV['HN_JOB_STEPS']&.split(',')&.map(&:to_sym)
   steps.each { |name, step| send(step, dir) if !only || only.include?(name) }
 end

@@ -64,6 +64,13 @@ quietly kept --out points --steps 6 --overwrite
 [ ! -e points/step-00000004.gguf ] || fail "an adapter of an earlier run stays"
 refuses '--keep-adapters: whole tensors alone are trained' kept --out whole --steps 2 --keep-adapters --targets all:full
 
+# A certificate at the end: of the same data and rank as hone prove's, check by check.
+shows '^[0-9]+ checks in [0-9.]+ s: 0 failed, 0 skipped$' train --out proved --steps 2 --prove
+quietly "$hone" prove d.gguf --data c.jsonl --rank 4 --json alone.json
+is "the same rows" "$(grep '"check":' alone.json)" "$(grep '"check":' proved/certificate.json)"
+quietly train --out proved --steps 2 --overwrite
+[ ! -e proved/certificate.json ] || fail "a certificate of an earlier run stays"
+
 # hone eval says of the adapter what the run said at its end, of the same held-out examples.
 quietly train --out held --steps 6 --held-fraction 0.3
 told=$(sed -n 's/.*"held_loss":\([0-9.]*\).*/\1/p' held/metrics.jsonl | tail -1)
