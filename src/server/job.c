@@ -198,7 +198,11 @@ bool hn_job_record(hn_jobs *jobs, hn_job *job, hn_failure *why)
         status = hn_kept_write(jobs->heap, path, fields, N_FIELDS, job, write_more);
     job->is_listed = job->is_listed || status == HN_OK;
     job->is_unkept = status != HN_OK;
-    return status == HN_OK || hn_refuse_by(why, status, NULL);
+    if (status == HN_OK)
+        return true;
+    hn_refuse_by(why, status, NULL);
+    hn_jobs_clean(jobs, why->message, sizeof why->message);
+    return false;
 }
 
 bool hn_job_become(hn_jobs *jobs, hn_job *job, const hn_job *next, hn_failure *why)

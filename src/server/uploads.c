@@ -121,7 +121,11 @@ bool hn_upload_record(hn_jobs *jobs, hn_upload *u, hn_failure *why)
     record_path(jobs, u, path);
     const hn_status status = hn_kept_write(jobs->heap, path, fields, N_FIELDS, u, NULL);
     u->is_listed = status == HN_OK;
-    return u->is_listed || hn_refuse_by(why, status, NULL);
+    if (u->is_listed)
+        return true;
+    hn_refuse_by(why, status, NULL);
+    hn_jobs_clean(jobs, why->message, sizeof why->message);
+    return false;
 }
 
 bool hn_upload_remove(hn_jobs *jobs, hn_upload *u, hn_failure *why)

@@ -172,6 +172,71 @@ def check_full(dir)
   end
 end
 
+# A disk that is full, in the middle of a job too: what cannot be written is refused or fails by name, what was told before is there,
+# also to a server that was killed then, others are served, and with room again all goes on.
+def check_no_space(dir)
+  disk = File.join(dir, 'disk')
+  Dir.mkdir(disk)
+  return puts('skipped: a disk that is full: this user mounts none') unless Process.uid.zero? && system('mount', '-t', 'tmpfs', '-o', 'size=6m', 'none', disk, err: File::NULL)
+  begin
+    fill_disk(dir, disk)
+  ensure
+    check('the disk is given back', system('umount', disk))
+  end
+end
+
+# All of it but so many bytes.
+def fill(disk, but)
+  File.binwrite(File.join(disk, 'filler'), '') # what it had counts as free
+  File.open(File.join(disk, 'filler'), 'wb') { |f| loop { f.syswrite("\0" * 4096) } } rescue Errno::ENOSPC
+  File.truncate(File.join(disk, 'filler'), [File.size(File.join(disk, 'filler')) - but, 0].max)
+end
+
+def chats_go_on(s) = check('chats go on', s.json('POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'a' }], max_tokens: 2 })['usage']['completion_tokens'] == 2)
+
+def no_space?(reply, store) = reply.code == '500' && error_of(reply)['message'].include?('No space left') && !reply.body.include?(store)
+
+def fill_disk(dir, disk)
+  store = File.join(disk, 'jobs')
+  order_of = ->(file, steps) { order(file, settings: ["steps=#{steps}", 'rank=1', 'save-every=5']) }
+  s = Server.new(store)
+  good = s.file(chats(20))
+  first = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 10))['id']
+  done = s.wait(first, 'succeeded', 'failed')
+  check("with room: #{done['error']}", done['status'] == 'succeeded')
+  fill(disk, 0)
+  check("no room for a file: #{(reply = s.upload(chats(200))).body}", no_space?(reply, store))
+  check("nor for a job: #{(reply = s.ask('POST', '/v1/fine_tuning/jobs', order_of.(good, 5))).body}", no_space?(reply, store))
+  chats_go_on(s)
+  fill(disk, 200_000) # enough to begin
+  id = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 400))['id']
+  full = s.wait(id, 'succeeded', 'failed')
+  check("a run fails by name: #{full['error']}", full['status'] == 'failed' && full.dig('error', 'message').include?('the disk has room for') && !full['error']['message'].include?(store))
+  chats_go_on(s)
+  File.delete(File.join(disk, 'filler'))
+  id = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 4000))['id']
+  sleep 0.02 until s.json('GET', "/v1/fine_tuning/jobs/#{id}")['step'] > 6
+  fill(disk, 0) # now not even its own words have room
+  full = s.wait(id, 'succeeded', 'failed')
+  check("and one in the middle: #{full['error']}", full['status'] == 'failed' && full.dig('error', 'message').match?(/No space left|the disk has room for/) && !full['error']['message'].include?(store))
+  chats_go_on(s)
+  fill(disk, 0)
+  told = ->(of) { [of.json('GET', '/v1/files'), of.json('GET', '/v1/fine_tuning/jobs')['data'].map { |j| j['status'] == 'succeeded' ? j : j['id'] }] }
+  before = told.(s)
+  s.end_by('KILL')
+  s = Server.new(store)
+  40.times { told.(s) == before ? break : sleep(0.05) } # what was trained is served again
+  check("all that was told is there: #{before} #{told.(s)}", told.(s) == before)
+  check('what could not be written that it failed is found out again', %w[queued running failed].include?(s.json('GET', "/v1/fine_tuning/jobs/#{id}")['status']))
+  chats_go_on(s)
+  s.ask('POST', "/v1/fine_tuning/jobs/#{id}/cancel")
+  File.delete(File.join(disk, 'filler'))
+  s.ask('POST', "/v1/fine_tuning/jobs/#{id}/cancel") # one of the two could be written, or it had failed
+  more = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 10))['id']
+  check('with room again', s.wait(more, 'succeeded', 'failed')['sha256'] == done['sha256'])
+  check('it ends well', s.end_by('TERM').exitstatus.zero?)
+end
+
 # Where a proof has no room in the memory of a run, it is trained, and said.
 def check_unproved(dir)
   with(File.join(dir, 'narrow'), '--train-memory', '28M') do |s|
@@ -499,7 +564,7 @@ def check_keys(dir)
 end
 
 Dir.mktmpdir do |dir|
-  steps = { files: :check_files, full: :check_full, unproved: :check_unproved, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
+  steps = { files: :check_files, full: :check_full, no_space: :check_no_space, unproved: :check_unproved, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
   only = ENV['HN_JOB_STEPS']&.split(',')&.map(&:to_sym)
   steps.each { |name, step| send(step, dir) if !only || only.include?(name) }
 end
