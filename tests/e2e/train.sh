@@ -64,6 +64,21 @@ quietly kept --out points --steps 6 --overwrite
 [ ! -e points/step-00000004.gguf ] || fail "an adapter of an earlier run stays"
 refuses '--keep-adapters: whole tensors alone are trained' kept --out whole --steps 2 --keep-adapters --targets all:full
 
+# A run that was killed in the middle of a line: its page has the steps before that, and it goes on with the line made anew.
+quietly train --out torn --steps 4 --save-every 2
+want=$(digest)
+rm torn/step-00000004.ckpt torn/adapter.gguf torn/report.html
+sed -n 1,4p torn/metrics.jsonl | head -c -30 >cut.jsonl
+cp cut.jsonl torn/metrics.jsonl
+quietly "$hone" report torn
+[ -s torn/report.html ] || fail "no page of a run that was killed"
+quietly train --out torn --steps 4 --save-every 2 --resume
+is "the same bits" "$want" "$(digest)"
+is "each step once" "1 2 3 4" "$(sed -n 's/^{"step":\([0-9]*\),"loss".*/\1/p' torn/metrics.jsonl | tr '\n' ' ' | sed 's/ $//')"
+{ head -1 torn/metrics.jsonl | head -c -30; cat torn/metrics.jsonl; } >cut.jsonl
+cp cut.jsonl torn/metrics.jsonl
+refuses 'torn/metrics.jsonl: byte' "$hone" report torn
+
 # A certificate at the end: of the same data and rank as hone prove's, check by check.
 shows '^[0-9]+ checks in [0-9.]+ s: 0 failed, 0 skipped$' train --out proved --steps 2 --prove
 quietly "$hone" prove d.gguf --data c.jsonl --rank 4 --json alone.json
