@@ -4,10 +4,13 @@
 
 #include "base/status.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* HN_ERR_ARGUMENT names the option, what was expected and what was found. */
 hn_status hn_option_int(const char *name, const char *value, int64_t low, int64_t high, int64_t *out);
 hn_status hn_option_real(const char *name, const char *value, double *out); /* not negative */
+/* "8G", "512M", "1.5g": bytes. */
+hn_status hn_memory_parse(const char *text, size_t *out);
 
 #endif

@@ -3,11 +3,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/os/files.h"
+#include "base/os/folders.h"
 #include "base/sha256.h"
 #include "cli/command.h"
 #include "cli/http_ask.h"
 #include "cli/terminal.h"
 
+#include <errno.h>
 #include <string.h>
 
 typedef struct jobs_args {
@@ -15,6 +17,7 @@ typedef struct jobs_args {
     hn_list settings;
     int64_t limit;
     bool json;
+    hn_sink out;
 } jobs_args;
 
 static const hn_option options[] = {
@@ -22,6 +25,7 @@ static const hn_option options[] = {
     HN_TEXT(jobs_args, key_file, "key-file", "FILE", "of one line, the secret of a key of the server's"),
     HN_INT(jobs_args, limit, "limit", "N", 1, 100, "of a list, at most"),
     HN_FLAG(jobs_args, json, "json", "the server's own words"),
+    HN_OUT_FOLDER(jobs_args, out, "out", "DIR", "of fetch: where what a job left goes; made if it is not there"),
     HN_GROUP("what is trained, of create"),
     HN_TEXT(jobs_args, validation, "validation", "FILE", "examples to judge by, not to train"),
     HN_TEXT(jobs_args, suffix, "suffix", "NAME", "what the name of what is trained begins with"),
@@ -85,6 +89,20 @@ static void tell_line(const hn_json *job, FILE *out)
     fputc('\n', out);
 }
 
+static double number_of(const hn_json *of, const char *key)
+{
+    const hn_json *v = hn_json_get(of, key);
+    return !v ? 0 : v->kind == HN_JSON_DOUBLE ? v->as.number : v->kind == HN_JSON_INT ? (double)v->as.integer : 0;
+}
+
+/* What was judged by, before the first step and after the last. */
+static void tell_held(const hn_json *job, const char *key, FILE *out)
+{
+    const hn_json *held = hn_json_get(job, key);
+    if (held && held->kind == HN_JSON_OBJECT)
+        fprintf(out, "%s: loss %.4f, accuracy %.1f %%\n", key, number_of(held, "loss"), 100 * number_of(held, "accuracy"));
+}
+
 static void tell_whole(const hn_json *job, FILE *out)
 {
     static const char *const texts[] = { "fine_tuned_model", "sha256", "verdict", "training_file", "validation_file" };
@@ -95,6 +113,8 @@ static void tell_whole(const hn_json *job, FILE *out)
             show(out, text_of(job, texts[i]));
             fputc('\n', out);
         }
+    tell_held(job, "held_before", out);
+    tell_held(job, "held_after", out);
     const hn_json *error = hn_json_get(job, "error"), *settings = hn_json_get(job, "settings");
     if (error && error->kind == HN_JSON_OBJECT) {
         fputs("error: ", out);
@@ -249,13 +269,19 @@ static hn_status create(session *s, int n, char **words)
 
 /* ---- the others ---- */
 
+static hn_status path_of_job(const char *word, const char *id, const char *after, char path[200])
+{
+    HN_REQUIRE(strlen(id) < 80 && strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(id), HN_ERR_ARGUMENT,
+               "%s: expected a job's id, found %.80s", word, id);
+    snprintf(path, 200, "/v1/fine_tuning/jobs/%s%s", id, after);
+    return HN_OK;
+}
+
 static hn_status of_job(session *s, const char *word, const char *id, const char *method, const char *after, void (*one)(const hn_json *, FILE *))
 {
     char path[200];
     const hn_asking a = { .method = method, .path = path, .type = !strcmp(method, "POST") ? "application/json" : NULL };
-    HN_REQUIRE(strlen(id) < 80 && strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(id), HN_ERR_ARGUMENT,
-               "%s: expected a job's id, found %.80s", word, id);
-    snprintf(path, sizeof path, "/v1/fine_tuning/jobs/%s%s", id, after);
+    HN_TRY(path_of_job(word, id, after, path));
     return tell(s, &a, one);
 }
 
@@ -265,6 +291,60 @@ static hn_status list(session *s)
     const hn_asking a = { .method = "GET", .path = path };
     snprintf(path, sizeof path, "/v1/fine_tuning/jobs?limit=%lld", (long long)s->args->limit);
     return tell(s, &a, tell_line);
+}
+
+/* ---- fetch ---- */
+
+static hn_status keep_file(session *s, const char *id)
+{
+    char path[200], to[4096];
+    int status;
+    hn_json_text *about = NULL;
+    hn_str reply = hn_str_on(&s->heap);
+    hn_asking a = { .method = "GET", .path = path };
+    snprintf(path, sizeof path, "/v1/files/%.80s", id);
+    hn_status is_well = ask(s, &a, &reply, &about);
+    const char *name = is_well == HN_OK ? text_of(hn_json_root(about), "filename") : "";
+    if (is_well == HN_OK && (!hn_os_is_plain_name(name) || strchr(name, '/') || strlen(name) > 200))
+        is_well = hn_fail(HN_ERR_FORMAT, "%s: the server calls it %.200s: that is no file's name", id, name);
+    snprintf(to, sizeof to, "%.3800s/%.200s", s->args->out.path, name);
+    hn_json_free(about);
+    hn_str_clear(&reply);
+    snprintf(path, sizeof path, "/v1/files/%.80s/content", id);
+    if (is_well == HN_OK)
+        is_well = hn_http_ask(&s->server, &a, &status, &reply);
+    if (is_well == HN_OK && status != 200)
+        is_well = hn_fail(HN_ERR_IO, "%s: %d: %.200s", id, status, reply.text);
+    const hn_span span = { reply.text, reply.length };
+    if (is_well == HN_OK)
+        is_well = hn_file_write((hn_sink){ to, s->args->out.over }, &span, 1);
+    if (is_well == HN_OK)
+        fprintf(s->out, "%s\n", to);
+    hn_str_free(&reply);
+    return is_well;
+}
+
+/* All that it left, each whole or not there. */
+static hn_status fetch(session *s, const char *id)
+{
+    char path[200];
+    hn_json_text *job;
+    hn_str reply = hn_str_on(&s->heap);
+    const hn_asking a = { .method = "GET", .path = path };
+    HN_REQUIRE(s->args->out.path, HN_ERR_ARGUMENT, "fetch: expected --out DIR");
+    HN_TRY(path_of_job("fetch", id, "", path));
+    hn_status status = ask(s, &a, &reply, &job);
+    const hn_json *files = status == HN_OK ? hn_json_get(hn_json_root(job), "result_files") : NULL;
+    const bool has_some = files && files->kind == HN_JSON_ARRAY && files->as.children.n;
+    if (status == HN_OK && !has_some)
+        status = hn_fail(HN_ERR_ARGUMENT, "%s is %s: it has left nothing", id, text_of(hn_json_root(job), "status"));
+    if (status == HN_OK && !hn_os_folder_make(s->args->out.path, false) && errno != EEXIST)
+        status = hn_fail(HN_ERR_IO, "%s: %s", s->args->out.path, strerror(errno));
+    for (const hn_json *v = has_some ? files->as.children.first : NULL; v && status == HN_OK; v = v->next)
+        status = keep_file(s, v->kind == HN_JSON_STRING ? v->as.string.text : "");
+    hn_json_free(job);
+    hn_str_free(&reply);
+    return status;
 }
 
 static hn_status serve_word(session *s, int n, char **words)
@@ -280,10 +360,12 @@ static hn_status serve_word(session *s, int n, char **words)
         return create(s, n - 1, words + 1);
     if (!strcmp(words[0], "list") && n == 1)
         return list(s);
+    if (!strcmp(words[0], "fetch") && n == 2)
+        return fetch(s, words[1]);
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (!strcmp(words[0], of[i].word) && n == 2)
             return of_job(s, words[0], words[1], of[i].method, of[i].after, of[i].one);
-    return hn_fail(HN_ERR_ARGUMENT, "expected list, create MODEL DATA, or show, events, pause, resume or cancel and an ID");
+    return hn_fail(HN_ERR_ARGUMENT, "expected list, create MODEL DATA, or show, events, fetch, pause, resume or cancel and an ID");
 }
 
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
@@ -294,13 +376,14 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_heap_init(&s.heap, NULL);
     HN_REQUIRE(is_create || !(a->validation || a->suffix || a->method || a->settings.n), HN_ERR_ARGUMENT,
                "--validation, --suffix, --method and --setting are of create alone");
+    HN_REQUIRE(!a->out.path || !strcmp(operands[0], "fetch"), HN_ERR_ARGUMENT, "--out is of fetch alone");
     HN_TRY(hn_asked_server_of(&s.server, &s.heap, a->server, a->key_file));
     return serve_word(&s, n_operands, operands);
 }
 
 const hn_command hn_cmd_jobs = {
     .name = "jobs",
-    .operands = "list | create MODEL DATA | show ID | events ID | pause ID | resume ID | cancel ID",
+    .operands = "list | create MODEL DATA | show ID | events ID | fetch ID | pause ID | resume ID | cancel ID",
     .summary = "training by a server that runs (hone serve --jobs)",
     .details = "  hone jobs create model chats.jsonl --suffix mine --setting rank=8\n"
                "  hone jobs list\n"

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/tied.h"
 #include "hone/finetune.h"
+#include "hone/prove.h"
 
 #include <math.h>
 
@@ -19,7 +20,7 @@ typedef struct train_args {
     hn_list files;
     hn_machine_args machine; /* threads are a setting */
     hn_sink out;
-    bool resume, dry_run, tied;
+    bool resume, dry_run, tied, proves;
     int64_t samples;
 } train_args;
 
@@ -31,6 +32,8 @@ static const hn_option options[] = {
     HN_FLAG(train_args, resume, "resume", "go on with the run in DIR: without MODEL, as it was told then"),
     HN_INT(train_args, samples, "samples", "N", 0, 64,
            "answers before and after, for the report (3)"),
+    HN_FLAG(train_args, proves, "prove",
+            "at the end what `hone prove` shows of this model, data and targets, certificate.json; what does not hold is a failure"),
     HN_FLAG(train_args, tied, "tied",
             "for programs that start it: a byte on standard input asks it to save and end, its end ends it at once, and others go first"),
     HN_FLAG(train_args, dry_run, "dry-run", "say what would be done, and train nothing"),
@@ -177,6 +180,57 @@ static hn_status leave_report(hn_finetune_run *run, FILE *out)
     return status;
 }
 
+/* ---- the certificate ---- */
+
+/* The first that does not hold, and how many. */
+static hn_status say_what_fails(const hn_certificate *c)
+{
+    const hn_certificate_sum *sum = hn_certificate_get_sum(c);
+    const hn_certificate_row *row;
+    for (size_t i = 0; (row = hn_certificate_get_row(c, i)); i++)
+        if (row->n_failed)
+            return hn_fail(HN_ERR_PROOF, "certificate.json: %s, %s: error %.3g, bound %.3g (%s); %lld of %lld checks do not hold", row->subject,
+                           row->kind, row->worst, row->bound, row->where, (long long)sum->n_failed, (long long)sum->n_checks);
+    return hn_fail(HN_ERR_PROOF, "certificate.json: %s; %lld checks were due and could not be made", sum->skipped, (long long)sum->n_skipped);
+}
+
+static hn_status keep_certificate(const hn_certificate *c, const char *folder, FILE *out)
+{
+    char path[4096];
+    const hn_certificate_sum *sum = hn_certificate_get_sum(c);
+    snprintf(path, sizeof path, "%s/certificate.json", folder);
+    HN_TRY(hn_certificate_write(c, path, true));
+    fprintf(out, "%lld checks in %.1f s: %lld failed, %lld skipped\n%s\n", (long long)sum->n_checks, sum->seconds, (long long)sum->n_failed,
+            (long long)sum->n_skipped, path);
+    return HN_OK;
+}
+
+/* Once training has given its memory back. What was trained is there: where the proof has no room it is said, as of samples. */
+static hn_status leave_certificate(const train_args *args, const hn_finetune_layout *l, hn_examples *examples, FILE *out)
+{
+    const char *rank = hn_settings_value(&args->settings, "rank");
+    hn_examples_prove_options o = { .size = sizeof o, .targets = hn_settings_value(&args->settings, "targets"), .numerics = l->numerics,
+                                    .seed = (uint64_t)l->seed };
+    hn_certificate *c = NULL;
+    if (rank)
+        HN_TRY(hn_option_int("rank", rank, 1, 65536, &o.rank));
+    hn_interrupt_begin(true);
+    hn_status status = hn_examples_prove(examples, &o, &c);
+    hn_interrupt_end();
+    if (status == HN_ERR_MEMORY) {
+        fprintf(out, "no certificate: %s\n", hn_error_message());
+        return HN_OK;
+    }
+    if (status == HN_ERR_CANCELLED)
+        return say_how_to_go_on(status, args->out.path);
+    if (c) {
+        const hn_status kept = keep_certificate(c, args->out.path, out);
+        status = kept != HN_OK ? kept : status == HN_ERR_PROOF ? say_what_fails(c) : status;
+    }
+    hn_certificate_free(c);
+    return status;
+}
+
 static hn_status resume(hn_finetune_run *run, FILE *out)
 {
     int64_t step;
@@ -211,6 +265,8 @@ static hn_status run_examples(const train_args *args, hn_examples *examples, con
         status = train(run, &d, args->out.path, out);
     if (status == HN_OK && !args->dry_run)
         status = leave_report(run, out);
+    if (status == HN_OK && !args->dry_run && args->proves)
+        status = leave_certificate(args, hn_finetune_run_get_layout(run), examples, out);
     hn_finetune_run_free(run);
     return status;
 }

@@ -3,11 +3,13 @@
 
 #include "cli/interrupt.h"
 
-hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out)
+hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out) { return hn_machine_engine_within(args, 0, out); }
+
+hn_status hn_machine_engine_within(const hn_machine_args *args, size_t bytes, hn_engine **out)
 {
     const hn_engine_options o = { .size = sizeof o, .devices = args->device, .isa = args->isa,
                                   .n_threads = (int32_t)args->threads, .experts = args->experts, .fit = args->fit,
-                                  .stream = args->stream };
+                                  .stream = args->stream, .memory_limit = bytes };
     HN_TRY(hn_engine_new(out, &o));
     hn_interrupt_engine(*out);
     return HN_OK;

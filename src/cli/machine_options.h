@@ -40,6 +40,8 @@ typedef struct hn_machine_args {
 /* An engine of these, which Ctrl-C and its like cancel while a command watches for them (cli/interrupt.h): one at a
  * time. Its numerics are a model's: hn_machine_numerics. */
 hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out);
+/* The same, which has so many bytes at most; 0: any. */
+hn_status hn_machine_engine_within(const hn_machine_args *args, size_t bytes, hn_engine **out);
 void hn_machine_engine_free(hn_engine *engine); /* takes NULL */
 hn_status hn_machine_numerics(const hn_machine_args *args, hn_lm_numerics *out);
 

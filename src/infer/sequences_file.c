@@ -298,17 +298,25 @@ static hn_status take_part(const hn_sequences *b, const hn_sequence *s, const hn
     return HN_OK;
 }
 
-/* Blocks for so many tokens, of which some may be its own today. */
-static hn_status check_room(const hn_sequences *b, const hn_sequence *s, int64_t tokens, const char *file)
+/* Blocks of a room that `tokens` take from key `first` on; some may be its own today. */
+static hn_status check_room_of(const hn_sequences *b, const hn_sequence *s, int i, int64_t tokens, int64_t first, const char *file)
 {
-    const hn_key_blocks *blocks = &b->rooms[HN_ROOM_ALL].blocks;
-    const int32_t *row = hn_sequences_row(b, s, HN_ROOM_ALL);
+    const hn_key_blocks *blocks = &b->rooms[i].blocks;
+    const int32_t *row = hn_sequences_row(b, s, i);
+    const int64_t need = hn_sequences_keys_need_anew(b, i, tokens, first);
     int64_t room = blocks->n_free;
-    for (int64_t i = 0; i < hn_blocks_of(s->length); i++)
-        room += !hn_key_block_is_shared(blocks, row[i]);
-    HN_REQUIRE(hn_blocks_of(tokens) <= room, HN_ERR_MEMORY,
-               "%s: %lld tokens take %lld blocks of %d keys: %lld of %d are free", file, (long long)tokens,
-               (long long)hn_blocks_of(tokens), HN_KEY_BLOCK, (long long)room, blocks->n);
+    for (int64_t k = 0; k < hn_blocks_of(s->length); k++)
+        room += row[k] >= 0 && !hn_key_block_is_shared(blocks, row[k]);
+    HN_REQUIRE(need <= room, HN_ERR_MEMORY, "%s: %lld tokens take %lld blocks of %d keys%s: %lld of %d are free", file, (long long)tokens,
+               (long long)need, HN_KEY_BLOCK, b->rooms[i].is_window ? " of layers with a window" : "", (long long)room, blocks->n);
+    return HN_OK;
+}
+
+/* Of windows too: blocks of them may be lent. */
+static hn_status check_room(const hn_sequences *b, const hn_sequence *s, int64_t tokens, int64_t first, const char *file)
+{
+    for (int i = 0; i < b->n_rooms; i++)
+        HN_TRY(check_room_of(b, s, i, tokens, first, file));
     return HN_OK;
 }
 
@@ -341,7 +349,7 @@ static hn_status take(hn_sequences *b, hn_sequence *s, const hn_gguf *file)
     if (hn_meta_find(hn_gguf_meta(file), KEY_VERSION)) /* of version 1 only the parts are sealed */
         HN_TRY(check_seal(file));
     HN_TRY(check_parts(b, s, file, first, tokens));
-    HN_TRY(check_room(b, s, (int64_t)tokens->n, hn_gguf_meta(file)->name));
+    HN_TRY(check_room(b, s, (int64_t)tokens->n, first, hn_gguf_meta(file)->name));
     b->logits = NULL;
     empty(b, s);
     const hn_status status = fill(b, s, hn_gguf_weights(file), first, tokens);

@@ -102,6 +102,12 @@ int64_t hn_sequences_keys_need(const hn_sequences *b, const hn_sequence *s, int 
     return n;
 }
 
+int64_t hn_sequences_keys_need_anew(const hn_sequences *b, int room, int64_t n, int64_t first)
+{
+    const hn_sequence empty = { .first = first };
+    return hn_blocks_of(n) - kept_from(b, &empty, room, n) / HN_KEY_BLOCK;
+}
+
 /* The keys of a block in all layers of a room. */
 static hn_status copy_block(const hn_sequences *b, int room, int32_t from, int32_t to)
 {

@@ -103,6 +103,8 @@ void hn_sequences_keys_join(hn_sequences *all);
 void hn_sequences_keys_free(hn_sequences *all);
 /* Blocks that `more` tokens after `s` take beside those that it has, in this room. */
 int64_t hn_sequences_keys_need(const hn_sequences *all, const hn_sequence *s, int room, int64_t more);
+/* Blocks that an empty sequence takes for n tokens, of which those before `first` are not held. */
+int64_t hn_sequences_keys_need_anew(const hn_sequences *all, int room, int64_t n, int64_t first);
 /* Makes room for `more` tokens. HN_ERR_MEMORY: too few blocks are free, which with a window is so only where some are lent. */
 hn_status hn_sequences_keys_grow(hn_sequences *all, hn_sequence *s, int room, int64_t more);
 /* Gives back what lies behind the first `length` keys. */

@@ -198,7 +198,11 @@ bool hn_job_record(hn_jobs *jobs, hn_job *job, hn_failure *why)
         status = hn_kept_write(jobs->heap, path, fields, N_FIELDS, job, write_more);
     job->is_listed = job->is_listed || status == HN_OK;
     job->is_unkept = status != HN_OK;
-    return status == HN_OK || hn_refuse_by(why, status, NULL);
+    if (status == HN_OK)
+        return true;
+    hn_refuse_by(why, status, NULL);
+    hn_jobs_clean(jobs, why->message, sizeof why->message);
+    return false;
 }
 
 bool hn_job_become(hn_jobs *jobs, hn_job *job, const hn_job *next, hn_failure *why)
@@ -316,8 +320,10 @@ hn_status hn_jobs_read(hn_jobs *jobs)
         const hn_job *job = jobs->jobs[i];
         if (job->state == HN_JOB_CANCELLED || job->is_away) /* a process that ended between the two */
             hn_job_forget_run(jobs, job);
-        else if (job->state == HN_JOB_SUCCEEDED)
+        else if (job->state == HN_JOB_SUCCEEDED) {
+            hn_job_find_checkpoints(jobs, jobs->jobs[i]);
             hn_upload_results(jobs, job);
+        }
     }
     return HN_OK;
 }

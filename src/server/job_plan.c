@@ -1,4 +1,5 @@
 /* What is read and counted before anything is kept or trained; on the reader. */
+#include "base/file.h"
 #include "base/os/memory.h"
 #include "server/job_methods.h"
 #include "server/jobs_state.h"
@@ -30,6 +31,23 @@ void hn_jobs_clean(const hn_jobs *jobs, char *message, size_t room)
     replace(message, path, "");
     snprintf(path, sizeof path, "%s/", jobs->o.folder);
     replace(message, path, "");
+}
+
+/* It never grows. */
+hn_status hn_jobs_clean_file(const hn_jobs *jobs, const char *model, const char *path)
+{
+    void *text;
+    size_t bytes;
+    const hn_served *m = hn_shelf_model(jobs->shelf, model, strlen(model));
+    HN_TRY(hn_file_read(jobs->heap, path, (size_t)1 << 30, &text, &bytes));
+    hn_jobs_clean(jobs, text, bytes + 1);
+    replace(text, jobs->o.program, "hone");
+    if (m)
+        replace(text, m->o.path, m->name);
+    const hn_span span = { text, strlen(text) };
+    const hn_status status = hn_file_write(hn_sink_own(path), &span, 1);
+    hn_free(jobs->heap, text);
+    return status;
 }
 
 /* ---- a file by itself ---- */

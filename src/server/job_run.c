@@ -53,10 +53,9 @@ static void fail(hn_jobs *jobs, hn_job *job, const char *code, const char *messa
     keep(jobs, job);
 }
 
-/* The last line that it said: why. */
-static void last_words(hn_jobs *jobs, const hn_job *job, char *to, size_t room)
+/* What follows `name` where it said that last. */
+static void last_words(hn_jobs *jobs, const hn_job *job, const char *name, char *to, size_t room)
 {
-    static const char name[] = "hone train: ";
     char path[HN_KEPT_PATH];
     void *text;
     size_t bytes;
@@ -66,7 +65,7 @@ static void last_words(hn_jobs *jobs, const hn_job *job, char *to, size_t room)
         return;
     char *found = NULL;
     for (char *at = text; (at = strstr(at, name)); at++)
-        found = at + sizeof name - 1;
+        found = at + strlen(name);
     if (found)
         snprintf(to, room, "%.*s", (int)strcspn(found, "\n"), found);
     hn_free(jobs->heap, text);
@@ -81,8 +80,10 @@ typedef struct finishing {
     char path[HN_KEPT_PATH], sha256[65], verdict[HN_LONG_TEXT], adapter[64], model[128];
     uint64_t owner;
     int64_t tokens;
-    bool is_there, is_served, is_new, is_late;
-    hn_failure why;
+    bool is_there, is_served, is_new, is_late, lacks_place;
+    hn_job_checkpoint checkpoints[HN_MOST_CHECKPOINTS];
+    size_t n_checkpoints;
+    hn_failure why, why_not; /* why_not: the last of the checkpoints is not served */
 } finishing;
 
 static void read_metrics(finishing *f)
@@ -110,6 +111,19 @@ static uint64_t owner_of(const hn_jobs *jobs, const char *name)
     return key ? key->owner : 0;
 }
 
+/* A certificate that lacks memory is no reason to lose what was trained. */
+static void note_certificate(hn_jobs *jobs, hn_job *job)
+{
+    char path[HN_KEPT_PATH], why[HN_NOTE_TEXT];
+    hn_job_path(jobs, job, "run/certificate.json", path);
+    if (hn_os_is_there(path)) {
+        hn_job_note_add(job, "info", "it has its certificate");
+        return;
+    }
+    last_words(jobs, job, "no certificate: ", why, sizeof why);
+    hn_job_note_add(job, "warn", "it has no certificate: %.160s", why);
+}
+
 static void succeed(hn_jobs *jobs, hn_job *job, const finishing *f)
 {
     memcpy(job->sha256, f->sha256, sizeof job->sha256);
@@ -117,12 +131,37 @@ static void succeed(hn_jobs *jobs, hn_job *job, const finishing *f)
     job->trained_tokens = f->tokens;
     over(jobs, job, HN_JOB_SUCCEEDED);
     hn_job_note_add(job, "info", "it is trained: sha256 %s", job->sha256);
+    note_certificate(jobs, job);
     if (f->is_served)
         hn_job_note_add(job, "info", "it is served as %.70s:%.60s", job->model, job->adapter);
     else
         hn_job_note_add(job, "warn", "it is not served: %.170s", f->why.message);
+    for (size_t i = 0; i < f->n_checkpoints && f->is_served; i++)
+        if (!f->checkpoints[i].is_served)
+            hn_job_note_add(job, "warn", "the checkpoint of step %lld is not served: %.140s", (long long)f->checkpoints[i].step,
+                            f->why_not.message);
     keep(jobs, job);
     hn_upload_results(jobs, job);
+}
+
+/* What was deleted while it was taken is served no more. */
+static void mark_served(finishing *f)
+{
+    hn_jobs *jobs = f->jobs;
+    hn_job *job = f->job;
+    char name[HN_ADAPTER_NAME];
+    hn_failure unserved;
+    for (size_t i = 0; i < f->n_checkpoints; i++) {
+        hn_job_checkpoint *c = hn_job_checkpoint_of(job, f->checkpoints[i].step);
+        if (c)
+            c->is_served = f->checkpoints[i].is_served;
+        hn_job_checkpoint_name(job, f->checkpoints[i].step, name);
+        if (!c && f->checkpoints[i].is_served)
+            hn_shelf_drop_adapter(jobs->shelf, job->model, name, f->owner, &unserved);
+    }
+    job->is_served = f->is_served && !job->is_away;
+    if (f->is_served && job->is_away)
+        hn_shelf_drop_adapter(jobs->shelf, job->model, job->adapter, f->owner, &unserved);
 }
 
 static void end_finish(hn_task *task)
@@ -130,10 +169,11 @@ static void end_finish(hn_task *task)
     finishing *f = (finishing *)(void *)task;
     hn_jobs *jobs = f->jobs;
     hn_job *job = f->job;
-    job->is_served = f->is_served;
-    job->lacks_place = f->is_there && !f->is_served && (f->why.kind == HN_REFUSED_BUSY || f->why.kind == HN_REFUSED_NO_ROOM);
+    const bool was_served = job->is_served;
+    mark_served(f);
+    job->lacks_place = f->lacks_place;
     job->again_ns = hn_clock_ns() + AGAIN_NS;
-    if (!f->is_new && f->is_late && f->is_served) {
+    if (!f->is_new && f->is_late && job->is_served && !was_served) {
         hn_job_note_add(job, "info", "there is room now: it is served as %.70s:%.60s", job->model, job->adapter);
         keep(jobs, job);
     }
@@ -148,7 +188,42 @@ static void end_finish(hn_task *task)
     hn_free(jobs->heap, f);
 }
 
-/* On the reader: the adapter is held to its contract and found from here on. */
+/* What a client is to have; one that cannot be written again is not for him. */
+static void clean_results(const finishing *f)
+{
+    static const char *const names[] = { "run/report.html", "run/certificate.json" };
+    char path[HN_KEPT_PATH];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hn_job_path(f->jobs, f->job, names[i], path);
+        if (hn_os_is_there(path) && hn_jobs_clean_file(f->jobs, f->model, path) != HN_OK)
+            hn_os_remove(path);
+    }
+}
+
+/* Held to its contract, and found from here on. */
+static bool take(finishing *f, const char *name, const char *path, hn_failure *why)
+{
+    const hn_adapter_order order = { .model = f->model, .name = name, .path = path, .owner = f->owner };
+    const bool is_orphan = f->jobs->keys && !f->owner;
+    if (f->jobs->ends || is_orphan)
+        return false;
+    if (hn_shelf_take_adapter(f->jobs->shelf, &order, why))
+        return true;
+    f->lacks_place = f->lacks_place || why->kind == HN_REFUSED_BUSY || why->kind == HN_REFUSED_NO_ROOM;
+    return false;
+}
+
+static bool take_checkpoint(finishing *f, int64_t step)
+{
+    char name[HN_ADAPTER_NAME], file[32], what[48], path[HN_KEPT_PATH];
+    hn_job_checkpoint_name(f->job, step, name); /* of what never changes */
+    hn_job_checkpoint_file(step, file);
+    snprintf(what, sizeof what, "run/%s", file);
+    hn_job_path(f->jobs, f->job, what, path);
+    return take(f, name, path, &f->why_not);
+}
+
+/* On the reader. */
 static void finish(hn_task *task)
 {
     finishing *f = (finishing *)(void *)task;
@@ -156,12 +231,15 @@ static void finish(hn_task *task)
     f->is_there = hn_sha256_file(f->path, f->sha256) == HN_OK;
     if (!f->is_there)
         hn_refuse_by(&f->why, HN_ERR_IO, NULL);
-    if (f->is_there && f->is_new)
+    if (f->is_there && f->is_new) {
         read_metrics(f);
-    const hn_adapter_order order = { .model = f->model, .name = f->adapter, .path = f->path, .owner = f->owner };
-    const bool is_orphan = jobs->keys && !f->owner;
-    f->is_served = f->is_there && !jobs->ends && !is_orphan && hn_shelf_take_adapter(jobs->shelf, &order, &f->why);
+        clean_results(f);
+    }
+    f->is_served = f->is_served || (f->is_there && take(f, f->adapter, f->path, &f->why));
+    for (size_t i = 0; i < f->n_checkpoints && f->is_served; i++)
+        f->checkpoints[i].is_served = f->checkpoints[i].is_served || take_checkpoint(f, f->checkpoints[i].step);
     hn_jobs_clean(jobs, f->why.message, sizeof f->why.message);
+    hn_jobs_clean(jobs, f->why_not.message, sizeof f->why_not.message);
     f->task.run = end_finish;
     hn_worker_give(&jobs->office, &f->task);
 }
@@ -172,7 +250,11 @@ static bool give_to_finish(hn_jobs *jobs, hn_job *job, bool is_new)
     if (!f)
         return false;
     *f = (finishing){ .task = { NULL, finish }, .jobs = jobs, .job = job, .owner = owner_of(jobs, job->owner), .is_new = is_new,
-                      .is_late = job->lacks_place };
+                      .is_late = job->lacks_place, .is_served = job->is_served };
+    if (is_new)
+        hn_job_find_checkpoints(jobs, job);
+    memcpy(f->checkpoints, job->checkpoints, sizeof f->checkpoints);
+    f->n_checkpoints = job->n_checkpoints;
     memcpy(f->adapter, job->adapter, sizeof f->adapter);
     memcpy(f->model, job->model, sizeof f->model);
     hn_job_path(jobs, job, "run/adapter.gguf", f->path);
@@ -238,7 +320,7 @@ static void ended(hn_jobs *jobs, int status)
         return;
     }
     if (job->state == HN_JOB_RUNNING && (status == FAILED || status == USAGE)) {
-        last_words(jobs, job, message, sizeof message);
+        last_words(jobs, job, "hone train: ", message, sizeof message);
         fail(jobs, job, "training_failed", message);
     } else if (job->state == HN_JOB_RUNNING && status)
         ended_by(jobs, job, status);
@@ -479,10 +561,20 @@ bool hn_job_cancel(hn_jobs *jobs, hn_job *job, hn_failure *why)
     return true;
 }
 
+static bool put_checkpoints_away(hn_jobs *jobs, hn_job *job, hn_failure *why)
+{
+    while (job->n_checkpoints)
+        if (!hn_job_put_checkpoint_away(jobs, job, job->checkpoints[0].step, owner_of(jobs, job->owner), why))
+            return false;
+    return true;
+}
+
 /* The record first: then nobody serves it again. */
-bool hn_job_put_away(hn_jobs *jobs, hn_job *job, hn_failure *why)
+bool hn_job_put_away(hn_jobs *jobs, hn_job *job, int64_t step, hn_failure *why)
 {
     hn_failure unserved;
+    if (step >= 0)
+        return hn_job_put_checkpoint_away(jobs, job, step, owner_of(jobs, job->owner), why);
     hn_job next = *job;
     next.is_away = 1;
     hn_job_note_add(&next, "info", "what was trained was deleted");
@@ -490,6 +582,7 @@ bool hn_job_put_away(hn_jobs *jobs, hn_job *job, hn_failure *why)
         return false;
     hn_shelf_drop_adapter(jobs->shelf, job->model, job->adapter, owner_of(jobs, job->owner), &unserved); /* or it was not there */
     job->is_served = false;
+    put_checkpoints_away(jobs, job, &unserved); /* or with the folder */
     hn_upload_forget_results(jobs, job);
     hn_job_forget_run(jobs, job);
     return true;

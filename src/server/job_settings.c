@@ -8,6 +8,7 @@
 #include "server/jobs_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_METADATA = 16, MOST_KEY = 64, MOST_VALUE = 512, MOST_SUFFIX = 40 };
@@ -45,6 +46,7 @@ static const struct {
     { "ignore", "the server says it" }, { "template-name", "the server says it" },
     { "goal", "method.type says it" }, { "epochs", "hyperparameters.n_epochs says it" },
     { "batch", "hyperparameters.batch_size says it" }, { "seed", "the field seed says it" },
+    { "keep-adapters", "every job does" },
 };
 
 static bool take_setting(taking *t, const hn_json *v)
@@ -64,6 +66,9 @@ static bool take_setting(taking *t, const hn_json *v)
     if ((s->kind == HN_SETTING_FLAG) != !word[n])
         return hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings",
                             s->kind == HN_SETTING_FLAG ? "settings: %s takes no value" : "settings: %s: expected =VALUE", s->name);
+    if (!strcmp(s->name, "keep") && strtoll(word + n + 1, NULL, 10) > HN_MOST_CHECKPOINTS)
+        return hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings", "settings: keep: expected at most %d checkpoints, since each is served",
+                            HN_MOST_CHECKPOINTS);
     hn_json_add_string(&t->w, word);
     return true;
 }
@@ -309,6 +314,8 @@ void hn_job_words(hn_jobs *jobs, const hn_job *job, const hn_served *model, hn_w
         hn_words_add(words, "--memory");
         hn_words_add(words, "%s", jobs->o.memory);
     }
+    hn_words_add(words, "--keep-adapters");
+    hn_words_add(words, "--prove");
     hn_words_add(words, "--tied");
     if (hn_os_is_there(told))
         hn_words_add(words, "--resume");

@@ -230,31 +230,3 @@ void hn_job_tell(const hn_jobs *jobs, hn_job *job, hn_json_writer *w)
     text(w, "verdict", job->verdict);
     hn_json_end_object(w);
 }
-
-void hn_job_tell_checkpoint(const hn_jobs *jobs, hn_job *job, const char *id, const char *served, hn_json_writer *w)
-{
-    const hn_job_progress *p = read_progress(jobs, job, w->to);
-    hn_json_begin_object(w);
-    text(w, "id", id);
-    text(w, "object", "fine_tuning.job.checkpoint");
-    hn_json_key(w, "created_at");
-    hn_json_add_int(w, job->finished);
-    text(w, "fine_tuned_model_checkpoint", served);
-    text(w, "fine_tuning_job_id", job->id);
-    hn_json_key(w, "step_number");
-    hn_json_add_int(w, p->step);
-    hn_json_key(w, "metrics");
-    hn_json_begin_object(w);
-    hn_json_key(w, "step");
-    hn_json_add_int(w, p->step);
-    hn_json_key(w, "train_loss");
-    hn_json_add_double(w, p->loss);
-    if (p->has_after) {
-        hn_json_key(w, "full_valid_loss");
-        hn_json_add_double(w, p->after[0]);
-        hn_json_key(w, "full_valid_mean_token_accuracy");
-        hn_json_add_double(w, p->after[1]);
-    }
-    hn_json_end_object(w);
-    hn_json_end_object(w);
-}

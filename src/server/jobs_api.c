@@ -321,20 +321,16 @@ static void events(hn_visit *v)
     end_list(v, &w, &out, has_more, is_after);
 }
 
-/* A checkpoint is what can be asked: there is one, when training has ended. */
+/* What can be asked, once training has ended. */
 static void checkpoints(hn_visit *v)
 {
-    hn_job *job = v->job;
-    char id[80], served[256];
-    const char *after = hn_field_text(v->body, "after", NULL);
+    bool has_more;
     hn_str out = hn_str_on(v->jobs->heap);
     hn_json_writer w = hn_json_write_to(&out);
-    snprintf(id, sizeof id, "ftckpt-%.24s", job->id + strlen("ftjob-"));
-    snprintf(served, sizeof served, "%s:%s", job->model, job->adapter);
     begin_list(&w);
-    if (job->is_served && !after)
-        hn_job_tell_checkpoint(v->jobs, job, id, served, &w);
-    end_list(v, &w, &out, false, !after || !strcmp(after, id));
+    const bool is_after = hn_job_tell_checkpoints(v->jobs, v->job, hn_field_text(v->body, "after", NULL), hn_field_int(v->body, "limit", 10),
+                                                  &w, &has_more);
+    end_list(v, &w, &out, has_more, is_after);
 }
 
 /* ---- paths ---- */
@@ -389,14 +385,31 @@ static void change(hn_visit *v)
 
 /* ---- what was trained ---- */
 
-static hn_job *find_served(const hn_jobs *jobs, const char *name, const char *owner)
+/* As "model:name" or "name". */
+static bool is_called(const hn_job *job, const char *adapter, const char *name)
 {
-    char served[256];
+    const size_t n = strlen(job->model);
+    return !strcmp(adapter, name) || (!strncmp(name, job->model, n) && name[n] == ':' && !strcmp(name + n + 1, adapter));
+}
+
+/* *step: of a checkpoint; -1: the result. */
+static hn_job *find_served(const hn_jobs *jobs, const char *name, const char *owner, int64_t *step)
+{
+    char adapter[HN_ADAPTER_NAME];
+    *step = -1;
     for (size_t i = 0; i < jobs->n_jobs; i++) {
         hn_job *job = jobs->jobs[i];
-        snprintf(served, sizeof served, "%s:%s", job->model, job->adapter);
-        if (job->is_served && !strcmp(job->owner, owner) && (!strcmp(served, name) || !strcmp(job->adapter, name)))
+        if (strcmp(job->owner, owner) != 0)
+            continue;
+        if (job->is_served && is_called(job, job->adapter, name))
             return job;
+        for (size_t k = 0; k < job->n_checkpoints; k++) {
+            hn_job_checkpoint_name(job, job->checkpoints[k].step, adapter);
+            if (!job->checkpoints[k].is_served || !is_called(job, adapter, name))
+                continue;
+            *step = job->checkpoints[k].step;
+            return job;
+        }
     }
     return NULL;
 }
@@ -404,12 +417,13 @@ static hn_job *find_served(const hn_jobs *jobs, const char *name, const char *ow
 static void remove_model(hn_visit *v)
 {
     const char *name = hn_http_request_of(v->call)->path + strlen("/v1/models/");
-    hn_job *job = find_served(v->jobs, name, v->owner);
+    int64_t step;
+    hn_job *job = find_served(v->jobs, name, v->owner, &step);
     hn_json_writer w = hn_json_write_to(&v->said);
     if (!job)
         hn_refuse_as(&v->why, HN_REFUSED_NO_OBJECT, "model", "%.200s: no job of yours trained a model of this name", name);
     hn_visit_tell_deleted(&w, name, "model");
-    if (job && hn_visit_has_said(v) && hn_job_put_away(v->jobs, job, &v->why))
+    if (job && hn_visit_has_said(v) && hn_job_put_away(v->jobs, job, step, &v->why))
         hn_visit_reply(v, 200, &v->said);
     else
         hn_visit_refuse(v);

@@ -11,7 +11,8 @@
 #include "server/server_state.h"
 #include "server/words.h"
 
-enum { HN_ITEM_ID = 48, HN_ITEM_TEXT = 256, HN_MOST_NOTES = 64, HN_NOTE_TEXT = 200, HN_LONG_TEXT = 600 };
+enum { HN_MOST_CHECKPOINTS = 16, /* of a job, beside its result */
+       HN_ITEM_ID = 48, HN_ITEM_TEXT = 256, HN_MOST_NOTES = 64, HN_NOTE_TEXT = 200, HN_LONG_TEXT = 600 };
 
 /* ---- uploads.c: files ---- */
 
@@ -54,6 +55,12 @@ typedef struct hn_job_progress {
     int64_t bytes, modified_ns; /* of the file that it was read of */
 } hn_job_progress;
 
+/* What the run left of an earlier step, served as model:adapter-at-STEP. */
+typedef struct hn_job_checkpoint {
+    int64_t step;
+    bool is_served;
+} hn_job_checkpoint;
+
 typedef struct hn_job {
     char id[HN_ITEM_ID], owner[HN_KEY_NAME + 1];
     char model[128];   /* of the shelf */
@@ -75,6 +82,8 @@ typedef struct hn_job {
     char waits[HN_NOTE_TEXT];  /* what it waits for, beside its turn */
     int64_t again_ns;          /* hn_clock_ns, from when on it is looked whether it fits, or can be served */
     bool lacks_place;          /* what was trained found no room to be served in */
+    hn_job_checkpoint checkpoints[HN_MOST_CHECKPOINTS]; /* of one that is trained, in ascending order */
+    size_t n_checkpoints;
     hn_job_progress progress;
 } hn_job;
 
@@ -122,6 +131,7 @@ hn_upload *hn_upload_find(const hn_jobs *jobs, const char *id, const char *owner
 void hn_uploads_expire(hn_jobs *jobs);
 /* What a job left is to be had as files too. */
 bool hn_upload_results(hn_jobs *jobs, const hn_job *job);
+void hn_upload_forget_result(hn_jobs *jobs, const hn_job *job, const char *name);
 void hn_upload_forget_results(hn_jobs *jobs, const hn_job *job);
 void hn_uploads_free(hn_jobs *jobs);
 
@@ -170,6 +180,8 @@ typedef struct hn_job_plan_of {
 bool hn_job_plan(hn_jobs *jobs, hn_job_plan_of *of, hn_failure *why);
 /* What a sentence says of this server's folders is nobody's affair. */
 void hn_jobs_clean(const hn_jobs *jobs, char *message, size_t room);
+/* Nor what a page or a certificate says of them, of this program's file and of the model's. */
+hn_status hn_jobs_clean_file(const hn_jobs *jobs, const char *model, const char *path);
 
 /* ---- job_run.c: training ---- */
 
@@ -180,15 +192,32 @@ void hn_jobs_keep(hn_jobs *jobs);
 bool hn_job_pause(hn_jobs *jobs, hn_job *job, hn_failure *why);
 bool hn_job_resume(hn_jobs *jobs, hn_job *job, hn_failure *why);
 bool hn_job_cancel(hn_jobs *jobs, hn_job *job, hn_failure *why);
-/* What was trained is found no more, and its run's folder goes. */
-bool hn_job_put_away(hn_jobs *jobs, hn_job *job, hn_failure *why);
+/* What was trained is found no more, and its run's folder goes; or one of its checkpoints alone, by `step` (-1: all). */
+bool hn_job_put_away(hn_jobs *jobs, hn_job *job, int64_t step, hn_failure *why);
 /* What was trained before is served again; to the reader. */
 void hn_jobs_serve_all(hn_jobs *jobs);
+
+/* ---- job_checkpoints.c ---- */
+
+/* Those whose files are there: the files are the record. */
+void hn_job_find_checkpoints(const hn_jobs *jobs, hn_job *job);
+/* What it is served as, of the job's model. */
+void hn_job_checkpoint_name(const hn_job *job, int64_t step, char name[HN_ADAPTER_NAME]);
+void hn_job_checkpoint_file(int64_t step, char name[32]);
+/* NULL: there is none. */
+hn_job_checkpoint *hn_job_checkpoint_of(hn_job *job, int64_t step);
+/* It is found no more; its file first. */
+bool hn_job_put_checkpoint_away(hn_jobs *jobs, hn_job *job, int64_t step, uint64_t owner, hn_failure *why);
 
 /* ---- job_tell.c: jobs in OpenAI's form ---- */
 
 void hn_job_tell(const hn_jobs *jobs, hn_job *job, hn_json_writer *w);
-void hn_job_tell_checkpoint(const hn_jobs *jobs, hn_job *job, const char *id, const char *served, hn_json_writer *w);
+
+/* ---- job_tell_checkpoints.c ---- */
+
+/* Those that are served, the latest first, `limit` of them at most from behind the one whose id is `after` (NULL: from the first).
+ * False: there is none of this id. */
+bool hn_job_tell_checkpoints(const hn_jobs *jobs, hn_job *job, const char *after, int64_t limit, hn_json_writer *w, bool *has_more);
 
 /* Lines of metrics.jsonl, from the first; NULL: there are none. After a failure *out is empty. */
 typedef struct hn_job_metrics {

@@ -46,9 +46,10 @@ typedef struct hn_served {
     hn_served_adapter *adapters; /* the first; who is in the list by the shelf's lock */
     int64_t room;                /* of its batch, for adapters */
 
-    hn_served_state state; /* these eight by the shelf's lock */
+    hn_served_state state; /* these nine by the shelf's lock */
     char weights[65];      /* hn_lm_fingerprint, as it was first loaded; "": it was not yet */
     int64_t bytes;         /* of its files */
+    bool is_too_large;     /* it was refused all that the shelf's memory is */
     bool is_broken;        /* it was not what it was when it was loaded */
     int64_t held;
     bool is_stepping; /* which is soon over; who is answered in a step holds it no more */
@@ -81,6 +82,7 @@ struct hn_shelf {
     hn_alias aliases[HN_MOST_SERVED]; /* of before anything is served */
     int32_t n_aliases;
     int64_t most_loaded;
+    size_t memory; /* that the engine may have; 0: any */
     int64_t n_asked;
     bool is_starting; /* what it begins with is being loaded */
 };

@@ -45,7 +45,8 @@ const char *hn_server_loading(hn_server *s, bool *is_done)
 static hn_status begin_loading(hn_server *s)
 {
     const hn_shelf *shelf = s->shelf;
-    const int32_t n = shelf->most_loaded && shelf->most_loaded < shelf->n ? (int32_t)shelf->most_loaded : shelf->n;
+    const int64_t most = shelf->memory ? 1 : shelf->most_loaded ? shelf->most_loaded : shelf->n;
+    const int32_t n = most < shelf->n ? (int32_t)most : shelf->n;
     load *loads = hn_alloc_array(s->heap, HN_TAG_STATE, (size_t)n + 1, sizeof *loads);
     if (!loads)
         return HN_ERR_MEMORY;

@@ -307,6 +307,7 @@ void hn_served_forget(hn_served *m)
     hn_os_mutex_lock(&m->shelf->lock);
     if (m->state == HN_SERVED_AWAY) {
         m->weights[0] = '\0';
+        m->is_too_large = false;
         take_bytes(m);
     }
     hn_os_mutex_unlock(&m->shelf->lock);
@@ -326,35 +327,87 @@ static bool has_place(const hn_shelf *shelf, hn_served **oldest)
     return !shelf->most_loaded || n_loaded < shelf->most_loaded;
 }
 
-/* By the lock. True: there is a place for one more, or the one that was asked least lately has left its own; after its step,
- * in which others may have come. */
+/* By the lock. False: its step was waited for, in which others may have come. */
+static bool leave(hn_served *m)
+{
+    if (m->is_stepping) {
+        hn_os_condition_wait(&m->shelf->stepped, &m->shelf->lock);
+        return false;
+    }
+    put_away(m);
+    m->state = HN_SERVED_AWAY;
+    return true;
+}
+
+/* By the lock. True: there is a place for one more, or the one that was asked least lately has left its own. */
 static bool make_place(hn_shelf *shelf)
 {
     hn_served *oldest;
     while (!has_place(shelf, &oldest)) {
         if (!oldest)
             return false;
-        if (oldest->is_stepping) {
-            hn_os_condition_wait(&shelf->stepped, &shelf->lock);
-            continue;
-        }
-        put_away(oldest);
-        oldest->state = HN_SERVED_AWAY;
+        leave(oldest);
     }
     return true;
+}
+
+/* The memory of the one that was asked least lately is free. False: all are busy that have any. */
+static bool make_room(hn_shelf *shelf)
+{
+    hn_served *oldest;
+    bool has_left = false;
+    hn_os_mutex_lock(&shelf->lock);
+    while (!has_left) {
+        has_place(shelf, &oldest);
+        if (!oldest)
+            break;
+        has_left = leave(oldest);
+    }
+    hn_os_mutex_unlock(&shelf->lock);
+    return has_left;
 }
 
 /* By the lock: one whose file was cut short is read anew, once who asks is the only one who holds it. */
 static void leave_broken(hn_served *m)
 {
-    while (m->is_broken && m->state == HN_SERVED_READY && m->held == 1) {
-        if (m->is_stepping) {
-            hn_os_condition_wait(&m->shelf->stepped, &m->shelf->lock);
-            continue;
-        }
+    while (m->is_broken && m->state == HN_SERVED_READY && m->held == 1)
+        leave(m);
+}
+
+/* Where it lacks memory, others leave as long as any may. */
+static hn_status open_in_room(hn_served *m)
+{
+    for (;;) {
+        const hn_status status = open_model(m);
+        if (status == HN_OK)
+            return status;
+        char why[512];
+        snprintf(why, sizeof why, "%s", hn_error_message());
         put_away(m);
-        m->state = HN_SERVED_AWAY;
+        if (status != HN_ERR_MEMORY || !m->shelf->memory || !make_room(m->shelf))
+            return hn_fail(status, "%s", why);
     }
+}
+
+static bool refuse_too_large(const hn_served *m, hn_failure *why)
+{
+    return hn_refuse_as(why, HN_REFUSED_INVALID, "model", "%s takes more than all memory of this server, %.4g GiB (--memory)", m->name,
+                        (double)m->shelf->memory / 0x1p30);
+}
+
+/* With nobody else's to have, it never has enough. */
+static bool refuse_memory(hn_served *m, hn_failure *why)
+{
+    hn_shelf *shelf = m->shelf;
+    bool is_alone = true;
+    hn_os_mutex_lock(&shelf->lock);
+    for (int32_t i = 0; i < shelf->n; i++)
+        is_alone = is_alone && (shelf->models[i] == m || shelf->models[i]->state == HN_SERVED_AWAY);
+    m->is_too_large = is_alone;
+    hn_os_mutex_unlock(&shelf->lock);
+    if (is_alone)
+        return refuse_too_large(m, why);
+    return hn_refuse_as(why, HN_REFUSED_BUSY, "model", "%s: memory (--memory) is with models that are busy", m->name);
 }
 
 bool hn_served_load(hn_served *m, hn_failure *why)
@@ -362,6 +415,10 @@ bool hn_served_load(hn_served *m, hn_failure *why)
     hn_shelf *shelf = m->shelf;
     hn_os_mutex_lock(&shelf->lock);
     leave_broken(m);
+    if (m->is_too_large) {
+        hn_os_mutex_unlock(&shelf->lock);
+        return refuse_too_large(m, why);
+    }
     const bool is_ready = m->state == HN_SERVED_READY, may_load = is_ready || make_place(shelf);
     if (!is_ready && may_load) {
         m->state = HN_SERVED_LOADING;
@@ -373,11 +430,11 @@ bool hn_served_load(hn_served *m, hn_failure *why)
     if (!may_load)
         return hn_refuse_as(why, HN_REFUSED_BUSY, "model", "%lld models are loaded, as many as may, and all are busy",
                          (long long)shelf->most_loaded);
-    const hn_status status = open_model(m);
-    if (status != HN_OK) {
-        put_away(m);
+    const hn_status status = open_in_room(m);
+    if (status == HN_ERR_MEMORY && shelf->memory)
+        refuse_memory(m, why);
+    else if (status != HN_OK)
         hn_refuse_by(why, status == HN_ERR_MEMORY ? status : HN_ERR_DEVICE, "model");
-    }
     hn_os_mutex_lock(&shelf->lock);
     m->state = status == HN_OK ? HN_SERVED_READY : HN_SERVED_AWAY;
     hn_os_mutex_unlock(&shelf->lock);

@@ -121,7 +121,11 @@ bool hn_upload_record(hn_jobs *jobs, hn_upload *u, hn_failure *why)
     record_path(jobs, u, path);
     const hn_status status = hn_kept_write(jobs->heap, path, fields, N_FIELDS, u, NULL);
     u->is_listed = status == HN_OK;
-    return u->is_listed || hn_refuse_by(why, status, NULL);
+    if (u->is_listed)
+        return true;
+    hn_refuse_by(why, status, NULL);
+    hn_jobs_clean(jobs, why->message, sizeof why->message);
+    return false;
 }
 
 bool hn_upload_remove(hn_jobs *jobs, hn_upload *u, hn_failure *why)
@@ -239,14 +243,15 @@ hn_status hn_uploads_read(hn_jobs *jobs)
 
 /* ---- what jobs left ---- */
 
-static bool add_result(hn_jobs *jobs, const hn_job *job, const char *name)
+/* `mark`: at the end of its id. */
+static bool add_result(hn_jobs *jobs, const hn_job *job, const char *name, const char *mark)
 {
     char path[HN_KEPT_PATH];
     hn_os_file about;
     hn_upload *u = hn_alloc(jobs->heap, HN_TAG_STATE, sizeof *u);
     if (!u)
         return false;
-    snprintf(u->id, sizeof u->id, "file-%.24s-%c", job->id + strlen("ftjob-"), name[0]);
+    snprintf(u->id, sizeof u->id, "file-%.24s-%.16s", job->id + strlen("ftjob-"), mark);
     snprintf(u->owner, sizeof u->owner, "%s", job->owner);
     snprintf(u->name, sizeof u->name, "%s", name);
     snprintf(u->job, sizeof u->job, "%s", job->id);
@@ -264,15 +269,27 @@ static bool add_result(hn_jobs *jobs, const hn_job *job, const char *name)
 
 bool hn_upload_results(hn_jobs *jobs, const hn_job *job)
 {
-    const bool has_adapter = add_result(jobs, job, "adapter.gguf");
-    add_result(jobs, job, "metrics.jsonl");
-    add_result(jobs, job, "report.html");
+    char file[32], mark[32];
+    const bool has_adapter = add_result(jobs, job, "adapter.gguf", "a");
+    add_result(jobs, job, "metrics.jsonl", "m");
+    add_result(jobs, job, "report.html", "r");
+    add_result(jobs, job, "certificate.json", "c");
+    for (size_t i = 0; i < job->n_checkpoints; i++) {
+        hn_job_checkpoint_file(job->checkpoints[i].step, file);
+        snprintf(mark, sizeof mark, "%lld", (long long)job->checkpoints[i].step);
+        add_result(jobs, job, file, mark);
+    }
     return has_adapter;
 }
 
-void hn_upload_forget_results(hn_jobs *jobs, const hn_job *job)
+/* NULL: all. */
+static void forget(hn_jobs *jobs, const hn_job *job, const char *name)
 {
     for (size_t i = jobs->n_uploads; i-- > 0;)
-        if (!strcmp(jobs->uploads[i]->job, job->id))
+        if (!strcmp(jobs->uploads[i]->job, job->id) && (!name || !strcmp(jobs->uploads[i]->name, name)))
             hn_upload_drop(jobs, jobs->uploads[i]);
 }
+
+void hn_upload_forget_result(hn_jobs *jobs, const hn_job *job, const char *name) { forget(jobs, job, name); }
+
+void hn_upload_forget_results(hn_jobs *jobs, const hn_job *job) { forget(jobs, job, NULL); }

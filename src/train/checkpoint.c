@@ -210,6 +210,15 @@ static const hn_weight_entry *find(const hn_safetensors *file, const char *name)
     return NULL;
 }
 
+static hn_status check_part(const hn_safetensors *file, const char *name, const hn_type *type)
+{
+    const hn_weight_entry *e = find(file, name);
+    HN_REQUIRE(e, HN_ERR_FORMAT, "tensor %s is missing", name);
+    HN_REQUIRE(e->type.dtype == type->dtype && hn_same_shape(&e->type, type), HN_ERR_SHAPE,
+               "tensor %s has another type or shape than in this run", name);
+    return HN_OK;
+}
+
 /* Nothing of the learner is touched before all of the file was found right. */
 static hn_status check_parts(const hn_learner *l, const hn_safetensors *file, int n)
 {
@@ -217,10 +226,7 @@ static hn_status check_parts(const hn_learner *l, const hn_safetensors *file, in
                file->n_tensors, n);
     for (int i = 0; i < n; i++) {
         const part p = part_at(l, i);
-        const hn_weight_entry *e = find(file, p.name);
-        HN_REQUIRE(e, HN_ERR_FORMAT, "tensor %s is missing", p.name);
-        HN_REQUIRE(e->type.dtype == p.type.dtype && hn_same_shape(&e->type, &p.type), HN_ERR_SHAPE,
-                   "tensor %s has another type or shape than in this run", p.name);
+        HN_TRY(check_part(file, p.name, &p.type));
     }
     return HN_OK;
 }
@@ -305,6 +311,34 @@ static hn_status read_file(hn_learner *l, const hn_safetensors *file, const hn_r
     }
     hn_learner_set_count(l, updates);
     return hn_tuning_push(hn_learner_tuning(l));
+}
+
+static hn_status read_trained(const hn_tuning *t, const hn_safetensors *file, const hn_run_basis *basis, hn_run_state *out)
+{
+    int64_t updates;
+    int version;
+    HN_TRY(read_version(&file->meta, &version));
+    HN_REQUIRE(version > 1, HN_ERR_UNSUPPORTED, "is of version 1: no adapter is made of it");
+    HN_TRY(check_seal(file));
+    HN_TRY(check_basis(file, basis));
+    HN_TRY(read_keys(&file->meta, out, &updates));
+    for (int i = 0; i < t->n_tensors; i++)
+        HN_TRY(check_part(file, t->tensors[i].name, &t->tensors[i].weight.type));
+    for (int i = 0; i < t->n_tensors; i++)
+        memcpy(hn_tuning_data(t, i), find(file, t->tensors[i].name)->data, hn_type_bytes(&t->tensors[i].weight.type));
+    return hn_tuning_push(t);
+}
+
+hn_status hn_checkpoint_read_trained(const hn_tuning *t, const char *path, const hn_run_basis *basis, hn_run_state *out)
+{
+    hn_safetensors file;
+    hn_status status = hn_safetensors_open(t->heap, path, &file);
+    if (status == HN_OK)
+        status = read_trained(t, &file, basis, out);
+    if (status == HN_OK)
+        status = hn_map_check(t->heap);
+    hn_safetensors_close(&file);
+    return status == HN_OK ? HN_OK : hn_fail_within(status, "checkpoint %s: ", path);
 }
 
 hn_status hn_checkpoint_read(hn_learner *l, const char *path, const hn_run_basis *basis,

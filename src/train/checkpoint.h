@@ -27,4 +27,9 @@ hn_status hn_checkpoint_write(const hn_learner *learner, const hn_run_state *sta
 hn_status hn_checkpoint_read(hn_learner *learner, const char *path, const hn_run_basis *basis,
                              hn_run_state *out, bool *is_old);
 
+/* What was trained alone, once the learner is gone; the same is refused, and version 1. After a failure
+ * the tuning may hold some of it. */
+hn_status hn_checkpoint_read_trained(const hn_tuning *tuning, const char *path, const hn_run_basis *basis,
+                                     hn_run_state *out);
+
 #endif

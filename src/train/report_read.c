@@ -1,5 +1,6 @@
-/* metrics.jsonl back into columns: lines are told apart by what they have. What a run that was killed left torn is
- * cut off when it goes on (metrics.c), and an error here. */
+/* metrics.jsonl back into columns: lines are told apart by what they have. A line is whole with its newline: the half
+ * of one at the end is what a run that was killed left, which cuts it off when it goes on (metrics.c); half a line
+ * anywhere else is an error. */
 #include "train/report_parts.h"
 
 #include "base/file.h"
@@ -111,8 +112,10 @@ hn_status hn_run_report_read(hn_run_report *r, hn_heap *heap, const char *dir)
     hn_status status = HN_OK;
     for (size_t at = 0; at < bytes && status == HN_OK;) {
         const char *line = (const char *)text + at, *end = memchr(line, '\n', bytes - at);
-        const size_t n = end ? (size_t)(end - line) : bytes - at;
+        const size_t n = end ? (size_t)(end - line) : 0;
         hn_json_text *json = NULL;
+        if (!end)
+            break;
         status = n ? hn_json_read(heap, path, line, n, &json) : HN_OK;
         if (status == HN_OK && json)
             status = take_line(r, hn_json_root(json));

@@ -19,6 +19,7 @@
 #include "base/os/clock.h"
 #include "base/os/files.h"
 #include "models/identity.h"
+#include "train/adapter_write.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -71,6 +72,8 @@ static hn_status make(hn_train_run *r)
     HN_TRY(hn_goal_parse(r->config.goal, &goal));
     HN_TRY(hn_goal_check_data(goal, r->on.dataset));
     HN_TRY(plan_tuning(r));
+    HN_REQUIRE(!r->config.keep_adapters || !hn_tuning_is_full(r->tuning), HN_ERR_ARGUMENT,
+               "--keep-adapters: whole tensors alone are trained, and of that no adapter comes");
     HN_TRY(plan_steps(r));
     HN_TRY(make_basis(r));
     return hn_run_fit(r);

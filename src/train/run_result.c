@@ -22,12 +22,17 @@ void hn_run_path(const hn_train_run *r, const char *name, char path[HN_RUN_PATH]
     snprintf(path, HN_RUN_PATH, "%s/%s", r->on.dir, name);
 }
 
-void hn_run_checkpoint_path(const hn_train_run *r, int64_t step, char path[HN_RUN_PATH])
+static void path_of_step(const hn_train_run *r, int64_t step, const char *ending, char path[HN_RUN_PATH])
 {
     char name[64];
-    snprintf(name, sizeof name, "step-%08lld.ckpt", (long long)step);
+    snprintf(name, sizeof name, "step-%08lld.%s", (long long)step, ending);
     hn_run_path(r, name, path);
 }
+
+void hn_run_checkpoint_path(const hn_train_run *r, int64_t step, char path[HN_RUN_PATH]) { path_of_step(r, step, "ckpt", path); }
+
+/* What is made of it at the end. */
+static void adapter_path(const hn_train_run *r, int64_t step, char path[HN_RUN_PATH]) { path_of_step(r, step, "gguf", path); }
 
 static int ascending(const void *a, const void *b)
 {
@@ -96,7 +101,7 @@ static const struct {
 } files_of_run[] = {
     { "adapter.gguf", false }, { "model.gguf", false },  { "best.ckpt", false },
     { "samples.json", false }, { "report.html", false }, { "origin.json", false },
-    { "untried.gguf", false }, { "base.gguf", false },   { "metrics.jsonl", true },
+    { "certificate.json", false }, { "untried.gguf", false }, { "base.gguf", false },   { "metrics.jsonl", true },
     { HN_RUN_TOLD, true },
 };
 enum { N_FILES = sizeof files_of_run / sizeof *files_of_run };
@@ -134,6 +139,8 @@ hn_status hn_run_clear_folder(hn_train_run *r)
     }
     for (size_t i = 0; i < n && status == HN_OK; i++) {
         hn_run_checkpoint_path(r, steps[i], path);
+        hn_os_remove(path);
+        adapter_path(r, steps[i], path);
         hn_os_remove(path);
     }
     hn_free(r->heap, steps);
@@ -321,19 +328,19 @@ static hn_status test_tokens(hn_train_run *r, hn_encoding_view *out)
     return HN_OK;
 }
 
-static hn_status write_adapter(hn_train_run *r, hn_meta *keys, char path[HN_RUN_PATH])
+static hn_status write_adapter(hn_train_run *r, hn_meta *keys, const char *path)
 {
     hn_encoding_view tokens;
+    char untried[HN_RUN_PATH];
     /* The test is of what a file says, not of what we hold; without one it is no adapter. */
-    hn_run_path(r, "untried.gguf", path);
-    HN_TRY(hn_adapter_write(r->tuning, path, keys));
+    hn_run_path(r, "untried.gguf", untried);
+    HN_TRY(hn_adapter_write(r->tuning, untried, keys));
     hn_status status = test_tokens(r, &tokens);
     if (status == HN_OK)
-        status = hn_adapter_test_make(r->heap, r->on.model, r->on.run, path, tokens.ids,
+        status = hn_adapter_test_make(r->heap, r->on.model, r->on.run, untried, tokens.ids,
                                       (int64_t)tokens.n, keys);
-    hn_os_remove(path);
+    hn_os_remove(untried);
     HN_TRY(status);
-    hn_run_path(r, "adapter.gguf", path);
     return hn_adapter_write(r->tuning, path, keys);
 }
 
@@ -366,19 +373,56 @@ static hn_status write_model(hn_train_run *r, const hn_meta *keys, char path[HN_
     return file ? hn_tuned_model_write(r->tuning, file, path, keys) : write_model_of_dir(r, keys, path);
 }
 
-hn_status hn_train_run_finish(hn_train_run *r, char path[HN_RUN_PATH], char digest[65])
+/* A checkpoint as it would be had the run ended there. */
+static hn_status write_checkpoint(hn_train_run *r, int64_t step)
 {
-    hn_meta keys = hn_meta_on(r->heap, "the result");
-    hn_run_release(r); /* what follows needs its place */
-    hn_status status = hn_run_basis_unchanged(&r->basis, r->on.dataset);
+    char path[HN_RUN_PATH];
+    hn_meta keys = hn_meta_on(r->heap, "a checkpoint");
+    hn_run_checkpoint_path(r, step, path);
+    hn_status status = hn_checkpoint_read_trained(r->tuning, path, &r->basis, &r->state);
     if (status == HN_OK)
         status = describe(r, &keys);
+    adapter_path(r, step, path);
     if (status == HN_OK)
-        status = hn_tuning_is_full(r->tuning) ? write_model(r, &keys, path)
-                                              : write_adapter(r, &keys, path);
+        status = write_adapter(r, &keys, path);
     hn_meta_free(&keys);
-    HN_TRY(status);
-    status = hn_run_basis_unchanged(&r->basis, r->on.dataset); /* its self-test was made of the base too */
+    return status;
+}
+
+/* The result is the one of its own step. */
+static hn_status write_checkpoints(hn_train_run *r)
+{
+    const hn_run_state result = r->state;
+    int64_t *steps = NULL;
+    size_t n = 0;
+    hn_status status = r->config.keep_adapters ? hn_run_checkpoints(r, &steps, &n) : HN_OK;
+    for (size_t i = 0; i < n && status == HN_OK; i++)
+        if (steps[i] != result.step)
+            status = write_checkpoint(r, steps[i]);
+    hn_free(r->heap, steps);
+    r->state = result;
+    return status;
+}
+
+static hn_status write_result(hn_train_run *r, char path[HN_RUN_PATH])
+{
+    hn_meta keys = hn_meta_on(r->heap, "the result");
+    hn_status status = describe(r, &keys);
+    hn_run_path(r, "adapter.gguf", path);
+    if (status == HN_OK)
+        status = hn_tuning_is_full(r->tuning) ? write_model(r, &keys, path) : write_adapter(r, &keys, path);
+    hn_meta_free(&keys);
+    return status;
+}
+
+hn_status hn_train_run_finish(hn_train_run *r, char path[HN_RUN_PATH], char digest[65])
+{
+    hn_run_release(r); /* what follows needs its place */
+    HN_TRY(hn_run_basis_unchanged(&r->basis, r->on.dataset));
+    HN_TRY(write_result(r, path));
+    hn_status status = write_checkpoints(r);
+    if (status == HN_OK)
+        status = hn_run_basis_unchanged(&r->basis, r->on.dataset); /* its self-test was made of the base too */
     if (status != HN_OK) {
         hn_os_remove(path);
         return status;

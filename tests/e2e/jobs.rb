@@ -172,6 +172,82 @@ def check_full(dir)
   end
 end
 
+# A disk that is full, in the middle of a job too: what cannot be written is refused or fails by name, what was told before is there,
+# also to a server that was killed then, others are served, and with room again all goes on.
+def check_no_space(dir)
+  disk = File.join(dir, 'disk')
+  Dir.mkdir(disk)
+  return puts('skipped: a disk that is full: this user mounts none') unless Process.uid.zero? && system('mount', '-t', 'tmpfs', '-o', 'size=6m', 'none', disk, err: File::NULL)
+  begin
+    fill_disk(dir, disk)
+  ensure
+    check('the disk is given back', system('umount', disk))
+  end
+end
+
+# All of it but so many bytes.
+def fill(disk, but)
+  File.binwrite(File.join(disk, 'filler'), '') # what it had counts as free
+  File.open(File.join(disk, 'filler'), 'wb') { |f| loop { f.syswrite("\0" * 4096) } } rescue Errno::ENOSPC
+  File.truncate(File.join(disk, 'filler'), [File.size(File.join(disk, 'filler')) - but, 0].max)
+end
+
+def chats_go_on(s) = check('chats go on', s.json('POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'a' }], max_tokens: 2 })['usage']['completion_tokens'] == 2)
+
+def no_space?(reply, store) = reply.code == '500' && error_of(reply)['message'].include?('No space left') && !reply.body.include?(store)
+
+def fill_disk(dir, disk)
+  store = File.join(disk, 'jobs')
+  order_of = ->(file, steps) { order(file, settings: ["steps=#{steps}", 'rank=1', 'save-every=5']) }
+  s = Server.new(store)
+  good = s.file(chats(20))
+  first = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 10))['id']
+  done = s.wait(first, 'succeeded', 'failed')
+  check("with room: #{done['error']}", done['status'] == 'succeeded')
+  fill(disk, 0)
+  check("no room for a file: #{(reply = s.upload(chats(200))).body}", no_space?(reply, store))
+  check("nor for a job: #{(reply = s.ask('POST', '/v1/fine_tuning/jobs', order_of.(good, 5))).body}", no_space?(reply, store))
+  chats_go_on(s)
+  fill(disk, 200_000) # enough to begin
+  id = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 400))['id']
+  full = s.wait(id, 'succeeded', 'failed')
+  check("a run fails by name: #{full['error']}", full['status'] == 'failed' && full.dig('error', 'message').include?('the disk has room for') && !full['error']['message'].include?(store))
+  chats_go_on(s)
+  File.delete(File.join(disk, 'filler'))
+  id = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 4000))['id']
+  sleep 0.02 until s.json('GET', "/v1/fine_tuning/jobs/#{id}")['step'] > 6
+  fill(disk, 0) # now not even its own words have room
+  full = s.wait(id, 'succeeded', 'failed')
+  check("and one in the middle: #{full['error']}", full['status'] == 'failed' && full.dig('error', 'message').match?(/No space left|the disk has room for/) && !full['error']['message'].include?(store))
+  chats_go_on(s)
+  fill(disk, 0)
+  told = ->(of) { [of.json('GET', '/v1/files'), of.json('GET', '/v1/fine_tuning/jobs')['data'].map { |j| j['status'] == 'succeeded' ? j : j['id'] }] }
+  before = told.(s)
+  s.end_by('KILL')
+  s = Server.new(store)
+  40.times { told.(s) == before ? break : sleep(0.05) } # what was trained is served again
+  check("all that was told is there: #{before} #{told.(s)}", told.(s) == before)
+  check('what could not be written that it failed is found out again', %w[queued running failed].include?(s.json('GET', "/v1/fine_tuning/jobs/#{id}")['status']))
+  chats_go_on(s)
+  s.ask('POST', "/v1/fine_tuning/jobs/#{id}/cancel")
+  File.delete(File.join(disk, 'filler'))
+  s.ask('POST', "/v1/fine_tuning/jobs/#{id}/cancel") # one of the two could be written, or it had failed
+  more = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 10))['id']
+  check('with room again', s.wait(more, 'succeeded', 'failed')['sha256'] == done['sha256'])
+  check('it ends well', s.end_by('TERM').exitstatus.zero?)
+end
+
+# Where a proof has no room in the memory of a run, it is trained, and said.
+def check_unproved(dir)
+  with(File.join(dir, 'narrow'), '--train-memory', '28M') do |s|
+    job = s.json('POST', '/v1/fine_tuning/jobs', order(s.file(chats(8)), settings: ['steps=2', 'rank=4']))
+    done = s.wait(job['id'], 'succeeded', 'failed')
+    names = done['result_files'].map { |f| s.json('GET', "/v1/files/#{f}")['filename'] }
+    said = s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}/events?limit=1000")['data'].map { |e| e['message'] }
+    check("no certificate, by name: #{names} #{said}", done['status'] == 'succeeded' && !names.include?('certificate.json') && said.any? { |m| m.start_with?('it has no certificate: out of memory') })
+  end
+end
+
 # A server that is killed while files come: what was acknowledged is there, and nothing else.
 def check_killed_uploads(dir)
   store = File.join(dir, 'killed')
@@ -218,6 +294,7 @@ def check_jobs(dir)
      [{ hyperparameters: nil, method: { type: 'kl', kl: { hyperparameters: { kl_weight: -1 } } } }, 'method.hyperparameters.kl_weight', '400'], [{ method: { type: 'supervised' } }, 'hyperparameters', '400'],
      [{ integrations: [{ type: 'wandb' }] }, 'integrations', '400'], [{ suffix: 'a:b' }, 'suffix', '400'], [{ suffix: '' }, 'suffix', '400'],
      [{ metadata: { a: 1 } }, 'metadata', '400'], [{ settings: ['rank'] }, 'settings', '400'], [{ settings: ['held=/etc/passwd'] }, 'settings', '400'],
+     [{ settings: ['keep=17'] }, 'settings', '400'], [{ settings: ['keep-adapters'] }, 'settings', '400'],
      [{ settings: ['template=/etc/passwd'] }, 'settings', '400'], [{ settings: ['threads=9'] }, 'settings', '400'], [{ settings: ['none=1'] }, 'settings', '400'],
      [{ settings: ['rank=0'] }, nil, '400'], [{ settings: ['targets=all:full'] }, nil, '400'], [{ training_file: two, settings: [] }, nil, '400'],
      [{ hyperparameters: nil, method: { type: 'dpo' }, settings: [] }, nil, '400'], [{ settings: ['max-length=3'] }, nil, '400']].each do |more, param, code|
@@ -259,9 +336,15 @@ def check_jobs(dir)
     paged += s.json('GET', "/v1/fine_tuning/jobs/#{id}/events?limit=50#{"&after=#{paged.last['id']}" if paged.any?}")['data'] while paged.size < events.size
     check('in pages', paged == events)
     points = s.json('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints")['data']
-    check("checkpoints: #{points}", points.size == 1 && points[0]['fine_tuned_model_checkpoint'] == name && points[0]['step_number'] == 120)
+    check("checkpoints: #{points}", points.map { |p| p['fine_tuned_model_checkpoint'] } == [name, "#{name}-at-110"] && points.map { |p| p['step_number'] } == [120, 110] &&
+                                    points[0]['metrics']['full_valid_loss'] == done['held_after']['loss'] && points[1]['metrics'].keys == %w[step train_loss] && points.uniq { |p| p['id'] }.size == 2)
+    check('in pages', s.json('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints?limit=1").then { |l| l['data'] == points[0, 1] && l['has_more'] } &&
+                      s.json('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints?after=#{points[0]['id']}").then { |l| l['data'] == points[1, 1] && !l['has_more'] } &&
+                      s.ask('GET', "/v1/fine_tuning/jobs/#{id}/checkpoints?after=ftckpt-0").code == '400')
+    check_point(dir, s, done, points[1])
+    check_results(dir, s, done)
     files = done['result_files'].map { |f| s.json('GET', "/v1/files/#{f}") }
-    check("results: #{files}", files.map { |f| f['filename'] } == %w[adapter.gguf metrics.jsonl report.html] && files.all? { |f| f['purpose'] == 'fine-tune-results' })
+    check("results: #{files}", files.map { |f| f['filename'] } == %w[adapter.gguf metrics.jsonl report.html certificate.json step-00000110.gguf] && files.all? { |f| f['purpose'] == 'fine-tune-results' })
     check('the adapter itself', Digest::SHA256.hexdigest(s.ask('GET', "/v1/files/#{files[0]['id']}/content").body) == alone)
     check('they are the job\'s', s.ask('DELETE', "/v1/files/#{files[0]['id']}").code == '409' && s.ask('POST', '/v1/fine_tuning/jobs', order(files[1]['id'])).code == '400')
     check('its files may go', s.ask('DELETE', "/v1/files/#{held}").code == '200')
@@ -283,6 +366,13 @@ def check_jobs(dir)
     40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == $served } ? break : sleep(0.05) }
     tuned = s.json('POST', '/v1/chat/completions', { model: $served, messages: [{ role: 'user', content: 'a' }], max_tokens: 2, recipe: true })
     check("it is served again: #{tuned}", tuned.dig('recipe', 'adapter') == $alone)
+    point = "#{$served}-at-110"
+    40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == point } ? break : sleep(0.05) }
+    check('a checkpoint too', s.ask('POST', '/v1/completions', { model: point, prompt: 'a', max_tokens: 2 }).code == '200')
+    job = s.json('GET', '/v1/fine_tuning/jobs?metadata[team]=a')['data'][0]
+    check('and is deleted alone', s.json('DELETE', "/v1/models/#{point}")['deleted'] && s.ask('POST', '/v1/completions', { model: point, prompt: 'a' }).code == '404' &&
+                                  s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}/checkpoints")['data'].size == 1 && s.ask('DELETE', "/v1/models/#{point}").code == '404' &&
+                                  s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}")['result_files'].size == job['result_files'].size - 1 && !File.exist?(File.join(s.dir, 'jobs', job['id'], 'run/step-00000110.gguf')))
     check('a model of nobody is not deleted', s.ask('DELETE', '/v1/models/hone-tiny').code == '404')
     check('what was trained is', s.json('DELETE', "/v1/models/#{$served}") == { 'id' => $served, 'object' => 'model', 'deleted' => true })
     check('and found no more', s.ask('DELETE', "/v1/models/#{$served}").code == '404' && s.json('GET', '/v1/models')['data'].none? { |m| m['id'] == $served })
@@ -294,6 +384,44 @@ def check_jobs(dir)
     40.times { s.json('GET', '/v1/models')['data'].size > 1 ? break : sleep(0.05) }
     check('nor after a restart', s.json('GET', '/v1/models')['data'].none? { |m| m['id'] == $served })
   end
+end
+
+# All that is left of a job, by the command line: its certificate is of this model, data and rank, and holds.
+def check_results(dir, s, job)
+  out = File.join(dir, 'results')
+  fetch = ->(*words) { Open3.capture2e(HONE, 'jobs', 'fetch', *words, '--server', "#{s.uri.host}:#{s.uri.port}") }
+  said, status = fetch.(job['id'], '--out', out)
+  check("hone jobs fetch: #{said}", status.success? && said.lines.size == job['result_files'].size && Dir.children(out).sort == %w[adapter.gguf certificate.json metrics.jsonl report.html step-00000110.gguf])
+  check('each as it is', job['result_files'].all? { |f| File.binread(File.join(out, s.json('GET', "/v1/files/#{f}")['filename'])) == s.ask('GET', "/v1/files/#{f}/content").body.b } &&
+                         Digest::SHA256.file(File.join(out, 'adapter.gguf')).hexdigest == job['sha256'])
+  proof = JSON.parse(File.read(File.join(out, 'certificate.json')))
+  ranks = proof['rows'].select { |r| r['check'] == 'along' && r['subject'].include?('lora') }
+  check("a certificate that holds: #{proof['subject']}", proof['checks'] > 100 && proof['failed'].zero? && proof['skipped'].zero? && proof['seed'] == job['seed'] && ranks.any? &&
+                                                       proof['subject'].include?(Digest::SHA256.hexdigest(chats(40))[0, 16]))
+  check('of no folder of the server\'s', %w[certificate.json report.html metrics.jsonl].none? { |f| File.read(File.join(out, f)).include?(s.dir) })
+  held = File.readlines(File.join(out, 'metrics.jsonl')).map { |l| JSON.parse(l) }.select { |l| l['held_loss'] }
+  check('judged before and after', held.map { |l| l['step'] } == [0, 120] && held.map { |l| l['held_loss'] } == [job['held_before']['loss'], job['held_after']['loss']])
+  check("and told: #{said = Open3.capture2e(HONE, 'jobs', 'show', job['id'], '--server', "#{s.uri.host}:#{s.uri.port}")[0]}", said.match?(/^held_before: loss [\d.]+, accuracy [\d.]+ %$/) && said.include?('held_after: loss '))
+  said, status = fetch.(job['id'], '--out', out)
+  check("nothing is written over: #{said}", status.exitstatus != 0 && said.include?('adapter.gguf'))
+  check('unless it may be', fetch.(job['id'], '--out', out, '--overwrite')[1].success?)
+  [['ftjob-0', '--out', out], [job['id']], ['../x', '--out', out]].each { |words| check("fetch #{words}", fetch.(*words)[1].exitstatus != 0) }
+end
+
+# A checkpoint is a model like another: what it answers is what `hone run` does with its file.
+def check_point(dir, s, job, point)
+  name = point['fine_tuned_model_checkpoint']
+  file = job['result_files'].find { |f| s.json('GET', "/v1/files/#{f}")['filename'] == 'step-00000110.gguf' }
+  path = File.join(dir, 'point.gguf')
+  File.binwrite(path, s.ask('GET', "/v1/files/#{file}/content").body)
+  check('it is listed', s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == name } && s.json('GET', "/v1/models/#{name}")['id'] == name)
+  ask = ->(model) { s.json('POST', '/v1/completions', { model: model, prompt: 'what is 3?', max_tokens: 24, temperature: 0, recipe: true }) }
+  run = ->(*words) { Open3.capture2(HONE, 'run', 'hone:tiny', *words, '-p', 'what is 3?', '-n', '24', '--temperature', '0', err: File::NULL)[0].chomp }
+  said = ask.(name)
+  check("its recipe names it: #{said['recipe']}", said.dig('recipe', 'adapter') == Digest::SHA256.file(path).hexdigest)
+  alone = run.('--lora', path)
+  check("and its text is that of hone run: #{said['choices']} #{alone.inspect}", alone.end_with?(said['choices'][0]['text'].chomp) && said['choices'][0]['text'].size > 9)
+  check('not the base\'s', !run.().end_with?(said['choices'][0]['text'].chomp))
 end
 
 # Every other loss, by its name, on a file that says that it takes it: what `hone train` makes of it.
@@ -436,7 +564,7 @@ def check_keys(dir)
 end
 
 Dir.mktmpdir do |dir|
-  steps = { files: :check_files, full: :check_full, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
+  steps = { files: :check_files, full: :check_full, no_space: :check_no_space, unproved: :check_unproved, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
   only = ENV['HN_JOB_STEPS']&.split(',')&.map(&:to_sym)
   steps.each { |name, step| send(step, dir) if !only || only.include?(name) }
 end

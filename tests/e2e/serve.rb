@@ -402,6 +402,41 @@ def check_models
   end
 end
 
+# By memory: those that have room stay, others take turns, and what can never have enough is refused by its name.
+def check_memory
+  words = ["a=#{MODELS}/llama", "b=#{MODELS}/qwen3"]
+  go = ->(uri, m) { ask(uri, 'POST', '/v1/completions', { model: m, prompt: [5, 6, 7], max_tokens: 3, seed: 1 }) }
+  has = ->(uri) { ask(uri, 'GET', '/metrics').body[/^hone_memory_bytes (\d+)/, 1].to_i }
+  loaded = ->(uri) { ask(uri, 'GET', '/metrics').body.scan(/hone_model_loaded\{model="(\w+)"\} 1/).flatten }
+  choices = ->(reply) { JSON.parse(reply.body)['choices'] }
+  alone = words.map { |w| bytes = nil; said = nil; serve(w) { |uri, _| said = choices.(go.(uri, w[0])); bytes = has.(uri) }; [bytes, said] }
+  (one, two), said = alone.map(&:first), alone.map(&:last)
+  more = [one, two].max
+  serve(*words, '--memory', ((one + two) * 1.3).to_i.to_s) do |uri, _|
+    check('the first is loaded, others when they are asked for', loaded.(uri) == ['a'] && go.(uri, 'b').code == '200' && loaded.(uri) == %w[a b])
+  end
+  limit = (more * 1.25).to_i
+  serve(*words, '--memory', limit.to_s) do |uri, _|
+    12.times do |i|
+      m = %w[a b][i % 2]
+      reply = go.(uri, m)
+      check("#{m} in the memory of one: #{reply.body}", reply.code == '200' && choices.(reply) == said[i % 2] && loaded.(uri) == [m] && has.(uri) <= limit)
+    end
+    codes = 12.times.map { |i| Thread.new { go.(uri, %w[a b][i % 2]).code } }.map(&:value)
+    check("all are answered or told to come again: #{codes.tally}", codes.all? { |c| %w[200 429].include?(c) } && codes.include?('200') && has.(uri) <= limit)
+  end
+  small, large = one < two ? words : words.reverse
+  serve(small, large, '--memory', ([one, two].min + (one - two).abs / 4).to_s) do |uri, _|
+    2.times do
+      reply = go.(uri, large[0])
+      check("what never has room: #{reply.code} #{reply.body}", reply.code == '400' && JSON.parse(reply.body)['error'].then { |e| e['param'] == 'model' && e['message'].start_with?("#{large[0]} takes more than all memory") })
+    end
+    check('the other is served', go.(uri, small[0]).code == '200')
+  end
+  refused(['--memory', '1M', words[0]], 'a takes more than all memory of this server')
+  refused(['--memory', 'much', words[0]], "memory 'much'")
+end
+
 # ---- limits of time ----
 
 def check_times
@@ -589,6 +624,7 @@ Dir.mktmpdir do |dir|
   check_full
   check_disk(dir)
   check_models
+  check_memory
   check_adapters(dir)
   check_times
   check_end

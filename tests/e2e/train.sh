@@ -37,6 +37,55 @@ want=$(digest)
 quietly "$hone" train run.toml
 is "run.toml" "$want" "$(digest)"
 
+# Each checkpoint as an adapter: its numbers are those of a run that ended there, and its contract holds; so too after a run that was
+# stopped at its end and goes on; and none of an earlier run stays.
+kept() { "$hone" train d.gguf --data c.jsonl --batch 4 --rank 4 --rate 1e-2 --schedule constant --warmup 0 --save-every 2 "$@"; }
+numbers() { tail -c 20000 "$1" | sha256sum; }
+quietly kept --out points --steps 6 --keep 3 --keep-adapters
+points=$(digest)
+is "an adapter of each but the last" "points/step-00000002.gguf points/step-00000004.gguf" "$(echo points/step-*.gguf)"
+for at in 2 4; do
+    quietly kept --out point$at --steps $at
+    is "the numbers of step $at" "$(numbers point$at/adapter.gguf)" "$(numbers points/step-0000000$at.gguf)"
+    shows "^hone.train.steps .* $at\$" "$hone" inspect points/step-0000000$at.gguf --keys
+    shows "^points/step-0000000$at.gguf" "$hone" eval d.gguf points/step-0000000$at.gguf --data c.jsonl
+done
+[ "$(numbers points/adapter.gguf)" != "$(numbers points/step-00000004.gguf)" ] || fail "step 4 is the result"
+four=$(sha256sum <points/step-00000004.gguf)
+rm points/step-0000000*.gguf points/adapter.gguf
+quietly kept --out points --steps 6 --keep 3 --keep-adapters --resume
+is "the same result" "$points" "$(digest)"
+is "the same of step 4" "$four" "$(sha256sum <points/step-00000004.gguf)"
+truncate -s 5000 points/step-00000002.ckpt
+rm points/adapter.gguf
+refuses 'step-00000002.ckpt' kept --out points --steps 6 --keep 3 --keep-adapters --resume
+[ ! -e points/adapter.gguf ] || fail "a result beside a checkpoint that is cut"
+quietly kept --out points --steps 6 --overwrite
+[ ! -e points/step-00000004.gguf ] || fail "an adapter of an earlier run stays"
+refuses '--keep-adapters: whole tensors alone are trained' kept --out whole --steps 2 --keep-adapters --targets all:full
+
+# A run that was killed in the middle of a line: its page has the steps before that, and it goes on with the line made anew.
+quietly train --out torn --steps 4 --save-every 2
+want=$(digest)
+rm torn/step-00000004.ckpt torn/adapter.gguf torn/report.html
+sed -n 1,4p torn/metrics.jsonl | head -c -30 >cut.jsonl
+cp cut.jsonl torn/metrics.jsonl
+quietly "$hone" report torn
+[ -s torn/report.html ] || fail "no page of a run that was killed"
+quietly train --out torn --steps 4 --save-every 2 --resume
+is "the same bits" "$want" "$(digest)"
+is "each step once" "1 2 3 4" "$(sed -n 's/^{"step":\([0-9]*\),"loss".*/\1/p' torn/metrics.jsonl | tr '\n' ' ' | sed 's/ $//')"
+{ head -1 torn/metrics.jsonl | head -c -30; cat torn/metrics.jsonl; } >cut.jsonl
+cp cut.jsonl torn/metrics.jsonl
+refuses 'torn/metrics.jsonl: byte' "$hone" report torn
+
+# A certificate at the end: of the same data and rank as hone prove's, check by check.
+shows '^[0-9]+ checks in [0-9.]+ s: 0 failed, 0 skipped$' train --out proved --steps 2 --prove
+quietly "$hone" prove d.gguf --data c.jsonl --rank 4 --json alone.json
+is "the same rows" "$(grep '"check":' alone.json)" "$(grep '"check":' proved/certificate.json)"
+quietly train --out proved --steps 2 --overwrite
+[ ! -e proved/certificate.json ] || fail "a certificate of an earlier run stays"
+
 # hone eval says of the adapter what the run said at its end, of the same held-out examples.
 quietly train --out held --steps 6 --held-fraction 0.3
 told=$(sed -n 's/.*"held_loss":\([0-9.]*\).*/\1/p' held/metrics.jsonl | tail -1)

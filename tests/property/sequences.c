@@ -407,6 +407,62 @@ static void check_packed_once(subject *s)
     CHECK_INT(none, heap.live_bytes);
 }
 
+/* ---- blocks of windows that are lent ---- */
+
+enum { LENT_BLOCKS = 60, PIECE = 64, HELD = 3 };
+
+static bool run_piece(hn_sequences *all, int32_t name, const int32_t *tokens, int64_t n)
+{
+    const hn_piece piece = { name, tokens, n, 0 };
+    return hn_sequences_lacks(all, &piece, 1, true) <= 0 && CHECK_OK(hn_sequences_step(all, &piece, 1, NULL));
+}
+
+/* A sequence of three blocks, each of which is lent before its window has passed; false: there was no room for it. */
+static bool lend_one(hn_sequences *all, const int32_t *tokens, hn_lent_keys *lent, int *n, bool saves)
+{
+    int32_t name;
+    bool goes_on = CHECK_OK(hn_sequences_open(all, -1, &name));
+    for (int i = 0; i < 3 && goes_on; i++) {
+        goes_on = run_piece(all, name, tokens + i * PIECE, PIECE);
+        if (goes_on) {
+            lent[*n] = HN_NO_KEYS;
+            hn_sequences_lend(all, name, i, &lent[(*n)++]);
+        }
+    }
+    if (saves)
+        CHECK_OK(hn_sequences_save(all, name, file));
+    hn_sequences_close(all, name);
+    return goes_on;
+}
+
+/* What lacks blocks of windows leaves the sequence as it was, whatever it lacks beside. */
+static void check_lent_windows(subject *s)
+{
+    const hn_sequences_options o = { .n_sequences = 2, .n_ctx = CONTEXT, .max_tokens = PIECE, .max_rows = 1, .n_blocks = LENT_BLOCKS };
+    hn_sequences *all;
+    hn_lent_keys lent[LENT_BLOCKS];
+    int32_t tokens[3 * PIECE], name;
+    int n = 0;
+    for (int i = 0; i < 3 * PIECE; i++)
+        tokens[i] = (int32_t)(i * 31 % s->vocab);
+    if (!CHECK_OK(hn_sequences_new(&all, &heap, s->model, hn_run_on(&s->one), &o)))
+        return;
+    if (CHECK_OK(hn_sequences_open(all, -1, &name)) && CHECK(run_piece(all, name, tokens, HELD))) {
+        bool goes_on = lend_one(all, tokens, lent, &n, true);
+        while (goes_on && n + 3 < LENT_BLOCKS)
+            goes_on = lend_one(all, tokens, lent, &n, false);
+        CHECK(!goes_on && hn_sequences_free_blocks(all, NULL) > 6); /* of windows alone there are none */
+        CHECK_FAILS(hn_sequences_restore(all, name, file), HN_ERR_MEMORY, "are free");
+        CHECK_INT(HELD, hn_sequences_length(all, name));
+        CHECK(!memcmp(tokens, hn_sequences_tokens(all, name), HELD * sizeof *tokens));
+        for (int i = 0; i < n; i++)
+            hn_sequences_take_back(all, &lent[i]);
+        CHECK_OK(hn_sequences_restore(all, name, file));
+        CHECK_INT(3 * PIECE, hn_sequences_length(all, name));
+    }
+    hn_sequences_free(all);
+}
+
 static hn_device *open_device(int n_threads)
 {
     hn_device *device = NULL;
@@ -438,6 +494,8 @@ static void check_model(const char *arch, const char *keys, stored weights)
             check_cache(&s, HN_TYPE_q8_0, HN_NUMERICS_INT8, true);
         } else {
             check_packed_once(&s);
+            if (strstr(keys, "sliding_window"))
+                check_lent_windows(&s);
             check_cache(&s, HN_F32, HN_NUMERICS_F32, false);
             check_cache(&s, HN_F16, HN_NUMERICS_F32, true);
             check_cache(&s, HN_BF16, HN_NUMERICS_BF16, false);
