@@ -75,7 +75,7 @@ def compiled(folder, settings):
                        check=True)
     subprocess.run(["cmake", "--build", build, "--target", "hone_shared", "-j", str(os.cpu_count() or 1)], check=True)
     cache = text_of(build, "CMakeCache.txt")
-    strip = re.search(r"^CMAKE_STRIP:\w+=(.*)$", cache, re.M)
+    strip = re.search(r"^CMAKE_STRIP:\w+=(/.*)$", cache, re.M)  # without one what is debugged with stays in the wheel
     for name in ("libhone.so", "libhone.dylib"):
         if os.path.exists(os.path.join(build, name)):
             library = shutil.copyfile(os.path.join(build, name), os.path.join(tempfile.mkdtemp(dir=folder), name))
