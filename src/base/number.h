@@ -4,6 +4,8 @@
 #ifndef HN_BASE_NUMBER_H
 #define HN_BASE_NUMBER_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,6 +16,9 @@ enum { HN_NUMBER_TEXT = 32 }; /* room for any number and its NUL */
 size_t hn_number_read(const char *text, size_t bytes, double *out);
 /* A text that is one number, and nothing else. */
 bool hn_number_parse(const char *text, double *out);
+
+/* "8G", "512M", "1.5g": bytes. */
+hn_status hn_memory_parse(const char *text, size_t *out);
 
 /* As printf's "%.*g" in the C locale; `digits` from 1 to 17, or 0: 6, or of 15 to 17 as few
  * as read back the same.

@@ -259,21 +259,3 @@ hn_status hn_train_config_schedule(const hn_train_config *c, int64_t steps, hn_s
                           .decay = steps_of(c->decay_steps, steps) };
     return hn_schedule_parse(c->schedule, &out->kind);
 }
-
-hn_status hn_memory_parse(const char *text, size_t *out)
-{
-    double value;
-    const char *end = text + hn_number_read(text, strlen(text), &value);
-    static const char units[] = "kmgt";
-    const char *unit = *end ? strchr(units, *end | 32) : NULL;
-    bool is_right = end != text && isfinite(value) && value > 0;
-    if (*end) {
-        is_right = is_right && unit && (!end[1] || !strcmp(end + 1, "B") || !strcmp(end + 1, "iB"));
-        for (const char *u = units; unit && u <= unit; u++)
-            value *= 1024;
-    }
-    HN_REQUIRE(is_right && value < 0x1p60, HN_ERR_ARGUMENT,
-               "memory '%s': expected a size as 8G or 512M", text);
-    *out = (size_t)value;
-    return HN_OK;
-}

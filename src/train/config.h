@@ -39,7 +39,4 @@ hn_tune_settings hn_train_config_tuning(const hn_train_config *config);
 /* `steps`: of the whole run. */
 hn_status hn_train_config_schedule(const hn_train_config *config, int64_t steps, hn_schedule *out);
 
-/* "8G", "512M", "1.5g": bytes. */
-hn_status hn_memory_parse(const char *text, size_t *out);
-
 #endif

@@ -3,6 +3,7 @@
  * what does not fit is never asked for. */
 #include "train/run_parts.h"
 
+#include "base/number.h"
 #include "base/os/memory.h"
 #include "infer/compiled.h"
 #include "infer/fit.h"
