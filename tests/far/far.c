@@ -57,10 +57,27 @@ typedef struct far {
     uint64_t coin;
     size_t memory, taken; /* 0: no bound */
     atomic_size_t staged; /* bytes put in the queue since it was empty */
-    atomic_bool is_amid;  /* it was given calls, and nobody waited for them yet */
 } far;
 
-static _Thread_local bool is_queue; /* this thread is a device's, and no host's */
+/* What this thread, a host's, gave calls to and did not wait for yet: what others do there is theirs. */
+static _Thread_local const far *amid[HN_MAX_DEVICES];
+
+static const far **amid_slot(const far *of)
+{
+    for (int i = 0; i < HN_MAX_DEVICES; i++)
+        if (amid[i] == of)
+            return &amid[i];
+    return NULL;
+}
+
+static void set_amid(const far *f, bool is_amid)
+{
+    const far **slot = amid_slot(f);
+    if (!slot && is_amid)
+        slot = amid_slot(NULL);
+    if (slot)
+        *slot = is_amid ? f : NULL;
+}
 
 static void *must(void *block)
 {
@@ -103,10 +120,10 @@ static void wait_for(far *f, uint64_t seq)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* The host waits for less than all: while calls are under way it was made a fence between them. */
+/* The host waits for less than all: while calls of its own are under way it was made a fence between them. */
 static void fence_host(far *f, uint64_t seq)
 {
-    if (!is_queue && atomic_load(&f->is_amid))
+    if (amid_slot(f))
         atomic_fetch_add(&far_all.n_fenced, 1);
     wait_for(f, seq);
 }
@@ -163,7 +180,6 @@ static void work(far *f, item *it)
 static void *serve(void *context)
 {
     far *f = context;
-    is_queue = true;
     pthread_mutex_lock(&f->lock);
     for (;;) {
         while (!f->ends && (!f->first || f->n_done >= f->may_do))
@@ -222,7 +238,7 @@ static uint64_t queued(far *f)
 static hn_status far_wait(hn_device *device)
 {
     far *f = far_of(device);
-    atomic_store(&f->is_amid, false);
+    set_amid(f, false);
     wait_for(f, queued(f));
     return HN_OK;
 }
@@ -475,7 +491,7 @@ static void discard(hn_device *device, hn_launch *launches, int n)
 static hn_status submit(hn_device *device, const hn_submission *s)
 {
     far *f = far_of(device);
-    atomic_store(&f->is_amid, true);
+    set_amid(f, true);
     for (int i = 0; i < s->n; i++) {
         item *it = item_new(CALL);
         it->call = (captured *)(uintptr_t)s->at[i].binding;

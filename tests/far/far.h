@@ -26,8 +26,7 @@ extern const hn_backend hn_backend_far;
 void hn_far_install(void);
 /* Calls that were captured so far, by all of far's devices. */
 long long hn_far_captured(void);
-/* How often a host waited for something of a device that had calls under way which nobody had waited for: in the middle of
- * a step. */
+/* How often a host's thread waited for something of a device where calls of its own were under way: in the middle of a step. */
 long long hn_far_fenced(void);
 
 #endif
