@@ -127,21 +127,54 @@ bool hn_copy_stages(const hn_device *to, const hn_device *from)
     return !hn_device_is_host(to) && !hn_device_is_host(from) && to->backend != from->backend;
 }
 
-hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void *from, size_t bytes,
-                         void *stage)
+hn_status hn_device_read(hn_device *device, void *to, const void *from, size_t bytes)
 {
-    if (to->backend == source->backend)
-        return to->backend->copy(to, at, source, from, bytes);
+    hn_event done;
+    HN_TRY(device->backend->fetch(device, to, from, bytes));
+    device->backend->record(device, &done);
+    device->backend->reach(&done);
+    return HN_OK;
+}
+
+/* What is submitted to `device` from here on comes after all that was submitted to `other`. */
+static hn_status follow(hn_device *device, hn_device *other)
+{
+    hn_event now;
+    if (device == other)
+        return HN_OK;
+    other->backend->record(other, &now);
+    return device->backend->await(device, &now);
+}
+
+/* The source goes on once the bytes are in the stage, and waits there for those of the copy before. */
+static hn_status copy_staged(hn_device *to, void *at, hn_device *source, const void *from, size_t bytes, hn_stage *stage)
+{
+    if (stage->used.device)
+        HN_TRY(source->backend->await(source, &stage->used));
+    HN_TRY(source->backend->fetch(source, stage->at, from, bytes));
+    HN_TRY(follow(to, source));
+    HN_TRY(to->backend->send(to, at, stage->at, bytes));
+    to->backend->record(to, &stage->used);
+    return HN_OK;
+}
+
+hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void *from, size_t bytes,
+                         hn_stage *stage)
+{
+    if (to->backend == source->backend) {
+        HN_TRY(follow(to, source));
+        HN_TRY(to->backend->copy(to, at, source, from, bytes));
+        return follow(source, to);
+    }
+    if (hn_copy_stages(to, source))
+        return copy_staged(to, at, source, from, bytes, stage);
     if (hn_device_is_host(source)) {
-        HN_TRY(source->backend->wait(source));
+        HN_TRY(source->backend->wait(source)); /* it is this thread, and has nothing under way */
         return to->backend->write(to, at, from, bytes);
     }
-    if (hn_device_is_host(to)) {
-        HN_TRY(to->backend->wait(to));
-        return source->backend->read(source, at, from, bytes);
-    }
-    HN_TRY(source->backend->read(source, stage, from, bytes));
-    return to->backend->write(to, at, stage, bytes);
+    HN_TRY(follow(source, to));
+    HN_TRY(source->backend->fetch(source, at, from, bytes));
+    return follow(to, source);
 }
 
 static hn_status open_one(hn_heap *heap, const char *word, size_t length, int index,

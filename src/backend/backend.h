@@ -1,9 +1,13 @@
 /* backend.h: what a device must do to run a program.
  *
  * A device is a queue and memory. What is submitted to it happens in the order of submission, now or
- * later: calls, copies into its memory and out of it, fills. Only three things wait for it: `read`,
- * `wait`, and `copy` from one device to another, which makes two queues wait for each other and not the
- * host. A backend never sees the graph being built, never allocates while a program runs, and never calls
+ * later: calls, copies into its memory and out of it, fills. The host waits for it in `reach` and in `wait`, and nowhere
+ * else. Queues wait for each other by events, which is no wait of the host's:
+ *
+ *     one device       calls  calls  [record]  copy out of it
+ *     another                              `-> [await]  calls
+ *
+ * A backend never sees the graph being built, never allocates while a program runs, and never calls
  * back up. Every function is required: a device that cannot do one fails it with HN_ERR_UNSUPPORTED.
  *
  * Addresses are the device's own, and nothing but the device looks at them. Some devices have the host's
@@ -47,6 +51,13 @@ typedef struct hn_device_options {
     int n_threads;    /* 0: one for each processor */
     const char *isa;  /* NULL: the best there is */
 } hn_device_options;
+
+/* A place in a device's queue, by value: all that was submitted before it was recorded. It belongs to nobody, and is
+ * told again any number of times. Of no device: reached. */
+typedef struct hn_event {
+    hn_device *device;
+    uint64_t number; /* the device's own */
+} hn_event;
 
 /* One call of a program on its device. */
 typedef struct hn_launch {
@@ -102,15 +113,25 @@ struct hn_backend {
     hn_status (*buffer_new)(hn_device *device, hn_tag tag, size_t bytes, hn_buffer *out);
     void (*buffer_free)(hn_buffer *buffer);
     hn_status (*fill)(hn_device *device, void *at, int byte, size_t bytes);
-    /* From the host's memory, which is the caller's again when it returns; and into it, done then. */
+    /* From the host's memory, which is the caller's again when it returns. */
     hn_status (*write)(hn_device *device, void *to, const void *from, size_t bytes);
-    hn_status (*read)(hn_device *device, void *to, const void *from, size_t bytes);
+    /* From the host's memory, and into it, when their turn has come: it is theirs until an event that is recorded
+     * behind them is reached. */
+    hn_status (*send)(hn_device *device, void *to, const void *from, size_t bytes);
+    hn_status (*fetch)(hn_device *device, void *to, const void *from, size_t bytes);
     /* Plain rows, in memory of the host's, into the layout of `type`; done when it returns. */
     hn_status (*pack)(hn_device *device, const hn_type *type, void *to, const hn_plain_rows *from);
-    /* From this or another device of this backend, after all that was submitted to both, and before all that
-     * will be. */
+    /* From this or another device of this backend, in the order of `device`: events order it with the source's. */
     hn_status (*copy)(hn_device *device, void *to, hn_device *source, const void *from,
                       size_t bytes);
+
+    /* All that was submitted by now. */
+    void (*record)(hn_device *device, hn_event *out);
+    /* Returns when the event, of a device of this backend's, is reached, on whichever thread: another backend's too. */
+    void (*reach)(const hn_event *event);
+    /* What is submitted from here on begins when the event is reached, which may be any backend's: it has `reach` for a
+     * queue that knows no better. The host goes on, but where it is itself the device. */
+    hn_status (*await)(hn_device *device, const hn_event *event);
 
     /* Asked while planning, never while running. */
     void (*supports)(const hn_device *device, const hn_call *call, hn_support *out);
@@ -122,7 +143,7 @@ struct hn_backend {
     hn_status (*compile)(hn_device *device, hn_launch *launches, int n);
     void (*discard)(hn_device *device, hn_launch *launches, int n);
 
-    /* What fails, or is cancelled, is told at once, or later by the submission's fault: it is there when `wait` or `read`
+    /* What fails, or is cancelled, is told at once, or later by the submission's fault: it is there when `wait` or `reach`
      * return. What was written, filled or copied is done all the same. */
     hn_status (*submit)(hn_device *device, const hn_submission *stretch);
     hn_status (*wait)(hn_device *device);
@@ -134,11 +155,21 @@ struct hn_backend {
     void (*describe)(const hn_device *device, char *text, size_t bytes);
 };
 
-/* From any device to any other: a host's memory by write and read, other backends' by way of `stage`, host
- * memory of `bytes`, which nobody needs where hn_copy_stages is false. */
+/* Out of a device's memory, and there when it returns. */
+hn_status hn_device_read(hn_device *device, void *to, const void *from, size_t bytes);
+
+/* Host memory that copies between two backends go through, one after the other. */
+typedef struct hn_stage {
+    void *at;
+    hn_event used; /* the last of them has left it */
+} hn_stage;
+
+/* From any device to any other, after all that was submitted to both, and before all that will be. No host waits, but for
+ * a device that it is itself. `stage` holds `bytes`; nobody needs one where hn_copy_stages is false. It goes when all
+ * devices were waited for. */
 bool hn_copy_stages(const hn_device *to, const hn_device *from);
 hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void *from, size_t bytes,
-                         void *stage);
+                         hn_stage *stage);
 
 /* Every backend built in, from 0, then one that a program added; NULL after the last. */
 const hn_backend *hn_backend_at(int index);

@@ -5,9 +5,9 @@
  *     handed   [--- a stretch ---]   to     [ one ]    to     [ one ]
  *                                    cpu               far
  *
- * The calls of a device lie in one list, in the order of the steps. The host goes on while devices work; what
- * makes it wait is a copy into its own memory, and the end. Somebody who watches (progress, times, looking for
- * what is not finite, poison) has them handed over one by one.
+ * The calls of a device lie in one list, in the order of the steps. The host goes on while devices work, and they wait for
+ * each other by events; what makes it wait is a copy into the memory of a device that it is itself, and the end. Somebody
+ * who watches (progress, times, looking for what is not finite, poison) has them handed over one by one.
  *
  * Launches point to calls and calls to the table of values, once and for all: resolving writes that table, and
  * nothing else differs from run to run. A device that has the host's memory reads it there, so it stands still
@@ -36,7 +36,7 @@ struct hn_program {
     int begin[HN_MAX_DEVICES + 1]; /* a device's launches */
     bool is_compiled[HN_MAX_DEVICES];
     int *launch;    /* by step: its launch; -1: a view, or a copy from another device */
-    void *stage;    /* for copies that go by way of the host */
+    hn_stage stage; /* for copies that go by way of the host */
     void **mirrors; /* by result: the host's copy of one that lies elsewhere */
     void *scanned;  /* the same of a value that is looked at */
     size_t scanned_bytes;
@@ -94,8 +94,8 @@ static hn_status allocate(hn_program *p)
     /* Of many results few are looked at; where the guard looks at them, all are. */
     for (int i = 0; i < plan->n_results && !plan->options.results_are_judged; i++)
         HN_TRY(make_mirror(p, i));
-    p->stage = stage ? hn_alloc(heap, HN_TAG_WORKSPACE, stage) : NULL;
-    return stage && !p->stage ? HN_ERR_MEMORY : HN_OK;
+    p->stage.at = stage ? hn_alloc(heap, HN_TAG_WORKSPACE, stage) : NULL;
+    return stage && !p->stage.at ? HN_ERR_MEMORY : HN_OK;
 }
 
 /* Memory for the weights that this program reads on other devices than their own. */
@@ -276,7 +276,7 @@ void hn_program_free(hn_program *p)
         hn_free(heap, p->mirrors[i]);
     hn_free(heap, p->mirrors);
     hn_free(heap, p->scanned);
-    hn_free(heap, p->stage);
+    hn_free(heap, p->stage.at);
     hn_free(heap, p->launch);
     hn_free(heap, p->launches);
     hn_free(heap, p->values);
@@ -401,7 +401,7 @@ static hn_status look(const hn_program *p, int v, void *copy, hn_tensor *out)
     if (hn_device_is_host(device))
         return device->backend->wait(device);
     out->data = copy;
-    return device->backend->read(device, copy, p->values[v].data, hn_type_span(&out->type));
+    return hn_device_read(device, copy, p->values[v].data, hn_type_span(&out->type));
 }
 
 static hn_status look_at_any(hn_program *p, int v, hn_tensor *out)
@@ -442,13 +442,18 @@ static hn_status scan_step(hn_program *p, int s)
     return HN_OK;
 }
 
+/* What the host wrote before the run, or has mapped, and no step updates lies there until all devices were waited for: it is
+ * sent from its place. What the host's own calls made may be gone by then, and is copied first. */
 static hn_status cross(hn_program *p, int s)
 {
     const hn_step *step = &p->plan->steps[s];
     const hn_call *call = &p->calls[s];
-    hn_device *source = p->devices[p->plan->roots[p->plan->values[step->in[0]].root].device];
-    return hn_device_copy(p->devices[step->device], call->out[0]->data, source, call->in[0]->data,
-                          hn_type_bytes(&call->out[0]->type), p->stage);
+    const hn_root *root = &p->plan->roots[p->plan->values[step->in[0]].root];
+    hn_device *to = p->devices[step->device], *source = p->devices[root->device];
+    const size_t bytes = hn_type_bytes(&call->out[0]->type);
+    if (hn_device_is_host(source) && root->leaf && !root->leaf->version)
+        return to->backend->send(to, call->out[0]->data, call->in[0]->data, bytes);
+    return hn_device_copy(to, call->out[0]->data, source, call->in[0]->data, bytes, &p->stage);
 }
 
 static bool is_watched(const hn_program *p, const hn_run_options *options)

@@ -96,7 +96,7 @@ bool hn_resident_has(const hn_device *device, const void *data, size_t bytes)
 static void write_back(resident *r)
 {
     void *host = (void *)(uintptr_t)r->data;
-    if (r->at.device->backend->read(r->at.device, host, r->at.data, r->at.bytes) != HN_OK)
+    if (hn_device_read(r->at.device, host, r->at.data, r->at.bytes) != HN_OK)
         memset(host, 0xff, r->at.bytes);
 }
 
@@ -122,7 +122,7 @@ hn_status hn_resident_pull(void *data, size_t bytes)
     hn_os_mutex_lock(&lock);
     for (const resident *r = all; r; r = r->next)
         if (r->data == data && r->at.bytes == bytes) {
-            status = r->at.device->backend->read(r->at.device, data, r->at.data, bytes);
+            status = hn_device_read(r->at.device, data, r->at.data, bytes);
             break;
         }
     hn_os_mutex_unlock(&lock);

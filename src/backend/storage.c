@@ -42,7 +42,7 @@ typedef struct kept {
     const hn_leaf *leaf;
     hn_buffer memory;   /* none while the weight lies in rows of a file that the device can read */
     hn_device *device;
-    void *stage;        /* for a copy by way of the host */
+    hn_stage stage;     /* for a copy by way of the host */
     uint64_t writes;    /* of the weight when it was copied; 0: not yet */
 } kept;
 
@@ -132,7 +132,7 @@ void hn_storage_free(hn_storage *s)
     for (int i = 0; i < s->n_kept; i++) {
         if (s->kept[i].memory.device)
             s->kept[i].device->backend->buffer_free(&s->kept[i].memory);
-        hn_free(s->heap, s->kept[i].stage);
+        hn_free(s->heap, s->kept[i].stage.at);
     }
     hn_free(s->heap, s->kept);
     hn_free(s->heap, s->leaves);
@@ -343,7 +343,7 @@ hn_status hn_storage_read(const hn_storage *s, const hn_leaf *leaf, size_t at, v
 {
     HN_TRY(check_range(s, leaf, at, bytes));
     const place *p = &s->leaves[leaf->id];
-    return p->device->backend->read(p->device, to, (char *)p->at + at, bytes);
+    return hn_device_read(p->device, to, (char *)p->at + at, bytes);
 }
 
 hn_status hn_storage_move(hn_storage *s, const hn_leaf *leaf, size_t to, size_t from, size_t bytes)
@@ -398,8 +398,8 @@ static hn_status make_kept(hn_storage *s, kept *k, const place *p)
     s->generation++;
     if (!hn_copy_stages(k->device, p->device))
         return HN_OK;
-    k->stage = hn_alloc(s->heap, HN_TAG_STATE, bytes);
-    return k->stage ? HN_OK : HN_ERR_MEMORY;
+    k->stage.at = hn_alloc(s->heap, HN_TAG_STATE, bytes);
+    return k->stage.at ? HN_OK : HN_ERR_MEMORY;
 }
 
 /* What is bound and no file's may be trained by another graph, which tells nobody. */
@@ -419,7 +419,7 @@ hn_status hn_storage_refresh(hn_storage *s)
             HN_TRY(make_kept(s, k, p));
         if (is_fresh(k, p))
             continue;
-        HN_TRY(hn_device_copy(k->device, k->memory.data, p->device, p->at, hn_type_bytes(&k->leaf->type), k->stage));
+        HN_TRY(hn_device_copy(k->device, k->memory.data, p->device, p->at, hn_type_bytes(&k->leaf->type), &k->stage));
         k->writes = p->writes;
     }
     return HN_OK;

@@ -19,7 +19,7 @@
 typedef struct run_args {
     const char *prompt, *file;
     int64_t count;
-    bool ids, special, quiet, ignore_end, memory;
+    bool ids, special, quiet, ignore_end, used;
     hn_session_args session;
     hn_machine_args machine;
     hn_lora_args lora;
@@ -44,7 +44,7 @@ static const hn_option options[] = {
     HN_FLAG(run_args, ids, "ids", "print ids, not text"),
     HN_FLAG(run_args, ignore_end, "ignore-end", "go on after the model's own end"),
     HN_FLAG(run_args, quiet, "quiet", "no figures on stderr"),
-    HN_FLAG(run_args, memory, "memory", "what the process used, on stderr"),
+    HN_FLAG(run_args, used, "used", "how much memory the process used, on stderr"),
     HN_IGNORE_OPTION(run_args),
     HN_OPTION_END,
 };
@@ -251,7 +251,7 @@ static hn_status use_session(state *s)
     if (status == HN_OK || status == HN_ERR_CANCELLED) /* what was computed is not lost */
         HN_TRY(hn_session_args_save(&s->args->session, s->session));
     HN_TRY(status);
-    return s->args->memory ? hn_memory_print_used(stderr) : HN_OK;
+    return s->args->used ? hn_memory_print_used(stderr) : HN_OK;
 }
 
 static hn_status run_model(state *s)

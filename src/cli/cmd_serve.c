@@ -1,5 +1,4 @@
 /* hone serve: models over HTTP, until a signal asks for an end. */
-#include "base/option_value.h"
 #include "base/os/program.h"
 #include "base/os/threads.h"
 #include "cli/cache_folder.h"
@@ -27,7 +26,7 @@
 #define LIMIT_TAKE(field, otherwise, name, what) o.http.field = a->limits.field;
 
 typedef struct serve_args {
-    const char *host, *cache, *calls, *keys, *log, *jobs, *train_memory, *disk, *memory;
+    const char *host, *cache, *calls, *keys, *log, *jobs, *train_memory, *disk;
     bool shares_beginnings;
     hn_list hosts, origins;
     struct {
@@ -69,9 +68,6 @@ static const hn_option options[] = {
     HN_FLAG(serve_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_INT(serve_args, most_loaded, "models-max", "N", 1, 64,
            "that are loaded at a time; one that is asked for takes the place of the one longest not asked. Default: all"),
-    HN_TEXT(serve_args, memory, "memory", "SIZE",
-            "of models with their keys, adapters and workspace at most, as 8G: one that is asked for and has no room takes that of those "
-            "longest not asked; the first alone is loaded at the start. Default: any"),
     HN_TEMPLATE_OPTIONS(serve_args, template, "this chat template", ""),
     HN_TEXT(serve_args, calls, "calls", "FAMILY",
             "how models write calls of tools, by its name in docs/speech.md; json is of any. Default: as the template has them"),
@@ -201,10 +197,9 @@ static hn_status open_serving(serving *s, int n, char **words)
     char *only = builtin;
     const serve_args *a = s->args;
     snprintf(builtin, sizeof builtin, "%s", hn_lm_builtin());
-    size_t memory = 0;
-    if (a->memory)
-        HN_TRY(hn_memory_parse(a->memory, &memory));
-    HN_TRY(hn_machine_engine_within(&a->machine, memory, &s->engine));
+    size_t memory;
+    HN_TRY(hn_machine_memory(&a->machine, &memory));
+    HN_TRY(hn_machine_engine(&a->machine, &s->engine));
     HN_TRY(open_disk(s));
     hn_interrupt_engine(NULL); /* a signal ends the server, not what it is at */
     hn_shelf_open(&s->shelf, &s->heap, s->engine, a->most_loaded);

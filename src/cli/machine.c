@@ -9,6 +9,9 @@ hn_status hn_machine_open(hn_machine *m, hn_heap *heap, const hn_machine_args *a
     const hn_device_options open = { .n_threads = (int)args->threads, .isa = args->isa };
     const hn_run_words words = { args->device, args->experts, args->fit, args->stream };
     hn_numerics numerics;
+    size_t limit;
+    HN_TRY(hn_machine_memory(args, &limit));
+    heap->limit_bytes = limit;
     HN_TRY(hn_numerics_parse(args->numerics, &numerics));
     HN_TRY(hn_run_open(&m->run, m->devices, heap, &words, &open));
     m->run.numerics = numerics;

@@ -1,15 +1,22 @@
 /* An engine by these options, known to the handler of signals, so that Ctrl-C ends what it is computing. */
 #include "cli/machine_options.h"
 
+#include "base/option_value.h"
 #include "cli/interrupt.h"
 
-hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out) { return hn_machine_engine_within(args, 0, out); }
-
-hn_status hn_machine_engine_within(const hn_machine_args *args, size_t bytes, hn_engine **out)
+hn_status hn_machine_memory(const hn_machine_args *args, size_t *out)
 {
-    const hn_engine_options o = { .size = sizeof o, .devices = args->device, .isa = args->isa,
-                                  .n_threads = (int32_t)args->threads, .experts = args->experts, .fit = args->fit,
-                                  .stream = args->stream, .memory_limit = bytes };
+    *out = 0;
+    return args->memory ? hn_memory_parse(args->memory, out) : HN_OK;
+}
+
+hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out)
+{
+    hn_engine_options o = { .size = sizeof o, .devices = args->device, .isa = args->isa,
+                            .n_threads = (int32_t)args->threads, .experts = args->experts, .fit = args->fit,
+                            .stream = args->stream };
+    *out = NULL;
+    HN_TRY(hn_machine_memory(args, &o.memory_limit));
     HN_TRY(hn_engine_new(out, &o));
     hn_interrupt_engine(*out);
     return HN_OK;

@@ -3,7 +3,7 @@
  *
  *     HN_MACHINE_OPTIONS   runs a model
  *     HN_DEVICE_OPTIONS    computes, in numerics that are not asked for
- *     HN_PLACE_OPTIONS     the same without threads and level, which are said elsewhere
+ *     HN_PLACE_OPTIONS     the same without threads, level and memory, which are said elsewhere
  *     HN_THREADS_OPTION    works on files
  */
 #ifndef HN_CLI_MACHINE_OPTIONS_H
@@ -13,7 +13,7 @@
 #include "hone/model.h"
 
 typedef struct hn_machine_args {
-    const char *device, *experts, *isa, *numerics;
+    const char *device, *experts, *isa, *numerics, *memory;
     int64_t threads;
     bool fit, stream;
 } hn_machine_args;
@@ -29,7 +29,8 @@ typedef struct hn_machine_args {
 
 #define HN_DEVICE_OPTIONS(type)                                                                \
     HN_PLACE_OPTIONS(type), HN_THREADS_OPTION(type),                                           \
-        HN_TEXT(type, machine.isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: the best")
+        HN_TEXT(type, machine.isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: the best"), \
+        HN_TEXT(type, machine.memory, "memory", "SIZE", "at most, as 8G, beside the model's file; default: no bound")
 
 #define HN_NUMERICS_OF_RUNS  "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so; int8: block formats in whole numbers"
 #define HN_NUMERICS_OF_LOSSES "f32 (the default) or mixed"
@@ -37,11 +38,11 @@ typedef struct hn_machine_args {
 #define HN_MACHINE_OPTIONS(type, numerics_help)                                                \
     HN_TEXT(type, machine.numerics, "numerics", "MODE", numerics_help), HN_DEVICE_OPTIONS(type)
 
+/* What --memory says, in bytes; 0: no bound. HN_ERR_ARGUMENT of a text that is no size. */
+hn_status hn_machine_memory(const hn_machine_args *args, size_t *out);
 /* An engine of these, which Ctrl-C and its like cancel while a command watches for them (cli/interrupt.h): one at a
  * time. Its numerics are a model's: hn_machine_numerics. */
 hn_status hn_machine_engine(const hn_machine_args *args, hn_engine **out);
-/* The same, which has so many bytes at most; 0: any. */
-hn_status hn_machine_engine_within(const hn_machine_args *args, size_t bytes, hn_engine **out);
 void hn_machine_engine_free(hn_engine *engine); /* takes NULL */
 hn_status hn_machine_numerics(const hn_machine_args *args, hn_lm_numerics *out);
 

@@ -30,8 +30,7 @@
 #define PLANS(X)                                                                                                           \
     X(HN_EXEC_INPLACE, HN_PLAN_INPLACE) X(HN_EXEC_SEPARATE, HN_PLAN_SEPARATE) X(HN_EXEC_REUSE, HN_PLAN_REUSE)              \
     X(HN_EXEC_POISON, HN_PLAN_POISON)
-#define OPTIMIZERS(X) X(HN_TRAINER_ADAMW, HN_ADAMW) X(HN_TRAINER_SGD, HN_SGD) X(HN_TRAINER_LION, HN_LION)
-#define MOMENTS(X)    X(HN_TRAINER_F32, HN_F32) X(HN_TRAINER_BF16, HN_BF16)
+#define MOMENTS(X) X(HN_TRAINER_F32, HN_F32) X(HN_TRAINER_BF16, HN_BF16)
 #define CACHES(X)                                                                                                          \
     X(HN_LM_CACHE_F32, HN_F32) X(HN_LM_CACHE_F16, HN_F16) X(HN_LM_CACHE_BF16, HN_BF16) X(HN_LM_CACHE_Q8_0, HN_TYPE_q8_0)   \
     X(HN_LM_CACHE_Q4_0, HN_TYPE_q4_0)
@@ -54,7 +53,6 @@
 #pragma GCC diagnostic error "-Woverride-init"
 CHOICE(hn_builder_kind, KINDS, 4)
 CHOICE(hn_exec_plan, PLANS, HN_N_PLAN_MODES)
-CHOICE(hn_trainer_optimizer, OPTIMIZERS, HN_N_OPTIMIZERS)
 CHOICE(hn_trainer_moments, MOMENTS, 2)
 CHOICE(hn_lm_cache, CACHES, HN_CACHE_TYPES)
 CHOICE(hn_lm_pooling, POOLINGS, HN_N_POOL_KINDS - 1) /* HN_POOL_NONE is no choice */
@@ -75,6 +73,24 @@ static bool hn_element_known(hn_element value)
 #define HN_SCALAR(upper, name, gguf, id, safetensors, bytes, kind, kernels, panel) CASE(HN_ELEMENT_##name, )
 #define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel) CASE(HN_ELEMENT_##name, )
 #include "quant/types.def"
+        return true;
+    }
+    return false;
+}
+
+/* Of optimizers.def, likewise. */
+static const int hn_trainer_optimizer_inner[] = {
+#define HN_OPTIMIZER(name, NAME, ...) INNER(HN_TRAINER_##NAME, HN_##NAME)
+#include "train/optimizers.def"
+#undef HN_OPTIMIZER
+};
+_Static_assert(sizeof hn_trainer_optimizer_inner / sizeof(int) == HN_N_OPTIMIZERS, "hn_trainer_optimizer skips a number");
+static bool hn_trainer_optimizer_known(hn_trainer_optimizer value)
+{
+    switch (value) {
+#define HN_OPTIMIZER(name, NAME, ...) CASE(HN_TRAINER_##NAME, )
+#include "train/optimizers.def"
+#undef HN_OPTIMIZER
         return true;
     }
     return false;

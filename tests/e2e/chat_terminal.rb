@@ -6,6 +6,7 @@ require "io/console"
 require "json"
 
 HONE, MODEL = ARGV
+trap(:INT, "DEFAULT") # what a shell runs in the background ignores it, and so would what is run here
 LONGEST = 500 # seconds: what hangs ends, what is slow does not
 PROMPT = /> \e\[K\r\e\[2C\z/
 $passed = 0

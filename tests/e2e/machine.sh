@@ -1,5 +1,5 @@
 #!/bin/sh
-# machine.sh BUILD SOURCE: --device, --threads, --isa and --numerics are one group: every command that has one of
+# machine.sh BUILD SOURCE: --device, --threads, --isa, --memory and --numerics are one group: every command that has one of
 # them reads it, says it in the same words, and refuses what it cannot use.
 set -u
 hone=$1/hone models=$2/tests/differential/models
@@ -14,12 +14,16 @@ model=$models/llama
 
 # try COMMAND...: the command computes: with each option, and not with what there is none of.
 try() {
-    "$hone" "$@" --isa ref --threads 2 --device cpu >out 2>&1 || fail "$*: --isa ref --threads 2 --device cpu"
+    "$hone" "$@" --isa ref --threads 2 --device cpu --memory 2G >out 2>&1 || fail "$*: --isa ref --threads 2 --device cpu --memory 2G"
     "$hone" "$@" --isa none_such >out 2>&1 && fail "$*: --isa none_such"
     grep -q none_such out || fail "$*: --isa none_such is not named"
     "$hone" "$@" --device none_such >out 2>&1 && fail "$*: --device none_such"
     grep -q none_such out || fail "$*: --device none_such is not named"
     "$hone" "$@" --threads 257 >out 2>&1 && fail "$*: 257 threads"
+    "$hone" "$@" --memory much >out 2>&1 && fail "$*: --memory much"
+    grep -q "'much'" out || fail "$*: --memory much is not named"
+    "$hone" "$@" --memory 1K >out 2>&1 && fail "$*: --memory 1K"
+    grep -q "out of memory: .* bytes for" out || fail "$*: of --memory 1K is not told what for"
     n=$((n + 1))
 }
 # numbers COMMAND...: in numerics that are asked for.
@@ -72,11 +76,11 @@ cmp one.gguf two.gguf || fail "grads on two devices: other bits"
 for command in $("$hone" help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do
     case $command in train | prove | bench | help | version) continue ;; esac
     COLUMNS=100 "$hone" "$command" --help | awk '
-        /^  (-., )?--(device|threads|isa) / { said = 1; print; next }
+        /^  (-., )?--(device|threads|isa|memory) / { said = 1; print; next }
         said && /^ {20}/ { print; next } { said = 0 }' >>said
 done
 [ "$(grep -c -- --threads said)" -ge 17 ] || fail "only $(grep -c -- --threads said) commands have --threads"
-for option in device threads isa; do
+for option in device threads isa memory; do
     [ "$(grep -- "--$option " said | sort -u | wc -l)" -eq 1 ] || { grep -- "--$option " said | sort | uniq -c; fail "--$option in several words"; }
 done
 echo "$n passed, 0 failed, 0 skipped"

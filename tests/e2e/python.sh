@@ -25,6 +25,28 @@ if pip wheel "$source/bindings/python" --no-index --no-deps --config-settings "b
     exit 1
 fi
 grep -q "expected build=FOLDER" "$dir/refused" || { cat "$dir/refused"; exit 1; }
+# What the machine lacks is asked of pip, and told by name where pip does not bring it.
+mkdir "$dir/tools"
+wanted() { # TOOL ...: are there
+    rm -f "$dir/tools/"*
+    for tool in "$@"; do ln -s /bin/true "$dir/tools/$tool"; done
+    PATH=$dir/tools CC= "$python" -B -c '
+import sys
+sys.path.insert(0, sys.argv[1])
+import hone_backend
+said = " ".join(hone_backend.get_requires_for_build_wheel())
+try:
+    hone_backend.demand({})
+except RuntimeError as error:
+    said += f": {error}"
+print(said)' "$source/bindings/python/backend"
+}
+expect() { [ "$1" = "$2" ] || { echo "expected '$1', found '$2'"; exit 1; }; }
+expect "" "$(wanted cmake make gcc)"
+expect "" "$(wanted cmake ninja cc)"
+expect "cmake ninja: cmake and ninja: not found: hone is compiled by cmake, and make or ninja" "$(wanted cc)"
+expect "ninja: ninja: not found: hone is compiled by cmake, and make or ninja" "$(wanted cmake cc)"
+expect ": no C compiler: expected one in CC, or one of cc, gcc, clang" "$(wanted cmake make)"
 pip install --no-index "$dir/wheels/"*.whl
 pip check
 numpy=$(python3 -c 'import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))' 2>/dev/null || true)

@@ -142,7 +142,7 @@ refuses 2 "at most 8" "$hone" run $llama -p x $many
 
 # What inspect foretells is what is used, within 5 %, but for the program's own pages, which a model of no size has too.
 memory_of() { sed -n "s/^memory: at most \([0-9]*\) bytes.* and \([0-9]*\) of files.*/\\$1/p" err; }
-"$hone" run $llama -p x -n 1 --quiet --memory >out 2>err </dev/null || { cat err; fail "--memory"; }
+"$hone" run $llama -p x -n 1 --quiet --used >out 2>err </dev/null || { cat err; fail "--used"; }
 program=$(memory_of 2)
 gets /dev/null "$hone" new --overwrite llama big.gguf --type q8_0 width=512 heads=8 kv_heads=4 ffn=2048 layers=12 vocab=4096 \
     context=4096 tied=true
@@ -151,8 +151,8 @@ while [ $i -lt 11 ]; do printf '%s' "$a100"; i=$((i + 1)); done >prompt
 for type in f32 q8_0; do
     gets told "$hone" inspect big.gguf --context 1150 --cache $type --json
     told=$(sed -n 's/.*"total": *\([0-9]*\).*/\1/p' told)
-    "$hone" run big.gguf -f prompt -n 49 --context 1150 --cache $type --ids --quiet --ignore-end --memory \
-        >out 2>err </dev/null || { cat err; fail "--memory"; }
+    "$hone" run big.gguf -f prompt -n 49 --context 1150 --cache $type --ids --quiet --ignore-end --used \
+        >out 2>err </dev/null || { cat err; fail "--used"; }
     used=$(($(memory_of 1) - program))
     if [ -n "${HN_SANITIZED:-}" ] || ! [ -r /proc/self/status ]; then continue; fi
     [ $((used * 100)) -le $((told * 105)) ] && [ $((used * 100)) -ge $((told * 95)) ] ||

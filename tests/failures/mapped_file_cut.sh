@@ -52,7 +52,7 @@ is "a base that was touched and replaced by name" 0 $?
 n=$((n + 1))
 # Commands that write one file.
 quietly "$hone" new llama big.gguf layers=24 width=512 heads=8 ffn=2048
-for command in "quantize big.gguf o.gguf q8_0" "logits big.gguf --tokens 1,2,3,4,5,6,7,8 --out o.gguf" "inspect big.gguf --memory"; do
+for command in "quantize big.gguf o.gguf q8_0" "logits big.gguf --tokens 1,2,3,4,5,6,7,8 --out o.gguf" "inspect big.gguf --context 4096"; do
     rm -f o.gguf
     cp big.gguf kept.gguf
     "$hone" $command --threads 1 >out 2>err &

@@ -5,6 +5,7 @@
 #include "backend/frame.h"
 #include "base/rng.h"
 #include "tests/far/fence.h"
+#include "tests/far/process.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -18,12 +19,6 @@ typedef struct region {
     char *fence, *real;
     size_t bytes;
 } region;
-
-/* What one queue tells another. */
-typedef struct event {
-    struct far *of;
-    uint64_t seq; /* reached when this item of its is done */
-} event;
 
 typedef enum item_kind { CALL, FILL, WRITE, READ, COPY, AWAIT } item_kind;
 
@@ -46,7 +41,7 @@ typedef struct item {
     void *staged; /* freed with the item */
     size_t bytes;
     int byte;
-    event until;
+    hn_event until;
 } item;
 
 typedef struct far {
@@ -64,9 +59,25 @@ typedef struct far {
     atomic_size_t staged; /* bytes put in the queue since it was empty */
 } far;
 
-static atomic_llong n_far, n_host, n_captured;
-static const char *off_list, *layout_word, *counts_path, *memory_list;
-static atomic_size_t most_taken, n_read;
+/* What this thread, a host's, gave calls to and did not wait for yet: what others do there is theirs. */
+static _Thread_local const far *amid[HN_MAX_DEVICES];
+
+static const far **amid_slot(const far *of)
+{
+    for (int i = 0; i < HN_MAX_DEVICES; i++)
+        if (amid[i] == of)
+            return &amid[i];
+    return NULL;
+}
+
+static void set_amid(const far *f, bool is_amid)
+{
+    const far **slot = amid_slot(f);
+    if (!slot && is_amid)
+        slot = amid_slot(NULL);
+    if (slot)
+        *slot = is_amid ? f : NULL;
+}
 
 static void *must(void *block)
 {
@@ -107,6 +118,14 @@ static void wait_for(far *f, uint64_t seq)
     while (f->n_done < seq)
         pthread_cond_wait(&f->moved, &f->lock);
     pthread_mutex_unlock(&f->lock);
+}
+
+/* The host waits for less than all: while calls of its own are under way it was made a fence between them. */
+static void fence_host(far *f, uint64_t seq)
+{
+    if (amid_slot(f))
+        atomic_fetch_add(&far_all.n_fenced, 1);
+    wait_for(f, seq);
 }
 
 /* With what the device finds in its own memory when the call's turn has come, at addresses that its kernel may use. */
@@ -154,7 +173,7 @@ static void work(far *f, item *it)
     case WRITE:
     case READ:
     case COPY: memmove(it->to, it->from, it->bytes); break;
-    case AWAIT: wait_for(it->until.of, it->until.seq); break;
+    case AWAIT: it->until.device->backend->reach(&it->until); break;
     }
 }
 
@@ -218,20 +237,13 @@ static uint64_t queued(far *f)
 
 static hn_status far_wait(hn_device *device)
 {
-    wait_for(far_of(device), queued(far_of(device)));
+    far *f = far_of(device);
+    set_amid(f, false);
+    wait_for(f, queued(f));
     return HN_OK;
 }
 
 /* ---- the backend ---- */
-
-/* Of HN_FAR_MEMORY, the entry of the device with this name: far, or far3 for the fourth in a list. */
-static size_t own_memory(const char *name)
-{
-    const char *at = memory_list;
-    for (int i = atoi(name + strcspn(name, "0123456789")); at && i > 0 && strchr(at, ','); i--)
-        at = strchr(at, ',') + 1;
-    return at ? (size_t)strtoull(at, NULL, 10) : 0;
-}
 
 static size_t available(const hn_device *device)
 {
@@ -249,7 +261,7 @@ static hn_status take(far *f, size_t bytes)
         return hn_fail(HN_ERR_MEMORY, "%s: %zu bytes: %zu of its %zu are left", f->device.name, bytes, left, f->memory);
     pthread_mutex_lock(&f->lock);
     f->taken += bytes;
-    for (size_t most = most_taken; f->taken > most && !atomic_compare_exchange_weak(&most_taken, &most, f->taken);)
+    for (size_t most = far_all.most_taken; f->taken > most && !atomic_compare_exchange_weak(&far_all.most_taken, &most, f->taken);)
         continue;
     pthread_mutex_unlock(&f->lock);
     return HN_OK;
@@ -326,7 +338,7 @@ static hn_status far_write(hn_device *device, void *to, const void *from, size_t
     for (size_t at = 0, n; at < bytes; at += n) {
         n = bytes - at < MOST_STAGED ? bytes - at : MOST_STAGED;
         if (f->staged + n > MOST_STAGED) {
-            wait_for(f, queued(f));
+            fence_host(f, queued(f));
             f->staged = 0;
         }
         item *it = item_new(WRITE);
@@ -338,15 +350,26 @@ static hn_status far_write(hn_device *device, void *to, const void *from, size_t
     return HN_OK;
 }
 
-static hn_status far_read(hn_device *device, void *to, const void *from, size_t bytes)
+static hn_status far_send(hn_device *device, void *to, const void *from, size_t bytes)
+{
+    char *real;
+    far *f = far_of(device);
+    HN_TRY(find(f, to, bytes, &real));
+    item *it = item_new(WRITE);
+    it->to = real, it->from = (char *)(uintptr_t)from, it->bytes = bytes;
+    put(f, it);
+    return HN_OK;
+}
+
+static hn_status far_fetch(hn_device *device, void *to, const void *from, size_t bytes)
 {
     char *real;
     far *f = far_of(device);
     HN_TRY(find(f, from, bytes, &real));
     item *it = item_new(READ);
     it->to = to, it->from = real, it->bytes = bytes;
-    n_read += bytes;
-    wait_for(f, put(f, it));
+    far_all.n_read += bytes;
+    put(f, it);
     return HN_OK;
 }
 
@@ -359,7 +382,24 @@ static hn_status pack(hn_device *device, const hn_type *type, void *to, const hn
     return f->kernels->backend->pack(f->kernels, type, real, from);
 }
 
-/* This queue waits for what the source has by now, and the source, before it goes on, for the copy. */
+static void record(hn_device *device, hn_event *out)
+{
+    *out = (hn_event){ device, queued(far_of(device)) };
+}
+
+static void reach(const hn_event *event)
+{
+    fence_host(far_of(event->device), event->number);
+}
+
+static hn_status await(hn_device *device, const hn_event *event)
+{
+    item *it = item_new(AWAIT);
+    it->until = *event;
+    put(far_of(device), it);
+    return HN_OK;
+}
+
 static hn_status copy(hn_device *device, void *to, hn_device *source, const void *from, size_t bytes)
 {
     far *f = far_of(device), *s = far_of(source);
@@ -372,39 +412,22 @@ static hn_status copy(hn_device *device, void *to, hn_device *source, const void
         free(it);
         return status;
     }
-    if (s == f) {
-        put(f, it);
-        return HN_OK;
-    }
-    item *before = item_new(AWAIT), *after = item_new(AWAIT);
-    before->until = (event){ s, queued(s) };
-    put(f, before);
-    after->until = (event){ f, put(f, it) };
-    put(s, after);
+    put(f, it);
     return HN_OK;
-}
-
-static bool is_off(const char *op)
-{
-    const size_t n = strlen(op);
-    for (const char *at = off_list; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == n && !memcmp(at, op, n))
-            return true;
-    return false;
 }
 
 static void supports(const hn_device *device, const hn_call *call, hn_support *out)
 {
     const far *f = far_of(device);
     f->kernels->backend->supports(f->kernels, call, out);
-    out->runs = !is_off(call->op->name);
+    out->runs = !far_is_off(call->op->name);
 }
 
 static hn_layout prefers(const hn_device *device, hn_dtype dtype, int rank)
 {
     hn_layout layout = HN_LAYOUT_PANEL16;
     (void)device;
-    if (layout_word && !strcmp(layout_word, "plain"))
+    if (far_all.layout && !strcmp(far_all.layout, "plain"))
         return HN_LAYOUT_PLAIN;
     return hn_layout_takes(layout, dtype, rank) ? layout : HN_LAYOUT_PLAIN;
 }
@@ -449,7 +472,7 @@ static hn_status compile(hn_device *device, hn_launch *launches, int n)
     }
     if (status != HN_OK || !n)
         captured_free(all, n);
-    n_captured += n;
+    far_all.n_captured += n;
     return status;
 }
 
@@ -468,6 +491,7 @@ static void discard(hn_device *device, hn_launch *launches, int n)
 static hn_status submit(hn_device *device, const hn_submission *s)
 {
     far *f = far_of(device);
+    set_amid(f, true);
     for (int i = 0; i < s->n; i++) {
         item *it = item_new(CALL);
         it->call = (captured *)(uintptr_t)s->at[i].binding;
@@ -504,8 +528,8 @@ static void far_close(hn_device *device)
     pthread_cond_broadcast(&f->moved);
     pthread_mutex_unlock(&f->lock);
     pthread_join(f->thread, NULL);
-    atomic_fetch_add(&n_far, (long long)device->n_calls);
-    atomic_fetch_add(&n_host, (long long)device->host->n_calls);
+    atomic_fetch_add(&far_all.n_far, (long long)device->n_calls);
+    atomic_fetch_add(&far_all.n_host, (long long)device->host->n_calls);
     device->host->backend->close(device->host);
     f->kernels->backend->close(f->kernels);
     hn_free(device->heap, f);
@@ -533,7 +557,7 @@ static hn_status far_open(hn_device **out, hn_heap *heap, const hn_device_option
     f->device.host->is_spare = true;
     f->device.n_threads = f->kernels->n_threads;
     f->coin = 12345;
-    f->memory = own_memory(f->device.name);
+    f->memory = far_memory_of(f->device.name);
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->moved, NULL);
     if (pthread_create(&f->thread, NULL, serve, f) != 0)
@@ -552,9 +576,13 @@ const hn_backend hn_backend_far = {
     .buffer_free = buffer_free,
     .fill = fill,
     .write = far_write,
-    .read = far_read,
+    .send = far_send,
+    .fetch = far_fetch,
     .pack = pack,
     .copy = copy,
+    .record = record,
+    .reach = reach,
+    .await = await,
     .supports = supports,
     .prefers = prefers,
     .compile = compile,
@@ -564,34 +592,3 @@ const hn_backend hn_backend_far = {
     .shuffle = shuffle,
     .describe = describe,
 };
-
-/* ---- for a whole process ---- */
-
-static void tell_counts(void)
-{
-    FILE *file = counts_path ? fopen(counts_path, "a") : NULL;
-    if (!file)
-        return;
-    fprintf(file, "%lld calls on far, %lld on the host in its place, %zu bytes, %lld captured, %zu read\n", atomic_load(&n_far),
-            atomic_load(&n_host), atomic_load(&most_taken), atomic_load(&n_captured), atomic_load(&n_read));
-    fclose(file);
-}
-
-long long hn_far_captured(void)
-{
-    return atomic_load(&n_captured);
-}
-
-void hn_far_install(void)
-{
-    const char *devices = getenv("HN_TEST_DEVICES");
-    if (!devices || !*devices)
-        return;
-    off_list = getenv("HN_FAR_OFF");
-    layout_word = getenv("HN_FAR_LAYOUT");
-    counts_path = getenv("HN_FAR_COUNTS");
-    memory_list = getenv("HN_FAR_MEMORY");
-    fence_watch();
-    atexit(tell_counts);
-    hn_backend_add(&hn_backend_far, devices);
-}

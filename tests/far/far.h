@@ -20,11 +20,13 @@ extern const hn_backend hn_backend_far;
  *     HN_FAR_MEMORY=1000000,500  bytes of the first in a list of devices, the second ..; the last is all others'.
  *                                None are given beyond them; without it there is no bound
  *     HN_FAR_COUNTS=FILE         gets a line at the end: calls on far, on the host in its place, the most bytes that any
- *                                far had, calls that were captured, and the bytes that were read out of far
+ *                                far had, how often the host was made a fence, calls that were captured, and the bytes that were read out of far
  *
  * Nothing without the first. */
 void hn_far_install(void);
 /* Calls that were captured so far, by all of far's devices. */
 long long hn_far_captured(void);
+/* How often a host's thread waited for something of a device where calls of its own were under way: in the middle of a step. */
+long long hn_far_fenced(void);
 
 #endif

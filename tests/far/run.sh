@@ -1,8 +1,8 @@
 #!/bin/sh
 # far/run.sh BUILD SOURCE [--quick | --all [PATTERN]]: tests that take a device, on devices whose memory the host may not touch.
 # Each must pass as it does on cpu: the bits that it compares with are the host's own. What is not switched off
-# may not run on the host. Counts are printed: calls on far, how many were captured for them, and calls on the host in its
-# place. Some by turns in either layout; --quick: one of each kind; --all: every test that CTest has (tests/far/names, which CMake writes), on each
+# may not run on the host, and the host may not wait in the middle of a step where all devices are far. Counts are printed: calls on
+# far, how many were captured for them, calls on the host in its place, and how often it was made a fence. Some by turns in either layout; --quick: one of each kind; --all: every test that CTest has (tests/far/names, which CMake writes), on each
 # list of devices, in layouts by turns. Nobody lists them: what runs nothing on any device by default is told and left, and
 # those that cannot are named in tests/far/exceptions.txt with the reason. PATTERN: names to be tried of all.
 set -u
@@ -12,7 +12,7 @@ dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/build" && ln -s "$build"/* "$dir/build" && rm "$dir/build/hone" && ln -s "$build/tests/far/hone" "$dir/build/hone" || exit 1
 n=0 failed=0 turn=0 none=0
 fails() { echo "FAILED: $*"; failed=$((failed + 1)); }
-counts() { awk '{ far += $1; host += $5; captured += $(NF - 3) } END { print far + 0, host + 0, captured + 0 }' "$dir/counts"; }
+counts() { awk '{ far += $1; host += $5; captured += $(NF - 3); fenced += $(NF - 5) } END { print far + 0, host + 0, captured + 0, fenced + 0 }' "$dir/counts"; }
 runs() { # DEVICES OFF LAYOUT COMMAND...: what it counted is in `far`, `host` and `captured`
     devices=$1 off=$2 layout=$3
     shift 3
@@ -21,10 +21,16 @@ runs() { # DEVICES OFF LAYOUT COMMAND...: what it counted is in `far`, `host` an
     status=$?
     # shellcheck disable=SC2046
     set -- $(counts)
-    far=$1 host=$2 captured=$3
+    far=$1 host=$2 captured=$3 fenced=$4
     return $status
 }
-tell() { echo "$1: $far calls on far, of $captured captured, $host on the host"; }
+tell() { echo "$1: $far calls on far, of $captured captured, $host on the host; the host a fence $fenced times"; }
+# Where the host computes it has to wait; and where it makes inputs contiguous that are larger than what may wait to be written.
+may_fence() { # DEVICES OFF NAME
+    case $1 in *cpu*) return 0 ;; esac
+    case $3 in prove* | property/rounding) return 0 ;; esac
+    [ -n "$2" ]
+}
 try() { # DEVICES OFF NAME COMMAND...
     devices=$1 off=$2 name=$3
     shift 3
@@ -42,6 +48,7 @@ try() { # DEVICES OFF NAME COMMAND...
     if [ "$far" -eq 0 ] || { [ -z "$off" ] && [ "$host" -ne 0 ]; } || { [ -n "$off" ] && [ "$host" -eq 0 ]; }; then
         fails "$what: not where it belongs"
     fi
+    [ "$fenced" -eq 0 ] || may_fence "$devices" "$off" "$name" || fails "$what: the host was a fence $fenced times"
 }
 program() { try "$1" "$2" "$3" "$build/tests/$3"; }
 script() { try "$1" "$2" "$3" sh "$source/tests/$3.sh" "$dir/build" "$source"; }

@@ -89,7 +89,7 @@ static void check_in_flight(hn_device *far)
         ok = submit(&s, at, rows[i]);
         at += rows[i] + 1;
     }
-    CHECK(ok && at <= MOST && CHECK_OK(far->backend->read(far, y, s.y.data, sizeof y)));
+    CHECK(ok && at <= MOST && CHECK_OK(hn_device_read(far, y, s.y.data, sizeof y)));
     at = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && ok; i++) {
         for (int64_t k = at * WIDTH; k < (at + rows[i]) * WIDTH; k++)

@@ -204,12 +204,16 @@ def write(header):
 
 
 def write_types(header):
-    """For checkers of types: enumerations as they are, all else as ctypes has it."""
+    """For checkers of types: enumerations as they are, of all else the names."""
     yield "from enum import IntEnum\nfrom typing import Any\n"
-    for name, values in header.enums.items():
-        yield f"class {name}(IntEnum):"
-        yield from (f"    {key[len(common(values)):]} = {value}" for key, value in values.items())
-    yield "\ndef __getattr__(name: str) -> Any: ..."
+    for name in header.order:
+        if name in header.enums:
+            values = header.enums[name]
+            yield f"class {name}(IntEnum):"
+            yield from (f"    {key[len(common(values)):]} = {value}" for key, value in values.items())
+        else:
+            yield f"{name}: Any"
+    yield "\nSTRUCTS: list[Any]\nFUNCTIONS: dict[str, tuple[Any, list[Any]]]"
 
 
 def modules(include):

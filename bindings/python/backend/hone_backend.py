@@ -1,8 +1,8 @@
 """Builds the wheel, as `pip install ./bindings/python` asks for it (PEP 517).
 
-The wheel carries libhone, compiled from the tree that this folder is in, and the Python over it. Nothing is
-taken from an index. `--config-settings build=FOLDER` takes a build folder that is there, instead of compiling
-everything in a fresh one."""
+The wheel carries libhone, compiled from the tree that this folder is in, and the Python over it. Compiling takes a
+C compiler. CMake, and make or Ninja, are asked of pip where the machine has none; nothing else is taken from an index.
+`--config-settings build=FOLDER` takes a build folder that is there, instead of compiling everything in a fresh one."""
 import base64
 import hashlib
 import os
@@ -18,6 +18,7 @@ import declare
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TREE = os.path.dirname(os.path.dirname(HERE))
 INCLUDE = os.path.join(TREE, "include")
+COMPILERS = ("cc", "gcc", "clang")
 
 METADATA = """Metadata-Version: 2.1
 Name: hone
@@ -49,11 +50,23 @@ def metadata():
     return METADATA.format(version=version(), license=license, readme=text_of(HERE, "README.md"))
 
 
+def lacking():
+    """Of the tools that compile hone those that are not here, by the names of their packages."""
+    tools = [] if shutil.which("cmake") else ["cmake"]
+    return tools if shutil.which("ninja") or shutil.which("make") else tools + ["ninja"]
+
+
+def demand(settings):
+    """Says what is missing before CMake does, in more words."""
+    if lacking():
+        raise RuntimeError(f"{' and '.join(lacking())}: not found: hone is compiled by cmake, and make or ninja")
+    if not settings.get("build") and not any(map(shutil.which, [*os.environ.get("CC", "").split()[:1], *COMPILERS])):
+        raise RuntimeError(f"no C compiler: expected one in CC, or one of {', '.join(COMPILERS)}")
+
+
 def compiled(folder, settings):
     """libhone.so, or what the system calls it."""
-    for tool in ("cmake",):
-        if not shutil.which(tool):
-            raise RuntimeError(f"{tool}: not found: hone is compiled by it and a C compiler")
+    demand(settings)
     build = settings.get("build")
     if not build:
         build = folder
@@ -62,7 +75,7 @@ def compiled(folder, settings):
                        check=True)
     subprocess.run(["cmake", "--build", build, "--target", "hone_shared", "-j", str(os.cpu_count() or 1)], check=True)
     cache = text_of(build, "CMakeCache.txt")
-    strip = re.search(r"^CMAKE_STRIP:\w+=(.*)$", cache, re.M)
+    strip = re.search(r"^CMAKE_STRIP:\w+=(/.*)$", cache, re.M)  # without one what is debugged with stays in the wheel
     for name in ("libhone.so", "libhone.dylib"):
         if os.path.exists(os.path.join(build, name)):
             library = shutil.copyfile(os.path.join(build, name), os.path.join(tempfile.mkdtemp(dir=folder), name))
@@ -99,7 +112,7 @@ def tag():
 
 
 def get_requires_for_build_wheel(config_settings=None):
-    return []
+    return lacking()
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):

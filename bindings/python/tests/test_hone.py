@@ -137,6 +137,33 @@ class Declared(Case):
             if path.name != "_c.py":
                 yield from ast.walk(ast.parse(path.read_text()))
 
+    def test_every_type_is_said(self):
+        """A checker of types knows of every function what it takes and gives."""
+        n = 0
+        for node in self.parsed():
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            given = node.args
+            named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+            bare = [one.arg for one in named if one.annotation is None]
+            self.assertLessEqual(set(bare[:1]), {"self", "cls"}, node.name)
+            self.assertEqual(bare[1:], [], node.name)
+            self.assertIsNotNone(node.returns, node.name)
+            n += 1
+        self.assertGreater(n, 250)
+
+    def test_types_are_those_that_run(self):
+        """What a checker reads has the module's names, and of enumerations the numbers."""
+        stub = ast.parse((Path(hone.__file__).parent / "_c.pyi").read_text())
+        said = {one.name: {line.targets[0].id: line.value.value for line in one.body if isinstance(line, ast.Assign)}
+                for one in stub.body if isinstance(one, ast.ClassDef)}
+        runs = {name: {key: one.value for key, one in kind.__members__.items()} for name, kind in vars(_c).items()
+                if isinstance(kind, type) and issubclass(kind, _c.IntEnum) and kind is not _c.IntEnum}
+        self.assertGreater(len(runs), 10)
+        self.assertEqual(said, runs)
+        names = {one.target.id for one in stub.body if isinstance(one, ast.AnnAssign)} | set(said)
+        self.assertEqual(names, {name for name in dir(_c) if not name.startswith("_")} - {"C", "IntEnum"})
+
     def test_every_option_is_offered(self):
         """What fills a struct by names fills all of it."""
         seen = set()

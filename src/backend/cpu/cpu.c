@@ -75,6 +75,25 @@ static hn_status copy(hn_device *device, void *to, hn_device *source, const void
     return transfer(device, to, from, bytes);
 }
 
+/* Whatever was submitted is done. */
+static void record(hn_device *device, hn_event *out)
+{
+    *out = (hn_event){ .device = device };
+}
+
+static void reach(const hn_event *event)
+{
+    (void)event;
+}
+
+/* Its queue is the thread that calls. */
+static hn_status await(hn_device *device, const hn_event *event)
+{
+    (void)device;
+    event->device->backend->reach(event);
+    return HN_OK;
+}
+
 typedef struct pack_job {
     const hn_type *type;
     const hn_plain_rows *from;
@@ -249,9 +268,13 @@ const hn_backend hn_backend_cpu = {
     .buffer_free = buffer_free,
     .fill = fill,
     .write = transfer,
-    .read = transfer,
+    .send = transfer,
+    .fetch = transfer,
     .pack = pack,
     .copy = copy,
+    .record = record,
+    .reach = reach,
+    .await = await,
     .supports = supports,
     .prefers = prefers,
     .compile = compile,

@@ -30,7 +30,7 @@ class Example(NamedTuple):
 
 class Gradients(NamedTuple):
     sum: Record
-    tensors: dict[str, memoryview]  # float32, in their shapes
+    tensors: dict[str, memoryview[float]]  # float32, in their shapes
 
 
 def words_of(settings: Optional[Settings]) -> list[str]:
@@ -47,7 +47,7 @@ def words_of(settings: Optional[Settings]) -> list[str]:
 
 
 def _table(get: Any) -> list[Record]:
-    found = []
+    found: list[Record] = []
     while line := get(len(found)):
         found.append(Record(line.contents))
     return found
@@ -152,7 +152,7 @@ class Examples(Object):
         """Of every trained tensor on one batch; of an adapter's tensors at its values where one is given."""
         given = fill(_c.hn_examples_gradients_options, settings=words_of(settings), most=most, out=out, overwrite=overwrite)
         setattr(given, "from", None if adapter is None else bytes_of(adapter))
-        tensors: dict[str, memoryview] = {}
+        tensors: dict[str, memoryview[float]] = {}
         handle = self._holds()
 
         def told(context: Any, gradient: Any) -> int:

@@ -18,7 +18,7 @@ class Said(NamedTuple):
 
     kind: str
     text: str
-    index: Optional[int] = None
+    index: Optional[int] = None  # type: ignore[assignment]  # in the place of tuple's
     id: Optional[str] = None
     name: Optional[str] = None
 

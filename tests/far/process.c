@@ -1,0 +1,63 @@
+/* far for a whole process: what the environment says, and the counts that are told at its end. */
+#include "tests/far/process.h"
+
+#include "tests/far/far.h"
+#include "tests/far/fence.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+far_process far_all;
+
+size_t far_memory_of(const char *name)
+{
+    const char *at = far_all.memory;
+    for (int i = atoi(name + strcspn(name, "0123456789")); at && i > 0 && strchr(at, ','); i--)
+        at = strchr(at, ',') + 1;
+    return at ? (size_t)strtoull(at, NULL, 10) : 0;
+}
+
+bool far_is_off(const char *op)
+{
+    const size_t n = strlen(op);
+    for (const char *at = far_all.off; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == n && !memcmp(at, op, n))
+            return true;
+    return false;
+}
+
+static void tell_counts(void)
+{
+    FILE *file = far_all.counts ? fopen(far_all.counts, "a") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "%lld calls on far, %lld on the host in its place, %zu bytes, fenced %lld times, %lld captured, %zu read\n",
+            atomic_load(&far_all.n_far), atomic_load(&far_all.n_host), atomic_load(&far_all.most_taken),
+            atomic_load(&far_all.n_fenced), atomic_load(&far_all.n_captured), atomic_load(&far_all.n_read));
+    fclose(file);
+}
+
+long long hn_far_captured(void)
+{
+    return atomic_load(&far_all.n_captured);
+}
+
+long long hn_far_fenced(void)
+{
+    return atomic_load(&far_all.n_fenced);
+}
+
+void hn_far_install(void)
+{
+    const char *devices = getenv("HN_TEST_DEVICES");
+    if (!devices || !*devices)
+        return;
+    far_all.off = getenv("HN_FAR_OFF");
+    far_all.layout = getenv("HN_FAR_LAYOUT");
+    far_all.counts = getenv("HN_FAR_COUNTS");
+    far_all.memory = getenv("HN_FAR_MEMORY");
+    fence_watch();
+    atexit(tell_counts);
+    hn_backend_add(&hn_backend_far, devices);
+}
