@@ -286,3 +286,23 @@ hn_status hn_lm_scheduler_count(const hn_lm_scheduler *s, hn_lm_scheduler_counts
     out->kept = s->beginnings.n;
     return HN_OK;
 }
+
+hn_status hn_lm_scheduler_running(const hn_lm_scheduler *s, int64_t i, hn_lm_scheduler_place *to, size_t size)
+{
+    HN_ENTER();
+    HN_GIVES(hn_lm_scheduler_place, out, to, size);
+    HN_TRY(outside(s, "hn_lm_scheduler_running"));
+    HN_REQUIRE(to, HN_ERR_ARGUMENT, "hn_lm_scheduler_running: expected room, found NULL");
+    HN_REQUIRE(i >= 0 && i < s->n_running, HN_ERR_ARGUMENT, "hn_lm_scheduler_running: %lld: expected one of the %lld that run",
+               (long long)i, (long long)s->n_running);
+    const hn_request *r = s->running[i];
+    out->request = r->number;
+    out->context = r->r.context;
+    out->n_prompt = r->n_prompt;
+    out->n_run = r->n_known;
+    out->n_reused = r->n_reused;
+    out->n_drawn = r->n_ids - r->n_prompt;
+    out->most = r->most - r->n_prompt;
+    out->n_returned = r->n_returned;
+    return HN_OK;
+}

@@ -116,6 +116,10 @@ hn_status hn_shelf_add(hn_shelf *shelf, const char *name, const hn_served_option
     memcpy(m->name, found, sizeof m->name);
     take_bytes(m);
     shelf->models[shelf->n++] = m; /* closed with the shelf, also after a failure here */
+    m->n_slots = (int32_t)(o->scheduler.running ? o->scheduler.running : o->batch.sequences ? o->batch.sequences : 8);
+    m->slots = hn_alloc_array(shelf->heap, HN_TAG_STATE, (size_t)m->n_slots, sizeof *m->slots);
+    if (!m->slots)
+        return HN_ERR_MEMORY;
     HN_TRY(hn_worker_start(&m->clerk, NULL, NULL));
     HN_TRY(hn_worker_start(&m->smith, NULL, NULL));
     HN_TRY(hn_worker_start(&m->runner, step, m));
@@ -397,6 +401,7 @@ static void end_step(hn_served *m, const hn_lm_scheduler_counts *counts)
 {
     hn_os_mutex_lock(&m->shelf->lock);
     m->counts = *counts;
+    hn_slots_note(m);
     m->is_stepping = false;
     hn_os_condition_wake_all(&m->shelf->stepped);
     hn_os_mutex_unlock(&m->shelf->lock);
@@ -445,6 +450,7 @@ void hn_shelf_close(hn_shelf *shelf)
         hn_served *m = shelf->models[i];
         put_away(m);
         hn_adapters_free(m);
+        hn_free(shelf->heap, m->slots);
         hn_free(shelf->heap, m);
     }
     hn_os_condition_close(&shelf->stepped);
