@@ -70,7 +70,8 @@ typedef struct hn_lm_scheduler_options {
     int64_t piece;      /* of prompts a step while others generate, so that these do not wait; 0: so many tokens that a step
                            takes about twice as long as one without, by measure */
     int32_t keeps_none; /* no beginnings */
-    const hn_lm_draft_options *draft; /* guesses ahead, where a step has rows to spare (hn_lm_batch_options.rows); NULL: none */
+    const hn_lm_draft_options *draft; /* guesses ahead, where a step has rows to spare (hn_lm_batch_options.rows); NULL: none. A model has
+                                           keys for each that runs, and without a sampling draws by each request's own */
     hn_lm_disk *disk;   /* where beginnings go that leave memory, all of them when it is freed, and are found again; NULL: nowhere */
 } hn_lm_scheduler_options;
 

@@ -66,7 +66,7 @@ static void add_defaults(hn_json_writer *w, const hn_served *m)
     hn_json_begin_object(w);
     hn_json_key(w, "n_ctx");
     m->batch ? hn_json_add_int(w, hn_lm_batch_context(m->batch)) : hn_json_add_null(w);
-    add_bool(w, "speculative", m->o.scheduler.draft != NULL);
+    add_bool(w, "speculative", m->o.draft || m->o.scheduler.draft);
     hn_json_key(w, "params");
     hn_json_begin_object(w);
     add_int(w, "n_predict", -1); /* to the context's end */

@@ -26,6 +26,8 @@ typedef struct hn_served_options {
     hn_lm_options model;
     hn_lm_batch_options batch;
     hn_lm_scheduler_options scheduler;
+    const char *draft;       /* a smaller model that guesses, by scheduler.draft where that is not NULL; NULL: none */
+    hn_lm_options draft_model;
     bool forces_adapters;
     int64_t adapters;    /* that the batch has at a time; 0: as many as there are when it is loaded, and two more if there are
                           * any, or some may come */
@@ -69,6 +71,7 @@ typedef struct hn_served {
     hn_lm *lm; /* these, while it is held and after it was loaded */
     hn_lm_batch *batch;
     hn_lm_scheduler *scheduler;
+    hn_lm *guesser;           /* that guesses; NULL: none */
     hn_lm_embedder *embedder; /* of a model that embeds: it has neither batch nor scheduler */
 
     hn_worker clerk, smith, runner;

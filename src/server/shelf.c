@@ -226,10 +226,12 @@ static void put_away(hn_served *m)
     hn_lm_scheduler_free(m->scheduler);
     hn_lm_batch_free(m->batch);
     hn_lm_embedder_free(m->embedder);
+    hn_lm_close(m->guesser);
     hn_lm_close(m->lm);
     m->scheduler = NULL;
     m->batch = NULL;
     m->embedder = NULL;
+    m->guesser = NULL;
     m->lm = NULL;
     hn_adapters_leave(m);
 }
@@ -260,6 +262,24 @@ static hn_status check_calls(const hn_served *m)
     return hn_fail_within(HN_ERR_ARGUMENT, "--calls: ");
 }
 
+/* With the model that guesses, which is held to the model's tokens here and not when somebody asks. */
+static hn_status open_scheduler(hn_served *m)
+{
+    hn_lm_scheduler_options o = m->o.scheduler;
+    hn_lm_draft_options draft = { .size = sizeof draft };
+    hn_lm_drafter *tried = NULL;
+    if (!m->o.draft)
+        return hn_lm_scheduler_new(&m->scheduler, m->batch, &o);
+    if (o.draft)
+        draft = *o.draft;
+    HN_TRY(hn_lm_open(&m->guesser, m->shelf->engine, m->o.draft, &m->o.draft_model));
+    draft.model = m->guesser;
+    HN_TRY(hn_lm_drafter_new(&tried, m->lm, &draft, hn_lm_batch_context(m->batch)));
+    hn_lm_drafter_free(tried);
+    o.draft = &draft;
+    return hn_lm_scheduler_new(&m->scheduler, m->batch, &o);
+}
+
 static hn_status open_model(hn_served *m)
 {
     hn_lm_batch_options batch = m->o.batch;
@@ -277,7 +297,7 @@ static hn_status open_model(hn_served *m)
     batch.apart = m->room ? (batch.sequences ? batch.sequences : 8) : 0;
     HN_TRY(hn_lm_batch_new(&m->batch, m->lm, &batch));
     HN_TRY(hn_adapters_place(m));
-    return hn_lm_scheduler_new(&m->scheduler, m->batch, &m->o.scheduler);
+    return open_scheduler(m);
 }
 
 bool hn_served_unload(hn_served *m, hn_failure *why)

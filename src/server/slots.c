@@ -102,7 +102,7 @@ static void add_slots(hn_json_writer *w, const hn_served *m)
         hn_json_key(w, "model");
         hn_json_add_string(w, m->name);
         add_int(w, "n_ctx", hn_lm_batch_context(m->batch));
-        add_bool(w, "speculative", m->o.scheduler.draft != NULL);
+        add_bool(w, "speculative", m->o.draft || m->o.scheduler.draft);
         add_bool(w, "is_processing", i < m->n_running);
         if (i < m->n_running)
             add_taken(w, &m->slots[i]);

@@ -245,6 +245,36 @@ def check_slots(dir)
   end
 end
 
+# ---- a draft model ----
+
+# One that draws as the model does is right each time, also where it is drawn; another is not; the same is said.
+def check_drafts(dir)
+  llama, mixtral, qwen = %w[llama mixtral qwen3].map { |m| File.join(MODELS, m) }
+  body = { prompt: [5, 6, 7], max_tokens: 60, seed: 3, temperature: 1.0, frequency_penalty: 0.25, logit_bias: { '9' => 3 }, logprobs: 1, recipe: true }
+  go = lambda do |*words|
+    found = nil
+    serve(*words) do |uri, _|
+      said = JSON.parse(ask(uri, 'POST', '/v1/completions', body).body)
+      count = -> { ask(uri, 'GET', '/metrics').body.scan(/^hone_drafts_(?:accepted|rejected)_total\{model="a"\} (\d+)/).flatten.map(&:to_i) }
+      20.times { count.().sum.zero? && sleep(0.02) } # they are told after the step in which the answer was
+      found = [said['choices'], count.(), get(uri, '/slots')[1][0]['speculative'], said]
+    end
+    found
+  end
+  tiny, itself = go.('a=hone:tiny'), go.('a=hone:tiny', '--draft', 'hone:tiny', '--draft-max', '4')
+  check('the same is said', tiny[0].is_a?(Array) && itself[0] == tiny[0])
+  check("one that draws alike is right: #{itself[1]}", itself[1][0] > 20 && itself[1][1] < 5 && itself[2] == true && tiny[1] == [0, 0] && tiny[2] == false)
+  plain, other = go.("a=#{llama}"), go.("a=#{llama}", "b=#{qwen}", '--draft', "a=#{mixtral}", '--draft-numerics', 'f32')
+  check('by another too', other[0] == plain[0])
+  check("which is wrong: #{other[1]}", other[1][1].positive?)
+  check('made again', replay(dir, other[3], llama)[0].zero?)
+  refused(["a=#{llama}", '--draft', 'hone:tiny'], 'the draft model')
+  refused(["a=#{llama}", '--draft', "b=#{llama}"], '--draft b=')
+  refused(["a=#{llama}", '--draft', llama, '--draft', "a=#{llama}"], 'a has one')
+  refused(["a=#{llama}", '--draft-max', '4'], '--draft-max 4: expected --draft')
+  refused(["a=#{llama}", '--draft-ngram', '4', '--draft-numerics', 'f32'], '--draft-numerics f32: expected --draft')
+end
+
 # ---- a model's file that is replaced ----
 
 def check_replaced(dir)
@@ -284,6 +314,7 @@ Dir.mktmpdir do |dir|
   check_calls(dir)
   check_metrics(dir)
   check_slots(dir)
+  check_drafts(dir)
   check_replaced(dir)
 end
 close_checks
