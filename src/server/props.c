@@ -45,15 +45,16 @@ static void add_model(hn_json_writer *w, hn_served *m, uint64_t asker)
 
 /* ---- of one model ---- */
 
-/* "" where there is no template. */
+/* "" where there is no template; without memory for it the whole reply is none. */
 static void add_template(hn_json_writer *w, hn_heap *heap, const hn_lm *lm, const char *key, const char *what)
 {
     size_t bytes = 0;
     char *text = NULL;
-    if (lm && hn_lm_chat_template(lm, what, NULL, 0, &bytes) == HN_OK)
+    if (lm && hn_lm_chat_template(lm, what, NULL, 0, &bytes) == HN_OK) {
         text = hn_alloc(heap, HN_TAG_TEXT, bytes + 1);
-    if (text && hn_lm_chat_template(lm, what, text, bytes + 1, &bytes) != HN_OK)
-        text[0] = '\0';
+        if (!text || hn_lm_chat_template(lm, what, text, bytes + 1, &bytes) != HN_OK)
+            w->to->status = HN_ERR_MEMORY;
+    }
     add_text(w, key, text ? text : "");
     hn_free(heap, text);
 }
