@@ -70,7 +70,8 @@ typedef struct hn_lm_scheduler_options {
     int64_t piece;      /* of prompts a step while others generate, so that these do not wait; 0: so many tokens that a step
                            takes about twice as long as one without, by measure */
     int32_t keeps_none; /* no beginnings */
-    const hn_lm_draft_options *draft; /* guesses ahead, where a step has rows to spare (hn_lm_batch_options.rows); NULL: none */
+    const hn_lm_draft_options *draft; /* guesses ahead, where a step has rows to spare (hn_lm_batch_options.rows); NULL: none. A model has
+                                           keys for each that runs, and without a sampling draws by each request's own */
     hn_lm_disk *disk;   /* where beginnings go that leave memory, all of them when it is freed, and are found again; NULL: nowhere */
 } hn_lm_scheduler_options;
 
@@ -152,6 +153,20 @@ typedef struct hn_lm_scheduler_counts {
 } hn_lm_scheduler_counts;
 
 HN_API hn_status hn_lm_scheduler_count(const hn_lm_scheduler *scheduler, hn_lm_scheduler_counts *out, size_t size);
+
+/* One that runs, between two steps. */
+typedef struct hn_lm_scheduler_place {
+    int64_t request;
+    void *context;     /* hn_lm_request.context */
+    int64_t n_prompt;
+    int64_t n_run;     /* ids whose keys are there: of the prompt, and then of what was drawn */
+    int64_t n_reused;  /* of the prompt were known when it first ran */
+    int64_t n_drawn, most; /* tokens; and at most, to the end of the context */
+    int64_t n_returned; /* how often it made room */
+} hn_lm_scheduler_place;
+
+/* The i-th of those that run, in the order in which they came in. HN_ERR_ARGUMENT: there are not so many. */
+HN_API hn_status hn_lm_scheduler_running(const hn_lm_scheduler *scheduler, int64_t i, hn_lm_scheduler_place *out, size_t size);
 
 #ifdef __cplusplus
 }

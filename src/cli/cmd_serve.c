@@ -26,7 +26,7 @@
 #define LIMIT_TAKE(field, otherwise, name, what) o.http.field = a->limits.field;
 
 typedef struct serve_args {
-    const char *host, *cache, *calls, *keys, *log, *jobs, *train_memory, *disk;
+    const char *host, *draft_numerics, *cache, *calls, *keys, *log, *jobs, *train_memory, *disk;
     bool shares_beginnings;
     hn_list hosts, origins;
     struct {
@@ -39,9 +39,9 @@ typedef struct serve_args {
         HN_RESPONSES_LIMITS(LIMIT_FIELD)
     } responses;
     int64_t train_threads, disk_most;
-    int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram, first_ms, answer_ms;
+    int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram, draft_most, first_ms, answer_ms;
     bool force, mapped;
-    hn_list lora, folders, aliases, ignore;
+    hn_list lora, drafts, folders, aliases, ignore;
     hn_template_args template;
     hn_machine_args machine;
 } serve_args;
@@ -86,6 +86,10 @@ static const hn_option options[] = {
     HN_TEXT(serve_args, cache, "cache", "TYPE", HN_CACHE_HELP),
     HN_TEXT(serve_args, disk, "cache-disk", "FOLDER", "where beginnings go that leave memory, and are found again; default: nowhere"),
     HN_INT(serve_args, disk_most, "cache-disk-max", "N", 1, INT64_MAX, "bytes of its files; the oldest go. Default 1073741824"),
+    HN_LIST(serve_args, drafts, "draft", "[MODEL=]FILE",
+            "a smaller model with the same tokens guesses ahead for the first model, or for MODEL: the same text, sooner if it is often right"),
+    HN_TEXT(serve_args, draft_numerics, "draft-numerics", "MODE", "of the models that guess; default: those of the others"),
+    HN_INT(serve_args, draft_most, "draft-max", "N", 1, 64, "guesses at a time; default 8"),
     HN_INT(serve_args, draft_ngram, "draft-ngram", "N", 1, 64,
            "guess what followed the last tokens, up to N, where they were said before; default: no guesses"),
     HN_GROUP("files and training"),
@@ -134,10 +138,34 @@ static hn_status add_model(serving *s, const char *word, const hn_served_options
     return hn_shelf_add(&s->shelf, has_name ? name : NULL, &o, &added);
 }
 
+/* "FILE" guesses for the first model, "MODEL=FILE" for that one. */
+static hn_status take_drafts(serving *s, const hn_served_options *common)
+{
+    const serve_args *a = s->args;
+    hn_lm_options o = { .size = sizeof o, .numerics = common->model.numerics };
+    HN_REQUIRE(a->drafts.n || a->draft_ngram || !a->draft_most, HN_ERR_ARGUMENT,
+               "--draft-max %lld: expected --draft or --draft-ngram, by which there are guesses", (long long)a->draft_most);
+    HN_REQUIRE(a->drafts.n || !a->draft_numerics, HN_ERR_ARGUMENT, "--draft-numerics %.40s: expected --draft, and a model to compute so",
+               a->draft_numerics);
+    if (a->draft_numerics)
+        HN_TRY(hn_lm_numerics_named(a->draft_numerics, &o.numerics));
+    for (int i = 0; i < a->drafts.n; i++) {
+        const char *word = a->drafts.at[i], *equals = strchr(word, '='), *slash = strchr(word, '/');
+        const bool has_name = equals && equals > word && (!slash || slash > equals);
+        hn_served *m = has_name ? hn_shelf_model(&s->shelf, word, (size_t)(equals - word)) : s->shelf.models[0];
+        HN_REQUIRE(m, HN_ERR_ARGUMENT, "--draft %.100s: there is no such model", word);
+        HN_REQUIRE(!m->o.draft, HN_ERR_ARGUMENT, "--draft %.100s: %s has one", word, m->name);
+        m->o.draft = has_name ? equals + 1 : word;
+        m->o.draft_model = o;
+        m->o.scheduler.draft = &s->draft;
+    }
+    return HN_OK;
+}
+
 static hn_status fill_shelf(serving *s, int n, char **words)
 {
     const serve_args *a = s->args;
-    s->draft = (hn_lm_draft_options){ .size = sizeof s->draft, .ngram = a->draft_ngram };
+    s->draft = (hn_lm_draft_options){ .size = sizeof s->draft, .ngram = a->draft_ngram, .most = a->draft_most };
     hn_served_options o = {
         .model = { .size = sizeof o.model, .ignored_keys = a->ignore.at, .n_ignored_keys = a->ignore.n,
                    .template_file = a->template.file, .template_name = a->template.name },
@@ -151,6 +179,7 @@ static hn_status fill_shelf(serving *s, int n, char **words)
     HN_TRY(hn_machine_numerics(&a->machine, &o.model.numerics));
     for (int i = 0; i < n; i++)
         HN_TRY(add_model(s, words[i], &o));
+    HN_TRY(take_drafts(s, &o));
     for (int i = 0; i < a->aliases.n; i++)
         HN_TRY(hn_shelf_add_alias(&s->shelf, a->aliases.at[i]));
     for (int i = 0; i < a->lora.n; i++)

@@ -87,6 +87,7 @@ void hn_request_free(hn_lm_scheduler *s, hn_request *r)
     hn_heap *heap = &s->lm->engine->heap;
     hn_lm_sampler_free(r->sampler);
     hn_lm_drafter_free(r->drafter);
+    hn_free(heap, r->bias);
     hn_free(heap, r->ids);
     hn_free(heap, r);
 }
@@ -192,6 +193,23 @@ static hn_status take_sampling(const hn_lm_request *o, hn_lm_sampling *out)
     return HN_OK;
 }
 
+/* What a draft model is to draw by. */
+static hn_status keep_sampling(hn_lm_scheduler *s, hn_request *r, const hn_lm_sampling *sampling)
+{
+    const size_t n = (size_t)sampling->n_bias;
+    r->sampling = *sampling;
+    r->sampling.grammar = NULL;
+    r->sampling.bias = NULL;
+    if (!s->draft.model || !n)
+        return HN_OK;
+    r->bias = hn_alloc_array(&s->lm->engine->heap, HN_TAG_STATE, n, sizeof *r->bias);
+    if (!r->bias)
+        return HN_ERR_MEMORY;
+    memcpy(r->bias, sampling->bias, n * sizeof *r->bias);
+    r->sampling.bias = r->bias;
+    return HN_OK;
+}
+
 static hn_status fill(hn_lm_scheduler *s, hn_request *r, const hn_lm_request *o)
 {
     const int64_t room = hn_lm_batch_context(s->batch) - (int64_t)o->n;
@@ -214,7 +232,17 @@ static hn_status fill(hn_lm_scheduler *s, hn_request *r, const hn_lm_request *o)
     HN_TRY(take_sampling(o, &sampling));
     HN_TRY(hn_lm_sampler_new(&r->sampler, s->lm, &sampling));
     HN_TRY(hn_lm_sampler_begin(r->sampler, o->n, 0));
-    return s->o.draft ? hn_lm_drafter_new(&r->drafter, s->lm, s->o.draft, hn_lm_batch_context(s->batch)) : HN_OK;
+    return keep_sampling(s, r, &sampling);
+}
+
+hn_status hn_request_want_drafter(hn_lm_scheduler *s, hn_request *r)
+{
+    if (!s->o.draft || r->drafter)
+        return HN_OK;
+    hn_lm_draft_options o = s->draft;
+    if (o.model && !o.sampling)
+        o.sampling = &r->sampling; /* what is drawn alike is guessed right */
+    return hn_lm_drafter_new(&r->drafter, s->lm, &o, hn_lm_batch_context(s->batch));
 }
 
 hn_status hn_lm_scheduler_ask(hn_lm_scheduler *s, const hn_lm_request *request, int64_t *number)
@@ -284,5 +312,25 @@ hn_status hn_lm_scheduler_count(const hn_lm_scheduler *s, hn_lm_scheduler_counts
     out->running = s->n_running;
     out->waiting = s->n_waiting;
     out->kept = s->beginnings.n;
+    return HN_OK;
+}
+
+hn_status hn_lm_scheduler_running(const hn_lm_scheduler *s, int64_t i, hn_lm_scheduler_place *to, size_t size)
+{
+    HN_ENTER();
+    HN_GIVES(hn_lm_scheduler_place, out, to, size);
+    HN_TRY(outside(s, "hn_lm_scheduler_running"));
+    HN_REQUIRE(to, HN_ERR_ARGUMENT, "hn_lm_scheduler_running: expected room, found NULL");
+    HN_REQUIRE(i >= 0 && i < s->n_running, HN_ERR_ARGUMENT, "hn_lm_scheduler_running: %lld: expected one of the %lld that run",
+               (long long)i, (long long)s->n_running);
+    const hn_request *r = s->running[i];
+    out->request = r->number;
+    out->context = r->r.context;
+    out->n_prompt = r->n_prompt;
+    out->n_run = r->n_known;
+    out->n_reused = r->n_reused;
+    out->n_drawn = r->n_ids - r->n_prompt;
+    out->most = r->most - r->n_prompt;
+    out->n_returned = r->n_returned;
     return HN_OK;
 }

@@ -36,7 +36,9 @@ typedef struct hn_request {
     int64_t n_ids, n_prompt, n_known; /* these are in its sequence */
     int64_t most;    /* ids in all */
     hn_lm_sampler *sampler;
-    hn_lm_drafter *drafter;
+    hn_lm_sampling sampling;  /* without its grammar, */
+    hn_lm_bias *bias;         /* and with this, its own */
+    hn_lm_drafter *drafter;   /* NULL until it first generates: a draft model has keys of its own */
     int32_t sequence; /* -1: it waits */
     int64_t n_scored; /* ids of the prompt, the first among them, that were told of; n_prompt where none is asked for */
     int64_t n_reused, n_returned, admitted;
@@ -126,6 +128,8 @@ void hn_scheduler_tell_end(const hn_request *r, const hn_lm_ended *ended);
 void hn_scheduler_end(hn_lm_scheduler *s, hn_request *r, hn_status status, hn_lm_end end);
 
 void hn_request_free(hn_lm_scheduler *s, hn_request *r);
+/* Has one that guesses, where there are guesses. */
+hn_status hn_request_want_drafter(hn_lm_scheduler *s, hn_request *r);
 
 /* Those that run with an adapter, or -1. */
 hn_sequences *hn_lm_batch_inner(const hn_lm_batch *batch, int32_t adapter);

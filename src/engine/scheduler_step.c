@@ -99,6 +99,7 @@ static hn_status take_guesses(hn_lm_scheduler *s, left *l, hn_request **at_fault
         size_t n = 0;
         int32_t *to = s->guesses + i * (1 + HN_MOST_GUESSES);
         *at_fault = r;
+        HN_TRY(hn_request_want_drafter(s, r));
         if (r->drafter)
             HN_TRY(hn_lm_drafter_guess(r->drafter, r->ids, (size_t)r->n_ids, (uint64_t)(r->n_ids - r->n_prompt), to + 1,
                                        (size_t)most, &n));

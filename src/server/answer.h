@@ -159,6 +159,8 @@ bool hn_choice_call_is_whole(const hn_choice *c, int32_t call);
 uint64_t hn_choice_seed(uint64_t seed, int32_t i);
 /* On the runner: those whose client has left end. */
 void hn_answers_look(hn_served *model);
+/* On the runner, by the shelf's lock, after a step: those that run, as its slots. */
+void hn_slots_note(hn_served *model);
 /* All end before the next step, by name: the server is ending. */
 void hn_answers_end(hn_served *model);
 

@@ -29,6 +29,7 @@
     X(INTERNAL, 500, "server_error", "internal_error")                                                            \
     X(LOADING, 503, "server_error", "model_is_loading")                                                           \
     X(ENDING, 503, "server_error", "server_is_ending")                                                            \
+    X(NO_SLOT, 503, "server_error", "no_slot_available")                                                          \
     X(NO_ROOM, 503, "server_error", "out_of_memory")
 
 typedef enum hn_failure_kind {

@@ -99,6 +99,12 @@ static const hn_field jobs_list[] = {
 static const hn_field job_events[] = {
 #include "server/fields/job_events.def"
 };
+static const hn_field props[] = {
+#include "server/fields/props.def"
+};
+static const hn_field slots[] = {
+#include "server/fields/slots.def"
+};
 
 #define HN_FIELD_TABLE(name, api) const hn_fields hn_fields_##name = { api, name, sizeof name / sizeof *name };
 #include "server/field_tables.def"

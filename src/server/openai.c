@@ -179,22 +179,27 @@ static uint64_t drawn_seed(void)
     return seed >> 11; /* exact in JSON, whoever reads it */
 }
 
+hn_lm_sampling hn_openai_sampling(const hn_json *body)
+{
+    return (hn_lm_sampling){
+        .size = sizeof(hn_lm_sampling),
+        .temperature = (float)hn_field_number(body, "temperature", 1),
+        .top_k = (int32_t)hn_field_int(body, "top_k", 0),
+        .top_p = (float)hn_field_number(body, "top_p", 1),
+        .min_p = (float)hn_field_number(body, "min_p", 0),
+        .repetition = (float)hn_field_number(body, "repetition_penalty", 1),
+        .frequency = (float)hn_field_number(body, "frequency_penalty", 0),
+        .last = (int32_t)hn_field_int(body, "repeat_last_n", 0),
+        .presence = (float)hn_field_number(body, "presence_penalty", 0),
+    };
+}
+
 bool hn_openai_take(hn_answer *a, hn_failure *why)
 {
     const hn_json *b = a->body, *bias = hn_field_of(b, "logit_bias"), *stop = hn_field_of(b, "stop"),
                   *options = hn_field_of(b, "stream_options"), *seed = hn_field_of(b, "seed");
-    a->sampling = (hn_lm_sampling){
-        .size = sizeof a->sampling,
-        .seed = seed ? (uint64_t)seed->as.integer : drawn_seed(),
-        .temperature = (float)hn_field_number(b, "temperature", 1),
-        .top_k = (int32_t)hn_field_int(b, "top_k", 0),
-        .top_p = (float)hn_field_number(b, "top_p", 1),
-        .min_p = (float)hn_field_number(b, "min_p", 0),
-        .repetition = (float)hn_field_number(b, "repetition_penalty", 1),
-        .frequency = (float)hn_field_number(b, "frequency_penalty", 0),
-        .last = (int32_t)hn_field_int(b, "repeat_last_n", 0),
-        .presence = (float)hn_field_number(b, "presence_penalty", 0),
-    };
+    a->sampling = hn_openai_sampling(b);
+    a->sampling.seed = seed ? (uint64_t)seed->as.integer : drawn_seed();
     a->goes_on = hn_field_bool(b, "ignore_eos", false);
     a->streams = hn_field_bool(b, "stream", false);
     a->tells_recipe = hn_field_bool(b, "recipe", false);

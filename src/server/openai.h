@@ -14,6 +14,9 @@ extern const hn_voice hn_openai_voice;
 /* Temperature, penalties, bias, seed, n, stop, stream: of a body that was checked, into the answer. */
 bool hn_openai_take(hn_answer *a, hn_failure *why);
 
+/* What a body is drawn by, but for seed and bias; of NULL what one is that says nothing. */
+hn_lm_sampling hn_openai_sampling(const hn_json *body_or_null);
+
 /* What a chat takes of a body in OpenAI's form: the above, lengths, log-probabilities, and one prompt with its choices. */
 bool hn_openai_take_chat(hn_answer *a, hn_failure *why);
 /* The prompt's ids, by the model's template; on the clerk. */

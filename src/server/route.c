@@ -2,6 +2,7 @@
 #include "server/anthropic.h"
 #include "server/ollama.h"
 #include "server/openai.h"
+#include "server/pairs.h"
 #include "server/server_state.h"
 
 #include <string.h>
@@ -173,4 +174,28 @@ void hn_api_ask(hn_server *s, hn_http_call *call, const hn_fields *fields, const
         ask_clerk(a);
     else
         hn_answer_fail(a);
+}
+
+/* ---- what every path needs ---- */
+
+bool hn_server_query(hn_server *s, hn_http_call *call, const hn_fields *fields, hn_json_text **out, hn_failure *why)
+{
+    hn_pairs pairs;
+    *out = NULL;
+    const bool is_read = hn_pairs_of_query(&pairs, s->heap, hn_http_request_of(call)->query, why) &&
+                         hn_pairs_read(&pairs, fields, NULL, out, why);
+    hn_pairs_free(&pairs);
+    return is_read;
+}
+
+void hn_server_reply(hn_http_call *call, int status, const char *type, hn_str *out)
+{
+    hn_failure why;
+    if (hn_str_status(out) == HN_OK)
+        hn_http_reply(call, status, type, out->text, out->length);
+    else {
+        hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
+        hn_call_refuse(call, hn_api_form(NULL), &why);
+    }
+    hn_str_free(out);
 }

@@ -26,6 +26,8 @@ typedef struct hn_served_options {
     hn_lm_options model;
     hn_lm_batch_options batch;
     hn_lm_scheduler_options scheduler;
+    const char *draft;       /* a smaller model that guesses, by scheduler.draft where that is not NULL; NULL: none */
+    hn_lm_options draft_model;
     bool forces_adapters;
     int64_t adapters;    /* that the batch has at a time; 0: as many as there are when it is loaded, and two more if there are
                           * any, or some may come */
@@ -39,6 +41,15 @@ typedef struct hn_served_options {
 
 typedef enum hn_served_state { HN_SERVED_AWAY, HN_SERVED_LOADING, HN_SERVED_READY } hn_served_state;
 
+/* A request that runs, as it was after the last step. */
+typedef struct hn_slot {
+    hn_lm_scheduler_place place; /* without its context */
+    hn_lm_sampling sampling;     /* without what it points at */
+    char adapter[HN_ADAPTER_NAME]; /* "": none */
+    int32_t likeliest;
+    bool goes_on, streams;
+} hn_slot;
+
 typedef struct hn_served {
     hn_shelf *shelf;
     char name[128];
@@ -46,7 +57,7 @@ typedef struct hn_served {
     hn_served_adapter *adapters; /* the first; who is in the list by the shelf's lock */
     int64_t room;                /* of its batch, for adapters */
 
-    hn_served_state state; /* these nine by the shelf's lock */
+    hn_served_state state; /* these eleven by the shelf's lock, and n_slots stays as it is */
     char weights[65];      /* hn_lm_fingerprint, as it was first loaded; "": it was not yet */
     int64_t bytes;         /* of its files */
     bool is_too_large;     /* it was refused all that the shelf's memory is */
@@ -55,10 +66,13 @@ typedef struct hn_served {
     bool is_stepping; /* which is soon over; who is answered in a step holds it no more */
     int64_t last_asked; /* of a count of all requests */
     hn_lm_scheduler_counts counts;
+    hn_slot *slots;         /* [n_slots], as many as may run */
+    int32_t n_slots, n_running; /* the first so many are taken */
 
     hn_lm *lm; /* these, while it is held and after it was loaded */
     hn_lm_batch *batch;
     hn_lm_scheduler *scheduler;
+    hn_lm *guesser;           /* that guesses; NULL: none */
     hn_lm_embedder *embedder; /* of a model that embeds: it has neither batch nor scheduler */
 
     hn_worker clerk, smith, runner;

@@ -116,6 +116,10 @@ hn_status hn_shelf_add(hn_shelf *shelf, const char *name, const hn_served_option
     memcpy(m->name, found, sizeof m->name);
     take_bytes(m);
     shelf->models[shelf->n++] = m; /* closed with the shelf, also after a failure here */
+    m->n_slots = (int32_t)(o->scheduler.running ? o->scheduler.running : o->batch.sequences ? o->batch.sequences : 8);
+    m->slots = hn_alloc_array(shelf->heap, HN_TAG_STATE, (size_t)m->n_slots, sizeof *m->slots);
+    if (!m->slots)
+        return HN_ERR_MEMORY;
     HN_TRY(hn_worker_start(&m->clerk, NULL, NULL));
     HN_TRY(hn_worker_start(&m->smith, NULL, NULL));
     HN_TRY(hn_worker_start(&m->runner, step, m));
@@ -222,10 +226,12 @@ static void put_away(hn_served *m)
     hn_lm_scheduler_free(m->scheduler);
     hn_lm_batch_free(m->batch);
     hn_lm_embedder_free(m->embedder);
+    hn_lm_close(m->guesser);
     hn_lm_close(m->lm);
     m->scheduler = NULL;
     m->batch = NULL;
     m->embedder = NULL;
+    m->guesser = NULL;
     m->lm = NULL;
     hn_adapters_leave(m);
 }
@@ -256,6 +262,24 @@ static hn_status check_calls(const hn_served *m)
     return hn_fail_within(HN_ERR_ARGUMENT, "--calls: ");
 }
 
+/* With the model that guesses, which is held to the model's tokens here and not when somebody asks. */
+static hn_status open_scheduler(hn_served *m)
+{
+    hn_lm_scheduler_options o = m->o.scheduler;
+    hn_lm_draft_options draft = { .size = sizeof draft };
+    hn_lm_drafter *tried = NULL;
+    if (!m->o.draft)
+        return hn_lm_scheduler_new(&m->scheduler, m->batch, &o);
+    if (o.draft)
+        draft = *o.draft;
+    HN_TRY(hn_lm_open(&m->guesser, m->shelf->engine, m->o.draft, &m->o.draft_model));
+    draft.model = m->guesser;
+    HN_TRY(hn_lm_drafter_new(&tried, m->lm, &draft, hn_lm_batch_context(m->batch)));
+    hn_lm_drafter_free(tried);
+    o.draft = &draft;
+    return hn_lm_scheduler_new(&m->scheduler, m->batch, &o);
+}
+
 static hn_status open_model(hn_served *m)
 {
     hn_lm_batch_options batch = m->o.batch;
@@ -273,7 +297,7 @@ static hn_status open_model(hn_served *m)
     batch.apart = m->room ? (batch.sequences ? batch.sequences : 8) : 0;
     HN_TRY(hn_lm_batch_new(&m->batch, m->lm, &batch));
     HN_TRY(hn_adapters_place(m));
-    return hn_lm_scheduler_new(&m->scheduler, m->batch, &m->o.scheduler);
+    return open_scheduler(m);
 }
 
 bool hn_served_unload(hn_served *m, hn_failure *why)
@@ -454,6 +478,7 @@ static void end_step(hn_served *m, const hn_lm_scheduler_counts *counts)
 {
     hn_os_mutex_lock(&m->shelf->lock);
     m->counts = *counts;
+    hn_slots_note(m);
     m->is_stepping = false;
     hn_os_condition_wake_all(&m->shelf->stepped);
     hn_os_mutex_unlock(&m->shelf->lock);
@@ -502,6 +527,7 @@ void hn_shelf_close(hn_shelf *shelf)
         hn_served *m = shelf->models[i];
         put_away(m);
         hn_adapters_free(m);
+        hn_free(shelf->heap, m->slots);
         hn_free(shelf->heap, m);
     }
     hn_os_condition_close(&shelf->stepped);

@@ -1,20 +1,8 @@
-/* What there is and how it does: /health, /v1/models, /metrics, /props. */
+/* What there is and how it does: /health, /v1/models, /metrics. What runs how is slots.c's. */
 #include "server/server_state.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static void reply(hn_http_call *call, int status, const char *type, hn_str *out)
-{
-    hn_failure why;
-    if (hn_str_status(out) == HN_OK)
-        hn_http_reply(call, status, type, out->text, out->length);
-    else {
-        hn_refuse_by(&why, HN_ERR_MEMORY, NULL);
-        hn_call_refuse(call, hn_api_form(NULL), &why);
-    }
-    hn_str_free(out);
-}
 
 /* ---- /health ---- */
 
@@ -72,7 +60,7 @@ void hn_api_models(hn_server *s, hn_http_call *call)
     hn_json_end_array(&w);
     hn_json_end_object(&w);
     hn_str_add_char(&out, '\n');
-    reply(call, 200, "application/json", &out);
+    hn_server_reply(call, 200, "application/json", &out);
 }
 
 void hn_api_model(hn_server *s, hn_http_call *call)
@@ -90,7 +78,7 @@ void hn_api_model(hn_server *s, hn_http_call *call)
     const hn_alias *alias = hn_shelf_alias(s->shelf, name);
     add_model(&w, m, alias ? alias->name : m->name, *adapter ? adapter : NULL);
     hn_str_add_char(&out, '\n');
-    reply(call, 200, "application/json", &out);
+    hn_server_reply(call, 200, "application/json", &out);
 }
 
 /* ---- /metrics ---- */
@@ -148,45 +136,5 @@ void hn_api_metrics(hn_server *s, hn_http_call *call)
     add_own_metrics(&out, s);
     add_model_metrics(&out, s->shelf);
     add_disk_metrics(&out, s->o.disk);
-    reply(call, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
-}
-
-/* ---- /props ---- */
-
-static void add_props(hn_json_writer *w, hn_served *m, uint64_t asker)
-{
-    char adapter[HN_ADAPTER_NAME];
-    static const char *const states[] = { "away", "loading", "ready" };
-    hn_json_begin_object(w);
-    hn_json_key(w, "name");
-    hn_json_add_string(w, m->name);
-    hn_json_key(w, "state");
-    hn_json_add_string(w, states[hn_served_now(m, NULL)]);
-    hn_json_key(w, "numerics");
-    hn_json_add_string(w, hn_lm_numerics_name(m->o.model.numerics));
-    hn_json_key(w, "cache");
-    hn_json_add_string(w, m->o.batch.cache ? m->o.batch.cache : "f32");
-    hn_json_key(w, "adapters");
-    hn_json_begin_array(w);
-    for (int32_t i = 0; hn_served_adapter_name(m, asker, i, adapter); i++)
-        hn_json_add_string(w, adapter);
-    hn_json_end_array(w);
-    hn_json_end_object(w);
-}
-
-void hn_api_props(hn_server *s, hn_http_call *call)
-{
-    hn_str out = hn_str_on(s->heap);
-    hn_json_writer w = hn_json_write_to(&out);
-    hn_json_begin_object(&w);
-    hn_json_key(&w, "version");
-    hn_json_add_string(&w, hn_version());
-    hn_json_key(&w, "models");
-    hn_json_begin_array(&w);
-    for (int32_t i = 0; i < s->shelf->n; i++)
-        add_props(&w, s->shelf->models[i], hn_server_asker(s, call));
-    hn_json_end_array(&w);
-    hn_json_end_object(&w);
-    hn_str_add_char(&out, '\n');
-    reply(call, 200, "application/json", &out);
+    hn_server_reply(call, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
 }

@@ -160,4 +160,13 @@ number "an adapter in another mode, without its budget" src/infer/adapter_test.c
 number "a draft model's session that stays" src/engine/lm_draft.c 's/^    hn_session_free(d->session);//' fault/drafts
 number "guessing that allocates" src/infer/drafter.c 's/^    close_guess(d);/    close_guess(d); hn_free(d->heap, hn_alloc(d->heap, HN_TAG_STATE, 8));/' fault/drafts
 number "a draft model that is let go too late" src/engine/lm_draft.c 's/^    hn_lm_let_go(model);//' fault/drafts
+# The same answer for everybody: whose adapter, whose keys, which draw.
+served=property/serve
+number "the first adapter for everybody" src/server/answer.c 's/? &a->adapter->number : NULL/? \&a->model->adapters->number : NULL/' $served
+number "the first adapter for every row that has one" src/infer/sequences.c 's/b->adapter_ids\[at\] = s->slot;/b->adapter_ids[at] = s->slot < 0 ? s->slot : 0;/' property/scheduler --quick
+number "a beginning of another adapter" src/engine/beginnings.c 's/node->whose.adapter == whose.adapter/true/' $served
+number "a stale block for the second of a beginning" src/infer/sequences_lend.c 's/keys\[i\]->all/keys[i ? i - 1 : 0]->all/g' $served
+number "a draw of the number after" src/engine/scheduler.c 's/hn_lm_sampler_begin(r->sampler, o->n, 0)/hn_lm_sampler_begin(r->sampler, o->n, 1)/' $served
+number "a choice with the seed of the next" src/server/answer.c 's/c->index % a->n_each);/c->index % a->n_each + 1);/' $served
+number "a guess that is taken for what is drawn, among others" src/engine/lm_draft.c 's/if (i + 1 < rows \&\& drawn\[i\] != ids\[before + i\])/if (false)/' $served
 echo "$n passed, 0 failed, 0 skipped"

@@ -182,6 +182,99 @@ def check_metrics(dir)
   serve(*words) { |uri, _| check('without a disk', told.(uri)[0].keys == rows.map { |n, *| n }.grep_v(/cache_disk/)) }
 end
 
+# ---- what runs: as llama.cpp's clients read it ----
+
+def get(uri, path, fields = {}) = ask(uri, 'GET', path, nil, fields).then { |r| [r.code, JSON.parse(r.body)] }
+
+# What is found while one asks again and again.
+def while_asked(uri, body)
+  is_found = false
+  asks = Thread.new { ask(uri, 'POST', '/v1/completions', body) until is_found }
+  found = (1..3000).lazy.map { yield }.find(&:itself)
+  is_found = true
+  asks.join
+  found
+end
+
+LONG = { model: 'a:x', prompt: [5, 6, 7, 8, 9], max_tokens: 200, ignore_eos: true, stream: true, seed: 17, temperature: 0.5, top_k: 9, top_p: 0.75, min_p: 0.125, logprobs: 2,
+         repetition_penalty: 1.25, repeat_last_n: 33, frequency_penalty: 0.5, presence_penalty: -0.5 }.freeze
+DRAWN = { 'seed' => 17, 'max_tokens' => 200, 'n_predict' => 200, 'temperature' => 0.5, 'top_k' => 9, 'top_p' => 0.75, 'min_p' => 0.125, 'repeat_last_n' => 33,
+          'repeat_penalty' => 1.25, 'frequency_penalty' => 0.5, 'presence_penalty' => -0.5, 'n_probs' => 2, 'ignore_eos' => true, 'stream' => true }.freeze
+
+def check_taken(slots)
+  slot, next_token = slots[0], slots[0]['next_token'][0]
+  check("one is taken: #{slots}", slots.map { |s| s['is_processing'] } == [true, false] && slot['params'] == DRAWN)
+  check('of whom', [slot['model'], slot['adapter'], slot['id'], slot['n_ctx']] == ['a', 'x', 0, 256] && slot['id_task'].is_a?(Integer))
+  check('its prompt', [slot['n_prompt_tokens'], slot['n_prompt_tokens_processed'], slot['n_prompt_tokens_cache']] == [5, 5, 0])
+  check('how far it is', next_token['n_decoded'] >= 3 && next_token['n_decoded'] + next_token['n_remain'] == 200 && next_token['has_next_token'] == true)
+  check('no word of it', slots.to_s !~ /text|content|"prompt"|ids/ && slots[1].keys == %w[id model n_ctx speculative is_processing])
+end
+
+def check_slots(dir)
+  llama, keys = File.join(MODELS, 'llama'), File.join(dir, 'slot-keys')
+  serve("a=#{llama}", '--lora', "x=#{File.join(dir, 'x.gguf')}", '--parallel', '2') do |uri, _|
+    check('none is taken', get(uri, '/slots')[1].map { |s| s['is_processing'] } == [false, false])
+    taken = while_asked(uri, LONG) { get(uri, '/slots')[1].then { |slots| slots if (slots[0].dig('next_token', 0, 'n_decoded') || 0) >= 3 } }
+    check('one is seen', taken)
+    check_taken(taken) if taken
+    check('and free again', 200.times.any? { get(uri, '/slots')[1].none? { |s| s['is_processing'] } || !sleep(0.05) })
+    check('of one model', get(uri, '/slots?model=a')[1].size == 2 && get(uri, '/slots?model=b')[0] == '404' && get(uri, '/slots?prompt=1')[0] == '400')
+    code, props = get(uri, '/props')
+    check("what there is: #{props.except('chat_template')}", code == '200' && props['total_slots'] == 2 && props['model_alias'] == 'a' && props['model_path'] == 'llama' &&
+          props.dig('default_generation_settings', 'n_ctx') == 256 && props['modalities'] == { 'vision' => false, 'audio' => false } && props['endpoint_slots'] == true)
+    check('what is drawn by', props.dig('default_generation_settings', 'params').values_at('temperature', 'top_k', 'top_p', 'n_predict') == [1, 0, 1, -1])
+    check("its tokens: #{props['bos_token']}", props['bos_token'] == '<s>' && props['eos_token'] == '</s>' && props['chat_template'] == '')
+    check('of what there is not', get(uri, '/props?model=b')[0] == '404' && get(uri, '/props?zzz=b')[0] == '400')
+  end
+  text = '{% for m in messages %}{{ m.content }}{% endfor %}.'
+  serve("a=#{marked_model(dir, 'props', text: text)}", "b=#{llama}", '--models-max', '1') do |uri, _|
+    props = get(uri, '/props')[1]
+    check("its template: #{props['chat_template']}", props['chat_template'] == text && props['chat_template_digest'].match?(/\A\h{64}\z/) && props['is_sleeping'] == false)
+    away = get(uri, '/props?model=b')[1]
+    check("one that is away: #{away}", away['is_sleeping'] == true && away['default_generation_settings'].nil? && away['model_alias'] == 'b' && away['total_slots'] == 8)
+  end
+  File.write(keys, "ann secret-of-ann-12345\nops secret-of-ops-12345 admin\n", perm: 0o600)
+  serve("a=#{llama}", '--parallel', '1', '--draft-ngram', '3') do |uri, _|
+    check('one that is free', get(uri, '/slots?fail_on_no_slot=1')[0] == '200')
+    said = while_asked(uri, LONG.merge(model: 'a')) { get(uri, '/slots?fail_on_no_slot=1').then { |code, body| body if code == '503' } }
+    check("none is: #{said}", said && said['error']['code'] == 'no_slot_available' && get(uri, '/slots')[1][0]['speculative'] == true)
+  end
+  serve("a=#{llama}", '--api-keys', keys) do |uri, _|
+    as = ->(who) { get(uri, '/slots', 'Authorization' => "Bearer secret-of-#{who}-12345")[0] }
+    check('it takes the right', [as.('ann'), as.('ops')] == %w[403 200])
+  end
+end
+
+# ---- a draft model ----
+
+# One that draws as the model does is right each time, also where it is drawn; another is not; the same is said.
+def check_drafts(dir)
+  llama, mixtral, qwen = %w[llama mixtral qwen3].map { |m| File.join(MODELS, m) }
+  body = { prompt: [5, 6, 7], max_tokens: 60, seed: 3, temperature: 1.0, frequency_penalty: 0.25, logit_bias: { '9' => 3 }, logprobs: 1, recipe: true }
+  go = lambda do |*words|
+    found = nil
+    serve(*words) do |uri, _|
+      said = JSON.parse(ask(uri, 'POST', '/v1/completions', body).body)
+      count = -> { ask(uri, 'GET', '/metrics').body.scan(/^hone_drafts_(?:accepted|rejected)_total\{model="a"\} (\d+)/).flatten.map(&:to_i) }
+      20.times { count.().sum.zero? && sleep(0.02) } # they are told after the step in which the answer was
+      found = [said['choices'], count.(), get(uri, '/slots')[1][0]['speculative'], said]
+    end
+    found
+  end
+  tiny, itself = go.('a=hone:tiny'), go.('a=hone:tiny', '--draft', 'hone:tiny', '--draft-max', '4')
+  check('the same is said', tiny[0].is_a?(Array) && itself[0] == tiny[0])
+  check("one that draws alike is right: #{itself[1]}", itself[1][0] > 20 && itself[1][1] < 5 && itself[2] == true && tiny[1] == [0, 0] && tiny[2] == false)
+  plain, other = go.("a=#{llama}"), go.("a=#{llama}", "b=#{qwen}", '--draft', "a=#{mixtral}", '--draft-numerics', 'f32')
+  check('by another too', other[0] == plain[0])
+  check("which is wrong: #{other[1]}", other[1][1].positive?)
+  check('made again', replay(dir, other[3], llama)[0].zero?)
+  refused(["a=#{llama}", '--draft', 'hone:tiny'], 'the draft model')
+  refused(["a=#{llama}", '--draft', "b=#{llama}"], '--draft b=')
+  refused(["a=#{llama}", '--draft', llama, '--draft', "a=#{llama}"], 'a has one')
+  refused(["a=#{llama}", '--draft-max', '4'], '--draft-max 4: expected --draft')
+  refused(["a=#{llama}", '--draft-ngram', '4', '--draft-numerics', 'f32'], '--draft-numerics f32: expected --draft')
+end
+
 # ---- a model's file that is replaced ----
 
 def check_replaced(dir)
@@ -220,6 +313,8 @@ Dir.mktmpdir do |dir|
   check_aliases(dir)
   check_calls(dir)
   check_metrics(dir)
+  check_slots(dir)
+  check_drafts(dir)
   check_replaced(dir)
 end
 close_checks

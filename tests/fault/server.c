@@ -125,6 +125,7 @@ static const struct {
     { "Ollama's models", "/api/tags", NULL, OLLAMA },
     { "metrics", "/metrics", NULL, OPENAI },
     { "properties", "/props", NULL, OPENAI },
+    { "what runs", "/slots", NULL, OPENAI },
     { "the page", "/", NULL, OPENAI },
     { "an adapter", "/v1/load_lora_adapter", "{\"model\":\"llama\",\"lora_name\":\"a\"}", OPENAI },
     { "a file", "/v1/files", "", OPENAI },

@@ -248,6 +248,24 @@ static void check_counts(const setup *s, const hn_lm_scheduler_counts *c)
     CHECK_THAT(s->drafts ? c->accepted > 0 && c->rejected > 0 : !c->accepted && !c->rejected, "%s: guesses", s->name);
 }
 
+/* Each that runs is told of once, by what it was asked with, and how far it is. */
+static void check_running(void)
+{
+    hn_lm_scheduler_counts counts;
+    hn_lm_scheduler_place place, before = { .request = -1 };
+    CHECK_OK(hn_lm_scheduler_count(scheduler, &counts, sizeof counts));
+    for (int64_t i = 0; i < counts.running; i++, before = place) {
+        if (!CHECK_OK(hn_lm_scheduler_running(scheduler, i, &place, sizeof place)))
+            return;
+        const asked *a = place.context;
+        CHECK(a && !a->has_ended && place.request != before.request);
+        CHECK_INT(a->n, place.n_prompt);
+        CHECK_INT(a->n_got, place.n_drawn);
+        CHECK(place.n_run <= place.n_prompt + place.n_drawn && place.n_drawn <= place.most && place.n_reused < place.n_prompt);
+    }
+    CHECK_INT(HN_ERR_ARGUMENT, hn_lm_scheduler_running(scheduler, counts.running, &place, sizeof place));
+}
+
 /* All come by and by, some at once. Nothing is left of them in the batch but what is kept. */
 static void run_together(const setup *s, hn_lm_batch *batch, const int32_t *adapters, int n)
 {
@@ -265,6 +283,7 @@ static void run_together(const setup *s, hn_lm_batch *batch, const int32_t *adap
             ask(&all[at++], adapters);
         if (!CHECK_OK(hn_lm_scheduler_step(scheduler, &left)))
             break;
+        check_running();
     }
     CHECK_OK(hn_lm_scheduler_count(scheduler, &counts, sizeof counts));
     check_counts(s, &counts);

@@ -50,10 +50,11 @@ static const struct {
     const char *name, *path, *cache;
     int64_t piece;
     bool has_adapters, drafts;
+    const char *draft; /* a model that guesses: another one with its tokens, or itself */
 } kinds[] = {
-    { "llama", MODELS "llama", NULL, 64, true, true },    { "mixtral", MODELS "mixtral", NULL, 1, false, false },
-    { "gemma2", MODELS "gemma2", NULL, 63, false, true }, { "tiny8", "hone:tiny", "q8_0", 65, false, true },
-    { "qwen3", MODELS "qwen3", NULL, 512, false, false },
+    { "llama", MODELS "llama", NULL, 64, true, true, NULL },    { "mixtral", MODELS "mixtral", NULL, 1, false, false, MODELS "llama" },
+    { "gemma2", MODELS "gemma2", NULL, 63, false, true, NULL }, { "tiny8", "hone:tiny", "q8_0", 65, false, true, NULL },
+    { "qwen3", MODELS "qwen3", NULL, 512, false, false, MODELS "qwen3" },
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds, N_ADAPTERS = 3, SWAPPED = N_ADAPTERS }; /* SWAPPED: by turns the first and the last */
 static const double scales[N_ADAPTERS] = { 1, 0.5, -1.5 };
@@ -440,6 +441,7 @@ static bool serve(void)
             .batch = { .size = sizeof o.batch, .sequences = 8, .context = CONTEXT, .tokens = 160, .rows = 16, .blocks = 6,
                        .cache = kinds[i].cache },
             .scheduler = { .size = sizeof o.scheduler, .running = 6, .piece = kinds[i].piece, .draft = kinds[i].drafts ? &draft : NULL },
+            .draft = kinds[i].draft, .draft_model = { .size = sizeof o.draft_model },
             .adapters = kinds[i].has_adapters ? N_ADAPTERS + 3 : 0, /* the swapped one, one that is replaced, and one that comes */
         };
         if (!CHECK_OK(hn_shelf_add(&shelf, kinds[i].name, &o, &m)))
@@ -547,19 +549,23 @@ static void judge(void)
 
 static void check_counts(void)
 {
-    hn_lm_scheduler_counts all_of = { 0 };
+    hn_lm_scheduler_counts all_of = { 0 }, by_model = { 0 };
     for (int i = 0; i < N_KINDS; i++) {
         hn_lm_scheduler_counts c;
         hn_served_now(shelf.models[i], &c);
+        CHECK_THAT(!kinds[i].draft || c.accepted + c.rejected > 0, "%s: its draft model guessed nothing", kinds[i].name);
+        by_model.accepted += kinds[i].draft ? c.accepted : 0;
+        by_model.rejected += kinds[i].draft ? c.rejected : 0;
         all_of.mixed += c.mixed;
         all_of.begun_known += c.begun_known;
         all_of.returned += c.returned;
         all_of.accepted += c.accepted;
         all_of.rejected += c.rejected;
     }
+    fprintf(stderr, "%lld guesses of draft models right and %lld wrong\n", (long long)by_model.accepted, (long long)by_model.rejected);
     fprintf(stderr, "%lld mixed steps, %lld beginnings, %lld made room, %lld guesses right and %lld wrong\n", (long long)all_of.mixed,
             (long long)all_of.begun_known, (long long)all_of.returned, (long long)all_of.accepted, (long long)all_of.rejected);
-    CHECK(all_of.mixed > 0 && all_of.begun_known > 0 && all_of.returned > 0 && all_of.accepted > 0 && all_of.rejected > 0);
+    CHECK(by_model.accepted > 0 && by_model.rejected > 0 && all_of.mixed > 0 && all_of.begun_known > 0 && all_of.returned > 0);
 }
 
 int main(int argc, char **argv)

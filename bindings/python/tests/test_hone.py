@@ -317,6 +317,8 @@ class Texts(Case):
         self.assertIsNone(model.special("mask"))
         self.assertEqual(model.meta("general.architecture"), model.architecture)
         self.assertEqual(model.meta("general.name"), model.name)
+        self.assertIn("messages", model.chat_template())
+        self.assertEqual(len(model.chat_template("digest")), 64)
         self.assertGreaterEqual(model.vocabulary, model.tokens)
         self.assertFalse(model.embeds)
         self.assertGreater(model.context, 0)
@@ -761,6 +763,8 @@ class Sessions(Case):
             self.assertEqual((ended[numbers[at]].end, ended[numbers[at]].error), (hone.End.COUNTED, None))
         self.assertEqual(scheduler.counts.drawn, 36)
         number = scheduler.ask(prompts[0], most=5)
+        scheduler.step()
+        self.assertEqual([(r.request, r.n_prompt, r.most) for r in scheduler.running], [(number, len(prompts[0]), 5)])
         scheduler.cancel(number)
         self.assertEqual([event.end for event in scheduler.step()], [hone.End.CANCELLED])
         with self.assertRaisesRegex(hone.Error, "has ended"):

@@ -146,6 +146,12 @@ class Model(Object):
         with self._share() as lm:
             return text_of(lambda *to: c.hn_lm_meta(lm, name, *to)).decode("utf-8", "replace")
 
+    def chat_template(self, what: str = "text") -> str:
+        """Its template: the "text", the "digest", or a special token by its name."""
+        word = bytes_of(what)
+        with self._share() as lm:
+            return text_of(lambda *to: c.hn_lm_chat_template(lm, word, *to)).decode("utf-8", "replace")
+
     # ---- its tokenizer ----
 
     def encode(self, text: Text, kind: str = "plain") -> list[int]:

@@ -169,3 +169,11 @@ class Scheduler(Object):
     def counts(self) -> Record:
         with self._use() as scheduler:
             return Record(found_by(_c.hn_lm_scheduler_counts, lambda *to: c.hn_lm_scheduler_count(scheduler, *to)))
+
+    @property
+    def running(self) -> list[Record]:
+        """How far each is that runs, in the order in which they came in."""
+        with self._use() as scheduler:
+            n = found_by(_c.hn_lm_scheduler_counts, lambda *to: c.hn_lm_scheduler_count(scheduler, *to)).running
+            return [Record(found_by(_c.hn_lm_scheduler_place, lambda *to, i=i: c.hn_lm_scheduler_running(scheduler, i, *to)))
+                    for i in range(n)]
