@@ -18,7 +18,7 @@
 #include <assert.h>
 
 enum {
-    SPIN_NS = 20000,       /* then sleep */
+    SPIN_NS = 50000,       /* then sleep: to be woken takes as long on a virtual machine */
     PAUSES_PER_LOOK = 32,  /* at the clock */
     CHUNKS_PER_THREAD = 4, /* so that an interrupted thread holds little */
     LINE = 64
@@ -118,9 +118,9 @@ static bool has_work(hn_pool *pool)
 static bool is_done(hn_pool *pool) { return atomic_load(&pool->n_unfinished) == 0; }
 
 /* Spins until `holds`, not for long. */
-static bool spin(hn_pool *pool, bool (*holds)(hn_pool *))
+static bool spin(hn_pool *pool, bool (*holds)(hn_pool *), int64_t ns)
 {
-    const int64_t until = hn_clock_ns() + SPIN_NS;
+    const int64_t until = hn_clock_ns() + ns;
     do {
         for (int i = 0; i < PAUSES_PER_LOOK; i++) {
             if (holds(pool))
@@ -133,7 +133,7 @@ static bool spin(hn_pool *pool, bool (*holds)(hn_pool *))
 
 static void wait_for_work(hn_pool *pool)
 {
-    if (spin(pool, has_work))
+    if (spin(pool, has_work, 50000))
         return;
     hn_os_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->n_sleeping, 1);
@@ -145,7 +145,7 @@ static void wait_for_work(hn_pool *pool)
 
 static void wait_until_done(hn_pool *pool)
 {
-    if (spin(pool, is_done))
+    if (spin(pool, is_done, 50000))
         return;
     hn_os_mutex_lock(&pool->mutex);
     atomic_store(&pool->caller_sleeps, true);
