@@ -95,7 +95,7 @@ hn_status hn_train_run_new(hn_train_run **out, hn_heap *heap, const hn_train_sub
     r->batch = hn_batch_on(heap);
     r->example = hn_example_on(heap);
     r->verdict = hn_str_on(heap);
-    r->state.best_loss = INFINITY;
+    r->state.best_loss = HUGE_VAL;
     r->state.best_step = -1;
     const hn_status status = make(r);
     if (status != HN_OK) {
