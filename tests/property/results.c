@@ -119,6 +119,11 @@ static hn_status give_counts(void *to, size_t size)
     return hn_lm_scheduler_count(scheduler, to, size);
 }
 
+static hn_status give_running(void *to, size_t size)
+{
+    return hn_lm_scheduler_running(scheduler, 0, to, size);
+}
+
 static hn_status give_disk(void *to, size_t size)
 {
     return hn_lm_disk_count(disk, to, size);
@@ -197,6 +202,7 @@ static const struct {
     { "hn_examples_gradients", give_gradients, false },
     { "hn_lm_perplexity", give_perplexity, false },
     { "hn_lm_scheduler_counts", give_counts, false },
+    { "hn_lm_scheduler_place", give_running, false },
     { "hn_lm_disk_counts", give_disk, false },
     { "hn_lm_mask", give_mask, false },
     { "hn_lm_call_style", give_style, false },
@@ -330,6 +336,7 @@ static void check_givers(void)
         CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, NULL)) && CHECK_OK(open_disk()) &&
         CHECK_OK(hn_lm_scheduler_ask(scheduler, &(hn_lm_request){ .size = sizeof(hn_lm_request), .ids = (int32_t[]){ 1 }, .n = 1 },
                                      &(int64_t){ 0 })) &&
+        CHECK_OK(hn_lm_scheduler_step(scheduler, &(int64_t){ 0 })) &&
         CHECK_OK(hn_lm_make_tokenizer(engine, &spec.data[0], 1, "results.gguf", NULL, NULL)) &&
         CHECK_OK(hn_lm_make(engine, "llama", "results-m.gguf",
                             &(hn_lm_make_options){ .size = sizeof(hn_lm_make_options), .tokenizer = "results.gguf" })) &&
