@@ -232,7 +232,8 @@ static hn_status fill(hn_lm_scheduler *s, hn_request *r, const hn_lm_request *o)
     HN_TRY(take_sampling(o, &sampling));
     HN_TRY(hn_lm_sampler_new(&r->sampler, s->lm, &sampling));
     HN_TRY(hn_lm_sampler_begin(r->sampler, o->n, 0));
-    return keep_sampling(s, r, &sampling);
+    HN_TRY(keep_sampling(s, r, &sampling));
+    return s->draft.model ? HN_OK : hn_request_want_drafter(s, r); /* what needs little is there before the first step */
 }
 
 hn_status hn_request_want_drafter(hn_lm_scheduler *s, hn_request *r)

@@ -38,7 +38,7 @@ typedef struct hn_request {
     hn_lm_sampler *sampler;
     hn_lm_sampling sampling;  /* without its grammar, */
     hn_lm_bias *bias;         /* and with this, its own */
-    hn_lm_drafter *drafter;   /* NULL until it first generates: a draft model has keys of its own */
+    hn_lm_drafter *drafter;   /* of a draft model, whose keys it has: NULL until it first generates */
     int32_t sequence; /* -1: it waits */
     int64_t n_scored; /* ids of the prompt, the first among them, that were told of; n_prompt where none is asked for */
     int64_t n_reused, n_returned, admitted;
