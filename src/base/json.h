@@ -86,6 +86,12 @@ void hn_json_add_int(hn_json_writer *w, int64_t value);
 void hn_json_add_double(hn_json_writer *w, double value); /* reads back the same; else null */
 void hn_json_add_bool(hn_json_writer *w, bool value);
 void hn_json_add_null(hn_json_writer *w);
+/* A member: its key and its value. */
+void hn_json_put_text(hn_json_writer *w, const char *key, const char *text); /* NULL: null */
+void hn_json_put_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes);
+void hn_json_put_int(hn_json_writer *w, const char *key, int64_t value);
+void hn_json_put_double(hn_json_writer *w, const char *key, double value);
+void hn_json_put_bool(hn_json_writer *w, const char *key, bool value);
 /* JSON that was written before, as it stands. */
 void hn_json_add_json(hn_json_writer *w, const char *text, size_t bytes);
 /* A value read; arrays and objects as null. */

@@ -158,3 +158,39 @@ void hn_json_add_value(hn_json_writer *w, const hn_json *value)
     }
     (is_array ? hn_json_end_array : hn_json_end_object)(w);
 }
+
+/* ---- members ---- */
+
+void hn_json_put_text(hn_json_writer *w, const char *key, const char *text)
+{
+    hn_json_key(w, key);
+    if (text)
+        hn_json_add_string(w, text);
+    else
+        hn_json_add_null(w);
+}
+
+void hn_json_put_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes)
+{
+    hn_json_key(w, key);
+    before_value(w);
+    add_quoted(w->to, text, bytes);
+}
+
+void hn_json_put_int(hn_json_writer *w, const char *key, int64_t value)
+{
+    hn_json_key(w, key);
+    hn_json_add_int(w, value);
+}
+
+void hn_json_put_double(hn_json_writer *w, const char *key, double value)
+{
+    hn_json_key(w, key);
+    hn_json_add_double(w, value);
+}
+
+void hn_json_put_bool(hn_json_writer *w, const char *key, bool value)
+{
+    hn_json_key(w, key);
+    hn_json_add_bool(w, value);
+}

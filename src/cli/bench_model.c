@@ -73,12 +73,6 @@ static double median(double *x, int64_t n)
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-static void put(hn_json_writer *json, const char *key, double value)
-{
-    hn_json_key(json, key);
-    hn_json_add_double(json, value);
-}
-
 static hn_status measure(bench *b, int64_t length, hn_json_writer *json, FILE *out)
 {
     double first, second;
@@ -93,11 +87,11 @@ static hn_status measure(bench *b, int64_t length, hn_json_writer *json, FILE *o
     if (!json)
         return HN_OK;
     hn_json_begin_object(json);
-    put(json, "prompt", (double)length);
-    put(json, "prompt_tokens_per_second", prompt);
-    put(json, "generate", (double)b->args->generate);
-    put(json, "generate_tokens_per_second", generate);
-    put(json, "repeats", (double)n);
+    hn_json_put_double(json, "prompt", (double)length);
+    hn_json_put_double(json, "prompt_tokens_per_second", prompt);
+    hn_json_put_double(json, "generate", (double)b->args->generate);
+    hn_json_put_double(json, "generate_tokens_per_second", generate);
+    hn_json_put_double(json, "repeats", (double)n);
     hn_json_end_object(json);
     return HN_OK;
 }

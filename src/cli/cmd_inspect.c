@@ -294,12 +294,6 @@ static void json_usages(hn_json_writer *json, const char *key, const usage *u, i
     hn_json_end_object(json);
 }
 
-static void json_int(hn_json_writer *json, const char *key, int64_t value)
-{
-    hn_json_key(json, key);
-    hn_json_add_int(json, value);
-}
-
 static hn_status json_text(hn_json_writer *json, const char *name, const model *m, const char *key)
 {
     hn_lm_item item;
@@ -337,16 +331,16 @@ static void json_shape(hn_json_writer *json, const hn_lm_shape *shape)
 {
     hn_json_key(json, "shape");
     hn_json_begin_object(json);
-    json_int(json, "layers", shape->layers);
-    json_int(json, "width", shape->width);
-    json_int(json, "heads", shape->heads);
-    json_int(json, "kv_heads", shape->kv_heads);
-    json_int(json, "head_dim", shape->head_dim);
-    json_int(json, "ffn", shape->ffn);
-    json_int(json, "experts", shape->experts);
-    json_int(json, "experts_used", shape->experts_used);
-    json_int(json, "context", shape->context);
-    json_int(json, "vocabulary", shape->vocabulary);
+    hn_json_put_int(json, "layers", shape->layers);
+    hn_json_put_int(json, "width", shape->width);
+    hn_json_put_int(json, "heads", shape->heads);
+    hn_json_put_int(json, "kv_heads", shape->kv_heads);
+    hn_json_put_int(json, "head_dim", shape->head_dim);
+    hn_json_put_int(json, "ffn", shape->ffn);
+    hn_json_put_int(json, "experts", shape->experts);
+    hn_json_put_int(json, "experts_used", shape->experts_used);
+    hn_json_put_int(json, "context", shape->context);
+    hn_json_put_int(json, "vocabulary", shape->vocabulary);
     hn_json_key(json, "tied");
     hn_json_add_bool(json, shape->is_tied != 0);
     hn_json_end_object(json);
@@ -356,12 +350,12 @@ static void json_memory(hn_json_writer *json, const hn_lm_sizes *memory)
 {
     hn_json_key(json, "running");
     hn_json_begin_object(json);
-    json_int(json, "context", memory->context);
-    json_int(json, "weights", (int64_t)memory->weights);
-    json_int(json, "cache", (int64_t)memory->cache);
-    json_int(json, "workspace", (int64_t)memory->workspace);
-    json_int(json, "other", (int64_t)memory->other);
-    json_int(json, "total", (int64_t)hn_memory_total(memory));
+    hn_json_put_int(json, "context", memory->context);
+    hn_json_put_int(json, "weights", (int64_t)memory->weights);
+    hn_json_put_int(json, "cache", (int64_t)memory->cache);
+    hn_json_put_int(json, "workspace", (int64_t)memory->workspace);
+    hn_json_put_int(json, "other", (int64_t)memory->other);
+    hn_json_put_int(json, "total", (int64_t)hn_memory_total(memory));
     hn_json_end_object(json);
 }
 
@@ -382,7 +376,7 @@ static hn_status json_tensors(hn_json_writer *json, const model *m)
         for (int d = 0; d < t.shape.rank; d++)
             hn_json_add_int(json, t.shape.dim[d]);
         hn_json_end_array(json);
-        json_int(json, "bytes", (int64_t)t.bytes);
+        hn_json_put_int(json, "bytes", (int64_t)t.bytes);
         hn_json_end_object(json);
     }
     hn_json_end_array(json);
@@ -402,11 +396,11 @@ static hn_status write_json(const model *m, bool tensors, hn_json_writer *json)
     hn_json_key(json, "supported");
     hn_json_add_bool(json, about->is_supported != 0);
     HN_TRY(json_text(json, "name", m, "general.name"));
-    json_int(json, "parts", about->parts);
-    json_int(json, "parameters", (int64_t)about->parameters);
-    json_int(json, "active_parameters", (int64_t)about->active);
-    json_int(json, "weight_bytes", (int64_t)about->bytes);
-    json_int(json, "kv_bytes_per_token", (int64_t)about->kv_bytes);
+    hn_json_put_int(json, "parts", about->parts);
+    hn_json_put_int(json, "parameters", (int64_t)about->parameters);
+    hn_json_put_int(json, "active_parameters", (int64_t)about->active);
+    hn_json_put_int(json, "weight_bytes", (int64_t)about->bytes);
+    hn_json_put_int(json, "kv_bytes_per_token", (int64_t)about->kv_bytes);
     if (m->memory.context)
         json_memory(json, &m->memory);
     if (about->shape)

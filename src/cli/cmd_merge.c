@@ -50,18 +50,6 @@ static void print_table(const hn_lm_merge_report *report, FILE *out)
                  "nats a token\n", 100 * sum->kept, sum->kl, sum->kl_base);
 }
 
-static void add(hn_json_writer *json, const char *key, double value)
-{
-    hn_json_key(json, key);
-    hn_json_add_double(json, value);
-}
-
-static void add_word(hn_json_writer *json, const char *key, const char *word)
-{
-    hn_json_key(json, key);
-    hn_json_add_string(json, word);
-}
-
 static hn_status print_json(const hn_lm_merge_report *report, FILE *out)
 {
     const hn_lm_merge_sum *sum = hn_lm_merge_report_sum(report);
@@ -70,25 +58,25 @@ static hn_status print_json(const hn_lm_merge_report *report, FILE *out)
     hn_str text = hn_str_on(&heap);
     hn_json_writer json = hn_json_write_to(&text);
     hn_json_begin_object(&json);
-    add(&json, "kept", sum->kept);
-    add(&json, "kl", sum->kl);
-    add(&json, "kl_base", sum->kl_base);
+    hn_json_put_double(&json, "kept", sum->kept);
+    hn_json_put_double(&json, "kl", sum->kl);
+    hn_json_put_double(&json, "kl_base", sum->kl_base);
     hn_json_key(&json, "fits");
     hn_json_add_bool(&json, sum->fits != 0);
     if (sum->better)
-        add_word(&json, "better", sum->better);
+        hn_json_put_text(&json, "better", sum->better);
     hn_json_key(&json, "tensors");
     hn_json_begin_array(&json);
     for (size_t i = 0; i < sum->n_tensors; i++) {
         const hn_lm_merged *t = hn_lm_merge_report_tensor(report, i);
         hn_json_begin_object(&json);
-        add_word(&json, "name", t->name);
-        add_word(&json, "from", t->from);
-        add_word(&json, "to", t->to);
-        add(&json, "update", t->update);
-        add(&json, "weight", t->weight);
-        add(&json, "kept", t->kept);
-        add(&json, "error", t->error);
+        hn_json_put_text(&json, "name", t->name);
+        hn_json_put_text(&json, "from", t->from);
+        hn_json_put_text(&json, "to", t->to);
+        hn_json_put_double(&json, "update", t->update);
+        hn_json_put_double(&json, "weight", t->weight);
+        hn_json_put_double(&json, "kept", t->kept);
+        hn_json_put_double(&json, "error", t->error);
         hn_json_end_object(&json);
     }
     hn_json_end_array(&json);

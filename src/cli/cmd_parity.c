@@ -18,20 +18,14 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-static void add(hn_json_writer *json, const char *key, double value)
-{
-    hn_json_key(json, key);
-    hn_json_add_double(json, value);
-}
-
 static void add_distance(hn_json_writer *json, const char *key, const hn_lm_distance *d)
 {
     hn_json_key(json, key);
     hn_json_begin_object(json);
-    add(json, "nmse", d->nmse);
-    add(json, "largest", d->largest);
-    add(json, "kl", d->kl);
-    add(json, "agreement", d->agreement);
+    hn_json_put_double(json, "nmse", d->nmse);
+    hn_json_put_double(json, "largest", d->largest);
+    hn_json_put_double(json, "kl", d->kl);
+    hn_json_put_double(json, "agreement", d->agreement);
     hn_json_end_object(json);
 }
 
@@ -40,16 +34,16 @@ static void add_part(hn_json_writer *json, const hn_lm_parity_part *part, bool i
     hn_json_begin_object(json);
     hn_json_key(json, "part");
     hn_json_add_string(json, part->name);
-    add(json, "nmse", part->nmse);
-    add(json, "largest", part->largest);
+    hn_json_put_double(json, "nmse", part->nmse);
+    hn_json_put_double(json, "largest", part->largest);
     if (is_bf16) {
-        add(json, "f32_rounded_nmse", part->rounded);
+        hn_json_put_double(json, "f32_rounded_nmse", part->rounded);
         if (part->has_own)
-            add(json, "reference_own_nmse", part->own);
+            hn_json_put_double(json, "reference_own_nmse", part->own);
         hn_json_key(json, "tokens_left_out");
         hn_json_add_int(json, part->n_close);
     }
-    add(json, "bound", part->bound);
+    hn_json_put_double(json, "bound", part->bound);
     hn_json_key(json, "other_experts");
     hn_json_add_int(json, part->n_other);
     hn_json_key(json, "is_beyond");

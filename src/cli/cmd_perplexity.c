@@ -34,12 +34,6 @@ static const hn_option options[] = {
 
 static const perplexity_args defaults = { .chunk = 512 };
 
-static void add(hn_json_writer *json, const char *key, double value)
-{
-    hn_json_key(json, key);
-    hn_json_add_double(json, value);
-}
-
 static hn_status print_json(const hn_lm_perplexity *p, hn_lm_numerics numerics, hn_heap *heap,
                             FILE *out)
 {
@@ -50,14 +44,14 @@ static hn_status print_json(const hn_lm_perplexity *p, hn_lm_numerics numerics, 
     hn_json_add_string(&json, hn_lm_numerics_name(numerics));
     hn_json_key(&json, "tokens");
     hn_json_add_int(&json, p->loss.n);
-    add(&json, "loss", p->loss.mean);
-    add(&json, "loss_error", p->loss.error);
-    add(&json, "perplexity", hn_math_exp(p->loss.mean));
+    hn_json_put_double(&json, "loss", p->loss.mean);
+    hn_json_put_double(&json, "loss_error", p->loss.error);
+    hn_json_put_double(&json, "perplexity", hn_math_exp(p->loss.mean));
     if (p->divergence.n) {
-        add(&json, "kl", p->divergence.mean);
-        add(&json, "kl_error", p->divergence.error);
-        add(&json, "agreement", p->agreement.mean);
-        add(&json, "agreement_error", p->agreement.error);
+        hn_json_put_double(&json, "kl", p->divergence.mean);
+        hn_json_put_double(&json, "kl_error", p->divergence.error);
+        hn_json_put_double(&json, "agreement", p->agreement.mean);
+        hn_json_put_double(&json, "agreement_error", p->agreement.error);
     }
     hn_json_end_object(&json);
     const hn_status status = hn_str_status(&text);

@@ -91,13 +91,6 @@ static void add_reason(hn_json_writer *w, const hn_choice *c)
 
 /* ---- blocks ---- */
 
-static void add_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes)
-{
-    const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
-    hn_json_key(w, key);
-    hn_json_add_scalar(w, &said);
-}
-
 static void begin_block(hn_json_writer *w, const char *type)
 {
     hn_json_begin_object(w);
@@ -108,7 +101,7 @@ static void begin_block(hn_json_writer *w, const char *type)
 static void add_text_block(hn_json_writer *w, const char *text, size_t bytes)
 {
     begin_block(w, "text");
-    add_bytes(w, "text", text, bytes);
+    hn_json_put_bytes(w, "text", text, bytes);
     hn_json_end_object(w);
 }
 
@@ -116,8 +109,8 @@ static void add_text_block(hn_json_writer *w, const char *text, size_t bytes)
 static void add_thought_block(hn_json_writer *w, const char *text, size_t bytes)
 {
     begin_block(w, "thinking");
-    add_bytes(w, "thinking", text, bytes);
-    add_bytes(w, "signature", "", 0);
+    hn_json_put_bytes(w, "thinking", text, bytes);
+    hn_json_put_bytes(w, "signature", "", 0);
     hn_json_end_object(w);
 }
 
@@ -219,7 +212,7 @@ static void add_delta(const hn_choice *c, const char *type, const char *key, con
     hn_json_writer w = begin_block_event(c, "content_block_delta", out);
     hn_json_key(&w, "delta");
     begin_block(&w, type);
-    add_bytes(&w, key, text, bytes);
+    hn_json_put_bytes(&w, key, text, bytes);
     hn_json_end_object(&w);
     end_event(&w);
 }

@@ -62,27 +62,15 @@ static int64_t last_step(const hn_job_metrics *m)
     return last;
 }
 
-static void add_text(hn_json_writer *w, const char *key, const char *value)
-{
-    hn_json_key(w, key);
-    hn_json_add_string(w, value);
-}
-
-static void add_number(hn_json_writer *w, const char *key, double value)
-{
-    hn_json_key(w, key);
-    hn_json_add_double(w, value);
-}
-
 static void tell(const hn_job *job, const point *p, hn_json_writer *w)
 {
     hn_json_begin_object(w);
-    add_text(w, "id", p->id);
-    add_text(w, "object", "fine_tuning.job.checkpoint");
+    hn_json_put_text(w, "id", p->id);
+    hn_json_put_text(w, "object", "fine_tuning.job.checkpoint");
     hn_json_key(w, "created_at");
     hn_json_add_int(w, job->finished);
-    add_text(w, "fine_tuned_model_checkpoint", p->served);
-    add_text(w, "fine_tuning_job_id", job->id);
+    hn_json_put_text(w, "fine_tuned_model_checkpoint", p->served);
+    hn_json_put_text(w, "fine_tuning_job_id", job->id);
     hn_json_key(w, "step_number");
     hn_json_add_int(w, p->step);
     hn_json_key(w, "metrics");
@@ -90,10 +78,10 @@ static void tell(const hn_job *job, const point *p, hn_json_writer *w)
     hn_json_key(w, "step");
     hn_json_add_int(w, p->step);
     if (p->has_loss)
-        add_number(w, "train_loss", p->loss);
+        hn_json_put_double(w, "train_loss", p->loss);
     if (p->has_held) {
-        add_number(w, "full_valid_loss", p->held[0]);
-        add_number(w, "full_valid_mean_token_accuracy", p->held[1]);
+        hn_json_put_double(w, "full_valid_loss", p->held[0]);
+        hn_json_put_double(w, "full_valid_mean_token_accuracy", p->held[1]);
     }
     hn_json_end_object(w);
     hn_json_end_object(w);

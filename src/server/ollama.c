@@ -64,13 +64,6 @@ static void add_calls(hn_json_writer *w, const hn_choice *c, int32_t from)
         hn_json_end_array(w);
 }
 
-static void add_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes)
-{
-    const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
-    hn_json_key(w, key);
-    hn_json_add_scalar(w, &said);
-}
-
 /* What a line says of an answer. */
 typedef struct said {
     const char *text, *thought;
@@ -81,18 +74,18 @@ typedef struct said {
 static void add_said(hn_json_writer *w, const hn_answer *a, const said *what)
 {
     if (is_generate(a)) {
-        add_bytes(w, "response", what->text, what->bytes);
+        hn_json_put_bytes(w, "response", what->text, what->bytes);
         if (what->thought_bytes)
-            add_bytes(w, "thinking", what->thought, what->thought_bytes);
+            hn_json_put_bytes(w, "thinking", what->thought, what->thought_bytes);
         return;
     }
     hn_json_key(w, "message");
     hn_json_begin_object(w);
     hn_json_key(w, "role");
     hn_json_add_string(w, "assistant");
-    add_bytes(w, "content", what->text, what->bytes);
+    hn_json_put_bytes(w, "content", what->text, what->bytes);
     if (what->thought_bytes)
-        add_bytes(w, "thinking", what->thought, what->thought_bytes);
+        hn_json_put_bytes(w, "thinking", what->thought, what->thought_bytes);
     if (what->calls_from >= 0)
         add_calls(w, &a->choices[0], what->calls_from);
     hn_json_end_object(w);

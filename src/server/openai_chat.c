@@ -83,20 +83,13 @@ static void end_delta(hn_json_writer *w, const hn_choice *c, const hn_piece *pie
     hn_openai_event_end(w);
 }
 
-static void add_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes)
-{
-    const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
-    hn_json_key(w, key);
-    hn_json_add_scalar(w, &said);
-}
-
 static void begin(hn_answer *a, hn_str *out)
 {
     for (int32_t i = 0; i < a->n_choices; i++) {
         hn_json_writer w = begin_delta(a, &a->choices[i], out);
         hn_json_key(&w, "role");
         hn_json_add_string(&w, "assistant");
-        add_bytes(&w, "content", "", 0);
+        hn_json_put_bytes(&w, "content", "", 0);
         end_delta(&w, &a->choices[i], NULL, NULL);
     }
 }
@@ -104,14 +97,14 @@ static void begin(hn_answer *a, hn_str *out)
 static void tell(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out)
 {
     hn_json_writer w = begin_delta(a, c, out);
-    add_bytes(&w, "content", piece->text, piece->bytes);
+    hn_json_put_bytes(&w, "content", piece->text, piece->bytes);
     end_delta(&w, c, piece, NULL);
 }
 
 static void think(hn_answer *a, hn_choice *c, const char *text, size_t bytes, hn_str *out)
 {
     hn_json_writer w = begin_delta(a, c, out);
-    add_bytes(&w, "reasoning_content", text, bytes);
+    hn_json_put_bytes(&w, "reasoning_content", text, bytes);
     end_delta(&w, c, NULL, NULL);
 }
 
@@ -141,7 +134,7 @@ static void call(hn_answer *a, hn_choice *c, const hn_lm_call *of, hn_str *out)
         hn_json_key(&w, "name");
         hn_json_add_string(&w, of->name);
     }
-    add_bytes(&w, "arguments", of->arguments, of->bytes);
+    hn_json_put_bytes(&w, "arguments", of->arguments, of->bytes);
     hn_json_end_object(&w);
     hn_json_end_object(&w);
     hn_json_end_array(&w);
@@ -170,7 +163,7 @@ static void add_calls(hn_json_writer *w, const hn_choice *c)
         hn_json_begin_object(w);
         hn_json_key(w, "name");
         hn_json_add_string(w, of->name.text);
-        add_bytes(w, "arguments", of->arguments.text, of->arguments.length);
+        hn_json_put_bytes(w, "arguments", of->arguments.text, of->arguments.length);
         hn_json_end_object(w);
         hn_json_end_object(w);
     }
@@ -192,7 +185,7 @@ static void add_choice(hn_json_writer *w, const hn_choice *c)
     else
         hn_json_add_string(w, c->h.text.text);
     if (c->h.thought.length)
-        add_bytes(w, "reasoning_content", c->h.thought.text, c->h.thought.length);
+        hn_json_put_bytes(w, "reasoning_content", c->h.thought.text, c->h.thought.length);
     add_calls(w, c);
     hn_json_key(w, "refusal");
     hn_json_add_null(w);

@@ -6,35 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_text(hn_json_writer *w, const char *key, const char *text)
-{
-    hn_json_key(w, key);
-    text ? hn_json_add_string(w, text) : hn_json_add_null(w);
-}
-
-static void add_int(hn_json_writer *w, const char *key, int64_t value)
-{
-    hn_json_key(w, key);
-    hn_json_add_int(w, value);
-}
-
-static void add_bool(hn_json_writer *w, const char *key, bool value)
-{
-    hn_json_key(w, key);
-    hn_json_add_bool(w, value);
-}
-
 static void add_model(hn_json_writer *w, hn_served *m, uint64_t asker)
 {
     char adapter[HN_ADAPTER_NAME], weights[65];
     static const char *const states[] = { "away", "loading", "ready" };
     hn_json_begin_object(w);
-    add_text(w, "name", m->name);
-    add_text(w, "state", states[hn_served_now(m, NULL)]);
-    add_text(w, "numerics", hn_lm_numerics_name(m->o.model.numerics));
-    add_text(w, "cache", m->o.batch.cache ? m->o.batch.cache : "f32");
-    add_int(w, "bytes", hn_served_about(m, weights));
-    add_text(w, "weights", weights);
+    hn_json_put_text(w, "name", m->name);
+    hn_json_put_text(w, "state", states[hn_served_now(m, NULL)]);
+    hn_json_put_text(w, "numerics", hn_lm_numerics_name(m->o.model.numerics));
+    hn_json_put_text(w, "cache", m->o.batch.cache ? m->o.batch.cache : "f32");
+    hn_json_put_int(w, "bytes", hn_served_about(m, weights));
+    hn_json_put_text(w, "weights", weights);
     hn_json_key(w, "adapters");
     hn_json_begin_array(w);
     for (int32_t i = 0; hn_served_adapter_name(m, asker, i, adapter); i++)
@@ -55,7 +37,7 @@ static void add_template(hn_json_writer *w, hn_heap *heap, const hn_lm *lm, cons
         if (!text || hn_lm_chat_template(lm, what, text, bytes + 1, &bytes) != HN_OK)
             w->to->status = HN_ERR_MEMORY;
     }
-    add_text(w, key, text ? text : "");
+    hn_json_put_text(w, key, text ? text : "");
     hn_free(heap, text);
 }
 
@@ -67,10 +49,10 @@ static void add_defaults(hn_json_writer *w, const hn_served *m)
     hn_json_begin_object(w);
     hn_json_key(w, "n_ctx");
     m->batch ? hn_json_add_int(w, hn_lm_batch_context(m->batch)) : hn_json_add_null(w);
-    add_bool(w, "speculative", m->o.draft || m->o.scheduler.draft);
+    hn_json_put_bool(w, "speculative", m->o.draft || m->o.scheduler.draft);
     hn_json_key(w, "params");
     hn_json_begin_object(w);
-    add_int(w, "n_predict", -1); /* to the context's end */
+    hn_json_put_int(w, "n_predict", -1); /* to the context's end */
     hn_server_add_sampling(w, &s);
     hn_json_end_object(w);
     hn_json_end_object(w);
@@ -85,24 +67,24 @@ static void add_about(hn_json_writer *w, hn_heap *heap, hn_served *m)
     if (lm)
         add_defaults(w, m);
     else
-        add_text(w, "default_generation_settings", NULL);
-    add_int(w, "total_slots", m->n_slots);
-    add_text(w, "model_alias", m->name);
-    add_text(w, "model_path", slash && slash[1] ? slash + 1 : name);
+        hn_json_put_text(w, "default_generation_settings", NULL);
+    hn_json_put_int(w, "total_slots", m->n_slots);
+    hn_json_put_text(w, "model_alias", m->name);
+    hn_json_put_text(w, "model_path", slash && slash[1] ? slash + 1 : name);
     hn_json_key(w, "modalities");
     hn_json_begin_object(w);
-    add_bool(w, "vision", false);
-    add_bool(w, "audio", false);
+    hn_json_put_bool(w, "vision", false);
+    hn_json_put_bool(w, "audio", false);
     hn_json_end_object(w);
     add_template(w, heap, lm, "chat_template", "text");
     add_template(w, heap, lm, "chat_template_digest", "digest");
     add_template(w, heap, lm, "bos_token", "bos_token");
     add_template(w, heap, lm, "eos_token", "eos_token");
     hn_os_mutex_unlock(&m->shelf->lock);
-    add_bool(w, "endpoint_slots", true);
-    add_bool(w, "endpoint_props", false); /* to be written to */
-    add_bool(w, "endpoint_metrics", true);
-    add_bool(w, "is_sleeping", !lm);
+    hn_json_put_bool(w, "endpoint_slots", true);
+    hn_json_put_bool(w, "endpoint_props", false); /* to be written to */
+    hn_json_put_bool(w, "endpoint_metrics", true);
+    hn_json_put_bool(w, "is_sleeping", !lm);
 }
 
 static void add_all(hn_json_writer *w, hn_server *s, hn_served *asked, uint64_t asker)
@@ -110,13 +92,13 @@ static void add_all(hn_json_writer *w, hn_server *s, hn_served *asked, uint64_t 
     char build[64];
     snprintf(build, sizeof build, "hone %s", hn_version());
     hn_json_begin_object(w);
-    add_text(w, "version", hn_version());
+    hn_json_put_text(w, "version", hn_version());
     hn_json_key(w, "models");
     hn_json_begin_array(w);
     for (int32_t i = 0; i < s->shelf->n; i++)
         add_model(w, s->shelf->models[i], asker);
     hn_json_end_array(w);
-    add_text(w, "build_info", build);
+    hn_json_put_text(w, "build_info", build);
     add_about(w, s->heap, asked);
     hn_json_end_object(w);
 }

@@ -7,24 +7,6 @@
 
 /* ---- writing ---- */
 
-static void add_text(hn_json_writer *w, const char *key, const char *text)
-{
-    hn_json_key(w, key);
-    text ? hn_json_add_string(w, text) : hn_json_add_null(w);
-}
-
-static void add_int(hn_json_writer *w, const char *key, int64_t value)
-{
-    hn_json_key(w, key);
-    hn_json_add_int(w, value);
-}
-
-static void add_double(hn_json_writer *w, const char *key, double value)
-{
-    hn_json_key(w, key);
-    hn_json_add_double(w, value);
-}
-
 static void add_prompts(hn_json_writer *w, const hn_answer *a)
 {
     hn_json_key(w, "prompts");
@@ -55,15 +37,15 @@ static void add_bias(hn_json_writer *w, const hn_answer *a)
 static void add_sampling(hn_json_writer *w, const hn_answer *a)
 {
     const hn_lm_sampling *s = &a->sampling;
-    add_int(w, "seed", (int64_t)s->seed);
-    add_double(w, "temperature", (double)s->temperature);
-    add_int(w, "top_k", s->top_k);
-    add_double(w, "top_p", (double)s->top_p);
-    add_double(w, "min_p", (double)s->min_p);
-    add_double(w, "repetition", (double)s->repetition);
-    add_double(w, "frequency", (double)s->frequency);
-    add_double(w, "presence", (double)s->presence);
-    add_int(w, "last", s->last);
+    hn_json_put_int(w, "seed", (int64_t)s->seed);
+    hn_json_put_double(w, "temperature", (double)s->temperature);
+    hn_json_put_int(w, "top_k", s->top_k);
+    hn_json_put_double(w, "top_p", (double)s->top_p);
+    hn_json_put_double(w, "min_p", (double)s->min_p);
+    hn_json_put_double(w, "repetition", (double)s->repetition);
+    hn_json_put_double(w, "frequency", (double)s->frequency);
+    hn_json_put_double(w, "presence", (double)s->presence);
+    hn_json_put_int(w, "last", s->last);
     add_bias(w, a);
 }
 
@@ -75,17 +57,17 @@ void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
     const hn_served_adapter *adapter = a->adapter;
     hn_json_key(w, "recipe");
     hn_json_begin_object(w);
-    add_text(w, "hone", hn_version());
-    add_text(w, "weights", m->weights);
-    add_text(w, "adapter", adapter ? adapter->digest : NULL);
-    add_double(w, "adapter_scale", adapter ? adapter->scale : 1);
-    add_text(w, "numerics", hn_lm_numerics_definition(m->lm));
-    add_text(w, "cache", m->o.batch.cache ? m->o.batch.cache : "f32");
-    add_int(w, "context", hn_lm_batch_context(m->batch));
+    hn_json_put_text(w, "hone", hn_version());
+    hn_json_put_text(w, "weights", m->weights);
+    hn_json_put_text(w, "adapter", adapter ? adapter->digest : NULL);
+    hn_json_put_double(w, "adapter_scale", adapter ? adapter->scale : 1);
+    hn_json_put_text(w, "numerics", hn_lm_numerics_definition(m->lm));
+    hn_json_put_text(w, "cache", m->o.batch.cache ? m->o.batch.cache : "f32");
+    hn_json_put_int(w, "context", hn_lm_batch_context(m->batch));
     add_prompts(w, a);
-    add_int(w, "n", a->n_each);
-    add_int(w, "max_tokens", a->most);
-    add_int(w, "likeliest", a->likeliest);
+    hn_json_put_int(w, "n", a->n_each);
+    hn_json_put_int(w, "max_tokens", a->most);
+    hn_json_put_int(w, "likeliest", a->likeliest);
     hn_json_key(w, "ignore_eos");
     hn_json_add_bool(w, a->goes_on);
     hn_json_key(w, "stop");
@@ -95,10 +77,10 @@ void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
     hn_json_end_array(w);
     hn_json_key(w, "is_chat");
     hn_json_add_bool(w, a->is_chat);
-    add_text(w, "tools", a->tools.length ? a->tools.text : NULL);
-    add_text(w, "calls", a->tools.length ? m->o.calls : NULL);
-    add_text(w, "grammar_kind", a->grammar ? grammar_words[a->grammar_kind] : NULL);
-    add_text(w, "grammar", a->grammar ? a->grammar_text.text : NULL);
+    hn_json_put_text(w, "tools", a->tools.length ? a->tools.text : NULL);
+    hn_json_put_text(w, "calls", a->tools.length ? m->o.calls : NULL);
+    hn_json_put_text(w, "grammar_kind", a->grammar ? grammar_words[a->grammar_kind] : NULL);
+    hn_json_put_text(w, "grammar", a->grammar ? a->grammar_text.text : NULL);
     add_sampling(w, a);
     hn_json_end_object(w);
 }

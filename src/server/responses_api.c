@@ -63,13 +63,6 @@ static void end_event(hn_json_writer *w)
     hn_str_add(w->to, "\n\n");
 }
 
-static void add_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes)
-{
-    const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
-    hn_json_key(w, key);
-    hn_json_add_scalar(w, &said);
-}
-
 /* The same of the item that is open: its number, id, and of its part. */
 static hn_json_writer begin_item_event(hn_choice *c, const char *type, bool has_id, hn_str *out)
 {
@@ -96,22 +89,22 @@ static void add_begun_item(hn_json_writer *w, const hn_choice *c, const hn_lm_ca
     char id[200];
     hn_responses_item_id(c, (size_t)c->n_opened - 1, id, sizeof id);
     hn_json_begin_object(w);
-    add_bytes(w, "id", id, strlen(id));
+    hn_json_put_bytes(w, "id", id, strlen(id));
     hn_json_key(w, "type");
     hn_json_add_string(w, call ? "function_call" : is_text ? "message" : "reasoning");
     hn_json_key(w, "status");
     hn_json_add_string(w, "in_progress");
     if (call) {
         hn_choice_call_id(c, call->index, call->id ? call->id : "", id, sizeof id);
-        add_bytes(w, "call_id", id, strlen(id));
-        add_bytes(w, "name", call->name, strlen(call->name));
-        add_bytes(w, "arguments", "", 0);
+        hn_json_put_bytes(w, "call_id", id, strlen(id));
+        hn_json_put_bytes(w, "name", call->name, strlen(call->name));
+        hn_json_put_bytes(w, "arguments", "", 0);
     } else {
         hn_json_key(w, is_text ? "content" : "summary");
         hn_json_begin_array(w);
         hn_json_end_array(w);
         if (is_text)
-            add_bytes(w, "role", "assistant", 9);
+            hn_json_put_bytes(w, "role", "assistant", 9);
     }
     hn_json_end_object(w);
 }
@@ -123,7 +116,7 @@ static void add_part(hn_json_writer *w, bool is_text, const char *text, size_t b
     hn_json_begin_object(w);
     hn_json_key(w, "type");
     hn_json_add_string(w, is_text ? "output_text" : "reasoning_text");
-    add_bytes(w, "text", text, bytes);
+    hn_json_put_bytes(w, "text", text, bytes);
     for (int i = 0; is_text && i < 2; i++) {
         hn_json_key(w, lists[i]);
         hn_json_begin_array(w);
@@ -137,7 +130,7 @@ static void close_text(hn_choice *c, const hn_heard_block *b, hn_str *out)
     const bool is_text = b->kind == HN_TEXT_BLOCK;
     const char *text = (is_text ? c->h.text.text : c->h.thought.text) + b->begin;
     hn_json_writer w = begin_item_event(c, is_text ? "response.output_text.done" : "response.reasoning_text.done", true, out);
-    add_bytes(&w, "text", text, b->end - b->begin);
+    hn_json_put_bytes(&w, "text", text, b->end - b->begin);
     if (is_text) {
         hn_json_key(&w, "logprobs");
         hn_json_begin_array(&w);
@@ -153,8 +146,8 @@ static void close_call(hn_choice *c, const hn_heard_block *b, hn_str *out)
 {
     const hn_heard_call *call = &c->h.calls[b->call];
     hn_json_writer w = begin_item_event(c, "response.function_call_arguments.done", true, out);
-    add_bytes(&w, "name", call->name.text, call->name.length);
-    add_bytes(&w, "arguments", call->arguments.text, call->arguments.length);
+    hn_json_put_bytes(&w, "name", call->name.text, call->name.length);
+    hn_json_put_bytes(&w, "arguments", call->arguments.text, call->arguments.length);
     end_event(&w);
 }
 
@@ -210,7 +203,7 @@ static void tell(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out)
     if (c->open != HN_TEXT_BLOCK)
         open_item(c, HN_TEXT_BLOCK, NULL, out);
     hn_json_writer w = begin_item_event(c, "response.output_text.delta", true, out);
-    add_bytes(&w, "delta", piece->text, piece->bytes);
+    hn_json_put_bytes(&w, "delta", piece->text, piece->bytes);
     hn_json_key(&w, "logprobs");
     hn_json_begin_array(&w);
     for (size_t i = 0; a->scores && i < piece->n_tokens; i++)
@@ -227,7 +220,7 @@ static void think(hn_answer *a, hn_choice *c, const char *text, size_t bytes, hn
     if (c->open != HN_THOUGHT_BLOCK)
         open_item(c, HN_THOUGHT_BLOCK, NULL, out);
     hn_json_writer w = begin_item_event(c, "response.reasoning_text.delta", true, out);
-    add_bytes(&w, "delta", text, bytes);
+    hn_json_put_bytes(&w, "delta", text, bytes);
     end_event(&w);
 }
 
@@ -239,7 +232,7 @@ static void call(hn_answer *a, hn_choice *c, const hn_lm_call *of, hn_str *out)
     if (!of->bytes)
         return;
     hn_json_writer w = begin_item_event(c, "response.function_call_arguments.delta", true, out);
-    add_bytes(&w, "delta", of->arguments, of->bytes);
+    hn_json_put_bytes(&w, "delta", of->arguments, of->bytes);
     end_event(&w);
 }
 

@@ -8,19 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add_bytes(hn_json_writer *w, const char *key, const char *text, size_t bytes)
-{
-    const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
-    hn_json_key(w, key);
-    hn_json_add_scalar(w, &said);
-}
-
-static void add_word(hn_json_writer *w, const char *key, const char *word)
-{
-    hn_json_key(w, key);
-    word ? hn_json_add_string(w, word) : hn_json_add_null(w);
-}
-
 static void add_nothing(hn_json_writer *w, const char *key)
 {
     hn_json_key(w, key);
@@ -56,8 +43,8 @@ static void add_content(hn_json_writer *w, const hn_choice *c, const hn_heard_bl
     hn_json_key(w, "content");
     hn_json_begin_array(w);
     hn_json_begin_object(w);
-    add_word(w, "type", is_text ? "output_text" : "reasoning_text");
-    add_bytes(w, "text", from + b->begin, b->end - b->begin);
+    hn_json_put_text(w, "type", is_text ? "output_text" : "reasoning_text");
+    hn_json_put_bytes(w, "text", from + b->begin, b->end - b->begin);
     if (is_text) {
         add_nothing(w, "annotations");
         add_scores(w, c, b);
@@ -80,19 +67,19 @@ void hn_responses_item(hn_json_writer *w, const hn_choice *c, size_t block)
     char id[200];
     hn_responses_item_id(c, block, id, sizeof id);
     hn_json_begin_object(w);
-    add_word(w, "id", id);
-    add_word(w, "type", types[b->kind]);
-    add_word(w, "status", item_status(c, block));
+    hn_json_put_text(w, "id", id);
+    hn_json_put_text(w, "type", types[b->kind]);
+    hn_json_put_text(w, "status", item_status(c, block));
     if (b->kind == HN_CALL_BLOCK) {
         const hn_heard_call *call = &c->h.calls[b->call];
         hn_choice_call_id(c, b->call, call->id.text, id, sizeof id);
-        add_word(w, "call_id", id);
-        add_word(w, "name", call->name.text);
-        add_bytes(w, "arguments", call->arguments.text, call->arguments.length);
+        hn_json_put_text(w, "call_id", id);
+        hn_json_put_text(w, "name", call->name.text);
+        hn_json_put_bytes(w, "arguments", call->arguments.text, call->arguments.length);
     } else
         add_content(w, c, b);
     if (b->kind == HN_TEXT_BLOCK)
-        add_word(w, "role", "assistant");
+        hn_json_put_text(w, "role", "assistant");
     if (b->kind == HN_THOUGHT_BLOCK)
         add_nothing(w, "summary");
     hn_json_end_object(w);
@@ -150,15 +137,15 @@ static void add_ending(hn_json_writer *w, const hn_answer *a, const char *status
     hn_json_key(w, "error");
     if (has_failed) {
         hn_json_begin_object(w);
-        add_word(w, "code", "server_error");
-        add_word(w, "message", a->failure.message);
+        hn_json_put_text(w, "code", "server_error");
+        hn_json_put_text(w, "message", a->failure.message);
         hn_json_end_object(w);
     } else
         hn_json_add_null(w);
     hn_json_key(w, "incomplete_details");
     if (is_cut) {
         hn_json_begin_object(w);
-        add_word(w, "reason", "max_output_tokens");
+        hn_json_put_text(w, "reason", "max_output_tokens");
         hn_json_end_object(w);
     } else
         hn_json_add_null(w);
@@ -171,15 +158,15 @@ void hn_responses_object(hn_json_writer *w, const hn_answer *a, const char *stat
     char id[80];
     snprintf(id, sizeof id, "resp_%s", a->id);
     hn_json_begin_object(w);
-    add_word(w, "id", id);
-    add_word(w, "object", "response");
+    hn_json_put_text(w, "id", id);
+    hn_json_put_text(w, "object", "response");
     hn_json_key(w, "created_at");
     hn_json_add_int(w, a->created);
-    add_word(w, "status", status);
+    hn_json_put_text(w, "status", status);
     hn_json_key(w, "background");
     hn_json_add_bool(w, false);
     add_ending(w, a, status);
-    add_word(w, "model", hn_field_text(a->body, "model", a->model->name));
+    hn_json_put_text(w, "model", hn_field_text(a->body, "model", a->model->name));
     hn_json_key(w, "output");
     hn_json_begin_array(w);
     for (size_t i = 0; is_over && i < c->h.n_blocks; i++)
@@ -188,7 +175,7 @@ void hn_responses_object(hn_json_writer *w, const hn_answer *a, const char *stat
     add_asked(w, a);
     hn_json_key(w, "max_tool_calls");
     hn_json_add_null(w);
-    add_word(w, "service_tier", "default");
+    hn_json_put_text(w, "service_tier", "default");
     hn_json_key(w, "store");
     hn_json_add_bool(w, is_kept);
     hn_json_key(w, "seed");

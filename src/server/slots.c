@@ -27,47 +27,29 @@ void hn_slots_note(hn_served *m)
     }
 }
 
-static void add_int(hn_json_writer *w, const char *key, int64_t value)
-{
-    hn_json_key(w, key);
-    hn_json_add_int(w, value);
-}
-
-static void add_bool(hn_json_writer *w, const char *key, bool value)
-{
-    hn_json_key(w, key);
-    hn_json_add_bool(w, value);
-}
-
-static void add_number(hn_json_writer *w, const char *key, float value)
-{
-    hn_json_key(w, key);
-    hn_json_add_double(w, (double)value);
-}
-
 void hn_server_add_sampling(hn_json_writer *w, const hn_lm_sampling *s)
 {
-    add_number(w, "temperature", s->temperature);
-    add_int(w, "top_k", s->top_k);
-    add_number(w, "top_p", s->top_p);
-    add_number(w, "min_p", s->min_p);
-    add_int(w, "repeat_last_n", s->last);
-    add_number(w, "repeat_penalty", s->repetition);
-    add_number(w, "frequency_penalty", s->frequency);
-    add_number(w, "presence_penalty", s->presence);
+    hn_json_put_double(w, "temperature", (double)s->temperature);
+    hn_json_put_int(w, "top_k", s->top_k);
+    hn_json_put_double(w, "top_p", (double)s->top_p);
+    hn_json_put_double(w, "min_p", (double)s->min_p);
+    hn_json_put_int(w, "repeat_last_n", s->last);
+    hn_json_put_double(w, "repeat_penalty", (double)s->repetition);
+    hn_json_put_double(w, "frequency_penalty", (double)s->frequency);
+    hn_json_put_double(w, "presence_penalty", (double)s->presence);
 }
 
 static void add_params(hn_json_writer *w, const hn_slot *slot)
 {
     hn_json_key(w, "params");
     hn_json_begin_object(w);
-    add_int(w, "seed", (int64_t)slot->sampling.seed);
-    add_int(w, "n_predict", slot->place.most);
-    add_int(w, "max_tokens", slot->place.most);
+    hn_json_put_int(w, "seed", (int64_t)slot->sampling.seed);
+    hn_json_put_int(w, "n_predict", slot->place.most);
+    hn_json_put_int(w, "max_tokens", slot->place.most);
     hn_server_add_sampling(w, &slot->sampling);
-    add_int(w, "n_probs", slot->likeliest);
-    add_bool(w, "ignore_eos", slot->goes_on);
-    add_bool(w, "stream", slot->streams);
+    hn_json_put_int(w, "n_probs", slot->likeliest);
+    hn_json_put_bool(w, "ignore_eos", slot->goes_on);
+    hn_json_put_bool(w, "stream", slot->streams);
     hn_json_end_object(w);
 }
 
@@ -76,19 +58,19 @@ static void add_taken(hn_json_writer *w, const hn_slot *slot)
 {
     const hn_lm_scheduler_place *p = &slot->place;
     const int64_t read = p->n_run < p->n_prompt ? p->n_run : p->n_prompt;
-    add_int(w, "id_task", p->request);
+    hn_json_put_int(w, "id_task", p->request);
     hn_json_key(w, "adapter");
     slot->adapter[0] ? hn_json_add_string(w, slot->adapter) : hn_json_add_null(w);
-    add_int(w, "n_prompt_tokens", p->n_prompt);
-    add_int(w, "n_prompt_tokens_processed", read > p->n_reused ? read - p->n_reused : 0);
-    add_int(w, "n_prompt_tokens_cache", p->n_reused);
+    hn_json_put_int(w, "n_prompt_tokens", p->n_prompt);
+    hn_json_put_int(w, "n_prompt_tokens_processed", read > p->n_reused ? read - p->n_reused : 0);
+    hn_json_put_int(w, "n_prompt_tokens_cache", p->n_reused);
     add_params(w, slot);
     hn_json_key(w, "next_token"); /* an array of one, as it is there */
     hn_json_begin_array(w);
     hn_json_begin_object(w);
-    add_bool(w, "has_next_token", true);
-    add_int(w, "n_remain", p->most - p->n_drawn);
-    add_int(w, "n_decoded", p->n_drawn);
+    hn_json_put_bool(w, "has_next_token", true);
+    hn_json_put_int(w, "n_remain", p->most - p->n_drawn);
+    hn_json_put_int(w, "n_decoded", p->n_drawn);
     hn_json_end_object(w);
     hn_json_end_array(w);
 }
@@ -98,12 +80,12 @@ static void add_slots(hn_json_writer *w, const hn_served *m)
 {
     for (int32_t i = 0; i < m->n_slots; i++) {
         hn_json_begin_object(w);
-        add_int(w, "id", i);
+        hn_json_put_int(w, "id", i);
         hn_json_key(w, "model");
         hn_json_add_string(w, m->name);
-        add_int(w, "n_ctx", hn_lm_batch_context(m->batch));
-        add_bool(w, "speculative", m->o.draft || m->o.scheduler.draft);
-        add_bool(w, "is_processing", i < m->n_running);
+        hn_json_put_int(w, "n_ctx", hn_lm_batch_context(m->batch));
+        hn_json_put_bool(w, "speculative", m->o.draft || m->o.scheduler.draft);
+        hn_json_put_bool(w, "is_processing", i < m->n_running);
         if (i < m->n_running)
             add_taken(w, &m->slots[i]);
         hn_json_end_object(w);

@@ -11,18 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static void add(hn_json_writer *json, const char *key, const char *value)
-{
-    hn_json_key(json, key);
-    hn_json_add_string(json, value);
-}
-
 static void add_machine(hn_json_writer *json)
 {
     char kind[400], text[512];
     hn_os_machine(kind, sizeof kind);
     snprintf(text, sizeof text, "%s, %d processors", kind, hn_os_processors());
-    add(json, "machine", text);
+    hn_json_put_text(json, "machine", text);
 }
 
 static void add_date(hn_json_writer *json)
@@ -31,7 +25,7 @@ static void add_date(hn_json_writer *json)
     struct tm parts;
     if (hn_clock_utc(hn_clock_wall_ns() / 1000000000, &parts))
         strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
-    add(json, "date", text);
+    hn_json_put_text(json, "date", text);
 }
 
 static void add_data(hn_json_writer *json, const hn_dataset *d)
@@ -67,10 +61,10 @@ hn_status hn_origin_write(hn_heap *heap, const char *dir, const hn_origin *o)
     hn_str text = hn_str_on(heap);
     hn_json_writer json = hn_json_write_to(&text);
     hn_json_begin_object(&json);
-    add(&json, "model", o->model);
+    hn_json_put_text(&json, "model", o->model);
     add_data(&json, o->dataset);
-    add(&json, "command", o->command);
-    add(&json, "version", o->version);
+    hn_json_put_text(&json, "command", o->command);
+    hn_json_put_text(&json, "version", o->version);
     add_machine(&json);
     add_date(&json);
     hn_json_end_object(&json);
