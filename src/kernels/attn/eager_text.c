@@ -42,8 +42,6 @@ static int64_t head_of(const eager_block *b, int64_t row)
     return b->group * b->heads + (b->row0 + row) % b->heads;
 }
 
-HN_INLINE f32x16 rounded(f32x16 x) { return f_round_bf16(x); }
-
 static int64_t row_of_key(const hn_attn_args *x, int64_t key)
 {
     return x->table ? (int64_t)x->table[key / TILE] * TILE : key; /* a tile is a block */
@@ -66,9 +64,9 @@ static void finish_scores(const hn_attn_args *x, float *s, int64_t n, int64_t fr
     for (; i + 16 <= from; i += 16)
         f_store(s + i, low);
     for (; i < n; i += 16) { /* rows have room for whole vectors */
-        f32x16 y = rounded(f_fma(scale, rounded(f_load(s + i)), f_zero()));
+        f32x16 y = f_round_bf16(f_fma(scale, f_round_bf16(f_load(s + i)), f_zero()));
         if (is_capped)
-            y = rounded(f_fma(cap, rounded(f_tanh(rounded(f_div(y, cap)))), f_zero()));
+            y = f_round_bf16(f_fma(cap, f_round_bf16(f_tanh(f_round_bf16(f_div(y, cap)))), f_zero()));
         if (from > i)
             y = f_select(m_first(from - i), low, y);
         f_store(s + i, y);
@@ -86,8 +84,8 @@ static float subtract_largest(float *s, int64_t n, float sink)
                      best);
     const f32x16 most = f_set1(f_largest(best));
     for (int64_t i = 0; i < n; i += 16)
-        f_store(s + i, rounded(f_sub(f_load(s + i), most)));
-    return lane0(rounded(f_sub(f_set1(sink), most)));
+        f_store(s + i, f_round_bf16(f_sub(f_load(s + i), most)));
+    return lane0(f_round_bf16(f_sub(f_set1(sink), most)));
 }
 
 /* Scores of a row, the first of them key `origin`'s, to probabilities. */
@@ -106,7 +104,7 @@ static void soften(const eager_block *b, int row, int64_t origin)
         HN_KERNEL_NAME(softmax_f32)(n, s, 1, NULL, NULL, s);
     }
     for (int64_t i = 0; i < n; i += 16)
-        f_store(s + i, rounded(f_load(s + i)));
+        f_store(s + i, f_round_bf16(f_load(s + i)));
 }
 
 /* Scores of rows [first, end) with the keys of one tile, whose first is score `at` of a row. */
@@ -194,7 +192,7 @@ static void write_rows(const eager_block *b, int n)
     for (int row = 0; row < n; row++) {
         float *to = row_at(&x->o, token_of(b, row), head_of(b, row));
         const float *o = b->o + row * x->d_v;
-        ROW_MAP(to, x->d_v, rounded(ROW_LOAD(o)));
+        ROW_MAP(to, x->d_v, f_round_bf16(ROW_LOAD(o)));
     }
 }
 

@@ -30,7 +30,7 @@ HN_INLINE void block_take(f32x16 v, const int rows, const float *x, f32x16 *half
 }
 
 HN_INLINE f32x16 block_bf16(const uint8_t *w) { return f_from_bf16(h_load((const uint16_t *)(const void *)w)); }
-HN_INLINE f32x16 block_f32(const uint8_t *w) { return rounded(f_load((const float *)(const void *)w)); }
+HN_INLINE f32x16 block_f32(const uint8_t *w) { return f_round_bf16(f_load((const float *)(const void *)w)); }
 
 #define BLOCK_PANEL(name, load, bytes)                                                         \
     HN_INLINE void block_panel_##name(BLOCK_PARAMS)                                            \
@@ -62,12 +62,12 @@ HN_INLINE void block_plain_f32(BLOCK_PARAMS)
                 transpose16((const char *)from, stride, v);
                 WORDS for (int i = 0; i < 16; i += 2)
                 {
-                    block_take(rounded(v[i]), rows, x + (p + i) * of, e[g]);
-                    block_take(rounded(v[i + 1]), rows, x + (p + i + 1) * of, o[g]);
+                    block_take(f_round_bf16(v[i]), rows, x + (p + i) * of, e[g]);
+                    block_take(f_round_bf16(v[i + 1]), rows, x + (p + i + 1) * of, o[g]);
                 }
             } else {
                 for (int i = 0; i < left; i++)
-                    block_take(rounded(column(from, stride, i)), rows, x + (p + i) * of, i % 2 ? o[g] : e[g]);
+                    block_take(f_round_bf16(column(from, stride, i)), rows, x + (p + i) * of, i % 2 ? o[g] : e[g]);
             }
         }
 }

@@ -123,7 +123,7 @@ HN_INLINE void take_bytes(const int rows, const int groups, const float *x, cons
             }
 }
 
-/* A block whose scales are not tame, by one row: such are rare, and one text is enough for them. */
+/* A block whose scales are not tame, however many rows and groups: such are rare, and one text is enough for them. */
 static __attribute__((noinline)) void take_wild(int rows, int groups, const float *x, const void *from, int64_t stride,
                                                 const int first, const q8_scale *scale, f32x16 (*acc)[HN_GEMV_ROWS])
 {

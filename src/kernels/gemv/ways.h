@@ -83,7 +83,7 @@ HN_INLINE void four_weights(const way how, const bool tame, const hn_int8_kind k
     {
         to[b] = how == DOTS ? byte_weight(v, b, &s->bytes) : word_weight(v, b, tame, has_less(kind), s->step, s->less);
         if (how == BLOCKS)
-            to[b] = tame ? rounded_tame(to[b]) : rounded(to[b]);
+            to[b] = tame ? rounded_tame(to[b]) : f_round_bf16(to[b]);
     }
 }
 

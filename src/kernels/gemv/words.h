@@ -108,13 +108,4 @@ HN_INLINE f32x16 rounded_tame(f32x16 x)
     return f_fma(power, f_set1(-0x1p16f), f_fma(power, f_set1(0x1p16f), x));
 }
 
-/* Of anything. */
-HN_INLINE f32x16 rounded(f32x16 x)
-{
-    const i32x16 bits = f_bits(x), odd = i_and(i_shr(bits, 16), i_set1(1));
-    const i32x16 up = i_and(i_add(i_add(bits, i_set1(0x7fff)), odd), i_set1((int32_t)0xffff0000u));
-    const i32x16 quiet = i_or(i_and(bits, i_set1((int32_t)0xffff0000u)), i_set1(0x400000));
-    return i_float(i_select(f_eq(x, x), up, quiet));
-}
-
 #endif
