@@ -234,12 +234,35 @@ static bool read_note(const hn_json *v, hn_job_note *note)
     return true;
 }
 
-static hn_status read_more(hn_job *job, const hn_json *root, const char *path)
+/* Words of hone train; what a job tells of them as numbers (job_tell.c) are numbers. */
+static hn_status check_settings(hn_heap *heap, const hn_json *settings, const char *path)
+{
+    unsigned seen = 0;
+    for (const hn_json *v = settings->as.children.first; v; v = v->next) {
+        HN_REQUIRE(v->kind == HN_JSON_STRING, HN_ERR_FORMAT, "%s: settings: expected strings, found %s", path, hn_json_kind_text(v->kind));
+        const char *number;
+        const int which = hn_job_told_number(v->as.string.text, &number);
+        if (which < 0)
+            continue;
+        HN_REQUIRE(!(seen & 1u << which), HN_ERR_FORMAT, "%s: settings: %.60s: said before", path, v->as.string.text);
+        seen |= 1u << which;
+        hn_json_text *value;
+        HN_TRY(hn_json_read(heap, path, number, strlen(number), &value));
+        const hn_json_kind kind = hn_json_root(value)->kind;
+        hn_json_free(value);
+        HN_REQUIRE(kind == HN_JSON_INT || kind == HN_JSON_DOUBLE, HN_ERR_FORMAT, "%s: settings: %.60s: expected a number", path,
+                   v->as.string.text);
+    }
+    return HN_OK;
+}
+
+static hn_status read_more(hn_heap *heap, hn_job *job, const hn_json *root, const char *path)
 {
     const hn_json *settings = hn_json_get(root, "settings"), *asked = hn_json_get(root, "asked"), *notes = hn_json_get(root, "notes");
     HN_REQUIRE(settings && settings->kind == HN_JSON_ARRAY && asked && asked->kind == HN_JSON_OBJECT && notes &&
                    notes->kind == HN_JSON_ARRAY && notes->as.children.n <= HN_MOST_NOTES, HN_ERR_FORMAT,
                "%s: expected settings, asked and notes", path);
+    HN_TRY(check_settings(heap, settings, path));
     hn_json_writer w = hn_json_write_to(&job->settings);
     hn_json_add_value(&w, settings);
     w = hn_json_write_to(&job->asked);
@@ -273,7 +296,7 @@ static hn_status read_one(hn_jobs *jobs, const char *path, const char *id)
         return HN_ERR_MEMORY;
     hn_status status = hn_kept_read(jobs->heap, path, fields, N_FIELDS, job, &text);
     if (status == HN_OK)
-        status = read_more(job, hn_json_root(text), path);
+        status = read_more(jobs->heap, job, hn_json_root(text), path);
     if (status == HN_OK && strcmp(job->id, id) != 0)
         status = hn_fail(HN_ERR_FORMAT, "%s: is of %s", path, job->id);
     if (status == HN_OK)

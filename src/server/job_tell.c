@@ -78,20 +78,31 @@ static void tell_error(const hn_job *job, hn_json_writer *w)
     hn_json_end_object(w);
 }
 
-/* Numbers that were chosen stand in the settings. */
+static const struct {
+    const char *name, *setting;
+} numbers[] = { { "n_epochs", "epochs=" }, { "batch_size", "batch=" } };
+
+int hn_job_told_number(const char *setting, const char **number)
+{
+    for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
+        if (!strncmp(setting, numbers[i].setting, strlen(numbers[i].setting))) {
+            *number = setting + strlen(numbers[i].setting);
+            return i;
+        }
+    return -1;
+}
+
 static void tell_hyperparameters(const hn_json *settings, hn_json_writer *w)
 {
-    static const struct {
-        const char *name, *setting;
-    } of[] = { { "n_epochs", "epochs=" }, { "batch_size", "batch=" } };
     hn_json_begin_object(w);
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        for (const hn_json *v = settings ? settings->as.children.first : NULL; v; v = v->next)
-            if (!strncmp(v->as.string.text, of[i].setting, strlen(of[i].setting))) {
-                const char *value = v->as.string.text + strlen(of[i].setting);
-                hn_json_key(w, of[i].name);
-                hn_json_add_json(w, value, strlen(value));
-            }
+    for (const hn_json *v = settings ? settings->as.children.first : NULL; v; v = v->next) {
+        const char *number;
+        const int which = hn_job_told_number(v->as.string.text, &number);
+        if (which >= 0) {
+            hn_json_key(w, numbers[which].name);
+            hn_json_add_json(w, number, strlen(number));
+        }
+    }
     hn_json_end_object(w);
 }
 

@@ -212,6 +212,8 @@ bool hn_job_put_checkpoint_away(hn_jobs *jobs, hn_job *job, int64_t step, uint64
 /* ---- job_tell.c: jobs in OpenAI's form ---- */
 
 void hn_job_tell(const hn_jobs *jobs, hn_job *job, hn_json_writer *w);
+/* Which of the hyperparameters that are told again this setting is, and its value; -1: none. A record's are numbers, each said once. */
+int hn_job_told_number(const char *setting, const char **number);
 
 /* ---- job_tell_checkpoints.c ---- */
 
