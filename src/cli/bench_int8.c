@@ -43,17 +43,19 @@ static const char *const names[] = {
 #include "quant/types.def"
 };
 
-/* One row: as many bytes of weights as the limit reads. */
-static void bench_stream(hn_bench *b, hn_elem type, whole *w)
+/* One row by panels, or by rows as a file has them: as many bytes of weights as the limit reads. */
+static void bench_stream(hn_bench *b, hn_elem type, bool is_panel16, whole *w)
 {
     const int64_t row = hn_elem_span(type, w->args.k);
     w->args.rows = 1;
     w->args.type = type;
     w->args.n = 4LL * HN_BENCH_STREAM / row / 64 * 64;
+    w->args.is_panel16 = is_panel16;
+    w->args.stride = row;
     hn_racer racers[] = { hn_bench_read(b), { .run = run_own, .what = w, .work = (double)(row * w->args.n) } };
     hn_bench_race(b, 2, racers);
     char what[64];
-    snprintf(what, sizeof what, "%-6s     1 row  %6.1f Gweight/s", names[type],
+    snprintf(what, sizeof what, "%-6s %s %6.1f Gweight/s", names[type], is_panel16 ? "    1 row " : "   mapped",
              hn_racer_rate(&racers[1]) * (double)w->args.k / (double)row);
     hn_bench_line(b, "int8", what, "GB/s", 2, racers);
 }
@@ -62,6 +64,7 @@ static void bench_rows(hn_bench *b, hn_elem type, int64_t rows, whole *w)
 {
     w->args.rows = rows;
     w->args.type = type;
+    w->args.is_panel16 = true;
     w->args.n = 1024;
     hn_racer racers[] = { hn_bench_fma(b),
                           { .run = run_own, .what = w, .work = 2.0 * (double)(rows * w->args.n * w->args.k) } };
@@ -77,12 +80,13 @@ hn_status hn_bench_int8(hn_bench *b)
     float *x = hn_bench_floats(b, MOST_ROWS * K), *y = hn_bench_floats(b, MOST_OUTPUTS);
     void *rows = hn_alloc(b->heap, HN_TAG_WORKSPACE, MOST_ROWS * hn_int8_row_bytes(K));
     if (x && y && rows) {
-        whole w = { x, { .k = K, .x = hn_int8_rows_in(rows, MOST_ROWS, K), .w = b->to, .is_panel16 = true, .y = y } };
+        whole w = { x, { .k = K, .x = hn_int8_rows_in(rows, MOST_ROWS, K), .w = b->to, .y = y } };
         memset(b->to, 0x11, sizeof(float) * HN_BENCH_STREAM);
         for (hn_elem type = 0; type < HN_N_ELEMS; type++) {
             if (!hn_int8_formats[type].kind)
                 continue;
-            bench_stream(b, type, &w);
+            bench_stream(b, type, true, &w);
+            bench_stream(b, type, false, &w);
             for (int64_t n = b->is_quick ? MOST_ROWS : 4; n <= MOST_ROWS; n = n == 16 ? MOST_ROWS : 4 * n)
                 bench_rows(b, type, n, &w);
         }

@@ -180,6 +180,8 @@ static void check_squares(const emulated_unit *ref, const emulated_unit *unit, c
     const hn_int8_kind kind = hn_int8_formats[type].kind;
     hn_int8_kernels k = *opt;
     hn_int8_squares counting = *unit->int8;
+    if (!counting.tile[kind])
+        return;
     char slot[48];
     snprintf(slot, sizeof slot, "int8_squares_%s", gemm_elem_name(type));
     if (!kc_begin(slot, (kc_function)ref->int8->tile[kind], (kc_function)unit->int8->tile[kind]))
@@ -190,7 +192,8 @@ static void check_squares(const emulated_unit *ref, const emulated_unit *unit, c
     for (int i = 0; i < N_SQUARES; i++)
         while (kc_next_flavour()) {
             const shape *s = &squares[i];
-            const int64_t deeps = (s->blocks * hn_elem_block(type) / HN_INT8_BLOCK + HN_INT8_DEEPER - 1) / HN_INT8_DEEPER;
+            const int64_t deeps = (s->blocks * hn_elem_block(type) / HN_INT8_BLOCK + HN_INT8_SQUARE_DEEP - 1) /
+                                  HN_INT8_SQUARE_DEEP;
             kc_note("rows %d n %d blocks %d", (int)s->rows, (int)s->n, (int)s->blocks);
             n_squares = 0;
             check_shape(&k, type, s);
@@ -204,7 +207,7 @@ static void check_type(const hn_int8_kernels *ref, const hn_int8_kernels *opt, h
     const hn_int8_kind kind = hn_int8_formats[type].kind;
     char slot[32];
     snprintf(slot, sizeof slot, "int8_%s", gemm_elem_name(type));
-    if (!kc_begin(slot, (kc_function)ref->tile[kind], (kc_function)(opt->squares ? opt->squares->tile[kind] : opt->tile[kind])))
+    if (!kc_begin(slot, (kc_function)ref->tile[kind], (kc_function)(opt->squares && opt->squares->tile[kind] ? opt->squares->tile[kind] : opt->tile[kind])))
         return;
     for (int i = 0; i < N_SHAPES; i++)
         while (kc_next_flavour()) {

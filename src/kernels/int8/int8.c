@@ -1,6 +1,6 @@
 /* A unit is a few groups of columns and all rows: their weights are unpacked once, some blocks at a time, and stay in a
  * cache while row after row goes by. Few rows take so few blocks at a time that they stay in the first one. Where there is a matrix
- * unit it takes rows by sixteens, and the tile what is left. */
+ * unit it takes rows by sixteens, of the kinds that it is faster for, and the tile what is left. */
 #include "kernels/int8/int8.h"
 
 #include "kernels/gemm/rows.h"
@@ -52,28 +52,24 @@ static void turn(const hn_int8_kernels *k, hn_elem type, int64_t rows, int64_t n
         hn_panel16_pack(type, rows, n, w, stride, 0, panel, 0, 1);
 }
 
-/* Sixteen rows are sixteen streams of pieces too short to be followed: while some blocks of them are turned, the same ones of
- * the next sixteen rows are asked for. */
-static void ask_for_rows(const char *w, int64_t stride, int64_t bytes)
-{
-    for (int row = 0; row < 16; row++)
-        for (int64_t at = 0; at < bytes; at += 64)
-            __builtin_prefetch(w + row * stride + at, 0, 2);
-}
-
+/* Sixteen rows are sixteen streams of pieces too short to be followed, but the next unit's rows lie in one piece behind them: that is
+ * asked for in its order, as many bytes as are unpacked here. */
 static void unpack_plain(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t row, int64_t first,
                          int64_t blocks, int32_t *to)
 {
     const int64_t words = hn_int8_words(hn_int8_formats[a->type].kind), left = least(16, a->n - row);
-    const char *w = (const char *)a->w + row * a->stride + hn_elem_span(a->type, first * HN_INT8_BLOCK);
+    const int64_t from = hn_elem_span(a->type, first * HN_INT8_BLOCK), bytes = hn_elem_span(a->type, blocks * HN_INT8_BLOCK);
+    const char *w = (const char *)a->w + row * a->stride + from;
+    if (row + 16 < a->n || (left == 16 && bytes % 16 == 0)) {
+        const bool is_last = row + COLUMNS + 16 > a->n;
+        k->unpack_rows[a->type](blocks, w, a->stride, is_last ? w : w - from + COLUMNS * a->stride + 16 * from, to);
+        return;
+    }
     for (int64_t b = 0, some; b < blocks; b += some, to += some * words) {
         some = least(HN_INT8_DEEP, blocks - b);
-        const int64_t bytes = hn_elem_span(a->type, some * HN_INT8_BLOCK);
-        if (row + 32 <= a->n)
-            ask_for_rows(w + 16 * a->stride, a->stride, bytes);
         turn(k, a->type, left, some * HN_INT8_BLOCK, w, a->stride, s->panel);
         k->unpack[a->type](0, some, s->panel, to);
-        w += bytes;
+        w += hn_elem_span(a->type, some * HN_INT8_BLOCK);
     }
 }
 
@@ -134,8 +130,9 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
 {
     const hn_int8_format *format = &hn_int8_formats[a->type];
     const int64_t in_row = a->k / HN_INT8_BLOCK, words = hn_int8_words(format->kind);
-    const int64_t few = a->is_panel16 ? HN_INT8_DEEP : HN_INT8_ALONG;
-    const int64_t deep = a->rows > 2 * k->rows ? HN_INT8_DEEPER : few;
+    const bool has_squares = k->squares && k->squares->tile[format->kind];
+    const int64_t in_squares = has_squares ? a->rows / HN_INT8_SQUARE * HN_INT8_SQUARE : 0;
+    const int64_t deep = in_squares ? HN_INT8_SQUARE_DEEP : a->rows > 2 * k->rows ? HN_INT8_DEEPER : HN_INT8_DEEP;
     const int groups = (int)((least(a->n - column, COLUMNS) + 15) / 16);
     if (a->rows == 1 && a->is_panel16 && !a->pairs) {
         hn_int8_tile t = { .rows = 1, .groups = groups, .blocks = in_row, .blocks_of_x = in_row, .x = a->x,
@@ -143,13 +140,12 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
         put_tile(k, a, s, &t, 0, column);
         return;
     }
-    const int64_t in_squares = k->squares ? a->rows / HN_INT8_SQUARE * HN_INT8_SQUARE : 0;
     for (int64_t first = 0; first < in_row; first += deep) {
         const int64_t blocks = least(deep, in_row - first);
         for (int g = 0; g < groups; g++)
             unpack(k, a, s, column + 16 * g, first, blocks, s->words + g * blocks * words);
         if (in_squares)
-            k->squares->open(format->kind);
+            k->squares->open();
         for (int64_t row = 0, rows; row < a->rows; row += rows) {
             rows = row < in_squares ? HN_INT8_SQUARE : least(k->rows, a->rows - row);
             const int64_t at = row * in_row + first;

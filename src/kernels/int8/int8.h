@@ -35,10 +35,10 @@ enum {
     HN_INT8_BLOCK = 32,
     HN_INT8_GROUPS = 2,  /* of sixteen columns that a tile takes at a time */
     HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows, */
-    HN_INT8_ALONG = 32,  /* out of rows that do not lie side by side, */
     HN_INT8_DEEPER = 64, /* and for many rows */
     HN_INT8_MOST_WORDS = 16 * (8 + 6),
-    HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time */
+    HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time, */
+    HN_INT8_SQUARE_DEEP = 16, /* and blocks: both stay in the first cache */
 };
 
 /* What is added to q so that it has no sign; and the most that it can be then. */
@@ -93,9 +93,9 @@ typedef struct hn_int8_tile {
 typedef void hn_int8_tile_fn(const hn_int8_tile *t);
 /* Tiles of HN_INT8_SQUARE rows by a matrix unit, between open and close of the thread that runs them. */
 typedef struct hn_int8_squares {
-    void (*open)(hn_int8_kind kind);
+    void (*open)(void);
     void (*close)(void);
-    hn_int8_tile_fn *tile[HN_INT8_KINDS];
+    hn_int8_tile_fn *tile[HN_INT8_KINDS]; /* NULL: hn_int8_kernels' own is faster */
 } hn_int8_squares;
 /* One row by panels `stride` bytes apart, group after group, each block multiplied as it is unpacked: `w` is not looked at. */
 typedef void hn_int8_walk_fn(const hn_int8_tile *t, const uint8_t *panels, int64_t stride);
@@ -104,6 +104,9 @@ typedef struct hn_int8_kernels {
     void (*quantise)(int64_t k, const float *x, int8_t *q, float *d, int32_t *sum);
     /* Blocks of 32 from a panel of sixteen rows: `first` counts them from where `panel` begins. */
     void (*unpack[HN_N_ELEMS])(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to);
+    /* The same from sixteen plain rows, `stride` bytes apart, where these blocks begin; whole blocks of the format. Up to fifteen
+     * bytes of each row are read behind them, and as many bytes as all rows have are asked for from `ahead` on. */
+    void (*unpack_rows[HN_N_ELEMS])(int64_t blocks, const char *rows, int64_t stride, const char *ahead, int32_t *to);
     hn_int8_tile_fn *tile[HN_INT8_KINDS];
     hn_int8_walk_fn *walk[HN_N_ELEMS];
     int rows; /* the most that a tile takes */

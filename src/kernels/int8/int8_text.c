@@ -1,6 +1,6 @@
 /* Rows of x in blocks of whole numbers, weights out of panels, and tiles where four products are not one instruction. */
 #include "kernels/int8/int8.h"
-#include "kernels/int8/unpack.h"
+#include "kernels/int8/rows.h"
 
 #include "kernels/int8/walk.h"
 
@@ -48,7 +48,7 @@ static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *su
         const int each = (elements) / HN_INT8_BLOCK;                                           \
         for (int64_t b = first; b < first + blocks; b++, to += hn_int8_words(HN_INT8_##sums)) { \
             ask_for(panel + 16 * (bytes) * b / each + AHEAD, 16 * (bytes) / each);                   \
-            unpack_##name(panel + 16 * (bytes) * (b / each), (int)(b % each), to);             \
+            unpack_##name((sixteen){ panel + 16 * (bytes) * (b / each), IN_PANEL }, (int)(b % each), to); \
         }                                                                                      \
     }
 #include "quant/types.def"
@@ -57,6 +57,10 @@ HN_KERNEL_TABLE(int8) = {
     .quantise = quantise,
     .unpack = {
 #define HN_SUMMED(name, elements, bytes, sums, offset, most) [HN_ELEM_##name] = unpack_blocks_##name,
+#include "quant/types.def"
+    },
+    .unpack_rows = {
+#define HN_SUMMED(name, elements, bytes, sums, offset, most) [HN_ELEM_##name] = unpack_rows_##name,
 #include "quant/types.def"
     },
     .walk = {

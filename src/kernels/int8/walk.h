@@ -27,7 +27,7 @@ HN_INLINE void ask_for(const uint8_t *from, int64_t bytes)
                 HN_UNROLL                                                                      \
                 for (int i = 0; i < each; i++) {                                               \
                     ask_for(panel + 16 * (bytes) * i / each + AHEAD, 16 * (bytes) / each);     \
-                    unpack_##name(panel, i, w);                                                \
+                    unpack_##name((sixteen){ panel, IN_PANEL }, i, w);                           \
                     add_block(t, 1, 1, HOW_LARGE(most), HN_INT8_##sums, w, b + i, acc);        \
                 }                                                                              \
             f_store(t->y + 16 * g, acc[0][0]);                                                 \
