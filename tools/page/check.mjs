@@ -309,17 +309,18 @@ async function checkBeside(page) {
     await fill('#train-name', 'other');
     await fill('#train-rank', '2');
     await fill('#train-rate', '3');
+    await fill('#train-every', '10');
     await page.click('#train-start');
     await page.waitForFunction(() => document.querySelectorAll('#train-jobs .run').length === 2);
     await succeeded(page);
     await page.waitForFunction(() => document.querySelectorAll('#train-chart .curve:not(.judged)').length === 2);
     const table = (await text(page, '#train-beside tr')).join('\n');
-    check('two runs side by side', (await page.$$('#train-beside thead th')).length === 2 && table.includes('Held out, now') && /^rank2 ?4$/m.test(table) && /^rate/m.test(table) && !/^seed/m.test(table), table);
+    check('two runs side by side', (await page.$$('#train-beside thead th')).length === 2 && table.includes('Held out, now') && /^rank2 ?4$/m.test(table) && /^eval-every10 ?usual$/m.test(table) && /^rate/m.test(table) && !/^seed/m.test(table), table);
     check('each in its colour', new Set(await page.$$eval('#train-jobs .swatch', all => all.map(e => e.className))).size === 2);
-    check('evaluations are drawn', (await page.$$('#train-chart .dot')).length === 4);
+    check('evaluations are drawn', (await page.$$('#train-chart .dot')).length === 2 + 9 && (await page.$$('#train-chart .judged')).length === 1);
     for (const what of ['Right', 'Gradient', 'Rate', 'Loss']) {
         await page.evaluate(name => [...document.querySelectorAll('#train-what button')].find(b => b.textContent === name).click(), what);
-        check(`${what} is drawn`, (await page.$$('#train-chart polyline')).length === 4 && await page.evaluate(name => document.activeElement.textContent === name, what));
+        check(`${what} is drawn`, (await page.$$('#train-chart polyline')).length === (what === 'Loss' ? 3 : 2) && await page.evaluate(name => document.activeElement.textContent === name, what));
     }
     await page.hover('#train-chart svg');
     check('both at a step', (await text(page, '.chart .at b')).every(said => /^\d/.test(said)), await text(page, '.chart .at'));
@@ -414,6 +415,10 @@ async function checkModels(page) {
 async function takePictures(page) {
     await page.click('#new');
     await say(page, 'How are matrices multiplied? A MATRIX, please, in C and in words.');
+    check('a root is no number', await page.evaluate(() => {
+        const root = document.querySelector('.assistant msqrt'), wide = e => e.getBoundingClientRect().width;
+        return root ? wide(root) > 1.3 * wide(root.firstElementChild) : document.querySelector('.assistant .sheet').textContent.includes('\u221a');
+    }));
     for (const scheme of ['light', 'dark']) {
         await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
         for (const [name, width, height] of [['wide', 1280, 860], ['phone', 390, 844]]) {

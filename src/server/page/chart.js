@@ -3,9 +3,10 @@
 import { el } from './dom.js';
 
 /** @typedef {{x: number, y: number}} Point */
+/** @typedef {{label: string, from_zero?: boolean, width: number}} Shown width: in pixels, so that letters keep their size */
 /** @typedef {{name: string, colour: number, line: Point[], dots: Point[]}} Curve line: of every step; dots: of what is judged now and then */
 
-const SVG = 'http://www.w3.org/2000/svg', WIDE = 720, HIGH = 260, LEFT = 58, RIGHT = 12, TOP = 12, BELOW = 26, MOST = 400;
+const SVG = 'http://www.w3.org/2000/svg', LEFT = 46, RIGHT = 10, TOP = 12, BELOW = 24, MOST = 400;
 
 /** @param {string} name @param {Record<string, string | number>} has @param {...(Node | string)} children */
 export function svg(name, has, ...children) {
@@ -49,7 +50,7 @@ function at(points, x) {
     return found;
 }
 
-/** @param {Curve[]} curves @param {{label: string, from_zero?: boolean}} of */
+/** @param {Curve[]} curves @param {Shown} of */
 function frame(curves, of) {
     const all = curves.flatMap(c => [...c.line, ...c.dots]), last = Math.max(1, ...all.map(p => p.x));
     let low = of.from_zero ? 0 : Math.min(...all.map(p => p.y)), high = Math.max(...all.map(p => p.y));
@@ -57,30 +58,31 @@ function frame(curves, of) {
     const margin = (high - low) * .04;
     low -= of.from_zero ? 0 : margin;
     high += margin;
-    return { last, low, high, x: (/** @type {number} */ v) => LEFT + (WIDE - LEFT - RIGHT) * v / last,
-             y: (/** @type {number} */ v) => TOP + (HIGH - TOP - BELOW) * (high - v) / (high - low) };
+    const wide = Math.max(260, of.width), tall = Math.round(Math.max(190, Math.min(280, wide * .42)));
+    return { last, low, high, wide, tall, x: (/** @type {number} */ v) => LEFT + (wide - LEFT - RIGHT) * v / last,
+             y: (/** @type {number} */ v) => TOP + (tall - TOP - BELOW) * (high - v) / (high - low) };
 }
 
 /** @param {Curve[]} curves @param {ReturnType<typeof frame>} f @param {string} label */
 function draw(curves, f, label) {
-    const made = svg('svg', { viewBox: `0 0 ${WIDE} ${HIGH}`, role: 'img', 'aria-label': label }), rows = ticks(f.low, f.high), columns = ticks(0, f.last);
+    const made = svg('svg', { viewBox: `0 0 ${f.wide} ${f.tall}`, role: 'img', 'aria-label': label }), rows = ticks(f.low, f.high), columns = ticks(0, f.last);
     for (const v of rows.at)
-        made.append(svg('line', { class: 'rule', x1: LEFT, x2: WIDE - RIGHT, y1: f.y(v), y2: f.y(v) }),
+        made.append(svg('line', { class: 'rule', x1: LEFT, x2: f.wide - RIGHT, y1: f.y(v), y2: f.y(v) }),
                     svg('text', { x: LEFT - 8, y: f.y(v) + 4, 'text-anchor': 'end' }, rounded(v, rows.step)));
     for (const v of columns.at.filter(v => Number.isInteger(v)))
-        made.append(svg('text', { x: f.x(v), y: HIGH - 8, 'text-anchor': v === 0 ? 'start' : f.x(v) > WIDE - 40 ? 'end' : 'middle' }, v === 0 ? 'step 0' : String(v)));
+        made.append(svg('text', { x: f.x(v), y: f.tall - 6, 'text-anchor': v === 0 ? 'start' : f.x(v) > f.wide - 40 ? 'end' : 'middle' }, v === 0 ? 'step 0' : String(v)));
     const path = (/** @type {Point[]} */ points) => points.map(p => `${f.x(p.x).toFixed(1)},${f.y(p.y).toFixed(1)}`).join(' ');
     for (const c of curves) {
-        made.append(svg('polyline', { class: `curve c${c.colour}`, points: path(thinned(c.line)) }),
-                    svg('polyline', { class: `curve judged c${c.colour}`, points: path(c.dots) }),
-                    ...c.dots.map(p => svg('circle', { class: `dot c${c.colour}`, cx: f.x(p.x), cy: f.y(p.y), r: 3.5 })));
+        if (c.line.length) made.append(svg('polyline', { class: `curve c${c.colour}`, points: path(thinned(c.line)) }));
+        if (c.dots.length > 2 || !c.line.length) made.append(svg('polyline', { class: `curve judged c${c.colour}`, points: path(c.dots) }));
+        made.append(...c.dots.map(p => svg('circle', { class: `dot c${c.colour}`, cx: f.x(p.x), cy: f.y(p.y), r: 4 })));
     }
     return made;
 }
 
 /**
  * The drawing, and below it what is pointed at: by mouse, finger or arrow keys.
- * @param {Curve[]} curves @param {{label: string, from_zero?: boolean}} of
+ * @param {Curve[]} curves @param {Shown} of
  * @param {{step: number | null}} pointed is kept from drawing to drawing; null: the last
  * @returns {HTMLElement}
  */
@@ -88,7 +90,7 @@ export function chart(curves, of, pointed) {
     const shown = curves.filter(c => c.line.length + c.dots.length);
     if (!shown.length) return el('p', { class: 'faint', text: 'Nothing to draw yet.' });
     const f = frame(shown, of), drawing = draw(shown, f, `${of.label} by step, of ${shown.map(c => c.name).join(', ')}`);
-    const mark = svg('line', { class: 'mark', y1: TOP, y2: HIGH - BELOW }), told = el('p', { class: 'at', role: 'status' });
+    const mark = svg('line', { class: 'mark', y1: TOP, y2: f.tall - BELOW }), told = el('p', { class: 'at', role: 'status' });
     drawing.append(mark);
     const tell = () => {
         const step = Math.min(f.last, pointed.step ?? f.last), x = pointed.step === null ? -9 : f.x(step);
@@ -106,7 +108,7 @@ export function chart(curves, of, pointed) {
     };
     drawing.addEventListener('pointermove', e => {
         const box = drawing.getBoundingClientRect();
-        point(((e.clientX - box.left) / box.width * WIDE - LEFT) / (WIDE - LEFT - RIGHT) * f.last);
+        point(((e.clientX - box.left) / box.width * f.wide - LEFT) / (f.wide - LEFT - RIGHT) * f.last);
     });
     drawing.addEventListener('pointerleave', () => point(null));
     tell();

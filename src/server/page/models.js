@@ -31,7 +31,7 @@ function facts(all) {
 
 /** @param {string | null} hex @returns {Node | null} a digest that is shortened, and told whole when it is pointed at */
 function digest(hex) {
-    return hex ? el('code', { title: hex, text: `${hex.slice(0, 16)}\u2026` }) : null;
+    return hex ? el('code', { title: hex, text: `${hex.slice(0, 12)}\u2026` }) : null;
 }
 
 /* ---- adapters ---- */

@@ -82,7 +82,7 @@ function curveOf(job) {
 }
 
 function drawChart() {
-    const shown = jobs.filter(job => drawn.has(job.id)), curves = shown.map(curveOf), key = JSON.stringify([what, curves.map(c => [c.name, c.colour, c.line.length, c.dots.length])]);
+    const shown = jobs.filter(job => drawn.has(job.id)), curves = shown.map(curveOf), width = Math.round(byId('train-chart').clientWidth) - 32, key = JSON.stringify([what, width, curves.map(c => [c.name, c.colour, c.line.length, c.dots.length])]);
     byId('train-what').replaceChildren(...WHATS.map(([name, label]) => button(label, () => { what = name; pointed.step = null; drawChart(); byId('train-what').querySelector('[aria-pressed="true"]')?.focus(); },
                                                                         { 'aria-pressed': String(name === what) })));
     drawTable(shown);
@@ -90,18 +90,20 @@ function drawChart() {
     charted = key;
     const has_focus = byId('train-chart').contains(document.activeElement);
     const label = { loss: 'Loss', right: 'Right of what is held out, in %', gradient: 'Norm of the gradient', rate: 'Rate' }[what];
-    byId('train-chart').replaceChildren(chart(curves, { label, from_zero: what === 'rate' || what === 'gradient' }, pointed));
+    byId('train-chart').replaceChildren(chart(curves, { label, from_zero: what === 'rate' || what === 'gradient', width }, pointed));
     if (has_focus) byId('train-chart').querySelector('.chart')?.focus();
 }
 
 /** @param {number | null | undefined} value @param {number} digits */
 const short = (value, digits) => typeof value === 'number' ? value.toFixed(digits) : '\u2013';
 
-/** Settings in which these runs differ. @param {api.Job[]} of @returns {{name: string, values: string[]}[]} */
+/** A row of what is not the same in all. @param {string} name @param {string[]} values @returns {[string, string[]][]} */
+const differing = (name, values) => new Set(values).size > 1 ? [[name, values]] : [];
+
+/** Settings in which these runs differ. @param {api.Job[]} of @returns {[string, string[]][]} */
 function differences(of) {
     const all = of.map(job => new Map((job.settings || []).map(word => /** @type {[string, string]} */ ([word.split('=')[0], word.includes('=') ? word.slice(word.indexOf('=') + 1) : 'yes']))));
-    const rows = [...new Set(all.flatMap(map => [...map.keys()]))].map(name => ({ name, values: all.map(map => map.get(name) ?? '\u2013') }));
-    return rows.filter(row => new Set(row.values).size > 1);
+    return [...new Set(all.flatMap(map => [...map.keys()]))].flatMap(name => differing(name, all.map(map => map.get(name) ?? 'usual')));
 }
 
 /** Two runs or more beside each other. @param {api.Job[]} of */
@@ -111,11 +113,10 @@ function drawTable(of) {
         return;
     }
     /** @type {[string, string[]][]} */
-    const rows = [['Model', of.map(job => job.model)], ['Learned by', of.map(job => job.method.type)], ['Steps', of.map(job => job.step < job.steps ? `${job.step} of ${job.steps}` : `${job.steps}`)],
+    const rows = [...differing('Model', of.map(job => job.model)), ...differing('Learned by', of.map(job => job.method.type)), ['Steps', of.map(job => job.step < job.steps ? `${job.step} of ${job.steps}` : `${job.steps}`)],
                   ['Loss', of.map(job => short(job.loss, 4))], ['Held out, before', of.map(job => short(job.held_before?.loss, 4))], ['Held out, now', of.map(job => short(job.held_after?.loss, 4))],
                   ['Right, before', of.map(job => job.held_before ? `${(100 * job.held_before.accuracy).toFixed(1)} %` : '\u2013')],
-                  ['Right, now', of.map(job => job.held_after ? `${(100 * job.held_after.accuracy).toFixed(1)} %` : '\u2013')],
-                  ...differences(of).map(row => /** @type {[string, string[]]} */ ([row.name, row.values]))];
+                  ['Right, now', of.map(job => job.held_after ? `${(100 * job.held_after.accuracy).toFixed(1)} %` : '\u2013')], ...differences(of)];
     const table = el('table', {}, el('thead', {}, el('tr', {}, el('td'), ...of.map(job => el('th', { scope: 'col' }, el('span', { class: `swatch s${drawn.get(job.id)}` }), nameOf(job))))),
                      el('tbody', {}, ...rows.map(([name, values]) => el('tr', {}, el('th', { scope: 'row', text: name }), ...values.map(text => el('td', { text }))))));
     const old = byId('train-beside').querySelector('table');
@@ -228,4 +229,5 @@ export async function refresh() {
 /** @param {typeof around} with_what */
 export function make(with_what) {
     around = with_what;
+    new ResizeObserver(() => { if (jobs.length && byId('train-chart').clientWidth) drawChart(); }).observe(byId('train-chart'));
 }

@@ -89,13 +89,13 @@ function number(id) {
 
 /** @param {boolean} is_dry */
 function order(is_dry) {
-    for (const id of ['train-name', 'train-epochs', 'train-batch', 'train-rate', 'train-rank'])
+    for (const id of ['train-name', 'train-epochs', 'train-batch', 'train-rate', 'train-every', 'train-rank'])
         if (!byId(id).reportValidity()) return null;
     const file = kept.find(each => each.id === byId('train-with').value);
     if (!file) throw new Error('Bring in examples first.');
     const type = byId('train-how').value;
     return { model: byId('train-model').value, training_file: file.id, validation_file: byId('train-held').value || undefined, dry_run: is_dry,
-             suffix: byId('train-name').value || undefined, settings: byId('train-rank').value ? [`rank=${byId('train-rank').value}`] : [],
+             suffix: byId('train-name').value || undefined, settings: [['rank', 'train-rank'], ['eval-every', 'train-every']].filter(([, id]) => byId(id).value).map(([name, id]) => `${name}=${byId(id).value}`),
              method: { type, [type]: { hyperparameters: { n_epochs: number('train-epochs'), batch_size: number('train-batch'),
                                                           learning_rate_multiplier: number('train-rate') } } } };
 }
