@@ -99,9 +99,9 @@ export function certificate(proof) {
         by.set(String(row.check), { made: sum.made + Number(row.made), failed: sum.failed + Number(row.failed) });
     }
     const verdict = `${Number(proof.checks).toLocaleString('en')} checks, ${Number(proof.failed) ? `${Number(proof.failed)} failed` : 'all hold'}${Number(proof.skipped) ? `, ${Number(proof.skipped)} skipped` : ''}`;
-    return part('Certificate', el('p', {}, el('b', { class: Number(proof.failed) ? 'alarm' : null, text: verdict })), el('p', { class: 'faint', text: String(proof.subject) }),
+    return part('Certificate', el('details', {}, el('summary', {}, el('b', { class: Number(proof.failed) ? 'alarm' : null, text: verdict })), el('p', { class: 'faint', text: String(proof.subject) }),
                 el('dl', { class: 'facts' }, ...[...by].flatMap(([check, sum]) => [el('dt', { text: CHECKS[check] || check }), el('dd', { text: sum.failed ? `${sum.failed} of ${sum.made} fail` : String(sum.made) })])),
-                el('p', { class: 'faint', text: `on ${String(proof.cpu)}, by hone ${String(proof.build)}, seed ${Number(proof.seed)}` }));
+                el('p', { class: 'faint', text: `on ${String(proof.cpu)}, by hone ${String(proof.build)}, seed ${Number(proof.seed)}` })));
 }
 
 /* ---- all of it ---- */
