@@ -1,3 +1,4 @@
+/* The prompts of a run, and answers to them by whatever session is given: base, result, or what is being trained. */
 #include "train/prompts.h"
 
 #include <string.h>
