@@ -17,7 +17,7 @@
 #ifndef HONE_BATCH_H
 #define HONE_BATCH_H
 
-#include "hone/model.h"
+#include "hone/adapter.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -54,6 +54,9 @@ HN_API void hn_lm_batch_free(hn_lm_batch *batch); /* takes NULL */
  * room is taken, or 32 are run apart. HN_ERR_ARGUMENT: it replaces what an adapter of the model replaces. */
 HN_API hn_status hn_lm_batch_add_adapter(hn_lm_batch *batch, const char *path,
                                          const hn_lm_adapter_options *options_or_null, int32_t *adapter);
+/* The same, and what was found; zero unless it was tried. */
+HN_API hn_status hn_lm_batch_apply_adapter(hn_lm_batch *batch, const char *path, const hn_lm_adapter_options *options_or_null,
+                                           int32_t *adapter, hn_lm_adapter_trial *trial, size_t size);
 /* HN_ERR_BUSY: a sequence that is open has it, or a scheduler's beginnings (hn_lm_scheduler_forget). */
 HN_API hn_status hn_lm_batch_remove_adapter(hn_lm_batch *batch, int32_t adapter);
 

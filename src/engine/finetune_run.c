@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { USUAL_SAMPLES = 3 }; /* as the program has it */
+
 /* ---- what is told ---- */
 
 static void on_step(void *context, const hn_step_report *r)
@@ -80,6 +82,7 @@ hn_status hn_finetune_run_plan(hn_finetune_run *r)
     HN_TRY(hn_examples_want_model(r->examples));
     hn_train_subject subject = hn_train_input_subject(&r->examples->in, &r->config, r->o.out);
     subject.makes_samples = r->o.samples > 0;
+    subject.n_samples = r->n_samples;
     subject.more_told = r->samples;
     subject.over = r->o.overwrite ? HN_OVER_OLD : HN_OVER_NOTHING;
     HN_TRY(hn_train_run_new(&r->inner, &r->examples->engine->heap, &subject));
@@ -100,6 +103,7 @@ hn_status hn_finetune_run_make(hn_finetune_run **out, hn_examples *examples, con
     r->config = *config;
     r->config.threads = examples->engine->n_threads;
     r->limit = heap->limit_bytes;
+    r->n_samples = samples >= 0 ? (int)samples : USUAL_SAMPLES;
     if (samples >= 0)
         snprintf(r->samples, sizeof r->samples, "samples = %lld\n", (long long)samples);
     *out = r;
@@ -238,7 +242,7 @@ static hn_status report(hn_finetune_run *r, hn_finetune_page *page)
                                .model = r->examples->told->model, .dataset = in->data.dataset };
     hn_samples_options o = { .model = in->model, .dataset = in->data.dataset, .run = in->run,
                              .dir = r->o.out, .result = r->result, .is_model = r->layout.is_model != 0,
-                             .n = r->o.samples, .most_tokens = 48, .tokenizer = in->tokenizer,
+                             .n = r->o.samples, .tokenizer = in->tokenizer,
                              .template = in->template };
     bool left_out = false;
     HN_TRY(hn_train_config_numerics(&r->config, &o.run.numerics));

@@ -12,6 +12,7 @@ struct hn_finetune_run {
     hn_kept kept;
     hn_train_config config;
     char samples[40]; /* as a line of run.toml */
+    int n_samples;    /* that are made along */
     hn_train_run *inner; /* NULL once it is reported on */
     hn_finetune_estimate estimate;
     hn_finetune_layout layout;

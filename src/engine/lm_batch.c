@@ -107,19 +107,39 @@ static hn_status place(hn_lm_batch *b, hn_adapter *adapter, int32_t *number)
     return HN_OK;
 }
 
-hn_status hn_lm_batch_add_adapter(hn_lm_batch *b, const char *path, const hn_lm_adapter_options *options,
-                                  int32_t *out)
+static hn_status add(hn_lm_batch *b, const char *path, const hn_lm_adapter_options *options, int32_t *out,
+                     hn_lm_adapter_trial *trial)
 {
-    HN_ENTER();
     hn_adapter *adapter;
-    HN_TRY(check(b, "hn_lm_batch_add_adapter"));
-    HN_REQUIRE(path && out, HN_ERR_ARGUMENT, "hn_lm_batch_add_adapter: expected a path and room, found NULL");
-    HN_TRY(hn_lm_try_adapter(b->lm, path, options, &adapter, NULL));
+    hn_adapter_trial found;
+    HN_TRY(hn_lm_try_adapter(b->lm, path, options, &adapter, &found));
+    if (trial)
+        hn_lm_give_trial(&found, trial);
     const hn_status status = place(b, adapter, out);
     if (status == HN_OK)
         return HN_OK;
     hn_adapter_close(adapter);
     return hn_fail_within(status, "%s: ", path);
+}
+
+hn_status hn_lm_batch_add_adapter(hn_lm_batch *b, const char *path, const hn_lm_adapter_options *options,
+                                  int32_t *out)
+{
+    HN_ENTER();
+    HN_TRY(check(b, "hn_lm_batch_add_adapter"));
+    HN_REQUIRE(path && out, HN_ERR_ARGUMENT, "hn_lm_batch_add_adapter: expected a path and room, found NULL");
+    return add(b, path, options, out, NULL);
+}
+
+hn_status hn_lm_batch_apply_adapter(hn_lm_batch *b, const char *path, const hn_lm_adapter_options *options, int32_t *out,
+                                    hn_lm_adapter_trial *to, size_t size)
+{
+    HN_ENTER();
+    HN_GIVES(hn_lm_adapter_trial, trial, to, size);
+    HN_TRY(check(b, "hn_lm_batch_apply_adapter"));
+    HN_REQUIRE(path && out && to, HN_ERR_ARGUMENT,
+               "hn_lm_batch_apply_adapter: expected a path, room and a trial, found NULL");
+    return add(b, path, options, out, trial);
 }
 
 /* Of an adapter that is run apart; 0 of those of the bank, and of none. */

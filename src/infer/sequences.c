@@ -51,6 +51,11 @@ static hn_status plan(hn_sequences *b, const nn_bank_room *bank)
                            .n_sequences = b->n_sequences, .each = b->each, .cache = b->cache,
                            .numerics = b->run.numerics, .packs = b->packs, .bank = *bank };
     hn_adapters_apply(b->adapters, &o);
+    if (b->changed) {
+        o.instead = b->changed->instead;
+        o.adapters = b->changed->adapters;
+        o.n_adapters = b->changed->n_adapters;
+    }
     HN_TRY(hn_compiled_build(&b->c, b->heap, b->model, b->run, &o));
     if (!b->c.build.has_window) /* every layer sees everything */
         hn_sequences_keys_join(b);
@@ -111,6 +116,7 @@ static hn_status take_options(hn_sequences *b, const hn_sequences_options *o)
         b->max_rows = b->max_tokens;
     b->cache = is_bf16 && o->cache == HN_F32 ? HN_BF16 : o->cache;
     b->adapters = o->adapters;
+    b->changed = o->changed;
     b->packs = o->packs;
     b->each = hn_blocks_of(b->n_ctx);
     b->keeps = keys_kept(b, o->keeps_all);

@@ -39,6 +39,8 @@ typedef struct hn_sequences_options {
                           * pages leave memory */
     bool keeps_all;      /* layers with a window keep everything too */
     const hn_adapters *adapters; /* of all sequences; NULL: none; they must outlive it */
+    const nn_build_options *changed; /* weights and adapters of these alone, in the place of `adapters`, for who trains them; NULL: none.
+                                      * They have no identity: what was run with them is not saved */
     int64_t n_adapters;  /* room for adapters of single sequences, which come and go */
     int64_t max_rank;    /* of these; 0: 16 */
     bool adapts_experts, adapts_head; /* these may change experts, and a head of its own */

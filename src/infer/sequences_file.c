@@ -25,6 +25,7 @@ hn_status hn_sequences_identify(const hn_sequences *s, int32_t slot, int64_t ver
     hn_sequences_identity own = { .numerics = hn_numerics_definition(s->run.numerics), .cache = hn_dtype_name(s->cache) };
     uint8_t digest[32];
     hn_sha256 sha;
+    HN_REQUIRE(!s->changed, HN_ERR_UNSUPPORTED, "keys of weights that are being trained are of nothing that has a name");
     if (version == 1) {
         hn_model_fingerprint(s->model, digest);
         hn_sha256_text(digest, own.model);

@@ -46,6 +46,7 @@ struct hn_sequences {
     hn_heap *heap;
     const hn_model *model;
     const hn_adapters *adapters; /* or NULL */
+    const nn_build_options *changed; /* or NULL */
     hn_run_spec run;
     bool packs;
     hn_dtype cache;

@@ -77,7 +77,8 @@ static hn_status start(hn_session **out, make_fn *make, hn_heap *heap, const hn_
 {
     const hn_sequences_options options = { .n_sequences = 1, .n_ctx = o->n_ctx, .max_tokens = o->max_batch,
                                        .cache = o->cache, .packs = o->packs, .keeps_all = o->keeps_all,
-                                       .max_rows = 1 + o->max_ahead, .adapters = o->adapters };
+                                       .max_rows = 1 + o->max_ahead, .adapters = o->adapters,
+                                       .changed = o->changed };
     *out = NULL;
     hn_session *s = hn_alloc(heap, HN_TAG_STATE, sizeof *s);
     if (!s)

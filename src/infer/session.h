@@ -24,6 +24,7 @@ typedef struct hn_session_options {
     bool keeps_all;    /* layers with a window keep everything too */
     int64_t max_ahead; /* guesses that hn_session_sync_ahead takes, at most; less than max_batch */
     const hn_adapters *adapters; /* NULL: none; they must outlive it */
+    const nn_build_options *changed; /* as in hn_sequences_options; NULL: none */
 } hn_session_options;
 
 /* The model must outlive it. HN_ERR_UNSUPPORTED: a type that caches have not;

@@ -195,7 +195,8 @@ static hn_status plan_run(const hn_job_plan_of *of, const hn_words *words, hn_ex
 {
     hn_finetune_run *run;
     hn_job *job = of->job;
-    const hn_finetune_run_options o = { .size = sizeof o, .settings = (const char *const *)words->at, .n_settings = words->n };
+    const hn_finetune_run_options o = { .size = sizeof o, .settings = (const char *const *)words->at, .n_settings = words->n,
+                                        .samples = HN_JOB_SAMPLES };
     HN_TRY(words->status);
     HN_TRY(hn_examples_check(examples));
     HN_TRY(hn_finetune_run_new(&run, examples, &o));
@@ -221,6 +222,7 @@ static hn_status plan(hn_jobs *jobs, const hn_job_plan_of *of, hn_words *data, h
         hn_words_add(data, "held=%s", path);
     }
     pick(of, hn_finetune_setting, run);
+    hn_words_add(run, "samples-along");
     if (of->most)
         hn_words_add(run, "memory=%zu", of->most);
     else if (jobs->o.memory)

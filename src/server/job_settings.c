@@ -46,7 +46,7 @@ static const struct {
     { "ignore", "the server says it" }, { "template-name", "the server says it" },
     { "goal", "method.type says it" }, { "epochs", "hyperparameters.n_epochs says it" },
     { "batch", "hyperparameters.batch_size says it" }, { "seed", "the field seed says it" },
-    { "keep-adapters", "every job does" },
+    { "keep-adapters", "every job does" }, { "samples-along", "every job does" },
 };
 
 static bool take_setting(taking *t, const hn_json *v)
@@ -315,6 +315,9 @@ void hn_job_words(hn_jobs *jobs, const hn_job *job, const hn_served *model, hn_w
         hn_words_add(words, "%s", jobs->o.memory);
     }
     hn_words_add(words, "--keep-adapters");
+    hn_words_add(words, "--samples-along");
+    hn_words_add(words, "--samples");
+    hn_words_add(words, "%d", HN_JOB_SAMPLES);
     hn_words_add(words, "--prove");
     hn_words_add(words, "--tied");
     if (hn_os_is_there(told))

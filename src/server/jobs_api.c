@@ -231,7 +231,8 @@ static void say_line(const hn_job *job, const hn_json *v, char *to, size_t room)
     else if (hn_field_of(v, "held_loss"))
         hn_text_print(to, room, "step %lld: held-out loss %.4f", step, hn_field_number(v, "held_loss", 0));
     else
-        snprintf(to, room, "step %lld: %s", step, hn_field_text(v, "verdict", "load of the experts"));
+        snprintf(to, room, "step %lld: %s", step,
+                 hn_field_text(v, "verdict", hn_field_of(v, "samples") ? "answers" : "load of the experts"));
 }
 
 static void tell_event(hn_heap *heap, const hn_job *job, const event *e, hn_json_writer *w)

@@ -65,6 +65,28 @@ bool hn_served_adapter_name(hn_served *m, uint64_t asker, int32_t i, char name[H
     return a != NULL;
 }
 
+void hn_served_adapter_tell(hn_served *m, const char *name, uint64_t asker, hn_json_writer *w)
+{
+    hn_contract contract;
+    char digest[65] = "";
+    double scale = 1;
+    lock(m);
+    const hn_served_adapter *a = hn_served_adapter_of(m, name, asker);
+    if (a) {
+        contract = a->contract;
+        scale = a->scale;
+        memcpy(digest, a->digest, sizeof digest);
+    }
+    unlock(m);
+    if (!a)
+        return;
+    hn_json_key(w, "contract");
+    if (digest[0])
+        hn_contract_tell(&contract, digest, scale, w);
+    else
+        hn_json_add_null(w);
+}
+
 void hn_adapter_let_go(hn_served *m, hn_served_adapter *a)
 {
     if (!a)
@@ -123,10 +145,13 @@ static hn_status place(hn_served *m, hn_served_adapter *a)
 {
     char before[65], after[65];
     const hn_lm_adapter_options o = { .size = sizeof o, .scale = a->scale, .is_forced = m->o.forces_adapters };
+    hn_contract contract = { 0 };
     HN_TRY(hn_sha256_file(a->path, before));
     HN_REQUIRE(!a->digest[0] || !strcmp(before, a->digest), HN_ERR_IO, "%s is another file than the one that was taken", a->path);
-    HN_TRY(hn_lm_batch_add_adapter(m->batch, a->path, &o, &a->number));
-    hn_status status = hn_sha256_file(a->path, after);
+    HN_TRY(hn_lm_batch_apply_adapter(m->batch, a->path, &o, &a->number, &contract.trial, sizeof contract.trial));
+    hn_status status = hn_contract_read(&contract, m->shelf->engine, a->path);
+    if (status == HN_OK)
+        status = hn_sha256_file(a->path, after);
     if (status == HN_OK && strcmp(before, after) != 0)
         status = hn_fail(HN_ERR_IO, "%s was changed while it was read", a->path);
     if (status != HN_OK) {
@@ -136,6 +161,7 @@ static hn_status place(hn_served *m, hn_served_adapter *a)
     }
     lock(m);
     memcpy(a->digest, before, sizeof before);
+    a->contract = contract;
     unlock(m);
     return HN_OK;
 }

@@ -8,6 +8,7 @@
 #ifndef HN_SERVER_SERVED_ADAPTERS_H
 #define HN_SERVER_SERVED_ADAPTERS_H
 
+#include "server/contract.h"
 #include "server/served.h"
 
 enum { HN_MOST_SERVED_ADAPTERS = 256 }; /* of a model */
@@ -24,6 +25,7 @@ struct hn_served_adapter {
 
     int32_t number;    /* these, of the thread that has the batch: as the batch has it; -1: it has not */
     char digest[65];   /* of its file, as it was taken */
+    hn_contract contract; /* of the same, written by the shelf's lock */
     char path[];
 };
 
@@ -61,6 +63,8 @@ void hn_shelf_reload(hn_shelf *shelf, void (*tell)(void *context, const char *se
 bool hn_served_adapter_name(hn_served *model, uint64_t asker, int32_t i, char name[HN_ADAPTER_NAME]);
 /* By the shelf's lock: his own of this name, or everybody's; NULL: neither. */
 hn_served_adapter *hn_served_adapter_of(const hn_served *model, const char *name, uint64_t asker);
+/* `contract` of what is told of a model: null of one that was not tried yet, its model being away. Nothing where he finds none of this name. */
+void hn_served_adapter_tell(hn_served *model, const char *name, uint64_t asker, hn_json_writer *w);
 void hn_adapter_let_go(hn_served *model, hn_served_adapter *adapter_or_null);
 /* On the runner: the batch has it, if need be in the place of one that nobody has and that was longest not asked for. */
 hn_status hn_adapter_ready(hn_served *model, hn_served_adapter *adapter);

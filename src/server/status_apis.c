@@ -1,4 +1,5 @@
 /* What there is and how it does: /health, /v1/models, /metrics. What runs how is slots.c's. */
+#include "server/served_adapters.h"
 #include "server/server_state.h"
 
 #include <stdio.h>
@@ -17,8 +18,8 @@ void hn_api_health(hn_server *s, hn_http_call *call)
 
 /* ---- /v1/models ---- */
 
-/* By the name that it is asked by; `root` of another's name. */
-static void add_model(hn_json_writer *w, const hn_served *m, const char *name, const char *adapter)
+/* By the name that it is asked by; `root` of another's name. The caller ends it. */
+static void begin_model(hn_json_writer *w, const hn_served *m, const char *name, const char *adapter)
 {
     char id[256];
     snprintf(id, sizeof id, "%s%s%s", name, adapter ? ":" : "", adapter ? adapter : "");
@@ -35,6 +36,11 @@ static void add_model(hn_json_writer *w, const hn_served *m, const char *name, c
         hn_json_key(w, "root");
         hn_json_add_string(w, m->name);
     }
+}
+
+static void add_model(hn_json_writer *w, const hn_served *m, const char *name, const char *adapter)
+{
+    begin_model(w, m, name, adapter);
     hn_json_end_object(w);
 }
 
@@ -66,17 +72,21 @@ void hn_api_models(hn_server *s, hn_http_call *call)
 void hn_api_model(hn_server *s, hn_http_call *call)
 {
     const char *name = hn_http_request_of(call)->path + strlen("/v1/models/");
+    const uint64_t asker = hn_server_asker(s, call);
     hn_failure why;
     hn_served *m;
     char adapter[HN_ADAPTER_NAME];
-    if (!hn_shelf_look(s->shelf, name, hn_server_asker(s, call), &m, adapter, &why)) {
+    if (!hn_shelf_look(s->shelf, name, asker, &m, adapter, &why)) {
         hn_api_refuse(s, call, &why);
         return;
     }
     hn_str out = hn_str_on(s->heap);
     hn_json_writer w = hn_json_write_to(&out);
     const hn_alias *alias = hn_shelf_alias(s->shelf, name);
-    add_model(&w, m, alias ? alias->name : m->name, *adapter ? adapter : NULL);
+    begin_model(&w, m, alias ? alias->name : m->name, *adapter ? adapter : NULL);
+    if (*adapter)
+        hn_served_adapter_tell(m, adapter, asker, &w);
+    hn_json_end_object(&w);
     hn_str_add_char(&out, '\n');
     hn_server_reply(call, 200, "application/json", &out);
 }

@@ -115,6 +115,21 @@ hn_status hn_metrics_verdict(hn_metrics *m, int64_t step, const char *verdict)
     return end(m);
 }
 
+hn_status hn_metrics_samples(hn_metrics *m, int64_t step, const hn_prompts *prompts, const hn_str *answers)
+{
+    hn_json_writer json = begin(m, step);
+    hn_str_add(&m->line, ",\"samples\":");
+    hn_json_begin_array(&json);
+    for (int i = 0; i < prompts->n; i++) {
+        hn_json_begin_object(&json);
+        HN_TRY(hn_prompt_tell(prompts, i, &json));
+        hn_json_put_text(&json, "answer", answers[i].text);
+        hn_json_end_object(&json);
+    }
+    hn_json_end_array(&json);
+    return end(m);
+}
+
 /* The norm of what belongs to each expert among the gradients of a layer. */
 static hn_status add_norms(hn_learner *l, int layer, double *squares, int64_t n_experts)
 {

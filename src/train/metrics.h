@@ -1,4 +1,4 @@
-/* metrics.h: metrics.jsonl of a run: a line for every step, evaluation and look at the experts.
+/* metrics.h: metrics.jsonl of a run: a line for every step, evaluation, look at the experts and round of samples.
  * Time and memory are in it, so it differs from run to run; nothing reads it to compute. */
 #ifndef HN_TRAIN_METRICS_H
 #define HN_TRAIN_METRICS_H
@@ -7,6 +7,7 @@
 #include "base/out_file.h"
 #include "train/evaluator.h"
 #include "train/learner.h"
+#include "train/prompts.h"
 
 typedef struct hn_step_report {
     int64_t step, n_steps; /* steps done, of how many */
@@ -30,6 +31,8 @@ void hn_metrics_close(hn_metrics *metrics); /* takes a zeroed one */
 hn_status hn_metrics_step(hn_metrics *metrics, const hn_step_report *report);
 hn_status hn_metrics_evaluation(hn_metrics *metrics, int64_t step, const hn_evaluation *result);
 hn_status hn_metrics_verdict(hn_metrics *metrics, int64_t step, const char *verdict);
+/* What is answered to them by now. */
+hn_status hn_metrics_samples(hn_metrics *metrics, int64_t step, const hn_prompts *prompts, const hn_str *answers);
 /* Tokens that every expert of every layer got in the last step, and the norms of its gradients. */
 hn_status hn_metrics_experts(hn_metrics *metrics, int64_t step, hn_learner *learner);
 

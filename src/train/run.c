@@ -74,6 +74,8 @@ static hn_status make(hn_train_run *r)
     HN_TRY(plan_tuning(r));
     HN_REQUIRE(!r->config.keep_adapters || !hn_tuning_is_full(r->tuning), HN_ERR_ARGUMENT,
                "--keep-adapters: whole tensors alone are trained, and of that no adapter comes");
+    HN_REQUIRE(!r->config.samples_along || r->on.n_samples > 0, HN_ERR_ARGUMENT,
+               "--samples-along: no samples are made (--samples 0): there is nothing to answer");
     HN_TRY(plan_steps(r));
     HN_TRY(make_basis(r));
     return hn_run_fit(r);
@@ -119,6 +121,7 @@ void hn_train_run_free(hn_train_run *r)
     hn_batch_free(&r->batch);
     hn_example_free(&r->example);
     hn_str_free(&r->verdict);
+    hn_prompts_free(&r->prompts);
     hn_data_step_free(r->heap, &r->data_step);
     hn_free(r->heap, r);
 }
@@ -305,6 +308,8 @@ static hn_status evaluate_first(hn_train_run *r, const hn_train_watch *watch)
 static hn_status go(hn_train_run *r, const hn_train_watch *watch)
 {
     HN_TRY(evaluate_first(r, watch));
+    if (!r->state.step)
+        HN_TRY(hn_run_sample(r, watch->cancel));
     bool stops = r->config.patience && r->state.n_worse >= r->config.patience;
     int64_t saved = r->is_resumed ? r->state.step : -1;
     while (r->state.step < r->n_steps && !stops && !hn_is_cancelled(watch->cancel)) {
@@ -319,6 +324,7 @@ static hn_status go(hn_train_run *r, const hn_train_watch *watch)
         if (is_due || is_last || stops || hn_is_cancelled(watch->cancel)) {
             HN_TRY(save(r, watch, false));
             saved = r->state.step;
+            HN_TRY(hn_run_sample(r, watch->cancel)); /* what is saved is lost to no failure here */
         }
     }
     if (r->state.step < r->n_steps && !stops) {

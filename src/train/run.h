@@ -29,6 +29,7 @@ typedef struct hn_train_subject {
     hn_over over; /* a run that is in `dir` already is refused, or goes (HN_OVER_OLD) */
     const hn_train_config *config;
     bool makes_samples;     /* hn_samples_write follows, within the same memory */
+    int n_samples;          /* prompts that are answered with --samples-along */
     const char *told;       /* lines of run.toml that are not the configuration's; or NULL */
     const char *more_told;  /* the same, of the caller; or NULL */
     const char *data_text;  /* how examples become tokens, in words: part of the data's digest */
@@ -58,6 +59,7 @@ typedef struct hn_train_plan {
     size_t evaluation_bytes, weights_bytes; /* of the model's that are read */
     size_t step_bytes;                      /* of the examples of a step, as they are read */
     size_t mapped_bytes;                    /* of those, where they lie in files */
+    size_t samples_bytes;                   /* of a session beside the learner, where it answers while it trains */
     size_t ending_bytes; /* when the adapter is tried and samples are made */
     size_t yet_bytes;    /* to be taken by the largest of its phases */
     size_t total_bytes;  /* of all that will be resident, from the first byte to the last */

@@ -8,7 +8,7 @@
 #include "infer/compiled.h"
 #include "infer/fit.h"
 #include "io/weights_writer.h"
-#include "train/samples.h"
+#include "train/prompts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static int parts_of(const hn_train_run *r, const hn_executable *out[HN_LEARNER_P
  *
  *     learns    workspaces, sums, moments, evaluation
  *     is tried  what was trained once more, in the file's order; logits of a few tokens
- *     answers   a session of the longest prompt that samples take
+ *     answers   a session of the longest prompt that samples take; with --samples-along beside what learns
  */
 static hn_status plan_sequence(const hn_train_run *r, int64_t tokens, int64_t rows, int64_t capacity,
                                size_t *out, hn_device_bytes *on)
@@ -113,16 +113,17 @@ static hn_status plan_ending(hn_train_run *r, hn_device_bytes on_trial[HN_MAX_DE
     hn_train_plan *p = &r->plan;
     const hn_model *model = r->on.model;
     const int64_t most = hn_hparams_longest(hn_model_hparams(model));
-    const int64_t context = most > 0 && most < HN_SAMPLES_CONTEXT ? most : HN_SAMPLES_CONTEXT;
+    const int64_t context = most > 0 && most < HN_PROMPTS_CONTEXT ? most : HN_PROMPTS_CONTEXT;
     size_t tried = 0, answers = 0;
     if (!hn_model_arch(model)->embeds_only) {
         HN_TRY(plan_sequence(r, HN_RUN_TEST_TOKENS, 0, 0, &tried, on_trial));
-        if (r->on.makes_samples)
-            HN_TRY(plan_sequence(r, context < HN_SAMPLES_BATCH ? context : HN_SAMPLES_BATCH, 1,
+        if (r->on.makes_samples || r->config.samples_along)
+            HN_TRY(plan_sequence(r, context < HN_PROMPTS_BATCH ? context : HN_PROMPTS_BATCH, 1,
                                  context, &answers, on_answer));
     }
     const size_t trained = (size_t)r->tuning->n_params * sizeof(float);
     p->ending_bytes = trained + (tried > answers ? tried : answers);
+    p->samples_bytes = r->config.samples_along ? answers : 0;
     return HN_OK;
 }
 
@@ -135,7 +136,8 @@ static void sum_up(hn_train_run *r)
     size_t mapped;
     count_weights(r, &p->weights_bytes, &mapped);
     const size_t learns = p->bytes.workspace + p->bytes.sums + p->bytes.moments + p->bytes.inputs + p->bytes.programs +
-                          p->evaluation_bytes + p->step_bytes + count_uploads(&r->on.run, parts_of(r, parts), parts);
+                          p->evaluation_bytes + p->samples_bytes + p->step_bytes +
+                          count_uploads(&r->on.run, parts_of(r, parts), parts);
     p->yet_bytes = learns > p->ending_bytes ? learns : p->ending_bytes;
     p->total_bytes =
         mapped + PROGRAM_BYTES + (size_t)atomic_load(&r->heap->live_bytes) + p->yet_bytes;
@@ -189,6 +191,16 @@ static void take_larger(hn_device_bytes *on, const hn_device_bytes *other)
             on[d] = other[d];
 }
 
+/* The weights are the same. */
+static void add_beside(hn_device_bytes *on, const hn_device_bytes *other)
+{
+    for (int d = 0; d < HN_MAX_DEVICES; d++) {
+        on[d].states += other[d].states;
+        on[d].inputs += other[d].inputs;
+        on[d].workspace += other[d].workspace;
+    }
+}
+
 static hn_status try_split(void *context, const hn_run_spec *run, hn_device_bytes *on)
 {
     const trial *t = context;
@@ -198,10 +210,12 @@ static hn_status try_split(void *context, const hn_run_spec *run, hn_device_byte
     r->on.run = *run;
     if (!t->rest_is_planned)
         HN_TRY(plan_evaluator(r, t->longest));
-    HN_TRY(plan_learner(r, t->tokens, t->recompute));
-    hn_fit_count(run, parts_of(r, parts), parts, on);
     if (!t->rest_is_planned)
         HN_TRY(plan_ending(r, tried, answers));
+    HN_TRY(plan_learner(r, t->tokens, t->recompute));
+    hn_fit_count(run, parts_of(r, parts), parts, on);
+    if (r->config.samples_along)
+        add_beside(on, answers);
     take_larger(on, tried);
     take_larger(on, answers);
     return HN_OK;

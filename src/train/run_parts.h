@@ -11,6 +11,7 @@
  *                                     the executable, which owns storage and programs
  *           feed.c                    binds what the graph reads; batch.c cuts a step into micro-batches
  *         evaluator.c               held-out examples: a graph of objective.c without a backward
+ *       run_samples.c             answers of what is learned by now, to the prompts of prompts.c
  *       metrics.c, checkpoint.c   a line a step; all that a later step depends on
  *       run_result.c              what it leaves: adapter_write.c, verdict.c; its folder and lock
  *     report.c, origin.c     the page of a run that ended, for whoever started it */
@@ -39,6 +40,7 @@ struct hn_train_run {
     hn_example example;
     hn_data_step data_step;
     hn_str verdict; /* once it has ended */
+    hn_prompts prompts; /* once they were asked */
     hn_lock_file lock; /* of the folder */
     hn_run_basis basis;
     bool is_old; /* it was resumed from a checkpoint of version 1 */
@@ -53,6 +55,10 @@ struct hn_train_run {
 hn_status hn_run_fit(hn_train_run *run);
 hn_status hn_run_make(hn_train_run *run);
 void hn_run_release(hn_train_run *run);
+
+/* run_samples.c: with --samples-along what is answered by now, a line of the metrics; otherwise nothing. Who cancels is
+ * told no line. */
+hn_status hn_run_sample(hn_train_run *run, const hn_cancel_flag *cancel);
 
 enum { HN_RUN_TEST_TOKENS = 32 }; /* that an adapter's self-test runs, at most */
 

@@ -8,9 +8,6 @@
 #include "infer/run_spec.h"
 #include "models/model.h"
 
-/* What its sessions take at most. */
-enum { HN_SAMPLES_PROMPT = 1024, HN_SAMPLES_CONTEXT = HN_SAMPLES_PROMPT + 48, HN_SAMPLES_BATCH = 256 };
-
 typedef struct hn_samples_options {
     const hn_model *model;      /* the base */
     const hn_dataset *dataset;  /* scanned */
@@ -19,7 +16,7 @@ typedef struct hn_samples_options {
     const char *result;         /* its adapter, or the whole model */
     bool is_model;              /* which of both */
     const char *tokenizer, *template; /* SHA-256s that the result is held to; "": none is used */
-    int n, most_tokens;         /* prompts; tokens of each answer */
+    int n;                      /* prompts */
 } hn_samples_options;
 
 /* Prompts and answers are within the model's context. Where memory does not do for it, the run is

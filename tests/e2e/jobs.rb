@@ -239,7 +239,7 @@ end
 
 # Where a proof has no room in the memory of a run, it is trained, and said.
 def check_unproved(dir)
-  with(File.join(dir, 'narrow'), '--train-memory', '28M') do |s|
+  with(File.join(dir, 'narrow'), '--train-memory', '33M') do |s|
     job = s.json('POST', '/v1/fine_tuning/jobs', order(s.file(chats(8)), settings: ['steps=2', 'rank=4']))
     done = s.wait(job['id'], 'succeeded', 'failed')
     names = done['result_files'].map { |f| s.json('GET', "/v1/files/#{f}")['filename'] }
@@ -294,7 +294,7 @@ def check_jobs(dir)
      [{ hyperparameters: nil, method: { type: 'kl', kl: { hyperparameters: { kl_weight: -1 } } } }, 'method.hyperparameters.kl_weight', '400'], [{ method: { type: 'supervised' } }, 'hyperparameters', '400'],
      [{ integrations: [{ type: 'wandb' }] }, 'integrations', '400'], [{ suffix: 'a:b' }, 'suffix', '400'], [{ suffix: '' }, 'suffix', '400'],
      [{ metadata: { a: 1 } }, 'metadata', '400'], [{ settings: ['rank'] }, 'settings', '400'], [{ settings: ['held=/etc/passwd'] }, 'settings', '400'],
-     [{ settings: ['keep=17'] }, 'settings', '400'], [{ settings: ['keep-adapters'] }, 'settings', '400'],
+     [{ settings: ['keep=17'] }, 'settings', '400'], [{ settings: ['keep-adapters'] }, 'settings', '400'], [{ settings: ['samples-along'] }, 'settings', '400'],
      [{ settings: ['template=/etc/passwd'] }, 'settings', '400'], [{ settings: ['threads=9'] }, 'settings', '400'], [{ settings: ['none=1'] }, 'settings', '400'],
      [{ settings: ['rank=0'] }, nil, '400'], [{ settings: ['targets=all:full'] }, nil, '400'], [{ training_file: two, settings: [] }, nil, '400'],
      [{ hyperparameters: nil, method: { type: 'dpo' }, settings: [] }, nil, '400'], [{ settings: ['max-length=3'] }, nil, '400']].each do |more, param, code|
@@ -332,6 +332,10 @@ def check_jobs(dir)
     check("and answers as itself: #{tuned}", tuned.dig('recipe', 'adapter') == alone && tuned['choices'][0]['message'] != said['choices'][0]['message'])
     events = s.json('GET', "/v1/fine_tuning/jobs/#{id}/events?limit=1000")['data']
     check('events', events.count { |e| e['type'] == 'metrics' && e['data']['loss'] } == 120 && events.first['message'].include?(name) && events.map { |e| e['id'] }.uniq.size == events.size)
+    answered = events.filter_map { |e| e['data'] if e.dig('data', 'samples') }.reverse
+    prompts = answered.map { |l| l['samples'].map { |q| q['prompt'] } }
+    check("what it answers meanwhile: #{answered.map { |l| l['step'] }}", answered.map { |l| l['step'] } == [0, *(10..120).step(10)] && prompts.uniq.size == 1 && prompts[0].size == 3 && prompts[0][0].include?('what is 1?') &&
+                                                                        answered[0]['samples'] != answered[-1]['samples'] && answered.all? { |l| l['samples'].all? { |q| q['expected'].start_with?('it is item') } })
     paged = []
     paged += s.json('GET', "/v1/fine_tuning/jobs/#{id}/events?limit=50#{"&after=#{paged.last['id']}" if paged.any?}")['data'] while paged.size < events.size
     check('in pages', paged == events)
@@ -415,6 +419,11 @@ def check_point(dir, s, job, point)
   path = File.join(dir, 'point.gguf')
   File.binwrite(path, s.ask('GET', "/v1/files/#{file}/content").body)
   check('it is listed', s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == name } && s.json('GET', "/v1/models/#{name}")['id'] == name)
+  { job['fine_tuned_model'] => [120, job['sha256']], name => [110, Digest::SHA256.file(path).hexdigest] }.each do |model, (steps, sha)|
+    found = s.json('GET', "/v1/models/#{model}")['contract']
+    check("its contract: #{found}", found.values_at('sha256', 'steps', 'rank', 'scale', 'is_tried', 'kl') == [sha, steps, 4, 1.0, true, 0.0] && found.values_at('base', 'data', 'tokenizer').all?(/\A\h{64}\z/) &&
+                                   found.values_at('note', 'overridden').none? && found['last_loss'] > 0 && found['numerics'] == 'f32')
+  end
   ask = ->(model) { s.json('POST', '/v1/completions', { model: model, prompt: 'what is 3?', max_tokens: 24, temperature: 0, recipe: true }) }
   run = ->(*words) { Open3.capture2(HONE, 'run', 'hone:tiny', *words, '-p', 'what is 3?', '-n', '24', '--temperature', '0', err: File::NULL)[0].chomp }
   said = ask.(name)
@@ -559,7 +568,8 @@ def check_keys(dir)
     name = done['fine_tuned_model']
     chat = { model: name, messages: [{ role: 'user', content: 'a' }], max_tokens: 2 }
     check("it is served to its owner: #{done}", s.ask('POST', '/v1/chat/completions', chat, key: alice).code == '200')
-    check('and to nobody else', s.ask('POST', '/v1/chat/completions', chat, key: bob).code == '404' && s.json('GET', '/v1/models', key: bob)['data'].none? { |m| m['id'] == name })
+    check('and to nobody else', s.ask('POST', '/v1/chat/completions', chat, key: bob).code == '404' && s.ask('GET', "/v1/models/#{name}", key: bob).code == '404' &&
+                                s.json('GET', "/v1/models/#{name}", key: alice)['contract']['sha256'] == done['sha256'] && s.json('GET', '/v1/models', key: bob)['data'].none? { |m| m['id'] == name })
   end
 end
 

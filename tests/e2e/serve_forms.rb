@@ -1,4 +1,5 @@
 # serve_forms.rb BUILD SOURCE: see serve_forms.sh.
+require 'digest'
 require File.join(ARGV[1], 'tests/harness/serve')
 
 SAID = [{ role: 'user', content: 'Tell me a story' }].freeze
@@ -115,11 +116,19 @@ def check_aliases(dir)
   serve("a=#{llama}", "b=#{File.join(MODELS, 'qwen3')}", '--alias', 'gpt-4o=a', '--alias', 'small=b', '--alias', 'big=a', '--lora', "gpt-4o:x=#{adapter}", '--models-max', '1') do |uri, _|
     list = JSON.parse(ask(uri, 'GET', '/v1/models').body)['data']
     check("all are told: #{list}", list.map { |m| [m['id'], m['root']] } == [['a', nil], ['a:x', nil], ['b', nil], %w[gpt-4o a], %w[small b], %w[big a]])
-    check('each by its name', list.all? { |m| JSON.parse(ask(uri, 'GET', "/v1/models/#{m['id']}").body) == m } && ask(uri, 'GET', '/v1/models/gpt-4o:x').code == '200')
+    single = ->(name) { JSON.parse(ask(uri, 'GET', "/v1/models/#{name}").body) }
+    check('each by its name', list.all? { |m| single.(m['id']).except('contract') == m })
+    contract = single.('gpt-4o:x')['contract']
+    check("an adapter with its contract: #{contract}", contract == single.('a:x')['contract'] && contract['sha256'] == Digest::SHA256.file(adapter).hexdigest && contract['scale'] == 1 &&
+                                                      !contract['is_tried'] && contract.values_at('base', 'kl', 'steps', 'last_loss', 'data').none?)
+    check('a model has none', !single.('a').key?('contract') && ask(uri, 'GET', '/v1/models/a:y').code == '404')
     go = ->(m) { (r = ask(uri, 'POST', '/v1/completions', { model: m, prompt: [5, 6, 7], max_tokens: 6, seed: 1 })).code == '200' ? JSON.parse(r.body)['choices'] : r.code }
     check('the same is said', [go.('gpt-4o'), go.('big'), go.('gpt-4o:latest')].uniq == [go.('a')] && go.('gpt-4o:x') == go.('a:x') && go.('a:x') != go.('a'))
     check('by Ollama too', JSON.parse(ask(uri, 'GET', '/api/tags').body)['models'].map { |m| m['name'] } == %w[a a:x b gpt-4o small big] &&
                            JSON.parse(ask(uri, 'GET', '/api/ps').body)['models'].map { |m| m['name'] } == %w[a a:x gpt-4o big])
+    ask(uri, 'POST', '/v1/completions', { model: 'b', prompt: [5], max_tokens: 1 })
+    check('one whose model is away was held to nothing yet', single.('a:x').fetch('contract').nil?)
+    check('and is when it is back', go.('a:x') != '404' && single.('a:x')['contract'] == contract)
     check("and loaded once: #{memory.(uri)}, alone #{alone}", memory.(uri) < 1.5 * alone)
     check('no more than these', go.('gpt-4') == '404' && go.('gpt-4o:y') == '404')
   end

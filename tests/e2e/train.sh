@@ -64,6 +64,37 @@ quietly kept --out points --steps 6 --overwrite
 [ ! -e points/step-00000004.gguf ] || fail "an adapter of an earlier run stays"
 refuses '--keep-adapters: whole tensors alone are trained' kept --out whole --steps 2 --keep-adapters --targets all:full
 
+# Answers while it trains: of the base before the first step, of what is learned at each checkpoint, of the result at the end;
+# the result has the same bits with them, and so has a run that was stopped and goes on.
+along() { "$hone" train d.gguf --data c.jsonl --batch 4 --rank 4 --rate 3e-2 --schedule constant --warmup 0 --steps 6 --save-every 2 --samples 2 "$@"; }
+said() { # FOLDER: steps with samples; whether the first and the last are those before and after; whether any differ
+    ruby -rjson -e 'lines = File.readlines("#{ARGV[0]}/metrics.jsonl").map { |l| JSON.parse(l) }.select { |l| l["samples"] }
+        all = JSON.parse(File.read("#{ARGV[0]}/samples.json"))["samples"]
+        first, last = lines.values_at(0, -1).map { |l| l["samples"].map { |s| s["answer"] } }
+        same = first == all.map { |s| s["before"] } && last == all.map { |s| s["after"] }
+        asked = lines.all? { |l| l["samples"].map { |s| s.slice("prompt", "expected") } == all.map { |s| s.slice("prompt", "expected") } }
+        puts "#{lines.map { |l| l["step"] }.join(" ")} #{same} #{asked} #{first != last}"' "$1"
+}
+quietly along --out alone
+want=$(digest)
+is "no answers" 0 "$(grep -c '"samples":' alone/metrics.jsonl)"
+quietly along --out along --samples-along
+is "the same bits" "$want" "$(digest)"
+is "answers" "0 2 4 6 true true true" "$(said along)"
+rm along/adapter.gguf along/step-00000006.ckpt
+quietly along --out along --samples-along --resume
+is "the same bits again" "$want" "$(digest)"
+is "answers again" "0 2 4 6 true true true" "$(said along)"
+quietly along --out magnitudes --samples-along --targets attn:dora
+is "answers with magnitudes" "0 2 4 6 true true true" "$(said magnitudes)"
+quietly along --out wholly --samples-along --targets all:full
+is "answers of whole tensors" "0 2 4 6 true true true" "$(said wholly)"
+quietly along --out bf16 --samples-along --numerics mixed
+is "answers in bf16" "0 2 4 6 true true true" "$(said bf16)"
+quietly "$hone" report along
+refuses '--samples-along: no samples are made' along --out none --samples-along --samples 0
+refuses '--samples-along takes no value' train --out none --samples-along=3
+
 # A run that was killed in the middle of a line: its page has the steps before that, and it goes on with the line made anew.
 quietly train --out torn --steps 4 --save-every 2
 want=$(digest)

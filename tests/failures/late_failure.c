@@ -34,7 +34,7 @@ int main(int argc, char **argv)
             CHECK_OK(hn_devices_open(&heap, "cpu", &(hn_device_options){ .n_threads = 1 }, &n, devices))) {
             const hn_samples_options o = { .model = in.model, .dataset = in.data.dataset,
                                            .run = hn_run_on(devices), .dir = run.dir, .result = "none",
-                                           .n = 2, .most_tokens = 8, .tokenizer = "", .template = "" };
+                                           .n = 2, .tokenizer = "", .template = "" };
             const int64_t live = atomic_load(&heap.live_bytes);
             heap.limit_bytes = (size_t)live + 200000;
             CHECK_OK(hn_samples_write(&heap, &o, &left_out));

@@ -148,6 +148,12 @@ static hn_status give_trial(void *to, size_t size)
     return hn_lm_apply_adapter(lm, "nowhere.gguf", NULL, to, size);
 }
 
+static hn_status give_batch_trial(void *to, size_t size)
+{
+    int32_t adapter;
+    return hn_lm_batch_apply_adapter(batch, "nowhere.gguf", NULL, &adapter, to, size);
+}
+
 static hn_status give_judged_trial(void *to, size_t size)
 {
     static hn_examples_judgement judgement;
@@ -210,6 +216,7 @@ static const struct {
     { "hn_lm_turn", give_answer, false },
     { "hn_finetune_estimate", give_estimate, false },
     { "hn_lm_adapter_trial", give_trial, true },
+    { "hn_lm_adapter_trial", give_batch_trial, true },
     { "hn_lm_adapter_trial", give_judged_trial, true },
     { "hn_finetune_result", give_result, true },
     { "hn_finetune_result", give_finished, true },

@@ -1,303 +1,20 @@
-// check.mjs HONE MODULES PICTURES: see check.sh. Between the browser and hone stands a proxy, which answers what no small model can be
-// made to say: an endless answer, a hostile one, thoughts, a call of a tool, a connection that breaks.
+// check.mjs HONE MODULES PICTURES: see check.sh.
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync, mkdtempSync, writeFileSync } from 'node:fs';
-import http from 'node:http';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join, dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkAgain, checkChat, checkCompare, checkDrops, checkEnds, checkHostile, checkKept, checkKeyboard } from './chat.mjs';
 import { checkForeign } from './foreign.mjs';
-
-const [hone, modules, pictures] = process.argv.slice(2);
-const load = createRequire(join(modules, 'x.js'));
-const { default: puppeteer } = await import(load.resolve('puppeteer-core'));
-const axe = readFileSync(load.resolve('axe-core/axe.min.js'), 'utf8');
-const hostile = readFileSync(join(dirname(fileURLToPath(import.meta.url)), 'hostile.md'), 'utf8');
-const folder = mkdtempSync(join(tmpdir(), 'hone-page-'));
-
-let passed = 0, failed = 0;
-function check(what, holds, found = '') {
-    holds ? passed++ : (failed++, console.log(`FAILED: ${what} ${typeof found === 'string' ? found : JSON.stringify(found)}`));
-}
-
-function serve(...words) {
-    const child = spawn(hone, ['serve', '--port', '0', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
-    return new Promise(resolve => child.stdout.once('data', line => resolve({ child, port: Number(/:(\d+)/.exec(String(line))[1]) })));
-}
-
-// ---- what no small model says ----
-
-const MATRIX = 'A **matrix** is a table of numbers; here is how two are multiplied, in $O(n^3)$:\n\n```c\nfor (int i = 0; i < n; i++)\n    for (int j = 0; j < n; j++)\n        c[i][j] = dot(a, b, i, j);\n```\n\n' +
-    '| format | bits | error |\n|---|--:|--:|\n| q8_0 | 8.5 | 0.003 |\n| q4_0 | 4.5 | 0.05 |\n\n1. The rows of the first\n2. The columns of the second\n\n> Both have to be of one length.\n\n$$\\sum_{i=1}^{n} a_i b_i = \\frac{x}{\\sqrt{2}}$$\n';
-
-const lasting = new Set();
-
-function event(to, delta, more = {}) {
-    to.write(`data: ${JSON.stringify({ model: 'scripted', seed: 7, choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`);
-}
-
-function scripted(said, to) {
-    to.writeHead(200, { 'Content-Type': 'text/event-stream' });
-    if (said.includes('ENDLESS')) {
-        let n = 0;
-        const timer = setInterval(() => event(to, { content: `word${n++} ` }), 20);
-        lasting.add(to);
-        to.on('close', () => { clearInterval(timer); lasting.delete(to); });
-        return;
-    }
-    if (said.includes('BROKEN')) {
-        event(to, { content: 'half of' });
-        setTimeout(() => to.destroy(), 100);
-        return;
-    }
-    if (said.includes('TOOLS')) {
-        event(to, { reasoning_content: 'It wants the *weather*.' });
-        event(to, { tool_calls: [{ index: 0, id: 'a', function: { name: 'weather', arguments: '{"city":' } }] });
-        event(to, { tool_calls: [{ index: 0, function: { arguments: '"<b>Bern</b>"}' } }] });
-    } else {
-        const text = said.includes('HOSTILE') ? hostile : said.includes('MATRIX') ? MATRIX : said;
-        for (let i = 0; i < text.length; i += 7) event(to, { content: text.slice(i, i + 7) });
-    }
-    event(to, {}, { finish_reason: 'stop' });
-    to.end('data: [DONE]\n\n');
-}
-
-function proxy(port) {
-    return new Promise(resolve => {
-        const server = http.createServer((from, to) => {
-            const chunks = [];
-            from.on('data', c => chunks.push(c)).on('end', () => {
-                const body = Buffer.concat(chunks), is_json = /json/.test(from.headers['content-type'] || ''), said = from.method === 'POST' && is_json ? JSON.parse(body).messages?.at(-1).content || '' : '';
-                if (/ENDLESS|BROKEN|TOOLS|HOSTILE|MATRIX|SHOW/.test(said)) return scripted(said, to);
-                const headers = { ...from.headers, host: `127.0.0.1:${port}` };
-                delete headers.origin;
-                const on = http.request({ port, host: '127.0.0.1', path: from.url, method: from.method, headers }, reply => {
-                    to.writeHead(reply.statusCode, reply.headers);
-                    reply.pipe(to);
-                });
-                to.on('close', () => on.destroy());
-                on.on('error', () => to.destroy());
-                on.end(body);
-            });
-        });
-        server.listen(0, '127.0.0.1', () => resolve(server));
-    });
-}
-
-// ---- the browser ----
-
-const outside = [], refused = [], broken = [];
-
-async function newPage(browser, address) {
-    const page = await browser.newPage();
-    page.on('request', r => { if (!r.url().startsWith(address) && !/^(data|blob):/.test(r.url())) outside.push(r.url()); });
-    page.on('console', m => { if (/Content Security Policy/.test(m.text())) refused.push(m.text()); });
-    page.on('pageerror', e => broken.push(e.message));
-    await page.goto(address);
-    await page.waitForSelector('html[data-ready]');
-    return page;
-}
-
-const text = (page, what) => page.$$eval(what, all => all.map(e => e.textContent));
-const idle = page => page.waitForFunction(() => document.getElementById('stop').hidden, { timeout: 60000 });
-
-async function say(page, words, is_waiting = true) {
-    await page.click('#question');
-    await page.keyboard.type(words);
-    await page.keyboard.press('Enter');
-    await page.waitForSelector('.message');
-    if (is_waiting) await idle(page);
-}
-
-const press = (page, name, nth = 0) => page.evaluate((n, i) => {
-    [...document.querySelectorAll('.message button, #list button')].filter(b => b.textContent === n)[i].click();
-}, name, nth);
-
-async function clean(page, name) {
-    await page.evaluate(axe);
-    const found = await page.evaluate(async () => (await window.axe.run()).violations.map(v => `${v.id}: ${v.nodes.map(n => n.target.join(' ')).slice(0, 3).join(', ')}`));
-    check(`axe-core, ${name}`, found.length === 0, found);
-}
-
-async function checkChat(page) {
-    await say(page, 'Who are you?');
-    check('an answer streams', (await text(page, '.assistant > .sheet'))[0].length > 3);
-    check('its seed is shown', /seed \d+/.test((await text(page, '.assistant .foot'))[0]));
-    await press(page, 'Tokens');
-    await page.hover('.token');
-    check('a token tells its probability', /%/.test((await text(page, '.told'))[0]));
-    await page.focus('.tokens');
-    await page.keyboard.press('ArrowRight');
-    check('and by the keyboard', (await page.$$('.token.here')).length === 1);
-    await clean(page, 'tokens');
-    await page.screenshot({ path: join(pictures, 'tokens.png') });
-    await press(page, 'Again');
-    await idle(page);
-    check('another answer beside the first', (await text(page, '.arrows'))[0].includes('2/2'));
-    await page.click('.arrows button');
-    check('arrows go back', (await text(page, '.arrows'))[0].includes('1/2'));
-    await press(page, 'Edit');
-    await page.keyboard.type(' Say it again.');
-    await page.click('.editing .main');
-    await idle(page);
-    check('an edit is a branch', (await text(page, '.user .arrows'))[0].includes('2/2'));
-    check('with other words', (await text(page, '.user > .sheet'))[0] === 'Who are you? Say it again.');
-    await page.click('.user .arrows button');
-    check('a branch does not rename', (await text(page, '#list .name')).join() === 'Who are you?', await text(page, '#list .name'));
-    check('the first branch is there', (await text(page, '.user > .sheet'))[0] === 'Who are you?' && (await text(page, '.assistant .arrows'))[0].includes('1/2'));
-}
-
-async function checkEnds(page) {
-    await page.click('#new');
-    await say(page, 'ENDLESS', false);
-    await page.waitForFunction(() => /word9 /.test(document.querySelector('.assistant > .sheet')?.textContent || ''));
-    await page.keyboard.press('Escape');
-    await idle(page);
-    await new Promise(resolve => setTimeout(resolve, 200));
-    check('Esc stops', (await text(page, '.assistant .foot'))[0].includes('stopped'));
-    check('and the server is left', lasting.size === 0);
-    await page.click('#new');
-    await say(page, 'BROKEN');
-    check('a connection that breaks is told', (await text(page, '.assistant .alarm'))[0] !== '' && (await text(page, '.assistant > .sheet'))[0] === 'half of');
-    await page.click('#new');
-    await say(page, 'TOOLS');
-    check('thoughts are folded', await page.$eval('.assistant .thoughts', d => !d.hidden && !d.open && d.textContent.includes('weather')));
-    check('a call is shown', (await text(page, '.call'))[0].includes('{"city":"<b>Bern</b>"}'));
-}
-
-async function checkHostile(page) {
-    await page.click('#new');
-    await say(page, 'HOSTILE');
-    const found = await page.evaluate(() => {
-        const all = [...document.querySelectorAll('.assistant > .sheet *')];
-        return { names: [...new Set(all.map(e => e.localName))], attributes: [...new Set(all.flatMap(e => e.getAttributeNames()))], attacked: window.attacked,
-                 is_whole: document.querySelector('.assistant > .sheet').textContent.includes('<script>window.attacked = 1</script>') };
-    });
-    const names = 'h3 h4 h5 h6 p br hr ul ol li blockquote code pre figure figcaption button span div table thead tbody tr th td em strong s'.split(' ')
-        .concat('math mrow mi mn mo mtext mfrac msqrt msup msub msubsup mover'.split(' '));
-    const attributes = 'class tabindex type start scope role aria-label display'.split(' ');
-    check('only elements that are allowed', found.names.every(n => names.includes(n)), found.names);
-    check('only attributes that are allowed', found.attributes.every(n => attributes.includes(n)), found.attributes);
-    check('nothing ran', found.attacked === undefined, String(found.attacked));
-    check('what it said is read as it was said', found.is_whole);
-    for (const name of ['table', 'strong', 'em', 's', 'blockquote', 'mfrac', 'msqrt', 'pre', 'ol', 'ul']) check(`there is ${name}`, found.names.includes(name), found.names);
-    await page.screenshot({ path: join(pictures, 'hostile.png') });
-    await clean(page, 'a hostile answer');
-    const long = ['*a '.repeat(30000), '['.repeat(30000), '`'.repeat(3000) + ' ` '.repeat(20000), '> '.repeat(20000), '$a '.repeat(30000), '|a'.repeat(20000) + '\n' + '|-'.repeat(20000), '- '.repeat(20000), '![a]('.repeat(20000)];
-    const took = await page.evaluate(async long => {
-        const { blocksOf } = await import('/page/markdown.js');
-        return long.map(t => { const at = performance.now(); blocksOf(t).forEach(b => b.build()); return Math.round(performance.now() - at); });
-    }, long);
-    check('long marks end soon', took.every(ms => ms < 3000), took);
-}
-
-async function checkKept(page, address, browser) {
-    const before = (await text(page, '#list .name')).length;
-    await page.reload();
-    await page.waitForSelector('html[data-ready]');
-    check('conversations are kept', (await text(page, '#list .name')).length === before && before >= 4, String(before));
-    const saved = await page.evaluate(async () => {
-        const store = await import('/page/store.js');
-        return JSON.stringify({ format: 'hone conversations', version: 1, conversations: store.all() });
-    });
-    writeFileSync(join(folder, 'saved.json'), saved);
-    writeFileSync(join(folder, 'wrong.json'), '{"format":"hone conversations","version":1,"conversations":[{"title":1}]}');
-    writeFileSync(join(folder, 'note.txt'), 'a note');
-    await (await page.$('#import-file')).uploadFile(join(folder, 'saved.json'));
-    await page.waitForFunction(n => document.querySelectorAll('#list .name').length === n, { timeout: 5000 }, 2 * before).catch(() => {});
-    check('what was saved is read', (await text(page, '#list .name')).length === 2 * before);
-    await (await page.$('#import-file')).uploadFile(join(folder, 'wrong.json'));
-    await page.waitForSelector('#notice:not([hidden])');
-    check('a wrong file is refused by name', (await text(page, '#notice'))[0].includes('conversations[0].title: expected a string, found number'), await text(page, '#notice'));
-    const message = (id, parent) => ({ id, parent, role: 'user', content: 'x', at: 1 });
-    const wrongs = [[{ a: message('a', 'b'), b: message('b', 'a') }, 'in a circle'], [{ a: message('a', 'c') }, 'has the parent c'], [{ a: { ...message('a', null), role: 'root' } }, 'expected a role'],
-                    [{ a: message('a', null), b: message('a', null) }, 'one id'], [{ a: null }, 'expected a object'], [{ a: { ...message('a', null), tokens: 3 } }, 'expected an array']];
-    for (const [messages, expected] of wrongs) {
-        const said = await page.evaluate(async m => {
-            const { readConversation } = await import('/page/tree.js');
-            try { readConversation({ title: 't', created: 1, changed: 1, system: '', messages: m, chosen: {} }, 'f'); return 'read'; } catch (e) { return e.message; }
-        }, messages);
-        check(`a conversation is refused: ${expected}`, said.includes(expected), said);
-    }
-    await (await page.$('#files')).uploadFile(join(folder, 'note.txt'));
-    await page.waitForSelector('#attached li');
-    await page.click('#new');
-    await say(page, 'SHOW the note');
-    check('a file goes before the question', (await text(page, '.assistant > .sheet'))[0].includes('a note'));
-    await page.click('#list .open [title=delete]');
-    await page.click('dialog.small .main');
-    await page.waitForFunction(n => document.querySelectorAll('#list .name').length === n, { timeout: 5000 }, 2 * before).catch(() => {});
-    check('a conversation is deleted', (await text(page, '#list .name')).length === 2 * before);
-}
-
-async function checkCompare(page) {
-    await page.click('#new');
-    await page.click('#compare');
-    await page.select('#other', 'second');
-    await say(page, 'Tell me of rain.');
-    check('two answers side by side', (await page.$$('.beside-another .assistant')).length === 2);
-    check('of two models', (await text(page, '.beside-another .who')).join() === 'first,second', await text(page, '.beside-another .who'));
-    await press(page, 'Go on from here');
-    check('one of them is gone on from', (await page.$eval('.beside-another .taken .who', e => e.textContent)) === 'second');
-    await page.$eval('.beside-another', e => e.scrollIntoView());
-    await clean(page, 'a comparison');
-    await page.screenshot({ path: join(pictures, 'compare.png') });
-    await page.click('#compare');
-}
-
-async function checkTrain(page) {
-    const chats = join(folder, 'chats.jsonl'), bad = join(folder, 'bad.jsonl');
-    writeFileSync(chats, Array.from({ length: 30 }, (_, i) => JSON.stringify({ messages: [{ role: 'user', content: `what is ${i}?` }, { role: 'assistant', content: `it is <b>number</b> ${i}.` }] })).join('\n'));
-    writeFileSync(bad, '{"messages": [');
-    await page.click('#tab-train');
-    const field = await page.$('#train-file');
-    await field.uploadFile(bad);
-    await page.waitForSelector('#train-said.alarm');
-    check('a mistake is told with its place', (await text(page, '#train-said'))[0].includes('bad.jsonl: line 1, column 15'), await text(page, '#train-said'));
-    await field.uploadFile(chats);
-    await page.waitForSelector('#train-shown .learned');
-    const learned = (await text(page, '#train-shown .learned')).join('');
-    check('what is learned is coloured, as text', learned.includes('it is <b>number</b> 0.') && !learned.includes('what'), learned);
-    await page.evaluate(() => [...document.querySelectorAll('#train-shown button')][1].click());
-    await page.waitForFunction(() => document.getElementById('train-shown').textContent.includes('number</b> 1.'));
-    await page.type('#train-name', 'page');
-    await page.type('#train-epochs', '20');
-    await page.type('#train-rank', '4');
-    await page.select('#train-held', await page.$eval('#train-with', e => e.value));
-    await page.click('#train-estimate');
-    await page.waitForFunction(() => /30 examples, 7\d steps/.test(document.getElementById('train-estimated').textContent));
-    await clean(page, 'before training');
-    await page.click('#train-start');
-    await page.waitForSelector('#train-chart polyline', { timeout: 60000 });
-    const steps = async () => Number(/step (\d+) of/.exec((await text(page, '#train-jobs .faint'))[0])[1]);
-    const before = await steps();
-    await page.waitForFunction(n => Number(/step (\d+) of/.exec(document.querySelector('#train-jobs .faint').textContent)[1]) > n, { timeout: 60000 }, before);
-    check('it is live', (await steps()) > before);
-    await page.waitForFunction(() => /succeeded/.test(document.querySelector('#train-jobs .state').textContent), { timeout: 90000 });
-    check('what came of it', (await text(page, '#train-jobs .card'))[0].includes('held out') && /\b[0-9a-f]{64}\b/.test((await text(page, '#train-jobs code'))[0]));
-    for (const scheme of ['light', 'dark']) {
-        await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-        for (const [name, width, height] of [['wide', 1280, 1100], ['phone', 390, 844]]) {
-            await page.setViewport({ width, height });
-            check(`train ${name}: nothing is wider than the screen`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-            await clean(page, `train ${scheme} ${name}`);
-            await page.screenshot({ path: join(pictures, `train-${scheme}-${name}.png`) });
-        }
-        await page.setViewport({ width: 1280, height: 860 });
-    }
-    await page.evaluate(() => [...document.querySelectorAll('#train-jobs button')].find(b => b.textContent === 'Compare with its base').click());
-    await page.waitForFunction(() => !document.getElementById('chat').hidden && !document.getElementById('other').hidden);
-    check('it is chosen beside its base', /^first:page-/.test(await page.$eval('#other', e => e.value)) && (await page.$eval('#model', e => e.value)) === 'first');
-    await page.click('#new');
-    await say(page, 'what is 3?');
-    check('and answers there', (await page.$$('.beside-another .assistant')).length === 2);
-    await page.click('#compare');
-}
+import { broken, check, clean, counted, folder, hone, newPage, outside, picture, puppeteer, refused, say, serve, text } from './hands.mjs';
+import { proxy } from './scripted.mjs';
+import { checkModels, checkTrain } from './train.mjs';
 
 async function takePictures(page) {
     await page.click('#new');
     await say(page, 'How are matrices multiplied? A MATRIX, please, in C and in words.');
+    check('a root is no number', await page.evaluate(() => {
+        const root = document.querySelector('.assistant msqrt'), wide = e => e.getBoundingClientRect().width;
+        return root ? wide(root) > 1.3 * wide(root.firstElementChild) : document.querySelector('.assistant .sheet').textContent.includes('\u221a');
+    }));
     for (const scheme of ['light', 'dark']) {
         await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
         for (const [name, width, height] of [['wide', 1280, 860], ['phone', 390, 844]]) {
@@ -305,18 +22,18 @@ async function takePictures(page) {
             await page.click('#tab-chat');
             check(`${name}: nothing is wider than the screen`, await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
             await clean(page, `chat ${scheme} ${name}`);
-            await page.screenshot({ path: join(pictures, `chat-${scheme}-${name}.png`) });
+            await picture(page, `chat-${scheme}-${name}`);
             await page.click('#tab-models');
-            await page.waitForSelector('.card');
+            await page.waitForSelector('#loaded .facts');
             await clean(page, `models ${scheme} ${name}`);
-            await page.screenshot({ path: join(pictures, `models-${scheme}-${name}.png`) });
+            await picture(page, `models-${scheme}-${name}`);
         }
         await page.setViewport({ width: 1280, height: 860 });
         await page.click('#tab-chat');
         for (const id of ['settings', 'keys']) {
             await page.click(`#open-${id}`);
             await clean(page, `${id} ${scheme}`);
-            await page.screenshot({ path: join(pictures, `${id}-${scheme}.png`) });
+            await picture(page, `${id}-${scheme}`);
             await page.keyboard.press('Escape');
         }
     }
@@ -364,8 +81,9 @@ const browser = await puppeteer.launch(launched);
 try {
     const page = await newPage(browser, address);
     await page.setViewport({ width: 1280, height: 860 });
-    await page.screenshot({ path: join(pictures, 'empty.png') });
-    for (const part of [checkChat, checkEnds, checkHostile, checkCompare, checkKept, checkTrain, takePictures]) {
+    await picture(page, 'empty');
+    const only = process.env.HN_PAGE_PARTS?.split(','); // names of these
+    for (const part of [checkChat, checkEnds, checkHostile, checkAgain, checkCompare, checkKept, checkKeyboard, checkDrops, checkTrain, checkModels, takePictures].filter(part => !only || only.includes(part.name))) {
         await part(page, address, browser).catch(error => check(part.name, false, error.stack));
         await page.bringToFront();
     }
@@ -380,5 +98,5 @@ try {
     child.kill();
     rmSync(folder, { recursive: true, force: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+console.log(`${counted.passed} passed, ${counted.failed} failed`);
+process.exit(counted.failed ? 1 : 0);

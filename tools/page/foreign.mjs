@@ -80,6 +80,7 @@ export async function checkForeign(browser, port, told, check) {
     const elsewhere = await foreignServer(), page = await browser.newPage(), to = `http://127.0.0.1:${port}`;
     const homes = [`http://evil.example:${elsewhere.address().port}/`, `http://127.0.0.1:${elsewhere.address().port}/`];
     await checkRebinding(page, port, check);
+    await new Promise(resolve => setTimeout(resolve, 300)); // until the log has what was asked so far
     const from = told().length;
     for (const home of homes) {
         await checkRequests(page, home, to, check);

@@ -493,7 +493,8 @@ class Files(Case):
         ids, session = [1, 2, 3, 4], hone.Session(model)
         session.feed(ids)
         with hone.Batch(hone.Model(path, engine=engine), adapters=1, adapts_head=True) as batch:
-            adapter = batch.add_adapter(tuned.path)
+            adapter, held = batch.apply_adapter(tuned.path)
+            self.assertEqual((held.was_tried, held.kl, held.overridden), (1, 0.0, ""))
             plain, own = batch.begin(), batch.begin(adapter)
             rows = batch.step({plain: ids, own: ids})
             self.assertEqual(rows[own][0].tolist(), session.logits.tolist())
@@ -503,6 +504,7 @@ class Files(Case):
             self.assertEqual(busy.exception.status, hone.Status.ERR_BUSY)
             batch.end(own)
             batch.remove_adapter(adapter)
+            batch.remove_adapter(batch.add_adapter(tuned.path))
         found = hone.merge(path, tuned.path, self.folder / "merged.gguf", engine=engine)
         self.assertEqual(len(found.tensors), found.sum.n_tensors)
         self.assertTrue(found.sum.fits and found.tensors[0].kept > 0.9)

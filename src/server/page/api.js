@@ -1,7 +1,11 @@
 /** api.js: the server, asked. Addresses are relative, so that the page also works behind a proxy with a path of its own. */
 
 /** @typedef {{id: string, created: number}} Model */
-/** @typedef {{name: string, state: string, numerics: string, cache: string, adapters: string[]}} Loaded */
+/** @typedef {{name: string, state: string, numerics: string, cache: string, bytes: number, weights: string, adapters: string[]}} Loaded */
+/** @typedef {{sha256: string, scale: number, base: string | null, tokenizer: string | null, template: string | null, numerics: string | null,
+ *             is_tried: boolean, kl: number | null, budget: number | null, note: string | null, overridden: string | null, data: string | null,
+ *             targets: string | null, rank: number | null, steps: number | null, examples: number | null, tokens: number | null,
+ *             last_loss: number | null, held_loss: number | null}} Contract */
 /** @typedef {{text: string, logprob: number, others: [string, number][]}} Token */
 /** @typedef {{content?: string, reasoning?: string, calls?: {index: number, id?: string, name?: string, args?: string}[], tokens?: Token[],
  *             seed?: number, model?: string, finish?: string, usage?: {prompt_tokens: number, completion_tokens: number}}} Piece */
@@ -59,9 +63,19 @@ export async function models() {
     return (await (await call('v1/models')).json()).data;
 }
 
+/** What an adapter is held to; null: its model is away. @param {string} name @returns {Promise<Contract | null>} */
+export async function contract(name) {
+    return (await (await call(`v1/models/${encodeURIComponent(name)}`)).json()).contract ?? null;
+}
+
 /** @returns {Promise<{version: string, models: Loaded[]}>} */
 export async function props() {
     return (await call('props')).json();
+}
+
+/** @param {string} model that is loaded @returns {Promise<number | null>} tokens */
+export async function contextOf(model) {
+    return (await (await call(`props?model=${encodeURIComponent(model)}`)).json()).default_generation_settings?.n_ctx ?? null;
 }
 
 export async function metrics() {
@@ -72,9 +86,11 @@ export async function metrics() {
 
 /** @typedef {{id: string, filename: string, bytes: number, examples?: number, kind?: string, methods?: string[], purpose: string}} Kept */
 /** @typedef {{line: number, sequences: {text: string, role: string, weight: number}[][]}} Shown */
+/** @typedef {{loss: number, accuracy: number}} Held */
 /** @typedef {{id: string, status: string, model: string, fine_tuned_model: string | null, step: number, steps: number, loss: number | null,
- *             estimated_finish: number | null, memory_bytes: number, examples: number, sha256: string | null, verdict: string | null,
- *             error: {message: string} | null, result_files: string[], held_before: {loss: number} | null, held_after: {loss: number} | null}} Job */
+ *             created_at: number, finished_at: number | null, estimated_finish: number | null, memory_bytes: number, examples: number, trained_tokens: number | null,
+ *             sha256: string | null, verdict: string | null, waits_for: string | null, settings: string[] | null, seed: number, method: {type: string},
+ *             error: {message: string} | null, result_files: string[], held_before: Held | null, held_after: Held | null}} Job */
 
 /** @returns {Promise<Kept[]>} */
 export async function files() {
@@ -107,7 +123,7 @@ export async function tokens(id, model, first) {
 
 /** @returns {Promise<Job[]>} */
 export async function jobs() {
-    return (await (await call('v1/fine_tuning/jobs')).json()).data;
+    return (await (await call('v1/fine_tuning/jobs?limit=100')).json()).data;
 }
 
 /** @param {Record<string, unknown>} body @returns {Promise<Job>} */
@@ -120,11 +136,31 @@ export async function change(id, how) {
     await call(`v1/fine_tuning/jobs/${id}/${how}`, {});
 }
 
-/** Steps with their losses, in their order. @param {string} id @returns {Promise<{step: number, loss?: number, held_loss?: number}[]>} */
-export async function curve(id) {
-    const { data } = await (await call(`v1/fine_tuning/jobs/${id}/events?limit=1000`)).json();
-    return data.filter((/** @type {any} */ e) => e.type === 'metrics' && e.data).map((/** @type {any} */ e) => e.data)
-               .sort((/** @type {any} */ a, /** @type {any} */ b) => a.step - b.step);
+/** @typedef {{layer: number, tokens: number[], grad_norms: number[]}} Load */
+/** @typedef {{prompt: string, expected: string, answer: string}} Sample */
+/** @typedef {{step: number, loss?: number, grad_norm?: number, rate?: number, held_loss?: number, held_accuracy?: number, experts?: Load[], samples?: Sample[]}} Line */
+/** @typedef {{id: string, created_at: number, level: string, type: string, message: string, data: Line | null}} Event */
+
+/** What happened to a job since what is known of it; a message may say that it began again, and then all is read anew.
+ * @param {string} id @param {Map<string, Event>} known takes it */
+export async function follow(id, known) {
+    /** @type {Map<string, Event>} */
+    const found = new Map();
+    for (let after = '', limit = known.size ? 100 : 1000;;) {
+        const page = await (await call(`v1/fine_tuning/jobs/${id}/events?limit=${limit}${after}`)).json();
+        const fresh = /** @type {Event[]} */ (page.data).filter(event => !known.has(event.id));
+        const is_anew = known.size > 0 && fresh.some(event => event.type === 'message');
+        for (const event of /** @type {Event[]} */ (is_anew ? page.data : fresh)) found.set(event.id, event);
+        if (is_anew) {
+            known.clear();
+            limit = 1000;
+            if (!page.has_more) break;
+        } else if (fresh.length < page.data.length || !page.has_more) {
+            break;
+        }
+        after = `&after=${page.data[page.data.length - 1].id}`;
+    }
+    for (const [key, event] of found) known.set(key, event);
 }
 
 /** Takes a stream of server-sent events apart: push() is given text as it comes, and returns the data of each whole event. */

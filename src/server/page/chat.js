@@ -158,7 +158,9 @@ export function again() {
 function ask(parent, models, is_again) {
     if (isRunning() || !settings.areWell()) return;
     const of = open, group = models.length > 1 ? tree.newId() : undefined;
+    /** @type {Record<string, unknown>} */
     const body = { ...settings.asked(is_again), messages: tree.asked(of, parent) };
+    if (models.length > 1 && body.seed === undefined) body.seed = tree.newSeed(); /* one for all: what differs is the models' */
     const answers = models.map(model => tree.add(of, { parent, role: 'assistant', content: '', model, group }));
     tree.choose(of, answers[0]);
     for (const answer of answers) running.set(answer.id, { stop: new AbortController(), of });

@@ -267,9 +267,14 @@ function listenToQuestion() {
         e.preventDefault();
         attach([...e.clipboardData.files]);
     });
-    document.addEventListener('dragover', e => e.preventDefault());
+    document.addEventListener('dragover', e => {
+        e.preventDefault();
+        document.body.classList.toggle('dragged', e.dataTransfer?.types.includes('Files') || false);
+    });
+    document.addEventListener('dragleave', e => { if (!e.relatedTarget) document.body.classList.remove('dragged'); });
     document.addEventListener('drop', e => {
         e.preventDefault();
+        document.body.classList.remove('dragged');
         if (!e.dataTransfer?.files.length) return;
         if (byId('train').hidden) attach([...e.dataTransfer.files]);
         else train.take([...e.dataTransfer.files]);
@@ -279,7 +284,8 @@ function listenToQuestion() {
 paint(localStorage.getItem('hone-theme') || 'auto');
 settings.make();
 chat.make({ changed: drawList, models: asked, refused: status => { if (status === 401) askKey(); } });
-train.make({ talk, models: refresh });
+train.make(talk);
+models.make(talk);
 compare(false);
 listen();
 const trouble = await store.open();

@@ -26,6 +26,27 @@ function ml(name, ...children) {
 
 class Unknown extends Error {}
 
+/** @type {boolean | undefined} */
+let has_radicals;
+
+/** Without a font for formulas a browser draws no radical at all, and the root of 2 reads as 2. */
+function drawsRadicals() {
+    if (has_radicals !== undefined) return has_radicals;
+    const inside = ml('mn', '2'), root = ml('msqrt', inside), probe = ml('math', root);
+    probe.setAttribute('class', 'unseen');
+    document.body.append(probe);
+    has_radicals = root.getBoundingClientRect().width > 1.3 * inside.getBoundingClientRect().width;
+    probe.remove();
+    return has_radicals;
+}
+
+/** @param {Element} of @param {Element | null} index */
+function root(of, index) {
+    if (drawsRadicals()) return index ? ml('mroot', of, index) : ml('msqrt', of);
+    const sign = ml('mo', '\u221a');
+    return ml('mrow', index ? ml('msup', ml('mtext', ''), index) : '', sign, ml('mo', '('), of, ml('mo', ')'));
+}
+
 /** @param {string} text @returns {string[]} */
 function wordsOf(text) {
     return text.match(/\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|[^]/gu) || [];
@@ -63,6 +84,8 @@ class Reader {
             if (has[mark]) throw new Unknown();
             has[mark] = this.one();
         }
+        if (/^[\u2211\u220f]$/.test(base.textContent || '') && base.localName === 'mo') /* their limits stand above and below where there is room */
+            return has['^'] && has._ ? ml('munderover', base, has._, has['^']) : has['^'] ? ml('mover', base, has['^']) : has._ ? ml('munder', base, has._) : base;
         if (has['^'] && has._) return ml('msubsup', base, has._, has['^']);
         return has['^'] ? ml('msup', base, has['^']) : has._ ? ml('msub', base, has._) : base;
     }
@@ -86,7 +109,7 @@ class Reader {
         if (/^[,;:! ]$/.test(name)) return ml('mo', '\u2009');
         if (/^[{}%$#&_]$/.test(name)) return ml('mo', name);
         if (/^[dt]?frac$/.test(name)) return ml('mfrac', this.one(), this.one());
-        if (name === 'sqrt') return ml('msqrt', this.one());
+        if (name === 'sqrt') return this.root();
         if (/^(text|mathrm|mathbf|mathit|mathcal|mathbb|operatorname|boxed)$/.test(name)) return name === 'boxed' ? this.one() : ml('mtext', this.braced());
         if (/^(hat|bar|vec|tilde|overline)$/.test(name)) return ml('mover', this.one(), ml('mo', { hat: '^', bar: '¯', vec: '→', tilde: '~', overline: '¯' }[name] || ''));
         if (name === 'left' || name === 'right') {
@@ -94,6 +117,15 @@ class Reader {
             return ml('mo', word === '.' ? '' : word.replace(/^\\(?=[{}|])/, ''));
         }
         throw new Unknown();
+    }
+
+    /** @returns {Element} */
+    root() {
+        this.skip();
+        const has_index = this.words[this.at] === '[';
+        if (has_index) this.at++;
+        const index = has_index ? this.row(']') : null;
+        return root(this.one(), index);
     }
 
     /** @returns {string} */

@@ -14,6 +14,12 @@ export function newId() {
     return [...crypto.getRandomValues(new Uint8Array(12))].map(byte => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** As large as a number of JavaScript holds, and the server draws. */
+export function newSeed() {
+    const [high, low] = crypto.getRandomValues(new Uint32Array(2));
+    return (high & 0x1fffff) * 2 ** 32 + low;
+}
+
 /** @returns {Conversation} */
 export function newConversation() {
     return { id: newId(), title: 'New conversation', created: Date.now(), changed: Date.now(), system: '', messages: {}, chosen: {} };

@@ -6,7 +6,8 @@ from typing import Any, Iterable, Mapping, Optional, Union
 
 from . import _c
 from ._library import c
-from ._object import Object, bytes_of, fill
+from ._object import Object, bytes_of, fill, found_by
+from ._record import Record
 from .errors import check
 from .model import Model, ids_of
 from .session import Sampler, _view
@@ -46,6 +47,21 @@ class Batch(Object):
         number = ctypes.c_int32()
         self._long(lambda batch: c.hn_lm_batch_add_adapter(batch, name, options, ctypes.byref(number)))
         return number.value
+
+    def apply_adapter(self, path: Any, *, scale: float = 1.0, force: bool = False) -> tuple[int, Record]:
+        """The same, and what it was held to (hone/adapter.h)."""
+        if not scale:
+            raise ValueError("scale 0: leave the adapter out")
+        name, options = bytes_of(path), fill(_c.hn_lm_adapter_options, scale=scale, is_forced=force)
+        number, handle = ctypes.c_int32(), self._holds()
+
+        def add() -> Record:
+            with handle.use() as batch:
+                return Record(found_by(_c.hn_lm_adapter_trial, lambda *to: c.hn_lm_batch_apply_adapter(
+                    batch, name, options, ctypes.byref(number), *to)))
+
+        found = self.model.engine._run(add)
+        return number.value, found
 
     def remove_adapter(self, adapter: int) -> None:
         with self._use() as batch:
