@@ -97,19 +97,38 @@ HN_INLINE i32x16 words_of_bf16(const char *x, int64_t n, seen *s)
     return see(s, i_load(words));
 }
 
-/* Rows along k: each is a row of A's register, and a column of B's. */
+/* Rows along k: each is a row of A's register, and a column of B's. `type` and `is_whole`, a block that is all there, are constants. */
+HN_INLINE void pack_block(const char *x, int64_t stride, const hn_elem type, const bool is_whole, int n_outer, int64_t left, bool is_a,
+                          uint32_t *dst, seen *s)
+{
+    float turned[HALF][HALF];
+    float *rows = is_a ? (float *)(void *)dst : turned[0];
+    for (int i = 0; i < n_outer; i++) {
+        const char *at = x + i * stride;
+        const int64_t n = is_whole ? IN_BLOCK : left;
+        __builtin_prefetch(at + 256);
+        f_store(rows + i * HALF, i_float(type == HN_ELEM_f32 ? words_of_f32((const float *)(const void *)at, n, s)
+                                                             : words_of_bf16(at, n, s)));
+    }
+    for (int i = n_outer; i < HALF; i++)
+        f_store(rows + i * HALF, f_zero());
+    if (!is_a)
+        put_words(turned, true, dst);
+}
+
 static void pack_rows(const char *x, int64_t stride, hn_elem type, int n_outer, int64_t n_k, bool is_a, uint32_t *dst, seen *s)
 {
-    float rows[HALF][HALF] = { { 0 } };
     for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
-        for (int i = 0; i < n_outer; i++) {
-            const char *at = x + i * stride + k * hn_elem_bytes(type);
-            __builtin_prefetch(at + 256);
-            const i32x16 words = type == HN_ELEM_f32 ? words_of_f32((const float *)(const void *)at, n_k - k, s)
-                                                     : words_of_bf16(at, n_k - k, s);
-            f_store(rows[i], i_float(words));
-        }
-        put_words(rows, !is_a, dst);
+        const bool is_whole = n_k - k >= IN_BLOCK;
+        const char *at = x + k * hn_elem_bytes(type);
+        if (type == HN_ELEM_f32 && is_whole)
+            pack_block(at, stride, HN_ELEM_f32, true, n_outer, n_k - k, is_a, dst, s);
+        else if (is_whole)
+            pack_block(at, stride, HN_ELEM_bf16, true, n_outer, n_k - k, is_a, dst, s);
+        else if (type == HN_ELEM_f32)
+            pack_block(at, stride, HN_ELEM_f32, false, n_outer, n_k - k, is_a, dst, s);
+        else
+            pack_block(at, stride, HN_ELEM_bf16, false, n_outer, n_k - k, is_a, dst, s);
     }
 }
 
@@ -197,7 +216,8 @@ HN_INLINE void multiply_of(const bool is_tall, const bool is_wide, int64_t block
     } else {
         EACH_OF_C(FROM_ZERO)
     }
-    for (int64_t left = blocks; left > 0; left--, a += WORDS, b += WORDS, next += 2 * WORDS) {
+    const float *next_c = c + HN_SQUARE * HN_SQUARE; /* which lies behind this one */
+    for (int64_t left = blocks; left > 0; left--, a += WORDS, b += WORDS, next += 2 * WORDS, next_c += HN_SQUARE * 4) {
         TMM_LOAD(4, a, ROW);
         TMM_LOAD(6, b, ROW);
         TMM_DOT_BF16(0, 4, 6);
@@ -213,6 +233,8 @@ HN_INLINE void multiply_of(const bool is_tall, const bool is_wide, int64_t block
             TMM_DOT_BF16(3, 5, 7);
         for (int line = 0; line < 2 * WORDS; line += HALF)
             __builtin_prefetch(next + line);
+        for (int line = 0; line < HN_SQUARE * 4; line += HALF)
+            __builtin_prefetch(next_c + line, 1);
     }
     EACH_OF_C(TO_C)
 #undef EACH_OF_C
