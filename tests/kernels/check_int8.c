@@ -180,7 +180,7 @@ static void check_squares(const emulated_unit *ref, const emulated_unit *unit, c
     const hn_int8_kind kind = hn_int8_formats[type].kind;
     hn_int8_kernels k = *opt;
     hn_int8_squares counting = *unit->int8;
-    if (!counting.tile[kind])
+    if (kind != HN_INT8_whole && kind != HN_INT8_less) /* which the unit is slower for */
         return;
     char slot[48];
     snprintf(slot, sizeof slot, "int8_squares_%s", gemm_elem_name(type));

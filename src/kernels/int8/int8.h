@@ -38,7 +38,7 @@ enum {
     HN_INT8_DEEPER = 64, /* and for many rows */
     HN_INT8_MOST_WORDS = 16 * (8 + 6),
     HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time, */
-    HN_INT8_SQUARE_DEEP = 16, /* and blocks: both stay in the first cache */
+    HN_INT8_SQUARE_DEEP = 16, /* and blocks, which stay in the first cache */
 };
 
 /* What is added to q so that it has no sign; and the most that it can be then. */

@@ -1,7 +1,7 @@
 /* squares_text.h: sixteen rows of x by columns of unpacked words (int8.h), by the registers of base/tmm.h: the instructions, or C
  * where whoever includes this says so. A block is a product of its own, from zero: its whole numbers go through memory to the
- * lanes that scale them, while the unit multiplies the next one. Halves of blocks would be products of their own that take the unit
- * as long as four times their length does: tried, and slower than tile.h. */
+ * lanes that scale them, while the unit multiplies the next one. Halves of blocks would be products of their own, which
+ * take the unit no less time: tried, and slower than tile.h. */
 #ifndef HN_KERNELS_INT8_SQUARES_TEXT_H
 #define HN_KERNELS_INT8_SQUARES_TEXT_H
 
@@ -20,6 +20,8 @@ enum {
     AT_ONCE = 4, /* blocks */
     SOME = 16,   /* blocks whose factors are turned at a time */
 };
+_Static_assert(SOME % AT_ONCE == 0 && SIDE % AT_ONCE == 0, "blocks that are added together have one turn, and each its rows");
+_Static_assert(SOME == LANES, "a row's factors are a register");
 
 /* 0 and 1 are C, 4 rows of x, 6 and 7 words of weights. */
 static void open_registers(void)
