@@ -9,7 +9,7 @@
  *                                  E = fma(a[i][p][0], b[p][j][0], E),  O = fma(a[i][p][1], b[p][j][1], O)  for each pair p
  *                                  c[i][j] = c[i][j] + (E + O)
  *                              each rounded to nearest even, but what is subnormal counts as zero, and becomes it
- *   TMM_DOT_BYTES(c, a, b)     c of int32, a of four bytes with a sign, b of four without: c[i][j] += a[i][p][0] b[p][j][0] + ...
+ *   TMM_DOT_BYTES(c, a, b)     c of int32, a and b of four bytes with a sign: c[i][j] += a[i][p][0] b[p][j][0] + ...
  *
  * t, c, a and b are numbers, written out. They are words for the instructions, not for the compiler's own: gcc 12 takes the
  * memory that its ldtilecfg reads for 8 of its 64 bytes. A file that says TMM_EMULATED, or is for a processor that never has
@@ -39,7 +39,7 @@ _Static_assert(sizeof(tmm_shapes) == 64, "what ldtilecfg reads");
 #define TMM_STORE(t, to, stride)                                                               \
     __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"((void *)(to)), "r"((int64_t)(stride)) : "memory")
 #define TMM_DOT_BF16(c, a, b)  __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
-#define TMM_DOT_BYTES(c, a, b) __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
+#define TMM_DOT_BYTES(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 #endif
 
 #endif

@@ -111,7 +111,7 @@ static inline void tmm_dot_bytes(int c, int a, int b)
             uint32_t to;
             memcpy(&to, &tmm.row[c][i][4 * j], sizeof to);
             for (int at = 0; at < tmm.row_bytes[a]; at++)
-                to += (uint32_t)((int8_t)tmm.row[a][i][at] * (int32_t)tmm.row[b][at / 4][4 * j + at % 4]);
+                to += (uint32_t)((int8_t)tmm.row[a][i][at] * (int8_t)tmm.row[b][at / 4][4 * j + at % 4]);
             memcpy(&tmm.row[c][i][4 * j], &to, sizeof to);
         }
 }

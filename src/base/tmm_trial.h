@@ -87,12 +87,12 @@ static inline bool tmm_try_bytes(uint32_t seed)
     static const tmm_shapes shapes = { .palette = 1, .row_bytes = { 64, 64, 0, 0, 32, 16, 64, 64 },
                                        .rows = { 16, 16, 0, 0, 16, 16, 8, 4 } };
     int8_t a[16][32];
-    uint8_t b[8][64];
+    int8_t b[8][64];
     int32_t c[2][16][16];
     uint32_t s = seed;
     for (int i = 0; i < 16 * 32; i++) {
         a[i / 32][i % 32] = (int8_t)(tmm_draw(&s) % 256 - 128);
-        b[i / 64][i % 64] = (uint8_t)tmm_draw(&s);
+        b[i / 64][i % 64] = (int8_t)(tmm_draw(&s) % 256 - 128);
     }
     TMM_OPEN(&shapes);
     TMM_ZERO(0);

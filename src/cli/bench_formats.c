@@ -41,11 +41,11 @@ static void round_units(void *of, int64_t begin, int64_t end, int thread)
 {
     const running *r = of;
     const hn_int8_args *a = &r->p->whole;
-    const int64_t blocks = a->k / HN_INT8_BLOCK;
     (void)thread;
-    for (int64_t i = begin; i < end; i++)
-        r->b->kernels.int8.quantise(a->k, r->p->x + i * a->k, a->x.q + i * a->k, a->x.d + i * blocks,
-                                    a->x.sum + 2 * i * blocks);
+    for (int64_t i = begin; i < end; i++) {
+        const hn_int8_rows row = hn_int8_rows_from(&a->x, i, 0);
+        r->b->kernels.int8.quantise(a->k, r->p->x + i * a->k, &row);
+    }
 }
 
 static void whole_units(void *of, int64_t begin, int64_t end, int thread)

@@ -16,8 +16,11 @@
 
 /* ---- the definition ---- */
 
-static void define_row(int64_t k, const float *x, int8_t *q, float *d, int32_t *sum)
+static void define_row(int64_t k, const float *x, const hn_int8_rows *to)
 {
+    float *d = to->d;
+    int32_t *sum = to->sum;
+    int8_t *q = to->q;
     for (int64_t b = 0; b < k / 32; b++, x += 32, q += 32) {
         float m = 0;
         bool is_finite = true;
@@ -36,6 +39,7 @@ static void define_row(int64_t k, const float *x, int8_t *q, float *d, int32_t *
             q[i] = (int8_t)near;
             sum[2 * b + i / 16] += q[i];
         }
+        to->less[b] = d[b] * (float)(sum[2 * b] + sum[2 * b + 1]);
     }
 }
 
@@ -96,14 +100,14 @@ static void check_rows(const hn_int8_kernels *ref, const hn_int8_kernels *opt)
         while (kc_next_flavour()) {
             const int64_t k = lengths[i], blocks = k / 32;
             const float *x = hard_rows(k);
-            int8_t *want_q = kc_blank_bytes((size_t)k), *q = kc_blank_bytes((size_t)k);
-            float *want_d = kc_blank((size_t)blocks), *d = kc_blank((size_t)blocks);
-            int32_t *want_sum = kc_blank_bytes((size_t)blocks * 8), *sum = kc_blank_bytes((size_t)blocks * 8);
-            define_row(k, x, want_q, want_d, want_sum);
-            opt->quantise(k, x, q, d, sum);
-            kc_same_bits(want_d, d, (size_t)blocks);
-            kc_same_bytes(want_q, q, (size_t)k);
-            kc_same_bytes(want_sum, sum, (size_t)blocks * 8);
+            const size_t bytes = hn_int8_row_bytes(k);
+            const hn_int8_rows want = hn_int8_rows_in(kc_blank_bytes(bytes), 1, k), got = hn_int8_rows_in(kc_blank_bytes(bytes), 1, k);
+            define_row(k, x, &want);
+            opt->quantise(k, x, &got);
+            kc_same_bits(want.d, got.d, (size_t)blocks);
+            kc_same_bits(want.less, got.less, (size_t)blocks);
+            kc_same_bytes(want.q, got.q, (size_t)k);
+            kc_same_bytes(want.sum, got.sum, (size_t)blocks * 8);
         }
 }
 
@@ -139,12 +143,14 @@ static void check_shape(const hn_int8_kernels *opt, hn_elem type, const shape *s
         fill_rows(type, s->n, k, (uint8_t *)(uintptr_t)w.data);
     const float *x = hard_rows(s->rows * k);
     const hn_int8_rows of_x = hn_int8_rows_in(kc_blank_bytes((size_t)s->rows * hn_int8_row_bytes(k)), s->rows, k);
-    for (int64_t r = 0; r < s->rows; r++)
-        define_row(k, x + r * k, of_x.q + r * k, of_x.d + r * (k / 32), of_x.sum + r * (k / 16));
+    for (int64_t r = 0; r < s->rows; r++) {
+        const hn_int8_rows row = hn_int8_rows_from(&of_x, r, 0);
+        define_row(k, x + r * k, &row);
+    }
     float *want = kc_blank((size_t)(s->rows * s->n)), *got = kc_blank((size_t)(s->rows * s->n));
     for (int64_t r = 0; r < s->rows; r++)
         for (int64_t c = 0; c < s->n; c++)
-            want[r * s->n + c] = define_element(type, k, of_x.q + r * k, of_x.d + r * (k / 32),
+            want[r * s->n + c] = define_element(type, k, of_x.q + r * of_x.stride * 32, of_x.d + r * of_x.stride,
                                                 (const uint8_t *)w.data + hn_gemm_row(s->pairs, c) * row_bytes);
     hn_int8_args a = { .rows = s->rows, .n = s->n, .k = k, .x = of_x, .type = type, .w = w.data, .stride = row_bytes,
                        .pairs = s->pairs, .y = got };

@@ -171,10 +171,12 @@ static void run_expert(const hn_cpu_task *task, const choices *c, int64_t round,
 /* One row of blocks beside others of another order. */
 static void gather_blocks(const hn_int8_rows *from, int64_t row, int64_t k, const hn_int8_rows *to, int64_t at)
 {
-    const int64_t blocks = k / HN_INT8_BLOCK;
-    memcpy(to->q + at * k, from->q + row * k, (size_t)k);
-    memcpy(to->d + at * blocks, from->d + row * blocks, (size_t)blocks * sizeof *to->d);
-    memcpy(to->sum + 2 * at * blocks, from->sum + 2 * row * blocks, (size_t)(2 * blocks) * sizeof *to->sum);
+    const hn_int8_rows x = hn_int8_rows_from(from, row, 0), y = hn_int8_rows_from(to, at, 0);
+    const size_t blocks = (size_t)(k / HN_INT8_BLOCK);
+    memcpy(y.q, x.q, (size_t)k);
+    memcpy(y.d, x.d, blocks * sizeof *y.d);
+    memcpy(y.less, x.less, blocks * sizeof *y.less);
+    memcpy(y.sum, x.sum, 2 * blocks * sizeof *y.sum);
 }
 
 static void run_expert_int8(const hn_cpu_task *task, const choices *c, int64_t expert, char *scratch)

@@ -130,11 +130,10 @@ void hn_cpu_int8_rows(const hn_cpu_task *task, const hn_tensor *x, const hn_int8
 {
     const int64_t k = hn_last_dim(&x->type), blocks = k / HN_INT8_BLOCK;
     for (int64_t row = begin; row < end; row++) {
-        const float *d = to->d + row * blocks;
-        task->cpu->kernels.int8.quantise(k, (const float *)x->data + row * k, to->q + row * k, to->d + row * blocks,
-                                         to->sum + 2 * row * blocks);
+        const hn_int8_rows own = hn_int8_rows_from(to, row, 0);
+        task->cpu->kernels.int8.quantise(k, (const float *)x->data + row * k, &own);
         int64_t b = 0;
-        while (b < blocks && !isnan(d[b]))
+        while (b < blocks && !isnan(own.d[b]))
             b++;
         if (b < blocks)
             hn_cpu_refuse_row(task, row);

@@ -126,6 +126,17 @@ static void put_tile(const hn_int8_kernels *k, const hn_int8_args *a, const area
         memcpy(y + r * a->n, s->sums + r * COLUMNS, (size_t)columns * sizeof *y);
 }
 
+/* Rows [from, end) by tiles of `most`. `t` is a tile without rows. */
+static void run_rows(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, hn_int8_tile t, int64_t from, int64_t end,
+                     int64_t most, int64_t block, int64_t column)
+{
+    for (int64_t row = from; row < end; row += most) {
+        t.rows = (int)least(most, end - row);
+        t.x = hn_int8_rows_from(&a->x, row, block);
+        put_tile(k, a, s, &t, row, column);
+    }
+}
+
 static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t column)
 {
     const hn_int8_format *format = &hn_int8_formats[a->type];
@@ -133,30 +144,26 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
     const bool has_squares = k->squares && k->squares->tile[format->kind];
     const int64_t in_squares = has_squares ? a->rows / HN_INT8_SQUARE * HN_INT8_SQUARE : 0;
     const int64_t deep = in_squares ? HN_INT8_SQUARE_DEEP : a->rows > 2 * k->rows ? HN_INT8_DEEPER : HN_INT8_DEEP;
-    const int groups = (int)((least(a->n - column, COLUMNS) + 15) / 16);
+    hn_int8_tile t = { .groups = (int)((least(a->n - column, COLUMNS) + 15) / 16), .offset = format->offset, .most = format->most };
     if (a->rows == 1 && a->is_panel16 && !a->pairs) {
-        hn_int8_tile t = { .rows = 1, .groups = groups, .blocks = in_row, .blocks_of_x = in_row, .x = a->x,
-                           .offset = format->offset, .most = format->most };
-        put_tile(k, a, s, &t, 0, column);
+        t.blocks = in_row;
+        run_rows(k, a, s, t, 0, 1, 1, 0, column);
         return;
     }
+    t.w = s->words;
     for (int64_t first = 0; first < in_row; first += deep) {
-        const int64_t blocks = least(deep, in_row - first);
-        for (int g = 0; g < groups; g++)
-            unpack(k, a, s, column + 16 * g, first, blocks, s->words + g * blocks * words);
-        if (in_squares)
-            k->squares->open();
-        for (int64_t row = 0, rows; row < a->rows; row += rows) {
-            rows = row < in_squares ? HN_INT8_SQUARE : least(k->rows, a->rows - row);
-            const int64_t at = row * in_row + first;
-            hn_int8_tile t = { .rows = (int)rows, .groups = groups, .blocks = blocks,
-                               .blocks_of_x = in_row, .w = s->words, .group_words = blocks * words,
-                               .offset = format->offset, .most = format->most, .accumulate = first > 0 };
-            t.x = (hn_int8_rows){ a->x.q + at * HN_INT8_BLOCK, a->x.d + at, a->x.sum + 2 * at };
-            put_tile(k, a, s, &t, row, column);
-        }
-        if (in_squares)
-            k->squares->close();
+        t.blocks = least(deep, in_row - first);
+        t.group_words = t.blocks * words;
+        t.accumulate = first > 0;
+        for (int g = 0; g < t.groups; g++)
+            unpack(k, a, s, column + 16 * g, first, t.blocks, s->words + g * t.group_words);
+        run_rows(k, a, s, t, in_squares, a->rows, k->rows, first, column);
+        if (!in_squares)
+            continue;
+        k->squares->take_offset(format->kind, t.groups * t.blocks, format->offset, s->words);
+        k->squares->open();
+        run_rows(k, a, s, t, 0, in_squares, HN_INT8_SQUARE, first, column);
+        k->squares->close();
     }
 }
 

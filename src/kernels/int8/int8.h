@@ -38,7 +38,7 @@ enum {
     HN_INT8_DEEPER = 64, /* and for many rows */
     HN_INT8_MOST_WORDS = 16 * (8 + 6),
     HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time, */
-    HN_INT8_SQUARE_DEEP = 16, /* and blocks, which stay in the first cache */
+    HN_INT8_SQUARE_DEEP = 32, /* and blocks, which stay in the first cache */
 };
 
 /* What is added to q so that it has no sign; and the most that it can be then. */
@@ -55,33 +55,48 @@ static inline int64_t hn_int8_words(hn_int8_kind kind)
     return 16 * (8 + scales[kind]);
 }
 
-/* Rows in blocks: q[rows][k], d[rows][k / 32], sum[rows][k / 16] of sixteen Q each. */
+/* Rows in blocks: of each block 32 Q, d, d times what its Q add up to, and what its halves of sixteen add up to. */
 typedef struct hn_int8_rows {
     int8_t *q;
-    float *d;
+    float *d, *less;
     int32_t *sum;
+    int64_t stride; /* blocks from a row to the next */
 } hn_int8_rows;
+
+/* Rows whose lengths are a multiple of 1,024 would fall into few sets of a cache: they lie a line further apart. */
+static inline int64_t hn_int8_stride(int64_t k)
+{
+    const int64_t blocks = k / HN_INT8_BLOCK;
+    return blocks % 32 ? blocks : blocks + 2;
+}
 
 static inline size_t hn_int8_row_bytes(int64_t k)
 {
-    return (size_t)(k + k / HN_INT8_BLOCK * (int64_t)(sizeof(float) + 2 * sizeof(int32_t)));
+    return (size_t)hn_int8_stride(k) * (HN_INT8_BLOCK + 2 * sizeof(float) + 2 * sizeof(int32_t));
 }
 
-/* Rows of blocks in memory of hn_int8_row_bytes(k) each, aligned as an int is. */
+/* Rows of blocks in memory of hn_int8_row_bytes(k) each, aligned as a line is where it can be. */
 static inline hn_int8_rows hn_int8_rows_in(void *memory, int64_t rows, int64_t k)
 {
-    hn_int8_rows x;
-    x.d = memory;
-    x.sum = (int32_t *)(void *)(x.d + rows * (k / HN_INT8_BLOCK));
-    x.q = (int8_t *)(x.sum + rows * (k / HN_INT8_BLOCK) * 2);
+    hn_int8_rows x = { .q = memory, .stride = hn_int8_stride(k) };
+    const int64_t blocks = rows * x.stride;
+    x.d = (float *)(void *)(x.q + blocks * HN_INT8_BLOCK);
+    x.less = x.d + blocks;
+    x.sum = (int32_t *)(void *)(x.less + blocks);
     return x;
 }
 
-/* Some rows, some blocks of them, some columns. Rows of x are `blocks_of_x` blocks long. */
+static inline hn_int8_rows hn_int8_rows_from(const hn_int8_rows *x, int64_t row, int64_t block)
+{
+    const int64_t at = row * x->stride + block;
+    return (hn_int8_rows){ x->q + at * HN_INT8_BLOCK, x->d + at, x->less + at, x->sum + 2 * at, x->stride };
+}
+
+/* Some rows, some blocks of them, some columns. */
 typedef struct hn_int8_tile {
     int rows, groups; /* groups of sixteen columns: 1 to HN_INT8_GROUPS */
-    int64_t blocks, blocks_of_x;
-    hn_int8_rows x; /* where the first row's first block is */
+    int64_t blocks;
+    hn_int8_rows x; /* from the first row's first block on */
     const int32_t *w;
     int64_t group_words; /* from a group's words to the next's */
     int offset, most;
@@ -91,17 +106,19 @@ typedef struct hn_int8_tile {
 } hn_int8_tile;
 
 typedef void hn_int8_tile_fn(const hn_int8_tile *t);
-/* Tiles of HN_INT8_SQUARE rows by a matrix unit, between open and close of the thread that runs them. */
+/* Tiles of HN_INT8_SQUARE rows by a matrix unit, between open and close of the thread that runs them, of words whose offset was
+ * taken from them. */
 typedef struct hn_int8_squares {
     void (*open)(void);
     void (*close)(void);
+    void (*take_offset)(hn_int8_kind kind, int64_t blocks, int offset, int32_t *words);
     hn_int8_tile_fn *tile[HN_INT8_KINDS]; /* NULL: hn_int8_kernels' own is faster */
 } hn_int8_squares;
 /* One row by panels `stride` bytes apart, group after group, each block multiplied as it is unpacked: `w` is not looked at. */
 typedef void hn_int8_walk_fn(const hn_int8_tile *t, const uint8_t *panels, int64_t stride);
 typedef struct hn_int8_kernels {
-    /* One row of k elements into d, sum and q. */
-    void (*quantise)(int64_t k, const float *x, int8_t *q, float *d, int32_t *sum);
+    /* One row of k elements into the first one of `to`. */
+    void (*quantise)(int64_t k, const float *x, const hn_int8_rows *to);
     /* Blocks of 32 from a panel of sixteen rows: `first` counts them from where `panel` begins. */
     void (*unpack[HN_N_ELEMS])(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to);
     /* The same from sixteen plain rows, `stride` bytes apart, where these blocks begin; whole blocks of the format. Up to fifteen

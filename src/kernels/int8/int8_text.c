@@ -20,8 +20,11 @@ HN_INLINE int32_t put_sixteen(f32x16 x, float times, int8_t *q)
     return i_put_bytes(q, f_to_i(f_max(f_min(f_mul(x, f_set1(times)), most), least)));
 }
 
-static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *sum)
+static void quantise(int64_t k, const float *x, const hn_int8_rows *to)
 {
+    float *d = to->d, *less = to->less;
+    int8_t *q = to->q;
+    int32_t *sum = to->sum;
     for (int64_t b = 0; b < k / HN_INT8_BLOCK; b++, x += HN_INT8_BLOCK, q += HN_INT8_BLOCK, sum += 2) {
         const f32x16 low = f_load(x), high = f_load(x + 16);
         const int32_t bits = largest(low, high);
@@ -32,11 +35,13 @@ static void quantise(int64_t k, const float *x, int8_t *q, float *d, int32_t *su
             d[b] = is_finite ? 0.0f : hn_f32_from_bits(0x7fc00000);
             memset(q, 0, HN_INT8_BLOCK);
             sum[0] = sum[1] = 0;
+            less[b] = d[b];
             continue;
         }
         const float times = 127.0f / m;
         sum[0] = put_sixteen(low, times, q);
         sum[1] = put_sixteen(high, times, q + 16);
+        less[b] = d[b] * (float)(sum[0] + sum[1]);
     }
 }
 

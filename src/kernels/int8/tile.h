@@ -53,7 +53,7 @@ HN_INLINE void add_words(const hn_int8_tile *t, const int rows, const int groups
 
 HN_INLINE const int32_t *sums_of(const hn_int8_tile *t, int row, int64_t block)
 {
-    return t->x.sum + (row * t->blocks_of_x + block) * 2;
+    return t->x.sum + (row * t->x.stride + block) * 2;
 }
 
 HN_INLINE f32x16 scale_at(const int32_t *w, int64_t group, int i)
@@ -76,12 +76,10 @@ HN_INLINE void whole_block(const hn_int8_tile *t, const int rows, const int grou
     add_words(t, rows, groups, most, 0, 8, w, block, sum);
     HN_UNROLL
     for (int r = 0; r < rows; r++) {
-        const int32_t *of_q = sums_of(t, r, block);
-        const float d = t->x.d[r * t->blocks_of_x + block];
-        const f32x16 less = f_set1(d * (float)(of_q[0] + of_q[1]));
+        const f32x16 d = f_set1(t->x.d[r * t->x.stride + block]), less = f_set1(t->x.less[r * t->x.stride + block]);
         HN_UNROLL
         for (int g = 0; g < groups; g++) {
-            const f32x16 s = f_mul(scale_at(w, g * t->group_words, 0), f_set1(d));
+            const f32x16 s = f_mul(scale_at(w, g * t->group_words, 0), d);
             acc[r][g] = f_fma(i_to_f(sum[r][g]), s, acc[r][g]);
             if (has_less)
                 acc[r][g] = f_fma(scale_at(w, g * t->group_words, 1), less, acc[r][g]);
@@ -94,12 +92,7 @@ HN_INLINE void halved_block(const hn_int8_tile *t, const int rows, const int gro
                             const int32_t *w, int64_t block, f32x16 acc[ROWS][HN_INT8_GROUPS])
 {
     const int first = kind == HN_INT8_halves_less ? 2 : 1;
-    i32x16 both[ROWS][HN_INT8_GROUPS];
-    HN_UNROLL
-    for (int r = 0; r < rows; r++)
-        HN_UNROLL
-        for (int g = 0; g < groups; g++)
-            both[r][g] = i_set1(0);
+    f32x16 both[ROWS][HN_INT8_GROUPS]; /* whole numbers below 2^24, and so are all products on the way: none is rounded */
     HN_UNROLL
     for (int half = 0; half < 2; half++) {
         i32x16 sum[ROWS][HN_INT8_GROUPS];
@@ -115,11 +108,12 @@ HN_INLINE void halved_block(const hn_int8_tile *t, const int rows, const int gro
             for (int g = 0; g < groups; g++) {
                 const int64_t group = g * t->group_words;
                 if (kind == HN_INT8_steps) {
-                    const f32x16 s = f_mul(scale_at(w, group, half), f_set1(t->x.d[r * t->blocks_of_x + block]));
+                    const f32x16 s = f_mul(scale_at(w, group, half), f_set1(t->x.d[r * t->x.stride + block]));
                     acc[r][g] = f_fma(i_to_f(sum[r][g]), s, acc[r][g]);
                     continue;
                 }
-                both[r][g] = i_add(both[r][g], i_mul(f_bits(scale_at(w, group, first + half)), sum[r][g]));
+                const f32x16 part = i_to_f(sum[r][g]), factor = scale_at(w, group, first + half);
+                both[r][g] = half ? f_fma(factor, part, both[r][g]) : f_mul(factor, part);
             }
     }
     if (kind == HN_INT8_steps)
@@ -127,15 +121,15 @@ HN_INLINE void halved_block(const hn_int8_tile *t, const int rows, const int gro
     HN_UNROLL
     for (int r = 0; r < rows; r++) {
         const int32_t *of_q = sums_of(t, r, block);
-        const f32x16 d = f_set1(t->x.d[r * t->blocks_of_x + block]);
+        const f32x16 d = f_set1(t->x.d[r * t->x.stride + block]);
         HN_UNROLL
         for (int g = 0; g < groups; g++) {
             const int64_t group = g * t->group_words;
-            acc[r][g] = f_fma(i_to_f(both[r][g]), f_mul(scale_at(w, group, 0), d), acc[r][g]);
+            acc[r][g] = f_fma(both[r][g], f_mul(scale_at(w, group, 0), d), acc[r][g]);
             if (kind == HN_INT8_halves_less) {
-                const i32x16 m = i_add(i_mul(f_bits(scale_at(w, group, 4)), i_set1(of_q[0])),
-                                       i_mul(f_bits(scale_at(w, group, 5)), i_set1(of_q[1])));
-                acc[r][g] = f_fma(scale_at(w, group, 1), f_mul(d, i_to_f(m)), acc[r][g]);
+                const f32x16 m = f_fma(scale_at(w, group, 5), f_set1((float)of_q[1]),
+                                       f_mul(scale_at(w, group, 4), f_set1((float)of_q[0])));
+                acc[r][g] = f_fma(scale_at(w, group, 1), f_mul(d, m), acc[r][g]);
             }
         }
     }

@@ -228,7 +228,7 @@ HN_INLINE void unpack_q6_k(sixteen b, int g, int32_t *to)
     }
     put_scale(to, 0, f16_at(b, 208));
     for (int half = 0; half < 2; half++)
-        put_factor(to, 1 + half, s8_at(b, 192 + 2 * g + half));
+        put_scale(to, 1 + half, i_to_f(s8_at(b, 192 + 2 * g + half)));
 }
 
 /* Scale number `at` (0 to 15) of Q3_K. */
@@ -248,7 +248,7 @@ HN_INLINE void unpack_q3_k(sixteen b, int g, int32_t *to)
     }
     put_scale(to, 0, f16_at(b, 108));
     for (int half = 0; half < 2; half++)
-        put_factor(to, 1 + half, q3_scale(b, 2 * g + half));
+        put_scale(to, 1 + half, i_to_f(q3_scale(b, 2 * g + half)));
 }
 
 HN_INLINE void unpack_q2_k(sixteen b, int g, int32_t *to)
@@ -259,8 +259,8 @@ HN_INLINE void unpack_q2_k(sixteen b, int g, int32_t *to)
     put_scale(to, 1, f_neg(f16_at(b, 82)));
     for (int half = 0; half < 2; half++) {
         const i32x16 packed = u8_at(b, 2 * g + half);
-        put_factor(to, 2 + half, i_and(packed, i_set1(15)));
-        put_factor(to, 4 + half, i_shr(packed, 4));
+        put_scale(to, 2 + half, i_to_f(i_and(packed, i_set1(15))));
+        put_scale(to, 4 + half, i_to_f(i_shr(packed, 4)));
     }
 }
 

@@ -19,7 +19,7 @@ enum { ROWS = 4, GROUPS = 2 };
 HN_INLINE i32x16 word_of(const hn_int8_tile *t, int row, int64_t block, int j)
 {
     int32_t word;
-    memcpy(&word, t->x.q + (row * t->blocks_of_x + block) * HN_INT8_BLOCK + 4 * j, sizeof word);
+    memcpy(&word, t->x.q + (row * t->x.stride + block) * HN_INT8_BLOCK + 4 * j, sizeof word);
     return i_set1(word);
 }
 
