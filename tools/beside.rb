@@ -14,6 +14,7 @@ require 'open3'
 require 'shellwords'
 require 'tempfile'
 
+BEGINNING = 8 # tokens before those that are generated
 options = { hone: 'build/hone', numerics: 'int8', threads: 2, prompt: 512, generate: 48, rounds: 3 }
 peers = []
 files = []
@@ -39,13 +40,13 @@ end
 
 def median(values) = values.sort[values.size / 2]
 
-# [prompt's tokens/s, generated ones'].
+# [prompt's tokens/s, generated ones']. Those follow a beginning of almost nothing, as llama-bench's do.
 def hone(options, file)
   Tempfile.create('beside') do |json|
-    output_of(options[:hone], 'bench', file, '--prompt', options[:prompt].to_s, '--generate', options[:generate].to_s, '--repeat', '1',
+    output_of(options[:hone], 'bench', file, '--prompt', "#{BEGINNING},#{options[:prompt]}", '--generate', options[:generate].to_s, '--repeat', '1',
               '--threads', options[:threads].to_s, '--numerics', options[:numerics], '--json', json.path, '--overwrite')
-    line = JSON.parse(File.read(json.path)).fetch(0)
-    [line.fetch('prompt_tokens_per_second'), line.fetch('generate_tokens_per_second')]
+    generated, prompt = JSON.parse(File.read(json.path))
+    [prompt.fetch('prompt_tokens_per_second'), generated.fetch('generate_tokens_per_second')]
   end
 end
 
