@@ -118,9 +118,9 @@ static bool has_work(hn_pool *pool)
 static bool is_done(hn_pool *pool) { return atomic_load(&pool->n_unfinished) == 0; }
 
 /* Spins until `holds`, not for long. */
-static bool spin(hn_pool *pool, bool (*holds)(hn_pool *), int64_t ns)
+static bool spin(hn_pool *pool, bool (*holds)(hn_pool *))
 {
-    const int64_t until = hn_clock_ns() + ns;
+    const int64_t until = hn_clock_ns() + SPIN_NS;
     do {
         for (int i = 0; i < PAUSES_PER_LOOK; i++) {
             if (holds(pool))
@@ -133,7 +133,7 @@ static bool spin(hn_pool *pool, bool (*holds)(hn_pool *), int64_t ns)
 
 static void wait_for_work(hn_pool *pool)
 {
-    if (spin(pool, has_work, 50000))
+    if (spin(pool, has_work))
         return;
     hn_os_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->n_sleeping, 1);
@@ -145,7 +145,7 @@ static void wait_for_work(hn_pool *pool)
 
 static void wait_until_done(hn_pool *pool)
 {
-    if (spin(pool, is_done, 50000))
+    if (spin(pool, is_done))
         return;
     hn_os_mutex_lock(&pool->mutex);
     atomic_store(&pool->caller_sleeps, true);

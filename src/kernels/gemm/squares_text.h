@@ -149,6 +149,49 @@ static void pack_panel(const uint16_t *x, int n_outer, int64_t n_k, bool is_a, u
     }
 }
 
+/* Up to sixteen of a row of bf16. */
+HN_INLINE i32x16 some_of(const char *row, int n)
+{
+    uint16_t all[HALF] = { 0 };
+    if (n == HALF)
+        return h_widen(h_load((const uint16_t *)(const void *)row));
+    memcpy(all, row, (size_t)n * sizeof *all);
+    return h_widen(h_load(all));
+}
+
+/* Rows of k that run along the outer elements: two of them are words of B's row. */
+static void pack_along_outer(const char *x, int64_t stride, int n_outer, int64_t n_k, bool is_a, uint32_t *dst, seen *s)
+{
+    for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
+        float rows[HALF][HALF];
+        for (int p = 0; p < HALF; p++) {
+            const int64_t first = k + 2 * p;
+            const i32x16 low = first < n_k ? some_of(x + first * stride, n_outer) : i_set1(0);
+            const i32x16 high = first + 1 < n_k ? some_of(x + (first + 1) * stride, n_outer) : i_set1(0);
+            f_store(rows[p], i_float(see(s, i_or(low, i_shl(high, 16)))));
+        }
+        put_words(rows, is_a, dst);
+    }
+}
+
+/* Sixteen rows of k a panel, `stride` bytes from one to the next, whose elements of an outer one lie together: eight words of A's row. */
+static void pack_along_panels(const char *x, int64_t stride, int n_outer, int64_t n_k, bool is_a, uint32_t *dst, seen *s)
+{
+    for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
+        float rows[HALF][HALF] = { { 0 } };
+        const int64_t left = n_k - k < IN_BLOCK ? n_k - k : IN_BLOCK;
+        for (int i = 0; i < n_outer; i++) {
+            int32_t words[HALF] = { 0 };
+            const char *at = x + k / HALF * stride + i * HALF * (int64_t)sizeof(uint16_t);
+            memcpy(words, at, (size_t)(left < HALF ? left : HALF) * sizeof(uint16_t));
+            if (left > HALF)
+                memcpy(words + HALF / 2, at + stride, (size_t)(left - HALF) * sizeof(uint16_t));
+            f_store(rows[i], i_float(see(s, i_load(words))));
+        }
+        put_words(rows, !is_a, dst);
+    }
+}
+
 static void join(int64_t n_k, const float *panel, bool is_a, uint32_t *dst, int *lowest)
 {
     seen s = nothing_seen();
@@ -168,17 +211,24 @@ static void join(int64_t n_k, const float *panel, bool is_a, uint32_t *dst, int 
 static bool pack_squares(const hn_gemm_operand *x, int64_t outer, int n_outer, int64_t k, int64_t n_k, bool is_a, uint32_t *dst,
                          int *lowest)
 {
-    const bool in_panels = x->is_panel16 && !x->rows_are_k && x->type == HN_ELEM_bf16 && outer % HALF == 0;
-    const bool along_k = !x->is_panel16 && (x->type == HN_ELEM_f32 || x->type == HN_ELEM_bf16) &&
-                         x->k_stride == hn_elem_bytes(x->type);
+    const bool is_bf16 = x->type == HN_ELEM_bf16, has_words = is_bf16 || x->type == HN_ELEM_f32;
+    const char *at = (const char *)x->data + outer * x->outer_stride + k * x->k_stride; /* of rows */
+    const uint16_t *panels = x->data;
+    const int64_t panel = HALF * x->row_elems;
     seen s = nothing_seen();
-    if (x->pairs || !(in_panels || along_k))
+    if (x->pairs)
         return false;
-    if (in_panels)
-        pack_panel((const uint16_t *)x->data + HALF * (outer / HALF * x->row_elems + k), n_outer, n_k, is_a, dst, &s);
+    if (x->is_panel16 && !x->rows_are_k && is_bf16 && outer % HALF == 0)
+        pack_panel(panels + outer / HALF * panel + HALF * k, n_outer, n_k, is_a, dst, &s);
+    else if (x->is_panel16 && x->rows_are_k && is_bf16 && k % HALF == 0)
+        pack_along_panels((const char *)(panels + k / HALF * panel + HALF * outer), panel * (int64_t)sizeof *panels, n_outer, n_k,
+                          is_a, dst, &s);
+    else if (!x->is_panel16 && has_words && x->k_stride == hn_elem_bytes(x->type))
+        pack_rows(at, x->outer_stride, x->type, n_outer, n_k, is_a, dst, &s);
+    else if (!x->is_panel16 && is_bf16 && x->outer_stride == hn_elem_bytes(x->type))
+        pack_along_outer(at, x->k_stride, n_outer, n_k, is_a, dst, &s);
     else
-        pack_rows((const char *)x->data + outer * x->outer_stride + k * x->k_stride, x->outer_stride, x->type, n_outer, n_k, is_a,
-                  dst, &s);
+        return false;
     tell_lowest(&s, lowest);
     return true;
 }

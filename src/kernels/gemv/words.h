@@ -9,6 +9,7 @@
 
 #include "kernels/gemv/weights.h"
 #include "kernels/int8/int8.h"
+#include "kernels/simd/bytes.h"
 
 enum { SCALES = 8 }; /* words before them */
 
@@ -31,9 +32,9 @@ HN_INLINE word_scales scales_of(const hn_int8_kind kind, const int32_t *w)
     for (int half = 0; half < 2; half++) {
         const int factor = SCALES + half + (kind == HN_INT8_halves_less ? 2 : 1);
         if (kind == HN_INT8_halves || kind == HN_INT8_halves_less)
-            s.step[half] = f_mul(first, i_to_f(i_load(w + 16 * factor)));
+            s.step[half] = f_mul(first, i_float(i_load(w + 16 * factor)));
         if (kind == HN_INT8_halves_less)
-            s.less[half] = f_mul(second, i_to_f(i_load(w + 16 * (factor + 2))));
+            s.less[half] = f_mul(second, i_float(i_load(w + 16 * (factor + 2))));
     }
     return s;
 }
@@ -58,21 +59,6 @@ HN_INLINE bool scales_are_tame(const hn_int8_kind kind, hn_elem type, const word
     if (has_less(kind) && has_halves(kind))
         tame = m_and(tame, is_tame(true, s->less[1]));
     return !m_any(m_not(tame));
-}
-
-/* Bytes q + offset as bytes q, with a sign. */
-HN_INLINE i32x16 signed_bytes(i32x16 u, int offset)
-{
-#if defined(HN_LEVEL_avx512)
-    return _mm512_sub_epi8(u, _mm512_set1_epi8((char)offset));
-#elif defined(HN_LEVEL_avx2)
-    const __m256i less = _mm256_set1_epi8((char)offset);
-    return (i32x16){ _mm256_sub_epi8(u.a, less), _mm256_sub_epi8(u.b, less) };
-#else /* nothing is borrowed from the next byte: of the upper bits, which go by themselves */
-    const i32x16 top = i_set1((int32_t)0x80808080u), less = i_set1((int32_t)(0x01010101u * (uint32_t)offset));
-    const i32x16 low = i_sub(i_or(u, top), i_and(less, i_set1(0x7f7f7f7f)));
-    return i_xor(low, i_and(i_xor(i_xor(u, top), less), top));
-#endif
 }
 
 /* Byte b (a constant) of words of signed bytes times the scale; `folded`: which has 2^-24 in it. */

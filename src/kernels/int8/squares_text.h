@@ -12,7 +12,7 @@
 
 #include "base/tmm.h"
 #include "kernels/int8/int8.h"
-#include "kernels/simd/f32x16.h"
+#include "kernels/simd/bytes.h"
 
 enum {
     SIDE = HN_INT8_SQUARE,
@@ -31,15 +31,11 @@ static void open_registers(void)
 
 static void close_registers(void) { TMM_CLOSE(); }
 
-/* Of each byte: 128 is its top bit, and what is smaller is taken from bytes that have none. */
 static void take_offset(hn_int8_kind kind, int64_t blocks, int offset, int32_t *words)
 {
-    const i32x16 top = i_set1((int32_t)0x80808080u), each = i_set1(offset * 0x01010101);
     for (int64_t b = 0; offset && b < blocks; b++, words += hn_int8_words(kind))
-        for (int i = 0; i < WORDS; i += LANES) {
-            const i32x16 u = i_load(words + i);
-            i_store(words + i, i_xor(offset == 128 ? u : i_sub(i_or(u, top), each), top));
-        }
+        for (int i = 0; i < WORDS; i += LANES)
+            i_store(words + i, signed_bytes(i_load(words + i), offset));
 }
 
 /* A square's blocks: sixteen rows, and a group of columns. */
