@@ -11,6 +11,9 @@
  *                              each rounded to nearest even, but what is subnormal counts as zero, and becomes it
  *   TMM_DOT_BYTES(c, a, b)     c of int32, a and b of four bytes with a sign: c[i][j] += a[i][p][0] b[p][j][0] + ...
  *
+ *   TMM_NARROW(to, from)       32 f32 to 32 bf16, to nearest even, a NaN to a quiet one; but what is subnormal becomes zero
+ *   TMM_LEAVE()                after it, for code that is compiled for narrower registers: what waits in the wide ones slows it
+ *
  * t, c, a and b are numbers, written out. They are words for the instructions, not for the compiler's own: gcc 12 takes the
  * memory that its ldtilecfg reads for 8 of its 64 bytes. A file that says TMM_EMULATED, or is for a processor that never has
  * them, gets the same in C (tmm_emulated.h). Who may use them: base/isa.h. */
@@ -40,6 +43,10 @@ _Static_assert(sizeof(tmm_shapes) == 64, "what ldtilecfg reads");
     __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"((void *)(to)), "r"((int64_t)(stride)) : "memory")
 #define TMM_DOT_BF16(c, a, b)  __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 #define TMM_DOT_BYTES(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
+#define TMM_NARROW(to, from)                                                                   \
+    __asm__ volatile("vmovups 64(%1), %%zmm0\n\tvcvtne2ps2bf16 (%1), %%zmm0, %%zmm0\n\tvmovups %%zmm0, (%0)" \
+                     : : "r"((void *)(to)), "r"((const void *)(from)) : "xmm0", "memory")
+#define TMM_LEAVE() __asm__ volatile("vzeroupper" : : : "memory")
 #endif
 
 #endif

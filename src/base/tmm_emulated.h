@@ -116,6 +116,16 @@ static inline void tmm_dot_bytes(int c, int a, int b)
         }
 }
 
+static inline void tmm_narrow(void *to, const void *from)
+{
+    for (int i = 0; i < 32; i++) {
+        float x;
+        memcpy(&x, (const char *)from + i * (int)sizeof x, sizeof x);
+        const uint16_t half = hn_f32_to_bf16(tmm_normal(x));
+        memcpy((char *)to + i * (int)sizeof half, &half, sizeof half);
+    }
+}
+
 #define TMM_OPEN(shapes)          tmm_open(shapes)
 #define TMM_CLOSE()               tmm_close()
 #define TMM_ZERO(t)               tmm_zero(t)
@@ -123,6 +133,10 @@ static inline void tmm_dot_bytes(int c, int a, int b)
 #define TMM_STORE(t, to, stride)  tmm_store(t, to, stride)
 #if !defined(TMM_DOT_BF16)
 #define TMM_DOT_BF16(c, a, b) tmm_dot_bf16(c, a, b)
+#endif
+#define TMM_LEAVE()               ((void)0)
+#if !defined(TMM_NARROW)
+#define TMM_NARROW(to, from) tmm_narrow(to, from)
 #endif
 #if !defined(TMM_DOT_BYTES)
 #define TMM_DOT_BYTES(c, a, b) tmm_dot_bytes(c, a, b)

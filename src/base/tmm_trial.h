@@ -121,9 +121,28 @@ static inline bool tmm_try_bytes(uint32_t seed)
     return true;
 }
 
+/* Halves between two bf16 and what is next to them, infinities and what becomes one, NaNs, and what is subnormal. */
+static inline bool tmm_try_narrow(void)
+{
+    static const uint32_t hard[] = { 0x3f808000, 0x3f818000, 0x3f808001, 0x3f817fff, 0x3f80ffff, 0x7f7f7fff, 0x7f7f8000, 0x7f800000,
+                                     0x7f800001, 0x7fc12345, 0x7fffffff, 0x00000000, 0x00000001, 0x007fffff, 0x00800000, 0x00ffffff };
+    float from[32];
+    uint16_t to[32];
+    for (int i = 0; i < 32; i++)
+        from[i] = hn_f32_from_bits(hard[i / 2] | (uint32_t)(i % 2) << 31);
+    TMM_NARROW(to, from);
+    TMM_LEAVE();
+    for (int i = 0; i < 32; i++) {
+        const uint32_t bits = hard[i / 2] & 0x7f800000 ? hard[i / 2] : 0;
+        if (to[i] != hn_f32_to_bf16(hn_f32_from_bits(bits | (uint32_t)(i % 2) << 31)))
+            return false;
+    }
+    return true;
+}
+
 static inline bool tmm_trial(void)
 {
-    bool is_right = true;
+    bool is_right = tmm_try_narrow();
     for (uint32_t seed = 1; seed <= 4; seed++)
         is_right = is_right && tmm_try_bf16(seed) && tmm_try_bytes(seed);
     return is_right;

@@ -6,12 +6,13 @@
 #include <stdint.h>
 
 typedef enum fault {
-    NO_FAULT, PAIRS_FIRST, ONE_CHAIN, C_FIRST, NOT_FUSED, OTHER_ORDER, OTHER_HALF, LAST_PAIR, LAST_ROW, ONE_ULP, SIGNLESS, FAULTS
+    NO_FAULT, PAIRS_FIRST, ONE_CHAIN, C_FIRST, NOT_FUSED, OTHER_ORDER, OTHER_HALF, LAST_PAIR, LAST_ROW, ONE_ULP, SIGNLESS, CUT, FAULTS
 } fault;
 static fault planted;
 
 #define TMM_DOT_BF16(c, a, b)  dot_bf16(c, a, b)
 #define TMM_DOT_BYTES(c, a, b) dot_bytes(c, a, b)
+#define TMM_NARROW(to, from)   narrow(to, from)
 #include "base/tmm_emulated.h"
 
 static float sum_of(float c, int a, int b, int i, int j)
@@ -60,6 +61,17 @@ static void dot_bytes(int c, int a, int b)
             for (int at = 0; at < 64; at++)
                 tmm.row[a][i][at] &= 127;
     tmm_dot_bytes(c, a, b);
+}
+
+static void narrow(void *to, const void *from)
+{
+    uint32_t bits[32];
+    tmm_narrow(to, from);
+    memcpy(bits, from, sizeof bits);
+    for (int i = 0; i < 32 && planted == CUT; i++) {
+        const uint16_t cut = (uint16_t)(bits[i] >> 16);
+        memcpy((char *)to + 2 * i, &cut, sizeof cut);
+    }
 }
 
 #endif

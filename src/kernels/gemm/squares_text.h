@@ -16,34 +16,53 @@ _Static_assert(IN_BLOCK == 2 * HALF, "a row of a register is a block");
 
 /* ---- what is known of words that went by ---- */
 
-/* The least of magnitudes, each the high half of a word, less one, so that zero is the largest. */
+/* The least of magnitudes, each the half of a word, less one, so that zero is the largest; and whether any f32 was subnormal. */
 typedef struct seen {
     i32x16 least;
+    m16 subnormal;
 } seen;
 
-static inline seen nothing_seen(void) { return (seen){ i_set1(0x7fff0000) }; }
+static inline seen nothing_seen(void) { return (seen){ i_set1(-1), m_not(m_first(16)) }; }
 
-HN_INLINE i32x16 smaller(i32x16 a, i32x16 b) { return i_select(i_gt(a, b), b, a); }
-
-HN_INLINE i32x16 see_high(i32x16 word)
+HN_INLINE i32x16 smaller_halves(i32x16 a, i32x16 b)
 {
-    return i_and(i_sub(i_and(word, i_set1(0x7fff0000)), i_set1(0x10000)), i_set1(0x7fffffff));
+#if defined(HN_LEVEL_avx512)
+    return _mm512_min_epu16(a, b);
+#else
+    uint16_t x[32], y[32];
+    i_store((int32_t *)(void *)x, a);
+    i_store((int32_t *)(void *)y, b);
+    for (int i = 0; i < 32; i++)
+        x[i] = x[i] < y[i] ? x[i] : y[i];
+    return i_load((const int32_t *)(const void *)x);
+#endif
 }
 
 HN_INLINE i32x16 see(seen *s, i32x16 words)
 {
-    s->least = smaller(s->least, smaller(see_high(words), see_high(i_shl(words, 16))));
+    const i32x16 sign = i_set1((int32_t)0x80008000u); /* from which the one is borrowed */
+    s->least = smaller_halves(s->least, i_xor(i_sub(i_or(words, sign), i_set1(0x00010001)), sign));
     return words;
+}
+
+HN_INLINE void see_subnormal(seen *s, f32x16 x)
+{
+#if defined(HN_LEVEL_avx512)
+    s->subnormal = m_or(s->subnormal, _mm512_fpclass_ps_mask(x, 0x20));
+#else
+    s->subnormal = m_or(s->subnormal, m_and(f_lt(f_abs(x), f_set1(0x1p-126f)), m_not(f_eq(x, f_zero()))));
+#endif
 }
 
 static void tell_lowest(const seen *s, int *lowest)
 {
-    int32_t lane[16], least = INT32_MAX;
-    i_store(lane, s->least);
-    for (int l = 0; l < 16; l++)
-        least = lane[l] < least ? lane[l] : least;
-    const int exponent = (int)(((uint32_t)least + 0x10000) >> 23);
-    const int told = exponent ? exponent : HN_GEMM_NO_DOTS;
+    uint16_t half[32];
+    int least = 0x7fff;
+    i_store((int32_t *)(void *)half, s->least);
+    for (int i = 0; i < 32; i++)
+        least = half[i] < least ? half[i] : least;
+    const int exponent = (least + 1) >> 7;
+    const int told = exponent && !m_any(s->subnormal) ? exponent : HN_GEMM_NO_DOTS;
     *lowest = told < *lowest ? told : *lowest;
 }
 
@@ -68,26 +87,19 @@ HN_INLINE i32x16 words_of(i32x16 first, i32x16 second)
     return i_or(i_shr(first, 16), i_and(second, i_set1((int32_t)0xffff0000u)));
 }
 
-static bool are_bf16(f32x16 x, f32x16 y)
-{
-    return !m_any(m_not(i_eq(i_and(i_or(f_bits(x), f_bits(y)), i_set1(0xffff)), i_set1(0))));
-}
-
 /* Up to 32 elements of a row; others are zeros. */
 HN_INLINE i32x16 words_of_f32(const float *x, int64_t n, seen *s)
 {
     float whole[IN_BLOCK] = { 0 };
-    f32x16 even, odd;
+    int32_t words[HALF];
     if (n < IN_BLOCK) {
         memcpy(whole, x, (size_t)n * sizeof *x);
         x = whole;
     }
-    f_load_pairs(x, &even, &odd);
-    if (!are_bf16(even, odd)) {
-        even = f_round_bf16(even);
-        odd = f_round_bf16(odd);
-    }
-    return see(s, words_of(f_bits(even), f_bits(odd)));
+    see_subnormal(s, f_load(x));
+    see_subnormal(s, f_load(x + HALF));
+    TMM_NARROW(words, x);
+    return see(s, i_load(words));
 }
 
 HN_INLINE i32x16 words_of_bf16(const char *x, int64_t n, seen *s)
@@ -166,6 +178,8 @@ static void pack_along_outer(const char *x, int64_t stride, int n_outer, int64_t
         float rows[HALF][HALF];
         for (int p = 0; p < HALF; p++) {
             const int64_t first = k + 2 * p;
+            __builtin_prefetch(x + (first + IN_BLOCK) * stride);
+            __builtin_prefetch(x + (first + IN_BLOCK + 1) * stride);
             const i32x16 low = first < n_k ? some_of(x + first * stride, n_outer) : i_set1(0);
             const i32x16 high = first + 1 < n_k ? some_of(x + (first + 1) * stride, n_outer) : i_set1(0);
             f_store(rows[p], i_float(see(s, i_or(low, i_shl(high, 16)))));
