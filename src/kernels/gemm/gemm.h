@@ -62,6 +62,8 @@ typedef struct hn_gemm_kernels {
     /* dst[k][n_outer], row stride ld: for operands contiguous along outer. */
     void (*rows)(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
                  int64_t n_k, float *dst, int64_t ld, float *room);
+    /* dst[n_outer][n_k], row stride ld: for operands contiguous along k, from a block's first element on. */
+    void (*along_k)(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k, int64_t n_k, float *dst, int64_t ld);
     /* x[n] to bf16, as f32; up to 15 floats past the end are rounded too. */
     void (*round)(int64_t n, float *x);
     const hn_gemv_kernels *lanes; /* few rows by weights in lanes */

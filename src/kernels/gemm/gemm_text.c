@@ -157,6 +157,14 @@ static void rows(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
     }
 }
 
+/* Rows along k, to y[i * ld + p]. */
+static void along_k(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k, int64_t n_k, float *dst, int64_t ld)
+{
+    for (int64_t i = 0; i < n_outer; i++)
+        for (int64_t at = 0; at < n_k; at += CHUNK)
+            row_of(x, x->outer_stride, outer + i, k + at, least(n_k - at, CHUNK), dst + i * ld + at);
+}
+
 /* One row of k of one panel, n of its width there. `spills`: what the last store writes past it is written
  * again, with what belongs there, so that it may be whole. */
 HN_INLINE void copy_f32_row(const float *from, int64_t n, int64_t width, bool spills, float *to)
@@ -249,6 +257,7 @@ HN_KERNEL_TABLE(gemm) = {
     .round = to_bf16,
     .pack = pack,
     .rows = rows,
+    .along_k = along_k,
     .mr = MR,
     .nr = NR,
     .kc = KC,

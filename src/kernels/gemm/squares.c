@@ -9,9 +9,11 @@ enum {
     SIDE = HN_SQUARE,
     HALF = HN_SQUARE_HALF,
     DEPTH = HN_SQUARE_DEPTH,
-    PANEL_FLOATS = HALF * DEPTH + 64,
+    WIDE = 256, /* outer elements of a format's blocks that are decoded together: none has more */
+    PANEL_FLOATS = WIDE * HN_SUM_BLOCK + 64,
     HALF_WORDS = DEPTH / HN_SUM_BLOCK * HN_SQUARE_WORDS, /* of sixteen outer elements */
 };
+_Static_assert(HALF * DEPTH <= WIDE * HN_SUM_BLOCK, "a panel has room for either");
 _Static_assert(DEPTH % HN_SUM_BLOCK == 0 && HN_SQUARE_ROWS % SIDE == 0, "every depth begins at a block");
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -38,24 +40,84 @@ static float *square_at(const hn_gemm_region *r, int64_t i, int64_t j)
     return r->c + ((i - r->i0) / SIDE * cuts(r->j1 - r->j0, SIDE) + (j - r->j0) / SIDE) * SIDE * SIDE;
 }
 
-/* Squares [SIDE][n_outer], sixteen outer elements after another. The lowest exponent. */
-static int pack(const hn_gemm_region *r, const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k, int64_t depth,
-                bool is_a, uint32_t *dst, float *room)
+/* ---- packing ---- */
+
+/* A part of an operand, to squares [SIDE][n_outer], sixteen outer elements after another. */
+typedef struct part {
+    const hn_gemm_operand *x;
+    int64_t outer, n_outer, k, depth;
+    bool is_a;
+    uint32_t *dst;
+    int64_t words; /* of sixteen outer elements */
+    int lowest;    /* exponent */
+} part;
+
+static hn_gemm_operand plain(const float *rows, int64_t outer_stride, int64_t k_stride)
+{
+    const int64_t each = sizeof(float);
+    return (hn_gemm_operand){ .data = rows, .type = HN_ELEM_f32, .outer_stride = outer_stride * each, .k_stride = k_stride * each };
+}
+
+static bool runs_along_outer(const hn_gemm_operand *x)
+{
+    if (x->is_panel16)
+        return x->rows_are_k;
+    return x->outer_stride == (hn_elem_block(x->type) > 1 ? 0 : hn_elem_bytes(x->type));
+}
+
+/* A block of a format that runs along the outer elements is decoded once for all that it holds. */
+static void pack_decoded_wide(const hn_gemm_region *r, part *p, float *room)
 {
     const hn_gemm_kernels *g = r->plan->kernels;
-    const int64_t words = cuts(depth, HN_SUM_BLOCK) * HN_SQUARE_WORDS;
-    int lowest = INT_MAX;
-    for (int64_t o = 0; o < n_outer; o += HALF, dst += words) {
-        const int n = (int)least(HALF, n_outer - o);
-        if (g->squares->pack(x, outer + o, n, k, depth, is_a, dst, &lowest))
-            continue;
-        g->pack(x, outer + o, n, k, depth, HALF, r->panel, room);
-        if (x->type != HN_ELEM_bf16)
-            g->round(HALF * depth, r->panel);
-        g->squares->join(depth, r->panel, is_a, dst, &lowest);
-    }
-    return lowest;
+    const hn_gemm_operand rows = plain(r->panel, 1, WIDE);
+    for (int64_t wide = 0; wide < p->n_outer; wide += WIDE)
+        for (int64_t k = 0; k < p->depth; k += HN_SUM_BLOCK) {
+            const int64_t n = least(WIDE, p->n_outer - wide), deep = least(HN_SUM_BLOCK, p->depth - k);
+            g->rows(p->x, p->outer + wide, n, p->k + k, deep, r->panel, WIDE, room);
+            for (int64_t o = 0; o < n; o += HALF)
+                g->squares->pack(&rows, o, (int)least(HALF, n - o), 0, deep, p->is_a,
+                                 p->dst + (wide + o) / HALF * p->words + k / HN_SUM_BLOCK * HN_SQUARE_WORDS, &p->lowest);
+        }
 }
+
+/* Sixteen from `o` on: rows are decoded, and are rows of f32 then; panels are as all packers make them. */
+static void pack_decoded(const hn_gemm_region *r, part *p, int64_t o, float *room)
+{
+    const hn_gemm_kernels *g = r->plan->kernels;
+    const int n = (int)least(HALF, p->n_outer - o);
+    uint32_t *dst = p->dst + o / HALF * p->words;
+    if (!p->x->is_panel16 && p->x->k_stride == (hn_elem_block(p->x->type) > 1 ? 0 : hn_elem_bytes(p->x->type))) {
+        const hn_gemm_operand rows = plain(r->panel, p->depth, 1);
+        g->along_k(p->x, p->outer + o, n, p->k, p->depth, r->panel, p->depth);
+        g->squares->pack(&rows, 0, n, 0, p->depth, p->is_a, dst, &p->lowest);
+        return;
+    }
+    g->pack(p->x, p->outer + o, n, p->k, p->depth, HALF, r->panel, room);
+    if (p->x->type != HN_ELEM_bf16)
+        g->round(HALF * p->depth, r->panel);
+    g->squares->join(p->depth, r->panel, p->is_a, dst, &p->lowest);
+}
+
+/* The lowest exponent. */
+static int pack(const hn_gemm_region *r, part p, float *room)
+{
+    const hn_gemm_squares *squares = r->plan->kernels->squares;
+    p.words = cuts(p.depth, HN_SUM_BLOCK) * HN_SQUARE_WORDS;
+    p.lowest = INT_MAX;
+    for (int64_t o = 0; o < p.n_outer; o += HALF) {
+        const int n = (int)least(HALF, p.n_outer - o);
+        if (squares->pack(p.x, p.outer + o, n, p.k, p.depth, p.is_a, p.dst + o / HALF * p.words, &p.lowest))
+            continue;
+        if (runs_along_outer(p.x)) {
+            pack_decoded_wide(r, &p, room);
+            break;
+        }
+        pack_decoded(r, &p, o, room);
+    }
+    return p.lowest;
+}
+
+/* ---- C ---- */
 
 typedef struct place { /* of a square in memory */
     float *c;
@@ -113,11 +175,13 @@ int64_t hn_gemm_region_step(hn_gemm_region *r, int64_t k, int64_t depth, float *
     int64_t i = r->i0;
     if (i == r->end)
         return i;
-    const int of_b = pack(r, &x->b, r->j0, r->j1 - r->j0, k, depth, false, r->b, room);
+    const part b = { .x = &x->b, .outer = r->j0, .n_outer = r->j1 - r->j0, .k = k, .depth = depth, .dst = r->b };
+    const int of_b = pack(r, b, room);
     squares->open();
     for (int64_t rows; i < r->end; i += rows) {
         rows = least(SIDE, r->end - i);
-        if (pack(r, &x->a, i, rows, k, depth, true, r->a, room) + of_b < HN_GEMM_DOTS_LEAST)
+        const part a = { .x = &x->a, .outer = i, .n_outer = rows, .k = k, .depth = depth, .is_a = true, .dst = r->a };
+        if (pack(r, a, room) + of_b < HN_GEMM_DOTS_LEAST)
             break;
         multiply_rows(r, blocks, i, rows, goes_on);
     }

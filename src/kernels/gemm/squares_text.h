@@ -161,7 +161,7 @@ static void pack_panel(const uint16_t *x, int n_outer, int64_t n_k, bool is_a, u
     }
 }
 
-/* Up to sixteen of a row of bf16. */
+/* Up to sixteen of a row of bf16, */
 HN_INLINE i32x16 some_of(const char *row, int n)
 {
     uint16_t all[HALF] = { 0 };
@@ -171,18 +171,46 @@ HN_INLINE i32x16 some_of(const char *row, int n)
     return h_widen(h_load(all));
 }
 
+HN_INLINE f32x16 some_floats(const char *row, int n)
+{
+    const float *x = (const float *)(const void *)row;
+    return n == HALF ? f_load(x) : f_load_n(x, n);
+}
+
+/* and of two rows, as words: the low half is of the first one. */
+HN_INLINE i32x16 words_of_two(const char *first, const char *second, const hn_elem type, int n, seen *s)
+{
+    i32x16 low = i_set1(0), high = low;
+    if (type == HN_ELEM_bf16) {
+        low = first ? some_of(first, n) : low;
+        high = second ? some_of(second, n) : high;
+    } else {
+        const f32x16 x = first ? some_floats(first, n) : f_zero(), y = second ? some_floats(second, n) : f_zero();
+        float both[2 * HALF];
+        uint16_t halves[2 * HALF];
+        f_store(both, x);
+        f_store(both + HALF, y);
+        see_subnormal(s, x);
+        see_subnormal(s, y);
+        TMM_NARROW(halves, both);
+        low = h_widen(h_load(halves));
+        high = h_widen(h_load(halves + HALF));
+    }
+    return see(s, i_or(low, i_shl(high, 16)));
+}
+
 /* Rows of k that run along the outer elements: two of them are words of B's row. */
-static void pack_along_outer(const char *x, int64_t stride, int n_outer, int64_t n_k, bool is_a, uint32_t *dst, seen *s)
+HN_INLINE void pack_along_outer(const char *x, int64_t stride, const hn_elem type, int n_outer, int64_t n_k, bool is_a, uint32_t *dst,
+                                seen *s)
 {
     for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
         float rows[HALF][HALF];
         for (int p = 0; p < HALF; p++) {
             const int64_t first = k + 2 * p;
-            __builtin_prefetch(x + (first + IN_BLOCK) * stride);
-            __builtin_prefetch(x + (first + IN_BLOCK + 1) * stride);
-            const i32x16 low = first < n_k ? some_of(x + first * stride, n_outer) : i_set1(0);
-            const i32x16 high = first + 1 < n_k ? some_of(x + (first + 1) * stride, n_outer) : i_set1(0);
-            f_store(rows[p], i_float(see(s, i_or(low, i_shl(high, 16)))));
+            const char *at = x + first * stride;
+            __builtin_prefetch(at + IN_BLOCK * stride);
+            __builtin_prefetch(at + (IN_BLOCK + 1) * stride);
+            f_store(rows[p], i_float(words_of_two(first < n_k ? at : NULL, first + 1 < n_k ? at + stride : NULL, type, n_outer, s)));
         }
         put_words(rows, is_a, dst);
     }
@@ -240,7 +268,9 @@ static bool pack_squares(const hn_gemm_operand *x, int64_t outer, int n_outer, i
     else if (!x->is_panel16 && has_words && x->k_stride == hn_elem_bytes(x->type))
         pack_rows(at, x->outer_stride, x->type, n_outer, n_k, is_a, dst, &s);
     else if (!x->is_panel16 && is_bf16 && x->outer_stride == hn_elem_bytes(x->type))
-        pack_along_outer(at, x->k_stride, n_outer, n_k, is_a, dst, &s);
+        pack_along_outer(at, x->k_stride, HN_ELEM_bf16, n_outer, n_k, is_a, dst, &s);
+    else if (!x->is_panel16 && has_words && x->outer_stride == hn_elem_bytes(x->type))
+        pack_along_outer(at, x->k_stride, HN_ELEM_f32, n_outer, n_k, is_a, dst, &s);
     else
         return false;
     tell_lowest(&s, lowest);
