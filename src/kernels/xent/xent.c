@@ -15,8 +15,8 @@ typedef struct tile {
     int64_t from, cols;
 } tile;
 
-/* Of a block's logits: what nobody minds, or little beside the weights, of which every block reads all. */
-enum { KEPT_BYTES = 8 << 20, MOST_KEPT_BYTES = 128 << 20, KEPT_PER_CENT = 18, LEAST_KEPT = 32 };
+/* Of a block's logits: what nobody minds, or half of the weights, all of which are read, and decoded, by every block. */
+enum { KEPT_BYTES = 8 << 20, MOST_KEPT_BYTES = 128 << 20, KEPT_PER_CENT = 50, LEAST_KEPT = 32 };
 
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
