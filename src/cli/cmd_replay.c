@@ -145,12 +145,12 @@ static hn_status generate(replay *r, hn_lm_session *session, hn_lm_sampler *samp
 
 static hn_status ids_of(replay *r, const hn_json *prompt, int32_t **out)
 {
-    int32_t *ids = hn_alloc_array(&r->heap, HN_TAG_TEXT, prompt->as.children.n + 1, sizeof *ids);
+    int32_t *ids = hn_alloc_array(&r->heap, HN_TAG_TEXT, hn_json_count(prompt) + 1, sizeof *ids);
     size_t n = 0;
     *out = ids;
     if (!ids)
         return HN_ERR_MEMORY;
-    for (const hn_json *v = prompt->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(prompt); v; v = v->next) {
         int64_t id;
         HN_TRY(hn_json_want_int(v, "prompts", &id));
         ids[n++] = id < 0 || id > INT32_MAX ? -1 : (int32_t)id;
@@ -172,7 +172,7 @@ static hn_status make_choice(replay *r, const hn_json *prompt, int32_t number)
     hn_lm_session *session = NULL;
     hn_lm_sampler *sampler = NULL;
     int32_t *ids = NULL;
-    const size_t n = prompt->as.children.n;
+    const size_t n = hn_json_count(prompt);
     const hn_lm_session_options o = { .size = sizeof o, .context = r->recipe.context, .cache = r->recipe.cache };
     hn_lm_sampling sampling = r->recipe.sampling;
     sampling.seed = hn_choice_seed(sampling.seed, number);
@@ -199,15 +199,15 @@ static hn_status make_choice(replay *r, const hn_json *prompt, int32_t number)
 /* As JSON has it, where what is no UTF-8 is U+FFFD. `what` is "text" and so on. */
 static hn_status compare_text(replay *r, const char *what, const hn_str *made, const char *told)
 {
-    const hn_json raw = { .kind = HN_JSON_STRING, .as.string = { made->text, made->length } };
+    const hn_json raw = hn_json_of_string(made->text, made->length);
     hn_str written = hn_str_on(&r->heap);
     hn_json_text *read = NULL;
     hn_json_writer w = hn_json_write_to(&written);
     hn_json_add_scalar(&w, &raw);
     hn_status status = hn_json_read(&r->heap, "text", written.text, written.length, &read);
-    if (status == HN_OK && strcmp(hn_json_root(read)->as.string.text, told) != 0) {
+    if (status == HN_OK && strcmp(hn_json_string(hn_json_root(read)), told) != 0) {
         size_t at = 0;
-        const char *is = hn_json_root(read)->as.string.text;
+        const char *is = hn_json_string(hn_json_root(read));
         while (is[at] && is[at] == told[at])
             at++;
         status = hn_fail(HN_ERR_PROOF, "the %s differs from byte %zu on: told \"%.40s\", made \"%.40s\"", what, at, told + at, is + at);
@@ -226,9 +226,9 @@ static hn_status compare_scores(const replay *r, const hn_json *told)
     if (!told || told->kind == HN_JSON_NULL)
         return HN_OK;
     HN_REQUIRE(list && list->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "logprobs: expected content or token_logprobs");
-    HN_REQUIRE(list->as.children.n == r->n_tokens, HN_ERR_PROOF, "%zu tokens were told, %zu made", list->as.children.n, r->n_tokens);
+    HN_REQUIRE(hn_json_count(list) == r->n_tokens, HN_ERR_PROOF, "%zu tokens were told, %zu made", hn_json_count(list), r->n_tokens);
     size_t i = 0;
-    for (const hn_json *v = list->as.children.first; v; v = v->next, i++) {
+    for (const hn_json *v = hn_json_first(list); v; v = v->next, i++) {
         double value = 0;
         HN_TRY(hn_json_want_double(is_old ? v : hn_json_get(v, "logprob"), "logprob", &value));
         HN_REQUIRE(value == r->scores[i], HN_ERR_PROOF, "the log-probability of token %zu differs: told %.17g, made %.17g", i, value,
@@ -282,7 +282,7 @@ static hn_status compare_call(replay *r, const hn_json *told, const hn_heard_cal
 
 static hn_status compare_calls(replay *r, const hn_json *told)
 {
-    const size_t n = told && told->kind == HN_JSON_ARRAY ? told->as.children.n : 0;
+    const size_t n = told && told->kind == HN_JSON_ARRAY ? hn_json_count(told) : 0;
     size_t n_made = 0;
     for (int32_t i = 0; i < r->h.n_calls; i++) {
         bool is_cut;
@@ -308,13 +308,13 @@ static hn_status compare(replay *r, const hn_json *choice)
 
 static hn_status replay_choices(replay *r, FILE *out)
 {
-    const hn_json *choices, *prompt = r->recipe.prompts->as.children.first;
+    const hn_json *choices, *prompt = hn_json_first(r->recipe.prompts);
     HN_TRY(hn_told_choices(&r->heap, hn_json_root(r->answer), &r->made, &choices));
-    const size_t expected = r->recipe.prompts->as.children.n * (size_t)r->recipe.n_each;
-    HN_REQUIRE(choices && choices->kind == HN_JSON_ARRAY && choices->as.children.n == expected, HN_ERR_FORMAT,
-               "choices: expected %zu, found %zu", expected, choices && choices->kind == HN_JSON_ARRAY ? choices->as.children.n : 0);
+    const size_t expected = hn_json_count(r->recipe.prompts) * (size_t)r->recipe.n_each;
+    HN_REQUIRE(choices && choices->kind == HN_JSON_ARRAY && hn_json_count(choices) == expected, HN_ERR_FORMAT,
+               "choices: expected %zu, found %zu", expected, choices && choices->kind == HN_JSON_ARRAY ? hn_json_count(choices) : 0);
     size_t i = 0;
-    for (const hn_json *c = choices->as.children.first; c; c = c->next, i++) {
+    for (const hn_json *c = hn_json_first(choices); c; c = c->next, i++) {
         if (i && i % (size_t)r->recipe.n_each == 0)
             prompt = prompt->next;
         HN_REQUIRE(prompt->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "recipe: prompts: expected arrays of ids");

@@ -69,9 +69,9 @@ typedef struct embedding {
 static bool embed_one(const embedding *e, hn_json_writer *w, const hn_json *text, int64_t index, int64_t *n_tokens, hn_failure *why)
 {
     int64_t n = 0;
-    if (text->kind != HN_JSON_STRING || !text->as.string.bytes)
+    if (text->kind != HN_JSON_STRING || !hn_json_bytes(text))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: expected texts that are not empty");
-    const hn_status status = hn_lm_embedder_run(e->a->model->embedder, text->as.string.text, text->as.string.bytes, e->vector, &n);
+    const hn_status status = hn_lm_embedder_run(e->a->model->embedder, hn_json_string(text), hn_json_bytes(text), e->vector, &n);
     if (status != HN_OK)
         return hn_refuse_by(why, status, "input");
     if (n > e->longest)
@@ -88,11 +88,11 @@ static bool check_input(const hn_answer *a, const hn_json *input, hn_failure *wh
 {
     if (!a->model->embedder)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s generates text: it embeds none", a->model->name);
-    if (!input || (input->kind == HN_JSON_ARRAY && !input->as.children.n))
+    if (!input || (input->kind == HN_JSON_ARRAY && !hn_json_count(input)))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "input", "input: expected a text, found none");
-    return input->kind != HN_JSON_ARRAY || input->as.children.n <= MOST_TEXTS ||
+    return input->kind != HN_JSON_ARRAY || hn_json_count(input) <= MOST_TEXTS ||
            hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: expected at most %d texts, found %zu", MOST_TEXTS,
-                        input->as.children.n);
+                        hn_json_count(input));
 }
 
 bool hn_embed_input(hn_answer *a, hn_embed_say *say, hn_json_writer *w, int64_t *n_tokens, hn_failure *why)
@@ -110,7 +110,7 @@ bool hn_embed_input(hn_answer *a, hn_embed_say *say, hn_json_writer *w, int64_t 
     bool is_well = e.vector || hn_refuse_by(why, HN_ERR_MEMORY, NULL);
     const bool is_one = input->kind == HN_JSON_STRING;
     int64_t index = 0;
-    for (const hn_json *one = is_one ? input : input->as.children.first; one && is_well; one = is_one ? NULL : one->next)
+    for (const hn_json *one = is_one ? input : hn_json_first(input); one && is_well; one = is_one ? NULL : one->next)
         is_well = embed_one(&e, w, one, index++, n_tokens, why);
     hn_free(a->heap, e.vector);
     return is_well;

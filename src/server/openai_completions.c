@@ -138,7 +138,7 @@ static void add_choice(hn_json_writer *w, const hn_choice *c, int32_t index, con
     if (echoes)
         hn_str_add_bytes(&both, c->prompt->text.text, c->prompt->text.length);
     hn_str_add_bytes(&both, piece->text, piece->bytes);
-    const hn_json text = { .kind = HN_JSON_STRING, .as.string = { both.text, both.length } };
+    const hn_json text = hn_json_of_string(both.text, both.length);
     hn_json_begin_object(w);
     hn_json_key(w, "text");
     hn_json_add_scalar(w, &text);
@@ -234,7 +234,7 @@ static void whole(hn_answer *a, hn_str *out)
 /* "text", [1, 2], ["text", "text"] or [[1, 2], [3]]. */
 static bool is_ids(const hn_json *v)
 {
-    return v->kind == HN_JSON_ARRAY && v->as.children.n && v->as.children.first->kind == HN_JSON_INT;
+    return v->kind == HN_JSON_ARRAY && hn_json_count(v) && hn_json_first(v)->kind == HN_JSON_INT;
 }
 
 static bool is_many(const hn_json *v) { return v->kind == HN_JSON_ARRAY && !is_ids(v); }
@@ -246,7 +246,7 @@ static bool take_prompt(hn_answer *a, hn_prompt *to, const hn_json *v, hn_failur
         return hn_answer_take_ids(a, to, v, "prompt", why);
     if (v->kind != HN_JSON_STRING)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "prompt", "prompt: expected texts or arrays of token ids");
-    return hn_answer_encode(a, to, v->as.string.text, v->as.string.bytes, is_special ? HN_LM_MARKED : HN_LM_PLAIN, why);
+    return hn_answer_encode(a, to, hn_json_string(v), hn_json_bytes(v), is_special ? HN_LM_MARKED : HN_LM_PLAIN, why);
 }
 
 /* The text that is told of a prompt, and where each id's begins: of ids, what they say without special tokens. */
@@ -270,7 +270,7 @@ static hn_status say_prompt(hn_answer *a, hn_prompt *to, const hn_json *given)
     if (status == HN_OK)
         hn_str_add_bytes(&said, text, bytes);
     if (given->kind == HN_JSON_STRING)
-        hn_str_add_bytes(&to->text, given->as.string.text, given->as.string.bytes);
+        hn_str_add_bytes(&to->text, hn_json_string(given), hn_json_bytes(given));
     else
         hn_str_add_bytes(&to->text, said.text, said.length);
     for (size_t i = 0; i < to->n && to->begins; i++) /* a tokenizer may have changed the text */
@@ -284,13 +284,13 @@ static hn_status say_prompt(hn_answer *a, hn_prompt *to, const hn_json *given)
 static bool prepare(hn_answer *a, hn_failure *why)
 {
     const hn_json *prompt = hn_field_of(a->body, "prompt");
-    const hn_json *one = is_many(prompt) ? prompt->as.children.first : prompt;
+    const hn_json *one = is_many(prompt) ? hn_json_first(prompt) : prompt;
     if (!a->model->batch)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
     for (int32_t i = 0; i < a->n_prompts; i++, one = one->next)
         if (!take_prompt(a, &a->prompts[i], one, why))
             return false;
-    one = is_many(prompt) ? prompt->as.children.first : prompt;
+    one = is_many(prompt) ? hn_json_first(prompt) : prompt;
     for (int32_t i = 0; i < a->n_prompts && a->echoes; i++, one = one->next) {
         const hn_status status = a->prompts[i].n ? say_prompt(a, &a->prompts[i], one) : HN_OK;
         if (status != HN_OK)
@@ -317,11 +317,11 @@ static bool take(hn_answer *a, hn_failure *why)
 {
     enum { USUAL_LENGTH = 16 };
     const hn_json *b = a->body, *prompt = hn_field_of(b, "prompt"), *logprobs = hn_field_of(b, "logprobs");
-    if (!prompt || (prompt->kind == HN_JSON_ARRAY && !prompt->as.children.n))
+    if (!prompt || (prompt->kind == HN_JSON_ARRAY && !hn_json_count(prompt)))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "prompt", "prompt: expected a text or token ids, found none");
-    if (prompt->kind == HN_JSON_ARRAY && prompt->as.children.n > HN_MOST_CHOICES && is_many(prompt))
+    if (prompt->kind == HN_JSON_ARRAY && hn_json_count(prompt) > HN_MOST_CHOICES && is_many(prompt))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "prompt", "prompt: expected at most %d, found %zu", HN_MOST_CHOICES,
-                         prompt->as.children.n);
+                         hn_json_count(prompt));
     const int64_t n = hn_field_int(b, "n", 1), best_of = hn_field_int(b, "best_of", n);
     a->scores = logprobs || best_of > n;
     a->likeliest = (int32_t)hn_field_int(b, "logprobs", 0);
@@ -329,7 +329,7 @@ static bool take(hn_answer *a, hn_failure *why)
     a->draws_none = hn_field_of(b, "max_tokens") && !a->most;
     a->echoes = hn_field_bool(b, "echo", false);
     return hn_openai_take(a, why) && check_best(a, n, best_of, why) &&
-           hn_answer_choices(a, is_many(prompt) ? (int32_t)prompt->as.children.n : 1, (int32_t)best_of, why);
+           hn_answer_choices(a, is_many(prompt) ? (int32_t)hn_json_count(prompt) : 1, (int32_t)best_of, why);
 }
 
 void hn_api_completions(hn_server *server, hn_http_call *call)

@@ -97,7 +97,7 @@ static hn_status check_known(const hn_json *r)
 {
     for (int i = 0; i < N_KNOWN; i++)
         HN_REQUIRE(hn_json_get(r, known[i]), HN_ERR_FORMAT, "recipe: has no \"%s\"", known[i]);
-    for (const hn_json *v = r->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(r); v; v = v->next) {
         int i = 0;
         while (i < N_KNOWN && strcmp(known[i], v->key) != 0)
             i++;
@@ -126,17 +126,17 @@ static hn_status read_float(const hn_json *r, const char *key, float *out)
 static hn_status read_bias(hn_recipe *out, hn_heap *heap, const hn_json *list)
 {
     HN_REQUIRE(list->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "recipe: bias: expected an array");
-    out->bias = hn_alloc_array(heap, HN_TAG_TEXT, list->as.children.n + 1, sizeof *out->bias);
+    out->bias = hn_alloc_array(heap, HN_TAG_TEXT, hn_json_count(list) + 1, sizeof *out->bias);
     if (!out->bias)
         return HN_ERR_MEMORY;
-    for (const hn_json *pair = list->as.children.first; pair; pair = pair->next) {
+    for (const hn_json *pair = hn_json_first(list); pair; pair = pair->next) {
         const hn_json *id = hn_json_at(pair, 0), *value = hn_json_at(pair, 1);
         double bias = -(double)INFINITY;
-        HN_REQUIRE(id && value && id->kind == HN_JSON_INT && id->as.integer >= 0 && id->as.integer <= INT32_MAX, HN_ERR_FORMAT,
+        HN_REQUIRE(id && value && id->kind == HN_JSON_INT && hn_json_int(id) >= 0 && hn_json_int(id) <= INT32_MAX, HN_ERR_FORMAT,
                    "recipe: bias: expected pairs of a token's id and a number or null");
         if (value->kind != HN_JSON_NULL)
             HN_TRY(hn_json_want_double(value, "bias", &bias));
-        out->bias[out->sampling.n_bias++] = (hn_lm_bias){ (int32_t)id->as.integer, (float)bias };
+        out->bias[out->sampling.n_bias++] = (hn_lm_bias){ (int32_t)hn_json_int(id), (float)bias };
     }
     out->sampling.bias = out->bias;
     return HN_OK;
@@ -144,11 +144,11 @@ static hn_status read_bias(hn_recipe *out, hn_heap *heap, const hn_json *list)
 
 static hn_status read_stops(hn_stops *out, const hn_json *list)
 {
-    HN_REQUIRE(list->kind == HN_JSON_ARRAY && list->as.children.n <= HN_MOST_STOPS, HN_ERR_FORMAT,
+    HN_REQUIRE(list->kind == HN_JSON_ARRAY && hn_json_count(list) <= HN_MOST_STOPS, HN_ERR_FORMAT,
                "recipe: stop: expected an array of at most %d", HN_MOST_STOPS);
-    for (const hn_json *v = list->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(list); v; v = v->next) {
         HN_TRY(hn_json_want_string(v, "stop", &out->at[out->n++]));
-        HN_REQUIRE(v->as.string.bytes, HN_ERR_FORMAT, "recipe: stop: one is empty");
+        HN_REQUIRE(hn_json_bytes(v), HN_ERR_FORMAT, "recipe: stop: one is empty");
     }
     return HN_OK;
 }
@@ -211,7 +211,7 @@ hn_status hn_recipe_read(hn_recipe *out, hn_heap *heap, const hn_json *answer)
     out->n_each = (int32_t)n;
     out->likeliest = (int32_t)likeliest;
     out->prompts = hn_json_get(r, "prompts");
-    HN_REQUIRE(out->prompts->kind == HN_JSON_ARRAY && out->prompts->as.children.n, HN_ERR_FORMAT, "recipe: prompts: expected arrays of ids");
+    HN_REQUIRE(out->prompts->kind == HN_JSON_ARRAY && hn_json_count(out->prompts), HN_ERR_FORMAT, "recipe: prompts: expected arrays of ids");
     HN_TRY(read_grammar(out, r));
     HN_TRY(hn_json_want_bool(hn_json_get(r, "is_chat"), "is_chat", &out->is_chat));
     if (hn_json_get(r, "tools")->kind != HN_JSON_NULL)

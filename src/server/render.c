@@ -9,19 +9,19 @@ enum { MOST_VARIABLES = 16 };
 static bool add_parts(hn_json_writer *w, hn_heap *heap, const hn_json *parts, hn_failure *why)
 {
     hn_str all = hn_str_on(heap);
-    for (const hn_json *p = parts->as.children.first; p; p = p->next) {
+    for (const hn_json *p = hn_json_first(parts); p; p = p->next) {
         const hn_json *type = hn_json_get(p, "type"), *text = hn_json_get(p, "text");
-        const char *word = type && type->kind == HN_JSON_STRING ? type->as.string.text : "";
+        const char *word = hn_json_string(type);
         if (strcmp(word, "text") != 0 || !text || text->kind != HN_JSON_STRING) {
             hn_str_free(&all);
             return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages", "messages: a part of content of type \"%.40s\": expected text",
                              word);
         }
-        if (p != parts->as.children.first)
+        if (p != hn_json_first(parts))
             hn_str_add_char(&all, '\n');
-        hn_str_add_bytes(&all, text->as.string.text, text->as.string.bytes);
+        hn_str_add_bytes(&all, hn_json_string(text), hn_json_bytes(text));
     }
-    const hn_json joined = { .kind = HN_JSON_STRING, .as.string = { all.text, all.length } };
+    const hn_json joined = hn_json_of_string(all.text, all.length);
     hn_json_add_scalar(w, &joined);
     hn_str_end(&all, w->to);
     return true;
@@ -35,7 +35,7 @@ static bool add_arguments(hn_json_writer *w, hn_heap *heap, const hn_json *text,
         hn_json_add_value(w, text);
         return true;
     }
-    const hn_status status = hn_json_read(heap, "arguments", text->as.string.text, text->as.string.bytes, &read);
+    const hn_status status = hn_json_read(heap, "arguments", hn_json_string(text), hn_json_bytes(text), &read);
     if (status != HN_OK)
         return hn_refuse_by(why, status, "messages");
     hn_json_add_value(w, hn_json_root(read));
@@ -59,7 +59,7 @@ static bool add_call_part(hn_json_writer *w, hn_heap *heap, const hn_json *v, in
 static bool add_object(hn_json_writer *w, hn_heap *heap, const hn_json *object, int depth, hn_failure *why)
 {
     hn_json_begin_object(w);
-    for (const hn_json *v = object->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(object); v; v = v->next) {
         hn_json_key(w, v->key);
         if (!add_call_part(w, heap, v, depth, why))
             return false;
@@ -71,7 +71,7 @@ static bool add_object(hn_json_writer *w, hn_heap *heap, const hn_json *object, 
 static bool add_calls(hn_json_writer *w, hn_heap *heap, const hn_json *calls, hn_failure *why)
 {
     hn_json_begin_array(w);
-    for (const hn_json *c = calls->as.children.first; c; c = c->next) {
+    for (const hn_json *c = hn_json_first(calls); c; c = c->next) {
         if (c->kind != HN_JSON_OBJECT)
             return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: tool_calls: expected objects");
         if (!add_object(w, heap, c, 1, why))
@@ -87,12 +87,12 @@ static const char *missing_text(const hn_json *message)
 {
     const hn_json *content = hn_json_get(message, "content"), *calls = hn_json_get(message, "tool_calls"),
                   *role = hn_json_get(message, "role"), *refusal = hn_json_get(message, "refusal");
-    const bool has_calls = calls && calls->kind == HN_JSON_ARRAY && calls->as.children.n,
-               is_answer = role && role->kind == HN_JSON_STRING && !strcmp(role->as.string.text, "assistant");
+    const bool has_calls = calls && calls->kind == HN_JSON_ARRAY && hn_json_count(calls),
+               is_answer = !strcmp(hn_json_string(role), "assistant");
     if (content && content->kind != HN_JSON_NULL)
         return NULL;
     if (is_answer && refusal && refusal->kind == HN_JSON_STRING)
-        return refusal->as.string.text;
+        return hn_json_string(refusal);
     return has_calls || (is_answer && refusal) ? "" : NULL;
 }
 
@@ -106,7 +106,7 @@ static bool add_message(hn_json_writer *w, hn_heap *heap, const hn_json *message
         hn_json_key(w, "content");
         hn_json_add_string(w, text);
     }
-    for (const hn_json *v = message->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(message); v; v = v->next) {
         const bool is_list = v->kind == HN_JSON_ARRAY;
         if (text && !strcmp(v->key, "content"))
             continue;
@@ -125,7 +125,7 @@ static bool add_messages(hn_str *out, hn_heap *heap, const hn_json *messages, hn
 {
     hn_json_writer w = hn_json_write_to(out);
     hn_json_begin_array(&w);
-    for (const hn_json *m = messages->as.children.first; m; m = m->next)
+    for (const hn_json *m = hn_json_first(messages); m; m = m->next)
         if (!add_message(&w, heap, m, why))
             return false;
     hn_json_end_array(&w);
@@ -170,7 +170,7 @@ static bool add_variables(variables *to, const hn_json *body, hn_failure *why)
     for (size_t i = 0; i < N_OWN; i++)
         if (!add_variable(to, own[i].name, hn_field_of(body, own[i].name), why))
             return false;
-    for (const hn_json *v = given ? given->as.children.first : NULL; v; v = v->next)
+    for (const hn_json *v = hn_json_first(given); v; v = v->next)
         if (!add_variable(to, v->key, v, why))
             return false;
     for (int32_t i = 0; i < to->n; i++)
