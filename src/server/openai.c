@@ -233,6 +233,8 @@ bool hn_answer_encode(hn_answer *a, hn_prompt *to, const char *text, size_t byte
     }
 }
 
+bool hn_is_ids(const hn_json *v) { return v->kind == HN_JSON_ARRAY && hn_json_count(v) && hn_json_first(v)->kind == HN_JSON_INT; }
+
 bool hn_answer_take_ids(hn_answer *a, hn_prompt *to, const hn_json *list, const char *param, hn_failure *why)
 {
     const int64_t vocabulary = hn_lm_vocabulary(a->model->lm);

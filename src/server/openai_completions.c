@@ -232,17 +232,12 @@ static void whole(hn_answer *a, hn_str *out)
 /* ---- asking ---- */
 
 /* "text", [1, 2], ["text", "text"] or [[1, 2], [3]]. */
-static bool is_ids(const hn_json *v)
-{
-    return v->kind == HN_JSON_ARRAY && hn_json_count(v) && hn_json_first(v)->kind == HN_JSON_INT;
-}
-
-static bool is_many(const hn_json *v) { return v->kind == HN_JSON_ARRAY && !is_ids(v); }
+static bool is_many(const hn_json *v) { return v->kind == HN_JSON_ARRAY && !hn_is_ids(v); }
 
 static bool take_prompt(hn_answer *a, hn_prompt *to, const hn_json *v, hn_failure *why)
 {
     const bool is_special = hn_field_bool(a->body, "special", false);
-    if (is_ids(v))
+    if (hn_is_ids(v))
         return hn_answer_take_ids(a, to, v, "prompt", why);
     if (v->kind != HN_JSON_STRING)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "prompt", "prompt: expected texts or arrays of token ids");

@@ -394,6 +394,18 @@ def check_models
     packed = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: 'a b', encoding_format: 'base64' }).body)['data'][0]['embedding']
     check('and one that embeds', vectors.size == 2 && packed.unpack1('m').unpack('e*') == vectors[0]['embedding'].map { |x| [x].pack('e').unpack1('e') })
     short = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: 'a b', dimensions: 4 }).body)['data'][0]['embedding']
+    told = ->(input, more = {}) { JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: input }.merge(more)).body) }
+    one, two = ['a b', 'c'].map { |t| JSON.parse(ask(uri, 'POST', '/tokenize', { model: 'e', content: t, add_special: true }).body)['tokens'] }
+    by_ids = told.([one, two])
+    check('ids are their texts, and count', by_ids['data'] == vectors && by_ids['usage']['prompt_tokens'] == one.size + two.size)
+    check('an array of ids is one text', told.(one)['data'] == vectors[0, 1] && told.(['a b', two])['data'] == vectors)
+    check('as they stand', told.(one[1..-2])['data'][0]['embedding'] != vectors[0]['embedding'])
+    check('many ids are no many texts', told.(one[1, 1] * 2049)['error'].then { |e| e['param'] == 'input' && e['message'].include?('2049 tokens') })
+    [[[]], [one, []], [[-1]], [[1, 'a']], [[1, 1.5]], [{}], [[[1]]], [[1 << 40]]].each do |input|
+      reply = ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: input })
+      check("refused: #{input} #{reply.code} #{reply.body}", reply.code == '400' && error_of(reply)['param'] == 'input')
+    end
+    check('Ollama has texts alone', ask(uri, 'POST', '/api/embed', { model: 'e', input: [one] }).code == '400')
     check('cut to length 1', short.size == 4 && (short.sum { |x| x * x } - 1).abs < 1e-6)
     check('and says the same when it is back', go.('a') == first)
     threads = 12.times.map { |i| Thread.new { ask(uri, 'POST', '/v1/completions', { model: %w[a qwen3][i % 2], prompt: [5, 6, 7], max_tokens: 3, seed: 1 }) } }

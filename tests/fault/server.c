@@ -101,6 +101,7 @@ static const struct {
       "\"max_tokens\":6,\"seed\":1,\"stop\":[\"zz\"],\"logit_bias\":{\"70\":1}}", OPENAI },
     { "an embedding", "/v1/embeddings", "{\"model\":\"bert\",\"input\":[\"a b\",\"c\"]}", OPENAI },
     { "an embedding in base64", "/v1/embeddings", "{\"model\":\"bert\",\"input\":\"a b\",\"encoding_format\":\"base64\"}", OPENAI },
+    { "an embedding of ids", "/v1/embeddings", "{\"model\":\"bert\",\"input\":[[5,6],[7]]}", OPENAI },
     { "a completion by a grammar", "/v1/completions", "{\"model\":\"tiny\",\"prompt\":\"Gordon had\",\"max_tokens\":6,\"seed\":2,"
       "\"grammar\":\"root ::= [a-z ]+ \\\".\\\"\",\"recipe\":true}", OPENAI },
     { "a completion with its prompt", "/v1/completions", "{\"model\":\"tiny\",\"prompt\":\"Gordon had\",\"max_tokens\":4,\"seed\":2,"

@@ -333,6 +333,7 @@ class Texts(Case):
             told = [float(number) for number in program("embed", SENTENCE, "a text").split()]
             self.assertEqual(found.vector.tolist(), [ctypes.c_float(number).value for number in told])
             self.assertEqual((len(found.vector), embedder.width), (len(told), len(told)))
+            self.assertEqual(embedder.run_ids(embedder.model.encode_by("a text")), found)
             self.assertGreater(embedder.run("word " * embedder.longest * 2).n_tokens, embedder.longest)
 
 
