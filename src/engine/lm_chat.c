@@ -132,6 +132,7 @@ static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_rende
     request.tools = root_of(texts[1]);
     request.documents = root_of(texts[2]);
     request.vars = in.vars;
+    request.options.clock = o->clock ? &o->clock : NULL;
     request.n_vars = (size_t)in.n_vars;
     if (status == HN_OK)
         status = hn_chat_render(lm->input.chat, &request, out, NULL, origins_or_null);

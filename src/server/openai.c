@@ -203,6 +203,9 @@ bool hn_openai_take(hn_answer *a, hn_failure *why)
     a->goes_on = hn_field_bool(b, "ignore_eos", false);
     a->streams = hn_field_bool(b, "stream", false);
     a->tells_recipe = hn_field_bool(b, "recipe", false);
+    a->scores_drawn = hn_field_bool(b, "post_sampling_probs", false);
+    if (a->scores_drawn && !a->scores)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "post_sampling_probs", "post_sampling_probs: takes logprobs");
     if (options && !a->streams)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "stream_options", "stream_options: of a stream alone");
     if (options && !hn_fields_check_within(&hn_fields_stream_options, "stream_options.", options, why))

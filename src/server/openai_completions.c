@@ -4,7 +4,6 @@
 #include "server/format.h"
 #include "server/openai.h"
 
-#include <math.h>
 #include <string.h>
 
 #define ID "cmpl-"
@@ -191,35 +190,32 @@ static void close_choice(hn_answer *a, hn_choice *c, hn_str *out)
 
 static void finish(hn_answer *a, hn_str *out) { hn_openai_finish(a, ID, "text_completion", out); }
 
-/* The likelier a token the better; one that says nothing comes last. */
-static double merit(const hn_choice *c)
+/* A prompt's choices, the best first where not all are told. */
+static void rank(const hn_answer *a, const hn_choice *choices, int32_t order[HN_MOST_CHOICES])
 {
-    double sum = 0;
-    for (size_t i = 0; i < c->tokens_told; i++)
-        sum += hn_choice_token(c, i)->log_probability;
-    return c->tokens_told ? sum / (double)c->tokens_told : -HUGE_VAL;
-}
-
-/* The best of a prompt's choices that was not told yet; of equals the first. */
-static hn_choice *best(hn_answer *a, int32_t prompt)
-{
-    hn_choice *found = NULL;
-    for (int32_t i = prompt * a->n_each; i < (prompt + 1) * a->n_each; i++)
-        if (!a->choices[i].has_echoed && (!found || merit(&a->choices[i]) > merit(found)))
-            found = &a->choices[i];
-    found->has_echoed = true;
-    return found;
+    double merits[HN_MOST_CHOICES] = { 0 };
+    for (int32_t k = 0; k < a->n_each && a->n_best; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < choices[k].tokens_told; i++)
+            sum += hn_choice_token(&choices[k], i)->log_probability;
+        merits[k] = hn_choice_merit(sum, choices[k].tokens_told);
+    }
+    hn_choices_rank(merits, a->n_each, order);
 }
 
 static void whole(hn_answer *a, hn_str *out)
 {
-    const int32_t n = (int32_t)hn_field_int(a->body, "n", 1);
+    const int32_t n = a->n_best ? a->n_best : a->n_each;
+    int32_t order[HN_MOST_CHOICES] = { 0 };
     hn_json_writer w = hn_json_write_to(out);
     hn_openai_begin(&w, a, ID, "text_completion");
     hn_json_key(&w, "choices");
     hn_json_begin_array(&w);
     for (int32_t i = 0; i < a->n_prompts * n; i++) {
-        const hn_choice *c = n < a->n_each ? best(a, i / n) : &a->choices[i];
+        const hn_choice *of = &a->choices[i / n * a->n_each];
+        if (i % n == 0)
+            rank(a, of, order);
+        const hn_choice *c = &of[order[i % n]];
         const hn_piece all = { c->h.text.text, c->h.text.length, 0, c->tokens_told };
         add_choice(&w, c, i, &all, hn_choice_reason(c), a->echoes);
     }
@@ -304,8 +300,9 @@ static bool check_best(const hn_answer *a, int64_t n, int64_t best_of, hn_failur
     if (best_of < n || (best_of > n && a->streams))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "best_of", "best_of is %lld: expected at least n, and no more of a stream",
                             (long long)best_of);
-    return !a->tells_recipe || (best_of == n && !a->echoes) ||
-           hn_refuse_as(why, HN_REFUSED_INVALID, "recipe", "recipe: of an answer without echo, of all that were made");
+    return !a->scores_drawn || (!a->echoes && best_of == n) ||
+           hn_refuse_as(why, HN_REFUSED_INVALID, "post_sampling_probs",
+                        "post_sampling_probs: a prompt is not drawn, and the best are found by what the model says: no echo or best_of beside it");
 }
 
 static bool take(hn_answer *a, hn_failure *why)
@@ -318,7 +315,8 @@ static bool take(hn_answer *a, hn_failure *why)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "prompt", "prompt: expected at most %d, found %zu", HN_MOST_CHOICES,
                          hn_json_count(prompt));
     const int64_t n = hn_field_int(b, "n", 1), best_of = hn_field_int(b, "best_of", n);
-    a->scores = logprobs || best_of > n;
+    a->n_best = best_of > n ? (int32_t)n : 0;
+    a->scores = logprobs || a->n_best;
     a->likeliest = (int32_t)hn_field_int(b, "logprobs", 0);
     a->most = hn_field_int(b, "max_tokens", USUAL_LENGTH);
     a->draws_none = hn_field_of(b, "max_tokens") && !a->most;

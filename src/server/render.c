@@ -185,8 +185,10 @@ typedef struct rendering {
     hn_lm_render_options o;
 } rendering;
 
-static bool open_rendering(rendering *r, hn_heap *heap, const hn_json *body, const char *tools, hn_failure *why)
+static bool open_rendering(rendering *r, hn_answer *a, const char *tools, hn_failure *why)
 {
+    hn_heap *heap = a->heap;
+    const hn_json *body = a->body;
     const hn_json *documents = hn_field_of(body, "documents");
     *r = (rendering){ .messages = hn_str_on(heap), .documents = hn_str_on(heap), .vars = { .words = hn_str_on(heap) } };
     if (!add_messages(&r->messages, heap, hn_field_of(body, "messages"), why) || !add_variables(&r->vars, body, why))
@@ -197,7 +199,7 @@ static bool open_rendering(rendering *r, hn_heap *heap, const hn_json *body, con
     r->o = (hn_lm_render_options){
         .size = sizeof r->o, .tools = tools, .documents = documents ? r->documents.text : NULL, .variables = r->vars.at, .n_variables = r->vars.n,
         .no_generation_prompt = !hn_field_bool(body, "add_generation_prompt", true),
-        .goes_on_last = hn_field_bool(body, "continue_final_message", false),
+        .goes_on_last = hn_field_bool(body, "continue_final_message", false), .clock = a->clock = a->created,
     };
     return hn_str_status(&r->documents) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "documents");
 }
@@ -273,7 +275,7 @@ static bool refuse_rendering(const hn_answer *a, const variables *vars, hn_statu
 bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why)
 {
     rendering r;
-    bool is_well = open_rendering(&r, a->heap, a->body, NULL, why);
+    bool is_well = open_rendering(&r, a, NULL, why);
     if (is_well) {
         const hn_status status = render(a->model->lm, &r, out);
         is_well = status == HN_OK || refuse_rendering(a, &r.vars, status, why);
@@ -306,7 +308,7 @@ static hn_status render_ids(const hn_lm *lm, hn_heap *heap, const rendering *r, 
 bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why)
 {
     rendering r;
-    bool is_well = open_rendering(&r, a->heap, a->body, a->tools.length ? a->tools.text : NULL, why);
+    bool is_well = open_rendering(&r, a, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
         const hn_status status = render_ids(a->model->lm, a->heap, &r, to);
         is_well = status == HN_OK || refuse_rendering(a, &r.vars, status, why);

@@ -55,7 +55,8 @@ def check_scores
     mean = ->(c) { (v = c['logprobs']['token_logprobs']).sum / v.size }
     check('the best of five', best.map { |c| c['text'] } == made.sort_by { |c| -mean.(c) }.first(2).map { |c| c['text'] } && best.map { |c| c['index'] } == [0, 1] &&
                               best.none? { |c| c['logprobs'] } && made.map { |c| c['text'] }.uniq.size > 1)
-    [{ best_of: 1, n: 2 }, { best_of: 3, stream: true }, { best_of: 17 }, { recipe: true, echo: true }, { recipe: true, best_of: 2 }, { max_tokens: -1 }].each do |body|
+    [{ best_of: 1, n: 2 }, { best_of: 3, stream: true }, { best_of: 17 }, { max_tokens: -1 },
+     { post_sampling_probs: true }, { post_sampling_probs: true, logprobs: 1, echo: true }, { post_sampling_probs: true, logprobs: 1, best_of: 2 }].each do |body|
       check("#{body} is refused", ask(uri, 'POST', '/v1/completions', { prompt: 'Once' }.merge(body)).code == '400')
     end
   end
@@ -217,6 +218,61 @@ end
 
 # ---- made again ----
 
+# What is told of prompts, and the best of several.
+def check_replays_of_scores(dir, told)
+  tiny = { model: 'hone-tiny', prompt: ['Once upon', [70, 71, 72]], temperature: 2.0, max_tokens: 8 }
+  { 'a prompt with scores' => { echo: true, logprobs: 1, n: 2 }, 'without' => { echo: true }, 'alone' => { echo: true, logprobs: 0, max_tokens: 0 },
+    'to its end' => { echo: true, logprobs: 0, max_tokens: 400, temperature: 0.5, prompt: 'Once' }, 'one id' => { echo: true, logprobs: 0, prompt: [70] },
+    'the best' => { n: 2, best_of: 5 }, 'with scores' => { n: 2, best_of: 5, logprobs: 0, echo: true }, 'cut by a stop' => { echo: true, logprobs: 0, stop: 'e' },
+    'the best by rules' => { n: 1, best_of: 4, grammar: 'root ::= [a-z]+ "."', echo: true } }.each do |name, body|
+    reply = told.('/v1/completions', tiny.merge(body))
+    check("#{name}: #{replay(dir, reply)}", replay(dir, reply)[0].zero?)
+  end
+  drawn = { post_sampling_probs: true, temperature: 0.9, top_k: 3, logprobs: 5, repetition_penalty: 1.2 }
+  { 'after sampling' => drawn, 'by rules' => drawn.merge(grammar: 'root ::= [a-z ]+ "."'), 'the likeliest' => drawn.merge(temperature: 0) }.each do |name, body|
+    reply = told.('/v1/completions', tiny.merge(body))
+    check("#{name}: #{replay(dir, reply)}", replay(dir, reply)[0].zero?)
+    tops = reply['choices'].flat_map { |c| c['logprobs']['top_logprobs'] }
+    check("what may be drawn makes 1: #{tops}", tops.all? { |t| t.size.between?(1, 3) && (t.values.sum { |v| Math.exp(v) } - 1).abs < 1e-9 })
+    reply['recipe']['scores_drawn'] = false
+    check('and is not what the model has', replay(dir, reply)[1].include?('log-probability'))
+  end
+  chat = told.('/v1/chat/completions', { model: 'hone-tiny', messages: [{ role: 'user', content: 'Hi' }], logprobs: true, top_logprobs: 4, post_sampling_probs: true, temperature: 0 })
+  check('of a chat', replay(dir, chat)[0].zero? && chat['choices'][0]['logprobs']['content'].all? { |t| t['logprob'].zero? && t['top_logprobs'].size == 1 })
+  changed = lambda do |body, what = nil, &change|
+    other = told.('/v1/completions', tiny.merge(body))
+    change.(other)
+    said = replay(dir, other)
+    check("a change is found: #{body} #{said}", !said[0].zero? && (!what || said[1].include?(what)))
+  end
+  changed.({ n: 2, best_of: 5 }, 'choice 0: the text differs') { |o| o['choices'][0], o['choices'][1] = o['choices'][1], o['choices'][0] }
+  changed.({ n: 2, best_of: 5 }) { |o| o['recipe']['best_of'] = 3 }
+  changed.({ echo: true, logprobs: 0 }, 'log-probability of token 0') { |o| o['choices'][0]['logprobs']['token_logprobs'][1] = o['choices'][0]['logprobs']['token_logprobs'][1].next_float }
+  changed.({ echo: true, logprobs: 0 }, 'the text differs from byte 0') { |o| o['recipe']['echo'][0] = 'twice' }
+  changed.({ echo: true, logprobs: 0 }, 'the text of each prompt') { |o| o['recipe']['echo'] = ['Once'] }
+  changed.({ echo: true, logprobs: 0 }) { |o| o['recipe']['echo'] = nil }
+  chat = told.('/v1/chat/completions', { model: 'hone-tiny', messages: [{ role: 'user', content: 'Tell me a story' }] })
+  check("which template, and when: #{chat['recipe']}", chat['recipe']['template'].size == 64 && chat['recipe']['clock'] == chat['created'])
+  check('none of a text', told.('/v1/completions', tiny)['recipe'].then { |r| r.fetch('template').nil? && r.fetch('clock').nil? })
+  said = replay(dir, chat, '--template', File.join(SOURCE, 'tests/differential/templates/real/qwen3.jinja'))
+  check("another template: #{said}", !said[0].zero? && said[1].include?("expected the template #{chat['recipe']['template'][0, 16]}"))
+end
+
+# A template that tells the time is told that of the request, which the recipe keeps.
+def check_clock(dir)
+  file = File.join(dir, 'clock.jinja')
+  File.write(file, "It is {{ strftime_now('%H:%M:%S') }}. {{ messages[0].content }}")
+  ENV['TZ'] = 'Asia/Tokyo'
+  serve('--template', file) do |uri, _|
+    chat = JSON.parse(ask(uri, 'POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 4, seed: 1, recipe: true }).body)
+    prompt = JSON.parse(ask(uri, 'POST', '/detokenize', { tokens: chat['recipe']['prompts'][0] }).body)['content']
+    check("the clock that a template was told: #{prompt}", prompt.include?("It is #{Time.at(chat['recipe']['clock']).utc.strftime('%H:%M:%S')}. Hi"))
+    check("made again: #{replay(dir, chat, '--template', file)}", replay(dir, chat, '--template', file)[0].zero?)
+  end
+ensure
+  ENV.delete('TZ')
+end
+
 # What was told is made again, alone; every change of what was told, or of how it was made, is named.
 def check_replays(dir)
   adapter, llama = File.join(dir, 'adapter.gguf'), File.join(MODELS, 'llama')
@@ -232,6 +288,7 @@ def check_replays(dir)
     check("to the context's end: #{replay(dir, full)}", replay(dir, full)[0].zero? && full['usage']['total_tokens'] == full['recipe']['context'])
     many = told.('/v1/completions', { model: 'a:ad', prompt: [[5, 6, 7], [9, 10, 11, 12]], n: 2, logprobs: 2, temperature: 0.7, top_k: 30, frequency_penalty: 0.5 })
     check("with an adapter: #{replay(dir, many, llama, '--lora', adapter)}", replay(dir, many, llama, '--lora', adapter)[0].zero?)
+    check_replays_of_scores(dir, told)
     check('not without it', replay(dir, many, llama)[1].include?('--lora'))
     check('another model', replay(dir, many, File.join(MODELS, 'qwen3'), '--lora', adapter)[1].include?('expected the model'))
     deep = ->(o) { JSON.parse(JSON.generate(o)) }
@@ -629,6 +686,7 @@ Dir.mktmpdir do |dir|
   check_forms
   check_refusals
   check_replays(dir)
+  check_clock(dir)
   check_formats(dir)
   check_long_rules
   check_calls(dir)
