@@ -146,7 +146,7 @@ hn_status hn_lm_sampler_foretell(hn_lm_sampler *s, const float *logits, const in
     int32_t n_choices;
     HN_TRY(look(s, ids, n, &bits, &number));
     HN_TRY(hn_sampler_spread(s->inner, logits, bits, ids, (int64_t)n, &n_choices));
-    *log_probability = -INFINITY;
+    *log_probability = -(double)INFINITY;
     *n_likeliest = 0;
     for (int32_t i = 0; i < n_choices; i++) {
         double here;

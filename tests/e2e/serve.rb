@@ -378,6 +378,35 @@ def check_keys(dir)
   refused(['--api-keys', keys], 'keys')
 end
 
+# ---- the log ----
+
+# Texts stand there only if they were asked for; keys never.
+def check_log(dir)
+  key = 'k' * 20
+  keys, file = File.join(dir, 'log-keys'), File.join(dir, 'log')
+  File.write(keys, "alice #{key}\n", perm: 0600)
+  lines = lambda do |*words|
+    File.write(file, '')
+    said = nil
+    serve('--api-keys', keys, *words, log: file) do |uri, _|
+      chat = { messages: [{ role: 'user', content: 'a question of mine' }], max_tokens: 4, seed: 1 }
+      said = [chat, chat.merge(stream: true)].map { |body| ask(uri, 'POST', '/v1/chat/completions', body, 'Authorization' => "Bearer #{key}").body }
+      said << ask(uri, 'POST', '/v1/chat/completions', chat).body << ask(uri, 'GET', '/').body
+    end
+    [File.readlines(file).reject { |l| l.include?('hone-tiny,') || l.start_with?('no MODEL') }.join, said]
+  end
+  %w[json lines].each do |form|
+    log, said = lines.('--log', form)
+    check("no text in #{form}: #{log}", log.lines.size == 4 && !log.include?('question') && !log.include?(JSON.parse(said[0])['choices'][0]['message']['content']) && !log.include?(key))
+  end
+  log, said = lines.('--log', 'json', '--log-texts')
+  told = log.lines.map { |l| JSON.parse(l) }
+  check("what was asked: #{log}", told[0..1].all? { |l| JSON.parse(l['asked'])['messages'][0]['content'] == 'a question of mine' } && !log.include?(key))
+  check('and said', told[0..1].map { |l| l['said'] } == said[0..1] && told[1]['said'].end_with?("data: [DONE]\n\n"))
+  check('of bodies alone that were read', told[2..3].all? { |l| l.keys == told[0].keys - %w[asked said] } && told[2]['status'] == 401)
+  [['--log-texts'], ['--log', 'lines', '--log-texts']].each { |words| refused(words, '--log-texts: expected --log json') }
+end
+
 # ---- a context that is full ----
 
 # It ends an answer, and nobody may ask that something be taken out of it; a value that asks for nothing is taken.
@@ -691,6 +720,7 @@ Dir.mktmpdir do |dir|
   check_long_rules
   check_calls(dir)
   check_keys(dir)
+  check_log(dir)
   check_full
   check_disk(dir)
   check_models
