@@ -178,6 +178,19 @@ static bool add_variables(variables *to, const hn_json *body, hn_failure *why)
     return hn_str_status(&to->words) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "chat_template_kwargs");
 }
 
+/* Harmony's template writes a message's first call and passes over the others, which would be lost. */
+static bool check_calls(const hn_answer *a, const hn_json *messages, hn_failure *why)
+{
+    hn_lm_call_style style;
+    const bool is_known = hn_lm_call_style_of(a->model->lm, a->model->o.calls, &style, sizeof style) == HN_OK;
+    for (const hn_json *m = is_known && !strcmp(style.form, "harmony") ? hn_json_first(messages) : NULL; m; m = m->next)
+        if (hn_json_count(hn_json_get(m, "tool_calls")) > 1)
+            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages",
+                                "messages: tool_calls: the template of %s writes one call a message, found %zu: each is a message of its own",
+                                a->model->name, hn_json_count(hn_json_get(m, "tool_calls")));
+    return true;
+}
+
 /* What a rendering takes of a body, as the library has it. */
 typedef struct rendering {
     hn_str messages, documents;
@@ -191,7 +204,7 @@ static bool open_rendering(rendering *r, hn_answer *a, const char *tools, hn_fai
     const hn_json *body = a->body;
     const hn_json *documents = hn_field_of(body, "documents");
     *r = (rendering){ .messages = hn_str_on(heap), .documents = hn_str_on(heap), .vars = { .words = hn_str_on(heap) } };
-    if (!add_messages(&r->messages, heap, hn_field_of(body, "messages"), why) || !add_variables(&r->vars, body, why))
+    if (!check_calls(a, hn_field_of(body, "messages"), why) || !add_messages(&r->messages, heap, hn_field_of(body, "messages"), why) || !add_variables(&r->vars, body, why))
         return false;
     hn_json_writer w = hn_json_write_to(&r->documents);
     if (documents)

@@ -210,6 +210,15 @@ def check_calls(dir)
       check("#{more}", error_of(ask(uri, 'POST', '/v1/chat/completions', { messages: said }.merge(more)))['param'] == 'tools')
     end
   end
+  serve('--template', File.join(SOURCE, 'tests/differential/templates/real/gpt_oss.jinja')) do |uri, _|
+    calls = %w[1 2].map { |id| { id: id, type: 'function', function: { name: 'look', arguments: "{\"n\": #{id}}" } } }
+    results = %w[1 2].map { |id| { role: 'tool', tool_call_id: id, content: "place #{id}" } }
+    told = ->(messages) { ask(uri, 'POST', '/apply-template', { messages: messages }) }
+    both = told.(said + [{ role: 'assistant', content: '', tool_calls: calls }, *results])
+    check("Harmony's template would lose a call: #{both.body}", both.code == '400' && error_of(both)['param'] == 'messages' && error_of(both)['message'].include?('one call a message, found 2'))
+    each = told.(said + calls.zip(results).flat_map { |c, r| [{ role: 'assistant', content: '', tool_calls: [c] }, r] }).body
+    check("each by itself is told: #{each}", %w[1 2].all? { |n| JSON.parse(each)['prompt']&.include?("place #{n}") })
+  end
   serve do |uri, _|
     reply = ask(uri, 'POST', '/v1/chat/completions', { messages: said, tools: [look], max_tokens: 1 })
     check("a template without tools refuses them: #{reply.body}", reply.code == '400')
