@@ -204,7 +204,8 @@ static bool open_rendering(rendering *r, hn_answer *a, const char *tools, hn_fai
     const hn_json *body = a->body;
     const hn_json *documents = hn_field_of(body, "documents");
     *r = (rendering){ .messages = hn_str_on(heap), .documents = hn_str_on(heap), .vars = { .words = hn_str_on(heap) } };
-    if (!check_calls(a, hn_field_of(body, "messages"), why) || !add_messages(&r->messages, heap, hn_field_of(body, "messages"), why) || !add_variables(&r->vars, body, why))
+    const hn_json *messages = hn_field_of(body, "messages");
+    if (!check_calls(a, messages, why) || !add_messages(&r->messages, heap, messages, why) || !add_variables(&r->vars, body, why))
         return false;
     hn_json_writer w = hn_json_write_to(&r->documents);
     if (documents)
