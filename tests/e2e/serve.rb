@@ -472,6 +472,39 @@ def check_disk(dir)
   refused(['--cache-disk-max', '5'], 'cache-disk')
 end
 
+# Whoever asks hears nothing of it: the server's own log names what could not be written, half a file stays nowhere, and what was on the disk
+# before is still read; with room again it is written.
+def check_full_disk(dir)
+  disk = File.join(dir, 'small')
+  Dir.mkdir(disk)
+  return puts('skipped: a disk that is full: this user mounts none') unless Process.uid.zero? && system('mount', '-t', 'tmpfs', '-o', 'size=4m', 'none', disk, err: File::NULL)
+  begin
+    fill_cache_disk(dir, disk)
+  ensure
+    check('the disk is given back', system('umount', disk))
+  end
+end
+
+def fill_cache_disk(dir, disk)
+  folder, err = File.join(disk, 'blocks'), File.join(dir, 'disk.err')
+  one, other = [1, 7].map { |step| { prompt: (0...150).map { |i| 5 + i * step % 190 }, max_tokens: 4, seed: 1, logprobs: 2 } }
+  run = lambda do |*asked|
+    answers = nil
+    serve('--cache-disk', folder, log: err) { |uri, _| answers = asked.map { |body| JSON.parse(ask(uri, 'POST', '/v1/completions', body).body) } }
+    [answers.map { |a| a['choices'] }, answers.map { |a| a['usage']['prompt_tokens_details']['cached_tokens'] }, File.read(err), Dir[File.join(folder, '*')].map { |f| File.basename(f) }.sort]
+  end
+  said, _, _, before = run.(one)
+  File.open(File.join(disk, 'filler'), 'wb') { |f| loop { f.syswrite("\0" * 4096) } } rescue Errno::ENOSPC
+  full, known, told, after = run.(other, one)
+  check("a disk that is full is named: #{told}", told.include?('No space left') && told.include?(folder))
+  check("nothing half is left: #{before} #{after}", before == after && before.count { |f| f.end_with?('.block') } == 2)
+  check("what was there is read: #{known}", known == [0, 128] && full[1] == said[0])
+  File.delete(File.join(disk, 'filler'))
+  run.(other)
+  full, known, told, after = run.(other, one)
+  check("with room again: #{known} #{told}", known == [128, 128] && full[1] == said[0] && !told.include?('No space') && after.size == before.size + 2)
+end
+
 # ---- models that take turns ----
 
 def check_models
@@ -732,6 +765,7 @@ Dir.mktmpdir do |dir|
   check_log(dir)
   check_full
   check_disk(dir)
+  check_full_disk(dir)
   check_models
   check_memory
   check_adapters(dir)
