@@ -219,18 +219,12 @@ static bool add_messages(hn_json_writer *w, hn_heap *heap, const hn_json *body, 
 
 static bool add_tool(hn_json_writer *w, const hn_json *tool, hn_failure *why)
 {
-    static const char *const read[] = { "name", "description", "input_schema", "strict", "type", "cache_control", "eager_input_streaming" };
     static const char *const named[][2] = { { "name", "name" }, { "description", "description" }, { "input_schema", "parameters" }, { "strict", "strict" } };
     const char *type = text_of(tool, "type");
     if (*type && strcmp(type, "custom") != 0)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: type %.60s: expected tools of the client's own", type);
-    for (const hn_json *v = tool->kind == HN_JSON_OBJECT ? hn_json_first(tool) : NULL; v; v = v->next) {
-        int i = 0;
-        while (i < 7 && strcmp(read[i], v->key) != 0)
-            i++;
-        if (i == 7 && v->kind != HN_JSON_NULL)
-            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: %.60s: not supported", v->key);
-    }
+    if (!hn_fields_check_within(&hn_fields_message_tool, "tools.", tool, why))
+        return false;
     hn_json_begin_object(w);
     hn_json_key(w, "type");
     hn_json_add_string(w, "function");
@@ -253,6 +247,8 @@ static bool add_choice(hn_json_writer *w, const hn_json *choice, hn_failure *why
     const char *word = !strcmp(type, "any") ? "required" : type;
     if (strcmp(type, "auto") != 0 && strcmp(type, "any") != 0 && strcmp(type, "none") != 0 && strcmp(type, "tool") != 0)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: expected type auto, any, tool or none, found \"%.40s\"", type);
+    if (!hn_fields_check_within(&hn_fields_message_choice, "tool_choice.", choice, why))
+        return false;
     hn_json_key(w, "tool_choice");
     if (!strcmp(type, "tool")) {
         hn_json_begin_object(w);
@@ -291,11 +287,15 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
 static bool add_thinking(hn_json_writer *w, const hn_json *thinking, hn_failure *why)
 {
     const char *type = text_of(thinking, "type");
-    const bool is_on = !strcmp(type, "enabled");
-    if (!thinking || !strcmp(type, "adaptive"))
+    const bool is_on = !strcmp(type, "enabled"), is_adaptive = !strcmp(type, "adaptive");
+    if (!thinking)
         return true;
-    if (!is_on && strcmp(type, "disabled") != 0)
+    if (!is_on && !is_adaptive && strcmp(type, "disabled") != 0)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "thinking", "thinking: expected type enabled, disabled or adaptive, found \"%.40s\"", type);
+    if (!hn_fields_check_within(&hn_fields_thinking, "thinking.", thinking, why))
+        return false;
+    if (is_adaptive)
+        return true;
     hn_json_key(w, "enable_thinking");
     hn_json_add_bool(w, is_on);
     const int64_t budget = hn_field_int(thinking, "budget_tokens", 0);
@@ -312,6 +312,8 @@ static bool add_thinking(hn_json_writer *w, const hn_json *thinking, hn_failure 
 static bool add_output(hn_json_writer *w, const hn_json *config, hn_failure *why)
 {
     const hn_json *format = hn_field_of(config, "format"), *effort = hn_field_of(config, "effort");
+    if (config && !hn_fields_check_within(&hn_fields_output_config, "output_config.", config, why))
+        return false;
     if (effort) {
         hn_json_key(w, "reasoning_effort");
         hn_json_add_value(w, effort);
@@ -320,6 +322,8 @@ static bool add_output(hn_json_writer *w, const hn_json *config, hn_failure *why
         return true;
     if (strcmp(text_of(format, "type"), "json_schema") != 0 || !hn_field_of(format, "schema"))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "output_config", "output_config: expected a format of type json_schema, with a schema");
+    if (!hn_fields_check_within(&hn_fields_output_format, "output_config.format.", format, why))
+        return false;
     hn_json_key(w, "response_format");
     hn_json_begin_object(w);
     hn_json_key(w, "type");

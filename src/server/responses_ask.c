@@ -413,6 +413,8 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
         for (const hn_json *t = hn_json_first(tools); t; t = t->next) {
             if (!is_of(t, "function"))
                 return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: type \"%.40s\": expected function", text_of(t, "type"));
+            if (!hn_fields_check_within(&hn_fields_response_tool, "tools.", t, why))
+                return false;
             add_function(w, t);
         }
         hn_json_end_array(w);
@@ -423,6 +425,8 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
     if (choice->kind == HN_JSON_OBJECT && !is_of(choice, "function") && !is_allowed)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: type \"%.40s\": expected function or allowed_tools",
                             text_of(choice, "type"));
+    if (choice->kind == HN_JSON_OBJECT && !hn_fields_check_within(&hn_fields_response_choice, "tool_choice.", choice, why))
+        return false;
     hn_json_key(w, "tool_choice");
     if (is_allowed)
         add_allowed(w, choice);

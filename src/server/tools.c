@@ -35,7 +35,8 @@ static bool check_tools(const hn_json *tools, hn_failure *why)
     if (hn_json_count(tools) > HN_MOST_TOOLS)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "tools", "tools: expected at most %d, found %zu", HN_MOST_TOOLS, hn_json_count(tools));
     for (const hn_json *t = hn_json_first(tools); t; t = t->next)
-        if (!check_tool(tools, t, why))
+        if (!check_tool(tools, t, why) || !hn_fields_check_within(&hn_fields_tool, "tools.", t, why) ||
+            !hn_fields_check_within(&hn_fields_tool_function, "tools.function.", hn_json_get(t, "function"), why))
             return false;
     return true;
 }
@@ -102,6 +103,17 @@ static bool take_choice(hn_answer *a, const hn_json *choice, const hn_json *tool
     return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: there is no tool %.80s", name ? name : "at all");
 }
 
+/* Of one that names a tool, or several. */
+static bool check_choice(const hn_json *choice, hn_failure *why)
+{
+    const hn_json *function = hn_field_of(choice, "function"), *allowed = hn_field_of(choice, "allowed_tools");
+    if (choice->kind != HN_JSON_OBJECT)
+        return true;
+    return hn_fields_check_within(&hn_fields_tool_choice, "tool_choice.", choice, why) &&
+           (!function || hn_fields_check_within(&hn_fields_choice_function, "tool_choice.function.", function, why)) &&
+           (!allowed || hn_fields_check_within(&hn_fields_allowed_tools, "tool_choice.allowed_tools.", allowed, why));
+}
+
 bool hn_tools_take(hn_answer *a, hn_failure *why)
 {
     const hn_json *tools = hn_field_of(a->body, "tools"), *choice = hn_field_of(a->body, "tool_choice");
@@ -110,7 +122,7 @@ bool hn_tools_take(hn_answer *a, hn_failure *why)
     a->most_thought = hn_field_int(a->body, "thinking_budget", 0);
     if (tools && !check_tools(tools, why))
         return false;
-    if (choice && !take_choice(a, choice, tools, &is_none, why))
+    if (choice && (!take_choice(a, choice, tools, &is_none, why) || !check_choice(choice, why)))
         return false;
     if ((a->must_call || a->most_thought) && a->grammar_text.length && a->grammar_kind == HN_LM_GBNF)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "grammar", "grammar: found %s too", a->must_call ? "tool_choice" : "thinking_budget");
