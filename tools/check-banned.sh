@@ -5,6 +5,8 @@
 # is src/base/os: no other file includes a header that is not of C itself, or calls what only a system has.
 # And what opens files for writing, names or cuts them is called in src/base alone, which holds what README promises
 # of them: nothing is written over an input, or half, or by two at once. That goes for src/cli too.
+# What a JSON value holds is asked of base/json.h, which knows its kind: the union is read in src/base/json* alone, and
+# written where values of one's own are made. Templates have values of their own, which are named alike.
 # Models and training multiply by weights through src/nn/rounding.h alone, which knows how the mode sums.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
@@ -61,6 +63,7 @@ function code_of(line,    out, c, two, i) {
     is_cli = file ~ /^src\/cli\//
     is_system = file ~ /^src\/base\/os\//
     is_base = file ~ /^src\/base\//
+    makes_json = file ~ /^src\/(base\/json|text\/template\/|data\/tree\.c$|nn\/config\.c$)/
     n_files++
     at = in_comment = 0
     printing = ""
@@ -75,6 +78,10 @@ function code_of(line,    out, c, two, i) {
                 print file ":" at ": <" header "> is of src/base/os alone"
                 n_bad++
             }
+        }
+        if (!makes_json && code ~ /(->|\.)as\.(boolean|integer|number|string|children)/) {
+            print file ":" at ": the union of a JSON value is of src/base/json alone: hn_json_first() and its like know the kind"
+            n_bad++
         }
         while (match(code, /[A-Za-z_][A-Za-z_0-9]* *\(/)) {
             name = substr(code, RSTART, RLENGTH)

@@ -23,6 +23,7 @@ typedef struct hn_lm_render_options {
     int32_t n_variables;
     int32_t no_generation_prompt; /* ends after the last message */
     int32_t goes_on_last; /* ends within the last message, after its content: the model goes on with it */
+    int64_t clock;        /* seconds since 1970 for strftime_now, as UTC; 0: now, local time */
 } hn_lm_render_options;
 
 /* Messages, a JSON array of {"role": ..., "content": ...}, as the text that the model is given; as

@@ -41,6 +41,9 @@ HN_API int64_t hn_lm_embedder_longest(const hn_lm_embedder *embedder); /* tokens
  * the longest where it was cut. */
 HN_API hn_status hn_lm_embedder_run(hn_lm_embedder *embedder, const char *text, size_t bytes, float *vector,
                                     int64_t *n_tokens);
+/* Of ids as they stand: nothing is put around them as around a text, and more than the longest are HN_ERR_ARGUMENT, for
+ * what stands behind the text is not known. */
+HN_API hn_status hn_lm_embedder_run_ids(hn_lm_embedder *embedder, const int32_t *ids, size_t n, float *vector);
 
 #ifdef __cplusplus
 }

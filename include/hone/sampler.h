@@ -35,6 +35,11 @@ typedef struct hn_lm_sampling {
     hn_lm_grammar *grammar;    /* of what is generated; held. NULL: any text */
 } hn_lm_sampling;
 
+typedef struct hn_lm_likely {
+    int32_t id;
+    double log_probability;
+} hn_lm_likely;
+
 /* What the program has when nothing is said: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no
  * penalties, seed 0. */
 HN_API hn_status hn_lm_sampling_default(hn_lm_sampling *out, size_t size);
@@ -53,6 +58,11 @@ HN_API hn_status hn_lm_sampler_next(hn_lm_sampler *sampler, const float *logits,
                                     int32_t *out);
 /* The same after a session's sequence; it is not fed with it. */
 HN_API hn_status hn_lm_sampler_draw(hn_lm_sampler *sampler, const hn_lm_session *session, int32_t *out);
+
+/* What a draw there is of, after all that is applied: the logarithm of the probability of `id`, -INFINITY if it is never drawn, and
+ * the likeliest of those that are, of equals the lower id. *n_likeliest: at most so many, and then how many there are. */
+HN_API hn_status hn_lm_sampler_foretell(hn_lm_sampler *sampler, const float *logits, const int32_t *ids, size_t n, int32_t id,
+                                        double *log_probability, hn_lm_likely *likeliest, int32_t *n_likeliest);
 
 #ifdef __cplusplus
 }

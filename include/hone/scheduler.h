@@ -81,11 +81,6 @@ HN_API hn_status hn_lm_scheduler_new(hn_lm_scheduler **out, hn_lm_batch *batch,
 /* Requests that have not ended are forgotten; nobody is told. */
 HN_API void hn_lm_scheduler_free(hn_lm_scheduler *scheduler); /* takes NULL */
 
-typedef struct hn_lm_likely {
-    int32_t id;
-    double log_probability;
-} hn_lm_likely;
-
 typedef struct hn_lm_drawn {
     int64_t request;
     int64_t number; /* of the token, from 0 */
@@ -128,6 +123,8 @@ typedef struct hn_lm_request {
      * logits. NULL: it is not scored. */
     void (*on_scored)(void *context, const hn_lm_drawn *id);
     uint64_t asker; /* who asks: those who do have turns, and who has most makes room; 0: the owner */
+    int32_t scores_drawn; /* what is told of tokens is of what they are drawn from, after biases, penalties, the grammar, cuts and
+                             temperature: as hn_lm_sampler_foretell. Of the prompt's ids it is not */
 } hn_lm_request;
 
 /* All of it is copied. HN_ERR_ARGUMENT: no ids, one beyond the vocabulary, or as many as the context takes; HN_ERR_MEMORY: it

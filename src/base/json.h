@@ -61,6 +61,17 @@ const hn_json *hn_json_get(const hn_json *value, const char *key);
 const hn_json *hn_json_at(const hn_json *value, size_t index);
 const char *hn_json_kind_text(hn_json_kind kind);
 
+/* What a value holds, whatever it is: of another kind, or NULL, it has no members, is "", 0 or false. The union
+ * is read by base/json* alone, so that nobody takes a number for an address. */
+const hn_json *hn_json_first(const hn_json *value); /* of an array or object; NULL if empty */
+size_t hn_json_count(const hn_json *value);         /* of an array or object */
+const char *hn_json_string(const hn_json *value);
+size_t hn_json_bytes(const hn_json *value); /* of a string */
+int64_t hn_json_int(const hn_json *value);
+double hn_json_number(const hn_json *value); /* of an int too */
+bool hn_json_is_true(const hn_json *value);
+hn_json hn_json_of_string(const char *text, size_t bytes); /* a value of one's own, over that text */
+
 /* Values of a kind, or HN_ERR_FORMAT with `what` in the message. A double may be written as
  * int. */
 hn_status hn_json_want_int(const hn_json *value, const char *what, int64_t *out);

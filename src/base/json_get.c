@@ -32,6 +32,26 @@ const char *hn_json_kind_text(hn_json_kind kind)
     return texts[kind];
 }
 
+static bool has_children(const hn_json *value) { return value && (value->kind == HN_JSON_ARRAY || value->kind == HN_JSON_OBJECT); }
+const hn_json *hn_json_first(const hn_json *value) { return has_children(value) ? value->as.children.first : NULL; }
+size_t hn_json_count(const hn_json *value) { return has_children(value) ? value->as.children.n : 0; }
+
+const char *hn_json_string(const hn_json *value) { return value && value->kind == HN_JSON_STRING ? value->as.string.text : ""; }
+size_t hn_json_bytes(const hn_json *value) { return value && value->kind == HN_JSON_STRING ? value->as.string.bytes : 0; }
+
+int64_t hn_json_int(const hn_json *value) { return value && value->kind == HN_JSON_INT ? value->as.integer : 0; }
+bool hn_json_is_true(const hn_json *value) { return value && value->kind == HN_JSON_BOOL && value->as.boolean; }
+
+double hn_json_number(const hn_json *value)
+{
+    return value && value->kind == HN_JSON_DOUBLE ? value->as.number : (double)hn_json_int(value);
+}
+
+hn_json hn_json_of_string(const char *text, size_t bytes)
+{
+    return (hn_json){ .kind = HN_JSON_STRING, .as.string = { text, bytes } };
+}
+
 static hn_status mismatch(const hn_json *value, const char *what, hn_json_kind expected)
 {
     return hn_fail(HN_ERR_FORMAT, "%s: expected %s, found %s", what,

@@ -51,10 +51,10 @@ typedef struct question {
 static hn_status split(const hn_json *example, question *q)
 {
     const hn_json *messages = hn_json_get(example, "messages");
-    HN_REQUIRE(messages && messages->kind == HN_JSON_ARRAY && messages->as.children.n > 1, HN_ERR_FORMAT,
+    HN_REQUIRE(messages && messages->kind == HN_JSON_ARRAY && hn_json_count(messages) > 1, HN_ERR_FORMAT,
                "a chat of fewer than two messages");
     hn_json_writer w = hn_json_write_to(&q->messages);
-    const hn_json *m = messages->as.children.first;
+    const hn_json *m = hn_json_first(messages);
     hn_json_begin_array(&w);
     for (; m->next; m = m->next) {
         const char *role;

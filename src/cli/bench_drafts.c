@@ -51,7 +51,7 @@ static hn_status encode_chat(bench *b, const hn_json *messages, prompt *p)
     hn_json_writer w = hn_json_write_to(&json);
     hn_status status = HN_OK;
     hn_json_begin_array(&w);
-    for (const hn_json *m = messages->as.children.first; m && status == HN_OK; m = m->next) {
+    for (const hn_json *m = hn_json_first(messages); m && status == HN_OK; m = m->next) {
         const char *role, *content;
         status = hn_json_want_string(hn_json_get(m, "role"), "role", &role);
         if (status == HN_OK)

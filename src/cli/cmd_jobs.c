@@ -66,13 +66,12 @@ static hn_status ask(session *s, const hn_asking *a, hn_str *reply, hn_json_text
 static const char *text_of(const hn_json *job, const char *key)
 {
     const hn_json *v = hn_json_get(job, key);
-    return v && v->kind == HN_JSON_STRING ? v->as.string.text : "-";
+    return v && v->kind == HN_JSON_STRING ? hn_json_string(v) : "-";
 }
 
 static long long int_of(const hn_json *job, const char *key)
 {
-    const hn_json *v = hn_json_get(job, key);
-    return v && v->kind == HN_JSON_INT ? (long long)v->as.integer : 0;
+    return (long long)hn_json_int(hn_json_get(job, key));
 }
 
 /* ---- telling ---- */
@@ -91,8 +90,7 @@ static void tell_line(const hn_json *job, FILE *out)
 
 static double number_of(const hn_json *of, const char *key)
 {
-    const hn_json *v = hn_json_get(of, key);
-    return !v ? 0 : v->kind == HN_JSON_DOUBLE ? v->as.number : v->kind == HN_JSON_INT ? (double)v->as.integer : 0;
+    return hn_json_number(hn_json_get(of, key));
 }
 
 /* What was judged by, before the first step and after the last. */
@@ -122,10 +120,10 @@ static void tell_whole(const hn_json *job, FILE *out)
         fputc('\n', out);
     }
     fputs("settings:", out);
-    for (const hn_json *v = settings && settings->kind == HN_JSON_ARRAY ? settings->as.children.first : NULL; v; v = v->next)
+    for (const hn_json *v = hn_json_at(settings, 0); v; v = v->next)
         if (v->kind == HN_JSON_STRING) {
             fputc(' ', out);
-            show(out, v->as.string.text);
+            show(out, hn_json_string(v));
         }
     fputc('\n', out);
 }
@@ -139,7 +137,7 @@ static hn_status tell(session *s, const hn_asking *a, void (*one)(const hn_json 
     if (root && s->args->json)
         fputs(reply.text, s->out);
     else if (data && data->kind == HN_JSON_ARRAY)
-        for (const hn_json *v = data->as.children.first; v; v = v->next)
+        for (const hn_json *v = hn_json_first(data); v; v = v->next)
             one(v, s->out);
     else if (root)
         one(root, s->out);
@@ -335,13 +333,13 @@ static hn_status fetch(session *s, const char *id)
     HN_TRY(path_of_job("fetch", id, "", path));
     hn_status status = ask(s, &a, &reply, &job);
     const hn_json *files = status == HN_OK ? hn_json_get(hn_json_root(job), "result_files") : NULL;
-    const bool has_some = files && files->kind == HN_JSON_ARRAY && files->as.children.n;
+    const bool has_some = files && files->kind == HN_JSON_ARRAY && hn_json_count(files);
     if (status == HN_OK && !has_some)
         status = hn_fail(HN_ERR_ARGUMENT, "%s is %s: it has left nothing", id, text_of(hn_json_root(job), "status"));
     if (status == HN_OK && !hn_os_folder_make(s->args->out.path, false) && errno != EEXIST)
         status = hn_fail(HN_ERR_IO, "%s: %s", s->args->out.path, strerror(errno));
-    for (const hn_json *v = has_some ? files->as.children.first : NULL; v && status == HN_OK; v = v->next)
-        status = keep_file(s, v->kind == HN_JSON_STRING ? v->as.string.text : "");
+    for (const hn_json *v = has_some ? hn_json_first(files) : NULL; v && status == HN_OK; v = v->next)
+        status = keep_file(s, hn_json_string(v));
     hn_json_free(job);
     hn_str_free(&reply);
     return status;

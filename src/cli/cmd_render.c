@@ -11,6 +11,7 @@ typedef struct render_args {
     const char *tools, *documents;
     hn_template_args template;
     bool no_generation_prompt, spans, origins;
+    int64_t clock;
     hn_list set;
 } render_args;
 
@@ -21,6 +22,7 @@ static const hn_option options[] = {
             "end after the last message"),
     HN_LIST(render_args, set, "set", "KEY=JSON", "a variable, as enable_thinking=false"),
     HN_TEMPLATE_OPTIONS(render_args, template, "this template", ""),
+    HN_INT(render_args, clock, "clock", "SECONDS", 1, INT64_C(253402300799), "what strftime_now tells, since 1970, as UTC (default: now, local time)"),
     HN_FLAG(render_args, spans, "spans", "print the bytes of generation blocks, not the text"),
     HN_FLAG(render_args, origins, "origins", "print the bytes that are the template's own words, not the text"),
     HN_OPTION_END,
@@ -33,7 +35,7 @@ static hn_status print(const render_args *args, hn_lm_template *template, const 
     const hn_lm_render_options o = {
         .size = sizeof o, .tools = hn_json_name(args->tools, rooms[0]),
         .documents = hn_json_name(args->documents, rooms[1]), .variables = args->set.at, .n_variables = args->set.n,
-        .no_generation_prompt = args->no_generation_prompt,
+        .no_generation_prompt = args->no_generation_prompt, .clock = args->clock,
     };
     HN_TRY(hn_lm_template_render(template, hn_json_name(messages, rooms[2]), &o, &rendered));
     for (size_t i = 0; args->spans && i < rendered->n_generated; i++)

@@ -27,7 +27,7 @@
 
 typedef struct serve_args {
     const char *host, *draft_numerics, *cache, *calls, *keys, *log, *jobs, *train_memory, *disk;
-    bool shares_beginnings;
+    bool shares_beginnings, logs_texts;
     hn_list hosts, origins;
     struct {
         HN_HTTP_LIMITS(LIMIT_FIELD)
@@ -56,7 +56,8 @@ static const hn_option options[] = {
             "beginnings among keys: how soon one is answered tells what others asked"),
     HN_LIST(serve_args, hosts, "allow-host", "NAME", "without keys: another name that the Host may have"),
     HN_LIST(serve_args, origins, "allow-origin", "ORIGIN", "pages of it may ask, as https://app.example"),
-    HN_TEXT(serve_args, log, "log", "FORM", "of requests, on stderr: none (the default), lines or json; never their texts"),
+    HN_TEXT(serve_args, log, "log", "FORM", "of requests, on stderr: none (the default), lines or json"),
+    HN_FLAG(serve_args, logs_texts, "log-texts", "with --log json, what was asked and said too; else they are never told"),
     HN_GROUP("the models"),
     HN_LIST(serve_args, lora, "lora", "NAME=FILE[:SCALE]",
             "an adapter for requests of `model:NAME`; of a model that is not the first, MODEL:NAME=FILE"),
@@ -189,10 +190,12 @@ static hn_status fill_shelf(serving *s, int n, char **words)
     return HN_OK;
 }
 
-static hn_status take_log(const char *form, hn_log *out)
+/* Texts are told to nobody who did not ask for them, and stand in JSON alone, where no text can pass for another line. */
+static hn_status take_log(const char *form, bool has_texts, hn_log *out)
 {
     const bool is_json = form && !strcmp(form, "json"), is_lines = form && !strcmp(form, "lines");
     HN_REQUIRE(!form || is_json || is_lines || !strcmp(form, "none"), HN_ERR_ARGUMENT, "--log %.40s: expected none, lines or json", form);
+    HN_REQUIRE(!has_texts || is_json, HN_ERR_ARGUMENT, "--log-texts: expected --log json");
     *out = (hn_log){ is_json || is_lines ? stderr : NULL, is_json };
     return HN_OK;
 }
@@ -246,7 +249,8 @@ static hn_status open_serving(serving *s, int n, char **words)
     o.jobs = s->jobs;
     o.disk = s->disk;
     HN_RESPONSES_LIMITS(RESPONSES_TAKE)
-    HN_TRY(take_log(a->log, &o.log));
+    HN_TRY(take_log(a->log, a->logs_texts, &o.log));
+    o.http.keeps_texts = a->logs_texts;
     return hn_server_open(&s->server, &s->shelf, &o);
 }
 

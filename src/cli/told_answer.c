@@ -12,7 +12,7 @@ typedef struct told {
 static const char *text_of(const hn_json *object, const char *key)
 {
     const hn_json *v = hn_json_get(object, key);
-    return v && v->kind == HN_JSON_STRING ? v->as.string.text : "";
+    return hn_json_string(v);
 }
 
 static void add_call(told *t, const hn_json *name, const hn_json *arguments)
@@ -44,7 +44,7 @@ static void add_item(told *t, const hn_json *item)
     const bool is_thought = !strcmp(text_of(item, "type"), "reasoning");
     if (!strcmp(text_of(item, "type"), "function_call"))
         add_call(t, hn_json_get(item, "name"), hn_json_get(item, "arguments"));
-    for (const hn_json *part = content && content->kind == HN_JSON_ARRAY ? content->as.children.first : NULL; part; part = part->next)
+    for (const hn_json *part = hn_json_at(content, 0); part; part = part->next)
         hn_str_add(is_thought ? &t->thought : &t->text, text_of(part, "text"));
 }
 
@@ -54,20 +54,20 @@ static void add_message(told *t, const hn_json *message, const char *text)
     const hn_json *calls = hn_json_get(message, "tool_calls");
     hn_str_add(&t->text, text_of(message, text));
     hn_str_add(&t->thought, text_of(message, "thinking"));
-    for (const hn_json *c = calls && calls->kind == HN_JSON_ARRAY ? calls->as.children.first : NULL; c; c = c->next)
+    for (const hn_json *c = hn_json_at(calls, 0); c; c = c->next)
         add_call(t, hn_json_get(hn_json_get(c, "function"), "name"), hn_json_get(hn_json_get(c, "function"), "arguments"));
 }
 
 static void add_all(told *t, const hn_json *list, void (*add)(told *, const hn_json *))
 {
-    for (const hn_json *v = list->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(list); v; v = v->next)
         add(t, v);
 }
 
 static hn_status add_answer(told *t, const hn_json *answer, bool *is_text)
 {
     const hn_json *content = hn_json_get(answer, "content"), *output = hn_json_get(answer, "output"), *message = hn_json_get(answer, "message");
-    *is_text = hn_json_get(answer, "response") != NULL && !hn_json_get(hn_json_get(answer, "recipe"), "is_chat")->as.boolean;
+    *is_text = hn_json_get(answer, "response") != NULL && !hn_json_is_true(hn_json_get(hn_json_get(answer, "recipe"), "is_chat"));
     if (content && content->kind == HN_JSON_ARRAY)
         add_all(t, content, add_block);
     else if (output && output->kind == HN_JSON_ARRAY)

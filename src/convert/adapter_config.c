@@ -16,8 +16,8 @@ static bool is_nothing(const hn_json *v)
     if (!v || v->kind == HN_JSON_NULL)
         return true;
     if (v->kind == HN_JSON_ARRAY || v->kind == HN_JSON_OBJECT)
-        return v->as.children.n == 0;
-    return v->kind == HN_JSON_BOOL && !v->as.boolean;
+        return hn_json_count(v) == 0;
+    return v->kind == HN_JSON_BOOL && !hn_json_is_true(v);
 }
 
 /* What no adapter in a GGUF has a word for. */
@@ -30,7 +30,7 @@ static hn_status check_absent(const hn_json *root)
                    "%s: a GGUF adapter cannot say it", keys[i]);
     const hn_json *bias = hn_json_get(root, "bias");
     HN_REQUIRE(is_nothing(bias) ||
-                   (bias->kind == HN_JSON_STRING && !strcmp(bias->as.string.text, "none")),
+                   !strcmp(hn_json_string(bias), "none"),
                HN_ERR_UNSUPPORTED, "bias: a GGUF adapter has none: expected \"none\"");
     return HN_OK;
 }
@@ -43,16 +43,16 @@ static hn_status check_start(const hn_json *root)
     for (size_t i = 0; init && init->kind == HN_JSON_STRING && i < sizeof kinds / sizeof *kinds;
          i++)
         HN_REQUIRE(
-            strncmp(init->as.string.text, kinds[i], strlen(kinds[i])) != 0, HN_ERR_UNSUPPORTED,
+            strncmp(hn_json_string(init), kinds[i], strlen(kinds[i])) != 0, HN_ERR_UNSUPPORTED,
             "init_lora_weights: %s trains over a changed base; save it converted to LoRA",
-            init->as.string.text);
+            hn_json_string(init));
     return HN_OK;
 }
 
 static hn_status check_alphas(const hn_json *root, double alpha)
 {
     const hn_json *pattern = hn_json_get(root, "alpha_pattern");
-    for (const hn_json *v = is_nothing(pattern) ? NULL : pattern->as.children.first; v;
+    for (const hn_json *v = is_nothing(pattern) ? NULL : hn_json_first(pattern); v;
          v = v->next) {
         double other;
         HN_TRY(hn_json_want_double(v, "alpha_pattern", &other));
@@ -77,10 +77,10 @@ static hn_status read_tokens(hn_heap *heap, const hn_json *root, hn_meta *meta)
         return HN_OK;
     HN_REQUIRE(list->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "alora_invocation_tokens: expected an array");
-    int64_t *ids = hn_alloc_array(heap, HN_TAG_FILE, list->as.children.n, sizeof *ids);
+    int64_t *ids = hn_alloc_array(heap, HN_TAG_FILE, hn_json_count(list), sizeof *ids);
     hn_status status = ids ? HN_OK : HN_ERR_MEMORY;
     size_t n = 0;
-    for (const hn_json *v = list->as.children.first; v && status == HN_OK; v = v->next)
+    for (const hn_json *v = hn_json_first(list); v && status == HN_OK; v = v->next)
         status = hn_json_want_int(v, "alora_invocation_tokens", &ids[n++]);
     if (status == HN_OK)
         status = hn_meta_set_ints(meta, TOKENS, HN_META_U32, ids, n);

@@ -145,8 +145,8 @@ static const char *config_name(const hn_hf_dir *dir)
     const hn_json *value = hn_json_get(hn_json_root(dir->config), "_name_or_path");
     if (!value || value->kind != HN_JSON_STRING)
         return NULL;
-    const char *slash = strchr(value->as.string.text, '/');
-    return slash && strchr(slash + 1, '/') ? NULL : value->as.string.text;
+    const char *slash = strchr(hn_json_string(value), '/');
+    return slash && strchr(slash + 1, '/') ? NULL : hn_json_string(value);
 }
 
 static hn_status add_text(hn_meta *meta, const char *key, const char *text)

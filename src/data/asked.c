@@ -16,7 +16,7 @@ hn_status hn_asked_text(const hn_json *example, const char *key, hn_span *out)
         return HN_OK;
     const hn_json *value = hn_json_get(example, key);
     HN_TRY(hn_json_want_string(value, key, &text));
-    *out = (hn_span){ text, value->as.string.bytes };
+    *out = (hn_span){ text, hn_json_bytes(value) };
     return HN_OK;
 }
 

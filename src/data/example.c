@@ -340,11 +340,11 @@ static hn_status make_tokens(hn_example *e, const hn_example_rule *rule,
 {
     const int32_t bos = hn_tokenizer_special(rule->tok, HN_SPECIAL_BOS);
     const int64_t n_ids = rule->n_ids ? rule->n_ids : hn_tokenizer_size(rule->tok);
-    const hn_json *weight = part->id_weights ? part->id_weights->as.children.first : NULL;
+    const hn_json *weight = hn_json_first(part->id_weights);
     HN_REQUIRE(rule->loss != HN_LOSS_WEIGHTS || weight, HN_ERR_ARGUMENT,
                "--loss weights: expected weights beside ids, found none");
-    HN_TRY(make_room(e->heap, s, part->ids->as.children.n));
-    for (const hn_json *v = part->ids->as.children.first; v; v = v->next) {
+    HN_TRY(make_room(e->heap, s, hn_json_count(part->ids)));
+    for (const hn_json *v = hn_json_first(part->ids); v; v = v->next) {
         int64_t id;
         double x = 1;
         HN_TRY(hn_json_want_int(v, "ids", &id));

@@ -57,7 +57,7 @@ static void list_keys(const hn_json *example, char *to, size_t room)
 {
     size_t at = 0, n = 0;
     to[0] = '\0';
-    for (const hn_json *v = example->as.children.first; v; v = v->next, n++) {
+    for (const hn_json *v = hn_json_first(example); v; v = v->next, n++) {
         const size_t bytes = strlen(v->key), comma = at ? 2 : 0;
         if (at + comma + bytes + 5 > room) {
             memcpy(to + at, " ...", 5);

@@ -50,10 +50,10 @@ bool hn_key_is_note(const char *key)
 static bool has_words(const hn_json *v, int depth)
 {
     if (v->kind == HN_JSON_STRING)
-        return strspn(v->as.string.text, " \t\r\n") < v->as.string.bytes;
+        return strspn(hn_json_string(v), " \t\r\n") < hn_json_bytes(v);
     if ((v->kind != HN_JSON_ARRAY && v->kind != HN_JSON_OBJECT) || depth > HN_JSON_MAX_DEPTH)
         return false;
-    for (const hn_json *c = v->as.children.first; c; c = c->next)
+    for (const hn_json *c = hn_json_first(v); c; c = c->next)
         if (has_words(c, depth + 1))
             return true;
     return false;
@@ -77,7 +77,7 @@ hn_status hn_keys_check_part(const hn_json *part, const char *what, const char *
 {
     if (part->kind != HN_JSON_OBJECT)
         return HN_OK;
-    for (const hn_json *v = part->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(part); v; v = v->next)
         HN_REQUIRE(has_word(used, v->key) || hn_key_is_note(v->key) ||
                        is_ignored(v->key, options) || !hn_json_has_words(v),
                    HN_ERR_FORMAT,
@@ -107,7 +107,7 @@ hn_status hn_keys_check(const hn_json *example, hn_data_format format,
         HN_REQUIRE(!hn_json_get(example, of_turns[i]) || is_ignored(of_turns[i], options),
                    HN_ERR_FORMAT, "%s: expected it in a message, found it in the example: "
                    "--ignore-field %s passes over it", of_turns[i], of_turns[i]);
-    for (const hn_json *v = example->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(example); v; v = v->next)
         HN_REQUIRE(has_word(used, v->key) || hn_key_is_note(v->key) ||
                        is_ignored(v->key, options) || !hn_json_has_words(v) ||
                        (options->is_forced && is_of_another(example, format, v->key)),

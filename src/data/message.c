@@ -63,18 +63,18 @@ static hn_status add_weight(hn_record *record, const hn_json *message_or_null)
 static hn_status join_parts(hn_tree *tree, const hn_json *parts, hn_tree_node *to)
 {
     hn_str joined = hn_str_on(tree->heap);
-    for (const hn_json *p = parts->as.children.first; p; p = p->next) {
+    for (const hn_json *p = hn_json_first(parts); p; p = p->next) {
         const hn_json *type = hn_json_get(p, "type"), *text = hn_json_get(p, "text");
         const bool is_text =
-            !type || (type->kind == HN_JSON_STRING && !strcmp(type->as.string.text, "text"));
+            !type || !strcmp(hn_json_string(type), "text");
         if (is_text && text && text->kind == HN_JSON_STRING) {
-            hn_str_add_bytes(&joined, text->as.string.text, text->as.string.bytes);
+            hn_str_add_bytes(&joined, hn_json_string(text), hn_json_bytes(text));
             continue;
         }
         hn_str_free(&joined);
         HN_REQUIRE(is_text, HN_ERR_UNSUPPORTED,
                    "a part of content: expected one of type text, found type %s",
-                   type->kind == HN_JSON_STRING ? type->as.string.text
+                   type->kind == HN_JSON_STRING ? hn_json_string(type)
                                                 : hn_json_kind_text(type->kind));
         return hn_fail(HN_ERR_FORMAT, "a part of content: expected a text, found %s",
                        text ? hn_json_kind_text(text->kind) : "nothing");
@@ -92,10 +92,10 @@ static hn_status add_function(hn_tree *tree, bool text_calls, const hn_json *fun
                               hn_tree_node *to)
 {
     hn_tree_node made = hn_tree_new(tree, HN_JSON_OBJECT);
-    for (const hn_json *v = function->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(function); v; v = v->next) {
         const hn_json *value = v;
         if (!text_calls && !strcmp(v->key, "arguments") && v->kind == HN_JSON_STRING &&
-            v->as.string.text[0] == '{')
+            hn_json_string(v)[0] == '{')
             HN_TRY(hn_tree_read(tree, "arguments of a tool call", v, &value));
         hn_tree_add(tree, &made, v->key, value);
     }
@@ -109,11 +109,11 @@ static hn_status add_calls(hn_tree *tree, bool text_calls, const hn_json *calls,
     hn_tree_node list = hn_tree_new(tree, HN_JSON_ARRAY);
     HN_REQUIRE(calls->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "tool_calls: expected an array, found %s", hn_json_kind_text(calls->kind));
-    for (const hn_json *call = calls->as.children.first; call; call = call->next) {
+    for (const hn_json *call = hn_json_first(calls); call; call = call->next) {
         HN_REQUIRE(call->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
                    "tool_calls: expected objects, found %s", hn_json_kind_text(call->kind));
         hn_tree_node made = hn_tree_new(tree, HN_JSON_OBJECT);
-        for (const hn_json *v = call->as.children.first; v; v = v->next)
+        for (const hn_json *v = hn_json_first(call); v; v = v->next)
             if (!strcmp(v->key, "function") && v->kind == HN_JSON_OBJECT)
                 HN_TRY(add_function(tree, text_calls, v, &made));
             else
@@ -149,7 +149,7 @@ static hn_status add_message(hn_record *record, bool text_calls, const hn_json *
     hn_tree_node made = hn_tree_new(tree, HN_JSON_OBJECT);
     HN_TRY(check_role(message));
     HN_TRY(add_weight(record, message));
-    for (const hn_json *v = message->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(message); v; v = v->next) {
         if (!strcmp(v->key, "weight") || !strcmp(v->key, "train") || !strcmp(v->key, "training"))
             continue;
         if (!strcmp(v->key, "content") && v->kind == HN_JSON_ARRAY)
@@ -169,7 +169,7 @@ hn_status hn_messages_add(hn_record *record, const hn_record_options *options,
     HN_REQUIRE(messages && messages->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "messages: expected an array, found %s",
                messages ? hn_json_kind_text(messages->kind) : "nothing");
-    for (const hn_json *m = messages->as.children.first; m; m = m->next)
+    for (const hn_json *m = hn_json_first(messages); m; m = m->next)
         HN_TRY(add_message(record, options->text_calls, m, to));
     return HN_OK;
 }
@@ -195,7 +195,7 @@ static hn_status add_call_turn(hn_record *record, bool text_calls, const hn_json
     hn_tree_node made = hn_tree_new(tree, HN_JSON_OBJECT);
     hn_tree_node calls = hn_tree_new(tree, HN_JSON_ARRAY);
     const bool is_list = call->kind == HN_JSON_ARRAY;
-    for (const hn_json *c = is_list ? call->as.children.first : call; c;
+    for (const hn_json *c = is_list ? hn_json_first(call) : call; c;
          c = is_list ? c->next : NULL) {
         HN_REQUIRE(hn_json_get(c, "name"), HN_ERR_FORMAT,
                    "a function_call turn: expected {\"name\", \"arguments\"}, found %s",
@@ -256,7 +256,7 @@ static hn_status add_turn(hn_record *record, const hn_record_options *options,
                from);
     if (!strcmp(role, "call"))
         return add_call_turn(record, options->text_calls, turn, value, to);
-    HN_TRY(hn_message_add_text(record, to, role, text, value->as.string.bytes));
+    HN_TRY(hn_message_add_text(record, to, role, text, hn_json_bytes(value)));
     record->n_weights--; /* the turn's own */
     return add_weight(record, turn);
 }
@@ -266,7 +266,7 @@ hn_status hn_turns_add(hn_record *record, const hn_record_options *options,
 {
     HN_REQUIRE(turns->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "conversations: expected an array, found %s", hn_json_kind_text(turns->kind));
-    for (const hn_json *t = turns->as.children.first; t; t = t->next)
+    for (const hn_json *t = hn_json_first(turns); t; t = t->next)
         HN_TRY(add_turn(record, options, t, to));
     return HN_OK;
 }
@@ -277,16 +277,16 @@ hn_status hn_tools_read(hn_record *record, const hn_json *tools, const hn_json *
     *out = NULL;
     if (!tools || tools->kind == HN_JSON_NULL)
         return HN_OK;
-    if (tools->kind == HN_JSON_STRING && !tools->as.string.bytes)
+    if (tools->kind == HN_JSON_STRING && !hn_json_bytes(tools))
         return HN_OK;
     if (tools->kind == HN_JSON_STRING)
         HN_TRY(hn_tree_read(tree, "tools", tools, &tools));
     HN_REQUIRE(tools->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "tools: expected an array, found %s", hn_json_kind_text(tools->kind));
-    if (!tools->as.children.n)
+    if (!hn_json_count(tools))
         return HN_OK;
     hn_tree_node list = hn_tree_new(tree, HN_JSON_ARRAY);
-    for (const hn_json *t = tools->as.children.first; t; t = t->next) {
+    for (const hn_json *t = hn_json_first(tools); t; t = t->next) {
         if (!hn_json_get(t, "name") || hn_json_get(t, "function")) {
             hn_tree_add(tree, &list, NULL, t);
             continue;

@@ -17,19 +17,19 @@ static bool same(const hn_json *a, const hn_json *b, int depth)
     case HN_JSON_NULL:
         return true;
     case HN_JSON_BOOL:
-        return a->as.boolean == b->as.boolean;
+        return hn_json_is_true(a) == hn_json_is_true(b);
     case HN_JSON_INT:
-        return a->as.integer == b->as.integer;
+        return hn_json_int(a) == hn_json_int(b);
     case HN_JSON_DOUBLE:
-        return a->as.number >= b->as.number && a->as.number <= b->as.number;
+        return hn_json_number(a) >= hn_json_number(b) && hn_json_number(a) <= hn_json_number(b);
     case HN_JSON_STRING:
-        return a->as.string.bytes == b->as.string.bytes &&
-               !memcmp(a->as.string.text, b->as.string.text, a->as.string.bytes);
+        return hn_json_bytes(a) == hn_json_bytes(b) &&
+               !memcmp(hn_json_string(a), hn_json_string(b), hn_json_bytes(a));
     case HN_JSON_ARRAY:
     case HN_JSON_OBJECT:
         break;
     }
-    const hn_json *v = a->as.children.first, *w = b->as.children.first;
+    const hn_json *v = hn_json_first(a), *w = hn_json_first(b);
     for (; v && w; v = v->next, w = w->next) {
         if (a->kind == HN_JSON_OBJECT && strcmp(v->key, w->key) != 0)
             return false;
@@ -42,7 +42,7 @@ static bool same(const hn_json *a, const hn_json *b, int depth)
 static bool is_assistants(const hn_json *message)
 {
     const hn_json *role = hn_json_get(message, "role");
-    return role && role->kind == HN_JSON_STRING && !strcmp(role->as.string.text, "assistant");
+    return !strcmp(hn_json_string(role), "assistant");
 }
 
 /* Whole conversations. */
@@ -50,14 +50,14 @@ static hn_status set_implicit_lists(hn_record *record, hn_span system, const hn_
                                     const hn_json *rejected, const hn_record_options *options)
 {
     size_t n = 0;
-    const hn_json *c = chosen->as.children.first, *r = rejected->as.children.first;
+    const hn_json *c = hn_json_first(chosen), *r = hn_json_first(rejected);
     for (; c && r && same(c, r, 0); c = c->next, r = r->next)
         n++;
     HN_REQUIRE(
         c && r, HN_ERR_FORMAT,
         "chosen and rejected: expected conversations that part after their prompt, found "
         "%s",
-        chosen->as.children.n == rejected->as.children.n ? "equal ones"
+        hn_json_count(chosen) == hn_json_count(rejected) ? "equal ones"
                                                          : "one that goes on the other");
     HN_REQUIRE(n && is_assistants(c) && is_assistants(r), HN_ERR_FORMAT,
                "chosen and rejected: expected one prompt and two answers of the assistant, found "
@@ -111,12 +111,12 @@ static bool begins_with(const hn_json *messages, const hn_span *prompt)
 {
     const hn_json *m = hn_json_at(messages, 0);
     const hn_json *role = hn_json_get(m, "role");
-    if (role && role->kind == HN_JSON_STRING && !strcmp(role->as.string.text, "system"))
+    if (!strcmp(hn_json_string(role), "system"))
         m = m->next;
     const hn_json *content = hn_json_get(m, "content");
     return content && content->kind == HN_JSON_STRING &&
-           content->as.string.bytes == prompt->bytes &&
-           !memcmp(content->as.string.text, prompt->data, prompt->bytes);
+           hn_json_bytes(content) == prompt->bytes &&
+           !memcmp(hn_json_string(content), prompt->data, prompt->bytes);
 }
 
 hn_status hn_pair_read_preference(hn_record *record, const hn_json *example,
@@ -142,8 +142,8 @@ hn_status hn_pair_read_preference(hn_record *record, const hn_json *example,
     if (is_whole) {
         HN_REQUIRE(!asked.system.bytes, HN_ERR_FORMAT,
                    "system: expected a prompt beside it, found texts that hold their own");
-        return set_implicit_texts(record, (hn_span){ c->as.string.text, c->as.string.bytes },
-                                  (hn_span){ r->as.string.text, r->as.string.bytes });
+        return set_implicit_texts(record, (hn_span){ hn_json_string(c), hn_json_bytes(c) },
+                                  (hn_span){ hn_json_string(r), hn_json_bytes(r) });
     }
     HN_TRY(hn_record_set_either(record, &record->part[0], &asked, c, "chosen", options));
     HN_TRY(hn_record_set_either(record, &record->part[1], &asked, r, "rejected", options));

@@ -45,7 +45,7 @@ static hn_status want_text(const hn_json *example, const char *key, hn_span *out
     const hn_json *value = hn_json_get(example, key);
     const char *text = NULL;
     HN_TRY(hn_json_want_string(value, key, &text));
-    *out = (hn_span){ text, value->as.string.bytes };
+    *out = (hn_span){ text, hn_json_bytes(value) };
     return HN_OK;
 }
 
@@ -63,7 +63,7 @@ static hn_status add_system(hn_record *record, hn_span system, const hn_json *me
     const hn_json *first = hn_json_at(messages, 0);
     const hn_json *role = hn_json_get(first, hn_json_get(first, "role") ? "role" : "from");
     const bool has_own =
-        role && role->kind == HN_JSON_STRING && !strcmp(role->as.string.text, "system");
+        !strcmp(hn_json_string(role), "system");
     if (!system.bytes)
         return HN_OK;
     HN_REQUIRE(!has_own, HN_ERR_FORMAT, "system: expected none beside %s that begin with one, found both",
@@ -128,7 +128,7 @@ hn_status hn_record_set_lists(hn_record *record, hn_record_part *part, hn_span s
     HN_TRY(add_system(record, system, prompt ? prompt : completion, "messages", &list));
     if (prompt)
         HN_TRY(hn_messages_add(record, options, prompt, &list));
-    part->n_prompt = (prompt ? prompt->as.children.n : 0) + (system.bytes ? 1 : 0);
+    part->n_prompt = (prompt ? hn_json_count(prompt) : 0) + (system.bytes ? 1 : 0);
     HN_TRY(hn_messages_add(record, options, completion, &list));
     part->messages = list.value;
     return HN_OK;
@@ -141,7 +141,7 @@ hn_status hn_record_set_either(hn_record *record, hn_record_part *part, const hn
     const hn_json *prompt = asked->list;
     if (!prompt && rest->kind == HN_JSON_STRING)
         return set_strings(record, part, asked,
-                           (hn_span){ rest->as.string.text, rest->as.string.bytes }, options);
+                           (hn_span){ hn_json_string(rest), hn_json_bytes(rest) }, options);
     HN_REQUIRE(prompt && rest->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "prompt and %s: expected two strings or two lists of messages, found %s and %s",
                key, prompt ? "an array" : "a string", hn_json_kind_text(rest->kind));
@@ -179,16 +179,16 @@ static hn_status add_history(hn_record *record, const hn_json *history, hn_tree_
         return HN_OK;
     HN_REQUIRE(history->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "history: expected an array, found %s", hn_json_kind_text(history->kind));
-    for (const hn_json *h = history->as.children.first; h; h = h->next) {
+    for (const hn_json *h = hn_json_first(history); h; h = h->next) {
         const hn_json *q = hn_json_at(h, 0), *a = hn_json_at(h, 1);
         HN_REQUIRE(q && a && q->kind == HN_JSON_STRING && a->kind == HN_JSON_STRING &&
-                       h->as.children.n == 2,
+                       hn_json_count(h) == 2,
                    HN_ERR_FORMAT, "history: expected pairs of strings, found %s",
                    hn_json_kind_text(h->kind));
         HN_TRY(
-            hn_message_add_text(record, list, "user", q->as.string.text, q->as.string.bytes));
-        HN_TRY(hn_message_add_text(record, list, "assistant", a->as.string.text,
-                                   a->as.string.bytes));
+            hn_message_add_text(record, list, "user", hn_json_string(q), hn_json_bytes(q)));
+        HN_TRY(hn_message_add_text(record, list, "assistant", hn_json_string(a),
+                                   hn_json_bytes(a)));
     }
     return HN_OK;
 }
@@ -199,7 +199,7 @@ static hn_status read_alpaca(hn_record *record, const hn_json *example,
     hn_asked asked;
     hn_span output, response;
     const hn_json *history = hn_json_get(example, "history");
-    const bool has_history = history && history->kind == HN_JSON_ARRAY && history->as.children.n;
+    const bool has_history = history && history->kind == HN_JSON_ARRAY && hn_json_count(history);
     HN_TRY(hn_asked_read(record, example, &asked));
     HN_TRY(hn_asked_text(example, "output", &output));
     HN_TRY(hn_asked_text(example, "response", &response));
@@ -230,7 +230,7 @@ static hn_status read_tokens(hn_record *record, const hn_json *example)
 {
     const hn_json *ids = hn_json_get(example, "ids"), *weights = hn_json_get(example, "weights");
     hn_record_part *part = &record->part[0];
-    HN_REQUIRE(ids->kind == HN_JSON_ARRAY && ids->as.children.n, HN_ERR_FORMAT,
+    HN_REQUIRE(ids->kind == HN_JSON_ARRAY && hn_json_count(ids), HN_ERR_FORMAT,
                "ids: expected an array of tokens, found %s",
                ids->kind == HN_JSON_ARRAY ? "an empty one" : hn_json_kind_text(ids->kind));
     part->ids = ids;
@@ -238,9 +238,9 @@ static hn_status read_tokens(hn_record *record, const hn_json *example)
         return HN_OK;
     HN_REQUIRE(weights->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "weights: expected an array, found %s",
                hn_json_kind_text(weights->kind));
-    HN_REQUIRE(weights->as.children.n == ids->as.children.n, HN_ERR_FORMAT,
-               "weights: expected one for each of %zu ids, found %zu", ids->as.children.n,
-               weights->as.children.n);
+    HN_REQUIRE(hn_json_count(weights) == hn_json_count(ids), HN_ERR_FORMAT,
+               "weights: expected one for each of %zu ids, found %zu", hn_json_count(ids),
+               hn_json_count(weights));
     part->id_weights = weights;
     return HN_OK;
 }
@@ -254,7 +254,7 @@ static hn_status read_labelled(hn_record *record, const hn_json *example,
                "label: expected true or false, as beside unpaired preferences, found %s",
                hn_json_kind_text(label->kind));
     HN_TRY(read_prompt(record, example, options));
-    record->label = label->as.boolean ? 1 : -1;
+    record->label = hn_json_is_true(label) ? 1 : -1;
     return HN_OK;
 }
 
@@ -290,7 +290,7 @@ static hn_status check_messages(const hn_record *record)
 {
     for (int i = 0; i < record->n_parts; i++) {
         const hn_record_part *part = &record->part[i];
-        HN_REQUIRE(!part->messages || part->messages->as.children.n, HN_ERR_FORMAT,
+        HN_REQUIRE(!part->messages || hn_json_count(part->messages), HN_ERR_FORMAT,
                    "messages: expected at least one, found none");
     }
     return HN_OK;

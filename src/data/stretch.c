@@ -40,7 +40,7 @@ typedef struct finder {
 static hn_token_role role_of(const hn_json *message)
 {
     const hn_json *role = hn_json_get(message, "role");
-    const char *text = role && role->kind == HN_JSON_STRING ? role->as.string.text : "";
+    const char *text = hn_json_string(role);
     return !strcmp(text, "assistant")                              ? HN_ROLE_ASSISTANT
            : !strcmp(text, "user")                                 ? HN_ROLE_USER
            : !strcmp(text, "system") || !strcmp(text, "developer") ? HN_ROLE_SYSTEM
@@ -89,7 +89,7 @@ static hn_tree_node first_messages(finder *f, size_t n)
 {
     hn_tree *tree = &f->example->record.tree;
     hn_tree_node some = hn_tree_new(tree, HN_JSON_ARRAY);
-    const hn_json *m = f->part->messages->as.children.first;
+    const hn_json *m = hn_json_first(f->part->messages);
     for (size_t i = 0; i < n; i++, m = m->next)
         hn_tree_add(tree, &some, NULL, m);
     return some;
@@ -111,10 +111,10 @@ static hn_status find_content(finder *f, size_t i, size_t *out)
     hn_tree *tree = &f->example->record.tree;
     const hn_json *m = hn_json_at(f->part->messages, i), *content = hn_json_get(m, "content");
     const char *text =
-        content && content->kind == HN_JSON_STRING ? content->as.string.text : "";
+        hn_json_string(content);
     text += strspn(text, " \t\r\n");
     hn_tree_node some = first_messages(f, i), other = hn_tree_new(tree, HN_JSON_OBJECT);
-    for (const hn_json *v = m->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(m); v; v = v->next)
         if (strcmp(v->key, "content") != 0)
             hn_tree_add(tree, &other, v->key, v);
     hn_tree_add_text(tree, &other, "content", *text == 'A' ? "B" : "A", 1);
@@ -230,7 +230,7 @@ static hn_status find_message(finder *f, size_t i, hn_stretch *out)
 
 static hn_status find_by_prefix(finder *f)
 {
-    const hn_json *m = f->part->messages->as.children.first;
+    const hn_json *m = hn_json_first(f->part->messages);
     for (size_t i = 0; m; i++, m = m->next) {
         const hn_token_role role = role_of(m);
         hn_stretch s = {
@@ -259,7 +259,7 @@ static hn_status find_marked(finder *f, size_t n_assistant, bool all_alike)
         n_assistant, spans->n);
     if (spans->n != n_assistant && !all_alike)
         return find_by_prefix(f);
-    const hn_json *m = f->part->messages->as.children.first;
+    const hn_json *m = hn_json_first(f->part->messages);
     for (size_t i = 0, k = 0; k < spans->n; k++) {
         float weight = 1;
         if (spans->n == n_assistant) {
@@ -283,7 +283,7 @@ static hn_status find_marked(finder *f, size_t n_assistant, bool all_alike)
 /* For display: messages that cannot be told apart are left out. */
 static hn_status find_messages(finder *f)
 {
-    const hn_json *m = f->part->messages->as.children.first;
+    const hn_json *m = hn_json_first(f->part->messages);
     size_t from = 0;
     for (size_t i = 0; m; i++, m = m->next) {
         size_t to = 0, differs = 0;
@@ -313,7 +313,7 @@ static bool says_something(const hn_json *message)
 /* Whether a turn of the assistant that is to be trained has nothing to say. */
 static bool has_hollow_turn(const finder *f)
 {
-    const hn_json *m = f->part->messages->as.children.first;
+    const hn_json *m = hn_json_first(f->part->messages);
     for (size_t i = 0; m && f->rule->loss != HN_LOSS_ALL; i++, m = m->next)
         if (role_of(m) == HN_ROLE_ASSISTANT && weight_of(f, i, HN_ROLE_ASSISTANT) > 0 &&
             !says_something(m))
@@ -330,14 +330,14 @@ hn_status hn_stretches_find(hn_example *example, const hn_example_rule *rule,
     size_t n_assistant = 0;
     bool all_alike = rule->loss == HN_LOSS_ASSISTANT && !example->record.has_weights;
     bool only_assistant = true;
-    for (const hn_json *m = part->messages->as.children.first; m; m = m->next, f.n_messages++)
+    for (const hn_json *m = hn_json_first(part->messages); m; m = m->next, f.n_messages++)
         if (role_of(m) == HN_ROLE_ASSISTANT) {
             f.last_assistant = f.n_messages;
             n_assistant++;
             all_alike &= f.n_messages >= part->n_prompt;
         }
     size_t i = 0;
-    for (const hn_json *m = part->messages->as.children.first; m; m = m->next, i++)
+    for (const hn_json *m = hn_json_first(part->messages); m; m = m->next, i++)
         only_assistant &= role_of(m) == HN_ROLE_ASSISTANT || weight_of(&f, i, role_of(m)) <= 0;
     example->stretches.n = example->messages.n = 0;
     *is_hollow = has_hollow_turn(&f);

@@ -95,8 +95,7 @@ void hn_tree_add(hn_tree *tree, hn_tree_node *to, const char *key, const hn_json
 void hn_tree_add_text(hn_tree *tree, hn_tree_node *to, const char *key, const char *text,
                       size_t bytes)
 {
-    const hn_json value = { .kind = HN_JSON_STRING,
-                            .as.string = { .text = text, .bytes = bytes } };
+    const hn_json value = hn_json_of_string(text, bytes);
     hn_tree_add(tree, to, key, &value);
 }
 

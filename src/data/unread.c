@@ -57,7 +57,7 @@ static const hn_json *with_other(search *s, size_t i, const hn_json *other)
     hn_tree *tree = &s->example->record.tree;
     hn_tree_node list = hn_tree_new(tree, HN_JSON_ARRAY);
     size_t k = 0;
-    for (const hn_json *m = s->part->messages->as.children.first; m; m = m->next, k++)
+    for (const hn_json *m = hn_json_first(s->part->messages); m; m = m->next, k++)
         hn_tree_add(tree, &list, NULL, k == i ? other : m);
     return list.value;
 }
@@ -68,7 +68,7 @@ static hn_tree_node with_value(search *s, const hn_json *message, const char *ke
 {
     hn_tree *tree = &s->example->record.tree;
     hn_tree_node made = hn_tree_new(tree, HN_JSON_OBJECT);
-    for (const hn_json *v = message->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(message); v; v = v->next)
         hn_tree_add(tree, &made, v->key, strcmp(v->key, key) ? v : value);
     return made;
 }
@@ -97,10 +97,10 @@ enum { SHORT = 32 }; /* bytes that a template may have of its own */
 static bool holds(const hn_json *value, const char *words, size_t n)
 {
     if (value->kind == HN_JSON_STRING)
-        return find(value->as.string.text, value->as.string.bytes, words, n) != NULL;
+        return find(hn_json_string(value), hn_json_bytes(value), words, n) != NULL;
     if (value->kind != HN_JSON_ARRAY && value->kind != HN_JSON_OBJECT)
         return false;
-    for (const hn_json *v = value->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(value); v; v = v->next)
         if (holds(v, words, n))
             return true;
     return false;
@@ -114,8 +114,8 @@ static bool may_be_of_another(const search *s, const char *found, size_t i, cons
         find(found + 1, (size_t)(end - found - 1), words, n))
         return true;
     size_t k = 0;
-    for (const hn_json *m = s->part->messages->as.children.first; m; m = m->next, k++)
-        for (const hn_json *v = m->as.children.first; v; v = v->next)
+    for (const hn_json *m = hn_json_first(s->part->messages); m; m = m->next, k++)
+        for (const hn_json *v = hn_json_first(m); v; v = v->next)
             if ((k != i || strcmp(v->key, "content") != 0) && holds(v, words, n))
                 return true;
     return s->part->tools && holds(s->part->tools, words, n);
@@ -123,8 +123,7 @@ static bool may_be_of_another(const search *s, const char *found, size_t i, cons
 
 static hn_json text_value(const char *text)
 {
-    return (hn_json){ .kind = HN_JSON_STRING,
-                      .as.string = { .text = text, .bytes = strlen(text) } };
+    return hn_json_of_string(text, strlen(text));
 }
 
 /* A thought within the content, which many templates cut off earlier turns. */
@@ -155,8 +154,8 @@ static hn_status check_content(search *s, size_t i, const hn_json *message)
     const hn_json *content = hn_json_get(message, "content");
     if (!content || content->kind != HN_JSON_STRING || !hn_json_has_words(content))
         return HN_OK;
-    const char *text = content->as.string.text;
-    size_t n = content->as.string.bytes;
+    const char *text = hn_json_string(content);
+    size_t n = hn_json_bytes(content);
     for (; strchr(" \t\r\n", *text) && n; n--)
         text++;
     while (n && strchr(" \t\r\n", text[n - 1]))
@@ -172,17 +171,17 @@ static hn_status check_content(search *s, size_t i, const hn_json *message)
     HN_TRY(try_value(s, i, message, "content", &other, &same));
     if (same)
         return name_it(s, "the content of message %zu", i + 1);
-    return found ? HN_OK : check_thought(s, i, message, content->as.string.text);
+    return found ? HN_OK : check_thought(s, i, message, hn_json_string(content));
 }
 
 static hn_status check_calls(search *s, size_t i, const hn_json *message, const hn_json *calls)
 {
     hn_tree *tree = &s->example->record.tree;
     size_t k = 0;
-    for (const hn_json *call = calls->as.children.first; call; call = call->next, k++) {
+    for (const hn_json *call = hn_json_first(calls); call; call = call->next, k++) {
         hn_tree_node some = hn_tree_new(tree, HN_JSON_ARRAY);
         bool same = false;
-        for (const hn_json *c = calls->as.children.first; c; c = c->next)
+        for (const hn_json *c = hn_json_first(calls); c; c = c->next)
             if (c != call)
                 hn_tree_add(tree, &some, NULL, c);
         HN_TRY(hn_tree_status(tree));
@@ -205,7 +204,7 @@ static hn_status check_reasoning(search *s, size_t i, const hn_json *message)
     hn_tree *tree = &s->example->record.tree;
     hn_tree_node made = hn_tree_new(tree, HN_JSON_OBJECT);
     bool same = false;
-    for (const hn_json *v = message->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(message); v; v = v->next)
         if (!is_reasoning(v->key))
             hn_tree_add(tree, &made, v->key, v);
     HN_TRY(is_same(s, with_other(s, i, made.value), s->part->tools, &same));
@@ -217,8 +216,8 @@ static bool is_known(const hn_json *message, const char *key)
 {
     const hn_json *role = hn_json_get(message, "role");
     const bool is_tool = role && role->kind == HN_JSON_STRING &&
-                         (!strcmp(role->as.string.text, "tool") ||
-                          !strcmp(role->as.string.text, "function"));
+                         (!strcmp(hn_json_string(role), "tool") ||
+                          !strcmp(hn_json_string(role), "function"));
     return !strcmp(key, "role") || !strcmp(key, "content") || !strcmp(key, "tool_call_id") ||
            (is_tool && !strcmp(key, "name")) || hn_key_is_note(key);
 }
@@ -235,7 +234,7 @@ static hn_status check_message(search *s, size_t i, const hn_json *message)
 {
     bool has_reasoning = false;
     HN_TRY(check_content(s, i, message));
-    for (const hn_json *v = message->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(message); v; v = v->next) {
         bool same = false;
         if (is_known(message, v->key) || is_ignored(s, v->key) || !hn_json_has_words(v))
             continue;
@@ -263,7 +262,7 @@ hn_status hn_unread_find(hn_example *example, const hn_example_rule *rule,
         if (same)
             return name_it(&s, "the tools");
     }
-    for (const hn_json *m = part->messages->as.children.first; m && !example->unread[0];
+    for (const hn_json *m = hn_json_first(part->messages); m && !example->unread[0];
          m = m->next)
         HN_TRY(check_message(&s, i++, m));
     return HN_OK;

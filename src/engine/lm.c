@@ -335,7 +335,7 @@ static const hn_json *find_json(const hn_json *root, const char *key)
 static hn_status write_json(const hn_json *v, const char *key, hn_str *out)
 {
     if (v->kind == HN_JSON_STRING) {
-        hn_str_add_bytes(out, v->as.string.text, v->as.string.bytes);
+        hn_str_add_bytes(out, hn_json_string(v), hn_json_bytes(v));
         return HN_OK;
     }
     HN_REQUIRE(v->kind != HN_JSON_OBJECT, HN_ERR_ARGUMENT, "%s is an object: expected a key within it", key);
@@ -345,7 +345,7 @@ static hn_status write_json(const hn_json *v, const char *key, hn_str *out)
         return HN_OK;
     }
     hn_json_begin_array(&w);
-    for (const hn_json *item = v->as.children.first; item; item = item->next) {
+    for (const hn_json *item = hn_json_first(v); item; item = item->next) {
         HN_REQUIRE(item->kind != HN_JSON_ARRAY && item->kind != HN_JSON_OBJECT, HN_ERR_UNSUPPORTED,
                    "%s: an array of %s", key, hn_json_kind_text(item->kind));
         hn_json_add_scalar(&w, item);

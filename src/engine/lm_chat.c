@@ -92,17 +92,17 @@ hn_status hn_cut_after_last(const hn_json *messages, hn_str *text, hn_template_s
 {
     messages = messages->kind == HN_JSON_OBJECT ? hn_json_get(messages, "messages") : messages;
     HN_REQUIRE(messages, HN_ERR_ARGUMENT, "messages: expected an array, found none");
-    const hn_json *last = messages->kind == HN_JSON_ARRAY && messages->as.children.n ? hn_json_at(messages, messages->as.children.n - 1) : NULL;
+    const hn_json *last = messages->kind == HN_JSON_ARRAY && hn_json_count(messages) ? hn_json_at(messages, hn_json_count(messages) - 1) : NULL;
     const hn_json *content = hn_json_get(last, "content");
     const size_t end = text->length - hn_template_last_words(origins, text).bytes;
     HN_REQUIRE(content && content->kind == HN_JSON_STRING, HN_ERR_ARGUMENT, "messages: expected a text as the content of the last, to go on with");
-    size_t n = content->as.string.bytes;
-    while (n && strchr(" \n\r\t", content->as.string.text[n - 1]))
+    size_t n = hn_json_bytes(content);
+    while (n && strchr(" \n\r\t", hn_json_string(content)[n - 1]))
         n--;
     size_t is = end;
     while (is && strchr(" \n\r\t", text->text[is - 1]))
         is--;
-    HN_REQUIRE(n && is >= n && !memcmp(text->text + is - n, content->as.string.text, n), HN_ERR_ARGUMENT,
+    HN_REQUIRE(n && is >= n && !memcmp(text->text + is - n, hn_json_string(content), n), HN_ERR_ARGUMENT,
                "messages: the template does not end with the content of the last, to go on with");
     text->text[text->length = end] = '\0';
     cut_spans(&origins->own, end);
@@ -132,6 +132,7 @@ static hn_status render(const hn_lm *lm, const char *messages, const hn_lm_rende
     request.tools = root_of(texts[1]);
     request.documents = root_of(texts[2]);
     request.vars = in.vars;
+    request.options.clock = o->clock ? &o->clock : NULL;
     request.n_vars = (size_t)in.n_vars;
     if (status == HN_OK)
         status = hn_chat_render(lm->input.chat, &request, out, NULL, origins_or_null);

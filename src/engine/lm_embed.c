@@ -71,3 +71,13 @@ hn_status hn_lm_embedder_run(hn_lm_embedder *e, const char *text, size_t bytes, 
         *n_tokens = n;
     return status;
 }
+
+hn_status hn_lm_embedder_run_ids(hn_lm_embedder *e, const int32_t *ids, size_t n, float *vector)
+{
+    HN_ENTER();
+    HN_REQUIRE(e && (ids || !n) && vector, HN_ERR_ARGUMENT,
+               "hn_lm_embedder_run_ids: expected an embedder, ids and room, found NULL");
+    HN_TRY(hn_engine_check(e->lm->engine));
+    const hn_run_options run = hn_engine_run_options(e->lm->engine);
+    return hn_embedder_run_ids(e->inner, ids, n, &run, vector);
+}

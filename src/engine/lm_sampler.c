@@ -1,6 +1,7 @@
 /* Public draws: the inner sampler's, with what it trusts checked. */
 #include "engine/lm_grammar.h"
 
+#include <math.h>
 #include <string.h>
 
 struct hn_lm_sampler {
@@ -100,11 +101,10 @@ hn_status hn_lm_sampler_begin(hn_lm_sampler *s, size_t n, uint64_t number)
     return HN_OK;
 }
 
-hn_status hn_lm_sampler_next(hn_lm_sampler *s, const float *logits, const int32_t *ids, size_t n, int32_t *out)
+/* What may come after these ids, by the grammar, in *bits (NULL: anything), and the number of the token that does. */
+static hn_status look(hn_lm_sampler *s, const int32_t *ids, size_t n, const uint64_t **bits, uint64_t *number)
 {
-    HN_ENTER();
-    HN_REQUIRE(s && logits && (ids || !n) && out, HN_ERR_ARGUMENT,
-               "hn_lm_sampler_next: expected a sampler, logits, ids and out, found NULL");
+    hn_lm_mask mask;
     HN_REQUIRE(n <= INT32_MAX, HN_ERR_ARGUMENT, "hn_lm_sampler_next: %zu ids: expected at most %d", n, INT32_MAX);
     const int64_t vocab = hn_lm_vocabulary(s->lm);
     for (size_t i = 0; i < n; i++)
@@ -112,13 +112,51 @@ hn_status hn_lm_sampler_next(hn_lm_sampler *s, const float *logits, const int32_
                    ids[i], (long long)vocab);
     if (!s->has_begun || n < s->from)
         HN_TRY(hn_lm_sampler_begin(s, n, 0));
-    const uint64_t number = s->number + (n - s->from);
-    hn_lm_mask mask;
+    *number = s->number + (n - s->from);
+    *bits = NULL;
     if (!s->matcher)
-        return hn_sampler_next(s->inner, number, logits, ids, (int64_t)n, out);
+        return HN_OK;
     HN_TRY(hn_lm_matcher_set(s->matcher, ids + s->from, n - s->from));
     HN_TRY(hn_lm_matcher_mask(s->matcher, &mask, sizeof mask));
-    return hn_sampler_next_of(s->inner, number, logits, mask.bits, ids, (int64_t)n, out);
+    *bits = mask.bits;
+    return HN_OK;
+}
+
+hn_status hn_lm_sampler_next(hn_lm_sampler *s, const float *logits, const int32_t *ids, size_t n, int32_t *out)
+{
+    HN_ENTER();
+    const uint64_t *bits;
+    uint64_t number;
+    HN_REQUIRE(s && logits && (ids || !n) && out, HN_ERR_ARGUMENT,
+               "hn_lm_sampler_next: expected a sampler, logits, ids and out, found NULL");
+    HN_TRY(look(s, ids, n, &bits, &number));
+    return hn_sampler_next_of(s->inner, number, logits, bits, ids, (int64_t)n, out);
+}
+
+hn_status hn_lm_sampler_foretell(hn_lm_sampler *s, const float *logits, const int32_t *ids, size_t n, int32_t id, double *log_probability,
+                                 hn_lm_likely *likeliest, int32_t *n_likeliest)
+{
+    HN_ENTER();
+    const uint64_t *bits;
+    uint64_t number;
+    HN_REQUIRE(s && logits && (ids || !n) && log_probability && n_likeliest && (likeliest || *n_likeliest <= 0), HN_ERR_ARGUMENT,
+               "hn_lm_sampler_foretell: expected a sampler, logits, ids and room, found NULL");
+    HN_REQUIRE(*n_likeliest >= 0, HN_ERR_ARGUMENT, "hn_lm_sampler_foretell: %d of the likeliest: expected 0 or more", *n_likeliest);
+    const int32_t most = *n_likeliest;
+    int32_t n_choices;
+    HN_TRY(look(s, ids, n, &bits, &number));
+    HN_TRY(hn_sampler_spread(s->inner, logits, bits, ids, (int64_t)n, &n_choices));
+    *log_probability = -(double)INFINITY;
+    *n_likeliest = 0;
+    for (int32_t i = 0; i < n_choices; i++) {
+        double here;
+        const int32_t token = hn_sampler_choice(s->inner, i, &here);
+        if (*n_likeliest < most)
+            likeliest[(*n_likeliest)++] = (hn_lm_likely){ token, here };
+        if (token == id)
+            *log_probability = here;
+    }
+    return HN_OK;
 }
 
 hn_status hn_lm_sampler_fit(hn_lm_sampler *s, const int32_t *ids, size_t n, int32_t *guesses, size_t room, size_t *n_guesses)

@@ -90,6 +90,7 @@ static hn_status render(hn_lm_template *t, const char *messages, const hn_lm_ren
     request.tools = root_of(texts[1]);
     request.documents = root_of(texts[2]);
     request.vars = in->vars;
+    request.options.clock = o->clock ? &o->clock : NULL;
     request.n_vars = (size_t)in->n_vars;
     if (status == HN_OK)
         status = hn_chat_render(t->input.chat, &request, &t->text, &t->spans, &t->origins);

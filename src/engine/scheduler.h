@@ -118,7 +118,7 @@ void hn_scheduler_leave(hn_lm_scheduler *s, hn_request *r);
 /* ---- scheduler_tell.c: who asked is told ---- */
 
 /* What a row of logits says of an id: of the one that was drawn, and of one of the prompt. */
-void hn_scheduler_tell_token(const hn_lm_scheduler *s, const hn_request *r, int32_t id, int64_t row);
+hn_status hn_scheduler_tell_token(const hn_lm_scheduler *s, const hn_request *r, int32_t id, int64_t row);
 void hn_scheduler_tell_score(const hn_lm_scheduler *s, const hn_request *r, int64_t row);
 void hn_scheduler_tell_end(const hn_request *r, const hn_lm_ended *ended);
 

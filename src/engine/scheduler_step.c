@@ -178,8 +178,8 @@ void hn_scheduler_end(hn_lm_scheduler *s, hn_request *r, hn_status status, hn_lm
 
 /* ---- drawing ---- */
 
-/* Takes one token that was drawn. True: the request has ended, as *end. */
-static bool take(hn_lm_scheduler *s, hn_request *r, int32_t id, int64_t row, hn_lm_end *end)
+/* Takes one token that was drawn. True: the request has ended, as *end, or with *status. */
+static bool take(hn_lm_scheduler *s, hn_request *r, int32_t id, int64_t row, hn_lm_end *end, hn_status *status)
 {
     if (r->is_cancelled) {
         *end = HN_LM_CANCELLED;
@@ -191,9 +191,9 @@ static bool take(hn_lm_scheduler *s, hn_request *r, int32_t id, int64_t row, hn_
     }
     r->ids[r->n_ids++] = id;
     s->counts.drawn++;
-    hn_scheduler_tell_token(s, r, id, row);
+    *status = hn_scheduler_tell_token(s, r, id, row);
     *end = r->n_ids - r->n_prompt == r->r.most ? HN_LM_COUNTED : HN_LM_FULL;
-    return r->n_ids == r->most;
+    return r->n_ids == r->most || *status != HN_OK;
 }
 
 static void draw(hn_lm_scheduler *s, const hn_turn *t)
@@ -213,7 +213,7 @@ static void draw(hn_lm_scheduler *s, const hn_turn *t)
         hn_scheduler_end(s, r, HN_OK, r->is_cancelled ? HN_LM_CANCELLED : HN_LM_COUNTED);
         return;
     }
-    const hn_status status =
+    hn_status status =
         t->n_guessed
             ? hn_lm_batch_settle(s->batch, r->sequence, r->sampler, (size_t)t->row, (size_t)(1 + t->n_guessed), drawn, &n)
             : hn_lm_sampler_next(r->sampler, hn_lm_batch_logits(s->batch, (size_t)t->row), r->ids, (size_t)r->n_ids, drawn);
@@ -222,8 +222,8 @@ static void draw(hn_lm_scheduler *s, const hn_turn *t)
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        if (take(s, r, drawn[i], t->row + (int64_t)i, &end)) {
-            hn_scheduler_end(s, r, HN_OK, end);
+        if (take(s, r, drawn[i], t->row + (int64_t)i, &end, &status)) {
+            hn_scheduler_end(s, r, status, end);
             return;
         }
         r->n_known += i + 1 < n; /* a guess that was right has been run */

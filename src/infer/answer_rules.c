@@ -68,7 +68,7 @@ static hn_status add_parameters(hn_rule_writer *w, hn_str *to, const hn_json *to
 {
     const hn_json *parameters = hn_tool_parameters(tool), *properties = hn_json_get(parameters, "properties");
     HN_TRY(hn_tool_check_apart(tool));
-    for (const hn_json *p = properties && properties->kind == HN_JSON_OBJECT ? properties->as.children.first : NULL; p; p = p->next) {
+    for (const hn_json *p = properties && properties->kind == HN_JSON_OBJECT ? hn_json_first(properties) : NULL; p; p = p->next) {
         const bool may_lack = !hn_tool_requires(parameters, p->key);
         hn_str_add(to, may_lack ? "( " : "");
         HN_TRY(add_parameter(w, to, p, tool));
@@ -179,7 +179,7 @@ static hn_status add_call_rule(hn_rule_writer *w)
     hn_str all = hn_str_on(w->rules.heap);
     hn_status status = HN_OK;
     int n = 0;
-    for (const hn_json *t = w->of->tools->as.children.first; t && status == HN_OK; t = t->next)
+    for (const hn_json *t = hn_json_first(w->of->tools); t && status == HN_OK; t = t->next)
         if (!w->of->only || !strcmp(hn_tool_name(t), w->of->only)) {
             hn_str_add(&all, n++ ? "| " : "");
             status = add_call(w, &all, t);
@@ -363,7 +363,7 @@ static hn_status add_messages(hn_rule_writer *w)
 
 static bool has_strict(const hn_json *tools)
 {
-    for (const hn_json *t = tools->as.children.first; t; t = t->next)
+    for (const hn_json *t = hn_json_first(tools); t; t = t->next)
         if (hn_tool_is_strict(t, false))
             return true;
     return false;

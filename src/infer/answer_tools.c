@@ -12,13 +12,13 @@ static const hn_json *function_of(const hn_json *tool)
 const char *hn_tool_name(const hn_json *tool)
 {
     const hn_json *name = hn_json_get(function_of(tool), "name");
-    return name && name->kind == HN_JSON_STRING ? name->as.string.text : "";
+    return hn_json_string(name);
 }
 
 bool hn_tool_is_strict(const hn_json *tool, bool otherwise)
 {
     const hn_json *strict = hn_json_get(function_of(tool), "strict");
-    return strict && strict->kind == HN_JSON_BOOL ? strict->as.boolean : otherwise;
+    return strict && strict->kind == HN_JSON_BOOL ? hn_json_is_true(strict) : otherwise;
 }
 
 const hn_json *hn_tool_parameters(const hn_json *tool)
@@ -30,8 +30,8 @@ const hn_json *hn_tool_parameters(const hn_json *tool)
 bool hn_tool_requires(const hn_json *parameters, const char *name)
 {
     const hn_json *list = hn_json_get(parameters, "required");
-    for (const hn_json *v = list && list->kind == HN_JSON_ARRAY ? list->as.children.first : NULL; v; v = v->next)
-        if (v->kind == HN_JSON_STRING && !strcmp(v->as.string.text, name))
+    for (const hn_json *v = hn_json_at(list, 0); v; v = v->next)
+        if (v->kind == HN_JSON_STRING && !strcmp(hn_json_string(v), name))
             return true;
     return false;
 }
@@ -77,7 +77,7 @@ void hn_rule_value(hn_str *to, const hn_json *schema, const hn_json *parameters)
     }
     hn_str_add(to, "%json ");
     hn_json_begin_object(&w);
-    for (const hn_json *v = schema->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(schema); v; v = v->next) {
         hn_json_key(&w, v->key);
         hn_json_add_value(&w, v);
     }
@@ -103,10 +103,10 @@ hn_status hn_rule_text_value(hn_rule_writer *w, hn_str *to, const hn_json *schem
         return HN_OK;
     }
     hn_str_add(to, "( ");
-    for (const hn_json *v = values->as.children.first; v; v = v->next) {
-        HN_REQUIRE(v->kind == HN_JSON_STRING && v->as.string.bytes, HN_ERR_UNSUPPORTED,
+    for (const hn_json *v = hn_json_first(values); v; v = v->next) {
+        HN_REQUIRE(v->kind == HN_JSON_STRING && hn_json_bytes(v), HN_ERR_UNSUPPORTED,
                    "tools: enum of parameter %.60s: expected texts that are not empty", schema->key ? schema->key : "");
-        hn_rule_text(to, v->as.string.text);
+        hn_rule_text(to, hn_json_string(v));
         hn_str_add(to, v->next ? "| " : ") ");
     }
     hn_rule_mark(w, to, end);

@@ -16,7 +16,7 @@ static bool is_word(const char *text) { return *text && !strpbrk(text, ":=,{}[](
 static bool is_of_type(const hn_json *schema, const char *type)
 {
     const hn_json *t = hn_json_get(schema, "type");
-    return t && t->kind == HN_JSON_STRING && !strcmp(t->as.string.text, type) && !hn_json_get(schema, "enum") && !hn_json_get(schema, "const");
+    return t && t->kind == HN_JSON_STRING && !strcmp(hn_json_string(t), type) && !hn_json_get(schema, "enum") && !hn_json_get(schema, "const");
 }
 
 static hn_status add_value(hn_rule_writer *w, hn_str *to, const hn_json *schema, const hn_json *tool)
@@ -62,7 +62,7 @@ static void add_others(const hn_rule_writer *w, hn_str *to, const hn_json *param
 static hn_status add_pairs(hn_rule_writer *w, hn_str *to, const hn_json *tool)
 {
     const hn_json *parameters = hn_tool_parameters(tool), *properties = hn_json_get(parameters, "properties");
-    const hn_json *first = properties && properties->kind == HN_JSON_OBJECT ? properties->as.children.first : NULL;
+    const hn_json *first = properties && properties->kind == HN_JSON_OBJECT ? hn_json_first(properties) : NULL;
     int n = w->n_pairs;
     bool must_come = false;
     HN_TRY(hn_tool_check_apart(tool));

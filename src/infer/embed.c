@@ -92,15 +92,23 @@ static hn_status cut(hn_embedder *e, const char *text, size_t bytes)
 hn_status hn_embedder_run(hn_embedder *e, const char *text, size_t bytes, const hn_run_options *options,
                           float *vector, int64_t *n_tokens)
 {
-    hn_tensor hidden;
     hn_encoding *ids = &e->encoding;
     const hn_encode_options o = { .parse_special = true };
     HN_TRY(hn_tokenizer_encode(e->tok, text, bytes, &o, ids));
     *n_tokens = (int64_t)ids->n;
     HN_REQUIRE(ids->n > 0, HN_ERR_ARGUMENT, "\"%.*s\" has no tokens", bytes < 60 ? (int)bytes : 60, text);
     HN_TRY(cut(e, text, bytes));
-    HN_TRY(hn_forward_run(e->forward, ids->ids, (int64_t)ids->n, options));
+    return hn_embedder_run_ids(e, ids->ids, ids->n, options, vector);
+}
+
+hn_status hn_embedder_run_ids(hn_embedder *e, const int32_t *ids, size_t n, const hn_run_options *options, float *vector)
+{
+    hn_tensor hidden;
+    HN_REQUIRE(n > 0, HN_ERR_ARGUMENT, "expected ids of tokens, found none");
+    HN_REQUIRE((int64_t)n <= e->sentence.longest, HN_ERR_ARGUMENT, "%zu tokens: expected at most %lld", n,
+               (long long)e->sentence.longest);
+    HN_TRY(hn_forward_run(e->forward, ids, (int64_t)n, options));
     HN_TRY(hn_forward_logits(e->forward, &hidden));
-    hn_sentence_pool(&e->sentence, hidden.data, (int64_t)ids->n, e->width, vector);
+    hn_sentence_pool(&e->sentence, hidden.data, (int64_t)n, e->width, vector);
     return HN_OK;
 }

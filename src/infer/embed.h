@@ -26,5 +26,7 @@ int64_t hn_embedder_longest(const hn_embedder *embedder); /* tokens, those aroun
  * text has: more than the longest where it was cut, by its end, as with sentence-transformers. */
 hn_status hn_embedder_run(hn_embedder *embedder, const char *text, size_t bytes, const hn_run_options *options,
                           float *vector, int64_t *n_tokens);
+/* Of ids as they stand, at most as many as the longest: nothing is put around them, and nothing is cut. */
+hn_status hn_embedder_run_ids(hn_embedder *embedder, const int32_t *ids, size_t n, const hn_run_options *options, float *vector);
 
 #endif

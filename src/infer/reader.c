@@ -244,9 +244,9 @@ static const hn_json *function_of(const hn_json *tool)
 
 static const hn_json *find_tool(const hn_reader *r, const char *name)
 {
-    for (const hn_json *t = r->o.tools ? r->o.tools->as.children.first : NULL; t; t = t->next) {
+    for (const hn_json *t = hn_json_first(r->o.tools); t; t = t->next) {
         const hn_json *function = function_of(t), *found = hn_json_get(function, "name");
-        if (found && found->kind == HN_JSON_STRING && !strcmp(found->as.string.text, name))
+        if (found && found->kind == HN_JSON_STRING && !strcmp(hn_json_string(found), name))
             return function;
     }
     return NULL;

@@ -127,9 +127,9 @@ static bool is_type(const hn_json *type, const char *name)
     if (!type)
         return false;
     if (type->kind == HN_JSON_STRING)
-        return !strcmp(type->as.string.text, name);
+        return !strcmp(hn_json_string(type), name);
     if (type->kind == HN_JSON_ARRAY)
-        for (const hn_json *t = type->as.children.first; t; t = t->next)
+        for (const hn_json *t = hn_json_first(type); t; t = t->next)
             if (is_type(t, name))
                 return true;
     return false;
@@ -143,11 +143,11 @@ bool hn_call_value_may_be(const hn_json *schema, const char *name)
         return true;
     for (int i = 0; i < 3; i++) {
         const hn_json *list = hn_json_get(schema, unions[i]);
-        for (const hn_json *s = list && list->kind == HN_JSON_ARRAY ? list->as.children.first : NULL; s; s = s->next)
+        for (const hn_json *s = hn_json_at(list, 0); s; s = s->next)
             if (hn_call_value_may_be(s, name))
                 return true;
     }
-    for (const hn_json *v = values && values->kind == HN_JSON_ARRAY ? values->as.children.first : NULL; v; v = v->next)
+    for (const hn_json *v = hn_json_at(values, 0); v; v = v->next)
         if (v->kind == HN_JSON_STRING && !strcmp(name, "string"))
             return true;
     return false;

@@ -106,14 +106,23 @@ static void read_value(hn_reader *r, char c)
         begin_end(r);
 }
 
+/* A message with a call ends as any other may: where it is not the answer's last, the next is read as what it is. */
+static bool ends_message(const hn_reader *r)
+{
+    return hn_reader_ends(&r->word, r->o.family->end) || hn_reader_ends(&r->word, "<|end|>") || hn_reader_ends(&r->word, "<|return|>");
+}
+
 static void read_end(hn_reader *r, char c)
 {
     const hn_call_family *f = r->o.family;
     hn_str_add_char(&r->word, c);
-    if (hn_reader_ends(&r->word, f->end)) {
+    if (f->form == HN_CALLS_HARMONY) {
+        if (!ends_message(r))
+            return;
         hn_reader_end_call(r);
-        if (f->form == HN_CALLS_HARMONY)
-            hn_reader_end_section(r);
+        hn_reader_end_section(r);
+    } else if (hn_reader_ends(&r->word, f->end)) {
+        hn_reader_end_call(r);
     } else if (f->close[0] && hn_reader_ends(&r->word, f->close)) {
         hn_reader_end_call(r);
         hn_reader_end_section(r);

@@ -35,7 +35,7 @@ hn_status hn_reader_unquote(hn_reader *r, const hn_str *quoted, hn_str *to)
     HN_TRY(status);
     const hn_json *root = hn_json_root(json);
     if (root->kind == HN_JSON_STRING)
-        hn_str_add_bytes(to, root->as.string.text, root->as.string.bytes);
+        hn_str_add_bytes(to, hn_json_string(root), hn_json_bytes(root));
     hn_json_free(json);
     return HN_OK;
 }

@@ -19,7 +19,8 @@ struct hn_sampler {
     hn_sampler_options o;
     int32_t n_vocab;
     choice *choices;
-    double *odds;    /* of the sorted choices */
+    double *odds;    /* of the sorted choices, */
+    double sum;      /* and of all of them */
     int32_t *counts; /* how often a token was said; zero between calls */
 };
 
@@ -152,13 +153,65 @@ static int32_t narrow(hn_sampler *s, int32_t k)
     return n;
 }
 
-static int32_t draw(hn_sampler *s, uint64_t number, int32_t n)
+/* After penalties, whose arithmetic takes no infinity. */
+static void forbid(hn_sampler *s, const uint64_t *allowed)
 {
-    const double best = (double)s->choices[0].logit, heat = (double)s->o.temperature;
-    double sum = 0;
-    for (int32_t i = 0; i < n; i++)
-        sum += s->odds[i] = hn_math_exp(((double)s->choices[i].logit - best) / heat);
-    const double at = sum * (double)hn_rng_uniform(hn_rng_seed(s->o.seed), number);
+    for (int32_t i = 0; i < s->n_vocab; i++)
+        if (!(allowed[i / 64] >> i % 64 & 1))
+            s->choices[i].logit = -INFINITY;
+}
+
+/* Of the choice that stands first as of the others. */
+static double heated(const hn_sampler *s, int32_t i)
+{
+    return i ? ((double)s->choices[i].logit - (double)s->choices[0].logit) / (double)s->o.temperature : 0;
+}
+
+/* The likeliest alone, of equals the lower number. */
+static hn_status take_likeliest(hn_sampler *s, int32_t *n_choices)
+{
+    int32_t best = 0;
+    for (int32_t i = 1; i < s->n_vocab; i++)
+        if (s->choices[i].logit > s->choices[best].logit)
+            best = i;
+    HN_REQUIRE(s->choices[best].logit > -INFINITY, HN_ERR_NUMERIC, "no token is left");
+    s->choices[0] = s->choices[best];
+    *n_choices = 1;
+    return HN_OK;
+}
+
+static hn_status take_likely(hn_sampler *s, int32_t *n_choices)
+{
+    const int32_t k = s->o.top_k && s->o.top_k < s->n_vocab ? s->o.top_k : s->n_vocab;
+    sort(s->choices, s->n_vocab, k);
+    HN_REQUIRE(s->choices[0].logit > -INFINITY && s->choices[0].logit < INFINITY,
+               HN_ERR_NUMERIC, "no token is left, or one is infinitely likely");
+    *n_choices = narrow(s, k);
+    return HN_OK;
+}
+
+/* The sorted choices that a draw is among, and in `odds` what each weighs. */
+static hn_status weigh(hn_sampler *s, const float *logits, const uint64_t *allowed, const int32_t *tokens, int64_t n, int32_t *n_choices)
+{
+    for (int32_t i = 0; i < s->n_vocab; i++) {
+        HN_REQUIRE(!isnan(logits[i]), HN_ERR_NUMERIC, "the logit of token %d is not a number", i);
+        s->choices[i] = (choice){ logits[i], i };
+    }
+    for (int32_t i = 0; i < s->o.n_bias; i++)
+        s->choices[s->o.bias[i].token].logit += s->o.bias[i].bias;
+    penalise(s, tokens, n);
+    if (allowed)
+        forbid(s, allowed);
+    HN_TRY(s->o.temperature == 0 ? take_likeliest(s, n_choices) : take_likely(s, n_choices));
+    s->sum = 0;
+    for (int32_t i = 0; i < *n_choices; i++)
+        s->sum += s->odds[i] = hn_math_exp(heated(s, i));
+    return HN_OK;
+}
+
+static int32_t draw(const hn_sampler *s, uint64_t number, int32_t n)
+{
+    const double at = s->sum * (double)hn_rng_uniform(hn_rng_seed(s->o.seed), number);
     double so_far = 0;
     for (int32_t i = 0; i < n; i++) {
         so_far += s->odds[i];
@@ -174,39 +227,26 @@ hn_status hn_sampler_next(hn_sampler *s, uint64_t number, const float *logits, c
     return hn_sampler_next_of(s, number, logits, NULL, tokens, n, out);
 }
 
-/* After penalties, whose arithmetic takes no infinity. */
-static void forbid(hn_sampler *s, const uint64_t *allowed)
-{
-    for (int32_t i = 0; i < s->n_vocab; i++)
-        if (!(allowed[i / 64] >> i % 64 & 1))
-            s->choices[i].logit = -INFINITY;
-}
-
 hn_status hn_sampler_next_of(hn_sampler *s, uint64_t number, const float *logits, const uint64_t *allowed,
                              const int32_t *tokens, int64_t n, int32_t *out)
 {
-    for (int32_t i = 0; i < s->n_vocab; i++) {
-        HN_REQUIRE(!isnan(logits[i]), HN_ERR_NUMERIC, "the logit of token %d is not a number", i);
-        s->choices[i] = (choice){ logits[i], i };
-    }
-    for (int32_t i = 0; i < s->o.n_bias; i++)
-        s->choices[s->o.bias[i].token].logit += s->o.bias[i].bias;
-    penalise(s, tokens, n);
-    if (allowed)
-        forbid(s, allowed);
-    if (s->o.temperature == 0) {
-        int32_t best = 0;
-        for (int32_t i = 1; i < s->n_vocab; i++)
-            if (s->choices[i].logit > s->choices[best].logit)
-                best = i;
-        HN_REQUIRE(s->choices[best].logit > -INFINITY, HN_ERR_NUMERIC, "no token is left");
-        *out = best;
-        return HN_OK;
-    }
-    const int32_t k = s->o.top_k && s->o.top_k < s->n_vocab ? s->o.top_k : s->n_vocab;
-    sort(s->choices, s->n_vocab, k);
-    HN_REQUIRE(s->choices[0].logit > -INFINITY && s->choices[0].logit < INFINITY,
-               HN_ERR_NUMERIC, "no token is left, or one is infinitely likely");
-    *out = draw(s, number, narrow(s, k));
+    int32_t n_choices;
+    HN_TRY(weigh(s, logits, allowed, tokens, n, &n_choices));
+    *out = draw(s, number, n_choices);
     return HN_OK;
+}
+
+hn_status hn_sampler_spread(hn_sampler *s, const float *logits, const uint64_t *allowed, const int32_t *tokens, int64_t n,
+                            int32_t *n_choices)
+{
+    HN_TRY(weigh(s, logits, allowed, tokens, n, n_choices));
+    while (!(s->odds[*n_choices - 1] > 0)) /* so unlikely that a draw never comes there */
+        --*n_choices;
+    return HN_OK;
+}
+
+int32_t hn_sampler_choice(const hn_sampler *s, int32_t i, double *log_probability)
+{
+    *log_probability = heated(s, i) - hn_math_log(s->sum);
+    return s->choices[i].token;
 }

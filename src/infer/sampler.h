@@ -50,4 +50,10 @@ hn_status hn_sampler_next(hn_sampler *sampler, uint64_t number, const float *log
 hn_status hn_sampler_next_of(hn_sampler *sampler, uint64_t number, const float *logits, const uint64_t *allowed,
                              const int32_t *tokens, int64_t n, int32_t *out);
 
+/* All that may be drawn there, the likeliest first, of equals the lower number: how many. `allowed` may be NULL. */
+hn_status hn_sampler_spread(hn_sampler *sampler, const float *logits, const uint64_t *allowed, const int32_t *tokens, int64_t n,
+                            int32_t *n_choices);
+/* Of those, until the sampler's next call: which, and the logarithm of its probability. */
+int32_t hn_sampler_choice(const hn_sampler *sampler, int32_t i, double *log_probability);
+
 #endif

@@ -181,7 +181,7 @@ static hn_status open_indexed(hn_hf_dir *dir, const hn_json *index)
     const hn_json *map = hn_json_get(index, "weight_map");
     HN_REQUIRE(map && map->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
                "%s/" WEIGHTS_INDEX ": expected an object weight_map", dir->path);
-    for (const hn_json *v = map->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(map); v; v = v->next) {
         const char *shard;
         HN_TRY(hn_json_want_string(v, v->key, &shard));
         if (find_shard(dir, shard) >= 0)
@@ -196,11 +196,11 @@ static hn_status open_indexed(hn_hf_dir *dir, const hn_json *index)
 static hn_status check_index(const hn_hf_dir *dir, const hn_json *index)
 {
     const hn_json *map = hn_json_get(index, "weight_map");
-    for (const hn_json *v = map->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(map); v; v = v->next) {
         const hn_weight_entry *entry = hn_weights_find(&dir->weights, v->key);
-        HN_REQUIRE(entry && entry->part == find_shard(dir, v->as.string.text), HN_ERR_FORMAT,
+        HN_REQUIRE(entry && entry->part == find_shard(dir, hn_json_string(v)), HN_ERR_FORMAT,
                    "%s: tensor %s: not in %s, where the index says it is", dir->path, v->key,
-                   v->as.string.text);
+                   hn_json_string(v));
     }
     return HN_OK;
 }

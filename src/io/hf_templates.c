@@ -105,16 +105,16 @@ static hn_status add_value(reader *r, const char *file, const hn_json *config)
     if (!found || found->kind == HN_JSON_NULL)
         return HN_OK;
     if (found->kind == HN_JSON_STRING)
-        return add(r, "default", found->as.string.text, found->as.string.bytes);
+        return add(r, "default", hn_json_string(found), hn_json_bytes(found));
     HN_REQUIRE(found->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "%s/%s: chat_template: expected a text, or a list of them", r->dir->path, file);
-    for (const hn_json *t = found->as.children.first; t; t = t->next) {
+    for (const hn_json *t = hn_json_first(found); t; t = t->next) {
         const hn_json *name = hn_json_get(t, "name"), *source = hn_json_get(t, "template");
         HN_REQUIRE(
             name && name->kind == HN_JSON_STRING && source && source->kind == HN_JSON_STRING,
             HN_ERR_FORMAT, "%s/%s: chat_template: expected objects with a name and a template",
             r->dir->path, file);
-        HN_TRY(add(r, name->as.string.text, source->as.string.text, source->as.string.bytes));
+        HN_TRY(add(r, hn_json_string(name), hn_json_string(source), hn_json_bytes(source)));
     }
     return HN_OK;
 }

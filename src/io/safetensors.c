@@ -16,15 +16,15 @@ static hn_status read_metadata(hn_safetensors *file, const hn_json *values)
     HN_REQUIRE(values->kind == HN_JSON_OBJECT, HN_ERR_FORMAT,
                "%s: __metadata__: expected an object, found %s", file->path,
                hn_json_kind_text(values->kind));
-    HN_REQUIRE(values->as.children.n <= MAX_KEYS, HN_ERR_FORMAT,
+    HN_REQUIRE(hn_json_count(values) <= MAX_KEYS, HN_ERR_FORMAT,
                "%s: __metadata__: %zu keys: expected at most %d", file->path,
-               values->as.children.n, MAX_KEYS);
-    for (const hn_json *v = values->as.children.first; v; v = v->next) {
+               hn_json_count(values), MAX_KEYS);
+    for (const hn_json *v = hn_json_first(values); v; v = v->next) {
         HN_REQUIRE(v->kind == HN_JSON_STRING, HN_ERR_FORMAT,
                    "%s: __metadata__: key %s: expected a string, found %s", file->path, v->key,
                    hn_json_kind_text(v->kind));
         HN_TRY(hn_meta_set_string(&file->meta, v->key,
-                                  (hn_span){ v->as.string.text, v->as.string.bytes }));
+                                  (hn_span){ hn_json_string(v), hn_json_bytes(v) }));
     }
     return HN_OK;
 }
@@ -35,7 +35,7 @@ static hn_status read_offsets(const hn_safetensors *file, const hn_json *json,
 {
     const hn_json *offsets = hn_json_get(json, "data_offsets");
     int64_t at[2];
-    HN_REQUIRE(offsets && offsets->kind == HN_JSON_ARRAY && offsets->as.children.n == 2,
+    HN_REQUIRE(offsets && offsets->kind == HN_JSON_ARRAY && hn_json_count(offsets) == 2,
                HN_ERR_FORMAT, "%s: tensor %s: data_offsets: expected two integers", file->path,
                t->name);
     for (size_t i = 0; i < 2; i++)
@@ -60,16 +60,16 @@ static hn_status read_shape(const hn_safetensors *file, const hn_json *json, hn_
     const hn_json *shape = hn_json_get(json, "shape");
     HN_REQUIRE(shape && shape->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "%s: tensor %s: expected a shape", file->path, t->name);
-    HN_REQUIRE(shape->as.children.n <= HN_MAX_RANK, HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(hn_json_count(shape) <= HN_MAX_RANK, HN_ERR_UNSUPPORTED,
                "%s: tensor %s: %zu dimensions: at most %d are supported", file->path, t->name,
-               shape->as.children.n, HN_MAX_RANK);
+               hn_json_count(shape), HN_MAX_RANK);
     int64_t bytes = element_bytes;
-    for (const hn_json *d = shape->as.children.first; d; d = d->next) {
-        HN_REQUIRE(d->kind == HN_JSON_INT && d->as.integer >= 0, HN_ERR_FORMAT,
+    for (const hn_json *d = hn_json_first(shape); d; d = d->next) {
+        HN_REQUIRE(d->kind == HN_JSON_INT && hn_json_int(d) >= 0, HN_ERR_FORMAT,
                    "%s: tensor %s: dimension %d: expected an integer from 0 on", file->path,
                    t->name, t->type.rank + 1);
-        t->type.dim[t->type.rank++] = d->as.integer;
-        HN_REQUIRE(!__builtin_mul_overflow(bytes, d->as.integer, &bytes), HN_ERR_FORMAT,
+        t->type.dim[t->type.rank++] = hn_json_int(d);
+        HN_REQUIRE(!__builtin_mul_overflow(bytes, hn_json_int(d), &bytes), HN_ERR_FORMAT,
                    "%s: tensor %s: its dimensions overflow", file->path, t->name);
     }
     t->bytes = (uint64_t)bytes;
@@ -105,11 +105,11 @@ static hn_status read_tensor(hn_safetensors *file, const hn_json *json, hn_weigh
 static hn_status read_tensors(hn_safetensors *file, const hn_json *root, const uint8_t *data,
                               uint64_t data_bytes)
 {
-    file->tensors = hn_alloc_array(file->heap, HN_TAG_FILE, root->as.children.n,
+    file->tensors = hn_alloc_array(file->heap, HN_TAG_FILE, hn_json_count(root),
                                    sizeof *file->tensors);
     if (!file->tensors)
         return HN_ERR_MEMORY;
-    for (const hn_json *v = root->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(root); v; v = v->next) {
         if (!strcmp(v->key, "__metadata__")) {
             HN_TRY(read_metadata(file, v));
             continue;

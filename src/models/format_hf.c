@@ -130,7 +130,7 @@ static hn_status look(hn_heap *heap, const char *path, const hn_ignored *ignored
     out->weights = &dir->weights;
     out->format = "safetensors";
     out->parts = dir->n_parts;
-    out->tokenizer_class = tokenizer && tokenizer->kind == HN_JSON_STRING ? tokenizer->as.string.text : NULL;
+    out->tokenizer_class = tokenizer && tokenizer->kind == HN_JSON_STRING ? hn_json_string(tokenizer) : NULL;
     if (class)
         HN_TRY(hn_json_want_string(class, "architectures", &text));
     snprintf(out->arch_name, sizeof out->arch_name, "%s", text);

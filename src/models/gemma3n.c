@@ -64,10 +64,10 @@ static hn_status read_sparsity(const hn_config *config, hn_hparams *hp)
 {
     const hn_json *list;
     HN_TRY(hn_config_json(config, "activation_sparsity_pattern", &list));
-    HN_REQUIRE(list && (int64_t)list->as.children.n == hp->n_layer,
+    HN_REQUIRE(list && (int64_t)hn_json_count(list) == hp->n_layer,
                HN_ERR_FORMAT, "config.json: activation_sparsity_pattern: expected one a layer");
     int i = 0;
-    for (const hn_json *v = list->as.children.first; v; v = v->next, i++) {
+    for (const hn_json *v = hn_json_first(list); v; v = v->next, i++) {
         double share;
         HN_TRY(hn_json_want_double(v, "activation_sparsity_pattern", &share));
         HN_REQUIRE(share >= 0 && share < 1, HN_ERR_FORMAT,

@@ -173,7 +173,7 @@ static hn_status read_heads(const hn_config *config, hn_hparams *hp)
     HN_TRY(hn_config_json(config, "per_layer_config", &own));
     if (hn_config_states(config, "per_layer_config")) { /* the two keys are for files without it */
         full_dim = 0;
-        for (const hn_json *v = own ? own->as.children.first : NULL; v; v = v->next)
+        for (const hn_json *v = hn_json_first(own); v; v = v->next)
             HN_TRY(read_layer(config, v, hp, &full_dim));
         HN_TRY(check_layers_agree(own, hp, full_dim));
         full_dim = full_dim ? full_dim : hp->head_dim_swa;

@@ -94,7 +94,7 @@ static hn_status read_config(const hn_config *config, hn_hparams *hp)
     HN_HP_SET(hp, expert_ffn, hp->ffn[0]);
     HN_TRY(hn_config_json(config, "rope_parameters", &rope));
     HN_TRY(hn_config_json(config, "rope_scaling", &older));
-    if (!rope && !(older && older->as.children.n))
+    if (!rope && !(older && hn_json_count(older)))
         default_rope(hp);
     /* said where they are not what GGUF's gpt-oss takes for granted */
     hp->has[HN_HP_swiglu_limit] = hp->swiglu_limit != LIMIT;

@@ -88,7 +88,7 @@ static bool is_among(const char *words, const char *word)
 static hn_status check_keys(const char *file, const hn_json *object, const char *known)
 {
     HN_REQUIRE(object->kind == HN_JSON_OBJECT, HN_ERR_FORMAT, "%s: expected an object", file);
-    for (const hn_json *v = object->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(object); v; v = v->next)
         HN_REQUIRE(is_among(known, v->key), HN_ERR_UNSUPPORTED, "%s: %.60s: no key that is known there", file,
                    v->key);
     return HN_OK;
@@ -99,14 +99,14 @@ static bool is_given(const hn_json *value) { return value && value->kind != HN_J
 static hn_status expect_word(const char *file, const hn_json *object, const char *key, const char *word)
 {
     const hn_json *value = hn_json_get(object, key);
-    HN_REQUIRE(!is_given(value) || (value->kind == HN_JSON_STRING && !strcmp(value->as.string.text, word)),
+    HN_REQUIRE(!is_given(value) || (value->kind == HN_JSON_STRING && !strcmp(hn_json_string(value), word)),
                HN_ERR_UNSUPPORTED, "%s: %s: expected \"%s\"", file, key, word);
     return HN_OK;
 }
 
 static hn_status read_modes(const char *file, const hn_json *modes, hn_sentence *out)
 {
-    const hn_json *first = modes->kind == HN_JSON_ARRAY ? modes->as.children.first : modes;
+    const hn_json *first = modes->kind == HN_JSON_ARRAY ? hn_json_first(modes) : modes;
     for (const hn_json *m = first; m; m = modes->kind == HN_JSON_ARRAY ? m->next : NULL) {
         const char *word;
         hn_pool_kind kind;
@@ -150,10 +150,10 @@ static bool lowers(const hn_json *normalizer)
     const hn_json *type = hn_json_get(normalizer, "type"), *lower = hn_json_get(normalizer, "lowercase");
     if (!type || type->kind != HN_JSON_STRING)
         return false;
-    if (!strcmp(type->as.string.text, "Lowercase"))
+    if (!strcmp(hn_json_string(type), "Lowercase"))
         return true;
-    if (!strcmp(type->as.string.text, "BertNormalizer"))
-        return lower && lower->kind == HN_JSON_BOOL && lower->as.boolean;
+    if (!strcmp(hn_json_string(type), "BertNormalizer"))
+        return hn_json_is_true(lower);
     const hn_json *steps = hn_json_get(normalizer, "normalizers");
     for (size_t i = 0; hn_json_at(steps, i); i++) /* a handful */
         if (lowers(hn_json_at(steps, i)))
@@ -208,7 +208,7 @@ static hn_status read_module(const hn_json *entry, module *out)
     HN_TRY(hn_json_want_string(hn_json_get(entry, "type"), "modules.json: type", &type));
     if (given)
         HN_TRY(hn_json_want_string(given, "modules.json: path", &path));
-    HN_REQUIRE(!is_given(more) || (more->kind == HN_JSON_ARRAY && !more->as.children.n), HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(!is_given(more) || (more->kind == HN_JSON_ARRAY && !hn_json_count(more)), HN_ERR_UNSUPPORTED,
                "modules.json: kwargs of a module are not supported");
     HN_REQUIRE(strlen(path) + 16 < PATH && !strstr(path, "..") && path[0] != '/', HN_ERR_FORMAT,
                "modules.json: path %.40s", path);
@@ -275,7 +275,7 @@ static hn_status read_files(const hn_hf_dir *dir, const hn_hparams *hp, hn_json_
     const hn_json *list = texts[0] ? hn_json_root(texts[0]) : NULL;
     HN_REQUIRE(!list || list->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "modules.json: expected an array");
     size_t place = 0;
-    for (const hn_json *m = list ? list->as.children.first : NULL; m; m = m->next)
+    for (const hn_json *m = hn_json_first(list); m; m = m->next)
         HN_TRY(take_module(dir, m, place++, hp, out));
     HN_REQUIRE(!list || place > 1, HN_ERR_UNSUPPORTED, "modules.json: expected a Transformer and Pooling");
     if (texts[1])

@@ -60,7 +60,7 @@ static hn_status read_config(const hn_config *config, hn_hparams *hp)
     const hn_json *layers;
     HN_TRY(hn_config_json(config, "no_rope_layers", &layers));
     HN_TRY(hn_config_int(config, "no_rope_layer_interval", &interval, NULL));
-    HN_REQUIRE(!layers || (int64_t)layers->as.children.n >= hp->n_layer, HN_ERR_FORMAT,
+    HN_REQUIRE(!layers || (int64_t)hn_json_count(layers) >= hp->n_layer, HN_ERR_FORMAT,
                "config.json: no_rope_layers: expected one for each of %lld layers",
                (long long)hp->n_layer);
     for (int64_t i = 0; i < hp->n_layer; i++) {

@@ -18,12 +18,12 @@ static const char *show(const hn_json *value, char out[SHOWN])
 {
     switch (value->kind) {
     case HN_JSON_NULL: return "null";
-    case HN_JSON_BOOL: return value->as.boolean ? "true" : "false";
-    case HN_JSON_INT: snprintf(out, SHOWN, "%lld", (long long)value->as.integer); return out;
-    case HN_JSON_DOUBLE: hn_text_print(out, SHOWN, "%.9g", value->as.number); return out;
-    case HN_JSON_STRING: snprintf(out, SHOWN, "\"%.60s\"", value->as.string.text); return out;
-    case HN_JSON_ARRAY: snprintf(out, SHOWN, "an array of %zu", value->as.children.n); return out;
-    case HN_JSON_OBJECT: snprintf(out, SHOWN, "an object of %zu", value->as.children.n); return out;
+    case HN_JSON_BOOL: return hn_json_is_true(value) ? "true" : "false";
+    case HN_JSON_INT: snprintf(out, SHOWN, "%lld", (long long)hn_json_int(value)); return out;
+    case HN_JSON_DOUBLE: hn_text_print(out, SHOWN, "%.9g", hn_json_number(value)); return out;
+    case HN_JSON_STRING: snprintf(out, SHOWN, "\"%.60s\"", hn_json_string(value)); return out;
+    case HN_JSON_ARRAY: snprintf(out, SHOWN, "an array of %zu", hn_json_count(value)); return out;
+    case HN_JSON_OBJECT: snprintf(out, SHOWN, "an object of %zu", hn_json_count(value)); return out;
     }
     return "";
 }
@@ -79,11 +79,11 @@ static bool is_allowed(const hn_json *value, const char *only)
     char shown[SHOWN];
     const char *text = show(value, shown);
     if (value->kind == HN_JSON_STRING)
-        text = value->as.string.text;
+        text = hn_json_string(value);
     if (value->kind == HN_JSON_ARRAY)
-        text = value->as.children.n ? "" : "[]";
+        text = hn_json_count(value) ? "" : "[]";
     if (value->kind == HN_JSON_OBJECT)
-        text = value->as.children.n ? "" : "{}";
+        text = hn_json_count(value) ? "" : "{}";
     const size_t bytes = strlen(text);
     for (const char *at = only; *at;) {
         const size_t n = strcspn(at, "|");
@@ -97,9 +97,9 @@ static bool is_allowed(const hn_json *value, const char *only)
 static hn_status check_number(const hn_config *c, const hn_key_row *row, const hn_json *value,
                               const hn_json *named)
 {
-    const double x = value->kind == HN_JSON_INT    ? (double)value->as.integer
-                     : value->kind == HN_JSON_BOOL ? (double)value->as.boolean
-                                                   : value->as.number;
+    const double x = value->kind == HN_JSON_INT    ? (double)hn_json_int(value)
+                     : value->kind == HN_JSON_BOOL ? (double)hn_json_is_true(value)
+                                                   : hn_json_number(value);
     char why[120];
     if (!isfinite(x))
         return refuse(c, named, HN_ERR_FORMAT, "expected a finite number");
@@ -147,7 +147,7 @@ static hn_status check(const hn_config *c, const hn_json *value)
         (value->kind == HN_JSON_BOOL && row->is & HN_IS_NUM))
         HN_TRY(check_number(c, row, value, value));
     if (value->kind == HN_JSON_ARRAY && !row->only)
-        for (const hn_json *v = value->as.children.first; v; v = v->next)
+        for (const hn_json *v = hn_json_first(value); v; v = v->next)
             if (v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE)
                 HN_TRY(check_number(c, row, v, value));
     if (value->kind == HN_JSON_OBJECT && row->within) {
@@ -160,7 +160,7 @@ static hn_status check(const hn_config *c, const hn_json *value)
 /* A name of `row` that is not `but`, in the object. */
 static const hn_json *other_name(const hn_config *c, const hn_key_row *row, const hn_json *but)
 {
-    for (const hn_json *v = c->object->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(c->object); v; v = v->next)
         if (v != but && !is_ignored(c, v->key) && hn_key_named(c->tables, c->class, v->key) == row)
             return v;
     return NULL;
@@ -175,7 +175,7 @@ static bool is_same(const hn_json *a, const hn_json *b)
 
 static hn_status walk(const hn_config *c)
 {
-    for (const hn_json *v = c->object->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(c->object); v; v = v->next) {
         const hn_key_row *row = hn_key_named(c->tables, c->class, v->key);
         if (is_ignored(c, v->key)) {
             HN_REQUIRE(!row || row->note, HN_ERR_ARGUMENT,
@@ -287,7 +287,7 @@ static hn_status row_of(const hn_config *c, const char *name, const hn_key_row *
 static const hn_json *stated(const hn_config *c, const hn_key_row *row)
 {
     const hn_json *found = NULL;
-    for (const hn_json *v = c->object ? c->object->as.children.first : NULL; v; v = v->next)
+    for (const hn_json *v = hn_json_first(c->object); v; v = v->next)
         if (!is_ignored(c, v->key) && hn_key_named(c->tables, c->class, v->key) == row &&
             (!found || found->kind == HN_JSON_NULL))
             found = v;
@@ -386,7 +386,7 @@ hn_status hn_config_num(const hn_config *c, const char *name, double *out, bool 
     if (is_there)
         *is_there = value.kind != HN_JSON_NULL;
     if (value.kind == HN_JSON_BOOL) { /* where the row allows it: Python's True is 1 */
-        *out = (double)value.as.boolean;
+        *out = (double)hn_json_is_true(&value);
         return HN_OK;
     }
     return value.kind == HN_JSON_NULL ? HN_OK : hn_json_want_double(&value, name, out);

@@ -6,12 +6,12 @@
 
 static hn_status take_list(const hn_json *list, const char *what, hn_hparams *hp, hn_hp which)
 {
-    HN_REQUIRE((int64_t)list->as.children.n == hp->n_layer, HN_ERR_FORMAT,
+    HN_REQUIRE((int64_t)hn_json_count(list) == hp->n_layer, HN_ERR_FORMAT,
                "config.json: %s: expected an integer or one for each of %lld layers", what,
                (long long)hp->n_layer);
     hp->is_listed[which] = hp->has[which] = true;
     int64_t *to = hn_hp_int(hp, which);
-    for (const hn_json *item = list->as.children.first; item; item = item->next, to++) {
+    for (const hn_json *item = hn_json_first(list); item; item = item->next, to++) {
         HN_TRY(hn_json_want_int(item, what, to));
         HN_TRY(hn_hparams_check_int("config.json", what, *to));
     }
@@ -56,11 +56,11 @@ static hn_status read_layer_types(const hn_config *c, hn_hparams *hp)
     HN_TRY(hn_config_json(c, "layer_types", &types));
     if (!types)
         return HN_OK;
-    HN_REQUIRE((int64_t)types->as.children.n == hp->n_layer, HN_ERR_FORMAT,
+    HN_REQUIRE((int64_t)hn_json_count(types) == hp->n_layer, HN_ERR_FORMAT,
                "config.json: layer_types: expected one for each of %lld layers",
                (long long)hp->n_layer);
     int i = 0;
-    for (const hn_json *t = types->as.children.first; t; t = t->next, i++) {
+    for (const hn_json *t = hn_json_first(types); t; t = t->next, i++) {
         const char *word;
         HN_TRY(hn_json_want_string(t, "config.json: layer_types", &word));
         hp->is_sliding[i] = !strcmp(word, "sliding_attention");

@@ -35,13 +35,13 @@ static hn_status read_factors(const hn_config *rope, const char *key, hn_hparams
     HN_TRY(hn_config_json(rope, key, &list));
     if (!list)
         return hn_config_refuse(rope, key, HN_ERR_FORMAT, "its rope_type needs it");
-    HN_REQUIRE(list->as.children.n <= HN_MAX_ROPE_FACTORS &&
-                   (!hp->n_rope_factors || hp->n_rope_factors == (int)list->as.children.n),
+    HN_REQUIRE(hn_json_count(list) <= HN_MAX_ROPE_FACTORS &&
+                   (!hp->n_rope_factors || hp->n_rope_factors == (int)hn_json_count(list)),
                HN_ERR_FORMAT, "config.json: %s: expected one number a pair, at most %d", key,
                HN_MAX_ROPE_FACTORS);
-    hp->n_rope_factors = (int)list->as.children.n;
+    hp->n_rope_factors = (int)hn_json_count(list);
     int i = 0;
-    for (const hn_json *v = list->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(list); v; v = v->next)
         HN_TRY(hn_json_want_double(v, key, &out[i++]));
     return HN_OK;
 }
@@ -288,7 +288,7 @@ hn_status hn_rope_read_config(const hn_config *c, hn_hparams *hp)
         return read_layered(c, &rope, hp);
     if (has_row(c, "rope_scaling"))
         HN_TRY(hn_config_json(c, "rope_scaling", &older));
-    if (older && older->as.children.n) /* comes first, where it says anything */
+    if (older && hn_json_count(older)) /* comes first, where it says anything */
         HN_TRY(hn_config_within(c, "rope_scaling", &rope));
     HN_TRY(read_theta(c, &rope, "rope_theta", &hp->rope_base, &hp->has[HN_HP_rope_base]));
     return read_type(c, &rope, hp);

@@ -454,6 +454,7 @@ static hn_status ask(hn_answer *a, hn_choice *c)
         .size = sizeof r, .ids = c->prompt->ids, .n = c->prompt->n, .sampling = &sampling,
         .adapter = a->adapter ? &a->adapter->number : NULL, .owner = a->owner, .asker = a->asker, .most = a->most,
         .goes_on = a->goes_on || says_end(a), .grammar = a->grammar, .scores = a->scores, .likeliest = a->likeliest,
+        .scores_drawn = a->scores_drawn,
         .on_scored = is_scored ? on_scored : NULL, .draws_none = a->draws_none, .on_token = on_token, .on_end = on_end, .context = c,
     };
     return hn_lm_scheduler_ask(a->model->scheduler, &r, &c->number);

@@ -97,11 +97,13 @@ struct hn_answer {
 
     hn_prompt *prompts;
     int32_t n_prompts, n_each;
+    int32_t n_best; /* so many of each prompt's choices are told, the best; 0: all */
     hn_lm_sampling sampling;
     hn_lm_bias *bias;
     int64_t most; /* tokens; 0: to the context's end */
     int32_t likeliest;
     bool scores, streams, tells_usage, goes_on, tells_recipe;
+    bool scores_drawn; /* log-probabilities are of what tokens are drawn from, not of the model's own distribution */
     hn_stops stops;
     bool echoes;   /* the prompt's text is told before what is said; with scores, so is the token by which the model ends */
     bool draws_none; /* nothing is said */
@@ -117,6 +119,7 @@ struct hn_answer {
     hn_lm_grammar *grammar; /* made of it by the smith */
     char id[48];
     int64_t created;            /* seconds since 1970 */
+    int64_t clock;              /* what its template was told of it; 0: none wrote its prompt */
     int64_t begun_ns, first_ns; /* hn_clock_ns when it was made, and when its first token was */
 
     int32_t n_choices, n_ended;
@@ -157,6 +160,10 @@ void hn_choice_call_id(const hn_choice *c, int32_t call, const char *own, char *
 bool hn_choice_call_is_whole(const hn_choice *c, int32_t call);
 /* The seed of choice i: the request's own for choice 0. */
 uint64_t hn_choice_seed(uint64_t seed, int32_t i);
+/* By which the best of several are found, of the sum of n log-probabilities: their mean; one that says nothing comes last. */
+double hn_choice_merit(double sum, size_t n);
+/* The numbers of n choices, those with the highest merit first, of equals the first. */
+void hn_choices_rank(const double *merits, int32_t n, int32_t *order);
 /* On the runner: those whose client has left end. */
 void hn_answers_look(hn_served *model);
 /* On the runner, by the shelf's lock, after a step: those that run, as its slots. */

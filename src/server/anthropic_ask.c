@@ -9,7 +9,7 @@
 static const char *text_of(const hn_json *object, const char *key)
 {
     const hn_json *v = hn_json_get(object, key);
-    return v && v->kind == HN_JSON_STRING ? v->as.string.text : "";
+    return hn_json_string(v);
 }
 
 static bool is_block(const hn_json *block, const char *type) { return !strcmp(text_of(block, "type"), type); }
@@ -35,7 +35,7 @@ static bool check_texts(const hn_json *content, const char *param, hn_failure *w
         return true;
     if (!content || content->kind != HN_JSON_ARRAY)
         return hn_refuse_as(why, HN_REFUSED_INVALID, param, "%s: expected a text or blocks", param);
-    for (const hn_json *b = content->as.children.first; b; b = b->next)
+    for (const hn_json *b = hn_json_first(content); b; b = b->next)
         if (!is_block(b, "text"))
             return refuse_block(b, param, "text", why);
         else if (!wants(b, "text", HN_JSON_STRING, why))
@@ -92,7 +92,7 @@ static bool add_result(hn_json_writer *w, const hn_json *block, hn_failure *why)
 
 static bool add_user(hn_json_writer *w, const hn_json *content, hn_failure *why)
 {
-    for (const hn_json *b = content->as.children.first; b;) {
+    for (const hn_json *b = hn_json_first(content); b;) {
         if (is_block(b, "text") && wants(b, "text", HN_JSON_STRING, why))
             b = add_texts(w, "user", b);
         else if (is_block(b, "tool_result") && add_result(w, b, why))
@@ -107,7 +107,7 @@ static bool add_user(hn_json_writer *w, const hn_json *content, hn_failure *why)
 
 static bool check_said(const hn_json *content, hn_failure *why)
 {
-    for (const hn_json *b = content->as.children.first; b; b = b->next) {
+    for (const hn_json *b = hn_json_first(content); b; b = b->next) {
         const bool is_text = is_block(b, "text"), is_thought = is_block(b, "thinking"), is_call = is_block(b, "tool_use");
         if (!is_text && !is_thought && !is_call)
             return refuse_block(b, "messages", "text, thinking or tool_use of an assistant", why);
@@ -121,7 +121,7 @@ static bool check_said(const hn_json *content, hn_failure *why)
 static void add_thoughts(hn_json_writer *w, hn_heap *heap, const hn_json *content)
 {
     hn_str all = hn_str_on(heap);
-    for (const hn_json *b = content->as.children.first; b; b = b->next)
+    for (const hn_json *b = hn_json_first(content); b; b = b->next)
         if (is_block(b, "thinking"))
             hn_str_add(&all, text_of(b, "thinking"));
     if (all.length) {
@@ -156,7 +156,7 @@ static bool add_said(hn_json_writer *w, hn_heap *heap, const hn_json *content, h
     begin_message(w, "assistant");
     hn_json_key(w, "content");
     hn_json_begin_array(w);
-    for (const hn_json *b = content->as.children.first; b; b = b->next) {
+    for (const hn_json *b = hn_json_first(content); b; b = b->next) {
         n_calls += is_block(b, "tool_use");
         if (is_block(b, "text"))
             hn_json_add_value(w, b);
@@ -166,7 +166,7 @@ static bool add_said(hn_json_writer *w, hn_heap *heap, const hn_json *content, h
     if (n_calls) {
         hn_json_key(w, "tool_calls");
         hn_json_begin_array(w);
-        for (const hn_json *b = content->as.children.first; b; b = b->next)
+        for (const hn_json *b = hn_json_first(content); b; b = b->next)
             if (is_block(b, "tool_use"))
                 add_call(w, b);
         hn_json_end_array(w);
@@ -194,7 +194,7 @@ static bool add_turn(hn_json_writer *w, hn_heap *heap, const hn_json *message, h
 static bool add_messages(hn_json_writer *w, hn_heap *heap, const hn_json *body, hn_failure *why)
 {
     const hn_json *messages = hn_field_of(body, "messages"), *system = hn_field_of(body, "system"), *last = NULL;
-    if (!messages || !messages->as.children.n)
+    if (!messages || !hn_json_count(messages))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "messages", "messages: expected at least one");
     if (system && !check_texts(system, "system", why))
         return false;
@@ -202,7 +202,7 @@ static bool add_messages(hn_json_writer *w, hn_heap *heap, const hn_json *body, 
     hn_json_begin_array(w);
     if (system)
         add_message(w, "system", system);
-    for (const hn_json *m = messages->as.children.first; m; m = m->next) {
+    for (const hn_json *m = hn_json_first(messages); m; m = m->next) {
         last = m;
         if (!add_turn(w, heap, m, why))
             return false;
@@ -219,18 +219,12 @@ static bool add_messages(hn_json_writer *w, hn_heap *heap, const hn_json *body, 
 
 static bool add_tool(hn_json_writer *w, const hn_json *tool, hn_failure *why)
 {
-    static const char *const read[] = { "name", "description", "input_schema", "strict", "type", "cache_control", "eager_input_streaming" };
     static const char *const named[][2] = { { "name", "name" }, { "description", "description" }, { "input_schema", "parameters" }, { "strict", "strict" } };
     const char *type = text_of(tool, "type");
     if (*type && strcmp(type, "custom") != 0)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: type %.60s: expected tools of the client's own", type);
-    for (const hn_json *v = tool->kind == HN_JSON_OBJECT ? tool->as.children.first : NULL; v; v = v->next) {
-        int i = 0;
-        while (i < 7 && strcmp(read[i], v->key) != 0)
-            i++;
-        if (i == 7 && v->kind != HN_JSON_NULL)
-            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: %.60s: not supported", v->key);
-    }
+    if (!hn_fields_check_within(&hn_fields_message_tool, "tools.", tool, why))
+        return false;
     hn_json_begin_object(w);
     hn_json_key(w, "type");
     hn_json_add_string(w, "function");
@@ -253,6 +247,8 @@ static bool add_choice(hn_json_writer *w, const hn_json *choice, hn_failure *why
     const char *word = !strcmp(type, "any") ? "required" : type;
     if (strcmp(type, "auto") != 0 && strcmp(type, "any") != 0 && strcmp(type, "none") != 0 && strcmp(type, "tool") != 0)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: expected type auto, any, tool or none, found \"%.40s\"", type);
+    if (!hn_fields_check_within(&hn_fields_message_choice, "tool_choice.", choice, why))
+        return false;
     hn_json_key(w, "tool_choice");
     if (!strcmp(type, "tool")) {
         hn_json_begin_object(w);
@@ -277,7 +273,7 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
     if (tools) {
         hn_json_key(w, "tools");
         hn_json_begin_array(w);
-        for (const hn_json *t = tools->as.children.first; t; t = t->next)
+        for (const hn_json *t = hn_json_first(tools); t; t = t->next)
             if (!add_tool(w, t, why))
                 return false;
         hn_json_end_array(w);
@@ -291,11 +287,15 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
 static bool add_thinking(hn_json_writer *w, const hn_json *thinking, hn_failure *why)
 {
     const char *type = text_of(thinking, "type");
-    const bool is_on = !strcmp(type, "enabled");
-    if (!thinking || !strcmp(type, "adaptive"))
+    const bool is_on = !strcmp(type, "enabled"), is_adaptive = !strcmp(type, "adaptive");
+    if (!thinking)
         return true;
-    if (!is_on && strcmp(type, "disabled") != 0)
+    if (!is_on && !is_adaptive && strcmp(type, "disabled") != 0)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "thinking", "thinking: expected type enabled, disabled or adaptive, found \"%.40s\"", type);
+    if (!hn_fields_check_within(&hn_fields_thinking, "thinking.", thinking, why))
+        return false;
+    if (is_adaptive)
+        return true;
     hn_json_key(w, "enable_thinking");
     hn_json_add_bool(w, is_on);
     const int64_t budget = hn_field_int(thinking, "budget_tokens", 0);
@@ -312,6 +312,8 @@ static bool add_thinking(hn_json_writer *w, const hn_json *thinking, hn_failure 
 static bool add_output(hn_json_writer *w, const hn_json *config, hn_failure *why)
 {
     const hn_json *format = hn_field_of(config, "format"), *effort = hn_field_of(config, "effort");
+    if (config && !hn_fields_check_within(&hn_fields_output_config, "output_config.", config, why))
+        return false;
     if (effort) {
         hn_json_key(w, "reasoning_effort");
         hn_json_add_value(w, effort);
@@ -320,6 +322,8 @@ static bool add_output(hn_json_writer *w, const hn_json *config, hn_failure *why
         return true;
     if (strcmp(text_of(format, "type"), "json_schema") != 0 || !hn_field_of(format, "schema"))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "output_config", "output_config: expected a format of type json_schema, with a schema");
+    if (!hn_fields_check_within(&hn_fields_output_format, "output_config.format.", format, why))
+        return false;
     hn_json_key(w, "response_format");
     hn_json_begin_object(w);
     hn_json_key(w, "type");

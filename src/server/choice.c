@@ -1,7 +1,8 @@
 /* What a choice came to, as every API tells it: why it ended, how many tokens it took, what its calls are known by; and the seed
- * that it was drawn with. */
+ * that it was drawn with, and its rank among others. */
 #include "server/answer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,18 @@ uint64_t hn_choice_seed(uint64_t seed, int32_t i)
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
+}
+
+double hn_choice_merit(double sum, size_t n) { return n ? sum / (double)n : -HUGE_VAL; }
+
+void hn_choices_rank(const double *merits, int32_t n, int32_t *order)
+{
+    for (int32_t i = 0; i < n; i++) {
+        int32_t at = i;
+        for (; at && merits[order[at - 1]] < merits[i]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
 }
 
 const char *hn_choice_reason(const hn_choice *c)

@@ -60,23 +60,48 @@ void hn_embed_as_numbers(hn_json_writer *w, const hn_answer *a, int64_t index, c
 }
 
 typedef struct embedding {
-    const hn_answer *a;
+    hn_answer *a;
     hn_embed_say *say;
+    bool takes_ids;
     float *vector;
     int64_t width, n, longest; /* numbers that it has, and that are told; tokens that are read */
 } embedding;
 
-static bool embed_one(const embedding *e, hn_json_writer *w, const hn_json *text, int64_t index, int64_t *n_tokens, hn_failure *why)
+static bool is_too_long(const embedding *e, int64_t index, int64_t n, hn_failure *why)
+{
+    return n > e->longest && !hn_refuse_as(why, HN_REFUSED_TOO_LONG, "input", "input: text %lld has %lld tokens: %s reads %lld",
+                                           (long long)index, (long long)n, e->a->model->name, (long long)e->longest);
+}
+
+static bool embed_text(const embedding *e, const hn_json *text, int64_t index, int64_t *n, hn_failure *why)
+{
+    const hn_status status = hn_lm_embedder_run(e->a->model->embedder, hn_json_string(text), hn_json_bytes(text), e->vector, n);
+    return status == HN_OK ? !is_too_long(e, index, *n, why) : hn_refuse_by(why, status, "input");
+}
+
+/* As they stand: whoever has ids has put around them what the model was trained to find there. */
+static bool embed_ids(const embedding *e, const hn_json *list, int64_t index, int64_t *n, hn_failure *why)
+{
+    hn_prompt taken = { 0 };
+    *n = (int64_t)hn_json_count(list);
+    bool is_well = !is_too_long(e, index, *n, why) && hn_answer_take_ids(e->a, &taken, list, "input", why);
+    if (is_well) {
+        const hn_status status = hn_lm_embedder_run_ids(e->a->model->embedder, taken.ids, taken.n, e->vector);
+        is_well = status == HN_OK || hn_refuse_by(why, status, "input");
+    }
+    hn_free(e->a->heap, taken.ids);
+    return is_well;
+}
+
+static bool embed_one(const embedding *e, hn_json_writer *w, const hn_json *one, int64_t index, int64_t *n_tokens, hn_failure *why)
 {
     int64_t n = 0;
-    if (text->kind != HN_JSON_STRING || !text->as.string.bytes)
-        return hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: expected texts that are not empty");
-    const hn_status status = hn_lm_embedder_run(e->a->model->embedder, text->as.string.text, text->as.string.bytes, e->vector, &n);
-    if (status != HN_OK)
-        return hn_refuse_by(why, status, "input");
-    if (n > e->longest)
-        return hn_refuse_as(why, HN_REFUSED_TOO_LONG, "input", "input: text %lld has %lld tokens: %s reads %lld", (long long)index,
-                            (long long)n, e->a->model->name, (long long)e->longest);
+    const bool has_ids = e->takes_ids && hn_is_ids(one);
+    if (!has_ids && (one->kind != HN_JSON_STRING || !hn_json_bytes(one)))
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: expected texts%s that are not empty",
+                            e->takes_ids ? " or arrays of token ids" : "");
+    if (!(has_ids ? embed_ids : embed_text)(e, one, index, &n, why))
+        return false;
     if (e->n < e->width)
         shorten(e->vector, e->n);
     *n_tokens += n;
@@ -88,19 +113,19 @@ static bool check_input(const hn_answer *a, const hn_json *input, hn_failure *wh
 {
     if (!a->model->embedder)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s generates text: it embeds none", a->model->name);
-    if (!input || (input->kind == HN_JSON_ARRAY && !input->as.children.n))
+    if (!input || (input->kind == HN_JSON_ARRAY && !hn_json_count(input)))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "input", "input: expected a text, found none");
-    return input->kind != HN_JSON_ARRAY || input->as.children.n <= MOST_TEXTS ||
+    return input->kind != HN_JSON_ARRAY || hn_is_ids(input) || hn_json_count(input) <= MOST_TEXTS ||
            hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: expected at most %d texts, found %zu", MOST_TEXTS,
-                        input->as.children.n);
+                        hn_json_count(input));
 }
 
-bool hn_embed_input(hn_answer *a, hn_embed_say *say, hn_json_writer *w, int64_t *n_tokens, hn_failure *why)
+bool hn_embed_input(hn_answer *a, bool takes_ids, hn_embed_say *say, hn_json_writer *w, int64_t *n_tokens, hn_failure *why)
 {
     const hn_json *input = hn_field_of(a->body, "input");
     if (!check_input(a, input, why))
         return false;
-    embedding e = { .a = a, .say = say, .width = hn_lm_embedder_width(a->model->embedder),
+    embedding e = { .a = a, .say = say, .takes_ids = takes_ids, .width = hn_lm_embedder_width(a->model->embedder),
                     .longest = hn_lm_embedder_longest(a->model->embedder) };
     e.n = hn_field_int(a->body, "dimensions", e.width);
     if (e.n > e.width)
@@ -108,9 +133,9 @@ bool hn_embed_input(hn_answer *a, hn_embed_say *say, hn_json_writer *w, int64_t 
                             (long long)e.width, (long long)e.n);
     e.vector = hn_alloc_array(a->heap, HN_TAG_STATE, (size_t)e.width, sizeof *e.vector);
     bool is_well = e.vector || hn_refuse_by(why, HN_ERR_MEMORY, NULL);
-    const bool is_one = input->kind == HN_JSON_STRING;
+    const bool is_one = input->kind == HN_JSON_STRING || (takes_ids && hn_is_ids(input));
     int64_t index = 0;
-    for (const hn_json *one = is_one ? input : input->as.children.first; one && is_well; one = is_one ? NULL : one->next)
+    for (const hn_json *one = is_one ? input : hn_json_first(input); one && is_well; one = is_one ? NULL : one->next)
         is_well = embed_one(&e, w, one, index++, n_tokens, why);
     hn_free(a->heap, e.vector);
     return is_well;
@@ -142,7 +167,7 @@ static bool embed(hn_answer *a, hn_str *out, hn_failure *why)
     hn_json_add_string(&w, "list");
     hn_json_key(&w, "data");
     hn_json_begin_array(&w);
-    if (!hn_embed_input(a, say, &w, &n_tokens, why))
+    if (!hn_embed_input(a, true, say, &w, &n_tokens, why))
         return false;
     hn_json_end_array(&w);
     hn_json_key(&w, "model");

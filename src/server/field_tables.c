@@ -15,6 +15,21 @@ static const hn_field response_format[] = {
 static const hn_field json_schema[] = {
 #include "server/fields/json_schema.def"
 };
+static const hn_field tool[] = {
+#include "server/fields/tool.def"
+};
+static const hn_field tool_function[] = {
+#include "server/fields/tool_function.def"
+};
+static const hn_field tool_choice[] = {
+#include "server/fields/tool_choice.def"
+};
+static const hn_field choice_function[] = {
+#include "server/fields/choice_function.def"
+};
+static const hn_field allowed_tools[] = {
+#include "server/fields/allowed_tools.def"
+};
 static const hn_field responses[] = {
 #include "server/fields/responses.def"
 };
@@ -27,6 +42,12 @@ static const hn_field text_format[] = {
 static const hn_field response_reasoning[] = {
 #include "server/fields/response_reasoning.def"
 };
+static const hn_field response_tool[] = {
+#include "server/fields/response_tool.def"
+};
+static const hn_field response_choice[] = {
+#include "server/fields/response_choice.def"
+};
 static const hn_field completions[] = {
 #include "server/fields/completions.def"
 };
@@ -35,6 +56,21 @@ static const hn_field embeddings[] = {
 };
 static const hn_field messages[] = {
 #include "server/fields/messages.def"
+};
+static const hn_field message_tool[] = {
+#include "server/fields/message_tool.def"
+};
+static const hn_field message_choice[] = {
+#include "server/fields/message_choice.def"
+};
+static const hn_field thinking[] = {
+#include "server/fields/thinking.def"
+};
+static const hn_field output_config[] = {
+#include "server/fields/output_config.def"
+};
+static const hn_field output_format[] = {
+#include "server/fields/output_format.def"
 };
 static const hn_field count_tokens[] = {
 #include "server/fields/count_tokens.def"

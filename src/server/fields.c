@@ -43,7 +43,7 @@ static const char *word_of(const hn_json *v)
 
 static double number_of(const hn_json *v)
 {
-    return v->kind == HN_JSON_INT ? (double)v->as.integer : v->as.number;
+    return hn_json_number(v);
 }
 
 static bool check_kind(const hn_field *f, const char *name, const hn_json *v, hn_failure *why)
@@ -53,7 +53,7 @@ static bool check_kind(const hn_field *f, const char *name, const hn_json *v, hn
         hn_kinds_text(f->kinds, expected, sizeof expected);
         return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: expected %s, found %s", name, expected, word_of(v));
     }
-    if (v->kind == HN_JSON_STRING && memchr(v->as.string.text, 0, v->as.string.bytes))
+    if (v->kind == HN_JSON_STRING && memchr(hn_json_string(v), 0, hn_json_bytes(v)))
         return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: holds a NUL", name);
     if ((v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE) && (f->low != 0 || f->high != 0) &&
         !(number_of(v) >= f->low && number_of(v) <= f->high))
@@ -66,7 +66,7 @@ static bool is_among(hn_field_names *names, const hn_json *v)
 {
     const char *name;
     for (size_t i = 0; v->kind == HN_JSON_STRING && (name = names(i)); i++)
-        if (strlen(name) == v->as.string.bytes && !strcmp(name, v->as.string.text))
+        if (strlen(name) == hn_json_bytes(v) && !strcmp(name, hn_json_string(v)))
             return true;
     return false;
 }
@@ -78,15 +78,15 @@ static bool is_named(const hn_field *f, const hn_json *v)
     if (f->names)
         return is_among(f->names, v);
     if (v->kind == HN_JSON_STRING)
-        snprintf(written, sizeof written, "\"%s\"", v->as.string.text);
+        snprintf(written, sizeof written, "\"%s\"", hn_json_string(v));
     else if (v->kind == HN_JSON_BOOL)
-        snprintf(written, sizeof written, "%s", v->as.boolean ? "true" : "false");
+        snprintf(written, sizeof written, "%s", hn_json_is_true(v) ? "true" : "false");
     else if ((v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE) && number_of(v) == floor(number_of(v)) && fabs(number_of(v)) < 1e9)
         snprintf(written, sizeof written, "%d", (int)number_of(v));
-    else if (v->kind == HN_JSON_ARRAY && !v->as.children.n)
+    else if (v->kind == HN_JSON_ARRAY && !hn_json_count(v))
         snprintf(written, sizeof written, "[]");
-    else if (v->kind == HN_JSON_ARRAY && v->as.children.n == 1 && v->as.children.first->kind == HN_JSON_STRING)
-        snprintf(written, sizeof written, "[\"%s\"]", v->as.children.first->as.string.text);
+    else if (v->kind == HN_JSON_ARRAY && hn_json_count(v) == 1 && hn_json_first(v)->kind == HN_JSON_STRING)
+        snprintf(written, sizeof written, "[\"%s\"]", hn_json_string(hn_json_first(v)));
     else
         return false;
     return !strchr(written, ' ') && hn_word_is_in(f->values, written);
@@ -149,7 +149,7 @@ bool hn_fields_check_within(const hn_fields *fields, const char *within, const h
     if (object->kind != HN_JSON_OBJECT)
         return hn_refuse_as(why, HN_REFUSED_INVALID, within, "%s: expected an object, found %s", *within ? within : "the body",
                          word_of(object));
-    for (const hn_json *v = object->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(object); v; v = v->next) {
         char name[96];
         const hn_field *f = find(fields, v);
         snprintf(name, sizeof name, "%.40s%.50s", within, v->key);
@@ -181,17 +181,17 @@ double hn_field_number(const hn_json *body, const char *name, double otherwise)
 int64_t hn_field_int(const hn_json *body, const char *name, int64_t otherwise)
 {
     const hn_json *v = hn_field_of(body, name);
-    return v && v->kind == HN_JSON_INT ? v->as.integer : otherwise;
+    return v && v->kind == HN_JSON_INT ? hn_json_int(v) : otherwise;
 }
 
 bool hn_field_bool(const hn_json *body, const char *name, bool otherwise)
 {
     const hn_json *v = hn_field_of(body, name);
-    return v && v->kind == HN_JSON_BOOL ? v->as.boolean : otherwise;
+    return v && v->kind == HN_JSON_BOOL ? hn_json_is_true(v) : otherwise;
 }
 
 const char *hn_field_text(const hn_json *body, const char *name, const char *otherwise)
 {
     const hn_json *v = hn_field_of(body, name);
-    return v && v->kind == HN_JSON_STRING ? v->as.string.text : otherwise;
+    return v && v->kind == HN_JSON_STRING ? hn_json_string(v) : otherwise;
 }

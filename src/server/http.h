@@ -5,6 +5,7 @@
 #ifndef HN_SERVER_HTTP_H
 #define HN_SERVER_HTTP_H
 
+#include "base/file.h"
 #include "base/str.h"
 
 typedef struct hn_http hn_http;           /* a server: listening sockets, connections, one thread */
@@ -30,6 +31,8 @@ typedef struct hn_http_done {
     bool is_gone;              /* the client left, or was left, before it had all of it */
     uint64_t bytes;            /* of the reply, head and all, that were sent */
     int64_t ns;                /* from the request's first byte on */
+    hn_span asked, said;       /* with `keeps_texts`: a body of JSON, and what was replied to it, but for pings; NULL: none */
+    bool lacks_texts;          /* there was no memory to keep all that was said */
 } hn_http_done;
 
 /* Every limit: its field, what it is unless given, what it is an option's name for, and what it limits. */
@@ -62,6 +65,7 @@ typedef struct hn_http_options {
      * wanted. NULL: all are wanted. */
     bool (*on_head)(void *context, hn_http_call *call);
     void (*on_done)(void *context, const hn_http_done *done); /* or NULL */
+    bool keeps_texts; /* until on_done, which is told them */
     /* Adds JSON to `out`, which has room for 1 KiB and a little more: why the server itself refuses a request, as far as that
      * could be read. NULL: as OpenAI says it. */
     void (*on_refusal)(void *context, const hn_http_request *request, int status, const char *reason, hn_str *out);

@@ -54,6 +54,7 @@ hn_http_call *hn_http_call_new(hn_http *http, hn_http_parse *parse)
     call->parse = *parse;
     *parse = (hn_http_parse){ 0 };
     call->fields = hn_str_on(http->heap);
+    call->kept = hn_str_on(http->heap);
     call->closes = !call->parse.keeps_alive;
     call->has_no_body = !strcmp(call->parse.request.method, "HEAD");
     atomic_fetch_add(&http->n_calls, 1);
@@ -66,6 +67,7 @@ void hn_http_call_free(hn_http_call *call)
     http->bodies -= (int64_t)call->body_counted;
     hn_http_parse_free(&call->parse);
     hn_str_free(&call->fields);
+    hn_str_free(&call->kept);
     hn_http_buffer_free(&call->said, http->heap);
     hn_http_buffer_free(&call->ping, http->heap);
     hn_free(http->heap, call);
@@ -77,6 +79,12 @@ const hn_http_request *hn_http_request_of(const hn_http_call *call) { return &ca
 const char *hn_http_field_of(const hn_http_call *call, const char *name)
 {
     return hn_http_find_field(&call->parse.request, name);
+}
+
+bool hn_http_keeps_text(const hn_http_call *call)
+{
+    const char *type = hn_http_field_of(call, "content-type");
+    return call->http->options.keeps_texts && call->parse.request.body_bytes && type && !strncmp(type, "application/json", 16);
 }
 
 bool hn_http_is_gone(const hn_http_call *call) { return atomic_load(&call->is_gone); }
@@ -214,6 +222,13 @@ static bool say(hn_http_call *call, const char *bytes, size_t n)
     return true;
 }
 
+/* Under the mutex. What lacks memory here is missing in the log alone. */
+static void keep(hn_http_call *call, const char *bytes, size_t n)
+{
+    if (hn_http_keeps_text(call))
+        hn_str_add_bytes(&call->kept, bytes, n);
+}
+
 /* Under the mutex; whether the server's thread has to be woken. */
 static bool tell(hn_http_call *call)
 {
@@ -254,6 +269,7 @@ void hn_http_reply(hn_http_call *call, int status, const char *type, const char 
     hn_http *http = call->http;
     hn_os_mutex_lock(&http->mutex);
     call->has_ended = true;
+    keep(call, body, bytes);
     judge(call, say_head(call, status, type, false, bytes) && say(call, body, bytes));
     leave(http, tell(call));
 }
@@ -270,8 +286,10 @@ void hn_http_write(hn_http_call *call, const char *bytes, size_t n)
 {
     hn_http *http = call->http;
     hn_os_mutex_lock(&http->mutex);
-    if (!call->trouble && call->has_begun && n)
+    if (!call->trouble && call->has_begun && n) {
+        keep(call, bytes, n);
         judge(call, say(call, bytes, n));
+    }
     leave(http, tell(call));
 }
 

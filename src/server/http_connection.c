@@ -47,19 +47,26 @@ hn_http_connection *hn_http_connection_new(hn_http *http, hn_os_socket socket)
 
 /* ---- ends ---- */
 
-static void note(const hn_http *http, const hn_http_request *r, const char *tag, int status, bool is_gone, uint64_t bytes,
-                 int64_t began_ns)
+static void note(const hn_http *http, hn_http_done *done, const hn_http_request *r, int64_t began_ns)
 {
-    const hn_http_done done = { .method = r->method, .path = r->path, .tag = tag, .status = status, .is_gone = is_gone,
-                                .bytes = bytes, .ns = hn_clock_ns() - began_ns };
+    done->method = r->method;
+    done->path = r->path;
+    done->ns = hn_clock_ns() - began_ns;
     if (http->options.on_done)
-        http->options.on_done(http->options.context, &done);
+        http->options.on_done(http->options.context, done);
 }
 
 void hn_http_call_over(hn_http_call *call)
 {
-    note(call->http, &call->parse.request, call->tag[0] ? call->tag : NULL, call->status, atomic_load(&call->is_gone),
-         call->n_sent, call->began_ns);
+    const hn_http_request *r = &call->parse.request;
+    hn_http_done done = { .tag = call->tag[0] ? call->tag : NULL, .status = call->status, .is_gone = atomic_load(&call->is_gone),
+                          .bytes = call->n_sent };
+    if (hn_http_keeps_text(call)) {
+        done.asked = (hn_span){ r->body, r->body_bytes };
+        done.said = (hn_span){ call->kept.length ? call->kept.text : "", call->kept.length };
+        done.lacks_texts = call->kept.status != HN_OK;
+    }
+    note(call->http, &done, r, call->began_ns);
     hn_http_call_free(call);
 }
 
@@ -211,7 +218,8 @@ void hn_http_connection_refuse(hn_http_connection *c, int status, const char *re
 {
     const hn_http_parse *parse = c->call ? &c->call->parse : &c->parse;
     answer(c, status, reason);
-    note(c->http, &parse->request, NULL, status, false, c->sending.n, c->began_ns);
+    hn_http_done done = { .status = status, .bytes = c->sending.n };
+    note(c->http, &done, &parse->request, c->began_ns);
     if (c->call)
         hn_http_call_free(c->call);
     c->call = NULL;

@@ -61,6 +61,7 @@ struct hn_http_call {
 
     /* under the mutex */
     hn_http_buffer said;
+    hn_str kept; /* all of its reply's body, where texts are kept */
     hn_http_trouble trouble;
     bool has_begun, has_ended, is_in_news, closes, is_chunked, has_no_body;
     int status;
@@ -121,6 +122,7 @@ struct hn_http {
 /* ---- http_call.c ---- */
 hn_http_call *hn_http_call_new(hn_http *http, hn_http_parse *parse); /* takes what is in `parse`; NULL: no memory */
 void hn_http_call_free(hn_http_call *call);
+bool hn_http_keeps_text(const hn_http_call *call); /* its body, and its reply's */
 bool hn_http_call_ping(hn_http_call *call, int64_t now_ns); /* under no lock: says one if it is time */
 void hn_http_enter(const hn_http *http); /* this thread is the server's from here on */
 const char *hn_http_date(hn_http *http); /* under the mutex */

@@ -228,9 +228,9 @@ static bool read_note(const hn_json *v, hn_job_note *note)
     const hn_json *at = hn_json_at(v, 0), *level = hn_json_at(v, 1), *text = hn_json_at(v, 2);
     if (!at || at->kind != HN_JSON_INT || !level || level->kind != HN_JSON_STRING || !text || text->kind != HN_JSON_STRING)
         return false;
-    note->at = at->as.integer;
-    snprintf(note->level, sizeof note->level, "%s", level->as.string.text);
-    snprintf(note->text, sizeof note->text, "%s", text->as.string.text);
+    note->at = hn_json_int(at);
+    snprintf(note->level, sizeof note->level, "%s", hn_json_string(level));
+    snprintf(note->text, sizeof note->text, "%s", hn_json_string(text));
     return true;
 }
 
@@ -238,20 +238,20 @@ static bool read_note(const hn_json *v, hn_job_note *note)
 static hn_status check_settings(hn_heap *heap, const hn_json *settings, const char *path)
 {
     unsigned seen = 0;
-    for (const hn_json *v = settings->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(settings); v; v = v->next) {
         HN_REQUIRE(v->kind == HN_JSON_STRING, HN_ERR_FORMAT, "%s: settings: expected strings, found %s", path, hn_json_kind_text(v->kind));
         const char *number;
-        const int which = hn_job_told_number(v->as.string.text, &number);
+        const int which = hn_job_told_number(hn_json_string(v), &number);
         if (which < 0)
             continue;
-        HN_REQUIRE(!(seen & 1u << which), HN_ERR_FORMAT, "%s: settings: %.60s: said before", path, v->as.string.text);
+        HN_REQUIRE(!(seen & 1u << which), HN_ERR_FORMAT, "%s: settings: %.60s: said before", path, hn_json_string(v));
         seen |= 1u << which;
         hn_json_text *value;
         HN_TRY(hn_json_read(heap, path, number, strlen(number), &value));
         const hn_json_kind kind = hn_json_root(value)->kind;
         hn_json_free(value);
         HN_REQUIRE(kind == HN_JSON_INT || kind == HN_JSON_DOUBLE, HN_ERR_FORMAT, "%s: settings: %.60s: expected a number", path,
-                   v->as.string.text);
+                   hn_json_string(v));
     }
     return HN_OK;
 }
@@ -260,14 +260,14 @@ static hn_status read_more(hn_heap *heap, hn_job *job, const hn_json *root, cons
 {
     const hn_json *settings = hn_json_get(root, "settings"), *asked = hn_json_get(root, "asked"), *notes = hn_json_get(root, "notes");
     HN_REQUIRE(settings && settings->kind == HN_JSON_ARRAY && asked && asked->kind == HN_JSON_OBJECT && notes &&
-                   notes->kind == HN_JSON_ARRAY && notes->as.children.n <= HN_MOST_NOTES, HN_ERR_FORMAT,
+                   notes->kind == HN_JSON_ARRAY && hn_json_count(notes) <= HN_MOST_NOTES, HN_ERR_FORMAT,
                "%s: expected settings, asked and notes", path);
     HN_TRY(check_settings(heap, settings, path));
     hn_json_writer w = hn_json_write_to(&job->settings);
     hn_json_add_value(&w, settings);
     w = hn_json_write_to(&job->asked);
     hn_json_add_value(&w, asked);
-    for (const hn_json *v = notes->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(notes); v; v = v->next)
         HN_REQUIRE(read_note(v, &job->notes[job->n_notes++]), HN_ERR_FORMAT, "%s: notes: expected a time and two strings each", path);
     HN_TRY(hn_str_status(&job->settings));
     return hn_str_status(&job->asked);

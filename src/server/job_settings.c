@@ -51,9 +51,9 @@ static const struct {
 
 static bool take_setting(taking *t, const hn_json *v)
 {
-    if (v->kind != HN_JSON_STRING || v->as.string.bytes > 256)
+    if (v->kind != HN_JSON_STRING || hn_json_bytes(v) > 256)
         return hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings", "settings: expected strings of at most 256 bytes");
-    const char *word = v->as.string.text;
+    const char *word = hn_json_string(v);
     const int n = (int)strcspn(word, "=");
     const hn_setting *s = setting_of(word);
     if (!s)
@@ -75,9 +75,9 @@ static bool take_setting(taking *t, const hn_json *v)
 
 static bool take_settings(taking *t, const hn_json *list)
 {
-    if (list && list->as.children.n > 64)
-        return hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings", "settings: expected at most 64, found %zu", list->as.children.n);
-    for (const hn_json *v = list ? list->as.children.first : NULL; v; v = v->next)
+    if (list && hn_json_count(list) > 64)
+        return hn_refuse_as(t->why, HN_REFUSED_INVALID, "settings", "settings: expected at most 64, found %zu", hn_json_count(list));
+    for (const hn_json *v = hn_json_first(list); v; v = v->next)
         if (!take_setting(t, v))
             return false;
     return true;
@@ -90,10 +90,10 @@ static bool take_number(taking *t, const hn_json *of, const char *name, double *
 {
     const hn_json *v = hn_field_of(of, name);
     *out = 0;
-    if (!v || (v->kind == HN_JSON_STRING && !strcmp(v->as.string.text, "auto")))
+    if (!v || !strcmp(hn_json_string(v), "auto"))
         return true;
     if (v->kind == HN_JSON_STRING)
-        return hn_refuse_as(t->why, HN_REFUSED_INVALID, name, "%s: expected a number or \"auto\", found \"%.40s\"", name, v->as.string.text);
+        return hn_refuse_as(t->why, HN_REFUSED_INVALID, name, "%s: expected a number or \"auto\", found \"%.40s\"", name, hn_json_string(v));
     *out = hn_field_number(of, name, 0);
     return *out > 0 || hn_refuse_as(t->why, HN_REFUSED_INVALID, name, "%s: expected more than 0", name);
 }
@@ -198,11 +198,11 @@ static bool take_names(taking *t, const hn_json *body)
 
 static bool check_metadata(taking *t, const hn_json *metadata)
 {
-    if (metadata && metadata->as.children.n > MOST_METADATA)
+    if (metadata && hn_json_count(metadata) > MOST_METADATA)
         return hn_refuse_as(t->why, HN_REFUSED_INVALID, "metadata", "metadata: expected at most %d, found %zu", MOST_METADATA,
-                            metadata->as.children.n);
-    for (const hn_json *v = metadata ? metadata->as.children.first : NULL; v; v = v->next)
-        if (v->kind != HN_JSON_STRING || v->key_bytes > MOST_KEY || v->as.string.bytes > MOST_VALUE)
+                            hn_json_count(metadata));
+    for (const hn_json *v = hn_json_first(metadata); v; v = v->next)
+        if (v->kind != HN_JSON_STRING || v->key_bytes > MOST_KEY || hn_json_bytes(v) > MOST_VALUE)
             return hn_refuse_as(t->why, HN_REFUSED_INVALID, "metadata", "metadata: expected strings of at most %d bytes under names of at most %d",
                                 MOST_VALUE, MOST_KEY);
     return true;
@@ -289,8 +289,8 @@ static void add_settings(hn_jobs *jobs, const hn_job *job, hn_words *words)
         words->status = status;
         return;
     }
-    for (const hn_json *v = hn_json_root(settings)->as.children.first; v; v = v->next)
-        add_option(words, v->as.string.text);
+    for (const hn_json *v = hn_json_first(hn_json_root(settings)); v; v = v->next)
+        add_option(words, hn_json_string(v));
     hn_json_free(settings);
 }
 

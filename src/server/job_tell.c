@@ -95,9 +95,9 @@ int hn_job_told_number(const char *setting, const char **number)
 static void tell_hyperparameters(const hn_json *settings, hn_json_writer *w)
 {
     hn_json_begin_object(w);
-    for (const hn_json *v = settings ? settings->as.children.first : NULL; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(settings); v; v = v->next) {
         const char *number;
-        const int which = hn_job_told_number(v->as.string.text, &number);
+        const int which = hn_job_told_number(hn_json_string(v), &number);
         if (which >= 0) {
             hn_json_key(w, numbers[which].name);
             hn_json_add_json(w, number, strlen(number));

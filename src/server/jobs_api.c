@@ -115,9 +115,9 @@ static bool has_metadata(const hn_jobs *jobs, const hn_job *job, const hn_json *
     }
     const hn_json *metadata = hn_json_get(hn_json_root(asked), "metadata");
     bool is_so = wanted->kind == HN_JSON_OBJECT || !metadata;
-    for (const hn_json *v = wanted->kind == HN_JSON_OBJECT ? wanted->as.children.first : NULL; v && is_so; v = v->next) {
+    for (const hn_json *v = wanted->kind == HN_JSON_OBJECT ? hn_json_first(wanted) : NULL; v && is_so; v = v->next) {
         const hn_json *has = hn_json_get(metadata, v->key);
-        is_so = has && !strcmp(has->as.string.text, v->as.string.text);
+        is_so = has && !strcmp(hn_json_string(has), hn_json_string(v));
     }
     hn_json_free(asked);
     return is_so;

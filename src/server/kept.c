@@ -46,11 +46,12 @@ static hn_status read_field(const hn_kept_field *f, const hn_json *root, const c
     HN_REQUIRE(v && v->kind == (f->room ? HN_JSON_STRING : HN_JSON_INT), HN_ERR_FORMAT, "%s: %s: expected %s", path, f->name,
                f->room ? "a string" : "an integer");
     if (!f->room) {
-        memcpy(at, &v->as.integer, sizeof v->as.integer);
+        const int64_t number = hn_json_int(v);
+        memcpy(at, &number, sizeof number);
         return HN_OK;
     }
-    HN_REQUIRE(v->as.string.bytes < f->room, HN_ERR_FORMAT, "%s: %s: expected at most %zu bytes", path, f->name, f->room - 1);
-    memcpy(at, v->as.string.text, v->as.string.bytes + 1);
+    HN_REQUIRE(hn_json_bytes(v) < f->room, HN_ERR_FORMAT, "%s: %s: expected at most %zu bytes", path, f->name, f->room - 1);
+    memcpy(at, hn_json_string(v), hn_json_bytes(v) + 1);
     return HN_OK;
 }
 

@@ -47,6 +47,10 @@ static void add_object(hn_str *to, const hn_http_done *d, const char *time)
         hn_json_add_null(&w);
     hn_json_key(&w, "gone");
     hn_json_add_bool(&w, d->is_gone);
+    if (d->asked.data) {
+        hn_json_put_bytes(&w, "asked", d->asked.data, d->asked.bytes);
+        hn_json_put_bytes(&w, "said", d->said.data, d->said.bytes);
+    }
     hn_json_end_object(&w);
 }
 
@@ -63,8 +67,8 @@ void hn_log_line(hn_str *to, bool is_json, const hn_http_done *d, int64_t at)
         hn_str_print(to, " %d %lld ms %llu bytes %s%s\n", d->status, (long long)(d->ns / 1000000),
                      (unsigned long long)d->bytes, d->tag ? d->tag : "-", d->is_gone ? " gone" : "");
     }
-    if (time.status != HN_OK)
-        to->status = time.status;
+    if (time.status != HN_OK || d->lacks_texts)
+        to->status = HN_ERR_MEMORY;
     hn_str_free(&time);
 }
 

@@ -1,5 +1,5 @@
-/* log.h: a line for each request, or an object of JSON: when, who, what was asked for, what came of it. Never a body, a
- * query, or a field: those are the asker's own. */
+/* log.h: a line for each request, or an object of JSON: when, who, what was asked for, what came of it. Never a query or a
+ * field, and no body unless texts were asked for: those are the asker's own. */
 #ifndef HN_SERVER_LOG_H
 #define HN_SERVER_LOG_H
 

@@ -201,13 +201,13 @@ static void add_messages(hn_json_writer *w, const hn_json *messages)
 {
     static const char *const others[][2] = { { "thinking", "reasoning_content" }, { "tool_name", "name" } };
     hn_json_begin_array(w);
-    for (const hn_json *m = messages->as.children.first; m; m = m->next) {
+    for (const hn_json *m = hn_json_first(messages); m; m = m->next) {
         if (m->kind != HN_JSON_OBJECT) {
             hn_json_add_value(w, m);
             continue;
         }
         hn_json_begin_object(w);
-        for (const hn_json *v = m->as.children.first; v; v = v->next) {
+        for (const hn_json *v = hn_json_first(m); v; v = v->next) {
             const char *key = !strcmp(v->key, others[0][0]) ? others[0][1] : !strcmp(v->key, others[1][0]) ? others[1][1] : v->key;
             if (v->kind == HN_JSON_NULL)
                 continue;
@@ -247,9 +247,9 @@ static void add_prompt(hn_json_writer *w, const hn_json *b, bool generates)
 static bool add_format(hn_json_writer *w, const hn_json *format, hn_failure *why)
 {
     const bool is_word = format && format->kind == HN_JSON_STRING;
-    if (!format || (is_word && !format->as.string.bytes))
+    if (!format || (is_word && !hn_json_bytes(format)))
         return true;
-    if (is_word && strcmp(format->as.string.text, "json") != 0)
+    if (is_word && strcmp(hn_json_string(format), "json") != 0)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "format", "format: expected \"json\" or a schema");
     hn_json_key(w, "response_format");
     hn_json_begin_object(w);
@@ -304,7 +304,7 @@ static bool prepare(hn_answer *a, hn_failure *why)
         return hn_openai_prepare_chat(a, why);
     if (!a->model->batch)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
-    return hn_answer_encode(a, &a->prompts[0], raw->as.string.text, raw->as.string.bytes, HN_LM_PLAIN, why);
+    return hn_answer_encode(a, &a->prompts[0], hn_json_string(raw), hn_json_bytes(raw), HN_LM_PLAIN, why);
 }
 
 static const hn_voice voice = {
@@ -325,7 +325,7 @@ static bool take(hn_answer *a, hn_failure *why)
                             (long long)has, (long long)context);
     if (hn_ollama_loads(a))
         return hn_ollama_take_load(a, why);
-    for (const hn_json *m = messages ? messages->as.children.first : NULL; m; m = m->next)
+    for (const hn_json *m = hn_json_first(messages); m; m = m->next)
         if (hn_field_of(m, "images"))
             return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages", "messages: images: text alone");
     if (!translate(a, options, why))

@@ -13,7 +13,7 @@ static bool is_chat(const hn_answer *a) { return !strcmp(hn_http_request_of(a->c
 bool hn_ollama_loads(const hn_answer *a)
 {
     const hn_json *messages = hn_field_of(a->body, "messages");
-    return is_chat(a) ? !messages || !messages->as.children.n : !*hn_field_text(a->body, "prompt", "");
+    return is_chat(a) ? !messages || !hn_json_count(messages) : !*hn_field_text(a->body, "prompt", "");
 }
 
 /* A number, or a duration as their clients write it: "0s", "5m0s". */
@@ -22,8 +22,8 @@ static bool is_zero(const hn_json *keep)
     if (!keep)
         return false;
     if (keep->kind == HN_JSON_STRING)
-        return strchr(keep->as.string.text, '0') && !strpbrk(keep->as.string.text, "123456789");
-    return keep->kind == HN_JSON_INT ? keep->as.integer == 0 : keep->as.number == 0;
+        return strchr(hn_json_string(keep), '0') && !strpbrk(hn_json_string(keep), "123456789");
+    return keep->kind == HN_JSON_INT ? hn_json_int(keep) == 0 : hn_json_number(keep) == 0;
 }
 
 static bool tell(hn_answer *a, hn_str *out, hn_failure *why)

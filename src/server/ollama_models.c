@@ -167,7 +167,7 @@ static bool embed(hn_answer *a, hn_str *out, hn_failure *why)
     hn_json_add_string(&w, hn_field_text(a->body, "model", a->model->name));
     hn_json_key(&w, "embeddings");
     hn_json_begin_array(&w);
-    if (!hn_embed_input(a, hn_embed_as_numbers, &w, &n_tokens, why))
+    if (!hn_embed_input(a, false, hn_embed_as_numbers, &w, &n_tokens, why))
         return false;
     hn_json_end_array(&w);
     hn_json_key(&w, "prompt_eval_count");

@@ -118,7 +118,7 @@ void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id)
     size_t bytes = 0;
     if (hn_lm_piece(a->model->lm, id, &text, &bytes) != HN_OK)
         bytes = 0; /* a vocabulary's padding */
-    const hn_json piece = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
+    const hn_json piece = hn_json_of_string(text, bytes);
     hn_json_key(w, "token");
     hn_json_add_scalar(w, &piece);
     hn_json_key(w, "bytes");
@@ -132,17 +132,17 @@ void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id)
 
 static bool take_bias(hn_answer *a, const hn_json *object, hn_failure *why)
 {
-    const size_t n = object->as.children.n;
+    const size_t n = hn_json_count(object);
     if (n > MOST_BIASES)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "logit_bias", "logit_bias: expected at most %d, found %zu", MOST_BIASES, n);
     a->bias = hn_alloc_array(a->heap, HN_TAG_TEXT, n ? n : 1, sizeof *a->bias);
     if (!a->bias)
         return hn_refuse_by(why, HN_ERR_MEMORY, "logit_bias");
-    for (const hn_json *v = object->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(object); v; v = v->next) {
         char *end;
         const long long id = strtoll(v->key, &end, 10);
         const bool is_number = v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE;
-        const double bias = v->kind == HN_JSON_INT ? (double)v->as.integer : is_number ? v->as.number : 0;
+        const double bias = v->kind == HN_JSON_INT ? (double)hn_json_int(v) : is_number ? hn_json_number(v) : 0;
         if (*end || end == v->key || v->key[0] < '0' || v->key[0] > '9' || id > INT32_MAX || !is_number || !(fabs(bias) <= 100))
             return hn_refuse_as(why, HN_REFUSED_INVALID, "logit_bias",
                              "logit_bias: expected token ids with numbers of -100 to 100, found %.40s", v->key);
@@ -153,11 +153,11 @@ static bool take_bias(hn_answer *a, const hn_json *object, hn_failure *why)
 
 static bool take_stop(hn_answer *a, const hn_json *v, hn_failure *why)
 {
-    if (!v || v->kind != HN_JSON_STRING || !v->as.string.bytes || memchr(v->as.string.text, 0, v->as.string.bytes))
+    if (!v || v->kind != HN_JSON_STRING || !hn_json_bytes(v) || memchr(hn_json_string(v), 0, hn_json_bytes(v)))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "stop", "stop: expected texts that are not empty and hold no NUL");
     if (a->stops.n == HN_MOST_STOPS)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "stop", "stop: expected at most %d", HN_MOST_STOPS);
-    a->stops.at[a->stops.n++] = v->as.string.text;
+    a->stops.at[a->stops.n++] = hn_json_string(v);
     return true;
 }
 
@@ -165,7 +165,7 @@ static bool take_stops(hn_answer *a, const hn_json *stop, hn_failure *why)
 {
     if (stop->kind == HN_JSON_STRING)
         return take_stop(a, stop, why);
-    for (const hn_json *v = stop->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(stop); v; v = v->next)
         if (!take_stop(a, v, why))
             return false;
     return true;
@@ -199,10 +199,13 @@ bool hn_openai_take(hn_answer *a, hn_failure *why)
     const hn_json *b = a->body, *bias = hn_field_of(b, "logit_bias"), *stop = hn_field_of(b, "stop"),
                   *options = hn_field_of(b, "stream_options"), *seed = hn_field_of(b, "seed");
     a->sampling = hn_openai_sampling(b);
-    a->sampling.seed = seed ? (uint64_t)seed->as.integer : drawn_seed();
+    a->sampling.seed = seed ? (uint64_t)hn_json_int(seed) : drawn_seed();
     a->goes_on = hn_field_bool(b, "ignore_eos", false);
     a->streams = hn_field_bool(b, "stream", false);
     a->tells_recipe = hn_field_bool(b, "recipe", false);
+    a->scores_drawn = hn_field_bool(b, "post_sampling_probs", false);
+    if (a->scores_drawn && !a->scores)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "post_sampling_probs", "post_sampling_probs: takes logprobs");
     if (options && !a->streams)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "stream_options", "stream_options: of a stream alone");
     if (options && !hn_fields_check_within(&hn_fields_stream_options, "stream_options.", options, why))
@@ -233,17 +236,19 @@ bool hn_answer_encode(hn_answer *a, hn_prompt *to, const char *text, size_t byte
     }
 }
 
+bool hn_is_ids(const hn_json *v) { return v->kind == HN_JSON_ARRAY && hn_json_count(v) && hn_json_first(v)->kind == HN_JSON_INT; }
+
 bool hn_answer_take_ids(hn_answer *a, hn_prompt *to, const hn_json *list, const char *param, hn_failure *why)
 {
     const int64_t vocabulary = hn_lm_vocabulary(a->model->lm);
-    to->ids = hn_alloc_array(a->heap, HN_TAG_TEXT, list->as.children.n ? list->as.children.n : 1, sizeof *to->ids);
+    to->ids = hn_alloc_array(a->heap, HN_TAG_TEXT, hn_json_count(list) ? hn_json_count(list) : 1, sizeof *to->ids);
     if (!to->ids)
         return hn_refuse_by(why, HN_ERR_MEMORY, param);
-    for (const hn_json *v = list->as.children.first; v; v = v->next) {
-        if (v->kind != HN_JSON_INT || v->as.integer < 0 || v->as.integer >= vocabulary)
+    for (const hn_json *v = hn_json_first(list); v; v = v->next) {
+        if (v->kind != HN_JSON_INT || hn_json_int(v) < 0 || hn_json_int(v) >= vocabulary)
             return hn_refuse_as(why, HN_REFUSED_INVALID, param, "%s: expected token ids from 0 to %lld", param,
                              (long long)vocabulary - 1);
-        to->ids[to->n++] = (int32_t)v->as.integer;
+        to->ids[to->n++] = (int32_t)hn_json_int(v);
     }
     return true;
 }

@@ -40,6 +40,8 @@ void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id);
 
 /* A text's ids, on the answer's heap. */
 bool hn_answer_encode(hn_answer *a, hn_prompt *to, const char *text, size_t bytes, hn_lm_text kind, hn_failure *why);
+/* Whether it is an array that begins with a number: the ids of one text. */
+bool hn_is_ids(const hn_json *value);
 /* Of an array of numbers, each a token of the model's. */
 bool hn_answer_take_ids(hn_answer *a, hn_prompt *to, const hn_json *list, const char *param, hn_failure *why);
 

@@ -231,7 +231,7 @@ bool hn_openai_take_chat(hn_answer *a, hn_failure *why)
     a->scores = hn_field_bool(b, "logprobs", false);
     a->likeliest = (int32_t)hn_field_int(b, "top_logprobs", 0);
     a->most = hn_field_int(b, "max_completion_tokens", hn_field_int(b, "max_tokens", 0));
-    if (!hn_field_of(b, "messages") || !hn_field_of(b, "messages")->as.children.n)
+    if (!hn_field_of(b, "messages") || !hn_json_count(hn_field_of(b, "messages")))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "messages", "messages: expected at least one");
     if (hn_field_of(b, "max_completion_tokens") && hn_field_of(b, "max_tokens"))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "max_tokens", "max_tokens is the old name of max_completion_tokens: found both");

@@ -4,7 +4,6 @@
 #include "server/format.h"
 #include "server/openai.h"
 
-#include <math.h>
 #include <string.h>
 
 #define ID "cmpl-"
@@ -138,7 +137,7 @@ static void add_choice(hn_json_writer *w, const hn_choice *c, int32_t index, con
     if (echoes)
         hn_str_add_bytes(&both, c->prompt->text.text, c->prompt->text.length);
     hn_str_add_bytes(&both, piece->text, piece->bytes);
-    const hn_json text = { .kind = HN_JSON_STRING, .as.string = { both.text, both.length } };
+    const hn_json text = hn_json_of_string(both.text, both.length);
     hn_json_begin_object(w);
     hn_json_key(w, "text");
     hn_json_add_scalar(w, &text);
@@ -191,35 +190,32 @@ static void close_choice(hn_answer *a, hn_choice *c, hn_str *out)
 
 static void finish(hn_answer *a, hn_str *out) { hn_openai_finish(a, ID, "text_completion", out); }
 
-/* The likelier a token the better; one that says nothing comes last. */
-static double merit(const hn_choice *c)
+/* A prompt's choices, the best first where not all are told. */
+static void rank(const hn_answer *a, const hn_choice *choices, int32_t order[HN_MOST_CHOICES])
 {
-    double sum = 0;
-    for (size_t i = 0; i < c->tokens_told; i++)
-        sum += hn_choice_token(c, i)->log_probability;
-    return c->tokens_told ? sum / (double)c->tokens_told : -HUGE_VAL;
-}
-
-/* The best of a prompt's choices that was not told yet; of equals the first. */
-static hn_choice *best(hn_answer *a, int32_t prompt)
-{
-    hn_choice *found = NULL;
-    for (int32_t i = prompt * a->n_each; i < (prompt + 1) * a->n_each; i++)
-        if (!a->choices[i].has_echoed && (!found || merit(&a->choices[i]) > merit(found)))
-            found = &a->choices[i];
-    found->has_echoed = true;
-    return found;
+    double merits[HN_MOST_CHOICES] = { 0 };
+    for (int32_t k = 0; k < a->n_each && a->n_best; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < choices[k].tokens_told; i++)
+            sum += hn_choice_token(&choices[k], i)->log_probability;
+        merits[k] = hn_choice_merit(sum, choices[k].tokens_told);
+    }
+    hn_choices_rank(merits, a->n_each, order);
 }
 
 static void whole(hn_answer *a, hn_str *out)
 {
-    const int32_t n = (int32_t)hn_field_int(a->body, "n", 1);
+    const int32_t n = a->n_best ? a->n_best : a->n_each;
+    int32_t order[HN_MOST_CHOICES] = { 0 };
     hn_json_writer w = hn_json_write_to(out);
     hn_openai_begin(&w, a, ID, "text_completion");
     hn_json_key(&w, "choices");
     hn_json_begin_array(&w);
     for (int32_t i = 0; i < a->n_prompts * n; i++) {
-        const hn_choice *c = n < a->n_each ? best(a, i / n) : &a->choices[i];
+        const hn_choice *of = &a->choices[i / n * a->n_each];
+        if (i % n == 0)
+            rank(a, of, order);
+        const hn_choice *c = &of[order[i % n]];
         const hn_piece all = { c->h.text.text, c->h.text.length, 0, c->tokens_told };
         add_choice(&w, c, i, &all, hn_choice_reason(c), a->echoes);
     }
@@ -232,21 +228,16 @@ static void whole(hn_answer *a, hn_str *out)
 /* ---- asking ---- */
 
 /* "text", [1, 2], ["text", "text"] or [[1, 2], [3]]. */
-static bool is_ids(const hn_json *v)
-{
-    return v->kind == HN_JSON_ARRAY && v->as.children.n && v->as.children.first->kind == HN_JSON_INT;
-}
-
-static bool is_many(const hn_json *v) { return v->kind == HN_JSON_ARRAY && !is_ids(v); }
+static bool is_many(const hn_json *v) { return v->kind == HN_JSON_ARRAY && !hn_is_ids(v); }
 
 static bool take_prompt(hn_answer *a, hn_prompt *to, const hn_json *v, hn_failure *why)
 {
     const bool is_special = hn_field_bool(a->body, "special", false);
-    if (is_ids(v))
+    if (hn_is_ids(v))
         return hn_answer_take_ids(a, to, v, "prompt", why);
     if (v->kind != HN_JSON_STRING)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "prompt", "prompt: expected texts or arrays of token ids");
-    return hn_answer_encode(a, to, v->as.string.text, v->as.string.bytes, is_special ? HN_LM_MARKED : HN_LM_PLAIN, why);
+    return hn_answer_encode(a, to, hn_json_string(v), hn_json_bytes(v), is_special ? HN_LM_MARKED : HN_LM_PLAIN, why);
 }
 
 /* The text that is told of a prompt, and where each id's begins: of ids, what they say without special tokens. */
@@ -270,7 +261,7 @@ static hn_status say_prompt(hn_answer *a, hn_prompt *to, const hn_json *given)
     if (status == HN_OK)
         hn_str_add_bytes(&said, text, bytes);
     if (given->kind == HN_JSON_STRING)
-        hn_str_add_bytes(&to->text, given->as.string.text, given->as.string.bytes);
+        hn_str_add_bytes(&to->text, hn_json_string(given), hn_json_bytes(given));
     else
         hn_str_add_bytes(&to->text, said.text, said.length);
     for (size_t i = 0; i < to->n && to->begins; i++) /* a tokenizer may have changed the text */
@@ -284,13 +275,13 @@ static hn_status say_prompt(hn_answer *a, hn_prompt *to, const hn_json *given)
 static bool prepare(hn_answer *a, hn_failure *why)
 {
     const hn_json *prompt = hn_field_of(a->body, "prompt");
-    const hn_json *one = is_many(prompt) ? prompt->as.children.first : prompt;
+    const hn_json *one = is_many(prompt) ? hn_json_first(prompt) : prompt;
     if (!a->model->batch)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s embeds texts: it generates none", a->model->name);
     for (int32_t i = 0; i < a->n_prompts; i++, one = one->next)
         if (!take_prompt(a, &a->prompts[i], one, why))
             return false;
-    one = is_many(prompt) ? prompt->as.children.first : prompt;
+    one = is_many(prompt) ? hn_json_first(prompt) : prompt;
     for (int32_t i = 0; i < a->n_prompts && a->echoes; i++, one = one->next) {
         const hn_status status = a->prompts[i].n ? say_prompt(a, &a->prompts[i], one) : HN_OK;
         if (status != HN_OK)
@@ -309,27 +300,29 @@ static bool check_best(const hn_answer *a, int64_t n, int64_t best_of, hn_failur
     if (best_of < n || (best_of > n && a->streams))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "best_of", "best_of is %lld: expected at least n, and no more of a stream",
                             (long long)best_of);
-    return !a->tells_recipe || (best_of == n && !a->echoes) ||
-           hn_refuse_as(why, HN_REFUSED_INVALID, "recipe", "recipe: of an answer without echo, of all that were made");
+    return !a->scores_drawn || (!a->echoes && best_of == n) ||
+           hn_refuse_as(why, HN_REFUSED_INVALID, "post_sampling_probs",
+                        "post_sampling_probs: a prompt is not drawn, and the best are found by what the model says: no echo or best_of beside it");
 }
 
 static bool take(hn_answer *a, hn_failure *why)
 {
     enum { USUAL_LENGTH = 16 };
     const hn_json *b = a->body, *prompt = hn_field_of(b, "prompt"), *logprobs = hn_field_of(b, "logprobs");
-    if (!prompt || (prompt->kind == HN_JSON_ARRAY && !prompt->as.children.n))
+    if (!prompt || (prompt->kind == HN_JSON_ARRAY && !hn_json_count(prompt)))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "prompt", "prompt: expected a text or token ids, found none");
-    if (prompt->kind == HN_JSON_ARRAY && prompt->as.children.n > HN_MOST_CHOICES && is_many(prompt))
+    if (prompt->kind == HN_JSON_ARRAY && hn_json_count(prompt) > HN_MOST_CHOICES && is_many(prompt))
         return hn_refuse_as(why, HN_REFUSED_INVALID, "prompt", "prompt: expected at most %d, found %zu", HN_MOST_CHOICES,
-                         prompt->as.children.n);
+                         hn_json_count(prompt));
     const int64_t n = hn_field_int(b, "n", 1), best_of = hn_field_int(b, "best_of", n);
-    a->scores = logprobs || best_of > n;
+    a->n_best = best_of > n ? (int32_t)n : 0;
+    a->scores = logprobs || a->n_best;
     a->likeliest = (int32_t)hn_field_int(b, "logprobs", 0);
     a->most = hn_field_int(b, "max_tokens", USUAL_LENGTH);
     a->draws_none = hn_field_of(b, "max_tokens") && !a->most;
     a->echoes = hn_field_bool(b, "echo", false);
     return hn_openai_take(a, why) && check_best(a, n, best_of, why) &&
-           hn_answer_choices(a, is_many(prompt) ? (int32_t)prompt->as.children.n : 1, (int32_t)best_of, why);
+           hn_answer_choices(a, is_many(prompt) ? (int32_t)hn_json_count(prompt) : 1, (int32_t)best_of, why);
 }
 
 void hn_api_completions(hn_server *server, hn_http_call *call)

@@ -20,6 +20,32 @@ static void add_prompts(hn_json_writer *w, const hn_answer *a)
     hn_json_end_array(w);
 }
 
+/* What each prompt says again before its answers, with U+FFFD where that is no text. */
+static void add_echo(hn_json_writer *w, const hn_answer *a)
+{
+    hn_json_key(w, "echo");
+    if (!a->echoes) {
+        hn_json_add_null(w);
+        return;
+    }
+    hn_json_begin_array(w);
+    for (int32_t i = 0; i < a->n_prompts; i++) {
+        const hn_json text = hn_json_of_string(a->prompts[i].text.text, a->prompts[i].text.length);
+        hn_json_add_scalar(w, &text);
+    }
+    hn_json_end_array(w);
+}
+
+/* By which the prompt was written, and when that was. */
+static void add_template(hn_json_writer *w, const hn_answer *a)
+{
+    char digest[65];
+    const bool has_one = a->clock && hn_lm_chat_template(a->model->lm, "digest", digest, sizeof digest, NULL) == HN_OK;
+    hn_json_put_text(w, "template", has_one ? digest : NULL);
+    hn_json_key(w, "clock");
+    has_one ? hn_json_add_int(w, a->clock) : hn_json_add_null(w);
+}
+
 /* "-inf" is no number of JSON: null stands for it. */
 static void add_bias(hn_json_writer *w, const hn_answer *a)
 {
@@ -64,8 +90,14 @@ void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
     hn_json_put_text(w, "numerics", hn_lm_numerics_definition(m->lm));
     hn_json_put_text(w, "cache", m->o.batch.cache ? m->o.batch.cache : "f32");
     hn_json_put_int(w, "context", hn_lm_batch_context(m->batch));
+    add_template(w, a);
     add_prompts(w, a);
-    hn_json_put_int(w, "n", a->n_each);
+    add_echo(w, a);
+    hn_json_put_int(w, "n", a->n_best ? a->n_best : a->n_each);
+    hn_json_put_int(w, "best_of", a->n_each);
+    hn_json_put_bool(w, "scores", a->scores);
+    hn_json_put_bool(w, "scores_drawn", a->scores_drawn);
+    hn_json_put_bool(w, "draws_none", a->draws_none);
     hn_json_put_int(w, "max_tokens", a->most);
     hn_json_put_int(w, "likeliest", a->likeliest);
     hn_json_key(w, "ignore_eos");
@@ -90,14 +122,16 @@ void hn_recipe_add(hn_json_writer *w, const hn_answer *a)
 static const char *const known[] = { "hone",  "weights", "adapter", "adapter_scale", "numerics", "cache",     "context",
                                      "prompts", "n",     "max_tokens", "likeliest",  "ignore_eos", "stop",   "seed",
                                      "temperature", "top_k", "top_p",  "min_p",     "repetition", "frequency", "presence",
-                                     "last",  "bias", "grammar_kind", "grammar", "is_chat", "tools", "calls" };
+                                     "last",  "bias", "grammar_kind", "grammar", "is_chat", "tools", "calls",
+                                     "template", "clock", "echo",      "best_of",    "scores",   "draws_none",
+                                     "scores_drawn" };
 enum { N_KNOWN = sizeof known / sizeof *known };
 
 static hn_status check_known(const hn_json *r)
 {
     for (int i = 0; i < N_KNOWN; i++)
         HN_REQUIRE(hn_json_get(r, known[i]), HN_ERR_FORMAT, "recipe: has no \"%s\"", known[i]);
-    for (const hn_json *v = r->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(r); v; v = v->next) {
         int i = 0;
         while (i < N_KNOWN && strcmp(known[i], v->key) != 0)
             i++;
@@ -126,17 +160,17 @@ static hn_status read_float(const hn_json *r, const char *key, float *out)
 static hn_status read_bias(hn_recipe *out, hn_heap *heap, const hn_json *list)
 {
     HN_REQUIRE(list->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "recipe: bias: expected an array");
-    out->bias = hn_alloc_array(heap, HN_TAG_TEXT, list->as.children.n + 1, sizeof *out->bias);
+    out->bias = hn_alloc_array(heap, HN_TAG_TEXT, hn_json_count(list) + 1, sizeof *out->bias);
     if (!out->bias)
         return HN_ERR_MEMORY;
-    for (const hn_json *pair = list->as.children.first; pair; pair = pair->next) {
+    for (const hn_json *pair = hn_json_first(list); pair; pair = pair->next) {
         const hn_json *id = hn_json_at(pair, 0), *value = hn_json_at(pair, 1);
         double bias = -(double)INFINITY;
-        HN_REQUIRE(id && value && id->kind == HN_JSON_INT && id->as.integer >= 0 && id->as.integer <= INT32_MAX, HN_ERR_FORMAT,
+        HN_REQUIRE(id && value && id->kind == HN_JSON_INT && hn_json_int(id) >= 0 && hn_json_int(id) <= INT32_MAX, HN_ERR_FORMAT,
                    "recipe: bias: expected pairs of a token's id and a number or null");
         if (value->kind != HN_JSON_NULL)
             HN_TRY(hn_json_want_double(value, "bias", &bias));
-        out->bias[out->sampling.n_bias++] = (hn_lm_bias){ (int32_t)id->as.integer, (float)bias };
+        out->bias[out->sampling.n_bias++] = (hn_lm_bias){ (int32_t)hn_json_int(id), (float)bias };
     }
     out->sampling.bias = out->bias;
     return HN_OK;
@@ -144,11 +178,11 @@ static hn_status read_bias(hn_recipe *out, hn_heap *heap, const hn_json *list)
 
 static hn_status read_stops(hn_stops *out, const hn_json *list)
 {
-    HN_REQUIRE(list->kind == HN_JSON_ARRAY && list->as.children.n <= HN_MOST_STOPS, HN_ERR_FORMAT,
+    HN_REQUIRE(list->kind == HN_JSON_ARRAY && hn_json_count(list) <= HN_MOST_STOPS, HN_ERR_FORMAT,
                "recipe: stop: expected an array of at most %d", HN_MOST_STOPS);
-    for (const hn_json *v = list->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(list); v; v = v->next) {
         HN_TRY(hn_json_want_string(v, "stop", &out->at[out->n++]));
-        HN_REQUIRE(v->as.string.bytes, HN_ERR_FORMAT, "recipe: stop: one is empty");
+        HN_REQUIRE(hn_json_bytes(v), HN_ERR_FORMAT, "recipe: stop: one is empty");
     }
     return HN_OK;
 }
@@ -189,35 +223,69 @@ static hn_status read_sampling(hn_recipe *out, hn_heap *heap, const hn_json *r)
     return read_bias(out, heap, hn_json_get(r, "bias"));
 }
 
+static hn_status read_text_or_null(const hn_json *r, const char *key, const char **out)
+{
+    const hn_json *v = hn_json_get(r, key);
+    return v->kind == HN_JSON_NULL ? HN_OK : hn_json_want_string(v, key, out);
+}
+
+/* One text a prompt, or none. */
+static hn_status read_echo(hn_recipe *out, const hn_json *echo)
+{
+    if (echo->kind == HN_JSON_NULL)
+        return HN_OK;
+    HN_REQUIRE(echo->kind == HN_JSON_ARRAY && hn_json_count(echo) == hn_json_count(out->prompts), HN_ERR_FORMAT,
+               "recipe: echo: expected null or the text of each prompt");
+    out->echo = echo;
+    return HN_OK;
+}
+
+/* What was asked, and how much of it is told. */
+static hn_status read_asked(hn_recipe *out, const hn_json *r)
+{
+    int64_t n, best_of, likeliest;
+    HN_TRY(read_int(r, "context", 1, INT32_MAX, &out->context));
+    HN_TRY(read_int(r, "max_tokens", 0, INT32_MAX, &out->most));
+    HN_TRY(read_int(r, "best_of", 1, HN_MOST_CHOICES, &best_of));
+    HN_TRY(read_int(r, "n", 1, best_of, &n));
+    HN_TRY(read_int(r, "likeliest", 0, HN_MOST_LIKELIEST, &likeliest));
+    HN_TRY(hn_json_want_bool(hn_json_get(r, "ignore_eos"), "ignore_eos", &out->goes_on));
+    HN_TRY(hn_json_want_bool(hn_json_get(r, "scores"), "scores", &out->scores));
+    HN_TRY(hn_json_want_bool(hn_json_get(r, "scores_drawn"), "scores_drawn", &out->scores_drawn));
+    HN_TRY(hn_json_want_bool(hn_json_get(r, "draws_none"), "draws_none", &out->draws_none));
+    HN_TRY(hn_json_want_bool(hn_json_get(r, "is_chat"), "is_chat", &out->is_chat));
+    out->n_each = (int32_t)best_of;
+    out->n_told = (int32_t)n;
+    out->likeliest = (int32_t)likeliest;
+    out->prompts = hn_json_get(r, "prompts");
+    HN_REQUIRE(out->prompts->kind == HN_JSON_ARRAY && hn_json_count(out->prompts), HN_ERR_FORMAT, "recipe: prompts: expected arrays of ids");
+    return read_echo(out, hn_json_get(r, "echo"));
+}
+
+/* A prompt is kept as its ids, so nothing is written anew: the clock tells a reader when it was. */
+static hn_status read_template(hn_recipe *out, const hn_json *r)
+{
+    int64_t clock;
+    HN_TRY(read_text_or_null(r, "template", &out->template));
+    return out->template ? read_int(r, "clock", 1, INT64_MAX, &clock) : HN_OK;
+}
+
 hn_status hn_recipe_read(hn_recipe *out, hn_heap *heap, const hn_json *answer)
 {
-    const hn_json *r = hn_json_get(answer, "recipe"), *adapter;
-    int64_t n, likeliest;
+    const hn_json *r = hn_json_get(answer, "recipe");
     *out = (hn_recipe){ .adapter = NULL };
     HN_REQUIRE(r && r->kind == HN_JSON_OBJECT, HN_ERR_FORMAT, "the answer has no recipe: ask with \"recipe\": true");
     HN_TRY(check_known(r));
     HN_TRY(hn_json_want_string(hn_json_get(r, "weights"), "weights", &out->weights));
     HN_TRY(hn_json_want_string(hn_json_get(r, "numerics"), "numerics", &out->numerics));
     HN_TRY(hn_json_want_string(hn_json_get(r, "cache"), "cache", &out->cache));
-    adapter = hn_json_get(r, "adapter");
-    if (adapter->kind != HN_JSON_NULL)
-        HN_TRY(hn_json_want_string(adapter, "adapter", &out->adapter));
+    HN_TRY(read_text_or_null(r, "adapter", &out->adapter));
     HN_TRY(hn_json_want_double(hn_json_get(r, "adapter_scale"), "adapter_scale", &out->adapter_scale));
-    HN_TRY(read_int(r, "context", 1, INT32_MAX, &out->context));
-    HN_TRY(read_int(r, "max_tokens", 0, INT32_MAX, &out->most));
-    HN_TRY(read_int(r, "n", 1, HN_MOST_CHOICES, &n));
-    HN_TRY(read_int(r, "likeliest", 0, HN_MOST_LIKELIEST, &likeliest));
-    HN_TRY(hn_json_want_bool(hn_json_get(r, "ignore_eos"), "ignore_eos", &out->goes_on));
-    out->n_each = (int32_t)n;
-    out->likeliest = (int32_t)likeliest;
-    out->prompts = hn_json_get(r, "prompts");
-    HN_REQUIRE(out->prompts->kind == HN_JSON_ARRAY && out->prompts->as.children.n, HN_ERR_FORMAT, "recipe: prompts: expected arrays of ids");
+    HN_TRY(read_template(out, r));
+    HN_TRY(read_asked(out, r));
     HN_TRY(read_grammar(out, r));
-    HN_TRY(hn_json_want_bool(hn_json_get(r, "is_chat"), "is_chat", &out->is_chat));
-    if (hn_json_get(r, "tools")->kind != HN_JSON_NULL)
-        HN_TRY(hn_json_want_string(hn_json_get(r, "tools"), "tools", &out->tools));
-    if (hn_json_get(r, "calls")->kind != HN_JSON_NULL)
-        HN_TRY(hn_json_want_string(hn_json_get(r, "calls"), "calls", &out->calls));
+    HN_TRY(read_text_or_null(r, "tools", &out->tools));
+    HN_TRY(read_text_or_null(r, "calls", &out->calls));
     HN_TRY(read_stops(&out->stops, hn_json_get(r, "stop")));
     return read_sampling(out, heap, r);
 }

@@ -10,11 +10,13 @@ void hn_recipe_add(hn_json_writer *w, const hn_answer *a);
 /* One that was read: its parts live as long as the JSON. */
 typedef struct hn_recipe {
     const char *weights, *numerics, *cache, *adapter; /* digests, words; adapter: NULL, none */
+    const char *template; /* its digest; NULL: prompts were not written by one */
     double adapter_scale;
     int64_t context, most;
-    int32_t n_each, likeliest;
-    bool goes_on;
+    int32_t n_each, n_told, likeliest; /* choices of a prompt that were made, and that are told: the best */
+    bool goes_on, scores, scores_drawn, draws_none;
     const hn_json *prompts;
+    const hn_json *echo; /* the texts that are told before answers; NULL: none */
     hn_lm_sampling sampling; /* with bias, which the caller frees */
     hn_lm_bias *bias;
     hn_stops stops;

@@ -9,19 +9,19 @@ enum { MOST_VARIABLES = 16 };
 static bool add_parts(hn_json_writer *w, hn_heap *heap, const hn_json *parts, hn_failure *why)
 {
     hn_str all = hn_str_on(heap);
-    for (const hn_json *p = parts->as.children.first; p; p = p->next) {
+    for (const hn_json *p = hn_json_first(parts); p; p = p->next) {
         const hn_json *type = hn_json_get(p, "type"), *text = hn_json_get(p, "text");
-        const char *word = type && type->kind == HN_JSON_STRING ? type->as.string.text : "";
+        const char *word = hn_json_string(type);
         if (strcmp(word, "text") != 0 || !text || text->kind != HN_JSON_STRING) {
             hn_str_free(&all);
             return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages", "messages: a part of content of type \"%.40s\": expected text",
                              word);
         }
-        if (p != parts->as.children.first)
+        if (p != hn_json_first(parts))
             hn_str_add_char(&all, '\n');
-        hn_str_add_bytes(&all, text->as.string.text, text->as.string.bytes);
+        hn_str_add_bytes(&all, hn_json_string(text), hn_json_bytes(text));
     }
-    const hn_json joined = { .kind = HN_JSON_STRING, .as.string = { all.text, all.length } };
+    const hn_json joined = hn_json_of_string(all.text, all.length);
     hn_json_add_scalar(w, &joined);
     hn_str_end(&all, w->to);
     return true;
@@ -35,7 +35,7 @@ static bool add_arguments(hn_json_writer *w, hn_heap *heap, const hn_json *text,
         hn_json_add_value(w, text);
         return true;
     }
-    const hn_status status = hn_json_read(heap, "arguments", text->as.string.text, text->as.string.bytes, &read);
+    const hn_status status = hn_json_read(heap, "arguments", hn_json_string(text), hn_json_bytes(text), &read);
     if (status != HN_OK)
         return hn_refuse_by(why, status, "messages");
     hn_json_add_value(w, hn_json_root(read));
@@ -59,7 +59,7 @@ static bool add_call_part(hn_json_writer *w, hn_heap *heap, const hn_json *v, in
 static bool add_object(hn_json_writer *w, hn_heap *heap, const hn_json *object, int depth, hn_failure *why)
 {
     hn_json_begin_object(w);
-    for (const hn_json *v = object->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(object); v; v = v->next) {
         hn_json_key(w, v->key);
         if (!add_call_part(w, heap, v, depth, why))
             return false;
@@ -71,7 +71,7 @@ static bool add_object(hn_json_writer *w, hn_heap *heap, const hn_json *object, 
 static bool add_calls(hn_json_writer *w, hn_heap *heap, const hn_json *calls, hn_failure *why)
 {
     hn_json_begin_array(w);
-    for (const hn_json *c = calls->as.children.first; c; c = c->next) {
+    for (const hn_json *c = hn_json_first(calls); c; c = c->next) {
         if (c->kind != HN_JSON_OBJECT)
             return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: tool_calls: expected objects");
         if (!add_object(w, heap, c, 1, why))
@@ -87,12 +87,12 @@ static const char *missing_text(const hn_json *message)
 {
     const hn_json *content = hn_json_get(message, "content"), *calls = hn_json_get(message, "tool_calls"),
                   *role = hn_json_get(message, "role"), *refusal = hn_json_get(message, "refusal");
-    const bool has_calls = calls && calls->kind == HN_JSON_ARRAY && calls->as.children.n,
-               is_answer = role && role->kind == HN_JSON_STRING && !strcmp(role->as.string.text, "assistant");
+    const bool has_calls = calls && calls->kind == HN_JSON_ARRAY && hn_json_count(calls),
+               is_answer = !strcmp(hn_json_string(role), "assistant");
     if (content && content->kind != HN_JSON_NULL)
         return NULL;
     if (is_answer && refusal && refusal->kind == HN_JSON_STRING)
-        return refusal->as.string.text;
+        return hn_json_string(refusal);
     return has_calls || (is_answer && refusal) ? "" : NULL;
 }
 
@@ -106,7 +106,7 @@ static bool add_message(hn_json_writer *w, hn_heap *heap, const hn_json *message
         hn_json_key(w, "content");
         hn_json_add_string(w, text);
     }
-    for (const hn_json *v = message->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(message); v; v = v->next) {
         const bool is_list = v->kind == HN_JSON_ARRAY;
         if (text && !strcmp(v->key, "content"))
             continue;
@@ -125,7 +125,7 @@ static bool add_messages(hn_str *out, hn_heap *heap, const hn_json *messages, hn
 {
     hn_json_writer w = hn_json_write_to(out);
     hn_json_begin_array(&w);
-    for (const hn_json *m = messages->as.children.first; m; m = m->next)
+    for (const hn_json *m = hn_json_first(messages); m; m = m->next)
         if (!add_message(&w, heap, m, why))
             return false;
     hn_json_end_array(&w);
@@ -170,12 +170,25 @@ static bool add_variables(variables *to, const hn_json *body, hn_failure *why)
     for (size_t i = 0; i < N_OWN; i++)
         if (!add_variable(to, own[i].name, hn_field_of(body, own[i].name), why))
             return false;
-    for (const hn_json *v = given ? given->as.children.first : NULL; v; v = v->next)
+    for (const hn_json *v = hn_json_first(given); v; v = v->next)
         if (!add_variable(to, v->key, v, why))
             return false;
     for (int32_t i = 0; i < to->n; i++)
         to->at[i] = to->words.text + to->begins[i];
     return hn_str_status(&to->words) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "chat_template_kwargs");
+}
+
+/* Harmony's template writes a message's first call and passes over the others, which would be lost. */
+static bool check_calls(const hn_answer *a, const hn_json *messages, hn_failure *why)
+{
+    hn_lm_call_style style;
+    const bool is_known = hn_lm_call_style_of(a->model->lm, a->model->o.calls, &style, sizeof style) == HN_OK;
+    for (const hn_json *m = is_known && !strcmp(style.form, "harmony") ? hn_json_first(messages) : NULL; m; m = m->next)
+        if (hn_json_count(hn_json_get(m, "tool_calls")) > 1)
+            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages",
+                                "messages: tool_calls: the template of %s writes one call a message, found %zu: each is a message of its own",
+                                a->model->name, hn_json_count(hn_json_get(m, "tool_calls")));
+    return true;
 }
 
 /* What a rendering takes of a body, as the library has it. */
@@ -185,11 +198,14 @@ typedef struct rendering {
     hn_lm_render_options o;
 } rendering;
 
-static bool open_rendering(rendering *r, hn_heap *heap, const hn_json *body, const char *tools, hn_failure *why)
+static bool open_rendering(rendering *r, hn_answer *a, const char *tools, hn_failure *why)
 {
+    hn_heap *heap = a->heap;
+    const hn_json *body = a->body;
     const hn_json *documents = hn_field_of(body, "documents");
     *r = (rendering){ .messages = hn_str_on(heap), .documents = hn_str_on(heap), .vars = { .words = hn_str_on(heap) } };
-    if (!add_messages(&r->messages, heap, hn_field_of(body, "messages"), why) || !add_variables(&r->vars, body, why))
+    const hn_json *messages = hn_field_of(body, "messages");
+    if (!check_calls(a, messages, why) || !add_messages(&r->messages, heap, messages, why) || !add_variables(&r->vars, body, why))
         return false;
     hn_json_writer w = hn_json_write_to(&r->documents);
     if (documents)
@@ -197,7 +213,7 @@ static bool open_rendering(rendering *r, hn_heap *heap, const hn_json *body, con
     r->o = (hn_lm_render_options){
         .size = sizeof r->o, .tools = tools, .documents = documents ? r->documents.text : NULL, .variables = r->vars.at, .n_variables = r->vars.n,
         .no_generation_prompt = !hn_field_bool(body, "add_generation_prompt", true),
-        .goes_on_last = hn_field_bool(body, "continue_final_message", false),
+        .goes_on_last = hn_field_bool(body, "continue_final_message", false), .clock = a->clock = a->created,
     };
     return hn_str_status(&r->documents) == HN_OK || hn_refuse_by(why, HN_ERR_MEMORY, "documents");
 }
@@ -273,7 +289,7 @@ static bool refuse_rendering(const hn_answer *a, const variables *vars, hn_statu
 bool hn_render_messages(hn_answer *a, hn_str *out, hn_failure *why)
 {
     rendering r;
-    bool is_well = open_rendering(&r, a->heap, a->body, NULL, why);
+    bool is_well = open_rendering(&r, a, NULL, why);
     if (is_well) {
         const hn_status status = render(a->model->lm, &r, out);
         is_well = status == HN_OK || refuse_rendering(a, &r.vars, status, why);
@@ -306,7 +322,7 @@ static hn_status render_ids(const hn_lm *lm, hn_heap *heap, const rendering *r, 
 bool hn_render_ids(hn_answer *a, hn_prompt *to, hn_failure *why)
 {
     rendering r;
-    bool is_well = open_rendering(&r, a->heap, a->body, a->tools.length ? a->tools.text : NULL, why);
+    bool is_well = open_rendering(&r, a, a->tools.length ? a->tools.text : NULL, why);
     if (is_well) {
         const hn_status status = render_ids(a->model->lm, a->heap, &r, to);
         is_well = status == HN_OK || refuse_rendering(a, &r.vars, status, why);

@@ -347,13 +347,13 @@ static bool read_query(const char *query, page_of_items *page, hn_failure *why)
 static const char *id_of(const hn_json *item)
 {
     const hn_json *id = hn_json_get(item, "id");
-    return id && id->kind == HN_JSON_STRING ? id->as.string.text : "";
+    return hn_json_string(id);
 }
 
 static void add_list(hn_json_writer *w, const hn_json *items, const page_of_items *page)
 {
     const hn_json *first = NULL, *last = NULL;
-    const size_t n = items->as.children.n;
+    const size_t n = hn_json_count(items);
     int64_t told = 0;
     bool has_begun = !page->after[0], has_more = false;
     hn_json_begin_object(w);

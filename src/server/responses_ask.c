@@ -10,7 +10,7 @@
 static const char *text_of(const hn_json *object, const char *key)
 {
     const hn_json *v = hn_json_get(object, key);
-    return v && v->kind == HN_JSON_STRING ? v->as.string.text : "";
+    return hn_json_string(v);
 }
 
 static bool is_of(const hn_json *item, const char *type) { return !strcmp(text_of(item, "type"), type); }
@@ -32,7 +32,7 @@ static bool check_parts(const hn_json *parts, hn_failure *why)
         return true;
     if (!parts || parts->kind != HN_JSON_ARRAY)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: expected a text or parts");
-    for (const hn_json *p = parts->as.children.first; p; p = p->next)
+    for (const hn_json *p = hn_json_first(parts); p; p = p->next)
         if (!check_part(p, why))
             return false;
     return true;
@@ -105,7 +105,7 @@ static void keep_item(hn_answer *a, const hn_json *item, size_t number)
     const char *role = text_of(item, "role");
     hn_str_add(&a->items, a->items.length ? "," : "");
     begin_kept(&w, a, item, number);
-    for (const hn_json *v = item->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(item); v; v = v->next) {
         if (!strcmp(v->key, "id") || !strcmp(v->key, "type"))
             continue;
         hn_json_key(&w, v->key);
@@ -150,7 +150,7 @@ static bool keep_reference(hn_answer *a, const hn_json *reference, hn_failure *w
     if (response_of(id, response, sizeof response) && hn_responses_find(&a->server->responses, a->asker, response, NULL, &all, &out)) {
         hn_str_print(&all, "%s%s]", all.length > 1 && out.length ? "," : "", out.text);
         if (hn_str_status(&all) == HN_OK && hn_json_read(a->heap, "item_reference", all.text, all.length, &read) == HN_OK)
-            item = hn_json_root(read)->as.children.first;
+            item = hn_json_first(hn_json_root(read));
         while (item && strcmp(text_of(item, "id"), id) != 0)
             item = item->next;
     }
@@ -200,7 +200,7 @@ static bool keep_items(hn_answer *a, hn_failure *why)
         return hn_refuse_as(why, HN_REFUSED_NO_OBJECT, "previous_response_id", "previous_response_id: there is no response %.100s", before);
     if (input && input->kind == HN_JSON_STRING)
         keep_text(a, input);
-    for (const hn_json *v = input && input->kind == HN_JSON_ARRAY ? input->as.children.first : NULL; v; v = v->next)
+    for (const hn_json *v = hn_json_at(input, 0); v; v = v->next)
         if (!take_item(a, v, number++, &n_references, why))
             return false;
     if (hn_str_status(&a->items) != HN_OK)
@@ -251,8 +251,8 @@ static void flush(turns *t)
 static void join(hn_str *to, const hn_json *parts)
 {
     if (parts && parts->kind == HN_JSON_STRING)
-        hn_str_add(to, parts->as.string.text);
-    for (const hn_json *p = parts && parts->kind == HN_JSON_ARRAY ? parts->as.children.first : NULL; p; p = p->next)
+        hn_str_add(to, hn_json_string(parts));
+    for (const hn_json *p = hn_json_at(parts, 0); p; p = p->next)
         hn_str_add(to, text_of(p, "text"));
 }
 
@@ -296,7 +296,7 @@ static void add_other(turns *t, const char *role, const char *call, const hn_jso
         hn_json_add_value(t->w, parts);
     else {
         hn_json_begin_array(t->w);
-        for (const hn_json *p = parts->as.children.first; p; p = p->next) {
+        for (const hn_json *p = hn_json_first(parts); p; p = p->next) {
             hn_json_begin_object(t->w);
             hn_json_key(t->w, "type");
             hn_json_add_string(t->w, "text");
@@ -350,7 +350,7 @@ static bool add_messages(hn_json_writer *w, hn_answer *a, hn_failure *why)
         hn_json_add_string(w, instructions);
         hn_json_end_object(w);
     }
-    for (const hn_json *v = hn_json_root(items)->as.children.first; v; v = v->next)
+    for (const hn_json *v = hn_json_first(hn_json_root(items)); v; v = v->next)
         add_item(&t, v);
     flush(&t);
     hn_json_end_array(w);
@@ -394,7 +394,7 @@ static void add_allowed(hn_json_writer *w, const hn_json *choice)
     hn_json_add_string(w, text_of(choice, "mode"));
     hn_json_key(w, "tools");
     hn_json_begin_array(w);
-    for (const hn_json *t = tools && tools->kind == HN_JSON_ARRAY ? tools->as.children.first : NULL; t; t = t->next)
+    for (const hn_json *t = hn_json_at(tools, 0); t; t = t->next)
         if (is_of(t, "function"))
             add_function(w, t);
         else
@@ -410,9 +410,11 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
     if (tools) {
         hn_json_key(w, "tools");
         hn_json_begin_array(w);
-        for (const hn_json *t = tools->as.children.first; t; t = t->next) {
+        for (const hn_json *t = hn_json_first(tools); t; t = t->next) {
             if (!is_of(t, "function"))
                 return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: type \"%.40s\": expected function", text_of(t, "type"));
+            if (!hn_fields_check_within(&hn_fields_response_tool, "tools.", t, why))
+                return false;
             add_function(w, t);
         }
         hn_json_end_array(w);
@@ -423,6 +425,8 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
     if (choice->kind == HN_JSON_OBJECT && !is_of(choice, "function") && !is_allowed)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: type \"%.40s\": expected function or allowed_tools",
                             text_of(choice, "type"));
+    if (choice->kind == HN_JSON_OBJECT && !hn_fields_check_within(&hn_fields_response_choice, "tool_choice.", choice, why))
+        return false;
     hn_json_key(w, "tool_choice");
     if (is_allowed)
         add_allowed(w, choice);
@@ -476,8 +480,8 @@ static bool add_scores(hn_json_writer *w, const hn_json *body, hn_failure *why)
 {
     const hn_json *include = hn_field_of(body, "include");
     bool scores = hn_field_of(body, "top_logprobs") != NULL;
-    for (const hn_json *v = include ? include->as.children.first : NULL; v; v = v->next) {
-        const char *word = v->kind == HN_JSON_STRING ? v->as.string.text : "";
+    for (const hn_json *v = hn_json_first(include); v; v = v->next) {
+        const char *word = hn_json_string(v);
         if (strcmp(word, "message.output_text.logprobs") != 0 && strcmp(word, "reasoning.encrypted_content") != 0)
             return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "include", "include: %.60s: expected message.output_text.logprobs", word);
         scores |= word[0] == 'm';

@@ -61,6 +61,7 @@ typedef struct hn_served {
     char weights[65];      /* hn_lm_fingerprint, as it was first loaded; "": it was not yet */
     int64_t bytes;         /* of its files */
     bool is_too_large;     /* it was refused all that the shelf's memory is */
+    bool is_to_forget;     /* asked while it was loading: if that fails, its file may be another */
     bool is_broken;        /* it was not what it was when it was loaded */
     int64_t held;
     bool is_stepping; /* which is soon over; who is answered in a step holds it no more */

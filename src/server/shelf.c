@@ -326,14 +326,21 @@ int64_t hn_served_about(hn_served *m, char weights[65])
     return bytes;
 }
 
+/* Under the lock, of one that is not loaded. */
+static void forget(hn_served *m)
+{
+    m->is_to_forget = false;
+    m->weights[0] = '\0';
+    m->is_too_large = false;
+    take_bytes(m);
+}
+
 void hn_served_forget(hn_served *m)
 {
     hn_os_mutex_lock(&m->shelf->lock);
-    if (m->state == HN_SERVED_AWAY) {
-        m->weights[0] = '\0';
-        m->is_too_large = false;
-        take_bytes(m);
-    }
+    if (m->state == HN_SERVED_AWAY)
+        forget(m);
+    m->is_to_forget = m->state == HN_SERVED_LOADING;
     hn_os_mutex_unlock(&m->shelf->lock);
 }
 
@@ -446,7 +453,7 @@ bool hn_served_load(hn_served *m, hn_failure *why)
     const bool is_ready = m->state == HN_SERVED_READY, may_load = is_ready || make_place(shelf);
     if (!is_ready && may_load) {
         m->state = HN_SERVED_LOADING;
-        m->is_broken = false;
+        m->is_broken = m->is_to_forget = false;
     }
     hn_os_mutex_unlock(&shelf->lock);
     if (is_ready)
@@ -461,6 +468,8 @@ bool hn_served_load(hn_served *m, hn_failure *why)
         hn_refuse_by(why, status == HN_ERR_MEMORY ? status : HN_ERR_DEVICE, "model");
     hn_os_mutex_lock(&shelf->lock);
     m->state = status == HN_OK ? HN_SERVED_READY : HN_SERVED_AWAY;
+    if (status != HN_OK && m->is_to_forget)
+        forget(m);
     hn_os_mutex_unlock(&shelf->lock);
     return status == HN_OK;
 }

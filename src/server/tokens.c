@@ -10,10 +10,10 @@ static bool tokenize(hn_answer *a, hn_str *out, hn_failure *why)
     if (!text)
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "content", "content: expected a text, found none");
     size_t n = 0;
-    hn_status status = hn_lm_encode_by(a->model->lm, text->as.string.text, text->as.string.bytes, &o, NULL, 0, &n);
+    hn_status status = hn_lm_encode_by(a->model->lm, hn_json_string(text), hn_json_bytes(text), &o, NULL, 0, &n);
     int32_t *ids = hn_alloc_array(a->heap, HN_TAG_TEXT, n + 1, sizeof *ids);
     if (status == HN_OK)
-        status = ids ? hn_lm_encode_by(a->model->lm, text->as.string.text, text->as.string.bytes, &o, ids, n + 1, &n) : HN_ERR_MEMORY;
+        status = ids ? hn_lm_encode_by(a->model->lm, hn_json_string(text), hn_json_bytes(text), &o, ids, n + 1, &n) : HN_ERR_MEMORY;
     hn_json_writer w = hn_json_write_to(out);
     hn_json_begin_object(&w);
     hn_json_key(&w, "tokens");
@@ -46,7 +46,7 @@ static bool detokenize(hn_answer *a, hn_str *out, hn_failure *why)
     if (status == HN_OK && is_well)
         status = text ? hn_lm_decode(a->model->lm, ids.ids, ids.n, 1, text, bytes + 1, &bytes) : HN_ERR_MEMORY;
     if (is_well && status == HN_OK) {
-        const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text, bytes } };
+        const hn_json said = hn_json_of_string(text, bytes);
         hn_json_writer w = hn_json_write_to(out);
         hn_json_begin_object(&w);
         hn_json_key(&w, "content");
@@ -65,7 +65,7 @@ static bool apply_template(hn_answer *a, hn_str *out, hn_failure *why)
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "messages", "messages: expected an array, found none");
     const bool is_well = hn_render_messages(a, &text, why);
     if (is_well) {
-        const hn_json said = { .kind = HN_JSON_STRING, .as.string = { text.text, text.length } };
+        const hn_json said = hn_json_of_string(text.text, text.length);
         hn_json_writer w = hn_json_write_to(out);
         hn_json_begin_object(&w);
         hn_json_key(&w, "prompt");

@@ -11,8 +11,8 @@
 static const char *name_of(const hn_json *tool)
 {
     const hn_json *type = hn_json_get(tool, "type"), *name = hn_json_get(hn_json_get(tool, "function"), "name");
-    const bool is_function = type && type->kind == HN_JSON_STRING && !strcmp(type->as.string.text, "function");
-    return is_function && name && name->kind == HN_JSON_STRING ? name->as.string.text : NULL;
+    const bool is_function = !strcmp(hn_json_string(type), "function");
+    return is_function && name && name->kind == HN_JSON_STRING ? hn_json_string(name) : NULL;
 }
 
 static bool check_tool(const hn_json *tools, const hn_json *tool, hn_failure *why)
@@ -24,7 +24,7 @@ static bool check_tool(const hn_json *tools, const hn_json *tool, hn_failure *wh
                                                                   "quotes and brackets");
     if (parameters && parameters->kind != HN_JSON_OBJECT && parameters->kind != HN_JSON_NULL)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "tools", "tools: parameters of %.80s: expected an object", name);
-    for (const hn_json *t = tools->as.children.first; t != tool; t = t->next)
+    for (const hn_json *t = hn_json_first(tools); t != tool; t = t->next)
         if (!strcmp(name_of(t), name))
             return hn_refuse_as(why, HN_REFUSED_INVALID, "tools", "tools: two of the name %.80s", name);
     return true;
@@ -32,17 +32,18 @@ static bool check_tool(const hn_json *tools, const hn_json *tool, hn_failure *wh
 
 static bool check_tools(const hn_json *tools, hn_failure *why)
 {
-    if (tools->as.children.n > HN_MOST_TOOLS)
-        return hn_refuse_as(why, HN_REFUSED_INVALID, "tools", "tools: expected at most %d, found %zu", HN_MOST_TOOLS, tools->as.children.n);
-    for (const hn_json *t = tools->as.children.first; t; t = t->next)
-        if (!check_tool(tools, t, why))
+    if (hn_json_count(tools) > HN_MOST_TOOLS)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "tools", "tools: expected at most %d, found %zu", HN_MOST_TOOLS, hn_json_count(tools));
+    for (const hn_json *t = hn_json_first(tools); t; t = t->next)
+        if (!check_tool(tools, t, why) || !hn_fields_check_within(&hn_fields_tool, "tools.", t, why) ||
+            !hn_fields_check_within(&hn_fields_tool_function, "tools.function.", hn_json_get(t, "function"), why))
             return false;
     return true;
 }
 
 static const hn_json *tool_named(const hn_json *tools, const char *name)
 {
-    const hn_json *t = tools ? tools->as.children.first : NULL;
+    const hn_json *t = hn_json_first(tools);
     while (t && strcmp(name_of(t), name) != 0)
         t = t->next;
     return t;
@@ -57,7 +58,7 @@ static bool refuse_allowed(hn_failure *why, const char *found)
 static const char *text_of(const hn_json *object, const char *key)
 {
     const hn_json *v = hn_json_get(object, key);
-    return v && v->kind == HN_JSON_STRING ? v->as.string.text : "";
+    return hn_json_string(v);
 }
 
 /* {"mode": "auto" | "required", "tools": [{"type": "function", "function": {"name": ...}}]}: the model is given all tools, and may call these. */
@@ -69,10 +70,10 @@ static bool take_allowed(hn_answer *a, const hn_json *allowed, const hn_json *to
     a->must_call = !strcmp(mode, "required");
     if (!a->must_call && strcmp(mode, "auto") != 0)
         return refuse_allowed(why, *mode ? mode : "no mode");
-    if (!list || list->kind != HN_JSON_ARRAY || !list->as.children.n || list->as.children.n > HN_MOST_TOOLS)
+    if (!list || list->kind != HN_JSON_ARRAY || !hn_json_count(list) || hn_json_count(list) > HN_MOST_TOOLS)
         return refuse_allowed(why, "none, or too many");
     hn_json_begin_array(&w);
-    for (const hn_json *t = list->as.children.first; t; t = t->next) {
+    for (const hn_json *t = hn_json_first(list); t; t = t->next) {
         const char *name = name_of(t);
         const hn_json *tool = name ? tool_named(tools, name) : NULL;
         if (!tool)
@@ -87,7 +88,7 @@ static bool take_allowed(hn_answer *a, const hn_json *allowed, const hn_json *to
  * no tools. */
 static bool take_choice(hn_answer *a, const hn_json *choice, const hn_json *tools, bool *is_none, hn_failure *why)
 {
-    const char *word = choice->kind == HN_JSON_STRING ? choice->as.string.text : NULL, *name = name_of(choice);
+    const char *word = choice->kind == HN_JSON_STRING ? hn_json_string(choice) : NULL, *name = name_of(choice);
     *is_none = word && !strcmp(word, "none");
     if (*is_none || (word && !strcmp(word, "auto")))
         return true;
@@ -97,9 +98,20 @@ static bool take_choice(hn_answer *a, const hn_json *choice, const hn_json *tool
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: expected none, auto, required, a function by its name or allowed_tools");
     a->must_call = true;
     a->only = name;
-    if (name ? tool_named(tools, name) != NULL : tools && tools->as.children.n)
+    if (name ? tool_named(tools, name) != NULL : tools && hn_json_count(tools))
         return true;
     return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: there is no tool %.80s", name ? name : "at all");
+}
+
+/* Of one that names a tool, or several. */
+static bool check_choice(const hn_json *choice, hn_failure *why)
+{
+    const hn_json *function = hn_field_of(choice, "function"), *allowed = hn_field_of(choice, "allowed_tools");
+    if (choice->kind != HN_JSON_OBJECT)
+        return true;
+    return hn_fields_check_within(&hn_fields_tool_choice, "tool_choice.", choice, why) &&
+           (!function || hn_fields_check_within(&hn_fields_choice_function, "tool_choice.function.", function, why)) &&
+           (!allowed || hn_fields_check_within(&hn_fields_allowed_tools, "tool_choice.allowed_tools.", allowed, why));
 }
 
 bool hn_tools_take(hn_answer *a, hn_failure *why)
@@ -110,11 +122,11 @@ bool hn_tools_take(hn_answer *a, hn_failure *why)
     a->most_thought = hn_field_int(a->body, "thinking_budget", 0);
     if (tools && !check_tools(tools, why))
         return false;
-    if (choice && !take_choice(a, choice, tools, &is_none, why))
+    if (choice && (!take_choice(a, choice, tools, &is_none, why) || !check_choice(choice, why)))
         return false;
     if ((a->must_call || a->most_thought) && a->grammar_text.length && a->grammar_kind == HN_LM_GBNF)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "grammar", "grammar: found %s too", a->must_call ? "tool_choice" : "thinking_budget");
-    if (!tools || !tools->as.children.n || is_none)
+    if (!tools || !hn_json_count(tools) || is_none)
         return true;
     hn_json_writer w = hn_json_write_to(&a->tools);
     hn_json_add_value(&w, tools);

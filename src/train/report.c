@@ -114,7 +114,7 @@ static void add_said(hn_str *page, const hn_json *sample, const char *key, const
     const hn_json *v = hn_json_get(sample, key);
     hn_str_print(page, "<tr><th>%s</th><td><pre>", title);
     if (v && v->kind == HN_JSON_STRING)
-        hn_page_add_text(page, v->as.string.text, v->as.string.bytes);
+        hn_page_add_text(page, hn_json_string(v), hn_json_bytes(v));
     hn_str_add(page, "</pre></td></tr>\n");
 }
 
@@ -128,15 +128,15 @@ static hn_status add_samples(hn_str *page, const hn_run_report *r)
     const hn_json *all = hn_json_get(root, "samples"), *why = hn_json_get(root, "left_out");
     if (why && why->kind == HN_JSON_STRING) {
         hn_str_add(page, "<h2>Before and after</h2>\n<p id=\"left-out\">Left out: ");
-        hn_page_add_text(page, why->as.string.text, why->as.string.bytes);
+        hn_page_add_text(page, hn_json_string(why), hn_json_bytes(why));
         hn_str_add(page, "</p>\n");
         hn_json_free(json);
         return HN_OK;
     }
     hn_str_print(page, "<h2>Before and after</h2>\n<p>The likeliest continuation of prompts %s.</p>\n",
-                 held && held->kind == HN_JSON_BOOL && held->as.boolean ? "held out from training"
+                 hn_json_is_true(held) ? "held out from training"
                                                                        : "from the training data");
-    for (const hn_json *v = all && all->kind == HN_JSON_ARRAY ? all->as.children.first : NULL; v;
+    for (const hn_json *v = hn_json_at(all, 0); v;
          v = v->next) {
         hn_str_add(page, "<table>\n");
         add_said(page, v, "prompt", "prompt");
@@ -161,12 +161,12 @@ static hn_status add_origin(hn_str *page, const hn_run_report *r)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const hn_json *v = hn_json_get(hn_json_root(json), keys[i]);
         const bool is_list = v && v->kind == HN_JSON_ARRAY;
-        for (const hn_json *item = is_list ? v->as.children.first : v; item;
+        for (const hn_json *item = is_list ? hn_json_first(v) : v; item;
              item = is_list ? item->next : NULL) {
             if (item->kind != HN_JSON_STRING)
                 continue;
             hn_str_print(page, "<tr><th>%s</th><td>", keys[i]);
-            hn_page_add_text(page, item->as.string.text, item->as.string.bytes);
+            hn_page_add_text(page, hn_json_string(item), hn_json_bytes(item));
             hn_str_add(page, "</td></tr>\n");
         }
     }

@@ -15,8 +15,8 @@ static double number(const hn_json *line, const char *key)
 {
     const hn_json *v = hn_json_get(line, key);
     return !v                            ? (double)NAN
-           : v->kind == HN_JSON_INT      ? (double)v->as.integer
-           : v->kind == HN_JSON_DOUBLE   ? v->as.number
+           : v->kind == HN_JSON_INT      ? (double)hn_json_int(v)
+           : v->kind == HN_JSON_DOUBLE   ? hn_json_number(v)
                                          : (double)NAN;
 }
 
@@ -52,16 +52,16 @@ static hn_run_report_layer *layer_of(hn_run_report *r, int64_t layer, int64_t n)
 
 static hn_status add_experts(hn_run_report *r, const hn_json *all)
 {
-    for (const hn_json *v = all->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(all); v; v = v->next) {
         const hn_json *tokens = hn_json_get(v, "tokens"), *norms = hn_json_get(v, "grad_norms");
         HN_REQUIRE(tokens && norms && tokens->kind == HN_JSON_ARRAY && norms->kind == HN_JSON_ARRAY &&
-                       tokens->as.children.n == norms->as.children.n,
+                       hn_json_count(tokens) == hn_json_count(norms),
                    HN_ERR_FORMAT, "experts: expected tokens and grad_norms");
-        hn_run_report_layer *l = layer_of(r, (int64_t)number(v, "layer"), (int64_t)tokens->as.children.n);
+        hn_run_report_layer *l = layer_of(r, (int64_t)number(v, "layer"), (int64_t)hn_json_count(tokens));
         if (!l)
             return HN_ERR_MEMORY;
         l->n_looks++;
-        const hn_json *t = tokens->as.children.first, *g = norms->as.children.first;
+        const hn_json *t = hn_json_first(tokens), *g = hn_json_first(norms);
         for (int64_t i = 0; i < l->n_experts; i++, t = t->next, g = g->next) {
             double x = 0;
             HN_TRY(hn_json_want_double(t, "tokens", &x));
@@ -83,7 +83,7 @@ static hn_status take_line(hn_run_report *r, const hn_json *line)
         return add_experts(r, experts);
     if (verdict && verdict->kind == HN_JSON_STRING) {
         hn_free(r->heap, r->verdict);
-        r->verdict = hn_strdup(r->heap, HN_TAG_TEXT, verdict->as.string.text);
+        r->verdict = hn_strdup(r->heap, HN_TAG_TEXT, hn_json_string(verdict));
         return r->verdict ? HN_OK : HN_ERR_MEMORY;
     }
     if (hn_json_get(line, "held_loss")) {

@@ -1,5 +1,6 @@
 # jobs.rb BUILD SOURCE: see jobs.sh. HN_JOB_KILLS: how often a server is killed in the middle of training (3).
 require 'digest'
+require 'fileutils'
 require 'json'
 require 'net/http'
 require 'open3'
@@ -19,11 +20,11 @@ end
 class Server
   attr_reader :uri, :pid, :dir
 
-  def initialize(dir, *words, limit: nil)
+  def initialize(dir, *words, limit: nil, program: HONE)
     @dir = dir
     limits = limit ? { rlimit_fsize: limit } : {}
     out = IO.pipe
-    @pid = Process.spawn(HONE, 'serve', '--port', '0', '--jobs', dir, *words, out: out[1], err: File.join(File.dirname(dir), 'serve.err'), **limits)
+    @pid = Process.spawn(program, 'serve', '--port', '0', '--jobs', dir, *words, out: out[1], err: File.join(File.dirname(dir), 'serve.err'), **limits)
     out[1].close
     line = out[0].gets
     raise "hone serve does not begin: #{File.read(File.join(File.dirname(dir), 'serve.err'))}" unless line
@@ -245,6 +246,38 @@ def check_unproved(dir)
     names = done['result_files'].map { |f| s.json('GET', "/v1/files/#{f}")['filename'] }
     said = s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}/events?limit=1000")['data'].map { |e| e['message'] }
     check("no certificate, by name: #{names} #{said}", done['status'] == 'succeeded' && !names.include?('certificate.json') && said.any? { |m| m.start_with?('it has no certificate: out of memory') })
+  end
+end
+
+# A proof that does not hold, after all was trained: the job has failed, by the check's name, and nothing of it is served or handed on, after a
+# restart neither. What trains is the program's own file: here one stands in its place that trains, proves and then says what `hone train` says
+# of a proof that fails, with its status.
+def check_disproved(dir)
+  store, program = File.join(dir, 'disproved'), File.join(dir, 'own')
+  FileUtils.cp(HONE, program)
+  server = Server.new(store, program: program)
+  said = 'certificate.json: blk.0.attn_q.weight, gradient: error 0.5, bound 0.001 (row 3); 1 of 431 checks do not hold'
+  File.write("#{program}.new", "#!/bin/sh\n'#{HONE}' \"$@\" || exit\necho 'hone train: #{said}' >&2\nexit 1\n", perm: 0o755)
+  File.rename("#{program}.new", program)
+  data = server.file(chats(8))
+  job = server.json('POST', '/v1/fine_tuning/jobs', order(data, settings: ['steps=2', 'rank=4']))
+  done = server.wait(job['id'], 'succeeded', 'failed')
+  run = Dir.children(File.join(store, 'jobs', job['id'], 'run'))
+  check("it was trained, and proved: #{run}", (%w[adapter.gguf certificate.json] - run).empty?)
+  told = lambda do |s|
+    now = s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}")
+    check("a proof that fails is a job that has: #{now}", now['status'] == 'failed' && now['error'] == { 'code' => 'training_failed', 'message' => said, 'param' => nil } &&
+                                                          now['fine_tuned_model'].nil? && now['result_files'].empty?)
+    check('nothing of it is served', s.json('GET', '/v1/models')['data'].map { |m| m['id'] } == ['hone-tiny'] && s.json('GET', '/v1/files')['data'].map { |f| f['id'] } == [data])
+    check('nor listed as a checkpoint', s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}/checkpoints")['data'].empty?)
+    chats_go_on(s)
+  end
+  told.(server)
+  check('it ends well', server.end_by('TERM').exitstatus.zero?)
+  with(store) do |s|
+    told.(s)
+    again = s.json('POST', '/v1/fine_tuning/jobs', order(data, settings: ['steps=2', 'rank=4']))
+    check('a proof that holds serves it', s.wait(again['id'], 'succeeded', 'failed')['fine_tuned_model'])
   end
 end
 
@@ -574,7 +607,7 @@ def check_keys(dir)
 end
 
 Dir.mktmpdir do |dir|
-  steps = { files: :check_files, full: :check_full, no_space: :check_no_space, unproved: :check_unproved, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
+  steps = { files: :check_files, full: :check_full, no_space: :check_no_space, unproved: :check_unproved, disproved: :check_disproved, uploads: :check_killed_uploads, jobs: :check_jobs, changes: :check_changes, kills: :check_killed, keys: :check_keys }
   only = ENV['HN_JOB_STEPS']&.split(',')&.map(&:to_sym)
   steps.each { |name, step| send(step, dir) if !only || only.include?(name) }
 end

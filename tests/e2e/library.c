@@ -467,7 +467,7 @@ static void check_embed(hn_engine *engine)
     hn_lm *lm;
     hn_lm_embedder *embedder;
     hn_lm_session *session;
-    float vector[512];
+    float vector[512], by_ids[512];
     char want[8192], line[1024];
     check_group("embed");
     if (!CHECK_OK(hn_lm_open(&lm, engine, sentence, NULL)))
@@ -491,6 +491,12 @@ static void check_embed(hn_engine *engine)
             CHECK(end != at && !memcmp(&number, &vector[i], sizeof number));
             at = end;
         }
+        static int32_t ids[1 << 16];
+        size_t n = 0;
+        CHECK(hn_lm_encode_by(lm, "a text", 6, NULL, ids, 64, &n) == HN_OK && hn_lm_embedder_run_ids(embedder, ids, n, by_ids) == HN_OK &&
+              !memcmp(by_ids, vector, (size_t)width * sizeof *vector));
+        CHECK_FAILS(hn_lm_embedder_run_ids(embedder, ids, 1 << 16, by_ids), HN_ERR_ARGUMENT, "expected at most");
+        CHECK_FAILS(hn_lm_embedder_run_ids(embedder, (int32_t[]){ -1 }, 1, by_ids), HN_ERR_ARGUMENT, "vocabulary");
         hn_lm_close(lm); /* the embedder holds it */
         CHECK_OK(hn_lm_embedder_run(embedder, "another", 7, vector, NULL));
         hn_lm_embedder_free(embedder);

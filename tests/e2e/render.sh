@@ -56,6 +56,9 @@ refuses 2 "expected no --origins with it" "$hone" render hf m.json --origins --s
 is "by name" '<s>[user]Hi é</s>[assistant]' "$hone" render hf both.json --template-name default
 printf '{{ messages | length }}' >own.jinja
 is "another template" '1' "$hone" render hf m.json --template own.jinja
+printf "{{ strftime_now('%%Y-%%m-%%d %%H:%%M:%%S') }}" >own.jinja
+is "a clock" '2001-09-09 01:46:40' env TZ=Asia/Tokyo "$hone" render hf m.json --template own.jinja --clock 1000000000
+[ "$("$hone" render hf m.json --template own.jinja)" \> '2026' ] || fail "the clock of today"
 rm hf/chat_template.jinja
 refuses 2 "several chat templates and no default" "$hone" render hf m.json # files replace the configuration's
 rm hf/additional_chat_templates/tool_use.jinja

@@ -55,7 +55,8 @@ def check_scores
     mean = ->(c) { (v = c['logprobs']['token_logprobs']).sum / v.size }
     check('the best of five', best.map { |c| c['text'] } == made.sort_by { |c| -mean.(c) }.first(2).map { |c| c['text'] } && best.map { |c| c['index'] } == [0, 1] &&
                               best.none? { |c| c['logprobs'] } && made.map { |c| c['text'] }.uniq.size > 1)
-    [{ best_of: 1, n: 2 }, { best_of: 3, stream: true }, { best_of: 17 }, { recipe: true, echo: true }, { recipe: true, best_of: 2 }, { max_tokens: -1 }].each do |body|
+    [{ best_of: 1, n: 2 }, { best_of: 3, stream: true }, { best_of: 17 }, { max_tokens: -1 },
+     { post_sampling_probs: true }, { post_sampling_probs: true, logprobs: 1, echo: true }, { post_sampling_probs: true, logprobs: 1, best_of: 2 }].each do |body|
       check("#{body} is refused", ask(uri, 'POST', '/v1/completions', { prompt: 'Once' }.merge(body)).code == '400')
     end
   end
@@ -209,6 +210,15 @@ def check_calls(dir)
       check("#{more}", error_of(ask(uri, 'POST', '/v1/chat/completions', { messages: said }.merge(more)))['param'] == 'tools')
     end
   end
+  serve('--template', File.join(SOURCE, 'tests/differential/templates/real/gpt_oss.jinja')) do |uri, _|
+    calls = %w[1 2].map { |id| { id: id, type: 'function', function: { name: 'look', arguments: "{\"n\": #{id}}" } } }
+    results = %w[1 2].map { |id| { role: 'tool', tool_call_id: id, content: "place #{id}" } }
+    told = ->(messages) { ask(uri, 'POST', '/apply-template', { messages: messages }) }
+    both = told.(said + [{ role: 'assistant', content: '', tool_calls: calls }, *results])
+    check("Harmony's template would lose a call: #{both.body}", both.code == '400' && error_of(both)['param'] == 'messages' && error_of(both)['message'].include?('one call a message, found 2'))
+    each = told.(said + calls.zip(results).flat_map { |c, r| [{ role: 'assistant', content: '', tool_calls: [c] }, r] }).body
+    check("each by itself is told: #{each}", %w[1 2].all? { |n| JSON.parse(each)['prompt']&.include?("place #{n}") })
+  end
   serve do |uri, _|
     reply = ask(uri, 'POST', '/v1/chat/completions', { messages: said, tools: [look], max_tokens: 1 })
     check("a template without tools refuses them: #{reply.body}", reply.code == '400')
@@ -216,6 +226,61 @@ def check_calls(dir)
 end
 
 # ---- made again ----
+
+# What is told of prompts, and the best of several.
+def check_replays_of_scores(dir, told)
+  tiny = { model: 'hone-tiny', prompt: ['Once upon', [70, 71, 72]], temperature: 2.0, max_tokens: 8 }
+  { 'a prompt with scores' => { echo: true, logprobs: 1, n: 2 }, 'without' => { echo: true }, 'alone' => { echo: true, logprobs: 0, max_tokens: 0 },
+    'to its end' => { echo: true, logprobs: 0, max_tokens: 400, temperature: 0.5, prompt: 'Once' }, 'one id' => { echo: true, logprobs: 0, prompt: [70] },
+    'the best' => { n: 2, best_of: 5 }, 'with scores' => { n: 2, best_of: 5, logprobs: 0, echo: true }, 'cut by a stop' => { echo: true, logprobs: 0, stop: 'e' },
+    'the best by rules' => { n: 1, best_of: 4, grammar: 'root ::= [a-z]+ "."', echo: true } }.each do |name, body|
+    reply = told.('/v1/completions', tiny.merge(body))
+    check("#{name}: #{replay(dir, reply)}", replay(dir, reply)[0].zero?)
+  end
+  drawn = { post_sampling_probs: true, temperature: 0.9, top_k: 3, logprobs: 5, repetition_penalty: 1.2 }
+  { 'after sampling' => drawn, 'by rules' => drawn.merge(grammar: 'root ::= [a-z ]+ "."'), 'the likeliest' => drawn.merge(temperature: 0) }.each do |name, body|
+    reply = told.('/v1/completions', tiny.merge(body))
+    check("#{name}: #{replay(dir, reply)}", replay(dir, reply)[0].zero?)
+    tops = reply['choices'].flat_map { |c| c['logprobs']['top_logprobs'] }
+    check("what may be drawn makes 1: #{tops}", tops.all? { |t| t.size.between?(1, 3) && (t.values.sum { |v| Math.exp(v) } - 1).abs < 1e-9 })
+    reply['recipe']['scores_drawn'] = false
+    check('and is not what the model has', replay(dir, reply)[1].include?('log-probability'))
+  end
+  chat = told.('/v1/chat/completions', { model: 'hone-tiny', messages: [{ role: 'user', content: 'Hi' }], logprobs: true, top_logprobs: 4, post_sampling_probs: true, temperature: 0 })
+  check('of a chat', replay(dir, chat)[0].zero? && chat['choices'][0]['logprobs']['content'].all? { |t| t['logprob'].zero? && t['top_logprobs'].size == 1 })
+  changed = lambda do |body, what = nil, &change|
+    other = told.('/v1/completions', tiny.merge(body))
+    change.(other)
+    said = replay(dir, other)
+    check("a change is found: #{body} #{said}", !said[0].zero? && (!what || said[1].include?(what)))
+  end
+  changed.({ n: 2, best_of: 5 }, 'choice 0: the text differs') { |o| o['choices'][0], o['choices'][1] = o['choices'][1], o['choices'][0] }
+  changed.({ n: 2, best_of: 5 }) { |o| o['recipe']['best_of'] = 3 }
+  changed.({ echo: true, logprobs: 0 }, 'log-probability of token 0') { |o| o['choices'][0]['logprobs']['token_logprobs'][1] = o['choices'][0]['logprobs']['token_logprobs'][1].next_float }
+  changed.({ echo: true, logprobs: 0 }, 'the text differs from byte 0') { |o| o['recipe']['echo'][0] = 'twice' }
+  changed.({ echo: true, logprobs: 0 }, 'the text of each prompt') { |o| o['recipe']['echo'] = ['Once'] }
+  changed.({ echo: true, logprobs: 0 }) { |o| o['recipe']['echo'] = nil }
+  chat = told.('/v1/chat/completions', { model: 'hone-tiny', messages: [{ role: 'user', content: 'Tell me a story' }] })
+  check("which template, and when: #{chat['recipe']}", chat['recipe']['template'].size == 64 && chat['recipe']['clock'] == chat['created'])
+  check('none of a text', told.('/v1/completions', tiny)['recipe'].then { |r| r.fetch('template').nil? && r.fetch('clock').nil? })
+  said = replay(dir, chat, '--template', File.join(SOURCE, 'tests/differential/templates/real/qwen3.jinja'))
+  check("another template: #{said}", !said[0].zero? && said[1].include?("expected the template #{chat['recipe']['template'][0, 16]}"))
+end
+
+# A template that tells the time is told that of the request, which the recipe keeps.
+def check_clock(dir)
+  file = File.join(dir, 'clock.jinja')
+  File.write(file, "It is {{ strftime_now('%H:%M:%S') }}. {{ messages[0].content }}")
+  ENV['TZ'] = 'Asia/Tokyo'
+  serve('--template', file) do |uri, _|
+    chat = JSON.parse(ask(uri, 'POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 4, seed: 1, recipe: true }).body)
+    prompt = JSON.parse(ask(uri, 'POST', '/detokenize', { tokens: chat['recipe']['prompts'][0] }).body)['content']
+    check("the clock that a template was told: #{prompt}", prompt.include?("It is #{Time.at(chat['recipe']['clock']).utc.strftime('%H:%M:%S')}. Hi"))
+    check("made again: #{replay(dir, chat, '--template', file)}", replay(dir, chat, '--template', file)[0].zero?)
+  end
+ensure
+  ENV.delete('TZ')
+end
 
 # What was told is made again, alone; every change of what was told, or of how it was made, is named.
 def check_replays(dir)
@@ -232,6 +297,7 @@ def check_replays(dir)
     check("to the context's end: #{replay(dir, full)}", replay(dir, full)[0].zero? && full['usage']['total_tokens'] == full['recipe']['context'])
     many = told.('/v1/completions', { model: 'a:ad', prompt: [[5, 6, 7], [9, 10, 11, 12]], n: 2, logprobs: 2, temperature: 0.7, top_k: 30, frequency_penalty: 0.5 })
     check("with an adapter: #{replay(dir, many, llama, '--lora', adapter)}", replay(dir, many, llama, '--lora', adapter)[0].zero?)
+    check_replays_of_scores(dir, told)
     check('not without it', replay(dir, many, llama)[1].include?('--lora'))
     check('another model', replay(dir, many, File.join(MODELS, 'qwen3'), '--lora', adapter)[1].include?('expected the model'))
     deep = ->(o) { JSON.parse(JSON.generate(o)) }
@@ -321,6 +387,35 @@ def check_keys(dir)
   refused(['--api-keys', keys], 'keys')
 end
 
+# ---- the log ----
+
+# Texts stand there only if they were asked for; keys never.
+def check_log(dir)
+  key = 'k' * 20
+  keys, file = File.join(dir, 'log-keys'), File.join(dir, 'log')
+  File.write(keys, "alice #{key}\n", perm: 0600)
+  lines = lambda do |*words|
+    File.write(file, '')
+    said = nil
+    serve('--api-keys', keys, *words, log: file) do |uri, _|
+      chat = { messages: [{ role: 'user', content: 'a question of mine' }], max_tokens: 4, seed: 1 }
+      said = [chat, chat.merge(stream: true)].map { |body| ask(uri, 'POST', '/v1/chat/completions', body, 'Authorization' => "Bearer #{key}").body }
+      said << ask(uri, 'POST', '/v1/chat/completions', chat).body << ask(uri, 'GET', '/').body
+    end
+    [File.readlines(file).reject { |l| l.include?('hone-tiny,') || l.start_with?('no MODEL') }.join, said]
+  end
+  %w[json lines].each do |form|
+    log, said = lines.('--log', form)
+    check("no text in #{form}: #{log}", log.lines.size == 4 && !log.include?('question') && !log.include?(JSON.parse(said[0])['choices'][0]['message']['content']) && !log.include?(key))
+  end
+  log, said = lines.('--log', 'json', '--log-texts')
+  told = log.lines.map { |l| JSON.parse(l) }
+  check("what was asked: #{log}", told[0..1].all? { |l| JSON.parse(l['asked'])['messages'][0]['content'] == 'a question of mine' } && !log.include?(key))
+  check('and said', told[0..1].map { |l| l['said'] } == said[0..1] && told[1]['said'].end_with?("data: [DONE]\n\n"))
+  check('of bodies alone that were read', told[2..3].all? { |l| l.keys == told[0].keys - %w[asked said] } && told[2]['status'] == 401)
+  [['--log-texts'], ['--log', 'lines', '--log-texts']].each { |words| refused(words, '--log-texts: expected --log json') }
+end
+
 # ---- a context that is full ----
 
 # It ends an answer, and nobody may ask that something be taken out of it; a value that asks for nothing is taken.
@@ -377,6 +472,39 @@ def check_disk(dir)
   refused(['--cache-disk-max', '5'], 'cache-disk')
 end
 
+# Whoever asks hears nothing of it: the server's own log names what could not be written, half a file stays nowhere, and what was on the disk
+# before is still read; with room again it is written.
+def check_full_disk(dir)
+  disk = File.join(dir, 'small')
+  Dir.mkdir(disk)
+  return puts('skipped: a disk that is full: this user mounts none') unless Process.uid.zero? && system('mount', '-t', 'tmpfs', '-o', 'size=4m', 'none', disk, err: File::NULL)
+  begin
+    fill_cache_disk(dir, disk)
+  ensure
+    check('the disk is given back', system('umount', disk))
+  end
+end
+
+def fill_cache_disk(dir, disk)
+  folder, err = File.join(disk, 'blocks'), File.join(dir, 'disk.err')
+  one, other = [1, 7].map { |step| { prompt: (0...150).map { |i| 5 + i * step % 190 }, max_tokens: 4, seed: 1, logprobs: 2 } }
+  run = lambda do |*asked|
+    answers = nil
+    serve('--cache-disk', folder, log: err) { |uri, _| answers = asked.map { |body| JSON.parse(ask(uri, 'POST', '/v1/completions', body).body) } }
+    [answers.map { |a| a['choices'] }, answers.map { |a| a['usage']['prompt_tokens_details']['cached_tokens'] }, File.read(err), Dir[File.join(folder, '*')].map { |f| File.basename(f) }.sort]
+  end
+  said, _, _, before = run.(one)
+  File.open(File.join(disk, 'filler'), 'wb') { |f| loop { f.syswrite("\0" * 4096) } } rescue Errno::ENOSPC
+  full, known, told, after = run.(other, one)
+  check("a disk that is full is named: #{told}", told.include?('No space left') && told.include?(folder))
+  check("nothing half is left: #{before} #{after}", before == after && before.count { |f| f.end_with?('.block') } == 2)
+  check("what was there is read: #{known}", known == [0, 128] && full[1] == said[0])
+  File.delete(File.join(disk, 'filler'))
+  run.(other)
+  full, known, told, after = run.(other, one)
+  check("with room again: #{known} #{told}", known == [128, 128] && full[1] == said[0] && !told.include?('No space') && after.size == before.size + 2)
+end
+
 # ---- models that take turns ----
 
 def check_models
@@ -394,6 +522,18 @@ def check_models
     packed = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: 'a b', encoding_format: 'base64' }).body)['data'][0]['embedding']
     check('and one that embeds', vectors.size == 2 && packed.unpack1('m').unpack('e*') == vectors[0]['embedding'].map { |x| [x].pack('e').unpack1('e') })
     short = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: 'a b', dimensions: 4 }).body)['data'][0]['embedding']
+    told = ->(input, more = {}) { JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: input }.merge(more)).body) }
+    one, two = ['a b', 'c'].map { |t| JSON.parse(ask(uri, 'POST', '/tokenize', { model: 'e', content: t, add_special: true }).body)['tokens'] }
+    by_ids = told.([one, two])
+    check('ids are their texts, and count', by_ids['data'] == vectors && by_ids['usage']['prompt_tokens'] == one.size + two.size)
+    check('an array of ids is one text', told.(one)['data'] == vectors[0, 1] && told.(['a b', two])['data'] == vectors)
+    check('as they stand', told.(one[1..-2])['data'][0]['embedding'] != vectors[0]['embedding'])
+    check('many ids are no many texts', told.(one[1, 1] * 2049)['error'].then { |e| e['param'] == 'input' && e['message'].include?('2049 tokens') })
+    [[[]], [one, []], [[-1]], [[1, 'a']], [[1, 1.5]], [{}], [[[1]]], [[1 << 40]]].each do |input|
+      reply = ask(uri, 'POST', '/v1/embeddings', { model: 'e', input: input })
+      check("refused: #{input} #{reply.code} #{reply.body}", reply.code == '400' && error_of(reply)['param'] == 'input')
+    end
+    check('Ollama has texts alone', ask(uri, 'POST', '/api/embed', { model: 'e', input: [one] }).code == '400')
     check('cut to length 1', short.size == 4 && (short.sum { |x| x * x } - 1).abs < 1e-6)
     check('and says the same when it is back', go.('a') == first)
     threads = 12.times.map { |i| Thread.new { ask(uri, 'POST', '/v1/completions', { model: %w[a qwen3][i % 2], prompt: [5, 6, 7], max_tokens: 3, seed: 1 }) } }
@@ -617,12 +757,15 @@ Dir.mktmpdir do |dir|
   check_forms
   check_refusals
   check_replays(dir)
+  check_clock(dir)
   check_formats(dir)
   check_long_rules
   check_calls(dir)
   check_keys(dir)
+  check_log(dir)
   check_full
   check_disk(dir)
+  check_full_disk(dir)
   check_models
   check_memory
   check_adapters(dir)

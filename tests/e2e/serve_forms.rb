@@ -32,6 +32,29 @@ def check_params(uri)
   end)
 end
 
+# A field that is not known, or asks for what is not done, is refused within objects too, by the way to it.
+def check_nested(uri)
+  with = ->(more) { [TOOL.merge(more)] }
+  named = ->(more) { { type: 'function', function: { name: 'f' }.merge(more) } }
+  chat, response, message = ['/v1/chat/completions', 'messages'], ['/v1/responses', 'input'], ['/v1/messages', 'messages']
+  own = { type: 'function', name: 'f', parameters: { type: 'object' } }
+  mine = { name: 'f', input_schema: { type: 'object' } }
+  [[chat, { tools: with.(more: 1) }, 'tools.more'], [chat, { tools: with.(custom: {}) }, 'tools.custom'],
+   [chat, { tools: [named.(strict: 'yes')] }, 'tools.function.strict'], [chat, { tools: [named.(more: 1)] }, 'tools.function.more'],
+   [chat, { tools: [TOOL], tool_choice: named.(more: 1) }, 'tool_choice.function.more'], [chat, { tools: [TOOL], tool_choice: named.({}).merge(more: 1) }, 'tool_choice.more'],
+   [chat, { tools: [TOOL], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named.({})], more: 1 } } }, 'tool_choice.allowed_tools.more'],
+   [response, { tools: [own.merge(defer_loading: true)] }, 'tools.defer_loading'], [response, { tools: [own.merge(allowed_callers: ['programmatic'])] }, 'tools.allowed_callers'],
+   [response, { tools: [own], tool_choice: { type: 'function', name: 'f', more: 1 } }, 'tool_choice.more'],
+   [message, { tools: [mine.merge(input_examples: [{}])] }, 'tools.input_examples'], [message, { tools: [mine], tool_choice: { type: 'auto', more: 1 } }, 'tool_choice.more'],
+   [message, { thinking: { type: 'enabled', budget_tokens: 9, display: 'omitted' } }, 'thinking.display'], [message, { thinking: { type: 'adaptive', more: 1 } }, 'thinking.more'],
+   [message, { output_config: { more: 1 } }, 'output_config.more'],
+   [message, { output_config: { format: { type: 'json_schema', schema: {}, more: 1 } } }, 'output_config.format.more']].each do |(path, field), more, param|
+    reply = ask(uri, 'POST', path, { field => SAID, path == '/v1/responses' ? :max_output_tokens : :max_tokens => 16 }.merge(more))
+    why = error_of(reply)
+    check("#{path} #{param}: #{reply.body}", reply.code == '400' && why['message'].start_with?("#{param}: ") && (!why.key?('param') || why['param'] == param))
+  end
+end
+
 # ---- an answer that is sent back ----
 
 def check_sent_back(uri)
@@ -315,6 +338,7 @@ end
 Dir.mktmpdir do |dir|
   serve do |uri, _|
     check_params(uri)
+    check_nested(uri)
     check_paths(uri)
     check_sent_back(uri)
   end

@@ -101,10 +101,11 @@ static const struct {
       "\"max_tokens\":6,\"seed\":1,\"stop\":[\"zz\"],\"logit_bias\":{\"70\":1}}", OPENAI },
     { "an embedding", "/v1/embeddings", "{\"model\":\"bert\",\"input\":[\"a b\",\"c\"]}", OPENAI },
     { "an embedding in base64", "/v1/embeddings", "{\"model\":\"bert\",\"input\":\"a b\",\"encoding_format\":\"base64\"}", OPENAI },
+    { "an embedding of ids", "/v1/embeddings", "{\"model\":\"bert\",\"input\":[[5,6],[7]]}", OPENAI },
     { "a completion by a grammar", "/v1/completions", "{\"model\":\"tiny\",\"prompt\":\"Gordon had\",\"max_tokens\":6,\"seed\":2,"
       "\"grammar\":\"root ::= [a-z ]+ \\\".\\\"\",\"recipe\":true}", OPENAI },
     { "a completion with its prompt", "/v1/completions", "{\"model\":\"tiny\",\"prompt\":\"Gordon had\",\"max_tokens\":4,\"seed\":2,"
-      "\"echo\":true,\"logprobs\":2}", OPENAI },
+      "\"echo\":true,\"logprobs\":2,\"best_of\":2,\"recipe\":true}", OPENAI },
     { "completions in a stream", "/v1/completions", "{\"model\":\"tiny\",\"prompt\":\"Gordon had\",\"max_tokens\":4,\"seed\":2,\"n\":2,"
       "\"stream\":true}", OPENAI },
     { "a response", "/v1/responses", "{\"model\":\"tiny\",\"input\":\"Hi\",\"max_output_tokens\":16,\"seed\":1}", OPENAI },

@@ -104,6 +104,14 @@ static void test_log(void)
     hn_log_line(&line, true, &done, 0);
     CHECK_TEXT("{\"time\":\"1970-01-01T00:00:00Z\",\"method\":\"POST\",\"path\":\"/a b%\\n\xc3\xa9\\\"\",\"status\":200,\"ms\":1,"
                "\"bytes\":12,\"key\":null,\"gone\":true}\n", line.text);
+    hn_str_clear(&line);
+    done.asked = (hn_span){ "{\"a\"\n:\xff}", 8 };
+    done.said = (hn_span){ "b\0c", 3 };
+    hn_log_line(&line, true, &done, 0);
+    CHECK_TEXT("true,\"asked\":\"{\\\"a\\\"\\n:\\ufffd}\",\"said\":\"b\\u0000c\"}\n", strstr(line.text, "true,"));
+    done.lacks_texts = true;
+    hn_log_line(&line, true, &done, 0);
+    CHECK_INT(HN_ERR_MEMORY, line.status); /* told as missing, not as less than was said */
     hn_str_free(&line);
 }
 

@@ -124,6 +124,29 @@ static void reads(void)
     hn_json_free(text);
 }
 
+/* Of every kind, each accessor: what is of its kind as it was read, everything else empty. */
+static void holds_what_it_is(void)
+{
+    const char sample[] = "[null,true,-7,2.5,\"a\\u0000b\",[1,2],{\"k\":3}]";
+    hn_json_text *text = NULL;
+    CHECK_OK(read_text(sample, &text));
+    for (size_t i = 0; text && i <= 7; i++) { /* past the end it is NULL */
+        const hn_json *v = hn_json_at(hn_json_root(text), i);
+        CHECK_INT(i == 1, hn_json_is_true(v));
+        CHECK_INT(i == 2 ? -7 : 0, hn_json_int(v));
+        CHECK(hn_json_number(v) == (i == 2 ? -7 : i == 3 ? 2.5 : 0));
+        CHECK_INT(i == 4 ? 3 : 0, (int64_t)hn_json_bytes(v));
+        CHECK(!memcmp(hn_json_string(v), i == 4 ? "a\0b" : "", i == 4 ? 4 : 1));
+        CHECK_INT(i == 5 ? 2 : i == 6 ? 1 : 0, (int64_t)hn_json_count(v));
+        CHECK_INT(i == 5 ? 1 : i == 6 ? 3 : 0, hn_json_int(hn_json_first(v)));
+    }
+    hn_json_free(text);
+    const hn_json made = hn_json_of_string("xyz", 2);
+    CHECK_INT(HN_JSON_STRING, made.kind);
+    CHECK_INT(2, (int64_t)hn_json_bytes(&made));
+    CHECK(!strncmp(hn_json_string(&made), "xyz", 3));
+}
+
 static void write_all(hn_str *to)
 {
     static const double numbers[] = { 0.1, 1e300, -2.5, 3, 5e-324, 1.0 / 3, NAN };
@@ -195,6 +218,7 @@ int main(int argc, char **argv)
     hn_heap_init(&heap, NULL);
     refuses();
     reads();
+    holds_what_it_is();
     writes();
     memory_may_fail();
     hn_json_free(NULL);

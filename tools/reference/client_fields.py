@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE = ROOT / "tests/unit/client_fields.json"
 
 # By the title of a table: where its types are; of several, all that one of them has. "module:Type".
-OPENAI = "openai.types."
+OPENAI, ANTHROPIC = "openai.types.", "anthropic.types."
 TYPES = {
     "POST /v1/chat/completions": [OPENAI + "chat.completion_create_params:CompletionCreateParamsNonStreaming",
                                   OPENAI + "chat.completion_create_params:CompletionCreateParamsStreaming"],
@@ -27,11 +27,22 @@ TYPES = {
                         OPENAI + "shared_params.response_format_json_object:ResponseFormatJSONObject",
                         OPENAI + "shared_params.response_format_text:ResponseFormatText"],
     "response_format.json_schema": [OPENAI + "shared_params.response_format_json_schema:JSONSchema"],
+    "tools": [OPENAI + "chat.chat_completion_function_tool_param:ChatCompletionFunctionToolParam",
+              OPENAI + "chat.chat_completion_custom_tool_param:ChatCompletionCustomToolParam", "ollama._types:Tool"],
+    "tools.function": [OPENAI + "shared_params.function_definition:FunctionDefinition", "ollama._types:Tool.Function"],
+    "tool_choice": [OPENAI + "chat.chat_completion_named_tool_choice_param:ChatCompletionNamedToolChoiceParam",
+                    OPENAI + "chat.chat_completion_named_tool_choice_custom_param:ChatCompletionNamedToolChoiceCustomParam",
+                    OPENAI + "chat.chat_completion_allowed_tool_choice_param:ChatCompletionAllowedToolChoiceParam"],
+    "tool_choice.function": [OPENAI + "chat.chat_completion_named_tool_choice_param:Function"],
+    "tool_choice.allowed_tools": [OPENAI + "chat.chat_completion_allowed_tools_param:ChatCompletionAllowedToolsParam"],
     "POST /v1/responses": [OPENAI + "responses.response_create_params:ResponseCreateParamsNonStreaming",
                            OPENAI + "responses.response_create_params:ResponseCreateParamsStreaming"],
     "text": [OPENAI + "responses.response_text_config_param:ResponseTextConfigParam"],
     "text.format": [OPENAI + "responses.response_format_text_json_schema_config_param:ResponseFormatTextJSONSchemaConfigParam"],
     "reasoning": [OPENAI + "shared_params.reasoning:Reasoning"],
+    "tools of POST /v1/responses": [OPENAI + "responses.function_tool_param:FunctionToolParam"],
+    "tool_choice of POST /v1/responses": [OPENAI + "responses.tool_choice_function_param:ToolChoiceFunctionParam",
+                                          OPENAI + "responses.tool_choice_allowed_param:ToolChoiceAllowedParam"],
     "POST /v1/completions": [OPENAI + "completion_create_params:CompletionCreateParamsNonStreaming",
                              OPENAI + "completion_create_params:CompletionCreateParamsStreaming"],
     "POST /v1/embeddings": [OPENAI + "embedding_create_params:EmbeddingCreateParams"],
@@ -50,6 +61,11 @@ TYPES = {
                                            OPENAI + "fine_tuning.jobs.checkpoint_list_params:CheckpointListParams"],
     "POST /v1/messages": ["anthropic.types.message_create_params:MessageCreateParamsNonStreaming",
                           "anthropic.types.message_create_params:MessageCreateParamsStreaming"],
+    "tools of POST /v1/messages": [ANTHROPIC + "tool_param:ToolParam"],
+    "tool_choice of POST /v1/messages": [ANTHROPIC + f"tool_choice_{kind}_param:ToolChoice{kind.title()}Param" for kind in ("auto", "any", "tool", "none")],
+    "thinking": [ANTHROPIC + f"thinking_config_{kind}_param:ThinkingConfig{kind.title()}Param" for kind in ("enabled", "disabled", "adaptive")],
+    "output_config": [ANTHROPIC + "output_config_param:OutputConfigParam"],
+    "output_config.format": [ANTHROPIC + "json_output_format_param:JSONOutputFormatParam"],
     "POST /v1/messages/count_tokens": ["anthropic.types.message_count_tokens_params:MessageCountTokensParams"],
     "POST /api/chat": ["ollama._types:ChatRequest"],
     "POST /api/generate": ["ollama._types:GenerateRequest"],
@@ -61,7 +77,9 @@ TYPES = {
 
 def fields_of(where):
     module, name = where.split(":")
-    kind = getattr(importlib.import_module(module), name)
+    kind = importlib.import_module(module)
+    for part in name.split("."):
+        kind = getattr(kind, part)
     if hasattr(kind, "model_fields"):
         return set(kind.model_fields)
     return {n for n in typing.get_type_hints(kind) if not n.startswith("betas")}

@@ -7,6 +7,7 @@ import ast
 import ctypes
 import gc
 import json
+import math
 import os
 import random
 import re
@@ -333,6 +334,7 @@ class Texts(Case):
             told = [float(number) for number in program("embed", SENTENCE, "a text").split()]
             self.assertEqual(found.vector.tolist(), [ctypes.c_float(number).value for number in told])
             self.assertEqual((len(found.vector), embedder.width), (len(told), len(told)))
+            self.assertEqual(embedder.run_ids(embedder.model.encode_by("a text")), found)
             self.assertGreater(embedder.run("word " * embedder.longest * 2).n_tokens, embedder.longest)
 
 
@@ -783,6 +785,24 @@ class Sessions(Case):
         self.assertEqual(scheduler.counts.kept, 0)
         free, of = batch.blocks
         self.assertEqual(free, of)
+
+    def test_what_a_draw_is_of(self):
+        """After sampling, in a batch as alone; what is never drawn has no probability."""
+        ids, sampling = self.model.encode("Once upon"), {"seed": 1, "temperature": 1.0, "top_k": 5, "top_p": 1.0, "min_p": 0.0}
+        session, sampler = hone.Session(self.model), hone.Sampler(self.model, **sampling)
+        session.feed(ids)
+        token = sampler.draw(session)
+        value, likeliest = sampler.foretell(session.logits, ids, token, 20)
+        self.assertEqual((len(likeliest), dict(likeliest)[token]), (5, value))
+        self.assertAlmostEqual(sum(math.exp(here) for _, here in likeliest), 1)
+        never = next(id for id in range(self.model.vocabulary) if id not in dict(likeliest))
+        self.assertEqual(sampler.foretell(session.logits, ids, never), (-math.inf, []))
+        scheduler = hone.Scheduler(hone.Batch(self.model, sequences=1))
+        scheduler.ask(ids, sampling=sampling, most=1, scores=True, likeliest=20, scores_drawn=True)
+        events = []
+        while scheduler.left:
+            events += scheduler.step()
+        self.assertEqual((events[0].id, events[0].log_probability, events[0].likeliest), (token, value, likeliest))
 
     def test_draws_that_begin_elsewhere(self):
         """A sequence with one token known says what the whole one says next: a draw is by the token's number."""

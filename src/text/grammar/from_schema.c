@@ -27,7 +27,7 @@ static bool find_pointer(const hn_json *in, const hn_json *value, hn_str *to)
         return true;
     if (in->kind != HN_JSON_ARRAY && in->kind != HN_JSON_OBJECT)
         return false;
-    for (const hn_json *v = in->as.children.first; v && to->status == HN_OK; v = v->next, i++) {
+    for (const hn_json *v = hn_json_first(in); v && to->status == HN_OK; v = v->next, i++) {
         hn_str_add_char(to, '/');
         if (v->key)
             add_token_text(to, v->key, (size_t)v->key_bytes);
@@ -136,7 +136,7 @@ static bool is_id(const hn_json *keyword) { return !strcmp(keyword->key, "$id") 
 static void check_keyword(hn_schema *s, const hn_json *schema, const hn_json *keyword)
 {
     const char *key = keyword->key;
-    const bool is_true = keyword->kind == HN_JSON_BOOL && keyword->as.boolean;
+    const bool is_true = keyword->kind == HN_JSON_BOOL && hn_json_is_true(keyword);
 #define HN_HELD(name)                                                                                                  \
     if (!strcmp(key, name))                                                                                            \
         return;
@@ -169,7 +169,7 @@ static void check_schema(hn_schema *s, const hn_json *schema)
         hn_schema_refuse(s, HN_ERR_FORMAT, schema, "expected a schema, an object or true or false");
         return;
     }
-    for (const hn_json *k = schema->as.children.first; k && hn_build_step(s->b, 1); k = k->next)
+    for (const hn_json *k = hn_json_first(schema); k && hn_build_step(s->b, 1); k = k->next)
         check_keyword(s, schema, k);
 }
 
@@ -178,15 +178,15 @@ int64_t hn_schema_count(hn_schema *s, const hn_part *part, const char *keyword, 
     const hn_json *v = hn_part_get(part, keyword);
     if (!v)
         return otherwise;
-    if (v->kind == HN_JSON_DOUBLE && v->as.number >= 0 && v->as.number < 1e9 && v->as.number == (double)(int64_t)v->as.number)
-        return (int64_t)v->as.number;
-    if (v->kind != HN_JSON_INT || v->as.integer < 0) {
+    if (v->kind == HN_JSON_DOUBLE && hn_json_number(v) >= 0 && hn_json_number(v) < 1e9 && hn_json_number(v) == (double)(int64_t)hn_json_number(v))
+        return (int64_t)hn_json_number(v);
+    if (v->kind != HN_JSON_INT || hn_json_int(v) < 0) {
         hn_schema_refuse(s, HN_ERR_FORMAT, v, "expected a number of at least 0");
         return otherwise;
     }
-    if (v->as.integer > s->b->limits.repetition)
+    if (hn_json_int(v) > s->b->limits.repetition)
         hn_schema_refuse(s, HN_ERR_UNSUPPORTED, v, "a count beyond the limit");
-    return v->as.integer;
+    return hn_json_int(v);
 }
 
 static uint32_t type_named(hn_schema *s, const hn_json *name)
@@ -195,7 +195,7 @@ static uint32_t type_named(hn_schema *s, const hn_json *name)
     static const uint32_t bits[] = { HN_TYPE_NULL, HN_TYPE_BOOLEAN, HN_TYPE_INTEGER, HN_TYPE_INTEGER | HN_TYPE_REAL,
                                      HN_TYPE_STRING, HN_TYPE_ARRAY, HN_TYPE_OBJECT };
     for (size_t i = 0; i < HN_COUNT(names) && name->kind == HN_JSON_STRING; i++)
-        if (!strcmp(name->as.string.text, names[i]))
+        if (!strcmp(hn_json_string(name), names[i]))
             return bits[i];
     hn_schema_refuse(s, HN_ERR_FORMAT, name, "expected the name of a type");
     return 0;
@@ -204,7 +204,7 @@ static uint32_t type_named(hn_schema *s, const hn_json *name)
 uint32_t hn_schema_types(hn_schema *s, const hn_json *schema)
 {
     if (schema->kind == HN_JSON_BOOL)
-        return schema->as.boolean ? HN_TYPE_ALL : 0;
+        return hn_json_is_true(schema) ? HN_TYPE_ALL : 0;
     const hn_json *type = hn_json_get(schema, "type"), *nullable = hn_json_get(schema, "nullable");
     uint32_t types = 0;
     if (nullable && nullable->kind != HN_JSON_BOOL)
@@ -214,9 +214,9 @@ uint32_t hn_schema_types(hn_schema *s, const hn_json *schema)
     if (type->kind != HN_JSON_ARRAY)
         types = type_named(s, type);
     else
-        for (const hn_json *t = type->as.children.first; t; t = t->next)
+        for (const hn_json *t = hn_json_first(type); t; t = t->next)
             types |= type_named(s, t);
-    return nullable && nullable->kind == HN_JSON_BOOL && nullable->as.boolean ? types | HN_TYPE_NULL : types;
+    return hn_json_is_true(nullable) ? types | HN_TYPE_NULL : types;
 }
 
 /* ---- references ---- */
@@ -225,7 +225,7 @@ static const hn_json *step_into(const hn_json *in, const char *token, size_t byt
 {
     size_t index = 0;
     if (in->kind == HN_JSON_OBJECT) {
-        for (const hn_json *v = in->as.children.first; v; v = v->next)
+        for (const hn_json *v = hn_json_first(in); v; v = v->next)
             if ((size_t)v->key_bytes == bytes && !memcmp(v->key, token, bytes))
                 return v;
         return NULL;
@@ -267,7 +267,7 @@ static const hn_json *resolve(hn_schema *s, const hn_json *ref)
         hn_schema_refuse(s, HN_ERR_FORMAT, ref, "expected a string");
         return NULL;
     }
-    const char *at = ref->as.string.text, *end = at + ref->as.string.bytes;
+    const char *at = hn_json_string(ref), *end = at + hn_json_bytes(ref);
     if (at == end || *at != '#' || (end - at > 1 && at[1] != '/')) {
         hn_schema_refuse(s, HN_ERR_UNSUPPORTED, ref, "only references within the schema are followed, as #/$defs/name");
         return NULL;
@@ -292,7 +292,7 @@ static bool reaches(hn_schema *s, const hn_json *from, const hn_json *to, hn_met
 
 static bool reaches_list(hn_schema *s, const hn_json *list, const hn_json *to, hn_met *seen)
 {
-    for (const hn_json *v = list && list->kind == HN_JSON_ARRAY ? list->as.children.first : NULL; v; v = v->next)
+    for (const hn_json *v = hn_json_at(list, 0); v; v = v->next)
         if (v == to || reaches(s, v, to, seen))
             return true;
     return false;
@@ -326,8 +326,8 @@ static void add_reference(hn_schema *s, hn_parts *p, const hn_json *schema, cons
 
 static const hn_json *want_list(hn_schema *s, const hn_json *list)
 {
-    if (list->kind == HN_JSON_ARRAY && list->as.children.first)
-        return list->as.children.first;
+    if (list->kind == HN_JSON_ARRAY && hn_json_first(list))
+        return hn_json_first(list);
     hn_schema_refuse(s, HN_ERR_FORMAT, list, "expected a list of schemas");
     return NULL;
 }
@@ -339,7 +339,7 @@ static bool gather(hn_schema *s, hn_parts *p)
     for (size_t i = 0; i < p->n && s->b->status == HN_OK; i++) {
         const hn_part part = p->at[i];
         check_schema(s, part.schema);
-        can &= part.schema->kind != HN_JSON_BOOL || part.schema->as.boolean;
+        can &= part.schema->kind != HN_JSON_BOOL || hn_json_is_true(part.schema);
         const hn_json *ref = hn_part_get(&part, "$ref"), *all = hn_part_get(&part, "allOf");
         if (ref)
             add_reference(s, p, part.schema, ref);
@@ -351,7 +351,7 @@ static bool gather(hn_schema *s, hn_parts *p)
 
 static void check_apart(hn_schema *s, const hn_json *list)
 {
-    for (const hn_json *a = list->as.children.first; a && s->b->status == HN_OK; a = a->next)
+    for (const hn_json *a = hn_json_first(list); a && s->b->status == HN_OK; a = a->next)
         for (const hn_json *c = a->next; c; c = c->next)
             if (!hn_schema_are_apart(s, a, c)) {
                 hn_schema_refuse(s, HN_ERR_UNSUPPORTED, c, "may hold together with another of oneOf: expected types, values or a "

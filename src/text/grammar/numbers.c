@@ -37,9 +37,9 @@ bool hn_decimal_of(const hn_json *number, hn_decimal *out)
     uint32_t n = 0;
     int64_t point = -1, exponent = 0;
     if (number->kind == HN_JSON_INT)
-        snprintf(text, sizeof text, "%lld", (long long)number->as.integer);
+        snprintf(text, sizeof text, "%lld", (long long)hn_json_int(number));
     else
-        hn_number_write(number->as.number, 0, text);
+        hn_number_write(hn_json_number(number), 0, text);
     *out = (hn_decimal){ .is_negative = *text == '-' };
     const char *at = text + out->is_negative;
     for (; *at && *at != 'e'; at++) {

@@ -45,8 +45,8 @@ static extent extent_of(hn_schema *s, const hn_parts *p)
         e.most = most >= 0 && (e.most < 0 || most < e.most) ? most : e.most;
         if (prefix && prefix->kind != HN_JSON_ARRAY)
             hn_schema_refuse(s, HN_ERR_FORMAT, prefix, "expected a list of schemas");
-        else if (prefix && (int64_t)prefix->as.children.n > e.prefix)
-            e.prefix = (int64_t)prefix->as.children.n;
+        else if (prefix && (int64_t)hn_json_count(prefix) > e.prefix)
+            e.prefix = (int64_t)hn_json_count(prefix);
     }
     return e;
 }

@@ -66,8 +66,8 @@ static void add_required(object *o, const hn_json *list)
         hn_schema_refuse(o->s, HN_ERR_FORMAT, list, "expected a list of names");
         return;
     }
-    for (const hn_json *v = list->as.children.first; v && o->s->b->status == HN_OK; v = v->next) {
-        member *m = v->kind == HN_JSON_STRING ? add_member(o, v->as.string.text, v->as.string.bytes) : NULL;
+    for (const hn_json *v = hn_json_first(list); v && o->s->b->status == HN_OK; v = v->next) {
+        member *m = v->kind == HN_JSON_STRING ? add_member(o, hn_json_string(v), hn_json_bytes(v)) : NULL;
         if (m)
             m->is_required = true;
         else
@@ -77,7 +77,7 @@ static void add_required(object *o, const hn_json *list)
 
 static void add_patterns(object *o, const hn_json *patterns)
 {
-    for (const hn_json *v = patterns->as.children.first; v && o->s->b->status == HN_OK; v = v->next) {
+    for (const hn_json *v = hn_json_first(patterns); v && o->s->b->status == HN_OK; v = v->next) {
         if (o->n_patterns == MOST_PATTERNS) {
             hn_schema_refuse(o->s, HN_ERR_UNSUPPORTED, v, "more patterns than are held together");
             return;
@@ -98,7 +98,7 @@ static void gather(object *o)
         o->least = least > o->least ? least : o->least;
         o->most = most >= 0 && (o->most < 0 || most < o->most) ? most : o->most;
         if (is_object(s, members))
-            for (const hn_json *m = members->as.children.first; m; m = m->next)
+            for (const hn_json *m = hn_json_first(members); m; m = m->next)
                 add_member(o, m->key, (size_t)m->key_bytes);
         if (is_object(s, patterns))
             add_patterns(o, patterns);
@@ -118,13 +118,13 @@ static void add_value_of(object *o, const hn_part *part, const member *m, uint32
     const hn_json *members = hn_part_get(part, "properties"), *others = hn_part_get(part, "additionalProperties");
     const hn_json *patterns = hn_part_get(part, "patternProperties");
     bool is_known = false;
-    for (const hn_json *v = m && members ? members->as.children.first : NULL; v && !is_known; v = v->next)
+    for (const hn_json *v = m ? hn_json_first(members) : NULL; v && !is_known; v = v->next)
         if ((size_t)v->key_bytes == m->bytes && !memcmp(v->key, m->name, m->bytes)) {
             hn_parts_add(o->s, to, (hn_part){ v, 0 });
             is_known = true;
         }
     for (int i = 0; i < o->n_patterns; i++)
-        for (const hn_json *v = patterns ? patterns->as.children.first : NULL; v; v = v->next)
+        for (const hn_json *v = hn_json_first(patterns); v; v = v->next)
             if (matches >> i & 1 && v == o->patterns[i]) {
                 hn_parts_add(o->s, to, (hn_part){ v, 0 });
                 is_known = true;
@@ -156,7 +156,7 @@ static bool bound_names(object *o, hn_automaton *out)
         const hn_json *names = hn_part_get(&o->p->at[i], "propertyNames");
         if (names && names->kind == HN_JSON_OBJECT && !(hn_schema_types(o->s, names) & HN_TYPE_STRING))
             hn_schema_refuse(o->s, HN_ERR_UNSUPPORTED, names, "expected bounds of strings");
-        for (const hn_json *k = is_object(o->s, names) ? names->as.children.first : NULL; k; k = k->next)
+        for (const hn_json *k = is_object(o->s, names) ? hn_json_first(names) : NULL; k; k = k->next)
             if (strcmp(k->key, "pattern") && strcmp(k->key, "format") && strcmp(k->key, "minLength") && strcmp(k->key, "maxLength") &&
                 strcmp(k->key, "type") && strcmp(k->key, "title") && strcmp(k->key, "description"))
                 hn_schema_refuse(o->s, HN_ERR_UNSUPPORTED, k, "of names, pattern, format and lengths are held");

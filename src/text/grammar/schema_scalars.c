@@ -29,12 +29,12 @@ static const char *format_pattern(const char *name)
 static void add_format(hn_schema *s, const hn_json *format, hn_automaton *a, bool *has_one)
 {
     hn_automaton with;
-    const char *pattern = format->kind == HN_JSON_STRING ? format_pattern(format->as.string.text) : NULL;
+    const char *pattern = format->kind == HN_JSON_STRING ? format_pattern(hn_json_string(format)) : NULL;
     if (!pattern) {
         hn_schema_refuse(s, HN_ERR_UNSUPPORTED, format, "a format that is not held");
         return;
     }
-    hn_automaton_of_pattern(s->b, format->as.string.text, pattern, strlen(pattern), HN_WHOLE_TEXT, &with);
+    hn_automaton_of_pattern(s->b, hn_json_string(format), pattern, strlen(pattern), HN_WHOLE_TEXT, &with);
     narrow(s, a, &with, has_one);
 }
 
@@ -45,7 +45,7 @@ static void add_pattern(hn_schema *s, const hn_json *pattern, hn_automaton *a, b
         hn_schema_refuse(s, HN_ERR_FORMAT, pattern, "expected a string");
         return;
     }
-    hn_automaton_of_pattern(s->b, "JSON schema: pattern", pattern->as.string.text, pattern->as.string.bytes, HN_ANYWHERE, &with);
+    hn_automaton_of_pattern(s->b, "JSON schema: pattern", hn_json_string(pattern), hn_json_bytes(pattern), HN_ANYWHERE, &with);
     narrow(s, a, &with, has_one);
 }
 

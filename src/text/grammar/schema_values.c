@@ -4,24 +4,24 @@
 #include <string.h>
 
 static bool is_number(const hn_json *v) { return v->kind == HN_JSON_INT || v->kind == HN_JSON_DOUBLE; }
-static double number_of(const hn_json *v) { return v->kind == HN_JSON_INT ? (double)v->as.integer : v->as.number; }
+static double number_of(const hn_json *v) { return hn_json_number(v); }
 
 static bool same_value(const hn_json *a, const hn_json *b)
 {
     if (is_number(a) && is_number(b))
-        return a->kind == HN_JSON_INT && b->kind == HN_JSON_INT ? a->as.integer == b->as.integer : number_of(a) == number_of(b);
+        return a->kind == HN_JSON_INT && b->kind == HN_JSON_INT ? hn_json_int(a) == hn_json_int(b) : number_of(a) == number_of(b);
     if (a->kind != b->kind)
         return false;
     if (a->kind == HN_JSON_BOOL)
-        return a->as.boolean == b->as.boolean;
+        return hn_json_is_true(a) == hn_json_is_true(b);
     if (a->kind == HN_JSON_STRING)
-        return a->as.string.bytes == b->as.string.bytes && !memcmp(a->as.string.text, b->as.string.text, a->as.string.bytes);
+        return hn_json_bytes(a) == hn_json_bytes(b) && !memcmp(hn_json_string(a), hn_json_string(b), hn_json_bytes(a));
     if (a->kind == HN_JSON_NULL)
         return true;
-    if (a->as.children.n != b->as.children.n)
+    if (hn_json_count(a) != hn_json_count(b))
         return false;
-    const hn_json *y = b->as.children.first;
-    for (const hn_json *x = a->as.children.first; x; x = x->next, y = y->next) {
+    const hn_json *y = hn_json_first(b);
+    for (const hn_json *x = hn_json_first(a); x; x = x->next, y = y->next) {
         const hn_json *other = a->kind == HN_JSON_OBJECT ? hn_json_get(b, x->key) : y;
         if (!other || !same_value(x, other))
             return false;
@@ -35,7 +35,7 @@ static uint32_t type_of(const hn_json *v)
     case HN_JSON_NULL: return HN_TYPE_NULL;
     case HN_JSON_BOOL: return HN_TYPE_BOOLEAN;
     case HN_JSON_INT: return HN_TYPE_INTEGER;
-    case HN_JSON_DOUBLE: return v->as.number == (double)(int64_t)(v->as.number < 9e15 && v->as.number > -9e15 ? v->as.number : 0.5)
+    case HN_JSON_DOUBLE: return hn_json_number(v) == (double)(int64_t)(hn_json_number(v) < 9e15 && hn_json_number(v) > -9e15 ? hn_json_number(v) : 0.5)
                                     ? HN_TYPE_INTEGER : HN_TYPE_REAL;
     case HN_JSON_STRING: return HN_TYPE_STRING;
     case HN_JSON_ARRAY: return HN_TYPE_ARRAY;
@@ -47,7 +47,7 @@ static bool is_listed(const hn_json *schema, const hn_json *value)
 {
     const hn_json *only = hn_json_get(schema, "const"), *list = hn_json_get(schema, "enum");
     bool found = !list;
-    for (const hn_json *v = list && list->kind == HN_JSON_ARRAY ? list->as.children.first : NULL; v && !found; v = v->next)
+    for (const hn_json *v = hn_json_at(list, 0); v && !found; v = v->next)
         found = same_value(v, value);
     return found && (!only || same_value(only, value));
 }
@@ -69,7 +69,7 @@ static void add_children(hn_schema *s, const hn_json *v, uint32_t from, uint32_t
     uint32_t at = hn_build_node(s->b);
     hn_build_text(s->b, from, is_object ? "{" : "[", 1, at);
     at = add_space(s, at);
-    for (const hn_json *c = v->as.children.first; c && s->b->status == HN_OK; c = c->next) {
+    for (const hn_json *c = hn_json_first(v); c && s->b->status == HN_OK; c = c->next) {
         if (is_object) {
             const uint32_t key = hn_build_node(s->b), colon = hn_build_node(s->b);
             hn_schema_text(s, c->key, (size_t)c->key_bytes, at, key);
@@ -93,7 +93,7 @@ static void add_value(hn_schema *s, const hn_json *v, uint32_t from, uint32_t to
 {
     hn_str text = hn_str_on(s->b->heap);
     if (v->kind == HN_JSON_STRING) {
-        hn_schema_text(s, v->as.string.text, v->as.string.bytes, from, to);
+        hn_schema_text(s, hn_json_string(v), hn_json_bytes(v), from, to);
     } else if (v->kind == HN_JSON_ARRAY || v->kind == HN_JSON_OBJECT) {
         add_children(s, v, from, to);
     } else {
@@ -118,7 +118,7 @@ static bool text_holds(hn_schema *s, const hn_parts *p, bounds *b, const hn_json
     if (!b->asked_strings)
         b->has_strings = hn_schema_string_automaton(s, p, &b->strings);
     b->asked_strings = true;
-    return !b->has_strings || hn_automaton_has(&b->strings, v->as.string.text, v->as.string.bytes);
+    return !b->has_strings || hn_automaton_has(&b->strings, hn_json_string(v), hn_json_bytes(v));
 }
 
 /* Only where something bounds numbers: those of a list may have an exponent. */
@@ -188,7 +188,7 @@ bool hn_schema_values(hn_schema *s, const hn_parts *p, uint32_t types, uint32_t 
             continue;
         if (!only && list->kind != HN_JSON_ARRAY)
             hn_schema_refuse(s, HN_ERR_FORMAT, list, "expected a list");
-        const hn_json *v = only ? only : list->kind == HN_JSON_ARRAY ? list->as.children.first : NULL;
+        const hn_json *v = only ? only : list->kind == HN_JSON_ARRAY ? hn_json_first(list) : NULL;
         for (; v && s->b->status == HN_OK; v = only ? NULL : v->next)
             if (holds(s, p, &b, types, v, only ? only : list))
                 add_value(s, v, from, to);
@@ -208,7 +208,7 @@ static const hn_json *plain(const hn_schema *s, const hn_json *schema)
         const hn_json *ref = hn_json_get(schema, "$ref");
         if (!ref || ref->kind != HN_JSON_STRING)
             return schema->kind == HN_JSON_OBJECT ? schema : NULL;
-        const char *text = ref->as.string.text;
+        const char *text = hn_json_string(ref);
         const bool is_def = !strncmp(text, "#/$defs/", 8), is_definition = !strncmp(text, "#/definitions/", 14);
         const hn_json *defs = hn_json_get(s->root, is_def ? "$defs" : "definitions");
         schema = is_def || is_definition ? hn_json_get(defs, text + (is_def ? 8 : 14)) : NULL;
@@ -223,7 +223,7 @@ static bool lists_apart(const hn_json *a, const hn_json *b)
         return false;
     if (!hn_json_get(b, "const") && !hn_json_get(b, "enum"))
         return false;
-    for (const hn_json *v = only ? only : list->as.children.first; v; v = only ? NULL : v->next)
+    for (const hn_json *v = only ? only : hn_json_first(list); v; v = only ? NULL : v->next)
         if (is_listed(b, v))
             return false;
     return true;
@@ -233,7 +233,7 @@ static uint32_t types_of(hn_schema *s, const hn_json *schema)
 {
     const hn_json *only = hn_json_get(schema, "const"), *list = hn_json_get(schema, "enum");
     uint32_t types = only ? type_of(only) : 0;
-    for (const hn_json *v = !only && list && list->kind == HN_JSON_ARRAY ? list->as.children.first : NULL; v; v = v->next)
+    for (const hn_json *v = only ? NULL : hn_json_at(list, 0); v; v = v->next)
         types |= type_of(v);
     return hn_schema_types(s, schema) & (only || list ? types : (uint32_t)HN_TYPE_ALL);
 }
@@ -241,8 +241,8 @@ static uint32_t types_of(hn_schema *s, const hn_json *schema)
 static bool requires(const hn_json *schema, const char *name)
 {
     const hn_json *list = hn_json_get(schema, "required");
-    for (const hn_json *v = list && list->kind == HN_JSON_ARRAY ? list->as.children.first : NULL; v; v = v->next)
-        if (v->kind == HN_JSON_STRING && !strcmp(v->as.string.text, name))
+    for (const hn_json *v = hn_json_at(list, 0); v; v = v->next)
+        if (v->kind == HN_JSON_STRING && !strcmp(hn_json_string(v), name))
             return true;
     return false;
 }
@@ -259,7 +259,7 @@ bool hn_schema_are_apart(hn_schema *s, const hn_json *a, const hn_json *b)
     if (both != HN_TYPE_OBJECT)
         return false;
     const hn_json *members = hn_json_get(a, "properties"), *others = hn_json_get(b, "properties");
-    for (const hn_json *m = members && members->kind == HN_JSON_OBJECT ? members->as.children.first : NULL; m; m = m->next) {
+    for (const hn_json *m = members && members->kind == HN_JSON_OBJECT ? hn_json_first(members) : NULL; m; m = m->next) {
         const hn_json *other = hn_json_get(others, m->key), *x = plain(s, m), *y = other ? plain(s, other) : NULL;
         if (x && y && requires(a, m->key) && requires(b, m->key) && (lists_apart(x, y) || !(types_of(s, x) & types_of(s, y))))
             return true;

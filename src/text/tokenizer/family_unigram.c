@@ -173,10 +173,10 @@ static hn_status read_json(hn_json_loader *l, const hn_json *model)
     tok->n_scored = id;
     const hn_json *unknown = hn_json_get(model, "unk_id");
     if (unknown && unknown->kind == HN_JSON_INT) {
-        HN_REQUIRE(unknown->as.integer >= 0 && unknown->as.integer < id, HN_ERR_FORMAT,
+        HN_REQUIRE(hn_json_int(unknown) >= 0 && hn_json_int(unknown) < id, HN_ERR_FORMAT,
                    "%s: model.unk_id is %lld of %d tokens", l->file,
-                   (long long)unknown->as.integer, (int)id);
-        tok->unknown = (int32_t)unknown->as.integer;
+                   (long long)hn_json_int(unknown), (int)id);
+        tok->unknown = (int32_t)hn_json_int(unknown);
     }
     return HN_OK;
 }

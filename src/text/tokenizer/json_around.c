@@ -93,7 +93,7 @@ static hn_status read_template(hn_json_loader *l, const hn_json *step)
     HN_REQUIRE(single && single->kind == HN_JSON_ARRAY, HN_ERR_UNSUPPORTED,
                "%s: post_processor: single is no array", l->file);
     bool is_after = false;
-    for (const hn_json *i = single->as.children.first; i; i = i->next) {
+    for (const hn_json *i = hn_json_first(single); i; i = i->next) {
         const hn_json *special = hn_json_get(i, "SpecialToken");
         is_after |= hn_json_get(i, "Sequence") != NULL;
         if (!special)
@@ -103,7 +103,7 @@ static hn_status read_template(hn_json_loader *l, const hn_json *step)
         HN_REQUIRE(ids && ids->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                    "%s: post_processor: '%.40s' has no ids", l->file,
                    hn_json_text_of(special, "id"));
-        for (const hn_json *k = ids->as.children.first; k; k = k->next) {
+        for (const hn_json *k = hn_json_first(ids); k; k = k->next) {
             int64_t id;
             HN_TRY(hn_json_want_int(k, "post_processor: ids", &id));
             if (is_after)
@@ -137,8 +137,7 @@ static hn_status read_post(hn_json_loader *l, const hn_json *step)
     if (strcmp(type, "Sequence") != 0)
         return hn_json_unknown(l, "post_processor", step);
     const hn_json *parts = hn_json_get(step, "processors");
-    for (const hn_json *p = parts && parts->kind == HN_JSON_ARRAY ? parts->as.children.first
-                                                                  : NULL;
+    for (const hn_json *p = hn_json_at(parts, 0);
          p; p = p->next)
         HN_TRY(read_post(l, p));
     return HN_OK;
@@ -147,8 +146,7 @@ static hn_status read_post(hn_json_loader *l, const hn_json *step)
 static hn_status read_added(hn_json_loader *l)
 {
     const hn_json *list = hn_json_get(l->root, "added_tokens");
-    for (const hn_json *i = list && list->kind == HN_JSON_ARRAY ? list->as.children.first
-                                                                : NULL;
+    for (const hn_json *i = hn_json_at(list, 0);
          i; i = i->next) {
         int64_t id;
         HN_TRY(hn_json_want_int(hn_json_get(i, "id"), "added_tokens: id", &id));
@@ -171,14 +169,14 @@ static int32_t configured(const hn_json_loader *l, const char *key)
     const hn_json *text = hn_json_get(value, "content") ? hn_json_get(value, "content") : value;
     if (!text || text->kind != HN_JSON_STRING)
         return -1;
-    return hn_tokenizer_find(l->tok, text->as.string.text, text->as.string.bytes);
+    return hn_tokenizer_find(l->tok, hn_json_string(text), hn_json_bytes(text));
 }
 
 /* A number, a list of them, or null. A negative one is no token, and ends nothing. */
 static hn_status read_ends(hn_json_loader *l)
 {
     const hn_json *eos = hn_json_get(l->generation, "eos_token_id");
-    const hn_json *first = eos && eos->kind == HN_JSON_ARRAY ? eos->as.children.first : eos;
+    const hn_json *first = eos && eos->kind == HN_JSON_ARRAY ? hn_json_first(eos) : eos;
     if (eos && eos->kind == HN_JSON_NULL)
         return HN_OK;
     for (const hn_json *i = first; i; i = eos->kind == HN_JSON_ARRAY ? i->next : NULL) {

@@ -19,13 +19,13 @@ static hn_status read_entry(const hn_json_loader *l, const hn_json *item, int64_
         *out = (entry){ item->key, (size_t)item->key_bytes, -1 };
         HN_REQUIRE(item->kind == HN_JSON_INT, HN_ERR_FORMAT,
                    "%s: model.vocab: '%.60s' has no id", l->file, item->key);
-        out->id = item->as.integer;
+        out->id = hn_json_int(item);
     } else {
         const hn_json *piece = hn_json_at(item, 0);
         HN_REQUIRE(piece && piece->kind == HN_JSON_STRING, HN_ERR_FORMAT,
                    "%s: model.vocab: item %lld: expected a piece and a score", l->file,
                    (long long)index);
-        *out = (entry){ piece->as.string.text, piece->as.string.bytes, index };
+        *out = (entry){ hn_json_string(piece), hn_json_bytes(piece), index };
     }
     HN_REQUIRE(out->id >= 0 && out->id < INT32_MAX / 8, HN_ERR_FORMAT,
                "%s: model.vocab: '%.60s' has id %lld", l->file, out->text, (long long)out->id);
@@ -37,7 +37,7 @@ static hn_status read_added_entry(const hn_json_loader *l, const hn_json *item, 
     const hn_json *content = hn_json_get(item, "content");
     HN_REQUIRE(content && content->kind == HN_JSON_STRING, HN_ERR_FORMAT,
                "%s: added_tokens: content is missing", l->file);
-    *out = (entry){ content->as.string.text, content->as.string.bytes, -1 };
+    *out = (entry){ hn_json_string(content), hn_json_bytes(content), -1 };
     HN_TRY(hn_json_want_int(hn_json_get(item, "id"), "added_tokens: id", &out->id));
     HN_REQUIRE(out->id >= 0 && out->id < INT32_MAX / 8, HN_ERR_FORMAT,
                "%s: added_tokens: '%.60s' has id %lld", l->file, out->text, (long long)out->id);
@@ -49,7 +49,7 @@ const hn_json *hn_json_items_of(const hn_json *list, const char *key)
     const hn_json *value = hn_json_get(list, key);
     const bool has_items =
         value && (value->kind == HN_JSON_ARRAY || value->kind == HN_JSON_OBJECT);
-    return has_items ? value->as.children.first : NULL;
+    return has_items ? hn_json_first(value) : NULL;
 }
 
 /* Entries by id; those of the model first, then added ones on top. Gaps stay NULL. */

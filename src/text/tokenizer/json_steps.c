@@ -6,13 +6,13 @@
 const char *hn_json_text_of(const hn_json *value, const char *key)
 {
     const hn_json *text = hn_json_get(value, key);
-    return text && text->kind == HN_JSON_STRING ? text->as.string.text : "";
+    return hn_json_string(text);
 }
 
 bool hn_json_flag_of(const hn_json *value, const char *key, bool otherwise)
 {
     const hn_json *flag = hn_json_get(value, key);
-    return flag && flag->kind == HN_JSON_BOOL ? flag->as.boolean : otherwise;
+    return flag && flag->kind == HN_JSON_BOOL ? hn_json_is_true(flag) : otherwise;
 }
 
 hn_status hn_json_unknown(const hn_json_loader *l, const char *part, const hn_json *step)
@@ -40,7 +40,7 @@ bool hn_json_has_type(const hn_json *step, const char *type)
     if (!step || step->kind != HN_JSON_OBJECT)
         return false;
     const hn_json *parts = parts_of(step);
-    for (const hn_json *p = parts ? parts->as.children.first : NULL; p; p = p->next)
+    for (const hn_json *p = hn_json_first(parts); p; p = p->next)
         if (hn_json_has_type(p, type))
             return true;
     return strcmp(hn_json_text_of(step, "type"), type) == 0;
@@ -69,7 +69,7 @@ static hn_status read_charsmap(hn_json_loader *l, const hn_json *step)
         return add_charsmap(l, l->charsmap.data, l->charsmap.bytes);
     HN_REQUIRE(text && text->kind == HN_JSON_STRING, HN_ERR_FORMAT,
                "%s: normalizer Precompiled: precompiled_charsmap is missing", l->file);
-    const size_t n = text->as.string.bytes;
+    const size_t n = hn_json_bytes(text);
     char *map = hn_alloc(l->tok->heap, HN_TAG_TEXT, n + 1);
     if (!map)
         return HN_ERR_MEMORY;
@@ -77,7 +77,7 @@ static hn_status read_charsmap(hn_json_loader *l, const hn_json *step)
     uint32_t bits = 0;
     int n_bits = 0;
     for (size_t i = 0; i < n; i++) {
-        const int value = sextet(text->as.string.text[i]);
+        const int value = sextet(hn_json_string(text)[i]);
         if (value < 0)
             continue;
         bits = bits << 6 | (uint32_t)value;
@@ -103,7 +103,7 @@ static hn_status read_pattern(const hn_json_loader *l, const hn_json *step, hn_r
     HN_REQUIRE(text && text->kind == HN_JSON_STRING, HN_ERR_FORMAT,
                "%s: %s: pattern is missing", l->file, hn_json_text_of(step, "type"));
     const hn_status status = (literal ? hn_regex_new_literal : hn_regex_new)(
-        l->tok->heap, text->as.string.text, text->as.string.bytes, out);
+        l->tok->heap, hn_json_string(text), hn_json_bytes(text), out);
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", l->file);
 }
 
@@ -116,7 +116,7 @@ static hn_status read_replace(hn_json_loader *l, const hn_json *step)
     HN_TRY(read_pattern(l, step, &regex));
     hn_normalizer *norm = &l->tok->normalizer;
     const hn_status status = hn_normalizer_add_text(
-        norm, HN_NORM_REPLACE, content->as.string.text, content->as.string.bytes);
+        norm, HN_NORM_REPLACE, hn_json_string(content), hn_json_bytes(content));
     if (status == HN_OK)
         norm->steps[norm->n - 1].regex = regex;
     else
@@ -192,7 +192,7 @@ hn_status hn_json_read_normalizer(hn_json_loader *l, const hn_json *step, bool i
     const char *type = hn_json_text_of(step, "type");
     const hn_json *parts = parts_of(step);
     if (strcmp(type, "Sequence") == 0) {
-        for (const hn_json *p = parts ? parts->as.children.first : NULL; p; p = p->next)
+        for (const hn_json *p = hn_json_first(parts); p; p = p->next)
             HN_TRY(hn_json_read_normalizer(l, p, is_last && !p->next));
         return HN_OK;
     }
@@ -319,7 +319,7 @@ hn_status hn_json_read_split(hn_json_loader *l, const hn_json *step, bool is_las
     const char *type = hn_json_text_of(step, "type");
     const hn_json *parts = parts_of(step);
     if (strcmp(type, "Sequence") == 0) {
-        for (const hn_json *p = parts ? parts->as.children.first : NULL; p; p = p->next)
+        for (const hn_json *p = hn_json_first(parts); p; p = p->next)
             HN_TRY(hn_json_read_split(l, p, is_last && !p->next));
         return HN_OK;
     }

@@ -113,21 +113,21 @@ static hn_status read_json_merge(hn_json_loader *l, const hn_json *item, uint32_
     const char *left, *right;
     size_t n_left, n_right;
     if (item->kind == HN_JSON_STRING) {
-        left = item->as.string.text;
+        left = hn_json_string(item);
         const char *blank = strchr(left, ' ');
         HN_REQUIRE(blank && !strchr(blank + 1, ' '), HN_ERR_FORMAT,
                    "%s: model.merges: item %u: expected two pieces and a blank", l->file,
                    (unsigned)rank);
         n_left = (size_t)(blank - left);
         right = blank + 1;
-        n_right = item->as.string.bytes - n_left - 1;
+        n_right = hn_json_bytes(item) - n_left - 1;
     } else {
         const hn_json *a = hn_json_at(item, 0), *b = hn_json_at(item, 1);
         HN_REQUIRE(a && b && a->kind == HN_JSON_STRING && b->kind == HN_JSON_STRING,
                    HN_ERR_FORMAT, "%s: model.merges: item %u: expected two pieces", l->file,
                    (unsigned)rank);
-        left = a->as.string.text, n_left = a->as.string.bytes;
-        right = b->as.string.text, n_right = b->as.string.bytes;
+        left = hn_json_string(a), n_left = hn_json_bytes(a);
+        right = hn_json_string(b), n_right = hn_json_bytes(b);
     }
     hn_str_clear(room);
     hn_str_add_bytes(room, left, n_left);
@@ -151,11 +151,11 @@ static hn_status read_json_merges(hn_json_loader *l)
     const hn_json *merges = hn_json_get(hn_json_get(l->root, "model"), "merges");
     HN_REQUIRE(merges && merges->kind == HN_JSON_ARRAY, HN_ERR_FORMAT,
                "%s: model.merges is missing", l->file);
-    HN_TRY(hn_merges_new(l->tok->heap, &l->tok->vocab, merges->as.children.n, &l->tok->merges));
+    HN_TRY(hn_merges_new(l->tok->heap, &l->tok->vocab, hn_json_count(merges), &l->tok->merges));
     hn_str room = hn_str_on(l->tok->heap);
     hn_status status = HN_OK;
     uint32_t rank = 0;
-    for (const hn_json *i = merges->as.children.first; i && status == HN_OK; i = i->next)
+    for (const hn_json *i = hn_json_first(merges); i && status == HN_OK; i = i->next)
         status = read_json_merge(l, i, rank++, &room);
     hn_str_free(&room);
     return status;
@@ -173,8 +173,8 @@ hn_status hn_pairs_read_json(hn_json_loader *l, const hn_json *model)
                    hn_json_text_of(model, affixes[i]));
     const hn_json *dropout = hn_json_get(model, "dropout");
     HN_REQUIRE(!dropout || dropout->kind == HN_JSON_NULL ||
-                   (dropout->kind == HN_JSON_DOUBLE && dropout->as.number == 0) ||
-                   (dropout->kind == HN_JSON_INT && dropout->as.integer == 0),
+                   (dropout->kind == HN_JSON_DOUBLE && hn_json_number(dropout) == 0) ||
+                   (dropout->kind == HN_JSON_INT && hn_json_int(dropout) == 0),
                HN_ERR_UNSUPPORTED, "%s: model.dropout", l->file);
     tok->ignores_merges = hn_json_flag_of(model, "ignore_merges", false);
     tok->fuses_unknown = hn_json_flag_of(model, "fuse_unk", false);

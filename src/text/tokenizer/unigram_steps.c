@@ -24,7 +24,7 @@ static int put_without_maps(hn_json_writer *w, const hn_json *value, int depth)
         return 2;
     }
     is_object ? hn_json_begin_object(w) : hn_json_begin_array(w);
-    for (const hn_json *v = value->as.children.first; v; v = v->next) {
+    for (const hn_json *v = hn_json_first(value); v; v = v->next) {
         const bool is_map = is_object && !strcmp(v->key, map_key) && v->kind == HN_JSON_STRING;
         if (is_object)
             hn_json_key(w, v->key);

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import array
 import ctypes
-from typing import NamedTuple, Optional
+from typing import Any, Callable, Iterable, NamedTuple, Optional
 
 from . import _c
 from ._library import c
 from ._object import Object, fill
 from .errors import check
-from .model import Model, Text
+from .model import Model, Text, ids_of
 
 
 class Embedding(NamedTuple):
@@ -40,15 +40,23 @@ class Embedder(Object):
             return int(c.hn_lm_embedder_longest(embedder))
 
     def run(self, text: Text) -> Embedding:
-        handle = self._holds()
         data = text if isinstance(text, bytes) else text.encode()
+        n = ctypes.c_int64()
+        vector = self._vector(lambda embedder, room: c.hn_lm_embedder_run(embedder, data, len(data), room, ctypes.byref(n)))
+        return Embedding(vector, n.value)
 
-        def embed() -> Embedding:
-            n = ctypes.c_int64()
+    def run_ids(self, ids: Iterable[int]) -> Embedding:
+        """Of ids as they stand: nothing is put around them as around a text, and nothing is cut."""
+        given, n = ids_of(ids)
+        return Embedding(self._vector(lambda embedder, room: c.hn_lm_embedder_run_ids(embedder, given, n, room)), n)
+
+    def _vector(self, run: Callable[[Any, Any], int]) -> "array.array[float]":
+        handle = self._holds()
+
+        def embed() -> "array.array[float]":
             with handle.use() as embedder:
                 vector = array.array("f", bytes(4 * c.hn_lm_embedder_width(embedder)))
-                room = (ctypes.c_float * len(vector)).from_buffer(vector)
-                check(c.hn_lm_embedder_run(embedder, data, len(data), room, ctypes.byref(n)))
-            return Embedding(vector, n.value)
+                check(run(embedder, (ctypes.c_float * len(vector)).from_buffer(vector)))
+            return vector
 
         return self.model.engine._run(embed)

@@ -205,22 +205,22 @@ class Model(Object):
 
     def render(self, messages: Json, *, tools: Json = None, documents: Json = None,
                variables: Optional[Mapping[str, Json]] = None, generation_prompt: bool = True,
-               goes_on_last: bool = False) -> str:
+               goes_on_last: bool = False, clock: int = 0) -> str:
         """Messages as the text that the model is given, for reading: render_ids() gives the ids."""
         options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
                        variables=settings_of(variables), no_generation_prompt=not generation_prompt,
-                       goes_on_last=goes_on_last)
+                       goes_on_last=goes_on_last, clock=clock)
         text = bytes_of(json_of(messages))
         with self._share() as lm:
             return text_of(lambda *to: c.hn_lm_render(lm, text, options, *to)).decode("utf-8", "replace")
 
     def render_ids(self, messages: Json, *, tools: Json = None, documents: Json = None,
                    variables: Optional[Mapping[str, Json]] = None, generation_prompt: bool = True,
-                   goes_on_last: bool = False) -> list[int]:
+                   goes_on_last: bool = False, clock: int = 0) -> list[int]:
         """Messages as the ids that the model is given: nobody's words become a special token."""
         options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
                        variables=settings_of(variables), no_generation_prompt=not generation_prompt,
-                       goes_on_last=goes_on_last)
+                       goes_on_last=goes_on_last, clock=clock)
         text, n = bytes_of(json_of(messages)), ctypes.c_size_t()
         with self._share() as lm:
             check(c.hn_lm_render_ids(lm, text, options, None, 0, ctypes.byref(n)))
@@ -343,11 +343,11 @@ class Template(Object):
 
     def render(self, messages: Json, *, tools: Json = None, documents: Json = None,
                variables: Optional[Mapping[str, Json]] = None,
-               generation_prompt: bool = True, goes_on_last: bool = False) -> tuple[str, list[tuple[int, int]]]:
+               generation_prompt: bool = True, goes_on_last: bool = False, clock: int = 0) -> tuple[str, list[tuple[int, int]]]:
         """The text, and which of its bytes the template marks as the model's own."""
         options = fill(_c.hn_lm_render_options, tools=json_of(tools), documents=json_of(documents),
                        variables=settings_of(variables), no_generation_prompt=not generation_prompt,
-                       goes_on_last=goes_on_last)
+                       goes_on_last=goes_on_last, clock=clock)
         text, found = bytes_of(json_of(messages)), ctypes.POINTER(_c.hn_lm_rendered)()
         with self._use() as template:
             check(c.hn_lm_template_render(template, text, options, ctypes.byref(found)))

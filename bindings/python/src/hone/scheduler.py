@@ -125,14 +125,14 @@ class Scheduler(Object):
     def ask(self, ids: Iterable[int], *, sampling: Optional[Mapping[str, Any]] = None, adapter: Optional[int] = None,
             owner: int = 0, most: int = 0, goes_on: bool = False, scores: bool = False, likeliest: int = 0,
             grammar: Optional[Grammar] = None, scores_prompt: bool = False, draws_none: bool = False,
-            asker: int = 0) -> int:
+            asker: int = 0, scores_drawn: bool = False) -> int:
         """A request's number. `sampling` is what Sampler takes; beginnings are shared within an `owner` alone; those who ask (`asker`, or else the owner) have turns; a prompt that is
-        scored is told as Scored; with draws_none nothing follows it."""
+        scored is told as Scored; with draws_none nothing follows it; with scores_drawn scores and likeliest are as Sampler.foretell has them."""
         array, n = ids_of(ids)
         number = ctypes.c_int64()
         request = fill(_c.hn_lm_request, ids=array, n=n, owner=owner, asker=asker, most=most, goes_on=goes_on, scores=scores,
                        likeliest=likeliest, on_token=self._heard[0], on_end=self._heard[1],
-                       on_scored=self._heard[2] if scores_prompt else _FIELDS["on_scored"](), draws_none=draws_none,
+                       on_scored=self._heard[2] if scores_prompt else _FIELDS["on_scored"](), draws_none=draws_none, scores_drawn=scores_drawn,
                        sampling=ctypes.pointer(sampling_of(**sampling)) if sampling is not None else None,
                        adapter=ctypes.pointer(ctypes.c_int32(adapter)) if adapter is not None else None,
                        grammar=grammar._holds().get() if grammar is not None else None)

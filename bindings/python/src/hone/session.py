@@ -181,12 +181,24 @@ class Sampler(Object):
 
     def next(self, logits: Any, ids: Iterable[int] = ()) -> int:
         """After these ids, which penalties look at; as many logits as the model's vocabulary, of 32-bit floats."""
-        view = memoryview(logits)
-        if view.format != "f" or view.shape != (self._vocabulary,) or not view.contiguous:
-            raise TypeError(f"logits {view.format!r} {view.shape}: expected 'f' ({self._vocabulary},)")
-        numbers = (ctypes.c_float * len(view)).from_buffer_copy(view)
+        numbers = self._numbers(logits)
         array, n = ids_of(ids)
         id = ctypes.c_int32()
         with self._use() as sampler:
             check(c.hn_lm_sampler_next(sampler, numbers, array, n, ctypes.byref(id)))
         return id.value
+
+    def foretell(self, logits: Any, ids: Iterable[int], token: int, likeliest: int = 0) -> tuple[float, list[tuple[int, float]]]:
+        """What a draw there is of, after all that is applied: the logarithm of the token's probability, and so many of the likeliest."""
+        numbers = self._numbers(logits)
+        array, n = ids_of(ids)
+        out, found, told = ctypes.c_double(), ctypes.c_int32(likeliest), (_c.hn_lm_likely * max(likeliest, 1))()
+        with self._use() as sampler:
+            check(c.hn_lm_sampler_foretell(sampler, numbers, array, n, token, ctypes.byref(out), told, ctypes.byref(found)))
+        return out.value, [(t.id, t.log_probability) for t in told[: found.value]]
+
+    def _numbers(self, logits: Any) -> Any:
+        view = memoryview(logits)
+        if view.format != "f" or view.shape != (self._vocabulary,) or not view.contiguous:
+            raise TypeError(f"logits {view.format!r} {view.shape}: expected 'f' ({self._vocabulary},)")
+        return (ctypes.c_float * len(view)).from_buffer_copy(view)
