@@ -1,10 +1,12 @@
 #!/bin/sh
 # check-format.sh [ROOT]: how C is set, where clang-format would break what is meant (tables, formulas, drawings,
 # initialisers of two to a line): it has 10,000 lines of another opinion. Held here: a line that begins a statement or
-# a declaration stands four blanks further in than what it is in; no tab, no blank at an end of a line, one newline at a file's end, no line over 160 bytes (but between clang-format off and on, and in what a program has written), no two empty lines, none after { or before }; blanks after
-# if, for, while, switch, after a comma and a semicolon, about an operator of two letters and =, about else, before {, none
-# within (); a pointer's * at its name; a function's { on a line of its own, every
-# other at the end of one. A file of src opens with a comment that says what it is for; a heading is none.
+# a declaration stands four blanks further in than what it is in; no tab, no blank at an end of a line, one newline at a
+# file's end, no line over 160 bytes (but between clang-format off and on, and in what a program has written), no two
+# empty lines, none after { or before }; blanks after if, for, while, switch, after a comma and a semicolon, about an
+# operator of two letters and =, about else, before { and within {}, none within (); a pointer's * at its name; a
+# function's { on a line of its own, every other at the end of one. A file of src opens with a comment that says what it
+# is for; a heading is none.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
 awk '
