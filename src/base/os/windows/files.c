@@ -230,10 +230,39 @@ bool hn_os_remove(const char *path)
     return hn_os_widen(path, wide) && (DeleteFileW(wide) || hn_os_fail());
 }
 
+/* Whom this process is of; `room` holds it. */
+static PSID user_of_process(TOKEN_USER *room, DWORD bytes)
+{
+    HANDLE token;
+    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token))
+        return NULL;
+    const bool is_known = GetTokenInformation(token, TokenUser, room, bytes, &bytes);
+    CloseHandle(token);
+    return is_known ? room->User.Sid : NULL;
+}
+
+/* One entry says who may do what, and none comes from the folder. */
 bool hn_os_guard(const char *path)
 {
-    (void)path;
-    return false;
+    union {
+        TOKEN_USER is;
+        unsigned char bytes[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
+    } user;
+    union {
+        ACL is;
+        unsigned char bytes[sizeof(ACL) + sizeof(ACCESS_ALLOWED_ACE) + SECURITY_MAX_SID_SIZE];
+    } allowed;
+    SECURITY_DESCRIPTOR rule;
+    wchar_t wide[HN_OS_WIDE];
+    if (!hn_os_widen(path, wide))
+        return false;
+    const PSID own = user_of_process(&user.is, sizeof user);
+    return (own && InitializeAcl(&allowed.is, sizeof allowed, ACL_REVISION) &&
+            AddAccessAllowedAce(&allowed.is, ACL_REVISION, FILE_ALL_ACCESS, own) &&
+            InitializeSecurityDescriptor(&rule, SECURITY_DESCRIPTOR_REVISION) &&
+            SetSecurityDescriptorDacl(&rule, TRUE, &allowed.is, FALSE) &&
+            SetFileSecurityW(wide, DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION, &rule)) ||
+           hn_os_fail();
 }
 
 const char *hn_os_last_part(const char *path)
