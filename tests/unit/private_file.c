@@ -24,11 +24,12 @@ static void reads(const char *path, const char *want)
 static void is_private(const char *path)
 {
     hn_os_file about;
-    CHECK(hn_os_about(path, &about) && about.is_file && !about.is_open_to_others);
+    CHECK(hn_os_about(path, &about) && about.is_file && about.is_guarded && !about.is_open_to_others);
 }
 
 int main(int argc, char **argv)
 {
+    hn_os_file about;
     char folder[4096], path[4200];
     const hn_span of[] = { { "first", 5 }, { "second", 6 } };
     check_open(argc, argv);
@@ -50,6 +51,10 @@ int main(int argc, char **argv)
     errno = 0;
     CHECK(!hn_os_guard(path));
     CHECK_INT(ENOENT, errno);
+    snprintf(path, sizeof path, "%s/private", folder);
+    CHECK(hn_os_folder_make(path, true));
+    CHECK(hn_os_about(path, &about) && about.is_folder && about.is_guarded);
+    CHECK(hn_os_folder_remove(path));
     CHECK(hn_os_folder_remove(folder));
     return check_close();
 }
