@@ -50,11 +50,7 @@ static const char *in_dir(const char *name)
     return path;
 }
 
-static bool remove_one(void *context, const char *name)
-{
-    (void)context;
-    return CHECK(hn_os_remove(in_dir(name)));
-}
+static bool remove_one(void *folder, const char *name) { return folder == dir && CHECK(hn_os_remove(in_dir(name))); }
 
 /* ---- prompts ---- */
 
@@ -597,6 +593,6 @@ int main(int argc, char **argv)
     check_group(NULL);
     free(want.logits);
     free(got.logits);
-    CHECK(hn_os_folder_each(dir, remove_one, NULL) && hn_os_folder_remove(dir));
+    CHECK(hn_os_folder_each(dir, remove_one, dir) && hn_os_folder_remove(dir));
     return check_close();
 }
