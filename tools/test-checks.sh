@@ -186,9 +186,60 @@ done <<'LINES'
 2: expected the * of a pointer|int f(char* p);\n
 2: a function: expected its {|int f(int a) {\n    return a;\n}\n
 5: expected { at the end|int f(int a)\n{\n    if (a)\n    {\n        a++;\n    }\n    return a;\n}\n
+4: indented by 2: expected 4|int f(void)\n{\n  return 1;\n}\n
+5: indented by 4: expected 8|int f(int a)\n{\n    if (a)\n    return 0;\n    return 1;\n}\n
+6: indented by 8: expected 4|int f(int a)\n{\n    if (a)\n        a++;\n        a++;\n    return a;\n}\n
+5: indented by 8: expected 4|int f(int a)\n{\n    switch (a) {\n        case 1: return 0;\n    }\n    return a;\n}\n
+6: indented by 0: expected 4|int f(void)\n{\n    const int a[] = { 1,\n                      2 };\nreturn a[0];\n}\n
+9: indented by 8: expected 4|#ifdef A\nint f(int a)\n{\n#else\nint f(void)\n{\n#endif\n        return 1;\n}\n
+5: indented by 8: expected 4|int f(int a)\n{\n    do a++;\n        while (a < 9);\n    return a;\n}\n
+4: expected a blank beside {|int f(int a)\n{\n    if (a){\n        a++;\n    }\n    return a;\n}\n
+2: expected a blank within {}|const int a[] = {1 };\n
+4: expected a blank after a semicolon|int f(int a)\n{\n    for (int i = 0;i < 9; i++)\n        a++;\n    return a;\n}\n
+4: expected blanks about an operator|int f(int a)\n{\n    return a==1;\n}\n
+2: expected blanks about an operator|const int a= 1;\n
+4: a blank within ()|int f(int a)\n{\n    return f( a);\n}\n
 LINES
 printf 'int a;\n\n' >"$tree/src/io/a.c"
 try 1 format 'src/io/a.c: an empty line at its end'
+cat >"$tree/src/io/a.c" <<'C'
+/* a: what is set as it should be. */
+static int f(int a, const char *b,
+             int c)
+{
+    static const struct pair of[] = { { 1, 2 },
+                                      { 3, 4 } };
+    /* A drawing:
+     *   a -> b
+     */
+    for (int i = 0; i < c; i++)
+        if (a)
+            a++;
+        else
+            switch (a) {
+            case 1:
+                a += f(a, "} { ;",
+                       2);
+                break;
+            default: goto end;
+            }
+#if A
+    if (a) {
+#else
+    if (c) {
+#endif
+        EACH(i, of)
+            a += of[i].a;
+        g(&(hn_pair){ 1, 2 });
+    } else {
+        a = c ? (hn_pair){ 1, 2 }.a
+              : 3;
+    }
+end:
+    return a;
+}
+C
+try 0 format ' 0 failed'
 for text in 'int a;' '/* ---- a heading ---- */\nint a;' '/* clang-format off */\nint a;'; do
     printf "$text\n" >"$tree/src/io/a.c"
     try 1 format 'src/io/a.c:1: expected a comment first, of what the file is for'

@@ -137,6 +137,9 @@ HN_API hn_status hn_finetune_plan(hn_engine *engine, const hn_finetune_spec *spe
  * meanwhile. Used by one thread at a time, on which it calls back. */
 typedef struct hn_finetune_run hn_finetune_run;
 
+/* Answers before and after that `hone train` and its jobs are told to make where nobody says how many. */
+enum { HN_FINETUNE_SAMPLES = 3 };
+
 typedef struct hn_finetune_run_options {
     size_t size;
     const char *const *settings; /* of hn_finetune_setting, but "threads", which are the engine's */

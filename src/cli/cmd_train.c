@@ -43,7 +43,8 @@ static const hn_option options[] = {
     HN_OPTION_END,
 };
 
-static const train_args defaults = { .samples = 3 };
+static const train_args defaults = { .samples = HN_FINETUNE_SAMPLES };
+_Static_assert(HN_FINETUNE_SAMPLES == 3, "the help of --samples says 3");
 
 static void print_targets(const hn_finetune_layout *l, FILE *out)
 {

@@ -471,7 +471,7 @@ static hn_status write_file(import *in, hn_sink out)
 hn_status hn_adapter_import(hn_heap *heap, hn_pool *pool, const char *dir, hn_sink out,
                             const hn_adapter_import_options *options, hn_watch *watch)
 {
-import in = {.heap = heap, .pool = pool, .dir = dir, .options = options, .watch = watch, .meta = hn_meta_on(heap, out.path) };
+    import in = { .heap = heap, .pool = pool, .dir = dir, .options = options, .watch = watch, .meta = hn_meta_on(heap, out.path) };
     hn_status status = hn_adapter_base_open(heap, options->base, options->ignored, &in.base);
     if (status == HN_OK)
         status = open_adapter(&in);

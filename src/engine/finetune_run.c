@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { USUAL_SAMPLES = 3 }; /* as the program has it */
-
 /* ---- what is told ---- */
 
 static void on_step(void *context, const hn_step_report *r)
@@ -103,7 +101,7 @@ hn_status hn_finetune_run_make(hn_finetune_run **out, hn_examples *examples, con
     r->config = *config;
     r->config.threads = examples->engine->n_threads;
     r->limit = heap->limit_bytes;
-    r->n_samples = samples >= 0 ? (int)samples : USUAL_SAMPLES;
+    r->n_samples = samples >= 0 ? (int)samples : HN_FINETUNE_SAMPLES;
     if (samples >= 0)
         snprintf(r->samples, sizeof r->samples, "samples = %lld\n", (long long)samples);
     *out = r;

@@ -196,7 +196,7 @@ static hn_status plan_run(const hn_job_plan_of *of, const hn_words *words, hn_ex
     hn_finetune_run *run;
     hn_job *job = of->job;
     const hn_finetune_run_options o = { .size = sizeof o, .settings = (const char *const *)words->at, .n_settings = words->n,
-                                        .samples = HN_JOB_SAMPLES };
+                                        .samples = HN_FINETUNE_SAMPLES };
     HN_TRY(words->status);
     HN_TRY(hn_examples_check(examples));
     HN_TRY(hn_finetune_run_new(&run, examples, &o));

@@ -317,7 +317,7 @@ void hn_job_words(hn_jobs *jobs, const hn_job *job, const hn_served *model, hn_w
     hn_words_add(words, "--keep-adapters");
     hn_words_add(words, "--samples-along");
     hn_words_add(words, "--samples");
-    hn_words_add(words, "%d", HN_JOB_SAMPLES);
+    hn_words_add(words, "%d", HN_FINETUNE_SAMPLES);
     hn_words_add(words, "--prove");
     hn_words_add(words, "--tied");
     if (hn_os_is_there(told))

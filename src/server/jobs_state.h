@@ -12,7 +12,6 @@
 #include "server/words.h"
 
 enum { HN_MOST_CHECKPOINTS = 16, /* of a job, beside its result */
-       HN_JOB_SAMPLES = 3, /* prompts of a job that are answered while it trains, and before and after */
        HN_ITEM_ID = 48, HN_ITEM_TEXT = 256, HN_MOST_NOTES = 64, HN_NOTE_TEXT = 200, HN_LONG_TEXT = 600 };
 
 /* ---- uploads.c: files ---- */

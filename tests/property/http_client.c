@@ -19,15 +19,17 @@ void pause_ms(int milliseconds)
     hn_os_poller_close(&none);
 }
 
-static void wait_until(const http_client *client, bool read, bool write, int milliseconds)
+/* Whether it was said to be lost: a system may tell that but once, and receiving then finds an end (Wine 8). */
+static bool wait_until(const http_client *client, bool read, bool write, int milliseconds)
 {
     hn_heap heap;
     hn_os_poller one;
-    hn_os_event event;
+    hn_os_event event = { 0 };
     hn_heap_init(&heap, NULL);
     if (hn_os_poller_open(&one, &heap) && hn_os_poller_add(&one, client->socket, &event, read, write))
         hn_os_poller_wait(&one, &event, 1, milliseconds);
     hn_os_poller_close(&one);
+    return event.is_lost;
 }
 
 bool client_open(http_client *client, int port)
@@ -70,8 +72,9 @@ void client_receive(http_client *client, int milliseconds)
     }
     ptrdiff_t n = hn_os_receive(client->socket, client->bytes + client->n, 65536);
     if (n == HN_OS_LATER && milliseconds > 0) {
-        wait_until(client, true, false, milliseconds);
+        const bool is_lost = wait_until(client, true, false, milliseconds);
         n = hn_os_receive(client->socket, client->bytes + client->n, 65536);
+        n = n == 0 && is_lost ? HN_OS_LOST : n;
     }
     client->is_lost = n == HN_OS_LOST;
     client->is_ended = n == 0 || n == HN_OS_LOST;

@@ -3,14 +3,75 @@
 #include "base/os/files.h"
 
 #include "base/ascii.h"
+#include "base/os/windows/rule.h"
 #include "base/os/windows/wide.h"
 
+#include <aclapi.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
 #include <string.h>
 
 _Static_assert(sizeof(size_t) >= 8, "models are files of many gigabytes, and mapped whole");
+
+/* ---- whose they are ---- */
+
+typedef union user_room {
+    TOKEN_USER is;
+    unsigned char bytes[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
+} user_room;
+
+/* Whom this process is of; `room` holds it. */
+static PSID user_of_process(user_room *room)
+{
+    HANDLE token;
+    DWORD bytes;
+    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token))
+        return NULL;
+    const bool is_known = GetTokenInformation(token, TokenUser, room, sizeof *room, &bytes);
+    CloseHandle(token);
+    return is_known ? room->is.User.Sid : NULL;
+}
+
+/* The system and its administrators may do anything anyway. */
+static bool is_trusted(PSID whom, PSID own)
+{
+    return EqualSid(whom, own) || IsWellKnownSid(whom, WinLocalSystemSid) || IsWellKnownSid(whom, WinBuiltinAdministratorsSid);
+}
+
+/* Whether an entry lets anyone else write. What forbids is passed over, and what is of another kind believed to allow it; an
+ * entry for what is made in a folder says nothing of the folder; without a list everyone may do everything. */
+static bool others_write(PACL list, PSID own)
+{
+    const DWORD writes = FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER | GENERIC_WRITE | GENERIC_ALL;
+    void *at;
+    for (DWORD i = 0; list && i < list->AceCount; i++) {
+        if (!GetAce(list, i, &at))
+            return true;
+        const ACE_HEADER *head = at;
+        ACCESS_ALLOWED_ACE *allowed = at;
+        if (head->AceType == ACCESS_DENIED_ACE_TYPE || (head->AceFlags & INHERIT_ONLY_ACE))
+            continue;
+        if (head->AceType != ACCESS_ALLOWED_ACE_TYPE || ((allowed->Mask & writes) && !is_trusted(&allowed->SidStart, own)))
+            return true;
+    }
+    return !list;
+}
+
+static bool is_guarded(HANDLE file)
+{
+    user_room user;
+    PSID owner;
+    PACL list;
+    PSECURITY_DESCRIPTOR all;
+    const PSID own = user_of_process(&user);
+    if (!own || GetSecurityInfo(file, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION, &owner, NULL, &list, NULL,
+                                &all) != ERROR_SUCCESS)
+        return false;
+    const bool is_ours = owner && is_trusted(owner, own) && !others_write(list, own);
+    LocalFree(all);
+    return is_ours;
+}
 
 /* ---- about them ---- */
 
@@ -33,7 +94,7 @@ static bool about(HANDLE file, hn_os_file *out)
     const bool is_link = (i.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0;
     *out = (hn_os_file){
         .is_file = !is_folder && !is_link, .is_folder = is_folder && !is_link, .is_link = is_link,
-        .is_guarded = false, /* what other users may do is not asked for, so nothing is trusted */
+        .is_guarded = is_guarded(file),
         .device = i.dwVolumeSerialNumber, .inode = (uint64_t)i.nFileIndexHigh << 32 | i.nFileIndexLow,
         .bytes = (uint64_t)i.nFileSizeHigh << 32 | i.nFileSizeLow, .n_links = i.nNumberOfLinks,
         .modified_ns = ns_of((uint64_t)times.LastWriteTime.QuadPart),
@@ -49,7 +110,7 @@ static bool about_named(const char *path, DWORD how, hn_os_file *out)
     wchar_t wide[HN_OS_WIDE];
     if (!hn_os_widen(path, wide))
         return false;
-    const HANDLE file = CreateFileW(wide, FILE_READ_ATTRIBUTES, SHARED, NULL, OPEN_EXISTING,
+    const HANDLE file = CreateFileW(wide, FILE_READ_ATTRIBUTES | READ_CONTROL, SHARED, NULL, OPEN_EXISTING,
                                     FILE_FLAG_BACKUP_SEMANTICS | how, NULL);
     if (file == INVALID_HANDLE_VALUE)
         return hn_os_fail();
@@ -230,10 +291,26 @@ bool hn_os_remove(const char *path)
     return hn_os_widen(path, wide) && (DeleteFileW(wide) || hn_os_fail());
 }
 
+/* One entry says who may do what. */
+bool hn_os_own_rule(hn_os_rule *rule, DWORD inherited)
+{
+    user_room user;
+    const PSID own = user_of_process(&user);
+    return own && InitializeAcl(&rule->list.is, sizeof rule->list, ACL_REVISION) &&
+           AddAccessAllowedAceEx(&rule->list.is, ACL_REVISION, inherited, FILE_ALL_ACCESS, own) &&
+           InitializeSecurityDescriptor(&rule->is, SECURITY_DESCRIPTOR_REVISION) &&
+           SetSecurityDescriptorDacl(&rule->is, TRUE, &rule->list.is, FALSE) &&
+           SetSecurityDescriptorControl(&rule->is, SE_DACL_PROTECTED, SE_DACL_PROTECTED);
+}
+
 bool hn_os_guard(const char *path)
 {
-    (void)path;
-    return false;
+    hn_os_rule rule;
+    wchar_t wide[HN_OS_WIDE];
+    return hn_os_widen(path, wide) &&
+           ((hn_os_own_rule(&rule, 0) &&
+             SetFileSecurityW(wide, DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION, &rule.is)) ||
+            hn_os_fail());
 }
 
 const char *hn_os_last_part(const char *path)

@@ -1,8 +1,8 @@
-/* Names are UTF-8 outside and UTF-16 here. Whether others may write to one is not asked here: so no folder
- * is private, and there is none for caches. */
+/* Names are UTF-8 outside and UTF-16 here. A private folder, and what is made in it, is this user's by its access list. */
 #include "base/os/folders.h"
 
 #include "base/os/process.h"
+#include "base/os/windows/rule.h"
 #include "base/os/windows/wide.h"
 
 #include <errno.h>
@@ -35,9 +35,11 @@ bool hn_os_folder_each(const char *path, hn_os_visit *visit, void *context)
 
 bool hn_os_folder_make(const char *path, bool is_private)
 {
+    hn_os_rule rule;
+    SECURITY_ATTRIBUTES own = { .nLength = sizeof own, .lpSecurityDescriptor = &rule.is };
     wchar_t wide[HN_OS_WIDE];
-    (void)is_private; /* folders take what the folder that they are in allows */
-    return hn_os_widen(path, wide) && (CreateDirectoryW(wide, NULL) || hn_os_fail());
+    return hn_os_widen(path, wide) && (((!is_private || hn_os_own_rule(&rule, OBJECT_INHERIT_ACE | CONTAINER_INHERIT_ACE)) &&
+                                        CreateDirectoryW(wide, is_private ? &own : NULL)) || hn_os_fail());
 }
 
 bool hn_os_folder_make_temporary(char *path)
@@ -89,7 +91,7 @@ const char *hn_os_folder_for_temporary(void)
     return path;
 }
 
-/* A cache is trusted if nobody else can have written it, which is not asked for here (files.c). */
+/* Nothing is kept that can be made again. */
 bool hn_os_folder_for_caches(char *path, size_t room)
 {
     (void)path, (void)room;
