@@ -30,15 +30,16 @@ typedef struct room {
     size_t bytes;
 } room;
 
-static room room_of(const hn_call *call, char *shared)
+static room room_of(const hn_cpu *cpu, const hn_call *call, char *shared)
 {
     const int64_t n = call->in[X]->type.dim[0], v = call->in[W]->type.dim[0];
     const size_t of_rows = hn_round_scratch((size_t)n * sizeof(float));
     hn_elem elem = HN_ELEM_f32; /* one that has no kernels is refused */
     (void)hn_cpu_elem(call->in[W]->type.dtype, &elem);
     const int64_t row_bytes = hn_elem_span(elem, call->in[W]->type.dim[1]);
+    const bool by_unit = hn_xent_by_unit(&cpu->kernels.gemm, ((const hn_cross_entropy_attrs *)call->attrs)->narrow);
     const size_t kernel = hn_round_scratch(
-        hn_xent_shared_bytes(n, v, row_bytes, is_gradient(call), makes_dx(call)));
+        hn_xent_shared_bytes(n, v, row_bytes, by_unit, is_gradient(call), makes_dx(call)));
     room r = { .kernel = (float *)(void *)shared, .label = (int32_t *)(void *)(shared + kernel) };
     char *const rest = shared + kernel + of_rows;
     r.factor = (float *)(void *)rest;
@@ -59,7 +60,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     for (int i = X; i <= W; i++)
         if (!hn_cpu_has_rows(&call->in[i]->type))
             out->contiguous |= HN_IN(i);
-    out->shared_scratch = room_of(call, nowhere).bytes;
+    out->shared_scratch = room_of(cpu, call, nowhere).bytes;
     out->thread_scratch = hn_xent_scratch_bytes(&cpu->kernels.gemm);
     return true;
 }
@@ -69,7 +70,7 @@ static void make_plan(const hn_cpu_task *task, hn_xent_plan *plan)
     const hn_call *call = task->call;
     const hn_cross_entropy_attrs *own = call->attrs;
     const hn_tensor *x = call->in[X], *w = call->in[W];
-    const room r = room_of(call, task->shared);
+    const room r = room_of(task->cpu, call, task->shared);
     hn_xent_args args = { .n = x->type.dim[0], .c = x->type.dim[1], .v = w->type.dim[0],
                           .x = x->data, .w = hn_cpu_rows_outer(w), .label = r.label,
                           .scale = own->logit_scale, .cap = own->softcap, .narrow = own->narrow };
@@ -97,7 +98,7 @@ static void start(const hn_cpu_task *task)
 {
     const hn_call *call = task->call;
     const int64_t ignore = ((const hn_cross_entropy_attrs *)call->attrs)->ignore;
-    const room r = room_of(call, task->shared);
+    const room r = room_of(task->cpu, call, task->shared);
     for (int64_t t = 0; t < call->in[X]->type.dim[0]; t++) {
         const int64_t label = hn_get_int(call->in[LABELS], t);
         r.label[t] = label == ignore ? -1 : (int32_t)label;

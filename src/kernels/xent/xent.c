@@ -15,8 +15,9 @@ typedef struct tile {
     int64_t from, cols;
 } tile;
 
-/* Of a block's logits: what nobody minds, or half of the weights, all of which are read, and decoded, by every block. */
-enum { KEPT_BYTES = 8 << 20, MOST_KEPT_BYTES = 128 << 20, KEPT_PER_CENT = 50, LEAST_KEPT = 32 };
+/* Of a block's logits: what nobody minds, or little beside the weights, of which every block reads all. Where a matrix unit multiplies,
+ * unpacking weights for few rows takes longer than to multiply by them: fewer are not kept there. */
+enum { KEPT_BYTES = 8 << 20, MOST_KEPT_BYTES = 128 << 20, KEPT_PER_CENT = 18, LEAST_KEPT = 32, LEAST_KEPT_BY_UNIT = 128 };
 
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
@@ -163,12 +164,12 @@ static void plan_dw(const hn_xent_plan *plan, int64_t i, const float *shared,
 /* ---- both at once, a block's logits kept ---- */
 
 /* 0: too few to be worth it. */
-static int64_t rows_kept(int64_t v, int64_t row_bytes)
+static int64_t rows_kept(int64_t v, int64_t row_bytes, bool by_unit)
 {
     const int64_t beside = least(MOST_KEPT_BYTES, v * row_bytes * KEPT_PER_CENT / 100);
     const int64_t room = beside > KEPT_BYTES ? beside : KEPT_BYTES;
     const int64_t fit = room / (4 * cuts(v, HN_XENT_TILE) * HN_XENT_TILE) / 16 * 16;
-    return fit < LEAST_KEPT ? 0 : least(fit, HN_XENT_ROWS);
+    return fit < (by_unit ? LEAST_KEPT_BY_UNIT : LEAST_KEPT) ? 0 : least(fit, HN_XENT_ROWS);
 }
 
 static int64_t forward_floats(int64_t n, int64_t v) { return n * (1 + 2 * cuts(v, HN_XENT_TILE)); }
@@ -261,7 +262,7 @@ void hn_xent_plan_make(hn_xent_plan *plan, const hn_xent_kernels *kernels,
         .args = *args, .kernels = kernels, .gemm = gemm, .threads = threads, .is_backward = backward
     };
     const int64_t row_bytes = hn_elem_span(args->w.type, args->c);
-    const int64_t kept_rows = !backward && args->dx ? rows_kept(args->v, row_bytes) : 0;
+    const int64_t kept_rows = !backward && args->dx ? rows_kept(args->v, row_bytes, hn_xent_by_unit(gemm, args->narrow)) : 0;
     plan->n_tiles = cuts(args->v, HN_XENT_TILE);
     plan->keeps = kept_rows > 0;
     plan->goes_back = !backward && args->dx && !plan->keeps;
@@ -332,9 +333,9 @@ size_t hn_xent_scratch_bytes(const hn_gemm_kernels *gemm)
     return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + hn_gemm_scratch_bytes(gemm);
 }
 
-size_t hn_xent_shared_bytes(int64_t n, int64_t v, int64_t row_bytes, bool backward, bool both)
+size_t hn_xent_shared_bytes(int64_t n, int64_t v, int64_t row_bytes, bool by_unit, bool backward, bool both)
 {
-    const int64_t kept_rows = both ? rows_kept(v, row_bytes) : 0;
+    const int64_t kept_rows = both ? rows_kept(v, row_bytes, by_unit) : 0;
     int64_t floats = backward ? 0 : forward_floats(n, v);
     if (backward || (both && !kept_rows))
         floats += n * HN_XENT_TILE;
