@@ -3,6 +3,9 @@
 #include "tests/harness/check.h"
 
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static void check_order(void)
 {
@@ -67,6 +70,31 @@ static void check_host(void)
             CHECK_INT(hn_isa_level(i).with_implied, host & hn_isa_level(i).with_implied);
 }
 
+#if defined(__x86_64__)
+/* The wide halves of registers that hold something, where the processor tells (XINUSE): code that is compiled for narrower ones is slow
+ * beside them, with the same bits, so that nothing else would tell. */
+static unsigned wide_in_use(void)
+{
+    enum { OSXSAVE = 1u << 27, TELLS = 1u << 2, YMM = 1u << 2, ZMM = 1u << 6 };
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & OSXSAVE) || !__get_cpuid_count(13, 1, &eax, &ebx, &ecx, &edx) ||
+        !(eax & TELLS))
+        return 0;
+    __asm__ volatile("xgetbv" : "=a"(eax), "=d"(edx) : "c"(1));
+    return eax & (YMM | ZMM);
+}
+#else
+static unsigned wide_in_use(void) { return 0; }
+#endif
+
+static void check_left(void)
+{
+    check_group("what was tried to find the levels is left as it was found");
+    const unsigned before = wide_in_use();
+    (void)hn_isa_host();
+    CHECK_INT(0, wide_in_use() & ~before);
+}
+
 /* What a level puts into a family's slots has to be put after what those that it implies do, and a stronger one's last. */
 static void check_slots(void)
 {
@@ -83,6 +111,7 @@ static void check_slots(void)
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
+    check_left(); /* first: what is tried is tried once */
     check_order();
     check_names();
     check_refused();
