@@ -5,6 +5,7 @@ require 'json'
 require 'net/http'
 require 'open3'
 require 'tmpdir'
+require File.join(ARGV[1], 'tests/harness/small_disk')
 
 BUILD, SOURCE = ARGV
 HONE = File.join(BUILD, 'hone')
@@ -175,23 +176,7 @@ end
 
 # A disk that is full, in the middle of a job too: what cannot be written is refused or fails by name, what was told before is there,
 # also to a server that was killed then, others are served, and with room again all goes on.
-def check_no_space(dir)
-  disk = File.join(dir, 'disk')
-  Dir.mkdir(disk)
-  return puts('skipped: a disk that is full: this user mounts none') unless Process.uid.zero? && system('mount', '-t', 'tmpfs', '-o', 'size=6m', 'none', disk, err: File::NULL)
-  begin
-    fill_disk(dir, disk)
-  ensure
-    check('the disk is given back', system('umount', disk))
-  end
-end
-
-# All of it but so many bytes.
-def fill(disk, but)
-  File.binwrite(File.join(disk, 'filler'), '') # what it had counts as free
-  File.open(File.join(disk, 'filler'), 'wb') { |f| loop { f.syswrite("\0" * 4096) } } rescue Errno::ENOSPC
-  File.truncate(File.join(disk, 'filler'), [File.size(File.join(disk, 'filler')) - but, 0].max)
-end
+def check_no_space(dir) = with_small_disk(File.join(dir, 'disk'), '6m') { |disk| fill_disk(dir, disk) }
 
 def chats_go_on(s) = check('chats go on', s.json('POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'a' }], max_tokens: 2 })['usage']['completion_tokens'] == 2)
 
@@ -214,7 +199,7 @@ def fill_disk(dir, disk)
   full = s.wait(id, 'succeeded', 'failed')
   check("a run fails by name: #{full['error']}", full['status'] == 'failed' && full.dig('error', 'message').include?('the disk has room for') && !full['error']['message'].include?(store))
   chats_go_on(s)
-  File.delete(File.join(disk, 'filler'))
+  clear(disk)
   id = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 4000))['id']
   sleep 0.02 until s.json('GET', "/v1/fine_tuning/jobs/#{id}")['step'] > 6
   fill(disk, 0) # now not even its own words have room
@@ -231,7 +216,7 @@ def fill_disk(dir, disk)
   check('what could not be written that it failed is found out again', %w[queued running failed].include?(s.json('GET', "/v1/fine_tuning/jobs/#{id}")['status']))
   chats_go_on(s)
   s.ask('POST', "/v1/fine_tuning/jobs/#{id}/cancel")
-  File.delete(File.join(disk, 'filler'))
+  clear(disk)
   s.ask('POST', "/v1/fine_tuning/jobs/#{id}/cancel") # one of the two could be written, or it had failed
   more = s.json('POST', '/v1/fine_tuning/jobs', order_of.(good, 10))['id']
   check('with room again', s.wait(more, 'succeeded', 'failed')['sha256'] == done['sha256'])

@@ -1,5 +1,6 @@
 # serve.rb BUILD SOURCE: see serve.sh.
 require File.join(ARGV[1], 'tests/harness/serve')
+require File.join(ARGV[1], 'tests/harness/small_disk')
 
 # ---- what is answered ----
 
@@ -474,16 +475,7 @@ end
 
 # Whoever asks hears nothing of it: the server's own log names what could not be written, half a file stays nowhere, and what was on the disk
 # before is still read; with room again it is written.
-def check_full_disk(dir)
-  disk = File.join(dir, 'small')
-  Dir.mkdir(disk)
-  return puts('skipped: a disk that is full: this user mounts none') unless Process.uid.zero? && system('mount', '-t', 'tmpfs', '-o', 'size=4m', 'none', disk, err: File::NULL)
-  begin
-    fill_cache_disk(dir, disk)
-  ensure
-    check('the disk is given back', system('umount', disk))
-  end
-end
+def check_full_disk(dir) = with_small_disk(File.join(dir, 'small'), '4m') { |disk| fill_cache_disk(dir, disk) }
 
 def fill_cache_disk(dir, disk)
   folder, err = File.join(disk, 'blocks'), File.join(dir, 'disk.err')
@@ -494,12 +486,12 @@ def fill_cache_disk(dir, disk)
     [answers.map { |a| a['choices'] }, answers.map { |a| a['usage']['prompt_tokens_details']['cached_tokens'] }, File.read(err), Dir[File.join(folder, '*')].map { |f| File.basename(f) }.sort]
   end
   said, _, _, before = run.(one)
-  File.open(File.join(disk, 'filler'), 'wb') { |f| loop { f.syswrite("\0" * 4096) } } rescue Errno::ENOSPC
+  fill(disk)
   full, known, told, after = run.(other, one)
   check("a disk that is full is named: #{told}", told.include?('No space left') && told.include?(folder))
   check("nothing half is left: #{before} #{after}", before == after && before.count { |f| f.end_with?('.block') } == 2)
   check("what was there is read: #{known}", known == [0, 128] && full[1] == said[0])
-  File.delete(File.join(disk, 'filler'))
+  clear(disk)
   run.(other)
   full, known, told, after = run.(other, one)
   check("with room again: #{known} #{told}", known == [128, 128] && full[1] == said[0] && !told.include?('No space') && after.size == before.size + 2)

@@ -64,14 +64,6 @@ static areas areas_of(const hn_gemm_kernels *g, void *scratch)
     return s;
 }
 
-static bool is_along_n(const hn_gemm_operand *b)
-{
-    if (b->is_panel16)
-        return b->rows_are_k;
-    return hn_elem_block(b->type) > 1 ? b->outer_stride == 0
-                                      : b->outer_stride == hn_elem_bytes(b->type);
-}
-
 static hn_gemm_tile tile_of(const hn_gemm_plan *plan, bool dots)
 {
     const hn_gemm_kernels *g = plan->kernels;
@@ -117,7 +109,7 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
         n_units = least(threads > 1 ? 8 * want : 1, cuts(n, 64));
     plan->n_block = cuts(cuts(n, n_units), nr) * nr;
     const hn_gemm_operand *b = &plan->args.b;
-    const bool in_blocks = hn_elem_block(b->type) > 1 && is_along_n(b);
+    const bool in_blocks = hn_elem_block(b->type) > 1 && hn_gemm_along_outer(b);
     if (plan->n_block > 128 && (plan->few || in_blocks)) /* whole ones; else units of one size */
         plan->n_block =
             least(cuts(plan->n_block, 256) * 256, plan->few ? INT64_MAX : kernels->nc);
@@ -346,9 +338,7 @@ static int64_t run_lanes(const hn_gemm_plan *plan, const areas *s, int64_t k0, i
 {
     const hn_gemm_args *x = &plan->args;
     const hn_gemm_operand *b = &x->b;
-    const bool along_k =
-        hn_elem_block(b->type) > 1 ? b->k_stride == 0 : b->k_stride == hn_elem_bytes(b->type);
-    const bool plain = !b->is_panel16 && along_k;
+    const bool plain = !b->is_panel16 && hn_gemm_along_k(b);
     if ((!plain && !b->is_panel16) || x->c_col_stride != 4 || j % 16)
         return j;
     const int64_t m = x->m, height = HN_GEMV_ROWS;
@@ -439,7 +429,7 @@ void hn_gemm_run(const hn_gemm_plan *plan, int64_t first, int64_t end, void *scr
                       j1 = least(j0 + plan->n_block, x->n);
         if (!plan->few)
             run_many(plan, &s, i0, i1, j0, j1);
-        else if (is_along_n(&x->b))
+        else if (hn_gemm_along_outer(&x->b))
             run_few_along_n(plan, &s, j0, j1);
         else
             run_few(plan, &s, j0, j1);

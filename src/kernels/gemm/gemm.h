@@ -39,6 +39,21 @@ typedef struct hn_gemm_operand {
     int64_t pairs;
 } hn_gemm_operand;
 
+/* Which way it is contiguous; neither for strides that are larger both ways. */
+static inline bool hn_gemm_along_outer(const hn_gemm_operand *x)
+{
+    if (x->is_panel16)
+        return x->rows_are_k;
+    return x->outer_stride == (hn_elem_block(x->type) > 1 ? 0 : hn_elem_bytes(x->type));
+}
+
+static inline bool hn_gemm_along_k(const hn_gemm_operand *x)
+{
+    if (x->is_panel16)
+        return !x->rows_are_k;
+    return x->k_stride == (hn_elem_block(x->type) > 1 ? 0 : hn_elem_bytes(x->type));
+}
+
 typedef struct hn_gemm_args {
     int64_t m, n, k; /* >= 1 */
     hn_gemm_operand a, b;

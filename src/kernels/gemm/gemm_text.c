@@ -10,20 +10,6 @@ static const hn_decode_kernels *decode(void) { return &HN_KERNEL_NAME(decode_ker
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static bool is_block(const hn_gemm_operand *x) { return hn_elem_block(x->type) > 1; }
-
-static bool is_along_outer(const hn_gemm_operand *x)
-{
-    if (x->is_panel16)
-        return x->rows_are_k;
-    return is_block(x) ? x->outer_stride == 0 : x->outer_stride == hn_elem_bytes(x->type);
-}
-
-static bool is_along_k(const hn_gemm_operand *x)
-{
-    return is_block(x) ? x->k_stride == 0 : x->k_stride == hn_elem_bytes(x->type);
-}
-
 /* The panel of sixteen rows that holds `row`, from element `from` on. */
 static const char *panel_at(const hn_gemm_operand *x, int64_t row, int64_t from)
 {
@@ -218,7 +204,7 @@ static void pack_along_outer(const hn_gemm_operand *x, int64_t outer, int64_t n_
 static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64_t k,
                  int64_t n_k, int64_t width, float *dst, float *room)
 {
-    if (is_along_outer(x)) {
+    if (hn_gemm_along_outer(x)) {
         if (x->type == HN_ELEM_f32 && !x->is_panel16 && !x->pairs)
             copy_f32_rows(x, outer, n_outer, k, n_k, width, dst);
         else
@@ -231,7 +217,7 @@ static void pack(const hn_gemm_operand *x, int64_t outer, int64_t n_outer, int64
             const int n = (int)least(left < 0 ? 0 : left, least(width - sub, 16));
             if (x->is_panel16 && !x->pairs)
                 pack_panel16(x, outer + o + sub, n, k, n_k, dst + sub, width, room);
-            else if (x->is_panel16 || is_along_k(x))
+            else if (hn_gemm_along_k(x))
                 pack_along_k(x, outer + o + sub, n, k, n_k, dst + sub, width, room);
             else
                 pack_strided(x, outer + o + sub, n, k, n_k, dst + sub, width);

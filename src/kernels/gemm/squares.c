@@ -58,11 +58,12 @@ static hn_gemm_operand plain(const float *rows, int64_t outer_stride, int64_t k_
     return (hn_gemm_operand){ .data = rows, .type = HN_ELEM_f32, .outer_stride = outer_stride * each, .k_stride = k_stride * each };
 }
 
-static bool runs_along_outer(const hn_gemm_operand *x)
+/* Rows of f32, which squares are packed from; if they ever were not, plain tiles would multiply. */
+static void pack_rows(const hn_gemm_region *r, part *p, const hn_gemm_operand *rows, int64_t outer, int64_t n_outer, int64_t depth,
+                      uint32_t *dst)
 {
-    if (x->is_panel16)
-        return x->rows_are_k;
-    return x->outer_stride == (hn_elem_block(x->type) > 1 ? 0 : hn_elem_bytes(x->type));
+    if (!r->plan->kernels->squares->pack(rows, outer, (int)n_outer, 0, depth, p->is_a, dst, &p->lowest))
+        p->lowest = HN_GEMM_NO_DOTS;
 }
 
 /* A block of a format that runs along the outer elements is decoded once for all that it holds. */
@@ -75,8 +76,8 @@ static void pack_decoded_wide(const hn_gemm_region *r, part *p, float *room)
             const int64_t n = least(WIDE, p->n_outer - wide), deep = least(HN_SUM_BLOCK, p->depth - k);
             g->rows(p->x, p->outer + wide, n, p->k + k, deep, r->panel, WIDE, room);
             for (int64_t o = 0; o < n; o += HALF)
-                g->squares->pack(&rows, o, (int)least(HALF, n - o), 0, deep, p->is_a,
-                                 p->dst + (wide + o) / HALF * p->words + k / HN_SUM_BLOCK * HN_SQUARE_WORDS, &p->lowest);
+                pack_rows(r, p, &rows, o, least(HALF, n - o), deep,
+                          p->dst + (wide + o) / HALF * p->words + k / HN_SUM_BLOCK * HN_SQUARE_WORDS);
         }
 }
 
@@ -86,10 +87,10 @@ static void pack_decoded(const hn_gemm_region *r, part *p, int64_t o, float *roo
     const hn_gemm_kernels *g = r->plan->kernels;
     const int n = (int)least(HALF, p->n_outer - o);
     uint32_t *dst = p->dst + o / HALF * p->words;
-    if (!p->x->is_panel16 && p->x->k_stride == (hn_elem_block(p->x->type) > 1 ? 0 : hn_elem_bytes(p->x->type))) {
+    if (!p->x->is_panel16 && hn_gemm_along_k(p->x)) {
         const hn_gemm_operand rows = plain(r->panel, p->depth, 1);
         g->along_k(p->x, p->outer + o, n, p->k, p->depth, r->panel, p->depth);
-        g->squares->pack(&rows, 0, n, 0, p->depth, p->is_a, dst, &p->lowest);
+        pack_rows(r, p, &rows, 0, n, p->depth, dst);
         return;
     }
     g->pack(p->x, p->outer + o, n, p->k, p->depth, HALF, r->panel, room);
@@ -108,7 +109,7 @@ static int pack(const hn_gemm_region *r, part p, float *room)
         const int n = (int)least(HALF, p.n_outer - o);
         if (squares->pack(p.x, p.outer + o, n, p.k, p.depth, p.is_a, p.dst + o / HALF * p.words, &p.lowest))
             continue;
-        if (runs_along_outer(p.x)) {
+        if (hn_gemm_along_outer(p.x)) {
             pack_decoded_wide(r, &p, room);
             break;
         }
