@@ -18,11 +18,11 @@ typedef struct shape {
     int64_t m, n, k;
 } shape;
 
-/* Halves of squares, and a row or a column more; blocks and depths, and an element more; several units either way. */
+/* Halves of squares, and a row or a column more; blocks, depths and passes, and an element more; several units either way. */
 static const shape shapes[] = {
     { 9, 16, 32 },    { 9, 17, 31 },  { 16, 32, 64 },   { 17, 33, 33 },    { 32, 32, 256 },  { 33, 31, 257 },  { 40, 70, 300 },
     { 100, 530, 20 }, { 31, 15, 1 },  { 48, 16, 512 },  { 16, 48, 513 },   { 520, 40, 70 },  { 45, 47, 770 },  { 10, 1100, 34 },
-    { 1030, 18, 40 }, { 64, 64, 96 }, { 290, 90, 290 },
+    { 1030, 18, 40 }, { 64, 64, 96 }, { 290, 90, 290 }, { 70, 40, 1025 }, { 580, 33, 1090 }, { 9, 1070, 1056 }, { 33, 2100, 40 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0], BLOCK = 32 };
 
@@ -55,11 +55,10 @@ static const emulated_unit *emulated;
 static int64_t n_blocks, n_tiles;
 static hn_gemm_tile plain_tile;
 
-static void count_blocks(int64_t blocks, const uint32_t *a, const uint32_t *b, int rows, int cols, bool goes_on, float *c,
-                         const uint32_t *next)
+static void count_blocks(const hn_square_factors *x, int rows, int cols, bool goes_on, float *c, hn_square_ahead ahead)
 {
-    n_blocks += blocks;
-    emulated->gemm->multiply(blocks, a, b, rows, cols, goes_on, c, next);
+    n_blocks += x->blocks;
+    emulated->gemm->multiply(x, rows, cols, goes_on, c, ahead);
 }
 
 static void count_tiles(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows, int cols,
@@ -97,7 +96,7 @@ static int64_t multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int 
     k.dots = NULL;
     n_blocks = n_tiles = 0;
     hn_gemm_plan_make(&plan, &k, args, threads);
-    const size_t bytes = hn_gemm_scratch_bytes(&k);
+    const size_t bytes = hn_gemm_scratch_bytes(&k, (hn_gemm_most){ args->m, args->n, args->k });
     float *scratch = kc_blank(bytes / sizeof(float));
     memset(scratch, 0xff, bytes); /* NaN: none of it counts */
     for (int64_t unit = plan.units - 1; unit >= 0; unit--)
@@ -241,7 +240,7 @@ static void check_ranges(const emulated_unit *ref, const hn_gemm_kernels *g)
                 b[q] = number(x->b_low, x->b_high);
             for (int64_t q = 0; q < s.m * s.n; q++)
                 c[q] = number(x->c_low, x->c_high);
-            const bool is_one_part = x->where == LAST_ROW && s.m <= HN_SQUARE; /* no rows without the last one */
+            const bool is_one_part = x->where == LAST_ROW && s.m <= HN_SQUARE_TALL; /* no rows without the last one */
             const hn_gemm_operand stored = { .data = b, .outer_stride = 4 * s.k, .k_stride = 4 };
             check_product(g, &s, a, &stored, b, c, is_one_part ? NONE : x->fresh, is_one_part ? NONE : x->more);
         }

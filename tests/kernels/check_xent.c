@@ -57,9 +57,8 @@ static void run(level kernels, const hn_xent_args *args, pass what, int threads)
     const hn_xent_args *x = &own;
     own.dx = what == FORWARD ? NULL : args->dx;
     hn_xent_plan_make(&plan, kernels.xent, kernels.gemm, x, what == BACKWARD, threads);
-    void *scratch = kc_blank_bytes(hn_xent_scratch_bytes(kernels.gemm));
-    void *shared = kc_blank_bytes(hn_xent_shared_bytes(x->n, x->v, hn_elem_span(x->w.type, x->c),
-                                                       hn_xent_by_unit(kernels.gemm, x->narrow), what == BACKWARD, what == BOTH));
+    void *scratch = kc_blank_bytes(hn_xent_scratch_bytes(&plan));
+    void *shared = kc_blank_bytes(hn_xent_shared_bytes(&plan));
     for (int64_t phase = 0; phase < plan.n_phases; phase++) {
         const int64_t n = hn_xent_units(&plan, phase), step = n > 1 ? 1 + kc_random() % n : 1;
         for (int64_t start = step; start-- > 0;)

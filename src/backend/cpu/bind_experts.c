@@ -264,8 +264,9 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
                               hn_round_scratch((size_t)(BLOCK * n) * sizeof(float)) + hn_int8_scratch_bytes();
         return true;
     }
+    const hn_gemm_most in_blocks = { BLOCK, n, k }, none = { 0 };
     out->thread_scratch = hn_round_scratch((size_t)(BLOCK * (k + n)) * sizeof(float)) +
-                          hn_gemm_scratch_bytes(&cpu->kernels.gemm);
+                          hn_gemm_scratch_bytes(&cpu->kernels.gemm, is_outer(call) ? none : in_blocks);
     return true;
 }
 

@@ -8,6 +8,14 @@ static bool is_float_type(hn_dtype dtype)
     return dtype == HN_F32 || dtype == HN_F16 || dtype == HN_BF16;
 }
 
+/* Which sums an outer product has it does not say: chains. */
+static hn_gemm_most in_blocks(const hn_call *call)
+{
+    if (call->op == &hn_op_outer || ((const linear_attrs *)call->attrs)->sums != HN_SUMS_BLOCKS)
+        return (hn_gemm_most){ 0 };
+    return (hn_gemm_most){ hn_rows(&call->in[0]->type), hn_last_dim(&call->out[0]->type), hn_last_dim(&call->in[0]->type) };
+}
+
 /* Inputs `first` and `second` multiply; the first is an activation, so never in blocks. */
 static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
 {
@@ -24,7 +32,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     if (call->op != &hn_op_outer)
         out->packed = HN_IN(1);
     out->shared_scratch = hn_cpu_product_shared(&call->out[0]->type);
-    out->thread_scratch = hn_gemm_scratch_bytes(&cpu->kernels.gemm);
+    out->thread_scratch = hn_gemm_scratch_bytes(&cpu->kernels.gemm, in_blocks(call));
     return true;
 }
 

@@ -22,6 +22,26 @@ static bool makes_dx(const hn_call *call)
     return !is_gradient(call) && call->out[DX];
 }
 
+/* What a plan is made of but for where everything lies; of dx, that there is one. */
+static hn_xent_args sizes_of(const hn_call *call)
+{
+    static float somewhere[1];
+    const hn_cross_entropy_attrs *own = call->attrs;
+    const hn_type *x = &call->in[X]->type, *w = &call->in[W]->type;
+    hn_xent_args args = { .n = x->dim[0], .c = x->dim[1], .v = w->dim[0], .scale = own->logit_scale, .cap = own->softcap,
+                          .narrow = own->narrow };
+    (void)hn_cpu_elem(w->dtype, &args.w.type); /* one that has no kernels is refused */
+    args.dx = makes_dx(call) ? somewhere : NULL;
+    return args;
+}
+
+static hn_xent_plan plan_of(const hn_cpu *cpu, const hn_call *call, const hn_xent_args *args)
+{
+    hn_xent_plan plan;
+    hn_xent_plan_make(&plan, &cpu->kernels.xent, &cpu->kernels.gemm, args, is_gradient(call), cpu->device.n_threads);
+    return plan;
+}
+
 /* Rows and words of this run, which may be fewer than what was planned for. */
 typedef struct room {
     float *kernel;
@@ -32,14 +52,10 @@ typedef struct room {
 
 static room room_of(const hn_cpu *cpu, const hn_call *call, char *shared)
 {
-    const int64_t n = call->in[X]->type.dim[0], v = call->in[W]->type.dim[0];
-    const size_t of_rows = hn_round_scratch((size_t)n * sizeof(float));
-    hn_elem elem = HN_ELEM_f32; /* one that has no kernels is refused */
-    (void)hn_cpu_elem(call->in[W]->type.dtype, &elem);
-    const int64_t row_bytes = hn_elem_span(elem, call->in[W]->type.dim[1]);
-    const bool by_unit = hn_xent_by_unit(&cpu->kernels.gemm, ((const hn_cross_entropy_attrs *)call->attrs)->narrow);
-    const size_t kernel = hn_round_scratch(
-        hn_xent_shared_bytes(n, v, row_bytes, by_unit, is_gradient(call), makes_dx(call)));
+    const hn_xent_args sizes = sizes_of(call);
+    const hn_xent_plan plan = plan_of(cpu, call, &sizes);
+    const size_t of_rows = hn_round_scratch((size_t)sizes.n * sizeof(float));
+    const size_t kernel = hn_round_scratch(hn_xent_shared_bytes(&plan));
     room r = { .kernel = (float *)(void *)shared, .label = (int32_t *)(void *)(shared + kernel) };
     char *const rest = shared + kernel + of_rows;
     r.factor = (float *)(void *)rest;
@@ -61,21 +77,22 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
         if (!hn_cpu_has_rows(&call->in[i]->type))
             out->contiguous |= HN_IN(i);
     out->shared_scratch = room_of(cpu, call, nowhere).bytes;
-    out->thread_scratch = hn_xent_scratch_bytes(&cpu->kernels.gemm);
+    const hn_xent_args sizes = sizes_of(call);
+    const hn_xent_plan plan = plan_of(cpu, call, &sizes);
+    out->thread_scratch = hn_xent_scratch_bytes(&plan);
     return true;
 }
 
 static void make_plan(const hn_cpu_task *task, hn_xent_plan *plan)
 {
     const hn_call *call = task->call;
-    const hn_cross_entropy_attrs *own = call->attrs;
-    const hn_tensor *x = call->in[X], *w = call->in[W];
     const room r = room_of(task->cpu, call, task->shared);
-    hn_xent_args args = { .n = x->type.dim[0], .c = x->type.dim[1], .v = w->type.dim[0],
-                          .x = x->data, .w = hn_cpu_rows_outer(w), .label = r.label,
-                          .scale = own->logit_scale, .cap = own->softcap, .narrow = own->narrow };
+    hn_xent_args args = sizes_of(call);
     const int64_t row = args.c * (int64_t)sizeof(float);
-    args.x_stride = hn_cpu_rows_outer(x).outer_stride;
+    args.x = call->in[X]->data;
+    args.x_stride = hn_cpu_rows_outer(call->in[X]).outer_stride;
+    args.w = hn_cpu_rows_outer(call->in[W]);
+    args.label = r.label;
     if (is_gradient(call)) {
         args.lse = call->in[LSE_IN]->data;
         args.grad = r.factor;
@@ -90,8 +107,7 @@ static void make_plan(const hn_cpu_task *task, hn_xent_plan *plan)
         args.dx = makes_dx(call) ? call->out[DX]->data : NULL;
         args.dx_stride = row;
     }
-    hn_xent_plan_make(plan, &task->cpu->kernels.xent, &task->cpu->kernels.gemm, &args,
-                      is_gradient(call), task->cpu->device.n_threads);
+    *plan = plan_of(task->cpu, call, &args);
 }
 
 static void start(const hn_cpu_task *task)

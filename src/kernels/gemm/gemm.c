@@ -46,9 +46,17 @@ static int64_t b_floats(const hn_gemm_kernels *g)
 
 static int64_t panel_floats(const hn_gemm_kernels *g) { return g->dots ? (int64_t)g->nr * g->kc + 64 : 0; }
 
-size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *g)
+/* Either side may turn out to be the rows. */
+static int64_t squares_floats(const hn_gemm_kernels *g, hn_gemm_most x)
 {
-    const int64_t squares = g->squares ? hn_gemm_region_floats(g->nc) : 0;
+    if (!g->squares || !x.k)
+        return 0;
+    return most(hn_gemm_region_floats(x.m, x.n, x.k), hn_gemm_region_floats(x.n, x.m, x.k));
+}
+
+size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *g, hn_gemm_most of)
+{
+    const int64_t squares = squares_floats(g, of);
     return sizeof(float) *
            (size_t)(HN_GEMM_ROOM + a_floats(g) + b_floats(g) + g->mr * g->nr + panel_floats(g) + squares);
 }
@@ -102,7 +110,8 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     plan->may_dot = kernels->dots && !plan->few &&
                     (args->blocks || (!args->accumulate && may_hold_bf16(&plan->args.a) && may_hold_bf16(&plan->args.b)));
     /* Columns first: a unit packs its part of B once, and A once for every unit of columns. */
-    int64_t n_units = cuts(n, kernels->nc);
+    const int64_t wide = plan->squares ? hn_gemm_region_widest(plan->args.k) : kernels->nc;
+    int64_t n_units = cuts(n, wide);
     if (threads > 1 && n_units % want && n_units < 8 * want)
         n_units = least(cuts(n_units, want) * want, cuts(n, 128));
     if (plan->few)
@@ -112,14 +121,14 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     const bool in_blocks = hn_elem_block(b->type) > 1 && hn_gemm_along_outer(b);
     if (plan->n_block > 128 && (plan->few || in_blocks)) /* whole ones; else units of one size */
         plan->n_block =
-            least(cuts(plan->n_block, 256) * 256, plan->few ? INT64_MAX : kernels->nc);
+            least(cuts(plan->n_block, 256) * 256, plan->few ? INT64_MAX : wide);
     plan->n_units = cuts(n, plan->n_block);
     int64_t m_units = 1;
     if (!plan->few && threads > 1 && plan->n_units % want && plan->n_units < 4 * want)
         m_units = least(cuts(4 * want, plan->n_units), cuts(m, 8 * kernels->mr));
     if (plan->squares)
         m_units = most(m_units, cuts(m, HN_SQUARE_ROWS));
-    const int64_t height = plan->squares ? HN_SQUARE : plan->kernels->mr;
+    const int64_t height = plan->squares ? HN_SQUARE_TALL : plan->kernels->mr;
     plan->m_block = cuts(cuts(m, m_units), height) * height;
     plan->m_units = cuts(m, plan->m_block);
     plan->units = plan->m_units * plan->n_units;
@@ -255,17 +264,24 @@ static void run_blocks(const hn_gemm_plan *plan, const areas *s, int64_t i0, int
     run_fmas(plan, s, i0, i1, j0, j1, whole, plan->args.k);
 }
 
-/* A matrix unit for as many rows as it may, depth by depth. */
+/* A matrix unit for as many rows as it may, and what is left of neighbouring groups at once. */
 static void run_squares(const hn_gemm_plan *plan, const areas *s, int64_t i0, int64_t i1, int64_t j0, int64_t j1)
 {
     hn_gemm_region region = hn_gemm_region_of(plan, s->squares, i0, i1, j0, j1);
     for (int64_t k = 0, depth; k < plan->args.k; k += depth) {
-        depth = least(plan->args.k - k, HN_SQUARE_DEPTH);
-        const int64_t row = hn_gemm_region_step(&region, k, depth, s->room);
-        if (row < i1)
-            run_fmas(plan, s, row, i1, j0, j1, k, k + depth);
+        depth = hn_gemm_region_pass(&region, k, s->room);
+        int64_t left = i1, from = j0; /* rows, from that column on */
+        for (int64_t j = j0, end; j < j1; j = end) {
+            const int64_t row = hn_gemm_region_columns(&region, j, &end, s->room);
+            if (row != left || end - from > plan->kernels->nc) {
+                if (left < i1)
+                    run_fmas(plan, s, left, i1, from, j, k, k + depth);
+                left = row, from = j;
+            }
+        }
+        if (left < i1)
+            run_fmas(plan, s, left, i1, from, j1, k, k + depth);
     }
-    hn_gemm_region_end(&region);
 }
 
 /* Once dots have failed for some row, sums may have become too small for them: it is fmas from

@@ -105,8 +105,13 @@ typedef struct hn_gemm_plan {
     bool may_dot;  /* dots (dots.h): of a chain, if the elements turn out to be bf16 */
 } hn_gemm_plan;
 
-/* Scratch of one thread for calls of at most these sizes. */
-size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *kernels);
+/* Sizes that no product exceeds. */
+typedef struct hn_gemm_most {
+    int64_t m, n, k; /* in blocks; 0: all are chains, of any size */
+} hn_gemm_most;
+
+/* Scratch of one thread. */
+size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *kernels, hn_gemm_most most);
 
 /* `threads` only chooses how fine the grid is. */
 void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,

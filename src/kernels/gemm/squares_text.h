@@ -109,38 +109,59 @@ HN_INLINE i32x16 words_of_bf16(const char *x, int64_t n, seen *s)
     return see(s, i_load(words));
 }
 
-/* Rows along k: each is a row of A's register, and a column of B's. `type` and `is_whole`, a block that is all there, are constants. */
-HN_INLINE void pack_block(const char *x, int64_t stride, const hn_elem type, const bool is_whole, int n_outer, int64_t left, bool is_a,
+/* A row of k of A, to a row of every register. */
+HN_INLINE void pack_row(const char *x, const hn_elem type, int64_t n_k, uint32_t *dst, seen *s)
+{
+    const int64_t bytes = hn_elem_bytes(type);
+    for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
+        const char *at = x + k * bytes;
+        const int64_t n = n_k - k >= IN_BLOCK ? IN_BLOCK : n_k - k;
+        i_store((int32_t *)(void *)dst, type == HN_ELEM_f32 ? words_of_f32((const float *)(const void *)at, n, s)
+                                                            : words_of_bf16(at, n, s));
+    }
+}
+
+static void pack_rows_of_a(const char *x, int64_t stride, hn_elem type, int n_outer, int64_t n_k, uint32_t *dst, seen *s)
+{
+    for (int i = 0; i < HALF; i++, x += stride, dst += HALF)
+        if (i >= n_outer)
+            for (int64_t k = 0; k < n_k; k += IN_BLOCK)
+                i_store((int32_t *)(void *)(dst + k / IN_BLOCK * WORDS), i_set1(0));
+        else if (type == HN_ELEM_f32)
+            pack_row(x, HN_ELEM_f32, n_k, dst, s);
+        else
+            pack_row(x, HN_ELEM_bf16, n_k, dst, s);
+}
+
+/* Rows along k of B: each is a column of its register. `type` and `is_whole`, a block that is all there, are constants. */
+HN_INLINE void pack_block(const char *x, int64_t stride, const hn_elem type, const bool is_whole, int n_outer, int64_t left,
                           uint32_t *dst, seen *s)
 {
-    float turned[HALF][HALF];
-    float *rows = is_a ? (float *)(void *)dst : turned[0];
+    float rows[HALF][HALF];
     for (int i = 0; i < n_outer; i++) {
         const char *at = x + i * stride;
         const int64_t n = is_whole ? IN_BLOCK : left;
         __builtin_prefetch(at + 256);
-        f_store(rows + i * HALF, i_float(type == HN_ELEM_f32 ? words_of_f32((const float *)(const void *)at, n, s)
-                                                             : words_of_bf16(at, n, s)));
+        f_store(rows[i], i_float(type == HN_ELEM_f32 ? words_of_f32((const float *)(const void *)at, n, s) : words_of_bf16(at, n, s)));
     }
     for (int i = n_outer; i < HALF; i++)
-        f_store(rows + i * HALF, f_zero());
-    if (!is_a)
-        put_words(turned, true, dst);
+        f_store(rows[i], f_zero());
+    put_words(rows, true, dst);
 }
 
-static void pack_rows(const char *x, int64_t stride, hn_elem type, int n_outer, int64_t n_k, bool is_a, uint32_t *dst, seen *s)
+static void pack_rows_of_b(const char *x, int64_t stride, hn_elem type, int n_outer, int64_t n_k, uint32_t *dst, seen *s)
 {
     for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
         const bool is_whole = n_k - k >= IN_BLOCK;
         const char *at = x + k * hn_elem_bytes(type);
         if (type == HN_ELEM_f32 && is_whole)
-            pack_block(at, stride, HN_ELEM_f32, true, n_outer, n_k - k, is_a, dst, s);
+            pack_block(at, stride, HN_ELEM_f32, true, n_outer, n_k - k, dst, s);
         else if (is_whole)
-            pack_block(at, stride, HN_ELEM_bf16, true, n_outer, n_k - k, is_a, dst, s);
+            pack_block(at, stride, HN_ELEM_bf16, true, n_outer, n_k - k, dst, s);
         else if (type == HN_ELEM_f32)
-            pack_block(at, stride, HN_ELEM_f32, false, n_outer, n_k - k, is_a, dst, s);
+            pack_block(at, stride, HN_ELEM_f32, false, n_outer, n_k - k, dst, s);
         else
-            pack_block(at, stride, HN_ELEM_bf16, false, n_outer, n_k - k, is_a, dst, s);
+            pack_block(at, stride, HN_ELEM_bf16, false, n_outer, n_k - k, dst, s);
     }
 }
 
@@ -161,58 +182,65 @@ static void pack_panel(const uint16_t *x, int n_outer, int64_t n_k, bool is_a, u
     }
 }
 
-/* Up to sixteen of a row of bf16, */
-HN_INLINE i32x16 some_of(const char *row, int n)
+/* Up to 32 elements of each of two rows, or none, as words: the low half is of the first row. */
+typedef struct two_rows {
+    i32x16 of[2]; /* sixteen words, and sixteen */
+} two_rows;
+
+static const char no_row[IN_BLOCK * sizeof(float)] = { 0 };
+
+HN_INLINE const char *whole_row(const char *row, int64_t bytes, const int64_t whole, char *room)
 {
-    uint16_t all[HALF] = { 0 };
-    if (n == HALF)
-        return h_widen(h_load((const uint16_t *)(const void *)row));
-    memcpy(all, row, (size_t)n * sizeof *all);
-    return h_widen(h_load(all));
+    if (!row || bytes == whole)
+        return row ? row : no_row;
+    memset(room, 0, (size_t)whole);
+    return memcpy(room, row, (size_t)bytes);
 }
 
-HN_INLINE f32x16 some_floats(const char *row, int n)
+HN_INLINE two_rows words_of_two(const char *first, const char *second, const hn_elem type, int n, seen *s)
 {
-    const float *x = (const float *)(const void *)row;
-    return n == HALF ? f_load(x) : f_load_n(x, n);
-}
-
-/* and of two rows, as words: the low half is of the first one. */
-HN_INLINE i32x16 words_of_two(const char *first, const char *second, const hn_elem type, int n, seen *s)
-{
-    i32x16 low = i_set1(0), high = low;
-    if (type == HN_ELEM_bf16) {
-        low = first ? some_of(first, n) : low;
-        high = second ? some_of(second, n) : high;
-    } else {
-        const f32x16 x = first ? some_floats(first, n) : f_zero(), y = second ? some_floats(second, n) : f_zero();
-        float both[2 * HALF];
-        uint16_t halves[2 * HALF];
-        f_store(both, x);
-        f_store(both + HALF, y);
-        see_subnormal(s, x);
-        see_subnormal(s, y);
-        TMM_NARROW(halves, both);
-        low = h_widen(h_load(halves));
-        high = h_widen(h_load(halves + HALF));
+    const int64_t each = type == HN_ELEM_bf16 ? sizeof(uint16_t) : sizeof(float), whole = IN_BLOCK * each;
+    char room[2][IN_BLOCK * sizeof(float)];
+    const char *x = whole_row(first, n * each, whole, room[0]), *y = whole_row(second, n * each, whole, room[1]);
+    uint16_t narrow[2][IN_BLOCK];
+    if (type == HN_ELEM_f32) {
+        see_subnormal(s, f_load((const float *)(const void *)x));
+        see_subnormal(s, f_load((const float *)(const void *)x + HALF));
+        see_subnormal(s, f_load((const float *)(const void *)y));
+        see_subnormal(s, f_load((const float *)(const void *)y + HALF));
+        TMM_NARROW(narrow[0], x);
+        TMM_NARROW(narrow[1], y);
+        x = (const char *)narrow[0], y = (const char *)narrow[1];
     }
-    return see(s, i_or(low, i_shl(high, 16)));
+    two_rows w;
+    HN_UNROLL
+    for (int half = 0; half < 2; half++) {
+        const i32x16 low = h_widen(h_load((const uint16_t *)(const void *)x + half * HALF));
+        const i32x16 high = h_widen(h_load((const uint16_t *)(const void *)y + half * HALF));
+        w.of[half] = see(s, i_or(low, i_shl(high, 16)));
+    }
+    return w;
 }
 
-/* Rows of k that run along the outer elements: two of them are words of B's row. */
+/* Rows of k that run along the outer elements: two of them are words of B's row, and the squares of 32 outer elements are made out
+ * of whole lines, because rows may be so far apart that lines do not stay. */
 HN_INLINE void pack_along_outer(const char *x, int64_t stride, const hn_elem type, int n_outer, int64_t n_k, bool is_a, uint32_t *dst,
-                                seen *s)
+                                int64_t half, seen *s)
 {
     for (int64_t k = 0; k < n_k; k += IN_BLOCK, dst += WORDS) {
-        float rows[HALF][HALF];
+        float rows[2][HALF][HALF];
         for (int p = 0; p < HALF; p++) {
             const int64_t first = k + 2 * p;
             const char *at = x + first * stride;
             __builtin_prefetch(at + IN_BLOCK * stride);
             __builtin_prefetch(at + (IN_BLOCK + 1) * stride);
-            f_store(rows[p], i_float(words_of_two(first < n_k ? at : NULL, first + 1 < n_k ? at + stride : NULL, type, n_outer, s)));
+            const two_rows w = words_of_two(first < n_k ? at : NULL, first + 1 < n_k ? at + stride : NULL, type, n_outer, s);
+            f_store(rows[0][p], i_float(w.of[0]));
+            f_store(rows[1][p], i_float(w.of[1]));
         }
-        put_words(rows, is_a, dst);
+        put_words(rows[0], is_a, dst);
+        if (n_outer > HALF)
+            put_words(rows[1], is_a, dst + half);
     }
 }
 
@@ -250,29 +278,41 @@ static void join(int64_t n_k, const float *panel, bool is_a, uint32_t *dst, int 
     tell_lowest(&s, lowest);
 }
 
-static bool pack_squares(const hn_gemm_operand *x, int64_t outer, int n_outer, int64_t k, int64_t n_k, bool is_a, uint32_t *dst,
-                         int *lowest)
+/* Sixteen, of the ways in which outer elements are read one by one. */
+static bool pack_half(const hn_gemm_operand *x, int64_t outer, int n_outer, int64_t k, int64_t n_k, bool is_a, uint32_t *dst, seen *s)
 {
-    const bool is_bf16 = x->type == HN_ELEM_bf16, has_words = is_bf16 || x->type == HN_ELEM_f32;
+    const bool is_bf16 = x->type == HN_ELEM_bf16;
     const char *at = (const char *)x->data + outer * x->outer_stride + k * x->k_stride; /* of rows */
     const uint16_t *panels = x->data;
     const int64_t panel = HALF * x->row_elems;
-    seen s = nothing_seen();
-    if (x->pairs)
-        return false;
     if (x->is_panel16 && !x->rows_are_k && is_bf16 && outer % HALF == 0)
-        pack_panel(panels + outer / HALF * panel + HALF * k, n_outer, n_k, is_a, dst, &s);
+        pack_panel(panels + outer / HALF * panel + HALF * k, n_outer, n_k, is_a, dst, s);
     else if (x->is_panel16 && x->rows_are_k && is_bf16 && k % HALF == 0)
         pack_along_panels((const char *)(panels + k / HALF * panel + HALF * outer), panel * (int64_t)sizeof *panels, n_outer, n_k,
-                          is_a, dst, &s);
-    else if (!x->is_panel16 && has_words && x->k_stride == hn_elem_bytes(x->type))
-        pack_rows(at, x->outer_stride, x->type, n_outer, n_k, is_a, dst, &s);
-    else if (!x->is_panel16 && is_bf16 && x->outer_stride == hn_elem_bytes(x->type))
-        pack_along_outer(at, x->k_stride, HN_ELEM_bf16, n_outer, n_k, is_a, dst, &s);
-    else if (!x->is_panel16 && has_words && x->outer_stride == hn_elem_bytes(x->type))
-        pack_along_outer(at, x->k_stride, HN_ELEM_f32, n_outer, n_k, is_a, dst, &s);
+                          is_a, dst, s);
+    else if (!x->is_panel16 && x->k_stride == hn_elem_bytes(x->type))
+        (is_a ? pack_rows_of_a : pack_rows_of_b)(at, x->outer_stride, x->type, n_outer, n_k, dst, s);
     else
         return false;
+    return true;
+}
+
+static bool pack_squares(const hn_gemm_operand *x, int64_t outer, int n_outer, int64_t k, int64_t n_k, bool is_a, uint32_t *dst,
+                         int64_t half, int *lowest)
+{
+    const bool is_f32 = x->type == HN_ELEM_f32;
+    const char *at = (const char *)x->data + outer * x->outer_stride + k * x->k_stride;
+    seen s = nothing_seen();
+    if (x->pairs || (!is_f32 && x->type != HN_ELEM_bf16))
+        return false;
+    const bool in_lines = !x->is_panel16 && x->outer_stride == hn_elem_bytes(x->type);
+    if (in_lines && is_f32)
+        pack_along_outer(at, x->k_stride, HN_ELEM_f32, n_outer, n_k, is_a, dst, half, &s);
+    else if (in_lines)
+        pack_along_outer(at, x->k_stride, HN_ELEM_bf16, n_outer, n_k, is_a, dst, half, &s);
+    for (int o = 0; o < n_outer && !in_lines; o += HALF)
+        if (!pack_half(x, outer + o, n_outer - o < HALF ? n_outer - o : HALF, k, n_k, is_a, dst + o / HALF * half, &s))
+            return false;
     tell_lowest(&s, lowest);
     return true;
 }
@@ -289,11 +329,12 @@ static void open_registers(void)
 static void close_registers(void) { TMM_CLOSE(); }
 
 /* Of 0 to 3, which are C, as many as it has halves. `is_tall` and `is_wide` are constants at every use. */
-HN_INLINE void multiply_of(const bool is_tall, const bool is_wide, int64_t blocks, const uint32_t *a, const uint32_t *b,
-                           bool goes_on, float *c, const uint32_t *next)
+HN_INLINE void multiply_of(const bool is_tall, const bool is_wide, const hn_square_factors *x, bool goes_on, float *c,
+                           hn_square_ahead ahead)
 {
     enum { ROW = HALF * sizeof(uint32_t) };
-    const int64_t other = blocks * WORDS;
+    const int64_t other = x->half;
+    const uint32_t *a = x->a, *b = x->b;
 #define EACH_OF_C(do)                                                                          \
     do(0, c);                                                                                  \
     if (is_wide)                                                                               \
@@ -310,8 +351,7 @@ HN_INLINE void multiply_of(const bool is_tall, const bool is_wide, int64_t block
     } else {
         EACH_OF_C(FROM_ZERO)
     }
-    const float *next_c = c + HN_SQUARE * HN_SQUARE; /* which lies behind this one */
-    for (int64_t left = blocks; left > 0; left--, a += WORDS, b += WORDS, next += 2 * WORDS, next_c += HN_SQUARE * 4) {
+    for (int64_t left = x->blocks; left > 0; left--, a += WORDS, b += WORDS, ahead.at += ahead.step) {
         TMM_LOAD(4, a, ROW);
         TMM_LOAD(6, b, ROW);
         TMM_DOT_BF16(0, 4, 6);
@@ -325,10 +365,8 @@ HN_INLINE void multiply_of(const bool is_tall, const bool is_wide, int64_t block
         }
         if (is_tall && is_wide)
             TMM_DOT_BF16(3, 5, 7);
-        for (int line = 0; line < 2 * WORDS; line += HALF)
-            __builtin_prefetch(next + line);
-        for (int line = 0; line < HN_SQUARE * 4; line += HALF)
-            __builtin_prefetch(next_c + line, 1);
+        __builtin_prefetch(ahead.at, 0, 2);
+        __builtin_prefetch(ahead.at + 64, 0, 2);
     }
     EACH_OF_C(TO_C)
 #undef EACH_OF_C
@@ -337,17 +375,16 @@ HN_INLINE void multiply_of(const bool is_tall, const bool is_wide, int64_t block
 #undef TO_C
 }
 
-static void multiply_square(int64_t blocks, const uint32_t *a, const uint32_t *b, int rows, int cols, bool goes_on, float *c,
-                            const uint32_t *next)
+static void multiply_square(const hn_square_factors *x, int rows, int cols, bool goes_on, float *c, hn_square_ahead ahead)
 {
     if (rows > HALF && cols > HALF)
-        multiply_of(true, true, blocks, a, b, goes_on, c, next);
+        multiply_of(true, true, x, goes_on, c, ahead);
     else if (rows > HALF)
-        multiply_of(true, false, blocks, a, b, goes_on, c, next);
+        multiply_of(true, false, x, goes_on, c, ahead);
     else if (cols > HALF)
-        multiply_of(false, true, blocks, a, b, goes_on, c, next);
+        multiply_of(false, true, x, goes_on, c, ahead);
     else
-        multiply_of(false, false, blocks, a, b, goes_on, c, next);
+        multiply_of(false, false, x, goes_on, c, ahead);
 }
 
 /* ---- C ---- */
@@ -372,11 +409,12 @@ static bool take_square(const float *c, int64_t row_stride, int64_t col_stride, 
             const int n = columns_in(cols, half);
             const char *from = (const char *)c + row * row_stride + half * HALF * col_stride;
             float x[HALF] = { 0 };
-            for (int i = 0; i < n; i++)
+            for (int i = 0; i < n && col_stride != sizeof *x; i++)
                 memcpy(&x[i], from + i * col_stride, sizeof *x);
-            const f32x16 v = f_load(x), magnitude = f_abs(v);
+            const f32x16 v = col_stride == sizeof *x ? f_load_n((const float *)(const void *)from, n) : f_load(x);
+            const f32x16 magnitude = f_abs(v);
             small = m_or(small, m_and(f_lt(magnitude, f_set1(0x1p-103f)), m_not(f_eq(v, f_zero()))));
-            memcpy(square + (row_in(square, row, half) - square), x, sizeof x);
+            f_store(square + (row_in(square, row, half) - square), v);
         }
     return !m_any(small);
 }

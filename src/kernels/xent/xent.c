@@ -23,6 +23,8 @@ static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
 static tile tile_at(const hn_xent_plan *plan, int64_t i)
 {
     const int64_t from = i * HN_XENT_TILE;
@@ -163,7 +165,7 @@ static void plan_dw(const hn_xent_plan *plan, int64_t i, const float *shared,
 
 /* ---- both at once, a block's logits kept ---- */
 
-/* 0: too few to be worth it. */
+/* 0: too few to be worth it; of a matrix unit, which has the logits again sooner than memory has, more are too few. */
 static int64_t rows_kept(int64_t v, int64_t row_bytes, bool by_unit)
 {
     const int64_t beside = least(MOST_KEPT_BYTES, v * row_bytes * KEPT_PER_CENT / 100);
@@ -262,7 +264,7 @@ void hn_xent_plan_make(hn_xent_plan *plan, const hn_xent_kernels *kernels,
         .args = *args, .kernels = kernels, .gemm = gemm, .threads = threads, .is_backward = backward
     };
     const int64_t row_bytes = hn_elem_span(args->w.type, args->c);
-    const int64_t kept_rows = !backward && args->dx ? rows_kept(args->v, row_bytes, hn_xent_by_unit(gemm, args->narrow)) : 0;
+    const int64_t kept_rows = !backward && args->dx ? rows_kept(args->v, row_bytes, args->narrow && gemm->squares) : 0;
     plan->n_tiles = cuts(args->v, HN_XENT_TILE);
     plan->keeps = kept_rows > 0;
     plan->goes_back = !backward && args->dx && !plan->keeps;
@@ -328,17 +330,21 @@ void hn_xent_run(const hn_xent_plan *plan, int64_t phase, int64_t first, int64_t
             forward_fold(plan, unit, shared);
 }
 
-size_t hn_xent_scratch_bytes(const hn_gemm_kernels *gemm)
+size_t hn_xent_scratch_bytes(const hn_xent_plan *plan)
 {
-    return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + hn_gemm_scratch_bytes(gemm);
+    const hn_xent_args *x = &plan->args;
+    const hn_gemm_most logits_and_dx = { HN_XENT_ROWS, most(HN_XENT_TILE, x->c), most(plan->keeps ? x->v : HN_XENT_TILE, x->c) };
+    const hn_gemm_most chains = { 0 };
+    return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + hn_gemm_scratch_bytes(plan->gemm, x->narrow ? logits_and_dx : chains);
 }
 
-size_t hn_xent_shared_bytes(int64_t n, int64_t v, int64_t row_bytes, bool by_unit, bool backward, bool both)
+size_t hn_xent_shared_bytes(const hn_xent_plan *plan)
 {
-    const int64_t kept_rows = both ? rows_kept(v, row_bytes, by_unit) : 0;
-    int64_t floats = backward ? 0 : forward_floats(n, v);
-    if (backward || (both && !kept_rows))
-        floats += n * HN_XENT_TILE;
-    floats += kept_rows * cuts(v, HN_XENT_TILE) * HN_XENT_TILE;
+    const hn_xent_args *x = &plan->args;
+    int64_t floats = plan->is_backward ? 0 : forward_floats(x->n, x->v);
+    if (plan->is_backward || plan->goes_back)
+        floats += x->n * HN_XENT_TILE;
+    if (plan->keeps)
+        floats += plan->rows * kept_stride(plan);
     return sizeof(float) * (size_t)floats;
 }

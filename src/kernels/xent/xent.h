@@ -84,10 +84,8 @@ int64_t hn_xent_units(const hn_xent_plan *plan, int64_t phase);
 void hn_xent_run(const hn_xent_plan *plan, int64_t phase, int64_t first, int64_t end,
                  void *scratch, void *shared);
 
-/* Of each thread; and of all threads, for at most n tokens; a row of w has so many bytes. Aligned to 64. */
-size_t hn_xent_scratch_bytes(const hn_gemm_kernels *gemm);
-/* Whether a matrix unit multiplies by the weights. */
-static inline bool hn_xent_by_unit(const hn_gemm_kernels *gemm, bool narrow) { return narrow && gemm->squares; }
-size_t hn_xent_shared_bytes(int64_t n, int64_t v, int64_t row_bytes, bool by_unit, bool backward, bool forward_with_dx);
+/* Of each thread; and of all threads: of this plan, or one of fewer tokens. Aligned to 64. */
+size_t hn_xent_scratch_bytes(const hn_xent_plan *plan);
+size_t hn_xent_shared_bytes(const hn_xent_plan *plan);
 
 #endif
