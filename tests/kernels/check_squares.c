@@ -209,6 +209,8 @@ static const range ranges[] = {
     { "too low", 70, 72, 71, 72, EVERYWHERE, 120, 130, NONE, NONE },
     { "results subnormal", 40, 66, 60, 66, EVERYWHERE, 1, 30, NONE, NONE },
     { "subnormal", 0, 1, 100, 130, EVERYWHERE, 0, 0, NONE, NONE },
+    { "subnormal alone", 0, 0, 141, 150, EVERYWHERE, 24, 40, NONE, NONE },
+    { "last row subnormal alone", 0, 0, 141, 150, LAST_ROW, 24, 40, SOME, SOME },
     { "tiny by huge", 1, 2, 141, 150, EVERYWHERE, 24, 30, ALL, ALL },
     { "one depth too low", 40, 66, 71, 72, ONE_DEPTH, 120, 130, SOME, SOME },
     { "last depth too low", 1, 30, 71, 72, LAST_DEPTH, 120, 130, SOME, SOME },

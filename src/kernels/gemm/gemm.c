@@ -29,6 +29,8 @@ static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static inline int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
+static inline int64_t up_to(int64_t n, int64_t step) { return cuts(n, step) * step; }
+
 /* Scratch: room | A panels | B panels | one tile of C | a panel to be joined into pairs | what a matrix unit reads and writes. */
 typedef struct areas {
     float *room, *a, *b, *tile, *panel, *squares;
@@ -94,6 +96,22 @@ static bool may_hold_bf16(const hn_gemm_operand *x)
     return x->type == HN_ELEM_bf16 || x->type == HN_ELEM_f32;
 }
 
+/* A is packed by every unit of columns, and B by every one of rows: more of those that cost less. */
+static void cut_for_squares(hn_gemm_plan *plan, int64_t threads)
+{
+    const hn_gemm_args *x = &plan->args;
+    const int64_t least_wide = hn_gemm_columns_together(&x->b);
+    int64_t m_units = cuts(x->m, HN_SQUARE_ROWS), n_units = cuts(x->n, hn_gemm_region_widest(x->k));
+    const int64_t most_m = cuts(x->m, HN_SQUARE_TALL), most_n = cuts(x->n, most(least_wide, 128));
+    while (m_units * n_units % threads && m_units * n_units < 4 * threads && (m_units < most_m || n_units < most_n))
+        *(n_units == most_n || (x->n < x->m && m_units < most_m) ? &m_units : &n_units) += 1;
+    plan->m_block = up_to(cuts(x->m, m_units), HN_SQUARE_TALL);
+    plan->n_block = up_to(cuts(x->n, n_units), least_wide);
+    plan->m_units = cuts(x->m, plan->m_block);
+    plan->n_units = cuts(x->n, plan->n_block);
+    plan->units = plan->m_units * plan->n_units;
+}
+
 void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
                        const hn_gemm_args *args, int threads)
 {
@@ -109,9 +127,12 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     plan->squares = kernels->squares && args->blocks && !plan->few;
     plan->may_dot = kernels->dots && !plan->few &&
                     (args->blocks || (!args->accumulate && may_hold_bf16(&plan->args.a) && may_hold_bf16(&plan->args.b)));
+    if (plan->squares) {
+        cut_for_squares(plan, want);
+        return;
+    }
     /* Columns first: a unit packs its part of B once, and A once for every unit of columns. */
-    const int64_t wide = plan->squares ? hn_gemm_region_widest(plan->args.k) : kernels->nc;
-    int64_t n_units = cuts(n, wide);
+    int64_t n_units = cuts(n, kernels->nc);
     if (threads > 1 && n_units % want && n_units < 8 * want)
         n_units = least(cuts(n_units, want) * want, cuts(n, 128));
     if (plan->few)
@@ -121,15 +142,12 @@ void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,
     const bool in_blocks = hn_elem_block(b->type) > 1 && hn_gemm_along_outer(b);
     if (plan->n_block > 128 && (plan->few || in_blocks)) /* whole ones; else units of one size */
         plan->n_block =
-            least(cuts(plan->n_block, 256) * 256, plan->few ? INT64_MAX : wide);
+            least(cuts(plan->n_block, 256) * 256, plan->few ? INT64_MAX : kernels->nc);
     plan->n_units = cuts(n, plan->n_block);
     int64_t m_units = 1;
     if (!plan->few && threads > 1 && plan->n_units % want && plan->n_units < 4 * want)
         m_units = least(cuts(4 * want, plan->n_units), cuts(m, 8 * kernels->mr));
-    if (plan->squares)
-        m_units = most(m_units, cuts(m, HN_SQUARE_ROWS));
-    const int64_t height = plan->squares ? HN_SQUARE_TALL : plan->kernels->mr;
-    plan->m_block = cuts(cuts(m, m_units), height) * height;
+    plan->m_block = cuts(cuts(m, m_units), kernels->mr) * kernels->mr;
     plan->m_units = cuts(m, plan->m_block);
     plan->units = plan->m_units * plan->n_units;
 }

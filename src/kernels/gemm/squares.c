@@ -23,6 +23,11 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
+int64_t hn_gemm_columns_together(const hn_gemm_operand *b)
+{
+    return hn_elem_block(b->type) > 1 && hn_gemm_along_outer(b) ? WIDE : SIDE;
+}
+
 int64_t hn_gemm_region_widest(int64_t k) { return k > PASS ? HN_SQUARE_COLUMNS / 2 : HN_SQUARE_COLUMNS; }
 
 /* Scratch: a panel | packed A | packed B | C, of one pass two squares of it. */
@@ -185,8 +190,7 @@ static hn_square_ahead next_lines(ahead *x, int64_t blocks)
 
 static int64_t end_of_group(const hn_gemm_region *r, int64_t j)
 {
-    const hn_gemm_operand *b = &r->plan->args.b;
-    return least(j + (hn_elem_block(b->type) > 1 && hn_gemm_along_outer(b) ? WIDE : SIDE), r->j1);
+    return least(j + hn_gemm_columns_together(&r->plan->args.b), r->j1);
 }
 
 static ahead ahead_of_group(const hn_gemm_region *r, int64_t end)

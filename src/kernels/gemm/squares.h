@@ -68,7 +68,8 @@ typedef struct hn_gemm_squares {
 
 /* ---- a part of C, at most HN_SQUARE_ROWS high, ---- */
 
-int64_t hn_gemm_region_widest(int64_t k); /* and so wide */
+int64_t hn_gemm_region_widest(int64_t k); /* and so wide, a multiple of */
+int64_t hn_gemm_columns_together(const struct hn_gemm_operand *b);
 
 struct hn_gemm_plan;
 typedef struct hn_gemm_region {
