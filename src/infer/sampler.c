@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct choice {
     float logit;
@@ -18,7 +19,7 @@ struct hn_sampler {
     hn_heap *heap;
     hn_sampler_options o;
     int32_t n_vocab;
-    choice *choices;
+    choice *choices, *others; /* a sort of all goes from one to the other */
     double *odds;    /* of the sorted choices, */
     double sum;      /* and of all of them */
     int32_t *counts; /* how often a token was said; zero between calls */
@@ -53,9 +54,10 @@ hn_status hn_sampler_new(hn_sampler **out, hn_heap *heap, int32_t n_vocab,
         return HN_ERR_MEMORY;
     *s = (hn_sampler){ .heap = heap, .o = *options, .n_vocab = n_vocab };
     s->choices = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->choices);
+    s->others = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->others);
     s->odds = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->odds);
     s->counts = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->counts);
-    if (!s->choices || !s->odds || !s->counts) {
+    if (!s->choices || !s->others || !s->odds || !s->counts) {
         hn_sampler_free(s);
         return HN_ERR_MEMORY;
     }
@@ -68,6 +70,7 @@ void hn_sampler_free(hn_sampler *s)
     if (!s)
         return;
     hn_free(s->heap, s->choices);
+    hn_free(s->heap, s->others);
     hn_free(s->heap, s->odds);
     hn_free(s->heap, s->counts);
     hn_free(s->heap, s);
@@ -121,10 +124,43 @@ static void sift(choice *heap, int32_t n, int32_t i)
     }
 }
 
+enum { DIGIT = 11, DIGITS = 3, BINS = 1 << DIGIT };
+
+/* Ascending where by_logit is; either zero is one. */
+static uint32_t rank(float logit)
+{
+    const float x = logit + 0.0f;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 31 ? bits : ~bits & 0x7fffffff;
+}
+
+/* As by_logit has it, digit by digit of the rank; choices that lie in the order of their tokens, as equals stay. */
+static void sort_all(hn_sampler *s)
+{
+    int32_t begin[DIGITS][BINS] = { { 0 } };
+    for (int32_t i = 0; i < s->n_vocab; i++)
+        for (int d = 0; d < DIGITS; d++)
+            begin[d][rank(s->choices[i].logit) >> d * DIGIT & (BINS - 1)]++;
+    for (int d = 0; d < DIGITS; d++) {
+        int32_t at = 0;
+        for (int b = 0; b < BINS; b++) {
+            const int32_t n = begin[d][b];
+            begin[d][b] = at;
+            at += n;
+        }
+        for (int32_t i = 0; i < s->n_vocab; i++)
+            s->others[begin[d][rank(s->choices[i].logit) >> d * DIGIT & (BINS - 1)]++] = s->choices[i];
+        choice *const sorted = s->others;
+        s->others = s->choices;
+        s->choices = sorted;
+    }
+}
+
 /* The k likeliest to the front, sorted: as a sort of all would, in a fraction of its time. */
 static void sort(choice *choices, int32_t n, int32_t k)
 {
-    for (int32_t i = k / 2; k < n && i-- > 0;)
+    for (int32_t i = k / 2; i-- > 0;)
         sift(choices, k, i);
     for (int32_t i = k; i < n; i++)
         if (by_logit(&choices[i], &choices[0]) < 0) {
@@ -141,8 +177,12 @@ static int32_t narrow(hn_sampler *s, int32_t k)
     const double best = (double)s->choices[0].logit;
     int32_t n = 0;
     double sum = 0, so_far = 0;
+    const bool is_all = !(o->top_p > 0 && o->top_p < 1) && !(o->min_p > 0); /* no odds are looked at */
     for (; n < k && s->choices[n].logit > -INFINITY; n++)
-        sum += s->odds[n] = hn_math_exp((double)s->choices[n].logit - best);
+        if (!is_all)
+            sum += s->odds[n] = hn_math_exp((double)s->choices[n].logit - best);
+    if (is_all)
+        return n;
     for (int32_t i = 0; i < n && o->top_p > 0 && o->top_p < 1; i++) {
         so_far += s->odds[i];
         if (so_far >= (double)o->top_p * sum)
@@ -183,7 +223,10 @@ static hn_status take_likeliest(hn_sampler *s, int32_t *n_choices)
 static hn_status take_likely(hn_sampler *s, int32_t *n_choices)
 {
     const int32_t k = s->o.top_k && s->o.top_k < s->n_vocab ? s->o.top_k : s->n_vocab;
-    sort(s->choices, s->n_vocab, k);
+    if (k < s->n_vocab / 16)
+        sort(s->choices, s->n_vocab, k);
+    else
+        sort_all(s);
     HN_REQUIRE(s->choices[0].logit > -INFINITY && s->choices[0].logit < INFINITY,
                HN_ERR_NUMERIC, "no token is left, or one is infinitely likely");
     *n_choices = narrow(s, k);
