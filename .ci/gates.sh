@@ -36,14 +36,16 @@ sanitized() {
 
 # fuzz BUILD ROUNDS: every target, with inputs that nobody has tried yet; the seed is printed
 fuzz() {
-    local seed target name
+    local seed target name n=0
     seed=$(date +%s)
     echo "seed $seed"
     for target in "$1"/tests/fuzz/*; do
         name=${target##*/}
         [ -f "$target" ] && [ -x "$target" ] || continue
         "$target" --corpus "tests/fuzz/corpus/$name" --rounds "$2" --seed "$seed" || return 1
+        n=$((n + 1))
     done
+    [ $n -gt 0 ]
 }
 
 # for_arm TARGET...: of the cross build

@@ -3,6 +3,7 @@
 # overflow a buffer or depend on the locale; src/cli, which is the process, may, but nobody reads a number
 # otherwise than by hn_number_read; numbers are printed by hn_str_print and hn_text_print. The operating system
 # is src/base/os: no other file includes a header that is not of C itself, or calls what only a system has.
+# No function of a file's own is named as one that a system declares in the headers of C beyond C (macOS has wait() in <stdlib.h>).
 # And what opens files for writing, names or cuts them is called in src/base alone, which holds what README promises
 # of them: nothing is written over an input, or half, or by two at once. That goes for src/cli too.
 # What a JSON value holds is asked of base/json.h, which knows its kind: the union is read in src/base/json* alone, and
@@ -32,6 +33,23 @@ BEGIN {
               "stdbool stddef stdint stdio stdlib stdnoreturn string tgmath time uchar wchar wctype " \
               "immintrin xmmintrin cpuid arm_neon", word, " ")
     for (i = 1; i <= n; i++) of_c[word[i] ".h"] = 1
+    n = split("a64l asctime_r bsd_signal clock_getcpuclockid clock_getres clock_gettime clock_nanosleep " \
+              "clock_settime ctermid ctime_r dprintf drand48 duplocale ecvt erand48 fcvt fdopen fileno flockfile " \
+              "fmemopen freelocale fseeko ftello ftrylockfile funlockfile gcvt getc_unlocked getchar_unlocked " \
+              "getdate getdelim getline getpriority getrlimit getrusage getsubopt gmtime_r grantpt initstate " \
+              "isascii iswalnum iswalpha iswcntrl iswctype iswdigit iswgraph iswlower iswprint iswpunct iswspace " \
+              "iswupper iswxdigit j0 j1 jn jrand48 kill killpg l64a lcong48 localtime_r lrand48 mbsnrtowcs memccpy " \
+              "mkdtemp mkstemp mktemp mrand48 nanosleep newlocale nrand48 open_memstream open_wmemstream pclose " \
+              "popen posix_memalign posix_openpt psiginfo psignal pthread_kill pthread_sigmask ptsname " \
+              "putc_unlocked putchar_unlocked putenv rand_r random realpath renameat return scalb seed48 setenv " \
+              "setkey setpriority setrlimit setstate sigaction sigaddset sigaltstack sigdelset sigemptyset " \
+              "sigfillset sighold sigignore siginterrupt sigismember siglongjmp sigpause sigpending sigprocmask " \
+              "sigqueue sigrelse sigset sigsetjmp sigsuspend sigtimedwait sigwait sigwaitinfo srand48 srandom " \
+              "stpcpy stpncpy strdup strerror_r strndup strnlen strptime strsignal strtok_r tempnam timer_create " \
+              "timer_delete timer_getoverrun timer_gettime timer_settime toascii towlower towupper tzset unlockpt " \
+              "unsetenv uselocale vdprintf wait waitid waitpid wcpcpy wcpncpy wcscasecmp wcsdup wcsncasecmp wcsnlen " \
+              "wcsnrtombs wcswidth wctype wcwidth y0 y1 yn", word, " ")
+    for (i = 1; i <= n; i++) of_headers[word[i]] = 1
     n = split("strtod strtof strtold atof localeconv", word, " ")
     for (i = 1; i <= n; i++) reads[word[i]] = 1
     n = split("printf fprintf snprintf vprintf vfprintf dprintf", word, " ")
@@ -104,6 +122,10 @@ function code_of(line,    out, c, two, i) {
             }
             if (name in of_system && !is_system && !is_member && !is_definition) {
                 print file ":" at ": " name "() is of src/base/os alone"
+                n_bad++
+            }
+            if (name in of_headers && is_definition && !is_system) {
+                print file ":" at ": " name "() is declared by some system\047s headers of C: another name"
                 n_bad++
             }
             is_thread_locale = name == "setlocale" && file == "src/base/os/windows/locale.c" # of one thread

@@ -66,7 +66,7 @@ static hn_status lost(const hn_asked_server *s, const char *what)
     return hn_fail(HN_ERR_IO, "%s:%d: %s: is `hone serve` there?", s->host, s->port, what);
 }
 
-static hn_status wait(const hn_asked_server *s, line *l)
+static hn_status await(const hn_asked_server *s, line *l)
 {
     enum { PATIENCE_MS = 600000 }; /* large files are read, and runs planned, before there is a reply */
     hn_os_event event;
@@ -78,7 +78,7 @@ static hn_status send_all(const hn_asked_server *s, line *l, const char *bytes, 
     while (n) {
         const ptrdiff_t sent = hn_os_send(l->socket, bytes, n);
         if (sent == HN_OS_LATER) {
-            HN_TRY(wait(s, l));
+            HN_TRY(await(s, l));
             continue;
         }
         if (sent <= 0)
@@ -113,7 +113,7 @@ static hn_status receive_all(const hn_asked_server *s, line *l, hn_str *out)
     for (;;) {
         const ptrdiff_t n = hn_os_receive(l->socket, bytes, sizeof bytes);
         if (n == HN_OS_LATER)
-            HN_TRY(wait(s, l));
+            HN_TRY(await(s, l));
         else if (n < 0)
             return lost(s, strerror(errno));
         else if (!n)
@@ -153,7 +153,7 @@ static hn_status ask(const hn_asked_server *s, line *l, const hn_asking *a, int 
     hn_str whole = hn_str_on(s->heap);
     if (!hn_os_poller_add(&l->poller, l->socket, NULL, false, true))
         return lost(s, strerror(errno));
-    hn_status found = wait(s, l);
+    hn_status found = await(s, l);
     if (found == HN_OK)
         found = send_head(s, l, a);
     if (found == HN_OK && a->bytes)

@@ -423,13 +423,12 @@ static void supports(const hn_device *device, const hn_call *call, hn_support *o
     out->runs = !far_is_off(call->op->name);
 }
 
+/* Mixed: by element type, and two that stand side by side in a list disagree about each. */
 static hn_layout prefers(const hn_device *device, hn_dtype dtype, int rank)
 {
-    hn_layout layout = HN_LAYOUT_PANEL16;
-    (void)device;
-    if (far_all.layout && !strcmp(far_all.layout, "plain"))
-        return HN_LAYOUT_PLAIN;
-    return hn_layout_takes(layout, dtype, rank) ? layout : HN_LAYOUT_PLAIN;
+    const bool is_panelled = far_all.taste == FAR_PANEL16 ||
+                             (far_all.taste == FAR_MIXED && ((int)dtype + far_number_of(device->name)) % 2);
+    return is_panelled && hn_layout_takes(HN_LAYOUT_PANEL16, dtype, rank) ? HN_LAYOUT_PANEL16 : HN_LAYOUT_PLAIN;
 }
 
 static hn_status capture(far *f, const hn_launch *l, captured *c)

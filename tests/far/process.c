@@ -10,10 +10,12 @@
 
 far_process far_all;
 
+int far_number_of(const char *name) { return atoi(name + strcspn(name, "0123456789")); }
+
 size_t far_memory_of(const char *name)
 {
     const char *at = far_all.memory;
-    for (int i = atoi(name + strcspn(name, "0123456789")); at && i > 0 && strchr(at, ','); i--)
+    for (int i = far_number_of(name); at && i > 0 && strchr(at, ','); i--)
         at = strchr(at, ',') + 1;
     return at ? (size_t)strtoull(at, NULL, 10) : 0;
 }
@@ -25,6 +27,16 @@ bool far_is_off(const char *op)
         if (strcspn(at, ",") == n && !memcmp(at, op, n))
             return true;
     return false;
+}
+
+static far_taste taste_of(const char *word)
+{
+    static const char *const words[] = { [FAR_PANEL16] = "panel16", [FAR_PLAIN] = "plain", [FAR_MIXED] = "mixed" };
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
+        if (!strcmp(word, words[i]))
+            return (far_taste)i;
+    fprintf(stderr, "HN_FAR_LAYOUT=%s: expected panel16, plain or mixed\n", word);
+    abort();
 }
 
 static void tell_counts(void)
@@ -54,7 +66,8 @@ void hn_far_install(void)
     if (!devices || !*devices)
         return;
     far_all.off = getenv("HN_FAR_OFF");
-    far_all.layout = getenv("HN_FAR_LAYOUT");
+    if (getenv("HN_FAR_LAYOUT"))
+        far_all.taste = taste_of(getenv("HN_FAR_LAYOUT"));
     far_all.counts = getenv("HN_FAR_COUNTS");
     far_all.memory = getenv("HN_FAR_MEMORY");
     fence_watch();

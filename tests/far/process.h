@@ -6,8 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Which layout weights are preferred in. */
+typedef enum far_taste { FAR_PANEL16, FAR_PLAIN, FAR_MIXED } far_taste;
+
 typedef struct far_process {
-    const char *off, *layout, *counts, *memory; /* words; NULL: not said */
+    const char *off, *counts, *memory; /* words; NULL: not said */
+    far_taste taste;
     atomic_llong n_far, n_host;                 /* calls */
     atomic_llong n_captured, n_fenced;
     atomic_size_t most_taken, n_read; /* bytes */
@@ -16,7 +20,9 @@ typedef struct far_process {
 extern far_process far_all;
 
 bool far_is_off(const char *op);
-/* Of HN_FAR_MEMORY, the entry of the device with this name: far, or far3 for the fourth in a list. */
+/* 0 of far, 3 of far3, the fourth in a list. */
+int far_number_of(const char *name);
+/* Of HN_FAR_MEMORY, the entry of the device with this name. */
 size_t far_memory_of(const char *name);
 
 #endif

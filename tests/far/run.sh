@@ -2,7 +2,7 @@
 # far/run.sh BUILD SOURCE [--quick | --all [PATTERN]]: tests that take a device, on devices whose memory the host may not touch.
 # Each must pass as it does on cpu: the bits that it compares with are the host's own. What is not switched off
 # may not run on the host, and the host may not wait in the middle of a step where all devices are far. Counts are printed: calls on
-# far, how many were captured for them, calls on the host in its place, and how often it was made a fence. Some by turns in either layout; --quick: one of each kind; --all: every test that CTest has (tests/far/names, which CMake writes), on each
+# far, how many were captured for them, calls on the host in its place, and how often it was made a fence. Some by turns in every layout; --quick: one of each kind; --all: every test that CTest has (tests/far/names, which CMake writes), on each
 # list of devices, in layouts by turns. Nobody lists them: what runs nothing on any device by default is told and left, and
 # those that cannot are named in tests/far/exceptions.txt with the reason. PATTERN: names to be tried of all.
 set -u
@@ -10,7 +10,10 @@ build=$(cd "$1" && pwd) source=$(cd "$2" && pwd) all=${3:-} pattern=${4:-.}
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 # The build as scripts find it, with far in the program.
 mkdir "$dir/build" && ln -s "$build"/* "$dir/build" && rm "$dir/build/hone" && ln -s "$build/tests/far/hone" "$dir/build/hone" || exit 1
-n=0 failed=0 turn=0 none=0
+n=0 failed=0 turn=0 test=0 none=0
+layout_of() { # NUMBER: of these by turns
+    case $(($1 % 3)) in 0) echo mixed ;; 1) echo panel16 ;; *) echo plain ;; esac
+}
 fails() { echo "FAILED: $*"; failed=$((failed + 1)); }
 counts() { awk '{ far += $1; host += $5; captured += $(NF - 3); fenced += $(NF - 5) } END { print far + 0, host + 0, captured + 0, fenced + 0 }' "$dir/counts"; }
 runs() { # DEVICES OFF LAYOUT COMMAND...: what it counted is in `far`, `host` and `captured`
@@ -35,8 +38,7 @@ try() { # DEVICES OFF NAME COMMAND...
     devices=$1 off=$2 name=$3
     shift 3
     turn=$((turn + 1))
-    layout=panel16
-    [ $((turn % 2)) -eq 0 ] && layout=plain
+    layout=$(layout_of $turn)
     what="$name on $devices${off:+ without $off}, $layout"
     if ! runs "$devices" "$off" $layout "$@"; then
         fails "$what"
@@ -59,10 +61,10 @@ reason() { sed -n "s|^$1 \\(.*\\)|\\1|p" "$source/tests/far/exceptions.txt"; }
 on_every_list() { # NAME COMMAND...: one that runs nothing on far, alone, takes no device
     name=$1
     shift
+    test=$((test + 1))
     for devices in far cpu,far far,far; do
-        turn=$((turn + 1)) # another layout from run to run, and from test to test on one list
-        layout=panel16
-        [ $((turn % 2)) -eq 0 ] && layout=plain
+        turn=$((turn + 1)) # another layout from list to list, and from test to test on one list
+        layout=$(layout_of $((turn + test)))
         what="$name on $devices, $layout"
         runs $devices "" $layout timeout 1800 "$@"
         got=$?
@@ -132,7 +134,8 @@ program far linear,set_rows property/session
 program far gather,rms_norm property/session
 program far "" property/sequences
 program far low_rank property/sequences
-program far linear property/sequences # twice: in either layout
+program far linear property/sequences # three times: in every layout
+program far linear property/sequences
 program far linear property/sequences
 program far linear_id,top_k,attention_grad differential/gradients
 program far adamw,cross_entropy_grad,add failures/stored_form_decay

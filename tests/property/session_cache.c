@@ -19,9 +19,15 @@ static const int64_t places[N_PLACES] = { 1, 30, 100, 151, N }; /* where logits 
 static hn_heap heap;
 static char file[128];
 
+/* A model's layers lie on all of these: one, unless this test runs on a list (tests/far). */
+typedef struct opened {
+    hn_device *at[HN_MAX_DEVICES];
+    int n;
+} opened;
+
 typedef struct subject {
     hn_model *model;
-    hn_device *one, *three, *levels[HN_N_LEVELS + 1];
+    opened one, three, levels[HN_N_LEVELS + 1];
     int n_levels;
     int64_t vocab;
     int32_t tokens[N];
@@ -29,6 +35,11 @@ typedef struct subject {
     hn_dtype cache;
     hn_numerics numerics;
 } subject;
+
+static hn_run_spec on(const opened *devices, hn_numerics numerics)
+{
+    return (hn_run_spec){ .n_devices = devices->n, .devices = devices->at, .numerics = numerics };
+}
 
 static void check_same(const char *what, int64_t at, const float *want, const float *got,
                        int64_t n)
@@ -48,7 +59,7 @@ static bool run_whole(subject *s)
         const hn_forward_options o = {
             .max_tokens = N, .cache = s->cache, .plan = plans[k]
         };
-        if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, (hn_run_spec){ 1, k % 2 ? &s->three : &s->one, s->numerics }, &o)))
+        if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, on(k % 2 ? &s->three : &s->one, s->numerics), &o)))
             return false;
         fine = CHECK_OK(hn_forward_run(forward, s->tokens, N, NULL)) &&
                CHECK_OK(hn_forward_logits(forward, &t));
@@ -70,11 +81,11 @@ static void check_place(const subject *s, const char *what, hn_session *session,
         check_same(what, places[i], s->want[i], hn_session_logits(session), s->vocab);
 }
 
-static void check_session(const subject *s, const char *what, hn_device *device,
+static void check_session(const subject *s, const char *what, const opened *devices,
                           const hn_session_options *o)
 {
     hn_session *session;
-    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &device, s->numerics }, o)))
+    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, on(devices, s->numerics), o)))
         return;
     const int64_t calls = heap.n_calls;
     for (int i = 0; i < N_PLACES; i++)
@@ -114,12 +125,12 @@ static void check_file(const subject *s, const hn_session_options *writer,
 {
     hn_session *first, *second;
     remove(file);
-    if (!CHECK_OK(hn_session_new(&first, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, writer)))
+    if (!CHECK_OK(hn_session_new(&first, &heap, s->model, on(&s->one, s->numerics), writer)))
         return;
     check_place(s, "before a file", first, 3);
     CHECK_OK(hn_session_save(first, file));
     hn_session_free(first);
-    if (!CHECK_OK(hn_session_new(&second, &heap, s->model, (hn_run_spec){ 1, &s->three, s->numerics }, reader)))
+    if (!CHECK_OK(hn_session_new(&second, &heap, s->model, on(&s->three, s->numerics), reader)))
         return;
     const int64_t all = steps_to(s, second, N_PLACES - 1);
     if (CHECK_OK(hn_session_restore(second, file))) {
@@ -135,7 +146,7 @@ static void check_damage(const subject *s, const hn_session_options *o)
 {
     hn_session *session;
     FILE *f = fopen(file, "r+b");
-    if (!CHECK(f != NULL) || !CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, o)))
+    if (!CHECK(f != NULL) || !CHECK_OK(hn_session_new(&session, &heap, s->model, on(&s->one, s->numerics), o)))
         return;
     check_place(s, "before damage", session, 1);
     fseek(f, -9, SEEK_END);
@@ -149,12 +160,12 @@ static void check_damage(const subject *s, const hn_session_options *o)
     hn_session_free(session);
     hn_session_options other = *o;
     other.cache = o->cache == HN_F16 ? HN_BF16 : HN_F16;
-    if (CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, &other))) {
+    if (CHECK_OK(hn_session_new(&session, &heap, s->model, on(&s->one, s->numerics), &other))) {
         CHECK_FAILS(hn_session_restore(session, file), HN_ERR_FORMAT, "cache");
         hn_session_free(session);
     }
     other = (hn_session_options){ .n_ctx = 100, .cache = o->cache };
-    if (CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, &other))) {
+    if (CHECK_OK(hn_session_new(&session, &heap, s->model, on(&s->one, s->numerics), &other))) {
         CHECK_FAILS(hn_session_restore(session, file), HN_ERR_ARGUMENT, "151 tokens");
         hn_session_free(session);
     }
@@ -177,11 +188,11 @@ static void check_cache(subject *s, hn_dtype cache)
     const hn_session_options wide = {
         .n_ctx = 256, .max_batch = 70, .cache = cache
     };
-    check_session(s, "at once", s->one, &whole);
-    check_session(s, "pieces of 9", s->three, &ring);
-    check_session(s, "token by token", s->one, &single);
+    check_session(s, "at once", &s->one, &whole);
+    check_session(s, "pieces of 9", &s->three, &ring);
+    check_session(s, "token by token", &s->one, &single);
     for (int i = 0; i < s->n_levels; i++)
-        check_session(s, "another level", s->levels[i], &wide);
+        check_session(s, "another level", &s->levels[i], &wide);
     check_file(s, &ring, &wide);
     check_file(s, &wide, &single);
     check_file(s, &whole, &ring);
@@ -198,16 +209,16 @@ static void check_sizes(const subject *s, bool all_slide)
 {
     hn_session_sizes small, large, all;
     hn_session_options o = { .n_ctx = 128, .max_batch = 9 };
-    CHECK_OK(hn_session_measure(&heap, s->model, hn_run_on(&s->one), &o, &small));
+    CHECK_OK(hn_session_measure(&heap, s->model, on(&s->one, HN_NUMERICS_F32), &o, &small));
     o.n_ctx = 256;
-    CHECK_OK(hn_session_measure(&heap, s->model, hn_run_on(&s->one), &o, &large));
+    CHECK_OK(hn_session_measure(&heap, s->model, on(&s->one, HN_NUMERICS_F32), &o, &large));
     o.keeps_all = true;
-    CHECK_OK(hn_session_measure(&heap, s->model, hn_run_on(&s->one), &o, &all));
+    CHECK_OK(hn_session_measure(&heap, s->model, on(&s->one, HN_NUMERICS_F32), &o, &all));
     const bool slides = hn_model_hparams(s->model)->window > 0;
     CHECK_INT(slides, large.cache < all.cache);
     CHECK_INT(all_slide, small.cache == large.cache);
     hn_session *session;
-    if (CHECK_OK(hn_session_new(&session, &heap, s->model, hn_run_on(&s->one), &o))) {
+    if (CHECK_OK(hn_session_new(&session, &heap, s->model, on(&s->one, HN_NUMERICS_F32), &o))) {
         CHECK_INT((int64_t)all.cache, (int64_t)hn_session_cache_bytes(session));
         CHECK_INT((int64_t)all.workspace, (int64_t)hn_session_workspace(session));
         hn_session_free(session);
@@ -220,7 +231,7 @@ static void check_known(const subject *s)
     hn_session *session;
     int32_t other[N];
     const bool slides = hn_model_hparams(s->model)->window > 0;
-    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, hn_run_on(&s->one),
+    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, on(&s->one, HN_NUMERICS_F32),
                                  &(hn_session_options){ .n_ctx = 256, .max_batch = 9 })))
         return;
     CHECK_INT(0, hn_session_known(session, s->tokens, N));
@@ -249,7 +260,7 @@ static void check_neighbours(const subject *s)
         positions[i] = i < A ? i : i - A;
         segments[i] = i < A ? 4 : 9;
     }
-    bool fine = CHECK_OK(hn_compiled_build(&c, &heap, s->model, hn_run_on(&s->three), &o)) &&
+    bool fine = CHECK_OK(hn_compiled_build(&c, &heap, s->model, on(&s->three, HN_NUMERICS_F32), &o)) &&
                 CHECK_OK(hn_compiled_plan(&c, 1, &c.result, NULL)) &&
                 CHECK_OK(hn_storage_bind(c.storage, c.build.tokens->leaf, tokens, hn_type_bytes(&c.build.tokens->leaf->type))) &&
                 CHECK_OK(hn_storage_bind(c.storage, c.build.positions->leaf, positions, hn_type_bytes(&c.build.positions->leaf->type))) &&
@@ -257,7 +268,7 @@ static void check_neighbours(const subject *s)
                 CHECK_OK(hn_compiled_finish(&c)) && CHECK_OK(hn_program_run(c.program, NULL)) &&
                 CHECK_OK(hn_program_result(c.program, 0, &t));
     const hn_forward_options f = { .max_tokens = B };
-    if (fine && CHECK_OK(hn_forward_new(&alone, &heap, s->model, (hn_run_spec){ 1, &s->one, s->numerics }, &f))) {
+    if (fine && CHECK_OK(hn_forward_new(&alone, &heap, s->model, on(&s->one, s->numerics), &f))) {
         hn_tensor own;
         for (int part = 0; part < 2; part++)
             if (CHECK_OK(
@@ -271,13 +282,14 @@ static void check_neighbours(const subject *s)
     hn_compiled_free(&c);
 }
 
-static hn_device *open_device(int n_threads, const char *isa)
+static bool open_devices(opened *devices, int n_threads, const char *isa)
 {
-    hn_device *devices[HN_MAX_DEVICES];
-    int n;
     const hn_device_options o = { .n_threads = n_threads, .isa = isa };
-    return hn_devices_open(&heap, "cpu", &o, &n, devices) == HN_OK ? devices[0] : NULL;
+    *devices = (opened){ 0 };
+    return hn_devices_open(&heap, "cpu", &o, &devices->n, devices->at) == HN_OK;
 }
+
+static void close_devices(opened *devices) { hn_devices_close(devices->n, devices->at); }
 
 static void with_devices(subject *s, void (*check)(subject *s, bool flag), bool flag)
 {
@@ -286,17 +298,16 @@ static void with_devices(subject *s, void (*check)(subject *s, bool flag), bool 
         s->tokens[i] = (int32_t)(3 + (i * i * 11 + i * 5) % (s->vocab - 3));
     for (int i = 0; i < N_PLACES; i++)
         s->want[i] = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)s->vocab, sizeof(float));
-    s->one = open_device(1, NULL);
-    s->three = open_device(3, NULL);
+    const bool is_open = open_devices(&s->one, 1, NULL) && open_devices(&s->three, 3, NULL);
     for (int i = -1; i < HN_N_LEVELS; i++) /* those that this processor has */
-        if ((s->levels[s->n_levels] = open_device(1, i < 0 ? "ref" : hn_isa_level(i).name)))
+        if (open_devices(&s->levels[s->n_levels], 1, i < 0 ? "ref" : hn_isa_level(i).name))
             s->n_levels++;
-    if (CHECK(s->one && s->three && s->n_levels >= 1))
+    if (CHECK(is_open && s->n_levels >= 1))
         check(s, flag);
-    hn_devices_close(1, &s->one);
-    hn_devices_close(1, &s->three);
+    close_devices(&s->one);
+    close_devices(&s->three);
     for (int i = 0; i < s->n_levels; i++)
-        hn_devices_close(1, &s->levels[i]);
+        close_devices(&s->levels[i]);
     for (int i = 0; i < N_PLACES; i++)
         hn_free(&heap, s->want[i]);
     hn_model_close(s->model);
@@ -345,20 +356,20 @@ static void check_refusals(void)
 {
     hn_model *model;
     hn_session *session;
-    hn_device *device = open_device(1, NULL);
+    opened devices;
     char dir[512];
     snprintf(dir, sizeof dir, "%s/tests/differential/models/llama", HN_SOURCE_DIR);
     check_group("refusals");
-    if (CHECK(device) && CHECK_OK(hn_model_open(&heap, dir, NULL, &model))) {
-        CHECK_FAILS(hn_session_new(&session, &heap, model, hn_run_on(&device),
+    if (CHECK(open_devices(&devices, 1, NULL)) && CHECK_OK(hn_model_open(&heap, dir, NULL, &model))) {
+        CHECK_FAILS(hn_session_new(&session, &heap, model, on(&devices, HN_NUMERICS_F32),
                                    &(hn_session_options){ .cache = HN_TYPE_q4_k }),
                     HN_ERR_UNSUPPORTED, "a cache of q4_k");
-        CHECK_FAILS(hn_session_new(&session, &heap, model, hn_run_on(&device),
+        CHECK_FAILS(hn_session_new(&session, &heap, model, on(&devices, HN_NUMERICS_F32),
                                    &(hn_session_options){ .cache = HN_TYPE_q8_0 }),
                     HN_ERR_SHAPE, "cache_k");
         hn_model_close(model);
     }
-    hn_devices_close(1, &device);
+    close_devices(&devices);
 }
 
 int main(int argc, char **argv)

@@ -228,7 +228,7 @@ static hn_status submit(hn_device *device, const hn_submission *stretch)
     return HN_OK;
 }
 
-static hn_status wait(hn_device *device)
+static hn_status await_all(hn_device *device)
 {
     (void)device;
     return HN_OK;
@@ -280,7 +280,7 @@ const hn_backend hn_backend_cpu = {
     .compile = compile,
     .discard = discard,
     .submit = submit,
-    .wait = wait,
+    .wait = await_all,
     .shuffle = shuffle,
     .describe = describe,
 };

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <io.h>
 #include <string.h>
+#include <wchar.h>
 
 _Static_assert(sizeof(size_t) >= 8, "models are files of many gigabytes, and mapped whole");
 
@@ -285,10 +286,64 @@ bool hn_os_rename(const char *from, const char *to) { return rename_by(from, to,
 
 bool hn_os_rename_new(const char *from, const char *to) { return rename_by(from, to, 0); }
 
+/* ---- removed: the name is free at once, whoever reads the file still ---- */
+
+static HANDLE open_to_remove(const wchar_t *path, DWORD how)
+{
+    return CreateFileW(path, DELETE, SHARED, NULL, OPEN_EXISTING, FILE_FLAG_OPEN_REPARSE_POINT | how, NULL);
+}
+
+/* Where the system can. */
+static bool remove_as_posix(const wchar_t *path)
+{
+    const HANDLE file = open_to_remove(path, 0);
+    FILE_DISPOSITION_INFO_EX gone = { FILE_DISPOSITION_FLAG_DELETE | FILE_DISPOSITION_FLAG_POSIX_SEMANTICS };
+    if (file == INVALID_HANDLE_VALUE)
+        return false;
+    const bool is_gone = SetFileInformationByHandle(file, FileDispositionInfoEx, &gone, sizeof gone);
+    CloseHandle(file);
+    return is_gone;
+}
+
+typedef union new_name {
+    FILE_RENAME_INFO is;
+    unsigned char bytes[sizeof(FILE_RENAME_INFO) + sizeof(wchar_t[HN_OS_WIDE])];
+} new_name;
+
+/* By a name beside it that is free. */
+static bool rename_aside(HANDLE file, const wchar_t *path)
+{
+    enum { MOST = 1000 }; /* as many are read at a time */
+    new_name to = { .is = { .ReplaceIfExists = FALSE } };
+    for (int i = 0; i < MOST; i++) {
+        const int n = swprintf(to.is.FileName, HN_OS_WIDE, L"%ls.gone%d", path, i);
+        if (n < 0 || n >= HN_OS_WIDE)
+            return false;
+        to.is.FileNameLength = (DWORD)n * sizeof(wchar_t);
+        if (SetFileInformationByHandle(file, FileRenameInfo, &to, sizeof to))
+            return true;
+        if (GetLastError() != ERROR_ALREADY_EXISTS && GetLastError() != ERROR_FILE_EXISTS)
+            return false;
+    }
+    return false;
+}
+
+/* Elsewhere the last who closes it removes it, and its name is taken until then: it gets another meanwhile. Where even that is
+ * refused it keeps its own. */
+static bool remove_when_closed(const wchar_t *path)
+{
+    const HANDLE file = open_to_remove(path, FILE_FLAG_DELETE_ON_CLOSE);
+    if (file == INVALID_HANDLE_VALUE)
+        return false;
+    rename_aside(file, path);
+    CloseHandle(file);
+    return true;
+}
+
 bool hn_os_remove(const char *path)
 {
     wchar_t wide[HN_OS_WIDE];
-    return hn_os_widen(path, wide) && (DeleteFileW(wide) || hn_os_fail());
+    return hn_os_widen(path, wide) && (remove_as_posix(wide) || remove_when_closed(wide) || hn_os_fail());
 }
 
 /* One entry says who may do what. */
