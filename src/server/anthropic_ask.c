@@ -2,7 +2,7 @@
  * message of its own there. */
 #include "server/anthropic.h"
 
-#include "server/fields.h"
+#include "server/message_fields.h"
 
 #include <string.h>
 
@@ -43,6 +43,30 @@ static bool check_texts(const hn_json *content, const char *param, hn_failure *w
     return true;
 }
 
+/* What is said of a text, of where it is from and of what is kept of it, goes no further. */
+static void add_text(hn_json_writer *w, const hn_json *block)
+{
+    hn_json_begin_object(w);
+    hn_json_key(w, "type");
+    hn_json_add_string(w, "text");
+    hn_json_key(w, "text");
+    hn_json_add_value(w, hn_json_get(block, "text"));
+    hn_json_end_object(w);
+}
+
+static void add_content(hn_json_writer *w, const hn_json *content)
+{
+    hn_json_key(w, "content");
+    if (content->kind == HN_JSON_STRING) {
+        hn_json_add_value(w, content);
+        return;
+    }
+    hn_json_begin_array(w);
+    for (const hn_json *b = hn_json_first(content); b; b = b->next)
+        add_text(w, b);
+    hn_json_end_array(w);
+}
+
 static void begin_message(hn_json_writer *w, const char *role)
 {
     hn_json_begin_object(w);
@@ -53,8 +77,7 @@ static void begin_message(hn_json_writer *w, const char *role)
 static void add_message(hn_json_writer *w, const char *role, const hn_json *content)
 {
     begin_message(w, role);
-    hn_json_key(w, "content");
-    hn_json_add_value(w, content);
+    add_content(w, content);
     hn_json_end_object(w);
 }
 
@@ -65,7 +88,7 @@ static const hn_json *add_texts(hn_json_writer *w, const char *role, const hn_js
     hn_json_key(w, "content");
     hn_json_begin_array(w);
     for (; block && is_block(block, "text"); block = block->next)
-        hn_json_add_value(w, block);
+        add_text(w, block);
     hn_json_end_array(w);
     hn_json_end_object(w);
     return block;
@@ -81,11 +104,12 @@ static bool add_result(hn_json_writer *w, const hn_json *block, hn_failure *why)
     begin_message(w, "tool");
     hn_json_key(w, "tool_call_id");
     hn_json_add_string(w, text_of(block, "tool_use_id"));
-    hn_json_key(w, "content");
     if (content)
-        hn_json_add_value(w, content);
-    else
+        add_content(w, content);
+    else {
+        hn_json_key(w, "content");
         hn_json_add_string(w, "");
+    }
     hn_json_end_object(w);
     return true;
 }
@@ -159,7 +183,7 @@ static bool add_said(hn_json_writer *w, hn_heap *heap, const hn_json *content, h
     for (const hn_json *b = hn_json_first(content); b; b = b->next) {
         n_calls += is_block(b, "tool_use");
         if (is_block(b, "text"))
-            hn_json_add_value(w, b);
+            add_text(w, b);
     }
     hn_json_end_array(w);
     add_thoughts(w, heap, content);
@@ -179,10 +203,12 @@ static bool add_turn(hn_json_writer *w, hn_heap *heap, const hn_json *message, h
 {
     const char *role = text_of(message, "role");
     const hn_json *content = hn_json_get(message, "content");
-    const bool is_user = !strcmp(role, "user");
-    if (!is_user && strcmp(role, "assistant") != 0)
-        return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: a role of \"%.40s\": expected user or assistant", role);
-    if (content && content->kind == HN_JSON_STRING) {
+    const bool is_user = !strcmp(role, "user"), is_system = !strcmp(role, "system");
+    if (!is_user && !is_system && strcmp(role, "assistant") != 0)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, "messages", "messages: a role of \"%.40s\": expected user, assistant or system", role);
+    if (is_system && !check_texts(content, "messages", why))
+        return false;
+    if (is_system || (content && content->kind == HN_JSON_STRING)) {
         add_message(w, role, content);
         return true;
     }
@@ -217,13 +243,16 @@ static bool add_messages(hn_json_writer *w, hn_heap *heap, const hn_json *body, 
 
 /* ---- tools ---- */
 
-static bool add_tool(hn_json_writer *w, const hn_json *tool, hn_failure *why)
+static bool add_tool(hn_json_writer *w, const hn_json *tool, size_t number, hn_failure *why)
 {
+    const hn_field_way way = hn_field_way_at("", "tools", number);
+    const hn_json *cache = hn_field_of(tool, "cache_control");
     static const char *const named[][2] = { { "name", "name" }, { "description", "description" }, { "input_schema", "parameters" }, { "strict", "strict" } };
     const char *type = text_of(tool, "type");
     if (*type && strcmp(type, "custom") != 0)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: type %.60s: expected tools of the client's own", type);
-    if (!hn_fields_check_within(&hn_fields_message_tool, "tools.", tool, why))
+    if (!hn_fields_check_within(&hn_fields_message_tool, way.text, tool, why) ||
+        (cache && !hn_fields_check_within(&hn_fields_cache_control, hn_field_way_to(way.text, "cache_control").text, cache, why)))
         return false;
     hn_json_begin_object(w);
     hn_json_key(w, "type");
@@ -270,11 +299,12 @@ static bool add_choice(hn_json_writer *w, const hn_json *choice, hn_failure *why
 static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
 {
     const hn_json *tools = hn_field_of(body, "tools"), *choice = hn_field_of(body, "tool_choice");
+    size_t i = 0;
     if (tools) {
         hn_json_key(w, "tools");
         hn_json_begin_array(w);
         for (const hn_json *t = hn_json_first(tools); t; t = t->next)
-            if (!add_tool(w, t, why))
+            if (!add_tool(w, t, i++, why))
                 return false;
         hn_json_end_array(w);
     }
@@ -351,7 +381,8 @@ bool hn_anthropic_translate(hn_answer *a, hn_failure *why)
             hn_json_key(&w, fields[i][1]);
             hn_json_add_value(&w, hn_field_of(b, fields[i][0]));
         }
-    bool is_well = add_messages(&w, a->heap, b, why) && add_tools(&w, b, why) && add_thinking(&w, hn_field_of(b, "thinking"), why) &&
+    bool is_well = hn_check_anthropic_body(b, why) && add_messages(&w, a->heap, b, why) && add_tools(&w, b, why) &&
+                   add_thinking(&w, hn_field_of(b, "thinking"), why) &&
                    add_output(&w, hn_field_of(b, "output_config"), why);
     hn_json_end_object(&w);
     is_well = is_well && hn_answer_translate(a, &out, why);

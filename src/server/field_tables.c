@@ -15,6 +15,18 @@ static const hn_field response_format[] = {
 static const hn_field json_schema[] = {
 #include "server/fields/json_schema.def"
 };
+static const hn_field chat_message[] = {
+#include "server/fields/chat_message.def"
+};
+static const hn_field content_part[] = {
+#include "server/fields/content_part.def"
+};
+static const hn_field message_call[] = {
+#include "server/fields/message_call.def"
+};
+static const hn_field call_function[] = {
+#include "server/fields/call_function.def"
+};
 static const hn_field tool[] = {
 #include "server/fields/tool.def"
 };
@@ -30,6 +42,9 @@ static const hn_field choice_function[] = {
 static const hn_field allowed_tools[] = {
 #include "server/fields/allowed_tools.def"
 };
+static const hn_field allowed_tool[] = {
+#include "server/fields/allowed_tool.def"
+};
 static const hn_field responses[] = {
 #include "server/fields/responses.def"
 };
@@ -42,11 +57,35 @@ static const hn_field text_format[] = {
 static const hn_field response_reasoning[] = {
 #include "server/fields/response_reasoning.def"
 };
+static const hn_field item_message[] = {
+#include "server/fields/item_message.def"
+};
+static const hn_field item_call[] = {
+#include "server/fields/item_call.def"
+};
+static const hn_field item_output[] = {
+#include "server/fields/item_output.def"
+};
+static const hn_field item_reasoning[] = {
+#include "server/fields/item_reasoning.def"
+};
+static const hn_field item_reference[] = {
+#include "server/fields/item_reference.def"
+};
+static const hn_field item_part[] = {
+#include "server/fields/item_part.def"
+};
+static const hn_field caller[] = {
+#include "server/fields/caller.def"
+};
 static const hn_field response_tool[] = {
 #include "server/fields/response_tool.def"
 };
 static const hn_field response_choice[] = {
 #include "server/fields/response_choice.def"
+};
+static const hn_field response_allowed_tool[] = {
+#include "server/fields/response_allowed_tool.def"
 };
 static const hn_field completions[] = {
 #include "server/fields/completions.def"
@@ -56,6 +95,27 @@ static const hn_field embeddings[] = {
 };
 static const hn_field messages[] = {
 #include "server/fields/messages.def"
+};
+static const hn_field turn[] = {
+#include "server/fields/turn.def"
+};
+static const hn_field text_block[] = {
+#include "server/fields/text_block.def"
+};
+static const hn_field thinking_block[] = {
+#include "server/fields/thinking_block.def"
+};
+static const hn_field tool_use_block[] = {
+#include "server/fields/tool_use_block.def"
+};
+static const hn_field tool_result_block[] = {
+#include "server/fields/tool_result_block.def"
+};
+static const hn_field cache_control[] = {
+#include "server/fields/cache_control.def"
+};
+static const hn_field message_metadata[] = {
+#include "server/fields/message_metadata.def"
 };
 static const hn_field message_tool[] = {
 #include "server/fields/message_tool.def"
@@ -95,6 +155,15 @@ static const hn_field ollama_chat[] = {
 };
 static const hn_field ollama_generate[] = {
 #include "server/fields/ollama_generate.def"
+};
+static const hn_field ollama_message[] = {
+#include "server/fields/ollama_message.def"
+};
+static const hn_field ollama_call[] = {
+#include "server/fields/ollama_call.def"
+};
+static const hn_field ollama_call_function[] = {
+#include "server/fields/ollama_call_function.def"
 };
 static const hn_field ollama_options[] = {
 #include "server/fields/ollama_options.def"

@@ -62,6 +62,21 @@ static bool check_kind(const hn_field *f, const char *name, const hn_json *v, hn
     return true;
 }
 
+/* Labels of the client's own, as OpenAI's API has them. */
+static bool check_labels(const hn_field *f, const char *name, const hn_json *v, hn_failure *why)
+{
+    enum { MOST = 16, MOST_KEY = 64, MOST_VALUE = 512 };
+    if (!check_kind(f, name, v, why))
+        return false;
+    if (hn_json_count(v) > MOST)
+        return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: expected at most %d, found %zu", name, MOST, hn_json_count(v));
+    for (const hn_json *label = hn_json_first(v); label; label = label->next)
+        if (label->kind != HN_JSON_STRING || label->key_bytes > MOST_KEY || hn_json_bytes(label) > MOST_VALUE)
+            return hn_refuse_as(why, HN_REFUSED_INVALID, name, "%s: expected strings of at most %d bytes under names of at most %d", name,
+                                MOST_VALUE, MOST_KEY);
+    return true;
+}
+
 static bool is_among(hn_field_names *names, const hn_json *v)
 {
     const char *name;
@@ -110,11 +125,27 @@ static bool check_field(const hn_field *f, const char *name, const hn_json *v, h
     switch (f->use) {
     case HN_USE_REFUSED:
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, name, "%s: not supported: %s", name, f->note);
+    case HN_USE_LABELS:
+        return check_labels(f, name, v, why);
     case HN_USE_NAMED:
         return is_named(f, v) || refuse_value(f, name, why);
     default:
         return check_kind(f, name, v, why);
     }
+}
+
+hn_field_way hn_field_way_to(const char *way, const char *name)
+{
+    hn_field_way to;
+    snprintf(to.text, sizeof to.text, "%.40s%.20s.", way, name);
+    return to;
+}
+
+hn_field_way hn_field_way_at(const char *way, const char *name, size_t index)
+{
+    hn_field_way to;
+    snprintf(to.text, sizeof to.text, "%.36s%.16s[%zu].", way, name, index % 10000000);
+    return to;
 }
 
 hn_field_key hn_field_key_of(const char *name)
@@ -144,15 +175,21 @@ static const hn_field *find(const hn_fields *fields, const hn_json *v)
     return NULL;
 }
 
+bool hn_field_is_read(const hn_fields *fields, const hn_json *v)
+{
+    const hn_field *f = find(fields, v);
+    return f && (f->use == HN_USE_DONE || f->use == HN_USE_NAMED);
+}
+
 bool hn_fields_check_within(const hn_fields *fields, const char *within, const hn_json *object, hn_failure *why)
 {
     if (object->kind != HN_JSON_OBJECT)
         return hn_refuse_as(why, HN_REFUSED_INVALID, within, "%s: expected an object, found %s", *within ? within : "the body",
                          word_of(object));
     for (const hn_json *v = hn_json_first(object); v; v = v->next) {
-        char name[96];
+        char name[128];
         const hn_field *f = find(fields, v);
-        snprintf(name, sizeof name, "%.40s%.50s", within, v->key);
+        snprintf(name, sizeof name, "%.63s%.60s", within, v->key);
         if (!f)
             return hn_refuse_as(why, HN_REFUSED_UNKNOWN_FIELD, name, "%s: no field of %s", name, fields->api);
         if (v->kind != HN_JSON_NULL && !check_field(f, name, v, why))

@@ -5,6 +5,7 @@
  *     HN_FIELD_NAMED_BY(name, names, note)        the same, of texts that `names` tells: NULL past the last
  *     HN_FIELD_EACH(names, kinds, low, high, note) each that `names` tells is a field, done; a '-' is written '_'
  *     HN_FIELD_HARMLESS(name, kinds, note)        it is read past: it could change nothing of an answer
+ *     HN_FIELD_LABELS(name, note)                 it is read past, and told again: at most 16 texts by names of the client's own
  *     HN_FIELD_REFUSED(name, note)                it is refused by name, unless null
  *
  * What has no row is refused by name, so a client never gets an answer to something else than it asked. null is as if it were
@@ -25,7 +26,7 @@ typedef enum hn_kinds { /* of JSON; may be or-ed */
     HN_IS_ANY = 63
 } hn_kinds;
 
-typedef enum hn_use { HN_USE_DONE, HN_USE_NAMED, HN_USE_HARMLESS, HN_USE_REFUSED } hn_use;
+typedef enum hn_use { HN_USE_DONE, HN_USE_NAMED, HN_USE_HARMLESS, HN_USE_LABELS, HN_USE_REFUSED } hn_use;
 
 typedef const char *hn_field_names(size_t i);
 
@@ -50,12 +51,22 @@ typedef struct hn_fields {
 #define HN_FIELD_NAMED_BY(name, names, note)    { #name, HN_USE_NAMED, HN_IS_ANY, 0, 0, NULL, note, names },
 #define HN_FIELD_EACH(names, kinds, low, high, note) { NULL, HN_USE_DONE, (hn_kinds)(kinds), low, high, NULL, note, names },
 #define HN_FIELD_HARMLESS(name, kinds, note)    { #name, HN_USE_HARMLESS, (hn_kinds)(kinds), 0, 0, NULL, note },
+#define HN_FIELD_LABELS(name, note)             { #name, HN_USE_LABELS, HN_IS_OBJECT, 0, 0, NULL, note },
 #define HN_FIELD_REFUSED(name, note)            { #name, HN_USE_REFUSED, HN_IS_ANY, 0, 0, NULL, note },
 
 /* Whether `body` is an object of these fields, each as its row has it. */
 bool hn_fields_check(const hn_fields *fields, const hn_json *body, hn_failure *why);
 /* The same of an object within a body: `within` goes before its fields' names ("stream_options."). */
 bool hn_fields_check_within(const hn_fields *fields, const char *within, const hn_json *object, hn_failure *why);
+
+/* The way to an object within another, which goes before its fields' names: "messages[3].function." */
+typedef struct hn_field_way {
+    char text[64];
+} hn_field_way;
+hn_field_way hn_field_way_to(const char *way, const char *name);
+hn_field_way hn_field_way_at(const char *way, const char *name, size_t index);
+/* Whether it has a row by which it is read: it is not there, or harmless, otherwise. */
+bool hn_field_is_read(const hn_fields *fields, const hn_json *v);
 
 /* "kl_weight" of "kl-weight": what a field is called in JSON. */
 typedef struct hn_field_key {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_METADATA = 16, MOST_KEY = 64, MOST_VALUE = 512, MOST_SUFFIX = 40 };
+enum { MOST_SUFFIX = 40 };
 
 typedef struct taking {
     hn_jobs *jobs;
@@ -196,18 +196,6 @@ static bool take_names(taking *t, const hn_json *body)
     return true;
 }
 
-static bool check_metadata(taking *t, const hn_json *metadata)
-{
-    if (metadata && hn_json_count(metadata) > MOST_METADATA)
-        return hn_refuse_as(t->why, HN_REFUSED_INVALID, "metadata", "metadata: expected at most %d, found %zu", MOST_METADATA,
-                            hn_json_count(metadata));
-    for (const hn_json *v = hn_json_first(metadata); v; v = v->next)
-        if (v->kind != HN_JSON_STRING || v->key_bytes > MOST_KEY || hn_json_bytes(v) > MOST_VALUE)
-            return hn_refuse_as(t->why, HN_REFUSED_INVALID, "metadata", "metadata: expected strings of at most %d bytes under names of at most %d",
-                                MOST_VALUE, MOST_KEY);
-    return true;
-}
-
 /* Told again as they came. */
 static void keep(hn_job *job, const hn_json *body)
 {
@@ -232,7 +220,7 @@ bool hn_job_take(hn_jobs *jobs, hn_job *job, const hn_json *body, hn_failure *wh
     snprintf(seed, sizeof seed, "seed=%lld", (long long)job->seed);
     hn_json_begin_array(&t.w);
     hn_json_add_string(&t.w, seed);
-    if (!take_names(&t, body) || !check_metadata(&t, hn_field_of(body, "metadata")) || !take_method(&t, body) ||
+    if (!take_names(&t, body) || !take_method(&t, body) ||
         !take_settings(&t, hn_field_of(body, "settings")))
         return false;
     hn_json_end_array(&t.w);

@@ -4,6 +4,7 @@
 #include "base/os/clock.h"
 #include "server/apis.h"
 #include "server/format.h"
+#include "server/message_fields.h"
 #include "server/openai.h"
 #include "server/recipe.h"
 #include "server/tools.h"
@@ -202,10 +203,6 @@ static void add_messages(hn_json_writer *w, const hn_json *messages)
     static const char *const others[][2] = { { "thinking", "reasoning_content" }, { "tool_name", "name" } };
     hn_json_begin_array(w);
     for (const hn_json *m = hn_json_first(messages); m; m = m->next) {
-        if (m->kind != HN_JSON_OBJECT) {
-            hn_json_add_value(w, m);
-            continue;
-        }
         hn_json_begin_object(w);
         for (const hn_json *v = hn_json_first(m); v; v = v->next) {
             const char *key = !strcmp(v->key, others[0][0]) ? others[0][1] : !strcmp(v->key, others[1][0]) ? others[1][1] : v->key;
@@ -325,10 +322,7 @@ static bool take(hn_answer *a, hn_failure *why)
                             (long long)has, (long long)context);
     if (hn_ollama_loads(a))
         return hn_ollama_take_load(a, why);
-    for (const hn_json *m = hn_json_first(messages); m; m = m->next)
-        if (hn_field_of(m, "images"))
-            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages", "messages: images: text alone");
-    if (!translate(a, options, why))
+    if (!hn_check_ollama_messages(messages, why) || !translate(a, options, why))
         return false;
     a->most = hn_field_int(a->body, "max_tokens", 0);
     a->is_chat = !hn_field_of(a->body, "prompt");

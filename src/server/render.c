@@ -1,21 +1,29 @@
 /* Messages of a request as the model's template takes them. */
 #include "server/apis.h"
+#include "server/message_fields.h"
 
 #include <string.h>
 
 enum { MOST_VARIABLES = 16 };
 
-/* Parts of type text as one text, a line each; others are refused by name. */
+/* What a part says: a text, or that it will not; NULL: it is another. */
+static const hn_json *said_by(const hn_json *part)
+{
+    const hn_json *type = hn_json_get(part, "type");
+    const bool is_refusal = !strcmp(hn_json_string(type), "refusal");
+    const hn_json *said = hn_json_get(part, is_refusal ? "refusal" : "text");
+    return (is_refusal || !strcmp(hn_json_string(type), "text")) && said && said->kind == HN_JSON_STRING ? said : NULL;
+}
+
+/* Parts that are texts as one text, a line each; others are refused by name. */
 static bool add_parts(hn_json_writer *w, hn_heap *heap, const hn_json *parts, hn_failure *why)
 {
     hn_str all = hn_str_on(heap);
     for (const hn_json *p = hn_json_first(parts); p; p = p->next) {
-        const hn_json *type = hn_json_get(p, "type"), *text = hn_json_get(p, "text");
-        const char *word = hn_json_string(type);
-        if (strcmp(word, "text") != 0 || !text || text->kind != HN_JSON_STRING) {
+        const hn_json *type = hn_json_get(p, "type"), *text = said_by(p);
+        if (!text) {
             hn_str_free(&all);
-            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages", "messages: a part of content of type \"%.40s\": expected text",
-                             word);
+            return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "messages", "messages: a part of content of type \"%.40s\": expected text", hn_json_string(type));
         }
         if (p != hn_json_first(parts))
             hn_str_add_char(&all, '\n');
@@ -58,8 +66,11 @@ static bool add_call_part(hn_json_writer *w, hn_heap *heap, const hn_json *v, in
 
 static bool add_object(hn_json_writer *w, hn_heap *heap, const hn_json *object, int depth, hn_failure *why)
 {
+    const hn_fields *fields = depth == 1 ? &hn_fields_message_call : &hn_fields_call_function;
     hn_json_begin_object(w);
     for (const hn_json *v = hn_json_first(object); v; v = v->next) {
+        if (!hn_field_is_read(fields, v))
+            continue;
         hn_json_key(w, v->key);
         if (!add_call_part(w, heap, v, depth, why))
             return false;
@@ -108,7 +119,7 @@ static bool add_message(hn_json_writer *w, hn_heap *heap, const hn_json *message
     }
     for (const hn_json *v = hn_json_first(message); v; v = v->next) {
         const bool is_list = v->kind == HN_JSON_ARRAY;
-        if (text && !strcmp(v->key, "content"))
+        if ((text && !strcmp(v->key, "content")) || !hn_field_is_read(&hn_fields_chat_message, v))
             continue;
         hn_json_key(w, v->key);
         if (is_list && !strcmp(v->key, "content") ? !add_parts(w, heap, v, why)
@@ -205,7 +216,8 @@ static bool open_rendering(rendering *r, hn_answer *a, const char *tools, hn_fai
     const hn_json *documents = hn_field_of(body, "documents");
     *r = (rendering){ .messages = hn_str_on(heap), .documents = hn_str_on(heap), .vars = { .words = hn_str_on(heap) } };
     const hn_json *messages = hn_field_of(body, "messages");
-    if (!check_calls(a, messages, why) || !add_messages(&r->messages, heap, messages, why) || !add_variables(&r->vars, body, why))
+    if (!hn_check_chat_messages(messages, why) || !check_calls(a, messages, why) ||
+        !add_messages(&r->messages, heap, messages, why) || !add_variables(&r->vars, body, why))
         return false;
     hn_json_writer w = hn_json_write_to(&r->documents);
     if (documents)

@@ -1,6 +1,6 @@
 /* What POST /v1/responses asks for, in the form of OpenAI's chats: items become messages. What a model said lies in several items, and
  * is one message: a thought, a text, calls. */
-#include "server/fields.h"
+#include "server/message_fields.h"
 #include "server/responses_form.h"
 #include "server/server_state.h"
 
@@ -17,11 +17,15 @@ static bool is_of(const hn_json *item, const char *type) { return !strcmp(text_o
 
 /* ---- items as they are kept ---- */
 
+/* Of a part: what is said, or that it is not. */
+static const hn_json *said_by(const hn_json *part) { return hn_json_get(part, is_of(part, "refusal") ? "refusal" : "text"); }
+
 /* Types of parts that are texts, by who says them. */
 static bool check_part(const hn_json *part, hn_failure *why)
 {
-    const hn_json *text = hn_json_get(part, "text");
-    const bool is_text = is_of(part, "input_text") || is_of(part, "output_text") || is_of(part, "text") || is_of(part, "reasoning_text");
+    const hn_json *text = said_by(part);
+    const bool is_text = is_of(part, "refusal") || is_of(part, "input_text") || is_of(part, "output_text") || is_of(part, "text") ||
+                         is_of(part, "reasoning_text");
     return (is_text && text && text->kind == HN_JSON_STRING) ||
            hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "input", "input: a part of type \"%.40s\": expected texts", text_of(part, "type"));
 }
@@ -172,6 +176,8 @@ static bool keep_reference(hn_answer *a, const hn_json *reference, hn_failure *w
 static bool take_item(hn_answer *a, const hn_json *item, size_t number, int *n_references, hn_failure *why)
 {
     enum { MOST_REFERENCES = 64 };
+    if (!hn_check_item(item, number, why))
+        return false;
     if (is_of(item, "item_reference")) {
         if (++*n_references > MOST_REFERENCES || (int64_t)a->items.length > a->server->responses.limits.bytes)
             return hn_refuse_as(why, HN_REFUSED_INVALID, "input", "input: expected at most %d references, to items of %lld bytes together", MOST_REFERENCES,
@@ -253,7 +259,7 @@ static void join(hn_str *to, const hn_json *parts)
     if (parts && parts->kind == HN_JSON_STRING)
         hn_str_add(to, hn_json_string(parts));
     for (const hn_json *p = hn_json_at(parts, 0); p; p = p->next)
-        hn_str_add(to, text_of(p, "text"));
+        hn_str_add(to, hn_json_string(said_by(p)));
 }
 
 static void add_thought(turns *t, const hn_json *item)
@@ -301,7 +307,7 @@ static void add_other(turns *t, const char *role, const char *call, const hn_jso
             hn_json_key(t->w, "type");
             hn_json_add_string(t->w, "text");
             hn_json_key(t->w, "text");
-            hn_json_add_value(t->w, hn_json_get(p, "text"));
+            hn_json_add_value(t->w, said_by(p));
             hn_json_end_object(t->w);
         }
         hn_json_end_array(t->w);
@@ -381,6 +387,18 @@ static void add_function(hn_json_writer *w, const hn_json *tool)
     hn_json_end_object(w);
 }
 
+static bool check_choice(const hn_json *choice, hn_failure *why)
+{
+    const hn_json *tools = hn_field_of(choice, "tools");
+    size_t i = 0;
+    if (!hn_fields_check_within(&hn_fields_response_choice, "tool_choice.", choice, why))
+        return false;
+    for (const hn_json *t = hn_json_at(tools, 0); t; t = t->next, i++)
+        if (is_of(t, "function") && !hn_fields_check_within(&hn_fields_response_allowed_tool, hn_field_way_at("tool_choice.", "tools", i).text, t, why))
+            return false;
+    return true;
+}
+
 /* {"type": "allowed_tools", "mode", "tools": [{"type": "function", "name"}]} */
 static void add_allowed(hn_json_writer *w, const hn_json *choice)
 {
@@ -410,10 +428,11 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
     if (tools) {
         hn_json_key(w, "tools");
         hn_json_begin_array(w);
+        size_t i = 0;
         for (const hn_json *t = hn_json_first(tools); t; t = t->next) {
             if (!is_of(t, "function"))
                 return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tools", "tools: type \"%.40s\": expected function", text_of(t, "type"));
-            if (!hn_fields_check_within(&hn_fields_response_tool, "tools.", t, why))
+            if (!hn_fields_check_within(&hn_fields_response_tool, hn_field_way_at("", "tools", i++).text, t, why))
                 return false;
             add_function(w, t);
         }
@@ -425,7 +444,7 @@ static bool add_tools(hn_json_writer *w, const hn_json *body, hn_failure *why)
     if (choice->kind == HN_JSON_OBJECT && !is_of(choice, "function") && !is_allowed)
         return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "tool_choice", "tool_choice: type \"%.40s\": expected function or allowed_tools",
                             text_of(choice, "type"));
-    if (choice->kind == HN_JSON_OBJECT && !hn_fields_check_within(&hn_fields_response_choice, "tool_choice.", choice, why))
+    if (choice->kind == HN_JSON_OBJECT && !check_choice(choice, why))
         return false;
     hn_json_key(w, "tool_choice");
     if (is_allowed)

@@ -34,10 +34,13 @@ static bool check_tools(const hn_json *tools, hn_failure *why)
 {
     if (hn_json_count(tools) > HN_MOST_TOOLS)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "tools", "tools: expected at most %d, found %zu", HN_MOST_TOOLS, hn_json_count(tools));
-    for (const hn_json *t = hn_json_first(tools); t; t = t->next)
-        if (!check_tool(tools, t, why) || !hn_fields_check_within(&hn_fields_tool, "tools.", t, why) ||
-            !hn_fields_check_within(&hn_fields_tool_function, "tools.function.", hn_json_get(t, "function"), why))
+    size_t i = 0;
+    for (const hn_json *t = hn_json_first(tools); t; t = t->next) {
+        const hn_field_way way = hn_field_way_at("", "tools", i++);
+        if (!check_tool(tools, t, why) || !hn_fields_check_within(&hn_fields_tool, way.text, t, why) ||
+            !hn_fields_check_within(&hn_fields_tool_function, hn_field_way_to(way.text, "function").text, hn_json_get(t, "function"), why))
             return false;
+    }
     return true;
 }
 
@@ -103,6 +106,21 @@ static bool take_choice(hn_answer *a, const hn_json *choice, const hn_json *tool
     return hn_refuse_as(why, HN_REFUSED_INVALID, "tool_choice", "tool_choice: there is no tool %.80s", name ? name : "at all");
 }
 
+static bool check_allowed(const hn_json *allowed, hn_failure *why)
+{
+    const hn_json *tools = hn_field_of(allowed, "tools");
+    size_t i = 0;
+    if (!hn_fields_check_within(&hn_fields_allowed_tools, "tool_choice.allowed_tools.", allowed, why))
+        return false;
+    for (const hn_json *t = hn_json_at(tools, 0); t; t = t->next) {
+        const hn_field_way way = hn_field_way_at("tool_choice.allowed_tools.", "tools", i++);
+        if (!hn_fields_check_within(&hn_fields_allowed_tool, way.text, t, why) ||
+            !hn_fields_check_within(&hn_fields_choice_function, hn_field_way_to(way.text, "function").text, hn_json_get(t, "function"), why))
+            return false;
+    }
+    return true;
+}
+
 /* Of one that names a tool, or several. */
 static bool check_choice(const hn_json *choice, hn_failure *why)
 {
@@ -111,7 +129,7 @@ static bool check_choice(const hn_json *choice, hn_failure *why)
         return true;
     return hn_fields_check_within(&hn_fields_tool_choice, "tool_choice.", choice, why) &&
            (!function || hn_fields_check_within(&hn_fields_choice_function, "tool_choice.function.", function, why)) &&
-           (!allowed || hn_fields_check_within(&hn_fields_allowed_tools, "tool_choice.allowed_tools.", allowed, why));
+           (!allowed || check_allowed(allowed, why));
 }
 
 bool hn_tools_take(hn_answer *a, hn_failure *why)

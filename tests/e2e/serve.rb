@@ -93,7 +93,7 @@ def check_forms
     going = JSON.parse(ask(uri, 'POST', '/v1/completions', { prompt: 'Once upon', max_tokens: 12, seed: 5 }).body)
     check('or a text to go on with', raw['response'] == going['choices'][0]['text'])
     check('its list', JSON.parse(ask(uri, 'GET', '/api/tags').body)['models'][0]['name'] == 'hone-tiny')
-    [['/v1/messages', message.merge(max_tokens: nil), 400], ['/v1/messages', message.merge(messages: [{ role: 'system', content: 'a' }]), 400],
+    [['/v1/messages', message.merge(max_tokens: nil), 400], ['/v1/messages', message.merge(messages: [{ role: 'owner', content: 'a' }]), 400],
      ['/v1/messages', message.merge(model: 'no'), 404], ['/v1/messages', message.merge(messages: [{ role: 'user', content: [{ type: 'image' }] }]), 400]].each do |path, body, status|
       reply = ask(uri, 'POST', path, body)
       check("#{path} #{body}: #{reply.code}", reply.code == status.to_s && JSON.parse(reply.body)['type'] == 'error')

@@ -15,7 +15,7 @@ def text(more) = ['/v1/completions', { prompt: [5], max_tokens: 1 }.merge(more)]
 
 # By the row's first words: what asks for so many, and the field that a refusal is about.
 ROWS = {
-  'bodies: depth' => [->(n) { chat(messages: [{ role: 'user', content: 'a', x: nested(1, n - 3) }]) }, nil],
+  'bodies: depth' => [->(n) { chat(prompt_cache_options: { x: nested(1, n - 2) }) }, nil],
   '`n`' => [->(n) { text(n: n) }, 'n'],
   '`best_of`' => [->(n) { text(best_of: n) }, 'best_of'],
   '`prompt`, of several' => [->(n) { text(prompt: ['a'] * n) }, 'prompt'],

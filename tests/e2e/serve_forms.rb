@@ -39,18 +39,60 @@ def check_nested(uri)
   chat, response, message = ['/v1/chat/completions', 'messages'], ['/v1/responses', 'input'], ['/v1/messages', 'messages']
   own = { type: 'function', name: 'f', parameters: { type: 'object' } }
   mine = { name: 'f', input_schema: { type: 'object' } }
-  [[chat, { tools: with.(more: 1) }, 'tools.more'], [chat, { tools: with.(custom: {}) }, 'tools.custom'],
-   [chat, { tools: [named.(strict: 'yes')] }, 'tools.function.strict'], [chat, { tools: [named.(more: 1)] }, 'tools.function.more'],
+  [[chat, { tools: with.(more: 1) }, 'tools[0].more'], [chat, { tools: with.(custom: {}) }, 'tools[0].custom'],
+   [chat, { tools: [named.(strict: 'yes')] }, 'tools[0].function.strict'], [chat, { tools: [named.(more: 1)] }, 'tools[0].function.more'],
    [chat, { tools: [TOOL], tool_choice: named.(more: 1) }, 'tool_choice.function.more'], [chat, { tools: [TOOL], tool_choice: named.({}).merge(more: 1) }, 'tool_choice.more'],
    [chat, { tools: [TOOL], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named.({})], more: 1 } } }, 'tool_choice.allowed_tools.more'],
-   [response, { tools: [own.merge(defer_loading: true)] }, 'tools.defer_loading'], [response, { tools: [own.merge(allowed_callers: ['programmatic'])] }, 'tools.allowed_callers'],
+   [response, { tools: [own.merge(defer_loading: true)] }, 'tools[0].defer_loading'], [response, { tools: [own.merge(allowed_callers: ['programmatic'])] }, 'tools[0].allowed_callers'],
    [response, { tools: [own], tool_choice: { type: 'function', name: 'f', more: 1 } }, 'tool_choice.more'],
-   [message, { tools: [mine.merge(input_examples: [{}])] }, 'tools.input_examples'], [message, { tools: [mine], tool_choice: { type: 'auto', more: 1 } }, 'tool_choice.more'],
+   [message, { tools: [mine.merge(input_examples: [{}])] }, 'tools[0].input_examples'], [message, { tools: [mine], tool_choice: { type: 'auto', more: 1 } }, 'tool_choice.more'],
    [message, { thinking: { type: 'enabled', budget_tokens: 9, display: 'omitted' } }, 'thinking.display'], [message, { thinking: { type: 'adaptive', more: 1 } }, 'thinking.more'],
    [message, { output_config: { more: 1 } }, 'output_config.more'],
-   [message, { output_config: { format: { type: 'json_schema', schema: {}, more: 1 } } }, 'output_config.format.more']].each do |(path, field), more, param|
+   [message, { output_config: { format: { type: 'json_schema', schema: {}, more: 1 } } }, 'output_config.format.more'],
+   [chat, { tools: [TOOL], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [TOOL.merge(function: { name: 'f' }), named.({}).merge(more: 1)] } } }, 'tool_choice.allowed_tools.tools[1].more'],
+   [chat, { tools: [TOOL], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named.(more: 1)] } } }, 'tool_choice.allowed_tools.tools[0].function.more'],
+   [response, { tools: [own], tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f', more: 1 }] } }, 'tool_choice.tools[0].more'],
+   [message, { tools: [mine.merge(cache_control: { type: 'ephemeral', ttl: '2h' })] }, 'tools[0].cache_control.ttl'], [message, { cache_control: { more: 1 } }, 'cache_control.more'],
+   [message, { metadata: { user_id: 'a', more: 1 } }, 'metadata.more'], [chat, { metadata: { a: 1 } }, 'metadata'], [response, { metadata: { a: 'b' * 513 } }, 'metadata'],
+   [message, { system: [{ type: 'text', text: 'a', more: 1 }] }, 'system[0].more']].each do |(path, field), more, param|
     reply = ask(uri, 'POST', path, { field => SAID, path == '/v1/responses' ? :max_output_tokens : :max_tokens => 16 }.merge(more))
     why = error_of(reply)
+    check("#{path} #{param}: #{reply.body}", reply.code == '400' && why['message'].start_with?("#{param}: ") && (!why.key?('param') || why['param'] == param))
+  end
+end
+
+# What is said: by the way to it, too.
+def check_within(uri)
+  said = ->(*parts) { { role: 'user', content: parts } }
+  text, call = { type: 'text', text: 'a' }, { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+  calls = ->(c) { { role: 'assistant', content: 'a', tool_calls: [call, c] } }
+  item = ->(of) { { role: 'user', content: [{ type: 'input_text', text: 'a' }] }.merge(of) }
+  block = ->(of) { [{ role: 'user', content: [text, of] }] }
+  by_model = ->(of) { SAID + [{ role: 'assistant', content: [of] }] + SAID }
+  used, result = { type: 'tool_use', id: 'a', name: 'f', input: {} }, { type: 'tool_result', tool_use_id: 'a', content: [text] }
+  known = { '/v1/chat/completions' => [:messages, :max_tokens], '/apply-template' => [:messages], '/v1/responses' => [:input, :max_output_tokens],
+            '/v1/messages' => [:messages, :max_tokens], '/v1/messages/count_tokens' => [:messages], '/api/chat' => [:messages] }
+  [['/v1/chat/completions', SAID + [{ role: 'user', content: 'a', more: 1 }], 'messages[1].more'], ['/v1/chat/completions', [said.(text, text.merge(more: 1))], 'messages[0].content[1].more'],
+   ['/v1/chat/completions', SAID + [calls.(call.merge(more: 1))] + SAID, 'messages[1].tool_calls[1].more'], ['/v1/chat/completions', SAID + [calls.(call.merge(custom: {}))] + SAID, 'messages[1].tool_calls[1].custom'],
+   ['/v1/chat/completions', SAID + [calls.(call.merge(function: { name: 'f', arguments: '{}', more: 1 }))] + SAID, 'messages[1].tool_calls[1].function.more'],
+   ['/v1/chat/completions', SAID + [{ role: 'assistant', content: 'a', audio: { id: 'b' } }] + SAID, 'messages[1].audio'], ['/v1/chat/completions', SAID + [{ role: 'assistant', content: 'a', function_call: { name: 'f' } }] + SAID, 'messages[1].function_call'],
+   ['/v1/chat/completions', [{ role: 'user', content: 1 }], 'messages[0].content'], ['/apply-template', [{ role: 'user', content: 'a', more: 1 }], 'messages[0].more'],
+   ['/v1/responses', [item.(more: 1)], 'input[0].more'], ['/v1/responses', [item.({}), item.(content: [{ type: 'input_text', text: 'a', more: 1 }])], 'input[1].content[0].more'],
+   ['/v1/responses', [{ type: 'function_call', call_id: 'a', name: 'f', arguments: '{}', namespace: 'n' }], 'input[0].namespace'],
+   ['/v1/responses', [{ type: 'function_call', call_id: 'a', name: 'f', arguments: '{}', caller: { type: 'program' } }], 'input[0].caller.type'],
+   ['/v1/responses', [{ type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'a', more: 1 }] }], 'input[0].output[0].more'],
+   ['/v1/responses', [{ type: 'reasoning', summary: [], encrypted_content: 'x' }], 'input[0].encrypted_content'], ['/v1/responses', [{ type: 'item_reference', id: 'a', more: 1 }], 'input[0].more'],
+   ['/v1/messages', [{ role: 'user', content: 'a', more: 1 }], 'messages[0].more'], ['/v1/messages', block.(text.merge(more: 1)), 'messages[0].content[1].more'],
+   ['/v1/messages', block.(text.merge(cache_control: { type: 'ephemeral', ttl: '1d' })), 'messages[0].content[1].cache_control.ttl'],
+   ['/v1/messages', block.(result.merge(more: 1)), 'messages[0].content[1].more'], ['/v1/messages', block.(result.merge(content: [text, text.merge(more: 1)])), 'messages[0].content[1].content[1].more'],
+   ['/v1/messages', by_model.(used.merge(toolset_name: 't')), 'messages[1].content[0].toolset_name'], ['/v1/messages', by_model.(used.merge(caller: { type: 'server' })), 'messages[1].content[0].caller.type'],
+   ['/v1/messages', by_model.({ type: 'thinking', thinking: 'a', more: 1 }), 'messages[1].content[0].more'], ['/v1/messages/count_tokens', [{ role: 'user', content: 'a', more: 1 }], 'messages[0].more'],
+   ['/api/chat', [{ role: 'user', content: 'a', more: 1 }], 'messages[0].more'], ['/api/chat', [{ role: 'user', content: 'a', images: ['b'] }], 'messages[0].images'],
+   ['/api/chat', SAID + [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: '{}' } }] }], 'messages[1].tool_calls[0].function.arguments']].each do |path, list, param|
+    field, limit = known[path]
+    reply = ask(uri, 'POST', path, { field => list }.merge(limit ? { limit => 16 } : {}))
+    why = error_of(reply)
+    why = { 'message' => why } if why.is_a?(String)
     check("#{path} #{param}: #{reply.body}", reply.code == '400' && why['message'].start_with?("#{param}: ") && (!why.key?('param') || why['param'] == param))
   end
 end
@@ -62,6 +104,9 @@ def check_sent_back(uri)
   prompt = ->(reply) { reply.code == '200' ? JSON.parse(reply.body)['recipe']['prompts'] : reply.body }
   said = ->(text) { prompt.(go.({ role: 'assistant', content: text })) }
   check('without a text', prompt.(go.({ role: 'assistant', content: nil, refusal: nil })) == said.('') && go.({ role: 'assistant', content: nil }).code == '400')
+  check('as OpenAI\'s own clients send one back', prompt.(go.({ role: 'assistant', content: 'so', refusal: nil, annotations: [], audio: nil, function_call: nil, tool_calls: nil })) == said.('so') &&
+                                               prompt.(go.({ role: 'assistant', content: [{ type: 'text', text: 'so', cache_control: { type: 'ephemeral' } }], annotations: [{ type: 'url_citation' }] })) == said.('so') &&
+                                               prompt.(go.({ role: 'assistant', content: [{ type: 'refusal', refusal: 'so' }] })) == said.('so'))
   check('as OpenAI sends one', prompt.(go.({ role: 'assistant', content: nil, refusal: nil, annotations: [] })) == said.(''))
   check('refusing', prompt.(go.({ role: 'assistant', content: nil, refusal: 'I will not' })) == said.('I will not'))
   check('beside a text', prompt.(go.({ role: 'assistant', content: 'so', refusal: 'I will not' })) == said.('so'))
@@ -157,6 +202,19 @@ def check_aliases(dir)
   end
   { %w[a=b] => 'two models of this name', %w[c=no] => 'no model no', %w[c] => 'NAME=MODEL', %w[=a] => 'NAME=MODEL', ['c d=a'] => 'without blank', ["#{'c' * 200}=a"] => 'at most 127',
     %w[c=a --alias c=b] => 'two models of this name' }.each { |words, why| refused(["a=#{llama}", "b=#{llama}", '--alias', *words], why) }
+end
+
+# ---- what is harmless ----
+
+# It does not come as far as the template.
+def check_harmless(dir)
+  call = { id: 'c', type: 'function', index: 0, function: { name: 'f', arguments: '{"n": 1}' } }
+  said = SAID + [{ role: 'assistant', content: 'so', reasoning: 'hm', annotations: [{ a: 1 }], tool_calls: [call] }]
+  serve(marked_model(dir, 'all', text: '{{ messages | tojson }}')) do |uri, _|
+    told = JSON.parse(JSON.parse(ask(uri, 'POST', '/apply-template', { messages: said }).body)['prompt'])
+    check("of a chat: #{told}", told[1] == { 'thinking' => 'hm', 'role' => 'assistant', 'content' => 'so', 'reasoning' => 'hm', 'reasoning_content' => 'hm',
+                                             'tool_calls' => [{ 'id' => 'c', 'type' => 'function', 'function' => { 'name' => 'f', 'arguments' => { 'n' => 1 } } }] })
+  end
 end
 
 # ---- calls of a template that is not known ----
@@ -339,11 +397,13 @@ Dir.mktmpdir do |dir|
   serve do |uri, _|
     check_params(uri)
     check_nested(uri)
+    check_within(uri)
     check_paths(uri)
     check_sent_back(uri)
   end
   check_loading(dir)
   check_aliases(dir)
+  check_harmless(dir)
   check_calls(dir)
   check_metrics(dir)
   check_slots(dir)

@@ -116,7 +116,7 @@ def check_kept(uri)
   [[{ previous_response_id: kept['id'], input: 'b' }, '404', 'previous_response_id'], [{}, '400', 'input'], [{ input: [] }, '400', 'input'],
    [{ input: [{ type: 'item_reference', id: 'a' }] }, '404', 'input'], [{ input: [{ type: 'item_reference' }] }, '404', 'input'], [{ input: [{ type: 'item_reference', id: "msg#{kept['id'][4..]}_0" }] }, '404', 'input'],
    [{ input: [{ type: 'item_reference', id: "msg_#{'a' * 500}_0" }] }, '404', 'input'], [{ input: [{ type: 'item_reference', id: "in#{ask(uri, 'GET', "#{PATH}/#{loose['id']}").code && respond(uri, input: 'a')['id'][4..]}_0" }] * 65 }, '400', 'input'], [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'http://127.0.0.1/' }] }] }, '400', 'input'],
-   [{ input: [{ role: 'owner', content: 'a' }] }, '400', 'input'], [{ input: [{ type: 'function_call_output', output: 'a' }] }, '400', 'input'],
+   [{ input: [{ role: 'owner', content: 'a' }] }, '400', 'input[0].role'], [{ input: [{ type: 'function_call_output', output: 'a' }] }, '400', 'input'],
    [{ input: 'a', background: true }, '400', 'background'], [{ input: 'a', conversation: 'c' }, '400', 'conversation'], [{ input: 'a', tools: [{ type: 'web_search' }] }, '400', 'tools'],
    [{ input: 'a', tool_choice: { type: 'mcp' } }, '400', 'tool_choice'], [{ input: 'a', include: ['file_search_call.results'] }, '400', 'include'],
    [{ input: 'a', text: { format: { type: 'xml' } } }, '400', 'text.format.type'], [{ input: 'a', reasoning: { mode: 'pro' } }, '400', 'reasoning.mode'],
@@ -149,7 +149,7 @@ def check_owners(dir)
     check('the oldest of a key makes room', ask(uri, 'GET', path, nil, alice).code == '404')
   end
   serve('--responses-bytes', '3000') do |uri, _|
-    large = respond(uri, input: 'a ' * 100, metadata: { a: 'b' * 3000 })
+    large = respond(uri, input: 'a ' * 100, metadata: (1..6).to_h { |i| [i.to_s, 'b' * 500] })
     check('what is too large is not kept, and says so', large['store'] == false && ask(uri, 'GET', "#{PATH}/#{large['id']}").code == '404')
   end
 end

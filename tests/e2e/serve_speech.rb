@@ -171,6 +171,9 @@ def check_history(uri)
   tokens = counts.(openai[0..2], anthropic[0, 2] + [result], ollama[0..2])
   plain = openai[0..2].map { |m| m.reject { |k, _| k == :reasoning_content } }
   check("with its thoughts: #{tokens}", tokens.uniq.size == 1 && tokens[0] > counts.(plain, SAID, SAID)[0])
+  system = ->(content) { SAID + [{ role: 'system', content: content }] + SAID }
+  tokens = counts.(system.('So.'), system.([{ type: 'text', text: 'So.', cache_control: { type: 'ephemeral', ttl: '1h' }, citations: [] }]), system.('So.'))
+  check("a system between: #{tokens}", tokens.uniq.size == 1)
   going = SAID + [{ role: 'assistant', content: 'It is in the' }]
   prompt = JSON.parse(ask(uri, 'POST', '/apply-template', { messages: going, continue_final_message: true }).body)['prompt']
   check("a message is gone on with: #{prompt}", prompt.end_with?('It is in the'))

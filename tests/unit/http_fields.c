@@ -11,7 +11,7 @@ static hn_heap heap;
 
 static const char *use_word(hn_use use)
 {
-    static const char *const words[] = { "done", "done", "harmless", "refused" };
+    static const char *const words[] = { "done", "done", "harmless", "harmless", "refused" };
     return words[use];
 }
 
@@ -178,6 +178,34 @@ static void try_kinds(const hn_fields *t, const hn_field *f)
     }
 }
 
+/* At most 16 of them, texts of at most 512 bytes. */
+static void try_labels(const hn_fields *t, const hn_field *f)
+{
+    hn_failure why;
+    hn_str body = hn_str_on(&heap);
+    CHECK(takes_value(t, f, "{\"a\":\"b\",\"c\":\"\"}", &why));
+    CHECK(!takes_value(t, f, "{\"a\":1}", &why) && !takes_value(t, f, "{\"a\":null}", &why));
+    for (int n = 16; n <= 17; n++) {
+        hn_str_clear(&body);
+        hn_str_print(&body, "{\"%s\":{", f->name);
+        for (int i = 0; i < n; i++)
+            hn_str_print(&body, "%s\"k%d\":\"v\"", i ? "," : "", i);
+        hn_str_add(&body, "}}");
+        CHECK(takes(t, body.text, &why) == (n == 16));
+    }
+    for (int n = 512; n <= 513; n++) {
+        hn_str_clear(&body);
+        hn_str_print(&body, "{\"%s\":{\"a\":\"%0*d\"}}", f->name, n, 0);
+        CHECK(takes(t, body.text, &why) == (n == 512));
+    }
+    for (int n = 64; n <= 65; n++) {
+        hn_str_clear(&body);
+        hn_str_print(&body, "{\"%s\":{\"%0*d\":\"a\"}}", f->name, n, 0);
+        CHECK(takes(t, body.text, &why) == (n == 64));
+    }
+    hn_str_free(&body);
+}
+
 static void try_row(const hn_fields *t, const hn_field *f)
 {
     hn_failure why;
@@ -192,6 +220,8 @@ static void try_row(const hn_fields *t, const hn_field *f)
         try_kinds(t, f);
         try_range(t, f);
     }
+    if (f->use == HN_USE_LABELS)
+        try_labels(t, f);
 }
 
 /* Every name of a row of many; each is one's alone. */
