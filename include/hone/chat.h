@@ -32,8 +32,9 @@ typedef struct hn_lm_render_options {
 HN_API hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render_options *options_or_null,
                               char *to, size_t room, size_t *bytes);
 
-/* Of the template that renders: "text" is itself, "digest" its SHA-256 with that of the special tokens it is given, and a special
- * token is given by its name ("bos_token"; "" if there is none), as hn_lm_meta gives a text. HN_ERR_UNSUPPORTED: there is none. */
+/* Of the template that renders: "text" is itself, "digest" its SHA-256 with that of the special tokens it is given, "with tools text"
+ * and "with tools digest" the same of the one that renders where there are tools, which may be another, and a special token
+ * is given by its name ("bos_token"; "" if there is none), as hn_lm_meta gives a text. HN_ERR_UNSUPPORTED: there is none. */
 HN_API hn_status hn_lm_chat_template(const hn_lm *lm, const char *what, char *to, size_t room, size_t *bytes);
 
 /* The same as ids, as hn_lm_encode gives them: no words of the conversation (of messages whatever their role, names,

@@ -35,11 +35,6 @@ typedef struct hn_lm_sampling {
     hn_lm_grammar *grammar;    /* of what is generated; held. NULL: any text */
 } hn_lm_sampling;
 
-typedef struct hn_lm_likely {
-    int32_t id;
-    double log_probability;
-} hn_lm_likely;
-
 /* What the program has when nothing is said: temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no
  * penalties, seed 0. */
 HN_API hn_status hn_lm_sampling_default(hn_lm_sampling *out, size_t size);

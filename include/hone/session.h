@@ -64,6 +64,14 @@ HN_API hn_status hn_lm_session_score(hn_lm_session *session, const int32_t *ids,
 /* The same of one id that may come next, and is not fed. HN_ERR_ARGUMENT: there are no logits. */
 HN_API hn_status hn_lm_session_foretell(const hn_lm_session *session, int32_t id, double *log_probability);
 
+typedef struct hn_lm_likely {
+    int32_t id;
+    double log_probability;
+} hn_lm_likely;
+
+/* The likeliest of those that may come next, of equals the lower id. *n: at most so many, and then how many there are. */
+HN_API hn_status hn_lm_session_likeliest(const hn_lm_session *session, hn_lm_likely *likeliest, int32_t *n);
+
 /* The sequence with its keys and values, in a file that is written whole or not at all, and replaces one
  * of this name. Loaded only with the model, adapters, numerics and type of cache that it was saved with,
  * else HN_ERR_FORMAT, and the session is as before. */

@@ -7,6 +7,7 @@
 #include "cli/open_model.h"
 #include "cli/template_options.h"
 #include "cli/told_answer.h"
+#include "cli/told_scores.h"
 #include "hone/hone.h"
 #include "server/hearing.h"
 #include "server/recipe.h"
@@ -38,9 +39,10 @@ typedef struct replay {
     hn_recipe recipe;
     hn_lm_grammar *grammar;
     hn_hearing h;           /* one choice, made again */
-    double *scores;         /* of its tokens; of a prompt that is told, before them those of its ids from the second on */
-    size_t *begins, *ends;  /* where in the text each begins and ends */
-    size_t n_prompt, n_tokens, room; /* n_tokens: with the n_prompt of the prompt */
+    hn_told_tokens tokens;  /* its; of a prompt that is told, before them its ids from the second on */
+    size_t n_prompt;        /* how many these are */
+    int32_t *ids;           /* the prompt's */
+    size_t n_ids;
 } replay;
 
 /* "mixed.2" is a definition of mixed; another of this release is refused when the model is open. */
@@ -75,7 +77,7 @@ static hn_status check_template(replay *r, const char *path)
     const char *expected = r->recipe.template;
     if (!expected)
         return HN_OK;
-    HN_TRY(hn_lm_chat_template(r->opened.lm, "digest", found, sizeof found, NULL));
+    HN_TRY(hn_lm_chat_template(r->opened.lm, r->recipe.tools ? "with tools digest" : "digest", found, sizeof found, NULL));
     HN_REQUIRE(!strcmp(found, expected), HN_ERR_FORMAT, "%s: expected the template %.16s, found %.16s: say which by --template", path, expected,
                found);
     return HN_OK;
@@ -97,55 +99,61 @@ static hn_status apply_adapter(replay *r)
 
 /* ---- making it again ---- */
 
-/* Room for one more token. */
-static hn_status grow(replay *r)
-{
-    if (r->n_tokens < r->room)
-        return HN_OK;
-    const size_t room = r->room ? 2 * r->room : 256;
-    double *scores = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->scores, room, sizeof *scores);
-    r->scores = scores ? scores : r->scores;
-    size_t *begins = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->begins, room, sizeof *begins);
-    r->begins = begins ? begins : r->begins;
-    size_t *ends = hn_realloc_array(&r->heap, HN_TAG_TEXT, r->ends, room, sizeof *ends);
-    r->ends = ends ? ends : r->ends;
-    if (!scores || !begins || !ends)
-        return HN_ERR_MEMORY;
-    r->room = room;
-    return HN_OK;
-}
+/* One that may come next: what is told of it. */
+typedef struct foretold {
+    double score;
+    hn_lm_likely likeliest[HN_MOST_LIKELIEST];
+    int32_t n_likeliest;
+} foretold;
 
 /* What of the text is `begin` on is a token's. */
-static hn_status keep(replay *r, size_t begin, double score)
+static hn_status keep(replay *r, int32_t id, size_t begin, const foretold *of)
 {
-    HN_TRY(grow(r));
-    r->begins[r->n_tokens] = begin;
-    r->ends[r->n_tokens] = r->h.uncut;
-    r->scores[r->n_tokens++] = score;
-    return HN_OK;
+    const hn_told_token t = { id, of->n_likeliest, of->score, begin, r->h.uncut };
+    return hn_told_add(&r->tokens, &t, of->likeliest);
 }
 
-static hn_status hear(replay *r, int32_t id, double score)
+static hn_status hear(replay *r, int32_t id, const foretold *of)
 {
     size_t to;
     const size_t begin = r->h.text.length;
     HN_TRY(hn_hearing_add(&r->h, id, &to));
     r->h.told = to;
-    return keep(r, begin, score);
+    return keep(r, id, begin, of);
+}
+
+/* As the model has it, */
+static hn_status foretell(const replay *r, const hn_lm_session *session, int32_t id, foretold *out)
+{
+    out->n_likeliest = r->tokens.likeliest;
+    HN_TRY(hn_lm_session_likeliest(session, out->likeliest, &out->n_likeliest));
+    return hn_lm_session_foretell(session, id, &out->score);
+}
+
+/* or as it was drawn. */
+static hn_status foretell_drawn(const replay *r, const hn_lm_session *session, hn_lm_sampler *sampler, int32_t id, foretold *out)
+{
+    size_t n;
+    if (!r->recipe.scores_drawn)
+        return foretell(r, session, id, out);
+    const int32_t *ids = hn_lm_session_ids(session, &n);
+    out->n_likeliest = r->tokens.likeliest;
+    return hn_lm_sampler_foretell(sampler, hn_lm_session_logits(session), ids, n, id, &out->score, out->likeliest, &out->n_likeliest);
 }
 
 /* Of a prompt that is told with scores, each id after those before it. */
-static hn_status feed_prompt(replay *r, hn_lm_session *session, const int32_t *ids, size_t n)
+static hn_status feed_prompt(replay *r, hn_lm_session *session)
 {
-    r->n_tokens = r->n_prompt = 0;
+    r->tokens.n = r->n_prompt = 0;
     if (!r->recipe.echo || !r->recipe.scores)
-        return hn_lm_session_feed(session, ids, n);
-    for (size_t i = 0; i < n; i++) {
-        double score = 0;
-        HN_TRY(i ? hn_lm_session_score(session, &ids[i], 1, &score) : hn_lm_session_feed(session, ids, 1));
-        HN_TRY(i ? keep(r, 0, score) : HN_OK);
+        return hn_lm_session_feed(session, r->ids, r->n_ids);
+    for (size_t i = 0; i < r->n_ids; i++) {
+        foretold of;
+        HN_TRY(i ? foretell(r, session, r->ids[i], &of) : HN_OK);
+        HN_TRY(i ? keep(r, r->ids[i], 0, &of) : HN_OK);
+        HN_TRY(hn_lm_session_feed(session, &r->ids[i], 1));
     }
-    r->n_prompt = r->n_tokens;
+    r->n_prompt = r->tokens.n;
     return HN_OK;
 }
 
@@ -156,35 +164,24 @@ static bool says_end(const hn_recipe *p) { return p->echo && p->scores && !p->gr
 static void drop_cut(replay *r)
 {
     const size_t at = r->h.text.length;
-    while (r->n_tokens > r->n_prompt && r->ends[r->n_tokens - 1] > at && r->begins[r->n_tokens - 1] >= at)
-        r->n_tokens--;
+    while (r->tokens.n > r->n_prompt && hn_told_at(&r->tokens, r->tokens.n - 1)->end > at && hn_told_at(&r->tokens, r->tokens.n - 1)->begin >= at)
+        r->tokens.n--;
 }
 
-/* As the model has it, or as it was drawn. */
-static hn_status score_of(const replay *r, const hn_lm_session *session, hn_lm_sampler *sampler, int32_t id, double *score)
-{
-    size_t n;
-    int32_t none = 0;
-    if (!r->recipe.scores_drawn)
-        return hn_lm_session_foretell(session, id, score);
-    const int32_t *ids = hn_lm_session_ids(session, &n);
-    return hn_lm_sampler_foretell(sampler, hn_lm_session_logits(session), ids, n, id, score, NULL, &none);
-}
-
-static hn_status generate(replay *r, hn_lm_session *session, hn_lm_sampler *sampler, size_t n_prompt)
+static hn_status generate(replay *r, hn_lm_session *session, hn_lm_sampler *sampler)
 {
     const hn_recipe *p = &r->recipe;
-    const int64_t room = p->context - (int64_t)n_prompt, most = p->draws_none ? 0 : p->most && p->most < room ? p->most : room;
+    const int64_t room = p->context - (int64_t)r->n_ids, most = p->draws_none ? 0 : p->most && p->most < room ? p->most : room;
     for (int64_t i = 0; i < most && !r->h.stopped_by; i++) {
         int32_t id;
-        double score;
+        foretold of;
         HN_TRY(hn_lm_sampler_draw(sampler, session, &id));
-        HN_TRY(score_of(r, session, sampler, id, &score));
+        HN_TRY(foretell_drawn(r, session, sampler, id, &of));
         if (!p->goes_on && hn_lm_ends(r->opened.lm, id)) {
-            HN_TRY(says_end(p) ? keep(r, r->h.text.length, score) : HN_OK);
+            HN_TRY(says_end(p) ? keep(r, id, r->h.text.length, &of) : HN_OK);
             break;
         }
-        HN_TRY(hear(r, id, score));
+        HN_TRY(hear(r, id, &of));
         if (i + 1 < most && !r->h.stopped_by)
             HN_TRY(hn_lm_session_feed(session, &id, 1));
     }
@@ -193,26 +190,26 @@ static hn_status generate(replay *r, hn_lm_session *session, hn_lm_sampler *samp
     return HN_OK;
 }
 
-static hn_status ids_of(replay *r, const hn_json *prompt, int32_t **out)
+static hn_status take_ids(replay *r, const hn_json *prompt)
 {
-    int32_t *ids = hn_alloc_array(&r->heap, HN_TAG_TEXT, hn_json_count(prompt) + 1, sizeof *ids);
-    size_t n = 0;
-    *out = ids;
-    if (!ids)
+    hn_free(&r->heap, r->ids);
+    r->ids = hn_alloc_array(&r->heap, HN_TAG_TEXT, hn_json_count(prompt) + 1, sizeof *r->ids);
+    r->n_ids = 0;
+    if (!r->ids)
         return HN_ERR_MEMORY;
     for (const hn_json *v = hn_json_first(prompt); v; v = v->next) {
         int64_t id;
         HN_TRY(hn_json_want_int(v, "prompts", &id));
-        ids[n++] = id < 0 || id > INT32_MAX ? -1 : (int32_t)id;
+        r->ids[r->n_ids++] = id < 0 || id > INT32_MAX ? -1 : (int32_t)id;
     }
     return HN_OK;
 }
 
-static hn_status open_hearing(replay *r, const int32_t *ids, size_t n)
+static hn_status open_hearing(replay *r)
 {
     const hn_recipe *p = &r->recipe;
     hn_hearing_close(&r->h);
-    const hn_heard_chat chat = { ids, n, p->tools, p->calls };
+    const hn_heard_chat chat = { r->ids, r->n_ids, p->tools, p->calls };
     return p->is_chat ? hn_hearing_open_chat(&r->h, &r->heap, r->opened.lm, &p->stops, NULL, &chat)
                       : hn_hearing_open_text(&r->h, &r->heap, r->opened.lm, &p->stops, NULL);
 }
@@ -221,26 +218,23 @@ static hn_status make_choice(replay *r, const hn_json *prompt, int32_t number)
 {
     hn_lm_session *session = NULL;
     hn_lm_sampler *sampler = NULL;
-    int32_t *ids = NULL;
-    const size_t n = hn_json_count(prompt);
     const hn_lm_session_options o = { .size = sizeof o, .context = r->recipe.context, .cache = r->recipe.cache };
     hn_lm_sampling sampling = r->recipe.sampling;
     sampling.seed = hn_choice_seed(sampling.seed, number);
     sampling.grammar = r->grammar;
-    hn_status status = ids_of(r, prompt, &ids);
+    hn_status status = take_ids(r, prompt);
     if (status == HN_OK)
         status = hn_lm_session_new(&session, r->opened.lm, &o);
     if (status == HN_OK)
         status = hn_lm_sampler_new(&sampler, r->opened.lm, &sampling);
     if (status == HN_OK)
-        status = open_hearing(r, ids, n);
+        status = open_hearing(r);
     if (status == HN_OK)
-        status = feed_prompt(r, session, ids, n);
+        status = feed_prompt(r, session);
     if (status == HN_OK)
-        status = generate(r, session, sampler, n);
+        status = generate(r, session, sampler);
     hn_lm_sampler_free(sampler);
     hn_lm_session_free(session);
-    hn_free(&r->heap, ids);
     return status;
 }
 
@@ -267,31 +261,15 @@ static hn_status compare_text(replay *r, const char *what, const hn_str *made, c
     return status;
 }
 
-/* In either form: {"content": [{"logprob": x}]} or {"token_logprobs": [x]}; null: none were asked for. Before those of a prompt's other ids
- * stands null, for its first. */
-static hn_status compare_scores(const replay *r, const hn_json *told)
+/* null: none were asked for. */
+static hn_status compare_scores(replay *r, size_t prompt, const hn_json *told)
 {
-    const hn_json *list = hn_json_get(told, "token_logprobs");
-    const bool is_old = list != NULL;
-    list = is_old ? list : hn_json_get(told, "content");
-    if (!told || told->kind == HN_JSON_NULL)
-        return HN_OK;
-    HN_REQUIRE(list && list->kind == HN_JSON_ARRAY, HN_ERR_FORMAT, "logprobs: expected content or token_logprobs");
-    const hn_json *v = hn_json_first(list);
-    size_t n = hn_json_count(list), i = 0;
-    if (r->recipe.echo) {
-        HN_REQUIRE(v && v->kind == HN_JSON_NULL, HN_ERR_FORMAT, "logprobs: expected null for the prompt's first token");
-        v = v->next;
-        n--;
-    }
-    HN_REQUIRE(n == r->n_tokens, HN_ERR_PROOF, "%zu tokens were told, %zu made", n, r->n_tokens);
-    for (; v; v = v->next, i++) {
-        double value = 0;
-        HN_TRY(hn_json_want_double(is_old ? v : hn_json_get(v, "logprob"), "logprob", &value));
-        HN_REQUIRE(value == r->scores[i], HN_ERR_PROOF, "the log-probability of token %zu differs: told %.17g, made %.17g", i, value,
-                   r->scores[i]);
-    }
-    return HN_OK;
+    const hn_json *echo = hn_json_at(r->recipe.echo, prompt);
+    const hn_made_scores made = { .heap = &r->heap, .lm = r->opened.lm, .tokens = &r->tokens, .n_prompt = r->n_prompt, .prompt = r->ids,
+                                  .prompt_ids = r->n_ids, .echo = echo ? hn_json_string(echo) : NULL, .text = r->h.text.length };
+    const bool is_there = told && told->kind != HN_JSON_NULL, ranks = r->recipe.n_told < r->recipe.n_each; /* by scores that need not be told */
+    HN_REQUIRE(is_there || !r->recipe.scores || ranks || r->made, HN_ERR_FORMAT, "logprobs: expected them, for the recipe has scores");
+    return is_there ? hn_compare_scores(&made, told) : HN_OK;
 }
 
 /* null, or not there, is "". */
@@ -374,7 +352,7 @@ static hn_status compare(replay *r, size_t prompt, const hn_json *choice)
     HN_TRY(want_text(message, "reasoning_content", &text));
     HN_TRY(compare_text(r, "thought", &r->h.thought, text));
     HN_TRY(compare_calls(r, hn_json_get(message, "tool_calls")));
-    return compare_scores(r, hn_json_get(choice, "logprobs"));
+    return compare_scores(r, prompt, hn_json_get(choice, "logprobs"));
 }
 
 /* Which of a prompt's choices were told, in their order: all, or the best of them, which takes making them. */
@@ -385,9 +363,9 @@ static hn_status rank(replay *r, const hn_json *prompt, int32_t order[HN_MOST_CH
     for (int32_t k = 0; k < n && r->recipe.n_told < n; k++) {
         double sum = 0;
         HN_TRY(make_choice(r, prompt, k));
-        for (size_t i = r->n_prompt; i < r->n_tokens; i++)
-            sum += r->scores[i];
-        merits[k] = hn_choice_merit(sum, r->n_tokens - r->n_prompt);
+        for (size_t i = r->n_prompt; i < r->tokens.n; i++)
+            sum += hn_told_at(&r->tokens, i)->log_probability;
+        merits[k] = hn_choice_merit(sum, r->tokens.n - r->n_prompt);
     }
     hn_choices_rank(merits, n, order);
     return HN_OK;
@@ -412,7 +390,7 @@ static hn_status replay_choices(replay *r, FILE *out)
         const hn_status status = compare(r, i / n, c);
         if (status != HN_OK)
             return hn_fail_within(status, "choice %zu: ", i);
-        fprintf(out, "choice %zu: %zu tokens, %zu bytes: the same\n", i, r->n_tokens - r->n_prompt, r->h.text.length);
+        fprintf(out, "choice %zu: %zu tokens, %zu bytes: the same\n", i, r->tokens.n - r->n_prompt, r->h.text.length);
     }
     return HN_OK;
 }
@@ -427,6 +405,7 @@ static hn_status replay_file(replay *r, const char *path, const char *file, FILE
     hn_free(&r->heap, text);
     HN_TRY(status);
     HN_TRY(hn_recipe_read(&r->recipe, &r->heap, hn_json_root(r->answer)));
+    r->tokens = (hn_told_tokens){ .heap = &r->heap, .likeliest = r->recipe.scores ? r->recipe.likeliest : 0 };
     HN_TRY(open_model(r, path));
     HN_TRY(check_weights(r, path));
     HN_TRY(apply_adapter(r));
@@ -447,9 +426,8 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_json_free(r.answer);
     hn_json_free(r.made);
     hn_free(&r.heap, r.recipe.bias);
-    hn_free(&r.heap, r.scores);
-    hn_free(&r.heap, r.begins);
-    hn_free(&r.heap, r.ends);
+    hn_told_free(&r.tokens);
+    hn_free(&r.heap, r.ids);
     return status;
 }
 
@@ -458,8 +436,8 @@ const hn_command hn_cmd_replay = {
     .operands = "[MODEL] ANSWER.json",
     .summary = "make an answer of `hone serve` again, alone, and compare",
     .details = "ANSWER.json is what the server replied to a request with \"recipe\": true. It is made again by its recipe, in\n"
-               "this process alone, without a cache and on one thread: text and log-probabilities have the same bits, or the\n"
-               "first difference is named. Without MODEL it is the model that is built in.\n",
+               "this process alone, without a cache and on one thread: text and log-probabilities, those of the likeliest too,\n"
+               "have the same bits, or the first difference is named. Without MODEL it is the model that is built in.\n",
     .example = "replay model.gguf answer.json",
     .options = options,
     .args_size = sizeof(replay_args),

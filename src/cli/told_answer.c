@@ -7,6 +7,8 @@
 typedef struct told {
     hn_str text, thought, calls;
     hn_json_writer w; /* of calls */
+    hn_str scores;    /* of a text's tokens, of responses */
+    bool has_scores;
 } told;
 
 static const char *text_of(const hn_json *object, const char *key)
@@ -37,6 +39,17 @@ static void add_block(told *t, const hn_json *block)
         add_call(t, hn_json_get(block, "name"), hn_json_get(block, "input"));
 }
 
+static void add_part(told *t, hn_str *to, const hn_json *part)
+{
+    const hn_json *scores = hn_json_get(part, "logprobs");
+    hn_str_add(to, text_of(part, "text"));
+    for (const hn_json *v = hn_json_at(scores, 0); v; v = v->next) {
+        hn_str_add(&t->scores, t->scores.length ? "," : "");
+        hn_json_writer w = hn_json_write_to(&t->scores);
+        hn_json_add_value(&w, v);
+    }
+}
+
 /* POST /v1/responses: items. */
 static void add_item(told *t, const hn_json *item)
 {
@@ -45,7 +58,7 @@ static void add_item(told *t, const hn_json *item)
     if (!strcmp(text_of(item, "type"), "function_call"))
         add_call(t, hn_json_get(item, "name"), hn_json_get(item, "arguments"));
     for (const hn_json *part = hn_json_at(content, 0); part; part = part->next)
-        hn_str_add(is_thought ? &t->thought : &t->text, text_of(part, "text"));
+        add_part(t, is_thought ? &t->thought : &t->text, part);
 }
 
 /* POST /api/chat and /api/generate. */
@@ -70,8 +83,10 @@ static hn_status add_answer(told *t, const hn_json *answer, bool *is_text)
     *is_text = hn_json_get(answer, "response") != NULL && !hn_json_is_true(hn_json_get(hn_json_get(answer, "recipe"), "is_chat"));
     if (content && content->kind == HN_JSON_ARRAY)
         add_all(t, content, add_block);
-    else if (output && output->kind == HN_JSON_ARRAY)
+    else if (output && output->kind == HN_JSON_ARRAY) {
         add_all(t, output, add_item);
+        t->has_scores = hn_json_is_true(hn_json_get(hn_json_get(answer, "recipe"), "scores"));
+    }
     else if (message)
         add_message(t, message, "content");
     else if (hn_json_get(answer, "response"))
@@ -79,6 +94,20 @@ static hn_status add_answer(told *t, const hn_json *answer, bool *is_text)
     else
         return hn_fail(HN_ERR_FORMAT, "expected an answer of `hone serve`: choices, content, output, message or response; found none");
     return HN_OK;
+}
+
+static void add_scores(hn_json_writer *w, told *t)
+{
+    if (!t->has_scores)
+        return;
+    hn_str list = hn_str_on(t->scores.heap);
+    hn_str_print(&list, "[%s]", t->scores.text);
+    hn_json_key(w, "logprobs");
+    hn_json_begin_object(w);
+    hn_json_key(w, "output");
+    hn_json_add_json(w, list.text, list.length);
+    hn_json_end_object(w);
+    hn_str_end(&list, w->to);
 }
 
 static hn_status write_choices(told *t, bool is_text, hn_str *out)
@@ -98,10 +127,12 @@ static hn_status write_choices(told *t, bool is_text, hn_str *out)
         hn_json_key(&w, "tool_calls");
         hn_json_add_json(&w, t->calls.text, t->calls.length);
         hn_json_end_object(&w);
+        add_scores(&w, t);
     }
     hn_json_end_object(&w);
     hn_json_end_array(&w);
     HN_TRY(hn_str_status(&t->text));
+    HN_TRY(hn_str_status(&t->scores));
     HN_TRY(hn_str_status(&t->thought));
     HN_TRY(hn_str_status(&t->calls));
     return hn_str_status(out);
@@ -109,7 +140,7 @@ static hn_status write_choices(told *t, bool is_text, hn_str *out)
 
 hn_status hn_told_choices(hn_heap *heap, const hn_json *answer, hn_json_text **made, const hn_json **out)
 {
-    told t = { .text = hn_str_on(heap), .thought = hn_str_on(heap), .calls = hn_str_on(heap) };
+    told t = { .text = hn_str_on(heap), .thought = hn_str_on(heap), .calls = hn_str_on(heap), .scores = hn_str_on(heap) };
     hn_str all = hn_str_on(heap);
     bool is_text = false;
     *made = NULL;
@@ -129,6 +160,7 @@ hn_status hn_told_choices(hn_heap *heap, const hn_json *answer, hn_json_text **m
     hn_str_free(&t.text);
     hn_str_free(&t.thought);
     hn_str_free(&t.calls);
+    hn_str_free(&t.scores);
     hn_str_free(&all);
     return status;
 }

@@ -389,13 +389,16 @@ hn_status hn_lm_chat_template(const hn_lm *lm, const char *what, char *to, size_
     HN_REQUIRE(lm && what, HN_ERR_ARGUMENT, "hn_lm_chat_template: expected a model and a word, found NULL");
     HN_TRY(hn_lm_want_words(lm));
     const hn_chat_format *chat = lm->input.chat;
-    const char *which = lm->which ? lm->which : lm->carried;
+    const char *which = lm->which ? lm->which : lm->carried, *const with_tools = "with tools ";
     char digest[65];
     hn_span text;
+    const bool has_tools = !strncmp(what, with_tools, strlen(with_tools));
+    what += has_tools ? strlen(with_tools) : 0;
     const bool is_token = strcmp(what, "text") != 0 && strcmp(what, "digest") != 0;
     const char *token = is_token && chat ? hn_chat_format_token(chat, what) : NULL;
     if (is_token)
         return hn_give_text(token ? token : "", token ? strlen(token) : 0, to, room, bytes);
+    which = chat ? hn_chat_format_which(chat, which, has_tools) : NULL;
     HN_REQUIRE(chat && hn_chat_format_source(chat, which, &text), HN_ERR_UNSUPPORTED, "%s: the model has no chat template", lm->path);
     if (!strcmp(what, "text"))
         return hn_give_text(text.data, text.bytes, to, room, bytes);

@@ -1,5 +1,6 @@
 /* A public session: the sequence is its own, so that it can be fed, cut back and fed again. */
 #include "engine/lm.h"
+#include "engine/likeliest.h"
 #include "infer/log_sum.h"
 
 #include <math.h>
@@ -197,6 +198,20 @@ hn_status hn_lm_session_foretell(const hn_lm_session *s, int32_t id, double *out
     HN_REQUIRE(id >= 0 && id < vocab, HN_ERR_ARGUMENT, "id %d: the vocabulary has %lld", id, (long long)vocab);
     const float *logits = hn_session_logits(s->inner);
     *out = (double)logits[id] - hn_log_sum(logits, vocab, &best);
+    return HN_OK;
+}
+
+hn_status hn_lm_session_likeliest(const hn_lm_session *s, hn_lm_likely *likeliest, int32_t *n)
+{
+    HN_ENTER();
+    int64_t best;
+    HN_REQUIRE(s && n && (likeliest || *n <= 0), HN_ERR_ARGUMENT, "hn_lm_session_likeliest: expected a session and room, found NULL");
+    HN_REQUIRE(*n >= 0, HN_ERR_ARGUMENT, "hn_lm_session_likeliest: %d of them: expected 0 or more", *n);
+    HN_TRY(hn_engine_check(s->lm->engine));
+    HN_REQUIRE(s->has_logits, HN_ERR_ARGUMENT, "hn_lm_session_likeliest: there are no logits: the session was not fed last");
+    const int64_t vocab = hn_lm_vocabulary(s->lm);
+    const float *logits = hn_session_logits(s->inner);
+    *n = hn_likeliest(logits, vocab, hn_log_sum(logits, vocab, &best), *n, likeliest);
     return HN_OK;
 }
 

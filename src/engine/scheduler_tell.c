@@ -1,23 +1,8 @@
 /* What a scheduler says to those who asked. */
 #include "engine/scheduler.h"
 
+#include "engine/likeliest.h"
 #include "infer/log_sum.h"
-
-/* Kept in order: of equals the first stays first. */
-static void add_likeliest(const hn_request *r, const float *logits, int64_t vocab, double sum, hn_lm_drawn *token, hn_lm_likely *likeliest)
-{
-    for (int64_t v = 0; v < vocab; v++) {
-        int32_t at = token->n_likeliest;
-        const double here = (double)logits[v] - sum;
-        if (at == r->r.likeliest && (!at || !(here > likeliest[at - 1].log_probability)))
-            continue;
-        at -= at == r->r.likeliest;
-        for (; at > 0 && here > likeliest[at - 1].log_probability; at--)
-            likeliest[at] = likeliest[at - 1];
-        likeliest[at] = (hn_lm_likely){ (int32_t)v, here };
-        token->n_likeliest += token->n_likeliest < r->r.likeliest;
-    }
-}
 
 static void call_host(const hn_request *r, const hn_lm_drawn *token, void (*call)(void *, const hn_lm_drawn *))
 {
@@ -37,7 +22,7 @@ static void tell(const hn_lm_scheduler *s, const hn_request *r, int32_t id, int6
         int64_t best;
         const double sum = hn_log_sum(logits, vocab, &best);
         token.log_probability = is_scored ? (double)logits[id] - sum : 0;
-        add_likeliest(r, logits, vocab, sum, &token, likeliest);
+        token.n_likeliest = hn_likeliest(logits, vocab, sum, r->r.likeliest, likeliest);
     }
     call_host(r, &token, call);
 }

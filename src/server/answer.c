@@ -118,8 +118,8 @@ bool hn_answer_translate(hn_answer *a, const hn_str *body, hn_failure *why)
 static void free_choice(hn_choice *c)
 {
     hn_hearing_close(&c->h);
-    hn_free(c->answer->heap, c->tokens);
-    hn_free(c->answer->heap, c->scored);
+    hn_told_free(&c->tokens);
+    hn_told_free(&c->scored);
 }
 
 static void free_answer(hn_answer *a)
@@ -194,37 +194,14 @@ void hn_answer_reply(hn_answer *a, const hn_str *json)
 
 /* ---- text ---- */
 
-static size_t token_bytes(const hn_answer *a)
-{
-    return sizeof(hn_told_token) + (size_t)a->likeliest * sizeof(hn_lm_likely);
-}
+const hn_told_token *hn_choice_token(const hn_choice *c, size_t i) { return hn_told_at(&c->tokens, i); }
 
-const hn_told_token *hn_choice_token(const hn_choice *c, size_t i)
-{
-    return (const hn_told_token *)(const void *)(c->tokens + i * token_bytes(c->answer));
-}
-
-const hn_told_token *hn_choice_score(const hn_choice *c, size_t i)
-{
-    return i ? (const hn_told_token *)(const void *)(c->scored + (i - 1) * token_bytes(c->answer)) : NULL;
-}
+const hn_told_token *hn_choice_score(const hn_choice *c, size_t i) { return i ? hn_told_at(&c->scored, i - 1) : NULL; }
 
 static hn_status keep_token(hn_choice *c, const hn_lm_drawn *drawn, size_t begin)
 {
-    const hn_answer *a = c->answer;
-    if (c->n_tokens == c->room_tokens) {
-        const size_t room = c->room_tokens ? 2 * c->room_tokens : 16;
-        char *grown = hn_realloc_array(a->heap, HN_TAG_TEXT, c->tokens, room, token_bytes(a));
-        if (!grown)
-            return HN_ERR_MEMORY;
-        c->tokens = grown;
-        c->room_tokens = room;
-    }
-    hn_told_token *t = (hn_told_token *)(void *)(c->tokens + c->n_tokens++ * token_bytes(a));
-    *t = (hn_told_token){ drawn->id, drawn->n_likeliest, drawn->log_probability, begin, c->h.uncut };
-    if (drawn->n_likeliest)
-        memcpy(t->likeliest, drawn->likeliest, (size_t)drawn->n_likeliest * sizeof *t->likeliest);
-    return HN_OK;
+    const hn_told_token t = { drawn->id, drawn->n_likeliest, drawn->log_probability, begin, c->h.uncut };
+    return hn_told_add(&c->tokens, &t, drawn->likeliest);
 }
 
 static void cancel_choices(hn_answer *a)
@@ -251,7 +228,7 @@ static void tell(hn_choice *c, size_t to, bool ends)
     hn_answer *a = c->answer;
     hn_piece piece = { c->h.text.text + c->h.told, to - c->h.told, c->tokens_told, 0 };
     size_t i = c->tokens_told;
-    while (i < c->n_tokens && (hn_choice_token(c, i)->end <= to || (ends && hn_choice_token(c, i)->begin < to)))
+    while (i < c->tokens.n && (hn_choice_token(c, i)->end <= to || (ends && hn_choice_token(c, i)->begin < to)))
         i++;
     piece.n_tokens = i - c->tokens_told;
     c->h.told = to;
@@ -395,9 +372,8 @@ static void on_scored(void *context, const hn_lm_drawn *id)
 {
     hn_choice *c = context;
     c->answer->has_first = true;
-    hn_told_token *t = (hn_told_token *)(void *)(c->scored + c->n_scored++ * token_bytes(c->answer));
-    *t = (hn_told_token){ .id = id->id, .n_likeliest = id->n_likeliest, .log_probability = id->log_probability };
-    memcpy(t->likeliest, id->likeliest, (size_t)id->n_likeliest * sizeof *t->likeliest);
+    const hn_told_token t = { .id = id->id, .n_likeliest = id->n_likeliest, .log_probability = id->log_probability };
+    hn_told_add(&c->scored, &t, id->likeliest); /* there is room */
 }
 
 /* What was held back is told, and how it ended. */
@@ -443,7 +419,8 @@ static hn_status ask(hn_answer *a, hn_choice *c)
 {
     hn_lm_sampling sampling = a->sampling;
     const bool is_scored = a->echoes && a->scores;
-    if (is_scored && !(c->scored = hn_alloc_array(a->heap, HN_TAG_TEXT, c->prompt->n, token_bytes(a))))
+    c->tokens = c->scored = (hn_told_tokens){ .heap = a->heap, .likeliest = a->likeliest };
+    if (is_scored && hn_told_reserve(&c->scored, c->prompt->n) != HN_OK)
         return HN_ERR_MEMORY;
     sampling.seed = hn_choice_seed(a->sampling.seed, c->index % a->n_each);
     sampling.bias = a->bias;

@@ -13,16 +13,10 @@
 #include "base/json.h"
 #include "server/hearing.h"
 #include "server/http.h"
+#include "server/scores.h"
 #include "server/served_adapters.h"
 
 enum { HN_MOST_CHOICES = 128, HN_MOST_LIKELIEST = 20, HN_FAILURE_ROOM = 3000 };
-
-typedef struct hn_told_token {
-    int32_t id, n_likeliest;
-    double log_probability;
-    size_t begin, end; /* its part of the choice's text */
-    hn_lm_likely likeliest[]; /* room for as many as were asked for */
-} hn_told_token;
 
 typedef struct hn_prompt {
     int32_t *ids;
@@ -37,10 +31,9 @@ typedef struct hn_choice {
     int32_t index;  /* of all choices: index % n_each of its prompt's */
     int64_t number; /* of the scheduler's; -1: not asked */
     hn_hearing h; /* what it says */
-    char *tokens;     /* hn_told_token after hn_told_token, if they are to be told */
-    size_t n_tokens, room_tokens, tokens_told;
-    char *scored;     /* the same of the prompt's ids from the second on, if its text is told with log-probabilities */
-    size_t n_scored;
+    hn_told_tokens tokens; /* if they are to be told */
+    size_t tokens_told;
+    hn_told_tokens scored; /* the prompt's ids from the second on, if its text is told with log-probabilities */
     bool has_echoed, has_said_end; /* the prompt was told; and the token by which the model ends is among the tokens */
     int64_t n_drawn, n_reused;
     hn_lm_end end;

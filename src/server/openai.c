@@ -112,22 +112,6 @@ void hn_openai_usage(hn_json_writer *w, const hn_answer *a)
         hn_recipe_add(w, a);
 }
 
-void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id)
-{
-    const char *text = "";
-    size_t bytes = 0;
-    if (hn_lm_piece(a->model->lm, id, &text, &bytes) != HN_OK)
-        bytes = 0; /* a vocabulary's padding */
-    const hn_json piece = hn_json_of_string(text, bytes);
-    hn_json_key(w, "token");
-    hn_json_add_scalar(w, &piece);
-    hn_json_key(w, "bytes");
-    hn_json_begin_array(w);
-    for (size_t i = 0; i < bytes; i++)
-        hn_json_add_int(w, (unsigned char)text[i]);
-    hn_json_end_array(w);
-}
-
 /* ---- asking ---- */
 
 static bool take_bias(hn_answer *a, const hn_json *object, hn_failure *why)

@@ -33,11 +33,6 @@ void hn_openai_finish(hn_answer *a, const char *id_prefix, const char *object, h
 hn_json_writer hn_openai_event(hn_str *out);
 void hn_openai_event_end(hn_json_writer *w);
 
-/* {"token", "bytes", "logprob", "top_logprobs"} */
-void hn_openai_score(hn_json_writer *w, const hn_answer *a, const hn_told_token *t);
-/* A text of a token's own bytes, and these as numbers. */
-void hn_openai_token(hn_json_writer *w, const hn_answer *a, int32_t id);
-
 /* A text's ids, on the answer's heap. */
 bool hn_answer_encode(hn_answer *a, hn_prompt *to, const char *text, size_t bytes, hn_lm_text kind, hn_failure *why);
 /* Whether it is an array that begins with a number: the ids of one text. */

@@ -11,28 +11,6 @@
 
 /* ---- saying ---- */
 
-static void add_log_probability(hn_json_writer *w, const hn_answer *a, int32_t id, double value)
-{
-    hn_openai_token(w, a, id);
-    hn_json_key(w, "logprob");
-    hn_json_add_double(w, value);
-}
-
-void hn_openai_score(hn_json_writer *w, const hn_answer *a, const hn_told_token *t)
-{
-    hn_json_begin_object(w);
-    add_log_probability(w, a, t->id, t->log_probability);
-    hn_json_key(w, "top_logprobs");
-    hn_json_begin_array(w);
-    for (int32_t k = 0; k < t->n_likeliest; k++) {
-        hn_json_begin_object(w);
-        add_log_probability(w, a, t->likeliest[k].id, t->likeliest[k].log_probability);
-        hn_json_end_object(w);
-    }
-    hn_json_end_array(w);
-    hn_json_end_object(w);
-}
-
 static void add_logprobs(hn_json_writer *w, const hn_choice *c, size_t first, size_t n)
 {
     const hn_answer *a = c->answer;
@@ -45,7 +23,7 @@ static void add_logprobs(hn_json_writer *w, const hn_choice *c, size_t first, si
     hn_json_key(w, "content");
     hn_json_begin_array(w);
     for (size_t i = first; i < first + n; i++)
-        hn_openai_score(w, a, hn_choice_token(c, i));
+        hn_score_add(w, a->model->lm, hn_choice_token(c, i));
     hn_json_end_array(w);
     hn_json_key(w, "refusal");
     hn_json_add_null(w);

@@ -1,5 +1,4 @@
 /* POST /v1/completions. */
-#include "base/utf8.h"
 #include "server/apis.h"
 #include "server/format.h"
 #include "server/openai.h"
@@ -9,61 +8,6 @@
 #define ID "cmpl-"
 
 /* ---- saying ---- */
-
-/* A token's text; of one that is no whole text, its bytes: "bytes:\\xe2\\x80". */
-static void piece_text(const hn_answer *a, int32_t id, hn_str *out)
-{
-    const char *text = "";
-    size_t bytes = 0, at = 0;
-    if (hn_lm_piece(a->model->lm, id, &text, &bytes) != HN_OK)
-        bytes = 0;
-    for (size_t n; at < bytes && text[at] && (n = hn_utf8_length(text + at, bytes - at)); at += n)
-        ;
-    if (at == bytes) {
-        hn_str_add_bytes(out, text, bytes);
-        return;
-    }
-    hn_str_add(out, "bytes:");
-    for (size_t i = 0; i < bytes; i++)
-        hn_str_print(out, "\\x%02x", (unsigned char)text[i]);
-}
-
-static void add_piece(hn_json_writer *w, const hn_answer *a, int32_t id)
-{
-    hn_str text = hn_str_on(a->heap);
-    piece_text(a, id, &text);
-    hn_json_add_string(w, text.text);
-    hn_str_end(&text, w->to);
-}
-
-static bool is_told(const hn_answer *a, const hn_told_token *t, int32_t n, const char *text, hn_str *to)
-{
-    bool is_there = false;
-    for (int32_t k = 0; k < n && !is_there; k++) {
-        hn_str other = hn_str_on(a->heap);
-        piece_text(a, t->likeliest[k].id, &other);
-        is_there = !strcmp(other.text, text);
-        hn_str_end(&other, to);
-    }
-    return is_there;
-}
-
-/* The likeliest and the token itself. A key stands once: of tokens with the same text the likeliest does. */
-static void add_likeliest(hn_json_writer *w, const hn_answer *a, const hn_told_token *t)
-{
-    hn_json_begin_object(w);
-    for (int32_t k = 0; k <= t->n_likeliest; k++) {
-        const bool is_own = k == t->n_likeliest;
-        hn_str text = hn_str_on(a->heap);
-        piece_text(a, is_own ? t->id : t->likeliest[k].id, &text);
-        if (!is_told(a, t, k, text.text, w->to)) {
-            hn_json_key(w, text.text);
-            hn_json_add_double(w, is_own ? t->log_probability : t->likeliest[k].log_probability);
-        }
-        hn_str_end(&text, w->to);
-    }
-    hn_json_end_object(w);
-}
 
 /* What is told of a choice: the prompt, if it is said again here, and a piece of the answer. */
 typedef struct part {
@@ -97,7 +41,7 @@ static void add_top(hn_json_writer *w, const part *p)
     }
     hn_json_begin_array(w);
     for (size_t i = 0; i < tokens_of(p); i++)
-        told(p, i) ? add_likeliest(w, a, told(p, i)) : hn_json_add_null(w);
+        told(p, i) ? hn_score_add_likeliest(w, a->model->lm, told(p, i)) : hn_json_add_null(w);
     hn_json_end_array(w);
 }
 
@@ -114,7 +58,7 @@ static void add_logprobs(hn_json_writer *w, const part *p)
     hn_json_key(w, "tokens");
     hn_json_begin_array(w);
     for (size_t i = 0; i < tokens_of(p); i++)
-        add_piece(w, a, told(p, i) ? told(p, i)->id : p->c->prompt->ids[0]);
+        hn_score_add_piece(w, a->model->lm, told(p, i) ? told(p, i)->id : p->c->prompt->ids[0]);
     hn_json_end_array(w);
     hn_json_key(w, "token_logprobs");
     hn_json_begin_array(w);
@@ -243,31 +187,15 @@ static bool take_prompt(hn_answer *a, hn_prompt *to, const hn_json *v, hn_failur
 /* The text that is told of a prompt, and where each id's begins: of ids, what they say without special tokens. */
 static hn_status say_prompt(hn_answer *a, hn_prompt *to, const hn_json *given)
 {
-    hn_lm_decoder *decoder = NULL;
-    const char *text;
-    size_t bytes, n = 0;
     to->begins = hn_alloc_array(a->heap, HN_TAG_TEXT, to->n, sizeof *to->begins);
     hn_str said = hn_str_on(a->heap);
-    hn_status status = to->begins ? hn_lm_decoder_new(&decoder, a->model->lm, 0) : HN_ERR_MEMORY;
-    for (size_t i = 0; i < to->n && status == HN_OK; i++) {
-        to->begins[i] = n;
-        status = hn_lm_decoder_add(decoder, to->ids[i], &text, &bytes);
-        if (status == HN_OK)
-            hn_str_add_bytes(&said, text, bytes);
-        n = said.length;
-    }
-    if (status == HN_OK)
-        status = hn_lm_decoder_finish(decoder, &text, &bytes);
-    if (status == HN_OK)
-        hn_str_add_bytes(&said, text, bytes);
+    const hn_status status = to->begins ? hn_score_say(a->model->lm, to->ids, to->n, &said, to->begins) : HN_ERR_MEMORY;
     if (given->kind == HN_JSON_STRING)
         hn_str_add_bytes(&to->text, hn_json_string(given), hn_json_bytes(given));
     else
         hn_str_add_bytes(&to->text, said.text, said.length);
     for (size_t i = 0; i < to->n && to->begins; i++) /* a tokenizer may have changed the text */
         to->begins[i] = to->begins[i] < to->text.length ? to->begins[i] : to->text.length;
-    hn_lm_decoder_free(decoder);
-    status = status == HN_OK ? hn_str_status(&said) : status;
     hn_str_free(&said);
     return status == HN_OK ? hn_str_status(&to->text) : status;
 }

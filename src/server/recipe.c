@@ -40,7 +40,7 @@ static void add_echo(hn_json_writer *w, const hn_answer *a)
 static void add_template(hn_json_writer *w, const hn_answer *a)
 {
     char digest[65];
-    const bool has_one = a->clock && hn_lm_chat_template(a->model->lm, "digest", digest, sizeof digest, NULL) == HN_OK;
+    const bool has_one = a->clock && hn_lm_chat_template(a->model->lm, a->tools.length ? "with tools digest" : "digest", digest, sizeof digest, NULL) == HN_OK;
     hn_json_put_text(w, "template", has_one ? digest : NULL);
     hn_json_key(w, "clock");
     has_one ? hn_json_add_int(w, a->clock) : hn_json_add_null(w);

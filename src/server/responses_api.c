@@ -207,7 +207,7 @@ static void tell(hn_answer *a, hn_choice *c, const hn_piece *piece, hn_str *out)
     hn_json_key(&w, "logprobs");
     hn_json_begin_array(&w);
     for (size_t i = 0; a->scores && i < piece->n_tokens; i++)
-        hn_openai_score(&w, a, hn_choice_token(c, piece->first_token + i));
+        hn_score_add(&w, a->model->lm, hn_choice_token(c, piece->first_token + i));
     hn_json_end_array(&w);
     end_event(&w);
 }

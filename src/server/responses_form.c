@@ -31,7 +31,7 @@ static void add_scores(hn_json_writer *w, const hn_choice *c, const hn_heard_blo
     for (size_t i = 0; i < c->tokens_told; i++) {
         const hn_told_token *t = hn_choice_token(c, i);
         if (t->end > t->begin && t->begin >= b->begin && t->begin < b->end)
-            hn_openai_score(w, c->answer, t);
+            hn_score_add(w, c->answer->model->lm, t);
     }
     hn_json_end_array(w);
 }

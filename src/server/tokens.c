@@ -23,7 +23,7 @@ static bool tokenize(hn_answer *a, hn_str *out, hn_failure *why)
             hn_json_begin_object(&w);
             hn_json_key(&w, "id");
             hn_json_add_int(&w, ids[i]);
-            hn_openai_token(&w, a, ids[i]);
+            hn_score_add_token(&w, a->model->lm, ids[i]);
             hn_json_end_object(&w);
         } else
             hn_json_add_int(&w, ids[i]);

@@ -228,8 +228,25 @@ end
 
 # ---- made again ----
 
+# Of chats and responses, beside the log-probability.
+def check_replays_of_entries(dir, uri)
+  said = [{ role: 'user', content: 'Tell me a story' }]
+  { '/v1/chat/completions' => [{ messages: said, logprobs: true, top_logprobs: 3, max_tokens: 30 }, ->(o) { o['choices'][0]['logprobs']['content'] }],
+    '/v1/responses' => [{ input: said, include: ['message.output_text.logprobs'], top_logprobs: 3, max_output_tokens: 30 }, ->(o) { o['output'][0]['content'][0]['logprobs'] }] }.each do |path, (body, list)|
+    whole = JSON.parse(ask(uri, 'POST', path, { model: 'hone-tiny', recipe: true, seed: 9 }.merge(body)).body)
+    check("#{path}: #{replay(dir, whole)}", replay(dir, whole)[0].zero? && list.(whole).size > 20)
+    { 'the log-probability of token 0' => ->(l) { l[0]['logprob'] = l[0]['logprob'].next_float }, 'what is told of token 2' => ->(l) { l[2]['top_logprobs'][1]['logprob'] = l[2]['top_logprobs'][1]['logprob'].next_float },
+      'what is told of token 3' => ->(l) { l[3]['bytes'][0] += 1 }, 'what is told of token 4' => ->(l) { l[4]['token'] += ' ' }, 'what is told of token 5' => ->(l) { l[5]['top_logprobs'].pop },
+      'what is told of token 6' => ->(l) { l[6]['top_logprobs'][0]['bytes'].pop }, 'more made' => ->(l) { l.pop }, 'fewer made' => ->(l) { l.push(l[0]) } }.each do |what, change|
+      other = JSON.parse(JSON.generate(whole))
+      change.(list.(other))
+      check("#{path}: #{what}: #{replay(dir, other)}", replay(dir, other)[1].include?(what))
+    end
+  end
+end
+
 # What is told of prompts, and the best of several.
-def check_replays_of_scores(dir, told)
+def check_replays_of_scores(dir, uri, told)
   tiny = { model: 'hone-tiny', prompt: ['Once upon', [70, 71, 72]], temperature: 2.0, max_tokens: 8 }
   { 'a prompt with scores' => { echo: true, logprobs: 1, n: 2 }, 'without' => { echo: true }, 'alone' => { echo: true, logprobs: 0, max_tokens: 0 },
     'to its end' => { echo: true, logprobs: 0, max_tokens: 400, temperature: 0.5, prompt: 'Once' }, 'one id' => { echo: true, logprobs: 0, prompt: [70] },
@@ -261,11 +278,39 @@ def check_replays_of_scores(dir, told)
   changed.({ echo: true, logprobs: 0 }, 'the text differs from byte 0') { |o| o['recipe']['echo'][0] = 'twice' }
   changed.({ echo: true, logprobs: 0 }, 'the text of each prompt') { |o| o['recipe']['echo'] = ['Once'] }
   changed.({ echo: true, logprobs: 0 }) { |o| o['recipe']['echo'] = nil }
+  scored = { echo: true, logprobs: 3, stop: 'e' }
+  old = ->(o) { o['choices'][0]['logprobs'] }
+  changed.(scored, 'the likeliest of token 1 differs') { |o| old.(o)['top_logprobs'][2].then { |t| t[t.keys.last] = t.values.last.next_float } }
+  changed.(scored, 'the likeliest of token 0 differs') { |o| old.(o)['top_logprobs'][1].then { |t| t.delete(t.keys.last) } }
+  changed.(scored, 'the text of token 0 differs') { |o| old.(o)['tokens'][0] += 'x' }
+  changed.(scored, 'the text of token') { |o| old.(o)['tokens'][-1] += 'x' }
+  changed.(scored, 'the place of token') { |o| old.(o)['text_offset'][-1] += 1 }
+  changed.(scored, 'the place of token 1') { |o| old.(o)['text_offset'][2] += 1 }
+  changed.(scored, 'top_logprobs') { |o| old.(o)['top_logprobs'].pop }
+  changed.({ logprobs: 0 }, 'expected null') { |o| old.(o)['top_logprobs'] = [] }
+  changed.({ logprobs: 1 }, 'expected them') { |o| o['choices'][0]['logprobs'] = nil }
+  check_replays_of_entries(dir, uri)
   chat = told.('/v1/chat/completions', { model: 'hone-tiny', messages: [{ role: 'user', content: 'Tell me a story' }] })
   check("which template, and when: #{chat['recipe']}", chat['recipe']['template'].size == 64 && chat['recipe']['clock'] == chat['created'])
   check('none of a text', told.('/v1/completions', tiny)['recipe'].then { |r| r.fetch('template').nil? && r.fetch('clock').nil? })
   said = replay(dir, chat, '--template', File.join(SOURCE, 'tests/differential/templates/real/qwen3.jinja'))
   check("another template: #{said}", !said[0].zero? && said[1].include?("expected the template #{chat['recipe']['template'][0, 16]}"))
+end
+
+# Where there are tools another template of the model's may render: a recipe tells it, and another in its place is found.
+def check_variants(dir)
+  plain = '{% for m in messages %}{{ m.content }}{% endfor %}'
+  one, two = %w[one two].map do |word|
+    marked_model(dir, word, text: [{ name: 'default', template: plain }, { name: 'tool_use', template: "#{plain}{{ tools | tojson }}#{word}" }])
+  end
+  look = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } }
+  serve(one, '--calls', 'json') do |uri, _|
+    go = ->(**more) { JSON.parse(ask(uri, 'POST', '/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 4, seed: 1, recipe: true }.merge(more)).body) }
+    whole, plain = go.(tools: [look]), go.()
+    check("which of a model's templates: #{whole}", whole['recipe']['template'].size == 64 && whole['recipe']['template'] != plain['recipe']['template'])
+    check("made again: #{replay(dir, whole, one)}", replay(dir, whole, one)[0].zero? && replay(dir, plain, one)[0].zero? && replay(dir, plain, two)[0].zero?)
+    check("by another: #{replay(dir, whole, two)}", replay(dir, whole, two)[1].include?('expected the template'))
+  end
 end
 
 # A template that tells the time is told that of the request, which the recipe keeps.
@@ -298,7 +343,7 @@ def check_replays(dir)
     check("to the context's end: #{replay(dir, full)}", replay(dir, full)[0].zero? && full['usage']['total_tokens'] == full['recipe']['context'])
     many = told.('/v1/completions', { model: 'a:ad', prompt: [[5, 6, 7], [9, 10, 11, 12]], n: 2, logprobs: 2, temperature: 0.7, top_k: 30, frequency_penalty: 0.5 })
     check("with an adapter: #{replay(dir, many, llama, '--lora', adapter)}", replay(dir, many, llama, '--lora', adapter)[0].zero?)
-    check_replays_of_scores(dir, told)
+    check_replays_of_scores(dir, uri, told)
     check('not without it', replay(dir, many, llama)[1].include?('--lora'))
     check('another model', replay(dir, many, File.join(MODELS, 'qwen3'), '--lora', adapter)[1].include?('expected the model'))
     deep = ->(o) { JSON.parse(JSON.generate(o)) }
@@ -750,6 +795,7 @@ Dir.mktmpdir do |dir|
   check_refusals
   check_replays(dir)
   check_clock(dir)
+  check_variants(dir)
   check_formats(dir)
   check_long_rules
   check_calls(dir)

@@ -91,6 +91,13 @@ bool hn_chat_format_mentions(const hn_chat_format *chat, const char *variable)
     return false;
 }
 
+const char *hn_chat_format_which(const hn_chat_format *chat, const char *name, bool has_tools)
+{
+    if (name)
+        return name;
+    return has_tools && find_template(chat, "tool_use") >= 0 ? "tool_use" : "default";
+}
+
 bool hn_chat_format_digest(const hn_chat_format *chat, const char *name, char text[65])
 {
     const int i = find_template(chat, name ? name : "default");
@@ -193,20 +200,10 @@ static hn_status choose(const hn_chat_format *chat, const char *name_or_null, bo
                         const hn_template **out)
 {
     HN_REQUIRE(chat->n_templates, HN_ERR_FORMAT, "%s has no chat template", chat->name);
-    int i = -1;
-    if (name_or_null) {
-        i = find_template(chat, name_or_null);
-        HN_REQUIRE(i >= 0, HN_ERR_ARGUMENT, "%s has no chat template named '%s'", chat->name,
-                   name_or_null);
-    } else {
-        if (has_tools)
-            i = find_template(chat, "tool_use");
-        if (i < 0)
-            i = find_template(chat, "default");
-        HN_REQUIRE(i >= 0, HN_ERR_ARGUMENT,
-                   "%s has several chat templates and no default: name one, as '%s'",
-                   chat->name, chat->templates[0].name);
-    }
+    const int i = find_template(chat, hn_chat_format_which(chat, name_or_null, has_tools));
+    HN_REQUIRE(i >= 0 || !name_or_null, HN_ERR_ARGUMENT, "%s has no chat template named '%s'", chat->name, name_or_null);
+    HN_REQUIRE(i >= 0, HN_ERR_ARGUMENT, "%s has several chat templates and no default: name one, as '%s'", chat->name,
+               chat->templates[0].name);
     const named_template *t = &chat->templates[i];
     HN_REQUIRE(t->template, t->status, "%s", t->failure ? t->failure : "a chat template");
     *out = t->template;

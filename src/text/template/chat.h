@@ -27,6 +27,8 @@ bool hn_chat_format_mentions(const hn_chat_format *chat, const char *variable);
 /* SHA-256 of a template's text and the special tokens, in hexadecimal digits; NULL: the default
  * one's. False and "" if there is none. */
 bool hn_chat_format_digest(const hn_chat_format *chat, const char *name_or_null, char text[65]);
+/* Which of them renders: the one of this name, or if NULL tool_use where there are tools and it is there, else the default one. */
+const char *hn_chat_format_which(const hn_chat_format *chat, const char *name_or_null, bool has_tools);
 /* A template's text; NULL: the default one's. False if there is none. */
 bool hn_chat_format_source(const hn_chat_format *chat, const char *name_or_null, hn_span *out);
 /* NULL if it is not set. */

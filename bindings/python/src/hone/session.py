@@ -106,6 +106,13 @@ class Session(Object):
             check(c.hn_lm_session_foretell(session, token, ctypes.byref(out)))
         return out.value
 
+    def likeliest(self, n: int) -> list[tuple[int, float]]:
+        """Of those that may come next the n likeliest, each with the logarithm of its probability."""
+        found, told = ctypes.c_int32(n), (_c.hn_lm_likely * max(n, 1))()
+        with self._use() as session:
+            check(c.hn_lm_session_likeliest(session, told, ctypes.byref(found)))
+        return [(one.id, one.log_probability) for one in told[: found.value]]
+
     def save(self, path: Any) -> None:
         name = bytes_of(path)
         self._long(lambda session: c.hn_lm_session_save(session, name))
