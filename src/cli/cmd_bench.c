@@ -116,8 +116,8 @@ static hn_status prepare(hn_bench *b, const bench_args *args, int n_threads)
     }
     /* the largest of any level and part */
     hn_families_init(&b->kernels, b->best);
-    const hn_gemm_most any = { INT32_MAX, INT32_MAX, INT32_MAX };
-    const size_t product = hn_gemm_scratch_bytes(&b->kernels.gemm, any), tile = sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE;
+    const hn_gemm_args any = { .m = INT32_MAX, .n = INT32_MAX, .k = INT32_MAX, .blocks = true };
+    const size_t product = hn_gemm_scratch_bytes(&b->kernels.gemm, &any), tile = sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE;
     b->scratch_bytes = ((product + tile) * 2 + 4095) / 4096 * 4096;
     b->scratch = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, (size_t)n_threads, b->scratch_bytes);
     b->shared = hn_alloc_array(b->heap, HN_TAG_WORKSPACE, HN_BENCH_SHARED, sizeof(float));

@@ -67,7 +67,7 @@ static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int thr
     hn_gemm_plan plan;
     n_dots = 0;
     hn_gemm_plan_make(&plan, &counting, args, threads);
-    float *scratch = kc_blank(hn_gemm_scratch_bytes(g, (hn_gemm_most){ args->m, args->n, args->k }) / sizeof(float));
+    float *scratch = kc_blank(hn_gemm_scratch_bytes(g, args) / sizeof(float));
     for (int64_t unit = plan.units - 1; unit >= 0; unit--)
         hn_gemm_run(&plan, unit, unit + 1, scratch);
 }

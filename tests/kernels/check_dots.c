@@ -106,7 +106,7 @@ static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int thr
     hn_gemm_plan plan;
     n_dots = n_fmas = 0;
     hn_gemm_plan_make(&plan, &counting, args, threads);
-    hn_gemm_run(&plan, 0, plan.units, kc_blank(hn_gemm_scratch_bytes(g, (hn_gemm_most){ 0 }) / sizeof(float)));
+    hn_gemm_run(&plan, 0, plan.units, kc_blank(hn_gemm_scratch_bytes(g, args) / sizeof(float)));
 }
 
 /* ---- the checks ---- */

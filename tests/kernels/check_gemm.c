@@ -30,7 +30,7 @@ static void run_shuffled(const hn_gemm_kernels *g, const hn_gemm_args *args, int
 {
     hn_gemm_plan plan;
     hn_gemm_plan_make(&plan, g, args, threads);
-    float *scratch = kc_blank(hn_gemm_scratch_bytes(g, (hn_gemm_most){ 0 }) / sizeof(float));
+    float *scratch = kc_blank(hn_gemm_scratch_bytes(g, args) / sizeof(float));
     const int64_t step = plan.units > 1 ? 1 + kc_random() % plan.units : 1;
     for (int64_t start = 0; start < step; start++)
         for (int64_t unit = step - 1 - start; unit < plan.units; unit += step)

@@ -96,7 +96,7 @@ static int64_t multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int 
     k.dots = NULL;
     n_blocks = n_tiles = 0;
     hn_gemm_plan_make(&plan, &k, args, threads);
-    const size_t bytes = hn_gemm_scratch_bytes(&k, (hn_gemm_most){ args->m, args->n, args->k });
+    const size_t bytes = hn_gemm_scratch_bytes(&k, args);
     float *scratch = kc_blank(bytes / sizeof(float));
     memset(scratch, 0xff, bytes); /* NaN: none of it counts */
     for (int64_t unit = plan.units - 1; unit >= 0; unit--)

@@ -11,7 +11,7 @@ static bool combine_supports(const hn_cpu *cpu, const hn_call *call, hn_support 
     out->thread_scratch =
         hn_round_scratch((size_t)(2 * hn_row_length(call) + 2 * call->in[X]->type.dim[1]) *
                          sizeof(float)) +
-        hn_gemm_scratch_bytes(&cpu->kernels.gemm, (hn_gemm_most){ 0 });
+        hn_gemm_chain_scratch_bytes(&cpu->kernels.gemm);
     return hn_rows_are_floats(call->in, n_in);
 }
 

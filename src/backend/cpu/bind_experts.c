@@ -138,13 +138,25 @@ static void multiply(const hn_cpu_task *task, hn_gemm_args args, float *c, void 
 
 /* ---- linear_id and linear_id_back ---- */
 
+/* Of up to BLOCK rows, [rows, k] at `from`. */
+static hn_gemm_args product(const hn_call *call, int64_t rows, const float *from, const hn_tensor *w)
+{
+    const int64_t k = hn_last_dim(&call->in[0]->type);
+    return (hn_gemm_args){
+        .m = rows, .n = hn_last_dim(&call->out[0]->type), .k = k, .accumulate = shares_rows(call),
+        .blocks = ((const linear_id_attrs *)call->attrs)->sums == HN_SUMS_BLOCKS,
+        .a = block_operand(from, k, false),
+        .b = call->op == &hn_op_linear_id_back ? hn_cpu_rows_summed(w) : hn_cpu_rows_outer(w),
+    };
+}
+
 static void run_expert(const hn_cpu_task *task, const choices *c, int64_t round, int64_t expert,
                        char *scratch)
 {
     const hn_call *call = task->call;
     const hn_tensor *x = call->in[0], *y = call->out[0];
     const hn_tensor w = matrix_of(call->in[1], expert);
-    const bool back = call->op == &hn_op_linear_id_back, shared_rows = shares_rows(call);
+    const bool shared_rows = shares_rows(call);
     const int64_t k = hn_last_dim(&x->type), n = hn_last_dim(&y->type);
     const int32_t *first = c->first + round * (c->n_expert + 1);
     float *from = (float *)(void *)scratch, *to = from + BLOCK * k;
@@ -156,11 +168,7 @@ static void run_expert(const hn_cpu_task *task, const choices *c, int64_t round,
             if (shared_rows)
                 gather(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n);
         }
-        const hn_gemm_args args = { .m = rows, .n = n, .k = k, .accumulate = shared_rows,
-                                    .blocks = ((const linear_id_attrs *)call->attrs)->sums == HN_SUMS_BLOCKS,
-                                    .a = block_operand(from, k, false),
-                                    .b = back ? hn_cpu_rows_summed(&w) : hn_cpu_rows_outer(&w) };
-        multiply(task, args, to, room);
+        multiply(task, product(call, rows, from, &w), to, room);
         for (int32_t i = 0; i < rows; i++)
             scatter(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n);
     }
@@ -238,6 +246,15 @@ static bool is_float_type(hn_dtype dtype)
     return dtype == HN_F32 || dtype == HN_F16 || dtype == HN_BF16;
 }
 
+static size_t product_scratch(const hn_cpu *cpu, const hn_call *call)
+{
+    if (is_outer(call))
+        return hn_gemm_chain_scratch_bytes(&cpu->kernels.gemm);
+    const hn_tensor any = matrix_of(call->in[1], 0);
+    const hn_gemm_args largest = product(call, BLOCK, NULL, &any);
+    return hn_gemm_scratch_bytes(&cpu->kernels.gemm, &largest);
+}
+
 static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
 {
     hn_elem elem;
@@ -264,9 +281,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
                               hn_round_scratch((size_t)(BLOCK * n) * sizeof(float)) + hn_int8_scratch_bytes();
         return true;
     }
-    const hn_gemm_most in_blocks = { BLOCK, n, k }, none = { 0 };
-    out->thread_scratch = hn_round_scratch((size_t)(BLOCK * (k + n)) * sizeof(float)) +
-                          hn_gemm_scratch_bytes(&cpu->kernels.gemm, is_outer(call) ? none : in_blocks);
+    out->thread_scratch = hn_round_scratch((size_t)(BLOCK * (k + n)) * sizeof(float)) + product_scratch(cpu, call);
     return true;
 }
 

@@ -8,34 +8,6 @@ static bool is_float_type(hn_dtype dtype)
     return dtype == HN_F32 || dtype == HN_F16 || dtype == HN_BF16;
 }
 
-/* Which sums an outer product has it does not say: chains. */
-static hn_gemm_most in_blocks(const hn_call *call)
-{
-    if (call->op == &hn_op_outer || ((const linear_attrs *)call->attrs)->sums != HN_SUMS_BLOCKS)
-        return (hn_gemm_most){ 0 };
-    return (hn_gemm_most){ hn_rows(&call->in[0]->type), hn_last_dim(&call->out[0]->type), hn_last_dim(&call->in[0]->type) };
-}
-
-/* Inputs `first` and `second` multiply; the first is an activation, so never in blocks. */
-static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
-{
-    hn_elem elem;
-    const hn_type *a = &call->in[0]->type, *b = &call->in[1]->type;
-    if (!is_float_type(a->dtype) || !hn_cpu_elem(b->dtype, &elem) ||
-        !is_float_type(call->out[0]->type.dtype))
-        return false;
-    for (int i = 0; i < 2; i++)
-        if (!hn_cpu_has_rows(&call->in[i]->type))
-            out->contiguous |= HN_IN(i);
-    if (call->op == &hn_op_outer && call->in[2])
-        out->contiguous |= HN_IN(2);
-    if (call->op != &hn_op_outer)
-        out->packed = HN_IN(1);
-    out->shared_scratch = hn_cpu_product_shared(&call->out[0]->type);
-    out->thread_scratch = hn_gemm_scratch_bytes(&cpu->kernels.gemm, in_blocks(call));
-    return true;
-}
-
 static hn_cpu_product product(const hn_call *call)
 {
     const hn_tensor *a = call->in[0], *b = call->in[1];
@@ -54,6 +26,27 @@ static hn_cpu_product product(const hn_call *call)
     p.args.b.pairs = ((const linear_attrs *)call->attrs)->pairs;
     p.args.blocks = ((const linear_attrs *)call->attrs)->sums == HN_SUMS_BLOCKS;
     return p;
+}
+
+/* Inputs `first` and `second` multiply; the first is an activation, so never in blocks. */
+static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
+{
+    hn_elem elem;
+    const hn_type *a = &call->in[0]->type, *b = &call->in[1]->type;
+    if (!is_float_type(a->dtype) || !hn_cpu_elem(b->dtype, &elem) ||
+        !is_float_type(call->out[0]->type.dtype))
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (!hn_cpu_has_rows(&call->in[i]->type))
+            out->contiguous |= HN_IN(i);
+    if (call->op == &hn_op_outer && call->in[2])
+        out->contiguous |= HN_IN(2);
+    if (call->op != &hn_op_outer)
+        out->packed = HN_IN(1);
+    out->shared_scratch = hn_cpu_product_shared(&call->out[0]->type);
+    const hn_cpu_product p = product(call);
+    out->thread_scratch = hn_gemm_scratch_bytes(&cpu->kernels.gemm, &p.args);
+    return true;
 }
 
 static int phases(const hn_cpu_task *task)

@@ -19,7 +19,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     if (call->in[HN_LOW_RANK_Y]->type.dtype != HN_F32 || call->in[HN_LOW_RANK_X]->type.dtype != HN_F32)
         return false;
     out->contiguous = ~0u;
-    out->thread_scratch = rows_bytes(call) + hn_gemm_scratch_bytes(&cpu->kernels.gemm, (hn_gemm_most){ 0 });
+    out->thread_scratch = rows_bytes(call) + hn_gemm_chain_scratch_bytes(&cpu->kernels.gemm);
     return true;
 }
 

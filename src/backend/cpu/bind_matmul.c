@@ -35,7 +35,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
         return false;
     out->contiguous = HN_IN(ACC);
     out->shared_scratch = hn_cpu_product_shared(&call->out[0]->type);
-    out->thread_scratch = hn_gemm_scratch_bytes(&cpu->kernels.gemm, (hn_gemm_most){ 0 });
+    out->thread_scratch = hn_gemm_chain_scratch_bytes(&cpu->kernels.gemm);
     return true;
 }
 

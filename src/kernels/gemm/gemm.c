@@ -49,18 +49,21 @@ static int64_t b_floats(const hn_gemm_kernels *g)
 static int64_t panel_floats(const hn_gemm_kernels *g) { return g->dots ? (int64_t)g->nr * g->kc + 64 : 0; }
 
 /* Either side may turn out to be the rows. */
-static int64_t squares_floats(const hn_gemm_kernels *g, hn_gemm_most x)
+static int64_t squares_floats(const hn_gemm_kernels *g, const hn_gemm_args *x)
 {
-    if (!g->squares || !x.k)
+    if (!g->squares || !x->blocks)
         return 0;
-    return most(hn_gemm_region_floats(x.m, x.n, x.k), hn_gemm_region_floats(x.n, x.m, x.k));
+    return most(hn_gemm_region_floats(x->m, x->n, x->k), hn_gemm_region_floats(x->n, x->m, x->k));
 }
 
-size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *g, hn_gemm_most of)
+size_t hn_gemm_chain_scratch_bytes(const hn_gemm_kernels *g)
 {
-    const int64_t squares = squares_floats(g, of);
-    return sizeof(float) *
-           (size_t)(HN_GEMM_ROOM + a_floats(g) + b_floats(g) + g->mr * g->nr + panel_floats(g) + squares);
+    return sizeof(float) * (size_t)(HN_GEMM_ROOM + a_floats(g) + b_floats(g) + g->mr * g->nr + panel_floats(g));
+}
+
+size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *g, const hn_gemm_args *largest)
+{
+    return hn_gemm_chain_scratch_bytes(g) + sizeof(float) * (size_t)squares_floats(g, largest);
 }
 
 static areas areas_of(const hn_gemm_kernels *g, void *scratch)

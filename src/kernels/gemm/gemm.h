@@ -105,13 +105,12 @@ typedef struct hn_gemm_plan {
     bool may_dot;  /* dots (dots.h): of a chain, if the elements turn out to be bf16 */
 } hn_gemm_plan;
 
-/* Sizes that no product exceeds. */
-typedef struct hn_gemm_most {
-    int64_t m, n, k; /* in blocks; 0: all are chains, of any size */
-} hn_gemm_most;
+/* Scratch of one thread for this product, and for any with the same sums that is nowhere larger. Of its arguments sizes
+ * and `blocks` count: take them from where those that are multiplied come from. */
+size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *kernels, const hn_gemm_args *largest);
 
-/* Scratch of one thread. */
-size_t hn_gemm_scratch_bytes(const hn_gemm_kernels *kernels, hn_gemm_most most);
+/* The same for chains of any size. */
+size_t hn_gemm_chain_scratch_bytes(const hn_gemm_kernels *kernels);
 
 /* `threads` only chooses how fine the grid is. */
 void hn_gemm_plan_make(hn_gemm_plan *plan, const hn_gemm_kernels *kernels,

@@ -23,8 +23,6 @@ static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
-
 static tile tile_at(const hn_xent_plan *plan, int64_t i)
 {
     const int64_t from = i * HN_XENT_TILE;
@@ -48,11 +46,10 @@ static void multiply(const hn_xent_plan *plan, const hn_gemm_args *args, void *s
 }
 
 /* s[rows, cols] = x[row, rows] w[tile]^T, rows `stride` apart. */
-static void logits(const hn_xent_plan *plan, tile t, int64_t row, int64_t rows, float *s,
-                   int64_t stride, void *scratch)
+static hn_gemm_args logits_args(const hn_xent_plan *plan, tile t, int64_t row, int64_t rows, float *s, int64_t stride)
 {
     const hn_xent_args *x = &plan->args;
-    const hn_gemm_args args = {
+    return (hn_gemm_args){
         .m = rows,
         .n = t.cols,
         .k = x->c,
@@ -65,6 +62,12 @@ static void logits(const hn_xent_plan *plan, tile t, int64_t row, int64_t rows, 
         .c_col_stride = 4,
         .blocks = x->narrow,
     };
+}
+
+static void logits(const hn_xent_plan *plan, tile t, int64_t row, int64_t rows, float *s,
+                   int64_t stride, void *scratch)
+{
+    const hn_gemm_args args = logits_args(plan, t, row, rows, s, stride);
     multiply(plan, &args, scratch);
 }
 
@@ -120,13 +123,12 @@ static hn_gemm_operand weights_summed(const hn_gemm_operand *w, int64_t from)
     return part;
 }
 
-static void add_dx(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scratch,
-                   const float *shared)
+static hn_gemm_args dx_args(const hn_xent_plan *plan, int64_t i, int64_t unit, const float *shared)
 {
     const hn_xent_args *x = &plan->args;
     const int64_t row = unit * HN_XENT_ROWS;
     const tile t = tile_at(plan, i);
-    const hn_gemm_args args = {
+    return (hn_gemm_args){
         .m = least(HN_XENT_ROWS, x->n - row),
         .n = x->c,
         .k = t.cols,
@@ -140,6 +142,12 @@ static void add_dx(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scra
         .accumulate = i > 0,
         .blocks = x->narrow,
     };
+}
+
+static void add_dx(const hn_xent_plan *plan, int64_t i, int64_t unit, void *scratch,
+                   const float *shared)
+{
+    const hn_gemm_args args = dx_args(plan, i, unit, shared);
     multiply(plan, &args, scratch);
 }
 
@@ -208,10 +216,10 @@ static void kept_slopes(const hn_xent_plan *plan, int64_t row, int64_t i, float 
 }
 
 /* The block's rows of dx, whole chains: a plan of its own, whose units are ours. */
-static void plan_dx(const hn_xent_plan *plan, int64_t row, float *shared, hn_gemm_plan *gemm)
+static hn_gemm_args kept_dx_args(const hn_xent_plan *plan, int64_t row, float *shared)
 {
     const hn_xent_args *x = &plan->args;
-    const hn_gemm_args args = {
+    return (hn_gemm_args){
         .m = least(plan->rows, x->n - row),
         .n = x->c,
         .k = x->v,
@@ -223,6 +231,11 @@ static void plan_dx(const hn_xent_plan *plan, int64_t row, float *shared, hn_gem
         .c_col_stride = 4,
         .blocks = x->narrow,
     };
+}
+
+static void plan_dx(const hn_xent_plan *plan, int64_t row, float *shared, hn_gemm_plan *gemm)
+{
+    const hn_gemm_args args = kept_dx_args(plan, row, shared);
     hn_gemm_plan_make(gemm, plan->gemm, &args, plan->threads);
 }
 
@@ -330,12 +343,13 @@ void hn_xent_run(const hn_xent_plan *plan, int64_t phase, int64_t first, int64_t
             forward_fold(plan, unit, shared);
 }
 
+/* First blocks and tiles are the largest. */
 size_t hn_xent_scratch_bytes(const hn_xent_plan *plan)
 {
-    const hn_xent_args *x = &plan->args;
-    const hn_gemm_most logits_and_dx = { HN_XENT_ROWS, most(HN_XENT_TILE, x->c), most(plan->keeps ? x->v : HN_XENT_TILE, x->c) };
-    const hn_gemm_most chains = { 0 };
-    return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + hn_gemm_scratch_bytes(plan->gemm, x->narrow ? logits_and_dx : chains);
+    const hn_gemm_args dx = plan->keeps ? kept_dx_args(plan, 0, NULL) : dx_args(plan, 0, 0, NULL),
+                       forward = logits_args(plan, tile_at(plan, 0), 0, HN_XENT_ROWS, NULL, 0);
+    const size_t of_dx = hn_gemm_scratch_bytes(plan->gemm, &dx), of_forward = hn_gemm_scratch_bytes(plan->gemm, &forward);
+    return sizeof(float) * HN_XENT_ROWS * HN_XENT_TILE + (of_dx > of_forward ? of_dx : of_forward);
 }
 
 size_t hn_xent_shared_bytes(const hn_xent_plan *plan)
