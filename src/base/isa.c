@@ -5,7 +5,6 @@
 #include "base/os/process.h"
 #include "base/tmm_trial.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +67,16 @@ static unsigned processor_has(void)
     }
     return is_amd() ? has : has & ~(unsigned)fast_bf16;
 }
+
+bool hn_isa_fetches_near(void)
+{
+    enum { ZEN_5 = 26 };
+    unsigned a, b, c, d;
+    return is_amd() && __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 15) + (a >> 20 & 255) >= ZEN_5;
+}
 #else
 static unsigned processor_has(void) { return 0; }
+bool hn_isa_fetches_near(void) { return false; }
 #endif
 
 /* ---- levels ---- */

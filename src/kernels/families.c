@@ -45,4 +45,5 @@ void hn_families_init(hn_families *k, hn_isa isa)
 #undef HN_SLOTS
     k->gemm.lanes = &k->gemv;
     k->int8.decode = &k->decode;
+    k->int8.near = hn_isa_fetches_near();
 }

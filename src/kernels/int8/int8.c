@@ -29,6 +29,8 @@ enum {
     PANEL_BYTES = 16 * HN_INT8_DEEPER * HN_INT8_BLOCK / 32 * 40 /* no format has more than 1.25 bytes an element */
 };
 
+_Static_assert(sizeof(hn_int8_room) <= WORDS_BYTES, "room for rows as they lie");
+
 size_t hn_int8_scratch_bytes(void) { return WORDS_BYTES + SUMS_BYTES + 2 * PANEL_BYTES; }
 
 static areas areas_of(char *scratch)
@@ -137,6 +139,22 @@ static void run_rows(const hn_int8_kernels *k, const hn_int8_args *a, const area
     }
 }
 
+/* One row by plain rows, sixteen at a time; those that are not there are the last one again. */
+static void run_along(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t column)
+{
+    const int64_t end = least(column + COLUMNS, a->n);
+    _Alignas(64) float y[16];
+    hn_int8_along t = { .blocks = a->k / HN_INT8_BLOCK, .x = a->x, .room = (hn_int8_room *)(void *)s->words, .near = k->near, .y = y };
+    for (; column < end; column += 16) {
+        for (int r = 0; r < 16; r++) {
+            const int64_t row = least(column + r, a->n - 1);
+            t.row[r] = (const uint8_t *)a->w + (a->pairs ? hn_gemm_row(a->pairs, row) : row) * a->stride;
+        }
+        k->along[a->type](&t);
+        memcpy(a->y + column, y, (size_t)least(16, end - column) * sizeof *y);
+    }
+}
+
 static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t column)
 {
     const hn_int8_format *format = &hn_int8_formats[a->type];
@@ -144,10 +162,15 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
     const bool has_squares = k->squares && k->squares->tile[format->kind];
     const int64_t in_squares = has_squares ? a->rows / HN_INT8_SQUARE * HN_INT8_SQUARE : 0;
     const int64_t deep = in_squares ? HN_INT8_SQUARE_DEEP : a->rows > 2 * k->rows ? HN_INT8_DEEPER : HN_INT8_DEEP;
-    hn_int8_tile t = { .groups = (int)((least(a->n - column, COLUMNS) + 15) / 16), .offset = format->offset, .most = format->most };
+    hn_int8_tile t = { .groups = (int)((least(a->n - column, COLUMNS) + 15) / 16), .offset = format->offset, .most = format->most,
+                       .near = k->near };
     if (a->rows == 1 && a->is_panel16 && !a->pairs) {
         t.blocks = in_row;
         run_rows(k, a, s, t, 0, 1, 1, 0, column);
+        return;
+    }
+    if (a->rows == 1 && !a->is_panel16) {
+        run_along(k, a, s, column);
         return;
     }
     t.w = s->words;

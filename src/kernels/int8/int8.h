@@ -102,7 +102,7 @@ typedef struct hn_int8_tile {
     int offset, most;
     float *y;
     int64_t ldy;
-    bool accumulate;
+    bool accumulate, near;
 } hn_int8_tile;
 
 typedef void hn_int8_tile_fn(const hn_int8_tile *t);
@@ -114,6 +114,24 @@ typedef struct hn_int8_squares {
     void (*take_offset)(hn_int8_kind kind, int64_t blocks, int offset, int32_t *words);
     hn_int8_tile_fn *tile[HN_INT8_KINDS]; /* NULL: hn_int8_kernels' own is faster */
 } hn_int8_squares;
+/* One row by sixteen plain rows (along.h), and what it works in. */
+enum { HN_INT8_ALONG = 128 }; /* blocks at a time */
+typedef struct hn_int8_room {
+    float plane[4][16][HN_INT8_ALONG + 16]; /* rows are a line further apart than blocks are many, or all were in one set of a cache */
+    float d[HN_INT8_ALONG];
+    int32_t of_q[2][HN_INT8_ALONG];
+    int8_t tail_q[16 * HN_INT8_BLOCK];
+    uint8_t tail[16 * 40]; /* no format has more bytes a block */
+} hn_int8_room;
+typedef struct hn_int8_along {
+    const uint8_t *row[16];
+    int64_t blocks;
+    hn_int8_rows x;
+    hn_int8_room *room;
+    bool near;
+    float *y; /* sixteen */
+} hn_int8_along;
+typedef void hn_int8_along_fn(const hn_int8_along *t);
 /* One row by panels `stride` bytes apart, group after group, each block multiplied as it is unpacked: `w` is not looked at. */
 typedef void hn_int8_walk_fn(const hn_int8_tile *t, const uint8_t *panels, int64_t stride);
 typedef struct hn_int8_kernels {
@@ -126,7 +144,9 @@ typedef struct hn_int8_kernels {
     void (*unpack_rows[HN_N_ELEMS])(int64_t blocks, const char *rows, int64_t stride, const char *ahead, int32_t *to);
     hn_int8_tile_fn *tile[HN_INT8_KINDS];
     hn_int8_walk_fn *walk[HN_N_ELEMS];
-    int rows; /* the most that a tile takes */
+    hn_int8_along_fn *along[HN_N_ELEMS];
+    int rows;  /* the most that a tile takes */
+    bool near; /* memory is asked into the first-level cache, not into the second (isa.h) */
     const hn_int8_squares *squares; /* many rows; NULL: there is no matrix unit */
     const hn_decode_kernels *decode; /* turns plain rows */
 } hn_int8_kernels;

@@ -52,7 +52,7 @@ static void quantise(int64_t k, const float *x, const hn_int8_rows *to)
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
         for (int64_t b = first; b < first + blocks; b++, to += hn_int8_words(HN_INT8_##sums)) { \
-            ask_for(panel + 16 * (bytes) * b / each + AHEAD, 16 * (bytes) / each);                   \
+            ask_for(panel + 16 * (bytes) * b / each + AHEAD, 16 * (bytes) / each, false);            \
             unpack_##name((sixteen){ panel + 16 * (bytes) * (b / each), IN_PANEL }, (int)(b % each), to); \
         }                                                                                      \
     }
@@ -70,6 +70,10 @@ HN_KERNEL_TABLE(int8) = {
     },
     .walk = {
 #define HN_SUMMED(name, elements, bytes, sums, offset, most) [HN_ELEM_##name] = walk_##name,
+#include "quant/types.def"
+    },
+    .along = {
+#define HN_SUMMED(name, elements, bytes, sums, offset, most) [HN_ELEM_##name] = along_##name,
 #include "quant/types.def"
     },
     .tile = HN_INT8_TILES,

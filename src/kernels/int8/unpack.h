@@ -11,7 +11,6 @@ enum { SCALES = 8 }; /* behind the eight times sixteen words of elements */
 
 HN_INLINE void put_word(int32_t *to, int i, i32x16 v) { i_store(to + 16 * i, v); }
 HN_INLINE void put_scale(int32_t *to, int i, f32x16 v) { i_store(to + 16 * (SCALES + i), f_bits(v)); }
-HN_INLINE void put_factor(int32_t *to, int i, i32x16 v) { i_store(to + 16 * (SCALES + i), v); }
 
 HN_INLINE i32x16 low_nibbles(i32x16 v) { return i_and(v, i_set1(0x0f0f0f0f)); }
 HN_INLINE i32x16 high_nibbles(i32x16 v) { return low_nibbles(i_shr(v, 4)); }
@@ -137,12 +136,18 @@ HN_INLINE void unpack_iq4_nl(sixteen b, int g, int32_t *to)
     put_scale(to, 0, f16_at(b, 0));
 }
 
+/* As e8m0_half: 2^(e - 128). */
+HN_INLINE f32x16 e8m0_halves(i32x16 e)
+{
+    const i32x16 small = i_select(i_eq(e, i_set1(0)), i_set1(0x00200000), i_set1(0x00400000));
+    return i_float(i_select(i_gt(i_set1(2), e), small, i_shl(i_sub(e, i_set1(1)), 23)));
+}
+
 HN_INLINE void unpack_mxfp4(sixteen b, int g, int32_t *to)
 {
     (void)g;
-    const i32x16 e = u8_at(b, 0), small = i_select(i_eq(e, i_set1(0)), i_set1(0x00200000), i_set1(0x00400000));
     two_points(fp4_bytes, b, 1, to);
-    put_factor(to, 0, i_select(i_gt(i_set1(2), e), small, i_shl(i_sub(e, i_set1(1)), 23))); /* e8m0_half */
+    put_scale(to, 0, e8m0_halves(u8_at(b, 0)));
 }
 
 /* ---- of 64 ---- */
@@ -169,13 +174,17 @@ HN_INLINE void unpack_nvfp4(sixteen b, int g, int32_t *to)
     }
 }
 
+/* Four pairs of bits of a byte, as bytes. */
+HN_INLINE i32x16 four_pairs(i32x16 byte)
+{
+    const i32x16 apart = i_or(i_or(byte, i_shl(byte, 6)), i_or(i_shl(byte, 12), i_shl(byte, 18)));
+    return pairs_of_bits(apart, 0);
+}
+
 HN_INLINE void unpack_q2_0(sixteen b, int g, int32_t *to)
 {
-    for (int i = 0; i < 8; i++) {
-        const i32x16 four = u8_at(b, 2 + 8 * g + i);
-        const i32x16 apart = i_or(i_or(four, i_shl(four, 6)), i_or(i_shl(four, 12), i_shl(four, 18)));
-        put_word(to, i, pairs_of_bits(apart, 0));
-    }
+    for (int i = 0; i < 8; i++)
+        put_word(to, i, four_pairs(u8_at(b, 2 + 8 * g + i)));
     put_scale(to, 0, f16_at(b, 0));
 }
 
@@ -273,11 +282,10 @@ HN_INLINE void unpack_iq4_xs(sixteen b, int g, int32_t *to)
     put_scale(to, 0, f_mul(f16_at(b, 0), i_to_f(i_sub(six, i_set1(32)))));
 }
 
-/* Digit t of four bytes to the base of three, from above: ((q 3^t mod 256) 3) >> 8 of each. */
-HN_INLINE i32x16 trits_of(i32x16 v, int t)
+/* Digit t of four bytes to the base of three, from above: ((q 3^t mod 256) 3) >> 8 of each. `power` is 3^t. */
+HN_INLINE i32x16 trits_of(i32x16 v, i32x16 power)
 {
-    static const int32_t power[5] = { 1, 3, 9, 27, 81 };
-    const i32x16 bytes = i_set1(0x00ff00ff), by = i_set1(power[t]), three = i_set1(3);
+    const i32x16 bytes = i_set1(0x00ff00ff), by = power, three = i_set1(3);
     const i32x16 even = i_shr(i_mul(i_and(i_mul(i_and(v, bytes), by), bytes), three), 8);
     const i32x16 odd = i_mul(i_and(i_mul(i_and(i_shr(v, 8), bytes), by), bytes), three);
     return i_or(i_and(even, i_set1(0x00030003)), i_and(odd, i_set1(0x03000300)));
@@ -285,11 +293,12 @@ HN_INLINE i32x16 trits_of(i32x16 v, int t)
 
 HN_INLINE void unpack_tq1_0(sixteen b, int g, int32_t *to)
 {
+    static const int32_t power[5] = { 1, 3, 9, 27, 81 };
     for (int i = 0; i < 8; i++) {
         const int at = 32 * g + 4 * i; /* the word's first element */
         const int run = at < 160 ? 32 : at < 240 ? 16 : 4, from = at < 160 ? 0 : at < 240 ? 160 : 240;
         const int bytes = at < 160 ? 0 : at < 240 ? 32 : 48;
-        put_word(to, i, trits_of(bytes_at(b, bytes + (at - from) % run), (at - from) / run));
+        put_word(to, i, trits_of(bytes_at(b, bytes + (at - from) % run), i_set1(power[(at - from) / run])));
     }
     put_scale(to, 0, f16_at(b, 52));
 }

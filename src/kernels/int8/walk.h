@@ -1,18 +1,10 @@
-/* walk.h: one row by panels as they lie. What it unpacks never leaves the lines of a block, and memory is asked evenly: into the
- * second-level cache, because the first one has too few requests under way to be fed by memory. */
+/* walk.h: one row by panels as they lie. What it unpacks never leaves the lines of a block, and memory is asked evenly. */
 #ifndef HN_KERNELS_INT8_WALK_H
 #define HN_KERNELS_INT8_WALK_H
 
+#include "kernels/int8/along.h"
 #include "kernels/int8/tile.h"
 #include "kernels/int8/unpack.h"
-
-enum { AHEAD = 8192 }; /* bytes: two panels of a thousand columns in four bits */
-
-HN_INLINE void ask_for(const uint8_t *from, int64_t bytes)
-{
-    for (int64_t at = 0; at < bytes; at += 64)
-        __builtin_prefetch(from + at, 0, 2);
-}
 
 #define HN_SUMMED(name, elements, bytes, sums, offset, most)                                         \
     static void walk_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride)      \
@@ -26,7 +18,7 @@ HN_INLINE void ask_for(const uint8_t *from, int64_t bytes)
             for (int64_t b = 0; b < t->blocks; b += each, panel += 16 * (bytes))               \
                 HN_UNROLL                                                                      \
                 for (int i = 0; i < each; i++) {                                               \
-                    ask_for(panel + 16 * (bytes) * i / each + AHEAD, 16 * (bytes) / each);     \
+                    ask_for(panel + 16 * (bytes) * i / each + AHEAD, 16 * (bytes) / each, t->near); \
                     unpack_##name((sixteen){ panel, IN_PANEL }, i, w);                           \
                     add_block(t, 1, 1, HOW_LARGE(most), HN_INT8_##sums, w, b + i, acc);        \
                 }                                                                              \
@@ -40,7 +32,7 @@ __attribute__((unused)) static void put_tiles(hn_int8_kernels *k)
 {
     static hn_int8_tile_fn *const tiles[HN_INT8_KINDS] = HN_INT8_TILES;
     memcpy(k->tile, tiles, sizeof tiles);
-#define HN_SUMMED(name, elements, bytes, sums, offset, most) k->walk[HN_ELEM_##name] = walk_##name;
+#define HN_SUMMED(name, elements, bytes, sums, offset, most) k->walk[HN_ELEM_##name] = walk_##name, k->along[HN_ELEM_##name] = along_##name;
 #include "quant/types.def"
     k->rows = ROWS;
 }
