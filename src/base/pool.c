@@ -1,7 +1,13 @@
-/* One word hands out the work: `n_unclaimed` counts down the chunks nobody has taken. A thread
- * that takes one may read the job, for the run cannot end before that chunk is done; a thread
- * that comes late finds zero and touches nothing. So the caller never waits for a worker that
- * has not started, and a processor shared with others costs only the chunks it holds.
+/* The work is cut into as many shares as there are threads (or a few dozen threads' share), each of which
+ * is handed out by a word: `n_unclaimed` counts down its chunks that nobody has taken.
+ *
+ *     share of thread 0 | 0 1 2 3 |      of thread 1 | 4 5 6 7 |      chunks, which are in order in memory, too:
+ *                         ^ next                       ^ next         what a thread reads goes on where it was
+ *
+ * Whoever has come to the end of its own takes from the others'. A thread that takes a chunk may read the job,
+ * for the run cannot end before that chunk is done; a thread that comes late finds zeros and touches nothing.
+ * So the caller never waits for a worker that has not started, and a processor shared with others costs only
+ * the chunks it holds.
  *
  * Idle threads spin for a bounded time, as a decode step has hundreds of jobs a few
  * microseconds apart, then sleep on a condition. A sleeper counts itself before it looks a last
@@ -21,8 +27,15 @@ enum {
     SPIN_NS = 50000,       /* then sleep: to be woken takes as long on a virtual machine */
     PAUSES_PER_LOOK = 32,  /* at the clock */
     CHUNKS_PER_THREAD = 4, /* so that an interrupted thread holds little */
+    MOST_SHARES = 16,      /* all are looked at by who has nothing to do */
     LINE = 64
 };
+
+/* A line of its own. */
+typedef struct share {
+    _Alignas(LINE) _Atomic int64_t n_unclaimed;
+    int64_t end; /* one past its last chunk */
+} share;
 
 typedef struct worker {
     hn_pool *pool;
@@ -37,7 +50,7 @@ struct hn_pool {
     int64_t n_units, n_chunks, units_per_chunk;
 
     /* Apart from each other and from the rest: each is a line that threads fight for. */
-    _Alignas(LINE) _Atomic int64_t n_unclaimed;
+    share shares[MOST_SHARES];
     _Alignas(LINE) _Atomic int64_t n_unfinished;
     _Alignas(LINE) _Atomic int n_sleeping;
     _Atomic bool caller_sleeps, is_closing;
@@ -47,7 +60,7 @@ struct hn_pool {
     hn_os_condition work, done;
     hn_heap *heap;
     uint64_t shuffle_seed;
-    int n_threads, n_started;
+    int n_threads, n_started, n_shares;
     long made_by; /* its threads are in no other process */
     worker *workers;
 };
@@ -93,26 +106,38 @@ static void run_chunk(const hn_pool *pool, int64_t chunk, int thread)
     pool->job(pool->context, begin, begin + n, thread);
 }
 
-/* Takes chunks until none is left. True if this thread finished the last one of the run. */
-static bool work_off(hn_pool *pool, int thread)
+/* Takes chunks of a share until none is left, and gives how many. */
+static int64_t work_off_share(hn_pool *pool, share *s, int thread)
 {
     int64_t n_done = 0;
-    int64_t unclaimed = atomic_load_explicit(&pool->n_unclaimed, memory_order_acquire);
+    int64_t unclaimed = atomic_load_explicit(&s->n_unclaimed, memory_order_acquire);
     while (unclaimed > 0) {
-        if (!atomic_compare_exchange_weak_explicit(&pool->n_unclaimed, &unclaimed,
-                                                   unclaimed - 1, memory_order_acq_rel,
+        if (!atomic_compare_exchange_weak_explicit(&s->n_unclaimed, &unclaimed, unclaimed - 1, memory_order_acq_rel,
                                                    memory_order_acquire))
             continue;
-        run_chunk(pool, pool->n_chunks - unclaimed, thread);
+        run_chunk(pool, s->end - unclaimed, thread);
         n_done++;
-        unclaimed = atomic_load_explicit(&pool->n_unclaimed, memory_order_acquire);
+        unclaimed = atomic_load_explicit(&s->n_unclaimed, memory_order_acquire);
     }
+    return n_done;
+}
+
+/* All shares, this thread's first. True if this thread finished the last chunk of the run. */
+static bool work_off(hn_pool *pool, int thread)
+{
+    const int own = (int)((int64_t)thread * pool->n_shares / pool->n_threads);
+    int64_t n_done = 0;
+    for (int i = 0; i < pool->n_shares; i++)
+        n_done += work_off_share(pool, &pool->shares[(own + i) % pool->n_shares], thread);
     return n_done && atomic_fetch_sub(&pool->n_unfinished, n_done) == n_done;
 }
 
 static bool has_work(hn_pool *pool)
 {
-    return atomic_load(&pool->n_unclaimed) > 0 || atomic_load(&pool->is_closing);
+    for (int i = 0; i < pool->n_shares; i++)
+        if (atomic_load(&pool->shares[i].n_unclaimed) > 0)
+            return true;
+    return atomic_load(&pool->is_closing);
 }
 
 static bool is_done(hn_pool *pool) { return atomic_load(&pool->n_unfinished) == 0; }
@@ -218,6 +243,7 @@ hn_status hn_pool_new(hn_heap *heap, int n_threads, hn_pool **out)
         return HN_ERR_MEMORY;
     pool->heap = heap;
     pool->n_threads = n_threads;
+    pool->n_shares = n_threads < MOST_SHARES ? n_threads : MOST_SHARES;
     pool->made_by = hn_os_process_id();
     hn_os_mutex_open(&pool->turn);
     hn_os_mutex_open(&pool->mutex);
@@ -273,6 +299,17 @@ static int64_t choose_chunk(const hn_pool *pool, int64_t n_units, int64_t min_un
     return even > min_units ? even : min_units;
 }
 
+static void hand_out(hn_pool *pool)
+{
+    int64_t begin = 0;
+    for (int i = 0; i < pool->n_shares; i++) {
+        share *s = &pool->shares[i];
+        s->end = pool->n_chunks * (i + 1) / pool->n_shares;
+        atomic_store(&s->n_unclaimed, s->end - begin);
+        begin = s->end;
+    }
+}
+
 void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn_pool_job *job,
                  void *context)
 {
@@ -295,7 +332,7 @@ void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn
             run_chunk(pool, chunk, 0);
     } else {
         atomic_store(&pool->n_unfinished, pool->n_chunks);
-        atomic_store(&pool->n_unclaimed, pool->n_chunks);
+        hand_out(pool);
         wake_workers(pool, pool->n_chunks - 1);
         if (!work_off(pool, 0))
             wait_until_done(pool);
