@@ -26,6 +26,8 @@
 enum {
     SPIN_NS = 50000,       /* then sleep: to be woken takes as long on a virtual machine */
     PAUSES_PER_LOOK = 32,  /* at the clock */
+    FETCHED_AT_ONCE = 1024,     /* bytes: until the next look for work */
+    FETCHED_AHEAD = 384 * 1024, /* a thread: less than half of a second-level cache */
     CHUNKS_PER_THREAD = 4, /* so that an interrupted thread holds little */
     MOST_SHARES = 16,      /* all are looked at by who has nothing to do */
     LINE = 64
@@ -37,10 +39,17 @@ typedef struct share {
     int64_t end; /* one past its last chunk */
 } share;
 
+/* What one thread asks memory for while it waits. */
+typedef struct fetcher {
+    unsigned number; /* of what it was told of last */
+    const char *at, *end;
+} fetcher;
+
 typedef struct worker {
     hn_pool *pool;
     hn_os_thread thread;
     int index; /* from 1 */
+    fetcher fetcher;
 } worker;
 
 struct hn_pool {
@@ -54,6 +63,12 @@ struct hn_pool {
     _Alignas(LINE) _Atomic int64_t n_unfinished;
     _Alignas(LINE) _Atomic int n_sleeping;
     _Atomic bool caller_sleeps, is_closing;
+
+    /* What is to be read, and how often it changed. Who reads half of one and half of another asks for what nobody wants, once. */
+    _Alignas(LINE) _Atomic(const char *) next;
+    _Atomic size_t next_bytes;
+    _Atomic unsigned next_number;
+    fetcher of_caller;
 
     hn_os_mutex turn; /* held by the caller whose job it is */
     hn_os_mutex mutex;
@@ -122,10 +137,12 @@ static int64_t work_off_share(hn_pool *pool, share *s, int thread)
     return n_done;
 }
 
+static int share_of(const hn_pool *pool, int thread) { return (int)((int64_t)thread * pool->n_shares / pool->n_threads); }
+
 /* All shares, this thread's first. True if this thread finished the last chunk of the run. */
 static bool work_off(hn_pool *pool, int thread)
 {
-    const int own = (int)((int64_t)thread * pool->n_shares / pool->n_threads);
+    const int own = share_of(pool, thread);
     int64_t n_done = 0;
     for (int i = 0; i < pool->n_shares; i++)
         n_done += work_off_share(pool, &pool->shares[(own + i) % pool->n_shares], thread);
@@ -142,23 +159,40 @@ static bool has_work(hn_pool *pool)
 
 static bool is_done(hn_pool *pool) { return atomic_load(&pool->n_unfinished) == 0; }
 
+static void fetch_some(hn_pool *pool, int thread, fetcher *f)
+{
+    const unsigned number = atomic_load_explicit(&pool->next_number, memory_order_acquire);
+    if (number != f->number) {
+        const char *next = atomic_load_explicit(&pool->next, memory_order_relaxed);
+        const size_t bytes = atomic_load_explicit(&pool->next_bytes, memory_order_relaxed), own = (size_t)share_of(pool, thread);
+        const size_t n = (size_t)pool->n_shares, begin = bytes / n * own, most = bytes / n;
+        f->number = number;
+        f->at = next + begin;
+        f->end = f->at + (most < FETCHED_AHEAD ? most : FETCHED_AHEAD);
+    }
+    for (int i = 0; i < FETCHED_AT_ONCE && f->at < f->end; i += LINE, f->at += LINE)
+        __builtin_prefetch(f->at, 0, 2);
+}
+
 /* Spins until `holds`, not for long. */
-static bool spin(hn_pool *pool, bool (*holds)(hn_pool *))
+static bool spin(hn_pool *pool, bool (*holds)(hn_pool *), int thread, fetcher *f)
 {
     const int64_t until = hn_clock_ns() + SPIN_NS;
     do {
         for (int i = 0; i < PAUSES_PER_LOOK; i++) {
             if (holds(pool))
                 return true;
+            fetch_some(pool, thread, f);
             rest();
         }
     } while (hn_clock_ns() < until);
     return holds(pool);
 }
 
-static void wait_for_work(hn_pool *pool)
+static void wait_for_work(worker *self)
 {
-    if (spin(pool, has_work))
+    hn_pool *pool = self->pool;
+    if (spin(pool, has_work, self->index, &self->fetcher))
         return;
     hn_os_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->n_sleeping, 1);
@@ -170,7 +204,7 @@ static void wait_for_work(hn_pool *pool)
 
 static void wait_until_done(hn_pool *pool)
 {
-    if (spin(pool, is_done))
+    if (spin(pool, is_done, 0, &pool->of_caller))
         return;
     hn_os_mutex_lock(&pool->mutex);
     atomic_store(&pool->caller_sleeps, true);
@@ -196,12 +230,12 @@ static void wake_workers(hn_pool *pool, int64_t n_wanted)
 
 static void worker_main(void *argument)
 {
-    const worker *self = argument;
+    worker *self = argument;
     hn_pool *pool = self->pool;
     hn_fp_state host;
     hn_fp_set(&host);
     while (!atomic_load(&pool->is_closing)) {
-        wait_for_work(pool);
+        wait_for_work(self);
         if (work_off(pool, self->index) && atomic_load(&pool->caller_sleeps)) {
             hn_os_mutex_lock(&pool->mutex);
             hn_os_condition_wake(&pool->done);
@@ -286,6 +320,13 @@ void hn_pool_free(hn_pool *pool)
 
 int hn_pool_threads(const hn_pool *pool) { return pool->n_threads; }
 
+void hn_pool_will_read(hn_pool *pool, const void *from, size_t bytes)
+{
+    atomic_store_explicit(&pool->next, from, memory_order_relaxed);
+    atomic_store_explicit(&pool->next_bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pool->next_number, 1, memory_order_release);
+}
+
 void hn_pool_set_shuffle(hn_pool *pool, uint64_t seed) { pool->shuffle_seed = seed; }
 
 static int64_t choose_chunk(const hn_pool *pool, int64_t n_units, int64_t min_units)
@@ -310,24 +351,36 @@ static void hand_out(hn_pool *pool)
     }
 }
 
+/* Most jobs of a decode step: nobody's turn is waited for, and no thread is told. */
+static void run_alone(int64_t n_units, hn_pool_job *job, void *context)
+{
+    hn_fp_state before;
+    hn_fp_set(&before);
+    job(context, 0, n_units, 0);
+    hn_fp_restore(&before);
+}
+
 void hn_pool_run(hn_pool *pool, int64_t n_units, int64_t min_units_per_chunk, hn_pool_job *job,
                  void *context)
 {
     if (n_units <= 0)
         return;
+    const int64_t per_chunk = choose_chunk(pool, n_units, min_units_per_chunk > 1 ? min_units_per_chunk : 1);
+    if (per_chunk >= n_units) {
+        run_alone(n_units, job, context);
+        return;
+    }
     const bool is_outside = hn_os_mutex_lock(&pool->turn); /* else it is this thread's already */
     assert(is_outside);
     (void)is_outside;
     hn_fp_state before;
     hn_fp_set(&before);
-    const int64_t per_chunk =
-        choose_chunk(pool, n_units, min_units_per_chunk > 1 ? min_units_per_chunk : 1);
     pool->job = job;
     pool->context = context;
     pool->n_units = n_units;
     pool->units_per_chunk = per_chunk;
     pool->n_chunks = n_units / per_chunk + (n_units % per_chunk != 0);
-    if (pool->n_threads == 1 || pool->n_chunks == 1) {
+    if (pool->n_threads == 1) { /* in an order made from a seed */
         for (int64_t chunk = 0; chunk < pool->n_chunks; chunk++)
             run_chunk(pool, chunk, 0);
     } else {
