@@ -123,9 +123,9 @@ bool hn_check_anthropic_body(const hn_json *body, hn_failure *why)
 {
     static const typed blocks[] = { { "text", &hn_fields_text_block }, { "thinking", &hn_fields_thinking_block }, { "tool_use", &hn_fields_tool_use_block },
                                     { "tool_result", &hn_fields_tool_result_block }, { 0 } };
-    const hn_json *messages = hn_field_of(body, "messages");
+    const hn_json *turns = hn_field_of(body, "messages");
     size_t i = 0;
-    for (const hn_json *m = hn_json_at(messages, 0); m; m = m->next) {
+    for (const hn_json *m = hn_json_at(turns, 0); m; m = m->next) {
         const hn_field_way way = hn_field_way_at("", "messages", i++);
         if (!hn_fields_check_within(&hn_fields_turn, way.text, m, why) || !check_blocks(blocks, way.text, m, "content", why))
             return false;
