@@ -51,8 +51,9 @@ static int64_t next_piece(const hn_pace_kind *k, int64_t n, double ns)
 {
     const double wanted = (TIMES - 1) * k->alone_ns, most = LIMIT * k->alone_ns, over = ns - k->alone_ns;
     if (n < LEAST && ns <= most) {
+        const int64_t twice = 2 * n;
         const double fit = over > 0 ? (double)n * (most - k->alone_ns) / over : LEAST;
-        return fit < 2 * n ? (int64_t)fit : 2 * n < LEAST ? 2 * n : LEAST;
+        return fit < (double)twice ? (int64_t)fit : twice < LEAST ? twice : LEAST;
     }
     double factor = over > 0 ? wanted / over : 2;
     factor = factor < 0.5 ? 0.5 : factor > 1.25 ? 1.25 : factor;

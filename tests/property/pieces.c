@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { PROMPT = 400, TOKENS = 40, MOST_STEPS = 4000 };
@@ -14,6 +15,7 @@ static hn_engine *engine;
 static hn_lm_scheduler *scheduler;
 static int64_t numbers[4];
 static int32_t ids[4][PROMPT];
+static int64_t n_without[5]; /* steps without a piece, by the number of those who had a token in them */
 
 static void ask(int which, size_t n, int64_t most)
 {
@@ -49,18 +51,21 @@ static int64_t step(int n_readers)
     return look(n_readers, &after) ? after.n_run - before[n_readers].n_run : -1;
 }
 
-/* The prompt behind so many readers enters, to its end. */
+/* The prompt behind so many readers enters, to its end. What is left of it is a token like the readers' if it is one row. */
 static void enter(int n_readers, int64_t fixed)
 {
     hn_lm_scheduler_place place;
-    int64_t longest = 0, piece, n = 0;
+    int64_t longest = look(n_readers, &place) ? place.n_run : 0, n = 0;
     for (int i = 0; look(n_readers, &place) && place.n_run < place.n_prompt && i < MOST_STEPS; i++) {
-        const int64_t rest = place.n_prompt - place.n_run;
-        piece = step(n_readers);
-        if (fixed)
+        const int64_t rest = place.n_prompt - place.n_run, n_measured = n_without[n_readers], piece = step(n_readers);
+        n_without[n_readers] += !piece;
+        n_without[n_readers + 1] += rest == 1;
+        if (rest == 1)
+            CHECK_INT(1, piece);
+        else if (fixed)
             CHECK_INT(fixed < rest ? fixed : rest, piece);
-        else if (i < 2)
-            CHECK_INT(i, piece); /* one more without, and then a row */
+        else if (!longest)
+            CHECK_INT(n_measured < 2 ? 0 : 1, piece); /* a step without is measured twice, and then comes a row */
         else
             CHECK_THAT(piece <= 2 * longest, "beside %d readers a piece of %lld after %lld at most", n_readers, (long long)piece, (long long)longest);
         longest = piece > longest ? piece : longest;
@@ -79,13 +84,15 @@ static void try_with(hn_lm *lm, int64_t fixed)
     const hn_lm_scheduler_options o = { .size = sizeof o, .piece = fixed };
     if (!CHECK_OK(hn_lm_batch_new(&batch, lm, &b)) || !CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, &o)))
         return;
+    memset(n_without, 0, sizeof n_without);
     ask(0, TOKENS, 0); /* nobody reads beside it: all of it at once */
     CHECK_OK(hn_lm_scheduler_step(scheduler, &left));
     CHECK(look(0, &place) && place.n_run == TOKENS && place.n_drawn == 1);
     for (int n_readers = 1; n_readers < 4; n_readers++) {
         ask(n_readers, PROMPT, 0);
         CHECK_OK(hn_lm_scheduler_step(scheduler, &left)); /* it is let in, and as the others read, before what they take is known */
-        CHECK(look(n_readers, &place) && place.n_run == (fixed ? fixed : 0));
+        CHECK(look(n_readers, &place) && place.n_run == (fixed ? fixed : n_without[n_readers] < 2 ? 0 : 1));
+        n_without[n_readers] += !fixed && !place.n_run;
         enter(n_readers, fixed);
     }
     hn_lm_scheduler_free(scheduler);
