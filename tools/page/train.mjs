@@ -67,6 +67,10 @@ async function checkBeside(page) {
     await fill('#train-rank', '2');
     await fill('#train-rate', '3');
     await fill('#train-every', '10');
+    await page.click('#train-estimate');
+    await page.waitForFunction(() => / steps take about /.test(document.getElementById('train-estimated').textContent), { timeout: 10000 });
+    check('how long it takes, by the run before', /GB of memory\. Its steps take about \d+ (s|min), by those of first:page-[0-9a-f]{8}\.$/.test((await text(page, '#train-estimated'))[0]), await text(page, '#train-estimated'));
+    await picture(page, 'estimated');
     await page.click('#train-start');
     await page.waitForFunction(() => document.querySelectorAll('#train-jobs .run').length === 2);
     await succeeded(page);
@@ -112,6 +116,7 @@ export async function checkTrain(page) {
     await page.select('#train-held', await page.$eval('#train-with', e => e.value));
     await page.click('#train-estimate');
     await page.waitForFunction(() => /30 examples, 7\d steps/.test(document.getElementById('train-estimated').textContent));
+    check('nobody knows yet how long that takes', /GB of memory\. How long it takes is known after its first step/.test((await text(page, '#train-estimated'))[0]), await text(page, '#train-estimated'));
     await clean(page, 'before training');
     await page.click('#train-start');
     await page.waitForSelector('#train-chart .curve', { timeout: 60000 });
@@ -120,6 +125,7 @@ export async function checkTrain(page) {
     await checkLive(page);
     await page.waitForFunction(n => Number(/step (\d+) of/.exec(document.querySelector('#train-jobs .faint').textContent)[1]) > n, { timeout: 60000 }, before);
     check('it is live', (await steps()) > before);
+    check('how long yet, by its own steps', /about \d+ (s|min) left/.test((await text(page, '#train-jobs .faint'))[0]), await text(page, '#train-jobs .faint'));
     await succeeded(page);
     check('what came of it', (await text(page, '#train-jobs .card'))[0].includes('held out'));
     await checkReport(page);

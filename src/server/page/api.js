@@ -88,7 +88,7 @@ export async function metrics() {
 /** @typedef {{line: number, sequences: {text: string, role: string, weight: number}[][]}} Shown */
 /** @typedef {{loss: number, accuracy: number}} Held */
 /** @typedef {{id: string, status: string, model: string, fine_tuned_model: string | null, step: number, steps: number, loss: number | null,
- *             created_at: number, finished_at: number | null, estimated_finish: number | null, memory_bytes: number, examples: number, trained_tokens: number | null,
+ *             created_at: number, finished_at: number | null, estimated_finish: number | null, estimated_seconds: number | null, estimated_by: string | null, memory_bytes: number, examples: number, trained_tokens: number | null,
  *             sha256: string | null, verdict: string | null, waits_for: string | null, settings: string[] | null, seed: number, method: {type: string},
  *             error: {message: string} | null, result_files: string[], held_before: Held | null, held_after: Held | null}} Job */
 
