@@ -1,7 +1,8 @@
 // train.mjs: examples brought in, models trained of them, their reports, runs side by side, and what comes of it among the models.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, clean, drop, folder, picture, say, text } from './hands.mjs';
+import { check, clean, drop, folder, hone, picture, say, serve, text } from './hands.mjs';
 
 const act = (page, name, nth = 0) => page.evaluate((n, i) => { [...document.querySelectorAll('#train-jobs .run')[i].querySelectorAll('button')].find(b => b.textContent === n).click(); }, name, nth);
 const succeeded = page => page.waitForFunction(() => /succeeded/.test(document.querySelector('#train-jobs .state').textContent), { timeout: 120000 });
@@ -173,4 +174,32 @@ export async function checkModels(page) {
     await page.waitForFunction(() => !document.getElementById('chat').hidden && document.getElementById('compare').getAttribute('aria-pressed') === 'true');
     check('an adapter beside its base', (await page.$eval('#model', e => e.value)) === 'first' && (await page.$eval('#other', e => e.value)).startsWith('first:'));
     await page.click('#compare');
+}
+
+// Adapters of the command line: the certificate beside one is shown, the one of another file is not, and why is said.
+export async function checkBesideFiles(_, __, browser) {
+    const data = join(folder, 'few.jsonl'), run = join(folder, 'proved'), moved = join(folder, 'moved');
+    writeFileSync(data, [1, 2, 3].map(i => JSON.stringify({ prompt: `a ${i}`, completion: `b ${i}` })).join('\n'));
+    const train = rank => spawnSync(hone, ['train', 'hone:tiny', '--data', data, '--out', run, '--steps', '2', '--rank', rank, '--samples', '0', '--prove', '--overwrite']).status;
+    check('a run', train('2') === 0);
+    mkdirSync(moved);
+    copyFileSync(join(run, 'adapter.gguf'), join(moved, 'adapter.gguf'));
+    check('and another', train('4') === 0);
+    copyFileSync(join(run, 'certificate.json'), join(moved, 'certificate.json'));
+    const { child, port } = await serve('hone:tiny', '--lora', `own=${join(run, 'adapter.gguf')}`, '--lora', `other=${join(moved, 'adapter.gguf')}`);
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1280, height: 1300 });
+    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.waitForSelector('#model option');
+    await page.click('#tab-models');
+    await page.waitForSelector('.adapter > summary');
+    await page.evaluate(() => document.querySelectorAll('.adapter > summary').forEach(e => e.click()));
+    await page.waitForFunction(() => [...document.querySelectorAll('.adapter .inside')].every(e => e.textContent.includes('SHA-256')), { timeout: 10000 });
+    const [own, other] = await text(page, '.adapter');
+    check('the certificate beside a file', /Certificate\d+ checks, all hold/.test(own) && own.includes('derivatives are differences of the loss') && !/undefined|null/.test(own), own);
+    check('of another file none', !other.includes('checks, all hold') && /No certificate is shown: certificate\.json beside it is of another file: sha256 [0-9a-f]{64}\./.test(other), other);
+    await clean(page, 'certificates beside files');
+    await picture(page, 'beside-files');
+    await page.close();
+    child.kill();
 }

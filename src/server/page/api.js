@@ -5,7 +5,7 @@
 /** @typedef {{sha256: string, scale: number, base: string | null, tokenizer: string | null, template: string | null, numerics: string | null,
  *             is_tried: boolean, kl: number | null, budget: number | null, note: string | null, overridden: string | null, data: string | null,
  *             targets: string | null, rank: number | null, steps: number | null, examples: number | null, tokens: number | null,
- *             last_loss: number | null, held_loss: number | null}} Contract */
+ *             last_loss: number | null, held_loss: number | null, certificate: object | null, certificate_refused: string | null}} Contract */
 /** @typedef {{text: string, logprob: number, others: [string, number][]}} Token */
 /** @typedef {{content?: string, reasoning?: string, calls?: {index: number, id?: string, name?: string, args?: string}[], tokens?: Token[],
  *             seed?: number, model?: string, finish?: string, usage?: {prompt_tokens: number, completion_tokens: number}}} Piece */
