@@ -39,11 +39,9 @@ static void describe(const hn_train_input *in, const hn_str *slice, hn_numerics 
 static hn_status open_devices(hn_heap *heap, int threads, int *n, hn_device **devices)
 {
     for (int i = 0; i <= threads && *n < HN_MAX_DEVICES; i++) {
-        hn_device *one[HN_MAX_DEVICES];
-        int opened;
         const hn_device_options o = { .n_threads = i };
-        HN_TRY(hn_devices_open(heap, "cpu", &o, &opened, one));
-        devices[(*n)++] = one[0];
+        HN_TRY(hn_device_open(&devices[*n], heap, i, &o));
+        ++*n;
     }
     return HN_OK;
 }

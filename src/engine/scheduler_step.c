@@ -63,10 +63,10 @@ static int64_t piece_of(const hn_request *r, int64_t tokens, int64_t rows_left, 
     return n;
 }
 
-static void take_prompts(hn_lm_scheduler *s, left *l, bool alone)
+static void take_prompts(hn_lm_scheduler *s, left *l)
 {
-    const int64_t piece = hn_pace_piece(&s->pace);
-    int64_t most = alone || l->tokens < piece ? l->tokens : piece;
+    const int64_t piece = l->n ? hn_pace_piece(&s->pace, l->n) : l->tokens; /* nobody waits for its next token: all that there is room for */
+    int64_t most = l->tokens < piece ? l->tokens : piece;
     for (int64_t i = 0; i < s->n_running && most; i++) {
         hn_request *r = s->running[i];
         int64_t rows;
@@ -122,7 +122,7 @@ static hn_status make_turns(hn_lm_scheduler *s, int64_t *n, int64_t *n_tokens)
         s->from = from;
         take_tokens(s, &l);
         *n_tokens = l.n;
-        take_prompts(s, &l, !l.n);
+        take_prompts(s, &l);
         *n = l.n;
         const hn_status status = take_guesses(s, &l, &at_fault);
         if (status == HN_ERR_CANCELLED)
@@ -280,7 +280,7 @@ static hn_status step(hn_lm_scheduler *s)
     const int64_t begin = hn_clock_ns();
     HN_TRY(run(s, n));
     if (n_tokens)
-        hn_pace_took(&s->pace, n_beside, hn_clock_ns() - begin);
+        hn_pace_took(&s->pace, n_tokens, n_beside, hn_clock_ns() - begin);
     s->counts.steps++;
     s->counts.mixed += n_beside > 0;
     end_cancelled(s);

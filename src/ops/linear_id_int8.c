@@ -34,7 +34,8 @@ static double flops(const hn_call *call) { return hn_op_linear_id.flops(call); }
 static const char *const cases[] = { "f32[3,64] q4_0[3,5,64] i32[3,2]{-1:3}", "f32[2,256] q4_k[3,9,256] i32[2,2]{0:3}",
                                      "f32[3,64] mxfp4[3,9,64] i32[3,2]{0:3}",
                                      "f32[3,2,256] q6_k[4,20,256] i32[3,2]{0:4}",
-                                     "f32[7,64] q8_0[2,33,64] i32[7,1]{-1:2}", NULL };
+                                     "f32[7,64] q8_0[2,33,64] i32[7,1]{-1:2}", "f32[1,2,64] q8_0[4,150,64] i32[1,2]{0:4}",
+                                     "f32[21,64] q4_0[3,70,64] i32[21,1]{-1:3}", NULL };
 /* clang-format off */
 const hn_op hn_op_linear_id_int8 = {
     .name = "linear_id_int8", .summary = "y[t,u] = w[ids[t,u]] * round8(x[t]), or x[t,u]", .inputs = "x w ids!",

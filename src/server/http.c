@@ -11,6 +11,7 @@ enum {
     EVENTS = 64,
     MOST_LOOK_MS = 250, /* how late a limit of time may be seen, or an eighth of the shortest */
     LEAST_LOOK_MS = 5,
+    HELD_UP_MS = 250, /* so much later than it was to wake, it was not let run */
     ACCEPT_AGAIN_MS = 100
 };
 
@@ -106,6 +107,35 @@ static void look(hn_http *http)
     http->next_look_ns = http->now_ns + http->look_ns;
 }
 
+static int time_to_wait(const hn_http *http)
+{
+    if (!http->connections && !http->accept_ns)
+        return -1;
+    const int64_t left = (http->next_look_ns - hn_clock_ns() + 999999) / 1000000;
+    return left < 0 ? 0 : (int)left;
+}
+
+/* While this process was stopped, or had no processor, nobody could be heard: that time is no client's. */
+static void forgive(hn_http *http, int64_t late_ns)
+{
+    for (hn_http_connection *c = http->connections; c; c = c->next) {
+        c->began_ns += late_ns;
+        c->waits_ns += c->waits_ns ? late_ns : 0;
+    }
+}
+
+/* Waits, then tells the time; how many events there are. */
+static int wait_for_events(hn_http *http, hn_os_event events[EVENTS])
+{
+    const int asked_ms = time_to_wait(http);
+    const int n = hn_os_poller_wait(&http->poller, events, EVENTS, asked_ms);
+    const int64_t now = hn_clock_ns(), late_ns = now - http->now_ns - (int64_t)asked_ms * 1000000;
+    if (asked_ms >= 0 && late_ns > (int64_t)HELD_UP_MS * 1000000)
+        forgive(http, late_ns);
+    http->now_ns = now;
+    return n;
+}
+
 /* Who asks nothing is left, who is in the middle of asking is told, who waits for a reply gets it. */
 static void drain(hn_http *http)
 {
@@ -124,22 +154,13 @@ static void drain(hn_http *http)
     }
 }
 
-static int time_to_wait(const hn_http *http)
-{
-    if (!http->connections && !http->accept_ns)
-        return -1;
-    const int64_t left = (http->next_look_ns - hn_clock_ns() + 999999) / 1000000;
-    return left < 0 ? 0 : (int)left;
-}
-
 static void serve(void *context)
 {
     hn_http *http = context;
     hn_os_event events[EVENTS];
     hn_http_enter(http);
     while (!atomic_load(&http->is_stopping)) {
-        const int n = hn_os_poller_wait(&http->poller, events, EVENTS, time_to_wait(http));
-        http->now_ns = hn_clock_ns();
+        const int n = wait_for_events(http, events);
         for (int i = 0; i < n; i++) {
             if (events[i].context == http)
                 accept_all(http);

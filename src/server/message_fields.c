@@ -39,6 +39,19 @@ static bool check_each(const hn_fields *fields, const char *way, const hn_json *
     return true;
 }
 
+/* One of another type than these is refused by who reads it, as that. */
+static bool check_typed(const typed *known, const char *way, const hn_json *object, const char *name, hn_failure *why)
+{
+    const hn_json *list = hn_field_of(object, name);
+    size_t i = 0;
+    for (const hn_json *v = hn_json_at(list, 0); v; v = v->next, i++) {
+        const hn_fields *fields = fields_of(known, type_of(v));
+        if (fields && !hn_fields_check_within(fields, hn_field_way_at(way, name, i).text, v, why))
+            return false;
+    }
+    return true;
+}
+
 /* ---- of OpenAI's chats, and of Ollama's ---- */
 
 static bool check_calls(const hn_fields *call, const hn_fields *function, const char *way, const hn_json *message, hn_failure *why)
@@ -53,40 +66,35 @@ static bool check_calls(const hn_fields *call, const hn_fields *function, const 
     return true;
 }
 
-/* A part of another type than these is refused as that. */
-static bool check_parts(const char *way, const hn_json *message, hn_failure *why)
+typedef struct messages {
+    const hn_fields *message, *call, *function; /* a message, a call in it, and what it calls */
+    const typed *parts;                         /* of its content */
+} messages;
+
+static bool check_messages(const messages *of, const hn_json *list, hn_failure *why)
+{
+    size_t i = 0;
+    for (const hn_json *m = hn_json_at(list, 0); m; m = m->next) {
+        const hn_field_way way = hn_field_way_at("", "messages", i++);
+        if (!hn_fields_check_within(of->message, way.text, m, why) || !check_typed(of->parts, way.text, m, "content", why) ||
+            !check_calls(of->call, of->function, way.text, m, why))
+            return false;
+    }
+    return true;
+}
+
+bool hn_check_chat_messages(const hn_json *list, hn_failure *why)
 {
     static const typed parts[] = { { "text", &hn_fields_content_part }, { "refusal", &hn_fields_content_part }, { 0 } };
-    const hn_json *content = hn_field_of(message, "content");
-    size_t i = 0;
-    for (const hn_json *p = hn_json_at(content, 0); p; p = p->next, i++)
-        if (fields_of(parts, type_of(p)) && !hn_fields_check_within(&hn_fields_content_part, hn_field_way_at(way, "content", i).text, p, why))
-            return false;
-    return true;
+    static const messages of = { &hn_fields_chat_message, &hn_fields_message_call, &hn_fields_call_function, parts };
+    return check_messages(&of, list, why);
 }
 
-bool hn_check_chat_messages(const hn_json *messages, hn_failure *why)
+bool hn_check_ollama_messages(const hn_json *list, hn_failure *why)
 {
-    size_t i = 0;
-    for (const hn_json *m = hn_json_at(messages, 0); m; m = m->next) {
-        const hn_field_way way = hn_field_way_at("", "messages", i++);
-        if (!hn_fields_check_within(&hn_fields_chat_message, way.text, m, why) || !check_parts(way.text, m, why) ||
-            !check_calls(&hn_fields_message_call, &hn_fields_call_function, way.text, m, why))
-            return false;
-    }
-    return true;
-}
-
-bool hn_check_ollama_messages(const hn_json *messages, hn_failure *why)
-{
-    size_t i = 0;
-    for (const hn_json *m = hn_json_at(messages, 0); m; m = m->next) {
-        const hn_field_way way = hn_field_way_at("", "messages", i++);
-        if (!hn_fields_check_within(&hn_fields_ollama_message, way.text, m, why) ||
-            !check_calls(&hn_fields_ollama_call, &hn_fields_ollama_call_function, way.text, m, why))
-            return false;
-    }
-    return true;
+    static const typed none[] = { { 0 } };
+    static const messages of = { &hn_fields_ollama_message, &hn_fields_ollama_call, &hn_fields_ollama_call_function, none };
+    return check_messages(&of, list, why);
 }
 
 /* ---- of Anthropic's ---- */
@@ -115,9 +123,9 @@ bool hn_check_anthropic_body(const hn_json *body, hn_failure *why)
 {
     static const typed blocks[] = { { "text", &hn_fields_text_block }, { "thinking", &hn_fields_thinking_block }, { "tool_use", &hn_fields_tool_use_block },
                                     { "tool_result", &hn_fields_tool_result_block }, { 0 } };
-    const hn_json *messages = hn_field_of(body, "messages");
+    const hn_json *turns = hn_field_of(body, "messages");
     size_t i = 0;
-    for (const hn_json *m = hn_json_at(messages, 0); m; m = m->next) {
+    for (const hn_json *m = hn_json_at(turns, 0); m; m = m->next) {
         const hn_field_way way = hn_field_way_at("", "messages", i++);
         if (!hn_fields_check_within(&hn_fields_turn, way.text, m, why) || !check_blocks(blocks, way.text, m, "content", why))
             return false;
@@ -128,25 +136,15 @@ bool hn_check_anthropic_body(const hn_json *body, hn_failure *why)
 
 /* ---- of responses ---- */
 
-static bool check_item_parts(const char *way, const hn_json *item, const char *name, hn_failure *why)
-{
-    static const typed parts[] = { { "input_text", &hn_fields_item_part }, { "output_text", &hn_fields_item_part }, { "text", &hn_fields_item_part },
-                                   { "reasoning_text", &hn_fields_item_part }, { "refusal", &hn_fields_item_part }, { 0 } };
-    const hn_json *list = hn_field_of(item, name);
-    size_t i = 0;
-    for (const hn_json *p = hn_json_at(list, 0); p; p = p->next, i++)
-        if (fields_of(parts, type_of(p)) && !hn_fields_check_within(&hn_fields_item_part, hn_field_way_at(way, name, i).text, p, why))
-            return false;
-    return true;
-}
-
 bool hn_check_item(const hn_json *item, size_t number, hn_failure *why)
 {
     static const typed items[] = { { "message", &hn_fields_item_message }, { "", &hn_fields_item_message }, { "function_call", &hn_fields_item_call },
                                    { "function_call_output", &hn_fields_item_output }, { "reasoning", &hn_fields_item_reasoning },
                                    { "item_reference", &hn_fields_item_reference }, { 0 } };
+    static const typed parts[] = { { "input_text", &hn_fields_item_part }, { "output_text", &hn_fields_item_part }, { "text", &hn_fields_item_part },
+                                   { "reasoning_text", &hn_fields_item_part }, { "refusal", &hn_fields_item_part }, { 0 } };
     const hn_fields *fields = fields_of(items, type_of(item));
     const hn_field_way way = hn_field_way_at("", "input", number);
     return !fields || (hn_fields_check_within(fields, way.text, item, why) && check_own(&hn_fields_caller, way.text, item, "caller", why) &&
-                       check_item_parts(way.text, item, "content", why) && check_item_parts(way.text, item, "output", why));
+                       check_typed(parts, way.text, item, "content", why) && check_typed(parts, way.text, item, "output", why));
 }

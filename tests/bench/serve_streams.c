@@ -1,5 +1,6 @@
 /* Asks one server, or two in turn, for streams of tokens, as so many readers do at once, and tells what each reader saw:
- * tokens a second of all, when the first came, and how long the gaps between two were.
+ * tokens a second of all, when the first came, and how long the gaps between two were, also the longest of each answer by that
+ * answer's own median.
  *
  *     build/tests/bench/serve_streams --port 8080 [--beside 8081 [--rounds 3]] [--seconds 20] [--clients 8 | --rate R]
  *                                     [--prompt 128] [--shared 0] [--tokens 64] [--vocabulary 32000] [--model NAME]
@@ -30,6 +31,11 @@ typedef struct line {
     size_t n, room;
 } line;
 
+typedef struct times {
+    double *at; /* ms */
+    size_t n, room;
+} times;
+
 typedef struct reader {
     hn_os_socket socket;
     bool is_busy, is_done, intrudes; /* done: [DONE] was read */
@@ -40,15 +46,11 @@ typedef struct reader {
     part at;
     size_t left; /* of the chunk */
     line frame, event;
+    times gaps; /* of this answer */
 } reader;
 
-typedef struct times {
-    double *at; /* ms */
-    size_t n, room;
-} times;
-
 typedef struct seen { /* of one server, over its rounds */
-    times first, gaps, whole;
+    times first, gaps, whole, waits; /* waits: of each answer, its longest gap by its median */
     uint64_t n_made, n_asked, n_cached, n_answers, n_failed;
     double seconds;
 } seen;
@@ -94,6 +96,12 @@ static int by_size(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+static void sort(times *t)
+{
+    if (t->n)
+        qsort(t->at, t->n, sizeof *t->at, by_size);
 }
 
 static double share(const times *t, double of)
@@ -189,6 +197,7 @@ static void ask(load *l, reader *r)
     r->is_done = false;
     r->asked_ns = hn_clock_ns();
     r->first_ns = r->last_ns = 0;
+    r->gaps.n = 0;
     send_again(l, r);
 }
 
@@ -209,6 +218,9 @@ static void end_answer(load *l, reader *r)
     else if (!r->intrudes) {
         l->seen->n_answers++;
         add(&l->seen->whole, (double)(hn_clock_ns() - r->asked_ns) * 1e-6);
+        sort(&r->gaps);
+        if (r->gaps.n)
+            add(&l->seen->waits, share(&r->gaps, 1) / share(&r->gaps, .5));
     }
 }
 
@@ -229,8 +241,10 @@ static void take_event(load *l, reader *r, const char *text)
         return;
     if (!r->first_ns)
         add(&l->seen->first, (double)((r->first_ns = now) - r->asked_ns) * 1e-6);
-    else
+    else {
         add(&l->seen->gaps, (double)(now - r->last_ns) * 1e-6);
+        add(&r->gaps, (double)(now - r->last_ns) * 1e-6);
+    }
     r->last_ns = now;
 }
 
@@ -343,16 +357,16 @@ static void run_round(load *l)
 
 static void tell(seen *s, int port)
 {
-    times *const all[] = { &s->first, &s->gaps, &s->whole };
-    for (size_t i = 0; i < 3; i++)
-        if (all[i]->n)
-            qsort(all[i]->at, all[i]->n, sizeof *all[i]->at, by_size);
+    times *const all[] = { &s->first, &s->gaps, &s->whole, &s->waits };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        sort(all[i]);
     printf("port %d: %.1f tokens/s, %.1f of prompts (%.1f cached), %" PRIu64 " answers, %" PRIu64 " failed in %.1f s\n", port,
            (double)s->n_made / s->seconds, (double)s->n_asked / s->seconds, (double)s->n_cached / s->seconds, s->n_answers,
            s->n_failed, s->seconds);
-    printf("    first token ms p50 %.1f p99 %.1f; gap p50 %.1f p90 %.1f p99 %.1f most %.1f (%.1f medians); answer p50 %.0f\n",
+    printf("    first token ms p50 %.1f p99 %.1f; gap p50 %.1f p90 %.1f p99 %.1f most %.1f; answer p50 %.0f\n"
+           "    an answer's longest gap by its median: p50 %.1f most %.1f\n",
            share(&s->first, .5), share(&s->first, .99), share(&s->gaps, .5), share(&s->gaps, .9), share(&s->gaps, .99),
-           share(&s->gaps, 1), s->gaps.n ? share(&s->gaps, 1) / share(&s->gaps, .5) : 0, share(&s->whole, .5));
+           share(&s->gaps, 1), share(&s->whole, .5), share(&s->waits, .5), share(&s->waits, 1));
 }
 
 static void make_readers(load *l)
@@ -378,6 +392,7 @@ static void end_readers(load *l)
         free(l->readers[i].frame.at);
         free(l->readers[i].event.at);
         free(l->readers[i].request);
+        free(l->readers[i].gaps.at);
     }
     free(l->readers);
 }
@@ -424,6 +439,7 @@ int main(int argc, char **argv)
         free(of[i].first.at);
         free(of[i].gaps.at);
         free(of[i].whole.at);
+        free(of[i].waits.at);
     }
     return 0;
 }

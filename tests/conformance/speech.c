@@ -1,7 +1,7 @@
 /* What models say, told apart: outputs with the message that they are, by families of calls. The files in speech/ have them:
  * `said` is read whole, a byte at a time, and in two pieces cut at every byte; names and ids are the text that is expected,
- * content and thoughts too but for white space at their ends, which differs by template there, and arguments are the JSON. What vLLM reads
- * otherwise has `ours` beside it, and why. */
+ * content and thoughts too, of others' outputs but for white space at their ends, which differs by template there, and arguments are the JSON.
+ * What vLLM reads otherwise has `ours` beside it, and why. */
 #include "base/file.h"
 #include "infer/reader.h"
 #include "tests/harness/check.h"
@@ -160,9 +160,9 @@ static bool has_words(const char *want, const char *got)
     return n[0] == n[1] && !memcmp(words[0], words[1], n[0]);
 }
 
-static bool is_words(const char *want, const char *got)
+static bool is_words(const char *want, const char *got, bool to_the_byte)
 {
-    return CHECK_THAT(has_words(want, got), "expected \"%s\", found \"%s\"", want, got);
+    return CHECK_THAT(to_the_byte ? !strcmp(want, got) : has_words(want, got), "expected \"%s\", found \"%s\"", want, got);
 }
 
 /* Whether this is what was heard: of an output that others read otherwise, theirs is not. */
@@ -180,8 +180,9 @@ static bool is_heard(const hn_json *of, const heard *h)
 static bool is_as_wanted(const hn_json *c, const heard *h)
 {
     const hn_json *calls = hn_json_get(c, "calls"), *cut = hn_json_get(c, "is_cut");
-    bool is_right = is_words(text_of(c, "content"), h->voices[HN_VOICE_ANSWER].text);
-    is_right &= is_words(text_of(c, "reasoning"), h->voices[HN_VOICE_THOUGHT].text);
+    const bool is_own = !strcmp(text_of(c, "from"), "own");
+    bool is_right = is_words(text_of(c, "content"), h->voices[HN_VOICE_ANSWER].text, is_own);
+    is_right &= is_words(text_of(c, "reasoning"), h->voices[HN_VOICE_THOUGHT].text, is_own);
     is_right &= CHECK_INT(calls ? (int64_t)calls->as.children.n : 0, h->n_calls);
     is_right &= CHECK_INT(cut && cut->as.boolean, h->is_cut);
     int i = 0;

@@ -7,6 +7,7 @@
 #include "convert/convert.h"
 #include "infer/forward.h"
 
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "tests/harness/model_dir.h"
 
@@ -18,7 +19,8 @@
 enum { PICKED = 32, MAX_TOKENS = 64, MAX_ANSWERS = 256 };
 
 static hn_heap heap;
-static hn_device *device;
+static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 static hn_pool *pool;
 static bool lists;
 static int all_cases, all_ran, all_alone;
@@ -61,7 +63,7 @@ static hn_status run(const subject *s, const char *path, float *out)
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     for (int64_t i = 0; i < s->n_tokens; i++)
         tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
-    hn_status status = hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o);
+    hn_status status = hn_forward_new(&forward, &heap, model, on_all_devices(n_devices, devices), &o);
     if (status == HN_OK) {
         status = hn_forward_run(forward, tokens, s->n_tokens, NULL);
         if (status == HN_OK)
@@ -251,9 +253,7 @@ int main(int argc, char **argv)
         "llama",  "llama-tied", "mistral",  "mixtral",    "qwen2",        "qwen3",   "qwen3moe", "gemma2",
         "gemma3", "gemma4-e",   "gemma4-moe", "gemma4-dense", "gpt-oss", "smollm3", "granite",  "bert",
     };
-    hn_device *devices[HN_MAX_DEVICES];
     const hn_device_options open = { .n_threads = 1 };
-    int n_devices;
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
         lists = lists || !strcmp(argv[i], "--list");
@@ -262,7 +262,6 @@ int main(int argc, char **argv)
     check_open(1, argv);
     hn_heap_init(&heap, NULL);
     if (CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
-        device = devices[0];
         CHECK_OK(hn_pool_new(&heap, 1, &pool));
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (!only || !strcmp(only, names[i]))

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "convert/adapter_import.h"
 #include "infer/forward.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ static hn_json_text *read_expected(const char *name)
 }
 
 /* The largest distance of the last token's logits, over the largest logit. */
-static double distance(const hn_model *model, const hn_adapters *adapters, hn_device *device,
+static double distance(const hn_model *model, const hn_adapters *adapters, hn_run_spec run,
                        const hn_json *expected)
 {
     int32_t ids[64];
@@ -44,7 +45,7 @@ static double distance(const hn_model *model, const hn_adapters *adapters, hn_de
     for (const hn_json *v = hn_json_get(expected, "ids")->as.children.first; v && n < 64; v = v->next)
         ids[n++] = (int32_t)v->as.integer;
     const hn_forward_options o = { .max_tokens = n, .adapters = adapters };
-    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o)))
+    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, run, &o)))
         return NAN;
     if (CHECK_OK(hn_forward_run(forward, ids, n, NULL)) && CHECK_OK(hn_forward_logits(forward, &z))) {
         const int64_t vocab = hn_last_dim(&z.type);
@@ -62,7 +63,7 @@ static double distance(const hn_model *model, const hn_adapters *adapters, hn_de
     return worst / most;
 }
 
-static void check_model(const char *name, hn_device *device)
+static void check_model(const char *name, hn_run_spec run)
 {
     char base[512], peft[512], out[128];
     hn_model *model;
@@ -78,11 +79,11 @@ static void check_model(const char *name, hn_device *device)
     if (!expected || !CHECK_OK(hn_adapter_import(&heap, pool, peft, hn_sink_own(out), &o, &watch)) ||
         !CHECK_OK(hn_model_open(&heap, base, NULL, &model)))
         return;
-    const hn_adapter_use use = { .model = model, .run = hn_run_on(&device) };
+    const hn_adapter_use use = { .model = model, .run = run };
     if (CHECK_OK(hn_adapter_open(&adapter, &heap, out, &use, NULL)) &&
         CHECK_OK(hn_adapters_add(&adapters, adapter))) {
-        const double with = distance(model, &adapters, device, hn_json_root(expected));
-        const double without = distance(model, NULL, device, hn_json_root(expected));
+        const double with = distance(model, &adapters, run, hn_json_root(expected));
+        const double without = distance(model, NULL, run, hn_json_root(expected));
         printf("%s: %.2g of the largest logit from PEFT's; without the adapter %.2g\n", name, with, without);
         CHECK_THAT(with <= 1e-5, "%.3g away", with);
         CHECK_THAT(without > 0.05, "%.3g away without the adapter", without);
@@ -102,8 +103,8 @@ int main(int argc, char **argv)
     hn_heap_init(&heap, NULL);
     if (CHECK(mkdtemp(dir) != NULL) && CHECK_OK(hn_pool_new(&heap, 2, &pool)) &&
         CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
-        check_model("qwen3moe", devices[0]);
-        check_model("gemma4-moe", devices[0]);
+        check_model("qwen3moe", on_all_devices(n_devices, devices));
+        check_model("gemma4-moe", on_all_devices(n_devices, devices));
         hn_devices_close(n_devices, devices);
     }
     hn_pool_free(pool);

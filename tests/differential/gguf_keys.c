@@ -13,6 +13,7 @@
 #include "nn/meta_keys.h"
 
 #include "tests/differential/changed_gguf.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 
 #include <math.h>
@@ -24,7 +25,8 @@
 enum { N_TOKENS = 24, MAX_NAMES = 400 };
 
 static hn_heap heap;
-static hn_device *device;
+static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 static hn_pool *pool;
 static bool lists;
 static char dir[64], changed_path[96];
@@ -54,7 +56,7 @@ static hn_status digest_logits(const hn_model *model, char text[80], bool *is_fi
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     for (int64_t i = 0; i < N_TOKENS; i++)
         tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
-    HN_TRY(hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o));
+    HN_TRY(hn_forward_new(&forward, &heap, model, on_all_devices(n_devices, devices), &o));
     hn_status status = hn_forward_run(forward, tokens, N_TOKENS, NULL);
     if (status == HN_OK)
         status = hn_forward_logits(forward, &t);
@@ -562,9 +564,7 @@ int main(int argc, char **argv)
         "olmoe",      "deepseek-v2", "deepseek-v3", "smollm3", "granite",  "granitemoe", "bert",
     };
     static char names[MAX_NAMES][64];
-    hn_device *devices[HN_MAX_DEVICES];
     const hn_device_options open = { .n_threads = 1 };
-    int n_devices;
     const char *only = NULL;
     tally all = { 0 };
     size_t step = 1;
@@ -579,7 +579,6 @@ int main(int argc, char **argv)
     const int n_names = read_names(names);
     if (CHECK(mkdtemp(dir)) && CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
         snprintf(changed_path, sizeof changed_path, "%s/changed.gguf", dir);
-        device = devices[0];
         CHECK_OK(hn_pool_new(&heap, 1, &pool));
         for (size_t i = 0; i < sizeof models / sizeof *models; i += step)
             if (!only || !strcmp(only, models[i]))

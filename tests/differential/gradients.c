@@ -10,6 +10,7 @@
 #include "convert/convert.h"
 #include "io/safetensors.h"
 #include "kernels/gemm/rows.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 
 #include <math.h>
@@ -171,7 +172,7 @@ static bool open_run(run *x, const reference *r, const char *path, training kind
     if (ok) {
         ok = CHECK_OK(hn_tuning_new(&heap, x->model, &targets, 1, &x->tuning)) &&
              (full || set_pairs(r, x->tuning)) &&
-             CHECK_OK(hn_learner_new(&x->learner, &heap, x->model, x->tuning, hn_run_on(x->devices), &o));
+             CHECK_OK(hn_learner_new(&x->learner, &heap, x->model, x->tuning, on_all_devices(x->n_devices, x->devices), &o));
         hn_tune_targets_free(&heap, &targets);
     }
     hn_str_free(&text);

@@ -8,6 +8,7 @@
 #include "models/open_tokenizer.h"
 
 #include "tests/differential/changed_gguf.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 
 #include <stdio.h>
@@ -18,7 +19,8 @@
 enum { N_TOKENS = 24 };
 
 static hn_heap heap;
-static hn_device *device;
+static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 static hn_pool *pool;
 static char dir[64];
 
@@ -44,7 +46,7 @@ static hn_status logits(const char *path, float **out, int64_t *n)
         tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
     hn_status status = HN_OK;
     if (hn_model_arch(model)->build) {
-        status = hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o);
+        status = hn_forward_new(&forward, &heap, model, on_all_devices(n_devices, devices), &o);
         if (status == HN_OK)
             status = hn_forward_run(forward, tokens, N_TOKENS, NULL);
         if (status == HN_OK)
@@ -130,14 +132,12 @@ int main(int argc, char **argv)
         "gpt2",   "gemma4-moe",  "gpt-oss",      "granite", "llama",  "granitemoe", "llama-tied",   "mistral",
         "mixtral", "mixtral-top4", "olmoe",      "phi3",    "qwen2",  "qwen3",      "qwen3moe",     "smollm3",
     };
-    hn_device *devices[HN_MAX_DEVICES];
     const hn_device_options open = { .n_threads = 1 };
-    int n_devices, n = 0;
+    int n = 0;
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     snprintf(dir, sizeof dir, "%s/hone-keys-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     if (CHECK(mkdtemp(dir)) && CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
-        device = devices[0];
         CHECK_OK(hn_pool_new(&heap, 1, &pool));
         for (size_t i = 0; i < sizeof models / sizeof *models; i++)
             n += check_model(models[i]);

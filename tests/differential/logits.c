@@ -47,7 +47,7 @@ static float *run(const char *path, const setting *s, int64_t *n)
         return NULL;
     make_tokens(hn_model_hparams(model)->n_vocab, tokens);
     if (CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
-        if (CHECK_OK(hn_forward_new(&forward, &heap, model, (hn_run_spec){ 1, devices, s->numerics }, &o))) {
+        if (CHECK_OK(hn_forward_new(&forward, &heap, model, (hn_run_spec){ n_devices, devices, s->numerics }, &o))) {
             if (CHECK_OK(hn_forward_run(forward, tokens, N_TOKENS, NULL)) &&
                 CHECK_OK(hn_forward_logits(forward, &t))) {
                 *n = hn_count(&t.type);

@@ -8,6 +8,7 @@
 #include "infer/forward.h"
 #include "io/safetensors.h"
 #include "io/weights_writer.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ static void paths(const char *name, const char *mode, char dir[512], char dump[5
 static void check_run(const hn_model *model, hn_reference *ref, const char *mode)
 {
     hn_parity p;
-    if (!CHECK_OK(hn_parity_run(&p, &heap, model, hn_run_on(devices), ref)))
+    if (!CHECK_OK(hn_parity_run(&p, &heap, model, on_all_devices(n_devices, devices), ref)))
         return;
     CHECK_OK(hn_parity_judge(&p));
     CHECK_INT(ref->numerics == HN_NUMERICS_BF16, !strcmp(mode, "bf16"));
@@ -47,7 +48,7 @@ static void check_planted(const hn_model *model, hn_reference *ref, int64_t laye
     const float old = *value;
     const float by = ref->numerics == HN_NUMERICS_BF16 ? 0.5f : 1e-3f;
     *value = old + by;
-    if (CHECK_OK(hn_parity_run(&p, &heap, model, hn_run_on(devices), ref))) {
+    if (CHECK_OK(hn_parity_run(&p, &heap, model, on_all_devices(n_devices, devices), ref))) {
         CHECK_INT(p.first_beyond, layer + 1);
         CHECK_INT(hn_parity_judge(&p), HN_ERR_PROOF);
         hn_parity_free(&p);
@@ -70,7 +71,7 @@ static void check_experts(const hn_model *model, hn_reference *ref)
     const float old = router[best];
     router[best] = 0;
     if (ref->numerics == HN_NUMERICS_F32 &&
-        CHECK_OK(hn_parity_run(&p, &heap, model, hn_run_on(devices), ref))) {
+        CHECK_OK(hn_parity_run(&p, &heap, model, on_all_devices(n_devices, devices), ref))) {
         CHECK_INT(p.first_beyond, last + 1);
         CHECK_INT(p.parts[last + 1].n_other, 1);
         CHECK_FAILS(hn_parity_judge(&p), HN_ERR_PROOF, "1 tokens go to other experts");
@@ -88,7 +89,7 @@ static void check_experts(const hn_model *model, hn_reference *ref)
     }
     router[best] = above - 5e-5f;
     if (ref->numerics == HN_NUMERICS_F32 && k < ref->n_expert && above > 1e-4f &&
-        CHECK_OK(hn_parity_run(&p, &heap, model, hn_run_on(devices), ref))) {
+        CHECK_OK(hn_parity_run(&p, &heap, model, on_all_devices(n_devices, devices), ref))) {
         CHECK_OK(hn_parity_judge(&p));
         CHECK_INT(p.parts[last + 1].n_other, 0);
         hn_parity_free(&p);
@@ -97,7 +98,7 @@ static void check_experts(const hn_model *model, hn_reference *ref)
     for (int64_t i = 0; i < ref->n_tokens * ref->n_expert; i++)
         router[i] = 0.25f;
     if (ref->numerics == HN_NUMERICS_BF16 &&
-        CHECK_OK(hn_parity_run(&p, &heap, model, hn_run_on(devices), ref))) {
+        CHECK_OK(hn_parity_run(&p, &heap, model, on_all_devices(n_devices, devices), ref))) {
         CHECK_INT(p.parts[last + 1].n_close, ref->n_tokens);
         CHECK_FAILS(hn_parity_judge(&p), HN_ERR_PROOF, "as good as tied");
         hn_parity_free(&p);
@@ -142,7 +143,7 @@ static float *logits_of(const char *path, int64_t *n)
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     for (int64_t i = 0; i < N_TOKENS; i++)
         tokens[i] = (int32_t)(3 + (i * i * 7 + i * 13) % (vocab - 3));
-    if (CHECK_OK(hn_forward_new(&forward, &heap, model, (hn_run_spec){ 1, devices, HN_NUMERICS_BF16 }, &o))) {
+    if (CHECK_OK(hn_forward_new(&forward, &heap, model, (hn_run_spec){ n_devices, devices, HN_NUMERICS_BF16 }, &o))) {
         if (CHECK_OK(hn_forward_run(forward, tokens, N_TOKENS, NULL)) &&
             CHECK_OK(hn_forward_logits(forward, &t))) {
             *n = hn_count(&t.type);
@@ -292,7 +293,7 @@ static void check_refusals(void)
         return;
     hn_forward *forward;
     const hn_forward_options o = { .max_tokens = 4 };
-    CHECK_INT(hn_forward_new(&forward, &heap, model, (hn_run_spec){ 1, devices, HN_NUMERICS_BF16 }, &o), HN_ERR_UNSUPPORTED);
+    CHECK_INT(hn_forward_new(&forward, &heap, model, (hn_run_spec){ n_devices, devices, HN_NUMERICS_BF16 }, &o), HN_ERR_UNSUPPORTED);
     hn_model_close(model);
 }
 

@@ -4,6 +4,7 @@
 #include "train/learner.h"
 
 #include "io/safetensors.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 
 #include <math.h>
@@ -124,7 +125,7 @@ static float *look(const subject *s, const subset *of, int64_t room, double *los
         CHECK_OK(hn_batch_add(&batch, &pair));
     }
     float *all = NULL;
-    if (CHECK_OK(hn_learner_new(&learner, &heap, s->model, s->tuning, hn_run_on(s->devices), &o))) {
+    if (CHECK_OK(hn_learner_new(&learner, &heap, s->model, s->tuning, on_all_devices(s->n_devices, s->devices), &o))) {
         if (CHECK_OK(hn_learner_look(learner, &batch, 0, NULL, &learned))) {
             *loss = learned.loss;
             all = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)s->tuning->n_params, sizeof *all);

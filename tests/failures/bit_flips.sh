@@ -5,7 +5,7 @@
 count=${3:-12} seed=${4:-7}
 . "$2/tests/failures/cli.sh"
 export XDG_CACHE_HOME="$dir/cache"
-quietly "$hone" new llama d.gguf layers=1 width=32 heads=2 kv_heads=1 head_dim=16 ffn=32
+quietly "$hone" new llama d.gguf layers=2 width=32 heads=2 kv_heads=1 head_dim=16 ffn=32
 chats 8 c.jsonl
 options="--save-every 2 --batch 4 --rank 2 --targets attn_q,ffn_down --rate 0.05 --samples 0 --threads 1"
 quietly "$hone" train d.gguf --data c.jsonl --out r --steps 4 $options

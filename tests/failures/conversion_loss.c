@@ -12,6 +12,7 @@
 #include "infer/session.h"
 #include "models/open_tokenizer.h"
 
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "tests/harness/model_dir.h"
 
@@ -22,7 +23,8 @@
 enum { PROMPT = 24, MORE = 8, MAX_TOKENS = PROMPT + MORE, MAX_PUTS = 1024, COMBINATIONS = 40 };
 
 static hn_heap heap;
-static hn_device *device;
+static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 static hn_pool *pool;
 
 typedef struct tally {
@@ -47,7 +49,7 @@ static hn_status say(const hn_model *model, const hn_tokenizer *tok, const int32
     const hn_sampler_options how = { .temperature = temperature, .top_k = 40, .seed = 7 };
     memcpy(tokens, prompt, PROMPT * sizeof *tokens);
     *n = PROMPT;
-    HN_TRY(hn_session_new(&session, &heap, model, hn_run_on(&device), &o));
+    HN_TRY(hn_session_new(&session, &heap, model, on_all_devices(n_devices, devices), &o));
     hn_status status = hn_sampler_new(&sampler, &heap, (int32_t)hn_model_hparams(model)->n_vocab, &how);
     while (status == HN_OK && *n < MAX_TOKENS) {
         status = hn_session_sync(session, tokens, *n, NULL);
@@ -67,7 +69,7 @@ static hn_status compute(const hn_model *model, const int32_t *tokens, answer *o
     hn_forward *forward;
     hn_tensor t;
     const hn_forward_options o = { .max_tokens = PROMPT };
-    HN_TRY(hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o));
+    HN_TRY(hn_forward_new(&forward, &heap, model, on_all_devices(n_devices, devices), &o));
     hn_status status = hn_forward_run(forward, tokens, PROMPT, NULL);
     if (status == HN_OK)
         status = hn_forward_logits(forward, &t);
@@ -509,14 +511,12 @@ int main(int argc, char **argv)
         "gemma4-e", "gemma4-moe", "gemma4-dense", "gpt-oss", "gpt2", "phi3", "olmoe", "deepseek-v2", "deepseek-v3",
         "smollm3", "granite", "granitemoe", "bert",
     };
-    hn_device *devices[HN_MAX_DEVICES];
     const hn_device_options open = { .n_threads = 1 };
-    int n_devices, computed = 0, generated = 0;
+    int computed = 0, generated = 0;
     check_open(argc, argv);
     const char *only = check_option("--only");
     hn_heap_init(&heap, NULL);
     if (CHECK_OK(hn_devices_open(&heap, "cpu", &open, &n_devices, devices))) {
-        device = devices[0];
         CHECK_OK(hn_pool_new(&heap, 1, &pool));
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (!only || !strcmp(only, names[i]))

@@ -7,6 +7,7 @@
 #include "infer/session.h"
 #include "io/gguf.h"
 #include "io/weights_writer.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 
 #include <math.h>
@@ -20,6 +21,7 @@ enum { N = 32, VICTIM = 21 };
 static hn_heap heap;
 static hn_pool *pool;
 static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 static char whole[160], eighth[160], bad[160];
 static int32_t ids[N];
 
@@ -73,7 +75,7 @@ static bool plant(const char *name, int64_t row, float value)
 
 static hn_run_spec on(void)
 {
-    hn_run_spec run = hn_run_on(devices);
+    hn_run_spec run = on_all_devices(n_devices, devices);
     run.numerics = HN_NUMERICS_INT8;
     return run;
 }
@@ -155,10 +157,9 @@ static void check_level(const char *name, const char *level)
 {
     static const float values[] = { NAN, INFINITY, -INFINITY };
     char token[64];
-    int n;
     const hn_device_options o = { .n_threads = 2, .isa = level };
     check_group(level);
-    if (!CHECK_OK(hn_devices_open(&heap, "cpu", &o, &n, devices)))
+    if (!CHECK_OK(hn_devices_open(&heap, "cpu", &o, &n_devices, devices)))
         return;
     snprintf(token, sizeof token, ": row %d of x (", VICTIM);
     for (int i = 0; i < 3; i++) {
@@ -172,7 +173,7 @@ static void check_level(const char *name, const char *level)
     }
     if (!strcmp(name, "llama"))
         check_guess();
-    hn_devices_close(n, devices);
+    hn_devices_close(n_devices, devices);
 }
 
 static void check_model(const char *name)

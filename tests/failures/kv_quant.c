@@ -2,6 +2,7 @@
  * not show it. hone measures: the KL divergence of every type of cache from f32, per token,
  * against a budget; what cannot be encoded becomes NaN, which the sampler refuses. */
 #include "infer/forward.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "tests/harness/random_model.h"
 
@@ -55,7 +56,7 @@ static double divergence(const float *want, const float *got, int64_t vocab)
     return kl / N;
 }
 
-static bool run(const hn_model *model, hn_device *device, hn_dtype cache, float *out)
+static bool run(const hn_model *model, hn_run_spec on, hn_dtype cache, float *out)
 {
     static int32_t tokens[N];
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
@@ -64,7 +65,7 @@ static bool run(const hn_model *model, hn_device *device, hn_dtype cache, float 
     const hn_forward_options o = { .max_tokens = N, .cache = cache };
     for (int64_t i = 0; i < N; i++)
         tokens[i] = (int32_t)((i * i * 13 + i * 7) % vocab);
-    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, hn_run_on(&device), &o)))
+    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, on, &o)))
         return false;
     const bool fine = CHECK_OK(hn_forward_run(forward, tokens, N, NULL)) &&
                       CHECK_OK(hn_forward_logits(forward, &t));
@@ -74,7 +75,7 @@ static bool run(const hn_model *model, hn_device *device, hn_dtype cache, float 
     return fine;
 }
 
-static void check_model(const char *arch, const char *keys, hn_device *device)
+static void check_model(const char *arch, const char *keys, hn_run_spec on)
 {
     hn_model *model;
     double kl[N_TYPES] = { 0 };
@@ -84,9 +85,9 @@ static void check_model(const char *arch, const char *keys, hn_device *device)
     const int64_t vocab = hn_model_hparams(model)->n_vocab;
     float *want = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)(N * vocab), sizeof *want);
     float *got = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)(N * vocab), sizeof *got);
-    const bool fine = run(model, device, HN_F32, want);
+    const bool fine = run(model, on, HN_F32, want);
     for (int i = 0; i < N_TYPES && fine; i++) {
-        if (!run(model, device, types[i].cache, got))
+        if (!run(model, on, types[i].cache, got))
             continue;
         kl[i] = divergence(want, got, vocab);
         printf("%-8s cache %-5s KL %.3g\n", arch, hn_dtype_name(types[i].cache), kl[i]);
@@ -128,11 +129,11 @@ int main(int argc, char **argv)
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     if (CHECK_OK(hn_devices_open(&heap, "cpu", &(hn_device_options){ 0 }, &n, devices))) {
-        check_model("llama", "context_length=2048", devices[0]);
-        check_model("qwen3", "context_length=2048", devices[0]);
+        check_model("llama", "context_length=2048", on_all_devices(n, devices));
+        check_model("qwen3", "context_length=2048", on_all_devices(n, devices));
         check_model("gemma3", "context_length=2048 attention.sliding_window=100 block_count=6",
-                    devices[0]);
-        check_model("gemma2", "context_length=2048 attention.sliding_window=100", devices[0]);
+                    on_all_devices(n, devices));
+        check_model("gemma2", "context_length=2048 attention.sliding_window=100", on_all_devices(n, devices));
         hn_devices_close(n, devices);
     }
     check_store(&hn_format_q8_0);

@@ -1,5 +1,6 @@
 /* LATE-FAILURE: memory that does not do for samples ends a run that has trained. They are left out,
  * and samples.json, which the report shows, says why. */
+#include "tests/harness/all_devices.h"
 #include "tests/harness/small_run.h"
 
 #include "train/input.h"
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
         if (CHECK_OK(hn_train_input_open(&in, run.model, &choice, files, 1, NULL)) &&
             CHECK_OK(hn_devices_open(&heap, "cpu", &(hn_device_options){ .n_threads = 1 }, &n, devices))) {
             const hn_samples_options o = { .model = in.model, .dataset = in.data.dataset,
-                                           .run = hn_run_on(devices), .dir = run.dir, .result = "none",
+                                           .run = on_all_devices(n, devices), .dir = run.dir, .result = "none",
                                            .n = 2, .tokenizer = "", .template = "" };
             const int64_t live = atomic_load(&heap.live_bytes);
             heap.limit_bytes = (size_t)live + 200000;

@@ -8,6 +8,7 @@
 #include "infer/session.h"
 #include "io/gguf.h"
 #include "io/weights_writer.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "train/evaluator.h"
 
@@ -23,6 +24,7 @@ enum { N = 32 };
 static hn_heap heap;
 static hn_pool *pool;
 static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 static char whole[160], bad[160], out[160];
 static int32_t ids[N];
 
@@ -68,7 +70,7 @@ static hn_status whole_sequence(const hn_model *m)
 {
     hn_forward *f;
     const hn_forward_options o = { .max_tokens = N };
-    HN_TRY(hn_forward_new(&f, &heap, m, hn_run_on(devices), &o));
+    HN_TRY(hn_forward_new(&f, &heap, m, on_all_devices(n_devices, devices), &o));
     const hn_status status = hn_forward_run(f, ids, N, NULL);
     hn_forward_free(f);
     return status;
@@ -78,7 +80,7 @@ static hn_status generate(const hn_model *m)
 {
     hn_session *s;
     const hn_session_options o = { .n_ctx = 64, .packs = true };
-    HN_TRY(hn_session_new(&s, &heap, m, hn_run_on(devices), &o));
+    HN_TRY(hn_session_new(&s, &heap, m, on_all_devices(n_devices, devices), &o));
     const hn_status status = hn_session_sync(s, ids, N, NULL);
     hn_session_free(s);
     return status;
@@ -96,7 +98,7 @@ static hn_status begin(forgetful *f, const hn_model *m)
     *f = (forgetful){ 0 };
     for (int i = 0; i < N; i++)
         f->positions[i] = i;
-    HN_TRY(hn_compiled_build(&f->c, &heap, m, hn_run_on(devices), &o));
+    HN_TRY(hn_compiled_build(&f->c, &heap, m, on_all_devices(n_devices, devices), &o));
     HN_TRY(hn_compiled_plan(&f->c, 1, &f->c.result, NULL));
     HN_TRY(hn_storage_bind(f->c.storage, f->c.build.tokens->leaf, ids, hn_type_bytes(&f->c.build.tokens->leaf->type)));
     HN_TRY(hn_storage_bind(f->c.storage, f->c.build.positions->leaf, f->positions, hn_type_bytes(&f->c.build.positions->leaf->type)));
@@ -150,7 +152,7 @@ static hn_status evaluate(const hn_model *m)
     hn_batch batch = hn_batch_on(&heap);
     hn_status status = hn_batch_add_sample(&batch, &sample);
     if (status == HN_OK)
-        status = hn_evaluator_new(&e, &heap, m, NULL, NULL, hn_run_on(devices), &o);
+        status = hn_evaluator_new(&e, &heap, m, NULL, NULL, on_all_devices(n_devices, devices), &o);
     if (status == HN_OK) {
         status = hn_evaluator_add(e, &batch, NULL, &sums);
         hn_evaluator_free(e);
@@ -163,13 +165,13 @@ static hn_status judge(const hn_model *m)
 {
     hn_perplexity p;
     const hn_perplexity_options o = { .chunk = 16, .bos = -1 };
-    return hn_perplexity_run(&heap, m, hn_run_on(devices), ids, N, &o, &p);
+    return hn_perplexity_run(&heap, m, on_all_devices(n_devices, devices), ids, N, &o, &p);
 }
 
 static hn_status weigh(const hn_model *m)
 {
     const hn_imatrix_options o = { .chunk = 16, .bos = -1, .dataset = "x" };
-    return hn_imatrix_write(&heap, m, hn_run_on(devices), ids, N, hn_sink_new(out), &o);
+    return hn_imatrix_write(&heap, m, on_all_devices(n_devices, devices), ids, N, hn_sink_new(out), &o);
 }
 
 static hn_status encode(const char *type)
@@ -220,7 +222,7 @@ static void check_guess(void)
     const int64_t vocab = hn_model_hparams(m)->n_vocab;
     const int32_t guess[3] = { 7, (int32_t)(vocab / 2), 8 }, *fine = ids;
     const size_t bytes = (size_t)vocab * sizeof *want;
-    if (CHECK(vocab <= 1024) && CHECK_OK(hn_session_new(&s, &heap, m, hn_run_on(devices), &o))) {
+    if (CHECK(vocab <= 1024) && CHECK_OK(hn_session_new(&s, &heap, m, on_all_devices(n_devices, devices), &o))) {
         for (int i = 0; i < N; i++)
             CHECK(ids[i] != guess[1]);
         CHECK_OK(hn_session_sync(s, fine, N - 1, NULL));
@@ -266,19 +268,18 @@ static void check_model(const char *name)
 
 int main(int argc, char **argv)
 {
-    int n;
     const hn_device_options one = { .n_threads = 1 };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     for (int i = 0; i < N; i++)
         ids[i] = (i * 29 + 3) % 200;
-    if (CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n, devices)) && CHECK_OK(hn_pool_new(&heap, 1, &pool))) {
+    if (CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n_devices, devices)) && CHECK_OK(hn_pool_new(&heap, 1, &pool))) {
         check_model("llama");
         check_model("gemma2"); /* two soft caps */
         check_model("qwen3moe");
     }
     hn_pool_free(pool);
-    hn_devices_close(n, devices);
+    hn_devices_close(n_devices, devices);
     CHECK_INT(0, atomic_load(&heap.live_bytes));
     return check_close();
 }

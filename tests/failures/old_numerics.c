@@ -8,6 +8,7 @@
 #include "io/gguf.h"
 #include "io/safetensors.h"
 #include "io/weights_writer.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/small_run.h"
 
 enum { N = 24 };
@@ -24,12 +25,13 @@ enum { N_MODES = sizeof modes / sizeof *modes };
 
 static hn_heap heap;
 static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 static char model_path[400], saved[400], changed[400];
 static int32_t ids[N];
 
 static hn_run_spec in(hn_numerics mode)
 {
-    hn_run_spec run = hn_run_on(devices);
+    hn_run_spec run = on_all_devices(n_devices, devices);
     run.numerics = mode;
     return run;
 }
@@ -211,7 +213,6 @@ int main(int argc, char **argv)
 {
     small_run run = { 0 };
     char command[1400];
-    int n;
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
     if (small_run_open(&run)) {
@@ -220,9 +221,9 @@ int main(int argc, char **argv)
         snprintf(changed, sizeof changed, "%s/changed", run.dir);
         snprintf(command, sizeof command, "'%s' quantize %s %s q8_0 >/dev/null 2>&1", check_option("--hone"), run.model, model_path);
         snprintf(run.model, sizeof run.model, "%.290s", model_path);
-        if (CHECK_INT(0, system(command)) && CHECK_OK(hn_devices_open(&heap, "cpu", &(hn_device_options){ .n_threads = 2 }, &n, devices))) {
+        if (CHECK_INT(0, system(command)) && CHECK_OK(hn_devices_open(&heap, "cpu", &(hn_device_options){ .n_threads = 2 }, &n_devices, devices))) {
             check_all(&run);
-            hn_devices_close(n, devices);
+            hn_devices_close(n_devices, devices);
         }
     }
     small_run_close(&run);

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/file.h"
 #include "models/model.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "train/learner.h"
 
@@ -16,6 +17,7 @@ static const float RATE = 0.01f, DECAY = 0.25f;
 
 static hn_heap heap;
 static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 
 static bool open_model(const char *name, hn_model **out)
 {
@@ -61,7 +63,7 @@ static float *step(const hn_model *model, const char *targets, float decay, hn_t
         ids[i] = (i * 29 + 7) % 200;
     add_sequence(&batch, ids, LENGTH);
     float *left = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)(*tuning)->n_params, sizeof *left);
-    if (CHECK_OK(hn_learner_new(&learner, &heap, model, *tuning, hn_run_on(devices), &o))) {
+    if (CHECK_OK(hn_learner_new(&learner, &heap, model, *tuning, on_all_devices(n_devices, devices), &o))) {
         CHECK_OK(hn_learner_step(learner, &batch, 0, RATE, NULL, &learned));
         hn_learner_free(learner);
     }
@@ -126,7 +128,7 @@ static double loss(const hn_model *model, hn_tuning *tuning, const hn_batch *bat
     hn_learned learned = { 0 };
     const hn_learner_options o = { .objective = { .max_tokens = 64, .balance = balance,
                                                   .balances_batch = true } };
-    if (CHECK_OK(hn_learner_new(&learner, &heap, model, tuning, hn_run_on(devices), &o))) {
+    if (CHECK_OK(hn_learner_new(&learner, &heap, model, tuning, on_all_devices(n_devices, devices), &o))) {
         CHECK_OK(hn_learner_look(learner, batch, 0, NULL, &learned));
         hn_learner_free(learner);
     }
@@ -178,11 +180,10 @@ static void check_balances(void)
 
 int main(int argc, char **argv)
 {
-    int n;
     const hn_device_options one = { .n_threads = 1 };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
-    if (!CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n, devices)))
+    if (!CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n_devices, devices)))
         return check_close();
     check_decay("llama", "attn_q:full,norm:full", "norms", 0, 0);
     check_decay("llama", "attn_q:full,norm:full:decay=0.5", "norms", 0.5f, 0);
@@ -193,7 +194,7 @@ int main(int argc, char **argv)
     check_decay("llama", "attn", NULL, 0, 0);
     check_decay("llama", "attn:dora", "magnitudes", 0, 0);
     check_balances();
-    hn_devices_close(n, devices);
+    hn_devices_close(n_devices, devices);
     CHECK_INT(0, atomic_load(&heap.live_bytes));
     return check_close();
 }

@@ -5,6 +5,7 @@
 #include "infer/imatrix.h"
 #include "infer/sampler.h"
 #include "io/gguf.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "train/config.h"
 #include "train/evaluator.h"
@@ -17,6 +18,7 @@
 
 static hn_heap heap;
 static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 
 static bool open_model(const char *name, hn_model **out)
 {
@@ -106,7 +108,7 @@ static void check_clipping(float most)
     bool ok = CHECK_OK(hn_tune_targets_parse(&heap, "attn_q:full", &plain, &targets)) &&
               CHECK_OK(hn_tuning_new(&heap, model, &targets, 1, &tuning)) &&
               CHECK_OK(hn_batch_add_sample(&batch, &sample)) &&
-              CHECK_OK(hn_learner_new(&learner, &heap, model, tuning, hn_run_on(devices), &o));
+              CHECK_OK(hn_learner_new(&learner, &heap, model, tuning, on_all_devices(n_devices, devices), &o));
     hn_tune_targets_free(&heap, &targets);
     if (ok) {
         float *g = hn_alloc_array(&heap, HN_TAG_STATE, (size_t)tuning->n_params, sizeof *g);
@@ -195,7 +197,7 @@ static float *logits_of(const hn_model *model, const int32_t *ids, int64_t n, in
     hn_tensor t;
     float *copy = NULL;
     const hn_forward_options o = { .max_tokens = n };
-    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, hn_run_on(devices), &o)))
+    if (!CHECK_OK(hn_forward_new(&forward, &heap, model, on_all_devices(n_devices, devices), &o)))
         return NULL;
     if (CHECK_OK(hn_forward_run(forward, ids, n, NULL)) && CHECK_OK(hn_forward_logits(forward, &t))) {
         *vocab = hn_last_dim(&t.type);
@@ -254,7 +256,7 @@ static void check_accuracy(void)
     for (int i = 0; i < N; i++)
         weight += (double)weights[i];
     if (CHECK_OK(hn_batch_add_sample(&batch, &sample)) &&
-        CHECK_OK(hn_evaluator_new(&evaluator, &heap, model, NULL, NULL, hn_run_on(devices), &o))) {
+        CHECK_OK(hn_evaluator_new(&evaluator, &heap, model, NULL, NULL, on_all_devices(n_devices, devices), &o))) {
         CHECK_OK(hn_evaluator_add(evaluator, &batch, NULL, &sums));
         hn_evaluation_finish(&sums);
         CHECK_INT(n, sums.n);
@@ -286,10 +288,10 @@ static void check_counts(void)
     const hn_imatrix_options o = { .chunk = CHUNK, .bos = -1, .dataset = "numbers" };
     const hn_forward_options f = { .max_tokens = CHUNK, .wants_uses = true };
     hn_forward *forward;
-    if (CHECK_OK(hn_imatrix_write(&heap, model, hn_run_on(devices), ids, N, hn_sink_new(path), &o)) &&
+    if (CHECK_OK(hn_imatrix_write(&heap, model, on_all_devices(n_devices, devices), ids, N, hn_sink_new(path), &o)) &&
         CHECK_OK(hn_gguf_open(&heap, path, &file))) {
         int n_checked = 0;
-        CHECK_OK(hn_forward_new(&forward, &heap, model, hn_run_on(devices), &f));
+        CHECK_OK(hn_forward_new(&forward, &heap, model, on_all_devices(n_devices, devices), &f));
         for (int u = 0; u < hn_forward_uses(forward); u++) {
             double counts[64] = { 0 };
             const nn_weight *w = NULL;
@@ -323,11 +325,10 @@ static void check_counts(void)
 
 int main(int argc, char **argv)
 {
-    int n;
     const hn_device_options one = { .n_threads = 1 };
     check_open(argc, argv);
     hn_heap_init(&heap, NULL);
-    if (!CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n, devices)))
+    if (!CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n_devices, devices)))
         return check_close();
     check_schedules();
     check_clipping(0);
@@ -336,7 +337,7 @@ int main(int argc, char **argv)
     check_penalties();
     check_accuracy();
     check_counts();
-    hn_devices_close(n, devices);
+    hn_devices_close(n_devices, devices);
     CHECK_INT(0, atomic_load(&heap.live_bytes));
     return check_close();
 }

@@ -1,6 +1,7 @@
 /* Every allocation of a session refused in turn: opened, run, saved, taken back; and of measuring one.
  * Each is a status and a sentence, nothing is left in memory, and no half a file. */
 #include "infer/session.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "tests/harness/random_model.h"
 
@@ -11,7 +12,8 @@
 
 static hn_heap lasting;
 static hn_model *model;
-static hn_device *device;
+static hn_device *devices[HN_MAX_DEVICES];
+static int n_devices;
 static char file[128];
 static const hn_session_options options = { .n_ctx = 256, .max_batch = 16, .cache = HN_TYPE_q8_0 };
 static const int32_t tokens[9] = { 3, 1, 4, 1, 5, 9, 2, 6, 5 };
@@ -19,7 +21,7 @@ static const int32_t tokens[9] = { 3, 1, 4, 1, 5, 9, 2, 6, 5 };
 static hn_status with_session(hn_heap *heap, hn_status (*use)(hn_session *session))
 {
     hn_session *session;
-    HN_TRY(hn_session_new(&session, heap, model, hn_run_on(&device), &options));
+    HN_TRY(hn_session_new(&session, heap, model, on_all_devices(n_devices, devices), &options));
     hn_status status = hn_session_sync(session, tokens, 9, NULL);
     if (status == HN_OK)
         status = use(session);
@@ -48,7 +50,7 @@ static hn_status restore_action(hn_heap *heap) { return with_session(heap, resto
 static hn_status measure_action(hn_heap *heap)
 {
     hn_session_sizes sizes;
-    return hn_session_measure(heap, model, hn_run_on(&device), &options, &sizes);
+    return hn_session_measure(heap, model, on_all_devices(n_devices, devices), &options, &sizes);
 }
 
 static void check_action(const char *name, hn_status (*run)(hn_heap *heap))
@@ -76,8 +78,6 @@ static void check_action(const char *name, hn_status (*run)(hn_heap *heap))
 
 int main(int argc, char **argv)
 {
-    hn_device *devices[HN_MAX_DEVICES];
-    int n_devices;
     const char *dir = getenv("TMPDIR");
     check_open(argc, argv);
     hn_heap_init(&lasting, NULL);
@@ -85,7 +85,6 @@ int main(int argc, char **argv)
     if (CHECK_OK(random_model_open(&lasting, "gemma3", "attention.sliding_window=20", 5, &model))) {
         if (CHECK_OK(hn_devices_open(&lasting, "cpu", &(hn_device_options){ .n_threads = 1 }, &n_devices,
                                      devices))) {
-            device = devices[0];
             check_action("measure", measure_action);
             check_action("save", save_action);
             check_action("restore", restore_action);

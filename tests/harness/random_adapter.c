@@ -98,7 +98,7 @@ static hn_status write_file(const recipe *r, hn_heap *heap, const hn_model *mode
     return status;
 }
 
-hn_status random_adapter_open(hn_heap *heap, const hn_model *model, hn_device *device, int64_t rank, bool experts,
+hn_status random_adapter_open(hn_heap *heap, const hn_model *model, hn_run_spec run, int64_t rank, bool experts,
                               const char *also, uint64_t seed, hn_adapter **out)
 {
     char path[128];
@@ -112,7 +112,7 @@ hn_status random_adapter_open(hn_heap *heap, const hn_model *model, hn_device *d
     if (status == HN_OK)
         status = write_file(r, heap, model, path);
     if (status == HN_OK) {
-        const hn_adapter_use use = { .model = model, .run = hn_run_on(&device) };
+        const hn_adapter_use use = { .model = model, .run = run };
         status = hn_adapter_open(out, heap, path, &use, NULL);
     }
     remove(path);

@@ -7,7 +7,7 @@
 /* Of `rank` (in every third tensor one less, if there is one), for about three of four matrices of the
  * layers; of experts if asked; of those whose name ends in `also`, if that is not NULL. The file is gone when
  * this returns. */
-hn_status random_adapter_open(hn_heap *heap, const hn_model *model, hn_device *device, int64_t rank, bool experts,
+hn_status random_adapter_open(hn_heap *heap, const hn_model *model, hn_run_spec run, int64_t rank, bool experts,
                               const char *also_or_null, uint64_t seed, hn_adapter **out);
 
 #endif

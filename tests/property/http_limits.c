@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #if !defined(_WIN32)
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 #endif
 
 enum { LIMIT_MS = 200, SOON_MS = 5000, MANY = 1000 };
@@ -407,6 +411,73 @@ static void test_drain(void)
     close_site();
 }
 
+/* ---- a process that is stopped ---- */
+
+#if !defined(_WIN32)
+/* By a child, in a moment, for five times what anybody has here. */
+static pid_t be_stopped_soon(void)
+{
+    const pid_t self = getpid(), child = fork();
+    if (child == 0) {
+        nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+        kill(self, SIGSTOP);
+        nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+        kill(self, SIGCONT);
+        _exit(0);
+    }
+    return child;
+}
+
+static void see_off(pid_t child) { CHECK(child > 0 && waitpid(child, NULL, 0) == child); }
+
+/* One who is quiet, one in a head, one in a body, one between two requests: none of them had the time in which nobody ran. */
+static void test_stopped(void)
+{
+    static const char whole[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n", post[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab";
+    static const struct {
+        const char *before, *after;
+    } all[] = { { "", whole }, { "GET / HT", whole + 8 }, { post, "cd" }, { whole, whole } };
+    enum { N = sizeof all / sizeof *all };
+    http_client clients[N];
+    check_group("stopped");
+    open_site(&(hn_http_options){ .head_ms = LIMIT_MS, .body_ms = LIMIT_MS, .idle_ms = LIMIT_MS });
+    for (int i = 0; i < N; i++) {
+        CHECK(client_open(&clients[i], port) && client_say_text(&clients[i], all[i].before));
+        if (all[i].before == whole) {
+            http_reply r = client_reply(&clients[i], false, SOON_MS);
+            CHECK_INT(200, r.status);
+            reply_free(&r);
+        }
+    }
+    see_off(be_stopped_soon());
+    pause_ms(LIMIT_MS / 4); /* what would be seen of them is seen */
+    for (int i = 0; i < N; i++) {
+        CHECK(client_say_text(&clients[i], all[i].after));
+        http_reply r = client_reply(&clients[i], false, SOON_MS);
+        CHECK_THAT(r.status == 200, "%d: status %d after \"%s\"", i, r.status, all[i].before);
+        reply_free(&r);
+        client_close(&clients[i]);
+    }
+    close_site();
+}
+
+/* Nor is it time in which a test has waited for an answer. */
+static void test_patience(void)
+{
+    http_client quiet;
+    check_group("patience");
+    open_site(&(hn_http_options){ 0 });
+    CHECK(client_open(&quiet, port));
+    const int64_t begin = hn_clock_ns();
+    const pid_t child = be_stopped_soon();
+    CHECK(!client_sees_end(&quiet, 600));
+    CHECK_THAT(hn_clock_ns() - begin > INT64_C(1250000000), "it waited %.3f s, stopped for one of them", (double)(hn_clock_ns() - begin) * 1e-9);
+    see_off(child);
+    client_close(&quiet);
+    close_site();
+}
+#endif
+
 /* ---- a thousand ---- */
 
 static bool has_descriptors(void)
@@ -506,6 +577,10 @@ int main(int argc, char **argv)
     test_half_open();
     test_pings();
     test_drain();
+#if !defined(_WIN32)
+    test_stopped();
+    test_patience();
+#endif
     test_many_streams();
     return check_close();
 }

@@ -8,6 +8,7 @@
 #include "infer/session.h"
 #include "ops/attention_span.h"
 #include "prove/oracle.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "tests/harness/random_model.h"
 
@@ -201,12 +202,12 @@ static void check_time(hn_session *s)
                (long long)rest[0]);
 }
 
-static void check_sizes(const hn_model *model, hn_device *device)
+static void check_sizes(const hn_model *model, hn_run_spec run)
 {
     hn_session_sizes sizes[2];
     check_group("memory");
     for (int i = 0; i < 2; i++)
-        CHECK_OK(hn_session_measure(&heap, model, hn_run_on(&device),
+        CHECK_OK(hn_session_measure(&heap, model, run,
                                     &(hn_session_options){ .n_ctx = i ? N : 2 * FIRST }, &sizes[i]));
     /* One key head of 16, keys and values in f32, in the full layer alone, in blocks of 64. */
     const int64_t a_token = 2 * 16 * 4;
@@ -233,11 +234,12 @@ int main(int argc, char **argv)
                                        "attention.head_count_kv=1 attention.key_length=16 "
                                        "attention.value_length=16 attention.key_length_swa=16 "
                                        "attention.sliding_window=24", 3, &model))) {
-            check_sizes(model, devices[0]);
+            check_sizes(model, on_all_devices(n, devices));
             const hn_session_options o = { .n_ctx = N };
-            if (CHECK_OK(hn_session_new(&session, &heap, model, hn_run_on(devices), &o))) {
+            if (CHECK_OK(hn_session_new(&session, &heap, model, on_all_devices(n, devices), &o))) {
                 check_errors(model, session);
-                check_time(session);
+                if (n == 1) /* of several devices each waits for the others */
+                    check_time(session);
                 hn_session_free(session);
             }
             hn_model_close(model);

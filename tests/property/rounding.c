@@ -4,6 +4,7 @@
 #include "diff/diff.h"
 #include "infer/compiled.h"
 #include "infer/reference.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 
 #include <math.h>
@@ -66,7 +67,7 @@ static hn_status gradients(run *r, const hn_model *model, const hn_reference *re
 {
     const nn_build_options o = { .max_tokens = ref->n_tokens, .numerics = numerics,
                                  .feeds_layers = true };
-    HN_TRY(hn_compiled_build(&r->c, &heap, model, hn_run_on(devices), &o));
+    HN_TRY(hn_compiled_build(&r->c, &heap, model, on_all_devices(n_devices, devices), &o));
     HN_TRY(differentiate(r, ref));
     return bind(r, ref);
 }

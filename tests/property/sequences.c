@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "infer/sequences.h"
 #include "infer/session.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "tests/harness/random_adapter.h"
 #include "tests/harness/random_model.h"
@@ -21,7 +22,8 @@ static char file[128];
 
 typedef struct subject {
     hn_model *model;
-    hn_device *one, *three;
+    hn_device *one[HN_MAX_DEVICES], *three[HN_MAX_DEVICES]; /* by their threads */
+    int n_devices;
     int64_t vocab;
     hn_adapters adapters[N_ADAPTERS];   /* one each */
     hn_session *alone[N_ADAPTERS + 1];  /* what everything is compared with: with each adapter, and with none */
@@ -300,7 +302,7 @@ static void check_adapter_refused(subject *s, int64_t rank, const char *also, co
 {
     hn_adapter *adapter;
     int32_t slot;
-    if (!CHECK_OK(random_adapter_open(&heap, s->model, s->one, rank, false, also, 9, &adapter)))
+    if (!CHECK_OK(random_adapter_open(&heap, s->model, on_all_devices(s->n_devices, s->one), rank, false, also, 9, &adapter)))
         return;
     CHECK_FAILS(hn_sequences_add_adapter(s->all, adapter, &slot), HN_ERR_UNSUPPORTED, why);
     hn_adapter_close(adapter);
@@ -332,10 +334,10 @@ static void check_cache(subject *s, hn_dtype cache, hn_numerics numerics, bool p
         alone.adapters = i < N_ADAPTERS ? &s->adapters[i] : NULL;
         if (i < N_ADAPTERS)
             s->slot[i] = -1;
-        if (!CHECK_OK(hn_session_new(&s->alone[i], &heap, s->model, (hn_run_spec){ 1, &s->one, numerics }, &alone)))
+        if (!CHECK_OK(hn_session_new(&s->alone[i], &heap, s->model, (hn_run_spec){ s->n_devices, s->one, numerics }, &alone)))
             return;
     }
-    if (CHECK_OK(hn_sequences_new(&s->all, &heap, s->model, (hn_run_spec){ 1, &s->three, numerics }, &options))) {
+    if (CHECK_OK(hn_sequences_new(&s->all, &heap, s->model, (hn_run_spec){ s->n_devices, s->three, numerics }, &options))) {
         for (int i = 0; i < 2 * N_ADAPTERS; i++) {
             if (s->slot[i % N_ADAPTERS] < 0)
                 change_adapter(s);
@@ -357,7 +359,7 @@ static void check_cache(subject *s, hn_dtype cache, hn_numerics numerics, bool p
 static bool say(subject *s, hn_numerics numerics, const hn_session_options *o, const int32_t *tokens, int64_t n, float *to)
 {
     hn_session *session;
-    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, &s->one, numerics }, o)))
+    if (!CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ s->n_devices, s->one, numerics }, o)))
         return false;
     const bool fine = CHECK_OK(hn_session_sync(session, tokens, n, NULL));
     if (fine)
@@ -377,18 +379,18 @@ static void check_packed_once(subject *s)
     int32_t tokens[9];
     for (int i = 0; i < 9; i++)
         tokens[i] = (int32_t)(i * 37 % s->vocab);
-    if (!CHECK(s->vocab <= 512) || !CHECK_OK(hn_session_new(&first, &heap, s->model, hn_run_on(&s->one), &plain)))
+    if (!CHECK(s->vocab <= 512) || !CHECK_OK(hn_session_new(&first, &heap, s->model, on_all_devices(s->n_devices, s->one), &plain)))
         return;
     const int64_t without = heap.live_bytes - none;
     CHECK_OK(hn_session_sync(first, tokens, 9, NULL));
     memcpy(want, hn_session_logits(first), bytes);
     hn_session_free(first);
     CHECK_INT(none, heap.live_bytes);
-    if (!CHECK_OK(hn_session_new(&first, &heap, s->model, hn_run_on(&s->one), &packs)))
+    if (!CHECK_OK(hn_session_new(&first, &heap, s->model, on_all_devices(s->n_devices, s->one), &packs)))
         return;
     const int64_t packed = heap.live_bytes - none;
     CHECK(packed - without > 100000 || getenv("HN_TEST_DEVICES")); /* another device's memory is not the heap's */
-    if (CHECK_OK(hn_session_new(&second, &heap, s->model, hn_run_on(&s->one), &packs))) {
+    if (CHECK_OK(hn_session_new(&second, &heap, s->model, on_all_devices(s->n_devices, s->one), &packs))) {
         const int64_t own = heap.live_bytes - none - packed;
         CHECK_THAT(own < without + (packed - without) / 10,
                    "a second session takes %lld bytes: the first took %lld, and %lld without packing",
@@ -445,7 +447,7 @@ static void check_lent_windows(subject *s)
     int n = 0;
     for (int i = 0; i < 3 * PIECE; i++)
         tokens[i] = (int32_t)(i * 31 % s->vocab);
-    if (!CHECK_OK(hn_sequences_new(&all, &heap, s->model, hn_run_on(&s->one), &o)))
+    if (!CHECK_OK(hn_sequences_new(&all, &heap, s->model, on_all_devices(s->n_devices, s->one), &o)))
         return;
     if (CHECK_OK(hn_sequences_open(all, -1, &name)) && CHECK(run_piece(all, name, tokens, HELD))) {
         bool goes_on = lend_one(all, tokens, lent, &n, true);
@@ -463,12 +465,11 @@ static void check_lent_windows(subject *s)
     hn_sequences_free(all);
 }
 
-static hn_device *open_device(int n_threads)
+static int open_devices(int n_threads, hn_device *devices[HN_MAX_DEVICES])
 {
-    hn_device *device = NULL;
-    const hn_device_options o = { .n_threads = n_threads };
-    CHECK_OK(hn_device_open(&device, &heap, 0, &o));
-    return device;
+    int n = 0;
+    CHECK_OK(hn_devices_open(&heap, "cpu", &(hn_device_options){ .n_threads = n_threads }, &n, devices));
+    return n;
 }
 
 /* In block formats it is whole numbers that are asked, too. */
@@ -481,14 +482,14 @@ static void check_model(const char *arch, const char *keys, stored weights)
     if (!CHECK_OK(random_model_open(&heap, arch, keys, 5, &s.model)))
         return;
     s.vocab = hn_model_hparams(s.model)->n_vocab;
-    s.one = open_device(1);
-    s.three = open_device(3);
-    for (int i = 0; i < N_ADAPTERS && s.one; i++) {
+    s.n_devices = open_devices(1, s.one);
+    const int n_three = open_devices(3, s.three);
+    for (int i = 0; i < N_ADAPTERS && s.n_devices; i++) {
         hn_adapter *adapter;
-        if (CHECK_OK(random_adapter_open(&heap, s.model, s.one, i ? 8 : 3, true, NULL, (uint64_t)i + 3, &adapter)))
+        if (CHECK_OK(random_adapter_open(&heap, s.model, on_all_devices(s.n_devices, s.one), i ? 8 : 3, true, NULL, (uint64_t)i + 3, &adapter)))
             CHECK_OK(hn_adapters_add(&s.adapters[i], adapter));
     }
-    if (s.one && s.three && s.adapters[0].n && s.adapters[1].n) {
+    if (s.n_devices && n_three == s.n_devices && s.adapters[0].n && s.adapters[1].n) {
         if (weights == IN_BLOCKS) {
             check_cache(&s, HN_F32, HN_NUMERICS_INT8, false);
             check_cache(&s, HN_TYPE_q8_0, HN_NUMERICS_INT8, true);
@@ -505,8 +506,8 @@ static void check_model(const char *arch, const char *keys, stored weights)
     }
     for (int i = 0; i < N_ADAPTERS; i++)
         hn_adapters_close(&s.adapters[i]);
-    hn_devices_close(1, &s.one);
-    hn_devices_close(1, &s.three);
+    hn_devices_close(s.n_devices, s.one);
+    hn_devices_close(n_three, s.three);
     hn_model_close(s.model);
 }
 

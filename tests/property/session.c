@@ -24,7 +24,8 @@ static void make_tokens(int64_t vocab, int32_t *out)
 
 typedef struct subject {
     hn_model *model;
-    hn_device *devices[HN_MAX_DEVICES];
+    hn_device *one[HN_MAX_DEVICES], *three[HN_MAX_DEVICES]; /* by their threads */
+    int n_devices;
     int32_t tokens[N_TOKENS];
     int64_t vocab;
 } subject;
@@ -40,7 +41,7 @@ static void check_forward(const subject *s, hn_numerics numerics, const float *g
     hn_forward *forward;
     hn_tensor t;
     const hn_forward_options o = { .max_tokens = N_TOKENS };
-    if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, (hn_run_spec){ 1, s->devices, numerics }, &o)))
+    if (!CHECK_OK(hn_forward_new(&forward, &heap, s->model, (hn_run_spec){ s->n_devices, s->one, numerics }, &o)))
         return;
     if (CHECK_OK(hn_forward_run(forward, s->tokens, N_TOKENS, NULL)) &&
         CHECK_OK(hn_forward_logits(forward, &t)))
@@ -91,12 +92,12 @@ static void check_cache(const subject *s, hn_dtype cache, hn_numerics numerics)
     const hn_session_options at_once = { .n_ctx = 64, .cache = cache };
     const hn_session_options small = { .n_ctx = 48, .max_batch = 9, .cache = cache,
                                        .packs = true };
-    if (CHECK_OK(hn_session_new(&once, &heap, s->model, (hn_run_spec){ 1, s->devices, numerics }, &at_once))) {
+    if (CHECK_OK(hn_session_new(&once, &heap, s->model, (hn_run_spec){ s->n_devices, s->one, numerics }, &at_once))) {
         if (feed(once, s->tokens, N_TOKENS))
             memcpy(want, hn_session_logits(once), (size_t)s->vocab * sizeof *want);
         hn_session_free(once);
     }
-    if (CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ 1, s->devices + 1, numerics }, &small))) {
+    if (CHECK_OK(hn_session_new(&session, &heap, s->model, (hn_run_spec){ s->n_devices, s->three, numerics }, &small))) {
         check_cuts(s, session, want);
         check_refusals(s, session);
         hn_session_free(session);
@@ -110,7 +111,7 @@ static void check_model(const char *name)
 {
     subject s = { 0 };
     char dir[512];
-    int n, m;
+    int n;
     const hn_device_options one = { .n_threads = 1 }, three = { .n_threads = 3 };
     check_group(name);
     snprintf(dir, sizeof dir, "%s/tests/differential/models/%s", HN_SOURCE_DIR, name);
@@ -118,18 +119,15 @@ static void check_model(const char *name)
         return;
     s.vocab = hn_model_hparams(s.model)->n_vocab;
     make_tokens(s.vocab, s.tokens);
-    hn_device *first[HN_MAX_DEVICES], *second[HN_MAX_DEVICES];
-    if (CHECK_OK(hn_devices_open(&heap, "cpu", &one, &n, first))) {
-        if (CHECK_OK(hn_devices_open(&heap, "cpu", &three, &m, second))) {
-            s.devices[0] = first[0];
-            s.devices[1] = second[0];
+    if (CHECK_OK(hn_devices_open(&heap, "cpu", &one, &s.n_devices, s.one))) {
+        if (CHECK_OK(hn_devices_open(&heap, "cpu", &three, &n, s.three))) {
             check_cache(&s, HN_F32, HN_NUMERICS_F32);
             check_cache(&s, HN_F16, HN_NUMERICS_F32);
             check_cache(&s, HN_BF16, HN_NUMERICS_F32);
             check_cache(&s, HN_F32, HN_NUMERICS_BF16);
-            hn_devices_close(m, second);
+            hn_devices_close(n, s.three);
         }
-        hn_devices_close(n, first);
+        hn_devices_close(s.n_devices, s.one);
     }
     hn_model_close(s.model);
 }

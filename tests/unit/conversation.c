@@ -4,6 +4,7 @@
 #include "infer/conversation.h"
 
 #include "convert/byte_tokenizer.h"
+#include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 
 #include <stdio.h>
@@ -68,7 +69,7 @@ static bool begin(subject *s, const char *template, bool adds_bos, int64_t max_a
         !CHECK_OK(hn_chat_format_add_meta(s->chat, &s->meta)) ||
         !CHECK_OK(hn_chat_format_add(s->chat, "default", template, strlen(template))) ||
         !make_sampler(s) ||
-        !CHECK_OK(hn_session_new(&s->session, &heap, s->model, hn_run_on(s->devices), &session)))
+        !CHECK_OK(hn_session_new(&s->session, &heap, s->model, on_all_devices(s->n_devices, s->devices), &session)))
         return false;
     const hn_conversation_parts parts = { s->tok, s->chat, s->session, s->sampler, NULL };
     const hn_conversation_options o = { .max_answer = max_answer };

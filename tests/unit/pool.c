@@ -150,6 +150,44 @@ typedef struct states {
     hn_fp_state seen[64];
 } states;
 
+/* ---- a thread that is held up ---- */
+
+enum { HELD_UNITS = 64 };
+
+typedef struct held {
+    _Atomic bool somebody_waits;
+    _Atomic int64_t n_done;
+    int64_t n_of_others; /* that were done while the first chunk waited */
+} held;
+
+static void wait_for_others(void *context, int64_t begin, int64_t end, int thread)
+{
+    held *h = context;
+    (void)thread;
+    if (!atomic_exchange(&h->somebody_waits, true)) {
+        const struct timespec moment = { .tv_nsec = 100000 };
+        for (int i = 0; i < 100000 && atomic_load(&h->n_done) < HELD_UNITS - (end - begin); i++)
+            nanosleep(&moment, NULL);
+        h->n_of_others = atomic_load(&h->n_done);
+    }
+    atomic_fetch_add(&h->n_done, end - begin);
+}
+
+/* All but the chunk that it is in is done by the others, its share too. What is not there may be told of. */
+static void goes_round_who_is_held_up(hn_pool *pool)
+{
+    if (hn_pool_threads(pool) == 1)
+        return;
+    for (int round = 0; round < 20; round++) {
+        held h = { .n_of_others = 0 };
+        hn_pool_will_read(pool, (const void *)(uintptr_t)(64 * round), round % 2 ? SIZE_MAX / 4 : 4096);
+        hn_pool_run(pool, HELD_UNITS, 1, wait_for_others, &h);
+        const int64_t chunk = (HELD_UNITS + 4 * hn_pool_threads(pool) - 1) / (4 * hn_pool_threads(pool));
+        CHECK(h.n_of_others >= HELD_UNITS - chunk);
+        CHECK_INT(HELD_UNITS, atomic_load(&h.n_done));
+    }
+}
+
 static void note_state(void *context, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
@@ -208,6 +246,7 @@ int main(int argc, char **argv)
         survives_many_jobs(pool);
         serves_several_callers(pool);
         sets_and_restores_state(pool);
+        goes_round_who_is_held_up(pool);
         CHECK_INT(n_calls, atomic_load(&heap.n_calls));
         hn_pool_free(pool);
     }

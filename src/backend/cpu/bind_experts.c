@@ -1,5 +1,6 @@
 /* Products of a mixture of experts. Phase 0 sorts the choices by expert, in order of tokens; then
- * each expert is a unit: its rows are gathered, multiplied in blocks, and scattered back. Where the
+ * each expert is a unit: its rows are gathered, multiplied in blocks, and scattered back. In whole numbers an expert of few rows is
+ * several units, some columns each, and one without rows is none: else four experts of a token would not share out. Where the
  * choices of a token share one row of dx, one phase a choice keeps their chain in order.
  *
  *     shared:  | first choice of each expert (and one past the last), for each round | choices | rows in blocks |
@@ -12,6 +13,7 @@
 #include <string.h>
 
 enum { BLOCK = 128 }; /* rows multiplied at a time, by weights that are packed again for each */
+enum { PART = 2 * HN_INT8_COLUMNS };
 enum { IDS = 2 };    /* of all four ops */
 
 typedef struct choices {
@@ -91,15 +93,15 @@ static void gather(const hn_cpu_task *task, const hn_tensor *t, int64_t row, flo
         memcpy(to, wide, (size_t)n * sizeof(float));
 }
 
-static void scatter(const hn_cpu_task *task, const hn_tensor *t, int64_t row, const float *from)
+/* Elements [first, first + n) of a row, which begins at `from`. */
+static void scatter(const hn_cpu_task *task, const hn_tensor *t, int64_t row, const float *from, int64_t first, int64_t n)
 {
-    const int64_t n = hn_last_dim(&t->type);
     const size_t bytes = hn_dtype_bytes(t->type.dtype);
-    char *to = (char *)t->data + (size_t)(row * n) * bytes;
+    char *to = (char *)t->data + (size_t)(row * hn_last_dim(&t->type) + first) * bytes;
     if (t->type.dtype == HN_F32)
-        memcpy(to, from, (size_t)n * bytes);
+        memcpy(to, from + first, (size_t)n * bytes);
     else
-        hn_strip_narrow(task->cpu, t->type.dtype, from, n, to);
+        hn_strip_narrow(task->cpu, t->type.dtype, from + first, n, to);
 }
 
 /* Row of `t` for a choice: a row of its own, or its token's. */
@@ -170,11 +172,41 @@ static void run_expert(const hn_cpu_task *task, const choices *c, int64_t round,
         }
         multiply(task, product(call, rows, from, &w), to, room);
         for (int32_t i = 0; i < rows; i++)
-            scatter(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n);
+            scatter(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n, 0, n);
     }
 }
 
 /* ---- linear_id_int8 ---- */
+
+/* Columns [first, end) of an expert, all of its rows. */
+typedef struct part {
+    int64_t expert, first, end;
+} part;
+
+static int64_t rows_of_expert(const choices *c, int64_t expert) { return c->first[expert + 1] - c->first[expert]; }
+
+/* Parts of an expert with so many rows. */
+static int64_t parts_of_expert(int64_t rows, int64_t n)
+{
+    return rows == 0 ? 0 : rows > HN_GEMM_FEW ? 1 : (n + PART - 1) / PART;
+}
+
+static int64_t n_parts(const hn_call *call, const choices *c)
+{
+    int64_t parts = 0;
+    for (int64_t e = 0; e < c->n_expert; e++)
+        parts += parts_of_expert(rows_of_expert(c, e), hn_last_dim(&call->out[0]->type));
+    return parts;
+}
+
+static part part_at(const hn_call *call, const choices *c, int64_t at)
+{
+    const int64_t n = hn_last_dim(&call->out[0]->type);
+    int64_t e = 0, parts;
+    for (; at >= (parts = parts_of_expert(rows_of_expert(c, e), n)); e++)
+        at -= parts;
+    return parts == 1 ? (part){ e, 0, n } : (part){ e, at * PART, at * PART + PART < n ? at * PART + PART : n };
+}
 
 /* One row of blocks beside others of another order. */
 static void gather_blocks(const hn_int8_rows *from, int64_t row, int64_t k, const hn_int8_rows *to, int64_t at)
@@ -187,8 +219,10 @@ static void gather_blocks(const hn_int8_rows *from, int64_t row, int64_t k, cons
     memcpy(y.sum, x.sum, 2 * blocks * sizeof *y.sum);
 }
 
-static void run_expert_int8(const hn_cpu_task *task, const choices *c, int64_t expert, char *scratch)
+static void run_expert_int8(const hn_cpu_task *task, const choices *c, int64_t at_part, char *scratch)
 {
+    const part p = part_at(task->call, c, at_part);
+    const int64_t expert = p.expert;
     const hn_call *call = task->call;
     const hn_tensor *x = call->in[0], *y = call->out[0];
     const hn_tensor w = matrix_of(call->in[1], expert);
@@ -205,9 +239,9 @@ static void run_expert_int8(const hn_cpu_task *task, const choices *c, int64_t e
         a.rows = rows;
         a.x = own;
         a.y = to;
-        hn_int8_run(&task->cpu->kernels.int8, &a, 0, hn_int8_units(&a), room);
+        hn_int8_run(&task->cpu->kernels.int8, &a, p.first / HN_INT8_COLUMNS, (p.end + HN_INT8_COLUMNS - 1) / HN_INT8_COLUMNS, room);
         for (int32_t i = 0; i < rows; i++)
-            scatter(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n);
+            scatter(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n, p.first, p.end - p.first);
     }
 }
 
@@ -294,7 +328,10 @@ static int64_t units(const hn_cpu_task *task, int phase)
 {
     if (phase == 1 && is_int8(task->call))
         return hn_rows(&task->call->in[0]->type);
-    return phase == 0 ? 1 : choices_of(task->call, task->shared).n_expert;
+    if (phase == 0)
+        return 1;
+    const choices c = choices_of(task->call, task->shared);
+    return is_int8(task->call) ? n_parts(task->call, &c) : c.n_expert;
 }
 
 /* Rows that no expert writes are zero; a shared row starts from zero. */
@@ -326,13 +363,13 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
         hn_cpu_int8_rows(task, task->call->in[0], &to, begin, end);
         return;
     }
-    for (int64_t expert = begin; expert < end; expert++)
+    for (int64_t unit = begin; unit < end; unit++)
         if (is_int8(task->call))
-            run_expert_int8(task, &c, expert, hn_cpu_scratch(task, thread));
+            run_expert_int8(task, &c, unit, hn_cpu_scratch(task, thread));
         else if (is_outer(task->call))
-            sum_expert(task, &c, expert, hn_cpu_scratch(task, thread));
+            sum_expert(task, &c, unit, hn_cpu_scratch(task, thread));
         else
-            run_expert(task, &c, phase - 1, expert, hn_cpu_scratch(task, thread));
+            run_expert(task, &c, phase - 1, unit, hn_cpu_scratch(task, thread));
 }
 
 #define HN_BIND_EXPERTS(name)                                                                  \

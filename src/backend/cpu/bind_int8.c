@@ -53,5 +53,10 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
         hn_cpu_int8_rows(task, task->call->in[0], &a.x, begin, end);
 }
 
+static const hn_tensor *streams(const hn_call *call)
+{
+    return hn_rows(&call->in[0]->type) <= HN_GEMM_FEW ? call->in[1] : NULL;
+}
+
 const hn_cpu_binding hn_cpu_linear_int8 = { .op = &hn_op_linear_int8, .supports = supports, .phases = phases,
-                                            .units = units, .run = run, .sees_rows = true };
+                                            .units = units, .run = run, .streams = streams, .sees_rows = true };

@@ -67,9 +67,15 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
     hn_cpu_product_run(task, &p, phase, begin, end, thread);
 }
 
+/* Whose weights a back reads by columns. */
+static const hn_tensor *streams(const hn_call *call)
+{
+    return call->op == &hn_op_linear && hn_rows(&call->in[0]->type) <= HN_GEMM_FEW ? call->in[1] : NULL;
+}
+
 #define HN_BIND_PRODUCT(name)                                                                  \
     const hn_cpu_binding hn_cpu_##name = { .op = &hn_op_##name, .supports = supports,          \
-                                           .phases = phases, .units = units, .run = run };
+                                           .phases = phases, .units = units, .run = run, .streams = streams };
 HN_BIND_PRODUCT(linear)
 HN_BIND_PRODUCT(linear_back)
 HN_BIND_PRODUCT(outer)

@@ -218,11 +218,29 @@ static hn_status run_launch(hn_cpu *cpu, const hn_launch *launch)
     return HN_OK;
 }
 
+/* The first of launches [from, n) that streams: threads ask memory for it while they have nothing else to do. */
+static int tell_next(hn_cpu *cpu, const hn_submission *stretch, int from)
+{
+    for (int i = from; i < stretch->n; i++) {
+        const hn_cpu_binding *binding = stretch->at[i].binding;
+        const hn_tensor *read = binding && binding->streams ? binding->streams(stretch->at[i].call) : NULL;
+        if (!read)
+            continue;
+        hn_pool_will_read(cpu->pool, read->data, hn_type_bytes(&read->type));
+        return i;
+    }
+    return stretch->n;
+}
+
 static hn_status submit(hn_device *device, const hn_submission *stretch)
 {
+    hn_cpu *cpu = (hn_cpu *)(void *)device;
+    int next = -1;
     for (int i = 0; i < stretch->n; i++) {
         HN_REQUIRE(!hn_is_cancelled(stretch->cancel), HN_ERR_CANCELLED, "cancelled");
-        HN_TRY(run_launch((hn_cpu *)(void *)device, &stretch->at[i]));
+        if (next <= i)
+            next = tell_next(cpu, stretch, i + 1);
+        HN_TRY(run_launch(cpu, &stretch->at[i]));
         device->n_calls += stretch->at[i].apply != NULL;
     }
     return HN_OK;

@@ -39,6 +39,9 @@ typedef struct hn_cpu_binding {
     int (*phases)(const hn_cpu_task *task); /* NULL: one; there is a barrier between phases */
     int64_t (*units)(const hn_cpu_task *task, int phase);
     void (*run)(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread);
+    /* The input that units read from its beginning to its end, one after the other and not again; NULL: there is none, or none to
+     * speak of beside what is computed. */
+    const hn_tensor *(*streams)(const hn_call *call);
     bool sees_rows; /* of hn_op.finite: its units tell a row that is not. Else the rows are looked at before */
 } hn_cpu_binding;
 

@@ -24,17 +24,27 @@ typedef struct seen {
 
 static inline seen nothing_seen(void) { return (seen){ i_set1(-1), m_not(m_first(16)) }; }
 
+/* Words are stored as such and copied: of halves that were stored as words a compiler may think that nothing wrote them. */
+HN_INLINE void halves_of(i32x16 x, uint16_t halves[32])
+{
+    int32_t words[HALF];
+    i_store(words, x);
+    memcpy(halves, words, sizeof words);
+}
+
 HN_INLINE i32x16 smaller_halves(i32x16 a, i32x16 b)
 {
 #if defined(HN_LEVEL_avx512)
     return _mm512_min_epu16(a, b);
 #else
     uint16_t x[32], y[32];
-    i_store((int32_t *)(void *)x, a);
-    i_store((int32_t *)(void *)y, b);
+    int32_t words[HALF];
+    halves_of(a, x);
+    halves_of(b, y);
     for (int i = 0; i < 32; i++)
         x[i] = x[i] < y[i] ? x[i] : y[i];
-    return i_load((const int32_t *)(const void *)x);
+    memcpy(words, x, sizeof x);
+    return i_load(words);
 #endif
 }
 
@@ -58,7 +68,7 @@ static void tell_lowest(const seen *s, int *lowest)
 {
     uint16_t half[32];
     int least = 0x7fff;
-    i_store((int32_t *)(void *)half, s->least);
+    halves_of(s->least, half);
     for (int i = 0; i < 32; i++)
         least = half[i] < least ? half[i] : least;
     const int exponent = (least + 1) >> 7;

@@ -12,20 +12,18 @@ const hn_int8_format hn_int8_formats[HN_N_ELEMS] = {
 #include "quant/types.def"
 };
 
-enum { COLUMNS = 16 * HN_INT8_GROUPS };
-
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 typedef struct areas {
     int32_t *words;
-    float *sums;     /* [rows of a tile][COLUMNS]: columns that are not all there */
+    float *sums;     /* [rows of a tile][HN_INT8_COLUMNS]: columns that are not all there */
     uint8_t *panel;  /* a group's rows, turned */
     uint8_t *rows;   /* rows of panels that lie in pairs */
 } areas;
 
 enum {
     WORDS_BYTES = HN_INT8_GROUPS * HN_INT8_DEEPER * HN_INT8_MOST_WORDS * 4,
-    SUMS_BYTES = HN_INT8_SQUARE * COLUMNS * 4,
+    SUMS_BYTES = HN_INT8_SQUARE * HN_INT8_COLUMNS * 4,
     PANEL_BYTES = 16 * HN_INT8_DEEPER * HN_INT8_BLOCK / 32 * 40 /* no format has more than 1.25 bytes an element */
 };
 
@@ -43,7 +41,7 @@ static areas areas_of(char *scratch)
     return a;
 }
 
-int64_t hn_int8_units(const hn_int8_args *a) { return (a->n + COLUMNS - 1) / COLUMNS; }
+int64_t hn_int8_units(const hn_int8_args *a) { return (a->n + HN_INT8_COLUMNS - 1) / HN_INT8_COLUMNS; }
 
 static void turn(const hn_int8_kernels *k, hn_elem type, int64_t rows, int64_t n, const char *w, int64_t stride,
                  uint8_t *panel)
@@ -63,8 +61,8 @@ static void unpack_plain(const hn_int8_kernels *k, const hn_int8_args *a, const 
     const int64_t from = hn_elem_span(a->type, first * HN_INT8_BLOCK), bytes = hn_elem_span(a->type, blocks * HN_INT8_BLOCK);
     const char *w = (const char *)a->w + row * a->stride + from;
     if (row + 16 < a->n || (left == 16 && bytes % 16 == 0)) {
-        const bool is_last = row + COLUMNS + 16 > a->n;
-        k->unpack_rows[a->type](blocks, w, a->stride, is_last ? w : w - from + COLUMNS * a->stride + 16 * from, to);
+        const bool is_last = row + HN_INT8_COLUMNS + 16 > a->n;
+        k->unpack_rows[a->type](blocks, w, a->stride, is_last ? w : w - from + HN_INT8_COLUMNS * a->stride + 16 * from, to);
         return;
     }
     for (int64_t b = 0, some; b < blocks; b += some, to += some * words) {
@@ -116,16 +114,16 @@ static void multiply(const hn_int8_kernels *k, const hn_int8_args *a, const hn_i
 static void put_tile(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, hn_int8_tile *t, int64_t row,
                      int64_t column)
 {
-    const int64_t columns = least(a->n - column, COLUMNS);
+    const int64_t columns = least(a->n - column, HN_INT8_COLUMNS);
     float *y = a->y + row * a->n + column;
     const bool is_whole = columns == 16 * t->groups;
     t->y = is_whole ? y : s->sums;
-    t->ldy = is_whole ? a->n : COLUMNS;
+    t->ldy = is_whole ? a->n : HN_INT8_COLUMNS;
     for (int r = 0; !is_whole && t->accumulate && r < t->rows; r++)
-        memcpy(s->sums + r * COLUMNS, y + r * a->n, (size_t)columns * sizeof *y);
+        memcpy(s->sums + r * HN_INT8_COLUMNS, y + r * a->n, (size_t)columns * sizeof *y);
     multiply(k, a, t, column);
     for (int r = 0; !is_whole && r < t->rows; r++)
-        memcpy(y + r * a->n, s->sums + r * COLUMNS, (size_t)columns * sizeof *y);
+        memcpy(y + r * a->n, s->sums + r * HN_INT8_COLUMNS, (size_t)columns * sizeof *y);
 }
 
 /* Rows [from, end) by tiles of `most`. `t` is a tile without rows. */
@@ -142,7 +140,7 @@ static void run_rows(const hn_int8_kernels *k, const hn_int8_args *a, const area
 /* One row by plain rows, sixteen at a time; those that are not there are the last one again. */
 static void run_along(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t column)
 {
-    const int64_t end = least(column + COLUMNS, a->n);
+    const int64_t end = least(column + HN_INT8_COLUMNS, a->n);
     _Alignas(64) float y[16];
     hn_int8_along t = { .blocks = a->k / HN_INT8_BLOCK, .x = a->x, .room = (hn_int8_room *)(void *)s->words, .near = k->near, .y = y };
     for (; column < end; column += 16) {
@@ -162,7 +160,7 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
     const bool has_squares = k->squares && k->squares->tile[format->kind];
     const int64_t in_squares = has_squares ? a->rows / HN_INT8_SQUARE * HN_INT8_SQUARE : 0;
     const int64_t deep = in_squares ? HN_INT8_SQUARE_DEEP : a->rows > 2 * k->rows ? HN_INT8_DEEPER : HN_INT8_DEEP;
-    hn_int8_tile t = { .groups = (int)((least(a->n - column, COLUMNS) + 15) / 16), .offset = format->offset, .most = format->most,
+    hn_int8_tile t = { .groups = (int)((least(a->n - column, HN_INT8_COLUMNS) + 15) / 16), .offset = format->offset, .most = format->most,
                        .near = k->near };
     if (a->rows == 1 && a->is_panel16 && !a->pairs) {
         t.blocks = in_row;
@@ -194,5 +192,5 @@ void hn_int8_run(const hn_int8_kernels *k, const hn_int8_args *a, int64_t first,
 {
     const areas s = areas_of(scratch);
     for (int64_t unit = first; unit < end; unit++)
-        run_unit(k, a, &s, unit * COLUMNS);
+        run_unit(k, a, &s, unit * HN_INT8_COLUMNS);
 }

@@ -34,6 +34,7 @@ typedef enum hn_int8_kind { /* as types.def calls them */
 enum {
     HN_INT8_BLOCK = 32,
     HN_INT8_GROUPS = 2,  /* of sixteen columns that a tile takes at a time */
+    HN_INT8_COLUMNS = 16 * HN_INT8_GROUPS, /* of a unit */
     HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows, */
     HN_INT8_DEEPER = 64, /* and for many rows */
     HN_INT8_MOST_WORDS = 16 * (8 + 6),
@@ -164,7 +165,7 @@ typedef struct hn_int8_args {
 } hn_int8_args;
 
 size_t hn_int8_scratch_bytes(void);
-/* Columns of a unit; units of a product. */
+/* Units of a product. */
 int64_t hn_int8_units(const hn_int8_args *a);
 void hn_int8_run(const hn_int8_kernels *k, const hn_int8_args *a, int64_t first, int64_t end, void *scratch);
 
