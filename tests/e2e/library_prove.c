@@ -352,7 +352,7 @@ int main(int argc, char **argv)
           "dd if=/dev/zero of=zeros.gguf bs=1 seek=$((size - ${from_end% *})) count=${from_end#* } conv=notrunc");
     if (CHECK_OK(hn_engine_new(&engine, NULL))) {
         check_model(engine);
-    check_result(engine);
+        check_result(engine);
         check_logits(engine);
         check_failing(engine);
         check_cancelling(engine);
