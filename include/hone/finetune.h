@@ -123,6 +123,7 @@ typedef struct hn_finetune_estimate {
     int64_t micro_tokens, recompute;      /* chosen to fit the memory; these change no bit */
     size_t total_bytes;                   /* of all that will be resident */
     size_t weights_bytes, workspace_bytes, trained_bytes, evaluation_bytes; /* parts of it */
+    double step_operations; /* about as many are computed in a step; how long that takes is the machine's to say */
 } hn_finetune_estimate;
 
 /* Opens and checks all that hn_finetune would, and writes nothing; `out` and `resume` are not

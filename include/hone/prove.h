@@ -45,6 +45,7 @@ typedef struct hn_examples_prove_options {
     /* Told of each check as it is made, on the thread that proves. What it is given lives until it returns. Or NULL. */
     void (*on_check)(void *context, const hn_prove_check *check);
     void *context;
+    const char *result;      /* the file that came of training on these examples: its SHA-256 stands in the JSON; or NULL */
 } hn_examples_prove_options;
 
 /* Zero is default in every field but the first. */

@@ -145,9 +145,8 @@ static hn_status say_how_to_go_on(hn_status status, const char *folder)
     return status;
 }
 
-static hn_status train(hn_finetune_run *run, const display *d, const char *folder, FILE *out)
+static hn_status train(hn_finetune_run *run, const display *d, const char *folder, hn_finetune_result *result, FILE *out)
 {
-    hn_finetune_result result;
     hn_interrupt_begin(true);
     hn_status status = hn_finetune_run_go(run);
     if (d->is_terminal)
@@ -156,13 +155,13 @@ static hn_status train(hn_finetune_run *run, const display *d, const char *folde
     if (status == HN_ERR_CANCELLED)
         return say_how_to_go_on(status, folder);
     if (status == HN_OK)
-        status = hn_finetune_run_finish(run, &result, sizeof result);
+        status = hn_finetune_run_finish(run, result, sizeof *result);
     if (status != HN_OK)
         return status;
     if (d->seconds > 0)
         fprintf(out, "%lld steps in %.1f s, %.0f tokens/s\n", (long long)d->steps, d->seconds,
                 (double)d->tokens / d->seconds);
-    fprintf(out, "%s\n%s\nsha256 %s\n", result.verdict, result.path, result.sha256);
+    fprintf(out, "%s\n%s\nsha256 %s\n", result->verdict, result->path, result->sha256);
     return HN_OK;
 }
 
@@ -207,11 +206,11 @@ static hn_status keep_certificate(const hn_certificate *c, const char *folder, F
 }
 
 /* Once training has given its memory back. What was trained is there: where the proof has no room it is said, as of samples. */
-static hn_status leave_certificate(const train_args *args, const hn_finetune_layout *l, hn_examples *examples, FILE *out)
+static hn_status leave_certificate(const train_args *args, const hn_finetune_layout *l, const char *result, hn_examples *examples, FILE *out)
 {
     const char *rank = hn_settings_value(&args->settings, "rank");
     hn_examples_prove_options o = { .size = sizeof o, .targets = hn_settings_value(&args->settings, "targets"), .numerics = l->numerics,
-                                    .seed = (uint64_t)l->seed };
+                                    .seed = (uint64_t)l->seed, .result = result };
     hn_certificate *c = NULL;
     if (rank)
         HN_TRY(hn_option_int("rank", rank, 1, 65536, &o.rank));
@@ -254,6 +253,7 @@ static hn_status run_examples(const train_args *args, hn_examples *examples, con
                                         .overwrite = args->out.over == HN_OVER_OLD, .samples = (int32_t)args->samples,
                                         .command = command, .context = &d, .on_step = on_step,
                                         .on_evaluation = on_evaluation };
+    hn_finetune_result result;
     hn_finetune_run *run;
     HN_TRY(hn_finetune_run_new(&run, examples, &o));
     d.judges_answers = hn_finetune_run_get_layout(run)->judges_answers != 0;
@@ -263,11 +263,11 @@ static hn_status run_examples(const train_args *args, hn_examples *examples, con
     if (args->resume && !args->dry_run)
         status = resume(run, out);
     if (status == HN_OK && !args->dry_run)
-        status = train(run, &d, args->out.path, out);
+        status = train(run, &d, args->out.path, &result, out);
     if (status == HN_OK && !args->dry_run)
         status = leave_report(run, out);
     if (status == HN_OK && !args->dry_run && args->proves)
-        status = leave_certificate(args, hn_finetune_run_get_layout(run), examples, out);
+        status = leave_certificate(args, hn_finetune_run_get_layout(run), result.path, examples, out);
     hn_finetune_run_free(run);
     return status;
 }

@@ -107,6 +107,8 @@ hn_status hn_examples_prove(hn_examples *e, const hn_examples_prove_options *opt
     HN_TRY(check_options(&o, &numerics));
     HN_TRY(hn_certificate_begin(&c, e->engine, o.seed, o.on_check, o.context));
     hn_status status = hn_examples_want_model(e);
+    if (status == HN_OK && o.result)
+        status = hn_sha256_file(o.result, c->result);
     if (status == HN_OK)
         status = prove(e, &o, numerics, c);
     return hn_certificate_end(c, status, out);

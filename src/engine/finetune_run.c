@@ -62,6 +62,7 @@ static hn_status lay_out(hn_finetune_run *r)
         .trained_bytes = p.bytes.parameters + p.bytes.sums + p.bytes.moments,
         .evaluation_bytes = p.evaluation_bytes,
     };
+    HN_TRY(hn_train_run_operations(r->inner, &r->examples->in.preflight, &r->estimate.step_operations));
     hn_finetune_layout *l = &r->layout;
     *l = (hn_finetune_layout){
         .estimate = &r->estimate, .share = (double)t->n_matched / (double)t->n_base, .rate = r->config.rate,

@@ -141,7 +141,7 @@ static hn_status add(hn_plan_looks *looks, hn_plan_kind kind, const hn_model *mo
                        : kind == HN_PLAN_OF_TEXT ? look_at_text(l, looks->heap, model, run, asks)
                                         : look_at_session(l, looks->heap, model, run, asks);
     if (status == HN_OK)
-        status = hn_plan_work_new(l->plan, looks->heap, &l->work);
+        status = hn_plan_work_new(l->plan, looks->heap, NULL, &l->work);
     if (status == HN_OK)
         looks->n++;
     else

@@ -117,7 +117,7 @@ const hn_certificate_row *hn_certificate_get_row(const hn_certificate *c, size_t
 
 static hn_status say(const hn_certificate *c, hn_str *text)
 {
-    const hn_prove_options o = { .seed = c->seed, .subject = c->subject.text };
+    const hn_prove_options o = { .seed = c->seed, .subject = c->subject.text, .result = c->result };
     return hn_prove_certificate(&c->report, &o, c->sum.seconds, text);
 }
 

@@ -9,6 +9,7 @@ struct hn_certificate {
     hn_heap *heap;
     hn_report report;
     hn_str subject;
+    char result[65]; /* SHA-256 of what came of it; "": of nothing */
     uint64_t seed;
     hn_certificate_row *rows; /* of the report */
     hn_certificate_sum sum;

@@ -1,5 +1,5 @@
 /* plan_work.h: what a plan asks of its devices: how often each op runs, how much it computes and moves.
- * Of the most tokens that it is planned for. */
+ * Of the most tokens that it is planned for, or of so many as are said. */
 #ifndef HN_GRAPH_PLAN_WORK_H
 #define HN_GRAPH_PLAN_WORK_H
 
@@ -21,7 +21,8 @@ typedef struct hn_plan_work {
     int n_ops;
 } hn_plan_work;
 
-hn_status hn_plan_work_new(const hn_plan *plan, hn_heap *heap, hn_plan_work *out);
+/* `sizes`: of the graph's extents, as a program may be given them; NULL: their upper bounds. */
+hn_status hn_plan_work_new(const hn_plan *plan, hn_heap *heap, const int64_t *sizes, hn_plan_work *out);
 void hn_plan_work_free(hn_plan_work *work, hn_heap *heap);
 
 #endif

@@ -134,6 +134,8 @@ hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *
     hn_processor_name(processor, sizeof processor);
     hn_str_add(out, "{\n  \"certificate\": \"hone prove\",\n  \"subject\": ");
     hn_report_text(o->subject ? o->subject : "this build", out);
+    if (o->result && *o->result)
+        hn_str_print(out, ",\n  \"result\": \"%s\"", o->result);
     hn_str_print(out, ",\n  \"build\": \"%s, %s\",\n", HN_BUILD,
                  __VERSION__);
     hn_str_print(out, "  \"cpu\": \"%s\",\n  \"isa\": \"%s\",\n  \"isa_absent\": ", processor, hn_isa_name(isa, &level));

@@ -12,6 +12,7 @@ typedef struct hn_prove_options {
     bool (*progress)(void *context, double done, const char *what); /* false stops */
     void *progress_context;
     const char *subject; /* what the certificate is of, in words; NULL: the build */
+    const char *result;  /* SHA-256 of the file that lies beside the certificate and came of its subject; NULL or "": there is none */
 } hn_prove_options;
 
 /* Fills the report. HN_OK also when checks failed: ask hn_report_failures. */

@@ -129,5 +129,8 @@ void hn_contract_tell(const hn_contract *c, const char *digest, double scale, hn
     count(w, "tokens", c->tokens);
     number(w, "last_loss", c->last_loss, c->has_last);
     number(w, "held_loss", c->held_loss, c->has_held);
+    hn_json_key(w, "certificate");
+    hn_adapter_proof_tell(&c->proof, w);
+    text(w, "certificate_refused", c->proof.why_not);
     hn_json_end_object(w);
 }

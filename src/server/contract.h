@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "hone/hone.h"
+#include "server/adapter_proof.h"
 
 typedef struct hn_contract {
     char base[65], tokenizer[65], template[65], data[65], numerics[48]; /* as the file says them; "": it does not */
@@ -12,6 +13,7 @@ typedef struct hn_contract {
     double last_loss, held_loss;
     bool has_last, has_held;
     hn_lm_adapter_trial trial;
+    hn_adapter_proof proof;
 } hn_contract;
 
 /* What the file says; the rest is left alone. */

@@ -169,9 +169,23 @@ hn_job *hn_job_new(hn_jobs *jobs, const char *owner, hn_failure *why)
 
 /* ---- on the disk ---- */
 
+static void write_work(hn_json_writer *w, const hn_job_work *work)
+{
+    hn_json_key(w, "work");
+    hn_json_begin_object(w);
+    hn_json_key(w, "operations");
+    hn_json_add_double(w, work->operations);
+    hn_json_key(w, "threads");
+    hn_json_add_int(w, work->threads);
+    hn_json_key(w, "numerics");
+    hn_json_add_string(w, work->numerics);
+    hn_json_end_object(w);
+}
+
 static void write_more(hn_json_writer *w, const void *of)
 {
     const hn_job *job = of;
+    write_work(w, &job->work);
     hn_json_key(w, "settings");
     hn_json_add_json(w, job->settings.text, job->settings.length);
     hn_json_key(w, "asked");
@@ -256,6 +270,23 @@ static hn_status check_settings(hn_heap *heap, const hn_json *settings, const ch
     return HN_OK;
 }
 
+/* A record that was written before work was counted has none. */
+static hn_status read_work(const hn_json *v, hn_job_work *work, const char *path)
+{
+    if (!v)
+        return HN_OK;
+    const hn_json *operations = hn_json_get(v, "operations"), *threads = hn_json_get(v, "threads"), *numerics = hn_json_get(v, "numerics");
+    HN_REQUIRE(operations && (operations->kind == HN_JSON_DOUBLE || operations->kind == HN_JSON_INT) && threads &&
+                   threads->kind == HN_JSON_INT && numerics && numerics->kind == HN_JSON_STRING &&
+                   hn_json_bytes(numerics) < sizeof work->numerics, HN_ERR_FORMAT,
+               "%s: work: expected operations, threads and numerics", path);
+    work->operations = hn_json_number(operations);
+    HN_REQUIRE(work->operations >= 0, HN_ERR_FORMAT, "%s: work: operations: expected 0 or more", path);
+    work->threads = hn_json_int(threads);
+    memcpy(work->numerics, hn_json_string(numerics), hn_json_bytes(numerics) + 1);
+    return HN_OK;
+}
+
 static hn_status read_more(hn_heap *heap, hn_job *job, const hn_json *root, const char *path)
 {
     const hn_json *settings = hn_json_get(root, "settings"), *asked = hn_json_get(root, "asked"), *notes = hn_json_get(root, "notes");
@@ -263,6 +294,7 @@ static hn_status read_more(hn_heap *heap, hn_job *job, const hn_json *root, cons
                    notes->kind == HN_JSON_ARRAY && hn_json_count(notes) <= HN_MOST_NOTES, HN_ERR_FORMAT,
                "%s: expected settings, asked and notes", path);
     HN_TRY(check_settings(heap, settings, path));
+    HN_TRY(read_work(hn_json_get(root, "work"), &job->work, path));
     hn_json_writer w = hn_json_write_to(&job->settings);
     hn_json_add_value(&w, settings);
     w = hn_json_write_to(&job->asked);

@@ -191,7 +191,7 @@ static void pick(const hn_job_plan_of *of, const hn_setting *(*table)(size_t), h
             hn_words_add(words, "%s", hn_json_string(v));
 }
 
-static hn_status plan_run(const hn_job_plan_of *of, const hn_words *words, hn_examples *examples)
+static hn_status plan_run(const hn_jobs *jobs, const hn_job_plan_of *of, const hn_words *words, hn_examples *examples)
 {
     hn_finetune_run *run;
     hn_job *job = of->job;
@@ -205,6 +205,8 @@ static hn_status plan_run(const hn_job_plan_of *of, const hn_words *words, hn_ex
     job->examples = l->estimate->n_examples;
     job->bytes = (int64_t)l->estimate->total_bytes;
     job->seed = l->seed;
+    job->work = (hn_job_work){ .operations = l->estimate->step_operations, .threads = jobs->o.threads };
+    snprintf(job->work.numerics, sizeof job->work.numerics, "%s", hn_lm_numerics_name(l->numerics));
     const bool is_model = l->is_model != 0;
     hn_finetune_run_free(run);
     HN_REQUIRE(!is_model, HN_ERR_UNSUPPORTED, "settings: whole tensors alone are trained: of that a model comes, and a job makes an adapter");
@@ -231,7 +233,7 @@ static hn_status plan(hn_jobs *jobs, const hn_job_plan_of *of, hn_words *data, h
         hn_words_add(run, "memory=%zu", hn_memory_total() / 10 * 9);
     hn_upload_path(jobs, of->training, path);
     HN_TRY(open_examples(jobs, of->model, path, data, &examples));
-    const hn_status status = plan_run(of, run, examples);
+    const hn_status status = plan_run(jobs, of, run, examples);
     hn_examples_close(examples);
     return status;
 }

@@ -369,6 +369,7 @@ static void start(hn_jobs *jobs, hn_job *job)
     hn_job next = *job;
     next.state = HN_JOB_RUNNING;
     next.waits[0] = 0;
+    next.work.threads = jobs->o.threads == job->work.threads || !saved_step(jobs, job) ? jobs->o.threads : HN_MIXED_THREADS;
     hn_job_note_add(&next, "info", "training begins");
     if (words.status != HN_OK)
         put_off(jobs, job, "memory", hn_error_message());

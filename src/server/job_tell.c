@@ -201,12 +201,48 @@ static void tell_held(hn_json_writer *w, const char *key, const double held[2], 
     hn_json_end_object(w);
 }
 
+/* ---- how long it takes ---- */
+
+static bool computes_alike(const hn_job *a, const hn_job *b)
+{
+    return a->work.operations > 0 && b->work.operations > 0 && a->work.threads != HN_MIXED_THREADS && a->work.threads == b->work.threads &&
+           !strcmp(a->model, b->model) && !strcmp(a->work.numerics, b->work.numerics);
+}
+
+/* The latest of the same owner that has done steps in the same way; NULL: none has. */
+static const hn_job *find_measure(const hn_jobs *jobs, const hn_job *job, hn_str *out)
+{
+    for (size_t i = jobs->n_jobs; i-- > 0;) {
+        hn_job *other = jobs->jobs[i];
+        if (other != job && other->is_listed && !strcmp(other->owner, job->owner) && computes_alike(other, job) &&
+            read_progress(jobs, other, out)->n_seconds)
+            return other;
+    }
+    return NULL;
+}
+
+/* Of the steps that are left, by those that it has done, or another; nothing where none were. */
+static void tell_time(const hn_jobs *jobs, const hn_job *job, hn_json_writer *w)
+{
+    const bool has_own = job->progress.n_seconds > 0;
+    const hn_job *by = hn_job_is_over(job) ? NULL : has_own ? job : find_measure(jobs, job, w->to);
+    double left = 0;
+    if (by) {
+        const hn_job_progress *p = &by->progress;
+        left = p->seconds / (double)p->n_seconds * (double)(job->steps - job->progress.step);
+        left *= has_own ? 1 : job->work.operations / by->work.operations;
+    }
+    hn_json_key(w, "estimated_seconds");
+    by ? hn_json_add_double(w, left) : hn_json_add_null(w);
+    text(w, "estimated_by", by ? by->id : "");
+    number(w, "estimated_finish",
+           job->state == HN_JOB_RUNNING && has_own ? hn_clock_wall_ns() / 1000000000 + (int64_t)left + 1 : 0);
+}
+
 static void tell_progress(const hn_jobs *jobs, hn_job *job, hn_json_writer *w)
 {
     const hn_job_progress *p = read_progress(jobs, job, w->to);
-    const double left = p->n_seconds ? p->seconds / (double)p->n_seconds * (double)(job->steps - p->step) : 0;
-    number(w, "estimated_finish",
-           job->state == HN_JOB_RUNNING && p->n_seconds ? hn_clock_wall_ns() / 1000000000 + (int64_t)left + 1 : 0);
+    tell_time(jobs, job, w);
     hn_json_key(w, "step");
     hn_json_add_int(w, p->step);
     hn_json_key(w, "steps");

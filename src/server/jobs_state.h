@@ -61,6 +61,15 @@ typedef struct hn_job_checkpoint {
     bool is_served;
 } hn_job_checkpoint;
 
+/* What tells how long its steps take, beside those that were done: about as much is computed in each. */
+typedef struct hn_job_work {
+    double operations; /* of a step; 0: it is of a server that did not count them */
+    int64_t threads;   /* that do it; HN_MIXED_THREADS: some did some of it */
+    char numerics[16];
+} hn_job_work;
+
+enum { HN_MIXED_THREADS = -1 };
+
 typedef struct hn_job {
     char id[HN_ITEM_ID], owner[HN_KEY_NAME + 1];
     char model[128];   /* of the shelf */
@@ -72,6 +81,8 @@ typedef struct hn_job {
     int64_t number, state, created, finished, seed, steps, examples, bytes, trained_tokens;
     int64_t restarts, saved; /* since the checkpoint of step `saved` was there */
     int64_t is_away;         /* what was trained was deleted */
+
+    hn_job_work work;
 
     hn_str settings; /* an array of "NAME=VALUE" as it was made of what was asked, */
     hn_str asked;    /* and the fields that are told again as they came: an object */

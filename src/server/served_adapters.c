@@ -151,6 +151,8 @@ static hn_status place(hn_served *m, hn_served_adapter *a)
     HN_TRY(hn_lm_batch_apply_adapter(m->batch, a->path, &o, &a->number, &contract.trial, sizeof contract.trial));
     hn_status status = hn_contract_read(&contract, m->shelf->engine, a->path);
     if (status == HN_OK)
+        status = hn_adapter_proof_read(&contract.proof, m->shelf->heap, a->path, before);
+    if (status == HN_OK)
         status = hn_sha256_file(a->path, after);
     if (status == HN_OK && strcmp(before, after) != 0)
         status = hn_fail(HN_ERR_IO, "%s was changed while it was read", a->path);

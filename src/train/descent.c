@@ -15,6 +15,7 @@
 #include "train/descent.h"
 
 #include "diff/diff.h"
+#include "graph/plan_work.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -209,6 +210,19 @@ hn_executable_bytes hn_descent_measure(const hn_descent *s)
 const hn_executable *hn_descent_executable(const hn_descent *s)
 {
     return s->x;
+}
+
+hn_status hn_descent_operations(const hn_descent *s, const int64_t *sizes, double *micro, double *once)
+{
+    double *const to[] = { [MICRO] = micro, [CHECK] = once, [UPDATE] = once };
+    *micro = *once = 0;
+    for (int which = MICRO; which <= UPDATE; which++) {
+        hn_plan_work work;
+        HN_TRY(hn_plan_work_new(hn_executable_look(s->x, which), s->heap, sizes, &work));
+        *to[which] += work.all.flops;
+        hn_plan_work_free(&work, s->heap);
+    }
+    return HN_OK;
 }
 
 hn_status hn_descent_make(hn_descent *s)

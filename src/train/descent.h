@@ -56,6 +56,9 @@ hn_status hn_descent_make(hn_descent *step);
 hn_storage *hn_descent_storage(hn_descent *step);
 const hn_plan *hn_descent_plan(const hn_descent *step); /* of the micro program */
 
+/* About how much is computed: by a micro-batch of these sizes of the graph's extents, and once a step, by check and update. */
+hn_status hn_descent_operations(const hn_descent *step, const int64_t *sizes, double *micro, double *once);
+
 /* Sizes of the next micro-batch. */
 hn_status hn_descent_set_extent(hn_descent *step, int extent, int64_t size);
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "graph/plan_work.h"
 #include "infer/fit.h"
 #include "train/feed.h"
 
@@ -254,6 +255,17 @@ hn_status hn_evaluator_run(hn_evaluator *e, const hn_dataset *dataset, uint64_t 
 const hn_executable *hn_evaluator_executable(const hn_evaluator *e)
 {
     return e->x;
+}
+
+hn_status hn_evaluator_operations(const hn_evaluator *e, int64_t tokens, int64_t rows, double *out)
+{
+    int64_t sizes[HN_MAX_EXTENTS];
+    hn_plan_work work;
+    hn_objective_sizes(&e->objective, tokens, rows, sizes);
+    HN_TRY(hn_plan_work_new(hn_executable_look(e->x, 0), e->heap, sizes, &work));
+    *out = work.all.flops;
+    hn_plan_work_free(&work, e->heap);
+    return HN_OK;
 }
 
 size_t hn_evaluator_memory(const hn_evaluator *e)

@@ -44,6 +44,8 @@ void hn_evaluation_finish(hn_evaluation *sums); /* makes means of them */
 hn_status hn_evaluator_run(hn_evaluator *evaluator, const hn_dataset *dataset, uint64_t most,
                            const hn_run_options *options, hn_evaluation *out);
 
+/* About how much it computes for an example of so many tokens, of which so many rows have a label. */
+hn_status hn_evaluator_operations(const hn_evaluator *evaluator, int64_t tokens, int64_t rows, double *out);
 size_t hn_evaluator_memory(const hn_evaluator *evaluator); /* all that making it takes */
 const hn_executable *hn_evaluator_executable(const hn_evaluator *evaluator);
 

@@ -183,6 +183,18 @@ hn_learner_bytes hn_learner_memory(const hn_learner *l)
                                .parameters = (size_t)l->tuning->n_params * sizeof(float) };
 }
 
+hn_status hn_learner_operations(const hn_learner *l, int64_t tokens, int64_t rows, double *example, double *once)
+{
+    int64_t sizes[HN_MAX_EXTENTS];
+    double anchor = 0;
+    hn_objective_sizes(&l->objective, tokens, rows, sizes);
+    HN_TRY(hn_descent_operations(l->descent, sizes, example, once));
+    if (l->anchor)
+        HN_TRY(hn_evaluator_operations(l->anchor, tokens, rows, &anchor));
+    *example += anchor;
+    return HN_OK;
+}
+
 /* ---- a step ---- */
 
 static hn_status check_batch(const hn_learner *l, const hn_batch *batch)

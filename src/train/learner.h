@@ -38,6 +38,9 @@ hn_learner_bytes hn_learner_memory(const hn_learner *learner);
 enum { HN_LEARNER_PARTS = 2 };
 int hn_learner_parts(const hn_learner *learner, const hn_executable *out[HN_LEARNER_PARTS]);
 
+/* About how much it computes: for an example of so many tokens, of which so many rows have a label, by itself; and once a step. */
+hn_status hn_learner_operations(const hn_learner *learner, int64_t tokens, int64_t rows, double *example, double *once);
+
 typedef struct hn_learned {
     double loss, grad_norm;
     int n_micro;

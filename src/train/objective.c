@@ -195,6 +195,15 @@ bool hn_objective_has_routers(const hn_objective *o)
     return o->policy.n_routes > 0;
 }
 
+void hn_objective_sizes(const hn_objective *o, int64_t tokens, int64_t rows, int64_t sizes[HN_MAX_EXTENTS])
+{
+    for (int e = 0; e < o->g->n_extents; e++)
+        sizes[e] = 1;
+    const int64_t most_tokens = o->g->extents[o->policy.tokens_extent].max, most_rows = o->g->extents[o->policy.rows_extent].max;
+    sizes[o->policy.tokens_extent] = tokens < 1 ? 1 : tokens < most_tokens ? tokens : most_tokens;
+    sizes[o->policy.rows_extent] = rows < 1 ? 1 : rows < most_rows ? rows : most_rows;
+}
+
 hn_status hn_objective_params(const hn_objective *o, const hn_tuning *tuning, hn_node **out)
 {
     const nn_build *b = &o->policy;

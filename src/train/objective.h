@@ -52,6 +52,9 @@ hn_status hn_objective_build(hn_objective *out, hn_graph *g, const hn_model *mod
 /* The leaves of what `tuning` trains, by tensor. Refuses a tensor that the graph never reads. */
 hn_status hn_objective_params(const hn_objective *objective, const hn_tuning *tuning, hn_node **out);
 
+/* Of the graph's extents, for so many tokens and rows and a pair: within their bounds. */
+void hn_objective_sizes(const hn_objective *objective, int64_t tokens, int64_t rows, int64_t sizes[HN_MAX_EXTENTS]);
+
 /* Whether the model routes tokens at all: balance and z are refused otherwise. */
 bool hn_objective_has_routers(const hn_objective *objective);
 

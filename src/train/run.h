@@ -14,6 +14,7 @@
 #include "base/cancel.h"
 #include "base/lock_file.h"
 #include "base/out_file.h"
+#include "data/preflight.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
 #include "train/metrics.h"
@@ -63,9 +64,11 @@ typedef struct hn_train_plan {
     size_t ending_bytes; /* when the adapter is tried and samples are made */
     size_t yet_bytes;    /* to be taken by the largest of its phases */
     size_t total_bytes;  /* of all that will be resident, from the first byte to the last */
-    double flops;                           /* of a step, about */
 } hn_train_plan;
 hn_train_plan hn_train_run_plan(const hn_train_run *run);
+/* About how much a step computes, of a mean one's examples: each as long as their mean, with as many labels for its tokens as `seen`
+ * has of all. While nothing is made or after. */
+hn_status hn_train_run_operations(const hn_train_run *run, const hn_preflight *seen, double *out);
 const hn_tuning *hn_train_run_tuning(const hn_train_run *run);
 hn_learner *hn_train_run_learner(hn_train_run *run);
 const hn_run_state *hn_train_run_state(const hn_train_run *run);

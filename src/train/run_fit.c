@@ -10,14 +10,15 @@
 #include "io/weights_writer.h"
 #include "train/prompts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { ENOUGH_TOKENS = 512, MOST_TOKENS = 8192, LOOKED_AT = 2000, PROGRAM_BYTES = 6 << 20,
        STEP_BYTES = 128 << 10, TOKEN_BYTES = 32 }; /* a step as it is read, its lines and blocks */
 
-/* Tokens of one example, trained or held out; and of the largest step, of as many as a look at them
- * is quick. A larger one that comes later is cut into micro-batches. */
+/* Tokens of one example, trained or held out; and of the largest step, and the mean of them, of as many as a look at
+ * them is quick. A larger one that comes later is cut into micro-batches. */
 static hn_status measure_examples(hn_train_run *r, int64_t *longest, int64_t *step)
 {
     const hn_dataset *d = r->on.dataset;
@@ -25,14 +26,20 @@ static hn_status measure_examples(hn_train_run *r, int64_t *longest, int64_t *st
     for (uint64_t i = 0; i < d->n; i++)
         if ((d->fates[i] == HN_FATE_TRAINED || d->fates[i] == HN_FATE_HELD) && d->tokens[i] > *longest)
             *longest = d->tokens[i];
+    const int64_t n = r->n_steps < LOOKED_AT ? r->n_steps : LOOKED_AT;
+    int64_t all = 0, examples = 0;
     *step = *longest;
-    for (int64_t k = 0; k < r->n_steps && k < LOOKED_AT; k++) {
+    for (int64_t k = 0; k < n; k++) {
         int64_t sum = 0;
         HN_TRY(hn_steps_at(&r->steps, (uint64_t)k, &r->data_step));
         for (size_t i = 0; i < r->data_step.n; i++)
             sum += d->tokens[r->data_step.examples[i]];
         *step = sum > *step ? sum : *step;
+        all += sum;
+        examples += (int64_t)r->data_step.n;
     }
+    r->step_tokens = (double)all / (double)n;
+    r->step_examples = (double)examples / (double)n;
     return HN_OK;
 }
 
@@ -352,6 +359,16 @@ hn_status hn_run_fit(hn_train_run *r)
     const hn_status status = search(r, &b, &why);
     hn_str_free(&why);
     return status;
+}
+
+hn_status hn_train_run_operations(const hn_train_run *r, const hn_preflight *seen, double *out)
+{
+    double example, once;
+    const double tokens = r->step_tokens / r->step_examples;
+    const double labelled = seen->n_tokens ? (double)seen->n_supervised / (double)seen->n_tokens : 1;
+    HN_TRY(hn_learner_operations(r->learner, (int64_t)ceil(tokens), (int64_t)ceil(tokens * labelled), &example, &once));
+    *out = r->step_examples * example + once;
+    return HN_OK;
 }
 
 /* Memory of the learner and the evaluator, for a run that is to go on. */

@@ -34,6 +34,7 @@ struct hn_train_run {
     int64_t n_steps;
     hn_schedule schedule;
     hn_train_plan plan;
+    double step_examples, step_tokens; /* means of the steps that were looked at */
     hn_run_state state;
     hn_metrics metrics;
     hn_batch batch;

@@ -328,6 +328,29 @@ static void check_plan(hn_engine *engine)
     CHECK(!exists("dry"));
 }
 
+static double operations(hn_engine *engine, const char *one, const char *two)
+{
+    hn_finetune_estimate e = { 0 };
+    heard h = { .engine = engine };
+    const char *const said[] = { "rank=4", "in-order", one, two };
+    hn_finetune_spec spec = spec_of(NULL, &h);
+    spec.settings = said;
+    spec.n_settings = 4;
+    CHECK_OK(hn_finetune_plan(engine, &spec, &e, sizeof e));
+    return e.step_operations;
+}
+
+/* What a step computes depends on what is learned of, not on how it is cut. */
+static void check_operations(hn_engine *engine)
+{
+    check_group("operations");
+    const double two = operations(engine, "batch=2", "steps=6"), four = operations(engine, "batch=4", "steps=3");
+    CHECK_THAT(two > 1e5 && four > 1.8 * two && four < 2 * two, "%g operations of two examples, %g of four", two, four);
+    CHECK_THAT(operations(engine, "batch=4", "micro-tokens=400") == operations(engine, "batch=4", "micro-tokens=800"), "%g and %g",
+               operations(engine, "batch=4", "micro-tokens=400"), operations(engine, "batch=4", "micro-tokens=800"));
+    CHECK(operations(engine, "batch=2", "recompute=1") > operations(engine, "batch=2", "recompute=0"));
+}
+
 /* Planning takes next to nothing, and what is chosen under an engine's limit fits it. */
 static void check_limit(const char *digest)
 {
@@ -435,6 +458,7 @@ int main(int argc, char **argv)
         int64_t before, live;
         hn_engine_memory(engine, &before, NULL, NULL);
         check_plan(engine);
+        check_operations(engine);
         check_refusals(engine);
         check_passed_over(engine);
         check_whole(engine, digest);

@@ -150,6 +150,27 @@ static void check_model(hn_engine *engine)
     hn_certificate_free(c);
 }
 
+/* The digest of abc is in FIPS 180. */
+static void check_result(hn_engine *engine)
+{
+    static const char says[] = "\"result\": \"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\",\n";
+    char path[300];
+    size_t bytes;
+    hn_certificate *c = NULL;
+    snprintf(path, sizeof path, "%s/result", dir);
+    hn_examples_prove_options o = { .size = sizeof o, .targets = "attn_q", .rank = 1, .n_threads = 2, .result = path };
+    check_group("of which file it is");
+    hn_examples *e = open_examples(engine, hn_lm_builtin());
+    CHECK_FAILS(hn_examples_prove(e, &o, &c), HN_ERR_IO, "result");
+    CHECK(!c);
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fwrite("abc", 1, 3, f) == 3 && !fclose(f));
+    if (CHECK_OK(hn_examples_prove(e, &o, &c)) && CHECK_OK(hn_certificate_json(c, own, sizeof own, &bytes)))
+        CHECK_THAT(strstr(own, says), "%.600s", own);
+    hn_certificate_free(c);
+    hn_examples_close(e);
+}
+
 static void check_logits(hn_engine *engine)
 {
     hn_certificate *c = NULL;
@@ -331,6 +352,7 @@ int main(int argc, char **argv)
           "dd if=/dev/zero of=zeros.gguf bs=1 seek=$((size - ${from_end% *})) count=${from_end#* } conv=notrunc");
     if (CHECK_OK(hn_engine_new(&engine, NULL))) {
         check_model(engine);
+        check_result(engine);
         check_logits(engine);
         check_failing(engine);
         check_cancelling(engine);

@@ -114,6 +114,8 @@ refuses 'torn/metrics.jsonl: byte' "$hone" report torn
 shows '^[0-9]+ checks in [0-9.]+ s: 0 failed, 0 skipped$' train --out proved --steps 2 --prove
 quietly "$hone" prove d.gguf --data c.jsonl --rank 4 --json alone.json
 is "the same rows" "$(grep '"check":' alone.json)" "$(grep '"check":' proved/certificate.json)"
+is "of which file it is" "  \"result\": \"$(sha256sum proved/adapter.gguf | cut -d ' ' -f 1)\"," "$(grep '"result":' proved/certificate.json)"
+[ -z "$(grep '"result":' alone.json)" ] || fail "a certificate without a run is of a file"
 quietly train --out proved --steps 2 --overwrite
 [ ! -e proved/certificate.json ] || fail "a certificate of an earlier run stays"
 

@@ -10,6 +10,7 @@
 #include "tests/harness/check.h"
 #include "tests/property/http_client.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,17 @@ static _Atomic size_t left;
 
 static size_t left_now(void) { return left; }
 
-/* ---- the trainer: `PROGRAM train MODEL ... --out FOLDER`; the adapter lies beside the jobs, and a file that holds it up ---- */
+/* ---- the trainer: `PROGRAM train MODEL ... --out FOLDER`; the adapter lies beside the jobs, and a file that holds it up. Its first
+ * step takes two seconds, and its second, and last, four ---- */
+
+static bool tell_steps(const char *out, int n)
+{
+    static const char lines[] = "{\"step\":1,\"loss\":3.5,\"seconds\":2}\n{\"step\":2,\"loss\":3,\"seconds\":4}\n";
+    char path[400];
+    snprintf(path, sizeof path, "%s/metrics.jsonl", out);
+    const hn_span span = { lines, n == 2 ? sizeof lines - 1 : strcspn(lines, "\n") + 1 };
+    return hn_kept_folder(out) == HN_OK && hn_file_write(hn_sink_own(path), &span, 1) == HN_OK;
+}
 
 static int train(int argc, char **argv)
 {
@@ -47,11 +58,13 @@ static int train(int argc, char **argv)
     hn_lock_file lock = { 0 };
     char held[400];
     snprintf(path, sizeof path, "%s/../../../../hold", out);
+    if (!tell_steps(out, 1))
+        return 1;
     while (!access(path, F_OK))
         pause_ms(5);
     snprintf(path, sizeof path, "%s/adapter.gguf", out);
     snprintf(held, sizeof held, "%s/lock", out);
-    if (hn_kept_folder(out) != HN_OK || hn_lock_file_take(&lock, held) != HN_OK ||
+    if (!tell_steps(out, 2) || hn_lock_file_take(&lock, held) != HN_OK ||
         hn_file_read(&heap, from, 1 << 20, &data, &bytes) != HN_OK)
         return 1;
     const hn_span span = { data, bytes };
@@ -129,6 +142,77 @@ static void stays(const char *id, const char *wanted)
 }
 
 /* ---- what is tried ---- */
+
+static void hold_trainers(bool holds)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/hold", dir);
+    const hn_span nothing = { "", 0 };
+    if (holds)
+        CHECK_OK(hn_file_write(hn_sink_own(path), &nothing, 1));
+    else
+        CHECK(!remove(path));
+}
+
+/* What it would take; below 0: nobody knows. */
+static double time_of(int rank, int steps, char by[HN_ITEM_ID])
+{
+    char body[400], seconds[40];
+    snprintf(body, sizeof body, "{\"model\":\"llama\",\"training_file\":\"%s\",\"dry_run\":true,\"settings\":[\"rank=%d\",\"steps=%d\"]}", file_id,
+             rank, steps);
+    http_reply r = ask("POST", "/v1/fine_tuning/jobs", "application/json", body);
+    CHECK_THAT(r.status == 200, "%d: %s", r.status, r.body);
+    field(r.body, "estimated_seconds", seconds, sizeof seconds);
+    field(r.body, "estimated_by", by, HN_ITEM_ID);
+    reply_free(&r);
+    return !strcmp(seconds, "null") ? -1 : strtod(seconds, NULL);
+}
+
+static void is_about(double wanted, double is) { CHECK_THAT(fabs(is - wanted) < 1e-6, "%.17g s: expected %g", is, wanted); }
+
+static void nobody_knows(void)
+{
+    char by[HN_ITEM_ID];
+    CHECK(time_of(4, 10, by) < 0 && !strcmp(by, "null"));
+}
+
+/* By steps of one's own runs of this model that were computed so, and in proportion to what is computed. */
+static void check_time(void)
+{
+    char id[HN_ITEM_ID], by[HN_ITEM_ID], bytes[32];
+    check_group("time");
+    nobody_knows();
+    hold_trainers(true);
+    left = SIZE_MAX;
+    if (create(4, id, bytes) == 200 && comes(id, "status", "running")) {
+        comes(id, "estimated_seconds", "2.0"); /* one step is left */
+        comes(id, "estimated_by", id);
+        is_about(20, time_of(4, 10, by)); /* another's one step */
+    }
+    hold_trainers(false);
+    comes(id, "status", "succeeded");
+    comes(id, "estimated_seconds", "null");
+    is_about(30, time_of(4, 10, by)); /* three seconds each */
+    CHECK_TEXT(id, by);
+    CHECK_THAT(time_of(256, 10, by) > 40, "%.17g s of rank 256", time_of(256, 10, by));
+    hn_job *job = jobs->jobs[0];
+    jobs->o.threads = 2;
+    nobody_knows();
+    jobs->o.threads = 1;
+    job->work.threads = HN_MIXED_THREADS;
+    nobody_knows();
+    job->work.threads = 1;
+    job->work.numerics[0] ^= 1;
+    nobody_knows();
+    job->work.numerics[0] ^= 1;
+    job->owner[0] = 'x';
+    nobody_knows();
+    job->owner[0] = 0;
+    job->model[0] = 'x';
+    nobody_knows();
+    job->model[0] = 'l';
+    is_about(30, time_of(4, 10, by));
+}
 
 static void check_memory(void)
 {
@@ -264,17 +348,6 @@ static bool record_says(const char *id, const char *words)
     return CHECK_THAT(holds, "%s: nothing of %s", path, words);
 }
 
-static void hold_trainers(bool holds)
-{
-    char path[200];
-    snprintf(path, sizeof path, "%s/hold", dir);
-    const hn_span nothing = { "", 0 };
-    if (holds)
-        CHECK_OK(hn_file_write(hn_sink_own(path), &nothing, 1));
-    else
-        CHECK(!remove(path));
-}
-
 static void check_asked(void)
 {
     char id[HN_ITEM_ID], bytes[32];
@@ -318,6 +391,25 @@ static void check_begin(void)
     record_says(id, "\"state\":3");
 }
 
+/* A run that goes on with another number of threads than it began with measures neither. */
+static void check_mixed(void)
+{
+    char id[HN_ITEM_ID], bytes[32], path[300];
+    check_group("other threads");
+    left = 1;
+    if (create(1, id, bytes) != 200)
+        return;
+    snprintf(path, sizeof path, "%s/jobs/%s/run", folder, id);
+    CHECK_OK(hn_kept_folder(path));
+    snprintf(path, sizeof path, "%s/jobs/%s/run/step-1", folder, id);
+    CHECK_OK(hn_kept_folder(path));
+    jobs->o.threads = 2;
+    left = SIZE_MAX;
+    comes(id, "status", "succeeded");
+    jobs->o.threads = 1;
+    record_says(id, "\"threads\":-1");
+}
+
 static void check_found(void)
 {
     char id[HN_ITEM_ID], bytes[32];
@@ -336,6 +428,35 @@ static void check_found(void)
         hold_trainers(false);
 }
 
+/* A record of a server that did not count it says nothing of work. */
+static void forget_work(const char *id)
+{
+    char path[300];
+    void *text = NULL;
+    size_t bytes;
+    name_record(id, "", path);
+    if (!CHECK_OK(hn_file_read(&heap, path, 1 << 20, &text, &bytes)))
+        return;
+    char *from = strstr(text, "\"work\":{"), *to = from ? strstr(from, "},") : NULL;
+    if (CHECK_THAT(to, "%s", (char *)text)) {
+        memmove(from, to + 2, strlen(to + 2) + 1);
+        const hn_span span = { text, strlen(text) };
+        CHECK_OK(hn_file_write(hn_sink_own(path), &span, 1));
+    }
+    hn_free(&heap, text);
+}
+
+static void check_work(const char *forgotten)
+{
+    CHECK(jobs->n_jobs > 1);
+    for (size_t i = 0; i < jobs->n_jobs; i++) {
+        const hn_job *job = jobs->jobs[i];
+        const bool is_known = strcmp(job->id, forgotten) != 0;
+        CHECK_THAT((job->work.operations > 0) == is_known && !job->work.threads != is_known, "%s: %.17g operations by %lld", job->id,
+                   job->work.operations, (long long)job->work.threads);
+    }
+}
+
 /* The server is closed. */
 static void check_left(const char *cancelled, const char *away)
 {
@@ -347,8 +468,10 @@ static void check_left(const char *cancelled, const char *away)
         CHECK_THAT(access(path, F_OK) != 0, "%s is there", path);
         CHECK_OK(hn_kept_folder(path));
     }
+    forget_work(away);
     if (!CHECK_OK(hn_jobs_open(&jobs, &shelf, NULL, &(hn_jobs_options){ .folder = folder, .program = "/nothing", .threads = 1 })))
         return;
+    check_work(away);
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/jobs/%s/run", folder, ids[i]);
         CHECK_THAT(access(path, F_OK) != 0, "%s is there", path);
@@ -453,12 +576,14 @@ int main(int argc, char **argv)
     snprintf(adapter, sizeof adapter, "%s/a.gguf", dir);
     CHECK_OK(hn_lm_import_adapter(engine, HN_SOURCE_DIR "/tests/differential/adapters/llama", LLAMA, adapter, NULL));
     if (serve(program) && upload()) {
+        check_time();
         check_memory();
         check_lock();
         check_place();
         check_asked();
         check_begin();
         check_found();
+        check_mixed();
         put_away(away);
         cancel(cancelled);
         check_file_goes();

@@ -6,7 +6,7 @@ import { checkAgain, checkChat, checkCompare, checkDrops, checkEnds, checkHostil
 import { checkForeign } from './foreign.mjs';
 import { broken, check, clean, counted, folder, hone, newPage, outside, picture, puppeteer, refused, say, serve, text } from './hands.mjs';
 import { proxy } from './scripted.mjs';
-import { checkModels, checkTrain } from './train.mjs';
+import { checkBesideFiles, checkModels, checkTrain } from './train.mjs';
 
 async function takePictures(page) {
     await page.click('#new');
@@ -83,7 +83,7 @@ try {
     await page.setViewport({ width: 1280, height: 860 });
     await picture(page, 'empty');
     const only = process.env.HN_PAGE_PARTS?.split(','); // names of these
-    for (const part of [checkChat, checkEnds, checkHostile, checkAgain, checkCompare, checkKept, checkKeyboard, checkDrops, checkTrain, checkModels, takePictures].filter(part => !only || only.includes(part.name))) {
+    for (const part of [checkChat, checkEnds, checkHostile, checkAgain, checkCompare, checkKept, checkKeyboard, checkDrops, checkTrain, checkModels, checkBesideFiles, takePictures].filter(part => !only || only.includes(part.name))) {
         await part(page, address, browser).catch(error => check(part.name, false, error.stack));
         await page.bringToFront();
     }

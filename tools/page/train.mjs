@@ -1,7 +1,8 @@
 // train.mjs: examples brought in, models trained of them, their reports, runs side by side, and what comes of it among the models.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, clean, drop, folder, picture, say, text } from './hands.mjs';
+import { check, clean, drop, folder, hone, picture, say, serve, text } from './hands.mjs';
 
 const act = (page, name, nth = 0) => page.evaluate((n, i) => { [...document.querySelectorAll('#train-jobs .run')[i].querySelectorAll('button')].find(b => b.textContent === n).click(); }, name, nth);
 const succeeded = page => page.waitForFunction(() => /succeeded/.test(document.querySelector('#train-jobs .state').textContent), { timeout: 120000 });
@@ -67,6 +68,10 @@ async function checkBeside(page) {
     await fill('#train-rank', '2');
     await fill('#train-rate', '3');
     await fill('#train-every', '10');
+    await page.click('#train-estimate');
+    await page.waitForFunction(() => / steps take about /.test(document.getElementById('train-estimated').textContent), { timeout: 10000 });
+    check('how long it takes, by the run before', /GB of memory\. Its steps take about \d+ (s|min), by those of first:page-[0-9a-f]{8}\.$/.test((await text(page, '#train-estimated'))[0]), await text(page, '#train-estimated'));
+    await picture(page, 'estimated');
     await page.click('#train-start');
     await page.waitForFunction(() => document.querySelectorAll('#train-jobs .run').length === 2);
     await succeeded(page);
@@ -112,6 +117,7 @@ export async function checkTrain(page) {
     await page.select('#train-held', await page.$eval('#train-with', e => e.value));
     await page.click('#train-estimate');
     await page.waitForFunction(() => /30 examples, 7\d steps/.test(document.getElementById('train-estimated').textContent));
+    check('nobody knows yet how long that takes', /GB of memory\. How long it takes is known after its first step/.test((await text(page, '#train-estimated'))[0]), await text(page, '#train-estimated'));
     await clean(page, 'before training');
     await page.click('#train-start');
     await page.waitForSelector('#train-chart .curve', { timeout: 60000 });
@@ -120,6 +126,7 @@ export async function checkTrain(page) {
     await checkLive(page);
     await page.waitForFunction(n => Number(/step (\d+) of/.exec(document.querySelector('#train-jobs .faint').textContent)[1]) > n, { timeout: 60000 }, before);
     check('it is live', (await steps()) > before);
+    check('how long yet, by its own steps', /about \d+ (s|min) left/.test((await text(page, '#train-jobs .faint'))[0]), await text(page, '#train-jobs .faint'));
     await succeeded(page);
     check('what came of it', (await text(page, '#train-jobs .card'))[0].includes('held out'));
     await checkReport(page);
@@ -167,4 +174,32 @@ export async function checkModels(page) {
     await page.waitForFunction(() => !document.getElementById('chat').hidden && document.getElementById('compare').getAttribute('aria-pressed') === 'true');
     check('an adapter beside its base', (await page.$eval('#model', e => e.value)) === 'first' && (await page.$eval('#other', e => e.value)).startsWith('first:'));
     await page.click('#compare');
+}
+
+// Adapters of the command line: the certificate beside one is shown, the one of another file is not, and why is said.
+export async function checkBesideFiles(_, __, browser) {
+    const data = join(folder, 'few.jsonl'), run = join(folder, 'proved'), moved = join(folder, 'moved');
+    writeFileSync(data, [1, 2, 3].map(i => JSON.stringify({ prompt: `a ${i}`, completion: `b ${i}` })).join('\n'));
+    const train = rank => spawnSync(hone, ['train', 'hone:tiny', '--data', data, '--out', run, '--steps', '2', '--rank', rank, '--samples', '0', '--prove', '--overwrite']).status;
+    check('a run', train('2') === 0);
+    mkdirSync(moved);
+    copyFileSync(join(run, 'adapter.gguf'), join(moved, 'adapter.gguf'));
+    check('and another', train('4') === 0);
+    copyFileSync(join(run, 'certificate.json'), join(moved, 'certificate.json'));
+    const { child, port } = await serve('hone:tiny', '--lora', `own=${join(run, 'adapter.gguf')}`, '--lora', `other=${join(moved, 'adapter.gguf')}`);
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1280, height: 1300 });
+    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.waitForSelector('#model option');
+    await page.click('#tab-models');
+    await page.waitForSelector('.adapter > summary');
+    await page.evaluate(() => document.querySelectorAll('.adapter > summary').forEach(e => e.click()));
+    await page.waitForFunction(() => [...document.querySelectorAll('.adapter .inside')].every(e => e.textContent.includes('SHA-256')), { timeout: 10000 });
+    const [own, other] = await text(page, '.adapter');
+    check('the certificate beside a file', /Certificate\d+ checks, all hold/.test(own) && own.includes('derivatives are differences of the loss') && !/undefined|null/.test(own), own);
+    check('of another file none', !other.includes('checks, all hold') && /No certificate is shown: certificate\.json beside it is of another file: sha256 [0-9a-f]{64}\./.test(other), other);
+    await clean(page, 'certificates beside files');
+    await picture(page, 'beside-files');
+    await page.close();
+    child.kill();
 }

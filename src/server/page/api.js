@@ -5,7 +5,7 @@
 /** @typedef {{sha256: string, scale: number, base: string | null, tokenizer: string | null, template: string | null, numerics: string | null,
  *             is_tried: boolean, kl: number | null, budget: number | null, note: string | null, overridden: string | null, data: string | null,
  *             targets: string | null, rank: number | null, steps: number | null, examples: number | null, tokens: number | null,
- *             last_loss: number | null, held_loss: number | null}} Contract */
+ *             last_loss: number | null, held_loss: number | null, certificate: object | null, certificate_refused: string | null}} Contract */
 /** @typedef {{text: string, logprob: number, others: [string, number][]}} Token */
 /** @typedef {{content?: string, reasoning?: string, calls?: {index: number, id?: string, name?: string, args?: string}[], tokens?: Token[],
  *             seed?: number, model?: string, finish?: string, usage?: {prompt_tokens: number, completion_tokens: number}}} Piece */
@@ -88,7 +88,7 @@ export async function metrics() {
 /** @typedef {{line: number, sequences: {text: string, role: string, weight: number}[][]}} Shown */
 /** @typedef {{loss: number, accuracy: number}} Held */
 /** @typedef {{id: string, status: string, model: string, fine_tuned_model: string | null, step: number, steps: number, loss: number | null,
- *             created_at: number, finished_at: number | null, estimated_finish: number | null, memory_bytes: number, examples: number, trained_tokens: number | null,
+ *             created_at: number, finished_at: number | null, estimated_finish: number | null, estimated_seconds: number | null, estimated_by: string | null, memory_bytes: number, examples: number, trained_tokens: number | null,
  *             sha256: string | null, verdict: string | null, waits_for: string | null, settings: string[] | null, seed: number, method: {type: string},
  *             error: {message: string} | null, result_files: string[], held_before: Held | null, held_after: Held | null}} Job */
 

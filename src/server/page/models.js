@@ -55,6 +55,12 @@ function contract(c) {
         ['Base', digest(c.base)], ['Tokenizer', digest(c.tokenizer)], ['Template', digest(c.template)], ['Examples', digest(c.data)], ['SHA-256', digest(c.sha256)]]));
 }
 
+/** What lies beside its file, or why that is not shown. @param {api.Contract} c @returns {HTMLElement | null} */
+function proofBeside(c) {
+    if (c.certificate) return certificate(c.certificate);
+    return c.certificate_refused ? el('p', { class: 'alarm', text: `No certificate is shown: ${c.certificate_refused}.` }) : null;
+}
+
 /** Of a result, or of a checkpoint of the same run, its run's. @param {string} id @returns {Promise<HTMLElement | null>} */
 async function proofOf(id) {
     const job = jobs.find(each => each.fine_tuned_model && (each.fine_tuned_model === id || id.startsWith(`${each.fine_tuned_model}-at-`)));
@@ -67,7 +73,7 @@ function adapter(id) {
     const [model, name] = [id.slice(0, id.indexOf(':')), id.slice(id.indexOf(':') + 1)], inside = el('div', { class: 'inside' });
     const fill = async () => {
         try {
-            const [found, proof] = await Promise.all([api.contract(id), proofOf(id)]);
+            const [found, of_job] = await Promise.all([api.contract(id), proofOf(id)]), proof = of_job || (found && proofBeside(found));
             inside.replaceChildren(found ? contract(found) : el('p', { class: 'faint', text: 'Its model is away: it is held to its contract when that is loaded.' }), ...(proof ? [proof] : []),
                 el('div', { class: 'row acts' }, button('Talk with it', () => talk(id), { class: 'plain', 'aria-label': `talk with ${id}` }),
                    button('Compare with its base', () => talk(model, id), { class: 'plain', 'aria-label': `compare ${id} with its base` })));

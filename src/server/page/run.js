@@ -90,7 +90,7 @@ function experts(lines, at, changed) {
 
 /* ---- certificate ---- */
 
-/** @param {any} proof of certificate.json @returns {HTMLElement} */
+/** @param {any} proof of certificate.json, or what is told of it @returns {HTMLElement} */
 export function certificate(proof) {
     /** @type {Map<string, {made: number, failed: number}>} */
     const by = new Map();
@@ -99,7 +99,7 @@ export function certificate(proof) {
         by.set(String(row.check), { made: sum.made + Number(row.made), failed: sum.failed + Number(row.failed) });
     }
     const verdict = `${Number(proof.checks).toLocaleString('en')} checks, ${Number(proof.failed) ? `${Number(proof.failed)} failed` : 'all hold'}${Number(proof.skipped) ? `, ${Number(proof.skipped)} skipped` : ''}`;
-    return part('Certificate', el('details', {}, el('summary', {}, el('b', { class: Number(proof.failed) ? 'alarm' : null, text: verdict })), el('p', { class: 'faint', text: String(proof.subject) }),
+    return part('Certificate', el('details', {}, el('summary', {}, el('b', { class: Number(proof.failed) ? 'alarm' : null, text: verdict })), proof.subject ? el('p', { class: 'faint', text: String(proof.subject) }) : null,
                 el('dl', { class: 'facts' }, ...[...by].flatMap(([check, sum]) => [el('dt', { text: CHECKS[check] || check }), el('dd', { text: sum.failed ? `${sum.failed} of ${sum.made} fail` : String(sum.made) })])),
                 el('p', { class: 'faint', text: `on ${String(proof.cpu)}, by hone ${String(proof.build)}, seed ${Number(proof.seed)}` })));
 }

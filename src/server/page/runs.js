@@ -156,17 +156,32 @@ function open(job) {
     cards.get(job.id)?.element.querySelector('button')?.focus();
 }
 
-/** @param {number} at seconds since 1970 */
-function until(at) {
-    const seconds = Math.max(0, at - Date.now() / 1000);
-    return seconds < 90 ? `${Math.ceil(seconds)} s left` : seconds < 5400 ? `${Math.round(seconds / 60)} min left` : `${(seconds / 3600).toFixed(1)} h left`;
+/** @param {number} seconds */
+function time(seconds) {
+    return seconds < 90 ? `${Math.ceil(seconds)} s` : seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+/** How long its steps take, as far as any were measured. @param {api.Job} job */
+function timeOf(job) {
+    if (isOver(job)) return '';
+    if (job.estimated_finish) return `about ${time(Math.max(0, job.estimated_finish - Date.now() / 1000))} left`;
+    if (job.estimated_seconds === null) return 'its time is known after its first step';
+    return `its steps take about ${time(job.estimated_seconds)}${job.status === 'running' ? '' : ' once it runs'}`;
+}
+
+/** What one that is asked about would take. @param {api.Job} job */
+export function costOf(job) {
+    const by = jobs.find(each => each.id === job.estimated_by);
+    const lasts = job.estimated_seconds === null ? 'How long it takes is known after its first step: no run of yours with this model is here to tell.'
+        : `Its steps take about ${time(job.estimated_seconds)}, by those of ${by ? nameOf(by) : job.estimated_by}.`;
+    return `${job.examples} examples, ${job.steps} steps, ${(job.memory_bytes / 1e9).toFixed(2)} GB of memory. ${lasts}`;
 }
 
 /** @param {api.Job} job */
 function facts(job) {
     const held = job.held_before && job.held_after ? `held out ${job.held_before.loss.toFixed(3)} before, ${job.held_after.loss.toFixed(3)} now` : '';
     return [`step ${job.step} of ${job.steps}`, job.loss === null ? '' : `loss ${job.loss.toFixed(4)}`, held,
-            job.status === 'running' && job.estimated_finish ? `about ${until(job.estimated_finish)}` : ''].filter(Boolean).join(', ');
+            timeOf(job)].filter(Boolean).join(', ');
 }
 
 /** @param {api.Job} job */
@@ -188,7 +203,7 @@ function card(job) {
 /** A card that says what it said before stays: who is on its buttons stays there. */
 function drawCards() {
     const all = jobs.map(job => {
-        const key = JSON.stringify([{ ...job, estimated_finish: job.status === 'running' && job.estimated_finish ? until(job.estimated_finish) : null }, drawn.get(job.id), drawn.size >= MOST, opened.has(job.id)]);
+        const key = JSON.stringify([{ ...job, estimated_finish: timeOf(job), estimated_seconds: null }, drawn.get(job.id), drawn.size >= MOST, opened.has(job.id)]);
         const old = cards.get(job.id), known = followed.get(job.id);
         opened.get(job.id)?.show(job, known ? [...known.events.values()].sort((a, b) => b.created_at - a.created_at) : [], known?.lines || []);
         if (old?.key === key) return old.element;

@@ -104,7 +104,7 @@ async function estimate() {
     const body = order(true);
     if (!body) return;
     const job = await api.train(body);
-    byId('train-estimated').textContent = `${job.examples} examples, ${job.steps} steps, ${(job.memory_bytes / 1e9).toFixed(2)} GB of memory.`;
+    byId('train-estimated').textContent = runs.costOf(job);
 }
 
 async function start() {

@@ -55,6 +55,7 @@ class Estimate(NamedTuple):
     workspace_bytes: int
     trained_bytes: int
     evaluation_bytes: int
+    step_operations: float
 
 
 RECORDS = {Step: _c.hn_finetune_step, Evaluation: _c.hn_finetune_evaluation, Result: _c.hn_finetune_result,
