@@ -184,7 +184,7 @@ HN_INLINE h16 picked_halves(const uint8_t *p, const int bytes, const int each)
     const int some = 3 * bytes + 2 <= 64 ? 4 : 2, lanes = some * each;
     const __m512i lane = _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8,
                                           7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i block = _mm512_and_si512(_mm512_srli_epi16(lane, (unsigned)each / 2), _mm512_set1_epi16((short)(some - 1)));
+    const __m512i block = _mm512_and_si512(_mm512_srl_epi16(lane, _mm_cvtsi32_si128(each / 2)), _mm512_set1_epi16((short)(some - 1)));
     const __m512i word = _mm512_mullo_epi16(block, _mm512_set1_epi16((short)(bytes / 2)));
     __m512i half = _mm512_setzero_si512();
     uint32_t which = 0;
