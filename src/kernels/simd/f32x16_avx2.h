@@ -160,6 +160,7 @@ HN_INLINE m16 i_eq(i32x16 x, i32x16 y)
     return (m16){ _mm256_castsi256_ps(_mm256_cmpeq_epi32(x.a, y.a)),
                   _mm256_castsi256_ps(_mm256_cmpeq_epi32(x.b, y.b)) };
 }
+HN_TWO(i32x16, i_max, i32x16, _mm256_max_epi32)
 HN_INLINE m16 i_gt(i32x16 x, i32x16 y)
 {
     return (m16){ _mm256_castsi256_ps(_mm256_cmpgt_epi32(x.a, y.a)),
@@ -293,13 +294,6 @@ HN_INLINE void split8(__m256 x, __m256 y, __m256 *even, __m256 *odd)
     const __m256 high = _mm256_permute2f128_ps(x, y, 0x31);
     const __m256 e = _mm256_shuffle_ps(low, high, 0x88), o = _mm256_shuffle_ps(low, high, 0xdd);
     *even = e, *odd = o;
-}
-HN_INLINE int32_t i_largest(i32x16 x)
-{
-    const __m256i eight = _mm256_max_epi32(x.a, x.b);
-    const __m128i four = _mm_max_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1));
-    const __m128i two = _mm_max_epi32(four, _mm_shuffle_epi32(four, 0x4e));
-    return _mm_cvtsi128_si32(_mm_max_epi32(two, _mm_shuffle_epi32(two, 0xb1)));
 }
 /* Lanes of -128 to 127 as bytes; returns what they add up to. Words are packed within each half of a register, so that
  * fours of bytes come as 0 2 1 3. */

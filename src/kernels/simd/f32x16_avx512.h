@@ -96,6 +96,7 @@ HN_INLINE i32x16 i_xor(i32x16 a, i32x16 b) { return _mm512_xor_si512(a, b); }
 #define i_shr(x, bits) _mm512_srli_epi32(x, (unsigned)(bits))
 #define i_sar(x, bits) _mm512_srai_epi32(x, (unsigned)(bits))
 HN_INLINE m16 i_eq(i32x16 a, i32x16 b) { return _mm512_cmpeq_epi32_mask(a, b); }
+HN_INLINE i32x16 i_max(i32x16 a, i32x16 b) { return _mm512_max_epi32(a, b); }
 HN_INLINE m16 i_gt(i32x16 a, i32x16 b) { return _mm512_cmpgt_epi32_mask(a, b); }
 HN_INLINE i32x16 i_select(m16 m, i32x16 yes, i32x16 no)
 {
@@ -182,7 +183,6 @@ HN_INLINE float f_largest(f32x16 x)
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
-HN_INLINE int32_t i_largest(i32x16 x) { return _mm512_reduce_max_epi32(x); }
 /* Lanes of -128 to 127 as bytes; returns what they add up to. */
 HN_INLINE int32_t i_put_bytes(int8_t *p, i32x16 x)
 {

@@ -128,6 +128,8 @@ HN_EACH(i32x16, i_shr, (i32x16 a, int bits), vshlq_u32(a.v[q], vdupq_n_s32(-bits
 HN_EACH(i32x16, i_sar, (i32x16 a, int bits),
         vreinterpretq_u32_s32(vshlq_s32(vreinterpretq_s32_u32(a.v[q]), vdupq_n_s32(-bits))))
 HN_EACH(m16, i_eq, (i32x16 a, i32x16 b), vceqq_u32(a.v[q], b.v[q]))
+HN_EACH(i32x16, i_max, (i32x16 a, i32x16 b),
+        vreinterpretq_u32_s32(vmaxq_s32(vreinterpretq_s32_u32(a.v[q]), vreinterpretq_s32_u32(b.v[q]))))
 HN_EACH(m16, i_gt, (i32x16 a, i32x16 b),
         vcgtq_s32(vreinterpretq_s32_u32(a.v[q]), vreinterpretq_s32_u32(b.v[q])))
 HN_EACH(i32x16, i_select, (m16 m, i32x16 yes, i32x16 no), vbslq_u32(m.v[q], yes.v[q], no.v[q]))
@@ -175,12 +177,6 @@ HN_INLINE float f_largest(f32x16 x)
         for (int l = 0; l < half; l++)
             lane[l] = lane[l] > lane[l + half] ? lane[l] : lane[l + half];
     return lane[0];
-}
-HN_INLINE int32_t i_largest(i32x16 x)
-{
-    const int32x4_t low = vmaxq_s32(vreinterpretq_s32_u32(x.v[0]), vreinterpretq_s32_u32(x.v[1]));
-    const int32x4_t high = vmaxq_s32(vreinterpretq_s32_u32(x.v[2]), vreinterpretq_s32_u32(x.v[3]));
-    return vmaxvq_s32(vmaxq_s32(low, high));
 }
 /* Lanes of -128 to 127 as bytes; returns what they add up to. */
 HN_INLINE int32_t i_put_bytes(int8_t *p, i32x16 x)

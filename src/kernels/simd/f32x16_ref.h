@@ -95,6 +95,7 @@ HN_EACH(i32x16, i_shl, (i32x16 a, int bits), a.v[l] << bits)
 HN_EACH(i32x16, i_shr, (i32x16 a, int bits), a.v[l] >> bits)
 HN_EACH(i32x16, i_sar, (i32x16 a, int bits), (uint32_t)((int32_t)a.v[l] >> bits))
 HN_EACH(m16, i_eq, (i32x16 a, i32x16 b), a.v[l] == b.v[l])
+HN_EACH(i32x16, i_max, (i32x16 a, i32x16 b), (int32_t)a.v[l] > (int32_t)b.v[l] ? a.v[l] : b.v[l])
 HN_EACH(m16, i_gt, (i32x16 a, i32x16 b), (int32_t)a.v[l] > (int32_t)b.v[l])
 HN_EACH(i32x16, i_select, (m16 m, i32x16 yes, i32x16 no), m.v[l] ? yes.v[l] : no.v[l])
 /* Lanes in pairs, a number in the even one of each: the whole products with one factor; what
@@ -142,13 +143,6 @@ HN_INLINE float f_largest(f32x16 x)
     return x.v[0];
 }
 
-HN_INLINE int32_t i_largest(i32x16 x)
-{
-    int32_t most = (int32_t)x.v[0];
-    for (int l = 1; l < 16; l++)
-        most = (int32_t)x.v[l] > most ? (int32_t)x.v[l] : most;
-    return most;
-}
 /* Lanes of -128 to 127 as bytes; returns what they add up to. */
 HN_INLINE int32_t i_put_bytes(int8_t *p, i32x16 x)
 {
