@@ -372,11 +372,11 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
             run_expert(task, &c, phase - 1, unit, hn_cpu_scratch(task, thread));
 }
 
-#define HN_BIND_EXPERTS(name)                                                                  \
+#define HN_BIND_EXPERTS(name, rows)                                                            \
     const hn_cpu_binding hn_cpu_##name = { .op = &hn_op_##name, .supports = supports,          \
                                            .phases = phases, .units = units, .run = run, \
-                                           .sees_rows = true };
-HN_BIND_EXPERTS(linear_id)
-HN_BIND_EXPERTS(linear_id_back)
-HN_BIND_EXPERTS(linear_id_int8)
-HN_BIND_EXPERTS(outer_id)
+                                           .rows_phase = rows, .sees_rows = true };
+HN_BIND_EXPERTS(linear_id, 0)
+HN_BIND_EXPERTS(linear_id_back, 0)
+HN_BIND_EXPERTS(linear_id_int8, 2)
+HN_BIND_EXPERTS(outer_id, 0)

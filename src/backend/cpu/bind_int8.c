@@ -59,4 +59,4 @@ static const hn_tensor *streams(const hn_call *call)
 }
 
 const hn_cpu_binding hn_cpu_linear_int8 = { .op = &hn_op_linear_int8, .supports = supports, .phases = phases,
-                                            .units = units, .run = run, .streams = streams, .sees_rows = true };
+                                            .units = units, .run = run, .streams = streams, .rows_phase = 1, .sees_rows = true };

@@ -42,6 +42,7 @@ typedef struct hn_cpu_binding {
     /* The input that units read from its beginning to its end, one after the other and not again; NULL: there is none, or none to
      * speak of beside what is computed. */
     const hn_tensor *(*streams)(const hn_call *call);
+    int rows_phase; /* this phase makes of in[0] alone what lies in `shared` for those after it, and nothing else; 0: none does, 1: the first */
     bool sees_rows; /* of hn_op.finite: its units tell a row that is not. Else the rows are looked at before */
 } hn_cpu_binding;
 

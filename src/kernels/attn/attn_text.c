@@ -52,15 +52,19 @@ static void reset(float *m, float *l, float *o, int64_t d_v)
     memset(o, 0, (size_t)(64 * d_v) * sizeof *o);
 }
 
+/* Turned, by way of rows that lie together. */
 static void load_queries(block *b)
 {
     const hn_attn_args *x = b->x;
-    for (int i = 0; i < b->n; i++) {
-        const float *from = row_at(&x->q, token_of(b, i), head_of(b, i));
-        for (int64_t p = 0; p < x->d; p++)
-            b->q[p * 64 + i] = from[p];
-        b->sees[i] = keys_of(x, token_of(b, i));
+    const size_t bytes = (size_t)x->d * sizeof(float);
+    for (int at = 0; at < b->n; at += 16) {
+        const int rows = b->n - at < 16 ? b->n - at : 16;
+        for (int i = 0; i < rows; i++)
+            memcpy(b->plain + i * x->d, row_at(&x->q, token_of(b, at + i), head_of(b, at + i)), bytes);
+        transpose_rows((const char *)b->plain, (int64_t)bytes, rows, x->d, b->q + at, 64);
     }
+    for (int i = 0; i < b->n; i++)
+        b->sees[i] = keys_of(x, token_of(b, i));
 }
 
 /* Scores to probabilities for rows [at, at + height), and their new m, l and alpha. */
