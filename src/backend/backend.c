@@ -33,6 +33,25 @@ const hn_backend *hn_backend_find(const char *name)
     return NULL;
 }
 
+hn_status hn_layout_find(const char *name, const hn_layout **out)
+{
+    const hn_backend *backend;
+    char known[256] = "plain";
+    *out = NULL;
+    if (!strcmp(name, known))
+        return HN_OK;
+    for (int i = 0; (backend = hn_backend_at(i)) != NULL; i++)
+        for (int k = 0; backend->layouts[k]; k++) {
+            const size_t n = strlen(known);
+            if (!strcmp(backend->layouts[k]->name, name)) {
+                *out = backend->layouts[k];
+                return HN_OK;
+            }
+            snprintf(known + n, sizeof known - n, " or %s", backend->layouts[k]->name);
+        }
+    return hn_fail(HN_ERR_ARGUMENT, "layout '%.40s': expected %s", name, known);
+}
+
 void hn_backend_add(const hn_backend *backend, const char *instead_of_cpu)
 {
     added = backend;
@@ -48,7 +67,8 @@ static void supports(const void *device, const hn_call *call, hn_support *out)
 hn_target hn_device_target(const hn_device *device)
 {
     return (hn_target){ .device = device, .n_threads = device->n_threads,
-                        .is_host = hn_device_is_host(device), .is_spare = device->is_spare, .supports = supports };
+                        .is_host = hn_device_is_host(device), .is_spare = device->is_spare,
+                        .layouts = device->backend->layouts, .supports = supports };
 }
 
 hn_status hn_launch_check(const hn_launch *l)

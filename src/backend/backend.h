@@ -8,7 +8,7 @@
  *     another                              `-> [await]  calls
  *
  * A backend never sees the graph being built, never allocates while a program runs, and never calls
- * back up. Every function is required: a device that cannot do one fails it with HN_ERR_UNSUPPORTED.
+ * back up. Every field is required: a device that cannot do one fails it with HN_ERR_UNSUPPORTED.
  *
  * Addresses are the device's own, and nothing but the device looks at them. Some devices have the host's
  * memory (hn_device_is_host): what is theirs can be read and bound where it lies. */
@@ -119,7 +119,8 @@ struct hn_backend {
      * behind them is reached. */
     hn_status (*send)(hn_device *device, void *to, const void *from, size_t bytes);
     hn_status (*fetch)(hn_device *device, void *to, const void *from, size_t bytes);
-    /* Plain rows, in memory of the host's, into the layout of `type`; done when it returns. */
+    /* Plain rows, in memory of the host's, into the layout of `type`, whose bytes are told (hn_layout.pack); done when it
+     * returns. A device that has the host's memory packs every backend's: weights that are streamed lie there. */
     hn_status (*pack)(hn_device *device, const hn_type *type, void *to, const hn_plain_rows *from);
     /* From this or another device of this backend, in the order of `device`: events order it with the source's. */
     hn_status (*copy)(hn_device *device, void *to, hn_device *source, const void *from,
@@ -135,9 +136,10 @@ struct hn_backend {
 
     /* Asked while planning, never while running. */
     void (*supports)(const hn_device *device, const hn_call *call, hn_support *out);
-    /* The layout that the device likes matrices of this element type and rank in: one that
-     * hn_layout_takes, or plain. */
-    hn_layout (*prefers)(const hn_device *device, hn_dtype dtype, int rank);
+    /* The layouts of weights that its kernels read, beside plain rows; NULL after the last. */
+    const hn_layout *const *layouts;
+    /* The one of them that the device likes matrices of this element type and rank in, which it takes; NULL: plain rows. */
+    const hn_layout *(*prefers)(const hn_device *device, hn_dtype dtype, int rank);
     /* Kernels for all calls of a program on this device, in their order, once: what a run changes is in their frames;
      * `discard` before they go. */
     hn_status (*compile)(hn_device *device, hn_launch *launches, int n);
@@ -174,6 +176,8 @@ hn_status hn_device_copy(hn_device *to, void *at, hn_device *source, const void 
 /* Every backend built in, from 0, then one that a program added; NULL after the last. */
 const hn_backend *hn_backend_at(int index);
 const hn_backend *hn_backend_find(const char *name);
+/* Of any backend; "plain" is NULL. */
+hn_status hn_layout_find(const char *name, const hn_layout **out);
 /* For a test program, before it opens a device: one more backend, and the devices that are opened where
  * "cpu" is asked for (NULL: that one). */
 void hn_backend_add(const hn_backend *backend, const char *instead_of_cpu);

@@ -309,6 +309,7 @@ static hn_status resolve_leaf(hn_program *p, int value)
     void *data = hn_storage_address(p->storage, leaf, p->devices[root->device], &bytes);
     HN_REQUIRE(data, HN_ERR_ARGUMENT, "%s is not bound to memory", leaf->name);
     hn_type type = leaf->type;
+    type.layout = p->plan->values[value].type.layout;
     for (int i = 0; i < type.rank; i++)
         if (leaf->extent[i])
             type.dim[i] = p->extents[leaf->extent[i] - 1];
@@ -335,7 +336,7 @@ static hn_status resolve_step(hn_program *p, int s)
     int64_t view_at = 0;
     if (step->crosses) { /* as it lies: what is packed stays packed */
         types[0] = p->values[step->in[0]].type;
-        if (types[0].layout == HN_LAYOUT_PLAIN)
+        if (!types[0].layout)
             hn_type_pack(&types[0]);
     } else {
         HN_TRY(hn_call_infer(&p->calls[s], types, &view_at));

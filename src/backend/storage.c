@@ -40,6 +40,7 @@ typedef struct place {
 /* A weight's copy on a device that is not the weight's own. */
 typedef struct kept {
     const hn_leaf *leaf;
+    hn_type type;       /* as this device reads it: place.h */
     hn_buffer memory;   /* none while the weight lies in rows of a file that the device can read */
     hn_device *device;
     hn_stage stage;     /* for a copy by way of the host */
@@ -372,9 +373,14 @@ static bool is_mapped(const place *p)
     return p->bound && hn_map_has(p->bound);
 }
 
-static bool is_read_in_place(const place *p, const hn_device *device)
+static bool is_as_it_lies(const kept *k)
 {
-    return is_mapped(p) && hn_device_is_host(device);
+    return k->type.layout == k->leaf->type.layout;
+}
+
+static bool is_read_in_place(const kept *k, const place *p)
+{
+    return is_mapped(p) && hn_device_is_host(k->device) && is_as_it_lies(k);
 }
 
 hn_status hn_storage_keep(hn_storage *s, const hn_leaf *leaf, hn_device *device)
@@ -386,17 +392,18 @@ hn_status hn_storage_keep(hn_storage *s, const hn_leaf *leaf, hn_device *device)
     if (!all)
         return HN_ERR_MEMORY;
     s->kept = all;
-    s->kept[s->n_kept++] = (kept){ .leaf = leaf, .device = device };
+    const hn_target target = hn_device_target(device);
+    s->kept[s->n_kept++] = (kept){ .leaf = leaf, .device = device, .type = hn_type_on(&target, &leaf->type) };
     s->generation++;
     return HN_OK;
 }
 
 static hn_status make_kept(hn_storage *s, kept *k, const place *p)
 {
-    const size_t bytes = hn_type_bytes(&k->leaf->type);
+    const size_t bytes = hn_type_bytes(&k->type);
     HN_TRY(k->device->backend->buffer_new(k->device, HN_TAG_WEIGHT, bytes, &k->memory));
     s->generation++;
-    if (!hn_copy_stages(k->device, p->device))
+    if (!is_as_it_lies(k) || !hn_copy_stages(k->device, p->device))
         return HN_OK;
     k->stage.at = hn_alloc(s->heap, HN_TAG_STATE, bytes);
     return k->stage.at ? HN_OK : HN_ERR_MEMORY;
@@ -408,18 +415,37 @@ static bool is_fresh(const kept *k, const place *p)
     return k->writes == p->writes && (!p->bound || is_mapped(p));
 }
 
+/* Plain rows of what is packed as the other device does not read it, by way of the host. */
+static hn_status unpack(const hn_storage *s, const kept *k, const place *p)
+{
+    const size_t bytes = hn_type_bytes(&k->leaf->type);
+    const hn_tensor packed = hn_tensor_at(&k->leaf->type, hn_alloc(s->heap, HN_TAG_STATE, bytes));
+    const hn_tensor rows = hn_tensor_at(&k->type, hn_alloc(s->heap, HN_TAG_STATE, hn_type_bytes(&k->type)));
+    hn_status status = packed.data && rows.data ? HN_OK : HN_ERR_MEMORY;
+    if (status == HN_OK)
+        status = hn_device_read(p->device, packed.data, p->at, bytes);
+    if (status == HN_OK) {
+        hn_tensor_copy(&rows, &packed);
+        status = k->device->backend->write(k->device, k->memory.data, rows.data, hn_type_bytes(&k->type));
+    }
+    hn_free(s->heap, packed.data);
+    hn_free(s->heap, rows.data);
+    return status;
+}
+
 hn_status hn_storage_refresh(hn_storage *s)
 {
     for (int i = 0; i < s->n_kept; i++) {
         kept *k = &s->kept[i];
         const place *p = &s->leaves[k->leaf->id];
-        if (is_read_in_place(p, k->device) || !p->at)
+        if (is_read_in_place(k, p) || !p->at)
             continue;
         if (!k->memory.device)
             HN_TRY(make_kept(s, k, p));
         if (is_fresh(k, p))
             continue;
-        HN_TRY(hn_device_copy(k->device, k->memory.data, p->device, p->at, hn_type_bytes(&k->leaf->type), &k->stage));
+        HN_TRY(is_as_it_lies(k) ? hn_device_copy(k->device, k->memory.data, p->device, p->at, hn_type_bytes(&k->type), &k->stage)
+                                : unpack(s, k, p));
         k->writes = p->writes;
     }
     return HN_OK;
@@ -432,10 +458,10 @@ void *hn_storage_address(const hn_storage *s, const hn_leaf *leaf, const hn_devi
         return NULL;
     const place *p = &s->leaves[leaf->id];
     const kept *k = p->device == device ? NULL : find_kept(s, leaf, device);
-    *bytes = p->bytes;
+    *bytes = k ? hn_type_bytes(&k->type) : p->bytes;
     if (!k)
         return p->device == device ? p->at : NULL;
-    return is_read_in_place(p, device) ? (void *)(uintptr_t)p->bound : k->memory.data;
+    return is_read_in_place(k, p) ? (void *)(uintptr_t)p->bound : k->memory.data;
 }
 
 uint64_t hn_storage_generation(const hn_storage *s)

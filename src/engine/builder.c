@@ -91,11 +91,11 @@ static hn_status check_building(const hn_builder *b)
 }
 
 /* "q4_k" or "q4_k@panel16". */
-static hn_status leaf_type(const char *text, hn_dtype *dtype, hn_layout *layout)
+static hn_status leaf_type(const char *text, hn_dtype *dtype, const hn_layout **layout)
 {
     const char *at = strchr(text, '@');
     HN_TRY(hn_dtype_parse(text, at ? (size_t)(at - text) : strlen(text), dtype));
-    return at ? hn_layout_parse(at + 1, layout) : HN_OK;
+    return at ? hn_layout_find(at + 1, layout) : HN_OK;
 }
 
 hn_node *hn_builder_leaf(hn_builder *b, const char *kind, const char *name, const char *type,
@@ -106,20 +106,20 @@ hn_node *hn_builder_leaf(hn_builder *b, const char *kind, const char *name, cons
         return NULL;
     hn_leaf_kind leaf = HN_LEAF_INPUT;
     hn_dtype dtype = HN_F32;
-    hn_layout layout = HN_LAYOUT_PLAIN;
+    const hn_layout *layout = NULL;
     hn_status status = check_building(b);
     if (status == HN_OK)
         status = hn_leaf_kind_parse(kind, &leaf);
     if (status == HN_OK)
         status = type ? leaf_type(type, &dtype, &layout)
                       : hn_fail(HN_ERR_ARGUMENT, "no element type given");
-    if (status == HN_OK && layout != HN_LAYOUT_PLAIN && leaf != HN_LEAF_WEIGHT)
+    if (status == HN_OK && layout && leaf != HN_LEAF_WEIGHT)
         status = hn_fail(HN_ERR_ARGUMENT, "leaf type '%s': only weights are packed", type);
     if (status == HN_OK && (rank < 0 || rank > HN_MAX_RANK || (rank && !dim)))
         status = hn_fail(HN_ERR_SHAPE, "rank %d: expected 0 to %d, and dimensions", rank, HN_MAX_RANK);
     if (status != HN_OK)
         return hn_graph_failed(b->g, status);
-    if (layout != HN_LAYOUT_PLAIN)
+    if (layout)
         return hn_graph_weight(b->g, name ? name : "leaf", dtype, layout, rank, dim);
     return hn_graph_leaf(b->g, leaf, name ? name : "leaf", dtype, rank, dim);
 }

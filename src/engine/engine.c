@@ -175,7 +175,7 @@ static hn_status check_leaf(const hn_engine_leaves *l, const hn_node *node, size
     const size_t most = hn_type_bytes(&plain);
     HN_REQUIRE(bytes <= most, HN_ERR_SHAPE, "%s: %zu bytes: expected at most %zu", node->leaf->name,
                bytes, most);
-    HN_REQUIRE(node->leaf->type.layout == HN_LAYOUT_PLAIN || bytes == most, HN_ERR_SHAPE,
+    HN_REQUIRE(!node->leaf->type.layout || bytes == most, HN_ERR_SHAPE,
                "%s: %zu bytes: a packed weight takes all of its %zu bytes of plain rows",
                node->leaf->name, bytes, most);
     return HN_OK;
@@ -187,7 +187,7 @@ hn_status hn_engine_write_leaf(hn_engine_leaves *l, const hn_node *leaf, const v
     HN_REQUIRE(data || !bytes, HN_ERR_ARGUMENT, "no data given");
     HN_TRY(check_leaf(l, leaf, bytes));
     l->is_written[leaf->leaf->id] = true;
-    if (leaf->leaf->type.layout != HN_LAYOUT_PLAIN)
+    if (leaf->leaf->type.layout)
         return hn_storage_pack(l->storage, leaf->leaf,
                                &(hn_plain_rows){ data, leaf->leaf->type.dtype, 0 });
     return hn_storage_write(l->storage, leaf->leaf, 0, data, bytes);
@@ -197,7 +197,7 @@ hn_status hn_engine_read_leaf(const hn_engine_leaves *l, const hn_node *leaf, vo
 {
     HN_REQUIRE(to || !bytes, HN_ERR_ARGUMENT, "no memory given");
     HN_TRY(check_leaf(l, leaf, bytes));
-    HN_REQUIRE(leaf->leaf->type.layout == HN_LAYOUT_PLAIN, HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(!leaf->leaf->type.layout, HN_ERR_UNSUPPORTED,
                "%s is packed, and nothing changes it: keep what was written", leaf->leaf->name);
     return hn_storage_read(l->storage, leaf->leaf, 0, to, bytes);
 }

@@ -9,7 +9,7 @@ hn_status hn_call_infer(const hn_call *call, hn_type *out, int64_t *view_at)
 {
     HN_TRY(call->op->infer(call, out));
     for (int o = 0; o < call->n_out; o++) /* types are often copied: layouts are not inherited */
-        if (out[o].layout != HN_LAYOUT_PLAIN)
+        if (out[o].layout)
             out[o] = hn_type_plain(&out[o]);
     *view_at = call->op->view_of && call->op->view_at ? call->op->view_at(call) : 0;
     return HN_OK;
@@ -79,7 +79,7 @@ static hn_status check_layouts(const hn_apply *a)
     char type[HN_TYPE_TEXT];
     for (int i = 0; i < a->n_in; i++) {
         const hn_node *x = a->in[i];
-        if (!x || x->type.layout == HN_LAYOUT_PLAIN)
+        if (!x || !x->type.layout)
             continue;
         bool is_state = false;
         for (int o = 0; o < a->n_out; o++)

@@ -196,11 +196,11 @@ hn_node *hn_graph_leaf(hn_graph *g, hn_leaf_kind kind, const char *name, hn_dtyp
     return node;
 }
 
-hn_node *hn_graph_weight(hn_graph *g, const char *name, hn_dtype dtype, hn_layout layout, int rank,
+hn_node *hn_graph_weight(hn_graph *g, const char *name, hn_dtype dtype, const hn_layout *layout, int rank,
                          const int64_t *dim)
 {
     hn_node *node = hn_graph_leaf(g, HN_LEAF_WEIGHT, name, dtype, rank, dim);
-    if (hn_is_poison(g, node) || layout == HN_LAYOUT_PLAIN)
+    if (hn_is_poison(g, node) || !layout)
         return node;
     for (int i = 0; i < rank; i++)
         if (node->leaf->extent[i])

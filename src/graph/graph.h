@@ -134,7 +134,7 @@ static inline int64_t hn_extent_dim(int extent)
 hn_node *hn_graph_leaf(hn_graph *g, hn_leaf_kind kind, const char *name, hn_dtype dtype, int rank,
                        const int64_t *dim);
 /* A weight in a layout: frozen, unless plain; its dimensions are fixed. */
-hn_node *hn_graph_weight(hn_graph *g, const char *name, hn_dtype dtype, hn_layout layout, int rank,
+hn_node *hn_graph_weight(hn_graph *g, const char *name, hn_dtype dtype, const hn_layout *layout, int rank,
                          const int64_t *dim);
 /* A constant; the elements are copied. */
 hn_node *hn_graph_constant(hn_graph *g, const char *name, const hn_type *type, const void *data);

@@ -5,12 +5,27 @@
  * storage may each ask for themselves and get one answer. */
 #include "graph/place.h"
 
+#include "graph/layout.h"
+
 int hn_host_target(int n_targets, const hn_target *targets)
 {
     for (int i = 0; i < n_targets; i++)
         if (targets[i].is_host)
             return i;
     return -1;
+}
+
+bool hn_target_reads(const hn_target *target, const hn_layout *layout)
+{
+    int i = 0;
+    while (layout && target->layouts[i] && target->layouts[i] != layout)
+        i++;
+    return !layout || target->layouts[i];
+}
+
+hn_type hn_type_on(const hn_target *target, const hn_type *type)
+{
+    return hn_target_reads(target, type->layout) ? *type : hn_type_plain(type);
 }
 
 int hn_leaf_asked(const hn_leaf *leaf, int n_targets, const hn_target *targets)

@@ -39,6 +39,7 @@ typedef struct hn_target {
     int n_threads;
     bool is_host;  /* its memory is the host's */
     bool is_spare; /* for what others cannot: nothing is asked to lie there */
+    const hn_layout *const *layouts; /* that its kernels read, NULL after the last */
     void (*supports)(const void *device, const hn_call *call, hn_support *out);
 } hn_target;
 

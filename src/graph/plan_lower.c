@@ -11,6 +11,7 @@
  * sound because a value is never written twice: an update makes a new version of its leaf, and is lowered after every
  * reader of the old one, or the graph was refused. A kernel that wants contiguous inputs gets a copy, too, one for all that
  * ask. */
+#include "graph/layout.h"
 #include "graph/place.h"
 
 #include <string.h>
@@ -214,8 +215,6 @@ static hn_status add_copy(lowering *l, int from, int device, int *out)
 {
     hn_plan *plan = l->plan;
     hn_type type = plan->values[from].type;
-    if (type.layout == HN_LAYOUT_PLAIN)
-        hn_type_pack(&type);
     hn_step step = { .op = plan->options.copy, .n_in = 1, .n_out = 1, .device = device,
                      .scratch = -1 };
     memset(step.in, -1, sizeof step.in);
@@ -223,6 +222,10 @@ static hn_status add_copy(lowering *l, int from, int device, int *out)
     memset(step.took, -1, sizeof step.took);
     step.in[0] = from;
     step.crosses = plan->roots[plan->values[from].root].device != device;
+    if (!step.crosses)
+        type = hn_type_plain(&type);
+    else if (!type.layout)
+        hn_type_pack(&type);
     const hn_tensor in = hn_tensor_at(&plan->values[from].type, NULL);
     hn_tensor result = hn_tensor_at(&type, NULL);
     hn_call call;
@@ -263,20 +266,35 @@ static hn_status keep(lowering *l, int from, int device, int *out)
 {
     hn_plan *plan = l->plan;
     int root;
-    const hn_type type = plan->values[from].type;
+    const hn_type type = hn_type_on(&plan->targets[device], &plan->values[from].type);
     HN_TRY(add_root(plan, plan->roots[plan->values[from].root].leaf, device, hn_type_bytes(&type), &root));
     HN_TRY(add_value(plan, &type, root, 0, HN_NO_VALUE, out));
     return tables_room(l);
 }
 
-/* Brings a value to a device; what crosses is contiguous, and is copied once. */
+/* Back to plain rows, for a device that does not read how they are packed: the host does that, to what it has. */
+static hn_status unpack(lowering *l, int *value)
+{
+    const hn_plan *plan = l->plan;
+    const hn_root *root = &plan->roots[plan->values[*value].root];
+    char type[HN_TYPE_TEXT];
+    HN_REQUIRE(plan->targets[root->device].is_host, HN_ERR_UNSUPPORTED,
+               "%s is %s, in a layout that its device does not read", root->leaf->name,
+               hn_type_text(&plan->values[*value].type, type));
+    return packed_copy(l, value);
+}
+
+/* Brings a value to a device, as its kernels read it; what crosses is contiguous, and is copied once. */
 static hn_status bring(lowering *l, int device, int *value)
 {
-    if (l->plan->roots[l->plan->values[*value].root].device == device)
-        return HN_OK;
-    const hn_type *type = &l->plan->values[*value].type;
-    if (type->layout == HN_LAYOUT_PLAIN && !hn_is_contiguous(type))
+    const hn_value *v = &l->plan->values[*value];
+    const bool is_there = l->plan->roots[v->root].device == device;
+    if (!hn_target_reads(&l->plan->targets[device], v->type.layout) && (is_there || !is_kept(l->plan, *value)))
+        HN_TRY(unpack(l, value));
+    else if (!is_there && !v->type.layout && !hn_is_contiguous(&v->type))
         HN_TRY(packed_copy(l, value));
+    if (is_there)
+        return HN_OK;
     HN_TRY(tables_room(l));
     const int slot = *value * HN_MAX_DEVICES + device;
     if (l->copies[slot] == HN_NO_VALUE) {
@@ -440,7 +458,7 @@ static hn_status check_packed(const hn_apply *a, const hn_step *step)
     char name[HN_NODE_TEXT], type[HN_TYPE_TEXT];
     for (int i = 0; i < a->n_in; i++) {
         const hn_node *x = a->in[i];
-        if (!x || x->type.layout == HN_LAYOUT_PLAIN || !hn_op_reads(a->op, i))
+        if (!x || !x->type.layout || !hn_op_reads(a->op, i))
             continue;
         HN_REQUIRE(step->support.packed & HN_IN(i), HN_ERR_UNSUPPORTED,
                    "%s reads %s, %s: the device has no kernel for that layout",

@@ -83,7 +83,7 @@ static hn_status infer_step(const hn_step *step, hn_type *types)
     int64_t view_at;
     if (step->crosses) { /* as it lies: what is packed stays packed */
         made[0] = types[step->in[0]];
-        if (made[0].layout == HN_LAYOUT_PLAIN)
+        if (!made[0].layout)
             hn_type_pack(&made[0]);
     } else {
         take_inputs(&a, step, types);

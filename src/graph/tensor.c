@@ -10,8 +10,7 @@ enum { LARGEST_BLOCK = 256, LARGEST_BLOCK_BYTES = 256 };
 
 hn_tensor hn_tensor_at(const hn_type *type, void *data)
 {
-    const bool plain = type->layout == HN_LAYOUT_PLAIN;
-    return (hn_tensor){ .type = *type, .data = data, .is_packed = plain && hn_is_contiguous(type) };
+    return (hn_tensor){ .type = *type, .data = data, .is_packed = !type->layout && hn_is_contiguous(type) };
 }
 
 static char *address(const hn_tensor *t, int64_t index)
@@ -27,7 +26,7 @@ static double get_packed(const hn_tensor *t, int64_t index)
     _Alignas(8) char block[LARGEST_BLOCK_BYTES];
     const int64_t n = hn_dtype_block(t->type.dtype), width = hn_last_dim(&t->type);
     const int64_t at = index % width;
-    hn_layout_row(t, index / width, at / n * n, n, block);
+    t->type.layout->row(&t->type, t->data, index / width, at / n * n, n, block);
     const hn_type type = { .dtype = t->type.dtype, .rank = 1, .dim = { n },
                            .stride = { (int64_t)hn_dtype_bytes(t->type.dtype) } };
     return hn_get_slow(&(hn_tensor){ .type = type, .data = block, .is_packed = true }, at % n);
@@ -35,7 +34,7 @@ static double get_packed(const hn_tensor *t, int64_t index)
 
 double hn_get_slow(const hn_tensor *t, int64_t index)
 {
-    if (t->type.layout != HN_LAYOUT_PLAIN)
+    if (t->type.layout)
         return get_packed(t, index);
     const void *at = address(t, index);
     switch (t->type.dtype) {
@@ -146,29 +145,29 @@ static void unpack(const hn_tensor *to, const hn_tensor *from)
     const int64_t rows = hn_rows(&from->type), n = hn_last_dim(&from->type);
     const size_t row = hn_type_bytes(&to->type) / (size_t)rows;
     for (int64_t i = 0; i < rows; i++)
-        hn_layout_row(from, i, 0, n, (char *)to->data + (size_t)i * row);
+        from->type.layout->row(&from->type, from->data, i, 0, n, (char *)to->data + (size_t)i * row);
 }
 
 void hn_tensor_copy(const hn_tensor *to, const hn_tensor *from)
 {
     const bool same = to->type.dtype == from->type.dtype;
-    if (same && to->is_packed && from->type.layout != HN_LAYOUT_PLAIN) {
+    if (same && to->is_packed && from->type.layout) {
         unpack(to, from);
         return;
     }
-    if (same && to->type.layout != HN_LAYOUT_PLAIN) {
+    if (same && to->type.layout) {
         if (from->type.layout == to->type.layout)
             memmove(to->data, from->data, hn_type_bytes(&to->type));
         else
-            hn_layout_pack(&to->type, &(hn_plain_rows){ from->data, from->type.dtype, 0 }, to->data,
-                           0, hn_layout_panels(&to->type));
+            to->type.layout->pack(&to->type, &(hn_plain_rows){ from->data, from->type.dtype, 0 }, to->data, 0,
+                                  hn_layout_units(&to->type));
         return;
     }
     if (same && to->is_packed && from->is_packed) {
         memmove(to->data, from->data, hn_type_bytes(&to->type));
         return;
     }
-    if (hn_is_block(from->type.dtype) && from->type.layout == HN_LAYOUT_PLAIN) {
+    if (hn_is_block(from->type.dtype) && !from->type.layout) {
         decode_rows(to, from);
         return;
     }

@@ -100,14 +100,13 @@ hn_status hn_type_as(hn_type *out, const hn_type *type, hn_dtype dtype)
 void hn_type_pack(hn_type *type)
 {
     int64_t step = (int64_t)hn_dtype_bytes(type->dtype);
+    const bool packs = type->layout != NULL;
     for (int i = type->rank - 1; i >= 0; i--) {
         type->stride[i] = step;
         int64_t n = type->dim[i];
         if (i == type->rank - 1)
             n /= hn_dtype_block(type->dtype);
-        else if (i == type->rank - 2 && type->layout == HN_LAYOUT_PANEL16)
-            n = (n + 15) / 16 * 16;
-        step *= n;
+        step = packs && i == type->rank - 2 ? type->layout->matrix_bytes(type) : step * n;
     }
 }
 
@@ -134,18 +133,14 @@ int64_t hn_rows(const hn_type *type)
 
 size_t hn_type_bytes(const hn_type *type)
 {
-    if (type->layout != HN_LAYOUT_PLAIN) {
-        hn_type packed = *type;
-        hn_type_pack(&packed);
-        return (size_t)(packed.rank == 3 ? packed.dim[0] * packed.stride[0]
-                                         : (packed.dim[0] + 15) / 16 * 16 * packed.stride[0]);
-    }
+    if (type->layout)
+        return (size_t)((type->rank == 3 ? type->dim[0] : 1) * type->layout->matrix_bytes(type));
     return (size_t)(hn_count(type) / hn_dtype_block(type->dtype)) * hn_dtype_bytes(type->dtype);
 }
 
 size_t hn_type_span(const hn_type *type)
 {
-    if (type->layout != HN_LAYOUT_PLAIN)
+    if (type->layout)
         return hn_type_bytes(type);
     int64_t last = (int64_t)hn_dtype_bytes(type->dtype);
     const int64_t block = hn_dtype_block(type->dtype);
@@ -197,9 +192,8 @@ int64_t hn_offset_of(const hn_type *type, int64_t index)
 
 const char *hn_type_text(const hn_type *type, char *text)
 {
-    const bool plain = type->layout == HN_LAYOUT_PLAIN;
-    int at = snprintf(text, HN_TYPE_TEXT, "%s%s%s[", hn_dtype_name(type->dtype), plain ? "" : "@",
-                      plain ? "" : hn_layout_name(type->layout));
+    int at = snprintf(text, HN_TYPE_TEXT, "%s%s%s[", hn_dtype_name(type->dtype), type->layout ? "@" : "",
+                      type->layout ? type->layout->name : "");
     for (int i = 0; i < type->rank; i++)
         at += snprintf(text + at, (size_t)(HN_TYPE_TEXT - at), i ? ",%lld" : "%lld",
                        (long long)type->dim[i]);

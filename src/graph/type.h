@@ -25,15 +25,14 @@ typedef enum hn_dtype { /* the scalars, then the block formats, in the order of 
     HN_N_DTYPES
 } hn_dtype;
 
-/* How rows lie: one after the other or, of frozen weights, interleaved (layout.h). */
-typedef enum hn_layout { HN_LAYOUT_PLAIN, HN_LAYOUT_PANEL16, HN_N_LAYOUTS } hn_layout;
+typedef struct hn_layout hn_layout; /* how a backend packs frozen weights: layout.h */
 
 typedef struct hn_type {
     hn_dtype dtype;
     int rank;
     int64_t dim[HN_MAX_RANK];
-    int64_t stride[HN_MAX_RANK]; /* bytes; panel16: from matrix to matrix, the rest is nominal */
-    hn_layout layout;
+    int64_t stride[HN_MAX_RANK]; /* bytes; packed: from matrix to matrix, the rest is nominal */
+    const hn_layout *layout;     /* NULL: plain, row after row */
 } hn_type;
 
 const char *hn_dtype_name(hn_dtype dtype);
@@ -57,7 +56,7 @@ void hn_type_pack(hn_type *type);
 int64_t hn_count(const hn_type *type);
 int64_t hn_last_dim(const hn_type *type);              /* 1 for a scalar */
 int64_t hn_rows(const hn_type *type);                  /* count / last dimension */
-size_t hn_type_bytes(const hn_type *type);             /* of the elements, packed; whole panels */
+size_t hn_type_bytes(const hn_type *type);             /* of the elements, without gaps; in its layout */
 size_t hn_type_span(const hn_type *type);              /* first byte to one past the last touched */
 bool hn_is_contiguous(const hn_type *type);
 bool hn_same_shape(const hn_type *a, const hn_type *b);

@@ -12,6 +12,8 @@
  * believed to have been asked. */
 #include "graph/verify.h"
 
+#include "graph/place.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -111,10 +113,10 @@ static hn_status check_kept(reading *r)
         const hn_leaf *leaf = root->leaf;
         if (plan->values[v].step != HN_NO_VALUE || !leaf || r->given[v])
             continue;
+        const hn_type meant = hn_type_on(&plan->targets[root->device], &leaf->type), *type = &plan->values[v].type;
         HN_REQUIRE(leaf->kind == HN_LEAF_WEIGHT && root->device != plan->place[leaf->id] && !plan->values[v].at &&
-                       root->bytes >= hn_type_bytes(&leaf->type) && hn_same_shape(&plan->values[v].type, &leaf->type) &&
-                       plan->values[v].type.dtype == leaf->type.dtype &&
-                       plan->values[v].type.layout == leaf->type.layout && !is_updated(plan->g, leaf),
+                       root->bytes >= hn_type_bytes(&meant) && hn_same_shape(type, &meant) &&
+                       type->dtype == meant.dtype && type->layout == meant.layout && !is_updated(plan->g, leaf),
                    HN_ERR_PROOF, "plan: a copy of %s is kept that may not be", leaf->name);
         r->given[v] = leaf;
     }
@@ -205,6 +207,19 @@ static hn_status check_view(const reading *r, const hn_step *step, const hn_call
     return HN_OK;
 }
 
+/* A packed weight is read by a kernel that reads its layout; back to plain rows it comes on the host alone. */
+static hn_status check_layout(const hn_plan *plan, const hn_step *step, const hn_support *now, int i)
+{
+    const hn_target *target = &plan->targets[step->device];
+    char name[HN_NODE_TEXT];
+    if (step->in[i] < 0 || !hn_op_reads(step->op, i) || !plan->values[step->in[i]].type.layout)
+        return HN_OK;
+    const bool reads = hn_target_reads(target, plan->values[step->in[i]].type.layout);
+    HN_REQUIRE(step->apply ? reads && now->packed & HN_IN(i) : target->is_host, HN_ERR_PROOF,
+               "plan: %s: input %d is packed as its device does not read it", name_of(step, name), i);
+    return HN_OK;
+}
+
 static hn_status check_support(const reading *r, const hn_step *step, const hn_call *call)
 {
     const hn_plan *plan = r->plan;
@@ -222,6 +237,8 @@ static hn_status check_support(const reading *r, const hn_step *step, const hn_c
         HN_REQUIRE(!(now.contiguous & HN_IN(i)) || step->in[i] < 0 || !hn_op_reads(step->op, i) ||
                        hn_is_contiguous(&plan->values[step->in[i]].type),
                    HN_ERR_PROOF, "plan: %s: input %d is not contiguous", name_of(step, name), i);
+    for (int i = 0; i < step->n_in; i++)
+        HN_TRY(check_layout(plan, step, &now, i));
     const size_t scratch = now.shared_scratch + (size_t)target->n_threads * now.thread_scratch;
     HN_REQUIRE(now.shared_scratch == step->support.shared_scratch &&
                    now.thread_scratch == step->support.thread_scratch &&

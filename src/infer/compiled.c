@@ -1,4 +1,4 @@
-/* Weights are bound where they are mapped, or wait for panels. Panels that another has packed already are taken
+/* Weights are bound where they are mapped, or wait to be packed. What another has packed already is taken
  * when it is planned, so that they are not counted, and once more when it is finished, for some may have been
  * packed since; only then is memory made, all of it before the first row is packed, so that weights lie in one
  * block. */
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static hn_layout prefers(const void *compiled, int device, hn_dtype dtype, int rank)
+static const hn_layout *prefers(const void *compiled, int device, hn_dtype dtype, int rank)
 {
     const hn_device *d = ((const hn_compiled *)compiled)->devices[device];
     return d->backend->prefers(d, dtype, rank);

@@ -6,7 +6,6 @@
 #include "base/half.h"
 #include "nn/rounding.h"
 
-#include "graph/layout.h"
 #include "ops/attrs.h"
 
 #include <stdio.h>
@@ -250,21 +249,17 @@ static hn_dtype packed_type(const nn_build *b, const nn_weight *w)
                                                                          : w->type.dtype;
 }
 
-static hn_layout layout_of(const nn_build *b, const nn_weight *w)
+static const hn_layout *layout_of(const nn_build *b, const nn_weight *w)
 {
-    const hn_dtype dtype = w->type.dtype;
-    if (!may_pack(b, w) || !hn_layout_takes(HN_LAYOUT_PANEL16, dtype, w->type.rank))
-        return HN_LAYOUT_PLAIN;
-    return b->o.prefers ? b->o.prefers(b->o.prefers_of, device_of(b, w->name), packed_type(b, w), w->type.rank)
-                        : HN_LAYOUT_PANEL16;
+    return may_pack(b, w) ? b->o.prefers(b->o.prefers_of, device_of(b, w->name), packed_type(b, w), w->type.rank) : NULL;
 }
 
 static bool is_packed(const nn_build *b, const nn_weight *w)
 {
-    return layout_of(b, w) != HN_LAYOUT_PLAIN;
+    return layout_of(b, w) != NULL;
 }
 
-static hn_node *leaf_in(nn_build *b, const nn_weight *w, hn_layout layout)
+static hn_node *leaf_in(nn_build *b, const nn_weight *w, const hn_layout *layout)
 {
     for (int i = 0; i < b->n_bound; i++)
         if (b->bound[i].weight == w)
@@ -273,7 +268,7 @@ static hn_node *leaf_in(nn_build *b, const nn_weight *w, hn_layout layout)
     if (!bound)
         return &b->g->poison;
     b->bound = bound;
-    const bool packed = layout != HN_LAYOUT_PLAIN;
+    const bool packed = layout != NULL;
     hn_node *leaf = hn_graph_weight(b->g, w->name, packed ? packed_type(b, w) : w->type.dtype, layout, w->type.rank,
                                     w->type.dim);
     place(b, leaf);
@@ -293,7 +288,7 @@ hn_node *nn_leaf(nn_build *b, const nn_weight *w)
 
 hn_node *nn_leaf_plain(nn_build *b, const nn_weight *w)
 {
-    return leaf_in(b, w, HN_LAYOUT_PLAIN);
+    return leaf_in(b, w, NULL);
 }
 
 const nn_weight *nn_find(const nn_build *b, const char *name)

@@ -67,8 +67,8 @@ typedef struct nn_build_options {
     const nn_adapter *adapters; /* applied in this order */
     int n_adapters;
     nn_bank_room bank;
-    bool packs;        /* matrices of products are leaves in panels: see nn_bound.is_packed */
-    hn_layout (*prefers)(const void *of, int device, hn_dtype dtype, int rank); /* NULL: panel16 */
+    bool packs;        /* matrices of products are leaves in the layout that their device prefers: see nn_bound.is_packed */
+    const hn_layout *(*prefers)(const void *of, int device, hn_dtype dtype, int rank);
     const void *prefers_of;
     bool keeps_head;   /* the result is what goes into the head: see nn_build.head */
     bool has_dropout;  /* adapters may drop out: `places` and `step` are inputs */

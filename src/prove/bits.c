@@ -155,8 +155,8 @@ static unsigned allowed_aliases(const hn_prove_env *env, const hn_trial *t)
     return mask;
 }
 
-/* Inputs that a kernel takes in panels, for this case's types. */
-static unsigned packable(const hn_prove_env *env, const hn_trial *t)
+/* Inputs that a kernel takes in a layout, for this case's types. */
+static unsigned packable(const hn_prove_env *env, const hn_trial *t, const hn_layout *layout)
 {
     unsigned mask = 0;
     shown_call shown;
@@ -164,8 +164,8 @@ static unsigned packable(const hn_prove_env *env, const hn_trial *t)
         hn_support support;
         show_call(t, &shown);
         if (!shown.call.in[i] || t->c->op->view_of || t->c->in[i].same_as >= 0 ||
-            !hn_layout_takes(HN_LAYOUT_PANEL16, shown.in[i].type.dtype, shown.in[i].type.rank) ||
-            hn_type_set_layout(&shown.in[i].type, HN_LAYOUT_PANEL16) != HN_OK)
+            !hn_layout_takes(layout, shown.in[i].type.dtype, shown.in[i].type.rank) ||
+            hn_type_set_layout(&shown.in[i].type, layout) != HN_OK)
             continue;
         shown.in[i].is_packed = false;
         env->one->backend->supports(env->one, &shown.call, &support);
@@ -176,11 +176,11 @@ static unsigned packable(const hn_prove_env *env, const hn_trial *t)
 }
 
 /* Elements of a packed copy of input `i`, one by one. */
-static hn_status check_elements(hn_prove_env *env, const hn_trial *t, int i)
+static hn_status check_elements(hn_prove_env *env, const hn_trial *t, int i, const hn_layout *layout)
 {
     const hn_tensor *plain = &t->values.at[t->leaf[i]->leaf->id];
     hn_type type = plain->type;
-    HN_TRY(hn_type_set_layout(&type, HN_LAYOUT_PANEL16));
+    HN_TRY(hn_type_set_layout(&type, layout));
     void *data = hn_alloc(env->heap, HN_TAG_PROVE, hn_type_bytes(&type));
     if (!data)
         return HN_ERR_MEMORY;
@@ -198,20 +198,20 @@ static hn_status check_elements(hn_prove_env *env, const hn_trial *t, int i)
 }
 
 /* The bits of `base` with input `i` packed: on every level, on several threads, poisoned. */
-static hn_status check_layout(hn_prove_env *env, const hn_case *c, int i, const hn_results *base)
+static hn_status check_layout(hn_prove_env *env, const hn_case *c, int i, const hn_layout *layout, const hn_results *base)
 {
-    hn_trial_options options = { .with_gradients = true };
+    hn_trial_options options = { .with_gradients = true, .layout = layout };
     char text[96], device[64];
     options.wrap[i] = HN_WRAP_PACKED;
     hn_trial t;
     HN_TRY(hn_trial_new(&t, env->heap, c, env->seed, &options));
-    hn_status status = check_elements(env, &t, i);
+    hn_status status = check_elements(env, &t, i, layout);
     for (int k = 0; k < 2 + env->n_levels && status == HN_OK; k++) {
         hn_device **on = k == 0 ? &env->one : k == 1 ? env->threads : &env->levels[k - 2];
         if (!*on)
             continue;
         (*on)->backend->describe(*on, device, sizeof device);
-        snprintf(text, sizeof text, "input %d in panels, %s", i, device);
+        snprintf(text, sizeof text, "input %d as %s, %s", i, layout->name, device);
         variant v = { .kind = "layouts", .what = text,
                       .setup = { .n_devices = 1, .devices = on, .mode = HN_PLAN_POISON,
                                  .shuffle = k == 1 ? env->seed + 5 : 0 } };
@@ -219,6 +219,17 @@ static hn_status check_layout(hn_prove_env *env, const hn_case *c, int i, const 
     }
     hn_trial_free(&t);
     return status;
+}
+
+static hn_status check_layouts(hn_prove_env *env, const hn_case *c, const hn_trial *t, const hn_results *base)
+{
+    for (const hn_layout *const *layout = env->one->backend->layouts; *layout; layout++) {
+        const unsigned packed = packable(env, t, *layout);
+        for (int i = 0; i < c->n_in; i++)
+            if (packed >> i & 1)
+                HN_TRY(check_layout(env, c, i, *layout, base));
+    }
+    return HN_OK;
 }
 
 /* Two inputs that are the very same tensor. */
@@ -273,7 +284,7 @@ hn_status hn_check_bits(hn_prove_env *env, const hn_case *c, hn_alias_tally *tal
         hn_trial_free(&t);
         return status;
     }
-    const unsigned allowed = allowed_aliases(env, &t), packed = packable(env, &t);
+    const unsigned allowed = allowed_aliases(env, &t);
     status = check_plans(env, &t, &base, "plans", "");
     if (status == HN_OK)
         status = check_devices(env, &t, &base);
@@ -283,9 +294,8 @@ hn_status hn_check_bits(hn_prove_env *env, const hn_case *c, hn_alias_tally *tal
     for (int i = 0; i < c->n_in && status == HN_OK; i++)
         if (allowed >> i & 1)
             status = check_alias(env, c, i, tally);
-    for (int i = 0; i < c->n_in && status == HN_OK; i++)
-        if (packed >> i & 1)
-            status = check_layout(env, c, i, &base);
+    if (status == HN_OK)
+        status = check_layouts(env, c, &t, &base);
     if (status == HN_OK)
         status = check_duplicates(env, c);
     hn_results_free(&base);

@@ -48,7 +48,7 @@ static hn_status fill_storage(hn_storage *storage, const hn_graph *g, const hn_l
             continue;
         const hn_tensor *given = i < values->n && values->at[i].data ? &values->at[i] : NULL;
         HN_TRY(hn_storage_make(storage, leaf));
-        if (given && leaf->type.layout != HN_LAYOUT_PLAIN)
+        if (given && leaf->type.layout)
             HN_TRY(hn_storage_pack(storage, leaf, &(hn_plain_rows){ given->data, leaf->type.dtype, 0 }));
         else if (given)
             HN_TRY(hn_storage_write(storage, leaf, 0, given->data, hn_type_bytes(&leaf->type)));

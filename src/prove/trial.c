@@ -35,8 +35,7 @@ static hn_node *make_input(hn_trial *t, const hn_trial_options *options, int i)
     for (int d = 0; d < in->type.rank; d++)
         dim[d] = in->type.dim[strided ? in->type.rank - 1 - d : d];
     if (options->wrap[i] == HN_WRAP_PACKED) {
-        t->leaf[i] = hn_graph_weight(g, info[i].name, in->type.dtype, HN_LAYOUT_PANEL16,
-                                     in->type.rank, dim);
+        t->leaf[i] = hn_graph_weight(g, info[i].name, in->type.dtype, options->layout, in->type.rank, dim);
         return t->leaf[i];
     }
     const hn_leaf_kind kind = is_updated(t->c->op, i) ? HN_LEAF_STATE

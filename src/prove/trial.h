@@ -9,11 +9,12 @@ typedef enum hn_wrap {
     HN_WRAP_NONE,   /* the op reads the leaf: its memory may not be taken */
     HN_WRAP_COPY,   /* the op is the only reader of a copy: its memory may be taken */
     HN_WRAP_STRIDED, /* the op reads a transposed view of a leaf */
-    HN_WRAP_PACKED   /* the op reads a weight in panels */
+    HN_WRAP_PACKED   /* the op reads a packed weight */
 } hn_wrap;
 
 typedef struct hn_trial_options {
     hn_wrap wrap[HN_MAX_IN];
+    const hn_layout *layout; /* of what is packed */
     int same_as[HN_MAX_IN]; /* 1 + an earlier input: the very same node */
     bool with_gradients;
     bool on_two_devices;

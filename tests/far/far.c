@@ -5,6 +5,7 @@
 #include "backend/frame.h"
 #include "base/rng.h"
 #include "tests/far/fence.h"
+#include "tests/far/layout.h"
 #include "tests/far/process.h"
 
 #include <pthread.h>
@@ -132,9 +133,8 @@ static void fence_host(far *f, uint64_t seq)
 static hn_status run_captured(far *f, const captured *c, const hn_cancel_flag *cancel)
 {
     hn_tensor in[HN_MAX_IN], out[HN_MAX_OUT];
-    hn_call call = c->call;
+    hn_call call = c->call, shown;
     hn_launch launch = c->launch;
-    launch.call = &call;
     hn_frame_read(c->frame, &c->call, in, out);
     for (int i = 0; i < call.n_in; i++) {
         char *real = NULL;
@@ -153,7 +153,12 @@ static hn_status run_captured(far *f, const captured *c, const hn_cancel_flag *c
         out[o].data = real;
         call.out[o] = &out[o];
     }
-    return f->kernels->backend->submit(f->kernels, &(hn_submission){ .at = &launch, .n = 1, .cancel = cancel });
+    hn_tensor plain[HN_MAX_IN];
+    const unsigned packed = far_shown(&call, plain, &shown);
+    launch.call = &shown;
+    const hn_status status = f->kernels->backend->submit(f->kernels, &(hn_submission){ .at = &launch, .n = 1, .cancel = cancel });
+    far_shown_free(packed, plain);
+    return status;
 }
 
 static void call(far *f, const item *it)
@@ -419,16 +424,16 @@ static hn_status copy(hn_device *device, void *to, hn_device *source, const void
 static void supports(const hn_device *device, const hn_call *call, hn_support *out)
 {
     const far *f = far_of(device);
-    f->kernels->backend->supports(f->kernels, call, out);
+    hn_tensor plain[HN_MAX_IN];
+    hn_call shown;
+    far_shown(call, plain, &shown); /* what its kernels read in panels it has in its own layout, too */
+    f->kernels->backend->supports(f->kernels, &shown, out);
     out->runs = !far_is_off(call->op->name);
 }
 
-/* Mixed: by element type, and two that stand side by side in a list disagree about each. */
-static hn_layout prefers(const hn_device *device, hn_dtype dtype, int rank)
+static const hn_layout *prefers(const hn_device *device, hn_dtype dtype, int rank)
 {
-    const bool is_panelled = far_all.taste == FAR_PANEL16 ||
-                             (far_all.taste == FAR_MIXED && ((int)dtype + far_number_of(device->name)) % 2);
-    return is_panelled && hn_layout_takes(HN_LAYOUT_PANEL16, dtype, rank) ? HN_LAYOUT_PANEL16 : HN_LAYOUT_PLAIN;
+    return far_preferred(far_number_of(device->name), dtype, rank);
 }
 
 static hn_status capture(far *f, const hn_launch *l, captured *c)
@@ -583,6 +588,7 @@ const hn_backend hn_backend_far = {
     .reach = reach,
     .await = await,
     .supports = supports,
+    .layouts = far_layouts,
     .prefers = prefers,
     .compile = compile,
     .discard = discard,

@@ -16,7 +16,8 @@ extern const hn_backend hn_backend_far;
  *
  *     HN_TEST_DEVICES=far,far    what is opened where "cpu" is asked for
  *     HN_FAR_OFF=linear,add      ops that far does not run
- *     HN_FAR_LAYOUT=plain        the layout it prefers, else panel16; mixed: either, by element type, and no two neighbours alike
+ *     HN_FAR_LAYOUT=plain        the layout it prefers: plain, panel16 or own (layout.h), which it does where nothing is said; mixed:
+ *                                one of these by element type, and no two neighbours alike
  *     HN_FAR_MEMORY=1000000,500  bytes of the first in a list of devices, the second ..; the last is all others'.
  *                                None are given beyond them; without it there is no bound
  *     HN_FAR_COUNTS=FILE         gets a line at the end: calls on far, on the host in its place, the most bytes that any

@@ -104,9 +104,9 @@ for memory in 3300000 4500000 6500000; do
     passes
 done
 on - "$hone" plan big.gguf --device far --stream --of token --context 64 --steps || fail "plan"
-ahead=$(sed '/linear#/,$d' log | grep -c 'copy between devices .*@panel16')
+ahead=$(sed '/linear#/,$d' log | grep -c 'copy between devices .*@far')
 [ "$ahead" -eq 14 ] || fail "$ahead matrices were sent before the first product: those of two layers are 14"
-[ "$(grep -c 'copy between devices .*@panel16' log)" -eq 56 ] || fail "not each of 56 matrices once"
+[ "$(grep -c 'copy between devices .*@far' log)" -eq 56 ] || fail "not each of 56 matrices once"
 passes
 on - "$hone" plan big.gguf --device far --stream --of training --targets attn --micro-tokens 8 --steps || fail "plan"
 sent=$(grep -c 'copy between devices .*f32\[1024,64\]' log)

@@ -31,11 +31,11 @@ bool far_is_off(const char *op)
 
 static far_taste taste_of(const char *word)
 {
-    static const char *const words[] = { [FAR_PANEL16] = "panel16", [FAR_PLAIN] = "plain", [FAR_MIXED] = "mixed" };
+    static const char *const words[] = { [FAR_OWN] = "own", [FAR_PANEL16] = "panel16", [FAR_PLAIN] = "plain", [FAR_MIXED] = "mixed" };
     for (int i = 0; i < (int)(sizeof words / sizeof *words); i++)
         if (!strcmp(word, words[i]))
             return (far_taste)i;
-    fprintf(stderr, "HN_FAR_LAYOUT=%s: expected panel16, plain or mixed\n", word);
+    fprintf(stderr, "HN_FAR_LAYOUT=%s: expected own, panel16, plain or mixed\n", word);
     abort();
 }
 

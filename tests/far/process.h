@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Which layout weights are preferred in. */
-typedef enum far_taste { FAR_PANEL16, FAR_PLAIN, FAR_MIXED } far_taste;
+typedef enum far_taste { FAR_OWN, FAR_PANEL16, FAR_PLAIN, FAR_MIXED } far_taste;
 
 typedef struct far_process {
     const char *off, *counts, *memory; /* words; NULL: not said */

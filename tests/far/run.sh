@@ -13,7 +13,7 @@ dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/build" && ln -s "$build"/* "$dir/build" && rm "$dir/build/hone" && ln -s "$build/tests/far/hone" "$dir/build/hone" || exit 1
 n=0 failed=0 turn=0 test=0 none=0 idle=0
 layout_of() { # NUMBER: of these by turns
-    case $(($1 % 3)) in 0) echo mixed ;; 1) echo panel16 ;; *) echo plain ;; esac
+    case $(($1 % 4)) in 0) echo mixed ;; 1) echo own ;; 2) echo panel16 ;; *) echo plain ;; esac
 }
 fails() { echo "FAILED: $*"; failed=$((failed + 1)); }
 counts() { awk '{ far += $1; host += $5; captured += $(NF - 3); fenced += $(NF - 5) } END { print far + 0, host + 0, captured + 0, fenced + 0 }' "$dir/counts"; }
@@ -146,7 +146,8 @@ program far linear,set_rows property/session
 program far gather,rms_norm property/session
 program far "" property/sequences
 program far low_rank property/sequences
-program far linear property/sequences # three times: in every layout
+program far linear property/sequences # four times: in every layout
+program far linear property/sequences
 program far linear property/sequences
 program far linear property/sequences
 program far linear_id,top_k,attention_grad differential/gradients

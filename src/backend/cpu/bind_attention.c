@@ -4,7 +4,6 @@
  */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/products.h"
-#include "graph/layout.h"
 #include "ops/attention_span.h"
 
 #include <string.h>
@@ -44,7 +43,7 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     hn_elem elem;
     const bool back = is_gradient(call);
     if (call->in[Q]->type.dtype != HN_F32 || k->dtype != call->in[V]->type.dtype ||
-        !hn_dtype_elem(k->dtype, &elem) || (back && hn_is_block(k->dtype)) ||
+        !hn_cpu_elem(k->dtype, &elem) || (back && hn_is_block(k->dtype)) ||
         (call->in[SINKS] && call->in[SINKS]->type.dtype != HN_F32))
         return false;
     const hn_tensor *table = hn_attention_table(call);
@@ -111,7 +110,7 @@ static hn_attn_args forward_args(const hn_cpu_task *task)
         .is_causal = own->causal,
         .table = table ? table->data : NULL,
     };
-    hn_dtype_elem(k->dtype, &args.kv_type);
+    hn_cpu_elem(k->dtype, &args.kv_type);
     return args;
 }
 

@@ -1,8 +1,7 @@
 /* Rows by number: gather, scatter, scatter_add, set_rows. Where two rows may go to one place, a unit
  * is a block of columns that takes all rows in ascending order. */
+#include "backend/cpu/products.h"
 #include "backend/cpu/rows.h"
-
-#include "graph/layout.h"
 
 enum { COLUMNS = 1024 }; /* of set_rows, a unit */
 
@@ -37,7 +36,7 @@ static bool gather_supports(const hn_cpu *cpu, const hn_call *call, hn_support *
     if (!hn_is_contiguous(w))
         out->contiguous |= HN_IN(W);
     out->packed = HN_IN(W);
-    if (w->layout != HN_LAYOUT_PLAIN) /* a row in blocks, on its way to f32 */
+    if (w->layout) /* a row in blocks, on its way to f32 */
         out->thread_scratch = row_bytes(w);
     return true;
 }
@@ -53,15 +52,14 @@ static void gather_run(const hn_cpu_task *task, int phase, int64_t begin, int64_
     const hn_tensor *w = task->call->in[W], *ids = task->call->in[IDS], *y = task->call->out[0];
     const size_t from_bytes = row_bytes(&w->type), to_bytes = row_bytes(&y->type);
     hn_elem elem = HN_ELEM_f32;
-    const bool is_decoded = hn_is_block(w->type.dtype) && hn_dtype_elem(w->type.dtype, &elem);
-    const bool plain = w->type.layout == HN_LAYOUT_PLAIN;
+    const bool is_decoded = hn_is_block(w->type.dtype) && hn_cpu_elem(w->type.dtype, &elem);
+    const hn_layout *packed = w->type.layout;
     (void)phase;
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = row_of(&w->type, ids, i);
-        const char *from = plain ? (const char *)w->data + (size_t)row * from_bytes
-                                 : hn_cpu_scratch(task, thread);
-        if (!plain)
-            hn_layout_row(w, row, 0, hn_last_dim(&w->type), hn_cpu_scratch(task, thread));
+        const char *from = packed ? hn_cpu_scratch(task, thread) : (const char *)w->data + (size_t)row * from_bytes;
+        if (packed)
+            packed->row(&w->type, w->data, row, 0, hn_last_dim(&w->type), hn_cpu_scratch(task, thread));
         char *to = (char *)y->data + (size_t)i * to_bytes;
         if (is_decoded)
             task->cpu->kernels.decode.row[elem](hn_last_dim(&w->type), from,

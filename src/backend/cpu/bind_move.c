@@ -6,7 +6,7 @@
 static bool contiguous_supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
 {
     (void)cpu, (void)out;
-    return !hn_is_block(call->in[0]->type.dtype);
+    return !hn_is_block(call->in[0]->type.dtype) && !call->in[0]->type.layout; /* else its forward reads rows back */
 }
 
 static void copy_row(const char *from, int64_t stride, int64_t n, size_t bytes, char *to)

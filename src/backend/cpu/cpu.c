@@ -1,8 +1,8 @@
 /* Runs at once in submit: the pool is the queue. */
 #include "backend/cpu/cpu.h"
 
+#include "backend/cpu/panel16.h"
 #include "base/os/memory.h"
-#include "graph/layout.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,19 +100,19 @@ typedef struct pack_job {
     void *to;
 } pack_job;
 
-static void pack_panels(void *context, int64_t begin, int64_t end, int thread)
+static void pack_units(void *context, int64_t begin, int64_t end, int thread)
 {
     const pack_job *job = context;
     (void)thread;
-    hn_layout_pack(job->type, job->from, job->to, begin, end);
+    job->type->layout->pack(job->type, job->from, job->to, begin, end);
 }
 
 static hn_status pack(hn_device *device, const hn_type *type, void *to, const hn_plain_rows *from)
 {
     pack_job job = { type, from, to };
-    if (type->layout == HN_LAYOUT_PLAIN)
+    if (!type->layout)
         return transfer(device, to, from->data, hn_type_bytes(type));
-    hn_pool_run(((hn_cpu *)(void *)device)->pool, hn_layout_panels(type), 1, pack_panels, &job);
+    hn_pool_run(((hn_cpu *)(void *)device)->pool, hn_layout_units(type), 1, pack_units, &job);
     return HN_OK;
 }
 
@@ -132,10 +132,12 @@ static void supports(const hn_device *device, const hn_call *call, hn_support *o
     *out = (hn_support){ .runs = true, .packed = ~0u };
 }
 
-static hn_layout prefers(const hn_device *device, hn_dtype dtype, int rank)
+static const hn_layout *const layouts[] = { &hn_layout_panel16, NULL };
+
+static const hn_layout *prefers(const hn_device *device, hn_dtype dtype, int rank)
 {
     (void)device;
-    return hn_layout_takes(HN_LAYOUT_PANEL16, dtype, rank) ? HN_LAYOUT_PANEL16 : HN_LAYOUT_PLAIN;
+    return hn_layout_takes(&hn_layout_panel16, dtype, rank) ? &hn_layout_panel16 : NULL;
 }
 
 static hn_status compile(hn_device *device, hn_launch *launches, int n)
@@ -307,6 +309,7 @@ const hn_backend hn_backend_cpu = {
     .reach = reach,
     .await = await,
     .supports = supports,
+    .layouts = layouts,
     .prefers = prefers,
     .compile = compile,
     .discard = discard,

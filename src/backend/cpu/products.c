@@ -2,15 +2,24 @@
  * copied into place first. */
 #include "backend/cpu/products.h"
 
+#include "backend/cpu/panel16.h"
 #include "backend/cpu/strips.h"
-#include "graph/layout.h"
 
 #include <math.h>
 #include <string.h>
 
 bool hn_cpu_elem(hn_dtype dtype, hn_elem *out)
 {
-    return hn_dtype_elem(dtype, out);
+    static const char *const elems[] = {
+#define HN_ELEM(name, elements, bytes, kernels, ...) #name,
+#include "quant/types.def"
+    };
+    for (int i = 0; i < HN_N_ELEMS; i++)
+        if (!strcmp(elems[i], hn_dtype_name(dtype))) {
+            *out = (hn_elem)i;
+            return true;
+        }
+    return false;
 }
 
 bool hn_cpu_has_rows(const hn_type *t)
@@ -32,7 +41,7 @@ static int64_t row_bytes(const hn_type *t)
 static hn_gemm_operand operand(const hn_tensor *t, int64_t outer, int64_t summed, bool rows_are_k)
 {
     hn_gemm_operand x = { .data = t->data, .outer_stride = outer, .k_stride = summed,
-                          .is_panel16 = t->type.layout == HN_LAYOUT_PANEL16,
+                          .is_panel16 = t->type.layout == &hn_layout_panel16,
                           .rows_are_k = rows_are_k, .row_elems = hn_last_dim(&t->type) };
     hn_cpu_elem(t->type.dtype, &x.type);
     return x;
@@ -121,7 +130,7 @@ void hn_cpu_product_run(const hn_cpu_task *task, const hn_cpu_product *p, int ph
 hn_int8_args hn_cpu_int8_weights(const hn_tensor *w)
 {
     hn_int8_args a = { .n = w->type.dim[0], .k = w->type.dim[1], .w = w->data, .stride = row_bytes(&w->type),
-                       .is_panel16 = w->type.layout == HN_LAYOUT_PANEL16 };
+                       .is_panel16 = w->type.layout == &hn_layout_panel16 };
     hn_cpu_elem(w->type.dtype, &a.type);
     return a;
 }
