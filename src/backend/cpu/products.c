@@ -8,18 +8,22 @@
 #include <math.h>
 #include <string.h>
 
+/* One more than the kernels' number of a type; 0: they have none. */
+#define HN_ELEM_OF_none(dtype, name)
+#define HN_ELEM_OF_decoded(dtype, name) [dtype] = 1 + HN_ELEM_##name,
+#define HN_ELEM_OF_walks(dtype, name) [dtype] = 1 + HN_ELEM_##name,
+static const uint8_t elem_of[HN_N_DTYPES] = {
+#define HN_SCALAR(upper, name, gguf, id, safetensors, bytes, kind, kernels, panel) HN_ELEM_OF_##kernels(HN_##upper, name)
+#define HN_FORMAT(name, gguf, id, elements, bytes, kernels, sums, offset, most, panel) HN_ELEM_OF_##kernels(HN_TYPE_##name, name)
+#include "quant/types.def"
+};
+
 bool hn_cpu_elem(hn_dtype dtype, hn_elem *out)
 {
-    static const char *const elems[] = {
-#define HN_ELEM(name, elements, bytes, kernels, ...) #name,
-#include "quant/types.def"
-    };
-    for (int i = 0; i < HN_N_ELEMS; i++)
-        if (!strcmp(elems[i], hn_dtype_name(dtype))) {
-            *out = (hn_elem)i;
-            return true;
-        }
-    return false;
+    const int elem = elem_of[dtype];
+    if (elem)
+        *out = (hn_elem)(elem - 1);
+    return elem != 0;
 }
 
 bool hn_cpu_has_rows(const hn_type *t)

@@ -99,15 +99,12 @@ static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas 
     k->unpack[a->type](0, blocks, s->panel, to);
 }
 
-static void multiply(const hn_int8_kernels *k, const hn_int8_args *a, const hn_int8_tile *t, int64_t column)
+static void multiply(const hn_int8_kernels *k, const hn_int8_args *a, const hn_int8_tile *t)
 {
-    const int64_t row_bytes = hn_elem_span(a->type, a->k);
-    if (t->w && t->rows > k->rows)
+    if (t->rows > k->rows)
         k->squares->tile[hn_int8_formats[a->type].kind](t);
-    else if (t->w)
-        k->tile[hn_int8_formats[a->type].kind](t);
     else
-        k->walk[a->type](t, (const uint8_t *)a->w + column * row_bytes, 16 * row_bytes);
+        k->tile[hn_int8_formats[a->type].kind](t);
 }
 
 /* One tile, whose last columns may not be there. */
@@ -121,7 +118,7 @@ static void put_tile(const hn_int8_kernels *k, const hn_int8_args *a, const area
     t->ldy = is_whole ? a->n : HN_INT8_COLUMNS;
     for (int r = 0; !is_whole && t->accumulate && r < t->rows; r++)
         memcpy(s->sums + r * HN_INT8_COLUMNS, y + r * a->n, (size_t)columns * sizeof *y);
-    multiply(k, a, t, column);
+    multiply(k, a, t);
     for (int r = 0; !is_whole && r < t->rows; r++)
         memcpy(y + r * a->n, s->sums + r * HN_INT8_COLUMNS, (size_t)columns * sizeof *y);
 }
@@ -137,10 +134,27 @@ static void run_rows(const hn_int8_kernels *k, const hn_int8_args *a, const area
     }
 }
 
-/* One row by plain rows, sixteen at a time; those that are not there are the last one again. */
-static void run_along(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t column)
+/* One row by panels, of which the last may be less than one. */
+static void run_walk(const hn_int8_kernels *k, const hn_int8_args *a, int64_t column, int64_t end)
 {
-    const int64_t end = least(column + HN_INT8_COLUMNS, a->n);
+    const int64_t row_bytes = hn_elem_span(a->type, a->k), whole = (end - column) / 16;
+    const uint8_t *w = (const uint8_t *)a->w + column * row_bytes;
+    _Alignas(64) float y[16];
+    hn_int8_tile t = { .rows = 1, .groups = (int)whole, .blocks = a->k / HN_INT8_BLOCK, .x = a->x, .y = a->y + column, .near = k->near,
+                       .offset = hn_int8_formats[a->type].offset, .most = hn_int8_formats[a->type].most };
+    k->walk[a->type](&t, w, 16 * row_bytes);
+    column += 16 * whole;
+    if (column == end)
+        return;
+    t.groups = 1;
+    t.y = y;
+    k->walk[a->type](&t, w + 16 * whole * row_bytes, 16 * row_bytes);
+    memcpy(a->y + column, y, (size_t)(end - column) * sizeof *y);
+}
+
+/* One row by plain rows, sixteen at a time; those that are not there are the last one again. */
+static void run_along(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t column, int64_t end)
+{
     _Alignas(64) float y[16];
     hn_int8_along t = { .blocks = a->k / HN_INT8_BLOCK, .x = a->x, .room = (hn_int8_room *)(void *)s->words, .near = k->near, .y = y };
     for (; column < end; column += 16) {
@@ -162,15 +176,6 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
     const int64_t deep = in_squares ? HN_INT8_SQUARE_DEEP : a->rows > 2 * k->rows ? HN_INT8_DEEPER : HN_INT8_DEEP;
     hn_int8_tile t = { .groups = (int)((least(a->n - column, HN_INT8_COLUMNS) + 15) / 16), .offset = format->offset, .most = format->most,
                        .near = k->near };
-    if (a->rows == 1 && a->is_panel16 && !a->pairs) {
-        t.blocks = in_row;
-        run_rows(k, a, s, t, 0, 1, 1, 0, column);
-        return;
-    }
-    if (a->rows == 1 && !a->is_panel16) {
-        run_along(k, a, s, column);
-        return;
-    }
     t.w = s->words;
     for (int64_t first = 0; first < in_row; first += deep) {
         t.blocks = least(deep, in_row - first);
@@ -191,6 +196,12 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
 void hn_int8_run(const hn_int8_kernels *k, const hn_int8_args *a, int64_t first, int64_t end, void *scratch)
 {
     const areas s = areas_of(scratch);
-    for (int64_t unit = first; unit < end; unit++)
-        run_unit(k, a, &s, unit * HN_INT8_COLUMNS);
+    const int64_t column = first * HN_INT8_COLUMNS, last = least(end * HN_INT8_COLUMNS, a->n);
+    if (a->rows == 1 && !a->is_panel16)
+        run_along(k, a, &s, column, last);
+    else if (a->rows == 1 && !a->pairs)
+        run_walk(k, a, column, last);
+    else
+        for (int64_t unit = first; unit < end; unit++)
+            run_unit(k, a, &s, unit * HN_INT8_COLUMNS);
 }

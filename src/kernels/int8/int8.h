@@ -95,7 +95,7 @@ static inline hn_int8_rows hn_int8_rows_from(const hn_int8_rows *x, int64_t row,
 
 /* Some rows, some blocks of them, some columns. */
 typedef struct hn_int8_tile {
-    int rows, groups; /* groups of sixteen columns: 1 to HN_INT8_GROUPS */
+    int rows, groups; /* groups of sixteen columns: 1 to HN_INT8_GROUPS, of a walk any number */
     int64_t blocks;
     hn_int8_rows x; /* from the first row's first block on */
     const int32_t *w;
