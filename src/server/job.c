@@ -173,12 +173,9 @@ static void write_work(hn_json_writer *w, const hn_job_work *work)
 {
     hn_json_key(w, "work");
     hn_json_begin_object(w);
-    hn_json_key(w, "operations");
-    hn_json_add_double(w, work->operations);
-    hn_json_key(w, "threads");
-    hn_json_add_int(w, work->threads);
-    hn_json_key(w, "numerics");
-    hn_json_add_string(w, work->numerics);
+    hn_json_put_double(w, "operations", work->operations);
+    hn_json_put_int(w, "threads", work->threads);
+    hn_json_put_text(w, "numerics", work->numerics);
     hn_json_end_object(w);
 }
 
