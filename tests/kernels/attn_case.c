@@ -22,6 +22,8 @@ const attn_case attn_cases[] = {
     { "bf16 keys",   33,  90,   2, 2, 8,  16,  { 40, 50 },       0,  9, true,  true,  HN_ELEM_bf16 },
     { "long",        3,   4500, 2, 1, 8,  8,   { 4500 },         0,  0, true,  true,  HN_ELEM_f32 },
     { "long window", 5,   4400, 2, 1, 8,  8,   { 2100, 2290 },   20, 2060, true, false, HN_ELEM_f32 },
+    { "few rows",    3,   4500, 14, 7, 8, 8,  { 2100, 2390 },   0,  0, true,  true,  HN_ELEM_f16 },
+    { "many chunks", 2,   33000, 6, 3, 8, 8,  { 33000 },        0,  0, true,  false, HN_ELEM_f32 },
     { "wide",        20,  80,   2, 2, 128, 80, { 80 },           0,  0, true,  false, HN_ELEM_f32 },
 };
 /* clang-format on */

@@ -1,7 +1,7 @@
 /* Cutting attention into units, and what they need. */
 #include "kernels/attn/attn.h"
 
-enum { TILES_PER_THREAD = 2 };
+enum { TILES_PER_THREAD = 2, CHUNKS_PER_THREAD = 8 };
 
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }
 
@@ -11,12 +11,22 @@ static bool splits(int64_t n_units, int64_t n_chunks, int threads)
     return threads > 1 && n_chunks > 1 && n_units < (int64_t)TILES_PER_THREAD * threads;
 }
 
+/* As many kv heads as have their rows in one block. Of few chunks each is shared out by heads: the last may be short. */
+static int64_t wide(const hn_attn_args *x, int64_t rows, int64_t n_chunks, int threads)
+{
+    const int64_t most = n_chunks < CHUNKS_PER_THREAD * (int64_t)threads ? cuts(x->n_kv_head, threads) : x->n_kv_head;
+    const int64_t fit = rows > 0 ? HN_ATTN_ROWS / rows : 0, n = fit < most ? fit : most;
+    return n > 1 ? n : 1;
+}
+
 void hn_attn_plan_forward(hn_attn_plan *plan, const hn_attn_args *args, int threads)
 {
     *plan = (hn_attn_plan){ .args = *args };
-    plan->n_blocks = cuts(args->n_q * (args->n_head / args->n_kv_head), HN_ATTN_ROWS);
+    const int64_t rows = args->n_q * (args->n_head / args->n_kv_head);
+    plan->n_blocks = cuts(rows, HN_ATTN_ROWS);
     plan->n_chunks = cuts(args->n_k, HN_ATTN_CHUNK);
-    const int64_t n_units = args->n_kv_head * plan->n_blocks;
+    plan->n_wide = wide(args, rows, plan->n_chunks, threads);
+    const int64_t n_units = cuts(args->n_kv_head, plan->n_wide) * plan->n_blocks;
     plan->is_split = !(args->table && args->window > 0) && splits(n_units, plan->n_chunks, threads);
     plan->units[0] = n_units * (plan->is_split ? plan->n_chunks : 1);
     plan->units[1] = plan->is_split ? n_units : 0;

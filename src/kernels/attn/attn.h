@@ -64,6 +64,7 @@ typedef struct hn_attn_args {
 typedef struct hn_attn_plan {
     hn_attn_args args;
     bool is_split; /* forward: a unit for each chunk; backward: dk dv and dq apart */
+    int64_t n_wide; /* forward: kv heads of a unit; several where few rows see them, for what is read lies together then */
     int64_t n_blocks, n_chunks;
     int64_t units[HN_ATTN_PHASES]; /* of each phase; 0: none */
 } hn_attn_plan;

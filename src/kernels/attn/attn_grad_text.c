@@ -82,9 +82,9 @@ static void turn_keys(meeting *b, range hull)
         b->has_hull.to >= hull.to)
         return;
     b->k_rows = turn_tile(&x->k, x->kv_type, b->base, hull, b->group, x->d, b->kt, b->k_plain,
-                          &b->k_stride);
+                          &b->k_stride, NULL);
     b->v_rows = turn_tile(&x->v, x->kv_type, b->base, hull, b->group, x->d_v, b->vt, b->v_plain,
-                          &b->v_stride);
+                          &b->v_stride, NULL);
     b->has_base = b->base, b->has_group = b->group, b->has_hull = hull;
 }
 

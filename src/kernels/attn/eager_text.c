@@ -114,7 +114,7 @@ static void score_tile(eager_block *b, int first, int end, int64_t base, range h
     const int left = hull.from & ~15, cols = ((hull.to + 15) & ~15) - left;
     int64_t stride;
     (void)turn_tile(&x->k, x->kv_type, row_of_key(x, base), hull, b->group, x->d, b->k,
-                    b->plain, &stride);
+                    b->plain, &stride, NULL);
     for (int i = first; i < end; i += ATTN_MR)
         product_by_k(least_int(ATTN_MR, end - i), x->d, b->q + i, b->k + left, 64,
                      b->s + i * b->width + at + left, b->width, cols, false);
@@ -127,7 +127,7 @@ static void value_tile(eager_block *b, int first, int end, int64_t base, range h
     range over[BLOCK];
     int64_t stride;
     const float *v = turn_tile(&x->v, x->kv_type, row_of_key(x, base), hull, b->group, x->d_v,
-                               NULL, b->plain, &stride);
+                               NULL, b->plain, &stride, NULL);
     for (int i = first; i < end; i++) {
         const int64_t from = b->sees[i].from - base, to = b->sees[i].to - base;
         over[i].from = (int)(from < 0 ? 0 : from > TILE ? TILE : from);

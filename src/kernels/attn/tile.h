@@ -202,12 +202,27 @@ HN_INLINE void decode_row(const hn_attn_rows *x, hn_elem type, int64_t token, in
         HN_KERNEL_NAME(decode_kernels).row[type](n, (const char *)x->data + hn_elem_span(type, at), y);
 }
 
+/* The tile after this one, asked for while this one is multiplied: its rows are short and lie apart, so that nothing else follows them. */
+typedef struct ahead {
+    const char *row[2];  /* of k, and of v */
+    int64_t stride[2], bytes[2];
+    int left, share; /* rows: to ask for, and at a time */
+} ahead;
+
+static inline void ask(ahead *a, int rows)
+{
+    for (; rows > 0 && a->left > 0; rows--, a->left--)
+        for (int i = 0; i < 2; i++, a->row[i - 1] += a->stride[i - 1])
+            for (int64_t at = -(int64_t)((uintptr_t)a->row[i] & 63); at < a->bytes[i]; at += 64)
+                __builtin_prefetch(a->row[i] + at, 0, 3);
+}
+
 /* turned[d][64]: columns [from, to) of a tile that begins at key `base`; `plain` is [64][n] for
  * what must be decoded. Other columns of the groups of sixteen touched become zero. Returns the
  * tile's rows, decoded, with their stride. */
 static const float *turn_tile(const hn_attn_rows *x, hn_elem type, int64_t base, range hull,
                               int64_t head, int64_t n, float *turned, float *plain,
-                              int64_t *stride)
+                              int64_t *stride, ahead *next)
 {
     const float *rows = plain;
     *stride = n;
@@ -222,6 +237,8 @@ static const float *turn_tile(const hn_attn_rows *x, hn_elem type, int64_t base,
         return rows;
     for (int at = hull.from & ~15; at < hull.to; at += 16) {
         const int lo = most_int(at, hull.from), hi = least_int(at + 16, hull.to);
+        if (next)
+            ask(next, next->share);
         if (lo > at)
             for (int64_t p = 0; p < n; p++)
                 f_store(turned + p * 64 + at, f_zero());

@@ -75,6 +75,22 @@ HN_INLINE f32x16 f_power_of_two(f32x16 n)
 HN_INLINE f32x16 f_abs(f32x16 x) { return i_float(i_and(f_bits(x), i_set1(0x7fffffff))); }
 
 #if !defined(HN_LEVEL_avx512)
+/* f_sum and f_largest of sixteen vectors, in a lane each. */
+HN_INLINE f32x16 f_sums(const f32x16 x[16])
+{
+    float sums[16];
+    for (int i = 0; i < 16; i++)
+        sums[i] = f_sum(x[i]);
+    return f_load(sums);
+}
+HN_INLINE f32x16 f_largests(const f32x16 x[16])
+{
+    float largest[16];
+    for (int i = 0; i < 16; i++)
+        largest[i] = f_largest(x[i]);
+    return f_load(largest);
+}
+
 /* Which of sixteen bytes are not zero. */
 HN_INLINE m16 m_load_bytes_n(const uint8_t *p, int64_t n)
 {

@@ -183,6 +183,34 @@ HN_INLINE float f_largest(f32x16 x)
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
+/* The halves of a vector's halves, as f_sum and f_largest put them together, of sixteen vectors at once: two share a vector after each
+ * step. In which lane each ends up, `in_order` says. */
+#define HN_HALVES_OF_ALL(join)                                                                 \
+    __m512 eights[8], fours[4], twos[2];                                                       \
+    HN_UNROLL                                                                                  \
+    for (int i = 0; i < 8; i++)                                                                \
+        eights[i] = join(_mm512_shuffle_f32x4(x[i], x[i + 8], 0x44), _mm512_shuffle_f32x4(x[i], x[i + 8], 0xee)); \
+    HN_UNROLL                                                                                  \
+    for (int i = 0; i < 4; i++)                                                                \
+        fours[i] = join(_mm512_shuffle_f32x4(eights[i], eights[i + 4], 0x88),                  \
+                        _mm512_shuffle_f32x4(eights[i], eights[i + 4], 0xdd));                 \
+    HN_UNROLL                                                                                  \
+    for (int i = 0; i < 2; i++)                                                                \
+        twos[i] = join(_mm512_shuffle_ps(fours[i], fours[i + 2], 0x44), _mm512_shuffle_ps(fours[i], fours[i + 2], 0xee)); \
+    const __m512 ones = join(_mm512_shuffle_ps(twos[0], twos[1], 0x88), _mm512_shuffle_ps(twos[0], twos[1], 0xdd)); \
+    const __m512i in_order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15)
+HN_INLINE f32x16 f_sums(const f32x16 x[16])
+{
+    HN_HALVES_OF_ALL(_mm512_add_ps);
+    return _mm512_permutexvar_ps(in_order, ones);
+}
+HN_INLINE f32x16 f_largests(const f32x16 x[16])
+{
+    HN_HALVES_OF_ALL(_mm512_max_ps);
+    return _mm512_permutexvar_ps(in_order, ones);
+}
+#undef HN_HALVES_OF_ALL
+
 /* Lanes of -128 to 127 as bytes; returns what they add up to. */
 HN_INLINE int32_t i_put_bytes(int8_t *p, i32x16 x)
 {
