@@ -325,6 +325,7 @@ static hn_rope_spec rope_spec(nn_build *b, hn_node **divisors)
         return spec;
     }
     spec.scaling = HN_ROPE_PROPORTIONAL;
+    spec.width = hn_layer_head_dim(hp, b->layer);
     spec.n_rot = 2 * turning;
     spec.factor = (float)first;
     return spec;

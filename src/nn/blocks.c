@@ -18,10 +18,10 @@ hn_rope_spec nn_rope_spec(const nn_build *b)
 {
     const hn_hparams *hp = b->hp;
     const bool slides = hp->is_sliding[b->layer] && hp->rope_base_swa > 0;
+    const int64_t stated = slides && hp->has[HN_HP_rope_dim_swa] ? hp->rope_dim_swa : hp->rope_dim;
     hn_rope_spec s = {
+        .width = stated ? stated : hn_layer_head_dim(hp, b->layer),
         .base = (float)(slides ? hp->rope_base_swa : hp->has[HN_HP_rope_base] ? hp->rope_base : 10000),
-        .n_rot = slides && hp->has[HN_HP_rope_dim_swa] ? hp->rope_dim_swa : hp->rope_dim,
-        .layout = HN_ROPE_HALF,
         .factor = 1,
     };
     if (slides) { /* local layers are never stretched, but for a factor of GGUF's for all */

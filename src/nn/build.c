@@ -55,6 +55,7 @@ static void share_inputs(nn_build *b, const nn_build *from)
     b->row_adapters = from->row_adapters;
     b->rows_extent = from->rows_extent;
     b->rows = from->rows;
+    b->angles = from->angles;
     b->bound = hn_graph_alloc(b->g, ((size_t)from->n_bound + 1) * sizeof *b->bound);
     if (!b->bound)
         return;

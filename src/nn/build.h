@@ -85,6 +85,8 @@ typedef struct nn_layer {
     hn_node *given, *own_given; /* leaves that take the place of in and own_in */
 } nn_layer;
 
+typedef struct nn_angles nn_angles; /* rope.c */
+
 typedef struct nn_keys {
     hn_node *k, *v;
     hn_node *table; /* where they lie: attention_blocks.c; NULL: key j in row j */
@@ -98,6 +100,7 @@ typedef struct nn_build {
     int tokens_extent;
     hn_node *wide, *narrow; /* what went into the last product in bf16, before it was rounded and after */
     bool has_whole;         /* a product in whole numbers */
+    const nn_angles *angles; /* of rope, those made last; or NULL */
     hn_node *tokens, *positions; /* i32 [T] */
     hn_node *segments;           /* i32 [T], or with a cache i32 [T,3]: hn_attention_span */
     hn_node *slots;              /* with a cache, i32 [T]: the row of each token's keys */

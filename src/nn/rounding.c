@@ -107,43 +107,6 @@ hn_node *nn_rms_norm_once(nn_build *b, hn_node *x, const char *name)
     return nn_round(b, hn_rms_norm(b->g, x, gain, (float)b->hp->rms_eps));
 }
 
-/* ---- rope ---- */
-
-static hn_node *columns(nn_build *b, hn_node *x, int64_t begin, int64_t end)
-{
-    return hn_contiguous(b->g, hn_slice(b->g, x, 2, begin, end, 1));
-}
-
-/* [T, 1, width]: the cosines of each token's angles, then the sines: what rope makes of pairs
- * (1, 0). */
-static hn_node *rope_table(nn_build *b, int64_t width, hn_node *divisors,
-                           const hn_rope_spec *spec)
-{
-    hn_graph *g = b->g;
-    hn_rope_spec narrow = *spec;
-    narrow.narrow_angle = true;
-    hn_node *one = hn_scale(g, hn_cast(g, b->positions, HN_F32), 0, 1);
-    one = hn_reshape(g, one, (hn_ints){ 3, { -1, 1, 1 } });
-    hn_node *ones = hn_repeat(g, one, (hn_ints){ 3, { 1, 1, width / 2 } });
-    hn_node *pairs = hn_concat(g, ones, hn_scale(g, ones, 0, 0), 2);
-    return nn_round(b, hn_rope(g, pairs, b->positions, divisors, &narrow));
-}
-
-hn_node *nn_rope(nn_build *b, hn_node *x, hn_node *divisors, const hn_rope_spec *spec)
-{
-    hn_graph *g = b->g;
-    if (!is_bf16(b) || hn_is_poison(g, x))
-        return hn_rope(g, x, b->positions, divisors, spec);
-    const int64_t head = x->type.dim[2], width = hn_rope_width(spec, head), half = width / 2;
-    hn_node *table = rope_table(b, width, divisors, spec);
-    hn_node *cosine = columns(b, table, 0, half), *sine = columns(b, table, half, width);
-    hn_node *first = columns(b, x, 0, half), *second = columns(b, x, half, width);
-    hn_node *turned = nn_round(b, hn_sub(g, nn_mul(b, first, cosine), nn_mul(b, second, sine)));
-    hn_node *other = nn_add(b, nn_mul(b, second, cosine), nn_mul(b, first, sine));
-    hn_node *y = hn_concat(g, turned, other, 2);
-    return width < head ? hn_concat(g, y, columns(b, x, width, head), 2) : y;
-}
-
 /* ---- attention ---- */
 
 /* [T, H, D] as [H, T, D], or back. */

@@ -84,6 +84,17 @@ typedef struct softmax_attrs {
     float scale;
 } softmax_attrs;
 
+/* Of the N columns of a head that rope turns. */
+typedef enum rope_layout {
+    ROPE_HALF,    /* pairs (i, i + N/2) */
+    ROPE_ADJACENT /* pairs (2i, 2i + 1) */
+} rope_layout;
+typedef struct rope_attrs {
+    int64_t offset; /* the first of them */
+    int layout;
+    bool inverse;   /* turns back: the gradient */
+} rope_attrs;
+
 /* In which order a product sums over the reduced index, whatever its operands hold: one chain, or both sides rounded to bf16
  * and blocks of 32 (kernels/gemm/blocks.h). */
 typedef enum hn_sums { HN_SUMS_CHAIN, HN_SUMS_BLOCKS } hn_sums;

@@ -16,12 +16,6 @@ hn_rope_spec hn_rope_filled(const hn_rope_spec *spec)
     return s;
 }
 
-int64_t hn_rope_width(const hn_rope_spec *spec, int64_t head_dim)
-{
-    const bool is_whole = spec->n_rot == 0 || spec->scaling == HN_ROPE_PROPORTIONAL;
-    return is_whole ? head_dim - spec->offset : spec->n_rot;
-}
-
 /* base^(2i/width), times the factor of a pair. */
 static float period(const hn_rope_spec *s, int64_t i, int64_t width, const hn_tensor *factors)
 {
@@ -64,10 +58,9 @@ static float yarn(const hn_rope_spec *s, float p, int64_t i, int64_t width)
     return 1 / (s->factor * p) * (1 - kept) + 1 / p * kept;
 }
 
-void hn_rope_frequencies(const hn_rope_spec *s, int64_t head_dim, const hn_tensor *factors,
-                         float *inv_freq)
+void hn_rope_frequencies(const hn_rope_spec *s, const hn_tensor *factors, float *inv_freq)
 {
-    const int64_t width = hn_rope_width(s, head_dim);
+    const int64_t width = s->width;
     const int64_t n_turning = (s->n_rot ? s->n_rot : width) / 2;
     for (int64_t i = 0; i < width / 2; i++) {
         const float p = period(s, i, width, factors), f = 1 / p;
@@ -105,14 +98,14 @@ double hn_rope_magnitude(const hn_rope_spec *s)
     return 1;
 }
 
-void hn_rope_angles(const hn_rope_spec *s, int64_t n_pairs, const float *inv_freq,
-                    int64_t position, float *cosines, float *sines)
+void hn_rope_row(const hn_rope_spec *s, const float *inv_freq, int64_t position, float *row)
 {
     const double size = hn_rope_magnitude(s);
+    const int64_t n_pairs = s->width / 2;
     for (int64_t i = 0; i < n_pairs; i++) {
         const double exact = (double)position * (double)inv_freq[i];
         const double angle = s->narrow_angle ? (double)((float)position * inv_freq[i]) : exact;
-        cosines[i] = (float)(hn_math_cos(angle) * size);
-        sines[i] = (float)(hn_math_sin(angle) * size);
+        row[i] = (float)(hn_math_cos(angle) * size);
+        row[n_pairs + i] = (float)(hn_math_sin(angle) * size);
     }
 }

@@ -7,7 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #define FOLDER HN_SOURCE_DIR "/tests/differential/ops/"
 
@@ -24,20 +24,20 @@ static int64_t read_values(FILE *file, double out[HN_ROPE_MAX_PAIRS])
 }
 
 /* One unit in the last place, for torch's pow is its own. */
-static void check_frequencies(int64_t head_dim, const char *attrs, FILE *file)
+static void check_frequencies(const char *attrs, FILE *file)
 {
     double factor[HN_ROPE_MAX_PAIRS], want[HN_ROPE_MAX_PAIRS];
     float got[HN_ROPE_MAX_PAIRS];
     hn_rope_spec spec = { 0 };
     const int64_t n_factors = read_values(file, factor), n = read_values(file, want);
     check_group(attrs);
-    CHECK_OK(hn_attrs_parse("rope", hn_op_rope.attrs, attrs, &spec));
+    CHECK_OK(hn_attrs_parse("rope_angles", hn_op_rope_angles.attrs, attrs, &spec));
     spec = hn_rope_filled(&spec);
-    if (!CHECK_INT(hn_rope_width(&spec, head_dim) / 2, n))
+    if (!CHECK_INT(spec.width / 2, n))
         return;
     const hn_type type = { .dtype = HN_F64, .rank = 1, .dim = { n_factors }, .stride = { 8 } };
     const hn_tensor factors = hn_tensor_at(&type, factor);
-    hn_rope_frequencies(&spec, head_dim, n_factors ? &factors : NULL, got);
+    hn_rope_frequencies(&spec, n_factors ? &factors : NULL, got);
     for (int64_t i = 0; i < n; i++)
         CHECK_THAT(fabs((double)got[i] - want[i]) <= 0x1p-23 * want[i],
                    "pair %lld: %.9g, not %.9g", (long long)i, (double)got[i], want[i]);
@@ -50,14 +50,10 @@ int main(int argc, char **argv)
     FILE *file = fopen(FOLDER "frequencies.txt", "r");
     char line[256];
     while (CHECK(file != NULL) && fgets(line, sizeof line, file)) {
-        char *attrs = NULL;
         if (line[0] != 'r')
             continue; /* the end of a list of values */
-        const int64_t head_dim = strtoll(line + sizeof "rope", &attrs, 10);
-        for (char *at = attrs; *at; at++)
-            if (*at == '\n')
-                *at = 0;
-        check_frequencies(head_dim, attrs, file);
+        line[strcspn(line, "\n")] = 0;
+        check_frequencies(line + sizeof "rope_angles", file);
     }
     if (file)
         fclose(file);

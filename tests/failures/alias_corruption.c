@@ -73,7 +73,8 @@ static void rope_behind_an_offset(bench *b)
     hn_graph *g = bench_graph(b);
     hn_node *x = bench_leaf(b, HN_LEAF_WEIGHT, "x", 3, 3, 2, 8);
     hn_node *w = bench_leaf(b, HN_LEAF_INPUT, "w", 3, 3, 2, 8);
-    hn_node *y = hn_apply_named(g, "rope", "n_rot=4 offset=4", 1, &x);
+    hn_node *angles = hn_apply_named(g, "rope_angles", "width=4", 3, (hn_node *[]){ NULL, NULL, x });
+    hn_node *y = hn_apply_named(g, "rope", "offset=4", 2, (hn_node *[]){ x, angles });
     hn_node *loss = hn_sum_to(g, hn_mul(g, y, w), hn_graph_scalar(g, 0), NULL);
     hn_node *grad;
     CHECK_OK(hn_diff(g, loss, 1, &x, NULL, &grad));

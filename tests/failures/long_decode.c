@@ -1,6 +1,7 @@
 /* One program for every length: 1,000 decode-like steps with a growing cache, then ragged
  * micro-batches. One compile, no allocation while running, the bits of exact-size compiles, flat
  * memory; in poison mode, so that the workspace that was planned is the workspace that is used. */
+#include "ops/rope_table.h"
 #include "tests/failures/steps.h"
 
 #include <stdio.h>
@@ -29,13 +30,15 @@ static void build(decoder *d, int64_t capacity, int64_t max)
     for (int i = 0; i < 4; i++)
         d->weights[i] = hn_graph_leaf(g, HN_LEAF_WEIGHT, "w", HN_F32, 2, i == 1 || i == 2 ? narrow : square);
     hn_node *q = hn_reshape(g, hn_linear(g, d->x, d->weights[0]), (hn_ints){ 3, { -1, HEADS, DIM } });
-    q = hn_apply_named(g, "rope", NULL, 2, (hn_node *[]){ q, d->positions });
+    hn_rope_spec spec = { .width = DIM };
+    hn_node *angles = hn_rope_angles(g, d->positions, NULL, NULL, &spec);
+    q = hn_rope(g, q, angles);
     for (int i = 0; i < 2; i++) {
         d->cache[i] = hn_graph_leaf(g, HN_LEAF_STATE, i ? "v" : "k", HN_F32, 3, kv);
         hn_node *new = hn_linear(g, d->x, d->weights[1 + i]);
         new = hn_reshape(g, new, (hn_ints){ 3, { -1, KV_HEADS, DIM } });
         if (!i)
-            new = hn_apply_named(g, "rope", NULL, 2, (hn_node *[]){ new, d->positions });
+            new = hn_rope(g, new, angles);
         d->updated[i] =
             hn_apply_named(g, "set_rows", NULL, 3, (hn_node *[]){ d->cache[i], new, d->rows });
     }

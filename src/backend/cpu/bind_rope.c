@@ -1,6 +1,7 @@
-/* rope, a token at a time: frequencies once for a call, cosines and sines once for a token.
- * dropout, a token or a strip at a time: each has its own place in the random stream. */
+/* rope_angles and rope, a token at a time: frequencies once for a few tokens, cosines and sines once for
+ * each. dropout, a token or a strip at a time: each has its own place in the random stream. */
 #include "backend/cpu/rows.h"
+#include "ops/attrs.h"
 #include "ops/dropout_key.h"
 #include "ops/rope_table.h"
 
@@ -29,58 +30,80 @@ static void span_done(const hn_cpu_task *task, const hn_tensor *t, int64_t at, i
     hn_strip_narrow(task->cpu, t->type.dtype, from, n, to);
 }
 
+/* ---- rope_angles ---- */
+
+enum { POS, FACTORS };
+
+static bool rope_angles_supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
+{
+    (void)cpu;
+    out->contiguous = HN_IN(POS);
+    out->thread_scratch = (size_t)hn_last_dim(&call->out[0]->type) / 2 * sizeof(float);
+    return call->out[0]->type.dtype == HN_F32;
+}
+
+static int64_t rope_angles_units(const hn_cpu_task *task, int phase)
+{
+    (void)phase;
+    return task->call->out[0]->type.dim[0];
+}
+
+static void rope_angles_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread)
+{
+    const hn_call *call = task->call;
+    const hn_tensor *pos = call->in[POS];
+    const hn_rope_spec s = hn_rope_filled(call->attrs);
+    float *frequencies = hn_cpu_scratch(task, thread), *y = call->out[0]->data;
+    (void)phase;
+    hn_rope_frequencies(&s, call->in[FACTORS], frequencies); /* again, rather than a phase in which others wait */
+    for (int64_t t = begin; t < end; t++)
+        hn_rope_row(&s, frequencies, pos ? hn_get_int(pos, t) : t, y + t * s.width);
+}
+
+const hn_cpu_binding hn_cpu_rope_angles = { .op = &hn_op_rope_angles, .supports = rope_angles_supports,
+                                            .units = rope_angles_units, .run = rope_angles_run };
+
 /* ---- rope ---- */
 
-enum { X, POS, FACTORS };
-enum { PAIRS = HN_ROPE_MAX_PAIRS };
+enum { X, ANGLES };
 
 static bool rope_supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
 {
     (void)cpu;
-    out->contiguous = HN_IN(X);
-    out->shared_scratch = PAIRS * sizeof(float);
-    out->thread_scratch = (size_t)(2 * PAIRS + token_elements(call->in[X])) * sizeof(float);
-    return hn_rows_are_floats(call->in, 1);
-}
-
-static int rope_phases(const hn_cpu_task *task)
-{
-    (void)task;
-    return 2;
+    out->contiguous = HN_IN(X) | HN_IN(ANGLES);
+    if (call->in[X]->type.dtype != HN_F32)
+        out->thread_scratch = (size_t)token_elements(call->in[X]) * sizeof(float);
+    return hn_rows_are_floats(call->in, 1) && call->in[ANGLES]->type.dtype == HN_F32;
 }
 
 static int64_t rope_units(const hn_cpu_task *task, int phase)
 {
-    return phase == 0 ? 1 : task->call->in[X]->type.dim[0];
+    (void)phase;
+    return task->call->in[X]->type.dim[0];
 }
 
 static void rope_run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread)
 {
     const hn_call *call = task->call;
-    const hn_tensor *x = call->in[X], *pos = call->in[POS], *y = call->out[0];
-    const hn_rope_spec s = hn_rope_filled(call->attrs);
-    const int64_t head = hn_last_dim(&x->type), width = hn_rope_width(&s, head);
+    const hn_tensor *x = call->in[X], *y = call->out[0];
+    const rope_attrs *at = call->attrs;
+    const int64_t head = hn_last_dim(&x->type), width = hn_last_dim(&call->in[ANGLES]->type);
     const int64_t token = token_elements(x);
-    float *frequency = (float *)(void *)task->shared;
-    if (phase == 0) {
-        hn_rope_frequencies(&s, head, call->in[FACTORS], frequency);
-        return;
-    }
     const hn_rope_kernels *k = &task->cpu->kernels.rope;
-    float *cosines = hn_cpu_scratch(task, thread), *sines = cosines + PAIRS;
-    float *room = sines + PAIRS;
+    float *room = x->type.dtype == HN_F32 ? NULL : hn_cpu_scratch(task, thread);
+    (void)phase;
     for (int64_t t = begin; t < end; t++) {
-        hn_rope_angles(&s, width / 2, frequency, pos ? hn_get_int(pos, t) : t, cosines, sines);
+        const float *cosines = (const float *)call->in[ANGLES]->data + t * width;
         const float *from = span_in(task, x, t * token, token, room);
         float *to = span_out(y, t * token, room);
-        (s.layout == HN_ROPE_HALF ? k->rope_halves_f32 : k->rope_pairs_f32)(
-            token / head, head, s.offset, width, cosines, sines, s.inverse ? -1 : 1, from, to);
+        (at->layout == ROPE_HALF ? k->rope_halves_f32 : k->rope_pairs_f32)(
+            token / head, head, at->offset, width, cosines, cosines + width / 2, at->inverse ? -1 : 1, from, to);
         span_done(task, y, t * token, token, to);
     }
 }
 
-const hn_cpu_binding hn_cpu_rope = { .op = &hn_op_rope, .supports = rope_supports,
-                                     .phases = rope_phases, .units = rope_units, .run = rope_run };
+const hn_cpu_binding hn_cpu_rope = { .op = &hn_op_rope, .supports = rope_supports, .units = rope_units,
+                                     .run = rope_run };
 
 /* ---- dropout ---- */
 

@@ -3,7 +3,7 @@
     pip install torch numpy && python3 make.py [folder]
 
 Rewrites ops.txt (format: tests/differential/reference.h) and frequencies.txt: for each line
-"rope HEAD_DIM [attributes]" the divisors, "factors N VALUES" or "factors -", and "inverse N VALUES".
+"rope_angles attributes" the divisors, "factors N VALUES" or "factors -", and "inverse N VALUES".
 """
 import math
 import pathlib
@@ -291,10 +291,14 @@ def frequencies(n, base=10000.0, scaling="none", factor=1.0, original=0, factors
     return inv, 1.0
 
 
-def turn(x, pos, inv, size, layout, offset, inverse):
-    n = 2 * len(inv)
-    angle = (pos.double()[:, None] * inv.double()[None])[:, None]
-    c, s = torch.cos(angle) * size, torch.sin(angle) * size * (-1 if inverse else 1)
+def angles_of(pos, inv, size):
+    angle = pos.double()[:, None] * inv.double()[None]
+    return torch.cat([torch.cos(angle) * size, torch.sin(angle) * size], -1)
+
+
+def turn(x, angles, layout="half", offset=0, inverse=False):
+    n = angles.shape[-1]
+    c, s = angles[:, None, : n // 2], angles[:, None, n // 2:] * (-1 if inverse else 1)
     head, part, tail = x[..., :offset], x[..., offset:offset + n], x[..., offset + n:]
     if layout == "half":
         a, b = part[..., : n // 2], part[..., n // 2:]
@@ -307,35 +311,38 @@ def turn(x, pos, inv, size, layout, offset, inverse):
 
 def rope():
     wide = (1 + np.arange(8) * 0.7).astype(np.float32)
-    for head, attrs, n, options in [
-        (16, "", 16, {}),
-        (16, "layout=adjacent base=500", 16, {"base": 500.0}),
-        (20, "offset=4 n_rot=12", 12, {}),
-        (20, "offset=3 n_rot=10 layout=adjacent inverse=1", 10, {}),
-        (16, "scaling=linear factor=4", 16, {"scaling": "linear", "factor": 4.0}),
-        (64, "scaling=llama3 base=500000 factor=8 original=8192", 64,
-         {"scaling": "llama3", "base": 500000.0, "factor": 8.0, "original": 8192}),
-        (64, "scaling=yarn base=150000 factor=32 original=4096 fractional=1", 64,
-         {"scaling": "yarn", "base": 150000.0, "factor": 32.0, "original": 4096, "truncate": False}),
-        (64, "scaling=yarn factor=4 original=32768 base=1000000", 64,
-         {"scaling": "yarn", "base": 1000000.0, "factor": 4.0, "original": 32768}),
-        (16, "scaling=longrope factor=32 original=4096", 16,
-         {"scaling": "longrope", "factor": 32.0, "original": 4096, "factors": wide}),
-        (16, "layout=adjacent", 16, {"factors": wide}),
-        (32, "scaling=proportional n_rot=8 base=1000000", 8,
-         {"scaling": "proportional", "base": 1000000.0, "head": 32}),
+    for head, attrs, options, turned in [
+        (16, "width=16", {}, {}),
+        (16, "width=16 base=500", {"base": 500.0}, {"layout": "adjacent"}),
+        (20, "width=12", {}, {"offset": 4}),
+        (20, "width=10", {}, {"offset": 3, "layout": "adjacent", "inverse": 1}),
+        (16, "width=16 scaling=linear factor=4", {"scaling": "linear", "factor": 4.0}, {}),
+        (64, "width=64 scaling=llama3 base=500000 factor=8 original=8192",
+         {"scaling": "llama3", "base": 500000.0, "factor": 8.0, "original": 8192}, {}),
+        (64, "width=64 scaling=yarn base=150000 factor=32 original=4096 fractional=1",
+         {"scaling": "yarn", "base": 150000.0, "factor": 32.0, "original": 4096, "truncate": False}, {}),
+        (64, "width=64 scaling=yarn factor=4 original=32768 base=1000000",
+         {"scaling": "yarn", "base": 1000000.0, "factor": 4.0, "original": 32768}, {}),
+        (16, "width=16 scaling=longrope factor=32 original=4096",
+         {"scaling": "longrope", "factor": 32.0, "original": 4096, "factors": wide}, {}),
+        (16, "width=16", {"factors": wide}, {"layout": "adjacent"}),
+        (32, "width=32 scaling=proportional n_rot=8 base=1000000",
+         {"scaling": "proportional", "base": 1000000.0, "head": 32, "turning": 8}, {}),
     ]:
+        n = options.pop("turning", None) or int(attrs.split("width=")[1].split()[0])
         inv, size = frequencies(n, **options)
-        layout = "adjacent" if "adjacent" in attrs else "half"
-        offset = int(attrs.split("offset=")[1].split()[0]) if "offset" in attrs else 0
         factors, n_heads = options.get("factors"), 2 if head < 64 else 1
-        tables.append(f"rope {head} {attrs}".strip())
+        tables.append(f"rope_angles {attrs}")
         tables.append("factors -" if factors is None else f"factors {len(factors)} {text(factors)}")
         tables.append(f"inverse {len(inv)} {text(inv.numpy())}")
-        case("rope", attrs, [rand(3, n_heads, head), ints(0, 60, 3), factors],
-             lambda x, p, f: turn(x, p, inv, size, layout, offset, "inverse" in attrs), grads=[0])
+        x, pos = rand(3, n_heads, head), ints(0, 60, 3)
+        case("rope_angles", attrs, [pos, factors], lambda p, f: angles_of(p, inv, size), grads=[])
+        angles = angles_of(torch.tensor(pos), inv, size).numpy().astype(np.float32)
+        case("rope", " ".join(f"{name}={value}" for name, value in turned.items()), [x, angles],
+             lambda x, a: turn(x, a, **turned), grads=[0])
     inv, _ = frequencies(8)
-    case("rope", "", [rand(4, 1, 8)], lambda x: turn(x, torch.arange(4), inv, 1, "half", 0, False))
+    case("rope_angles", "width=8", [None, None, rand(4, 1, 8)],
+         lambda p, f, x: angles_of(torch.arange(4), inv, 1), grads=[])
 
 
 NOT_HERE = """\
