@@ -54,6 +54,10 @@ HN_API hn_status hn_lm_sampler_next(hn_lm_sampler *sampler, const float *logits,
 /* The same after a session's sequence; it is not fed with it. */
 HN_API hn_status hn_lm_sampler_draw(hn_lm_sampler *sampler, const hn_lm_session *session, int32_t *out);
 
+/* What a draw with these options means in this release, as recipes record it: "draw.1" with a top_k of 1 to 1,024, or a temperature of
+ * 0, "draw.2" among all (docs/numerics.md). "" of NULL, or of a size that is not known. */
+HN_API const char *hn_lm_sampling_definition(const hn_lm_sampling *sampling);
+
 /* What a draw there is of, after all that is applied: the logarithm of the probability of `id`, -INFINITY if it is never drawn, and
  * the likeliest of those that are, of equals the lower id. *n_likeliest: at most so many, and then how many there are. */
 HN_API hn_status hn_lm_sampler_foretell(hn_lm_sampler *sampler, const float *logits, const int32_t *ids, size_t n, int32_t id,

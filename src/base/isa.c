@@ -54,7 +54,7 @@ static bool is_amd(void)
     return __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx;
 }
 
-static unsigned processor_has(void)
+static unsigned look_at_processor(void)
 {
     unsigned has = 0;
     const unsigned saved = saved_state();
@@ -66,6 +66,16 @@ static unsigned processor_has(void)
             has |= features[i].feature;
     }
     return is_amd() ? has : has & ~(unsigned)fast_bf16;
+}
+
+/* Looked at once: CPUID leaves a virtual machine each time, and every sampler asks for levels. */
+static unsigned processor_has(void)
+{
+    enum { LOOKED = 1 << N_FEATURES };
+    static _Atomic unsigned has;
+    if (!has)
+        has = look_at_processor() | LOOKED;
+    return has & ALL_FEATURES;
 }
 
 bool hn_isa_fetches_near(void)

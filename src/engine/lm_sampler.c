@@ -48,6 +48,15 @@ hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling, hn_logi
     return hn_sampler_new(out, &lm->engine->heap, (int32_t)hn_lm_vocabulary(lm), &inner);
 }
 
+const char *hn_lm_sampling_definition(const hn_lm_sampling *sampling)
+{
+    HN_ENTER();
+    hn_lm_sampling o;
+    if (!sampling || hn_take_struct("hn_lm_sampling", sampling, sizeof o, &o) != HN_OK)
+        return "";
+    return hn_sampler_definition(&(hn_sampler_options){ .temperature = o.temperature, .top_k = o.top_k });
+}
+
 static hn_status take_grammar(hn_lm_sampler *s, const hn_lm_sampling *sampling)
 {
     hn_lm_sampling o;
@@ -143,19 +152,15 @@ hn_status hn_lm_sampler_foretell(hn_lm_sampler *s, const float *logits, const in
                "hn_lm_sampler_foretell: expected a sampler, logits, ids and room, found NULL");
     HN_REQUIRE(*n_likeliest >= 0, HN_ERR_ARGUMENT, "hn_lm_sampler_foretell: %d of the likeliest: expected 0 or more", *n_likeliest);
     const int32_t most = *n_likeliest;
-    int32_t n_choices;
     HN_TRY(look(s, ids, n, &bits, &number));
-    HN_TRY(hn_sampler_spread(s->inner, logits, bits, ids, (int64_t)n, &n_choices));
-    *log_probability = -(double)INFINITY;
-    *n_likeliest = 0;
-    for (int32_t i = 0; i < n_choices; i++) {
+    const int64_t vocab = hn_lm_vocabulary(s->lm);
+    HN_TRY(hn_sampler_spread(s->inner, logits, bits, ids, (int64_t)n, most < vocab ? most : (int32_t)vocab, n_likeliest));
+    for (int32_t i = 0; i < *n_likeliest; i++) {
         double here;
         const int32_t token = hn_sampler_choice(s->inner, i, &here);
-        if (*n_likeliest < most)
-            likeliest[(*n_likeliest)++] = (hn_lm_likely){ token, here };
-        if (token == id)
-            *log_probability = here;
+        likeliest[i] = (hn_lm_likely){ token, here };
     }
+    *log_probability = id >= 0 && id < vocab ? hn_sampler_chance(s->inner, id) : -(double)INFINITY;
     return HN_OK;
 }
 

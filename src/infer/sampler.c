@@ -1,28 +1,29 @@
-/* Candidates shrink step by step and lie sorted by logit, equals by their number: so a draw walks the same odds on
- * every machine. The counts of what was said are set to zero again behind each call, token by token and not as a
- * whole. */
+/* Two ways to draw, by how many words a draw may be among (sampler.h). Of few the candidates lie sorted, and their odds are doubles that
+ * are added up in that order; of all, who is drawn is found without sorting (crowd.h). Both read the same logits, after bias,
+ * penalties and mask. The counts of what was said are set to zero again behind each call, token by token and not as a whole. */
 #include "infer/sampler.h"
 
 #include "base/mathfn.h"
 #include "base/rng.h"
+#include "infer/crowd.h"
 
+#include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct choice {
-    float logit;
-    int32_t token;
-} choice;
+enum { FEW = HN_SAMPLER_FEW };
 
 struct hn_sampler {
     hn_heap *heap;
     hn_sampler_options o;
     int32_t n_vocab;
-    choice *choices, *others; /* a sort of all goes from one to the other */
-    double *odds;    /* of the sorted choices, */
-    double sum;      /* and of all of them */
-    int32_t *counts; /* how often a token was said; zero between calls */
+    hn_crowd crowd;
+    int32_t *counts;       /* how often a token was said; zero between calls */
+    hn_candidate *choices; /* the likeliest, in order: of few all that may be drawn */
+    int32_t n_choices;
+    double odds[FEW]; /* of few: what each weighs, */
+    double sum;       /* and all of them */
+    uint64_t weights; /* of all: what all of them weigh; 0: a draw among few */
 };
 
 static hn_status check(const hn_sampler_options *o, int32_t n_vocab)
@@ -53,13 +54,16 @@ hn_status hn_sampler_new(hn_sampler **out, hn_heap *heap, int32_t n_vocab,
     if (!s)
         return HN_ERR_MEMORY;
     *s = (hn_sampler){ .heap = heap, .o = *options, .n_vocab = n_vocab };
-    s->choices = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->choices);
-    s->others = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->others);
-    s->odds = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->odds);
-    s->counts = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n_vocab, sizeof *s->counts);
-    if (!s->choices || !s->others || !s->odds || !s->counts) {
+    const size_t n = (size_t)n_vocab;
+    hn_status status = hn_crowd_open(&s->crowd, heap, n_vocab);
+    if (status == HN_OK) {
+        s->counts = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->counts);
+        s->choices = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->choices);
+        status = s->counts && s->choices ? HN_OK : HN_ERR_MEMORY;
+    }
+    if (status != HN_OK) {
         hn_sampler_free(s);
-        return HN_ERR_MEMORY;
+        return status;
     }
     *out = s;
     return HN_OK;
@@ -69,10 +73,9 @@ void hn_sampler_free(hn_sampler *s)
 {
     if (!s)
         return;
-    hn_free(s->heap, s->choices);
-    hn_free(s->heap, s->others);
-    hn_free(s->heap, s->odds);
+    hn_crowd_close(&s->crowd);
     hn_free(s->heap, s->counts);
+    hn_free(s->heap, s->choices);
     hn_free(s->heap, s);
 }
 
@@ -83,107 +86,57 @@ static float penalised(const hn_sampler_options *o, float logit, int32_t count)
     return logit - o->frequency * (float)count - o->presence;
 }
 
+static bool has_penalties(const hn_sampler_options *o)
+{
+    return (o->repetition > 0 && o->repetition != 1) || o->frequency != 0 || o->presence != 0;
+}
+
 /* Penalties fall on each token that was said, once, however often it was. */
 static void penalise(hn_sampler *s, const int32_t *tokens, int64_t n)
 {
     const hn_sampler_options *o = &s->o;
-    const bool has_repetition = o->repetition > 0 && o->repetition != 1;
-    if (!has_repetition && o->frequency == 0 && o->presence == 0)
-        return;
+    float *logits = s->crowd.logits;
     const int64_t from = o->last_n && n > o->last_n ? n - o->last_n : 0;
     for (int64_t i = from; i < n; i++)
         s->counts[tokens[i]]++;
     for (int64_t i = from; i < n; i++) {
         const int32_t t = tokens[i];
         if (s->counts[t])
-            s->choices[t].logit = penalised(o, s->choices[t].logit, s->counts[t]);
+            logits[t] = penalised(o, logits[t], s->counts[t]);
         s->counts[t] = 0;
     }
 }
 
-/* The likelier first; of equals the lower number. */
-static int by_logit(const void *a, const void *b)
+/* The mask comes after penalties, whose arithmetic takes no infinity. */
+static hn_status look(hn_sampler *s, const float *logits, const uint64_t *allowed, const int32_t *tokens, int64_t n)
 {
-    const choice *x = a, *y = b;
-    if (x->logit != y->logit)
-        return x->logit < y->logit ? 1 : -1;
-    return (x->token > y->token) - (x->token < y->token);
+    const hn_sampler_options *o = &s->o;
+    const bool is_penalised = has_penalties(o) && n > 0;
+    if (!o->n_bias && !is_penalised)
+        return hn_crowd_look(&s->crowd, logits, allowed);
+    HN_TRY(hn_crowd_look(&s->crowd, logits, NULL));
+    for (int32_t i = 0; i < o->n_bias; i++)
+        s->crowd.logits[o->bias[i].token] += o->bias[i].bias;
+    if (is_penalised)
+        penalise(s, tokens, n);
+    return hn_crowd_look(&s->crowd, s->crowd.logits, allowed);
 }
 
-/* Choices [0, n) are a heap with the least likely on top, but perhaps for the one at i. */
-static void sift(choice *heap, int32_t n, int32_t i)
-{
-    for (int32_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && by_logit(&heap[child], &heap[child + 1]) < 0)
-            child++;
-        if (by_logit(&heap[i], &heap[child]) >= 0)
-            return;
-        const choice swapped = heap[i];
-        heap[i] = heap[child];
-        heap[child] = swapped;
-    }
-}
+/* ---- among few ---- */
 
-enum { DIGIT = 11, DIGITS = 3, BINS = 1 << DIGIT };
+static bool is_cut(float share) { return share > 0 && share < 1; }
 
-/* Ascending where by_logit is; either zero is one. */
-static uint32_t rank(float logit)
-{
-    const float x = logit + 0.0f;
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits >> 31 ? bits : ~bits & 0x7fffffff;
-}
-
-/* As by_logit has it, digit by digit of the rank; choices that lie in the order of their tokens, as equals stay. */
-static void sort_all(hn_sampler *s)
-{
-    int32_t begin[DIGITS][BINS] = { { 0 } };
-    for (int32_t i = 0; i < s->n_vocab; i++)
-        for (int d = 0; d < DIGITS; d++)
-            begin[d][rank(s->choices[i].logit) >> d * DIGIT & (BINS - 1)]++;
-    for (int d = 0; d < DIGITS; d++) {
-        int32_t at = 0;
-        for (int b = 0; b < BINS; b++) {
-            const int32_t n = begin[d][b];
-            begin[d][b] = at;
-            at += n;
-        }
-        for (int32_t i = 0; i < s->n_vocab; i++)
-            s->others[begin[d][rank(s->choices[i].logit) >> d * DIGIT & (BINS - 1)]++] = s->choices[i];
-        choice *const sorted = s->others;
-        s->others = s->choices;
-        s->choices = sorted;
-    }
-}
-
-/* The k likeliest to the front, sorted: as a sort of all would, in a fraction of its time. */
-static void sort(choice *choices, int32_t n, int32_t k)
-{
-    for (int32_t i = k / 2; i-- > 0;)
-        sift(choices, k, i);
-    for (int32_t i = k; i < n; i++)
-        if (by_logit(&choices[i], &choices[0]) < 0) {
-            choices[0] = choices[i];
-            sift(choices, k, 0);
-        }
-    qsort(choices, (size_t)k, sizeof *choices, by_logit);
-}
-
-/* How many of the sorted choices stay, and in `odds` what each weighs. */
-static int32_t narrow(hn_sampler *s, int32_t k)
+/* How many of the sorted choices stay, by odds as the model has them. */
+static int32_t narrow(hn_sampler *s, int32_t n)
 {
     const hn_sampler_options *o = &s->o;
     const double best = (double)s->choices[0].logit;
-    int32_t n = 0;
     double sum = 0, so_far = 0;
-    const bool is_all = !(o->top_p > 0 && o->top_p < 1) && !(o->min_p > 0); /* no odds are looked at */
-    for (; n < k && s->choices[n].logit > -INFINITY; n++)
-        if (!is_all)
-            sum += s->odds[n] = hn_math_exp((double)s->choices[n].logit - best);
-    if (is_all)
+    if (!is_cut(o->top_p) && !(o->min_p > 0))
         return n;
-    for (int32_t i = 0; i < n && o->top_p > 0 && o->top_p < 1; i++) {
+    for (int32_t i = 0; i < n; i++)
+        sum += s->odds[i] = hn_math_exp((double)s->choices[i].logit - best);
+    for (int32_t i = 0; i < n && is_cut(o->top_p); i++) {
         so_far += s->odds[i];
         if (so_far >= (double)o->top_p * sum)
             n = i + 1;
@@ -193,75 +146,96 @@ static int32_t narrow(hn_sampler *s, int32_t k)
     return n;
 }
 
-/* After penalties, whose arithmetic takes no infinity. */
-static void forbid(hn_sampler *s, const uint64_t *allowed)
-{
-    for (int32_t i = 0; i < s->n_vocab; i++)
-        if (!(allowed[i / 64] >> i % 64 & 1))
-            s->choices[i].logit = -INFINITY;
-}
-
 /* Of the choice that stands first as of the others. */
 static double heated(const hn_sampler *s, int32_t i)
 {
     return i ? ((double)s->choices[i].logit - (double)s->choices[0].logit) / (double)s->o.temperature : 0;
 }
 
-/* The likeliest alone, of equals the lower number. */
-static hn_status take_likeliest(hn_sampler *s, int32_t *n_choices)
+static void weigh_few(hn_sampler *s)
 {
-    int32_t best = 0;
-    for (int32_t i = 1; i < s->n_vocab; i++)
-        if (s->choices[i].logit > s->choices[best].logit)
-            best = i;
-    HN_REQUIRE(s->choices[best].logit > -INFINITY, HN_ERR_NUMERIC, "no token is left");
-    s->choices[0] = s->choices[best];
-    *n_choices = 1;
-    return HN_OK;
-}
-
-static hn_status take_likely(hn_sampler *s, int32_t *n_choices)
-{
-    const int32_t k = s->o.top_k && s->o.top_k < s->n_vocab ? s->o.top_k : s->n_vocab;
-    if (k < s->n_vocab / 16)
-        sort(s->choices, s->n_vocab, k);
-    else
-        sort_all(s);
-    HN_REQUIRE(s->choices[0].logit > -INFINITY && s->choices[0].logit < INFINITY,
-               HN_ERR_NUMERIC, "no token is left, or one is infinitely likely");
-    *n_choices = narrow(s, k);
-    return HN_OK;
-}
-
-/* The sorted choices that a draw is among, and in `odds` what each weighs. */
-static hn_status weigh(hn_sampler *s, const float *logits, const uint64_t *allowed, const int32_t *tokens, int64_t n, int32_t *n_choices)
-{
-    for (int32_t i = 0; i < s->n_vocab; i++) {
-        HN_REQUIRE(!isnan(logits[i]), HN_ERR_NUMERIC, "the logit of token %d is not a number", i);
-        s->choices[i] = (choice){ logits[i], i };
-    }
-    for (int32_t i = 0; i < s->o.n_bias; i++)
-        s->choices[s->o.bias[i].token].logit += s->o.bias[i].bias;
-    penalise(s, tokens, n);
-    if (allowed)
-        forbid(s, allowed);
-    HN_TRY(s->o.temperature == 0 ? take_likeliest(s, n_choices) : take_likely(s, n_choices));
     s->sum = 0;
-    for (int32_t i = 0; i < *n_choices; i++)
+    for (int32_t i = 0; i < s->n_choices; i++)
         s->sum += s->odds[i] = hn_math_exp(heated(s, i));
-    return HN_OK;
 }
 
-static int32_t draw(const hn_sampler *s, uint64_t number, int32_t n)
+static int32_t draw_few(const hn_sampler *s, double part)
 {
-    const double at = s->sum * (double)hn_rng_uniform(hn_rng_seed(s->o.seed), number);
+    const double at = s->sum * part;
     double so_far = 0;
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = 0; i < s->n_choices; i++) {
         so_far += s->odds[i];
         if (at < so_far)
             return s->choices[i].token;
     }
-    return s->choices[n - 1].token;
+    return s->choices[s->n_choices - 1].token;
+}
+
+/* ---- among all ---- */
+
+/* 1 / temperature, of which no logit makes more than an infinity. */
+static float heat_of(const hn_sampler *s)
+{
+    const double heat = 1 / (double)s->o.temperature;
+    return heat < (double)FLT_MAX ? (float)heat : FLT_MAX;
+}
+
+/* Who may not be drawn is out behind it; the weights of the others, who are tallied. */
+static uint64_t weigh_all(hn_sampler *s)
+{
+    const hn_sampler_options *o = &s->o;
+    hn_crowd *c = &s->crowd;
+    const float heat = heat_of(s);
+    uint64_t sum = 0;
+    if (o->top_k && o->top_k < s->n_vocab) {
+        const uint64_t most = (uint64_t)o->top_k << HN_CROWD_ONE;
+        if (hn_crowd_tally(c, 0) > most)
+            hn_crowd_keep(c, hn_crowd_reach(c, most).at);
+    }
+    if (is_cut(o->top_p)) {
+        const double share = ceil((double)o->top_p * (double)hn_crowd_tally(c, 1));
+        const hn_reached last = hn_crowd_reach(c, (uint64_t)share);
+        hn_crowd_keep(c, last.at);
+        sum = last.sum;
+    }
+    if (o->min_p > 0) {
+        const double least = (double)c->best + hn_math_log((double)o->min_p);
+        hn_crowd_keep(c, (hn_candidate){ (float)least, INT32_MAX });
+        sum = 0;
+    }
+    return sum && heat == 1 ? sum : hn_crowd_tally(c, heat);
+}
+
+/* The weights times a multiple of 2^-24, exactly, without its fraction. */
+static uint64_t part_of(uint64_t sum, float part)
+{
+    const uint64_t k = (uint64_t)(part * 0x1p24f), low = sum & 0xffffff;
+    return (sum >> 24) * k + (low * k >> 24);
+}
+
+/* ---- both ---- */
+
+/* What a draw is among, and what it weighs. */
+static hn_status weigh(hn_sampler *s, const float *logits, const uint64_t *allowed, const int32_t *tokens, int64_t n)
+{
+    const hn_sampler_options *o = &s->o;
+    s->n_choices = 0;
+    s->weights = 0;
+    HN_TRY(look(s, logits, allowed, tokens, n));
+    HN_REQUIRE(s->crowd.best > -INFINITY, HN_ERR_NUMERIC, "no token is left");
+    if (o->temperature == 0) {
+        s->choices[s->n_choices++] = hn_crowd_first(&s->crowd);
+        weigh_few(s);
+        return HN_OK;
+    }
+    HN_REQUIRE(s->crowd.best < INFINITY, HN_ERR_NUMERIC, "a token is infinitely likely");
+    if (!o->top_k || o->top_k > FEW) {
+        s->weights = weigh_all(s);
+        return HN_OK;
+    }
+    s->n_choices = narrow(s, hn_crowd_likeliest(&s->crowd, o->top_k, s->choices));
+    weigh_few(s);
+    return HN_OK;
 }
 
 hn_status hn_sampler_next(hn_sampler *s, uint64_t number, const float *logits, const int32_t *tokens, int64_t n,
@@ -273,23 +247,44 @@ hn_status hn_sampler_next(hn_sampler *s, uint64_t number, const float *logits, c
 hn_status hn_sampler_next_of(hn_sampler *s, uint64_t number, const float *logits, const uint64_t *allowed,
                              const int32_t *tokens, int64_t n, int32_t *out)
 {
-    int32_t n_choices;
-    HN_TRY(weigh(s, logits, allowed, tokens, n, &n_choices));
-    *out = draw(s, number, n_choices);
+    const float part = hn_rng_uniform(hn_rng_seed(s->o.seed), number);
+    HN_TRY(weigh(s, logits, allowed, tokens, n));
+    *out = s->weights ? hn_crowd_reach(&s->crowd, part_of(s->weights, part) + 1).at.token : draw_few(s, (double)part);
     return HN_OK;
 }
 
 hn_status hn_sampler_spread(hn_sampler *s, const float *logits, const uint64_t *allowed, const int32_t *tokens, int64_t n,
-                            int32_t *n_choices)
+                            int32_t most, int32_t *n_choices)
 {
-    HN_TRY(weigh(s, logits, allowed, tokens, n, n_choices));
-    while (!(s->odds[*n_choices - 1] > 0)) /* so unlikely that a draw never comes there */
+    HN_REQUIRE(most >= 0 && most <= s->n_vocab, HN_ERR_ARGUMENT, "%d of the likeliest: expected 0 to %d", most, s->n_vocab);
+    HN_TRY(weigh(s, logits, allowed, tokens, n));
+    if (s->weights && most)
+        s->n_choices = hn_crowd_likeliest(&s->crowd, most, s->choices);
+    *n_choices = s->n_choices < most ? s->n_choices : most;
+    while (*n_choices && !isfinite(hn_sampler_chance(s, s->choices[*n_choices - 1].token))) /* so unlikely that a draw never comes there */
         --*n_choices;
     return HN_OK;
 }
 
 int32_t hn_sampler_choice(const hn_sampler *s, int32_t i, double *log_probability)
 {
-    *log_probability = heated(s, i) - hn_math_log(s->sum);
+    *log_probability = hn_sampler_chance(s, s->choices[i].token);
     return s->choices[i].token;
+}
+
+double hn_sampler_chance(const hn_sampler *s, int32_t token)
+{
+    if (s->weights) {
+        const uint64_t weight = hn_crowd_weight(&s->crowd, token);
+        return weight ? hn_math_log((double)weight) - hn_math_log((double)s->weights) : -(double)INFINITY;
+    }
+    for (int32_t i = 0; i < s->n_choices; i++)
+        if (s->choices[i].token == token && s->odds[i] > 0)
+            return heated(s, i) - hn_math_log(s->sum);
+    return -(double)INFINITY;
+}
+
+const char *hn_sampler_definition(const hn_sampler_options *o)
+{
+    return o->temperature == 0 || (o->top_k && o->top_k <= FEW) ? "draw.1" : "draw.2";
 }

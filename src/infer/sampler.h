@@ -35,6 +35,11 @@ typedef struct hn_sampler_options {
         .repetition = 1, .last_n = 64                                                          \
     }
 
+/* With a top_k of at most so many a draw is among few: odds are exp((logit - best) / temperature) in double, added up in the order
+ * of the candidates, and it is the first at which they come to more than u of their sum, u a multiple of 2^-24 in [0, 1). Without it,
+ * or with more, weights are whole numbers (kernels/draw/draw.h), and the same is done with them, exactly. */
+enum { HN_SAMPLER_FEW = 1024 };
+
 typedef struct hn_sampler hn_sampler;
 
 /* HN_ERR_ARGUMENT names an option out of its range. */
@@ -50,10 +55,15 @@ hn_status hn_sampler_next(hn_sampler *sampler, uint64_t number, const float *log
 hn_status hn_sampler_next_of(hn_sampler *sampler, uint64_t number, const float *logits, const uint64_t *allowed,
                              const int32_t *tokens, int64_t n, int32_t *out);
 
-/* All that may be drawn there, the likeliest first, of equals the lower number: how many. `allowed` may be NULL. */
+/* What may be drawn there: how many of the likeliest `most` of it, in order, of equals the lower number. `allowed` may be NULL. */
 hn_status hn_sampler_spread(hn_sampler *sampler, const float *logits, const uint64_t *allowed, const int32_t *tokens, int64_t n,
-                            int32_t *n_choices);
+                            int32_t most, int32_t *n_choices);
 /* Of those, until the sampler's next call: which, and the logarithm of its probability. */
 int32_t hn_sampler_choice(const hn_sampler *sampler, int32_t i, double *log_probability);
+/* Then, too, that of any token: -INFINITY for what is never drawn. */
+double hn_sampler_chance(const hn_sampler *sampler, int32_t token);
+
+/* The definition by which such a draw is made: "draw.1" of few, "draw.2" of all. */
+const char *hn_sampler_definition(const hn_sampler_options *options);
 
 #endif

@@ -5,6 +5,7 @@
 #include "kernels/attn/attn.h"
 #include "kernels/convert/convert.h"
 #include "kernels/decode/decode.h"
+#include "kernels/draw/draw.h"
 #include "kernels/elemwise/elemwise.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemv/gemv.h"
@@ -34,6 +35,7 @@
     X(int8, with)     \
     X(attn, with)     \
     X(xent, with)     \
+    X(draw, with)     \
     X(peak, with)
 /* clang-format on */
 

@@ -1,4 +1,4 @@
-/* What is written is what is read, key by key: nothing may be missing, and nothing stand beside it that is not
+/* What is written is what is read, key by key: nothing but what older answers lack may be missing, and nothing stand beside it that is not
  * known, for it might be a number that the answer hangs on. */
 #include "server/recipe.h"
 
@@ -63,6 +63,7 @@ static void add_bias(hn_json_writer *w, const hn_answer *a)
 static void add_sampling(hn_json_writer *w, const hn_answer *a)
 {
     const hn_lm_sampling *s = &a->sampling;
+    hn_json_put_text(w, "draws", hn_lm_sampling_definition(s));
     hn_json_put_int(w, "seed", (int64_t)s->seed);
     hn_json_put_double(w, "temperature", (double)s->temperature);
     hn_json_put_int(w, "top_k", s->top_k);
@@ -124,13 +125,13 @@ static const char *const known[] = { "hone",  "weights", "adapter", "adapter_sca
                                      "temperature", "top_k", "top_p",  "min_p",     "repetition", "frequency", "presence",
                                      "last",  "bias", "grammar_kind", "grammar", "is_chat", "tools", "calls",
                                      "template", "clock", "echo",      "best_of",    "scores",   "draws_none",
-                                     "scores_drawn" };
+                                     "scores_drawn", "draws" };
 enum { N_KNOWN = sizeof known / sizeof *known };
 
 static hn_status check_known(const hn_json *r)
 {
     for (int i = 0; i < N_KNOWN; i++)
-        HN_REQUIRE(hn_json_get(r, known[i]), HN_ERR_FORMAT, "recipe: has no \"%s\"", known[i]);
+        HN_REQUIRE(hn_json_get(r, known[i]) || !strcmp(known[i], "draws"), HN_ERR_FORMAT, "recipe: has no \"%s\"", known[i]);
     for (const hn_json *v = hn_json_first(r); v; v = v->next) {
         int i = 0;
         while (i < N_KNOWN && strcmp(known[i], v->key) != 0)
@@ -203,6 +204,16 @@ static hn_status read_grammar(hn_recipe *out, const hn_json *r)
     return hn_fail(HN_ERR_FORMAT, "recipe: grammar_kind %.40s: not known", word);
 }
 
+/* A recipe of before there was more than one says none: it is of the first. */
+static hn_status check_draws(const hn_json *r, const hn_lm_sampling *s)
+{
+    const char *told = "draw.1", *is = hn_lm_sampling_definition(s);
+    if (hn_json_get(r, "draws"))
+        HN_TRY(hn_json_want_string(hn_json_get(r, "draws"), "draws", &told));
+    HN_REQUIRE(!strcmp(told, is), HN_ERR_FORMAT, "the answer was drawn by %.40s: here such a draw is %s", told, is);
+    return HN_OK;
+}
+
 static hn_status read_sampling(hn_recipe *out, hn_heap *heap, const hn_json *r)
 {
     int64_t seed, top_k, last;
@@ -220,7 +231,8 @@ static hn_status read_sampling(hn_recipe *out, hn_heap *heap, const hn_json *r)
     HN_TRY(read_float(r, "repetition", &s->repetition));
     HN_TRY(read_float(r, "frequency", &s->frequency));
     HN_TRY(read_float(r, "presence", &s->presence));
-    return read_bias(out, heap, hn_json_get(r, "bias"));
+    HN_TRY(read_bias(out, heap, hn_json_get(r, "bias")));
+    return check_draws(r, s);
 }
 
 static hn_status read_text_or_null(const hn_json *r, const char *key, const char **out)

@@ -328,6 +328,20 @@ ensure
   ENV.delete('TZ')
 end
 
+# Draws are of the definition that a recipe names; one that names none is older, and of the first.
+def check_replays_of_draws(dir, told)
+  few = told.('/v1/completions', { model: 'hone-tiny', prompt: 'Once', temperature: 1, top_k: 1024 })
+  all = told.('/v1/completions', { model: 'hone-tiny', prompt: 'Once', temperature: 1, top_k: 0, top_p: 0.9 })
+  check("definitions: #{few['recipe']} #{all['recipe']}", few['recipe']['draws'] == 'draw.1' && all['recipe']['draws'] == 'draw.2')
+  check("made again: #{replay(dir, few)} #{replay(dir, all)}", replay(dir, few)[0].zero? && replay(dir, all)[0].zero?)
+  few['recipe'].delete('draws')
+  all['recipe'].delete('draws')
+  check("older, and the same: #{replay(dir, few)}", replay(dir, few)[0].zero?)
+  check("older, and another: #{replay(dir, all)}", replay(dir, all).then { |code, said| !code.zero? && said.include?('drawn by draw.1: here such a draw is draw.2') })
+  few['recipe']['draws'] = 'draw.2'
+  check('another definition', replay(dir, few)[1].include?('drawn by draw.2: here such a draw is draw.1'))
+end
+
 # What was told is made again, alone; every change of what was told, or of how it was made, is named.
 def check_replays(dir)
   adapter, llama = File.join(dir, 'adapter.gguf'), File.join(MODELS, 'llama')
@@ -344,6 +358,7 @@ def check_replays(dir)
     many = told.('/v1/completions', { model: 'a:ad', prompt: [[5, 6, 7], [9, 10, 11, 12]], n: 2, logprobs: 2, temperature: 0.7, top_k: 30, frequency_penalty: 0.5 })
     check("with an adapter: #{replay(dir, many, llama, '--lora', adapter)}", replay(dir, many, llama, '--lora', adapter)[0].zero?)
     check_replays_of_scores(dir, uri, told)
+    check_replays_of_draws(dir, told)
     check('not without it', replay(dir, many, llama)[1].include?('--lora'))
     check('another model', replay(dir, many, File.join(MODELS, 'qwen3'), '--lora', adapter)[1].include?('expected the model'))
     deep = ->(o) { JSON.parse(JSON.generate(o)) }
