@@ -4,12 +4,14 @@
  *
  *     build/tests/bench/serve_streams --port 8080 [--beside 8081 [--rounds 3]] [--seconds 20] [--clients 8 | --rate R]
  *                                     [--prompt 128] [--shared 0] [--tokens 64] [--vocabulary 32000] [--model NAME]
- *                                     [--intrude N]
+ *                                     [--intrude N] [--seed 0]
  *
  * A prompt is token ids, drawn by a seed that both servers see alike: the first `--shared` are everybody's, the others
  * nobody else's. `--clients` ask again as soon as they have an answer; `--rate` requests a second come by themselves
- * (Poisson) and wait for nobody. `--intrude N`: one more client asks for one token after N of its own, in a loop. Tokens
- * are counted by the servers' usage, never by events, which may hold none or several.
+ * (Poisson, drawn by `--seed`) and wait for nobody: whoever finds every connection busy opens another, and times are from
+ * when a request was due, not from when it was sent. `--intrude N`: one more client asks for one token after N of its
+ * own, in a loop. Tokens are counted by the servers' usage, never by events, which may hold none or several. What has no
+ * answer when a round ends is in no time, but counted.
  */
 #include "base/file.h"
 #include "base/os/clock.h"
@@ -21,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_READERS = 1024, MOST_IDS = 65536, ROOM = 65536, EVENTS = 64, FRAME = 1024, EVENT = 65536 };
+enum { MOST_READERS = 16384, MOST_IDS = 131072, ROOM = 65536, EVENTS = 64, FRAME = 1024, EVENT = 65536 };
 
 /* Where in a reply its bytes are: head, then chunks of a size, bytes and an end of line each. */
 typedef enum part { IN_HEAD, IN_SIZE, IN_CHUNK, AFTER_CHUNK, IN_END } part;
@@ -51,7 +53,9 @@ typedef struct reader {
 
 typedef struct seen { /* of one server, over its rounds */
     times first, gaps, whole, waits; /* waits: of each answer, its longest gap by its median */
-    uint64_t n_made, n_asked, n_cached, n_answers, n_failed;
+    uint64_t n_made, n_asked, n_cached, n_answers, n_failed, n_unended;
+    int n_most;     /* that waited at once */
+    double late_ms; /* the longest that a request was sent after it was due */
     double seconds;
 } seen;
 
@@ -59,10 +63,10 @@ typedef struct load {
     const char *model;
     int n_clients, n_prompt, n_shared, n_tokens, n_vocabulary, n_intrude;
     double rate, seconds;
-    uint64_t seed;
+    uint64_t seed, arrivals; /* of prompts, of when they come */
     hn_os_poller poller;
-    reader *readers;
-    int n_readers, port;
+    reader **readers; /* each lies where it lay: the poller knows it by its place */
+    int n_readers, n_busy, port;
     seen *seen;
 } load;
 
@@ -132,7 +136,7 @@ static char *write_ids(const load *l, char *to, uint64_t seed, int n)
 
 static void write_request(load *l, reader *r)
 {
-    static char body[1 << 20];
+    static char body[8 * MOST_IDS + FRAME];
     const int n = r->intrudes ? l->n_intrude : l->n_prompt, n_shared = r->intrudes ? 0 : l->n_shared;
     char *at = body + sprintf(body, "{\"model\":\"%s\",\"prompt\":[", l->model);
     at = write_ids(l, at, 1, n_shared);
@@ -190,12 +194,16 @@ static void send_again(load *l, reader *r)
     send_more(l, r);
 }
 
-static void ask(load *l, reader *r)
+static void ask(load *l, reader *r, int64_t due_ns)
 {
     write_request(l, r);
     r->is_busy = true;
     r->is_done = false;
-    r->asked_ns = hn_clock_ns();
+    r->asked_ns = due_ns;
+    l->n_busy++;
+    l->seen->n_most = l->n_busy > l->seen->n_most ? l->n_busy : l->seen->n_most;
+    const double late_ms = (double)(hn_clock_ns() - due_ns) * 1e-6;
+    l->seen->late_ms = late_ms > l->seen->late_ms ? late_ms : l->seen->late_ms;
     r->first_ns = r->last_ns = 0;
     r->gaps.n = 0;
     send_again(l, r);
@@ -212,6 +220,7 @@ static uint64_t number_after(const char *text, const char *name)
 static void end_answer(load *l, reader *r)
 {
     r->is_busy = false;
+    l->n_busy--;
     l->seen->n_failed += !r->is_done;
     if (!r->is_done)
         leave(l, r);
@@ -308,35 +317,56 @@ static void receive(load *l, reader *r)
 
 /* ---- a round ---- */
 
+static reader *new_reader(load *l, bool intrudes)
+{
+    reader **more = realloc(l->readers, (size_t)(l->n_readers + 1) * sizeof *more);
+    reader *r = calloc(1, sizeof *r);
+    if (!more || !r)
+        exit(1);
+    *r = (reader){ .socket = HN_OS_NO_SOCKET,
+                   .intrudes = intrudes,
+                   .frame = { .at = malloc(FRAME), .room = FRAME },
+                   .event = { .at = malloc(EVENT), .room = EVENT } };
+    if (!r->frame.at || !r->event.at)
+        exit(1);
+    l->readers = more;
+    return l->readers[l->n_readers++] = r;
+}
+
 static reader *idle(load *l)
 {
     for (int i = 0; i < l->n_readers; i++)
-        if (!l->readers[i].is_busy && !l->readers[i].intrudes)
-            return &l->readers[i];
-    fprintf(stderr, "more than %d requests wait: the rate is more than the server has\n", l->n_readers);
+        if (!l->readers[i]->is_busy && !l->readers[i]->intrudes)
+            return l->readers[i];
+    if (l->n_readers < MOST_READERS)
+        return new_reader(l, false);
+    fprintf(stderr, "more than %d requests wait: the rate is more than the server has\n", MOST_READERS);
     exit(1);
+}
+
+static int64_t gap_ns(load *l)
+{
+    return (int64_t)(-log(1 - (double)(draw(&l->arrivals) >> 11) * 0x1p-53) / l->rate * 1e9);
 }
 
 /* Asks where somebody has nothing to wait for; milliseconds until the next comes by itself. */
 static int ask_next(load *l, int64_t now, int64_t *next)
 {
     for (int i = 0; i < l->n_readers; i++)
-        if (!l->readers[i].is_busy && (l->readers[i].intrudes || l->rate <= 0))
-            ask(l, &l->readers[i]);
+        if (!l->readers[i]->is_busy && (l->readers[i]->intrudes || l->rate <= 0))
+            ask(l, l->readers[i], hn_clock_ns());
     if (l->rate <= 0)
         return 100;
-    while (*next <= now) {
-        ask(l, idle(l));
-        *next += (int64_t)(-log(1 - (double)(draw(&l->seed) >> 11) * 0x1p-53) / l->rate * 1e9);
-    }
-    return (int)((*next - now) / 1000000) + 1;
+    for (; *next <= now; *next += gap_ns(l))
+        ask(l, idle(l), *next);
+    return (int)((*next - now + 999999) / 1000000);
 }
 
 static void run_round(load *l)
 {
     hn_os_event events[EVENTS];
     const int64_t start = hn_clock_ns(), end = start + (int64_t)(l->seconds * 1e9);
-    int64_t next = start, now;
+    int64_t next = l->rate > 0 ? start + gap_ns(l) : end, now;
     while ((now = hn_clock_ns()) < end) {
         const int wait = ask_next(l, now, &next);
         const int n = hn_os_poller_wait(&l->poller, events, EVENTS, wait);
@@ -349,10 +379,13 @@ static void run_round(load *l)
         }
     }
     l->seen->seconds += (double)(hn_clock_ns() - start) * 1e-9;
-    for (int i = 0; i < l->n_readers; i++) { /* what was not finished is not counted; the server sees them leave */
-        leave(l, &l->readers[i]);
-        l->readers[i].is_busy = l->readers[i].is_done = false;
+    for (int i = 0; i < l->n_readers; i++) { /* what was not finished is in no time; the server sees them leave */
+        reader *r = l->readers[i];
+        l->seen->n_unended += r->is_busy && !r->intrudes;
+        leave(l, r);
+        r->is_busy = r->is_done = false;
     }
+    l->n_busy = 0;
 }
 
 static void tell(seen *s, int port)
@@ -360,39 +393,31 @@ static void tell(seen *s, int port)
     times *const all[] = { &s->first, &s->gaps, &s->whole, &s->waits };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sort(all[i]);
-    printf("port %d: %.1f tokens/s, %.1f of prompts (%.1f cached), %" PRIu64 " answers, %" PRIu64 " failed in %.1f s\n", port,
+    printf("port %d: %.1f tokens/s, %.1f of prompts (%.1f cached), %" PRIu64 " answers, %" PRIu64 " failed, %" PRIu64 " not at an end in %.1f s\n", port,
            (double)s->n_made / s->seconds, (double)s->n_asked / s->seconds, (double)s->n_cached / s->seconds, s->n_answers,
-           s->n_failed, s->seconds);
-    printf("    first token ms p50 %.1f p99 %.1f; gap p50 %.1f p90 %.1f p99 %.1f most %.1f; answer p50 %.0f\n"
-           "    an answer's longest gap by its median: p50 %.1f most %.1f\n",
+           s->n_failed, s->n_unended, s->seconds);
+    printf("    first token ms p50 %.1f p99 %.1f; gap p50 %.1f p90 %.1f p99 %.1f most %.1f; answer p50 %.0f p99 %.0f\n"
+           "    an answer's longest gap by its median: p50 %.1f most %.1f; at most %d waited at once, sent %.1f ms late at most\n",
            share(&s->first, .5), share(&s->first, .99), share(&s->gaps, .5), share(&s->gaps, .9), share(&s->gaps, .99),
-           share(&s->gaps, 1), share(&s->whole, .5), share(&s->waits, .5), share(&s->waits, 1));
+           share(&s->gaps, 1), share(&s->whole, .5), share(&s->whole, .99), share(&s->waits, .5), share(&s->waits, 1), s->n_most, s->late_ms);
 }
 
 static void make_readers(load *l)
 {
-    l->n_readers = (l->rate > 0 ? MOST_READERS : l->n_clients) + (l->n_intrude > 0);
-    l->readers = calloc((size_t)l->n_readers, sizeof *l->readers);
-    for (int i = 0; l->readers && i < l->n_readers; i++) {
-        reader *r = &l->readers[i];
-        r->socket = HN_OS_NO_SOCKET;
-        r->frame = (line){ .at = malloc(FRAME), .room = FRAME };
-        r->event = (line){ .at = malloc(EVENT), .room = EVENT };
-        if (!r->frame.at || !r->event.at)
-            exit(1);
-    }
-    if (!l->readers)
-        exit(1);
-    l->readers[l->n_readers - 1].intrudes = l->n_intrude > 0;
+    for (int i = 0; l->rate <= 0 && i < l->n_clients; i++)
+        new_reader(l, false);
+    if (l->n_intrude > 0)
+        new_reader(l, true);
 }
 
 static void end_readers(load *l)
 {
     for (int i = 0; i < l->n_readers; i++) {
-        free(l->readers[i].frame.at);
-        free(l->readers[i].event.at);
-        free(l->readers[i].request);
-        free(l->readers[i].gaps.at);
+        free(l->readers[i]->frame.at);
+        free(l->readers[i]->event.at);
+        free(l->readers[i]->request);
+        free(l->readers[i]->gaps.at);
+        free(l->readers[i]);
     }
     free(l->readers);
 }
@@ -401,6 +426,7 @@ int main(int argc, char **argv)
 {
     hn_heap heap;
     seen of[2] = { 0 };
+    const uint64_t seed = strtoull(option(argc, argv, "--seed", "0"), NULL, 10);
     const int ports[2] = { whole(argc, argv, "--port", "8080"), whole(argc, argv, "--beside", "0") };
     const int n_servers = ports[1] ? 2 : 1, n_rounds = whole(argc, argv, "--rounds", "1");
     load l = { .model = option(argc, argv, "--model", "m"),
@@ -425,7 +451,8 @@ int main(int argc, char **argv)
         const int which = n_servers == 1 ? 0 : (i + i / 2) % 2;
         l.port = ports[which];
         l.seen = &of[which];
-        l.seed = (uint64_t)(i / n_servers) << 32;
+        l.seed = (seed + (uint64_t)(i / n_servers)) << 32;
+        l.arrivals = ~l.seed;
         run_round(&l);
     }
     for (int i = 0; i < n_servers; i++)

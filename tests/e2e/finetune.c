@@ -351,6 +351,66 @@ static void check_operations(hn_engine *engine)
     CHECK(operations(engine, "batch=2", "recompute=1") > operations(engine, "batch=2", "recompute=0"));
 }
 
+/* ---- what a step computes, counted beside ---- */
+
+typedef struct counted {
+    int64_t tokens, supervised;
+} counted;
+
+static void on_counted(void *context, const hn_finetune_step *s)
+{
+    *(counted *)context = (counted){ s->tokens, s->supervised };
+}
+
+/* A model whose products of matrices are nearly all that a step computes: of what each token goes through, and of a head. */
+enum { WORK_LAYERS = 3, WORK_WIDTH = 256, WORK_HEADS = 4, WORK_FFN = 512 };
+
+static double products(int64_t tokens, int64_t rows, int64_t vocabulary)
+{
+    const double layer = 4.0 * WORK_WIDTH * WORK_WIDTH + 3.0 * WORK_WIDTH * WORK_FFN;
+    return 2 * (WORK_LAYERS * layer * (double)tokens + (double)WORK_WIDTH * (double)vocabulary * (double)rows);
+}
+
+/* `passes`: how often a token, and a row that is learned of, goes through the model, there or back. What is told of the tokens of a
+ * step that was done is not the estimate's. The rest is attention, twice as much of pairs, which are estimated as one text. */
+static void check_passes(hn_engine *engine, const char *form, const char *goal, double passes, double row_passes)
+{
+    const char *const said[] = { "steps=1", "batch=4", "rank=1", "recompute=0", "in-order", "targets=attn,mlp", goal };
+    hn_finetune_estimate e = { 0 };
+    hn_finetune_result result;
+    counted c = { 0 };
+    hn_lm *lm;
+    sh("i=0; while [ $i -lt 4 ]; do i=$((i+1)); echo \"%s\"; done >%s/work.jsonl", form, dir);
+    const char *const file = in_dir("work.jsonl");
+    const hn_finetune_spec spec = { .size = sizeof spec, .model = in_dir("work.gguf"), .data = &file, .n_data = 1, .out = in_dir("work"),
+                                    .settings = said, .n_settings = sizeof said / sizeof *said, .plain = 1, .overwrite = 1,
+                                    .context = &c, .on_step = on_counted };
+    if (!CHECK_OK(hn_finetune_plan(engine, &spec, &e, sizeof e)) || !CHECK_OK(hn_finetune(engine, &spec, &result, sizeof result)) ||
+        !CHECK_OK(hn_lm_open(&lm, engine, spec.model, NULL)))
+        return;
+    const int64_t vocabulary = hn_lm_vocabulary(lm);
+    const double wanted = passes * products(c.tokens, 0, vocabulary) + row_passes * products(0, c.supervised, vocabulary);
+    CHECK_THAT(c.supervised > 20 && c.tokens > 4 * c.supervised, "%lld of %lld tokens", (long long)c.supervised, (long long)c.tokens);
+    CHECK_THAT(e.step_operations > wanted && e.step_operations < 1.15 * wanted, "%s: %g operations, and %g are products", goal,
+               e.step_operations, wanted);
+    hn_lm_close(lm);
+}
+
+static void check_work(hn_engine *engine, const char *hone)
+{
+#define LONG "a long question that nobody answers, and that is asked at length, again and again, for it is not learned of at all $i"
+    static const char single[] = "{\\\"prompt\\\":\\\"" LONG "\\\",\\\"completion\\\":\\\" answers $i\\\"}",
+                      pair[] = "{\\\"prompt\\\":\\\"" LONG "\\\",\\\"chosen\\\":\\\" answers $i\\\",\\\"rejected\\\":\\\" none of it\\\"}",
+                      label[] = "{\\\"prompt\\\":\\\"" LONG "\\\",\\\"completion\\\":\\\" answers $i\\\",\\\"label\\\":true}";
+    check_group("work");
+    sh("'%s' new llama %s/work.gguf layers=%d width=%d heads=%d kv_heads=%d head_dim=%d ffn=%d >/dev/null", hone, dir, WORK_LAYERS,
+       WORK_WIDTH, WORK_HEADS, WORK_HEADS, WORK_WIDTH / WORK_HEADS, WORK_FFN);
+    check_passes(engine, single, "goal=sft", 2, 2);
+    check_passes(engine, single, "goal=kl", 3, 3);
+    check_passes(engine, pair, "goal=dpo", 3, 3);
+    check_passes(engine, label, "goal=kto", 5, 5);
+}
+
 /* Planning takes next to nothing, and what is chosen under an engine's limit fits it. */
 static void check_limit(const char *digest)
 {
@@ -459,6 +519,7 @@ int main(int argc, char **argv)
         hn_engine_memory(engine, &before, NULL, NULL);
         check_plan(engine);
         check_operations(engine);
+        check_work(engine, hone);
         check_refusals(engine);
         check_passed_over(engine);
         check_whole(engine, digest);
