@@ -147,7 +147,6 @@ typedef struct hn_lm_scheduler_counts {
     int64_t begun_known;      /* requests that went on from a beginning */
     int64_t drawn, returned;  /* tokens; and how often a request made room */
     int64_t accepted, rejected; /* guesses, of requests that have ended */
-    int64_t late; /* blocks of keys whose memory a step was the first to touch, and waited for; none, but where touching failed */
 } hn_lm_scheduler_counts;
 
 HN_API hn_status hn_lm_scheduler_count(const hn_lm_scheduler *scheduler, hn_lm_scheduler_counts *out, size_t size);

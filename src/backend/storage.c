@@ -347,15 +347,6 @@ hn_status hn_storage_read(const hn_storage *s, const hn_leaf *leaf, size_t at, v
     return hn_device_read(p->device, to, (char *)p->at + at, bytes);
 }
 
-hn_status hn_storage_zero(hn_storage *s, const hn_leaf *leaf, size_t at, size_t bytes)
-{
-    HN_TRY(check_range(s, leaf, at, bytes));
-    place *p = &s->leaves[leaf->id];
-    HN_REQUIRE(!p->bound && !p->shared && !p->is_offered, HN_ERR_ARGUMENT, "%s lies in memory that others have too", leaf->name);
-    p->writes++;
-    return p->device->backend->fill(p->device, (char *)p->at + at, 0, bytes);
-}
-
 hn_status hn_storage_move(hn_storage *s, const hn_leaf *leaf, size_t to, size_t from, size_t bytes)
 {
     HN_TRY(check_range(s, leaf, to, bytes));

@@ -55,9 +55,6 @@ hn_status hn_storage_write(hn_storage *storage, const hn_leaf *leaf, size_t at, 
 hn_status hn_storage_read(const hn_storage *storage, const hn_leaf *leaf, size_t at, void *to,
                           size_t bytes);
 
-/* Zeros, in the order of what is submitted. */
-hn_status hn_storage_zero(hn_storage *storage, const hn_leaf *leaf, size_t at, size_t bytes);
-
 /* Bytes of a leaf from one place in it to another that does not overlap, on its device. */
 hn_status hn_storage_move(hn_storage *storage, const hn_leaf *leaf, size_t to, size_t from, size_t bytes);
 

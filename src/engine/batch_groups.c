@@ -255,22 +255,6 @@ hn_status hn_batch_groups_step(hn_batch_groups *g, const hn_lm_batch_piece *piec
     return HN_OK;
 }
 
-hn_status hn_batch_groups_ahead(hn_batch_groups *g)
-{
-    for (int32_t group = 0; group <= HN_MOST_APART; group++)
-        if (g->at[group] && (!group || hn_sequences_open_now(g->at[group]->inner)))
-            HN_TRY(hn_sequences_ahead(g->at[group]->inner));
-    return HN_OK;
-}
-
-int64_t hn_batch_groups_late(const hn_batch_groups *g)
-{
-    int64_t n = 0;
-    for (int32_t group = 0; group <= HN_MOST_APART; group++)
-        n += g->at[group] ? hn_sequences_late(g->at[group]->inner) : 0;
-    return n;
-}
-
 const float *hn_batch_groups_logits(const hn_batch_groups *g, size_t row)
 {
     if (row >= (size_t)g->n_rows)

@@ -58,9 +58,6 @@ hn_status hn_batch_groups_find(const hn_batch_groups *g, int32_t sequence, hn_se
 
 /* All pieces, or none. */
 hn_status hn_batch_groups_step(hn_batch_groups *g, const hn_lm_batch_piece *pieces, size_t n);
-/* Memory of what the next step may take, of those that are open, and of the first group. */
-hn_status hn_batch_groups_ahead(hn_batch_groups *g);
-int64_t hn_batch_groups_late(const hn_batch_groups *g);
 const float *hn_batch_groups_logits(const hn_batch_groups *g, size_t row);
 
 #endif

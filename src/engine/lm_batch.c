@@ -292,10 +292,6 @@ hn_sequences *hn_lm_batch_inner(const hn_lm_batch *b, int32_t adapter)
     return b->groups.at[group_of(b, adapter)]->inner;
 }
 
-hn_status hn_lm_batch_ahead(hn_lm_batch *b) { return hn_batch_groups_ahead(&b->groups); }
-
-int64_t hn_lm_batch_late(const hn_lm_batch *b) { return hn_batch_groups_late(&b->groups); }
-
 int32_t hn_lm_batch_slot(const hn_lm_batch *b, int32_t adapter) { return group_of(b, adapter) ? -1 : adapter; }
 
 void hn_lm_batch_limits(const hn_lm_batch *b, hn_lm **lm, int64_t *sequences, int64_t *tokens, int64_t *rows)

@@ -55,9 +55,7 @@ static hn_status make(hn_lm_scheduler *s, const hn_lm_scheduler_options *options
     s->turns = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->turns);
     s->pieces = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *s->pieces);
     s->guesses = hn_alloc_array(heap, HN_TAG_STATE, n * (1 + HN_MOST_GUESSES), sizeof *s->guesses);
-    if (!s->running || !s->inner_pieces || !s->turns || !s->pieces || !s->guesses)
-        return HN_ERR_MEMORY;
-    return hn_lm_batch_ahead(s->batch); /* what the first step takes: who starts a server waits for its weights anyway */
+    return s->running && s->inner_pieces && s->turns && s->pieces && s->guesses ? HN_OK : HN_ERR_MEMORY;
 }
 
 hn_status hn_lm_scheduler_new(hn_lm_scheduler **out, hn_lm_batch *batch, const hn_lm_scheduler_options *options)

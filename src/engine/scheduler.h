@@ -134,9 +134,6 @@ hn_status hn_request_want_drafter(hn_lm_scheduler *s, hn_request *r);
 /* Those that run with an adapter, or -1. */
 hn_sequences *hn_lm_batch_inner(const hn_lm_batch *batch, int32_t adapter);
 int32_t hn_lm_batch_slot(const hn_lm_batch *batch, int32_t adapter); /* there */
-/* Touches memory of keys ahead of the next step; and blocks that were taken before theirs was touched, ever. */
-hn_status hn_lm_batch_ahead(hn_lm_batch *batch);
-int64_t hn_lm_batch_late(const hn_lm_batch *batch);
 /* What the batch was made for. */
 void hn_lm_batch_limits(const hn_lm_batch *batch, hn_lm **lm, int64_t *sequences, int64_t *tokens, int64_t *rows);
 

@@ -154,10 +154,7 @@ static hn_status run_turns(hn_lm_scheduler *s, int64_t from, int64_t n)
                                             (size_t)(t->n + t->n_guessed) };
         row += wanted;
     }
-    const int64_t late = hn_lm_batch_late(s->batch);
-    const hn_status status = hn_lm_batch_step(s->batch, s->pieces + from, (size_t)n);
-    s->counts.late += hn_lm_batch_late(s->batch) - late;
-    return status;
+    return hn_lm_batch_step(s->batch, s->pieces + from, (size_t)n);
 }
 
 /* ---- telling ---- */
@@ -235,9 +232,7 @@ static void draw(hn_lm_scheduler *s, const hn_turn *t)
 
 static hn_status run(hn_lm_scheduler *s, int64_t n)
 {
-    hn_status status = hn_lm_batch_ahead(s->batch);
-    if (status == HN_OK)
-        status = run_turns(s, 0, n);
+    hn_status status = run_turns(s, 0, n);
     if (status == HN_OK) {
         for (int64_t i = 0; i < n; i++)
             draw(s, &s->turns[i]);

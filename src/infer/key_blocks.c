@@ -23,19 +23,8 @@ void hn_key_blocks_free(hn_key_blocks *b, hn_heap *heap)
 int32_t hn_key_block_take(hn_key_blocks *b)
 {
     const int32_t block = b->free[--b->n_free];
-    if (block >= b->n_ever) {
-        b->n_late += block >= b->n_ready;
-        b->n_ever = block + 1;
-    }
     b->count[block] = 1;
     return block;
-}
-
-int32_t hn_key_blocks_until(const hn_key_blocks *b, int64_t n)
-{
-    const int64_t n_fresh = b->n - b->n_ever, n_used_before = b->n_free - n_fresh; /* free ones */
-    const int64_t more = n > n_used_before ? n - n_used_before : 0;
-    return b->n_ever + (int32_t)(more < n_fresh ? more : n_fresh);
 }
 
 void hn_key_block_hold(hn_key_blocks *b, int32_t block)

@@ -4,10 +4,7 @@
  *     tables    sequence 0: 0 1 - -     sequence 1: 0 3 - -
  *
  * A block is counted: the beginnings of two sequences that share it hold it twice. Only a block that is held
- * once may be written to; who wants to write to another takes a block of its own first.
- *
- * The system gives memory when it is first touched, and whoever touches it waits. Blocks that were never held are taken from
- * the lowest on, so whoever touches ahead of that has them `ready`, and one that is taken before is `late`. */
+ * once may be written to; who wants to write to another takes a block of its own first. */
 #ifndef HN_INFER_KEY_BLOCKS_H
 #define HN_INFER_KEY_BLOCKS_H
 
@@ -18,9 +15,6 @@ typedef struct hn_key_blocks {
     int32_t n, n_free;
     int32_t *count; /* [n] */
     int32_t *free;  /* [n] a stack: the lowest first where none was ever held */
-    int32_t n_ever;  /* blocks from here on were never held */
-    int32_t n_ready; /* those before were touched, or taken first: who touches them says so */
-    int64_t n_late;
 } hn_key_blocks;
 
 hn_status hn_key_blocks_new(hn_key_blocks *blocks, hn_heap *heap, int32_t n);
@@ -30,9 +24,6 @@ void hn_key_blocks_free(hn_key_blocks *blocks, hn_heap *heap); /* takes a zeroed
 int32_t hn_key_block_take(hn_key_blocks *blocks);
 void hn_key_block_hold(hn_key_blocks *blocks, int32_t block);
 void hn_key_block_drop(hn_key_blocks *blocks, int32_t block);
-
-/* As many blocks from the first on have to be ready as leave `n` that are free and ready, or all that are free. */
-int32_t hn_key_blocks_until(const hn_key_blocks *blocks, int64_t n);
 
 static inline bool hn_key_block_is_shared(const hn_key_blocks *blocks, int32_t block)
 {

@@ -229,14 +229,6 @@ static hn_status find(const hn_sequences *b, int32_t sequence, hn_sequence **out
     return HN_OK;
 }
 
-int64_t hn_sequences_open_now(const hn_sequences *b)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < b->n_sequences; i++)
-        n += b->sequences[i].name >= 0;
-    return n;
-}
-
 hn_status hn_sequences_check_slot(const hn_sequences *b, int32_t slot)
 {
     HN_REQUIRE(slot == -1 || hn_bank_has(b, slot), HN_ERR_ARGUMENT, "adapter %d: there is none", slot);
@@ -245,8 +237,11 @@ hn_status hn_sequences_check_slot(const hn_sequences *b, int32_t slot)
 
 hn_status hn_sequences_open_as(hn_sequences *b, int32_t slot, int32_t name)
 {
+    int64_t n_open = 0;
     HN_TRY(hn_sequences_check_slot(b, slot));
-    HN_REQUIRE(hn_sequences_open_now(b) < b->n_open, HN_ERR_BUSY, "all of %lld sequences are open", (long long)b->n_open);
+    for (int64_t i = 0; i < b->n_sequences; i++)
+        n_open += b->sequences[i].name >= 0;
+    HN_REQUIRE(n_open < b->n_open, HN_ERR_BUSY, "all of %lld sequences are open", (long long)b->n_open);
     hn_sequence *s = &b->sequences[name % b->n_sequences];
     HN_REQUIRE(s->name < 0, HN_ERR_BUSY, "sequence %d: sequence %d is open in its place", name, s->name);
     s->name = name;

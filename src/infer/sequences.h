@@ -109,12 +109,6 @@ int64_t hn_sequences_free_blocks(const hn_sequences *all, int64_t *of_or_null);
 /* Blocks that a step of these pieces takes. */
 int64_t hn_sequences_needs(const hn_sequences *all, const hn_piece *pieces, int64_t n);
 
-/* Touches the memory of as many blocks as a step of those that are open can take, so that none waits for the system to give it. */
-hn_status hn_sequences_ahead(hn_sequences *all);
-/* Blocks that were taken before their memory was touched. */
-int64_t hn_sequences_late(const hn_sequences *all);
-int64_t hn_sequences_open_now(const hn_sequences *all);
-
 /* What it takes. */
 size_t hn_sequences_cache_bytes(const hn_sequences *all);
 size_t hn_sequences_workspace(const hn_sequences *all);

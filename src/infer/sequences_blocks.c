@@ -17,13 +17,18 @@
 
 #include <string.h>
 
+static size_t bytes_of(const hn_leaf *leaf)
+{
+    return hn_type_bytes(&leaf->type) / (size_t)(leaf->type.dim[0] / HN_KEY_BLOCK);
+}
+
 static size_t room_bytes(const hn_sequences *b, int room)
 {
     size_t bytes = 0;
     for (int i = 0; i < b->c.g->n_leaves; i++) {
         const hn_leaf *leaf = b->c.g->leaves[i];
         if (hn_sequences_caches(leaf) && hn_sequences_room(b, leaf) == room)
-            bytes += hn_sequences_block_bytes(leaf);
+            bytes += bytes_of(leaf);
     }
     return bytes;
 }
@@ -39,8 +44,8 @@ static hn_status read_room(const hn_sequences *b, int room, int32_t block, uint8
         const hn_leaf *leaf = b->c.g->leaves[i];
         if (!hn_sequences_caches(leaf) || hn_sequences_room(b, leaf) != room)
             continue;
-        HN_TRY(hn_storage_read(b->c.storage, leaf, (size_t)block * hn_sequences_block_bytes(leaf), *to, hn_sequences_block_bytes(leaf)));
-        *to += hn_sequences_block_bytes(leaf);
+        HN_TRY(hn_storage_read(b->c.storage, leaf, (size_t)block * bytes_of(leaf), *to, bytes_of(leaf)));
+        *to += bytes_of(leaf);
     }
     return HN_OK;
 }
@@ -58,8 +63,8 @@ static hn_status write_room(hn_sequences *b, int room, int32_t block, const uint
         const hn_leaf *leaf = b->c.g->leaves[i];
         if (!hn_sequences_caches(leaf) || hn_sequences_room(b, leaf) != room)
             continue;
-        HN_TRY(hn_storage_write(b->c.storage, leaf, (size_t)block * hn_sequences_block_bytes(leaf), *from, hn_sequences_block_bytes(leaf)));
-        *from += hn_sequences_block_bytes(leaf);
+        HN_TRY(hn_storage_write(b->c.storage, leaf, (size_t)block * bytes_of(leaf), *from, bytes_of(leaf)));
+        *from += bytes_of(leaf);
     }
     return HN_OK;
 }
@@ -96,7 +101,7 @@ static void digest_layout(const hn_sequences *b, char text[65])
         const hn_leaf *leaf = b->c.g->leaves[i];
         if (!hn_sequences_caches(leaf))
             continue;
-        const int64_t about[] = { hn_sequences_room(b, leaf), (int64_t)leaf->type.dtype, (int64_t)hn_sequences_block_bytes(leaf) };
+        const int64_t about[] = { hn_sequences_room(b, leaf), (int64_t)leaf->type.dtype, (int64_t)bytes_of(leaf) };
         hn_sha256_add(&sha, leaf->name, strlen(leaf->name) + 1);
         hn_sha256_add(&sha, about, sizeof about);
     }

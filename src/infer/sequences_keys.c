@@ -115,7 +115,7 @@ static hn_status copy_block(const hn_sequences *b, int room, int32_t from, int32
         const hn_leaf *leaf = b->c.g->leaves[i];
         if (!hn_sequences_caches(leaf) || hn_sequences_room(b, leaf) != room)
             continue;
-        const size_t bytes = hn_sequences_block_bytes(leaf);
+        const size_t bytes = hn_type_bytes(&leaf->type) / (size_t)(leaf->type.dim[0] / HN_KEY_BLOCK);
         HN_TRY(hn_storage_move(b->c.storage, leaf, (size_t)to * bytes, (size_t)from * bytes, bytes));
     }
     return HN_OK;

@@ -22,7 +22,6 @@ typedef struct hn_key_room {
     hn_key_blocks blocks;
     int32_t *table; /* [n_sequences, each]; -1: no block */
     bool is_window;
-    int64_t n_pieces; /* that were touched ahead: sequences_ahead.c */
 } hn_key_room;
 
 /* What must be the same of whoever takes keys that were kept; of the adapters, those of a slot too. */
@@ -119,10 +118,5 @@ static inline bool hn_sequences_caches(const hn_leaf *leaf)
     return leaf->kind == HN_LEAF_STATE;
 }
 int hn_sequences_room(const hn_sequences *all, const hn_leaf *leaf);
-/* Of one that is: a block in it. */
-static inline size_t hn_sequences_block_bytes(const hn_leaf *leaf)
-{
-    return hn_type_bytes(&leaf->type) / (size_t)(leaf->type.dim[0] / HN_KEY_BLOCK);
-}
 
 #endif
