@@ -694,6 +694,7 @@ class Sessions(Case):
         self.assertEqual(likeliest, numbers.index(max(numbers)))
         banned = hone.Sampler(self.model, temperature=0, bias={likeliest: float("-inf")})
         self.assertNotEqual(banned.draw(session), likeliest)
+        self.assertEqual([hone.Sampler(self.model, top_k=k).definition for k in (40, 0)], ["draw.1", "draw.2"])
 
     def test_drafts(self):
         """What is guessed changes no text: in a chat, a session, and a batch; by runs of tokens and by a model."""

@@ -170,6 +170,8 @@ class Sampler(Object):
         options = sampling(seed=seed, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
                            repetition=repetition, frequency=frequency, presence=presence, last=last, bias=bias,
                            grammar=grammar._holds().get() if grammar is not None else None)
+        #: What a draw of these options means, as recipes record it.
+        self.definition: str = (c.hn_lm_sampling_definition(ctypes.byref(options)) or b"").decode()
         parent = model._holds()
         self._make(lambda out: c.hn_lm_sampler_new(out, parent.get(), options), _c.hn_lm_sampler,
                    c.hn_lm_sampler_free, parent)
