@@ -98,6 +98,13 @@ HN_INLINE void add_ones(f32x16 w, const int32_t bin[16], uint64_t *sums)
         sums[l % WAYS * HN_DRAW_BINS + bin[l]] += (uint32_t)one[l];
 }
 
+HN_INLINE void add_sixteen(const int32_t bin[16], uint64_t *sums)
+{
+    HN_UNROLL
+    for (int l = 0; l < 16; l++)
+        sums[l % WAYS * HN_DRAW_BINS + bin[l]]++;
+}
+
 HN_INLINE void add_weights(f32x16 w, const int32_t bin[16], uint64_t *sums)
 {
     float each[16];
@@ -126,14 +133,18 @@ HN_INLINE uint64_t tally(int64_t n, const float *x, float best, float heat, floa
                 sum = d_add(sum, d_from_f(all));
                 continue;
             }
-            const f32x16 w = f_select(is_here, all, f_zero());
-            sum = d_add(sum, d_from_f(f_sub(all, w)));
+            const bool is_whole = !m_any(m_not(is_here));
+            const f32x16 w = is_whole ? all : f_select(is_here, all, f_zero());
+            if (!is_whole)
+                sum = d_add(sum, d_from_f(f_sub(all, w)));
             int32_t bin[16];
             i_store(bin, in_bin);
-            if (is_count)
-                add_ones(w, bin, sums);
-            else
+            if (!is_count)
                 add_weights(w, bin, sums);
+            else if (is_whole)
+                add_sixteen(bin, sums);
+            else
+                add_ones(w, bin, sums);
         }
         others += whole_sum(sum);
     }
