@@ -256,3 +256,32 @@ void hn_attrs_print(const hn_attr *table, const void *attrs, char *text, size_t 
                                         bytes - used);
     }
 }
+
+static bool is_value_same(hn_attr_kind kind, const void *a, const void *b)
+{
+    switch (kind) {
+    case HN_ATTR_KIND_FLOAT:
+        return !memcmp(a, b, sizeof(float));
+    case HN_ATTR_KIND_INT:
+        return *(const int64_t *)a == *(const int64_t *)b;
+    case HN_ATTR_KIND_BOOL:
+        return *(const bool *)a == *(const bool *)b;
+    case HN_ATTR_KIND_ENUM:
+        return *(const int *)a == *(const int *)b;
+    case HN_ATTR_KIND_INTS: {
+        const hn_ints *x = a, *y = b;
+        return x->n == y->n && !memcmp(x->at, y->at, (size_t)x->n * sizeof *x->at);
+    }
+    case HN_ATTR_KIND_END:
+        break;
+    }
+    return true;
+}
+
+bool hn_attrs_same(const hn_attr *table, const void *a, const void *b)
+{
+    for (int i = 0; table && table[i].kind != HN_ATTR_KIND_END; i++)
+        if (!is_value_same(table[i].kind, (const char *)a + table[i].at, (const char *)b + table[i].at))
+            return false;
+    return true;
+}

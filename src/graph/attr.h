@@ -70,4 +70,7 @@ hn_status hn_attrs_take(const char *op, const hn_attr *table, int n, const hn_at
 /* Writes every attribute, in table order, so that parsing gives the same bits back. */
 void hn_attrs_print(const hn_attr *table, const void *attrs, char *text, size_t bytes);
 
+/* Every attribute has the same bits. */
+bool hn_attrs_same(const hn_attr *table, const void *a, const void *b);
+
 #endif

@@ -41,10 +41,11 @@ static hn_status same_apply(const hn_apply *a, const hn_apply *b)
     char left[ROOM] = "", right[ROOM] = "", name[HN_NODE_TEXT], other[HN_NODE_TEXT];
     HN_REQUIRE(a->op == b->op && a->n_in == b->n_in && a->n_out == b->n_out && !strcmp(a->scope, b->scope),
                HN_ERR_FORMAT, "%s, and %s", hn_apply_text(a, name), hn_apply_text(b, other));
-    hn_attrs_print(a->op->attrs, a->attrs, left, sizeof left);
-    hn_attrs_print(b->op->attrs, b->attrs, right, sizeof right);
-    HN_REQUIRE(!strcmp(left, right), HN_ERR_FORMAT, "%s with %s, and with %s", hn_apply_text(a, name),
-               left, right);
+    if (!hn_attrs_same(a->op->attrs, a->attrs, b->attrs)) {
+        hn_attrs_print(a->op->attrs, a->attrs, left, sizeof left);
+        hn_attrs_print(b->op->attrs, b->attrs, right, sizeof right);
+        return hn_fail(HN_ERR_FORMAT, "%s with %s, and with %s", hn_apply_text(a, name), left, right);
+    }
     HN_REQUIRE(are_inputs_same(a, b), HN_ERR_FORMAT, "%s has other inputs", hn_apply_text(a, name));
     for (int i = 0; i < a->n_out; i++)
         HN_REQUIRE(are_types_same(&a->out[i]->type, &b->out[i]->type), HN_ERR_FORMAT,

@@ -4,8 +4,6 @@
 
 #include "ops/rope_table.h"
 
-#include <string.h>
-
 struct nn_angles {
     const struct nn_angles *next; /* made before */
     hn_rope_spec spec;
@@ -13,15 +11,6 @@ struct nn_angles {
     hn_node *all;           /* [T, width]: cosines, then sines */
     hn_node *cosine, *sine; /* in bf16, [T, 1, width / 2] each */
 };
-
-static bool is_same(const hn_rope_spec *a, const hn_rope_spec *b)
-{
-    enum { ROOM = 512 };
-    char left[ROOM], right[ROOM];
-    hn_attrs_print(hn_op_rope_angles.attrs, a, left, sizeof left);
-    hn_attrs_print(hn_op_rope_angles.attrs, b, right, sizeof right);
-    return !strcmp(left, right);
-}
 
 static hn_node *columns(nn_build *b, hn_node *x, int64_t begin, int64_t end)
 {
@@ -44,7 +33,7 @@ static void make(nn_build *b, nn_angles *made)
 static const nn_angles *angles_of(nn_build *b, hn_node *divisors, const hn_rope_spec *spec)
 {
     for (const nn_angles *a = b->angles; a; a = a->next)
-        if (a->divisors == divisors && is_same(&a->spec, spec))
+        if (a->divisors == divisors && hn_attrs_same(hn_op_rope_angles.attrs, &a->spec, spec))
             return a;
     nn_angles *made = hn_graph_alloc(b->g, sizeof *made);
     if (!made)

@@ -217,7 +217,8 @@ static void take_tile(block *b, int64_t group, int64_t base, int first, int end,
     while (b->over[end - 1].from >= b->over[end - 1].to)
         end--;
     int64_t ldv;
-    next->share = (int)(TILE / (b->groups * (4 + 3 * ((end - first + ATTN_MR - 1) / ATTN_MR)))) + 1;
+    const int panels_of_all = (end - first + ATTN_MR - 1) / ATTN_MR; /* each asks three times, and turning keys four times */
+    next->share = (int)(TILE / (b->groups * (4 + 3 * panels_of_all))) + 1;
     base = row_of_tile(x, base);
     (void)turn_tile(&x->k, x->kv_type, base, hull, group, x->d, b->k, b->plain, &ldv, next);
     const float *v =

@@ -209,12 +209,16 @@ typedef struct ahead {
     int left, share; /* rows: to ask for, and at a time */
 } ahead;
 
+/* So many rows more, line by line. */
 static inline void ask(ahead *a, int rows)
 {
     for (; rows > 0 && a->left > 0; rows--, a->left--)
-        for (int i = 0; i < 2; i++, a->row[i - 1] += a->stride[i - 1])
-            for (int64_t at = -(int64_t)((uintptr_t)a->row[i] & 63); at < a->bytes[i]; at += 64)
-                __builtin_prefetch(a->row[i] + at, 0, 3);
+        for (int i = 0; i < 2; i++) {
+            const char *end = a->row[i] + a->bytes[i];
+            for (const char *line = a->row[i] - ((uintptr_t)a->row[i] & 63); line < end; line += 64)
+                __builtin_prefetch(line, 0, 3);
+            a->row[i] += a->stride[i];
+        }
 }
 
 /* turned[d][64]: columns [from, to) of a tile that begins at key `base`; `plain` is [64][n] for
