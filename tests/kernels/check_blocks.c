@@ -20,6 +20,7 @@ static const shape shapes[] = {
     { 1, 16, 64 },  { 1, 70, 300 },  { 2, 1100, 70 }, { 3, 40, 2305 }, { 4, 33, 33 },  { 5, 37, 40 },   { 6, 50, 35 },
     { 7, 100, 64 }, { 8, 33, 257 },  { 9, 17, 31 },   { 9, 64, 512 },  { 16, 64, 256 }, { 29, 31, 33 }, { 45, 47, 520 },
     { 100, 530, 20 }, { 64, 64, 1060 }, { 130, 70, 1 }, { 3, 5, 7 },
+    { 11, 40, 5700 }, /* more than a stretch of packed rows */
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0], BLOCK = 32 };
 
@@ -48,10 +49,10 @@ static int64_t n_dots;
 static const hn_gemm_kernels *counted;
 
 static void count_dots(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows,
-                       int cols, bool accumulate)
+                       int cols, bool accumulate, hn_gemm_ahead *ahead)
 {
     n_dots++;
-    counted->dots->block_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate);
+    counted->dots->block_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);
 }
 
 static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int threads)
@@ -154,31 +155,32 @@ typedef struct range {
     const char *name;
     int a_low, a_high, b_low, b_high; /* biased exponents */
     enum { NO, SOME, YES } dots;      /* may multiply it */
-    enum { ALL, ONE_DEPTH } where;    /* of A; elsewhere it is near 1 */
+    enum { ALL, ONE_DEPTH, LAST_ROW } where; /* of A, the last in one depth too; elsewhere near 1, or 0 */
 } range;
 
 static const range ranges[] = {
     { "near one", 120, 130, 120, 130, YES, ALL },    { "lowest", 71, 72, 71, 72, YES, ALL },
     { "too low", 70, 72, 71, 72, NO, ALL },          { "results subnormal", 40, 66, 60, 66, NO, ALL },
     { "subnormal", 0, 1, 100, 130, NO, ALL },        { "tiny by huge", 1, 2, 141, 150, YES, ALL },
-    { "one depth too low", 40, 66, 71, 72, SOME, ONE_DEPTH },
+    { "one depth too low", 40, 66, 71, 72, SOME, ONE_DEPTH }, { "last row too low", 40, 66, 71, 72, SOME, LAST_ROW },
 };
 enum { N_RANGES = sizeof ranges / sizeof ranges[0], FROM = 600, TO = 640 };
 
 static void check_ranges(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
 {
-    static const shape some[] = { { 1, 48, 100 }, { 9, 40, 1620 }, { 131, 70, 1632 }, { 16, 33, 50 } };
+    static const shape some[] = { { 1, 48, 100 }, { 9, 40, 1620 }, { 131, 70, 1632 }, { 16, 33, 50 }, { 31, 40, 1620 } };
     if (!kc_begin("blocks_ranges", (kc_function)ref->block_tile, of(g)))
         return;
     for (int r = 0; r < N_RANGES; r++)
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < (int)(sizeof some / sizeof *some); i++) {
             const range *of = &ranges[r];
             const shape s = some[i];
             kc_note("%s, m %d n %d k %d", of->name, (int)s.m, (int)s.n, (int)s.k);
             float *a = kc_blank((size_t)(s.m * s.k)), *b = kc_blank((size_t)(s.n * s.k));
             for (int64_t q = 0; q < s.m * s.k; q++) {
-                const bool here = of->where == ALL || (q % s.k >= FROM && q % s.k < TO);
-                a[q] = here ? number(of->a_low, of->a_high) : number(120, 130);
+                const bool in_depth = q % s.k >= FROM && q % s.k < TO;
+                const bool here = of->where == ALL || (in_depth && (of->where == ONE_DEPTH || q / s.k == s.m - 1));
+                a[q] = here ? number(of->a_low, of->a_high) : q / s.k % 2 ? number(120, 130) : 0; /* which leaves what is small alone */
             }
             for (int64_t q = 0; q < s.n * s.k; q++)
                 b[q] = number(of->b_low, of->b_high);

@@ -62,10 +62,10 @@ static void count_blocks(const hn_square_factors *x, int rows, int cols, bool go
 }
 
 static void count_tiles(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows, int cols,
-                        bool accumulate)
+                        bool accumulate, hn_gemm_ahead *ahead)
 {
     n_tiles++;
-    plain_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate);
+    plain_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);
 }
 
 static int64_t cuts(int64_t n, int64_t step) { return (n + step - 1) / step; }

@@ -99,7 +99,7 @@ HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float
 }
 
 HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const float *a, const float *b, int64_t ldb,
-                             float *c, int64_t ldc, int cols, bool accumulate)
+                             float *c, int64_t ldc, int cols, bool accumulate, hn_gemm_ahead *ahead)
 {
     _Alignas(64) float sum[MR][NR];
     HN_UNROLL
@@ -111,8 +111,10 @@ HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const floa
                                      : left >= 16 ? f_load(c + i * ldc + 16 * v)
                                                   : f_load_n(c + i * ldc + 16 * v, left < 0 ? 0 : left));
         }
-    for (; k >= BLOCK; k -= BLOCK, a += BLOCK / HN_GEMM_HELD * rows, b += BLOCK / HN_GEMM_HELD * ldb)
+    for (; k >= BLOCK; k -= BLOCK, a += BLOCK / HN_GEMM_HELD * rows, b += BLOCK / HN_GEMM_HELD * ldb) {
+        hn_gemm_ask(ahead);
         add_block(rows, nv, BLOCK, a, b, ldb, sum);
+    }
     if (HN_GEMM_HELD == 1 && k > 0)
         add_block(rows, nv, k, a, b, ldb, sum);
     HN_UNROLL
@@ -129,15 +131,15 @@ HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const floa
 
 /* k elements of either panel, from a multiple of 32 on; panels of B are whole, whatever lies behind `cols`. */
 static void block_tile(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                       int rows, int cols, bool accumulate)
+                       int rows, int cols, bool accumulate, hn_gemm_ahead *ahead)
 {
     switch (rows) {
 #define ROWS(n)                                                                                \
     case n:                                                                                    \
         if (NV > 1 && cols <= 16) /* a low rank, as a rule */                                  \
-            block_tile_of(n, 1, k, a, b, ldb, c, ldc, cols, accumulate);                       \
+            block_tile_of(n, 1, k, a, b, ldb, c, ldc, cols, accumulate, ahead);                       \
         else                                                                                   \
-            block_tile_of(n, NV, k, a, b, ldb, c, ldc, cols, accumulate);                      \
+            block_tile_of(n, NV, k, a, b, ldb, c, ldc, cols, accumulate, ahead);                      \
         return;
         ROWS(1)
         ROWS(2)

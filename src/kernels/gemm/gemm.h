@@ -16,6 +16,7 @@
 #ifndef HN_KERNELS_GEMM_GEMM_H
 #define HN_KERNELS_GEMM_GEMM_H
 
+#include "kernels/gemm/ahead.h"
 #include "kernels/gemm/dots.h"
 #include "kernels/gemm/rows.h"
 #include "kernels/gemm/squares.h"
@@ -63,9 +64,9 @@ typedef struct hn_gemm_args {
     bool blocks;                        /* blocks.h, not one chain */
 } hn_gemm_args;
 
-/* c[rows,cols] from a[k][rows] and b[k * ldb + col]; rows <= mr, cols <= nr. */
+/* c[rows,cols] from a[k][rows] and b[k * ldb + col]; rows <= mr, cols <= nr. Asks for what is ahead, if anything is. */
 typedef void (*hn_gemm_tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                             int rows, int cols, bool accumulate);
+                             int rows, int cols, bool accumulate, hn_gemm_ahead *ahead);
 
 /* One level's micro-kernel with the sizes that its packing must agree with. */
 typedef struct hn_gemm_kernels {
@@ -90,7 +91,7 @@ typedef struct hn_gemm_kernels {
 
 enum {
     HN_GEMM_ROOM = 3 * 16 * 256, /* floats of room a packer needs */
-    HN_GEMM_FEW = 8,             /* rows up to which weights are streamed */
+    HN_GEMM_FEW = 8,             /* the most rows that weights are streamed by */
 };
 
 /* How a call is cut. A value; it holds the arguments, turned so that C's rows are contiguous.
@@ -101,6 +102,7 @@ typedef struct hn_gemm_plan {
     int64_t m_block, n_block, m_units, n_units;
     int64_t units; /* m_units * n_units */
     bool few;      /* the streaming order */
+    bool several;  /* the order of several.c, unless there are squares */
     bool squares;  /* squares.h: of products in blocks */
     bool may_dot;  /* dots (dots.h): of a chain, if the elements turn out to be bf16 */
 } hn_gemm_plan;

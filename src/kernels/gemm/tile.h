@@ -4,6 +4,7 @@
 #ifndef HN_KERNELS_GEMM_TILE_H
 #define HN_KERNELS_GEMM_TILE_H
 
+#include "kernels/gemm/ahead.h"
 #include "kernels/simd/f32x16.h"
 
 #ifndef HN_GEMM_STEP
@@ -21,7 +22,7 @@ enum { NR = 16 * NV, MC = 8 * MR };
 
 /* `rows` is a constant at every use, so that the accumulators are registers. */
 HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int64_t ldb,
-                       float *c, int64_t ldc, int cols, bool accumulate)
+                       float *c, int64_t ldc, int cols, bool accumulate, hn_gemm_ahead *ahead)
 {
     f32x16 acc[MR][NV];
     HN_UNROLL
@@ -34,17 +35,21 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
                                      : f_load_n(c + i * ldc + 16 * v, left < 0 ? 0 : left);
         }
     if (cols == NR) {
-        for (int64_t p = 0; p < k; p++, a += rows, b += ldb) {
-            f32x16 bv[NV];
-            HN_UNROLL
-            for (int v = 0; v < NV; v++)
-                bv[v] = f_load(b + 16 * v);
-            HN_UNROLL
-            for (int i = 0; i < rows; i++) {
-                const f32x16 av = f_set1(a[i]);
+        for (int64_t asked = 0; asked < k; asked += HN_GEMM_ASK) {
+            hn_gemm_ask(ahead);
+            const int n = k - asked < HN_GEMM_ASK ? (int)(k - asked) : HN_GEMM_ASK;
+            for (int p = 0; p < n; p++, a += rows, b += ldb) {
+                f32x16 bv[NV];
                 HN_UNROLL
                 for (int v = 0; v < NV; v++)
-                    acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
+                    bv[v] = f_load(b + 16 * v);
+                HN_UNROLL
+                for (int i = 0; i < rows; i++) {
+                    const f32x16 av = f_set1(a[i]);
+                    HN_UNROLL
+                    for (int v = 0; v < NV; v++)
+                        acc[i][v] = HN_GEMM_STEP(av, bv[v], acc[i][v]);
+                }
             }
         }
     } else if (NV > 1 && cols <= 16) { /* a low rank, as a rule: nothing for the other registers */
@@ -84,12 +89,12 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
 }
 
 static __attribute__((unused)) void tile(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                 int rows, int cols, bool accumulate)
+                 int rows, int cols, bool accumulate, hn_gemm_ahead *ahead)
 {
     switch (rows) {
 #define ROWS(n)                                                                                \
     case n:                                                                                    \
-        tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate);                                    \
+        tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate, ahead);                                 \
         return;
         ROWS(1)
         ROWS(2)
