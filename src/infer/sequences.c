@@ -15,6 +15,8 @@
  * ended well. */
 #include "infer/sequences_state.h"
 
+#include "base/os/maps.h"
+
 #include <string.h>
 
 enum { DEFAULT_RANK = 16 };
@@ -179,13 +181,30 @@ hn_status hn_sequences_plan(hn_sequences **out, hn_heap *heap, const hn_model *m
     return HN_OK;
 }
 
+/* Keys come row by row, and a page is cleared, or had from the machine beneath this one, when its first row is written. Were they huge,
+ * a block's first row would be two megabytes of every leaf, a hundred of all, for which one token waits; and whoever reads keys reads
+ * so much of a row's block together that small ones cost nothing (docs/performance.md). */
+static void want_small_pages(const hn_sequences *b)
+{
+    for (int i = 0; i < b->c.g->n_leaves; i++) {
+        const hn_leaf *leaf = b->c.g->leaves[i];
+        hn_device *device = hn_storage_measure(b->c.storage, leaf).device;
+        size_t bytes = 0;
+        void *at = hn_sequences_caches(leaf) && hn_device_is_host(device) ? hn_storage_address(b->c.storage, leaf, device, &bytes) : NULL;
+        if (at)
+            hn_os_want_small_pages(at, bytes);
+    }
+}
+
 hn_status hn_sequences_new(hn_sequences **out, hn_heap *heap, const hn_model *model, hn_run_spec run,
                        const hn_sequences_options *options)
 {
     HN_TRY(hn_sequences_plan(out, heap, model, run, options));
     const hn_status status = hn_compiled_finish(&(*out)->c); /* the cache among what it makes */
-    if (status == HN_OK)
+    if (status == HN_OK) {
+        want_small_pages(*out);
         return HN_OK;
+    }
     hn_sequences_free(*out);
     *out = NULL;
     return hn_fail_within(status, "%s: ", hn_model_path(model));

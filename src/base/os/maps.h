@@ -23,5 +23,7 @@ void hn_os_cuts_unwatch(void);
 
 /* Where whole huge pages fit, the system may give them. */
 void hn_os_want_huge_pages(void *block, size_t bytes);
+/* It gives none there: what is touched is a page, and no more is waited for. Before anything of it is. */
+void hn_os_want_small_pages(void *block, size_t bytes);
 
 #endif

@@ -74,15 +74,23 @@ void hn_os_cuts_unwatch(void)
     is_installed = false;
 }
 
-/* Who reads all of a large block then waits less for addresses. */
-void hn_os_want_huge_pages(void *block, size_t bytes)
-{
 #if defined(MADV_HUGEPAGE)
+/* Whole huge pages alone: what lies beside them may be anybody's. */
+static void advise(void *block, size_t bytes, int advice)
+{
     const uintptr_t huge = (uintptr_t)1 << 21, at = (uintptr_t)block;
     const uintptr_t begin = (at + huge - 1) / huge * huge, end = (at + bytes) / huge * huge;
     if (end > begin)
-        madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-#else
-    (void)block, (void)bytes;
-#endif
+        madvise((void *)begin, end - begin, advice);
 }
+
+/* Who reads all of a large block then waits less for addresses. */
+void hn_os_want_huge_pages(void *block, size_t bytes) { advise(block, bytes, MADV_HUGEPAGE); }
+
+/* Who writes to it by and by then waits for what he writes. */
+void hn_os_want_small_pages(void *block, size_t bytes) { advise(block, bytes, MADV_NOHUGEPAGE); }
+#else
+void hn_os_want_huge_pages(void *block, size_t bytes) { (void)block, (void)bytes; }
+
+void hn_os_want_small_pages(void *block, size_t bytes) { (void)block, (void)bytes; }
+#endif

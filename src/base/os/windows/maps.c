@@ -44,3 +44,5 @@ void hn_os_cuts_unwatch(void) {}
 
 /* They take a privilege here. */
 void hn_os_want_huge_pages(void *block, size_t bytes) { (void)block, (void)bytes; }
+
+void hn_os_want_small_pages(void *block, size_t bytes) { (void)block, (void)bytes; }
