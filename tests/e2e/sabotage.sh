@@ -154,7 +154,8 @@ number "a number too many for the draft model" src/infer/drafter.c 's/number + (
 number "no step without guesses that cannot be run" src/infer/session.c 's/if (n_guess && status != HN_OK && status != HN_ERR_CANCELLED)/if (false)/' failures/non_finite_weight
 number "a number that is none, without its weight" src/models/finite.c 's/ \.met = met,//' failures/int8_not_finite
 number "rows of another x, kept" src/backend/cpu/cpu.c 's/return x->data == then->data \&\& /return /' property/kept_rows
-number "more than rows, kept" src/backend/cpu/bind_experts.c 's/(linear_id_int8, 2)/(linear_id_int8, 1)/' property/kept_rows
+number "more than rows, kept" src/backend/cpu/bind_experts.c 's/(linear_id_int8, 2, IDS)/(linear_id_int8, 3, IDS)/' property/kept_rows
+number "rows in the order of other ids, kept" src/backend/cpu/bind_experts.c 's/(linear_id_int8, 2, IDS)/(linear_id_int8, 2, 0)/' property/kept_rows
 number "a session of another definition" src/infer/sequences_file.c 's/    HN_TRY(check_key(meta, KEY_NUMERICS.*//' failures/old_numerics --hone "$build/hone"
 number "logits of another definition" src/infer/perplexity.c 's/    HN_TRY(check_definition(j));//' failures/old_numerics --hone "$build/hone"
 number "an adapter whose word counts for nothing" src/infer/adapter_test.c 's/    then.numerics = out->recorded;/    out->recorded = HN_NUMERICS_F32;/' failures/old_numerics --hone "$build/hone"

@@ -1,11 +1,16 @@
 /* Products of a mixture of experts. Phase 0 sorts the choices by expert, in order of tokens; then
- * each expert is a unit: its rows are gathered, multiplied in blocks, and scattered back. In whole numbers an expert of few rows is
- * several units, some columns each, and one without rows is none: else four experts of a token would not share out. Where the
+ * each expert is a unit: its rows are gathered, multiplied in blocks, and scattered back. Where the
  * choices of a token share one row of dx, one phase a choice keeps their chain in order.
  *
- *     shared:  | first choice of each expert (and one past the last), for each round | choices | rows in blocks |
+ *     shared:  | first choice of each expert (and one past the last), for each round | choices |
  *
- * In whole numbers, rows of x are rounded to blocks in a phase of their own after the sorting. */
+ * In whole numbers, rows of x are rounded to blocks in a phase of their own after the sorting, and lie in its order: an expert's are
+ * one piece. Units are parts of what all columns of all experts cost, so that no thread has the popular ones alone:
+ *
+ *     shared:  | first choice of each expert | choices | place of each choice | rows in blocks |
+ *
+ *     unit     |    0    |    1    |    2    |    3    |
+ *     expert   |0     |1           |2|3          |4    |      those without rows cost nothing */
 #include "backend/cpu/products.h"
 #include "backend/cpu/strips.h"
 #include "ops/attrs.h"
@@ -13,13 +18,15 @@
 #include <string.h>
 
 enum { BLOCK = 128 }; /* rows multiplied at a time, by weights that are packed again for each */
-enum { PART = 2 * HN_INT8_COLUMNS };
+enum { UNITS = 256 }; /* at most: more than threads can be told apart by */
+enum { TURNED = 8 };  /* rows that take as long as weights that are unpacked for them */
 enum { IDS = 2 };    /* of all four ops */
 
 typedef struct choices {
     int64_t n_expert, n_used, n, rounds;
     int32_t *first; /* [rounds][n_expert + 1] */
     int32_t *choice;
+    int32_t *place; /* where a choice is in that order */
 } choices;
 
 static bool is_outer(const hn_call *call)
@@ -45,20 +52,20 @@ static choices choices_of(const hn_call *call, char *shared)
                   .rounds = shares_rows(call) ? ids->dim[1] : 1 };
     c.first = (int32_t *)(void *)shared;
     c.choice = c.first + c.rounds * (n_expert + 1);
+    c.place = c.choice + c.n;
     return c;
 }
 
 static size_t choices_bytes(const hn_call *call)
 {
     const choices c = choices_of(call, NULL);
-    return (size_t)(c.rounds * (c.n_expert + 1) + c.n) * sizeof(int32_t);
+    return (size_t)(c.rounds * (c.n_expert + 1) + (is_int8(call) ? 2 : 1) * c.n) * sizeof(int32_t);
 }
 
-/* Rows of x in blocks, behind the choices. */
+/* Rows of x in blocks, one for each choice, behind the choices. */
 static hn_int8_rows rows_in_blocks(const hn_call *call, char *shared)
 {
-    const hn_type *x = &call->in[0]->type;
-    return hn_int8_rows_in(shared + hn_round_scratch(choices_bytes(call)), hn_rows(x), hn_last_dim(x));
+    return hn_int8_rows_in(shared + hn_round_scratch(choices_bytes(call)), hn_count(&call->in[IDS]->type), hn_last_dim(&call->in[0]->type));
 }
 
 /* A counting sort: ascending expert, then ascending choice. */
@@ -178,40 +185,9 @@ static void run_expert(const hn_cpu_task *task, const choices *c, int64_t round,
 
 /* ---- linear_id_int8 ---- */
 
-/* Columns [first, end) of an expert, all of its rows. */
-typedef struct part {
-    int64_t expert, first, end;
-} part;
-
-static int64_t rows_of_expert(const choices *c, int64_t expert) { return c->first[expert + 1] - c->first[expert]; }
-
-/* Parts of an expert with so many rows. */
-static int64_t parts_of_expert(int64_t rows, int64_t n)
+static void copy_blocks(const hn_int8_rows *rows, int64_t from, int64_t to, int64_t k)
 {
-    return rows == 0 ? 0 : rows > HN_GEMM_FEW ? 1 : (n + PART - 1) / PART;
-}
-
-static int64_t n_parts(const hn_call *call, const choices *c)
-{
-    int64_t parts = 0;
-    for (int64_t e = 0; e < c->n_expert; e++)
-        parts += parts_of_expert(rows_of_expert(c, e), hn_last_dim(&call->out[0]->type));
-    return parts;
-}
-
-static part part_at(const hn_call *call, const choices *c, int64_t at)
-{
-    const int64_t n = hn_last_dim(&call->out[0]->type);
-    int64_t e = 0, parts;
-    for (; at >= (parts = parts_of_expert(rows_of_expert(c, e), n)); e++)
-        at -= parts;
-    return parts == 1 ? (part){ e, 0, n } : (part){ e, at * PART, at * PART + PART < n ? at * PART + PART : n };
-}
-
-/* One row of blocks beside others of another order. */
-static void gather_blocks(const hn_int8_rows *from, int64_t row, int64_t k, const hn_int8_rows *to, int64_t at)
-{
-    const hn_int8_rows x = hn_int8_rows_from(from, row, 0), y = hn_int8_rows_from(to, at, 0);
+    const hn_int8_rows x = hn_int8_rows_from(rows, from, 0), y = hn_int8_rows_from(rows, to, 0);
     const size_t blocks = (size_t)(k / HN_INT8_BLOCK);
     memcpy(y.q, x.q, (size_t)k);
     memcpy(y.d, x.d, blocks * sizeof *y.d);
@@ -219,29 +195,100 @@ static void gather_blocks(const hn_int8_rows *from, int64_t row, int64_t k, cons
     memcpy(y.sum, x.sum, 2 * blocks * sizeof *y.sum);
 }
 
-static void run_expert_int8(const hn_cpu_task *task, const choices *c, int64_t at_part, char *scratch)
+/* A row of x, to the places of all choices that take it. One that none takes is looked at all the same, `apart`. */
+static void round_row(const hn_cpu_task *task, const choices *c, int64_t row, const hn_int8_rows *apart)
 {
-    const part p = part_at(task->call, c, at_part);
-    const int64_t expert = p.expert;
+    const hn_tensor *x = task->call->in[0];
+    const hn_int8_rows rows = rows_in_blocks(task->call, task->shared);
+    const int64_t each = x->type.rank == 3 ? 1 : c->n_used;
+    int64_t first = -1;
+    for (int64_t choice = row * each; choice < (row + 1) * each; choice++) {
+        const int64_t place = c->place[choice];
+        if (place < 0)
+            continue;
+        if (first >= 0) {
+            copy_blocks(&rows, first, place, hn_last_dim(&x->type));
+            continue;
+        }
+        const hn_int8_rows to = hn_int8_rows_from(&rows, place, 0);
+        hn_cpu_int8_row(task, x, row, &to);
+        first = place;
+    }
+    if (first < 0)
+        hn_cpu_int8_row(task, x, row, apart);
+}
+
+static int64_t rows_of_expert(const choices *c, int64_t expert) { return c->first[expert + 1] - c->first[expert]; }
+
+static int64_t groups_of(const hn_call *call) { return (hn_last_dim(&call->out[0]->type) + HN_INT8_COLUMNS - 1) / HN_INT8_COLUMNS; }
+
+/* What a group of columns costs, in rows. */
+static int64_t cost_of(const choices *c, int64_t expert)
+{
+    const int64_t rows = rows_of_expert(c, expert);
+    return rows ? rows + TURNED : 0;
+}
+
+static int64_t cost_of_all(const hn_call *call, const choices *c)
+{
+    int64_t cost = 0;
+    for (int64_t e = 0; e < c->n_expert; e++)
+        cost += cost_of(c, e);
+    return cost * groups_of(call);
+}
+
+/* As many as there are groups, or so many that they are worth telling apart; one where nothing is multiplied, for rows of zeros. */
+static int64_t units_int8(const hn_call *call, const choices *c)
+{
+    int64_t groups = 0;
+    for (int64_t e = 0; e < c->n_expert && groups < UNITS; e++)
+        groups += rows_of_expert(c, e) ? groups_of(call) : 0;
+    return groups < 1 ? 1 : groups < UNITS ? groups : UNITS;
+}
+
+/* Groups [first, end) of columns of an expert, all of its rows. Scratch of a thread is a block of y, and what products take. */
+static void run_groups(const hn_cpu_task *task, const choices *c, int64_t expert, int64_t first, int64_t end, char *scratch)
+{
     const hn_call *call = task->call;
-    const hn_tensor *x = call->in[0], *y = call->out[0];
-    const hn_tensor w = matrix_of(call->in[1], expert);
-    const int64_t k = hn_last_dim(&x->type), n = hn_last_dim(&y->type);
-    const hn_int8_rows rows_of_x = rows_in_blocks(call, task->shared), own = hn_int8_rows_in(scratch, BLOCK, k);
-    char *room = scratch + hn_round_scratch(BLOCK * hn_int8_row_bytes(k));
-    float *to = (float *)(void *)room;
-    room += hn_round_scratch((size_t)(BLOCK * n) * sizeof(float));
+    const hn_tensor *y = call->out[0], w = matrix_of(call->in[1], expert);
+    const int64_t n = hn_last_dim(&y->type), column = first * HN_INT8_COLUMNS;
+    const int64_t past = end * HN_INT8_COLUMNS < n ? end * HN_INT8_COLUMNS : n;
+    const hn_int8_rows rows_of_x = rows_in_blocks(call, task->shared);
+    float *to = (float *)(void *)scratch;
+    char *room = scratch + hn_round_scratch((size_t)(BLOCK * n) * sizeof(float));
     for (int32_t at = c->first[expert]; at < c->first[expert + 1]; at += BLOCK) {
         const int32_t rest = c->first[expert + 1] - at, rows = rest < BLOCK ? rest : BLOCK;
-        for (int32_t i = 0; i < rows; i++)
-            gather_blocks(&rows_of_x, row_of(x, c->choice[at + i], c->n_used), k, &own, i);
         hn_int8_args a = hn_cpu_int8_weights(&w);
         a.rows = rows;
-        a.x = own;
+        a.x = hn_int8_rows_from(&rows_of_x, at, 0);
         a.y = to;
-        hn_int8_run(&task->cpu->kernels.int8, &a, p.first / HN_INT8_COLUMNS, (p.end + HN_INT8_COLUMNS - 1) / HN_INT8_COLUMNS, room);
+        hn_int8_run(&task->cpu->kernels.int8, &a, first, end, room);
         for (int32_t i = 0; i < rows; i++)
-            scatter(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n, p.first, p.end - p.first);
+            scatter(task, y, row_of(y, c->choice[at + i], c->n_used), to + i * n, column, past - column);
+    }
+}
+
+/* The first group of an expert that begins `at` or later, where the expert begins at 0. */
+static int64_t group_from(int64_t at, int64_t cost, int64_t groups)
+{
+    const int64_t group = at <= 0 ? 0 : (at + cost - 1) / cost;
+    return group < groups ? group : groups;
+}
+
+/* Units [begin, end) of `units`: groups that begin in that part of the cost. */
+static void run_parts(const hn_cpu_task *task, const choices *c, int64_t begin, int64_t end, char *scratch)
+{
+    const int64_t all = cost_of_all(task->call, c), groups = groups_of(task->call), units = units_int8(task->call, c);
+    const int64_t from = (begin * all + units - 1) / units, to = (end * all + units - 1) / units;
+    int64_t at = 0;
+    for (int64_t e = 0; e < c->n_expert && at < to; e++) {
+        const int64_t cost = cost_of(c, e);
+        if (!cost)
+            continue;
+        const int64_t first = group_from(from - at, cost, groups), past = group_from(to - at, cost, groups);
+        if (first < past)
+            run_groups(task, c, e, first, past, scratch);
+        at += cost * groups;
     }
 }
 
@@ -310,9 +357,9 @@ static bool supports(const hn_cpu *cpu, const hn_call *call, hn_support *out)
     out->shared_scratch = choices_bytes(call);
     if (is_int8(call)) {
         out->shared_scratch = hn_round_scratch(out->shared_scratch) +
-                              (size_t)hn_rows(&call->in[0]->type) * hn_int8_row_bytes(k);
-        out->thread_scratch = hn_round_scratch(BLOCK * hn_int8_row_bytes(k)) +
-                              hn_round_scratch((size_t)(BLOCK * n) * sizeof(float)) + hn_int8_scratch_bytes();
+                              (size_t)hn_count(&call->in[IDS]->type) * hn_int8_row_bytes(k);
+        const size_t product = hn_round_scratch((size_t)(BLOCK * n) * sizeof(float)) + hn_int8_scratch_bytes();
+        out->thread_scratch = product > hn_int8_row_bytes(k) ? product : hn_int8_row_bytes(k);
         return true;
     }
     out->thread_scratch = hn_round_scratch((size_t)(BLOCK * (k + n)) * sizeof(float)) + product_scratch(cpu, call);
@@ -331,10 +378,28 @@ static int64_t units(const hn_cpu_task *task, int phase)
     if (phase == 0)
         return 1;
     const choices c = choices_of(task->call, task->shared);
-    return is_int8(task->call) ? n_parts(task->call, &c) : c.n_expert;
+    return is_int8(task->call) ? units_int8(task->call, &c) : c.n_expert;
 }
 
-/* Rows that no expert writes are zero; a shared row starts from zero. */
+/* Rows that no expert writes. */
+static void put_zeros(const hn_call *call, int64_t n)
+{
+    const int32_t *ids = call->in[IDS]->data;
+    const hn_tensor *y = call->out[0];
+    const size_t row = (size_t)hn_last_dim(&y->type) * hn_dtype_bytes(y->type.dtype);
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0)
+            memset((char *)y->data + (size_t)i * row, 0, row);
+}
+
+static void start_int8(const choices *c)
+{
+    memset(c->place, -1, (size_t)c->n * sizeof *c->place);
+    for (int32_t at = 0; at < c->first[c->n_expert]; at++)
+        c->place[c->choice[at]] = at;
+}
+
+/* A shared row starts from zero. */
 static void start(const hn_cpu_task *task, const choices *c)
 {
     const hn_call *call = task->call;
@@ -342,13 +407,24 @@ static void start(const hn_cpu_task *task, const choices *c)
     int32_t next = 0;
     for (int64_t round = 0; round < c->rounds; round++)
         sort_round(c, ids, round, &next);
-    const hn_tensor *y = call->out[0];
-    const size_t row = (size_t)hn_last_dim(&y->type) * hn_dtype_bytes(y->type.dtype);
-    if (shares_rows(call))
-        memset(y->data, 0, hn_type_bytes(&y->type));
-    for (int64_t i = 0; !is_outer(call) && !shares_rows(call) && i < c->n; i++)
-        if (ids[i] < 0)
-            memset((char *)y->data + (size_t)i * row, 0, row);
+    if (is_int8(call))
+        start_int8(c);
+    else if (shares_rows(call))
+        memset(call->out[0]->data, 0, hn_type_bytes(&call->out[0]->type));
+    else if (!is_outer(call))
+        put_zeros(call, c->n);
+}
+
+static void run_int8(const hn_cpu_task *task, const choices *c, int phase, int64_t begin, int64_t end, int thread)
+{
+    char *scratch = hn_cpu_scratch(task, thread);
+    const hn_int8_rows apart = hn_int8_rows_in(scratch, 1, hn_last_dim(&task->call->in[0]->type));
+    for (int64_t row = begin; phase == 1 && row < end; row++)
+        round_row(task, c, row, &apart);
+    if (phase == 2 && begin == 0)
+        put_zeros(task->call, c->n);
+    if (phase == 2)
+        run_parts(task, c, begin, end, scratch);
 }
 
 static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, int thread)
@@ -358,25 +434,22 @@ static void run(const hn_cpu_task *task, int phase, int64_t begin, int64_t end, 
         start(task, &c);
         return;
     }
-    if (phase == 1 && is_int8(task->call)) {
-        const hn_int8_rows to = rows_in_blocks(task->call, task->shared);
-        hn_cpu_int8_rows(task, task->call->in[0], &to, begin, end);
+    if (is_int8(task->call)) {
+        run_int8(task, &c, phase, begin, end, thread);
         return;
     }
     for (int64_t unit = begin; unit < end; unit++)
-        if (is_int8(task->call))
-            run_expert_int8(task, &c, unit, hn_cpu_scratch(task, thread));
-        else if (is_outer(task->call))
+        if (is_outer(task->call))
             sum_expert(task, &c, unit, hn_cpu_scratch(task, thread));
         else
             run_expert(task, &c, phase - 1, unit, hn_cpu_scratch(task, thread));
 }
 
-#define HN_BIND_EXPERTS(name, rows)                                                            \
+#define HN_BIND_EXPERTS(name, rows, by)                                                        \
     const hn_cpu_binding hn_cpu_##name = { .op = &hn_op_##name, .supports = supports,          \
                                            .phases = phases, .units = units, .run = run, \
-                                           .rows_phase = rows, .sees_rows = true };
-HN_BIND_EXPERTS(linear_id, 0)
-HN_BIND_EXPERTS(linear_id_back, 0)
-HN_BIND_EXPERTS(linear_id_int8, 2)
-HN_BIND_EXPERTS(outer_id, 0)
+                                           .rows_phase = rows, .rows_by = by, .sees_rows = true };
+HN_BIND_EXPERTS(linear_id, 0, 0)
+HN_BIND_EXPERTS(linear_id_back, 0, 0)
+HN_BIND_EXPERTS(linear_id_int8, 2, IDS)
+HN_BIND_EXPERTS(outer_id, 0, 0)

@@ -174,11 +174,11 @@ static void run_forward(void *context, int64_t begin, int64_t end, int thread)
     call->op->forward(call);
 }
 
-/* A chunk should be worth the handing over: about this many bytes, or flops / 4. */
-static int64_t smallest_chunk(const hn_call *call, int64_t units)
+/* A chunk should be worth the handing over: about this many bytes, or flops / 4. Rows that are made of x alone are worth x. */
+static int64_t smallest_chunk(const hn_call *call, int64_t units, bool makes_rows)
 {
     enum { WORTH = 32 * 1024 };
-    const double work = hn_call_bytes(call) + hn_call_flops(call) / 4;
+    const double work = makes_rows ? (double)hn_type_bytes(&call->in[0]->type) : hn_call_bytes(call) + hn_call_flops(call) / 4;
     const double per_unit = work / (double)units;
     const double n = per_unit > 0 ? WORTH / per_unit : 1;
     return n < 1 ? 1 : n > (double)units ? units : (int64_t)n;
@@ -191,15 +191,21 @@ static hn_status refuse_row(const hn_launch *launch, int64_t row)
                    (long long)row);
 }
 
-/* What rows_phase makes lies in shared scratch already: the call before was of the same op and shapes over the same rows. */
+/* An input is what it was in the call before, which did not write over it. */
+static bool is_kept(const hn_launch *before, const hn_launch *launch, int input)
+{
+    const hn_tensor *x = launch->call->in[input], *then = before->call->in[input];
+    return x->data == then->data && hn_same_shape(&x->type, &then->type) && before->call->out[0]->data != x->data;
+}
+
+/* What phases up to rows_phase make lies in shared scratch already: the call before was of the same op and shapes over the same rows. */
 static bool finds_rows(const hn_launch *before, const hn_launch *launch)
 {
     const hn_cpu_binding *binding = launch->binding;
     if (!before || !binding || !binding->rows_phase || before->binding != binding || before->scratch != launch->scratch ||
         before->shared_scratch != launch->shared_scratch)
         return false;
-    const hn_tensor *x = launch->call->in[0], *then = before->call->in[0];
-    return x->data == then->data && hn_same_shape(&x->type, &then->type) && before->call->out[0]->data != x->data;
+    return is_kept(before, launch, 0) && (!binding->rows_by || is_kept(before, launch, binding->rows_by));
 }
 
 static hn_status run_launch(hn_cpu *cpu, const hn_launch *launch, const hn_launch *before)
@@ -219,14 +225,12 @@ static hn_status run_launch(hn_cpu *cpu, const hn_launch *launch, const hn_launc
                                               ? (char *)launch->scratch + launch->shared_scratch
                                               : NULL,
                                .thread_bytes = launch->thread_scratch, .bad_row = &bad_row };
-    const int n_phases = binding->phases ? binding->phases(&task) : 1, found = finds_rows(before, launch) ? binding->rows_phase - 1 : -1;
-    for (int phase = 0; phase < n_phases; phase++) {
-        if (phase == found)
-            continue;
+    const int n_phases = binding->phases ? binding->phases(&task) : 1, found = finds_rows(before, launch) ? binding->rows_phase : 0;
+    for (int phase = found; phase < n_phases; phase++) {
         phase_job job = { binding, &task, phase };
         const int64_t units = binding->units(&task, phase);
         if (units > 0)
-            hn_pool_run(cpu->pool, units, smallest_chunk(launch->call, units), run_units, &job);
+            hn_pool_run(cpu->pool, units, smallest_chunk(launch->call, units, phase < binding->rows_phase), run_units, &job);
         if (atomic_load(&bad_row) != INT64_MAX)
             return refuse_row(launch, bad_row);
     }

@@ -42,7 +42,8 @@ typedef struct hn_cpu_binding {
     /* The input that units read from its beginning to its end, one after the other and not again; NULL: there is none, or none to
      * speak of beside what is computed. */
     const hn_tensor *(*streams)(const hn_call *call);
-    int rows_phase; /* this phase makes of in[0] alone what lies in `shared` for those after it, and nothing else; 0: none does, 1: the first */
+    int rows_phase; /* phases up to this one make of in[0], and of in[rows_by], what lies in `shared` for those after it, and nothing else; 0: none does */
+    int rows_by;    /* 0: of in[0] alone */
     bool sees_rows; /* of hn_op.finite: its units tell a row that is not. Else the rows are looked at before */
 } hn_cpu_binding;
 

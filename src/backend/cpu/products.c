@@ -139,16 +139,21 @@ hn_int8_args hn_cpu_int8_weights(const hn_tensor *w)
     return a;
 }
 
-void hn_cpu_int8_rows(const hn_cpu_task *task, const hn_tensor *x, const hn_int8_rows *to, int64_t begin, int64_t end)
+void hn_cpu_int8_row(const hn_cpu_task *task, const hn_tensor *x, int64_t row, const hn_int8_rows *to)
 {
     const int64_t k = hn_last_dim(&x->type), blocks = k / HN_INT8_BLOCK;
+    task->cpu->kernels.int8.quantise(k, (const float *)x->data + row * k, to);
+    int64_t b = 0;
+    while (b < blocks && !isnan(to->d[b]))
+        b++;
+    if (b < blocks)
+        hn_cpu_refuse_row(task, row);
+}
+
+void hn_cpu_int8_rows(const hn_cpu_task *task, const hn_tensor *x, const hn_int8_rows *to, int64_t begin, int64_t end)
+{
     for (int64_t row = begin; row < end; row++) {
         const hn_int8_rows own = hn_int8_rows_from(to, row, 0);
-        task->cpu->kernels.int8.quantise(k, (const float *)x->data + row * k, &own);
-        int64_t b = 0;
-        while (b < blocks && !isnan(own.d[b]))
-            b++;
-        if (b < blocks)
-            hn_cpu_refuse_row(task, row);
+        hn_cpu_int8_row(task, x, row, &own);
     }
 }

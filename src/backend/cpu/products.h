@@ -27,8 +27,9 @@ int64_t hn_cpu_product_units(const hn_cpu_task *task, const hn_cpu_product *p, i
 void hn_cpu_product_run(const hn_cpu_task *task, const hn_cpu_product *p, int phase, int64_t begin,
                         int64_t end, int thread);
 
-/* Weights [n,k] for products in whole numbers; rows of x [begin, end) into blocks, one that is not finite refused. */
+/* Weights [n,k] for products in whole numbers; a row of x, or rows [begin, end), into blocks, one that is not finite refused. */
 hn_int8_args hn_cpu_int8_weights(const hn_tensor *w);
+void hn_cpu_int8_row(const hn_cpu_task *task, const hn_tensor *x, int64_t row, const hn_int8_rows *to);
 void hn_cpu_int8_rows(const hn_cpu_task *task, const hn_tensor *x, const hn_int8_rows *to, int64_t begin, int64_t end);
 
 #endif
