@@ -73,9 +73,9 @@ plant "a part of an architecture without its gradient" src/models/smollm3.c smol
     's/nn_swiglu(b, h)/nn_add(b, nn_swiglu(b, h), hn_stop_gradient(b->g, h))/' 'smollm3, .*directions' --time-limit 0
 
 plant "a row that is no number, passed over" src/backend/cpu/products.c products \
-    's/        if (b < blocks)/        if (false)/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
+    's/    if (b < blocks)/    if (false)/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
 plant "another row than the first that is no number" src/backend/cpu/products.c products \
-    's/hn_cpu_refuse_row(task, row);/hn_cpu_refuse_row(task, end - 1);/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
+    's/hn_cpu_refuse_row(task, row);/hn_cpu_refuse_row(task, row + 1);/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
 plant "one that no kernel sees" src/backend/cpu/cpu.c cpu/cpu.c \
     's/if (!binding || !binding->sees_rows)/if (false)/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
 

@@ -49,7 +49,7 @@ static int64_t n_dots, fewest_dots, most_dots; /* of a call, and of those of a p
 static const hn_gemm_kernels *counted;
 
 static void count_dots(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows,
-                       int cols, bool accumulate, hn_gemm_ahead *ahead)
+                       int cols, bool accumulate, hn_ahead *ahead)
 {
     n_dots++;
     counted->dots->block_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);

@@ -79,14 +79,14 @@ static const hn_gemm_kernels *counted;
 static int64_t n_dots, n_fmas;
 
 static void count_fmas(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                       int rows, int cols, bool accumulate, hn_gemm_ahead *ahead)
+                       int rows, int cols, bool accumulate, hn_ahead *ahead)
 {
     n_fmas++;
     counted->tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);
 }
 
 static void count_dots(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                       int rows, int cols, bool accumulate, hn_gemm_ahead *ahead)
+                       int rows, int cols, bool accumulate, hn_ahead *ahead)
 {
     n_dots++;
     counted->dots->tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);

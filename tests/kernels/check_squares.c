@@ -62,7 +62,7 @@ static void count_blocks(const hn_square_factors *x, int rows, int cols, bool go
 }
 
 static void count_tiles(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows, int cols,
-                        bool accumulate, hn_gemm_ahead *ahead)
+                        bool accumulate, hn_ahead *ahead)
 {
     n_tiles++;
     plain_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);

@@ -99,7 +99,7 @@ HN_INLINE void add_block(const int rows, const int nv, int64_t left, const float
 }
 
 HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const float *a, const float *b, int64_t ldb,
-                             float *c, int64_t ldc, int cols, bool accumulate, hn_gemm_ahead *ahead)
+                             float *c, int64_t ldc, int cols, bool accumulate, hn_ahead *ahead)
 {
     _Alignas(64) float sum[MR][NR];
     HN_UNROLL
@@ -112,7 +112,7 @@ HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const floa
                                                   : f_load_n(c + i * ldc + 16 * v, left < 0 ? 0 : left));
         }
     for (; k >= BLOCK; k -= BLOCK, a += BLOCK / HN_GEMM_HELD * rows, b += BLOCK / HN_GEMM_HELD * ldb) {
-        hn_gemm_ask(ahead);
+        hn_ask(ahead);
         add_block(rows, nv, BLOCK, a, b, ldb, sum);
     }
     if (HN_GEMM_HELD == 1 && k > 0)
@@ -131,7 +131,7 @@ HN_INLINE void block_tile_of(const int rows, const int nv, int64_t k, const floa
 
 /* k elements of either panel, from a multiple of 32 on; panels of B are whole, whatever lies behind `cols`. */
 static void block_tile(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                       int rows, int cols, bool accumulate, hn_gemm_ahead *ahead)
+                       int rows, int cols, bool accumulate, hn_ahead *ahead)
 {
     switch (rows) {
 #define ROWS(n)                                                                                \

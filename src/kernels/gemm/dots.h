@@ -10,7 +10,7 @@
 #define HN_KERNELS_GEMM_DOTS_H
 
 #include "base/isa.h"
-#include "kernels/gemm/ahead.h"
+#include "kernels/simd/ahead.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,10 +24,10 @@ struct hn_gemm_operand;
 typedef struct hn_gemm_dots {
     /* As hn_gemm_kernels.tile, but a row of either panel is two of k: k / 2 of them. */
     void (*tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows, int cols,
-                 bool accumulate, hn_gemm_ahead *ahead);
+                 bool accumulate, hn_ahead *ahead);
     /* In blocks of 32 (blocks.h): whole ones, k elements of panels that `regroup` has seen. */
     void (*block_tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc, int rows, int cols,
-                       bool accumulate, hn_gemm_ahead *ahead);
+                       bool accumulate, hn_ahead *ahead);
     /* k joined elements of `width`, of each four (0,1) (2,3), become (0,2) (1,3). k is a multiple of 4. */
     void (*regroup)(int64_t k, int64_t width, float *x);
     /* Panels as hn_gemm_kernels.pack makes them, already joined, of operands that lie as those of

@@ -16,7 +16,7 @@
 #ifndef HN_KERNELS_GEMM_GEMM_H
 #define HN_KERNELS_GEMM_GEMM_H
 
-#include "kernels/gemm/ahead.h"
+#include "kernels/simd/ahead.h"
 #include "kernels/gemm/dots.h"
 #include "kernels/gemm/rows.h"
 #include "kernels/gemm/squares.h"
@@ -66,7 +66,7 @@ typedef struct hn_gemm_args {
 
 /* c[rows,cols] from a[k][rows] and b[k * ldb + col]; rows <= mr, cols <= nr. Asks for what is ahead, if anything is. */
 typedef void (*hn_gemm_tile)(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                             int rows, int cols, bool accumulate, hn_gemm_ahead *ahead);
+                             int rows, int cols, bool accumulate, hn_ahead *ahead);
 
 /* One level's micro-kernel with the sizes that its packing must agree with. */
 typedef struct hn_gemm_kernels {

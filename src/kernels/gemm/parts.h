@@ -23,7 +23,7 @@ static inline int64_t up_to(int64_t n, int64_t step) { return cuts(n, step) * st
 /* Scratch: room | A panels | B panels | one tile of C | a panel to be joined into pairs | what a matrix unit reads and writes. */
 typedef struct hn_gemm_areas {
     float *room, *a, *b, *tile, *panel, *squares;
-    hn_gemm_ahead *ahead; /* what tiles ask for; NULL: nothing */
+    hn_ahead *ahead; /* what tiles ask for; NULL: nothing */
 } hn_gemm_areas;
 
 int64_t hn_gemm_a_floats(const hn_gemm_kernels *g);

@@ -48,7 +48,7 @@ static void pack_rows(stretch *t)
 }
 
 /* What is asked for while a piece is multiplied: the next of the same columns, or the first of the columns behind them. */
-static hn_gemm_ahead next_of(const stretch *t, int64_t j, int64_t j1, int64_t k)
+static hn_ahead next_of(const stretch *t, int64_t j, int64_t j1, int64_t k)
 {
     const hn_gemm_operand *b = &t->plan->args.b;
     const int64_t nr = t->plan->kernels->nr;
@@ -58,14 +58,11 @@ static hn_gemm_ahead next_of(const stretch *t, int64_t j, int64_t j1, int64_t k)
         k = t->k0, j += nr;
     const int64_t columns = least(nr, j1 - j), deep = least(t->k1 - k, t->depth), wide = b->is_panel16 ? 16 : 1;
     if (columns <= 0)
-        return (hn_gemm_ahead){ .pieces = 0 };
-    hn_gemm_ahead a = { .pieces = cuts(columns, wide), .piece = wide * hn_elem_span(b->type, deep) };
-    a.stride = b->is_panel16 ? 16 * hn_elem_span(b->type, b->row_elems) : b->pairs ? 2 * b->outer_stride : b->outer_stride;
-    a.at = (const char *)b->data + (b->is_panel16 ? j / 16 * a.stride : hn_gemm_row(b->pairs, j) * b->outer_stride) +
-           wide * hn_elem_span(b->type, k);
-    a.left = a.piece;
-    a.lines = cuts(a.pieces * cuts(a.piece, HN_GEMM_LINE), cuts(deep, HN_GEMM_ASK));
-    return a;
+        return (hn_ahead){ .pieces = 0 };
+    const int64_t panel = 16 * hn_elem_span(b->type, b->row_elems), row = b->outer_stride;
+    const char *from = (const char *)b->data + (b->is_panel16 ? j / 16 * panel : hn_gemm_row(b->pairs, j) * row);
+    return hn_ahead_of(from + wide * hn_elem_span(b->type, k), wide * hn_elem_span(b->type, deep),
+                       b->is_panel16 ? panel : b->pairs ? 2 * row : row, cuts(columns, wide), cuts(deep, HN_ASK_EVERY), false);
 }
 
 /* One piece of B by all rows. */
@@ -83,7 +80,7 @@ static void multiply(stretch *t, int64_t j, int64_t j1, int64_t k)
     } else {
         hn_gemm_pack(t->plan, &x->b, j, end - j, k, deep, t->plan->kernels->nr, t->s.b, t->s.room);
     }
-    hn_gemm_ahead ahead = next_of(t, j, j1, k);
+    hn_ahead ahead = next_of(t, j, j1, k);
     hn_gemm_areas s = t->s;
     s.a += d * t->floats;
     s.ahead = &ahead;

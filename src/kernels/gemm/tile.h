@@ -4,7 +4,7 @@
 #ifndef HN_KERNELS_GEMM_TILE_H
 #define HN_KERNELS_GEMM_TILE_H
 
-#include "kernels/gemm/ahead.h"
+#include "kernels/simd/ahead.h"
 #include "kernels/simd/f32x16.h"
 
 #ifndef HN_GEMM_STEP
@@ -22,7 +22,7 @@ enum { NR = 16 * NV, MC = 8 * MR };
 
 /* `rows` is a constant at every use, so that the accumulators are registers. */
 HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int64_t ldb,
-                       float *c, int64_t ldc, int cols, bool accumulate, hn_gemm_ahead *ahead)
+                       float *c, int64_t ldc, int cols, bool accumulate, hn_ahead *ahead)
 {
     f32x16 acc[MR][NV];
     HN_UNROLL
@@ -35,9 +35,9 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
                                      : f_load_n(c + i * ldc + 16 * v, left < 0 ? 0 : left);
         }
     if (cols == NR) {
-        for (int64_t asked = 0; asked < k; asked += HN_GEMM_ASK) {
-            hn_gemm_ask(ahead);
-            const int n = k - asked < HN_GEMM_ASK ? (int)(k - asked) : HN_GEMM_ASK;
+        for (int64_t asked = 0; asked < k; asked += HN_ASK_EVERY) {
+            hn_ask(ahead);
+            const int n = k - asked < HN_ASK_EVERY ? (int)(k - asked) : HN_ASK_EVERY;
             for (int p = 0; p < n; p++, a += rows, b += ldb) {
                 f32x16 bv[NV];
                 HN_UNROLL
@@ -89,7 +89,7 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
 }
 
 static __attribute__((unused)) void tile(int64_t k, const float *a, const float *b, int64_t ldb, float *c, int64_t ldc,
-                 int rows, int cols, bool accumulate, hn_gemm_ahead *ahead)
+                 int rows, int cols, bool accumulate, hn_ahead *ahead)
 {
     switch (rows) {
 #define ROWS(n)                                                                                \

@@ -278,7 +278,7 @@ HN_INLINE void some_rows(blocks_adder *const *adders, hn_elem type, HN_PARAMS_ge
             deep = k / BLOCK - b < DEEP ? k / BLOCK - b : DEEP;
             for (int g = 0; g < n; g++)
                 HN_KERNEL_EXPAND(int8_kernels, HN_LANES)
-                    .unpack[type](b, deep, (const uint8_t *)w + g * stride, words + g * deep * hn_int8_words(kind));
+                    .unpack[type](b, deep, (const uint8_t *)w + g * stride, NULL, words + g * deep * hn_int8_words(kind));
             adders[kind](type, n, rows, deep, x + b * BLOCK * rows, words, y, ldy, !accumulate && b == 0);
         }
     }

@@ -68,19 +68,37 @@ static void unpack_plain(const hn_int8_kernels *k, const hn_int8_args *a, const 
     for (int64_t b = 0, some; b < blocks; b += some, to += some * words) {
         some = least(HN_INT8_DEEP, blocks - b);
         turn(k, a->type, left, some * HN_INT8_BLOCK, w, a->stride, s->panel);
-        k->unpack[a->type](0, some, s->panel, to);
+        k->unpack[a->type](0, some, s->panel, NULL, to);
         w += hn_elem_span(a->type, some * HN_INT8_BLOCK);
     }
 }
 
+/* Of so few rows tiles and unpacking take about as long as memory has for the weights, and the next blocks are asked for in both; of more
+ * unpacking is a small part, and asks by itself. */
+static bool asks_evenly(const hn_int8_args *a) { return a->is_panel16 && !a->pairs && a->rows <= HN_INT8_ASKING; }
+
+/* What is unpacked after `blocks` from `first` on: those behind them, or the first of the next columns. */
+static hn_ahead next_blocks(const hn_int8_kernels *k, const hn_int8_args *a, int64_t column, int64_t first, int64_t blocks)
+{
+    const int64_t in_row = a->k / HN_INT8_BLOCK, row_bytes = hn_elem_span(a->type, a->k);
+    first = first + blocks < in_row ? first + blocks : 0;
+    column = first ? column : column + HN_INT8_COLUMNS;
+    const int64_t columns = least(HN_INT8_COLUMNS, a->n - column);
+    if (columns <= 0)
+        return (hn_ahead){ .pieces = 0 };
+    const char *from = (const char *)a->w + column * row_bytes + 16 * hn_elem_span(a->type, first * HN_INT8_BLOCK);
+    return hn_ahead_of(from, 16 * hn_elem_span(a->type, least(blocks, in_row - first) * HN_INT8_BLOCK), 16 * row_bytes, (columns + 15) / 16,
+                       blocks * ((columns + 15) / 16 + (a->rows + k->rows - 1) / k->rows), k->near);
+}
+
 /* Blocks [first, first + blocks) of rows [row, row + 16) of w; rows that are not there are zeros. */
 static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t row, int64_t first,
-                   int64_t blocks, int32_t *to)
+                   int64_t blocks, hn_ahead *ahead, int32_t *to)
 {
     const int64_t from = first * HN_INT8_BLOCK, n = blocks * HN_INT8_BLOCK;
     const int64_t bytes = hn_elem_span(a->type, n), left = least(16, a->n - row);
     if (a->is_panel16 && !a->pairs) {
-        k->unpack[a->type](first, blocks, (const uint8_t *)a->w + row * hn_elem_span(a->type, a->k), to);
+        k->unpack[a->type](first, blocks, (const uint8_t *)a->w + row * hn_elem_span(a->type, a->k), ahead, to);
         return;
     }
     if (a->is_panel16) {
@@ -96,7 +114,7 @@ static void unpack(const hn_int8_kernels *k, const hn_int8_args *a, const areas 
         unpack_plain(k, a, s, row, first, blocks, to);
         return;
     }
-    k->unpack[a->type](0, blocks, s->panel, to);
+    k->unpack[a->type](0, blocks, s->panel, NULL, to);
 }
 
 static void multiply(const hn_int8_kernels *k, const hn_int8_args *a, const hn_int8_tile *t)
@@ -181,8 +199,10 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
         t.blocks = least(deep, in_row - first);
         t.group_words = t.blocks * words;
         t.accumulate = first > 0;
+        hn_ahead ahead = next_blocks(k, a, column, first, t.blocks);
+        t.ahead = asks_evenly(a) ? &ahead : NULL;
         for (int g = 0; g < t.groups; g++)
-            unpack(k, a, s, column + 16 * g, first, t.blocks, s->words + g * t.group_words);
+            unpack(k, a, s, column + 16 * g, first, t.blocks, t.ahead, s->words + g * t.group_words);
         run_rows(k, a, s, t, in_squares, a->rows, k->rows, first, column);
         if (!in_squares)
             continue;

@@ -21,6 +21,7 @@
 #define HN_KERNELS_INT8_INT8_H
 
 #include "kernels/decode/decode.h"
+#include "kernels/simd/ahead.h"
 
 #include <stdbool.h>
 
@@ -37,6 +38,7 @@ enum {
     HN_INT8_COLUMNS = 16 * HN_INT8_GROUPS, /* of a unit */
     HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows, */
     HN_INT8_DEEPER = 64, /* and for many rows */
+    HN_INT8_ASKING = 64, /* rows up to which tiles ask for the next ones */
     HN_INT8_MOST_WORDS = 16 * (8 + 6),
     HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time, */
     HN_INT8_SQUARE_DEEP = 32, /* and blocks, which stay in the first cache */
@@ -104,6 +106,7 @@ typedef struct hn_int8_tile {
     float *y;
     int64_t ldy;
     bool accumulate, near;
+    hn_ahead *ahead; /* what is asked for, once a block; NULL: nothing */
 } hn_int8_tile;
 
 typedef void hn_int8_tile_fn(const hn_int8_tile *t);
@@ -138,8 +141,9 @@ typedef void hn_int8_walk_fn(const hn_int8_tile *t, const uint8_t *panels, int64
 typedef struct hn_int8_kernels {
     /* One row of k elements into the first one of `to`. */
     void (*quantise)(int64_t k, const float *x, const hn_int8_rows *to);
-    /* Blocks of 32 from a panel of sixteen rows: `first` counts them from where `panel` begins. */
-    void (*unpack[HN_N_ELEMS])(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to);
+    /* Blocks of 32 from a panel of sixteen rows: `first` counts them from where `panel` begins. Asks for what is ahead, once a
+     * block; NULL: for what lies a little behind them. */
+    void (*unpack[HN_N_ELEMS])(int64_t first, int64_t blocks, const uint8_t *panel, hn_ahead *ahead, int32_t *to);
     /* The same from sixteen plain rows, `stride` bytes apart, where these blocks begin; whole blocks of the format. Up to fifteen
      * bytes of each row are read behind them, and as many bytes as all rows have are asked for from `ahead` on. */
     void (*unpack_rows[HN_N_ELEMS])(int64_t blocks, const char *rows, int64_t stride, const char *ahead, int32_t *to);

@@ -101,11 +101,12 @@ static void quantise(int64_t k, const float *x, const hn_int8_rows *to)
 /* ---- weights ---- */
 
 #define HN_SUMMED(name, elements, bytes, sums, offset, most)                                         \
-    static void unpack_blocks_##name(int64_t first, int64_t blocks, const uint8_t *panel, int32_t *to) \
+    static void unpack_blocks_##name(int64_t first, int64_t blocks, const uint8_t *panel, hn_ahead *ahead, int32_t *to) \
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
         for (int64_t b = first; b < first + blocks; b++, to += hn_int8_words(HN_INT8_##sums)) { \
-            ask_for(panel + 16 * (bytes) * b / each + AHEAD, 16 * (bytes) / each, false);            \
+            hn_ask(ahead);                                                                     \
+            ask_for(panel + 16 * (bytes) * b / each + AHEAD, ahead ? 0 : 16 * (bytes) / each, false); \
             unpack_##name((sixteen){ panel + 16 * (bytes) * (b / each), IN_PANEL }, (int)(b % each), to); \
         }                                                                                      \
     }

@@ -156,8 +156,10 @@ HN_INLINE void tile_of(const hn_int8_tile *t, const int rows, const int groups, 
         HN_UNROLL
         for (int g = 0; g < groups; g++)
             acc[r][g] = t->accumulate ? f_load(y + r * t->ldy + 16 * g) : f_zero();
-    for (int64_t block = 0; block < t->blocks; block++)
+    for (int64_t block = 0; block < t->blocks; block++) {
+        hn_ask(t->ahead);
         add_block(t, rows, groups, most, kind, t->w + group * t->group_words + block * words, block, acc);
+    }
     HN_UNROLL
     for (int r = 0; r < rows; r++)
         HN_UNROLL
