@@ -98,7 +98,7 @@ plant "no gradient for a router's weights" src/ops/combine.c combine.c \
 whole="$dir/q8.gguf --data $dir/data.jsonl --plain --numerics int8"
 plant "a scale of 126 for 127 at one level" src/kernels/int8/int8_text.c "$level" 's|f_div(f_set1(127.0f), largest)|f_div(f_set1(126.0f), largest)|' 'logits, levels' $whole
 plant "what goes into a product, half as large" src/backend/cpu/products.c products \
-    's|^        int64_t b = 0;|        for (int64_t i = 0; i < blocks; i++) to->d[row * blocks + i] *= 0.5f;\n        int64_t b = 0;|' 'logits, distance' $whole
+    's|^    int64_t b = 0;|    for (int64_t i = 0; i < blocks; i++) to->d[i] *= 0.5f;\n    int64_t b = 0;|' 'logits, distance' $whole
 plant "the last of many rows, rounded as the first" src/backend/cpu/products.c products \
     's|quantise(k, (const float \*)x->data + row \* k|quantise(k, (const float *)x->data + (row \&\& row == hn_rows(\&x->type) - 1 ? 0 : row) * k|' 'logits, cuts' $whole
 # The certificate in the library: a wrong gradient is an error of the call, and so is nothing else.
