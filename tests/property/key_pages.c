@@ -1,5 +1,6 @@
 /* Memory of keys comes as keys do: sequences that come one after the other, with a token each, take pages for their rows, and no huge
  * page of every leaf when one of them is the first that lies in it. */
+#include "base/os/maps.h"
 #include "infer/sequences_state.h"
 #include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
@@ -26,15 +27,31 @@ static bool has_huge_pages(void)
     return is_read && !strstr(text, "[never]");
 }
 
-static long resident_pages(void)
+/* Pages of the keys that memory stands behind, or -1. Of these addresses alone: what a whole program has is an estimate in some
+ * systems, and whatever else it touches would count. */
+static long resident_pages(const hn_sequences *all)
 {
-    long size = 0, resident = -1;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file && fscanf(file, "%ld %ld", &size, &resident) != 2)
-        resident = -1;
+    const size_t page = hn_os_page();
+    long n = 0;
+    FILE *file = fopen("/proc/self/pagemap", "rb");
+    bool is_read = file != NULL;
+    for (int i = 0; is_read && i < all->c.g->n_leaves; i++) {
+        const hn_leaf *leaf = all->c.g->leaves[i];
+        size_t bytes = 0;
+        const uintptr_t at = hn_sequences_caches(leaf)
+                                 ? (uintptr_t)hn_storage_address(all->c.storage, leaf, hn_storage_measure(all->c.storage, leaf).device, &bytes)
+                                 : 0;
+        const uintptr_t begin = at / page, end = (at + bytes + page - 1) / page;
+        is_read = fseek(file, (long)(begin * sizeof(uint64_t)), SEEK_SET) == 0;
+        for (uintptr_t k = begin; is_read && k < end; k++) {
+            uint64_t entry = 0;
+            is_read = fread(&entry, sizeof entry, 1, file) == 1;
+            n += (long)(entry >> 63); /* "present" */
+        }
+    }
     if (file)
         fclose(file);
-    return resident;
+    return is_read ? n : -1;
 }
 
 static bool step(hn_sequences *all)
@@ -55,14 +72,15 @@ static void check_growth(hn_sequences *all)
         CHECK(!hn_sequences_caches(leaf) || hn_type_bytes(&leaf->type) == (size_t)N_SEQUENCES * CONTEXT * ROW);
     }
     CHECK_INT(LEAVES, n_leaves);
-    for (int i = 0; i < 2; i++) /* whatever else is touched once */
-        step(all);
-    const long before = resident_pages();
-    for (int i = 2; i < N_SEQUENCES; i++)
+    const long before = resident_pages(all);
+    for (int i = 0; i < N_SEQUENCES; i++)
         if (!step(all))
             return;
-    const long more = resident_pages() - before, rows = (N_SEQUENCES - 2) * LEAVES;
-    CHECK_THAT(before > 0 && more >= rows * 3 / 4 && more < 2 * rows, "%ld pages more: expected about %ld, one for each row", more, rows);
+    const long now = resident_pages(all), more = now - before, rows = N_SEQUENCES * LEAVES;
+    if (before < 0 || now < 0)
+        printf("skipped: this system does not tell which pages are there\n");
+    else /* a row may lie over two, and a page in which a block has its header was there before */
+        CHECK_THAT(now >= rows && more <= 2 * rows, "%ld pages, %ld more: expected %ld, one for each row", now, more, rows);
 }
 
 int main(int argc, char **argv)

@@ -75,20 +75,21 @@ void hn_os_cuts_unwatch(void)
 }
 
 #if defined(MADV_HUGEPAGE)
-/* Whole huge pages alone: what lies beside them may be anybody's. */
-static void advise(void *block, size_t bytes, int advice)
+/* Whole pages of this size alone: what lies beside them may be anybody's. */
+static void advise(void *block, size_t bytes, uintptr_t page, int advice)
 {
-    const uintptr_t huge = (uintptr_t)1 << 21, at = (uintptr_t)block;
-    const uintptr_t begin = (at + huge - 1) / huge * huge, end = (at + bytes) / huge * huge;
+    const uintptr_t at = (uintptr_t)block;
+    const uintptr_t begin = (at + page - 1) / page * page, end = (at + bytes) / page * page;
     if (end > begin)
         madvise((void *)begin, end - begin, advice);
 }
 
 /* Who reads all of a large block then waits less for addresses. */
-void hn_os_want_huge_pages(void *block, size_t bytes) { advise(block, bytes, MADV_HUGEPAGE); }
+void hn_os_want_huge_pages(void *block, size_t bytes) { advise(block, bytes, (uintptr_t)1 << 21, MADV_HUGEPAGE); }
 
-/* Who writes to it by and by then waits for what he writes. */
-void hn_os_want_small_pages(void *block, size_t bytes) { advise(block, bytes, MADV_NOHUGEPAGE); }
+/* Who writes to it by and by then waits for what he writes. To its first and last small page: where a system gives huge ones to whoever
+ * does not ask, one would lie over its end and its neighbour's. */
+void hn_os_want_small_pages(void *block, size_t bytes) { advise(block, bytes, hn_os_page(), MADV_NOHUGEPAGE); }
 #else
 void hn_os_want_huge_pages(void *block, size_t bytes) { (void)block, (void)bytes; }
 
