@@ -16,6 +16,15 @@
  *                     b1
  *                     c1
  *
+ * Prompts go in the order in which they are due: each when as many ids of prompts have been run, whosever, as its own has to be run
+ * when it comes in. So a short one passes a long one that came a little before it, and a long one is passed only by who comes in
+ * while as many ids as it has are run:
+ *
+ *     ids run     0 . . . . 4000 . . . . 8000
+ *     4,000       comes in, due 4000
+ *     10          comes in at 1000, due 1010: goes on at once
+ *     10          comes in at 3995, due 4005: behind it
+ *
  * Keys come in blocks. Who has made room twice is settled: it runs again only where all blocks are free that it can need to its
  * end, and they stay its own, free or taken, so that nobody is sent back for ever. */
 #ifndef HN_ENGINE_SCHEDULER_H
@@ -42,6 +51,7 @@ typedef struct hn_request {
     int32_t sequence; /* -1: it waits */
     int64_t n_scored; /* ids of the prompt, the first among them, that were told of; n_prompt where none is asked for */
     int64_t n_reused, n_returned, admitted;
+    int64_t due;     /* its prompt, by the count of ids of prompts that have been run */
     int32_t known;   /* the last block that it knows of the beginnings, and holds */
     bool is_forgotten; /* what it computes is no beginning any more */
     bool has_looked; /* for what the disk has of it, since it waits */
@@ -73,6 +83,7 @@ struct hn_lm_scheduler {
     hn_piece *inner_pieces;    /* of those that run together */
     int32_t *guesses;     /* [n_sequences, 1 + HN_MOST_GUESSES] */
     int64_t n_running, n_waiting, clock, n_asked, turn; /* turn: the last that came in */
+    int64_t n_read;       /* ids of prompts that have been run, whosever */
     int64_t from;         /* who is served first, where a step is too short for all */
     bool is_stepping, is_ending;
     hn_pace pace;

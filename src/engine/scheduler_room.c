@@ -73,8 +73,10 @@ static hn_status admit(hn_lm_scheduler *s, hn_request *r, int32_t beginning)
         close(s, r);
         return HN_ERR_BUSY;
     }
-    if (!r->has_run)
+    if (!r->has_run) { /* who gave way is due as it was */
         r->n_reused = r->n_known;
+        r->due = s->n_read + r->n_ids - r->n_known;
+    }
     r->has_run = true;
     r->is_forgotten = false;
     r->admitted = s->clock++;

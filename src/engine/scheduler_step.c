@@ -1,7 +1,7 @@
 /* A step of a scheduler: pieces of prompts and tokens of all that run, what is drawn after them, and who is told.
  *
- *     turns   who has what in it: first a token of each that generates, then pieces of prompts, in the order of
- *             admission, then guesses, where rows and tokens are left
+ *     turns   who has what in it: first a token of each that generates, then pieces of prompts, in the order in
+ *             which they are due, then guesses, where rows and tokens are left
  *     room    blocks for all of it; if somebody gives way, turns are made anew
  *     run     one step of the batch. If it fails, each alone: what fails alone is at fault, and ends
  *     draw    of each whose last id was run; told at once, so that those who listen may cancel
@@ -63,15 +63,29 @@ static int64_t piece_of(const hn_request *r, int64_t tokens, int64_t rows_left, 
     return n;
 }
 
+static bool is_due_before(const hn_request *a, const hn_request *b)
+{
+    return a->due < b->due || (a->due == b->due && a->admitted < b->admitted);
+}
+
+/* The prompt that is due next after that of `last`, or first, where that is NULL; NULL: there is none. */
+static hn_request *next_prompt(const hn_lm_scheduler *s, const hn_request *last)
+{
+    hn_request *next = NULL;
+    for (int64_t i = 0; i < s->n_running; i++) {
+        hn_request *r = s->running[i];
+        if (!generates(r) && (!last || is_due_before(last, r)) && (!next || is_due_before(r, next)))
+            next = r;
+    }
+    return next;
+}
+
 static void take_prompts(hn_lm_scheduler *s, left *l)
 {
     const int64_t piece = l->n ? hn_pace_piece(&s->pace, l->n) : l->tokens; /* nobody waits for its next token: all that there is room for */
     int64_t most = l->tokens < piece ? l->tokens : piece;
-    for (int64_t i = 0; i < s->n_running && most; i++) {
-        hn_request *r = s->running[i];
+    for (hn_request *r = next_prompt(s, NULL); r && most; r = next_prompt(s, r)) {
         int64_t rows;
-        if (generates(r))
-            continue;
         const int64_t n = piece_of(r, most, l->rows, &rows);
         if (!n)
             continue;
@@ -267,7 +281,7 @@ static void end_cancelled(hn_lm_scheduler *s)
 
 static hn_status step(hn_lm_scheduler *s)
 {
-    int64_t n = 0, n_tokens = 0, n_beside = 0;
+    int64_t n = 0, n_tokens = 0, n_read = 0;
     end_cancelled(s);
     HN_TRY(hn_scheduler_admit(s));
     if (!s->n_running)
@@ -275,14 +289,15 @@ static hn_status step(hn_lm_scheduler *s)
     HN_TRY(make_turns(s, &n, &n_tokens));
     if (!n)
         return HN_OK;
-    for (int64_t i = n_tokens; i < n && n_tokens; i++)
-        n_beside += s->turns[i].n;
+    for (int64_t i = n_tokens; i < n; i++)
+        n_read += s->turns[i].n;
     const int64_t begin = hn_clock_ns();
     HN_TRY(run(s, n));
     if (n_tokens)
-        hn_pace_took(&s->pace, n_tokens, n_beside, hn_clock_ns() - begin);
+        hn_pace_took(&s->pace, n_tokens, n_read, hn_clock_ns() - begin);
+    s->n_read += n_read;
     s->counts.steps++;
-    s->counts.mixed += n_beside > 0;
+    s->counts.mixed += n_tokens && n_read;
     end_cancelled(s);
     return HN_OK;
 }
