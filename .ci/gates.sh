@@ -2,12 +2,22 @@
 passed=0 failed=0
 only= # a pattern of names; gates of other names are passed over
 
-# gate NAME COMMAND...: its time, and the end of what it printed if it failed; one that ends with 77 lacks what it says
+room() { df -Pk "$1" | awk 'NR == 2 { printf "%.1f GB are free in %s", $4 / 1048576, $6 }'; }
+
+# needs_room GB: nothing is begun that the disk has no room for
+needs_room() {
+    [ "$(df -Pk . | awk 'NR == 2 { print $4 }')" -ge $(($1 * 1048576)) ] && return
+    echo "expected at least $1 GB of room for builds, but $(room .)"
+    exit 1
+}
+
+# gate NAME COMMAND...: its time, and the end of what it printed if it failed, without what was built well; one that ends with 77
+# lacks what it says
 gate() {
     local name=$1 log start=$SECONDS status=0
     shift
     [[ "$name" =~ $only ]] || return 0
-    log=$(mktemp)
+    log=$(mktemp) || { failed=$((failed + 1)); echo "FAILED  $name: $(room "${TMPDIR:-/tmp}")"; return; }
     "$@" >"$log" 2>&1 || status=$?
     if [ "$status" -eq 0 ]; then
         passed=$((passed + 1))
@@ -16,8 +26,8 @@ gate() {
         echo "skipped $name: $(tail -n 1 "$log")"
     else
         failed=$((failed + 1))
-        echo "FAILED  $name ($((SECONDS - start)) s)"
-        tail -n 40 "$log"
+        echo "FAILED  $name ($((SECONDS - start)) s, $(room .))"
+        grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking) ' "$log" | tail -n 40
     fi
     rm -f "$log"
 }
