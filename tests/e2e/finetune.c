@@ -430,7 +430,7 @@ static void check_limit(const char *digest)
     const size_t taken = whole.workspace_bytes + whole.trained_bytes + whole.evaluation_bytes +
                          whole.weights_bytes; /* which a device may have a copy of */
     bool is_found = false;
-    for (size_t k = 40; k > 0 && !is_found; k--) { /* the first that asks for a smaller plan */
+    for (size_t k = 80; k > 0 && !is_found; k--) { /* the first that asks for a smaller plan; twice that has room for what is not told, too */
         const hn_engine_options narrow = { .size = sizeof narrow, .n_threads = 1,
                                            .memory_limit = (size_t)peak + taken * k / 40 };
         if (!CHECK_OK(hn_engine_new(&engine, &narrow)))
