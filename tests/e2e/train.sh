@@ -293,7 +293,7 @@ refuses 'base' "$hone" train other.gguf --data c.jsonl --out run --steps 8 --res
 )
 [ "$(cat code)" -ne 0 ] && [ "$(cat code)" -lt 128 ] || { cat err; fail "a full disk: status $(cat code)"; }
 grep -Eq 'step-00000001.ckpt.*(large|space|written)' err || { cat err; fail "a full disk is not named"; }
-ls full/*.partial-* full/*.ckpt >/dev/null 2>&1 && fail "half a checkpoint was left"
+there full/*.partial-* full/*.ckpt && fail "half a checkpoint was left"
 n=$((n + 1))
 
 # Ctrl-C finishes the step, saves, and says how to go on.
@@ -317,7 +317,7 @@ killed_early() {
     kill -9 $pid
     wait $pid 2>/dev/null
     [ -s early/metrics.jsonl ] || { cat err; fail "it ended by itself"; }
-    ! ls early/*.ckpt early/adapter.gguf >/dev/null 2>&1
+    ! there early/*.ckpt early/adapter.gguf
 }
 kill_early() { # one that is too late tests nothing: again
     tries=1

@@ -33,6 +33,12 @@ is() { # WHAT EXPECTED FOUND
     [ "$2" = "$3" ] || fail "$1: expected '$2', found '$3'"
     n=$((n + 1))
 }
+there() { # FILE...: one of them at least, which patterns without a file are not
+    for file in "$@"; do
+        [ ! -e "$file" ] || return 0
+    done
+    return 1
+}
 holds() { # WHAT AWK_CONDITION
     awk "BEGIN { exit !($2) }" || fail "$1: $2"
     n=$((n + 1))
