@@ -260,7 +260,8 @@ static void take_event(load *l, reader *r, const char *text)
 static void take_frame(load *l, reader *r, const char *text)
 {
     if (r->at == IN_HEAD && !strncmp(text, "HTTP/1.1", 8) && strncmp(text + 9, "200", 3)) {
-        fprintf(stderr, "port %d: %s\n", l->port, text);
+        if (!l->seen->n_failed)
+            fprintf(stderr, "port %d: the first that failed: %s\n", l->port, text);
         end_answer(l, r);
     } else if (r->at == IN_HEAD)
         r->at = *text ? IN_HEAD : IN_SIZE;

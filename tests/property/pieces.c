@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 {
     hn_lm *lm;
     char dir[] = "/tmp/hone-pieces-XXXXXX", path[100];
-    static const char *const small[] = { "layers=1", "width=32", "heads=2", "head_dim=16", "context=4096" };
+    static const char *const small[] = { "layers=2", "width=32", "heads=2", "head_dim=16", "context=4096" };
     const hn_engine_options one = { .size = sizeof one, .n_threads = 1 };
     const hn_lm_make_options made = { .size = sizeof made, .settings = small, .n_settings = sizeof small / sizeof *small };
     check_open(argc, argv);
