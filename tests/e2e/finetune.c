@@ -427,12 +427,10 @@ static void check_limit(const char *digest)
     CHECK_OK(hn_finetune_plan(engine, &spec, &whole, sizeof whole));
     hn_engine_memory(engine, NULL, &peak, NULL);
     hn_engine_free(engine);
-    const size_t taken = whole.workspace_bytes + whole.trained_bytes + whole.evaluation_bytes +
-                         whole.weights_bytes; /* which a device may have a copy of */
     bool is_found = false;
-    for (size_t k = 80; k > 0 && !is_found; k--) { /* the first that asks for a smaller plan; twice that has room for what is not told, too */
+    for (size_t k = 80; k > 0 && !is_found; k--) { /* the first that asks for a smaller plan */
         const hn_engine_options narrow = { .size = sizeof narrow, .n_threads = 1,
-                                           .memory_limit = (size_t)peak + taken * k / 40 };
+                                           .memory_limit = (size_t)peak + whole.total_bytes * k / 80 };
         if (!CHECK_OK(hn_engine_new(&engine, &narrow)))
             return;
         h = (heard){ .engine = engine };

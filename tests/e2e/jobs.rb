@@ -230,7 +230,10 @@ def check_unproved(dir)
     taken = false
     with(File.join(dir, "narrow#{room}"), '--train-memory', "#{room}M") do |s|
       job = s.json('POST', '/v1/fine_tuning/jobs', order(s.file(chats(8)), settings: ['steps=2', 'rank=4']))
-      next unless (taken = !job['error'])
+      unless (taken = !job['error'])
+        check("refused for its memory: #{job}", job['error']['message'].include?(' GiB are needed'))
+        next
+      end
       done = s.wait(job['id'], 'succeeded', 'failed')
       names = done['result_files'].map { |f| s.json('GET', "/v1/files/#{f}")['filename'] }
       said = s.json('GET', "/v1/fine_tuning/jobs/#{job['id']}/events?limit=1000")['data'].map { |e| e['message'] }

@@ -54,8 +54,15 @@ static bool one_step(int64_t *left)
     return CHECK_OK(hn_lm_scheduler_step(scheduler, left));
 }
 
-/* A scheduler in which request 0 generates; 0 blocks, tokens of a step: enough. */
-static hn_lm_batch *begin(hn_lm *lm, int64_t sequences, int64_t blocks, int64_t tokens)
+static void run_out(void)
+{
+    int64_t left = 1;
+    while (left && one_step(&left))
+        ;
+}
+
+/* `check` on a scheduler in which request 0 generates; 0 blocks, tokens of a step: enough. */
+static void on_scheduler(hn_lm *lm, int64_t sequences, int64_t blocks, int64_t tokens, void (*check)(void))
 {
     hn_lm_batch *batch;
     int64_t left;
@@ -63,72 +70,54 @@ static hn_lm_batch *begin(hn_lm *lm, int64_t sequences, int64_t blocks, int64_t 
     const hn_lm_scheduler_options o = { .size = sizeof o, .piece = PIECE, .keeps_none = 1 };
     step = 0;
     if (!CHECK_OK(hn_lm_batch_new(&batch, lm, &b)))
-        return NULL;
-    if (!CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, &o))) {
-        hn_lm_batch_free(batch);
-        return NULL;
+        return;
+    if (CHECK_OK(hn_lm_scheduler_new(&scheduler, batch, &o))) {
+        ask(0, SHORT, CONTEXT - SHORT - 1);
+        one_step(&left);
+        check();
+        hn_lm_scheduler_free(scheduler);
     }
-    ask(0, SHORT, CONTEXT - SHORT - 1);
-    one_step(&left);
-    return batch;
-}
-
-static void end(hn_lm_batch *batch)
-{
-    int64_t left = 1;
-    while (left && one_step(&left))
-        ;
-    hn_lm_scheduler_free(scheduler);
     hn_lm_batch_free(batch);
 }
 
 /* The short one, which comes when the long one has begun, goes at once, though it is the last to come in. */
-static void check_passes(hn_lm *lm)
+static void check_passes(void)
 {
     int64_t left;
-    hn_lm_batch *batch = begin(lm, 4, 0, 0);
-    if (!batch)
-        return;
     ask(1, LONG, 4);
     one_step(&left);
     one_step(&left);
     ask(2, SHORT, 4);
     const int64_t asked_at = step;
-    end(batch);
+    run_out();
     CHECK_INT(asked_at + 1, all[2].first);
     CHECK_THAT(all[1].first >= LONG / PIECE && all[1].first <= 3 + LONG / PIECE, "after %lld steps", (long long)all[1].first);
 }
 
 /* A piece's worth of short ones in each step leave nothing to a long one; it goes on when as many as it has ids have passed. */
-static void check_ages(hn_lm *lm)
+static void check_ages(void)
 {
-    int64_t left;
-    hn_lm_batch *batch = begin(lm, 8, 0, 0);
-    if (!batch)
-        return;
     ask(1, LONG, 4);
     for (int i = 2; i < 2 + 4 * LONG / PIECE; i++) {
+        int64_t left;
         ask(i, PIECE, 1);
         one_step(&left);
     }
-    end(batch);
+    run_out();
     CHECK_THAT(all[1].first > LONG / PIECE && all[1].first <= 3 + 2 * LONG / PIECE, "after %lld steps", (long long)all[1].first);
     CHECK_INT(2, all[2].first); /* beside the first piece that the long one could have had */
 }
 
 /* Five blocks: 0 comes to want a third, and four at its end, and 1 has three: it came in last, gives way, and waits for the end of 0.
  * Then 2, who has asked since, comes in with it, and is not before it, though it has fewer ids. */
-static void check_returns(hn_lm *lm)
+static void check_returns(void)
 {
-    hn_lm_batch *batch = begin(lm, 3, 5, PIECE);
-    if (!batch)
-        return;
     ask(1, 60, 180);
     for (int64_t left = 1; left && all[0].last < 200;)
         if (!one_step(&left))
             break;
     ask(2, 30, 4);
-    end(batch);
+    run_out();
     CHECK_INT(1, all[1].n_returned);
     CHECK_THAT(all[1].resumed > all[0].last && all[2].first > all[1].resumed, "0 ended at %lld, 1 went on at %lld, 2 began at %lld",
                (long long)all[0].last, (long long)all[1].resumed, (long long)all[2].first);
@@ -141,9 +130,9 @@ int main(int argc, char **argv)
     check_open(argc, argv);
     if (!CHECK_OK(hn_engine_new(&engine, NULL)) || !CHECK_OK(hn_lm_open(&lm, engine, MODELS "llama", NULL)))
         return check_close();
-    check_passes(lm);
-    check_ages(lm);
-    check_returns(lm);
+    on_scheduler(lm, 4, 0, 0, check_passes);
+    on_scheduler(lm, 8, 0, 0, check_ages);
+    on_scheduler(lm, 3, 5, PIECE, check_returns);
     hn_lm_close(lm);
     hn_engine_free(engine);
     return check_close();
