@@ -43,19 +43,21 @@ static const char *const names[] = {
 #include "quant/types.def"
 };
 
-/* One row by panels, or by rows as a file has them: as many bytes of weights as the limit reads. */
-static void bench_stream(hn_bench *b, hn_elem type, bool is_panel16, whole *w)
+/* Few rows by panels, or one by rows as a file has them: as many bytes of weights as the limit reads. */
+static void bench_stream(hn_bench *b, hn_elem type, bool is_panel16, int64_t rows, whole *w)
 {
     const int64_t row = hn_elem_span(type, w->args.k);
-    w->args.rows = 1;
+    w->args.rows = rows;
     w->args.type = type;
     w->args.n = 4LL * HN_BENCH_STREAM / row / 64 * 64;
     w->args.is_panel16 = is_panel16;
     w->args.stride = row;
     hn_racer racers[] = { hn_bench_read(b), { .run = run_own, .what = w, .work = (double)(row * w->args.n) } };
     hn_bench_race(b, 2, racers);
-    char what[64];
-    snprintf(what, sizeof what, "%-6s %s %6.1f Gweight/s", names[type], is_panel16 ? "    1 row " : "   mapped",
+    char what[64], lie[32] = "mapped";
+    if (is_panel16)
+        snprintf(lie, sizeof lie, "%lld row%s", (long long)rows, rows > 1 ? "s" : " ");
+    snprintf(what, sizeof what, "%-6s %9s %6.1f Gweight/s", names[type], lie,
              hn_racer_rate(&racers[1]) * (double)w->args.k / (double)row);
     hn_bench_line(b, "int8", what, "GB/s", 2, racers);
 }
@@ -76,7 +78,7 @@ static void bench_rows(hn_bench *b, hn_elem type, int64_t rows, whole *w)
 
 hn_status hn_bench_int8(hn_bench *b)
 {
-    enum { K = 2048, MOST_ROWS = 256, MOST_OUTPUTS = 1 << 18 };
+    enum { K = 2048, MOST_ROWS = 256, FEW_ROWS = 8, MOST_OUTPUTS = FEW_ROWS << 18 };
     float *x = hn_bench_floats(b, MOST_ROWS * K), *y = hn_bench_floats(b, MOST_OUTPUTS);
     void *rows = hn_alloc(b->heap, HN_TAG_WORKSPACE, MOST_ROWS * hn_int8_row_bytes(K));
     if (x && y && rows) {
@@ -85,8 +87,9 @@ hn_status hn_bench_int8(hn_bench *b)
         for (hn_elem type = 0; type < HN_N_ELEMS; type++) {
             if (!hn_int8_formats[type].kind)
                 continue;
-            bench_stream(b, type, true, &w);
-            bench_stream(b, type, false, &w);
+            for (int64_t n = 1; n <= (b->is_quick ? 1 : FEW_ROWS); n *= 2)
+                bench_stream(b, type, true, n, &w);
+            bench_stream(b, type, false, 1, &w);
             for (int64_t n = b->is_quick ? MOST_ROWS : 4; n <= MOST_ROWS; n = n == 16 ? MOST_ROWS : 4 * n)
                 bench_rows(b, type, n, &w);
         }

@@ -122,7 +122,9 @@ static const shape shapes[] = { { 1, 16, 1, IN_PANELS, 0 }, { 1, 33, 3, IN_ROWS,
                                 { 3, 48, 1, IN_ROWS, 6 },   { 7, 5, 2, IN_PANELS, 0 },  { 5, 32, 11, IN_PANELS, 0 },
                                 { 29, 50, 3, IN_PANELS, 0 }, { 9, 24, 1, IN_PANELS, 8 }, { 64, 17, 2, IN_ROWS, 0 },
                                 { 14, 32, 70, IN_PANELS, 0 }, { 1, 50, 3, IN_PANELS, 0 },
-                                { 1, 18, 37, IN_ROWS, 6 },  { 1, 35, 150, IN_ROWS, 0 }, { 1, 16, 16, IN_ROWS, 0 } };
+                                { 1, 18, 37, IN_ROWS, 6 },  { 1, 35, 150, IN_ROWS, 0 }, { 1, 16, 16, IN_ROWS, 0 },
+                                { 3, 37, 3, IN_PANELS, 0 }, { 4, 50, 9, IN_PANELS, 0 },  { 5, 18, 2, IN_PANELS, 0 },
+                                { 6, 33, 2, IN_PANELS, 0 } };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* Rows of one byte, so that products add up to the most that they may: one of each format's largest and smallest is among them. */

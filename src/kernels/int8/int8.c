@@ -152,22 +152,24 @@ static void run_rows(const hn_int8_kernels *k, const hn_int8_args *a, const area
     }
 }
 
-/* One row by panels, of which the last may be less than one. */
+/* Few rows by panels, of which the last may be less than one. */
 static void run_walk(const hn_int8_kernels *k, const hn_int8_args *a, int64_t column, int64_t end)
 {
     const int64_t row_bytes = hn_elem_span(a->type, a->k), whole = (end - column) / 16;
     const uint8_t *w = (const uint8_t *)a->w + column * row_bytes;
-    _Alignas(64) float y[16];
-    hn_int8_tile t = { .rows = 1, .groups = (int)whole, .blocks = a->k / HN_INT8_BLOCK, .x = a->x, .y = a->y + column, .near = k->near,
-                       .offset = hn_int8_formats[a->type].offset, .most = hn_int8_formats[a->type].most };
+    _Alignas(64) float y[HN_INT8_WALKING * 16];
+    hn_int8_tile t = { .rows = (int)a->rows, .groups = (int)whole, .blocks = a->k / HN_INT8_BLOCK, .x = a->x, .y = a->y + column, .ldy = a->n,
+                       .near = k->near, .offset = hn_int8_formats[a->type].offset, .most = hn_int8_formats[a->type].most };
     k->walk[a->type](&t, w, 16 * row_bytes);
     column += 16 * whole;
     if (column == end)
         return;
     t.groups = 1;
     t.y = y;
+    t.ldy = 16;
     k->walk[a->type](&t, w + 16 * whole * row_bytes, 16 * row_bytes);
-    memcpy(a->y + column, y, (size_t)(end - column) * sizeof *y);
+    for (int64_t r = 0; r < a->rows; r++)
+        memcpy(a->y + r * a->n + column, y + 16 * r, (size_t)(end - column) * sizeof *y);
 }
 
 /* One row by plain rows, sixteen at a time; those that are not there are the last one again. */
@@ -219,7 +221,7 @@ void hn_int8_run(const hn_int8_kernels *k, const hn_int8_args *a, int64_t first,
     const int64_t column = first * HN_INT8_COLUMNS, last = least(end * HN_INT8_COLUMNS, a->n);
     if (a->rows == 1 && !a->is_panel16)
         run_along(k, a, &s, column, last);
-    else if (a->rows == 1 && !a->pairs)
+    else if (a->rows <= k->walks && a->is_panel16 && !a->pairs)
         run_walk(k, a, column, last);
     else
         for (int64_t unit = first; unit < end; unit++)

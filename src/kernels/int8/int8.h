@@ -38,6 +38,7 @@ enum {
     HN_INT8_COLUMNS = 16 * HN_INT8_GROUPS, /* of a unit */
     HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows, */
     HN_INT8_DEEPER = 64, /* and for many rows */
+    HN_INT8_WALKING = 5, /* the most rows by which panels are walked at any level */
     HN_INT8_ASKING = 64, /* rows up to which tiles ask for the next ones */
     HN_INT8_MOST_WORDS = 16 * (8 + 6),
     HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time, */
@@ -136,7 +137,7 @@ typedef struct hn_int8_along {
     float *y; /* sixteen */
 } hn_int8_along;
 typedef void hn_int8_along_fn(const hn_int8_along *t);
-/* One row by panels `stride` bytes apart, group after group, each block multiplied as it is unpacked: `w` is not looked at. */
+/* Few rows by panels `stride` bytes apart, group after group, each block multiplied as it is unpacked: `w` is not looked at. */
 typedef void hn_int8_walk_fn(const hn_int8_tile *t, const uint8_t *panels, int64_t stride);
 typedef struct hn_int8_kernels {
     /* One row of k elements into the first one of `to`. */
@@ -150,7 +151,8 @@ typedef struct hn_int8_kernels {
     hn_int8_tile_fn *tile[HN_INT8_KINDS];
     hn_int8_walk_fn *walk[HN_N_ELEMS];
     hn_int8_along_fn *along[HN_N_ELEMS];
-    int rows;  /* the most that a tile takes */
+    int rows;  /* the most that a tile takes, */
+    int walks; /* and a walk */
     bool near; /* memory is asked into the first-level cache, not into the second (isa.h) */
     const hn_int8_squares *squares; /* many rows; NULL: there is no matrix unit */
     const hn_decode_kernels *decode; /* turns plain rows */

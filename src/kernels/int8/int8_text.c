@@ -132,4 +132,5 @@ HN_KERNEL_TABLE(int8) = {
     },
     .tile = HN_INT8_TILES,
     .rows = ROWS,
+    .walks = WALKS,
 };

@@ -54,7 +54,7 @@ HN_INLINE i32x16 add_pairs(i32x16 sum, i32x16 pairs)
 }
 
 HN_INLINE void add_wide_word(const hn_int8_tile *t, const int rows, const int groups, const int32_t *w, int64_t block, int j,
-                             i32x16 sum[ROWS][HN_INT8_GROUPS])
+                             i32x16 sum[MOST_ROWS][HN_INT8_GROUPS])
 {
     sized u[HN_INT8_GROUPS];
     HN_UNROLL
@@ -71,9 +71,9 @@ HN_INLINE void add_wide_word(const hn_int8_tile *t, const int rows, const int gr
 
 /* Words [from, end) of a block, of all rows and groups, of which sixteen bits hold the sum. */
 HN_INLINE void add_run(const hn_int8_tile *t, const int rows, const int groups, const int from, const int end,
-                       const int32_t *w, int64_t block, i32x16 sum[ROWS][HN_INT8_GROUPS])
+                       const int32_t *w, int64_t block, i32x16 sum[MOST_ROWS][HN_INT8_GROUPS])
 {
-    i32x16 pairs[ROWS][HN_INT8_GROUPS];
+    i32x16 pairs[MOST_ROWS][HN_INT8_GROUPS];
     HN_UNROLL
     for (int r = 0; r < rows; r++)
         HN_UNROLL
@@ -101,7 +101,7 @@ HN_INLINE void add_run(const hn_int8_tile *t, const int rows, const int groups, 
 }
 
 HN_INLINE void add_words(const hn_int8_tile *t, const int rows, const int groups, const int most, const int from,
-                         const int end, const int32_t *w, int64_t block, i32x16 sum[ROWS][HN_INT8_GROUPS])
+                         const int end, const int32_t *w, int64_t block, i32x16 sum[MOST_ROWS][HN_INT8_GROUPS])
 {
     const int run = words_at_once(most);
     HN_KEEP_ROLLED

@@ -32,7 +32,7 @@ HN_INLINE i32x16 dot4(i32x16 acc, i32x16 u, i32x16 q)
 
 /* Words [from, end) of a block, of all rows and groups. */
 HN_INLINE void add_words(const hn_int8_tile *t, const int rows, const int groups, const int most, const int from,
-                         const int end, const int32_t *w, int64_t block, i32x16 sum[ROWS][HN_INT8_GROUPS])
+                         const int end, const int32_t *w, int64_t block, i32x16 sum[MOST_ROWS][HN_INT8_GROUPS])
 {
     (void)most;
     for (int j = from; j < end; j++) {
@@ -63,9 +63,9 @@ HN_INLINE f32x16 scale_at(const int32_t *w, int64_t group, int i)
 
 /* A block of kinds whose words are one sum. */
 HN_INLINE void whole_block(const hn_int8_tile *t, const int rows, const int groups, const int most, const bool has_less,
-                           const int32_t *w, int64_t block, f32x16 acc[ROWS][HN_INT8_GROUPS])
+                           const int32_t *w, int64_t block, f32x16 acc[MOST_ROWS][HN_INT8_GROUPS])
 {
-    i32x16 sum[ROWS][HN_INT8_GROUPS];
+    i32x16 sum[MOST_ROWS][HN_INT8_GROUPS];
     HN_UNROLL
     for (int r = 0; r < rows; r++) {
         const int32_t *of_q = sums_of(t, r, block);
@@ -89,13 +89,13 @@ HN_INLINE void whole_block(const hn_int8_tile *t, const int rows, const int grou
 
 /* One of kinds whose halves have factors of their own, or are steps of their own. */
 HN_INLINE void halved_block(const hn_int8_tile *t, const int rows, const int groups, const int most, const hn_int8_kind kind,
-                            const int32_t *w, int64_t block, f32x16 acc[ROWS][HN_INT8_GROUPS])
+                            const int32_t *w, int64_t block, f32x16 acc[MOST_ROWS][HN_INT8_GROUPS])
 {
     const int first = kind == HN_INT8_halves_less ? 2 : 1;
-    f32x16 both[ROWS][HN_INT8_GROUPS]; /* whole numbers below 2^24, and so are all products on the way: none is rounded */
+    f32x16 both[MOST_ROWS][HN_INT8_GROUPS]; /* whole numbers below 2^24, and so are all products on the way: none is rounded */
     HN_UNROLL
     for (int half = 0; half < 2; half++) {
-        i32x16 sum[ROWS][HN_INT8_GROUPS];
+        i32x16 sum[MOST_ROWS][HN_INT8_GROUPS];
         HN_UNROLL
         for (int r = 0; r < rows; r++)
             HN_UNROLL
@@ -136,7 +136,7 @@ HN_INLINE void halved_block(const hn_int8_tile *t, const int rows, const int gro
 }
 
 HN_INLINE void add_block(const hn_int8_tile *t, const int rows, const int groups, const int most, const hn_int8_kind kind,
-                         const int32_t *w, int64_t block, f32x16 acc[ROWS][HN_INT8_GROUPS])
+                         const int32_t *w, int64_t block, f32x16 acc[MOST_ROWS][HN_INT8_GROUPS])
 {
     if (kind == HN_INT8_whole || kind == HN_INT8_less)
         whole_block(t, rows, groups, most, kind == HN_INT8_less, w, block, acc);
@@ -150,7 +150,7 @@ HN_INLINE void tile_of(const hn_int8_tile *t, const int rows, const int groups, 
 {
     const int64_t words = hn_int8_words(kind);
     float *y = t->y + 16 * group;
-    f32x16 acc[ROWS][HN_INT8_GROUPS];
+    f32x16 acc[MOST_ROWS][HN_INT8_GROUPS];
     HN_UNROLL
     for (int r = 0; r < rows; r++)
         HN_UNROLL

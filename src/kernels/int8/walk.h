@@ -1,4 +1,8 @@
-/* walk.h: one row by panels as they lie. What it unpacks never leaves the lines of a block, and memory is asked evenly. */
+/* walk.h: few rows by panels as they lie. What it unpacks never leaves the lines of a block, and memory is asked evenly. Sums of some
+ * rows do not stay in registers from block to block, sums of pairs (pairs.h) do, and nothing else is waited for as much.
+ *
+ * Blocks of a format's block follow each other written out for one row, which shares what it can between them; of more rows that is
+ * more code than the processor keeps decoded, and takes up to twice as long. */
 #ifndef HN_KERNELS_INT8_WALK_H
 #define HN_KERNELS_INT8_WALK_H
 
@@ -6,24 +10,52 @@
 #include "kernels/int8/tile.h"
 #include "kernels/int8/unpack.h"
 
-#define HN_SUMMED(name, elements, bytes, sums, offset, most)                                         \
-    static void walk_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride)      \
+#define HN_SUMMED(name, elements, bytes, sums, offset, most)                                   \
+    HN_INLINE void walk_part_##name(const hn_int8_tile *t, const int rows, const uint8_t *panel, const int i, int32_t *w, int64_t b, \
+                                    f32x16 acc[MOST_ROWS][HN_INT8_GROUPS])                     \
+    {                                                                                          \
+        const int each = (elements) / HN_INT8_BLOCK;                                           \
+        ask_for(panel + 16 * (bytes) * i / each + AHEAD, 16 * (bytes) / each, t->near);        \
+        unpack_##name((sixteen){ panel, IN_PANEL }, i, w);                                     \
+        add_block(t, rows, 1, HOW_LARGE(most), HN_INT8_##sums, w, b + i, acc);                 \
+    }                                                                                          \
+    HN_INLINE void walk_rows_##name(const hn_int8_tile *t, const int rows, const uint8_t *panels, int64_t stride) \
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
         _Alignas(64) int32_t w[HN_INT8_MOST_WORDS];                                            \
         for (int g = 0; g < t->groups; g++) {                                                  \
             const uint8_t *panel = panels + g * stride;                                        \
-            f32x16 acc[ROWS][HN_INT8_GROUPS];                                                  \
-            acc[0][0] = f_zero();                                                              \
+            f32x16 acc[MOST_ROWS][HN_INT8_GROUPS];                                             \
+            HN_UNROLL                                                                          \
+            for (int r = 0; r < rows; r++)                                                     \
+                acc[r][0] = f_zero();                                                          \
             for (int64_t b = 0; b < t->blocks; b += each, panel += 16 * (bytes))               \
-                HN_UNROLL                                                                      \
-                for (int i = 0; i < each; i++) {                                               \
-                    ask_for(panel + 16 * (bytes) * i / each + AHEAD, 16 * (bytes) / each, t->near); \
-                    unpack_##name((sixteen){ panel, IN_PANEL }, i, w);                           \
-                    add_block(t, 1, 1, HOW_LARGE(most), HN_INT8_##sums, w, b + i, acc);        \
+                if (rows > 1 && each > 1) {                                                    \
+                    HN_KEEP_ROLLED                                                             \
+                    for (int i = 0; i < each; i++)                                             \
+                        walk_part_##name(t, rows, panel, i, w, b, acc);                        \
+                } else {                                                                       \
+                    HN_UNROLL                                                                  \
+                    for (int i = 0; i < each; i++)                                             \
+                        walk_part_##name(t, rows, panel, i, w, b, acc);                        \
                 }                                                                              \
-            f_store(t->y + 16 * g, acc[0][0]);                                                 \
+            HN_UNROLL                                                                          \
+            for (int r = 0; r < rows; r++)                                                     \
+                f_store(t->y + r * t->ldy + 16 * g, acc[r][0]);                                \
         }                                                                                      \
+    }                                                                                          \
+    static void walk_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride)      \
+    {                                                                                          \
+        if (t->rows == 1)                                                                      \
+            walk_rows_##name(t, 1, panels, stride);                                            \
+        else if (WALKS >= 2 && t->rows == 2)                                                   \
+            walk_rows_##name(t, 2, panels, stride);                                            \
+        else if (WALKS >= 3 && t->rows == 3)                                                   \
+            walk_rows_##name(t, 3, panels, stride);                                            \
+        else if (WALKS >= 4 && t->rows == 4)                                                   \
+            walk_rows_##name(t, 4, panels, stride);                                            \
+        else if (WALKS >= 5 && t->rows == 5)                                                   \
+            walk_rows_##name(t, 5, panels, stride);                                            \
     }
 #include "quant/types.def"
 
@@ -35,6 +67,7 @@ __attribute__((unused)) static void put_tiles(hn_int8_kernels *k)
 #define HN_SUMMED(name, elements, bytes, sums, offset, most) k->walk[HN_ELEM_##name] = walk_##name, k->along[HN_ELEM_##name] = along_##name;
 #include "quant/types.def"
     k->rows = ROWS;
+    k->walks = WALKS;
 }
 
 #endif

@@ -7,14 +7,15 @@
 
 #include <string.h>
 
-/* So many rows and groups that their sums are registers. */
+/* So many rows and groups that their sums are registers; and the rows by which panels are walked (walk.h), where sums of pairs are. */
 #if defined(HN_LEVEL_avx512)
-enum { ROWS = 6, GROUPS = 2 };
+enum { ROWS = 6, GROUPS = 2, WALKS = 1 };
 #elif defined(HN_LEVEL_avx2)
-enum { ROWS = 3, GROUPS = 1 };
+enum { ROWS = 3, GROUPS = 1, WALKS = 5 };
 #else
-enum { ROWS = 4, GROUPS = 2 };
+enum { ROWS = 4, GROUPS = 2, WALKS = 1 };
 #endif
+enum { MOST_ROWS = ROWS > WALKS ? ROWS : WALKS };
 
 HN_INLINE i32x16 word_of(const hn_int8_tile *t, int row, int64_t block, int j)
 {
