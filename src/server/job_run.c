@@ -262,7 +262,7 @@ static bool give_to_finish(hn_jobs *jobs, hn_job *job, bool is_new)
     return true;
 }
 
-/* Nobody else uses them yet. What is not to be served any more, because its model or its key is gone, stays a file. */
+/* On the office. What is not to be served any more, because its model or its key is gone, stays a file. */
 void hn_jobs_serve_all(hn_jobs *jobs)
 {
     for (size_t i = 0; i < jobs->n_jobs; i++)

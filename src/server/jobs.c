@@ -90,9 +90,12 @@ static void watch(void *context)
     }
 }
 
+static void serve_all(void *context) { hn_jobs_serve_all(context); }
+
+/* The server answers by now, and what clients ask of the lists the office does. */
 void hn_jobs_begin(hn_jobs *jobs)
 {
-    hn_jobs_serve_all(jobs);
+    hn_worker_do(&jobs->office, serve_all, jobs);
     jobs->is_watched = !hn_os_thread_start(&jobs->watch, watch, jobs);
 }
 
