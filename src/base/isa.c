@@ -68,22 +68,25 @@ static unsigned look_at_processor(void)
     return is_amd() ? has : has & ~(unsigned)fast_bf16;
 }
 
-/* Looked at once: CPUID leaves a virtual machine each time, and every sampler asks for levels. */
-static unsigned processor_has(void)
-{
-    enum { LOOKED = 1 << N_FEATURES };
-    static _Atomic unsigned has;
-    if (!has)
-        has = look_at_processor() | LOOKED;
-    return has & ALL_FEATURES;
-}
-
-bool hn_isa_fetches_near(void)
+static bool look_whether_it_fetches_near(void)
 {
     enum { ZEN_5 = 26 };
     unsigned a, b, c, d;
     return is_amd() && __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 15) + (a >> 20 & 255) >= ZEN_5;
 }
+
+/* Looked at once: CPUID leaves a virtual machine each time, and every sampler asks for levels. */
+enum { LOOKED = 1 << N_FEATURES, FETCHES_NEAR = 2 << N_FEATURES };
+static unsigned looked_at(void)
+{
+    static _Atomic unsigned has;
+    if (!has)
+        has = look_at_processor() | LOOKED | (look_whether_it_fetches_near() ? FETCHES_NEAR : 0);
+    return has;
+}
+
+static unsigned processor_has(void) { return looked_at() & ALL_FEATURES; }
+bool hn_isa_fetches_near(void) { return looked_at() & FETCHES_NEAR; }
 #else
 static unsigned processor_has(void) { return 0; }
 bool hn_isa_fetches_near(void) { return false; }
