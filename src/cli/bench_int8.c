@@ -57,7 +57,7 @@ static void bench_stream(hn_bench *b, hn_elem type, bool is_panel16, int64_t row
     char what[64], lie[32] = "mapped";
     if (is_panel16)
         snprintf(lie, sizeof lie, "%lld row%s", (long long)rows, rows > 1 ? "s" : " ");
-    snprintf(what, sizeof what, "%-6s %9s %6.1f Gweight/s", names[type], lie,
+    snprintf(what, sizeof what, "%-6s %10s %6.1f Gweight/s", names[type], lie,
              hn_racer_rate(&racers[1]) * (double)w->args.k / (double)row);
     hn_bench_line(b, "int8", what, "GB/s", 2, racers);
 }
