@@ -40,7 +40,7 @@ class Server
   def ask(method, path, body = nil, key: nil, type: 'application/json')
     fields = { 'Content-Type' => type }
     fields['Authorization'] = "Bearer #{key}" if key
-    Net::HTTP.start(@uri.host, @uri.port, read_timeout: 600) do |http|
+    Net::HTTP.start(@uri.host, @uri.port, read_timeout: 60) do |http|
       request = Net::HTTPGenericRequest.new(method, !body.nil?, true, path, fields)
       request.body = body.is_a?(String) ? body : JSON.generate(body) if body
       http.request(request)
@@ -62,7 +62,7 @@ class Server
     JSON.parse(reply.body)['id']
   end
 
-  def wait(id, *states, key: nil, seconds: 600)
+  def wait(id, *states, key: nil, seconds: 90)
     job = nil
     (seconds * 20).times do
       job = json('GET', "/v1/fine_tuning/jobs/#{id}", key: key)
@@ -211,7 +211,7 @@ def fill_disk(dir, disk)
   before = told.(s)
   s.end_by('KILL')
   s = Server.new(store)
-  1200.times { told.(s) == before ? break : sleep(0.05) } # what was trained is served again
+  40.times { told.(s) == before ? break : sleep(0.05) } # what was trained is served again
   check("all that was told is there: #{before} #{told.(s)}", told.(s) == before)
   check('what could not be written that it failed is found out again', %w[queued running failed].include?(s.json('GET', "/v1/fine_tuning/jobs/#{id}")['status']))
   chats_go_on(s)
@@ -396,11 +396,11 @@ def check_jobs(dir)
     $alone = alone
   end
   with(File.join(dir, 'jobs')) do |s|
-    1200.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == $served } ? break : sleep(0.05) }
+    40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == $served } ? break : sleep(0.05) }
     tuned = s.json('POST', '/v1/chat/completions', { model: $served, messages: [{ role: 'user', content: 'a' }], max_tokens: 2, recipe: true })
     check("it is served again: #{tuned}", tuned.dig('recipe', 'adapter') == $alone)
     point = "#{$served}-at-110"
-    1200.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == point } ? break : sleep(0.05) }
+    40.times { s.json('GET', '/v1/models')['data'].any? { |m| m['id'] == point } ? break : sleep(0.05) }
     check('a checkpoint too', s.ask('POST', '/v1/completions', { model: point, prompt: 'a', max_tokens: 2 }).code == '200')
     job = s.json('GET', '/v1/fine_tuning/jobs?metadata[team]=a')['data'][0]
     check('and is deleted alone', s.json('DELETE', "/v1/models/#{point}")['deleted'] && s.ask('POST', '/v1/completions', { model: point, prompt: 'a' }).code == '404' &&
@@ -414,7 +414,7 @@ def check_jobs(dir)
     client(dir, s)
   end
   with(File.join(dir, 'jobs')) do |s|
-    1200.times { s.json('GET', '/v1/models')['data'].size > 1 ? break : sleep(0.05) }
+    40.times { s.json('GET', '/v1/models')['data'].size > 1 ? break : sleep(0.05) }
     check('nor after a restart', s.json('GET', '/v1/models')['data'].none? { |m| m['id'] == $served })
   end
 end

@@ -26,7 +26,7 @@ ensure
 end
 
 def ask(uri, path, fields = {})
-  Net::HTTP.start(uri.host, uri.port, read_timeout: 600) { |http| http.request(Net::HTTP::Get.new(path, { 'Accept-Encoding' => 'identity' }.merge(fields))) }
+  Net::HTTP.start(uri.host, uri.port, read_timeout: 60) { |http| http.request(Net::HTTP::Get.new(path, { 'Accept-Encoding' => 'identity' }.merge(fields))) }
 end
 
 # ---- as it is served ----

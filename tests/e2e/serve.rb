@@ -662,7 +662,7 @@ end
 # One that is held to what was there before it was replaced: its stream is read slowly while `during` runs.
 def stream_during(uri, name)
   text, values, done = +'', [], false
-  Net::HTTP.start(uri.host, uri.port, read_timeout: 600) do |http|
+  Net::HTTP.start(uri.host, uri.port, read_timeout: 60) do |http|
     request = Net::HTTP::Post.new('/v1/completions', 'Content-Type' => 'application/json')
     request.body = JSON.generate(model: name, prompt: [5, 6, 7], max_tokens: 20, seed: 1, ignore_eos: true, logprobs: 1, stream: true)
     http.request(request) do |reply|

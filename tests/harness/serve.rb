@@ -42,7 +42,7 @@ ensure
 end
 
 def ask(uri, method, path, body = nil, fields = {})
-  Net::HTTP.start(uri.host, uri.port, read_timeout: 600) do |http|
+  Net::HTTP.start(uri.host, uri.port, read_timeout: 60) do |http|
     request = Net::HTTPGenericRequest.new(method, !body.nil?, true, path, { 'Content-Type' => 'application/json' }.merge(fields))
     request.body = body.is_a?(String) ? body : JSON.generate(body) if body
     http.request(request)

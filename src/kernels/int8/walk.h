@@ -10,6 +10,8 @@
 #include "kernels/int8/tile.h"
 #include "kernels/int8/unpack.h"
 
+_Static_assert(HN_INT8_WALKING == 5 && WALKS <= 5, "walk_NAME has a line for each number of rows, and run_walk room for as many");
+
 #define HN_SUMMED(name, elements, bytes, sums, offset, most)                                   \
     HN_INLINE void walk_part_##name(const hn_int8_tile *t, const int rows, const uint8_t *panel, const int i, int32_t *w, int64_t b, \
                                     f32x16 acc[MOST_ROWS][HN_INT8_GROUPS])                     \
