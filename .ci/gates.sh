@@ -32,6 +32,21 @@ gate() {
     rm -f "$log"
 }
 
+# beside NAME COMMAND NAME COMMAND: two gates that take a processor each, at a time. One that says nothing failed.
+beside() {
+    local said ok skipped
+    said=$(mktemp -d) || { failed=$((failed + 2)); echo "FAILED  $1, $3: $(room "${TMPDIR:-/tmp}")"; return; }
+    (gate "$1" "$2") >"$said/1" &
+    (gate "$3" "$4") >"$said/2"
+    wait $!
+    cat "$said/1" "$said/2"
+    ok=$(cat "$said"/* | grep -c '^ok  ') skipped=$(cat "$said"/* | grep -c '^skipped ')
+    [[ "$1" =~ $only ]] || skipped=$((skipped + 1))
+    [[ "$3" =~ $only ]] || skipped=$((skipped + 1))
+    passed=$((passed + ok)) failed=$((failed + 2 - ok - skipped))
+    rm -rf "$said"
+}
+
 # sanitized FOLDER SANITIZERS TARGET...: a build in FOLDER; without targets, of everything. Kernels, which are
 # never sanitized, are those of the release build.
 sanitized() {

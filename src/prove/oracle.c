@@ -8,7 +8,7 @@ struct hn_oracle {
     const hn_graph *g;
     int n_applies, n_nodes; /* of the graph when this was made: it may have grown since */
     bool *needed;       /* by apply id */
-    bool *present;      /* by node id: has memory */
+    bool *present;      /* by node id: has memory; outputs that nobody reads have none, and are not computed */
     hn_tensor *value;   /* by node id */
     int *leaf_node;     /* by leaf id: the id of the node that is the leaf as given */
 };
@@ -57,6 +57,7 @@ static hn_status make_node(hn_oracle *o, const hn_node *node)
     return HN_OK;
 }
 
+/* An op's first output has memory always (op.h), the others where they are wanted or read. */
 static hn_status make_nodes(hn_oracle *o, int n_wanted, hn_node *const *wanted)
 {
     mark(o, n_wanted, wanted);
@@ -71,8 +72,7 @@ static hn_status make_nodes(hn_oracle *o, int n_wanted, hn_node *const *wanted)
         for (int j = 0; j < a->n_in; j++)
             if (a->in[j])
                 HN_TRY(make_node(o, a->in[j]));
-        for (int k = 0; k < a->n_out; k++)
-            HN_TRY(make_node(o, a->out[k]));
+        HN_TRY(make_node(o, a->out[0]));
     }
     return HN_OK;
 }
@@ -156,6 +156,8 @@ static hn_status evaluate(hn_oracle *o, const hn_apply *a, bool watch, bool *mov
     hn_status status = HN_OK;
     for (int k = 0; k < a->n_out; k++) {
         const hn_tensor *own = &o->value[a->out[k]->id];
+        if (!o->present[a->out[k]->id])
+            continue;
         fresh[k] = *own;
         call.out[k] = &fresh[k];
         if (hn_is_float(own->type.dtype) || !watch)
@@ -167,7 +169,7 @@ static hn_status evaluate(hn_oracle *o, const hn_apply *a, bool watch, bool *mov
     if (status == HN_OK)
         a->op->forward(&call);
     for (int k = 0; k < a->n_out; k++)
-        if (fresh[k].data != o->value[a->out[k]->id].data) {
+        if (call.out[k] && fresh[k].data != o->value[a->out[k]->id].data) {
             if (status == HN_OK && keep_choice(o, a, k, &fresh[k]))
                 *moved = true;
             hn_free(o->heap, fresh[k].data);
