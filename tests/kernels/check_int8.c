@@ -125,7 +125,8 @@ static const shape shapes[] = { { 1, 16, 1, IN_PANELS, 0 }, { 1, 33, 3, IN_ROWS,
                                 { 1, 18, 37, IN_ROWS, 6 },  { 1, 35, 150, IN_ROWS, 0 }, { 1, 16, 16, IN_ROWS, 0 },
                                 { 3, 37, 3, IN_PANELS, 0 }, { 4, 50, 9, IN_PANELS, 0 },  { 5, 18, 2, IN_PANELS, 0 },
                                 { 6, 33, 2, IN_PANELS, 0 }, { 2, 40, 2, IN_ROWS, 0 },     { 5, 33, 3, IN_ROWS, 0 },
-                                { 1, 24, 1, IN_PANELS, 8 }, { 4, 24, 1, IN_PANELS, 8 } };
+                                { 1, 24, 1, IN_PANELS, 8 }, { 4, 24, 1, IN_PANELS, 8 },
+                                { 8, 34, 3, IN_PANELS, 0 }, { 11, 50, 2, IN_PANELS, 0 },  { 16, 33, 1, IN_PANELS, 0 } };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* Rows of one byte, so that products add up to the most that they may: one of each format's largest and smallest is among them. */

@@ -152,24 +152,37 @@ static void run_rows(const hn_int8_kernels *k, const hn_int8_args *a, const area
     }
 }
 
-/* Few rows by panels, of which the last may be less than one. */
+/* Panels are walked by as many rows as a walk takes, and by twice as many where the format's block is one of 32: to unpack it again costs
+ * less than to put it down and fetch it. A matrix unit is better still. */
+static bool is_walked(const hn_int8_kernels *k, const hn_int8_args *a)
+{
+    const int64_t most = k->walks * (hn_elem_block(a->type) == HN_INT8_BLOCK ? 2 : 1);
+    return a->rows <= most && a->is_panel16 && !a->pairs && !(k->squares && a->rows >= HN_INT8_SQUARE);
+}
+
+/* Rows by panels, of which the last may be less than one: as many at a time as the level walks by, and a panel's again while it is near. */
 static void run_walk(const hn_int8_kernels *k, const hn_int8_args *a, int64_t column, int64_t end)
 {
-    const int64_t row_bytes = hn_elem_span(a->type, a->k), whole = (end - column) / 16;
-    const uint8_t *w = (const uint8_t *)a->w + column * row_bytes;
+    const int64_t panel_bytes = 16 * hn_elem_span(a->type, a->k), times = (a->rows + k->walks - 1) / k->walks, each = (a->rows + times - 1) / times;
+    const uint8_t *w = (const uint8_t *)a->w + column / 16 * panel_bytes;
     _Alignas(64) float y[HN_INT8_WALKING * 16];
-    hn_int8_tile t = { .rows = (int)a->rows, .groups = (int)whole, .blocks = a->k / HN_INT8_BLOCK, .x = a->x, .y = a->y + column, .ldy = a->n,
-                       .near = k->near, .offset = hn_int8_formats[a->type].offset, .most = hn_int8_formats[a->type].most };
-    k->walk[a->type](&t, w, 16 * row_bytes);
-    column += 16 * whole;
-    if (column == end)
-        return;
-    t.groups = 1;
-    t.y = y;
-    t.ldy = 16;
-    k->walk[a->type](&t, w + 16 * whole * row_bytes, 16 * row_bytes);
-    for (int64_t r = 0; r < a->rows; r++)
-        memcpy(a->y + r * a->n + column, y + 16 * r, (size_t)(end - column) * sizeof *y);
+    hn_int8_tile t = { .blocks = a->k / HN_INT8_BLOCK, .near = k->near, .offset = hn_int8_formats[a->type].offset,
+                       .most = hn_int8_formats[a->type].most };
+    for (int64_t groups; column < end; column += 16 * groups, w += groups * panel_bytes) {
+        const bool is_whole = column + 16 <= end;
+        groups = is_whole && times == 1 ? (end - column) / 16 : 1;
+        t.groups = (int)groups;
+        for (int64_t row = 0; row < a->rows; row += each) {
+            float *to = a->y + row * a->n + column;
+            t.rows = (int)least(each, a->rows - row);
+            t.x = hn_int8_rows_from(&a->x, row, 0);
+            t.y = is_whole ? to : y;
+            t.ldy = is_whole ? a->n : 16;
+            k->walk[a->type](&t, w, panel_bytes);
+            for (int r = 0; !is_whole && r < t.rows; r++)
+                memcpy(to + r * a->n, y + 16 * r, (size_t)(end - column) * sizeof *y);
+        }
+    }
 }
 
 /* One row by plain rows, sixteen at a time; those that are not there are the last one again. */
@@ -221,7 +234,7 @@ void hn_int8_run(const hn_int8_kernels *k, const hn_int8_args *a, int64_t first,
     const int64_t column = first * HN_INT8_COLUMNS, last = least(end * HN_INT8_COLUMNS, a->n);
     if (a->rows == 1 && !a->is_panel16)
         run_along(k, a, &s, column, last);
-    else if (a->rows <= k->walks && a->is_panel16 && !a->pairs)
+    else if (is_walked(k, a))
         run_walk(k, a, column, last);
     else
         for (int64_t unit = first; unit < end; unit++)

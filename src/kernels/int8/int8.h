@@ -38,7 +38,7 @@ enum {
     HN_INT8_COLUMNS = 16 * HN_INT8_GROUPS, /* of a unit */
     HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows, */
     HN_INT8_DEEPER = 64, /* and for many rows */
-    HN_INT8_WALKING = 5, /* the most rows by which panels are walked at any level */
+    HN_INT8_WALKING = 8, /* the most rows by which panels are walked at any level */
     HN_INT8_ASKING = 64, /* rows up to which tiles ask for the next ones */
     HN_INT8_MOST_WORDS = 16 * (8 + 6),
     HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time, */

@@ -1,5 +1,5 @@
-/* walk.h: few rows by panels as they lie. What it unpacks never leaves the lines of a block, and memory is asked evenly. Sums of some
- * rows do not stay in registers from block to block, sums of pairs (pairs.h) do, and nothing else is waited for as much.
+/* walk.h: few rows by panels as they lie: each block is multiplied as it is unpacked, so what is unpacked stays in a block's lines, sums stay
+ * in registers from a row's first block to its last, and memory is asked evenly. A tile (tile.h) puts eight blocks of two groups down first.
  *
  * Blocks of a format's block follow each other written out for one row, which shares what it can between them; of more rows that is
  * more code than the processor keeps decoded, and takes up to twice as long. */
@@ -10,7 +10,7 @@
 #include "kernels/int8/tile.h"
 #include "kernels/int8/unpack.h"
 
-_Static_assert(HN_INT8_WALKING == 5 && WALKS <= 5, "walk_NAME has a line for each number of rows, and run_walk room for as many");
+_Static_assert(HN_INT8_WALKING == 8 && WALKS <= 8, "walk_NAME has a line for each number of rows, and run_walk room for as many");
 
 #define HN_SUMMED(name, elements, bytes, sums, offset, most)                                   \
     HN_INLINE void walk_part_##name(const hn_int8_tile *t, const int rows, const uint8_t *panel, const int i, int32_t *w, int64_t b, \
@@ -58,6 +58,12 @@ _Static_assert(HN_INT8_WALKING == 5 && WALKS <= 5, "walk_NAME has a line for eac
             walk_rows_##name(t, 4, panels, stride);                                            \
         else if (WALKS >= 5 && t->rows == 5)                                                   \
             walk_rows_##name(t, 5, panels, stride);                                            \
+        else if (WALKS >= 6 && t->rows == 6)                                                   \
+            walk_rows_##name(t, 6, panels, stride);                                            \
+        else if (WALKS >= 7 && t->rows == 7)                                                   \
+            walk_rows_##name(t, 7, panels, stride);                                            \
+        else if (WALKS >= 8 && t->rows == 8)                                                   \
+            walk_rows_##name(t, 8, panels, stride);                                            \
     }
 #include "quant/types.def"
 

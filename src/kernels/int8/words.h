@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* So many rows and groups that their sums are registers; and the rows by which panels are walked (walk.h), where sums of pairs are. */
+/* So many rows and groups that their sums are registers; and the rows by which panels are walked (walk.h). */
 #if defined(HN_LEVEL_avx512)
-enum { ROWS = 6, GROUPS = 2, WALKS = 1 };
+enum { ROWS = 6, GROUPS = 2, WALKS = 8 };
 #elif defined(HN_LEVEL_avx2)
 enum { ROWS = 3, GROUPS = 1, WALKS = 5 };
 #else
