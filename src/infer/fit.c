@@ -75,7 +75,7 @@ static hn_status refuse(const fit *f, int device, size_t need, const hn_device_b
     if (from < end)
         snprintf(what, sizeof what, "layers %lld to %lld", (long long)from, (long long)end - 1);
     else
-        snprintf(what, sizeof what, device + 1 == f->run.split.experts ? "the experts" : "what else runs there");
+        snprintf(what, sizeof what, device + 1 == f->run.split.experts ? "the experts" : "the other ops");
     return hn_fail(HN_ERR_MEMORY,
                    "%s: %s need %zu bytes (weights %zu, cache and states %zu, sums %zu, inputs %zu, workspace %zu, less %zu that "
                    "are there), and %zu are available: the layers do not fit",

@@ -39,6 +39,14 @@ static far_taste taste_of(const char *word)
     abort();
 }
 
+static const char *memory_of(const char *sizes)
+{
+    if (!sizes || !sizes[strspn(sizes, "0123456789,")])
+        return sizes;
+    fprintf(stderr, "HN_FAR_MEMORY=%s: expected numbers of bytes, with commas between those of one far and the next\n", sizes);
+    abort();
+}
+
 static void tell_counts(void)
 {
     FILE *file = far_all.counts ? fopen(far_all.counts, "a") : NULL;
@@ -69,7 +77,7 @@ void hn_far_install(void)
     if (getenv("HN_FAR_LAYOUT"))
         far_all.taste = taste_of(getenv("HN_FAR_LAYOUT"));
     far_all.counts = getenv("HN_FAR_COUNTS");
-    far_all.memory = getenv("HN_FAR_MEMORY");
+    far_all.memory = memory_of(getenv("HN_FAR_MEMORY"));
     fence_watch();
     atexit(tell_counts);
     hn_backend_add(&hn_backend_far, devices);

@@ -152,11 +152,10 @@ static void run_rows(const hn_int8_kernels *k, const hn_int8_args *a, const area
     }
 }
 
-/* Panels are walked by as many rows as a walk takes, and by twice as many where the format's block is one of 32: to unpack it again costs
- * less than to put it down and fetch it. A matrix unit is better still. */
+/* Panels are walked by as many rows as a walk takes, and again where that pays (words.h). A matrix unit is better still. */
 static bool is_walked(const hn_int8_kernels *k, const hn_int8_args *a)
 {
-    const int64_t most = k->walks * (hn_elem_block(a->type) == HN_INT8_BLOCK ? 2 : 1);
+    const int64_t most = k->walks * (hn_elem_block(a->type) == HN_INT8_BLOCK ? k->again : 1);
     return a->rows <= most && a->is_panel16 && !a->pairs && !(k->squares && a->rows >= HN_INT8_SQUARE);
 }
 

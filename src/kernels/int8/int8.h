@@ -152,7 +152,8 @@ typedef struct hn_int8_kernels {
     hn_int8_walk_fn *walk[HN_N_ELEMS];
     hn_int8_along_fn *along[HN_N_ELEMS];
     int rows;  /* the most that a tile takes, */
-    int walks; /* and a walk */
+    int walks; /* and a walk; */
+    int again; /* how often more rows walk by a panel whose blocks are of 32 */
     bool near; /* memory is asked into the first-level cache, not into the second (isa.h) */
     const hn_int8_squares *squares; /* many rows; NULL: there is no matrix unit */
     const hn_decode_kernels *decode; /* turns plain rows */

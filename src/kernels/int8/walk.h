@@ -10,7 +10,13 @@
 #include "kernels/int8/tile.h"
 #include "kernels/int8/unpack.h"
 
-_Static_assert(HN_INT8_WALKING == 8 && WALKS <= 8, "walk_NAME has a line for each number of rows, and run_walk room for as many");
+_Static_assert(HN_INT8_WALKING == 8 && WALKS <= 8, "walk_NAME has each number of rows, and run_walk room for as many");
+
+#define WALK_BY(name, n)                                                                       \
+    case n:                                                                                    \
+        if (n <= WALKS)                                                                        \
+            walk_rows_##name(t, n, panels, stride);                                            \
+        return;
 
 #define HN_SUMMED(name, elements, bytes, sums, offset, most)                                   \
     HN_INLINE void walk_part_##name(const hn_int8_tile *t, const int rows, const uint8_t *panel, const int i, int32_t *w, int64_t b, \
@@ -48,22 +54,10 @@ _Static_assert(HN_INT8_WALKING == 8 && WALKS <= 8, "walk_NAME has a line for eac
     }                                                                                          \
     static void walk_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride)      \
     {                                                                                          \
-        if (t->rows == 1)                                                                      \
-            walk_rows_##name(t, 1, panels, stride);                                            \
-        else if (WALKS >= 2 && t->rows == 2)                                                   \
-            walk_rows_##name(t, 2, panels, stride);                                            \
-        else if (WALKS >= 3 && t->rows == 3)                                                   \
-            walk_rows_##name(t, 3, panels, stride);                                            \
-        else if (WALKS >= 4 && t->rows == 4)                                                   \
-            walk_rows_##name(t, 4, panels, stride);                                            \
-        else if (WALKS >= 5 && t->rows == 5)                                                   \
-            walk_rows_##name(t, 5, panels, stride);                                            \
-        else if (WALKS >= 6 && t->rows == 6)                                                   \
-            walk_rows_##name(t, 6, panels, stride);                                            \
-        else if (WALKS >= 7 && t->rows == 7)                                                   \
-            walk_rows_##name(t, 7, panels, stride);                                            \
-        else if (WALKS >= 8 && t->rows == 8)                                                   \
-            walk_rows_##name(t, 8, panels, stride);                                            \
+        switch (t->rows) {                                                                     \
+            WALK_BY(name, 1) WALK_BY(name, 2) WALK_BY(name, 3) WALK_BY(name, 4)                \
+            WALK_BY(name, 5) WALK_BY(name, 6) WALK_BY(name, 7) WALK_BY(name, 8)                \
+        }                                                                                      \
     }
 #include "quant/types.def"
 
@@ -76,6 +70,7 @@ __attribute__((unused)) static void put_tiles(hn_int8_kernels *k)
 #include "quant/types.def"
     k->rows = ROWS;
     k->walks = WALKS;
+    k->again = AGAIN;
 }
 
 #endif

@@ -7,13 +7,14 @@
 
 #include <string.h>
 
-/* So many rows and groups that their sums are registers; and the rows by which panels are walked (walk.h). */
+/* So many rows and groups that their sums are registers; the rows by which panels are walked (walk.h), and how often a panel whose blocks are
+ * of 32 is: to unpack those again costs less than to put them down and fetch them. */
 #if defined(HN_LEVEL_avx512)
-enum { ROWS = 6, GROUPS = 2, WALKS = 8 };
+enum { ROWS = 6, GROUPS = 2, WALKS = 8, AGAIN = 2 };
 #elif defined(HN_LEVEL_avx2)
-enum { ROWS = 3, GROUPS = 1, WALKS = 5 };
+enum { ROWS = 3, GROUPS = 1, WALKS = 5, AGAIN = 2 };
 #else
-enum { ROWS = 4, GROUPS = 2, WALKS = 1 };
+enum { ROWS = 4, GROUPS = 2, WALKS = 1, AGAIN = 1 };
 #endif
 enum { MOST_ROWS = ROWS > WALKS ? ROWS : WALKS };
 
