@@ -12,6 +12,8 @@ hn_status hn_check_op(hn_prove_env *env, const hn_op *op)
         if (status == HN_OK)
             status = hn_check_bits(env, &c, &tally);
         if (status == HN_OK)
+            status = hn_check_outputs(env, &c);
+        if (status == HN_OK)
             status = hn_check_finite(env, &c);
         if (status == HN_ERR_MEMORY || status == HN_ERR_CANCELLED)
             return status;

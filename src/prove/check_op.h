@@ -17,5 +17,7 @@ typedef struct hn_alias_tally {
     unsigned allowed, taken; /* inputs, as masks: by op and kernel; in some run */
 } hn_alias_tally;
 hn_status hn_check_bits(hn_prove_env *env, const hn_case *c, hn_alias_tally *tally);
+/* outputs.c: each output whose neighbours nobody reads. */
+hn_status hn_check_outputs(hn_prove_env *env, const hn_case *c);
 
 #endif

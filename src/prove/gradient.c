@@ -11,14 +11,6 @@ enum { SAMPLES = 12, REDRAWS = 8 };
 static const double step = 2e-4;
 static const double gradient_bound = 1e-6;
 
-static hn_status give_all(hn_oracle *o, const hn_trial *t)
-{
-    for (int i = 0; i < t->values.n; i++)
-        if (t->values.at[i].data)
-            HN_TRY(hn_oracle_give(o, t->g->leaves[i], &t->values.at[i]));
-    return HN_OK;
-}
-
 /* The loss with one element moved by `by`. */
 static hn_status loss_at(hn_oracle *o, const hn_trial *t, hn_tensor *x, int64_t i, double by,
                          double *loss, bool *moved)
@@ -136,7 +128,7 @@ static hn_status check_differences(hn_prove_env *env, const hn_trial *t, const h
     hn_oracle *forward = NULL;
     hn_node *loss = t->loss;
     HN_TRY(hn_oracle_new(&forward, t->g, 1, &loss));
-    hn_status status = give_all(forward, t);
+    hn_status status = hn_trial_give(t, forward);
     if (status == HN_OK)
         status = hn_oracle_run(forward, false, NULL);
     for (int p = 0; p < t->n_params && status == HN_OK && !*moved; p++)
@@ -151,7 +143,7 @@ static hn_status check_once(hn_prove_env *env, const hn_trial *t, bool *moved)
     hn_oracle *full = NULL;
     *moved = false;
     HN_TRY(hn_oracle_new(&full, t->g, t->n_wanted, t->wanted));
-    hn_status status = give_all(full, t);
+    hn_status status = hn_trial_give(t, full);
     if (status == HN_OK)
         status = hn_oracle_run(full, false, NULL);
     if (status == HN_OK && t->loss)

@@ -165,3 +165,11 @@ void hn_trial_free(hn_trial *t)
     hn_graph_free(t->g);
     t->g = NULL;
 }
+
+hn_status hn_trial_give(const hn_trial *t, hn_oracle *o)
+{
+    for (int i = 0; i < t->values.n; i++)
+        if (t->values.at[i].data)
+            HN_TRY(hn_oracle_give(o, t->g->leaves[i], &t->values.at[i]));
+    return HN_OK;
+}

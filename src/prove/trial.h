@@ -3,6 +3,7 @@
 #define HN_PROVE_TRIAL_H
 
 #include "prove/case.h"
+#include "prove/oracle.h"
 #include "prove/runner.h"
 
 typedef enum hn_wrap {
@@ -42,5 +43,8 @@ typedef struct hn_trial {
 hn_status hn_trial_new(hn_trial *t, hn_heap *heap, const hn_case *c, uint64_t seed,
                        const hn_trial_options *options);
 void hn_trial_free(hn_trial *t);
+
+/* Gives the oracle what the leaves start with. */
+hn_status hn_trial_give(const hn_trial *t, hn_oracle *o);
 
 #endif

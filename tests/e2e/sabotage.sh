@@ -79,6 +79,14 @@ plant "another row than the first that is no number" src/backend/cpu/products.c 
 plant "one that no kernel sees" src/backend/cpu/cpu.c cpu/cpu.c \
     's/if (!binding || !binding->sees_rows)/if (false)/' 'linear_int8, finite' --time-limit 0 --ops 'linear_int8'
 
+# What an op gives must not hang on which of its outputs are read.
+plant "a sink that counts where its share is read" src/ops/softmax.c softmax \
+    's/= sinks ? hn_get/= sinks \&\& call->out[1] ? hn_get/' 'softmax, outputs' --time-limit 0 --ops 'softmax'
+plant "the same of a kernel's binding" src/backend/cpu/bind_softmax.c bind_softmax \
+    's/mask, sinks ? &sink : NULL, y/mask, sinks \&\& shares ? \&sink : NULL, y/' 'softmax, outputs' --time-limit 0 --ops 'softmax'
+plant "a bias summed where gains are" src/backend/cpu/bind_norm.c bind_norm \
+    's/return call->out\[1\] || bias_sum(call) ?/return call->out[1] ?/' 'layer_norm_grad, outputs' --time-limit 0 --ops 'layer_norm_grad'
+
 # The same of a model's own certificate: no op is run by itself there.
 models=$source/tests/differential/models
 printf '{"prompt":"what is it? ","completion":"a certificate."}\n{"prompt":"for whom? ","completion":"for you."}\n' >"$dir/data.jsonl"
