@@ -60,6 +60,13 @@ sanitized() {
         cmake --build "$dir" -j 2 ${1:+--target "$@"}
 }
 
+# tests BUILD ARGS...: those of CTest; it is a failure if there is none
+tests() {
+    local build=$1
+    shift
+    ctest --test-dir "$build" --output-on-failure -j 2 --no-tests=error "$@"
+}
+
 # fuzz BUILD ROUNDS: every target, with inputs that nobody has tried yet; the seed is printed
 fuzz() {
     local seed target name n=0
