@@ -2,6 +2,7 @@
  * by a run; the floating-point state of jobs and callers. Also run under ThreadSanitizer. */
 #include "base/pool.h"
 #include "base/fp_state.h"
+#include "base/os/clock.h"
 #include "base/rng.h"
 #include "tests/harness/check.h"
 
@@ -165,8 +166,8 @@ static void wait_for_others(void *context, int64_t begin, int64_t end, int threa
     held *h = context;
     (void)thread;
     if (!atomic_exchange(&h->somebody_waits, true)) {
-        const struct timespec moment = { .tv_nsec = 100000 };
-        for (int i = 0; i < 100000 && atomic_load(&h->n_done) < HELD_UNITS - (end - begin); i++)
+        const struct timespec moment = { .tv_nsec = 100000 }; /* or none at all, where a system knows no moments so short */
+        for (const int64_t until = hn_clock_ns() + 10000000000; hn_clock_ns() < until && atomic_load(&h->n_done) < HELD_UNITS - (end - begin);)
             nanosleep(&moment, NULL);
         h->n_of_others = atomic_load(&h->n_done);
     }
