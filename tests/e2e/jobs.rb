@@ -62,14 +62,18 @@ class Server
     JSON.parse(reply.body)['id']
   end
 
+  # However long it takes, but not one that stands still for so many seconds.
   def wait(id, *states, key: nil, seconds: 90)
-    job = nil
-    (seconds * 20).times do
+    job = before = nil
+    still = 0
+    while still < seconds * 20
       job = json('GET', "/v1/fine_tuning/jobs/#{id}", key: key)
       return job if states.include?(job['status'])
+      still = job == before ? still + 1 : 0
+      before = job
       sleep 0.05
     end
-    check("#{id} comes to #{states}: #{job}", false)
+    check("#{id} comes to #{states}, and stands still for #{seconds} s: #{job}", false)
     job
   end
 end
