@@ -121,12 +121,15 @@ typedef struct shape {
 static const shape shapes[] = { { 1, 16, 1, IN_PANELS, 0 }, { 1, 33, 3, IN_ROWS, 0 },   { 2, 40, 2, IN_PANELS, 0 },
                                 { 3, 48, 1, IN_ROWS, 6 },   { 7, 5, 2, IN_PANELS, 0 },  { 5, 32, 11, IN_PANELS, 0 },
                                 { 29, 50, 3, IN_PANELS, 0 }, { 9, 24, 1, IN_PANELS, 8 }, { 64, 17, 2, IN_ROWS, 0 },
-                                { 14, 32, 70, IN_PANELS, 0 }, { 1, 50, 3, IN_PANELS, 0 },
+                                { 14, 32, 9, IN_PANELS, 0 }, { 1, 50, 3, IN_PANELS, 0 },
                                 { 1, 18, 37, IN_ROWS, 6 },  { 1, 35, 150, IN_ROWS, 0 }, { 1, 16, 16, IN_ROWS, 0 },
                                 { 3, 37, 3, IN_PANELS, 0 }, { 4, 50, 9, IN_PANELS, 0 },  { 5, 18, 2, IN_PANELS, 0 },
                                 { 6, 33, 2, IN_PANELS, 0 }, { 2, 40, 2, IN_ROWS, 0 },     { 5, 33, 3, IN_ROWS, 0 },
                                 { 1, 24, 1, IN_PANELS, 8 }, { 4, 24, 1, IN_PANELS, 8 },
-                                { 8, 34, 3, IN_PANELS, 0 }, { 11, 50, 2, IN_PANELS, 0 },  { 16, 33, 1, IN_PANELS, 0 } };
+                                { 8, 34, 3, IN_PANELS, 0 }, { 11, 50, 2, IN_PANELS, 0 },  { 16, 33, 1, IN_PANELS, 0 },
+                                { 9, 33, 2, IN_PANELS, 0 }, { 10, 18, 1, IN_PANELS, 0 },  { 12, 34, 2, IN_PANELS, 0 },
+                                { 13, 20, 1, IN_PANELS, 0 }, { 64, 17, 1, IN_PANELS, 0 }, { 65, 33, 1, IN_PANELS, 0 },
+                                { 66, 5, 66, IN_PANELS, 0 } };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* Rows of one byte, so that products add up to the most that they may: one of each format's largest and smallest is among them. */

@@ -38,7 +38,7 @@ enum {
     HN_INT8_COLUMNS = 16 * HN_INT8_GROUPS, /* of a unit */
     HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows, */
     HN_INT8_DEEPER = 64, /* and for many rows */
-    HN_INT8_WALKING = 8, /* the most rows by which panels are walked at any level */
+    HN_INT8_WALKING = 64, /* the most rows by which panels are walked at any level */
     HN_INT8_ASKING = 64, /* rows up to which tiles ask for the next ones */
     HN_INT8_MOST_WORDS = 16 * (8 + 6),
     HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time, */
@@ -152,8 +152,7 @@ typedef struct hn_int8_kernels {
     hn_int8_walk_fn *walk[HN_N_ELEMS];
     hn_int8_along_fn *along[HN_N_ELEMS];
     int rows;  /* the most that a tile takes, */
-    int walks; /* and a walk; */
-    int again; /* how often more rows walk by a panel whose blocks are of 32 */
+    int walks; /* and a walk */
     bool near; /* memory is asked into the first-level cache, not into the second (isa.h) */
     const hn_int8_squares *squares; /* many rows; NULL: there is no matrix unit */
     const hn_decode_kernels *decode; /* turns plain rows */

@@ -133,5 +133,4 @@ HN_KERNEL_TABLE(int8) = {
     .tile = HN_INT8_TILES,
     .rows = ROWS,
     .walks = WALKS,
-    .again = AGAIN,
 };

@@ -1,5 +1,12 @@
-/* walk.h: few rows by panels as they lie: each block is multiplied as it is unpacked, so what is unpacked stays in a block's lines, sums stay
- * in registers from a row's first block to its last, and memory is asked evenly. A tile (tile.h) puts eight blocks of two groups down first.
+/* walk.h: few rows by panels as they lie: each block is multiplied as it is unpacked, so what is unpacked stays in a block's lines, and
+ * memory is asked evenly. A tile (tile.h) puts eight blocks or more of two groups down first.
+ *
+ * Sums of up to FEW rows stay in registers from a panel's first block to its last. Sums of more lie in the first cache, and each block is
+ * multiplied by SOME rows at a time, or by one less, of which every such number is made; they are loaded and stored beside the twelve
+ * operations and more that a block and a row take:
+ *
+ *     panel  | block 0 | block 1 | ...        sum[r] += block b times x[r][b]
+ *                           b                 r = 0 1 2 | 3 4 5 | 6 7 8 9 | 10 11 12 13 | ...
  *
  * Blocks of a format's block follow each other written out for one row, which shares what it can between them; of more rows that is
  * more code than the processor keeps decoded, and takes up to twice as long. */
@@ -10,50 +17,91 @@
 #include "kernels/int8/tile.h"
 #include "kernels/int8/unpack.h"
 
-_Static_assert(HN_INT8_WALKING == 8 && WALKS <= 8, "walk_NAME has each number of rows, and run_walk room for as many");
+_Static_assert(FEW <= 8 && WALKS <= (int)HN_INT8_WALKING, "walk_NAME has each number of few rows, and a walk room for its sums");
+_Static_assert(WALKS == FEW || FEW + 1 >= (SOME - 1) * (SOME - 2), "threes and fours make every number but 1, 2 and 5");
 
 #define WALK_BY(name, n)                                                                       \
     case n:                                                                                    \
-        if (n <= WALKS)                                                                        \
-            walk_rows_##name(t, n, panels, stride);                                            \
+        if (n <= FEW)                                                                          \
+            walk_few_##name(t, n, panels, stride);                                             \
         return;
 
 #define HN_SUMMED(name, elements, bytes, sums, offset, most)                                   \
-    HN_INLINE void walk_part_##name(const hn_int8_tile *t, const int rows, const uint8_t *panel, const int i, int32_t *w, int64_t b, \
-                                    f32x16 acc[MOST_ROWS][HN_INT8_GROUPS])                     \
+    HN_INLINE void walk_unpack_##name(const hn_int8_tile *t, const uint8_t *panel, const int i, int32_t *w) \
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
         ask_for(panel + 16 * (bytes) * i / each + AHEAD, 16 * (bytes) / each, t->near);        \
         unpack_##name((sixteen){ panel, IN_PANEL }, i, w);                                     \
-        add_block(t, rows, 1, HOW_LARGE(most), HN_INT8_##sums, w, b + i, acc);                 \
     }                                                                                          \
-    HN_INLINE void walk_rows_##name(const hn_int8_tile *t, const int rows, const uint8_t *panels, int64_t stride) \
+    HN_INLINE void walk_part_##name(const hn_int8_tile *t, const int rows, const uint8_t *panel, const int i, int32_t *w, int64_t b, \
+                                    f32x16 sum[MOST_ROWS][HN_INT8_GROUPS])                     \
+    {                                                                                          \
+        walk_unpack_##name(t, panel, i, w);                                                    \
+        add_block(t, rows, 1, HOW_LARGE(most), HN_INT8_##sums, w, b + i, sum);                 \
+    }                                                                                          \
+    HN_INLINE void walk_few_##name(const hn_int8_tile *t, const int rows, const uint8_t *panels, int64_t stride) \
     {                                                                                          \
         const int each = (elements) / HN_INT8_BLOCK;                                           \
         _Alignas(64) int32_t w[HN_INT8_MOST_WORDS];                                            \
         for (int g = 0; g < t->groups; g++) {                                                  \
             const uint8_t *panel = panels + g * stride;                                        \
-            f32x16 acc[MOST_ROWS][HN_INT8_GROUPS];                                             \
+            f32x16 sum[MOST_ROWS][HN_INT8_GROUPS];                                             \
             HN_UNROLL                                                                          \
             for (int r = 0; r < rows; r++)                                                     \
-                acc[r][0] = f_zero();                                                          \
+                sum[r][0] = f_zero();                                                          \
             for (int64_t b = 0; b < t->blocks; b += each, panel += 16 * (bytes))               \
                 if (rows > 1 && each > 1) {                                                    \
                     HN_KEEP_ROLLED                                                             \
                     for (int i = 0; i < each; i++)                                             \
-                        walk_part_##name(t, rows, panel, i, w, b, acc);                        \
+                        walk_part_##name(t, rows, panel, i, w, b, sum);                        \
                 } else {                                                                       \
                     HN_UNROLL                                                                  \
                     for (int i = 0; i < each; i++)                                             \
-                        walk_part_##name(t, rows, panel, i, w, b, acc);                        \
+                        walk_part_##name(t, rows, panel, i, w, b, sum);                        \
                 }                                                                              \
             HN_UNROLL                                                                          \
             for (int r = 0; r < rows; r++)                                                     \
-                f_store(t->y + r * t->ldy + 16 * g, acc[r][0]);                                \
+                f_store(t->y + r * t->ldy + 16 * g, sum[r][0]);                                \
+        }                                                                                      \
+    }                                                                                          \
+    HN_INLINE void walk_by_##name(hn_int8_tile *t, const int rows, const int32_t *w, int *row, f32x16 sum[HN_INT8_WALKING][HN_INT8_GROUPS]) \
+    {                                                                                          \
+        add_block(t, rows, 1, HOW_LARGE(most), HN_INT8_##sums, w, 0, sum + *row);              \
+        t->x = hn_int8_rows_from(&t->x, rows, 0);                                              \
+        *row += rows;                                                                          \
+    }                                                                                          \
+    static void walk_many_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride) \
+    {                                                                                          \
+        const int each = (elements) / HN_INT8_BLOCK, by_less = (SOME - t->rows % SOME) % SOME * (SOME - 1); \
+        _Alignas(64) int32_t w[HN_INT8_MOST_WORDS];                                            \
+        f32x16 sum[HN_INT8_WALKING][HN_INT8_GROUPS];                                           \
+        for (int g = 0; g < t->groups; g++) {                                                  \
+            const uint8_t *panel = panels + g * stride;                                        \
+            for (int r = 0; r < t->rows; r++)                                                  \
+                sum[r][0] = f_zero();                                                          \
+            for (int64_t b = 0; b < t->blocks; b += each, panel += 16 * (bytes)) {             \
+                HN_KEEP_ROLLED                                                                 \
+                for (int i = 0; i < each; i++) {                                               \
+                    hn_int8_tile part = *t;                                                    \
+                    part.x = hn_int8_rows_from(&t->x, 0, b + i);                               \
+                    walk_unpack_##name(t, panel, i, w);                                        \
+                    int r = 0;                                                                 \
+                    while (r < by_less)                                                        \
+                        walk_by_##name(&part, SOME - 1, w, &r, sum);                           \
+                    while (r < t->rows)                                                        \
+                        walk_by_##name(&part, SOME, w, &r, sum);                               \
+                }                                                                              \
+            }                                                                                  \
+            for (int r = 0; r < t->rows; r++)                                                  \
+                f_store(t->y + r * t->ldy + 16 * g, sum[r][0]);                                \
         }                                                                                      \
     }                                                                                          \
     static void walk_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride)      \
     {                                                                                          \
+        if (WALKS > FEW && t->rows > FEW) {                                                    \
+            walk_many_##name(t, panels, stride);                                               \
+            return;                                                                            \
+        }                                                                                      \
         switch (t->rows) {                                                                     \
             WALK_BY(name, 1) WALK_BY(name, 2) WALK_BY(name, 3) WALK_BY(name, 4)                \
             WALK_BY(name, 5) WALK_BY(name, 6) WALK_BY(name, 7) WALK_BY(name, 8)                \
@@ -70,7 +118,6 @@ __attribute__((unused)) static void put_tiles(hn_int8_kernels *k)
 #include "quant/types.def"
     k->rows = ROWS;
     k->walks = WALKS;
-    k->again = AGAIN;
 }
 
 #endif

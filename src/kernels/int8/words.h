@@ -7,16 +7,16 @@
 
 #include <string.h>
 
-/* So many rows and groups that their sums are registers; the rows by which panels are walked (walk.h), and how often a panel whose blocks are
- * of 32 is: to unpack those again costs less than to put them down and fetch them. */
+/* So many rows and groups that a tile's sums are registers; so many rows that a walk's are, how many it takes at a time of more, and the
+ * most by which panels are walked (walk.h). */
 #if defined(HN_LEVEL_avx512)
-enum { ROWS = 6, GROUPS = 2, WALKS = 8, AGAIN = 2 };
+enum { ROWS = 6, GROUPS = 2, FEW = 8, SOME = 4, WALKS = 64 };
 #elif defined(HN_LEVEL_avx2)
-enum { ROWS = 3, GROUPS = 1, WALKS = 5, AGAIN = 2 };
+enum { ROWS = 3, GROUPS = 1, FEW = 3, SOME = 3, WALKS = 64 };
 #else
-enum { ROWS = 4, GROUPS = 2, WALKS = 1, AGAIN = 1 };
+enum { ROWS = 4, GROUPS = 2, FEW = 1, SOME = 4, WALKS = 1 };
 #endif
-enum { MOST_ROWS = ROWS > WALKS ? ROWS : WALKS };
+enum { MOST_ROWS = ROWS > FEW ? ROWS : FEW };
 
 HN_INLINE i32x16 word_of(const hn_int8_tile *t, int row, int64_t block, int j)
 {
