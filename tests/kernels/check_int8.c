@@ -129,7 +129,8 @@ static const shape shapes[] = { { 1, 16, 1, IN_PANELS, 0 }, { 1, 33, 3, IN_ROWS,
                                 { 8, 34, 3, IN_PANELS, 0 }, { 11, 50, 2, IN_PANELS, 0 },  { 16, 33, 1, IN_PANELS, 0 },
                                 { 9, 33, 2, IN_PANELS, 0 }, { 10, 18, 1, IN_PANELS, 0 },  { 12, 34, 2, IN_PANELS, 0 },
                                 { 13, 20, 1, IN_PANELS, 0 }, { 64, 17, 1, IN_PANELS, 0 }, { 65, 33, 1, IN_PANELS, 0 },
-                                { 66, 5, 66, IN_PANELS, 0 } };
+                                { 66, 5, 66, IN_PANELS, 0 },
+                                { 66, 33, 2, IN_ROWS, 0 },  { 6, 32, 3, IN_ROWS, 0 },     { 14, 48, 9, IN_ROWS, 0 } };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* Rows of one byte, so that products add up to the most that they may: one of each format's largest and smallest is among them. */

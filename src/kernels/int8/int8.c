@@ -52,19 +52,31 @@ static void turn(const hn_int8_kernels *k, hn_elem type, int64_t rows, int64_t n
         hn_panel16_pack(type, rows, n, w, stride, 0, panel, 0, 1);
 }
 
+/* Whether sixteen plain rows from `row` on are there, and what is read behind `bytes` of the last one is. */
+static bool has_sixteen(const hn_int8_args *a, int64_t row, int64_t bytes)
+{
+    return row + 16 < a->n || (row + 16 == a->n && bytes % 16 == 0);
+}
+
 /* Sixteen rows are sixteen streams of pieces too short to be followed, but the next unit's rows lie in one piece behind them: that is
- * asked for in its order, as many bytes as are unpacked here. */
+ * asked for in its order, as many bytes as are read here, `from` bytes into rows of which `w` is the first. */
+static const char *next_rows(const hn_int8_args *a, int64_t row, const char *w, int64_t from)
+{
+    const bool is_last = row + HN_INT8_COLUMNS + 16 > a->n;
+    return is_last ? w + from : w + HN_INT8_COLUMNS * a->stride + 16 * from;
+}
+
 static void unpack_plain(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t row, int64_t first,
                          int64_t blocks, int32_t *to)
 {
     const int64_t words = hn_int8_words(hn_int8_formats[a->type].kind), left = least(16, a->n - row);
     const int64_t from = hn_elem_span(a->type, first * HN_INT8_BLOCK), bytes = hn_elem_span(a->type, blocks * HN_INT8_BLOCK);
-    const char *w = (const char *)a->w + row * a->stride + from;
-    if (row + 16 < a->n || (left == 16 && bytes % 16 == 0)) {
-        const bool is_last = row + HN_INT8_COLUMNS + 16 > a->n;
-        k->unpack_rows[a->type](blocks, w, a->stride, is_last ? w : w - from + HN_INT8_COLUMNS * a->stride + 16 * from, to);
+    const char *w = (const char *)a->w + row * a->stride;
+    if (has_sixteen(a, row, bytes)) {
+        k->unpack_rows[a->type](blocks, w + from, a->stride, next_rows(a, row, w, from), to);
         return;
     }
+    w += from;
     for (int64_t b = 0, some; b < blocks; b += some, to += some * words) {
         some = least(HN_INT8_DEEP, blocks - b);
         turn(k, a->type, left, some * HN_INT8_BLOCK, w, a->stride, s->panel);
@@ -152,10 +164,12 @@ static void run_rows(const hn_int8_kernels *k, const hn_int8_args *a, const area
     }
 }
 
-/* Of panels in order. A matrix unit is better still. */
+/* Of weights in their order. A matrix unit is better still. */
 static bool is_walked(const hn_int8_kernels *k, const hn_int8_args *a)
 {
-    return a->rows <= k->walks && a->is_panel16 && !a->pairs && !(k->squares && a->rows >= HN_INT8_SQUARE);
+    const bool has_squares = k->squares && k->squares->tile[hn_int8_formats[a->type].kind];
+    const int64_t most = a->is_panel16 ? k->walks : least(k->walks, HN_INT8_WALKING_ROWS);
+    return a->rows <= most && !a->pairs && !(has_squares && a->rows >= HN_INT8_SQUARE);
 }
 
 /* All rows by panels, of which the last may be less than one. */
@@ -221,14 +235,30 @@ static void run_unit(const hn_int8_kernels *k, const hn_int8_args *a, const area
     }
 }
 
+/* Plain rows, sixteen at a time; what is left, by tiles. */
+static void run_walk_rows(const hn_int8_kernels *k, const hn_int8_args *a, const areas *s, int64_t column, int64_t end)
+{
+    hn_int8_tile t = { .rows = (int)a->rows, .groups = 1, .blocks = a->k / HN_INT8_BLOCK, .x = a->x, .near = k->near, .ldy = a->n,
+                       .offset = hn_int8_formats[a->type].offset, .most = hn_int8_formats[a->type].most };
+    for (; column < end && has_sixteen(a, column, hn_elem_span(a->type, a->k)); column += 16) {
+        const char *w = (const char *)a->w + column * a->stride;
+        t.y = a->y + column;
+        k->walk_rows[a->type](&t, w, a->stride, next_rows(a, column, w, 0));
+    }
+    if (column < end)
+        run_unit(k, a, s, column);
+}
+
 void hn_int8_run(const hn_int8_kernels *k, const hn_int8_args *a, int64_t first, int64_t end, void *scratch)
 {
     const areas s = areas_of(scratch);
     const int64_t column = first * HN_INT8_COLUMNS, last = least(end * HN_INT8_COLUMNS, a->n);
     if (a->rows == 1 && !a->is_panel16)
         run_along(k, a, &s, column, last);
-    else if (is_walked(k, a))
+    else if (is_walked(k, a) && a->is_panel16)
         run_walk(k, a, column, last);
+    else if (is_walked(k, a))
+        run_walk_rows(k, a, &s, column, last);
     else
         for (int64_t unit = first; unit < end; unit++)
             run_unit(k, a, &s, unit * HN_INT8_COLUMNS);

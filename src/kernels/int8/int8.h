@@ -38,7 +38,8 @@ enum {
     HN_INT8_COLUMNS = 16 * HN_INT8_GROUPS, /* of a unit */
     HN_INT8_DEEP = 8,    /* blocks that are unpacked at a time for few rows, */
     HN_INT8_DEEPER = 64, /* and for many rows */
-    HN_INT8_WALKING = 64, /* the most rows by which panels are walked at any level */
+    HN_INT8_WALKING = 64, /* the most rows by which panels are walked at any level, */
+    HN_INT8_WALKING_ROWS = 16, /* and plain rows: by more, to turn them once for a tile is the better */
     HN_INT8_ASKING = 64, /* rows up to which tiles ask for the next ones */
     HN_INT8_MOST_WORDS = 16 * (8 + 6),
     HN_INT8_SQUARE = 16, /* rows that a matrix unit takes at a time, */
@@ -139,6 +140,8 @@ typedef struct hn_int8_along {
 typedef void hn_int8_along_fn(const hn_int8_along *t);
 /* Few rows by panels `stride` bytes apart, group after group, each block multiplied as it is unpacked: `w` is not looked at. */
 typedef void hn_int8_walk_fn(const hn_int8_tile *t, const uint8_t *panels, int64_t stride);
+/* More than one row by sixteen plain rows, as unpack_rows reads them. */
+typedef void hn_int8_walk_rows_fn(const hn_int8_tile *t, const char *rows, int64_t stride, const char *ahead);
 typedef struct hn_int8_kernels {
     /* One row of k elements into the first one of `to`. */
     void (*quantise)(int64_t k, const float *x, const hn_int8_rows *to);
@@ -150,6 +153,7 @@ typedef struct hn_int8_kernels {
     void (*unpack_rows[HN_N_ELEMS])(int64_t blocks, const char *rows, int64_t stride, const char *ahead, int32_t *to);
     hn_int8_tile_fn *tile[HN_INT8_KINDS];
     hn_int8_walk_fn *walk[HN_N_ELEMS];
+    hn_int8_walk_rows_fn *walk_rows[HN_N_ELEMS];
     hn_int8_along_fn *along[HN_N_ELEMS];
     int rows;  /* the most that a tile takes, */
     int walks; /* and a walk */

@@ -1,8 +1,6 @@
 /* Rows of x in blocks of whole numbers, weights out of panels, and tiles where four products are not one instruction. */
 #include "kernels/gemm/transpose.h"
 #include "kernels/int8/int8.h"
-#include "kernels/int8/rows.h"
-
 #include "kernels/int8/walk.h"
 
 /* ---- rows of x ----
@@ -124,6 +122,10 @@ HN_KERNEL_TABLE(int8) = {
     },
     .walk = {
 #define HN_SUMMED(name, elements, bytes, sums, offset, most) [HN_ELEM_##name] = walk_##name,
+#include "quant/types.def"
+    },
+    .walk_rows = {
+#define HN_SUMMED(name, elements, bytes, sums, offset, most) [HN_ELEM_##name] = walk_rows_##name,
 #include "quant/types.def"
     },
     .along = {

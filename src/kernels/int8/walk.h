@@ -1,12 +1,7 @@
 /* walk.h: few rows by panels as they lie: each block is multiplied as it is unpacked, so what is unpacked stays in a block's lines, and
  * memory is asked evenly. A tile (tile.h) puts eight blocks or more of two groups down first.
  *
- * Sums of up to FEW rows stay in registers from a panel's first block to its last. Sums of more lie in the first cache, and each block is
- * multiplied by SOME rows at a time, or by one less, of which every such number is made; they are loaded and stored beside the twelve
- * operations and more that a block and a row take:
- *
- *     panel  | block 0 | block 1 | ...        sum[r] += block b times x[r][b]
- *                           b                 r = 0 1 2 | 3 4 5 | 6 7 8 9 | 10 11 12 13 | ...
+ * Sums of up to FEW rows stay in registers from a panel's first block to its last; those of more lie in the first cache (block.h).
  *
  * Blocks of a format's block follow each other written out for one row, which shares what it can between them; of more rows that is
  * more code than the processor keeps decoded, and takes up to twice as long. */
@@ -14,11 +9,11 @@
 #define HN_KERNELS_INT8_WALK_H
 
 #include "kernels/int8/along.h"
-#include "kernels/int8/tile.h"
+#include "kernels/int8/block.h"
+#include "kernels/int8/rows.h"
 #include "kernels/int8/unpack.h"
 
 _Static_assert(FEW <= 8 && WALKS <= (int)HN_INT8_WALKING, "walk_NAME has each number of few rows, and a walk room for its sums");
-_Static_assert(WALKS == FEW || FEW + 1 >= (SOME - 1) * (SOME - 2), "threes and fours make every number but 1, 2 and 5");
 
 #define WALK_BY(name, n)                                                                       \
     case n:                                                                                    \
@@ -64,36 +59,22 @@ _Static_assert(WALKS == FEW || FEW + 1 >= (SOME - 1) * (SOME - 2), "threes and f
                 f_store(t->y + r * t->ldy + 16 * g, sum[r][0]);                                \
         }                                                                                      \
     }                                                                                          \
-    HN_INLINE void walk_by_##name(hn_int8_tile *t, const int rows, const int32_t *w, int *row, f32x16 sum[HN_INT8_WALKING][HN_INT8_GROUPS]) \
-    {                                                                                          \
-        add_block(t, rows, 1, HOW_LARGE(most), HN_INT8_##sums, w, 0, sum + *row);              \
-        t->x = hn_int8_rows_from(&t->x, rows, 0);                                              \
-        *row += rows;                                                                          \
-    }                                                                                          \
     static void walk_many_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride) \
     {                                                                                          \
-        const int each = (elements) / HN_INT8_BLOCK, by_less = (SOME - t->rows % SOME) % SOME * (SOME - 1); \
+        const int each = (elements) / HN_INT8_BLOCK;                                           \
         _Alignas(64) int32_t w[HN_INT8_MOST_WORDS];                                            \
-        f32x16 sum[HN_INT8_WALKING][HN_INT8_GROUPS];                                           \
+        sums_of_rows sum;                                                                      \
         for (int g = 0; g < t->groups; g++) {                                                  \
             const uint8_t *panel = panels + g * stride;                                        \
-            for (int r = 0; r < t->rows; r++)                                                  \
-                sum[r][0] = f_zero();                                                          \
+            clear_sums(t->rows, sum);                                                          \
             for (int64_t b = 0; b < t->blocks; b += each, panel += 16 * (bytes)) {             \
                 HN_KEEP_ROLLED                                                                 \
                 for (int i = 0; i < each; i++) {                                               \
-                    hn_int8_tile part = *t;                                                    \
-                    part.x = hn_int8_rows_from(&t->x, 0, b + i);                               \
                     walk_unpack_##name(t, panel, i, w);                                        \
-                    int r = 0;                                                                 \
-                    while (r < by_less)                                                        \
-                        walk_by_##name(&part, SOME - 1, w, &r, sum);                           \
-                    while (r < t->rows)                                                        \
-                        walk_by_##name(&part, SOME, w, &r, sum);                               \
+                    add_rows(t, b + i, HOW_LARGE(most), HN_INT8_##sums, w, sum);               \
                 }                                                                              \
             }                                                                                  \
-            for (int r = 0; r < t->rows; r++)                                                  \
-                f_store(t->y + r * t->ldy + 16 * g, sum[r][0]);                                \
+            put_sums(t, g, sum);                                                               \
         }                                                                                      \
     }                                                                                          \
     static void walk_##name(const hn_int8_tile *t, const uint8_t *panels, int64_t stride)      \
@@ -114,7 +95,8 @@ __attribute__((unused)) static void put_tiles(hn_int8_kernels *k)
 {
     static hn_int8_tile_fn *const tiles[HN_INT8_KINDS] = HN_INT8_TILES;
     memcpy(k->tile, tiles, sizeof tiles);
-#define HN_SUMMED(name, elements, bytes, sums, offset, most) k->walk[HN_ELEM_##name] = walk_##name, k->along[HN_ELEM_##name] = along_##name;
+#define HN_SUMMED(name, elements, bytes, sums, offset, most) \
+    k->walk[HN_ELEM_##name] = walk_##name, k->walk_rows[HN_ELEM_##name] = walk_rows_##name, k->along[HN_ELEM_##name] = along_##name;
 #include "quant/types.def"
     k->rows = ROWS;
     k->walks = WALKS;
