@@ -172,23 +172,30 @@ static bool is_walked(const hn_int8_kernels *k, const hn_int8_args *a)
     return a->rows <= most && !a->pairs && !(has_squares && a->rows >= HN_INT8_SQUARE);
 }
 
-/* All rows by panels, of which the last may be less than one. */
+/* All rows by panels, of which the last may be less than one; a panel again while it is near. */
 static void run_walk(const hn_int8_kernels *k, const hn_int8_args *a, int64_t column, int64_t end)
 {
     const int64_t panel_bytes = 16 * hn_elem_span(a->type, a->k);
+    const bool is_again = hn_elem_block(a->type) == HN_INT8_BLOCK && a->rows <= k->few * k->again;
+    const int64_t times = is_again ? (a->rows + k->few - 1) / k->few : 1, each = (a->rows + times - 1) / times;
     const uint8_t *w = (const uint8_t *)a->w + column / 16 * panel_bytes;
     _Alignas(64) float y[HN_INT8_WALKING * 16];
-    hn_int8_tile t = { .rows = (int)a->rows, .blocks = a->k / HN_INT8_BLOCK, .x = a->x, .near = k->near,
-                       .offset = hn_int8_formats[a->type].offset, .most = hn_int8_formats[a->type].most };
-    for (; column < end; column += 16 * t.groups, w += t.groups * panel_bytes) {
+    hn_int8_tile t = { .blocks = a->k / HN_INT8_BLOCK, .near = k->near, .offset = hn_int8_formats[a->type].offset,
+                       .most = hn_int8_formats[a->type].most };
+    for (int64_t groups; column < end; column += 16 * groups, w += groups * panel_bytes) {
         const bool is_whole = column + 16 <= end;
-        float *to = a->y + column;
-        t.groups = is_whole ? (int)((end - column) / 16) : 1;
-        t.y = is_whole ? to : y;
-        t.ldy = is_whole ? a->n : 16;
-        k->walk[a->type](&t, w, panel_bytes);
-        for (int r = 0; !is_whole && r < t.rows; r++)
-            memcpy(to + r * a->n, y + 16 * r, (size_t)(end - column) * sizeof *y);
+        groups = is_whole && times == 1 ? (end - column) / 16 : 1;
+        t.groups = (int)groups;
+        for (int64_t row = 0; row < a->rows; row += each) {
+            float *to = a->y + row * a->n + column;
+            t.rows = (int)least(each, a->rows - row);
+            t.x = hn_int8_rows_from(&a->x, row, 0);
+            t.y = is_whole ? to : y;
+            t.ldy = is_whole ? a->n : 16;
+            k->walk[a->type](&t, w, panel_bytes);
+            for (int r = 0; !is_whole && r < t.rows; r++)
+                memcpy(to + r * a->n, y + 16 * r, (size_t)(end - column) * sizeof *y);
+        }
     }
 }
 

@@ -156,7 +156,8 @@ typedef struct hn_int8_kernels {
     hn_int8_walk_rows_fn *walk_rows[HN_N_ELEMS];
     hn_int8_along_fn *along[HN_N_ELEMS];
     int rows;  /* the most that a tile takes, */
-    int walks; /* and a walk */
+    int walks; /* and a walk; */
+    int few, again; /* which walks by so few, so often, rather than by more, where blocks are of 32 */
     bool near; /* memory is asked into the first-level cache, not into the second (isa.h) */
     const hn_int8_squares *squares; /* many rows; NULL: there is no matrix unit */
     const hn_decode_kernels *decode; /* turns plain rows */

@@ -135,4 +135,6 @@ HN_KERNEL_TABLE(int8) = {
     .tile = HN_INT8_TILES,
     .rows = ROWS,
     .walks = WALKS,
+    .few = FEW,
+    .again = AGAIN,
 };

@@ -100,6 +100,8 @@ __attribute__((unused)) static void put_tiles(hn_int8_kernels *k)
 #include "quant/types.def"
     k->rows = ROWS;
     k->walks = WALKS;
+    k->few = FEW;
+    k->again = AGAIN;
 }
 
 #endif

@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-/* So many rows and groups that a tile's sums are registers; so many rows that a walk's are, how many it takes at a time of more, and the
- * most by which panels are walked (walk.h). */
+/* So many rows and groups that a tile's sums are registers; so many rows that a walk's are (walk.h), and how often a panel whose blocks are of
+ * 32 is walked by so few: to unpack those again costs less than sums in memory. How many rows are taken at a time of more, and the most. */
 #if defined(HN_LEVEL_avx512)
-enum { ROWS = 6, GROUPS = 2, FEW = 8, SOME = 4, WALKS = 64 };
+enum { ROWS = 6, GROUPS = 2, FEW = 8, AGAIN = 2, SOME = 4, WALKS = 64 };
 #elif defined(HN_LEVEL_avx2)
-enum { ROWS = 3, GROUPS = 1, FEW = 3, SOME = 3, WALKS = 64 };
+enum { ROWS = 3, GROUPS = 1, FEW = 3, AGAIN = 1, SOME = 3, WALKS = 64 };
 #else
-enum { ROWS = 4, GROUPS = 2, FEW = 1, SOME = 4, WALKS = 1 };
+enum { ROWS = 4, GROUPS = 2, FEW = 1, AGAIN = 1, SOME = 4, WALKS = 1 };
 #endif
 enum { MOST_ROWS = ROWS > FEW ? ROWS : FEW };
 
