@@ -164,12 +164,16 @@ done
 if [ "$all" = --all ]; then
     try far,far "" "prove" "$build/tests/far/hone" prove
     try cpu,far "" "prove" "$build/tests/far/hone" prove
-    for off in linear attention attention_blocks rms_norm rope gather set_rows add mul silu swiglu top_k linear_id combine softmax \
+    for off in linear attention attention_blocks rms_norm rope gather set_rows add mul silu swiglu top_k linear_id combine router \
         cross_entropy cross_entropy_grad attention_grad linear_back outer sum_sq adamw scatter_add; do
+        on_host=0
         for name in property/session differential/gradients; do
-            HN_TEST_DEVICES=far HN_FAR_OFF=$off "$build/tests/$name" >"$dir/out" 2>&1 || fails "$name without $off"
-            n=$((n + 1))
+            turn=$((turn + 1))
+            runs far $off "$(layout_of $turn)" "$build/tests/$name" || fails "$name without $off"
+            tell "$name on far without $off, $(layout_of $turn)"
+            on_host=$((on_host + host)) n=$((n + 1))
         done
+        [ "$on_host" -gt 0 ] || fails "without $off: nothing of it ran on the host"
     done
     all_tests
 fi
