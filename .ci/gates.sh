@@ -60,8 +60,8 @@ sanitized() {
         cmake --build "$dir" -j 2 ${1:+--target "$@"}
 }
 
-# tests BUILD ARGS...: those of CTest; it is a failure if there is none
-tests() {
+# ctests BUILD ARGS...: those of CTest; it is a failure if there is none
+ctests() {
     local build=$1
     shift
     ctest --test-dir "$build" --output-on-failure -j 2 --no-tests=error "$@"
@@ -87,3 +87,6 @@ for_arm() {
         cmake --preset arm64 && cmake --build build-arm64 -j 2 --target "$@"
 }
 on_arm() { qemu-aarch64 -L /usr/aarch64-linux-gnu "$@"; }
+
+# Who has these names for something else would have gates call that.
+readonly -f room gate beside sanitized ctests fuzz for_arm
