@@ -23,9 +23,9 @@ begin
       master.winsize = [24, width]
       fits = ->(line) { line.length < width && line.length >= width / 2 }
       rest, drawn, n = "".b, [], 0
-      # What was on its way is of the window before: some lines are let pass, for a terminal may hold thousands.
+      # What was on its way is of the window before: some lines are let pass, as many as 64 KiB may hold.
       until n > 400 && drawn.all?(&fits)
-        abort "FAILED: #{width} columns, after #{n} lines: #{(drawn.find { |line| !fits.(line) } || drawn.last).inspect}" if n > 20000
+        abort "FAILED: #{width} columns, after #{n} lines: #{(drawn.find { |line| !fits.(line) } || drawn.last).inspect}" if n > 5000
         rest << master.readpartial(4096).b
         whole = rest.rindex("\e[K".b) or next
         new = lines(rest.slice!(0, whole + 3))
