@@ -1,6 +1,6 @@
 /* block.h: one block of sixteen columns, unpacked, by any number of rows from 2 to HN_INT8_WALKING. Their sums lie in the first cache, and are
  * loaded and stored beside the twelve operations and more that a block and a row take. SOME rows are multiplied at a time, or one less, of
- * which every number but 1, 2 and 5 is made (of 4 and 3; of 3 and 2 every one but 1):
+ * which every number but 1, 2 and 5 is made (of 4 and 3; of 3 and 2 every one but 1); 2 and 5 begin with two:
  *
  *     sum[r] += block times x[r]        r = 0 1 2 | 3 4 5 | 6 7 8 9 | 10 11 12 13 | ...
  */
@@ -11,7 +11,7 @@
 
 typedef f32x16 sums_of_rows[HN_INT8_WALKING][HN_INT8_GROUPS];
 
-_Static_assert(SOME == 3 || SOME == 4, "what two rows less are taken for");
+_Static_assert(SOME == 3 || SOME == 4, "two rows are taken first where fours and threes do not do");
 
 /* The next rows of t. */
 HN_INLINE void add_some(hn_int8_tile *t, const int rows, const int most, const hn_int8_kind kind, const int32_t *w, int *row, sums_of_rows sum)
@@ -35,34 +35,14 @@ HN_INLINE void add_rows(const hn_int8_tile *t, int64_t block, const int most, co
         add_some(&part, SOME, most, kind, w, &row, sum);
 }
 
-/* As tiles are told apart. */
-static void add_whole(const hn_int8_tile *t, int64_t block, const int32_t *restrict w, sums_of_rows sum)
-{
-    switch (HOW_LARGE(t->most)) {
-    case 15: add_rows(t, block, 15, HN_INT8_whole, w, sum); return;
-    case 31: add_rows(t, block, 31, HN_INT8_whole, w, sum); return;
-    default: add_rows(t, block, 255, HN_INT8_whole, w, sum); return;
-    }
-}
-static void add_less(const hn_int8_tile *t, int64_t block, const int32_t *restrict w, sums_of_rows sum)
-{
-    if (HOW_LARGE(t->most) == 15)
-        add_rows(t, block, 15, HN_INT8_less, w, sum);
-    else
-        add_rows(t, block, 31, HN_INT8_less, w, sum);
-}
-static void add_halves(const hn_int8_tile *t, int64_t block, const int32_t *restrict w, sums_of_rows sum)
-{
-    if (HOW_LARGE(t->most) == 15)
-        add_rows(t, block, 15, HN_INT8_halves, w, sum);
-    else
-        add_rows(t, block, 63, HN_INT8_halves, w, sum);
-}
-static void add_halves_less(const hn_int8_tile *t, int64_t block, const int32_t *restrict w, sums_of_rows sum)
-{
-    add_rows(t, block, 15, HN_INT8_halves_less, w, sum);
-}
-static void add_steps(const hn_int8_tile *t, int64_t block, const int32_t *restrict w, sums_of_rows sum) { add_rows(t, block, 31, HN_INT8_steps, w, sum); }
+/* As tiles are told apart (tile.h). */
+#define ADD_PARAMS      const hn_int8_tile *t, int64_t block, const int32_t *restrict w, sums_of_rows sum
+#define ADD(most, kind) add_rows(t, block, most, kind, w, sum)
+static void add_whole(ADD_PARAMS) { BY_SIZE_whole(ADD) }
+static void add_less(ADD_PARAMS) { BY_SIZE_less(ADD) }
+static void add_halves(ADD_PARAMS) { BY_SIZE_halves(ADD) }
+static void add_halves_less(ADD_PARAMS) { BY_SIZE_halves_less(ADD) }
+static void add_steps(ADD_PARAMS) { BY_SIZE_steps(ADD) }
 
 HN_INLINE void clear_sums(int rows, sums_of_rows sum)
 {

@@ -193,31 +193,29 @@ HN_INLINE void tile_of_rows(const hn_int8_tile *t, const int most, const hn_int8
     }
 }
 
-/* The formats of a kind differ in how large their bytes are, where that matters. */
-static void tile_whole(const hn_int8_tile *t)
-{
-    switch (HOW_LARGE(t->most)) {
-    case 15: tile_of_rows(t, 15, HN_INT8_whole); return;
-    case 31: tile_of_rows(t, 31, HN_INT8_whole); return;
-    default: tile_of_rows(t, 255, HN_INT8_whole); return;
+/* The formats of a kind differ in how large their bytes are, where that matters: `then` is done by a constant of those that there are. */
+#define BY_SIZE_whole(then)                                                                    \
+    switch (HOW_LARGE(t->most)) {                                                              \
+    case 15: then(15, HN_INT8_whole); return;                                                  \
+    case 31: then(31, HN_INT8_whole); return;                                                  \
+    default: then(255, HN_INT8_whole); return;                                                 \
     }
-}
-static void tile_less(const hn_int8_tile *t)
-{
-    if (HOW_LARGE(t->most) == 15)
-        tile_of_rows(t, 15, HN_INT8_less);
-    else
-        tile_of_rows(t, 31, HN_INT8_less);
-}
-static void tile_halves(const hn_int8_tile *t)
-{
-    if (HOW_LARGE(t->most) == 15)
-        tile_of_rows(t, 15, HN_INT8_halves);
-    else
-        tile_of_rows(t, 63, HN_INT8_halves);
-}
-static void tile_halves_less(const hn_int8_tile *t) { tile_of_rows(t, 15, HN_INT8_halves_less); }
-static void tile_steps(const hn_int8_tile *t) { tile_of_rows(t, 31, HN_INT8_steps); }
+#define BY_TWO_SIZES(larger, kind, then)                                                       \
+    if (HOW_LARGE(t->most) == 15)                                                              \
+        then(15, kind);                                                                        \
+    else                                                                                       \
+        then(larger, kind);
+#define BY_SIZE_less(then)        BY_TWO_SIZES(31, HN_INT8_less, then)
+#define BY_SIZE_halves(then)      BY_TWO_SIZES(63, HN_INT8_halves, then)
+#define BY_SIZE_halves_less(then) then(15, HN_INT8_halves_less);
+#define BY_SIZE_steps(then)       then(31, HN_INT8_steps);
+
+#define TILE(most, kind) tile_of_rows(t, most, kind)
+static void tile_whole(const hn_int8_tile *t) { BY_SIZE_whole(TILE) }
+static void tile_less(const hn_int8_tile *t) { BY_SIZE_less(TILE) }
+static void tile_halves(const hn_int8_tile *t) { BY_SIZE_halves(TILE) }
+static void tile_halves_less(const hn_int8_tile *t) { BY_SIZE_halves_less(TILE) }
+static void tile_steps(const hn_int8_tile *t) { BY_SIZE_steps(TILE) }
 
 #define HN_INT8_TILES                                                                          \
     {                                                                                          \
