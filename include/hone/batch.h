@@ -79,7 +79,7 @@ HN_API int64_t hn_lm_batch_context(const hn_lm_batch *batch);
 
 /* ---- steps ---- */
 
-/* What comes next in a sequence, and of how many of its last ids the logits are wanted. */
+/* What comes next in a sequence, and of how many of its ids the logits are wanted: of the last, but in hn_lm_batch_step_rows. */
 typedef struct hn_lm_batch_piece {
     int32_t sequence;
     int32_t wanted;
@@ -92,6 +92,9 @@ typedef struct hn_lm_batch_piece {
  * HN_ERR_MEMORY: too few blocks are free: close or trim a sequence. Cancelled by hn_engine_cancel, told of by
  * hn_engine_on_progress. */
 HN_API hn_status hn_lm_batch_step(hn_lm_batch *batch, const hn_lm_batch_piece *pieces, size_t n);
+/* The same, and the logits are of any ids: `rows` has `wanted` numbers of each piece, one piece after the other, counted from
+ * the piece's first id. HN_ERR_ARGUMENT: those of a piece do not ascend within it. */
+HN_API hn_status hn_lm_batch_step_rows(hn_lm_batch *batch, const hn_lm_batch_piece *pieces, size_t n, const int32_t *rows);
 /* Of wanted row `row` of the last step, counted over its pieces: hn_lm_vocabulary numbers, until the next step.
  * NULL: there is none. */
 HN_API const float *hn_lm_batch_logits(const hn_lm_batch *batch, size_t row);

@@ -163,42 +163,47 @@ static int32_t group_of(const hn_batch_groups *g, const hn_lm_batch_piece *piece
     return g->places[piece->sequence % g->options.n_sequences].group;
 }
 
-static hn_piece inner_piece(const hn_lm_batch_piece *p)
+/* `rows`: those of this piece and the pieces after it; NULL: the last of each. */
+static hn_piece inner_piece(const hn_lm_batch_piece *p, const int32_t *rows)
 {
-    return (hn_piece){ p->sequence, p->ids, (int64_t)p->n, p->wanted };
+    return (hn_piece){ p->sequence, p->ids, (int64_t)p->n, p->wanted, rows };
 }
 
+static const int32_t *rows_after(const hn_lm_batch_piece *p, const int32_t *rows) { return rows ? rows + p->wanted : NULL; }
+
 /* Before anything is run: nothing but memory and cancellation stops a step on its way. */
-static hn_status check_step(const hn_batch_groups *g, const hn_lm_batch_piece *pieces, size_t n, int64_t *tokens)
+static hn_status check_step(const hn_batch_groups *g, const hn_lm_batch_piece *pieces, size_t n, const int32_t *rows,
+                            int64_t *tokens)
 {
     hn_sequences *inner;
-    int64_t rows = 0;
+    int64_t n_rows = 0;
     *tokens = 0;
-    for (size_t i = 0; i < n; i++) {
-        const hn_piece piece = inner_piece(&pieces[i]);
+    for (size_t i = 0; i < n; rows = rows_after(&pieces[i], rows), i++) {
+        const hn_piece piece = inner_piece(&pieces[i], rows);
         HN_TRY(hn_batch_groups_find(g, pieces[i].sequence, &inner));
         HN_TRY(hn_sequences_check(inner, &piece));
         for (size_t j = 0; j < i; j++)
             HN_REQUIRE(pieces[j].sequence != pieces[i].sequence, HN_ERR_ARGUMENT,
                        "pieces %zu and %zu are both of sequence %d", j, i, pieces[i].sequence);
         *tokens += (int64_t)pieces[i].n;
-        rows += pieces[i].wanted;
+        n_rows += pieces[i].wanted;
     }
-    HN_REQUIRE(*tokens <= g->options.max_tokens && rows <= g->options.max_rows, HN_ERR_ARGUMENT,
+    HN_REQUIRE(*tokens <= g->options.max_tokens && n_rows <= g->options.max_rows, HN_ERR_ARGUMENT,
                "a step of %lld tokens and %lld rows of logits: it takes %lld and %lld", (long long)*tokens,
-               (long long)rows, (long long)g->options.max_tokens, (long long)g->options.max_rows);
+               (long long)n_rows, (long long)g->options.max_tokens, (long long)g->options.max_rows);
     return HN_OK;
 }
 
 /* The pieces of one group, and where the rows that are wanted of them go among all. */
-static int64_t take_group(hn_batch_groups *g, int32_t group, const hn_lm_batch_piece *pieces, size_t n, int64_t *tokens)
+static int64_t take_group(hn_batch_groups *g, int32_t group, const hn_lm_batch_piece *pieces, size_t n, const int32_t *rows,
+                          int64_t *tokens)
 {
     int64_t n_pieces = 0, row = 0, at = 0;
     *tokens = 0;
     for (size_t i = 0; i < n; at += pieces[i].wanted, i++) {
         if (group_of(g, &pieces[i]) != group)
             continue;
-        g->pieces[n_pieces++] = inner_piece(&pieces[i]);
+        g->pieces[n_pieces++] = inner_piece(&pieces[i], rows ? rows + at : NULL);
         *tokens += (int64_t)pieces[i].n;
         for (int64_t j = 0; j < pieces[i].wanted; j++)
             g->rows[at + j] = (hn_batch_row){ group, row++ };
@@ -230,17 +235,17 @@ static void on_progress(void *context, double done)
     s->engine->progress(s->engine->progress_context, s->done + s->more * done);
 }
 
-hn_status hn_batch_groups_step(hn_batch_groups *g, const hn_lm_batch_piece *pieces, size_t n)
+hn_status hn_batch_groups_step(hn_batch_groups *g, const hn_lm_batch_piece *pieces, size_t n, const int32_t *rows)
 {
     hn_engine *e = g->lm->engine;
     int64_t all, tokens;
     share progress = { .engine = e };
     const hn_run_options options = { .cancel = hn_engine_cancelled(e), .progress = e->progress ? on_progress : NULL,
                                      .progress_context = &progress };
-    HN_TRY(check_step(g, pieces, n, &all));
+    HN_TRY(check_step(g, pieces, n, rows, &all));
     g->n_rows = 0;
     for (int32_t group = 0; group <= HN_MOST_APART; group++) {
-        const int64_t n_pieces = g->at[group] ? take_group(g, group, pieces, n, &tokens) : 0;
+        const int64_t n_pieces = g->at[group] ? take_group(g, group, pieces, n, rows, &tokens) : 0;
         if (!n_pieces)
             continue;
         progress.more = (double)tokens / (double)all;

@@ -56,8 +56,8 @@ hn_status hn_batch_groups_fork(hn_batch_groups *g, int32_t sequence, int64_t len
 hn_sequences *hn_batch_groups_of(const hn_batch_groups *g, int32_t sequence);
 hn_status hn_batch_groups_find(const hn_batch_groups *g, int32_t sequence, hn_sequences **out);
 
-/* All pieces, or none. */
-hn_status hn_batch_groups_step(hn_batch_groups *g, const hn_lm_batch_piece *pieces, size_t n);
+/* All pieces, or none; `rows` as hn_lm_batch_step_rows, or NULL. */
+hn_status hn_batch_groups_step(hn_batch_groups *g, const hn_lm_batch_piece *pieces, size_t n, const int32_t *rows);
 const float *hn_batch_groups_logits(const hn_batch_groups *g, size_t row);
 
 #endif

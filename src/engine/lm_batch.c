@@ -226,10 +226,9 @@ int64_t hn_lm_batch_context(const hn_lm_batch *b)
 
 /* ---- steps ---- */
 
-hn_status hn_lm_batch_step(hn_lm_batch *b, const hn_lm_batch_piece *pieces, size_t n)
+static hn_status step(hn_lm_batch *b, const char *what, const hn_lm_batch_piece *pieces, size_t n, const int32_t *rows)
 {
-    HN_ENTER();
-    HN_TRY(check(b, "hn_lm_batch_step"));
+    HN_TRY(check(b, what));
     /* More pieces than sequences are refused before they are looked at. */
     HN_REQUIRE(pieces && n >= 1 && n <= (size_t)b->groups.options.n_sequences, HN_ERR_ARGUMENT,
                "a step of %zu pieces: expected 1 to %lld, of one sequence each", pieces ? n : 0,
@@ -237,7 +236,20 @@ hn_status hn_lm_batch_step(hn_lm_batch *b, const hn_lm_batch_piece *pieces, size
     for (size_t i = 0; i < n; i++)
         HN_REQUIRE(pieces[i].ids && pieces[i].n <= INT32_MAX, HN_ERR_ARGUMENT, "piece %zu: expected ids, found %s", i,
                    pieces[i].ids ? "more than there can be" : "NULL");
-    return hn_batch_groups_step(&b->groups, pieces, n);
+    return hn_batch_groups_step(&b->groups, pieces, n, rows);
+}
+
+hn_status hn_lm_batch_step(hn_lm_batch *b, const hn_lm_batch_piece *pieces, size_t n)
+{
+    HN_ENTER();
+    return step(b, "hn_lm_batch_step", pieces, n, NULL);
+}
+
+hn_status hn_lm_batch_step_rows(hn_lm_batch *b, const hn_lm_batch_piece *pieces, size_t n, const int32_t *rows)
+{
+    HN_ENTER();
+    HN_REQUIRE(rows, HN_ERR_ARGUMENT, "hn_lm_batch_step_rows: expected rows, found NULL");
+    return step(b, "hn_lm_batch_step_rows", pieces, n, rows);
 }
 
 const float *hn_lm_batch_logits(const hn_lm_batch *b, size_t row)
@@ -259,7 +271,7 @@ int64_t hn_lm_batch_needs(const hn_lm_batch *b, const hn_lm_batch_piece *pieces,
     HN_ENTER();
     int64_t blocks = 0;
     for (size_t i = 0; b && pieces && i < n; i++) { /* one that is apart is not open there: it needs none */
-        const hn_piece piece = { pieces[i].sequence, pieces[i].ids, (int64_t)pieces[i].n, pieces[i].wanted };
+        const hn_piece piece = { .sequence = pieces[i].sequence, .tokens = pieces[i].ids, .n = (int64_t)pieces[i].n };
         blocks += hn_sequences_needs(first(b), &piece, 1);
     }
     return blocks;

@@ -374,6 +374,10 @@ hn_status hn_sequences_check(const hn_sequences *b, const hn_piece *p)
                (long long)s->length, (long long)b->n_ctx);
     HN_REQUIRE(p->n_wanted >= 0 && p->n_wanted <= p->n, HN_ERR_ARGUMENT, "logits of %lld tokens of a piece of %lld",
                (long long)p->n_wanted, (long long)p->n);
+    for (int64_t j = 0; p->wanted && j < p->n_wanted; j++)
+        HN_REQUIRE(p->wanted[j] >= (j ? p->wanted[j - 1] + (int64_t)1 : 0) && p->wanted[j] < p->n, HN_ERR_ARGUMENT,
+                   "logits of token %d of a piece of %lld, as number %lld of %lld: expected them to ascend within it",
+                   p->wanted[j], (long long)p->n, (long long)j, (long long)p->n_wanted);
     for (int64_t j = 0; j < p->n; j++)
         HN_REQUIRE(p->tokens[j] >= 0 && p->tokens[j] < vocab, HN_ERR_ARGUMENT,
                    "token %lld is %d: the vocabulary has %lld", (long long)(s->length + j), p->tokens[j],
@@ -431,6 +435,15 @@ static int32_t row_of(const int32_t *blocks, int64_t key)
     return blocks[key / HN_KEY_BLOCK] * HN_KEY_BLOCK + (int32_t)(key % HN_KEY_BLOCK);
 }
 
+/* Rows of a piece whose tokens begin at `at` of the step. */
+static void fill_rows(hn_sequences *b, const hn_piece *p, int32_t slot, int64_t at)
+{
+    for (int64_t j = 0; j < p->n_wanted; j++) {
+        b->row_adapters[b->n_wanted] = slot;
+        b->rows[b->n_wanted++] = (int32_t)(at + (p->wanted ? p->wanted[j] : p->n - p->n_wanted + j));
+    }
+}
+
 static void fill_inputs(hn_sequences *b, const hn_piece *pieces, int64_t n)
 {
     int64_t at = 0;
@@ -438,6 +451,7 @@ static void fill_inputs(hn_sequences *b, const hn_piece *pieces, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         const hn_sequence *s = hn_sequences_find(b, pieces[i].sequence);
         const int64_t begin = hn_sequences_slot(b, s) * b->each * HN_KEY_BLOCK;
+        fill_rows(b, &pieces[i], s->slot, at);
         for (int64_t j = 0; j < pieces[i].n; j++, at++) {
             const int64_t key = s->length + j;
             b->tokens[at] = pieces[i].tokens[j];
@@ -449,10 +463,6 @@ static void fill_inputs(hn_sequences *b, const hn_piece *pieces, int64_t n)
             b->spans[3 * at] = (int32_t)begin;
             b->spans[3 * at + 1] = (int32_t)(begin + key);
             b->spans[3 * at + 2] = (int32_t)(begin + key + 1);
-            if (pieces[i].n - j > pieces[i].n_wanted)
-                continue;
-            b->row_adapters[b->n_wanted] = s->slot;
-            b->rows[b->n_wanted++] = (int32_t)at;
         }
     }
 }

@@ -84,11 +84,13 @@ hn_status hn_sequences_trim(hn_sequences *all, int32_t sequence, int64_t length)
  * window before what would follow is gone. */
 int64_t hn_sequences_usable(const hn_sequences *all, int32_t sequence, int64_t length);
 
-/* What comes next in one sequence, and of how many of its last tokens the logits are wanted. */
+/* What comes next in one sequence, and of how many of its tokens the logits are wanted: of `wanted`, which ascend and are
+ * counted from the piece's first, or, without them, of the last. */
 typedef struct hn_piece {
     int32_t sequence;
     const int32_t *tokens;
     int64_t n, n_wanted;
+    const int32_t *wanted;
 } hn_piece;
 
 /* Of a piece alone: what hn_sequences_step refuses it for. */

@@ -119,6 +119,20 @@ static void check_steps(hn_lm_batch *batch, const int32_t *adapters)
     check_row(batch, 0, DORA, 1, "a fork");
     check_row(batch, 1, BANKED, 1, "whole");
     check_row(batch, 2, DORA, 1, "its origin");
+    /* Rows that are chosen, of sequences in the batch and of one apart. */
+    enum { FROM = N_IDS / 2 - 1, REST = N_IDS - FROM };
+    static const int32_t rows[4] = { 0, 0, REST - 1, REST - 1 };
+    const hn_lm_batch_piece again[3] = { { fork, 1, ids + FROM, REST }, { sequences[BANKED], 2, ids + FROM, REST },
+                                         { sequences[DORA], 1, ids + FROM, REST } };
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(hn_lm_batch_trim(batch, again[i].sequence, FROM));
+    CHECK_OK(hn_lm_batch_step_rows(batch, again, 3, rows));
+    check_row(batch, 0, DORA, 0, "a chosen row");
+    check_row(batch, 1, BANKED, 0, "a chosen row");
+    check_row(batch, 2, BANKED, 1, "a chosen row");
+    check_row(batch, 3, DORA, 1, "a chosen row");
+    CHECK(!hn_lm_batch_logits(batch, 4));
+    CHECK_FAILS(hn_lm_batch_step_rows(batch, again, 3, NULL), HN_ERR_ARGUMENT, "found NULL");
     CHECK(hn_lm_batch_ids(batch, fork, &n) && n == N_IDS && !memcmp(hn_lm_batch_ids(batch, fork, &n), ids, sizeof ids));
     CHECK_INT(0, hn_lm_batch_needs(batch, last, 1)); /* blocks of its own */
 

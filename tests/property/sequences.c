@@ -38,7 +38,7 @@ typedef struct subject {
 } subject;
 
 static struct {
-    int64_t mixed, adapted, added, forks, shared, trims, lost, closed, saved, cancelled, full, rows;
+    int64_t mixed, adapted, added, forks, shared, trims, lost, closed, saved, cancelled, full, rows, chosen;
 } counted;
 
 static int64_t draw(subject *s, int64_t below)
@@ -62,8 +62,22 @@ static void check_row(subject *s, int i, int64_t n, const float *got)
 typedef struct step {
     hn_piece pieces[N_SEQUENCES];
     int at[N_SEQUENCES]; /* whose they are */
+    int32_t rows[ROWS];  /* what is wanted of pieces that choose */
     int n;
 } step;
+
+/* Half of the pieces that want any choose among all of their tokens, ascending. */
+static void choose_rows(subject *s, hn_piece *p, int32_t *rows)
+{
+    if (!p->n_wanted || draw(s, 2))
+        return;
+    int64_t left = p->n_wanted;
+    for (int64_t j = 0; left; j++)
+        if (draw(s, p->n - j) < left)
+            rows[p->n_wanted - left--] = (int32_t)j;
+    p->wanted = rows;
+    counted.chosen += rows[0] != p->n - p->n_wanted;
+}
 
 static void add_piece(subject *s, step *t, int i, int64_t *tokens, int64_t *rows)
 {
@@ -78,7 +92,8 @@ static void add_piece(subject *s, step *t, int i, int64_t *tokens, int64_t *rows
     wanted = wanted < ROWS - *rows ? wanted : ROWS - *rows;
     for (int64_t j = 0; j < n; j++)
         s->tokens[i][s->length[i] + j] = (int32_t)draw(s, s->vocab);
-    t->pieces[t->n] = (hn_piece){ s->names[i], s->tokens[i] + s->length[i], n, wanted };
+    t->pieces[t->n] = (hn_piece){ s->names[i], s->tokens[i] + s->length[i], n, wanted, NULL };
+    choose_rows(s, &t->pieces[t->n], t->rows + *rows);
     t->at[t->n++] = i;
     *tokens += n;
     *rows += wanted;
@@ -143,9 +158,11 @@ static void run_step(subject *s)
     counted.adapted += met[0] && met[1] && met[N_ADAPTERS];
     for (int k = 0, row = 0; k < t.n; k++) {
         const int i = t.at[k];
-        s->length[i] += t.pieces[k].n;
-        for (int64_t j = t.pieces[k].n_wanted; j > 0; j--)
-            check_row(s, i, s->length[i] - j + 1, hn_sequences_logits(s->all, row++));
+        const hn_piece *p = &t.pieces[k];
+        for (int64_t j = 0; j < p->n_wanted; j++)
+            check_row(s, i, s->length[i] + (p->wanted ? p->wanted[j] : p->n - p->n_wanted + j) + 1,
+                      hn_sequences_logits(s->all, row++));
+        s->length[i] += p->n;
     }
 }
 
@@ -281,12 +298,16 @@ static void check_refusals(subject *s)
     int32_t name, token = 1, beyond = (int32_t)s->vocab;
     if (!CHECK_OK(hn_sequences_open(s->all, -1, &name)))
         return;
-    const hn_piece twice[2] = { { name, &token, 1, 1 }, { name, &token, 1, 1 } };
+    const hn_piece twice[2] = { { name, &token, 1, 1, NULL }, { name, &token, 1, 1, NULL } };
     CHECK_FAILS(hn_sequences_step(s->all, twice, 2, NULL), HN_ERR_ARGUMENT, "both of sequence");
     CHECK_FAILS(hn_sequences_step(s->all, twice, 0, NULL), HN_ERR_ARGUMENT, "0 pieces");
-    CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, &token, 0, 0 }, 1, NULL), HN_ERR_ARGUMENT, "1 or more");
-    CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, &token, 1, 2 }, 1, NULL), HN_ERR_ARGUMENT, "logits of 2");
-    CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, &beyond, 1, 1 }, 1, NULL), HN_ERR_ARGUMENT, "token 0 is");
+    CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, &token, 0, 0, NULL }, 1, NULL), HN_ERR_ARGUMENT, "1 or more");
+    CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, &token, 1, 2, NULL }, 1, NULL), HN_ERR_ARGUMENT, "logits of 2");
+    static const int32_t two[2] = { 0, 0 }, bad[3][2] = { { -1, 0 }, { 1, 1 }, { 0, 2 } };
+    for (int i = 0; i < 3; i++)
+        CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, two, 2, 2, bad[i] }, 1, NULL), HN_ERR_ARGUMENT,
+                    "expected them to ascend");
+    CHECK_FAILS(hn_sequences_step(s->all, &(hn_piece){ name, &beyond, 1, 1, NULL }, 1, NULL), HN_ERR_ARGUMENT, "token 0 is");
     CHECK_FAILS(hn_sequences_trim(s->all, name, 1), HN_ERR_ARGUMENT, "it has 0");
     hn_sequences_close(s->all, name);
     CHECK_FAILS(hn_sequences_step(s->all, twice, 1, NULL), HN_ERR_ARGUMENT, "is not open");
@@ -415,7 +436,7 @@ enum { LENT_BLOCKS = 60, PIECE = 64, HELD = 3 };
 
 static bool run_piece(hn_sequences *all, int32_t name, const int32_t *tokens, int64_t n)
 {
-    const hn_piece piece = { name, tokens, n, 0 };
+    const hn_piece piece = { name, tokens, n, 0, NULL };
     return hn_sequences_lacks(all, &piece, 1, true) <= 0 && CHECK_OK(hn_sequences_step(all, &piece, 1, NULL));
 }
 
@@ -530,11 +551,11 @@ int main(int argc, char **argv)
     check_model("gpt-oss", "attention.sliding_window=20 expert_count=4 expert_used_count=2 "
                            "expert_feed_forward_length=64 weights=mxfp4", IN_BLOCKS);
     check_group("what was met");
-    CHECK(counted.adapted > 0 && counted.added > 0);
+    CHECK(counted.adapted > 0 && counted.added > 0 && counted.chosen > 0);
     CHECK(counted.mixed > 0 && counted.forks > 0 && counted.shared > 0 && counted.trims > 0 && counted.lost > 0);
     CHECK(counted.closed > 0 && counted.saved > 0 && counted.cancelled > 0 && counted.full > 0);
-    printf("%lld rows of logits, %lld steps of several sequences, %lld of them with two adapters and none\n",
-           (long long)counted.rows, (long long)counted.mixed, (long long)counted.adapted);
+    printf("%lld rows of logits (%lld times chosen), %lld steps of several sequences, %lld of them with two adapters and none\n",
+           (long long)counted.rows, (long long)counted.chosen, (long long)counted.mixed, (long long)counted.adapted);
     printf("%lld forks (%lld in a block), %lld trims, %lld windows gone, %lld closed, %lld adapters added\n",
            (long long)counted.forks, (long long)counted.shared, (long long)counted.trims, (long long)counted.lost,
            (long long)counted.closed, (long long)counted.added);

@@ -656,6 +656,15 @@ class Sessions(Case):
             for sequence in (one, two, three):
                 self.assertEqual(rows[sequence][-1].tolist(), want)
                 self.assertEqual(batch.ids(sequence), self.ids)
+            batch.trim(three, 0)
+            some = batch.step({three: (self.ids, [0, len(self.ids) - 1])})[three]
+            session.trim(0)
+            session.feed(self.ids[:1])
+            self.assertEqual([row.tolist() for row in some], [session.logits.tolist(), want])
+            batch.trim(three, 0)
+            with self.assertRaisesRegex(hone.Error, "ascend"):
+                batch.step({three: (self.ids, [1, 1])})
+            batch.step({three: self.ids})
             batch.trim(one, 2)
             batch.load(one, path)
             self.assertEqual(batch.usable(one, len(self.ids)), len(self.ids))

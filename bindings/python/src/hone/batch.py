@@ -12,7 +12,7 @@ from .errors import check
 from .model import Model, ids_of
 from .session import Sampler, _view
 
-Asked = tuple[Iterable[int], int]
+Asked = tuple[Iterable[int], Union[int, Iterable[int]]]
 
 
 class Batch(Object):
@@ -120,28 +120,34 @@ class Batch(Object):
         with self._use() as batch:
             return int(c.hn_lm_batch_blocks(batch, ctypes.byref(of))), of.value
 
-    def _pieces(self, pieces: Mapping[int, Union[Iterable[int], Asked]]) -> tuple[Any, list[int]]:
+    def _pieces(self, pieces: Mapping[int, Union[Iterable[int], Asked]]) -> tuple[Any, list[int], Any]:
         made: Any = (_c.hn_lm_batch_piece * len(pieces))()
-        wanted = []
+        wanted, chosen, chooses = [], [], False
         for piece, (sequence, given) in zip(made, pieces.items()):
             ids, rows = given if isinstance(given, tuple) else (given, 1)
             array, piece.n = ids_of(ids)
-            piece.sequence, piece.wanted, piece.ids = sequence, rows, array
-            wanted.append(rows)
-        return made, wanted
+            which = range(piece.n - rows, piece.n) if isinstance(rows, int) else list(rows)
+            chooses = chooses or not isinstance(rows, int)
+            piece.sequence, piece.wanted, piece.ids = sequence, rows if isinstance(rows, int) else len(which), array
+            wanted.append(piece.wanted)
+            chosen.extend(which)
+        return made, wanted, (ctypes.c_int32 * max(len(chosen), 1))(*chosen) if chooses else None
 
     def needs(self, pieces: Mapping[int, Union[Iterable[int], Asked]]) -> int:
         """Blocks that a step of these takes at most."""
-        made, wanted = self._pieces(pieces)
+        made, wanted, _ = self._pieces(pieces)
         with self._use() as batch:
             return int(c.hn_lm_batch_needs(batch, made, len(wanted)))
 
     def step(self, pieces: Mapping[int, Union[Iterable[int], Asked]]) -> dict[int, list[memoryview[float]]]:
         """Feeds each sequence its ids, or none of them: {sequence: ids} asks for the logits after the last id,
-        {sequence: (ids, n)} for those after each of the last n. Views of the batch's memory, whose numbers are
-        these until the next step."""
-        made, wanted = self._pieces(pieces)
-        self._long(lambda batch: c.hn_lm_batch_step(batch, made, len(wanted)))
+        {sequence: (ids, n)} for those after each of the last n, {sequence: (ids, [0, 5])} for those after ids[0] and
+        ids[5]. Views of the batch's memory, whose numbers are these until the next step."""
+        made, wanted, rows = self._pieces(pieces)
+        if rows is None:
+            self._long(lambda batch: c.hn_lm_batch_step(batch, made, len(wanted)))
+        else:
+            self._long(lambda batch: c.hn_lm_batch_step_rows(batch, made, len(wanted), rows))
         out: dict[int, list[memoryview[float]]] = {}
         row = 0
         with self._use() as batch:
