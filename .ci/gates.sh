@@ -88,5 +88,15 @@ for_arm() {
 }
 on_arm() { qemu-aarch64 -L /usr/aarch64-linux-gnu "$@"; }
 
+# Digests of every kernel stand in tests/kernels/digests. A processor compares the levels that it has in CTest; these are for
+# others, or for a level by itself: two at a time, what each said only if it failed.
+kernel_checks() { ls tests/kernels/check_*.c | sed 's,.*/,test_kernels_,; s,[.]c$,,'; }
+kernels_on() { # FOLDER RUNNER...: the check comes after the runner
+    local folder=$1
+    shift
+    export -f on_arm
+    ls "$folder"/tests/kernels/check_* | xargs -P 2 -I '{}' bash -c 'said=$("$@" 2>&1) || { echo "$said"; echo "$*"; exit 1; }' check "$@"
+}
+
 # Who has these names for something else would have gates call that.
-readonly -f room gate beside sanitized ctests fuzz for_arm
+readonly -f room gate beside sanitized ctests fuzz for_arm on_arm kernel_checks kernels_on
