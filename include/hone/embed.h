@@ -1,4 +1,9 @@
-/* embed.h: texts to vectors, by a model that embeds (hn_lm_embeds): what `hone embed` gives. */
+/* embed.h: texts to vectors, by any model: what `hone embed` gives.
+ *
+ * A vector is pooled of the states of a text's tokens after the model's last norm. In a model that generates a state sees what
+ * comes before it alone, as ever, and the head is neither computed nor read; hn_lm_session_state gives the same state of a sequence
+ * that runs. The model's adapters (hn_lm_add_adapter) apply; one of the head changes no state. The bits depend on neither threads
+ * nor instructions, nor on what was embedded before. */
 #ifndef HONE_EMBED_H
 #define HONE_EMBED_H
 
@@ -26,10 +31,14 @@ HN_API const char *hn_lm_pooling_name(hn_lm_pooling pooling); /* "" of a number 
 typedef struct hn_lm_embed_options {
     size_t size;
     const char *pooling;   /* as hn_lm_pooling_name gives it; NULL: the model's */
-    int32_t normalize;     /* to length 1; 0: as the model says */
+    int32_t normalize;     /* to length 1; 0: as the model says, and where it does not, as they are */
     int32_t refuses_long;  /* texts beyond the model's longest, instead of cutting their end */
+    int64_t context;       /* the longest text, in tokens; 0: the model's longest, of one that generates 4096 at most */
 } hn_lm_embed_options;
 
+/* The model's own pooling stands in modules.json and its files, as sentence-transformers has them, or under ARCH.pooling_type or
+ * hone.pooling of GGUF. HN_ERR_ARGUMENT, which lists the poolings: it stands nowhere, and none is asked for; of a model that only
+ * embeds it is the mean then. */
 HN_API hn_status hn_lm_embedder_new(hn_lm_embedder **out, hn_lm *lm,
                                     const hn_lm_embed_options *options_or_null);
 HN_API void hn_lm_embedder_free(hn_lm_embedder *embedder); /* takes NULL */
@@ -38,7 +47,7 @@ HN_API int64_t hn_lm_embedder_width(const hn_lm_embedder *embedder);   /* number
 HN_API int64_t hn_lm_embedder_longest(const hn_lm_embedder *embedder); /* tokens that it reads */
 
 /* `vector` has room for hn_lm_embedder_width numbers. *n_tokens (may be NULL) is what the text has: more than
- * the longest where it was cut. */
+ * the longest where it was cut. HN_ERR_UNSUPPORTED on a model without its words. */
 HN_API hn_status hn_lm_embedder_run(hn_lm_embedder *embedder, const char *text, size_t bytes, float *vector,
                                     int64_t *n_tokens);
 /* Of ids as they stand: nothing is put around them as around a text, and more than the longest are HN_ERR_ARGUMENT, for

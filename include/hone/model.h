@@ -61,8 +61,8 @@ HN_API const char *hn_lm_builtin(void);
 HN_API hn_status hn_lm_open_words(hn_lm **out, hn_engine *engine, const char *path,
                                   const hn_lm_options *options_or_null);
 
-/* The weights alone, of a model that has no tokenizer, or whose is not needed: sessions, samplers, adapters. What
- * needs words (encoding, decoding, rendering, chats, embedders) is HN_ERR_UNSUPPORTED on it. */
+/* The weights alone, of a model that has no tokenizer, or whose is not needed: sessions, samplers, adapters, embedders of ids. What
+ * needs words (encoding, decoding, rendering, chats, vectors of texts) is HN_ERR_UNSUPPORTED on it. */
 HN_API hn_status hn_lm_open_weights(hn_lm **out, hn_engine *engine, const char *path,
                                     const hn_lm_options *options_or_null);
 
@@ -81,7 +81,8 @@ HN_API const char *hn_lm_architecture(const hn_lm *lm); /* "llama" */
 HN_API const char *hn_lm_name(const hn_lm *lm);         /* general.name; "" if it has none */
 HN_API int64_t hn_lm_context(const hn_lm *lm);    /* tokens that it was made for; 0: it does not say */
 HN_API int64_t hn_lm_vocabulary(const hn_lm *lm); /* logits: as many as tokens, or more */
-HN_API int32_t hn_lm_embeds(const hn_lm *lm);     /* 1: it embeds texts, and generates none */
+HN_API int64_t hn_lm_width(const hn_lm *lm);      /* numbers of a token's state */
+HN_API int32_t hn_lm_embeds(const hn_lm *lm);     /* 1: it embeds texts, and generates none; embed.h has those that generate embed too */
 
 /* A value by its key, of GGUF's metadata or of config.json ("rope_parameters.rope_theta" is within an
  * object), as text: a word or a text as it is, numbers as JSON has them, arrays as "[1,2]".

@@ -32,6 +32,7 @@ typedef struct hn_lm_session_options {
     const char *cache; /* of keys and values, as hn_lm_cache_name gives it; NULL: "f32" */
     int32_t keeps_all; /* keys beyond their windows too: going back is cheap */
     int32_t mapped;    /* reads weights where they are mapped: starts sooner, generates slower; the same bits */
+    int32_t keeps_state; /* hn_lm_session_state */
 } hn_lm_session_options;
 
 HN_API hn_status hn_lm_session_new(hn_lm_session **out, hn_lm *lm,
@@ -47,6 +48,11 @@ HN_API hn_status hn_lm_session_feed(hn_lm_session *session, const int32_t *ids, 
 /* Of the token after the last: hn_lm_vocabulary numbers. NULL unless the last that changed the session was
  * a feed that did well; they live until it is fed, trimmed, loaded or freed. */
 HN_API const float *hn_lm_session_logits(const hn_lm_session *session);
+
+/* The state of the last token after the model's last norm, which its head takes: hn_lm_width numbers, which live as the logits do.
+ * With a cache of f32 (in bf16 numerics, of bf16) they have the bits that an embedder which pools by the last token
+ * gives of the same ids. NULL where there are no logits, and without keeps_state. */
+HN_API const float *hn_lm_session_state(const hn_lm_session *session);
 
 /* The sequence; lives as the logits do. */
 HN_API const int32_t *hn_lm_session_ids(const hn_lm_session *session, size_t *n);

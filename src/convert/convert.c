@@ -125,12 +125,14 @@ static hn_status plan_entries(conversion *c, const hn_recipe *recipe)
     return HN_OK;
 }
 
-/* How a text becomes a vector, of models that embed. */
+/* How a text becomes a vector, of models that embed and of those whose directory says it. */
 static hn_status write_sentence(conversion *c)
 {
     hn_sentence meant, usual;
-    HN_TRY(hn_sentence_of_dir(c->dir, c->hp, &meant));
-    HN_TRY(hn_sentence_of_meta(&c->meta, c->hp, &usual));
+    HN_TRY(hn_sentence_of_dir(c->dir, c->arch, c->hp, &meant));
+    if (!meant.n)
+        return HN_OK;
+    HN_TRY(hn_sentence_of_meta(&c->meta, c->arch, c->hp, &usual));
     const bool is_usual = meant.n == usual.n && meant.parts[0] == usual.parts[0] &&
                           meant.normalizes == usual.normalizes && meant.longest == usual.longest;
     return is_usual ? HN_OK : hn_sentence_write(&meant, c->arch, c->hp, &c->meta);
@@ -141,8 +143,7 @@ static hn_status write_keys(conversion *c, const hn_recipe *recipe)
     const hn_model_size size =
         hn_model_size_of(c->wanted, c->is_there, c->n, c->hp->n_expert);
     HN_TRY(hn_arch_write_meta(c->arch, c->hp, &c->meta));
-    if (c->arch->embeds_only)
-        HN_TRY(write_sentence(c));
+    HN_TRY(write_sentence(c));
     HN_TRY(hn_general_keys(c->dir, c->options->name, &size, hn_recipe_file_type(recipe),
                            &c->meta));
     HN_TRY(hn_ignored_write(c->options->ignored, &c->meta));

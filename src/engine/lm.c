@@ -277,6 +277,12 @@ int64_t hn_lm_vocabulary(const hn_lm *lm)
     return lm && lm->model ? hn_model_hparams(lm->model)->n_vocab : 0;
 }
 
+int64_t hn_lm_width(const hn_lm *lm)
+{
+    HN_ENTER();
+    return lm && lm->model ? hn_model_hparams(lm->model)->width : 0;
+}
+
 int32_t hn_lm_embeds(const hn_lm *lm)
 {
     HN_ENTER();

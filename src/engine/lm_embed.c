@@ -14,8 +14,6 @@ hn_status hn_lm_embedder_new(hn_lm_embedder **out, hn_lm *lm, const hn_lm_embed_
     HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_embedder_new: expected out and a model, found NULL");
     *out = NULL;
     HN_TRY(hn_take_struct("hn_lm_embed_options", options, sizeof o, &o));
-    HN_REQUIRE(!lm->adapters.n, HN_ERR_UNSUPPORTED, "%s: adapters on a model that embeds", hn_model_path(lm->model));
-    HN_TRY(hn_lm_want_words(lm));
     HN_TRY(hn_lm_hold(lm));
     hn_lm_embedder *e = hn_alloc(&lm->engine->heap, HN_TAG_STATE, sizeof *e);
     if (!e) {
@@ -24,7 +22,8 @@ hn_status hn_lm_embedder_new(hn_lm_embedder **out, hn_lm *lm, const hn_lm_embed_
     }
     e->lm = lm;
     const hn_embedder_options inner = { .pooling = o.pooling, .normalizes = o.normalize != 0,
-                                        .refuses_long = o.refuses_long != 0 };
+                                        .refuses_long = o.refuses_long != 0, .context = o.context,
+                                        .adapters = &lm->adapters };
     const hn_status status = hn_embedder_new(&e->inner, &lm->engine->heap, lm->model, lm->tok,
                                              lm->run, &inner);
     if (status != HN_OK) {
@@ -64,6 +63,7 @@ hn_status hn_lm_embedder_run(hn_lm_embedder *e, const char *text, size_t bytes, 
     int64_t n = 0;
     HN_REQUIRE(e && (text || !bytes) && vector, HN_ERR_ARGUMENT,
                "hn_lm_embedder_run: expected an embedder, a text and room, found NULL");
+    HN_TRY(hn_lm_want_words(e->lm));
     HN_TRY(hn_engine_check(e->lm->engine));
     const hn_run_options run = hn_engine_run_options(e->lm->engine);
     const hn_status status = hn_embedder_run(e->inner, text ? text : "", bytes, &run, vector, &n);

@@ -23,7 +23,8 @@ hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options, i
     HN_REQUIRE(o.context >= 0 && o.batch >= 0, HN_ERR_ARGUMENT,
                "hn_lm_session_options: expected context and batch of at least 0, found %lld and %lld",
                (long long)o.context, (long long)o.batch);
-    hn_session_options inner = { .n_ctx = o.context, .max_batch = o.batch, .keeps_all = o.keeps_all != 0, .max_ahead = max_ahead,
+    hn_session_options inner = { .n_ctx = o.context, .max_batch = o.batch, .keeps_all = o.keeps_all != 0,
+                                 .keeps_state = o.keeps_state != 0, .max_ahead = max_ahead,
                                  .adapters = &lm->adapters,
                                  .packs = !o.mapped && hn_session_should_pack(lm->model, INT64_MAX) };
     HN_TRY(hn_session_cache_parse(o.cache, &inner.cache));
@@ -154,6 +155,12 @@ const float *hn_lm_session_logits(const hn_lm_session *s)
 {
     HN_ENTER();
     return s && s->has_logits ? hn_session_logits(s->inner) : NULL;
+}
+
+const float *hn_lm_session_state(const hn_lm_session *s)
+{
+    HN_ENTER();
+    return s && s->has_logits ? hn_session_state(s->inner) : NULL;
 }
 
 const int32_t *hn_lm_session_ids(const hn_lm_session *s, size_t *n)

@@ -21,7 +21,7 @@ hn_status hn_lm_measure(hn_lm *lm, const hn_lm_session_options *options, hn_lm_s
     HN_REQUIRE(lm && to, HN_ERR_ARGUMENT, "hn_lm_measure: expected a model and out, found NULL");
     HN_TRY(hn_take_struct("hn_lm_session_options", options, sizeof o, &o));
     HN_TRY(hn_lm_want_model(lm));
-    hn_session_options inner = { .n_ctx = o.context, .max_batch = o.batch, .keeps_all = o.keeps_all != 0,
+    hn_session_options inner = { .n_ctx = o.context, .max_batch = o.batch, .keeps_all = o.keeps_all != 0, .keeps_state = o.keeps_state != 0,
                                  .adapters = &lm->adapters };
     HN_TRY(hn_session_cache_parse(o.cache, &inner.cache));
     hn_heap *heap = &lm->engine->heap;

@@ -32,6 +32,30 @@ static hn_status build(hn_compiled *c, hn_heap *heap, const hn_model *model, con
     return hn_graph_finish(c->g);
 }
 
+static bool goes_into_product(const nn_build *b, const nn_weight *w)
+{
+    for (int i = 0; i < b->n_uses; i++)
+        if (b->uses[i].weight == w)
+            return true;
+    return false;
+}
+
+/* A pair of an adapter changes products, and the rows of words: of tables that are looked up by anything else it would pass
+ * for applied. The head's are not missed where there is none. */
+static hn_status check_adapters(const hn_compiled *c)
+{
+    const nn_build *b = &c->build;
+    size_t n = 0;
+    const hn_arch_tensor *all = hn_model_tensors(c->model, &n);
+    for (size_t i = 0; b->o.n_adapters && i < n; i++) {
+        const nn_weight *w = hn_model_find(c->model, all[i].gguf);
+        const bool is_head = b->o.gives_states && !strcmp(all[i].gguf, "output.weight");
+        HN_REQUIRE(!w || is_head || !strcmp(w->name, "token_embd.weight") || !nn_is_adapted(b, w) || goes_into_product(b, w),
+                   HN_ERR_UNSUPPORTED, "an adapter of %s: it goes into no product", w->name);
+    }
+    return HN_OK;
+}
+
 typedef struct trial {
     hn_heap *heap;
     const hn_model *model;
@@ -56,7 +80,8 @@ hn_status hn_compiled_build(hn_compiled *c, hn_heap *heap, const hn_model *model
 {
     trial t = { heap, model, options };
     HN_TRY(hn_fit_layers(&run, hn_model_hparams(model)->n_layer, try_split, &t));
-    return build(c, heap, model, &run, options);
+    HN_TRY(build(c, heap, model, &run, options));
+    return check_adapters(c);
 }
 
 static hn_plain_rows rows_of(const nn_bound *b)

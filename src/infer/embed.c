@@ -1,5 +1,5 @@
 /* A text that is too long loses its end and keeps what the tokenizer puts behind it, for a model was trained to
- * find that there. */
+ * find that there. Texts are run as whole sequences: a state has the bits that a session has after the same ids. */
 #include "infer/embed.h"
 
 #include <string.h>
@@ -14,20 +14,42 @@ struct hn_embedder {
     hn_encoding encoding;
 };
 
-static hn_status prepare(hn_embedder *e, const hn_model *model, hn_run_spec run, const hn_embedder_options *o)
+static hn_status settle_pooling(hn_embedder *e, const hn_model *model, const hn_embedder_options *o)
 {
-    const hn_forward_options forward = { .max_tokens = hn_model_hparams(model)->n_ctx };
-    HN_REQUIRE(hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
-               "%s: %s generates text; only models that embed are supported here",
-               hn_model_path(model), hn_model_arch(model)->name);
     HN_TRY(hn_sentence_of_model(model, &e->sentence));
     if (o->pooling) {
         e->sentence.n = 1;
         HN_TRY(hn_pool_kind_named(o->pooling, &e->sentence.parts[0]));
     }
+    HN_REQUIRE(e->sentence.n, HN_ERR_ARGUMENT, "%s says no pooling: expected one of " HN_POOL_KIND_NAMES,
+               hn_model_path(model));
     e->sentence.normalizes = e->sentence.normalizes || o->normalizes;
+    return HN_OK;
+}
+
+/* What a text may be is planned for in memory, so a decoder's whole context is taken only where it is asked for. */
+static hn_status settle_longest(hn_embedder *e, const hn_model *model, int64_t context)
+{
+    const hn_hparams *hp = hn_model_hparams(model);
+    const int64_t most = hn_hparams_longest(hp), usual = hn_hparams_usual_context(hp);
+    int64_t *longest = &e->sentence.longest;
+    HN_REQUIRE(context >= 0 && (most <= 0 || context <= most), HN_ERR_ARGUMENT,
+               "%s: a context of %lld tokens: the model was made for %lld", hn_model_path(model), (long long)context,
+               (long long)most);
+    if (context)
+        *longest = context;
+    else if (!hn_model_arch(model)->embeds_only && (*longest <= 0 || *longest > usual))
+        *longest = usual;
+    return HN_OK;
+}
+
+static hn_status prepare(hn_embedder *e, const hn_model *model, hn_run_spec run, const hn_embedder_options *o)
+{
+    HN_TRY(settle_pooling(e, model, o));
+    HN_TRY(settle_longest(e, model, o->context));
     e->refuses_long = o->refuses_long;
     e->width = hn_model_hparams(model)->width;
+    const hn_forward_options forward = { .max_tokens = e->sentence.longest, .gives_states = true, .adapters = o->adapters };
     return hn_forward_new(&e->forward, e->heap, model, run, &forward);
 }
 
@@ -94,6 +116,7 @@ hn_status hn_embedder_run(hn_embedder *e, const char *text, size_t bytes, const 
 {
     hn_encoding *ids = &e->encoding;
     const hn_encode_options o = { .parse_special = true };
+    HN_REQUIRE(e->tok, HN_ERR_ARGUMENT, "a text, and no tokenizer");
     HN_TRY(hn_tokenizer_encode(e->tok, text, bytes, &o, ids));
     *n_tokens = (int64_t)ids->n;
     HN_REQUIRE(ids->n > 0, HN_ERR_ARGUMENT, "\"%.*s\" has no tokens", bytes < 60 ? (int)bytes : 60, text);

@@ -1,4 +1,5 @@
-/* embed.h: texts to vectors, by a model that embeds: its tokenizer, how far it reads, its pooling. */
+/* embed.h: texts to vectors: a model, its tokenizer, how far it reads, its pooling. Of a model that generates they are made of
+ * the states after its final norm, which see what comes before them alone, and its head is neither computed nor read. */
 #ifndef HN_INFER_EMBED_H
 #define HN_INFER_EMBED_H
 
@@ -9,12 +10,15 @@
 typedef struct hn_embedder hn_embedder;
 
 typedef struct hn_embedder_options {
-    const char *pooling;  /* sentence-transformers' word; NULL: as the model says, or the mean */
+    const char *pooling;  /* sentence-transformers' word; NULL: as the model says */
     bool normalizes;      /* to length 1, also where the model does not say so */
     bool refuses_long;    /* texts beyond the longest, instead of cutting them */
+    int64_t context;      /* the longest; 0: as the model says, of one that generates 4096 at most */
+    const hn_adapters *adapters; /* NULL: none; they must outlive it */
 } hn_embedder_options;
 
-/* Model, tokenizer and device must outlive it. HN_ERR_UNSUPPORTED: a model that generates. */
+/* Model, tokenizer (NULL: texts are not run, ids are) and device must outlive it. HN_ERR_ARGUMENT: no pooling is asked for, and the
+ * model says none. */
 hn_status hn_embedder_new(hn_embedder **out, hn_heap *heap, const hn_model *model, const hn_tokenizer *tok,
                           hn_run_spec run, const hn_embedder_options *options);
 void hn_embedder_free(hn_embedder *embedder); /* takes NULL */

@@ -68,7 +68,7 @@ static hn_status make(hn_forward *f, hn_run_spec run, const hn_forward_options *
     for (int64_t i = 0; i < o->max_tokens; i++)
         f->positions[i] = (int32_t)i;
     const bool is_bf16 = run.numerics == HN_NUMERICS_BF16; /* keys and values are bf16 as it is */
-    nn_build_options built = { .max_tokens = o->max_tokens, .numerics = run.numerics };
+    nn_build_options built = { .max_tokens = o->max_tokens, .numerics = run.numerics, .gives_states = o->gives_states };
     if (o->cache != HN_F32 && !(is_bf16 && o->cache == HN_BF16)) {
         built.capacity = o->max_tokens;
         built.cache = o->cache;

@@ -12,6 +12,7 @@ typedef struct hn_forward hn_forward;
 
 typedef struct hn_forward_options {
     int64_t max_tokens;
+    bool gives_states; /* the states after the final norm in the logits' place: the head is neither computed nor read */
     bool wants_uses;   /* also what goes into every matrix: hn_forward_use */
     hn_dtype cache;    /* keys and values rounded as a session's cache of this type; HN_F32: not */
     const hn_adapters *adapters; /* NULL: none */
@@ -28,7 +29,7 @@ void hn_forward_free(hn_forward *forward); /* takes NULL */
 hn_status hn_forward_run(hn_forward *forward, const int32_t *tokens, int64_t n,
                          const hn_run_options *options);
 
-/* [n, vocabulary] f32, until the next run. */
+/* [n, vocabulary] f32, or states [n, width], until the next run. */
 hn_status hn_forward_logits(const hn_forward *forward, hn_tensor *out);
 
 /* What went into product i: [n, ...] and the experts' ids [n, used], ids->data NULL without. */

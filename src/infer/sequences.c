@@ -62,7 +62,8 @@ static hn_status plan(hn_sequences *b, const nn_bank_room *bank)
     if (!b->c.build.has_window) /* every layer sees everything */
         hn_sequences_keys_join(b);
     HN_TRY(hn_bank_new(b, o.bank.n));
-    HN_TRY(hn_compiled_plan(&b->c, 1, &b->c.result, NULL));
+    hn_node *const wanted[] = { b->c.result, b->c.build.state };
+    HN_TRY(hn_compiled_plan(&b->c, b->keeps_states ? 2 : 1, wanted, NULL));
     return bind_inputs(b);
 }
 
@@ -97,7 +98,7 @@ static hn_status take_options(hn_sequences *b, const hn_sequences_options *o)
     const int64_t most = hn_hparams_longest(hn_model_hparams(b->model));
     b->n_sequences = o->n_sequences;
     b->n_open = o->n_open ? o->n_open : o->n_sequences;
-    b->n_ctx = o->n_ctx ? o->n_ctx : most > 0 && most < 4096 ? most : 4096;
+    b->n_ctx = o->n_ctx ? o->n_ctx : hn_hparams_usual_context(hn_model_hparams(b->model));
     b->max_tokens = o->max_tokens ? o->max_tokens : 512;
     HN_REQUIRE(b->n_ctx > 0 && b->n_ctx <= INT32_MAX && (most <= 0 || b->n_ctx <= most),
                HN_ERR_ARGUMENT, "a context of %lld tokens: the model was made for %lld",
@@ -120,6 +121,7 @@ static hn_status take_options(hn_sequences *b, const hn_sequences_options *o)
     b->adapters = o->adapters;
     b->changed = o->changed;
     b->packs = o->packs;
+    b->keeps_states = o->keeps_states;
     b->each = hn_blocks_of(b->n_ctx);
     b->keeps = keys_kept(b, o->keeps_all);
     return HN_OK;
@@ -480,16 +482,19 @@ static hn_status run(hn_sequences *b, const hn_piece *pieces, int64_t n, const h
     HN_TRY(hn_program_set_extent(b->c.program, built->tokens_extent, tokens));
     HN_TRY(hn_program_set_extent(b->c.program, built->rows_extent, b->n_wanted ? b->n_wanted : 1));
     HN_TRY(hn_program_run(b->c.program, options));
-    hn_tensor logits;
+    hn_tensor logits, states = { 0 };
     HN_TRY(hn_program_result(b->c.program, 0, &logits));
+    if (b->keeps_states)
+        HN_TRY(hn_program_result(b->c.program, 1, &states));
     b->logits = logits.data;
+    b->states = states.data;
     return HN_OK;
 }
 
 hn_status hn_sequences_step(hn_sequences *b, const hn_piece *pieces, int64_t n, const hn_run_options *options)
 {
     HN_TRY(check_step(b, pieces, n));
-    b->logits = NULL;
+    b->logits = b->states = NULL;
     const hn_status status = run(b, pieces, n, options);
     if (status != HN_OK) {
         b->n_wanted = 0;
@@ -508,6 +513,12 @@ const float *hn_sequences_logits(const hn_sequences *b, int64_t row)
 {
     const bool has = b->logits && row >= 0 && row < b->n_wanted;
     return has ? b->logits + row * hn_model_hparams(b->model)->n_vocab : NULL;
+}
+
+const float *hn_sequences_state(const hn_sequences *b, int64_t row)
+{
+    const bool has = b->states && row >= 0 && row < b->n_wanted;
+    return has ? b->states + row * hn_model_hparams(b->model)->width : NULL;
 }
 
 /* ---- looking ---- */

@@ -38,6 +38,7 @@ typedef struct hn_sequences_options {
     bool packs;          /* weights are copied into panels, which are read faster; the same bits. Their mapped
                           * pages leave memory */
     bool keeps_all;      /* layers with a window keep everything too */
+    bool keeps_states;   /* hn_sequences_state */
     const hn_adapters *adapters; /* of all sequences; NULL: none; they must outlive it */
     const nn_build_options *changed; /* weights and adapters of these alone, in the place of `adapters`, for who trains them; NULL: none.
                                       * They have no identity: what was run with them is not saved */
@@ -101,6 +102,8 @@ hn_status hn_sequences_check(const hn_sequences *all, const hn_piece *piece);
 hn_status hn_sequences_step(hn_sequences *all, const hn_piece *pieces, int64_t n, const hn_run_options *options);
 /* [vocabulary] f32 of wanted row number `row` of the last step, counted over its pieces; until the next. */
 const float *hn_sequences_logits(const hn_sequences *all, int64_t row);
+/* [width] of its state after the final norm, which the head takes; NULL where states are not kept. */
+const float *hn_sequences_state(const hn_sequences *all, int64_t row);
 
 int64_t hn_sequences_length(const hn_sequences *all, int32_t sequence); /* tokens whose keys are held; -1: not open */
 const int32_t *hn_sequences_tokens(const hn_sequences *all, int32_t sequence); /* those; NULL: not open */

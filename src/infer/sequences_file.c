@@ -351,7 +351,7 @@ static hn_status take(hn_sequences *b, hn_sequence *s, const hn_gguf *file)
         HN_TRY(check_seal(file));
     HN_TRY(check_parts(b, s, file, first, tokens));
     HN_TRY(check_room(b, s, (int64_t)tokens->n, first, hn_gguf_meta(file)->name));
-    b->logits = NULL;
+    b->logits = b->states = NULL;
     empty(b, s);
     const hn_status status = fill(b, s, hn_gguf_weights(file), first, tokens);
     if (status != HN_OK) /* a device failed: what it holds is not known */

@@ -62,7 +62,8 @@ struct hn_sequences {
     hn_bank bank;
     /* Inputs of a step. */
     int32_t *tokens, *positions, *slots, *window_slots, *spans, *rows, *adapter_ids, *row_adapters;
-    const float *logits;
+    bool keeps_states;
+    const float *logits, *states; /* states: NULL where they are not kept */
     int64_t n_wanted;
 };
 

@@ -76,7 +76,7 @@ static hn_status start(hn_session **out, make_fn *make, hn_heap *heap, const hn_
                        const hn_session_options *o)
 {
     const hn_sequences_options options = { .n_sequences = 1, .n_ctx = o->n_ctx, .max_tokens = o->max_batch,
-                                       .cache = o->cache, .packs = o->packs, .keeps_all = o->keeps_all,
+                                       .cache = o->cache, .packs = o->packs, .keeps_all = o->keeps_all, .keeps_states = o->keeps_state,
                                        .max_rows = 1 + o->max_ahead, .adapters = o->adapters,
                                        .changed = o->changed };
     *out = NULL;
@@ -247,6 +247,11 @@ int64_t hn_session_room_ahead(const hn_session *s, const int32_t *tokens, int64_
 const float *hn_session_logits(const hn_session *s)
 {
     return hn_sequences_logits(s->all, s->row);
+}
+
+const float *hn_session_state(const hn_session *s)
+{
+    return hn_sequences_state(s->all, s->row);
 }
 
 int64_t hn_session_length(const hn_session *s)

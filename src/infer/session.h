@@ -22,6 +22,7 @@ typedef struct hn_session_options {
     bool packs;        /* weights are copied into panels, which generation reads faster; the same
                         * bits. Their mapped pages leave memory */
     bool keeps_all;    /* layers with a window keep everything too */
+    bool keeps_state;  /* hn_session_state */
     int64_t max_ahead; /* guesses that hn_session_sync_ahead takes, at most; less than max_batch */
     const hn_adapters *adapters; /* NULL: none; they must outlive it */
     const nn_build_options *changed; /* as in hn_sequences_options; NULL: none */
@@ -78,6 +79,8 @@ int64_t hn_session_known(const hn_session *session, const int32_t *tokens, int64
 
 /* [vocabulary] f32, for the token after the last; until the next sync. NULL before the first. */
 const float *hn_session_logits(const hn_session *session);
+/* [width] f32, the last token's state after the final norm, as long; NULL without keeps_state too. */
+const float *hn_session_state(const hn_session *session);
 
 int64_t hn_session_length(const hn_session *session); /* tokens whose keys are held, but guesses */
 /* Those. */

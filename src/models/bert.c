@@ -53,8 +53,6 @@ static const hn_key_row keys[] = {
     HN_NEEDLESS("classifier_dropout", HN_IS_NUM | HN_IS_NULL, "of classes with another head", HN_ALL),
     HN_NEEDLESS("pooler_fc_size|pooler_num_attention_heads|pooler_num_fc_layers|"
                 "pooler_size_per_head|pooler_type|directionality|embedding_size", HN_IS_ANY, "of classes with another head", HN_ALL),
-    { .gguf = "hone.pooling", .is = HN_IS_WORD }, { .gguf = "hone.normalize", .is = HN_IS_FLAG },
-    { .gguf = "hone.longest_text", .is = HN_IS_INT, HN_COUNT },
     { .to = HN_HP_is_causal, .absent = "1" },
     { .gguf = "rope.*", .is = HN_IS_ANY, .note = "positions are learned" },
     { 0 },

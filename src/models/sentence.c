@@ -42,8 +42,7 @@ const char *hn_pool_kind_name(hn_pool_kind kind) { return names[kind]; }
 hn_status hn_pool_kind_named(const char *name, hn_pool_kind *out)
 {
     *out = kind_of(name, strlen(name));
-    HN_REQUIRE(*out, HN_ERR_ARGUMENT, "pooling %.40s: expected cls, max, mean, mean_sqrt_len_tokens, "
-                                      "weightedmean or lasttoken", name);
+    HN_REQUIRE(*out, HN_ERR_ARGUMENT, "pooling %.40s: expected " HN_POOL_KIND_NAMES, name);
     return HN_OK;
 }
 
@@ -284,23 +283,26 @@ static hn_status read_files(const hn_hf_dir *dir, const hn_hparams *hp, hn_json_
         HN_TRY(check_prompts(hn_json_root(texts[2])));
     if (!out->longest)
         HN_TRY(tokenizer_length(dir, &out->longest));
-    return out->n ? HN_OK : add_part(out, HN_POOL_MEAN);
+    return HN_OK;
 }
 
-static void settle(const hn_hparams *hp, hn_sentence *out)
+/* Of files that say nothing sentence-transformers takes the mean, which suits encoders alone. */
+static void settle(const hn_arch *arch, const hn_hparams *hp, hn_sentence *out)
 {
+    if (!out->n && arch->embeds_only)
+        out->parts[out->n++] = HN_POOL_MEAN;
     if (out->longest <= 0 || (hp->n_ctx > 0 && out->longest > hp->n_ctx))
         out->longest = hp->n_ctx;
 }
 
-hn_status hn_sentence_of_dir(const hn_hf_dir *dir, const hn_hparams *hp, hn_sentence *out)
+hn_status hn_sentence_of_dir(const hn_hf_dir *dir, const hn_arch *arch, const hn_hparams *hp, hn_sentence *out)
 {
     hn_json_text *texts[3] = { 0 };
     *out = (hn_sentence){ 0 };
     const hn_status status = read_files(dir, hp, texts, out);
     for (int i = 0; i < 3; i++)
         hn_json_free(texts[i]);
-    settle(hp, out);
+    settle(arch, hp, out);
     return status == HN_OK ? HN_OK : hn_fail_within(status, "%s: ", dir->path);
 }
 
@@ -320,31 +322,42 @@ static hn_status read_parts(hn_span text, hn_sentence *out)
     return HN_OK;
 }
 
-hn_status hn_sentence_of_meta(const hn_meta *meta, const hn_hparams *hp, hn_sentence *out)
+/* GGUF's own key, 0 of which is none. */
+static hn_status read_number(const char *name, const hn_hparams *hp, hn_sentence *out)
+{
+    if (!hp->has[HN_HP_pooling] || !hp->pooling)
+        return HN_OK;
+    for (int i = 1; i < HN_N_POOL_KINDS; i++)
+        if (gguf_numbers[i] == hp->pooling)
+            return add_part(out, (hn_pool_kind)i);
+    return hn_fail(HN_ERR_UNSUPPORTED, "%s: pooling_type %lld is not supported", name, (long long)hp->pooling);
+}
+
+hn_status hn_sentence_of_meta(const hn_meta *meta, const hn_arch *arch, const hn_hparams *hp, hn_sentence *out)
 {
     hn_span parts;
     *out = (hn_sentence){ 0 };
     HN_TRY(hn_meta_string(meta, "hone.pooling", &parts));
     HN_TRY(hn_meta_bool(meta, "hone.normalize", false, &out->normalizes));
     HN_TRY(hn_meta_int(meta, "hone.longest_text", 0, &out->longest));
-    settle(hp, out);
-    if (parts.data) {
-        HN_TRY(read_parts(parts, out));
-        return out->n ? HN_OK : hn_fail(HN_ERR_FORMAT, "%s: key hone.pooling is empty", meta->name);
-    }
-    if (!hp->has[HN_HP_pooling] || !hp->pooling)
-        return add_part(out, HN_POOL_MEAN);
-    for (int i = 1; i < HN_N_POOL_KINDS; i++)
-        if (gguf_numbers[i] == hp->pooling)
-            return add_part(out, (hn_pool_kind)i);
-    return hn_fail(HN_ERR_UNSUPPORTED, "%s: pooling_type %lld is not supported", meta->name, (long long)hp->pooling);
+    HN_TRY(parts.data ? read_parts(parts, out) : read_number(meta->name, hp, out));
+    HN_REQUIRE(!parts.data || out->n, HN_ERR_FORMAT, "%s: key hone.pooling is empty", meta->name);
+    settle(arch, hp, out);
+    return HN_OK;
 }
 
 hn_status hn_sentence_of_model(const hn_model *model, hn_sentence *out)
 {
+    const hn_arch *arch = hn_model_arch(model);
     const hn_hparams *hp = hn_model_hparams(model);
-    return hn_model_hf_dir(model) ? hn_sentence_of_dir(hn_model_hf_dir(model), hp, out)
-                                  : hn_sentence_of_meta(hn_gguf_meta(hn_model_gguf(model)), hp, out);
+    if (hn_model_hf_dir(model))
+        return hn_sentence_of_dir(hn_model_hf_dir(model), arch, hp, out);
+    if (hn_model_gguf(model))
+        return hn_sentence_of_meta(hn_gguf_meta(hn_model_gguf(model)), arch, hp, out);
+    *out = (hn_sentence){ 0 };
+    HN_TRY(read_number(hn_model_path(model), hp, out));
+    settle(arch, hp, out);
+    return HN_OK;
 }
 
 hn_status hn_sentence_write(const hn_sentence *s, const hn_arch *arch, const hn_hparams *hp, hn_meta *meta)

@@ -2,9 +2,9 @@
  * tokens become one vector, and whether that is scaled to length 1.
  *
  * A directory says it in modules.json and the files that it names, as sentence-transformers reads
- * them; without that file it is the mean. GGUF has ARCH.pooling_type; what that cannot say stands
- * under hone.pooling, hone.normalize and hone.longest_text. Modules that are not computed are refused
- * by name. */
+ * them; GGUF has ARCH.pooling_type, and what that cannot say stands under hone.pooling, hone.normalize
+ * and hone.longest_text. Where neither says it, it is the mean of a model that only embeds, and of one
+ * that generates not known. Modules that are not computed are refused by name. */
 #ifndef HN_MODELS_SENTENCE_H
 #define HN_MODELS_SENTENCE_H
 
@@ -22,18 +22,19 @@ typedef enum hn_pool_kind {
 } hn_pool_kind;
 
 typedef struct hn_sentence {
-    int n; /* parts of the vector, one after the other */
+    int n; /* parts of the vector, one after the other; 0: nobody says, of a model that generates */
     hn_pool_kind parts[HN_N_POOL_KINDS];
     bool normalizes;
     int64_t longest; /* tokens, those around the text too */
 } hn_sentence;
 
 /* By sentence-transformers' name; HN_ERR_ARGUMENT lists them. */
+#define HN_POOL_KIND_NAMES "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken"
 hn_status hn_pool_kind_named(const char *name, hn_pool_kind *out);
 const char *hn_pool_kind_name(hn_pool_kind kind);
 
-hn_status hn_sentence_of_dir(const hn_hf_dir *dir, const hn_hparams *hp, hn_sentence *out);
-hn_status hn_sentence_of_meta(const hn_meta *meta, const hn_hparams *hp, hn_sentence *out);
+hn_status hn_sentence_of_dir(const hn_hf_dir *dir, const hn_arch *arch, const hn_hparams *hp, hn_sentence *out);
+hn_status hn_sentence_of_meta(const hn_meta *meta, const hn_arch *arch, const hn_hparams *hp, hn_sentence *out);
 hn_status hn_sentence_of_model(const hn_model *model, hn_sentence *out);
 /* Nothing where reading the file without these keys gives the same. */
 hn_status hn_sentence_write(const hn_sentence *s, const hn_arch *arch, const hn_hparams *hp, hn_meta *meta);

@@ -157,7 +157,9 @@ hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
     hn_graph *g = b->g;
     const nn_weight *own = nn_find(b, "output.weight");
     const nn_weight *w = own ? own : nn_find(b, "token_embd.weight");
-    x = nn_pick_rows(b, x);
+    x = b->state = nn_pick_rows(b, x);
+    if (b->o.gives_states)
+        return x;
     if (w)
         x = nn_product_in(b, x, w);
     b->head = (nn_head_parts){ x, w, softcap, divisor };

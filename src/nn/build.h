@@ -71,6 +71,7 @@ typedef struct nn_build_options {
     const hn_layout *(*prefers)(const void *of, int device, hn_dtype dtype, int rank);
     const void *prefers_of;
     bool keeps_head;   /* the result is what goes into the head: see nn_build.head */
+    bool gives_states; /* the result is nn_build.state, and there is no head */
     bool has_dropout;  /* adapters may drop out: `places` and `step` are inputs */
     hn_numerics numerics;
     const struct nn_build *inputs_of; /* another build in this graph: its inputs and leaves serve */
@@ -113,6 +114,7 @@ typedef struct nn_build {
     int rows_extent;
     hn_node *places;             /* i32 [T,2]: number of the sequence in its step, position */
     hn_node *step;               /* i32 scalar */
+    hn_node *state; /* after the final norm, of the rows wanted, before a head rounds it; NULL of what embeds only */
     nn_head_parts head;
     nn_layer *layers; /* [n_layer + 1]; the last is the head: final norm and output */
     nn_build_options o;

@@ -74,6 +74,13 @@ int64_t hn_hparams_longest(const hn_hparams *hp)
                                                                                 : hp->n_ctx;
 }
 
+int64_t hn_hparams_usual_context(const hn_hparams *hp)
+{
+    enum { USUAL = 4096 };
+    const int64_t longest = hn_hparams_longest(hp);
+    return longest > 0 && longest < USUAL ? longest : USUAL;
+}
+
 hn_status hn_hparams_check_length(const hn_hparams *hp, int64_t n)
 {
     HN_REQUIRE(hp->rope_limit <= 0 || n <= hp->rope_limit, HN_ERR_UNSUPPORTED,

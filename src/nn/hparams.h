@@ -81,6 +81,8 @@ hn_status hn_hparams_set(hn_hparams *hp, const char *key, const char *value);
 
 /* The longest sequence that the model's numbers are for; 0: not said. */
 int64_t hn_hparams_longest(const hn_hparams *hp);
+/* The longest that is taken where nobody says: 4096, or that if it is less. */
+int64_t hn_hparams_usual_context(const hn_hparams *hp);
 /* HN_ERR_UNSUPPORTED where a sequence of n tokens would turn by other numbers than these: longrope's
  * long factors, dynamic rope's base. */
 hn_status hn_hparams_check_length(const hn_hparams *hp, int64_t n);

@@ -14,7 +14,7 @@
 enum { MOST = 512, MOST_LOGITS = 16384, N_NEW = 24 };
 
 static const char *hone;
-static char tiny[512], sentence[512], dir[256];
+static char tiny[512], dir[256];
 static const char prompt[] = "Once upon a time";
 
 /* What a command writes, without its last line end. */
@@ -260,7 +260,7 @@ static void check_misuse(hn_engine *engine, hn_lm *lm)
     const char *variable = "shout=true";
     const hn_lm_chat_options co = { .size = sizeof co, .variables = &variable, .n_variables = 1 };
     CHECK_FAILS(hn_lm_chat_new(&chat, lm, &co), HN_ERR_ARGUMENT, "a variable that the chat template reads");
-    CHECK_FAILS(hn_lm_embedder_new(&embedder, lm, NULL), HN_ERR_UNSUPPORTED, "generates text");
+    CHECK_FAILS(hn_lm_embedder_new(&embedder, lm, NULL), HN_ERR_ARGUMENT, "says no pooling: expected one of cls, max, mean");
     CHECK_FAILS(hn_lm_add_adapter(lm, "/nowhere/a.gguf", NULL), HN_ERR_BUSY, "found 1");
     hn_lm_session_free(session);
     CHECK_FAILS(hn_lm_add_adapter(lm, "/nowhere/a.gguf", NULL), HN_ERR_IO, "/nowhere/a.gguf");
@@ -462,49 +462,6 @@ static void check_chat(hn_engine *engine, hn_lm *lm)
     check_reader(lm);
 }
 
-static void check_embed(hn_engine *engine)
-{
-    hn_lm *lm;
-    hn_lm_embedder *embedder;
-    hn_lm_session *session;
-    float vector[512], by_ids[512];
-    char want[8192], line[1024];
-    check_group("embed");
-    if (!CHECK_OK(hn_lm_open(&lm, engine, sentence, NULL)))
-        return;
-    CHECK_INT(1, hn_lm_embeds(lm));
-    CHECK_OK(hn_lm_meta(lm, "model_type", want, sizeof want, NULL));
-    CHECK_TEXT("bert", want);
-    CHECK_FAILS(hn_lm_session_new(&session, lm, NULL), HN_ERR_UNSUPPORTED, "only embeds texts");
-    const hn_lm_embed_options odd = { .size = sizeof odd, .pooling = "middle" };
-    CHECK_FAILS(hn_lm_embedder_new(&embedder, lm, &odd), HN_ERR_ARGUMENT, "middle");
-    if (CHECK_OK(hn_lm_embedder_new(&embedder, lm, NULL))) {
-        const int64_t width = hn_lm_embedder_width(embedder);
-        snprintf(line, sizeof line, "embed '%s' 'a text'", sentence);
-        program(want, sizeof want, line);
-        CHECK(width > 0 && width <= 512);
-        CHECK_OK(hn_lm_embedder_run(embedder, "a text", 6, vector, NULL));
-        const char *at = want;
-        for (int64_t i = 0; i < width; i++) {
-            char *end;
-            const float number = strtof(at, &end);
-            CHECK(end != at && !memcmp(&number, &vector[i], sizeof number));
-            at = end;
-        }
-        static int32_t ids[1 << 16];
-        size_t n = 0;
-        CHECK(hn_lm_encode_by(lm, "a text", 6, NULL, ids, 64, &n) == HN_OK && hn_lm_embedder_run_ids(embedder, ids, n, by_ids) == HN_OK &&
-              !memcmp(by_ids, vector, (size_t)width * sizeof *vector));
-        CHECK_FAILS(hn_lm_embedder_run_ids(embedder, ids, 1 << 16, by_ids), HN_ERR_ARGUMENT, "expected at most");
-        CHECK_FAILS(hn_lm_embedder_run_ids(embedder, (int32_t[]){ -1 }, 1, by_ids), HN_ERR_ARGUMENT, "vocabulary");
-        hn_lm_close(lm); /* the embedder holds it */
-        CHECK_OK(hn_lm_embedder_run(embedder, "another", 7, vector, NULL));
-        hn_lm_embedder_free(embedder);
-    } else {
-        hn_lm_close(lm);
-    }
-}
-
 /* ---- every allocation refused ---- */
 
 static hn_status uses_all(hn_engine *engine, char *text, size_t room)
@@ -571,7 +528,6 @@ int main(int argc, char **argv)
     if (!CHECK_THAT(hone != NULL, "expected --hone PROGRAM"))
         return check_close();
     snprintf(tiny, sizeof tiny, "%s/assets/hone-tiny.gguf", HN_SOURCE_DIR);
-    snprintf(sentence, sizeof sentence, "%s/tests/differential/sentence/model", HN_SOURCE_DIR);
     snprintf(dir, sizeof dir, "%.180s/hone-library-XXXXXX", temp ? temp : "/tmp");
     CHECK(mkdtemp(dir));
     if (CHECK_OK(hn_engine_new(&engine, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 2 }))) {
@@ -586,7 +542,6 @@ int main(int argc, char **argv)
             hn_lm_close(lm);
         }
         check_closing(engine);
-        check_embed(engine);
         check_allocations(engine);
         hn_engine_memory(engine, &live, NULL, NULL);
         CHECK_INT(before, live);
