@@ -1,6 +1,7 @@
 /* hone embed: texts as vectors. */
 #include "cli/command.h"
 #include "cli/ignore_option.h"
+#include "cli/lora_options.h"
 #include "cli/open_model.h"
 #include "hone/array.h"
 #include "hone/embed.h"
@@ -11,18 +12,22 @@ typedef struct embed_args {
     const char *pooling, *too_long;
     hn_sink out;
     hn_machine_args machine;
+    hn_lora_args lora;
+    int64_t context;
     bool normalize;
     hn_list ignore;
 } embed_args;
 
 static const hn_option options[] = {
     HN_TEXT(embed_args, pooling, "pooling", "KIND",
-            "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken; default: as the model says, or mean"),
+            "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken; default: the model's; mean of an encoder that says none"),
     HN_FLAG(embed_args, normalize, "normalize", "scale every vector to length 1; default: as the model says"),
+    HN_INT(embed_args, context, "context", "N", 1, INT32_MAX, "longest text, in tokens; default: the model's, of one that generates 4096 at most"),
     HN_TEXT(embed_args, too_long, "too-long", "HOW",
-            "of texts beyond the model's longest: keep-start (default) cuts them and says so, refuse does not"),
+            "of texts beyond the longest: keep-start (default) cuts them and says so, refuse does not"),
     HN_OUT(embed_args, out, "out", "E.npy", "f32 [texts, width]; default: printed, one a line"),
-    HN_DEVICE_OPTIONS(embed_args),
+    HN_LORA_OPTIONS(embed_args),
+    HN_MACHINE_OPTIONS(embed_args, HN_NUMERICS_OF_RUNS),
     HN_IGNORE_OPTION(embed_args),
     HN_OPTION_END,
 };
@@ -73,9 +78,13 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     HN_REQUIRE(!how || !strcmp(how, "keep-start") || !strcmp(how, "refuse"), HN_ERR_ARGUMENT,
                "--too-long %.40s: expected keep-start or refuse", how);
     const hn_lm_embed_options o = { .size = sizeof o, .pooling = args->pooling, .normalize = args->normalize,
-                                    .refuses_long = how && !strcmp(how, "refuse") };
+                                    .refuses_long = how && !strcmp(how, "refuse"), .context = args->context };
+    hn_lm_numerics numerics;
+    HN_TRY(hn_machine_numerics(&args->machine, &numerics));
     HN_TRY(hn_opened_open(&opened, HN_OPEN_ALL, operands[0], &args->machine, &args->ignore, NULL));
-    hn_status status = hn_lm_embedder_new(&embedder, opened.lm, &o);
+    hn_status status = hn_lora_apply(&args->lora, opened.lm, numerics);
+    if (status == HN_OK)
+        status = hn_lm_embedder_new(&embedder, opened.lm, &o);
     if (status == HN_OK) {
         status = embed_all(args, embedder, n_operands - 1, operands + 1, out);
         hn_lm_embedder_free(embedder);

@@ -41,7 +41,7 @@ typedef struct serve_args {
     int64_t train_threads, disk_most;
     int64_t port, context, parallel, waiting, piece, blocks, most_loaded, most_adapters, drain, draft_ngram, draft_most, first_ms, answer_ms;
     bool force, mapped;
-    hn_list lora, drafts, folders, aliases, ignore;
+    hn_list lora, drafts, folders, aliases, poolings, ignore;
     hn_template_args template;
     hn_machine_args machine;
 } serve_args;
@@ -66,6 +66,8 @@ static const hn_option options[] = {
     HN_INT(serve_args, most_adapters, "adapters-max", "N", 1, 256,
            "that a model runs at a time; one that is asked for takes the place of one not asked. Default: those given and 2 more"),
     HN_LIST(serve_args, aliases, "alias", "NAME=MODEL", "another name of a model that is served; its file is loaded once"),
+    HN_LIST(serve_args, poolings, "pooling", "[MODEL=]KIND",
+            "how embeddings of the first model, or of MODEL, are pooled, as `hone embed --pooling`; default: as the model says"),
     HN_FLAG(serve_args, force, "force", "take adapters of another base, tokenizer or template"),
     HN_INT(serve_args, most_loaded, "models-max", "N", 1, 64,
            "that are loaded at a time; one that is asked for takes the place of the one longest not asked. Default: all"),
@@ -163,6 +165,23 @@ static hn_status take_drafts(serving *s, const hn_served_options *common)
     return HN_OK;
 }
 
+/* "KIND" is of the first model, "MODEL=KIND" of that one. */
+static hn_status take_poolings(serving *s)
+{
+    const serve_args *a = s->args;
+    for (int i = 0; i < a->poolings.n; i++) {
+        const char *word = a->poolings.at[i], *equals = strrchr(word, '=');
+        hn_served *m = equals ? hn_shelf_model(&s->shelf, word, (size_t)(equals - word)) : s->shelf.models[0];
+        hn_lm_pooling kind;
+        HN_REQUIRE(m, HN_ERR_ARGUMENT, "--pooling %.100s: there is no such model", word);
+        HN_REQUIRE(!m->o.pooling, HN_ERR_ARGUMENT, "--pooling %.100s: %s has one", word, m->name);
+        m->o.pooling = equals ? equals + 1 : word;
+        if (hn_lm_pooling_named(m->o.pooling, &kind) != HN_OK)
+            return hn_fail_within(HN_ERR_ARGUMENT, "--pooling: ");
+    }
+    return HN_OK;
+}
+
 static hn_status fill_shelf(serving *s, int n, char **words)
 {
     const serve_args *a = s->args;
@@ -183,6 +202,7 @@ static hn_status fill_shelf(serving *s, int n, char **words)
     HN_TRY(take_drafts(s, &o));
     for (int i = 0; i < a->aliases.n; i++)
         HN_TRY(hn_shelf_add_alias(&s->shelf, a->aliases.at[i]));
+    HN_TRY(take_poolings(s));
     for (int i = 0; i < a->lora.n; i++)
         HN_TRY(hn_shelf_add_adapter(&s->shelf, a->lora.at[i]));
     for (int i = 0; i < a->folders.n; i++)

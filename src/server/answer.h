@@ -2,7 +2,7 @@
  *
  *     a thread of HTTP's    checked its body, made the answer
  *     clerk                 loads the model, makes ids (voice->prepare), and holds them to the context
- *     smith                 makes the rules of one that is held to some: tools, a schema, a grammar
+ *     smith                 makes the rules of one that is held to some: tools, a schema, a grammar; runs what takes long and is no text
  *     runner                asks; hears tokens, makes text of them, looks for stops; tells (voice)
  *
  * and at its end the call is ended and all of it freed, by whoever has it then. A voice is an API's own way of asking and of
@@ -120,7 +120,8 @@ struct hn_answer {
     bool has_begun, has_first, is_gone; /* has_first: a token was drawn, or an id of the prompt scored */
     hn_failure failure;
     hn_answer *next, *before; /* of those that the runner has */
-    bool (*run)(hn_answer *a, hn_str *out, hn_failure *why); /* of one that the clerk answers (hn_api_ask) */
+    bool (*run)(hn_answer *a, hn_str *out, hn_failure *why); /* of one that the clerk answers (hn_api_ask), */
+    bool is_long; /* or when it has loaded the model, the smith */
     bool leaves; /* of one of these: its model is not loaded for it */
 };
 

@@ -16,6 +16,9 @@ void hn_api_answer(hn_server *server, hn_http_call *call, const hn_voice *voice,
 /* A request that a model's clerk answers at once: `run` makes the whole reply, the voice says why there is none. */
 void hn_api_ask(hn_server *server, hn_http_call *call, const hn_fields *fields, const hn_voice *voice,
                 bool (*run)(hn_answer *a, hn_str *out, hn_failure *why));
+/* The same of what takes long: the clerk loads the model, and its smith runs it. */
+void hn_api_ask_long(hn_server *server, hn_http_call *call, const hn_fields *fields, const hn_voice *voice,
+                     bool (*run)(hn_answer *a, hn_str *out, hn_failure *why));
 
 /* `messages` and what goes with them as the model's template has it: to be read; and as the ids that the model is given, in which
  * nobody's words are a turn's beginning. */

@@ -10,7 +10,7 @@ typedef void hn_embed_say(hn_json_writer *w, const hn_answer *a, int64_t index, 
 hn_embed_say hn_embed_as_numbers;
 
 /* One text or several of a body that was checked, or with `takes_ids` ids in their place, each told by `say`; *n_tokens
- * grows by what they have. On the clerk. */
+ * grows by what they have. On the smith. */
 bool hn_embed_input(hn_answer *a, bool takes_ids, hn_embed_say *say, hn_json_writer *w, int64_t *n_tokens, hn_failure *why);
 
 #endif

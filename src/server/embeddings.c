@@ -61,6 +61,7 @@ void hn_embed_as_numbers(hn_json_writer *w, const hn_answer *a, int64_t index, c
 
 typedef struct embedding {
     hn_answer *a;
+    hn_lm_embedder *embedder;
     hn_embed_say *say;
     bool takes_ids;
     float *vector;
@@ -75,7 +76,7 @@ static bool is_too_long(const embedding *e, int64_t index, int64_t n, hn_failure
 
 static bool embed_text(const embedding *e, const hn_json *text, int64_t index, int64_t *n, hn_failure *why)
 {
-    const hn_status status = hn_lm_embedder_run(e->a->model->embedder, hn_json_string(text), hn_json_bytes(text), e->vector, n);
+    const hn_status status = hn_lm_embedder_run(e->embedder, hn_json_string(text), hn_json_bytes(text), e->vector, n);
     return status == HN_OK ? !is_too_long(e, index, *n, why) : hn_refuse_by(why, status, "input");
 }
 
@@ -86,7 +87,7 @@ static bool embed_ids(const embedding *e, const hn_json *list, int64_t index, in
     *n = (int64_t)hn_json_count(list);
     bool is_well = !is_too_long(e, index, *n, why) && hn_answer_take_ids(e->a, &taken, list, "input", why);
     if (is_well) {
-        const hn_status status = hn_lm_embedder_run_ids(e->a->model->embedder, taken.ids, taken.n, e->vector);
+        const hn_status status = hn_lm_embedder_run_ids(e->embedder, taken.ids, taken.n, e->vector);
         is_well = status == HN_OK || hn_refuse_by(why, status, "input");
     }
     hn_free(e->a->heap, taken.ids);
@@ -111,8 +112,9 @@ static bool embed_one(const embedding *e, hn_json_writer *w, const hn_json *one,
 
 static bool check_input(const hn_answer *a, const hn_json *input, hn_failure *why)
 {
-    if (!a->model->embedder)
-        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s generates text: it embeds none", a->model->name);
+    if (a->adapter)
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s:%s: adapters of requests change what is generated, and no embeddings",
+                            a->model->name, a->adapter->name);
     if (!input || (input->kind == HN_JSON_ARRAY && !hn_json_count(input)))
         return hn_refuse_as(why, HN_REFUSED_MISSING_FIELD, "input", "input: expected a text, found none");
     return input->kind != HN_JSON_ARRAY || hn_is_ids(input) || hn_json_count(input) <= MOST_TEXTS ||
@@ -123,10 +125,11 @@ static bool check_input(const hn_answer *a, const hn_json *input, hn_failure *wh
 bool hn_embed_input(hn_answer *a, bool takes_ids, hn_embed_say *say, hn_json_writer *w, int64_t *n_tokens, hn_failure *why)
 {
     const hn_json *input = hn_field_of(a->body, "input");
-    if (!check_input(a, input, why))
+    hn_lm_embedder *embedder;
+    if (!check_input(a, input, why) || !hn_served_embedder(a->model, &embedder, why))
         return false;
-    embedding e = { .a = a, .say = say, .takes_ids = takes_ids, .width = hn_lm_embedder_width(a->model->embedder),
-                    .longest = hn_lm_embedder_longest(a->model->embedder) };
+    embedding e = { .a = a, .embedder = embedder, .say = say, .takes_ids = takes_ids, .width = hn_lm_embedder_width(embedder),
+                    .longest = hn_lm_embedder_longest(embedder) };
     e.n = hn_field_int(a->body, "dimensions", e.width);
     if (e.n > e.width)
         return hn_refuse_as(why, HN_REFUSED_INVALID, "dimensions", "dimensions: %s has %lld, found %lld", a->model->name,
@@ -184,7 +187,7 @@ static bool embed(hn_answer *a, hn_str *out, hn_failure *why)
     return true;
 }
 
-void hn_api_embeddings(hn_server *server, hn_http_call *call) { hn_api_ask(server, call, &hn_fields_embeddings, &hn_openai_voice, embed); }
+void hn_api_embeddings(hn_server *server, hn_http_call *call) { hn_api_ask_long(server, call, &hn_fields_embeddings, &hn_openai_voice, embed); }
 
 /* Ranking takes a head that was trained for it, and models with one are not read; how near two embeddings lie is another measure. */
 void hn_api_rerank(hn_server *server, hn_http_call *call)

@@ -177,4 +177,4 @@ static bool embed(hn_answer *a, hn_str *out, hn_failure *why)
     return true;
 }
 
-void hn_api_ollama_embed(hn_server *s, hn_http_call *call) { hn_api_ask(s, call, &hn_fields_ollama_embed, &voice, embed); }
+void hn_api_ollama_embed(hn_server *s, hn_http_call *call) { hn_api_ask_long(s, call, &hn_fields_ollama_embed, &voice, embed); }

@@ -130,17 +130,28 @@ static bool read_body(hn_server *s, hn_answer *a, const hn_fields *fields)
            hn_shelf_find(s->shelf, hn_field_text(a->body, "model", NULL), a->asker, &a->model, &a->adapter, &a->failure);
 }
 
-static void run_ask(hn_task *task)
+static void run_loaded(hn_task *task)
 {
     hn_answer *a = (hn_answer *)(void *)task;
     hn_str out = hn_str_on(a->heap);
-    const bool is_well = (a->leaves || hn_served_load(a->model, &a->failure)) && a->run(a, &out, &a->failure) &&
-                         (hn_str_status(&out) == HN_OK || hn_refuse_by(&a->failure, HN_ERR_MEMORY, NULL));
-    if (is_well)
+    if (a->run(a, &out, &a->failure) && (hn_str_status(&out) == HN_OK || hn_refuse_by(&a->failure, HN_ERR_MEMORY, NULL)))
         hn_answer_reply(a, &out);
     else
         hn_answer_fail(a);
     hn_str_free(&out);
+}
+
+static void run_ask(hn_task *task)
+{
+    hn_answer *a = (hn_answer *)(void *)task;
+    if (!a->leaves && !hn_served_load(a->model, &a->failure)) {
+        hn_answer_fail(a);
+    } else if (a->is_long) {
+        task->run = run_loaded;
+        hn_worker_give(&a->model->smith, task);
+    } else {
+        run_loaded(task);
+    }
 }
 
 static void ask_clerk(hn_answer *a)
@@ -163,17 +174,30 @@ void hn_api_answer(hn_server *s, hn_http_call *call, const hn_voice *voice, cons
         hn_answer_begin(a);
 }
 
-void hn_api_ask(hn_server *s, hn_http_call *call, const hn_fields *fields, const hn_voice *voice,
-                bool (*run)(hn_answer *, hn_str *, hn_failure *))
+static void ask(hn_server *s, hn_http_call *call, const hn_fields *fields, const hn_voice *voice,
+                bool (*run)(hn_answer *, hn_str *, hn_failure *), bool is_long)
 {
     hn_answer *a = hn_answer_new(s->heap, call, voice);
     if (!a)
         return;
     a->run = run;
+    a->is_long = is_long;
     if (read_body(s, a, fields))
         ask_clerk(a);
     else
         hn_answer_fail(a);
+}
+
+void hn_api_ask(hn_server *s, hn_http_call *call, const hn_fields *fields, const hn_voice *voice,
+                bool (*run)(hn_answer *, hn_str *, hn_failure *))
+{
+    ask(s, call, fields, voice, run, false);
+}
+
+void hn_api_ask_long(hn_server *s, hn_http_call *call, const hn_fields *fields, const hn_voice *voice,
+                     bool (*run)(hn_answer *, hn_str *, hn_failure *))
+{
+    ask(s, call, fields, voice, run, true);
 }
 
 /* ---- what every path needs ---- */

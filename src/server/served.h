@@ -2,7 +2,8 @@
  * nobody asks it.
  *
  *     clerk    a thread that loads it, and makes ids of what is asked: a long prompt keeps nobody waiting who reads
- *     smith    a thread that makes rules: a schema that takes a second keeps those waiting alone who have one, too
+ *     smith    a thread for what takes long: rules and embeddings. A schema that takes a second, or a thousand texts, keep those waiting
+ *              alone who have some, too
  *     runner   a thread that steps its scheduler as long as anybody runs
  *
  * A request holds the model from hn_shelf_find until hn_served_let_go: what is held is not put away. */
@@ -34,6 +35,7 @@ typedef struct hn_served_options {
     const char *calls;   /* the family that calls of tools are of; NULL: the template's */
     bool takes_adapters; /* some may come */
     const char *folder;  /* of adapters, each NAME.gguf; NULL: none */
+    const char *pooling; /* of its embeddings; NULL: as it says itself */
     const char *digests; /* hn_lm_keep_digests */
     int64_t first_ms;    /* from a request to its answer's first token, at most; 0: any */
     int64_t answer_ms;   /* to its last */
@@ -74,7 +76,7 @@ typedef struct hn_served {
     hn_lm_batch *batch;
     hn_lm_scheduler *scheduler;
     hn_lm *guesser;           /* that guesses; NULL: none */
-    hn_lm_embedder *embedder; /* of a model that embeds: it has neither batch nor scheduler */
+    hn_lm_embedder *embedder; /* of a model that only embeds, which has neither batch nor scheduler; of another NULL until it is asked for one */
 
     hn_worker clerk, smith, runner;
     hn_answer *running; /* the runner's */
@@ -131,6 +133,9 @@ hn_served_state hn_served_now(hn_served *model, hn_lm_scheduler_counts *counts_o
 
 /* If it is not loaded: its file may be another than before. */
 void hn_served_forget(hn_served *model);
+
+/* Its embedder, on its smith, held. */
+bool hn_served_embedder(hn_served *model, hn_lm_embedder **out, hn_failure *why);
 
 /* What it is made of is not there any more: it is loaded anew when nobody holds it but who asks for it next. */
 void hn_served_is_broken(hn_served *model);

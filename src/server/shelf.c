@@ -280,6 +280,24 @@ static hn_status open_scheduler(hn_served *m)
     return hn_lm_scheduler_new(&m->scheduler, m->batch, &o);
 }
 
+static hn_status open_embedder(hn_served *m)
+{
+    const bool only_embeds = hn_lm_embeds(m->lm) != 0;
+    const hn_lm_embed_options o = { .size = sizeof o, .pooling = m->o.pooling, .context = only_embeds ? 0 : m->o.batch.context };
+    return hn_lm_embedder_new(&m->embedder, m->lm, &o);
+}
+
+/* What it can be refused for beside its memory is that nobody says the pooling; where the file lies is not told. */
+bool hn_served_embedder(hn_served *m, hn_lm_embedder **out, hn_failure *why)
+{
+    const hn_status status = m->embedder ? HN_OK : open_embedder(m);
+    *out = m->embedder;
+    if (status == HN_ERR_ARGUMENT)
+        return hn_refuse_as(why, HN_REFUSED_UNSUPPORTED, "model", "%s does not say how vectors are pooled: it takes --pooling of this server",
+                            m->name);
+    return status == HN_OK || hn_refuse_by(why, status, "model");
+}
+
 static hn_status open_model(hn_served *m)
 {
     hn_lm_batch_options batch = m->o.batch;
@@ -290,7 +308,7 @@ static hn_status open_model(hn_served *m)
     HN_TRY(check_calls(m));
     if (hn_lm_embeds(m->lm))
         return m->adapters ? hn_fail(HN_ERR_UNSUPPORTED, "%s embeds: adapters of requests are for models that generate", m->name)
-                           : hn_lm_embedder_new(&m->embedder, m->lm, NULL);
+                           : open_embedder(m);
     if (m->room)
         HN_TRY(hn_lm_keep_digests(m->lm, m->o.digests));
     batch.adapters = (int32_t)m->room;

@@ -44,14 +44,16 @@ static void put(const char *file, const char *text)
         fclose(f);
 }
 
-static void make_dir(void)
+static void make_dir_of(const char *model)
 {
     char line[MAX_LINE], out[256];
     snprintf(dir, sizeof dir, "/tmp/hone-embed-XXXXXX");
     CHECK(mkdtemp(dir));
-    snprintf(line, sizeof line, "ln -s '%s/tests/differential/sentence/model/'* %s/", HN_SOURCE_DIR, dir);
+    snprintf(line, sizeof line, "ln -s '%s/tests/differential/%s/'* %s/", HN_SOURCE_DIR, model, dir);
     CHECK_INT(0, run(line, out, sizeof out));
 }
+
+static void make_dir(void) { make_dir_of("sentence/model"); }
 
 static void remove_dir(void)
 {
@@ -149,6 +151,33 @@ static void refuses(const char *file, const char *text, const char *words)
 #define ENTRY(i, path, kind) "{\"idx\": " #i ", \"name\": \"" #i "\", \"path\": \"" path "\", \"type\": \"" kind "\"}"
 #define ST "sentence_transformers.models."
 
+/* A model that generates: the files beside it say its pooling, and so does what is converted. */
+static void check_generating(const char *name, const char *files, const char *options, const char *key)
+{
+    char line[MAX_LINE], out[MAX_LINE], want[MAX_LINE], of_dir[MAX_LINE], of_file[MAX_LINE], model[64], gguf[96], plain[512];
+    check_group(name);
+    snprintf(model, sizeof model, "models/%s", name);
+    snprintf(plain, sizeof plain, "%s/tests/differential/%s", HN_SOURCE_DIR, model);
+    make_dir_of(model);
+    snprintf(gguf, sizeof gguf, "%s/x.gguf", dir);
+    CHECK_THAT(embed("", dir, "a text", out, sizeof out) != 0 && strstr(out, "says no pooling: expected one of cls, max, mean"), "%s", out);
+    CHECK_INT(0, embed(options, plain, "a text", want, sizeof want));
+    put("modules.json", files);
+    put("1_Pooling/config.json", "{\"embedding_dimension\": 32, \"pooling_mode\": \"lasttoken\", \"include_prompt\": true}");
+    put("config_sentence_transformers.json", "{\"prompts\": {\"query\": \"Instruct: \"}, \"default_prompt_name\": null}");
+    CHECK_INT(0, embed("", dir, "a text", of_dir, sizeof of_dir));
+    CHECK_TEXT(want, of_dir);
+    snprintf(line, sizeof line, "%s convert %s %s", hone, dir, gguf);
+    CHECK_THAT(run(line, out, sizeof out) == 0, "convert: %s", out);
+    CHECK_INT(0, embed("", gguf, "a text", of_file, sizeof of_file));
+    CHECK_TEXT(want, of_file);
+    snprintf(line, sizeof line, "%s inspect %s --keys", hone, gguf);
+    CHECK_THAT(run(line, out, sizeof out) == 0 && strstr(out, key), "%s: expected %s", out, key);
+    put("1_Pooling/config.json", "{\"embedding_dimension\": 31}");
+    CHECK_THAT(embed(options, dir, "a text", out, sizeof out) != 0 && strstr(out, "the model's width is 32"), "%s", out);
+    remove_dir();
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
@@ -173,6 +202,10 @@ int main(int argc, char **argv)
         refuses("config_sentence_transformers.json", "{\"prompts\": {\"q\": \"query: \"}, \"default_prompt_name\": \"q\"}",
                 "default_prompt_name");
     }
+    check_generating("qwen3", "[" ENTRY(0, "", ST "Transformer") "," ENTRY(1, "1_Pooling", ST "Pooling") "]", "--pooling lasttoken",
+                     "qwen3.pooling_type");
+    check_generating("mistral", "[" ENTRY(0, "", ST "Transformer") "," ENTRY(1, "1_Pooling", ST "Pooling") ","
+                     ENTRY(2, "2_Normalize", ST "Normalize") "]", "--pooling lasttoken --normalize", "hone.normalize");
     CHECK(n >= 10);
     hn_json_free(text);
     CHECK_INT(0, heap.live_blocks);

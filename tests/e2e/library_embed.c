@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *hone;
 static char tiny[512], sentence[512];
@@ -47,7 +48,7 @@ static void check_embed(hn_engine *engine)
         for (int64_t i = 0; i < width; i++) {
             char *end;
             const float number = strtof(at, &end);
-            CHECK(end != at && !memcmp(&number, &vector[i], sizeof number));
+            CHECK(end != at && !memcmp(&number, &vector[i], sizeof *vector));
             at = end;
         }
         static int32_t ids[1 << 16];
@@ -120,6 +121,52 @@ static void check_states(hn_engine *engine)
     hn_lm_close(lm);
 }
 
+/* The model's adapters are the program's --lora, in a vector as in a session. */
+static void check_adapters(hn_engine *engine)
+{
+    static const int32_t ids[] = { 5, 9, 4, 11, 7 };
+    hn_lm *lm;
+    hn_lm_embedder *embedder;
+    hn_lm_session *session;
+    char line[1024], want[8192], text[8192], model[512], adapter[64];
+    float plain[64], vector[64];
+    size_t used = 0;
+    const hn_lm_embed_options eo = { .size = sizeof eo, .pooling = "lasttoken" };
+    const hn_lm_session_options so = { .size = sizeof so, .context = 64, .keeps_state = 1 };
+    check_group("adapters");
+    snprintf(model, sizeof model, "%s/tests/differential/models/llama", HN_SOURCE_DIR);
+    snprintf(adapter, sizeof adapter, "/tmp/hone-library-embed-%d.gguf", (int)getpid());
+    snprintf(line, sizeof line, "import '%s/tests/differential/adapters/llama' '%s' --base '%s'", HN_SOURCE_DIR, adapter, model);
+    program(want, sizeof want, line);
+    snprintf(line, sizeof line, "embed '%s' 'a text' --pooling lasttoken --lora '%s'", model, adapter);
+    program(want, sizeof want, line);
+    if (!CHECK_OK(hn_lm_open(&lm, engine, model, NULL)))
+        return;
+    if (CHECK_OK(hn_lm_embedder_new(&embedder, lm, &eo))) {
+        CHECK_OK(hn_lm_embedder_run_ids(embedder, ids, 5, plain));
+        CHECK_FAILS(hn_lm_add_adapter(lm, adapter, NULL), HN_ERR_BUSY, "found 1");
+        hn_lm_embedder_free(embedder);
+    }
+    CHECK_OK(hn_lm_add_adapter(lm, adapter, NULL));
+    if (CHECK_OK(hn_lm_embedder_new(&embedder, lm, &eo))) {
+        const int64_t width = hn_lm_embedder_width(embedder);
+        CHECK_OK(hn_lm_embedder_run(embedder, "a text", 6, vector, NULL));
+        for (int64_t i = 0; i < width; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.9g", i ? " " : "", (double)vector[i]);
+        CHECK_TEXT(want, text);
+        CHECK_OK(hn_lm_embedder_run_ids(embedder, ids, 5, vector));
+        CHECK(memcmp(vector, plain, (size_t)width * sizeof *vector));
+        if (CHECK_OK(hn_lm_session_new(&session, lm, &so))) {
+            CHECK_OK(hn_lm_session_feed(session, ids, 5));
+            CHECK(!memcmp(vector, hn_lm_session_state(session), (size_t)width * sizeof *vector));
+            hn_lm_session_free(session);
+        }
+        hn_lm_embedder_free(embedder);
+    }
+    hn_lm_close(lm);
+    remove(adapter);
+}
+
 int main(int argc, char **argv)
 {
     hn_engine *engine;
@@ -134,6 +181,7 @@ int main(int argc, char **argv)
         hn_engine_memory(engine, &before, NULL, NULL);
         check_embed(engine);
         check_states(engine);
+        check_adapters(engine);
         hn_engine_memory(engine, &live, NULL, NULL);
         CHECK_INT(before, live);
         hn_engine_free(engine);

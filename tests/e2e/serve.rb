@@ -561,7 +561,7 @@ end
 
 def check_models
   llama, qwen, bert = %w[llama qwen3 bert].map { |m| File.join(MODELS, m) }
-  serve("a=#{llama}", qwen, "e=#{bert}", '--models-max', '1') do |uri, _|
+  serve("a=#{llama}", qwen, "e=#{bert}", '--models-max', '1', '--pooling', 'qwen3=lasttoken') do |uri, _|
     names = JSON.parse(ask(uri, 'GET', '/v1/models').body)['data'].map { |m| m['id'] }
     check('by their names', names == %w[a qwen3 e])
     loaded = -> { ask(uri, 'GET', '/metrics').body.scan(/hone_model_loaded\{model="(\w+)"\} 1/).flatten }
@@ -588,6 +588,14 @@ def check_models
     check('Ollama has texts alone', ask(uri, 'POST', '/api/embed', { model: 'e', input: [one] }).code == '400')
     check('cut to length 1', short.size == 4 && (short.sum { |x| x * x } - 1).abs < 1e-6)
     check('and says the same when it is back', go.('a') == first)
+    mine = JSON.parse(ask(uri, 'POST', '/v1/embeddings', { model: 'qwen3', input: [5, 6, 7] }).body)['data'][0]['embedding']
+    check('one that generates embeds as it is asked to, and generates', mine.size == 32 && go.('qwen3') && mine == JSON.parse(
+      ask(uri, 'POST', '/v1/embeddings', { model: 'qwen3', input: [5, 6, 7] }).body)['data'][0]['embedding'])
+    by_text = JSON.parse(ask(uri, 'POST', '/api/embed', { model: 'qwen3', input: ['a b'] }).body)['embeddings'][0]
+    want = `#{HONE} embed #{qwen} 'a b' --pooling lasttoken`.split.map { |x| [x.to_f].pack('e') }
+    check('as hone embed does', by_text.map { |x| [x].pack('e') } == want)
+    reply = ask(uri, 'POST', '/v1/embeddings', { model: 'a', input: 'a b' })
+    check("or says what is missing: #{reply.body}", reply.code == '400' && error_of(reply)['message'].include?('a does not say how vectors are pooled'))
     threads = 12.times.map { |i| Thread.new { ask(uri, 'POST', '/v1/completions', { model: %w[a qwen3][i % 2], prompt: [5, 6, 7], max_tokens: 3, seed: 1 }) } }
     codes = threads.map { |t| t.value.code }
     check("all are answered or told to come again: #{codes.tally}", codes.all? { |c| %w[200 429].include?(c) } && codes.include?('200'))

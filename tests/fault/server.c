@@ -101,6 +101,7 @@ static const struct {
       "\"max_tokens\":6,\"seed\":1,\"stop\":[\"zz\"],\"logit_bias\":{\"70\":1}}", OPENAI },
     { "an embedding", "/v1/embeddings", "{\"model\":\"bert\",\"input\":[\"a b\",\"c\"]}", OPENAI },
     { "an embedding in base64", "/v1/embeddings", "{\"model\":\"bert\",\"input\":\"a b\",\"encoding_format\":\"base64\"}", OPENAI },
+    { "an embedding by one that generates", "/v1/embeddings", "{\"model\":\"llama\",\"input\":[[5,6],[7]]}", OPENAI },
     { "an embedding of ids", "/v1/embeddings", "{\"model\":\"bert\",\"input\":[[5,6],[7]]}", OPENAI },
     { "a completion by a grammar", "/v1/completions", "{\"model\":\"tiny\",\"prompt\":\"Gordon had\",\"max_tokens\":6,\"seed\":2,"
       "\"grammar\":\"root ::= [a-z ]+ \\\".\\\"\",\"recipe\":true}", OPENAI },
@@ -380,6 +381,7 @@ static bool fill_shelf(void)
         const hn_served_options o = { .path = models[i].path, .model = { .size = sizeof o.model },
                                       .batch = { .size = sizeof o.batch, .sequences = 4, .context = 128 },
                                       .scheduler = { .size = sizeof o.scheduler }, .takes_adapters = i == 1,
+                                      .pooling = i == 1 ? "lasttoken" : NULL,
                                       .folder = i == 1 ? adapters : NULL };
         if (!CHECK_OK(hn_shelf_add(&shelf, models[i].name, &o, &m)))
             return false;

@@ -337,6 +337,19 @@ class Texts(Case):
             self.assertEqual(embedder.run_ids(embedder.model.encode_by("a text")), found)
             self.assertGreater(embedder.run("word " * embedder.longest * 2).n_tokens, embedder.longest)
 
+    def test_states(self):
+        model = hone.Model()
+        with self.fails(hone.Status.ERR_ARGUMENT, "says no pooling"):
+            hone.Embedder(model)
+        ids = model.encode_by("Once upon a time")
+        with hone.Embedder(model, pooling="lasttoken", context=64) as embedder, hone.Session(model, keeps_state=True) as session:
+            self.assertEqual((embedder.width, embedder.longest), (model.width, 64))
+            session.feed(ids)
+            self.assertEqual(embedder.run_ids(ids).vector.tobytes(), session.state.tobytes())
+        with hone.Session(model) as session:
+            session.feed(ids)
+            self.assertRaisesRegex(ValueError, "no state", lambda: session.state)
+
 
 def text_file(folder):
     path = folder / "texts.jsonl"

@@ -21,10 +21,14 @@ class Embedding(NamedTuple):
 
 
 class Embedder(Object):
+    """Of any model and its adapters: one that generates needs a pooling, if its files say none. `context`: the longest
+    text, in tokens."""
+
     def __init__(self, model: Model, *, pooling: Optional[str] = None, normalize: bool = False,
-                 refuses_long: bool = False) -> None:
+                 refuses_long: bool = False, context: int = 0) -> None:
         self.model = model
-        options = fill(_c.hn_lm_embed_options, pooling=pooling, normalize=normalize, refuses_long=refuses_long)
+        options = fill(_c.hn_lm_embed_options, pooling=pooling, normalize=normalize, refuses_long=refuses_long,
+                       context=context)
         parent = model._holds()
         self._make(lambda out: c.hn_lm_embedder_new(out, parent.get(), options), _c.hn_lm_embedder,
                    c.hn_lm_embedder_free, parent, model.engine._run)

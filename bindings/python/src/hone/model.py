@@ -136,8 +136,13 @@ class Model(Object):
         return self._number(c.hn_lm_tokens)
 
     @property
+    def width(self) -> int:
+        """How many numbers a token's state has."""
+        return self._number(c.hn_lm_width)
+
+    @property
     def embeds(self) -> bool:
-        """It embeds texts, and generates none."""
+        """It embeds texts, and generates none; one that generates embeds too (Embedder)."""
         return bool(self._number(c.hn_lm_embeds))
 
     def meta(self, key: str) -> str:

@@ -21,12 +21,14 @@ class Session(Object):
     hn_lm_draft_options (hone/draft.h): what comes next is guessed, and computed where that is as good as free."""
 
     def __init__(self, model: Model, *, context: int = 0, batch: int = 0, cache: Optional[str] = None,
-                 keeps_all: bool = False, mapped: bool = False, draft: Optional[Mapping[str, Any]] = None) -> None:
+                 keeps_all: bool = False, mapped: bool = False, draft: Optional[Mapping[str, Any]] = None,
+                 keeps_state: bool = False) -> None:
         from .draft import draft_options
 
-        self.model, self._vocabulary = model, model.vocabulary
+        self.model, self._vocabulary, self._width = model, model.vocabulary, model.width
         given, also = (None, None) if draft is None else draft_options(draft)
-        options = session_options(context=context, batch=batch, cache=cache, keeps_all=keeps_all, mapped=mapped)
+        options = session_options(context=context, batch=batch, cache=cache, keeps_all=keeps_all, mapped=mapped,
+                                  keeps_state=keeps_state)
         parent = model._holds()
 
         def new(out: Any) -> int:
@@ -68,6 +70,16 @@ class Session(Object):
             if not found:
                 raise ValueError("no logits: the last that changed the session was not a feed that did well")
             return _view(found, self._vocabulary, self._holds())
+
+    @property
+    def state(self) -> memoryview[float]:
+        """Of the last token, after the model's last norm, with keeps_state: what an Embedder that pools by "lasttoken"
+        gives of the same ids. A view, as `logits` is."""
+        with self._use() as session:
+            found = c.hn_lm_session_state(session)
+            if not found:
+                raise ValueError("no state: without keeps_state, or what last changed the session was not a feed that did well")
+            return _view(found, self._width, self._holds())
 
     @property
     def ids(self) -> list[int]:
