@@ -14,7 +14,7 @@ extern "C" {
 /* All texts live for ever. */
 typedef struct hn_lm_arch {
     const char *name;           /* "llama": general.architecture */
-    const char *const *classes; /* of Hugging Face, ended by NULL */
+    const char *const *classes; /* of Hugging Face, ended by NULL; those with Model in the place of ForCausalLM, without a head, are read too */
     int32_t runs;               /* 0: it is converted, and no more */
     int32_t embeds;             /* it embeds texts, and generates none */
     int32_t has_bf16;           /* it runs in bf16 numerics too */

@@ -82,7 +82,7 @@ HN_API const char *hn_lm_name(const hn_lm *lm);         /* general.name; "" if i
 HN_API int64_t hn_lm_context(const hn_lm *lm);    /* tokens that it was made for; 0: it does not say */
 HN_API int64_t hn_lm_vocabulary(const hn_lm *lm); /* logits: as many as tokens, or more */
 HN_API int64_t hn_lm_width(const hn_lm *lm);      /* numbers of a token's state */
-HN_API int32_t hn_lm_embeds(const hn_lm *lm);     /* 1: it embeds texts, and generates none; embed.h has those that generate embed too */
+HN_API int32_t hn_lm_embeds(const hn_lm *lm);     /* 1: it embeds texts, and generates none, as an encoder, or a model without its head */
 
 /* A value by its key, of GGUF's metadata or of config.json ("rope_parameters.rope_theta" is within an
  * object), as text: a word or a text as it is, numbers as JSON has them, arrays as "[1,2]".

@@ -97,7 +97,7 @@ static hn_dtype choose_type(const conversion *c, const hn_recipe *recipe, size_t
         return HN_TYPE_mxfp4; /* as it is: nothing is lost */
     if (want->spec->how & HN_W_F32)
         return HN_F32;
-    const hn_recipe_model model = { .hp = c->hp, .has_output = !c->hp->is_tied,
+    const hn_recipe_model model = { .hp = c->hp, .has_output = !c->hp->is_tied && !c->hp->is_headless,
                                     .has_values = c->has_values };
     if (hn_is_block(hn_recipe_dtype(recipe)))
         return hn_recipe_choose(recipe, &model, want->gguf, shape, HN_F32);

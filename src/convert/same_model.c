@@ -70,7 +70,7 @@ static hn_status index_weights(check *c)
 
 static hn_status build(const check *c, const hn_hparams *hp, hn_graph **out)
 {
-    const nn_build_options o = { .max_tokens = 1 };
+    const nn_build_options o = { .max_tokens = 1, .gives_states = hp->is_headless };
     nn_build b = { .model = { c, find } };
     HN_TRY(hn_graph_new(out, c->of->heap));
     nn_build_begin(&b, *out, hp, &o);
@@ -95,6 +95,7 @@ static hn_status check_numbers(const hn_hparams *a, const hn_hparams *b)
         { "expert_count", a->n_expert, b->n_expert },
         { "expert_used_count", a->n_used, b->n_used },
         { "attention.shared_kv_layers", a->n_shared_kv, b->n_shared_kv },
+        { "hone.headless", a->is_headless, b->is_headless },
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         HN_REQUIRE(numbers[i].meant == numbers[i].read, HN_ERR_UNSUPPORTED,

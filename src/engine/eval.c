@@ -74,7 +74,7 @@ hn_status hn_lm_logits_of(hn_lm *lm, const int32_t *ids, size_t n, const hn_lm_l
     HN_REQUIRE(n > 0, HN_ERR_ARGUMENT, "the sequence is empty");
     hn_forward_options inner = { .max_tokens = (int64_t)n, .plan = o.plan, .adapters = &lm->adapters };
     HN_TRY(hn_session_cache_parse(o.cache, &inner.cache));
-    HN_REQUIRE(!hn_model_arch(lm->model)->embeds_only, HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(!hn_model_embeds_only(lm->model), HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it has no logits; see hone embed", hn_model_arch(lm->model)->name);
     const size_t vocab = (size_t)hn_lm_vocabulary(lm);
     HN_REQUIRE(room / vocab >= n, HN_ERR_ARGUMENT, "hn_lm_logits_of: room for %zu numbers: expected %zu times %zu", room, n,

@@ -286,7 +286,7 @@ int64_t hn_lm_width(const hn_lm *lm)
 int32_t hn_lm_embeds(const hn_lm *lm)
 {
     HN_ENTER();
-    return lm && lm->model && hn_model_arch(lm->model)->embeds_only;
+    return lm && lm->model && hn_model_embeds_only(lm->model);
 }
 
 /* ---- values by key ---- */

@@ -60,7 +60,7 @@ static hn_status look_at_text(hn_plan_look *l, hn_heap *heap, const hn_model *mo
     const int64_t longest = hn_hparams_longest(hn_model_hparams(model));
     if (longest > 0 && longest < l->tokens)
         l->tokens = longest;
-    nn_build_options o = { .max_tokens = l->tokens };
+    nn_build_options o = { .max_tokens = l->tokens, .gives_states = true };
     o.numerics = run->numerics;
     HN_TRY(hn_compiled_build(&l->compiled, heap, model, *run, &o));
     HN_TRY(hn_compiled_plan(&l->compiled, 1, &l->compiled.result, asks->mode));
@@ -152,7 +152,7 @@ static hn_status add(hn_plan_looks *looks, hn_plan_kind kind, const hn_model *mo
 static hn_status add_all(hn_plan_looks *looks, const hn_model *model, const hn_run_spec *run,
                             const hn_plan_asks *asks)
 {
-    if (hn_model_arch(model)->embeds_only)
+    if (hn_model_embeds_only(model))
         return add(looks, HN_PLAN_OF_TEXT, model, run, asks);
     HN_TRY(add(looks, HN_PLAN_OF_TOKEN, model, run, asks));
     HN_TRY(add(looks, HN_PLAN_OF_PROMPT, model, run, asks));
@@ -169,7 +169,7 @@ hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model 
     *looks = (hn_plan_looks){ .heap = heap };
     hn_plan_kind kind = HN_N_PLAN_KINDS;
     hn_status status = of ? hn_plan_kind_parse(of, &kind) : HN_OK;
-    if (kind == HN_PLAN_OF_TEXT && !hn_model_arch(model)->embeds_only)
+    if (kind == HN_PLAN_OF_TEXT && !hn_model_embeds_only(model))
         status = hn_fail(HN_ERR_ARGUMENT, "--of text: %s generates: expected token, prompt or training",
                          hn_model_arch(model)->name);
     if (status == HN_OK)

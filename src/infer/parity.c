@@ -295,7 +295,7 @@ static hn_status judge_all(judge *j)
 static hn_status make(judge *j)
 {
     const size_t n = (size_t)j->ref->n_tokens, n_layer = (size_t)j->ref->n_layer;
-    HN_REQUIRE(!hn_model_arch(j->model)->embeds_only, HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(!hn_model_embeds_only(j->model), HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it has no logits to compare",
                hn_model_arch(j->model)->name);
     HN_TRY(hn_hparams_check_length(hn_model_hparams(j->model), j->ref->position + (int64_t)n));

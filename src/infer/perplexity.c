@@ -170,7 +170,7 @@ static hn_status open_other(judge *j)
 static hn_status judge_text(judge *j, const hn_model *model, size_t n)
 {
     const hn_forward_options o = { .max_tokens = j->o->chunk, .cache = j->o->cache, .adapters = j->o->adapters };
-    HN_REQUIRE(!hn_model_arch(model)->embeds_only, HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(!hn_model_embeds_only(model), HN_ERR_UNSUPPORTED,
                "%s only embeds texts: it foretells nothing", hn_model_arch(model)->name);
     j->n_chunks = (int64_t)n / j->o->chunk;
     HN_REQUIRE(j->n_chunks > 0, HN_ERR_ARGUMENT, "the text has %zu tokens: a chunk takes %lld", n,

@@ -91,7 +91,7 @@ static int64_t keys_kept(const hn_sequences *b, bool keeps_all)
 static hn_status take_options(hn_sequences *b, const hn_sequences_options *o)
 {
     const bool is_bf16 = b->run.numerics == HN_NUMERICS_BF16;
-    HN_REQUIRE(!hn_model_arch(b->model)->embeds_only, HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(!hn_model_embeds_only(b->model), HN_ERR_UNSUPPORTED,
                "%s only embeds texts: there is nothing to generate from",
                hn_model_arch(b->model)->name);
     HN_TRY(check_cache(o->cache));

@@ -170,6 +170,8 @@ const hn_hparams *hn_model_hparams(const hn_model *m)
     return m->hp;
 }
 
+bool hn_model_embeds_only(const hn_model *m) { return m->arch->embeds_only || m->hp->is_headless; }
+
 const char *hn_model_path(const hn_model *m)
 {
     return m->path;

@@ -26,6 +26,7 @@ void hn_model_close(hn_model *model); /* takes NULL */
 
 const hn_arch *hn_model_arch(const hn_model *model);
 const hn_hparams *hn_model_hparams(const hn_model *model);
+bool hn_model_embeds_only(const hn_model *model); /* there is nothing to generate from */
 const char *hn_model_path(const hn_model *model);
 hn_gguf *hn_model_gguf(const hn_model *model);      /* NULL of a directory, and of memory */
 hn_hf_dir *hn_model_hf_dir(const hn_model *model);  /* NULL of a file, and of memory */

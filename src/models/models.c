@@ -40,6 +40,23 @@ hn_status hn_arch_named(const char *name, const hn_arch **out)
                    hn_nearest_text(&near, "", text));
 }
 
+/* What Transformers calls the same model without its head: "MistralModel" of "MistralForCausalLM". */
+static bool is_base_of(const char *name, const char *class)
+{
+    static const char head[] = "ForCausalLM";
+    const size_t n = strlen(class), stem = n > strlen(head) ? n - strlen(head) : 0;
+    return stem && !strcmp(class + stem, head) && !strncmp(name, class, stem) &&
+           (!strcmp(name + stem, "Model") || !strcmp(name + stem, "TextModel"));
+}
+
+static bool is_base(const hn_arch *arch, const char *name)
+{
+    bool is = false;
+    for (int k = 0; arch->classes[k]; k++)
+        is = is || is_base_of(name, arch->classes[k]);
+    return is;
+}
+
 hn_status hn_arch_of_config(const hn_json *config, const hn_arch **out)
 {
     const hn_json *classes = hn_json_get(config, "architectures");
@@ -50,7 +67,7 @@ hn_status hn_arch_of_config(const hn_json *config, const hn_arch **out)
     HN_TRY(hn_json_want_string(hn_json_at(classes, 0), "config.json: architectures", &name));
     for (int i = 0; hn_archs[i]; i++)
         for (int k = 0; hn_archs[i]->classes[k]; k++)
-            if (!strcmp(hn_archs[i]->classes[k], name)) {
+            if (!strcmp(hn_archs[i]->classes[k], name) || is_base_of(name, hn_archs[i]->classes[k])) {
                 *out = hn_archs[i];
                 return HN_OK;
             }
@@ -147,7 +164,9 @@ hn_status hn_arch_read_config(const hn_arch *arch, const hn_json *root, const hn
     HN_TRY(hn_config_check_ignored(root, ignored));
     if (!arch->outer || !hn_json_get(root, "text_config")) {
         HN_TRY(hn_config_open(root, arch->tables, class, ignored, &c));
-        return read_keys(arch, &c, out);
+        HN_TRY(read_keys(arch, &c, out));
+        out->is_headless = !out->is_tied && is_base(arch, class);
+        return HN_OK;
     }
     HN_TRY(hn_config_open(root, arch->outer, class, ignored, &c));
     HN_TRY(hn_config_within(&c, "text_config", &text));
@@ -336,6 +355,9 @@ hn_status hn_arch_read_meta(const hn_arch *arch, const hn_meta *meta, const hn_w
     HN_TRY(check_vocab(arch, meta, out));
     HN_TRY(check_divisors(meta, weights));
     look_at_tensors(weights, out);
+    HN_TRY(hn_meta_bool(meta, "hone.headless", false, &out->is_headless));
+    HN_REQUIRE(!out->is_headless || out->is_tied, HN_ERR_FORMAT, "%s: key hone.headless is true beside output.weight", meta->name);
+    out->is_tied = out->is_tied && !out->is_headless;
     HN_TRY(read_window(meta, out));
     HN_TRY(read_written_activation(meta, out));
     if (arch->read_meta)
@@ -353,5 +375,7 @@ hn_status hn_arch_write_meta(const hn_arch *arch, const hn_hparams *hp, hn_meta 
         HN_TRY(write_window(hp, meta));
     if (hp->activation != HN_ACT_USUAL)
         HN_TRY(hn_meta_set_text(meta, "hone.activation", hn_activation_word(hp->activation)));
+    if (hp->is_headless)
+        HN_TRY(hn_meta_set_bool(meta, "hone.headless", true));
     return arch->write_meta ? arch->write_meta(hp, meta) : HN_OK;
 }

@@ -138,7 +138,7 @@ const hn_key_row hn_keys_tokenizer[] = {
     READ("hone.tokenizer.decode", HN_IS_INT, HN_ALL),
     READ("hone.ignored", HN_ITEMS(HN_IS_WORD), HN_ALL),
     READ("hone.pooling", HN_IS_WORD, HN_ALL), READ("hone.normalize", HN_IS_FLAG, HN_ALL),
-    READ("hone.longest_text", HN_IS_INT, HN_COUNT),
+    READ("hone.longest_text", HN_IS_INT, HN_COUNT), READ("hone.headless", HN_IS_FLAG, HN_ALL),
 
     GGUF("hone.adapter.version|hone.adapter.base.sha256|hone.adapter.numerics|hone.adapter.tokenizer.sha256|"
          "hone.adapter.template|hone.adapter.template.sha256|hone.adapter.sha256|hone.adapter.test.tokens|hone.adapter.test.logits|"

@@ -93,7 +93,7 @@ static bool applies(const hn_weight_spec *spec, const hn_hparams *hp, int layer)
     case HN_ALWAYS: return true;
     case HN_IF_FOUND: return true;
     case HN_IF_UNTIED:
-    case HN_IF_OWN_HEAD: return !hp->is_tied;
+    case HN_IF_OWN_HEAD: return !hp->is_tied && !hp->is_headless;
     case HN_IF_DENSE: return !hn_layer_is_moe(hp, layer);
     case HN_IF_MOE: return hn_layer_is_moe(hp, layer);
     case HN_IF_SHARED: return hn_layer_is_moe(hp, layer) && hp->shared_ffn > 0;

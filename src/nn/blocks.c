@@ -165,6 +165,8 @@ hn_node *nn_head(nn_build *b, hn_node *x, float softcap, float divisor)
     b->head = (nn_head_parts){ x, w, softcap, divisor };
     if (b->o.keeps_head)
         return x;
+    if (b->hp->is_headless)
+        return hn_graph_fail(g, HN_ERR_UNSUPPORTED, "the model has no head: it embeds, and generates none");
     if (!w)
         return hn_graph_fail(g, HN_ERR_FORMAT, "tensor token_embd.weight is missing");
     nn_note_use(b, w, x, NULL);

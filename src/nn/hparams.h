@@ -40,6 +40,7 @@ typedef struct hn_hparams {
     int64_t n_vocab; /* rows of the embedding */
     int64_t n_ple_vocab; /* rows of the per-layer one in a directory; 0: as many */
     bool is_tied;    /* no head of its own; read from GGUF: whether output.weight is missing */
+    bool is_headless; /* of a class whose files have no head, and is not tied to one: it embeds only */
     bool has_pattern;                /* is_sliding is stated */
     bool is_sliding[HN_MAX_LAYERS];  /* layers that see only `window` tokens */
     bool is_key_value[HN_MAX_LAYERS]; /* gemma4: layers whose values are their raw keys */

@@ -153,7 +153,7 @@ static void make_inputs(hn_objective *o)
 static hn_status check(const hn_objective *o, const hn_model *model)
 {
     const hn_arch *arch = hn_model_arch(model);
-    HN_REQUIRE(!arch->embeds_only, HN_ERR_UNSUPPORTED,
+    HN_REQUIRE(!hn_model_embeds_only(model), HN_ERR_UNSUPPORTED,
                "%s: %s only embeds: it predicts no tokens that it could be trained on",
                hn_model_path(model), arch->name);
     HN_REQUIRE(hn_objective_has_routers(o) || !(o->o.balance > 0 || o->o.z > 0), HN_ERR_ARGUMENT,

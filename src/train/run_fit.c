@@ -122,7 +122,7 @@ static hn_status plan_ending(hn_train_run *r, hn_device_bytes on_trial[HN_MAX_DE
     const int64_t most = hn_hparams_longest(hn_model_hparams(model));
     const int64_t context = most > 0 && most < HN_PROMPTS_CONTEXT ? most : HN_PROMPTS_CONTEXT;
     size_t tried = 0, answers = 0;
-    if (!hn_model_arch(model)->embeds_only) {
+    if (!hn_model_embeds_only(model)) {
         HN_TRY(plan_sequence(r, HN_RUN_TEST_TOKENS, 0, 0, &tried, on_trial));
         if (r->on.makes_samples || r->config.samples_along)
             HN_TRY(plan_sequence(r, context < HN_PROMPTS_BATCH ? context : HN_PROMPTS_BATCH, 1,

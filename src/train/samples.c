@@ -138,7 +138,7 @@ hn_status hn_samples_write(hn_heap *heap, const hn_samples_options *options, boo
 {
     sampling s = { .heap = heap, .o = options };
     *left_out = false;
-    if (options->n < 1 || hn_model_arch(options->model)->embeds_only)
+    if (options->n < 1 || hn_model_embeds_only(options->model))
         return HN_OK;
     const hn_status status = sample(&s);
     free_all(&s);

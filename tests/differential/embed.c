@@ -178,6 +178,22 @@ static void check_generating(const char *name, const char *files, const char *op
     remove_dir();
 }
 
+/* Without a head it embeds only: neither the embedding nor anything else stands in for one, in the directory and in what is made of it. */
+static void check_headless(void)
+{
+    char line[MAX_LINE], out[MAX_LINE], gguf[96];
+    check_group("headless");
+    make_dir_of("models/mistral-headless");
+    snprintf(gguf, sizeof gguf, "%s/x.gguf", dir);
+    snprintf(line, sizeof line, "%s convert %s %s", hone, dir, gguf);
+    CHECK_THAT(run(line, out, sizeof out) == 0, "convert: %s", out);
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "%s run %s --prompt a", hone, i ? gguf : dir);
+        CHECK_THAT(run(line, out, sizeof out) != 0 && strstr(out, "only embeds texts"), "%s: %s", line, out);
+    }
+    remove_dir();
+}
+
 int main(int argc, char **argv)
 {
     check_open(argc, argv);
@@ -206,6 +222,9 @@ int main(int argc, char **argv)
                      "qwen3.pooling_type");
     check_generating("mistral", "[" ENTRY(0, "", ST "Transformer") "," ENTRY(1, "1_Pooling", ST "Pooling") ","
                      ENTRY(2, "2_Normalize", ST "Normalize") "]", "--pooling lasttoken --normalize", "hone.normalize");
+    check_generating("mistral-headless", "[" ENTRY(0, "", ST "Transformer") "," ENTRY(1, "1_Pooling", ST "Pooling") "]", "--pooling lasttoken",
+                     "hone.headless");
+    check_headless();
     CHECK(n >= 10);
     hn_json_free(text);
     CHECK_INT(0, heap.live_blocks);

@@ -61,6 +61,9 @@ MODELS = {
         rope_parameters=rope(), tie_word_embeddings=True))),
     "mistral": lambda: (T.MistralForCausalLM, T.MistralConfig(**base(
         head_dim=16, sliding_window=8, rope_parameters=rope(1e6), tie_word_embeddings=False))),
+    # what embeds may lack a head, as e5-mistral does
+    "mistral-headless": lambda: (T.MistralModel, T.MistralConfig(**base(
+        head_dim=16, sliding_window=None, rope_parameters=rope(1e6), tie_word_embeddings=False))),
     "mixtral": lambda: (T.MixtralForCausalLM, T.MixtralConfig(**base(
         num_local_experts=4, num_experts_per_tok=2, sliding_window=None,
         rope_parameters=rope(1e6), tie_word_embeddings=False))),
