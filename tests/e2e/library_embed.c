@@ -167,6 +167,63 @@ static void check_adapters(hn_engine *engine)
     remove(adapter);
 }
 
+/* ---- every allocation refused ---- */
+
+static hn_status uses_all(hn_engine *engine, float *vector)
+{
+    static const int32_t ids[] = { 5, 9, 4 };
+    const hn_lm_embed_options eo = { .size = sizeof eo, .pooling = "lasttoken", .context = 64 };
+    const hn_lm_session_options so = { .size = sizeof so, .context = 64, .keeps_state = 1 };
+    hn_lm *lm;
+    hn_lm_embedder *embedder = NULL;
+    hn_lm_session *session = NULL;
+    hn_status status = hn_lm_open(&lm, engine, tiny, NULL);
+    if (status != HN_OK)
+        return status;
+    status = hn_lm_embedder_new(&embedder, lm, &eo);
+    if (status == HN_OK)
+        status = hn_lm_embedder_run(embedder, "a text", 6, vector, NULL);
+    if (status == HN_OK)
+        status = hn_lm_embedder_run_ids(embedder, ids, 3, vector);
+    if (status == HN_OK)
+        status = hn_lm_session_new(&session, lm, &so);
+    if (status == HN_OK)
+        status = hn_lm_session_feed(session, ids, 3);
+    if (status == HN_OK)
+        CHECK(!memcmp(vector, hn_lm_session_state(session), (size_t)hn_lm_width(lm) * sizeof *vector));
+    hn_lm_session_free(session);
+    hn_lm_embedder_free(embedder);
+    hn_lm_close(lm);
+    return status;
+}
+
+static void check_allocations(hn_engine *engine)
+{
+    float want[512], vector[512];
+    int n_refused = 0;
+    check_group("allocations");
+    memset(want, 0, sizeof want);
+    memset(vector, 0, sizeof vector);
+    if (!CHECK_OK(uses_all(engine, want)))
+        return;
+    for (int64_t nth = 1;; nth += 1 + nth / 20) {
+        int64_t before, live, first, calls;
+        hn_engine_memory(engine, &before, NULL, &first);
+        hn_engine_fail_allocation(engine, nth);
+        const hn_status status = uses_all(engine, vector);
+        hn_engine_fail_allocation(engine, 0);
+        hn_engine_memory(engine, &live, NULL, &calls);
+        CHECK_THAT(live == before, "allocation %lld refused: %lld bytes left", (long long)nth, (long long)(live - before));
+        if (calls < first + nth) {
+            CHECK(CHECK_OK(status) && !memcmp(want, vector, sizeof want));
+            break;
+        }
+        n_refused++;
+        CHECK_THAT(status == HN_ERR_MEMORY, "allocation %lld refused: status %d: %s", (long long)nth, (int)status, hn_error_message());
+    }
+    CHECK_THAT(n_refused > 40, "%d allocations refused", n_refused);
+}
+
 int main(int argc, char **argv)
 {
     hn_engine *engine;
@@ -182,6 +239,7 @@ int main(int argc, char **argv)
         check_embed(engine);
         check_states(engine);
         check_adapters(engine);
+        check_allocations(engine);
         hn_engine_memory(engine, &live, NULL, NULL);
         CHECK_INT(before, live);
         hn_engine_free(engine);
