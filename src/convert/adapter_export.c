@@ -498,13 +498,9 @@ static hn_status write_probe(export *ex, const char *path)
     return status == HN_OK && writer ? hn_weights_writer_finish(writer) : status;
 }
 
-static hn_status write_dir(export *ex)
+static hn_status write_files(export *ex)
 {
     char weights[4096], config[4096], probe[4096];
-    HN_REQUIRE(strlen(ex->dir.path) + 40 < sizeof weights, HN_ERR_ARGUMENT, "%s: too long a name",
-               ex->dir.path);
-    HN_REQUIRE(hn_os_folder_make(ex->dir.path, false) || errno == EEXIST, HN_ERR_IO, "%s: %s", ex->dir.path,
-               strerror(errno));
     snprintf(weights, sizeof weights, "%s/adapter_model.safetensors", ex->dir.path);
     snprintf(config, sizeof config, "%s/adapter_config.json", ex->dir.path);
     snprintf(probe, sizeof probe, "%s/" HN_ADAPTER_PROBE, ex->dir.path);
@@ -523,6 +519,17 @@ static hn_status write_dir(export *ex)
         hn_os_remove(weights);
         hn_os_remove(probe);
     }
+    return status;
+}
+
+static hn_status write_dir(export *ex)
+{
+    HN_REQUIRE(strlen(ex->dir.path) + 40 < 4096, HN_ERR_ARGUMENT, "%s: too long a name", ex->dir.path);
+    const bool is_new = hn_os_folder_make(ex->dir.path, false);
+    HN_REQUIRE(is_new || errno == EEXIST, HN_ERR_IO, "%s: %s", ex->dir.path, strerror(errno));
+    const hn_status status = write_files(ex);
+    if (status != HN_OK && is_new)
+        hn_os_folder_remove(ex->dir.path);
     return status;
 }
 
