@@ -5,7 +5,7 @@
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
 exempt=" hn_status_text hn_error_message hn_version hn_lm_builtin hn_engine_cancel hn_engine_resume hn_cancel_heed hn_cancel_set hn_cancel_clear hn_engine_on_progress \
-hn_engine_memory hn_engine_fail_allocation hn_node_type hn_builder_output "
+hn_engine_memory hn_engine_fail_allocation hn_engine_cancel_at hn_node_type hn_builder_output "
 names=$(cat include/hone/*.h | tr '\n' ' ' | grep -o 'HN_API [^;{]*' | sed 's/ *(.*//; s/.*[ *]//' | grep '^hn_' | sort -u)
 # A line for each definition of a function, by one reading of all sources: NAME, and whether the first line after its '{' enters.
 found=$(find src -name '*.c' ! -path 'src/cli/*' | sort | xargs awk '

@@ -1,8 +1,8 @@
 /* adapter.h: adapters: what they are held to, to and from other programs' files, and into the weights.
  *
  * hn_lm_add_adapter of model.h opens one and applies it. Here are the same with what was found, and the files. All
- * but hn_lm_apply_adapter is work on files: told of by hn_engine_on_work, ended by hn_engine_cancel, and what it
- * writes has its name when it is whole, or never. */
+ * is told of by hn_engine_on_work, ended by hn_engine_cancel, and what it writes has its name when it is whole, or
+ * never. */
 #ifndef HONE_ADAPTER_H
 #define HONE_ADAPTER_H
 

@@ -16,7 +16,7 @@ HN_API hn_status hn_array_write(const char *path, int32_t overwrite, const char 
 /* The caller frees it, before its engine. Nothing changes it: any number of threads may read one. */
 typedef struct hn_array hn_array;
 
-/* On the engine's heap. Dimensions may be 0. */
+/* On the engine's heap. Dimensions may be 0. Ended by hn_engine_cancel. */
 HN_API hn_status hn_array_read(hn_array **out, hn_engine *engine, const char *path);
 HN_API void hn_array_free(hn_array *array); /* takes NULL */
 

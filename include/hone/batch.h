@@ -43,6 +43,7 @@ typedef struct hn_lm_batch_options {
     int64_t apart;     /* sequences open at a time with one adapter that is run apart; 0: none, and it is refused */
 } hn_lm_batch_options;
 
+/* Weights that nobody has packed yet are packed here: ended by hn_engine_cancel, told of by hn_engine_on_work. */
 HN_API hn_status hn_lm_batch_new(hn_lm_batch **out, hn_lm *lm, const hn_lm_batch_options *options_or_null);
 HN_API void hn_lm_batch_free(hn_lm_batch *batch); /* takes NULL */
 
@@ -51,7 +52,8 @@ HN_API void hn_lm_batch_free(hn_lm_batch *batch); /* takes NULL */
 /* Opened and tried as hn_lm_add_adapter does it, after the adapters of the model; *adapter stands for it.
  * What is run apart takes memory for `apart` sequences here: magnitudes (DoRA), whole tensors, the embedding, a larger
  * rank or other matrices than there is room for; HN_ERR_UNSUPPORTED, naming the tensor, without `apart`. HN_ERR_BUSY: all
- * room is taken, or 32 are run apart. HN_ERR_ARGUMENT: it replaces what an adapter of the model replaces. */
+ * room is taken, or 32 are run apart. HN_ERR_ARGUMENT: it replaces what an adapter of the model replaces. Ended and told of as
+ * hn_lm_add_adapter. */
 HN_API hn_status hn_lm_batch_add_adapter(hn_lm_batch *batch, const char *path,
                                          const hn_lm_adapter_options *options_or_null, int32_t *adapter);
 /* The same, and what was found; zero unless it was tried. */
@@ -108,7 +110,8 @@ HN_API int64_t hn_lm_batch_needs(const hn_lm_batch *batch, const hn_lm_batch_pie
 
 /* A sequence with its keys and values, as hn_lm_session_save writes it: sessions and batches take each other's.
  * Loaded in the place of what the sequence has; refused unless model, adapters, numerics and type of cache are
- * those that it was saved with, and then the sequence is as before. */
+ * those that it was saved with, and then the sequence is as before. Ended by hn_engine_cancel, told of by
+ * hn_engine_on_work. */
 HN_API hn_status hn_lm_batch_save(const hn_lm_batch *batch, int32_t sequence, const char *path);
 HN_API hn_status hn_lm_batch_load(hn_lm_batch *batch, int32_t sequence, const char *path);
 

@@ -28,7 +28,7 @@ typedef struct hn_lm_render_options {
 
 /* Messages, a JSON array of {"role": ..., "content": ...}, as the text that the model is given; as
  * hn_lm_meta gives one. It is for reading: in a text nobody can tell the template's words from those of the
- * conversation. The model is given hn_lm_render_ids. */
+ * conversation. The model is given hn_lm_render_ids. Long ones are ended by hn_engine_cancel. */
 HN_API hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm_render_options *options_or_null,
                               char *to, size_t room, size_t *bytes);
 
@@ -37,7 +37,7 @@ HN_API hn_status hn_lm_render(const hn_lm *lm, const char *messages, const hn_lm
  * is given by its name ("bos_token"; "" if there is none), as hn_lm_meta gives a text. HN_ERR_UNSUPPORTED: there is none. */
 HN_API hn_status hn_lm_chat_template(const hn_lm *lm, const char *what, char *to, size_t room, size_t *bytes);
 
-/* The same as ids, as hn_lm_encode gives them: no words of the conversation (of messages whatever their role, names,
+/* The same as ids, as hn_lm_encode gives them, and told of as there: no words of the conversation (of messages whatever their role, names,
  * tools, documents, variables) become a special token, a part of one, or a mark of thoughts or tools. */
 HN_API hn_status hn_lm_render_ids(const hn_lm *lm, const char *messages, const hn_lm_render_options *options_or_null,
                                   int32_t *ids, size_t room, size_t *n);
@@ -65,7 +65,7 @@ typedef struct hn_lm_rendered {
 } hn_lm_rendered;
 
 /* As hn_lm_render; but messages may be an object with `messages` and perhaps `tools`, and variables and tools that the
- * template does not read are taken. *out lives until the next call. */
+ * template does not read are taken. *out lives until the next call. Ended by hn_engine_cancel. */
 HN_API hn_status hn_lm_template_render(hn_lm_template *t, const char *messages,
                                        const hn_lm_render_options *options_or_null, const hn_lm_rendered **out);
 
@@ -89,7 +89,7 @@ typedef struct hn_lm_chat_options {
     void *context;
 } hn_lm_chat_options;
 
-/* Nothing of the options is kept, save callbacks and their context. */
+/* Nothing of the options is kept, save callbacks and their context. Ended and told of as hn_lm_session_new. */
 HN_API hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *options_or_null);
 HN_API void hn_lm_chat_free(hn_lm_chat *chat); /* takes NULL */
 
@@ -123,7 +123,7 @@ HN_API hn_status hn_lm_chat_messages(const hn_lm_chat *chat, char *to, size_t ro
 /* Tokens that a conversation and its answer may have together. */
 HN_API int64_t hn_lm_chat_context(const hn_lm_chat *chat);
 /* Keys and values to a file, as hn_lm_session_save_known; and from one, as hn_lm_session_load: the messages are not
- * in it, and what the next turn has in common with it is not computed again. */
+ * in it, and what the next turn has in common with it is not computed again. Ended and told of as those. */
 HN_API hn_status hn_lm_chat_save_keys(const hn_lm_chat *chat, const char *path);
 HN_API hn_status hn_lm_chat_load_keys(hn_lm_chat *chat, const char *path);
 

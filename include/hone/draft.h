@@ -50,7 +50,7 @@ HN_API hn_status hn_lm_chat_drafted(const hn_lm_chat *chat, int64_t *accepted, i
 /* The caller frees it, before the engines of both models, which it holds. Used by one thread at a time. */
 typedef struct hn_lm_drafter hn_lm_drafter;
 
-/* For sequences of up to `context` ids; 0: 4096, or the model's if that is less. */
+/* For sequences of up to `context` ids; 0: 4096, or the model's if that is less. Ended and told of as hn_lm_session_new. */
 HN_API hn_status hn_lm_drafter_new(hn_lm_drafter **out, hn_lm *lm, const hn_lm_draft_options *draft_or_null,
                                    int64_t context);
 HN_API void hn_lm_drafter_free(hn_lm_drafter *drafter); /* takes NULL */

@@ -38,7 +38,7 @@ typedef struct hn_lm_embed_options {
 
 /* The model's own pooling stands in modules.json and its files, as sentence-transformers has them, or under ARCH.pooling_type or
  * hone.pooling of GGUF. HN_ERR_ARGUMENT, which lists the poolings: it stands nowhere, and none is asked for; of a model that only
- * embeds it is the mean then. */
+ * embeds it is the mean then. Ended by hn_engine_cancel, as what follows; told of by hn_engine_on_work. */
 HN_API hn_status hn_lm_embedder_new(hn_lm_embedder **out, hn_lm *lm,
                                     const hn_lm_embed_options *options_or_null);
 HN_API void hn_lm_embedder_free(hn_lm_embedder *embedder); /* takes NULL */

@@ -66,7 +66,12 @@ HN_API hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options
 HN_API void hn_engine_free(hn_engine *engine); /* takes NULL */
 
 /* Asks whatever runs on the engine to stop: it fails with HN_ERR_CANCELLED at the next step, and
- * so does what is begun later, until hn_engine_resume. Updates of weights are never cut short. */
+ * so does what is begun later, until hn_engine_resume. Updates of weights are never cut short.
+ *
+ * Every call that may last looks at it, between tensors, some thousand tokens of a vocabulary or words of a text, steps of
+ * a grammar or a template, megabytes of a file: opening, adapters and their self-test, packing weights, plans, saving and
+ * loading too. Then everything is as it was, and nothing half written is left; made again, the call gives what it gives.
+ * What is over in a millisecond may not look at all. */
 HN_API void hn_engine_cancel(hn_engine *engine);
 HN_API void hn_engine_resume(hn_engine *engine);
 
@@ -86,7 +91,8 @@ typedef void hn_progress_fn(void *context, double done);
 HN_API void hn_engine_on_progress(hn_engine *engine, hn_progress_fn *call, void *context);
 
 /* The same for work on files and on texts, with what is at hand: a tensor's name, a count. `what` is the
- * caller's until the call returns. */
+ * caller's until the call returns. Shares of one call never go back. A header says of which calls it tells; each ends with
+ * a share of 1 if it does well, and a text that is short is not told of. */
 typedef void hn_work_fn(void *context, double done, const char *what);
 HN_API void hn_engine_on_work(hn_engine *engine, hn_work_fn *call, void *context);
 
@@ -96,6 +102,9 @@ HN_API void hn_engine_memory(const hn_engine *engine, int64_t *live, int64_t *pe
 
 /* For tests of hosts: allocation number `nth` from now fails; 0 ends it. */
 HN_API void hn_engine_fail_allocation(hn_engine *engine, int64_t nth);
+/* The same of cancellation: look number `nth` from now at whether to stop, and each after it, finds hn_engine_cancel
+ * said; 0 ends it. What is left of the number that was said before: 1 if that look was made. */
+HN_API int64_t hn_engine_cancel_at(hn_engine *engine, int64_t nth);
 
 #ifdef __cplusplus
 }

@@ -42,7 +42,7 @@ typedef struct hn_lm_grammar_options {
 } hn_lm_grammar_options;
 
 /* HN_ERR_FORMAT: it is malformed; HN_ERR_UNSUPPORTED: a keyword that no mask can hold, by its JSON pointer, or a limit;
- * HN_ERR_ARGUMENT: nothing satisfies it. Nothing of the text is kept. */
+ * HN_ERR_ARGUMENT: nothing satisfies it. Nothing of the text is kept. Ended by hn_engine_cancel; how far it is nobody knows. */
 HN_API hn_status hn_lm_grammar_new(hn_lm_grammar **out, hn_engine *engine, hn_lm_grammar_kind kind, const char *text, size_t bytes,
                                    const hn_lm_grammar_options *options_or_null);
 HN_API void hn_lm_grammar_free(hn_lm_grammar *grammar); /* takes NULL */
@@ -51,7 +51,7 @@ HN_API void hn_lm_grammar_free(hn_lm_grammar *grammar); /* takes NULL */
 typedef struct hn_lm_matcher hn_lm_matcher;
 
 /* At the beginning. HN_ERR_ARGUMENT: the grammar names a token that the model has not; HN_ERR_UNSUPPORTED: the model has none by
- * which it says that it is done. */
+ * which it says that it is done. Ended by hn_engine_cancel, where it is the first on its model. */
 HN_API hn_status hn_lm_matcher_new(hn_lm_matcher **out, hn_lm *lm, hn_lm_grammar *grammar);
 HN_API void hn_lm_matcher_free(hn_lm_matcher *matcher); /* takes NULL */
 
@@ -70,7 +70,8 @@ typedef struct hn_lm_mask {
     int32_t may_end; /* tokens that end are among them */
 } hn_lm_mask;
 
-/* What may come next. HN_ERR_ARGUMENT: nothing may, and after which bytes. */
+/* What may come next. HN_ERR_ARGUMENT: nothing may, and after which bytes. Ended by hn_engine_cancel, and asked again it is
+ * the same. */
 HN_API hn_status hn_lm_matcher_mask(hn_lm_matcher *matcher, hn_lm_mask *out, size_t size);
 
 #ifdef __cplusplus

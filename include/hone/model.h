@@ -47,7 +47,7 @@ typedef struct hn_lm_options {
 } hn_lm_options;
 
 /* A GGUF file, or a directory as Hugging Face has them. Nothing of `options` is kept. What hone does not
- * know of a model is refused by name. */
+ * know of a model is refused by name. Ended by hn_engine_cancel, told of by hn_engine_on_work, as are the two below. */
 HN_API hn_status hn_lm_open(hn_lm **out, hn_engine *engine, const char *path,
                             const hn_lm_options *options_or_null);
 HN_API void hn_lm_close(hn_lm *lm); /* takes NULL */
@@ -71,7 +71,8 @@ HN_API hn_status hn_lm_open_weights(hn_lm **out, hn_engine *engine, const char *
 HN_API hn_status hn_lm_keep_digests(hn_lm *lm, const char *folder_or_null);
 
 /* What tells its weights from others, in 64 hexadecimal digits: of its numbers and of elements spread over every tensor, decoded; so a
- * directory and a file made of it, of the same types, have the same one. A few pages of each tensor are read. */
+ * directory and a file made of it, of the same types, have the same one. A few pages of each tensor are read: ended by
+ * hn_engine_cancel, told of by hn_engine_on_work. */
 HN_API hn_status hn_lm_fingerprint(const hn_lm *lm, char text[65]);
 /* What its numerics mean in this release, as files record it ("mixed.2"); "" of NULL. */
 HN_API const char *hn_lm_numerics_definition(const hn_lm *lm);
@@ -99,7 +100,8 @@ typedef struct hn_lm_adapter_options {
 
 /* Applies an adapter to all that is made on the model afterwards; several, in this order. It is held to
  * what it was trained on and to its own test, as `hone run --lora` holds it, or refused. HN_ERR_BUSY while
- * anything made on the model is there. */
+ * anything made on the model is there. Ended by hn_engine_cancel, between two leaves of the weights' SHA-256 and two steps of
+ * the test too, and then the model has what it had; told of by hn_engine_on_work. */
 HN_API hn_status hn_lm_add_adapter(hn_lm *lm, const char *path,
                                    const hn_lm_adapter_options *options_or_null);
 

@@ -15,7 +15,8 @@ typedef struct hn_lm_sizes {
     uint64_t other;            /* tokenizer, names, graph, plan: all that is on the engine's heap by then */
 } hn_lm_sizes;
 
-/* Plans a session as hn_lm_session_new would make it, and allocates neither cache nor workspace. */
+/* Plans a session as hn_lm_session_new would make it, and allocates neither cache nor workspace. Ended by
+ * hn_engine_cancel. */
 HN_API hn_status hn_lm_measure(hn_lm *lm, const hn_lm_session_options *options_or_null, hn_lm_sizes *out,
                                size_t size);
 
@@ -55,7 +56,7 @@ typedef struct hn_lm_plan_options {
     int32_t keeps_all, mapped; /* as hn_lm_session_options */
 } hn_lm_plan_options;
 
-/* HN_ERR_MEMORY: hn_engine_options.fit, and no split of the layers fits. */
+/* HN_ERR_MEMORY: hn_engine_options.fit, and no split of the layers fits. Ended by hn_engine_cancel between plans. */
 HN_API hn_status hn_lm_plan_new(hn_lm_plan **out, hn_lm *lm, const hn_lm_plan_options *options_or_null);
 HN_API void hn_lm_plan_free(hn_lm_plan *plan); /* takes NULL */
 /* Why training is not among them: "" if it is, or was not asked for. */

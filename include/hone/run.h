@@ -24,7 +24,7 @@ typedef enum hn_exec_plan {
 HN_API hn_status hn_exec_plan_named(const char *word_or_null, hn_exec_plan *out); /* HN_ERR_ARGUMENT lists them */
 HN_API const char *hn_exec_plan_name(hn_exec_plan plan); /* "" of a number that is none */
 
-/* plan: as hn_exec_plan_name gives it, or NULL. Every plan is verified. */
+/* plan: as hn_exec_plan_name gives it, or NULL. Every plan is verified. Ended by hn_engine_cancel. */
 HN_API hn_status hn_exec_new(hn_exec **out, hn_builder *builder, int32_t n_wanted,
                              hn_node *const *wanted, const char *plan);
 HN_API void hn_exec_free(hn_exec *exec); /* takes NULL */

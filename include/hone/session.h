@@ -35,6 +35,7 @@ typedef struct hn_lm_session_options {
     int32_t keeps_state; /* hn_lm_session_state */
 } hn_lm_session_options;
 
+/* Weights that nobody has packed yet are packed here: ended by hn_engine_cancel, told of by hn_engine_on_work. */
 HN_API hn_status hn_lm_session_new(hn_lm_session **out, hn_lm *lm,
                                    const hn_lm_session_options *options_or_null);
 HN_API void hn_lm_session_free(hn_lm_session *session); /* takes NULL */
@@ -80,7 +81,8 @@ HN_API hn_status hn_lm_session_likeliest(const hn_lm_session *session, hn_lm_lik
 
 /* The sequence with its keys and values, in a file that is written whole or not at all, and replaces one
  * of this name. Loaded only with the model, adapters, numerics and type of cache that it was saved with,
- * else HN_ERR_FORMAT, and the session is as before. */
+ * else HN_ERR_FORMAT, and the session is as before. Ended by hn_engine_cancel, so a session whose feed was cancelled is
+ * saved after hn_engine_resume; told of by hn_engine_on_work. */
 HN_API hn_status hn_lm_session_save(const hn_lm_session *session, const char *path);
 HN_API hn_status hn_lm_session_load(hn_lm_session *session, const char *path);
 

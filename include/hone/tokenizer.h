@@ -17,7 +17,8 @@ typedef enum hn_lm_text {
 } hn_lm_text;
 
 /* *n is how many ids there are; `ids` gets them if there is room. With `room` 0 it only counts; with too
- * little it is HN_ERR_ARGUMENT. The text is UTF-8, and may hold anything else and NULs. */
+ * little it is HN_ERR_ARGUMENT. The text is UTF-8, and may hold anything else and NULs. A long one is ended by
+ * hn_engine_cancel and told of by hn_engine_on_work. */
 HN_API hn_status hn_lm_encode(const hn_lm *lm, const char *text, size_t bytes, hn_lm_text kind,
                               int32_t *ids, size_t room, size_t *n);
 
@@ -33,7 +34,7 @@ HN_API hn_status hn_lm_encode_by(const hn_lm *lm, const char *text, size_t bytes
 /* A token's own bytes, as the tokenizer has them; they live as long as the model, and end in no NUL. */
 HN_API hn_status hn_lm_piece(const hn_lm *lm, int32_t id, const char **text, size_t *bytes);
 
-/* The text of ids, as hn_lm_meta gives one; without special tokens unless `with_special`. */
+/* The text of ids, as hn_lm_meta gives one; without special tokens unless `with_special`. Ended by hn_engine_cancel. */
 HN_API hn_status hn_lm_decode(const hn_lm *lm, const int32_t *ids, size_t n, int32_t with_special,
                               char *to, size_t room, size_t *bytes);
 

@@ -10,6 +10,7 @@
 #include "backend/executable.h"
 
 #include "backend/frame.h"
+#include "base/work.h"
 #include "ops/ops.h"
 
 #include <string.h>
@@ -70,6 +71,7 @@ hn_status hn_executable_plan(hn_executable *x, int n_wanted, hn_node *const *wan
         targets[d] = hn_device_target(x->devices[d]);
     if (!o.copy)
         o.copy = &hn_op_contiguous;
+    HN_TRY(hn_work_look("planning"));
     HN_TRY(hn_plan_new(&plan, x->g, n_wanted, wanted, x->n_devices, targets, &o));
     HN_TRY(hn_verified_plan_new(&x->plans[x->n_programs], plan, n_wanted, wanted));
     x->n_programs++;
@@ -203,6 +205,7 @@ hn_storage *hn_executable_storage(const hn_executable *x)
 
 hn_status hn_executable_make(hn_executable *x)
 {
+    HN_TRY(hn_work_look("making programs"));
     HN_TRY(hn_storage_make_all(x->storage));
     for (int i = 0; i < x->n_programs; i++)
         if (!x->programs[i])

@@ -13,6 +13,7 @@
 
 #include "base/map_file.h"
 #include "base/os/threads.h"
+#include "base/work.h"
 
 #include <string.h>
 
@@ -41,6 +42,7 @@ static hn_status write_all(hn_device *device, char *to, const char *data, size_t
     enum { PIECE = 4 << 20 };
     for (size_t at = 0, n; at < bytes; at += n) {
         n = bytes - at < PIECE ? bytes - at : PIECE;
+        HN_TRY(hn_work_look("uploading weights"));
         HN_TRY(device->backend->write(device, to + at, data + at, n));
         hn_map_release(data + at, n);
     }

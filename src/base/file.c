@@ -5,6 +5,7 @@
 
 #include "base/map_file.h"
 #include "base/os/files.h"
+#include "base/work.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +13,10 @@
 
 static hn_status read_exactly(int file, const char *path, char *to, size_t bytes)
 {
+    enum { PIECE = 16 << 20 };
     for (size_t done = 0; done < bytes;) {
-        const ptrdiff_t n = hn_os_read(file, to + done, bytes - done);
+        HN_TRY(hn_work_look(path));
+        const ptrdiff_t n = hn_os_read(file, to + done, bytes - done < PIECE ? bytes - done : PIECE);
         if (n < 0 && errno == EINTR)
             continue;
         HN_REQUIRE(n >= 0, HN_ERR_IO, "%s: %s", path, strerror(errno));

@@ -33,7 +33,13 @@ void hn_host_enter(hn_host *host)
         return;
     host->locale = hn_os_locale_set_plain();
     hn_fp_set(&host->fp);
+    host->work = (hn_work){ 0 };
     entered = host;
+}
+
+hn_work *hn_host_work(void)
+{
+    return entered ? &entered->work : NULL;
 }
 
 void hn_host_leave(hn_host *host)

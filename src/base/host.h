@@ -6,6 +6,7 @@
 #define HN_BASE_HOST_H
 
 #include "base/fp_state.h"
+#include "base/work.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,10 +16,13 @@ typedef struct hn_host {
     hn_fp_state fp;
     void *locale; /* of base/os/locale.h */
     bool is_nested; /* this thread is in hone already, and no callback lies between: the host's state is another's */
+    hn_work work;   /* of all that runs within, but for what the host does when it is called back */
 } hn_host;
 
 void hn_host_enter(hn_host *host);
 void hn_host_leave(hn_host *host);
+/* Of the entry that this thread is in; NULL: it is in none. */
+hn_work *hn_host_work(void);
 
 /* printf to memory, in no locale: whatever hone writes, it writes as every machine reads it. */
 int hn_text_print(char *out, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));

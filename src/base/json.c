@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "base/work.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -313,6 +314,8 @@ static hn_status read_key(reader *r)
 static hn_status close_or_continue(reader *r, bool *again)
 {
     *again = false;
+    if (hn_work_every(r->out->n_values))
+        HN_TRY(hn_work_look(r->name));
     while (r->parent != NONE) {
         const bool is_object = r->out->values[r->parent].kind == HN_JSON_OBJECT;
         skip_space(r);

@@ -1,6 +1,7 @@
 /* Adapters for llama.cpp: pairs of matrices, and nothing else. */
 #include "convert/adapter_export.h"
 
+#include "base/work.h"
 #include "infer/adapter.h"
 
 #include <string.h>
@@ -40,9 +41,12 @@ static hn_status copy(hn_heap *heap, const hn_gguf *file, hn_sink out)
         status = hn_meta_set_text(&meta, HN_ADAPTER_SEAL, HN_SEAL_BLANK);
     if (status == HN_OK)
         status = hn_gguf_create(heap, out, &meta, all->entries, all->n, &writer);
-    for (size_t i = 0; i < all->n && status == HN_OK; i++)
-        status = hn_weights_writer_put(writer, i, 0, all->entries[i].data,
-                                       (size_t)hn_weights_writer_bytes(writer, i));
+    for (size_t i = 0; i < all->n && status == HN_OK; i++) {
+        status = hn_work_tell(i, all->n, all->entries[i].name);
+        if (status == HN_OK)
+            status = hn_weights_writer_put(writer, i, 0, all->entries[i].data,
+                                           (size_t)hn_weights_writer_bytes(writer, i));
+    }
     hn_meta_free(&meta);
     if (status == HN_OK)
         return hn_weights_writer_finish(writer);
@@ -54,10 +58,13 @@ hn_status hn_adapter_export_gguf(hn_heap *heap, hn_pool *pool, const char *adapt
                                  const hn_template_choice *template, hn_sink out)
 {
     hn_gguf *file;
-    HN_TRY(hn_adapter_file_open(&file, heap, adapter, ignored, base, template, hn_pool_threads(pool)));
+    const hn_work_part first = hn_work_part_begin(0, 0.8);
+    HN_TRY(hn_work_part_end(&first, hn_adapter_file_open(&file, heap, adapter, ignored, base, template, hn_pool_threads(pool))));
+    const hn_work_part second = hn_work_part_begin(0.8, 1);
     hn_status status = check(file);
     if (status == HN_OK)
         status = copy(heap, file, out);
+    hn_work_part_end(&second, status);
     hn_gguf_close(file);
     return status;
 }

@@ -3,6 +3,7 @@
 #include "data/dataset.h"
 
 #include "base/utf8.h"
+#include "base/work.h"
 
 #include <math.h>
 
@@ -49,8 +50,10 @@ static hn_status open_files(hn_dataset *d, const hn_dataset_options *options)
     HN_REQUIRE(options->held_fraction >= 0 && options->held_fraction < 1, HN_ERR_ARGUMENT,
                "held-out fraction: expected 0 or more and less than 1, found %g",
                options->held_fraction);
-    for (int i = 0; i < options->n_files; i++)
-        HN_TRY(open_file(d, &options->files[i]));
+    for (int i = 0; i < options->n_files; i++) {
+        const hn_work_part part = hn_work_part_begin((double)i / options->n_files, (double)(i + 1) / options->n_files);
+        HN_TRY(hn_work_part_end(&part, open_file(d, &options->files[i])));
+    }
     HN_TRY(hn_example_rule_probe(d->heap, &d->rule));
     d->tokens = hn_alloc_array(d->heap, HN_TAG_FILE, d->n, sizeof *d->tokens);
     d->fates = d->tokens ? hn_alloc_array(d->heap, HN_TAG_FILE, d->n, sizeof *d->fates) : NULL;

@@ -121,7 +121,7 @@ static hn_status try_probe(hn_heap *heap, const hn_example_rule *rule, const cha
     hn_json_free(messages);
     hn_str_free(&json);
     hn_str_free(&text);
-    return status == HN_ERR_MEMORY ? status : HN_OK; /* a template without tools may refuse */
+    return hn_is_no_answer(status) ? status : HN_OK; /* a template without tools may refuse */
 }
 
 hn_status hn_example_rule_probe(hn_heap *heap, hn_example_rule *rule)

@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "base/utf8.h"
+#include "base/work.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -256,6 +257,7 @@ static hn_status scan(hn_data_source *out, size_t from, char separator)
     hn_sha256_begin(&sha);
     for (size_t at = 0; at < bytes;) {
         const size_t n = bytes - at < STRETCH ? bytes - at : STRETCH;
+        HN_TRY(hn_work_tell(at, bytes, out->path));
         hn_sha256_add(&sha, out->map.data + at, n);
         at += n;
         HN_TRY(scan_some(&s, at));

@@ -288,7 +288,7 @@ static hn_status find_messages(finder *f)
     for (size_t i = 0; m; i++, m = m->next) {
         size_t to = 0, differs = 0;
         const hn_status status = render_first(f, i + 1, false, &to, &differs);
-        if (status == HN_ERR_MEMORY)
+        if (hn_is_no_answer(status))
             return status;
         if (status == HN_OK && to != SIZE_MAX && from != SIZE_MAX) {
             const hn_stretch s = { .begin = from, .end = to, .role = role_of(m) };

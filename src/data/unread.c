@@ -48,7 +48,7 @@ static hn_status is_same(search *s, const hn_json *messages, const hn_json *tool
     const hn_status status = hn_chat_render(s->rule->chat, &request, &e->rendered, NULL, NULL);
     *same = status == HN_OK && e->rendered.length == s->text->length &&
             !memcmp(e->rendered.text, s->text->text, s->text->length);
-    return status == HN_ERR_MEMORY ? status : HN_OK;
+    return hn_is_no_answer(status) ? status : HN_OK;
 }
 
 /* The messages with another in place of message i. */

@@ -79,10 +79,11 @@ hn_status hn_lm_export_gguf(hn_engine *engine, const char *adapter, const char *
     HN_REQUIRE(engine && adapter && out, HN_ERR_ARGUMENT,
                "hn_lm_export_gguf: expected engine, adapter and out, found NULL");
     HN_TRY(begin(&e, engine, options));
+    HN_TELLS(engine);
     const hn_status status =
         e.o.is_apart ? hn_fail(HN_ERR_ARGUMENT, "--apart is for --peft")
                      : hn_adapter_export_gguf(&engine->heap, e.pool, adapter, &e.ignored, e.o.base, &e.template,
                                               hn_take_sink(out, e.o.overwrite));
     hn_pool_free(e.pool);
-    return status;
+    return hn_work_done(status, out);
 }

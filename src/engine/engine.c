@@ -29,6 +29,7 @@ hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
     if (!e)
         return HN_ERR_MEMORY;
     e->heap = heap;
+    e->cancelled.looks = &e->looks;
     e->made_by = hn_os_process_id();
     e->n_threads = o.n_threads;
     const hn_device_options device = { .n_threads = o.n_threads, .isa = o.isa };
@@ -98,6 +99,11 @@ void hn_engine_fail_allocation(hn_engine *e, int64_t nth)
         atomic_store(&e->heap.fail_at, nth > 0 ? atomic_load(&e->heap.n_calls) + nth : 0);
 }
 
+int64_t hn_engine_cancel_at(hn_engine *e, int64_t nth)
+{
+    return e ? atomic_exchange(&e->looks, nth > 0 ? nth : 0) : 0;
+}
+
 /* Progress is told to the host, in the host's own state. */
 static void on_progress(void *context, double done)
 {
@@ -112,15 +118,26 @@ hn_run_options hn_engine_run_options(hn_engine *e)
                              .progress_context = e };
 }
 
+static void on_work(void *context, double done, const char *what)
+{
+    const hn_engine *e = context;
+    HN_CALL_HOST();
+    e->work(e->work_context, done, what);
+}
+
+void hn_engine_tells(hn_engine *e)
+{
+    if (e->work)
+        hn_work_heard_by(on_work, e);
+}
+
 bool hn_engine_tell(void *engine, double done, const char *what)
 {
     hn_engine *e = engine;
     if (e->progress)
         on_progress(e, done);
-    if (e->work) {
-        HN_CALL_HOST();
-        e->work(e->work_context, done, what);
-    }
+    if (e->work)
+        on_work(e, done, what);
     return !hn_is_cancelled(hn_engine_cancelled(e));
 }
 
@@ -134,6 +151,7 @@ hn_status hn_engine_check(const hn_engine *e)
     HN_REQUIRE(e->made_by == hn_os_process_id(), HN_ERR_UNSUPPORTED,
                "this engine is of process %lld, and this is a child of it: its threads are not here, "
                "expected an engine of its own", (long long)e->made_by);
+    hn_work_heed(hn_engine_cancelled(e));
     return HN_OK;
 }
 

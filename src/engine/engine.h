@@ -16,6 +16,7 @@ struct hn_engine {
     hn_run_spec run; /* on these, in f32 */
     int n_devices;   /* its */
     hn_cancel_flag cancelled;
+    _Atomic int64_t looks; /* its; hn_engine_cancel_at */
     hn_progress_fn *progress;
     void *progress_context;
     hn_work_fn *work;
@@ -49,8 +50,17 @@ hn_run_options hn_engine_run_options(hn_engine *engine);
 bool hn_engine_tell(void *engine, double done, const char *what);
 /* Threads for work on files, as many as the engine's; with hn_pool_free. */
 hn_status hn_engine_pool(hn_engine *engine, hn_pool **out);
-/* HN_ERR_UNSUPPORTED in a child of fork, where the engine can only be freed. */
+/* What every call does of which it is; it is the engine's from here on, and ends where that wishes it to (base/work.h).
+ * HN_ERR_UNSUPPORTED in a child of fork, where the engine can only be freed. */
 hn_status hn_engine_check(const hn_engine *engine);
+/* The same of a call that is told of by hn_engine_on_work, up to the 1 of hn_work_done. In an entry: a call within
+ * another is a part of it. */
+void hn_engine_tells(hn_engine *engine);
+#define HN_TELLS(engine)                                                                       \
+    do {                                                                                       \
+        if (!hn_host_here.is_nested && (engine))                                               \
+            hn_engine_tells(engine);                                                           \
+    } while (0)
 
 /* The leaves of a graph with memory, and which of them were ever written. */
 typedef struct hn_engine_leaves {

@@ -76,6 +76,7 @@ hn_status hn_examples_open(hn_examples **out, hn_engine *engine, const hn_exampl
     *out = NULL;
     HN_TRY(hn_engine_check(engine));
     HN_TRY(hn_take_struct("hn_examples_spec", spec, sizeof s, &s));
+    HN_TELLS(engine);
     hn_run_told *told = hn_alloc(&engine->heap, HN_TAG_TEXT, sizeof *told);
     if (!told)
         return HN_ERR_MEMORY;
@@ -88,7 +89,7 @@ hn_status hn_examples_open(hn_examples **out, hn_engine *engine, const hn_exampl
         *out = e;
     else
         hn_examples_close(e);
-    return status;
+    return hn_work_done(status, "finding examples");
 }
 
 void hn_examples_close(hn_examples *e)

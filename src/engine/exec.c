@@ -38,6 +38,7 @@ hn_status hn_exec_new(hn_exec **out, hn_builder *b, int32_t n_wanted, hn_node *c
     *out = NULL;
     for (int i = 0; i < n_wanted; i++)
         HN_REQUIRE(wanted[i], HN_ERR_ARGUMENT, "wanted node %d is NULL", i);
+    HN_TRY(hn_engine_check(b->engine));
     hn_exec *x = hn_alloc(&b->engine->heap, HN_TAG_PLAN, sizeof *x);
     if (!x)
         return HN_ERR_MEMORY;

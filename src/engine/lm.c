@@ -157,12 +157,14 @@ static hn_status open_lm(hn_lm *lm, const char *path, const hn_lm_options *o, in
     if (!lm->path)
         return HN_ERR_MEMORY;
     if (parts & WORDS) {
-        HN_TRY(hn_open_tokenizer(&lm->engine->heap, path, &lm->tok));
+        const hn_work_part part = hn_work_part_begin(0, 0.5);
+        HN_TRY(hn_work_part_end(&part, hn_open_tokenizer(&lm->engine->heap, path, &lm->tok)));
         HN_TRY(open_template(lm, path, o));
     }
     if (!(parts & WEIGHTS))
         return HN_OK;
-    HN_TRY(hn_model_open(&lm->engine->heap, path, &ignored, &lm->model));
+    const hn_work_part part = hn_work_part_begin(0.5, 1);
+    HN_TRY(hn_work_part_end(&part, hn_model_open(&lm->engine->heap, path, &ignored, &lm->model)));
     if (parts & WORDS)
         HN_TRY(hn_check_vocabulary(lm->tok, lm->model));
     return read_name(lm);
@@ -189,7 +191,7 @@ static hn_status make_lm(hn_lm **out, hn_engine *engine, const char *path, const
         return status;
     }
     *out = lm;
-    return HN_OK;
+    return hn_work_done(HN_OK, path);
 }
 
 const char *hn_lm_builtin(void)
@@ -200,18 +202,21 @@ const char *hn_lm_builtin(void)
 hn_status hn_lm_open(hn_lm **out, hn_engine *engine, const char *path, const hn_lm_options *options)
 {
     HN_ENTER();
+    HN_TELLS(engine);
     return make_lm(out, engine, path, options, WORDS | WEIGHTS);
 }
 
 hn_status hn_lm_open_words(hn_lm **out, hn_engine *engine, const char *path, const hn_lm_options *options)
 {
     HN_ENTER();
+    HN_TELLS(engine);
     return make_lm(out, engine, path, options, WORDS);
 }
 
 hn_status hn_lm_open_weights(hn_lm **out, hn_engine *engine, const char *path, const hn_lm_options *options)
 {
     HN_ENTER();
+    HN_TELLS(engine);
     return make_lm(out, engine, path, options, WEIGHTS);
 }
 
@@ -236,9 +241,10 @@ hn_status hn_lm_fingerprint(const hn_lm *lm, char text[65])
     uint8_t digest[32];
     HN_REQUIRE(lm && text, HN_ERR_ARGUMENT, "hn_lm_fingerprint: expected a model and room, found NULL");
     HN_TRY(hn_lm_want_model(lm));
-    hn_model_fingerprint(lm->model, digest);
+    HN_TELLS(lm->engine);
+    HN_TRY(hn_model_fingerprint(lm->model, digest));
     hn_sha256_text(digest, text);
-    return HN_OK;
+    return hn_work_done(HN_OK, "fingerprint");
 }
 
 const char *hn_lm_numerics_definition(const hn_lm *lm)

@@ -56,13 +56,14 @@ static hn_status apply(hn_lm *lm, const char *path, const hn_lm_adapter_options 
     const hn_status status = add(lm, adapter);
     if (status != HN_OK)
         hn_adapter_close(adapter);
-    return status;
+    return hn_work_done(status, path);
 }
 
 hn_status hn_lm_add_adapter(hn_lm *lm, const char *path, const hn_lm_adapter_options *options)
 {
     HN_ENTER();
     HN_REQUIRE(lm && path, HN_ERR_ARGUMENT, "hn_lm_add_adapter: expected a model and a path, found NULL");
+    HN_TELLS(lm->engine);
     return apply(lm, path, options, NULL);
 }
 
@@ -73,5 +74,6 @@ hn_status hn_lm_apply_adapter(hn_lm *lm, const char *path, const hn_lm_adapter_o
     HN_GIVES(hn_lm_adapter_trial, trial, to, size);
     HN_REQUIRE(lm && path && to, HN_ERR_ARGUMENT,
                "hn_lm_apply_adapter: expected a model, a path and a trial, found NULL");
+    HN_TELLS(lm->engine);
     return apply(lm, path, options, trial);
 }

@@ -56,13 +56,14 @@ hn_status hn_lm_batch_new(hn_lm_batch **out, hn_lm *lm, const hn_lm_batch_option
         return HN_ERR_MEMORY;
     }
     b->lm = lm;
+    HN_TELLS(lm->engine);
     const hn_status status = make(b, options);
     if (status != HN_OK) {
         hn_lm_batch_free(b);
         return status;
     }
     *out = b;
-    return HN_OK;
+    return hn_work_done(HN_OK, "packing weights");
 }
 
 void hn_lm_batch_free(hn_lm_batch *b)
@@ -117,7 +118,7 @@ static hn_status add(hn_lm_batch *b, const char *path, const hn_lm_adapter_optio
         hn_lm_give_trial(&found, trial);
     const hn_status status = place(b, adapter, out);
     if (status == HN_OK)
-        return HN_OK;
+        return hn_work_done(HN_OK, path);
     hn_adapter_close(adapter);
     return hn_fail_within(status, "%s: ", path);
 }
@@ -128,6 +129,7 @@ hn_status hn_lm_batch_add_adapter(hn_lm_batch *b, const char *path, const hn_lm_
     HN_ENTER();
     HN_TRY(check(b, "hn_lm_batch_add_adapter"));
     HN_REQUIRE(path && out, HN_ERR_ARGUMENT, "hn_lm_batch_add_adapter: expected a path and room, found NULL");
+    HN_TELLS(b->lm->engine);
     return add(b, path, options, out, NULL);
 }
 
@@ -139,6 +141,7 @@ hn_status hn_lm_batch_apply_adapter(hn_lm_batch *b, const char *path, const hn_l
     HN_TRY(check(b, "hn_lm_batch_apply_adapter"));
     HN_REQUIRE(path && out && to, HN_ERR_ARGUMENT,
                "hn_lm_batch_apply_adapter: expected a path, room and a trial, found NULL");
+    HN_TELLS(b->lm->engine);
     return add(b, path, options, out, trial);
 }
 
@@ -286,7 +289,8 @@ hn_status hn_lm_batch_save(const hn_lm_batch *b, int32_t sequence, const char *p
     HN_TRY(check(b, "hn_lm_batch_save"));
     HN_REQUIRE(path, HN_ERR_ARGUMENT, "hn_lm_batch_save: expected a path, found NULL");
     HN_TRY(hn_batch_groups_find(&b->groups, sequence, &inner));
-    return hn_sequences_save(inner, sequence, path);
+    HN_TELLS(b->lm->engine);
+    return hn_work_done(hn_sequences_save(inner, sequence, path), path);
 }
 
 hn_status hn_lm_batch_load(hn_lm_batch *b, int32_t sequence, const char *path)
@@ -296,7 +300,8 @@ hn_status hn_lm_batch_load(hn_lm_batch *b, int32_t sequence, const char *path)
     HN_TRY(check(b, "hn_lm_batch_load"));
     HN_REQUIRE(path, HN_ERR_ARGUMENT, "hn_lm_batch_load: expected a path, found NULL");
     HN_TRY(hn_batch_groups_find(&b->groups, sequence, &inner));
-    return hn_sequences_restore(inner, sequence, path);
+    HN_TELLS(b->lm->engine);
+    return hn_work_done(hn_sequences_restore(inner, sequence, path), path);
 }
 
 hn_sequences *hn_lm_batch_inner(const hn_lm_batch *b, int32_t adapter)

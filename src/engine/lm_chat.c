@@ -173,6 +173,7 @@ hn_status hn_lm_render_ids(const hn_lm *lm, const char *messages, const hn_lm_re
     HN_TRY(hn_take_struct("hn_lm_render_options", options, sizeof o, &o));
     HN_TRY(hn_check_variables(o.variables, o.n_variables));
     HN_TRY(hn_lm_want_words(lm));
+    HN_TELLS(lm->engine);
     hn_str text = hn_str_on(&lm->engine->heap);
     hn_template_origins origins = { 0 };
     hn_encoding encoding = { 0 };
@@ -277,7 +278,7 @@ static hn_status make_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options 
         return status;
     }
     *out = c;
-    return HN_OK;
+    return hn_work_done(HN_OK, "packing weights");
 }
 
 hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *options)
@@ -285,6 +286,7 @@ hn_status hn_lm_chat_new(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_options *
     HN_ENTER();
     HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_chat_new: expected out and a model, found NULL");
     *out = NULL;
+    HN_TELLS(lm->engine);
     return make_new(out, lm, options, NULL);
 }
 
@@ -296,6 +298,7 @@ hn_status hn_lm_chat_new_drafting(hn_lm_chat **out, hn_lm *lm, const hn_lm_chat_
     HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_chat_new_drafting: expected out and a model, found NULL");
     *out = NULL;
     HN_TRY(hn_lm_take_draft(draft, &o));
+    HN_TELLS(lm->engine);
     return make_new(out, lm, options, &o);
 }
 
@@ -417,7 +420,8 @@ hn_status hn_lm_chat_save_keys(const hn_lm_chat *c, const char *path)
     HN_ENTER();
     HN_REQUIRE(c && path, HN_ERR_ARGUMENT, "hn_lm_chat_save_keys: expected a chat and a path, found NULL");
     HN_TRY(hn_engine_check(c->lm->engine));
-    return hn_session_length(c->session) ? hn_session_save(c->session, path) : HN_OK;
+    HN_TELLS(c->lm->engine);
+    return hn_session_length(c->session) ? hn_work_done(hn_session_save(c->session, path), path) : HN_OK;
 }
 
 hn_status hn_lm_chat_load_keys(hn_lm_chat *c, const char *path)
@@ -425,7 +429,8 @@ hn_status hn_lm_chat_load_keys(hn_lm_chat *c, const char *path)
     HN_ENTER();
     HN_REQUIRE(c && path, HN_ERR_ARGUMENT, "hn_lm_chat_load_keys: expected a chat and a path, found NULL");
     HN_TRY(hn_engine_check(c->lm->engine));
-    return hn_session_restore(c->session, path);
+    HN_TELLS(c->lm->engine);
+    return hn_work_done(hn_session_restore(c->session, path), path);
 }
 
 hn_status hn_lm_chat_drafted(const hn_lm_chat *c, int64_t *accepted, int64_t *rejected)

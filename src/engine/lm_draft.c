@@ -150,7 +150,8 @@ hn_status hn_lm_drafter_new(hn_lm_drafter **out, hn_lm *lm, const hn_lm_draft_op
                "a context of %lld tokens: the model was made for %lld", (long long)context, (long long)longest);
     if (!context)
         context = longest > 0 && longest < CONTEXT ? longest : CONTEXT;
-    return hn_lm_drafter_of(out, lm, &o, context);
+    HN_TELLS(lm->engine);
+    return hn_work_done(hn_lm_drafter_of(out, lm, &o, context), "packing weights");
 }
 
 void hn_lm_drafter_free(hn_lm_drafter *d)

@@ -21,6 +21,7 @@ hn_status hn_lm_embedder_new(hn_lm_embedder **out, hn_lm *lm, const hn_lm_embed_
         return HN_ERR_MEMORY;
     }
     e->lm = lm;
+    HN_TELLS(lm->engine);
     const hn_embedder_options inner = { .pooling = o.pooling, .normalizes = o.normalize != 0,
                                         .refuses_long = o.refuses_long != 0, .context = o.context,
                                         .adapters = &lm->adapters };
@@ -31,7 +32,7 @@ hn_status hn_lm_embedder_new(hn_lm_embedder **out, hn_lm *lm, const hn_lm_embed_
         return status;
     }
     *out = e;
-    return HN_OK;
+    return hn_work_done(HN_OK, "packing weights");
 }
 
 void hn_lm_embedder_free(hn_lm_embedder *e)

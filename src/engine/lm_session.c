@@ -58,7 +58,7 @@ static hn_status make_new(hn_lm_session **out, hn_lm *lm, const hn_lm_session_op
         return status;
     }
     *out = s;
-    return HN_OK;
+    return hn_work_done(HN_OK, "packing weights");
 }
 
 hn_status hn_lm_session_new(hn_lm_session **out, hn_lm *lm, const hn_lm_session_options *options)
@@ -66,6 +66,7 @@ hn_status hn_lm_session_new(hn_lm_session **out, hn_lm *lm, const hn_lm_session_
     HN_ENTER();
     HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_session_new: expected out and a model, found NULL");
     *out = NULL;
+    HN_TELLS(lm->engine);
     return make_new(out, lm, options, NULL);
 }
 
@@ -77,6 +78,7 @@ hn_status hn_lm_session_new_drafting(hn_lm_session **out, hn_lm *lm, const hn_lm
     HN_REQUIRE(out && lm, HN_ERR_ARGUMENT, "hn_lm_session_new_drafting: expected out and a model, found NULL");
     *out = NULL;
     HN_TRY(hn_lm_take_draft(draft, &o));
+    HN_TELLS(lm->engine);
     return make_new(out, lm, options, &o);
 }
 
@@ -252,7 +254,8 @@ hn_status hn_lm_session_save(const hn_lm_session *s, const char *path)
     HN_TRY(hn_engine_check(s->lm->engine));
     HN_REQUIRE(s->has_logits, HN_ERR_ARGUMENT,
                "%s: expected a session whose sequence is computed: feed it first", path);
-    return hn_session_save(s->inner, path);
+    HN_TELLS(s->lm->engine);
+    return hn_work_done(hn_session_save(s->inner, path), path);
 }
 
 hn_status hn_lm_session_load(hn_lm_session *s, const char *path)
@@ -260,11 +263,12 @@ hn_status hn_lm_session_load(hn_lm_session *s, const char *path)
     HN_ENTER();
     HN_REQUIRE(s && path, HN_ERR_ARGUMENT, "hn_lm_session_load: expected a session and a path, found NULL");
     HN_TRY(hn_engine_check(s->lm->engine));
+    HN_TELLS(s->lm->engine);
     HN_TRY(hn_session_restore(s->inner, path));
     s->n = hn_session_length(s->inner);
     s->has_logits = false;
     memcpy(s->ids, hn_session_tokens(s->inner), (size_t)s->n * sizeof *s->ids);
-    return HN_OK;
+    return hn_work_done(HN_OK, path);
 }
 
 hn_status hn_lm_session_save_known(const hn_lm_session *s, const char *path, size_t *n)
@@ -275,7 +279,8 @@ hn_status hn_lm_session_save_known(const hn_lm_session *s, const char *path, siz
     const int64_t known = hn_session_length(s->inner);
     if (n)
         *n = (size_t)known;
-    return known ? hn_session_save(s->inner, path) : HN_OK;
+    HN_TELLS(s->lm->engine);
+    return known ? hn_work_done(hn_session_save(s->inner, path), path) : HN_OK;
 }
 
 hn_status hn_lm_session_drafted(const hn_lm_session *s, int64_t *accepted, int64_t *rejected)

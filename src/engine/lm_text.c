@@ -22,7 +22,7 @@ hn_status hn_give_ids(hn_status status, hn_encoding *encoding, int32_t *ids, siz
     if (status == HN_OK && room && encoding->n)
         memcpy(ids, encoding->ids, encoding->n * sizeof *ids);
     hn_encoding_free(encoding);
-    return status;
+    return hn_work_done(status, "encoding");
 }
 
 hn_status hn_lm_encode(const hn_lm *lm, const char *text, size_t bytes, hn_lm_text kind, int32_t *ids,
@@ -35,6 +35,7 @@ hn_status hn_lm_encode(const hn_lm *lm, const char *text, size_t bytes, hn_lm_te
     HN_REQUIRE((unsigned)kind <= HN_LM_BARE, HN_ERR_ARGUMENT, "hn_lm_encode: kind %d: expected an hn_lm_text",
                (int)kind);
     HN_TRY(hn_lm_want_words(lm));
+    HN_TELLS(lm->engine);
     return hn_give_ids(encode(lm, text ? text : "", bytes, kind, &encoding), &encoding, ids, room, n);
 }
 
@@ -48,6 +49,7 @@ hn_status hn_lm_encode_by(const hn_lm *lm, const char *text, size_t bytes, const
                "hn_lm_encode_by: expected a model, a text and room, found NULL");
     HN_TRY(hn_take_struct("hn_lm_encode_options", options, sizeof o, &o));
     HN_TRY(hn_lm_want_words(lm));
+    HN_TELLS(lm->engine);
     const hn_encode_options inner = { .add_bos = o.no_bos ? HN_NO : HN_BY_MODEL, .add_eos = o.no_eos ? HN_NO : HN_BY_MODEL,
                                       .parse_special = o.special != 0 };
     return hn_give_ids(hn_tokenizer_encode(lm->tok, text ? text : "", bytes, &inner, &encoding), &encoding, ids, room, n);

@@ -46,8 +46,11 @@ static hn_status add_file(hn_heap *heap, hn_bpe_trainer *trainer, const char *pa
     HN_TRY(hn_data_source_open(&source, heap, path, &o));
     hn_record record = hn_record_on(heap);
     hn_status status = HN_OK;
-    for (size_t i = 0; i < source.n && status == HN_OK; i++)
-        status = add_example(trainer, &source, i, &record);
+    for (size_t i = 0; i < source.n && status == HN_OK; i++) {
+        status = hn_work_tell(i, source.n, path);
+        if (status == HN_OK)
+            status = add_example(trainer, &source, i, &record);
+    }
     hn_record_free(&record);
     hn_data_source_close(&source);
     return status;
@@ -101,18 +104,24 @@ hn_status hn_lm_make_tokenizer(hn_engine *engine, const char *const *texts, int3
                "hn_lm_make_tokenizer: expected engine, texts and out, found NULL or none");
     HN_TRY(take_options(options, &o));
     HN_TRY(hn_engine_check(engine));
+    HN_TELLS(engine);
     hn_heap *heap = &engine->heap;
     HN_TRY(hn_bpe_trainer_new(heap, &trainer));
     hn_status status = HN_OK;
-    for (int32_t i = 0; i < n_texts && status == HN_OK; i++)
+    for (int32_t i = 0; i < n_texts && status == HN_OK; i++) {
+        const hn_work_part part = hn_work_part_begin(0.5 * i / n_texts, 0.5 * (i + 1) / n_texts);
         status = texts[i] ? add_file(heap, trainer, texts[i])
                           : hn_fail(HN_ERR_ARGUMENT, "hn_lm_make_tokenizer: texts[%d] is NULL", i);
+        hn_work_part_end(&part, status);
+    }
+    const hn_work_part merging = hn_work_part_begin(0.5, 1);
     if (status == HN_OK)
         status = hn_bpe_trainer_run(trainer, (uint32_t)o.tokens - N_SPECIAL, &n_made);
+    hn_work_part_end(&merging, status);
     if (status == HN_OK)
         status = write_file(heap, trainer, n_made, hn_take_sink(out, o.overwrite));
     if (status == HN_OK && n_tokens)
         *n_tokens = (int64_t)n_made + N_SPECIAL;
     hn_bpe_trainer_free(trainer);
-    return status;
+    return hn_work_done(status, out);
 }

@@ -75,6 +75,7 @@ void hn_scheduler_write(hn_lm_scheduler *s, const hn_beginning *leaving)
 {
     if (!s->o.disk || hn_engine_check(s->lm->engine) != HN_OK) /* a child of fork has no thread that writes */
         return;
+    HN_WORK_INSISTS(); /* that it is not written is told as a disk's failure */
     hn_str key = hn_str_on(&s->lm->engine->heap);
     if (write_block(s, leaving, &key) != HN_OK)
         hn_disk_tell(s->o.disk);
@@ -138,6 +139,7 @@ void hn_scheduler_read(hn_lm_scheduler *s, hn_request *r)
     const hn_whose whose = { r->r.owner, r->adapter };
     if (!s->o.disk || !s->o.kept || r->has_looked)
         return;
+    HN_WORK_INSISTS();
     r->has_looked = true;
     int32_t node = hn_beginnings_find(&s->beginnings, whose, r->ids, n * HN_BEGINNING_IDS);
     hn_str key = hn_str_on(&s->lm->engine->heap);

@@ -35,6 +35,7 @@ static hn_status tell_record(reader *r, size_t i)
 static hn_status tell_all(reader *r)
 {
     for (size_t i = 0; i < r->source.n; i++) {
+        HN_TRY(hn_work_tell(i, r->source.n, r->path));
         const bool is_bare = r->source.layout == HN_LAYOUT_PARAGRAPHS;
         const hn_span text = is_bare ? hn_data_source_bytes(&r->source, i) : (hn_span){ NULL, 0 };
         HN_TRY(is_bare ? tell(r, i, text.data, text.bytes) : tell_record(r, i));
@@ -50,9 +51,12 @@ hn_status hn_texts_each(hn_engine *engine, const char *path,
     HN_REQUIRE(engine && path && call, HN_ERR_ARGUMENT, "hn_texts_each: expected engine, path and call, found NULL");
     HN_TRY(hn_engine_check(engine));
     reader r = { .path = path, .record = hn_record_on(&engine->heap), .call = call, .context = context };
-    HN_TRY(hn_data_source_open(&r.source, &engine->heap, path, &o));
-    const hn_status status = tell_all(&r);
+    HN_TELLS(engine);
+    const hn_work_part first = hn_work_part_begin(0, 0.2);
+    HN_TRY(hn_work_part_end(&first, hn_data_source_open(&r.source, &engine->heap, path, &o)));
+    const hn_work_part second = hn_work_part_begin(0.2, 1);
+    const hn_status status = hn_work_part_end(&second, tell_all(&r));
     hn_record_free(&r.record);
     hn_data_source_close(&r.source);
-    return status;
+    return hn_work_done(status, path);
 }

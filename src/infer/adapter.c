@@ -3,6 +3,7 @@
 #include "infer/adapter_parts.h"
 
 #include "base/sha256.h"
+#include "base/work.h"
 #include "io/seal.h"
 #include "models/fingerprint.h"
 #include "models/identity.h"
@@ -99,7 +100,7 @@ static hn_status check_base(const hn_adapter *a, const hn_adapter_use *use, int6
     char text[65];
     HN_TRY(hn_meta_want_string(hn_gguf_meta(a->file), HN_ADAPTER_BASE, &want));
     if (version == 1) {
-        hn_model_fingerprint(a->model, digest);
+        HN_TRY(hn_model_fingerprint(a->model, digest));
         hn_sha256_text(digest, text);
     } else {
         HN_TRY(hn_model_identity(a->model, text));
@@ -155,18 +156,21 @@ static hn_status check_template(const hn_adapter *a, const hn_adapter_use *use, 
 static hn_status hold(hn_adapter *a, const hn_adapter_use *use, hn_adapter_trial *told)
 {
     const hn_meta *meta = hn_gguf_meta(a->file);
-    bool is_other;
+    bool is_other = false;
     int64_t version;
     if (!has_contract(meta))
         return HN_OK;
     HN_TRY(check_whole(meta));
     HN_TRY(check_version(a, &version, told));
-    HN_TRY(check_base(a, use, version, &is_other, told));
-    HN_TRY(check_tokenizer(a, use, told));
+    const hn_work_part first = hn_work_part_begin(0, 0.5);
+    HN_TRY(hn_work_part_end(&first, check_base(a, use, version, &is_other, told)));
+    const hn_work_part second = hn_work_part_begin(0.5, 0.6);
+    HN_TRY(hn_work_part_end(&second, check_tokenizer(a, use, told)));
     HN_TRY(check_template(a, use, told));
     if (is_other)
         return HN_OK; /* over another base there is nothing to compare */
-    return hn_adapter_test_run(a->heap, a->model, use->run, a, use->as_trained, told);
+    const hn_work_part third = hn_work_part_begin(0.6, 1);
+    return hn_work_part_end(&third, hn_adapter_test_run(a->heap, a->model, use->run, a, use->as_trained, told));
 }
 
 hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
@@ -177,9 +181,12 @@ hn_status hn_adapter_open(hn_adapter **out, hn_heap *heap, const char *path,
     hn_adapter *a;
     *out = NULL;
     *told = (hn_adapter_trial){ 0 };
-    hn_status status = hn_adapter_read(&a, heap, use->model, path);
+    const hn_work_part first = hn_work_part_begin(0, 0.1);
+    hn_status status = hn_work_part_end(&first, hn_adapter_read(&a, heap, use->model, path));
+    const hn_work_part second = hn_work_part_begin(0.1, 1);
     if (status == HN_OK)
         status = hold(a, use, told);
+    hn_work_part_end(&second, status);
     if (status != HN_OK) {
         hn_adapter_close(a);
         return strstr(hn_error_message(), path) ? status : hn_fail_within(status, "adapter %s: ", path);

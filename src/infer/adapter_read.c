@@ -2,6 +2,7 @@
  * tried. Only adapter.c hands one out. */
 #include "infer/adapter_parts.h"
 
+#include "base/work.h"
 #include "kernels/gemm/rows.h"
 
 #include <math.h>
@@ -143,6 +144,7 @@ static hn_status take_all(hn_adapter *a)
         const nn_weight *base = hn_model_find(a->model, tensors[i].gguf);
         if (!base || is_taken(a, base))
             continue;
+        HN_TRY(hn_work_tell(i, n, base->name));
         HN_TRY(take_pair(a, &tensors[i], base));
         HN_TRY(take_whole(a, &tensors[i], base));
     }

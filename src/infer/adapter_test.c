@@ -4,6 +4,7 @@
 
 #include "base/mathfn.h"
 #include "base/sha256.h"
+#include "base/work.h"
 #include "infer/adapter_parts.h"
 #include "infer/forward.h"
 
@@ -18,7 +19,8 @@ static hn_status last_logits(hn_forward **forward, hn_heap *heap, const hn_model
     const hn_forward_options o = { .max_tokens = n, .adapters = adapters };
     hn_tensor t;
     HN_TRY(hn_forward_new(forward, heap, model, run, &o));
-    HN_TRY(hn_forward_run(*forward, tokens, n, NULL));
+    const hn_run_options heeding = { .cancel = hn_work_cancel() };
+    HN_TRY(hn_forward_run(*forward, tokens, n, &heeding));
     HN_TRY(hn_forward_logits(*forward, &t));
     *out = (const float *)t.data + (n - 1) * hn_last_dim(&t.type);
     return HN_OK;

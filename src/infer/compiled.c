@@ -5,6 +5,7 @@
 #include "infer/compiled.h"
 
 #include "base/map_file.h"
+#include "base/work.h"
 #include "infer/fit.h"
 
 #include <string.h>
@@ -121,6 +122,7 @@ static hn_status pack_weights(hn_compiled *c)
 {
     for (int i = 0; i < c->build.n_bound; i++) {
         const nn_bound *b = &c->build.bound[i];
+        HN_TRY(hn_work_tell((uint64_t)i, (uint64_t)c->build.n_bound, b->weight->name));
         if (!b->is_packed)
             continue;
         const hn_plain_rows rows = rows_of(b);

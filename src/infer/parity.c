@@ -4,6 +4,7 @@
 
 #include "base/half.h"
 #include "base/mathfn.h"
+#include "base/work.h"
 #include "infer/compiled.h"
 #include "infer/log_sum.h"
 
@@ -120,7 +121,8 @@ static hn_status run_compiled(judge *j, hn_compiled *c, const nn_build_options *
     HN_TRY(bind_inputs(j, c));
     HN_TRY(hn_compiled_finish(c));
     HN_TRY(hn_program_set_extent(c->program, c->build.tokens_extent, j->ref->n_tokens));
-    HN_TRY(hn_program_run(c->program, NULL));
+    const hn_run_options heeding = { .cancel = hn_work_cancel() };
+    HN_TRY(hn_program_run(c->program, &heeding));
     return take_all(j, c, out);
 }
 

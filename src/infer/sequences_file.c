@@ -3,6 +3,7 @@
 #include "infer/sequences_state.h"
 
 #include "base/sha256.h"
+#include "base/work.h"
 #include "io/gguf.h"
 #include "io/weights_writer.h"
 #include "models/fingerprint.h"
@@ -27,7 +28,7 @@ hn_status hn_sequences_identify(const hn_sequences *s, int32_t slot, int64_t ver
     hn_sha256 sha;
     HN_REQUIRE(!s->changed, HN_ERR_UNSUPPORTED, "keys of weights that are being trained are of nothing that has a name");
     if (version == 1) {
-        hn_model_fingerprint(s->model, digest);
+        HN_TRY(hn_model_fingerprint(s->model, digest));
         hn_sha256_text(digest, own.model);
     } else {
         HN_TRY(hn_model_identity(s->model, own.model));
@@ -99,6 +100,7 @@ static hn_status digest_part(hn_sha256 *sha, const part *p)
     uint8_t piece[PIECE];
     for (size_t at = 0, n; at < part_bytes(p); at += n) {
         const size_t from = together(p, at, &n);
+        HN_TRY(hn_work_look(p->leaf->name));
         HN_TRY(hn_storage_read(p->storage, p->leaf, from, piece, n));
         hn_sha256_add(sha, piece, n);
     }
@@ -129,8 +131,10 @@ static hn_status describe(const hn_sequences *b, const hn_sequence *s, const par
     hn_sha256 sha;
     HN_TRY(hn_sequences_identify(b, s->slot, 2, &own));
     digest_tokens(&sha, s->tokens, s->length);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        HN_TRY(hn_work_tell(i, n, parts[i].leaf->name));
         HN_TRY(digest_part(&sha, &parts[i]));
+    }
     hn_sha256_end(&sha, digest);
     hn_sha256_text(digest, text);
     HN_TRY(hn_meta_set_text(meta, "general.type", "session"));
@@ -153,6 +157,7 @@ static hn_status put(hn_weights_writer *writer, size_t i, const part *p)
     uint8_t piece[PIECE];
     for (size_t at = 0, n; at < part_bytes(p); at += n) {
         const size_t from = together(p, at, &n);
+        HN_TRY(hn_work_look(p->leaf->name));
         HN_TRY(hn_storage_read(p->storage, p->leaf, from, piece, n));
         HN_TRY(hn_weights_writer_put(writer, i, at, piece, n));
     }
@@ -165,15 +170,23 @@ static hn_status write_file(const hn_sequences *b, const hn_sequence *s, const c
     size_t n;
     hn_weights_writer *writer;
     HN_TRY(list_parts(b, s, parts, entries, &n));
-    HN_TRY(describe(b, s, parts, n, meta));
+    const hn_work_part first = hn_work_part_begin(0, 0.3);
+    HN_TRY(hn_work_part_end(&first, describe(b, s, parts, n, meta)));
     HN_TRY(hn_gguf_create(b->heap, hn_sink_own(path), meta, entries, n, &writer));
     hn_status status = HN_OK;
-    for (size_t i = 0; i < n && status == HN_OK; i++)
-        status = put(writer, i, &parts[i]);
-    if (status == HN_OK)
-        return hn_weights_writer_finish(writer);
-    hn_weights_writer_abandon(writer);
-    return status;
+    const hn_work_part second = hn_work_part_begin(0.3, 0.7);
+    for (size_t i = 0; i < n && status == HN_OK; i++) {
+        status = hn_work_tell(i, n, parts[i].leaf->name);
+        if (status == HN_OK)
+            status = put(writer, i, &parts[i]);
+    }
+    hn_work_part_end(&second, status);
+    if (status != HN_OK) {
+        hn_weights_writer_abandon(writer);
+        return status;
+    }
+    const hn_work_part third = hn_work_part_begin(0.7, 1);
+    return hn_work_part_end(&third, hn_weights_writer_finish(writer));
 }
 
 hn_status hn_sequences_save(const hn_sequences *b, int32_t sequence, const char *path)
@@ -278,6 +291,7 @@ static hn_status check_parts(const hn_sequences *b, const hn_sequence *s, const 
         HN_REQUIRE(e->type.dtype == want.type.dtype && hn_same_shape(&e->type, &want.type),
                    HN_ERR_FORMAT, "%s: tensor %s is %s: expected %s", meta->name, want.name,
                    hn_type_text(&e->type, found), hn_type_text(&want.type, expected));
+        HN_TRY(hn_work_tell((uint64_t)i, (uint64_t)b->c.g->n_leaves, e->name));
         hn_sha256_add(&sha, e->data, hn_type_bytes(&e->type));
     }
     hn_sha256_end(&sha, digest);
@@ -347,9 +361,11 @@ static hn_status take(hn_sequences *b, hn_sequence *s, const hn_gguf *file)
     int64_t first;
     HN_TRY(check_identity(b, s->slot, file));
     HN_TRY(read_tokens(b, hn_gguf_meta(file), &tokens, &first));
-    if (hn_meta_find(hn_gguf_meta(file), KEY_VERSION)) /* of version 1 only the parts are sealed */
-        HN_TRY(check_seal(file));
-    HN_TRY(check_parts(b, s, file, first, tokens));
+    const hn_work_part half = hn_work_part_begin(0, 0.5);
+    const bool is_sealed = hn_meta_find(hn_gguf_meta(file), KEY_VERSION) != NULL; /* of version 1 only the parts are */
+    HN_TRY(hn_work_part_end(&half, is_sealed ? check_seal(file) : HN_OK));
+    const hn_work_part other = hn_work_part_begin(0.5, 1);
+    HN_TRY(hn_work_part_end(&other, check_parts(b, s, file, first, tokens)));
     HN_TRY(check_room(b, s, (int64_t)tokens->n, first, hn_gguf_meta(file)->name));
     b->logits = b->states = NULL;
     empty(b, s);

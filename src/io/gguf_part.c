@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "base/work.h"
 #include "io/encoding.h"
 #include "quant/gguf_type.h"
 
@@ -147,6 +148,7 @@ static hn_status read_keys(cursor *c, hn_gguf_part *part, uint64_t n_keys)
 {
     for (uint64_t i = 0; i < n_keys; i++) {
         char *key;
+        HN_TRY(hn_work_look(c->file));
         HN_TRY(take_name(c, part->heap, "a key", MAX_KEY_BYTES, &key));
         const hn_status status = read_value(c, part, key);
         hn_free(part->heap, key);
@@ -224,6 +226,7 @@ static hn_status read_tensors(cursor *c, hn_gguf_part *part, size_t n, uint64_t 
         hn_weight_entry *t = &part->tensors[i];
         char *name;
         uint64_t offset = 0;
+        HN_TRY(hn_work_look(c->file));
         HN_TRY(take_name(c, part->heap, "a tensor's name", MAX_NAME_BYTES, &name));
         t->name = name;
         part->n_tensors = i + 1;

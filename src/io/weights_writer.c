@@ -4,6 +4,7 @@
 
 #include "base/out_file.h"
 #include "base/sha256.h"
+#include "base/work.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -110,7 +111,9 @@ hn_status hn_weights_writer_seal(hn_weights_writer *writer)
     for (uint64_t at = 0; at < writer->file_bytes && status == HN_OK; at += HN_WEIGHTS_PIECE) {
         const uint64_t left = writer->file_bytes - at;
         const size_t n = left < HN_WEIGHTS_PIECE ? (size_t)left : HN_WEIGHTS_PIECE;
-        status = hn_out_file_read_at(&writer->out, at, piece, n);
+        status = hn_work_tell(at, writer->file_bytes, "SHA-256 of the file");
+        if (status == HN_OK)
+            status = hn_out_file_read_at(&writer->out, at, piece, n);
         if (status == HN_OK)
             hn_sha256_add(&sha, piece, n);
     }

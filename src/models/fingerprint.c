@@ -3,6 +3,7 @@
 #include "models/fingerprint.h"
 
 #include "base/sha256.h"
+#include "base/work.h"
 #include "kernels/gemm/rows.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ static void add_elements(hn_sha256 *sha, const nn_weight *w, int64_t pairs)
     }
 }
 
-void hn_model_fingerprint(const hn_model *m, uint8_t digest[32])
+hn_status hn_model_fingerprint(const hn_model *m, uint8_t digest[32])
 {
     hn_sha256 sha;
     size_t n;
@@ -44,6 +45,7 @@ void hn_model_fingerprint(const hn_model *m, uint8_t digest[32])
         if (!w || w == last || all[i].spec->how & HN_W_CONSTANT)
             continue;
         last = w;
+        HN_TRY(hn_work_tell(i, n, w->name));
         int used = snprintf(text, sizeof text, "%s", w->name);
         for (int d = 0; d < w->type.rank; d++)
             used += snprintf(text + used, sizeof text - (size_t)used, " %lld",
@@ -52,4 +54,5 @@ void hn_model_fingerprint(const hn_model *m, uint8_t digest[32])
         add_elements(&sha, w, head_size(m, &all[i], w));
     }
     hn_sha256_end(&sha, digest);
+    return HN_OK;
 }

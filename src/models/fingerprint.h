@@ -7,6 +7,6 @@
 
 #include "models/model.h"
 
-void hn_model_fingerprint(const hn_model *model, uint8_t digest[32]);
+hn_status hn_model_fingerprint(const hn_model *model, uint8_t digest[32]);
 
 #endif

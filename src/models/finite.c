@@ -4,6 +4,7 @@
 
 #include "base/map_file.h"
 #include "base/pattern.h"
+#include "base/work.h"
 #include "models/model_parts.h"
 #include "quant/format.h"
 
@@ -60,6 +61,8 @@ static hn_status check_named(const hn_model *m, const char *const *patterns)
         bool is_wanted = false;
         for (int k = 0; w && patterns[k]; k++)
             is_wanted = is_wanted || hn_pattern_matches(patterns[k], w->name);
+        if (is_wanted)
+            HN_TRY(hn_work_look(w->name));
         if (is_wanted)
             HN_TRY(check_weight(m, w));
     }

@@ -1,5 +1,6 @@
 /* format_gguf: a GGUF file, in one part or several: every tensor where it lies, by the names that hone has. */
 #include "io/gguf.h"
+#include "base/work.h"
 #include "models/model_parts.h"
 #include "text/template/chat.h"
 
@@ -181,6 +182,7 @@ static hn_status take(hn_model *m, hn_taken *taken)
     const hn_weights *all = hn_model_stored(m);
     for (size_t i = 0; i < m->n_tensors; i++) {
         const hn_arch_tensor *want = &m->tensors[i];
+        HN_TRY(hn_work_tell(i, m->n_tensors, want->gguf));
         if (hn_weights_find(all, want->gguf)) {
             if (!hn_model_has(m, want->gguf))
                 HN_TRY(take_entry(m, want, taken));

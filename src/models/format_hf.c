@@ -1,6 +1,7 @@
 /* format_hf: a Hugging Face directory: config.json, tokenizer.json, safetensors. Tensors stay in place where the file has
  * hone's order, and are put together where it has not (nn/source.h). */
 #include "io/hf_dir.h"
+#include "base/work.h"
 #include "io/hf_templates.h"
 #include "models/model_parts.h"
 #include "models/tokenizer_keys.h"
@@ -173,7 +174,10 @@ static hn_status copy_rows(hn_model *m, hn_source *source, nn_weight *w, void **
     uint8_t *data = hn_alloc_array(m->heap, HN_TAG_WEIGHT, (size_t)source->rows, row_bytes);
     float *row = hn_alloc_array(m->heap, HN_TAG_FILE, (size_t)source->row_elements, sizeof *row);
     *owned = data;
-    for (int64_t i = 0; data && row && i < source->rows; i++) {
+    hn_status status = data && row ? HN_OK : HN_ERR_MEMORY;
+    for (int64_t i = 0; i < source->rows && status == HN_OK; i++) {
+        if (hn_work_every((uint64_t)i))
+            status = hn_work_look(w->name);
         uint8_t *to = data + (size_t)i * row_bytes;
         const uint8_t *ready = w->type.dtype == hn_source_dtype(source)
                                    ? hn_source_bytes(source, i)
@@ -190,9 +194,8 @@ static hn_status copy_rows(hn_model *m, hn_source *source, nn_weight *w, void **
         }
     }
     w->data = data;
-    const bool ok = data && row;
     hn_free(m->heap, row);
-    return ok ? HN_OK : HN_ERR_MEMORY;
+    return status;
 }
 
 static hn_status take_source(hn_model *m, size_t i, hn_taken *taken, bool *is_found)
@@ -236,6 +239,7 @@ static hn_status take(hn_model *m, hn_taken *taken)
 {
     for (size_t i = 0; i < m->n_tensors; i++) {
         bool is_found;
+        HN_TRY(hn_work_tell(i, m->n_tensors, m->tensors[i].gguf));
         if (hn_model_has(m, m->tensors[i].gguf))
             continue;
         HN_TRY(take_source(m, i, taken, &is_found));

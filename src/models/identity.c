@@ -9,6 +9,7 @@
 #include "base/os/threads.h"
 #include "base/pool.h"
 #include "base/sha256.h"
+#include "base/work.h"
 #include "kernels/gemm/rows.h"
 #include "models/identity_cache.h"
 #include "models/model_parts.h"
@@ -57,7 +58,7 @@ typedef struct tree {
     const atomic_bool *is_unwanted; /* or NULL */
     branch *branches;
     size_t n;
-    int64_t n_leaves;
+    int64_t n_leaves, at; /* that are hashed */
     uint8_t (*leaves)[32];
 } tree;
 
@@ -140,12 +141,25 @@ static void hash_leaf(const tree *t, int64_t leaf)
         hn_map_release(data + at, bytes);
 }
 
+/* So many at a time, each of about a megabyte: between them whoever waits may be told, and may give up. */
+enum { LEAVES_A_LOOK = 128 };
+
 static void hash_leaves(void *context, int64_t begin, int64_t end, int thread)
 {
     const tree *t = context;
     (void)thread;
-    for (int64_t i = begin; i < end && !(t->is_unwanted && atomic_load(t->is_unwanted)); i++)
+    for (int64_t i = t->at + begin; i < t->at + end && !(t->is_unwanted && atomic_load(t->is_unwanted)); i++)
         hash_leaf(t, i);
+}
+
+static hn_status run_leaves(tree *t, hn_pool *pool)
+{
+    for (t->at = 0; t->at < t->n_leaves; t->at += LEAVES_A_LOOK) {
+        const int64_t left = t->n_leaves - t->at;
+        HN_TRY(hn_work_tell((uint64_t)t->at, (uint64_t)t->n_leaves, "SHA-256 of the weights"));
+        hn_pool_run(pool, left < LEAVES_A_LOOK ? left : LEAVES_A_LOOK, 1, hash_leaves, t);
+    }
+    return HN_OK;
 }
 
 static void hash_root(const tree *t, uint8_t digest[32])
@@ -176,7 +190,7 @@ static hn_status hash_numbers(const hn_model *m, int n_threads, const atomic_boo
     if (status == HN_OK)
         status = hn_pool_new(m->heap, n_threads, &pool);
     if (status == HN_OK) {
-        hn_pool_run(pool, t.n_leaves, 1, hash_leaves, &t);
+        status = run_leaves(&t, pool);
         hash_root(&t, digest);
     }
     hn_pool_free(pool);

@@ -9,7 +9,7 @@ static hn_status compare(hn_prove_env *env, hn_instance *instance, const char *k
 {
     hn_model_outcome got;
     const hn_status status = hn_model_run(instance, way, &got);
-    if (status == HN_ERR_MEMORY)
+    if (hn_is_no_answer(status))
         return status;
     if (status != HN_OK) {
         hn_report_note(env->report, instance->spec.name, kind, 1, 0, "%s: %s", what, hn_error_message());
@@ -120,7 +120,7 @@ hn_status hn_check_model(hn_prove_env *env, const hn_instance_spec *spec)
     if (status == HN_OK)
         status = check(env, &instance);
     hn_instance_close(&instance);
-    if (status == HN_OK || status == HN_ERR_MEMORY)
+    if (status == HN_OK || hn_is_no_answer(status))
         return status;
     hn_report_note(env->report, spec->name, "runs", 1, 0, "%s", hn_error_message());
     return HN_OK;

@@ -15,7 +15,7 @@ hn_status hn_check_op(hn_prove_env *env, const hn_op *op)
             status = hn_check_outputs(env, &c);
         if (status == HN_OK)
             status = hn_check_finite(env, &c);
-        if (status == HN_ERR_MEMORY || status == HN_ERR_CANCELLED)
+        if (hn_is_no_answer(status))
             return status;
         if (status != HN_OK) /* a case that cannot be run is a failed check, not a skipped one */
             hn_report_note(env->report, op->name, "runs", 1, 0, "%s: %s", c.text,

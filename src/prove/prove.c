@@ -28,6 +28,12 @@ static hn_status report_progress(const hn_prove_options *o, double done, const c
     return HN_OK;
 }
 
+/* Of what ended within a check. */
+static hn_status stopped(hn_status status, const char *what)
+{
+    return status == HN_ERR_CANCELLED ? hn_fail(status, "stopped while proving %s", what) : status;
+}
+
 static int count_ops(const char *pattern)
 {
     int n = 0;
@@ -44,7 +50,7 @@ static hn_status prove_ops(hn_prove_env *env, const hn_prove_options *o, double 
         if (o->ops && !matches(o->ops, hn_ops[i]->name))
             continue;
         HN_TRY(report_progress(o, share * k++ / n, hn_ops[i]->name));
-        HN_TRY(hn_check_op(env, hn_ops[i]));
+        HN_TRY(stopped(hn_check_op(env, hn_ops[i]), hn_ops[i]->name));
     }
     return HN_OK;
 }
@@ -56,7 +62,7 @@ static hn_status prove_models(hn_prove_env *env, const hn_prove_options *o, doub
     for (int i = 0; i < n; i++) {
         hn_instance_at(i, env->seed, &spec);
         HN_TRY(report_progress(o, from + (to - from) * i / n, spec.name));
-        HN_TRY(hn_check_model(env, &spec));
+        HN_TRY(stopped(hn_check_model(env, &spec), spec.name));
     }
     return HN_OK;
 }

@@ -247,7 +247,7 @@ static hn_status check_old(const hn_learner *l, const hn_safetensors *file, int 
     hn_sha256 sha;
     uint8_t found[32];
     char text[65];
-    hn_model_fingerprint(basis->model, found);
+    HN_TRY(hn_model_fingerprint(basis->model, found));
     hn_sha256_text(found, text);
     HN_TRY(check_same("base", &file->meta, "base", text));
     HN_TRY(check_same("configuration", &file->meta, "config", basis->config_sha));

@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "base/os/files.h"
+#include "base/work.h"
 #include "convert/adapter_base.h"
 #include "models/format.h"
 #include "models/open_tokenizer.h"
@@ -116,7 +117,8 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, co
                                    .drop_unread = choice->drop_unread,
                                    .held_fraction = choice->held_fraction };
     in->chat.heap = in->heap;
-    HN_TRY(hn_open_tokenizer(in->heap, model, &in->tok));
+    const hn_work_part first = hn_work_part_begin(0, 0.3);
+    HN_TRY(hn_work_part_end(&first, hn_open_tokenizer(in->heap, model, &in->tok)));
     HN_TRY(hn_chat_input_open(&in->chat, model));
     HN_TRY(hn_chat_input_template(&in->chat, choice->template));
     HN_TRY(hn_chat_input_set(&in->chat, choice->set, choice->n_set));
@@ -133,7 +135,8 @@ hn_status hn_data_input_open(hn_data_input *in, const hn_data_choice *choice, co
     for (int i = 0; i < choice->n_held; i++)
         all[options.n_files++] =
             (hn_data_file){ .path = choice->held[i], .format = choice->format, .is_held = true };
-    return hn_dataset_open(&in->dataset, in->heap, &options);
+    const hn_work_part second = hn_work_part_begin(0.3, 1);
+    return hn_work_part_end(&second, hn_dataset_open(&in->dataset, in->heap, &options));
 }
 
 void hn_data_input_close(hn_data_input *in)

@@ -18,6 +18,7 @@
 #include "base/map_file.h"
 #include "base/os/clock.h"
 #include "base/os/files.h"
+#include "base/work.h"
 #include "models/identity.h"
 #include "train/adapter_write.h"
 
@@ -233,6 +234,7 @@ static hn_status save(hn_train_run *r, const hn_train_watch *watch, bool is_best
     char path[HN_RUN_PATH];
     int64_t *steps = NULL;
     size_t n = 0;
+    HN_WORK_INSISTS(); /* a run that is ended is saved */
     HN_TRY(hn_run_basis_unchanged(&r->basis, r->on.dataset));
     if (is_best) {
         hn_run_path(r, "best.ckpt", path);

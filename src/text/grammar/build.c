@@ -2,6 +2,8 @@
  * share their ends. Every node and edge counts against the limits. */
 #include "text/grammar/build.h"
 
+#include "base/work.h"
+
 #include <string.h>
 
 hn_build hn_build_on(hn_heap *heap, const hn_grammar_limits *limits)
@@ -23,11 +25,16 @@ void hn_build_fail(hn_build *b, hn_status status)
         b->status = status;
 }
 
+enum { STEPS_A_LOOK = 1 << 12 };
+
 bool hn_build_step(hn_build *b, int64_t n)
 {
+    const int64_t looked = b->n_steps / STEPS_A_LOOK;
     b->n_steps += n;
     if (b->status == HN_OK && b->n_steps > b->limits.steps)
         b->status = hn_fail(HN_ERR_UNSUPPORTED, "the grammar takes more than %lld steps to make", (long long)b->limits.steps);
+    if (b->status == HN_OK && looked != b->n_steps / STEPS_A_LOOK)
+        b->status = hn_work_look("a grammar");
     return b->status == HN_OK;
 }
 

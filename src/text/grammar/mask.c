@@ -3,6 +3,8 @@
  * them are allowed without a look, or as many as have no more characters than the string may. */
 #include "text/grammar/mask.h"
 
+#include "base/work.h"
+
 #include <string.h>
 
 typedef struct hn_kept_mask {
@@ -115,6 +117,8 @@ static hn_status check_steps(const hn_masks *m, int64_t steps)
     return HN_OK;
 }
 
+enum { STEPS_A_LOOK = 1 << 16 };
+
 enum { WORTH = 8 }; /* nodes below one that are looked at together */
 
 /* How many characters may follow where a loop is, if that is all that there is to say of what begins with the node (below it, or
@@ -170,7 +174,10 @@ static hn_status walk(hn_masks *m, uint32_t state, uint64_t *bits)
         }
         at[n->depth] = next;
         chars[n->depth] = chars[n->depth - 1] + ((n->byte & 0xc0) != 0x80);
+        const int64_t looked = steps / STEPS_A_LOOK;
         steps += 1 + (int64_t)m->states->states.at[next].n;
+        if (looked != steps / STEPS_A_LOOK)
+            HN_TRY(hn_work_look("a mask"));
         if (n->next - i > WORTH) {
             HN_TRY(check_steps(m, steps));
             HN_TRY(goes_round(m, next, i, HN_UTF8_BEGIN, &most));

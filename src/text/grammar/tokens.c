@@ -2,6 +2,8 @@
  * all, so a walk that cuts off a branch is one jump. */
 #include "text/grammar/tokens.h"
 
+#include "base/work.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +29,8 @@ static hn_status read_texts(hn_tokens *t, const hn_token_source *source)
     for (int32_t i = 0; i < t->n_vocab; i++) {
         hn_token_class class = HN_TOKEN_IS_NOTHING;
         t->at[i] = (uint32_t)t->text.length;
+        if (hn_work_every((uint64_t)i))
+            HN_TRY(hn_work_look("a vocabulary's texts"));
         HN_TRY(source->text(source->context, i, &t->text, &class));
         HN_TRY(hn_str_status(&t->text));
         HN_REQUIRE(t->text.length < UINT32_MAX, HN_ERR_UNSUPPORTED, "a vocabulary of more than 4 GiB of text");

@@ -1,14 +1,19 @@
 /* Expressions. */
 #include "text/template/fn.h"
 
+#include "base/work.h"
+
 #include <string.h>
+
+enum { STEPS_A_LOOK = 1 << 14 };
 
 hn_status hn_tpl_step(hn_tpl_run *r, int64_t n)
 {
+    const int64_t looked = r->steps / STEPS_A_LOOK;
     r->steps += n;
     HN_REQUIRE(r->steps <= r->options.max_steps, HN_ERR_FORMAT, "more than %lld steps",
                (long long)r->options.max_steps);
-    return HN_OK;
+    return looked == r->steps / STEPS_A_LOOK ? HN_OK : hn_work_look("rendering");
 }
 
 hn_status hn_tpl_charge(hn_tpl_run *r, size_t bytes)

@@ -15,7 +15,7 @@ static hn_status new_generator(hn_tpl_run *r, hn_tpl_generator **g, hn_tval *out
 
 hn_status hn_tpl_defer(hn_tpl_run *r, hn_tpl_generator *g, int depth, hn_status status)
 {
-    if (status == HN_OK || status == HN_ERR_MEMORY || r->steps > r->options.max_steps)
+    if (status == HN_OK || hn_is_no_answer(status) || r->steps > r->options.max_steps)
         return status;
     hn_tval text;
     const char *message = hn_error_message();

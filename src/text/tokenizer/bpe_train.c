@@ -3,6 +3,7 @@
  * of step. */
 #include "text/tokenizer/bpe_train.h"
 
+#include "base/work.h"
 #include "text/tokenizer/parts.h"
 
 #include <string.h>
@@ -130,6 +131,8 @@ hn_status hn_bpe_trainer_add(hn_bpe_trainer *t, const char *text, size_t bytes)
     HN_TRY(hn_splitter_run(&t->cutter->splitter, &t->split, &t->text, true));
     for (size_t i = 0; i < t->split.pieces.n; i++) {
         const hn_piece p = t->split.pieces.at[i];
+        if (hn_work_every(i + 1))
+            HN_TRY(hn_work_look("counting words"));
         if (p.end - p.begin <= LONGEST_PIECE) /* lines of dashes and the like teach nothing */
             HN_TRY(count_piece(t, t->text.bytes + p.begin, p.end - p.begin));
     }
@@ -195,6 +198,7 @@ hn_status hn_bpe_trainer_run(hn_bpe_trainer *t, uint32_t n_tokens, uint32_t *n_m
     if (!t->pairs || !t->merges)
         return HN_ERR_MEMORY;
     while (N_BYTES + t->n_merges < n_tokens) {
+        HN_TRY(hn_work_tell(t->n_merges, n_tokens - N_BYTES, "merges"));
         count_pairs(t);
         const pair_count best = best_pair(t);
         if (best.count < 2)

@@ -3,6 +3,7 @@
 #include "text/tokenizer/parts.h"
 
 #include "base/str.h"
+#include "base/work.h"
 
 #include <string.h>
 
@@ -107,8 +108,11 @@ hn_status hn_tokenizer_decode(const hn_tokenizer *tok, const int32_t *ids, size_
                               bool skip_special, hn_str *out)
 {
     bool has_begun = false;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (hn_work_every(i + 1))
+            HN_TRY(hn_work_look("decoding"));
         HN_TRY(add_token(tok, ids[i], skip_special, &has_begun, out));
+    }
     return hn_str_status(out);
 }
 

@@ -2,6 +2,8 @@
  * into pieces, and each piece encoded. */
 #include "text/tokenizer/added.h"
 
+#include "base/work.h"
+
 #include <string.h>
 
 static hn_status make_room(hn_encoding *out, bool offsets)
@@ -57,8 +59,11 @@ static hn_status encode_cut(const hn_tokenizer *tok, bool offsets, hn_encoding *
     HN_TRY(hn_splitter_run(&tok->splitter, &e->split, &e->text, e->at == 0));
     if (tok->splitter.has_byte_chars)
         HN_TRY(hn_split_to_bytes(&e->split, &e->text));
-    for (size_t i = 0; i < e->split.pieces.n; i++)
+    for (size_t i = 0; i < e->split.pieces.n; i++) {
+        if (hn_work_every(i + 1))
+            HN_TRY(hn_work_tell(e->split.pieces.at[i].begin, e->text.n, "encoding"));
         HN_TRY(hn_model_encode(tok, e->split.pieces.at[i], offsets, out));
+    }
     return HN_OK;
 }
 
@@ -129,11 +134,15 @@ static hn_status encode_text(const hn_tokenizer *tok, const uint8_t *text, size_
     for (size_t i = 0; adds_prefix && i < tok->n_prefix; i++)
         HN_TRY(put(out, tok->prefix[i], 0, 0, offsets));
     const hn_added_search search = { tok, &tok->added_raw, { text, bytes }, o->parse_special, out->encoder, NULL };
+    uint64_t n_stretches = 0;
     for (size_t at = 0, next = 0; at < bytes || next < bytes;) {
         const hn_added_match m = hn_added_next(&search, next, at);
-        if (m.begin > at)
-            HN_TRY(encode_stretch(tok, text, (hn_piece){ (uint32_t)at, (uint32_t)m.begin }, o,
-                                  out));
+        if (m.begin > at) {
+            const hn_work_part part = hn_work_part_begin((double)at / (double)bytes, (double)m.begin / (double)bytes);
+            HN_TRY(hn_work_part_end(&part, encode_stretch(tok, text, (hn_piece){ (uint32_t)at, (uint32_t)m.begin }, o, out)));
+        }
+        if (hn_work_every(++n_stretches))
+            HN_TRY(hn_work_look("encoding"));
         if (m.id >= 0)
             HN_TRY(put(out, m.id, m.begin, m.end, offsets));
         at = m.end;

@@ -3,6 +3,7 @@
 
 #include "base/host.h"
 #include "base/number.h"
+#include "base/work.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static hn_status make_path(struct hn_encoder *e, size_t n)
 
 /* Viterbi: score[i] is that of the best cut of the first i bytes, whose last token is id[i]
  * from start[i] on. Of equal ones the first found stays. */
-static void find_path(const hn_tokenizer *tok, struct hn_encoder *e, hn_piece piece)
+static hn_status find_path(const hn_tokenizer *tok, struct hn_encoder *e, hn_piece piece)
 {
     const uint8_t *text = e->text.bytes + piece.begin;
     const size_t n = piece.end - piece.begin;
@@ -36,8 +37,11 @@ static void find_path(const hn_tokenizer *tok, struct hn_encoder *e, hn_piece pi
         e->start[i] = UINT32_MAX;
     e->score[0] = 0;
     size_t n_char;
+    uint64_t n_chars = 0;
     for (size_t at = 0; at < n; at += n_char) {
         uint32_t code, node = 0;
+        if (hn_work_every(++n_chars))
+            HN_TRY(hn_work_look("encoding"));
         n_char = hn_char_at(text + at, text + n, &code);
         bool has_char = false;
         for (size_t i = at; i < n && (node = hn_trie_child(&tok->trie, node, text[i])); i++) {
@@ -60,6 +64,7 @@ static void find_path(const hn_tokenizer *tok, struct hn_encoder *e, hn_piece pi
             e->id[end] = -1;
         }
     }
+    return HN_OK;
 }
 
 static hn_status encode(const hn_tokenizer *tok, hn_piece piece, bool offsets, hn_encoding *out)
@@ -67,7 +72,7 @@ static hn_status encode(const hn_tokenizer *tok, hn_piece piece, bool offsets, h
     struct hn_encoder *e = out->encoder;
     const size_t n = piece.end - piece.begin;
     HN_TRY(make_path(e, n + 1));
-    find_path(tok, e, piece);
+    HN_TRY(find_path(tok, e, piece));
     /* Turn the way back into the way there: start[i] becomes where the token from i on ends. */
     uint32_t next = UINT32_MAX;
     int32_t next_id = 0;

@@ -1,5 +1,6 @@
 /* json_model: the vocabulary of tokenizer.json, and whose it is. */
 #include "text/tokenizer/family.h"
+#include "base/work.h"
 #include "text/tokenizer/json_parts.h"
 
 #include <string.h>
@@ -103,6 +104,8 @@ static hn_status fill(hn_json_loader *l, const entry *by_id, const bool *is_mode
     for (int32_t id = 0; id < v->n; id++) {
         const entry *e = &by_id[id];
         size_t n = 0;
+        if (hn_work_every((uint64_t)id))
+            HN_TRY(hn_work_tell((uint64_t)id, 4 * (uint64_t)v->n, "tokens"));
         v->kind[id] = e->text ? HN_TOKEN_NORMAL : HN_TOKEN_UNUSED;
         v->is_plain[id] = false;
         if (e->text &&
@@ -116,6 +119,8 @@ static hn_status fill(hn_json_loader *l, const entry *by_id, const bool *is_mode
     }
     for (int32_t id = 0; id < v->n; id++) {
         int32_t twin = -1;
+        if (hn_work_every((uint64_t)id))
+            HN_TRY(hn_work_look("tokens"));
         if (is_model[id] && !v->is_plain[id])
             hn_vocab_index(v, id, &twin);
         HN_REQUIRE(twin < 0, HN_ERR_FORMAT, "%s: model.vocab: ids %d and %d have one piece",

@@ -2,6 +2,8 @@
  * structure; long ones keep a heap, so that a megabyte of one letter takes n log n. */
 #include "text/tokenizer/merge.h"
 
+#include "base/work.h"
+
 #include <string.h>
 
 enum { SHORT = 24 };
@@ -178,8 +180,10 @@ static hn_status merge_long(hn_heap *heap, hn_merger *m, const hn_merges *merges
     }
     for (uint32_t i = 0; i < m->n; i++)
         HN_TRY(offer(heap, m, merges, text, i));
-    while (m->n_heap) {
+    for (uint64_t i = 1; m->n_heap; i++) {
         const hn_candidate c = pop(m);
+        if (hn_work_every(i))
+            HN_TRY(hn_work_look("encoding"));
         hn_symbol *a = &s[c.left];
         /* both must still be what they were: a swallowed symbol has no bytes */
         if (a->begin == a->end || a->next == UINT32_MAX || a->end != c.middle ||

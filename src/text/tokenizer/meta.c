@@ -1,5 +1,6 @@
 /* tokenizer_meta: a tokenizer from the keys tokenizer.ggml.* of a model file. */
 #include "text/tokenizer/family.h"
+#include "base/work.h"
 #include "text/tokenizer/same.h"
 
 #include "base/str.h"
@@ -26,6 +27,8 @@ static hn_status read_pieces(loader *l, const hn_meta_value *tokens, const hn_me
     HN_TRY(hn_vocab_new(l->tok->heap, (int32_t)tokens->n, tokens->bytes, v));
     size_t cursor = 0;
     for (int32_t id = 0; id < v->n; id++) {
+        if (hn_work_every((uint64_t)id))
+            HN_TRY(hn_work_tell((uint64_t)id, 4 * tokens->n, "tokens"));
         const hn_span text = hn_meta_next_string(tokens, &cursor);
         const int64_t kind = types ? hn_meta_item_int(types, (uint64_t)id) : HN_TOKEN_NORMAL;
         HN_REQUIRE(kind >= 0 && kind <= HN_TOKEN_BYTE, HN_ERR_FORMAT,
@@ -62,6 +65,8 @@ static hn_status index_pieces(loader *l)
     hn_vocab *v = &l->tok->vocab;
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t id = 0; id < v->n; id++) {
+            if (hn_work_every((uint64_t)id))
+                HN_TRY(hn_work_look("tokens"));
             const uint8_t kind = v->kind[id];
             const bool is_model = is_made(l, id);
             int32_t twin = -1;

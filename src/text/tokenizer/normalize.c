@@ -1,6 +1,7 @@
 /* normalize: each step reads one passage and writes another. */
 #include "text/tokenizer/normalize.h"
 
+#include "base/work.h"
 #include "text/tokenizer/vocab.h"
 #include "text/unicode/unicode.h"
 
@@ -279,11 +280,15 @@ static hn_status run_step(const hn_norm_step *s, hn_regex_stack *stack, const hn
     return out->status;
 }
 
+enum { LONG_TEXT = 1 << 16 }; /* bytes: shorter ones take no time */
+
 hn_status hn_normalizer_run(const hn_normalizer *norm, hn_regex_stack *stack, hn_passage *text,
                             hn_passage *spare)
 {
     for (size_t i = 0; i < norm->n; i++) {
         hn_passage_clear(spare, text->heap, text->maps);
+        if (text->n >= LONG_TEXT)
+            HN_TRY(hn_work_look("encoding"));
         if (text->n)
             HN_TRY(run_step(&norm->steps[i], stack, text, spare));
         const hn_passage done = *spare;

@@ -1,6 +1,8 @@
 /* pairs: byte-pair encoding: the ids of a piece, and the merges of files, for the families that merge. */
 #include "text/tokenizer/family.h"
 
+#include "base/work.h"
+
 #include <string.h>
 
 #define KEY "tokenizer.ggml."
@@ -155,8 +157,13 @@ static hn_status read_json_merges(hn_json_loader *l)
     hn_str room = hn_str_on(l->tok->heap);
     hn_status status = HN_OK;
     uint32_t rank = 0;
-    for (const hn_json *i = hn_json_first(merges); i && status == HN_OK; i = i->next)
-        status = read_json_merge(l, i, rank++, &room);
+    const uint64_t n = hn_json_count(merges);
+    for (const hn_json *i = hn_json_first(merges); i && status == HN_OK; i = i->next) {
+        if (hn_work_every(rank))
+            status = hn_work_tell(2 * n + rank, 4 * n, "merges");
+        if (status == HN_OK)
+            status = read_json_merge(l, i, rank++, &room);
+    }
     hn_str_free(&room);
     return status;
 }
@@ -228,8 +235,12 @@ hn_status hn_pairs_read_gguf(hn_tokenizer *tok, const hn_meta *meta, const char 
         return HN_ERR_MEMORY;
     hn_status status = HN_OK;
     cursor = 0;
-    for (uint64_t i = 0; i < merges->n && status == HN_OK; i++)
-        status = read_gguf_merge(tok, file, hn_meta_next_string(merges, &cursor), i, room);
+    for (uint64_t i = 0; i < merges->n && status == HN_OK; i++) {
+        if (hn_work_every(i))
+            status = hn_work_tell(2 * merges->n + i, 4 * merges->n, "merges");
+        if (status == HN_OK)
+            status = read_gguf_merge(tok, file, hn_meta_next_string(merges, &cursor), i, room);
+    }
     hn_free(tok->heap, room);
     return status;
 }

@@ -2,6 +2,7 @@
  */
 #include "text/tokenizer/split.h"
 
+#include "base/work.h"
 #include "text/tokenizer/vocab.h"
 
 #include <string.h>
@@ -60,8 +61,10 @@ static hn_status cut_piece(const hn_split_step *s, hn_regex_stack *stack, const 
     const size_t n = piece.end - piece.begin;
     cutter c = { .out = out, .behavior = s->behavior };
     size_t from = 0, done = 0, last_end = SIZE_MAX;
-    while (from <= n) {
+    for (uint64_t i = 1; from <= n; i++) {
         size_t begin, end;
+        if (hn_work_every(i))
+            HN_TRY(hn_work_look("encoding"));
         HN_TRY(hn_regex_find(s->regex, stack, at, n, from, &begin, &end));
         if (begin > n)
             break;
