@@ -250,7 +250,9 @@ static void check_judging(hn_engine *engine)
     hn_examples *e = open_one(engine, chats, NULL, 0);
     hn_engine_on_work(engine, on_work, &work);
     if (e && CHECK_OK(hn_examples_judge(e, NULL, &all, sizeof all, NULL, 0))) {
+        hn_engine_on_work(engine, NULL, NULL); /* opening a model is told of too */
         judge_here(engine, e, &loss, &right, &n);
+        hn_engine_on_work(engine, on_work, &work);
         CHECK_INT(n, all.n);
         CHECK_THAT(fabs(all.loss - loss) < 1e-4, "%.9g, by its logits %.9g", all.loss, loss);
         CHECK_THAT(fabs(all.accuracy - right) < 1e-9, "%.9g, by its logits %.9g", all.accuracy, right);
