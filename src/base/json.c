@@ -155,7 +155,9 @@ static hn_status read_string(reader *r, const char **out, size_t *bytes)
     const size_t start = r->string_at;
     if (!accept(r, '"'))
         return malformed(r, "a string");
-    while (!accept(r, '"')) {
+    for (uint64_t i = 1; !accept(r, '"'); i++) {
+        if (hn_work_every(i))
+            HN_TRY(hn_work_look(r->name));
         if (accept(r, '\\')) {
             HN_TRY(read_escape(r, to));
             continue;

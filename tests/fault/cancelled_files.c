@@ -37,6 +37,18 @@ static int32_t long_ids[CANCELLED_BYTES + 8];
 static char decoded[4 * CANCELLED_BYTES];
 static hn_status encode(void) { return hn_lm_encode(at.lm, at.text, CANCELLED_BYTES, HN_LM_PLAIN, long_ids, CANCELLED_BYTES + 8, &n_found); }
 static hn_status encode_small(void) { return hn_lm_encode(at.small, at.text, CANCELLED_BYTES, HN_LM_PLAIN, long_ids, CANCELLED_BYTES + 8, &n_found); }
+
+/* One word: what is cut into words looks between them. */
+static hn_status encode_word(hn_lm *by)
+{
+    static char word[CANCELLED_BYTES];
+    memset(word, 'a', sizeof word);
+    return hn_lm_encode(by, word, sizeof word, HN_LM_PLAIN, long_ids, CANCELLED_BYTES + 8, &n_found);
+}
+
+static hn_status encode_word_tiny(void) { return encode_word(at.lm); }
+static hn_status encode_word_small(void) { return encode_word(at.small); }
+static hn_status encode_word_embeds(void) { return encode_word(at.embeds); }
 static hn_status encode_by(void) { return hn_lm_encode_by(at.lm, at.text, CANCELLED_BYTES, NULL, long_ids, CANCELLED_BYTES + 8, &n_found); }
 static uint64_t ids_of(void) { return cancelled_hash(long_ids, n_found * sizeof *long_ids); }
 static hn_status decode(void) { return hn_lm_decode(at.lm, long_ids, n_found, 0, decoded, sizeof decoded, NULL); }
@@ -280,6 +292,9 @@ static void end_examples(void)
 const cancelled_call cancelled_files[] = {
     { "hn_lm_encode", NULL, encode, ids_of, NULL, .tells = true },
     { "hn_lm_encode", NULL, encode_small, ids_of, NULL, .tells = true },
+    { "hn_lm_encode", NULL, encode_word_tiny, ids_of, NULL, .tells = false },
+    { "hn_lm_encode", NULL, encode_word_small, ids_of, NULL, .tells = false },
+    { "hn_lm_encode", NULL, encode_word_embeds, ids_of, NULL, .tells = false },
     { "hn_lm_encode_by", NULL, encode_by, ids_of, NULL, .tells = true },
     { "hn_lm_decode", encode, decode, decoded_of, NULL, .tells = false },
     { "hn_lm_render", NULL, render, decoded_of, NULL, .tells = false },

@@ -3,6 +3,8 @@
  */
 #include "text/pattern/program.h"
 
+#include "base/work.h"
+
 enum { MAX_CHOICES = 1 << 26 };
 static const uint64_t max_steps = 20 * 1000 * 1000; /* of one match */
 
@@ -91,6 +93,8 @@ static bool pop(matcher *m, size_t base, int32_t *pc, const uint8_t **at)
                                 (unsigned long long)max_steps);
             return false;
         }
+        if (hn_work_every(s->n_steps) && (m->status = hn_work_look("a pattern")) != HN_OK)
+            return false;
         hn_regex_choice *c = &s->at[s->n - 1];
         const hn_regex_step *step = &m->re->steps[c->pc];
         *pc = c->pc;

@@ -73,7 +73,8 @@ void hn_charsmap_apply(const char *map, size_t bytes, const hn_passage *in, hn_p
     const uint32_t trie = word(map);
     const charsmap m = { map, map + 4 + trie, trie / 4, bytes - 4 - trie };
     uint32_t code;
-    for (size_t at = 0, end; at < in->n; at = end) {
+    size_t looked = 0;
+    for (size_t at = 0, end; at < in->n && hn_passage_goes_on(out, &looked, at); at = end) {
         end = at + hn_grapheme_at(in->bytes + at, in->bytes + in->n);
         if (end - at < MOST_WHOLE && put(&m, in, at, end - at, out))
             continue;

@@ -178,8 +178,11 @@ static hn_status merge_long(hn_heap *heap, hn_merger *m, const hn_merges *merges
         s[i].previous = i ? i - 1 : UINT32_MAX;
         s[i].next = i + 1 < m->n ? i + 1 : UINT32_MAX;
     }
-    for (uint32_t i = 0; i < m->n; i++)
+    for (uint32_t i = 0; i < m->n; i++) {
+        if (hn_work_every((uint64_t)i + 1))
+            HN_TRY(hn_work_look("encoding"));
         HN_TRY(offer(heap, m, merges, text, i));
+    }
     for (uint64_t i = 1; m->n_heap; i++) {
         const hn_candidate c = pop(m);
         if (hn_work_every(i))

@@ -123,11 +123,12 @@ static void put_lower(uint32_t code, uint32_t from, hn_passage *out)
         hn_passage_put_char(out, code, from);
 }
 
-/* The next place at or after `at` whose character is in the set. */
+/* The next place at or after `at` whose character is in the set, if there is one before a stretch is over. */
 static const uint8_t *find_member(const hn_charset *set, const uint8_t *at, const uint8_t *end)
 {
     uint32_t code;
-    for (size_t n; at < end; at += n) {
+    const uint8_t *until = end - at < HN_PASSAGE_STRETCH ? end : at + HN_PASSAGE_STRETCH;
+    for (size_t n; at < until; at += n) {
         n = hn_char_at(at, end, &code);
         if (hn_charset_has(set, code))
             break;
@@ -139,13 +140,18 @@ static const uint8_t *find_member(const hn_charset *set, const uint8_t *at, cons
 static void each_member(const hn_norm_step *s, const hn_passage *in, hn_passage *out)
 {
     const uint8_t *end = in->bytes + in->n;
-    for (const uint8_t *at = in->bytes; at < end;) {
+    size_t looked = 0;
+    for (const uint8_t *at = in->bytes; at < end && hn_passage_goes_on(out, &looked, (size_t)(at - in->bytes));) {
         const uint8_t *found = find_member(s->set, at, end);
         hn_passage_copy(out, in, (size_t)(at - in->bytes), (size_t)(found - at));
         if (found == end)
             break;
         uint32_t code;
         const size_t n = hn_char_at(found, end, &code), place = (size_t)(found - in->bytes);
+        if (!hn_charset_has(s->set, code)) { /* the stretch was over */
+            at = found;
+            continue;
+        }
         const uint32_t from = hn_passage_from(in, place);
         if (s->kind != HN_NORM_REMOVE)
             hn_passage_put(out, " ", 1, from);
@@ -161,16 +167,17 @@ static void each_member(const hn_norm_step *s, const hn_passage *in, hn_passage 
 static void lower(const hn_passage *in, hn_passage *out)
 {
     const uint8_t *end = in->bytes + in->n;
-    for (const uint8_t *at = in->bytes, *next; at < end; at = next) {
-        for (next = at; next < end && *next < 0x80; next++) {
+    size_t looked = 0;
+    for (const uint8_t *at = in->bytes, *next; at < end && hn_passage_goes_on(out, &looked, (size_t)(at - in->bytes)); at = next) {
+        for (next = at; next < end && *next < 0x80 && next - at < HN_PASSAGE_STRETCH; next++) {
         }
         const size_t begin = out->n;
         hn_passage_copy(out, in, (size_t)(at - in->bytes), (size_t)(next - at));
         for (size_t i = begin; i < out->n; i++)
             if (out->bytes[i] >= 'A' && out->bytes[i] <= 'Z')
                 out->bytes[i] |= 0x20;
-        if (next == end)
-            break;
+        if (next == end || *next < 0x80)
+            continue;
         uint32_t code;
         const size_t n = hn_char_at(next, end, &code), place = (size_t)(next - in->bytes);
         if (code == HN_BAD_CHAR || (code >= 0x2e80 && code < 0xa000)) /* no cases */
@@ -183,7 +190,8 @@ static void lower(const hn_passage *in, hn_passage *out)
 
 static void to_byte_chars(const hn_passage *in, hn_passage *out)
 {
-    for (size_t i = 0; i < in->n; i++)
+    size_t looked = 0;
+    for (size_t i = 0; i < in->n && hn_passage_goes_on(out, &looked, i); i++)
         hn_passage_put_char(out, hn_byte_char(in->bytes[i]), hn_passage_from(in, i));
 }
 
@@ -210,8 +218,8 @@ static void strip(const hn_norm_step *s, const hn_passage *in, hn_passage *out)
 static hn_status replace(const hn_norm_step *s, hn_regex_stack *stack, const hn_passage *in,
                          hn_passage *out)
 {
-    size_t at = 0;
-    while (at <= in->n) {
+    size_t at = 0, looked = 0;
+    while (at <= in->n && hn_passage_goes_on(out, &looked, at)) {
         size_t begin, end;
         HN_TRY(hn_regex_find(s->regex, stack, in->bytes, in->n, at, &begin, &end));
         if (begin > in->n)
@@ -229,7 +237,8 @@ static hn_status replace(const hn_norm_step *s, hn_regex_stack *stack, const hn_
 static void collapse(const hn_passage *in, hn_passage *out)
 {
     bool wants_space = false;
-    for (size_t i = 0; i < in->n; i++) {
+    size_t looked = 0;
+    for (size_t i = 0; i < in->n && hn_passage_goes_on(out, &looked, i); i++) {
         if (in->bytes[i] == ' ') {
             wants_space = out->n > 0;
             continue;
@@ -280,14 +289,12 @@ static hn_status run_step(const hn_norm_step *s, hn_regex_stack *stack, const hn
     return out->status;
 }
 
-enum { LONG_TEXT = 1 << 16 }; /* bytes: shorter ones take no time */
-
 hn_status hn_normalizer_run(const hn_normalizer *norm, hn_regex_stack *stack, hn_passage *text,
                             hn_passage *spare)
 {
     for (size_t i = 0; i < norm->n; i++) {
         hn_passage_clear(spare, text->heap, text->maps);
-        if (text->n >= LONG_TEXT)
+        if (text->n >= HN_PASSAGE_STRETCH)
             HN_TRY(hn_work_look("encoding"));
         if (text->n)
             HN_TRY(run_step(&norm->steps[i], stack, text, spare));

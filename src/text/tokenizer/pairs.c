@@ -22,6 +22,8 @@ static hn_status add_chars(const hn_tokenizer *tok, hn_piece piece, bool takes_a
     size_t n;
     for (const uint8_t *at = text + piece.begin; at < end; at += n) {
         uint32_t code;
+        if (hn_work_every((uint64_t)(at - text) + 1 - piece.begin))
+            HN_TRY(hn_work_look("encoding"));
         n = hn_char_at(at, end, &code);
         const size_t begin = (size_t)(at - text);
         const int32_t id = find_char(tok, at, n);
@@ -57,6 +59,8 @@ static hn_status add_bytes(const hn_tokenizer *tok, hn_piece piece, hn_encoding 
 {
     struct hn_encoder *e = out->encoder;
     for (size_t i = piece.begin; i < piece.end; i++) {
+        if (hn_work_every(i + 1 - piece.begin))
+            HN_TRY(hn_work_look("encoding"));
         const int32_t id = tok->byte_id[e->text.bytes[i]];
         const int32_t known = id >= 0 ? id : tok->unknown;
         if (known >= 0)
@@ -83,6 +87,8 @@ hn_status hn_pairs_encode(const hn_tokenizer *tok, hn_pairs_of of, hn_piece piec
     HN_TRY(hn_merger_run(e->heap, &e->merger, &tok->merges, text));
     for (uint32_t i = 0; i != UINT32_MAX; i = e->merger.symbols[i].next) {
         const hn_symbol *s = &e->merger.symbols[i];
+        if (hn_work_every((uint64_t)i + 1))
+            HN_TRY(hn_work_look("encoding"));
         if (s->id >= 0)
             HN_TRY(hn_encoding_add(out, s->id, s->begin, s->end, offsets));
         else

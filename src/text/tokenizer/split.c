@@ -110,12 +110,13 @@ static void rewrite(const hn_split_step *s, const hn_passage *text, const hn_pie
                     bool is_start, hn_passage *to, hn_pieces *out)
 {
     const size_t n_mark = strlen(s->mark);
-    for (size_t i = 0; i < in->n; i++) {
+    size_t looked = 0;
+    for (size_t i = 0; i < in->n && to->status == HN_OK; i++) {
         const uint8_t *at = text->bytes + in->at[i].begin, *end = text->bytes + in->at[i].end;
         const size_t begin = to->n;
         const uint32_t from = hn_passage_from(text, in->at[i].begin);
         if (s->kind == HN_SPLIT_BYTE_CHARS) {
-            for (size_t k = in->at[i].begin; k < in->at[i].end; k++)
+            for (size_t k = in->at[i].begin; k < in->at[i].end && hn_passage_goes_on(to, &looked, k); k++)
                 hn_passage_put_char(to, hn_byte_char(text->bytes[k]), hn_passage_from(text, k));
             hn_pieces_add(out, begin, to->n);
             continue;
@@ -126,6 +127,8 @@ static void rewrite(const hn_split_step *s, const hn_passage *text, const hn_pie
             hn_passage_put(to, s->mark, n_mark, from);
         for (; at < end; at++) {
             const size_t place = (size_t)(at - text->bytes);
+            if (!hn_passage_goes_on(to, &looked, place))
+                return;
             if (*at == ' ')
                 hn_passage_put(to, s->mark, n_mark, hn_passage_from(text, place));
             else
@@ -179,9 +182,10 @@ hn_status hn_split_to_bytes(hn_split_space *space, hn_passage *text)
     hn_passage *to = &space->spare;
     hn_pieces_clear(out, text->heap);
     hn_passage_clear(to, text->heap, text->maps);
-    for (size_t i = 0; i < in->n; i++) {
+    size_t looked = 0;
+    for (size_t i = 0; i < in->n && to->status == HN_OK; i++) {
         const size_t begin = to->n;
-        for (size_t at = in->at[i].begin; at < in->at[i].end;) {
+        for (size_t at = in->at[i].begin; at < in->at[i].end && hn_passage_goes_on(to, &looked, at);) {
             uint32_t code;
             const size_t n = hn_char_at(text->bytes + at, text->bytes + in->at[i].end, &code);
             const int byte = code == HN_BAD_CHAR ? -1 : hn_byte_of_char(code);

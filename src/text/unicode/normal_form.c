@@ -140,7 +140,8 @@ void hn_form_apply(hn_form form, const hn_charset *touches, const hn_passage *in
 {
     stretch s = { .heap = in->heap, .status = HN_OK };
     const uint8_t *end = in->bytes + in->n, *kept = in->bytes, *last = kept;
-    for (const uint8_t *at = in->bytes; at < end;) {
+    size_t looked = 0;
+    for (const uint8_t *at = in->bytes; at < end && hn_passage_goes_on(out, &looked, (size_t)(at - in->bytes));) {
         uint32_t code;
         const size_t n = hn_char_at(at, end, &code);
         if (!hn_charset_has(touches, code)) {

@@ -5,6 +5,8 @@
 
 #include "base/heap.h"
 
+#include "base/work.h"
+
 /* Failure is sticky, as that of hn_str. */
 typedef struct hn_passage {
     hn_heap *heap;
@@ -26,6 +28,9 @@ typedef struct hn_pieces {
     hn_status status;
 } hn_pieces;
 
+/* Bytes between two looks at whether to stop: shorter texts have none. */
+enum { HN_PASSAGE_STRETCH = 1 << 16 };
+
 void hn_passage_free(hn_passage *p);
 void hn_passage_clear(hn_passage *p, hn_heap *heap, bool maps);
 void hn_passage_put(hn_passage *p, const void *bytes, size_t n, uint32_t from);
@@ -35,6 +40,18 @@ void hn_passage_copy(hn_passage *p, const hn_passage *source, size_t at, size_t 
 static inline uint32_t hn_passage_from(const hn_passage *p, size_t at)
 {
     return p->maps && p->from ? p->from[at] : 0;
+}
+
+/* Asked at every place of what is read, whose last look was at *looked: false, and the status is set, where the call is ended. */
+static inline bool hn_passage_goes_on(hn_passage *p, size_t *looked, size_t at)
+{
+    if (at - *looked < HN_PASSAGE_STRETCH)
+        return true;
+    *looked = at;
+    const hn_status status = hn_work_look("encoding");
+    if (status != HN_OK)
+        p->status = status;
+    return status == HN_OK;
 }
 
 void hn_pieces_free(hn_pieces *pieces);
