@@ -18,6 +18,7 @@ module Hone
     extern "void hn_engine_resume(void *)"
     extern "void hn_engine_memory(void *, void *, void *, void *)"
     extern "void hn_engine_fail_allocation(void *, long long)"
+    extern "long long hn_engine_cancel_at(void *, long long)"
     extern "int hn_builder_new(void *, void *)"
     extern "void hn_builder_free(void *)"
     extern "int hn_builder_status(void *)"
@@ -80,6 +81,7 @@ module Hone
     def cancel = C.hn_engine_cancel(@pointer)
     def resume = C.hn_engine_resume(@pointer)
     def fail_allocation(nth) = C.hn_engine_fail_allocation(@pointer, nth)
+    def cancel_at(nth) = C.hn_engine_cancel_at(@pointer, nth)
 
     def live_bytes
       bytes = [0].pack("q")

@@ -81,19 +81,18 @@ hn_status hn_work_part_end(const hn_work_part *around, hn_status status)
     return status;
 }
 
-const hn_cancel_flag *hn_work_insist(void)
+void hn_work_insist(hn_work_insistence *insistence)
 {
     static const hn_cancel_flag never;
     hn_work *w = hn_host_work();
-    const hn_cancel_flag *before = w ? w->cancel : NULL;
+    insistence->before = w ? w->cancel : NULL;
     if (w)
         w->cancel = &never;
-    return before;
 }
 
-void hn_work_insist_end(const hn_cancel_flag **before)
+void hn_work_insist_end(hn_work_insistence *insistence)
 {
     hn_work *w = hn_host_work();
     if (w)
-        w->cancel = *before;
+        w->cancel = insistence->before;
 }

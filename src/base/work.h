@@ -50,9 +50,13 @@ hn_work_part hn_work_part_begin(double from, double to);
 hn_status hn_work_part_end(const hn_work_part *part, hn_status status); /* which is returned */
 
 /* Until it leaves its block, nothing ends the work: what a cancelled call leaves behind is written whole. */
-const hn_cancel_flag *hn_work_insist(void);
-void hn_work_insist_end(const hn_cancel_flag **before);
+typedef struct hn_work_insistence {
+    const hn_cancel_flag *before;
+} hn_work_insistence;
+void hn_work_insist(hn_work_insistence *insistence);
+void hn_work_insist_end(hn_work_insistence *insistence);
 #define HN_WORK_INSISTS()                                                                      \
-    __attribute__((cleanup(hn_work_insist_end))) const hn_cancel_flag *hn_work_before = hn_work_insist()
+    __attribute__((cleanup(hn_work_insist_end))) hn_work_insistence hn_work_insistence_here;   \
+    hn_work_insist(&hn_work_insistence_here)
 
 #endif

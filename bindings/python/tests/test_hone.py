@@ -1345,6 +1345,11 @@ class Misuse(Case):
             hone.Model(engine=engine)
         engine.fail_allocation(0)
         hone.Model(engine=engine)
+        engine.cancel_at(2)
+        with self.assertRaises(hone.Cancelled):
+            hone.Model(engine=engine)
+        self.assertEqual(engine.cancel_at(0), 1)
+        hone.Model(engine=engine)
 
     def test_overlapping_uses(self):
         chat = hone.Chat(max_answer=50)

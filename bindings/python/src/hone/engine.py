@@ -95,6 +95,12 @@ class Engine(Object):
         with self._share() as pointer:
             c.hn_engine_fail_allocation(pointer, nth)
 
+    def cancel_at(self, nth: int) -> int:
+        """For tests: look number `nth` from now at whether to stop, and each after it, finds cancel() said; 0 ends it. What is
+        left of the number that was said before: 1 if that look was made."""
+        with self._share() as pointer:
+            return int(c.hn_engine_cancel_at(pointer, nth))
+
     def _begin(self, function: Callable[[], T]) -> _call.Call:
         """A long call, of this engine or of what is made on it, which may be used when this is closed."""
         handle, told = self._handle, (self._progress, self._work)
