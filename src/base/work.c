@@ -56,7 +56,7 @@ hn_status hn_work_done(hn_status status, const char *what)
 {
     hn_work *w = hn_host_work();
     if (status == HN_OK && w && w->tell && w->told >= 0)
-        tell(w, 1, what);
+        tell(w, w->to, what);
     return status;
 }
 

@@ -33,7 +33,8 @@ const hn_cancel_flag *hn_work_cancel(void);
 hn_status hn_work_look(const char *what);
 /* The same, and `done` of `all` of the part at hand are done. */
 hn_status hn_work_tell(uint64_t done, uint64_t all, const char *what);
-/* The whole is done, if `status`, which is returned, is HN_OK; where nothing was told of it, neither is this. */
+/* The part at hand is done, which is the whole of an outermost call, if `status`, which is returned, is HN_OK;
+ * where nothing was told of it, neither is this. */
 hn_status hn_work_done(hn_status status, const char *what);
 
 /* Whether number `i` of many small things is one to look at. */

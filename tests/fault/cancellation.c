@@ -128,9 +128,44 @@ static void check_call(const cancelled_call *c)
     const int64_t n = make_whole(c, &want);
     CHECK_THAT(first == want, "%s: two calls give two results", c->name);
     CHECK_THAT(n > 0, "%s: looks at nothing", c->name);
-    const int64_t few = check_flag("quick") ? 3 : EACH;
+    const int64_t few = check_flag("--quick") ? 3 : EACH;
     for (int64_t look = 1; look <= n; look = look < few || look >= n ? look + 1 : look * 3 / 2 + 1 < n ? look * 3 / 2 + 1 : n)
         end_at(c, look, n, want);
+}
+
+/* ---- a call within a callback ---- */
+
+typedef struct within {
+    hearer outer, inner;
+    int depth;
+} within;
+
+/* What a callback calls is a call of its own: told of from 0 to 1 while the other stands where it was. */
+static void hear_within(void *context, double done, const char *what)
+{
+    char digits[65];
+    within *w = context;
+    hear(w->depth ? &w->inner : &w->outer, done, what);
+    if (!w->depth && w->outer.n == 4)
+        CHECK(done < 0.9); /* where it was */
+    if (w->depth || w->outer.n != 3)
+        return;
+    w->depth++;
+    CHECK_OK(hn_lm_fingerprint(at.lm, digits));
+    w->depth--;
+}
+
+static void check_within(void)
+{
+    within w = { .depth = 0 };
+    hn_lm *lm = NULL;
+    check_group("within a callback");
+    hn_engine_on_work(at.engine, hear_within, &w);
+    CHECK_OK(hn_lm_open(&lm, at.engine, hn_lm_builtin(), NULL));
+    hn_engine_on_work(at.engine, NULL, NULL);
+    hn_lm_close(lm);
+    CHECK(w.inner.n > 3 && !w.inner.is_wrong && w.inner.last >= 1);
+    CHECK(w.outer.n > 3 && !w.outer.is_wrong && w.outer.last >= 1);
 }
 
 /* ---- all of them ---- */
@@ -212,12 +247,13 @@ int main(int argc, char **argv)
 {
     check_open(argc, argv);
     check_classes();
-    const char *only = check_option("only");
+    const char *only = check_option("--only");
     const hn_engine_options one = { .size = sizeof one, .n_threads = 2 };
     if (CHECK_OK(hn_engine_new(&at.engine, &one)) && cancelled_open()) {
         for (size_t i = 0; i < n_calls(); i++)
             if (!only || strstr(call_at(i)->name, only))
                 check_call(call_at(i));
+        check_within();
         cancelled_close();
         CHECK_INT(0, live() > (1 << 16));
     }
