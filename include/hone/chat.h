@@ -139,13 +139,29 @@ typedef struct hn_lm_call {
     size_t bytes;
 } hn_lm_call;
 
+/* What ARGUMENTS of a call are, with what is around them, by number. */
+typedef enum hn_lm_call_form {
+    HN_LM_CALLS_JSON,   /* "json": {"name": ..., "arguments": {...}} */
+    HN_LM_CALLS_KEYED,  /* "keyed": {NAME: {...}} */
+    HN_LM_CALLS_NAMED,  /* "named": the name, then {...} */
+    HN_LM_CALLS_XML,    /* "xml": parameters as elements */
+    HN_LM_CALLS_PAIRS,  /* "pairs": {key:<|"|>text<|"|>, other:1} */
+    HN_LM_CALLS_PYTHON, /* "python": NAME(key=value, ...) */
+    HN_LM_CALLS_HARMONY /* "harmony": headers that name a recipient */
+} hn_lm_call_form;
+HN_API hn_status hn_lm_call_form_named(const char *word, hn_lm_call_form *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_lm_call_form_name(hn_lm_call_form form); /* "" of a number that is none */
+/* Families of models that write calls alike: "hermes", "llama-3", ...: docs/speech.md. They have no numbers: one more is a line
+ * of the library's table, and what has to know about one asks hn_lm_call_style_of. They live for ever. NULL: past the last. */
+HN_API const char *hn_lm_call_family(int32_t i);
+
 /* How a model's template has calls written. The frame of a call is
  *     open begin prefix NAME sep ARGUMENTS end close
  * where each part may be "". A lazy grammar begins once `open` was said (`trigger` is its id where it is one token, else -1); with an
  * `open` of "" an answer may be a call from its first byte on. Texts live as long as the program. */
 typedef struct hn_lm_call_style {
-    const char *family; /* "hermes", "llama-3", ...: docs/speech.md */
-    const char *form;   /* of ARGUMENTS with what is around them: "json" "keyed" "named" "xml" "pairs" "python" "harmony" */
+    const char *family; /* as hn_lm_call_family gives it */
+    const char *form;   /* as hn_lm_call_form_name gives it */
     const char *open, *begin, *prefix, *sep, *end, *close;
     int32_t trigger;
 } hn_lm_call_style;
@@ -161,7 +177,7 @@ typedef struct hn_lm_reader hn_lm_reader;
 typedef struct hn_lm_reader_options {
     size_t size;
     const char *tools;     /* as hn_lm_render_options; NULL: calls are not looked for, and are text */
-    const char *family;    /* of calls; NULL: the template's. One that is not known is refused where there are tools */
+    const char *family;    /* as hn_lm_call_family gives it; NULL: the template's. One that is not known is refused where there are tools */
     const int32_t *prompt; /* what the model goes on with: where it ends in a thought's beginning, the answer begins in it */
     int64_t n_prompt;
     void (*on_text)(void *context, const char *text, size_t bytes); /* none of them ends in NUL; NULL: not heard */
@@ -184,7 +200,7 @@ HN_API hn_status hn_lm_reader_finish(hn_lm_reader *reader, int32_t *is_cut);
 typedef struct hn_lm_rules_options {
     size_t size;
     const char *tools;    /* as hn_lm_render_options; NULL: none */
-    const char *family;   /* of calls; NULL: the template's */
+    const char *family;   /* as hn_lm_call_family gives it; NULL: the template's */
     const char *only;     /* a call is one of this tool; NULL: of any */
     int32_t must_call;    /* an answer is calls; 0: text, and calls after it or not */
     int32_t once;         /* no more than one call */

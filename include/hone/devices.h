@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* This processor's levels of instructions, as hn_engine_options.isa takes them: "ref" first. They live for ever.
+/* This processor's levels of instructions, as hn_engine_options.isa takes them: "ref" first. They have no numbers: several can be
+ * asked for together, other processors have others, and one more is a line of the library's table. They live for ever.
  * NULL: past the last. */
 HN_API const char *hn_engine_level(int32_t i);
 

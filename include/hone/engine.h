@@ -45,7 +45,7 @@ typedef struct hn_engine hn_engine;
 typedef struct hn_engine_options {
     size_t size;
     const char *devices;  /* "cpu", the default; "cpu,cpu" for two side by side */
-    const char *isa;      /* a level of `hone devices --levels`; default: all there are */
+    const char *isa;      /* levels of hn_engine_level, with + between: "avx512bf16+avxvnni"; default: all there are */
     size_t memory_limit;  /* bytes; beyond, allocations fail with HN_ERR_MEMORY; 0: none */
     int32_t n_threads;    /* of each device; 0: one for each processor */
     /* The host's allocator, both or neither; blocks must be aligned as asked. Called from any thread: on

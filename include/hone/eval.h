@@ -42,7 +42,7 @@ HN_API hn_status hn_lm_perplexity_of(hn_lm *lm, const int32_t *ids, size_t n,
 typedef struct hn_lm_logits_options {
     size_t size;
     const char *cache; /* as hn_lm_session_options */
-    const char *plan;  /* of memory, as hn_exec_new */
+    const char *plan;  /* of memory, as hn_exec_plan_name gives it; NULL: "inplace" */
 } hn_lm_logits_options;
 
 /* What the model gives after each id of a sequence: n times hn_lm_vocabulary numbers, `room` of them at least. */

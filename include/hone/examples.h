@@ -22,6 +22,25 @@ extern "C" {
 /* The caller closes it, after runs on it and before its engine is freed. Used by one thread at a time. */
 typedef struct hn_examples hn_examples;
 
+/* How examples are written, by number: each is known by its keys. */
+typedef enum hn_examples_format {
+    HN_EXAMPLES_FORMAT_MESSAGES,            /* "messages" */
+    HN_EXAMPLES_FORMAT_PROMPT_COMPLETION,   /* "prompt-completion" */
+    HN_EXAMPLES_FORMAT_UNPAIRED_PREFERENCE, /* "unpaired-preference": answers that are good, or are not */
+    HN_EXAMPLES_FORMAT_ALPACA,              /* "alpaca" */
+    HN_EXAMPLES_FORMAT_SHAREGPT,            /* "sharegpt" */
+    HN_EXAMPLES_FORMAT_TEXT,                /* "text" */
+    HN_EXAMPLES_FORMAT_PREFERENCE,          /* "preference": pairs */
+    HN_EXAMPLES_FORMAT_PREFERRED_OUTPUT,    /* "preferred-output": pairs, as OpenAI has them */
+    HN_EXAMPLES_FORMAT_TOKENS               /* "tokens" */
+} hn_examples_format;
+HN_API hn_status hn_examples_format_named(const char *word, hn_examples_format *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_examples_format_name(hn_examples_format format); /* "" of a number that is none */
+/* Kinds of files that examples are read from: "jsonl". They have no numbers: one more is a line of the library's table, and
+ * hosts ask for the list. A file's name says its kind, or "format" of hn_examples_setting does, alone or with a format of
+ * examples ("csv,alpaca"). NULL: past the last. */
+HN_API const char *hn_examples_file_kind(int32_t i);
+
 /* Read, not kept: it may go when the call has returned. */
 typedef struct hn_examples_spec {
     size_t size;
@@ -46,7 +65,8 @@ typedef enum hn_examples_kind {
     HN_EXAMPLES_LABELLED /* an answer that is good, or is not */
 } hn_examples_kind;
 
-/* A loss: a value of "goal" of hn_finetune_setting. */
+/* A loss: a value of "goal" of hn_finetune_setting. They have no numbers: one more is a file and a line of the library's table,
+ * and what has to know about one asks its line. */
 typedef struct hn_finetune_goal {
     const char *name;       /* "dpo" */
     hn_examples_kind takes; /* examples of this kind alone; the first of a kind is what is judged by where nothing is said */
@@ -63,7 +83,7 @@ HN_API uint64_t hn_examples_count(const hn_examples *examples);           /* of 
 
 typedef struct hn_examples_file {
     const char *path;
-    const char *format; /* "messages", "paragraphs of text" */
+    const char *format; /* as hn_examples_format_name gives it; or "paragraphs of text", which have no keys */
     uint64_t n;
     double weight;      /* how often an epoch has each */
     int32_t is_held;    /* to evaluate on, not to train */

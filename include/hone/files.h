@@ -114,7 +114,7 @@ HN_API hn_status hn_texts_each(hn_engine *engine, const char *path,
 
 typedef struct hn_lm_convert_options {
     size_t size;
-    const char *type; /* of the weights; NULL: as they are */
+    const char *type; /* of the weights, as hn_element_name gives it; NULL: as they are */
     const char *name; /* general.name; NULL: the directory's */
     const char *const *ignored_keys; /* of config.json: passed over, and recorded in the file */
     int32_t n_ignored_keys;
@@ -139,7 +139,7 @@ typedef struct hn_lm_quantized {
 typedef struct hn_lm_quantize_options {
     size_t size;
     const char *imatrix;     /* a file: errors weigh by the activations there; NULL: all alike */
-    const char *const *keep; /* "PATTERN=TYPE", for tensors so named; '*' is anything */
+    const char *const *keep; /* "PATTERN=TYPE", a type of hn_element_name for tensors so named; '*' is anything */
     int32_t n_keep;
     int32_t requantize;      /* 1: takes weights that were quantised before, which lose twice */
     const char *const *ignored_keys;
@@ -153,7 +153,10 @@ typedef struct hn_lm_quantize_options {
 /* A GGUF file with its weights as `recipe` has them: a type, or a mix: "q4_k_m". */
 HN_API hn_status hn_lm_quantize(hn_engine *engine, const char *in, const char *out, const char *recipe,
                                 const hn_lm_quantize_options *options_or_null);
-/* The type that most weights get by a recipe: "q4_k". HN_ERR_ARGUMENT lists the recipes. */
+/* The recipes: "f32", "q4_k_m". They have no numbers: one more is a line of the library's table, and hosts ask for the list.
+ * They live for ever. NULL: past the last. Beside them "q3_k", "q4_k" and "q5_k" are taken, for the usual mix of each. */
+HN_API const char *hn_lm_recipe(int32_t i);
+/* The type that most weights get by a recipe, as hn_element_name gives it. HN_ERR_ARGUMENT lists the recipes. */
 HN_API hn_status hn_lm_recipe_type(const char *recipe, const char **type);
 
 /* ---- making up ---- */

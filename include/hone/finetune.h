@@ -56,6 +56,24 @@ typedef enum hn_finetune_too_long {
 HN_API hn_status hn_finetune_too_long_named(const char *word_or_null, hn_finetune_too_long *out); /* HN_ERR_ARGUMENT lists them */
 HN_API const char *hn_finetune_too_long_name(hn_finetune_too_long too_long); /* "" of a number that is none */
 
+/* How the learning rate goes ("schedule" of hn_finetune_setting), and what the routers' balance is over ("balance"), by number.
+ * Optimisers and the type of their moments are hn_trainer_optimizer's and hn_trainer_moments', "plan" is hn_exec_plan's. */
+typedef enum hn_finetune_schedule {
+    HN_FINETUNE_CONSTANT, /* "constant" */
+    HN_FINETUNE_LINEAR,   /* "linear": down to the least rate */
+    HN_FINETUNE_COSINE,   /* "cosine": half a cosine down to it */
+    HN_FINETUNE_WSD       /* "wsd": constant, then down over the last steps */
+} hn_finetune_schedule;
+HN_API hn_status hn_finetune_schedule_named(const char *word, hn_finetune_schedule *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_finetune_schedule_name(hn_finetune_schedule schedule); /* "" of a number that is none */
+
+typedef enum hn_finetune_balance {
+    HN_FINETUNE_SEQUENCE, /* "sequence", or NULL: each by itself */
+    HN_FINETUNE_BATCH     /* "batch": all of a step, as Transformers does */
+} hn_finetune_balance;
+HN_API hn_status hn_finetune_balance_named(const char *word_or_null, hn_finetune_balance *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_finetune_balance_name(hn_finetune_balance balance); /* "" of a number that is none */
+
 /* Zero is default in every field but the first. Read, not kept: it may go when the call has returned. */
 typedef struct hn_finetune_spec {
     size_t size;
@@ -70,7 +88,7 @@ typedef struct hn_finetune_spec {
     int32_t n_settings;
 
     /* How examples become tokens. */
-    const char *format;        /* NULL: by name and keys */
+    const char *format;        /* hn_examples_file_kind, as hn_examples_format_name gives it, or both: "csv,alpaca"; NULL: by name and keys */
     const char *loss;          /* as hn_finetune_loss_name gives it; NULL: "assistant" */
     const char *too_long;      /* as hn_finetune_too_long_name gives it; NULL: "error" */
     const char *template_file; /* a chat template instead of the model's */
@@ -167,7 +185,8 @@ typedef struct hn_finetune_layout {
     int32_t n_lora, n_dora, n_full; /* weights that are trained in each way */
     double share;                   /* of the model's active parameters, that these weights hold */
     double rate;
-    const char *schedule, *optimizer;
+    const char *schedule;           /* as hn_finetune_schedule_name gives it */
+    const char *optimizer;          /* as hn_trainer_optimizer_name gives it */
     int64_t seed;
     int32_t judges_answers;         /* what an evaluation's accuracy is of: answers told well; 0: tokens */
     int32_t is_model;               /* whole tensors alone are trained: a model comes of it, no adapter */

@@ -48,8 +48,8 @@ typedef struct hn_lm_plan_options {
     int64_t prompt;        /* tokens of a prompt that are computed at a time; 0: 512 */
     const char *cache;     /* as hn_lm_session_options */
     const char *targets;   /* what is trained, as of hn_finetune; NULL: attn, mlp and experts, as there are */
-    const char *optimizer; /* NULL: adamw */
-    const char *mode;      /* of training's memory, as hn_exec_new */
+    const char *optimizer; /* as hn_trainer_optimizer_name gives it; NULL: "adamw" */
+    const char *mode;      /* of training's memory, as hn_exec_plan_name gives it; NULL: "inplace" */
     int64_t rank;          /* of low-rank changes; 0: 16 */
     int64_t micro_tokens;  /* of a micro-batch; 0: 512 */
     int64_t recompute;     /* every n-th layer's input is kept and the rest computed again; 0: all is kept */

@@ -23,10 +23,41 @@
 extern "C" {
 #endif
 
+/* What is checked, by number. Of an op and of small random models: */
+typedef enum hn_prove_kind {
+    HN_PROVE_RUNS,          /* "runs": it could be run at all */
+    HN_PROVE_GRADIENT,      /* "gradient": beside central differences; of a trained tensor, that there is one */
+    HN_PROVE_PRECISION,     /* "precision": kernels beside double precision */
+    HN_PROVE_FINITE,        /* "finite": what is not finite is told */
+    HN_PROVE_OUTPUTS,       /* "outputs": bits, whichever outputs are read */
+    HN_PROVE_PLANS,         /* "plans": bits of every plan of memory */
+    HN_PROVE_DUPLICATES,    /* "duplicates": bits, where two inputs are one tensor */
+    HN_PROVE_THREADS,       /* "threads": bits of every number of threads */
+    HN_PROVE_LEVELS,        /* "levels": bits of every level of instructions */
+    HN_PROVE_DEVICES,       /* "devices": bits on two devices */
+    HN_PROVE_ALIASES,       /* "aliases": bits, where outputs take inputs over */
+    HN_PROVE_LAYOUTS,       /* "layouts": bits of packed weights */
+    HN_PROVE_STRIDES,       /* "strides": bits of inputs that are views */
+    HN_PROVE_STATES,        /* "states": what is updated, step by step */
+    HN_PROVE_RECOMPUTE,     /* "recompute": bits, where layers are computed again */
+    HN_PROVE_MICRO_BATCHES, /* "micro-batches": bits, however a step is cut */
+    HN_PROVE_DIRECTIONS,    /* "directions": slopes of a small model's loss */
+    /* and of a model: plans, threads, levels, recompute and micro-batches too, */
+    HN_PROVE_ALONG,         /* "along": the slope along a tensor's gradient, */
+    HN_PROVE_SIGNS,         /* "signs": along random signs, */
+    HN_PROVE_WEIGHED,       /* "weighed": and along directions that the gradient weighs */
+    HN_PROVE_DISTANCE,      /* "distance": from f32's */
+    HN_PROVE_CUTS,          /* "cuts": bits of a sequence in pieces */
+    HN_PROVE_BATCHES,       /* "batches": bits of a sequence beside others */
+    HN_PROVE_DIGEST         /* "digest": of logits, for comparing machines; it always holds */
+} hn_prove_kind;
+HN_API hn_status hn_prove_kind_named(const char *word, hn_prove_kind *out); /* HN_ERR_ARGUMENT lists them */
+HN_API const char *hn_prove_kind_name(hn_prove_kind kind); /* "" of a number that is none */
+
 /* One check. It holds where `error` is at most `bound`. */
 typedef struct hn_prove_check {
     const char *subject; /* a tensor, "loss", "logits"; an op or a model */
-    const char *kind;    /* "along", "plans", "threads" */
+    const char *kind;    /* as hn_prove_kind_name gives it */
     double error, bound;
     int32_t holds;
     const char *where;   /* in words */
@@ -84,7 +115,7 @@ HN_API const hn_certificate_sum *hn_certificate_get_sum(const hn_certificate *ce
 
 /* All checks of one kind of one subject. */
 typedef struct hn_certificate_row {
-    const char *subject, *kind;
+    const char *subject, *kind; /* as in hn_prove_check */
     int64_t n, n_failed;
     double worst, bound; /* of the first that failed, or of the largest error */
     const char *where;   /* of that one, in words */

@@ -15,6 +15,12 @@ void hn_word_list(int n, const char *const *words, const char *last, char *to, s
     }
 }
 
+const char *hn_words_or(int n, const char *const *words, hn_word_text *text)
+{
+    hn_word_list(n, words, "or", text->at, sizeof text->at);
+    return text->at;
+}
+
 bool hn_word_is_in(const char *words, const char *word)
 {
     const size_t bytes = strlen(word);

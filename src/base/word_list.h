@@ -8,6 +8,12 @@
 /* The last after `last` ("or"). What `to` has no room for is left out. */
 void hn_word_list(int n, const char *const *words, const char *last, char *to, size_t room);
 
+/* The same for a sentence that says what was expected: "a, b or c", which is the text's. */
+typedef struct hn_word_text {
+    char at[512];
+} hn_word_text;
+const char *hn_words_or(int n, const char *const *words, hn_word_text *text);
+
 /* Whether a text of words parted by blanks has this one. */
 bool hn_word_is_in(const char *words, const char *word);
 

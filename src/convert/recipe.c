@@ -44,46 +44,57 @@ struct hn_recipe {
 #define T(name) HN_TYPE_##name
 /* clang-format off */
 static const hn_recipe recipes[] = {
-    { "F32",    0,  HN_F32,    { { 0 } } },
-    { "F16",    1,  HN_F16,    { { 0 } } },
-    { "BF16",   32, HN_BF16,   { { 0 } } },
-    { "Q8_0",   7,  T(q8_0),   { { 0 } } },
-    { "Q4_0",   2,  T(q4_0),   { { DOWN, WEIGHTED_8TH, T(q4_1) } } },
-    { "Q4_1",   3,  T(q4_1),   { { 0 } } },
-    { "Q5_0",   8,  T(q5_0),   { { DOWN, WEIGHTED_8TH, T(q5_1) } } },
-    { "Q5_1",   9,  T(q5_1),   { { 0 } } },
-    { "Q2_K",   10, T(q2_k),   { { VALUES, SHARED_4, T(q4_k) }, { VALUES, ALWAYS, T(q3_k) }, { DOWN, ALWAYS, T(q3_k) },
+    { "f32",    0,  HN_F32,    { { 0 } } },
+    { "f16",    1,  HN_F16,    { { 0 } } },
+    { "bf16",   32, HN_BF16,   { { 0 } } },
+    { "q8_0",   7,  T(q8_0),   { { 0 } } },
+    { "q4_0",   2,  T(q4_0),   { { DOWN, WEIGHTED_8TH, T(q4_1) } } },
+    { "q4_1",   3,  T(q4_1),   { { 0 } } },
+    { "q5_0",   8,  T(q5_0),   { { DOWN, WEIGHTED_8TH, T(q5_1) } } },
+    { "q5_1",   9,  T(q5_1),   { { 0 } } },
+    { "q2_k",   10, T(q2_k),   { { VALUES, SHARED_4, T(q4_k) }, { VALUES, ALWAYS, T(q3_k) }, { DOWN, ALWAYS, T(q3_k) },
                                  { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) }, { ATTN_OUT, ALWAYS, T(q3_k) } } },
-    { "Q2_K_S", 21, T(q2_k),   { { VALUES, SHARED_4, T(q4_k) }, { DOWN, FIRST_8TH, T(q4_k) } } },
-    { "Q3_K_S", 11, T(q3_k),   { { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
-    { "Q3_K_M", 12, T(q3_k),   { { VALUES, FIRST_2, T(q5_k) }, { VALUES, ALWAYS, T(q4_k) }, { DOWN, FIRST_16TH, T(q5_k) },
+    { "q2_k_s", 21, T(q2_k),   { { VALUES, SHARED_4, T(q4_k) }, { DOWN, FIRST_8TH, T(q4_k) } } },
+    { "q3_k_s", 11, T(q3_k),   { { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "q3_k_m", 12, T(q3_k),   { { VALUES, FIRST_2, T(q5_k) }, { VALUES, ALWAYS, T(q4_k) }, { DOWN, FIRST_16TH, T(q5_k) },
                                  { DOWN, ALWAYS, T(q4_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) }, { ATTN_OUT, ALWAYS, T(q4_k) } } },
-    { "Q3_K_L", 13, T(q3_k),   { { VALUES, ALWAYS, T(q5_k) }, { DOWN, ALWAYS, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q3_k) },
+    { "q3_k_l", 13, T(q3_k),   { { VALUES, ALWAYS, T(q5_k) }, { DOWN, ALWAYS, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q3_k) },
                                  { ATTN_OUT, ALWAYS, T(q5_k) } } },
-    { "Q4_K_S", 14, T(q4_k),   { { VALUES, FIRST_4, T(q5_k) }, { DOWN, FIRST_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
-    { "Q4_K_M", 15, T(q4_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
-    { "Q5_K_S", 16, T(q5_k),   { { 0 } } },
-    { "Q5_K_M", 17, T(q5_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) } } },
-    { "Q6_K",   18, T(q6_k),   { { 0 } } },
-    { "IQ4_NL", 25, T(iq4_nl), { { VALUES, SHARED_4, T(q5_k) }, { DOWN, BLIND_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
-    { "IQ4_XS", 30, T(iq4_xs), { { VALUES, SHARED_4, T(q5_k) }, { DOWN, BLIND_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
-    { "TQ1_0",  36, T(tq1_0),  { { EMBEDDING, ALWAYS, T(q4_k) } } },
-    { "TQ2_0",  37, T(tq2_0),  { { EMBEDDING, ALWAYS, T(q4_k) } } },
-    { "MXFP4",  38, T(mxfp4),  { { 0 } } },
-    { "NVFP4",  39, T(nvfp4),  { { 0 } } },
+    { "q4_k_s", 14, T(q4_k),   { { VALUES, FIRST_4, T(q5_k) }, { DOWN, FIRST_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "q4_k_m", 15, T(q4_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "q5_k_s", 16, T(q5_k),   { { 0 } } },
+    { "q5_k_m", 17, T(q5_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) } } },
+    { "q6_k",   18, T(q6_k),   { { 0 } } },
+    { "iq4_nl", 25, T(iq4_nl), { { VALUES, SHARED_4, T(q5_k) }, { DOWN, BLIND_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "iq4_xs", 30, T(iq4_xs), { { VALUES, SHARED_4, T(q5_k) }, { DOWN, BLIND_8TH, T(q5_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "tq1_0",  36, T(tq1_0),  { { EMBEDDING, ALWAYS, T(q4_k) } } },
+    { "tq2_0",  37, T(tq2_0),  { { EMBEDDING, ALWAYS, T(q4_k) } } },
+    { "mxfp4",  38, T(mxfp4),  { { 0 } } },
+    { "nvfp4",  39, T(nvfp4),  { { 0 } } },
     /* names for the usual mix of a kind */
-    { "Q3_K",   12, T(q3_k),   { { VALUES, FIRST_2, T(q5_k) }, { VALUES, ALWAYS, T(q4_k) }, { DOWN, FIRST_16TH, T(q5_k) },
+    { "q3_k",   12, T(q3_k),   { { VALUES, FIRST_2, T(q5_k) }, { VALUES, ALWAYS, T(q4_k) }, { DOWN, FIRST_16TH, T(q5_k) },
                                  { DOWN, ALWAYS, T(q4_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) }, { ATTN_OUT, ALWAYS, T(q4_k) } } },
-    { "Q4_K",   15, T(q4_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
-    { "Q5_K",   17, T(q5_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) } } },
+    { "q4_k",   15, T(q4_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) }, { ATTN_OUT, EIGHT_EXPERTS, T(q5_k) } } },
+    { "q5_k",   17, T(q5_k),   { { VALUES, MORE_BITS, T(q6_k) }, { DOWN, MORE_BITS, T(q6_k) } } },
 };
 /* clang-format on */
 enum { N_RECIPES = sizeof recipes / sizeof *recipes };
 
-const char *hn_recipe_names(void)
+/* A name beside another of the same mix. */
+static bool is_alias(int i)
 {
-    return "f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q2_k_s q3_k_s q3_k_m q3_k_l q4_k_s q4_k_m "
-           "q5_k_s q5_k_m q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4";
+    for (int k = 0; k < i; k++)
+        if (recipes[k].file_type == recipes[i].file_type)
+            return true;
+    return false;
+}
+
+const char *hn_recipe_at(int i)
+{
+    for (int k = 0; k < N_RECIPES && i >= 0; k++)
+        if (!is_alias(k) && i-- == 0)
+            return recipes[k].name;
+    return NULL;
 }
 
 hn_status hn_recipe_named(const char *name, const hn_recipe **out)
@@ -94,17 +105,15 @@ hn_status hn_recipe_named(const char *name, const hn_recipe **out)
             return HN_OK;
         }
     *out = NULL;
-    char text[HN_NEAREST_TEXT];
+    char text[HN_NEAREST_TEXT], all[512] = "";
     hn_nearest near = hn_nearest_to(name, strlen(name));
-    for (int i = 0; i < N_RECIPES; i++)
+    for (int i = 0; i < N_RECIPES; i++) {
+        const size_t at = strlen(all);
         hn_nearest_try(&near, recipes[i].name);
-    return hn_fail(HN_ERR_ARGUMENT, "type %.64s is not known: expected one of %s%s", name,
-                   hn_recipe_names(), hn_nearest_text(&near, "", text));
-}
-
-const char *hn_recipe_name(const hn_recipe *recipe)
-{
-    return recipe->name;
+        if (!is_alias(i))
+            snprintf(all + at, sizeof all - at, " %s", recipes[i].name);
+    }
+    return hn_fail(HN_ERR_ARGUMENT, "type %.64s is not known: expected one of%s%s", name, all, hn_nearest_text(&near, "", text));
 }
 
 hn_dtype hn_recipe_dtype(const hn_recipe *recipe)

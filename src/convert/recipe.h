@@ -12,12 +12,11 @@ typedef struct hn_recipe hn_recipe;
 
 /* By name in any case: f32 f16 bf16, a block format, or a mix. HN_ERR_ARGUMENT lists them. */
 hn_status hn_recipe_named(const char *name, const hn_recipe **out);
-const char *hn_recipe_name(const hn_recipe *recipe);
 hn_dtype hn_recipe_dtype(const hn_recipe *recipe); /* of most weights */
 int hn_recipe_file_type(const hn_recipe *recipe); /* general.file_type; -1 if GGUF has none */
 
-/* One of `names` a line of help. */
-const char *hn_recipe_names(void);
+/* Their names: "q4_k_m"; of two for one mix, the first. NULL: past the last. */
+const char *hn_recipe_at(int i);
 
 /* "PATTERN=TYPE": tensors whose name the pattern matches ('*': anything) get the type. */
 typedef struct hn_keep {

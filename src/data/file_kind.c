@@ -3,15 +3,19 @@
 
 #include <string.h>
 
+enum { READ = 1, REFUSED = 0 };
 static const struct {
     const char *name, *endings;
+    bool is_read;
 } kinds[] = {
-#define KIND(upper, name, endings) { name, endings },
+#define KIND(upper, name, endings, how) { name, endings, how },
     HN_FILE_KIND_LIST(KIND)
 #undef KIND
 };
 
 const char *hn_file_kind_name(hn_file_kind kind) { return kinds[kind].name; }
+
+bool hn_file_kind_is_read(hn_file_kind kind) { return kinds[kind].is_read; }
 
 static bool is_letter_of(char c, char lower)
 {
@@ -44,7 +48,7 @@ hn_file_kind hn_file_kind_of(const char *path)
 
 /* Each with a comma behind it; of the lists themselves, and so never short of one. */
 #define FORMAT(upper, name, keys)  name ", "
-#define KIND(upper, name, endings) name ", "
+#define KIND(upper, name, endings, how) name ", "
 static const char expected[] = "data format: expected " HN_DATA_FORMAT_LIST(FORMAT) "or a kind of file: " HN_FILE_KIND_LIST(KIND);
 #undef FORMAT
 #undef KIND

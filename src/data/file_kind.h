@@ -5,23 +5,24 @@
 
 #include "data/format.h"
 
-/*    enum       name (--format)  endings of names */
+/*    enum       name (--format)  endings of names        read, or known and refused */
 #define HN_FILE_KIND_LIST(X)                                                                   \
-    X(JSON, "json", "json")                                                                    \
-    X(JSONL, "jsonl", "jsonl ndjson")                                                          \
-    X(CSV, "csv", "csv")                                                                       \
-    X(TSV, "tsv", "tsv tab")                                                                   \
-    X(PARQUET, "parquet", "parquet pq")                                                        \
-    X(PARAGRAPHS, "paragraphs", "txt text md markdown")
+    X(JSON, "json", "json", READ)                                                              \
+    X(JSONL, "jsonl", "jsonl ndjson", READ)                                                    \
+    X(CSV, "csv", "csv", READ)                                                                 \
+    X(TSV, "tsv", "tsv tab", READ)                                                             \
+    X(PARQUET, "parquet", "parquet pq", REFUSED)                                               \
+    X(PARAGRAPHS, "paragraphs", "txt text md markdown", READ)
 
 typedef enum hn_file_kind {
-#define HN_FILE_KIND_ENUM(upper, name, endings) HN_FILE_##upper,
+#define HN_FILE_KIND_ENUM(upper, name, endings, how) HN_FILE_##upper,
     HN_FILE_KIND_LIST(HN_FILE_KIND_ENUM)
 #undef HN_FILE_KIND_ENUM
         HN_N_FILE_KINDS /* a name that says nothing */
 } hn_file_kind;
 
 const char *hn_file_kind_name(hn_file_kind kind);
+bool hn_file_kind_is_read(hn_file_kind kind); /* not: it is known, and refused */
 /* By the ending of its name, in letters of either case; HN_N_FILE_KINDS: it says nothing. */
 hn_file_kind hn_file_kind_of(const char *path);
 

@@ -2,6 +2,8 @@
  * its keys. Nothing is guessed by content. */
 #include "data/format.h"
 
+#include "base/word_list.h"
+
 #include <string.h>
 
 static const char *const names[] = {
@@ -17,6 +19,17 @@ static const char *const keys_of[] = {
 };
 
 const char *hn_data_format_name(hn_data_format format) { return names[format]; }
+
+hn_status hn_data_format_parse(const char *word, hn_data_format *out)
+{
+    for (int i = 0; i < HN_N_DATA_FORMATS; i++)
+        if (!strcmp(word, names[i])) {
+            *out = (hn_data_format)i;
+            return HN_OK;
+        }
+    hn_word_text all;
+    return hn_fail(HN_ERR_ARGUMENT, "format of examples '%.60s': expected %s", word, hn_words_or(HN_N_DATA_FORMATS, names, &all));
+}
 
 /* null is how some writers leave a column out. */
 static bool has(const hn_json *example, const char *key)

@@ -24,6 +24,8 @@ typedef enum hn_data_format {
 } hn_data_format;
 
 const char *hn_data_format_name(hn_data_format format);
+/* HN_ERR_ARGUMENT lists them. */
+hn_status hn_data_format_parse(const char *word, hn_data_format *out);
 
 /* Of one example. HN_ERR_FORMAT names its keys if they are of no format, or of two; the caller
  * says where. */

@@ -3,9 +3,15 @@
 #include "engine/engine.h"
 
 #include "data/example.h"
+#include "data/file_kind.h"
 #include "engine/plan_look.h"
+#include "hone/chat.h"
+#include "hone/prove.h"
+#include "infer/reader.h"
 #include "infer/sequences.h"
 #include "models/sentence.h"
+#include "prove/report.h"
+#include "train/config.h"
 #include "train/optimizer.h"
 
 #include <string.h>
@@ -47,6 +53,20 @@
 #define CUTS(X)                                                                                                            \
     X(HN_FINETUNE_ERROR, HN_CUT_ERROR) X(HN_FINETUNE_KEEP_START, HN_CUT_KEEP_START)                                        \
     X(HN_FINETUNE_KEEP_END, HN_CUT_KEEP_END) X(HN_FINETUNE_ALLOW, HN_CUT_ALLOW)
+#define FORMATS(X)                                                                                                         \
+    X(HN_EXAMPLES_FORMAT_MESSAGES, HN_DATA_MESSAGES) X(HN_EXAMPLES_FORMAT_PROMPT_COMPLETION, HN_DATA_PROMPT)               \
+    X(HN_EXAMPLES_FORMAT_UNPAIRED_PREFERENCE, HN_DATA_LABELLED) X(HN_EXAMPLES_FORMAT_ALPACA, HN_DATA_ALPACA)               \
+    X(HN_EXAMPLES_FORMAT_SHAREGPT, HN_DATA_SHAREGPT) X(HN_EXAMPLES_FORMAT_TEXT, HN_DATA_TEXT)                              \
+    X(HN_EXAMPLES_FORMAT_PREFERENCE, HN_DATA_PREFERENCE) X(HN_EXAMPLES_FORMAT_PREFERRED_OUTPUT, HN_DATA_PREFERRED)         \
+    X(HN_EXAMPLES_FORMAT_TOKENS, HN_DATA_TOKENS)
+#define FORMS(X)                                                                                                           \
+    X(HN_LM_CALLS_JSON, HN_CALLS_JSON) X(HN_LM_CALLS_KEYED, HN_CALLS_KEYED) X(HN_LM_CALLS_NAMED, HN_CALLS_NAMED)           \
+    X(HN_LM_CALLS_XML, HN_CALLS_XML) X(HN_LM_CALLS_PAIRS, HN_CALLS_PAIRS) X(HN_LM_CALLS_PYTHON, HN_CALLS_PYTHON)           \
+    X(HN_LM_CALLS_HARMONY, HN_CALLS_HARMONY)
+#define SCHEDULES(X)                                                                                                       \
+    X(HN_FINETUNE_CONSTANT, HN_SCHEDULE_CONSTANT) X(HN_FINETUNE_LINEAR, HN_SCHEDULE_LINEAR)                                \
+    X(HN_FINETUNE_COSINE, HN_SCHEDULE_COSINE) X(HN_FINETUNE_WSD, HN_SCHEDULE_WSD)
+#define BALANCES(X) X(HN_FINETUNE_SEQUENCE, HN_BALANCE_SEQUENCE) X(HN_FINETUNE_BATCH, HN_BALANCE_BATCH)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wswitch"
@@ -59,6 +79,10 @@ CHOICE(hn_lm_pooling, POOLINGS, HN_N_POOL_KINDS - 1) /* HN_POOL_NONE is no choic
 CHOICE(hn_lm_plan_kind, PLANNED, HN_N_PLAN_KINDS)
 CHOICE(hn_finetune_loss, LOSSES, HN_N_LOSS_ON)
 CHOICE(hn_finetune_too_long, CUTS, HN_N_CUTS)
+CHOICE(hn_examples_format, FORMATS, HN_N_DATA_FORMATS)
+CHOICE(hn_lm_call_form, FORMS, HN_N_CALL_FORMS)
+CHOICE(hn_finetune_schedule, SCHEDULES, HN_N_SCHEDULES)
+CHOICE(hn_finetune_balance, BALANCES, HN_N_BALANCE_SPANS)
 
 /* Of types.def, whose lines are the list. */
 static const int hn_element_inner[] = {
@@ -91,6 +115,24 @@ static bool hn_trainer_optimizer_known(hn_trainer_optimizer value)
 #define HN_OPTIMIZER(name, NAME, ...) CASE(HN_TRAINER_##NAME, )
 #include "train/optimizers.def"
 #undef HN_OPTIMIZER
+        return true;
+    }
+    return false;
+}
+
+/* Of check_kinds.def, likewise. */
+static const int hn_prove_kind_inner[] = {
+#define HN_CHECK_KIND(NAME, word) INNER(HN_PROVE_##NAME, HN_CHECK_##NAME)
+#include "prove/check_kinds.def"
+#undef HN_CHECK_KIND
+};
+_Static_assert(sizeof hn_prove_kind_inner / sizeof(int) == HN_N_CHECK_KINDS, "hn_prove_kind skips a number");
+static bool hn_prove_kind_known(hn_prove_kind value)
+{
+    switch (value) {
+#define HN_CHECK_KIND(NAME, word) CASE(HN_PROVE_##NAME, )
+#include "prove/check_kinds.def"
+#undef HN_CHECK_KIND
         return true;
     }
     return false;
@@ -254,6 +296,23 @@ const char *hn_lm_plan_kind_name(hn_lm_plan_kind kind)
     return hn_lm_plan_kind_known(kind) ? hn_plan_kind_name((hn_plan_kind)hn_lm_plan_kind_inner[kind]) : "";
 }
 
+hn_status hn_lm_call_form_named(const char *word, hn_lm_call_form *out)
+{
+    HN_ENTER();
+    hn_call_form found;
+    WANTS(hn_lm_call_form);
+    HN_TRY(wants_word("hn_lm_call_form_named", word));
+    HN_TRY(hn_call_form_parse(word, &found));
+    *out = OUTER(hn_lm_call_form, found);
+    return HN_OK;
+}
+
+const char *hn_lm_call_form_name(hn_lm_call_form form)
+{
+    HN_ENTER();
+    return hn_lm_call_form_known(form) ? hn_call_form_name((hn_call_form)hn_lm_call_form_inner[form]) : "";
+}
+
 /* ---- training ---- */
 
 hn_status hn_finetune_loss_named(const char *word, hn_finetune_loss *out)
@@ -288,4 +347,83 @@ const char *hn_finetune_too_long_name(hn_finetune_too_long too_long)
 {
     HN_ENTER();
     return hn_finetune_too_long_known(too_long) ? hn_cut_name((hn_cut)hn_finetune_too_long_inner[too_long]) : "";
+}
+
+hn_status hn_finetune_schedule_named(const char *word, hn_finetune_schedule *out)
+{
+    HN_ENTER();
+    hn_schedule_kind found;
+    WANTS(hn_finetune_schedule);
+    HN_TRY(wants_word("hn_finetune_schedule_named", word));
+    HN_TRY(hn_schedule_parse(word, &found));
+    *out = OUTER(hn_finetune_schedule, found);
+    return HN_OK;
+}
+
+const char *hn_finetune_schedule_name(hn_finetune_schedule schedule)
+{
+    HN_ENTER();
+    return hn_finetune_schedule_known(schedule) ? hn_schedule_name((hn_schedule_kind)hn_finetune_schedule_inner[schedule]) : "";
+}
+
+hn_status hn_finetune_balance_named(const char *word, hn_finetune_balance *out)
+{
+    HN_ENTER();
+    hn_balance_span found = HN_BALANCE_SEQUENCE;
+    WANTS(hn_finetune_balance);
+    if (word)
+        HN_TRY(hn_balance_parse(word, &found));
+    *out = OUTER(hn_finetune_balance, found);
+    return HN_OK;
+}
+
+const char *hn_finetune_balance_name(hn_finetune_balance balance)
+{
+    HN_ENTER();
+    return hn_finetune_balance_known(balance) ? hn_balance_name((hn_balance_span)hn_finetune_balance_inner[balance]) : "";
+}
+
+/* ---- examples and proofs ---- */
+
+hn_status hn_examples_format_named(const char *word, hn_examples_format *out)
+{
+    HN_ENTER();
+    hn_data_format found;
+    WANTS(hn_examples_format);
+    HN_TRY(wants_word("hn_examples_format_named", word));
+    HN_TRY(hn_data_format_parse(word, &found));
+    *out = OUTER(hn_examples_format, found);
+    return HN_OK;
+}
+
+const char *hn_examples_format_name(hn_examples_format format)
+{
+    HN_ENTER();
+    return hn_examples_format_known(format) ? hn_data_format_name((hn_data_format)hn_examples_format_inner[format]) : "";
+}
+
+const char *hn_examples_file_kind(int32_t i)
+{
+    HN_ENTER();
+    for (int k = 0; k < HN_N_FILE_KINDS && i >= 0; k++)
+        if (hn_file_kind_is_read((hn_file_kind)k) && i-- == 0)
+            return hn_file_kind_name((hn_file_kind)k);
+    return NULL;
+}
+
+hn_status hn_prove_kind_named(const char *word, hn_prove_kind *out)
+{
+    HN_ENTER();
+    hn_check_kind found;
+    WANTS(hn_prove_kind);
+    HN_TRY(wants_word("hn_prove_kind_named", word));
+    HN_TRY(hn_check_kind_parse(word, &found));
+    *out = OUTER(hn_prove_kind, found);
+    return HN_OK;
+}
+
+const char *hn_prove_kind_name(hn_prove_kind kind)
+{
+    HN_ENTER();
+    return hn_prove_kind_known(kind) ? hn_check_kind_name((hn_check_kind)hn_prove_kind_inner[kind]) : "";
 }

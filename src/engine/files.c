@@ -48,6 +48,12 @@ hn_status hn_take_keep(hn_heap *heap, const char *name, const char *const *keep,
     return status;
 }
 
+const char *hn_lm_recipe(int32_t i)
+{
+    HN_ENTER();
+    return hn_recipe_at(i);
+}
+
 hn_status hn_lm_recipe_type(const char *recipe, const char **type)
 {
     HN_ENTER();

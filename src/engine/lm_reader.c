@@ -41,12 +41,19 @@ static hn_status choose_family(const hn_lm *lm, const char *name, const hn_call_
     return HN_OK;
 }
 
+const char *hn_lm_call_family(int32_t i)
+{
+    HN_ENTER();
+    const hn_call_family *f;
+    for (size_t k = 0; i >= 0 && (f = hn_call_family_at(k)) != NULL; k++)
+        if (f->form != HN_CALLS_REFUSED && i-- == 0)
+            return f->name;
+    return NULL;
+}
+
 hn_status hn_lm_call_style_of(const hn_lm *lm, const char *name, hn_lm_call_style *to, size_t size)
 {
     HN_ENTER();
-    static const char *const forms[] = { [HN_CALLS_JSON] = "json",     [HN_CALLS_KEYED] = "keyed",   [HN_CALLS_NAMED] = "named",
-                                         [HN_CALLS_XML] = "xml",       [HN_CALLS_PAIRS] = "pairs",   [HN_CALLS_PYTHON] = "python",
-                                         [HN_CALLS_HARMONY] = "harmony" };
     const hn_call_family *f = NULL;
     HN_REQUIRE(lm && to, HN_ERR_ARGUMENT, "hn_lm_call_style_of: expected a model and out, found NULL");
     HN_GIVES(hn_lm_call_style, out, to, size);
@@ -54,7 +61,7 @@ hn_status hn_lm_call_style_of(const hn_lm *lm, const char *name, hn_lm_call_styl
     HN_TRY(choose_family(lm, name, &f));
     HN_REQUIRE(f, HN_ERR_UNSUPPORTED, "tools: expected a chat template whose way to write calls is known, found another; the "
                                       "family json may be asked for");
-    *out = (hn_lm_call_style){ .family = f->name, .form = forms[f->form], .open = f->open, .begin = f->begin,
+    *out = (hn_lm_call_style){ .family = f->name, .form = hn_call_form_name(f->form), .open = f->open, .begin = f->begin,
                                      .prefix = f->prefix, .sep = f->sep, .end = f->end, .close = f->close,
                                      .trigger = f->open[0] ? hn_tokenizer_find(lm->tok, f->open, strlen(f->open)) : -1 };
     return HN_OK;

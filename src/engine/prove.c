@@ -12,7 +12,7 @@
 static void tell(void *context, const hn_noted *noted)
 {
     const hn_certificate *c = context;
-    const hn_prove_check check = { noted->subject, noted->kind, noted->error, noted->bound, !noted->failed, noted->where };
+    const hn_prove_check check = { noted->subject, hn_check_kind_name(noted->kind), noted->error, noted->bound, !noted->failed, noted->where };
     HN_CALL_HOST();
     c->on_check(c->context, &check);
 }
@@ -45,7 +45,7 @@ static hn_status sum_up(hn_certificate *c)
         return HN_ERR_MEMORY;
     for (int i = 0; i < r->n; i++) {
         const hn_row *row = &r->rows[i];
-        c->rows[i] = (hn_certificate_row){ row->subject, row->kind, row->n, row->n_failed, row->worst, row->bound, row->where };
+        c->rows[i] = (hn_certificate_row){ row->subject, hn_check_kind_name(row->kind), row->n, row->n_failed, row->worst, row->bound, row->where };
     }
     c->sum = (hn_certificate_sum){ .n_checks = hn_report_checks(r), .n_failed = hn_report_failures(r), .n_skipped = r->n_skipped,
                                    .skipped = r->skipped, .subject = c->subject.text, .n_rows = (size_t)r->n,

@@ -3,83 +3,6 @@
 
 #include <string.h>
 
-/* ---- families ---- */
-
-static const hn_call_family families[] = {
-#define HN_CALLS(name, form, signs, open, begin, prefix, sep, end, close)                                            \
-    { name, HN_CALLS_##form, signs, open, begin, prefix, sep, end, close },
-#include "infer/call_families.def"
-#undef HN_CALLS
-};
-
-const hn_call_family *hn_call_family_at(size_t i)
-{
-    return i < sizeof families / sizeof *families ? &families[i] : NULL;
-}
-
-const hn_call_family *hn_call_family_named(const char *name)
-{
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (!strcmp(families[i].name, name))
-            return families[i].form == HN_CALLS_REFUSED ? NULL : &families[i];
-    return NULL;
-}
-
-static bool holds(const char *source, size_t bytes, const char *word, size_t n)
-{
-    for (size_t i = 0; i + n <= bytes; i++)
-        if (source[i] == word[0] && !memcmp(source + i, word, n))
-            return true;
-    return false;
-}
-
-/* All of the words, between which a space stands; U+2423 is a space within one. */
-static bool has_signs(const char *source, size_t bytes, const char *signs)
-{
-    static const char space[] = "\xe2\x90\xa3";
-    char word[64];
-    size_t n = 0;
-    for (const char *c = signs;; c++) {
-        if (*c && *c != ' ') {
-            const bool is_space = !strncmp(c, space, 3);
-            word[n] = is_space ? ' ' : *c;
-            n += n + 1 < sizeof word;
-            c += is_space ? 2 : 0;
-            continue;
-        }
-        if (n && !holds(source, bytes, word, n))
-            return false;
-        n = 0;
-        if (!*c)
-            return true;
-    }
-}
-
-const hn_call_family *hn_call_family_of(const char *source, size_t bytes)
-{
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (families[i].signs[0] && has_signs(source, bytes, families[i].signs))
-            return families[i].form == HN_CALLS_REFUSED ? NULL : &families[i];
-    return NULL;
-}
-
-static const struct {
-    const char *sign;
-    hn_thought_marks marks;
-} thoughts[] = {
-#define HN_THOUGHTS(sign, open, close, before, after) { sign, { open, close, before, after } },
-#include "infer/thought_marks.def"
-#undef HN_THOUGHTS
-};
-
-hn_thought_marks hn_thought_marks_of(const char *source, size_t bytes)
-{
-    size_t i = 0;
-    while (thoughts[i].sign[0] && !holds(source, bytes, thoughts[i].sign, strlen(thoughts[i].sign)))
-        i++;
-    return thoughts[i].marks;
-}
-
 /* ---- making ---- */
 
 hn_status hn_reader_new(hn_reader **out, hn_heap *heap, const hn_reader_options *o, const hn_reader_ear *ear)
@@ -562,7 +485,7 @@ hn_status hn_reader_finish(hn_reader *r, bool *is_cut)
 
 static bool is_part(const char *text, const char *piece, size_t bytes)
 {
-    return bytes && strlen(text) >= bytes && holds(text, strlen(text), piece, bytes);
+    return bytes && strlen(text) >= bytes && hn_text_holds(text, strlen(text), piece, bytes);
 }
 
 bool hn_reader_knows(const hn_reader *r, const char *piece, size_t bytes)

@@ -7,37 +7,8 @@
 #define HN_INFER_READER_H
 
 #include "base/json.h"
+#include "infer/call_family.h"
 #include "infer/thought.h"
-
-typedef enum hn_call_form {
-    HN_CALLS_JSON,
-    HN_CALLS_KEYED,
-    HN_CALLS_NAMED,
-    HN_CALLS_XML,
-    HN_CALLS_PAIRS,
-    HN_CALLS_PYTHON,
-    HN_CALLS_HARMONY,
-    HN_CALLS_REFUSED /* known, and not read */
-} hn_call_form;
-
-typedef struct hn_call_family {
-    const char *name;
-    hn_call_form form;
-    const char *signs, *open, *begin, *prefix, *sep, *end, *close; /* call_families.def; "" if there is none */
-} hn_call_family;
-
-/* NULL: no such. */
-const hn_call_family *hn_call_family_named(const char *name);
-/* The family of a chat template, by its source; NULL: none is known. */
-const hn_call_family *hn_call_family_of(const char *source, size_t bytes);
-const hn_call_family *hn_call_family_at(size_t i); /* NULL after the last */
-
-/* Marks of a model's thoughts, and those around its answers, which are not said; "" if there are none. */
-typedef struct hn_thought_marks {
-    const char *open, *close, *before, *after;
-} hn_thought_marks;
-/* Those that a template names; <think> if it names none. */
-hn_thought_marks hn_thought_marks_of(const char *source, size_t bytes);
 
 typedef struct hn_reader_ear {
     void (*say)(void *context, hn_voice voice, const char *text, size_t bytes);

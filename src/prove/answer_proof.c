@@ -110,14 +110,14 @@ static void note_distance(const proof *p)
     }
     qsort(of, (size_t)n, sizeof *of, compare);
     const int bound = p->o->run.numerics == HN_NUMERICS_INT8 ? INT8_PER_CENT : BF16_PER_CENT;
-    hn_report_note(p->report, "logits", "distance", of[n / 2], bound * 1e-2,
+    hn_report_note(p->report, "logits", HN_CHECK_DISTANCE, of[n / 2], bound * 1e-2,
                    "of %lld tokens in %s from f32; at worst %.3g; the likeliest is another in %lld", (long long)n,
                    hn_numerics_name(p->o->run.numerics), of[n - 1], (long long)changed);
 }
 
 /* ---- bits ---- */
 
-static void note_bits(const proof *p, const char *kind, const char *what)
+static void note_bits(const proof *p, hn_check_kind kind, const char *what)
 {
     size_t i = 0;
     while (i < p->n && !memcmp(&p->base[i], &p->other[i], sizeof(float)))
@@ -130,7 +130,7 @@ static void note_bits(const proof *p, const char *kind, const char *what)
                        (double)p->base[i]);
 }
 
-static hn_status check_run(const proof *p, hn_device *const *device, const char *kind, const char *plan)
+static hn_status check_run(const proof *p, hn_device *const *device, hn_check_kind kind, const char *plan)
 {
     char what[96];
     (*device)->backend->describe(*device, what, sizeof what);
@@ -187,7 +187,7 @@ static hn_status check_sequences(const proof *p, bool packs, bool apart)
     hn_sequences_free(all);
     HN_TRY(status);
     snprintf(what, sizeof what, "%lld sequences, %s", (long long)n, packs ? "weights in panels" : "weights as the file lies");
-    note_bits(p, apart ? "cuts" : "batches", what);
+    note_bits(p, apart ? HN_CHECK_CUTS : HN_CHECK_BATCHES, what);
     return HN_OK;
 }
 
@@ -202,7 +202,7 @@ static void note_digest(const proof *p)
     hn_sha256_add(&sha, p->base, p->n * sizeof *p->base);
     hn_sha256_end(&sha, digest);
     hn_sha256_text(digest, text);
-    hn_report_note(p->report, "logits", "digest", 0, 0, "%s sha256 %s", hn_numerics_definition(p->o->run.numerics), text);
+    hn_report_note(p->report, "logits", HN_CHECK_DIGEST, 0, 0, "%s sha256 %s", hn_numerics_definition(p->o->run.numerics), text);
 }
 
 static hn_status check_all(const proof *p)
@@ -214,11 +214,11 @@ static hn_status check_all(const proof *p)
     note_distance(p);
     note_digest(p);
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
-        HN_TRY(check_run(p, run->devices, "plans", plans[i]));
+        HN_TRY(check_run(p, run->devices, HN_CHECK_PLANS, plans[i]));
     for (int k = 1; k < run->n_devices; k++)
-        HN_TRY(check_run(p, run->devices + k, "threads", NULL));
+        HN_TRY(check_run(p, run->devices + k, HN_CHECK_THREADS, NULL));
     for (int k = 0; k < p->o->n_levels; k++)
-        HN_TRY(check_run(p, p->o->levels + k, "levels", NULL));
+        HN_TRY(check_run(p, p->o->levels + k, HN_CHECK_LEVELS, NULL));
     for (int way = 0; way < 4; way++)
         HN_TRY(check_sequences(p, way & 1, way & 2));
     return HN_OK;

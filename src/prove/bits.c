@@ -6,7 +6,7 @@
 
 /* One way to run, compared with `base`. */
 typedef struct variant {
-    const char *kind;
+    hn_check_kind kind;
     const char *what;
     hn_run_setup setup;
 } variant;
@@ -38,7 +38,7 @@ static hn_status base_run(hn_prove_env *env, const hn_trial *t, hn_results *base
 }
 
 static hn_status check_plans(hn_prove_env *env, const hn_trial *t, const hn_results *base,
-                             const char *kind, const char *what)
+                             hn_check_kind kind, const char *what)
 {
     static const hn_plan_mode modes[] = { HN_PLAN_REUSE, HN_PLAN_INPLACE, HN_PLAN_POISON };
     for (int m = 0; m < 3; m++) {
@@ -59,14 +59,14 @@ static hn_status check_devices(hn_prove_env *env, const hn_trial *t, const hn_re
         for (int shuffled = 0; shuffled < 2; shuffled++) {
             snprintf(text, sizeof text, "%d threads%s", env->threads[i]->n_threads,
                      shuffled ? ", units shuffled" : "");
-            variant v = { .kind = "threads", .what = text,
+            variant v = { .kind = HN_CHECK_THREADS, .what = text,
                           .setup = { .n_devices = 1, .devices = &env->threads[i],
                                      .mode = HN_PLAN_POISON, .shuffle = shuffled ? env->seed + 1 : 0 } };
             HN_TRY(compare(env, t, &v, base, t->n_outputs));
         }
     for (int i = 0; i < env->n_levels; i++) {
         env->levels[i]->backend->describe(env->levels[i], text, sizeof text);
-        variant v = { .kind = "levels", .what = text,
+        variant v = { .kind = HN_CHECK_LEVELS, .what = text,
                       .setup = { .n_devices = 1, .devices = &env->levels[i] } };
         HN_TRY(compare(env, t, &v, base, t->n_outputs));
     }
@@ -105,7 +105,7 @@ static hn_status check_alias(hn_prove_env *env, const hn_case *c, int i, hn_alia
             hn_device **device = n && env->n_threads ? &env->threads[0] : &env->one;
             snprintf(text, sizeof text, "input %d may be overwritten, %s", i,
                      hn_plan_mode_name(modes[m]));
-            variant v = { .kind = "aliases", .what = text,
+            variant v = { .kind = HN_CHECK_ALIASES, .what = text,
                           .setup = { .n_devices = 1, .devices = device, .mode = modes[m],
                                      .shuffle = n ? env->seed + 3 : 0 } };
             status = compare(env, &t, &v, &base, t.n_outputs);
@@ -190,7 +190,7 @@ static hn_status check_elements(hn_prove_env *env, const hn_trial *t, int i, con
     while (at < hn_count(&type) && hn_get(&packed, at) == hn_get(plain, at))
         at++;
     const bool same = at == hn_count(&type);
-    hn_report_note(env->report, t->c->op->name, "layouts", !same, 0,
+    hn_report_note(env->report, t->c->op->name, HN_CHECK_LAYOUTS, !same, 0,
                    "%s: element %lld of input %d, packed: %.9g", t->c->text, (long long)at, i,
                    same ? 0 : hn_get(&packed, at));
     hn_free(env->heap, data);
@@ -212,7 +212,7 @@ static hn_status check_layout(hn_prove_env *env, const hn_case *c, int i, const 
             continue;
         (*on)->backend->describe(*on, device, sizeof device);
         snprintf(text, sizeof text, "input %d as %s, %s", i, layout->name, device);
-        variant v = { .kind = "layouts", .what = text,
+        variant v = { .kind = HN_CHECK_LAYOUTS, .what = text,
                       .setup = { .n_devices = 1, .devices = on, .mode = HN_PLAN_POISON,
                                  .shuffle = k == 1 ? env->seed + 5 : 0 } };
         status = compare(env, &t, &v, base, t.n_outputs);
@@ -250,7 +250,7 @@ static hn_status check_duplicates(hn_prove_env *env, const hn_case *c)
         hn_results base;
         hn_status status = base_run(env, &t, &base);
         if (status == HN_OK)
-            status = check_plans(env, &t, &base, "duplicates", "one tensor twice, ");
+            status = check_plans(env, &t, &base, HN_CHECK_DUPLICATES, "one tensor twice, ");
         hn_results_free(&base);
         hn_trial_free(&t);
         HN_TRY(status);
@@ -263,12 +263,12 @@ static hn_status check_wraps(hn_prove_env *env, const hn_case *c, const hn_resul
     hn_trial_options options = { .with_gradients = true };
     for (int i = 0; i < c->n_in; i++)
         options.wrap[i] = HN_WRAP_STRIDED;
-    variant strided = { .kind = "strides", .what = "strided views",
+    variant strided = { .kind = HN_CHECK_STRIDES, .what = "strided views",
                         .setup = { .n_devices = 1, .devices = &env->one } };
     if (!c->op->needs_contiguous)
         HN_TRY(check_variant(env, c, &options, &strided, base));
     hn_trial_options split = { .with_gradients = true, .on_two_devices = true };
-    variant devices = { .kind = "devices", .what = "two devices",
+    variant devices = { .kind = HN_CHECK_DEVICES, .what = "two devices",
                         .setup = { .n_devices = 2, .devices = env->pair } };
     return check_variant(env, c, &split, &devices, base);
 }
@@ -285,7 +285,7 @@ hn_status hn_check_bits(hn_prove_env *env, const hn_case *c, hn_alias_tally *tal
         return status;
     }
     const unsigned allowed = allowed_aliases(env, &t);
-    status = check_plans(env, &t, &base, "plans", "");
+    status = check_plans(env, &t, &base, HN_CHECK_PLANS, "");
     if (status == HN_OK)
         status = check_devices(env, &t, &base);
     if (status == HN_OK)

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static hn_status compare(hn_prove_env *env, hn_instance *instance, const char *kind,
+static hn_status compare(hn_prove_env *env, hn_instance *instance, hn_check_kind kind,
                          const char *what, const hn_model_way *way, const hn_model_outcome *base)
 {
     hn_model_outcome got;
@@ -37,7 +37,7 @@ static hn_status check_plans(hn_prove_env *env, hn_instance *instance,
     static const hn_plan_mode modes[] = { HN_PLAN_REUSE, HN_PLAN_INPLACE, HN_PLAN_POISON };
     for (int m = 0; m < 3; m++) {
         const hn_model_way way = { .n_devices = 1, .devices = &env->one, .mode = modes[m] };
-        HN_TRY(compare(env, instance, "plans", hn_plan_mode_name(modes[m]), &way, base));
+        HN_TRY(compare(env, instance, HN_CHECK_PLANS, hn_plan_mode_name(modes[m]), &way, base));
     }
     return HN_OK;
 }
@@ -50,15 +50,15 @@ static hn_status check_devices(hn_prove_env *env, hn_instance *instance,
         const hn_model_way way = { .n_devices = 1, .devices = &env->threads[i],
                                    .shuffle = i % 2 ? 0 : env->seed + 1 };
         snprintf(text, sizeof text, "%d threads", env->threads[i]->n_threads);
-        HN_TRY(compare(env, instance, "threads", text, &way, base));
+        HN_TRY(compare(env, instance, HN_CHECK_THREADS, text, &way, base));
     }
     for (int i = 0; i < env->n_levels; i++) {
         const hn_model_way way = { .n_devices = 1, .devices = &env->levels[i] };
         env->levels[i]->backend->describe(env->levels[i], text, sizeof text);
-        HN_TRY(compare(env, instance, "levels", text, &way, base));
+        HN_TRY(compare(env, instance, HN_CHECK_LEVELS, text, &way, base));
     }
     const hn_model_way pair = { .n_devices = 2, .devices = env->pair, .mode = HN_PLAN_POISON };
-    return compare(env, instance, "devices", "layers on two devices", &pair, base);
+    return compare(env, instance, HN_CHECK_DEVICES, "layers on two devices", &pair, base);
 }
 
 static hn_status check_recompute(hn_prove_env *env, hn_instance *instance,
@@ -70,7 +70,7 @@ static hn_status check_recompute(hn_prove_env *env, hn_instance *instance,
                                    .mode = every == 1 ? HN_PLAN_POISON : HN_PLAN_INPLACE,
                                    .recompute_every = every };
         snprintf(text, sizeof text, "every %d layers kept", every);
-        HN_TRY(compare(env, instance, "recompute", text, &way, base));
+        HN_TRY(compare(env, instance, HN_CHECK_RECOMPUTE, text, &way, base));
     }
     return HN_OK;
 }
@@ -89,7 +89,7 @@ static hn_status check_cuts(hn_prove_env *env, hn_instance *instance, const hn_m
                                    .recompute_every = i % 2, .mode = i % 2 ? HN_PLAN_POISON : HN_PLAN_INPLACE };
         snprintf(text, sizeof text, "%lld tokens a micro-batch%s", (long long)sizes[i],
                  i % 2 ? ", recomputed, poisoned" : "");
-        HN_TRY(compare(env, instance, "micro-batches", text, &way, base));
+        HN_TRY(compare(env, instance, HN_CHECK_MICRO_BATCHES, text, &way, base));
     }
     return HN_OK;
 }
@@ -99,7 +99,7 @@ static hn_status check(hn_prove_env *env, hn_instance *instance)
     const hn_model_way way = { .n_devices = 1, .devices = &env->one, .mode = HN_PLAN_SEPARATE };
     hn_model_outcome base;
     HN_TRY(hn_model_run(instance, &way, &base));
-    hn_report_note(env->report, instance->spec.name, "runs", 0, 0, "%d tensors", base.n_params);
+    hn_report_note(env->report, instance->spec.name, HN_CHECK_RUNS, 0, 0, "%d tensors", base.n_params);
     hn_status status = hn_check_model_gradient(env, instance, &base);
     if (status == HN_OK)
         status = check_plans(env, instance, &base);
@@ -122,6 +122,6 @@ hn_status hn_check_model(hn_prove_env *env, const hn_instance_spec *spec)
     hn_instance_close(&instance);
     if (status == HN_OK || hn_is_no_answer(status))
         return status;
-    hn_report_note(env->report, spec->name, "runs", 1, 0, "%s", hn_error_message());
+    hn_report_note(env->report, spec->name, HN_CHECK_RUNS, 1, 0, "%s", hn_error_message());
     return HN_OK;
 }

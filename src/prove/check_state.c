@@ -45,7 +45,7 @@ static hn_status check_plan(hn_prove_env *env, hn_plan_mode mode, const hn_leaf_
     if (hn_is_no_answer(status))
         return status;
     const bool right = status == HN_OK && is_right(&got);
-    hn_report_note(env->report, "state", "states", right ? 0 : 1, 0, "%s: %s",
+    hn_report_note(env->report, "state", HN_CHECK_STATES, right ? 0 : 1, 0, "%s: %s",
                    hn_plan_mode_name(mode), status == HN_OK ? "a cache read, updated, read again"
                                                             : hn_error_message());
     hn_results_free(&got);

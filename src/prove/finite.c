@@ -26,7 +26,7 @@ static void expect(hn_prove_env *env, const hn_trial *t, const planted *p, hn_de
     snprintf(named, sizeof named, ": row %lld of ", (long long)p->row);
     const hn_status status = hn_run_graph(t->g, t->n_wanted, t->wanted, &t->values, &setup, &got);
     const bool refuses = status == HN_ERR_NUMERIC && strstr(hn_error_message(), named);
-    hn_report_note(env->report, t->c->op->name, "finite", refuses ? 0 : 1, 0, "%s: %s: %g in row %lld: %s", t->c->text, how,
+    hn_report_note(env->report, t->c->op->name, HN_CHECK_FINITE, refuses ? 0 : 1, 0, "%s: %s: %g in row %lld: %s", t->c->text, how,
                    p->value, (long long)p->row, status == HN_OK ? "it ran" : hn_error_message());
     if (status == HN_OK)
         hn_results_free(&got);

@@ -59,7 +59,7 @@ static hn_status check_input(hn_prove_env *env, const hn_trial *t, hn_oracle *fo
         HN_TRY(slope(forward, t, x, i, &want, moved));
         if (*moved)
             return HN_OK;
-        hn_report_note(env->report, t->c->op->name, "gradient",
+        hn_report_note(env->report, t->c->op->name, HN_CHECK_GRADIENT,
                        fabs(want - hn_get(gradient, i)) / scale, gradient_bound,
                        "%s: input %d, element %lld: %.10g where differences give %.10g",
                        t->c->text, t->param[p], (long long)i, hn_get(gradient, i), want);
@@ -113,7 +113,7 @@ static hn_status check_precision(hn_prove_env *env, const hn_trial *t, const hn_
                 at = i;
             }
         }
-        hn_report_note(env->report, t->c->op->name, "precision", worst, is_float ? bound : 0,
+        hn_report_note(env->report, t->c->op->name, HN_CHECK_PRECISION, worst, is_float ? bound : 0,
                        "%s: %s %d, element %lld: %.9g where double gives %.9g", t->c->text,
                        r < t->n_outputs ? "output" : "gradient", r, (long long)at,
                        hn_get(&got.at[r], at), hn_get(want, at));

@@ -112,7 +112,7 @@ static hn_status check_direction(model_proof *m, int first, int end, bool *moved
             want = quotient;
         }
     }
-    hn_report_note(m->env->report, m->instance->spec.name, "directions", error, direction_bound,
+    hn_report_note(m->env->report, m->instance->spec.name, HN_CHECK_DIRECTIONS, error, direction_bound,
                    "%s%s: %.10g where differences give %.10g",
                    end - first == 1 ? m->params[first]->leaf->name : "all parameters", "", got,
                    want);
@@ -228,7 +228,7 @@ static hn_status check_precision(model_proof *m, const hn_model_outcome *f32, bo
         const hn_tensor *got = &f32->values.at[r];
         int64_t at;
         const double worst = distance(m, whole, r, got, &at);
-        hn_report_note(m->env->report, m->instance->spec.name, "precision", worst, precision_bound,
+        hn_report_note(m->env->report, m->instance->spec.name, HN_CHECK_PRECISION, worst, precision_bound,
                        "%s, element %lld: %.9g where double gives %.9g",
                        r ? m->params[r - 1]->leaf->name : "loss", (long long)at,
                        hn_get(got, at), hn_get(want, at));
@@ -304,7 +304,7 @@ hn_status hn_check_model_gradient(hn_prove_env *env, hn_instance *instance, cons
         HN_TRY(status);
     }
     if (moved)
-        hn_report_note(env->report, instance->spec.name, "directions", 1, 0,
+        hn_report_note(env->report, instance->spec.name, HN_CHECK_DIRECTIONS, 1, 0,
                        "no weights found that are clear of ties between experts");
     return HN_OK;
 }

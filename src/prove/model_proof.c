@@ -383,10 +383,10 @@ static hn_status check_tensor(proof *p, int i, float *d, float *x0)
     double norm = 0;
     for (int64_t e = 0; e < n; e++)
         norm += (double)p->gradient[i][e] * (double)p->gradient[i][e];
-    hn_report_note(p->report, t->name, "gradient", norm > 0 ? 0 : INFINITY, 1,
+    hn_report_note(p->report, t->name, HN_CHECK_GRADIENT, norm > 0 ? 0 : INFINITY, 1,
                    norm > 0 ? "none is zero" : "it is exactly zero");
     memcpy(x0, hn_tuning_data(p->tuning, i), (size_t)n * sizeof *x0);
-    static const char *const kinds[] = { "along", "signs", "weighed" };
+    static const hn_check_kind kinds[] = { HN_CHECK_ALONG, HN_CHECK_SIGNS, HN_CHECK_WEIGHED };
     for (int k = 0; k < directions && norm > 0; k++) {
         answer found;
         double expected = 0;
@@ -460,7 +460,7 @@ static hn_status check_distance(proof *p)
     p->numerics = p->o->run.numerics;
     hn_status status = take_gradient(p);
     if (status == HN_OK)
-        hn_report_note(p->report, "loss", "distance", fabs(p->loss - loss) / fabs(loss),
+        hn_report_note(p->report, "loss", HN_CHECK_DISTANCE, fabs(p->loss - loss) / fabs(loss),
                        NEAR_PER_CENT * 1e-2, "%.6g in %s, %.6g in f32", p->loss,
                        hn_numerics_name(p->numerics), loss);
     for (int i = 0; i < p->tuning->n_tensors && status == HN_OK; i++) {
@@ -471,7 +471,7 @@ static hn_status check_distance(proof *p)
             apart += d * d;
             norm += x * x;
         }
-        hn_report_note(p->report, t->name, "distance", apart > 0 ? sqrt(apart / norm) : 0,
+        hn_report_note(p->report, t->name, HN_CHECK_DISTANCE, apart > 0 ? sqrt(apart / norm) : 0,
                        NEAR_PER_CENT * 1e-2, "from the gradient in f32");
     }
     free_gradient(p, exact);
@@ -481,7 +481,8 @@ static hn_status check_distance(proof *p)
 /* ---- bits ---- */
 
 typedef struct variant {
-    const char *kind, *what;
+    hn_check_kind kind;
+    const char *what;
     hn_plan_mode mode;
     int recompute;
     bool cuts;                 /* micro-batches of one example */
@@ -522,12 +523,12 @@ static hn_status compare(proof *p, const variant *v)
 static hn_status check_bits(proof *p)
 {
     static const variant variants[] = {
-        { "plans", "every value apart", HN_PLAN_SEPARATE, 0, false, NULL },
-        { "plans", "reuse", HN_PLAN_REUSE, 0, false, NULL },
-        { "plans", "poisoned", HN_PLAN_POISON, 0, false, NULL },
-        { "recompute", "every layer", HN_PLAN_INPLACE, 1, false, NULL },
-        { "recompute", "every second", HN_PLAN_INPLACE, 2, false, NULL },
-        { "micro-batches", "one example each", HN_PLAN_INPLACE, 0, true, NULL },
+        { HN_CHECK_PLANS, "every value apart", HN_PLAN_SEPARATE, 0, false, NULL },
+        { HN_CHECK_PLANS, "reuse", HN_PLAN_REUSE, 0, false, NULL },
+        { HN_CHECK_PLANS, "poisoned", HN_PLAN_POISON, 0, false, NULL },
+        { HN_CHECK_RECOMPUTE, "every layer", HN_PLAN_INPLACE, 1, false, NULL },
+        { HN_CHECK_RECOMPUTE, "every second", HN_PLAN_INPLACE, 2, false, NULL },
+        { HN_CHECK_MICRO_BATCHES, "one example each", HN_PLAN_INPLACE, 0, true, NULL },
     };
     const int n_threads = p->o->run.n_devices;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
@@ -536,7 +537,7 @@ static hn_status check_bits(proof *p)
         char what[96];
         hn_device *const *device = k < n_threads ? p->o->run.devices + k : p->o->levels + k - n_threads;
         (*device)->backend->describe(*device, what, sizeof what);
-        const variant v = { k < n_threads ? "threads" : "levels", what, HN_PLAN_INPLACE, 0, false, device };
+        const variant v = { k < n_threads ? HN_CHECK_THREADS : HN_CHECK_LEVELS, what, HN_PLAN_INPLACE, 0, false, device };
         HN_TRY(compare(p, &v));
     }
     return HN_OK;

@@ -40,7 +40,7 @@ static void check_meaning(hn_prove_env *env, const hn_trial *t, const choice *c,
     for (int k = 0; k < c->n; k++) {
         const hn_tensor *want = hn_oracle_value(all, c->wanted[k]), *got = hn_oracle_value(own, c->wanted[k]);
         const bool same = !memcmp(want->data, got->data, hn_type_bytes(&want->type));
-        hn_report_note(env->report, t->c->op->name, "outputs", !same, 0, "%s: in double, output %d, reading%s alone",
+        hn_report_note(env->report, t->c->op->name, HN_CHECK_OUTPUTS, !same, 0, "%s: in double, output %d, reading%s alone",
                        t->c->text, c->which[k], c->text);
     }
 }
@@ -59,7 +59,7 @@ static hn_status check_kernels(hn_prove_env *env, const hn_trial *t, const choic
     int which = 0;
     int64_t element = 0;
     const bool same = hn_same_results(&want, &got, &which, &element);
-    hn_report_note(env->report, t->c->op->name, "outputs", !same, 0,
+    hn_report_note(env->report, t->c->op->name, HN_CHECK_OUTPUTS, !same, 0,
                    "%s: %s, output %d, element %lld, reading%s alone: %.9g where reading all gives %.9g", t->c->text, device,
                    c->which[which], (long long)element, c->text, hn_get(&got.at[which], element),
                    hn_get(&chosen[which], element));

@@ -1,10 +1,31 @@
 /* Rows are few (ops times kinds), so they are found by looking. */
 #include "prove/report.h"
 
+#include "base/word_list.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+static const char *const kinds[] = {
+#define HN_CHECK_KIND(NAME, word) word,
+#include "prove/check_kinds.def"
+#undef HN_CHECK_KIND
+};
+
+const char *hn_check_kind_name(hn_check_kind kind) { return kinds[kind]; }
+
+hn_status hn_check_kind_parse(const char *word, hn_check_kind *out)
+{
+    for (int i = 0; i < HN_N_CHECK_KINDS; i++)
+        if (!strcmp(word, kinds[i])) {
+            *out = (hn_check_kind)i;
+            return HN_OK;
+        }
+    hn_word_text all;
+    return hn_fail(HN_ERR_ARGUMENT, "kind of check '%.40s': expected %s", word, hn_words_or(HN_N_CHECK_KINDS, kinds, &all));
+}
 
 void hn_report_init(hn_report *report, hn_heap *heap)
 {
@@ -17,10 +38,10 @@ void hn_report_free(hn_report *report)
     report->rows = NULL;
 }
 
-static hn_row *row_of(hn_report *r, const char *subject, const char *kind)
+static hn_row *row_of(hn_report *r, const char *subject, hn_check_kind kind)
 {
     for (int i = r->n - 1; i >= 0; i--)
-        if (!strcmp(r->rows[i].subject, subject) && !strcmp(r->rows[i].kind, kind))
+        if (!strcmp(r->rows[i].subject, subject) && r->rows[i].kind == kind)
             return &r->rows[i];
     if (r->n == r->room) {
         const int more = r->room ? r->room * 2 : 128;
@@ -34,13 +55,12 @@ static hn_row *row_of(hn_report *r, const char *subject, const char *kind)
         r->room = more;
     }
     hn_row *row = &r->rows[r->n++];
-    *row = (hn_row){ .worst = -1 };
+    *row = (hn_row){ .kind = kind, .worst = -1 };
     snprintf(row->subject, sizeof row->subject, "%s", subject);
-    snprintf(row->kind, sizeof row->kind, "%s", kind);
     return row;
 }
 
-void hn_report_note(hn_report *report, const char *subject, const char *kind, double error,
+void hn_report_note(hn_report *report, const char *subject, hn_check_kind kind, double error,
                     double bound, const char *format, ...)
 {
     hn_row *row = row_of(report, subject, kind);
@@ -96,7 +116,7 @@ int64_t hn_report_failures(const hn_report *report)
 static bool is_first_of_kind(const hn_report *r, int i)
 {
     for (int j = 0; j < i; j++)
-        if (!strcmp(r->rows[i].kind, r->rows[j].kind))
+        if (r->rows[i].kind == r->rows[j].kind)
             return false;
     return true;
 }
@@ -111,7 +131,7 @@ void hn_report_table(const hn_report *r, hn_str *out)
         const hn_row *worst = &r->rows[i];
         for (int j = i; j < r->n; j++) {
             const hn_row *row = &r->rows[j];
-            if (strcmp(row->kind, r->rows[i].kind))
+            if (row->kind != r->rows[i].kind)
                 continue;
             n += row->n;
             failed += row->n_failed;
@@ -119,7 +139,7 @@ void hn_report_table(const hn_report *r, hn_str *out)
                 worst->worst / (worst->bound > 0 ? worst->bound : 1))
                 worst = row;
         }
-        hn_str_print(out, "%-14s %9lld %7lld  %-10.3g  %s: %s\n", worst->kind, (long long)n,
+        hn_str_print(out, "%-14s %9lld %7lld  %-10.3g  %s: %s\n", kinds[worst->kind], (long long)n,
                      (long long)failed, worst->worst, worst->subject, worst->where);
     }
     if (r->n_skipped)
@@ -127,7 +147,7 @@ void hn_report_table(const hn_report *r, hn_str *out)
     for (int i = 0; i < r->n; i++)
         if (r->rows[i].n_failed)
             hn_str_print(out, "FAILED %s, %s: %lld of %lld; %.3g where at most %.3g is allowed: %s\n",
-                         r->rows[i].subject, r->rows[i].kind, (long long)r->rows[i].n_failed,
+                         r->rows[i].subject, kinds[r->rows[i].kind], (long long)r->rows[i].n_failed,
                          (long long)r->rows[i].n, r->rows[i].worst, r->rows[i].bound,
                          r->rows[i].where);
 }
@@ -151,7 +171,7 @@ void hn_report_json(const hn_report *r, hn_str *out)
         hn_str_print(out, "%s\n    {\"subject\": ", i ? "," : "");
         hn_report_text(row->subject, out);
         hn_str_add(out, ", \"check\": ");
-        hn_report_text(row->kind, out);
+        hn_report_text(kinds[row->kind], out);
         hn_str_print(out, ", \"made\": %lld, \"failed\": %lld, ", (long long)row->n,
                      (long long)row->n_failed);
         if (isfinite(row->worst))

@@ -5,9 +5,20 @@
 #include "base/heap.h"
 #include "base/str.h"
 
+typedef enum hn_check_kind {
+#define HN_CHECK_KIND(NAME, word) HN_CHECK_##NAME,
+#include "prove/check_kinds.def"
+#undef HN_CHECK_KIND
+    HN_N_CHECK_KINDS
+} hn_check_kind;
+
+const char *hn_check_kind_name(hn_check_kind kind); /* "gradient" */
+/* HN_ERR_ARGUMENT lists them. */
+hn_status hn_check_kind_parse(const char *word, hn_check_kind *out);
+
 typedef struct hn_row {
     char subject[48]; /* "rms_norm", "moe 8 layers" */
-    char kind[24];    /* "gradient", "plans" ... */
+    hn_check_kind kind;
     int64_t n, n_failed;
     double worst, bound;
     char where[200]; /* of the worst, or of the first failure */
@@ -15,7 +26,8 @@ typedef struct hn_row {
 
 /* One check, as it is noted. */
 typedef struct hn_noted {
-    const char *subject, *kind;
+    const char *subject;
+    hn_check_kind kind;
     double error, bound;
     bool failed;
     const char *where;
@@ -36,7 +48,7 @@ void hn_report_init(hn_report *report, hn_heap *heap);
 void hn_report_free(hn_report *report);
 
 /* Notes one check: it fails when `error` is above `bound` or is not a number. */
-void hn_report_note(hn_report *report, const char *subject, const char *kind, double error,
+void hn_report_note(hn_report *report, const char *subject, hn_check_kind kind, double error,
                     double bound, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /* Counts a check that was due and could not be made, and why. */

@@ -11,6 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const spans[HN_N_BALANCE_SPANS] = { "sequence", "batch" };
+
+const char *hn_balance_name(hn_balance_span span) { return spans[span]; }
+
+hn_status hn_balance_parse(const char *word, hn_balance_span *out)
+{
+    for (int i = 0; i < HN_N_BALANCE_SPANS; i++)
+        if (!strcmp(word, spans[i])) {
+            *out = (hn_balance_span)i;
+            return HN_OK;
+        }
+    hn_word_text all;
+    return hn_fail(HN_ERR_ARGUMENT, "--balance %.40s: expected %s", word, hn_words_or(HN_N_BALANCE_SPANS, spans, &all));
+}
+
 hn_train_config hn_train_config_default(void)
 {
     return (hn_train_config){
@@ -63,7 +78,7 @@ static void add_lines(const hn_train_config *given, bool all, hn_str *out)
     const bool drops = c->dropout > 0 || (c->targets && strstr(c->targets, "dropout"));
     if (drops || !strcmp(c->moments, "bf16")) /* which were drawn otherwise once */
         hn_str_print(out, "random = philox4x32-%d\n", HN_RNG_MASS_ROUNDS);
-    if (c->balance > 0 && !strcmp(c->balance_over, "batch")) /* once divided by the experts a token */
+    if (c->balance > 0 && !strcmp(c->balance_over, spans[HN_BALANCE_BATCH])) /* once divided by the experts a token */
         hn_str_print(out, "balance is = times experts a token\n");
     if (c->decay > 0) /* which once fell on vectors too */
         hn_str_print(out, "decays = matrices\n");
@@ -212,10 +227,11 @@ hn_status hn_train_config_numerics(const hn_train_config *c, hn_numerics *out)
 
 hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *out)
 {
-    static const char *const types[] = { "f32", "bf16" }, *const spans[] = { "sequence", "batch" };
+    static const char *const types[] = { "f32", "bf16" };
     hn_goal goal;
     hn_optimizer optimizer;
-    bool is_narrow, over_batch;
+    hn_balance_span span;
+    bool is_narrow;
     hn_numerics numerics;
     *out = (hn_learner_options){ 0 };
     HN_TRY(more_than_nothing("beta", c->beta));
@@ -226,11 +242,11 @@ hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *
     HN_TRY(hn_optimizer_parse("--optimizer", c->optimizer, &optimizer));
     HN_TRY(choose("moments", c->moments, types, &is_narrow));
     HN_TRY(hn_train_config_numerics(c, &numerics));
-    HN_TRY(choose("balance", c->balance_over, spans, &over_batch));
+    HN_TRY(hn_balance_parse(c->balance_over, &span));
     out->objective = (hn_objective_options){
         .goal = goal, .beta = (float)c->beta, .desirable = (float)c->desirable,
         .undesirable = (float)c->undesirable, .kl_weight = (float)c->kl_weight,
-        .balance = (float)c->balance, .z = (float)c->z, .balances_batch = over_batch,
+        .balance = (float)c->balance, .z = (float)c->z, .balances_batch = span == HN_BALANCE_BATCH,
     };
     out->descent = (hn_descent_options){
         .optimizer = optimizer, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,

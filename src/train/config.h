@@ -17,6 +17,15 @@ typedef struct hn_train_config {
 #undef HN_TRAIN
 } hn_train_config;
 
+/* What the routers' balance is over. */
+typedef enum hn_balance_span {
+    HN_BALANCE_SEQUENCE, /* each by itself */
+    HN_BALANCE_BATCH,    /* all of a step, as Transformers does */
+    HN_N_BALANCE_SPANS
+} hn_balance_span;
+const char *hn_balance_name(hn_balance_span span);
+hn_status hn_balance_parse(const char *word, hn_balance_span *out);
+
 hn_train_config hn_train_config_default(void);
 
 /* Sets one option by its name in config.def; `value` is kept, not copied. A flag takes true, false or,

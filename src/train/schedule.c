@@ -3,10 +3,11 @@
 #include "train/schedule.h"
 
 #include "base/mathfn.h"
+#include "base/word_list.h"
 
 #include <string.h>
 
-static const char *const names[] = { "constant", "linear", "cosine", "wsd" };
+static const char *const names[HN_N_SCHEDULES] = { "constant", "linear", "cosine", "wsd" };
 
 const char *hn_schedule_name(hn_schedule_kind kind)
 {
@@ -15,12 +16,13 @@ const char *hn_schedule_name(hn_schedule_kind kind)
 
 hn_status hn_schedule_parse(const char *name, hn_schedule_kind *out)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < HN_N_SCHEDULES; i++)
         if (!strcmp(name, names[i])) {
             *out = (hn_schedule_kind)i;
             return HN_OK;
         }
-    return hn_fail(HN_ERR_ARGUMENT, "schedule '%s': expected constant, linear, cosine or wsd", name);
+    hn_word_text all;
+    return hn_fail(HN_ERR_ARGUMENT, "schedule '%.40s': expected %s", name, hn_words_or(HN_N_SCHEDULES, names, &all));
 }
 
 /* How much is left of the rate after `done` of `all` steps. */

@@ -17,7 +17,8 @@ typedef enum hn_schedule_kind {
     HN_SCHEDULE_CONSTANT,
     HN_SCHEDULE_LINEAR,
     HN_SCHEDULE_COSINE,
-    HN_SCHEDULE_WSD
+    HN_SCHEDULE_WSD,
+    HN_N_SCHEDULES
 } hn_schedule_kind;
 
 typedef struct hn_schedule {

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
             CHECK_OK(hn_check_model(&b.env, &spec));
         }
         for (int i = 0; i < b.report.n; i++)
-            CHECK_THAT(b.report.rows[i].n_failed == 0, "%s: %s", b.report.rows[i].kind,
+            CHECK_THAT(b.report.rows[i].n_failed == 0, "%s: %s", hn_check_kind_name(b.report.rows[i].kind),
                        b.report.rows[i].where);
         CHECK(hn_report_checks(&b.report) > 20 * shapes);
         bench_close(&b);

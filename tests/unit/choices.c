@@ -3,6 +3,8 @@
 #include "hone/hone.h"
 #include "tests/harness/check.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { FAR = 1000 };
@@ -38,6 +40,11 @@ FUNCTIONS(hn_lm_pooling)
 FUNCTIONS(hn_lm_plan_kind)
 FUNCTIONS(hn_finetune_loss)
 FUNCTIONS(hn_finetune_too_long)
+FUNCTIONS(hn_finetune_schedule)
+FUNCTIONS(hn_finetune_balance)
+FUNCTIONS(hn_lm_call_form)
+FUNCTIONS(hn_examples_format)
+FUNCTIONS(hn_prove_kind)
 
 #define KIND(kind, last, otherwise, refused) { #kind, (last) + 1, kind##_of, kind##_word, otherwise, refused }
 static const kind kinds[] = {
@@ -52,6 +59,12 @@ static const kind kinds[] = {
     KIND(hn_lm_plan_kind, HN_LM_PLAN_TEXT, NULL, "token, prompt, training or text"),
     KIND(hn_finetune_loss, HN_FINETUNE_WEIGHTS, "assistant", "assistant, last, all or weights"),
     KIND(hn_finetune_too_long, HN_FINETUNE_ALLOW, "error", "error, keep-start, keep-end or allow"),
+    KIND(hn_finetune_schedule, HN_FINETUNE_WSD, NULL, "constant, linear, cosine or wsd"),
+    KIND(hn_finetune_balance, HN_FINETUNE_BATCH, "sequence", "sequence or batch"),
+    KIND(hn_lm_call_form, HN_LM_CALLS_HARMONY, NULL, "json, keyed, named, xml, pairs, python or harmony"),
+    KIND(hn_examples_format, HN_EXAMPLES_FORMAT_TOKENS, NULL, "messages, prompt-completion, unpaired-preference, alpaca, sharegpt, text, "
+                                                              "preference, preferred-output or tokens"),
+    KIND(hn_prove_kind, HN_PROVE_DIGEST, NULL, "along, signs, weighed, distance, cuts, batches or digest"),
 };
 
 static void check_kind(const kind *k)
@@ -96,11 +109,92 @@ static void check_words(void)
     CHECK_TEXT("training", hn_lm_plan_kind_name(HN_LM_PLAN_TRAINING));
     CHECK_TEXT("weights", hn_finetune_loss_name(HN_FINETUNE_WEIGHTS));
     CHECK_TEXT("keep-end", hn_finetune_too_long_name(HN_FINETUNE_KEEP_END));
+    CHECK_TEXT("linear", hn_finetune_schedule_name(HN_FINETUNE_LINEAR));
+    CHECK_TEXT("batch", hn_finetune_balance_name(HN_FINETUNE_BATCH));
+    CHECK_TEXT("pairs", hn_lm_call_form_name(HN_LM_CALLS_PAIRS));
+    CHECK_TEXT("sharegpt", hn_examples_format_name(HN_EXAMPLES_FORMAT_SHAREGPT));
+    CHECK_TEXT("preferred-output", hn_examples_format_name(HN_EXAMPLES_FORMAT_PREFERRED_OUTPUT));
+    CHECK_TEXT("micro-batches", hn_prove_kind_name(HN_PROVE_MICRO_BATCHES));
+    CHECK_TEXT("weighed", hn_prove_kind_name(HN_PROVE_WEIGHED));
     for (int32_t i = 0; hn_tensor_type(i); i++) {
         hn_element element;
         CHECK_OK(hn_element_named(hn_tensor_type(i), &element)); /* all that there are */
     }
     CHECK_FAILS(hn_lm_cache_named("f32", NULL), HN_ERR_ARGUMENT, "hn_lm_cache_named: out is NULL");
+}
+
+/* What grows by a line of a table has no numbers: each of a list is another word, and one that is taken. */
+static void check_list(const char *what, const char *(*at)(int32_t i), const char *first, hn_status (*take)(const char *word))
+{
+    int32_t n = 0;
+    check_group(what);
+    CHECK_TEXT(first, at(0));
+    for (; n < FAR && at(n); n++) {
+        CHECK_OK(take(at(n)));
+        for (int32_t other = 0; other < n; other++)
+            CHECK_THAT(strcmp(at(n), at(other)) != 0, "%d and %d are both %s", (int)other, (int)n, at(n));
+    }
+    CHECK(n > 1 && !at(n) && !at(n + 1) && !at(-1));
+    CHECK(take("so-so") == HN_ERR_ARGUMENT);
+}
+
+static hn_engine *here;
+static hn_lm *words;
+
+static hn_status take_recipe(const char *word)
+{
+    const char *type;
+    hn_element element;
+    const hn_status status = hn_lm_recipe_type(word, &type);
+    return status == HN_OK ? hn_element_named(type, &element) : status;
+}
+
+static hn_status take_family(const char *word)
+{
+    hn_lm_call_style style = { 0 };
+    hn_lm_call_form form;
+    const hn_status status = hn_lm_call_style_of(words, word, &style, sizeof style);
+    if (status == HN_OK)
+        CHECK_TEXT(word, style.family);
+    return status == HN_OK ? hn_lm_call_form_named(style.form, &form) : status;
+}
+
+/* Of a file that is not there: the word is read first. */
+static hn_status take_file_kind(const char *word)
+{
+    char setting[64];
+    snprintf(setting, sizeof setting, "format=%s", word);
+    const char *const settings[] = { setting, "plain" }, *const files[] = { "no/such/file" };
+    const hn_examples_spec spec = { .size = sizeof spec, .model = hn_lm_builtin(), .data = files, .n_data = 1,
+                                    .settings = settings, .n_settings = 2 };
+    hn_examples *examples;
+    const hn_status status = hn_examples_open(&examples, here, &spec);
+    if (status == HN_OK)
+        hn_examples_close(examples);
+    return status == HN_ERR_IO ? HN_OK : status;
+}
+
+static bool is_listed(const char *(*at)(int32_t i), const char *word)
+{
+    bool is = false;
+    for (int32_t i = 0; at(i); i++)
+        is = is || !strcmp(at(i), word);
+    return is;
+}
+
+static void check_lists(void)
+{
+    if (!CHECK_OK(hn_engine_new(&here, &(hn_engine_options){ .size = sizeof(hn_engine_options), .n_threads = 1 })))
+        return;
+    check_list("recipes", hn_lm_recipe, "f32", take_recipe);
+    check_list("kinds of files", hn_examples_file_kind, "json", take_file_kind);
+    if (CHECK_OK(hn_lm_open_words(&words, here, hn_lm_builtin(), NULL))) {
+        check_list("families of calls", hn_lm_call_family, "harmony", take_family);
+        hn_lm_close(words);
+    }
+    hn_engine_free(here);
+    CHECK(is_listed(hn_lm_recipe, "q4_k_m") && !is_listed(hn_lm_recipe, "q4_k"));  /* the same mix by another name */
+    CHECK(!is_listed(hn_examples_file_kind, "parquet"));                           /* known, and refused */
 }
 
 /* What a struct takes as a text takes the word of a number. */
@@ -138,6 +232,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         check_kind(&kinds[i]);
     check_words();
+    check_lists();
     check_taken();
     return check_close();
 }

@@ -379,6 +379,13 @@ class Known(Case):
             with self.fails(hone.Status.ERR_ARGUMENT, "so-so"):
                 hone.choice_number(kind, "so-so")
         self.assertEqual(hone.choice_number("hn_exec_plan", None), 0)
+        self.assertIn("preferred-output", kinds["hn_examples_format"])
+
+    def test_lists(self):
+        self.assertEqual(hone.recipes()[:3], ["f32", "f16", "bf16"])
+        self.assertIn("q4_k_m", hone.recipes())
+        self.assertIn("hermes", hone.call_families())
+        self.assertEqual(hone.file_kinds(), ["json", "jsonl", "csv", "tsv", "paragraphs"])
 
     def test_devices(self):
         self.assertEqual(hone.levels()[0], "ref")

@@ -22,7 +22,7 @@ from .files import (
 )
 from .grammar import Grammar, Mask, Matcher
 from .graph import Builder, Exec, Node, Trainer, decode, encode, read_array, types, write_array
-from .known import arch, arch_keys, archs, choice_number, choices, device_ops, devices, levels
+from .known import arch, arch_keys, archs, call_families, choice_number, choices, device_ops, devices, file_kinds, levels, recipes
 from .model import BUILTIN, Decoder, Model, Template
 from ._plan import Plan, Planned
 from ._run import Run
@@ -38,9 +38,9 @@ __all__ = [
     "Embedder", "Embedding", "End", "Ended", "Engine", "Error", "Estimate", "Evaluation", "Example", "Examples", "Exec", "File", "Gradients", "Grammar", "Mask", "Matcher", "Memory",
     "Merge", "MergeError", "Model", "Node", "Piece", "Plan", "Planned", "ProofError", "Reader", "Record", "Result", "Run", "Said", "Sampler",
     "Scheduler", "Scored", "Session",
-    "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "check_settings",
+    "Status", "Step", "Stream", "Template", "Token", "Trainer", "Turn", "arch", "arch_keys", "archs", "call_families", "check_settings",
     "choice_number", "choices",
-    "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "finetune", "goal_settings", "goals",
+    "convert", "data_settings", "decode", "device_ops", "devices", "encode", "export_gguf", "export_peft", "file_kinds", "finetune", "goal_settings", "goals",
     "import_adapter", "levels", "library", "make", "make_tokenizer", "merge", "numerics_name", "plan", "prove", "quantize",
-    "read_array", "recipe_type", "report", "run_settings", "texts", "told", "types", "use_name", "write_array",
+    "read_array", "recipe_type", "recipes", "report", "run_settings", "texts", "told", "types", "use_name", "write_array",
 ]

@@ -54,6 +54,21 @@ def device_ops(engine: Optional[Engine] = None, device: int = 0) -> list[Record]
                 for i in range(c.hn_device_ops())]
 
 
+def call_families() -> list[str]:
+    """Families of models that write calls of tools alike."""
+    return _all(c.hn_lm_call_family)
+
+
+def file_kinds() -> list[str]:
+    """Kinds of files that examples are read from."""
+    return _all(c.hn_examples_file_kind)
+
+
+def recipes() -> list[str]:
+    """Which type each weight gets: what hone.quantize takes."""
+    return _all(c.hn_lm_recipe)
+
+
 def choices() -> dict[str, list[str]]:
     """The words of each option that takes one of some, in the order of their numbers, by the name of their enumeration in the
     headers: "hn_lm_cache"."""
@@ -79,4 +94,5 @@ def _all(get: Any) -> list[str]:
     return found
 
 
-__all__ = ["arch", "arch_keys", "archs", "choice_number", "choices", "device_ops", "devices", "levels"]
+__all__ = ["arch", "arch_keys", "archs", "call_families", "choice_number", "choices", "device_ops", "devices", "file_kinds",
+           "levels", "recipes"]
