@@ -14,6 +14,13 @@ typedef struct hn_word_text {
 } hn_word_text;
 const char *hn_words_or(int n, const char *const *words, hn_word_text *text);
 
+/* The same where the words are a list of macros, HEAD(NAME, "a") NEXT(NAME, "b") ... TAIL(NAME, "c"): LIST(HN_WORD_HEAD,
+ * HN_WORD_NEXT, HN_WORD_TAIL) is the text, for tables that are constant. */
+#define HN_WORD_HEAD(NAME, word) word
+#define HN_WORD_NEXT(NAME, word)  ", " word
+#define HN_WORD_TAIL(NAME, word)  " or " word
+#define HN_WORD_ALONE(NAME, word) word, /* for an array of them */
+
 /* Whether a text of words parted by blanks has this one. */
 bool hn_word_is_in(const char *words, const char *word);
 

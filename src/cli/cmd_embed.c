@@ -1,4 +1,5 @@
 /* hone embed: texts as vectors. */
+#include "cli/choices.h"
 #include "cli/command.h"
 #include "cli/ignore_option.h"
 #include "cli/lora_options.h"
@@ -19,8 +20,8 @@ typedef struct embed_args {
 } embed_args;
 
 static const hn_option options[] = {
-    HN_TEXT(embed_args, pooling, "pooling", "KIND",
-            "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken; default: the model's; mean of an encoder that says none"),
+    HN_CHOICE(embed_args, pooling, "pooling", "KIND", hn_pooling_word,
+              "{}; default: the model's; mean of an encoder that says none"),
     HN_FLAG(embed_args, normalize, "normalize", "scale every vector to length 1; default: as the model says"),
     HN_INT(embed_args, context, "context", "N", 1, INT32_MAX, "longest text, in tokens; default: the model's, of one that generates 4096 at most"),
     HN_TEXT(embed_args, too_long, "too-long", "HOW",

@@ -26,7 +26,7 @@ static const hn_option options[] = {
     HN_FLAG(inspect_args, keys, "keys", "list every key of the metadata"),
     HN_INT(inspect_args, context, "context", "N", 1, INT32_MAX,
            "also what running takes, with a context of N tokens"),
-    HN_TEXT(inspect_args, cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_CACHE_OPTION(inspect_args, cache),
     HN_FLAG(inspect_args, keeps_all, "keep-all", "as for run"),
     HN_THREADS_OPTION(inspect_args),
     HN_IGNORE_OPTION(inspect_args),

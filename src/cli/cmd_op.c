@@ -1,5 +1,6 @@
 /* hone op: runs one op on numpy files, and its gradient; or lists the ops. */
 #include "backend/executable.h"
+#include "cli/choices.h"
 #include "cli/command.h"
 #include "cli/machine.h"
 #include "cli/op_arrays.h"
@@ -21,7 +22,7 @@ static const hn_option options[] = {
     HN_LIST(op_args, out, "out", "FILE", "where output 0, 1 ... goes; without it, it is printed"),
     HN_LIST(op_args, dout, "dout", "FILE", "the gradient of output 0, 1 ..."),
     HN_TEXT(op_args, din, "din", "PREFIX", "where the gradient of input i goes: PREFIXi.npy"),
-    HN_TEXT(op_args, plan, "plan", "MODE", "separate, reuse, inplace (the default) or poison"),
+    HN_CHOICE(op_args, plan, "plan", "MODE", hn_plan_word, "{*}"),
     HN_DEVICE_OPTIONS(op_args),
     HN_FLAG(op_args, overwrite, "overwrite", "replace files that are there already"),
     HN_FLAG(op_args, list, "list", "print every op"),

@@ -25,7 +25,7 @@ static const hn_option options[] = {
     HN_OUT(perplexity_args, save, "save", "FILE", "write the logits there (safetensors)"),
     HN_TEXT(perplexity_args, against, "against", "FILE", "compare with logits so saved"),
     HN_MACHINE_OPTIONS(perplexity_args, HN_NUMERICS_OF_RUNS),
-    HN_TEXT(perplexity_args, cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_CACHE_OPTION(perplexity_args, cache),
     HN_LORA_OPTIONS(perplexity_args),
     HN_FLAG(perplexity_args, json, "json", "for programs"),
     HN_IGNORE_OPTION(perplexity_args),

@@ -20,13 +20,13 @@ typedef struct plan_args {
 } plan_args;
 
 static const hn_option options[] = {
-    HN_TEXT(plan_args, of, "of", "WHAT", "token, prompt, training, or the text of a model that embeds; without it all, side by side"),
+    HN_CHOICE(plan_args, of, "of", "WHAT", hn_planned_word, "{}, the last of a model that embeds; without it all, side by side"),
     HN_FLAG(plan_args, steps, "steps", "with --of: every step, with types, places and what it takes over"),
     HN_OUT(plan_args, svg, "svg", "FILE", "with --of: draw it, bytes against time, a box a tensor"),
     HN_GROUP("running"),
     HN_INT(plan_args, context, "context", "N", 1, INT32_MAX, "longest sequence; default 4096"),
     HN_INT(plan_args, prompt, "prompt", "N", 1, INT32_MAX, "tokens of a prompt that are computed at a time"),
-    HN_TEXT(plan_args, cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_CACHE_OPTION(plan_args, cache),
     HN_FLAG(plan_args, keeps_all, "keep-all", "keys beyond their windows too"),
     HN_FLAG(plan_args, mapped, "mapped", "weights where the file is mapped, not in panels"),
     HN_GROUP("training"),
@@ -37,7 +37,7 @@ static const hn_option options[] = {
     HN_INT(plan_args, recompute, "recompute", "N", 0, 10000,
            "keep every n-th layer's input and compute the rest again (0: keep all)"),
     HN_GROUP("both"),
-    HN_TEXT(plan_args, mode, "plan", "MODE", "of training: separate, reuse, inplace (the default) or poison"),
+    HN_CHOICE(plan_args, mode, "plan", "MODE", hn_plan_word, "of training: {*}"),
     HN_MACHINE_OPTIONS(plan_args, HN_NUMERICS_OF_RUNS),
     HN_IGNORE_OPTION(plan_args),
     HN_OPTION_END,
@@ -342,7 +342,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_lm_plan *plan;
     hn_heap_init(&heap, NULL);
     HN_REQUIRE(args->of || (!args->steps && !args->svg.path), HN_ERR_ARGUMENT,
-               "--%s is of one plan: say which with --of token, prompt or training",
+               "--%s is of one plan: say which with --of",
                args->steps ? "steps" : "svg");
     const hn_lm_plan_options o = { .size = sizeof o, .of = args->of, .context = args->context, .prompt = args->prompt,
                                    .cache = args->cache, .targets = args->targets, .optimizer = args->optimizer,

@@ -26,7 +26,7 @@ static const hn_option options[] = {
     HN_TEXT(prove_args, targets, "targets", "LIST", "of a model: what is trained, as hone train has it (all)"),
     HN_INT(prove_args, rank, "rank", "R", 1, 65536, "of low-rank changes (8)"),
     HN_INT(prove_args, directions, "directions", "N", 2, 1000, "of each tensor (2)"),
-    HN_TEXT(prove_args, numerics, "numerics", "MODE", "of a model: f32 (the default), mixed; bf16, int8: of its logits"),
+    HN_TEXT(prove_args, numerics, "numerics", "MODE", HN_NUMERICS_OF_PROOFS),
     HN_FLAG(prove_args, full, "full", "every layer, not one of every kind"),
     HN_GROUP("how examples become tokens"),
     HN_SETTINGS(prove_args, settings, hn_examples_setting),

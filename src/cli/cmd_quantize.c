@@ -58,8 +58,8 @@ const hn_command hn_cmd_quantize = {
     .name = "quantize",
     .operands = "IN.gguf OUT.gguf TYPE",
     .summary = "encode a model's weights in fewer bits",
-    .details = "TYPE: f32 f16 bf16 q8_0 q4_0 q4_1 q5_0 q5_1 q2_k q2_k_s q3_k_s q3_k_m q3_k_l "
-               "q4_k_s\n  q4_k_m q5_k_s q5_k_m q6_k iq4_nl iq4_xs tq1_0 tq2_0 mxfp4 nvfp4\n",
+    .chosen = "TYPE",
+    .words = hn_lm_recipe,
     .example = "quantize m.gguf m-q4_k_m.gguf q4_k_m",
     .options = options,
     .args_size = sizeof(quantize_args),

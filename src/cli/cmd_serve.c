@@ -86,7 +86,7 @@ static const hn_option options[] = {
     HN_INT(serve_args, first_ms, "first-token-ms", "N", 1, INT64_MAX,
            "from a request to its first token, waiting and loading too; then it ends with an error. Default 600000"),
     HN_INT(serve_args, answer_ms, "answer-ms", "N", 1, INT64_MAX, "to its last; default 3600000"),
-    HN_TEXT(serve_args, cache, "cache", "TYPE", HN_CACHE_HELP),
+    HN_CACHE_OPTION(serve_args, cache),
     HN_TEXT(serve_args, disk, "cache-disk", "FOLDER", "where beginnings go that leave memory, and are found again; default: nowhere"),
     HN_INT(serve_args, disk_most, "cache-disk-max", "N", 1, INT64_MAX, "bytes of its files; the oldest go. Default 1073741824"),
     HN_LIST(serve_args, drafts, "draft", "[MODEL=]FILE",

@@ -32,6 +32,8 @@ typedef enum hn_option_kind {
 } hn_option_kind;
 
 typedef const hn_setting *hn_settings_table(size_t i);
+/* The words that an option may have, as the library lists them: NULL or "" past the last. */
+typedef const char *hn_word_at(int32_t i);
 
 typedef struct hn_option {
     hn_option_kind kind;
@@ -43,6 +45,7 @@ typedef struct hn_option {
     hn_settings_table *table;
     const hn_setting *setting; /* where hn_options_next made it of one: a value is kept as it was given, */
     const char *otherwise;     /* and where none is given it is this */
+    hn_word_at *words;         /* in the place of "{}" in `help`, or of "{*}": the first is the default */
 } hn_option;
 
 /* What was given of settings, in this order: NAME=VALUE, for the library. */
@@ -74,6 +77,10 @@ const char *hn_settings_value(const hn_settings *told, const char *name);
 #define HN_TEXT(type, field, name, value, help)                                                \
     {                                                                                          \
         HN_OPTION_KIND_TEXT, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL  \
+    }
+#define HN_CHOICE(type, field, name, value, words, help)                                       \
+    {                                                                                          \
+        HN_OPTION_KIND_TEXT, name, offsetof(type, field), value, help, 0, 0, NULL, NULL, NULL, words\
     }
 #define HN_INT(type, field, name, value, low, high, help)                                      \
     {                                                                                          \
@@ -129,6 +136,8 @@ enum { HN_MAX_ARGS_BYTES = 8192, HN_MAX_OPERANDS = 64 };
 typedef struct hn_command {
     const char *name, *operands, *summary;
     const char *details; /* more lines for --help, or NULL */
+    const char *chosen; /* an operand that is one of `words`, which --help lists after it; or NULL */
+    hn_word_at *words;
     const char *example; /* a line that can be typed, without "hone"; a test parses it */
     const hn_option *options;
     const char *letters; /* "p:prompt n:count": -p is --prompt; or NULL */

@@ -77,16 +77,50 @@ static void default_of(const hn_command *c, const hn_option *o, char out[HN_NUMB
         snprintf(out, HN_NUMBER_TEXT + 8, " [%s]", value);
 }
 
+static const char *word_of(hn_word_at *words, int32_t i)
+{
+    const char *word = words(i);
+    return word && *word ? word : NULL;
+}
+
+/* The help with "a, b or c" in the place of its braces. */
+static void write_help(const hn_option *o, char *to, size_t room)
+{
+    const char *mark = o->words ? strchr(o->help, '{') : NULL;
+    const bool has_default = mark && mark[1] == '*';
+    size_t at = (size_t)snprintf(to, room, "%.*s", (int)(mark ? mark - o->help : (ptrdiff_t)strlen(o->help)), o->help);
+    const char *word = mark ? word_of(o->words, 0) : NULL, *next;
+    for (int32_t i = 0; word && at < room; i++, word = next) {
+        next = word_of(o->words, i + 1);
+        at += (size_t)snprintf(to + at, room - at, "%s%s%s", i == 0 ? "" : next ? ", " : " or ", word,
+                               i == 0 && has_default ? " (the default)" : "");
+    }
+    if (mark && at < room)
+        snprintf(to + at, room - at, "%s", strchr(mark, '}') + 1);
+}
+
+static void print_words(const hn_command *c, FILE *out)
+{
+    char text[1024];
+    const char *word;
+    size_t at = (size_t)snprintf(text, sizeof text, "%s:", c->chosen);
+    for (int32_t i = 0; at < sizeof text && (word = word_of(c->words, i)) != NULL; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, " %s", word);
+    fputc('\n', out);
+    wrap(text, 0, 2, out);
+}
+
 static void print_option(const hn_command *c, const hn_option *o, FILE *out)
 {
-    char head[64], letter[8] = "", text[640], otherwise[HN_NUMBER_TEXT + 8];
+    char head[64], letter[8] = "", help[640], text[720], otherwise[HN_NUMBER_TEXT + 8];
     for (const char *at = c->letters; at && (at = strchr(at, ':')); at++)
         if (strcspn(at + 1, " ") == strlen(o->name) && !strncmp(at + 1, o->name, strlen(o->name)))
             snprintf(letter, sizeof letter, "-%c, ", at[-1]);
     snprintf(head, sizeof head, "  %s--%s%s%s", letter, o->name, o->value ? " " : "",
              o->value ? o->value : "");
     default_of(c, o, otherwise);
-    snprintf(text, sizeof text, "%s%s%s", o->help, otherwise,
+    write_help(o, help, sizeof help);
+    snprintf(text, sizeof text, "%s%s%s", help, otherwise,
              o->kind == HN_OPTION_KIND_LIST && !strstr(o->help, "again") && !strstr(o->help, "repeated")
                  ? " (may be given again)" : "");
     fprintf(out, "%-*s", INDENT - 1, head);
@@ -105,6 +139,8 @@ void hn_help_command(const hn_command *c, FILE *out)
     wrap(c->summary, 0, 0, out);
     if (c->details)
         fprintf(out, "\n%s", c->details);
+    if (c->words)
+        print_words(c, out);
     if (c->example)
         fprintf(out, "\nexample:\n  hone %s\n", c->example);
     for (hn_option_walk w = hn_options_of(c); hn_options_next(&w);) {

@@ -33,6 +33,7 @@ typedef struct hn_machine_args {
         HN_TEXT(type, machine.memory, "memory", "SIZE", "at most, as 8G, beside the model's file; default: no bound")
 
 #define HN_NUMERICS_OF_RUNS  "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so; int8: block formats in whole numbers"
+#define HN_NUMERICS_OF_PROOFS "of a model: f32 (the default), mixed; bf16, int8: of its logits"
 #define HN_NUMERICS_OF_LOSSES "f32 (the default) or mixed"
 
 #define HN_MACHINE_OPTIONS(type, numerics_help)                                                \

@@ -2,6 +2,7 @@
 #ifndef HN_CLI_SESSION_OPTIONS_H
 #define HN_CLI_SESSION_OPTIONS_H
 
+#include "cli/choices.h"
 #include "cli/command.h"
 #include "hone/session.h"
 
@@ -11,13 +12,14 @@ typedef struct hn_session_args {
     bool keeps_all, mapped;
 } hn_session_args;
 
-#define HN_CACHE_HELP "of keys and values: f32 (the default), f16, bf16, q8_0, q4_0"
+#define HN_CACHE_OPTION(type, field)                                                           \
+    HN_CHOICE(type, field, "cache", "TYPE", hn_cache_word, "of keys and values: {*}")
 
 /* Of a command whose args have a field `session`. */
 #define HN_SESSION_OPTIONS(type)                                                               \
     HN_INT(type, session.context, "context", "N", 1, INT32_MAX,                                \
            "longest sequence; default 4096"),                                                  \
-        HN_TEXT(type, session.cache, "cache", "TYPE", HN_CACHE_HELP),                          \
+        HN_CACHE_OPTION(type, session.cache),                                                  \
         HN_FLAG(type, session.keeps_all, "keep-all",                                           \
                 "keys beyond their windows too: going back is cheap"),                         \
         HN_FLAG(type, session.mapped, "mapped",                                                \

@@ -20,7 +20,7 @@ const char *hn_token_role_name(hn_token_role role)
     return names[role];
 }
 
-static const char *const loss_names[HN_N_LOSS_ON] = { "assistant", "last", "all", "weights" };
+static const char *const loss_names[] = { HN_LOSS_LIST(HN_WORD_ALONE, HN_WORD_ALONE, HN_WORD_ALONE) };
 static const char *const cut_names[HN_N_CUTS] = { "error", "keep-start", "keep-end", "allow" };
 
 const char *hn_loss_on_name(hn_loss_on loss) { return loss_names[loss]; }
@@ -33,8 +33,7 @@ hn_status hn_loss_on_parse(const char *name, hn_loss_on *out)
             *out = (hn_loss_on)i;
             return HN_OK;
         }
-    return hn_fail(HN_ERR_ARGUMENT,
-                   "loss: expected assistant, last, all or weights, found '%s'", name);
+    return hn_fail(HN_ERR_ARGUMENT, "loss: expected " HN_LOSS_WORDS ", found '%s'", name);
 }
 
 hn_status hn_cut_parse(const char *name, hn_cut *out)
@@ -44,9 +43,8 @@ hn_status hn_cut_parse(const char *name, hn_cut *out)
             *out = (hn_cut)i;
             return HN_OK;
         }
-    return hn_fail(HN_ERR_ARGUMENT,
-                   "too long examples: expected error, keep-start, keep-end or allow, found '%s'",
-                   name);
+    hn_word_text all;
+    return hn_fail(HN_ERR_ARGUMENT, "too long examples: expected %s, found '%s'", hn_words_or(HN_N_CUTS, cut_names, &all), name);
 }
 
 hn_example hn_example_on(hn_heap *heap)

@@ -7,15 +7,21 @@
 #ifndef HN_DATA_EXAMPLE_H
 #define HN_DATA_EXAMPLE_H
 
+#include "base/word_list.h"
 #include "data/record.h"
 #include "text/template/chat.h"
 #include "text/tokenizer/tokenizer.h"
 
+/* Every turn of the assistant, completions, whole texts; the last turn of the assistant; every token; messages that have a
+ * weight, whatever their role. */
+#define HN_LOSS_LIST(HEAD, NEXT, TAIL)                                                        \
+    HEAD(ASSISTANT, "assistant") NEXT(LAST, "last") NEXT(ALL, "all") TAIL(WEIGHTS, "weights")
+#define HN_LOSS_WORDS HN_LOSS_LIST(HN_WORD_HEAD, HN_WORD_NEXT, HN_WORD_TAIL)
+
 typedef enum hn_loss_on {
-    HN_LOSS_ASSISTANT, /* every turn of the assistant; completions; whole texts */
-    HN_LOSS_LAST,      /* the last turn of the assistant */
-    HN_LOSS_ALL,       /* every token */
-    HN_LOSS_WEIGHTS,   /* messages that have a weight, whatever their role */
+#define HN_LOSS_ENUM(NAME, word) HN_LOSS_##NAME,
+    HN_LOSS_LIST(HN_LOSS_ENUM, HN_LOSS_ENUM, HN_LOSS_ENUM)
+#undef HN_LOSS_ENUM
     HN_N_LOSS_ON
 } hn_loss_on;
 

@@ -49,6 +49,13 @@ hn_file_kind hn_file_kind_of(const char *path)
 /* Each with a comma behind it; of the lists themselves, and so never short of one. */
 #define FORMAT(upper, name, keys)  name ", "
 #define KIND(upper, name, endings, how) name ", "
+#define READ_ONE_READ(word)    ", " word
+#define READ_ONE_REFUSED(word) ""
+#define READ_ONE(upper, name, endings, how) READ_ONE_##how(name)
+#define FORMAT_ONE(upper, name, keys)       ", " name
+const char hn_file_kinds_read[] = HN_FILE_KIND_LIST(READ_ONE);
+const char hn_formats_help[] = HN_DATA_FORMAT_LIST(FORMAT_ONE) " (by keys)" HN_FILE_KIND_LIST(READ_ONE) " (by name)";
+
 static const char expected[] = "data format: expected " HN_DATA_FORMAT_LIST(FORMAT) "or a kind of file: " HN_FILE_KIND_LIST(KIND);
 #undef FORMAT
 #undef KIND

@@ -23,6 +23,8 @@ typedef enum hn_file_kind {
 
 const char *hn_file_kind_name(hn_file_kind kind);
 bool hn_file_kind_is_read(hn_file_kind kind); /* not: it is known, and refused */
+/* Those that are read, each after ", "; and with formats of examples, for --help. */
+extern const char hn_file_kinds_read[], hn_formats_help[];
 /* By the ending of its name, in letters of either case; HN_N_FILE_KINDS: it says nothing. */
 hn_file_kind hn_file_kind_of(const char *path);
 

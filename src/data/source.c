@@ -323,7 +323,7 @@ static hn_status tell_layout(hn_data_source *s, hn_file_kind asked, size_t at)
     }
     HN_REQUIRE(first == '{' || first == '[', HN_ERR_FORMAT,
                "%s: expected a name that ends in .json, .jsonl, .csv, .tsv, .txt or .md, or content "
-               "that begins as JSON: --format (jsonl, csv, tsv, paragraphs) says what it is", s->path);
+               "that begins as JSON: --format (%s) says what it is", s->path, hn_file_kinds_read + 2);
     return HN_OK;
 }
 

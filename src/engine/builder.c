@@ -1,4 +1,5 @@
 /* Public building: names and texts in, nodes out; the graph is sticky on error by itself. */
+#include "base/word_list.h"
 #include "diff/diff.h"
 #include "engine/engine.h"
 #include "graph/layout.h"
@@ -71,8 +72,13 @@ hn_status hn_leaf_kind_parse(const char *word, hn_leaf_kind *out)
             *out = (hn_leaf_kind)i;
             return HN_OK;
         }
-    return hn_fail(HN_ERR_ARGUMENT, "leaf kind '%.40s': expected input, step, weight or state",
-                   word ? word : "NULL");
+    const char *made[sizeof kinds / sizeof *kinds];
+    hn_word_text all;
+    int n = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i])
+            made[n++] = kinds[i];
+    return hn_fail(HN_ERR_ARGUMENT, "leaf kind '%.40s': expected %s", word ? word : "NULL", hn_words_or(n, made, &all));
 }
 
 hn_status hn_builder_check_own(const hn_builder *b, int n, hn_node *const *nodes)

@@ -233,7 +233,7 @@ hn_status hn_trainer_moments_named(const char *word, hn_trainer_moments *out)
     hn_dtype found = HN_F32;
     WANTS(hn_trainer_moments);
     if (word)
-        HN_TRY(hn_moments_parse(word, &found));
+        HN_TRY(hn_moments_parse("moments", word, &found));
     *out = OUTER(hn_trainer_moments, found);
     return HN_OK;
 }

@@ -35,8 +35,6 @@ struct hn_builder {
 /* A leaf that a caller makes, by its word. */
 const char *hn_leaf_kind_name(hn_leaf_kind kind);
 hn_status hn_leaf_kind_parse(const char *word, hn_leaf_kind *out);
-/* A trainer's moments: HN_F32 or HN_BF16. */
-hn_status hn_moments_parse(const char *word, hn_dtype *out);
 
 /* Beginning and end of what runs its graph, and reads leaves and nodes of it to the last. */
 hn_builder *hn_builder_hold(hn_builder *builder);

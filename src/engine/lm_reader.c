@@ -1,4 +1,5 @@
 /* Public readers: what a model says, told apart. */
+#include "base/word_list.h"
 #include "engine/lm.h"
 #include "hone/chat.h"
 #include "infer/answer_rules.h"
@@ -34,21 +35,32 @@ static const hn_call_family *family_of(const hn_lm *lm)
     return hn_call_family_of(source.data, source.bytes);
 }
 
-static hn_status choose_family(const hn_lm *lm, const char *name, const hn_call_family **out)
+static const char *family_at(int32_t i)
 {
-    *out = name ? hn_call_family_named(name) : family_of(lm);
-    HN_REQUIRE(*out || !name, HN_ERR_ARGUMENT, "family: expected one of docs/speech.md, found '%s'", name);
-    return HN_OK;
-}
-
-const char *hn_lm_call_family(int32_t i)
-{
-    HN_ENTER();
     const hn_call_family *f;
     for (size_t k = 0; i >= 0 && (f = hn_call_family_at(k)) != NULL; k++)
         if (f->form != HN_CALLS_REFUSED && i-- == 0)
             return f->name;
     return NULL;
+}
+
+const char *hn_lm_call_family(int32_t i)
+{
+    HN_ENTER();
+    return family_at(i);
+}
+
+static hn_status choose_family(const hn_lm *lm, const char *name, const hn_call_family **out)
+{
+    *out = name ? hn_call_family_named(name) : family_of(lm);
+    if (*out || !name)
+        return HN_OK;
+    const char *names[64];
+    hn_word_text all;
+    int n = 0;
+    while (n < 64 && (names[n] = family_at(n)) != NULL)
+        n++;
+    return hn_fail(HN_ERR_ARGUMENT, "family: expected %s, found '%.60s'", hn_words_or(n, names, &all), name);
 }
 
 hn_status hn_lm_call_style_of(const hn_lm *lm, const char *name, hn_lm_call_style *to, size_t size)

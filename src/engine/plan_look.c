@@ -2,6 +2,8 @@
  * sizes: nothing is estimated here. */
 #include "engine/plan_look.h"
 
+#include "base/word_list.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -127,7 +129,8 @@ hn_status hn_plan_kind_parse(const char *word, hn_plan_kind *out)
             *out = (hn_plan_kind)i;
             return HN_OK;
         }
-    return hn_fail(HN_ERR_ARGUMENT, "--of %.40s: expected token, prompt, training or text", word);
+    hn_word_text all;
+    return hn_fail(HN_ERR_ARGUMENT, "--of %.40s: expected %s", word, hn_words_or(HN_N_PLAN_KINDS, kinds, &all));
 }
 
 static hn_status add(hn_plan_looks *looks, hn_plan_kind kind, const hn_model *model, const hn_run_spec *run,
@@ -169,9 +172,10 @@ hn_status hn_plan_looks_new(hn_plan_looks *looks, hn_heap *heap, const hn_model 
     *looks = (hn_plan_looks){ .heap = heap };
     hn_plan_kind kind = HN_N_PLAN_KINDS;
     hn_status status = of ? hn_plan_kind_parse(of, &kind) : HN_OK;
+    hn_word_text others; /* before text, which is the last */
     if (kind == HN_PLAN_OF_TEXT && !hn_model_embeds_only(model))
-        status = hn_fail(HN_ERR_ARGUMENT, "--of text: %s generates: expected token, prompt or training",
-                         hn_model_arch(model)->name);
+        status = hn_fail(HN_ERR_ARGUMENT, "--of text: %s generates: expected %s", hn_model_arch(model)->name,
+                         hn_words_or(HN_PLAN_OF_TEXT, kinds, &others));
     if (status == HN_OK)
         status = of ? add(looks, kind, model, run, asks)
                     : add_all(looks, model, run, asks);

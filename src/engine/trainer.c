@@ -11,13 +11,6 @@ struct hn_trainer {
     hn_engine_leaves leaves;
 };
 
-hn_status hn_moments_parse(const char *word, hn_dtype *out)
-{
-    *out = strcmp(word, "bf16") ? HN_F32 : HN_BF16;
-    HN_REQUIRE(!strcmp(word, hn_dtype_name(*out)), HN_ERR_ARGUMENT, "moments '%.40s': expected f32 or bf16", word);
-    return HN_OK;
-}
-
 static hn_status read_options(const hn_trainer_options *o, hn_descent_options *out)
 {
     *out = (hn_descent_options){ .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps,
@@ -29,7 +22,7 @@ static hn_status read_options(const hn_trainer_options *o, hn_descent_options *o
         HN_TRY(hn_plan_mode_parse(o->plan, &out->mode));
     const char *optimizer = o->optimizer ? o->optimizer : "adamw";
     HN_TRY(hn_optimizer_parse("optimizer", optimizer, &out->optimizer));
-    HN_TRY(hn_moments_parse(o->moments ? o->moments : "f32", &out->moments));
+    HN_TRY(hn_moments_parse("moments", o->moments ? o->moments : "f32", &out->moments));
     HN_REQUIRE(o->recompute_every >= 0, HN_ERR_ARGUMENT, "recompute_every is negative");
     return HN_OK;
 }

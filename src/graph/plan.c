@@ -11,12 +11,7 @@
 
 #include <string.h>
 
-static const char *const mode_names[HN_N_PLAN_MODES] = {
-    [HN_PLAN_INPLACE] = "inplace",
-    [HN_PLAN_SEPARATE] = "separate",
-    [HN_PLAN_REUSE] = "reuse",
-    [HN_PLAN_POISON] = "poison",
-};
+static const char *const mode_names[] = { HN_PLAN_MODE_LIST(HN_WORD_ALONE, HN_WORD_ALONE, HN_WORD_ALONE) };
 
 const char *hn_plan_mode_name(hn_plan_mode mode)
 {
@@ -30,8 +25,7 @@ hn_status hn_plan_mode_parse(const char *word, hn_plan_mode *out)
             *out = (hn_plan_mode)i;
             return HN_OK;
         }
-    return hn_fail(HN_ERR_ARGUMENT, "plan '%.40s': expected separate, reuse, inplace or poison",
-                   word);
+    return hn_fail(HN_ERR_ARGUMENT, "plan '%.40s': expected " HN_PLAN_MODE_WORDS, word);
 }
 
 static hn_status make(hn_plan *plan, int n_wanted, hn_node *const *wanted)

@@ -7,15 +7,21 @@
 #ifndef HN_GRAPH_PLAN_H
 #define HN_GRAPH_PLAN_H
 
+#include "base/word_list.h"
 #include "graph/graph.h"
 
 enum { HN_MAX_DEVICES = 8, HN_NO_VALUE = -1, HN_PLAN_ALIGNMENT = 64 };
 
+/* Memory is reused, and outputs take inputs over: the default; every root has memory of its own; memory is reused, and nothing
+ * taken over; as inplace, and dead bytes are filled with NaN between steps. */
+#define HN_PLAN_MODE_LIST(HEAD, NEXT, TAIL)                                                   \
+    HEAD(INPLACE, "inplace") NEXT(SEPARATE, "separate") NEXT(REUSE, "reuse") TAIL(POISON, "poison")
+#define HN_PLAN_MODE_WORDS HN_PLAN_MODE_LIST(HN_WORD_HEAD, HN_WORD_NEXT, HN_WORD_TAIL)
+
 typedef enum hn_plan_mode {
-    HN_PLAN_INPLACE,  /* memory is reused, outputs take inputs over: the default */
-    HN_PLAN_SEPARATE, /* every root has memory of its own */
-    HN_PLAN_REUSE,    /* memory is reused, nothing is taken over */
-    HN_PLAN_POISON,   /* as inplace; dead bytes are filled with NaN between steps */
+#define HN_PLAN_MODE_ENUM(NAME, word) HN_PLAN_##NAME,
+    HN_PLAN_MODE_LIST(HN_PLAN_MODE_ENUM, HN_PLAN_MODE_ENUM, HN_PLAN_MODE_ENUM)
+#undef HN_PLAN_MODE_ENUM
     HN_N_PLAN_MODES
 } hn_plan_mode;
 

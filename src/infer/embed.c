@@ -21,8 +21,9 @@ static hn_status settle_pooling(hn_embedder *e, const hn_model *model, const hn_
         e->sentence.n = 1;
         HN_TRY(hn_pool_kind_named(o->pooling, &e->sentence.parts[0]));
     }
-    HN_REQUIRE(e->sentence.n, HN_ERR_ARGUMENT, "%s says no pooling: expected one of " HN_POOL_KIND_NAMES,
-               hn_model_path(model));
+    hn_word_text all;
+    HN_REQUIRE(e->sentence.n, HN_ERR_ARGUMENT, "%s says no pooling: expected one of %s", hn_model_path(model),
+               hn_pool_kinds_or(&all));
     e->sentence.normalizes = e->sentence.normalizes || o->normalizes;
     return HN_OK;
 }

@@ -141,8 +141,9 @@ static hn_status check_definition(judge *j)
     if (recorded.data)
         memcpy(word, recorded.data, recorded.bytes < sizeof word ? recorded.bytes : sizeof word - 1);
     const hn_status status = hn_numerics_recorded(recorded.data ? word : NULL, &numerics);
+    hn_word_text all;
     HN_REQUIRE(status == HN_OK && numerics != HN_NUMERICS_MIXED_1, HN_ERR_UNSUPPORTED,
-               "%s: its logits are of numerics '%s': expected f32, bf16.2, mixed.2 or int8.1", j->o->against, word);
+               "%s: its logits are of numerics '%s': expected %s", j->o->against, word, hn_numerics_definitions(&all));
     return HN_OK;
 }
 

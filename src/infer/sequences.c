@@ -69,13 +69,21 @@ static hn_status plan(hn_sequences *b, const nn_bank_room *bank)
 
 const hn_dtype hn_cache_types[HN_CACHE_TYPES] = { HN_F32, HN_F16, HN_BF16, HN_TYPE_q8_0, HN_TYPE_q4_0 };
 
+const char *hn_cache_words(hn_word_text *text)
+{
+    const char *names[HN_CACHE_TYPES];
+    for (int i = 0; i < HN_CACHE_TYPES; i++)
+        names[i] = hn_dtype_name(hn_cache_types[i]);
+    return hn_words_or(HN_CACHE_TYPES, names, text);
+}
+
 static hn_status check_cache(hn_dtype dtype)
 {
     for (int i = 0; i < HN_CACHE_TYPES; i++)
         if (dtype == hn_cache_types[i])
             return HN_OK;
-    return hn_fail(HN_ERR_UNSUPPORTED, "a cache of %s: expected f32, f16, bf16, q8_0 or q4_0",
-                   hn_dtype_name(dtype));
+    hn_word_text all;
+    return hn_fail(HN_ERR_UNSUPPORTED, "a cache of %s: expected %s", hn_dtype_name(dtype), hn_cache_words(&all));
 }
 
 /* Keys of a window and of one step: what a step writes is read by its own first token too. */

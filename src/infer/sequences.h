@@ -16,6 +16,7 @@
 
 #include "backend/program.h"
 #include "base/str.h"
+#include "base/word_list.h"
 #include "infer/adapter.h"
 #include "infer/compiled.h"
 #include "models/model.h"
@@ -25,6 +26,7 @@ typedef struct hn_sequences hn_sequences;
 /* Types that a cache of keys and values may have. */
 enum { HN_CACHE_TYPES = 5 };
 extern const hn_dtype hn_cache_types[HN_CACHE_TYPES];
+const char *hn_cache_words(hn_word_text *text); /* "f32, f16 or ..." */
 
 typedef struct hn_sequences_options {
     int64_t n_sequences; /* open at a time, */

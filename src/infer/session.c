@@ -38,7 +38,8 @@ hn_status hn_session_cache_parse(const char *word, hn_dtype *out)
             *out = hn_cache_types[i];
             return HN_OK;
         }
-    HN_REQUIRE(!word, HN_ERR_ARGUMENT, "a cache of %.40s: expected f32, f16, bf16, q8_0 or q4_0", word);
+    hn_word_text all;
+    HN_REQUIRE(!word, HN_ERR_ARGUMENT, "a cache of %.40s: expected %s", word, hn_cache_words(&all));
     return HN_OK;
 }
 

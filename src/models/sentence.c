@@ -39,10 +39,16 @@ static hn_pool_kind kind_of(const char *name, size_t bytes)
 
 const char *hn_pool_kind_name(hn_pool_kind kind) { return names[kind]; }
 
+const char *hn_pool_kinds_or(hn_word_text *text) /* but HN_POOL_NONE, the first */
+{
+    return hn_words_or(HN_N_POOL_KINDS - 1, names + 1, text);
+}
+
 hn_status hn_pool_kind_named(const char *name, hn_pool_kind *out)
 {
     *out = kind_of(name, strlen(name));
-    HN_REQUIRE(*out, HN_ERR_ARGUMENT, "pooling %.40s: expected " HN_POOL_KIND_NAMES, name);
+    hn_word_text all;
+    HN_REQUIRE(*out, HN_ERR_ARGUMENT, "pooling %.40s: expected %s", name, hn_pool_kinds_or(&all));
     return HN_OK;
 }
 

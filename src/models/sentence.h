@@ -8,6 +8,7 @@
 #ifndef HN_MODELS_SENTENCE_H
 #define HN_MODELS_SENTENCE_H
 
+#include "base/word_list.h"
 #include "models/model.h"
 
 typedef enum hn_pool_kind {
@@ -29,9 +30,9 @@ typedef struct hn_sentence {
 } hn_sentence;
 
 /* By sentence-transformers' name; HN_ERR_ARGUMENT lists them. */
-#define HN_POOL_KIND_NAMES "cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken"
 hn_status hn_pool_kind_named(const char *name, hn_pool_kind *out);
 const char *hn_pool_kind_name(hn_pool_kind kind);
+const char *hn_pool_kinds_or(hn_word_text *text); /* all of them, for a sentence */
 
 hn_status hn_sentence_of_dir(const hn_hf_dir *dir, const hn_arch *arch, const hn_hparams *hp, hn_sentence *out);
 hn_status hn_sentence_of_meta(const hn_meta *meta, const hn_arch *arch, const hn_hparams *hp, hn_sentence *out);

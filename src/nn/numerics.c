@@ -12,6 +12,8 @@ const char *hn_numerics_name(hn_numerics numerics) { return names[numerics]; }
 
 const char *hn_numerics_definition(hn_numerics numerics) { return definitions[numerics]; }
 
+const char *hn_numerics_definitions(hn_word_text *text) { return hn_words_or(N_MODES, definitions, text); }
+
 hn_status hn_numerics_parse(const char *word, hn_numerics *out)
 {
     *out = HN_NUMERICS_F32;
@@ -22,7 +24,8 @@ hn_status hn_numerics_parse(const char *word, hn_numerics *out)
             *out = (hn_numerics)i;
             return HN_OK;
         }
-    return hn_fail(HN_ERR_ARGUMENT, "numerics '%s': expected f32, bf16, mixed or int8", word);
+    hn_word_text all;
+    return hn_fail(HN_ERR_ARGUMENT, "numerics '%s': expected %s", word, hn_words_or(N_MODES, names, &all));
 }
 
 hn_status hn_numerics_recorded(const char *word, hn_numerics *out)
@@ -33,7 +36,8 @@ hn_status hn_numerics_recorded(const char *word, hn_numerics *out)
             *out = (hn_numerics)i;
             return HN_OK;
         }
-    HN_REQUIRE(!word, HN_ERR_UNSUPPORTED,
-               "recorded numerics '%s': expected f32, bf16.2, mixed, mixed.2 or int8.1, which this version defines", word);
+    hn_word_text all;
+    HN_REQUIRE(!word, HN_ERR_UNSUPPORTED, "recorded numerics '%s': expected %s, which this version defines", word,
+               hn_words_or(N_DEFINITIONS, definitions, &all));
     return HN_OK;
 }

@@ -3,6 +3,7 @@
 #define HN_NN_NUMERICS_H
 
 #include "base/status.h"
+#include "base/word_list.h"
 
 typedef enum hn_numerics {
     HN_NUMERICS_F32,  /* activations are f32: the one true answer */
@@ -18,6 +19,9 @@ const char *hn_numerics_name(hn_numerics numerics);
 
 /* What a file records: the name and, where a mode was defined more than once or may be, which definition. */
 const char *hn_numerics_definition(hn_numerics numerics);
+
+/* Definitions of the modes that there are: "f32, bf16.2 or ...". */
+const char *hn_numerics_definitions(hn_word_text *text);
 
 /* The word of a definition that a file has; NULL is f32. HN_ERR_UNSUPPORTED names one that is not known, or no more. */
 hn_status hn_numerics_recorded(const char *word, hn_numerics *out);

@@ -227,11 +227,10 @@ hn_status hn_train_config_numerics(const hn_train_config *c, hn_numerics *out)
 
 hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *out)
 {
-    static const char *const types[] = { "f32", "bf16" };
     hn_goal goal;
     hn_optimizer optimizer;
     hn_balance_span span;
-    bool is_narrow;
+    hn_dtype moments;
     hn_numerics numerics;
     *out = (hn_learner_options){ 0 };
     HN_TRY(more_than_nothing("beta", c->beta));
@@ -240,7 +239,7 @@ hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *
     HN_TRY(more_than_nothing("undesirable-weight", c->undesirable));
     HN_TRY(hn_goal_parse(c->goal, &goal));
     HN_TRY(hn_optimizer_parse("--optimizer", c->optimizer, &optimizer));
-    HN_TRY(choose("moments", c->moments, types, &is_narrow));
+    HN_TRY(hn_moments_parse("--moments", c->moments, &moments));
     HN_TRY(hn_train_config_numerics(c, &numerics));
     HN_TRY(hn_balance_parse(c->balance_over, &span));
     out->objective = (hn_objective_options){
@@ -252,7 +251,7 @@ hn_status hn_train_config_learner(const hn_train_config *c, hn_learner_options *
         .optimizer = optimizer, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,
         .eps = (float)c->eps, .momentum = (float)c->momentum, .decay = (float)c->decay,
         .clip_norm = (float)c->clip, .gclip = (float)c->gclip,
-        .moments = is_narrow ? HN_BF16 : HN_F32, .seed = (uint32_t)c->seed,
+        .moments = moments, .seed = (uint32_t)c->seed,
     };
     return hn_plan_mode_parse(c->plan, &out->descent.mode);
 }

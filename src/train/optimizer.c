@@ -46,6 +46,21 @@ hn_status hn_optimizer_parse(const char *what, const char *name, hn_optimizer *o
     return hn_fail(HN_ERR_ARGUMENT, "%s %.40s: expected %s", what, name, names);
 }
 
+hn_status hn_moments_parse(const char *what, const char *name, hn_dtype *out)
+{
+    static const hn_dtype types[] = { HN_F32, HN_BF16 };
+    enum { N = sizeof types / sizeof *types };
+    const char *names[N];
+    for (int i = 0; i < N; i++) {
+        names[i] = hn_dtype_name(types[i]);
+        *out = types[i];
+        if (!strcmp(name, names[i]))
+            return HN_OK;
+    }
+    hn_word_text all;
+    return hn_fail(HN_ERR_ARGUMENT, "%s %.40s: expected %s", what, name, hn_words_or(N, names, &all));
+}
+
 hn_node *hn_update_state(const hn_update_site *u, const char *what, hn_dtype dtype)
 {
     char name[160];

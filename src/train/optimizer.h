@@ -45,6 +45,9 @@ void hn_optimizer_names(const char *option, char *to, size_t room);
 /* `what` begins the message: "--optimizer x". */
 hn_status hn_optimizer_parse(const char *what, const char *name, hn_optimizer *out);
 
+/* What moments may be of, by the type's name. `what` as above. */
+hn_status hn_moments_parse(const char *what, const char *name, hn_dtype *out);
+
 /* A state like the parameter, which checkpoints keep as "<parameter>.<what>". */
 hn_node *hn_update_state(const hn_update_site *site, const char *what, hn_dtype dtype);
 

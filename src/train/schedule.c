@@ -3,11 +3,10 @@
 #include "train/schedule.h"
 
 #include "base/mathfn.h"
-#include "base/word_list.h"
 
 #include <string.h>
 
-static const char *const names[HN_N_SCHEDULES] = { "constant", "linear", "cosine", "wsd" };
+static const char *const names[] = { HN_SCHEDULE_LIST(HN_WORD_ALONE, HN_WORD_ALONE, HN_WORD_ALONE) };
 
 const char *hn_schedule_name(hn_schedule_kind kind)
 {
@@ -21,8 +20,7 @@ hn_status hn_schedule_parse(const char *name, hn_schedule_kind *out)
             *out = (hn_schedule_kind)i;
             return HN_OK;
         }
-    hn_word_text all;
-    return hn_fail(HN_ERR_ARGUMENT, "schedule '%.40s': expected %s", name, hn_words_or(HN_N_SCHEDULES, names, &all));
+    return hn_fail(HN_ERR_ARGUMENT, "schedule '%s': expected " HN_SCHEDULE_WORDS, name);
 }
 
 /* How much is left of the rate after `done` of `all` steps. */

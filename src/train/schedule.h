@@ -10,14 +10,18 @@
 #define HN_TRAIN_SCHEDULE_H
 
 #include "base/status.h"
+#include "base/word_list.h"
 
 #include <stdint.h>
 
+#define HN_SCHEDULE_LIST(HEAD, NEXT, TAIL)                                                    \
+    HEAD(CONSTANT, "constant") NEXT(LINEAR, "linear") NEXT(COSINE, "cosine") TAIL(WSD, "wsd")
+#define HN_SCHEDULE_WORDS HN_SCHEDULE_LIST(HN_WORD_HEAD, HN_WORD_NEXT, HN_WORD_TAIL)
+
 typedef enum hn_schedule_kind {
-    HN_SCHEDULE_CONSTANT,
-    HN_SCHEDULE_LINEAR,
-    HN_SCHEDULE_COSINE,
-    HN_SCHEDULE_WSD,
+#define HN_SCHEDULE_ENUM(NAME, word) HN_SCHEDULE_##NAME,
+    HN_SCHEDULE_LIST(HN_SCHEDULE_ENUM, HN_SCHEDULE_ENUM, HN_SCHEDULE_ENUM)
+#undef HN_SCHEDULE_ENUM
     HN_N_SCHEDULES
 } hn_schedule_kind;
 

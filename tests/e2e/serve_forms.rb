@@ -237,7 +237,7 @@ def check_calls(dir)
     check("or a text: #{(r = go.(uri)).body}", r.code == '200')
     check('nothing of it without tools', JSON.parse(go.(uri, tools: nil).body)['recipe']['calls'].nil?)
   end
-  refused([model, '--calls', 'no'], "--calls: family: expected one of docs/speech.md, found 'no'")
+  refused([model, '--calls', 'no'], "--calls: family: expected harmony, deepseek-v4")
 end
 
 # ---- metrics ----

@@ -50,7 +50,7 @@ FUNCTIONS(hn_prove_kind)
 static const kind kinds[] = {
     KIND(hn_element, HN_ELEMENT_q8_k, NULL, "so-so"),
     KIND(hn_builder_kind, HN_BUILDER_STATE, NULL, "input, step, weight or state"),
-    KIND(hn_exec_plan, HN_EXEC_POISON, "inplace", "separate, reuse, inplace or poison"),
+    KIND(hn_exec_plan, HN_EXEC_POISON, "inplace", "inplace, separate, reuse or poison"),
     KIND(hn_trainer_optimizer, HN_TRAINER_LION, "adamw", "adamw, sgd or lion"),
     KIND(hn_trainer_moments, HN_TRAINER_BF16, "f32", "f32 or bf16"),
     KIND(hn_lm_numerics, HN_LM_INT8, "f32", "so-so"),
