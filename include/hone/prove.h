@@ -11,9 +11,10 @@
  * HN_OK is: all that was due was checked, and held. Where it did not, HN_ERR_PROOF says how much, and the certificate is there
  * all the same: it names what did not hold.
  *
- * A proof is made on devices of its own, of the machine's processors, whatever the engine's are; its memory is the
- * engine's. hn_engine_on_work tells of it, and hn_engine_cancel and hn_cancel end it with HN_ERR_CANCELLED: of a model between
- * two ops, of the build between two ops or models that are proved. */
+ * A proof is made on devices of its own, of the machine's processors, whatever the engine's devices are, at levels that
+ * hn_engine_options.isa leaves; its memory is the engine's, and within hn_engine_options.memory_limit. hn_engine_on_work tells
+ * of it, and hn_engine_cancel and hn_cancel end it with HN_ERR_CANCELLED: of a model between two ops, of the build between two
+ * ops or models that are proved. */
 #ifndef HONE_PROVE_H
 #define HONE_PROVE_H
 

@@ -96,7 +96,9 @@ static hn_status run_model(beside *b, int which)
     const struct {
         const char *word, *value;
     } with[] = { { "--prompt", a->prompt },     { "--cache", a->cache }, { "--numerics", a->machine.numerics },
-                 { "--generate", generate },    { "--threads", threads } };
+                 { "--generate", generate },    { "--threads", threads },
+                 { "--device", a->machine.device }, { "--experts", a->machine.experts },
+                 { "--isa", a->machine.isa }, { "--memory", a->machine.memory } };
     snprintf(generate, sizeof generate, "%lld", (long long)a->generate);
     snprintf(threads, sizeof threads, "%lld", (long long)a->machine.threads);
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
@@ -104,6 +106,10 @@ static hn_status run_model(beside *b, int which)
             words[n++] = with[i].word, words[n++] = with[i].value;
     if (a->mapped)
         words[n++] = "--mapped";
+    if (a->machine.fit)
+        words[n++] = "--fit";
+    if (a->machine.stream)
+        words[n++] = "--stream";
     for (int i = 0; i < a->ignore.n; i++) {
         HN_REQUIRE(n + 2 <= MOST_WORDS, HN_ERR_ARGUMENT, "--ignore: %d keys: expected fewer", a->ignore.n);
         words[n++] = "--ignore", words[n++] = a->ignore.at[i];
@@ -115,11 +121,16 @@ static hn_status run_model(beside *b, int which)
 static hn_status run_step(beside *b, int which)
 {
     char threads[24];
-    const char *words[] = { b->program[which], "bench", "kernels", "--only", "step", "--quick", "--json", b->file,
-                            "--threads", threads, NULL };
-    snprintf(threads, sizeof threads, "%lld", (long long)b->args->machine.threads);
-    if (!b->args->machine.threads)
-        words[8] = NULL;
+    const char *words[16] = { b->program[which], "bench", "kernels", "--only", "step", "--quick", "--json", b->file };
+    int n = 8;
+    const hn_machine_args *m = &b->args->machine;
+    const struct {
+        const char *word, *value;
+    } with[] = { { "--threads", m->threads ? threads : NULL }, { "--isa", m->isa }, { "--memory", m->memory } };
+    snprintf(threads, sizeof threads, "%lld", (long long)m->threads);
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++)
+        if (with[i].value)
+            words[n++] = with[i].word, words[n++] = with[i].value;
     return run_one(b, which, words);
 }
 

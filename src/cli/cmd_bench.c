@@ -12,23 +12,22 @@
 #include <string.h>
 
 typedef struct bench_args {
-    int64_t threads;
     const char *only, *beside, *drafts, *batches;
     hn_draft_args draft;
     hn_list blas;
     bool quick;
-    hn_bench_model_args model; /* but its threads */
+    hn_machine_args machine;
+    hn_bench_model_args model; /* but its machine */
     hn_sink json;
 } bench_args;
 
 static const hn_option options[] = {
-    HN_INT(bench_args, threads, "threads", "N", 1, 64, "of kernels: 1 and N; default: processors"),
     HN_TEXT(bench_args, model.prompt, "prompt", "N,N", "of a model: lengths of prompts; default 512"),
     HN_INT(bench_args, model.generate, "generate", "N", 1, 1048576, "then tokens; default 64"),
     HN_INT(bench_args, model.repeat, "repeat", "N", 1, 99, "of which the median counts; default 3"),
     HN_TEXT(bench_args, model.cache, "cache", "TYPE", "as for run"),
     HN_FLAG(bench_args, model.mapped, "mapped", "weights where the file is mapped, not in panels"),
-    HN_TEXT(bench_args, model.machine.numerics, "numerics", "MODE", HN_NUMERICS_OF_RUNS),
+    HN_MACHINE_OPTIONS(bench_args, HN_NUMERICS_OF_RUNS),
     HN_TEXT(bench_args, beside, "beside", "PROGRAM", "of a model and a training step: another build of hone, in turn"),
     HN_TEXT(bench_args, batches, "batches", "N,N", "of a model: so many sequences decoded together"),
     HN_TEXT(bench_args, drafts, "drafts", "FILE.jsonl", "of a model: what guessing brings on these prompts, by their kind"),
@@ -108,7 +107,13 @@ static hn_status run_all(hn_bench *b, int n_threads, const char *only)
 
 static hn_status prepare(hn_bench *b, const bench_args *args, int n_threads)
 {
+    hn_isa asked = HN_ISA_ALL;
     HN_TRY(hn_isa_available(&b->best));
+    if (args->machine.isa)
+        HN_TRY(hn_isa_parse(args->machine.isa, &asked));
+    HN_REQUIRE(!args->machine.isa || (asked & b->best) == asked, HN_ERR_UNSUPPORTED, "--isa %.60s: this processor has not all of it",
+               args->machine.isa);
+    b->best &= asked;
     for (int i = 0; i < args->blas.n; i++, b->n_peers++) {
         HN_REQUIRE(i < HN_BENCH_PEERS, HN_ERR_ARGUMENT, "%d libraries: expected at most %d",
                    args->blas.n, HN_BENCH_PEERS);
@@ -148,7 +153,12 @@ static hn_status bench_kernels(const bench_args *args, hn_bench_gate *gate, hn_h
         is_known = is_known || !strcmp(args->only, parts[i].name);
     HN_REQUIRE(is_known, HN_ERR_ARGUMENT, "--only %.40s: expected a part", args->only);
     hn_pool *pool;
-    HN_TRY(hn_pool_new(heap, (int)args->threads, &pool));
+    HN_REQUIRE(!args->machine.numerics, HN_ERR_ARGUMENT, "--numerics: kernels are of all: expected a model");
+    HN_TRY(hn_machine_of_host(&args->machine, "a kernel"));
+    size_t limit;
+    HN_TRY(hn_machine_memory(&args->machine, &limit));
+    heap->limit_bytes = limit;
+    HN_TRY(hn_pool_new(heap, (int)args->machine.threads, &pool));
     const int n_threads = hn_pool_threads(pool);
     hn_pool_free(pool);
     hn_bench b = { .heap = heap, .out = out, .json = json, .gate = gate, .is_quick = gate || args->quick,
@@ -163,7 +173,7 @@ static hn_status bench_kernels(const bench_args *args, hn_bench_gate *gate, hn_h
 
 static hn_status bench_gate(const bench_args *args, hn_heap *heap, hn_json_writer *json, FILE *out)
 {
-    HN_REQUIRE(!args->only && !args->blas.n && !args->threads, HN_ERR_ARGUMENT,
+    HN_REQUIRE(!args->only && !args->blas.n && !args->machine.threads, HN_ERR_ARGUMENT,
                "bench gate: expected no --only, --blas or --threads: every row is judged, on one thread");
     hn_bench_gate *gate = hn_alloc(heap, HN_TAG_TEXT, sizeof *gate);
     const hn_status status = gate ? bench_kernels(args, gate, heap, json, out) : HN_ERR_MEMORY;
@@ -174,7 +184,7 @@ static hn_status bench_gate(const bench_args *args, hn_heap *heap, hn_json_write
 static hn_status run_what(const bench_args *args, const char *what, hn_heap *heap, hn_json_writer *json, FILE *out)
 {
     hn_bench_model_args model = args->model;
-    model.machine.threads = args->threads;
+    model.machine = args->machine;
     const bool is_model = strcmp(what, "kernels") && strcmp(what, "gate");
     HN_REQUIRE(is_model || !model.ignore.n, HN_ERR_ARGUMENT,
                "--ignore %s: %s: expected a model, whose key it would be", model.ignore.at[0], what);
@@ -221,7 +231,7 @@ const hn_command hn_cmd_bench = {
     .name = "bench",
     .operands = "MODEL | kernels | gate",
     .summary = "measure a model, or kernels against what this machine can do",
-    .details = "HN_ISA_MASK lowers the level. Rates vary with whoever else uses the machine: only the\n"
+    .details = "Kernels are measured on one thread and on --threads, and at --isa and weaker levels. Rates vary with whoever else uses the machine: only the\n"
                "shares within one line mean something. gate holds medians of them to the least that they\n"
                "may be, and fails.",
     .example = "bench kernels",

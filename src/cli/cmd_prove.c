@@ -6,11 +6,12 @@
 #include "hone/prove.h"
 
 typedef struct prove_args {
-    const char *ops, *targets, *numerics;
+    const char *ops, *targets;
     double time_limit;
     hn_settings settings;
     hn_list files;
-    int64_t rank, directions, threads, seed;
+    int64_t rank, directions, seed;
+    hn_machine_args machine;
     bool full;
     hn_sink json;
 } prove_args;
@@ -20,14 +21,13 @@ static const hn_option options[] = {
     HN_INT(prove_args, seed, "seed", "N", 1, INT64_MAX, "of all data; default 1"),
     HN_REAL(prove_args, time_limit, "time-limit", "SECONDS",
             "how long random shapes may be added; default 240, 0: none"),
-    HN_INT(prove_args, threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1"),
     HN_OUT(prove_args, json, "json", "FILE", "write the certificate"),
     HN_LIST(prove_args, files, "data", "FILE", "of a model: examples; may be given again"),
     HN_TEXT(prove_args, targets, "targets", "LIST", "of a model: what is trained, as hone train has it (all)"),
     HN_INT(prove_args, rank, "rank", "R", 1, 65536, "of low-rank changes (8)"),
     HN_INT(prove_args, directions, "directions", "N", 2, 1000, "of each tensor (2)"),
-    HN_TEXT(prove_args, numerics, "numerics", "MODE", HN_NUMERICS_OF_PROOFS),
-    HN_FLAG(prove_args, full, "full", "every layer, not one of every kind"),
+    HN_FLAG(prove_args, full, "full", "of a model: every layer, not one of every kind"),
+    HN_PROOF_OPTIONS(prove_args),
     HN_GROUP("how examples become tokens"),
     HN_SETTINGS(prove_args, settings, hn_examples_setting),
     HN_OPTION_END,
@@ -38,7 +38,7 @@ static const hn_option options[] = {
 static hn_status prove_build(const prove_args *args, hn_engine *engine, hn_certificate **out)
 {
     const hn_engine_prove_options o = { .size = sizeof o, .ops = args->ops, .seed = (uint64_t)args->seed,
-                                        .seconds = args->time_limit, .n_threads = (int32_t)args->threads };
+                                        .seconds = args->time_limit, .n_threads = (int32_t)args->machine.threads };
     return hn_engine_prove(engine, &o, out);
 }
 
@@ -46,9 +46,9 @@ static hn_status prove_model(const prove_args *args, hn_engine *engine, const ch
 {
     hn_examples_prove_options o = { .size = sizeof o, .targets = args->targets, .rank = args->rank,
                                     .directions = args->directions, .seed = (uint64_t)args->seed,
-                                    .n_threads = (int32_t)args->threads, .is_full = args->full };
+                                    .n_threads = (int32_t)args->machine.threads, .is_full = args->full };
     hn_examples *examples;
-    HN_TRY(hn_lm_numerics_named(args->numerics, &o.numerics));
+    HN_TRY(hn_machine_numerics(&args->machine, &o.numerics));
     HN_TRY(hn_examples_told(&examples, engine, model, &args->files, &args->settings, hn_cache_folder()));
     const hn_status status = hn_examples_prove(examples, &o, out);
     hn_examples_close(examples);
@@ -84,13 +84,25 @@ static hn_status show(const prove_args *args, const hn_certificate *certificate,
     return args->json.path ? hn_certificate_write(certificate, args->json.path, args->json.over == HN_OVER_OLD) : HN_OK;
 }
 
+/* Nothing that is said is passed over. */
+static hn_status check_what_is_told(const prove_args *args, bool is_of_model)
+{
+    const char *const said = args->targets ? "targets" : args->rank ? "rank" : args->directions ? "directions"
+                             : args->machine.numerics ? "numerics" : args->full ? "full" : args->files.n ? "data"
+                             : args->settings.n ? args->settings.at[0].of->name : NULL;
+    HN_REQUIRE(is_of_model || !said, HN_ERR_ARGUMENT, "--%s is of a model: expected MODEL", said);
+    return hn_machine_of_host(&args->machine, "a proof");
+}
+
 static hn_status run(const void *parsed, int n_operands, char **operands, FILE *out)
 {
     const prove_args *args = parsed;
-    const hn_machine_args machine = { 0 };
+    hn_machine_args machine = args->machine;
     hn_engine *engine;
     hn_certificate *certificate = NULL;
     HN_REQUIRE(!n_operands || !args->ops, HN_ERR_ARGUMENT, "--ops is of the build, not of a model");
+    HN_TRY(check_what_is_told(args, n_operands > 0));
+    machine.threads = 0; /* the engine's read files: those that are compared are the proof's own */
     HN_TRY(hn_machine_engine(&machine, &engine));
     hn_progress_of(engine);
     hn_status status = n_operands ? prove_model(args, engine, operands[0], &certificate)

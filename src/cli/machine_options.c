@@ -4,6 +4,16 @@
 #include "base/option_value.h"
 #include "cli/interrupt.h"
 
+#include <string.h>
+
+hn_status hn_machine_of_host(const hn_machine_args *args, const char *what)
+{
+    const char *const said = args->device && strcmp(args->device, "cpu") ? "device"
+                             : args->experts ? "experts" : args->fit ? "fit" : args->stream ? "stream" : NULL;
+    HN_REQUIRE(!said, HN_ERR_ARGUMENT, "--%s: %s is of the machine's processors: expected no device, or cpu", said, what);
+    return HN_OK;
+}
+
 hn_status hn_machine_memory(const hn_machine_args *args, size_t *out)
 {
     *out = 0;

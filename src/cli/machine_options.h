@@ -5,6 +5,7 @@
  *     HN_DEVICE_OPTIONS    computes, in numerics that are not asked for
  *     HN_PLACE_OPTIONS     the same without threads, level and memory, which are said elsewhere
  *     HN_THREADS_OPTION    works on files
+ *     HN_PROOF_OPTIONS     compares ways of computing, on the host alone
  */
 #ifndef HN_CLI_MACHINE_OPTIONS_H
 #define HN_CLI_MACHINE_OPTIONS_H
@@ -27,10 +28,12 @@ typedef struct hn_machine_args {
         HN_FLAG(type, machine.stream, "stream", "weights of layers stay with the host and are sent ahead of their work"), \
         HN_TEXT(type, machine.experts, "experts", "DEVICE", "where experts lie; default: with their layer")
 
-#define HN_DEVICE_OPTIONS(type)                                                                \
-    HN_PLACE_OPTIONS(type), HN_THREADS_OPTION(type),                                           \
-        HN_TEXT(type, machine.isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: the best"), \
+#define HN_LEVEL_OPTIONS(type)                                                                 \
+    HN_TEXT(type, machine.isa, "isa", "LEVEL", "of those that `devices --levels` prints; default: the best"), \
         HN_TEXT(type, machine.memory, "memory", "SIZE", "at most, as 8G, beside the model's file; default: no bound")
+
+#define HN_DEVICE_OPTIONS(type)                                                                \
+    HN_PLACE_OPTIONS(type), HN_THREADS_OPTION(type), HN_LEVEL_OPTIONS(type)
 
 #define HN_NUMERICS_OF_RUNS  "f32 (the default); bf16: rounded where Transformers rounds; mixed: as trained so; int8: block formats in whole numbers"
 #define HN_NUMERICS_OF_PROOFS "of a model: f32 (the default), mixed; bf16, int8: of its logits"
@@ -38,6 +41,15 @@ typedef struct hn_machine_args {
 
 #define HN_MACHINE_OPTIONS(type, numerics_help)                                                \
     HN_TEXT(type, machine.numerics, "numerics", "MODE", numerics_help), HN_DEVICE_OPTIONS(type)
+
+#define HN_PROOF_OPTIONS(type)                                                                 \
+    HN_TEXT(type, machine.numerics, "numerics", "MODE", HN_NUMERICS_OF_PROOFS),                \
+        HN_TEXT(type, machine.device, "device", "LIST", "cpu: a proof compares the machine's processors"), \
+        HN_INT(type, machine.threads, "threads", "N", 2, 8, "compare 1 to N threads; default: processors + 1, of a model 3"), \
+        HN_LEVEL_OPTIONS(type)
+
+/* What is computed by the host's kernels and by nothing else: refuses, by name, whatever of these says otherwise. */
+hn_status hn_machine_of_host(const hn_machine_args *args, const char *what);
 
 /* What --memory says, in bytes; 0: no bound. HN_ERR_ARGUMENT of a text that is no size. */
 hn_status hn_machine_memory(const hn_machine_args *args, size_t *out);

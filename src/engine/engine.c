@@ -32,9 +32,12 @@ hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
     e->cancelled.looks = &e->looks;
     e->made_by = hn_os_process_id();
     e->n_threads = o.n_threads;
+    e->isa = HN_ISA_ALL;
     const hn_device_options device = { .n_threads = o.n_threads, .isa = o.isa };
     const hn_run_words words = { o.devices, o.experts, o.fit != 0, o.stream != 0 };
-    const hn_status status = hn_run_open(&e->run, e->devices, &e->heap, &words, &device);
+    hn_status status = o.isa ? hn_isa_parse(o.isa, &e->isa) : HN_OK;
+    if (status == HN_OK)
+        status = hn_run_open(&e->run, e->devices, &e->heap, &words, &device);
     e->n_devices = e->run.n_devices;
     if (status != HN_OK) {
         hn_engine_free(e);

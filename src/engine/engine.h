@@ -22,6 +22,7 @@ struct hn_engine {
     hn_work_fn *work;
     void *work_context;
     int n_threads;    /* as asked for */
+    hn_isa isa;       /* levels that may be used */
     int64_t made_by; /* the process: its threads are in no other */
 };
 

@@ -36,10 +36,14 @@ static void describe(const hn_train_input *in, const hn_str *slice, hn_numerics 
 }
 
 /* Devices of 1 to `threads` threads; the first has as many as there are processors. */
-static hn_status open_devices(hn_heap *heap, int threads, int *n, hn_device **devices)
+static hn_status open_devices(hn_heap *heap, int threads, hn_isa allowed, int *n, hn_device **devices)
 {
+    hn_isa host;
+    hn_isa_text best;
+    HN_TRY(hn_prove_levels(allowed, &host));
+    hn_isa_name(host, &best);
     for (int i = 0; i <= threads && *n < HN_MAX_DEVICES; i++) {
-        const hn_device_options o = { .n_threads = i };
+        const hn_device_options o = { .n_threads = i, .isa = best.at };
         HN_TRY(hn_device_open(&devices[*n], heap, i, &o));
         ++*n;
     }
@@ -65,9 +69,9 @@ static hn_status prove(hn_examples *e, const hn_examples_prove_options *o, hn_nu
         inner.targets = &targets;
     }
     if (status == HN_OK)
-        status = open_devices(heap, o->n_threads ? o->n_threads : USUAL_THREADS, &inner.run.n_devices, devices);
+        status = open_devices(heap, o->n_threads ? o->n_threads : USUAL_THREADS, e->engine->isa, &inner.run.n_devices, devices);
     if (status == HN_OK)
-        status = hn_prove_levels_open(heap, levels, &inner.n_levels);
+        status = hn_prove_levels_open(heap, e->engine->isa, levels, &inner.n_levels);
     if (status == HN_OK)
         status = hn_model_prove(e->in.model, &batch, &inner, &c->report, &slice);
     describe(&e->in, &slice, numerics, &c->subject);

@@ -24,7 +24,7 @@ hn_status hn_certificate_begin(hn_certificate **out, hn_engine *engine, uint64_t
     *out = c;
     if (!c)
         return HN_ERR_MEMORY;
-    *c = (hn_certificate){ .heap = &engine->heap, .subject = hn_str_on(&engine->heap), .seed = seed ? seed : 1,
+    *c = (hn_certificate){ .heap = &engine->heap, .subject = hn_str_on(&engine->heap), .seed = seed ? seed : 1, .isa = engine->isa,
                            .begun_ns = hn_clock_ns(), .on_check = on_check, .context = context };
     hn_report_init(&c->report, c->heap);
     if (on_check) {
@@ -95,7 +95,7 @@ hn_status hn_engine_prove(hn_engine *engine, const hn_engine_prove_options *opti
     HN_REQUIRE(isfinite(o.seconds) && o.seconds >= 0, HN_ERR_ARGUMENT,
                "hn_engine_prove_options.seconds is %g: expected at least 0", o.seconds);
     HN_TRY(hn_certificate_begin(&c, engine, o.seed, o.on_check, o.context));
-    const hn_prove_options inner = { .ops = o.ops, .seed = c->seed, .time_s = o.seconds, .max_threads = o.n_threads,
+    const hn_prove_options inner = { .ops = o.ops, .seed = c->seed, .time_s = o.seconds, .max_threads = o.n_threads, .isa = engine->isa,
                                      .progress = hn_engine_tell, .progress_context = engine };
     hn_str_add(&c->subject, "this build");
     return hn_certificate_end(c, hn_prove(&engine->heap, &inner, &c->report), out);
@@ -117,7 +117,7 @@ const hn_certificate_row *hn_certificate_get_row(const hn_certificate *c, size_t
 
 static hn_status say(const hn_certificate *c, hn_str *text)
 {
-    const hn_prove_options o = { .seed = c->seed, .subject = c->subject.text, .result = c->result };
+    const hn_prove_options o = { .seed = c->seed, .isa = c->isa, .subject = c->subject.text, .result = c->result };
     return hn_prove_certificate(&c->report, &o, c->sum.seconds, text);
 }
 

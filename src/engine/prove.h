@@ -11,6 +11,7 @@ struct hn_certificate {
     hn_str subject;
     char result[65]; /* SHA-256 of what came of it; "": of nothing */
     uint64_t seed;
+    hn_isa isa; /* levels that might be used */
     hn_certificate_row *rows; /* of the report */
     hn_certificate_sum sum;
     int64_t begun_ns;

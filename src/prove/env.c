@@ -3,17 +3,23 @@
 
 #include "base/os/clock.h"
 
-static hn_status open_one(hn_prove_env *env, int index, int threads, hn_device **out)
+hn_status hn_prove_levels(hn_isa allowed, hn_isa *out)
 {
-    const hn_device_options options = { .n_threads = threads };
+    HN_TRY(hn_isa_available(out));
+    *out &= allowed;
+    return HN_OK;
+}
+
+static hn_status open_one(hn_prove_env *env, const char *level, int index, int threads, hn_device **out)
+{
+    const hn_device_options options = { .n_threads = threads, .isa = level };
     return hn_device_open(out, env->heap, index, &options);
 }
 
-/* `ref`, and each level that the host has with no more than it implies. */
-hn_status hn_prove_levels_open(hn_heap *heap, hn_device *levels[HN_N_LEVELS + 1], int *n)
+hn_status hn_prove_levels_open(hn_heap *heap, hn_isa allowed, hn_device *levels[HN_N_LEVELS + 1], int *n)
 {
     hn_isa host;
-    HN_TRY(hn_isa_available(&host));
+    HN_TRY(hn_prove_levels(allowed, &host));
     for (int i = -1; i < HN_N_LEVELS; i++) {
         const hn_level level = i < 0 ? (hn_level){ "ref", 0, 0 } : hn_isa_level(i);
         if ((level.with_implied & host) != level.with_implied || level.with_implied == host)
@@ -25,23 +31,27 @@ hn_status hn_prove_levels_open(hn_heap *heap, hn_device *levels[HN_N_LEVELS + 1]
     return HN_OK;
 }
 
-static hn_status open_all(hn_prove_env *env, int max_threads)
+static hn_status open_all(hn_prove_env *env, int max_threads, hn_isa allowed)
 {
-    HN_TRY(open_one(env, 0, 1, &env->one));
+    hn_isa host;
+    hn_isa_text best;
+    HN_TRY(hn_prove_levels(allowed, &host));
+    hn_isa_name(host, &best);
+    HN_TRY(open_one(env, best.at, 0, 1, &env->one));
     for (int i = 0; i < 2; i++)
-        HN_TRY(open_one(env, i, 1, &env->pair[i]));
+        HN_TRY(open_one(env, best.at, i, 1, &env->pair[i]));
     for (int n = 2; n <= max_threads && env->n_threads < HN_MAX_VARIANTS; n++) {
-        HN_TRY(open_one(env, 0, n, &env->threads[env->n_threads]));
+        HN_TRY(open_one(env, best.at, 0, n, &env->threads[env->n_threads]));
         env->n_threads++;
     }
-    return hn_prove_levels_open(env->heap, env->levels, &env->n_levels);
+    return hn_prove_levels_open(env->heap, allowed, env->levels, &env->n_levels);
 }
 
-hn_status hn_prove_env_open(hn_prove_env *env, hn_heap *heap, hn_report *report, int max_threads)
+hn_status hn_prove_env_open(hn_prove_env *env, hn_heap *heap, hn_report *report, int max_threads, hn_isa allowed)
 {
     env->heap = heap;
     env->report = report;
-    const hn_status status = open_all(env, max_threads);
+    const hn_status status = open_all(env, max_threads, allowed);
     if (status != HN_OK)
         hn_prove_env_close(env);
     return status;

@@ -24,10 +24,13 @@ typedef struct hn_prove_env {
     void *progress_context;
 } hn_prove_env;
 
-/* Opens up to `max_threads` threads (at least 2; also more than there are processors). */
-hn_status hn_prove_env_open(hn_prove_env *env, hn_heap *heap, hn_report *report, int max_threads);
-/* `ref`, and each level that the host has with no more than it implies, one thread each: *n of them more. */
-hn_status hn_prove_levels_open(hn_heap *heap, hn_device *levels[HN_N_LEVELS + 1], int *n);
+/* Opens up to `max_threads` threads (at least 2; also more than there are processors), at those of the levels `allowed` that
+ * the host has. */
+hn_status hn_prove_env_open(hn_prove_env *env, hn_heap *heap, hn_report *report, int max_threads, hn_isa allowed);
+/* `ref`, and of the levels `allowed` each that the host has, with no more than it implies, one thread each: *n of them more. */
+hn_status hn_prove_levels_open(hn_heap *heap, hn_isa allowed, hn_device *levels[HN_N_LEVELS + 1], int *n);
+/* Those of the levels `allowed` that the host has. */
+hn_status hn_prove_levels(hn_isa allowed, hn_isa *out);
 void hn_prove_env_close(hn_prove_env *env);
 
 bool hn_prove_is_late(const hn_prove_env *env);

@@ -88,7 +88,7 @@ hn_status hn_prove(hn_heap *heap, const hn_prove_options *o, hn_report *report)
     /* The last shapes begun must end in time too: a fifth is kept for them. */
     if (o->time_s > 0)
         env.deadline_ns = start + (int64_t)(o->time_s * 0.8e9);
-    HN_TRY(hn_prove_env_open(&env, heap, report, threads < 2 ? 2 : threads));
+    HN_TRY(hn_prove_env_open(&env, heap, report, threads < 2 ? 2 : threads, o->isa));
     hn_status status = prove_ops(&env, o, o->ops ? 1 : 0.4);
     if (status == HN_OK && !o->ops)
         status = hn_check_state(&env);
@@ -136,7 +136,7 @@ hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *
     char processor[160];
     hn_isa isa;
     hn_isa_text level;
-    HN_TRY(hn_isa_available(&isa));
+    HN_TRY(hn_prove_levels(o->isa, &isa));
     hn_processor_name(processor, sizeof processor);
     hn_str_add(out, "{\n  \"certificate\": \"hone prove\",\n  \"subject\": ");
     hn_report_text(o->subject ? o->subject : "this build", out);

@@ -9,6 +9,7 @@ typedef struct hn_prove_options {
     uint64_t seed;      /* of all data; 0 means 1 */
     double time_s;      /* random shapes are added until then; the fixed list always runs whole */
     int max_threads;    /* thread counts 1..n are compared; 0: one more than there are processors */
+    hn_isa isa;         /* levels that may be used; HN_ISA_ALL: those that there are */
     bool (*progress)(void *context, double done, const char *what); /* false stops */
     void *progress_context;
     const char *subject; /* what the certificate is of, in words; NULL: the build */

@@ -24,7 +24,7 @@ static inline bool bench_open(bench *b)
     hn_heap_init(&b->heap, NULL);
     hn_report_init(&b->report, &b->heap);
     b->env.seed = check_seed();
-    return CHECK_OK(hn_prove_env_open(&b->env, &b->heap, &b->report, 3));
+    return CHECK_OK(hn_prove_env_open(&b->env, &b->heap, &b->report, 3, HN_ISA_ALL));
 }
 
 static inline void bench_close(bench *b)
