@@ -38,7 +38,7 @@ static const hn_option options[] = {
 static hn_status prove_build(const prove_args *args, hn_engine *engine, hn_certificate **out)
 {
     const hn_engine_prove_options o = { .size = sizeof o, .ops = args->ops, .seed = (uint64_t)args->seed,
-                                        .seconds = args->time_limit, .n_threads = (int32_t)args->machine.threads };
+                                        .seconds = args->time_limit >= 0 ? args->time_limit : 240, .n_threads = (int32_t)args->machine.threads };
     return hn_engine_prove(engine, &o, out);
 }
 
@@ -87,9 +87,11 @@ static hn_status show(const prove_args *args, const hn_certificate *certificate,
 /* Nothing that is said is passed over. */
 static hn_status check_what_is_told(const prove_args *args, bool is_of_model)
 {
+    const char *const of_build = args->ops ? "ops" : args->time_limit >= 0 ? "time-limit" : NULL;
     const char *const said = args->targets ? "targets" : args->rank ? "rank" : args->directions ? "directions"
                              : args->machine.numerics ? "numerics" : args->full ? "full" : args->files.n ? "data"
                              : args->settings.n ? args->settings.at[0].of->name : NULL;
+    HN_REQUIRE(!is_of_model || !of_build, HN_ERR_ARGUMENT, "--%s is of the build, not of a model", of_build);
     HN_REQUIRE(is_of_model || !said, HN_ERR_ARGUMENT, "--%s is of a model: expected MODEL", said);
     return hn_machine_of_host(&args->machine, "a proof");
 }
@@ -100,7 +102,6 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     hn_machine_args machine = args->machine;
     hn_engine *engine;
     hn_certificate *certificate = NULL;
-    HN_REQUIRE(!n_operands || !args->ops, HN_ERR_ARGUMENT, "--ops is of the build, not of a model");
     HN_TRY(check_what_is_told(args, n_operands > 0));
     machine.threads = 0; /* the engine's read files: those that are compared are the proof's own */
     HN_TRY(hn_machine_engine(&machine, &engine));
@@ -117,7 +118,7 @@ static hn_status run(const void *parsed, int n_operands, char **operands, FILE *
     return status;
 }
 
-static const prove_args defaults = { .time_limit = 240, .seed = 1 };
+static const prove_args defaults = { .time_limit = -1 /* not said */, .seed = 1 };
 
 const hn_command hn_cmd_prove = {
     .name = "prove",

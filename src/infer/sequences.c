@@ -543,20 +543,11 @@ const int32_t *hn_sequences_tokens(const hn_sequences *b, int32_t sequence)
     return s ? s->tokens : NULL;
 }
 
-int64_t hn_sequences_context(const hn_sequences *b)
-{
-    return b->n_ctx;
-}
+int64_t hn_sequences_context(const hn_sequences *b) { return b->n_ctx; }
 
-int64_t hn_sequences_max_tokens(const hn_sequences *b)
-{
-    return b->max_tokens;
-}
+int64_t hn_sequences_max_tokens(const hn_sequences *b) { return b->max_tokens; }
 
-int64_t hn_sequences_max_rows(const hn_sequences *b)
-{
-    return b->max_rows;
-}
+int64_t hn_sequences_max_rows(const hn_sequences *b) { return b->max_rows; }
 
 int64_t hn_sequences_free_blocks(const hn_sequences *b, int64_t *of)
 {

@@ -151,6 +151,13 @@ static hn_status batch_step(void)
     return hn_lm_batch_step(batch, &piece, 1);
 }
 
+static hn_status batch_step_rows(void)
+{
+    static const int32_t row = 7;
+    const hn_lm_batch_piece piece = { number, 1, at.few + 8, 16 };
+    return hn_lm_batch_step_rows(batch, &piece, 1, &row);
+}
+
 static uint64_t batch_logits(void) { return cancelled_hash(hn_lm_batch_logits(batch, 0), (size_t)hn_lm_vocabulary(at.opened) * sizeof(float)) ^ batch_ids(); }
 
 /* ---- sessions, chats, drafters, embedders ---- */
@@ -263,6 +270,7 @@ const cancelled_call cancelled_calls[] = {
     { "hn_lm_batch_save", begin_fed_batch, batch_save, cancelled_written, end_batch, .tells = true, .writes = true },
     { "hn_lm_batch_load", begin_fed_batch, batch_load, batch_ids, end_batch, .tells = true },
     { "hn_lm_batch_step", begin_fed_batch, batch_step, batch_logits, end_batch, .tells = false },
+    { "hn_lm_batch_step_rows", begin_fed_batch, batch_step_rows, batch_logits, end_batch, .tells = false },
     { "hn_lm_session_new", cancelled_open_tiny, session_new, session_logits, end_session, .tells = true },
     { "hn_lm_session_new_drafting", cancelled_open_tiny, session_new_drafting, session_logits, end_session, .tells = true },
     { "hn_lm_session_feed", begin_fed, session_feed, session_logits, end_session, .tells = false },

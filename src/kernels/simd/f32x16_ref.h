@@ -143,13 +143,13 @@ HN_INLINE float f_largest(f32x16 x)
     return x.v[0];
 }
 
-/* Lanes of -128 to 127 as bytes; returns what they add up to. */
+/* Lanes of -128 to 127 as bytes; returns what they add up to. Of others, which are made of what is not finite, anything. */
 HN_INLINE int32_t i_put_bytes(int8_t *p, i32x16 x)
 {
     int32_t sum = 0;
     for (int l = 0; l < 16; l++) {
         p[l] = (int8_t)(int32_t)x.v[l];
-        sum += (int32_t)x.v[l];
+        sum += p[l];
     }
     return sum;
 }
