@@ -47,6 +47,8 @@ refused "level 'nope'" prove --ops silu --isa nope
 refused '--numerics is of a model: expected MODEL' prove --numerics mixed
 refused '--data is of a model: expected MODEL' prove --data d.jsonl
 refused '--max-length is of a model: expected MODEL' prove --max-length 8
+refused '--time-limit is of the build, not of a model' prove hone:tiny --time-limit 3
+refused '--ops is of the build, not of a model' prove hone:tiny --ops 'rms_norm'
 refused '--device: a kernel is of the machine' bench kernels --device cpu,cpu
 refused '--experts: a kernel is of the machine' bench gate --experts cpu
 refused '--numerics: kernels' bench kernels --numerics mixed
