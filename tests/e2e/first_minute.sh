@@ -38,7 +38,7 @@ refuses 1 "architecture qwen3mo is not supported, did you mean qwen3moe?" "$hone
 refuses 2 "unknown option --zzzzzzzz" "$hone" run m.gguf --zzzzzzzz
 grep -q 'did you mean' err && fail "a word that is near to nothing got one"
 shows '^m.gguf: llama, [0-9]+ tensors \([0-9]+ F32\), [0-9]+ numbers in [0-9.]+ MiB, 32.00 bits each$' "$hone" new llama m.gguf
-refuses 2 "did you mean Q4_K_M?" "$hone" quantize m.gguf q.gguf q4km
+refuses 2 "did you mean q4_k_m?" "$hone" quantize m.gguf q.gguf q4km
 shows '^q.gguf: llama, .* Q4_K, .* bits each$' "$hone" quantize m.gguf q.gguf q4_k_m
 
 # Help: every command's, by both names, with every default, an example that parses, and 80 columns.

@@ -69,7 +69,7 @@ refuses 2 "at most 2" "$hone" op linear --in a.npy --in w.npy --in a.npy
 refuses 1 "expected 4 in dimension 1" "$hone" op linear --in a.npy --in ids.npy:f32
 refuses 2 "from 1 to 256" "$hone" op silu --in a.npy --threads 0
 refuses 2 "instruction-set level" "$hone" op silu --in a.npy --isa sse
-refuses 2 "expected separate" "$hone" op silu --in a.npy --plan fast
+refuses 2 "expected inplace, separate, reuse or poison" "$hone" op silu --in a.npy --plan fast
 refuses 2 "unknown element type" "$hone" op silu --in a.npy:q9_9
 refuses 1 "multiple of 32" "$hone" op linear --in a.npy --in w.npy:q8_0
 refuses 1 "no_such.npy" "$hone" op silu --in no_such.npy
