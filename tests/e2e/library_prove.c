@@ -238,6 +238,16 @@ static void check_cancelling(hn_engine *engine)
             hn_cancel_free(cancel);
         }
     }
+    /* A program of a large model may run for minutes: it is looked at between its steps, not where one is made alone. */
+    enum { MANY = 1 << 30 };
+    hn_certificate *c = NULL;
+    hn_examples_prove_options o = { .size = sizeof o, .targets = "attn_q:r=2", .rank = 2, .n_threads = 2 };
+    hn_engine_cancel_at(engine, MANY);
+    CHECK_OK(hn_examples_prove(e, &o, &c));
+    const int64_t looks = MANY - hn_engine_cancel_at(engine, 0);
+    CHECK_THAT(looks > 10 * hn_certificate_get_sum(c)->n_checks, "%lld looks in %lld checks", (long long)looks,
+               (long long)hn_certificate_get_sum(c)->n_checks);
+    hn_certificate_free(c);
     hn_examples_close(e);
 }
 
