@@ -305,6 +305,7 @@ static void check_adapter(const char *arch, const char *tensor)
     subject s = { 0 };
     char name[96], path[] = "/tmp/hone-embed-adapter-XXXXXX", merged[] = "/tmp/hone-embed-merged-XXXXXX";
     const int files[2] = { mkstemp(path), mkstemp(merged) };
+    close(files[0]), close(files[1]); /* what is open cannot be replaced everywhere */
     snprintf(name, sizeof name, "%s, %s", arch, tensor);
     check_group(name);
     char dir[512];
@@ -328,25 +329,20 @@ static void check_adapter(const char *arch, const char *tensor)
             hn_model *base;
             char base_path[] = "/tmp/hone-embed-base-XXXXXX";
             const int base_file = mkstemp(base_path);
-            if (CHECK_OK(hn_convert(&heap, pool, dir, hn_sink_own(base_path), &options, &watch)) &&
+            if (CHECK(base_file >= 0) && CHECK_INT(0, close(base_file)) &&
+                CHECK_OK(hn_convert(&heap, pool, dir, hn_sink_own(base_path), &options, &watch)) &&
                 CHECK_OK(hn_model_open(&heap, base_path, NULL, &base))) {
-                if (merge_by_hand(base, &c, merged)) {
-                    hn_model_close(s.model);
-                    s.model = base;
+                hn_model_close(s.model); /* which is of the file that is written to */
+                s.model = base;
+                if (merge_by_hand(base, &c, merged))
                     compare_adapted(&s, path, merged);
-                } else {
-                    hn_model_close(base);
-                }
             }
-            close(base_file);
             unlink(base_path);
         }
         hn_free(&heap, c.a);
         close_subject(&s);
     }
     hn_pool_free(pool);
-    for (int i = 0; i < 2; i++)
-        close(files[i]);
     unlink(path);
     unlink(merged);
 }
