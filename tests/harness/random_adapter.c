@@ -3,7 +3,6 @@
 #include "base/os/folders.h"
 #include "base/os/process.h"
 #include "base/rng.h"
-#include "io/weights_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,9 +77,9 @@ static hn_status put(const recipe *r, hn_heap *heap, hn_weights_writer *writer)
     return HN_OK;
 }
 
-static hn_status write_file(const recipe *r, hn_heap *heap, const hn_model *model, const char *path)
+hn_status adapter_file_begin(hn_weights_writer **writer, hn_heap *heap, const hn_model *model, const char *path,
+                             const hn_weight_entry *entries, size_t n)
 {
-    hn_weights_writer *writer;
     hn_meta meta = hn_meta_on(heap, path);
     hn_status status = hn_meta_set_text(&meta, "general.type", "adapter");
     if (status == HN_OK)
@@ -88,10 +87,16 @@ static hn_status write_file(const recipe *r, hn_heap *heap, const hn_model *mode
     if (status == HN_OK)
         status = hn_meta_set_text(&meta, HN_ADAPTER_TYPE, "lora");
     if (status == HN_OK)
-        status = hn_gguf_create(heap, hn_sink_own(path), &meta, r->entries, r->n, &writer);
+        status = hn_gguf_create(heap, hn_sink_own(path), &meta, entries, n, writer);
     hn_meta_free(&meta);
-    HN_TRY(status);
-    status = put(r, heap, writer);
+    return status;
+}
+
+static hn_status write_file(const recipe *r, hn_heap *heap, const hn_model *model, const char *path)
+{
+    hn_weights_writer *writer;
+    HN_TRY(adapter_file_begin(&writer, heap, model, path, r->entries, r->n));
+    const hn_status status = put(r, heap, writer);
     if (status == HN_OK)
         return hn_weights_writer_finish(writer);
     hn_weights_writer_abandon(writer);

@@ -5,7 +5,6 @@
 
 #include "convert/convert.h"
 #include "infer/session.h"
-#include "io/weights_writer.h"
 #include "tests/harness/all_devices.h"
 #include "tests/harness/check.h"
 #include "tests/harness/random_adapter.h"
@@ -215,17 +214,8 @@ static hn_status write_change(const hn_model *model, const change *c, const char
     HN_TRY(hn_type_make(&entries[0].type, HN_F32, 2, a));
     HN_TRY(hn_type_make(&entries[1].type, HN_F32, 2, b));
     hn_weights_writer *writer;
-    hn_meta meta = hn_meta_on(&heap, path);
-    hn_status status = hn_meta_set_text(&meta, "general.type", "adapter");
-    if (status == HN_OK)
-        status = hn_meta_set_text(&meta, "general.architecture", hn_model_arch(model)->name);
-    if (status == HN_OK)
-        status = hn_meta_set_text(&meta, HN_ADAPTER_TYPE, "lora");
-    if (status == HN_OK)
-        status = hn_gguf_create(&heap, hn_sink_own(path), &meta, entries, 2, &writer);
-    hn_meta_free(&meta);
-    HN_TRY(status);
-    status = hn_weights_writer_put(writer, 0, 0, c->a, hn_type_bytes(&entries[0].type));
+    HN_TRY(adapter_file_begin(&writer, &heap, model, path, entries, 2));
+    hn_status status = hn_weights_writer_put(writer, 0, 0, c->a, hn_type_bytes(&entries[0].type));
     if (status == HN_OK)
         status = hn_weights_writer_put(writer, 1, 0, c->b, hn_type_bytes(&entries[1].type));
     if (status == HN_OK)
