@@ -94,6 +94,7 @@ static void on_call(void *context, hn_http_call *call)
 {
     http_site *site = context;
     const char *path = hn_http_request_of(call)->path;
+    atomic_fetch_add(&site->n_entered, 1);
     if (!strcmp(path, "/hold")) {
         if (site->ping)
             hn_http_ping_with(call, ": ping\n\n", 8, 1);

@@ -16,6 +16,8 @@
 #include "base/os/threads.h"
 #include "server/http.h"
 
+#include <stdatomic.h>
+
 enum { SITE_MOST_HELD = 2048, SITE_EARLY_LIMIT = 16 };
 
 typedef struct http_site {
@@ -32,6 +34,7 @@ typedef struct http_site {
     char last_tag[64];
     uint64_t last_bytes;
     bool is_ending, ping;
+    atomic_int n_entered; /* requests whose handler began: while one waits for `mutex`, nobody is let in */
 } http_site;
 
 /* `limits`: as options have them; the handlers and the heap are set here. */

@@ -45,7 +45,8 @@ typedef struct setup {
     const char *name, *model, *adapter, *cache;
     int64_t sequences, tokens, rows, blocks, piece, apart;
     int n_requests;
-    bool drafts, makes_room, keeps_none;
+    bool drafts, keeps_none;
+    bool makes_room; /* demanded where `piece` is fixed: else it hangs on the clock who comes when */
     const hn_lm_options *options;
 } setup;
 
@@ -564,17 +565,19 @@ int main(int argc, char **argv)
         { .name = "adapters that are run apart", .model = MODELS "llama", .adapter = llama, .sequences = 6, .tokens = 50, .apart = 2,
           .rows = 12, .n_requests = 60, .drafts = true },
         { .name = "guesses, little room", .model = MODELS "llama", .sequences = 6, .rows = 16, .tokens = 40, .blocks = 7,
-          .n_requests = 80, .drafts = true, .makes_room = true },
+          .piece = 16, .n_requests = 80, .drafts = true, .makes_room = true },
+        { .name = "guesses, little room, by the clock", .model = MODELS "llama", .sequences = 6, .rows = 16, .tokens = 40, .blocks = 7,
+          .n_requests = 60, .drafts = true },
         { .name = "steps too short for all", .model = MODELS "llama", .sequences = 8, .rows = 3, .tokens = 4, .n_requests = 40 },
         { .name = "nothing kept", .model = MODELS "llama", .sequences = 4, .n_requests = 40, .keeps_none = true },
         { .name = "windows", .model = MODELS "gemma3", .adapter = gemma, .sequences = 6, .tokens = 70, .blocks = 8,
-          .n_requests = 80, .makes_room = true },
+          .piece = 24, .n_requests = 80, .makes_room = true },
         { .name = "windows, short steps", .model = MODELS "gemma3", .sequences = 5, .tokens = 9, .piece = 4, .n_requests = 60 },
         { .name = "experts", .model = MODELS "qwen3moe", .sequences = 6, .tokens = 66, .blocks = 8, .cache = "f16",
-          .n_requests = 60, .makes_room = true },
+          .piece = 32, .n_requests = 60, .makes_room = true },
         { .name = "experts, windows, sinks", .model = MODELS "gpt-oss", .sequences = 4, .tokens = 65, .n_requests = 40 },
         { .name = "whole numbers, q8_0 keys", .model = q8_0, .sequences = 6, .tokens = 64, .rows = 12, .blocks = 8, .cache = "q8_0",
-          .n_requests = 60, .options = &int8, .drafts = true, .makes_room = true },
+          .piece = 32, .n_requests = 60, .options = &int8, .drafts = true, .makes_room = true },
     };
     for (size_t i = 0; i < sizeof setups / sizeof *setups; i++)
         check_setup(&setups[i]);
