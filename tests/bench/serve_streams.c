@@ -2,7 +2,7 @@
  * tokens a second of all, when the first came, and how long the gaps between two were, also the longest of each answer by that
  * answer's own median.
  *
- *     build/tests/bench/serve_streams --port 8080 [--beside 8081 [--rounds 3]] [--seconds 20] [--clients 8 | --rate R]
+ *     build/tests/bench/serve_streams --port 8080 [--beside 8081 [--rounds 3]] [--warm 0] [--seconds 20] [--clients 8 | --rate R]
  *                                     [--prompt 128] [--shared 0] [--tokens 64] [--vocabulary 32000] [--model NAME]
  *                                     [--intrude N] [--seed 0]
  *
@@ -10,8 +10,9 @@
  * nobody else's. `--clients` ask again as soon as they have an answer; `--rate` requests a second come by themselves
  * (Poisson, drawn by `--seed`) and wait for nobody: whoever finds every connection busy opens another, and times are from
  * when a request was due, not from when it was sent. `--intrude N`: one more client asks for one token after N of its
- * own, in a loop. Tokens are counted by the servers' usage, never by events, which may hold none or several. What has no
- * answer when a round ends is in no time, but counted.
+ * own, in a loop. Tokens are counted by the servers' usage, for events may hold none or several. Of an answer that is not at its
+ * end when a round is, as many count as its events would be of one that ended; the first `--warm` seconds of a round count for
+ * nothing, and of an answer that began in them count its events after. So a round that is shorter than its answers has their speed, too.
  */
 #include "base/file.h"
 #include "base/os/clock.h"
@@ -49,11 +50,14 @@ typedef struct reader {
     size_t left; /* of the chunk */
     line frame, event;
     times gaps; /* of this answer */
+    uint64_t n_events, n_before; /* with a text; of them before what counts */
 } reader;
 
 typedef struct seen { /* of one server, over its rounds */
     times first, gaps, whole, waits; /* waits: of each answer, its longest gap by its median */
-    uint64_t n_made, n_asked, n_cached, n_answers, n_failed, n_unended;
+    double n_made;                          /* tokens of answers that ended, but for what came too early */
+    uint64_t n_told, n_told_events, n_left; /* all tokens of them, and events; events of those that did not end */
+    uint64_t n_asked, n_cached, n_answers, n_failed, n_unended;
     int n_most;     /* that waited at once */
     double late_ms; /* the longest that a request was sent after it was due */
     double seconds;
@@ -62,7 +66,7 @@ typedef struct seen { /* of one server, over its rounds */
 typedef struct load {
     const char *model;
     int n_clients, n_prompt, n_shared, n_tokens, n_vocabulary, n_intrude;
-    double rate, seconds;
+    double rate, warm, seconds;
     uint64_t seed, arrivals; /* of prompts, of when they come */
     hn_os_poller poller;
     reader **readers; /* each lies where it lay: the poller knows it by its place */
@@ -94,6 +98,14 @@ static void add(times *t, double ms)
             exit(1);
     }
     t->at[t->n++] = ms;
+}
+
+static void seen_free(seen *s)
+{
+    free(s->first.at);
+    free(s->gaps.at);
+    free(s->whole.at);
+    free(s->waits.at);
 }
 
 static int by_size(const void *a, const void *b)
@@ -206,6 +218,7 @@ static void ask(load *l, reader *r, int64_t due_ns)
     l->seen->late_ms = late_ms > l->seen->late_ms ? late_ms : l->seen->late_ms;
     r->first_ns = r->last_ns = 0;
     r->gaps.n = 0;
+    r->n_events = r->n_before = 0;
     send_again(l, r);
 }
 
@@ -242,12 +255,16 @@ static void take_event(load *l, reader *r, const char *text)
     if (strncmp(text, "data: {", 7) || r->intrudes)
         return;
     if (strstr(text, "\"completion_tokens\":")) {
-        l->seen->n_made += number_after(text, "\"completion_tokens\":");
+        const uint64_t n = number_after(text, "\"completion_tokens\":");
+        l->seen->n_told += n;
+        l->seen->n_told_events += r->n_events;
+        l->seen->n_made += r->n_events ? (double)n * (double)(r->n_events - r->n_before) / (double)r->n_events : 0;
         l->seen->n_asked += number_after(text, "\"prompt_tokens\":");
         l->seen->n_cached += number_after(text, "\"cached_tokens\":");
     }
     if (!strstr(text, "\"text\":"))
         return;
+    r->n_events++;
     if (!r->first_ns)
         add(&l->seen->first, (double)((r->first_ns = now) - r->asked_ns) * 1e-6);
     else {
@@ -363,13 +380,12 @@ static int ask_next(load *l, int64_t now, int64_t *next)
     return (int)((*next - now + 999999) / 1000000);
 }
 
-static void run_round(load *l)
+static void ask_until(load *l, int64_t end, int64_t *next)
 {
     hn_os_event events[EVENTS];
-    const int64_t start = hn_clock_ns(), end = start + (int64_t)(l->seconds * 1e9);
-    int64_t next = l->rate > 0 ? start + gap_ns(l) : end, now;
+    int64_t now;
     while ((now = hn_clock_ns()) < end) {
-        const int wait = ask_next(l, now, &next);
+        const int wait = ask_next(l, now, next);
         const int n = hn_os_poller_wait(&l->poller, events, EVENTS, wait);
         for (int i = 0; i < n; i++) {
             reader *r = events[i].context;
@@ -379,14 +395,37 @@ static void run_round(load *l)
                 receive(l, r);
         }
     }
-    l->seen->seconds += (double)(hn_clock_ns() - start) * 1e-9;
-    for (int i = 0; i < l->n_readers; i++) { /* what was not finished is in no time; the server sees them leave */
+}
+
+static void run_round(load *l)
+{
+    seen *const counted = l->seen;
+    seen early = { 0 };
+    int64_t start = hn_clock_ns(), next = start + (l->rate > 0 ? gap_ns(l) : 0);
+    l->seen = &early;
+    ask_until(l, start + (int64_t)(l->warm * 1e9), &next);
+    for (int i = 0; i < l->n_readers; i++)
+        l->readers[i]->n_before = l->readers[i]->n_events;
+    seen_free(&early);
+    l->seen = counted;
+    counted->n_failed += early.n_failed;
+    start = hn_clock_ns();
+    ask_until(l, start + (int64_t)(l->seconds * 1e9), &next);
+    counted->seconds += (double)(hn_clock_ns() - start) * 1e-9;
+    for (int i = 0; i < l->n_readers; i++) { /* the server sees them leave */
         reader *r = l->readers[i];
-        l->seen->n_unended += r->is_busy && !r->intrudes;
+        counted->n_unended += r->is_busy && !r->intrudes;
+        counted->n_left += r->is_busy && !r->intrudes ? r->n_events - r->n_before : 0;
         leave(l, r);
         r->is_busy = r->is_done = false;
     }
     l->n_busy = 0;
+}
+
+static double tokens_a_second(const seen *s)
+{
+    const double of_event = s->n_told_events ? (double)s->n_told / (double)s->n_told_events : 1;
+    return (s->n_made + of_event * (double)s->n_left) / s->seconds;
 }
 
 static void tell(seen *s, int port)
@@ -395,7 +434,7 @@ static void tell(seen *s, int port)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         sort(all[i]);
     printf("port %d: %.1f tokens/s, %.1f of prompts (%.1f cached), %" PRIu64 " answers, %" PRIu64 " failed, %" PRIu64 " not at an end in %.1f s\n", port,
-           (double)s->n_made / s->seconds, (double)s->n_asked / s->seconds, (double)s->n_cached / s->seconds, s->n_answers,
+           tokens_a_second(s), (double)s->n_asked / s->seconds, (double)s->n_cached / s->seconds, s->n_answers,
            s->n_failed, s->n_unended, s->seconds);
     printf("    first token ms p50 %.1f p99 %.1f; gap p50 %.1f p90 %.1f p99 %.1f most %.1f; answer p50 %.0f p99 %.0f\n"
            "    an answer's longest gap by its median: p50 %.1f most %.1f; at most %d waited at once, sent %.1f ms late at most\n",
@@ -438,6 +477,7 @@ int main(int argc, char **argv)
                .n_vocabulary = whole(argc, argv, "--vocabulary", "32000"),
                .n_intrude = whole(argc, argv, "--intrude", "0"),
                .rate = strtod(option(argc, argv, "--rate", "0"), NULL),
+               .warm = strtod(option(argc, argv, "--warm", "0"), NULL),
                .seconds = strtod(option(argc, argv, "--seconds", "20"), NULL) };
     if (l.n_prompt > MOST_IDS || l.n_intrude > MOST_IDS || l.n_shared > l.n_prompt || l.n_clients > MOST_READERS) {
         fprintf(stderr, "at most %d ids, of which some are shared, and %d clients\n", MOST_IDS, MOST_READERS);
@@ -459,15 +499,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < n_servers; i++)
         tell(&of[i], ports[i]);
     if (n_servers == 2)
-        printf("the first makes %.2f x the tokens of the second; ", (double)of[0].n_made / of[0].seconds / ((double)of[1].n_made / of[1].seconds));
+        printf("the first makes %.2f x the tokens of the second; ", tokens_a_second(&of[0]) / tokens_a_second(&of[1]));
     printf("the asking took %.1f %% of a processor\n", 100 * (double)(hn_clock_thread_ns() - used) / (double)(hn_clock_ns() - start));
     hn_os_poller_close(&l.poller);
     end_readers(&l);
-    for (int i = 0; i < 2; i++) {
-        free(of[i].first.at);
-        free(of[i].gaps.at);
-        free(of[i].whole.at);
-        free(of[i].waits.at);
-    }
+    seen_free(&of[0]);
+    seen_free(&of[1]);
     return 0;
 }
