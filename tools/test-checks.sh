@@ -143,6 +143,30 @@ try 1 called 'tests/e2e/a.rb: check_a is defined, and called nowhere'
 rm -r "$tree/tests/e2e"
 
 clean
+mkdir -p "$tree/.ci"
+rows() { # of docs/nightly.md
+    printf '# Gates\n\n| gate | what | last result | at |\n|---|---|---|---|\n' >"$tree/docs/nightly.md"
+    printf '| %s | what it holds | passed \\| 3 | %s |\n' "$@" >>"$tree/docs/nightly.md"
+}
+printf 'gate "one" one\ngate "two, long" env A=1 two\n' >"$tree/.ci/nightly"
+rows one 0123abc 'two, long' 0123abc
+try 0 gates '2 passed, 0 failed'
+rows one 0123abc
+try 1 gates 'no row of the gate "two, long"'
+rows one 0123abc 'two, long' 0123abc three 0123abc
+try 1 gates 'no gate of the row "three"'
+rows 'two, long' 0123abc one 0123abc
+try 1 gates 'another order'
+rows one 0123abc 'two, long' 'by hand'
+try 1 gates '"two, long": expected a commit at the end of its row, found "by hand"'
+(cd "$tree" && git init -q && git -c user.name=a -c user.email=a commit -q --allow-empty -m a)
+rows one "$(git -C "$tree" rev-parse --short HEAD)" 'two, long' 0123abc
+try 1 gates '"two, long" passed at 0123abc, which is no commit before this one'
+rows one "$(git -C "$tree" rev-parse --short HEAD)" 'two, long' "$(git -C "$tree" rev-parse HEAD)"
+try 0 gates '2 passed, 0 failed'
+rm -rf "$tree/.ci" "$tree/.git"
+
+clean
 mkdir -p "$tree/include/hone"
 cat >"$tree/include/hone/version.h" <<'END'
 /* version.h: what roff takes for its own is text here.

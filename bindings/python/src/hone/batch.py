@@ -122,7 +122,9 @@ class Batch(Object):
 
     def _pieces(self, pieces: Mapping[int, Union[Iterable[int], Asked]]) -> tuple[Any, list[int], Any]:
         made: Any = (_c.hn_lm_batch_piece * len(pieces))()
-        wanted, chosen, chooses = [], [], False
+        wanted: list[int] = []
+        chosen: list[int] = []
+        chooses = False
         for piece, (sequence, given) in zip(made, pieces.items()):
             ids, rows = given if isinstance(given, tuple) else (given, 1)
             array, piece.n = ids_of(ids)
