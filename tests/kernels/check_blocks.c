@@ -55,6 +55,14 @@ static void count_dots(int64_t k, const float *a, const float *b, int64_t ldb, f
     counted->dots->block_tile(k, a, b, ldb, c, ldc, rows, cols, accumulate, ahead);
 }
 
+static bool count_panels(int64_t k, const float *a, const uint16_t *w, int64_t stride, float *c, int64_t ldc, int rows,
+                         bool accumulate, int least, hn_ahead *ahead)
+{
+    const bool may = counted->dots->block_panels(k, a, w, stride, c, ldc, rows, accumulate, least, ahead);
+    n_dots += may;
+    return may;
+}
+
 static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int threads)
 {
     hn_gemm_dots dots;
@@ -63,6 +71,7 @@ static void multiply(const hn_gemm_kernels *g, const hn_gemm_args *args, int thr
     if (g->dots) {
         dots = *g->dots;
         dots.block_tile = count_dots;
+        dots.block_panels = count_panels;
         counting.dots = &dots;
     }
     hn_gemm_plan plan;
@@ -158,7 +167,7 @@ typedef struct range {
     const char *name;
     int a_low, a_high, b_low, b_high; /* biased exponents */
     enum { NO, SOME, YES } dots;      /* may multiply it */
-    enum { ALL, ONE_DEPTH, LAST_ROW } where; /* of A, the last in one depth too; elsewhere near 1, or 0 */
+    enum { ALL, ONE_DEPTH, LAST_ROW, ONE_OF_B } where; /* of A, the last two in one depth; elsewhere near 1, or 0 */
 } range;
 
 static const range ranges[] = {
@@ -166,30 +175,53 @@ static const range ranges[] = {
     { "too low", 70, 72, 71, 72, NO, ALL },          { "results subnormal", 40, 66, 60, 66, NO, ALL },
     { "subnormal", 0, 1, 100, 130, NO, ALL },        { "tiny by huge", 1, 2, 141, 150, YES, ALL },
     { "one depth too low", 40, 66, 71, 72, SOME, ONE_DEPTH }, { "last row too low", 40, 66, 71, 72, SOME, LAST_ROW },
+    { "one weight too low", 71, 72, 71, 72, SOME, ONE_OF_B },
 };
 enum { N_RANGES = sizeof ranges / sizeof ranges[0], FROM = 600, TO = 640 };
 
-static void check_ranges(const hn_gemm_kernels *ref, const hn_gemm_kernels *g)
+static void in_panels(const shape *s, const float *values, hn_gemm_operand *b)
 {
-    static const shape some[] = { { 1, 48, 100 }, { 9, 40, 1620 }, { 131, 70, 1632 }, { 16, 33, 50 }, { 31, 40, 1620 } };
-    if (!kc_begin("blocks_ranges", (kc_function)ref->block_tile, of(g)))
+    uint16_t *rows = kc_blank_bytes((size_t)(2 * s->n * s->k));
+    for (int64_t i = 0; i < s->n * s->k; i++) {
+        uint32_t bits;
+        memcpy(&bits, values + i, sizeof bits);
+        rows[i] = (uint16_t)(bits >> 16);
+    }
+    void *panels = kc_blank_bytes(hn_panel16_bytes(HN_ELEM_bf16, s->n, s->k));
+    hn_panel16_pack(HN_ELEM_bf16, s->n, s->k, rows, 2 * s->k, 0, panels, 0, (s->n + 15) / 16);
+    *b = (hn_gemm_operand){ .data = panels, .type = HN_ELEM_bf16, .is_panel16 = true, .row_elems = s->k };
+}
+
+/* Weights as they are stored: rows of f32, or panels of bf16. */
+static void check_ranges(const hn_gemm_kernels *ref, const hn_gemm_kernels *g, bool panels)
+{
+    static const shape some[] = { { 1, 48, 100 }, { 9, 40, 1620 }, { 131, 70, 1632 }, { 16, 33, 50 }, { 31, 40, 1620 }, { 5, 96, 1056 },
+                                  { 14, 70, 1620 } };
+    if (!kc_begin(panels ? "blocks_ranges_panel16" : "blocks_ranges", (kc_function)ref->block_tile, of(g)))
         return;
     for (int r = 0; r < N_RANGES; r++)
-        for (int i = 0; i < (int)(sizeof some / sizeof *some); i++) {
+        for (int i = 0; i < (int)(sizeof some / sizeof *some) - 2 * !panels; i++) {
             const range *of = &ranges[r];
             const shape s = some[i];
             kc_note("%s, m %d n %d k %d", of->name, (int)s.m, (int)s.n, (int)s.k);
             float *a = kc_blank((size_t)(s.m * s.k)), *b = kc_blank((size_t)(s.n * s.k));
             for (int64_t q = 0; q < s.m * s.k; q++) {
                 const bool in_depth = q % s.k >= FROM && q % s.k < TO;
-                const bool here = of->where == ALL || (in_depth && (of->where == ONE_DEPTH || q / s.k == s.m - 1));
+                const bool here = of->where == ALL || of->where == ONE_OF_B ||
+                                  (in_depth && (of->where == ONE_DEPTH || q / s.k == s.m - 1));
                 a[q] = here ? number(of->a_low, of->a_high) : q / s.k % 2 ? number(120, 130) : 0; /* which leaves what is small alone */
             }
             for (int64_t q = 0; q < s.n * s.k; q++)
                 b[q] = number(of->b_low, of->b_high);
-            const hn_gemm_operand stored = { .data = b, .outer_stride = 4 * s.k, .k_stride = 4 };
+            if (of->where == ONE_OF_B && s.k > TO) { /* the others of its row are zero, so that its product is all of a sum */
+                memset(b + 20 * s.k, 0, (size_t)s.k * sizeof *b);
+                b[20 * s.k + FROM + i] = 0x1p-80f;
+            }
+            hn_gemm_operand stored = { .data = b, .outer_stride = 4 * s.k, .k_stride = 4 };
+            if (panels)
+                in_panels(&s, b, &stored);
             check_product(g, &s, a, &stored, b, kc_blank((size_t)(s.m * s.n)));
-            if (!g->dots || g->squares || s.m <= HN_GEMM_FEW || s.k < BLOCK)
+            if (!g->dots || g->squares || s.m <= (panels ? HN_GEMM_FEW / 2 : HN_GEMM_FEW) || s.k < BLOCK)
                 continue;
             KC_CHECK(of->dots == NO ? most_dots == 0 : fewest_dots > 0);
         }
@@ -345,7 +377,8 @@ int main(int argc, char **argv)
         for (hn_elem type = 0; type < HN_N_ELEMS; type++)
             for (int how = 0; how < 4; how++)
                 check_operand(ref, g, type, how & 1, how >> 1);
-        check_ranges(ref, g);
+        check_ranges(ref, g, false);
+        check_ranges(ref, g, true);
         check_scales(ref, g);
         check_least(ref, g);
         check_signs(ref, g);

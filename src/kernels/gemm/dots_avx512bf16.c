@@ -1,42 +1,10 @@
 /* Two steps of a chain an instruction. The high half of a word is the first of them. */
-#define HN_LANES         avx512 /* whose vocabulary this is written in */
-#define HN_LEVEL_avx512 1
-#include "kernels/gemm/gemm.h"
-
-#include <immintrin.h>
-
-#define HN_GEMM_STEP(a, b, acc) _mm512_dpbf16_ps(acc, (__m512bh)(a), (__m512bh)(b))
-#define HN_GEMM_HELD 2
-#include "kernels/gemm/blocks.h"
+#include "kernels/gemm/dots_avx512bf16.h"
+#include "kernels/gemm/panels_avx512bf16.h"
 #include "kernels/gemm/transpose.h"
 
 #include <math.h>
 #include <string.h>
-
-/* ---- what is known of the elements that went by ---- */
-
-typedef struct seen {
-    i32x16 low_bits; /* of words of f32; the low half counts */
-    i32x16 least;    /* of halves: twice the magnitude less one, in which zero is the largest */
-} seen;
-
-static inline seen nothing_seen(void) { return (seen){ i_set1(0), i_set1(-1) }; }
-
-static inline i32x16 see(seen *s, i32x16 pairs)
-{
-    const __m512i twice = _mm512_add_epi16(pairs, pairs);
-    s->least = _mm512_min_epu16(s->least, _mm512_sub_epi16(twice, _mm512_set1_epi16(1)));
-    return pairs;
-}
-
-static int lowest_seen(const seen *s)
-{
-    if (_mm512_reduce_or_epi32(s->low_bits) & 0xffff)
-        return HN_GEMM_NO_DOTS;
-    const i32x16 halves = _mm512_min_epu32(i_and(s->least, i_set1(0xffff)), i_shr(s->least, 16));
-    const int exponent = (int)((_mm512_reduce_min_epu32(halves) + 1) >> 8);
-    return exponent ? exponent : HN_GEMM_NO_DOTS;
-}
 
 static int join(int64_t k, int64_t width, const float *x, float *dst)
 {
@@ -77,12 +45,6 @@ static void regroup(int64_t k, int64_t width, float *x)
 }
 
 /* ---- packing ---- */
-
-static inline i32x16 lane_times(int32_t factor, int32_t plus)
-{
-    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    return i_add(i_mul(lane, i_set1(factor)), i_set1(plus));
-}
 
 /* `rows` of a panel of sixteen, [k][16]. */
 static inline i32x16 pairs_of_panel(const uint16_t *x, int64_t n, int rows, i32x16 turn, seen *s)
@@ -250,6 +212,7 @@ static bool is_chain(void)
 
 HN_KERNEL_SLOTS(gemm)
 {
-    static const hn_gemm_dots dots = { .tile = tile, .block_tile = block_tile, .regroup = regroup, .pack = pack, .join = join };
+    static const hn_gemm_dots dots = { .tile = tile, .block_tile = block_tile, .block_panels = block_panels, .regroup = regroup,
+                                       .pack = pack, .join = join };
     k->dots = is_chain() ? &dots : NULL;
 }

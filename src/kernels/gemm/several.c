@@ -6,7 +6,8 @@
  *
  *     for k by as much as fits: pack A
  *       for n by nr: for k by depth: pack B  |  tiles, and ask for the next
- */
+ *
+ * By up to fourteen rows panels of bf16 in blocks are multiplied by dots as they lie (panels_avx512bf16.h): nothing of B is packed. */
 #include "kernels/gemm/parts.h"
 
 #include <limits.h>
@@ -17,7 +18,7 @@ enum { MOST_DEPTHS = 64 };
 typedef struct stretch {
     const hn_gemm_plan *plan;
     hn_gemm_areas s;
-    bool dots;
+    bool dots, in_panels; /* the same */
     int64_t k0, k1, depth;
     int64_t height, panels, tall; /* of A's panels the first are so high, `tall` rows together, and the others a row less */
     int64_t floats;                               /* of A, a depth */
@@ -65,22 +66,50 @@ static hn_ahead next_of(const stretch *t, int64_t j, int64_t j1, int64_t k)
                        b->is_panel16 ? panel : b->pairs ? 2 * row : row, cuts(columns, wide), cuts(deep, HN_ASK_EVERY), false);
 }
 
+/* A piece whose exponents are too low for dots. */
+static void multiply_by_fmas(stretch *t, int64_t j, int64_t end, int64_t k, int64_t deep)
+{
+    hn_gemm_run_fmas(t->plan, &t->s, 0, t->plan->args.m, j, end, k, k + deep); /* which takes the place of A */
+    pack_rows(t);
+}
+
+/* Two whole panels by all rows; false, and nothing is done: by fmas. */
+static bool multiply_panels(const stretch *t, int64_t j, int64_t k, int64_t deep, const float *a, int lowest, hn_ahead *ahead)
+{
+    const hn_gemm_args *x = &t->plan->args;
+    const hn_gemm_dots *dots = t->plan->kernels->dots;
+    const int64_t ldc = x->c_row_stride / 4, panel = 16 * x->b.row_elems;
+    const uint16_t *w = (const uint16_t *)x->b.data + j / 16 * panel + 16 * k;
+    int least_of_b = HN_GEMM_DOTS_LEAST - lowest;
+    for (int64_t i = 0, rows; i < x->m; i += rows, a += rows * (deep / 2)) {
+        rows = least(t->height, x->m - i);
+        if (!dots->block_panels(deep, a, w, panel, x->c + i * ldc + j, ldc, (int)rows, x->accumulate || k > 0, least_of_b, ahead))
+            return false;
+        least_of_b = HN_GEMM_LOOKED_AT;
+    }
+    return true;
+}
+
 /* One piece of B by all rows. */
 static void multiply(stretch *t, int64_t j, int64_t j1, int64_t k)
 {
     const hn_gemm_args *x = &t->plan->args;
     const int64_t end = least(j1, j + t->plan->kernels->nr), deep = least(t->k1 - k, t->depth), d = (k - t->k0) / t->depth;
+    hn_ahead ahead = next_of(t, j, j1, k);
+    if (t->in_panels && end - j == t->plan->kernels->nr) {
+        if (!multiply_panels(t, j, k, deep, t->s.a + d * t->floats, t->lowest[d], &ahead))
+            multiply_by_fmas(t, j, end, k, deep);
+        return;
+    }
     if (t->dots) {
         const int of_b = hn_gemm_pack_pairs(t->plan, &t->s, &x->b, j, end - j, k, deep, t->plan->kernels->nr, t->s.b);
-        if (t->lowest[d] + of_b < HN_GEMM_DOTS_LEAST) { /* which takes the place of A */
-            hn_gemm_run_fmas(t->plan, &t->s, 0, x->m, j, end, k, k + deep);
-            pack_rows(t);
+        if (t->lowest[d] + of_b < HN_GEMM_DOTS_LEAST) {
+            multiply_by_fmas(t, j, end, k, deep);
             return;
         }
     } else {
         hn_gemm_pack(t->plan, &x->b, j, end - j, k, deep, t->plan->kernels->nr, t->s.b, t->s.room);
     }
-    hn_ahead ahead = next_of(t, j, j1, k);
     hn_gemm_areas s = t->s;
     s.a += d * t->floats;
     s.ahead = &ahead;
@@ -92,8 +121,12 @@ static void multiply(stretch *t, int64_t j, int64_t j1, int64_t k)
 void hn_gemm_run_several(const hn_gemm_plan *plan, const hn_gemm_areas *s, bool dots, int64_t j0, int64_t j1, int64_t k0, int64_t k1)
 {
     const hn_gemm_kernels *g = plan->kernels;
-    const int64_t m = plan->args.m, panels = cuts(m, g->mr), height = cuts(m, panels);
-    stretch t = { .plan = plan, .s = *s, .dots = dots, .depth = dots ? 2 * g->kc : g->kc };
+    const hn_gemm_operand *b = &plan->args.b;
+    const int64_t m = plan->args.m;
+    const bool in_panels = dots && plan->args.blocks && m <= 2 * HN_GEMM_PANEL_ROWS && b->is_panel16 && b->type == HN_ELEM_bf16 &&
+                           !b->pairs && j0 % 16 == 0 && plan->args.c_col_stride == 4;
+    const int64_t panels = cuts(m, in_panels ? HN_GEMM_PANEL_ROWS : g->mr), height = cuts(m, panels);
+    stretch t = { .plan = plan, .s = *s, .dots = dots, .in_panels = in_panels, .depth = dots ? 2 * g->kc : g->kc };
     t.panels = panels, t.height = height, t.tall = height * (m - panels * (height - 1));
     t.floats = m * g->kc;
     const int64_t most_deep = t.depth * least(MOST_DEPTHS, (hn_gemm_a_floats(g) - 64) / t.floats);
