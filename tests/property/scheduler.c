@@ -46,7 +46,7 @@ typedef struct setup {
     int64_t sequences, tokens, rows, blocks, piece, apart;
     int n_requests;
     bool drafts, keeps_none;
-    bool makes_room; /* demanded where `piece` is fixed: else it hangs on the clock who comes when */
+    bool makes_room; /* `piece` is fixed then: else it hangs on the clock who comes when */
     const hn_lm_options *options;
 } setup;
 
@@ -245,6 +245,7 @@ static void check_counts(const setup *s, const hn_lm_scheduler_counts *c)
            (long long)c->accepted, (long long)c->rejected);
     CHECK(c->running == 0 && c->waiting == 0 && c->mixed > 0);
     CHECK_THAT(s->keeps_none ? !c->begun_known : c->begun_known > 0 && c->reused > 0, "%s: beginnings", s->name);
+    CHECK_THAT(!s->makes_room || s->piece, "%s: who makes room by the clock is not known", s->name);
     CHECK_THAT(s->makes_room ? c->returned > 0 : true, "%s: nobody made room", s->name);
     CHECK_THAT(s->drafts ? c->accepted > 0 && c->rejected > 0 : !c->accepted && !c->rejected, "%s: guesses", s->name);
 }

@@ -228,8 +228,9 @@ static void nests(void)
     limits.nesting = nesting;
 }
 
-/* A class of Unicode has 650 ranges: what they cost is counted, and is not their square. Found by the second in which 60 are too few. */
 static double most_seconds = 30; /* --most-seconds N under what makes it slower */
+
+/* A class of Unicode has 650 ranges: what they cost is counted, and is not their square. Found by the second in which 60 are too few. */
 static void takes_classes(void)
 {
     const int64_t begin = hn_clock_thread_ns();

@@ -18,7 +18,7 @@ enum { MOST_DEPTHS = 64 };
 typedef struct stretch {
     const hn_gemm_plan *plan;
     hn_gemm_areas s;
-    bool dots, in_panels; /* the same */
+    bool dots, in_panels; /* as they lie */
     int64_t k0, k1, depth;
     int64_t height, panels, tall; /* of A's panels the first are so high, `tall` rows together, and the others a row less */
     int64_t floats;                               /* of A, a depth */
@@ -82,7 +82,7 @@ static bool multiply_panels(const stretch *t, int64_t j, int64_t k, int64_t deep
     const uint16_t *w = (const uint16_t *)x->b.data + j / 16 * panel + 16 * k;
     int least_of_b = HN_GEMM_DOTS_LEAST - lowest;
     for (int64_t i = 0, rows; i < x->m; i += rows, a += rows * (deep / 2)) {
-        rows = least(t->height, x->m - i);
+        rows = i < t->tall ? t->height : t->height - 1;
         if (!dots->block_panels(deep, a, w, panel, x->c + i * ldc + j, ldc, (int)rows, x->accumulate || k > 0, least_of_b, ahead))
             return false;
         least_of_b = HN_GEMM_LOOKED_AT;
