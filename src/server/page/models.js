@@ -75,8 +75,8 @@ function adapter(id) {
         try {
             const [found, of_job] = await Promise.all([api.contract(id), proofOf(id)]), proof = of_job || (found && proofBeside(found));
             inside.replaceChildren(found ? contract(found) : el('p', { class: 'faint', text: 'Its model is away: it is held to its contract when that is loaded.' }), ...(proof ? [proof] : []),
-                el('div', { class: 'row acts' }, button('Talk with it', () => talk(id), { class: 'plain', 'aria-label': `talk with ${id}` }),
-                   button('Compare with its base', () => talk(model, id), { class: 'plain', 'aria-label': `compare ${id} with its base` })));
+                el('div', { class: 'row acts' }, button('Talk with it', () => talk(id), { class: 'plain', 'aria-label': `Talk with it: ${id}` }),
+                   button('Compare with its base', () => talk(model, id), { class: 'plain', 'aria-label': `Compare with its base: ${id}` })));
         } catch (error) {
             inside.replaceChildren(el('p', { class: 'alarm', text: `${error instanceof Error ? error.message : error}` }));
         }
