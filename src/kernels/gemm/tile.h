@@ -20,6 +20,14 @@ enum { MR = 4, NV = 1, KC = 256, NC = 512 };
 #endif
 enum { NR = 16 * NV, MC = 8 * MR };
 
+/* A step of twelve fmas has eight loads and four operations that only count, a sixth of all: where another thread has half of the
+ * processor, that is what a tile waits for. */
+#if defined(HN_LEVEL_avx512)
+#define HN_TILE_STEPS
+#else
+#define HN_TILE_STEPS HN_UNROLL_FOUR
+#endif
+
 /* `rows` is a constant at every use, so that the accumulators are registers. */
 HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int64_t ldb,
                        float *c, int64_t ldc, int cols, bool accumulate, hn_ahead *ahead)
@@ -38,6 +46,7 @@ HN_INLINE void tile_of(int rows, int64_t k, const float *a, const float *b, int6
         for (int64_t asked = 0; asked < k; asked += HN_ASK_EVERY) {
             hn_ask(ahead);
             const int n = k - asked < HN_ASK_EVERY ? (int)(k - asked) : HN_ASK_EVERY;
+            HN_TILE_STEPS
             for (int p = 0; p < n; p++, a += rows, b += ldb) {
                 f32x16 bv[NV];
                 HN_UNROLL
@@ -94,7 +103,10 @@ static __attribute__((unused)) void tile(int64_t k, const float *a, const float 
     switch (rows) {
 #define ROWS(n)                                                                                \
     case n:                                                                                    \
-        tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate, ahead);                                 \
+        if (ldb == NR) /* a panel */                                                           \
+            tile_of(n, k, a, b, NR, c, ldc, cols, accumulate, ahead);                          \
+        else                                                                                   \
+            tile_of(n, k, a, b, ldb, c, ldc, cols, accumulate, ahead);                         \
         return;
         ROWS(1)
         ROWS(2)

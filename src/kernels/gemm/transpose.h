@@ -164,12 +164,13 @@ HN_INLINE void transpose_rows(const char *src, int64_t stride, int rows, int64_t
         transpose_rows16(src, stride, n_k, dst, ld);
         return;
     }
+    float part[16][16] = { { 0 } };
     for (int64_t k0 = 0; k0 < n_k; k0 += 16) {
-        float part[16][16] = { { 0 } };
         const int64_t n = n_k - k0 < 16 ? n_k - k0 : 16;
-        for (int row = 0; row < rows; row++)
-            f_store(part[row],
-                    f_load_n((const float *)(const void *)(src + row * stride) + k0, n));
+        for (int row = 0; row < rows; row++) {
+            const float *from = (const float *)(const void *)(src + row * stride) + k0;
+            f_store(part[row], n == 16 ? f_load(from) : f_load_n(from, n));
+        }
         transpose_rows16((const char *)part, sizeof part[0], n, dst + k0 * ld, ld);
     }
 }

@@ -31,12 +31,15 @@
 #if !defined(HN_LEVEL_avx512) && !defined(HN_LEVEL_avx2) && !defined(HN_LEVEL_neon) /* whose loops nobody inlines */
 #define HN_UNROLL
 #define HN_KEEP_ROLLED
+#define HN_UNROLL_FOUR
 #elif defined(__clang__)
 #define HN_UNROLL      _Pragma("clang loop unroll(full)")
 #define HN_KEEP_ROLLED _Pragma("clang loop unroll(disable)")
+#define HN_UNROLL_FOUR _Pragma("clang loop unroll_count(4)")
 #else
 #define HN_UNROLL      _Pragma("GCC unroll 16") /* as many as the rows of the largest tile */
 #define HN_KEEP_ROLLED _Pragma("GCC unroll 1")
+#define HN_UNROLL_FOUR _Pragma("GCC unroll 4")
 #endif
 
 #if defined(HN_LEVEL_avx512)
