@@ -65,7 +65,7 @@ static hn_status step(hn_lm *lm, hn_lm_batch *batch, int n)
         voice *v = &voices[i];
         if (v->is_done)
             continue;
-        pieces[n_pieces] = (hn_lm_batch_piece){ v->sequence, 1, v->ids + v->fed, v->n - v->fed };
+        pieces[n_pieces] = (hn_lm_batch_piece){ sizeof *pieces, v->sequence, 1, v->ids + v->fed, v->n - v->fed };
         whose[n_pieces++] = i;
         v->fed = v->n;
     }

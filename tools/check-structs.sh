@@ -1,15 +1,16 @@
 #!/bin/sh
 # check-structs.sh [ROOT] [--lent]: every struct of include/hone can grow, whoever fills it.
 #   filled  by a caller, `const hn_x *` of a function, and what such a struct points to: begins with `size_t size`, and is taken
-#           by hn_take_struct.
+#           by hn_take_struct, or in a list, by hn_take_element.
 #   given   by the library into the caller's memory, `hn_x *` of a function: its size is the next parameter, `size_t size`, and
 #           it is filled by HN_GIVES.
 #   lent    by the library, as `const hn_x *`: of a function, in a callback, in what is given or lent. It is read in place.
-# Of the first two, src/engine/structs.def has the last field. Those named here are elements of arrays, and values within other
-# structs: they stay as they are. What is in no other struct in this way is not to be named. --lent lists those that are lent alone.
+# Of the first two, src/engine/structs.def has the last field. Those named here are elements of arrays that the library makes, whose
+# callers know no other distance from one to the next: they stay as they are. What is none is not to be named. --lent lists those that
+# are lent alone.
 root=${1:-$(dirname "$0")/..}
 cd "$root" || exit 1
-fixed=" hn_attribute hn_lm_batch_piece hn_lm_bias hn_lm_distance hn_lm_likely hn_lm_estimate hn_lm_span hn_shape "
+fixed=" hn_lm_distance hn_lm_likely hn_lm_estimate hn_lm_span "
 list=${TMPDIR:-/tmp}/hn-structs.$$
 trap 'rm -f "$list"' EXIT
 cat include/hone/*.h | grep -v '^#' | awk -v fixed="$fixed" '
@@ -94,8 +95,8 @@ cat include/hone/*.h | grep -v '^#' | awk -v fixed="$fixed" '
             } else {
                 if (words ~ ("(^|[ ,*])n_" field "(;|,|$)")) {
                     is_element[inner] = 1
-                    if (!is_fixed(inner))
-                        wrong(inner, name " points to many: no element of an array can grow")
+                    if (body[inner] !~ /^size_t size(;|$)/ && how != "filled" && !is_fixed(inner))
+                        wrong(inner, name " points to many: no element of an array can grow that has no size")
                 }
                 mark(inner, how == "filled" ? how : "lent")
             }
@@ -128,14 +129,15 @@ cat include/hone/*.h | grep -v '^#' | awk -v fixed="$fixed" '
         }
         for (i = 1; i <= n_todo; i++) {
             split(todo[i], one, " ")
-            if (!is_fixed(one[1]) || one[2] != "filled")
-                holds(one[1], one[2])
+            holds(one[1], one[2])
         }
         for (name in body) {
             is_filled = (name, "filled") in seen; is_given = (name, "given") in seen; is_lent = (name, "lent") in seen
             words = fields(name); last = words
             sub(/.*;/, "", last); sub(/\[.*/, "", last); sub(/\)$/, "", last); sub(/.*[ *,]/, "", last)
-            if (is_fixed(name)) {
+            if (is_fixed(name) && is_filled)
+                wrong(name, "a caller fills it: its elements have sizes of their own")
+            else if (is_fixed(name)) {
                 if (!is_element[name])
                     wrong(name, "no element of an array and no value within a struct: it can grow")
             } else if (!is_filled && !is_given && !is_lent)
@@ -143,7 +145,7 @@ cat include/hone/*.h | grep -v '^#' | awk -v fixed="$fixed" '
             else if (is_filled && words !~ /^size_t size(;|$)/)
                 wrong(name, "a caller fills it: expected size_t size; as its first field")
             else
-                print is_filled ? "filled" : is_given ? "given" : "lent", name, last, is_given + 0
+                print is_filled ? (is_element[name] ? "listed" : "filled") : is_given ? "given" : "lent", name, last, is_given + 0
         }
     }' | sort >"$list"
 if [ "${2:-}" = --lent ]; then
@@ -171,11 +173,13 @@ while read -r how name last is_given; do
         wrong "$name: its last field is $last: src/engine/structs.def ends it with ${listed:-no field} of $kind"
     elif [ "$how" = filled ] && ! grep -rqF "hn_take_struct(\"$name\"" src; then
         wrong "$name: no hn_take_struct takes it"
+    elif [ "$how" = listed ] && ! grep -rqF "hn_take_element(\"$name\"" src; then
+        wrong "$name: no hn_take_element takes it"
     elif [ "$is_given" = 1 ] && ! grep -rqF "HN_GIVES($name, " src; then
         wrong "$name: no HN_GIVES fills it"
     fi
 done <"$list"
-for kind in HN_STRUCT:filled:fills HN_RESULT:given:'is given'; do
+for kind in 'HN_STRUCT:\(filled\|listed\):fills' HN_RESULT:given:'is given'; do
     how=${kind#*:}
     for name in $(sed -n "s/^${kind%%:*}(\([a-z0-9_]*\),.*/\1/p" src/engine/structs.def | sort -u); do
         grep -q "^${how%%:*} $name " "$list" || wrong "$name: src/engine/structs.def has it, and no caller ${how#*:} it"

@@ -331,6 +331,14 @@ structs '    size_t size; void (*on)(const hn_b *b);' 'HN_STRUCT(hn_a, on)'
 try 0 structs '2 passed, 0 failed'
 rm "$tree/src/engine/a.c"
 try 1 structs 'hn_a: no hn_take_struct takes it'
+structs '    size_t size; const hn_b *b; int n_b;' 'HN_STRUCT(hn_a, n_b)'
+try 1 structs 'hn_b: a caller fills it: expected size_t size; as its first field'
+sed -i 's/^    int x;$/    size_t size;\n    int x;/' "$tree/include/hone/a.h"
+try 1 structs 'hn_b: its last field is x: src/engine/structs.def ends it with no field of HN_STRUCT'
+echo 'HN_STRUCT(hn_b, x)' >>"$tree/src/engine/structs.def"
+try 1 structs 'hn_b: no hn_take_element takes it'
+echo 'hn_take_element("hn_b", list, i, sizeof o, &o);' >>"$tree/src/engine/a.c"
+try 0 structs '2 passed, 0 failed'
 structs '    size_t size;' 'HN_STRUCT(hn_a, size)'
 echo 'HN_STRUCT(hn_b, x)' >>"$tree/src/engine/structs.def"
 try 1 structs 'hn_b: src/engine/structs.def has it, and no caller fills it'
@@ -379,13 +387,18 @@ sed -i '1i typedef struct hn_b { int x; } hn_b;' "$tree/include/hone/a.h"
 try 1 structs 'hn_b: hn_a holds it by value: expected const hn_b *'
 gives 'const hn_a *hn_f(void)' 'const hn_b *b; int n_b'
 sed -i '1i typedef struct hn_b { int x; } hn_b;' "$tree/include/hone/a.h"
-try 1 structs 'hn_b: hn_a points to many: no element of an array can grow'
+try 1 structs 'hn_b: hn_a points to many: no element of an array can grow that has no size'
+sed -i 's/{ int x; } hn_b/{ size_t size; int x; } hn_b/' "$tree/include/hone/a.h"
+try 0 structs '2 passed, 0 failed'
 gives 'const hn_a *hn_f(void)' 'const hn_b *b'
 sed -i '1i typedef struct hn_b { int x; } hn_b;' "$tree/include/hone/a.h"
 try 0 structs '2 passed, 0 failed'
-gives 'const hn_a *hn_f(const hn_shape *s)' 'int x'
-sed -i '1i typedef struct hn_shape { int x; } hn_shape;' "$tree/include/hone/a.h"
-try 1 structs 'hn_shape: no element of an array and no value within a struct: it can grow'
+gives 'const hn_a *hn_f(const hn_lm_span *s)' 'int x'
+sed -i '1i typedef struct hn_lm_span { int x; } hn_lm_span;' "$tree/include/hone/a.h"
+try 1 structs 'hn_lm_span: a caller fills it: its elements have sizes of their own'
+gives 'const hn_a *hn_f(void)' 'const hn_lm_span *s'
+sed -i '1i typedef struct hn_lm_span { int x; } hn_lm_span;' "$tree/include/hone/a.h"
+try 1 structs 'hn_lm_span: no element of an array and no value within a struct: it can grow'
 
 # Layouts: a struct that may grow and one that may not, an enum.
 layouts() { # what hn_a has, what hn_b has, what the enum has, the list's line of hn_a

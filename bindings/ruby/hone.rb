@@ -28,7 +28,7 @@ module Hone
     extern "void *hn_builder_op(void *, const char *, const char *, int, void *)"
     extern "void *hn_builder_output(void *, int)"
     extern "int hn_builder_gradients(void *, void *, int, void *, int, void *)"
-    extern "int hn_node_shape(void *, void *)"
+    extern "int hn_node_shape(void *, void *, size_t)"
     extern "int hn_exec_new(void *, void *, int, void *, const char *)"
     extern "void hn_exec_free(void *)"
     extern "int hn_exec_write(void *, void *, void *, size_t)"
@@ -127,7 +127,7 @@ module Hone
 
   def self.count(node)
     shape = "\0" * 48
-    check(C.hn_node_shape(node, Fiddle::Pointer[shape]))
+    check(C.hn_node_shape(node, Fiddle::Pointer[shape], shape.bytesize))
     rank, = shape.unpack("l")
     shape[8, 8 * rank].unpack("q*").inject(1, :*)
   end

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Written whole or not at all. What is there is refused, unless `overwrite`. */
-HN_API hn_status hn_array_write(const char *path, int32_t overwrite, const char *type, const hn_shape *shape,
+HN_API hn_status hn_array_write(const char *path, int32_t overwrite, const char *type, int32_t rank, const int64_t *dim,
                                 const void *data);
 
 /* The caller frees it, before its engine. Nothing changes it: any number of threads may read one. */

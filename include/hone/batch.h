@@ -1,6 +1,7 @@
 /* batch.h: many sequences on a model, run together: for who serves.
  *
- *     hn_lm_batch_piece pieces[2] = { { a, 1, ids, 300 }, { b, 1, &next, 1 } };
+ *     const size_t size = sizeof(hn_lm_batch_piece);
+ *     hn_lm_batch_piece pieces[2] = { { size, a, 1, ids, 300 }, { size, b, 1, &next, 1 } };
  *     hn_lm_batch_step(batch, pieces, 2);
  *     hn_lm_batch_logits(batch, 1);
  *
@@ -83,6 +84,7 @@ HN_API int64_t hn_lm_batch_context(const hn_lm_batch *batch);
 
 /* What comes next in a sequence, and of how many of its ids the logits are wanted: of the last, but in hn_lm_batch_step_rows. */
 typedef struct hn_lm_batch_piece {
+    size_t size; /* the same in all of a list */
     int32_t sequence;
     int32_t wanted;
     const int32_t *ids;
@@ -102,7 +104,8 @@ HN_API hn_status hn_lm_batch_step_rows(hn_lm_batch *batch, const hn_lm_batch_pie
 HN_API const float *hn_lm_batch_logits(const hn_lm_batch *batch, size_t row);
 
 /* Blocks that are free, and (may be NULL) that there are; and what a step of these pieces takes at most. Sequences whose
- * adapter is run apart have enough blocks of their own, which are not counted, and take none of these. */
+ * adapter is run apart have enough blocks of their own, which are not counted, and take none of these. INT64_MAX: a size that
+ * hn_lm_batch_step refuses. */
 HN_API int64_t hn_lm_batch_blocks(const hn_lm_batch *batch, int64_t *of);
 HN_API int64_t hn_lm_batch_needs(const hn_lm_batch *batch, const hn_lm_batch_piece *pieces, size_t n);
 

@@ -44,7 +44,7 @@ HN_API hn_status hn_lm_chat_drafted(const hn_lm_chat *chat, int64_t *accepted, i
 /* ---- in a batch: a drafter for each sequence ----
  *
  *     hn_lm_drafter_guess(drafter, ids, n, number, piece + 1, MOST, &guessed);    piece[0] is the last id, not run yet
- *     hn_lm_batch_step(batch, &(hn_lm_batch_piece){ s, 1 + guessed, piece, 1 + guessed }, 1);
+ *     hn_lm_batch_step(batch, &(hn_lm_batch_piece){ sizeof(hn_lm_batch_piece), s, 1 + guessed, piece, 1 + guessed }, 1);
  *     hn_lm_batch_settle(batch, s, sampler, 0, 1 + guessed, drawn, &n_drawn);
  */
 /* The caller frees it, before the engines of both models, which it holds. Used by one thread at a time. */

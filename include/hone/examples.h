@@ -213,7 +213,8 @@ HN_API hn_status hn_examples_judge(hn_examples *examples, const hn_examples_judg
 
 typedef struct hn_examples_gradient {
     const char *name;    /* GGUF's */
-    hn_shape shape;      /* outermost first; rows as Hugging Face's files have them */
+    int32_t rank;
+    const int64_t *dim;  /* outermost first; rows as Hugging Face's files have them */
     const float *values; /* the callee's until it returns */
     size_t n;
 } hn_examples_gradient;

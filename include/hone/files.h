@@ -68,7 +68,8 @@ typedef struct hn_lm_tensor {
     const char *name;
     const char *type;  /* as the file's format calls it: "Q4_K", "BF16"; also what hone cannot compute with */
     hn_lm_use use;
-    hn_shape shape;    /* outermost first */
+    int32_t rank;
+    const int64_t *dim; /* outermost first; lives as long as the file is open */
     uint64_t parameters, bytes;
 } hn_lm_tensor;
 /* HN_ERR_ARGUMENT: there are n_tensors. */

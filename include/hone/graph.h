@@ -59,6 +59,7 @@ typedef enum hn_attribute_kind {
 } hn_attribute_kind;
 
 typedef struct hn_attribute {
+    size_t size; /* the same in all of a list */
     const char *name;
     hn_attribute_kind kind;
     double number;
@@ -77,12 +78,13 @@ HN_API void hn_builder_scope(hn_builder *builder, const char *scope);
 /* Marks the end of a layer, for recomputation. */
 HN_API hn_node *hn_builder_boundary(hn_builder *builder, hn_node *node);
 
-/* d loss / d params[i]. recompute_every: keep every n-th layer boundary; 0 keeps all values. */
+/* d loss / d params[i]. recompute_every: keep every n-th layer boundary; 0 keeps all values. Ended by hn_engine_cancel: what
+ * was built then is a failed builder's, HN_ERR_CANCELLED, and built anew it gives what it gives. */
 HN_API hn_status hn_builder_gradients(hn_builder *builder, hn_node *loss, int32_t n,
                                       hn_node *const *params, int32_t recompute_every,
                                       hn_node **gradients);
 
-HN_API hn_status hn_node_shape(const hn_node *node, hn_shape *out);
+HN_API hn_status hn_node_shape(const hn_node *node, hn_shape *out, size_t size);
 HN_API const char *hn_node_type(const hn_node *node); /* the element type's name */
 
 #ifdef __cplusplus

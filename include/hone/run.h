@@ -38,7 +38,7 @@ HN_API hn_status hn_exec_read(const hn_exec *exec, int32_t index, void *to, size
 /* Copies a leaf out: weights and states after updates. */
 HN_API hn_status hn_exec_read_leaf(const hn_exec *exec, const hn_node *leaf, void *to, size_t bytes);
 /* The shape of wanted node `index` in the last run. */
-HN_API hn_status hn_exec_shape(const hn_exec *exec, int32_t index, hn_shape *out);
+HN_API hn_status hn_exec_shape(const hn_exec *exec, int32_t index, hn_shape *out, size_t size);
 
 /* Bytes of workspace over all devices. */
 HN_API size_t hn_exec_workspace(const hn_exec *exec);

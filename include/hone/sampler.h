@@ -16,6 +16,7 @@ extern "C" {
 typedef struct hn_lm_sampler hn_lm_sampler;
 
 typedef struct hn_lm_bias {
+    size_t size; /* the same in all of a list */
     int32_t id;
     float bias; /* added to its logit; -INFINITY: never */
 } hn_lm_bias;

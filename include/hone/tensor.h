@@ -1,4 +1,4 @@
-/* tensor.h: element types and shapes, by name and by value.
+/* tensor.h: element types and shapes, by name and by value. A shape that you give is its dimensions, outermost first.
  *
  * Element types are named as `hone op` names them: "f32" "f16" "bf16" "i32" "i64" "u8", and the
  * block formats "q8_0" "q4_0" "q4_k" "q6_k". Tensors are row-major. */
@@ -16,6 +16,7 @@ extern "C" {
 
 enum { HN_PUBLIC_MAX_RANK = 5 };
 
+/* As it is told. */
 typedef struct hn_shape {
     int32_t rank;
     int64_t dim[HN_PUBLIC_MAX_RANK];
@@ -41,12 +42,12 @@ HN_API const char *hn_element_name(hn_element element); /* "" of a number that i
 HN_API const char *hn_tensor_type(int32_t i);
 
 /* Bytes of a packed tensor; refuses unknown names, bad shapes and sizes that overflow. */
-HN_API hn_status hn_tensor_bytes(const char *type, const hn_shape *shape, size_t *out);
+HN_API hn_status hn_tensor_bytes(const char *type, int32_t rank, const int64_t *dim, size_t *out);
 
 /* n floats to `type` (cast or encoded in rows of the last dimension), and back. */
-HN_API hn_status hn_tensor_encode(const char *type, const hn_shape *shape, const float *from,
+HN_API hn_status hn_tensor_encode(const char *type, int32_t rank, const int64_t *dim, const float *from,
                                   void *to);
-HN_API hn_status hn_tensor_decode(const char *type, const hn_shape *shape, const void *from,
+HN_API hn_status hn_tensor_decode(const char *type, int32_t rank, const int64_t *dim, const void *from,
                                   float *to);
 
 #ifdef __cplusplus

@@ -46,7 +46,8 @@ typedef struct hn_trainer_options {
     uint32_t seed;
 } hn_trainer_options;
 
-/* Takes the builder's graph as it is and extends it: nothing may be built on it afterwards. */
+/* Takes the builder's graph as it is and extends it: nothing may be built on it afterwards, also if it fails. Ended by
+ * hn_engine_cancel. */
 HN_API hn_status hn_trainer_new(hn_trainer **out, hn_builder *builder, hn_node *loss, int32_t n,
                                 hn_node *const *params, const hn_trainer_options *options_or_null);
 HN_API void hn_trainer_free(hn_trainer *trainer); /* takes NULL */

@@ -15,9 +15,9 @@ extern "C" {
 #endif
 
 #define HN_VERSION_MAJOR 0
-#define HN_VERSION_MINOR 2
+#define HN_VERSION_MINOR 3
 #define HN_VERSION_PATCH 0
-/* For #if: 200 is 0.2.0. */
+/* For #if: 300 is 0.3.0. */
 #define HN_VERSION_NUMBER (HN_VERSION_MAJOR * 10000 + HN_VERSION_MINOR * 100 + HN_VERSION_PATCH)
 
 /* Of the library that runs, and how it was built. */

@@ -35,7 +35,7 @@ static hn_status begin(bench *b, int64_t n)
         HN_TRY(hn_lm_batch_open(b->batch, -1, &b->names[s]));
         for (int64_t i = 0; i < b->prompt; i++)
             b->ids[i] = id_of(b, s, i);
-        const hn_lm_batch_piece piece = { b->names[s], 0, b->ids, (size_t)b->prompt };
+        const hn_lm_batch_piece piece = { sizeof piece, b->names[s], 0, b->ids, (size_t)b->prompt };
         HN_TRY(hn_lm_batch_step(b->batch, &piece, 1));
     }
     return HN_OK;
@@ -53,7 +53,7 @@ static hn_status go_on(bench *b, int64_t n, double *seconds)
     for (int64_t i = 0; i < b->args->generate; i++) {
         for (int64_t s = 0; s < n; s++) {
             b->next[s] = id_of(b, s, b->prompt + i);
-            b->pieces[s] = (hn_lm_batch_piece){ b->names[s], 1, &b->next[s], 1 };
+            b->pieces[s] = (hn_lm_batch_piece){ sizeof *b->pieces, b->names[s], 1, &b->next[s], 1 };
         }
         HN_TRY(hn_lm_batch_step(b->batch, b->pieces, (size_t)n));
     }

@@ -47,9 +47,9 @@ static hn_status embed(hn_lm_embedder *embedder, int number, const char *text, f
 
 static hn_status give(const embed_args *args, const float *vectors, int n, int64_t width, FILE *out)
 {
-    const hn_shape shape = { .rank = 2, .dim = { n, width } };
+    const int64_t dim[] = { n, width };
     if (args->out.path)
-        return hn_array_write(args->out.path, args->out.over == HN_OVER_OLD, "f32", &shape, vectors);
+        return hn_array_write(args->out.path, args->out.over == HN_OVER_OLD, "f32", 2, dim, vectors);
     for (int64_t i = 0; i < n * width; i++)
         fprintf(out, "%.9g%c", (double)vectors[i], (i + 1) % width ? ' ' : '\n');
     return HN_OK;

@@ -214,8 +214,8 @@ static hn_status print_tensors(const model *m, FILE *out)
         const size_t length = strlen(t.name);
         hn_terminal_show(out, t.name, length);
         fprintf(out, "%*s %-8s [", length < 48 ? 48 - (int)length : 0, "", t.type);
-        for (int d = 0; d < t.shape.rank; d++)
-            fprintf(out, "%s%lld", d ? "," : "", (long long)t.shape.dim[d]);
+        for (int d = 0; d < t.rank; d++)
+            fprintf(out, "%s%lld", d ? "," : "", (long long)t.dim[d]);
         fprintf(out, "] %llu\n", (unsigned long long)t.bytes);
     }
     return HN_OK;
@@ -373,8 +373,8 @@ static hn_status json_tensors(hn_json_writer *json, const model *m)
         hn_json_add_string(json, t.type);
         hn_json_key(json, "shape");
         hn_json_begin_array(json);
-        for (int d = 0; d < t.shape.rank; d++)
-            hn_json_add_int(json, t.shape.dim[d]);
+        for (int d = 0; d < t.rank; d++)
+            hn_json_add_int(json, t.dim[d]);
         hn_json_end_array(json);
         hn_json_put_int(json, "bytes", (int64_t)t.bytes);
         hn_json_end_object(json);

@@ -87,14 +87,14 @@ static hn_status read_sequence(const logits_args *args, hn_heap *heap, const hn_
 static hn_status write_logits(const logits_args *args, hn_heap *heap, hn_lm *lm, const hn_ids *ids)
 {
     const hn_lm_logits_options o = { .size = sizeof o, .cache = args->cache, .plan = args->plan };
-    const hn_shape shape = { .rank = 2, .dim = { (int64_t)ids->n, hn_lm_vocabulary(lm) } };
-    const size_t n = ids->n * (size_t)shape.dim[1];
+    const int64_t dim[] = { (int64_t)ids->n, hn_lm_vocabulary(lm) };
+    const size_t n = ids->n * (size_t)dim[1];
     float *logits = hn_alloc_array(heap, HN_TAG_STATE, n, sizeof *logits);
     hn_status status = logits ? HN_OK : HN_ERR_MEMORY;
     if (status == HN_OK)
         status = hn_lm_logits_of(lm, ids->at, ids->n, &o, logits, n);
     if (status == HN_OK)
-        status = hn_array_write(args->out.path, args->out.over == HN_OVER_OLD, "f32", &shape, logits);
+        status = hn_array_write(args->out.path, args->out.over == HN_OVER_OLD, "f32", 2, dim, logits);
     hn_free(heap, logits);
     return status;
 }

@@ -16,7 +16,7 @@ static hn_status read_bias(const char *text, hn_lm_bias *out)
     const bool has_id = end != text && *end == '=' && id >= 0 && id <= INT32_MAX;
     HN_REQUIRE(has_id && hn_number_parse(end + 1, &bias) && (isfinite(bias) || bias < 0), HN_ERR_ARGUMENT,
                "--logit-bias %s: expected a token's id, '=' and a number or -inf", text);
-    *out = (hn_lm_bias){ (int32_t)id, (float)bias };
+    *out = (hn_lm_bias){ sizeof *out, (int32_t)id, (float)bias };
     return HN_OK;
 }
 

@@ -2,6 +2,7 @@
  * A node's contributions are kept apart until its own turn, then added in the order of use. */
 #include "diff/diff.h"
 
+#include "base/work.h"
 #include "diff/recompute.h"
 
 #include <stdio.h>
@@ -263,8 +264,10 @@ static hn_status run(reverse *r, hn_node *loss, hn_node **grads)
     hn_node *one = hn_reshape_like(r->g, hn_graph_scalar(r->g, 1), loss);
     HN_TRY(hn_graph_finish(r->g));
     HN_TRY(contribute(r, loss, one));
-    for (int i = n_forward - 1; i >= 0; i--)
+    for (int i = n_forward - 1; i >= 0; i--) {
+        HN_TRY(hn_work_look("gradients"));
         HN_TRY(go_back(r, r->g->applies[i]));
+    }
     for (int p = 0; p < r->n_params; p++) {
         grads[p] = total(r, r->params[p]);
         HN_REQUIRE(grads[p], HN_ERR_ARGUMENT, "the loss does not depend on %s",

@@ -11,21 +11,21 @@ struct hn_array {
     hn_shape shape;
 };
 
-hn_status hn_array_write(const char *path, int32_t overwrite, const char *type, const hn_shape *shape, const void *data)
+hn_status hn_array_write(const char *path, int32_t overwrite, const char *type, int32_t rank, const int64_t *dim, const void *data)
 {
     HN_ENTER();
-    HN_REQUIRE(path && type && shape && data, HN_ERR_ARGUMENT,
+    HN_REQUIRE(path && type && (dim || !rank) && data, HN_ERR_ARGUMENT,
                "hn_array_write: expected path, type, shape and data, found NULL");
-    HN_REQUIRE(shape->rank >= 0 && shape->rank <= HN_PUBLIC_MAX_RANK, HN_ERR_ARGUMENT,
-               "hn_array_write: rank %d: expected 0 to %d", shape->rank, HN_PUBLIC_MAX_RANK);
-    hn_npy array = { .rank = shape->rank, .data = (void *)(uintptr_t)data };
+    HN_REQUIRE(rank >= 0 && rank <= HN_PUBLIC_MAX_RANK, HN_ERR_ARGUMENT,
+               "hn_array_write: rank %d: expected 0 to %d", rank, HN_PUBLIC_MAX_RANK);
+    hn_npy array = { .rank = rank, .data = (void *)(uintptr_t)data };
     HN_TRY(hn_dtype_parse(type, strlen(type), &array.dtype));
     array.bytes = hn_dtype_bytes(array.dtype);
-    for (int i = 0; i < shape->rank; i++) {
-        array.dim[i] = shape->dim[i];
-        HN_REQUIRE(shape->dim[i] >= 0 && (!shape->dim[i] || array.bytes <= SIZE_MAX / 2 / (size_t)shape->dim[i]),
-                   HN_ERR_SHAPE, "hn_array_write: dimension %d is %lld", i, (long long)shape->dim[i]);
-        array.bytes *= (size_t)shape->dim[i];
+    for (int i = 0; i < rank; i++) {
+        array.dim[i] = dim[i];
+        HN_REQUIRE(dim[i] >= 0 && (!dim[i] || array.bytes <= SIZE_MAX / 2 / (size_t)dim[i]),
+                   HN_ERR_SHAPE, "hn_array_write: dimension %d is %lld", i, (long long)dim[i]);
+        array.bytes *= (size_t)dim[i];
     }
     return hn_npy_write(hn_take_sink(path, overwrite), &array);
 }

@@ -198,11 +198,14 @@ hn_node *hn_builder_apply(hn_builder *b, const char *op, int32_t n_attributes,
     if (status != HN_OK)
         return hn_graph_failed(b->g, status);
     for (int i = 0; i < n_attributes; i++) {
-        const hn_attribute *a = &attributes[i];
-        values[i] = (hn_attr_value){ .name = a->name, .given = (hn_attr_given)a->kind,
-                                     .number = a->number, .integer = a->integer,
-                                     .integers = a->integers, .n_integers = a->n_integers,
-                                     .word = a->word };
+        hn_attribute a;
+        status = hn_take_element("hn_attribute", attributes, (size_t)i, sizeof a, &a);
+        if (status != HN_OK)
+            return hn_graph_failed(b->g, status);
+        values[i] = (hn_attr_value){ .name = a.name, .given = (hn_attr_given)a.kind,
+                                     .number = a.number, .integer = a.integer,
+                                     .integers = a.integers, .n_integers = a.n_integers,
+                                     .word = a.word };
     }
     return hn_apply_values(b->g, op, n_attributes, values, n_in, in);
 }
@@ -234,6 +237,7 @@ hn_status hn_builder_gradients(hn_builder *b, hn_node *loss, int32_t n, hn_node 
     HN_ENTER();
     HN_REQUIRE(b && loss && n > 0 && params && gradients && recompute_every >= 0, HN_ERR_ARGUMENT,
                "hn_builder_gradients: NULL, or nothing to differentiate by");
+    HN_TRY(hn_engine_check(b->engine));
     HN_TRY(check_building(b));
     const hn_diff_options options = { .recompute_every = recompute_every };
     HN_TRY(hn_graph_finish(b->g));
@@ -242,11 +246,12 @@ hn_status hn_builder_gradients(hn_builder *b, hn_node *loss, int32_t n, hn_node 
     return hn_diff(b->g, loss, n, params, &options, gradients);
 }
 
-hn_status hn_node_shape(const hn_node *node, hn_shape *out)
+hn_status hn_node_shape(const hn_node *node, hn_shape *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(node && out, HN_ERR_ARGUMENT, "no node given");
-    *out = (hn_shape){ .rank = node->type.rank };
+    HN_GIVES(hn_shape, out, to, size);
+    HN_REQUIRE(node && to, HN_ERR_ARGUMENT, "no node given");
+    out->rank = node->type.rank;
     memcpy(out->dim, node->type.dim, sizeof out->dim);
     return HN_OK;
 }

@@ -8,12 +8,10 @@
 static hn_status tell_one(const hn_gradients *g, int i, const hn_examples_gradients_options *o)
 {
     const hn_tunable *t = &g->tuning->tensors[i];
-    hn_examples_gradient gradient = { .name = t->name, .shape = { .rank = t->weight.type.rank } };
+    hn_examples_gradient gradient = { .name = t->name, .rank = t->weight.type.rank, .dim = t->weight.type.dim };
     float *values;
     size_t bytes;
     HN_TRY(hn_gradients_take(g, i, &values, &bytes));
-    for (int d = 0; d < t->weight.type.rank; d++)
-        gradient.shape.dim[d] = t->weight.type.dim[d];
     gradient.values = values;
     gradient.n = bytes / sizeof *values;
     hn_status status;

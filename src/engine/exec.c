@@ -104,13 +104,14 @@ hn_status hn_exec_read_leaf(const hn_exec *x, const hn_node *leaf, void *to, siz
     return hn_engine_read_leaf(&x->leaves, leaf, to, bytes);
 }
 
-hn_status hn_exec_shape(const hn_exec *x, int32_t index, hn_shape *out)
+hn_status hn_exec_shape(const hn_exec *x, int32_t index, hn_shape *to, size_t size)
 {
     HN_ENTER();
-    HN_REQUIRE(x && out, HN_ERR_ARGUMENT, "no exec given");
+    HN_GIVES(hn_shape, out, to, size);
+    HN_REQUIRE(x && to, HN_ERR_ARGUMENT, "no exec given");
     hn_tensor t;
     HN_TRY(hn_program_result(hn_executable_program(x->x, 0), index, &t));
-    *out = (hn_shape){ .rank = t.type.rank };
+    out->rank = t.type.rank;
     memcpy(out->dim, t.type.dim, sizeof out->dim);
     return HN_OK;
 }

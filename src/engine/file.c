@@ -166,10 +166,8 @@ hn_status hn_lm_file_tensor(const hn_lm_file *f, size_t i, hn_lm_tensor *to, siz
     HN_REQUIRE(f && to, HN_ERR_ARGUMENT, "hn_lm_file_tensor: expected a file and out, found NULL");
     HN_REQUIRE(i < f->look.weights->n, HN_ERR_ARGUMENT, "%s: tensor %zu of %zu", f->path, i, f->look.weights->n);
     const hn_weight_entry *e = &f->look.weights->entries[i];
-    *out = (hn_lm_tensor){ .name = e->name, .type = e->encoding, .use = use_of(e->name), .shape.rank = e->type.rank,
+    *out = (hn_lm_tensor){ .name = e->name, .type = e->encoding, .use = use_of(e->name), .rank = e->type.rank, .dim = e->type.dim,
                            .parameters = count_of(e), .bytes = e->bytes };
-    for (int d = 0; d < e->type.rank; d++)
-        out->shape.dim[d] = e->type.dim[d];
     return HN_OK;
 }
 

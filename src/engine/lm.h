@@ -65,6 +65,8 @@ void hn_lm_give_trial(const hn_adapter_trial *found, hn_lm_adapter_trial *out);
 hn_status hn_lm_inner_session(hn_lm *lm, const hn_lm_session_options *options_or_null, int64_t max_ahead, hn_session **out);
 hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling_or_null, hn_logit_bias **bias,
                               hn_sampler **out);
+/* A list of one's own of the options' biases, to be freed. */
+hn_status hn_lm_take_biases(hn_heap *heap, const hn_lm_sampling *sampling, hn_lm_bias **out);
 
 /* Guesses at what follows the ids by the sampler's grammar: those that it does not allow are left out with all after them, and
  * where it allows one token alone, that is guessed. */

@@ -6,6 +6,7 @@
 struct hn_lm_batch {
     hn_lm *lm;
     hn_batch_groups groups;
+    hn_lm_batch_piece *pieces; /* [n_sequences] of a step, as this library has them */
     hn_adapter **adapters; /* [n_adapters] of the first group's bank, which come first among numbers; NULL: none */
     int32_t n_adapters;
 };
@@ -41,7 +42,8 @@ static hn_status make(hn_lm_batch *b, const hn_lm_batch_options *options)
     HN_TRY(hn_batch_groups_new(&b->groups, b->lm, &inner, apart));
     b->n_adapters = (int32_t)inner.n_adapters;
     b->adapters = hn_alloc_array(&b->lm->engine->heap, HN_TAG_STATE, (size_t)b->n_adapters + 1, sizeof(hn_adapter *));
-    return b->adapters ? HN_OK : HN_ERR_MEMORY;
+    b->pieces = hn_alloc_array(&b->lm->engine->heap, HN_TAG_STATE, (size_t)inner.n_sequences, sizeof *b->pieces);
+    return b->adapters && b->pieces ? HN_OK : HN_ERR_MEMORY;
 }
 
 hn_status hn_lm_batch_new(hn_lm_batch **out, hn_lm *lm, const hn_lm_batch_options *options)
@@ -76,6 +78,7 @@ void hn_lm_batch_free(hn_lm_batch *b)
     for (int32_t i = 0; b->adapters && i < b->n_adapters; i++)
         hn_adapter_close(b->adapters[i]);
     hn_free(&lm->engine->heap, b->adapters);
+    hn_free(&lm->engine->heap, b->pieces);
     hn_free(&lm->engine->heap, b);
     hn_lm_let_go(lm);
 }
@@ -236,10 +239,13 @@ static hn_status step(hn_lm_batch *b, const char *what, const hn_lm_batch_piece 
     HN_REQUIRE(pieces && n >= 1 && n <= (size_t)b->groups.options.n_sequences, HN_ERR_ARGUMENT,
                "a step of %zu pieces: expected 1 to %lld, of one sequence each", pieces ? n : 0,
                (long long)b->groups.options.n_sequences);
-    for (size_t i = 0; i < n; i++)
-        HN_REQUIRE(pieces[i].ids && pieces[i].n <= INT32_MAX, HN_ERR_ARGUMENT, "piece %zu: expected ids, found %s", i,
-                   pieces[i].ids ? "more than there can be" : "NULL");
-    return hn_batch_groups_step(&b->groups, pieces, n, rows);
+    for (size_t i = 0; i < n; i++) {
+        hn_lm_batch_piece *p = &b->pieces[i];
+        HN_TRY(hn_take_element("hn_lm_batch_piece", pieces, i, sizeof *p, p));
+        HN_REQUIRE(p->ids && p->n <= INT32_MAX, HN_ERR_ARGUMENT, "piece %zu: expected ids, found %s", i,
+                   p->ids ? "more than there can be" : "NULL");
+    }
+    return hn_batch_groups_step(&b->groups, b->pieces, n, rows);
 }
 
 hn_status hn_lm_batch_step(hn_lm_batch *b, const hn_lm_batch_piece *pieces, size_t n)
@@ -274,7 +280,10 @@ int64_t hn_lm_batch_needs(const hn_lm_batch *b, const hn_lm_batch_piece *pieces,
     HN_ENTER();
     int64_t blocks = 0;
     for (size_t i = 0; b && pieces && i < n; i++) { /* one that is apart is not open there: it needs none */
-        const hn_piece piece = { .sequence = pieces[i].sequence, .tokens = pieces[i].ids, .n = (int64_t)pieces[i].n };
+        hn_lm_batch_piece p;
+        if (hn_take_element("hn_lm_batch_piece", pieces, i, sizeof p, &p) != HN_OK)
+            return INT64_MAX;
+        const hn_piece piece = { .sequence = p.sequence, .tokens = p.ids, .n = (int64_t)p.n };
         blocks += hn_sequences_needs(first(b), &piece, 1);
     }
     return blocks;

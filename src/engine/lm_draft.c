@@ -72,16 +72,13 @@ static hn_status make_sampler(hn_lm_drafter *d, const hn_lm_sampling *sampling)
     const hn_lm_sampling likeliest = { .size = sizeof likeliest };
     hn_lm_sampling o;
     HN_TRY(hn_take_struct("hn_lm_sampling", sampling ? sampling : &likeliest, sizeof o, &o));
-    HN_REQUIRE(o.n_bias >= 0 && (o.bias || !o.n_bias), HN_ERR_ARGUMENT,
-               "hn_lm_sampling.bias: expected a list, found %d%s", o.n_bias, o.bias ? "" : " at NULL");
     hn_heap *heap = &d->lm->engine->heap;
-    hn_lm_bias *known = hn_alloc_array(heap, HN_TAG_STATE, (size_t)o.n_bias + 1, sizeof *known);
-    if (!known)
-        return HN_ERR_MEMORY;
+    hn_lm_bias *known;
+    HN_TRY(hn_lm_take_biases(heap, &o, &known));
     int32_t n = 0;
     for (int32_t i = 0; i < o.n_bias; i++)
-        if (o.bias[i].id < hn_lm_vocabulary(d->model) || o.bias[i].id >= d->vocab)
-            known[n++] = o.bias[i];
+        if (known[i].id < hn_lm_vocabulary(d->model) || known[i].id >= d->vocab)
+            known[n++] = known[i];
     o.bias = known;
     o.n_bias = n;
     const hn_status status = hn_lm_inner_sampler(d->model, &o, &d->bias, &d->sampler);

@@ -26,6 +26,34 @@ hn_status hn_lm_sampling_default(hn_lm_sampling *to, size_t size)
     return HN_OK;
 }
 
+hn_status hn_lm_take_biases(hn_heap *heap, const hn_lm_sampling *o, hn_lm_bias **out)
+{
+    HN_REQUIRE(o->n_bias >= 0 && (o->bias || !o->n_bias), HN_ERR_ARGUMENT,
+               "hn_lm_sampling.bias: expected a list, found %d%s", o->n_bias, o->bias ? "" : " at NULL");
+    hn_lm_bias *list = hn_alloc_array(heap, HN_TAG_STATE, (size_t)o->n_bias + 1, sizeof *list);
+    hn_status status = list ? HN_OK : HN_ERR_MEMORY;
+    for (int32_t i = 0; status == HN_OK && i < o->n_bias; i++)
+        status = hn_take_element("hn_lm_bias", o->bias, (size_t)i, sizeof *list, &list[i]);
+    if (status != HN_OK) {
+        hn_free(heap, list);
+        return status;
+    }
+    *out = list;
+    return HN_OK;
+}
+
+/* As the inner sampler has them. */
+static hn_status inner_biases(hn_heap *heap, const hn_lm_sampling *o, hn_logit_bias **out)
+{
+    hn_lm_bias *list;
+    HN_TRY(hn_lm_take_biases(heap, o, &list));
+    *out = hn_alloc_array(heap, HN_TAG_STATE, (size_t)o->n_bias + 1, sizeof **out);
+    for (int32_t i = 0; *out && i < o->n_bias; i++)
+        (*out)[i] = (hn_logit_bias){ list[i].id, list[i].bias };
+    hn_free(heap, list);
+    return *out ? HN_OK : HN_ERR_MEMORY;
+}
+
 hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling, hn_logit_bias **bias,
                               hn_sampler **out)
 {
@@ -34,13 +62,7 @@ hn_status hn_lm_inner_sampler(hn_lm *lm, const hn_lm_sampling *sampling, hn_logi
         HN_TRY(hn_take_struct("hn_lm_sampling", sampling, sizeof o, &o));
     else
         HN_TRY(hn_lm_sampling_default(&o, sizeof o));
-    HN_REQUIRE(o.n_bias >= 0 && (o.bias || !o.n_bias), HN_ERR_ARGUMENT,
-               "hn_lm_sampling.bias: expected a list, found %d%s", o.n_bias, o.bias ? "" : " at NULL");
-    *bias = hn_alloc_array(&lm->engine->heap, HN_TAG_STATE, (size_t)o.n_bias + 1, sizeof **bias);
-    if (!*bias)
-        return HN_ERR_MEMORY;
-    for (int32_t i = 0; i < o.n_bias; i++)
-        (*bias)[i] = (hn_logit_bias){ o.bias[i].id, o.bias[i].bias };
+    HN_TRY(inner_biases(&lm->engine->heap, &o, bias));
     const hn_sampler_options inner = { .temperature = o.temperature, .top_k = o.top_k, .top_p = o.top_p,
                                        .min_p = o.min_p, .repetition = o.repetition,
                                        .frequency = o.frequency, .presence = o.presence, .last_n = o.last,

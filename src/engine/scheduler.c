@@ -196,16 +196,12 @@ static hn_status take_sampling(const hn_lm_request *o, hn_lm_sampling *out)
 /* What a draft model is to draw by. */
 static hn_status keep_sampling(hn_lm_scheduler *s, hn_request *r, const hn_lm_sampling *sampling)
 {
-    const size_t n = (size_t)sampling->n_bias;
     r->sampling = *sampling;
     r->sampling.grammar = NULL;
     r->sampling.bias = NULL;
-    if (!s->draft.model || !n)
+    if (!s->draft.model || !sampling->n_bias)
         return HN_OK;
-    r->bias = hn_alloc_array(&s->lm->engine->heap, HN_TAG_STATE, n, sizeof *r->bias);
-    if (!r->bias)
-        return HN_ERR_MEMORY;
-    memcpy(r->bias, sampling->bias, n * sizeof *r->bias);
+    HN_TRY(hn_lm_take_biases(&s->lm->engine->heap, sampling, &r->bias));
     r->sampling.bias = r->bias;
     return HN_OK;
 }

@@ -16,7 +16,7 @@
 
 static int64_t needs(const hn_lm_scheduler *s, const hn_request *r, int64_t n)
 {
-    const hn_lm_batch_piece piece = { .sequence = r->sequence, .n = (size_t)n };
+    const hn_lm_batch_piece piece = { .size = sizeof piece, .sequence = r->sequence, .n = (size_t)n };
     return r->sequence < 0 || n <= 0 ? 0 : hn_lm_batch_needs(s->batch, &piece, 1);
 }
 

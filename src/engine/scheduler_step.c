@@ -163,7 +163,7 @@ static hn_status run_turns(hn_lm_scheduler *s, int64_t from, int64_t n)
         t->n_scores = scores - (scores && ends);
         t->score_row = row;
         t->row = ends ? row + t->n_scores : -1;
-        s->pieces[i] = (hn_lm_batch_piece){ r->sequence, (int32_t)wanted,
+        s->pieces[i] = (hn_lm_batch_piece){ sizeof *s->pieces, r->sequence, (int32_t)wanted,
                                             t->n_guessed ? s->guesses + i * (1 + HN_MOST_GUESSES) : r->ids + r->n_known,
                                             (size_t)(t->n + t->n_guessed) };
         row += wanted;

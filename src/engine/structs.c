@@ -71,6 +71,18 @@ hn_status hn_take_struct(const char *name, const void *given, size_t size, void 
     return hn_take_struct_by(hn_struct_sizes, name, given, size, out);
 }
 
+hn_status hn_take_element(const char *name, const void *list, size_t i, size_t size, void *out)
+{
+    size_t each, found;
+    memcpy(&each, list, sizeof each);
+    HN_TRY(check_size(hn_struct_sizes, name, each, size));
+    const unsigned char *at = (const unsigned char *)list + i * each;
+    memcpy(&found, at, sizeof found);
+    HN_REQUIRE(found == each, HN_ERR_ARGUMENT, "%s %zu of a list: its size is %zu: expected %zu, as the first has", name, i, found,
+               each);
+    return hn_take_struct(name, at, size, out);
+}
+
 hn_status hn_check_giving(const hn_giving *g)
 {
     return g->to ? check_size(hn_struct_sizes, g->name, g->room, g->size) : HN_OK;

@@ -21,6 +21,9 @@ extern const hn_struct_size hn_struct_sizes[];
  * begins with it afterwards. */
 hn_status hn_take_struct(const char *name, const void *given, size_t size, void *out);
 
+/* The same of element `i` of a list, whose elements all have the size of the first: HN_ERR_ARGUMENT names another. */
+hn_status hn_take_element(const char *name, const void *list, size_t i, size_t size, void *out);
+
 /* The other way: a struct of the caller's that the library fills, `room` bytes of it. */
 typedef struct hn_giving {
     const char *name;

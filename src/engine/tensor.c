@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-static hn_status full_type(const char *type, const hn_shape *shape, hn_type *out)
+static hn_status full_type(const char *type, int32_t rank, const int64_t *dim, hn_type *out)
 {
     hn_dtype dtype = HN_F32;
-    HN_REQUIRE(type && shape, HN_ERR_ARGUMENT, "no type or shape given");
+    HN_REQUIRE(type && (dim || !rank), HN_ERR_ARGUMENT, "no type or shape given");
     HN_TRY(hn_dtype_parse(type, strlen(type), &dtype));
-    return hn_type_make(out, dtype, shape->rank, shape->dim);
+    return hn_type_make(out, dtype, rank, dim);
 }
 
 const char *hn_tensor_type(int32_t i)
@@ -17,23 +17,23 @@ const char *hn_tensor_type(int32_t i)
     return i >= 0 && i < HN_N_DTYPES ? hn_dtype_name((hn_dtype)i) : NULL;
 }
 
-hn_status hn_tensor_bytes(const char *type, const hn_shape *shape, size_t *out)
+hn_status hn_tensor_bytes(const char *type, int32_t rank, const int64_t *dim, size_t *out)
 {
     HN_ENTER();
     hn_type full;
     HN_REQUIRE(out, HN_ERR_ARGUMENT, "no result given");
     *out = 0;
-    HN_TRY(full_type(type, shape, &full));
+    HN_TRY(full_type(type, rank, dim, &full));
     *out = hn_type_bytes(&full);
     return HN_OK;
 }
 
-hn_status hn_tensor_encode(const char *type, const hn_shape *shape, const float *from, void *to)
+hn_status hn_tensor_encode(const char *type, int32_t rank, const int64_t *dim, const float *from, void *to)
 {
     HN_ENTER();
     hn_type full;
     HN_REQUIRE(from && to, HN_ERR_ARGUMENT, "no memory given");
-    HN_TRY(full_type(type, shape, &full));
+    HN_TRY(full_type(type, rank, dim, &full));
     const hn_format *format = hn_dtype_format(full.dtype);
     if (format) /* rows are whole blocks, so all rows are one run */
         return hn_format_encode(format, from, hn_count(&full), to, NULL);
@@ -43,12 +43,12 @@ hn_status hn_tensor_encode(const char *type, const hn_shape *shape, const float 
     return HN_OK;
 }
 
-hn_status hn_tensor_decode(const char *type, const hn_shape *shape, const void *from, float *to)
+hn_status hn_tensor_decode(const char *type, int32_t rank, const int64_t *dim, const void *from, float *to)
 {
     HN_ENTER();
     hn_type full;
     HN_REQUIRE(from && to, HN_ERR_ARGUMENT, "no memory given");
-    HN_TRY(full_type(type, shape, &full));
+    HN_TRY(full_type(type, rank, dim, &full));
     const hn_format *format = hn_dtype_format(full.dtype);
     if (format) {
         format->decode(from, hn_count(&full), to);

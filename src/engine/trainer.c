@@ -49,6 +49,7 @@ hn_status hn_trainer_new(hn_trainer **out, hn_builder *b, hn_node *loss, int32_t
     HN_REQUIRE(out && b && loss && n > 0 && params, HN_ERR_ARGUMENT,
                "hn_trainer_new: NULL, or nothing to train");
     *out = NULL;
+    HN_TRY(hn_engine_check(b->engine));
     HN_TRY(hn_take_struct("hn_trainer_options", options, sizeof o, &o));
     HN_REQUIRE(!b->is_taken, HN_ERR_ARGUMENT, "a trainer has taken this builder's graph already");
     HN_TRY(hn_graph_finish(b->g));

@@ -130,7 +130,8 @@ static bool take_bias(hn_answer *a, const hn_json *object, hn_failure *why)
         if (*end || end == v->key || v->key[0] < '0' || v->key[0] > '9' || id > INT32_MAX || !is_number || !(fabs(bias) <= 100))
             return hn_refuse_as(why, HN_REFUSED_INVALID, "logit_bias",
                              "logit_bias: expected token ids with numbers of -100 to 100, found %.40s", v->key);
-        a->bias[a->sampling.n_bias++] = (hn_lm_bias){ (int32_t)id, bias == -100 ? -INFINITY : (float)bias };
+        a->bias[a->sampling.n_bias++] = (hn_lm_bias){ sizeof *a->bias, (int32_t)id,
+                                                            bias == -100 ? -INFINITY : (float)bias };
     }
     return true;
 }

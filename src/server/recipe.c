@@ -171,7 +171,7 @@ static hn_status read_bias(hn_recipe *out, hn_heap *heap, const hn_json *list)
                    "recipe: bias: expected pairs of a token's id and a number or null");
         if (value->kind != HN_JSON_NULL)
             HN_TRY(hn_json_want_double(value, "bias", &bias));
-        out->bias[out->sampling.n_bias++] = (hn_lm_bias){ (int32_t)hn_json_int(id), (float)bias };
+        out->bias[out->sampling.n_bias++] = (hn_lm_bias){ sizeof *out->bias, (int32_t)hn_json_int(id), (float)bias };
     }
     out->sampling.bias = out->bias;
     return HN_OK;

@@ -65,14 +65,15 @@ static void check_answers(hn_engine *engine, hn_lm *lm, hn_lm_batch *batch)
     if (!CHECK_OK(hn_lm_batch_add_adapter(batch, adapter_file, NULL, &adapter)) ||
         !CHECK_OK(hn_lm_batch_open(batch, -1, &a)) || !CHECK_OK(hn_lm_batch_open(batch, adapter, &b)))
         return;
-    const hn_lm_batch_piece first[2] = { { a, 1, ids, 70 }, { b, 0, ids, 20 } };
+    enum { SIZE = sizeof(hn_lm_batch_piece) };
+    const hn_lm_batch_piece first[2] = { { SIZE, a, 1, ids, 70 }, { SIZE, b, 0, ids, 20 } };
     CHECK_OK(hn_lm_batch_step(batch, first, 2));
     check_row("a prompt", batch, 0, shorter, vocab);
     CHECK(!hn_lm_batch_logits(batch, 1));
     CHECK_INT(70, (int64_t)hn_lm_batch_usable(batch, a, 70));
     CHECK_OK(hn_lm_batch_fork(batch, a, 70, &c));
-    const hn_lm_batch_piece second[3] = { { c, 2, ids + 70, N_IDS - 70 }, { b, 1, ids + 20, N_IDS - 20 },
-                                          { a, 1, ids + 70, N_IDS - 70 } };
+    const hn_lm_batch_piece second[3] = { { SIZE, c, 2, ids + 70, N_IDS - 70 }, { SIZE, b, 1, ids + 20, N_IDS - 20 },
+                                          { SIZE, a, 1, ids + 70, N_IDS - 70 } };
     CHECK(hn_lm_batch_needs(batch, second, 3) >= 2);
     CHECK_OK(hn_lm_batch_step(batch, second, 3));
     check_row("a fork", batch, 1, plain, vocab);
@@ -88,7 +89,7 @@ static void check_answers(hn_engine *engine, hn_lm *lm, hn_lm_batch *batch)
     CHECK_OK(hn_lm_batch_load(batch, c, in_dir("plain.session")));
     CHECK_OK(hn_lm_batch_trim(batch, b, N_IDS - 1));
     CHECK_OK(hn_lm_batch_trim(batch, c, N_IDS - 1));
-    const hn_lm_batch_piece last[2] = { { b, 1, ids + N_IDS - 1, 1 }, { c, 1, ids + N_IDS - 1, 1 } };
+    const hn_lm_batch_piece last[2] = { { SIZE, b, 1, ids + N_IDS - 1, 1 }, { SIZE, c, 1, ids + N_IDS - 1, 1 } };
     CHECK_OK(hn_lm_batch_step(batch, last, 2));
     check_row("from a session's file, with an adapter", batch, 0, adapted, vocab);
     check_row("from a session's file", batch, 1, plain, vocab);
@@ -115,12 +116,12 @@ static void check_misuse(hn_lm *lm, hn_lm_batch *batch)
                 HN_ERR_ARGUMENT, "a cache of q9");
     CHECK_FAILS(hn_lm_batch_open(batch, 5, &s), HN_ERR_ARGUMENT, "adapter 5");
     CHECK_OK(hn_lm_batch_open(batch, -1, &s));
-    const hn_lm_batch_piece piece = { s, 1, ids, 1 }, twice[2] = { piece, piece }, without = { s, 1, NULL, 1 };
+    const hn_lm_batch_piece piece = { sizeof piece, s, 1, ids, 1 }, twice[2] = { piece, piece }, without = { sizeof piece, s, 1, NULL, 1 };
     CHECK_FAILS(hn_lm_batch_step(batch, NULL, 1), HN_ERR_ARGUMENT, "a step of 0 pieces");
     CHECK_FAILS(hn_lm_batch_step(batch, twice, 99), HN_ERR_ARGUMENT, "a step of 99 pieces");
     CHECK_FAILS(hn_lm_batch_step(batch, twice, 2), HN_ERR_ARGUMENT, "both of sequence");
     CHECK_FAILS(hn_lm_batch_step(batch, &without, 1), HN_ERR_ARGUMENT, "found NULL");
-    CHECK_FAILS(hn_lm_batch_step(batch, &(hn_lm_batch_piece){ s, 0, ids, 1000 }, 1), HN_ERR_ARGUMENT, "the context takes");
+    CHECK_FAILS(hn_lm_batch_step(batch, &(hn_lm_batch_piece){ sizeof piece, s, 0, ids, 1000 }, 1), HN_ERR_ARGUMENT, "the context takes");
     CHECK_FAILS(hn_lm_batch_trim(batch, s, 1), HN_ERR_ARGUMENT, "it has 0");
     CHECK_FAILS(hn_lm_batch_save(batch, s, in_dir("x")), HN_ERR_ARGUMENT, "no tokens");
     CHECK_FAILS(hn_lm_batch_add_adapter(batch, in_dir("none"), NULL, &adapter), HN_ERR_IO, "none");

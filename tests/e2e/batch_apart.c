@@ -99,22 +99,23 @@ static void check_steps(hn_lm_batch *batch, const int32_t *adapters)
     const size_t cut[N_KINDS] = { 7, 30, 1, 12, 44, 20 };
     for (int i = 0; i < N_KINDS; i++) {
         const int k = (i * 5 + 2) % N_KINDS;
-        pieces[i] = (hn_lm_batch_piece){ sequences[k], i % 2, ids, cut[k] };
+        pieces[i] = (hn_lm_batch_piece){ sizeof *pieces, sequences[k], i % 2, ids, cut[k] };
     }
     CHECK_OK(hn_lm_batch_step(batch, pieces, N_KINDS));
     CHECK(hn_lm_batch_logits(batch, 2) && !hn_lm_batch_logits(batch, 3));
     for (int i = 0; i < N_KINDS; i++) {
         const int k = (i + 3) % N_KINDS;
-        pieces[i] = (hn_lm_batch_piece){ sequences[k], 1, ids + cut[k], N_IDS / 2 - cut[k] };
+        pieces[i] = (hn_lm_batch_piece){ sizeof *pieces, sequences[k], 1, ids + cut[k], N_IDS / 2 - cut[k] };
     }
     CHECK_OK(hn_lm_batch_step(batch, pieces, N_KINDS));
     for (int i = 0; i < N_KINDS; i++)
         check_row(batch, (size_t)i, (i + 3) % N_KINDS, 0, "half");
 
     CHECK_OK(hn_lm_batch_fork(batch, sequences[DORA], N_IDS / 2, &fork));
-    const hn_lm_batch_piece last[3] = { { fork, 1, ids + N_IDS / 2, N_IDS / 2 },
-                                        { sequences[BANKED], 1, ids + N_IDS / 2, N_IDS / 2 },
-                                        { sequences[DORA], 1, ids + N_IDS / 2, N_IDS / 2 } };
+    enum { SIZE = sizeof(hn_lm_batch_piece) };
+    const hn_lm_batch_piece last[3] = { { SIZE, fork, 1, ids + N_IDS / 2, N_IDS / 2 },
+                                        { SIZE, sequences[BANKED], 1, ids + N_IDS / 2, N_IDS / 2 },
+                                        { SIZE, sequences[DORA], 1, ids + N_IDS / 2, N_IDS / 2 } };
     CHECK_OK(hn_lm_batch_step(batch, last, 3));
     check_row(batch, 0, DORA, 1, "a fork");
     check_row(batch, 1, BANKED, 1, "whole");
@@ -122,8 +123,8 @@ static void check_steps(hn_lm_batch *batch, const int32_t *adapters)
     /* Rows that are chosen, of sequences in the batch and of one apart. */
     enum { FROM = N_IDS / 2 - 1, REST = N_IDS - FROM };
     static const int32_t rows[4] = { 0, 0, REST - 1, REST - 1 };
-    const hn_lm_batch_piece again[3] = { { fork, 1, ids + FROM, REST }, { sequences[BANKED], 2, ids + FROM, REST },
-                                         { sequences[DORA], 1, ids + FROM, REST } };
+    const hn_lm_batch_piece again[3] = { { SIZE, fork, 1, ids + FROM, REST }, { SIZE, sequences[BANKED], 2, ids + FROM, REST },
+                                         { SIZE, sequences[DORA], 1, ids + FROM, REST } };
     for (int i = 0; i < 3; i++)
         CHECK_OK(hn_lm_batch_trim(batch, again[i].sequence, FROM));
     CHECK_OK(hn_lm_batch_step_rows(batch, again, 3, rows));
@@ -143,7 +144,7 @@ static void check_steps(hn_lm_batch *batch, const int32_t *adapters)
     CHECK_OK(hn_lm_batch_trim(batch, sequences[DORA], 3));
     CHECK_OK(hn_lm_batch_load(batch, sequences[DORA], in_dir("dora.session")));
     CHECK_OK(hn_lm_batch_trim(batch, sequences[DORA], N_IDS - 1));
-    CHECK_OK(hn_lm_batch_step(batch, &(hn_lm_batch_piece){ sequences[DORA], 1, ids + N_IDS - 1, 1 }, 1));
+    CHECK_OK(hn_lm_batch_step(batch, &(hn_lm_batch_piece){ sizeof(hn_lm_batch_piece), sequences[DORA], 1, ids + N_IDS - 1, 1 }, 1));
     check_row(batch, 0, DORA, 1, "from a session's file");
     CHECK_OK(hn_lm_batch_close(batch, fork));
     CHECK_FAILS(hn_lm_batch_close(batch, fork), HN_ERR_ARGUMENT, "is not open");
@@ -173,7 +174,7 @@ static void check_stopped(hn_lm_batch *batch, const int32_t *adapters)
     check_group("stopped on the way");
     for (int k = 0; k < N_KINDS; k++) {
         CHECK_OK(hn_lm_batch_open(batch, adapters[k], &sequences[k]));
-        pieces[k] = (hn_lm_batch_piece){ sequences[k], 1, ids, N_IDS / 2 };
+        pieces[k] = (hn_lm_batch_piece){ sizeof *pieces, sequences[k], 1, ids, N_IDS / 2 };
     }
     hn_engine_on_progress(engine, stop, NULL);
     for (stop_at = 0; stop_at < 1; stop_at += 0.06) {
@@ -204,7 +205,7 @@ static void check_stopped(hn_lm_batch *batch, const int32_t *adapters)
 
     /* Beyond what a step takes in all, though each group could. */
     for (int k = 0; k < N_KINDS; k++)
-        pieces[k] = (hn_lm_batch_piece){ sequences[k], 1 + 4 * (k == DORA), ids, N_IDS / 2 };
+        pieces[k] = (hn_lm_batch_piece){ sizeof *pieces, sequences[k], 1 + 4 * (k == DORA), ids, N_IDS / 2 };
     CHECK_FAILS(hn_lm_batch_step(batch, pieces, N_KINDS), HN_ERR_ARGUMENT, "10 rows of logits: it takes 400 and 8");
     pieces[3].sequence = pieces[DORA].sequence;
     CHECK_FAILS(hn_lm_batch_step(batch, pieces, 4), HN_ERR_ARGUMENT, "pieces 2 and 3 are both of sequence");

@@ -92,7 +92,7 @@ static void check_sessions(hn_lm_session *session)
 
 static void step(hn_lm_batch *batch, int32_t sequence, const int32_t *ids, size_t n, int32_t wanted)
 {
-    CHECK_OK(hn_lm_batch_step(batch, &(hn_lm_batch_piece){ sequence, wanted, ids, n }, 1));
+    CHECK_OK(hn_lm_batch_step(batch, &(hn_lm_batch_piece){ sizeof(hn_lm_batch_piece), sequence, wanted, ids, n }, 1));
 }
 
 static void check_fork(hn_lm_batch *batch, int32_t sequence)

@@ -315,8 +315,8 @@ static hn_status take(void *context, const hn_examples_gradient *g)
 {
     taken *t = context;
     size_t n = 1;
-    for (int32_t d = 0; d < g->shape.rank; d++)
-        n *= (size_t)g->shape.dim[d];
+    for (int32_t d = 0; d < g->rank; d++)
+        n *= (size_t)g->dim[d];
     CHECK_INT((int64_t)n, (int64_t)g->n);
     if (!t->n)
         snprintf(t->first, sizeof t->first, "%s", g->name);

@@ -47,9 +47,9 @@ static void trains(small_run *run, const hn_finetune_result *want, const char *w
 static void builds(bool by_value, double out[2])
 {
     static const float data[6] = { 1, -2, 3, -4, 5, 6 };
-    const hn_attribute eps[] = { { .name = "eps", .kind = HN_ATTRIBUTE_NUMBER, .number = 0.25 } };
-    const hn_attribute scale[] = { { .name = "a", .kind = HN_ATTRIBUTE_NUMBER, .number = 1.5 },
-                                   { .name = "b", .kind = HN_ATTRIBUTE_NUMBER, .number = 0.5 } };
+    const hn_attribute eps[] = { { .size = sizeof *eps, .name = "eps", .kind = HN_ATTRIBUTE_NUMBER, .number = 0.25 } };
+    const hn_attribute scale[] = { { .size = sizeof *scale, .name = "a", .kind = HN_ATTRIBUTE_NUMBER, .number = 1.5 },
+                                   { .size = sizeof *scale, .name = "b", .kind = HN_ATTRIBUTE_NUMBER, .number = 0.5 } };
     hn_engine *engine;
     hn_builder *b;
     hn_exec *x = NULL;

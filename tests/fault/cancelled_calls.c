@@ -108,7 +108,7 @@ static hn_status batch_apply(void)
 
 static uint64_t step_of(int32_t sequence)
 {
-    const hn_lm_batch_piece piece = { sequence, 1, at.few, 8 };
+    const hn_lm_batch_piece piece = { sizeof piece, sequence, 1, at.few, 8 };
     if (hn_lm_batch_step(batch, &piece, 1) != HN_OK)
         return 0;
     return cancelled_hash(hn_lm_batch_logits(batch, 0), (size_t)hn_lm_vocabulary(at.opened) * sizeof(float));
@@ -147,14 +147,14 @@ static uint64_t batch_ids(void)
 
 static hn_status batch_step(void)
 {
-    const hn_lm_batch_piece piece = { number, 1, at.few + 8, 16 };
+    const hn_lm_batch_piece piece = { sizeof piece, number, 1, at.few + 8, 16 };
     return hn_lm_batch_step(batch, &piece, 1);
 }
 
 static hn_status batch_step_rows(void)
 {
     static const int32_t row = 7;
-    const hn_lm_batch_piece piece = { number, 1, at.few + 8, 16 };
+    const hn_lm_batch_piece piece = { sizeof piece, number, 1, at.few + 8, 16 };
     return hn_lm_batch_step_rows(batch, &piece, 1, &row);
 }
 
@@ -333,10 +333,10 @@ static bool train(void)
 
 static bool make_files(void)
 {
-    const hn_shape shape = { .rank = 1, .dim = { CANCELLED_BYTES / 4 } };
+    const int64_t dim[] = { CANCELLED_BYTES / 4 };
     const hn_lm_import_options o = { .size = sizeof o };
     const hn_lm_convert_options c = { .size = sizeof c };
-    return CHECK(put(at.texts, at.text, 20000, 1)) && CHECK_OK(hn_array_write(at.array, 0, "f32", &shape, at.text)) &&
+    return CHECK(put(at.texts, at.text, 20000, 1)) && CHECK_OK(hn_array_write(at.array, 0, "f32", 1, dim, at.text)) &&
            CHECK_OK(hn_lm_import_adapter(at.engine, cancelled_peft, cancelled_llama, at.for_llama, &o)) &&
            CHECK_OK(hn_lm_convert(at.engine, cancelled_llama, at.gguf, &c));
 }

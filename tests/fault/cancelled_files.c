@@ -134,6 +134,78 @@ static void end_exec(void)
     builder = NULL;
 }
 
+/* ---- graphs of one's own: what ends them ends their builder, so that each is built in the call ---- */
+
+static hn_trainer *trainer;
+static hn_node *weight, *gradient;
+static const float numbers[] = { 1, 2, 0.5f, -1, 0.25f, 1, -2, 1 };
+enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
+
+/* Of `weight`. */
+static hn_node *build_loss(void)
+{
+    enum { LAYERS = 10 };
+    const int64_t dim = N_NUMBERS;
+    if (hn_builder_new(&builder, at.engine) != HN_OK)
+        return NULL;
+    hn_node *x = weight = hn_builder_leaf(builder, "weight", "w", "f32", 1, &dim);
+    for (int i = 0; i < LAYERS; i++)
+        x = hn_builder_op(builder, "mul", NULL, 2, (hn_node *[]){ x, weight });
+    return hn_builder_op(builder, "sum", NULL, 1, &x);
+}
+
+static hn_status ended(hn_status status)
+{
+    if (status != HN_OK) {
+        const hn_status kept = hn_builder_status(builder);
+        CHECK(kept == HN_OK || kept == status);
+        hn_builder_free(builder);
+        builder = NULL;
+    }
+    return status;
+}
+
+static hn_status gradients_call(void)
+{
+    hn_node *loss = build_loss();
+    return loss ? ended(hn_builder_gradients(builder, loss, 1, &weight, 0, &gradient)) : HN_ERR_MEMORY;
+}
+
+static hn_status trainer_new(void)
+{
+    const hn_trainer_options o = { .size = sizeof o };
+    hn_node *loss = build_loss();
+    return loss ? ended(hn_trainer_new(&trainer, builder, loss, 1, &weight, &o)) : HN_ERR_MEMORY;
+}
+
+static uint64_t gradient_of(void)
+{
+    float found[N_NUMBERS] = { 0 };
+    CHECK_OK(hn_exec_new(&exec, builder, 1, &gradient, NULL));
+    CHECK_OK(hn_exec_write(exec, weight, numbers, sizeof numbers));
+    CHECK_OK(hn_exec_run(exec));
+    CHECK_OK(hn_exec_read(exec, 0, found, sizeof found));
+    return cancelled_hash(found, sizeof found);
+}
+
+static uint64_t step_of(void)
+{
+    float found[N_NUMBERS] = { 0 };
+    CHECK_OK(hn_trainer_write(trainer, weight, numbers, sizeof numbers));
+    CHECK_OK(hn_trainer_begin(trainer));
+    CHECK_OK(hn_trainer_micro(trainer));
+    CHECK_OK(hn_trainer_finish(trainer, 1e-3f, NULL, NULL));
+    CHECK_OK(hn_trainer_read(trainer, weight, found, sizeof found));
+    return cancelled_hash(found, sizeof found);
+}
+
+static void end_trainer(void)
+{
+    hn_trainer_free(trainer);
+    trainer = NULL;
+    end_exec();
+}
+
 /* ---- evaluation ---- */
 
 static hn_status logits_call(void) { return hn_lm_logits_of(at.lm, at.few, CANCELLED_FEW, NULL, logits, (size_t)(CANCELLED_FEW * hn_lm_vocabulary(at.lm))); }
@@ -306,6 +378,8 @@ const cancelled_call cancelled_files[] = {
     { "hn_lm_measure", NULL, measure, sizes_of, NULL, .tells = false },
     { "hn_lm_plan_new", NULL, plan_new, plan_of, end_plan, .tells = false },
     { "hn_exec_new", begin_exec, exec_new, exec_of, end_exec, .tells = false },
+    { "hn_builder_gradients", NULL, gradients_call, gradient_of, end_exec, .tells = false },
+    { "hn_trainer_new", NULL, trainer_new, step_of, end_trainer, .tells = false },
     { "hn_lm_logits_of", NULL, logits_call, all_logits, NULL, .tells = false },
     { "hn_lm_perplexity_of", NULL, perplexity_call, perplexity_of, NULL, .tells = true },
     { "hn_lm_write_imatrix", NULL, imatrix, cancelled_written, NULL, .tells = true, .writes = true },

@@ -22,7 +22,7 @@ static int64_t allocations(int64_t *live)
 /* A session that guesses by all means, and what it says. */
 static hn_status say(int32_t *to)
 {
-    const hn_lm_bias bias = { 300, 1 };
+    const hn_lm_bias bias = { sizeof bias, 300, 1 };
     const hn_lm_sampling s = { .size = sizeof s, .temperature = 0.8f, .seed = 5, .bias = &bias, .n_bias = 1 };
     const hn_lm_draft_options draft = { .size = sizeof draft, .ngram = 3, .most = 4, .model = lm, .sampling = &s };
     const hn_lm_session_options small = { .size = sizeof small, .context = 128, .batch = 32 };

@@ -208,7 +208,7 @@ static void check_counts(const char *what, const int64_t counts[2], bool is_alwa
 static void check_builtin(hn_lm *lm, hn_lm *quantised, hn_lm *random)
 {
     const int32_t end = hn_lm_special(lm, HN_LM_EOS);
-    const hn_lm_bias bias[] = { { end, -1e30f }, { 11, 2 }, { 262, -3 } };
+    const hn_lm_bias bias[] = { { sizeof *bias, end, -1e30f }, { sizeof *bias, 11, 2 }, { sizeof *bias, 262, -3 } };
     const setting settings[] = {
         { "temperature 0", SAMPLING(.temperature = 0) },
         { "0.7", SAMPLING(.temperature = 0.7f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f, .seed = 3) },
@@ -303,7 +303,7 @@ static void check_model(const char *what, const char *path, const char *adapter,
         (!adapter || CHECK_OK(hn_lm_add_adapter(lm, adapter, NULL))) && CHECK(hn_lm_vocabulary(lm) <= MOST_VOCAB)) {
         fill_ids(hn_lm_tokens(lm));
         for (int64_t id = hn_lm_tokens(lm); id < hn_lm_vocabulary(lm) && warm.n_bias < MOST_PADDING; id++)
-            padding[warm.n_bias++] = (hn_lm_bias){ (int32_t)id, -INFINITY };
+            padding[warm.n_bias++] = (hn_lm_bias){ sizeof *padding, (int32_t)id, -INFINITY };
         cold.n_bias = warm.n_bias;
         const hn_lm_draft_options ngrams = DRAFT(.ngram = 2, .ngram_least = 1, .most = 4, .fixed = 1);
         const hn_lm_draft_options by_model = DRAFT(.model = draft, .sampling = &cold, .most = 5);
@@ -422,7 +422,7 @@ static void step(hn_lm_batch *batch, speaker *all)
         if (all[i].n_said < N_NEW) {
             prepare(&all[i]);
             of[n] = &all[i];
-            pieces[n++] = (hn_lm_batch_piece){ all[i].sequence, (int32_t)all[i].n_piece, all[i].piece, all[i].n_piece };
+            pieces[n++] = (hn_lm_batch_piece){ sizeof(hn_lm_batch_piece), all[i].sequence, (int32_t)all[i].n_piece, all[i].piece, all[i].n_piece };
         }
     if (!n || !CHECK_OK(hn_lm_batch_step(batch, pieces, n)))
         return;
@@ -451,7 +451,7 @@ static void check_batch(hn_lm *lm, hn_lm *quantised)
         CHECK_OK(hn_lm_batch_open(batch, -1, &all[i].sequence));
         CHECK_OK(hn_lm_sampler_new(&all[i].sampler, lm, &s));
         CHECK_OK(hn_lm_drafter_new(&all[i].drafter, lm, &drafts[i], 300));
-        CHECK_OK(hn_lm_batch_step(batch, &(hn_lm_batch_piece){ all[i].sequence, 0, p->ids, p->n - 1 }, 1));
+        CHECK_OK(hn_lm_batch_step(batch, &(hn_lm_batch_piece){ sizeof(hn_lm_batch_piece), all[i].sequence, 0, p->ids, p->n - 1 }, 1));
     }
     for (int i = 0; i < N_NEW; i++)
         step(batch, all);

@@ -22,7 +22,7 @@ typedef struct way {
     bool is_own; /* the model's own distribution */
 } way;
 
-static const hn_lm_bias bias[] = { { 70, 4 }, { 71, -INFINITY }, { 72, 4 } };
+static const hn_lm_bias bias[] = { { sizeof *bias, 70, 4 }, { sizeof *bias, 71, -INFINITY }, { sizeof *bias, 72, 4 } };
 static const way ways[] = {
     { .name = "as the model has it", .sampling = { .temperature = 1 }, .is_own = true },
     { .name = "the likeliest alone", .sampling = { .temperature = 0 } },

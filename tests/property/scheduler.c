@@ -314,7 +314,7 @@ static void check_setup(const setup *s)
     vocab = hn_lm_vocabulary(lms[0]);
     n_padding = 0;
     for (int64_t id = hn_lm_tokens(lms[0]); id < vocab && n_padding < MOST_PADDING; id++)
-        padding[n_padding++] = (hn_lm_bias){ (int32_t)id, -INFINITY };
+        padding[n_padding++] = (hn_lm_bias){ sizeof *padding, (int32_t)id, -INFINITY };
     for (int i = 0; i < n; i++) {
         make_request(&all[i], &state, n_adapters, hn_lm_tokens(lms[0]));
         run_alone(lms[1 + all[i].adapter], s->cache, &all[i]);
@@ -444,7 +444,7 @@ static void check_itself(hn_lm *lm, const int32_t *ids)
     hn_lm_scheduler_counts counts;
     hn_lm_sampling warm = { .size = sizeof warm, .temperature = 1.2f, .seed = 4, .bias = padding };
     for (int64_t id = hn_lm_tokens(lm); id < hn_lm_vocabulary(lm) && warm.n_bias < MOST_PADDING; id++)
-        padding[warm.n_bias++] = (hn_lm_bias){ (int32_t)id, -INFINITY };
+        padding[warm.n_bias++] = (hn_lm_bias){ sizeof *padding, (int32_t)id, -INFINITY };
     const hn_lm_batch_options b = { .size = sizeof b, .sequences = 2, .context = 120, .rows = 12 };
     const hn_lm_draft_options itself = { .size = sizeof itself, .model = lm, .sampling = &warm, .fixed = 1, .most = 5 };
     const hn_lm_scheduler_options o = { .size = sizeof o, .draft = &itself };

@@ -104,7 +104,7 @@ static void make_request(asked *a, uint64_t *state)
     a->goes_on &= !a->grammar;
     a->echoes = a->adapter != SWAPPED && !draw(state, 4);
     a->most = draw(state, 8) ? a->most : 0;
-    a->bias[0] = (hn_lm_bias){ (int32_t)draw(state, 250), 2.5f };
+    a->bias[0] = (hn_lm_bias){ sizeof *a->bias, (int32_t)draw(state, 250), 2.5f };
     a->sampling = (hn_lm_sampling){ .size = sizeof a->sampling, .seed = draw(state, 1000), .top_p = 1, .repetition = 1, .bias = a->bias,
                                     .n_bias = draw(state, 2) ? 1 : 0 };
     if (draw(state, 3)) {

@@ -1,6 +1,7 @@
 /* Structs of a caller's that was compiled against an older or a newer hone: of every one of structs.def, through the functions
  * that take it, every size up to its own, sizes of newer ones, and what is no size. And by a list in which every one
- * has grown field after field: what an older caller has behind its struct is not looked at. */
+ * has grown field after field: what an older caller has behind its struct is not looked at. Of those that come in lists, that
+ * one lies as far behind another as its caller says, and that all say the same. */
 #include "base/os/files.h"
 #include "base/os/folders.h"
 #include "engine/structs.h"
@@ -154,6 +155,44 @@ static hn_status default_sampling(const void *o)
     memcpy(&size, o, sizeof size);
     return hn_lm_sampling_default((hn_lm_sampling *)room, size);
 }
+
+/* ---- in lists ---- */
+
+static hn_status apply_attributes(const void *list, int32_t n)
+{
+    hn_builder *b;
+    hn_status status = hn_builder_new(&b, engine);
+    if (status == HN_OK) {
+        hn_node *x = hn_builder_leaf(b, "input", "x", "f32", 1, (int64_t[]){ 4 });
+        hn_builder_apply(b, "scale", n, list, 1, &x);
+        status = hn_builder_status(b);
+    }
+    hn_builder_free(b);
+    return status;
+}
+
+static hn_status step_pieces(const void *list, int32_t n)
+{
+    const hn_status status = hn_lm_batch_step(of_other, list, (size_t)n);
+    const int64_t needs = hn_lm_batch_needs(of_other, list, (size_t)n);
+    CHECK((needs == INT64_MAX) == (strstr(hn_error_message(), "size is") != NULL));
+    return status;
+}
+
+static hn_status sample_biased(const void *list, int32_t n)
+{
+    hn_lm_sampler *sampler = NULL;
+    const hn_lm_sampling o = { .size = sizeof o, .bias = list, .n_bias = n };
+    const hn_status status = hn_lm_sampler_new(&sampler, lm, &o);
+    hn_lm_sampler_free(sampler);
+    return status;
+}
+
+static hn_status apply_attribute(const void *o) { return apply_attributes(o, 1); }
+static hn_status step_piece(const void *o) { return step_pieces(o, 1); }
+static hn_status sample_bias(const void *o) { return sample_biased(o, 1); }
+
+/* ---- */
 
 static hn_status make_chat(const void *o)
 {
@@ -362,6 +401,9 @@ static const struct {
     { "hn_lm_request", ask_scheduler },
     { "hn_lm_sampling", make_sampler },
     { "hn_lm_sampling", default_sampling },
+    { "hn_attribute", apply_attribute },
+    { "hn_lm_batch_piece", step_piece },
+    { "hn_lm_bias", sample_bias },
     { "hn_lm_chat_options", make_chat },
     { "hn_lm_embed_options", make_embedder },
     { "hn_lm_adapter_options", add_adapter },
@@ -425,6 +467,37 @@ static void check_sizes(int i)
     }
 }
 
+/* Of two elements the second is wrong, so that it must have been found: as far behind the first as that says. */
+static void check_lists(void)
+{
+    const hn_attribute good_attribute = { .name = "a", .kind = HN_ATTRIBUTE_NUMBER, .number = 2 }, bad_attribute = { .name = "zz" };
+    const hn_lm_batch_piece good_piece = { .ids = ids, .n = 1 }, bad_piece = { .n = 1 };
+    const hn_lm_bias good_bias = { .id = 5, .bias = 1 }, bad_bias = { .id = 1 << 30, .bias = 1 };
+    const struct {
+        const char *name;
+        hn_status (*take)(const void *, int32_t);
+        const void *good, *bad;
+        const char *told;
+    } lists[] = { { "hn_attribute", apply_attributes, &good_attribute, &bad_attribute, "zz" },
+                  { "hn_lm_batch_piece", step_pieces, &good_piece, &bad_piece, "piece 1: expected ids" },
+                  { "hn_lm_bias", sample_biased, &good_bias, &bad_bias, "1073741824" } };
+    check_group("lists");
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (size_t own = newest(lists[i].name), each = own; each <= own + 64; each += 8) {
+            const size_t more = each + 8;
+            char words[96];
+            memset(bytes, 0, sizeof bytes);
+            memcpy(bytes, lists[i].good, own);
+            memcpy(bytes + each, lists[i].bad, own);
+            memcpy(bytes, &each, sizeof each);
+            memcpy(bytes + each, &each, sizeof each);
+            CHECK_FAILS(lists[i].take(bytes, 2), HN_ERR_ARGUMENT, lists[i].told);
+            memcpy(bytes + each, &more, sizeof more);
+            snprintf(words, sizeof words, "%s 1 of a list: its size is %zu: expected %zu", lists[i].name, more, each);
+            CHECK_FAILS(lists[i].take(bytes, 2), HN_ERR_ARGUMENT, words);
+        }
+}
+
 /* ---- as if each had grown ---- */
 
 static void check_grown(const hn_struct_size *s)
@@ -481,6 +554,7 @@ static void check_takers(void)
         CHECK(hn_examples_check(made) == HN_ERR_ARGUMENT))
         for (int i = 0; i < N_TAKERS; i++)
             check_sizes(i);
+    check_lists();
     remove(path);
 }
 

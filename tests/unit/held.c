@@ -66,9 +66,9 @@ static void check_negation(const negation *n)
         CHECK(got[i] == -given[i]);
     CHECK_OK(hn_exec_read_leaf(n->x, n->a, got, sizeof got));
     CHECK(!memcmp(got, given, sizeof got));
-    CHECK_OK(hn_exec_shape(n->x, 0, &shape));
+    CHECK_OK(hn_exec_shape(n->x, 0, &shape, sizeof shape));
     CHECK_INT(3, shape.dim[0]);
-    CHECK_OK(hn_node_shape(n->a, &shape)); /* nodes live as long */
+    CHECK_OK(hn_node_shape(n->a, &shape, sizeof shape)); /* nodes live as long */
     CHECK(hn_exec_workspace(n->x) > 0);
 }
 

@@ -6,10 +6,14 @@ from typing import Any
 
 
 class Record:
-    """The fields of a struct of the headers, by name: texts, numbers, shapes, other records; None for NULL."""
+    """The fields of a struct of the headers, by name: texts, numbers, other records; None for NULL. rank and dim are `shape`."""
 
     def __init__(self, struct: Any) -> None:
-        for name in names_of(struct):
+        names = names_of(struct)
+        if "rank" in names and "dim" in names:
+            names = [name for name in names if name not in ("rank", "dim")]
+            self.__dict__["shape"] = tuple(struct.dim[: struct.rank])
+        for name in names:
             self.__dict__[name] = value_of(getattr(struct, name))
 
     def __getattr__(self, name: str) -> Any:
@@ -33,8 +37,6 @@ def value_of(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if isinstance(value, ctypes.Structure):
-        if names_of(value) == ["rank", "dim"]:
-            return tuple(value.dim[: value.rank])
         return Record(value)
     if isinstance(value, ctypes.Array):
         return list(value)

@@ -128,6 +128,7 @@ class Batch(Object):
         for piece, (sequence, given) in zip(made, pieces.items()):
             ids, rows = given if isinstance(given, tuple) else (given, 1)
             array, piece.n = ids_of(ids)
+            piece.size = ctypes.sizeof(piece)
             which = range(piece.n - rows, piece.n) if isinstance(rows, int) else list(rows)
             chooses = chooses or not isinstance(rows, int)
             piece.sequence, piece.wanted, piece.ids = sequence, rows if isinstance(rows, int) else len(which), array

@@ -158,7 +158,7 @@ class Examples(Object):
         def told(context: Any, gradient: Any) -> int:
             one = gradient.contents
             values = array.array("f", bytes(ctypes.string_at(one.values, 4 * one.n)))
-            shape = list(one.shape.dim[: one.shape.rank])
+            shape = list(one.dim[: one.rank])
             tensors[one.name.decode()] = memoryview(values).cast("B").cast("f", shape)
             return 0
 

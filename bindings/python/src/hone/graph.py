@@ -37,7 +37,7 @@ class Node:
     def shape(self) -> tuple[int, ...]:
         shape = _c.hn_shape()
         with self.builder._use():
-            check(c.hn_node_shape(self._pointer, shape))
+            check(c.hn_node_shape(self._pointer, shape, ctypes.sizeof(shape)))
         return tuple(shape.dim[: shape.rank])
 
     @property
@@ -78,7 +78,7 @@ class Builder(Object):
     def constant(self, shape: Sequence[int], data: Any, type: str = "f32") -> Node:
         given = _bytes(data)
         size = ctypes.c_size_t()
-        check(c.hn_tensor_bytes(bytes_of(type), _shape(shape), ctypes.byref(size)))
+        check(c.hn_tensor_bytes(bytes_of(type), len(shape), _int64s(shape), ctypes.byref(size)))
         if len(given) != size.value:
             raise ValueError(f"{len(given)} bytes: {type} {list(shape)} has {size.value}")
         with self._use() as builder:
@@ -94,7 +94,7 @@ class Builder(Object):
 
     @staticmethod
     def _attribute(name: str, value: Any) -> Any:
-        kind, made = _c.hn_attribute_kind, _c.hn_attribute(name=bytes_of(name))
+        kind, made = _c.hn_attribute_kind, _c.hn_attribute(size=ctypes.sizeof(_c.hn_attribute), name=bytes_of(name))
         if isinstance(value, str):
             made.kind, made.word = kind.WORD, bytes_of(value)
         elif isinstance(value, (list, tuple)):
@@ -130,14 +130,6 @@ class Builder(Object):
         return (kind * len(nodes))(*(node._pointer if node else kind() for node in nodes))
 
 
-def _shape(dim: Sequence[int]) -> Any:
-    if len(dim) > len(_c.hn_shape().dim):
-        raise ValueError(f"{len(dim)} dimensions: expected at most {len(_c.hn_shape().dim)}")
-    shape = _c.hn_shape(rank=len(dim))
-    shape.dim[: len(dim)] = list(dim)
-    return shape
-
-
 def types() -> list[str]:
     """The names of all element types."""
     found: list[str] = []
@@ -149,10 +141,10 @@ def types() -> list[str]:
 def write_array(path: Any, type: str, shape: Sequence[int], data: Any, *, overwrite: bool = False) -> None:
     """In NumPy's .npy format, whole or not at all."""
     given, size = _bytes(data), ctypes.c_size_t()
-    check(c.hn_tensor_bytes(bytes_of(type), _shape(shape), ctypes.byref(size)))
+    check(c.hn_tensor_bytes(bytes_of(type), len(shape), _int64s(shape), ctypes.byref(size)))
     if len(given) != size.value:
         raise ValueError(f"{len(given)} bytes: {type} {list(shape)} has {size.value}")
-    check(c.hn_array_write(bytes_of(path), overwrite, bytes_of(type), _shape(shape), given))
+    check(c.hn_array_write(bytes_of(path), overwrite, bytes_of(type), len(shape), _int64s(shape), given))
 
 
 def read_array(path: Any, *, engine: Optional[Engine] = None) -> memoryview[Any]:
@@ -171,21 +163,21 @@ def read_array(path: Any, *, engine: Optional[Engine] = None) -> memoryview[Any]
 def encode(type: str, shape: Sequence[int], numbers: Any) -> bytes:
     """Floats as a tensor of an element type: cast, or in blocks."""
     given, size = _bytes(numbers), ctypes.c_size_t()
-    check(c.hn_tensor_bytes(bytes_of(type), _shape(shape), ctypes.byref(size)))
+    check(c.hn_tensor_bytes(bytes_of(type), len(shape), _int64s(shape), ctypes.byref(size)))
     floats = (ctypes.c_float * math.prod(shape)).from_buffer_copy(given)
     room = (ctypes.c_uint8 * size.value)()
-    check(c.hn_tensor_encode(bytes_of(type), _shape(shape), floats, room))
+    check(c.hn_tensor_encode(bytes_of(type), len(shape), _int64s(shape), floats, room))
     return bytes(room)
 
 
 def decode(type: str, shape: Sequence[int], data: Any) -> memoryview[Any]:
     """The other way."""
     given, size = memoryview(data).cast("B").tobytes(), ctypes.c_size_t()
-    check(c.hn_tensor_bytes(bytes_of(type), _shape(shape), ctypes.byref(size)))
+    check(c.hn_tensor_bytes(bytes_of(type), len(shape), _int64s(shape), ctypes.byref(size)))
     if len(given) != size.value:
         raise ValueError(f"{len(given)} bytes: {type} {list(shape)} has {size.value}")
     floats = (ctypes.c_float * math.prod(shape))()
-    check(c.hn_tensor_decode(bytes_of(type), _shape(shape), given, floats))
+    check(c.hn_tensor_decode(bytes_of(type), len(shape), _int64s(shape), given, floats))
     return _viewed(floats, "f32", shape)
 
 
@@ -233,8 +225,8 @@ class Exec(Object):
     def read(self, index: int) -> memoryview[Any]:
         shape, size = _c.hn_shape(), ctypes.c_size_t()
         with self._use() as exec:
-            check(c.hn_exec_shape(exec, index, shape))
-            check(c.hn_tensor_bytes(bytes_of(self._types[index]), shape, ctypes.byref(size)))
+            check(c.hn_exec_shape(exec, index, shape, ctypes.sizeof(shape)))
+            check(c.hn_tensor_bytes(bytes_of(self._types[index]), shape.rank, shape.dim, ctypes.byref(size)))
             room = (ctypes.c_uint8 * size.value)()
             check(c.hn_exec_read(exec, index, room, size.value))
         return _viewed(room, self._types[index], shape.dim[: shape.rank])
@@ -250,7 +242,7 @@ class Exec(Object):
 
 def _read_leaf(of: Any, leaf: Node, read: Any) -> memoryview[Any]:
     type, dims, size = leaf.type, leaf.shape, ctypes.c_size_t()
-    check(c.hn_tensor_bytes(bytes_of(type), _shape(dims), ctypes.byref(size)))
+    check(c.hn_tensor_bytes(bytes_of(type), len(dims), _int64s(dims), ctypes.byref(size)))
     room = (ctypes.c_uint8 * size.value)()
     nodes = of.builder._nodes([leaf])
     with of._use() as pointer:

@@ -166,7 +166,7 @@ def sampling(**given: Any) -> Any:
         if value is not None:
             setattr(made, name, value)
     made.n_bias = len(bias)
-    made.bias = (_c.hn_lm_bias * len(bias))(*((id, added) for id, added in bias.items()))
+    made.bias = (_c.hn_lm_bias * len(bias))(*((ctypes.sizeof(_c.hn_lm_bias), id, added) for id, added in bias.items()))
     return made
 
 
