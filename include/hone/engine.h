@@ -12,7 +12,7 @@
  * and it has them afterwards, flags included; callbacks find them as well. In a child of fork an
  * engine and what was made on it can be freed, and nothing else: HN_ERR_UNSUPPORTED.
  *
- * Two things of the whole process are touched:
+ * Two things of the whole process are touched, unless hn_engine_options.leaves_process:
  *
  * SIGBUS, except on Windows. While a file is mapped (models, adapters), a handler of hone's finds the pages of
  * one that was cut meanwhile: they read as zeros, and the call that met them fails instead of the process. Faults of
@@ -22,7 +22,7 @@
  * AMX, on Linux, where the processor has it and hn_engine_options.isa does not leave it out: the kernel is asked once
  * for the right to its registers, and does not take it back. From then on a signal's frame is 8 KiB larger, and
  * sigaltstack refuses less than sysconf(_SC_MINSIGSTKSZ). Where a smaller one is set already, the kernel gives no right,
- * and hone computes without AMX. */
+ * and hone computes without AMX. hn_engine_level asks as well. */
 #ifndef HONE_ENGINE_H
 #define HONE_ENGINE_H
 
@@ -60,6 +60,9 @@ typedef struct hn_engine_options {
                            * of the list, for what is made first on it; 0: all the same number */
     int32_t stream;       /* not 0: the weights of layers stay in the host's memory, and are sent to devices with memory of
                            * their own ahead of their work; 0: they lie there, but for what `fit` finds no room for */
+    int32_t leaves_process; /* not 0: nothing of the process is touched for this engine (above). Files are read into its memory,
+                           * which memory_limit counts, instead of mapped, and AMX is used where the process has the right to
+                           * it already */
 } hn_engine_options;
 
 HN_API hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options_or_null);

@@ -26,6 +26,20 @@ static hn_status read_exactly(int file, const char *path, char *to, size_t bytes
     return HN_OK;
 }
 
+hn_status hn_file_read_open(hn_heap *heap, int file, const char *path, size_t bytes, void **out)
+{
+    char *data = bytes < SIZE_MAX ? hn_alloc(heap, HN_TAG_FILE, bytes + 1) : NULL;
+    if (!data)
+        return hn_fail_within(HN_ERR_MEMORY, "%s: ", path);
+    const hn_status status = read_exactly(file, path, data, bytes);
+    if (status != HN_OK) {
+        hn_free(heap, data);
+        return status;
+    }
+    *out = data;
+    return HN_OK;
+}
+
 static hn_status read_open(hn_heap *heap, int file, const char *path, size_t limit, void **out,
                            size_t *bytes)
 {
@@ -34,18 +48,8 @@ static hn_status read_open(hn_heap *heap, int file, const char *path, size_t lim
     HN_REQUIRE(about.is_file, HN_ERR_IO, "%s: not a regular file", path);
     HN_REQUIRE(about.bytes <= limit, HN_ERR_FORMAT, "%s: %llu bytes: expected at most %zu", path,
                (unsigned long long)about.bytes, limit);
-    const size_t size = (size_t)about.bytes;
-    char *data = size < SIZE_MAX ? hn_alloc(heap, HN_TAG_FILE, size + 1) : NULL;
-    if (!data)
-        return hn_fail_within(HN_ERR_MEMORY, "%s: ", path);
-    const hn_status status = read_exactly(file, path, data, size);
-    if (status != HN_OK) {
-        hn_free(heap, data);
-        return status;
-    }
-    *out = data;
-    *bytes = size;
-    return HN_OK;
+    *bytes = (size_t)about.bytes;
+    return hn_file_read_open(heap, file, path, *bytes, out);
 }
 
 int hn_file_reader(const char *path)

@@ -24,6 +24,8 @@ hn_status hn_file_write_passing(const char *path, const hn_span *spans, int n_sp
 
 /* A descriptor to read from, or -1 with errno; a FIFO does not hold it up. Only base/ opens files. */
 int hn_file_reader(const char *path);
+/* So many bytes of one that is open, from its beginning: memory of the heap. */
+hn_status hn_file_read_open(hn_heap *heap, int file, const char *path, size_t bytes, void **out);
 
 /* The beginning of a text, for files whose size the system does not tell (/proc), and to see what a file
  * is: that makes it no input. Ended by a NUL. Empty if it cannot be read. */

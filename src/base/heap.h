@@ -38,6 +38,7 @@ typedef struct hn_heap_hook {
     bool is_zeroed; /* what `acquire` gives is zero already */
 } hn_heap_hook;
 
+/* Whose memory it is says as well what may be touched of the process for it, because all that is opened has one. */
 typedef struct hn_heap {
     hn_heap_hook hook;       /* acquire == NULL: the C library's */
     _Atomic size_t limit_bytes; /* 0: none; a run changes it while threads of it allocate */
@@ -47,6 +48,8 @@ typedef struct hn_heap {
     _Atomic int64_t live_bytes;
     _Atomic int64_t peak_bytes;
     _Atomic int64_t tag_bytes[HN_N_TAGS];
+    bool reads_files;  /* files are read into it instead of mapped: no handler of signals (map_file.h) */
+    bool asks_nothing; /* of the system, but what it has given already (isa.h) */
 } hn_heap;
 
 void hn_heap_init(hn_heap *heap, const hn_heap_hook *hook_or_null);

@@ -114,28 +114,32 @@ hn_level hn_isa_level(int i)
     return level;
 }
 
-/* Once: what the system gives it does not take back. */
+/* Once: what the system gives it does not take back. What nobody asked for somebody may ask for later. */
 static _Atomic int has_unit; /* 1: no, 2: yes */
 
-static bool has_matrix_unit(void)
+static bool has_matrix_unit(bool asks)
 {
-    if (!has_unit)
-        has_unit = 1 + (hn_os_matrix_unit() && tmm_trial());
+    if (!has_unit) {
+        const bool has_right = hn_os_matrix_unit(asks);
+        if (!has_right && !asks)
+            return false;
+        has_unit = 1 + (has_right && tmm_trial());
+    }
     return has_unit == 2;
 }
 
 /* Of the levels `allowed`, those that a processor with these features can run. Nothing is asked of the system for others. */
-static hn_isa levels_of(unsigned has, hn_isa allowed)
+static hn_isa levels_of(unsigned has, hn_isa allowed, bool asks)
 {
     hn_isa levels = HN_ISA_ref;
     for (int i = 0; i < HN_N_LEVELS; i++)
         if (rows[i].is_ours && allowed >> i & 1 && (has & rows[i].needs) == rows[i].needs &&
-            (levels & rows[i].implies) == rows[i].implies && (!(rows[i].needs & amx_tile) || has_matrix_unit()))
+            (levels & rows[i].implies) == rows[i].implies && (!(rows[i].needs & amx_tile) || has_matrix_unit(asks)))
             levels |= 1u << i;
     return levels;
 }
 
-hn_isa hn_isa_host(void) { return levels_of(processor_has(), HN_ISA_ALL); }
+hn_isa hn_isa_host(void) { return levels_of(processor_has(), HN_ISA_ALL, true); }
 
 static hn_status fail_unknown(const char *word, size_t n)
 {
@@ -166,18 +170,20 @@ hn_status hn_isa_parse(const char *words, hn_isa *out)
     }
 }
 
-hn_status hn_isa_available(hn_isa *out)
+hn_status hn_isa_allowed(hn_isa allowed, bool asks, hn_isa *out)
 {
     const char *mask = getenv("HN_ISA_MASK");
-    hn_isa allowed = HN_ISA_ALL;
+    hn_isa masked = HN_ISA_ALL;
     if (mask && *mask) {
-        const hn_status status = hn_isa_parse(mask, &allowed);
+        const hn_status status = hn_isa_parse(mask, &masked);
         if (status != HN_OK)
             return hn_fail_within(status, "HN_ISA_MASK: ");
     }
-    *out = levels_of(processor_has(), allowed);
+    *out = levels_of(processor_has(), allowed & masked, asks);
     return HN_OK;
 }
+
+hn_status hn_isa_available(hn_isa *out) { return hn_isa_allowed(HN_ISA_ALL, true, out); }
 
 const char *hn_isa_name(hn_isa isa, hn_isa_text *text)
 {

@@ -52,6 +52,9 @@ hn_isa hn_isa_host(void);
 /* The host's levels, lowered by HN_ISA_MASK ("ref", or levels: those and what they imply). An unknown
  * word is an error, never ignored. */
 hn_status hn_isa_available(hn_isa *out);
+/* Of these alone; nothing is asked of the system for others, and for these only if it `asks`: without, a level is not there whose
+ * registers this process has no right to yet. */
+hn_status hn_isa_allowed(hn_isa allowed, bool asks, hn_isa *out);
 
 /* Whether memory is asked best into the first-level cache: Zen 5 fetches a tenth more of one stream so, and a quarter more of sixteen;
  * Xeons have too few requests under way there. */

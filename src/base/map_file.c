@@ -8,6 +8,7 @@
 #include "base/map_file.h"
 
 #include "base/embedded.h"
+#include "base/file.h"
 #include "base/os/maps.h"
 #include "base/os/threads.h"
 
@@ -23,8 +24,9 @@ enum { MOST = 4096, NAME = 200, MOST_KEPT = 4096 };
 typedef struct mapping {
     atomic_uintptr_t begin, end; /* end 0: free */
     atomic_bool is_cut;
+    bool is_read;    /* into its owner's memory: no page of it can go */
     bool is_settled; /* a result that held was named while it was mapped: what comes later had no part in it */
-    const void *owner;
+    hn_heap *owner;
     int file;
     hn_file_stamp stamp;
     const volatile uint8_t *last; /* the last byte that is not zero; NULL: not near the end */
@@ -135,7 +137,7 @@ bool hn_is_input(const hn_os_file *about)
 /* ---- opening and closing ---- */
 
 /* The slot, from 1; 0: none is free. */
-static int enter(const void *data, size_t bytes, const void *owner, int file, const hn_os_file *about,
+static int enter(const void *data, size_t bytes, hn_heap *owner, int file, const hn_os_file *about,
                  const char *path)
 {
     const size_t n = strlen(path);
@@ -151,14 +153,17 @@ static int enter(const void *data, size_t bytes, const void *owner, int file, co
         m->stamp = hn_stamp_of(about);
         m->last = NULL;
         m->is_settled = false;
+        m->is_read = owner->reads_files;
         snprintf(m->name, sizeof m->name, "%s%s", n < NAME ? "" : "...", path + (n < NAME ? 0 : n - NAME + 4));
         atomic_store(&m->is_cut, false);
         atomic_store(&m->begin, (uintptr_t)data);
         atomic_store(&m->end, (uintptr_t)data + bytes);
         if (slot > atomic_load(&n_used))
             atomic_store(&n_used, slot);
-        n_mapped++;
-        hn_os_cuts_watch(cover);
+        if (!m->is_read) {
+            n_mapped++;
+            hn_os_cuts_watch(cover);
+        }
     }
     hn_os_mutex_unlock(&lock);
     return slot;
@@ -182,10 +187,28 @@ static void find_last(mapping *m, const uint8_t *data, size_t bytes)
 
 static bool is_whole(mapping *m)
 {
-    return m->last && *m->last == m->last_value && !atomic_load(&m->is_cut);
+    return m->is_read || (m->last && *m->last == m->last_value && !atomic_load(&m->is_cut));
 }
 
-static hn_status map_open(hn_map_file *out, const void *owner, int file, const char *path)
+/* The bytes, mapped or read. */
+static hn_status take_bytes(hn_heap *owner, int file, const char *path, size_t bytes, void **out)
+{
+    if (owner->reads_files)
+        return hn_file_read_open(owner, file, path, bytes, out);
+    *out = hn_os_map(file, bytes);
+    HN_REQUIRE(*out, HN_ERR_IO, "%s: mapping %zu bytes: %s", path, bytes, strerror(errno));
+    return HN_OK;
+}
+
+static void give_bytes_up(hn_heap *owner, void *data, size_t bytes, bool is_read)
+{
+    if (is_read)
+        hn_free(owner, data);
+    else
+        hn_os_unmap(data, bytes);
+}
+
+static hn_status map_open(hn_map_file *out, hn_heap *owner, int file, const char *path)
 {
     hn_os_file about;
     HN_REQUIRE(hn_os_about_open(file, &about), HN_ERR_IO, "%s: %s", path, strerror(errno));
@@ -198,20 +221,20 @@ static hn_status map_open(hn_map_file *out, const void *owner, int file, const c
         return HN_OK;
     }
     const size_t bytes = (size_t)about.bytes;
-    void *data = hn_os_map(file, bytes);
-    HN_REQUIRE(data, HN_ERR_IO, "%s: mapping %zu bytes: %s", path, bytes,
-               strerror(errno));
+    void *data;
+    HN_TRY(take_bytes(owner, file, path, bytes, &data));
     const int slot = enter(data, bytes, owner, file, &about, path);
     if (!slot) {
-        hn_os_unmap(data, bytes);
+        give_bytes_up(owner, data, bytes, owner->reads_files);
         return hn_fail(HN_ERR_IO, "%s: more than %d files are mapped", path, MOST);
     }
-    find_last(&mappings[slot - 1], data, bytes);
+    if (!owner->reads_files)
+        find_last(&mappings[slot - 1], data, bytes);
     *out = (hn_map_file){ data, bytes, slot };
     return HN_OK;
 }
 
-hn_status hn_map_file_open(hn_map_file *out, const void *owner, const char *path)
+hn_status hn_map_file_open(hn_map_file *out, hn_heap *owner, const char *path)
 {
     *out = (hn_map_file){ 0 };
     if (hn_is_embedded(path)) { /* no file: nobody can change it or cut it short */
@@ -249,11 +272,11 @@ void hn_map_file_close(hn_map_file *map)
         hn_os_mutex_lock(&lock);
         if (atomic_load(&keeps))
             remember_cut(m);
-        hn_os_unmap((void *)(uintptr_t)map->data, map->bytes);
+        give_bytes_up(m->owner, (void *)(uintptr_t)map->data, map->bytes, m->is_read);
         hn_os_close(m->file);
         atomic_store(&m->begin, 0);
         atomic_store(&m->end, 0);
-        if (--n_mapped == 0)
+        if (!m->is_read && --n_mapped == 0)
             hn_os_cuts_unwatch();
         hn_os_mutex_unlock(&lock);
     }
@@ -333,7 +356,7 @@ hn_status hn_map_check_end(void) { return check(NULL, true); }
 void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes)
 {
     enum { WINDOW = 1 << 16 };
-    if (!map->slot || at >= map->bytes || bytes > map->bytes - at)
+    if (!map->slot || mappings[map->slot - 1].is_read || at >= map->bytes || bytes > map->bytes - at)
         return; /* pages of other memory would come back as zeros */
     const size_t begin = at / WINDOW * WINDOW;
     const size_t end = at + bytes + WINDOW - 1 - (at + bytes + WINDOW - 1) % WINDOW;
@@ -347,7 +370,7 @@ static bool is_mapped(uintptr_t at, size_t bytes)
     for (int i = 0; i < n; i++) {
         const uintptr_t begin = atomic_load(&mappings[i].begin), end = atomic_load(&mappings[i].end);
         if (at >= begin && at < end && bytes <= end - at)
-            return true;
+            return !mappings[i].is_read;
     }
     return false;
 }

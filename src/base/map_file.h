@@ -4,10 +4,13 @@
  * mapped would end this one with SIGBUS. While any file is mapped a handler stands there: it puts
  * zeros in the place of what is gone, and marks the mapping, so that whoever computes comes to an
  * end; hn_map_check then refuses what was made of it. Faults elsewhere go to the handler that was
- * there before, and that one comes back with the last mapping's end. */
+ * there before, and that one comes back with the last mapping's end.
+ *
+ * For a heap that reads_files it is read into that instead, whole, and nothing that follows concerns it. */
 #ifndef HN_BASE_MAP_FILE_H
 #define HN_BASE_MAP_FILE_H
 
+#include "base/heap.h"
 #include "base/os/files.h"
 #include "base/status.h"
 
@@ -21,8 +24,8 @@ typedef struct hn_map_file {
     int slot; /* among this process's mappings, from 1; 0: none, and of what is embedded (base/embedded.h) */
 } hn_map_file;
 
-/* `owner`: whose it is, for hn_map_check; compared, never touched. */
-hn_status hn_map_file_open(hn_map_file *out, const void *owner, const char *path);
+/* `owner`: whose it is, for hn_map_check. */
+hn_status hn_map_file_open(hn_map_file *out, hn_heap *owner, const char *path);
 /* Pages around these bytes leave this process's memory until they are touched again: for who
  * reads a file larger than memory, once. Safe while others read. */
 void hn_map_file_release(const hn_map_file *map, size_t at, size_t bytes);

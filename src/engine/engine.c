@@ -24,6 +24,11 @@ hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
     hn_heap heap;
     hn_heap_init(&heap, &hook);
     heap.limit_bytes = o.memory_limit;
+    hn_isa isa = HN_ISA_ALL;
+    if (o.isa)
+        HN_TRY(hn_isa_parse(o.isa, &isa));
+    heap.reads_files = o.leaves_process != 0;
+    heap.asks_nothing = o.leaves_process || !(isa & HN_ISA(amx)); /* also what is computed on devices of its own */
     /* The engine holds its heap, so it counts itself: it is moved in and out by value. */
     hn_engine *e = hn_alloc(&heap, HN_TAG_DEVICE, sizeof *e);
     if (!e)
@@ -32,12 +37,10 @@ hn_status hn_engine_new(hn_engine **out, const hn_engine_options *options)
     e->cancelled.looks = &e->looks;
     e->made_by = hn_os_process_id();
     e->n_threads = o.n_threads;
-    e->isa = HN_ISA_ALL;
+    e->isa = isa;
     const hn_device_options device = { .n_threads = o.n_threads, .isa = o.isa };
     const hn_run_words words = { o.devices, o.experts, o.fit != 0, o.stream != 0 };
-    hn_status status = o.isa ? hn_isa_parse(o.isa, &e->isa) : HN_OK;
-    if (status == HN_OK)
-        status = hn_run_open(&e->run, e->devices, &e->heap, &words, &device);
+    const hn_status status = hn_run_open(&e->run, e->devices, &e->heap, &words, &device);
     e->n_devices = e->run.n_devices;
     if (status != HN_OK) {
         hn_engine_free(e);

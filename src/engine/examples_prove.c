@@ -40,7 +40,7 @@ static hn_status open_devices(hn_heap *heap, int threads, hn_isa allowed, int *n
 {
     hn_isa host;
     hn_isa_text best;
-    HN_TRY(hn_prove_levels(allowed, &host));
+    HN_TRY(hn_prove_levels(heap, allowed, &host));
     hn_isa_name(host, &best);
     for (int i = 0; i <= threads && *n < HN_MAX_DEVICES; i++) {
         const hn_device_options o = { .n_threads = i, .isa = best.at };

@@ -17,7 +17,7 @@ hn_status hn_crowd_open(hn_crowd *c, hn_heap *heap, int32_t n)
     hn_families kernels;
     *c = (hn_crowd){ .heap = heap, .n = n };
     HN_REQUIRE(n > 0 && n <= HN_CROWD_MOST, HN_ERR_ARGUMENT, "a vocabulary of %d: draws are among 1 to %d", n, HN_CROWD_MOST);
-    HN_TRY(hn_isa_available(&isa));
+    HN_TRY(hn_isa_allowed(HN_ISA_ALL & ~HN_ISA_amx, false, &isa)); /* whose registers no draw needs */
     hn_families_init(&kernels, isa);
     c->kernels = kernels.draw;
     c->logits = hn_alloc_array(heap, HN_TAG_STATE, (size_t)n, sizeof *c->logits);

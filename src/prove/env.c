@@ -3,11 +3,9 @@
 
 #include "base/os/clock.h"
 
-hn_status hn_prove_levels(hn_isa allowed, hn_isa *out)
+hn_status hn_prove_levels(const hn_heap *heap, hn_isa allowed, hn_isa *out)
 {
-    HN_TRY(hn_isa_available(out));
-    *out &= allowed;
-    return HN_OK;
+    return hn_isa_allowed(allowed, !heap->asks_nothing, out);
 }
 
 static hn_status open_one(hn_prove_env *env, const char *level, int index, int threads, hn_device **out)
@@ -19,7 +17,7 @@ static hn_status open_one(hn_prove_env *env, const char *level, int index, int t
 hn_status hn_prove_levels_open(hn_heap *heap, hn_isa allowed, hn_device *levels[HN_N_LEVELS + 1], int *n)
 {
     hn_isa host;
-    HN_TRY(hn_prove_levels(allowed, &host));
+    HN_TRY(hn_prove_levels(heap, allowed, &host));
     for (int i = -1; i < HN_N_LEVELS; i++) {
         const hn_level level = i < 0 ? (hn_level){ "ref", 0, 0 } : hn_isa_level(i);
         if ((level.with_implied & host) != level.with_implied || level.with_implied == host)
@@ -35,7 +33,7 @@ static hn_status open_all(hn_prove_env *env, int max_threads, hn_isa allowed)
 {
     hn_isa host;
     hn_isa_text best;
-    HN_TRY(hn_prove_levels(allowed, &host));
+    HN_TRY(hn_prove_levels(env->heap, allowed, &host));
     hn_isa_name(host, &best);
     HN_TRY(open_one(env, best.at, 0, 1, &env->one));
     for (int i = 0; i < 2; i++)

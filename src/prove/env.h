@@ -29,8 +29,8 @@ typedef struct hn_prove_env {
 hn_status hn_prove_env_open(hn_prove_env *env, hn_heap *heap, hn_report *report, int max_threads, hn_isa allowed);
 /* `ref`, and of the levels `allowed` each that the host has, with no more than it implies, one thread each: *n of them more. */
 hn_status hn_prove_levels_open(hn_heap *heap, hn_isa allowed, hn_device *levels[HN_N_LEVELS + 1], int *n);
-/* Those of the levels `allowed` that the host has. */
-hn_status hn_prove_levels(hn_isa allowed, hn_isa *out);
+/* Those of the levels `allowed` that the host has, and the heap's owner may have. */
+hn_status hn_prove_levels(const hn_heap *heap, hn_isa allowed, hn_isa *out);
 void hn_prove_env_close(hn_prove_env *env);
 
 bool hn_prove_is_late(const hn_prove_env *env);

@@ -136,7 +136,7 @@ hn_status hn_prove_certificate(const hn_report *report, const hn_prove_options *
     char processor[160];
     hn_isa isa;
     hn_isa_text level;
-    HN_TRY(hn_prove_levels(o->isa, &isa));
+    HN_TRY(hn_prove_levels(report->heap, o->isa, &isa));
     hn_processor_name(processor, sizeof processor);
     hn_str_add(out, "{\n  \"certificate\": \"hone prove\",\n  \"subject\": ");
     hn_report_text(o->subject ? o->subject : "this build", out);

@@ -49,7 +49,7 @@ static void check_host(void)
     struct sigaction own = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER }, now;
     const size_t bytes = 64 * 4096;
     hn_map_file map, whole;
-    int one = 1, two = 2;
+    hn_heap one = { 0 }, two = { 0 };
     sigemptyset(&own.sa_mask);
     sigaction(SIGBUS, &own, NULL);
     const int file = make(path, bytes), theirs = make(other, bytes);
@@ -99,7 +99,7 @@ static void check_ends(void)
         data[i] = i < BYTES - ZEROS ? (uint8_t)(i % 250 + 1) : 0;
     for (int keeps = BYTES; keeps > 0; keeps -= 97) {
         hn_map_file map;
-        int owner = 0;
+        hn_heap owner = { 0 };
         CHECK(ftruncate(file, 0) == 0 && pwrite(file, data, BYTES, 0) == BYTES);
         if (!CHECK_OK(hn_map_file_open(&map, &owner, name)))
             break;
@@ -123,7 +123,7 @@ static void check_marked(void)
     enum { PAGE = 4096, PAGES = 40 };
     static uint8_t data[PAGES * PAGE];
     hn_map_file map;
-    int owner = 0;
+    hn_heap owner = { 0 };
     const int file = mkstemp(name);
     memset(data, 7, 10 * PAGE);
     CHECK(pwrite(file, data, sizeof data, 0) == (ssize_t)sizeof data);
@@ -169,7 +169,7 @@ static void check_workers(void)
     enum { PIECES = 16, PIECE = 4 * 4096 };
     static char name[] = "/tmp/hone-cut-XXXXXX";
     static reading r;
-    int owner = 0;
+    hn_heap owner = { 0 };
     hn_heap heap;
     hn_pool *pool;
     hn_heap_init(&heap, NULL);

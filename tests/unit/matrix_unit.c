@@ -3,8 +3,8 @@
 #define TMM_BODY "tests/unit/tmm_planted.h"
 #include "base/os/process.h"
 
-static int n_asked, is_given;
-#define hn_os_matrix_unit() (n_asked++, is_given)
+static int n_asked, is_given, is_had;
+#define hn_os_matrix_unit(asks) (n_asked += (asks), is_given && ((asks) || is_had))
 #include "base/isa.c" /* its own copy, for this body */
 #undef hn_os_matrix_unit
 #include "tests/harness/check.h"
@@ -51,7 +51,7 @@ static void check_ways(void)
         is_given = w->is_given;
         planted = w->planted;
         for (int again = 0; again < 2; again++) { /* the second time nothing is asked */
-            const hn_isa levels = levels_of(ALL_FEATURES & ~w->lacks, w->allowed);
+            const hn_isa levels = levels_of(ALL_FEATURES & ~w->lacks, w->allowed, true);
             CHECK_THAT(!(levels & HN_ISA(amx)) == !w->is_there, "%s", w->name);
             CHECK_THAT(levels & HN_ISA(avx512), "%s: other levels stay", w->name);
             CHECK_THAT(n_asked == w->asked, "%s: asked %d times", w->name, n_asked);
@@ -59,14 +59,34 @@ static void check_ways(void)
     }
     planted = NO_FAULT;
 }
+
+/* Who does not ask has it only if somebody did, or it was given before. */
+static void check_unasked(void)
+{
+    check_group("who asks nothing");
+    has_unit = n_asked = is_had = 0;
+    is_given = 1;
+    CHECK(!(levels_of(ALL_FEATURES, HN_ISA_ALL, false) & HN_ISA(amx)));
+    CHECK_INT(0, n_asked);
+    CHECK(levels_of(ALL_FEATURES, HN_ISA_ALL, true) & HN_ISA(amx)); /* that it was not there is not kept */
+    CHECK_INT(1, n_asked);
+    CHECK(levels_of(ALL_FEATURES, HN_ISA_ALL, false) & HN_ISA(amx));
+    has_unit = n_asked = 0;
+    is_had = 1;
+    CHECK(levels_of(ALL_FEATURES, HN_ISA_ALL, false) & HN_ISA(amx));
+    CHECK_INT(0, n_asked);
+}
 #endif
 
 static void check_system(void)
 {
     check_group("asking changes nothing that a caller sees");
     errno = 77;
-    const bool is_given_once = hn_os_matrix_unit();
-    CHECK_INT(is_given_once, hn_os_matrix_unit());
+    const bool is_had_before = hn_os_matrix_unit(false);
+    CHECK_INT(is_had_before, hn_os_matrix_unit(false)); /* to ask whether it is had gives nothing */
+    const bool is_given_once = hn_os_matrix_unit(true);
+    CHECK_INT(is_given_once, hn_os_matrix_unit(true));
+    CHECK_INT(is_given_once, hn_os_matrix_unit(false));
     CHECK_INT(77, errno);
 }
 
@@ -76,6 +96,7 @@ int main(int argc, char **argv)
     check_trial();
 #if defined(__x86_64__)
     check_ways();
+    check_unasked();
 #else
     check_skip("amx", "a level of x86-64");
 #endif

@@ -323,19 +323,24 @@ const hn_backend hn_backend_cpu = {
     .describe = describe,
 };
 
+static hn_status refuse_level(const hn_heap *heap, const char *name)
+{
+    hn_isa isa;
+    hn_isa_text level;
+    HN_TRY(hn_isa_allowed(HN_ISA_ALL, !heap->asks_nothing, &isa));
+    return hn_fail(HN_ERR_UNSUPPORTED, "instruction-set level %s: this processor, or HN_ISA_MASK, allows %s", name,
+                   hn_isa_name(isa, &level));
+}
+
 static hn_status open_device(hn_device **out, hn_heap *heap, const hn_device_options *options)
 {
     *out = NULL;
-    hn_isa isa, asked;
-    hn_isa_text level;
-    HN_TRY(hn_isa_available(&isa));
-    if (options->isa) {
+    hn_isa isa, asked = HN_ISA_ALL;
+    if (options->isa)
         HN_TRY(hn_isa_parse(options->isa, &asked));
-        HN_REQUIRE((asked & isa) == asked, HN_ERR_UNSUPPORTED,
-                   "instruction-set level %s: this processor, or HN_ISA_MASK, allows %s",
-                   options->isa, hn_isa_name(isa, &level));
-        isa = asked;
-    }
+    HN_TRY(hn_isa_allowed(asked, !heap->asks_nothing, &isa));
+    if (options->isa && isa != asked)
+        return refuse_level(heap, options->isa);
     HN_REQUIRE(options->n_threads >= 0 && options->n_threads <= HN_POOL_MAX_THREADS,
                HN_ERR_ARGUMENT, "%d threads: expected 1 to %d", options->n_threads,
                HN_POOL_MAX_THREADS);

@@ -49,17 +49,19 @@ _ON_PROGRESS, _ON_WORK = _c.hn_progress_fn(_on_progress), _c.hn_work_fn(_on_work
 class Engine(Object):
     """Engines share nothing. What is made on one holds it: closing it first is allowed.
 
-    `devices` is a list, "cpu"; what lies where of a model is said by `experts`, `fit` and `stream` (hone/engine.h).
+    `devices` is a list, "cpu"; what lies where of a model is said by `experts`, `fit` and `stream` (hone/engine.h). With
+    `leaves_process` it sets no handler of signals and asks nothing of the system.
 
     Calls that take long run on a thread of their own: Ctrl-C, and whatever else a handler of signals raises, ends
     that call alone, and comes out of it."""
 
     def __init__(self, *, devices: Optional[str] = None, isa: Optional[str] = None, memory_limit: int = 0,
-                 threads: int = 0, experts: Optional[str] = None, fit: bool = False, stream: bool = False) -> None:
+                 threads: int = 0, experts: Optional[str] = None, fit: bool = False, stream: bool = False,
+                 leaves_process: bool = False) -> None:
         self._progress: Optional[Progress] = None
         self._work: Optional[Work] = None
         options = fill(_c.hn_engine_options, devices=devices, isa=isa, memory_limit=memory_limit, n_threads=threads,
-                       experts=experts, fit=fit, stream=stream)
+                       experts=experts, fit=fit, stream=stream, leaves_process=leaves_process)
         self._make(lambda out: c.hn_engine_new(out, options), _c.hn_engine, c.hn_engine_free, None)
 
     def cancel(self) -> None:

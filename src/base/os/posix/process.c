@@ -56,14 +56,21 @@ bool hn_os_random(uint64_t *out)
 }
 
 #if defined(__linux__) && defined(__x86_64__)
-bool hn_os_matrix_unit(void)
+bool hn_os_matrix_unit(bool asks)
 {
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 }; /* asm/prctl.h of Linux 5.16 */
+    enum { ARCH_GET_XCOMP_PERM = 0x1022, ARCH_REQ_XCOMP_PERM = 0x1023, XTILEDATA = 18 }; /* asm/prctl.h of Linux 5.16 */
     const int before = errno;
-    const bool is_given = syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0;
+    uint64_t given = 0;
+    bool is_given = syscall(SYS_arch_prctl, ARCH_GET_XCOMP_PERM, &given) == 0 && given >> XTILEDATA & 1;
+    if (!is_given && asks)
+        is_given = syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0;
     errno = before;
     return is_given;
 }
 #else
-bool hn_os_matrix_unit(void) { return false; }
+bool hn_os_matrix_unit(bool asks)
+{
+    (void)asks;
+    return false;
+}
 #endif

@@ -55,4 +55,8 @@ bool hn_os_random(uint64_t *out)
 }
 
 /* Windows 11 has a call for it, which nobody has tried. */
-bool hn_os_matrix_unit(void) { return false; }
+bool hn_os_matrix_unit(bool asks)
+{
+    (void)asks;
+    return false;
+}
