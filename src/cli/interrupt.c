@@ -60,7 +60,12 @@ void hn_interrupt_hear_hangups(bool hears)
 
 bool hn_interrupt_take_hangup(void) { return atomic_exchange(&hung_up, false); }
 
-void hn_interrupt_end(void) { atomic_store(&is_watching, false); }
+/* What is done from here on is not what was to end: what was computed is saved. */
+void hn_interrupt_end(void)
+{
+    atomic_store(&is_watching, false);
+    hn_engine_resume(atomic_load(&engine));
+}
 
 const hn_cancel_flag *hn_interrupt_flag(void) { return &asked; }
 

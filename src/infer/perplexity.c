@@ -8,6 +8,7 @@
 #include "io/weights_writer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Sums in the order of the text: the same result on any number of threads. */
@@ -107,6 +108,17 @@ static hn_status run_chunks(judge *j)
 }
 
 /* What is saved: the logits, and the tokens that they were judged on. */
+/* How the text was cut: rows of other cuts are of other places, of as many tokens. */
+enum { CUT_TEXT = 64 };
+static const char *cut_of(const judge *j, char text[CUT_TEXT])
+{
+    if (j->o->bos < 0)
+        snprintf(text, CUT_TEXT, "%lld", (long long)j->o->chunk);
+    else
+        snprintf(text, CUT_TEXT, "%lld, each after token %d", (long long)j->o->chunk, j->o->bos);
+    return text;
+}
+
 static hn_status open_writer(judge *j)
 {
     const int64_t rows = j->n_chunks * (j->o->chunk - 1 - j->first);
@@ -115,7 +127,10 @@ static hn_status open_writer(judge *j)
     HN_TRY(hn_type_make(&entries[0].type, HN_F32, 2, dim));
     HN_TRY(hn_type_make(&entries[1].type, HN_I32, 1, text));
     hn_meta meta = hn_meta_on(j->heap, j->o->save.path);
+    char cut[CUT_TEXT];
     hn_status status = hn_meta_set_text(&meta, "numerics", hn_numerics_definition(j->run.numerics));
+    if (status == HN_OK)
+        status = hn_meta_set_text(&meta, "cut", cut_of(j, cut));
     if (status == HN_OK)
         status = hn_safetensors_create(j->heap, j->o->save, &meta, entries, 2, &j->writer);
     hn_meta_free(&meta);
@@ -147,11 +162,26 @@ static hn_status check_definition(judge *j)
     return HN_OK;
 }
 
+static hn_status check_cut(judge *j)
+{
+    hn_span recorded;
+    char cut[CUT_TEXT];
+    HN_TRY(hn_meta_string(&j->saved.meta, "cut", &recorded));
+    cut_of(j, cut);
+    HN_REQUIRE(recorded.data, HN_ERR_FORMAT, "%s: it says nothing of its chunks: expected what --save of 0.3.0 or later wrote",
+               j->o->against);
+    HN_REQUIRE(recorded.bytes == strlen(cut) && !memcmp(recorded.data, cut, recorded.bytes), HN_ERR_FORMAT,
+               "%s: its chunks are '%.*s': expected '%s'", j->o->against,
+               (int)(recorded.bytes < CUT_TEXT ? recorded.bytes : CUT_TEXT), (const char *)recorded.data, cut);
+    return HN_OK;
+}
+
 static hn_status open_other(judge *j)
 {
     const int64_t rows = j->n_chunks * (j->o->chunk - 1 - j->first);
     HN_TRY(hn_safetensors_open(j->heap, j->o->against, &j->saved));
     HN_TRY(check_definition(j));
+    HN_TRY(check_cut(j));
     const hn_weight_entry *logits = find(&j->saved, "logits"), *tokens = find(&j->saved, "tokens");
     HN_REQUIRE(logits && tokens && logits->type.dtype == HN_F32 && tokens->type.dtype == HN_I32 &&
                    logits->type.rank == 2 && (uintptr_t)logits->data % sizeof(float) == 0,

@@ -171,6 +171,9 @@ gets against "$hone" perplexity new.gguf text --chunk 64 --json --against one.sa
 grep -q '"kl": *-\{0,1\}0[,}]\|"kl": *-\{0,1\}0\.0[,}]' against && grep -q '"agreement": *1\(\.0\)\{0,1\}[,}]' against ||
     fail "against itself: $(cat against)"
 passes
+refuses 1 "its chunks are '64" "$hone" perplexity new.gguf text --chunk 32 --against one.safetensors
+sed 's/"cut"/"cat"/' one.safetensors >uncut.safetensors
+refuses 1 "it says nothing of its chunks" "$hone" perplexity new.gguf text --chunk 64 --against uncut.safetensors
 gets /dev/null "$hone" perplexity $models/llama text --chunk 64 --save llama.safetensors
 refuses 1 "" "$hone" perplexity new.gguf text --chunk 64 --against llama.safetensors
 refuses 2 "" "$hone" perplexity new.gguf prompt --chunk 512

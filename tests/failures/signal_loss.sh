@@ -22,6 +22,25 @@ for signal in INT TERM HUP; do
     [ -z "$(ls $signal | grep -E 'partial|adapter')" ] || fail "SIG$signal: something is left"
     n=$((n + 1))
 done
+# What a run has said is kept, also over a session that was there.
+quietly "$hone" new llama r.gguf layers=8 width=256 heads=4 ffn=1024 context=4096 --tokenizer hone:tiny
+speaks() { [ -f out ] && [ "$(wc -c <out)" -gt 20 ]; }
+for signal in INT TERM HUP; do
+    case $signal in INT) number=2 ;; TERM) number=15 ;; HUP) number=1 ;; esac
+    ln -f kept.bin before.bin 2>/dev/null
+    rm -f out
+    env --default-signal=INT,TERM,HUP "$hone" run r.gguf --prompt "One day" --count 4000 --ignore-end --threads 1 --session kept.bin \
+        >out 2>err &
+    job=$!
+    until_there $job speaks
+    kill -$signal $job
+    wait $job
+    is "SIG$signal to a run: the status" $((128 + number)) $?
+    grep -q interrupted err || { cat err; fail "SIG$signal to a run: it is not told"; }
+    [ -s kept.bin ] && ! [ kept.bin -ef before.bin ] || fail "SIG$signal to a run: its session is not saved: $(ls)"
+    "$hone" run r.gguf --prompt "One day" --count 1 --threads 1 --session kept.bin >out 2>err || { cat err; fail "a saved session"; }
+    n=$((n + 1))
+done
 # What is half written goes. A signal that comes when the file is whole tests nothing: then again.
 interrupted_new() { # SIGNAL: stopped in the middle, so that nothing depends on who is faster
     rm -f big.gguf
